@@ -13,43 +13,43 @@
 	(KL_DIGEST_HEX - 1 + sizeof(".json") - 1) /* of an entry, unlike what a crash left */
 
 /* $GIT_COMMON_DIR/klineage/cache/<2 digits>/<62>: what is known of these files */
-static char *dir_of(struct kl_repo *r, const char *surface, const char *contract)
+static char *dir_of(struct kl_repo *repo, const char *surface, const char *contract)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 	char hex[KL_DIGEST_HEX];
 
-	kl_digest_adds(d, surface);
-	kl_digest_adds(d, contract);
-	kl_digest_end(d, hex);
-	return kl_asprintf("%s/klineage/cache/%.2s/%s", kl_repo_common_dir(r), hex, hex + 2);
+	kl_digest_adds(digest, surface);
+	kl_digest_adds(digest, contract);
+	kl_digest_end(digest, hex);
+	return kl_asprintf("%s/klineage/cache/%.2s/%s", kl_repo_common_dir(repo), hex, hex + 2);
 }
 
-void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k)
+void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 	char policy[16];
 
 	snprintf(policy, sizeof(policy), "%d", KL_GATE_POLICY);
-	kl_digest_adds(d, policy);
-	kl_digest_adds(d, k->surface);
-	kl_digest_adds(d, k->contract);
-	kl_digest_adds(d, k->platform->id);
-	kl_digest_adds(d, k->runner ? k->runner : k->platform->device);
-	kl_digest_adds(d, k->platform->compiler);
-	for (size_t i = 0; i < k->flags->n; i++)
-		kl_digest_adds(d, k->flags->v[i]);
-	kl_digest_adds(d, "");
-	kl_digest_adds(d, kl_tier_name(k->tier));
-	kl_digest_adds(d, k->parent ? k->parent : "");
-	kl_digest_adds(d, k->quick ? "check" : k->profile ? "profile" : "");
-	kl_digest_end(d, hex);
+	kl_digest_adds(digest, policy);
+	kl_digest_adds(digest, key->surface);
+	kl_digest_adds(digest, key->contract);
+	kl_digest_adds(digest, key->platform->id);
+	kl_digest_adds(digest, key->runner ? key->runner : key->platform->device);
+	kl_digest_adds(digest, key->platform->compiler);
+	for (size_t i = 0; i < key->flags->n; i++)
+		kl_digest_adds(digest, key->flags->v[i]);
+	kl_digest_adds(digest, "");
+	kl_digest_adds(digest, kl_tier_name(key->tier));
+	kl_digest_adds(digest, key->parent ? key->parent : "");
+	kl_digest_adds(digest, key->quick ? "check" : key->profile ? "profile" : "");
+	kl_digest_end(digest, hex);
 }
 
-static void whole_key(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k)
+static void whole_key(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key)
 {
-	kl_cache_key_hex(hex, k);
-	if (k->runner && k->told)
-		kl_told_key(hex, k->told);
+	kl_cache_key_hex(hex, key);
+	if (key->runner && key->told)
+		kl_told_key(hex, key->told);
 }
 
 /* A damaged file is no entry, nor is an honest one on other files. */
@@ -58,38 +58,38 @@ static int read_entry(struct kl_event **event, const char *dir, const char *name
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *other = NULL;
 	int err = kl_fs_read(&text, path, MAX_EVENT);
 
 	if (!err)
-		err = kl_event_parse(&e, text.ptr, text.len);
-	if (err < 0 || !kl_event_is_for(e, surface, contract))
+		err = kl_event_parse(&other, text.ptr, text.len);
+	if (err < 0 || !kl_event_is_for(other, surface, contract))
 		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
-	*event = kl_steal(&e);
+	*event = kl_steal(&other);
 	return 0;
 }
 
-int kl_cache_get_at(struct kl_event **event, struct kl_repo *r, const char *surface,
+int kl_cache_get_at(struct kl_event **event, struct kl_repo *repo, const char *surface,
 		    const char *contract, const char *hex)
 {
-	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
+	KL_AUTO(kl_freep) char *dir = dir_of(repo, surface, contract);
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.json", hex);
 
 	return read_entry(event, dir, name, surface, contract);
 }
 
-int kl_cache_get(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k)
+int kl_cache_get(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key)
 {
 	char hex[KL_DIGEST_HEX];
 
-	whole_key(hex, k);
-	return kl_cache_get_at(event, r, k->surface, k->contract, hex);
+	whole_key(hex, key);
+	return kl_cache_get_at(event, repo, key->surface, key->contract, hex);
 }
 
-static int put_event(struct kl_repo *r, const char *surface, const char *contract, const char *hex,
-		     const struct kl_event *event)
+static int put_event(struct kl_repo *repo, const char *surface, const char *contract,
+		     const char *hex, const struct kl_event *event)
 {
-	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
+	KL_AUTO(kl_freep) char *dir = dir_of(repo, surface, contract);
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.json", dir, hex);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = KL_FAULT("cache-put");
@@ -103,37 +103,37 @@ static int put_event(struct kl_repo *r, const char *surface, const char *contrac
 	return err < 0 ? err : KL_FAULT("cache-put-done");
 }
 
-int kl_cache_put_at(struct kl_repo *r, const char *hex, const struct kl_event *event)
+int kl_cache_put_at(struct kl_repo *repo, const char *hex, const struct kl_event *event)
 {
-	return put_event(r, event->surface, event->contract, hex, event);
+	return put_event(repo, event->surface, event->contract, hex, event);
 }
 
-int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const struct kl_event *event)
+int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key, const struct kl_event *event)
 {
 	char hex[KL_DIGEST_HEX];
 
-	whole_key(hex, k);
-	return put_event(r, k->surface, k->contract, hex, event);
+	whole_key(hex, key);
+	return put_event(repo, key->surface, key->contract, hex, event);
 }
 
 /* --- all that is known of some files ------------------------------------------- */
 
 /* One event after the other; `fn` keeps what it wants. */
-static int each_event(struct kl_repo *r, const char *surface, const char *contract,
+static int each_event(struct kl_repo *repo, const char *surface, const char *contract,
 		      void (*fn)(void *payload, struct kl_event *event), void *payload)
 {
-	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
+	KL_AUTO(kl_freep) char *dir = dir_of(repo, surface, contract);
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	int err = kl_fs_list(&names, dir);
 
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	for (size_t i = 0; i < names.n; i++) {
-		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *other = NULL;
 
 		if (strlen(names.v[i]) == NAME_LEN &&
-		    read_entry(&e, dir, names.v[i], surface, contract) == 0)
-			fn(payload, e);
+		    read_entry(&other, dir, names.v[i], surface, contract) == 0)
+			fn(payload, other);
 	}
 	kl_error_clear();
 	return 0;
@@ -145,10 +145,10 @@ static void add_line(void *payload, struct kl_event *event)
 	kl_buf_addch(payload, '\n');
 }
 
-int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface,
+int kl_cache_list(struct kl_buf *lines, struct kl_repo *repo, const char *surface,
 		  const char *contract)
 {
-	return each_event(r, surface, contract, add_line, lines);
+	return each_event(repo, surface, contract, add_line, lines);
 }
 
 struct finding {
@@ -156,12 +156,12 @@ struct finding {
 	struct kl_event *best;
 };
 
-static bool same_flags(const struct kl_strvec *a, const struct kl_strvec *b)
+static bool same_flags(const struct kl_strvec *left, const struct kl_strvec *right)
 {
-	if (a->n != b->n)
+	if (left->n != right->n)
 		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->v[i], b->v[i]) != 0)
+	for (size_t i = 0; i < left->n; i++)
+		if (strcmp(left->v[i], right->v[i]) != 0)
 			return false;
 	return true;
 }
@@ -192,31 +192,31 @@ static int rank_of(const struct kl_event *event)
 
 static void keep_best(void *payload, struct kl_event *event)
 {
-	struct finding *f = payload;
+	struct finding *finding = payload;
 	int order;
 
 	/* what a walk thought of a step, and trouble of the machine, say nothing of the kernel */
-	if (!kl_cache_same_place(event, f->key) || event->failure == KL_FAILURE_NO_CHANGE ||
+	if (!kl_cache_same_place(event, finding->key) || event->failure == KL_FAILURE_NO_CHANGE ||
 	    event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return;
-	order = f->best ? rank_of(event) - rank_of(f->best) : 1;
+	order = finding->best ? rank_of(event) - rank_of(finding->best) : 1;
 	if (!order)
-		order = strcmp(event->time, f->best->time);
+		order = strcmp(event->time, finding->best->time);
 	if (order <= 0)
 		return;
-	kl_event_free(f->best);
-	f->best = kl_event_ref(event);
+	kl_event_free(finding->best);
+	finding->best = kl_event_ref(event);
 }
 
-int kl_cache_find(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k)
+int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key)
 {
-	struct finding f = { .key = k };
-	int err = each_event(r, k->surface, k->contract, keep_best, &f);
+	struct finding finding = { .key = key };
+	int err = each_event(repo, key->surface, key->contract, keep_best, &finding);
 
 	if (err < 0)
 		return err;
-	if (!f.best)
+	if (!finding.best)
 		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
-	*event = f.best;
+	*event = finding.best;
 	return 0;
 }

@@ -31,30 +31,31 @@ struct kl_cache_key {
 };
 
 /** KL_ENOTFOUND: not judged here before. */
-int kl_cache_get(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k);
+int kl_cache_get(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /**
  * The same, content with any verdict on these files that was reached at this place (platform,
  * flags, tier, policy): whatever it was compared with and however far the stages went. A
  * correctness fail comes first, then what the whole gate said, then the newest.
  */
-int kl_cache_find(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k);
+int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /** Was it reached at the key's place: platform, device, compiler, flags, tier, policy? */
-bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key *k);
+bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key *key);
 /** Durable when it returns. */
-int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const struct kl_event *event);
+int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key,
+		 const struct kl_event *event);
 
 /**
  * The key as a digest, but for the device that a runner tells of (event/runner_device.h), and the
  * entry of an event
  * below one: for a verdict that comes back later.
  */
-void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k);
-int kl_cache_get_at(struct kl_event **event, struct kl_repo *r, const char *surface,
+void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key);
+int kl_cache_get_at(struct kl_event **event, struct kl_repo *repo, const char *surface,
 		    const char *contract, const char *hex);
-int kl_cache_put_at(struct kl_repo *r, const char *hex, const struct kl_event *event);
+int kl_cache_put_at(struct kl_repo *repo, const char *hex, const struct kl_event *event);
 
 /** All events on these files, as JSON lines, wherever they were reached; "" if there are none. */
-int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface,
+int kl_cache_list(struct kl_buf *lines, struct kl_repo *repo, const char *surface,
 		  const char *contract);
 
 #endif

@@ -145,18 +145,18 @@ int kl_event_load(struct kl_map *out, const char *name, const char *text, size_t
 	int line = 0;
 
 	out->free_value = kl_event_free_value;
-	for (const char *s = text, *end = text + len; s < end;) {
-		const char *nl = memchr(s, '\n', (size_t)(end - s));
-		size_t n = (size_t)((nl ? nl : end) - s);
+	for (const char *string = text, *end = text + len; string < end;) {
+		const char *nl = memchr(string, '\n', (size_t)(end - string));
+		size_t n = (size_t)((nl ? nl : end) - string);
 		struct kl_event *event;
 		int err;
 
 		line++;
-		if (n && (err = kl_event_parse(&event, s, n)) < 0)
+		if (n && (err = kl_event_parse(&event, string, n)) < 0)
 			return kl_error_in(err, "%s:%d", name, line);
 		if (n)
 			kl_map_put(out, event->id, event);
-		s += n + 1;
+		string += n + 1;
 	}
 	return 0;
 }

@@ -43,52 +43,52 @@ struct kl_folded {
 	const uint32_t *by_surface;
 };
 
-void kl_folded_free(struct kl_folded *f)
+void kl_folded_free(struct kl_folded *folded)
 {
-	if (!f)
+	if (!folded)
 		return;
-	kl_mapfile_release(&f->file);
-	free(f);
+	kl_mapfile_release(&folded->file);
+	free(folded);
 }
 
 /* --- asking ---------------------------------------------------------------------- */
 
-size_t kl_folded_count(const struct kl_folded *f)
+size_t kl_folded_count(const struct kl_folded *folded)
 {
-	return (size_t)f->head->events;
+	return (size_t)folded->head->events;
 }
 
-const struct kl_folded_event *kl_folded_event(const struct kl_folded *f, size_t i)
+const struct kl_folded_event *kl_folded_event(const struct kl_folded *folded, size_t i)
 {
-	return &f->event[i];
+	return &folded->event[i];
 }
 
-const struct kl_folded_event *kl_folded_by_surface(const struct kl_folded *f, size_t i)
+const struct kl_folded_event *kl_folded_by_surface(const struct kl_folded *folded, size_t i)
 {
-	return &f->event[f->by_surface[i]];
+	return &folded->event[folded->by_surface[i]];
 }
 
-size_t kl_folded_skipped(const struct kl_folded *f)
+size_t kl_folded_skipped(const struct kl_folded *folded)
 {
-	return (size_t)f->head->skipped;
+	return (size_t)folded->head->skipped;
 }
 
-size_t kl_folded_notes_read(const struct kl_folded *f)
+size_t kl_folded_notes_read(const struct kl_folded *folded)
 {
-	return (size_t)f->head->read;
+	return (size_t)folded->head->read;
 }
 
 typedef int compare_fn(const struct kl_folded *f, size_t i, const void *what);
 
 /* The first that is not before what is asked for. */
-static size_t lower_bound(const struct kl_folded *f, compare_fn *compare, const void *what)
+static size_t lower_bound(const struct kl_folded *folded, compare_fn *compare, const void *what)
 {
-	size_t lo = 0, hi = kl_folded_count(f);
+	size_t lo = 0, hi = kl_folded_count(folded);
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (compare(f, mid, what) < 0)
+		if (compare(folded, mid, what) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -96,43 +96,43 @@ static size_t lower_bound(const struct kl_folded *f, compare_fn *compare, const 
 	return lo;
 }
 
-static size_t find_range(size_t *first, const struct kl_folded *f, compare_fn *compare,
+static size_t find_range(size_t *first, const struct kl_folded *folded, compare_fn *compare,
 			 const void *what)
 {
 	size_t n = 0;
 
-	*first = lower_bound(f, compare, what);
-	while (*first + n < kl_folded_count(f) && !compare(f, *first + n, what))
+	*first = lower_bound(folded, compare, what);
+	while (*first + n < kl_folded_count(folded) && !compare(folded, *first + n, what))
 		n++;
 	return n;
 }
 
-static int compare_commit(const struct kl_folded *f, size_t i, const void *commit)
+static int compare_commit(const struct kl_folded *folded, size_t i, const void *commit)
 {
-	return memcmp(&f->event[i].commit, commit, sizeof(git_oid));
+	return memcmp(&folded->event[i].commit, commit, sizeof(git_oid));
 }
 
-size_t kl_folded_of_commit(size_t *first, const struct kl_folded *f, const git_oid *commit)
+size_t kl_folded_of_commit(size_t *first, const struct kl_folded *folded, const git_oid *commit)
 {
-	return find_range(first, f, compare_commit, commit);
+	return find_range(first, folded, compare_commit, commit);
 }
 
 struct digests {
 	uint8_t surface[32], contract[32];
 };
 
-static int compare_surface(const struct kl_folded *f, size_t i, const void *what)
+static int compare_surface(const struct kl_folded *folded, size_t i, const void *what)
 {
-	const struct kl_folded_event *e = kl_folded_by_surface(f, i);
-	const struct digests *d = what;
-	int c = memcmp(e->surface, d->surface, 32);
+	const struct kl_folded_event *event = kl_folded_by_surface(folded, i);
+	const struct digests *digests = what;
+	int ch = memcmp(event->surface, digests->surface, 32);
 
-	return c ? c : memcmp(e->contract, d->contract, 32);
+	return ch ? ch : memcmp(event->contract, digests->contract, 32);
 }
 
-static int hex_nibble(char c)
+static int hex_nibble(char ch)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	return ch >= '0' && ch <= '9' ? ch - '0' : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
 /* 64 hex digits; anything else is zeros */
@@ -145,26 +145,26 @@ static void read_digest(uint8_t out[32], const char *hex)
 		out[i] = (uint8_t)(hex_nibble(hex[2 * i]) << 4 | hex_nibble(hex[2 * i + 1]));
 }
 
-size_t kl_folded_of_surface(size_t *first, const struct kl_folded *f, const char *surface,
+size_t kl_folded_of_surface(size_t *first, const struct kl_folded *folded, const char *surface,
 			    const char *contract)
 {
-	struct digests d;
+	struct digests digests;
 
-	read_digest(d.surface, surface);
-	read_digest(d.contract, contract);
-	return find_range(first, f, compare_surface, &d);
+	read_digest(digests.surface, surface);
+	read_digest(digests.contract, contract);
+	return find_range(first, folded, compare_surface, &digests);
 }
 
-int kl_folded_read(struct kl_event **out, struct kl_repo *r, const struct kl_folded_event *e)
+int kl_folded_read(struct kl_event **out, struct kl_repo *repo, const struct kl_folded_event *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err = kl_repo_blob_read(&text, r, &e->blob, MAX_NOTE);
+	int err = kl_repo_blob_read(&text, repo, &event->blob, MAX_NOTE);
 
 	if (err < 0)
 		return err;
-	if (e->at > text.len || e->len > text.len - e->at)
+	if (event->at > text.len || event->len > text.len - event->at)
 		return kl_error(KL_EINVALID, "the index of events is not of this repository");
-	return kl_event_parse(out, text.ptr + e->at, e->len);
+	return kl_event_parse(out, text.ptr + event->at, event->len);
 }
 
 /* --- one note ---------------------------------------------------------------------- */
@@ -174,10 +174,10 @@ struct made {
 	size_t n, alloc, skipped;
 };
 
-static void made_release(struct made *m)
+static void made_release(struct made *made)
 {
-	free(m->v);
-	*m = (struct made){ 0 };
+	free(made->v);
+	*made = (struct made){ 0 };
 }
 
 struct span {
@@ -238,7 +238,7 @@ static struct kl_folded_event record_of(const struct kl_event *event, const stru
 					const struct span *line)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
-	struct kl_folded_event x = {
+	struct kl_folded_event folded_event = {
 		.commit = note->commit,
 		.blob = note->blob,
 		.at = (uint32_t)line->at,
@@ -250,54 +250,54 @@ static struct kl_folded_event record_of(const struct kl_event *event, const stru
 		.hi = parent ? parent->hi_ppm : 0,
 	};
 
-	read_digest(x.id, event->id);
-	read_digest(x.surface, event->surface);
-	read_digest(x.contract, event->contract);
-	copy_word(x.time, sizeof(x.time), event->time);
-	copy_word(x.platform, sizeof(x.platform), event->place.id);
-	copy_word(x.class_, sizeof(x.class_), kl_event_class(event));
-	return x;
+	read_digest(folded_event.id, event->id);
+	read_digest(folded_event.surface, event->surface);
+	read_digest(folded_event.contract, event->contract);
+	copy_word(folded_event.time, sizeof(folded_event.time), event->time);
+	copy_word(folded_event.platform, sizeof(folded_event.platform), event->place.id);
+	copy_word(folded_event.class_, sizeof(folded_event.class_), kl_event_class(event));
+	return folded_event;
 }
 
-static void take_event(struct made *m, const struct note *note, const char *text, size_t len,
+static void take_event(struct made *made, const struct note *note, const char *text, size_t len,
 		       const struct kl_event *event, uint32_t as)
 {
 	struct span line;
 	uint8_t id[32];
 
 	read_digest(id, event->id);
-	for (size_t i = 0; i < m->n; i++)
-		if (!memcmp(m->v[i].id, id, sizeof(id))) {
-			m->v[i].as |= as;
+	for (size_t i = 0; i < made->n; i++)
+		if (!memcmp(made->v[i].id, id, sizeof(id))) {
+			made->v[i].as |= as;
 			return;
 		}
 	if (!find_line(&line, text, len, event))
 		return;
-	KL_GROW(m->v, m->n + 1, m->alloc);
-	m->v[m->n] = record_of(event, note, &line);
-	m->v[m->n++].as = as;
+	KL_GROW(made->v, made->n + 1, made->alloc);
+	made->v[made->n] = record_of(event, note, &line);
+	made->v[made->n++].as = as;
 }
 
-static int by_id(const void *a, const void *b)
+static int by_id(const void *left, const void *right)
 {
-	const struct kl_folded_event *x = a, *y = b;
+	const struct kl_folded_event *event = left, *folded_event = right;
 
-	return memcmp(x->id, y->id, sizeof(x->id));
+	return memcmp(event->id, folded_event->id, sizeof(event->id));
 }
 
-static void fold_note(struct made *m, const struct note *note, const char *text, size_t len)
+static void fold_note(struct made *made, const struct note *note, const char *text, size_t len)
 {
 	struct kl_fold fold;
 
 	kl_fold_lines(&fold, text, len, NULL, NULL);
 	for (size_t i = 0; i < fold.verdicts.n; i++)
-		take_event(m, note, text, len, fold.verdicts.v[i], KL_FOLDED_VERDICT);
+		take_event(made, note, text, len, fold.verdicts.v[i], KL_FOLDED_VERDICT);
 	for (size_t i = 0; i < fold.profiles.n; i++)
-		take_event(m, note, text, len, fold.profiles.v[i], KL_FOLDED_PROFILE);
-	m->skipped = fold.skipped;
+		take_event(made, note, text, len, fold.profiles.v[i], KL_FOLDED_PROFILE);
+	made->skipped = fold.skipped;
 	kl_fold_release(&fold);
-	if (m->n)
-		qsort(m->v, m->n, sizeof(*m->v), by_id);
+	if (made->n)
+		qsort(made->v, made->n, sizeof(*made->v), by_id);
 }
 
 /* --- all notes ----------------------------------------------------------------------- */
@@ -317,16 +317,16 @@ struct making {
 	bool old[BATCH]; /* from the base */
 };
 
-static void making_free(struct making *m)
+static void making_free(struct making *making)
 {
 	for (size_t i = 0; i < BATCH; i++) {
-		kl_buf_release(&m->text[i]);
-		made_release(&m->made[i]);
+		kl_buf_release(&making->text[i]);
+		made_release(&making->made[i]);
 	}
-	kl_buf_release(&m->events);
-	kl_buf_release(&m->notes);
-	free(m->at);
-	free(m);
+	kl_buf_release(&making->events);
+	kl_buf_release(&making->notes);
+	free(making->at);
+	free(making);
 }
 KL_DEFINE_CLEANUP(struct making *, making_free)
 
@@ -337,14 +337,14 @@ static const struct note *in_base(const struct kl_folded *base, const git_oid *c
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int c = memcmp(&base->note[mid].commit, commit, sizeof(*commit));
+		int ch = memcmp(&base->note[mid].commit, commit, sizeof(*commit));
 
-		if (!c && base->note[mid].whole &&
+		if (!ch && base->note[mid].whole &&
 		    !memcmp(&base->note[mid].blob, blob, sizeof(*blob)))
 			return &base->note[mid];
-		if (!c)
+		if (!ch)
 			return NULL;
-		if (c < 0)
+		if (ch < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -352,127 +352,130 @@ static const struct note *in_base(const struct kl_folded *base, const git_oid *c
 	return NULL;
 }
 
-static void copy_old(struct made *m, const struct kl_folded *base, const struct note *n)
+static void copy_old(struct made *made, const struct kl_folded *base, const struct note *note)
 {
-	for (uint32_t i = 0; i < n->n; i++) {
-		KL_GROW(m->v, m->n + 1, m->alloc);
-		m->v[m->n++] = base->event[n->first + i];
+	for (uint32_t i = 0; i < note->n; i++) {
+		KL_GROW(made->v, made->n + 1, made->alloc);
+		made->v[made->n++] = base->event[note->first + i];
 	}
-	m->skipped = n->skipped;
+	made->skipped = note->skipped;
 }
 
 /* In threads. */
 static void fold_some(void *ctx, size_t from, size_t to)
 {
-	struct making *m = ctx;
+	struct making *making = ctx;
 
 	for (size_t i = from; i < to; i++)
-		if (!m->old[i])
-			fold_note(&m->made[i], &m->note[i], m->text[i].ptr, m->text[i].len);
+		if (!making->old[i])
+			fold_note(&making->made[i], &making->note[i], making->text[i].ptr,
+				  making->text[i].len);
 }
 
 /* The notes of the commits at[*next ..], as many as a batch takes; moves *next on. */
-static int fill_groups(size_t *count, size_t *next, struct making *m)
+static int fill_groups(size_t *count, size_t *next, struct making *making)
 {
 	size_t n = 0;
 	int err = 0;
 
-	for (; !err && n < BATCH && *next < m->n; n++) {
-		const struct kl_note_at *at = &m->at[*next];
+	for (; !err && n < BATCH && *next < making->n; n++) {
+		const struct kl_note_at *at = &making->at[*next];
 		const struct note *old;
 		size_t blobs = 1;
 
-		while (*next + blobs < m->n &&
+		while (*next + blobs < making->n &&
 		       !memcmp(&at[blobs].commit, &at->commit, sizeof(git_oid)))
 			blobs++;
-		m->note[n] = (struct note){ .commit = at->commit,
-					    .blob = at->blob,
-					    .whole = blobs == 1 };
-		kl_buf_clear(&m->text[n]);
-		m->made[n].n = 0;
-		old = blobs == 1 ? in_base(m->base, &at->commit, &at->blob) : NULL;
-		m->old[n] = old != NULL;
+		making->note[n] = (struct note){ .commit = at->commit,
+						 .blob = at->blob,
+						 .whole = blobs == 1 };
+		kl_buf_clear(&making->text[n]);
+		making->made[n].n = 0;
+		old = blobs == 1 ? in_base(making->base, &at->commit, &at->blob) : NULL;
+		making->old[n] = old != NULL;
 		if (old)
-			copy_old(&m->made[n], m->base, old);
+			copy_old(&making->made[n], making->base, old);
 		/* several depths: each blob is a note of its own here, as seldom as that is */
-		else if (!(err = kl_repo_blob_read(&m->text[n], m->r, &at->blob, MAX_NOTE)))
-			m->head.read++;
+		else if (!(err = kl_repo_blob_read(&making->text[n], making->r, &at->blob,
+						   MAX_NOTE)))
+			making->head.read++;
 		*next += 1;
 	}
 	*count = n;
 	return err;
 }
 
-static void keep_batch(struct making *m, size_t n)
+static void keep_batch(struct making *making, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		m->note[i].first = (uint32_t)m->nevents;
-		m->note[i].n = (uint32_t)m->made[i].n;
-		m->note[i].skipped = (uint32_t)m->made[i].skipped;
-		m->head.skipped += m->made[i].skipped;
-		kl_buf_add(&m->events, m->made[i].v, m->made[i].n * sizeof(*m->made[i].v));
-		kl_buf_add(&m->notes, &m->note[i], sizeof(m->note[i]));
-		m->nevents += m->made[i].n;
-		m->nnotes++;
+		making->note[i].first = (uint32_t)making->nevents;
+		making->note[i].n = (uint32_t)making->made[i].n;
+		making->note[i].skipped = (uint32_t)making->made[i].skipped;
+		making->head.skipped += making->made[i].skipped;
+		kl_buf_add(&making->events, making->made[i].v,
+			   making->made[i].n * sizeof(*making->made[i].v));
+		kl_buf_add(&making->notes, &making->note[i], sizeof(making->note[i]));
+		making->nevents += making->made[i].n;
+		making->nnotes++;
 	}
 }
 
-static int by_surface(const void *a, const void *b, void *events)
+static int by_surface(const void *left, const void *right, void *events)
 {
 	const struct kl_folded_event *all = events;
-	const struct kl_folded_event *x = &all[*(const uint32_t *)a],
-				     *y = &all[*(const uint32_t *)b];
-	int c = memcmp(x->surface, y->surface, 32);
+	const struct kl_folded_event *event = &all[*(const uint32_t *)left],
+				     *folded_event = &all[*(const uint32_t *)right];
+	int ch = memcmp(event->surface, folded_event->surface, 32);
 
-	if (!c)
-		c = memcmp(x->contract, y->contract, 32);
-	if (!c)
-		c = strcmp(x->time, y->time);
-	return c ? c : memcmp(x->id, y->id, 32);
+	if (!ch)
+		ch = memcmp(event->contract, folded_event->contract, 32);
+	if (!ch)
+		ch = strcmp(event->time, folded_event->time);
+	return ch ? ch : memcmp(event->id, folded_event->id, 32);
 }
 
-static void write_out(struct kl_buf *out, struct making *m)
+static void write_out(struct kl_buf *out, struct making *making)
 {
-	KL_AUTO(kl_freep) uint32_t *order = kl_calloc(m->nevents + 1, sizeof(*order));
+	KL_AUTO(kl_freep) uint32_t *order = kl_calloc(making->nevents + 1, sizeof(*order));
 
-	for (size_t i = 0; i < m->nevents; i++)
+	for (size_t i = 0; i < making->nevents; i++)
 		order[i] = (uint32_t)i;
-	if (m->nevents)
-		qsort_r(order, m->nevents, sizeof(*order), by_surface, m->events.ptr);
-	m->head.events = m->nevents;
-	m->head.notes = m->nnotes;
-	kl_buf_add(out, &m->head, sizeof(m->head));
+	if (making->nevents)
+		qsort_r(order, making->nevents, sizeof(*order), by_surface, making->events.ptr);
+	making->head.events = making->nevents;
+	making->head.notes = making->nnotes;
+	kl_buf_add(out, &making->head, sizeof(making->head));
 	kl_mapfile_align(out);
-	kl_buf_add(out, m->events.ptr, m->events.len);
+	kl_buf_add(out, making->events.ptr, making->events.len);
 	kl_mapfile_align(out);
-	kl_buf_add(out, m->notes.ptr, m->notes.len);
+	kl_buf_add(out, making->notes.ptr, making->notes.len);
 	kl_mapfile_align(out);
-	kl_buf_add(out, order, m->nevents * sizeof(*order));
+	kl_buf_add(out, order, making->nevents * sizeof(*order));
 }
 
-static int make_index(struct kl_buf *out, struct kl_repo *r, const struct kl_folded *base,
+static int make_index(struct kl_buf *out, struct kl_repo *repo, const struct kl_folded *base,
 		      struct kl_note_at *at, size_t n)
 {
-	KL_AUTO(making_freep) struct making *m = kl_calloc(1, sizeof(*m));
+	KL_AUTO(making_freep) struct making *making = kl_calloc(1, sizeof(*making));
 	size_t count = 0;
 	int err = 0;
 
-	m->events = m->notes = (struct kl_buf)KL_BUF_INIT;
+	making->events = making->notes = (struct kl_buf)KL_BUF_INIT;
 	for (size_t i = 0; i < BATCH; i++)
-		m->text[i] = (struct kl_buf)KL_BUF_INIT;
-	m->r = r;
-	m->base = base;
-	m->at = at;
-	m->n = n;
+		making->text[i] = (struct kl_buf)KL_BUF_INIT;
+	making->r = repo;
+	making->base = base;
+	making->at = at;
+	making->n = n;
 	for (size_t next = 0; !err && next < n;) {
-		if ((err = fill_groups(&count, &next, m)) < 0)
+		if ((err = fill_groups(&count, &next, making)) < 0)
 			return err;
-		kl_par_for(count, GRAIN, fold_some, m);
-		keep_batch(m, count);
+		kl_par_for(count, GRAIN, fold_some, making);
+		keep_batch(making, count);
 	}
-	if (m->nevents > UINT32_MAX)
+	if (making->nevents > UINT32_MAX)
 		return kl_error(KL_EINVALID, "the notes have more than %u events", UINT32_MAX);
-	write_out(out, m);
+	write_out(out, making);
 	return 0;
 }
 
@@ -483,55 +486,59 @@ static size_t align_up(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
-static bool event_ok(const struct kl_folded_event *e)
+static bool event_ok(const struct kl_folded_event *event)
 {
-	return !e->time[sizeof(e->time) - 1] && !e->platform[sizeof(e->platform) - 1] &&
-	       !e->class_[sizeof(e->class_) - 1];
+	return !event->time[sizeof(event->time) - 1] &&
+	       !event->platform[sizeof(event->platform) - 1] &&
+	       !event->class_[sizeof(event->class_) - 1];
 }
 
 /* Set the pointers, if they point into the file and its numbers into what they are about. */
-static bool is_good(struct kl_folded *f)
+static bool is_good(struct kl_folded *folded)
 {
 	size_t at = sizeof(struct kl_mapfile_head), ne, nn;
 
-	if (f->file.len < at + sizeof(struct head))
+	if (folded->file.len < at + sizeof(struct head))
 		return false;
-	f->head = (const struct head *)(f->file.base + at);
+	folded->head = (const struct head *)(folded->file.base + at);
 	at += align_up(sizeof(struct head));
-	ne = (size_t)f->head->events;
-	nn = (size_t)f->head->notes;
-	if (ne > f->file.len / sizeof(*f->event) || nn > f->file.len / sizeof(*f->note))
+	ne = (size_t)folded->head->events;
+	nn = (size_t)folded->head->notes;
+	if (ne > folded->file.len / sizeof(*folded->event) ||
+	    nn > folded->file.len / sizeof(*folded->note))
 		return false;
-	f->event = (const struct kl_folded_event *)(f->file.base + at);
-	at += align_up(ne * sizeof(*f->event));
-	f->note = (const struct note *)(f->file.base + at);
-	at += align_up(nn * sizeof(*f->note));
-	f->by_surface = (const uint32_t *)(f->file.base + at);
-	if (align_up(at + ne * sizeof(*f->by_surface)) != f->file.len)
+	folded->event = (const struct kl_folded_event *)(folded->file.base + at);
+	at += align_up(ne * sizeof(*folded->event));
+	folded->note = (const struct note *)(folded->file.base + at);
+	at += align_up(nn * sizeof(*folded->note));
+	folded->by_surface = (const uint32_t *)(folded->file.base + at);
+	if (align_up(at + ne * sizeof(*folded->by_surface)) != folded->file.len)
 		return false;
 	for (size_t i = 0; i < ne; i++)
-		if (f->by_surface[i] >= ne || !event_ok(&f->event[i]))
+		if (folded->by_surface[i] >= ne || !event_ok(&folded->event[i]))
 			return false;
 	for (size_t i = 0; i < nn; i++)
-		if (f->note[i].first > ne || f->note[i].n > ne - f->note[i].first)
+		if (folded->note[i].first > ne || folded->note[i].n > ne - folded->note[i].first)
 			return false;
 	return true;
 }
 
 static struct kl_folded *map_file(const char *path, const char *key)
 {
-	KL_AUTO(kl_folded_freep) struct kl_folded *f = kl_calloc(1, sizeof(*f));
+	KL_AUTO(kl_folded_freep) struct kl_folded *folded = kl_calloc(1, sizeof(*folded));
 
-	f->file = (struct kl_mapfile)KL_MAPFILE_INIT;
-	return kl_mapfile_open(&f->file, path, MAGIC, VERSION, key) && is_good(f) ? kl_steal(&f) :
-										    NULL;
+	folded->file = (struct kl_mapfile)KL_MAPFILE_INIT;
+	return kl_mapfile_open(&folded->file, path, MAGIC, VERSION, key) && is_good(folded) ?
+		       kl_steal(&folded) :
+		       NULL;
 }
 
-static int build_index(struct kl_folded **out, struct kl_repo *r, const char *dir, const char *path,
-		       const char *key, struct kl_note_at *at, size_t n)
+static int build_index(struct kl_folded **out, struct kl_repo *repo, const char *dir,
+		       const char *path, const char *key, struct kl_note_at *at, size_t n)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec others = KL_STRVEC_INIT;
-	KL_AUTO(kl_folded_freep) struct kl_folded *base = NULL, *f = kl_calloc(1, sizeof(*f));
+	KL_AUTO(kl_folded_freep) struct kl_folded *base = NULL,
+						  *folded = kl_calloc(1, sizeof(*folded));
 	KL_AUTO(kl_buf_release) struct kl_buf made = KL_BUF_INIT;
 	int err;
 
@@ -539,26 +546,26 @@ static int build_index(struct kl_folded **out, struct kl_repo *r, const char *di
 	for (size_t i = 0; i < others.n && !base; i++)
 		base = map_file(others.v[i], NULL);
 	kl_mapfile_begin(&made, MAGIC, VERSION, key);
-	if ((err = make_index(&made, r, base, at, n)) < 0)
+	if ((err = make_index(&made, repo, base, at, n)) < 0)
 		return err;
 	kl_mapfile_end(&made);
-	kl_mapfile_keep(&f->file, &made, n ? path : "");
-	if (!is_good(f))
+	kl_mapfile_keep(&folded->file, &made, n ? path : "");
+	if (!is_good(folded))
 		KL_BUG("an index of events that was just made is not whole");
 	kl_mapfile_tidy(&others, KEEP, dir, PREFIX, SUFFIX);
-	*out = kl_steal(&f);
+	*out = kl_steal(&folded);
 	return 0;
 }
 
-int kl_folded_open(struct kl_folded **out, struct kl_repo *r, const char *ref)
+int kl_folded_open(struct kl_folded **out, struct kl_repo *repo, const char *ref)
 {
-	KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_common_dir(r), "klineage/cache");
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_common_dir(repo), "klineage/cache");
 	KL_AUTO(kl_freep) char *path = NULL;
 	struct kl_note_at *at = NULL;
 	char hex[KL_OID_HEX];
 	git_oid tip = { { 0 } };
 	size_t n = 0;
-	int err = kl_refs_get(&tip, r, ref);
+	int err = kl_refs_get(&tip, repo, ref);
 
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
@@ -567,11 +574,11 @@ int kl_folded_open(struct kl_folded **out, struct kl_repo *r, const char *ref)
 	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);
 	if (!err && (*out = map_file(path, hex)))
 		return 0;
-	if ((err = kl_notes_list(&at, &n, &tip, r, ref)) < 0)
+	if ((err = kl_notes_list(&at, &n, &tip, repo, ref)) < 0)
 		return err;
 	/* it may have moved since: then this is the file of that tip */
 	kl_oid_hex(hex, &tip);
 	free(kl_steal(&path));
 	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);
-	return build_index(out, r, dir, path, hex, at, n);
+	return build_index(out, repo, dir, path, hex, at, n);
 }

@@ -34,26 +34,27 @@ struct kl_folded_event {
 	char time[24], platform[48], class_[24];   /* cut where longer; "" */
 };
 
-int kl_folded_open(struct kl_folded **out, struct kl_repo *r, const char *ref);
-void kl_folded_free(struct kl_folded *f);
+int kl_folded_open(struct kl_folded **out, struct kl_repo *repo, const char *ref);
+void kl_folded_free(struct kl_folded *folded);
 KL_DEFINE_CLEANUP(struct kl_folded *, kl_folded_free)
 
 /** Events in the order of commits, and of ids within each. */
-size_t kl_folded_count(const struct kl_folded *f);
-const struct kl_folded_event *kl_folded_event(const struct kl_folded *f, size_t i);
+size_t kl_folded_count(const struct kl_folded *folded);
+const struct kl_folded_event *kl_folded_event(const struct kl_folded *folded, size_t i);
 /** The same in the order of surface, contract, time and id. */
-const struct kl_folded_event *kl_folded_by_surface(const struct kl_folded *f, size_t i);
+const struct kl_folded_event *kl_folded_by_surface(const struct kl_folded *folded, size_t i);
 
 /** How many, and where they begin. */
-size_t kl_folded_of_commit(size_t *first, const struct kl_folded *f, const git_oid *commit);
-size_t kl_folded_of_surface(size_t *first, const struct kl_folded *f, const char *surface,
+size_t kl_folded_of_commit(size_t *first, const struct kl_folded *folded, const git_oid *commit);
+size_t kl_folded_of_surface(size_t *first, const struct kl_folded *folded, const char *surface,
 			    const char *contract);
 
 /** The whole event. KL_ENOTFOUND: its note is no longer in this clone. */
-int kl_folded_read(struct kl_event **out, struct kl_repo *r, const struct kl_folded_event *e);
+int kl_folded_read(struct kl_event **out, struct kl_repo *repo,
+		   const struct kl_folded_event *event);
 
 /** Lines that were no events; was it made just now, and how many notes had to be read for it? */
-size_t kl_folded_skipped(const struct kl_folded *f);
-size_t kl_folded_notes_read(const struct kl_folded *f);
+size_t kl_folded_skipped(const struct kl_folded *folded);
+size_t kl_folded_notes_read(const struct kl_folded *folded);
 
 #endif

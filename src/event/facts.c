@@ -6,28 +6,30 @@
 
 #include "base/mem.h"
 
-void kl_facts_release(struct kl_facts *f)
+void kl_facts_release(struct kl_facts *facts)
 {
-	kl_strvec_release(&f->features);
-	kl_map_release(&f->traits);
-	*f = (struct kl_facts){ 0 };
+	kl_strvec_release(&facts->features);
+	kl_map_release(&facts->traits);
+	*facts = (struct kl_facts){ 0 };
 }
 
-static bool has_trait(const struct kl_facts *f, const char *name)
+static bool has_trait(const struct kl_facts *facts, const char *name)
 {
-	const char *value = kl_map_get(&f->traits, name);
+	const char *value = kl_map_get(&facts->traits, name);
 
 	return value && !strncmp(value, "yes", 3);
 }
 
-/* Facts of `a` that are not of `b`: features, and traits as "trait:<name>". */
-static void all_minus(struct kl_strvec *out, const struct kl_facts *a, const struct kl_facts *b)
+/* Facts of `left` that are not of `right`: features, and traits as "trait:<name>". */
+static void all_minus(struct kl_strvec *out, const struct kl_facts *left,
+		      const struct kl_facts *right)
 {
-	kl_strvec_minus(out, &a->features, &b->features);
-	for (size_t i = 0; i < a->traits.n; i++) {
-		const char *name = a->traits.e[i].key;
+	kl_strvec_minus(out, &left->features, &right->features);
+	for (size_t i = 0; i < left->traits.n; i++) {
+		const char *name = left->traits.e[i].key;
 
-		if (has_trait(a, name) && kl_map_get(&b->traits, name) && !has_trait(b, name))
+		if (has_trait(left, name) && kl_map_get(&right->traits, name) &&
+		    !has_trait(right, name))
 			kl_strvec_pushf(out, "trait:%s", name);
 	}
 }
@@ -62,24 +64,24 @@ static size_t count_foreign(struct kl_buf *why, const char *what, const struct k
 	return n;
 }
 
-static bool has_fact(const struct kl_facts *f, const char *fact)
+static bool has_fact(const struct kl_facts *facts, const char *fact)
 {
-	return strncmp(fact, "trait:", 6) ? kl_strvec_has(&f->features, fact) :
-					    has_trait(f, fact + 6);
+	return strncmp(fact, "trait:", 6) ? kl_strvec_has(&facts->features, fact) :
+					    has_trait(facts, fact + 6);
 }
 
-static void say_primary(struct kl_buf *why, const struct kl_mechanism *m,
+static void say_primary(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			const struct kl_strvec *gone, const struct kl_facts *after)
 {
-	for (size_t i = 0; m && i < m->primary.n; i++) {
-		if (kl_strvec_has(gone, m->primary.v[i]))
-			add_reason(why, "gone:", m->primary.v[i]);
-		else if (has_fact(after, m->primary.v[i]))
-			add_reason(why, "still there:", m->primary.v[i]);
+	for (size_t i = 0; mechanism && i < mechanism->primary.n; i++) {
+		if (kl_strvec_has(gone, mechanism->primary.v[i]))
+			add_reason(why, "gone:", mechanism->primary.v[i]);
+		else if (has_fact(after, mechanism->primary.v[i]))
+			add_reason(why, "still there:", mechanism->primary.v[i]);
 	}
 }
 
-enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *m,
+enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			     const struct kl_facts *before, const struct kl_facts *after)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
@@ -92,10 +94,11 @@ enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *m,
 	}
 	all_minus(&gone, before, after);
 	all_minus(&came, after, before);
-	n = count_foreign(why, "lost", &gone, m ? &m->primary : NULL, m ? &m->companions : NULL);
-	n += count_foreign(why, "gained", &came, m ? &m->fallbacks : NULL, NULL);
+	n = count_foreign(why, "lost", &gone, mechanism ? &mechanism->primary : NULL,
+			  mechanism ? &mechanism->companions : NULL);
+	n += count_foreign(why, "gained", &came, mechanism ? &mechanism->fallbacks : NULL, NULL);
 	if (n)
 		return KL_DELTA_COMPOUND;
-	say_primary(why, m, &gone, after);
+	say_primary(why, mechanism, &gone, after);
 	return KL_DELTA_CLEAN;
 }

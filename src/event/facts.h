@@ -26,7 +26,7 @@ struct kl_facts {
 	char code_digest[65];      /* of the reached machine code (docs/formats.md) */
 };
 
-void kl_facts_release(struct kl_facts *f);
+void kl_facts_release(struct kl_facts *facts);
 
 /*
  * mechanisms - templates/mechanisms.yaml: per mechanism its primary fact, the
@@ -50,8 +50,9 @@ struct kl_mechanisms {
 int kl_mechanisms_load(struct kl_mechanisms *out, const char *path);
 /** Those of templates/mechanisms.yaml. */
 int kl_mechanisms_load_shipped(struct kl_mechanisms *out);
-void kl_mechanisms_release(struct kl_mechanisms *m);
-const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *m, const char *name);
+void kl_mechanisms_release(struct kl_mechanisms *mechanisms);
+const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechanisms,
+					      const char *name);
 
 enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_NO_CHANGE };
 /**
@@ -62,7 +63,7 @@ enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_NO_CHANGE };
  * foreign, or, for a clean step, which primary facts went or are still there. Without a mechanism
  * (NULL) every fact that went or came is foreign.
  */
-enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *m,
+enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			     const struct kl_facts *before, const struct kl_facts *after);
 
 #endif

@@ -69,14 +69,14 @@ static bool is_newer(const struct kl_event *event, const struct kl_event *old)
  */
 static bool is_better_copy(const struct kl_event *event, const struct kl_event *old)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf right = KL_BUF_INIT;
 
 	if (!*event->sig != !*old->sig)
 		return *event->sig;
-	kl_event_write(&a, event);
-	kl_event_write(&b, old);
-	return strcmp(a.ptr, b.ptr) > 0;
+	kl_event_write(&left, event);
+	kl_event_write(&right, old);
+	return strcmp(left.ptr, right.ptr) > 0;
 }
 
 static bool is_check(const struct kl_event *event)
@@ -92,36 +92,36 @@ struct folding {
 };
 
 /* Takes the reference. */
-static void take_event(struct folding *f, struct kl_event *event)
+static void take_event(struct folding *folding, struct kl_event *event)
 {
 	static char mark[] = "";
 
 	if (event->kind == KL_KIND_RETRACT) {
-		kl_map_put(&f->retracted, event->of, mark);
+		kl_map_put(&folding->retracted, event->of, mark);
 	} else if (event->kind == KL_KIND_GATE || is_check(event)) {
-		const struct kl_event *old = kl_map_get(&f->out->all, event->id);
+		const struct kl_event *old = kl_map_get(&folding->out->all, event->id);
 
 		if (!old || is_better_copy(event, old)) {
-			kl_map_put(&f->out->all, event->id, event);
+			kl_map_put(&folding->out->all, event->id, event);
 			return;
 		}
 	}
 	kl_event_free(event);
 }
 
-static void take_line(struct folding *f, const char *line, size_t len)
+static void take_line(struct folding *folding, const char *line, size_t len)
 {
 	struct kl_event *event;
 
 	if (!len)
 		return;
-	f->out->lines++;
+	folding->out->lines++;
 	if (kl_event_parse(&event, line, len) < 0) {
 		kl_error_clear();
-		f->out->skipped++;
+		folding->out->skipped++;
 		return;
 	}
-	take_event(f, event);
+	take_event(folding, event);
 }
 
 static void choose_best(struct kl_map *best, const char *key, struct kl_event *event,
@@ -133,9 +133,10 @@ static void choose_best(struct kl_map *best, const char *key, struct kl_event *e
 		kl_map_put(best, key, event);
 }
 
-static int by_key(const void *a, const void *b)
+static int by_key(const void *left, const void *right)
 {
-	return strcmp(((const struct kl_map_entry *)a)->key, ((const struct kl_map_entry *)b)->key);
+	return strcmp(((const struct kl_map_entry *)left)->key,
+		      ((const struct kl_map_entry *)right)->key);
 }
 
 static struct kl_event_list list_of(const struct kl_map *best)
@@ -156,17 +157,17 @@ static struct kl_event_list sorted_list_of(struct kl_map *best)
 	return list_of(best);
 }
 
-static void choose_all(struct folding *f, const char *surface, const char *contract)
+static void choose_all(struct folding *folding, const char *surface, const char *contract)
 {
 	KL_AUTO(kl_map_release) struct kl_map verdicts = KL_MAP_INIT, checks = KL_MAP_INIT;
 	KL_AUTO(kl_map_release) struct kl_map profiles = KL_MAP_INIT;
-	struct kl_fold *out = f->out;
+	struct kl_fold *out = folding->out;
 
 	for (size_t i = 0; i < out->all.n; i++) {
 		struct kl_event *event = out->all.e[i].value;
 		bool checked = is_check(event) && !kl_event_is_fail(event);
 
-		if (kl_map_get(&f->retracted, event->id) ||
+		if (kl_map_get(&folding->retracted, event->id) ||
 		    !kl_event_is_for(event, surface, contract))
 			continue;
 		KL_AUTO(kl_freep) char *key = key_of(event);
@@ -178,34 +179,34 @@ static void choose_all(struct folding *f, const char *surface, const char *contr
 	out->verdicts = sorted_list_of(&verdicts);
 	out->checks = sorted_list_of(&checks);
 	out->profiles = list_of(&profiles);
-	kl_map_release(&f->retracted);
+	kl_map_release(&folding->retracted);
 }
 
 void kl_fold_lines(struct kl_fold *out, const char *text, size_t len, const char *surface,
 		   const char *contract)
 {
-	struct folding f = { .out = out };
+	struct folding folding = { .out = out };
 
 	*out = (struct kl_fold){ .all = { .free_value = kl_event_free_value } };
 	for (size_t at = 0; at < len;) {
 		const char *end = memchr(text + at, '\n', len - at);
 		size_t n = end ? (size_t)(end - (text + at)) : len - at;
 
-		take_line(&f, text + at, n);
+		take_line(&folding, text + at, n);
 		at += n + 1;
 	}
-	choose_all(&f, surface, contract);
+	choose_all(&folding, surface, contract);
 }
 
 void kl_fold_events(struct kl_fold *out, struct kl_event *const *event, size_t n,
 		    const char *surface, const char *contract)
 {
-	struct folding f = { .out = out };
+	struct folding folding = { .out = out };
 
 	*out = (struct kl_fold){ .all = { .free_value = kl_event_free_value }, .lines = n };
 	for (size_t i = 0; i < n; i++)
-		take_event(&f, kl_event_ref(event[i]));
-	choose_all(&f, surface, contract);
+		take_event(&folding, kl_event_ref(event[i]));
+	choose_all(&folding, surface, contract);
 }
 
 void kl_fold_release(struct kl_fold *fold)

@@ -95,35 +95,35 @@ static json_t *counters_of(const json_t *launch)
 		"l1_hit_ppm", "l2_hit_ppm", "dram_read", "dram_written",
 	};
 	const char *kernel = kl_json_str_or(launch, "kernel", "");
-	json_t *o = json_object(), *name = json_stringn(kernel, strnlen(kernel, MAX_NAME));
+	json_t *object = json_object(), *name = json_stringn(kernel, strnlen(kernel, MAX_NAME));
 
-	kl_json_set(o, "kernel", name ? name : json_string(""));
+	kl_json_set(object, "kernel", name ? name : json_string(""));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++) {
 		int64_t value = kl_json_int_or(launch, known[i], -1);
 
 		if (value >= 0 && value <= MAX_COUNT)
-			kl_json_set_int(o, known[i], value);
+			kl_json_set_int(object, known[i], value);
 	}
-	return o;
+	return object;
 }
 
 static void take_counters(struct kl_event *event, const json_t *result)
 {
 	const json_t *raw = json_object_get(result, "counters");
 	const json_t *launches = json_object_get(raw, "launches");
-	json_t *o, *list, *launch;
+	json_t *object, *list, *launch;
 	size_t i;
 
 	if (!json_array_size(launches))
 		return;
-	o = json_object();
+	object = json_object();
 	list = json_array();
 	json_array_foreach(launches, i, launch)
 		if (i < MAX_LAUNCHES)
 			json_array_append_new(list, counters_of(launch));
-	kl_json_set_str(o, "by", "ncu");
-	kl_json_set(o, "launches", list);
-	set_member(&event->counters, o);
+	kl_json_set_str(object, "by", "ncu");
+	kl_json_set(object, "launches", list);
+	set_member(&event->counters, object);
 }
 
 /* what only the machine that ran it can tell */

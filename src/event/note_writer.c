@@ -10,47 +10,47 @@
 #include "event/fold.h"
 #include "event/signature.h"
 
-void kl_noting_release(struct kl_noting *n)
+void kl_noting_release(struct kl_noting *noting)
 {
-	free(n->note);
-	kl_strvec_release(&n->texts);
+	free(noting->note);
+	kl_strvec_release(&noting->texts);
 }
 
-int kl_noting_add(struct kl_noting *n, const git_oid *commit, struct kl_event *event)
+int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_event *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	git_oid tree;
-	int err = kl_repo_tree_of(&tree, n->repo, commit);
+	int err = kl_repo_tree_of(&tree, noting->repo, commit);
 
 	if (err < 0)
 		return err;
 	kl_event_set_commit(event, commit, &tree);
 	/* who signed it judged it; another signature would say something else */
 	if (!*event->sig)
-		err = n->sign > 0 ? kl_sign_event_now(n->repo, event) :
-		      n->sign     ? 0 :
-				    kl_sign_event(n->repo, event);
+		err = noting->sign > 0 ? kl_sign_event_now(noting->repo, event) :
+		      noting->sign     ? 0 :
+					 kl_sign_event(noting->repo, event);
 	if (err < 0)
 		return err;
 	kl_event_write(&text, event);
-	kl_strvec_take(&n->texts, kl_buf_detach(&text));
-	KL_GROW(n->note, n->n + 1, n->alloc);
-	n->note[n->n++] = (struct kl_note_line){ .commit = *commit };
+	kl_strvec_take(&noting->texts, kl_buf_detach(&text));
+	KL_GROW(noting->note, noting->n + 1, noting->alloc);
+	noting->note[noting->n++] = (struct kl_note_line){ .commit = *commit };
 	return 0;
 }
 
-int kl_noting_write(struct kl_noting *n)
+int kl_noting_write(struct kl_noting *noting)
 {
 	const char *who;
 	int err;
 
-	if (!n->n)
+	if (!noting->n)
 		return 0;
-	if ((err = kl_repo_identity(&who, n->repo)) < 0)
+	if ((err = kl_repo_identity(&who, noting->repo)) < 0)
 		return err;
-	for (size_t i = 0; i < n->n; i++)
-		n->note[i].line = n->texts.v[i];
-	return kl_notes_add(n->repo, KL_NOTES_GATE, n->note, n->n);
+	for (size_t i = 0; i < noting->n; i++)
+		noting->note[i].line = noting->texts.v[i];
+	return kl_notes_add(noting->repo, KL_NOTES_GATE, noting->note, noting->n);
 }
 
 /* --- what waits in the cache -------------------------------------------------- */
@@ -83,7 +83,8 @@ static size_t select_events(struct kl_event **out, const struct kl_map *all,
 	return n;
 }
 
-static int note_surface(struct kl_noting *n, const git_oid *commit, const struct kl_changed_one *c)
+static int note_surface(struct kl_noting *noting, const git_oid *commit,
+			const struct kl_changed_one *one)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_map_release) struct kl_map all = KL_MAP_INIT;
@@ -91,31 +92,31 @@ static int note_surface(struct kl_noting *n, const git_oid *commit, const struct
 	KL_AUTO(kl_freep) struct kl_event **event = NULL;
 	const struct kl_event_list *list;
 	size_t count;
-	int err = kl_cache_list(&text, n->repo, c->now->digest, c->now->contract_digest);
+	int err = kl_cache_list(&text, noting->repo, one->now->digest, one->now->contract_digest);
 
 	if (err < 0 || (err = kl_event_load(&all, "the cache", text.ptr, text.len)) < 0)
 		return err;
 	event = kl_calloc(all.n + 1, sizeof(*event));
-	count = select_events(event, &all, c->before, false);
+	count = select_events(event, &all, one->before, false);
 	if (!count)
-		count = select_events(event, &all, c->before, true);
-	kl_fold_events(&fold, event, count, c->now->digest, c->now->contract_digest);
+		count = select_events(event, &all, one->before, true);
+	kl_fold_events(&fold, event, count, one->now->digest, one->now->contract_digest);
 	list = fold.verdicts.n ? &fold.verdicts : &fold.checks;
 	for (size_t i = 0; i < list->n && !err; i++)
-		err = kl_noting_add(n, commit, list->v[i]);
+		err = kl_noting_add(noting, commit, list->v[i]);
 	return err;
 }
 
-static int first_parent_tree(git_oid *out, bool *none, struct kl_repo *r, const git_oid *commit)
+static int first_parent_tree(git_oid *out, bool *none, struct kl_repo *repo, const git_oid *commit)
 {
 	KL_AUTO(kl_freep) git_oid *parents = NULL;
 	size_t n = 0;
-	int err = kl_repo_parents(&parents, &n, r, commit);
+	int err = kl_repo_parents(&parents, &n, repo, commit);
 
 	*none = !n;
 	if (err < 0 || !n)
 		return err;
-	err = kl_repo_tree_of(out, r, &parents[0]);
+	err = kl_repo_tree_of(out, repo, &parents[0]);
 	if (err == KL_ENOTFOUND) { /* a shallow clone ends here */
 		kl_error_clear();
 		*none = true;
@@ -124,24 +125,24 @@ static int first_parent_tree(git_oid *out, bool *none, struct kl_repo *r, const 
 	return err;
 }
 
-int kl_noting_waiting(size_t *noted, struct kl_repo *r, const git_oid *commit)
+int kl_noting_waiting(size_t *noted, struct kl_repo *repo, const git_oid *commit)
 {
-	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = r };
+	KL_AUTO(kl_noting_release) struct kl_noting noting = { .repo = repo };
 	KL_AUTO(kl_changed_release) struct kl_changed changed = { 0 };
 	git_oid tree, before;
 	bool root;
 	int err;
 
 	*noted = 0;
-	if ((err = kl_repo_tree_of(&tree, r, commit)) < 0 ||
-	    (err = first_parent_tree(&before, &root, r, commit)) < 0 ||
-	    (err = kl_changed(&changed, r, root ? NULL : &before, &tree)) < 0)
+	if ((err = kl_repo_tree_of(&tree, repo, commit)) < 0 ||
+	    (err = first_parent_tree(&before, &root, repo, commit)) < 0 ||
+	    (err = kl_changed(&changed, repo, root ? NULL : &before, &tree)) < 0)
 		return err;
 	for (size_t i = 0; i < changed.n && !err; i++)
 		if (changed.one[i].now)
-			err = note_surface(&n, commit, &changed.one[i]);
-	if (err < 0 || (err = kl_noting_write(&n)) < 0)
+			err = note_surface(&noting, commit, &changed.one[i]);
+	if (err < 0 || (err = kl_noting_write(&noting)) < 0)
 		return err;
-	*noted = n.n;
+	*noted = noting.n;
 	return 0;
 }

@@ -22,19 +22,19 @@ struct kl_noting {
 };
 
 /** `event` gets the members commit, tree and, if asked for, sig; its id is as before. */
-int kl_noting_add(struct kl_noting *n, const git_oid *commit, struct kl_event *event);
+int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_event *event);
 /**
  * Lines that are there already are skipped. KL_EINVALID with git's advice: no identity to commit
  * with.
  */
-int kl_noting_write(struct kl_noting *n);
-void kl_noting_release(struct kl_noting *n);
+int kl_noting_write(struct kl_noting *noting);
+void kl_noting_release(struct kl_noting *noting);
 
 /**
  * Results of `--worktree` and `--staged` wait in the cache: those for what `commit` has, and its
  * first parent has not, go into its note. Events of the whole gate are preferred to those of the
  * quick stages, and those that compare with the first parent to others. `*noted` counts events.
  */
-int kl_noting_waiting(size_t *noted, struct kl_repo *r, const git_oid *commit);
+int kl_noting_waiting(size_t *noted, struct kl_repo *repo, const git_oid *commit);
 
 #endif

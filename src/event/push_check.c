@@ -6,9 +6,9 @@
 
 #define SHORT 10 /* digits of a commit */
 
-void kl_pushed_release(struct kl_pushed *p)
+void kl_pushed_release(struct kl_pushed *pushed)
 {
-	kl_strvec_release(&p->missing);
+	kl_strvec_release(&pushed->missing);
 }
 
 /* What is missing, or NULL; the caller frees. */
@@ -29,22 +29,23 @@ static char *verdict_complaint(const struct kl_judged_one *one, enum kl_pushed_w
 						  "nobody has judged it");
 }
 
-static bool is_first_bad(const struct kl_judged *j, size_t i)
+static bool is_first_bad(const struct kl_judged *judged, size_t i)
 {
-	const char *id = j->trust.v[i].event->id;
+	const char *id = judged->trust.v[i].event->id;
 
-	if (j->trust.v[i].sig.state != KL_SIGN_BAD)
+	if (judged->trust.v[i].sig.state != KL_SIGN_BAD)
 		return false;
 	for (size_t k = 0; k < i; k++)
-		if (j->trust.v[k].sig.state == KL_SIGN_BAD && !strcmp(j->trust.v[k].event->id, id))
+		if (judged->trust.v[k].sig.state == KL_SIGN_BAD &&
+		    !strcmp(judged->trust.v[k].event->id, id))
 			return false;
 	return true;
 }
 
-int kl_pushed_look(struct kl_pushed *out, struct kl_repo *r, const git_oid *commit, size_t n,
+int kl_pushed_look(struct kl_pushed *out, struct kl_repo *repo, const git_oid *commit, size_t n,
 		   enum kl_pushed_want want)
 {
-	KL_AUTO(kl_judged_release) struct kl_judged j = { 0 };
+	KL_AUTO(kl_judged_release) struct kl_judged judged = { 0 };
 	static char mark[] = "";
 	int err = 0;
 
@@ -54,26 +55,26 @@ int kl_pushed_look(struct kl_pushed *out, struct kl_repo *r, const git_oid *comm
 
 		kl_oid_hex(hex, &commit[i]);
 		if (want != KL_PUSHED_NOTHING)
-			err = kl_judged_commit(&j, r, &commit[i]);
+			err = kl_judged_commit(&judged, repo, &commit[i]);
 		else
-			kl_map_put(&j.commits, hex, mark);
+			kl_map_put(&judged.commits, hex, mark);
 	}
 	if (!err && n)
-		err = kl_judged_find(&j, r);
+		err = kl_judged_find(&judged, repo);
 	if (err < 0)
 		return err;
-	out->noted = j.noted;
-	for (size_t i = 0; i < j.n; i++) {
-		KL_AUTO(kl_freep) char *why = verdict_complaint(&j.one[i], want);
+	out->noted = judged.noted;
+	for (size_t i = 0; i < judged.n; i++) {
+		KL_AUTO(kl_freep) char *why = verdict_complaint(&judged.one[i], want);
 
 		if (why)
-			kl_strvec_pushf(&out->missing, "%.*s %s: %s", SHORT, j.one[i].commit,
-					j.one[i].workload, why);
+			kl_strvec_pushf(&out->missing, "%.*s %s: %s", SHORT, judged.one[i].commit,
+					judged.one[i].workload, why);
 	}
-	for (size_t i = 0; i < j.trust.n; i++)
-		if (is_first_bad(&j, i))
+	for (size_t i = 0; i < judged.trust.n; i++)
+		if (is_first_bad(&judged, i))
 			kl_strvec_pushf(&out->missing,
 					"event %.12s has a wrong signature and does not count: %s",
-					j.trust.v[i].event->id, j.trust.v[i].sig.why);
+					judged.trust.v[i].event->id, judged.trust.v[i].sig.why);
 	return 0;
 }

@@ -24,8 +24,8 @@ struct kl_pushed {
 	struct kl_strvec missing;
 };
 
-int kl_pushed_look(struct kl_pushed *out, struct kl_repo *r, const git_oid *commit, size_t n,
+int kl_pushed_look(struct kl_pushed *out, struct kl_repo *repo, const git_oid *commit, size_t n,
 		   enum kl_pushed_want want);
-void kl_pushed_release(struct kl_pushed *p);
+void kl_pushed_release(struct kl_pushed *pushed);
 
 #endif

@@ -12,65 +12,69 @@
 #define SCHEMA "klineage.runner/1"
 #define MAX_BYTES ((size_t)1 << 16)
 
-static char *path_of(struct kl_repo *r, const char *runner, const char *platform)
+static char *path_of(struct kl_repo *repo, const char *runner, const char *platform)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 	char hex[KL_DIGEST_HEX];
 
-	kl_digest_adds(d, runner);
-	kl_digest_adds(d, platform);
-	kl_digest_end(d, hex);
-	return kl_asprintf("%s/klineage/runners/%s.json", kl_repo_common_dir(r), hex);
+	kl_digest_adds(digest, runner);
+	kl_digest_adds(digest, platform);
+	kl_digest_end(digest, hex);
+	return kl_asprintf("%s/klineage/runners/%s.json", kl_repo_common_dir(repo), hex);
 }
 
-void kl_told_get(struct kl_told *out, struct kl_repo *r, const char *runner, const char *platform)
+void kl_told_get(struct kl_told *out, struct kl_repo *repo, const char *runner,
+		 const char *platform)
 {
-	KL_AUTO(kl_freep) char *path = path_of(r, runner, platform);
+	KL_AUTO(kl_freep) char *path = path_of(repo, runner, platform);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 
 	*out = (struct kl_told){ .device = "" };
-	if (kl_fs_read(&text, path, MAX_BYTES) == 0 && kl_json_parse(&j, text.ptr, text.len) == 0 &&
-	    !strcmp(kl_json_str_or(j, "schema", ""), SCHEMA)) {
-		snprintf(out->device, sizeof(out->device), "%s", kl_json_str_or(j, "device", ""));
-		snprintf(out->driver, sizeof(out->driver), "%s", kl_json_str_or(j, "driver", ""));
+	if (kl_fs_read(&text, path, MAX_BYTES) == 0 &&
+	    kl_json_parse(&value, text.ptr, text.len) == 0 &&
+	    !strcmp(kl_json_str_or(value, "schema", ""), SCHEMA)) {
+		snprintf(out->device, sizeof(out->device), "%s",
+			 kl_json_str_or(value, "device", ""));
+		snprintf(out->driver, sizeof(out->driver), "%s",
+			 kl_json_str_or(value, "driver", ""));
 	}
 	kl_error_clear();
 }
 
-int kl_told_put(struct kl_repo *r, const char *runner, const char *platform,
-		const struct kl_told *t)
+int kl_told_put(struct kl_repo *repo, const char *runner, const char *platform,
+		const struct kl_told *told)
 {
-	KL_AUTO(kl_freep) char *path = path_of(r, runner, platform);
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_freep) char *path = path_of(repo, runner, platform);
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_told before;
 	int err;
 
-	kl_told_get(&before, r, runner, platform);
-	if (!strcmp(before.device, t->device) && !strcmp(before.driver, t->driver))
+	kl_told_get(&before, repo, runner, platform);
+	if (!strcmp(before.device, told->device) && !strcmp(before.driver, told->driver))
 		return 0;
-	kl_json_set_str(j, "schema", SCHEMA);
-	kl_json_set_str(j, "runner", runner);
-	kl_json_set_str(j, "platform", platform);
-	kl_json_set_str(j, "device", t->device);
-	kl_json_set_str(j, "driver", t->driver);
-	kl_json_canonical(&text, j);
+	kl_json_set_str(value, "schema", SCHEMA);
+	kl_json_set_str(value, "runner", runner);
+	kl_json_set_str(value, "platform", platform);
+	kl_json_set_str(value, "device", told->device);
+	kl_json_set_str(value, "driver", told->driver);
+	kl_json_canonical(&text, value);
 	if ((err = KL_FAULT("runner-put")) < 0 || (err = kl_fs_mkdir_of(path)) < 0 ||
 	    (err = kl_fs_write(path, text.ptr, text.len)) < 0)
 		return err;
 	return KL_FAULT("runner-put-done");
 }
 
-void kl_told_key(char hex[KL_DIGEST_HEX], const struct kl_told *t)
+void kl_told_key(char hex[KL_DIGEST_HEX], const struct kl_told *told)
 {
-	struct kl_digest *d;
+	struct kl_digest *digest;
 
-	if (!*t->device && !*t->driver)
+	if (!*told->device && !*told->driver)
 		return;
-	d = kl_digest_new();
-	kl_digest_adds(d, hex);
-	kl_digest_adds(d, t->device);
-	kl_digest_adds(d, t->driver);
-	kl_digest_end(d, hex);
+	digest = kl_digest_new();
+	kl_digest_adds(digest, hex);
+	kl_digest_adds(digest, told->device);
+	kl_digest_adds(digest, told->driver);
+	kl_digest_end(digest, hex);
 }

@@ -23,11 +23,12 @@ struct kl_told {
 };
 
 /** Both "" where nothing was told, or what is there is damaged. */
-void kl_told_get(struct kl_told *out, struct kl_repo *r, const char *runner, const char *platform);
+void kl_told_get(struct kl_told *out, struct kl_repo *repo, const char *runner,
+		 const char *platform);
 /** Durable when it returns. */
-int kl_told_put(struct kl_repo *r, const char *runner, const char *platform,
-		const struct kl_told *t);
+int kl_told_put(struct kl_repo *repo, const char *runner, const char *platform,
+		const struct kl_told *told);
 /** A key that does not know the device becomes one that does; where nothing was told it stays. */
-void kl_told_key(char hex[KL_DIGEST_HEX], const struct kl_told *t);
+void kl_told_key(char hex[KL_DIGEST_HEX], const struct kl_told *told);
 
 #endif

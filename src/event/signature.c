@@ -14,19 +14,19 @@
 #define MAX_SIG 16384
 #define PATIENCE_MS 60000 /* an agent may ask somebody */
 
-const char *kl_sign_state_name(enum kl_sign_state s)
+const char *kl_sign_state_name(enum kl_sign_state state)
 {
 	static const char *const names[] = { "unsigned", "good", "unknown key", "bad",
 					     "unchecked" };
 
-	return names[s];
+	return names[state];
 }
 
-void kl_signed_release(struct kl_signed *s)
+void kl_signed_release(struct kl_signed *other)
 {
-	free(s->who);
-	free(s->why);
-	*s = (struct kl_signed){ 0 };
+	free(other->who);
+	free(other->why);
+	*other = (struct kl_signed){ 0 };
 }
 
 /* --- the tool --------------------------------------------------------------- */
@@ -37,44 +37,44 @@ struct tool {
 	struct kl_strvec env;    /* times are in UTC */
 };
 
-static void tool_release(struct tool *t)
+static void tool_release(struct tool *tool)
 {
-	free(t->allowed);
-	free(t->revoked);
-	kl_strvec_release(&t->env);
+	free(tool->allowed);
+	free(tool->revoked);
+	kl_strvec_release(&tool->env);
 }
 
 /* git's own setting; "~/" is the user's home there */
-static char *path_setting(struct kl_repo *r, const char *key)
+static char *path_setting(struct kl_repo *repo, const char *key)
 {
-	const char *value = kl_repo_config(r, key), *home = getenv("HOME");
+	const char *value = kl_repo_config(repo, key), *home = getenv("HOME");
 
 	if (!value || !*value)
 		return NULL;
 	return !strncmp(value, "~/", 2) && home ? kl_fs_join(home, value + 2) : kl_strdup(value);
 }
 
-static void tool_init(struct tool *t, struct kl_repo *r)
+static void tool_init(struct tool *tool, struct kl_repo *repo)
 {
-	const char *program = kl_repo_config(r, "gpg.ssh.program");
+	const char *program = kl_repo_config(repo, "gpg.ssh.program");
 
-	t->program = program && *program ? program : "ssh-keygen";
-	t->allowed = path_setting(r, "gpg.ssh.allowedSignersFile");
-	t->revoked = path_setting(r, "gpg.ssh.revocationFile");
-	for (char **e = environ; *e; e++)
-		if (strncmp(*e, "TZ=", 3) && strncmp(*e, "LC_ALL=", 7))
-			kl_strvec_push(&t->env, *e);
-	kl_strvec_push(&t->env, "TZ=UTC0");
-	kl_strvec_push(&t->env, "LC_ALL=C");
+	tool->program = program && *program ? program : "ssh-keygen";
+	tool->allowed = path_setting(repo, "gpg.ssh.allowedSignersFile");
+	tool->revoked = path_setting(repo, "gpg.ssh.revocationFile");
+	for (char **list = environ; *list; list++)
+		if (strncmp(*list, "TZ=", 3) && strncmp(*list, "LC_ALL=", 7))
+			kl_strvec_push(&tool->env, *list);
+	kl_strvec_push(&tool->env, "TZ=UTC0");
+	kl_strvec_push(&tool->env, "LC_ALL=C");
 }
 
-static int run_tool(struct kl_buf *out, const struct tool *t, const struct kl_strvec *argv,
+static int run_tool(struct kl_buf *out, const struct tool *tool, const struct kl_strvec *argv,
 		    const void *in, size_t len)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.argv = (const char *const *)argv->v,
-		.env = (const char *const *)t->env.v,
+		.env = (const char *const *)tool->env.v,
 		.in = in,
 		.in_len = len,
 		.out = out,
@@ -82,15 +82,15 @@ static int run_tool(struct kl_buf *out, const struct tool *t, const struct kl_st
 		.timeout_ms = PATIENCE_MS,
 	};
 	struct kl_proc_result res;
-	int err = kl_proc_run(&res, &o);
+	int err = kl_proc_run(&res, &opts);
 
 	if (err == KL_ENOTFOUND)
-		return kl_error(KL_ECANNOT, "'%s' is not installed", t->program);
+		return kl_error(KL_ECANNOT, "'%s' is not installed", tool->program);
 	if (err < 0)
 		return err;
 	kl_buf_rtrim(&words);
 	if (res.timed_out)
-		return kl_error(KL_ECANNOT, "'%s' did not answer within a minute", t->program);
+		return kl_error(KL_ECANNOT, "'%s' did not answer within a minute", tool->program);
 	/* what it says first is what it is about */
 	return res.exit ? kl_error(KL_ENO, "%.*s", (int)strcspn(words.ptr, "\n"), words.ptr) : 0;
 }
@@ -107,24 +107,27 @@ struct question {
 	char when[48];       /* "" or -Overify-time=... */
 };
 
-static int ask_git(struct kl_buf *out, const struct question *q, const char *what, const char *who)
+static int ask_git(struct kl_buf *out, const struct question *question, const char *what,
+		   const char *who)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	bool find = !strcmp(what, "find-principals"), verify = !strcmp(what, "verify");
 
-	kl_strvec_pushv(&argv,
-			(const char *const[]){ q->tool->program, "-Y", what, "-s", q->sig, NULL });
+	kl_strvec_pushv(&argv, (const char *const[]){ question->tool->program, "-Y", what, "-s",
+						      question->sig, NULL });
 	if (!find)
 		kl_strvec_pushv(&argv, (const char *const[]){ "-n", KL_SIGN_NAMESPACE, NULL });
 	if (find || verify)
-		kl_strvec_pushv(&argv, (const char *const[]){ "-f", q->tool->allowed, NULL });
+		kl_strvec_pushv(&argv,
+				(const char *const[]){ "-f", question->tool->allowed, NULL });
 	if (verify)
 		kl_strvec_pushv(&argv, (const char *const[]){ "-I", who, NULL });
-	if (verify && q->revoked)
-		kl_strvec_pushv(&argv, (const char *const[]){ "-r", q->revoked, NULL });
-	if ((find || verify) && *q->when)
-		kl_strvec_push(&argv, q->when);
-	return run_tool(out, q->tool, &argv, find ? NULL : q->text, find ? 0 : q->len);
+	if (verify && question->revoked)
+		kl_strvec_pushv(&argv, (const char *const[]){ "-r", question->revoked, NULL });
+	if ((find || verify) && *question->when)
+		kl_strvec_push(&argv, question->when);
+	return run_tool(out, question->tool, &argv, find ? NULL : question->text,
+			find ? 0 : question->len);
 }
 
 /* "... with ED25519 key SHA256:abc": the print */
@@ -147,10 +150,10 @@ static int not_good(struct kl_signed *out, int err, const char *words)
 }
 
 /* Nobody's whom the list names for this, now: it may be right all the same. */
-static int fits_question(struct kl_signed *out, const struct question *q)
+static int fits_question(struct kl_signed *out, const struct question *question)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
-	int err = ask_git(&words, q, "check-novalidate", NULL);
+	int err = ask_git(&words, question, "check-novalidate", NULL);
 
 	return err < 0 && err != KL_ENO ? err : not_good(out, err, words.ptr);
 }
@@ -159,17 +162,17 @@ static int fits_question(struct kl_signed *out, const struct question *q)
  * Is it his? ssh-keygen says no more than that of a revoked key, so it is asked again without the
  * list.
  */
-static int is_of(struct kl_signed *out, const struct question *q, const char *who)
+static int is_of(struct kl_signed *out, const struct question *question, const char *who)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
-	struct question again = *q;
-	int err = ask_git(&words, q, "verify", who);
+	struct question again = *question;
+	int err = ask_git(&words, question, "verify", who);
 
 	if (!err) {
 		out->state = KL_SIGN_GOOD;
 		out->who = kl_strdup(who);
 	}
-	if (err != KL_ENO || !q->revoked)
+	if (err != KL_ENO || !question->revoked)
 		return err;
 	again.revoked = NULL;
 	err = ask_git(&words, &again, "verify", who);
@@ -184,33 +187,33 @@ static int is_of(struct kl_signed *out, const struct question *q, const char *wh
  * As git does: who might it be, then whether it is; and if it might be nobody, whether it is right
  * at all.
  */
-static int answer_question(struct kl_signed *out, const struct question *q)
+static int answer_question(struct kl_signed *out, const struct question *question)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec who = KL_STRVEC_INIT;
-	int err = q->guess ? is_of(out, q, q->guess) : KL_ENO;
+	int err = question->guess ? is_of(out, question, question->guess) : KL_ENO;
 
 	if (err != KL_ENO)
 		return err;
-	err = q->tool->allowed ? ask_git(&names, q, "find-principals", NULL) : KL_ENO;
+	err = question->tool->allowed ? ask_git(&names, question, "find-principals", NULL) : KL_ENO;
 	if (err < 0 && err != KL_ENO)
 		return err;
 	if (!err)
 		kl_strvec_split(&who, names.ptr, "\n");
 	for (size_t i = 0; i < who.n; i++)
-		if ((err = is_of(out, q, who.v[i])) != KL_ENO)
+		if ((err = is_of(out, question, who.v[i])) != KL_ENO)
 			return err;
-	return fits_question(out, q);
+	return fits_question(out, question);
 }
 
 /* "2026-11-20T10:00:00Z" as the tool wants it: a key may have been good then */
-static void set_when(struct question *q, const char *time)
+static void set_when(struct question *question, const char *time)
 {
 	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
 	char digits[16];
 	size_t n = 0;
 
-	q->when[0] = '\0';
+	question->when[0] = '\0';
 	for (size_t i = 0; i < sizeof(form); i++) {
 		if (form[i] == 'd' ? time[i] < '0' || time[i] > '9' : time[i] != form[i])
 			return;
@@ -218,19 +221,19 @@ static void set_when(struct question *q, const char *time)
 			digits[n++] = time[i];
 	}
 	digits[n] = '\0';
-	snprintf(q->when, sizeof(q->when), "-Overify-time=%s", digits);
+	snprintf(question->when, sizeof(question->when), "-Overify-time=%s", digits);
 }
 
-static int check_signature(struct kl_signed *out, const struct tool *t, const char *file,
+static int check_signature(struct kl_signed *out, const struct tool *tool, const char *file,
 			   const void *text, size_t len, const char *sig, const char *time,
 			   const char *guess)
 {
-	struct question q = { .tool = t,
-			      .text = text,
-			      .len = len,
-			      .sig = file,
-			      .revoked = t->revoked,
-			      .guess = guess };
+	struct question question = { .tool = tool,
+				     .text = text,
+				     .len = len,
+				     .sig = file,
+				     .revoked = tool->revoked,
+				     .guess = guess };
 	int err;
 
 	*out = (struct kl_signed){ 0 };
@@ -239,10 +242,10 @@ static int check_signature(struct kl_signed *out, const struct tool *t, const ch
 		out->why = kl_asprintf("a signature of %zu bytes", strlen(sig));
 		return 0;
 	}
-	set_when(&q, time);
+	set_when(&question, time);
 	if ((err = kl_fs_put(file, sig, strlen(sig), 0600)) < 0)
 		return err;
-	err = answer_question(out, &q);
+	err = answer_question(out, &question);
 	if (err != KL_ECANNOT)
 		return err;
 	out->state = KL_SIGN_UNCHECKED;
@@ -261,24 +264,24 @@ struct share {
 
 static int check_share(void *ctx)
 {
-	const struct share *s = ctx;
-	KL_AUTO(kl_freep) char *file = kl_asprintf("%s/%zu", s->dir, s->from);
+	const struct share *share = ctx;
+	KL_AUTO(kl_freep) char *file = kl_asprintf("%s/%zu", share->dir, share->from);
 	const char *last = NULL;
 	int err = 0;
 
-	for (size_t i = s->from; i < s->n && !err; i += s->step) {
-		const struct kl_event *event = s->event[i];
+	for (size_t i = share->from; i < share->n && !err; i += share->step) {
+		const struct kl_event *event = share->event[i];
 
 		if (*event->sig)
-			err = check_signature(&s->out[i], s->tool, file, event->id,
+			err = check_signature(&share->out[i], share->tool, file, event->id,
 					      strlen(event->id), event->sig, event->time, last);
-		if (s->out[i].state == KL_SIGN_GOOD)
-			last = s->out[i].who;
+		if (share->out[i].state == KL_SIGN_GOOD)
+			last = share->out[i].who;
 	}
 	return err;
 }
 
-int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, struct kl_event *const *event,
+int kl_sign_check_events(struct kl_signed *out, struct kl_repo *repo, struct kl_event *const *event,
 			 size_t n)
 {
 	KL_AUTO(tool_release) struct tool tool = { 0 };
@@ -296,7 +299,7 @@ int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, struct kl_eve
 		return 0;
 	if ((err = kl_fs_tempdir(&dir, "klineage-sign")) < 0)
 		return err;
-	tool_init(&tool, r);
+	tool_init(&tool, repo);
 	task = kl_calloc(width, sizeof(*task));
 	share = kl_calloc(width, sizeof(*share));
 	for (size_t i = 0; i < width; i++) {
@@ -310,34 +313,34 @@ int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, struct kl_eve
 	return err;
 }
 
-int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t len,
+int kl_sign_verify(char **principal, struct kl_repo *repo, const void *text, size_t len,
 		   const char *sig)
 {
 	KL_AUTO(tool_release) struct tool tool = { 0 };
 	KL_AUTO(kl_freep) char *file = NULL;
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
-	KL_AUTO(kl_signed_release) struct kl_signed s = { 0 };
+	KL_AUTO(kl_signed_release) struct kl_signed other = { 0 };
 	int err;
 
-	tool_init(&tool, r);
+	tool_init(&tool, repo);
 	if (!tool.allowed)
 		return kl_error(KL_ECANNOT, "gpg.ssh.allowedSignersFile is not set");
 	if ((err = kl_fs_tempdir(&dir, "klineage-sign")) < 0)
 		return err;
 	file = kl_fs_join(dir, "sig");
-	if ((err = check_signature(&s, &tool, file, text, len, sig, "", NULL)) < 0)
+	if ((err = check_signature(&other, &tool, file, text, len, sig, "", NULL)) < 0)
 		return err;
-	switch (s.state) {
+	switch (other.state) {
 	case KL_SIGN_GOOD:
-		*principal = kl_steal(&s.who);
+		*principal = kl_steal(&other.who);
 		return 0;
 	case KL_SIGN_UNCHECKED:
-		return kl_error(KL_ECANNOT, "%s", s.why);
+		return kl_error(KL_ECANNOT, "%s", other.why);
 	case KL_SIGN_UNKNOWN:
 		return kl_error(KL_EINVALID,
 				"signed by nobody whom gpg.ssh.allowedSignersFile names");
 	default:
-		return kl_error(KL_EINVALID, "the signature does not fit: %s", s.why);
+		return kl_error(KL_EINVALID, "the signature does not fit: %s", other.why);
 	}
 }
 
@@ -356,9 +359,9 @@ static const char *literal_key(const char *value)
 	return NULL;
 }
 
-static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *r)
+static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *repo)
 {
-	const char *value = kl_repo_config(r, "user.signingKey");
+	const char *value = kl_repo_config(repo, "user.signingKey");
 	const char *literal = value ? literal_key(value) : NULL;
 	int err;
 
@@ -366,7 +369,7 @@ static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *r)
 		return kl_error(KL_ECANNOT, "user.signingKey is not set");
 	*agent = literal != NULL;
 	if (!literal) {
-		*file = path_setting(r, "user.signingKey");
+		*file = path_setting(repo, "user.signingKey");
 		return 0;
 	}
 	if ((err = kl_fs_tempdir(dir, "klineage-sign")) < 0)
@@ -375,20 +378,20 @@ static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *r)
 	return kl_fs_put(*file, literal, strlen(literal), 0600);
 }
 
-static int make_signature(char **sig, struct kl_repo *r, const void *text, size_t len)
+static int make_signature(char **sig, struct kl_repo *repo, const void *text, size_t len)
 {
 	KL_AUTO(tool_release) struct tool tool = { 0 };
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_freep) char *key = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
-	const char *format = kl_repo_config(r, "gpg.format");
+	const char *format = kl_repo_config(repo, "gpg.format");
 	bool agent;
-	int err = signing_key(&key, &agent, &dir, r);
+	int err = signing_key(&key, &agent, &dir, repo);
 
 	if (err < 0)
 		return err;
-	tool_init(&tool, r);
+	tool_init(&tool, repo);
 	kl_strvec_pushv(&argv,
 			(const char *const[]){ tool.program, "-Y", "sign", "-n", KL_SIGN_NAMESPACE,
 					       "-f", key, agent ? "-U" : NULL, NULL });
@@ -404,23 +407,23 @@ static int make_signature(char **sig, struct kl_repo *r, const void *text, size_
 	return 0;
 }
 
-int kl_sign_event_now(struct kl_repo *r, struct kl_event *event)
+int kl_sign_event_now(struct kl_repo *repo, struct kl_event *event)
 {
 	KL_AUTO(kl_freep) char *sig = NULL;
-	int err = make_signature(&sig, r, event->id, strlen(event->id));
+	int err = make_signature(&sig, repo, event->id, strlen(event->id));
 
 	if (!err)
 		event->sig = kl_event_keep(event, sig);
 	return err;
 }
 
-int kl_sign_event(struct kl_repo *r, struct kl_event *event)
+int kl_sign_event(struct kl_repo *repo, struct kl_event *event)
 {
 	bool wanted = false;
-	int err = kl_repo_config_bool(&wanted, r, "klineage.sign", false);
+	int err = kl_repo_config_bool(&wanted, repo, "klineage.sign", false);
 
 	if (err < 0 || !wanted)
 		return err;
-	err = kl_sign_event_now(r, event);
+	err = kl_sign_event_now(repo, event);
 	return err < 0 ? kl_error_in(err, "klineage.sign") : 0;
 }

@@ -26,7 +26,7 @@ enum kl_sign_state {
 	KL_SIGN_STATES
 };
 /** "unsigned", "good", "unknown key", "bad", "unchecked" */
-const char *kl_sign_state_name(enum kl_sign_state s);
+const char *kl_sign_state_name(enum kl_sign_state state);
 
 struct kl_signed {
 	enum kl_sign_state state;
@@ -34,20 +34,20 @@ struct kl_signed {
 	char *who;
 	char *why; /* bad, unchecked: what is wrong; else NULL */
 };
-void kl_signed_release(struct kl_signed *s);
+void kl_signed_release(struct kl_signed *other);
 
 /**
  * What the signatures of these events are, `out[i]` of `event[i]`; on all processors, since each
  * takes a call or two of ssh-keygen. A state is no error. KL_EIO: it could not be found out.
  */
-int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, struct kl_event *const *event,
+int kl_sign_check_events(struct kl_signed *out, struct kl_repo *repo, struct kl_event *const *event,
 			 size_t n);
 
 /**
  * Whose signature is this? `*principal` is the caller's. KL_EINVALID: nobody's whom
  * gpg.ssh.allowedSignersFile names, or not of this text. KL_ECANNOT: no such list, no ssh-keygen.
  */
-int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t len,
+int kl_sign_verify(char **principal, struct kl_repo *repo, const void *text, size_t len,
 		   const char *sig);
 
 /**
@@ -55,8 +55,8 @@ int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t
  * itself ("key::ssh-ed25519 ...", "ssh-...") whose private one an agent has. KL_ECANNOT: no key, or
  * ssh-keygen does not sign with it.
  */
-int kl_sign_event_now(struct kl_repo *r, struct kl_event *event);
+int kl_sign_event_now(struct kl_repo *repo, struct kl_event *event);
 /** The same where klineage.sign is set. */
-int kl_sign_event(struct kl_repo *r, struct kl_event *event);
+int kl_sign_event(struct kl_repo *repo, struct kl_event *event);
 
 #endif

@@ -6,88 +6,89 @@
 
 #include "base/error.h"
 
-void kl_trust_release(struct kl_trust *t)
+void kl_trust_release(struct kl_trust *trust)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		kl_event_free(t->v[i].event);
-		kl_signed_release(&t->v[i].sig);
+	for (size_t i = 0; i < trust->n; i++) {
+		kl_event_free(trust->v[i].event);
+		kl_signed_release(&trust->v[i].sig);
 	}
-	free(t->v);
-	*t = (struct kl_trust){ 0 };
+	free(trust->v);
+	*trust = (struct kl_trust){ 0 };
 }
 
-void kl_trust_add_event(struct kl_trust *t, size_t tag, struct kl_event *event, bool own)
+void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own)
 {
-	KL_GROW(t->v, t->n + 1, t->alloc);
-	t->v[t->n++] = (struct kl_trust_line){ .tag = tag, .event = event, .own = own };
+	KL_GROW(trust->v, trust->n + 1, trust->alloc);
+	trust->v[trust->n++] = (struct kl_trust_line){ .tag = tag, .event = event, .own = own };
 }
 
-void kl_trust_add(struct kl_trust *t, size_t tag, const char *text, size_t len, bool own)
+void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t len, bool own)
 {
-	for (const char *s = text, *end = text + len; s < end;) {
-		const char *nl = memchr(s, '\n', (size_t)(end - s));
-		size_t n = (size_t)((nl ? nl : end) - s);
-		struct kl_event *e = NULL;
+	for (const char *string = text, *end = text + len; string < end;) {
+		const char *nl = memchr(string, '\n', (size_t)(end - string));
+		size_t n = (size_t)((nl ? nl : end) - string);
+		struct kl_event *event = NULL;
 
-		if (n && !kl_event_parse(&e, s, n))
-			kl_trust_add_event(t, tag, e, own);
+		if (n && !kl_event_parse(&event, string, n))
+			kl_trust_add_event(trust, tag, event, own);
 		else
 			kl_error_clear();
-		s += n + 1;
+		string += n + 1;
 	}
 }
 
-static bool line_counts(const struct kl_trust_line *l, bool required)
+static bool line_counts(const struct kl_trust_line *line, bool required)
 {
-	if (l->sig.state == KL_SIGN_BAD)
-		return l->own;
-	return !required || l->own || l->sig.state == KL_SIGN_GOOD || kl_event_is_fail(l->event);
+	if (line->sig.state == KL_SIGN_BAD)
+		return line->own;
+	return !required || line->own || line->sig.state == KL_SIGN_GOOD ||
+	       kl_event_is_fail(line->event);
 }
 
-int kl_trust_judge(struct kl_trust *t, struct kl_repo *r)
+int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) struct kl_event **event = kl_calloc(t->n + 1, sizeof(*event));
-	KL_AUTO(kl_freep) struct kl_signed *sig = kl_calloc(t->n + 1, sizeof(*sig));
-	int err = kl_repo_config_bool(&t->required, r, "klineage.requireSigned", false);
+	KL_AUTO(kl_freep) struct kl_event **event = kl_calloc(trust->n + 1, sizeof(*event));
+	KL_AUTO(kl_freep) struct kl_signed *sig = kl_calloc(trust->n + 1, sizeof(*sig));
+	int err = kl_repo_config_bool(&trust->required, repo, "klineage.requireSigned", false);
 
-	for (size_t i = 0; i < t->n; i++)
-		event[i] = t->v[i].event;
+	for (size_t i = 0; i < trust->n; i++)
+		event[i] = trust->v[i].event;
 	if (!err)
-		err = kl_sign_check_events(sig, r, event, t->n);
-	for (size_t i = 0; i < t->n; i++) {
-		struct kl_trust_line *l = &t->v[i];
+		err = kl_sign_check_events(sig, repo, event, trust->n);
+	for (size_t i = 0; i < trust->n; i++) {
+		struct kl_trust_line *line = &trust->v[i];
 
-		kl_signed_release(&l->sig);
-		l->sig = sig[i];
-		l->counts = !err && line_counts(l, t->required);
+		kl_signed_release(&line->sig);
+		line->sig = sig[i];
+		line->counts = !err && line_counts(line, trust->required);
 	}
 	return err;
 }
 
-void kl_trust_fold(struct kl_fold *out, const struct kl_trust *t, size_t tag, const char *surface,
-		   const char *contract)
+void kl_trust_fold(struct kl_fold *out, const struct kl_trust *trust, size_t tag,
+		   const char *surface, const char *contract)
 {
-	KL_AUTO(kl_freep) struct kl_event **event = kl_calloc(t->n + 1, sizeof(*event));
+	KL_AUTO(kl_freep) struct kl_event **event = kl_calloc(trust->n + 1, sizeof(*event));
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->n; i++)
-		if (t->v[i].tag == tag && t->v[i].counts)
-			event[n++] = t->v[i].event;
+	for (size_t i = 0; i < trust->n; i++)
+		if (trust->v[i].tag == tag && trust->v[i].counts)
+			event[n++] = trust->v[i].event;
 	kl_fold_events(out, event, n, surface, contract);
 }
 
-int kl_trust_filter(struct kl_buf *out, struct kl_repo *r, const char *text, size_t len)
+int kl_trust_filter(struct kl_buf *out, struct kl_repo *repo, const char *text, size_t len)
 {
-	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
+	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
 	int err;
 
-	kl_trust_add(&t, 0, text, len, false);
-	if ((err = kl_trust_judge(&t, r)) < 0)
+	kl_trust_add(&trust, 0, text, len, false);
+	if ((err = kl_trust_judge(&trust, repo)) < 0)
 		return err;
-	for (size_t i = 0; i < t.n; i++) {
-		if (t.v[i].sig.state == KL_SIGN_BAD)
+	for (size_t i = 0; i < trust.n; i++) {
+		if (trust.v[i].sig.state == KL_SIGN_BAD)
 			continue;
-		kl_event_write(out, t.v[i].event);
+		kl_event_write(out, trust.v[i].event);
 		kl_buf_addch(out, '\n');
 	}
 	return 0;

@@ -34,19 +34,19 @@ struct kl_trust {
 };
 
 /** Lines that are no events are left out. */
-void kl_trust_add(struct kl_trust *t, size_t tag, const char *text, size_t len, bool own);
+void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t len, bool own);
 /** Takes the reference. */
-void kl_trust_add_event(struct kl_trust *t, size_t tag, struct kl_event *event, bool own);
+void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own);
 /** Look at the signatures of all that was added since, and decide. */
-int kl_trust_judge(struct kl_trust *t, struct kl_repo *r);
+int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo);
 /** Of those with the tag what counts, and is for these files (fold.h). */
-void kl_trust_fold(struct kl_fold *out, const struct kl_trust *t, size_t tag, const char *surface,
-		   const char *contract);
+void kl_trust_fold(struct kl_fold *out, const struct kl_trust *trust, size_t tag,
+		   const char *surface, const char *contract);
 /**
  * Of a note's text all events but those with a bad signature, canonical: for who reads facts from
  * notes, where a missing signature is no reason to know less.
  */
-int kl_trust_filter(struct kl_buf *out, struct kl_repo *r, const char *text, size_t len);
-void kl_trust_release(struct kl_trust *t);
+int kl_trust_filter(struct kl_buf *out, struct kl_repo *repo, const char *text, size_t len);
+void kl_trust_release(struct kl_trust *trust);
 
 #endif

@@ -27,40 +27,41 @@ static bool event_serves(const struct kl_event *event, const struct kl_cache_key
 	       kl_cache_same_place(event, key) && is_compared(event, key);
 }
 
-static int signer_of(char **signer, struct kl_repo *r, struct kl_event *event)
+static int signer_of(char **signer, struct kl_repo *repo, struct kl_event *event)
 {
-	struct kl_signed s = { 0 };
-	int err = kl_sign_check_events(&s, r, &event, 1);
+	struct kl_signed other = { 0 };
+	int err = kl_sign_check_events(&other, repo, &event, 1);
 
-	if (!err && s.state == KL_SIGN_GOOD)
-		*signer = kl_steal(&s.who);
-	kl_signed_release(&s);
+	if (!err && other.state == KL_SIGN_GOOD)
+		*signer = kl_steal(&other.who);
+	kl_signed_release(&other);
 	return err;
 }
 
-int kl_vouched_find(struct kl_event **event, char **signer, struct kl_repo *r,
-		    const struct kl_cache_key *k)
+int kl_vouched_find(struct kl_event **event, char **signer, struct kl_repo *repo,
+		    const struct kl_cache_key *key)
 {
-	KL_AUTO(kl_folded_freep) struct kl_folded *f = NULL;
+	KL_AUTO(kl_folded_freep) struct kl_folded *folded = NULL;
 	size_t first, n;
 	int err;
 
-	if (!kl_repo_config(r, "gpg.ssh.allowedSignersFile"))
+	if (!kl_repo_config(repo, "gpg.ssh.allowedSignersFile"))
 		return kl_error(KL_ENOTFOUND, "nobody is allowed to sign");
-	if ((err = kl_folded_open(&f, r, KL_NOTES_GATE)) < 0)
+	if ((err = kl_folded_open(&folded, repo, KL_NOTES_GATE)) < 0)
 		return err;
-	n = kl_folded_of_surface(&first, f, k->surface, k->contract);
+	n = kl_folded_of_surface(&first, folded, key->surface, key->contract);
 	for (size_t i = n; i-- > 0;) {
-		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *other = NULL;
 
-		if ((err = kl_folded_read(&e, r, kl_folded_by_surface(f, first + i))) < 0)
+		if ((err = kl_folded_read(&other, repo, kl_folded_by_surface(folded, first + i))) <
+		    0)
 			return err;
-		if (!event_serves(e, k))
+		if (!event_serves(other, key))
 			continue;
-		if ((err = signer_of(signer, r, e)) < 0)
+		if ((err = signer_of(signer, repo, other)) < 0)
 			return err;
 		if (*signer) {
-			*event = kl_steal(&e);
+			*event = kl_steal(&other);
 			return 0;
 		}
 	}

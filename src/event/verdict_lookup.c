@@ -12,78 +12,81 @@
 
 #define HEX (KL_DIGEST_HEX - 1)
 
-void kl_judged_release(struct kl_judged *j)
+void kl_judged_release(struct kl_judged *judged)
 {
-	for (size_t i = 0; i < j->n; i++) {
-		free(j->one[i].dir);
-		free(j->one[i].workload);
-		free(j->one[i].why);
-		kl_fold_release(&j->one[i].fold);
+	for (size_t i = 0; i < judged->n; i++) {
+		free(judged->one[i].dir);
+		free(judged->one[i].workload);
+		free(judged->one[i].why);
+		kl_fold_release(&judged->one[i].fold);
 	}
-	free(j->one);
-	kl_map_release(&j->commits);
-	kl_trust_release(&j->trust);
-	*j = (struct kl_judged){ 0 };
+	free(judged->one);
+	kl_map_release(&judged->commits);
+	kl_trust_release(&judged->trust);
+	*judged = (struct kl_judged){ 0 };
 }
 
 /* --- what is asked for ------------------------------------------------------------ */
 
-static struct kl_judged_one *add_judged(struct kl_judged *j, const git_oid *commit, const char *dir,
-					const char *workload)
+static struct kl_judged_one *add_judged(struct kl_judged *judged, const git_oid *commit,
+					const char *dir, const char *workload)
 {
 	struct kl_judged_one *one;
 
-	KL_GROW(j->one, j->n + 1, j->alloc);
-	one = &j->one[j->n++];
+	KL_GROW(judged->one, judged->n + 1, judged->alloc);
+	one = &judged->one[judged->n++];
 	*one = (struct kl_judged_one){ .dir = kl_strdup(dir), .workload = kl_strdup(workload) };
 	if (commit)
 		kl_oid_hex(one->commit, commit);
 	return one;
 }
 
-void kl_judged_state(struct kl_judged *j, const struct kl_surface *s, const git_oid *commit)
+void kl_judged_state(struct kl_judged *judged, const struct kl_surface *surface,
+		     const git_oid *commit)
 {
-	struct kl_judged_one *one = add_judged(j, commit, s->dir, s->contract->workload);
+	struct kl_judged_one *one = add_judged(judged, commit, surface->dir,
+					       surface->contract->workload);
 
-	snprintf(one->surface, sizeof(one->surface), "%s", s->digest);
-	snprintf(one->contract, sizeof(one->contract), "%s", s->contract_digest);
+	snprintf(one->surface, sizeof(one->surface), "%s", surface->digest);
+	snprintf(one->contract, sizeof(one->contract), "%s", surface->contract_digest);
 }
 
 /* What a commit brings against its first parent. A shallow clone has not always got one. */
-static int changed_by(struct kl_changed *out, struct kl_repo *r, const git_oid *commit)
+static int changed_by(struct kl_changed *out, struct kl_repo *repo, const git_oid *commit)
 {
 	KL_AUTO(kl_freep) git_oid *parents = NULL;
 	git_oid tree, before;
 	size_t n = 0;
 	int err;
 
-	if ((err = kl_repo_tree_of(&tree, r, commit)) < 0 ||
-	    (err = kl_repo_parents(&parents, &n, r, commit)) < 0)
+	if ((err = kl_repo_tree_of(&tree, repo, commit)) < 0 ||
+	    (err = kl_repo_parents(&parents, &n, repo, commit)) < 0)
 		return err;
-	if (n && (err = kl_repo_tree_of(&before, r, &parents[0])) == KL_ENOTFOUND) {
+	if (n && (err = kl_repo_tree_of(&before, repo, &parents[0])) == KL_ENOTFOUND) {
 		kl_error_clear();
 		n = 0;
 		err = 0;
 	}
-	return err < 0 ? err : kl_changed(out, r, n ? &before : NULL, &tree);
+	return err < 0 ? err : kl_changed(out, repo, n ? &before : NULL, &tree);
 }
 
-int kl_judged_commit(struct kl_judged *j, struct kl_repo *r, const git_oid *commit)
+int kl_judged_commit(struct kl_judged *judged, struct kl_repo *repo, const git_oid *commit)
 {
 	KL_AUTO(kl_changed_release) struct kl_changed changed = { 0 };
 	static char mark[] = "";
 	char hex[KL_OID_HEX];
-	int err = changed_by(&changed, r, commit);
+	int err = changed_by(&changed, repo, commit);
 
 	kl_oid_hex(hex, commit);
-	kl_map_put(&j->commits, hex, mark);
+	kl_map_put(&judged->commits, hex, mark);
 	for (size_t i = 0; i < changed.n && !err; i++) {
-		const struct kl_changed_one *c = &changed.one[i];
+		const struct kl_changed_one *one = &changed.one[i];
 
-		if (c->now)
-			kl_judged_state(j, c->now, commit);
-		else if (c->why)
-			add_judged(j, commit, c->dir, c->workload)->why = kl_strdup(c->why);
+		if (one->now)
+			kl_judged_state(judged, one->now, commit);
+		else if (one->why)
+			add_judged(judged, commit, one->dir, one->workload)->why = kl_strdup(
+				one->why);
 		/* else it is gone */
 	}
 	return err;
@@ -100,151 +103,153 @@ struct places {
 	size_t *at, n, alloc;
 };
 
-static void places_free(void *p)
+static void places_free(void *data)
 {
-	free(((struct places *)p)->at);
-	free(p);
+	free(((struct places *)data)->at);
+	free(data);
 }
 
-static void index_wanted(struct finding *f)
+static void index_wanted(struct finding *finding)
 {
-	f->by_surface.free_value = places_free;
-	for (size_t i = 0; i < f->j->n; i++) {
-		struct places *p;
+	finding->by_surface.free_value = places_free;
+	for (size_t i = 0; i < finding->j->n; i++) {
+		struct places *places;
 
-		if (!*f->j->one[i].surface)
+		if (!*finding->j->one[i].surface)
 			continue;
-		p = kl_map_get(&f->by_surface, f->j->one[i].surface);
-		if (!p) {
-			p = kl_calloc(1, sizeof(*p));
-			kl_map_put(&f->by_surface, f->j->one[i].surface, p);
+		places = kl_map_get(&finding->by_surface, finding->j->one[i].surface);
+		if (!places) {
+			places = kl_calloc(1, sizeof(*places));
+			kl_map_put(&finding->by_surface, finding->j->one[i].surface, places);
 		}
-		KL_GROW(p->at, p->n + 1, p->alloc);
-		p->at[p->n++] = i;
+		KL_GROW(places->at, places->n + 1, places->alloc);
+		places->at[places->n++] = i;
 	}
 }
 
 /* The digests that a line names; an event's own is one of them, the folding looks closer. */
-static void take_line(struct finding *f, const char *line, size_t len)
+static void take_line(struct finding *finding, const char *line, size_t len)
 {
-	const char *s = line, *end = line + len;
+	const char *text = line, *end = line + len;
 
-	while ((s = memmem(s, (size_t)(end - s), "\"surface\"", 9))) {
+	while ((text = memmem(text, (size_t)(end - text), "\"surface\"", 9))) {
 		char hex[KL_DIGEST_HEX];
-		struct places *p;
+		struct places *places;
 
-		s += 9;
-		while (s < end && strchr(" \t:\"", *s))
-			s++;
-		if ((size_t)(end - s) < HEX)
+		text += 9;
+		while (text < end && strchr(" \t:\"", *text))
+			text++;
+		if ((size_t)(end - text) < HEX)
 			return;
-		memcpy(hex, s, HEX);
+		memcpy(hex, text, HEX);
 		hex[HEX] = '\0';
-		p = kl_map_get(&f->by_surface, hex);
-		for (size_t i = 0; p && i < p->n; i++)
-			kl_trust_add(&f->j->trust, p->at[i], line, len, false);
+		places = kl_map_get(&finding->by_surface, hex);
+		for (size_t i = 0; places && i < places->n; i++)
+			kl_trust_add(&finding->j->trust, places->at[i], line, len, false);
 	}
 }
 
 static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	struct finding *f = payload;
+	struct finding *finding = payload;
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, commit);
-	f->j->noted += kl_map_get(&f->j->commits, hex) != NULL;
-	for (const char *s = text, *end = text + len; s < end;) {
-		const char *nl = memchr(s, '\n', (size_t)(end - s));
-		size_t n = (size_t)((nl ? nl : end) - s);
+	finding->j->noted += kl_map_get(&finding->j->commits, hex) != NULL;
+	for (const char *string = text, *end = text + len; string < end;) {
+		const char *nl = memchr(string, '\n', (size_t)(end - string));
+		size_t n = (size_t)((nl ? nl : end) - string);
 
 		if (n)
-			take_line(f, s, n);
-		s += n + 1;
+			take_line(finding, string, n);
+		string += n + 1;
 	}
 	return 0;
 }
 
 /* Lines that name a surface for another reason, and doubles, are none of ours. */
-static void drop_others(struct kl_judged *j)
+static void drop_others(struct kl_judged *judged)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
 	size_t n = 0;
 
-	for (size_t i = 0; i < j->trust.n; i++) {
-		struct kl_trust_line *l = &j->trust.v[i];
-		const struct kl_judged_one *one = &j->one[l->tag];
-		const char *sig = l->event->sig, *id = l->event->id;
-		KL_AUTO(kl_freep) char *key = kl_asprintf("%zu %s %d %s", l->tag, id, l->own, sig);
+	for (size_t i = 0; i < judged->trust.n; i++) {
+		struct kl_trust_line *line = &judged->trust.v[i];
+		const struct kl_judged_one *one = &judged->one[line->tag];
+		const char *sig = line->event->sig, *id = line->event->id;
+		KL_AUTO(kl_freep) char *key = kl_asprintf("%zu %s %d %s", line->tag, id, line->own,
+							  sig);
 
-		if (kl_event_is_for(l->event, one->surface, one->contract) &&
-		    !kl_map_put(&seen, key, j))
-			j->trust.v[n++] = *l;
+		if (kl_event_is_for(line->event, one->surface, one->contract) &&
+		    !kl_map_put(&seen, key, judged))
+			judged->trust.v[n++] = *line;
 		else
-			kl_event_free(l->event);
+			kl_event_free(line->event);
 	}
-	j->trust.n = n;
+	judged->trust.n = n;
 }
 
-static int read_cache(struct kl_judged *j, struct kl_repo *r)
+static int read_cache(struct kl_judged *judged, struct kl_repo *repo)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < j->n && !err; i++) {
+	for (size_t i = 0; i < judged->n && !err; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
-		const struct kl_judged_one *one = &j->one[i];
+		const struct kl_judged_one *one = &judged->one[i];
 
 		if (*one->surface)
-			err = kl_cache_list(&lines, r, one->surface, one->contract);
-		kl_trust_add(&j->trust, i, lines.ptr, lines.len, true);
+			err = kl_cache_list(&lines, repo, one->surface, one->contract);
+		kl_trust_add(&judged->trust, i, lines.ptr, lines.len, true);
 	}
 	return err;
 }
 
 /* What the commit's own note says of this workload with other files. */
-static int count_stale(struct kl_judged_one *one, struct kl_repo *r)
+static int count_stale(struct kl_judged_one *one, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
+	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
 	git_oid commit = { { 0 } }; /* gcc does not see that it is written */
 	int err;
 
 	if (!*one->commit)
 		return 0;
 	if ((err = kl_oid_parse(&commit, one->commit)) < 0 ||
-	    (err = kl_notes_read(&text, r, KL_NOTES_GATE, &commit)) < 0)
+	    (err = kl_notes_read(&text, repo, KL_NOTES_GATE, &commit)) < 0)
 		return err;
-	kl_trust_add(&t, 0, text.ptr, text.len, false);
-	for (size_t i = 0; i < t.n; i++)
-		one->stale += !strcmp(t.v[i].event->workload, one->workload) &&
-			      !kl_event_is_for(t.v[i].event, one->surface, one->contract);
+	kl_trust_add(&trust, 0, text.ptr, text.len, false);
+	for (size_t i = 0; i < trust.n; i++)
+		one->stale += !strcmp(trust.v[i].event->workload, one->workload) &&
+			      !kl_event_is_for(trust.v[i].event, one->surface, one->contract);
 	return 0;
 }
 
-int kl_judged_find(struct kl_judged *j, struct kl_repo *r)
+int kl_judged_find(struct kl_judged *judged, struct kl_repo *repo)
 {
-	struct finding f = { .j = j };
+	struct finding finding = { .j = judged };
 	int err;
 
-	index_wanted(&f);
-	err = kl_notes_each(r, KL_NOTES_GATE, on_note, &f);
-	kl_map_release(&f.by_surface);
+	index_wanted(&finding);
+	err = kl_notes_each(repo, KL_NOTES_GATE, on_note, &finding);
+	kl_map_release(&finding.by_surface);
 	if (err == KL_ENOTFOUND)
 		err = 0;
-	if (err < 0 || (err = read_cache(j, r)) < 0)
+	if (err < 0 || (err = read_cache(judged, repo)) < 0)
 		return err;
-	drop_others(j);
-	if ((err = kl_trust_judge(&j->trust, r)) < 0)
+	drop_others(judged);
+	if ((err = kl_trust_judge(&judged->trust, repo)) < 0)
 		return err;
-	for (size_t i = 0; i < j->n && !err; i++) {
-		struct kl_judged_one *one = &j->one[i];
+	for (size_t i = 0; i < judged->n && !err; i++) {
+		struct kl_judged_one *one = &judged->one[i];
 
-		kl_trust_fold(&one->fold, &j->trust, i, one->surface, one->contract);
+		kl_trust_fold(&one->fold, &judged->trust, i, one->surface, one->contract);
 		if (!one->fold.verdicts.n && !one->fold.checks.n)
-			err = count_stale(one, r);
+			err = count_stale(one, repo);
 	}
-	for (size_t i = 0; i < j->trust.n; i++)
-		j->one[j->trust.v[i].tag].unsigned_ += !j->trust.v[i].counts &&
-						       j->trust.v[i].sig.state != KL_SIGN_BAD;
+	for (size_t i = 0; i < judged->trust.n; i++)
+		judged->one[judged->trust.v[i].tag].unsigned_ += !judged->trust.v[i].counts &&
+								 judged->trust.v[i].sig.state !=
+									 KL_SIGN_BAD;
 	return err;
 }
 

@@ -36,11 +36,12 @@ struct kl_judged {
 	struct kl_trust trust;
 };
 
-int kl_judged_commit(struct kl_judged *j, struct kl_repo *r, const git_oid *commit);
+int kl_judged_commit(struct kl_judged *judged, struct kl_repo *repo, const git_oid *commit);
 /** One state of one kernel; `commit` may be NULL. */
-void kl_judged_state(struct kl_judged *j, const struct kl_surface *s, const git_oid *commit);
-int kl_judged_find(struct kl_judged *j, struct kl_repo *r);
-void kl_judged_release(struct kl_judged *j);
+void kl_judged_state(struct kl_judged *judged, const struct kl_surface *surface,
+		     const git_oid *commit);
+int kl_judged_find(struct kl_judged *judged, struct kl_repo *repo);
+void kl_judged_release(struct kl_judged *judged);
 
 /** The failure among the verdicts, or NULL; borrowed, as the next. */
 const struct kl_event *kl_judged_failure(const struct kl_judged_one *one);

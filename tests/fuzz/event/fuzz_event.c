@@ -9,10 +9,10 @@ static void seal_line(struct kl_buf *out, const char *line, size_t len)
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 
 	if (kl_json_parse(&doc, line, len) == 0 && json_is_object(doc)) {
-		KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_from_json(doc);
+		KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(doc);
 
-		kl_event_seal(e);
-		kl_event_write(out, e);
+		kl_event_seal(event);
+		kl_event_write(out, event);
 	} else {
 		kl_buf_add(out, line, len);
 	}
@@ -21,13 +21,13 @@ static void seal_line(struct kl_buf *out, const char *line, size_t len)
 
 static void check_line(const char *line, size_t len)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *e = NULL, *again = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL, *again = NULL;
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf written = KL_BUF_INIT, plain = KL_BUF_INIT;
 
-	if (kl_event_parse(&e, line, len) < 0)
+	if (kl_event_parse(&event, line, len) < 0)
 		return;
-	kl_event_write(&written, e);
+	kl_event_write(&written, event);
 	MUST(!memchr(written.ptr, '\n', written.len));
 	/* whatever stands in it, it is written as it was read */
 	MUST(kl_json_parse(&doc, line, len) == 0);
@@ -36,10 +36,10 @@ static void check_line(const char *line, size_t len)
 	MUST(kl_event_parse(&again, written.ptr, written.len) == 0);
 	kl_event_free(kl_steal(&again));
 	/* where it stands is no part of it */
-	e->commit = "elsewhere";
-	e->sig = "x";
+	event->commit = "elsewhere";
+	event->sig = "x";
 	kl_buf_clear(&written);
-	kl_event_write(&written, e);
+	kl_event_write(&written, event);
 	MUST(kl_event_parse(&again, written.ptr, written.len) == 0);
 }
 
@@ -55,47 +55,47 @@ static void reverse(struct kl_buf *out, const char *text, size_t len)
 	}
 }
 
-static bool is_same_list(const struct kl_event_list *a, const struct kl_event_list *b)
+static bool is_same_list(const struct kl_event_list *left, const struct kl_event_list *right)
 {
-	for (size_t i = 0; i < a->n && a->n == b->n; i++)
-		if (strcmp(a->v[i]->id, b->v[i]->id) != 0)
+	for (size_t i = 0; i < left->n && left->n == right->n; i++)
+		if (strcmp(left->v[i]->id, right->v[i]->id) != 0)
 			return false;
-	return a->n == b->n;
+	return left->n == right->n;
 }
 
 static void check_fold(const char *text, size_t len)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf back = KL_BUF_INIT, twice = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold a = { 0 }, b = { 0 }, c = { 0 };
+	KL_AUTO(kl_fold_release) struct kl_fold left = { 0 }, right = { 0 }, fold = { 0 };
 
-	kl_fold_lines(&a, text, len, NULL, NULL);
-	MUST(a.skipped <= a.lines && a.verdicts.n <= a.lines - a.skipped);
+	kl_fold_lines(&left, text, len, NULL, NULL);
+	MUST(left.skipped <= left.lines && left.verdicts.n <= left.lines - left.skipped);
 	reverse(&back, text, len);
-	kl_fold_lines(&b, back.ptr, back.len, NULL, NULL);
-	MUST(b.lines == a.lines && b.skipped == a.skipped);
-	MUST(is_same_list(&b.verdicts, &a.verdicts) && b.profiles.n == a.profiles.n);
+	kl_fold_lines(&right, back.ptr, back.len, NULL, NULL);
+	MUST(right.lines == left.lines && right.skipped == left.skipped);
+	MUST(is_same_list(&right.verdicts, &left.verdicts) && right.profiles.n == left.profiles.n);
 	/* a merge of notes may double every line */
 	kl_buf_add(&twice, text, len);
 	kl_buf_add(&twice, text, len);
-	kl_fold_lines(&c, twice.ptr, twice.len, NULL, NULL);
-	MUST(is_same_list(&c.verdicts, &a.verdicts));
+	kl_fold_lines(&fold, twice.ptr, twice.len, NULL, NULL);
+	MUST(is_same_list(&fold.verdicts, &left.verdicts));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	const char *s = (const char *)data;
-	bool seal = size && s[0] == '!';
+	const char *string = (const char *)data;
+	bool seal = size && string[0] == '!';
 
 	for (size_t at = seal; at < size;) {
-		const char *end = memchr(s + at, '\n', size - at);
-		size_t n = end ? (size_t)(end - (s + at)) : size - at;
+		const char *end = memchr(string + at, '\n', size - at);
+		size_t n = end ? (size_t)(end - (string + at)) : size - at;
 
-		check_line(s + at, n);
+		check_line(string + at, n);
 		if (seal) {
-			seal_line(&text, s + at, n);
+			seal_line(&text, string + at, n);
 		} else {
-			kl_buf_add(&text, s + at, n);
+			kl_buf_add(&text, string + at, n);
 			kl_buf_addch(&text, '\n');
 		}
 		at += n + 1;

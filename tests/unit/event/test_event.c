@@ -22,17 +22,17 @@ static void a_forward_event_is_its_pair_turned_round(void **state)
 		"{\"v\":1,\"kind\":\"gate\",\"id\":\"bb\",\"surface\":\"Kj\",\"profile\":{\"ns\":20,\"vs\":[{"
 		"\"what\":\"parent\",\"surface\":\"Ki\",\"ratio_ppm\":500000,\"lo_ppm\":400000,"
 		"\"hi_ppm\":625000,\"verdict\":\"slow\"}]}}");
-	KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_inverse(own, pair, 0);
-	KL_AUTO(kl_freep) char *line = line_of(e);
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_inverse(own, pair, 0);
+	KL_AUTO(kl_freep) char *line = line_of(event);
 	KL_AUTO(kl_freep) char *want = kl_asprintf(
 		"{\"id\":\"%s\",\"inverse\":{\"pair\":\"bb\",\"state\":\"aa\"},\"kind\":\"gate\",\"more\":1,"
 		"\"profile\":{\"cpu\":2,\"ns\":10,\"vs\":[{\"hi_ppm\":2500000,\"lo_ppm\":1600000,"
 		"\"ratio_ppm\":2000000,\"surface\":\"Kj\",\"verdict\":\"fast\",\"what\":\"parent\"},"
 		"{\"mhz\":3,\"ratio_ppm\":700000,\"what\":\"blas\"}]},\"surface\":\"Ki\","
 		"\"time\":\"1970-01-01T00:00:00Z\",\"v\":1}",
-		e->id);
+		event->id);
 
-	assert_int_equal(strlen(e->id), 64);
+	assert_int_equal(strlen(event->id), 64);
 	assert_string_equal(line, want);
 	assert_string_equal(own->commit, "c");
 }
@@ -41,10 +41,10 @@ static void a_state_that_was_not_timed_has_no_comparison(void **state)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *own = read("{\"kind\":\"gate\",\"id\":\"aa\"}");
 	KL_AUTO(kl_event_freep) struct kl_event *pair = read("{\"kind\":\"gate\",\"id\":\"bb\"}");
-	KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_inverse(own, pair, 0);
-	KL_AUTO(json_decrefp) json_t *doc = kl_event_json(e);
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_inverse(own, pair, 0);
+	KL_AUTO(json_decrefp) json_t *doc = kl_event_json(event);
 
-	assert_false(e->profile.there);
+	assert_false(event->profile.there);
 	assert_null(json_object_get(doc, "profile"));
 }
 
@@ -56,12 +56,12 @@ static void lines_are_events_by_their_ids(void **state)
 	char id[KL_DIGEST_HEX];
 
 	for (int i = 0; i < 3; i++) {
-		KL_AUTO(kl_event_freep) struct kl_event *e = event_of(
+		KL_AUTO(kl_event_freep) struct kl_event *event = event_of(
 			json_pack("{s:i,s:s,s:i}", "v", 1, "kind", "gate", "policy", i), true);
 
-		kl_event_write(&text, e);
+		kl_event_write(&text, event);
 		kl_buf_adds(&text, "\n\n");
-		snprintf(id, sizeof(id), "%s", e->id);
+		snprintf(id, sizeof(id), "%s", event->id);
 	}
 	assert_ok(kl_event_load(&events, "name", text.ptr, text.len));
 	assert_int_equal(events.n, 3);
@@ -74,25 +74,25 @@ static void lines_are_events_by_their_ids(void **state)
 
 static void questions(void **state)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_new(), *other = kl_event_new();
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_new(), *other = kl_event_new();
 	struct kl_comparison parent = { .what = "parent", .surface = "p" };
 
-	e->surface = "s";
-	e->contract = "c";
-	assert_true(kl_event_is_for(e, "s", "c") && kl_event_is_for(e, NULL, "c") &&
-		    kl_event_is_for(e, "s", NULL));
-	assert_false(kl_event_is_for(e, "s", "d") || kl_event_is_for(e, "t", NULL));
-	assert_true(kl_event_is_newer(e, NULL));
-	assert_false(kl_event_is_newer(e, other));
-	e->id = "1";
-	assert_true(kl_event_is_newer(e, other));
+	event->surface = "s";
+	event->contract = "c";
+	assert_true(kl_event_is_for(event, "s", "c") && kl_event_is_for(event, NULL, "c") &&
+		    kl_event_is_for(event, "s", NULL));
+	assert_false(kl_event_is_for(event, "s", "d") || kl_event_is_for(event, "t", NULL));
+	assert_true(kl_event_is_newer(event, NULL));
+	assert_false(kl_event_is_newer(event, other));
+	event->id = "1";
+	assert_true(kl_event_is_newer(event, other));
 	other->time = "2";
-	assert_false(kl_event_is_newer(e, other));
-	assert_false(kl_event_is_against(e, ""));
-	e->profile.vs = (struct kl_comparisons){ &parent, 1 };
-	assert_true(kl_event_is_against(e, "p"));
-	assert_false(kl_event_is_against(e, "q"));
-	e->profile.vs = (struct kl_comparisons){ 0 };
+	assert_false(kl_event_is_newer(event, other));
+	assert_false(kl_event_is_against(event, ""));
+	event->profile.vs = (struct kl_comparisons){ &parent, 1 };
+	assert_true(kl_event_is_against(event, "p"));
+	assert_false(kl_event_is_against(event, "q"));
+	event->profile.vs = (struct kl_comparisons){ 0 };
 }
 
 int main(void)

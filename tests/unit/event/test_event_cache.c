@@ -18,27 +18,27 @@ struct fixture {
 	struct kl_cache_key key;
 };
 
-static void fixture_open(struct fixture *f, const char *name)
+static void fixture_open(struct fixture *fixture, const char *name)
 {
-	f->dir = scratch_repo(name);
-	assert_ok(kl_repo_open_at(&f->repo, f->dir));
-	kl_strvec_push(&f->flags, "-O2");
-	f->key = (struct kl_cache_key){
+	fixture->dir = scratch_repo(name);
+	assert_ok(kl_repo_open_at(&fixture->repo, fixture->dir));
+	kl_strvec_push(&fixture->flags, "-O2");
+	fixture->key = (struct kl_cache_key){
 		.surface = "s",
 		.contract = "c",
 		.platform = &platform,
-		.flags = &f->flags,
+		.flags = &fixture->flags,
 		.tier = KL_TIER_HOST_SANDBOXED,
 		.parent = "p",
 		.profile = true,
 	};
 }
 
-static void fixture_close(struct fixture *f)
+static void fixture_close(struct fixture *fixture)
 {
-	kl_repo_free(f->repo);
-	kl_strvec_release(&f->flags);
-	free(f->dir);
+	kl_repo_free(fixture->repo);
+	kl_strvec_release(&fixture->flags);
+	free(fixture->dir);
 }
 
 static struct kl_event *event(const char *surface)
@@ -48,99 +48,99 @@ static struct kl_event *event(const char *surface)
 			true);
 }
 
-static void assert_same(const struct kl_event *a, const struct kl_event *b)
+static void assert_same(const struct kl_event *left, const struct kl_event *right)
 {
-	KL_AUTO(kl_freep) char *line = line_of(a);
-	KL_AUTO(kl_freep) char *other = line_of(b);
+	KL_AUTO(kl_freep) char *line = line_of(left);
+	KL_AUTO(kl_freep) char *other = line_of(right);
 
 	assert_string_equal(line, other);
 }
 
 static void what_is_put_is_got(void **state)
 {
-	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(kl_event_freep) struct kl_event *e = event("s"), *back = NULL, *again = NULL;
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *other = event("s"), *back = NULL, *again = NULL;
 
-	fixture_open(&f, "put");
-	assert_error(KL_ENOTFOUND, "not judged", kl_cache_get(&back, f.repo, &f.key));
-	assert_ok(kl_cache_put(f.repo, &f.key, e));
-	assert_ok(kl_cache_get(&back, f.repo, &f.key));
-	assert_same(back, e);
-	assert_ok(kl_cache_put(f.repo, &f.key, e));
-	assert_ok(kl_cache_get(&again, f.repo, &f.key));
+	fixture_open(&fixture, "put");
+	assert_error(KL_ENOTFOUND, "not judged", kl_cache_get(&back, fixture.repo, &fixture.key));
+	assert_ok(kl_cache_put(fixture.repo, &fixture.key, other));
+	assert_ok(kl_cache_get(&back, fixture.repo, &fixture.key));
+	assert_same(back, other);
+	assert_ok(kl_cache_put(fixture.repo, &fixture.key, other));
+	assert_ok(kl_cache_get(&again, fixture.repo, &fixture.key));
 	/* git does not mind what lies there */
-	sh(f.dir, "git fsck --strict && test -z \"$(git status --porcelain)\"");
+	sh(fixture.dir, "git fsck --strict && test -z \"$(git status --porcelain)\"");
 }
 
 /* Whatever a verdict depends on, another value of it is another verdict. */
 static void every_part_of_the_key_counts(void **state)
 {
-	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(kl_event_freep) struct kl_event *e = event("s"), *back = NULL;
-	struct kl_platform p[3] = { platform, platform, platform };
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *other = event("s"), *back = NULL;
+	struct kl_platform platforms[3] = { platform, platform, platform };
 	KL_AUTO(kl_strvec_release) struct kl_strvec none = KL_STRVEC_INIT, split = KL_STRVEC_INIT;
-	struct kl_cache_key k[11];
+	struct kl_cache_key keys[11];
 
-	fixture_open(&f, "key");
-	assert_ok(kl_cache_put(f.repo, &f.key, e));
-	for (size_t i = 0; i < KL_ARRAY_SIZE(k); i++)
-		k[i] = f.key;
-	k[0].surface = "s2";
-	k[1].contract = "c2";
-	strcpy(p[0].id, "cpu/x86-64-v2");
-	k[2].platform = &p[0];
-	strcpy(p[1].device, "cpu B");
-	k[3].platform = &p[1];
-	strcpy(p[2].compiler, "gcc 2");
-	k[4].platform = &p[2];
-	k[5].flags = &none;
+	fixture_open(&fixture, "key");
+	assert_ok(kl_cache_put(fixture.repo, &fixture.key, other));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(keys); i++)
+		keys[i] = fixture.key;
+	keys[0].surface = "s2";
+	keys[1].contract = "c2";
+	strcpy(platforms[0].id, "cpu/x86-64-v2");
+	keys[2].platform = &platforms[0];
+	strcpy(platforms[1].device, "cpu B");
+	keys[3].platform = &platforms[1];
+	strcpy(platforms[2].compiler, "gcc 2");
+	keys[4].platform = &platforms[2];
+	keys[5].flags = &none;
 	kl_strvec_push(&split, "-O");
 	kl_strvec_push(&split, "2");
-	k[6].flags = &split;
-	k[7].tier = KL_TIER_UNSANDBOXED;
-	k[8].parent = NULL;
-	k[9].profile = false;
-	k[10].quick = true;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(k); i++)
-		if (kl_cache_get(&back, f.repo, &k[i]) != KL_ENOTFOUND)
+	keys[6].flags = &split;
+	keys[7].tier = KL_TIER_UNSANDBOXED;
+	keys[8].parent = NULL;
+	keys[9].profile = false;
+	keys[10].quick = true;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(keys); i++)
+		if (kl_cache_get(&back, fixture.repo, &keys[i]) != KL_ENOTFOUND)
 			fail_msg("key %zu finds another's verdict", i);
-	assert_ok(kl_cache_get(&back, f.repo, &f.key));
+	assert_ok(kl_cache_get(&back, fixture.repo, &fixture.key));
 }
 
 /* A runner's verdict is that of the device it told of, until it tells of another. */
 static void a_runner_has_a_device(void **state)
 {
-	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(kl_event_freep) struct kl_event *e = event("s"), *back = NULL;
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *other = event("s"), *back = NULL;
 	struct kl_told told, gpu[] = { { "GPU A", "1" }, { "GPU A", "2" }, { "GPU B", "1" } };
 
-	fixture_open(&f, "told");
-	f.key.runner = "ssh:a";
-	f.key.told = &told;
-	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
+	fixture_open(&fixture, "told");
+	fixture.key.runner = "ssh:a";
+	fixture.key.told = &told;
+	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
 	assert_string_equal(told.device, "");
-	assert_ok(kl_told_put(f.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
-	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
+	assert_ok(kl_told_put(fixture.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
+	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
 	assert_string_equal(told.device, "GPU A");
 	assert_string_equal(told.driver, "1");
-	assert_ok(kl_cache_put(f.repo, &f.key, e));
+	assert_ok(kl_cache_put(fixture.repo, &fixture.key, other));
 	for (size_t i = 1; i < KL_ARRAY_SIZE(gpu); i++) {
-		assert_ok(kl_told_put(f.repo, "ssh:a", "cuda/sm_90", &gpu[i]));
-		kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
-		assert_int_equal(kl_cache_get(&back, f.repo, &f.key), KL_ENOTFOUND);
-		assert_int_equal(kl_cache_find(&back, f.repo, &f.key), KL_ENOTFOUND);
+		assert_ok(kl_told_put(fixture.repo, "ssh:a", "cuda/sm_90", &gpu[i]));
+		kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
+		assert_int_equal(kl_cache_get(&back, fixture.repo, &fixture.key), KL_ENOTFOUND);
+		assert_int_equal(kl_cache_find(&back, fixture.repo, &fixture.key), KL_ENOTFOUND);
 	}
-	assert_ok(kl_told_put(f.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
-	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
-	assert_ok(kl_cache_get(&back, f.repo, &f.key));
+	assert_ok(kl_told_put(fixture.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
+	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
+	assert_ok(kl_cache_get(&back, fixture.repo, &fixture.key));
 	/* another runner, another platform of the same one: not told */
-	kl_told_get(&told, f.repo, "ssh:b", "cuda/sm_90");
+	kl_told_get(&told, fixture.repo, "ssh:b", "cuda/sm_90");
 	assert_string_equal(told.device, "");
-	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_80");
+	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_80");
 	assert_string_equal(told.device, "");
 	/* damage is as if nothing had been told */
-	sh(f.dir, "for f in .git/klineage/runners/*; do echo '{' >\"$f\"; done");
-	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
+	sh(fixture.dir, "for f in .git/klineage/runners/*; do echo '{' >\"$f\"; done");
+	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
 	assert_string_equal(told.device, "");
 }
 
@@ -156,15 +156,15 @@ static void a_damaged_entry_is_none(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(harm); i++) {
-		KL_AUTO(fixture_close) struct fixture f = { 0 };
-		KL_AUTO(kl_event_freep) struct kl_event *e = event("s");
+		KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+		KL_AUTO(kl_event_freep) struct kl_event *other = event("s");
 		struct kl_event *back = NULL;
 
-		fixture_open(&f, "damage");
-		assert_ok(kl_cache_put(f.repo, &f.key, e));
-		sh(f.dir, "f=$(find .git/klineage/cache -name '*.json') && test -f \"$f\" && %s",
-		   harm[i]);
-		assert_int_equal(kl_cache_get(&back, f.repo, &f.key), KL_ENOTFOUND);
+		fixture_open(&fixture, "damage");
+		assert_ok(kl_cache_put(fixture.repo, &fixture.key, other));
+		sh(fixture.dir,
+		   "f=$(find .git/klineage/cache -name '*.json') && test -f \"$f\" && %s", harm[i]);
+		assert_int_equal(kl_cache_get(&back, fixture.repo, &fixture.key), KL_ENOTFOUND);
 		assert_null(back);
 	}
 }
@@ -172,43 +172,43 @@ static void a_damaged_entry_is_none(void **state)
 /* An honest event in another key's place is not that key's verdict. */
 static void a_moved_entry_is_none(void **state)
 {
-	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(kl_event_freep) struct kl_event *e = event("other");
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *other = event("other");
 	struct kl_event *back = NULL;
 
-	fixture_open(&f, "moved");
-	assert_ok(kl_cache_put(f.repo, &f.key, e));
-	assert_int_equal(kl_cache_get(&back, f.repo, &f.key), KL_ENOTFOUND);
+	fixture_open(&fixture, "moved");
+	assert_ok(kl_cache_put(fixture.repo, &fixture.key, other));
+	assert_int_equal(kl_cache_get(&back, fixture.repo, &fixture.key), KL_ENOTFOUND);
 }
 
 /* An event as of a run at the fixture's place. */
 static struct kl_event *run(const char *kind, const char *verdict, const char *class_,
 			    const char *time)
 {
-	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s,s:s,s:[s]}}", "v", 1,
-			      "kind", kind, "surface", "s", "contract", "c", "verdict", verdict,
-			      "time", time, "policy", KL_GATE_POLICY, "tier", "host-sandboxed",
-			      "platform", "id", platform.id, "device", platform.device, "compiler",
-			      platform.compiler, "flags", "-O2");
+	json_t *entry = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s,s:s,s:[s]}}", "v", 1,
+				  "kind", kind, "surface", "s", "contract", "c", "verdict", verdict,
+				  "time", time, "policy", KL_GATE_POLICY, "tier", "host-sandboxed",
+				  "platform", "id", platform.id, "device", platform.device,
+				  "compiler", platform.compiler, "flags", "-O2");
 
-	kl_json_set_str(e, "class", class_);
-	return event_of(e, true);
+	kl_json_set_str(entry, "class", class_);
+	return event_of(entry, true);
 }
 
-static void put(struct fixture *f, const char *parent, bool quick, struct kl_event *e)
+static void put(struct fixture *fixture, const char *parent, bool quick, struct kl_event *event)
 {
-	struct kl_cache_key k = f->key;
+	struct kl_cache_key key = fixture->key;
 
-	k.parent = parent;
-	k.quick = quick;
-	assert_ok(kl_cache_put(f->repo, &k, e));
-	kl_event_free(e);
+	key.parent = parent;
+	key.quick = quick;
+	assert_ok(kl_cache_put(fixture->repo, &key, event));
+	kl_event_free(event);
 }
 
 /* Whoever wants any verdict on these files gets the one that says most; a failure above all. */
 static void whatever_is_known_is_found(void **state)
 {
-	KL_AUTO(fixture_close) struct fixture f = { 0 };
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
 	KL_AUTO(kl_event_freep) struct kl_event *check = NULL, *gate = NULL, *fail = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
 	KL_AUTO(kl_fold_release) struct kl_fold fold = { 0 };
@@ -216,51 +216,51 @@ static void whatever_is_known_is_found(void **state)
 	struct kl_cache_key other;
 	struct kl_event *none = NULL;
 
-	fixture_open(&f, "find");
-	other = f.key;
-	put(&f, "walk", false, run("gate", "fail", "no-change", "2026-01-09T00:00:00Z"));
-	assert_int_equal(kl_cache_find(&none, f.repo, &f.key), KL_ENOTFOUND);
-	put(&f, NULL, true, run("check", "pass", NULL, "2026-01-03T00:00:00Z"));
-	assert_ok(kl_cache_find(&check, f.repo, &f.key));
+	fixture_open(&fixture, "find");
+	other = fixture.key;
+	put(&fixture, "walk", false, run("gate", "fail", "no-change", "2026-01-09T00:00:00Z"));
+	assert_int_equal(kl_cache_find(&none, fixture.repo, &fixture.key), KL_ENOTFOUND);
+	put(&fixture, NULL, true, run("check", "pass", NULL, "2026-01-03T00:00:00Z"));
+	assert_ok(kl_cache_find(&check, fixture.repo, &fixture.key));
 	assert_int_equal(check->kind, KL_KIND_CHECK);
-	put(&f, "q", false, run("gate", "pass", NULL, "2026-01-02T00:00:00Z"));
-	put(&f, "r", false, run("gate", "pass", NULL, "2026-01-01T00:00:00Z"));
-	assert_ok(kl_cache_find(&gate, f.repo, &f.key));
+	put(&fixture, "q", false, run("gate", "pass", NULL, "2026-01-02T00:00:00Z"));
+	put(&fixture, "r", false, run("gate", "pass", NULL, "2026-01-01T00:00:00Z"));
+	assert_ok(kl_cache_find(&gate, fixture.repo, &fixture.key));
 	assert_int_equal(gate->kind, KL_KIND_GATE);
 	assert_string_equal(gate->time, "2026-01-02T00:00:00Z");
-	put(&f, "s", true, run("check", "fail", "fault", "2026-01-01T00:00:00Z"));
-	assert_ok(kl_cache_find(&fail, f.repo, &f.key));
+	put(&fixture, "s", true, run("check", "fail", "fault", "2026-01-01T00:00:00Z"));
+	assert_ok(kl_cache_find(&fail, fixture.repo, &fixture.key));
 	assert_int_equal(fail->failure, KL_FAILURE_FAULT);
 
 	strcpy(elsewhere.compiler, "gcc 2");
 	other.platform = &elsewhere;
-	assert_int_equal(kl_cache_find(&none, f.repo, &other), KL_ENOTFOUND);
-	other = f.key;
+	assert_int_equal(kl_cache_find(&none, fixture.repo, &other), KL_ENOTFOUND);
+	other = fixture.key;
 	other.tier = KL_TIER_UNSANDBOXED;
-	assert_int_equal(kl_cache_find(&none, f.repo, &other), KL_ENOTFOUND);
+	assert_int_equal(kl_cache_find(&none, fixture.repo, &other), KL_ENOTFOUND);
 
-	assert_ok(kl_cache_list(&lines, f.repo, "s", "c"));
+	assert_ok(kl_cache_list(&lines, fixture.repo, "s", "c"));
 	kl_fold_lines(&fold, lines.ptr, lines.len, "s", "c");
 	assert_int_equal(fold.lines, 5);
 	assert_int_equal(fold.skipped, 0);
 	kl_buf_clear(&lines);
-	assert_ok(kl_cache_list(&lines, f.repo, "s", "other"));
+	assert_ok(kl_cache_list(&lines, fixture.repo, "s", "other"));
 	assert_string_equal(lines.ptr, "");
 }
 
 static void linked_worktrees_share_it(void **state)
 {
-	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(kl_event_freep) struct kl_event *e = event("s"), *back = NULL;
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *other_event = event("s"), *back = NULL;
 	KL_AUTO(kl_repo_freep) struct kl_repo *other = NULL;
 	KL_AUTO(kl_freep) char *dir = NULL;
 
-	fixture_open(&f, "shared");
-	sh(f.dir, "rm -rf ../linked && git worktree prune && git worktree add -q ../linked");
-	dir = kl_asprintf("%s/../linked", f.dir);
+	fixture_open(&fixture, "shared");
+	sh(fixture.dir, "rm -rf ../linked && git worktree prune && git worktree add -q ../linked");
+	dir = kl_asprintf("%s/../linked", fixture.dir);
 	assert_ok(kl_repo_open_at(&other, dir));
-	assert_ok(kl_cache_put(f.repo, &f.key, e));
-	assert_ok(kl_cache_get(&back, other, &f.key));
+	assert_ok(kl_cache_put(fixture.repo, &fixture.key, other_event));
+	assert_ok(kl_cache_get(&back, other, &fixture.key));
 }
 
 int main(void)

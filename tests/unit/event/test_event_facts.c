@@ -22,21 +22,22 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void make(struct kl_facts *f, const char *features, const char *traits, const char *digest)
+static void make(struct kl_facts *facts, const char *features, const char *traits,
+		 const char *digest)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec t = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
 
-	*f = (struct kl_facts){ .traits = { .free_value = free } };
-	kl_strvec_split(&f->features, features, " ");
-	kl_strvec_sort(&f->features);
-	kl_strvec_split(&t, traits, " ");
-	for (size_t i = 0; i < t.n; i++) {
-		char *eq = strchr(t.v[i], '=');
+	*facts = (struct kl_facts){ .traits = { .free_value = free } };
+	kl_strvec_split(&facts->features, features, " ");
+	kl_strvec_sort(&facts->features);
+	kl_strvec_split(&list, traits, " ");
+	for (size_t i = 0; i < list.n; i++) {
+		char *eq = strchr(list.v[i], '=');
 
 		*eq = '\0';
-		kl_map_put(&f->traits, t.v[i], kl_strdup(eq + 1));
+		kl_map_put(&facts->traits, list.v[i], kl_strdup(eq + 1));
 	}
-	snprintf(f->code_digest, sizeof(f->code_digest), "%s", digest);
+	snprintf(facts->code_digest, sizeof(facts->code_digest), "%s", digest);
 }
 
 static void test_judge(void **state)
@@ -76,38 +77,38 @@ static void test_judge(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
-		KL_AUTO(kl_facts_release) struct kl_facts a = { 0 }, b = { 0 };
+		KL_AUTO(kl_facts_release) struct kl_facts left = { 0 }, right = { 0 };
 		KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
-		const struct kl_mechanism *m = NULL;
+		const struct kl_mechanism *other = NULL;
 		enum kl_delta got;
 
 		if (table[i].mechanism) {
-			m = kl_mechanisms_find(&mechanisms, table[i].mechanism);
-			assert_non_null(m);
+			other = kl_mechanisms_find(&mechanisms, table[i].mechanism);
+			assert_non_null(other);
 		}
-		make(&a, table[i].before, table[i].before_traits, "1");
-		make(&b, table[i].after, table[i].after_traits, "2");
-		got = kl_facts_judge(&why, m, &a, &b);
+		make(&left, table[i].before, table[i].before_traits, "1");
+		make(&right, table[i].after, table[i].after_traits, "2");
+		got = kl_facts_judge(&why, other, &left, &right);
 		if (got != table[i].want || !strstr(why.ptr, table[i].why))
 			fail_msg("row %zu: %d '%s'", i, got, why.ptr);
 		kl_buf_clear(&why);
-		strcpy(b.code_digest, "1");
-		assert_int_equal(kl_facts_judge(&why, m, &a, &b), KL_DELTA_NO_CHANGE);
+		strcpy(right.code_digest, "1");
+		assert_int_equal(kl_facts_judge(&why, other, &left, &right), KL_DELTA_NO_CHANGE);
 		assert_contains(why.ptr, "the same");
 	}
 }
 
 static void test_minus(void **state)
 {
-	KL_AUTO(kl_facts_release) struct kl_facts a = { 0 }, b = { 0 };
-	KL_AUTO(kl_strvec_release) struct kl_strvec d = KL_STRVEC_INIT;
+	KL_AUTO(kl_facts_release) struct kl_facts left = { 0 }, right = { 0 };
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
 
-	make(&a, "x y z", "", "1");
-	make(&b, "y", "", "2");
-	kl_strvec_minus(&d, &a.features, &b.features);
-	assert_int_equal(d.n, 2);
-	assert_string_equal(d.v[0], "x");
-	assert_string_equal(d.v[1], "z");
+	make(&left, "x y z", "", "1");
+	make(&right, "y", "", "2");
+	kl_strvec_minus(&list, &left.features, &right.features);
+	assert_int_equal(list.n, 2);
+	assert_string_equal(list.v[0], "x");
+	assert_string_equal(list.v[1], "z");
 }
 
 /* Every pattern of the shipped file can match a feature that exists, or a trait. */
@@ -124,16 +125,18 @@ static void test_shipped(void **state)
 	assert_true(mechanisms.n >= 30);
 	assert_null(kl_mechanisms_find(&mechanisms, "no-such"));
 	for (size_t i = 0; i < mechanisms.n; i++) {
-		const struct kl_mechanism *m = &mechanisms.m[i];
-		const struct kl_strvec *list[] = { &m->primary, &m->companions, &m->fallbacks };
+		const struct kl_mechanism *mechanism = &mechanisms.m[i];
+		const struct kl_strvec *list[] = { &mechanism->primary, &mechanism->companions,
+						   &mechanism->fallbacks };
 
-		assert_ptr_equal(kl_mechanisms_find(&mechanisms, m->name), m);
+		assert_ptr_equal(kl_mechanisms_find(&mechanisms, mechanism->name), mechanism);
 		for (size_t k = 0; k < 3; k++) {
 			for (size_t n = 0; n < list[k]->n; n++) {
 				KL_AUTO(kl_freep) char *word = kl_asprintf(" %s ", list[k]->v[n]);
 
 				if (strncmp(list[k]->v[n], "trait:", 6) && !strstr(known, word))
-					fail_msg("%s: '%s' is no feature", m->name, list[k]->v[n]);
+					fail_msg("%s: '%s' is no feature", mechanism->name,
+						 list[k]->v[n]);
 			}
 		}
 	}
@@ -159,14 +162,14 @@ static void test_malformed(void **state)
 	};
 	/* clang-format on */
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "m.yaml");
-	struct kl_mechanisms m = { 0 };
+	struct kl_mechanisms other = { 0 };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
 		assert_ok(kl_fs_put(path, table[i].text, strlen(table[i].text), 0644));
-		assert_error(KL_EINVALID, table[i].message, kl_mechanisms_load(&m, path));
-		assert_null(m.m);
+		assert_error(KL_EINVALID, table[i].message, kl_mechanisms_load(&other, path));
+		assert_null(other.m);
 	}
-	assert_error(KL_ENOTFOUND, "m2.yaml", kl_mechanisms_load(&m, "m2.yaml"));
+	assert_error(KL_ENOTFOUND, "m2.yaml", kl_mechanisms_load(&other, "m2.yaml"));
 }
 
 int main(void)

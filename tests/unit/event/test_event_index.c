@@ -18,26 +18,26 @@ struct fixture {
 	size_t n;
 };
 
-static void fixture_release(struct fixture *f)
+static void fixture_release(struct fixture *fixture)
 {
-	kl_repo_free(f->r);
-	free(f->dir);
-	free(f->commit);
+	kl_repo_free(fixture->r);
+	free(fixture->dir);
+	free(fixture->commit);
 }
 
 static struct fixture fixture(const char *name, int n)
 {
-	struct fixture f = { .dir = scratch_dir(name) };
+	struct fixture other = { .dir = scratch_dir(name) };
 	git_oid head;
 
-	sh(f.dir,
+	sh(other.dir,
 	   "git init -q -b main .; awk 'BEGIN { for (i = 1; i <= %d; i++) printf \"commit refs/heads/main\\n"
 	   "committer C <c@d> %%d +0000\\ndata 1\\nx\\n\", i }' | git fast-import --quiet",
 	   n);
-	assert_ok(kl_repo_open_at(&f.r, f.dir));
-	head = oid_of(f.dir, "main");
-	assert_ok(kl_repo_touching(&f.commit, &f.n, f.r, &head, NULL, 0, (size_t)n));
-	return f;
+	assert_ok(kl_repo_open_at(&other.r, other.dir));
+	head = oid_of(other.dir, "main");
+	assert_ok(kl_repo_touching(&other.commit, &other.n, other.r, &head, NULL, 0, (size_t)n));
+	return other;
 }
 
 static char *event_line(struct kl_rng *rng)
@@ -45,42 +45,42 @@ static char *event_line(struct kl_rng *rng)
 	static const char *const verdict[] = { "pass", "pass", "fail" };
 	struct kl_buf line = KL_BUF_INIT;
 	char digest[2][KL_DIGEST_HEX], time[24];
-	json_t *e = json_object();
+	json_t *entry = json_object();
 
 	for (int i = 0; i < 2; i++) {
-		uint64_t x = kl_rng_below(rng, 3);
+		uint64_t value = kl_rng_below(rng, 3);
 
-		kl_digest_hex(digest[i], &x, sizeof(x));
+		kl_digest_hex(digest[i], &value, sizeof(value));
 	}
 	snprintf(time, sizeof(time), "2026-01-01T00:00:%02dZ", (int)kl_rng_below(rng, 60));
-	kl_json_set_int(e, "v", 1);
-	kl_json_set_str(e, "kind", "gate");
-	kl_json_set_str(e, "time", time);
-	kl_json_set_str(e, "surface", digest[0]);
-	kl_json_set_str(e, "contract", digest[1]);
-	kl_json_set_str(e, "verdict", verdict[kl_rng_below(rng, 3)]);
-	kl_json_set(e, "platform",
+	kl_json_set_int(entry, "v", 1);
+	kl_json_set_str(entry, "kind", "gate");
+	kl_json_set_str(entry, "time", time);
+	kl_json_set_str(entry, "surface", digest[0]);
+	kl_json_set_str(entry, "contract", digest[1]);
+	kl_json_set_str(entry, "verdict", verdict[kl_rng_below(rng, 3)]);
+	kl_json_set(entry, "platform",
 		    json_pack("{s:s}", "id", kl_rng_below(rng, 2) ? "cpu/a" : "cpu/b"));
 	if (kl_rng_below(rng, 2))
-		kl_json_set(e, "profile",
+		kl_json_set(entry, "profile",
 			    json_pack("{s:i,s:[{s:s,s:i,s:i,s:i}]}", "ns",
 				      (int)kl_rng_below(rng, 9999), "vs", "what", "parent",
 				      "ratio_ppm", 2000000, "lo_ppm", 1900000, "hi_ppm", 2100000));
-	seal_doc(e);
-	kl_json_canonical(&line, e);
-	json_decref(e);
+	seal_doc(entry);
+	kl_json_canonical(&line, entry);
+	json_decref(entry);
 	return kl_buf_detach(&line);
 }
 
-static void add_some(struct fixture *f, struct kl_rng *rng, size_t n)
+static void add_some(struct fixture *fixture, struct kl_rng *rng, size_t n)
 {
 	struct kl_note_line *line = kl_calloc(n, sizeof(*line));
 
 	for (size_t i = 0; i < n; i++) {
-		line[i].commit = f->commit[kl_rng_below(rng, f->n)];
+		line[i].commit = fixture->commit[kl_rng_below(rng, fixture->n)];
 		line[i].line = event_line(rng);
 	}
-	assert_ok(kl_notes_add(f->r, KL_NOTES_GATE, line, n));
+	assert_ok(kl_notes_add(fixture->r, KL_NOTES_GATE, line, n));
 	for (size_t i = 0; i < n; i++)
 		free((char *)line[i].line);
 	free(line);
@@ -101,7 +101,7 @@ struct check {
 /* a note folded as ever, and its events in the file */
 static int check_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	struct check *c = payload;
+	struct check *check = payload;
 	struct kl_fold fold;
 	KL_AUTO(kl_map_release) struct kl_map want = KL_MAP_INIT;
 	static char verdict[] = "v", profile[] = "p", both[] = "b";
@@ -115,99 +115,100 @@ static int check_note(const git_oid *commit, const char *text, size_t len, void 
 
 		kl_map_put(&want, of, kl_map_get(&want, of) ? both : profile);
 	}
-	n = kl_folded_of_commit(&first, c->f, commit);
+	n = kl_folded_of_commit(&first, check->f, commit);
 	assert_int_equal(n, want.n);
 	for (i = 0; i < n; i++) {
-		const struct kl_folded_event *x = kl_folded_event(c->f, first + i);
+		const struct kl_folded_event *event = kl_folded_event(check->f, first + i);
 		KL_AUTO(kl_event_freep) struct kl_event *whole = NULL;
 		char id[65], hex[65];
 		const char *as;
 
-		hex_of(id, x->id);
+		hex_of(id, event->id);
 		as = kl_map_get(&want, id);
 		assert_non_null(as);
-		assert_int_equal(x->as, *as == 'v' ? KL_FOLDED_VERDICT :
-					*as == 'p' ? KL_FOLDED_PROFILE :
-						     KL_FOLDED_VERDICT | KL_FOLDED_PROFILE);
-		assert_ok(kl_folded_read(&whole, c->r, x));
+		assert_int_equal(event->as, *as == 'v' ? KL_FOLDED_VERDICT :
+					    *as == 'p' ? KL_FOLDED_PROFILE :
+							 KL_FOLDED_VERDICT | KL_FOLDED_PROFILE);
+		assert_ok(kl_folded_read(&whole, check->r, event));
 		assert_string_equal(whole->id, id);
-		hex_of(hex, x->surface);
+		hex_of(hex, event->surface);
 		assert_string_equal(whole->surface, hex);
-		assert_string_equal(whole->time, x->time);
-		assert_string_equal(whole->place.id, x->platform);
-		assert_int_equal(whole->verdict == KL_VERDICT_PASS, x->pass);
-		assert_int_equal(whole->profile.ns, x->ns);
-		assert_int_equal(x->ratio, whole->profile.vs.n ? 2000000 : 0);
+		assert_string_equal(whole->time, event->time);
+		assert_string_equal(whole->place.id, event->platform);
+		assert_int_equal(whole->verdict == KL_VERDICT_PASS, event->pass);
+		assert_int_equal(whole->profile.ns, event->ns);
+		assert_int_equal(event->ratio, whole->profile.vs.n ? 2000000 : 0);
 	}
-	c->events += n;
+	check->events += n;
 	kl_fold_release(&fold);
 	return 0;
 }
 
-static size_t check_all(struct fixture *f)
+static size_t check_all(struct fixture *fixture)
 {
-	struct check k = { .r = f->r };
+	struct check check = { .r = fixture->r };
 	size_t read;
 
-	assert_ok(kl_folded_open(&k.f, f->r, KL_NOTES_GATE));
-	assert_ok(kl_notes_each(f->r, KL_NOTES_GATE, check_note, &k));
-	assert_int_equal(k.events, kl_folded_count(k.f));
-	for (size_t i = 1; i < k.events; i++) {
-		const struct kl_folded_event *a = kl_folded_by_surface(k.f, i - 1),
-					     *b = kl_folded_by_surface(k.f, i);
-		int d = memcmp(a->surface, b->surface, 32);
+	assert_ok(kl_folded_open(&check.f, fixture->r, KL_NOTES_GATE));
+	assert_ok(kl_notes_each(fixture->r, KL_NOTES_GATE, check_note, &check));
+	assert_int_equal(check.events, kl_folded_count(check.f));
+	for (size_t i = 1; i < check.events; i++) {
+		const struct kl_folded_event *left = kl_folded_by_surface(check.f, i - 1),
+					     *right = kl_folded_by_surface(check.f, i);
+		int depth = memcmp(left->surface, right->surface, 32);
 
-		if (!d)
-			d = memcmp(a->contract, b->contract, 32);
-		assert_true(d < 0 || (!d && strcmp(a->time, b->time) <= 0));
+		if (!depth)
+			depth = memcmp(left->contract, right->contract, 32);
+		assert_true(depth < 0 || (!depth && strcmp(left->time, right->time) <= 0));
 	}
-	read = kl_folded_notes_read(k.f);
-	kl_folded_free(k.f);
+	read = kl_folded_notes_read(check.f);
+	kl_folded_free(check.f);
 	return read;
 }
 
 static void same_as_folding(void **state)
 {
-	KL_AUTO(fixture_release) struct fixture f = fixture("folding", 300);
+	KL_AUTO(fixture_release) struct fixture other = fixture("folding", 300);
 	struct kl_rng rng;
 	size_t notes, read;
 
 	kl_rng_seed(&rng, 1);
-	check_all(&f); /* no notes at all */
-	add_some(&f, &rng, 500);
-	notes = check_all(&f);
+	check_all(&other); /* no notes at all */
+	add_some(&other, &rng, 500);
+	notes = check_all(&other);
 	assert_true(notes > 100);
 	/* a few more: only their notes are read again */
-	add_some(&f, &rng, 3);
-	read = check_all(&f);
+	add_some(&other, &rng, 3);
+	read = check_all(&other);
 	assert_true(read >= 1 && read <= 3);
-	sh(f.dir, "rm .git/klineage/cache/events-*");
-	assert_true(check_all(&f) >= notes);
+	sh(other.dir, "rm .git/klineage/cache/events-*");
+	assert_true(check_all(&other) >= notes);
 	/* an event that names another, one with blanks in it, and a signed twin, on one commit */
 	{
 		KL_AUTO(kl_freep) char *first = event_line(&rng);
-		KL_AUTO(json_decrefp) json_t *e = NULL, *twin = NULL;
+		KL_AUTO(json_decrefp) json_t *entry = NULL, *twin = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		struct kl_note_line line[3] = { { f.commit[3], first },
-						{ f.commit[3], NULL },
-						{ f.commit[3], NULL } };
+		struct kl_note_line line[3] = { { other.commit[3], first },
+						{ other.commit[3], NULL },
+						{ other.commit[3], NULL } };
 		KL_AUTO(kl_freep) char *spaced = NULL;
 
-		assert_ok(kl_json_parse(&e, first, strlen(first)));
-		twin = json_deep_copy(e);
+		assert_ok(kl_json_parse(&entry, first, strlen(first)));
+		twin = json_deep_copy(entry);
 		kl_json_set_str(twin, "sig", "a signature");
 		kl_json_canonical(&text, twin);
-		kl_json_set(e, "inverse", json_pack("{s:s}", "state", kl_json_str_or(e, "id", "")));
-		seal_doc(e);
-		spaced = json_dumps(e, JSON_SORT_KEYS);
+		kl_json_set(entry, "inverse",
+			    json_pack("{s:s}", "state", kl_json_str_or(entry, "id", "")));
+		seal_doc(entry);
+		spaced = json_dumps(entry, JSON_SORT_KEYS);
 		line[1].line = spaced;
 		line[2].line = text.ptr;
-		assert_ok(kl_notes_add(f.r, KL_NOTES_GATE, line, 3));
-		check_all(&f);
+		assert_ok(kl_notes_add(other.r, KL_NOTES_GATE, line, 3));
+		check_all(&other);
 	}
 	/* lines of git's own making are skipped as ever */
-	sh(f.dir, "git notes --ref klineage/gate append -m nonsense main~1");
-	check_all(&f);
+	sh(other.dir, "git notes --ref klineage/gate append -m nonsense main~1");
+	check_all(&other);
 }
 
 static void damaged_is_made_anew(void **state)
@@ -220,41 +221,41 @@ static void damaged_is_made_anew(void **state)
 		"echo x >>$f",
 		": >$f",
 	};
-	KL_AUTO(fixture_release) struct fixture f = fixture("damage", 20);
+	KL_AUTO(fixture_release) struct fixture other = fixture("damage", 20);
 	struct kl_rng rng;
 
 	kl_rng_seed(&rng, 2);
-	add_some(&f, &rng, 40);
-	check_all(&f);
+	add_some(&other, &rng, 40);
+	check_all(&other);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(damage); i++) {
-		sh(f.dir, "f=$(ls .git/klineage/cache/events-*.index); { %s; } 2>/dev/null",
+		sh(other.dir, "f=$(ls .git/klineage/cache/events-*.index); { %s; } 2>/dev/null",
 		   damage[i]);
-		check_all(&f);
+		check_all(&other);
 	}
 	for (int i = 0; i < 6; i++) {
-		add_some(&f, &rng, 1);
-		check_all(&f);
+		add_some(&other, &rng, 1);
+		check_all(&other);
 	}
-	assert_sh("3", f.dir, "ls .git/klineage/cache/events-*.index | wc -l");
+	assert_sh("3", other.dir, "ls .git/klineage/cache/events-*.index | wc -l");
 }
 
 /* Whoever wrote it, and however good its sum: what is taken can be asked. */
 static void hostile(void **state)
 {
-	KL_AUTO(fixture_release) struct fixture f = fixture("hostile", 20);
+	KL_AUTO(fixture_release) struct fixture other = fixture("hostile", 20);
 	KL_AUTO(kl_buf_release) struct kl_buf whole = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *path = NULL, *name = NULL;
 	size_t taken = 0, refused = 0, head = sizeof(struct kl_mapfile_head);
 	struct kl_rng rng;
 
 	kl_rng_seed(&rng, 4);
-	add_some(&f, &rng, 40);
-	check_all(&f);
-	name = sh_text(f.dir, "ls .git/klineage/cache/events-*.index");
-	path = kl_asprintf("%s/%s", f.dir, name);
+	add_some(&other, &rng, 40);
+	check_all(&other);
+	name = sh_text(other.dir, "ls .git/klineage/cache/events-*.index");
+	path = kl_asprintf("%s/%s", other.dir, name);
 	assert_ok(kl_fs_read(&whole, path, SIZE_MAX / 2));
 	for (int round = 0; round < 400; round++) {
-		KL_AUTO(kl_folded_freep) struct kl_folded *x = NULL;
+		KL_AUTO(kl_folded_freep) struct kl_folded *folded = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf bad = KL_BUF_INIT, now = KL_BUF_INIT;
 		size_t first;
 
@@ -270,19 +271,19 @@ static void hostile(void **state)
 		}
 		kl_mapfile_end(&bad);
 		assert_ok(kl_fs_write(path, bad.ptr, bad.len));
-		assert_ok(kl_folded_open(&x, f.r, KL_NOTES_GATE));
+		assert_ok(kl_folded_open(&folded, other.r, KL_NOTES_GATE));
 		assert_ok(kl_fs_read(&now, path, SIZE_MAX / 2));
 		if (now.len == bad.len && !memcmp(now.ptr, bad.ptr, bad.len))
 			taken++;
 		else
 			refused++;
-		for (size_t i = 0; i < kl_folded_count(x); i++) {
-			KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+		for (size_t i = 0; i < kl_folded_count(folded); i++) {
+			KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
 			/* a place that is none is said to be none */
-			if (kl_folded_read(&e, f.r, kl_folded_by_surface(x, i)) < 0)
+			if (kl_folded_read(&event, other.r, kl_folded_by_surface(folded, i)) < 0)
 				kl_error_clear();
-			kl_folded_of_commit(&first, x, &kl_folded_event(x, i)->commit);
+			kl_folded_of_commit(&first, folded, &kl_folded_event(folded, i)->commit);
 		}
 	}
 	assert_true(taken > 20 && refused > 20);
@@ -290,31 +291,31 @@ static void hostile(void **state)
 
 static void by_surface(void **state)
 {
-	KL_AUTO(fixture_release) struct fixture f = fixture("surface", 30);
-	KL_AUTO(kl_folded_freep) struct kl_folded *x = NULL;
+	KL_AUTO(fixture_release) struct fixture other = fixture("surface", 30);
+	KL_AUTO(kl_folded_freep) struct kl_folded *folded = NULL;
 	struct kl_rng rng;
 	size_t first, n, all = 0;
 	char digest[2][KL_DIGEST_HEX];
 
 	kl_rng_seed(&rng, 3);
-	add_some(&f, &rng, 60);
-	assert_ok(kl_folded_open(&x, f.r, KL_NOTES_GATE));
-	for (uint64_t s = 0; s < 3; s++)
-		for (uint64_t c = 0; c < 3; c++) {
-			kl_digest_hex(digest[0], &s, sizeof(s));
-			kl_digest_hex(digest[1], &c, sizeof(c));
-			n = kl_folded_of_surface(&first, x, digest[0], digest[1]);
+	add_some(&other, &rng, 60);
+	assert_ok(kl_folded_open(&folded, other.r, KL_NOTES_GATE));
+	for (uint64_t step = 0; step < 3; step++)
+		for (uint64_t column = 0; column < 3; column++) {
+			kl_digest_hex(digest[0], &step, sizeof(step));
+			kl_digest_hex(digest[1], &column, sizeof(column));
+			n = kl_folded_of_surface(&first, folded, digest[0], digest[1]);
 			all += n;
 			for (size_t i = 0; i < n; i++) {
-				KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+				KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-				assert_ok(kl_folded_read(&e, f.r,
-							 kl_folded_by_surface(x, first + i)));
-				assert_true(kl_event_is_for(e, digest[0], digest[1]));
+				assert_ok(kl_folded_read(&event, other.r,
+							 kl_folded_by_surface(folded, first + i)));
+				assert_true(kl_event_is_for(event, digest[0], digest[1]));
 			}
 		}
-	assert_int_equal(all, kl_folded_count(x));
-	assert_int_equal(kl_folded_of_surface(&first, x, "no digest", digest[1]), 0);
+	assert_int_equal(all, kl_folded_count(folded));
+	assert_int_equal(kl_folded_of_surface(&first, folded, "no digest", digest[1]), 0);
 }
 
 int main(void)

@@ -8,10 +8,10 @@
 
 static json_t *json(const char *text)
 {
-	json_t *j = NULL;
+	json_t *value = NULL;
 
-	assert_ok(kl_json_parse(&j, text, strlen(text)));
-	return j;
+	assert_ok(kl_json_parse(&value, text, strlen(text)));
+	return value;
 }
 
 /* --- the events of the repository -------------------------------------------------- */
@@ -24,11 +24,11 @@ static size_t each_line(const char *path, golden_fn *fn)
 	size_t n = 0;
 
 	assert_ok(kl_fs_read(&text, path, 64u << 20));
-	for (const char *s = text.ptr; *s; n++) {
-		size_t len = strcspn(s, "\n");
+	for (const char *string = text.ptr; *string; n++) {
+		size_t len = strcspn(string, "\n");
 
-		fn(s, len);
-		s += len + (s[len] == '\n');
+		fn(string, len);
+		string += len + (string[len] == '\n');
 	}
 	return n;
 }
@@ -125,32 +125,32 @@ static const char sample[] =
 static void members_are_read(void **state)
 {
 	KL_AUTO(json_decrefp) json_t *doc = json(sample);
-	KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_from_json(doc);
-	const struct kl_comparison *parent = kl_comparisons_parent(&e->profile.vs);
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(doc);
+	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
-	assert_int_equal(e->kind, KL_KIND_CHECK);
-	assert_int_equal(e->verdict, KL_VERDICT_FAIL);
-	assert_int_equal(e->failure, KL_FAILURE_WRONG_EDGE);
-	assert_int_equal(e->tier, KL_TIER_DEVICE_ONLY);
-	assert_int_equal(e->policy, 2);
-	assert_string_equal(e->place.device, "d");
-	assert_string_equal(e->place.flags.v[0], "-O2");
-	assert_true(e->compiled);
-	assert_int_equal(e->facts.features.n, 2);
-	assert_string_equal(e->facts.code_digest, "abc");
-	assert_string_equal(kl_map_get(&e->facts.traits, "tiled"), "yes");
-	assert_true(e->inverse.there);
-	assert_string_equal(e->inverse.pair, "p");
-	assert_int_equal(e->profile.ns, 8);
+	assert_int_equal(event->kind, KL_KIND_CHECK);
+	assert_int_equal(event->verdict, KL_VERDICT_FAIL);
+	assert_int_equal(event->failure, KL_FAILURE_WRONG_EDGE);
+	assert_int_equal(event->tier, KL_TIER_DEVICE_ONLY);
+	assert_int_equal(event->policy, 2);
+	assert_string_equal(event->place.device, "d");
+	assert_string_equal(event->place.flags.v[0], "-O2");
+	assert_true(event->compiled);
+	assert_int_equal(event->facts.features.n, 2);
+	assert_string_equal(event->facts.code_digest, "abc");
+	assert_string_equal(kl_map_get(&event->facts.traits, "tiled"), "yes");
+	assert_true(event->inverse.there);
+	assert_string_equal(event->inverse.pair, "p");
+	assert_int_equal(event->profile.ns, 8);
 	assert_int_equal(parent->ratio_ppm, 5);
 	assert_int_equal(parent->lo_ppm, 4);
 	assert_int_equal(parent->hi_ppm, 6);
 	assert_int_equal(parent->speed, KL_SPEED_SLOW);
 	assert_string_equal(parent->surface, "t");
-	assert_string_equal(kl_comparisons_baseline(&e->profile.vs)->what, "openblas");
-	assert_int_equal(e->profile.npoint, 1);
-	assert_int_equal(e->profile.point[0].aa_ppm, 9);
-	assert_int_equal(kl_comparisons_parent(&e->profile.point[0].vs)->ratio_ppm, 2);
+	assert_string_equal(kl_comparisons_baseline(&event->profile.vs)->what, "openblas");
+	assert_int_equal(event->profile.npoint, 1);
+	assert_int_equal(event->profile.point[0].aa_ppm, 9);
+	assert_int_equal(kl_comparisons_parent(&event->profile.point[0].vs)->ratio_ppm, 2);
 }
 
 static void assert_same(json_t *doc)
@@ -212,17 +212,17 @@ static void what_is_not_known_is_written_as_it_was_read(void **state)
 
 static struct kl_event *made(void)
 {
-	struct kl_event *e = kl_event_new();
+	struct kl_event *event = kl_event_new();
 
-	e->kind = KL_KIND_GATE;
-	e->time = "t";
-	e->workload = "w";
-	e->surface = kl_event_keep(e, "s");
-	e->contract = "c";
-	e->policy = KL_GATE_POLICY;
-	e->tier = KL_TIER_HOST_SANDBOXED;
-	e->place.id = "cpu";
-	return e;
+	event->kind = KL_KIND_GATE;
+	event->time = "t";
+	event->workload = "w";
+	event->surface = kl_event_keep(event, "s");
+	event->contract = "c";
+	event->policy = KL_GATE_POLICY;
+	event->tier = KL_TIER_HOST_SANDBOXED;
+	event->place.id = "cpu";
+	return event;
 }
 
 static void assert_written(const struct kl_event *event, const char *want)
@@ -232,11 +232,11 @@ static void assert_written(const struct kl_event *event, const char *want)
 
 static void an_event_is_made_of_its_members(void **state)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *e = made();
-	KL_AUTO(json_decrefp) json_t *draft = kl_event_draft(e), *want = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = made();
+	KL_AUTO(json_decrefp) json_t *draft = kl_event_draft(event), *want = NULL;
 
 	assert_written(
-		e,
+		event,
 		"{\"by\":null,\"contract\":\"c\",\"kind\":\"gate\",\"platform\":{\"device\":\"\",\"flags\":[],"
 		"\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\",\"tier\":\"host-sandboxed\",\"time\":\"t\","
 		"\"v\":1,\"workload\":\"w\"}");
@@ -244,10 +244,10 @@ static void an_event_is_made_of_its_members(void **state)
 		"{\"by\":null,\"contract\":\"c\",\"kind\":\"gate\",\"platform\":{\"flags\":[],\"id\":\"cpu\"},"
 		"\"policy\":2,\"surface\":\"s\",\"tier\":\"host-sandboxed\",\"v\":1,\"workload\":\"w\"}");
 	assert_true(json_equal(draft, want));
-	e->verdict = KL_VERDICT_PASS;
-	e->compiled = true;
+	event->verdict = KL_VERDICT_PASS;
+	event->compiled = true;
 	assert_written(
-		e,
+		event,
 		"{\"by\":null,\"class\":null,\"code\":\"\",\"contract\":\"c\",\"features\":[],\"kind\":\"gate\","
 		"\"platform\":{\"device\":\"\",\"flags\":[],\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\","
 		"\"tier\":\"host-sandboxed\",\"time\":\"t\",\"v\":1,\"verdict\":\"pass\",\"workload\":\"w\"}");
@@ -256,25 +256,25 @@ static void an_event_is_made_of_its_members(void **state)
 /* A draft comes back with a result: what it lacks is added, what it says stays. */
 static void a_draft_becomes_an_event(void **state)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *first = made(), *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *first = made(), *event = NULL;
 	KL_AUTO(json_decrefp) json_t *draft = kl_event_draft(first);
 
 	json_object_set_new(draft, "later", json_true());
-	e = kl_event_from_json(draft);
-	e->time = "t2";
-	e->place.device = "gpu";
-	e->verdict = KL_VERDICT_FAIL;
-	kl_event_set_class(e, "melted");
-	assert_int_equal(e->failure, KL_FAILURE_OTHER);
+	event = kl_event_from_json(draft);
+	event->time = "t2";
+	event->place.device = "gpu";
+	event->verdict = KL_VERDICT_FAIL;
+	kl_event_set_class(event, "melted");
+	assert_int_equal(event->failure, KL_FAILURE_OTHER);
 	assert_written(
-		e,
+		event,
 		"{\"by\":null,\"class\":\"melted\",\"contract\":\"c\",\"kind\":\"gate\",\"later\":true,"
 		"\"platform\":{\"device\":\"gpu\",\"flags\":[],\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\","
 		"\"tier\":\"host-sandboxed\",\"time\":\"t2\",\"v\":1,\"verdict\":\"fail\",\"workload\":\"w\"}");
-	e->verdict = KL_VERDICT_PASS;
-	kl_event_set_class(e, NULL);
+	event->verdict = KL_VERDICT_PASS;
+	kl_event_set_class(event, NULL);
 	assert_written(
-		e,
+		event,
 		"{\"by\":null,\"class\":null,\"contract\":\"c\",\"kind\":\"gate\",\"later\":true,"
 		"\"platform\":{\"device\":\"gpu\",\"flags\":[],\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\","
 		"\"tier\":\"host-sandboxed\",\"time\":\"t2\",\"v\":1,\"verdict\":\"pass\",\"workload\":\"w\"}");
@@ -282,40 +282,40 @@ static void a_draft_becomes_an_event(void **state)
 
 static void the_id_is_of_what_it_covers(void **state)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *e = made(), *back = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = made(), *back = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *id = NULL;
 
-	kl_event_seal(e);
-	id = kl_strdup(e->id);
-	e->commit = "abc";
-	e->tree = "def";
-	e->sig = "ghi";
-	kl_event_seal(e);
-	assert_string_equal(e->id, id);
-	kl_event_write(&line, e);
+	kl_event_seal(event);
+	id = kl_strdup(event->id);
+	event->commit = "abc";
+	event->tree = "def";
+	event->sig = "ghi";
+	kl_event_seal(event);
+	assert_string_equal(event->id, id);
+	kl_event_write(&line, event);
 	assert_ok(kl_event_parse(&back, line.ptr, line.len));
 	assert_string_equal(back->commit, "abc");
 	kl_event_free(kl_steal(&back));
-	e->workload = "x";
+	event->workload = "x";
 	kl_buf_clear(&line);
-	kl_event_write(&line, e);
+	kl_event_write(&line, event);
 	assert_error(KL_EINVALID, "does not say what its id says",
 		     kl_event_parse(&back, line.ptr, line.len));
-	kl_event_seal(e);
-	assert_string_not_equal(e->id, id);
+	kl_event_seal(event);
+	assert_string_not_equal(event->id, id);
 }
 
 static void what_a_reader_added_goes_again(void **state)
 {
 	KL_AUTO(json_decrefp) json_t *doc = json(sample);
-	KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_from_json(doc);
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(doc);
 	KL_AUTO(json_decrefp) json_t *out = NULL;
 
-	e->commit = e->tree = e->sig = "";
-	kl_map_put(&e->facts.traits, "tiled", kl_strdup("no"));
-	json_decref(kl_steal(&e->audit));
-	out = kl_event_json(e);
+	event->commit = event->tree = event->sig = "";
+	kl_map_put(&event->facts.traits, "tiled", kl_strdup("no"));
+	json_decref(kl_steal(&event->audit));
+	out = kl_event_json(event);
 	assert_null(json_object_get(out, "commit"));
 	assert_null(json_object_get(out, "sig"));
 	assert_null(json_object_get(out, "audit"));
@@ -334,11 +334,11 @@ static void hostile_lines(void **state)
 					   "{\"v\":\"1\"}",
 					   "\xff",
 					   NULL };
-	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-	for (const char *const *p = bad; *p; p++)
-		if (kl_event_parse(&e, *p, strlen(*p)) != KL_EINVALID)
-			fail_msg("accepted %s", *p);
+	for (const char *const *at = bad; *at; at++)
+		if (kl_event_parse(&event, *at, strlen(*at)) != KL_EINVALID)
+			fail_msg("accepted %s", *at);
 }
 
 int main(void)

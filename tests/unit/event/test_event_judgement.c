@@ -5,16 +5,16 @@
 
 static json_t *json(const char *text)
 {
-	json_t *j = NULL;
+	json_t *value = NULL;
 
-	assert_ok(kl_json_parse(&j, text, strlen(text)));
-	return j;
+	assert_ok(kl_json_parse(&value, text, strlen(text)));
+	return value;
 }
 
 /* The event that a result becomes. */
 static json_t *taken(const char *result)
 {
-	KL_AUTO(json_decrefp) json_t *r = json(result),
+	KL_AUTO(json_decrefp) json_t *record = json(result),
 				     *draft = json("{\"kind\":\"gate\",\"platform\":{"
 						   "\"id\":\"cuda/sm_90\"}}");
 	const int64_t weight[] = { 1 };
@@ -22,7 +22,7 @@ static json_t *taken(const char *result)
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judged = kl_judgement_new(
 		kl_event_from_json(draft));
 
-	kl_judgement_take(judged, r, &of);
+	kl_judgement_take(judged, record, &of);
 	return kl_event_json(judged->event);
 }
 
@@ -30,21 +30,21 @@ static json_t *taken(const char *result)
 
 static void notes_of_all_stages_are_one_list(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *e = taken(RESULT(
+	KL_AUTO(json_decrefp) json_t *entry = taken(RESULT(
 		",\"correct\":{\"cases\":3,\"notes\":[\"a\"]},"
 		"\"profile\":{\"points\":[],\"notes\":[\"b\",7,{\"x\":1}]},\"counters\":{\"notes\":[\"no counters: c\"]}"));
 	KL_AUTO(json_decrefp) json_t *want = json("[\"a\",\"b\",\"no counters: c\"]");
 
-	assert_true(json_equal(json_object_get(e, "notes"), want));
-	assert_null(json_object_get(json_object_get(e, "correct"), "notes"));
-	assert_int_equal(kl_json_int_or(json_object_get(e, "correct"), "cases", 0), 3);
-	assert_null(json_object_get(e, "counters"));
+	assert_true(json_equal(json_object_get(entry, "notes"), want));
+	assert_null(json_object_get(json_object_get(entry, "correct"), "notes"));
+	assert_int_equal(kl_json_int_or(json_object_get(entry, "correct"), "cases", 0), 3);
+	assert_null(json_object_get(entry, "counters"));
 }
 
 /* Of counters only names and numbers that are known, however the result came. */
 static void counters_are_numbers(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *e = taken(RESULT(
+	KL_AUTO(json_decrefp) json_t *entry = taken(RESULT(
 		",\"counters\":{\"by\":\"something else\",\"more\":[1],\"launches\":["
 		"{\"kernel\":\"k\",\"ns\":1234,\"dram_ppm\":631200,\"sm_ppm\":-1,\"l1_hit_ppm\":1.5,\"l2_hit_ppm\":\"x\",\"evil\":1},"
 		"{\"ns\":9223372036854775807},7]}"));
@@ -52,7 +52,7 @@ static void counters_are_numbers(void **state)
 		"{\"by\":\"ncu\",\"launches\":[{\"kernel\":\"k\",\"ns\":1234,"
 		"\"dram_ppm\":631200},{\"kernel\":\"\"},{\"kernel\":\"\"}]}");
 
-	assert_true(json_equal(json_object_get(e, "counters"), want));
+	assert_true(json_equal(json_object_get(entry, "counters"), want));
 }
 
 static void nothing_comes_of_nothing(void **state)
@@ -66,11 +66,11 @@ static void nothing_comes_of_nothing(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(results); i++) {
-		KL_AUTO(json_decrefp) json_t *e = taken(results[i]);
+		KL_AUTO(json_decrefp) json_t *entry = taken(results[i]);
 
-		assert_null(json_object_get(e, "counters"));
-		assert_null(json_object_get(e, "notes"));
-		assert_string_equal(kl_json_str_or(e, "verdict", ""), "pass");
+		assert_null(json_object_get(entry, "counters"));
+		assert_null(json_object_get(entry, "notes"));
+		assert_string_equal(kl_json_str_or(entry, "verdict", ""), "pass");
 	}
 }
 

@@ -5,10 +5,10 @@
 
 static json_t *json(const char *text)
 {
-	json_t *j = NULL;
+	json_t *value = NULL;
 
-	assert_ok(kl_json_parse(&j, text, strlen(text)));
-	return j;
+	assert_ok(kl_json_parse(&value, text, strlen(text)));
+	return value;
 }
 
 static json_t *point(int64_t ns, int64_t ratio)
@@ -21,43 +21,43 @@ static json_t *point(int64_t ns, int64_t ratio)
 
 static void cases_are_weighted_and_none_may_regress(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *r = json_pack("{s:[o,o]}", "points", point(1000, 4000000),
-						    point(3000, 900000));
-	KL_AUTO(kl_profile_release) struct kl_profile p = { 0 };
+	KL_AUTO(json_decrefp) json_t *record = json_pack("{s:[o,o]}", "points",
+							 point(1000, 4000000), point(3000, 900000));
+	KL_AUTO(kl_profile_release) struct kl_profile profile = { 0 };
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	const int64_t weight[] = { 3, 1 };
 	const struct kl_comparison *parent;
 
-	kl_profile_of_result(&p, r, weight, 2, "digest");
-	parent = kl_comparisons_parent(&p.vs);
-	assert_true(p.there);
-	assert_int_equal(p.ns, 1500);
-	assert_int_equal(p.aa_ppm, 2000);
+	kl_profile_of_result(&profile, record, weight, 2, "digest");
+	parent = kl_comparisons_parent(&profile.vs);
+	assert_true(profile.there);
+	assert_int_equal(profile.ns, 1500);
+	assert_int_equal(profile.aa_ppm, 2000);
 	/* 4^(3/4) * 0.9^(1/4) = 2.7549 */
 	assert_in_range(parent->ratio_ppm, 2754000, 2756000);
 	assert_int_equal(parent->speed, KL_SPEED_AMBIGUOUS);
 	assert_string_equal(parent->surface, "digest");
-	assert_int_equal(p.npoint, 2);
-	assert_int_equal(kl_comparisons_parent(&p.point[1].vs)->ratio_ppm, 900000);
-	doc = kl_profile_json(&p, NULL);
-	assert_true(json_equal(json_object_get(doc, "points"), json_object_get(r, "points")));
-	kl_profile_release(&p);
-	kl_profile_of_result(&p, r, weight, 1, NULL);
-	assert_false(p.there);
+	assert_int_equal(profile.npoint, 2);
+	assert_int_equal(kl_comparisons_parent(&profile.point[1].vs)->ratio_ppm, 900000);
+	doc = kl_profile_json(&profile, NULL);
+	assert_true(json_equal(json_object_get(doc, "points"), json_object_get(record, "points")));
+	kl_profile_release(&profile);
+	kl_profile_of_result(&profile, record, weight, 1, NULL);
+	assert_false(profile.there);
 }
 
 static void one_case_has_no_points(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *r = json_pack("{s:[o]}", "points", point(1000, 1500000)),
+	KL_AUTO(json_decrefp) json_t *record = json_pack("{s:[o]}", "points", point(1000, 1500000)),
 				     *doc = NULL;
-	KL_AUTO(kl_profile_release) struct kl_profile p = { 0 };
+	KL_AUTO(kl_profile_release) struct kl_profile profile = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const int64_t weight[] = { 7 };
 
-	kl_profile_of_result(&p, r, weight, 1, NULL);
-	assert_int_equal(p.npoint, 0);
-	json_decref(kl_steal(&r)); /* what it borrows it holds itself */
-	doc = kl_profile_json(&p, NULL);
+	kl_profile_of_result(&profile, record, weight, 1, NULL);
+	assert_int_equal(profile.npoint, 0);
+	json_decref(kl_steal(&record)); /* what it borrows it holds itself */
+	doc = kl_profile_json(&profile, NULL);
 	kl_json_canonical(&text, doc);
 	assert_string_equal(text.ptr,
 			    "{\"aa_ppm\":2000,\"ns\":1000,\"vs\":[{\"hi_ppm\":1501000,"
@@ -78,11 +78,11 @@ static void what_is_not_known_survives(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(json_decrefp) json_t *doc = json(rows[i]), *back = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		KL_AUTO(kl_profile_release) struct kl_profile p = { 0 };
+		KL_AUTO(kl_profile_release) struct kl_profile profile = { 0 };
 
-		kl_profile_read(&p, doc);
-		assert_true(p.there);
-		back = kl_profile_json(&p, doc);
+		kl_profile_read(&profile, doc);
+		assert_true(profile.there);
+		back = kl_profile_json(&profile, doc);
 		kl_json_canonical(&text, back);
 		assert_string_equal(text.ptr, rows[i]);
 	}
@@ -95,13 +95,13 @@ static void what_changes_is_written(void **state)
 			    "{\"kept\":true,\"what\":\"parent\"}]}"),
 		*back = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_profile_release) struct kl_profile p = { 0 };
+	KL_AUTO(kl_profile_release) struct kl_profile profile = { 0 };
 
-	kl_profile_read(&p, doc);
-	p.ns = 4;
-	p.vs.v[0] = p.vs.v[1];
-	p.vs.n = 1;
-	back = kl_profile_json(&p, doc);
+	kl_profile_read(&profile, doc);
+	profile.ns = 4;
+	profile.vs.v[0] = profile.vs.v[1];
+	profile.vs.n = 1;
+	back = kl_profile_json(&profile, doc);
 	kl_json_canonical(&text, back);
 	assert_string_equal(text.ptr, "{\"aa_ppm\":1,\"more\":2,\"ns\":4,\"vs\":[{\"kept\":true,"
 				      "\"what\":\"parent\"}]}");
