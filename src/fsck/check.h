@@ -27,7 +27,7 @@ struct kl_check {
 };
 
 /** 0 once everything was looked at, whatever was found. */
-int kl_check_run(struct kl_check *c);
+int kl_check_run(struct kl_check *check);
 
 /** Chains of a remote's may have this many steps. */
 #define KL_CHECK_FOREIGN_STEPS 20000
@@ -37,6 +37,6 @@ int kl_check_run(struct kl_check *c);
  * `name` is "lineage/<workload>/<name>" or "rejected/<workload>/<name>". Adds to the counts;
  * nothing of this repository but the commits it names is looked at.
  */
-int kl_check_foreign(struct kl_check *c, const char *name, const git_oid *tip);
+int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip);
 
 #endif

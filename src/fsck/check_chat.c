@@ -22,180 +22,186 @@ struct checker {
 	struct kl_map claims; /* "<workload> <id>" */
 };
 
-static void report_finding(struct checker *k, bool error, const char *where, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+static void report_finding(struct checker *checker, bool error, const char *where, const char *fmt,
+			   ...) __attribute__((format(printf, 4, 5)));
 
-static void report_finding(struct checker *k, bool error, const char *where, const char *fmt, ...)
+static void report_finding(struct checker *checker, bool error, const char *where, const char *fmt,
+			   ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&b, fmt, ap);
+	kl_buf_vaddf(&buf, fmt, ap);
 	va_end(ap);
-	k->c->report(error, where, b.ptr, k->c->payload);
+	checker->c->report(error, where, buf.ptr, checker->c->payload);
 }
 
-static void found_error(struct checker *k, const char *where)
+static void found_error(struct checker *checker, const char *where)
 {
-	report_finding(k, true, where, "%s", kl_error_last());
+	report_finding(checker, true, where, "%s", kl_error_last());
 	kl_error_clear();
 }
 
 /* --- ledgers -------------------------------------------------------------------- */
 
-static void check_reservation(struct checker *k, const char *ref, const char *key,
-			      const struct kl_ledger_entry *e, struct kl_ledger_totals *sum)
+static void check_reservation(struct checker *checker, const char *ref, const char *key,
+			      const struct kl_ledger_entry *entry, struct kl_ledger_totals *sum)
 {
-	struct claim *c;
+	struct claim *claim;
 
-	if (kl_map_get(&k->claims, key)) {
-		report_finding(k, true, ref, "reservation %.12s is made twice", e->id);
+	if (kl_map_get(&checker->claims, key)) {
+		report_finding(checker, true, ref, "reservation %.12s is made twice", entry->id);
 		return;
 	}
-	c = kl_calloc(1, sizeof(*c));
-	*c = (struct claim){ .reserved = e->nano, .budget = e->budget };
-	kl_map_put(&k->claims, key, c);
-	sum->of[e->budget].reserved += e->nano;
+	claim = kl_calloc(1, sizeof(*claim));
+	*claim = (struct claim){ .reserved = entry->nano, .budget = entry->budget };
+	kl_map_put(&checker->claims, key, claim);
+	sum->of[entry->budget].reserved += entry->nano;
 }
 
-static void check_settlement(struct checker *k, const char *ref, const char *key,
-			     const struct kl_ledger_entry *e, struct kl_ledger_totals *sum)
+static void check_settlement(struct checker *checker, const char *ref, const char *key,
+			     const struct kl_ledger_entry *entry, struct kl_ledger_totals *sum)
 {
-	struct claim *c = kl_map_get(&k->claims, key);
+	struct claim *claim = kl_map_get(&checker->claims, key);
 
-	if (!c)
-		report_finding(k, true, ref, "a settlement names %.12s, which nobody reserved",
-			       e->id);
-	else if (c->is_settled)
-		report_finding(k, true, ref, "reservation %.12s is settled twice", e->id);
-	else if (c->reserved != e->released || c->budget != e->budget)
-		report_finding(k, true, ref, "the settlement of %.12s is not of what was reserved",
-			       e->id);
-	if (c) {
-		c->is_settled = true;
-		c->settled = e->nano;
+	if (!claim)
+		report_finding(checker, true, ref,
+			       "a settlement names %.12s, which nobody reserved", entry->id);
+	else if (claim->is_settled)
+		report_finding(checker, true, ref, "reservation %.12s is settled twice", entry->id);
+	else if (claim->reserved != entry->released || claim->budget != entry->budget)
+		report_finding(checker, true, ref,
+			       "the settlement of %.12s is not of what was reserved", entry->id);
+	if (claim) {
+		claim->is_settled = true;
+		claim->settled = entry->nano;
 	}
-	sum->of[e->budget].reserved -= e->released;
-	sum->of[e->budget].settled += e->nano;
+	sum->of[entry->budget].reserved -= entry->released;
+	sum->of[entry->budget].settled += entry->nano;
 }
 
-static void check_entries(struct checker *k, const char *ref, const char *workload,
-			  const struct kl_ledger *l)
+static void check_entries(struct checker *checker, const char *ref, const char *workload,
+			  const struct kl_ledger *ledger)
 {
 	struct kl_ledger_totals sum = { 0 };
 	int64_t open = 0;
 	char money[KL_MONEY_TEXT];
 
-	for (size_t i = 0; i < l->n; i++) {
-		const struct kl_ledger_entry *e = &l->e[i];
-		KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", workload, e->id);
+	for (size_t i = 0; i < ledger->n; i++) {
+		const struct kl_ledger_entry *entry = &ledger->e[i];
+		KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", workload, entry->id);
 
-		(e->settles ? check_settlement : check_reservation)(k, ref, key, e, &sum);
-		if (memcmp(&sum, &e->after, sizeof(sum))) {
+		(entry->settles ? check_settlement : check_reservation)(checker, ref, key, entry,
+									&sum);
+		if (memcmp(&sum, &entry->after, sizeof(sum))) {
 			char hex[KL_OID_HEX];
 
-			kl_oid_hex(hex, &e->commit);
-			report_finding(k, true, ref, "the totals of entry %.12s do not add up",
-				       hex);
-			sum = e->after;
+			kl_oid_hex(hex, &entry->commit);
+			report_finding(checker, true, ref,
+				       "the totals of entry %.12s do not add up", hex);
+			sum = entry->after;
 		}
 	}
-	for (int b = 0; b < KL_BUDGETS; b++)
-		open += sum.of[b].reserved;
+	for (int second = 0; second < KL_BUDGETS; second++)
+		open += sum.of[second].reserved;
 	kl_money_text(money, open);
 	if (open)
 		report_finding(
-			k, false, ref,
+			checker, false, ref,
 			"%s are reserved and not settled: requests under way, or that broke "
 			"off; they count as spent ('git klineage chat settle' ends the latter)",
 			money);
 }
 
-static int check_ledgers(struct checker *k)
+static int check_ledgers(struct checker *checker)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	int err = kl_refs_list(&refs, k->c->repo, KL_LEDGER_REFS);
+	int err = kl_refs_list(&refs, checker->c->repo, KL_LEDGER_REFS);
 
 	for (size_t i = 0; !err && i < refs.n; i++) {
 		const char *workload = refs.ref[i].name + strlen(KL_LEDGER_REFS);
-		KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+		KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 
-		k->c->ledgers++;
+		checker->c->ledgers++;
 		if (!kl_node_is_slug(workload))
-			report_finding(k, true, refs.ref[i].name,
+			report_finding(checker, true, refs.ref[i].name,
 				       "it is not named after a workload");
-		else if (kl_ledger_load(&l, k->c->repo, workload) < 0)
-			found_error(k, refs.ref[i].name);
+		else if (kl_ledger_load(&ledger, checker->c->repo, workload) < 0)
+			found_error(checker, refs.ref[i].name);
 		else
-			check_entries(k, refs.ref[i].name, workload, &l);
+			check_entries(checker, refs.ref[i].name, workload, &ledger);
 	}
 	return err;
 }
 
 /* --- conversations ---------------------------------------------------------------- */
 
-static void check_cost(struct checker *k, const struct kl_conversation *c, size_t i)
+static void check_cost(struct checker *checker, const struct kl_conversation *conversation,
+		       size_t i)
 {
-	const struct kl_turn *t = &c->turn[i];
-	KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", c->workload,
-						  t->reservation ? t->reservation : "");
-	const struct claim *claim = kl_map_get(&k->claims, key);
+	const struct kl_turn *turn = &conversation->turn[i];
+	KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", conversation->workload,
+						  turn->reservation ? turn->reservation : "");
+	const struct claim *claim = kl_map_get(&checker->claims, key);
 
-	if (t->price && t->usage.known && kl_rates_cost(&t->rates, &t->usage) != t->nano)
-		report_finding(k, true, c->ref, "turn %zu did not cost what its tokens cost", i);
-	if (!t->reservation) {
-		if (t->nano)
-			report_finding(k, true, c->ref, "turn %zu was paid for and not reserved",
-				       i);
+	if (turn->price && turn->usage.known &&
+	    kl_rates_cost(&turn->rates, &turn->usage) != turn->nano)
+		report_finding(checker, true, conversation->ref,
+			       "turn %zu did not cost what its tokens cost", i);
+	if (!turn->reservation) {
+		if (turn->nano)
+			report_finding(checker, true, conversation->ref,
+				       "turn %zu was paid for and not reserved", i);
 		return;
 	}
 	if (!claim)
-		report_finding(k, true, c->ref,
+		report_finding(checker, true, conversation->ref,
 			       "turn %zu names reservation %.12s, which the ledger has not", i,
-			       t->reservation);
-	else if (claim->is_settled && claim->settled != t->nano)
-		report_finding(k, true, c->ref, "turn %zu cost something else in the ledger", i);
+			       turn->reservation);
+	else if (claim->is_settled && claim->settled != turn->nano)
+		report_finding(checker, true, conversation->ref,
+			       "turn %zu cost something else in the ledger", i);
 }
 
-static void check_turns(struct checker *k, const struct kl_conversation *c)
+static void check_turns(struct checker *checker, const struct kl_conversation *conversation)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		const struct kl_turn *t = &c->turn[i];
+	for (size_t i = 0; i < conversation->n; i++) {
+		const struct kl_turn *turn = &conversation->turn[i];
 		char prompt[KL_DIGEST_HEX], chain[KL_DIGEST_HEX];
 
-		kl_conversation_digests(prompt, chain, c, i, t->user, t->key);
-		if (strcmp(prompt, t->prompt) || strcmp(chain, t->chain))
-			report_finding(k, true, c->ref,
+		kl_conversation_digests(prompt, chain, conversation, i, turn->user, turn->key);
+		if (strcmp(prompt, turn->prompt) || strcmp(chain, turn->chain))
+			report_finding(checker, true, conversation->ref,
 				       "turn %zu is not the answer to what is stored before it", i);
-		check_cost(k, c, i);
+		check_cost(checker, conversation, i);
 	}
 }
 
-static int check_conversations(struct checker *k)
+static int check_conversations(struct checker *checker)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	int err = kl_refs_list(&refs, k->c->repo, KL_CHAT_REFS);
+	int err = kl_refs_list(&refs, checker->c->repo, KL_CHAT_REFS);
 
 	for (size_t i = 0; !err && i < refs.n; i++) {
-		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+		KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 
-		k->c->conversations++;
-		if (kl_conversation_load_ref(&c, k->c->repo, refs.ref[i].name) < 0)
-			found_error(k, refs.ref[i].name);
+		checker->c->conversations++;
+		if (kl_conversation_load_ref(&conversation, checker->c->repo, refs.ref[i].name) < 0)
+			found_error(checker, refs.ref[i].name);
 		else
-			check_turns(k, &c);
+			check_turns(checker, &conversation);
 	}
 	return err;
 }
 
-int kl_chat_check(struct kl_chat_check *c)
+int kl_chat_check(struct kl_chat_check *check)
 {
-	struct checker k = { .c = c, .claims = { .free_value = free } };
-	int err = check_ledgers(&k);
+	struct checker checker = { .c = check, .claims = { .free_value = free } };
+	int err = check_ledgers(&checker);
 
 	if (!err)
-		err = check_conversations(&k);
-	kl_map_release(&k.claims);
+		err = check_conversations(&checker);
+	kl_map_release(&checker.claims);
 	return err;
 }

@@ -18,6 +18,6 @@ struct kl_chat_check {
 };
 
 /** 0 once everything was looked at, whatever was found. */
-int kl_chat_check(struct kl_chat_check *c);
+int kl_chat_check(struct kl_chat_check *check);
 
 #endif

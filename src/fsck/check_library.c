@@ -19,294 +19,312 @@ struct kl_library_checker {
 	const char *where;     /* the card that is looked at */
 };
 
-static void checker_release(struct kl_library_checker *k)
+static void checker_release(struct kl_library_checker *checker)
 {
-	kl_map_release(&k->events);
-	kl_map_release(&k->bad);
-	kl_map_release(&k->digests);
+	kl_map_release(&checker->events);
+	kl_map_release(&checker->bad);
+	kl_map_release(&checker->digests);
 }
 
-static void report_finding(struct kl_library_checker *k, bool error, const char *fmt, ...)
+static void report_finding(struct kl_library_checker *checker, bool error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void report_finding(struct kl_library_checker *k, bool error, const char *fmt, ...)
+static void report_finding(struct kl_library_checker *checker, bool error, const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_library_finding f = { .error = error, .where = k->where };
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct kl_library_finding finding = { .error = error, .where = checker->where };
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&b, fmt, ap);
+	kl_buf_vaddf(&buf, fmt, ap);
 	va_end(ap);
-	f.what = b.ptr;
-	k->report(&f, k->payload);
+	finding.what = buf.ptr;
+	checker->report(&finding, checker->payload);
 }
 
 /* --- events --------------------------------------------------------------------------- */
 
 /* the event, or NULL once it was reported */
-static const struct kl_event *find_event(struct kl_library_checker *k, const char *id)
+static const struct kl_event *find_event(struct kl_library_checker *checker, const char *id)
 {
-	const struct kl_event *e = kl_map_get(&k->events, id);
+	const struct kl_event *event = kl_map_get(&checker->events, id);
 	struct kl_event *read = NULL;
 
-	if (e)
-		return e;
-	if (kl_library_event(&read, k->l, id) < 0) {
-		if (!kl_map_put(&k->bad, id, k))
-			report_finding(k, true, "it cites event %.12s: %s", id, kl_error_last());
+	if (event)
+		return event;
+	if (kl_library_event(&read, checker->l, id) < 0) {
+		if (!kl_map_put(&checker->bad, id, checker))
+			report_finding(checker, true, "it cites event %.12s: %s", id,
+				       kl_error_last());
 		kl_error_clear();
 		return NULL;
 	}
-	kl_map_put(&k->events, id, read);
+	kl_map_put(&checker->events, id, read);
 	if (read->inverse.there) {
-		find_event(k, read->inverse.state);
-		find_event(k, read->inverse.pair);
+		find_event(checker, read->inverse.state);
+		find_event(checker, read->inverse.pair);
 	}
 	return read;
 }
 
-static bool has_passed(const struct kl_event *e)
+static bool has_passed(const struct kl_event *event)
 {
-	return e->verdict == KL_VERDICT_PASS;
+	return event->verdict == KL_VERDICT_PASS;
 }
 
 /* a number that stands in a card is the event's */
-static void check_ratio(struct kl_library_checker *k, const struct kl_event *e,
-			const struct kl_card_ratio *r, const char *what)
+static void check_ratio(struct kl_library_checker *checker, const struct kl_event *event,
+			const struct kl_card_ratio *ratio, const char *what)
 {
 	static const struct kl_comparison none;
-	const struct kl_comparison *is = kl_comparisons_parent(&e->profile.vs);
+	const struct kl_comparison *is = kl_comparisons_parent(&event->profile.vs);
 
 	/* several cases: the event has the mean, the card one row for each */
-	if (e->profile.npoint || !r->ppm)
+	if (event->profile.npoint || !ratio->ppm)
 		return;
 	if (!is)
 		is = &none;
-	if (r->ppm != is->ratio_ppm || (r->lo && r->lo != is->lo_ppm) ||
-	    (r->hi && r->hi != is->hi_ppm))
-		report_finding(k, true, "%s says ratio %lld ppm, its event %.12s says %lld", what,
-			       (long long)r->ppm, e->id, (long long)is->ratio_ppm);
+	if (ratio->ppm != is->ratio_ppm || (ratio->lo && ratio->lo != is->lo_ppm) ||
+	    (ratio->hi && ratio->hi != is->hi_ppm))
+		report_finding(checker, true, "%s says ratio %lld ppm, its event %.12s says %lld",
+			       what, (long long)ratio->ppm, event->id, (long long)is->ratio_ppm);
 }
 
-static void check_failure(struct kl_library_checker *k, const char *id, const char *class_,
+static void check_failure(struct kl_library_checker *checker, const char *id, const char *class_,
 			  const char *what)
 {
-	const struct kl_event *e = find_event(k, id);
+	const struct kl_event *event = find_event(checker, id);
 
-	if (!e || !class_)
+	if (!event || !class_)
 		return;
-	if (has_passed(e) ? !kl_made_is_right(class_) : strcmp(class_, kl_event_class(e)) != 0)
-		report_finding(k, true, "%s is about '%s', its event %.12s says '%s'", what, class_,
-			       id, has_passed(e) ? "pass" : kl_event_class(e));
+	if (has_passed(event) ? !kl_made_is_right(class_) :
+				strcmp(class_, kl_event_class(event)) != 0)
+		report_finding(checker, true, "%s is about '%s', its event %.12s says '%s'", what,
+			       class_, id, has_passed(event) ? "pass" : kl_event_class(event));
 }
 
 /* --- commits ----------------------------------------------------------------------------- */
 
 /* digests of every surface and contract in a commit's tree, or "" if the commit is not here */
-static const char *state_digests(struct kl_library_checker *k, const char *commit)
+static const char *state_digests(struct kl_library_checker *checker, const char *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
-	struct kl_buf b = KL_BUF_INIT;
-	const char *known = kl_map_get(&k->digests, commit);
+	struct kl_buf buf = KL_BUF_INIT;
+	const char *known = kl_map_get(&checker->digests, commit);
 	git_oid oid, tree;
 	char *text;
 
 	if (known)
 		return known;
-	if (!kl_oid_parse(&oid, commit) && !kl_repo_tree_of(&tree, k->l->repo, &oid) &&
-	    !kl_surface_find(&dirs, &workloads, k->l->repo, &tree)) {
-		kl_buf_adds(&b, " ");
+	if (!kl_oid_parse(&oid, commit) && !kl_repo_tree_of(&tree, checker->l->repo, &oid) &&
+	    !kl_surface_find(&dirs, &workloads, checker->l->repo, &tree)) {
+		kl_buf_adds(&buf, " ");
 		for (size_t i = 0; i < dirs.n; i++) {
-			KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+			KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 
-			if (!kl_surface_from_tree(&s, k->l->repo, &tree, dirs.v[i]))
-				kl_buf_addf(&b, "%s/%s ", s->digest, s->contract_digest);
+			if (!kl_surface_from_tree(&surface, checker->l->repo, &tree, dirs.v[i]))
+				kl_buf_addf(&buf, "%s/%s ", surface->digest,
+					    surface->contract_digest);
 		}
 	}
 	kl_error_clear();
-	text = kl_buf_detach(&b);
-	kl_map_put(&k->digests, commit, text);
+	text = kl_buf_detach(&buf);
+	kl_map_put(&checker->digests, commit, text);
 	return text;
 }
 
-static void check_commit(struct kl_library_checker *k, const struct kl_event *e, const char *commit)
+static void check_commit(struct kl_library_checker *checker, const struct kl_event *event,
+			 const char *commit)
 {
-	const char *have = state_digests(k, commit);
-	KL_AUTO(kl_freep) char *want = kl_asprintf(" %s/%s ", e->surface, e->contract);
+	const char *have = state_digests(checker, commit);
+	KL_AUTO(kl_freep) char *want = kl_asprintf(" %s/%s ", event->surface, event->contract);
 
 	if (*have && !strstr(have, want))
-		report_finding(k, true, "event %.12s judged other files than commit %.12s has",
-			       e->id, commit);
+		report_finding(checker, true,
+			       "event %.12s judged other files than commit %.12s has", event->id,
+			       commit);
 }
 
 /* --- a card ---------------------------------------------------------------------------------- */
 
-static void check_evidence(struct kl_library_checker *k, const struct kl_card *c)
+static void check_evidence(struct kl_library_checker *checker, const struct kl_card *card)
 {
-	for (size_t i = 0; i < c->evidence.n; i++) {
-		const struct kl_card_evidence *v = &c->evidence.v[i];
-		const struct kl_event *e = find_event(k, v->event);
+	for (size_t i = 0; i < card->evidence.n; i++) {
+		const struct kl_card_evidence *evidence = &card->evidence.v[i];
+		const struct kl_event *event = find_event(checker, evidence->event);
 
-		if (!e)
+		if (!event)
 			continue;
-		if (!has_passed(e))
-			report_finding(k, true, "evidence %s step %lld cites a failure", v->lineage,
-				       (long long)v->step);
-		if (strcmp(e->place.id, v->platform))
-			report_finding(k, true, "evidence %s step %lld is of %s, its event of %s",
-				       v->lineage, (long long)v->step, v->platform, e->place.id);
-		check_commit(k, e, v->after);
-		e = v->confirmed ? find_event(k, v->confirmed) : NULL;
-		if (e && !has_passed(e))
-			report_finding(k, true, "evidence %s step %lld is confirmed by a failure",
-				       v->lineage, (long long)v->step);
-		if (e)
-			check_commit(k, e, v->rederived);
+		if (!has_passed(event))
+			report_finding(checker, true, "evidence %s step %lld cites a failure",
+				       evidence->lineage, (long long)evidence->step);
+		if (strcmp(event->place.id, evidence->platform))
+			report_finding(checker, true,
+				       "evidence %s step %lld is of %s, its event of %s",
+				       evidence->lineage, (long long)evidence->step,
+				       evidence->platform, event->place.id);
+		check_commit(checker, event, evidence->after);
+		event = evidence->confirmed ? find_event(checker, evidence->confirmed) : NULL;
+		if (event && !has_passed(event))
+			report_finding(checker, true,
+				       "evidence %s step %lld is confirmed by a failure",
+				       evidence->lineage, (long long)evidence->step);
+		if (event)
+			check_commit(checker, event, evidence->rederived);
 	}
-	for (size_t i = 0; i < c->rows.n; i++) {
-		const struct kl_card_row *r = &c->rows.v[i];
-		const struct kl_event *e = find_event(k, r->event);
+	for (size_t i = 0; i < card->rows.n; i++) {
+		const struct kl_card_row *row = &card->rows.v[i];
+		const struct kl_event *event = find_event(checker, row->event);
 
-		if (e && strcmp(e->place.id, r->platform))
-			report_finding(k, true, "a row is of %s, its event %.12s of %s",
-				       r->platform, r->event, e->place.id);
-		if (e)
-			check_ratio(k, e, &r->ratio, "a row");
+		if (event && strcmp(event->place.id, row->platform))
+			report_finding(checker, true, "a row is of %s, its event %.12s of %s",
+				       row->platform, row->event, event->place.id);
+		if (event)
+			check_ratio(checker, event, &row->ratio, "a row");
 	}
 }
 
-static void check_control(struct kl_library_checker *k, const struct kl_card_control *c,
+static void check_control(struct kl_library_checker *checker, const struct kl_card_control *control,
 			  const char *what)
 {
-	const struct kl_event *e = c->there && c->event ? find_event(k, c->event) : NULL;
+	const struct kl_event *event = control->there && control->event ?
+					       find_event(checker, control->event) :
+					       NULL;
 
-	if (!e)
+	if (!event)
 		return;
-	if (c->result == KL_RESULT_FAIL)
-		check_failure(k, c->event, c->class_, what);
+	if (control->result == KL_RESULT_FAIL)
+		check_failure(checker, control->event, control->class_, what);
 	else
-		check_ratio(k, e, &c->ratio, what);
+		check_ratio(checker, event, &control->ratio, what);
 }
 
-static void check_trials(struct kl_library_checker *k, const struct kl_card *c)
+static void check_trials(struct kl_library_checker *checker, const struct kl_card *card)
 {
-	for (size_t i = 0; i < c->ver.n; i++) {
-		const struct kl_card_trial *t = &c->ver.v[i];
-		const struct kl_event *e = t->event ? find_event(k, t->event) : NULL;
+	for (size_t i = 0; i < card->ver.n; i++) {
+		const struct kl_card_trial *trial = &card->ver.v[i];
+		const struct kl_event *event = trial->event ? find_event(checker, trial->event) :
+							      NULL;
 
-		if (t->retracted)
+		if (trial->retracted)
 			continue;
-		check_control(k, &t->alone, "a trial without this card");
-		check_control(k, &t->control, "a control");
-		if (!e)
+		check_control(checker, &trial->alone, "a trial without this card");
+		check_control(checker, &trial->control, "a control");
+		if (!event)
 			continue;
-		if (t->result == KL_RESULT_FAIL) {
-			check_failure(k, t->event, t->class_, "a trial");
+		if (trial->result == KL_RESULT_FAIL) {
+			check_failure(checker, trial->event, trial->class_, "a trial");
 			continue;
 		}
-		if (!has_passed(e))
-			report_finding(k, true, "a trial passed, its event %.12s failed", t->event);
-		check_ratio(k, e, &t->ratio, "a trial");
-		if (t->made)
-			check_commit(k, e, t->made);
+		if (!has_passed(event))
+			report_finding(checker, true, "a trial passed, its event %.12s failed",
+				       trial->event);
+		check_ratio(checker, event, &trial->ratio, "a trial");
+		if (trial->made)
+			check_commit(checker, event, trial->made);
 	}
 }
 
-static void check_cards(struct kl_library_checker *k, const struct kl_strvec *ids, const char *what)
+static void check_cards(struct kl_library_checker *checker, const struct kl_strvec *ids,
+			const char *what)
 {
 	size_t at;
 
 	for (size_t i = 0; i < ids->n; i++) {
-		int err = kl_library_find(&at, k->l, ids->v[i]);
+		int err = kl_library_find(&at, checker->l, ids->v[i]);
 
 		kl_error_clear();
-		if (err < 0 || strcmp(k->l->ids.v[at], ids->v[i]))
-			report_finding(k, false, "'%s' names the card '%s', which is not here",
-				       what, ids->v[i]);
+		if (err < 0 || strcmp(checker->l->ids.v[at], ids->v[i]))
+			report_finding(checker, false,
+				       "'%s' names the card '%s', which is not here", what,
+				       ids->v[i]);
 	}
 }
 
-static void check_card(struct kl_library_checker *k, const struct kl_card *c)
+static void check_card(struct kl_library_checker *checker, const struct kl_card *card)
 {
-	check_evidence(k, c);
-	check_trials(k, c);
-	for (size_t i = 0; i < c->sound.n; i++)
-		if (c->sound.v[i].by)
-			check_failure(k, c->sound.v[i].by, c->sound.v[i].class_, "a precondition");
-	for (size_t i = 0; i < c->useful.n; i++)
-		if (c->useful.v[i].by)
-			check_failure(k, c->useful.v[i].by, c->useful.v[i].class_,
+	check_evidence(checker, card);
+	check_trials(checker, card);
+	for (size_t i = 0; i < card->sound.n; i++)
+		if (card->sound.v[i].by)
+			check_failure(checker, card->sound.v[i].by, card->sound.v[i].class_,
 				      "a precondition");
-	for (size_t i = 0; i < c->risk.n; i++)
-		for (size_t n = 0; n < c->risk.v[i].events.n; n++)
-			check_failure(k, c->risk.v[i].events.v[n], c->risk.v[i].class_, "a risk");
-	check_cards(k, &c->enables, "enabler");
-	for (size_t i = 0; i < c->ver.n; i++)
-		check_cards(k, &c->ver.v[i].with, "with");
+	for (size_t i = 0; i < card->useful.n; i++)
+		if (card->useful.v[i].by)
+			check_failure(checker, card->useful.v[i].by, card->useful.v[i].class_,
+				      "a precondition");
+	for (size_t i = 0; i < card->risk.n; i++)
+		for (size_t n = 0; n < card->risk.v[i].events.n; n++)
+			check_failure(checker, card->risk.v[i].events.v[n], card->risk.v[i].class_,
+				      "a risk");
+	check_cards(checker, &card->enables, "enabler");
+	for (size_t i = 0; i < card->ver.n; i++)
+		check_cards(checker, &card->ver.v[i].with, "with");
 }
 
-static void check_one(struct kl_library_checker *k, size_t i)
+static void check_one(struct kl_library_checker *checker, size_t i)
 {
-	KL_AUTO(kl_freep) char *where = kl_asprintf("cards/%s.yaml", k->l->ids.v[i]);
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_freep) char *where = kl_asprintf("cards/%s.yaml", checker->l->ids.v[i]);
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int line;
 
-	k->where = where;
-	if (kl_library_card_at(&c, k->l, i) < 0 || kl_library_text(&text, k->l, i) < 0) {
-		report_finding(k, true, "%s", kl_error_last());
+	checker->where = where;
+	if (kl_library_card_at(&card, checker->l, i) < 0 ||
+	    kl_library_text(&text, checker->l, i) < 0) {
+		report_finding(checker, true, "%s", kl_error_last());
 		kl_error_clear();
 		return;
 	}
-	if ((line = kl_card_canonical_line(c, text.ptr, text.len)))
-		report_finding(k, false, "it is not canonical from line %d on", line);
-	check_card(k, c);
+	if ((line = kl_card_canonical_line(card, text.ptr, text.len)))
+		report_finding(checker, false, "it is not canonical from line %d on", line);
+	check_card(checker, card);
 }
 
-struct kl_library_checker *kl_library_checker_new(struct kl_library *l, kl_library_report *report,
-						  void *payload)
+struct kl_library_checker *kl_library_checker_new(struct kl_library *library,
+						  kl_library_report *report, void *payload)
 {
-	struct kl_library_checker *k = kl_calloc(1, sizeof(*k));
+	struct kl_library_checker *checker = kl_calloc(1, sizeof(*checker));
 
-	*k = (struct kl_library_checker){
-		.l = l,
+	*checker = (struct kl_library_checker){
+		.l = library,
 		.report = report,
 		.payload = payload,
 		.events = { .free_value = kl_event_free_value },
 		.digests = { .free_value = free },
 	};
-	return k;
+	return checker;
 }
 
-void kl_library_checker_free(struct kl_library_checker *k)
+void kl_library_checker_free(struct kl_library_checker *checker)
 {
-	if (!k)
+	if (!checker)
 		return;
-	checker_release(k);
-	free(k);
+	checker_release(checker);
+	free(checker);
 }
 
-void kl_library_checker_card(struct kl_library_checker *k, const char *where,
-			     const struct kl_card *c)
+void kl_library_checker_card(struct kl_library_checker *checker, const char *where,
+			     const struct kl_card *card)
 {
-	k->where = where;
-	check_card(k, c);
+	checker->where = where;
+	check_card(checker, card);
 }
 
-const struct kl_event *kl_library_checker_event(struct kl_library_checker *k, const char *id)
+const struct kl_event *kl_library_checker_event(struct kl_library_checker *checker, const char *id)
 {
-	return kl_map_get(&k->events, id);
+	return kl_map_get(&checker->events, id);
 }
 
-int kl_library_check(size_t *cards, struct kl_library *l, kl_library_report *report, void *payload)
+int kl_library_check(size_t *cards, struct kl_library *library, kl_library_report *report,
+		     void *payload)
 {
-	KL_AUTO(kl_library_checker_freep) struct kl_library_checker *k = kl_library_checker_new(
-		l, report, payload);
+	KL_AUTO(kl_library_checker_freep) struct kl_library_checker *checker =
+		kl_library_checker_new(library, report, payload);
 
-	for (size_t i = 0; i < l->ids.n; i++)
-		check_one(k, i);
-	*cards = l->ids.n;
+	for (size_t i = 0; i < library->ids.n; i++)
+		check_one(checker, i);
+	*cards = library->ids.n;
 	return 0;
 }

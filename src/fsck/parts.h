@@ -24,10 +24,10 @@ struct kl_checker {
 };
 
 /** A finding, counted and reported. */
-void kl_check_say(struct kl_checker *k, enum kl_check_severity s, const char *where,
+void kl_check_say(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
 		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /** An error of reading is a finding, too; it is cleared. */
-void kl_check_say_error(struct kl_checker *k, const char *where);
+void kl_check_say_error(struct kl_checker *checker, const char *where);
 /** A commit as messages name it. */
 void kl_check_short(char out[KL_OID_HEX], const git_oid *oid);
 
@@ -39,22 +39,23 @@ struct kl_chain {
 	size_t n, alloc, step_alloc;
 };
 
-void kl_chain_release(struct kl_chain *c);
+void kl_chain_release(struct kl_chain *chain);
 /** Commits with steps, by parent number `via`, to the first that has none (kept) or the root. */
-int kl_chain_read(struct kl_chain *out, struct kl_checker *k, const git_oid *tip, size_t via,
+int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oid *tip, size_t via,
 		  bool past_end);
 /** The contract of that workload in a tree, and the directory it lies in. */
-int kl_check_contract(struct kl_surface **out, char **dir, struct kl_checker *k,
+int kl_check_contract(struct kl_surface **out, char **dir, struct kl_checker *checker,
 		      const git_oid *tree, const char *workload);
 
-void kl_check_walk(struct kl_checker *k, const char *ref, const git_oid *tip, const char *workload);
-void kl_check_rejected(struct kl_checker *k, const char *ref, const git_oid *tip);
+void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *tip,
+		   const char *workload);
+void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oid *tip);
 
 /* -- check_lineage.c, check_event.c ---------------------------------------------------- */
 
-void kl_check_lineage(struct kl_checker *k, const char *ref, const git_oid *tip,
+void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid *tip,
 		      const char *workload, const char *name);
 /** All events of all notes. Negative: they cannot be read. */
-int kl_check_events(struct kl_checker *k);
+int kl_check_events(struct kl_checker *checker);
 
 #endif
