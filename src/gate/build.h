@@ -45,23 +45,24 @@ struct kl_builder {
 };
 
 /** The platform that is asked for is checked, and this machine for it. */
-int kl_builder_open(struct kl_builder *b);
-void kl_builder_release(struct kl_builder *b);
+int kl_builder_open(struct kl_builder *builder);
+void kl_builder_release(struct kl_builder *builder);
 
 /** The backend of a surface; KL_ECANNOT: there is none. */
-int kl_builder_backend(const struct kl_backend **out, const struct kl_builder *b,
-		       const struct kl_surface *s);
+int kl_builder_backend(const struct kl_backend **out, const struct kl_builder *builder,
+		       const struct kl_surface *surface);
 /** Where a surface is judged (backend->platform). KL_ECANNOT: another platform was asked for. */
-int kl_builder_platform(struct kl_platform *out, struct kl_builder *b, const struct kl_surface *s);
+int kl_builder_platform(struct kl_platform *out, struct kl_builder *builder,
+			const struct kl_surface *surface);
 /**
  * Where this machine would judge what was judged on `platform`: there, if the kernel names it, else
  * where it judges kernels of that backend. KL_ECANNOT, KL_EINVALID: nowhere.
  */
-int kl_builder_machine(struct kl_platform *out, struct kl_builder *b, const char *platform);
+int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, const char *platform);
 
 /** Compile and audit, once per surface. A refusal is a result; an error is not kept. Borrowed. */
-int kl_builder_surface(const struct kl_built **out, struct kl_builder *b,
-		       const struct kl_surface *s);
+int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
+		       const struct kl_surface *surface);
 
 /* All that one judgement needs. */
 struct kl_builder_wanted {
@@ -78,7 +79,7 @@ struct kl_builder_set {
  * KL_ECANNOT, whatever is wrong with an oracle: no kernel can be judged by it. Beside a candidate
  * that was refused there is no parent and no baseline. Borrowed.
  */
-int kl_builder_all(struct kl_builder_set *out, struct kl_builder *b,
-		   const struct kl_builder_wanted *w);
+int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
+		   const struct kl_builder_wanted *wanted);
 
 #endif

@@ -7,29 +7,29 @@
 #include "base/error.h"
 #include "base/fs.h"
 
-void kl_built_free(struct kl_built *b)
+void kl_built_free(struct kl_built *built)
 {
-	if (!b)
+	if (!built)
 		return;
-	kl_artefact_free(b->artefact);
-	free(b->message);
-	free(b);
+	kl_artefact_free(built->artefact);
+	free(built->message);
+	free(built);
 }
 
-static bool is_oracle(const struct kl_piece *p)
+static bool is_oracle(const struct kl_piece *piece)
 {
-	return p->kind == KL_PIECE_TRUTH || p->kind == KL_PIECE_HONEST;
+	return piece->kind == KL_PIECE_TRUTH || piece->kind == KL_PIECE_HONEST;
 }
 
-static enum kl_oracle piece_arithmetic(const struct kl_piece *p)
+static enum kl_oracle piece_arithmetic(const struct kl_piece *piece)
 {
-	return p->kind == KL_PIECE_TRUTH ? KL_ORACLE_TRUTH : KL_ORACLE_HONEST;
+	return piece->kind == KL_PIECE_TRUTH ? KL_ORACLE_TRUTH : KL_ORACLE_HONEST;
 }
 
-char *kl_piece_oracle_path(const struct kl_piece *p)
+char *kl_piece_oracle_path(const struct kl_piece *piece)
 {
-	return kl_asprintf("%s/%s.%s", p->dir, kl_oracle_name(piece_arithmetic(p)),
-			   p->backend->object);
+	return kl_asprintf("%s/%s.%s", piece->dir, kl_oracle_name(piece_arithmetic(piece)),
+			   piece->backend->object);
 }
 
 /*
@@ -37,38 +37,38 @@ char *kl_piece_oracle_path(const struct kl_piece *p)
  */
 
 /* All that its object depends on; false: that cannot be said. */
-static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_piece *p)
+static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_piece *piece)
 {
-	struct kl_digest *d = kl_objects_key(kl_oracle_name(piece_arithmetic(p)));
+	struct kl_digest *digest = kl_objects_key(kl_oracle_name(piece_arithmetic(piece)));
 	KL_AUTO(kl_buf_release) struct kl_buf plan = KL_BUF_INIT;
 	int err;
 
-	kl_digest_adds(d, p->surface->contract_digest);
-	if (p->launch) {
-		kl_json_canonical(&plan, p->launch->json);
-		kl_digest_adds(d, p->launch->arch);
-		kl_digest_add(d, plan.ptr, plan.len);
+	kl_digest_adds(digest, piece->surface->contract_digest);
+	if (piece->launch) {
+		kl_json_canonical(&plan, piece->launch->json);
+		kl_digest_adds(digest, piece->launch->arch);
+		kl_digest_add(digest, plan.ptr, plan.len);
 	}
-	err = p->backend->recipe(d, p->state);
-	kl_digest_end(d, hex);
+	err = piece->backend->recipe(digest, piece->state);
+	kl_digest_end(digest, hex);
 	return !err;
 }
 
-static bool oracle_is_kept(const struct kl_piece *p, struct kl_repo *repo)
+static bool oracle_is_kept(const struct kl_piece *piece, struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) char *path = kl_piece_oracle_path(p);
+	KL_AUTO(kl_freep) char *path = kl_piece_oracle_path(piece);
 	char hex[KL_DIGEST_HEX];
 
-	return repo && kl_oracle_filled(p->surface) == 0 && oracle_key(hex, p) &&
+	return repo && kl_oracle_filled(piece->surface) == 0 && oracle_key(hex, piece) &&
 	       kl_objects_get(repo, hex, path) == 0;
 }
 
-static void keep_oracle(const struct kl_piece *p, struct kl_repo *repo)
+static void keep_oracle(const struct kl_piece *piece, struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) char *path = kl_piece_oracle_path(p);
+	KL_AUTO(kl_freep) char *path = kl_piece_oracle_path(piece);
 	char hex[KL_DIGEST_HEX];
 
-	if (repo && oracle_key(hex, p))
+	if (repo && oracle_key(hex, piece))
 		kl_objects_put(repo, hex, path);
 }
 
@@ -76,13 +76,14 @@ static void keep_oracle(const struct kl_piece *p, struct kl_repo *repo)
  * -- compiling -----------------------------------------------------------------------------------
  */
 
-static int compile_surface(struct kl_piece *p)
+static int compile_surface(struct kl_piece *piece)
 {
 	struct kl_built *built = kl_calloc(1, sizeof(*built));
 	int err;
 
-	p->built = built;
-	err = p->backend->compile(&built->artefact, &built->class_, p->state, p->surface, p->dir);
+	piece->built = built;
+	err = piece->backend->compile(&built->artefact, &built->class_, piece->state,
+				      piece->surface, piece->dir);
 	if (err == KL_ENO) {
 		built->message = kl_strdup(kl_error_last());
 		return 0;
@@ -92,16 +93,18 @@ static int compile_surface(struct kl_piece *p)
 
 static int compile_piece(void *ctx)
 {
-	struct kl_piece *p = ctx;
-	int err = kl_fs_mkdir(p->dir);
+	struct kl_piece *piece = ctx;
+	int err = kl_fs_mkdir(piece->dir);
 
 	if (err < 0)
 		return err;
-	if (p->kind == KL_PIECE_SURFACE)
-		return compile_surface(p);
-	if (p->kind == KL_PIECE_BASELINE)
-		return p->backend->baseline(&p->baseline, p->state, p->surface, p->march, p->dir);
-	return p->backend->oracle(p->state, p->surface, p->launch, piece_arithmetic(p), p->dir);
+	if (piece->kind == KL_PIECE_SURFACE)
+		return compile_surface(piece);
+	if (piece->kind == KL_PIECE_BASELINE)
+		return piece->backend->baseline(&piece->baseline, piece->state, piece->surface,
+						piece->march, piece->dir);
+	return piece->backend->oracle(piece->state, piece->surface, piece->launch,
+				      piece_arithmetic(piece), piece->dir);
 }
 
 /*
@@ -113,34 +116,36 @@ static int find_piece(void *ctx)
 	return 0;
 }
 
-size_t kl_pieces_add(struct kl_pieces *p, const struct kl_piece *piece)
+size_t kl_pieces_add(struct kl_pieces *pieces, const struct kl_piece *piece)
 {
-	p->piece[p->n] = *piece;
-	p->task[p->n] = (struct kl_task){ .run = compile_piece, .ctx = &p->piece[p->n] };
-	return p->n++;
+	pieces->piece[pieces->n] = *piece;
+	pieces->task[pieces->n] = (struct kl_task){ .run = compile_piece,
+						    .ctx = &pieces->piece[pieces->n] };
+	return pieces->n++;
 }
 
 /* Files of this clone are read and written by this thread alone. */
-void kl_pieces_compile(struct kl_pieces *p)
+void kl_pieces_compile(struct kl_pieces *pieces)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (is_oracle(&p->piece[i]) && oracle_is_kept(&p->piece[i], p->repo))
-			p->task[i].run = find_piece;
+	for (size_t i = 0; i < pieces->n; i++)
+		if (is_oracle(&pieces->piece[i]) && oracle_is_kept(&pieces->piece[i], pieces->repo))
+			pieces->task[i].run = find_piece;
 	kl_error_clear();
-	kl_tasks_run(p->task, p->n);
-	for (size_t i = 0; i < p->n; i++)
-		if (is_oracle(&p->piece[i]) && p->task[i].run == compile_piece && !p->task[i].err)
-			keep_oracle(&p->piece[i], p->repo);
+	kl_tasks_run(pieces->task, pieces->n);
+	for (size_t i = 0; i < pieces->n; i++)
+		if (is_oracle(&pieces->piece[i]) && pieces->task[i].run == compile_piece &&
+		    !pieces->task[i].err)
+			keep_oracle(&pieces->piece[i], pieces->repo);
 	kl_error_clear();
 }
 
-void kl_pieces_release(struct kl_pieces *p)
+void kl_pieces_release(struct kl_pieces *pieces)
 {
-	kl_tasks_release(p->task, p->n);
-	for (size_t i = 0; i < p->n; i++) {
-		free(p->piece[i].dir);
-		kl_built_free(p->piece[i].built);
-		kl_artefact_free(p->piece[i].baseline);
+	kl_tasks_release(pieces->task, pieces->n);
+	for (size_t i = 0; i < pieces->n; i++) {
+		free(pieces->piece[i].dir);
+		kl_built_free(pieces->piece[i].built);
+		kl_artefact_free(pieces->piece[i].baseline);
 	}
-	p->n = 0;
+	pieces->n = 0;
 }

@@ -39,17 +39,17 @@ struct kl_pieces {
 };
 
 /** Its place; takes its `dir` over. What else the piece needs is set before kl_pieces_compile(). */
-size_t kl_pieces_add(struct kl_pieces *p, const struct kl_piece *piece);
+size_t kl_pieces_add(struct kl_pieces *pieces, const struct kl_piece *piece);
 /**
  * Oracles as far as an earlier session left them. A refused surface is built->artefact NULL, no
  * error.
  */
-void kl_pieces_compile(struct kl_pieces *p);
-void kl_pieces_release(struct kl_pieces *p);
+void kl_pieces_compile(struct kl_pieces *pieces);
+void kl_pieces_release(struct kl_pieces *pieces);
 
-void kl_built_free(struct kl_built *b);
+void kl_built_free(struct kl_built *built);
 
 /** Where the object of an oracle lies, like "<dir>/truth.so"; the caller's. */
-char *kl_piece_oracle_path(const struct kl_piece *p);
+char *kl_piece_oracle_path(const struct kl_piece *piece);
 
 #endif

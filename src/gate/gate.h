@@ -55,18 +55,19 @@ struct kl_gate;
  * `repo` (may be NULL: no cache, no config) is borrowed until kl_gate_free.
  * KL_ECANNOT: no jail, no compiler, no worker.
  */
-int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gate_opts *o);
-void kl_gate_free(struct kl_gate *g);
+int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gate_opts *opts);
+void kl_gate_free(struct kl_gate *gate);
 KL_DEFINE_CLEANUP(struct kl_gate *, kl_gate_free)
 
 /** Where this surface is judged; its device may not be known before a worker ran. */
-int kl_gate_platform(struct kl_platform *out, struct kl_gate *g, const struct kl_surface *s);
+int kl_gate_platform(struct kl_platform *out, struct kl_gate *gate,
+		     const struct kl_surface *surface);
 /**
  * Where this machine would judge what was judged on `platform` (kl_builder_machine). KL_ECANNOT,
  * KL_EINVALID: nowhere.
  */
-int kl_gate_machine(struct kl_platform *out, struct kl_gate *g, const char *platform);
-const struct kl_jail *kl_gate_jail(const struct kl_gate *g);
+int kl_gate_machine(struct kl_platform *out, struct kl_gate *gate, const char *platform);
+const struct kl_jail *kl_gate_jail(const struct kl_gate *gate);
 
 /**
  * Judge a candidate; compare its speed with `parent` (NULL: none) and the
@@ -75,14 +76,14 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *g);
  * is known that the candidate is its surface, gets a note when a result comes back later; NULL:
  * none.
  */
-int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
+int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		     const struct kl_surface *candidate, const struct kl_surface *parent,
 		     const char *commit);
-int kl_gate_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_surface *candidate,
-		  const struct kl_surface *parent);
+int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
+		  const struct kl_surface *candidate, const struct kl_surface *parent);
 
 /** The same, measured anew whatever this clone knows; its cache has the new verdict then. */
-int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *g,
+int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
 
 /**
@@ -90,23 +91,23 @@ int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *g,
  * compiler waits in the session: send it (gate/runner/transfer.h). Once its results are in,
  * kl_gate_judge answers.
  */
-int kl_gate_send(struct kl_parcel *out, struct kl_gate *g, const char *path);
+int kl_gate_send(struct kl_parcel *out, struct kl_gate *gate, const char *path);
 /** Jobs that wait to be sent. */
-size_t kl_gate_waiting(const struct kl_gate *g);
+size_t kl_gate_waiting(const struct kl_gate *gate);
 /** Does a job wait for somebody else? Of the runner, not of the moment. */
-bool kl_gate_is_remote(const struct kl_gate *g);
+bool kl_gate_is_remote(const struct kl_gate *gate);
 
 /** Did the last judgement end in KL_ECANNOT for want of a device that its code is for? */
-bool kl_gate_lacked_device(const struct kl_gate *g);
+bool kl_gate_lacked_device(const struct kl_gate *gate);
 
 /**
  * Would a job of this surface be answered now? To be asked before anybody pays for a candidate.
  * KL_ECANNOT: it needs a device and this machine shows none, or the runner judges elsewhere and
  * answers later.
  */
-int kl_gate_reaches(const struct kl_gate *g, const struct kl_surface *s);
+int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface);
 
 /** Compile and read the facts only; KL_ENO and a verdict when it does not compile or is refused. */
-int kl_gate_facts(struct kl_facts *out, struct kl_gate *g, const struct kl_surface *s);
+int kl_gate_facts(struct kl_facts *out, struct kl_gate *gate, const struct kl_surface *surface);
 
 #endif

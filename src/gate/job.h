@@ -32,6 +32,6 @@ struct kl_job_spec {
  * KL_EINVALID: an expression cannot be evaluated at a point; KL_ECANNOT: the
  * points do not fit into this machine. `*job` is the caller's.
  */
-int kl_job_write(json_t **job, const struct kl_job_spec *s);
+int kl_job_write(json_t **job, const struct kl_job_spec *spec);
 
 #endif

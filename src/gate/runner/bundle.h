@@ -18,7 +18,7 @@
 struct kl_bundle;
 
 struct kl_bundle *kl_bundle_new(void);
-void kl_bundle_free(struct kl_bundle *b);
+void kl_bundle_free(struct kl_bundle *bundle);
 KL_DEFINE_CLEANUP(struct kl_bundle *, kl_bundle_free)
 
 struct kl_bundle_job {
@@ -34,11 +34,11 @@ struct kl_bundle_job {
 };
 
 /** A job that is there already is not added again. KL_EINVALID: too much for one bundle. */
-int kl_bundle_add(struct kl_bundle *b, const struct kl_bundle_job *j);
-size_t kl_bundle_jobs(const struct kl_bundle *b);
+int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job);
+size_t kl_bundle_jobs(const struct kl_bundle *bundle);
 /** Durable records (gate/runner/pending_jobs.h) of all of them. */
-int kl_bundle_keep(const struct kl_bundle *b, struct kl_repo *r);
+int kl_bundle_keep(const struct kl_bundle *bundle, struct kl_repo *repo);
 /** `digest`: of the manifest, the bundle's name. */
-void kl_bundle_pack(struct kl_buf *out, char digest[KL_DIGEST_HEX], const struct kl_bundle *b);
+void kl_bundle_pack(struct kl_buf *out, char digest[KL_DIGEST_HEX], const struct kl_bundle *bundle);
 
 #endif

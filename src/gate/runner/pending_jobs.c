@@ -15,18 +15,18 @@ bool kl_pending_digest_ok(const char *digest)
 	return strlen(digest) == 64 && strspn(digest, "0123456789abcdef") == 64;
 }
 
-static char *path_of(struct kl_repo *r, const char *digest)
+static char *path_of(struct kl_repo *repo, const char *digest)
 {
-	return kl_asprintf("%s/klineage/jobs/%s.json", kl_repo_common_dir(r), digest);
+	return kl_asprintf("%s/klineage/jobs/%s.json", kl_repo_common_dir(repo), digest);
 }
 
 static bool holds_word(const json_t *list, const char *word)
 {
 	size_t i;
-	json_t *v;
+	json_t *value;
 
-	json_array_foreach(list, i, v)
-		if (json_is_string(v) && !strcmp(json_string_value(v), word))
+	json_array_foreach(list, i, value)
+		if (json_is_string(value) && !strcmp(json_string_value(value), word))
 			return true;
 	return false;
 }
@@ -34,24 +34,24 @@ static bool holds_word(const json_t *list, const char *word)
 /* commits that had this surface when the job was sent earlier have it still */
 static void keep_commits(json_t *record, const json_t *old)
 {
-	json_t *list = json_object_get(record, "commits"), *v;
+	json_t *list = json_object_get(record, "commits"), *value;
 	size_t i;
 
-	json_array_foreach(json_object_get(old, "commits"), i, v)
-		if (json_is_string(v) && !holds_word(list, json_string_value(v)))
-			json_array_append(list, v);
+	json_array_foreach(json_object_get(old, "commits"), i, value)
+		if (json_is_string(value) && !holds_word(list, json_string_value(value)))
+			json_array_append(list, value);
 }
 
-int kl_pending_put(struct kl_repo *r, json_t *record)
+int kl_pending_put(struct kl_repo *repo, json_t *record)
 {
 	const char *digest = kl_json_str_or(record, "job", "");
-	KL_AUTO(kl_freep) char *path = path_of(r, digest);
+	KL_AUTO(kl_freep) char *path = path_of(repo, digest);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *old = NULL;
 	int err;
 
 	kl_json_set_str(record, "schema", SCHEMA);
-	if (kl_pending_get(&old, r, digest) < 0)
+	if (kl_pending_get(&old, repo, digest) < 0)
 		kl_error_clear();
 	else
 		keep_commits(record, old);
@@ -62,26 +62,26 @@ int kl_pending_put(struct kl_repo *r, json_t *record)
 	return err < 0 ? err : KL_FAULT("job-put-done");
 }
 
-int kl_pending_get(json_t **record, struct kl_repo *r, const char *digest)
+int kl_pending_get(json_t **record, struct kl_repo *repo, const char *digest)
 {
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	json_t *event;
 	int err;
 
 	if (!kl_pending_digest_ok(digest))
 		return kl_error(KL_ENOTFOUND, "'%.64s' is no job's digest", digest);
-	path = path_of(r, digest);
+	path = path_of(repo, digest);
 	if (!kl_fs_exists(path))
 		return kl_error(KL_ENOTFOUND, "this clone sent no job %.12s away", digest);
 	if ((err = kl_fs_read(&text, path, MAX_RECORD)) < 0 ||
-	    (err = kl_json_parse(&j, text.ptr, text.len)) < 0 ||
-	    (err = kl_json_obj(&event, j, "event")) < 0)
+	    (err = kl_json_parse(&value, text.ptr, text.len)) < 0 ||
+	    (err = kl_json_obj(&event, value, "event")) < 0)
 		return kl_error_in(err, "%s", path);
-	if (strcmp(kl_json_str_or(j, "schema", ""), SCHEMA) ||
-	    strcmp(kl_json_str_or(j, "job", ""), digest))
+	if (strcmp(kl_json_str_or(value, "schema", ""), SCHEMA) ||
+	    strcmp(kl_json_str_or(value, "job", ""), digest))
 		return kl_error(KL_EINVALID, "%s: not the record of that job", path);
-	*record = kl_steal(&j);
+	*record = kl_steal(&value);
 	return 0;
 }

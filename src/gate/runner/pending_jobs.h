@@ -18,9 +18,9 @@
  * Keep `record` (klineage.pending/1, its "job" is the digest); durable when it returns. What an
  * earlier record of the same job knows of commits is kept, too.
  */
-int kl_pending_put(struct kl_repo *r, json_t *record);
+int kl_pending_put(struct kl_repo *repo, json_t *record);
 /** KL_ENOTFOUND: this clone sent no such job away. KL_EINVALID: its record is damaged. */
-int kl_pending_get(json_t **record, struct kl_repo *r, const char *digest);
+int kl_pending_get(json_t **record, struct kl_repo *repo, const char *digest);
 
 /** 64 lower-case hex digits? */
 bool kl_pending_digest_ok(const char *digest);

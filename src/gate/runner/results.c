@@ -22,12 +22,12 @@
 #define MAX_JOBS 4096
 #define MAX_WORDS 200 /* device, driver */
 
-void kl_results_release(struct kl_results *r)
+void kl_results_release(struct kl_results *results)
 {
-	free(r->why);
-	free(r->signer);
-	kl_strvec_release(&r->lines);
-	*r = (struct kl_results){ 0 };
+	free(results->why);
+	free(results->signer);
+	kl_strvec_release(&results->lines);
+	*results = (struct kl_results){ 0 };
 }
 
 /* One import. */
@@ -73,46 +73,47 @@ static bool has_member(const char *line, size_t n, const char *begins)
 }
 
 /* canonical lines: members are sorted, so that these two begin as no result does */
-static int split_lines(struct file *f, const char *text, size_t len)
+static int split_lines(struct file *file, const char *text, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *head = NULL;
 	const char *line;
 	size_t n, at = 0, begin;
 
-	*f = (struct file){ .text = text, .len = len };
+	*file = (struct file){ .text = text, .len = len };
 	if (!next_line(&line, &n, text, len, &at) || kl_json_parse(&head, line, n) < 0 ||
 	    strcmp(kl_json_str_or(head, "schema", ""), SCHEMA))
 		return kl_error(KL_EINVALID, "these are no results of klineage-worker (%s)",
 				SCHEMA);
-	f->body = at;
+	file->body = at;
 	for (begin = at; next_line(&line, &n, text, len, &at); begin = at) {
-		if (has_member(line, n, "{\"end\":") && !f->foot)
-			f->foot = begin;
-		else if (has_member(line, n, "{\"sig\":") && f->foot && !f->sig)
-			f->sig = begin;
-		else if (f->foot)
+		if (has_member(line, n, "{\"end\":") && !file->foot)
+			file->foot = begin;
+		else if (has_member(line, n, "{\"sig\":") && file->foot && !file->sig)
+			file->sig = begin;
+		else if (file->foot)
 			return kl_error(KL_EINVALID, "something follows the end of the results");
 	}
-	f->nbody = (f->foot ? f->foot : begin) - f->body;
+	file->nbody = (file->foot ? file->foot : begin) - file->body;
 	return 0;
 }
 
 /* The last line says how many there were and what they were. */
-static int check_end(const struct file *f, size_t seen)
+static int check_end(const struct file *file, size_t seen)
 {
 	KL_AUTO(json_decrefp) json_t *end = NULL;
 	char hex[KL_DIGEST_HEX];
 	int err;
 
-	if (!f->foot) {
+	if (!file->foot) {
 		err = kl_error(KL_EINVALID, "the results are cut off: the worker has not finished, "
 					    "or a part is lost");
 		return kl_error_hint(err,
 				     "the same klineage-worker command again goes on where it was");
 	}
-	if ((err = kl_json_parse(&end, f->text + f->foot, strcspn(f->text + f->foot, "\n"))) < 0)
+	if ((err = kl_json_parse(&end, file->text + file->foot,
+				 strcspn(file->text + file->foot, "\n"))) < 0)
 		return err;
-	kl_digest_hex(hex, f->text, f->foot);
+	kl_digest_hex(hex, file->text, file->foot);
 	if (kl_json_int_or(end, "end", -1) != (int64_t)seen ||
 	    strcmp(kl_json_str_or(end, "sha256", ""), hex))
 		return kl_error(KL_EINVALID,
@@ -121,23 +122,24 @@ static int check_end(const struct file *f, size_t seen)
 	return 0;
 }
 
-static int check_signature(struct intake *in, const struct file *f)
+static int check_signature(struct intake *in, const struct file *file)
 {
 	KL_AUTO(json_decrefp) json_t *last = NULL;
 	bool required = false;
 	int err = kl_repo_config_bool(&required, in->repo, "klineage.requireSigned", false);
 
-	if (err < 0 || (!f->sig && !required))
+	if (err < 0 || (!file->sig && !required))
 		return err;
-	if (!f->sig) {
+	if (!file->sig) {
 		err = kl_error(KL_EINVALID,
 			       "the results are not signed, and klineage.requireSigned "
 			       "asks for it");
 		return kl_error_hint(err, "klineage-worker --sign-key <file> signs them");
 	}
-	if ((err = kl_json_parse(&last, f->text + f->sig, strcspn(f->text + f->sig, "\n"))) < 0)
+	if ((err = kl_json_parse(&last, file->text + file->sig,
+				 strcspn(file->text + file->sig, "\n"))) < 0)
 		return err;
-	err = kl_sign_verify(&in->out->signer, in->repo, f->text, f->sig,
+	err = kl_sign_verify(&in->out->signer, in->repo, file->text, file->sig,
 			     kl_json_str_or(last, "sig", ""));
 	if (!err || required)
 		return err < 0 ? kl_error_in(err, "the signature of the results") : err;
@@ -164,12 +166,12 @@ static int check_seal(json_t *line)
 }
 
 /* "2026-11-20T10:00:00Z" */
-static bool time_ok(const char *s)
+static bool time_ok(const char *text)
 {
 	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
 
 	for (size_t i = 0; i < sizeof(form); i++)
-		if (form[i] == 'd' ? s[i] < '0' || s[i] > '9' : s[i] != form[i])
+		if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
 			return false;
 	return true;
 }
@@ -216,12 +218,12 @@ static bool is_walled(const struct kl_event *draft)
 static int64_t *weights_of(const json_t *record, size_t *n)
 {
 	const json_t *list = json_object_get(record, "weights");
-	int64_t *w = kl_calloc(json_array_size(list) + 1, sizeof(*w));
+	int64_t *values = kl_calloc(json_array_size(list) + 1, sizeof(*values));
 
 	*n = json_array_size(list);
 	for (size_t i = 0; i < *n; i++)
-		w[i] = json_integer_value(json_array_get(list, i));
-	return w;
+		values[i] = json_integer_value(json_array_get(list, i));
+	return values;
 }
 
 /* What the local path does with a result, by the record and not the surface. Takes the draft. */
@@ -255,13 +257,13 @@ static struct kl_judgement *judgement_of(struct kl_event *draft, const json_t *r
 static bool has_surface(struct intake *in, const git_oid *commit, const char *dir,
 			const struct kl_event *event)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	git_oid tree;
 
 	if (kl_repo_tree_of(&tree, in->repo, commit) < 0 ||
-	    kl_surface_from_tree(&s, in->repo, &tree, dir) < 0)
+	    kl_surface_from_tree(&surface, in->repo, &tree, dir) < 0)
 		return false;
-	return kl_event_is_for(event, s->digest, s->contract_digest);
+	return kl_event_is_for(event, surface->digest, surface->contract_digest);
 }
 
 /* The commits that the job was sent for, and HEAD, if they have what was judged. */
@@ -270,13 +272,14 @@ static int note_event(struct intake *in, const json_t *record, struct kl_event *
 	const char *dir = kl_json_str_or(record, "dir", "");
 	bool head_done = false;
 	size_t i;
-	json_t *c;
+	json_t *child;
 	int err = 0;
 
-	json_array_foreach(json_object_get(record, "commits"), i, c) {
+	json_array_foreach(json_object_get(record, "commits"), i, child) {
 		git_oid oid;
 
-		if (err < 0 || !json_is_string(c) || kl_oid_parse(&oid, json_string_value(c)) < 0 ||
+		if (err < 0 || !json_is_string(child) ||
+		    kl_oid_parse(&oid, json_string_value(child)) < 0 ||
 		    !has_surface(in, &oid, dir, event))
 			continue;
 		head_done |= in->have_head && !memcmp(&oid, &in->head, sizeof(oid));
@@ -345,7 +348,7 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 {
 	KL_AUTO(json_decrefp) json_t *record = NULL;
 	KL_AUTO(kl_event_freep) struct kl_event *draft = NULL;
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	json_t *result;
 	bool again;
 	int err;
@@ -362,14 +365,14 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 				kl_json_str_or(result, "message", "the worker cannot say why"));
 	if (is_walled(draft) && (err = kl_runner_check_wall(result)) < 0)
 		return err;
-	v = judgement_of(kl_steal(&draft), record, line, result, in->out->signer);
-	if ((err = keep_event(&again, in, record, v->event)) < 0)
+	judgement = judgement_of(kl_steal(&draft), record, line, result, in->out->signer);
+	if ((err = keep_event(&again, in, record, judgement->event)) < 0)
 		return err;
-	if ((err = note_event(in, record, v->event)) < 0)
+	if ((err = note_event(in, record, judgement->event)) < 0)
 		return err == KL_ECANNOT ? KL_EIO : err;
 	in->out->imported += !again;
 	in->out->again += again;
-	*state = again ? "known already" : kl_verdict_name(v->event->verdict);
+	*state = again ? "known already" : kl_verdict_name(judgement->event->verdict);
 	return 0;
 }
 
@@ -400,14 +403,14 @@ static int take_line(struct intake *in, const char *text, size_t n, size_t numbe
 	return 0;
 }
 
-static int take_lines(struct intake *in, const struct file *f, size_t *seen)
+static int take_lines(struct intake *in, const struct file *file, size_t *seen)
 {
-	const char *line, *text = f->text + f->body;
+	const char *line, *text = file->text + file->body;
 	size_t n, at = 0;
 	int err = 0;
 
 	*seen = 0;
-	while (!err && next_line(&line, &n, text, f->nbody, &at)) {
+	while (!err && next_line(&line, &n, text, file->nbody, &at)) {
 		if (++*seen > MAX_JOBS)
 			return kl_error(KL_EINVALID, "more than %d results", MAX_JOBS);
 		err = take_line(in, line, n, *seen + 1);
@@ -415,34 +418,34 @@ static int take_lines(struct intake *in, const struct file *f, size_t *seen)
 	return err;
 }
 
-int kl_results_take(struct kl_results *out, struct kl_repo *r, const char *text, size_t len)
+int kl_results_take(struct kl_results *out, struct kl_repo *repo, const char *text, size_t len)
 {
 	KL_AUTO(intake_release) struct intake in = { .out = out,
-						     .repo = r,
-						     .notes = { .repo = r } };
-	struct file f;
+						     .repo = repo,
+						     .notes = { .repo = repo } };
+	struct file file;
 	size_t seen;
 	int err;
 
 	*out = (struct kl_results){ 0 };
-	in.have_head = kl_repo_resolve(&in.head, r, "HEAD") == 0;
+	in.have_head = kl_repo_resolve(&in.head, repo, "HEAD") == 0;
 	kl_error_clear();
-	if ((err = split_lines(&f, text, len)) < 0 || (err = check_signature(&in, &f)) < 0 ||
-	    (err = take_lines(&in, &f, &seen)) < 0 || (err = kl_noting_write(&in.notes)) < 0)
+	if ((err = split_lines(&file, text, len)) < 0 || (err = check_signature(&in, &file)) < 0 ||
+	    (err = take_lines(&in, &file, &seen)) < 0 || (err = kl_noting_write(&in.notes)) < 0)
 		return err;
 	if (out->refused)
 		return kl_error(KL_EINVALID, "%zu of %zu results refused; the first: %s",
 				out->refused, seen, out->why);
-	return check_end(&f, seen);
+	return check_end(&file, seen);
 }
 
-int kl_results_file(struct kl_results *out, struct kl_repo *r, const char *path)
+int kl_results_file(struct kl_results *out, struct kl_repo *repo, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = strcmp(path, "-") ? kl_fs_read(&text, path, MAX_FILE) :
 				      kl_buf_read_fd(&text, 0, MAX_FILE);
 
 	if (!err)
-		err = kl_results_take(out, r, text.ptr, text.len);
+		err = kl_results_take(out, repo, text.ptr, text.len);
 	return err < 0 ? kl_error_in(err, "%s", path) : 0;
 }

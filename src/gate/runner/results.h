@@ -21,10 +21,10 @@ struct kl_results {
 	struct kl_strvec lines; /* for a person, one a result */
 	char *signer;           /* NULL: not signed */
 };
-void kl_results_release(struct kl_results *r);
+void kl_results_release(struct kl_results *results);
 
 /** KL_EINVALID: some or all was refused, the message says what first; the rest is imported. */
-int kl_results_take(struct kl_results *out, struct kl_repo *r, const char *text, size_t len);
-int kl_results_file(struct kl_results *out, struct kl_repo *r, const char *path);
+int kl_results_take(struct kl_results *out, struct kl_repo *repo, const char *text, size_t len);
+int kl_results_file(struct kl_results *out, struct kl_repo *repo, const char *path);
 
 #endif

@@ -23,8 +23,8 @@ int kl_runner_check(const json_t *result)
 		return err;
 	if (strcmp(schema, "klineage.result/1"))
 		return kl_error(KL_EINVALID, "a result of schema '%s'", schema);
-	for (const char *const *s = statuses; *s; s++)
-		if (!strcmp(*s, status))
+	for (const char *const *list = statuses; *list; list++)
+		if (!strcmp(*list, status))
 			return 0;
 	return kl_error(KL_EINVALID, "a result of status '%s'", status);
 }
@@ -37,11 +37,11 @@ bool kl_runner_lacks_device(const json_t *result)
 
 static bool has_word(const json_t *list, const char *word)
 {
-	json_t *v;
+	json_t *value;
 	size_t i;
 
-	json_array_foreach(list, i, v)
-		if (json_is_string(v) && !strcmp(json_string_value(v), word))
+	json_array_foreach(list, i, value)
+		if (json_is_string(value) && !strcmp(json_string_value(value), word))
 			return true;
 	return false;
 }
@@ -83,15 +83,15 @@ static int describe_end(const struct kl_proc_result *res, struct kl_buf *words)
 /* --- local ----------------------------------------------------------------- */
 
 /* Of the user's environment comes in what the device's libraries need, nothing else. */
-static void clean_environment(struct kl_strvec *env, const struct kl_runner_work *w)
+static void clean_environment(struct kl_strvec *env, const struct kl_runner_work *work)
 {
 	kl_strvec_push(env, "PATH=/usr/bin:/bin");
 	kl_strvec_push(env, "LC_ALL=C");
-	kl_strvec_pushf(env, "HOME=%s", w->dir);
-	kl_strvec_pushf(env, "TMPDIR=%s", w->dir);
-	if (w->ncu)
-		kl_strvec_pushf(env, "KLINEAGE_NCU=%s", w->ncu);
-	for (const char *const *name = w->device->environment; *name; name++) {
+	kl_strvec_pushf(env, "HOME=%s", work->dir);
+	kl_strvec_pushf(env, "TMPDIR=%s", work->dir);
+	if (work->ncu)
+		kl_strvec_pushf(env, "KLINEAGE_NCU=%s", work->ncu);
+	for (const char *const *name = work->device->environment; *name; name++) {
 		const char *value = getenv(*name);
 
 		if (value)
@@ -105,29 +105,29 @@ static void clean_environment(struct kl_strvec *env, const struct kl_runner_work
  * runs on the host: the worker parses its cubin and launches it.
  */
 static int run_bare(struct kl_proc_result *res, const char *const *argv,
-		    const struct kl_jail_run *o, const struct kl_runner_work *w)
+		    const struct kl_jail_run *run, const struct kl_runner_work *work)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
-	struct kl_proc_opts p = {
+	struct kl_proc_opts opts = {
 		.argv = argv,
-		.dir = o->workdir,
-		.in = o->in,
-		.in_len = o->in_len,
-		.out = o->out,
-		.err = o->err,
-		.timeout_ms = o->timeout_ms,
+		.dir = run->workdir,
+		.in = run->in,
+		.in_len = run->in_len,
+		.out = run->out,
+		.err = run->err,
+		.timeout_ms = run->timeout_ms,
 	};
 
-	clean_environment(&env, w);
-	p.env = (const char *const *)env.v;
-	return kl_proc_run(res, &p);
+	clean_environment(&env, work);
+	opts.env = (const char *const *)env.v;
+	return kl_proc_run(res, &opts);
 }
 
-static int run_local(json_t **result, const struct kl_runner_work *w)
+static int run_local(json_t **result, const struct kl_runner_work *work)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT,
 					      words = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 	KL_AUTO(kl_freep) char *worker = NULL, *plain = NULL;
 	struct kl_proc_result res;
 	int err = kl_fs_program(&worker, "klineage-worker");
@@ -138,42 +138,42 @@ static int run_local(json_t **result, const struct kl_runner_work *w)
 	if ((err = kl_fs_program(&plain, "klineage-worker-plain")) < 0)
 		return err;
 #endif
-	kl_json_canonical(&in, w->job);
+	kl_json_canonical(&in, work->job);
 	const char *argv[] = { worker, NULL };
 	const char *readable[] = { worker, plain, NULL };
 	struct kl_jail_run run = {
 		.policy = KL_JAIL_RUN,
 		.argv = argv,
-		.workdir = w->dir,
+		.workdir = work->dir,
 		.readable = readable,
 		.in = in.ptr,
 		.in_len = in.len,
 		.out = &out,
 		.err = &words,
-		.timeout_ms = w->timeout_ms,
+		.timeout_ms = work->timeout_ms,
 	};
-	err = w->device ? run_bare(&res, argv, &run, w) : kl_jail_run(&res, w->jail, &run);
+	err = work->device ? run_bare(&res, argv, &run, work) : kl_jail_run(&res, work->jail, &run);
 	if (err < 0)
 		return err;
 	if (res.timed_out || res.signal || res.exit)
 		return describe_end(&res, &words);
-	err = kl_json_parse(&r, out.ptr, out.len);
+	err = kl_json_parse(&record, out.ptr, out.len);
 	if (!err)
-		err = kl_runner_check(r);
+		err = kl_runner_check(record);
 	if (err < 0) {
 		kl_error_in(err, "klineage-worker's answer");
 		return kl_error(KL_ECANNOT, "%s", kl_error_last());
 	}
-	*result = kl_steal(&r);
+	*result = kl_steal(&record);
 	return 0;
 }
 
 /* --- ssh --------------------------------------------------------------------- */
 
-static bool all_of(const char *s, const char *signs)
+static bool all_of(const char *text, const char *signs)
 {
-	for (; *s; s++)
-		if (!isalnum((unsigned char)*s) && !strchr(signs, *s))
+	for (; *text; text++)
+		if (!isalnum((unsigned char)*text) && !strchr(signs, *text))
 			return false;
 	return true;
 }
@@ -219,20 +219,20 @@ static int why_ssh(const struct kl_proc_result *res, const char *host, struct kl
 	return err;
 }
 
-static int carry_ssh(struct kl_buf *results, const struct kl_runner *r,
-		     const struct kl_runner_load *l)
+static int carry_ssh(struct kl_buf *results, const struct kl_runner *runner,
+		     const struct kl_runner_load *load)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
-	const char *worker = l->worker ? l->worker : "klineage-worker";
-	const char *argv[] = { "ssh",  "-o",   "BatchMode=yes", "-o", "ServerAliveInterval=30",
-			       r->arg, worker, "--bundle",      "-",  NULL };
-	struct kl_proc_opts o = {
+	const char *worker = load->worker ? load->worker : "klineage-worker";
+	const char *argv[] = { "ssh",       "-o",   "BatchMode=yes", "-o", "ServerAliveInterval=30",
+			       runner->arg, worker, "--bundle",      "-",  NULL };
+	struct kl_proc_opts opts = {
 		.argv = argv,
-		.in = l->bundle->ptr,
-		.in_len = l->bundle->len,
+		.in = load->bundle->ptr,
+		.in_len = load->bundle->len,
 		.out = results,
-		.err = l->talk ? NULL : &words,
-		.flags = l->talk ? KL_PROC_INHERIT_STDERR : 0,
+		.err = load->talk ? NULL : &words,
+		.flags = load->talk ? KL_PROC_INHERIT_STDERR : 0,
 	};
 	struct kl_proc_result res;
 	int err;
@@ -242,12 +242,12 @@ static int carry_ssh(struct kl_buf *results, const struct kl_runner *r,
 				"klineage.workerPath: '%s' is no plain path: letters, digits "
 				"and '. _ / + - ~'",
 				worker);
-	err = kl_proc_run(&res, &o);
+	err = kl_proc_run(&res, &opts);
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ECANNOT, "'ssh' is not installed");
 	if (err < 0)
 		return err;
-	return res.exit || res.signal ? why_ssh(&res, r->arg, &words) : 0;
+	return res.exit || res.signal ? why_ssh(&res, runner->arg, &words) : 0;
 }
 
 /* --- the table ------------------------------------------------------------------ */

@@ -9,13 +9,13 @@
 #include "gate/runner/bundle.h"
 #include "gate/runner/results.h"
 
-void kl_parcel_release(struct kl_parcel *p)
+void kl_parcel_release(struct kl_parcel *parcel)
 {
-	free(p->file);
-	free(p->digest);
-	free(p->command);
-	free(p->why);
-	*p = (struct kl_parcel){ 0 };
+	free(parcel->file);
+	free(parcel->digest);
+	free(parcel->command);
+	free(parcel->why);
+	*parcel = (struct kl_parcel){ 0 };
 }
 
 /* What is sent, by whom, from where. */
@@ -37,15 +37,15 @@ static char *command_for(const char *file)
 	return kl_asprintf("klineage-worker --bundle %s -o %.*s.results", leaf, stem, leaf);
 }
 
-static int leave_file(struct kl_parcel *out, const struct way *w)
+static int leave_file(struct kl_parcel *out, const struct way *way)
 {
 	int err;
 
-	out->file = w->path ? kl_strdup(w->path) :
-			      kl_asprintf("%s/klineage/bundles/%.16s.tar",
-					  kl_repo_common_dir(w->repo), out->digest);
+	out->file = way->path ? kl_strdup(way->path) :
+				kl_asprintf("%s/klineage/bundles/%.16s.tar",
+					    kl_repo_common_dir(way->repo), out->digest);
 	if ((err = KL_FAULT("bundle-put")) < 0 || (err = kl_fs_mkdir_of(out->file)) < 0 ||
-	    (err = kl_fs_write_output(out->file, w->bytes->ptr, w->bytes->len)) < 0)
+	    (err = kl_fs_write_output(out->file, way->bytes->ptr, way->bytes->len)) < 0)
 		return err;
 	out->command = command_for(out->file);
 	out->waiting = true;
@@ -53,7 +53,7 @@ static int leave_file(struct kl_parcel *out, const struct way *w)
 }
 
 /* The way broke down; what came back before is kept. */
-static int broke_down(const struct kl_parcel *out, const struct way *w, int sent, const char *why,
+static int broke_down(const struct kl_parcel *out, const struct way *way, int sent, const char *why,
 		      const char *hints)
 {
 	kl_error(sent, "%s (%zu of %zu result%s came back and %s kept)", why, out->imported,
@@ -62,46 +62,47 @@ static int broke_down(const struct kl_parcel *out, const struct way *w, int sent
 		return kl_error_hint(sent, "%s", hints);
 	return kl_error_hint(
 		sent, "once '%s' answers again, the same command goes on with what is missing",
-		w->runner->arg);
+		way->runner->arg);
 }
 
 /* What came back is kept even if the way broke down behind it. */
-static int carry_parcel(struct kl_parcel *out, const struct way *w)
+static int carry_parcel(struct kl_parcel *out, const struct way *way)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_results_release) struct kl_results results = { 0 };
 	KL_AUTO(kl_freep) char *why = NULL, *hints = NULL;
 	const struct kl_runner_load load = {
-		.bundle = w->bytes,
-		.worker = kl_repo_config(w->repo, "klineage.workerPath"),
-		.talk = w->progress != NULL,
+		.bundle = way->bytes,
+		.worker = kl_repo_config(way->repo, "klineage.workerPath"),
+		.talk = way->progress != NULL,
 	};
 	int err, sent;
 
-	kl_progress_step(w->progress, "%zu job%s on %s", out->jobs, out->jobs == 1 ? "" : "s",
-			 w->runner->arg);
-	sent = w->runner->way->carry(&text, w->runner, &load);
+	kl_progress_step(way->progress, "%zu job%s on %s", out->jobs, out->jobs == 1 ? "" : "s",
+			 way->runner->arg);
+	sent = way->runner->way->carry(&text, way->runner, &load);
 	if (sent < 0 && sent != KL_ECANNOT && sent != KL_EINTR)
 		return sent;
 	why = kl_strdup(sent < 0 ? kl_error_last() : "");
 	hints = kl_strndup(kl_error_hints(), strcspn(kl_error_hints(), "\n"));
-	err = kl_results_take(&results, w->repo, text.ptr, text.len);
+	err = kl_results_take(&results, way->repo, text.ptr, text.len);
 	out->imported = results.imported + results.again;
 	out->refused = results.refused;
 	if (err < 0 && !sent)
-		return kl_error_in(KL_ECANNOT, "the results from '%s'", w->runner->arg);
+		return kl_error_in(KL_ECANNOT, "the results from '%s'", way->runner->arg);
 	if (sent < 0)
-		return broke_down(out, w, sent, why, hints);
+		return broke_down(out, way, sent, why, hints);
 	if (results.cannot) /* whoever needs that one will find it missing */
-		out->why = kl_asprintf("cannot test on '%s': %s", w->runner->arg, results.why);
+		out->why = kl_asprintf("cannot test on '%s': %s", way->runner->arg, results.why);
 	return 0;
 }
 
-int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *b, const struct kl_runner *runner,
-		   struct kl_repo *repo, const char *path, struct kl_progress *progress)
+int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *bundle,
+		   const struct kl_runner *runner, struct kl_repo *repo, const char *path,
+		   struct kl_progress *progress)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	const struct way w = {
+	const struct way way = {
 		.runner = runner,
 		.repo = repo,
 		.progress = progress,
@@ -111,12 +112,12 @@ int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *b, const struc
 	char digest[KL_DIGEST_HEX];
 	int err;
 
-	*out = (struct kl_parcel){ .jobs = kl_bundle_jobs(b) };
+	*out = (struct kl_parcel){ .jobs = kl_bundle_jobs(bundle) };
 	if (!out->jobs)
 		return 0;
-	if ((err = kl_bundle_keep(b, repo)) < 0)
+	if ((err = kl_bundle_keep(bundle, repo)) < 0)
 		return err;
-	kl_bundle_pack(&bytes, digest, b);
+	kl_bundle_pack(&bytes, digest, bundle);
 	out->digest = kl_strdup(digest);
-	return runner->way->carry ? carry_parcel(out, &w) : leave_file(out, &w);
+	return runner->way->carry ? carry_parcel(out, &way) : leave_file(out, &way);
 }

@@ -20,14 +20,15 @@ struct kl_parcel {
 	/* of the first that could not be judged there; NULL: none */
 	char *why;
 };
-void kl_parcel_release(struct kl_parcel *p);
+void kl_parcel_release(struct kl_parcel *parcel);
 
 /**
  * Every job is remembered durably, then the bundle leaves. `path`: where to; NULL:
  * $GIT_COMMON_DIR/klineage/bundles/<digest>.tar. An empty bundle: 0, and no file. KL_ECANNOT:
  * nobody could judge it; results that came back until then are kept.
  */
-int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *b, const struct kl_runner *runner,
-		   struct kl_repo *repo, const char *path, struct kl_progress *progress);
+int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *bundle,
+		   const struct kl_runner *runner, struct kl_repo *repo, const char *path,
+		   struct kl_progress *progress);
 
 #endif
