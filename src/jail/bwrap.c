@@ -17,63 +17,63 @@ const char *const kl_jail_roots[] = {
 const char *const kl_jail_extras[] = { "/etc/alternatives", "/etc/ld.so.cache",
 				       "/sys/devices/system", NULL };
 
-static void bind_same(struct kl_strvec *a, const char *how, const char *path)
+static void bind_same(struct kl_strvec *list, const char *how, const char *path)
 {
-	kl_strvec_push(a, how);
-	kl_strvec_push(a, path);
-	kl_strvec_push(a, path);
+	kl_strvec_push(list, how);
+	kl_strvec_push(list, path);
+	kl_strvec_push(list, path);
 }
 
 /* bwrap makes the directories above a mount, but not always open ones. */
-static void show_path(struct kl_strvec *a, const char *how, const char *path)
+static void show_path(struct kl_strvec *list, const char *how, const char *path)
 {
-	for (const char *s = strchr(path + 1, '/'); s; s = strchr(s + 1, '/')) {
-		kl_strvec_push(a, "--perms");
-		kl_strvec_push(a, "0755");
-		kl_strvec_push(a, "--dir");
-		kl_strvec_take(a, kl_strndup(path, (size_t)(s - path)));
+	for (const char *text = strchr(path + 1, '/'); text; text = strchr(text + 1, '/')) {
+		kl_strvec_push(list, "--perms");
+		kl_strvec_push(list, "0755");
+		kl_strvec_push(list, "--dir");
+		kl_strvec_take(list, kl_strndup(path, (size_t)(text - path)));
 	}
-	bind_same(a, how, path);
+	bind_same(list, how, path);
 }
 
-static void add_roots(struct kl_strvec *a)
+static void add_roots(struct kl_strvec *list)
 {
 	char target[256];
 	ssize_t n;
 
-	bind_same(a, "--ro-bind", "/usr");
-	for (const char *const *p = kl_jail_roots; *p; p++) {
-		n = readlink(*p, target, sizeof(target) - 1);
+	bind_same(list, "--ro-bind", "/usr");
+	for (const char *const *at = kl_jail_roots; *at; at++) {
+		n = readlink(*at, target, sizeof(target) - 1);
 		if (n <= 0) {
-			bind_same(a, "--ro-bind-try", *p);
+			bind_same(list, "--ro-bind-try", *at);
 			continue;
 		}
 		target[n] = '\0';
-		kl_strvec_push(a, "--symlink");
-		kl_strvec_push(a, target);
-		kl_strvec_push(a, *p);
+		kl_strvec_push(list, "--symlink");
+		kl_strvec_push(list, target);
+		kl_strvec_push(list, *at);
 	}
-	for (const char *const *p = kl_jail_extras; *p; p++)
-		show_path(a, "--ro-bind-try", *p);
+	for (const char *const *at = kl_jail_extras; *at; at++)
+		show_path(list, "--ro-bind-try", *at);
 }
 
 /* Own user id (root) and process limit, set inside where they count. */
-static void add_inner(struct kl_strvec *a, uid_t uid, const struct kl_jail_limits *l)
+static void add_inner(struct kl_strvec *list, uid_t uid, const struct kl_jail_limits *limits)
 {
 	if (uid) {
-		kl_strvec_push(a, "/usr/bin/setpriv");
-		kl_strvec_pushf(a, "--reuid=%u", (unsigned)uid);
-		kl_strvec_pushf(a, "--regid=%u", (unsigned)uid);
-		kl_strvec_push(a, "--clear-groups");
-		kl_strvec_push(a, "--inh-caps=-all");
+		kl_strvec_push(list, "/usr/bin/setpriv");
+		kl_strvec_pushf(list, "--reuid=%u", (unsigned)uid);
+		kl_strvec_pushf(list, "--regid=%u", (unsigned)uid);
+		kl_strvec_push(list, "--clear-groups");
+		kl_strvec_push(list, "--inh-caps=-all");
 	}
-	kl_strvec_push(a, "/usr/bin/prlimit");
-	kl_strvec_pushf(a, "--nproc=%lld", (long long)l->nproc);
+	kl_strvec_push(list, "/usr/bin/prlimit");
+	kl_strvec_pushf(list, "--nproc=%lld", (long long)limits->nproc);
 }
 
 /* uid 0: in a user namespace */
-static void make_command(struct kl_strvec *a, uid_t uid, const struct kl_jail_run *o,
-			 const struct kl_jail_limits *l, int filter_fd)
+static void make_command(struct kl_strvec *list, uid_t uid, const struct kl_jail_run *run,
+			 const struct kl_jail_limits *limits, int filter_fd)
 {
 	static const char *const fixed[] = {
 		"bwrap",         "--die-with-parent",    "--new-session",
@@ -81,35 +81,35 @@ static void make_command(struct kl_strvec *a, uid_t uid, const struct kl_jail_ru
 		"--unshare-uts", "--unshare-cgroup-try", NULL
 	};
 
-	kl_strvec_pushv(a, fixed);
+	kl_strvec_pushv(list, fixed);
 	if (!uid) {
-		kl_strvec_push(a, "--unshare-user");
-		kl_strvec_push(a, "--cap-drop");
-		kl_strvec_push(a, "ALL");
+		kl_strvec_push(list, "--unshare-user");
+		kl_strvec_push(list, "--cap-drop");
+		kl_strvec_push(list, "ALL");
 	}
-	add_roots(a);
-	kl_strvec_push(a, "--dev");
-	kl_strvec_push(a, "/dev");
-	if (o->policy == KL_JAIL_RUN) {
-		kl_strvec_push(a, "--proc");
-		kl_strvec_push(a, "/proc");
+	add_roots(list);
+	kl_strvec_push(list, "--dev");
+	kl_strvec_push(list, "/dev");
+	if (run->policy == KL_JAIL_RUN) {
+		kl_strvec_push(list, "--proc");
+		kl_strvec_push(list, "/proc");
 	}
-	if (o->argv[0][0] == '/' && strncmp(o->argv[0], "/usr/", 5))
-		show_path(a, "--ro-bind-try", o->argv[0]);
-	for (const char *const *p = o->readable; p && *p; p++)
-		show_path(a, "--ro-bind", *p);
-	show_path(a, "--bind", o->workdir);
-	kl_strvec_push(a, "--remount-ro");
-	kl_strvec_push(a, "/dev");
-	kl_strvec_push(a, "--remount-ro");
-	kl_strvec_push(a, "/");
-	kl_strvec_push(a, "--chdir");
-	kl_strvec_push(a, o->workdir);
-	kl_strvec_push(a, "--seccomp");
-	kl_strvec_pushf(a, "%d", filter_fd);
-	kl_strvec_push(a, "--");
-	add_inner(a, uid, l);
-	kl_strvec_pushv(a, o->argv);
+	if (run->argv[0][0] == '/' && strncmp(run->argv[0], "/usr/", 5))
+		show_path(list, "--ro-bind-try", run->argv[0]);
+	for (const char *const *at = run->readable; at && *at; at++)
+		show_path(list, "--ro-bind", *at);
+	show_path(list, "--bind", run->workdir);
+	kl_strvec_push(list, "--remount-ro");
+	kl_strvec_push(list, "/dev");
+	kl_strvec_push(list, "--remount-ro");
+	kl_strvec_push(list, "/");
+	kl_strvec_push(list, "--chdir");
+	kl_strvec_push(list, run->workdir);
+	kl_strvec_push(list, "--seccomp");
+	kl_strvec_pushf(list, "%d", filter_fd);
+	kl_strvec_push(list, "--");
+	add_inner(list, uid, limits);
+	kl_strvec_pushv(list, run->argv);
 }
 
 static int before_exec(void *payload)
@@ -131,44 +131,45 @@ static int translate_result(struct kl_proc_result *res, const char *err_text)
 }
 
 /* A program or file that only root may read is shown to root alone, in a user namespace. */
-static bool may_drop(const struct kl_jail *j, const struct kl_jail_run *o)
+static bool may_drop(const struct kl_jail *jail, const struct kl_jail_run *run)
 {
-	bool ok = !j->userns && (o->argv[0][0] != '/' || kl_jail_open_to_all(o->argv[0]));
+	bool ok = !jail->userns && (run->argv[0][0] != '/' || kl_jail_open_to_all(run->argv[0]));
 
-	for (const char *const *p = o->readable; p && *p; p++)
-		ok = ok && kl_jail_open_to_all(*p);
+	for (const char *const *at = run->readable; at && *at; at++)
+		ok = ok && kl_jail_open_to_all(*at);
 	return ok;
 }
 
-int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o)
+int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *jail,
+		  const struct kl_jail_run *run)
 {
 	KL_AUTO(kl_jail_filter_release) struct kl_jail_filter filter = KL_JAIL_FILTER_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	uid_t uid = may_drop(j, o) ? kl_jail_uid() : 0;
-	int err = kl_jail_give(o->workdir, uid);
+	uid_t uid = may_drop(jail, run) ? kl_jail_uid() : 0;
+	int err = kl_jail_give(run->workdir, uid);
 	struct kl_jail_limits limits;
 	int keep[2] = { -1, -1 };
-	struct kl_proc_opts p;
+	struct kl_proc_opts opts;
 	size_t before;
 
 	if (!err)
-		err = kl_jail_filter_make(&filter, o->policy, 0);
+		err = kl_jail_filter_make(&filter, run->policy, 0);
 	if (err < 0)
 		return err;
-	kl_jail_limits_of(&limits, o);
-	make_command(&argv, uid, o, &limits, filter.fd);
+	kl_jail_limits_of(&limits, run);
+	make_command(&argv, uid, run, &limits, filter.fd);
 	limits.nproc = -1; /* outside it would count the user's other processes */
-	kl_jail_proc_opts(&p, o);
-	p.argv = (const char *const *)argv.v;
-	p.err = o->err ? o->err : &text;
-	p.before_exec = before_exec;
-	p.payload = &limits;
+	kl_jail_proc_opts(&opts, run);
+	opts.argv = (const char *const *)argv.v;
+	opts.err = run->err ? run->err : &text;
+	opts.before_exec = before_exec;
+	opts.payload = &limits;
 	keep[0] = filter.fd;
-	p.keep_fds = keep;
-	before = p.err->len;
-	err = kl_proc_run(res, &p);
+	opts.keep_fds = keep;
+	before = opts.err->len;
+	err = kl_proc_run(res, &opts);
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ECANNOT, "bubblewrap (bwrap) is not installed");
-	return err < 0 ? err : translate_result(res, p.err->ptr + before);
+	return err < 0 ? err : translate_result(res, opts.err->ptr + before);
 }

@@ -36,175 +36,176 @@ struct cell {
 	struct kl_jail_filter filter;
 };
 
-static void cell_release(struct cell *c)
+static void cell_release(struct cell *cell)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		free(c->place[i].from);
-		free(c->place[i].to);
-		free(c->place[i].link);
+	for (size_t i = 0; i < cell->n; i++) {
+		free(cell->place[i].from);
+		free(cell->place[i].to);
+		free(cell->place[i].link);
 	}
-	free(c->place);
-	kl_jail_filter_release(&c->filter);
-	if (c->root)
-		kl_fs_tempdir_cleanup(&c->root);
+	free(cell->place);
+	kl_jail_filter_release(&cell->filter);
+	if (cell->root)
+		kl_fs_tempdir_cleanup(&cell->root);
 }
 
-static bool has_place(const struct cell *c, const char *path)
+static bool has_place(const struct cell *cell, const char *path)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(c->place[i].from, path))
+	for (size_t i = 0; i < cell->n; i++)
+		if (!strcmp(cell->place[i].from, path))
 			return true;
 	return false;
 }
 
-static void add_mount(struct cell *c, const char *path, bool writable)
+static void add_mount(struct cell *cell, const char *path, bool writable)
 {
-	struct place p = { .writable = writable };
+	struct place place = { .writable = writable };
 	char target[256];
 	struct stat st;
 	ssize_t n;
 
-	if (lstat(path, &st) < 0 || has_place(c, path))
+	if (lstat(path, &st) < 0 || has_place(cell, path))
 		return;
-	p.to = kl_asprintf("%s%s", c->root, path);
+	place.to = kl_asprintf("%s%s", cell->root, path);
 	if (S_ISLNK(st.st_mode) && (n = readlink(path, target, sizeof(target) - 1)) > 0 &&
 	    strrchr(path, '/') == path) {
 		target[n] = '\0';
-		p.link = kl_strdup(target);
+		place.link = kl_strdup(target);
 	} else if (stat(path, &st) < 0) {
-		free(p.to);
+		free(place.to);
 		return;
 	}
-	p.from = kl_strdup(path);
-	p.dir = S_ISDIR(st.st_mode);
-	KL_GROW(c->place, c->n + 1, c->alloc);
-	c->place[c->n++] = p;
+	place.from = kl_strdup(path);
+	place.dir = S_ISDIR(st.st_mode);
+	KL_GROW(cell->place, cell->n + 1, cell->alloc);
+	cell->place[cell->n++] = place;
 }
 
-static void add_places(struct cell *c, const struct kl_jail_run *o)
+static void add_places(struct cell *cell, const struct kl_jail_run *run)
 {
 	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/urandom", NULL };
 
-	add_mount(c, "/usr", false);
-	for (const char *const *p = kl_jail_roots; *p; p++)
-		add_mount(c, *p, false);
-	for (const char *const *p = kl_jail_extras; *p; p++)
-		add_mount(c, *p, false);
-	for (const char *const *p = devices; *p; p++)
-		add_mount(c, *p, true);
-	if (o->policy == KL_JAIL_RUN)
-		add_mount(c, "/proc", false);
-	if (o->argv[0][0] == '/' && strncmp(o->argv[0], "/usr/", 5) &&
-	    strncmp(o->argv[0], "/bin/", 5))
-		add_mount(c, o->argv[0], false);
-	for (const char *const *p = o->readable; p && *p; p++)
-		add_mount(c, *p, false);
-	add_mount(c, o->workdir, true);
+	add_mount(cell, "/usr", false);
+	for (const char *const *at = kl_jail_roots; *at; at++)
+		add_mount(cell, *at, false);
+	for (const char *const *at = kl_jail_extras; *at; at++)
+		add_mount(cell, *at, false);
+	for (const char *const *at = devices; *at; at++)
+		add_mount(cell, *at, true);
+	if (run->policy == KL_JAIL_RUN)
+		add_mount(cell, "/proc", false);
+	if (run->argv[0][0] == '/' && strncmp(run->argv[0], "/usr/", 5) &&
+	    strncmp(run->argv[0], "/bin/", 5))
+		add_mount(cell, run->argv[0], false);
+	for (const char *const *at = run->readable; at && *at; at++)
+		add_mount(cell, *at, false);
+	add_mount(cell, run->workdir, true);
 }
 
 /* From here to enter_cell(): in the child, system calls only. */
 static int make_parents(char *path, size_t from)
 {
-	for (char *s = path + from + 1; *s; s++) {
-		if (*s != '/')
+	for (char *text = path + from + 1; *text; text++) {
+		if (*text != '/')
 			continue;
-		*s = '\0';
+		*text = '\0';
 		if (mkdir(path, 0755) < 0 && errno != EEXIST)
 			return errno;
-		*s = '/';
+		*text = '/';
 	}
 	return 0;
 }
 
-static int mount_place(const struct place *p, size_t root_len)
+static int mount_place(const struct place *place, size_t root_len)
 {
-	unsigned long flags = MS_REMOUNT | MS_BIND | MS_NOSUID | (p->writable ? 0 : MS_RDONLY);
-	int e = make_parents(p->to, root_len), fd;
+	unsigned long flags = MS_REMOUNT | MS_BIND | MS_NOSUID | (place->writable ? 0 : MS_RDONLY);
+	int err = make_parents(place->to, root_len), fd;
 
-	if (e)
-		return e;
-	if (p->link)
-		return symlink(p->link, p->to) < 0 && errno != EEXIST ? errno : 0;
-	if (p->dir) {
-		if (mkdir(p->to, 0755) < 0 && errno != EEXIST)
+	if (err)
+		return err;
+	if (place->link)
+		return symlink(place->link, place->to) < 0 && errno != EEXIST ? errno : 0;
+	if (place->dir) {
+		if (mkdir(place->to, 0755) < 0 && errno != EEXIST)
 			return errno;
 	} else {
-		fd = open(p->to, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+		fd = open(place->to, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 		if (fd < 0)
 			return errno;
 		close(fd);
 	}
-	if (mount(p->from, p->to, NULL, MS_BIND | MS_REC, NULL) < 0)
+	if (mount(place->from, place->to, NULL, MS_BIND | MS_REC, NULL) < 0)
 		return errno;
-	return mount(NULL, p->to, NULL, flags, NULL) < 0 && errno != EPERM ? errno : 0;
+	return mount(NULL, place->to, NULL, flags, NULL) < 0 && errno != EPERM ? errno : 0;
 }
 
-static int mount_all(struct cell *c)
+static int mount_all(struct cell *cell)
 {
-	size_t len = strlen(c->root);
-	int e = 0;
+	size_t len = strlen(cell->root);
+	int err = 0;
 
 	if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET) < 0)
 		return errno;
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("tmpfs", c->root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0755") < 0)
+	    mount("tmpfs", cell->root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0755") < 0)
 		return errno;
-	for (size_t i = 0; !e && i < c->n; i++)
-		e = mount_place(&c->place[i], len);
-	if (!e &&
-	    mount(NULL, c->root, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, NULL) < 0)
-		e = errno;
-	return e;
+	for (size_t i = 0; !err && i < cell->n; i++)
+		err = mount_place(&cell->place[i], len);
+	if (!err &&
+	    mount(NULL, cell->root, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, NULL) < 0)
+		err = errno;
+	return err;
 }
 
 static int enter_cell(void *payload)
 {
-	struct cell *c = payload;
-	int e = c->root ? mount_all(c) : 0;
+	struct cell *cell = payload;
+	int err = cell->root ? mount_all(cell) : 0;
 
-	if (!e && c->root && (chroot(c->root) < 0 || chdir(c->workdir) < 0))
-		e = errno;
-	e = e ? e : kl_jail_limits_apply(&c->limits);
-	e = e ? e : kl_jail_drop_uid(c->uid);
-	return e ? e : kl_jail_filter_apply(&c->filter);
+	if (!err && cell->root && (chroot(cell->root) < 0 || chdir(cell->workdir) < 0))
+		err = errno;
+	err = err ? err : kl_jail_limits_apply(&cell->limits);
+	err = err ? err : kl_jail_drop_uid(cell->uid);
+	return err ? err : kl_jail_filter_apply(&cell->filter);
 }
 
-static int prepare_cell(struct cell *c, const struct kl_jail_run *o)
+static int prepare_cell(struct cell *cell, const struct kl_jail_run *run)
 {
-	int err = kl_fs_tempdir(&c->root, "kl-root");
+	int err = kl_fs_tempdir(&cell->root, "kl-root");
 
 	if (err < 0)
 		return err;
-	add_places(c, o);
-	if (chmod(c->root, 0755) < 0)
-		return kl_error_errno("cannot open '%s'", c->root);
+	add_places(cell, run);
+	if (chmod(cell->root, 0755) < 0)
+		return kl_error_errno("cannot open '%s'", cell->root);
 	return 0;
 }
 
-int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o)
+int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *jail,
+		   const struct kl_jail_run *run)
 {
-	KL_AUTO(cell_release) struct cell c = {
+	KL_AUTO(cell_release) struct cell cell = {
 		.uid = kl_jail_uid(),
-		.workdir = o->workdir,
+		.workdir = run->workdir,
 		.filter = KL_JAIL_FILTER_INIT,
 	};
-	struct kl_proc_opts p;
+	struct kl_proc_opts opts;
 	int err = 0;
 
 	if (geteuid() != 0)
 		return kl_error(KL_ECANNOT, "chroot needs root");
-	if (!j->no_mounts)
-		err = prepare_cell(&c, o);
+	if (!jail->no_mounts)
+		err = prepare_cell(&cell, run);
 	if (!err)
-		err = kl_jail_filter_make(&c.filter, o->policy, KL_FILTER_NO_SESSION);
+		err = kl_jail_filter_make(&cell.filter, run->policy, KL_FILTER_NO_SESSION);
 	if (!err)
-		err = kl_jail_give(o->workdir, c.uid);
+		err = kl_jail_give(run->workdir, cell.uid);
 	if (err < 0)
 		return err;
-	kl_jail_limits_of(&c.limits, o);
-	kl_jail_proc_opts(&p, o);
-	p.dir = o->workdir;
-	p.before_exec = enter_cell;
-	p.payload = &c;
-	return kl_proc_run(res, &p);
+	kl_jail_limits_of(&cell.limits, run);
+	kl_jail_proc_opts(&opts, run);
+	opts.dir = run->workdir;
+	opts.before_exec = enter_cell;
+	opts.payload = &cell;
+	return kl_proc_run(res, &opts);
 }

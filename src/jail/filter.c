@@ -182,16 +182,16 @@ int kl_jail_filter_make(struct kl_jail_filter *out, enum kl_jail_policy policy, 
 	return err;
 }
 
-void kl_jail_filter_release(struct kl_jail_filter *f)
+void kl_jail_filter_release(struct kl_jail_filter *filter)
 {
-	kl_closep(&f->fd);
-	free(f->code);
-	*f = (struct kl_jail_filter)KL_JAIL_FILTER_INIT;
+	kl_closep(&filter->fd);
+	free(filter->code);
+	*filter = (struct kl_jail_filter)KL_JAIL_FILTER_INIT;
 }
 
-int kl_jail_filter_apply(const struct kl_jail_filter *f)
+int kl_jail_filter_apply(const struct kl_jail_filter *filter)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return errno;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &f->prog) < 0 ? errno : 0;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter->prog) < 0 ? errno : 0;
 }

@@ -16,8 +16,8 @@
 struct kl_jail_limits {
 	int64_t as, data, cpu_s, fsize, nofile, nproc; /* -1: as it is */
 };
-void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *o);
-int kl_jail_limits_apply(const struct kl_jail_limits *l);
+void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run);
+int kl_jail_limits_apply(const struct kl_jail_limits *limits);
 
 /** System calls refused in every jail, as a BPF program (libseccomp). */
 enum kl_jail_filter_flags {
@@ -34,9 +34,9 @@ struct kl_jail_filter {
 		.fd = -1    \
 	}
 int kl_jail_filter_make(struct kl_jail_filter *out, enum kl_jail_policy policy, int flags);
-void kl_jail_filter_release(struct kl_jail_filter *f);
+void kl_jail_filter_release(struct kl_jail_filter *filter);
 /** In the child, after no_new_privs. */
-int kl_jail_filter_apply(const struct kl_jail_filter *f);
+int kl_jail_filter_apply(const struct kl_jail_filter *filter);
 
 /**
  * A user id for one run of root's jail, by chance, so that its limits are its
@@ -60,13 +60,14 @@ extern const char *const kl_jail_roots[];
 /** Read-only extras that exist on some machines. */
 extern const char *const kl_jail_extras[];
 
-int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o);
-int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *j,
-		     const struct kl_jail_run *o);
-int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *j,
-		   const struct kl_jail_run *o);
+int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *jail,
+		  const struct kl_jail_run *run);
+int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *jail,
+		     const struct kl_jail_run *run);
+int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *jail,
+		   const struct kl_jail_run *run);
 
-/** Options of kl_proc_run that all levels share; `o->env` is set by then. */
-void kl_jail_proc_opts(struct kl_proc_opts *p, const struct kl_jail_run *o);
+/** Options of kl_proc_run that all levels share; `run->env` is set by then. */
+void kl_jail_proc_opts(struct kl_proc_opts *opts, const struct kl_jail_run *run);
 
 #endif

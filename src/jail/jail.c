@@ -27,9 +27,9 @@ const char *kl_jail_level_name(enum kl_jail_level level)
 	return levels[level].name;
 }
 
-const char *kl_jail_tier(const struct kl_jail *j)
+const char *kl_jail_tier(const struct kl_jail *jail)
 {
-	return levels[j->level].tier;
+	return levels[jail->level].tier;
 }
 
 int kl_jail_level_parse(enum kl_jail_level *out, const char *name)
@@ -44,16 +44,16 @@ int kl_jail_level_parse(enum kl_jail_level *out, const char *name)
 			name);
 }
 
-void kl_jail_proc_opts(struct kl_proc_opts *p, const struct kl_jail_run *o)
+void kl_jail_proc_opts(struct kl_proc_opts *opts, const struct kl_jail_run *run)
 {
-	*p = (struct kl_proc_opts){
-		.argv = o->argv,
-		.env = o->env,
-		.in = o->in,
-		.in_len = o->in_len,
-		.out = o->out,
-		.err = o->err,
-		.timeout_ms = o->timeout_ms,
+	*opts = (struct kl_proc_opts){
+		.argv = run->argv,
+		.env = run->env,
+		.in = run->in,
+		.in_len = run->in_len,
+		.out = run->out,
+		.err = run->err,
+		.timeout_ms = run->timeout_ms,
 	};
 }
 
@@ -62,17 +62,17 @@ static int bare_before_exec(void *payload)
 	return kl_jail_limits_apply(payload);
 }
 
-static int run_bare(struct kl_proc_result *res, const struct kl_jail_run *o)
+static int run_bare(struct kl_proc_result *res, const struct kl_jail_run *run)
 {
 	struct kl_jail_limits limits;
-	struct kl_proc_opts p;
+	struct kl_proc_opts opts;
 
-	kl_jail_limits_of(&limits, o);
-	kl_jail_proc_opts(&p, o);
-	p.dir = o->workdir;
-	p.before_exec = bare_before_exec;
-	p.payload = &limits;
-	return kl_proc_run(res, &p);
+	kl_jail_limits_of(&limits, run);
+	kl_jail_proc_opts(&opts, run);
+	opts.dir = run->workdir;
+	opts.before_exec = bare_before_exec;
+	opts.payload = &limits;
+	return kl_proc_run(res, &opts);
 }
 
 static void fixed_env(struct kl_strvec *env, const char *workdir)
@@ -84,24 +84,25 @@ static void fixed_env(struct kl_strvec *env, const char *workdir)
 	kl_strvec_push(env, "SOURCE_DATE_EPOCH=0");
 }
 
-int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o)
+int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *jail,
+		const struct kl_jail_run *jail_run)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
-	struct kl_jail_run run = *o;
+	struct kl_jail_run run = *jail_run;
 
-	if (o->workdir[0] != '/')
-		KL_BUG("work directory '%s' is not absolute", o->workdir);
+	if (jail_run->workdir[0] != '/')
+		KL_BUG("work directory '%s' is not absolute", jail_run->workdir);
 	if (!run.env) {
-		fixed_env(&env, o->workdir);
+		fixed_env(&env, jail_run->workdir);
 		run.env = (const char *const *)env.v;
 	}
-	switch (j->level) {
+	switch (jail->level) {
 	case KL_JAIL_BWRAP:
-		return kl_jail_bwrap(res, j, &run);
+		return kl_jail_bwrap(res, jail, &run);
 	case KL_JAIL_LANDLOCK:
-		return kl_jail_landlock(res, j, &run);
+		return kl_jail_landlock(res, jail, &run);
 	case KL_JAIL_CHROOT:
-		return kl_jail_chroot(res, j, &run);
+		return kl_jail_chroot(res, jail, &run);
 	case KL_JAIL_NONE:
 		return run_bare(res, &run);
 	case KL_JAIL_AUTO:
@@ -111,13 +112,13 @@ int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *j, const struc
 }
 
 /* A level works here when a program comes out of it with the exit code it should have. */
-static int probe_level(const struct kl_jail *j)
+static int probe_level(const struct kl_jail *jail)
 {
 	static const char *const argv[] = { "/bin/sh", "-c", "echo >probe && exit 7", NULL };
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_proc_result res;
-	struct kl_jail_run o = {
+	struct kl_jail_run run = {
 		.policy = KL_JAIL_RUN,
 		.argv = argv,
 		.err = &text,
@@ -127,39 +128,40 @@ static int probe_level(const struct kl_jail *j)
 
 	if (err < 0)
 		return err;
-	o.workdir = dir;
-	err = kl_jail_run(&res, j, &o);
+	run.workdir = dir;
+	err = kl_jail_run(&res, jail, &run);
 	if (err < 0)
 		return kl_error_in(err == KL_EINTR ? err : KL_ECANNOT, "jail %s",
-				   kl_jail_level_name(j->level));
+				   kl_jail_level_name(jail->level));
 	if (res.exit == 7)
 		return 0;
 	kl_buf_rtrim(&text);
-	return kl_error(KL_ECANNOT, "jail %s does not work here: %s", kl_jail_level_name(j->level),
+	return kl_error(KL_ECANNOT, "jail %s does not work here: %s",
+			kl_jail_level_name(jail->level),
 			text.len ? text.ptr : "its test program failed");
 }
 
 static int open_level(struct kl_jail *out, enum kl_jail_level level)
 {
-	struct kl_jail j = { .level = level };
+	struct kl_jail jail = { .level = level };
 	int err;
 
 	if (level == KL_JAIL_NONE) {
-		*out = j;
+		*out = jail;
 		return 0;
 	}
 	/* root first tries with its mount rights, then without */
-	j.userns = level == KL_JAIL_BWRAP && geteuid() != 0;
-	err = probe_level(&j);
-	if (err == KL_ECANNOT && level == KL_JAIL_BWRAP && !j.userns) {
-		j.userns = true;
-		err = probe_level(&j);
+	jail.userns = level == KL_JAIL_BWRAP && geteuid() != 0;
+	err = probe_level(&jail);
+	if (err == KL_ECANNOT && level == KL_JAIL_BWRAP && !jail.userns) {
+		jail.userns = true;
+		err = probe_level(&jail);
 	} else if (err == KL_ECANNOT && level == KL_JAIL_CHROOT && geteuid() == 0) {
-		j.no_mounts = true;
-		err = probe_level(&j);
+		jail.no_mounts = true;
+		err = probe_level(&jail);
 	}
 	if (!err)
-		*out = j;
+		*out = jail;
 	return err;
 }
 

@@ -56,7 +56,7 @@ struct kl_jail {
 int kl_jail_open(struct kl_jail *out, enum kl_jail_level want);
 int kl_jail_level_parse(enum kl_jail_level *out, const char *name);
 const char *kl_jail_level_name(enum kl_jail_level level);
-const char *kl_jail_tier(const struct kl_jail *j);
+const char *kl_jail_tier(const struct kl_jail *jail);
 
 enum kl_jail_policy {
 	KL_JAIL_COMPILE, /* the toolchain: fork and exec of anything in /usr */
@@ -84,6 +84,7 @@ struct kl_jail_run {
  * could not be built. As root the work directory and what lies in it is handed to the
  * jail's user id.
  */
-int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o);
+int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *jail,
+		const struct kl_jail_run *run);
 
 #endif

@@ -61,7 +61,7 @@ static int allow_path(int ruleset, const char *path, uint64_t rights, bool need)
 	return 0;
 }
 
-static int allow_all(int ruleset, int abi, const struct kl_jail_run *o)
+static int allow_all(int ruleset, int abi, const struct kl_jail_run *run)
 {
 	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/urandom", NULL };
 	uint64_t rw = all_rights(abi) &
@@ -69,25 +69,26 @@ static int allow_all(int ruleset, int abi, const struct kl_jail_run *o)
 			LANDLOCK_ACCESS_FS_MAKE_SOCK | FS_IOCTL_DEV);
 	int err = allow_path(ruleset, "/usr", FS_READ, true);
 
-	for (const char *const *p = kl_jail_roots; !err && *p; p++)
-		err = allow_path(ruleset, *p, FS_READ, false);
-	for (const char *const *p = kl_jail_extras; !err && *p; p++)
-		err = allow_path(ruleset, *p, FS_READ, false);
-	for (const char *const *p = devices; !err && *p; p++)
-		err = allow_path(ruleset, *p,
+	for (const char *const *at = kl_jail_roots; !err && *at; at++)
+		err = allow_path(ruleset, *at, FS_READ, false);
+	for (const char *const *at = kl_jail_extras; !err && *at; at++)
+		err = allow_path(ruleset, *at, FS_READ, false);
+	for (const char *const *at = devices; !err && *at; at++)
+		err = allow_path(ruleset, *at,
 				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE,
 				 false);
 	/* the worker looks at itself; Landlock keeps other processes' memory shut (ptrace) */
-	if (!err && o->policy == KL_JAIL_RUN)
+	if (!err && run->policy == KL_JAIL_RUN)
 		err = allow_path(ruleset, "/proc", FS_READ, false);
-	if (!err && o->argv[0][0] == '/')
-		err = allow_path(ruleset, o->argv[0], FS_READ, true);
-	for (const char *const *p = o->readable; !err && p && *p; p++)
-		err = allow_path(ruleset, *p, FS_READ, true);
-	return err ? err : allow_path(ruleset, o->workdir, rw & ~LANDLOCK_ACCESS_FS_EXECUTE, true);
+	if (!err && run->argv[0][0] == '/')
+		err = allow_path(ruleset, run->argv[0], FS_READ, true);
+	for (const char *const *at = run->readable; !err && at && *at; at++)
+		err = allow_path(ruleset, *at, FS_READ, true);
+	return err ? err :
+		     allow_path(ruleset, run->workdir, rw & ~LANDLOCK_ACCESS_FS_EXECUTE, true);
 }
 
-static int make_ruleset(int *out, const struct kl_jail_run *o)
+static int make_ruleset(int *out, const struct kl_jail_run *run)
 {
 	int abi = landlock_abi();
 	struct ruleset_attr attr = {
@@ -105,7 +106,7 @@ static int make_ruleset(int *out, const struct kl_jail_run *o)
 	fd = (int)syscall(__NR_landlock_create_ruleset, &attr, size, 0);
 	if (fd < 0)
 		return kl_error_errno("landlock: cannot make a ruleset");
-	err = allow_all(fd, abi, o);
+	err = allow_all(fd, abi, run);
 	if (err < 0)
 		return kl_error_in(KL_ECANNOT, "cannot build the jail");
 	*out = fd;
@@ -123,70 +124,72 @@ struct cage {
 /* Root that must stay root (its files are closed to others) keeps the id but no power. */
 static int drop_capabilities(void)
 {
-	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_header_struct __user_cap_header_struct = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
 		prctl(PR_CAPBSET_DROP, cap);
-	return syscall(SYS_capset, &h, none) < 0 ? errno : 0;
+	return syscall(SYS_capset, &__user_cap_header_struct, none) < 0 ? errno : 0;
 }
 
 static int enter_ruleset(void *payload)
 {
-	struct cage *c = payload;
-	int e = kl_jail_limits_apply(&c->limits);
+	struct cage *cage = payload;
+	int err = kl_jail_limits_apply(&cage->limits);
 
-	if (!e && c->uid)
-		e = kl_jail_drop_uid(c->uid);
-	else if (!e && geteuid() == 0)
-		e = drop_capabilities();
-	if (!e && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		e = errno;
-	if (!e && syscall(__NR_landlock_restrict_self, c->ruleset, 0) < 0)
-		e = errno;
-	return e ? e : kl_jail_filter_apply(&c->filter);
+	if (!err && cage->uid)
+		err = kl_jail_drop_uid(cage->uid);
+	else if (!err && geteuid() == 0)
+		err = drop_capabilities();
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		err = errno;
+	if (!err && syscall(__NR_landlock_restrict_self, cage->ruleset, 0) < 0)
+		err = errno;
+	return err ? err : kl_jail_filter_apply(&cage->filter);
 }
 
 /* Root's jails take an id of their own where that id can still reach what is named. */
-static bool may_drop(const struct kl_jail_run *o)
+static bool may_drop(const struct kl_jail_run *run)
 {
-	bool ok = kl_jail_way_open(o->workdir);
+	bool ok = kl_jail_way_open(run->workdir);
 
-	if (o->argv[0][0] == '/')
-		ok = ok && kl_jail_way_open(o->argv[0]) && kl_jail_open_to_all(o->argv[0]);
-	for (const char *const *p = o->readable; p && *p; p++)
-		ok = ok && kl_jail_way_open(*p) && kl_jail_open_to_all(*p);
+	if (run->argv[0][0] == '/')
+		ok = ok && kl_jail_way_open(run->argv[0]) && kl_jail_open_to_all(run->argv[0]);
+	for (const char *const *at = run->readable; at && *at; at++)
+		ok = ok && kl_jail_way_open(*at) && kl_jail_open_to_all(*at);
 	return ok;
 }
 
-static void cage_release(struct cage *c)
+static void cage_release(struct cage *cage)
 {
-	kl_closep(&c->ruleset);
-	kl_jail_filter_release(&c->filter);
+	kl_closep(&cage->ruleset);
+	kl_jail_filter_release(&cage->filter);
 }
 
-int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *j,
-		     const struct kl_jail_run *o)
+int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *jail,
+		     const struct kl_jail_run *run)
 {
-	KL_AUTO(cage_release) struct cage c = { .ruleset = -1, .filter = KL_JAIL_FILTER_INIT };
-	struct kl_proc_opts p;
-	int err = make_ruleset(&c.ruleset, o);
+	KL_AUTO(cage_release) struct cage cage = { .ruleset = -1, .filter = KL_JAIL_FILTER_INIT };
+	struct kl_proc_opts opts;
+	int err = make_ruleset(&cage.ruleset, run);
 
 	if (!err)
-		err = kl_jail_filter_make(&c.filter, o->policy,
+		err = kl_jail_filter_make(&cage.filter, run->policy,
 					  KL_FILTER_NO_SESSION | KL_FILTER_NO_MODES);
-	if (geteuid() == 0 && may_drop(o))
-		c.uid = kl_jail_uid();
+	if (geteuid() == 0 && may_drop(run))
+		cage.uid = kl_jail_uid();
 	if (!err)
-		err = kl_jail_give(o->workdir, c.uid);
+		err = kl_jail_give(run->workdir, cage.uid);
 	if (err < 0)
 		return err;
-	kl_jail_limits_of(&c.limits, o);
-	if (!c.uid) /* the limit counts every process of this user */
-		c.limits.nproc += kl_jail_user_tasks();
-	kl_jail_proc_opts(&p, o);
-	p.dir = o->workdir;
-	p.before_exec = enter_ruleset;
-	p.payload = &c;
-	return kl_proc_run(res, &p);
+	kl_jail_limits_of(&cage.limits, run);
+	if (!cage.uid) /* the limit counts every process of this user */
+		cage.limits.nproc += kl_jail_user_tasks();
+	kl_jail_proc_opts(&opts, run);
+	opts.dir = run->workdir;
+	opts.before_exec = enter_ruleset;
+	opts.payload = &cage;
+	return kl_proc_run(res, &opts);
 }

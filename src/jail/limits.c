@@ -24,74 +24,74 @@ static int64_t physical_memory(void)
 	return (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 }
 
-void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *o)
+void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run)
 {
-	bool compile = o->policy == KL_JAIL_COMPILE;
+	bool compile = run->policy == KL_JAIL_COMPILE;
 
 	*out = (struct kl_jail_limits){
 		.as = -1,
 		.data = -1,
 		.cpu_s = -1,
 		.nofile = compile ? 256 : 1024,
-		.nproc = o->max_procs ? o->max_procs :
-			 compile      ? 64 :
-					256,
+		.nproc = run->max_procs ? run->max_procs :
+			 compile        ? 64 :
+					  256,
 	};
 	if (compile)
-		out->as = (o->mem_mib ? o->mem_mib : 4096) * MIB;
+		out->as = (run->mem_mib ? run->mem_mib : 4096) * MIB;
 	else
-		out->data = o->mem_mib ? o->mem_mib * MIB : physical_memory();
+		out->data = run->mem_mib ? run->mem_mib * MIB : physical_memory();
 #ifdef __SANITIZE_ADDRESS__ /* the worker is built with it, too, and its shadow alone is 14 TiB */
-	if (!compile && !o->mem_mib)
+	if (!compile && !run->mem_mib)
 		out->data = -1;
 #endif
 	/* tensors of the worker are memfds, which the file limit counts, too */
-	out->fsize = (o->file_mib ? o->file_mib : compile ? 64 : 65536) * MIB;
-	if (compile && o->timeout_ms)
-		out->cpu_s = o->timeout_ms / 1000 + 1;
+	out->fsize = (run->file_mib ? run->file_mib : compile ? 64 : 65536) * MIB;
+	if (compile && run->timeout_ms)
+		out->cpu_s = run->timeout_ms / 1000 + 1;
 }
 
 /* Lower, never raise: an unprivileged caller may not, and need not. */
 static int lower_limit(int what, int64_t value)
 {
-	struct rlimit r;
+	struct rlimit rlimit;
 
 	if (value < 0)
 		return 0;
-	if (getrlimit(what, &r) < 0)
+	if (getrlimit(what, &rlimit) < 0)
 		return errno;
-	if (r.rlim_max == RLIM_INFINITY || r.rlim_max > (rlim_t)value)
-		r.rlim_max = (rlim_t)value;
-	r.rlim_cur = r.rlim_max;
-	return setrlimit(what, &r) < 0 ? errno : 0;
+	if (rlimit.rlim_max == RLIM_INFINITY || rlimit.rlim_max > (rlim_t)value)
+		rlimit.rlim_max = (rlim_t)value;
+	rlimit.rlim_cur = rlimit.rlim_max;
+	return setrlimit(what, &rlimit) < 0 ? errno : 0;
 }
 
-int kl_jail_limits_apply(const struct kl_jail_limits *l)
+int kl_jail_limits_apply(const struct kl_jail_limits *limits)
 {
-	int e = lower_limit(RLIMIT_CORE, 0);
+	int err = lower_limit(RLIMIT_CORE, 0);
 
-	e = e ? e : lower_limit(RLIMIT_AS, l->as);
-	e = e ? e : lower_limit(RLIMIT_DATA, l->data);
-	e = e ? e : lower_limit(RLIMIT_CPU, l->cpu_s);
-	e = e ? e : lower_limit(RLIMIT_FSIZE, l->fsize);
-	e = e ? e : lower_limit(RLIMIT_NOFILE, l->nofile);
-	return e ? e : lower_limit(RLIMIT_NPROC, l->nproc);
+	err = err ? err : lower_limit(RLIMIT_AS, limits->as);
+	err = err ? err : lower_limit(RLIMIT_DATA, limits->data);
+	err = err ? err : lower_limit(RLIMIT_CPU, limits->cpu_s);
+	err = err ? err : lower_limit(RLIMIT_FSIZE, limits->fsize);
+	err = err ? err : lower_limit(RLIMIT_NOFILE, limits->nofile);
+	return err ? err : lower_limit(RLIMIT_NPROC, limits->nproc);
 }
 
 uid_t kl_jail_uid(void)
 {
-	uint32_t r;
+	uint32_t row;
 
 	/* systemd's range of dynamic users: nothing durable belongs to them */
-	kl_rng_os(&r, sizeof(r));
-	return 61184 + r % 4000;
+	kl_rng_os(&row, sizeof(row));
+	return 61184 + row % 4000;
 }
 
 static int give_tree(int at, const char *name, uid_t uid, int depth)
 {
 	KL_AUTO(kl_closep) int fd = -1;
-	struct dirent *e;
-	DIR *d;
+	struct dirent *entry;
+	DIR *dir;
 	int err = 0;
 
 	if (fchownat(at, name, uid, uid, AT_SYMLINK_NOFOLLOW) < 0)
@@ -103,14 +103,14 @@ static int give_tree(int at, const char *name, uid_t uid, int depth)
 			       kl_error_errno("cannot open '%s'", name);
 	if (depth > 64)
 		return kl_error(KL_EINVALID, "the work directory is nested too deeply");
-	d = fdopendir(fd);
-	if (!d)
+	dir = fdopendir(fd);
+	if (!dir)
 		return kl_error_errno("cannot read '%s'", name);
 	fd = -1; /* closedir's now */
-	while (!err && (e = readdir(d)))
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			err = give_tree(dirfd(d), e->d_name, uid, depth + 1);
-	closedir(d);
+	while (!err && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			err = give_tree(dirfd(dir), entry->d_name, uid, depth + 1);
+	closedir(dir);
 	return err;
 }
 
@@ -130,13 +130,13 @@ bool kl_jail_open_to_all(const char *path)
 
 bool kl_jail_way_open(const char *path)
 {
-	KL_AUTO(kl_freep) char *p = kl_strdup(path);
+	KL_AUTO(kl_freep) char *at = kl_strdup(path);
 	struct stat st;
 	char *slash;
 
-	while ((slash = strrchr(p, '/')) && slash != p) {
+	while ((slash = strrchr(at, '/')) && slash != at) {
 		*slash = '\0';
-		if (stat(p, &st) < 0 || !(st.st_mode & S_IXOTH))
+		if (stat(at, &st) < 0 || !(st.st_mode & S_IXOTH))
 			return false;
 	}
 	return true;
@@ -144,22 +144,22 @@ bool kl_jail_way_open(const char *path)
 
 int64_t kl_jail_user_tasks(void)
 {
-	DIR *d = opendir("/proc");
+	DIR *dir = opendir("/proc");
 	int64_t n = 0;
-	struct dirent *e;
+	struct dirent *entry;
 	struct stat st;
 
-	while (d && (e = readdir(d))) {
+	while (dir && (entry = readdir(dir))) {
 		char task[300];
 
-		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
-		snprintf(task, sizeof(task), "/proc/%s/task", e->d_name);
+		snprintf(task, sizeof(task), "/proc/%s/task", entry->d_name);
 		if (stat(task, &st) == 0 && st.st_uid == getuid())
 			n += (int64_t)st.st_nlink - 2; /* a directory a thread */
 	}
-	if (d)
-		closedir(d);
+	if (dir)
+		closedir(dir);
 	return n;
 }
 
