@@ -117,7 +117,7 @@ struct kl_job {
 };
 
 int kl_job_parse(struct kl_job **out, const json_t *doc);
-void kl_job_free(struct kl_job *j);
+void kl_job_free(struct kl_job *job);
 KL_DEFINE_CLEANUP(struct kl_job *, kl_job_free)
 
 /** The names that the job's plans were parsed with; `tensor` etc. have `nargs` entries. Borrowed. */
@@ -126,21 +126,21 @@ struct kl_job_names {
 	const char *dim[KL_JOB_MAX_DIMS], *tensor[KL_JOB_MAX_ARGS];
 	struct kl_plan_scalar scalar[KL_JOB_MAX_ARGS];
 };
-void kl_job_names(struct kl_job_names *out, const struct kl_job *j);
+void kl_job_names(struct kl_job_names *out, const struct kl_job *job);
 /**
  * Bytes of each argument at a point, 0 for no tensor; kl_real counts as `real` bytes, 0: as
  * declared.
  */
-void kl_job_tensor_bytes(int64_t out[KL_JOB_MAX_ARGS], const struct kl_job *j,
-			 const struct kl_point *p, size_t real);
+void kl_job_tensor_bytes(int64_t out[KL_JOB_MAX_ARGS], const struct kl_job *job,
+			 const struct kl_point *point, size_t real);
 
 /** Is `artefact` one of those with host code? */
-bool kl_job_is_host(const struct kl_job *j, const char *artefact);
+bool kl_job_is_host(const struct kl_job *job, const char *artefact);
 
 /** Is this entry of `exact` or `bands` for that point? */
-bool kl_job_band_at(const json_t *band, const struct kl_point *p);
+bool kl_job_band_at(const json_t *band, const struct kl_point *point);
 
-size_t kl_dtype_bytes(enum kl_dtype t);
-int64_t kl_point_elements(const struct kl_point *p, size_t arg);
+size_t kl_dtype_bytes(enum kl_dtype dtype);
+int64_t kl_point_elements(const struct kl_point *point, size_t arg);
 
 #endif

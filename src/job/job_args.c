@@ -20,42 +20,42 @@ static const struct {
 	[KL_U32] = { "u32", 4 },   [KL_U16] = { "u16", 2 }, [KL_U8] = { "u8", 1 },
 };
 
-size_t kl_dtype_bytes(enum kl_dtype t)
+size_t kl_dtype_bytes(enum kl_dtype dtype)
 {
-	return dtypes[t].bytes;
+	return dtypes[dtype].bytes;
 }
 
-int64_t kl_point_elements(const struct kl_point *p, size_t arg)
+int64_t kl_point_elements(const struct kl_point *point, size_t arg)
 {
 	int64_t n = 1;
 
-	for (size_t i = 0; i < p->arg[arg].naxes; i++)
-		n *= p->arg[arg].extent[i];
+	for (size_t i = 0; i < point->arg[arg].naxes; i++)
+		n *= point->arg[arg].extent[i];
 	return n;
 }
 
-int kl_job_arg_index(const struct kl_job *j, const char *name)
+int kl_job_arg_index(const struct kl_job *job, const char *name)
 {
-	for (size_t i = 0; i < j->nargs; i++)
-		if (!strcmp(j->arg[i].name, name))
+	for (size_t i = 0; i < job->nargs; i++)
+		if (!strcmp(job->arg[i].name, name))
 			return (int)i;
 	return -1;
 }
 
 static int parse_dtype(enum kl_dtype *out, const json_t *obj)
 {
-	const char *s;
-	int err = kl_json_str(&s, obj, "dtype");
+	const char *text;
+	int err = kl_json_str(&text, obj, "dtype");
 
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dtypes); i++) {
-		if (!strcmp(dtypes[i].name, s)) {
+		if (!strcmp(dtypes[i].name, text)) {
 			*out = (enum kl_dtype)i;
 			return 0;
 		}
 	}
-	return kl_error(KL_EINVALID, "no dtype is called '%s'", s);
+	return kl_error(KL_EINVALID, "no dtype is called '%s'", text);
 }
 
 static int parse_role(enum kl_role *out, const json_t *obj)
@@ -64,22 +64,22 @@ static int parse_role(enum kl_role *out, const json_t *obj)
 		[KL_ROLE_DIM] = "dim", [KL_ROLE_SCALAR] = "scalar", [KL_ROLE_IN] = "in",
 		[KL_ROLE_OUT] = "out", [KL_ROLE_INOUT] = "inout",
 	};
-	const char *s;
-	int err = kl_json_str(&s, obj, "kind");
+	const char *text;
+	int err = kl_json_str(&text, obj, "kind");
 
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
-		if (!strcmp(names[i], s)) {
+		if (!strcmp(names[i], text)) {
 			*out = (enum kl_role)i;
 			return 0;
 		}
 	}
-	return kl_error(KL_EINVALID, "no kind of argument is called '%s'", s);
+	return kl_error(KL_EINVALID, "no kind of argument is called '%s'", text);
 }
 
 /* A number, or one of the four that JSON has no number for. */
-static int read_number(double *out, const json_t *v)
+static int read_number(double *out, const json_t *item)
 {
 	static const struct {
 		const char *name;
@@ -91,12 +91,12 @@ static int read_number(double *out, const json_t *v)
 		{ "-0", -0.0 },
 	};
 
-	if (json_is_number(v)) {
-		*out = json_number_value(v);
+	if (json_is_number(item)) {
+		*out = json_number_value(item);
 		return 0;
 	}
-	for (size_t i = 0; json_is_string(v) && i < KL_ARRAY_SIZE(odd); i++) {
-		if (!strcmp(odd[i].name, json_string_value(v))) {
+	for (size_t i = 0; json_is_string(item) && i < KL_ARRAY_SIZE(odd); i++) {
+		if (!strcmp(odd[i].name, json_string_value(item))) {
 			*out = odd[i].value;
 			return 0;
 		}
@@ -123,12 +123,12 @@ static int check_fill(const json_t *fill, const char *where)
 	return 0;
 }
 
-static int parse_fill(struct kl_job_arg *a, const json_t *obj)
+static int parse_fill(struct kl_job_arg *arg, const json_t *obj)
 {
 	json_t *fill = json_object_get(obj, "fill");
 	int err;
 
-	if (a->role != KL_ROLE_IN && a->role != KL_ROLE_INOUT) {
+	if (arg->role != KL_ROLE_IN && arg->role != KL_ROLE_INOUT) {
 		if (fill)
 			return kl_error(KL_EINVALID, "only in and inout have a fill");
 		return 0;
@@ -137,45 +137,45 @@ static int parse_fill(struct kl_job_arg *a, const json_t *obj)
 		return kl_error(KL_EINVALID, "an in or inout needs a fill");
 	if ((err = check_fill(fill, "the fill")) < 0)
 		return err;
-	a->fill = json_incref(fill);
+	arg->fill = json_incref(fill);
 	return 0;
 }
 
-static int parse_arg(struct kl_job *j, const json_t *obj)
+static int parse_arg(struct kl_job *job, const json_t *obj)
 {
 	static const char *const known[] = {
 		"name", "kind", "dtype", "value", "fill", "sweep", NULL
 	};
-	struct kl_job_arg *a = &j->arg[j->nargs];
+	struct kl_job_arg *arg = &job->arg[job->nargs];
 	int err;
 
 	if ((err = kl_job_read_only(obj, "an argument", known)) < 0 ||
-	    (err = kl_job_read_str(a->name, sizeof(a->name), obj, "name")) < 0)
+	    (err = kl_job_read_str(arg->name, sizeof(arg->name), obj, "name")) < 0)
 		return err;
-	if (kl_job_arg_index(j, a->name) >= 0)
-		return kl_error(KL_EINVALID, "two arguments are called '%s'", a->name);
-	if ((err = parse_role(&a->role, obj)) < 0 || (err = parse_dtype(&a->dtype, obj)) < 0 ||
-	    (err = kl_job_read_bool(&a->sweep, obj, "sweep", false)) < 0 ||
-	    (err = parse_fill(a, obj)) < 0)
-		return kl_error_in(err, "argument '%s'", a->name);
-	if (a->role == KL_ROLE_DIM && a->dtype != KL_I64 && a->dtype != KL_I32)
-		return kl_error(KL_EINVALID, "dim '%s' is neither i64 nor i32", a->name);
-	if (a->role == KL_ROLE_SCALAR && (a->dtype == KL_F16 || a->dtype == KL_BF16))
+	if (kl_job_arg_index(job, arg->name) >= 0)
+		return kl_error(KL_EINVALID, "two arguments are called '%s'", arg->name);
+	if ((err = parse_role(&arg->role, obj)) < 0 || (err = parse_dtype(&arg->dtype, obj)) < 0 ||
+	    (err = kl_job_read_bool(&arg->sweep, obj, "sweep", false)) < 0 ||
+	    (err = parse_fill(arg, obj)) < 0)
+		return kl_error_in(err, "argument '%s'", arg->name);
+	if (arg->role == KL_ROLE_DIM && arg->dtype != KL_I64 && arg->dtype != KL_I32)
+		return kl_error(KL_EINVALID, "dim '%s' is neither i64 nor i32", arg->name);
+	if (arg->role == KL_ROLE_SCALAR && (arg->dtype == KL_F16 || arg->dtype == KL_BF16))
 		return kl_error(KL_EINVALID, "scalar '%s': f16 and bf16 are not passed by value",
-				a->name);
-	if (a->role == KL_ROLE_SCALAR) {
-		if ((err = read_number(&a->value, json_object_get(obj, "value"))) < 0)
-			return kl_error_in(err, "scalar '%s'", a->name);
+				arg->name);
+	if (arg->role == KL_ROLE_SCALAR) {
+		if ((err = read_number(&arg->value, json_object_get(obj, "value"))) < 0)
+			return kl_error_in(err, "scalar '%s'", arg->name);
 	} else if (json_object_get(obj, "value")) {
-		return kl_error(KL_EINVALID, "argument '%s': only a scalar has a value", a->name);
+		return kl_error(KL_EINVALID, "argument '%s': only a scalar has a value", arg->name);
 	}
-	j->nargs++;
+	job->nargs++;
 	return 0;
 }
 
-int kl_job_parse_args(struct kl_job *j, const json_t *doc)
+int kl_job_parse_args(struct kl_job *job, const json_t *doc)
 {
-	json_t *list, *v;
+	json_t *list, *value;
 	size_t i;
 	int err = kl_json_arr(&list, doc, "args");
 
@@ -184,122 +184,125 @@ int kl_job_parse_args(struct kl_job *j, const json_t *doc)
 	if (json_array_size(list) < 1 || json_array_size(list) > KL_JOB_MAX_ARGS)
 		return kl_error(KL_EINVALID, "%zu arguments, 1 to %d are possible",
 				json_array_size(list), KL_JOB_MAX_ARGS);
-	json_array_foreach(list, i, v)
-		if ((err = parse_arg(j, v)) < 0)
+	json_array_foreach(list, i, value)
+		if ((err = parse_arg(job, value)) < 0)
 			return err;
 	return 0;
 }
 
-static int parse_extents(struct kl_point *p, const struct kl_job_arg *a, size_t at, const json_t *v)
+static int parse_extents(struct kl_point *point, const struct kl_job_arg *arg, size_t at,
+			 const json_t *value)
 {
-	size_t axes = json_array_size(v);
-	int64_t bytes = (int64_t)kl_dtype_bytes(a->dtype);
+	size_t axes = json_array_size(value);
+	int64_t bytes = (int64_t)kl_dtype_bytes(arg->dtype);
 
-	if (!json_is_array(v) || axes > KL_JOB_MAX_AXES)
-		return kl_error(KL_EINVALID, "'%s' needs a list of at most %d extents", a->name,
+	if (!json_is_array(value) || axes > KL_JOB_MAX_AXES)
+		return kl_error(KL_EINVALID, "'%s' needs a list of at most %d extents", arg->name,
 				KL_JOB_MAX_AXES);
 	for (size_t i = 0; i < axes; i++) {
-		int64_t n = json_integer_value(json_array_get(v, i));
+		int64_t n = json_integer_value(json_array_get(value, i));
 
-		if (!json_is_integer(json_array_get(v, i)) || n < 0)
+		if (!json_is_integer(json_array_get(value, i)) || n < 0)
 			return kl_error(KL_EINVALID, "'%s': an extent is not a whole number from 0",
-					a->name);
+					arg->name);
 		if (n && bytes > KL_JOB_MAX_BYTES / n)
-			return kl_error(KL_EINVALID, "'%s' has more than 2^40 bytes", a->name);
+			return kl_error(KL_EINVALID, "'%s' has more than 2^40 bytes", arg->name);
 		bytes *= n;
-		p->arg[at].extent[i] = n;
+		point->arg[at].extent[i] = n;
 	}
-	p->arg[at].naxes = axes;
+	point->arg[at].naxes = axes;
 	return 0;
 }
 
-static int parse_values(struct kl_point *p, const struct kl_job *j, const json_t *list)
+static int parse_values(struct kl_point *point, const struct kl_job *job, const json_t *list)
 {
 	int err;
 
-	if (json_array_size(list) != j->nargs)
+	if (json_array_size(list) != job->nargs)
 		return kl_error(KL_EINVALID, "%zu values for %zu arguments", json_array_size(list),
-				j->nargs);
-	for (size_t i = 0; i < j->nargs; i++) {
-		const struct kl_job_arg *a = &j->arg[i];
-		const json_t *v = json_array_get(list, i);
+				job->nargs);
+	for (size_t i = 0; i < job->nargs; i++) {
+		const struct kl_job_arg *arg = &job->arg[i];
+		const json_t *value = json_array_get(list, i);
 
-		if (a->role == KL_ROLE_DIM) {
-			if (!json_is_integer(v))
+		if (arg->role == KL_ROLE_DIM) {
+			if (!json_is_integer(value))
 				return kl_error(KL_EINVALID, "dim '%s' needs a whole number",
-						a->name);
-			p->arg[i].value = json_integer_value(v);
-			if (a->dtype == KL_I32 && p->arg[i].value != (int32_t)p->arg[i].value)
+						arg->name);
+			point->arg[i].value = json_integer_value(value);
+			if (arg->dtype == KL_I32 &&
+			    point->arg[i].value != (int32_t)point->arg[i].value)
 				return kl_error(KL_EINVALID, "dim '%s' does not fit in i32",
-						a->name);
-		} else if (a->role == KL_ROLE_SCALAR) {
-			if (!json_is_number(v) && !json_is_string(v))
-				return kl_error(KL_EINVALID, "scalar '%s' needs a number", a->name);
-		} else if ((err = parse_extents(p, a, i, v)) < 0) {
+						arg->name);
+		} else if (arg->role == KL_ROLE_SCALAR) {
+			if (!json_is_number(value) && !json_is_string(value))
+				return kl_error(KL_EINVALID, "scalar '%s' needs a number",
+						arg->name);
+		} else if ((err = parse_extents(point, arg, i, value)) < 0) {
 			return err;
 		}
 	}
 	return 0;
 }
 
-static int parse_dims(struct kl_point *p, const struct kl_job *j, const json_t *obj)
+static int parse_dims(struct kl_point *point, const struct kl_job *job, const json_t *obj)
 {
-	const json_t *list = json_object_get(obj, "dims"), *v;
+	const json_t *list = json_object_get(obj, "dims"), *value;
 	size_t i;
 
-	if (json_array_size(list) != j->ndim || (list && !json_is_array(list)))
+	if (json_array_size(list) != job->ndim || (list && !json_is_array(list)))
 		return kl_error(KL_EINVALID, "%zu values for %zu dims", json_array_size(list),
-				j->ndim);
-	json_array_foreach(list, i, v) {
-		if (!json_is_integer(v) || json_integer_value(v) < 0)
+				job->ndim);
+	json_array_foreach(list, i, value) {
+		if (!json_is_integer(value) || json_integer_value(value) < 0)
 			return kl_error(KL_EINVALID,
 					"'dims' has an entry that is not a whole number from 0");
-		p->dim[i] = json_integer_value(v);
+		point->dim[i] = json_integer_value(value);
 	}
 	return 0;
 }
 
 static int parse_rank(bool *hot, const json_t *obj)
 {
-	const char *s = kl_json_str_or(obj, "rank", "cold");
+	const char *text = kl_json_str_or(obj, "rank", "cold");
 
-	if (strcmp(s, "cold") && strcmp(s, "hot"))
-		return kl_error(KL_EINVALID, "rank is cold or hot, not '%s'", s);
-	*hot = !strcmp(s, "hot");
+	if (strcmp(text, "cold") && strcmp(text, "hot"))
+		return kl_error(KL_EINVALID, "rank is cold or hot, not '%s'", text);
+	*hot = !strcmp(text, "hot");
 	return 0;
 }
 
-static int parse_point(struct kl_job *j, const json_t *obj)
+static int parse_point(struct kl_job *job, const json_t *obj)
 {
 	static const char *const known[] = { "id",       "perf",   "rank", "weight",
 					     "floor_ns", "values", "dims", NULL };
-	struct kl_point *p = &j->point[j->npoint];
+	struct kl_point *point = &job->point[job->npoint];
 	json_t *values;
 	int err;
 
 	if ((err = kl_job_read_only(obj, "a point", known)) < 0 ||
-	    (err = kl_job_read_str(p->id, sizeof(p->id), obj, "id")) < 0)
+	    (err = kl_job_read_str(point->id, sizeof(point->id), obj, "id")) < 0)
 		return err;
-	for (size_t i = 0; i < j->npoint; i++)
-		if (!strcmp(j->point[i].id, p->id))
-			return kl_error(KL_EINVALID, "two points are called '%s'", p->id);
-	p->weight = 1;
-	if ((err = kl_job_read_bool(&p->perf, obj, "perf", false)) < 0 ||
-	    (err = parse_rank(&p->hot, obj)) < 0 ||
+	for (size_t i = 0; i < job->npoint; i++)
+		if (!strcmp(job->point[i].id, point->id))
+			return kl_error(KL_EINVALID, "two points are called '%s'", point->id);
+	point->weight = 1;
+	if ((err = kl_job_read_bool(&point->perf, obj, "perf", false)) < 0 ||
+	    (err = parse_rank(&point->hot, obj)) < 0 ||
 	    (json_object_get(obj, "weight") &&
-	     (err = kl_job_read_int(&p->weight, obj, "weight", 1, (int64_t)1 << 30)) < 0) ||
+	     (err = kl_job_read_int(&point->weight, obj, "weight", 1, (int64_t)1 << 30)) < 0) ||
 	    (json_object_get(obj, "floor_ns") &&
-	     (err = kl_job_read_int(&p->floor_ns, obj, "floor_ns", 0, (int64_t)1 << 60)) < 0) ||
+	     (err = kl_job_read_int(&point->floor_ns, obj, "floor_ns", 0, (int64_t)1 << 60)) < 0) ||
 	    (err = kl_json_arr(&values, obj, "values")) < 0 ||
-	    (err = parse_values(p, j, values)) < 0 || (err = parse_dims(p, j, obj)) < 0)
-		return kl_error_in(err, "point '%s'", p->id);
-	j->npoint++;
+	    (err = parse_values(point, job, values)) < 0 || (err = parse_dims(point, job, obj)) < 0)
+		return kl_error_in(err, "point '%s'", point->id);
+	job->npoint++;
 	return 0;
 }
 
-int kl_job_parse_points(struct kl_job *j, const json_t *doc)
+int kl_job_parse_points(struct kl_job *job, const json_t *doc)
 {
-	json_t *list, *v;
+	json_t *list, *value;
 	size_t i;
 	int err = kl_json_arr(&list, doc, "points");
 
@@ -308,24 +311,25 @@ int kl_job_parse_points(struct kl_job *j, const json_t *doc)
 	if (json_array_size(list) < 1 || json_array_size(list) > MAX_POINTS)
 		return kl_error(KL_EINVALID, "%zu points, 1 to %d are possible",
 				json_array_size(list), MAX_POINTS);
-	j->point = kl_calloc(json_array_size(list), sizeof(*j->point));
-	json_array_foreach(list, i, v)
-		if ((err = parse_point(j, v)) < 0)
+	job->point = kl_calloc(json_array_size(list), sizeof(*job->point));
+	json_array_foreach(list, i, value)
+		if ((err = parse_point(job, value)) < 0)
 			return err;
 	return 0;
 }
 
 /* Which points a band is for, and what its answers must exceed. */
-static int check_band_word(bool *word, const char *key, const json_t *v)
+static int check_band_word(bool *word, const char *key, const json_t *value)
 {
 	*word = true;
-	if (!strcmp(key, "at") && json_is_string(v)) {
-		if (strcmp(json_string_value(v), "cases") && strcmp(json_string_value(v), "also"))
+	if (!strcmp(key, "at") && json_is_string(value)) {
+		if (strcmp(json_string_value(value), "cases") &&
+		    strcmp(json_string_value(value), "also"))
 			return kl_error(KL_EINVALID, "a band's 'at' is neither cases nor also");
 		return 0;
 	}
-	if (!strcmp(key, "must_exceed") && json_is_number(v)) {
-		if (!(json_number_value(v) > 0))
+	if (!strcmp(key, "must_exceed") && json_is_number(value)) {
+		if (!(json_number_value(value) > 0))
 			return kl_error(KL_EINVALID, "a band's 'must_exceed' is not above 0");
 		return 0;
 	}
@@ -333,15 +337,15 @@ static int check_band_word(bool *word, const char *key, const json_t *v)
 	return 0;
 }
 
-bool kl_job_band_at(const json_t *band, const struct kl_point *p)
+bool kl_job_band_at(const json_t *band, const struct kl_point *point)
 {
 	const char *at = json_string_value(json_object_get(band, "at"));
 
-	return !at || (strcmp(at, "cases") == 0) == p->perf;
+	return !at || (strcmp(at, "cases") == 0) == point->perf;
 }
 
 /* "exact" and "bands": objects of argument names to fills. */
-int kl_job_parse_bands(json_t **out, const struct kl_job *j, const json_t *doc, const char *key)
+int kl_job_parse_bands(json_t **out, const struct kl_job *job, const json_t *doc, const char *key)
 {
 	json_t *list = json_object_get(doc, key), *band, *fill;
 	const char *name;
@@ -365,8 +369,8 @@ int kl_job_parse_bands(json_t **out, const struct kl_job *j, const json_t *doc, 
 				return err;
 			if (word)
 				continue;
-			at = kl_job_arg_index(j, name);
-			if (at < 0 || !j->arg[at].fill)
+			at = kl_job_arg_index(job, name);
+			if (at < 0 || !job->arg[at].fill)
 				return kl_error(KL_EINVALID, "'%s' names '%s', which is no input",
 						key, name);
 			if ((err = check_fill(fill, key)) < 0)
@@ -377,21 +381,22 @@ int kl_job_parse_bands(json_t **out, const struct kl_job *j, const json_t *doc, 
 	return 0;
 }
 
-void kl_job_names(struct kl_job_names *out, const struct kl_job *j)
+void kl_job_names(struct kl_job_names *out, const struct kl_job *job)
 {
-	*out = (struct kl_job_names){ .names = { .ndim = j->ndim, .ntensor = j->nargs } };
+	*out = (struct kl_job_names){ .names = { .ndim = job->ndim, .ntensor = job->nargs } };
 	out->names.dim = out->dim;
 	out->names.tensor = out->tensor;
 	out->names.scalar = out->scalar;
-	for (size_t i = 0; i < j->ndim; i++)
-		out->dim[i] = j->dim_name[i];
-	for (size_t i = 0; i < j->nargs; i++) {
-		const struct kl_job_arg *a = &j->arg[i];
+	for (size_t i = 0; i < job->ndim; i++)
+		out->dim[i] = job->dim_name[i];
+	for (size_t i = 0; i < job->nargs; i++) {
+		const struct kl_job_arg *arg = &job->arg[i];
 
-		if (a->role == KL_ROLE_SCALAR)
-			out->scalar[i] = (struct kl_plan_scalar){ a->name, dtypes[a->dtype].name,
-								  a->value };
-		else if (a->role != KL_ROLE_DIM)
-			out->tensor[i] = a->name;
+		if (arg->role == KL_ROLE_SCALAR)
+			out->scalar[i] = (struct kl_plan_scalar){ arg->name,
+								  dtypes[arg->dtype].name,
+								  arg->value };
+		else if (arg->role != KL_ROLE_DIM)
+			out->tensor[i] = arg->name;
 	}
 }

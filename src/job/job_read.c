@@ -27,55 +27,55 @@ int kl_job_read_only(const json_t *obj, const char *where, const char *const *kn
 
 int kl_job_read_str(char *out, size_t size, const json_t *obj, const char *key)
 {
-	const char *s;
-	int err = kl_json_str(&s, obj, key);
+	const char *text;
+	int err = kl_json_str(&text, obj, key);
 
 	if (err < 0)
 		return err;
-	if (!*s || strlen(s) >= size)
+	if (!*text || strlen(text) >= size)
 		return kl_error(KL_EINVALID, "'%s' has %zu characters, 1 to %zu are possible", key,
-				strlen(s), size - 1);
-	memcpy(out, s, strlen(s) + 1);
+				strlen(text), size - 1);
+	memcpy(out, text, strlen(text) + 1);
 	return 0;
 }
 
 /* A string, or null where `optional`. Absent counts as null. */
 int kl_job_read_heap(char **out, const json_t *obj, const char *key, bool optional)
 {
-	const json_t *v = json_object_get(obj, key);
-	const char *s;
+	const json_t *value = json_object_get(obj, key);
+	const char *text;
 	int err;
 
-	if (optional && (!v || json_is_null(v)))
+	if (optional && (!value || json_is_null(value)))
 		return 0;
-	if ((err = kl_json_str(&s, obj, key)) < 0)
+	if ((err = kl_json_str(&text, obj, key)) < 0)
 		return err;
-	*out = kl_strdup(s);
+	*out = kl_strdup(text);
 	return 0;
 }
 
 int kl_job_read_int(int64_t *out, const json_t *obj, const char *key, int64_t min, int64_t max)
 {
-	int64_t v;
-	int err = kl_json_int(&v, obj, key);
+	int64_t value;
+	int err = kl_json_int(&value, obj, key);
 
 	if (err < 0)
 		return err;
-	if (v < min || v > max)
+	if (value < min || value > max)
 		return kl_error(KL_EINVALID, "'%s' is %lld, not within %lld to %lld", key,
-				(long long)v, (long long)min, (long long)max);
-	*out = v;
+				(long long)value, (long long)min, (long long)max);
+	*out = value;
 	return 0;
 }
 
 /* A member that may be absent, but not of another type. */
 int kl_job_read_num(double *out, const json_t *obj, const char *key, double dflt)
 {
-	const json_t *v = json_object_get(obj, key);
+	const json_t *value = json_object_get(obj, key);
 
-	if (v && !json_is_number(v))
+	if (value && !json_is_number(value))
 		return kl_error(KL_EINVALID, "'%s' is not a number", key);
-	*out = v ? json_number_value(v) : dflt;
+	*out = value ? json_number_value(value) : dflt;
 	if (!isfinite(*out) || *out < 0)
 		return kl_error(KL_EINVALID, "'%s' is negative or not finite", key);
 	return 0;
@@ -83,10 +83,10 @@ int kl_job_read_num(double *out, const json_t *obj, const char *key, double dflt
 
 int kl_job_read_bool(bool *out, const json_t *obj, const char *key, bool dflt)
 {
-	const json_t *v = json_object_get(obj, key);
+	const json_t *value = json_object_get(obj, key);
 
-	if (v && !json_is_boolean(v))
+	if (value && !json_is_boolean(value))
 		return kl_error(KL_EINVALID, "'%s' is not true or false", key);
-	*out = v ? json_is_true(v) : dflt;
+	*out = value ? json_is_true(value) : dflt;
 	return 0;
 }

@@ -24,130 +24,130 @@ static const struct format formats[] = {
 	[KL_BF16] = { 7, -126, 3, 0x1.fep+127, "fp8", 0x1p-126, 0x1.8p45 },
 };
 
-bool kl_dtype_is_float(enum kl_dtype t)
+bool kl_dtype_is_float(enum kl_dtype dtype)
 {
-	return t <= KL_BF16;
+	return dtype <= KL_BF16;
 }
 
-const char *kl_tensor_lower_name(enum kl_dtype t)
+const char *kl_tensor_lower_name(enum kl_dtype dtype)
 {
-	return kl_dtype_is_float(t) ? formats[t].lower_name : NULL;
+	return kl_dtype_is_float(dtype) ? formats[dtype].lower_name : NULL;
 }
 
 /* |y|'s power of two, without a call: denormal doubles count as 0 */
-static double value_binade(double y)
+static double value_binade(double other)
 {
-	uint64_t u;
+	uint64_t unit;
 
-	memcpy(&u, &y, sizeof(u));
-	u &= 0x7ff0000000000000u;
-	memcpy(&y, &u, sizeof(y));
-	return y;
+	memcpy(&unit, &other, sizeof(unit));
+	unit &= 0x7ff0000000000000u;
+	memcpy(&other, &unit, sizeof(other));
+	return other;
 }
 
-double kl_tensor_ulp(enum kl_dtype t, double y)
+double kl_tensor_ulp(enum kl_dtype dtype, double other)
 {
 	/* smallest normal, ulp of 1 */
 	static const double least[] = { 0x1p-1022, 0x1p-126, 0x1p-14, 0x1p-126 };
 	static const double unit[] = { 0x1p-52, 0x1p-23, 0x1p-10, 0x1p-7 };
-	double b;
+	double right;
 
-	if (!kl_dtype_is_float(t))
+	if (!kl_dtype_is_float(dtype))
 		return 1.0;
-	b = value_binade(y);
-	return (b < least[t] ? least[t] : b) * unit[t];
+	right = value_binade(other);
+	return (right < least[dtype] ? least[dtype] : right) * unit[dtype];
 }
 
-double kl_tensor_max(enum kl_dtype t)
+double kl_tensor_max(enum kl_dtype dtype)
 {
-	return kl_dtype_is_float(t) ? formats[t].max : INFINITY;
+	return kl_dtype_is_float(dtype) ? formats[dtype].max : INFINITY;
 }
 
 /*
  * x to f's precision and range. Beside 1.5 * 2^52 units of x's last place a sum has no room for
  * less than one unit, so the addition itself rounds, to even where it is half way.
  */
-static double round_small(const struct format *f, double x)
+static double round_small(const struct format *format, double value)
 {
-	double b = value_binade(x), c, r;
+	double right = value_binade(value), center, ratio;
 
-	if (!isfinite(x))
-		return x;
-	b = b < f->least ? f->least : b;
-	c = b * f->beside;
-	r = copysign(x + c - c, x);
-	return fabs(r) > f->max ? copysign(INFINITY, x) : r;
+	if (!isfinite(value))
+		return value;
+	right = right < format->least ? format->least : right;
+	center = right * format->beside;
+	ratio = copysign(value + center - center, value);
+	return fabs(ratio) > format->max ? copysign(INFINITY, value) : ratio;
 }
 
-static uint32_t bits_of(float v)
+static uint32_t bits_of(float value)
 {
-	uint32_t u;
+	uint32_t unit;
 
-	memcpy(&u, &v, sizeof(u));
-	return u;
+	memcpy(&unit, &value, sizeof(unit));
+	return unit;
 }
 
-static float float_of(uint32_t u)
+static float float_of(uint32_t unit)
 {
-	float v;
+	float value;
 
-	memcpy(&v, &u, sizeof(v));
-	return v;
+	memcpy(&value, &unit, sizeof(value));
+	return value;
 }
 
-static double f16_load(uint16_t h)
+static double f16_load(uint16_t hash)
 {
-	uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
-	uint32_t rest = (uint32_t)(h & 0x7fffu) << 13;
+	uint32_t sign = (uint32_t)(hash & 0x8000u) << 16;
+	uint32_t rest = (uint32_t)(hash & 0x7fffu) << 13;
 
-	if ((h & 0x7c00u) == 0x7c00u)
+	if ((hash & 0x7c00u) == 0x7c00u)
 		return float_of(sign | 0x7f800000u | rest);
 	/* moving the exponent's bias by a product does subnormals too */
 	return float_of(sign | bits_of(float_of(rest) * 0x1p112f));
 }
 
-static uint16_t f16_store(double x)
+static uint16_t f16_store(double value)
 {
-	uint32_t u = bits_of((float)round_small(&formats[KL_F16], x));
-	uint16_t sign = (uint16_t)(u >> 16 & 0x8000u);
+	uint32_t unit = bits_of((float)round_small(&formats[KL_F16], value));
+	uint16_t sign = (uint16_t)(unit >> 16 & 0x8000u);
 
-	if (isnan(x))
+	if (isnan(value))
 		return sign | 0x7e00u;
-	u &= 0x7fffffffu;
-	if (u >= 0x7f800000u)
+	unit &= 0x7fffffffu;
+	if (unit >= 0x7f800000u)
 		return sign | 0x7c00u;
-	return sign | (uint16_t)(bits_of(float_of(u) * 0x1p-112f) >> 13);
+	return sign | (uint16_t)(bits_of(float_of(unit) * 0x1p-112f) >> 13);
 }
 
-static uint16_t bf16_store(double x)
+static uint16_t bf16_store(double value)
 {
-	if (isnan(x))
-		return (uint16_t)(signbit(x) ? 0xffc0u : 0x7fc0u);
-	return (uint16_t)(bits_of((float)round_small(&formats[KL_BF16], x)) >> 16);
+	if (isnan(value))
+		return (uint16_t)(signbit(value) ? 0xffc0u : 0x7fc0u);
+	return (uint16_t)(bits_of((float)round_small(&formats[KL_BF16], value)) >> 16);
 }
 
-static double bf16_load(uint16_t b)
+static double bf16_load(uint16_t second)
 {
-	return float_of((uint32_t)b << 16);
+	return float_of((uint32_t)second << 16);
 }
 
-double kl_tensor_round(enum kl_dtype t, double x)
+double kl_tensor_round(enum kl_dtype dtype, double value)
 {
-	switch (t) {
+	switch (dtype) {
 	case KL_F64:
-		return x;
+		return value;
 	case KL_F32:
-		return (float)x;
+		return (float)value;
 	case KL_F16:
 	case KL_BF16:
-		return round_small(&formats[t], x);
+		return round_small(&formats[dtype], value);
 	default: {
 		uint64_t word = 0;
-		double y;
+		double other;
 
-		kl_tensor_store(&word, t, 0, &x, 1);
-		kl_tensor_load(&y, t, &word, 0, 1);
-		return y;
+		kl_tensor_store(&word, dtype, 0, &value, 1);
+		kl_tensor_load(&other, dtype, &word, 0, 1);
+		return other;
 	}
 	}
 }
@@ -159,11 +159,11 @@ double kl_tensor_round(enum kl_dtype t, double x)
 			to[i] = (double)p[i];             \
 	} while (0)
 
-void kl_tensor_load(double *to, enum kl_dtype t, const void *from, size_t off, size_t n)
+void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t off, size_t n)
 {
 	const uint16_t *half = from;
 
-	switch (t) {
+	switch (dtype) {
 	case KL_F64:
 		LOAD(double);
 		break;
@@ -218,12 +218,12 @@ void kl_tensor_load(double *to, enum kl_dtype t, const void *from, size_t off, s
 		}                                          \
 	} while (0)
 
-void kl_tensor_store(void *to, enum kl_dtype t, size_t off, const double *from, size_t n)
+void kl_tensor_store(void *to, enum kl_dtype dtype, size_t off, const double *from, size_t n)
 {
 	uint16_t *half = (uint16_t *)to + off;
 	float *single = (float *)to + off;
 
-	switch (t) {
+	switch (dtype) {
 	case KL_F64:
 		if (n)
 			memcpy((double *)to + off, from, n * sizeof(double));
@@ -278,38 +278,39 @@ struct convert {
 
 static void convert_part(void *ctx, size_t from, size_t to)
 {
-	const struct convert *c = ctx;
+	const struct convert *convert = ctx;
 	double room[PART];
 
 	for (size_t off = from; off < to; off += PART) {
 		size_t n = to - off < PART ? to - off : PART;
 
-		if (c->tt == KL_F64) {
-			kl_tensor_load((double *)c->to + off, c->ft, c->from, off, n);
+		if (convert->tt == KL_F64) {
+			kl_tensor_load((double *)convert->to + off, convert->ft, convert->from, off,
+				       n);
 			continue;
 		}
-		kl_tensor_load(room, c->ft, c->from, off, n);
-		kl_tensor_store(c->to, c->tt, off, room, n);
+		kl_tensor_load(room, convert->ft, convert->from, off, n);
+		kl_tensor_store(convert->to, convert->tt, off, room, n);
 	}
 }
 
 void kl_tensor_convert(void *to, enum kl_dtype tt, const void *from, enum kl_dtype ft, size_t n)
 {
-	struct convert c = { .to = to, .from = from, .tt = tt, .ft = ft };
+	struct convert convert = { .to = to, .from = from, .tt = tt, .ft = ft };
 
 	if (tt == ft)
 		kl_par_copy(to, from, n * kl_dtype_bytes(tt));
 	else
-		kl_par_for(n, GRAIN, convert_part, &c);
+		kl_par_for(n, GRAIN, convert_part, &convert);
 }
 
 /* IEEE magnitudes are ordered as integers are, so rounding the bits rounds the value */
-static uint64_t cut_bits(uint64_t v, uint64_t sign, uint64_t inf, int drop)
+static uint64_t cut_bits(uint64_t value, uint64_t sign, uint64_t inf, int drop)
 {
-	uint64_t unit = (uint64_t)1 << drop, mag = v & (sign - 1);
-	uint64_t r = (mag + (unit / 2 - 1) + (mag >> drop & 1)) & ~(unit - 1);
+	uint64_t unit = (uint64_t)1 << drop, mag = value & (sign - 1);
+	uint64_t row = (mag + (unit / 2 - 1) + (mag >> drop & 1)) & ~(unit - 1);
 
-	return mag >= inf || r >= inf ? v : (v & sign) | r;
+	return mag >= inf || row >= inf ? value : (value & sign) | row;
 }
 
 #define CUT(type, sign, inf)                                               \
@@ -351,15 +352,15 @@ static void lower_part(void *ctx, size_t from, size_t to)
 	atomic_fetch_add(&c->changed, changed);
 }
 
-size_t kl_tensor_lower(void *data, enum kl_dtype t, size_t n)
+size_t kl_tensor_lower(void *data, enum kl_dtype dtype, size_t n)
 {
-	struct lower c = { .data = data, .t = t };
+	struct lower lower = { .data = data, .t = dtype };
 
-	if (!kl_dtype_is_float(t))
+	if (!kl_dtype_is_float(dtype))
 		return 0;
-	c.drop = formats[t].bits - formats[t].lower;
-	kl_par_for(n, GRAIN, lower_part, &c);
-	return atomic_load(&c.changed);
+	lower.drop = formats[dtype].bits - formats[dtype].lower;
+	kl_par_for(n, GRAIN, lower_part, &lower);
+	return atomic_load(&lower.changed);
 }
 
 struct finite {
@@ -370,26 +371,26 @@ struct finite {
 
 static void look_finite(void *ctx, size_t from, size_t to)
 {
-	struct finite *f = ctx;
+	struct finite *finite = ctx;
 	double room[PART], nothing = 0;
 
-	for (size_t off = from; off < to && !atomic_load(&f->broken); off += PART) {
+	for (size_t off = from; off < to && !atomic_load(&finite->broken); off += PART) {
 		size_t n = to - off < PART ? to - off : PART;
 
-		kl_tensor_load(room, f->t, f->from, off, n);
+		kl_tensor_load(room, finite->t, finite->from, off, n);
 		for (size_t i = 0; i < n; i++)
 			nothing += room[i] * 0; /* a NaN from an infinity or a NaN */
 		if (nothing != 0)
-			atomic_store(&f->broken, true);
+			atomic_store(&finite->broken, true);
 	}
 }
 
-bool kl_tensor_finite(enum kl_dtype t, const void *from, size_t n)
+bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n)
 {
-	struct finite f = { .from = from, .t = t };
+	struct finite finite = { .from = from, .t = dtype };
 
-	kl_par_for(n, GRAIN, look_finite, &f);
-	return !atomic_load(&f.broken);
+	kl_par_for(n, GRAIN, look_finite, &finite);
+	return !atomic_load(&finite.broken);
 }
 
 struct absolute {
@@ -400,65 +401,65 @@ struct absolute {
 
 static void absolute_part(void *ctx, size_t from, size_t to)
 {
-	const struct absolute *a = ctx;
+	const struct absolute *absolute = ctx;
 	double room[PART];
 
 	for (size_t off = from; off < to; off += PART) {
 		size_t n = to - off < PART ? to - off : PART;
 
-		kl_tensor_load(room, a->t, a->from, off, n);
+		kl_tensor_load(room, absolute->t, absolute->from, off, n);
 		for (size_t i = 0; i < n; i++)
 			room[i] = fabs(room[i]);
-		kl_tensor_store(a->to, a->t, off, room, n);
+		kl_tensor_store(absolute->to, absolute->t, off, room, n);
 	}
 }
 
-void kl_tensor_abs(void *to, enum kl_dtype t, const void *from, size_t n)
+void kl_tensor_abs(void *to, enum kl_dtype dtype, const void *from, size_t n)
 {
-	struct absolute a = { .to = to, .from = from, .t = t };
+	struct absolute absolute = { .to = to, .from = from, .t = dtype };
 
-	kl_par_for(n, GRAIN, absolute_part, &a);
+	kl_par_for(n, GRAIN, absolute_part, &absolute);
 }
 
-static uint64_t word_of(enum kl_dtype t, const void *base, size_t i)
+static uint64_t word_of(enum kl_dtype dtype, const void *base, size_t i)
 {
-	size_t size = kl_dtype_bytes(t);
-	uint64_t w = 0;
+	size_t size = kl_dtype_bytes(dtype);
+	uint64_t width = 0;
 
 	/* little-endian, as every platform the gate runs on */
-	memcpy(&w, (const char *)base + i * size, size);
-	return w;
+	memcpy(&width, (const char *)base + i * size, size);
+	return width;
 }
 
-void kl_tensor_print(char *out, size_t cap, enum kl_dtype t, const void *base, size_t i)
+void kl_tensor_print(char *out, size_t cap, enum kl_dtype dtype, const void *base, size_t i)
 {
-	uint64_t w = word_of(t, base, i);
-	int digits = (int)kl_dtype_bytes(t) * 2;
-	double v;
+	uint64_t width = word_of(dtype, base, i);
+	int digits = (int)kl_dtype_bytes(dtype) * 2;
+	double value;
 
-	if (t >= KL_U64) {
-		snprintf(out, cap, "%" PRIu64, w);
+	if (dtype >= KL_U64) {
+		snprintf(out, cap, "%" PRIu64, width);
 		return;
 	}
-	if (t == KL_I64) {
-		snprintf(out, cap, "%" PRId64, (int64_t)w);
+	if (dtype == KL_I64) {
+		snprintf(out, cap, "%" PRId64, (int64_t)width);
 		return;
 	}
-	kl_tensor_load(&v, t, base, i, 1);
-	if (isnan(v))
-		snprintf(out, cap, "0x%0*" PRIx64 " (nan)", digits, w);
-	else if (v == 0.0 && signbit(v))
-		snprintf(out, cap, "0x%0*" PRIx64 " (-0)", digits, w);
+	kl_tensor_load(&value, dtype, base, i, 1);
+	if (isnan(value))
+		snprintf(out, cap, "0x%0*" PRIx64 " (nan)", digits, width);
+	else if (value == 0.0 && signbit(value))
+		snprintf(out, cap, "0x%0*" PRIx64 " (-0)", digits, width);
 	else
-		snprintf(out, cap, t == KL_F64 ? "%.17g" : "%.9g", v);
+		snprintf(out, cap, dtype == KL_F64 ? "%.17g" : "%.9g", value);
 }
 
 void kl_tensor_index(int64_t *index, const int64_t *extent, size_t naxes, size_t i)
 {
-	for (size_t a = naxes; a-- > 0;) {
-		size_t n = extent[a] > 0 ? (size_t)extent[a] : 1;
+	for (size_t first = naxes; first-- > 0;) {
+		size_t n = extent[first] > 0 ? (size_t)extent[first] : 1;
 
-		index[a] = (int64_t)(i % n);
+		index[first] = (int64_t)(i % n);
 		i /= n;
 	}
 }

@@ -14,36 +14,36 @@
  *
  * `off` and `n` count elements.
  */
-bool kl_dtype_is_float(enum kl_dtype t);
+bool kl_dtype_is_float(enum kl_dtype dtype);
 
 /** Is this argument a tensor that the kernel reads, or one that it writes? */
-static inline bool kl_arg_is_input(const struct kl_job_arg *a)
+static inline bool kl_arg_is_input(const struct kl_job_arg *arg)
 {
-	return a->role == KL_ROLE_IN || a->role == KL_ROLE_INOUT;
+	return arg->role == KL_ROLE_IN || arg->role == KL_ROLE_INOUT;
 }
 
-static inline bool kl_arg_is_output(const struct kl_job_arg *a)
+static inline bool kl_arg_is_output(const struct kl_job_arg *arg)
 {
-	return a->role == KL_ROLE_OUT || a->role == KL_ROLE_INOUT;
+	return arg->role == KL_ROLE_OUT || arg->role == KL_ROLE_INOUT;
 }
 
-void kl_tensor_load(double *to, enum kl_dtype t, const void *from, size_t off, size_t n);
-void kl_tensor_store(void *to, enum kl_dtype t, size_t off, const double *from, size_t n);
+void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t off, size_t n);
+void kl_tensor_store(void *to, enum kl_dtype dtype, size_t off, const double *from, size_t n);
 /**
  * `n` elements of type `ft` as `tt`: a load and a store, side by side where there are processors.
  */
 void kl_tensor_convert(void *to, enum kl_dtype tt, const void *from, enum kl_dtype ft, size_t n);
 /** |from|, likewise. */
-void kl_tensor_abs(void *to, enum kl_dtype t, const void *from, size_t n);
+void kl_tensor_abs(void *to, enum kl_dtype dtype, const void *from, size_t n);
 /** Is there no infinity and no NaN? */
-bool kl_tensor_finite(enum kl_dtype t, const void *from, size_t n);
-/** The value that `x` becomes when stored. */
-double kl_tensor_round(enum kl_dtype t, double x);
-/** Distance of neighbouring values of `t` in the binade of `y`; 1 for integers. */
-double kl_tensor_ulp(enum kl_dtype t, double y);
+bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n);
+/** The value that `value` becomes when stored. */
+double kl_tensor_round(enum kl_dtype dtype, double value);
+/** Distance of neighbouring values of `dtype` in the binade of `other`; 1 for integers. */
+double kl_tensor_ulp(enum kl_dtype dtype, double other);
 
 /** The largest finite value of a float format; infinity for integers. */
-double kl_tensor_max(enum kl_dtype t);
+double kl_tensor_max(enum kl_dtype dtype);
 
 /**
  * Round every element, in place, to the next lower format and return how
@@ -52,12 +52,12 @@ double kl_tensor_max(enum kl_dtype t);
  *	f64 to 23 bits (f32), f32 to 10 (tf32), f16 to 7 (bf16), bf16 to 3 (fp8 e4m3).
  * Integers have no lower format: nothing changes.
  */
-size_t kl_tensor_lower(void *data, enum kl_dtype t, size_t n);
+size_t kl_tensor_lower(void *data, enum kl_dtype dtype, size_t n);
 /** Name of that format, for people: "tf32"; NULL for integers. */
-const char *kl_tensor_lower_name(enum kl_dtype t);
+const char *kl_tensor_lower_name(enum kl_dtype dtype);
 
 /** "%.9g" (f64: "%.17g"), decimal for integers; the bits in hex first for -0 and NaN. */
-void kl_tensor_print(char *out, size_t cap, enum kl_dtype t, const void *base, size_t i);
+void kl_tensor_print(char *out, size_t cap, enum kl_dtype dtype, const void *base, size_t i);
 /** Row-major position to one index an axis. */
 void kl_tensor_index(int64_t *index, const int64_t *extent, size_t naxes, size_t i);
 
