@@ -8,149 +8,149 @@
 #include "base/error.h"
 #include "learn/admit_parts.h"
 
-void kl_admission_release(struct kl_admission *a)
+void kl_admission_release(struct kl_admission *admission)
 {
-	for (size_t i = 0; i < a->n; i++) {
-		kl_surface_free(a->v[i].own);
-		free(a->v[i].why);
+	for (size_t i = 0; i < admission->n; i++) {
+		kl_surface_free(admission->v[i].own);
+		free(admission->v[i].why);
 	}
-	free(a->v);
-	kl_card_free(a->card);
-	free(a->partner);
-	kl_transitions_release(&a->t);
+	free(admission->v);
+	kl_card_free(admission->card);
+	free(admission->partner);
+	kl_transitions_release(&admission->t);
 }
 
-static void admit_release(struct kl_admit *w)
+static void admit_release(struct kl_admit *work)
 {
-	kl_strvec_release(&w->seen);
-	kl_card_free(w->old);
-	kl_card_free(w->partner);
-	kl_event_free(w->facts);
-	free(w->conversation);
-	free(w->chain);
-	kl_keep_release(&w->keep);
+	kl_strvec_release(&work->seen);
+	kl_card_free(work->old);
+	kl_card_free(work->partner);
+	kl_event_free(work->facts);
+	free(work->conversation);
+	free(work->chain);
+	kl_keep_release(&work->keep);
 }
 
 /* --- may it be tried at all? ------------------------------------------------------------- */
 
-static int can_by_tools(const struct kl_card *c)
+static int can_by_tools(const struct kl_card *card)
 {
 	bool mechanical = false;
 
-	for (size_t i = 0; i < c->carriers.n; i++)
-		mechanical |= kl_carrier_is_mechanical(&c->carriers.v[i]);
+	for (size_t i = 0; i < card->carriers.n; i++)
+		mechanical |= kl_carrier_is_mechanical(&card->carriers.v[i]);
 	if (!mechanical)
 		return kl_error(KL_ECANNOT,
 				"card '%s' has no diff and no semantic patch: without a model "
 				"there is nothing to try",
-				c->id);
-	for (size_t i = 0; i < c->provides.n; i++)
-		if (!strncmp(c->provides.v[i], "trait:", 6))
+				card->id);
+	for (size_t i = 0; i < card->provides.n; i++)
+		if (!strncmp(card->provides.v[i], "trait:", 6))
 			return kl_error(KL_ECANNOT,
 					"card '%s' provides '%s', which only a reader can "
 					"confirm: without a model it cannot be admitted",
-					c->id, c->provides.v[i]);
+					card->id, card->provides.v[i]);
 	return 0;
 }
 
-static int can_try(const struct kl_admit *w)
+static int can_try(const struct kl_admit *work)
 {
-	const struct kl_card *c = w->old;
+	const struct kl_card *card = work->old;
 	int err = 0;
 
-	if (c->status == KL_CARD_RETRACTED)
-		return kl_error(KL_EINVALID, "card '%s' is retracted, for good", c->id);
-	if (!w->o->rewriter)
-		err = can_by_tools(c);
-	if (!err && !c->provides.n)
+	if (card->status == KL_CARD_RETRACTED)
+		return kl_error(KL_EINVALID, "card '%s' is retracted, for good", card->id);
+	if (!work->o->rewriter)
+		err = can_by_tools(card);
+	if (!err && !card->provides.n)
 		err = kl_error(KL_ECANNOT,
 			       "card '%s' does not say what it provides, so nobody can see "
 			       "whether it is there",
-			       c->id);
+			       card->id);
 	return err;
 }
 
 /* the first card that it makes room for, of those that are here and can be tried as it is tried */
-static int find_partner(struct kl_admit *w)
+static int find_partner(struct kl_admit *work)
 {
-	for (size_t i = 0; i < w->old->enables.n; i++) {
-		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
-		int err = kl_library_card(&c, w->o->library, w->old->enables.v[i]);
+	for (size_t i = 0; i < work->old->enables.n; i++) {
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+		int err = kl_library_card(&card, work->o->library, work->old->enables.v[i]);
 
-		if (!err && c->status != KL_CARD_RETRACTED && c->provides.n &&
-		    (w->o->rewriter || !can_by_tools(c))) {
-			w->a->partner = kl_strdup(c->id);
-			w->partner = kl_steal(&c);
+		if (!err && card->status != KL_CARD_RETRACTED && card->provides.n &&
+		    (work->o->rewriter || !can_by_tools(card))) {
+			work->a->partner = kl_strdup(card->id);
+			work->partner = kl_steal(&card);
 			return 0;
 		}
 		if (err < 0 && err != KL_ENOTFOUND)
 			return err;
 		kl_error_clear();
 	}
-	if (!w->old->enables.n)
+	if (!work->old->enables.n)
 		return 0;
 	return kl_error(KL_ECANNOT,
 			"card '%s' makes room for '%s', and no such card can be tried here: it "
 			"is no gain by itself",
-			w->old->id, w->old->enables.v[0]);
+			work->old->id, work->old->enables.v[0]);
 }
 
 /* --- which state ---------------------------------------------------------------------------- */
 
 /* does the carrier make an edit of it? */
-static int check_carrier(struct kl_admit_state *s, const struct kl_admit *w)
+static int check_carrier(struct kl_admit_state *state, const struct kl_admit *work)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;
 	const char *how;
 	int err = kl_carrier_apply(&to, &how,
 				   &(struct kl_carrier_try){
-					   .repo = w->o->repo,
-					   .library = w->o->repo,
-					   .jail = kl_gate_jail(w->o->gate),
-					   .card = w->old,
-					   .state = s->state,
+					   .repo = work->o->repo,
+					   .library = work->o->repo,
+					   .jail = kl_gate_jail(work->o->gate),
+					   .card = work->old,
+					   .state = state->state,
 				   });
 
 	if (err != KL_ENO)
 		return err;
-	s->why = kl_strdup(kl_error_last());
+	state->why = kl_strdup(kl_error_last());
 	kl_error_clear();
 	return 0;
 }
 
-static int choose_state(struct kl_admit *w)
+static int choose_state(struct kl_admit *work)
 {
-	struct kl_admission *a = w->a;
+	struct kl_admission *admission = work->a;
 
-	for (a->chosen = 0; a->chosen < a->n; a->chosen++) {
-		struct kl_admit_state *s = &a->v[a->chosen];
+	for (admission->chosen = 0; admission->chosen < admission->n; admission->chosen++) {
+		struct kl_admit_state *state = &admission->v[admission->chosen];
 		int err = 0;
 
-		if (s->why)
+		if (state->why)
 			continue;
-		if (!w->o->rewriter)
-			err = check_carrier(s, w);
-		if (!err && !s->why)
-			err = kl_admit_facts(&s->why, &w->facts, w, s);
-		if (err || !s->why)
+		if (!work->o->rewriter)
+			err = check_carrier(state, work);
+		if (!err && !state->why)
+			err = kl_admit_facts(&state->why, &work->facts, work, state);
+		if (err || !state->why)
 			return err;
 	}
 	return 0;
 }
 
-int kl_admit(struct kl_admission *out, const struct kl_admit_opts *o)
+int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts)
 {
-	KL_AUTO(admit_release) struct kl_admit w = { .o = o, .a = out };
+	KL_AUTO(admit_release) struct kl_admit work = { .o = opts, .a = out };
 	int err;
 
 	*out = (struct kl_admission){ 0 };
-	if ((err = kl_library_card(&w.old, o->library, o->card)) < 0 || (err = can_try(&w)) < 0 ||
-	    (err = find_partner(&w)) < 0)
+	if ((err = kl_library_card(&work.old, opts->library, opts->card)) < 0 ||
+	    (err = can_try(&work)) < 0 || (err = find_partner(&work)) < 0)
 		return err;
-	out->card = kl_card_copy(w.old);
-	out->before = w.old->status;
-	if ((err = kl_transitions_load(&out->t, o->repo, NULL)) < 0 ||
-	    (err = kl_admit_states(&w)) < 0 || (err = choose_state(&w)) < 0)
+	out->card = kl_card_copy(work.old);
+	out->before = work.old->status;
+	if ((err = kl_transitions_load(&out->t, opts->repo, NULL)) < 0 ||
+	    (err = kl_admit_states(&work)) < 0 || (err = choose_state(&work)) < 0)
 		return err;
-	return o->dry || out->chosen == out->n ? 0 : kl_admit_trial(&w);
+	return opts->dry || out->chosen == out->n ? 0 : kl_admit_trial(&work);
 }

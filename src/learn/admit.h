@@ -74,7 +74,7 @@ struct kl_admit_opts {
  * the gate cannot judge here, noise hides what it found, or the budget is spent. KL_EINVALID: it is
  * retracted. KL_ENOTFOUND: no state is `on`.
  */
-int kl_admit(struct kl_admission *out, const struct kl_admit_opts *o);
-void kl_admission_release(struct kl_admission *a);
+int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts);
+void kl_admission_release(struct kl_admission *admission);
 
 #endif

@@ -17,18 +17,18 @@
 
 #define HALF 500000 /* of the known gain's logarithm, in millionths */
 
-void kl_attempt_release(struct kl_attempt *a)
+void kl_attempt_release(struct kl_attempt *attempt)
 {
-	kl_surface_free(a->to);
-	kl_event_free(a->event);
-	free(a->model);
-	free(a->missing);
-	*a = (struct kl_attempt){ 0 };
+	kl_surface_free(attempt->to);
+	kl_event_free(attempt->event);
+	free(attempt->model);
+	free(attempt->missing);
+	*attempt = (struct kl_attempt){ 0 };
 }
 
-static void set_class(struct kl_attempt *a, const char *class_)
+static void set_class(struct kl_attempt *attempt, const char *class_)
 {
-	snprintf(a->class_, sizeof(a->class_), "%s", class_);
+	snprintf(attempt->class_, sizeof(attempt->class_), "%s", class_);
 }
 
 /* --- was it reproduced? --------------------------------------------------------------------- */
@@ -36,197 +36,206 @@ static void set_class(struct kl_attempt *a, const char *class_)
 /*
  * the part of the log-gain of S's own next step, where that had the card's mechanism; -1: not known
  */
-static int64_t part_of(const struct kl_admit_state *s, const struct kl_card_ratio *r,
+static int64_t part_of(const struct kl_admit_state *state, const struct kl_card_ratio *ratio,
 		       const char *platform)
 {
 	int64_t known;
 	double part;
 
-	if (!s->like || strcmp(s->next->platform, platform))
+	if (!state->like || strcmp(state->next->platform, platform))
 		return -1;
-	known = kl_lift_ratio_of(s->next);
-	if (known <= 1000000 || r->ppm <= 0)
+	known = kl_lift_ratio_of(state->next);
+	if (known <= 1000000 || ratio->ppm <= 0)
 		return -1;
-	part = log((double)r->ppm / 1e6) / log((double)known / 1e6);
+	part = log((double)ratio->ppm / 1e6) / log((double)known / 1e6);
 	return part <= 0 ? 0 : part > 1000 ? 1000000000 : (int64_t)(part * 1e6);
 }
 
 /*
  * claims about the source, as a fresh reader finds them; of those that he does not find, the names
  */
-static int read_traits(struct kl_strvec *missing, struct kl_admit *w, const struct kl_card *c,
-		       const struct kl_surface *s)
+static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const struct kl_card *card,
+		       const struct kl_surface *surface)
 {
 	KL_AUTO(json_decrefp) json_t *claims = json_object(), *audited = NULL;
-	struct kl_trait_reading r = {
-		.repo = w->o->repo,
-		.session = w->session,
-		.name = w->conversation,
-		.rewriter = w->o->rewriter,
-		.state = s,
+	struct kl_trait_reading reading = {
+		.repo = work->o->repo,
+		.session = work->session,
+		.name = work->conversation,
+		.rewriter = work->o->rewriter,
+		.state = surface,
 		.claims = claims,
 	};
 	char number[8];
 	const char *name;
-	json_t *v;
+	json_t *value;
 	int err;
 
-	for (size_t i = 0; i < c->provides.n; i++)
-		if (!strncmp(c->provides.v[i], "trait:", 6))
-			kl_json_set_str(claims, c->provides.v[i] + 6, "yes");
+	for (size_t i = 0; i < card->provides.n; i++)
+		if (!strncmp(card->provides.v[i], "trait:", 6))
+			kl_json_set_str(claims, card->provides.v[i] + 6, "yes");
 	if (!json_object_size(claims))
 		return 0;
 	/* named after the state, so that going through it again finds the same conversation */
-	snprintf(number, sizeof(number), "%.6s", s->digest);
-	r.step = (int)strtol(number, NULL, 16);
-	err = kl_trait_audit(&audited, &r);
-	json_object_foreach(claims, name, v)
+	snprintf(number, sizeof(number), "%.6s", surface->digest);
+	reading.step = (int)strtol(number, NULL, 16);
+	err = kl_trait_audit(&audited, &reading);
+	json_object_foreach(claims, name, value)
 		if (!err && !json_object_get(audited, name))
 			kl_strvec_pushf(missing, "trait:%s", name);
 	return err;
 }
 
 /* of what the card brings, what is not there; a reader is asked where the code shows the rest */
-static int find_missing(struct kl_strvec *missing, struct kl_admit *w, const struct kl_card *c,
-			const struct kl_surface *s, const struct kl_facts *f)
+static int find_missing(struct kl_strvec *missing, struct kl_admit *work,
+			const struct kl_card *card, const struct kl_surface *surface,
+			const struct kl_facts *facts)
 {
-	for (size_t i = 0; i < c->provides.n; i++)
-		if (strncmp(c->provides.v[i], "trait:", 6) &&
-		    !kl_strvec_has(&f->features, c->provides.v[i]))
-			kl_strvec_push(missing, c->provides.v[i]);
-	return missing->n ? 0 : read_traits(missing, w, c, s);
+	for (size_t i = 0; i < card->provides.n; i++)
+		if (strncmp(card->provides.v[i], "trait:", 6) &&
+		    !kl_strvec_has(&facts->features, card->provides.v[i]))
+			kl_strvec_push(missing, card->provides.v[i]);
+	return missing->n ? 0 : read_traits(missing, work, card, surface);
 }
 
-static char *join_words(const struct kl_strvec *v)
+static char *join_words(const struct kl_strvec *list)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	for (size_t i = 0; i < v->n; i++)
-		kl_buf_addf(&b, "%s%s", i ? ", " : "", v->v[i]);
-	return kl_buf_detach(&b);
+	for (size_t i = 0; i < list->n; i++)
+		kl_buf_addf(&buf, "%s%s", i ? ", " : "", list->v[i]);
+	return kl_buf_detach(&buf);
 }
 
 /* what noise hides was not learned: there was no trial */
-static int hide_state(const struct kl_attempt *a)
+static int hide_state(const struct kl_attempt *attempt)
 {
 	return kl_error_hint(kl_error(KL_ECANNOT,
 				      "noise hides whether it is faster (%.3f to %.3f times the "
 				      "speed): no trial yet",
-				      (double)a->ratio.lo / 1e6, (double)a->ratio.hi / 1e6),
+				      (double)attempt->ratio.lo / 1e6,
+				      (double)attempt->ratio.hi / 1e6),
 			     "try again when the machine is quiet");
 }
 
-static int classify_attempt(struct kl_attempt *a, struct kl_admit *w,
-			    const struct kl_attempt_of *of, const struct kl_judgement *v)
+static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
+			    const struct kl_attempt_of *of, const struct kl_judgement *judgement)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec missing = KL_STRVEC_INIT;
-	enum kl_speed speed = kl_made_speed(&a->ratio, v->event);
+	enum kl_speed speed = kl_made_speed(&attempt->ratio, judgement->event);
 	bool same = false;
 	int err;
 
-	kl_freep(&a->missing);
-	set_class(a, kl_event_class(v->event));
-	if (v->event->verdict == KL_VERDICT_FAIL)
+	kl_freep(&attempt->missing);
+	set_class(attempt, kl_event_class(judgement->event));
+	if (judgement->event->verdict == KL_VERDICT_FAIL)
 		return 0;
-	if (v->event->verdict != KL_VERDICT_PASS)
-		return kl_error(KL_ECANNOT, "the gate could not tell: %s", v->event->message);
-	if (of->against && (err = kl_made_same_code(&same, w->o->gate, v, of->against)) < 0)
+	if (judgement->event->verdict != KL_VERDICT_PASS)
+		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
+				judgement->event->message);
+	if (of->against &&
+	    (err = kl_made_same_code(&same, work->o->gate, judgement, of->against)) < 0)
 		return err;
 	if (same) { /* no measurement can tell more, and no reader is to be paid for it */
-		set_class(a, "no-change");
+		set_class(attempt, "no-change");
 		return 0;
 	}
-	if ((err = find_missing(&missing, w, of->card, a->to, &v->event->facts)) < 0)
+	if ((err = find_missing(&missing, work, of->card, attempt->to, &judgement->event->facts)) <
+	    0)
 		return err;
 	if (missing.n) {
-		set_class(a, "not-there");
-		a->missing = join_words(&missing);
+		set_class(attempt, "not-there");
+		attempt->missing = join_words(&missing);
 		return 0;
 	}
-	set_class(a, "");
+	set_class(attempt, "");
 	if (!of->against)
 		return 0;
 	if (speed == KL_SPEED_AMBIGUOUS)
-		return hide_state(a);
+		return hide_state(attempt);
 	if (of->known)
-		a->recovered = part_of(of->known, &a->ratio, v->event->place.id);
+		attempt->recovered = part_of(of->known, &attempt->ratio,
+					     judgement->event->place.id);
 	if (speed != KL_SPEED_FAST)
-		set_class(a, "not-faster");
-	else if (a->recovered >= 0 && a->recovered < HALF)
-		set_class(a, "not-enough");
+		set_class(attempt, "not-faster");
+	else if (attempt->recovered >= 0 && attempt->recovered < HALF)
+		set_class(attempt, "not-enough");
 	return 0;
 }
 
-int kl_admit_judge(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
+int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
+		   const struct kl_attempt_of *of)
 {
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	/* another trial is another measurement */
-	bool anew = w->a->v[w->a->chosen].trials > 0;
-	int err = kl_made_judge(&v, w->o->gate, a->to, of->against ? of->against : of->on, anew);
+	bool anew = work->a->v[work->a->chosen].trials > 0;
+	int err = kl_made_judge(&judgement, work->o->gate, attempt->to,
+				of->against ? of->against : of->on, anew);
 
-	a->recovered = -1;
-	if (err < 0 || (err = classify_attempt(a, w, of, v)) < 0)
+	attempt->recovered = -1;
+	if (err < 0 || (err = classify_attempt(attempt, work, of, judgement)) < 0)
 		return err;
-	kl_event_free(a->event);
-	a->event = kl_event_ref(v->event);
+	kl_event_free(attempt->event);
+	attempt->event = kl_event_ref(judgement->event);
 	return 0;
 }
 
 /* --- it becomes a commit -------------------------------------------------------------------- */
 
-static int keep_attempt(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
-			const char *how, const char *source)
+static int keep_attempt(struct kl_attempt *attempt, struct kl_admit *work,
+			const struct kl_attempt_of *of, const char *how, const char *source)
 {
 	char blob[KL_OID_HEX];
-	struct kl_made m = {
-		.repo = w->o->repo,
+	struct kl_made made = {
+		.repo = work->o->repo,
 		.parent = *of->commit,
 		.from = of->on,
-		.to = a->to,
+		.to = attempt->to,
 		.card = of->control ? NULL : of->card,
 		.blob = blob,
 		.how = how,
 		.source = source,
-		.rewriter = w->session ? w->o->rewriter : "card",
+		.rewriter = work->session ? work->o->rewriter : "card",
 		.number = of->number,
-		.class_ = a->class_,
+		.class_ = attempt->class_,
 		.action = of->card->action,
 		.mechanism = of->card->mechanism,
-		.event = a->event,
+		.event = attempt->event,
 	};
 	size_t at;
-	int err = kl_library_find(&at, w->o->library, of->card->id);
+	int err = kl_library_find(&at, work->o->library, of->card->id);
 
 	if (err < 0)
 		return err;
-	kl_oid_hex(blob, kl_library_blob(w->o->library, at));
-	if ((err = kl_made_write(&a->commit, NULL, &m)) < 0)
+	kl_oid_hex(blob, kl_library_blob(work->o->library, at));
+	if ((err = kl_made_write(&attempt->commit, NULL, &made)) < 0)
 		return err;
-	return kl_keep_add(&w->keep, &a->commit, &m);
+	return kl_keep_add(&work->keep, &attempt->commit, &made);
 }
 
 /* --- by a tool -------------------------------------------------------------------------------- */
 
-static int by_tool(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
+static int by_tool(struct kl_attempt *attempt, struct kl_admit *work,
+		   const struct kl_attempt_of *of)
 {
 	const char *how;
-	int err = kl_carrier_apply(&a->to, &how,
+	int err = kl_carrier_apply(&attempt->to, &how,
 				   &(struct kl_carrier_try){
-					   .repo = w->o->repo,
-					   .library = w->o->repo,
-					   .jail = kl_gate_jail(w->o->gate),
+					   .repo = work->o->repo,
+					   .library = work->o->repo,
+					   .jail = kl_gate_jail(work->o->gate),
 					   .card = of->card,
 					   .state = of->on,
 				   });
 
 	if (err == KL_ENO) {
 		kl_error_clear();
-		set_class(a, "no-edit");
+		set_class(attempt, "no-edit");
 		return 0;
 	}
-	if (err < 0 || (err = kl_admit_judge(a, w, of)) < 0)
+	if (err < 0 || (err = kl_admit_judge(attempt, work, of)) < 0)
 		return err;
-	return keep_attempt(a, w, of, how, NULL);
+	return keep_attempt(attempt, work, of, how, NULL);
 }
 
 /* --- by a model ------------------------------------------------------------------------------- */
@@ -254,84 +263,86 @@ static int no_answer(int err)
 	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the trial is not over") : err;
 }
 
-static bool may_repair(const struct kl_attempt *a)
+static bool may_repair(const struct kl_attempt *attempt)
 {
-	return kl_made_is_right(a->class_) || !strcmp(a->class_, "no-edit") ||
-	       kl_feedback_repairs(a->class_);
+	return kl_made_is_right(attempt->class_) || !strcmp(attempt->class_, "no-edit") ||
+	       kl_feedback_repairs(attempt->class_);
 }
 
 /* an edit takes the place of the one before */
-static int take_edit(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
-		     struct kl_agent_answer *said)
+static int take_edit(struct kl_attempt *attempt, struct kl_admit *work,
+		     const struct kl_attempt_of *of, struct kl_agent_answer *said)
 {
-	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", w->o->rewriter,
+	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", work->o->rewriter,
 						  said->text ? said->text : "");
 	int err;
 
-	kl_surface_free(a->to);
-	a->to = kl_steal(&said->to);
-	if ((err = kl_admit_judge(a, w, of)) < 0)
+	kl_surface_free(attempt->to);
+	attempt->to = kl_steal(&said->to);
+	if ((err = kl_admit_judge(attempt, work, of)) < 0)
 		return no_answer(err);
-	return keep_attempt(a, w, of, how, said->source);
+	return keep_attempt(attempt, work, of, how, said->source);
 }
 
-static int one_turn(struct kl_attempt *a, struct kl_admit *w, struct kl_driver *driver,
+static int one_turn(struct kl_attempt *attempt, struct kl_admit *work, struct kl_driver *driver,
 		    const struct kl_attempt_of *of)
 {
 	KL_AUTO(kl_agent_answer_release) struct kl_agent_answer answer = { 0 };
 	size_t turn = driver->dialogue.turn;
-	struct kl_agent_question q = {
+	struct kl_agent_question question = {
 		.state = of->on,
-		.facts = w->facts,
-		.class_ = turn ? a->class_ : NULL,
-		.missing = turn ? a->missing : NULL,
-		.event = a->event,
+		.facts = work->facts,
+		.class_ = turn ? attempt->class_ : NULL,
+		.missing = turn ? attempt->missing : NULL,
+		.event = attempt->event,
 	};
 	bool over;
 	int err;
 
-	kl_progress_title(w->o->progress, "%s: %s, attempt %zu", of->card->id, of->phase, turn + 1);
-	a->repairs = driver->dialogue.repair = (int)turn;
-	if ((err = kl_agent_ask(&answer, driver, &q)))
+	kl_progress_title(work->o->progress, "%s: %s, attempt %zu", of->card->id, of->phase,
+			  turn + 1);
+	attempt->repairs = driver->dialogue.repair = (int)turn;
+	if ((err = kl_agent_ask(&answer, driver, &question)))
 		return err < 0 ? no_answer(err) : 0;
 	over = !answer.to;
-	if (answer.to && (err = take_edit(a, w, of, &answer)) < 0)
+	if (answer.to && (err = take_edit(attempt, work, of, &answer)) < 0)
 		return err;
-	over |= a->event && (!*a->class_ || !may_repair(a));
+	over |= attempt->event && (!*attempt->class_ || !may_repair(attempt));
 	kl_dialogue_next(&driver->dialogue, over ? KL_DIALOGUE_END : KL_DIALOGUE_REPAIR);
 	return 0;
 }
 
-static int by_model(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
+static int by_model(struct kl_attempt *attempt, struct kl_admit *work,
+		    const struct kl_attempt_of *of)
 {
 	static const char *const prompt[KL_DIALOGUE_END] = {
 		[KL_DIALOGUE_STEP] = "admit-turn",
 		[KL_DIALOGUE_REPAIR] = "admit-repair",
 	};
 	KL_AUTO(kl_driver_release) struct kl_driver driver = {
-		.repo = w->o->repo,
-		.session = w->session,
-		.name = w->conversation,
+		.repo = work->o->repo,
+		.session = work->session,
+		.name = work->conversation,
 		.phase = kl_strdup(of->phase),
-		.rewriter = w->o->rewriter,
+		.rewriter = work->o->rewriter,
 		.prompt = prompt,
 		.edits = true,
 	};
 	const char *model;
 	int err = open_conversation(&driver, of);
 
-	set_class(a, "no-edit");
+	set_class(attempt, "no-edit");
 	while (!err && kl_driver_next(&driver))
-		err = one_turn(a, w, &driver, of);
+		err = one_turn(attempt, work, &driver, of);
 	if (err < 0)
 		return err;
-	a->nano = kl_conversation_cost(&model, &driver.conversation);
-	a->model = model ? kl_strdup(model) : NULL;
+	attempt->nano = kl_conversation_cost(&model, &driver.conversation);
+	attempt->model = model ? kl_strdup(model) : NULL;
 	return 0;
 }
 
-int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *w, const struct kl_attempt_of *of)
+int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of)
 {
 	*out = (struct kl_attempt){ .recovered = -1, .nano = -1 };
-	return w->session ? by_model(out, w, of) : by_tool(out, w, of);
+	return work->session ? by_model(out, work, of) : by_tool(out, work, of);
 }

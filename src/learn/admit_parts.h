@@ -25,10 +25,10 @@ struct kl_admit {
 };
 
 /** The states of all lineages, in the order to try; those that cannot be tried say why. */
-int kl_admit_states(struct kl_admit *w);
+int kl_admit_states(struct kl_admit *work);
 /** What the compiler shows of a state: `*why` (owned) if the card is not to be tried on it. */
-int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *w,
-		   const struct kl_admit_state *s);
+int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *work,
+		   const struct kl_admit_state *state);
 
 /* --- one card on one state --------------------------------------------------------------- */
 
@@ -60,12 +60,13 @@ struct kl_attempt {
  * commit in the keep. KL_ECANNOT: noise hides what it is worth, or the budget ends before the trial
  * does.
  */
-int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *w, const struct kl_attempt_of *of);
-void kl_attempt_release(struct kl_attempt *a);
+int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of);
+void kl_attempt_release(struct kl_attempt *attempt);
 /** Judged already, against another one: what of `of` holds of it. */
-int kl_admit_judge(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of);
+int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
+		   const struct kl_attempt_of *of);
 
 /** The chosen state's trial, from the first edit to the library. */
-int kl_admit_trial(struct kl_admit *w);
+int kl_admit_trial(struct kl_admit *work);
 
 #endif

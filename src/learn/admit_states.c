@@ -22,153 +22,157 @@ static void see_event(struct kl_strvec *seen, const struct kl_event *event)
 }
 
 /* the files it was learned from, whatever commit has them */
-static int see_evidence(struct kl_admit *w)
+static int see_evidence(struct kl_admit *work)
 {
-	for (size_t i = 0; i < w->old->evidence.n; i++) {
-		const struct kl_card_evidence *e = &w->old->evidence.v[i];
-		const char *id[] = { e->event, e->confirmed };
+	for (size_t i = 0; i < work->old->evidence.n; i++) {
+		const struct kl_card_evidence *evidence = &work->old->evidence.v[i];
+		const char *id[] = { evidence->event, evidence->confirmed };
 
 		for (size_t k = 0; k < 2 && id[k]; k++) {
 			KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
-			int err = kl_library_event(&event, w->o->library, id[k]);
+			int err = kl_library_event(&event, work->o->library, id[k]);
 
 			if (err < 0)
-				return kl_error_in(err, "card '%s'", w->old->id);
-			see_event(&w->seen, event);
+				return kl_error_in(err, "card '%s'", work->old->id);
+			see_event(&work->seen, event);
 		}
 	}
-	kl_strvec_uniq(&w->seen);
+	kl_strvec_uniq(&work->seen);
 	return 0;
 }
 
-static int64_t trials_on(const struct kl_card *c, const char *hex, bool *passed)
+static int64_t trials_on(const struct kl_card *card, const char *hex, bool *passed)
 {
 	int64_t n = 0;
 
 	*passed = false;
-	for (size_t i = 0; i < c->ver.n; i++) {
-		const struct kl_card_trial *t = &c->ver.v[i];
+	for (size_t i = 0; i < card->ver.n; i++) {
+		const struct kl_card_trial *trial = &card->ver.v[i];
 
-		if (t->retracted || t->foreign || strcmp(t->state, hex))
+		if (trial->retracted || trial->foreign || strcmp(trial->state, hex))
 			continue;
 		n++;
-		*passed |= kl_status_counts(t);
+		*passed |= kl_status_counts(trial);
 	}
 	return n;
 }
 
-static char *why_not(const struct kl_admit *w, struct kl_admit_state *s)
+static char *why_not(const struct kl_admit *work, struct kl_admit_state *state)
 {
 	char hex[KL_OID_HEX];
 	bool passed;
 
-	kl_oid_hex(hex, &s->commit);
-	s->trials = trials_on(w->old, hex, &passed);
-	if (!w->o->rewriter && !kl_carrier_mechanical(w->old, s->state->contract->language->name))
-		return kl_asprintf("no carrier for %s", s->state->contract->language->name);
-	if (kl_card_has_state(w->old, hex))
+	kl_oid_hex(hex, &state->commit);
+	state->trials = trials_on(work->old, hex, &passed);
+	if (!work->o->rewriter &&
+	    !kl_carrier_mechanical(work->old, state->state->contract->language->name))
+		return kl_asprintf("no carrier for %s", state->state->contract->language->name);
+	if (kl_card_has_state(work->old, hex))
 		return kl_strdup("the card was learned from it");
-	if (kl_strvec_has(&w->seen, s->state->digest))
+	if (kl_strvec_has(&work->seen, state->state->digest))
 		return kl_strdup("the card was learned from the same files");
 	if (passed)
 		return kl_strdup("a trial on it passed");
-	if (s->trials >= KL_ADMIT_TRIALS)
+	if (state->trials >= KL_ADMIT_TRIALS)
 		return kl_strdup("it had its three trials");
 	return NULL;
 }
 
 /* how much of what the card is found by is in a state that has these features */
-static int64_t found_in(const struct kl_card *c, const char *language,
+static int64_t found_in(const struct kl_card *card, const char *language,
 			const struct kl_strvec *features)
 {
-	for (size_t i = 0; i < c->anchor.find.n; i++) {
-		const struct kl_card_find *f = &c->anchor.find.v[i];
+	for (size_t i = 0; i < card->anchor.find.n; i++) {
+		const struct kl_card_find *find = &card->anchor.find.v[i];
 		int64_t there = 0;
 
-		if (strcmp(f->language, language) || !f->facts.n)
+		if (strcmp(find->language, language) || !find->facts.n)
 			continue;
-		for (size_t k = 0; k < f->facts.n; k++) {
-			bool absent = *f->facts.v[k] == '!';
+		for (size_t k = 0; k < find->facts.n; k++) {
+			bool absent = *find->facts.v[k] == '!';
 
-			there += kl_strvec_has(features, f->facts.v[k] + absent) != absent;
+			there += kl_strvec_has(features, find->facts.v[k] + absent) != absent;
 		}
-		return KL_ONE * there / (int64_t)f->facts.n;
+		return KL_ONE * there / (int64_t)find->facts.n;
 	}
 	return KL_ONE / 2;
 }
 
 /* of K_{i-1}, or of K* */
-static void features_of(struct kl_strvec *out, const struct kl_transition *t, bool last)
+static void features_of(struct kl_strvec *out, const struct kl_transition *transition, bool last)
 {
-	for (size_t i = 0; i < t->had.n; i++)
-		if (!last || !kl_strvec_has(&t->lost, t->had.v[i]))
-			kl_strvec_push(out, t->had.v[i]);
-	for (size_t i = 0; last && i < t->gained.n; i++)
-		kl_strvec_push(out, t->gained.v[i]);
+	for (size_t i = 0; i < transition->had.n; i++)
+		if (!last || !kl_strvec_has(&transition->lost, transition->had.v[i]))
+			kl_strvec_push(out, transition->had.v[i]);
+	for (size_t i = 0; last && i < transition->gained.n; i++)
+		kl_strvec_push(out, transition->gained.v[i]);
 	kl_strvec_uniq(out);
 }
 
 /* is it one of those asked for? */
-static bool is_on(const struct kl_admit *w, const struct kl_transition *t, const git_oid *commit)
+static bool is_on(const struct kl_admit *work, const struct kl_transition *transition,
+		  const git_oid *commit)
 {
-	const char *on = w->o->on;
+	const char *on = work->o->on;
 	size_t n = on ? strlen(on) : 0;
 
 	if (!on)
 		return true;
-	return (!strncmp(t->lineage, on, n) && (!t->lineage[n] || t->lineage[n] == '/')) ||
-	       (w->has_on && git_oid_equal(&w->on, commit));
+	return (!strncmp(transition->lineage, on, n) &&
+		(!transition->lineage[n] || transition->lineage[n] == '/')) ||
+	       (work->has_on && git_oid_equal(&work->on, commit));
 }
 
-static int add_state(struct kl_admit *w, const struct kl_transition *t, bool last)
+static int add_state(struct kl_admit *work, const struct kl_transition *transition, bool last)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec features = KL_STRVEC_INIT;
-	struct kl_admission *a = w->a;
-	struct kl_admit_state s = {
-		.lineage = t->lineage,
-		.step = last ? t->step.number : t->step.number - 1,
-		.commit = last ? t->after : t->before,
-		.state = t->from,
-		.next = last ? NULL : t,
+	struct kl_admission *admission = work->a;
+	struct kl_admit_state state = {
+		.lineage = transition->lineage,
+		.step = last ? transition->step.number : transition->step.number - 1,
+		.commit = last ? transition->after : transition->before,
+		.state = transition->from,
+		.next = last ? NULL : transition,
 	};
-	struct kl_platform p;
+	struct kl_platform platform;
 	git_oid tree;
 	int err = 0;
 
-	if (!is_on(w, t, &s.commit))
+	if (!is_on(work, transition, &state.commit))
 		return 0;
 	/* `to` may be what was derived anew, K* is what the commit has */
-	if (last && (err = kl_repo_tree_of(&tree, w->o->repo, &t->after)) == 0)
-		err = kl_surface_from_tree(&s.own, w->o->repo, &tree, "");
+	if (last && (err = kl_repo_tree_of(&tree, work->o->repo, &transition->after)) == 0)
+		err = kl_surface_from_tree(&state.own, work->o->repo, &tree, "");
 	if (err)
 		return err;
-	if (s.own)
-		s.state = s.own;
-	s.like = s.next && w->old->mechanism && t->step.mechanism &&
-		 !strcmp(t->step.mechanism, w->old->mechanism);
-	s.why = why_not(w, &s);
-	if (!s.why && kl_gate_platform(&p, w->o->gate, s.state) < 0) {
-		s.why = kl_strdup(kl_error_last());
+	if (state.own)
+		state.state = state.own;
+	state.like = state.next && work->old->mechanism && transition->step.mechanism &&
+		     !strcmp(transition->step.mechanism, work->old->mechanism);
+	state.why = why_not(work, &state);
+	if (!state.why && kl_gate_platform(&platform, work->o->gate, state.state) < 0) {
+		state.why = kl_strdup(kl_error_last());
 		kl_error_clear();
 	}
-	if (!s.why && kl_gate_reaches(w->o->gate, s.state) < 0) {
-		s.why = kl_asprintf("it is not judged here: %s", kl_error_last());
+	if (!state.why && kl_gate_reaches(work->o->gate, state.state) < 0) {
+		state.why = kl_asprintf("it is not judged here: %s", kl_error_last());
 		kl_error_clear();
 	}
-	if (!s.why)
-		s.level = kl_status_level(w->old, s.state->contract->workload, s.lineage,
-					  s.state->contract->language->name, p.id);
-	features_of(&features, t, last);
-	s.found = found_in(w->old, s.state->contract->language->name, &features);
-	KL_GROW(a->v, a->n + 1, a->alloc);
-	a->v[a->n++] = s;
+	if (!state.why)
+		state.level = kl_status_level(work->old, state.state->contract->workload,
+					      state.lineage, state.state->contract->language->name,
+					      platform.id);
+	features_of(&features, transition, last);
+	state.found = found_in(work->old, state.state->contract->language->name, &features);
+	KL_GROW(admission->v, admission->n + 1, admission->alloc);
+	admission->v[admission->n++] = state;
 	return 0;
 }
 
 /* would a pass admit the card? */
-static bool state_admits(const struct kl_admit_state *s)
+static bool state_admits(const struct kl_admit_state *state)
 {
-	return kl_level_rank(s->level) >= kl_level_rank(KL_LEVEL_OTHER_LINEAGE);
+	return kl_level_rank(state->level) >= kl_level_rank(KL_LEVEL_OTHER_LINEAGE);
 }
 
 /*
@@ -176,59 +180,60 @@ static bool state_admits(const struct kl_admit_state *s)
  * about shows nothing of its worth: the anchor counts before the distance, as long as a pass
  * admits.
  */
-static int by_order(const void *x, const void *y)
+static int by_order(const void *bytes, const void *data)
 {
-	const struct kl_admit_state *a = x, *b = y;
-	int c = (a->why != NULL) - (b->why != NULL);
+	const struct kl_admit_state *left = bytes, *right = data;
+	int ch = (left->why != NULL) - (right->why != NULL);
 
-	if (!c && !a->why)
-		c = (int)state_admits(b) - (int)state_admits(a);
-	if (!c && !a->why)
-		c = (a->found < b->found) - (a->found > b->found);
-	if (!c && !a->why)
-		c = kl_level_rank(b->level) - kl_level_rank(a->level);
-	if (!c && !a->why)
-		c = (int)b->like - (int)a->like;
-	if (!c)
-		c = strcmp(a->lineage, b->lineage);
-	return c ? c : a->step - b->step;
+	if (!ch && !left->why)
+		ch = (int)state_admits(right) - (int)state_admits(left);
+	if (!ch && !left->why)
+		ch = (left->found < right->found) - (left->found > right->found);
+	if (!ch && !left->why)
+		ch = kl_level_rank(right->level) - kl_level_rank(left->level);
+	if (!ch && !left->why)
+		ch = (int)right->like - (int)left->like;
+	if (!ch)
+		ch = strcmp(left->lineage, right->lineage);
+	return ch ? ch : left->step - right->step;
 }
 
-int kl_admit_states(struct kl_admit *w)
+int kl_admit_states(struct kl_admit *work)
 {
-	const struct kl_transitions *t = &w->a->t;
-	int err = see_evidence(w);
+	const struct kl_transitions *transitions = &work->a->t;
+	int err = see_evidence(work);
 
-	if (!err && w->o->on) {
-		w->has_on = kl_repo_resolve(&w->on, w->o->repo, w->o->on) == 0;
+	if (!err && work->o->on) {
+		work->has_on = kl_repo_resolve(&work->on, work->o->repo, work->o->on) == 0;
 		kl_error_clear();
 	}
-	for (size_t i = 0; !err && i < t->n; i++) {
-		err = add_state(w, &t->v[i], false);
-		if (!err && (i + 1 == t->n || strcmp(t->v[i + 1].lineage, t->v[i].lineage)))
-			err = add_state(w, &t->v[i], true);
+	for (size_t i = 0; !err && i < transitions->n; i++) {
+		err = add_state(work, &transitions->v[i], false);
+		if (!err && (i + 1 == transitions->n ||
+			     strcmp(transitions->v[i + 1].lineage, transitions->v[i].lineage)))
+			err = add_state(work, &transitions->v[i], true);
 	}
-	if (!err && w->o->on && !w->a->n)
-		return kl_error(KL_ENOTFOUND, "no state of a lineage here is '%s'", w->o->on);
-	if (w->a->n)
-		qsort(w->a->v, w->a->n, sizeof(*w->a->v), by_order);
+	if (!err && work->o->on && !work->a->n)
+		return kl_error(KL_ENOTFOUND, "no state of a lineage here is '%s'", work->o->on);
+	if (work->a->n)
+		qsort(work->a->v, work->a->n, sizeof(*work->a->v), by_order);
 	return err;
 }
 
 /* --- which of them -------------------------------------------------------------------------- */
 
-static char *why_unfit(struct kl_target *t, const struct kl_card *c)
+static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 {
-	for (size_t i = 0; i < c->provides.n; i++)
-		if (kl_target_has(t, c->provides.v[i]))
-			return kl_asprintf("'%s' is there already", c->provides.v[i]);
-	for (size_t i = 0; i < c->scope.conflicts.n; i++)
-		if (kl_target_has(t, c->scope.conflicts.v[i]))
-			return kl_asprintf("it conflicts with '%s'", c->scope.conflicts.v[i]);
-	for (size_t i = 0; i < c->sound.n; i++)
-		if (c->sound.v[i].test &&
-		    kl_target_test(t, c->sound.v[i].test, true, NULL) == KL_FALSE)
-			return kl_asprintf("sound '%s' is false", c->sound.v[i].id);
+	for (size_t i = 0; i < card->provides.n; i++)
+		if (kl_target_has(target, card->provides.v[i]))
+			return kl_asprintf("'%s' is there already", card->provides.v[i]);
+	for (size_t i = 0; i < card->scope.conflicts.n; i++)
+		if (kl_target_has(target, card->scope.conflicts.v[i]))
+			return kl_asprintf("it conflicts with '%s'", card->scope.conflicts.v[i]);
+	for (size_t i = 0; i < card->sound.n; i++)
+		if (card->sound.v[i].test &&
+		    kl_target_test(target, card->sound.v[i].test, true, NULL) == KL_FALSE)
+			return kl_asprintf("sound '%s' is false", card->sound.v[i].id);
 	return NULL;
 }
 
@@ -238,30 +243,30 @@ static bool is_answer(int err)
 	return err == KL_ENO || err == KL_ECANNOT;
 }
 
-int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *w,
-		   const struct kl_admit_state *s)
+int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *work,
+		   const struct kl_admit_state *state)
 {
-	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
-	struct kl_target t = { .known = KL_KNOWN_INIT };
-	struct kl_platform p;
-	int err = kl_gate_platform(&p, w->o->gate, s->state);
+	KL_AUTO(kl_facts_release) struct kl_facts other = { 0 };
+	struct kl_target target = { .known = KL_KNOWN_INIT };
+	struct kl_platform platform;
+	int err = kl_gate_platform(&platform, work->o->gate, state->state);
 
 	if (!err)
-		err = kl_gate_facts(&f, w->o->gate, s->state);
+		err = kl_gate_facts(&other, work->o->gate, state->state);
 	if (is_answer(err)) {
 		*why = kl_asprintf("it is not judged here: %s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
-	if (err || (err = kl_target_init(&t, w->o->tax, s->state, p.id)) < 0)
+	if (err || (err = kl_target_init(&target, work->o->tax, state->state, platform.id)) < 0)
 		return err;
-	kl_target_add_features(&t, &f.features);
-	*why = why_unfit(&t, w->old);
-	kl_target_release(&t);
+	kl_target_add_features(&target, &other.features);
+	*why = why_unfit(&target, work->old);
+	kl_target_release(&target);
 	if (!*why) {
 		*facts = kl_event_new();
 		(*facts)->compiled = true;
-		kl_strvec_copy(&(*facts)->facts.features, &f.features);
+		kl_strvec_copy(&(*facts)->facts.features, &other.features);
 	}
 	return 0;
 }

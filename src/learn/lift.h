@@ -44,10 +44,14 @@ struct kl_lift {
 	struct kl_strvec notes; /* what was left out, and why */
 };
 
-/** Cards for these transitions, given what the library has. Writes nothing. `t` must outlive it. */
-int kl_lift_run(struct kl_lift *out, const struct kl_transitions *t, struct kl_library *lib);
+/**
+ * Cards for these transitions, given what the library has. Writes nothing. `transitions` must
+ * outlive it.
+ */
+int kl_lift_run(struct kl_lift *out, const struct kl_transitions *transitions,
+		struct kl_library *lib);
 /** Put one result into the library: one commit. */
-int kl_lift_put(const struct kl_lift *l, size_t i, struct kl_library *lib);
-void kl_lift_release(struct kl_lift *l);
+int kl_lift_put(const struct kl_lift *lift, size_t i, struct kl_library *lib);
+void kl_lift_release(struct kl_lift *lift);
 
 #endif

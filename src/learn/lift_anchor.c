@@ -24,43 +24,44 @@ static char *place_words(const char *locus)
 	return kl_strndup(locus, file);
 }
 
-static char *construct_words(const struct kl_lift_group *g)
+static char *construct_words(const struct kl_lift_group *group)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	if (g->plan_only)
+	if (group->plan_only)
 		return kl_strdup("the launch plan");
-	for (size_t i = 0; i < g->n; i++)
-		if (g->t[i]->step.locus) {
-			KL_AUTO(kl_freep) char *p = place_words(g->t[i]->step.locus);
+	for (size_t i = 0; i < group->n; i++)
+		if (group->t[i]->step.locus) {
+			KL_AUTO(kl_freep) char *at = place_words(group->t[i]->step.locus);
 
-			if (!kl_strvec_has(&places, p) && places.n < MAX_PLACES)
-				kl_strvec_push(&places, p);
+			if (!kl_strvec_has(&places, at) && places.n < MAX_PLACES)
+				kl_strvec_push(&places, at);
 		}
-	kl_buf_adds(&b, places.n ? "code like " : "the kernel");
+	kl_buf_adds(&buf, places.n ? "code like " : "the kernel");
 	for (size_t i = 0; i < places.n; i++)
-		kl_buf_addf(&b, "%s%s", i ? ", " : "", places.v[i]);
-	return kl_buf_detach(&b);
+		kl_buf_addf(&buf, "%s%s", i ? ", " : "", places.v[i]);
+	return kl_buf_detach(&buf);
 }
 
 /* "12 lines of gemm.cu, launch.yaml come, 30 go" */
-static char *acts_on(const struct kl_transition *t)
+static char *acts_on(const struct kl_transition *transition)
 {
 	struct kl_buf files = KL_BUF_INIT;
 	size_t come = 0, go = 0;
 	char *out;
 
-	for (const char *s = t->diff; *s;) {
-		size_t n = strcspn(s, "\n");
+	for (const char *text = transition->diff; *text;) {
+		size_t n = strcspn(text, "\n");
 
-		if (!strncmp(s, "+++ b/", 6))
-			kl_buf_addf(&files, "%s%.*s", files.len ? ", " : "", (int)(n - 6), s + 6);
-		else if (strncmp(s, "+++ ", 4) && strncmp(s, "--- ", 4)) {
-			come += *s == '+';
-			go += *s == '-';
+		if (!strncmp(text, "+++ b/", 6))
+			kl_buf_addf(&files, "%s%.*s", files.len ? ", " : "", (int)(n - 6),
+				    text + 6);
+		else if (strncmp(text, "+++ ", 4) && strncmp(text, "--- ", 4)) {
+			come += *text == '+';
+			go += *text == '-';
 		}
-		s += n + (s[n] == '\n');
+		text += n + (text[n] == '\n');
 	}
 	out = kl_asprintf("%s: %zu lines come, %zu go", files.ptr, come, go);
 	kl_buf_release(&files);
@@ -76,59 +77,59 @@ static bool matches_any(const struct kl_strvec *patterns, const char *fact)
 }
 
 /* what stands in for the mechanism before it is there, and that it is not there */
-static void find_facts(struct kl_strvec *out, const struct kl_transition *t,
-		       const struct kl_mechanism *m)
+static void find_facts(struct kl_strvec *out, const struct kl_transition *transition,
+		       const struct kl_mechanism *mechanism)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 
-	for (size_t i = 0; i < t->had.n; i++)
-		if (matches_any(&m->fallbacks, t->had.v[i]) &&
-		    !kl_strvec_has(&m->primary, t->had.v[i]))
-			kl_strvec_push(out, t->had.v[i]);
-	kl_lift_signs(&signs, t, m);
+	for (size_t i = 0; i < transition->had.n; i++)
+		if (matches_any(&mechanism->fallbacks, transition->had.v[i]) &&
+		    !kl_strvec_has(&mechanism->primary, transition->had.v[i]))
+			kl_strvec_push(out, transition->had.v[i]);
+	kl_lift_signs(&signs, transition, mechanism);
 	for (size_t i = 0; i < signs.n; i++)
 		kl_strvec_pushf(out, "!%s", signs.v[i]);
 }
 
 /* functions called in lines that go */
-static void calls_that_go(struct kl_strvec *out, const struct kl_transition *t,
-			  const struct kl_mechanism *m)
+static void calls_that_go(struct kl_strvec *out, const struct kl_transition *transition,
+			  const struct kl_mechanism *mechanism)
 {
 	static const char *const words[] = {
 		"if", "for", "while", "switch", "return", "sizeof", "defined", NULL,
 	};
 
-	for (const char *s = t->diff; *s;) {
-		size_t n = strcspn(s, "\n");
+	for (const char *text = transition->diff; *text;) {
+		size_t n = strcspn(text, "\n");
 
-		for (size_t i = 1; *s == '-' && strncmp(s, "--- ", 4) && i < n; i++) {
+		for (size_t i = 1; *text == '-' && strncmp(text, "--- ", 4) && i < n; i++) {
 			size_t k = i;
 			KL_AUTO(kl_freep) char *word = NULL;
 			bool plain = false;
 
-			while (k < n && (isalnum((unsigned char)s[k]) || s[k] == '_'))
+			while (k < n && (isalnum((unsigned char)text[k]) || text[k] == '_'))
 				k++;
-			if (k == i || s[k] != '(' || isdigit((unsigned char)s[i])) {
+			if (k == i || text[k] != '(' || isdigit((unsigned char)text[i])) {
 				i = k;
 				continue;
 			}
-			word = kl_strndup(s + i, k - i);
-			for (size_t w = 0; words[w]; w++)
-				plain |= !strcmp(words[w], word);
+			word = kl_strndup(text + i, k - i);
+			for (size_t width = 0; words[width]; width++)
+				plain |= !strcmp(words[width], word);
 			if (!plain && k - i > 2 && k - i < 64)
 				kl_strvec_push(out, word);
 			i = k;
 		}
-		s += n + (s[n] == '\n');
+		text += n + (text[n] == '\n');
 	}
 	kl_strvec_uniq(out);
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-static bool is_word(char c)
+static bool is_word(char ch)
 {
-	return isalnum((unsigned char)c) || c == '_';
+	return isalnum((unsigned char)ch) || ch == '_';
 }
 
 /* does the name stand in a line that goes? */
@@ -136,52 +137,53 @@ static bool stands_in(const char *diff, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (const char *s = diff; *s;) {
-		size_t n = strcspn(s, "\n");
+	for (const char *text = diff; *text;) {
+		size_t n = strcspn(text, "\n");
 
-		for (size_t i = 1; *s == '-' && strncmp(s, "--- ", 4) && i + len <= n; i++)
-			if (!is_word(s[i - 1]) && !strncmp(s + i, name, len) &&
-			    !is_word(s[i + len]))
+		for (size_t i = 1; *text == '-' && strncmp(text, "--- ", 4) && i + len <= n; i++)
+			if (!is_word(text[i - 1]) && !strncmp(text + i, name, len) &&
+			    !is_word(text[i + len]))
 				return true;
-		s += n + (s[n] == '\n');
+		text += n + (text[n] == '\n');
 	}
 	return false;
 }
 
-static void constants_of(struct kl_strvec *out, const struct kl_transition *t, bool changed)
+static void constants_of(struct kl_strvec *out, const struct kl_transition *transition,
+			 bool changed)
 {
 	KL_AUTO(kl_constants_release) struct kl_card_dims before = { 0 }, after = { 0 };
 
-	kl_constants_read(&before, t->from);
-	kl_constants_read(&after, t->to);
+	kl_constants_read(&before, transition->from);
+	kl_constants_read(&after, transition->to);
 	for (size_t i = 0; i < before.n; i++) {
 		int64_t now;
 		bool same = kl_card_dims_get(&now, &after, before.v[i].name) &&
 			    now == before.v[i].v;
 
-		if (changed ? !same : same && stands_in(t->diff, before.v[i].name))
+		if (changed ? !same : same && stands_in(transition->diff, before.v[i].name))
 			kl_strvec_pushf(out, "%s=%lld", before.v[i].name, (long long)before.v[i].v);
 	}
 }
 
-static void changed_constants(struct kl_strvec *out, const struct kl_transition *t,
-			      const struct kl_mechanism *m)
+static void changed_constants(struct kl_strvec *out, const struct kl_transition *transition,
+			      const struct kl_mechanism *mechanism)
 {
-	constants_of(out, t, true);
+	constants_of(out, transition, true);
 }
 
-static void used_constants(struct kl_strvec *out, const struct kl_transition *t,
-			   const struct kl_mechanism *m)
+static void used_constants(struct kl_strvec *out, const struct kl_transition *transition,
+			   const struct kl_mechanism *mechanism)
 {
-	constants_of(out, t, false);
+	constants_of(out, transition, false);
 }
 
-static void add_constants(struct kl_card_find *f, const struct kl_lift_group *g)
+static void add_constants(struct kl_card_find *find, const struct kl_lift_group *group)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT, used = KL_STRVEC_INIT;
 
-	kl_lift_common(&list, g, f->language, changed_constants);
-	kl_lift_common(&used, g, f->language, used_constants);
+	kl_lift_common(&list, group, find->language, changed_constants);
+	kl_lift_common(&used, group, find->language, used_constants);
 	for (size_t i = 0; i < used.n; i++)
 		kl_strvec_push(&list, used.v[i]);
 	for (size_t i = 0; i < list.n && i < MAX_CONSTANTS; i++) {
@@ -189,46 +191,47 @@ static void add_constants(struct kl_card_find *f, const struct kl_lift_group *g)
 		long long value;
 
 		if (sscanf(list.v[i], "%63[^=]=%lld", name, &value) == 2)
-			kl_card_dims_add(&f->constant, name, value);
+			kl_card_dims_add(&find->constant, name, value);
 	}
 }
 
 /* --- find ------------------------------------------------------------------------------------- */
 
-void kl_lift_find(struct kl_card *c, const struct kl_lift_group *g, const char *language)
+void kl_lift_find(struct kl_card *card, const struct kl_lift_group *group, const char *language)
 {
-	struct kl_card_find f = { .language = kl_strdup(language) };
+	struct kl_card_find find = { .language = kl_strdup(language) };
 
-	kl_lift_common(&f.facts, g, language, find_facts);
-	kl_lift_common(&f.loop_has, g, language, calls_that_go);
-	while (f.loop_has.n > MAX_CALLS)
-		kl_freep(&f.loop_has.v[--f.loop_has.n]);
-	KL_GROW(c->anchor.find.v, c->anchor.find.n + 1, c->anchor.find.alloc);
-	c->anchor.find.v[c->anchor.find.n++] = f;
+	kl_lift_common(&find.facts, group, language, find_facts);
+	kl_lift_common(&find.loop_has, group, language, calls_that_go);
+	while (find.loop_has.n > MAX_CALLS)
+		kl_freep(&find.loop_has.v[--find.loop_has.n]);
+	KL_GROW(card->anchor.find.v, card->anchor.find.n + 1, card->anchor.find.alloc);
+	card->anchor.find.v[card->anchor.find.n++] = find;
 }
 
-static bool has_event(const struct kl_lift_group *g, const char *event)
+static bool has_event(const struct kl_lift_group *group, const char *event)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(g->t[i]->event->id, event))
+	for (size_t i = 0; i < group->n; i++)
+		if (!strcmp(group->t[i]->event->id, event))
 			return true;
 	return false;
 }
 
-void kl_lift_constants(struct kl_card *c, const struct kl_lift_group *g, const char *language)
+void kl_lift_constants(struct kl_card *card, const struct kl_lift_group *group,
+		       const char *language)
 {
-	for (size_t i = 0; i < c->evidence.n; i++)
-		if (!strcmp(c->evidence.v[i].language, language) &&
-		    !has_event(g, c->evidence.v[i].event))
+	for (size_t i = 0; i < card->evidence.n; i++)
+		if (!strcmp(card->evidence.v[i].language, language) &&
+		    !has_event(group, card->evidence.v[i].event))
 			return;
-	for (size_t i = 0; i < c->anchor.find.n; i++)
-		if (!strcmp(c->anchor.find.v[i].language, language) &&
-		    !c->anchor.find.v[i].constant.n)
-			add_constants(&c->anchor.find.v[i], g);
+	for (size_t i = 0; i < card->anchor.find.n; i++)
+		if (!strcmp(card->anchor.find.v[i].language, language) &&
+		    !card->anchor.find.v[i].constant.n)
+			add_constants(&card->anchor.find.v[i], group);
 }
 
-void kl_lift_anchor(struct kl_card *c, const struct kl_lift_group *g)
+void kl_lift_anchor(struct kl_card *card, const struct kl_lift_group *group)
 {
-	c->anchor.construct = construct_words(g);
-	c->anchor.acts_on = acts_on(g->t[0]);
+	card->anchor.construct = construct_words(group);
+	card->anchor.acts_on = acts_on(group->t[0]);
 }

@@ -10,45 +10,45 @@
 
 #define MAX_DIFF (128u << 10)
 
-bool kl_lift_is_in(const struct kl_transition *t, const char *language)
+bool kl_lift_is_in(const struct kl_transition *transition, const char *language)
 {
-	return !strcmp(t->from->contract->language->name, language);
+	return !strcmp(transition->from->contract->language->name, language);
 }
 
 /* languages of the group, sorted */
-static void languages_of(struct kl_strvec *out, const struct kl_lift_group *g)
+static void languages_of(struct kl_strvec *out, const struct kl_lift_group *group)
 {
-	for (size_t i = 0; i < g->n; i++)
-		kl_strvec_push(out, g->t[i]->from->contract->language->name);
+	for (size_t i = 0; i < group->n; i++)
+		kl_strvec_push(out, group->t[i]->from->contract->language->name);
 	kl_strvec_uniq(out);
 }
 
-void kl_lift_keep(struct kl_strvec *v, const struct kl_strvec *other)
+void kl_lift_keep(struct kl_strvec *list, const struct kl_strvec *other)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < v->n; i++) {
-		if (kl_strvec_has(other, v->v[i]))
-			v->v[n++] = v->v[i];
+	for (size_t i = 0; i < list->n; i++) {
+		if (kl_strvec_has(other, list->v[i]))
+			list->v[n++] = list->v[i];
 		else
-			free(v->v[i]);
+			free(list->v[i]);
 	}
-	v->n = n;
-	if (v->v)
-		v->v[n] = NULL;
+	list->n = n;
+	if (list->v)
+		list->v[n] = NULL;
 }
 
-void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *g, const char *language,
+void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, const char *language,
 		    kl_lift_facts_fn *of)
 {
 	bool first = true;
 
-	for (size_t i = 0; i < g->n; i++) {
+	for (size_t i = 0; i < group->n; i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec one = KL_STRVEC_INIT;
 
-		if (language && !kl_lift_is_in(g->t[i], language))
+		if (language && !kl_lift_is_in(group->t[i], language))
 			continue;
-		of(&one, g->t[i], g->m);
+		of(&one, group->t[i], group->m);
 		if (first)
 			kl_strvec_copy(out, &one);
 		else
@@ -58,21 +58,23 @@ void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *g, const 
 	kl_strvec_uniq(out);
 }
 
-static void add_carrier(struct kl_card *c, const struct kl_lift_group *g, const char *language)
+static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
+			const char *language)
 {
-	if (kl_card_carrier(c, language))
+	if (kl_card_carrier(card, language))
 		return;
-	for (size_t i = 0; i < g->n; i++) { /* the best of the language */
-		const struct kl_transition *t = g->t[i];
+	for (size_t i = 0; i < group->n; i++) { /* the best of the language */
+		const struct kl_transition *transition = group->t[i];
 
-		if (!kl_lift_is_in(t, language) || !*t->diff || strlen(t->diff) > MAX_DIFF)
+		if (!kl_lift_is_in(transition, language) || !*transition->diff ||
+		    strlen(transition->diff) > MAX_DIFF)
 			continue;
-		KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
-		c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
+		KL_GROW(card->carriers.v, card->carriers.n + 1, card->carriers.alloc);
+		card->carriers.v[card->carriers.n++] = (struct kl_card_carrier){
 			.language = kl_strdup(language),
 			.form = KL_CARRIER_DIFF,
-			.of = kl_strdup(t->event->id),
-			.text = kl_strdup(t->diff),
+			.of = kl_strdup(transition->event->id),
+			.text = kl_strdup(transition->diff),
 		};
 		return;
 	}
@@ -81,37 +83,37 @@ static void add_carrier(struct kl_card *c, const struct kl_lift_group *g, const 
 /* --- conditions ------------------------------------------------------------------------------- */
 
 /* takes the strings */
-static void add_sound(struct kl_card *c, struct kl_card_pre p)
+static void add_sound(struct kl_card *card, struct kl_card_pre pre)
 {
-	KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
-	c->sound.v[c->sound.n++] = p;
+	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
+	card->sound.v[card->sound.n++] = pre;
 }
 
 /* what the mechanism is known by and a platform can lack */
-static void needs_of(struct kl_strvec *out, const struct kl_lifter *l,
-		     const struct kl_lift_group *g, const char *language)
+static void needs_of(struct kl_strvec *out, const struct kl_lifter *lifter,
+		     const struct kl_lift_group *group, const char *language)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec delta = KL_STRVEC_INIT;
 
-	kl_lift_common(&delta, g, language, kl_lift_delta);
+	kl_lift_common(&delta, group, language, kl_lift_delta);
 	for (size_t i = 0; i < delta.n; i++)
-		if (kl_taxonomy_cap(l->tax, delta.v[i]) >= 0)
+		if (kl_taxonomy_cap(lifter->tax, delta.v[i]) >= 0)
 			kl_strvec_push(out, delta.v[i]);
 }
 
 /* of its language alone, since another one may do it otherwise */
-static void need_platform(struct kl_card *c, const struct kl_lifter *l,
-			  const struct kl_lift_group *g, const char *language)
+static void need_platform(struct kl_card *card, const struct kl_lifter *lifter,
+			  const struct kl_lift_group *group, const char *language)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec needs = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
-	needs_of(&needs, l, g, language);
-	if (c->scope.languages.n)
-		kl_lift_keep(&c->scope.needs, &needs);
+	needs_of(&needs, lifter, group, language);
+	if (card->scope.languages.n)
+		kl_lift_keep(&card->scope.needs, &needs);
 	else
-		kl_strvec_copy(&c->scope.needs, &needs);
+		kl_strvec_copy(&card->scope.needs, &needs);
 	if (!needs.n)
 		return;
 	kl_buf_addf(&test, "language != '%s' || ", language);
@@ -119,11 +121,11 @@ static void need_platform(struct kl_card *c, const struct kl_lifter *l,
 		kl_buf_addf(&test, "%scap('%s')", k ? " && " : "", needs.v[k]);
 		kl_buf_addf(&text, "%s%s", k ? ", " : "the platform has ", needs.v[k]);
 	}
-	add_sound(c, (struct kl_card_pre){
-			     .id = kl_asprintf("isa-%s", language),
-			     .text = kl_buf_detach(&text),
-			     .test = kl_buf_detach(&test),
-		     });
+	add_sound(card, (struct kl_card_pre){
+				.id = kl_asprintf("isa-%s", language),
+				.text = kl_buf_detach(&text),
+				.test = kl_buf_detach(&test),
+			});
 }
 
 /* how the dims must be made; how large they may be is the kernel's matter, not the step's */
@@ -133,19 +135,19 @@ static bool is_structural(const char *domain)
 }
 
 /* predicates that every contract of an operator promises */
-static void domain_of(struct kl_strvec *out, const struct kl_lift_group *g, const char *op)
+static void domain_of(struct kl_strvec *out, const struct kl_lift_group *group, const char *op)
 {
 	bool first = true;
 
-	for (size_t i = 0; i < g->n; i++) {
-		const struct kl_contract *k = g->t[i]->from->contract;
+	for (size_t i = 0; i < group->n; i++) {
+		const struct kl_contract *contract = group->t[i]->from->contract;
 		KL_AUTO(kl_strvec_release) struct kl_strvec one = KL_STRVEC_INIT;
 
-		if (strcmp(k->op, op))
+		if (strcmp(contract->op, op))
 			continue;
-		for (size_t d = 0; d < k->ndomain; d++)
-			if (is_structural(k->domain_text[d]))
-				kl_strvec_push(&one, k->domain_text[d]);
+		for (size_t dim = 0; dim < contract->ndomain; dim++)
+			if (is_structural(contract->domain_text[dim]))
+				kl_strvec_push(&one, contract->domain_text[dim]);
 		if (first)
 			kl_strvec_copy(out, &one);
 		else
@@ -154,130 +156,132 @@ static void domain_of(struct kl_strvec *out, const struct kl_lift_group *g, cons
 	}
 }
 
-static void need_domain(struct kl_card *c, const struct kl_lift_group *g, const char *op)
+static void need_domain(struct kl_card *card, const struct kl_lift_group *group, const char *op)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec domain = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *id = kl_asprintf("domain-%s", op);
 	struct kl_buf test = KL_BUF_INIT;
 
-	domain_of(&domain, g, op);
-	if (!domain.n || kl_card_has_pre(c, id))
+	domain_of(&domain, group, op);
+	if (!domain.n || kl_card_has_pre(card, id))
 		return;
 	kl_buf_addf(&test, "op != '%s' || ", op);
 	for (size_t i = 0; i < domain.n; i++)
 		if (test.len + strlen(domain.v[i]) + 6 < KL_PREDICATE_MAX_TEXT)
 			kl_buf_addf(&test, "%s(%s)", i ? " && " : "", domain.v[i]);
-	add_sound(c, (struct kl_card_pre){
-			     .id = kl_steal(&id),
-			     .test = kl_buf_detach(&test),
-			     .text = kl_asprintf(
-				     "all kernels of %s that it was learned from promise it", op),
-		     });
+	add_sound(card,
+		  (struct kl_card_pre){
+			  .id = kl_steal(&id),
+			  .test = kl_buf_detach(&test),
+			  .text = kl_asprintf(
+				  "all kernels of %s that it was learned from promise it", op),
+		  });
 }
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-static void add_traits(struct kl_strvec *out, const struct kl_step *s)
+static void add_traits(struct kl_strvec *out, const struct kl_step *step)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec traits = KL_STRVEC_INIT;
 
-	kl_strvec_split(&traits, s->trait ? s->trait : "", ", ");
+	kl_strvec_split(&traits, step->trait ? step->trait : "", ", ");
 	for (size_t i = 0; i < traits.n; i++)
 		kl_strvec_pushf(out, "trait:%s", traits.v[i]);
 }
 
 /* what earlier transitions of its lineage are known by, and is still there */
-static void came_before(struct kl_strvec *out, const struct kl_lifter *l,
-			const struct kl_transition *t)
+static void came_before(struct kl_strvec *out, const struct kl_lifter *lifter,
+			const struct kl_transition *transition)
 {
-	for (const struct kl_transition *u = l->t->v; u < t; u++) {
-		const struct kl_mechanism *m = u->step.mechanism ?
-						       kl_mechanisms_find(&l->mechanisms,
-									  u->step.mechanism) :
-						       NULL;
+	for (const struct kl_transition *other = lifter->t->v; other < transition; other++) {
+		const struct kl_mechanism *mechanism =
+			other->step.mechanism ?
+				kl_mechanisms_find(&lifter->mechanisms, other->step.mechanism) :
+				NULL;
 		KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 
-		if (strcmp(u->lineage, t->lineage) || !m)
+		if (strcmp(other->lineage, transition->lineage) || !mechanism)
 			continue;
-		kl_lift_signs(&signs, u, m);
-		kl_lift_keep(&signs, &t->had);
+		kl_lift_signs(&signs, other, mechanism);
+		kl_lift_keep(&signs, &transition->had);
 		for (size_t i = 0; i < signs.n; i++)
 			kl_strvec_push(out, signs.v[i]);
-		add_traits(out, &u->step);
+		add_traits(out, &other->step);
 	}
 	kl_strvec_uniq(out);
 }
 
 /* several lineages agree on what was there first: one alone shows an order, no need */
-static void add_required(struct kl_card *c, const struct kl_lifter *l,
-			 const struct kl_lift_group *g)
+static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
+			 const struct kl_lift_group *group)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec lineages = KL_STRVEC_INIT;
 
-	for (size_t i = 0; i < g->n; i++) {
+	for (size_t i = 0; i < group->n; i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec before = KL_STRVEC_INIT;
 
-		kl_strvec_push(&lineages, g->t[i]->lineage);
-		came_before(&before, l, g->t[i]);
+		kl_strvec_push(&lineages, group->t[i]->lineage);
+		came_before(&before, lifter, group->t[i]);
 		if (i)
-			kl_lift_keep(&c->scope.requires, &before);
+			kl_lift_keep(&card->scope.requires, &before);
 		else
-			kl_strvec_copy(&c->scope.requires, &before);
+			kl_strvec_copy(&card->scope.requires, &before);
 	}
 	kl_strvec_uniq(&lineages);
 	if (lineages.n > 1)
 		return;
-	kl_strvec_release(&c->scope.requires);
-	c->scope.requires = (struct kl_strvec)KL_STRVEC_INIT;
+	kl_strvec_release(&card->scope.requires);
+	card->scope.requires = (struct kl_strvec)KL_STRVEC_INIT;
 }
 
 /* what came later and took away what this one brings */
-static void add_conflicts(struct kl_card *c, const struct kl_lifter *l,
-			  const struct kl_transition *t)
+static void add_conflicts(struct kl_card *card, const struct kl_lifter *lifter,
+			  const struct kl_transition *transition)
 {
-	const struct kl_transition *end = l->t->v + l->t->n;
+	const struct kl_transition *end = lifter->t->v + lifter->t->n;
 
-	for (const struct kl_transition *u = t + 1; u < end && !strcmp(u->lineage, t->lineage);
-	     u++) {
-		const struct kl_mechanism *m = u->step.mechanism ?
-						       kl_mechanisms_find(&l->mechanisms,
-									  u->step.mechanism) :
-						       NULL;
+	for (const struct kl_transition *other = transition + 1;
+	     other < end && !strcmp(other->lineage, transition->lineage); other++) {
+		const struct kl_mechanism *mechanism =
+			other->step.mechanism ?
+				kl_mechanisms_find(&lifter->mechanisms, other->step.mechanism) :
+				NULL;
 		KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 		bool took = false;
 
-		for (size_t k = 0; k < u->lost.n; k++)
-			took |= kl_strvec_has(&c->provides, u->lost.v[k]);
-		if (took && m)
-			kl_lift_signs(&signs, u, m);
+		for (size_t k = 0; k < other->lost.n; k++)
+			took |= kl_strvec_has(&card->provides, other->lost.v[k]);
+		if (took && mechanism)
+			kl_lift_signs(&signs, other, mechanism);
 		for (size_t k = 0; k < signs.n; k++)
-			if (!kl_strvec_has(&c->scope.conflicts, signs.v[k]))
-				kl_strvec_push(&c->scope.conflicts, signs.v[k]);
+			if (!kl_strvec_has(&card->scope.conflicts, signs.v[k]))
+				kl_strvec_push(&card->scope.conflicts, signs.v[k]);
 	}
 }
 
 /* --- a new card ------------------------------------------------------------------------------- */
 
-static void add_provided(struct kl_card *c, const struct kl_lift_group *g)
+static void add_provided(struct kl_card *card, const struct kl_lift_group *group)
 {
-	kl_lift_common(&c->provides, g, NULL, kl_lift_delta);
-	for (size_t i = 0; !c->provides.n && i < g->n; i++)
+	kl_lift_common(&card->provides, group, NULL, kl_lift_delta);
+	for (size_t i = 0; !card->provides.n && i < group->n; i++)
 		/* nothing is in all: what some show */
-		kl_lift_delta(&c->provides, g->t[i], g->m);
-	kl_strvec_uniq(&c->provides);
-	kl_strvec_copy(&c->scope.provides, &c->provides);
+		kl_lift_delta(&card->provides, group->t[i], group->m);
+	kl_strvec_uniq(&card->provides);
+	kl_strvec_copy(&card->scope.provides, &card->provides);
 }
 
-void kl_lift_word(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g)
+void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
+		  const struct kl_lift_group *group)
 {
-	c->intent = kl_strdup(g->m->text);
-	c->mechanism = kl_strdup(g->m->name);
-	c->action = kl_strdup(g->action);
-	kl_lift_anchor(c, g);
-	add_provided(c, g);
-	add_required(c, l, g);
-	for (size_t i = 0; i < g->n; i++)
-		add_conflicts(c, l, g->t[i]);
+	card->intent = kl_strdup(group->m->text);
+	card->mechanism = kl_strdup(group->m->name);
+	card->action = kl_strdup(group->action);
+	kl_lift_anchor(card, group);
+	add_provided(card, group);
+	add_required(card, lifter, group);
+	for (size_t i = 0; i < group->n; i++)
+		add_conflicts(card, lifter, group->t[i]);
 }
 
 /* --- what any card learns --------------------------------------------------------------------- */
@@ -290,73 +294,75 @@ static char *hex_id(const git_oid *oid)
 	return out;
 }
 
-static void add_evidence(struct kl_card *c, const struct kl_transition *t)
+static void add_evidence(struct kl_card *card, const struct kl_transition *transition)
 {
 	static const git_oid none;
-	bool anew = memcmp(&t->rederived, &none, sizeof(none)) != 0;
-	const char *how = t->step.derivation ? t->step.derivation : "inverse";
-	struct kl_card_evidence e = {
-		.lineage = kl_strdup(t->lineage),
-		.step = t->step.number,
-		.before = hex_id(&t->before),
-		.after = hex_id(&t->after),
-		.rederived = anew ? hex_id(&t->rederived) : NULL,
+	bool anew = memcmp(&transition->rederived, &none, sizeof(none)) != 0;
+	const char *how = transition->step.derivation ? transition->step.derivation : "inverse";
+	struct kl_card_evidence evidence = {
+		.lineage = kl_strdup(transition->lineage),
+		.step = transition->step.number,
+		.before = hex_id(&transition->before),
+		.after = hex_id(&transition->after),
+		.rederived = anew ? hex_id(&transition->rederived) : NULL,
 		.derivation = !anew                    ? KL_DERIVED_INVERSE :
 			      strcmp(how, "rederived") ? KL_DERIVED_UNISOLATED :
 							 KL_DERIVED_ANEW,
-		.origin = kl_strdup(t->step.origin ? t->step.origin : "induced"),
-		.language = kl_strdup(t->from->contract->language->name),
-		.platform = kl_strdup(t->platform),
-		.event = kl_strdup(t->event->id),
-		.confirmed = anew && t->confirmed ? kl_strdup(t->confirmed->id) : NULL,
+		.origin = kl_strdup(transition->step.origin ? transition->step.origin : "induced"),
+		.language = kl_strdup(transition->from->contract->language->name),
+		.platform = kl_strdup(transition->platform),
+		.event = kl_strdup(transition->event->id),
+		.confirmed = anew && transition->confirmed ? kl_strdup(transition->confirmed->id) :
+							     NULL,
 	};
 
-	kl_card_add_evidence(c, &e);
+	kl_card_add_evidence(card, &evidence);
 }
 
-static void add_rows(struct kl_card *c, const struct kl_lifter *l, const struct kl_transition *t)
+static void add_rows(struct kl_card *card, const struct kl_lifter *lifter,
+		     const struct kl_transition *transition)
 {
-	const struct kl_contract *k = t->from->contract;
+	const struct kl_contract *contract = transition->from->contract;
 
-	for (size_t i = 0; i < kl_transition_points(t); i++) {
-		struct kl_card_row r = { 0 };
+	for (size_t i = 0; i < kl_transition_points(transition); i++) {
+		struct kl_card_row row = { 0 };
 		const struct kl_dims *dims;
 
-		if (!kl_transition_point(&r.ratio, &dims, t, &l->t->events, i))
+		if (!kl_transition_point(&row.ratio, &dims, transition, &lifter->t->events, i))
 			continue;
-		for (size_t d = 0; d < dims->n; d++)
-			kl_card_dims_add(&r.dims, k->dim_name[d], dims->v[d]);
-		r.by = kl_lift_is_verified(t) ? KL_ROW_REDERIVED : KL_ROW_UNVERIFIED;
-		r.case_ = kl_strdup(k->op);
-		r.dtype = kl_strdup(t->dtype);
-		r.language = kl_strdup(k->language->name);
-		r.platform = kl_strdup(t->platform);
-		r.event = kl_strdup(t->event->id);
-		kl_card_add_row(c, &r);
+		for (size_t dim = 0; dim < dims->n; dim++)
+			kl_card_dims_add(&row.dims, contract->dim_name[dim], dims->v[dim]);
+		row.by = kl_lift_is_verified(transition) ? KL_ROW_REDERIVED : KL_ROW_UNVERIFIED;
+		row.case_ = kl_strdup(contract->op);
+		row.dtype = kl_strdup(transition->dtype);
+		row.language = kl_strdup(contract->language->name);
+		row.platform = kl_strdup(transition->platform);
+		row.event = kl_strdup(transition->event->id);
+		kl_card_add_row(card, &row);
 	}
 }
 
-static void add_slower(struct kl_card *c, const struct kl_transition *t)
+static void add_slower(struct kl_card *card, const struct kl_transition *transition)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
-	const struct kl_contract *k = t->from->contract;
-	struct kl_card_risk r = { .class_ = kl_strdup("slower") };
+	const struct kl_contract *contract = transition->from->contract;
+	struct kl_card_risk risk = { .class_ = kl_strdup("slower") };
 
-	kl_card_decimal(&ratio, kl_lift_ratio_of(t));
-	r.text = kl_asprintf("%s in %s ran at %s of its speed on %s", t->dtype, k->op, ratio.ptr,
-			     t->platform);
-	kl_strvec_push(&r.events, t->event->id);
-	kl_card_add_risk(c, &r);
+	kl_card_decimal(&ratio, kl_lift_ratio_of(transition));
+	risk.text = kl_asprintf("%s in %s ran at %s of its speed on %s", transition->dtype,
+				contract->op, ratio.ptr, transition->platform);
+	kl_strvec_push(&risk.events, transition->event->id);
+	kl_card_add_risk(card, &risk);
 }
 
 /* control bytes of a message are no text of a card */
-static char *first_line(const char *s)
+static char *first_line(const char *text)
 {
-	char *out = kl_strndup(s, 400);
+	char *out = kl_strndup(text, 400);
 
-	for (unsigned char *p = (unsigned char *)out; *p; p++)
-		if (*p < 0x20 || *p == 0x7f)
-			*p = ' ';
+	for (unsigned char *bytes = (unsigned char *)out; *bytes; bytes++)
+		if (*bytes < 0x20 || *bytes == 0x7f)
+			*bytes = ' ';
 	/* not half a character */
 	for (size_t n = strlen(out); n == 400 && n && (unsigned char)out[n - 1] >= 0x80;)
 		out[--n] = '\0';
@@ -364,63 +370,67 @@ static char *first_line(const char *s)
 }
 
 /* a refused step of the mechanism shows what it must not do */
-static void add_refusal(struct kl_card *c, const struct kl_refusal *r)
+static void add_refusal(struct kl_card *card, const struct kl_refusal *refusal)
 {
-	const char *words = *r->said ? r->said : r->step.text ? r->step.text : r->step.action;
+	const char *words = *refusal->said     ? refusal->said :
+			    refusal->step.text ? refusal->step.text :
+						 refusal->step.action;
 	KL_AUTO(kl_freep) char *said = first_line(words);
-	KL_AUTO(kl_freep) char *id = kl_proposal_slug(r->step.action);
-	const char *class_ = kl_event_class(r->event);
+	KL_AUTO(kl_freep) char *id = kl_proposal_slug(refusal->step.action);
+	const char *class_ = kl_event_class(refusal->event);
 	struct kl_card_risk risk = { .class_ = kl_strdup(class_), .text = kl_strdup(said) };
 
-	kl_strvec_push(&risk.events, r->event->id);
-	if (!kl_card_has_pre(c, id))
-		add_sound(c, (struct kl_card_pre){
-				     .id = kl_strdup(id),
-				     .text = kl_asprintf("not so: %s", said),
-				     .state = KL_PRE_WITNESSED,
-				     .by = kl_strdup(r->event->id),
-				     .class_ = kl_strdup(class_),
-			     });
+	kl_strvec_push(&risk.events, refusal->event->id);
+	if (!kl_card_has_pre(card, id))
+		add_sound(card, (struct kl_card_pre){
+					.id = kl_strdup(id),
+					.text = kl_asprintf("not so: %s", said),
+					.state = KL_PRE_WITNESSED,
+					.by = kl_strdup(refusal->event->id),
+					.class_ = kl_strdup(class_),
+				});
 	risk.violates = kl_strdup(id);
-	kl_card_add_risk(c, &risk);
+	kl_card_add_risk(card, &risk);
 }
 
-static void learn_language(struct kl_card *c, const struct kl_lifter *l,
-			   const struct kl_lift_group *g, const char *language)
+static void learn_language(struct kl_card *card, const struct kl_lifter *lifter,
+			   const struct kl_lift_group *group, const char *language)
 {
-	add_carrier(c, g, language);
-	if (!kl_strvec_has(&c->scope.languages, language)) {
-		kl_lift_find(c, g, language);
-		need_platform(c, l, g, language);
-		kl_strvec_push(&c->scope.languages, language);
+	add_carrier(card, group, language);
+	if (!kl_strvec_has(&card->scope.languages, language)) {
+		kl_lift_find(card, group, language);
+		need_platform(card, lifter, group, language);
+		kl_strvec_push(&card->scope.languages, language);
 	}
-	kl_lift_constants(c, g, language);
+	kl_lift_constants(card, group, language);
 }
 
-void kl_lift_learn(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g)
+void kl_lift_learn(struct kl_card *card, const struct kl_lifter *lifter,
+		   const struct kl_lift_group *group)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec languages = KL_STRVEC_INIT;
 
-	for (size_t i = 0; i < g->n; i++) {
-		const char *op = g->t[i]->from->contract->op;
+	for (size_t i = 0; i < group->n; i++) {
+		const char *op = group->t[i]->from->contract->op;
 
-		add_evidence(c, g->t[i]);
-		add_rows(c, l, g->t[i]);
-		if (g->wins && kl_lift_speed_of(g->t[i]) == KL_SPEED_SLOW)
-			add_slower(c, g->t[i]);
-		if (!kl_strvec_has(&c->scope.cases, op)) {
-			need_domain(c, g, op);
-			kl_strvec_push(&c->scope.cases, op);
+		add_evidence(card, group->t[i]);
+		add_rows(card, lifter, group->t[i]);
+		if (group->wins && kl_lift_speed_of(group->t[i]) == KL_SPEED_SLOW)
+			add_slower(card, group->t[i]);
+		if (!kl_strvec_has(&card->scope.cases, op)) {
+			need_domain(card, group, op);
+			kl_strvec_push(&card->scope.cases, op);
 		}
 	}
-	languages_of(&languages, g);
+	languages_of(&languages, group);
 	for (size_t i = 0; i < languages.n; i++)
-		learn_language(c, l, g, languages.v[i]);
-	for (size_t i = 0; i < l->t->nr; i++) {
-		const struct kl_refusal *r = &l->t->r[i];
+		learn_language(card, lifter, group, languages.v[i]);
+	for (size_t i = 0; i < lifter->t->nr; i++) {
+		const struct kl_refusal *refusal = &lifter->t->r[i];
 
-		if (r->event && r->step.mechanism && !strcmp(r->step.mechanism, g->m->name))
-			add_refusal(c, r);
+		if (refusal->event && refusal->step.mechanism &&
+		    !strcmp(refusal->step.mechanism, group->m->name))
+			add_refusal(card, refusal);
 	}
-	kl_lift_useful(c, l);
+	kl_lift_useful(card, lifter);
 }

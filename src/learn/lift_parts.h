@@ -29,47 +29,50 @@ struct kl_lifter {
 };
 
 /** Against the state before; NONE: not compared. */
-enum kl_speed kl_lift_speed_of(const struct kl_transition *t);
+enum kl_speed kl_lift_speed_of(const struct kl_transition *transition);
 /** In ppm; 0: not compared. */
-int64_t kl_lift_ratio_of(const struct kl_transition *t);
+int64_t kl_lift_ratio_of(const struct kl_transition *transition);
 /** Derived anew, in isolation, and confirmed by the gate? */
-bool kl_lift_is_verified(const struct kl_transition *t);
+bool kl_lift_is_verified(const struct kl_transition *transition);
 
 /** A new card's words: intent, anchor, carriers, conditions, scope. */
-void kl_lift_word(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g);
+void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
+		  const struct kl_lift_group *group);
 /** What a card, new or old, learns from the group: evidence, rows, risks, witnesses, languages. */
-void kl_lift_learn(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g);
+void kl_lift_learn(struct kl_card *card, const struct kl_lifter *lifter,
+		   const struct kl_lift_group *group);
 
 /**
  * Features that came and that the mechanism is known by; incidental ones only where there is no
  * other.
  */
-void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *t,
-		   const struct kl_mechanism *m);
+void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *transition,
+		   const struct kl_mechanism *mechanism);
 /** What a step brings: those, and the traits that it claims, as "trait:<name>". */
-void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t,
-		   const struct kl_mechanism *m);
+void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *transition,
+		   const struct kl_mechanism *mechanism);
 
-bool kl_lift_is_in(const struct kl_transition *t, const char *language);
+bool kl_lift_is_in(const struct kl_transition *transition, const char *language);
 /** What all of a group have; NULL language: any. */
 typedef void kl_lift_facts_fn(struct kl_strvec *out, const struct kl_transition *t,
 			      const struct kl_mechanism *m);
-void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *g, const char *language,
+void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, const char *language,
 		    kl_lift_facts_fn *of);
 /** Keep what is in both. */
-void kl_lift_keep(struct kl_strvec *v, const struct kl_strvec *other);
+void kl_lift_keep(struct kl_strvec *list, const struct kl_strvec *other);
 
 /* --- lift_anchor.c --- */
 
 /** What code a new card is about. */
-void kl_lift_anchor(struct kl_card *c, const struct kl_lift_group *g);
+void kl_lift_anchor(struct kl_card *card, const struct kl_lift_group *group);
 /** What to look for in a language that the card did not know. */
-void kl_lift_find(struct kl_card *c, const struct kl_lift_group *g, const char *language);
+void kl_lift_find(struct kl_card *card, const struct kl_lift_group *group, const char *language);
 /**
  * Constants, where the card names none of a language and the group is all that it was learned from
  * there.
  */
-void kl_lift_constants(struct kl_card *c, const struct kl_lift_group *g, const char *language);
+void kl_lift_constants(struct kl_card *card, const struct kl_lift_group *group,
+		       const char *language);
 
 /* --- lift_points.c --- */
 
@@ -93,32 +96,33 @@ struct kl_lift_points {
 	bool all; /* none that the card cites is missing */
 };
 
-int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *l, const struct kl_card *c);
-void kl_lift_points_release(struct kl_lift_points *p);
+int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *lifter,
+		   const struct kl_card *card);
+void kl_lift_points_release(struct kl_lift_points *points);
 /** What was known before, at point i. */
-struct kl_target *kl_lift_stand(const struct kl_lift_points *p, size_t i);
-enum kl_truth kl_lift_truth(const struct kl_lift_points *p, size_t i, const char *test);
+struct kl_target *kl_lift_stand(const struct kl_lift_points *points, size_t i);
+enum kl_truth kl_lift_truth(const struct kl_lift_points *points, size_t i, const char *test);
 
 /** K_{i-1}, with what the gate measured of it; else with the facts that the walk knew. */
 int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
-		   const struct kl_map *events, const struct kl_transition *t);
+		   const struct kl_map *events, const struct kl_transition *transition);
 
 /* --- lift_useful.c --- */
 
 /** When it is worth it: what the card's points show (docs/formats.md, "Lifting"). */
-void kl_lift_useful(struct kl_card *c, const struct kl_lifter *l);
+void kl_lift_useful(struct kl_card *card, const struct kl_lifter *lifter);
 
 /* --- lift_twins.c --- */
 
 /** Was its id given by a lifter: the mechanism, and an event of its own evidence? */
-bool kl_lift_is_lifted(const struct kl_card *c);
+bool kl_lift_is_lifted(const struct kl_card *card);
 /** Lifted elsewhere from some of these very transitions, and of nothing else? */
-bool kl_lift_is_twin(const struct kl_card *c, const struct kl_lift_group *g);
+bool kl_lift_is_twin(const struct kl_card *card, const struct kl_lift_group *group);
 /**
  * Of two that know of a group, which learns: the one that got farther, then the one of the lesser
  * id.
  */
-bool kl_lift_outranks(const struct kl_card *a, const struct kl_card *b);
+bool kl_lift_outranks(const struct kl_card *left, const struct kl_card *right);
 /** `*card` also says what its twin says; its own words stay. */
 int kl_lift_unite(struct kl_card **card, const struct kl_card *twin);
 

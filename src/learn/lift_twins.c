@@ -12,58 +12,59 @@
  * chooses the same.
  */
 
-bool kl_lift_is_lifted(const struct kl_card *c)
+bool kl_lift_is_lifted(const struct kl_card *card)
 {
-	for (size_t i = 0; i < c->evidence.n; i++) {
-		KL_AUTO(kl_freep) char *id = kl_card_make_id(c->mechanism, c->evidence.v[i].event);
+	for (size_t i = 0; i < card->evidence.n; i++) {
+		KL_AUTO(kl_freep) char *id = kl_card_make_id(card->mechanism,
+							     card->evidence.v[i].event);
 
-		if (!strcmp(id, c->id))
+		if (!strcmp(id, card->id))
 			return true;
 	}
 	return false;
 }
 
-static bool has_event(const struct kl_lift_group *g, const char *event)
+static bool has_event(const struct kl_lift_group *group, const char *event)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(g->t[i]->event->id, event))
+	for (size_t i = 0; i < group->n; i++)
+		if (!strcmp(group->t[i]->event->id, event))
 			return true;
 	return false;
 }
 
-bool kl_lift_is_twin(const struct kl_card *c, const struct kl_lift_group *g)
+bool kl_lift_is_twin(const struct kl_card *card, const struct kl_lift_group *group)
 {
-	if (c->status == KL_CARD_RETRACTED || !kl_lift_is_lifted(c))
+	if (card->status == KL_CARD_RETRACTED || !kl_lift_is_lifted(card))
 		return false;
-	for (size_t i = 0; i < c->evidence.n; i++)
-		if (!has_event(g, c->evidence.v[i].event))
+	for (size_t i = 0; i < card->evidence.n; i++)
+		if (!has_event(group, card->evidence.v[i].event))
 			return false;
 	return true;
 }
 
-bool kl_lift_outranks(const struct kl_card *a, const struct kl_card *b)
+bool kl_lift_outranks(const struct kl_card *left, const struct kl_card *right)
 {
-	if (a->status != b->status)
-		return a->status > b->status;
-	if (!a->ver.n != !b->ver.n)
-		return a->ver.n > 0;
-	return strcmp(a->id, b->id) < 0;
+	if (left->status != right->status)
+		return left->status > right->status;
+	if (!left->ver.n != !right->ver.n)
+		return left->ver.n > 0;
+	return strcmp(left->id, right->id) < 0;
 }
 
-static void swap_text(char **a, char **b)
+static void swap_text(char **words, char **list)
 {
-	char *tmp = *a;
+	char *tmp = *words;
 
-	*a = *b;
-	*b = tmp;
+	*words = *list;
+	*list = tmp;
 }
 
-static void swap_set(struct kl_strvec *a, struct kl_strvec *b)
+static void swap_set(struct kl_strvec *left, struct kl_strvec *right)
 {
-	struct kl_strvec tmp = *a;
+	struct kl_strvec tmp = *left;
 
-	*a = *b;
-	*b = tmp;
+	*left = *right;
+	*right = tmp;
 }
 
 int kl_lift_unite(struct kl_card **card, const struct kl_card *twin)

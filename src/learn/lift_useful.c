@@ -26,70 +26,73 @@ struct finder {
 	const char *language; /* that is looked at */
 };
 
-static const struct kl_contract *contract_at(const struct finder *f, size_t i)
+static const struct kl_contract *contract_at(const struct finder *finder, size_t i)
 {
-	return f->p->v[i].t->from->contract;
+	return finder->p->v[i].t->from->contract;
 }
 
-static bool is_here(const struct finder *f, size_t i)
+static bool is_here(const struct finder *finder, size_t i)
 {
-	return kl_lift_is_in(f->p->v[i].t, f->language);
+	return kl_lift_is_in(finder->p->v[i].t, finder->language);
 }
 
-static bool is_faster(const struct finder *f, size_t i)
+static bool is_faster(const struct finder *finder, size_t i)
 {
-	return f->p->v[i].speed == KL_LIFT_FASTER;
+	return finder->p->v[i].speed == KL_LIFT_FASTER;
 }
 
-static bool not_faster(const struct finder *f, size_t i)
+static bool not_faster(const struct finder *finder, size_t i)
 {
-	return f->p->v[i].speed == KL_LIFT_NO_FASTER || f->p->v[i].speed == KL_LIFT_SLOWER;
+	return finder->p->v[i].speed == KL_LIFT_NO_FASTER ||
+	       finder->p->v[i].speed == KL_LIFT_SLOWER;
 }
 
 /* --- into the card ---------------------------------------------------------------------- */
 
-static bool test_holds(const struct kl_lift_points *p, const char *test)
+static bool test_holds(const struct kl_lift_points *points, const char *test)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].speed == KL_LIFT_FASTER && kl_lift_truth(p, i, test) != KL_TRUE)
+	for (size_t i = 0; i < points->n; i++)
+		if (points->v[i].speed == KL_LIFT_FASTER &&
+		    kl_lift_truth(points, i, test) != KL_TRUE)
 			return false;
 	return true;
 }
 
 /* of the points where it was false and slower the slowest one */
-static const struct kl_transition *test_witness(const struct kl_lift_points *p, const char *test)
+static const struct kl_transition *test_witness(const struct kl_lift_points *points,
+						const char *test)
 {
 	const struct kl_lift_point *best = NULL;
 
-	for (size_t i = 0; i < p->n; i++) {
-		const struct kl_lift_point *v = &p->v[i];
-		int64_t more = best ? v->ppm - best->ppm : -1;
+	for (size_t i = 0; i < points->n; i++) {
+		const struct kl_lift_point *point = &points->v[i];
+		int64_t more = best ? point->ppm - best->ppm : -1;
 
-		if (v->speed != KL_LIFT_SLOWER || kl_lift_truth(p, i, test) != KL_FALSE)
+		if (point->speed != KL_LIFT_SLOWER || kl_lift_truth(points, i, test) != KL_FALSE)
 			continue;
-		if (more < 0 || (!more && strcmp(v->t->event->id, best->t->event->id) < 0))
-			best = v;
+		if (more < 0 || (!more && strcmp(point->t->event->id, best->t->event->id) < 0))
+			best = point;
 	}
 	return best ? best->t : NULL;
 }
 
 /* `test` is of one language; what the others do is not said */
-static bool add_clause(const struct finder *f, const char *id, const char *of, const char *test,
-		       const char *text)
+static bool add_clause(const struct finder *finder, const char *id, const char *of,
+		       const char *test, const char *text)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s-%s", id, of);
-	KL_AUTO(kl_freep) char *whole = f->c->scope.languages.n < 2 ?
+	KL_AUTO(kl_freep) char *whole = finder->c->scope.languages.n < 2 ?
 						kl_strdup(test) :
-						kl_asprintf("language != '%s' || %s", f->language,
-							    test);
+						kl_asprintf("language != '%s' || %s",
+							    finder->language, test);
 	const struct kl_transition *by;
 
 	if (strlen(whole) > KL_PREDICATE_MAX_TEXT || !kl_slug_ok(name) ||
-	    kl_card_has_pre(f->c, name) || !test_holds(f->p, whole))
+	    kl_card_has_pre(finder->c, name) || !test_holds(finder->p, whole))
 		return false;
-	by = test_witness(f->p, whole);
-	KL_GROW(f->c->useful.v, f->c->useful.n + 1, f->c->useful.alloc);
-	f->c->useful.v[f->c->useful.n++] = (struct kl_card_pre){
+	by = test_witness(finder->p, whole);
+	KL_GROW(finder->c->useful.v, finder->c->useful.n + 1, finder->c->useful.alloc);
+	finder->c->useful.v[finder->c->useful.n++] = (struct kl_card_pre){
 		.id = kl_steal(&name),
 		.test = kl_steal(&whole),
 		.text = kl_asprintf(AS_MEASURED "%s", text),
@@ -100,10 +103,10 @@ static bool add_clause(const struct finder *f, const char *id, const char *of, c
 	return true;
 }
 
-static void join_words(struct kl_buf *out, const struct kl_strvec *v, const char *between)
+static void join_words(struct kl_buf *out, const struct kl_strvec *list, const char *between)
 {
-	for (size_t i = 0; i < v->n; i++)
-		kl_buf_addf(out, "%s%s", i ? between : "", v->v[i]);
+	for (size_t i = 0; i < list->n; i++)
+		kl_buf_addf(out, "%s%s", i ? between : "", list->v[i]);
 }
 
 /* "has('ldg.128')", "trait('tiled')" */
@@ -116,21 +119,21 @@ static char *test_of(const char *fact)
 /* --- what it takes the place of ------------------------------------------------------------ */
 
 /* facts that went with the step, and that the mechanism does not bring or take as it happens */
-static void replaced_by(struct kl_strvec *out, const struct kl_transition *t,
-			const struct kl_mechanism *m)
+static void replaced_by(struct kl_strvec *out, const struct kl_transition *transition,
+			const struct kl_mechanism *mechanism)
 {
-	for (size_t i = 0; i < t->lost.n; i++) {
+	for (size_t i = 0; i < transition->lost.n; i++) {
 		bool either = false;
 
-		for (size_t k = 0; k < m->companions.n; k++)
-			either |= !fnmatch(m->companions.v[k], t->lost.v[i], 0);
+		for (size_t k = 0; k < mechanism->companions.n; k++)
+			either |= !fnmatch(mechanism->companions.v[k], transition->lost.v[i], 0);
 		if (!either)
-			kl_strvec_push(out, t->lost.v[i]);
+			kl_strvec_push(out, transition->lost.v[i]);
 	}
 }
 
 /* was it there, too, where nothing was gained? "mma" says what "mma.bf16" does */
-static bool tells_apart(const struct finder *f, const struct kl_strvec *all, const char *fact)
+static bool tells_apart(const struct finder *finder, const struct kl_strvec *all, const char *fact)
 {
 	KL_AUTO(kl_freep) char *test = test_of(fact);
 
@@ -140,25 +143,26 @@ static bool tells_apart(const struct finder *f, const struct kl_strvec *all, con
 		if (!strncmp(fact, all->v[i], n) && fact[n] == '.')
 			return false;
 	}
-	for (size_t i = 0; i < f->p->n; i++)
-		if (is_here(f, i) && not_faster(f, i) && kl_lift_truth(f->p, i, test) != KL_FALSE)
+	for (size_t i = 0; i < finder->p->n; i++)
+		if (is_here(finder, i) && not_faster(finder, i) &&
+		    kl_lift_truth(finder->p, i, test) != KL_FALSE)
 			return false;
 	return true;
 }
 
-static void find_replaced(const struct finder *f)
+static void find_replaced(const struct finder *finder)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT, facts = KL_STRVEC_INIT,
 						    tests = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT, text = KL_BUF_INIT;
 	bool first = true;
 
-	for (size_t i = 0; i < f->p->n; i++) {
+	for (size_t i = 0; i < finder->p->n; i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec one = KL_STRVEC_INIT;
 
-		if (!is_here(f, i) || !is_faster(f, i))
+		if (!is_here(finder, i) || !is_faster(finder, i))
 			continue;
-		replaced_by(&one, f->p->v[i].t, f->m);
+		replaced_by(&one, finder->p->v[i].t, finder->m);
 		if (first)
 			kl_strvec_copy(&all, &one);
 		else
@@ -166,7 +170,7 @@ static void find_replaced(const struct finder *f)
 		first = false;
 	}
 	for (size_t i = 0; i < all.n && facts.n < MAX_FACTS; i++)
-		if (tells_apart(f, &all, all.v[i])) {
+		if (tells_apart(finder, &all, all.v[i])) {
 			kl_strvec_push(&facts, all.v[i]);
 			kl_strvec_take(&tests, test_of(all.v[i]));
 		}
@@ -175,101 +179,108 @@ static void find_replaced(const struct finder *f)
 	join_words(&test, &tests, " || ");
 	kl_buf_adds(&text, "wherever it was faster it took the place of ");
 	join_words(&text, &facts, ", ");
-	add_clause(f, "replaces", f->language, test.ptr, text.ptr);
+	add_clause(finder, "replaces", finder->language, test.ptr, text.ptr);
 }
 
 /* --- what was there before ------------------------------------------------------------------ */
 
 /* did a step of that mechanism come before it in its lineage? */
-static bool came_after(const struct kl_lifter *l, const struct kl_transition *t,
+static bool came_after(const struct kl_lifter *lifter, const struct kl_transition *transition,
 		       const char *mechanism)
 {
-	for (const struct kl_transition *u = l->t->v; u < t; u++)
-		if (!strcmp(u->lineage, t->lineage) && u->step.mechanism &&
-		    !strcmp(u->step.mechanism, mechanism))
+	for (const struct kl_transition *other = lifter->t->v; other < transition; other++)
+		if (!strcmp(other->lineage, transition->lineage) && other->step.mechanism &&
+		    !strcmp(other->step.mechanism, mechanism))
 			return true;
 	return false;
 }
 
-static bool same_case(const struct finder *f, size_t a, size_t b)
+static bool same_case(const struct finder *finder, size_t first, size_t second)
 {
-	const struct kl_contract *x = contract_at(f, a), *y = contract_at(f, b);
-	const struct kl_dims *d = kl_contract_point(x, f->p->v[a].point - 1, NULL);
-	const struct kl_dims *e = kl_contract_point(y, f->p->v[b].point - 1, NULL);
+	const struct kl_contract *contract = contract_at(finder, first),
+				 *other = contract_at(finder, second);
+	const struct kl_dims *dims = kl_contract_point(contract, finder->p->v[first].point - 1,
+						       NULL);
+	const struct kl_dims *other_dims = kl_contract_point(other, finder->p->v[second].point - 1,
+							     NULL);
 
-	for (size_t i = 0; i < d->n; i++)
-		if (i >= e->n || strcmp(x->dim_name[i], y->dim_name[i]) != 0)
+	for (size_t i = 0; i < dims->n; i++)
+		if (i >= other_dims->n || strcmp(contract->dim_name[i], other->dim_name[i]) != 0)
 			return false;
-	return !strcmp(x->op, y->op) && !strcmp(f->p->v[a].t->dtype, f->p->v[b].t->dtype) &&
-	       !strcmp(f->p->v[a].t->platform, f->p->v[b].t->platform) && d->n == e->n &&
-	       !memcmp(d->v, e->v, d->n * sizeof(*d->v));
+	return !strcmp(contract->op, other->op) &&
+	       !strcmp(finder->p->v[first].t->dtype, finder->p->v[second].t->dtype) &&
+	       !strcmp(finder->p->v[first].t->platform, finder->p->v[second].t->platform) &&
+	       dims->n == other_dims->n &&
+	       !memcmp(dims->v, other_dims->v, dims->n * sizeof(*dims->v));
 }
 
 /* the same case, once with it and faster, once without it and not */
-static bool has_contrast(const struct finder *f, const char *test)
+static bool has_contrast(const struct finder *finder, const char *test)
 {
-	for (size_t i = 0; i < f->p->n; i++) {
-		if (!is_here(f, i) || !not_faster(f, i) || kl_lift_truth(f->p, i, test) != KL_FALSE)
+	for (size_t i = 0; i < finder->p->n; i++) {
+		if (!is_here(finder, i) || !not_faster(finder, i) ||
+		    kl_lift_truth(finder->p, i, test) != KL_FALSE)
 			continue;
-		for (size_t k = 0; k < f->p->n; k++)
-			if (is_here(f, k) && is_faster(f, k) && same_case(f, i, k))
+		for (size_t k = 0; k < finder->p->n; k++)
+			if (is_here(finder, k) && is_faster(finder, k) && same_case(finder, i, k))
 				return true;
 	}
 	return false;
 }
 
 /* several lineages agree, and it was there nowhere that nothing was gained */
-static bool has_order(const struct finder *f, const char *fact, const char *test)
+static bool has_order(const struct finder *finder, const char *fact, const char *test)
 {
 	const char *lineage = NULL;
 	bool several = false;
 
-	if (kl_strvec_has(&f->c->scope.requires, fact))
+	if (kl_strvec_has(&finder->c->scope.requires, fact))
 		return false; /* the card says more than that already */
-	for (size_t i = 0; i < f->p->n; i++) {
-		if (!is_here(f, i))
+	for (size_t i = 0; i < finder->p->n; i++) {
+		if (!is_here(finder, i))
 			continue;
-		if (not_faster(f, i) && kl_lift_truth(f->p, i, test) != KL_FALSE)
+		if (not_faster(finder, i) && kl_lift_truth(finder->p, i, test) != KL_FALSE)
 			return false;
-		if (is_faster(f, i)) {
-			several |= lineage && strcmp(lineage, f->p->v[i].t->lineage) != 0;
-			lineage = f->p->v[i].t->lineage;
+		if (is_faster(finder, i)) {
+			several |= lineage && strcmp(lineage, finder->p->v[i].t->lineage) != 0;
+			lineage = finder->p->v[i].t->lineage;
 		}
 	}
 	return several;
 }
 
 /* the first fact that a mechanism is known by which was there wherever it was faster; NULL: none */
-static const char *fact_before(const struct finder *f, const struct kl_mechanism *m)
+static const char *fact_before(const struct finder *finder, const struct kl_mechanism *mechanism)
 {
-	for (size_t i = 0; i < f->p->n; i++)
-		if (is_here(f, i) && is_faster(f, i) && !came_after(f->l, f->p->v[i].t, m->name))
+	for (size_t i = 0; i < finder->p->n; i++)
+		if (is_here(finder, i) && is_faster(finder, i) &&
+		    !came_after(finder->l, finder->p->v[i].t, mechanism->name))
 			return NULL;
-	for (size_t k = 0; k < m->primary.n; k++) {
-		KL_AUTO(kl_freep) char *test = test_of(m->primary.v[k]);
+	for (size_t k = 0; k < mechanism->primary.n; k++) {
+		KL_AUTO(kl_freep) char *test = test_of(mechanism->primary.v[k]);
 		bool all = true;
 
-		for (size_t i = 0; all && i < f->p->n; i++)
-			all = !is_here(f, i) || !is_faster(f, i) ||
-			      kl_lift_truth(f->p, i, test) == KL_TRUE;
+		for (size_t i = 0; all && i < finder->p->n; i++)
+			all = !is_here(finder, i) || !is_faster(finder, i) ||
+			      kl_lift_truth(finder->p, i, test) == KL_TRUE;
 		if (all)
-			return m->primary.v[k];
+			return mechanism->primary.v[k];
 	}
 	return NULL;
 }
 
-static bool find_before(const struct finder *f)
+static bool find_before(const struct finder *finder)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec facts = KL_STRVEC_INIT, tests = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT, text = KL_BUF_INIT;
 
-	for (size_t i = 0; i < f->l->mechanisms.n && facts.n < MAX_FACTS; i++) {
-		const struct kl_mechanism *m = &f->l->mechanisms.m[i];
-		const char *fact = m == f->m ? NULL : fact_before(f, m);
+	for (size_t i = 0; i < finder->l->mechanisms.n && facts.n < MAX_FACTS; i++) {
+		const struct kl_mechanism *mechanism = &finder->l->mechanisms.m[i];
+		const char *fact = mechanism == finder->m ? NULL : fact_before(finder, mechanism);
 		KL_AUTO(kl_freep) char *one = fact ? test_of(fact) : NULL;
 
 		if (fact && !kl_strvec_has(&facts, fact) &&
-		    (has_contrast(f, one) || has_order(f, fact, one))) {
+		    (has_contrast(finder, one) || has_order(finder, fact, one))) {
 			kl_strvec_push(&facts, fact);
 			kl_strvec_take(&tests, kl_steal(&one));
 		}
@@ -279,7 +290,7 @@ static bool find_before(const struct finder *f)
 	join_words(&test, &tests, " && ");
 	kl_buf_adds(&text, "wherever it was faster there was before: ");
 	join_words(&text, &facts, ", ");
-	return add_clause(f, "after", f->language, test.ptr, text.ptr);
+	return add_clause(finder, "after", finder->language, test.ptr, text.ptr);
 }
 
 /* --- sizes ------------------------------------------------------------------------------------ */
@@ -296,33 +307,33 @@ struct parting {
 	int64_t gain, none;
 };
 
-static bool is_in(const struct finder *f, const struct frame *w, size_t i)
+static bool is_in(const struct finder *finder, const struct frame *frame, size_t i)
 {
-	const struct kl_lift_point *v = &f->p->v[i];
+	const struct kl_lift_point *point = &finder->p->v[i];
 
-	return is_here(f, i) && (is_faster(f, i) || not_faster(f, i)) &&
-	       (!w->op || !strcmp(contract_at(f, i)->op, w->op)) &&
-	       (!w->dtype || !strcmp(v->t->dtype, w->dtype)) &&
-	       !strcmp(v->t->platform, w->platform);
+	return is_here(finder, i) && (is_faster(finder, i) || not_faster(finder, i)) &&
+	       (!frame->op || !strcmp(contract_at(finder, i)->op, frame->op)) &&
+	       (!frame->dtype || !strcmp(point->t->dtype, frame->dtype)) &&
+	       !strcmp(point->t->platform, frame->platform);
 }
 
 /*
  * is one known by that key wherever it was measured, and all gains lie on one side of all others?
  */
-static bool parts_points(struct parting *out, const struct finder *f, const struct frame *w,
-			 const char *key)
+static bool parts_points(struct parting *out, const struct finder *finder,
+			 const struct frame *frame, const char *key)
 {
-	int64_t least[2] = { INT64_MAX, INT64_MAX }, most[2] = { INT64_MIN, INT64_MIN }, v;
+	int64_t least[2] = { INT64_MAX, INT64_MAX }, most[2] = { INT64_MIN, INT64_MIN }, value;
 
-	for (size_t i = 0; i < f->p->n; i++) {
-		int side = is_faster(f, i);
+	for (size_t i = 0; i < finder->p->n; i++) {
+		int side = is_faster(finder, i);
 
-		if (!is_in(f, w, i))
+		if (!is_in(finder, frame, i))
 			continue;
-		if (!kl_known_number(&v, &kl_lift_stand(f->p, i)->known, key))
+		if (!kl_known_number(&value, &kl_lift_stand(finder->p, i)->known, key))
 			return false;
-		least[side] = v < least[side] ? v : least[side];
-		most[side] = v > most[side] ? v : most[side];
+		least[side] = value < least[side] ? value : least[side];
+		most[side] = value > most[side] ? value : most[side];
 	}
 	if (least[0] > most[0] || least[1] > most[1] ||
 	    (least[1] <= most[0] && most[1] >= least[0]))
@@ -332,195 +343,203 @@ static bool parts_points(struct parting *out, const struct finder *f, const stru
 	return true;
 }
 
-static bool is_wide(const struct parting *s)
+static bool is_wide(const struct parting *parting)
 {
-	int64_t small = s->above ? s->none : s->gain, large = s->above ? s->gain : s->none;
+	int64_t small = parting->above ? parting->none : parting->gain,
+		large = parting->above ? parting->gain : parting->none;
 
 	return small <= large / WIDE;
 }
 
 /* "K > 64 || N > 64": false only where all are as small as they were where nothing was gained */
-static void write_test(struct kl_buf *out, const struct parting *s, size_t n)
+static void write_test(struct kl_buf *out, const struct parting *parting, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		kl_buf_addf(out, "%s%s %c ", i ? " || " : "", s[i].key, s[i].above ? '>' : '<');
-		kl_card_decimal(out, s[i].none);
+		kl_buf_addf(out, "%s%s %c ", i ? " || " : "", parting[i].key,
+			    parting[i].above ? '>' : '<');
+		kl_card_decimal(out, parting[i].none);
 	}
 }
 
-static void write_side(struct kl_buf *out, const struct parting *s, size_t n, bool gain)
+static void write_side(struct kl_buf *out, const struct parting *parting, size_t n, bool gain)
 {
 	for (size_t i = 0; i < n; i++) {
-		kl_buf_addf(out, "%s%s %s ", i ? ", " : "", s[i].key,
-			    s[i].above == gain ? ">=" : "<=");
-		kl_card_decimal(out, gain ? s[i].gain : s[i].none);
+		kl_buf_addf(out, "%s%s %s ", i ? ", " : "", parting[i].key,
+			    parting[i].above == gain ? ">=" : "<=");
+		kl_card_decimal(out, gain ? parting[i].gain : parting[i].none);
 	}
 }
 
-static bool add_parting(const struct finder *f, const char *id, const char *of, const char *op,
-			const struct parting *s, size_t n)
+static bool add_parting(const struct finder *finder, const char *id, const char *of, const char *op,
+			const struct parting *parting, size_t n)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT, text = KL_BUF_INIT;
 
 	if (op)
 		kl_buf_addf(&test, "op != '%s' || ", op);
-	write_test(&test, s, n);
+	write_test(&test, parting, n);
 	if (op)
 		kl_buf_addf(&text, "in %s ", op);
 	kl_buf_adds(&text, "faster at ");
-	write_side(&text, s, n, true);
+	write_side(&text, parting, n, true);
 	kl_buf_adds(&text, ", not at ");
-	write_side(&text, s, n, false);
-	return add_clause(f, id, of, test.ptr, text.ptr);
+	write_side(&text, parting, n, false);
+	return add_clause(finder, id, of, test.ptr, text.ptr);
 }
 
 /*
  * the dims of one operator: what else differs from size to size is less than from kernel to kernel
  */
-static bool find_dims(const struct finder *f, size_t at)
+static bool find_dims(const struct finder *finder, size_t at)
 {
-	const struct kl_contract *c = contract_at(f, at);
-	const struct frame w = { c->op, f->p->v[at].t->dtype, f->p->v[at].t->platform };
-	struct parting s[MAX_SIZES];
+	const struct kl_contract *contract = contract_at(finder, at);
+	const struct frame frame = { contract->op, finder->p->v[at].t->dtype,
+				     finder->p->v[at].t->platform };
+	struct parting partings[MAX_SIZES];
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->dims.n; i++) {
-		if (!parts_points(&s[n], f, &w, c->dim_name[i]))
+	for (size_t i = 0; i < contract->dims.n; i++) {
+		if (!parts_points(&partings[n], finder, &frame, contract->dim_name[i]))
 			continue;
 		if (++n == MAX_SIZES)
 			break;
 	}
-	return n && add_parting(f, "sizes", c->op, c->op, s, n);
+	return n && add_parting(finder, "sizes", contract->op, contract->op, partings, n);
 }
 
-static bool has_several_ops(const struct finder *f, const struct frame *w)
+static bool has_several_ops(const struct finder *finder, const struct frame *frame)
 {
 	const char *op = NULL;
 
-	for (size_t i = 0; i < f->p->n; i++) {
-		if (!is_in(f, w, i))
+	for (size_t i = 0; i < finder->p->n; i++) {
+		if (!is_in(finder, frame, i))
 			continue;
-		if (op && strcmp(op, contract_at(f, i)->op))
+		if (op && strcmp(op, contract_at(finder, i)->op))
 			return true;
-		op = contract_at(f, i)->op;
+		op = contract_at(finder, i)->op;
 	}
 	return false;
 }
 
 /* across operators, by the roles of dims: if one alone parts them, and by far */
-static bool find_extent(const struct finder *f, size_t at)
+static bool find_extent(const struct finder *finder, size_t at)
 {
-	const struct frame w = { NULL, f->p->v[at].t->dtype, f->p->v[at].t->platform };
-	const struct kl_strvec *roles = &f->l->tax->roles;
+	const struct frame frame = { NULL, finder->p->v[at].t->dtype,
+				     finder->p->v[at].t->platform };
+	const struct kl_strvec *roles = &finder->l->tax->roles;
 	KL_AUTO(kl_freep) char *found = NULL;
 	struct parting best = { 0 };
 
-	if (!has_several_ops(f, &w))
+	if (!has_several_ops(finder, &frame))
 		return false;
 	for (size_t i = 0; i < roles->n; i++) {
 		KL_AUTO(kl_freep) char *key = kl_asprintf("extent(%s)", roles->v[i]);
-		struct parting s;
+		struct parting parting;
 
-		if (!parts_points(&s, f, &w, key))
+		if (!parts_points(&parting, finder, &frame, key))
 			continue;
 		if (found)
 			return false;
 		found = kl_steal(&key);
-		best = s;
+		best = parting;
 		best.key = found;
 	}
-	return found && is_wide(&best) && add_parting(f, "extent", f->language, NULL, &best, 1);
+	return found && is_wide(&best) &&
+	       add_parting(finder, "extent", finder->language, NULL, &best, 1);
 }
 
 /* how busy the device was before */
-static bool find_figure(const struct finder *f, size_t at)
+static bool find_figure(const struct finder *finder, size_t at)
 {
 	static const char *const figure[] = { "sol.dram", "sol.compute", "occupancy" };
-	const struct frame w = { NULL, NULL, f->p->v[at].t->platform };
-	struct parting s, best = { 0 };
+	const struct frame frame = { NULL, NULL, finder->p->v[at].t->platform };
+	struct parting parting, best = { 0 };
 	size_t n = 0;
 
-	for (size_t i = 0; i < f->p->n; i++)
-		n += is_in(f, &w, i);
+	for (size_t i = 0; i < finder->p->n; i++)
+		n += is_in(finder, &frame, i);
 	for (size_t i = 0; n >= LEAST_POINTS && i < KL_ARRAY_SIZE(figure); i++) {
-		if (!parts_points(&s, f, &w, figure[i]))
+		if (!parts_points(&parting, finder, &frame, figure[i]))
 			continue;
 		if (best.key)
 			return false;
-		best = s;
+		best = parting;
 	}
-	return best.key && is_wide(&best) && add_parting(f, "figure", f->language, NULL, &best, 1);
+	return best.key && is_wide(&best) &&
+	       add_parting(finder, "figure", finder->language, NULL, &best, 1);
 }
 
 typedef bool find_fn(const struct finder *f, size_t at);
 
-static bool at_each_gain(const struct finder *f, find_fn *find)
+static bool at_each_gain(const struct finder *finder, find_fn *find)
 {
 	bool some = false;
 
-	for (size_t i = 0; i < f->p->n; i++)
-		if (is_here(f, i) && is_faster(f, i))
-			some |= find(f, i);
+	for (size_t i = 0; i < finder->p->n; i++)
+		if (is_here(finder, i) && is_faster(finder, i))
+			some |= find(finder, i);
 	return some;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void find_in_language(const struct finder *f)
+static void find_in_language(const struct finder *finder)
 {
 	bool some = false;
 
-	for (size_t i = 0; i < f->p->n; i++)
-		some |= is_here(f, i) && is_faster(f, i);
+	for (size_t i = 0; i < finder->p->n; i++)
+		some |= is_here(finder, i) && is_faster(finder, i);
 	if (!some)
 		return;
-	if (f->m)
-		find_replaced(f);
-	some = find_before(f);
-	if (!at_each_gain(f, find_dims) && !at_each_gain(f, find_extent) && !some)
-		at_each_gain(f, find_figure);
+	if (finder->m)
+		find_replaced(finder);
+	some = find_before(finder);
+	if (!at_each_gain(finder, find_dims) && !at_each_gain(finder, find_extent) && !some)
+		at_each_gain(finder, find_figure);
 }
 
 /*
  * those of an earlier lift: all anew if all their evidence is here, else what is contradicted goes
  */
-static void drop_measured(struct kl_card *c, const struct kl_lift_points *p)
+static void drop_measured(struct kl_card *card, const struct kl_lift_points *points)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->useful.n; i++) {
-		struct kl_card_pre *u = &c->useful.v[i];
-		bool ours = !strncmp(u->text, AS_MEASURED, strlen(AS_MEASURED)), gone = p->all;
+	for (size_t i = 0; i < card->useful.n; i++) {
+		struct kl_card_pre *pre = &card->useful.v[i];
+		bool ours = !strncmp(pre->text, AS_MEASURED, strlen(AS_MEASURED)),
+		     gone = points->all;
 
-		for (size_t k = 0; ours && u->test && !gone && k < p->n; k++)
-			gone = p->v[k].speed == KL_LIFT_FASTER &&
-			       kl_lift_truth(p, k, u->test) == KL_FALSE;
+		for (size_t k = 0; ours && pre->test && !gone && k < points->n; k++)
+			gone = points->v[k].speed == KL_LIFT_FASTER &&
+			       kl_lift_truth(points, k, pre->test) == KL_FALSE;
 		if (ours && gone)
-			kl_card_pre_release(u);
+			kl_card_pre_release(pre);
 		else
-			c->useful.v[n++] = *u;
+			card->useful.v[n++] = *pre;
 	}
-	c->useful.n = n;
+	card->useful.n = n;
 }
 
-void kl_lift_useful(struct kl_card *c, const struct kl_lifter *l)
+void kl_lift_useful(struct kl_card *card, const struct kl_lifter *lifter)
 {
-	KL_AUTO(kl_lift_points_release) struct kl_lift_points p = { 0 };
-	struct finder f = {
-		.c = c,
-		.l = l,
-		.p = &p,
-		.m = c->mechanism ? kl_mechanisms_find(&l->mechanisms, c->mechanism) : NULL,
+	KL_AUTO(kl_lift_points_release) struct kl_lift_points points = { 0 };
+	struct finder finder = {
+		.c = card,
+		.l = lifter,
+		.p = &points,
+		.m = card->mechanism ? kl_mechanisms_find(&lifter->mechanisms, card->mechanism) :
+				       NULL,
 	};
 
-	if (kl_lift_points(&p, l, c) < 0) {
-		kl_strvec_pushf(l->notes, "%s: %s", c->id, kl_error_last());
+	if (kl_lift_points(&points, lifter, card) < 0) {
+		kl_strvec_pushf(lifter->notes, "%s: %s", card->id, kl_error_last());
 		kl_error_clear();
 		return;
 	}
-	drop_measured(c, &p);
-	for (size_t i = 0; p.all && i < c->scope.languages.n; i++) {
-		f.language = c->scope.languages.v[i];
-		find_in_language(&f);
+	drop_measured(card, &points);
+	for (size_t i = 0; points.all && i < card->scope.languages.n; i++) {
+		finder.language = card->scope.languages.v[i];
+		find_in_language(&finder);
 	}
 }

@@ -15,37 +15,37 @@
 
 #define MAX_STEPS 100000
 
-static void transition_release(struct kl_transition *t)
+static void transition_release(struct kl_transition *transition)
 {
-	free(t->lineage);
-	kl_step_release(&t->step);
-	free(t->said);
-	kl_surface_free(t->from);
-	kl_surface_free(t->to);
-	free(t->diff);
-	kl_event_free(t->event);
-	kl_event_free(t->confirmed);
-	kl_strvec_release(&t->gained);
-	kl_strvec_release(&t->lost);
-	kl_strvec_release(&t->had);
-	free(t->platform);
+	free(transition->lineage);
+	kl_step_release(&transition->step);
+	free(transition->said);
+	kl_surface_free(transition->from);
+	kl_surface_free(transition->to);
+	free(transition->diff);
+	kl_event_free(transition->event);
+	kl_event_free(transition->confirmed);
+	kl_strvec_release(&transition->gained);
+	kl_strvec_release(&transition->lost);
+	kl_strvec_release(&transition->had);
+	free(transition->platform);
 }
 
-void kl_transitions_release(struct kl_transitions *t)
+void kl_transitions_release(struct kl_transitions *transitions)
 {
-	for (size_t i = 0; i < t->n; i++)
-		transition_release(&t->v[i]);
-	for (size_t i = 0; i < t->nr; i++) {
-		free(t->r[i].lineage);
-		kl_step_release(&t->r[i].step);
-		free(t->r[i].said);
-		kl_event_free(t->r[i].event);
+	for (size_t i = 0; i < transitions->n; i++)
+		transition_release(&transitions->v[i]);
+	for (size_t i = 0; i < transitions->nr; i++) {
+		free(transitions->r[i].lineage);
+		kl_step_release(&transitions->r[i].step);
+		free(transitions->r[i].said);
+		kl_event_free(transitions->r[i].event);
 	}
-	free(t->v);
-	free(t->r);
-	kl_strvec_release(&t->lineages);
-	kl_strvec_release(&t->notes);
-	kl_map_release(&t->events);
+	free(transitions->v);
+	free(transitions->r);
+	kl_strvec_release(&transitions->lineages);
+	kl_strvec_release(&transitions->notes);
+	kl_map_release(&transitions->events);
 }
 
 /* --- a lineage, wherever it lies ------------------------------------------------------- */
@@ -63,98 +63,99 @@ struct source {
 };
 
 /* every good event of a commit goes into the common map; the ids come out, in order */
-static int events_of(struct kl_strvec *ids, struct source *s, const git_oid *commit)
+static int events_of(struct kl_strvec *ids, struct source *source, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
 	const char *lines;
 	int err;
 
-	if (s->notes) {
+	if (source->notes) {
 		kl_oid_hex(hex, commit);
-		lines = kl_map_get(s->notes, hex);
+		lines = kl_map_get(source->notes, hex);
 		kl_buf_adds(&note, lines ? lines : "");
-	} else if ((err = kl_notes_read(&note, s->repo, KL_NOTES_GATE, commit)) < 0) {
+	} else if ((err = kl_notes_read(&note, source->repo, KL_NOTES_GATE, commit)) < 0) {
 		return err;
 	}
-	if ((err = kl_trust_filter(&text, s->repo, note.ptr, note.len)) < 0)
+	if ((err = kl_trust_filter(&text, source->repo, note.ptr, note.len)) < 0)
 		return err;
-	for (const char *p = text.ptr; *p;) {
-		size_t n = strcspn(p, "\n");
-		struct kl_event *e = NULL;
+	for (const char *at = text.ptr; *at;) {
+		size_t n = strcspn(at, "\n");
+		struct kl_event *event = NULL;
 
-		if (n && !kl_event_parse(&e, p, n)) {
-			kl_strvec_push(ids, e->id);
-			if (kl_map_get(&s->t->events, e->id))
-				kl_event_free(e);
+		if (n && !kl_event_parse(&event, at, n)) {
+			kl_strvec_push(ids, event->id);
+			if (kl_map_get(&source->t->events, event->id))
+				kl_event_free(event);
 			else
-				kl_map_put(&s->t->events, e->id, e);
+				kl_map_put(&source->t->events, event->id, event);
 		}
 		kl_error_clear();
-		p += n + (p[n] == '\n');
+		at += n + (at[n] == '\n');
 	}
 	return 0;
 }
 
-static bool is_gate(const struct kl_event *e, enum kl_verdict verdict)
+static bool is_gate(const struct kl_event *event, enum kl_verdict verdict)
 {
-	return e->kind == KL_KIND_GATE && e->verdict == verdict;
+	return event->kind == KL_KIND_GATE && event->verdict == verdict;
 }
 
 /*
  * of a state's events the newest that passed and, where `vs` is given, was compared with that
  * surface
  */
-static const struct kl_event *pick_event(const struct source *s, const struct kl_strvec *ids,
+static const struct kl_event *pick_event(const struct source *source, const struct kl_strvec *ids,
 					 const char *surface, const char *vs)
 {
 	const struct kl_event *best = NULL;
 
 	for (size_t i = 0; i < ids->n; i++) {
-		const struct kl_event *e = kl_map_get(&s->t->events, ids->v[i]);
+		const struct kl_event *event = kl_map_get(&source->t->events, ids->v[i]);
 
-		if (is_gate(e, KL_VERDICT_PASS) && kl_event_is_for(e, surface, NULL) &&
-		    (!vs || kl_event_is_against(e, vs)) && kl_event_is_newer(e, best))
-			best = e;
+		if (is_gate(event, KL_VERDICT_PASS) && kl_event_is_for(event, surface, NULL) &&
+		    (!vs || kl_event_is_against(event, vs)) && kl_event_is_newer(event, best))
+			best = event;
 	}
 	return best;
 }
 
-static void set_features(struct kl_strvec *out, const struct kl_event *e)
+static void set_features(struct kl_strvec *out, const struct kl_event *event)
 {
 	kl_strvec_release(out);
 	*out = (struct kl_strvec)KL_STRVEC_INIT;
-	if (e)
-		kl_strvec_copy(out, &e->facts.features);
+	if (event)
+		kl_strvec_copy(out, &event->facts.features);
 }
 
-static void note_left_out(struct source *s, const struct kl_step *step, const char *why)
+static void note_left_out(struct source *source, const struct kl_step *step, const char *why)
 {
-	kl_strvec_pushf(&s->t->notes, "%s step %d (%s): %s", s->lineage, step->number,
+	kl_strvec_pushf(&source->t->notes, "%s step %d (%s): %s", source->lineage, step->number,
 			step->action ? step->action : "-", why);
 }
 
 /* a trailer is nobody's words */
 static char *first_line(const char *message)
 {
-	const char *s = strstr(message, "\n\n");
+	const char *text = strstr(message, "\n\n");
 
-	s = s ? s + strspn(s, "\n") : "";
-	return strncmp(s, "Klineage-", 9) ? kl_strndup(s, strcspn(s, "\n")) : kl_strdup("");
+	text = text ? text + strspn(text, "\n") : "";
+	return strncmp(text, "Klineage-", 9) ? kl_strndup(text, strcspn(text, "\n")) :
+					       kl_strdup("");
 }
 
 /* --- one transition ---------------------------------------------------------------------- */
 
-static int read_surface(struct kl_surface **out, git_oid *tree, struct source *s,
+static int read_surface(struct kl_surface **out, git_oid *tree, struct source *source,
 			const git_oid *commit)
 {
-	int err = kl_repo_tree_of(tree, s->repo, commit);
+	int err = kl_repo_tree_of(tree, source->repo, commit);
 
-	return err < 0 ? err : kl_surface_from_tree(out, s->repo, tree, "");
+	return err < 0 ? err : kl_surface_from_tree(out, source->repo, tree, "");
 }
 
 /* K_i' and what the gate says of it, where it was derived in isolation */
-static int read_rederived(struct kl_transition *t, git_oid *tree, struct source *s,
+static int read_rederived(struct kl_transition *transition, git_oid *tree, struct source *source,
 			  const git_oid *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
@@ -162,165 +163,171 @@ static int read_rederived(struct kl_transition *t, git_oid *tree, struct source 
 	git_oid made_tree;
 	int err;
 
-	t->rederived = *commit;
-	if ((err = read_surface(&made, &made_tree, s, commit)) < 0 ||
-	    (err = events_of(&ids, s, commit)) < 0)
+	transition->rederived = *commit;
+	if ((err = read_surface(&made, &made_tree, source, commit)) < 0 ||
+	    (err = events_of(&ids, source, commit)) < 0)
 		return err;
-	t->confirmed = kl_event_ref(pick_event(s, &ids, made->digest, NULL));
-	if (!t->confirmed || !t->step.derivation || strcmp(t->step.derivation, "rederived"))
+	transition->confirmed = kl_event_ref(pick_event(source, &ids, made->digest, NULL));
+	if (!transition->confirmed || !transition->step.derivation ||
+	    strcmp(transition->step.derivation, "rederived"))
 		return 0;
-	kl_surface_free(t->to);
-	t->to = kl_steal(&made);
+	kl_surface_free(transition->to);
+	transition->to = kl_steal(&made);
 	*tree = made_tree;
 	return 0;
 }
 
-static int diff_states(struct kl_transition *t, struct source *s, const git_oid *from,
+static int diff_states(struct kl_transition *transition, struct source *source, const git_oid *from,
 		       const git_oid *to)
 {
-	struct kl_buf b = KL_BUF_INIT;
-	int err = kl_repo_diff(&b, s->repo, from, to, NULL);
+	struct kl_buf buf = KL_BUF_INIT;
+	int err = kl_repo_diff(&buf, source->repo, from, to, NULL);
 
-	t->diff = kl_buf_detach(&b);
+	transition->diff = kl_buf_detach(&buf);
 	return err;
 }
 
 /* the state that was just read is the one before, now */
-static void move_on(struct source *s, struct kl_surface *at, const struct kl_event *event)
+static void move_on(struct source *source, struct kl_surface *at, const struct kl_event *event)
 {
-	kl_surface_free(s->before);
-	s->before = at;
-	snprintf(s->before_surface, sizeof(s->before_surface), "%s", at->digest);
-	set_features(&s->had, event);
+	kl_surface_free(source->before);
+	source->before = at;
+	snprintf(source->before_surface, sizeof(source->before_surface), "%s", at->digest);
+	set_features(&source->had, event);
 }
 
-static void add_transition(struct source *s, struct kl_transition *t)
+static void add_transition(struct source *source, struct kl_transition *transition)
 {
-	KL_GROW(s->t->v, s->t->n + 1, s->t->alloc);
-	s->t->v[s->t->n++] = *t;
-	*t = (struct kl_transition){ 0 };
+	KL_GROW(source->t->v, source->t->n + 1, source->t->alloc);
+	source->t->v[source->t->n++] = *transition;
+	*transition = (struct kl_transition){ 0 };
 }
 
 /* tau_i, once K_i's files and events are read */
-static int make_transition(struct kl_transition *t, struct source *s, size_t i,
-			   const struct kl_commit *c, const struct kl_strvec *ids,
+static int make_transition(struct kl_transition *transition, struct source *source, size_t i,
+			   const struct kl_commit *commit, const struct kl_strvec *ids,
 			   const struct kl_surface *at, const struct kl_event *state)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec has = KL_STRVEC_INIT;
 	git_oid tree, before_tree;
 	int err;
 
-	t->before = s->commit[i - 1];
-	t->after = s->commit[i];
-	t->event = kl_event_ref(pick_event(s, ids, at->digest, s->before_surface));
+	transition->before = source->commit[i - 1];
+	transition->after = source->commit[i];
+	transition->event = kl_event_ref(
+		pick_event(source, ids, at->digest, source->before_surface));
 	set_features(&has, state);
-	kl_strvec_minus(&t->gained, &has, &s->had);
-	kl_strvec_minus(&t->lost, &s->had, &has);
-	kl_strvec_copy(&t->had, &s->had);
-	if ((err = read_surface(&t->from, &before_tree, s, &t->before)) < 0 ||
-	    (err = read_surface(&t->to, &tree, s, &t->after)) < 0)
+	kl_strvec_minus(&transition->gained, &has, &source->had);
+	kl_strvec_minus(&transition->lost, &source->had, &has);
+	kl_strvec_copy(&transition->had, &source->had);
+	if ((err = read_surface(&transition->from, &before_tree, source, &transition->before)) <
+		    0 ||
+	    (err = read_surface(&transition->to, &tree, source, &transition->after)) < 0)
 		return err;
-	if (c->nparent > 1 && (err = read_rederived(t, &tree, s, &c->parent[1])) < 0)
+	if (commit->nparent > 1 &&
+	    (err = read_rederived(transition, &tree, source, &commit->parent[1])) < 0)
 		return err;
-	t->platform = kl_strdup(t->event ? t->event->place.id : "");
-	t->dtype = kl_target_dtype(t->from->contract);
-	if (!*t->dtype)
-		t->dtype = "none";
-	return diff_states(t, s, &before_tree, &tree);
+	transition->platform = kl_strdup(transition->event ? transition->event->place.id : "");
+	transition->dtype = kl_target_dtype(transition->from->contract);
+	if (!*transition->dtype)
+		transition->dtype = "none";
+	return diff_states(transition, source, &before_tree, &tree);
 }
 
-static int read_step(struct source *s, size_t i)
+static int read_step(struct source *source, size_t i)
 {
-	KL_AUTO(transition_release) struct kl_transition t = { .lineage = kl_strdup(s->lineage) };
+	KL_AUTO(transition_release) struct kl_transition transition = { .lineage = kl_strdup(
+										source->lineage) };
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
 	KL_AUTO(kl_surface_freep) struct kl_surface *at = NULL;
-	KL_AUTO(kl_commit_release) struct kl_commit c = { 0 };
+	KL_AUTO(kl_commit_release) struct kl_commit commit = { 0 };
 	const struct kl_event *state;
 	git_oid tree;
 	int err;
 
-	if ((err = kl_repo_commit_read(&c, s->repo, &s->commit[i])) < 0 ||
-	    (err = kl_step_parse(&t.step, s->lineage, c.message)) < 0 ||
-	    (err = read_surface(&at, &tree, s, &s->commit[i])) < 0 ||
-	    (err = events_of(&ids, s, &s->commit[i])) < 0)
+	if ((err = kl_repo_commit_read(&commit, source->repo, &source->commit[i])) < 0 ||
+	    (err = kl_step_parse(&transition.step, source->lineage, commit.message)) < 0 ||
+	    (err = read_surface(&at, &tree, source, &source->commit[i])) < 0 ||
+	    (err = events_of(&ids, source, &source->commit[i])) < 0)
 		return err;
-	t.said = first_line(c.message);
-	state = pick_event(s, &ids, at->digest, NULL);
-	if (i && (err = make_transition(&t, s, i, &c, &ids, at, state)) < 0)
+	transition.said = first_line(commit.message);
+	state = pick_event(source, &ids, at->digest, NULL);
+	if (i && (err = make_transition(&transition, source, i, &commit, &ids, at, state)) < 0)
 		return err;
-	if (i && t.event)
-		add_transition(s, &t);
+	if (i && transition.event)
+		add_transition(source, &transition);
 	else if (i)
-		note_left_out(s, &t.step, "no gate event compares it with the state before");
-	move_on(s, kl_steal(&at), state);
+		note_left_out(source, &transition.step,
+			      "no gate event compares it with the state before");
+	move_on(source, kl_steal(&at), state);
 	return 0;
 }
 
 /* --- refusals ------------------------------------------------------------------------------ */
 
-static int read_refusal(git_oid *next, bool *more, struct source *s, const git_oid *commit)
+static int read_refusal(git_oid *next, bool *more, struct source *source, const git_oid *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
-	KL_AUTO(kl_commit_release) struct kl_commit c = { 0 };
-	struct kl_refusal r = { .lineage = kl_strdup(s->lineage), .commit = *commit };
-	int err = kl_repo_commit_read(&c, s->repo, commit);
+	KL_AUTO(kl_commit_release) struct kl_commit other = { 0 };
+	struct kl_refusal refusal = { .lineage = kl_strdup(source->lineage), .commit = *commit };
+	int err = kl_repo_commit_read(&other, source->repo, commit);
 
 	if (!err)
-		err = kl_step_parse(&r.step, s->lineage, c.message);
+		err = kl_step_parse(&refusal.step, source->lineage, other.message);
 	if (!err)
-		err = events_of(&ids, s, commit);
-	r.said = first_line(err ? "" : c.message);
-	*more = !err && c.nparent > 1;
-	if (!err && c.nparent)
-		r.on = c.parent[0];
+		err = events_of(&ids, source, commit);
+	refusal.said = first_line(err ? "" : other.message);
+	*more = !err && other.nparent > 1;
+	if (!err && other.nparent)
+		refusal.on = other.parent[0];
 	if (*more)
-		*next = c.parent[1];
-	for (size_t i = 0; i < ids.n && !r.event; i++) {
-		const struct kl_event *e = kl_map_get(&s->t->events, ids.v[i]);
+		*next = other.parent[1];
+	for (size_t i = 0; i < ids.n && !refusal.event; i++) {
+		const struct kl_event *event = kl_map_get(&source->t->events, ids.v[i]);
 
-		if (is_gate(e, KL_VERDICT_FAIL))
-			r.event = kl_event_ref(e);
+		if (is_gate(event, KL_VERDICT_FAIL))
+			refusal.event = kl_event_ref(event);
 	}
-	KL_GROW(s->t->r, s->t->nr + 1, s->t->nr_alloc);
-	s->t->r[s->t->nr++] = r;
+	KL_GROW(source->t->r, source->t->nr + 1, source->t->nr_alloc);
+	source->t->r[source->t->nr++] = refusal;
 	return err;
 }
 
-static int read_refusals(struct source *s, const git_oid *tip)
+static int read_refusals(struct source *source, const git_oid *tip)
 {
 	git_oid at = *tip;
 	bool more = true;
 	int err = 0;
 
 	for (size_t i = 0; !err && more && i < MAX_STEPS; i++)
-		err = read_refusal(&at, &more, s, &at);
+		err = read_refusal(&at, &more, source, &at);
 	return err;
 }
 
-static int read_lineage(struct source *s, const git_oid *rejected)
+static int read_lineage(struct source *source, const git_oid *rejected)
 {
 	int err = 0;
 
-	if (kl_strvec_has(&s->t->lineages, s->lineage))
+	if (kl_strvec_has(&source->t->lineages, source->lineage))
 		return 0;
-	kl_strvec_push(&s->t->lineages, s->lineage);
-	for (size_t i = 0; !err && i < s->n; i++)
-		err = read_step(s, i);
+	kl_strvec_push(&source->t->lineages, source->lineage);
+	for (size_t i = 0; !err && i < source->n; i++)
+		err = read_step(source, i);
 	if (!err && rejected)
-		err = read_refusals(s, rejected);
-	return err < 0 ? kl_error_in(err, "lineage %s", s->lineage) : 0;
+		err = read_refusals(source, rejected);
+	return err < 0 ? kl_error_in(err, "lineage %s", source->lineage) : 0;
 }
 
-static void source_release(struct source *s)
+static void source_release(struct source *source)
 {
-	free(s->lineage);
-	kl_surface_free(s->before);
-	kl_strvec_release(&s->had);
+	free(source->lineage);
+	kl_surface_free(source->before);
+	kl_strvec_release(&source->had);
 }
 
 /* --- branches -------------------------------------------------------------------------------- */
 
-static int commit_chain(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *tip)
+static int commit_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *tip)
 {
 	KL_AUTO(kl_freep) git_oid *list = NULL;
 	size_t alloc = 0;
@@ -334,7 +341,7 @@ static int commit_chain(git_oid **out, size_t *n, struct kl_repo *r, const git_o
 
 		KL_GROW(list, *n + 1, alloc);
 		list[(*n)++] = at;
-		if ((err = kl_repo_parents(&parent, &np, r, &at)) < 0)
+		if ((err = kl_repo_parents(&parent, &np, repo, &at)) < 0)
 			return err;
 		more = np && *n < MAX_STEPS;
 		if (more)
@@ -350,9 +357,9 @@ static int commit_chain(git_oid **out, size_t *n, struct kl_repo *r, const git_o
 	return 0;
 }
 
-static int load_ref(struct kl_transitions *t, struct kl_repo *r, const char *ref)
+static int load_ref(struct kl_transitions *transitions, struct kl_repo *repo, const char *ref)
 {
-	KL_AUTO(source_release) struct source s = { .t = t, .repo = r };
+	KL_AUTO(source_release) struct source source = { .t = transitions, .repo = repo };
 	KL_AUTO(kl_freep) char *workload = NULL;
 	KL_AUTO(kl_freep) char *name = NULL;
 	KL_AUTO(kl_freep) char *refused = NULL;
@@ -361,28 +368,29 @@ static int load_ref(struct kl_transitions *t, struct kl_repo *r, const char *ref
 	int err;
 
 	if ((err = kl_view_split(&workload, &name, ref)) < 0 ||
-	    (err = kl_refs_get(&tip, r, ref)) < 0 || (err = commit_chain(&list, &s.n, r, &tip)) < 0)
+	    (err = kl_refs_get(&tip, repo, ref)) < 0 ||
+	    (err = commit_chain(&list, &source.n, repo, &tip)) < 0)
 		return err;
-	s.commit = list;
-	s.lineage = kl_asprintf("%s/%s", workload, name);
-	refused = kl_asprintf("refs/klineage/rejected/%s", s.lineage);
-	err = kl_refs_get(&rejected, r, refused);
+	source.commit = list;
+	source.lineage = kl_asprintf("%s/%s", workload, name);
+	refused = kl_asprintf("refs/klineage/rejected/%s", source.lineage);
+	err = kl_refs_get(&rejected, repo, refused);
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
-	return read_lineage(&s, err ? NULL : &rejected);
+	return read_lineage(&source, err ? NULL : &rejected);
 }
 
-static int load_refs(struct kl_transitions *t, struct kl_repo *r, const char *what)
+static int load_refs(struct kl_transitions *transitions, struct kl_repo *repo, const char *what)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec refs = KL_STRVEC_INIT;
-	int err = kl_view_list(&refs, r, what);
+	int err = kl_view_list(&refs, repo, what);
 
 	if (!err && !refs.n && what)
 		return kl_error(KL_ENOTFOUND,
 				"there is no lineage '%s' here, and no such directory", what);
 	for (size_t i = 0; !err && i < refs.n; i++)
-		err = load_ref(t, r, refs.v[i]);
+		err = load_ref(transitions, repo, refs.v[i]);
 	return err;
 }
 
@@ -395,36 +403,36 @@ static bool is_export(const char *dir)
 	return kl_fs_exists(index);
 }
 
-static int load_export(struct kl_transitions *t, struct kl_repo *r, const char *dir)
+static int load_export(struct kl_transitions *transitions, struct kl_repo *repo, const char *dir)
 {
-	KL_AUTO(source_release) struct source s = { .t = t, .repo = r };
-	KL_AUTO(kl_import_view_release) struct kl_import_view v = { 0 };
-	int err = kl_import_view(&v, r, dir);
+	KL_AUTO(source_release) struct source source = { .t = transitions, .repo = repo };
+	KL_AUTO(kl_import_view_release) struct kl_import_view view = { 0 };
+	int err = kl_import_view(&view, repo, dir);
 
 	if (err < 0)
 		return err;
-	s.notes = &v.notes;
-	s.commit = v.commit;
-	s.n = v.n;
-	s.lineage = kl_asprintf("%s/%s", v.workload, v.name);
-	return read_lineage(&s, v.has_rejected ? &v.rejected : NULL);
+	source.notes = &view.notes;
+	source.commit = view.commit;
+	source.n = view.n;
+	source.lineage = kl_asprintf("%s/%s", view.workload, view.name);
+	return read_lineage(&source, view.has_rejected ? &view.rejected : NULL);
 }
 
-static int load_dir(struct kl_transitions *t, struct kl_repo *r, const char *dir)
+static int load_dir(struct kl_transitions *transitions, struct kl_repo *repo, const char *dir)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	bool found = false;
 	int err;
 
 	if (is_export(dir))
-		return load_export(t, r, dir);
+		return load_export(transitions, repo, dir);
 	err = kl_fs_list(&names, dir);
 	for (size_t i = 0; !err && i < names.n; i++) {
 		KL_AUTO(kl_freep) char *below = kl_fs_join(dir, names.v[i]);
 
 		if (is_export(below)) {
 			found = true;
-			err = load_export(t, r, below);
+			err = load_export(transitions, repo, below);
 		}
 	}
 	if (!err && !found)
@@ -432,21 +440,22 @@ static int load_dir(struct kl_transitions *t, struct kl_repo *r, const char *dir
 	return err;
 }
 
-int kl_transitions_load(struct kl_transitions *t, struct kl_repo *r, const char *what)
+int kl_transitions_load(struct kl_transitions *transitions, struct kl_repo *repo, const char *what)
 {
-	t->events.free_value = kl_event_free_value;
+	transitions->events.free_value = kl_event_free_value;
 	if (what && kl_fs_is_dir(what))
-		return load_dir(t, r, what);
-	return load_refs(t, r, what);
+		return load_dir(transitions, repo, what);
+	return load_refs(transitions, repo, what);
 }
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-static bool take_ratio(struct kl_card_ratio *out, const struct kl_comparison *c)
+static bool take_ratio(struct kl_card_ratio *out, const struct kl_comparison *comparison)
 {
-	if (!c || c->ratio_ppm <= 0)
+	if (!comparison || comparison->ratio_ppm <= 0)
 		return false;
-	*out = (struct kl_card_ratio){ c->ratio_ppm, c->lo_ppm, c->hi_ppm };
+	*out = (struct kl_card_ratio){ comparison->ratio_ppm, comparison->lo_ppm,
+				       comparison->hi_ppm };
 	return true;
 }
 
@@ -467,16 +476,17 @@ bool kl_transition_ratio(struct kl_card_ratio *out, const struct kl_event *event
 	return take_ratio(out, event->inverse.there ? &turned : at);
 }
 
-size_t kl_transition_points(const struct kl_transition *t)
+size_t kl_transition_points(const struct kl_transition *transition)
 {
-	return t->from->contract->nperf;
+	return transition->from->contract->nperf;
 }
 
 bool kl_transition_point(struct kl_card_ratio *ratio, const struct kl_dims **dims,
-			 const struct kl_transition *t, const struct kl_map *events, size_t i)
+			 const struct kl_transition *transition, const struct kl_map *events,
+			 size_t i)
 {
-	const struct kl_event *pair = kl_map_get(events, t->event->inverse.pair);
+	const struct kl_event *pair = kl_map_get(events, transition->event->inverse.pair);
 
-	*dims = &t->from->contract->perf[i].dims;
-	return kl_transition_ratio(ratio, t->event, pair, i);
+	*dims = &transition->from->contract->perf[i].dims;
+	return kl_transition_ratio(ratio, transition->event, pair, i);
 }

@@ -58,14 +58,15 @@ struct kl_transitions {
  * Add lineages. `what`: NULL (all of the repository), "<workload>", "<workload>/<name>", a ref, or
  * a directory: an exported lineage, or one that holds some. KL_ENOTFOUND: no lineage there.
  */
-int kl_transitions_load(struct kl_transitions *t, struct kl_repo *r, const char *what);
-void kl_transitions_release(struct kl_transitions *t);
+int kl_transitions_load(struct kl_transitions *transitions, struct kl_repo *repo, const char *what);
+void kl_transitions_release(struct kl_transitions *transitions);
 
 /** How many points were measured: rows of `effect`. */
-size_t kl_transition_points(const struct kl_transition *t);
+size_t kl_transition_points(const struct kl_transition *transition);
 /** The i-th one; false: it was not compared. */
 bool kl_transition_point(struct kl_card_ratio *ratio, const struct kl_dims **dims,
-			 const struct kl_transition *t, const struct kl_map *events, size_t i);
+			 const struct kl_transition *transition, const struct kl_map *events,
+			 size_t i);
 
 /** The ratio of point i that an event says, or its pair (inverse) turned round; false: none. */
 bool kl_transition_ratio(struct kl_card_ratio *out, const struct kl_event *event,

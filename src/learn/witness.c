@@ -9,63 +9,63 @@
 #include "card/predicate.h"
 #include "learn/witness_parts.h"
 
-static void clause_release(struct kl_witness_clause *c)
+static void clause_release(struct kl_witness_clause *clause)
 {
-	free(c->text);
-	free(c->event);
-	free(c->at);
-	free(c->why);
-	kl_strvec_release(&c->plan);
+	free(clause->text);
+	free(clause->event);
+	free(clause->at);
+	free(clause->why);
+	kl_strvec_release(&clause->plan);
 }
 
-void kl_witness_release(struct kl_witness *w)
+void kl_witness_release(struct kl_witness *witness)
 {
-	for (size_t i = 0; i < w->n; i++) {
-		for (size_t k = 0; k < w->v[i].n; k++)
-			clause_release(&w->v[i].clause[k]);
-		free(w->v[i].clause);
-		free(w->v[i].card);
-		free(w->v[i].pre);
+	for (size_t i = 0; i < witness->n; i++) {
+		for (size_t k = 0; k < witness->v[i].n; k++)
+			clause_release(&witness->v[i].clause[k]);
+		free(witness->v[i].clause);
+		free(witness->v[i].card);
+		free(witness->v[i].pre);
 	}
-	free(w->v);
-	kl_strvec_release(&w->notes);
-	free(w->cannot);
+	free(witness->v);
+	kl_strvec_release(&witness->notes);
+	free(witness->cannot);
 }
 
 /* what belongs to one condition */
-static void forget_results(struct kl_seeker *s)
+static void forget_results(struct kl_seeker *seeker)
 {
-	kl_clauses_release(&s->clauses);
-	kl_keep_release(&s->keep);
-	s->keep = (struct kl_keep){ 0 };
-	kl_map_release(&s->events);
-	s->events = (struct kl_map){ .free_value = kl_event_free_value };
+	kl_clauses_release(&seeker->clauses);
+	kl_keep_release(&seeker->keep);
+	seeker->keep = (struct kl_keep){ 0 };
+	kl_map_release(&seeker->events);
+	seeker->events = (struct kl_map){ .free_value = kl_event_free_value };
 }
 
-static void seeker_release(struct kl_seeker *s)
+static void seeker_release(struct kl_seeker *seeker)
 {
-	forget_results(s);
-	for (size_t i = 0; i < s->ngate; i++) {
-		kl_gate_free(s->gate[i].gate);
-		free(s->gate[i].platform);
+	forget_results(seeker);
+	for (size_t i = 0; i < seeker->ngate; i++) {
+		kl_gate_free(seeker->gate[i].gate);
+		free(seeker->gate[i].platform);
 	}
-	free(s->gate);
-	free(s->no_device);
-	kl_card_free(s->card);
+	free(seeker->gate);
+	free(seeker->no_device);
+	kl_card_free(seeker->card);
 }
 
 /* --- one clause ------------------------------------------------------------------------------- */
 
 static bool asks_for(const char *test, const char *prefix)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec keys = KL_STRVEC_INIT;
 
-	if (kl_predicate_parse(&p, test, NULL) < 0) {
+	if (kl_predicate_parse(&predicate, test, NULL) < 0) {
 		kl_error_clear();
 		return false;
 	}
-	kl_predicate_keys(&keys, p);
+	kl_predicate_keys(&keys, predicate);
 	for (size_t i = 0; i < keys.n; i++)
 		if (!strncmp(keys.v[i], prefix, strlen(prefix)))
 			return true;
@@ -73,196 +73,197 @@ static bool asks_for(const char *test, const char *prefix)
 }
 
 /* is the condition about this kernel at all, and true of it? */
-static bool is_about(struct kl_seeker *s, struct kl_target *at, size_t i)
+static bool is_about(struct kl_seeker *seeker, struct kl_target *at, size_t i)
 {
-	KL_AUTO(kl_freep) char *test = kl_clauses_one(&s->clauses, i);
+	KL_AUTO(kl_freep) char *test = kl_clauses_one(&seeker->clauses, i);
 
-	if (*s->clauses.guard && kl_target_test(at, s->clauses.guard, true, NULL) != KL_FALSE)
+	if (*seeker->clauses.guard &&
+	    kl_target_test(at, seeker->clauses.guard, true, NULL) != KL_FALSE)
 		return false;
 	return kl_target_test(at, test, true, NULL) == KL_TRUE;
 }
 
-static int ask_kernel(struct kl_seeker *s, struct kl_witness_clause *c,
-		      const struct kl_transition *t, size_t i)
+static int ask_kernel(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+		      const struct kl_transition *transition, size_t i)
 {
 	struct kl_target at = { .known = KL_KNOWN_INIT };
-	int err = kl_target_init(&at, s->o->tax, t->to, t->platform);
+	int err = kl_target_init(&at, seeker->o->tax, transition->to, transition->platform);
 
 	if (err < 0)
-		return kl_witness_unsure(s, c, err);
-	kl_target_add_event(&at, t->event);
-	if (!is_about(s, &at, i))
+		return kl_witness_unsure(seeker, clause, err);
+	kl_target_add_event(&at, transition->event);
+	if (!is_about(seeker, &at, i))
 		;
-	else if (asks_for(s->clauses.v.v[i], "cap("))
-		err = kl_witness_on_platforms(s, c, t, &at, i);
+	else if (asks_for(seeker->clauses.v.v[i], "cap("))
+		err = kl_witness_on_platforms(seeker, clause, transition, &at, i);
 	else
-		err = kl_witness_at_points(s, c, t, &at, i);
+		err = kl_witness_at_points(seeker, clause, transition, &at, i);
 	kl_target_release(&at);
 	return err;
 }
 
-static bool is_evidence(const struct kl_card *c, const struct kl_transition *t)
+static bool is_evidence(const struct kl_card *card, const struct kl_transition *transition)
 {
-	for (size_t i = 0; i < c->evidence.n; i++)
-		if (!strcmp(c->evidence.v[i].event, t->event->id))
+	for (size_t i = 0; i < card->evidence.n; i++)
+		if (!strcmp(card->evidence.v[i].event, transition->event->id))
 			return true;
 	return false;
 }
 
 /* are all kernels of the card here? One that is not may need what those that are do not */
-static bool all_here(const struct kl_seeker *s)
+static bool all_here(const struct kl_seeker *seeker)
 {
 	size_t n = 0;
 
-	for (size_t k = 0; k < s->o->t->n; k++)
-		n += is_evidence(s->card, &s->o->t->v[k]);
-	return n >= s->card->evidence.n;
+	for (size_t k = 0; k < seeker->o->t->n; k++)
+		n += is_evidence(seeker->card, &seeker->o->t->v[k]);
+	return n >= seeker->card->evidence.n;
 }
 
-static int ask_clause(struct kl_seeker *s, size_t i)
+static int ask_clause(struct kl_seeker *seeker, size_t i)
 {
-	struct kl_witness_clause *c = &s->r->clause[i];
+	struct kl_witness_clause *clause = &seeker->r->clause[i];
 	int err = 0;
 
-	kl_progress_title(s->o->progress, "%s: %s", s->card->id, c->text);
-	for (size_t k = 0; !err && k < s->o->t->n && c->end == KL_WITNESS_OPEN; k++)
-		if (is_evidence(s->card, &s->o->t->v[k]))
-			err = ask_kernel(s, c, &s->o->t->v[k], i);
-	if (!err && c->end == KL_WITNESS_OPEN && !c->passes)
-		err = kl_witness_by_carrier(s, i);
-	if (!err && c->end == KL_WITNESS_OPEN && c->passes && !all_here(s)) {
-		c->unsure = true;
-		free(c->why);
-		c->why = kl_strdup(
+	kl_progress_title(seeker->o->progress, "%s: %s", seeker->card->id, clause->text);
+	for (size_t k = 0; !err && k < seeker->o->t->n && clause->end == KL_WITNESS_OPEN; k++)
+		if (is_evidence(seeker->card, &seeker->o->t->v[k]))
+			err = ask_kernel(seeker, clause, &seeker->o->t->v[k], i);
+	if (!err && clause->end == KL_WITNESS_OPEN && !clause->passes)
+		err = kl_witness_by_carrier(seeker, i);
+	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !all_here(seeker)) {
+		clause->unsure = true;
+		free(clause->why);
+		clause->why = kl_strdup(
 			"right without it, but not all kernels that it was learned from are here");
 	}
 	/* a kernel that nobody could ask may need it */
-	if (!err && c->end == KL_WITNESS_OPEN && c->passes && !c->unsure)
-		c->end = KL_WITNESS_PASSES;
-	if (!c->why && c->end == KL_WITNESS_OPEN && !s->o->dry)
-		c->why = kl_strdup(
+	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !clause->unsure)
+		clause->end = KL_WITNESS_PASSES;
+	if (!clause->why && clause->end == KL_WITNESS_OPEN && !seeker->o->dry)
+		clause->why = kl_strdup(
 			"none of the kernels that it was learned from is here, or is one to ask");
 	return err;
 }
 
 /* --- one condition, one card ------------------------------------------------------------------ */
 
-static struct kl_witness_result *add_result(struct kl_seeker *s, const struct kl_card_pre *p)
+static struct kl_witness_result *add_result(struct kl_seeker *seeker, const struct kl_card_pre *pre)
 {
-	struct kl_witness *w = s->out;
-	struct kl_witness_result *r;
+	struct kl_witness *witness = seeker->out;
+	struct kl_witness_result *result;
 
-	KL_GROW(w->v, w->n + 1, w->alloc);
-	r = &w->v[w->n++];
-	*r = (struct kl_witness_result){
-		.card = kl_strdup(s->card->id),
-		.pre = kl_strdup(p->id),
-		.n = s->clauses.v.n,
-		.clause = kl_calloc(s->clauses.v.n, sizeof(*r->clause)),
+	KL_GROW(witness->v, witness->n + 1, witness->alloc);
+	result = &witness->v[witness->n++];
+	*result = (struct kl_witness_result){
+		.card = kl_strdup(seeker->card->id),
+		.pre = kl_strdup(pre->id),
+		.n = seeker->clauses.v.n,
+		.clause = kl_calloc(seeker->clauses.v.n, sizeof(*result->clause)),
 	};
-	for (size_t i = 0; i < r->n; i++)
-		r->clause[i].text = kl_strdup(s->clauses.v.v[i]);
-	return r;
+	for (size_t i = 0; i < result->n; i++)
+		result->clause[i].text = kl_strdup(seeker->clauses.v.v[i]);
+	return result;
 }
 
-static bool any_decided(const struct kl_witness_result *r)
+static bool any_decided(const struct kl_witness_result *result)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (r->clause[i].end != KL_WITNESS_OPEN)
+	for (size_t i = 0; i < result->n; i++)
+		if (result->clause[i].end != KL_WITNESS_OPEN)
 			return true;
 	return false;
 }
 
-static int seek_pre(struct kl_seeker *s, size_t pre)
+static int seek_pre(struct kl_seeker *seeker, size_t pre)
 {
-	const struct kl_card_pre *p = &s->card->sound.v[pre];
-	KL_AUTO(kl_freep) char *chain = kl_asprintf("refs/klineage/trials/%s", s->card->id);
+	const struct kl_card_pre *condition = &seeker->card->sound.v[pre];
+	KL_AUTO(kl_freep) char *chain = kl_asprintf("refs/klineage/trials/%s", seeker->card->id);
 	int err;
 
-	forget_results(s);
-	if ((err = kl_clauses_split(&s->clauses, p->test)) < 0)
+	forget_results(seeker);
+	if ((err = kl_clauses_split(&seeker->clauses, condition->test)) < 0)
 		return err;
-	s->keep = (struct kl_keep){ .repo = s->o->repo, .chain = chain };
-	s->r = add_result(s, p);
-	err = kl_witness_at_hand(s);
-	for (size_t i = 0; !err && i < s->r->n; i++)
-		if (s->r->clause[i].end == KL_WITNESS_OPEN)
-			err = ask_clause(s, i);
-	if (!err && !s->o->dry && any_decided(s->r))
-		err = kl_witness_put(s, pre);
-	forget_results(s);
+	seeker->keep = (struct kl_keep){ .repo = seeker->o->repo, .chain = chain };
+	seeker->r = add_result(seeker, condition);
+	err = kl_witness_at_hand(seeker);
+	for (size_t i = 0; !err && i < seeker->r->n; i++)
+		if (seeker->r->clause[i].end == KL_WITNESS_OPEN)
+			err = ask_clause(seeker, i);
+	if (!err && !seeker->o->dry && any_decided(seeker->r))
+		err = kl_witness_put(seeker, pre);
+	forget_results(seeker);
 	return err;
 }
 
-static const struct kl_card_pre *find_open(size_t *at, const struct kl_card *c, const char *id)
+static const struct kl_card_pre *find_open(size_t *at, const struct kl_card *card, const char *id)
 {
-	for (*at = 0; *at < c->sound.n; ++*at) {
-		const struct kl_card_pre *p = &c->sound.v[*at];
+	for (*at = 0; *at < card->sound.n; ++*at) {
+		const struct kl_card_pre *pre = &card->sound.v[*at];
 
-		if (!strcmp(p->id, id) && p->test && p->state == KL_PRE_ASSUMED)
-			return p;
+		if (!strcmp(pre->id, id) && pre->test && pre->state == KL_PRE_ASSUMED)
+			return pre;
 	}
 	return NULL;
 }
 
-static int read_card(struct kl_seeker *s, const char *id)
+static int read_card(struct kl_seeker *seeker, const char *id)
 {
-	kl_card_free(s->card);
-	s->card = NULL;
-	return kl_library_card(&s->card, s->o->library, id);
+	kl_card_free(seeker->card);
+	seeker->card = NULL;
+	return kl_library_card(&seeker->card, seeker->o->library, id);
 }
 
-static int seek_card(struct kl_seeker *s, const char *id)
+static int seek_card(struct kl_seeker *seeker, const char *id)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec pres = KL_STRVEC_INIT;
-	int err = read_card(s, id);
+	int err = read_card(seeker, id);
 
 	if (err == KL_EINVALID || err == KL_ECANNOT) {
-		kl_strvec_push(&s->out->notes, kl_error_last());
+		kl_strvec_push(&seeker->out->notes, kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
-	if (err < 0 || s->card->status == KL_CARD_RETRACTED)
+	if (err < 0 || seeker->card->status == KL_CARD_RETRACTED)
 		return err;
-	for (size_t i = 0; i < s->card->sound.n; i++)
-		kl_strvec_push(&pres, s->card->sound.v[i].id);
+	for (size_t i = 0; i < seeker->card->sound.n; i++)
+		kl_strvec_push(&pres, seeker->card->sound.v[i].id);
 	for (size_t i = 0; !err && i < pres.n; i++) {
 		size_t at;
 
-		if (find_open(&at, s->card, pres.v[i]))
-			err = seek_pre(s, at);
+		if (find_open(&at, seeker->card, pres.v[i]))
+			err = seek_pre(seeker, at);
 		if (!err) /* it may have changed */
-			err = read_card(s, id);
+			err = read_card(seeker, id);
 	}
 	return err;
 }
 
-static int pick_cards(struct kl_strvec *out, const struct kl_witness_opts *o)
+static int pick_cards(struct kl_strvec *out, const struct kl_witness_opts *opts)
 {
-	for (size_t i = 0; i < kl_library_count(o->library) && !o->cards->n; i++)
-		kl_strvec_push(out, kl_library_id(o->library, i));
-	for (size_t i = 0; i < o->cards->n; i++) {
+	for (size_t i = 0; i < kl_library_count(opts->library) && !opts->cards->n; i++)
+		kl_strvec_push(out, kl_library_id(opts->library, i));
+	for (size_t i = 0; i < opts->cards->n; i++) {
 		size_t at;
-		int err = kl_library_find(&at, o->library, o->cards->v[i]);
+		int err = kl_library_find(&at, opts->library, opts->cards->v[i]);
 
 		if (err < 0)
 			return err;
-		kl_strvec_push(out, kl_library_id(o->library, at));
+		kl_strvec_push(out, kl_library_id(opts->library, at));
 	}
 	kl_strvec_uniq(out);
 	return 0;
 }
 
-int kl_witness_seek(struct kl_witness *out, const struct kl_witness_opts *o)
+int kl_witness_seek(struct kl_witness *out, const struct kl_witness_opts *opts)
 {
-	KL_AUTO(seeker_release) struct kl_seeker s = { .o = o, .out = out };
+	KL_AUTO(seeker_release) struct kl_seeker seeker = { .o = opts, .out = out };
 	KL_AUTO(kl_strvec_release) struct kl_strvec cards = KL_STRVEC_INIT;
 	int err;
 
 	*out = (struct kl_witness){ 0 };
-	s.events.free_value = kl_event_free_value;
-	err = pick_cards(&cards, o);
+	seeker.events.free_value = kl_event_free_value;
+	err = pick_cards(&cards, opts);
 	for (size_t i = 0; !err && i < cards.n; i++)
-		err = seek_card(&s, cards.v[i]);
+		err = seek_card(&seeker, cards.v[i]);
 	return err;
 }

@@ -78,7 +78,7 @@ struct kl_witness_opts {
 };
 
 /** 0 whatever came of it. KL_ECANNOT: there is no gate here. */
-int kl_witness_seek(struct kl_witness *out, const struct kl_witness_opts *o);
-void kl_witness_release(struct kl_witness *w);
+int kl_witness_seek(struct kl_witness *out, const struct kl_witness_opts *opts);
+void kl_witness_release(struct kl_witness *witness);
 
 #endif

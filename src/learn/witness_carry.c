@@ -10,32 +10,33 @@
 #define MAX_STATES 3 /* that are tried for one clause */
 
 /* is it the clause that is false of the state before the step, and nothing else? */
-static int is_false(bool *yes, struct kl_seeker *s, const struct kl_transition *t, size_t i)
+static int is_false(bool *yes, struct kl_seeker *seeker, const struct kl_transition *transition,
+		    size_t i)
 {
 	struct kl_target at = { .known = KL_KNOWN_INIT };
-	int err = kl_target_init(&at, s->o->tax, t->from, t->platform);
+	int err = kl_target_init(&at, seeker->o->tax, transition->from, transition->platform);
 
 	*yes = false;
 	if (err < 0)
 		return err;
-	kl_target_add_features(&at, &t->had);
-	*yes = kl_witness_false_one(s, &at) == i;
+	kl_target_add_features(&at, &transition->had);
+	*yes = kl_witness_false_one(seeker, &at) == i;
 	kl_target_release(&at);
 	return 0;
 }
 
-static int apply_carrier(struct kl_surface **out, struct kl_seeker *s, const struct kl_gate *g,
-			 const struct kl_transition *t)
+static int apply_carrier(struct kl_surface **out, struct kl_seeker *seeker,
+			 const struct kl_gate *gate, const struct kl_transition *transition)
 {
 	const char *how;
 
 	return kl_carrier_apply(out, &how,
 				&(struct kl_carrier_try){
-					.repo = s->o->repo,
-					.library = s->o->repo,
-					.jail = kl_gate_jail(g),
-					.card = s->card,
-					.state = t->from,
+					.repo = seeker->o->repo,
+					.library = seeker->o->repo,
+					.jail = kl_gate_jail(gate),
+					.card = seeker->card,
+					.state = transition->from,
 				});
 }
 
@@ -45,95 +46,102 @@ struct carried {
 	char *right_at, *wrong_at;
 };
 
-static void carried_release(struct carried *k)
+static void carried_release(struct carried *carried)
 {
-	kl_judgement_free(k->right);
-	kl_judgement_free(k->wrong);
-	free(k->right_at);
-	free(k->wrong_at);
+	kl_judgement_free(carried->right);
+	kl_judgement_free(carried->wrong);
+	free(carried->right_at);
+	free(carried->wrong_at);
 }
 
 /* takes the verdict */
-static int take_verdict(struct carried *k, struct kl_seeker *s, struct kl_witness_clause *c,
-			const struct kl_transition *t, const struct kl_surface *made,
-			struct kl_judgement **v)
+static int take_verdict(struct carried *carried, struct kl_seeker *seeker,
+			struct kl_witness_clause *clause, const struct kl_transition *transition,
+			const struct kl_surface *made, struct kl_judgement **judgements)
 {
-	bool pass = kl_witness_passed(*v);
-	struct kl_judgement **first = pass ? &k->right : &k->wrong;
+	bool pass = kl_witness_passed(*judgements);
+	struct kl_judgement **first = pass ? &carried->right : &carried->wrong;
 	int err;
 
-	if (!kl_witness_is_there(s->card, &(*v)->event->facts.features)) {
-		kl_witness_leave_open(c, "the carrier did not bring there what the card provides");
+	if (!kl_witness_is_there(seeker->card, &(*judgements)->event->facts.features)) {
+		kl_witness_leave_open(clause,
+				      "the carrier did not bring there what the card provides");
 		return 0;
 	}
-	if (!pass && !kl_witness_ran((*v)->event->failure)) {
-		kl_witness_leave_open(c, (*v)->event->message);
+	if (!pass && !kl_witness_ran((*judgements)->event->failure)) {
+		kl_witness_leave_open(clause, (*judgements)->event->message);
 		return 0;
 	}
-	err = kl_witness_keep(s, t, &t->before, made, *v,
+	err = kl_witness_keep(seeker, transition, &transition->before, made, *judgements,
 			      "the card's carrier on a state where it is false");
 	if (err < 0 || *first)
 		return err;
-	*first = kl_steal(v);
-	*(pass ? &k->right_at : &k->wrong_at) = kl_asprintf("%s K_%d, by the carrier", t->lineage,
-							    t->step.number - 1);
+	*first = kl_steal(judgements);
+	*(pass ? &carried->right_at : &carried->wrong_at) = kl_asprintf(
+		"%s K_%d, by the carrier", transition->lineage, transition->step.number - 1);
 	return 0;
 }
 
-static int try_on(struct carried *k, struct kl_seeker *s, struct kl_witness_clause *c,
-		  const struct kl_transition *t)
+static int try_on(struct carried *carried, struct kl_seeker *seeker,
+		  struct kl_witness_clause *clause, const struct kl_transition *transition)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *made = NULL;
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
-	struct kl_gate *g;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	struct kl_gate *gate;
 	int err;
 
-	kl_strvec_pushf(&c->plan, "%s K_%d, by the carrier", t->lineage, t->step.number - 1);
-	if (s->o->dry)
+	kl_strvec_pushf(&clause->plan, "%s K_%d, by the carrier", transition->lineage,
+			transition->step.number - 1);
+	if (seeker->o->dry)
 		return 0;
-	if ((err = kl_witness_gate(&g, s, "")) < 0 || (err = apply_carrier(&made, s, g, t)) < 0)
-		return kl_witness_unsure(s, c, err);
-	if ((err = kl_witness_judge(&v, s, c, g, made, true)) < 0 || !v)
+	if ((err = kl_witness_gate(&gate, seeker, "")) < 0 ||
+	    (err = apply_carrier(&made, seeker, gate, transition)) < 0)
+		return kl_witness_unsure(seeker, clause, err);
+	if ((err = kl_witness_judge(&judgement, seeker, clause, gate, made, true)) < 0 ||
+	    !judgement)
 		return err;
-	return take_verdict(k, s, c, t, made, &v);
+	return take_verdict(carried, seeker, clause, transition, made, &judgement);
 }
 
 /*
  * states differ in other things, too: only what is so of all of them says something of the clause
  */
-static void conclude_clause(struct carried *k, struct kl_seeker *s, struct kl_witness_clause *c)
+static void conclude_clause(struct carried *carried, struct kl_seeker *seeker,
+			    struct kl_witness_clause *clause)
 {
-	if (k->right && k->wrong) { /* says more than what was said of points */
-		free(c->why);
-		c->why = kl_strdup("the carrier is right on one such state, and wrong on another");
-	} else if (k->wrong) {
-		kl_witness_fails(s, c, k->wrong, kl_steal(&k->wrong_at));
-	} else if (k->right) {
-		kl_witness_passes(s, c, k->right, kl_steal(&k->right_at));
+	if (carried->right && carried->wrong) { /* says more than what was said of points */
+		free(clause->why);
+		clause->why = kl_strdup(
+			"the carrier is right on one such state, and wrong on another");
+	} else if (carried->wrong) {
+		kl_witness_fails(seeker, clause, carried->wrong, kl_steal(&carried->wrong_at));
+	} else if (carried->right) {
+		kl_witness_passes(seeker, clause, carried->right, kl_steal(&carried->right_at));
 	}
 }
 
-int kl_witness_by_carrier(struct kl_seeker *s, size_t i)
+int kl_witness_by_carrier(struct kl_seeker *seeker, size_t i)
 {
-	struct kl_witness_clause *c = &s->r->clause[i];
+	struct kl_witness_clause *clause = &seeker->r->clause[i];
 	KL_AUTO(carried_release) struct carried got = { 0 };
 	size_t tried = 0;
 	int err = 0;
 
-	for (size_t k = 0; !err && k < s->o->t->n && tried < MAX_STATES; k++) {
-		const struct kl_transition *t = &s->o->t->v[k];
+	for (size_t k = 0; !err && k < seeker->o->t->n && tried < MAX_STATES; k++) {
+		const struct kl_transition *transition = &seeker->o->t->v[k];
 		bool yes;
 
-		if (!kl_carrier_mechanical(s->card, t->from->contract->language->name))
+		if (!kl_carrier_mechanical(seeker->card,
+					   transition->from->contract->language->name))
 			continue;
-		if ((err = is_false(&yes, s, t, i)) < 0)
-			return kl_witness_unsure(s, c, err);
+		if ((err = is_false(&yes, seeker, transition, i)) < 0)
+			return kl_witness_unsure(seeker, clause, err);
 		if (!yes)
 			continue;
 		tried++;
-		err = try_on(&got, s, c, t);
+		err = try_on(&got, seeker, clause, transition);
 	}
 	if (!err)
-		conclude_clause(&got, s, c);
+		conclude_clause(&got, seeker, clause);
 	return err;
 }

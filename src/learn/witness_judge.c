@@ -13,31 +13,31 @@
 
 /* --- the gate ------------------------------------------------------------------------------ */
 
-int kl_witness_gate(struct kl_gate **out, struct kl_seeker *s, const char *platform)
+int kl_witness_gate(struct kl_gate **out, struct kl_seeker *seeker, const char *platform)
 {
-	struct kl_gate *g = NULL;
+	struct kl_gate *gate = NULL;
 	int err;
 
-	for (size_t i = 0; i < s->ngate; i++)
-		if (!strcmp(s->gate[i].platform, platform)) {
-			*out = s->gate[i].gate;
+	for (size_t i = 0; i < seeker->ngate; i++)
+		if (!strcmp(seeker->gate[i].platform, platform)) {
+			*out = seeker->gate[i].gate;
 			return 0;
 		}
-	err = kl_gate_open(&g, s->o->repo,
+	err = kl_gate_open(&gate, seeker->o->repo,
 			   &(struct kl_gate_opts){
-				   .progress = s->o->progress,
+				   .progress = seeker->o->progress,
 				   .platform = *platform ? platform : NULL,
 				   .no_profile = true,
 			   });
-	if (!err && kl_gate_is_remote(g)) {
-		kl_gate_free(g);
+	if (!err && kl_gate_is_remote(gate)) {
+		kl_gate_free(gate);
 		err = kl_error(KL_ECANNOT, "the gate judges elsewhere, and has to answer at once");
 	}
 	if (err < 0)
 		return err;
-	KL_GROW(s->gate, s->ngate + 1, s->gate_alloc);
-	s->gate[s->ngate++] = (struct kl_witness_session){ kl_strdup(platform), g };
-	*out = g;
+	KL_GROW(seeker->gate, seeker->ngate + 1, seeker->gate_alloc);
+	seeker->gate[seeker->ngate++] = (struct kl_witness_session){ kl_strdup(platform), gate };
+	*out = gate;
 	return 0;
 }
 
@@ -48,82 +48,83 @@ static bool is_open(int err)
 }
 
 /* the first reason is that of the nearest kernel and platform */
-void kl_witness_leave_open(struct kl_witness_clause *c, const char *why)
+void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why)
 {
 	size_t n = strcspn(why, "\n");
 
-	if (c->why)
+	if (clause->why)
 		return;
-	c->why = kl_strndup(why, n < MAX_WHY ? n : MAX_WHY);
-	for (unsigned char *p = (unsigned char *)c->why; *p; p++)
-		if (*p < 0x20 || *p >= 0x7f) /* from a compiler; for terminals, commits */
-			*p = ' ';
+	clause->why = kl_strndup(why, n < MAX_WHY ? n : MAX_WHY);
+	for (unsigned char *bytes = (unsigned char *)clause->why; *bytes; bytes++)
+		if (*bytes < 0x20 || *bytes >= 0x7f) /* from a compiler; for terminals, commits */
+			*bytes = ' ';
 }
 
-int kl_witness_unsure(struct kl_seeker *s, struct kl_witness_clause *c, int err)
+int kl_witness_unsure(struct kl_seeker *seeker, struct kl_witness_clause *clause, int err)
 {
 	if (!is_open(err))
 		return err;
 	if (err == KL_ECANNOT) {
-		free(s->out->cannot);
-		s->out->cannot = kl_strdup(kl_error_last());
+		free(seeker->out->cannot);
+		seeker->out->cannot = kl_strdup(kl_error_last());
 	}
-	c->unsure = true;
-	kl_witness_leave_open(c, kl_error_last());
+	clause->unsure = true;
+	kl_witness_leave_open(clause, kl_error_last());
 	kl_error_clear();
 	return 0;
 }
 
-/* `*v` NULL: no verdict, and the clause says why; `runs`: it is known to compile */
-int kl_witness_judge(struct kl_judgement **v, struct kl_seeker *s, struct kl_witness_clause *c,
-		     struct kl_gate *g, const struct kl_surface *surface, bool runs)
+/* `*judgements` NULL: no verdict, and the clause says why; `runs`: it is known to compile */
+int kl_witness_judge(struct kl_judgement **judgements, struct kl_seeker *seeker,
+		     struct kl_witness_clause *clause, struct kl_gate *gate,
+		     const struct kl_surface *surface, bool runs)
 {
 	const struct kl_event *event;
 	int err = 0;
 
-	*v = NULL;
-	if (s->out->runs >= s->o->limit) {
-		s->out->limited = true;
-		err = kl_error(KL_ENO, "the limit of %zu gate runs is reached", s->o->limit);
-	} else if (runs && s->no_device && kl_backend_of(surface->contract)->device) {
-		err = kl_error(KL_ECANNOT, "%s", s->no_device);
+	*judgements = NULL;
+	if (seeker->out->runs >= seeker->o->limit) {
+		seeker->out->limited = true;
+		err = kl_error(KL_ENO, "the limit of %zu gate runs is reached", seeker->o->limit);
+	} else if (runs && seeker->no_device && kl_backend_of(surface->contract)->device) {
+		err = kl_error(KL_ECANNOT, "%s", seeker->no_device);
 	} else {
-		err = kl_made_judge(v, g, surface, NULL, false);
-		if (err == KL_ECANNOT && kl_gate_lacked_device(g) && !s->no_device)
-			s->no_device = kl_strdup(kl_error_last());
+		err = kl_made_judge(judgements, gate, surface, NULL, false);
+		if (err == KL_ECANNOT && kl_gate_lacked_device(gate) && !seeker->no_device)
+			seeker->no_device = kl_strdup(kl_error_last());
 	}
 	if (err < 0)
-		return kl_witness_unsure(s, c, err);
-	s->out->runs += !(*v)->cached;
-	s->out->verdicts++;
-	event = (*v)->event;
+		return kl_witness_unsure(seeker, clause, err);
+	seeker->out->runs += !(*judgements)->cached;
+	seeker->out->verdicts++;
+	event = (*judgements)->event;
 	if (event->verdict == KL_VERDICT_PASS || event->verdict == KL_VERDICT_FAIL)
 		return 0;
-	c->unsure = true;
-	kl_witness_leave_open(c,
+	clause->unsure = true;
+	kl_witness_leave_open(clause,
 			      *event->message ? event->message : kl_verdict_name(event->verdict));
-	kl_judgement_free(*v);
-	*v = NULL;
+	kl_judgement_free(*judgements);
+	*judgements = NULL;
 	return 0;
 }
 
-bool kl_witness_passed(const struct kl_judgement *v)
+bool kl_witness_passed(const struct kl_judgement *judgement)
 {
-	return v->event->verdict == KL_VERDICT_PASS;
+	return judgement->event->verdict == KL_VERDICT_PASS;
 }
 
 /*
  * is what the card brings in the machine code? Of claims that only a reader can check nobody knows.
  */
-bool kl_witness_is_there(const struct kl_card *c, const struct kl_strvec *features)
+bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *features)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->provides.n; i++) {
-		bool claim = !strncmp(c->provides.v[i], "trait:", 6);
+	for (size_t i = 0; i < card->provides.n; i++) {
+		bool claim = !strncmp(card->provides.v[i], "trait:", 6);
 
 		n += !claim;
-		if (!claim && !kl_strvec_has(features, c->provides.v[i]))
+		if (!claim && !kl_strvec_has(features, card->provides.v[i]))
 			return false;
 	}
 	return n > 0;
@@ -139,31 +140,31 @@ bool kl_witness_ran(enum kl_failure failure)
 
 /* --- outcomes --------------------------------------------------------------------------------- */
 
-const git_oid *kl_witness_commit(const struct kl_transition *t)
+const git_oid *kl_witness_commit(const struct kl_transition *transition)
 {
-	return kl_lift_is_verified(t) ? &t->rederived : &t->after;
+	return kl_lift_is_verified(transition) ? &transition->rederived : &transition->after;
 }
 
-void kl_witness_fails(struct kl_seeker *s, struct kl_witness_clause *c,
-		      const struct kl_judgement *v, char *at)
+void kl_witness_fails(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+		      const struct kl_judgement *judgement, char *at)
 {
-	c->end = KL_WITNESS_FAILS;
-	snprintf(c->class_, sizeof(c->class_), "%s", kl_event_class(v->event));
-	free(c->event);
-	c->event = kl_strdup(v->event->id);
-	free(c->at);
-	c->at = at;
-	kl_map_put(&s->events, c->event, kl_event_ref(v->event));
+	clause->end = KL_WITNESS_FAILS;
+	snprintf(clause->class_, sizeof(clause->class_), "%s", kl_event_class(judgement->event));
+	free(clause->event);
+	clause->event = kl_strdup(judgement->event->id);
+	free(clause->at);
+	clause->at = at;
+	kl_map_put(&seeker->events, clause->event, kl_event_ref(judgement->event));
 }
 
 /* the first one that shows it is named */
-void kl_witness_passes(struct kl_seeker *s, struct kl_witness_clause *c,
-		       const struct kl_judgement *v, char *at)
+void kl_witness_passes(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+		       const struct kl_judgement *judgement, char *at)
 {
-	if (!c->passes++) {
-		c->event = kl_strdup(v->event->id);
-		c->at = kl_strdup(at);
-		kl_map_put(&s->events, c->event, kl_event_ref(v->event));
+	if (!clause->passes++) {
+		clause->event = kl_strdup(judgement->event->id);
+		clause->at = kl_strdup(at);
+		kl_map_put(&seeker->events, clause->event, kl_event_ref(judgement->event));
 	}
 	free(at);
 }

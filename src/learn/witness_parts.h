@@ -32,11 +32,11 @@ struct kl_widen_of {
 
 /** KL_ENO with the reason: there is no such point, or no such contract. */
 int kl_widen(struct kl_widening *out, const struct kl_widen_of *of);
-void kl_widening_release(struct kl_widening *w);
+void kl_widening_release(struct kl_widening *widening);
 /** Which of the new points an id of a result ("also8") names; -1: none of them. */
-int kl_widening_which(const struct kl_widening *w, const char *id);
+int kl_widening_which(const struct kl_widening *widening, const char *id);
 /** "rows = 1, cols = 5"; caller frees. */
-char *kl_witness_point_words(const struct kl_contract *c, const struct kl_dims *d);
+char *kl_witness_point_words(const struct kl_contract *contract, const struct kl_dims *dims);
 
 /* --- one condition of one card ---------------------------------------------------------------- */
 
@@ -60,44 +60,45 @@ struct kl_seeker {
 };
 
 /* Each asks one clause of one kernel, K_i, or of states; what came of it stands in the clause. */
-int kl_witness_at_points(struct kl_seeker *s, struct kl_witness_clause *c,
-			 const struct kl_transition *t, struct kl_target *at,
+int kl_witness_at_points(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+			 const struct kl_transition *transition, struct kl_target *at,
 			 size_t i); /* witness_dims.c */
-int kl_witness_on_platforms(struct kl_seeker *s, struct kl_witness_clause *c,
-			    const struct kl_transition *t, const struct kl_target *at,
-			    size_t i);                    /* witness_port.c */
-int kl_witness_by_carrier(struct kl_seeker *s, size_t i); /* witness_carry.c */
+int kl_witness_on_platforms(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+			    const struct kl_transition *transition, const struct kl_target *at,
+			    size_t i);                         /* witness_port.c */
+int kl_witness_by_carrier(struct kl_seeker *seeker, size_t i); /* witness_carry.c */
 /** Events at hand (witness_known.c) end what clauses they can. */
-int kl_witness_at_hand(struct kl_seeker *s);
+int kl_witness_at_hand(struct kl_seeker *seeker);
 /** The one clause that is false of a target while all others are true; clauses.v.n: none is. */
-size_t kl_witness_false_one(struct kl_seeker *s, struct kl_target *t);
+size_t kl_witness_false_one(struct kl_seeker *seeker, struct kl_target *target);
 
 /* --- the gate, and what it says (witness_judge.c) --------------------------------------------- */
 
 /** A session for a platform, "": where this machine judges. KL_ECANNOT. */
-int kl_witness_gate(struct kl_gate **out, struct kl_seeker *s, const char *platform);
+int kl_witness_gate(struct kl_gate **out, struct kl_seeker *seeker, const char *platform);
 /**
- * A pass or a failure; `*v` NULL: neither, and the clause says why. `runs`: it will, since it
- * compiles.
+ * A pass or a failure; `*judgements` NULL: neither, and the clause says why. `runs`: it will, since
+ * it compiles.
  */
-int kl_witness_judge(struct kl_judgement **v, struct kl_seeker *s, struct kl_witness_clause *c,
-		     struct kl_gate *g, const struct kl_surface *surface, bool runs);
+int kl_witness_judge(struct kl_judgement **judgements, struct kl_seeker *seeker,
+		     struct kl_witness_clause *clause, struct kl_gate *gate,
+		     const struct kl_surface *surface, bool runs);
 /** No verdict here and now: 0, and the clause is open and unsure; or the error that ends all. */
-int kl_witness_unsure(struct kl_seeker *s, struct kl_witness_clause *c, int err);
+int kl_witness_unsure(struct kl_seeker *seeker, struct kl_witness_clause *clause, int err);
 /** It stays as it was; the first reason is kept, as one plain line. */
-void kl_witness_leave_open(struct kl_witness_clause *c, const char *why);
+void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why);
 /** Both take `at`. */
-void kl_witness_fails(struct kl_seeker *s, struct kl_witness_clause *c,
-		      const struct kl_judgement *v, char *at);
-void kl_witness_passes(struct kl_seeker *s, struct kl_witness_clause *c,
-		       const struct kl_judgement *v, char *at);
-bool kl_witness_passed(const struct kl_judgement *v);
+void kl_witness_fails(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+		      const struct kl_judgement *judgement, char *at);
+void kl_witness_passes(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+		       const struct kl_judgement *judgement, char *at);
+bool kl_witness_passed(const struct kl_judgement *judgement);
 /** Is it the class of a kernel that ran and was wrong? */
 bool kl_witness_ran(enum kl_failure failure);
 /** The commit that has t->to. */
-const git_oid *kl_witness_commit(const struct kl_transition *t);
+const git_oid *kl_witness_commit(const struct kl_transition *transition);
 /** Are the features that the card brings among these? Of claims alone: false. */
-bool kl_witness_is_there(const struct kl_card *c, const struct kl_strvec *features);
+bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *features);
 
 /* --- what was judged, and what came of it (witness_record.c) -------------------------------- */
 
@@ -105,10 +106,10 @@ bool kl_witness_is_there(const struct kl_card *c, const struct kl_strvec *featur
  * The surface, as it was judged, becomes a commit on `parent` that is kept when the card is put;
  * `what` is in words where the condition is false.
  */
-int kl_witness_keep(struct kl_seeker *s, const struct kl_transition *t, const git_oid *parent,
-		    const struct kl_surface *surface, const struct kl_judgement *v,
-		    const char *what);
+int kl_witness_keep(struct kl_seeker *seeker, const struct kl_transition *transition,
+		    const git_oid *parent, const struct kl_surface *surface,
+		    const struct kl_judgement *judgement, const char *what);
 /** Into the card and the library: one commit. */
-int kl_witness_put(struct kl_seeker *s, size_t pre);
+int kl_witness_put(struct kl_seeker *seeker, size_t pre);
 
 #endif

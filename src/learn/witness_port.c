@@ -11,24 +11,24 @@
 
 /* --- capabilities: a platform that lacks one -------------------------------------------------- */
 
-static size_t shared_count(const struct kl_taxonomy *tax, const struct kl_capset *a,
-			   const struct kl_capset *b)
+static size_t shared_count(const struct kl_taxonomy *tax, const struct kl_capset *left,
+			   const struct kl_capset *right)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < tax->caps.n; i++)
-		n += kl_capset_has(a, (int)i) && kl_capset_has(b, (int)i);
+		n += kl_capset_has(left, (int)i) && kl_capset_has(right, (int)i);
 	return n;
 }
 
-static bool is_false_on(struct kl_seeker *s, const struct kl_transition *t, size_t i,
+static bool is_false_on(struct kl_seeker *seeker, const struct kl_transition *transition, size_t i,
 			const char *platform)
 {
-	KL_AUTO(kl_freep) char *test = kl_clauses_one(&s->clauses, i);
+	KL_AUTO(kl_freep) char *test = kl_clauses_one(&seeker->clauses, i);
 	struct kl_target there = { .known = KL_KNOWN_INIT };
 	bool no;
 
-	if (kl_target_init(&there, s->o->tax, t->to, platform) < 0) {
+	if (kl_target_init(&there, seeker->o->tax, transition->to, platform) < 0) {
 		kl_error_clear();
 		return false;
 	}
@@ -39,17 +39,18 @@ static bool is_false_on(struct kl_seeker *s, const struct kl_transition *t, size
 
 /* of its kind, nearest first: what else it lacks would fail for its own reasons */
 static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS],
-				struct kl_seeker *s, const struct kl_transition *t,
+				struct kl_seeker *seeker, const struct kl_transition *transition,
 				const struct kl_target *at, size_t i)
 {
-	const struct kl_taxonomy *tax = s->o->tax;
+	const struct kl_taxonomy *tax = seeker->o->tax;
 	size_t kind = strcspn(at->platform, "/") + 1, n = 0;
 
-	for (size_t p = 0; p < tax->nplatform; p++) {
-		const struct kl_tax_platform *one = &tax->platform[p];
+	for (size_t pos = 0; pos < tax->nplatform; pos++) {
+		const struct kl_tax_platform *one = &tax->platform[pos];
 		size_t near = shared_count(tax, &one->has, &at->caps), k = n;
 
-		if (strncmp(one->name, at->platform, kind) || !is_false_on(s, t, i, one->name))
+		if (strncmp(one->name, at->platform, kind) ||
+		    !is_false_on(seeker, transition, i, one->name))
 			continue;
 		for (; k && shared_count(tax, &out[k - 1]->has, &at->caps) < near; k--)
 			if (k < MAX_PLATFORMS)
@@ -65,9 +66,9 @@ static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS]
  * Does this machine run a kernel that is for another platform? One that names its platform needs a
  * device of it, so that only what a compiler says can be asked.
  */
-static bool runs_elsewhere(const struct kl_transition *t)
+static bool runs_elsewhere(const struct kl_transition *transition)
 {
-	return !kl_backend_of(t->to->contract)->own_platform;
+	return !kl_backend_of(transition->to->contract)->own_platform;
 }
 
 /* both states there, and the gate that judges them */
@@ -76,17 +77,17 @@ struct ported {
 	struct kl_gate *gate;
 };
 
-static void ported_release(struct ported *p)
+static void ported_release(struct ported *ported)
 {
-	kl_surface_free(p->to);
-	kl_surface_free(p->from);
+	kl_surface_free(ported->to);
+	kl_surface_free(ported->from);
 }
 
 /* *why (owned): what the compiler says against it; NULL: it compiles */
-static int does_compile(char **why, struct kl_gate *g, const struct kl_surface *s)
+static int does_compile(char **why, struct kl_gate *gate, const struct kl_surface *surface)
 {
-	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
-	int err = kl_gate_facts(&f, g, s);
+	KL_AUTO(kl_facts_release) struct kl_facts facts = { 0 };
+	int err = kl_gate_facts(&facts, gate, surface);
 
 	*why = NULL;
 	if (err != KL_ENO)
@@ -96,19 +97,19 @@ static int does_compile(char **why, struct kl_gate *g, const struct kl_surface *
 	return 0;
 }
 
-static int port_state(struct ported *out, struct kl_seeker *s, const struct kl_transition *t,
-		      const char *platform)
+static int port_state(struct ported *out, struct kl_seeker *seeker,
+		      const struct kl_transition *transition, const char *platform)
 {
-	const struct kl_backend *backend = kl_backend_of(t->to->contract);
+	const struct kl_backend *backend = kl_backend_of(transition->to->contract);
 	KL_AUTO(kl_freep) char *to = NULL, *from = NULL;
 	int err;
 
-	if ((err = backend->port(&out->to, t->to, platform)) < 0 ||
-	    (err = backend->port(&out->from, t->from, platform)) < 0)
+	if ((err = backend->port(&out->to, transition->to, platform)) < 0 ||
+	    (err = backend->port(&out->from, transition->from, platform)) < 0)
 		return err;
-	if (runs_elsewhere(t))
-		return kl_witness_gate(&out->gate, s, platform);
-	if ((err = kl_witness_gate(&out->gate, s, "")) < 0 ||
+	if (runs_elsewhere(transition))
+		return kl_witness_gate(&out->gate, seeker, platform);
+	if ((err = kl_witness_gate(&out->gate, seeker, "")) < 0 ||
 	    (err = does_compile(&from, out->gate, out->from)) < 0 ||
 	    (err = does_compile(&to, out->gate, out->to)) < 0)
 		return err;
@@ -122,82 +123,92 @@ static int port_state(struct ported *out, struct kl_seeker *s, const struct kl_t
 	return 0;
 }
 
-static int judge_before(struct kl_seeker *s, struct kl_witness_clause *c,
-			const struct kl_transition *t, const struct ported *p, const char *platform,
-			const struct kl_judgement *v)
+static int judge_before(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+			const struct kl_transition *transition, const struct ported *ported,
+			const char *platform, const struct kl_judgement *judgement)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
 	int err;
 
 	/* that it compiles is known; it cannot be run */
-	if (!runs_elsewhere(t))
-		return kl_witness_keep(s, t, kl_witness_commit(t), p->to, v, platform);
-	if ((err = kl_witness_judge(&before, s, c, p->gate, p->from, true)) < 0 || !before)
+	if (!runs_elsewhere(transition))
+		return kl_witness_keep(seeker, transition, kl_witness_commit(transition),
+				       ported->to, judgement, platform);
+	if ((err = kl_witness_judge(&before, seeker, clause, ported->gate, ported->from, true)) <
+		    0 ||
+	    !before)
 		return err < 0 ? err : KL_ENO;
 	if (!kl_witness_passed(before)) {
-		kl_witness_leave_open(c, "the state before the step fails there, too");
+		kl_witness_leave_open(clause, "the state before the step fails there, too");
 		return KL_ENO;
 	}
-	if ((err = kl_witness_keep(s, t, kl_witness_commit(t), p->to, v, platform)) < 0)
+	if ((err = kl_witness_keep(seeker, transition, kl_witness_commit(transition), ported->to,
+				   judgement, platform)) < 0)
 		return err;
-	return kl_witness_keep(s, t, &t->before, p->from, before, platform);
+	return kl_witness_keep(seeker, transition, &transition->before, ported->from, before,
+			       platform);
 }
 
 /*
  * device code may be too large for another device: what a launch plan says is not about the
  * capability
  */
-static bool may_count(const struct kl_transition *t, enum kl_failure failure)
+static bool may_count(const struct kl_transition *transition, enum kl_failure failure)
 {
 	if (failure == KL_FAILURE_COMPILE)
 		return true;
-	return runs_elsewhere(t) && kl_witness_ran(failure);
+	return runs_elsewhere(transition) && kl_witness_ran(failure);
 }
 
-static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c,
-			const struct kl_transition *t, const char *platform)
+static int ask_platform(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+			const struct kl_transition *transition, const char *platform)
 {
-	KL_AUTO(ported_release) struct ported p = { 0 };
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
+	KL_AUTO(ported_release) struct ported ported = { 0 };
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	char *at;
 	int err;
 
-	kl_strvec_pushf(&c->plan, "%s K_%d for %s", t->lineage, t->step.number, platform);
-	if (s->o->dry)
+	kl_strvec_pushf(&clause->plan, "%s K_%d for %s", transition->lineage,
+			transition->step.number, platform);
+	if (seeker->o->dry)
 		return 0;
-	if ((err = port_state(&p, s, t, platform)) < 0)
-		return kl_witness_unsure(s, c, err);
-	err = kl_witness_judge(&v, s, c, p.gate, p.to, runs_elsewhere(t));
-	if (err < 0 || !v)
+	if ((err = port_state(&ported, seeker, transition, platform)) < 0)
+		return kl_witness_unsure(seeker, clause, err);
+	err = kl_witness_judge(&judgement, seeker, clause, ported.gate, ported.to,
+			       runs_elsewhere(transition));
+	if (err < 0 || !judgement)
 		return err;
-	at = kl_asprintf("%s K_%d for %s", t->lineage, t->step.number, platform);
-	if (kl_witness_passed(v) && kl_witness_is_there(s->card, &v->event->facts.features)) {
-		err = kl_witness_keep(s, t, kl_witness_commit(t), p.to, v, platform);
-		kl_witness_passes(s, c, v, at);
+	at = kl_asprintf("%s K_%d for %s", transition->lineage, transition->step.number, platform);
+	if (kl_witness_passed(judgement) &&
+	    kl_witness_is_there(seeker->card, &judgement->event->facts.features)) {
+		err = kl_witness_keep(seeker, transition, kl_witness_commit(transition), ported.to,
+				      judgement, platform);
+		kl_witness_passes(seeker, clause, judgement, at);
 		return err;
 	}
-	if (kl_witness_passed(v))
-		kl_witness_leave_open(c, "there the compiler does it without the mechanism");
-	else if (!may_count(t, v->event->failure))
-		kl_witness_leave_open(c, v->event->message);
-	else if (!(err = judge_before(s, c, t, &p, platform, v))) {
-		kl_witness_fails(s, c, v, at);
+	if (kl_witness_passed(judgement))
+		kl_witness_leave_open(clause, "there the compiler does it without the mechanism");
+	else if (!may_count(transition, judgement->event->failure))
+		kl_witness_leave_open(clause, judgement->event->message);
+	else if (!(err = judge_before(seeker, clause, transition, &ported, platform, judgement))) {
+		kl_witness_fails(seeker, clause, judgement, at);
 		return 0;
 	}
 	free(at);
 	return err == KL_ENO ? 0 : err;
 }
 
-int kl_witness_on_platforms(struct kl_seeker *s, struct kl_witness_clause *c,
-			    const struct kl_transition *t, const struct kl_target *at, size_t i)
+int kl_witness_on_platforms(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+			    const struct kl_transition *transition, const struct kl_target *at,
+			    size_t i)
 {
-	const struct kl_tax_platform *p[MAX_PLATFORMS];
-	size_t n = lacking_platforms(p, s, t, at, i);
+	const struct kl_tax_platform *platforms[MAX_PLATFORMS];
+	size_t n = lacking_platforms(platforms, seeker, transition, at, i);
 	int err = 0;
 
 	if (!n)
-		kl_witness_leave_open(c, "no platform of the table lacks it");
-	for (size_t k = 0; !err && k < n && c->end == KL_WITNESS_OPEN; k++)
-		err = ask_platform(s, c, t, p[k]->name);
+		kl_witness_leave_open(clause, "no platform of the table lacks it");
+	for (size_t k = 0; !err && k < n && clause->end == KL_WITNESS_OPEN; k++)
+		err = ask_platform(seeker, clause, transition, platforms[k]->name);
 	return err;
 }

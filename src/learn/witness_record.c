@@ -10,168 +10,169 @@
 
 /* --- what was judged becomes a commit --------------------------------------------------------- */
 
-static void add_edits(struct kl_tree_edit *e, struct kl_strvec *paths, const char *dir,
+static void add_edits(struct kl_tree_edit *edit, struct kl_strvec *paths, const char *dir,
 		      const struct kl_file *file, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		kl_strvec_pushf(paths, "%s%s%s", dir, *dir ? "/" : "", file[i].path);
-		e[i] = (struct kl_tree_edit){ .data = file[i].data, .len = file[i].len };
+		edit[i] = (struct kl_tree_edit){ .data = file[i].data, .len = file[i].len };
 	}
 }
 
-static int edit_tree(git_oid *tree, struct kl_repo *r, const char *dir, const struct kl_file *file,
-		     size_t n)
+static int edit_tree(git_oid *tree, struct kl_repo *repo, const char *dir,
+		     const struct kl_file *file, size_t n)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
-	struct kl_tree_edit *e = kl_calloc(n + 1, sizeof(*e));
+	struct kl_tree_edit *edit = kl_calloc(n + 1, sizeof(*edit));
 	int err;
 
-	add_edits(e, &paths, dir, file, n);
+	add_edits(edit, &paths, dir, file, n);
 	for (size_t i = 0; i < n; i++)
-		e[i].path = paths.v[i];
-	err = kl_repo_tree_edit(tree, r, tree, e, n);
-	free(e);
+		edit[i].path = paths.v[i];
+	err = kl_repo_tree_edit(tree, repo, tree, edit, n);
+	free(edit);
 	return err;
 }
 
 /* all its files: of a state, the contract may differ, and launch plans */
-static int tree_of(git_oid *out, struct kl_repo *r, const git_oid *parent,
-		   const struct kl_surface *s)
+static int tree_of(git_oid *out, struct kl_repo *repo, const git_oid *parent,
+		   const struct kl_surface *surface)
 {
-	int err = kl_repo_tree_of(out, r, parent);
+	int err = kl_repo_tree_of(out, repo, parent);
 
 	/* a file may be source and oracle: one set after the other */
 	if (!err)
-		err = edit_tree(out, r, s->dir, s->file, s->nfile);
+		err = edit_tree(out, repo, surface->dir, surface->file, surface->nfile);
 	if (!err)
-		err = edit_tree(out, r, s->dir, s->oracle, s->noracle);
-	return err < 0 ? err : edit_tree(out, r, s->dir, &s->contract_file, 1);
+		err = edit_tree(out, repo, surface->dir, surface->oracle, surface->noracle);
+	return err < 0 ? err : edit_tree(out, repo, surface->dir, &surface->contract_file, 1);
 }
 
-static int message_of(struct kl_buf *out, struct kl_seeker *s, const struct kl_transition *t,
-		      const struct kl_judgement *v, const char *what)
+static int message_of(struct kl_buf *out, struct kl_seeker *seeker,
+		      const struct kl_transition *transition, const struct kl_judgement *judgement,
+		      const char *what)
 {
-	bool fail = v->event->verdict != KL_VERDICT_PASS;
+	bool fail = judgement->event->verdict != KL_VERDICT_PASS;
 	KL_AUTO(kl_step_release) struct kl_step step = {
 		.kind = fail ? KL_STEP_REJECTED : KL_STEP_FORWARD,
 		.forward = true,
-		.number = t->step.number,
+		.number = transition->step.number,
 		.action = kl_strdup("witness"),
 		.rewriter = kl_strdup("witness"),
-		.class_ = fail ? kl_strdup(kl_event_class(v->event)) : NULL,
-		.text = kl_asprintf("Where '%s' of card %s is false:\n%s.", s->r->pre, s->card->id,
-				    what),
+		.class_ = fail ? kl_strdup(kl_event_class(judgement->event)) : NULL,
+		.text = kl_asprintf("Where '%s' of card %s is false:\n%s.", seeker->r->pre,
+				    seeker->card->id, what),
 	};
 	char blob[KL_OID_HEX];
 	size_t at;
-	int err = kl_library_find(&at, s->o->library, s->card->id);
+	int err = kl_library_find(&at, seeker->o->library, seeker->card->id);
 
 	if (err < 0)
 		return err;
-	kl_oid_hex(blob, kl_library_blob(s->o->library, at));
+	kl_oid_hex(blob, kl_library_blob(seeker->o->library, at));
 	kl_step_message(out, &step);
-	kl_buf_addf(out, "Klineage-Skill: %s@%s\n", s->card->id, blob);
+	kl_buf_addf(out, "Klineage-Skill: %s@%s\n", seeker->card->id, blob);
 	return 0;
 }
 
-int kl_witness_keep(struct kl_seeker *s, const struct kl_transition *t, const git_oid *parent,
-		    const struct kl_surface *surface, const struct kl_judgement *v,
-		    const char *what)
+int kl_witness_keep(struct kl_seeker *seeker, const struct kl_transition *transition,
+		    const git_oid *parent, const struct kl_surface *surface,
+		    const struct kl_judgement *judgement, const char *what)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
 	git_oid made;
-	int err = message_of(&message, s, t, v, what);
+	int err = message_of(&message, seeker, transition, judgement, what);
 
 	spec.message = message.ptr;
-	if (err < 0 || (err = tree_of(&spec.tree, s->o->repo, parent, surface)) < 0 ||
-	    (err = kl_repo_commit_write(&made, s->o->repo, &spec)) < 0)
+	if (err < 0 || (err = tree_of(&spec.tree, seeker->o->repo, parent, surface)) < 0 ||
+	    (err = kl_repo_commit_write(&made, seeker->o->repo, &spec)) < 0)
 		return err;
-	return kl_keep_add(&s->keep, &made,
+	return kl_keep_add(&seeker->keep, &made,
 			   &(struct kl_made){
-				   .card = s->card,
-				   .class_ = kl_event_class(v->event),
-				   .event = v->event,
+				   .card = seeker->card,
+				   .class_ = kl_event_class(judgement->event),
+				   .event = judgement->event,
 			   });
 }
 
 /* --- into the card ---------------------------------------------------------------------------- */
 
-static char *new_id(const struct kl_card *c, const char *id)
+static char *new_id(const struct kl_card *card, const char *id)
 {
 	for (int i = 2;; i++) {
 		char *out = kl_asprintf("%.56s-%d", id, i);
 
-		if (!kl_card_has_pre(c, out))
+		if (!kl_card_has_pre(card, out))
 			return out;
 		free(out);
 	}
 }
 
 /* takes the strings */
-static void add_pre(struct kl_card *c, struct kl_card_pre p)
+static void add_pre(struct kl_card *card, struct kl_card_pre pre)
 {
-	KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
-	c->sound.v[c->sound.n++] = p;
+	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
+	card->sound.v[card->sound.n++] = pre;
 }
 
-static struct kl_card_pre take_pre(struct kl_card *c, size_t at)
+static struct kl_card_pre take_pre(struct kl_card *card, size_t at)
 {
-	struct kl_card_pre p = c->sound.v[at];
+	struct kl_card_pre pre = card->sound.v[at];
 
-	c->sound.n--;
-	memmove(c->sound.v + at, c->sound.v + at + 1, (c->sound.n - at) * sizeof(p));
-	return p;
+	card->sound.n--;
+	memmove(card->sound.v + at, card->sound.v + at + 1, (card->sound.n - at) * sizeof(pre));
+	return pre;
 }
 
 /* those of one fate as a predicate; all of them are the text that it was */
-static char *test_of(const struct kl_seeker *s, const char *test, enum kl_witness_end end)
+static char *test_of(const struct kl_seeker *seeker, const char *test, enum kl_witness_end end)
 {
-	KL_AUTO(kl_freep) bool *keep = kl_calloc(s->r->n + 1, sizeof(*keep));
+	KL_AUTO(kl_freep) bool *keep = kl_calloc(seeker->r->n + 1, sizeof(*keep));
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->r->n; i++)
-		n += keep[i] = s->r->clause[i].end == end;
-	return n == s->r->n ? kl_strdup(test) : kl_clauses_join(&s->clauses, keep);
+	for (size_t i = 0; i < seeker->r->n; i++)
+		n += keep[i] = seeker->r->clause[i].end == end;
+	return n == seeker->r->n ? kl_strdup(test) : kl_clauses_join(&seeker->clauses, keep);
 }
 
-static void add_risk(struct kl_card *c, const struct kl_witness_clause *k, const char *id)
+static void add_risk(struct kl_card *card, const struct kl_witness_clause *clause, const char *id)
 {
 	struct kl_card_risk risk = {
-		.class_ = kl_strdup(k->class_),
+		.class_ = kl_strdup(clause->class_),
 		.violates = kl_strdup(id),
-		.text = kl_asprintf("without '%.400s', at %.400s", k->text, k->at),
+		.text = kl_asprintf("without '%.400s', at %.400s", clause->text, clause->at),
 	};
 
-	kl_strvec_push(&risk.events, k->event);
-	kl_card_add_risk(c, &risk);
+	kl_strvec_push(&risk.events, clause->event);
+	kl_card_add_risk(card, &risk);
 }
 
-static void add_witnessed(struct kl_card *c, const struct kl_seeker *s,
+static void add_witnessed(struct kl_card *card, const struct kl_seeker *seeker,
 			  const struct kl_card_pre *old, size_t i)
 {
-	const struct kl_witness_clause *k = &s->r->clause[i];
-	char *id = kl_card_has_pre(c, old->id) ? new_id(c, old->id) : kl_strdup(old->id);
+	const struct kl_witness_clause *clause = &seeker->r->clause[i];
+	char *id = kl_card_has_pre(card, old->id) ? new_id(card, old->id) : kl_strdup(old->id);
 
-	add_pre(c, (struct kl_card_pre){
-			   .id = id,
-			   .text = kl_strdup(old->text),
-			   .test = s->r->n == 1 ? kl_strdup(old->test) :
-						  kl_clauses_one(&s->clauses, i),
-			   .state = KL_PRE_WITNESSED,
-			   .by = kl_strdup(k->event),
-			   .class_ = kl_strdup(k->class_),
-		   });
-	add_risk(c, k, id);
+	add_pre(card, (struct kl_card_pre){
+			      .id = id,
+			      .text = kl_strdup(old->text),
+			      .test = seeker->r->n == 1 ? kl_strdup(old->test) :
+							  kl_clauses_one(&seeker->clauses, i),
+			      .state = KL_PRE_WITNESSED,
+			      .by = kl_strdup(clause->event),
+			      .class_ = kl_strdup(clause->class_),
+		      });
+	add_risk(card, clause, id);
 }
 
 /* a risk violates what is there */
-static void forget_pre(struct kl_card *c, const char *id)
+static void forget_pre(struct kl_card *card, const char *id)
 {
-	for (size_t i = 0; i < c->risk.n; i++)
-		if (c->risk.v[i].violates && !strcmp(c->risk.v[i].violates, id)) {
-			free(c->risk.v[i].violates);
-			c->risk.v[i].violates = NULL;
+	for (size_t i = 0; i < card->risk.n; i++)
+		if (card->risk.v[i].violates && !strcmp(card->risk.v[i].violates, id)) {
+			free(card->risk.v[i].violates);
+			card->risk.v[i].violates = NULL;
 		}
 }
 
@@ -179,66 +180,68 @@ static void forget_pre(struct kl_card *c, const char *id)
  * what is open stays one condition, what is witnessed has one of its own for each event, the rest
  * goes
  */
-static void change_card(struct kl_card *c, const struct kl_seeker *s, size_t pre)
+static void change_card(struct kl_card *card, const struct kl_seeker *seeker, size_t pre)
 {
-	struct kl_card_pre old = take_pre(c, pre);
-	char *open = test_of(s, old.test, KL_WITNESS_OPEN);
+	struct kl_card_pre old = take_pre(card, pre);
+	char *open = test_of(seeker, old.test, KL_WITNESS_OPEN);
 
 	if (open)
-		add_pre(c, (struct kl_card_pre){
-				   .id = kl_strdup(old.id),
-				   .text = kl_strdup(old.text),
-				   .test = open,
-			   });
-	for (size_t i = 0; i < s->r->n; i++)
-		if (s->r->clause[i].end == KL_WITNESS_FAILS)
-			add_witnessed(c, s, &old, i);
-	if (!kl_card_has_pre(c, old.id))
-		forget_pre(c, old.id);
+		add_pre(card, (struct kl_card_pre){
+				      .id = kl_strdup(old.id),
+				      .text = kl_strdup(old.text),
+				      .test = open,
+			      });
+	for (size_t i = 0; i < seeker->r->n; i++)
+		if (seeker->r->clause[i].end == KL_WITNESS_FAILS)
+			add_witnessed(card, seeker, &old, i);
+	if (!kl_card_has_pre(card, old.id))
+		forget_pre(card, old.id);
 	kl_card_pre_release(&old);
-	kl_card_normalize(c);
+	kl_card_normalize(card);
 }
 
 /* --- into the library ------------------------------------------------------------------------- */
 
-static void add_result(struct kl_buf *body, const struct kl_witness_clause *k)
+static void add_result(struct kl_buf *body, const struct kl_witness_clause *clause)
 {
-	kl_buf_addf(body, "%s%s: ", body->len ? "\n" : "", k->text);
-	if (k->end == KL_WITNESS_FAILS)
-		kl_buf_addf(body, "%s without it\n  %s\n  event %s", k->class_, k->at, k->event);
-	else if (k->end == KL_WITNESS_PASSES)
-		kl_buf_addf(body, "not needed, right without it\n  %s\n  event %s", k->at,
-			    k->event);
+	kl_buf_addf(body, "%s%s: ", body->len ? "\n" : "", clause->text);
+	if (clause->end == KL_WITNESS_FAILS)
+		kl_buf_addf(body, "%s without it\n  %s\n  event %s", clause->class_, clause->at,
+			    clause->event);
+	else if (clause->end == KL_WITNESS_PASSES)
+		kl_buf_addf(body, "not needed, right without it\n  %s\n  event %s", clause->at,
+			    clause->event);
 	else
-		kl_buf_addf(body, "open, %s", k->why ? k->why : "nothing was judged");
+		kl_buf_addf(body, "open, %s", clause->why ? clause->why : "nothing was judged");
 }
 
-int kl_witness_put(struct kl_seeker *s, size_t pre)
+int kl_witness_put(struct kl_seeker *seeker, size_t pre)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(s->card);
+	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(seeker->card);
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *subject = NULL;
 	size_t n[3] = { 0 };
 	int err;
 
-	for (size_t i = 0; i < s->r->n; i++) {
-		n[s->r->clause[i].end]++;
-		add_result(&body, &s->r->clause[i]);
+	for (size_t i = 0; i < seeker->r->n; i++) {
+		n[seeker->r->clause[i].end]++;
+		add_result(&body, &seeker->r->clause[i]);
 	}
-	subject = kl_asprintf("witness: %s '%s', %zu witnessed, %zu not needed", s->card->id,
-			      s->r->pre, n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES]);
-	change_card(card, s, pre);
+	subject = kl_asprintf("witness: %s '%s', %zu witnessed, %zu not needed", seeker->card->id,
+			      seeker->r->pre, n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES]);
+	change_card(card, seeker, pre);
 	if ((err = KL_FAULT("witness-put")) < 0)
 		return err;
-	err = kl_library_put(s->o->library, &(struct kl_library_change){
-						    .card = card,
-						    .base = s->card,
-						    .events = &s->events,
-						    .subject = subject,
-						    .body = body.ptr,
-						    .also = s->keep.n ? kl_keep_into : NULL,
-						    .payload = &s->keep,
-					    });
-	s->r->put = !err;
+	err = kl_library_put(seeker->o->library,
+			     &(struct kl_library_change){
+				     .card = card,
+				     .base = seeker->card,
+				     .events = &seeker->events,
+				     .subject = subject,
+				     .body = body.ptr,
+				     .also = seeker->keep.n ? kl_keep_into : NULL,
+				     .payload = &seeker->keep,
+			     });
+	seeker->r->put = !err;
 	return err;
 }

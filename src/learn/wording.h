@@ -42,21 +42,22 @@ struct kl_wording {
 	size_t asked, worded; /* cards */
 };
 
-int kl_wording_open(struct kl_wording *out, struct kl_lift *lift, const struct kl_wording_opts *o);
-void kl_wording_release(struct kl_wording *w);
+int kl_wording_open(struct kl_wording *out, struct kl_lift *lift,
+		    const struct kl_wording_opts *opts);
+void kl_wording_release(struct kl_wording *wording);
 
 /** Is there anything to word? Of cards that are there already the words stay. */
-bool kl_wording_wants(const struct kl_wording *w, size_t i);
+bool kl_wording_wants(const struct kl_wording *wording, size_t i);
 /**
  * Word result i. 0 also if no usable answer came, or the budget allows none: the lift's notes say
  * so. Errors are the provider's.
  */
-int kl_wording_do(struct kl_wording *w, size_t i);
+int kl_wording_do(struct kl_wording *wording, size_t i);
 
 /** What it would cost: requests and nano-dollars, at least and at most. Nothing is sent. */
 struct kl_wording_estimate {
 	int64_t cards, requests[2], nano[2];
 };
-int kl_wording_estimate(struct kl_wording_estimate *out, struct kl_wording *w);
+int kl_wording_estimate(struct kl_wording_estimate *out, struct kl_wording *wording);
 
 #endif

@@ -15,39 +15,39 @@ static int refuse_wording(const char *fmt, ...) __attribute__((format(printf, 1,
 
 static int refuse_wording(const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&b, fmt, ap);
+	kl_buf_vaddf(&buf, fmt, ap);
 	va_end(ap);
-	return kl_error(KL_EINVALID, "%s", b.ptr);
+	return kl_error(KL_EINVALID, "%s", buf.ptr);
 }
 
 /* --- texts -------------------------------------------------------------------------- */
 
 /* a number with a unit of speed: it would be evidence, and nobody measured it here */
-static bool tells_speed(const char *s)
+static bool tells_speed(const char *text)
 {
 	static const char *const unit[] = {
 		"x",       "X",    "%",    "times", "fold",  "percent", "ns",     "us",     "ms",
 		"seconds", "GB/s", "TB/s", "GFLOP", "TFLOP", "GFLOPS",  "TFLOPS", "cycles",
 	};
 
-	for (; *s; s++) {
-		const char *p = s + 1;
+	for (; *text; text++) {
+		const char *at = text + 1;
 
-		if (!isdigit((unsigned char)*s) || isdigit((unsigned char)*p) || *p == '.')
+		if (!isdigit((unsigned char)*text) || isdigit((unsigned char)*at) || *at == '.')
 			continue;
-		if (!strncmp(p, "\xc3\x97", 2)) /* the sign for times */
+		if (!strncmp(at, "\xc3\x97", 2)) /* the sign for times */
 			return true;
-		p += *p == '-' || *p == ' ';
+		at += *at == '-' || *at == ' ';
 		for (size_t i = 0; i < KL_ARRAY_SIZE(unit); i++) {
 			size_t n = strlen(unit[i]);
 
 			/* "32 x 8" is a shape */
-			if (!strncmp(p, unit[i], n) && !isalnum((unsigned char)p[n]) &&
-			    !(n == 1 && p[n] == ' ' && isdigit((unsigned char)p[n + 1])))
+			if (!strncmp(at, unit[i], n) && !isalnum((unsigned char)at[n]) &&
+			    !(n == 1 && at[n] == ' ' && isdigit((unsigned char)at[n + 1])))
 				return true;
 		}
 	}
@@ -65,14 +65,14 @@ static int check_text(const char *text, const char *what)
 }
 
 /* words that are only of the kernels it was learned from are not portable */
-static int check_portable(const struct kl_wording_group *g, const char *text, const char *what)
+static int check_portable(const struct kl_wording_group *group, const char *text, const char *what)
 {
-	for (size_t i = 0; i < g->n; i++)
-		for (size_t k = 0; k < g->t[i]->from->nfile; k++)
-			if (strstr(text, g->t[i]->from->file[k].path))
+	for (size_t i = 0; i < group->n; i++)
+		for (size_t k = 0; k < group->t[i]->from->nfile; k++)
+			if (strstr(text, group->t[i]->from->file[k].path))
 				return refuse_wording(
 					"%s names the file '%s' of one kernel; say it for any kernel",
-					what, g->t[i]->from->file[k].path);
+					what, group->t[i]->from->file[k].path);
 	return check_text(text, what);
 }
 
@@ -88,49 +88,49 @@ static char *member_of(const char *key, const char *function)
 	return kl_strndup(key + n + 1, len - n - 2);
 }
 
-static bool known_somewhere(const struct kl_wording_group *g, const char *key)
+static bool known_somewhere(const struct kl_wording_group *group, const char *key)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (kl_known_has(&g->before[i].known, key))
+	for (size_t i = 0; i < group->n; i++)
+		if (kl_known_has(&group->before[i].known, key))
 			return true;
 	return false;
 }
 
 /* does the data know what it names? What is closed knows of everything that it is not there. */
-static int check_key(const struct kl_wording_group *g, const char *id, const char *key)
+static int check_key(const struct kl_wording_group *group, const char *id, const char *key)
 {
 	KL_AUTO(kl_freep) char *has = member_of(key, "has");
 	KL_AUTO(kl_freep) char *cap = member_of(key, "cap");
 
-	if (has && !kl_strvec_has(&g->features, has))
+	if (has && !kl_strvec_has(&group->features, has))
 		return refuse_wording(
 			"the condition '%s' asks for the feature '%s', which no state here has and no "
 			"mechanism knows",
 			id, has);
-	if (cap && kl_taxonomy_cap(g->w->tax, cap) < 0)
+	if (cap && kl_taxonomy_cap(group->w->tax, cap) < 0)
 		return refuse_wording(
 			"the condition '%s' asks for the capability '%s', which the table does not have",
 			id, cap);
-	if (!known_somewhere(g, key))
+	if (!known_somewhere(group, key))
 		return refuse_wording(
 			"the condition '%s' asks for '%s', of which nothing is known at any of the steps",
 			id, key);
 	return 0;
 }
 
-static int check_names(const struct kl_wording_group *g, const struct kl_words_pre *p)
+static int check_names(const struct kl_wording_group *group, const struct kl_words_pre *pre)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *parsed = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec keys = KL_STRVEC_INIT;
-	int err = kl_predicate_parse(&parsed, p->test, NULL);
+	int err = kl_predicate_parse(&parsed, pre->test, NULL);
 
 	if (err < 0)
-		return kl_error_in(err, "the test of '%s'", p->id);
+		return kl_error_in(err, "the test of '%s'", pre->id);
 	kl_predicate_keys(&keys, parsed);
 	if (!keys.n)
-		return refuse_wording("the test of '%s' asks for nothing", p->id);
+		return refuse_wording("the test of '%s' asks for nothing", pre->id);
 	for (size_t i = 0; i < keys.n; i++)
-		if ((err = check_key(g, p->id, keys.v[i])) < 0)
+		if ((err = check_key(group, pre->id, keys.v[i])) < 0)
 			return err;
 	return 0;
 }
@@ -139,113 +139,117 @@ static int check_names(const struct kl_wording_group *g, const struct kl_words_p
  * every step here was accepted: what is false of one is not needed; what is true of none was not
  * seen
  */
-static int check_steps(struct kl_wording_group *g, const struct kl_words_pre *p)
+static int check_steps(struct kl_wording_group *group, const struct kl_words_pre *pre)
 {
 	bool seen = false;
 
-	for (size_t i = 0; i < g->n; i++) {
+	for (size_t i = 0; i < group->n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
-		enum kl_truth truth = kl_target_test(&g->before[i], p->test, p->sound, &why);
+		enum kl_truth truth = kl_target_test(&group->before[i], pre->test, pre->sound,
+						     &why);
 
-		if (p->sound && truth == KL_FALSE)
+		if (pre->sound && truth == KL_FALSE)
 			return refuse_wording(
 				"'%s' cannot be sound: %s step %d was accepted, and there it is false "
 				"(%s)",
-				p->id, g->t[i]->lineage, g->t[i]->step.number, why.ptr);
-		seen |= truth == KL_TRUE &&
-			(p->sound || g->n == 1 || kl_lift_speed_of(g->t[i]) == KL_SPEED_FAST);
+				pre->id, group->t[i]->lineage, group->t[i]->step.number, why.ptr);
+		seen |= truth == KL_TRUE && (pre->sound || group->n == 1 ||
+					     kl_lift_speed_of(group->t[i]) == KL_SPEED_FAST);
 	}
 	if (!seen)
-		return refuse_wording("'%s' is true of none of the steps%s: '%s'", p->id,
-				      p->sound ? "" : " that were faster", p->test);
+		return refuse_wording("'%s' is true of none of the steps%s: '%s'", pre->id,
+				      pre->sound ? "" : " that were faster", pre->test);
 	return 0;
 }
 
 /* --- labels ------------------------------------------------------------------------------- */
 
 /* "R2": its index; -1 */
-static long label_number(const char *s, char kind, size_t n)
+static long label_number(const char *text, char kind, size_t n)
 {
 	char rest;
 	unsigned long i;
 
-	if (*s != kind || !isdigit((unsigned char)s[1]) ||
-	    sscanf(s + 1, "%4lu%c", &i, &rest) != 1 || i < 1 || i > n)
+	if (*text != kind || !isdigit((unsigned char)text[1]) ||
+	    sscanf(text + 1, "%4lu%c", &i, &rest) != 1 || i < 1 || i > n)
 		return -1;
 	return (long)i - 1;
 }
 
-static size_t shown_steps(const struct kl_wording_group *g)
+static size_t shown_steps(const struct kl_wording_group *group)
 {
-	return g->n < KL_WORDING_STEPS ? g->n : KL_WORDING_STEPS;
+	return group->n < KL_WORDING_STEPS ? group->n : KL_WORDING_STEPS;
 }
 
-static int find_witness(const struct kl_refusal **out, struct kl_wording_group *g,
-			const struct kl_words_pre *p)
+static int find_witness(const struct kl_refusal **out, struct kl_wording_group *group,
+			const struct kl_words_pre *pre)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
-	long i = label_number(p->witness, 'R', g->nrefused);
+	long i = label_number(pre->witness, 'R', group->nrefused);
 
 	if (i < 0)
 		return refuse_wording(
 			"the witness '%.20s' of '%s' is none of the refused steps R1 to R%zu",
-			p->witness, p->id, g->nrefused);
-	if (p->test && !g->known[i])
+			pre->witness, pre->id, group->nrefused);
+	if (pre->test && !group->known[i])
 		return refuse_wording("%s cannot be the witness of '%s': its files are not here",
-				      p->witness, p->id);
-	if (p->test && kl_target_test(&g->at[i], p->test, true, &why) != KL_FALSE)
+				      pre->witness, pre->id);
+	if (pre->test && kl_target_test(&group->at[i], pre->test, true, &why) != KL_FALSE)
 		return refuse_wording("%s is no witness of '%s': the test is not false there (%s)",
-				      p->witness, p->id, why.ptr);
-	*out = g->refused[i];
+				      pre->witness, pre->id, why.ptr);
+	*out = group->refused[i];
 	return 0;
 }
 
 /* --- into the card --------------------------------------------------------------------------- */
 
-static int add_pre(struct kl_card *c, struct kl_wording_group *g, const struct kl_words_pre *p)
+static int add_pre(struct kl_card *card, struct kl_wording_group *group,
+		   const struct kl_words_pre *words_pre)
 {
 	const struct kl_refusal *by = NULL;
 	struct kl_card_pre pre;
-	int err = check_text(p->text, "a condition");
+	int err = check_text(words_pre->text, "a condition");
 
-	if (kl_card_has_pre(c, p->id))
-		return refuse_wording("the card has a condition '%s' already", p->id);
-	if (!err && p->test)
-		err = check_names(g, p);
-	if (!err && p->test)
-		err = check_steps(g, p);
-	if (!err && p->witness)
-		err = find_witness(&by, g, p);
+	if (kl_card_has_pre(card, words_pre->id))
+		return refuse_wording("the card has a condition '%s' already", words_pre->id);
+	if (!err && words_pre->test)
+		err = check_names(group, words_pre);
+	if (!err && words_pre->test)
+		err = check_steps(group, words_pre);
+	if (!err && words_pre->witness)
+		err = find_witness(&by, group, words_pre);
 	if (err < 0)
 		return err;
 	pre = (struct kl_card_pre){
-		.id = kl_strdup(p->id),
-		.text = kl_strdup(p->text),
-		.test = p->test ? kl_strdup(p->test) : NULL,
+		.id = kl_strdup(words_pre->id),
+		.text = kl_strdup(words_pre->text),
+		.test = words_pre->test ? kl_strdup(words_pre->test) : NULL,
 		.state = by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED,
 		.by = by ? kl_strdup(by->event->id) : NULL,
 		.class_ = by ? kl_strdup(kl_event_class(by->event)) : NULL,
 	};
-	if (p->sound) {
-		KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
-		c->sound.v[c->sound.n++] = pre;
+	if (words_pre->sound) {
+		KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
+		card->sound.v[card->sound.n++] = pre;
 	} else {
-		KL_GROW(c->useful.v, c->useful.n + 1, c->useful.alloc);
-		c->useful.v[c->useful.n++] = pre;
+		KL_GROW(card->useful.v, card->useful.n + 1, card->useful.alloc);
+		card->useful.v[card->useful.n++] = pre;
 	}
 	return 0;
 }
 
 /* what a risk cites failed so, or was slower */
-static int cite_events(struct kl_strvec *events, const struct kl_wording_group *g, const char *word,
-		       const char *class_)
+static int cite_events(struct kl_strvec *events, const struct kl_wording_group *group,
+		       const char *word, const char *class_)
 {
-	long r = label_number(word, 'R', g->nrefused), t = label_number(word, 'T', shown_steps(g));
-	const char *was = r >= 0 ? kl_event_class(g->refused[r]->event) :
-			  t >= 0 && kl_lift_speed_of(g->t[t]) == KL_SPEED_SLOW ? "slower" :
-										 "";
+	long rc = label_number(word, 'R', group->nrefused),
+	     turn = label_number(word, 'T', shown_steps(group));
+	const char *was = rc >= 0 ? kl_event_class(group->refused[rc]->event) :
+			  turn >= 0 && kl_lift_speed_of(group->t[turn]) == KL_SPEED_SLOW ?
+				    "slower" :
+				    "";
 
-	if (r < 0 && t < 0)
+	if (rc < 0 && turn < 0)
 		return refuse_wording("a risk cites '%.20s', which is none of the steps shown",
 				      word);
 	if (!*was)
@@ -254,33 +258,33 @@ static int cite_events(struct kl_strvec *events, const struct kl_wording_group *
 	if (strcmp(was, class_))
 		return refuse_wording("a risk of class '%.40s' cites %s, which was '%s'", class_,
 				      word, was);
-	kl_strvec_push(events, r >= 0 ? g->refused[r]->event->id : g->t[t]->event->id);
+	kl_strvec_push(events, rc >= 0 ? group->refused[rc]->event->id : group->t[turn]->event->id);
 	return 0;
 }
 
-static int add_risk(struct kl_card *c, const struct kl_wording_group *g,
-		    const struct kl_words_risk *r)
+static int add_risk(struct kl_card *card, const struct kl_wording_group *group,
+		    const struct kl_words_risk *words_risk)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec labels = KL_STRVEC_INIT,
 						    events = KL_STRVEC_INIT;
 	struct kl_card_risk risk = { 0 };
-	int err = check_text(r->text, "a risk");
+	int err = check_text(words_risk->text, "a risk");
 
-	if (r->violates && !kl_card_has_pre(c, r->violates))
+	if (words_risk->violates && !kl_card_has_pre(card, words_risk->violates))
 		return refuse_wording("a risk violates '%.40s', and the card has no such condition",
-				      r->violates);
-	kl_strvec_split(&labels, r->events, ", ");
-	if (!labels.n || !strcmp(r->events, "-"))
+				      words_risk->violates);
+	kl_strvec_split(&labels, words_risk->events, ", ");
+	if (!labels.n || !strcmp(words_risk->events, "-"))
 		return refuse_wording("a risk cites no step: what nobody saw fail is no risk here");
 	for (size_t i = 0; !err && i < labels.n; i++)
-		err = cite_events(&events, g, labels.v[i], r->class_);
+		err = cite_events(&events, group, labels.v[i], words_risk->class_);
 	if (err < 0)
 		return err;
-	risk.class_ = kl_strdup(r->class_);
-	risk.text = kl_strdup(r->text);
-	risk.violates = r->violates ? kl_strdup(r->violates) : NULL;
+	risk.class_ = kl_strdup(words_risk->class_);
+	risk.text = kl_strdup(words_risk->text);
+	risk.violates = words_risk->violates ? kl_strdup(words_risk->violates) : NULL;
 	kl_strvec_copy(&risk.events, &events);
-	kl_card_add_risk(c, &risk);
+	kl_card_add_risk(card, &risk);
 	return 0;
 }
 
@@ -305,41 +309,42 @@ static int form_of(enum kl_carrier_form *out, const char *word)
 }
 
 /* the best step of the language: it is what the carrier tells of */
-static const struct kl_transition *step_in(const struct kl_wording_group *g, const char *language)
+static const struct kl_transition *step_in(const struct kl_wording_group *group,
+					   const char *language)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(g->t[i]->from->contract->language->name, language))
-			return g->t[i];
+	for (size_t i = 0; i < group->n; i++)
+		if (!strcmp(group->t[i]->from->contract->language->name, language))
+			return group->t[i];
 	return NULL;
 }
 
-static int add_carrier(struct kl_card *c, const struct kl_wording_group *g,
-		       const struct kl_words_carrier *k)
+static int add_carrier(struct kl_card *card, const struct kl_wording_group *group,
+		       const struct kl_words_carrier *carrier)
 {
-	const struct kl_transition *t = step_in(g, k->language);
+	const struct kl_transition *transition = step_in(group, carrier->language);
 	enum kl_carrier_form form = KL_CARRIER_PROSE;
-	int err = form_of(&form, k->form);
+	int err = form_of(&form, carrier->form);
 
-	if (!err && !t)
+	if (!err && !transition)
 		err = refuse_wording("a carrier is in '%.40s', and none of the steps is",
-				     k->language);
-	if (!err && !*k->text)
+				     carrier->language);
+	if (!err && !*carrier->text)
 		err = refuse_wording("a carrier is empty");
 	if (!err && form == KL_CARRIER_PROSE)
-		err = check_text(k->text, "a carrier");
-	for (size_t i = 0; !err && i < c->carriers.n; i++)
-		if (!strcmp(c->carriers.v[i].language, k->language) &&
-		    c->carriers.v[i].form == form)
-			err = refuse_wording("a second carrier of the form '%s' in '%s'", k->form,
-					     k->language);
+		err = check_text(carrier->text, "a carrier");
+	for (size_t i = 0; !err && i < card->carriers.n; i++)
+		if (!strcmp(card->carriers.v[i].language, carrier->language) &&
+		    card->carriers.v[i].form == form)
+			err = refuse_wording("a second carrier of the form '%s' in '%s'",
+					     carrier->form, carrier->language);
 	if (err < 0)
 		return err;
-	KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
-	c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
-		.language = kl_strdup(k->language),
+	KL_GROW(card->carriers.v, card->carriers.n + 1, card->carriers.alloc);
+	card->carriers.v[card->carriers.n++] = (struct kl_card_carrier){
+		.language = kl_strdup(carrier->language),
 		.form = form,
-		.of = kl_strdup(t->event->id),
-		.text = kl_strdup(k->text),
+		.of = kl_strdup(transition->event->id),
+		.text = kl_strdup(carrier->text),
 	};
 	return 0;
 }
@@ -351,38 +356,39 @@ static void replace_text(char **field, const char *text)
 }
 
 /* as its reader will see it; the same limits for all */
-static int read_again(struct kl_card **out, const struct kl_card *c)
+static int read_again(struct kl_card **out, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
-	kl_card_write(&text, c);
-	return kl_card_parse(out, c->id, text.ptr, text.len);
+	kl_card_write(&text, card);
+	return kl_card_parse(out, card->id, text.ptr, text.len);
 }
 
-int kl_wording_check(struct kl_card **out, struct kl_wording_group *g, const struct kl_words *w)
+int kl_wording_check(struct kl_card **out, struct kl_wording_group *group,
+		     const struct kl_words *words)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *c = kl_card_copy(g->r->card);
-	int err = check_portable(g, w->intent, "the intent");
+	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(group->r->card);
+	int err = check_portable(group, words->intent, "the intent");
 
 	if (!err)
-		err = check_portable(g, w->construct, "the construct");
+		err = check_portable(group, words->construct, "the construct");
 	if (!err)
-		err = check_portable(g, w->acts_on, "'acts-on'");
-	if (!err && !strcmp(w->construct, PLAN) && strcmp(c->anchor.construct, PLAN))
+		err = check_portable(group, words->acts_on, "'acts-on'");
+	if (!err && !strcmp(words->construct, PLAN) && strcmp(card->anchor.construct, PLAN))
 		err = refuse_wording("the construct is not the launch plan alone");
-	for (size_t i = 0; !err && i < w->npre; i++)
-		err = add_pre(c, g, &w->pre[i]);
-	for (size_t i = 0; !err && i < w->nrisk; i++)
-		err = add_risk(c, g, &w->risk[i]);
-	for (size_t i = 0; !err && i < w->ncarrier; i++)
-		err = add_carrier(c, g, &w->carrier[i]);
+	for (size_t i = 0; !err && i < words->npre; i++)
+		err = add_pre(card, group, &words->pre[i]);
+	for (size_t i = 0; !err && i < words->nrisk; i++)
+		err = add_risk(card, group, &words->risk[i]);
+	for (size_t i = 0; !err && i < words->ncarrier; i++)
+		err = add_carrier(card, group, &words->carrier[i]);
 	if (err < 0)
 		return err;
-	replace_text(&c->intent, w->intent);
+	replace_text(&card->intent, words->intent);
 	/* what the launch plan alone is about tells cards apart, and stays */
-	if (strcmp(c->anchor.construct, PLAN))
-		replace_text(&c->anchor.construct, w->construct);
-	replace_text(&c->anchor.acts_on, w->acts_on);
-	kl_card_normalize(c);
-	return read_again(out, c);
+	if (strcmp(card->anchor.construct, PLAN))
+		replace_text(&card->anchor.construct, words->construct);
+	replace_text(&card->anchor.acts_on, words->acts_on);
+	kl_card_normalize(card);
+	return read_again(out, card);
 }

@@ -27,21 +27,21 @@ struct kl_wording_group {
 	struct kl_strvec features; /* every one that anything here may show */
 };
 
-int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *w, size_t i);
-void kl_wording_group_release(struct kl_wording_group *g);
+int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *wording, size_t i);
+void kl_wording_group_release(struct kl_wording_group *group);
 
 /**
  * Put the words into a copy of the card and check it all. KL_EINVALID: a sentence for who wrote
  * them; `*out` is not touched then.
  */
-int kl_wording_check(struct kl_card **out, struct kl_wording_group *g,
+int kl_wording_check(struct kl_card **out, struct kl_wording_group *group,
 		     const struct kl_words *words);
 
 /** The first transition, by lineage and step: its conversation is the group's. */
-const struct kl_transition *kl_wording_first(const struct kl_wording_group *g);
+const struct kl_transition *kl_wording_first(const struct kl_wording_group *group);
 /** The group's conversation, not opened; borrows from the group. */
-void kl_wording_driver(struct kl_driver *out, const struct kl_wording_group *g);
-void kl_wording_compose(struct kl_driver_turn *out, const struct kl_wording_group *g,
+void kl_wording_driver(struct kl_driver *out, const struct kl_wording_group *group);
+void kl_wording_compose(struct kl_driver_turn *out, const struct kl_wording_group *group,
 			enum kl_dialogue_kind kind);
 
 #endif

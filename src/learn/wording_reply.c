@@ -7,142 +7,144 @@
 #include "rewrite/envelope.h"
 #include "rewrite/scan.h"
 
-void kl_words_release(struct kl_words *w)
+void kl_words_release(struct kl_words *words)
 {
-	free(w->intent);
-	free(w->construct);
-	free(w->acts_on);
-	for (size_t i = 0; i < w->ncarrier; i++) {
-		free(w->carrier[i].language);
-		free(w->carrier[i].form);
-		free(w->carrier[i].text);
+	free(words->intent);
+	free(words->construct);
+	free(words->acts_on);
+	for (size_t i = 0; i < words->ncarrier; i++) {
+		free(words->carrier[i].language);
+		free(words->carrier[i].form);
+		free(words->carrier[i].text);
 	}
-	for (size_t i = 0; i < w->npre; i++) {
-		free(w->pre[i].id);
-		free(w->pre[i].text);
-		free(w->pre[i].test);
-		free(w->pre[i].witness);
+	for (size_t i = 0; i < words->npre; i++) {
+		free(words->pre[i].id);
+		free(words->pre[i].text);
+		free(words->pre[i].test);
+		free(words->pre[i].witness);
 	}
-	for (size_t i = 0; i < w->nrisk; i++) {
-		free(w->risk[i].class_);
-		free(w->risk[i].text);
-		free(w->risk[i].violates);
-		free(w->risk[i].events);
+	for (size_t i = 0; i < words->nrisk; i++) {
+		free(words->risk[i].class_);
+		free(words->risk[i].text);
+		free(words->risk[i].violates);
+		free(words->risk[i].events);
 	}
-	*w = (struct kl_words){ 0 };
+	*words = (struct kl_words){ 0 };
 }
 
 /* "-" stands for nothing */
-static void or_null(char **s)
+static void or_null(char **list)
 {
-	if (!strcmp(*s, "-") || !**s) {
-		free(*s);
-		*s = NULL;
+	if (!strcmp(*list, "-") || !**list) {
+		free(*list);
+		*list = NULL;
 	}
 }
 
-static int check_room(const struct kl_scan *s, size_t n, const char *what)
+static int check_room(const struct kl_scan *scan, size_t n, const char *what)
 {
-	return n < KL_WORDS_MOST ? 0 : kl_scan_bad(s, "more than %d %s", KL_WORDS_MOST, what);
+	return n < KL_WORDS_MOST ? 0 : kl_scan_bad(scan, "more than %d %s", KL_WORDS_MOST, what);
 }
 
-static int no_empty(const struct kl_scan *s, const char *text, const char *key)
+static int no_empty(const struct kl_scan *scan, const char *text, const char *key)
 {
-	return *text && strcmp(text, "-") ? 0 : kl_scan_bad(s, "'%s:' says nothing", key);
+	return *text && strcmp(text, "-") ? 0 : kl_scan_bad(scan, "'%s:' says nothing", key);
 }
 
 /* --- blocks ------------------------------------------------------------------------- */
 
-static int take_card(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
+static int take_card(struct kl_words *words, struct kl_scan *scan, const struct kl_scan_tag *tag)
 {
 	const struct kl_scan_field list[] = {
-		{ "intent", &w->intent },
-		{ "construct", &w->construct },
-		{ "acts-on", &w->acts_on },
+		{ "intent", &words->intent },
+		{ "construct", &words->construct },
+		{ "acts-on", &words->acts_on },
 	};
 	int err;
 
-	if (w->intent)
-		return kl_scan_bad(s, "a second <card>; one answer is one card");
-	if ((err = kl_scan_alone(s, t)) < 0 ||
-	    (err = kl_scan_keys(s, "card", list, KL_ARRAY_SIZE(list))) < 0)
+	if (words->intent)
+		return kl_scan_bad(scan, "a second <card>; one answer is one card");
+	if ((err = kl_scan_alone(scan, tag)) < 0 ||
+	    (err = kl_scan_keys(scan, "card", list, KL_ARRAY_SIZE(list))) < 0)
 		return err;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(list); i++)
-		if ((err = no_empty(s, *list[i].value, list[i].key)) < 0)
+		if ((err = no_empty(scan, *list[i].value, list[i].key)) < 0)
 			return err;
 	return 0;
 }
 
-static int take_carrier(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
+static int take_carrier(struct kl_words *words, struct kl_scan *scan, const struct kl_scan_tag *tag)
 {
-	int err = check_room(s, w->ncarrier, "carriers");
-	struct kl_words_carrier *c = &w->carrier[w->ncarrier];
-	const struct kl_scan_field list[] = { { "language", &c->language }, { "form", &c->form } };
+	int err = check_room(scan, words->ncarrier, "carriers");
+	struct kl_words_carrier *carrier = &words->carrier[words->ncarrier];
+	const struct kl_scan_field list[] = { { "language", &carrier->language },
+					      { "form", &carrier->form } };
 
 	if (err < 0)
 		return err;
-	w->ncarrier++;
-	if ((err = kl_scan_attributes(s, t, list, KL_ARRAY_SIZE(list))) < 0)
+	words->ncarrier++;
+	if ((err = kl_scan_attributes(scan, tag, list, KL_ARRAY_SIZE(list))) < 0)
 		return err;
-	return kl_scan_body(&c->text, s, "carrier");
+	return kl_scan_body(&carrier->text, scan, "carrier");
 }
 
-static int take_pre(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
+static int take_pre(struct kl_words *words, struct kl_scan *scan, const struct kl_scan_tag *tag)
 {
 	KL_AUTO(kl_freep) char *kind = NULL;
-	int err = check_room(s, w->npre, "conditions");
-	struct kl_words_pre *p = &w->pre[w->npre];
+	int err = check_room(scan, words->npre, "conditions");
+	struct kl_words_pre *pre = &words->pre[words->npre];
 	const struct kl_scan_field list[] = {
-		{ "id", &p->id },           { "kind", &kind },    { "test", &p->test },
-		{ "witness", &p->witness }, { "text", &p->text },
+		{ "id", &pre->id },           { "kind", &kind },      { "test", &pre->test },
+		{ "witness", &pre->witness }, { "text", &pre->text },
 	};
 
 	if (err < 0)
 		return err;
-	w->npre++;
-	if ((err = kl_scan_alone(s, t)) < 0 ||
-	    (err = kl_scan_keys(s, "pre", list, KL_ARRAY_SIZE(list))) < 0)
+	words->npre++;
+	if ((err = kl_scan_alone(scan, tag)) < 0 ||
+	    (err = kl_scan_keys(scan, "pre", list, KL_ARRAY_SIZE(list))) < 0)
 		return err;
-	if (!kl_envelope_slug(p->id))
+	if (!kl_envelope_slug(pre->id))
 		return kl_scan_bad(
-			s,
+			scan,
 			"the id '%.60s' is not lower-case words joined by '-', at most 40 "
 			"bytes",
-			p->id);
+			pre->id);
 	if (strcmp(kind, "sound") && strcmp(kind, "useful"))
-		return kl_scan_bad(s, "a condition is 'sound' or 'useful', not '%.60s'", kind);
-	p->sound = !strcmp(kind, "sound");
-	or_null(&p->test);
-	or_null(&p->witness);
-	return no_empty(s, p->text, "text");
+		return kl_scan_bad(scan, "a condition is 'sound' or 'useful', not '%.60s'", kind);
+	pre->sound = !strcmp(kind, "sound");
+	or_null(&pre->test);
+	or_null(&pre->witness);
+	return no_empty(scan, pre->text, "text");
 }
 
-static int take_risk(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
+static int take_risk(struct kl_words *words, struct kl_scan *scan, const struct kl_scan_tag *tag)
 {
-	int err = check_room(s, w->nrisk, "risks");
-	struct kl_words_risk *r = &w->risk[w->nrisk];
+	int err = check_room(scan, words->nrisk, "risks");
+	struct kl_words_risk *risk = &words->risk[words->nrisk];
 	const struct kl_scan_field list[] = {
-		{ "class", &r->class_ },
-		{ "violates", &r->violates },
-		{ "events", &r->events },
-		{ "text", &r->text },
+		{ "class", &risk->class_ },
+		{ "violates", &risk->violates },
+		{ "events", &risk->events },
+		{ "text", &risk->text },
 	};
 
 	if (err < 0)
 		return err;
-	w->nrisk++;
-	if ((err = kl_scan_alone(s, t)) < 0 ||
-	    (err = kl_scan_keys(s, "risk", list, KL_ARRAY_SIZE(list))) < 0)
+	words->nrisk++;
+	if ((err = kl_scan_alone(scan, tag)) < 0 ||
+	    (err = kl_scan_keys(scan, "risk", list, KL_ARRAY_SIZE(list))) < 0)
 		return err;
-	or_null(&r->violates);
-	return no_empty(s, r->text, "text");
+	or_null(&risk->violates);
+	return no_empty(scan, risk->text, "text");
 }
 
-static int take_tag(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
+static int take_tag(struct kl_words *words, struct kl_scan *scan, const struct kl_scan_tag *tag)
 {
 	static const struct {
 		const char *name;
-		int (*fn)(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t);
+		int (*fn)(struct kl_words *words, struct kl_scan *scan,
+			  const struct kl_scan_tag *tag);
 	} block[] = {
 		{ "card", take_card },
 		{ "carrier", take_carrier },
@@ -150,31 +152,31 @@ static int take_tag(struct kl_words *w, struct kl_scan *s, const struct kl_scan_
 		{ "risk", take_risk },
 	};
 
-	if (t->closing)
-		return kl_scan_bad(s, "</%s> closes nothing", t->name);
+	if (tag->closing)
+		return kl_scan_bad(scan, "</%s> closes nothing", tag->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(block); i++)
-		if (!strcmp(block[i].name, t->name))
-			return block[i].fn(w, s, t);
-	return kl_scan_bad(s, "<%s> is no part of an answer", t->name);
+		if (!strcmp(block[i].name, tag->name))
+			return block[i].fn(words, scan, tag);
+	return kl_scan_bad(scan, "<%s> is no part of an answer", tag->name);
 }
 
 int kl_words_parse(struct kl_words *out, const char *text, size_t len)
 {
 	static const char *const tags[] = { "card", "carrier", "pre", "risk", NULL };
-	KL_AUTO(kl_words_release) struct kl_words w = { 0 };
-	struct kl_scan s = { .text = text, .len = len, .tag = tags };
-	struct kl_scan_line l;
-	struct kl_scan_tag t;
+	KL_AUTO(kl_words_release) struct kl_words words = { 0 };
+	struct kl_scan scan = { .text = text, .len = len, .tag = tags };
+	struct kl_scan_line line;
+	struct kl_scan_tag tag;
 	int err = kl_scan_check(text, len);
 
-	while (!err && kl_scan_take(&l, &s))
-		if (kl_scan_tag(&t, &s, l))
-			err = take_tag(&w, &s, &t);
-	if (!err && !w.intent)
+	while (!err && kl_scan_take(&line, &scan))
+		if (kl_scan_tag(&tag, &scan, line))
+			err = take_tag(&words, &scan, &tag);
+	if (!err && !words.intent)
 		err = kl_error(KL_EINVALID, "the reply has no <card>");
 	if (err < 0)
 		return err;
-	*out = w;
-	w = (struct kl_words){ 0 };
+	*out = words;
+	words = (struct kl_words){ 0 };
 	return 0;
 }

@@ -47,6 +47,6 @@ struct kl_words {
 
 /** KL_EINVALID: a sentence for who wrote it; `out` is released then. */
 int kl_words_parse(struct kl_words *out, const char *text, size_t len);
-void kl_words_release(struct kl_words *w);
+void kl_words_release(struct kl_words *words);
 
 #endif
