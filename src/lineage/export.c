@@ -26,27 +26,28 @@ struct exporter {
 	size_t files;
 };
 
-static void exporter_release(struct exporter *x)
+static void exporter_release(struct exporter *exporter)
 {
-	kl_view_release(&x->view);
-	kl_view_rejections_release(&x->rejections);
-	json_decref(x->index);
-	kl_buf_release(&x->events);
+	kl_view_release(&exporter->view);
+	kl_view_rejections_release(&exporter->rejections);
+	json_decref(exporter->index);
+	kl_buf_release(&exporter->events);
 }
 
-static int put_file(struct exporter *x, const char *path, const void *data, size_t n, int mode)
+static int put_file(struct exporter *exporter, const char *path, const void *data, size_t n,
+		    int mode)
 {
-	KL_AUTO(kl_freep) char *full = kl_fs_join(x->dir, path);
+	KL_AUTO(kl_freep) char *full = kl_fs_join(exporter->dir, path);
 	int err = kl_fs_mkdir_of(full);
 
-	x->files++;
+	exporter->files++;
 	return err < 0 ? err : kl_fs_put(full, data, n, mode);
 }
 
-static int put_root(struct exporter *x, const git_oid *tree)
+static int put_root(struct exporter *exporter, const git_oid *tree)
 {
 	struct kl_blobs blobs = { 0 };
-	int err = kl_repo_tree_list(&blobs, x->repo, tree, MAX_FILES);
+	int err = kl_repo_tree_list(&blobs, exporter->repo, tree, MAX_FILES);
 
 	for (size_t i = 0; !err && i < blobs.n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -58,9 +59,9 @@ static int put_root(struct exporter *x, const git_oid *tree)
 				       "or an odd name",
 				       blobs.b[i].path);
 		else
-			err = kl_repo_blob_read(&text, x->repo, &blobs.b[i].oid, MAX_BLOB);
+			err = kl_repo_blob_read(&text, exporter->repo, &blobs.b[i].oid, MAX_BLOB);
 		if (!err)
-			err = put_file(x, path, text.ptr, text.len,
+			err = put_file(exporter, path, text.ptr, text.len,
 				       blobs.b[i].mode & 0100 ? 0755 : 0644);
 	}
 	kl_blobs_release(&blobs);
@@ -68,23 +69,23 @@ static int put_root(struct exporter *x, const git_oid *tree)
 }
 
 /* the events of a commit, as they stand in the note */
-static int put_events(struct exporter *x, const git_oid *commit)
+static int put_events(struct exporter *exporter, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err = kl_notes_read(&text, x->repo, KL_NOTES_GATE, commit);
+	int err = kl_notes_read(&text, exporter->repo, KL_NOTES_GATE, commit);
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
 	}
-	for (const char *s = text.ptr; !err && *s;) {
-		size_t n = strcspn(s, "\n");
+	for (const char *string = text.ptr; !err && *string;) {
+		size_t n = strcspn(string, "\n");
 
 		if (n) {
-			kl_buf_add(&x->events, s, n);
-			kl_buf_addch(&x->events, '\n');
+			kl_buf_add(&exporter->events, string, n);
+			kl_buf_addch(&exporter->events, '\n');
 		}
-		s += n + (s[n] == '\n');
+		string += n + (string[n] == '\n');
 	}
 	return err;
 }
@@ -97,103 +98,107 @@ static char *patch_name(const char *folder, size_t number, const char *action)
 	return kl_asprintf("%s%04zu-%s.patch", folder, number, slug);
 }
 
-static int put_patch(struct exporter *x, const char *file, const git_oid *commit,
+static int put_patch(struct exporter *exporter, const char *file, const git_oid *commit,
 		     const git_oid *from, const git_oid *to)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf mail = KL_BUF_INIT;
-	struct kl_commit c = { 0 };
+	struct kl_commit other = { 0 };
 	char hex[KL_OID_HEX];
 	int err;
 
-	if ((err = kl_repo_diff(&diff, x->repo, from, to, NULL)) < 0 ||
-	    (err = kl_repo_commit_read(&c, x->repo, commit)) < 0)
+	if ((err = kl_repo_diff(&diff, exporter->repo, from, to, NULL)) < 0 ||
+	    (err = kl_repo_commit_read(&other, exporter->repo, commit)) < 0)
 		return err;
 	kl_oid_hex(hex, commit);
-	kl_mail_write(&mail, hex, c.author, c.author_time, c.author_offset, c.message, diff.ptr);
-	kl_commit_release(&c);
-	return put_file(x, file, mail.ptr, mail.len, 0644);
+	kl_mail_write(&mail, hex, other.author, other.author_time, other.author_offset,
+		      other.message, diff.ptr);
+	kl_commit_release(&other);
+	return put_file(exporter, file, mail.ptr, mail.len, 0644);
 }
 
-static void set_oid(json_t *j, const char *key, const git_oid *oid)
+static void set_oid(json_t *value, const char *key, const git_oid *oid)
 {
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, oid);
-	kl_json_set_str(j, key, hex);
+	kl_json_set_str(value, key, hex);
 }
 
-static int export_root(struct exporter *x)
+static int export_root(struct exporter *exporter)
 {
-	struct kl_commit c = { 0 };
-	json_t *j = json_object();
+	struct kl_commit commit = { 0 };
+	json_t *value = json_object();
 	int err;
 
-	kl_json_set(x->index, "root", j);
-	if ((err = kl_repo_commit_read(&c, x->repo, &x->view.step[0].commit)) < 0)
+	kl_json_set(exporter->index, "root", value);
+	if ((err = kl_repo_commit_read(&commit, exporter->repo, &exporter->view.step[0].commit)) <
+	    0)
 		return err;
-	set_oid(j, "commit", &c.oid);
-	kl_json_set_str(j, "author", c.author);
-	kl_json_set_int(j, "time", c.author_time);
-	kl_json_set_int(j, "offset", c.author_offset);
-	kl_json_set_str(j, "message", c.message);
-	err = put_root(x, &c.tree);
-	kl_commit_release(&c);
-	return err < 0 ? err : put_events(x, &x->view.step[0].commit);
+	set_oid(value, "commit", &commit.oid);
+	kl_json_set_str(value, "author", commit.author);
+	kl_json_set_int(value, "time", commit.author_time);
+	kl_json_set_int(value, "offset", commit.author_offset);
+	kl_json_set_str(value, "message", commit.message);
+	err = put_root(exporter, &commit.tree);
+	kl_commit_release(&commit);
+	return err < 0 ? err : put_events(exporter, &exporter->view.step[0].commit);
 }
 
 /* K_i' stands on K_{i-1}, like K_i */
-static int export_rederived(struct exporter *x, size_t i, const git_oid *second,
+static int export_rederived(struct exporter *exporter, size_t i, const git_oid *second,
 			    const git_oid *before, json_t *entry)
 {
-	KL_AUTO(kl_freep) char *file = patch_name("rederived/", i, x->view.step[i].step.action);
+	KL_AUTO(kl_freep) char *file = patch_name("rederived/", i,
+						  exporter->view.step[i].step.action);
 	git_oid tree;
 	int err;
 
-	if ((err = kl_repo_tree_of(&tree, x->repo, second)) < 0 ||
-	    (err = put_patch(x, file, second, before, &tree)) < 0)
+	if ((err = kl_repo_tree_of(&tree, exporter->repo, second)) < 0 ||
+	    (err = put_patch(exporter, file, second, before, &tree)) < 0)
 		return err;
 	kl_json_set_str(entry, "rederived", file);
 	set_oid(entry, "rederived_commit", second);
-	return put_events(x, second);
+	return put_events(exporter, second);
 }
 
-static int export_step(struct exporter *x, size_t i)
+static int export_step(struct exporter *exporter, size_t i)
 {
-	const struct kl_view_step *s = &x->view.step[i];
-	KL_AUTO(kl_freep) char *file = patch_name("", i, s->step.action);
+	const struct kl_view_step *step = &exporter->view.step[i];
+	KL_AUTO(kl_freep) char *file = patch_name("", i, step->step.action);
 	KL_AUTO(kl_freep) git_oid *parent = NULL;
 	json_t *entry = json_object();
 	git_oid before, after;
 	size_t n;
 	int err;
 
-	json_array_append_new(json_object_get(x->index, "steps"), entry);
+	json_array_append_new(json_object_get(exporter->index, "steps"), entry);
 	kl_json_set_str(entry, "file", file);
-	set_oid(entry, "commit", &s->commit);
-	if ((err = kl_repo_tree_of(&before, x->repo, &x->view.step[i - 1].commit)) < 0 ||
-	    (err = kl_repo_tree_of(&after, x->repo, &s->commit)) < 0 ||
-	    (err = kl_repo_parents(&parent, &n, x->repo, &s->commit)) < 0 ||
-	    (n > 1 && (err = export_rederived(x, i, &parent[1], &before, entry)) < 0) ||
-	    (err = put_patch(x, file, &s->commit, &before, &after)) < 0)
+	set_oid(entry, "commit", &step->commit);
+	if ((err = kl_repo_tree_of(&before, exporter->repo, &exporter->view.step[i - 1].commit)) <
+		    0 ||
+	    (err = kl_repo_tree_of(&after, exporter->repo, &step->commit)) < 0 ||
+	    (err = kl_repo_parents(&parent, &n, exporter->repo, &step->commit)) < 0 ||
+	    (n > 1 && (err = export_rederived(exporter, i, &parent[1], &before, entry)) < 0) ||
+	    (err = put_patch(exporter, file, &step->commit, &before, &after)) < 0)
 		return err;
-	return put_events(x, &s->commit);
+	return put_events(exporter, &step->commit);
 }
 
 /* which K_i a state is: of the walk, or of the lineage itself after an import */
-static int state_index(size_t *out, git_oid *tree, struct exporter *x, const struct kl_map *trees,
-		       const git_oid *commit, const char *dir)
+static int state_index(size_t *out, git_oid *tree, struct exporter *exporter,
+		       const struct kl_map *trees, const git_oid *commit, const char *dir)
 {
 	char hex[KL_OID_HEX];
 	const char *found;
 	git_oid full;
-	int err = kl_repo_tree_of(&full, x->repo, commit);
+	int err = kl_repo_tree_of(&full, exporter->repo, commit);
 
 	kl_oid_hex(hex, &full);
 	*tree = full;
 	found = err ? NULL : kl_map_get(trees, hex);
 	if (!err && !found) {
-		if ((err = kl_forward_tree(tree, x->repo, &full, dir)) < 0)
+		if ((err = kl_forward_tree(tree, exporter->repo, &full, dir)) < 0)
 			return err;
 		kl_oid_hex(hex, tree);
 		found = kl_map_get(trees, hex);
@@ -203,74 +208,77 @@ static int state_index(size_t *out, git_oid *tree, struct exporter *x, const str
 	if (!found)
 		return kl_error(KL_ENOTFOUND,
 				"a rejection was tried on a state that is not in this lineage");
-	*out = (size_t)(found - (const char *)x->view.step) / sizeof(*x->view.step);
+	*out = (size_t)(found - (const char *)exporter->view.step) / sizeof(*exporter->view.step);
 	return 0;
 }
 
 /* where the contract lies in a walk's trees; the lineage has it at the top */
-static int contract_dir(char **out, struct exporter *x, const git_oid *rejected)
+static int contract_dir(char **out, struct exporter *exporter, const git_oid *rejected)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
 	git_oid tree;
 	int err;
 
-	if ((err = kl_repo_tree_of(&tree, x->repo, rejected)) < 0 ||
-	    (err = kl_surface_find(&dirs, &workloads, x->repo, &tree)) < 0)
+	if ((err = kl_repo_tree_of(&tree, exporter->repo, rejected)) < 0 ||
+	    (err = kl_surface_find(&dirs, &workloads, exporter->repo, &tree)) < 0)
 		return err;
 	for (size_t i = 0; i < dirs.n; i++)
-		if (!strcmp(workloads.v[i], x->view.workload)) {
+		if (!strcmp(workloads.v[i], exporter->view.workload)) {
 			*out = kl_strdup(dirs.v[i]);
 			return 0;
 		}
-	return kl_error(KL_EINVALID, "no contract of '%s' in a rejected state", x->view.workload);
+	return kl_error(KL_EINVALID, "no contract of '%s' in a rejected state",
+			exporter->view.workload);
 }
 
-static int export_rejection(struct exporter *x, const struct kl_view_rejection *v, size_t number,
-			    const struct kl_map *trees)
+static int export_rejection(struct exporter *exporter, const struct kl_view_rejection *rejection,
+			    size_t number, const struct kl_map *trees)
 {
-	KL_AUTO(kl_freep) char *file = patch_name("rejected/", number, v->step.action);
+	KL_AUTO(kl_freep) char *file = patch_name("rejected/", number, rejection->step.action);
 	KL_AUTO(kl_freep) char *dir = NULL;
 	json_t *entry;
 	git_oid full, tree, on_tree;
 	size_t on = 0;
 	int err;
 
-	if ((err = contract_dir(&dir, x, &v->commit)) < 0)
+	if ((err = contract_dir(&dir, exporter, &rejection->commit)) < 0)
 		return err;
-	err = state_index(&on, &on_tree, x, trees, &v->on, dir);
+	err = state_index(&on, &on_tree, exporter, trees, &rejection->on, dir);
 	if (err == KL_ENOTFOUND) { /* of an earlier walk of that name */
 		kl_error_clear();
 		return 0;
 	}
-	if (err < 0 || (err = kl_repo_tree_of(&full, x->repo, &v->commit)) < 0 ||
-	    (err = kl_forward_tree(&tree, x->repo, &full, dir)) < 0 ||
-	    (err = put_patch(x, file, &v->commit, &on_tree, &tree)) < 0)
+	if (err < 0 || (err = kl_repo_tree_of(&full, exporter->repo, &rejection->commit)) < 0 ||
+	    (err = kl_forward_tree(&tree, exporter->repo, &full, dir)) < 0 ||
+	    (err = put_patch(exporter, file, &rejection->commit, &on_tree, &tree)) < 0)
 		return err;
 	entry = json_object();
 	kl_json_set_str(entry, "file", file);
-	set_oid(entry, "commit", &v->commit);
+	set_oid(entry, "commit", &rejection->commit);
 	kl_json_set_int(entry, "on", (int64_t)on);
-	json_array_append_new(json_object_get(x->index, "rejected"), entry);
-	return put_events(x, &v->commit);
+	json_array_append_new(json_object_get(exporter->index, "rejected"), entry);
+	return put_events(exporter, &rejection->commit);
 }
 
-static int export_rejections(struct exporter *x)
+static int export_rejections(struct exporter *exporter)
 {
 	KL_AUTO(kl_map_release) struct kl_map trees = KL_MAP_INIT;
 	int err = 0;
 
-	for (size_t i = 0; i < x->view.n; i++) {
+	for (size_t i = 0; i < exporter->view.n; i++) {
 		char hex[KL_OID_HEX];
 		git_oid tree;
 
-		if ((err = kl_repo_tree_of(&tree, x->repo, &x->view.step[i].commit)) < 0)
+		if ((err = kl_repo_tree_of(&tree, exporter->repo, &exporter->view.step[i].commit)) <
+		    0)
 			return err;
 		kl_oid_hex(hex, &tree);
-		kl_map_put(&trees, hex, &x->view.step[i]);
+		kl_map_put(&trees, hex, &exporter->view.step[i]);
 	}
-	for (size_t i = x->rejections.n; !err && i-- > 0;)
-		err = export_rejection(x, &x->rejections.r[i], x->rejections.n - i, &trees);
+	for (size_t i = exporter->rejections.n; !err && i-- > 0;)
+		err = export_rejection(exporter, &exporter->rejections.r[i],
+				       exporter->rejections.n - i, &trees);
 	return err;
 }
 
@@ -290,45 +298,46 @@ static int check_dir(const char *dir)
 	return 0;
 }
 
-static int write_all(struct exporter *x)
+static int write_all(struct exporter *exporter)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
-	kl_json_set(x->index, "steps", json_array());
-	kl_json_set(x->index, "rejected", json_array());
-	if ((err = export_root(x)) < 0)
+	kl_json_set(exporter->index, "steps", json_array());
+	kl_json_set(exporter->index, "rejected", json_array());
+	if ((err = export_root(exporter)) < 0)
 		return err;
-	for (size_t i = 1; i < x->view.n; i++)
-		if ((err = export_step(x, i)) < 0)
+	for (size_t i = 1; i < exporter->view.n; i++)
+		if ((err = export_step(exporter, i)) < 0)
 			return err;
-	if ((err = export_rejections(x)) < 0 ||
-	    (err = put_file(x, "gate.jsonl", x->events.ptr, x->events.len, 0644)) < 0)
+	if ((err = export_rejections(exporter)) < 0 ||
+	    (err = put_file(exporter, "gate.jsonl", exporter->events.ptr, exporter->events.len,
+			    0644)) < 0)
 		return err;
-	kl_json_pretty(&text, x->index);
-	return put_file(x, "lineage.json", text.ptr, text.len, 0644);
+	kl_json_pretty(&text, exporter->index);
+	return put_file(exporter, "lineage.json", text.ptr, text.len, 0644);
 }
 
-int kl_export_write(struct kl_repo *r, const char *workload, const char *name, const char *dir,
+int kl_export_write(struct kl_repo *repo, const char *workload, const char *name, const char *dir,
 		    size_t *files)
 {
-	KL_AUTO(exporter_release) struct exporter x = {
-		.repo = r,
+	KL_AUTO(exporter_release) struct exporter exporter = {
+		.repo = repo,
 		.dir = dir,
 		.events = KL_BUF_INIT,
 		.index = json_object(),
 	};
 	int err;
 
-	if ((err = kl_view_load(&x.view, r, workload, name)) < 0 ||
-	    (err = kl_view_rejections(&x.rejections, r, workload, name)) < 0 ||
+	if ((err = kl_view_load(&exporter.view, repo, workload, name)) < 0 ||
+	    (err = kl_view_rejections(&exporter.rejections, repo, workload, name)) < 0 ||
 	    (err = check_dir(dir)) < 0)
 		return err;
-	kl_json_set_str(x.index, "schema", KL_EXPORT_SCHEMA);
-	kl_json_set_str(x.index, "workload", workload);
-	kl_json_set_str(x.index, "name", name);
-	set_oid(x.index, "tip", &x.view.step[x.view.n - 1].commit);
-	err = write_all(&x);
-	*files = x.files;
+	kl_json_set_str(exporter.index, "schema", KL_EXPORT_SCHEMA);
+	kl_json_set_str(exporter.index, "workload", workload);
+	kl_json_set_str(exporter.index, "name", name);
+	set_oid(exporter.index, "tip", &exporter.view.step[exporter.view.n - 1].commit);
+	err = write_all(&exporter);
+	*files = exporter.files;
 	return err;
 }

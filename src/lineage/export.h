@@ -18,7 +18,7 @@
 #define KL_EXPORT_SCHEMA "klineage.export/1"
 
 /** `dir` must not exist, or be empty: KL_EEXISTS. `*files` counts what was written. */
-int kl_export_write(struct kl_repo *r, const char *workload, const char *name, const char *dir,
+int kl_export_write(struct kl_repo *repo, const char *workload, const char *name, const char *dir,
 		    size_t *files);
 
 #endif

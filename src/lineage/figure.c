@@ -19,45 +19,45 @@ static const char style[] =
 	".span{stroke:#0b7285;stroke-width:1.5}.base{stroke:#c92a2a;stroke-dasharray:5 4}"
 	".up{fill:#2b8a3e}.down{fill:#c92a2a}.whisker{stroke:currentColor;stroke-width:1}</style>";
 
-static void begin_figure(struct kl_buf *b, int height, const char *title)
+static void begin_figure(struct kl_buf *buf, int height, const char *title)
 {
-	kl_buf_addf(b,
+	kl_buf_addf(buf,
 		    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
 		    "width=\"%d\" height=\"%d\" role=\"img\"><title>",
 		    WIDTH, height, WIDTH, height);
-	kl_html_add(b, title);
-	kl_buf_addf(b, "</title>%s\n", style);
+	kl_html_add(buf, title);
+	kl_buf_addf(buf, "</title>%s\n", style);
 }
 
-static void end_figure(struct kl_buf *b)
+static void end_figure(struct kl_buf *buf)
 {
-	kl_buf_adds(b, "</svg>\n");
+	kl_buf_adds(buf, "</svg>\n");
 }
 
-static void draw_line(struct kl_buf *b, const char *class_, double x1, double y1, double x2,
+static void draw_line(struct kl_buf *buf, const char *class_, double x1, double y1, double x2,
 		      double y2)
 {
-	kl_buf_addf(b, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+	kl_buf_addf(buf, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
 		    class_, x1, y1, x2, y2);
 }
 
 /* `anchor`: start, middle, end; `turn` in degrees */
-static void draw_text(struct kl_buf *b, double x, double y, const char *anchor, int turn,
+static void draw_text(struct kl_buf *buf, double value, double other, const char *anchor, int turn,
 		      const char *words)
 {
-	kl_buf_addf(b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", x, y, anchor);
+	kl_buf_addf(buf, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", value, other, anchor);
 	if (turn)
-		kl_buf_addf(b, " transform=\"rotate(%d %.1f %.1f)\"", turn, x, y);
-	kl_buf_addch(b, '>');
-	kl_html_add(b, words);
-	kl_buf_adds(b, "</text>\n");
+		kl_buf_addf(buf, " transform=\"rotate(%d %.1f %.1f)\"", turn, value, other);
+	kl_buf_addch(buf, '>');
+	kl_html_add(buf, words);
+	kl_buf_adds(buf, "</text>\n");
 }
 
-static void format_number(char out[32], double x)
+static void format_number(char out[32], double value)
 {
 	char factor[24];
 
-	kl_view_factor(factor, x);
+	kl_view_factor(factor, value);
 	snprintf(out, 32, "%s×", factor);
 }
 
@@ -66,156 +66,160 @@ struct axis {
 	double lo, hi, from, to;
 };
 
-static double axis_position(const struct axis *a, double x)
+static double axis_position(const struct axis *axis, double value)
 {
-	x = fmin(fmax(x, a->lo), a->hi);
-	return a->from + (log(x) - log(a->lo)) / (log(a->hi) - log(a->lo)) * (a->to - a->from);
+	value = fmin(fmax(value, axis->lo), axis->hi);
+	return axis->from + (log(value) - log(axis->lo)) / (log(axis->hi) - log(axis->lo)) *
+				    (axis->to - axis->from);
 }
 
 /* Room around what is shown, and never nothing. */
-static void widen_axis(struct axis *a)
+static void widen_axis(struct axis *axis)
 {
-	a->lo /= 1.06;
-	a->hi *= 1.06;
-	if (a->hi / a->lo < 1.3) {
-		a->lo /= 1.15;
-		a->hi *= 1.15;
+	axis->lo /= 1.06;
+	axis->hi *= 1.06;
+	if (axis->hi / axis->lo < 1.3) {
+		axis->lo /= 1.15;
+		axis->hi *= 1.15;
 	}
 }
 
 /* Round factors: 1, 2, 5 of each power of ten, fewer where they would crowd. */
-static size_t axis_ticks(double out[64], const struct axis *a)
+static size_t axis_ticks(double out[64], const struct axis *axis)
 {
 	static const double steps[] = { 1, 2, 5 };
-	double decades = log10(a->hi / a->lo);
+	double decades = log10(axis->hi / axis->lo);
 	size_t n = 0;
 
-	for (int e = (int)floor(log10(a->lo)); e <= (int)ceil(log10(a->hi)) && n < 60; e++)
+	for (int err = (int)floor(log10(axis->lo)); err <= (int)ceil(log10(axis->hi)) && n < 60;
+	     err++)
 		for (size_t i = 0; i < (decades > 4 ? 1u : decades > 2 ? 2u : 3u); i++) {
-			double x = steps[decades > 2 && i == 1 ? 2 : i] * pow(10, e);
+			double value = steps[decades > 2 && i == 1 ? 2 : i] * pow(10, err);
 
-			if (x >= a->lo && x <= a->hi)
-				out[n++] = x;
+			if (value >= axis->lo && value <= axis->hi)
+				out[n++] = value;
 		}
 	if (n >= 2)
 		return n;
 	/* less than an octave: in per cent */
 	n = 0;
-	for (double x = ceil(a->lo * 20) / 20; x <= a->hi && n < 60; x += 0.05)
-		out[n++] = x;
+	for (double value = ceil(axis->lo * 20) / 20; value <= axis->hi && n < 60; value += 0.05)
+		out[n++] = value;
 	return n;
 }
 
-static const char *name_of(const struct kl_view_step *s, size_t i)
+static const char *name_of(const struct kl_view_step *step, size_t i)
 {
 	if (!i)
 		return "(simplest)";
-	return s->step.mechanism ? s->step.mechanism : s->step.action ? s->step.action : "?";
+	return step->step.mechanism ? step->step.mechanism :
+	       step->step.action    ? step->step.action :
+				      "?";
 }
 
 /* --- the trace ------------------------------------------------------------------ */
 
-static double step_speed(const struct kl_view_step *s, size_t i)
+static double step_speed(const struct kl_view_step *step, size_t i)
 {
-	return i ? (double)s->root.ppm / 1e6 : 1;
+	return i ? (double)step->root.ppm / 1e6 : 1;
 }
 
-static bool is_known(const struct kl_view_step *s, size_t i)
+static bool is_known(const struct kl_view_step *step, size_t i)
 {
-	return !i || s->root.ppm > 0;
+	return !i || step->root.ppm > 0;
 }
 
 /* The vendor's kernel against K_0, by the last state that was compared with it; 0: none was. */
-static double expert_baseline(const struct kl_view *v, const char **name)
+static double expert_baseline(const struct kl_view *view, const char **name)
 {
-	for (size_t i = v->n; i-- > 0;) {
-		if (v->step[i].baseline_ppm <= 0 || !is_known(&v->step[i], i))
+	for (size_t i = view->n; i-- > 0;) {
+		if (view->step[i].baseline_ppm <= 0 || !is_known(&view->step[i], i))
 			continue;
-		*name = v->step[i].baseline;
-		return step_speed(&v->step[i], i) * 1e6 / (double)v->step[i].baseline_ppm;
+		*name = view->step[i].baseline;
+		return step_speed(&view->step[i], i) * 1e6 / (double)view->step[i].baseline_ppm;
 	}
 	return 0;
 }
 
-static void vertical_axis(struct kl_buf *b, const struct axis *y, double left, double right)
+static void vertical_axis(struct kl_buf *buf, const struct axis *axis, double left, double right)
 {
 	double tick[64];
-	size_t n = axis_ticks(tick, y);
+	size_t n = axis_ticks(tick, axis);
 	char words[24];
 
 	for (size_t i = 0; i < n; i++) {
-		draw_line(b, "grid", left, axis_position(y, tick[i]), right,
-			  axis_position(y, tick[i]));
+		draw_line(buf, "grid", left, axis_position(axis, tick[i]), right,
+			  axis_position(axis, tick[i]));
 		snprintf(words, sizeof(words), "%g×", tick[i]);
-		draw_text(b, left - 6, axis_position(y, tick[i]) + 4, "end", 0, words);
+		draw_text(buf, left - 6, axis_position(axis, tick[i]) + 4, "end", 0, words);
 	}
-	draw_line(b, "axis", left, y->from, left, y->to);
+	draw_line(buf, "axis", left, axis->from, left, axis->to);
 }
 
-static void trace_range(struct axis *y, const struct kl_view *v, double base)
+static void trace_range(struct axis *axis, const struct kl_view *view, double base)
 {
-	y->lo = y->hi = 1;
-	for (size_t i = 1; i < v->n; i++) {
-		const struct kl_ratio *r = &v->step[i].root;
+	axis->lo = axis->hi = 1;
+	for (size_t i = 1; i < view->n; i++) {
+		const struct kl_ratio *ratio = &view->step[i].root;
 
-		if (r->ppm <= 0)
+		if (ratio->ppm <= 0)
 			continue;
-		y->lo = fmin(y->lo, (double)(r->lo > 0 ? r->lo : r->ppm) / 1e6);
-		y->hi = fmax(y->hi, (double)(r->hi > 0 ? r->hi : r->ppm) / 1e6);
+		axis->lo = fmin(axis->lo, (double)(ratio->lo > 0 ? ratio->lo : ratio->ppm) / 1e6);
+		axis->hi = fmax(axis->hi, (double)(ratio->hi > 0 ? ratio->hi : ratio->ppm) / 1e6);
 	}
 	if (base > 0) {
-		y->lo = fmin(y->lo, base);
-		y->hi = fmax(y->hi, base);
+		axis->lo = fmin(axis->lo, base);
+		axis->hi = fmax(axis->hi, base);
 	}
-	widen_axis(y);
+	widen_axis(axis);
 }
 
-static void trace_point(struct kl_buf *b, const struct kl_view_step *s, size_t i, double x,
-			const struct axis *y)
+static void trace_point(struct kl_buf *buf, const struct kl_view_step *step, size_t i, double value,
+			const struct axis *axis)
 {
 	char words[32];
 
-	if (i && s->root.lo > 0)
-		draw_line(b, "span", x, axis_position(y, (double)s->root.lo / 1e6), x,
-			  axis_position(y, (double)s->root.hi / 1e6));
-	format_number(words, step_speed(s, i));
-	kl_buf_addf(b, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", x,
-		    axis_position(y, step_speed(s, i)));
-	kl_html_addf(b, "K_%zu %s: %s", i, name_of(s, i), words);
-	kl_buf_adds(b, "</title></circle>\n");
+	if (i && step->root.lo > 0)
+		draw_line(buf, "span", value, axis_position(axis, (double)step->root.lo / 1e6),
+			  value, axis_position(axis, (double)step->root.hi / 1e6));
+	format_number(words, step_speed(step, i));
+	kl_buf_addf(buf, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", value,
+		    axis_position(axis, step_speed(step, i)));
+	kl_html_addf(buf, "K_%zu %s: %s", i, name_of(step, i), words);
+	kl_buf_adds(buf, "</title></circle>\n");
 }
 
-void kl_figure_trace(struct kl_buf *svg, const struct kl_view *v)
+void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view)
 {
 	const double left = 70, right = WIDTH - 30, top = 20, bottom = 300;
-	size_t stride = v->n / MAX_POINTS + 1, label = v->n / 30 + 1, drawn = 0;
-	double gap = v->n > 1 ? (right - left - 40) / (double)(v->n - 1) : 0, base;
-	struct axis y = { .from = bottom, .to = top };
+	size_t stride = view->n / MAX_POINTS + 1, label = view->n / 30 + 1, drawn = 0;
+	double gap = view->n > 1 ? (right - left - 40) / (double)(view->n - 1) : 0, base;
+	struct axis axis = { .from = bottom, .to = top };
 	const char *what = "";
 
-	base = expert_baseline(v, &what);
-	trace_range(&y, v, base);
+	base = expert_baseline(view, &what);
+	trace_range(&axis, view, base);
 	begin_figure(svg, 430, "speed against K_0");
-	vertical_axis(svg, &y, left, right);
+	vertical_axis(svg, &axis, left, right);
 	draw_line(svg, "axis", left, bottom, right, bottom);
 	if (base > 0) {
-		draw_line(svg, "base", left, axis_position(&y, base), right,
-			  axis_position(&y, base));
-		draw_text(svg, right, axis_position(&y, base) - 5, "end", 0, what);
+		draw_line(svg, "base", left, axis_position(&axis, base), right,
+			  axis_position(&axis, base));
+		draw_text(svg, right, axis_position(&axis, base) - 5, "end", 0, what);
 	}
 	kl_buf_adds(svg, "<polyline class=\"line\" points=\"");
-	for (size_t i = 0; i < v->n; i += stride)
-		if (is_known(&v->step[i], i))
+	for (size_t i = 0; i < view->n; i += stride)
+		if (is_known(&view->step[i], i))
 			kl_buf_addf(svg, "%s%.1f,%.1f", drawn++ ? " " : "",
 				    left + 20 + gap * (double)i,
-				    axis_position(&y, step_speed(&v->step[i], i)));
+				    axis_position(&axis, step_speed(&view->step[i], i)));
 	kl_buf_adds(svg, "\"/>\n");
-	for (size_t i = 0; i < v->n; i += stride)
-		if (is_known(&v->step[i], i))
-			trace_point(svg, &v->step[i], i, left + 20 + gap * (double)i, &y);
-	for (size_t i = 0; i < v->n; i += label) {
+	for (size_t i = 0; i < view->n; i += stride)
+		if (is_known(&view->step[i], i))
+			trace_point(svg, &view->step[i], i, left + 20 + gap * (double)i, &axis);
+	for (size_t i = 0; i < view->n; i += label) {
 		KL_AUTO(kl_freep) char *words = kl_asprintf("K_%zu %.18s", i,
-							    name_of(&v->step[i], i));
+							    name_of(&view->step[i], i));
 
 		draw_text(svg, left + 24 + gap * (double)i, bottom + 16, "end", -45, words);
 	}
@@ -224,106 +228,110 @@ void kl_figure_trace(struct kl_buf *svg, const struct kl_view *v)
 
 /* --- the steps -------------------------------------------------------------------- */
 
-void kl_figure_steps(struct kl_buf *svg, const struct kl_view *v)
+void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
 {
 	const double left = 230, right = WIDTH - 90;
-	size_t n = v->n > MAX_POINTS ? MAX_POINTS : v->n;
+	size_t n = view->n > MAX_POINTS ? MAX_POINTS : view->n;
 	int height = 60 + 22 * (int)n;
-	struct axis x = { .lo = 1, .hi = 1, .from = left, .to = right };
+	struct axis axis = { .lo = 1, .hi = 1, .from = left, .to = right };
 	double tick[64];
 	size_t nticks;
 	char words[32];
 
 	for (size_t i = 1; i < n; i++) {
-		const struct kl_ratio *r = &v->step[i].prev;
+		const struct kl_ratio *ratio = &view->step[i].prev;
 
-		if (r->ppm <= 0)
+		if (ratio->ppm <= 0)
 			continue;
-		x.lo = fmin(x.lo, (double)(r->lo > 0 ? r->lo : r->ppm) / 1e6);
-		x.hi = fmax(x.hi, (double)(r->hi > 0 ? r->hi : r->ppm) / 1e6);
+		axis.lo = fmin(axis.lo, (double)(ratio->lo > 0 ? ratio->lo : ratio->ppm) / 1e6);
+		axis.hi = fmax(axis.hi, (double)(ratio->hi > 0 ? ratio->hi : ratio->ppm) / 1e6);
 	}
-	widen_axis(&x);
+	widen_axis(&axis);
 	begin_figure(svg, height, "each step against the one before");
-	nticks = axis_ticks(tick, &x);
+	nticks = axis_ticks(tick, &axis);
 	for (size_t i = 0; i < nticks; i++) {
-		draw_line(svg, "grid", axis_position(&x, tick[i]), 16, axis_position(&x, tick[i]),
-			  height - 34);
+		draw_line(svg, "grid", axis_position(&axis, tick[i]), 16,
+			  axis_position(&axis, tick[i]), height - 34);
 		snprintf(words, sizeof(words), "%g×", tick[i]);
-		draw_text(svg, axis_position(&x, tick[i]), height - 16, "middle", 0, words);
+		draw_text(svg, axis_position(&axis, tick[i]), height - 16, "middle", 0, words);
 	}
 	for (size_t i = 1; i < n; i++) {
-		const struct kl_ratio *r = &v->step[i].prev;
-		double y = 10 + 22 * (double)i, a = axis_position(&x, 1),
-		       b = axis_position(&x, (double)r->ppm / 1e6);
+		const struct kl_ratio *ratio = &view->step[i].prev;
+		double other = 10 + 22 * (double)i, first = axis_position(&axis, 1),
+		       second = axis_position(&axis, (double)ratio->ppm / 1e6);
 		KL_AUTO(kl_freep) char *label = kl_asprintf("K_%zu %.24s", i,
-							    name_of(&v->step[i], i));
+							    name_of(&view->step[i], i));
 
-		draw_text(svg, left - 8, y + 9, "end", 0, label);
-		if (r->ppm <= 0)
+		draw_text(svg, left - 8, other + 9, "end", 0, label);
+		if (ratio->ppm <= 0)
 			continue;
 		kl_buf_addf(
 			svg,
 			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\"/>\n",
-			b >= a ? "up" : "down", fmin(a, b), y - 2, fmax(fabs(b - a), 1));
-		if (r->lo > 0)
-			draw_line(svg, "whisker", axis_position(&x, (double)r->lo / 1e6), y + 4,
-				  axis_position(&x, (double)r->hi / 1e6), y + 4);
-		format_number(words, (double)r->ppm / 1e6);
-		draw_text(svg, right + 10, y + 9, "start", 0, words);
+			second >= first ? "up" : "down", fmin(first, second), other - 2,
+			fmax(fabs(second - first), 1));
+		if (ratio->lo > 0)
+			draw_line(svg, "whisker", axis_position(&axis, (double)ratio->lo / 1e6),
+				  other + 4, axis_position(&axis, (double)ratio->hi / 1e6),
+				  other + 4);
+		format_number(words, (double)ratio->ppm / 1e6);
+		draw_text(svg, right + 10, other + 9, "start", 0, words);
 	}
-	draw_line(svg, "axis", axis_position(&x, 1), 16, axis_position(&x, 1), height - 34);
+	draw_line(svg, "axis", axis_position(&axis, 1), 16, axis_position(&axis, 1), height - 34);
 	end_figure(svg);
 }
 
 /* --- cost against best ---------------------------------------------------------------- */
 
 /* "forward-3" is about K_3 */
-static size_t state_of(const struct kl_view *v, const char *phase)
+static size_t state_of(const struct kl_view *view, const char *phase)
 {
 	char *stop;
 	unsigned long n = strncmp(phase, "forward-", 8) ? 0 : strtoul(phase + 8, &stop, 10);
 
-	return n && !*stop && n < v->n ? n : 0;
+	return n && !*stop && n < view->n ? n : 0;
 }
 
-bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *v, const struct kl_ledger *l)
+bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct kl_ledger *ledger)
 {
 	const double left = 70, right = WIDTH - 60, top = 20, bottom = 280;
-	struct axis y = { .lo = 1, .hi = 1, .from = bottom, .to = top };
+	struct axis axis = { .lo = 1, .hi = 1, .from = bottom, .to = top };
 	int64_t total = 0, spent = 0;
 	double best = 1;
 	char words[40];
 
-	for (size_t i = 0; i < l->n; i++)
-		if (l->e[i].settles && l->e[i].name && !strcmp(l->e[i].name, v->name))
-			total += l->e[i].nano;
+	for (size_t i = 0; i < ledger->n; i++)
+		if (ledger->e[i].settles && ledger->e[i].name &&
+		    !strcmp(ledger->e[i].name, view->name))
+			total += ledger->e[i].nano;
 	if (total <= 0)
 		return false;
-	for (size_t i = 0; i < v->n; i++)
-		if (!git_oid_is_zero(&v->step[i].rederived) && is_known(&v->step[i], i))
-			y.hi = fmax(y.hi, step_speed(&v->step[i], i));
-	widen_axis(&y);
+	for (size_t i = 0; i < view->n; i++)
+		if (!git_oid_is_zero(&view->step[i].rederived) && is_known(&view->step[i], i))
+			axis.hi = fmax(axis.hi, step_speed(&view->step[i], i));
+	widen_axis(&axis);
 	begin_figure(svg, 330, "best state derived anew, against what was spent");
-	vertical_axis(svg, &y, left, right);
+	vertical_axis(svg, &axis, left, right);
 	draw_line(svg, "axis", left, bottom, right, bottom);
 	for (int i = 0; i <= 4; i++) {
 		snprintf(words, sizeof(words), "$%.2f", (double)total / 1e9 * i / 4);
 		draw_text(svg, left + (right - left) * i / 4, bottom + 18, "middle", 0, words);
 	}
-	kl_buf_addf(svg, "<polyline class=\"line\" points=\"%.1f,%.1f", left, axis_position(&y, 1));
-	for (size_t i = 0; i < l->n; i++) {
-		const struct kl_ledger_entry *e = &l->e[i];
-		size_t k = e->phase ? state_of(v, e->phase) : 0;
-		double x;
+	kl_buf_addf(svg, "<polyline class=\"line\" points=\"%.1f,%.1f", left,
+		    axis_position(&axis, 1));
+	for (size_t i = 0; i < ledger->n; i++) {
+		const struct kl_ledger_entry *entry = &ledger->e[i];
+		size_t k = entry->phase ? state_of(view, entry->phase) : 0;
+		double value;
 
-		if (!e->settles || !e->name || strcmp(e->name, v->name))
+		if (!entry->settles || !entry->name || strcmp(entry->name, view->name))
 			continue;
-		spent += e->nano;
-		x = left + (right - left) * (double)spent / (double)total;
-		kl_buf_addf(svg, " %.1f,%.1f", x, axis_position(&y, best));
-		if (k && !git_oid_is_zero(&v->step[k].rederived) && is_known(&v->step[k], k))
-			best = fmax(best, step_speed(&v->step[k], k));
-		kl_buf_addf(svg, " %.1f,%.1f", x, axis_position(&y, best));
+		spent += entry->nano;
+		value = left + (right - left) * (double)spent / (double)total;
+		kl_buf_addf(svg, " %.1f,%.1f", value, axis_position(&axis, best));
+		if (k && !git_oid_is_zero(&view->step[k].rederived) && is_known(&view->step[k], k))
+			best = fmax(best, step_speed(&view->step[k], k));
+		kl_buf_addf(svg, " %.1f,%.1f", value, axis_position(&axis, best));
 	}
 	kl_buf_adds(svg, "\"/>\n");
 	end_figure(svg);

@@ -15,13 +15,13 @@
  * Speed against K_0, state by state, with intervals, and the vendor's baseline where it was
  * measured.
  */
-void kl_figure_trace(struct kl_buf *svg, const struct kl_view *v);
+void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view);
 /** What each step brought against the one before. */
-void kl_figure_steps(struct kl_buf *svg, const struct kl_view *v);
+void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view);
 /**
  * The best state that was derived anew, against what had been spent by then; false: no money was
  * spent on this lineage, and nothing is written.
  */
-bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *v, const struct kl_ledger *l);
+bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct kl_ledger *ledger);
 
 #endif

@@ -38,14 +38,14 @@ struct importer {
 	const char *workload, *name;
 };
 
-static void importer_release(struct importer *x)
+static void importer_release(struct importer *importer)
 {
-	json_decref(x->index);
-	free(x->commit);
-	free(x->tree);
-	free(x->note);
-	kl_map_release(&x->commits);
-	kl_strvec_release(&x->lines);
+	json_decref(importer->index);
+	free(importer->commit);
+	free(importer->tree);
+	free(importer->note);
+	kl_map_release(&importer->commits);
+	kl_strvec_release(&importer->lines);
 }
 
 int kl_import_date(int64_t *time, int *offset, const char *text)
@@ -68,18 +68,18 @@ int kl_import_date(int64_t *time, int *offset, const char *text)
 	return 0;
 }
 
-static int read_file(struct kl_buf *out, struct importer *x, const char *path)
+static int read_file(struct kl_buf *out, struct importer *importer, const char *path)
 {
 	KL_AUTO(kl_freep) char *full = NULL;
 
 	if (!kl_fs_path_ok(path))
 		return kl_error(KL_EINVALID, "lineage.json names the file '%s'", path);
-	full = kl_fs_join(x->dir, path);
+	full = kl_fs_join(importer->dir, path);
 	return kl_fs_read(out, full, MAX_FILE);
 }
 
 /* an entry says which commit it was; the one built here must be that one, unless `anew` */
-static int register_commit(struct importer *x, const json_t *entry, const char *key,
+static int register_commit(struct importer *importer, const json_t *entry, const char *key,
 			   const git_oid *here, bool anew)
 {
 	const char *was;
@@ -96,7 +96,7 @@ static int register_commit(struct importer *x, const json_t *entry, const char *
 				hex);
 	copy = kl_malloc(sizeof(*copy));
 	*copy = *here;
-	kl_map_put(&x->commits, was, copy);
+	kl_map_put(&importer->commits, was, copy);
 	return 0;
 }
 
@@ -108,13 +108,13 @@ struct files {
 	struct kl_strvec keep; /* paths and bytes that the edits point to */
 };
 
-static void files_release(struct files *f)
+static void files_release(struct files *files)
 {
-	free(f->e);
-	kl_strvec_release(&f->keep);
+	free(files->e);
+	kl_strvec_release(&files->keep);
 }
 
-static int add_file(struct files *f, const char *full, const char *path)
+static int add_file(struct files *files, const char *full, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct stat st;
@@ -130,19 +130,19 @@ static int add_file(struct files *f, const char *full, const char *path)
 	if ((err = kl_fs_read(&text, full, MAX_FILE)) < 0)
 		return err;
 	len = text.len;
-	kl_strvec_push(&f->keep, path);
-	kl_strvec_take(&f->keep, kl_buf_detach(&text));
-	KL_GROW(f->e, f->n + 1, f->alloc);
-	f->e[f->n++] = (struct kl_tree_edit){
-		.path = f->keep.v[f->keep.n - 2],
-		.data = f->keep.v[f->keep.n - 1],
+	kl_strvec_push(&files->keep, path);
+	kl_strvec_take(&files->keep, kl_buf_detach(&text));
+	KL_GROW(files->e, files->n + 1, files->alloc);
+	files->e[files->n++] = (struct kl_tree_edit){
+		.path = files->keep.v[files->keep.n - 2],
+		.data = files->keep.v[files->keep.n - 1],
 		.len = len,
 		.mode = st.st_mode & 0100 ? 0100755 : 0100644,
 	};
 	return 0;
 }
 
-static int add_dir(struct files *f, const char *full, const char *path, int depth)
+static int add_dir(struct files *files, const char *full, const char *path, int depth)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	int err = kl_fs_list(&names, full);
@@ -153,88 +153,91 @@ static int add_dir(struct files *f, const char *full, const char *path, int dept
 						      kl_strdup(names.v[i]);
 		struct stat st;
 
-		if (f->n >= MAX_FILES || depth > 64)
+		if (files->n >= MAX_FILES || depth > 64)
 			return kl_error(KL_EINVALID, "'%s' is too large", full);
 		if (lstat(below, &st) == 0 && S_ISDIR(st.st_mode))
-			err = add_dir(f, below, sub, depth + 1);
+			err = add_dir(files, below, sub, depth + 1);
 		else
-			err = add_file(f, below, sub);
+			err = add_file(files, below, sub);
 	}
 	return err;
 }
 
-static int build_root(struct importer *x)
+static int build_root(struct importer *importer)
 {
-	KL_AUTO(files_release) struct files f = { .keep = KL_STRVEC_INIT };
-	KL_AUTO(kl_freep) char *full = kl_fs_join(x->dir, "state-0");
+	KL_AUTO(files_release) struct files files = { .keep = KL_STRVEC_INIT };
+	KL_AUTO(kl_freep) char *full = kl_fs_join(importer->dir, "state-0");
 	struct kl_commit_spec spec = { 0 };
 	json_t *root;
 	int64_t offset;
 	int err;
 
-	if ((err = kl_json_obj(&root, x->index, "root")) < 0 ||
+	if ((err = kl_json_obj(&root, importer->index, "root")) < 0 ||
 	    (err = kl_json_str(&spec.author, root, "author")) < 0 ||
 	    (err = kl_json_int(&spec.time, root, "time")) < 0 ||
 	    (err = kl_json_int(&offset, root, "offset")) < 0 ||
 	    (err = kl_json_str(&spec.message, root, "message")) < 0 ||
-	    (err = add_dir(&f, full, "", 0)) < 0 ||
-	    (err = kl_repo_tree_edit(&x->tree[0], x->repo, NULL, f.e, f.n)) < 0)
+	    (err = add_dir(&files, full, "", 0)) < 0 ||
+	    (err = kl_repo_tree_edit(&importer->tree[0], importer->repo, NULL, files.e, files.n)) <
+		    0)
 		return err;
-	spec.tree = x->tree[0];
+	spec.tree = importer->tree[0];
 	spec.offset = (int)offset;
-	if ((err = kl_repo_commit_write(&x->commit[0], x->repo, &spec)) < 0)
+	if ((err = kl_repo_commit_write(&importer->commit[0], importer->repo, &spec)) < 0)
 		return err;
-	return register_commit(x, root, "commit", &x->commit[0], false);
+	return register_commit(importer, root, "commit", &importer->commit[0], false);
 }
 
 /* --- patches ------------------------------------------------------------------- */
 
 /* one mailed patch on `before`; the commit gets these parents */
-static int build_patch(git_oid *commit, git_oid *tree, struct importer *x, const char *file,
+static int build_patch(git_oid *commit, git_oid *tree, struct importer *importer, const char *file,
 		       const git_oid *before, const git_oid *parent, size_t nparent)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_mail_release) struct kl_mail m = { 0 };
+	KL_AUTO(kl_mail_release) struct kl_mail mail = { 0 };
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
 	struct kl_commit_spec spec = { .parent = parent, .nparent = nparent };
 	int err;
 
-	if ((err = read_file(&text, x, file)) < 0 ||
-	    (err = kl_mail_parse(&m, file, text.ptr, text.len)) < 0 ||
-	    (err = kl_step_parse(&step, file, m.message)) < 0 ||
-	    (err = kl_import_date(&spec.time, &spec.offset, m.date)) < 0)
+	if ((err = read_file(&text, importer, file)) < 0 ||
+	    (err = kl_mail_parse(&mail, file, text.ptr, text.len)) < 0 ||
+	    (err = kl_step_parse(&step, file, mail.message)) < 0 ||
+	    (err = kl_import_date(&spec.time, &spec.offset, mail.date)) < 0)
 		return err;
 	*tree = *before;
-	if (*m.diff)
-		err = kl_repo_apply(tree, x->repo, before, "", m.diff, strlen(m.diff));
+	if (*mail.diff)
+		err = kl_repo_apply(tree, importer->repo, before, "", mail.diff, strlen(mail.diff));
 	if (err == KL_ENO)
 		return kl_error(KL_EINVALID, "%s does not apply to the state before it", file);
 	if (err < 0)
 		return err;
 	spec.tree = *tree;
-	spec.author = m.from;
-	spec.message = m.message;
-	return kl_repo_commit_write(commit, x->repo, &spec);
+	spec.author = mail.from;
+	spec.message = mail.message;
+	return kl_repo_commit_write(commit, importer->repo, &spec);
 }
 
-static int build_step(struct importer *x, size_t i, const json_t *entry)
+static int build_step(struct importer *importer, size_t i, const json_t *entry)
 {
-	git_oid parent[2] = { x->commit[i - 1] }, tree;
+	git_oid parent[2] = { importer->commit[i - 1] }, tree;
 	const char *file, *again = kl_json_str_or(entry, "rederived", NULL);
 	int err;
 
 	if ((err = kl_json_str(&file, entry, "file")) < 0)
 		return err;
 	if (again &&
-	    ((err = build_patch(&parent[1], &tree, x, again, &x->tree[i - 1], parent, 1)) < 0 ||
-	     (err = register_commit(x, entry, "rederived_commit", &parent[1], false)) < 0))
+	    ((err = build_patch(&parent[1], &tree, importer, again, &importer->tree[i - 1], parent,
+				1)) < 0 ||
+	     (err = register_commit(importer, entry, "rederived_commit", &parent[1], false)) < 0))
 		return err;
-	err = build_patch(&x->commit[i], &x->tree[i], x, file, &x->tree[i - 1], parent,
-			  again ? 2 : 1);
-	return err < 0 ? err : register_commit(x, entry, "commit", &x->commit[i], false);
+	err = build_patch(&importer->commit[i], &importer->tree[i], importer, file,
+			  &importer->tree[i - 1], parent, again ? 2 : 1);
+	return err < 0 ? err :
+			 register_commit(importer, entry, "commit", &importer->commit[i], false);
 }
 
-static int build_rejected(struct importer *x, const json_t *entry)
+static int build_rejected(struct importer *importer, const json_t *entry)
 {
 	git_oid parent[2], tree, commit;
 	const char *file;
@@ -244,42 +247,43 @@ static int build_rejected(struct importer *x, const json_t *entry)
 	if ((err = kl_json_str(&file, entry, "file")) < 0 ||
 	    (err = kl_json_int(&on, entry, "on")) < 0)
 		return err;
-	if (on < 0 || (size_t)on >= x->n)
+	if (on < 0 || (size_t)on >= importer->n)
 		return kl_error(KL_EINVALID, "%s was tried on K_%lld, which is not in the lineage",
 				file, (long long)on);
-	parent[0] = x->commit[on];
-	parent[1] = x->rejected;
-	err = build_patch(&commit, &tree, x, file, &x->tree[on], parent, x->nrejected ? 2 : 1);
+	parent[0] = importer->commit[on];
+	parent[1] = importer->rejected;
+	err = build_patch(&commit, &tree, importer, file, &importer->tree[on], parent,
+			  importer->nrejected ? 2 : 1);
 	if (err < 0)
 		return err;
-	x->rejected = commit;
-	x->nrejected++;
-	return register_commit(x, entry, "commit", &commit, true);
+	importer->rejected = commit;
+	importer->nrejected++;
+	return register_commit(importer, entry, "commit", &commit, true);
 }
 
-static int build_commits(struct importer *x)
+static int build_commits(struct importer *importer)
 {
 	json_t *steps, *rejected, *entry;
 	const char *tip;
 	size_t i;
 	int err;
 
-	if ((err = kl_json_arr(&steps, x->index, "steps")) < 0 ||
-	    (err = kl_json_arr(&rejected, x->index, "rejected")) < 0 ||
-	    (err = kl_json_str(&tip, x->index, "tip")) < 0)
+	if ((err = kl_json_arr(&steps, importer->index, "steps")) < 0 ||
+	    (err = kl_json_arr(&rejected, importer->index, "rejected")) < 0 ||
+	    (err = kl_json_str(&tip, importer->index, "tip")) < 0)
 		return err;
-	x->n = json_array_size(steps) + 1;
-	x->commit = kl_calloc(x->n, sizeof(*x->commit));
-	x->tree = kl_calloc(x->n, sizeof(*x->tree));
-	if ((err = build_root(x)) < 0)
+	importer->n = json_array_size(steps) + 1;
+	importer->commit = kl_calloc(importer->n, sizeof(*importer->commit));
+	importer->tree = kl_calloc(importer->n, sizeof(*importer->tree));
+	if ((err = build_root(importer)) < 0)
 		return kl_error_in(err, "state-0");
 	json_array_foreach(steps, i, entry)
-		if ((err = build_step(x, i + 1, entry)) < 0)
+		if ((err = build_step(importer, i + 1, entry)) < 0)
 			return err;
 	json_array_foreach(rejected, i, entry)
-		if ((err = build_rejected(x, entry)) < 0)
+		if ((err = build_rejected(importer, entry)) < 0)
 			return err;
-	if (kl_map_get(&x->commits, tip) == NULL)
+	if (kl_map_get(&importer->commits, tip) == NULL)
 		return kl_error(KL_EINVALID,
 				"lineage.json names a tip that is none of its commits");
 	return 0;
@@ -288,23 +292,24 @@ static int build_commits(struct importer *x)
 /* --- events ------------------------------------------------------------------- */
 
 /* an event must speak of the files that its commit has */
-static int check_event(struct importer *x, const struct kl_event *event, const git_oid *commit)
+static int check_event(struct importer *importer, const struct kl_event *event,
+		       const git_oid *commit)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	git_oid tree;
 	int err;
 
-	if ((err = kl_repo_tree_of(&tree, x->repo, commit)) < 0 ||
-	    (err = kl_surface_from_tree(&s, x->repo, &tree, "")) < 0)
+	if ((err = kl_repo_tree_of(&tree, importer->repo, commit)) < 0 ||
+	    (err = kl_surface_from_tree(&surface, importer->repo, &tree, "")) < 0)
 		return err;
-	if (!kl_event_is_for(event, s->digest, s->contract_digest))
+	if (!kl_event_is_for(event, surface->digest, surface->contract_digest))
 		return kl_error(KL_EINVALID,
 				"event %.12s was reached for other files than its commit has",
 				event->id);
 	return 0;
 }
 
-static int add_event(struct importer *x, const char *line, size_t len)
+static int add_event(struct importer *importer, const char *line, size_t len)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	struct kl_buf text = KL_BUF_INIT;
@@ -314,34 +319,34 @@ static int add_event(struct importer *x, const char *line, size_t len)
 
 	if (err < 0)
 		return err;
-	commit = kl_map_get(&x->commits, event->commit);
+	commit = kl_map_get(&importer->commits, event->commit);
 	if (!commit)
 		return kl_error(KL_EINVALID, "it is about commit '%.12s', which is not exported",
 				event->commit);
-	if ((err = check_event(x, event, commit)) < 0 ||
-	    (err = kl_repo_tree_of(&tree, x->repo, commit)) < 0)
+	if ((err = check_event(importer, event, commit)) < 0 ||
+	    (err = kl_repo_tree_of(&tree, importer->repo, commit)) < 0)
 		return err;
 	kl_event_set_commit(event, commit, &tree);
 	kl_event_write(&text, event);
-	kl_strvec_take(&x->lines, kl_buf_detach(&text));
-	KL_GROW(x->note, x->nnote + 1, x->note_alloc);
-	x->note[x->nnote].commit = *commit;
-	x->note[x->nnote++].line = x->lines.v[x->lines.n - 1];
+	kl_strvec_take(&importer->lines, kl_buf_detach(&text));
+	KL_GROW(importer->note, importer->nnote + 1, importer->note_alloc);
+	importer->note[importer->nnote].commit = *commit;
+	importer->note[importer->nnote++].line = importer->lines.v[importer->lines.n - 1];
 	return 0;
 }
 
-static int read_events(struct importer *x)
+static int read_events(struct importer *importer)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int line = 0, err = read_file(&text, x, "gate.jsonl");
+	int line = 0, err = read_file(&text, importer, "gate.jsonl");
 
-	for (const char *s = text.ptr; !err && *s;) {
-		size_t n = strcspn(s, "\n");
+	for (const char *string = text.ptr; !err && *string;) {
+		size_t n = strcspn(string, "\n");
 
 		line++;
-		if (n && (err = add_event(x, s, n)) < 0)
+		if (n && (err = add_event(importer, string, n)) < 0)
 			return kl_error_in(err, "gate.jsonl:%d", line);
-		s += n + (s[n] == '\n');
+		string += n + (string[n] == '\n');
 	}
 	return err;
 }
@@ -349,10 +354,10 @@ static int read_events(struct importer *x)
 /* --- refs ---------------------------------------------------------------------- */
 
 /* `*have`: the ref is there, at just this commit */
-static int look_up(bool *have, struct importer *x, const char *ref, const git_oid *oid)
+static int look_up(bool *have, struct importer *importer, const char *ref, const git_oid *oid)
 {
 	git_oid there;
-	int err = kl_refs_get(&there, x->repo, ref);
+	int err = kl_refs_get(&there, importer->repo, ref);
 
 	*have = !err && !memcmp(&there, oid, sizeof(there));
 	if (!err && !*have) {
@@ -360,136 +365,139 @@ static int look_up(bool *have, struct importer *x, const char *ref, const git_oi
 		return kl_error_hint(err, "import it under another name with --name");
 	}
 	if (err == KL_ENOTFOUND)
-		err = kl_refs_can_create(x->repo, ref);
+		err = kl_refs_can_create(importer->repo, ref);
 	return err;
 }
 
-static int move_once(struct importer *x, struct kl_import_result *out)
+static int move_once(struct importer *importer, struct kl_import_result *out)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(x->repo);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(importer->repo);
 	static const git_oid none;
 	git_oid notes, old;
 	char rejected[256];
 	bool have, have_rejected = true;
 	int err;
 
-	kl_lineage_ref(out->lineage, "lineage", x->workload, x->name);
-	kl_lineage_ref(rejected, "rejected", x->workload, x->name);
-	if ((err = look_up(&have, x, out->lineage, &x->commit[x->n - 1])) < 0)
+	kl_lineage_ref(out->lineage, "lineage", importer->workload, importer->name);
+	kl_lineage_ref(rejected, "rejected", importer->workload, importer->name);
+	if ((err = look_up(&have, importer, out->lineage, &importer->commit[importer->n - 1])) < 0)
 		return err;
 	out->already = have;
 	if (have) /* the notes and rejections that came with it are here, too */
 		return 0;
-	if (x->nrejected && (err = look_up(&have_rejected, x, rejected, &x->rejected)) < 0)
+	if (importer->nrejected &&
+	    (err = look_up(&have_rejected, importer, rejected, &importer->rejected)) < 0)
 		return err;
-	if ((err = kl_notes_prepare(&notes, &old, x->repo, KL_NOTES_GATE, x->note, x->nnote)) < 0)
+	if ((err = kl_notes_prepare(&notes, &old, importer->repo, KL_NOTES_GATE, importer->note,
+				    importer->nnote)) < 0)
 		return err;
-	kl_refs_txn_create(t, out->lineage, &x->commit[x->n - 1]);
+	kl_refs_txn_create(txn, out->lineage, &importer->commit[importer->n - 1]);
 	if (!have_rejected)
-		kl_refs_txn_create(t, rejected, &x->rejected);
+		kl_refs_txn_create(txn, rejected, &importer->rejected);
 	if (memcmp(&notes, &old, sizeof(notes)))
-		kl_refs_txn_update(t, KL_NOTES_GATE, &notes,
+		kl_refs_txn_update(txn, KL_NOTES_GATE, &notes,
 				   memcmp(&old, &none, sizeof(none)) ? &old : NULL);
 	if ((err = KL_FAULT("import-move")) < 0)
 		return err;
-	return kl_refs_txn_commit(t, "klineage import");
+	return kl_refs_txn_commit(txn, "klineage import");
 }
 
-static int check_names(struct importer *x, const char *name)
+static int check_names(struct importer *importer, const char *name)
 {
 	const char *schema;
 	int err;
 
-	if ((err = kl_json_str(&schema, x->index, "schema")) < 0 ||
-	    (err = kl_json_str(&x->workload, x->index, "workload")) < 0 ||
-	    (err = kl_json_str(&x->name, x->index, "name")) < 0)
+	if ((err = kl_json_str(&schema, importer->index, "schema")) < 0 ||
+	    (err = kl_json_str(&importer->workload, importer->index, "workload")) < 0 ||
+	    (err = kl_json_str(&importer->name, importer->index, "name")) < 0)
 		return err;
 	if (strcmp(schema, KL_EXPORT_SCHEMA))
 		return kl_error(KL_EINVALID, "it is '%s', not '%s'", schema, KL_EXPORT_SCHEMA);
 	if (name)
-		x->name = name;
-	if (!kl_slug_ok(x->workload) || !kl_slug_ok(x->name))
-		return kl_error(KL_EINVALID, "'%s/%s' cannot be the name of a lineage", x->workload,
-				x->name);
+		importer->name = name;
+	if (!kl_slug_ok(importer->workload) || !kl_slug_ok(importer->name))
+		return kl_error(KL_EINVALID, "'%s/%s' cannot be the name of a lineage",
+				importer->workload, importer->name);
 	return 0;
 }
 
 /* everything but the refs */
-static int rebuild_branch(struct importer *x, const char *name)
+static int rebuild_branch(struct importer *importer, const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err = read_file(&text, x, "lineage.json");
+	int err = read_file(&text, importer, "lineage.json");
 
 	if (err < 0)
 		return err;
-	if ((err = kl_json_parse(&x->index, text.ptr, text.len)) < 0 ||
-	    (err = check_names(x, name)) < 0)
+	if ((err = kl_json_parse(&importer->index, text.ptr, text.len)) < 0 ||
+	    (err = check_names(importer, name)) < 0)
 		return kl_error_in(err, "lineage.json");
-	if ((err = build_commits(x)) < 0)
+	if ((err = build_commits(importer)) < 0)
 		return err;
-	return read_events(x);
+	return read_events(importer);
 }
 
-void kl_import_view_release(struct kl_import_view *v)
+void kl_import_view_release(struct kl_import_view *view)
 {
-	free(v->workload);
-	free(v->name);
-	free(v->commit);
-	kl_map_release(&v->notes);
+	free(view->workload);
+	free(view->name);
+	free(view->commit);
+	kl_map_release(&view->notes);
 }
 
-int kl_import_view(struct kl_import_view *out, struct kl_repo *r, const char *dir)
+int kl_import_view(struct kl_import_view *out, struct kl_repo *repo, const char *dir)
 {
-	KL_AUTO(importer_release) struct importer x = {
-		.repo = r,
+	KL_AUTO(importer_release) struct importer importer = {
+		.repo = repo,
 		.dir = dir,
 		.commits = { .free_value = free },
 	};
-	int err = rebuild_branch(&x, NULL);
+	int err = rebuild_branch(&importer, NULL);
 
 	if (err < 0)
 		return kl_error_in(err, "%s", dir);
 	*out = (struct kl_import_view){
-		.workload = kl_strdup(x.workload),
-		.name = kl_strdup(x.name),
-		.commit = kl_steal(&x.commit),
-		.n = x.n,
-		.rejected = x.rejected,
-		.has_rejected = x.nrejected,
+		.workload = kl_strdup(importer.workload),
+		.name = kl_strdup(importer.name),
+		.commit = kl_steal(&importer.commit),
+		.n = importer.n,
+		.rejected = importer.rejected,
+		.has_rejected = importer.nrejected,
 		.notes = { .free_value = free },
 	};
-	for (size_t i = 0; i < x.nnote; i++) {
+	for (size_t i = 0; i < importer.nnote; i++) {
 		char hex[KL_OID_HEX];
 		const char *old;
 
-		kl_oid_hex(hex, &x.note[i].commit);
+		kl_oid_hex(hex, &importer.note[i].commit);
 		old = kl_map_get(&out->notes, hex);
-		kl_map_put(&out->notes, hex, kl_asprintf("%s%s\n", old ? old : "", x.note[i].line));
+		kl_map_put(&out->notes, hex,
+			   kl_asprintf("%s%s\n", old ? old : "", importer.note[i].line));
 	}
 	return 0;
 }
 
-int kl_import_read(struct kl_import_result *out, struct kl_repo *r, const char *dir,
+int kl_import_read(struct kl_import_result *out, struct kl_repo *repo, const char *dir,
 		   const char *name)
 {
-	KL_AUTO(importer_release) struct importer x = {
-		.repo = r,
+	KL_AUTO(importer_release) struct importer importer = {
+		.repo = repo,
 		.dir = dir,
 		.commits = { .free_value = free },
 	};
 	int err;
 
 	*out = (struct kl_import_result){ 0 };
-	if ((err = rebuild_branch(&x, name)) < 0)
+	if ((err = rebuild_branch(&importer, name)) < 0)
 		return err;
 	for (int i = 0;; i++) {
-		err = move_once(&x, out);
+		err = move_once(&importer, out);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			break;
 		kl_clock_sleep_ms(20 * (i + 1));
 	}
-	out->steps = x.n - 1;
-	out->rejected = x.nrejected;
-	out->events = x.nnote;
+	out->steps = importer.n - 1;
+	out->rejected = importer.nrejected;
+	out->events = importer.nnote;
 	return err;
 }

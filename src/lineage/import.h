@@ -25,7 +25,7 @@ struct kl_import_result {
 };
 
 /** `name` NULL: the one in lineage.json. KL_EEXISTS: another lineage has that name. */
-int kl_import_read(struct kl_import_result *out, struct kl_repo *r, const char *dir,
+int kl_import_read(struct kl_import_result *out, struct kl_repo *repo, const char *dir,
 		   const char *name);
 
 /**
@@ -41,8 +41,8 @@ struct kl_import_view {
 	bool has_rejected;
 	struct kl_map notes; /* commit in hex -> its events, one a line (owned) */
 };
-int kl_import_view(struct kl_import_view *out, struct kl_repo *r, const char *dir);
-void kl_import_view_release(struct kl_import_view *v);
+int kl_import_view(struct kl_import_view *out, struct kl_repo *repo, const char *dir);
+void kl_import_view_release(struct kl_import_view *view);
 
 /** "Thu, 1 Jan 2026 00:00:00 +0000" as git writes it; KL_EINVALID. `offset` in minutes. */
 int kl_import_date(int64_t *time, int *offset, const char *text);

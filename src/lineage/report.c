@@ -40,324 +40,327 @@ static const char style[] =
 
 /* --- bits ---------------------------------------------------------------------- */
 
-static void add_time(struct kl_buf *b, int64_t ns)
+static void add_time(struct kl_buf *buf, int64_t ns)
 {
 	if (ns <= 0)
-		kl_buf_adds(b, "–");
+		kl_buf_adds(buf, "–");
 	else if (ns >= 1000000)
-		kl_buf_addf(b, "%.3f ms", (double)ns / 1e6);
+		kl_buf_addf(buf, "%.3f ms", (double)ns / 1e6);
 	else
-		kl_buf_addf(b, "%.2f µs", (double)ns / 1e3);
+		kl_buf_addf(buf, "%.2f µs", (double)ns / 1e3);
 }
 
-static void add_ratio(struct kl_buf *b, const struct kl_ratio *r)
+static void add_ratio(struct kl_buf *buf, const struct kl_ratio *ratio)
 {
-	char x[24], lo[24], hi[24];
+	char text[24], lo[24], hi[24];
 
-	if (r->ppm <= 0) {
-		kl_buf_adds(b, "–");
+	if (ratio->ppm <= 0) {
+		kl_buf_adds(buf, "–");
 		return;
 	}
-	kl_view_factor(x, (double)r->ppm / 1e6);
-	kl_view_factor(lo, (double)r->lo / 1e6);
-	kl_view_factor(hi, (double)r->hi / 1e6);
-	kl_buf_addf(b, "%s× <span class=\"soft\">[%s, %s]</span>", x, lo, hi);
+	kl_view_factor(text, (double)ratio->ppm / 1e6);
+	kl_view_factor(lo, (double)ratio->lo / 1e6);
+	kl_view_factor(hi, (double)ratio->hi / 1e6);
+	kl_buf_addf(buf, "%s× <span class=\"soft\">[%s, %s]</span>", text, lo, hi);
 }
 
-static void add_words(struct kl_buf *b, const struct kl_strvec *v)
+static void add_words(struct kl_buf *buf, const struct kl_strvec *list)
 {
-	for (size_t i = 0; i < v->n; i++) {
-		kl_buf_adds(b, i ? " " : "");
-		kl_html_add(b, v->v[i]);
+	for (size_t i = 0; i < list->n; i++) {
+		kl_buf_adds(buf, i ? " " : "");
+		kl_html_add(buf, list->v[i]);
 	}
 }
 
-static void add_or_dash(struct kl_buf *b, const char *s)
+static void add_or_dash(struct kl_buf *buf, const char *text)
 {
-	if (s && *s)
-		kl_html_add(b, s);
+	if (text && *text)
+		kl_html_add(buf, text);
 	else
-		kl_buf_adds(b, "–");
+		kl_buf_adds(buf, "–");
 }
 
-static void write_pair(struct kl_buf *b, const char *what, const char *text)
+static void write_pair(struct kl_buf *buf, const char *what, const char *text)
 {
 	if (!text || !*text)
 		return;
-	kl_buf_addf(b, "<dt>%s</dt><dd>", what);
-	kl_html_add(b, text);
-	kl_buf_adds(b, "</dd>");
+	kl_buf_addf(buf, "<dt>%s</dt><dd>", what);
+	kl_html_add(buf, text);
+	kl_buf_adds(buf, "</dd>");
 }
 
 /* --- one state -------------------------------------------------------------------- */
 
-static void add_diff(struct kl_buf *b, const char *text, size_t len)
+static void add_diff(struct kl_buf *buf, const char *text, size_t len)
 {
 	bool cut = len > MAX_DIFF;
 	size_t n;
 
-	kl_buf_adds(b, "<pre>");
-	for (const char *p = text, *end = text + (cut ? MAX_DIFF : len); p < end; p += n + 1) {
-		const char *nl = memchr(p, '\n', (size_t)(end - p));
-		const char *class_ = *p == '+' ? "add" :
-				     *p == '-' ? "del" :
-				     *p == '@' ? "at" :
-						 NULL;
+	kl_buf_adds(buf, "<pre>");
+	for (const char *at = text, *end = text + (cut ? MAX_DIFF : len); at < end; at += n + 1) {
+		const char *nl = memchr(at, '\n', (size_t)(end - at));
+		const char *class_ = *at == '+' ? "add" :
+				     *at == '-' ? "del" :
+				     *at == '@' ? "at" :
+						  NULL;
 
-		n = nl ? (size_t)(nl - p) : (size_t)(end - p);
+		n = nl ? (size_t)(nl - at) : (size_t)(end - at);
 		if (class_)
-			kl_buf_addf(b, "<span class=\"%s\">", class_);
-		kl_html_addn(b, p, n);
-		kl_buf_adds(b, class_ ? "</span>\n" : "\n");
+			kl_buf_addf(buf, "<span class=\"%s\">", class_);
+		kl_html_addn(buf, at, n);
+		kl_buf_adds(buf, class_ ? "</span>\n" : "\n");
 	}
-	kl_buf_adds(b, "</pre>\n");
+	kl_buf_adds(buf, "</pre>\n");
 	if (cut)
-		kl_buf_adds(b, "<p class=\"soft\">… the rest is left out</p>\n");
+		kl_buf_adds(buf, "<p class=\"soft\">… the rest is left out</p>\n");
 }
 
-static int state_diff(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v, size_t i)
+static int state_diff(struct kl_buf *buf, struct kl_repo *repo, const struct kl_view *view,
+		      size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
 	git_oid from, to;
 	int err;
 
-	if ((err = kl_repo_tree_of(&from, r, &v->step[i - 1].commit)) < 0 ||
-	    (err = kl_repo_tree_of(&to, r, &v->step[i].commit)) < 0 ||
-	    (err = kl_repo_diff(&diff, r, &from, &to, NULL)) < 0)
+	if ((err = kl_repo_tree_of(&from, repo, &view->step[i - 1].commit)) < 0 ||
+	    (err = kl_repo_tree_of(&to, repo, &view->step[i].commit)) < 0 ||
+	    (err = kl_repo_diff(&diff, repo, &from, &to, NULL)) < 0)
 		return err;
-	kl_buf_adds(b, "<details><summary>the edit</summary>\n");
-	add_diff(b, diff.ptr, diff.len);
-	kl_buf_adds(b, "</details>\n");
+	kl_buf_adds(buf, "<details><summary>the edit</summary>\n");
+	add_diff(buf, diff.ptr, diff.len);
+	kl_buf_adds(buf, "</details>\n");
 	return 0;
 }
 
-static void add_comparisons(struct kl_buf *b, const struct kl_comparisons *vs)
+static void add_comparisons(struct kl_buf *buf, const struct kl_comparisons *vs)
 {
 	for (size_t i = 0; i < vs->n; i++) {
-		const struct kl_comparison *c = &vs->v[i];
+		const struct kl_comparison *comparison = &vs->v[i];
 
-		kl_buf_adds(b, "<dt>against ");
-		kl_html_add(b, *c->what ? c->what : "?");
-		kl_buf_addf(b, "</dt><dd>%.3f× [%.3f, %.3f] ", (double)c->ratio_ppm / 1e6,
-			    (double)c->lo_ppm / 1e6, (double)c->hi_ppm / 1e6);
-		kl_html_add(b, kl_speed_name(c->speed));
-		kl_buf_adds(b, "</dd>");
+		kl_buf_adds(buf, "<dt>against ");
+		kl_html_add(buf, *comparison->what ? comparison->what : "?");
+		kl_buf_addf(buf, "</dt><dd>%.3f× [%.3f, %.3f] ",
+			    (double)comparison->ratio_ppm / 1e6, (double)comparison->lo_ppm / 1e6,
+			    (double)comparison->hi_ppm / 1e6);
+		kl_html_add(buf, kl_speed_name(comparison->speed));
+		kl_buf_adds(buf, "</dd>");
 	}
 }
 
 /* What the gate found, and the event whole. */
-static void add_evidence(struct kl_buf *b, const struct kl_event *event)
+static void add_evidence(struct kl_buf *buf, const struct kl_event *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf raw = KL_BUF_INIT;
 
-	kl_buf_adds(b, "<details><summary>what the gate found</summary><dl>");
-	write_pair(b, "verdict", kl_verdict_name(event->verdict));
-	write_pair(b, "class", kl_event_class(event));
-	write_pair(b, "tier", kl_tier_name(event->tier));
-	write_pair(b, "platform", event->place.id);
-	write_pair(b, "device", event->place.device);
-	write_pair(b, "compiler", event->place.compiler);
+	kl_buf_adds(buf, "<details><summary>what the gate found</summary><dl>");
+	write_pair(buf, "verdict", kl_verdict_name(event->verdict));
+	write_pair(buf, "class", kl_event_class(event));
+	write_pair(buf, "tier", kl_tier_name(event->tier));
+	write_pair(buf, "platform", event->place.id);
+	write_pair(buf, "device", event->place.device);
+	write_pair(buf, "compiler", event->place.compiler);
 	if (json_is_object(event->correct))
-		kl_buf_addf(b,
+		kl_buf_addf(buf,
 			    "<dt>correct</dt><dd>%lld inputs, the worst error is %.2f of what is "
 			    "allowed</dd>",
 			    (long long)kl_json_int_or(event->correct, "cases", 0),
 			    (double)kl_json_int_or(event->correct, "margin_ppm", 0) / 1e6);
-	add_comparisons(b, &event->profile.vs);
-	write_pair(b, "when", event->time);
-	write_pair(b, "event", event->id);
-	kl_buf_adds(b, "</dl><pre>");
+	add_comparisons(buf, &event->profile.vs);
+	write_pair(buf, "when", event->time);
+	write_pair(buf, "event", event->id);
+	kl_buf_adds(buf, "</dl><pre>");
 	kl_event_write(&raw, event);
-	kl_html_add(b, raw.ptr);
-	kl_buf_adds(b, "</pre></details>\n");
+	kl_html_add(buf, raw.ptr);
+	kl_buf_adds(buf, "</pre></details>\n");
 }
 
-static int state_section(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v, size_t i)
+static int state_section(struct kl_buf *buf, struct kl_repo *repo, const struct kl_view *view,
+			 size_t i)
 {
-	const struct kl_view_step *s = &v->step[i];
+	const struct kl_view_step *step = &view->step[i];
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	char hex[KL_OID_HEX];
 	int err;
 
-	kl_oid_hex(hex, &s->commit);
-	kl_buf_addf(b, "<h3>K_%zu: ", i);
-	add_or_dash(b, s->step.text);
-	kl_buf_adds(b, "</h3><dl>");
-	write_pair(b, "commit", hex);
-	write_pair(b, "trait", s->step.trait);
-	write_pair(b, "delta", s->step.delta);
-	write_pair(b, "rewriter", s->step.rewriter);
-	write_pair(b, "attempts", s->step.attempts);
-	kl_buf_adds(b, "</dl>\n");
-	err = kl_view_event(&event, r, &s->commit);
+	kl_oid_hex(hex, &step->commit);
+	kl_buf_addf(buf, "<h3>K_%zu: ", i);
+	add_or_dash(buf, step->step.text);
+	kl_buf_adds(buf, "</h3><dl>");
+	write_pair(buf, "commit", hex);
+	write_pair(buf, "trait", step->step.trait);
+	write_pair(buf, "delta", step->step.delta);
+	write_pair(buf, "rewriter", step->step.rewriter);
+	write_pair(buf, "attempts", step->step.attempts);
+	kl_buf_adds(buf, "</dl>\n");
+	err = kl_view_event(&event, repo, &step->commit);
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
-	if (b->len > MAX_PAGE) {
-		kl_buf_adds(b, "<p class=\"soft\">… left out: the page is long enough</p>\n");
+	if (buf->len > MAX_PAGE) {
+		kl_buf_adds(buf, "<p class=\"soft\">… left out: the page is long enough</p>\n");
 		return 0;
 	}
 	if (event)
-		add_evidence(b, event);
-	return i ? state_diff(b, r, v, i) : 0;
+		add_evidence(buf, event);
+	return i ? state_diff(buf, repo, view, i) : 0;
 }
 
 /* --- a lineage ------------------------------------------------------------------------- */
 
-static void state_row(struct kl_buf *b, const struct kl_view_step *s, size_t i)
+static void state_row(struct kl_buf *buf, const struct kl_view_step *step, size_t i)
 {
-	const char *class_ = s->verdict == KL_VERDICT_PASS ? "pass" :
-			     s->verdict == KL_VERDICT_FAIL ? "fail" :
-							     "soft";
+	const char *class_ = step->verdict == KL_VERDICT_PASS ? "pass" :
+			     step->verdict == KL_VERDICT_FAIL ? "fail" :
+								"soft";
 
-	kl_buf_addf(b, "<tr><td>K_%zu</td><td>", i);
-	add_or_dash(b, i ? s->step.mechanism : NULL);
-	kl_buf_adds(b, "</td><td>");
-	add_or_dash(b, i ? s->step.action : "(simplest)");
-	kl_buf_adds(b, "</td><td>");
-	add_or_dash(b, i ? s->step.locus : NULL);
-	kl_buf_adds(b, "</td><td class=\"n\">");
-	add_time(b, s->ns);
-	kl_buf_adds(b, "</td><td class=\"n\">");
-	add_ratio(b, &s->prev);
-	kl_buf_adds(b, "</td><td class=\"n\">");
-	add_ratio(b, &s->root);
-	kl_buf_adds(b, "</td><td>");
-	add_words(b, &s->gained);
-	if (s->lost.n) {
-		kl_buf_adds(b, " <del>");
-		add_words(b, &s->lost);
-		kl_buf_adds(b, "</del>");
+	kl_buf_addf(buf, "<tr><td>K_%zu</td><td>", i);
+	add_or_dash(buf, i ? step->step.mechanism : NULL);
+	kl_buf_adds(buf, "</td><td>");
+	add_or_dash(buf, i ? step->step.action : "(simplest)");
+	kl_buf_adds(buf, "</td><td>");
+	add_or_dash(buf, i ? step->step.locus : NULL);
+	kl_buf_adds(buf, "</td><td class=\"n\">");
+	add_time(buf, step->ns);
+	kl_buf_adds(buf, "</td><td class=\"n\">");
+	add_ratio(buf, &step->prev);
+	kl_buf_adds(buf, "</td><td class=\"n\">");
+	add_ratio(buf, &step->root);
+	kl_buf_adds(buf, "</td><td>");
+	add_words(buf, &step->gained);
+	if (step->lost.n) {
+		kl_buf_adds(buf, " <del>");
+		add_words(buf, &step->lost);
+		kl_buf_adds(buf, "</del>");
 	}
-	kl_buf_adds(b, "</td><td>");
-	add_or_dash(b, i ? s->step.derivation : NULL);
-	kl_buf_addf(b, "</td><td class=\"%s\">", class_);
-	add_or_dash(b, kl_verdict_name(s->verdict));
-	kl_buf_adds(b, "</td></tr>\n");
+	kl_buf_adds(buf, "</td><td>");
+	add_or_dash(buf, i ? step->step.derivation : NULL);
+	kl_buf_addf(buf, "</td><td class=\"%s\">", class_);
+	add_or_dash(buf, kl_verdict_name(step->verdict));
+	kl_buf_adds(buf, "</td></tr>\n");
 }
 
-static void state_table(struct kl_buf *b, const struct kl_view *v)
+static void state_table(struct kl_buf *buf, const struct kl_view *view)
 {
 	kl_buf_adds(
-		b,
+		buf,
 		"<div class=\"wide\"><table><thead><tr><th>state</th><th>mechanism</th>"
 		"<th>undone by</th><th>where</th><th>time</th><th>× the one before</th><th>× K_0</th>"
 		"<th>facts gained, lost</th><th>derivation</th><th>verdict</th></tr></thead><tbody>\n");
-	for (size_t i = 0; i < v->n; i++)
-		state_row(b, &v->step[i], i);
-	kl_buf_adds(b, "</tbody></table></div>\n");
+	for (size_t i = 0; i < view->n; i++)
+		state_row(buf, &view->step[i], i);
+	kl_buf_adds(buf, "</tbody></table></div>\n");
 }
 
-static int write_rejections(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
+static int write_rejections(struct kl_buf *buf, struct kl_repo *repo, const struct kl_view *view)
 {
 	struct kl_view_rejections all;
-	int err = kl_view_rejections(&all, r, v->workload, v->name);
+	int err = kl_view_rejections(&all, repo, view->workload, view->name);
 
 	if (err < 0)
 		return err;
 	if (all.n)
 		kl_buf_addf(
-			b,
+			buf,
 			"<details><summary>%zu rejected</summary><div class=\"wide\"><table><thead>"
 			"<tr><th>commit</th><th>direction</th><th>what</th><th>where</th><th>class</th>"
 			"</tr></thead><tbody>\n",
 			all.n);
 	for (size_t i = all.n; i-- > 0;) {
-		const struct kl_step *s = &all.r[i].step;
+		const struct kl_step *step = &all.r[i].step;
 		char hex[KL_OID_HEX];
 
 		kl_oid_hex(hex, &all.r[i].commit);
-		kl_buf_addf(b, "<tr><td><code>%.10s</code></td><td>%s</td><td>", hex,
-			    s->forward ? "forward" : "back");
-		add_or_dash(b, s->forward && s->mechanism ? s->mechanism : s->action);
-		kl_buf_adds(b, "</td><td>");
-		add_or_dash(b, s->locus);
-		kl_buf_adds(b, "</td><td>");
-		add_or_dash(b, s->class_);
-		kl_buf_adds(b, "</td></tr>\n");
+		kl_buf_addf(buf, "<tr><td><code>%.10s</code></td><td>%s</td><td>", hex,
+			    step->forward ? "forward" : "back");
+		add_or_dash(buf, step->forward && step->mechanism ? step->mechanism : step->action);
+		kl_buf_adds(buf, "</td><td>");
+		add_or_dash(buf, step->locus);
+		kl_buf_adds(buf, "</td><td>");
+		add_or_dash(buf, step->class_);
+		kl_buf_adds(buf, "</td></tr>\n");
 	}
 	if (all.n)
-		kl_buf_adds(b, "</tbody></table></div></details>\n");
+		kl_buf_adds(buf, "</tbody></table></div></details>\n");
 	kl_view_rejections_release(&all);
 	return 0;
 }
 
-static int write_figures(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
+static int write_figures(struct kl_buf *buf, struct kl_repo *repo, const struct kl_view *view)
 {
-	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
-	int err = kl_ledger_load(&l, r, v->workload);
+	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
+	int err = kl_ledger_load(&ledger, repo, view->workload);
 
-	kl_buf_adds(b, "<figure>");
-	kl_figure_trace(b, v);
+	kl_buf_adds(buf, "<figure>");
+	kl_figure_trace(buf, view);
 	kl_buf_adds(
-		b,
+		buf,
 		"<figcaption>Speed against K_0, state by state: log-ratios from state to state add, "
 		"their half-widths in quadrature.</figcaption></figure>\n<figure>");
-	kl_figure_steps(b, v);
-	kl_buf_adds(b, "<figcaption>What each state brought against the one before.</figcaption>"
-		       "</figure>\n");
+	kl_figure_steps(buf, view);
+	kl_buf_adds(buf, "<figcaption>What each state brought against the one before.</figcaption>"
+			 "</figure>\n");
 	if (err < 0) { /* a ledger that cannot be read is fsck's business */
 		kl_error_clear();
 		return err == KL_EINTR ? err : 0;
 	}
-	kl_buf_adds(b, "<figure>");
-	if (kl_figure_cost(b, v, &l))
+	kl_buf_adds(buf, "<figure>");
+	if (kl_figure_cost(buf, view, &ledger))
 		kl_buf_adds(
-			b,
+			buf,
 			"<figcaption>The best state that was derived anew, against what had been "
 			"spent on language models by then.</figcaption>");
 	else
-		kl_buf_adds(b,
+		kl_buf_adds(buf,
 			    "<figcaption>No money was spent on language models here.</figcaption>");
-	kl_buf_adds(b, "</figure>\n");
+	kl_buf_adds(buf, "</figure>\n");
 	return 0;
 }
 
-static int write_lineage(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
+static int write_lineage(struct kl_buf *buf, struct kl_repo *repo, const struct kl_view *view)
 {
-	const struct kl_step *root = &v->step[0].step;
-	const struct kl_view_step *best = &v->step[v->n - 1];
+	const struct kl_step *root = &view->step[0].step;
+	const struct kl_view_step *best = &view->step[view->n - 1];
 	int err;
 
-	kl_buf_adds(b, "<h2>");
-	kl_html_addf(b, "%s/%s", v->workload, v->name);
-	kl_buf_addf(b, "</h2>\n<p>%zu step%s on ", v->n - 1, v->n == 2 ? "" : "s");
-	add_or_dash(b, root->platform);
-	kl_buf_adds(b, ", ");
-	add_or_dash(b, root->termination);
-	kl_buf_addf(b, "; %zu rejected.", v->rejected);
+	kl_buf_adds(buf, "<h2>");
+	kl_html_addf(buf, "%s/%s", view->workload, view->name);
+	kl_buf_addf(buf, "</h2>\n<p>%zu step%s on ", view->n - 1, view->n == 2 ? "" : "s");
+	add_or_dash(buf, root->platform);
+	kl_buf_adds(buf, ", ");
+	add_or_dash(buf, root->termination);
+	kl_buf_addf(buf, "; %zu rejected.", view->rejected);
 	if (best->baseline_ppm > 0) {
-		kl_buf_addf(b, " The expert is at %.2f of the speed of ",
+		kl_buf_addf(buf, " The expert is at %.2f of the speed of ",
 			    (double)best->baseline_ppm / 1e6);
-		kl_html_add(b, best->baseline);
-		kl_buf_addch(b, '.');
+		kl_html_add(buf, best->baseline);
+		kl_buf_addch(buf, '.');
 	}
-	kl_buf_adds(b, "</p>\n");
-	if ((err = write_figures(b, r, v)) < 0)
+	kl_buf_adds(buf, "</p>\n");
+	if ((err = write_figures(buf, repo, view)) < 0)
 		return err;
-	state_table(b, v);
-	if ((err = write_rejections(b, r, v)) < 0)
+	state_table(buf, view);
+	if ((err = write_rejections(buf, repo, view)) < 0)
 		return err;
-	for (size_t i = 0; i < v->n; i++)
-		if ((err = state_section(b, r, v, i)) < 0)
-			return kl_error_in(err, "%s K_%zu", v->ref, i);
+	for (size_t i = 0; i < view->n; i++)
+		if ((err = state_section(buf, repo, view, i)) < 0)
+			return kl_error_in(err, "%s K_%zu", view->ref, i);
 	return 0;
 }
 
-int kl_report_html(struct kl_buf *out, struct kl_repo *r, const struct kl_view *v, size_t n)
+int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n)
 {
 	int err = 0;
 
 	kl_buf_adds(out, head);
 	kl_buf_adds(out, "<title>");
-	kl_html_add(out, n == 1 ? v->name : v->workload);
+	kl_html_add(out, n == 1 ? view->name : view->workload);
 	kl_buf_adds(out, "</title>\n");
 	kl_buf_adds(out, style);
 	kl_buf_adds(out, "</head><body>\n<h1>");
-	kl_html_add(out, v->workload);
+	kl_html_add(out, view->workload);
 	kl_buf_adds(out, "</h1>\n");
 	for (size_t i = 0; i < n && !err; i++)
-		err = write_lineage(out, r, &v[i]);
+		err = write_lineage(out, repo, &view[i]);
 	kl_buf_adds(out, "<p class=\"soft\">Written by git klineage report " KL_VERSION ".</p>\n"
 			 "</body></html>\n");
 	return err;

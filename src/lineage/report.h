@@ -10,6 +10,6 @@
  * lineages say: all that comes from a repository is escaped, and the page's own policy forbids the
  * rest.
  */
-int kl_report_html(struct kl_buf *out, struct kl_repo *r, const struct kl_view *v, size_t n);
+int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n);
 
 #endif

@@ -8,16 +8,16 @@
 #include "repo/notes.h"
 #include "walk/opstate.h"
 
-void kl_spend_release(struct kl_spend *s)
+void kl_spend_release(struct kl_spend *spend)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		free(s->phase[i].name);
-		free(s->phase[i].phase);
+	for (size_t i = 0; i < spend->n; i++) {
+		free(spend->phase[i].name);
+		free(spend->phase[i].phase);
 	}
-	free(s->phase);
-	free(s->point);
-	free(s->workload);
-	*s = (struct kl_spend){ 0 };
+	free(spend->phase);
+	free(spend->point);
+	free(spend->workload);
+	*spend = (struct kl_spend){ 0 };
 }
 
 /* --- what was measured -------------------------------------------------------- */
@@ -33,164 +33,165 @@ struct gated {
 	size_t n, alloc;
 };
 
-static void gated_release(struct gated *g)
+static void gated_release(struct gated *gated)
 {
-	free(g->m);
+	free(gated->m);
 }
 
-static void add_event(struct gated *g, const struct kl_event *event)
+static void add_event(struct gated *gated, const struct kl_event *event)
 {
 	if (event->kind != KL_KIND_GATE || event->verdict != KL_VERDICT_PASS ||
 	    event->profile.ns <= 0 || strlen(event->time) != 20 ||
-	    strcmp(event->workload, g->workload))
+	    strcmp(event->workload, gated->workload))
 		return;
-	KL_GROW(g->m, g->n + 1, g->alloc);
-	memcpy(g->m[g->n].time, event->time, sizeof(g->m->time));
-	g->m[g->n++].ns = event->profile.ns;
+	KL_GROW(gated->m, gated->n + 1, gated->alloc);
+	memcpy(gated->m[gated->n].time, event->time, sizeof(gated->m->time));
+	gated->m[gated->n++].ns = event->profile.ns;
 }
 
 /* lines that are no events are the checker's business */
 static int add_lines(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	for (const char *s = text, *end = text + len; s < end;) {
-		const char *nl = memchr(s, '\n', (size_t)(end - s));
-		size_t n = (size_t)((nl ? nl : end) - s);
-		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+	for (const char *string = text, *end = text + len; string < end;) {
+		const char *nl = memchr(string, '\n', (size_t)(end - string));
+		size_t n = (size_t)((nl ? nl : end) - string);
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-		if (n && !kl_event_parse(&e, s, n))
-			add_event(payload, e);
-		s += n + 1;
+		if (n && !kl_event_parse(&event, string, n))
+			add_event(payload, event);
+		string += n + 1;
 	}
 	kl_error_clear();
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_time(const void *left, const void *right)
 {
-	const struct measured *x = a, *y = b;
+	const struct measured *measured = left, *other = right;
 
-	return strcmp(x->time, y->time);
+	return strcmp(measured->time, other->time);
 }
 
 /* noted events, and those of a walk in progress */
-static int load_gated(struct gated *g, struct kl_repo *repo)
+static int load_gated(struct gated *gated, struct kl_repo *repo)
 {
 	struct kl_opstate op;
-	int err = kl_notes_each(repo, KL_NOTES_GATE, add_lines, g);
+	int err = kl_notes_each(repo, KL_NOTES_GATE, add_lines, gated);
 
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	err = kl_opstate_load(&op, repo);
 	if (!err)
-		add_lines(NULL, op.events.ptr, op.events.len, g);
+		add_lines(NULL, op.events.ptr, op.events.len, gated);
 	kl_opstate_release(&op);
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
-	if (g->n)
-		qsort(g->m, g->n, sizeof(*g->m), by_time);
+	if (gated->n)
+		qsort(gated->m, gated->n, sizeof(*gated->m), by_time);
 	return 0;
 }
 
 /* --- what was paid -------------------------------------------------------------- */
 
-static struct kl_spend_phase *phase_of(struct kl_spend *s, const struct kl_ledger_entry *e)
+static struct kl_spend_phase *phase_of(struct kl_spend *spend, const struct kl_ledger_entry *entry)
 {
-	struct kl_spend_phase *p;
+	struct kl_spend_phase *phase;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (!strcmp(s->phase[i].name, e->name) && !strcmp(s->phase[i].phase, e->phase) &&
-		    s->phase[i].budget == e->budget)
-			return &s->phase[i];
-	KL_GROW(s->phase, s->n + 1, s->alloc);
-	p = &s->phase[s->n++];
-	*p = (struct kl_spend_phase){
-		.name = kl_strdup(e->name),
-		.phase = kl_strdup(e->phase),
-		.budget = e->budget,
+	for (size_t i = 0; i < spend->n; i++)
+		if (!strcmp(spend->phase[i].name, entry->name) &&
+		    !strcmp(spend->phase[i].phase, entry->phase) &&
+		    spend->phase[i].budget == entry->budget)
+			return &spend->phase[i];
+	KL_GROW(spend->phase, spend->n + 1, spend->alloc);
+	phase = &spend->phase[spend->n++];
+	*phase = (struct kl_spend_phase){
+		.name = kl_strdup(entry->name),
+		.phase = kl_strdup(entry->phase),
+		.budget = entry->budget,
 	};
-	return p;
+	return phase;
 }
 
-static void add_usage(struct kl_usage *sum, const struct kl_usage *u)
+static void add_usage(struct kl_usage *sum, const struct kl_usage *usage)
 {
-	sum->known = sum->known || u->known;
-	sum->input += u->input;
-	sum->output += u->output;
-	sum->cache_read += u->cache_read;
-	sum->cache_write_5m += u->cache_write_5m;
-	sum->cache_write_1h += u->cache_write_1h;
+	sum->known = sum->known || usage->known;
+	sum->input += usage->input;
+	sum->output += usage->output;
+	sum->cache_read += usage->cache_read;
+	sum->cache_write_5m += usage->cache_write_5m;
+	sum->cache_write_1h += usage->cache_write_1h;
 }
 
-static void add_entry(struct kl_spend *s, const struct kl_ledger_entry *e)
+static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entry)
 {
-	struct kl_spend_phase *p = phase_of(s, e);
+	struct kl_spend_phase *phase = phase_of(spend, entry);
 
-	if (!e->settles) {
-		p->requests++;
-		p->reserved += e->nano;
+	if (!entry->settles) {
+		phase->requests++;
+		phase->reserved += entry->nano;
 		return;
 	}
-	p->reserved -= e->released;
-	p->settled += e->nano;
-	add_usage(&p->usage, &e->usage);
+	phase->reserved -= entry->released;
+	phase->settled += entry->nano;
+	add_usage(&phase->usage, &entry->usage);
 }
 
 /*
  * the money that is settled after an entry, and the best time until then; `*at` goes along the
  * events
  */
-static void add_point(struct kl_spend *s, const struct kl_ledger_entry *e, const struct gated *g,
-		      size_t *at)
+static void add_point(struct kl_spend *spend, const struct kl_ledger_entry *entry,
+		      const struct gated *gated, size_t *at)
 {
-	struct kl_spend_point p = { 0 };
+	struct kl_spend_point point = { 0 };
 
-	if (s->npoint)
-		p = s->point[s->npoint - 1];
-	snprintf(p.time, sizeof(p.time), "%s", e->time);
-	while (*at < g->n && strcmp(g->m[*at].time, e->time) <= 0) {
-		if (!p.ns || g->m[*at].ns < p.ns)
-			p.ns = g->m[*at].ns;
+	if (spend->npoint)
+		point = spend->point[spend->npoint - 1];
+	snprintf(point.time, sizeof(point.time), "%s", entry->time);
+	while (*at < gated->n && strcmp(gated->m[*at].time, entry->time) <= 0) {
+		if (!point.ns || gated->m[*at].ns < point.ns)
+			point.ns = gated->m[*at].ns;
 		++*at;
 	}
-	if (e->settles)
-		p.nano = e->after.of[KL_BUDGET_INDUCE].settled +
-			 e->after.of[KL_BUDGET_MATERIALIZE].settled;
-	KL_GROW(s->point, s->npoint + 1, s->point_alloc);
-	s->point[s->npoint++] = p;
+	if (entry->settles)
+		point.nano = entry->after.of[KL_BUDGET_INDUCE].settled +
+			     entry->after.of[KL_BUDGET_MATERIALIZE].settled;
+	KL_GROW(spend->point, spend->npoint + 1, spend->point_alloc);
+	spend->point[spend->npoint++] = point;
 }
 
 /* what was measured after the last reply was paid for belongs to it, too */
-static void finish_points(struct kl_spend *s, const struct gated *g, size_t at)
+static void finish_points(struct kl_spend *spend, const struct gated *gated, size_t at)
 {
-	struct kl_spend_point *last = s->npoint ? &s->point[s->npoint - 1] : NULL;
+	struct kl_spend_point *last = spend->npoint ? &spend->point[spend->npoint - 1] : NULL;
 
-	for (; last && at < g->n; at++)
-		if (!last->ns || g->m[at].ns < last->ns)
-			last->ns = g->m[at].ns;
+	for (; last && at < gated->n; at++)
+		if (!last->ns || gated->m[at].ns < last->ns)
+			last->ns = gated->m[at].ns;
 }
 
 int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *workload)
 {
-	KL_AUTO(kl_spend_release) struct kl_spend s = { .workload = kl_strdup(workload) };
-	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
-	KL_AUTO(gated_release) struct gated g = { .workload = workload };
+	KL_AUTO(kl_spend_release) struct kl_spend spend = { .workload = kl_strdup(workload) };
+	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
+	KL_AUTO(gated_release) struct gated gated = { .workload = workload };
 	size_t at = 0;
-	int err = kl_ledger_load(&l, repo, workload);
+	int err = kl_ledger_load(&ledger, repo, workload);
 
-	for (int b = 0; !err && b < KL_BUDGETS; b++)
-		err = kl_budget_cap(&s.cap[b], repo, (enum kl_budget)b);
-	if (err < 0 || (err = load_gated(&g, repo)) < 0)
+	for (int second = 0; !err && second < KL_BUDGETS; second++)
+		err = kl_budget_cap(&spend.cap[second], repo, (enum kl_budget)second);
+	if (err < 0 || (err = load_gated(&gated, repo)) < 0)
 		return err;
-	if (l.n)
-		s.totals = l.e[l.n - 1].after;
-	for (size_t i = 0; i < l.n; i++) {
-		add_entry(&s, &l.e[i]);
-		if (!i || l.e[i].settles)
-			add_point(&s, &l.e[i], &g, &at);
+	if (ledger.n)
+		spend.totals = ledger.e[ledger.n - 1].after;
+	for (size_t i = 0; i < ledger.n; i++) {
+		add_entry(&spend, &ledger.e[i]);
+		if (!i || ledger.e[i].settles)
+			add_point(&spend, &ledger.e[i], &gated, &at);
 	}
-	finish_points(&s, &g, at);
-	*out = s;
-	s = (struct kl_spend){ 0 };
+	finish_points(&spend, &gated, at);
+	*out = spend;
+	spend = (struct kl_spend){ 0 };
 	return 0;
 }

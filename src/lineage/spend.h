@@ -35,6 +35,6 @@ struct kl_spend {
 
 /** A workload without a ledger has neither phases nor points. */
 int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *workload);
-void kl_spend_release(struct kl_spend *s);
+void kl_spend_release(struct kl_spend *spend);
 
 #endif

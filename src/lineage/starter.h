@@ -28,7 +28,7 @@ struct kl_starter {
 
 /** KL_ENOTFOUND lists the names there are. */
 int kl_starter_open(struct kl_starter **out, const char *name);
-void kl_starter_free(struct kl_starter *s);
+void kl_starter_free(struct kl_starter *starter);
 KL_DEFINE_CLEANUP(struct kl_starter *, kl_starter_free)
 /** Names of all templates, sorted. */
 int kl_starter_list(struct kl_strvec *out);
@@ -37,7 +37,7 @@ int kl_starter_list(struct kl_strvec *out);
  * Write the history's commits below `prefix` ("" or "a/b"), the first on
  * `parent` (NULL: an orphan), at most `limit` of them (0: all). No ref moves.
  */
-int kl_starter_replay(git_oid *tip, struct kl_repo *r, const struct kl_starter *s,
+int kl_starter_replay(git_oid *tip, struct kl_repo *repo, const struct kl_starter *starter,
 		      const git_oid *parent, const char *prefix, size_t limit);
 
 #endif

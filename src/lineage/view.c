@@ -16,22 +16,22 @@
 #define MAX_HINTS 20
 #define MAX_STEPS 1000000
 
-static void step_release(struct kl_view_step *s)
+static void step_release(struct kl_view_step *step)
 {
-	kl_step_release(&s->step);
-	kl_strvec_release(&s->gained);
-	kl_strvec_release(&s->lost);
-	kl_strvec_release(&s->features);
+	kl_step_release(&step->step);
+	kl_strvec_release(&step->gained);
+	kl_strvec_release(&step->lost);
+	kl_strvec_release(&step->features);
 }
 
-void kl_view_release(struct kl_view *v)
+void kl_view_release(struct kl_view *view)
 {
-	for (size_t i = 0; i < v->n; i++)
-		step_release(&v->step[i]);
-	free(v->step);
-	free(v->workload);
-	free(v->name);
-	*v = (struct kl_view){ 0 };
+	for (size_t i = 0; i < view->n; i++)
+		step_release(&view->step[i]);
+	free(view->step);
+	free(view->workload);
+	free(view->name);
+	*view = (struct kl_view){ 0 };
 }
 
 int kl_view_split(char **workload, char **name, const char *ref)
@@ -46,12 +46,12 @@ int kl_view_split(char **workload, char **name, const char *ref)
 	return 0;
 }
 
-int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what)
+int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what)
 {
 	struct kl_ref_list list = { 0 };
 	KL_AUTO(kl_freep) char *want = NULL;
 	size_t n;
-	int err = kl_refs_list(&list, r, LINEAGES);
+	int err = kl_refs_list(&list, repo, LINEAGES);
 
 	if (what && !strncmp(what, "refs/", 5))
 		want = kl_strdup(what);
@@ -71,10 +71,10 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what)
 	return err;
 }
 
-int kl_view_none(struct kl_repo *r, const char *what)
+int kl_view_none(struct kl_repo *repo, const char *what)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list list = { 0 };
-	int err = strchr(what, '/') ? 0 : kl_refs_list(&list, r, LINEAGES);
+	int err = strchr(what, '/') ? 0 : kl_refs_list(&list, repo, LINEAGES);
 
 	if (err < 0)
 		return err;
@@ -90,17 +90,17 @@ int kl_view_none(struct kl_repo *r, const char *what)
 	return err;
 }
 
-int kl_view_pick(char **workload, char **name, struct kl_repo *r, const char *what)
+int kl_view_pick(char **workload, char **name, struct kl_repo *repo, const char *what)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec refs = KL_STRVEC_INIT;
-	int err = kl_view_list(&refs, r, what);
+	int err = kl_view_list(&refs, repo, what);
 
 	if (err < 0)
 		return err;
 	if (refs.n == 1)
 		return kl_view_split(workload, name, refs.v[0]);
 	if (!refs.n && what)
-		return kl_view_none(r, what);
+		return kl_view_none(repo, what);
 	if (!refs.n)
 		return kl_error_hint(
 			kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
@@ -114,41 +114,41 @@ int kl_view_pick(char **workload, char **name, struct kl_repo *r, const char *wh
 
 /* --- commits --------------------------------------------------------------- */
 
-static int load_commits(struct kl_view *v, struct kl_repo *r, const git_oid *tip)
+static int load_commits(struct kl_view *view, struct kl_repo *repo, const git_oid *tip)
 {
 	size_t alloc = 0;
 	git_oid at = *tip;
 
 	for (bool more = true; more;) {
-		struct kl_commit c = { 0 };
-		struct kl_view_step *s;
+		struct kl_commit commit = { 0 };
+		struct kl_view_step *step;
 		char hex[KL_OID_HEX];
-		int err = kl_repo_commit_read(&c, r, &at);
+		int err = kl_repo_commit_read(&commit, repo, &at);
 
 		if (err < 0)
 			return err;
-		KL_GROW(v->step, v->n + 1, alloc);
-		s = &v->step[v->n];
-		*s = (struct kl_view_step){ .commit = at };
+		KL_GROW(view->step, view->n + 1, alloc);
+		step = &view->step[view->n];
+		*step = (struct kl_view_step){ .commit = at };
 		kl_oid_hex(hex, &at);
-		err = kl_step_parse(&s->step, hex, c.message);
-		more = c.nparent > 0;
+		err = kl_step_parse(&step->step, hex, commit.message);
+		more = commit.nparent > 0;
 		if (more)
-			at = c.parent[0];
-		if (c.nparent > 1)
-			s->rederived = c.parent[1];
-		kl_commit_release(&c);
+			at = commit.parent[0];
+		if (commit.nparent > 1)
+			step->rederived = commit.parent[1];
+		kl_commit_release(&commit);
 		if (err < 0)
-			return kl_error_in(err, "%s", v->ref);
-		if (++v->n > MAX_STEPS)
-			return kl_error(KL_EINVALID, "%s has more than %d steps", v->ref,
+			return kl_error_in(err, "%s", view->ref);
+		if (++view->n > MAX_STEPS)
+			return kl_error(KL_EINVALID, "%s has more than %d steps", view->ref,
 					MAX_STEPS);
 	}
-	for (size_t i = 0; i < v->n / 2; i++) {
-		struct kl_view_step tmp = v->step[i];
+	for (size_t i = 0; i < view->n / 2; i++) {
+		struct kl_view_step tmp = view->step[i];
 
-		v->step[i] = v->step[v->n - 1 - i];
-		v->step[v->n - 1 - i] = tmp;
+		view->step[i] = view->step[view->n - 1 - i];
+		view->step[view->n - 1 - i] = tmp;
 	}
 	return 0;
 }
@@ -160,30 +160,30 @@ static void copy_word(char *to, size_t n, const char *from)
 	snprintf(to, n, "%s", from);
 }
 
-static struct kl_ratio ratio_of(const struct kl_comparison *c)
+static struct kl_ratio ratio_of(const struct kl_comparison *comparison)
 {
-	return (struct kl_ratio){ c->ratio_ppm, c->lo_ppm, c->hi_ppm };
+	return (struct kl_ratio){ comparison->ratio_ppm, comparison->lo_ppm, comparison->hi_ppm };
 }
 
-static void read_event(struct kl_view_step *s, const struct kl_event *event)
+static void read_event(struct kl_view_step *step, const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 	const struct kl_comparison *baseline = kl_comparisons_baseline(&event->profile.vs);
 
-	copy_word(s->event, sizeof(s->event), event->id);
-	kl_strvec_copy(&s->features, &event->facts.features);
-	s->verdict = event->verdict;
-	s->tier = event->tier;
-	s->ns = event->profile.ns;
+	copy_word(step->event, sizeof(step->event), event->id);
+	kl_strvec_copy(&step->features, &event->facts.features);
+	step->verdict = event->verdict;
+	step->tier = event->tier;
+	step->ns = event->profile.ns;
 	if (baseline) {
-		s->baseline_ppm = baseline->ratio_ppm;
-		copy_word(s->baseline, sizeof(s->baseline), baseline->what);
+		step->baseline_ppm = baseline->ratio_ppm;
+		copy_word(step->baseline, sizeof(step->baseline), baseline->what);
 	}
 	/* only a forward event compares with the predecessor on the lineage */
 	if (!event->inverse.there || !parent)
 		return;
-	s->prev = ratio_of(parent);
-	s->speed = parent->speed;
+	step->prev = ratio_of(parent);
+	step->speed = parent->speed;
 }
 
 /* --- events ---------------------------------------------------------------- */
@@ -220,13 +220,13 @@ static struct kl_event *pick_event(const char *text, size_t len)
 	struct kl_event *best = NULL;
 	size_t n;
 
-	for (const char *s = text, *end = text + len; s < end; s += n + 1) {
-		const char *nl = memchr(s, '\n', (size_t)(end - s));
+	for (const char *string = text, *end = text + len; string < end; string += n + 1) {
+		const char *nl = memchr(string, '\n', (size_t)(end - string));
 		struct kl_event *event;
 
-		n = (size_t)((nl ? nl : end) - s);
-		if (!n || (forward && !is_forward(s, n)) || is_check(s, n) ||
-		    !(event = read_line(s, n)))
+		n = (size_t)((nl ? nl : end) - string);
+		if (!n || (forward && !is_forward(string, n)) || is_check(string, n) ||
+		    !(event = read_line(string, n)))
 			continue;
 		if (best && strcmp(best->time, event->time) >= 0) {
 			kl_event_free(event);
@@ -241,35 +241,35 @@ static struct kl_event *pick_event(const char *text, size_t len)
 
 static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	struct noting *n = payload;
-	struct kl_view_step *s;
+	struct noting *noting = payload;
+	struct kl_view_step *step;
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, commit);
-	s = kl_map_get(&n->index, hex);
-	if (s && !*s->event) {
+	step = kl_map_get(&noting->index, hex);
+	if (step && !*step->event) {
 		/* read at once: thousands of parsed events would be dear to keep */
 		KL_AUTO(kl_event_freep) struct kl_event *event = pick_event(text, len);
 
 		if (event)
-			read_event(s, event);
+			read_event(step, event);
 	}
 	return 0;
 }
 
-static int load_events(struct kl_view *v, struct kl_repo *r)
+static int load_events(struct kl_view *view, struct kl_repo *repo)
 {
-	struct noting n = { .v = v };
+	struct noting noting = { .v = view };
 	int err;
 
-	for (size_t i = 0; i < v->n; i++) {
+	for (size_t i = 0; i < view->n; i++) {
 		char hex[KL_OID_HEX];
 
-		kl_oid_hex(hex, &v->step[i].commit);
-		kl_map_put(&n.index, hex, &v->step[i]);
+		kl_oid_hex(hex, &view->step[i].commit);
+		kl_map_put(&noting.index, hex, &view->step[i]);
 	}
-	err = kl_notes_each(r, KL_NOTES_GATE, on_note, &n);
-	kl_map_release(&n.index);
+	err = kl_notes_each(repo, KL_NOTES_GATE, on_note, &noting);
+	kl_map_release(&noting.index);
 	if (err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear(); /* no notes in this clone */
@@ -278,12 +278,12 @@ static int load_events(struct kl_view *v, struct kl_repo *r)
 
 /* --- ratios and facts ------------------------------------------------------ */
 
-static void accumulate_steps(struct kl_view *v)
+static void accumulate_steps(struct kl_view *view)
 {
 	struct kl_chain chain = { 0 };
 
-	for (size_t i = 1; i < v->n; i++) {
-		const struct kl_ratio *prev = &v->step[i].prev;
+	for (size_t i = 1; i < view->n; i++) {
+		const struct kl_ratio *prev = &view->step[i].prev;
 		struct kl_comparison link = {
 			.ratio_ppm = prev->ppm, .lo_ppm = prev->lo, .hi_ppm = prev->hi,
 		}, whole;
@@ -291,52 +291,52 @@ static void accumulate_steps(struct kl_view *v)
 		if (!kl_chain_add(&chain, &link, 0))
 			return; /* a gap: nothing is known beyond it */
 		whole = kl_chain_ratio(&chain);
-		v->step[i].root = ratio_of(&whole);
+		view->step[i].root = ratio_of(&whole);
 	}
 }
 
-static void compare_features(struct kl_view *v)
+static void compare_features(struct kl_view *view)
 {
-	for (size_t i = 1; i < v->n; i++) {
-		struct kl_view_step *s = &v->step[i], *before = &v->step[i - 1];
+	for (size_t i = 1; i < view->n; i++) {
+		struct kl_view_step *step = &view->step[i], *before = &view->step[i - 1];
 
-		if (!*s->event || !*before->event)
+		if (!*step->event || !*before->event)
 			continue;
-		kl_strvec_minus(&s->gained, &s->features, &before->features);
-		kl_strvec_minus(&s->lost, &before->features, &s->features);
+		kl_strvec_minus(&step->gained, &step->features, &before->features);
+		kl_strvec_minus(&step->lost, &before->features, &step->features);
 	}
 }
 
-void kl_view_factor(char out[24], double x)
+void kl_view_factor(char out[24], double value)
 {
-	snprintf(out, 24, "%.*f", x >= 100 ? 0 : x >= 10 ? 1 : 2, x);
+	snprintf(out, 24, "%.*f", value >= 100 ? 0 : value >= 10 ? 1 : 2, value);
 }
 
-json_t *kl_view_step_json(const struct kl_view_step *s, size_t i)
+json_t *kl_view_step_json(const struct kl_view_step *step, size_t i)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 	char hex[KL_OID_HEX];
 
-	kl_oid_hex(hex, &s->commit);
-	kl_json_set_int(j, "step", (int64_t)i);
-	kl_json_set_str(j, "commit", hex);
-	kl_json_set_str(j, "action", s->step.action);
-	kl_json_set_str(j, "mechanism", s->step.mechanism);
-	kl_json_set_str(j, "derivation", s->step.derivation);
-	return j;
+	kl_oid_hex(hex, &step->commit);
+	kl_json_set_int(value, "step", (int64_t)i);
+	kl_json_set_str(value, "commit", hex);
+	kl_json_set_str(value, "action", step->step.action);
+	kl_json_set_str(value, "mechanism", step->step.mechanism);
+	kl_json_set_str(value, "derivation", step->step.derivation);
+	return value;
 }
 
 /* --- rejections -------------------------------------------------------------- */
 
-void kl_view_rejections_release(struct kl_view_rejections *v)
+void kl_view_rejections_release(struct kl_view_rejections *rejections)
 {
-	for (size_t i = 0; i < v->n; i++)
-		kl_step_release(&v->r[i].step);
-	free(v->r);
-	*v = (struct kl_view_rejections){ 0 };
+	for (size_t i = 0; i < rejections->n; i++)
+		kl_step_release(&rejections->r[i].step);
+	free(rejections->r);
+	*rejections = (struct kl_view_rejections){ 0 };
 }
 
-int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r, const char *workload,
+int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *repo, const char *workload,
 		       const char *name)
 {
 	char ref[256];
@@ -345,40 +345,40 @@ int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r, const 
 
 	*out = (struct kl_view_rejections){ 0 };
 	kl_lineage_ref(ref, "rejected", workload, name);
-	err = kl_refs_get(&at, r, ref);
+	err = kl_refs_get(&at, repo, ref);
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
 	}
 	for (bool more = !err; more && out->n < MAX_STEPS;) {
-		struct kl_commit c = { 0 };
-		struct kl_view_rejection *v;
+		struct kl_commit commit = { 0 };
+		struct kl_view_rejection *rejection;
 
-		if ((err = kl_repo_commit_read(&c, r, &at)) < 0)
+		if ((err = kl_repo_commit_read(&commit, repo, &at)) < 0)
 			break;
 		KL_GROW(out->r, out->n + 1, out->alloc);
-		v = &out->r[out->n];
-		*v = (struct kl_view_rejection){ .commit = at };
-		err = c.nparent ?
-			      kl_step_parse(&v->step, ref, c.message) :
+		rejection = &out->r[out->n];
+		*rejection = (struct kl_view_rejection){ .commit = at };
+		err = commit.nparent ?
+			      kl_step_parse(&rejection->step, ref, commit.message) :
 			      kl_error(KL_EINVALID, "%s: a rejection that stands on nothing", ref);
 		out->n += !err;
-		more = !err && c.nparent > 1;
+		more = !err && commit.nparent > 1;
 		if (!err)
-			v->on = c.parent[0];
+			rejection->on = commit.parent[0];
 		if (more)
-			at = c.parent[1];
-		kl_commit_release(&c);
+			at = commit.parent[1];
+		kl_commit_release(&commit);
 	}
 	if (err < 0)
 		kl_view_rejections_release(out);
 	return err;
 }
 
-int kl_view_event(struct kl_event **out, struct kl_repo *r, const git_oid *commit)
+int kl_view_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err = kl_notes_read(&text, r, KL_NOTES_GATE, commit);
+	int err = kl_notes_read(&text, repo, KL_NOTES_GATE, commit);
 
 	if (err < 0)
 		return err;
@@ -386,18 +386,19 @@ int kl_view_event(struct kl_event **out, struct kl_repo *r, const git_oid *commi
 	return *out ? 0 : kl_error(KL_ENOTFOUND, "no gate event in this clone");
 }
 
-static bool is_same_word(const char *a, const char *b)
+static bool is_same_word(const char *left, const char *right)
 {
-	return *a && !strcmp(a, b);
+	return *left && !strcmp(left, right);
 }
 
-const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *r,
-			      const struct kl_view_step *s)
+const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
+			      const struct kl_view_step *step)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *own = NULL, *goal = NULL;
 
 	*against = (struct kl_ratio){ 0 };
-	if (kl_view_event(&own, r, &s->rederived) < 0 || kl_view_event(&goal, r, &s->commit) < 0) {
+	if (kl_view_event(&own, repo, &step->rederived) < 0 ||
+	    kl_view_event(&goal, repo, &step->commit) < 0) {
 		kl_error_clear();
 		return "";
 	}
@@ -411,7 +412,7 @@ const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *r,
 	return "";
 }
 
-int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, const char *name)
+int kl_view_load(struct kl_view *out, struct kl_repo *repo, const char *workload, const char *name)
 {
 	struct kl_view_rejections rejections;
 	git_oid tip;
@@ -419,11 +420,11 @@ int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, c
 
 	*out = (struct kl_view){ .workload = kl_strdup(workload), .name = kl_strdup(name) };
 	kl_lineage_ref(out->ref, "lineage", workload, name);
-	err = kl_refs_get(&tip, r, out->ref);
+	err = kl_refs_get(&tip, repo, out->ref);
 	if (err == KL_ENOTFOUND)
 		err = kl_error(KL_ENOTFOUND, "there is no lineage '%s/%s' here", workload, name);
-	if (!err && !(err = load_commits(out, r, &tip)) && !(err = load_events(out, r)) &&
-	    !(err = kl_view_rejections(&rejections, r, workload, name))) {
+	if (!err && !(err = load_commits(out, repo, &tip)) && !(err = load_events(out, repo)) &&
+	    !(err = kl_view_rejections(&rejections, repo, workload, name))) {
 		for (size_t i = 0; i < rejections.n; i++)
 			out->rejected += !rejections.r[i].step.forward;
 		kl_view_rejections_release(&rejections);

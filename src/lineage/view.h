@@ -41,30 +41,30 @@ struct kl_view {
 };
 
 /** KL_ENOTFOUND: no such lineage in this repository. */
-int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, const char *name);
-void kl_view_release(struct kl_view *v);
+int kl_view_load(struct kl_view *out, struct kl_repo *repo, const char *workload, const char *name);
+void kl_view_release(struct kl_view *view);
 
 /**
  * Lineages here: full ref names, sorted. `what` is NULL, "<workload>", "<workload>/<name>" or
  * a full ref.
  */
-int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what);
+int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what);
 /** There is none of `what`: KL_ENOTFOUND, with those as hints that have it for a name. */
-int kl_view_none(struct kl_repo *r, const char *what);
+int kl_view_none(struct kl_repo *repo, const char *what);
 /** The event that a step's figures come from; KL_ENOTFOUND. */
-int kl_view_event(struct kl_event **out, struct kl_repo *r, const git_oid *commit);
+int kl_view_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit);
 /**
  * How a step's K_i' compares with K_i: its speed against it where that was measured (else zeros),
  * or in words why it need not be: borrowed, "" if the notes of this clone say nothing.
  */
-const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *r,
-			      const struct kl_view_step *s);
+const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
+			      const struct kl_view_step *step);
 /** A factor to three digits, as many as a timing is good for: "1.25", "12.3", "312". */
-void kl_view_factor(char out[24], double x);
+void kl_view_factor(char out[24], double value);
 /**
  * What every verb tells programs of step `i`: its number, commit, action, mechanism and derivation.
  */
-json_t *kl_view_step_json(const struct kl_view_step *s, size_t i);
+json_t *kl_view_step_json(const struct kl_view_step *step, size_t i);
 /** Split a lineage ref into its workload and name; both the caller's. KL_EINVALID. */
 int kl_view_split(char **workload, char **name, const char *ref);
 
@@ -72,7 +72,7 @@ int kl_view_split(char **workload, char **name, const char *ref);
  * The one lineage that `what` means (NULL: the only one); both the caller's. KL_ENOTFOUND, or
  * KL_EUSAGE with their names as hints when there are several.
  */
-int kl_view_pick(char **workload, char **name, struct kl_repo *r, const char *what);
+int kl_view_pick(char **workload, char **name, struct kl_repo *repo, const char *what);
 
 /** One rejected step, or a failed attempt to derive one anew (step.forward). */
 struct kl_view_rejection {
@@ -84,8 +84,8 @@ struct kl_view_rejections {
 	size_t n, alloc;
 };
 /** Newest first; empty when the ref is not there. */
-int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r, const char *workload,
+int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *repo, const char *workload,
 		       const char *name);
-void kl_view_rejections_release(struct kl_view_rejections *v);
+void kl_view_rejections_release(struct kl_view_rejections *rejections);
 
 #endif

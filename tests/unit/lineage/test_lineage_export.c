@@ -12,17 +12,17 @@ static char *exported(const char *repo, const char *to)
 {
 	char *dir = fake_repo(repo);
 	KL_AUTO(kl_freep) char *out_dir = kl_asprintf("%s/%s", scratch_root, to);
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_sequencer_opts o = fake_opts;
+	KL_AUTO(kl_repo_freep) struct kl_repo *other = NULL;
+	struct kl_sequencer_opts opts = fake_opts;
 	struct kl_outcome out;
 	size_t files;
 
-	o.name = NAME;
-	assert_ok(fake_deopt(dir, &o, &out));
+	opts.name = NAME;
+	assert_ok(fake_deopt(dir, &opts, &out));
 	kl_outcome_release(&out);
-	assert_ok(kl_repo_open_at(&r, dir));
+	assert_ok(kl_repo_open_at(&other, dir));
 	sh(scratch_root, "rm -rf '%s'", to);
-	assert_ok(kl_export_write(r, "copy", NAME, out_dir, &files));
+	assert_ok(kl_export_write(other, "copy", NAME, out_dir, &files));
 	assert_int_equal(files, 3 + 2 + 1 + 2); /* state, patches, rejected, two indexes */
 	return dir;
 }
@@ -31,10 +31,10 @@ static int import(const char *repo, const char *from, struct kl_import_result *r
 {
 	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/%s", scratch_root, repo);
 	KL_AUTO(kl_freep) char *from_dir = kl_asprintf("%s/%s", scratch_root, from);
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *other = NULL;
 
-	assert_ok(kl_repo_open_at(&r, dir));
-	return kl_import_read(res, r, from_dir, NULL);
+	assert_ok(kl_repo_open_at(&other, dir));
+	return kl_import_read(res, other, from_dir, NULL);
 }
 
 static void test_round_trip(void **state)
@@ -42,9 +42,9 @@ static void test_round_trip(void **state)
 	KL_AUTO(kl_freep) char *from = exported("from", "x");
 	KL_AUTO(kl_freep) char *to = scratch_dir("to");
 	KL_AUTO(kl_freep) char *again = kl_asprintf("%s/x2", scratch_root);
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	struct kl_import_result res;
-	struct kl_check c = { 0 };
+	struct kl_check check = { 0 };
 	size_t files;
 
 	sh(to, "git init -q .");
@@ -67,15 +67,15 @@ static void test_round_trip(void **state)
 	assert_true(res.already);
 	assert_ok(import("from", "x", &res));
 	assert_true(res.already);
-	assert_ok(kl_repo_open_at(&r, to));
+	assert_ok(kl_repo_open_at(&repo, to));
 	sh(scratch_root, "rm -rf x2");
-	assert_ok(kl_export_write(r, "copy", NAME, again, &files));
+	assert_ok(kl_export_write(repo, "copy", NAME, again, &files));
 	sh(scratch_root, "diff -r -x rejected -x gate.jsonl -x lineage.json x x2 && "
 			 "ls x/rejected | cmp - - <<E\n$(ls x2/rejected)\nE");
-	assert_error(KL_EEXISTS, "not empty", kl_export_write(r, "copy", NAME, again, &files));
-	c.repo = r;
-	assert_ok(kl_check_run(&c));
-	assert_int_equal(c.errors + c.warnings, 0);
+	assert_error(KL_EEXISTS, "not empty", kl_export_write(repo, "copy", NAME, again, &files));
+	check.repo = repo;
+	assert_ok(kl_check_run(&check));
+	assert_int_equal(check.errors + check.warnings, 0);
 }
 
 /* the patches are what git format-patch would write: git am takes them */
@@ -134,17 +134,17 @@ static void test_names(void **state)
 {
 	KL_AUTO(kl_freep) char *from = exported("names", "n");
 	KL_AUTO(kl_freep) char *to = scratch_dir("names-to");
-	KL_AUTO(kl_freep) char *x = kl_asprintf("%s/n", scratch_root);
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_freep) char *text = kl_asprintf("%s/n", scratch_root);
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	struct kl_import_result res;
 
 	sh(to, "git init -q -b main . && git commit -q --allow-empty -m x && "
 	       "git update-ref refs/heads/klineage/lineage/copy/" NAME " main");
-	assert_ok(kl_repo_open_at(&r, to));
-	assert_error(KL_EEXISTS, "another one", kl_import_read(&res, r, x, NULL));
-	assert_ok(kl_import_read(&res, r, x, "theirs"));
+	assert_ok(kl_repo_open_at(&repo, to));
+	assert_error(KL_EEXISTS, "another one", kl_import_read(&res, repo, text, NULL));
+	assert_ok(kl_import_read(&res, repo, text, "theirs"));
 	assert_string_equal(res.lineage, "refs/heads/klineage/lineage/copy/theirs");
-	assert_error(KL_EINVALID, "cannot be the name", kl_import_read(&res, r, x, "A b"));
+	assert_error(KL_EINVALID, "cannot be the name", kl_import_read(&res, repo, text, "A b"));
 }
 
 static void test_dates(void **state)
@@ -152,17 +152,17 @@ static void test_dates(void **state)
 	static const char *const bad[] = { "", "yesterday", "Thu, 1 Foo 2026 00:00:00 +0000",
 					   "Thu, 1 anF 2026 00:00:00 +0000",
 					   "Thu, 1 Jan 2026 00:00:00" };
-	int64_t t;
+	int64_t turn;
 	int off;
 
-	assert_ok(kl_import_date(&t, &off, "Thu, 01 Jan 1970 01:30:05 +0130"));
-	assert_int_equal(t, 5);
+	assert_ok(kl_import_date(&turn, &off, "Thu, 01 Jan 1970 01:30:05 +0130"));
+	assert_int_equal(turn, 5);
 	assert_int_equal(off, 90);
-	assert_ok(kl_import_date(&t, &off, "Wed, 31 Dec 1969 16:00:00 -0800"));
-	assert_int_equal(t, 0);
+	assert_ok(kl_import_date(&turn, &off, "Wed, 31 Dec 1969 16:00:00 -0800"));
+	assert_int_equal(turn, 0);
 	assert_int_equal(off, -480);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
-		assert_error(KL_EINVALID, "is no date", kl_import_date(&t, &off, bad[i]));
+		assert_error(KL_EINVALID, "is no date", kl_import_date(&turn, &off, bad[i]));
 }
 
 int main(void)

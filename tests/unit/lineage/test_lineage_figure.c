@@ -56,7 +56,7 @@ static size_t count(const char *text, const char *what)
 {
 	size_t n = 0;
 
-	for (const char *p = text; (p = strstr(p, what)); p++)
+	for (const char *at = text; (at = strstr(at, what)); at++)
 		n++;
 	return n;
 }
@@ -109,21 +109,21 @@ static void steps_go_up_and_down(void **state)
 }
 
 /* The last point of the polyline. */
-static void last_point(double *x, double *y, const char *svg)
+static void last_point(double *values, double *samples, const char *svg)
 {
-	const char *p = strstr(svg, "points=\""), *end;
+	const char *at = strstr(svg, "points=\""), *end;
 
-	assert_non_null(p);
-	end = strchr(p + 8, '"');
+	assert_non_null(at);
+	end = strchr(at + 8, '"');
 	while (end[-1] != ' ' && end[-1] != '"')
 		end--;
-	assert_int_equal(sscanf(end, "%lf,%lf", x, y), 2);
+	assert_int_equal(sscanf(end, "%lf,%lf", values, samples), 2);
 }
 
 static void cost_is_drawn_where_money_was_spent(void **state)
 {
 	/* clang-format off */
-	struct kl_ledger_entry e[] = {
+	struct kl_ledger_entry entrys[] = {
 		{ .settles = true, .name = S("n"), .phase = S("back-1"), .nano = 1000000000 },
 		{ .settles = false, .name = S("n"), .phase = S("forward-1"), .nano = 9000000000 },
 		{ .settles = true, .name = S("n"), .phase = S("forward-1"), .nano = 1000000000 },
@@ -131,20 +131,20 @@ static void cost_is_drawn_where_money_was_spent(void **state)
 		{ .settles = true, .name = S("n"), .phase = S("forward-2"), .nano = 2000000000 },
 	};
 	/* clang-format on */
-	struct kl_ledger none = { 0 }, l = { e, 5, 5 }, half = { e, 3, 3 };
-	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT, b = KL_BUF_INIT;
-	double x, y, x2, y2;
+	struct kl_ledger none = { 0 }, ledger = { entrys, 5, 5 }, half = { entrys, 3, 3 };
+	KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT, right = KL_BUF_INIT;
+	double value, other, x2, y2;
 
-	assert_false(kl_figure_cost(&a, &view, &none));
-	assert_string_equal(a.ptr, "");
-	assert_true(kl_figure_cost(&a, &view, &l));
+	assert_false(kl_figure_cost(&left, &view, &none));
+	assert_string_equal(left.ptr, "");
+	assert_true(kl_figure_cost(&left, &view, &ledger));
 	/* reservations and others' money are not in it */
-	assert_non_null(strstr(a.ptr, ">$4.00<"));
-	last_point(&x, &y, a.ptr);
-	assert_true(kl_figure_cost(&b, &view, &half));
-	last_point(&x2, &y2, b.ptr);
-	assert_true(y < y2);  /* up is faster: K_2 is, K_1 is less */
-	assert_true(x == x2); /* both end where all was spent */
+	assert_non_null(strstr(left.ptr, ">$4.00<"));
+	last_point(&value, &other, left.ptr);
+	assert_true(kl_figure_cost(&right, &view, &half));
+	last_point(&x2, &y2, right.ptr);
+	assert_true(other < y2);  /* up is faster: K_2 is, K_1 is less */
+	assert_true(value == x2); /* both end where all was spent */
 }
 
 int main(void)
