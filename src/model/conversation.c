@@ -16,62 +16,63 @@
 #define MAX_TEXT ((size_t)16 << 20) /* of one file */
 #define MAX_ALL ((size_t)64 << 20)  /* of a conversation */
 
-void kl_turn_release(struct kl_turn *t)
+void kl_turn_release(struct kl_turn *turn)
 {
-	free(t->user);
-	free(t->reply);
-	free(t->key);
-	free(t->provider);
-	free(t->model);
-	free(t->answered);
-	free(t->request_id);
-	free(t->time);
-	free(t->reservation);
-	free(t->price);
-	*t = (struct kl_turn){ 0 };
+	free(turn->user);
+	free(turn->reply);
+	free(turn->key);
+	free(turn->provider);
+	free(turn->model);
+	free(turn->answered);
+	free(turn->request_id);
+	free(turn->time);
+	free(turn->reservation);
+	free(turn->price);
+	*turn = (struct kl_turn){ 0 };
 }
 
-void kl_conversation_release(struct kl_conversation *c)
+void kl_conversation_release(struct kl_conversation *conversation)
 {
-	for (size_t i = 0; i < c->n; i++)
-		kl_turn_release(&c->turn[i]);
-	for (size_t i = 0; i < c->nsystem; i++)
-		free(c->system[i]);
-	free(c->turn);
-	free(c->system);
-	free(c->ref);
-	free(c->workload);
-	free(c->name);
-	free(c->phase);
-	*c = (struct kl_conversation){ 0 };
+	for (size_t i = 0; i < conversation->n; i++)
+		kl_turn_release(&conversation->turn[i]);
+	for (size_t i = 0; i < conversation->nsystem; i++)
+		free(conversation->system[i]);
+	free(conversation->turn);
+	free(conversation->system);
+	free(conversation->ref);
+	free(conversation->workload);
+	free(conversation->name);
+	free(conversation->phase);
+	*conversation = (struct kl_conversation){ 0 };
 }
 
-void kl_conversations_release(struct kl_conversations *l)
+void kl_conversations_release(struct kl_conversations *conversations)
 {
-	for (size_t i = 0; i < l->n; i++)
-		kl_conversation_release(&l->c[i]);
-	free(l->c);
-	*l = (struct kl_conversations){ 0 };
+	for (size_t i = 0; i < conversations->n; i++)
+		kl_conversation_release(&conversations->c[i]);
+	free(conversations->c);
+	*conversations = (struct kl_conversations){ 0 };
 }
 
-int64_t kl_conversation_cost(const char **model, const struct kl_conversation *c)
+int64_t kl_conversation_cost(const char **model, const struct kl_conversation *conversation)
 {
-	const struct kl_turn *last = c->n ? &c->turn[c->n - 1] : NULL;
+	const struct kl_turn *last = conversation->n ? &conversation->turn[conversation->n - 1] :
+						       NULL;
 	int64_t nano = 0;
 	bool metered = false;
 
-	for (size_t i = 0; i < c->n; i++) {
-		nano += c->turn[i].nano;
-		metered |= c->turn[i].reservation != NULL;
+	for (size_t i = 0; i < conversation->n; i++) {
+		nano += conversation->turn[i].nano;
+		metered |= conversation->turn[i].reservation != NULL;
 	}
 	*model = !last ? NULL : last->answered ? last->answered : last->model;
 	return metered ? nano : -1;
 }
 
-bool kl_conversation_alone(const struct kl_conversation *c, size_t turn)
+bool kl_conversation_alone(const struct kl_conversation *conversation, size_t turn)
 {
 	for (size_t i = 0; i <= turn; i++)
-		if (!c->turn[i].alone)
+		if (!conversation->turn[i].alone)
 			return false;
 	return true;
 }
@@ -85,33 +86,33 @@ static bool is_zero(const git_oid *oid)
 
 /* --- digests -------------------------------------------------------------------- */
 
-static void add_text(struct kl_digest *d, const char *s)
+static void add_text(struct kl_digest *digest, const char *text)
 {
-	size_t len = strlen(s);
+	size_t len = strlen(text);
 	char size[24];
 
 	snprintf(size, sizeof(size), "%zu", len);
-	kl_digest_adds(d, size);
-	kl_digest_add(d, s, len);
+	kl_digest_adds(digest, size);
+	kl_digest_add(digest, text, len);
 }
 
 void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HEX],
-			     const struct kl_conversation *c, size_t n, const char *user,
+			     const struct kl_conversation *conversation, size_t n, const char *user,
 			     const char *key)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 	KL_AUTO(kl_freep) const char **keys = kl_calloc(n + 1, sizeof(*keys));
 
-	for (size_t i = 0; i < c->nsystem; i++)
-		add_text(d, c->system[i]);
-	kl_digest_adds(d, "messages");
+	for (size_t i = 0; i < conversation->nsystem; i++)
+		add_text(digest, conversation->system[i]);
+	kl_digest_adds(digest, "messages");
 	for (size_t i = 0; i < n; i++) {
-		add_text(d, c->turn[i].user);
-		add_text(d, c->turn[i].reply);
-		keys[i] = c->turn[i].key;
+		add_text(digest, conversation->turn[i].user);
+		add_text(digest, conversation->turn[i].reply);
+		keys[i] = conversation->turn[i].key;
 	}
-	add_text(d, user);
-	kl_digest_end(d, prompt);
+	add_text(digest, user);
+	kl_digest_end(digest, prompt);
 	keys[n] = key;
 	kl_provider_key(chain, keys, n + 1);
 }
@@ -124,70 +125,72 @@ struct reader {
 	git_oid system; /* the tree of its blocks: the same at every turn */
 };
 
-static int read_file(char **out, struct reader *r, const git_oid *tree, const char *path)
+static int read_file(char **out, struct reader *reader, const git_oid *tree, const char *path)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	git_oid blob;
 	uint32_t mode;
-	int err = kl_repo_tree_entry(&blob, &mode, r->repo, tree, path);
+	int err = kl_repo_tree_entry(&blob, &mode, reader->repo, tree, path);
 
-	if (err < 0 || (err = kl_repo_blob_read(&b, r->repo, &blob, MAX_TEXT)) < 0)
+	if (err < 0 || (err = kl_repo_blob_read(&buf, reader->repo, &blob, MAX_TEXT)) < 0)
 		return err;
-	r->total += b.len;
-	if (r->total > MAX_ALL)
+	reader->total += buf.len;
+	if (reader->total > MAX_ALL)
 		return kl_error(KL_EINVALID, "it has more than %zu MiB", MAX_ALL >> 20);
-	if (mode != 0100644 || strlen(b.ptr) != b.len)
+	if (mode != 0100644 || strlen(buf.ptr) != buf.len)
 		return kl_error(KL_EINVALID, "'%s' is not text", path);
-	*out = kl_buf_detach(&b);
+	*out = kl_buf_detach(&buf);
 	return 0;
 }
 
-static int read_turn(struct kl_turn *t, struct reader *r, const git_oid *tree, size_t number)
+static int read_turn(struct kl_turn *turn, struct reader *reader, const git_oid *tree,
+		     size_t number)
 {
 	KL_AUTO(kl_freep) char *meta = NULL;
 	int err;
 
-	if ((err = read_file(&t->user, r, tree, "user")) < 0 ||
-	    (err = read_file(&t->reply, r, tree, "reply")) < 0 ||
-	    (err = read_file(&t->key, r, tree, "key")) < 0 ||
-	    (err = read_file(&meta, r, tree, "meta.json")) < 0)
+	if ((err = read_file(&turn->user, reader, tree, "user")) < 0 ||
+	    (err = read_file(&turn->reply, reader, tree, "reply")) < 0 ||
+	    (err = read_file(&turn->key, reader, tree, "key")) < 0 ||
+	    (err = read_file(&meta, reader, tree, "meta.json")) < 0)
 		return err;
-	err = kl_turn_parse(t, meta, number);
+	err = kl_turn_parse(turn, meta, number);
 	return err < 0 ? kl_error_in(err, "meta.json") : 0;
 }
 
-static int read_system(struct kl_conversation *c, struct reader *r, const git_oid *tree)
+static int read_system(struct kl_conversation *conversation, struct reader *reader,
+		       const git_oid *tree)
 {
 	KL_AUTO(kl_blobs_release) struct kl_blobs list = { 0 };
 	git_oid sub;
-	int err = kl_repo_subtree(&sub, r->repo, tree, "system");
+	int err = kl_repo_subtree(&sub, reader->repo, tree, "system");
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
 	}
-	if (err < 0 || (err = kl_repo_tree_list(&list, r->repo, &sub, MAX_BLOCKS)) < 0)
+	if (err < 0 || (err = kl_repo_tree_list(&list, reader->repo, &sub, MAX_BLOCKS)) < 0)
 		return err;
-	r->system = sub;
-	c->system = kl_calloc(list.n + 1, sizeof(*c->system));
+	reader->system = sub;
+	conversation->system = kl_calloc(list.n + 1, sizeof(*conversation->system));
 	for (size_t i = 0; i < list.n; i++) {
-		if ((err = read_file(&c->system[i], r, &sub, list.b[i].path)) < 0)
+		if ((err = read_file(&conversation->system[i], reader, &sub, list.b[i].path)) < 0)
 			return err;
-		c->nsystem++;
+		conversation->nsystem++;
 	}
 	return 0;
 }
 
-static int same_system(struct reader *r, const git_oid *tree)
+static int same_system(struct reader *reader, const git_oid *tree)
 {
 	git_oid sub = { { 0 } };
-	int err = kl_repo_subtree(&sub, r->repo, tree, "system");
+	int err = kl_repo_subtree(&sub, reader->repo, tree, "system");
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		err = 0;
 	}
-	if (!err && memcmp(&sub, &r->system, sizeof(sub)))
+	if (!err && memcmp(&sub, &reader->system, sizeof(sub)))
 		return kl_error(KL_EINVALID,
 				"its system blocks are not those of the turn after it");
 	return err;
@@ -222,40 +225,43 @@ static int read_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_
 }
 
 /* the digests of the last turn are over all that was said: one check is enough */
-static int check_digests(const struct kl_conversation *c)
+static int check_digests(const struct kl_conversation *conversation)
 {
-	const struct kl_turn *last = &c->turn[c->n - 1];
+	const struct kl_turn *last = &conversation->turn[conversation->n - 1];
 	char prompt[KL_DIGEST_HEX], chain[KL_DIGEST_HEX];
 
-	kl_conversation_digests(prompt, chain, c, c->n - 1, last->user, last->key);
+	kl_conversation_digests(prompt, chain, conversation, conversation->n - 1, last->user,
+				last->key);
 	if (strcmp(prompt, last->prompt) || strcmp(chain, last->chain))
 		return kl_error(KL_EINVALID,
-				"turn %zu is not the answer to what is stored before it", c->n - 1);
+				"turn %zu is not the answer to what is stored before it",
+				conversation->n - 1);
 	return 0;
 }
 
-static int read_all(struct kl_conversation *c, struct kl_repo *repo)
+static int read_all(struct kl_conversation *conversation, struct kl_repo *repo)
 {
-	struct reader r = { .repo = repo };
+	struct reader reader = { .repo = repo };
 	KL_AUTO(kl_freep) git_oid *oid = NULL;
 	size_t n = 0;
 	git_oid tree;
-	int err = read_chain(&oid, &n, repo, &c->tip);
+	int err = read_chain(&oid, &n, repo, &conversation->tip);
 
-	if (err < 0 || (err = kl_repo_tree_of(&tree, repo, &c->tip)) < 0 ||
-	    (err = read_system(c, &r, &tree)) < 0)
+	if (err < 0 || (err = kl_repo_tree_of(&tree, repo, &conversation->tip)) < 0 ||
+	    (err = read_system(conversation, &reader, &tree)) < 0)
 		return err;
-	KL_GROW(c->turn, n, c->alloc);
+	KL_GROW(conversation->turn, n, conversation->alloc);
 	for (size_t i = 0; i < n; i++) {
-		struct kl_turn *t = &c->turn[i];
+		struct kl_turn *turn = &conversation->turn[i];
 
-		*t = (struct kl_turn){ .commit = oid[n - 1 - i] };
-		c->n++;
-		if ((err = kl_repo_tree_of(&tree, repo, &t->commit)) < 0 ||
-		    (err = same_system(&r, &tree)) < 0 || (err = read_turn(t, &r, &tree, i)) < 0)
+		*turn = (struct kl_turn){ .commit = oid[n - 1 - i] };
+		conversation->n++;
+		if ((err = kl_repo_tree_of(&tree, repo, &turn->commit)) < 0 ||
+		    (err = same_system(&reader, &tree)) < 0 ||
+		    (err = read_turn(turn, &reader, &tree, i)) < 0)
 			return kl_error_in(err, "turn %zu", i);
 	}
-	return check_digests(c);
+	return check_digests(conversation);
 }
 
 static int check_names(const char *workload, const char *name, const char *phase)
@@ -273,7 +279,7 @@ static int check_names(const char *workload, const char *name, const char *phase
 int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase)
 {
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = {
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = {
 		.ref = kl_asprintf(KL_CHAT_REFS "%s/%s/%s", workload, name, phase),
 		.workload = kl_strdup(workload),
 		.name = kl_strdup(name),
@@ -282,13 +288,13 @@ int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, cons
 	int err = check_names(workload, name, phase);
 
 	if (!err)
-		err = kl_refs_get(&c.tip, repo, c.ref);
+		err = kl_refs_get(&conversation.tip, repo, conversation.ref);
 	if (err == KL_ENOTFOUND)
 		kl_error_clear();
-	else if (err < 0 || (err = read_all(&c, repo)) < 0)
-		return kl_error_in(err == KL_ENOTFOUND ? KL_EINVALID : err, "%s", c.ref);
-	*out = c;
-	c = (struct kl_conversation){ 0 };
+	else if (err < 0 || (err = read_all(&conversation, repo)) < 0)
+		return kl_error_in(err == KL_ENOTFOUND ? KL_EINVALID : err, "%s", conversation.ref);
+	*out = conversation;
+	conversation = (struct kl_conversation){ 0 };
 	return 0;
 }
 
@@ -327,105 +333,110 @@ int kl_conversations_load(struct kl_conversations *out, struct kl_repo *repo, co
 					 !name     ? kl_asprintf(KL_CHAT_REFS "%s/", workload) :
 						 kl_asprintf(KL_CHAT_REFS "%s/%s/", workload, name);
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	KL_AUTO(kl_conversations_release) struct kl_conversations l = { 0 };
+	KL_AUTO(kl_conversations_release) struct kl_conversations conversations = { 0 };
 	int err = kl_refs_list(&refs, repo, prefix);
 
 	for (size_t i = 0; !err && i < refs.n; i++) {
-		KL_GROW(l.c, l.n + 1, l.alloc);
-		if (!(err = kl_conversation_load_ref(&l.c[l.n], repo, refs.ref[i].name)))
-			l.n++;
+		KL_GROW(conversations.c, conversations.n + 1, conversations.alloc);
+		if (!(err = kl_conversation_load_ref(&conversations.c[conversations.n], repo,
+						     refs.ref[i].name)))
+			conversations.n++;
 	}
 	if (err < 0)
 		return err;
-	*out = l;
-	l = (struct kl_conversations){ 0 };
+	*out = conversations;
+	conversations = (struct kl_conversations){ 0 };
 	return 0;
 }
 
 /* --- writing -------------------------------------------------------------------- */
 
-void kl_conversation_system(struct kl_conversation *c, const char *const *block, size_t n)
+void kl_conversation_system(struct kl_conversation *conversation, const char *const *block,
+			    size_t n)
 {
-	if (c->n || c->nsystem)
+	if (conversation->n || conversation->nsystem)
 		return;
-	c->system = kl_calloc(n + 1, sizeof(*c->system));
+	conversation->system = kl_calloc(n + 1, sizeof(*conversation->system));
 	for (size_t i = 0; i < n; i++)
-		c->system[i] = kl_strdup(block[i]);
-	c->nsystem = n;
+		conversation->system[i] = kl_strdup(block[i]);
+	conversation->nsystem = n;
 }
 
-void kl_conversation_take_system(struct kl_conversation *c, struct kl_conversation *from)
+void kl_conversation_take_system(struct kl_conversation *conversation, struct kl_conversation *from)
 {
-	for (size_t i = 0; i < c->nsystem; i++)
-		free(c->system[i]);
-	free(c->system);
-	c->system = kl_steal(&from->system);
-	c->nsystem = from->nsystem;
+	for (size_t i = 0; i < conversation->nsystem; i++)
+		free(conversation->system[i]);
+	free(conversation->system);
+	conversation->system = kl_steal(&from->system);
+	conversation->nsystem = from->nsystem;
 	from->nsystem = 0;
 }
 
-static char *turn_subject(const struct kl_conversation *c, const struct kl_turn *t)
+static char *turn_subject(const struct kl_conversation *conversation, const struct kl_turn *turn)
 {
 	char money[KL_MONEY_TEXT];
 
-	kl_money_text(money, t->nano);
-	return kl_asprintf("chat: %s of %s, turn %zu (%s, %s)\n", c->phase, c->name, c->n, t->model,
-			   t->reservation ? money : "unmetered");
+	kl_money_text(money, turn->nano);
+	return kl_asprintf("chat: %s of %s, turn %zu (%s, %s)\n", conversation->phase,
+			   conversation->name, conversation->n, turn->model,
+			   turn->reservation ? money : "unmetered");
 }
 
-static void add_edit(struct kl_tree_edit *e, const char *path, const char *text)
+static void add_edit(struct kl_tree_edit *edit, const char *path, const char *text)
 {
-	*e = (struct kl_tree_edit){
+	*edit = (struct kl_tree_edit){
 		.path = path, .data = text, .len = strlen(text), .mode = 0100644
 	};
 }
 
-static int write_tree(git_oid *out, struct kl_repo *repo, const struct kl_conversation *c,
-		      const struct kl_turn *t)
+static int write_tree(git_oid *out, struct kl_repo *repo,
+		      const struct kl_conversation *conversation, const struct kl_turn *turn)
 {
 	struct kl_tree_edit edit[MAX_BLOCKS + 4];
 	char path[MAX_BLOCKS][16];
 	KL_AUTO(kl_buf_release) struct kl_buf meta = KL_BUF_INIT;
 
-	if (c->nsystem > MAX_BLOCKS || c->n >= MAX_TURNS)
+	if (conversation->nsystem > MAX_BLOCKS || conversation->n >= MAX_TURNS)
 		return kl_error(KL_EINVALID,
-				"'%s' would have more than %d turns or %d system blocks", c->ref,
-				MAX_TURNS, MAX_BLOCKS);
-	for (size_t i = 0; i < c->nsystem; i++) {
+				"'%s' would have more than %d turns or %d system blocks",
+				conversation->ref, MAX_TURNS, MAX_BLOCKS);
+	for (size_t i = 0; i < conversation->nsystem; i++) {
 		snprintf(path[i], sizeof(path[i]), "system/%02zu", i);
-		add_edit(&edit[i], path[i], c->system[i]);
+		add_edit(&edit[i], path[i], conversation->system[i]);
 	}
-	kl_turn_format(&meta, t, c->n);
-	add_edit(&edit[c->nsystem], "user", t->user);
-	add_edit(&edit[c->nsystem + 1], "reply", t->reply);
-	add_edit(&edit[c->nsystem + 2], "key", t->key);
-	add_edit(&edit[c->nsystem + 3], "meta.json", meta.ptr);
-	return kl_repo_tree_edit(out, repo, NULL, edit, c->nsystem + 4);
+	kl_turn_format(&meta, turn, conversation->n);
+	add_edit(&edit[conversation->nsystem], "user", turn->user);
+	add_edit(&edit[conversation->nsystem + 1], "reply", turn->reply);
+	add_edit(&edit[conversation->nsystem + 2], "key", turn->key);
+	add_edit(&edit[conversation->nsystem + 3], "meta.json", meta.ptr);
+	return kl_repo_tree_edit(out, repo, NULL, edit, conversation->nsystem + 4);
 }
 
-int kl_conversation_write(git_oid *out, struct kl_repo *repo, const struct kl_conversation *c,
-			  const struct kl_turn *t)
+int kl_conversation_write(git_oid *out, struct kl_repo *repo,
+			  const struct kl_conversation *conversation, const struct kl_turn *turn)
 {
-	KL_AUTO(kl_freep) char *message = turn_subject(c, t);
-	struct kl_commit_spec s = { .message = message, .time = time(NULL) };
+	KL_AUTO(kl_freep) char *message = turn_subject(conversation, turn);
+	struct kl_commit_spec spec = { .message = message, .time = time(NULL) };
 	int err;
 
-	if (!is_zero(&c->tip)) {
-		s.parent = &c->tip;
-		s.nparent = 1;
+	if (!is_zero(&conversation->tip)) {
+		spec.parent = &conversation->tip;
+		spec.nparent = 1;
 	}
 	kl_repo_sync_objects(true);
-	if (!(err = kl_repo_identity(&s.author, repo)) && !(err = write_tree(&s.tree, repo, c, t)))
-		err = kl_repo_commit_write(out, repo, &s);
+	if (!(err = kl_repo_identity(&spec.author, repo)) &&
+	    !(err = write_tree(&spec.tree, repo, conversation, turn)))
+		err = kl_repo_commit_write(out, repo, &spec);
 	kl_repo_sync_objects(false);
 	return err;
 }
 
-void kl_conversation_push(struct kl_conversation *c, struct kl_turn *t, const git_oid *oid)
+void kl_conversation_push(struct kl_conversation *conversation, struct kl_turn *turn,
+			  const git_oid *oid)
 {
-	KL_GROW(c->turn, c->n + 1, c->alloc);
-	c->turn[c->n] = *t;
-	c->turn[c->n++].commit = *oid;
-	c->tip = *oid;
-	*t = (struct kl_turn){ 0 };
+	KL_GROW(conversation->turn, conversation->n + 1, conversation->alloc);
+	conversation->turn[conversation->n] = *turn;
+	conversation->turn[conversation->n++].commit = *oid;
+	conversation->tip = *oid;
+	*turn = (struct kl_turn){ 0 };
 }

@@ -43,7 +43,7 @@ struct kl_turn {
 	git_oid commit;
 };
 
-void kl_turn_release(struct kl_turn *t);
+void kl_turn_release(struct kl_turn *turn);
 
 struct kl_conversation {
 	char *ref, *workload, *name, *phase;
@@ -63,32 +63,35 @@ int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, cons
 			 const char *name, const char *phase);
 /** The same by the whole name of the ref. */
 int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref);
-void kl_conversation_release(struct kl_conversation *c);
+void kl_conversation_release(struct kl_conversation *conversation);
 
 /**
  * What its turns did cost, nano-dollars; -1: not metered. `*model`: who answered, or NULL;
  * borrowed.
  */
-int64_t kl_conversation_cost(const char **model, const struct kl_conversation *c);
+int64_t kl_conversation_cost(const char **model, const struct kl_conversation *conversation);
 /** Check that every reply up to this turn came from a model that had no access to a repository. */
-bool kl_conversation_alone(const struct kl_conversation *c, size_t turn);
+bool kl_conversation_alone(const struct kl_conversation *conversation, size_t turn);
 
 /** Take the system blocks over; of one that has turns they stand as they are. */
-void kl_conversation_system(struct kl_conversation *c, const char *const *block, size_t n);
+void kl_conversation_system(struct kl_conversation *conversation, const char *const *block,
+			    size_t n);
 
 /** Those of `from`, which is left without. */
-void kl_conversation_take_system(struct kl_conversation *c, struct kl_conversation *from);
+void kl_conversation_take_system(struct kl_conversation *conversation,
+				 struct kl_conversation *from);
 
 /** Digests of turn `n` of the conversation, which says `user`, under `key`. */
 void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HEX],
-			     const struct kl_conversation *c, size_t n, const char *user,
+			     const struct kl_conversation *conversation, size_t n, const char *user,
 			     const char *key);
 
 /** The commit of the next turn; no ref moves. Its objects are on the disk. */
-int kl_conversation_write(git_oid *out, struct kl_repo *repo, const struct kl_conversation *c,
-			  const struct kl_turn *t);
+int kl_conversation_write(git_oid *out, struct kl_repo *repo,
+			  const struct kl_conversation *conversation, const struct kl_turn *turn);
 /** The ref is at `oid`: takes the turn's strings. */
-void kl_conversation_push(struct kl_conversation *c, struct kl_turn *t, const git_oid *oid);
+void kl_conversation_push(struct kl_conversation *conversation, struct kl_turn *turn,
+			  const git_oid *oid);
 
 /** Every conversation, or those of one workload, or of one name of it; by ref. */
 struct kl_conversations {
@@ -97,6 +100,6 @@ struct kl_conversations {
 };
 int kl_conversations_load(struct kl_conversations *out, struct kl_repo *repo, const char *workload,
 			  const char *name);
-void kl_conversations_release(struct kl_conversations *l);
+void kl_conversations_release(struct kl_conversations *conversations);
 
 #endif

@@ -25,117 +25,117 @@
 #define RESERVE_MS 30000 /* others only hold the ref for milliseconds */
 #define SETTLE_MS 180000
 
-const char *kl_budget_name(enum kl_budget b)
+const char *kl_budget_name(enum kl_budget budget)
 {
-	return b == KL_BUDGET_INDUCE ? "induce" : "materialize";
+	return budget == KL_BUDGET_INDUCE ? "induce" : "materialize";
 }
 
-int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget b)
+int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget budget)
 {
-	return b == KL_BUDGET_INDUCE ?
+	return budget == KL_BUDGET_INDUCE ?
 		       kl_money_config(cap, repo, "klineage.budget.induce", INDUCE_CAP) :
 		       kl_money_config(cap, repo, "klineage.budget.materialize", MATERIALIZE_CAP);
 }
 
-void kl_ledger_entry_release(struct kl_ledger_entry *e)
+void kl_ledger_entry_release(struct kl_ledger_entry *entry)
 {
-	free(e->name);
-	free(e->phase);
-	free(e->model);
-	free(e->time);
+	free(entry->name);
+	free(entry->phase);
+	free(entry->model);
+	free(entry->time);
 }
 
-void kl_ledger_release(struct kl_ledger *l)
+void kl_ledger_release(struct kl_ledger *ledger)
 {
-	for (size_t i = 0; i < l->n; i++)
-		kl_ledger_entry_release(&l->e[i]);
-	free(l->e);
-	*l = (struct kl_ledger){ 0 };
+	for (size_t i = 0; i < ledger->n; i++)
+		kl_ledger_entry_release(&ledger->e[i]);
+	free(ledger->e);
+	*ledger = (struct kl_ledger){ 0 };
 }
 
 /* --- an entry as JSON ----------------------------------------------------------- */
 
-static json_t *totals_json(const struct kl_ledger_totals *t)
+static json_t *totals_json(const struct kl_ledger_totals *totals)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	for (int b = 0; b < KL_BUDGETS; b++) {
+	for (int second = 0; second < KL_BUDGETS; second++) {
 		json_t *one = json_object();
 
-		kl_json_set_int(one, "settled", t->of[b].settled);
-		kl_json_set_int(one, "reserved", t->of[b].reserved);
-		kl_json_set(j, kl_budget_name(b), one);
+		kl_json_set_int(one, "settled", totals->of[second].settled);
+		kl_json_set_int(one, "reserved", totals->of[second].reserved);
+		kl_json_set(value, kl_budget_name(second), one);
 	}
-	return j;
+	return value;
 }
 
-void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *e,
+void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *entry,
 			    const char *workload)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", SCHEMA);
-	kl_json_set_str(j, "workload", workload);
-	kl_json_set_str(j, "kind", e->settles ? "settle" : "reserve");
-	kl_json_set_str(j, "id", e->id);
-	kl_json_set_str(j, "budget", kl_budget_name(e->budget));
-	kl_json_set_str(j, "name", e->name);
-	kl_json_set_str(j, "phase", e->phase);
-	kl_json_set_str(j, "model", e->model);
-	kl_json_set_str(j, "time", e->time);
-	kl_json_set_int(j, "turn", e->turn);
-	kl_json_set_int(j, "nano", e->nano);
-	if (e->settles) {
-		kl_json_set_int(j, "released", e->released);
-		kl_json_set(j, "usage", kl_usage_json(&e->usage));
+	kl_json_set_str(value, "schema", SCHEMA);
+	kl_json_set_str(value, "workload", workload);
+	kl_json_set_str(value, "kind", entry->settles ? "settle" : "reserve");
+	kl_json_set_str(value, "id", entry->id);
+	kl_json_set_str(value, "budget", kl_budget_name(entry->budget));
+	kl_json_set_str(value, "name", entry->name);
+	kl_json_set_str(value, "phase", entry->phase);
+	kl_json_set_str(value, "model", entry->model);
+	kl_json_set_str(value, "time", entry->time);
+	kl_json_set_int(value, "turn", entry->turn);
+	kl_json_set_int(value, "nano", entry->nano);
+	if (entry->settles) {
+		kl_json_set_int(value, "released", entry->released);
+		kl_json_set(value, "usage", kl_usage_json(&entry->usage));
 	}
-	if (e->stated)
-		kl_json_set_bool(j, "stated", true);
-	kl_json_set(j, "totals", totals_json(&e->after));
-	kl_json_canonical(out, j);
+	if (entry->stated)
+		kl_json_set_bool(value, "stated", true);
+	kl_json_set(value, "totals", totals_json(&entry->after));
+	kl_json_canonical(out, value);
 	kl_buf_addch(out, '\n');
 }
 
-static int read_sum(int64_t *out, const json_t *j, const char *key)
+static int read_sum(int64_t *out, const json_t *value, const char *key)
 {
-	int err = kl_json_int(out, j, key);
+	int err = kl_json_int(out, value, key);
 
 	if (!err && (*out < 0 || *out > MAX_SUM))
 		return kl_error(KL_EINVALID, "'%s' is no sum of money", key);
 	return err;
 }
 
-static int read_totals(struct kl_ledger_totals *t, const json_t *entry)
+static int read_totals(struct kl_ledger_totals *totals, const json_t *entry)
 {
 	json_t *all = NULL, *one = NULL;
 	int err = kl_json_obj(&all, entry, "totals");
 
-	for (int b = 0; !err && b < KL_BUDGETS; b++)
-		if (!(err = kl_json_obj(&one, all, kl_budget_name(b))) &&
-		    !(err = read_sum(&t->of[b].settled, one, "settled")))
-			err = read_sum(&t->of[b].reserved, one, "reserved");
+	for (int second = 0; !err && second < KL_BUDGETS; second++)
+		if (!(err = kl_json_obj(&one, all, kl_budget_name(second))) &&
+		    !(err = read_sum(&totals->of[second].settled, one, "settled")))
+			err = read_sum(&totals->of[second].reserved, one, "reserved");
 	return err;
 }
 
-static int read_text(char **out, const json_t *j, const char *key)
+static int read_text(char **out, const json_t *value, const char *key)
 {
-	const char *s;
-	int err = kl_json_str(&s, j, key);
+	const char *text;
+	int err = kl_json_str(&text, value, key);
 
-	if (!err && (strlen(s) > 256 || s[strcspn(s, "\n\r\t\033\177")]))
+	if (!err && (strlen(text) > 256 || text[strcspn(text, "\n\r\t\033\177")]))
 		return kl_error(KL_EINVALID, "'%s' is too long, or no plain text", key);
 	if (!err)
-		*out = kl_strdup(s);
+		*out = kl_strdup(text);
 	return err;
 }
 
 /* budget, kind and id: words of a fixed set or form */
-static int read_words(struct kl_ledger_entry *e, const json_t *j, const char *workload)
+static int read_words(struct kl_ledger_entry *entry, const json_t *value, const char *workload)
 {
-	const char *schema = kl_json_str_or(j, "schema", ""),
-		   *of = kl_json_str_or(j, "workload", "");
-	const char *kind = kl_json_str_or(j, "kind", ""), *id = kl_json_str_or(j, "id", "");
-	const char *budget = kl_json_str_or(j, "budget", "");
+	const char *schema = kl_json_str_or(value, "schema", ""),
+		   *of = kl_json_str_or(value, "workload", "");
+	const char *kind = kl_json_str_or(value, "kind", ""), *id = kl_json_str_or(value, "id", "");
+	const char *budget = kl_json_str_or(value, "budget", "");
 
 	if (strcmp(schema, SCHEMA))
 		return kl_error(KL_EINVALID, "its schema is not " SCHEMA);
@@ -147,61 +147,62 @@ static int read_words(struct kl_ledger_entry *e, const json_t *j, const char *wo
 		return kl_error(KL_EINVALID, "'id' is not 32 hex digits");
 	if (strcmp(budget, "induce") && strcmp(budget, "materialize"))
 		return kl_error(KL_EINVALID, "'budget' is neither induce nor materialize");
-	e->settles = !strcmp(kind, "settle");
-	memcpy(e->id, id, KL_LEDGER_ID);
-	e->budget = strcmp(budget, "induce") ? KL_BUDGET_MATERIALIZE : KL_BUDGET_INDUCE;
+	entry->settles = !strcmp(kind, "settle");
+	memcpy(entry->id, id, KL_LEDGER_ID);
+	entry->budget = strcmp(budget, "induce") ? KL_BUDGET_MATERIALIZE : KL_BUDGET_INDUCE;
 	return 0;
 }
 
-static int read_members(struct kl_ledger_entry *e, const char *text, size_t len,
+static int read_members(struct kl_ledger_entry *entry, const char *text, size_t len,
 			const char *workload)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
-	int err = kl_json_parse(&j, text, len);
+	KL_AUTO(json_decrefp) json_t *value = NULL;
+	int err = kl_json_parse(&value, text, len);
 
-	if (err < 0 || (err = read_words(e, j, workload)) < 0 ||
-	    (err = read_text(&e->name, j, "name")) < 0 ||
-	    (err = read_text(&e->phase, j, "phase")) < 0 ||
-	    (err = read_text(&e->model, j, "model")) < 0 ||
-	    (err = read_text(&e->time, j, "time")) < 0 ||
-	    (err = read_sum(&e->turn, j, "turn")) < 0 ||
-	    (err = read_sum(&e->nano, j, "nano")) < 0 || (err = read_totals(&e->after, j)) < 0)
+	if (err < 0 || (err = read_words(entry, value, workload)) < 0 ||
+	    (err = read_text(&entry->name, value, "name")) < 0 ||
+	    (err = read_text(&entry->phase, value, "phase")) < 0 ||
+	    (err = read_text(&entry->model, value, "model")) < 0 ||
+	    (err = read_text(&entry->time, value, "time")) < 0 ||
+	    (err = read_sum(&entry->turn, value, "turn")) < 0 ||
+	    (err = read_sum(&entry->nano, value, "nano")) < 0 ||
+	    (err = read_totals(&entry->after, value)) < 0)
 		return err;
-	if (!e->settles)
+	if (!entry->settles)
 		return 0;
-	if ((err = read_sum(&e->released, j, "released")) < 0)
+	if ((err = read_sum(&entry->released, value, "released")) < 0)
 		return err;
-	e->stated = kl_json_bool_or(j, "stated", false);
-	return kl_usage_read(&e->usage, json_object_get(j, "usage"));
+	entry->stated = kl_json_bool_or(value, "stated", false);
+	return kl_usage_read(&entry->usage, json_object_get(value, "usage"));
 }
 
 int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len,
 			  const char *workload)
 {
-	struct kl_ledger_entry e = { 0 };
-	int err = read_members(&e, text, len, workload);
+	struct kl_ledger_entry entry = { 0 };
+	int err = read_members(&entry, text, len, workload);
 
 	if (err < 0)
-		kl_ledger_entry_release(&e);
+		kl_ledger_entry_release(&entry);
 	else
-		*out = e;
+		*out = entry;
 	return err;
 }
 
 static int read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_repo *repo,
 		      const git_oid *at, const char *workload)
 {
-	KL_AUTO(kl_commit_release) struct kl_commit c = { 0 };
+	KL_AUTO(kl_commit_release) struct kl_commit commit = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_ledger_entry e;
+	struct kl_ledger_entry entry;
 	git_oid blob;
-	int err = kl_repo_commit_read(&c, repo, at);
+	int err = kl_repo_commit_read(&commit, repo, at);
 
-	if (!err && c.nparent > 1)
+	if (!err && commit.nparent > 1)
 		err = kl_error(KL_EINVALID, "it is a merge");
-	if (!err && !(err = kl_repo_tree_entry(&blob, NULL, repo, &c.tree, FILE_NAME)) &&
+	if (!err && !(err = kl_repo_tree_entry(&blob, NULL, repo, &commit.tree, FILE_NAME)) &&
 	    !(err = kl_repo_blob_read(&text, repo, &blob, MAX_ENTRY)))
-		err = kl_ledger_entry_parse(&e, text.ptr, text.len, workload);
+		err = kl_ledger_entry_parse(&entry, text.ptr, text.len, workload);
 	if (err < 0) {
 		char hex[KL_OID_HEX];
 
@@ -209,10 +210,10 @@ static int read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_re
 		return kl_error_in(KL_EINVALID, KL_LEDGER_REFS "%s, entry %.12s", workload, hex);
 	}
 	memset(parent, 0, sizeof(*parent));
-	if (c.nparent)
-		*parent = c.parent[0];
-	e.commit = *at;
-	*out = e;
+	if (commit.nparent)
+		*parent = commit.parent[0];
+	entry.commit = *at;
+	*out = entry;
 	return 0;
 }
 
@@ -235,18 +236,18 @@ static int get_ref(git_oid *out, struct kl_repo *repo, const char *ref)
 }
 
 /* whoever adds up entries, in whatever way, need not fear for the size of his sums */
-static int add_sum(int64_t *sum, const struct kl_ledger_entry *e, const char *ref)
+static int add_sum(int64_t *sum, const struct kl_ledger_entry *entry, const char *ref)
 {
-	if (e->nano > MAX_SUM - *sum || e->released > MAX_SUM - *sum - e->nano)
+	if (entry->nano > MAX_SUM - *sum || entry->released > MAX_SUM - *sum - entry->nano)
 		return kl_error(KL_EINVALID, "'%s' has more money in it than there is", ref);
-	*sum += e->nano + e->released;
+	*sum += entry->nano + entry->released;
 	return 0;
 }
 
 int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *workload)
 {
 	KL_AUTO(kl_freep) char *ref = kl_asprintf(KL_LEDGER_REFS "%s", workload);
-	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	int64_t sum = 0;
 	git_oid at;
 	int err = get_ref(&at, repo, ref);
@@ -254,24 +255,24 @@ int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *work
 	while (!err && !is_zero(&at)) {
 		git_oid parent;
 
-		if (l.n == MAX_ENTRIES)
+		if (ledger.n == MAX_ENTRIES)
 			return kl_error(KL_EINVALID, "'%s' has more than %d entries", ref,
 					MAX_ENTRIES);
-		KL_GROW(l.e, l.n + 1, l.alloc);
-		if (!(err = read_entry(&l.e[l.n], &parent, repo, &at, workload)))
-			err = add_sum(&sum, &l.e[l.n++], ref);
+		KL_GROW(ledger.e, ledger.n + 1, ledger.alloc);
+		if (!(err = read_entry(&ledger.e[ledger.n], &parent, repo, &at, workload)))
+			err = add_sum(&sum, &ledger.e[ledger.n++], ref);
 		at = parent;
 	}
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < l.n / 2; i++) {
-		struct kl_ledger_entry e = l.e[i];
+	for (size_t i = 0; i < ledger.n / 2; i++) {
+		struct kl_ledger_entry entry = ledger.e[i];
 
-		l.e[i] = l.e[l.n - 1 - i];
-		l.e[l.n - 1 - i] = e;
+		ledger.e[i] = ledger.e[ledger.n - 1 - i];
+		ledger.e[ledger.n - 1 - i] = entry;
 	}
-	*out = l;
-	l = (struct kl_ledger){ 0 };
+	*out = ledger;
+	ledger = (struct kl_ledger){ 0 };
 	return 0;
 }
 
@@ -280,17 +281,17 @@ int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *work
 static int read_tip(git_oid *tip, struct kl_ledger_totals *totals, struct kl_repo *repo,
 		    const char *ref, const char *workload)
 {
-	struct kl_ledger_entry e;
+	struct kl_ledger_entry entry;
 	git_oid parent;
 	int err = get_ref(tip, repo, ref);
 
 	*totals = (struct kl_ledger_totals){ 0 };
 	if (err < 0 || is_zero(tip))
 		return err;
-	if ((err = read_entry(&e, &parent, repo, tip, workload)) < 0)
+	if ((err = read_entry(&entry, &parent, repo, tip, workload)) < 0)
 		return kl_error_hint(err, "'git klineage fsck' says more");
-	*totals = e.after;
-	kl_ledger_entry_release(&e);
+	*totals = entry.after;
+	kl_ledger_entry_release(&entry);
 	return 0;
 }
 
@@ -313,86 +314,87 @@ struct writer {
 	git_oid first, base, made; /* the tip at the first try, at this one; our commit */
 };
 
-static char *entry_subject(const struct kl_ledger_entry *e)
+static char *entry_subject(const struct kl_ledger_entry *entry)
 {
 	char money[KL_MONEY_TEXT];
 
-	kl_money_text(money, e->nano);
+	kl_money_text(money, entry->nano);
 	return kl_asprintf("ledger: %s %s, %s of %s, turn %lld\n",
-			   e->settles ? "settle" : "reserve", money, e->phase, e->name,
-			   (long long)e->turn);
+			   entry->settles ? "settle" : "reserve", money, entry->phase, entry->name,
+			   (long long)entry->turn);
 }
 
 /* without a signature: a pass phrase for each turn would be none at all */
-static int write_commit(struct writer *w)
+static int write_commit(struct writer *writer)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *message = entry_subject(&w->e);
+	KL_AUTO(kl_freep) char *message = entry_subject(&writer->e);
 	struct kl_tree_edit edit = { .path = FILE_NAME };
-	struct kl_commit_spec s = { .message = message, .time = time(NULL) };
+	struct kl_commit_spec spec = { .message = message, .time = time(NULL) };
 	int err;
 
-	kl_ledger_entry_format(&text, &w->e, w->workload);
+	kl_ledger_entry_format(&text, &writer->e, writer->workload);
 	kl_repo_sync_objects(true);
 	edit.data = text.ptr;
 	edit.len = text.len;
-	if (!is_zero(&w->base)) {
-		s.parent = &w->base;
-		s.nparent = 1;
+	if (!is_zero(&writer->base)) {
+		spec.parent = &writer->base;
+		spec.nparent = 1;
 	}
-	if (!(err = kl_repo_identity(&s.author, w->repo)) &&
-	    !(err = kl_repo_tree_edit(&s.tree, w->repo, NULL, &edit, 1)))
-		err = kl_repo_commit_write(&w->made, w->repo, &s);
+	if (!(err = kl_repo_identity(&spec.author, writer->repo)) &&
+	    !(err = kl_repo_tree_edit(&spec.tree, writer->repo, NULL, &edit, 1)))
+		err = kl_repo_commit_write(&writer->made, writer->repo, &spec);
 	kl_repo_sync_objects(false);
 	return err;
 }
 
-static int move_ref(struct writer *w)
+static int move_ref(struct writer *writer)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(w->repo);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(writer->repo);
 
-	if (w->also)
-		kl_refs_txn_update(t, w->also->ref, &w->also->to, &w->also->from);
-	kl_refs_txn_update(t, w->ref, &w->made, &w->base);
-	return kl_refs_txn_commit(t, w->e.settles ? "klineage: settle" : "klineage: reserve");
+	if (writer->also)
+		kl_refs_txn_update(txn, writer->also->ref, &writer->also->to, &writer->also->from);
+	kl_refs_txn_update(txn, writer->ref, &writer->made, &writer->base);
+	return kl_refs_txn_commit(txn,
+				  writer->e.settles ? "klineage: settle" : "klineage: reserve");
 }
 
 /*
  * A transaction that failed late may have moved all the same, or be finished by whoever comes
  * next: is there an entry like ours since the first try?
  */
-static bool is_there(struct writer *w)
+static bool is_there(struct writer *writer)
 {
 	bool found = false;
 	git_oid at;
 
-	if (get_ref(&at, w->repo, w->ref) < 0)
+	if (get_ref(&at, writer->repo, writer->ref) < 0)
 		return false;
-	while (!found && !is_zero(&at) && memcmp(&at, &w->first, sizeof(at))) {
-		struct kl_ledger_entry e;
+	while (!found && !is_zero(&at) && memcmp(&at, &writer->first, sizeof(at))) {
+		struct kl_ledger_entry entry;
 		git_oid parent;
 
-		if (read_entry(&e, &parent, w->repo, &at, w->workload) < 0)
+		if (read_entry(&entry, &parent, writer->repo, &at, writer->workload) < 0)
 			return false;
-		found = e.settles == w->e.settles && !strcmp(e.id, w->e.id);
-		kl_ledger_entry_release(&e);
+		found = entry.settles == writer->e.settles && !strcmp(entry.id, writer->e.id);
+		kl_ledger_entry_release(&entry);
 		at = parent;
 	}
 	return found;
 }
 
 /* Has the ref that moves with ours been moved by somebody else? */
-static int check_also(struct writer *w)
+static int check_also(struct writer *writer)
 {
 	git_oid now;
 	int err;
 
-	if (!w->also)
+	if (!writer->also)
 		return 0;
-	if ((err = get_ref(&now, w->repo, w->also->ref)) < 0)
+	if ((err = get_ref(&now, writer->repo, writer->also->ref)) < 0)
 		return err;
-	if (memcmp(&now, &w->also->from, sizeof(now)))
-		return kl_error(KL_ECHANGED, "'%s' was moved meanwhile", w->also->ref);
+	if (memcmp(&now, &writer->also->from, sizeof(now)))
+		return kl_error(KL_ECHANGED, "'%s' was moved meanwhile", writer->also->ref);
 	return 0;
 }
 
@@ -411,37 +413,38 @@ static bool may_retry(int err, bool settles)
 /* what the entry is to be on these totals: sets w->e.after, or says that it cannot be */
 typedef int fit_fn(struct writer *w, const struct kl_ledger_totals *now, const void *payload);
 
-static int try_entry(struct writer *w, fit_fn *fit, const void *payload, bool again)
+static int try_entry(struct writer *writer, fit_fn *fit, const void *payload, bool again)
 {
 	struct kl_ledger_totals now;
-	int err = read_tip(&w->base, &now, w->repo, w->ref, w->workload);
+	int err = read_tip(&writer->base, &now, writer->repo, writer->ref, writer->workload);
 
 	if (!again)
-		w->first = w->base;
-	if (err < 0 || (err = fit(w, &now, payload)) < 0 || (err = write_commit(w)) < 0 ||
+		writer->first = writer->base;
+	if (err < 0 || (err = fit(writer, &now, payload)) < 0 || (err = write_commit(writer)) < 0 ||
 	    (err = KL_FAULT("ledger-written")) < 0)
 		return err;
-	return move_ref(w);
+	return move_ref(writer);
 }
 
-static int write_entry(struct writer *w, fit_fn *fit, const void *payload)
+static int write_entry(struct writer *writer, fit_fn *fit, const void *payload)
 {
 	int64_t start = kl_clock_ns(), ms = 2;
 	int err;
 
 	for (bool again = false;; again = true) {
-		err = try_entry(w, fit, payload, again);
+		err = try_entry(writer, fit, payload, again);
 		if (!err)
 			break;
-		if (!may_retry(err, w->e.settles) ||
-		    (kl_clock_ns() - start) / 1000000 > (w->e.settles ? SETTLE_MS : RESERVE_MS))
-			return kl_error_in(err, "'%s'", w->ref);
-		if (!w->e.settles && kl_proc_interrupted())
+		if (!may_retry(err, writer->e.settles) ||
+		    (kl_clock_ns() - start) / 1000000 >
+			    (writer->e.settles ? SETTLE_MS : RESERVE_MS))
+			return kl_error_in(err, "'%s'", writer->ref);
+		if (!writer->e.settles && kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
 		/* what an earlier try wrote may have come to be */
-		if (is_there(w))
+		if (is_there(writer))
 			break;
-		if ((err = check_also(w)) < 0)
+		if ((err = check_also(writer)) < 0)
 			return err;
 		sleep_longer(&ms);
 	}
@@ -449,110 +452,112 @@ static int write_entry(struct writer *w, fit_fn *fit, const void *payload)
 	return KL_FAULT("ledger-moved");
 }
 
-static void writer_release(struct writer *w)
+static void writer_release(struct writer *writer)
 {
-	free(w->ref);
-	kl_ledger_entry_release(&w->e);
+	free(writer->ref);
+	kl_ledger_entry_release(&writer->e);
 }
 
-static void fill_entry(struct writer *w, const char *name, const char *phase, const char *model)
+static void fill_entry(struct writer *writer, const char *name, const char *phase,
+		       const char *model)
 {
-	w->ref = kl_asprintf(KL_LEDGER_REFS "%s", w->workload);
-	w->e.name = kl_strdup(name);
-	w->e.phase = kl_strdup(phase);
-	w->e.model = kl_strdup(model);
-	w->e.time = kl_calloc(1, 21);
-	kl_clock_iso(w->e.time);
+	writer->ref = kl_asprintf(KL_LEDGER_REFS "%s", writer->workload);
+	writer->e.name = kl_strdup(name);
+	writer->e.phase = kl_strdup(phase);
+	writer->e.model = kl_strdup(model);
+	writer->e.time = kl_calloc(1, 21);
+	kl_clock_iso(writer->e.time);
 }
 
-static int too_little(const struct kl_ledger_ask *a, const struct kl_ledger_totals *now,
+static int too_little(const struct kl_ledger_ask *ask, const struct kl_ledger_totals *now,
 		      int64_t need)
 {
 	char left[KL_MONEY_TEXT], cap[KL_MONEY_TEXT], want[KL_MONEY_TEXT], settled[KL_MONEY_TEXT];
 	char reserved[KL_MONEY_TEXT];
-	int64_t spent = now->of[a->budget].settled + now->of[a->budget].reserved;
+	int64_t spent = now->of[ask->budget].settled + now->of[ask->budget].reserved;
 	int err;
 
-	kl_money_text(cap, a->cap);
+	kl_money_text(cap, ask->cap);
 	kl_money_text(want, need);
-	kl_money_text(settled, now->of[a->budget].settled);
-	kl_money_text(reserved, now->of[a->budget].reserved);
-	kl_money_text(left, a->cap > spent ? a->cap - spent : 0);
+	kl_money_text(settled, now->of[ask->budget].settled);
+	kl_money_text(reserved, now->of[ask->budget].reserved);
+	kl_money_text(left, ask->cap > spent ? ask->cap - spent : 0);
 	err = kl_error(KL_ENO,
 		       "the budget does not allow it: a request needs %s at worst, %s of %s are "
 		       "left (%s spent, %s reserved)",
 		       want, left, cap, settled, reserved);
-	if (now->of[a->budget].reserved)
+	if (now->of[ask->budget].reserved)
 		kl_error_hint(err, "'git klineage chat settle' ends reservations that broke off");
 	return kl_error_hint(err, "config klineage.budget.%s is the cap",
-			     kl_budget_name(a->budget));
+			     kl_budget_name(ask->budget));
 }
 
-static int fit_reservation(struct writer *w, const struct kl_ledger_totals *now,
+static int fit_reservation(struct writer *writer, const struct kl_ledger_totals *now,
 			   const void *payload)
 {
-	const struct kl_ledger_ask *a = payload;
-	int64_t left = a->cap - now->of[a->budget].settled - now->of[a->budget].reserved;
-	int64_t need = a->fixed + a->per_token * a->least_tokens, tokens = a->tokens;
+	const struct kl_ledger_ask *ask = payload;
+	int64_t left = ask->cap - now->of[ask->budget].settled - now->of[ask->budget].reserved;
+	int64_t need = ask->fixed + ask->per_token * ask->least_tokens, tokens = ask->tokens;
 
-	if (a->cap <= 0 || left < need)
-		return too_little(a, now, need);
-	if (a->per_token && tokens > (left - a->fixed) / a->per_token)
-		tokens = (left - a->fixed) / a->per_token;
-	w->e.nano = a->fixed + a->per_token * tokens;
-	w->e.turn = a->turn;
-	w->e.after = *now;
-	w->e.after.of[a->budget].reserved += w->e.nano;
+	if (ask->cap <= 0 || left < need)
+		return too_little(ask, now, need);
+	if (ask->per_token && tokens > (left - ask->fixed) / ask->per_token)
+		tokens = (left - ask->fixed) / ask->per_token;
+	writer->e.nano = ask->fixed + ask->per_token * tokens;
+	writer->e.turn = ask->turn;
+	writer->e.after = *now;
+	writer->e.after.of[ask->budget].reserved += writer->e.nano;
 	return 0;
 }
 
 int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const char *workload,
 		      const struct kl_ledger_ask *ask)
 {
-	KL_AUTO(writer_release) struct writer w = { .repo = repo, .workload = workload };
+	KL_AUTO(writer_release) struct writer writer = { .repo = repo, .workload = workload };
 	int err;
 
-	fill_entry(&w, ask->name, ask->phase, ask->model);
-	w.e.budget = ask->budget;
-	snprintf(w.e.id, sizeof(w.e.id), "%016llx%016llx", (unsigned long long)kl_rng_os_seed(),
-		 (unsigned long long)kl_rng_os_seed());
-	if ((err = write_entry(&w, fit_reservation, ask)) < 0)
+	fill_entry(&writer, ask->name, ask->phase, ask->model);
+	writer.e.budget = ask->budget;
+	snprintf(writer.e.id, sizeof(writer.e.id), "%016llx%016llx",
+		 (unsigned long long)kl_rng_os_seed(), (unsigned long long)kl_rng_os_seed());
+	if ((err = write_entry(&writer, fit_reservation, ask)) < 0)
 		return err;
-	memcpy(out->id, w.e.id, sizeof(out->id));
-	out->nano = w.e.nano;
-	out->tokens = ask->per_token ? (w.e.nano - ask->fixed) / ask->per_token : ask->tokens;
+	memcpy(out->id, writer.e.id, sizeof(out->id));
+	out->nano = writer.e.nano;
+	out->tokens = ask->per_token ? (writer.e.nano - ask->fixed) / ask->per_token : ask->tokens;
 	return 0;
 }
 
-static int fit_settlement(struct writer *w, const struct kl_ledger_totals *now, const void *payload)
+static int fit_settlement(struct writer *writer, const struct kl_ledger_totals *now,
+			  const void *payload)
 {
-	enum kl_budget b = w->e.budget;
+	enum kl_budget budget = writer->e.budget;
 
-	w->e.after = *now;
-	w->e.after.of[b].reserved -= w->e.released;
-	w->e.after.of[b].settled += w->e.nano;
-	if (w->e.after.of[b].reserved < 0 || w->e.after.of[b].settled > MAX_SUM)
+	writer->e.after = *now;
+	writer->e.after.of[budget].reserved -= writer->e.released;
+	writer->e.after.of[budget].settled += writer->e.nano;
+	if (writer->e.after.of[budget].reserved < 0 || writer->e.after.of[budget].settled > MAX_SUM)
 		return kl_error(KL_EINVALID, "'%s' does not add up: 'git klineage fsck' says more",
-				w->ref);
+				writer->ref);
 	return 0;
 }
 
 int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl_ledger_bill *bill,
 		     const struct kl_ledger_also *also)
 {
-	KL_AUTO(writer_release) struct writer w = { .repo = repo,
-						    .workload = workload,
-						    .also = also };
+	KL_AUTO(writer_release) struct writer writer = { .repo = repo,
+							 .workload = workload,
+							 .also = also };
 
-	fill_entry(&w, bill->name, bill->phase, bill->model);
-	w.e.settles = true;
-	memcpy(w.e.id, bill->reservation->id, sizeof(w.e.id));
-	w.e.budget = bill->budget;
-	w.e.turn = bill->turn;
-	w.e.nano = bill->nano;
-	w.e.released = bill->reservation->nano;
-	w.e.stated = bill->stated;
+	fill_entry(&writer, bill->name, bill->phase, bill->model);
+	writer.e.settles = true;
+	memcpy(writer.e.id, bill->reservation->id, sizeof(writer.e.id));
+	writer.e.budget = bill->budget;
+	writer.e.turn = bill->turn;
+	writer.e.nano = bill->nano;
+	writer.e.released = bill->reservation->nano;
+	writer.e.stated = bill->stated;
 	if (bill->usage)
-		w.e.usage = *bill->usage;
-	return write_entry(&w, fit_settlement, NULL);
+		writer.e.usage = *bill->usage;
+	return write_entry(&writer, fit_settlement, NULL);
 }

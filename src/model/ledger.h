@@ -31,9 +31,9 @@ struct kl_ledger_totals {
 	} of[KL_BUDGETS];
 };
 
-const char *kl_budget_name(enum kl_budget b); /* "induce" */
+const char *kl_budget_name(enum kl_budget budget); /* "induce" */
 /** Of the configuration: klineage.budget.<name>. */
-int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget b);
+int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget budget);
 
 /** What the tip says; all zero where there is no ledger yet. */
 int kl_ledger_totals(struct kl_ledger_totals *out, struct kl_repo *repo, const char *workload);
@@ -103,15 +103,15 @@ struct kl_ledger {
 /** An entry as the file of its commit; `commit` is not in it. KL_EINVALID. */
 int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len,
 			  const char *workload);
-void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *e,
+void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *entry,
 			    const char *workload);
-void kl_ledger_entry_release(struct kl_ledger_entry *e);
+void kl_ledger_entry_release(struct kl_ledger_entry *entry);
 
 /**
  * All of it; what is not of the format is KL_EINVALID. None: empty. Sums are the checker's
  * business.
  */
 int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *workload);
-void kl_ledger_release(struct kl_ledger *l);
+void kl_ledger_release(struct kl_ledger *ledger);
 
 #endif

@@ -41,15 +41,15 @@ void kl_money_text(char out[KL_MONEY_TEXT], int64_t nano)
 
 int kl_money_config(int64_t *nano, struct kl_repo *repo, const char *key, int64_t dflt)
 {
-	const char *v = kl_repo_config(repo, key);
+	const char *value = kl_repo_config(repo, key);
 
-	if (!v) {
+	if (!value) {
 		*nano = dflt;
 		return 0;
 	}
-	if (!kl_money_parse(nano, v))
+	if (!kl_money_parse(nano, value))
 		return kl_error(KL_EINVALID,
 				"config %s: '%s' is not a sum in US dollars, like 40 or 2.50", key,
-				v);
+				value);
 	return 0;
 }

@@ -17,98 +17,101 @@ struct settler {
 	struct kl_strvec open; /* "<name>/<phase>" of those that have open ones */
 };
 
-static void settler_release(struct settler *s)
+static void settler_release(struct settler *settler)
 {
-	kl_strvec_release(&s->open);
+	kl_strvec_release(&settler->open);
 }
 
 /* --- which are open -------------------------------------------------------------- */
 
 /* ids of all that were settled */
-static void note_settled(struct kl_map *ids, const struct kl_ledger *l)
+static void note_settled(struct kl_map *ids, const struct kl_ledger *ledger)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (l->e[i].settles)
-			kl_map_put(ids, l->e[i].id, (void *)l);
+	for (size_t i = 0; i < ledger->n; i++)
+		if (ledger->e[i].settles)
+			kl_map_put(ids, ledger->e[i].id, (void *)ledger);
 }
 
-static bool is_meant(const struct kl_unsettled *u, const struct kl_ledger_entry *e)
+static bool is_meant(const struct kl_unsettled *unsettled, const struct kl_ledger_entry *entry)
 {
-	return (!u->name || !strcmp(u->name, e->name)) &&
-	       (!u->phase || !strcmp(u->phase, e->phase));
+	return (!unsettled->name || !strcmp(unsettled->name, entry->name)) &&
+	       (!unsettled->phase || !strcmp(unsettled->phase, entry->phase));
 }
 
 /* the ledger may come from anybody, and names become a path */
-static bool is_name(const struct kl_ledger_entry *e)
+static bool is_name(const struct kl_ledger_entry *entry)
 {
-	return kl_node_is_slug(e->name) && kl_node_is_slug(e->phase);
+	return kl_node_is_slug(entry->name) && kl_node_is_slug(entry->phase);
 }
 
-static int find_open(struct settler *s)
+static int find_open(struct settler *settler)
 {
-	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	KL_AUTO(kl_map_release) struct kl_map ids = { 0 };
-	int err = kl_ledger_load(&l, s->u->repo, s->u->workload);
+	int err = kl_ledger_load(&ledger, settler->u->repo, settler->u->workload);
 
 	if (err < 0)
 		return err;
-	note_settled(&ids, &l);
-	for (size_t i = 0; i < l.n; i++) {
-		const struct kl_ledger_entry *e = &l.e[i];
+	note_settled(&ids, &ledger);
+	for (size_t i = 0; i < ledger.n; i++) {
+		const struct kl_ledger_entry *entry = &ledger.e[i];
 
-		if (!e->settles && !kl_map_get(&ids, e->id) && is_meant(s->u, e) && is_name(e))
-			kl_strvec_pushf(&s->open, "%s/%s", e->name, e->phase);
+		if (!entry->settles && !kl_map_get(&ids, entry->id) &&
+		    is_meant(settler->u, entry) && is_name(entry))
+			kl_strvec_pushf(&settler->open, "%s/%s", entry->name, entry->phase);
 	}
-	kl_strvec_uniq(&s->open);
+	kl_strvec_uniq(&settler->open);
 	return 0;
 }
 
 /* --- what one did cost ------------------------------------------------------------- */
 
-static const struct kl_turn *turn_of(const struct kl_conversation *c, const char *id)
+static const struct kl_turn *turn_of(const struct kl_conversation *conversation, const char *id)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (c->turn[i].reservation && !strcmp(c->turn[i].reservation, id))
-			return &c->turn[i];
+	for (size_t i = 0; i < conversation->n; i++)
+		if (conversation->turn[i].reservation &&
+		    !strcmp(conversation->turn[i].reservation, id))
+			return &conversation->turn[i];
 	return NULL;
 }
 
 /* what was said is for all of them: the first bears it */
-static int64_t take_stated(struct settler *s)
+static int64_t take_stated(struct settler *settler)
 {
-	int64_t nano = s->left;
+	int64_t nano = settler->left;
 
-	s->left = 0;
+	settler->left = 0;
 	return nano;
 }
 
-static int settle_one(struct settler *s, const struct kl_ledger_entry *e, const struct kl_turn *t)
+static int settle_one(struct settler *settler, const struct kl_ledger_entry *entry,
+		      const struct kl_turn *turn)
 {
-	struct kl_unsettled *u = s->u;
-	struct kl_reservation r = { .nano = e->nano };
-	enum kl_settled_by by = t       ? KL_SETTLED_REPLY :
-				u->cost ? KL_SETTLED_STATED :
-					  KL_SETTLED_WORST;
+	struct kl_unsettled *unsettled = settler->u;
+	struct kl_reservation reservation = { .nano = entry->nano };
+	enum kl_settled_by by = turn            ? KL_SETTLED_REPLY :
+				unsettled->cost ? KL_SETTLED_STATED :
+						  KL_SETTLED_WORST;
 	struct kl_ledger_bill bill = {
-		.budget = e->budget,
-		.name = e->name,
-		.phase = e->phase,
-		.model = e->model,
-		.turn = e->turn,
-		.reservation = &r,
-		.nano = t ? t->nano : e->nano,
-		.usage = t ? &t->usage : NULL,
+		.budget = entry->budget,
+		.name = entry->name,
+		.phase = entry->phase,
+		.model = entry->model,
+		.turn = entry->turn,
+		.reservation = &reservation,
+		.nano = turn ? turn->nano : entry->nano,
+		.usage = turn ? &turn->usage : NULL,
 		.stated = by == KL_SETTLED_STATED,
 	};
 	int err;
 
-	memcpy(r.id, e->id, sizeof(r.id));
+	memcpy(reservation.id, entry->id, sizeof(reservation.id));
 	if (bill.stated)
-		bill.nano = take_stated(s);
-	if ((err = kl_ledger_settle(u->repo, u->workload, &bill, NULL)) < 0)
+		bill.nano = take_stated(settler);
+	if ((err = kl_ledger_settle(unsettled->repo, unsettled->workload, &bill, NULL)) < 0)
 		return err;
-	if (u->tell)
-		u->tell(e, bill.nano, by, u->payload);
+	if (unsettled->tell)
+		unsettled->tell(entry, bill.nano, by, unsettled->payload);
 	return 0;
 }
 
@@ -120,86 +123,90 @@ struct account {
 	struct kl_conversation c;
 };
 
-static void account_release(struct account *t)
+static void account_release(struct account *account)
 {
-	kl_ledger_release(&t->l);
-	kl_map_release(&t->ids);
-	kl_conversation_release(&t->c);
+	kl_ledger_release(&account->l);
+	kl_map_release(&account->ids);
+	kl_conversation_release(&account->c);
 }
 
 /* as things stand once the conversation is locked: its owner may have settled meanwhile */
-static int account_load(struct account *t, const struct kl_unsettled *u, const char *name,
-			const char *phase)
+static int account_load(struct account *account, const struct kl_unsettled *unsettled,
+			const char *name, const char *phase)
 {
 	int err;
 
-	if ((err = kl_ledger_load(&t->l, u->repo, u->workload)) < 0 ||
-	    (err = kl_conversation_load(&t->c, u->repo, u->workload, name, phase)) < 0)
+	if ((err = kl_ledger_load(&account->l, unsettled->repo, unsettled->workload)) < 0 ||
+	    (err = kl_conversation_load(&account->c, unsettled->repo, unsettled->workload, name,
+					phase)) < 0)
 		return err;
-	note_settled(&t->ids, &t->l);
+	note_settled(&account->ids, &account->l);
 	return 0;
 }
 
-static bool is_open(const struct account *t, const struct kl_ledger_entry *e)
+static bool is_open(const struct account *account, const struct kl_ledger_entry *entry)
 {
-	return !e->settles && !kl_map_get(&t->ids, e->id) && !strcmp(e->name, t->c.name) &&
-	       !strcmp(e->phase, t->c.phase);
+	return !entry->settles && !kl_map_get(&account->ids, entry->id) &&
+	       !strcmp(entry->name, account->c.name) && !strcmp(entry->phase, account->c.phase);
 }
 
-static int settle_conversation(struct settler *s, const struct account *t)
+static int settle_conversation(struct settler *settler, const struct account *account)
 {
-	for (size_t i = 0; i < t->l.n; i++) {
-		const struct kl_ledger_entry *e = &t->l.e[i];
+	for (size_t i = 0; i < account->l.n; i++) {
+		const struct kl_ledger_entry *entry = &account->l.e[i];
 		const struct kl_turn *turn;
 		int err;
 
-		if (!is_open(t, e))
+		if (!is_open(account, entry))
 			continue;
-		turn = turn_of(&t->c, e->id);
-		if (!turn && s->u->stored_only)
+		turn = turn_of(&account->c, entry->id);
+		if (!turn && settler->u->stored_only)
 			continue;
-		if ((err = settle_one(s, e, turn)) < 0)
+		if ((err = settle_one(settler, entry, turn)) < 0)
 			return err;
 	}
 	return 0;
 }
 
-static void under_way(struct settler *s, const struct account *t)
+static void under_way(struct settler *settler, const struct account *account)
 {
-	for (size_t i = 0; i < t->l.n && s->u->tell; i++)
-		if (is_open(t, &t->l.e[i]))
-			s->u->tell(&t->l.e[i], 0, KL_SETTLED_NOT, s->u->payload);
+	for (size_t i = 0; i < account->l.n && settler->u->tell; i++)
+		if (is_open(account, &account->l.e[i]))
+			settler->u->tell(&account->l.e[i], 0, KL_SETTLED_NOT, settler->u->payload);
 }
 
-static int settle_named(struct settler *s, const char *which)
+static int settle_named(struct settler *settler, const char *which)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
-	KL_AUTO(account_release) struct account t = { 0 };
+	KL_AUTO(account_release) struct account account = { 0 };
 	KL_AUTO(kl_freep) char *name = kl_strndup(which, strcspn(which, "/"));
 	const char *phase = which + strlen(name) + 1;
 	int cleared, err = 0;
 
-	if (!s->u->locked)
-		err = kl_conversation_lock(&lock, s->u->repo, s->u->workload, name, phase, 0);
+	if (!settler->u->locked)
+		err = kl_conversation_lock(&lock, settler->u->repo, settler->u->workload, name,
+					   phase, 0);
 	if (err == KL_EBUSY) {
 		kl_error_clear();
-		if (!(err = account_load(&t, s->u, name, phase)))
-			under_way(s, &t);
+		if (!(err = account_load(&account, settler->u, name, phase)))
+			under_way(settler, &account);
 		return err;
 	}
 	/* who was killed while he stored the reply may yet have stored it */
-	if (err < 0 || (err = kl_refs_recover(s->u->repo, &cleared)) < 0 ||
-	    (err = account_load(&t, s->u, name, phase)) < 0)
+	if (err < 0 || (err = kl_refs_recover(settler->u->repo, &cleared)) < 0 ||
+	    (err = account_load(&account, settler->u, name, phase)) < 0)
 		return err;
-	return settle_conversation(s, &t);
+	return settle_conversation(settler, &account);
 }
 
-int kl_unsettled_settle(struct kl_unsettled *u)
+int kl_unsettled_settle(struct kl_unsettled *unsettled)
 {
-	KL_AUTO(settler_release) struct settler s = { .u = u, .left = u->cost ? *u->cost : 0 };
-	int err = find_open(&s);
+	KL_AUTO(settler_release) struct settler settler = {
+		.u = unsettled, .left = unsettled->cost ? *unsettled->cost : 0
+	};
+	int err = find_open(&settler);
 
-	for (size_t i = 0; !err && i < s.open.n; i++)
-		err = settle_named(&s, s.open.v[i]);
+	for (size_t i = 0; !err && i < settler.open.n; i++)
+		err = settle_named(&settler, settler.open.v[i]);
 	return err;
 }

@@ -35,6 +35,6 @@ struct kl_unsettled {
 };
 
 /** KL_EINVALID: the ledger is none. What was settled before an error stays settled. */
-int kl_unsettled_settle(struct kl_unsettled *u);
+int kl_unsettled_settle(struct kl_unsettled *unsettled);
 
 #endif

@@ -30,11 +30,11 @@ struct kl_price {
 /** The five by the names that files have for them. */
 #define KL_RATES 5
 extern const char *const kl_rate_name[KL_RATES];
-int64_t *kl_rate_at(struct kl_rates *r, size_t i);
+int64_t *kl_rate_at(struct kl_rates *rates, size_t i);
 
 /** KL_EINVALID: a price that cannot be read, with its line, or none at all: how one is stated. */
 int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model);
-void kl_price_free(struct kl_price *p);
+void kl_price_free(struct kl_price *price);
 KL_DEFINE_CLEANUP(struct kl_price *, kl_price_free)
 
 /** All models of a price file, to check it; the path is named in errors. */
@@ -44,12 +44,12 @@ int kl_price_parse(struct kl_price **out, const char *name, const char *text, si
 		   const char *model);
 
 /** Those that these tokens cost: of a long prompt, or of any other. */
-const struct kl_rates *kl_price_rates(const struct kl_price *p, const struct kl_usage *u);
+const struct kl_rates *kl_price_rates(const struct kl_price *price, const struct kl_usage *usage);
 /** At these rates; the counts must have been checked. */
-int64_t kl_rates_cost(const struct kl_rates *r, const struct kl_usage *u);
+int64_t kl_rates_cost(const struct kl_rates *rates, const struct kl_usage *usage);
 
 /** What was used costs. KL_EINVALID: counts that cannot be (negative, beyond 10^9 tokens). */
-int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_usage *u);
+int kl_price_cost(int64_t *nano, const struct kl_price *price, const struct kl_usage *usage);
 
 /**
  * The worst that a request can cost: every byte of it a token, and KL_PRICE_ALLOWANCE tokens more
@@ -57,7 +57,7 @@ int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_usage
  * this cache; and every token of the reply. `*fixed` is the first part, `*per_token` of the second.
  */
 #define KL_PRICE_ALLOWANCE 1024
-void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *p,
+void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *price,
 		    enum kl_cache_ttl cache, int64_t request_bytes);
 
 #endif

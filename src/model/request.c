@@ -58,25 +58,25 @@ static enum kl_cache_ttl pick_cache(const struct kl_conversation *conversation)
 
 static void build_request(struct request *req)
 {
-	const struct kl_conversation *c = req->conversation;
+	const struct kl_conversation *conversation = req->conversation;
 	int64_t most = req->spec->max_tokens;
 
-	req->message = kl_calloc(2 * c->n + 1, sizeof(*req->message));
-	req->keys = kl_calloc(c->n + 1, sizeof(*req->keys));
-	for (size_t i = 0; i < c->n; i++) {
-		req->message[2 * i] = (struct kl_message){ false, c->turn[i].user };
-		req->message[2 * i + 1] = (struct kl_message){ true, c->turn[i].reply };
-		req->keys[i] = c->turn[i].key;
+	req->message = kl_calloc(2 * conversation->n + 1, sizeof(*req->message));
+	req->keys = kl_calloc(conversation->n + 1, sizeof(*req->keys));
+	for (size_t i = 0; i < conversation->n; i++) {
+		req->message[2 * i] = (struct kl_message){ false, conversation->turn[i].user };
+		req->message[2 * i + 1] = (struct kl_message){ true, conversation->turn[i].reply };
+		req->keys[i] = conversation->turn[i].key;
 	}
-	req->message[2 * c->n] = (struct kl_message){ false, req->spec->user };
-	req->keys[c->n] = req->key;
+	req->message[2 * conversation->n] = (struct kl_message){ false, req->spec->user };
+	req->keys[conversation->n] = req->key;
 	req->q = (struct kl_provider_request){
 		.model = req->session->model,
-		.system = (const char *const *)c->system,
-		.nsystem = c->nsystem,
+		.system = (const char *const *)conversation->system,
+		.nsystem = conversation->nsystem,
 		.message = req->message,
-		.nmessage = 2 * c->n + 1,
-		.cache = pick_cache(c),
+		.nmessage = 2 * conversation->n + 1,
+		.cache = pick_cache(conversation),
 		.max_tokens = most > 0 ? most : req->session->max_tokens,
 	};
 }
@@ -84,25 +84,26 @@ static void build_request(struct request *req)
 /* the worst that an attempt can cost, with a reply of at least so many tokens */
 static int reserve_tokens(struct request *req, int64_t least_tokens)
 {
-	const struct kl_conversation *c = req->conversation;
+	const struct kl_conversation *conversation = req->conversation;
 	const struct kl_session *session = req->session;
-	struct kl_ledger_ask a = {
+	struct kl_ledger_ask ask = {
 		.budget = session->budget,
 		.cap = session->cap,
-		.name = c->name,
-		.phase = c->phase,
+		.name = conversation->name,
+		.phase = conversation->phase,
 		.model = session->model,
-		.turn = (int64_t)c->n,
+		.turn = (int64_t)conversation->n,
 		.tokens = req->q.max_tokens,
 		.least_tokens = least_tokens,
 	};
 	int err;
 
-	if (a.least_tokens > a.tokens)
-		a.least_tokens = a.tokens;
-	kl_price_worst(&a.fixed, &a.per_token, session->price, req->q.cache, req->request_bytes);
+	if (ask.least_tokens > ask.tokens)
+		ask.least_tokens = ask.tokens;
+	kl_price_worst(&ask.fixed, &ask.per_token, session->price, req->q.cache,
+		       req->request_bytes);
 	if ((err = KL_FAULT("chat-reserve")) < 0 ||
-	    (err = kl_ledger_reserve(&req->reserved, session->repo, session->workload, &a)) < 0)
+	    (err = kl_ledger_reserve(&req->reserved, session->repo, session->workload, &ask)) < 0)
 		return err;
 	req->q.max_tokens = req->reserved.tokens;
 	return KL_FAULT("chat-reserved");
@@ -119,11 +120,11 @@ static int reserve_first(struct request *req)
 
 /* --- while it comes ------------------------------------------------------------------ */
 
-static void show_progress(struct request *req, int64_t bytes, const struct kl_usage *u)
+static void show_progress(struct request *req, int64_t bytes, const struct kl_usage *usage)
 {
 	char money[KL_MONEY_TEXT] = "unmetered";
 	/* some say at the beginning what came in; here that count need not be the last one */
-	struct kl_usage so_far = u ? *u : (struct kl_usage){ 0 };
+	struct kl_usage so_far = usage ? *usage : (struct kl_usage){ 0 };
 	int64_t in = so_far.input + so_far.cache_read + so_far.cache_write_5m +
 		     so_far.cache_write_1h;
 	int64_t out = so_far.output, nano = 0;
@@ -174,14 +175,14 @@ static int reserve_again(void *payload)
 
 static struct kl_ledger_bill bill_of(const struct request *req)
 {
-	const struct kl_conversation *c = req->conversation;
+	const struct kl_conversation *conversation = req->conversation;
 
 	return (struct kl_ledger_bill){
 		.budget = req->session->budget,
-		.name = c->name,
-		.phase = c->phase,
+		.name = conversation->name,
+		.phase = conversation->phase,
 		.model = req->session->model,
-		.turn = (int64_t)c->n,
+		.turn = (int64_t)conversation->n,
 		.reservation = &req->reserved,
 		.nano = req->nano,
 		.usage = &req->reply.usage,
@@ -191,15 +192,15 @@ static struct kl_ledger_bill bill_of(const struct request *req)
 /* What is not known counts as what was reserved: never as nothing. */
 static void work_out_cost(struct request *req)
 {
-	struct kl_usage *u = &req->reply.usage;
+	struct kl_usage *usage = &req->reply.usage;
 
 	if (!req->session->price)
 		return;
-	if (u->known && kl_price_cost(&req->nano, req->session->price, u) < 0) {
+	if (usage->known && kl_price_cost(&req->nano, req->session->price, usage) < 0) {
 		kl_error_clear();
-		u->known = false;
+		usage->known = false;
 	}
-	if (!u->known)
+	if (!usage->known)
 		req->nano = req->reserved.nano;
 }
 
@@ -243,12 +244,12 @@ static int settle_failed(struct request *req, int err)
 /* words of a server's, as they may be stored and shown; the caller frees */
 static char *quote_plain(const char *text)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	if (!text)
 		return NULL;
-	kl_body_quote(&b, text, strlen(text), KL_TURN_TEXT / 2);
-	return kl_buf_detach(&b);
+	kl_body_quote(&buf, text, strlen(text), KL_TURN_TEXT / 2);
+	return kl_buf_detach(&buf);
 }
 
 static void fill_turn(struct kl_turn *turn, const struct request *req)
@@ -287,11 +288,11 @@ static int move_alone(struct kl_session *session, const struct kl_ledger_also *a
 	int err;
 
 	for (;;) {
-		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(session->repo);
+		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(session->repo);
 		git_oid now;
 
-		kl_refs_txn_update(t, also->ref, &also->to, &also->from);
-		err = kl_refs_txn_commit(t, "klineage: reply");
+		kl_refs_txn_update(txn, also->ref, &also->to, &also->from);
+		err = kl_refs_txn_commit(txn, "klineage: reply");
 		if (!err || (!kl_refs_get(&now, session->repo, also->ref) &&
 			     !memcmp(&now, &also->to, sizeof(now))))
 			return 0;
@@ -305,15 +306,15 @@ static int move_alone(struct kl_session *session, const struct kl_ledger_also *a
 /* Reply and settlement, or, if the ledger cannot be moved, the reply: it is never bought again. */
 static int store_reply(struct request *req)
 {
-	struct kl_conversation *c = req->conversation;
+	struct kl_conversation *conversation = req->conversation;
 	struct kl_ledger_bill bill = bill_of(req);
-	struct kl_ledger_also also = { .ref = c->ref, .from = c->tip };
-	KL_AUTO(kl_turn_release) struct kl_turn t = { 0 };
+	struct kl_ledger_also also = { .ref = conversation->ref, .from = conversation->tip };
+	KL_AUTO(kl_turn_release) struct kl_turn turn = { 0 };
 	int err;
 
-	fill_turn(&t, req);
+	fill_turn(&turn, req);
 	if ((err = KL_FAULT("chat-answered")) < 0 ||
-	    (err = kl_conversation_write(&also.to, req->session->repo, c, &t)) < 0 ||
+	    (err = kl_conversation_write(&also.to, req->session->repo, conversation, &turn)) < 0 ||
 	    (err = KL_FAULT("chat-objects")) < 0)
 		return err;
 	if (!req->session->price)
@@ -324,7 +325,7 @@ static int store_reply(struct request *req)
 		err = 0;
 	if (err < 0)
 		return err;
-	kl_conversation_push(c, &t, &also.to);
+	kl_conversation_push(conversation, &turn, &also.to);
 	req->conversation->stored_ns = kl_clock_ns();
 	return KL_FAULT("chat-stored");
 }
@@ -350,7 +351,7 @@ static int collect_files(struct request *req)
 
 static int send_request(struct request *req)
 {
-	struct kl_request_context x = {
+	struct kl_request_context context = {
 		.phase = req->conversation->phase,
 		.turn = req->conversation->n,
 		.key = req->keys,
@@ -366,7 +367,7 @@ static int send_request(struct request *req)
 	int err;
 
 	show_progress(req, 0, NULL);
-	err = kl_provider_send(&req->reply, req->session->provider, &req->q, &x, &watch);
+	err = kl_provider_send(&req->reply, req->session->provider, &req->q, &context, &watch);
 	if (err < 0)
 		return settle_failed(req, err);
 	work_out_cost(req);
@@ -430,7 +431,7 @@ static int take_turn(struct kl_lock *lock, const struct kl_conversation *convers
  */
 static int settle_stored(struct kl_conversation *conversation)
 {
-	struct kl_unsettled u = {
+	struct kl_unsettled unsettled = {
 		.repo = conversation->session->repo,
 		.workload = conversation->workload,
 		.name = conversation->name,
@@ -445,11 +446,11 @@ static int settle_stored(struct kl_conversation *conversation)
 	if (conversation->settled || !conversation->session->price)
 		return 0;
 	conversation->settled = true;
-	if ((err = kl_ledger_totals(&now, u.repo, conversation->workload)) < 0)
+	if ((err = kl_ledger_totals(&now, unsettled.repo, conversation->workload)) < 0)
 		return err;
-	for (int b = 0; b < KL_BUDGETS; b++)
-		reserved += now.of[b].reserved;
-	return reserved ? kl_unsettled_settle(&u) : 0;
+	for (int second = 0; second < KL_BUDGETS; second++)
+		reserved += now.of[second].reserved;
+	return reserved ? kl_unsettled_settle(&unsettled) : 0;
 }
 
 /* What others have stored since we looked is added; what we have stays where it is. */

@@ -45,15 +45,15 @@ static int read_cache(int *out, struct kl_repo *repo)
 		{ "5m", KL_CACHE_5M },
 		{ "1h", KL_CACHE_1H },
 	};
-	const char *v = kl_repo_config(repo, "klineage.chat.cache");
+	const char *value = kl_repo_config(repo, "klineage.chat.cache");
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(word); i++)
-		if (!strcmp(v ? v : "auto", word[i].name)) {
+		if (!strcmp(value ? value : "auto", word[i].name)) {
 			*out = word[i].cache;
 			return 0;
 		}
 	return kl_error(KL_EINVALID,
-			"config klineage.chat.cache: '%s' is none of auto, none, 5m, 1h", v);
+			"config klineage.chat.cache: '%s' is none of auto, none, 5m, 1h", value);
 }
 
 static int read_limits(struct kl_session *session)
@@ -70,32 +70,32 @@ static int read_limits(struct kl_session *session)
 	return kl_budget_cap(&session->cap, repo, session->budget);
 }
 
-static int open_provider(struct kl_session *session, const struct kl_session_opts *o)
+static int open_provider(struct kl_session *session, const struct kl_session_opts *opts)
 {
-	struct kl_provider_opts p = { .name = o->provider,
-				      .command = o->command,
-				      .replay = o->replay };
+	struct kl_provider_opts provider_opts = { .name = opts->provider,
+						  .command = opts->command,
+						  .replay = opts->replay };
 	int err;
 
-	if (!p.name)
-		p.name = kl_repo_config(session->repo, "klineage.chat.provider");
-	if (!p.name) {
+	if (!provider_opts.name)
+		provider_opts.name = kl_repo_config(session->repo, "klineage.chat.provider");
+	if (!provider_opts.name) {
 		err = kl_error(KL_EINVALID, "no provider is configured");
 		return kl_error_hint(err,
 				     "git config klineage.chat.provider anthropic, openai, exec or "
 				     "replay");
 	}
-	return kl_provider_open(&session->provider, session->repo, &p);
+	return kl_provider_open(&session->provider, session->repo, &provider_opts);
 }
 
 /*
  * Find the model and its price. A command is metered only if the user asks for it; a session
  * that is not metered needs no model.
  */
-static int find_price(struct kl_session *session, const struct kl_session_opts *o)
+static int find_price(struct kl_session *session, const struct kl_session_opts *opts)
 {
-	const char *model = o->model ? o->model :
-				       kl_repo_config(session->repo, "klineage.chat.model");
+	const char *model = opts->model ? opts->model :
+					  kl_repo_config(session->repo, "klineage.chat.model");
 	bool metered;
 	int err = kl_repo_config_bool(&metered, session->repo, "klineage.chat.metered", false);
 
@@ -113,23 +113,25 @@ static int find_price(struct kl_session *session, const struct kl_session_opts *
 	return metered ? kl_price_find(&session->price, session->repo, session->model) : 0;
 }
 
-int kl_session_open(struct kl_session **out, struct kl_repo *repo, const struct kl_session_opts *o)
+int kl_session_open(struct kl_session **out, struct kl_repo *repo,
+		    const struct kl_session_opts *opts)
 {
 	KL_AUTO(kl_session_freep) struct kl_session *session = kl_calloc(1, sizeof(*session));
 	int cleared, err;
 
-	if (!kl_node_is_slug(o->workload))
-		return kl_error(KL_EINVALID, "'%.100s' is no name of a workload", o->workload);
+	if (!kl_node_is_slug(opts->workload))
+		return kl_error(KL_EINVALID, "'%.100s' is no name of a workload", opts->workload);
 	session->repo = repo;
-	session->workload = kl_strdup(o->workload);
-	session->budget = o->budget;
-	session->pause_ms = o->pause_ms;
-	session->progress = o->progress;
-	if ((err = kl_refs_recover(repo, &cleared)) < 0 || (err = open_provider(session, o)) < 0 ||
-	    (err = find_price(session, o)) < 0 || (err = read_limits(session)) < 0)
+	session->workload = kl_strdup(opts->workload);
+	session->budget = opts->budget;
+	session->pause_ms = opts->pause_ms;
+	session->progress = opts->progress;
+	if ((err = kl_refs_recover(repo, &cleared)) < 0 ||
+	    (err = open_provider(session, opts)) < 0 || (err = find_price(session, opts)) < 0 ||
+	    (err = read_limits(session)) < 0)
 		return err;
-	if (o->cap)
-		session->cap = *o->cap;
+	if (opts->cap)
+		session->cap = *opts->cap;
 	*out = kl_steal(&session);
 	return 0;
 }
@@ -151,12 +153,12 @@ int kl_session_conversation(struct kl_conversation *out, struct kl_session *sess
 
 int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session)
 {
-	struct kl_ledger_totals t;
-	int err = kl_ledger_totals(&t, session->repo, session->workload);
+	struct kl_ledger_totals totals;
+	int err = kl_ledger_totals(&totals, session->repo, session->workload);
 
 	if (err < 0)
 		return err;
-	*spent = t.of[session->budget].settled + t.of[session->budget].reserved;
+	*spent = totals.of[session->budget].settled + totals.of[session->budget].reserved;
 	*cap = session->cap;
 	return 0;
 }
@@ -169,14 +171,15 @@ void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *ses
 		     int64_t request_bytes, int64_t reply_tokens)
 {
 	int64_t fixed, per_token, tokens = request_bytes / 5;
-	const struct kl_rates *r;
+	const struct kl_rates *rates;
 
 	*least = *most = 0;
 	if (!session->price)
 		return;
-	r = &session->price->rates;
-	*least = (tokens - tokens / 10) * (r->cache_read < r->input ? r->cache_read : r->input) +
-		 tokens / 10 * r->input + reply_tokens * r->output;
+	rates = &session->price->rates;
+	*least = (tokens - tokens / 10) *
+			 (rates->cache_read < rates->input ? rates->cache_read : rates->input) +
+		 tokens / 10 * rates->input + reply_tokens * rates->output;
 	kl_price_worst(&fixed, &per_token, session->price,
 		       session->cache == KL_CACHE_AUTO ? KL_CACHE_1H :
 							 (enum kl_cache_ttl)session->cache,

@@ -47,7 +47,8 @@ struct kl_session_opts {
 };
 
 /** KL_EINVALID: no provider, no model, a model without a price; says what to configure. */
-int kl_session_open(struct kl_session **out, struct kl_repo *repo, const struct kl_session_opts *o);
+int kl_session_open(struct kl_session **out, struct kl_repo *repo,
+		    const struct kl_session_opts *opts);
 void kl_session_free(struct kl_session *session);
 KL_DEFINE_CLEANUP(struct kl_session *, kl_session_free)
 

@@ -13,166 +13,167 @@
 static const char *const stops[] = { "end", "length", "refusal", "other" };
 static const char *const caches[] = { "none", "5m", "1h" };
 
-const char *kl_stop_name(enum kl_stop s)
+const char *kl_stop_name(enum kl_stop stop)
 {
-	return stops[s];
+	return stops[stop];
 }
 
-const char *kl_cache_name(enum kl_cache_ttl c)
+const char *kl_cache_name(enum kl_cache_ttl ttl)
 {
-	return caches[c];
+	return caches[ttl];
 }
 
 /* nano-dollars a token, and where they stand */
-static json_t *price_json(const struct kl_turn *t)
+static json_t *price_json(const struct kl_turn *turn)
 {
-	struct kl_rates r = t->rates;
-	json_t *j;
+	struct kl_rates rates = turn->rates;
+	json_t *value;
 
-	if (!t->price)
+	if (!turn->price)
 		return json_null();
-	j = json_object();
-	kl_json_set_str(j, "from", t->price);
+	value = json_object();
+	kl_json_set_str(value, "from", turn->price);
 	for (size_t i = 0; i < KL_RATES; i++)
-		kl_json_set_int(j, kl_rate_name[i], *kl_rate_at(&r, i));
-	return j;
+		kl_json_set_int(value, kl_rate_name[i], *kl_rate_at(&rates, i));
+	return value;
 }
 
-void kl_turn_format(struct kl_buf *out, const struct kl_turn *t, size_t number)
+void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t number)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", SCHEMA);
-	kl_json_set_int(j, "turn", (int64_t)number);
-	kl_json_set_str(j, "provider", t->provider);
-	kl_json_set_str(j, "model", t->model);
-	kl_json_set_str(j, "answered", t->answered);
-	kl_json_set_str(j, "request_id", t->request_id);
-	kl_json_set_str(j, "time", t->time);
-	kl_json_set_str(j, "reservation", t->reservation);
-	kl_json_set_str(j, "budget", kl_budget_name(t->budget));
-	kl_json_set_str(j, "cache", kl_cache_name(t->cache));
-	kl_json_set_str(j, "stop", kl_stop_name(t->stop));
-	kl_json_set_int(j, "max_tokens", t->max_tokens);
-	kl_json_set(j, "usage", kl_usage_json(&t->usage));
-	kl_json_set_int(j, "nano", t->nano);
-	kl_json_set(j, "price", price_json(t));
-	kl_json_set_bool(j, "alone", t->alone);
-	kl_json_set_str(j, "prompt", t->prompt);
-	kl_json_set_str(j, "chain", t->chain);
-	kl_json_pretty(out, j);
+	kl_json_set_str(value, "schema", SCHEMA);
+	kl_json_set_int(value, "turn", (int64_t)number);
+	kl_json_set_str(value, "provider", turn->provider);
+	kl_json_set_str(value, "model", turn->model);
+	kl_json_set_str(value, "answered", turn->answered);
+	kl_json_set_str(value, "request_id", turn->request_id);
+	kl_json_set_str(value, "time", turn->time);
+	kl_json_set_str(value, "reservation", turn->reservation);
+	kl_json_set_str(value, "budget", kl_budget_name(turn->budget));
+	kl_json_set_str(value, "cache", kl_cache_name(turn->cache));
+	kl_json_set_str(value, "stop", kl_stop_name(turn->stop));
+	kl_json_set_int(value, "max_tokens", turn->max_tokens);
+	kl_json_set(value, "usage", kl_usage_json(&turn->usage));
+	kl_json_set_int(value, "nano", turn->nano);
+	kl_json_set(value, "price", price_json(turn));
+	kl_json_set_bool(value, "alone", turn->alone);
+	kl_json_set_str(value, "prompt", turn->prompt);
+	kl_json_set_str(value, "chain", turn->chain);
+	kl_json_pretty(out, value);
 	kl_buf_rtrim(out);
 	kl_buf_addch(out, '\n');
 }
 
 /* one of a list of words, as its place there */
-static int read_word(int *out, const json_t *j, const char *key, const char *const *words, size_t n)
+static int read_word(int *out, const json_t *value, const char *key, const char *const *words,
+		     size_t n)
 {
-	const char *s;
-	int err = kl_json_str(&s, j, key);
+	const char *text;
+	int err = kl_json_str(&text, value, key);
 
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(words[i], s)) {
+		if (!strcmp(words[i], text)) {
 			*out = (int)i;
 			return 0;
 		}
-	return kl_error(KL_EINVALID, "'%s' is '%.32s'", key, s);
+	return kl_error(KL_EINVALID, "'%s' is '%.32s'", key, text);
 }
 
-static bool has_controls(const char *s)
+static bool has_controls(const char *text)
 {
-	while (*s && (unsigned char)*s >= 0x20 && *s != 0x7f)
-		s++;
-	return *s;
+	while (*text && (unsigned char)*text >= 0x20 && *text != 0x7f)
+		text++;
+	return *text;
 }
 
 /* short text; where `null` is allowed it may be that */
-static int read_text(char **out, const json_t *j, const char *key, bool null)
+static int read_text(char **out, const json_t *value, const char *key, bool null)
 {
-	const char *s;
+	const char *text;
 	int err;
 
-	if (null && json_is_null(json_object_get(j, key)))
+	if (null && json_is_null(json_object_get(value, key)))
 		return 0;
-	err = kl_json_str(&s, j, key);
-	if (!err && (strlen(s) > KL_TURN_TEXT || has_controls(s)))
+	err = kl_json_str(&text, value, key);
+	if (!err && (strlen(text) > KL_TURN_TEXT || has_controls(text)))
 		return kl_error(KL_EINVALID, "'%s' is too long, or no plain text", key);
 	if (!err) {
 		free(*out);
-		*out = kl_strdup(s);
+		*out = kl_strdup(text);
 	}
 	return err;
 }
 
-static int read_digest(char out[KL_DIGEST_HEX], const json_t *j, const char *key)
+static int read_digest(char out[KL_DIGEST_HEX], const json_t *value, const char *key)
 {
-	const char *s;
-	int err = kl_json_str(&s, j, key);
+	const char *text;
+	int err = kl_json_str(&text, value, key);
 
 	if (err < 0)
 		return err;
-	if (strlen(s) != KL_DIGEST_HEX - 1 || s[strspn(s, "0123456789abcdef")])
+	if (strlen(text) != KL_DIGEST_HEX - 1 || text[strspn(text, "0123456789abcdef")])
 		return kl_error(KL_EINVALID, "'%s' is no digest", key);
-	memcpy(out, s, KL_DIGEST_HEX);
+	memcpy(out, text, KL_DIGEST_HEX);
 	return 0;
 }
 
-static int read_count(int64_t *out, const json_t *j, const char *key)
+static int read_count(int64_t *out, const json_t *value, const char *key)
 {
-	int err = kl_json_int(out, j, key);
+	int err = kl_json_int(out, value, key);
 
 	if (!err && (*out < 0 || *out > MAX_NANO))
 		return kl_error(KL_EINVALID, "'%s' is negative or too large", key);
 	return err;
 }
 
-static int read_enums(struct kl_turn *t, const json_t *j)
+static int read_enums(struct kl_turn *turn, const json_t *value)
 {
 	static const char *const budgets[] = { "induce", "materialize" };
 	int stop = 0, cache = 0, budget = 0, err;
 
-	if ((err = read_word(&stop, j, "stop", stops, KL_ARRAY_SIZE(stops))) < 0 ||
-	    (err = read_word(&cache, j, "cache", caches, KL_ARRAY_SIZE(caches))) < 0 ||
-	    (err = read_word(&budget, j, "budget", budgets, KL_ARRAY_SIZE(budgets))) < 0)
+	if ((err = read_word(&stop, value, "stop", stops, KL_ARRAY_SIZE(stops))) < 0 ||
+	    (err = read_word(&cache, value, "cache", caches, KL_ARRAY_SIZE(caches))) < 0 ||
+	    (err = read_word(&budget, value, "budget", budgets, KL_ARRAY_SIZE(budgets))) < 0)
 		return err;
-	t->stop = (enum kl_stop)stop;
-	t->cache = (enum kl_cache_ttl)cache;
-	t->budget = (enum kl_budget)budget;
+	turn->stop = (enum kl_stop)stop;
+	turn->cache = (enum kl_cache_ttl)cache;
+	turn->budget = (enum kl_budget)budget;
 	return 0;
 }
 
-static int read_strings(struct kl_turn *t, const json_t *j)
+static int read_strings(struct kl_turn *turn, const json_t *value)
 {
 	int err;
 
-	if ((err = read_text(&t->provider, j, "provider", false)) < 0 ||
-	    (err = read_text(&t->model, j, "model", false)) < 0 ||
-	    (err = read_text(&t->answered, j, "answered", true)) < 0 ||
-	    (err = read_text(&t->request_id, j, "request_id", true)) < 0 ||
-	    (err = read_text(&t->time, j, "time", false)) < 0 ||
-	    (err = read_text(&t->reservation, j, "reservation", true)) < 0 ||
-	    (err = read_digest(t->prompt, j, "prompt")) < 0)
+	if ((err = read_text(&turn->provider, value, "provider", false)) < 0 ||
+	    (err = read_text(&turn->model, value, "model", false)) < 0 ||
+	    (err = read_text(&turn->answered, value, "answered", true)) < 0 ||
+	    (err = read_text(&turn->request_id, value, "request_id", true)) < 0 ||
+	    (err = read_text(&turn->time, value, "time", false)) < 0 ||
+	    (err = read_text(&turn->reservation, value, "reservation", true)) < 0 ||
+	    (err = read_digest(turn->prompt, value, "prompt")) < 0)
 		return err;
-	return read_digest(t->chain, j, "chain");
+	return read_digest(turn->chain, value, "chain");
 }
 
-static int read_price(struct kl_turn *t, const json_t *meta)
+static int read_price(struct kl_turn *turn, const json_t *meta)
 {
-	const json_t *j = json_object_get(meta, "price");
+	const json_t *value = json_object_get(meta, "price");
 	int err;
 
-	if (json_is_null(j))
+	if (json_is_null(value))
 		return 0;
-	if (!json_is_object(j))
+	if (!json_is_object(value))
 		return kl_error(KL_EINVALID, "'price' is neither an object nor null");
-	if ((err = read_text(&t->price, j, "from", false)) < 0)
+	if ((err = read_text(&turn->price, value, "from", false)) < 0)
 		return err;
 	for (size_t i = 0; i < KL_RATES; i++) {
-		int64_t *n = kl_rate_at(&t->rates, i);
+		int64_t *n = kl_rate_at(&turn->rates, i);
 
-		if ((err = read_count(n, j, kl_rate_name[i])) < 0)
+		if ((err = read_count(n, value, kl_rate_name[i])) < 0)
 			return err;
 		if (*n > MAX_RATE)
 			return kl_error(KL_EINVALID, "'price' is too dear to be one");
@@ -180,25 +181,25 @@ static int read_price(struct kl_turn *t, const json_t *meta)
 	return 0;
 }
 
-int kl_turn_parse(struct kl_turn *t, const char *text, size_t number)
+int kl_turn_parse(struct kl_turn *other, const char *text, size_t number)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	int64_t turn;
-	int err = kl_json_parse(&j, text, strlen(text));
+	int err = kl_json_parse(&value, text, strlen(text));
 
 	if (err < 0)
 		return err;
-	if (strcmp(kl_json_str_or(j, "schema", ""), SCHEMA))
+	if (strcmp(kl_json_str_or(value, "schema", ""), SCHEMA))
 		return kl_error(KL_EINVALID, "its schema is not " SCHEMA);
-	if ((err = kl_json_int(&turn, j, "turn")) < 0)
+	if ((err = kl_json_int(&turn, value, "turn")) < 0)
 		return err;
 	if (turn != (int64_t)number)
 		return kl_error(KL_EINVALID, "it says that it is turn %lld", (long long)turn);
-	if ((err = read_strings(t, j)) < 0 || (err = read_enums(t, j)) < 0 ||
-	    (err = read_price(t, j)) < 0 ||
-	    (err = read_count(&t->max_tokens, j, "max_tokens")) < 0 ||
-	    (err = read_count(&t->nano, j, "nano")) < 0)
+	if ((err = read_strings(other, value)) < 0 || (err = read_enums(other, value)) < 0 ||
+	    (err = read_price(other, value)) < 0 ||
+	    (err = read_count(&other->max_tokens, value, "max_tokens")) < 0 ||
+	    (err = read_count(&other->nano, value, "nano")) < 0)
 		return err;
-	t->alone = kl_json_bool_or(j, "alone", strcmp(t->provider, "exec"));
-	return kl_usage_read(&t->usage, json_object_get(j, "usage"));
+	other->alone = kl_json_bool_or(value, "alone", strcmp(other->provider, "exec"));
+	return kl_usage_read(&other->usage, json_object_get(value, "usage"));
 }

@@ -6,17 +6,17 @@
 #include "model/conversation.h"
 
 /* turn - metadata of a turn as JSON: `meta.json` of its commit. */
-void kl_turn_format(struct kl_buf *out, const struct kl_turn *t, size_t number);
+void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t number);
 
-/** The texts of `t` stay as they are. KL_EINVALID: not of the format, or of another turn. */
-int kl_turn_parse(struct kl_turn *t, const char *text, size_t number);
+/** The texts of `turn` stay as they are. KL_EINVALID: not of the format, or of another turn. */
+int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number);
 
 /**
  * The longest text of a turn besides its user's, reply and key; it is plain text without controls.
  */
 #define KL_TURN_TEXT 512
 
-const char *kl_stop_name(enum kl_stop s);       /* "end", "length", "refusal", "other" */
-const char *kl_cache_name(enum kl_cache_ttl c); /* "none", "5m", "1h" */
+const char *kl_stop_name(enum kl_stop stop);      /* "end", "length", "refusal", "other" */
+const char *kl_cache_name(enum kl_cache_ttl ttl); /* "none", "5m", "1h" */
 
 #endif

@@ -28,43 +28,45 @@ static void add_block(struct kl_buf *out, const char *text, const char *ttl)
 	kl_buf_addch(out, '}');
 }
 
-static void add_system(struct kl_buf *out, const struct kl_provider_request *q, const char *ttl)
+static void add_system(struct kl_buf *out, const struct kl_provider_request *request,
+		       const char *ttl)
 {
 	const char *sep = "";
 	size_t n = 0, at = 0;
 
-	for (size_t i = 0; i < q->nsystem; i++)
-		n += *q->system[i] != '\0';
+	for (size_t i = 0; i < request->nsystem; i++)
+		n += *request->system[i] != '\0';
 	if (!n)
 		return;
 	kl_buf_adds(out, ",\"system\":[");
-	for (size_t i = 0; i < q->nsystem; i++) {
-		if (!*q->system[i])
+	for (size_t i = 0; i < request->nsystem; i++) {
+		if (!*request->system[i])
 			continue;
 		kl_buf_adds(out, sep);
-		add_block(out, q->system[i], at == 0 || at + 2 >= n ? ttl : NULL);
+		add_block(out, request->system[i], at == 0 || at + 2 >= n ? ttl : NULL);
 		sep = ",";
 		at++;
 	}
 	kl_buf_addch(out, ']');
 }
 
-static void anthropic_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-			   const struct kl_provider_request *q, const struct kl_request_context *x)
+static void anthropic_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
+			   const struct kl_provider_request *request,
+			   const struct kl_request_context *context)
 {
-	const char *ttl = q->cache == KL_CACHE_NONE ? NULL : ttl_of(q->cache);
+	const char *ttl = request->cache == KL_CACHE_NONE ? NULL : ttl_of(request->cache);
 
 	kl_buf_addch(out, '{');
-	kl_body_member(out, "model", q->model);
-	add_system(out, q, ttl);
+	kl_body_member(out, "model", request->model);
+	add_system(out, request, ttl);
 	kl_buf_adds(out, ",\"messages\":[");
-	for (size_t i = 0; i < q->nmessage; i++) {
-		bool last = i + 1 == q->nmessage;
+	for (size_t i = 0; i < request->nmessage; i++) {
+		bool last = i + 1 == request->nmessage;
 
 		kl_buf_adds(out, i ? ",{" : "{");
-		kl_body_member(out, "role", q->message[i].assistant ? "assistant" : "user");
+		kl_body_member(out, "role", request->message[i].assistant ? "assistant" : "user");
 		kl_buf_adds(out, ",\"content\":[{\"type\":\"text\",");
-		kl_body_member(out, "text", q->message[i].text);
+		kl_body_member(out, "text", request->message[i].text);
 		if (last && ttl) {
 			*prefix = out->len;
 			kl_buf_addf(out,
@@ -73,32 +75,32 @@ static void anthropic_body(struct kl_buf *out, size_t *prefix, const struct kl_p
 		}
 		kl_buf_adds(out, "}]}");
 	}
-	kl_buf_addf(out, "],\"max_tokens\":%lld,\"stream\":true}", (long long)q->max_tokens);
+	kl_buf_addf(out, "],\"max_tokens\":%lld,\"stream\":true}", (long long)request->max_tokens);
 }
 
 /*
  * Counts are cumulative, and a later event may leave some out. What was written to
  * the cache is told in all, and mostly also by lifetime; the rest is of the one we asked for.
  */
-static void read_usage(struct kl_stream *s, const json_t *j, bool final)
+static void read_usage(struct kl_stream *stream, const json_t *value, bool final)
 {
-	struct kl_usage *u = &s->out->usage;
-	const json_t *by = json_object_get(j, "cache_creation");
-	int64_t total = u->cache_write_5m + u->cache_write_1h, rest;
-	bool ok = json_is_object(j);
+	struct kl_usage *usage = &stream->out->usage;
+	const json_t *by = json_object_get(value, "cache_creation");
+	int64_t total = usage->cache_write_5m + usage->cache_write_1h, rest;
+	bool ok = json_is_object(value);
 
-	ok = ok && kl_stream_count(&u->input, j, "input_tokens");
-	ok = ok && kl_stream_count(&u->output, j, "output_tokens");
-	ok = ok && kl_stream_count(&u->cache_read, j, "cache_read_input_tokens");
-	ok = ok && kl_stream_count(&u->cache_write_5m, by, "ephemeral_5m_input_tokens");
-	ok = ok && kl_stream_count(&u->cache_write_1h, by, "ephemeral_1h_input_tokens");
-	ok = ok && kl_stream_count(&total, j, "cache_creation_input_tokens");
-	rest = total - u->cache_write_5m - u->cache_write_1h;
-	if (rest > 0 && s->q->cache == KL_CACHE_1H)
-		u->cache_write_1h += rest;
+	ok = ok && kl_stream_count(&usage->input, value, "input_tokens");
+	ok = ok && kl_stream_count(&usage->output, value, "output_tokens");
+	ok = ok && kl_stream_count(&usage->cache_read, value, "cache_read_input_tokens");
+	ok = ok && kl_stream_count(&usage->cache_write_5m, by, "ephemeral_5m_input_tokens");
+	ok = ok && kl_stream_count(&usage->cache_write_1h, by, "ephemeral_1h_input_tokens");
+	ok = ok && kl_stream_count(&total, value, "cache_creation_input_tokens");
+	rest = total - usage->cache_write_5m - usage->cache_write_1h;
+	if (rest > 0 && stream->q->cache == KL_CACHE_1H)
+		usage->cache_write_1h += rest;
 	else if (rest > 0)
-		u->cache_write_5m += rest;
-	u->known = ok && final && json_is_integer(json_object_get(j, "output_tokens"));
+		usage->cache_write_5m += rest;
+	usage->known = ok && final && json_is_integer(json_object_get(value, "output_tokens"));
 }
 
 static enum kl_stop stop_of(const char *reason)
@@ -110,35 +112,35 @@ static enum kl_stop stop_of(const char *reason)
 	return !strcmp(reason, "refusal") ? KL_STOP_REFUSAL : KL_STOP_OTHER;
 }
 
-static int message_start(struct kl_stream *s, const json_t *j)
+static int message_start(struct kl_stream *stream, const json_t *value)
 {
-	const json_t *m = json_object_get(j, "message");
-	const char *model = kl_json_str_or(m, "model", NULL);
+	const json_t *member = json_object_get(value, "message");
+	const char *model = kl_json_str_or(member, "model", NULL);
 
-	if (s->begun)
+	if (stream->begun)
 		return kl_error(KL_EINVALID, "the reply has two answers");
-	s->begun = true;
-	s->out->model = model ? kl_strdup(model) : NULL;
-	read_usage(s, json_object_get(m, "usage"), false);
+	stream->begun = true;
+	stream->out->model = model ? kl_strdup(model) : NULL;
+	read_usage(stream, json_object_get(member, "usage"), false);
 	return 0;
 }
 
-static int message_delta(struct kl_stream *s, const json_t *j)
+static int message_delta(struct kl_stream *stream, const json_t *value)
 {
-	const char *reason = kl_json_str_or(json_object_get(j, "delta"), "stop_reason", NULL);
+	const char *reason = kl_json_str_or(json_object_get(value, "delta"), "stop_reason", NULL);
 
 	if (reason) {
-		s->out->stop = stop_of(reason);
-		s->stopped = true;
+		stream->out->stop = stop_of(reason);
+		stream->stopped = true;
 	}
-	if (json_object_get(j, "usage"))
-		read_usage(s, json_object_get(j, "usage"), true);
+	if (json_object_get(value, "usage"))
+		read_usage(stream, json_object_get(value, "usage"), true);
 	return 0;
 }
 
-static int block_delta(struct kl_stream *s, const json_t *j)
+static int block_delta(struct kl_stream *stream, const json_t *value)
 {
-	const json_t *delta = json_object_get(j, "delta");
+	const json_t *delta = json_object_get(value, "delta");
 	const char *text;
 	int err;
 
@@ -146,36 +148,36 @@ static int block_delta(struct kl_stream *s, const json_t *j)
 		return 0; /* thinking, and what else there will be */
 	if ((err = kl_json_str(&text, delta, "text")) < 0)
 		return err;
-	return kl_stream_add(s, text);
+	return kl_stream_add(stream, text);
 }
 
-int kl_anthropic_event(struct kl_stream *s, const char *data, const json_t *j)
+int kl_anthropic_event(struct kl_stream *stream, const char *data, const json_t *value)
 {
-	const char *type = kl_json_str_or(j, "type", "");
+	const char *type = kl_json_str_or(value, "type", "");
 
 	if (!*type)
 		return kl_error(KL_EINVALID, "it has no type");
 	if (!strcmp(type, "error"))
-		return kl_stream_error(s, j);
+		return kl_stream_error(stream, value);
 	if (!strcmp(type, "message_start"))
-		return message_start(s, j);
+		return message_start(stream, value);
 	if (!strcmp(type, "ping"))
 		return 0;
-	if (!s->begun)
+	if (!stream->begun)
 		return kl_error(KL_EINVALID, "it comes before message_start");
 	if (!strcmp(type, "content_block_start"))
-		return kl_stream_add(s, kl_json_str_or(json_object_get(j, "content_block"), "text",
-						       ""));
+		return kl_stream_add(stream, kl_json_str_or(json_object_get(value, "content_block"),
+							    "text", ""));
 	if (!strcmp(type, "content_block_delta"))
-		return block_delta(s, j);
+		return block_delta(stream, value);
 	if (!strcmp(type, "message_delta"))
-		return message_delta(s, j);
+		return message_delta(stream, value);
 	if (!strcmp(type, "message_stop"))
-		s->stopped = s->ended = true;
+		stream->stopped = stream->ended = true;
 	return 0;
 }
 
-static int anthropic_open(struct kl_provider *p)
+static int anthropic_open(struct kl_provider *provider)
 {
 	static const struct kl_http_kind kind = {
 		.url = "https://api.anthropic.com",
@@ -186,7 +188,7 @@ static int anthropic_open(struct kl_provider *p)
 		.event = kl_anthropic_event,
 	};
 
-	return kl_provider_http_open(p, &kind);
+	return kl_provider_http_open(provider, &kind);
 }
 
 const struct kl_provider_ops kl_provider_anthropic = {

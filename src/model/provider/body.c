@@ -4,36 +4,36 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at `s`, of which `len` are there; 0: it is none. */
-static size_t utf8_at(const char *s, size_t len)
+/* Bytes of the UTF-8 character at `text`, of which `len` are there; 0: it is none. */
+static size_t utf8_at(const char *text, size_t len)
 {
-	const unsigned char *p = (const unsigned char *)s;
-	size_t n = *p < 0x80 ? 1 :
-		   *p < 0xc2 ? 0 :
-		   *p < 0xe0 ? 2 :
-		   *p < 0xf0 ? 3 :
-		   *p < 0xf5 ? 4 :
-			       0;
+	const unsigned char *bytes = (const unsigned char *)text;
+	size_t n = *bytes < 0x80 ? 1 :
+		   *bytes < 0xc2 ? 0 :
+		   *bytes < 0xe0 ? 2 :
+		   *bytes < 0xf0 ? 3 :
+		   *bytes < 0xf5 ? 4 :
+				   0;
 
 	if (n > len)
 		return 0;
 	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
+		if ((bytes[i] & 0xc0) != 0x80)
 			return 0;
-	if (n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f)))
+	if (n == 3 && ((*bytes == 0xe0 && bytes[1] < 0xa0) || (*bytes == 0xed && bytes[1] > 0x9f)))
 		return 0; /* too long a form; half a surrogate pair */
-	if (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f)))
+	if (n == 4 && ((*bytes == 0xf0 && bytes[1] < 0x90) || (*bytes == 0xf4 && bytes[1] > 0x8f)))
 		return 0;
 	return n;
 }
 
-static void add_escaped(struct kl_buf *out, char c)
+static void add_escaped(struct kl_buf *out, char ch)
 {
-	switch (c) {
+	switch (ch) {
 	case '"':
 	case '\\':
 		kl_buf_addch(out, '\\');
-		kl_buf_addch(out, c);
+		kl_buf_addch(out, ch);
 		break;
 	case '\n':
 		kl_buf_adds(out, "\\n");
@@ -45,25 +45,26 @@ static void add_escaped(struct kl_buf *out, char c)
 		kl_buf_adds(out, "\\r");
 		break;
 	default:
-		kl_buf_addf(out, "\\u%04x", (unsigned)(unsigned char)c);
+		kl_buf_addf(out, "\\u%04x", (unsigned)(unsigned char)ch);
 	}
 }
 
-void kl_body_string(struct kl_buf *out, const char *s)
+void kl_body_string(struct kl_buf *out, const char *text)
 {
-	size_t len = strlen(s);
+	size_t len = strlen(text);
 
 	kl_buf_addch(out, '"');
 	while (len) {
-		size_t n = utf8_at(s, len);
+		size_t n = utf8_at(text, len);
 
-		if (n == 1 && ((unsigned char)*s < ' ' || *s == '"' || *s == '\\' || *s == 0x7f))
-			add_escaped(out, *s);
+		if (n == 1 &&
+		    ((unsigned char)*text < ' ' || *text == '"' || *text == '\\' || *text == 0x7f))
+			add_escaped(out, *text);
 		else if (n)
-			kl_buf_add(out, s, n);
+			kl_buf_add(out, text, n);
 		else
 			kl_buf_adds(out, "\xef\xbf\xbd");
-		s += n ? n : 1;
+		text += n ? n : 1;
 		len -= n ? n : 1;
 	}
 	kl_buf_addch(out, '"');
@@ -77,22 +78,23 @@ void kl_body_member(struct kl_buf *out, const char *key, const char *value)
 }
 
 /* U+0080 to U+009F move a terminal's cursor as well as the older controls do. */
-static bool is_control(const char *s, size_t n)
+static bool is_control(const char *text, size_t n)
 {
-	const unsigned char *p = (const unsigned char *)s;
+	const unsigned char *bytes = (const unsigned char *)text;
 
-	return n == 1 ? *p < ' ' || *p == 0x7f : n == 2 && *p == 0xc2 && p[1] < 0xa0;
+	return n == 1 ? *bytes < ' ' || *bytes == 0x7f :
+			n == 2 && *bytes == 0xc2 && bytes[1] < 0xa0;
 }
 
-void kl_body_quote(struct kl_buf *out, const char *s, size_t len, size_t max)
+void kl_body_quote(struct kl_buf *out, const char *text, size_t len, size_t max)
 {
 	size_t from = out->len;
 	bool space = false;
 
 	while (len) {
-		size_t n = utf8_at(s, len);
+		size_t n = utf8_at(text, len);
 
-		if (*s == ' ' || *s == '\n' || *s == '\t' || *s == '\r') {
+		if (*text == ' ' || *text == '\n' || *text == '\t' || *text == '\r') {
 			space = out->len > from;
 		} else {
 			if (out->len - from + n + space > max) {
@@ -102,12 +104,12 @@ void kl_body_quote(struct kl_buf *out, const char *s, size_t len, size_t max)
 			if (space)
 				kl_buf_addch(out, ' ');
 			space = false;
-			if (n && !is_control(s, n))
-				kl_buf_add(out, s, n);
+			if (n && !is_control(text, n))
+				kl_buf_add(out, text, n);
 			else
 				kl_buf_addch(out, '?');
 		}
-		s += n ? n : 1;
+		text += n ? n : 1;
 		len -= n ? n : 1;
 	}
 }

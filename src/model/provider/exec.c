@@ -21,9 +21,9 @@
 #define MAX_STDOUT (4 * KL_PROVIDER_MAX_TEXT)
 #define MAX_TAIL 300
 
-static int exec_open(struct kl_provider *p)
+static int exec_open(struct kl_provider *provider)
 {
-	if (!p->command)
+	if (!provider->command)
 		return kl_error(KL_EUSAGE,
 				"provider 'exec' needs a command: --exec, or klineage.chat.exec");
 	return 0;
@@ -38,13 +38,13 @@ static void set_environment(struct kl_strvec *env, const char *dir)
 	static const char *const drop[] = { "GIT_", "KLINEAGE_CHAT_KEY=", "OLDPWD=", "PWD=" };
 	const char *end = strrchr(dir, '/');
 
-	for (char **e = environ; *e; e++) {
+	for (char **list = environ; *list; list++) {
 		bool keep = true;
 
 		for (size_t i = 0; i < KL_ARRAY_SIZE(drop); i++)
-			keep = keep && strncmp(*e, drop[i], strlen(drop[i]));
+			keep = keep && strncmp(*list, drop[i], strlen(drop[i]));
 		if (keep)
-			kl_strvec_push(env, *e);
+			kl_strvec_push(env, *list);
 	}
 	/* nor is a directory that only looks like a repository taken for one */
 	kl_strvec_push(env, "GIT_CONFIG_COUNT=1");
@@ -91,14 +91,14 @@ static int refuse_reply(const char *what, const struct kl_buf *err)
 	return kl_error(KL_EINVALID, "the command %s", what);
 }
 
-static int judge_result(const struct kl_provider *p, const struct kl_proc_result *res,
+static int judge_result(const struct kl_provider *provider, const struct kl_proc_result *res,
 			const struct kl_buf *out, const struct kl_buf *err)
 {
 	KL_AUTO(kl_freep) char *what = NULL;
 
 	if (res->timed_out)
 		return kl_error(KL_ETIMEOUT, "the command did not end within %lld s",
-				(long long)(p->timeout_ms + 999) / 1000);
+				(long long)(provider->timeout_ms + 999) / 1000);
 	if (res->truncated)
 		return kl_error(KL_EINVALID, "the command printed more than %zu MiB",
 				MAX_STDOUT >> 20);
@@ -113,16 +113,16 @@ static int judge_result(const struct kl_provider *p, const struct kl_proc_result
 
 static int parse_reply(struct kl_reply *out, const struct kl_buf *text)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	const char *schema;
 	int err;
 
-	if ((err = kl_json_parse(&j, text->ptr, text->len)) < 0 ||
-	    (err = kl_json_str(&schema, j, "schema")) < 0)
+	if ((err = kl_json_parse(&value, text->ptr, text->len)) < 0 ||
+	    (err = kl_json_str(&schema, value, "schema")) < 0)
 		return err;
 	if (strcmp(schema, "klineage.chat-reply/1"))
 		return kl_error(KL_EINVALID, "JSON: 'schema' is not klineage.chat-reply/1");
-	return kl_reply_read(out, j);
+	return kl_reply_read(out, value);
 }
 
 /* its end, when the repository was hidden from it: that may be why the command is not there */
@@ -136,33 +136,36 @@ static int judge_alone(const struct kl_proc_result *res, int err)
 	return err;
 }
 
-static int run_command(struct kl_reply *out, struct kl_provider *p, const struct kl_buf *body,
-		       const char *dir, const struct kl_request_context *x,
+static int run_command(struct kl_reply *out, struct kl_provider *provider,
+		       const struct kl_buf *body, const char *dir,
+		       const struct kl_request_context *context,
 		       const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT, argv = KL_STRVEC_INIT;
 	struct kl_proc_result res = { 0 };
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.dir = dir,
 		.in = body->ptr,
 		.in_len = body->len,
 		.out = &text,
 		.err = &said,
 		.max_output = MAX_STDOUT,
-		.timeout_ms = p->timeout_ms,
+		.timeout_ms = provider->timeout_ms,
 	};
 	int err;
 
 	set_environment(&env, dir);
-	o.env = (const char *const *)env.v;
-	if (x->alone && (err = kl_hide_prefix(&argv, p->repo, dir, p->command)) < 0)
+	opts.env = (const char *const *)env.v;
+	if (context->alone &&
+	    (err = kl_hide_prefix(&argv, provider->repo, dir, provider->command)) < 0)
 		return err;
 	out->alone = argv.n > 0;
-	kl_strvec_pushv(&argv, (const char *const[]){ "/bin/sh", "-c", p->command, NULL });
-	o.argv = (const char *const *)argv.v;
-	if ((err = kl_proc_run(&res, &o)) < 0 || (err = judge_result(p, &res, &text, &said)) < 0)
+	kl_strvec_pushv(&argv, (const char *const[]){ "/bin/sh", "-c", provider->command, NULL });
+	opts.argv = (const char *const *)argv.v;
+	if ((err = kl_proc_run(&res, &opts)) < 0 ||
+	    (err = judge_result(provider, &res, &text, &said)) < 0)
 		return out->alone ? judge_alone(&res, err) : err;
 	if (parse_reply(out, &text) < 0) {
 		KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;
@@ -174,8 +177,9 @@ static int run_command(struct kl_reply *out, struct kl_provider *p, const struct
 	return kl_provider_heard(watch, (int64_t)text.len, &out->usage);
 }
 
-static int exec_send(struct kl_reply *out, struct kl_provider *p,
-		     const struct kl_provider_request *q, const struct kl_request_context *x,
+static int exec_send(struct kl_reply *out, struct kl_provider *provider,
+		     const struct kl_provider_request *request,
+		     const struct kl_request_context *context,
 		     const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *scratch = NULL;
@@ -184,13 +188,13 @@ static int exec_send(struct kl_reply *out, struct kl_provider *p,
 	size_t prefix;
 	int err;
 
-	if (!x->dir && (err = kl_fs_tempdir(&scratch, "klineage-exec")) < 0)
+	if (!context->dir && (err = kl_fs_tempdir(&scratch, "klineage-exec")) < 0)
 		return err;
-	if ((err = real_dir(&dir, x->dir ? x->dir : scratch)) < 0)
+	if ((err = real_dir(&dir, context->dir ? context->dir : scratch)) < 0)
 		return err;
-	kl_provider_plain_body(&body, &prefix, p, q, x);
+	kl_provider_plain_body(&body, &prefix, provider, request, context);
 	kl_buf_addch(&body, '\n');
-	return run_command(out, p, &body, dir, x, watch);
+	return run_command(out, provider, &body, dir, context, watch);
 }
 
 const struct kl_provider_ops kl_provider_exec = {

@@ -58,17 +58,17 @@ static void add_worktree(struct kl_strvec *out, const char *admin)
 static void each_below(struct kl_strvec *out, const char *dir, const char *part,
 		       void (*add)(struct kl_strvec *out, const char *path))
 {
-	DIR *d = opendir(dir);
-	struct dirent *e;
+	DIR *other = opendir(dir);
+	struct dirent *entry;
 
-	while (d && (e = readdir(d))) {
-		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, e->d_name);
+	while (other && (entry = readdir(other))) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, entry->d_name);
 
-		if (*e->d_name != '.' && strstr(e->d_name, part))
+		if (*entry->d_name != '.' && strstr(entry->d_name, part))
 			add(out, path);
 	}
-	if (d)
-		closedir(d);
+	if (other)
+		closedir(other);
 }
 
 static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
@@ -121,14 +121,14 @@ static bool sandbox_works(const struct kl_strvec *argv)
 	KL_AUTO(kl_strvec_release) struct kl_strvec try = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, said = KL_BUF_INIT;
 	struct kl_proc_result res;
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.out = &out, .err = &said, .max_output = 4096, .timeout_ms = PROBE_MS
 	};
 
 	kl_strvec_pushv(&try, (const char *const *)argv->v);
 	kl_strvec_push(&try, "/bin/true");
-	o.argv = (const char *const *)try.v;
-	if (kl_proc_run(&res, &o) < 0) {
+	opts.argv = (const char *const *)try.v;
+	if (kl_proc_run(&res, &opts) < 0) {
 		kl_error_clear();
 		return false;
 	}

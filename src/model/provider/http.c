@@ -33,15 +33,15 @@ struct transfer {
 	bool full;                /* the body is as long as we want it */
 };
 
-void kl_http_reply_release(struct kl_http_reply *r)
+void kl_http_reply_release(struct kl_http_reply *reply)
 {
-	free(r->type);
-	free(r->request_id);
-	free(r->location);
-	free(r->retry_after);
-	free(r->retry_after_ms);
-	kl_buf_release(&r->body);
-	*r = (struct kl_http_reply)KL_HTTP_REPLY_INIT;
+	free(reply->type);
+	free(reply->request_id);
+	free(reply->location);
+	free(reply->retry_after);
+	free(reply->retry_after_ms);
+	kl_buf_release(&reply->body);
+	*reply = (struct kl_http_reply)KL_HTTP_REPLY_INIT;
 }
 
 int kl_http_check(const struct kl_url *url, bool insecure)
@@ -52,15 +52,15 @@ int kl_http_check(const struct kl_url *url, bool insecure)
 	return kl_error_hint(KL_EINVALID, "klineage.chat.insecure allows it, without a key");
 }
 
-static void transfer_release(struct transfer *t)
+static void transfer_release(struct transfer *transfer)
 {
-	if (t->multi && t->easy)
-		t->curl.multi_remove_handle(t->multi, t->easy);
-	if (t->easy)
-		t->curl.easy_cleanup(t->easy);
-	if (t->multi)
-		t->curl.multi_cleanup(t->multi);
-	free(t->header);
+	if (transfer->multi && transfer->easy)
+		transfer->curl.multi_remove_handle(transfer->multi, transfer->easy);
+	if (transfer->easy)
+		transfer->curl.easy_cleanup(transfer->easy);
+	if (transfer->multi)
+		transfer->curl.multi_cleanup(transfer->multi);
+	free(transfer->header);
 }
 
 /* --- what comes back ---------------------------------------------------- */
@@ -74,143 +74,148 @@ static void keep_header(char **to, const struct kl_secret *key, const char *valu
 	*to = kl_buf_detach(&clean);
 }
 
-static size_t on_header(char *p, size_t size, size_t n, void *payload)
+static size_t on_header(char *at, size_t size, size_t n, void *payload)
 {
-	struct transfer *t = payload;
-	struct kl_http_reply *r = t->out;
+	struct transfer *transfer = payload;
+	struct kl_http_reply *reply = transfer->out;
 	/* clang-format off */
 	struct { const char *name; char **to; } want[] = {
-		{ "content-type", &r->type }, { "request-id", &r->request_id },
-		{ "x-request-id", &r->request_id }, { "location", &r->location },
-		{ "retry-after", &r->retry_after }, { "retry-after-ms", &r->retry_after_ms },
+		{ "content-type", &reply->type }, { "request-id", &reply->request_id },
+		{ "x-request-id", &reply->request_id }, { "location", &reply->location },
+		{ "retry-after", &reply->retry_after }, { "retry-after-ms", &reply->retry_after_ms },
 	};
 	/* clang-format on */
-	const char *colon = memchr(p, ':', n);
+	const char *colon = memchr(at, ':', n);
 
-	t->heard_ns = kl_clock_ns();
+	transfer->heard_ns = kl_clock_ns();
 	for (size_t i = 0; colon && i < KL_ARRAY_SIZE(want); i++) {
 		size_t len = strlen(want[i].name);
 
-		if ((size_t)(colon - p) == len && !strncasecmp(p, want[i].name, len))
-			keep_header(want[i].to, t->q->key, colon + 1, (size_t)(p + n - colon - 1));
+		if ((size_t)(colon - at) == len && !strncasecmp(at, want[i].name, len))
+			keep_header(want[i].to, transfer->q->key, colon + 1,
+				    (size_t)(at + n - colon - 1));
 	}
 	return n;
 }
 
-static bool is_stream(const struct kl_http_reply *r)
+static bool is_stream(const struct kl_http_reply *reply)
 {
-	return r->status == 200 && r->type && !strncasecmp(r->type, "text/event-stream", 17);
+	return reply->status == 200 && reply->type &&
+	       !strncasecmp(reply->type, "text/event-stream", 17);
 }
 
-static void add_body(struct transfer *t, const char *p, size_t n)
+static void add_body(struct transfer *transfer, const char *at, size_t n)
 {
-	size_t room = KL_HTTP_MAX_BODY - t->out->body.len;
+	size_t room = KL_HTTP_MAX_BODY - transfer->out->body.len;
 
-	kl_buf_add(&t->out->body, p, n < room ? n : room);
-	t->full = n >= room;
+	kl_buf_add(&transfer->out->body, at, n < room ? n : room);
+	transfer->full = n >= room;
 }
 
-static size_t on_data(char *p, size_t size, size_t n, void *payload)
+static size_t on_data(char *at, size_t size, size_t n, void *payload)
 {
-	struct transfer *t = payload;
+	struct transfer *transfer = payload;
 
-	t->heard_ns = kl_clock_ns();
-	t->curl.easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->out->status);
-	if (!is_stream(t->out)) {
-		add_body(t, p, n);
-		return t->full ? 0 : n;
+	transfer->heard_ns = kl_clock_ns();
+	transfer->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &transfer->out->status);
+	if (!is_stream(transfer->out)) {
+		add_body(transfer, at, n);
+		return transfer->full ? 0 : n;
 	}
-	t->out->begun = true;
-	t->stream += (int64_t)n;
-	if (t->stream > KL_HTTP_MAX_STREAM)
-		t->err = kl_error(KL_EINVALID, "the reply goes on after %d MiB",
-				  (int)(KL_HTTP_MAX_STREAM >> 20));
+	transfer->out->begun = true;
+	transfer->stream += (int64_t)n;
+	if (transfer->stream > KL_HTTP_MAX_STREAM)
+		transfer->err = kl_error(KL_EINVALID, "the reply goes on after %d MiB",
+					 (int)(KL_HTTP_MAX_STREAM >> 20));
 	else
-		t->err = t->q->data(p, n, t->q->payload);
-	return t->err < 0 ? 0 : n;
+		transfer->err = transfer->q->data(at, n, transfer->q->payload);
+	return transfer->err < 0 ? 0 : n;
 }
 
 static int on_progress(void *payload, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal,
 		       curl_off_t ulnow)
 {
-	struct transfer *t = payload;
+	struct transfer *transfer = payload;
 
-	if (dlnow + ulnow != t->moved)
-		t->heard_ns = kl_clock_ns();
-	t->moved = dlnow + ulnow;
+	if (dlnow + ulnow != transfer->moved)
+		transfer->heard_ns = kl_clock_ns();
+	transfer->moved = dlnow + ulnow;
 	return 0;
 }
 
 /* A name that was this machine's when we read it may still be resolved to another. */
-static curl_socket_t on_socket(void *payload, curlsocktype purpose, struct curl_sockaddr *a)
+static curl_socket_t on_socket(void *payload, curlsocktype purpose, struct curl_sockaddr *sockaddr)
 {
-	struct transfer *t = payload;
-	const struct sockaddr_in *v4 = (const void *)&a->addr;
-	const struct sockaddr_in6 *v6 = (const void *)&a->addr;
-	bool here = a->family == AF_INET ?
+	struct transfer *transfer = payload;
+	const struct sockaddr_in *v4 = (const void *)&sockaddr->addr;
+	const struct sockaddr_in6 *v6 = (const void *)&sockaddr->addr;
+	bool here = sockaddr->family == AF_INET ?
 			    ntohl(v4->sin_addr.s_addr) >> 24 == 127 :
-			    a->family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+			    sockaddr->family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 
 	if (!here) {
-		t->left = true;
+		transfer->left = true;
 		return CURL_SOCKET_BAD;
 	}
-	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+	return socket(sockaddr->family, sockaddr->socktype | SOCK_CLOEXEC, sockaddr->protocol);
 }
 
 /* --- what is sent ------------------------------------------------------- */
 
-static const char *read_config(const struct kl_http_post *q, const char *key)
+static const char *read_config(const struct kl_http_post *post, const char *key)
 {
-	const char *v = q->repo ? kl_repo_config(q->repo, key) : NULL;
+	const char *value = post->repo ? kl_repo_config(post->repo, key) : NULL;
 
-	return v && *v ? v : NULL;
+	return value && *value ? value : NULL;
 }
 
-static const char *first_set(const char *a, const char *b, const char *c)
+static const char *first_set(const char *left, const char *right, const char *ch)
 {
-	return a && *a ? a : b && *b ? b : c && *c ? c : NULL;
+	return left && *left ? left : right && *right ? right : ch && *ch ? ch : NULL;
 }
 
 /* git's own settings, then those of the curl command; what neither says libcurl knows. */
-static void set_trust(struct transfer *t)
+static void set_trust(struct transfer *transfer)
 {
-	const char *file = first_set(getenv("GIT_SSL_CAINFO"), read_config(t->q, "http.sslCAInfo"),
-				     first_set(getenv("CURL_CA_BUNDLE"), getenv("SSL_CERT_FILE"),
-					       NULL));
-	const char *dir = first_set(getenv("GIT_SSL_CAPATH"), read_config(t->q, "http.sslCAPath"),
+	const char *file = first_set(
+		getenv("GIT_SSL_CAINFO"), read_config(transfer->q, "http.sslCAInfo"),
+		first_set(getenv("CURL_CA_BUNDLE"), getenv("SSL_CERT_FILE"), NULL));
+	const char *dir = first_set(getenv("GIT_SSL_CAPATH"),
+				    read_config(transfer->q, "http.sslCAPath"),
 				    getenv("SSL_CERT_DIR"));
 
-	t->curl.easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, 1L);
-	t->curl.easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, 2L);
-	t->curl.easy_setopt(t->easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_SSL_VERIFYPEER, 1L);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_SSL_VERIFYHOST, 2L);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_SSLVERSION,
+				   (long)CURL_SSLVERSION_TLSv1_2);
 	if (file)
-		t->curl.easy_setopt(t->easy, CURLOPT_CAINFO, file);
+		transfer->curl.easy_setopt(transfer->easy, CURLOPT_CAINFO, file);
 	if (dir)
-		t->curl.easy_setopt(t->easy, CURLOPT_CAPATH, dir);
+		transfer->curl.easy_setopt(transfer->easy, CURLOPT_CAPATH, dir);
 }
 
-static void set_route(struct transfer *t)
+static void set_route(struct transfer *transfer)
 {
-	const struct kl_url *u = t->q->url;
-	const char *proxy = read_config(t->q, "http.proxy");
+	const struct kl_url *url = transfer->q->url;
+	const char *proxy = read_config(transfer->q, "http.proxy");
 
-	if (!u->tls && !t->q->insecure) {
+	if (!url->tls && !transfer->q->insecure) {
 		/* a plain request through a proxy would leave this machine, key and all */
-		t->curl.easy_setopt(t->easy, CURLOPT_PROXY, "");
-		t->curl.easy_setopt(t->easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
-		t->curl.easy_setopt(t->easy, CURLOPT_OPENSOCKETDATA, t);
+		transfer->curl.easy_setopt(transfer->easy, CURLOPT_PROXY, "");
+		transfer->curl.easy_setopt(transfer->easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+		transfer->curl.easy_setopt(transfer->easy, CURLOPT_OPENSOCKETDATA, transfer);
 	} else if (proxy) {
-		t->curl.easy_setopt(t->easy, CURLOPT_PROXY, proxy);
+		transfer->curl.easy_setopt(transfer->easy, CURLOPT_PROXY, proxy);
 	}
-	t->curl.easy_setopt(t->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
-	t->curl.easy_setopt(t->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-	t->curl.easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 0L);
-	t->curl.easy_setopt(t->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_FOLLOWLOCATION, 0L);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION,
+				   (long)CURL_HTTP_VERSION_1_1);
 }
 
 /* libcurl keeps the list as it is, so that the key is not copied into one of its own. */
-static void set_headers(struct transfer *t)
+static void set_headers(struct transfer *transfer)
 {
 	static const char *const always[] = {
 		"content-type: application/json",
@@ -218,84 +223,87 @@ static void set_headers(struct transfer *t)
 		"user-agent: git-klineage/" KL_VERSION,
 		"expect:",
 	};
-	const struct kl_http_post *q = t->q;
-	bool with_key = q->key && (q->url->tls || q->url->loopback);
+	const struct kl_http_post *post = transfer->q;
+	bool with_key = post->key && (post->url->tls || post->url->loopback);
 	size_t n = 0, more = 0;
 
-	while (q->header && q->header[more])
+	while (post->header && post->header[more])
 		more++;
-	t->header = kl_calloc(KL_ARRAY_SIZE(always) + more + 1, sizeof(*t->header));
+	transfer->header = kl_calloc(KL_ARRAY_SIZE(always) + more + 1, sizeof(*transfer->header));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(always); i++)
-		t->header[n++].data = (char *)always[i];
+		transfer->header[n++].data = (char *)always[i];
 	for (size_t i = 0; i < more; i++)
-		t->header[n++].data = (char *)q->header[i];
+		transfer->header[n++].data = (char *)post->header[i];
 	if (with_key)
-		t->header[n++].data = kl_secret_header(q->key);
+		transfer->header[n++].data = kl_secret_header(post->key);
 	for (size_t i = 0; i + 1 < n; i++)
-		t->header[i].next = &t->header[i + 1];
-	t->curl.easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->header);
+		transfer->header[i].next = &transfer->header[i + 1];
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->header);
 }
 
-static void set_all(struct transfer *t, const char *url)
+static void set_all(struct transfer *transfer, const char *url)
 {
-	long connect_ms = t->q->idle_ms < CONNECT_MS ? (long)t->q->idle_ms : CONNECT_MS;
+	long connect_ms = transfer->q->idle_ms < CONNECT_MS ? (long)transfer->q->idle_ms :
+							      CONNECT_MS;
 
-	t->curl.easy_setopt(t->easy, CURLOPT_URL, url);
-	t->curl.easy_setopt(t->easy, CURLOPT_POST, 1L);
-	t->curl.easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->q->body->ptr);
-	t->curl.easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->q->body->len);
-	t->curl.easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
-	t->curl.easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
-	t->curl.easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->said);
-	t->curl.easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_header);
-	t->curl.easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
-	t->curl.easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_data);
-	t->curl.easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
-	t->curl.easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
-	t->curl.easy_setopt(t->easy, CURLOPT_XFERINFODATA, t);
-	t->curl.easy_setopt(t->easy, CURLOPT_NOPROGRESS, 0L);
-	set_trust(t);
-	set_route(t);
-	set_headers(t);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_URL, url);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_POST, 1L);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_POSTFIELDS, transfer->q->body->ptr);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+				   (curl_off_t)transfer->q->body->len);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_NOSIGNAL, 1L);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_ERRORBUFFER, transfer->said);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_HEADERFUNCTION, on_header);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_HEADERDATA, transfer);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_WRITEFUNCTION, on_data);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_WRITEDATA, transfer);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_XFERINFODATA, transfer);
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_NOPROGRESS, 0L);
+	set_trust(transfer);
+	set_route(transfer);
+	set_headers(transfer);
 }
 
 /* --- the transfer ------------------------------------------------------- */
 
-static int stop_wanted(struct transfer *t)
+static int stop_wanted(struct transfer *transfer)
 {
 	int64_t now = kl_clock_ns();
 
 	if (kl_proc_interrupted())
 		return kl_error(KL_EINTR, "interrupted");
-	if (now - t->heard_ns > t->q->idle_ms * 1000000)
-		return kl_error(KL_ETIMEOUT, "%s sent nothing for %.3g s", t->q->url->origin,
-				(double)t->q->idle_ms / 1000);
-	if (now > t->end_ns)
+	if (now - transfer->heard_ns > transfer->q->idle_ms * 1000000)
+		return kl_error(KL_ETIMEOUT, "%s sent nothing for %.3g s", transfer->q->url->origin,
+				(double)transfer->q->idle_ms / 1000);
+	if (now > transfer->end_ns)
 		return kl_error(KL_ETIMEOUT, "%s did not end its reply within %.3g s",
-				t->q->url->origin, (double)t->q->total_ms / 1000);
+				transfer->q->url->origin, (double)transfer->q->total_ms / 1000);
 	return 0;
 }
 
 /* Until it is done (`*code`), or we want no more of it. */
-static int drive_transfer(struct transfer *t, CURLcode *code)
+static int drive_transfer(struct transfer *transfer, CURLcode *code)
 {
 	int running = 1, left;
 
 	for (;;) {
-		CURLMcode m = t->curl.multi_perform(t->multi, &running);
+		CURLMcode curlmcode = transfer->curl.multi_perform(transfer->multi, &running);
 		struct CURLMsg *msg;
 
-		if (m)
-			return kl_error(KL_EIO, "libcurl: %s", t->curl.multi_strerror(m));
-		while ((msg = t->curl.multi_info_read(t->multi, &left)))
+		if (curlmcode)
+			return kl_error(KL_EIO, "libcurl: %s",
+					transfer->curl.multi_strerror(curlmcode));
+		while ((msg = transfer->curl.multi_info_read(transfer->multi, &left)))
 			if (msg->msg == CURLMSG_DONE)
 				*code = msg->data.result;
 		if (!running)
 			return 0;
-		t->err = stop_wanted(t);
-		if (t->err < 0)
-			return t->err;
-		t->curl.multi_poll(t->multi, NULL, 0, NAP_MS, NULL);
+		transfer->err = stop_wanted(transfer);
+		if (transfer->err < 0)
+			return transfer->err;
+		transfer->curl.multi_poll(transfer->multi, NULL, 0, NAP_MS, NULL);
 	}
 }
 
@@ -303,20 +311,20 @@ static int drive_transfer(struct transfer *t, CURLcode *code)
  * How far it got. Once the connection stood, with its proxy and its TLS, the server may
  * have had the request, or enough of it to begin.
  */
-static void note_progress(struct transfer *t)
+static void note_progress(struct transfer *transfer)
 {
 	curl_off_t ready_us = 0;
 
-	t->curl.easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->out->status);
-	t->curl.easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
-	t->out->sent = ready_us > 0;
+	transfer->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &transfer->out->status);
+	transfer->curl.easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
+	transfer->out->sent = ready_us > 0;
 }
 
-static bool may_pass(struct transfer *t, CURLcode code)
+static bool may_pass(struct transfer *transfer, CURLcode code)
 {
 	long proxy_said = 0;
 
-	t->curl.easy_getinfo(t->easy, CURLINFO_HTTP_CONNECTCODE, &proxy_said);
+	transfer->curl.easy_getinfo(transfer->easy, CURLINFO_HTTP_CONNECTCODE, &proxy_said);
 	if (proxy_said >= 400 && proxy_said < 500)
 		return false;
 	switch (code) {
@@ -334,45 +342,46 @@ static bool may_pass(struct transfer *t, CURLcode code)
 	}
 }
 
-static int judge_transfer(struct transfer *t, CURLcode code)
+static int judge_transfer(struct transfer *transfer, CURLcode code)
 {
-	const char *origin = t->q->url->origin;
+	const char *origin = transfer->q->url->origin;
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
-	const char *why = *t->said ? t->said : t->curl.easy_strerror(code);
+	const char *why = *transfer->said ? transfer->said : transfer->curl.easy_strerror(code);
 
-	if (t->err < 0)
-		return t->err;
-	if (!code || t->full)
+	if (transfer->err < 0)
+		return transfer->err;
+	if (!code || transfer->full)
 		return 0;
-	if (t->left)
+	if (transfer->left)
 		return kl_error(KL_EINVALID, "'%s' is not this machine, and not encrypted", origin);
 	kl_body_quote(&said, why, strlen(why), 300);
-	if (t->out->begun)
+	if (transfer->out->begun)
 		return kl_error(KL_EINVALID, "%s: the reply is cut off: %s", origin, said.ptr);
-	t->out->transient = may_pass(t, code);
+	transfer->out->transient = may_pass(transfer, code);
 	return kl_error(code == CURLE_OPERATION_TIMEDOUT ? KL_ETIMEOUT : KL_EIO, "%s: %s", origin,
 			said.ptr);
 }
 
-int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *q)
+int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *post)
 {
-	KL_AUTO(kl_freep) char *url = kl_url_join(q->url, q->path);
-	KL_AUTO(transfer_release) struct transfer t = { .q = q, .out = out };
+	KL_AUTO(kl_freep) char *url = kl_url_join(post->url, post->path);
+	KL_AUTO(transfer_release) struct transfer transfer = { .q = post, .out = out };
 	CURLcode code = CURLE_OK;
 	int err;
 
 	*out = (struct kl_http_reply)KL_HTTP_REPLY_INIT;
-	if ((err = kl_http_check(q->url, q->insecure)) < 0 || (err = kl_libcurl_open(&t.curl)) < 0)
+	if ((err = kl_http_check(post->url, post->insecure)) < 0 ||
+	    (err = kl_libcurl_open(&transfer.curl)) < 0)
 		return err;
-	t.easy = t.curl.easy_init();
-	t.multi = t.curl.multi_init();
-	if (!t.easy || !t.multi)
+	transfer.easy = transfer.curl.easy_init();
+	transfer.multi = transfer.curl.multi_init();
+	if (!transfer.easy || !transfer.multi)
 		return kl_error(KL_EIO, "libcurl gives no handle");
-	set_all(&t, url);
-	t.heard_ns = kl_clock_ns();
-	t.end_ns = t.heard_ns + q->total_ms * 1000000;
-	t.curl.multi_add_handle(t.multi, t.easy);
-	err = drive_transfer(&t, &code);
-	note_progress(&t);
-	return err < 0 ? err : judge_transfer(&t, code);
+	set_all(&transfer, url);
+	transfer.heard_ns = kl_clock_ns();
+	transfer.end_ns = transfer.heard_ns + post->total_ms * 1000000;
+	transfer.curl.multi_add_handle(transfer.multi, transfer.easy);
+	err = drive_transfer(&transfer, &code);
+	note_progress(&transfer);
+	return err < 0 ? err : judge_transfer(&transfer, code);
 }

@@ -53,8 +53,8 @@ struct kl_http_reply {
  * KL_EINVALID (too large, cut off), KL_ECANNOT (no libcurl), or what `data` returned. `out` says
  * in any case how far it came, and is the caller's to release.
  */
-int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *q);
-void kl_http_reply_release(struct kl_http_reply *r);
+int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *post);
+void kl_http_reply_release(struct kl_http_reply *reply);
 
 /** KL_EINVALID: a plain connection that leaves this machine, and nobody allowed it. */
 int kl_http_check(const struct kl_url *url, bool insecure);

@@ -31,58 +31,59 @@ struct attempt {
 	struct kl_http_reply reply;
 };
 
-static void attempt_release(struct attempt *a)
+static void attempt_release(struct attempt *attempt)
 {
-	kl_stream_release(&a->s);
-	kl_http_reply_release(&a->reply);
+	kl_stream_release(&attempt->s);
+	kl_http_reply_release(&attempt->reply);
 }
 
-int kl_provider_http_open(struct kl_provider *p, const struct kl_http_kind *kind)
+int kl_provider_http_open(struct kl_provider *provider, const struct kl_http_kind *kind)
 {
-	struct http_state *h = kl_calloc(1, sizeof(*h));
+	struct http_state *state = kl_calloc(1, sizeof(*state));
 	int err = 0;
 
-	p->state = h;
-	h->kind = kind;
-	kl_rng_seed(&h->rng, kl_rng_os_seed());
-	if (p->repo)
-		err = kl_repo_config_bool(&h->insecure, p->repo, "klineage.chat.insecure", false);
+	provider->state = state;
+	state->kind = kind;
+	kl_rng_seed(&state->rng, kl_rng_os_seed());
+	if (provider->repo)
+		err = kl_repo_config_bool(&state->insecure, provider->repo,
+					  "klineage.chat.insecure", false);
 	if (!err)
-		err = kl_url_parse(&h->url, p->url ? p->url : kind->url);
+		err = kl_url_parse(&state->url, provider->url ? provider->url : kind->url);
 	if (!err)
-		err = kl_http_check(&h->url, h->insecure);
+		err = kl_http_check(&state->url, state->insecure);
 	return err < 0 ? kl_error_in(err, "klineage.chat.url") : 0;
 }
 
-void kl_provider_http_close(struct kl_provider *p)
+void kl_provider_http_close(struct kl_provider *provider)
 {
-	struct http_state *h = p->state;
+	struct http_state *state = provider->state;
 
-	if (!h)
+	if (!state)
 		return;
-	kl_url_release(&h->url);
-	kl_secret_free(h->key);
-	free(h);
+	kl_url_release(&state->url);
+	kl_secret_free(state->key);
+	free(state);
 }
 
-bool kl_provider_http_is_default(const struct kl_provider *p)
+bool kl_provider_http_is_default(const struct kl_provider *provider)
 {
-	const struct http_state *h = p->state;
-	size_t n = strlen(h->url.origin);
+	const struct http_state *state = provider->state;
+	size_t n = strlen(state->url.origin);
 
-	return !strncmp(h->kind->url, h->url.origin, n) &&
-	       (!h->kind->url[n] || h->kind->url[n] == '/');
+	return !strncmp(state->kind->url, state->url.origin, n) &&
+	       (!state->kind->url[n] || state->kind->url[n] == '/');
 }
 
 /* --- replies that are none ------------------------------------------------ */
 
 static void add_words(struct kl_buf *out, const struct kl_buf *body)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	const char *words = NULL;
 
-	if (!kl_json_parse(&j, body->ptr, body->len))
-		words = kl_stream_words(j);
+	if (!kl_json_parse(&value, body->ptr, body->len))
+		words = kl_stream_words(value);
 	else
 		kl_error_clear();
 	if (words)
@@ -92,81 +93,84 @@ static void add_words(struct kl_buf *out, const struct kl_buf *body)
 }
 
 /* The server refused: what it says, cleaned of the key. */
-static int refuse_reply(const struct http_state *h, struct kl_http_reply *r)
+static int refuse_reply(const struct http_state *state, struct kl_http_reply *reply)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *id = NULL;
 	int err;
 
-	kl_secret_scrub(h->key, &r->body);
-	if (r->status >= 300 && r->status < 400)
+	kl_secret_scrub(state->key, &reply->body);
+	if (reply->status >= 300 && reply->status < 400)
 		return kl_error(KL_EIO,
 				"%s redirects (%ld) to '%s': redirects are not followed; if it is "
 				"to be trusted, set klineage.chat.url",
-				h->url.origin, r->status, r->location ? r->location : "nowhere");
-	add_words(&words, &r->body);
-	id = r->request_id ? kl_asprintf(" (request %s)", r->request_id) : kl_strdup("");
-	err = kl_error(KL_EIO, "%s: %ld: %s%s", h->url.origin, r->status,
+				state->url.origin, reply->status,
+				reply->location ? reply->location : "nowhere");
+	add_words(&words, &reply->body);
+	id = reply->request_id ? kl_asprintf(" (request %s)", reply->request_id) : kl_strdup("");
+	err = kl_error(KL_EIO, "%s: %ld: %s%s", state->url.origin, reply->status,
 		       words.len ? words.ptr : "it does not say why", id);
-	if (r->status == 401 && h->key)
-		kl_error_hint(err, "the key is from %s", kl_secret_source(h->key));
+	if (reply->status == 401 && state->key)
+		kl_error_hint(err, "the key is from %s", kl_secret_source(state->key));
 	return err;
 }
 
-static int no_stream(const struct http_state *h, struct kl_http_reply *r)
+static int no_stream(const struct http_state *state, struct kl_http_reply *reply)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 
-	if (r->type && !strncasecmp(r->type, "text/event-stream", 17))
-		return kl_error(KL_EINVALID, "%s: the reply is empty", h->url.origin);
-	kl_secret_quote(&words, h->key, r->body.ptr, r->body.len, 200);
-	return kl_error(KL_EINVALID, "%s: 200, but no event stream (%s): %s", h->url.origin,
-			r->type && *r->type ? r->type : "no content type",
+	if (reply->type && !strncasecmp(reply->type, "text/event-stream", 17))
+		return kl_error(KL_EINVALID, "%s: the reply is empty", state->url.origin);
+	kl_secret_quote(&words, state->key, reply->body.ptr, reply->body.len, 200);
+	return kl_error(KL_EINVALID, "%s: 200, but no event stream (%s): %s", state->url.origin,
+			reply->type && *reply->type ? reply->type : "no content type",
 			words.len ? words.ptr : "empty");
 }
 
 /* --- an attempt ----------------------------------------------------------- */
 
-static int on_bytes(const char *p, size_t n, void *payload)
+static int on_bytes(const char *at, size_t n, void *payload)
 {
-	struct attempt *a = payload;
-	int err = kl_stream_feed(&a->s, p, n);
+	struct attempt *attempt = payload;
+	int err = kl_stream_feed(&attempt->s, at, n);
 
 	if (err < 0)
 		return err;
-	err = kl_provider_heard(a->watch, (int64_t)a->s.text.len, &a->s.out->usage);
+	err = kl_provider_heard(attempt->watch, (int64_t)attempt->s.text.len,
+				&attempt->s.out->usage);
 	/* a whole reply is not given up, nor waited for until the server hangs up */
-	return a->s.ended ? kl_error(KL_ENO, "that was all") : err;
+	return attempt->s.ended ? kl_error(KL_ENO, "that was all") : err;
 }
 
-static int try_once(struct attempt *a, struct kl_provider *p, const struct kl_buf *body)
+static int try_once(struct attempt *attempt, struct kl_provider *provider,
+		    const struct kl_buf *body)
 {
-	struct http_state *h = p->state;
+	struct http_state *state = provider->state;
 	struct kl_http_post post = {
-		.repo = p->repo,
-		.url = &h->url,
-		.path = h->kind->path,
-		.insecure = h->insecure,
-		.key = h->key,
-		.header = h->kind->header,
+		.repo = provider->repo,
+		.url = &state->url,
+		.path = state->kind->path,
+		.insecure = state->insecure,
+		.key = state->key,
+		.header = state->kind->header,
 		.body = body,
-		.idle_ms = p->timeout_ms,
-		.total_ms = TOTAL * p->timeout_ms,
+		.idle_ms = provider->timeout_ms,
+		.total_ms = TOTAL * provider->timeout_ms,
 		.data = on_bytes,
-		.payload = a,
+		.payload = attempt,
 	};
-	int err = kl_http_post(&a->reply, &post);
+	int err = kl_http_post(&attempt->reply, &post);
 
-	if (err < 0 && a->s.stopped && !a->s.broken)
+	if (err < 0 && attempt->s.stopped && !attempt->s.broken)
 		err = 0; /* its text is whole: how the connection ends is no matter */
 	if (err < 0)
 		return err;
-	if (a->reply.status != 200)
-		return refuse_reply(h, &a->reply);
-	if (!a->reply.begun)
-		return no_stream(h, &a->reply);
-	err = kl_stream_check(&a->s);
-	return err < 0 ? kl_error_in(err, "%s", h->url.origin) : 0;
+	if (attempt->reply.status != 200)
+		return refuse_reply(state, &attempt->reply);
+	if (!attempt->reply.begun)
+		return no_stream(state, &attempt->reply);
+	err = kl_stream_check(&attempt->s);
+	return err < 0 ? kl_error_in(err, "%s", state->url.origin) : 0;
 }
 
 /*
@@ -174,35 +178,36 @@ static int try_once(struct attempt *a, struct kl_provider *p, const struct kl_bu
  * a request that took too long (408) may come after tokens were made, and a prompt that a filter
  * refused is charged for by some.
  */
-static bool turned_away(const struct kl_http_reply *r)
+static bool turned_away(const struct kl_http_reply *reply)
 {
 	static const char filter[] = "content_filter";
 
-	if (r->status == 400)
-		return !memmem(r->body.ptr, r->body.len, filter, sizeof(filter) - 1);
-	return (r->status >= 300 && r->status < 500 && r->status != 408 && r->status != 499) ||
-	       r->status == 501 || r->status == 503 || r->status == 529;
+	if (reply->status == 400)
+		return !memmem(reply->body.ptr, reply->body.len, filter, sizeof(filter) - 1);
+	return (reply->status >= 300 && reply->status < 500 && reply->status != 408 &&
+		reply->status != 499) ||
+	       reply->status == 501 || reply->status == 503 || reply->status == 529;
 }
 
 /* Does a failure say that nothing was bought? */
-static bool cost_nothing(const struct kl_http_reply *r)
+static bool cost_nothing(const struct kl_http_reply *reply)
 {
-	return r->status ? turned_away(r) : !r->sent;
+	return reply->status ? turned_away(reply) : !reply->sent;
 }
 
 /* Is it worth another attempt? */
-static bool may_pass(const struct kl_http_reply *r, int err)
+static bool may_pass(const struct kl_http_reply *reply, int err)
 {
 	if (err == KL_EINTR)
 		return false;
-	return r->status ? kl_retry_status(r->status) : r->transient;
+	return reply->status ? kl_retry_status(reply->status) : reply->transient;
 }
 
 /* Where this attempt may have cost money the next is made only if the watcher pays once more. */
-static bool paid_for(const struct attempt *a)
+static bool paid_for(const struct attempt *attempt)
 {
-	return cost_nothing(&a->reply) ||
-	       (a->watch && a->watch->again && !a->watch->again(a->watch->payload));
+	return cost_nothing(&attempt->reply) || (attempt->watch && attempt->watch->again &&
+						 !attempt->watch->again(attempt->watch->payload));
 }
 
 static int pause_for(int64_t ms, const struct kl_provider_watch *watch)
@@ -220,101 +225,104 @@ static int pause_for(int64_t ms, const struct kl_provider_watch *watch)
 }
 
 /* 1: another attempt; else the error to end with. */
-static int after_failure(const struct attempt *a, struct kl_provider *p, unsigned number, int err)
+static int after_failure(const struct attempt *attempt, struct kl_provider *provider,
+			 unsigned number, int err)
 {
-	struct http_state *h = p->state;
-	const struct kl_http_reply *r = &a->reply;
+	struct http_state *state = provider->state;
+	const struct kl_http_reply *reply = &attempt->reply;
 	int64_t ms;
 
-	kl_secret_scrub_error(h->key, err);
-	if (!may_pass(r, err))
+	kl_secret_scrub_error(state->key, err);
+	if (!may_pass(reply, err))
 		return err;
 	if (number == KL_RETRY_ATTEMPTS)
 		return kl_error_in(err, "given up after %u attempts", number);
-	ms = kl_retry_delay(number, r->retry_after_ms, r->retry_after, time(NULL), p->timeout_ms,
-			    &h->rng);
+	ms = kl_retry_delay(number, reply->retry_after_ms, reply->retry_after, time(NULL),
+			    provider->timeout_ms, &state->rng);
 	if (ms < 0)
 		return kl_error_in(err, "the server asks for a longer pause than %d s",
 				   (int)(KL_RETRY_MAX_MS / 1000));
-	if (pause_for(ms, a->watch) < 0)
+	if (pause_for(ms, attempt->watch) < 0)
 		return KL_EINTR;
 	/* not before the pause: what is reserved stands, and the pause may be the end */
-	return paid_for(a) ? 1 : err;
+	return paid_for(attempt) ? 1 : err;
 }
 
 /* --- sending ------------------------------------------------------------ */
 
-static int need_key(struct kl_provider *p)
+static int need_key(struct kl_provider *provider)
 {
-	struct http_state *h = p->state;
+	struct http_state *state = provider->state;
 	int err;
 
-	if (!h->asked && (h->url.tls || h->url.loopback)) {
-		err = kl_secret_find(&h->key, p->repo, h->kind->key_prefix, h->kind->key_variable,
-				     h->url.tls ? h->url.base : NULL);
+	if (!state->asked && (state->url.tls || state->url.loopback)) {
+		err = kl_secret_find(&state->key, provider->repo, state->kind->key_prefix,
+				     state->kind->key_variable,
+				     state->url.tls ? state->url.base : NULL);
 		if (err < 0)
 			return err;
 	}
-	h->asked = true;
-	if (h->key || !kl_provider_http_is_default(p))
+	state->asked = true;
+	if (state->key || !kl_provider_http_is_default(provider))
 		return 0;
-	kl_error(KL_EINVALID, "no key for %s", h->url.origin);
-	kl_error_hint(KL_EINVALID, "set %s, or KLINEAGE_CHAT_KEY", h->kind->key_variable);
+	kl_error(KL_EINVALID, "no key for %s", state->url.origin);
+	kl_error_hint(KL_EINVALID, "set %s, or KLINEAGE_CHAT_KEY", state->kind->key_variable);
 	return kl_error_hint(KL_EINVALID,
 			     "or give it to a credential helper: git credential approve");
 }
 
 static void scrub_key(char **text, const struct kl_secret *key)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	if (!*text || !key)
 		return;
-	kl_buf_adds(&b, *text);
-	kl_secret_scrub(key, &b);
+	kl_buf_adds(&buf, *text);
+	kl_secret_scrub(key, &buf);
 	free(*text);
-	*text = kl_buf_detach(&b);
+	*text = kl_buf_detach(&buf);
 }
 
 /* What the attempt brought, even where it failed. */
-static void take_reply(struct kl_reply *out, struct attempt *a, const struct kl_secret *key)
+static void take_reply(struct kl_reply *out, struct attempt *attempt, const struct kl_secret *key)
 {
-	out->text = kl_buf_detach(&a->s.text);
-	out->request_id = kl_steal(&a->reply.request_id);
+	out->text = kl_buf_detach(&attempt->s.text);
+	out->request_id = kl_steal(&attempt->reply.request_id);
 	scrub_key(&out->text, key);
 	scrub_key(&out->model, key);
 	scrub_key(&out->request_id, key);
 }
 
-int kl_provider_http_send(struct kl_reply *out, struct kl_provider *p,
-			  const struct kl_provider_request *q, const struct kl_request_context *x,
+int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
+			  const struct kl_provider_request *request,
+			  const struct kl_request_context *context,
 			  const struct kl_provider_watch *watch)
 {
-	struct http_state *h = p->state;
+	struct http_state *state = provider->state;
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 	size_t prefix = 0;
 	int err;
 
-	if ((err = need_key(p)) < 0) {
+	if ((err = need_key(provider)) < 0) {
 		out->usage.known = true;
 		return err;
 	}
-	p->ops->body(&body, &prefix, p, q, x);
+	provider->ops->body(&body, &prefix, provider, request, context);
 	for (unsigned number = 1;; number++) {
-		KL_AUTO(attempt_release) struct attempt a = {
+		KL_AUTO(attempt_release) struct attempt attempt = {
 			.watch = watch,
 			.reply = KL_HTTP_REPLY_INIT,
 		};
 
-		kl_stream_begin(&a.s, h->kind->event, q, out, h->key);
-		err = try_once(&a, p, &body);
+		kl_stream_begin(&attempt.s, state->kind->event, request, out, state->key);
+		err = try_once(&attempt, provider, &body);
 		if (err < 0)
-			err = after_failure(&a, p, number, err);
+			err = after_failure(&attempt, provider, number, err);
 		if (err == 1)
 			continue;
-		if (err < 0 && cost_nothing(&a.reply))
+		if (err < 0 && cost_nothing(&attempt.reply))
 			out->usage.known = true;
-		take_reply(out, &a, h->key);
+		take_reply(out, &attempt, state->key);
 		return err;
 	}
 }

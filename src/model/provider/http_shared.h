@@ -17,13 +17,14 @@ struct kl_http_kind {
 	kl_stream_event_fn *event;
 };
 
-int kl_provider_http_open(struct kl_provider *p, const struct kl_http_kind *kind);
-void kl_provider_http_close(struct kl_provider *p);
-int kl_provider_http_send(struct kl_reply *out, struct kl_provider *p,
-			  const struct kl_provider_request *q, const struct kl_request_context *x,
+int kl_provider_http_open(struct kl_provider *provider, const struct kl_http_kind *kind);
+void kl_provider_http_close(struct kl_provider *provider);
+int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
+			  const struct kl_provider_request *request,
+			  const struct kl_request_context *context,
 			  const struct kl_provider_watch *watch);
 /** Is it where the kind is by default? */
-bool kl_provider_http_is_default(const struct kl_provider *p);
+bool kl_provider_http_is_default(const struct kl_provider *provider);
 
 /* The events of the two protocols. */
 kl_stream_event_fn kl_anthropic_event, kl_openai_event;

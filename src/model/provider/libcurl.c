@@ -9,27 +9,27 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static void wiping_free(void *p)
+static void wiping_free(void *data)
 {
-	if (p)
-		explicit_bzero(p, malloc_usable_size(p));
-	free(p);
+	if (data)
+		explicit_bzero(data, malloc_usable_size(data));
+	free(data);
 }
 
-static void *wiping_realloc(void *p, size_t n)
+static void *wiping_realloc(void *data, size_t n)
 {
-	size_t had = p ? malloc_usable_size(p) : 0;
-	void *q;
+	size_t had = data ? malloc_usable_size(data) : 0;
+	void *bytes;
 
-	if (p && had >= n)
-		return p;
-	q = malloc(n);
-	if (!q)
+	if (data && had >= n)
+		return data;
+	bytes = malloc(n);
+	if (!bytes)
 		return NULL;
-	if (p)
-		memcpy(q, p, had);
-	wiping_free(p);
-	return q;
+	if (data)
+		memcpy(bytes, data, had);
+	wiping_free(data);
+	return bytes;
 }
 
 static void *open_library(void)

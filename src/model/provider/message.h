@@ -52,6 +52,6 @@ struct kl_reply {
 	bool alone;
 };
 
-void kl_reply_release(struct kl_reply *r);
+void kl_reply_release(struct kl_reply *reply);
 
 #endif

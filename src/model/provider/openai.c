@@ -15,23 +15,25 @@
  * OpenAI refuses the old name with newer models; many others pass over the new one, and with it the
  * limit.
  */
-static const char *token_field(const struct kl_provider *p)
+static const char *token_field(const struct kl_provider *provider)
 {
-	const char *set = p->repo ? kl_repo_config(p->repo, "klineage.chat.tokenField") : NULL;
+	const char *set = provider->repo ?
+				  kl_repo_config(provider->repo, "klineage.chat.tokenField") :
+				  NULL;
 
 	if (set && *set)
 		return set;
-	return kl_provider_http_is_default(p) ? "max_completion_tokens" : "max_tokens";
+	return kl_provider_http_is_default(provider) ? "max_completion_tokens" : "max_tokens";
 }
 
 /* Templates of many models take one system message, the first. */
-static void add_system(struct kl_buf *out, const struct kl_provider_request *q)
+static void add_system(struct kl_buf *out, const struct kl_provider_request *request)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
 
-	for (size_t i = 0; i < q->nsystem; i++)
-		if (*q->system[i])
-			kl_buf_addf(&all, "%s%s", all.len ? "\n\n" : "", q->system[i]);
+	for (size_t i = 0; i < request->nsystem; i++)
+		if (*request->system[i])
+			kl_buf_addf(&all, "%s%s", all.len ? "\n\n" : "", request->system[i]);
 	if (!all.len)
 		return;
 	kl_buf_adds(out, "{\"role\":\"system\",");
@@ -39,44 +41,45 @@ static void add_system(struct kl_buf *out, const struct kl_provider_request *q)
 	kl_buf_adds(out, "},");
 }
 
-static void openai_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-			const struct kl_provider_request *q, const struct kl_request_context *x)
+static void openai_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
+			const struct kl_provider_request *request,
+			const struct kl_request_context *context)
 {
 	kl_buf_addch(out, '{');
-	kl_body_member(out, "model", q->model);
+	kl_body_member(out, "model", request->model);
 	kl_buf_adds(out, ",\"messages\":[");
-	add_system(out, q);
-	for (size_t i = 0; i < q->nmessage; i++) {
+	add_system(out, request);
+	for (size_t i = 0; i < request->nmessage; i++) {
 		kl_buf_adds(out, i ? ",{" : "{");
-		kl_body_member(out, "role", q->message[i].assistant ? "assistant" : "user");
+		kl_body_member(out, "role", request->message[i].assistant ? "assistant" : "user");
 		kl_buf_addch(out, ',');
-		kl_body_member(out, "content", q->message[i].text);
+		kl_body_member(out, "content", request->message[i].text);
 		*prefix = out->len;
 		kl_buf_addch(out, '}');
 	}
 	kl_buf_adds(out, "],");
-	kl_body_string(out, token_field(p));
+	kl_body_string(out, token_field(provider));
 	kl_buf_addf(out, ":%lld,\"stream\":true,\"stream_options\":{\"include_usage\":true}}",
-		    (long long)q->max_tokens);
+		    (long long)request->max_tokens);
 }
 
 /* What was read from the cache is part of prompt_tokens. */
-static void read_usage(struct kl_stream *s, const json_t *j)
+static void read_usage(struct kl_stream *stream, const json_t *value)
 {
-	struct kl_usage u = { 0 };
+	struct kl_usage usage = { 0 };
 	int64_t prompt = -1, output = -1, cached = 0;
-	bool ok = kl_stream_count(&prompt, j, "prompt_tokens") &&
-		  kl_stream_count(&output, j, "completion_tokens") &&
-		  kl_stream_count(&cached, json_object_get(j, "prompt_tokens_details"),
+	bool ok = kl_stream_count(&prompt, value, "prompt_tokens") &&
+		  kl_stream_count(&output, value, "completion_tokens") &&
+		  kl_stream_count(&cached, json_object_get(value, "prompt_tokens_details"),
 				  "cached_tokens");
 
 	if (ok && output >= 0 && prompt >= cached) {
-		u.known = true;
-		u.input = prompt - cached;
-		u.output = output;
-		u.cache_read = cached;
+		usage.known = true;
+		usage.input = prompt - cached;
+		usage.output = output;
+		usage.cache_read = cached;
 	}
-	s->out->usage = u;
+	stream->out->usage = usage;
 }
 
 static enum kl_stop stop_of(const char *reason)
@@ -88,7 +91,7 @@ static enum kl_stop stop_of(const char *reason)
 	return !strcmp(reason, "content_filter") ? KL_STOP_REFUSAL : KL_STOP_OTHER;
 }
 
-static int add_choice(struct kl_stream *s, const json_t *choice)
+static int add_choice(struct kl_stream *stream, const json_t *choice)
 {
 	const json_t *delta = json_object_get(choice, "delta");
 	const char *reason = kl_json_str_or(choice, "finish_reason", NULL);
@@ -99,43 +102,44 @@ static int add_choice(struct kl_stream *s, const json_t *choice)
 		return kl_error(KL_EINVALID, "the reply has two answers");
 	if (text && !json_is_string(text) && !json_is_null(text))
 		return kl_error(KL_EINVALID, "JSON: 'content' is not a string");
-	if ((err = kl_stream_add(s, kl_json_str_or(delta, "content", ""))) < 0 ||
-	    (err = kl_stream_add(s, kl_json_str_or(delta, "refusal", ""))) < 0)
+	if ((err = kl_stream_add(stream, kl_json_str_or(delta, "content", ""))) < 0 ||
+	    (err = kl_stream_add(stream, kl_json_str_or(delta, "refusal", ""))) < 0)
 		return err;
 	if (reason) {
-		s->out->stop = stop_of(reason);
-		s->stopped = true;
+		stream->out->stop = stop_of(reason);
+		stream->stopped = true;
 	}
 	return 0;
 }
 
-int kl_openai_event(struct kl_stream *s, const char *data, const json_t *j)
+int kl_openai_event(struct kl_stream *stream, const char *data, const json_t *value)
 {
-	const json_t *choice, *model = json_object_get(j, "model");
-	json_t *choices = json_object_get(j, "choices");
+	const json_t *choice, *model = json_object_get(value, "model");
+	json_t *choices = json_object_get(value, "choices");
 	size_t i;
 	int err;
 
 	if (!strcmp(data, "[DONE]")) {
-		s->ended = true;
-		return s->stopped ? 0 :
-				    kl_error(KL_EINVALID, "the stream ends before the reply does");
+		stream->ended = true;
+		return stream->stopped ?
+			       0 :
+			       kl_error(KL_EINVALID, "the stream ends before the reply does");
 	}
-	if (!j)
+	if (!value)
 		return kl_error(KL_EINVALID, "it is no JSON object");
-	if (json_object_get(j, "error") && !json_is_null(json_object_get(j, "error")))
-		return kl_stream_error(s, j);
-	if (!s->out->model && json_is_string(model))
-		s->out->model = kl_strdup(json_string_value(model));
+	if (json_object_get(value, "error") && !json_is_null(json_object_get(value, "error")))
+		return kl_stream_error(stream, value);
+	if (!stream->out->model && json_is_string(model))
+		stream->out->model = kl_strdup(json_string_value(model));
 	json_array_foreach(choices, i, choice)
-		if ((err = add_choice(s, choice)) < 0)
+		if ((err = add_choice(stream, choice)) < 0)
 			return err;
-	if (json_is_object(json_object_get(j, "usage")))
-		read_usage(s, json_object_get(j, "usage"));
+	if (json_is_object(json_object_get(value, "usage")))
+		read_usage(stream, json_object_get(value, "usage"));
 	return 0;
 }
 
-static int openai_open(struct kl_provider *p)
+static int openai_open(struct kl_provider *provider)
 {
 	static const struct kl_http_kind kind = {
 		.url = "https://api.openai.com/v1",
@@ -144,12 +148,12 @@ static int openai_open(struct kl_provider *p)
 		.key_prefix = "authorization: Bearer ",
 		.event = kl_openai_event,
 	};
-	int err = kl_provider_http_open(p, &kind);
+	int err = kl_provider_http_open(provider, &kind);
 	const char *field;
 
 	if (err < 0)
 		return err;
-	field = token_field(p);
+	field = token_field(provider);
 	if (strcmp(field, "max_tokens") && strcmp(field, "max_completion_tokens"))
 		return kl_error(KL_EINVALID,
 				"klineage.chat.tokenField is '%s', not max_tokens or "

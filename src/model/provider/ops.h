@@ -40,14 +40,14 @@ extern const struct kl_provider_ops kl_provider_anthropic, kl_provider_openai, k
 
 /**
  * The request in our own words, which no provider's habits change: klineage.chat-request/1.
- * Without `x` it has no phase and no turn.
+ * Without `context` it has no phase and no turn.
  */
-void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-			    const struct kl_provider_request *q,
-			    const struct kl_request_context *x);
+void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
+			    const struct kl_provider_request *request,
+			    const struct kl_request_context *context);
 
 /** Tell the watcher of bytes; KL_EINTR when it, or the user, wants no more. */
 int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes,
-		      const struct kl_usage *u);
+		      const struct kl_usage *usage);
 
 #endif

@@ -59,10 +59,10 @@ static int read_timeout(int64_t *out, struct kl_repo *repo, int64_t given)
 }
 
 int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
-		     const struct kl_provider_opts *o)
+		     const struct kl_provider_opts *opts)
 {
-	KL_AUTO(kl_freep) char *name = read_option(repo, o->name, "klineage.chat.provider");
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(kl_freep) char *name = read_option(repo, opts->name, "klineage.chat.provider");
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
 	const struct kl_provider_ops *ops = NULL;
 	int err;
 
@@ -70,148 +70,150 @@ int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
 		return kl_error(KL_EINVALID, "no provider is named: set klineage.chat.provider");
 	if ((err = find_provider(&ops, name)) < 0)
 		return err;
-	p = kl_calloc(1, sizeof(*p));
-	p->ops = ops;
-	p->repo = repo;
-	p->url = read_option(repo, o->url, "klineage.chat.url");
-	p->command = read_option(repo, o->command, "klineage.chat.exec");
-	p->replay = read_option(repo, o->replay, "klineage.chat.replay");
-	if ((err = read_timeout(&p->timeout_ms, repo, o->timeout_ms)) < 0 ||
-	    (ops->open && (err = ops->open(p)) < 0))
+	provider = kl_calloc(1, sizeof(*provider));
+	provider->ops = ops;
+	provider->repo = repo;
+	provider->url = read_option(repo, opts->url, "klineage.chat.url");
+	provider->command = read_option(repo, opts->command, "klineage.chat.exec");
+	provider->replay = read_option(repo, opts->replay, "klineage.chat.replay");
+	if ((err = read_timeout(&provider->timeout_ms, repo, opts->timeout_ms)) < 0 ||
+	    (ops->open && (err = ops->open(provider)) < 0))
 		return err;
-	*out = kl_steal(&p);
+	*out = kl_steal(&provider);
 	return 0;
 }
 
-void kl_provider_free(struct kl_provider *p)
+void kl_provider_free(struct kl_provider *provider)
 {
-	if (!p)
+	if (!provider)
 		return;
-	if (p->ops->close)
-		p->ops->close(p);
-	free(p->url);
-	free(p->command);
-	free(p->replay);
-	free(p);
+	if (provider->ops->close)
+		provider->ops->close(provider);
+	free(provider->url);
+	free(provider->command);
+	free(provider->replay);
+	free(provider);
 }
 
-const char *kl_provider_name(const struct kl_provider *p)
+const char *kl_provider_name(const struct kl_provider *provider)
 {
-	return p->ops->name;
+	return provider->ops->name;
 }
 
-bool kl_provider_metered(const struct kl_provider *p)
+bool kl_provider_metered(const struct kl_provider *provider)
 {
-	return p->ops->metered;
+	return provider->ops->metered;
 }
 
 /* user, assistant, user ... user; the providers refuse blocks without text. */
-static int check_request(const struct kl_provider_request *q)
+static int check_request(const struct kl_provider_request *request)
 {
-	if (!q->model || !*q->model)
+	if (!request->model || !*request->model)
 		return kl_error(KL_EINVALID, "no model is named: set klineage.chat.model");
-	if (q->max_tokens < 1)
+	if (request->max_tokens < 1)
 		return kl_error(KL_EINVALID, "a reply of %lld tokens cannot be asked for",
-				(long long)q->max_tokens);
-	if (q->nmessage % 2 == 0)
+				(long long)request->max_tokens);
+	if (request->nmessage % 2 == 0)
 		return kl_error(KL_EINVALID, "a request ends with what the user says");
-	for (size_t i = 0; i < q->nmessage; i++) {
-		if (q->message[i].assistant != (i % 2 == 1))
+	for (size_t i = 0; i < request->nmessage; i++) {
+		if (request->message[i].assistant != (i % 2 == 1))
 			return kl_error(KL_EINVALID, "message %zu: user and assistant take turns",
 					i);
-		if (!q->message[i].text || !*q->message[i].text)
+		if (!request->message[i].text || !*request->message[i].text)
 			return kl_error(KL_EINVALID, "message %zu is empty", i);
 	}
 	return 0;
 }
 
-int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-		     const struct kl_provider_request *q)
+int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
+		     const struct kl_provider_request *request)
 {
 	size_t from = out->len, covered = 0;
-	int err = check_request(q);
+	int err = check_request(request);
 
 	if (err < 0)
 		return err;
-	p->ops->body(out, &covered, p, q, NULL);
+	provider->ops->body(out, &covered, provider, request, NULL);
 	if (prefix)
 		*prefix = covered ? covered - from : 0;
 	return 0;
 }
 
 int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes,
-		      const struct kl_usage *u)
+		      const struct kl_usage *usage)
 {
 	if (kl_proc_interrupted() ||
-	    (watch && watch->heard && watch->heard(bytes, u, watch->payload)))
+	    (watch && watch->heard && watch->heard(bytes, usage, watch->payload)))
 		return kl_error(KL_EINTR, "interrupted");
 	return 0;
 }
 
-static int check_reply(const struct kl_reply *r, const struct kl_provider_request *q)
+static int check_reply(const struct kl_reply *reply, const struct kl_provider_request *request)
 {
-	if (r->text && *r->text)
+	if (reply->text && *reply->text)
 		return 0;
-	if (r->stop == KL_STOP_LENGTH)
+	if (reply->stop == KL_STOP_LENGTH)
 		return kl_error(KL_EINVALID,
 				"the %lld tokens allowed were spent before a word of the reply",
-				(long long)q->max_tokens);
-	if (r->stop == KL_STOP_REFUSAL)
+				(long long)request->max_tokens);
+	if (reply->stop == KL_STOP_REFUSAL)
 		return kl_error(KL_EINVALID, "the model refused to answer");
 	return kl_error(KL_EINVALID, "the reply is empty");
 }
 
-int kl_provider_send(struct kl_reply *out, struct kl_provider *p,
-		     const struct kl_provider_request *q, const struct kl_request_context *x,
+int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
+		     const struct kl_provider_request *request,
+		     const struct kl_request_context *context,
 		     const struct kl_provider_watch *watch)
 {
 	int err;
 
 	*out = (struct kl_reply){ .usage.known = true }; /* nothing was sent yet */
-	err = check_request(q);
-	if (!err && q->nmessage != x->turn * 2 + 1)
-		err = kl_error(KL_EINVALID, "turn %zu does not come after %zu messages", x->turn,
-			       q->nmessage);
+	err = check_request(request);
+	if (!err && request->nmessage != context->turn * 2 + 1)
+		err = kl_error(KL_EINVALID, "turn %zu does not come after %zu messages",
+			       context->turn, request->nmessage);
 	if (err)
 		return err;
 	*out = (struct kl_reply){ 0 };
-	err = p->ops->send(out, p, q, x, watch);
-	out->alone |= p->ops->blind;
+	err = provider->ops->send(out, provider, request, context, watch);
+	out->alone |= provider->ops->blind;
 	if (!err)
-		err = check_reply(out, q);
-	return err < 0 ? kl_error_in(err, "%s", p->ops->name) : 0;
+		err = check_reply(out, request);
+	return err < 0 ? kl_error_in(err, "%s", provider->ops->name) : 0;
 }
 
-static void add_messages(struct kl_buf *out, const struct kl_provider_request *q)
+static void add_messages(struct kl_buf *out, const struct kl_provider_request *request)
 {
 	kl_buf_adds(out, "\"messages\":[");
-	for (size_t i = 0; i < q->nmessage; i++) {
+	for (size_t i = 0; i < request->nmessage; i++) {
 		kl_buf_adds(out, i ? ",{" : "{");
-		kl_body_member(out, "role", q->message[i].assistant ? "assistant" : "user");
+		kl_body_member(out, "role", request->message[i].assistant ? "assistant" : "user");
 		kl_buf_addch(out, ',');
-		kl_body_member(out, "text", q->message[i].text);
+		kl_body_member(out, "text", request->message[i].text);
 		kl_buf_addch(out, '}');
 	}
 	kl_buf_addch(out, ']');
 }
 
-void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-			    const struct kl_provider_request *q, const struct kl_request_context *x)
+void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
+			    const struct kl_provider_request *request,
+			    const struct kl_request_context *context)
 {
 	kl_buf_adds(out, "{\"schema\":\"klineage.chat-request/1\",");
-	kl_body_member(out, "model", q->model);
+	kl_body_member(out, "model", request->model);
 	kl_buf_adds(out, ",\"system\":[");
-	for (size_t i = 0; i < q->nsystem; i++) {
+	for (size_t i = 0; i < request->nsystem; i++) {
 		kl_buf_adds(out, i ? "," : "");
-		kl_body_string(out, q->system[i]);
+		kl_body_string(out, request->system[i]);
 	}
 	kl_buf_adds(out, "],");
-	add_messages(out, q);
-	kl_buf_addf(out, ",\"max_tokens\":%lld", (long long)q->max_tokens);
-	if (x) {
+	add_messages(out, request);
+	kl_buf_addf(out, ",\"max_tokens\":%lld", (long long)request->max_tokens);
+	if (context) {
 		kl_buf_addch(out, ',');
-		kl_body_member(out, "phase", x->phase);
-		kl_buf_addf(out, ",\"turn\":%zu", x->turn);
+		kl_body_member(out, "phase", context->phase);
+		kl_buf_addf(out, ",\"turn\":%zu", context->turn);
 	}
 	kl_buf_addch(out, '}');
 	*prefix = 0;

@@ -63,20 +63,20 @@ struct kl_request_context {
  * `repo` is borrowed and may be NULL. KL_EINVALID, KL_EUSAGE: what is missing, and where to say it.
  */
 int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
-		     const struct kl_provider_opts *o);
-void kl_provider_free(struct kl_provider *p);
+		     const struct kl_provider_opts *opts);
+void kl_provider_free(struct kl_provider *provider);
 KL_DEFINE_CLEANUP(struct kl_provider *, kl_provider_free)
 
-const char *kl_provider_name(const struct kl_provider *p);
+const char *kl_provider_name(const struct kl_provider *provider);
 /** Does it cost money? Only then is a price needed, and a reservation made. */
-bool kl_provider_metered(const struct kl_provider *p);
+bool kl_provider_metered(const struct kl_provider *provider);
 
 /**
  * The bytes that would be sent. Those of turn n begin with the cached prefix of turn n-1;
  * `*prefix`, if not NULL, is how many bytes of `out` are covered by a cache mark.
  */
-int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-		     const struct kl_provider_request *q);
+int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
+		     const struct kl_provider_request *request);
 
 /**
  * Ask, and wait for the whole reply. Asks again where it is worth it (408, 409, 429, 5xx, 529, a
@@ -86,8 +86,9 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
  * When an error comes after the request was sent it may have cost money: `out->usage` says
  * what is known of it even then (known and all 0: it cost nothing). Release `out` in any case.
  */
-int kl_provider_send(struct kl_reply *out, struct kl_provider *p,
-		     const struct kl_provider_request *q, const struct kl_request_context *x,
+int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
+		     const struct kl_provider_request *request,
+		     const struct kl_request_context *context,
 		     const struct kl_provider_watch *watch);
 
 #endif

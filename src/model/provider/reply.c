@@ -15,12 +15,12 @@ static const char *const stops[] = {
 	[KL_STOP_OTHER] = "other",
 };
 
-void kl_reply_release(struct kl_reply *r)
+void kl_reply_release(struct kl_reply *reply)
 {
-	free(r->text);
-	free(r->model);
-	free(r->request_id);
-	*r = (struct kl_reply){ 0 };
+	free(reply->text);
+	free(reply->model);
+	free(reply->request_id);
+	*reply = (struct kl_reply){ 0 };
 }
 
 int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
@@ -38,43 +38,43 @@ int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
 
 static int read_usage(struct kl_usage *out, const json_t *obj)
 {
-	struct kl_usage u = { .known = true };
+	struct kl_usage usage = { .known = true };
 	/* clang-format off */
 	struct { const char *key; int64_t *to; bool needed; } part[] = {
-		{ "input", &u.input, true }, { "output", &u.output, true },
-		{ "cache_read", &u.cache_read, false },
-		{ "cache_write_5m", &u.cache_write_5m, false },
-		{ "cache_write_1h", &u.cache_write_1h, false },
+		{ "input", &usage.input, true }, { "output", &usage.output, true },
+		{ "cache_read", &usage.cache_read, false },
+		{ "cache_write_5m", &usage.cache_write_5m, false },
+		{ "cache_write_1h", &usage.cache_write_1h, false },
 	};
 	/* clang-format on */
-	json_t *j = json_object_get(obj, "usage");
+	json_t *value = json_object_get(obj, "usage");
 	int err = 0;
 
-	if (json_is_null(j) || (!j && kl_json_bool_or(obj, "unmetered", false)))
+	if (json_is_null(value) || (!value && kl_json_bool_or(obj, "unmetered", false)))
 		return 0;
-	if (!j)
+	if (!value)
 		return kl_error(KL_EINVALID, "JSON: neither 'usage' nor '\"unmetered\": true'");
-	if ((err = kl_json_obj(&j, obj, "usage")) < 0)
+	if ((err = kl_json_obj(&value, obj, "usage")) < 0)
 		return err;
 	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(part); i++)
-		if (part[i].needed || json_object_get(j, part[i].key))
-			err = kl_reply_tokens(part[i].to, j, part[i].key);
+		if (part[i].needed || json_object_get(value, part[i].key))
+			err = kl_reply_tokens(part[i].to, value, part[i].key);
 	if (!err)
-		*out = u;
+		*out = usage;
 	return err;
 }
 
 static int read_stop(enum kl_stop *out, const json_t *obj)
 {
-	const char *s;
+	const char *text;
 	int err;
 
 	if (!json_object_get(obj, "stop"))
 		return 0;
-	if ((err = kl_json_str(&s, obj, "stop")) < 0)
+	if ((err = kl_json_str(&text, obj, "stop")) < 0)
 		return err;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(stops); i++) {
-		if (!strcmp(s, stops[i])) {
+		if (!strcmp(text, stops[i])) {
 			*out = (enum kl_stop)i;
 			return 0;
 		}

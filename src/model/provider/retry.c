@@ -16,21 +16,21 @@ bool kl_retry_status(long status)
 }
 
 /* A number not below 0, whole or with decimals, in thousandths; -1: none. */
-static int64_t parse_thousandths(const char *s)
+static int64_t parse_thousandths(const char *text)
 {
-	double d;
+	double distance;
 	char *end;
 
-	if (!s || !isdigit((unsigned char)*s) || s[strspn(s, "0123456789.")])
+	if (!text || !isdigit((unsigned char)*text) || text[strspn(text, "0123456789.")])
 		return -1;
-	d = strtod(s, &end);
+	distance = strtod(text, &end);
 	if (*end)
 		return -1;
-	return d * 1000 > (double)FOREVER ? FOREVER : (int64_t)(d * 1000);
+	return distance * 1000 > (double)FOREVER ? FOREVER : (int64_t)(distance * 1000);
 }
 
 /* The three forms that RFC 9110 lets a date have; the C locale has their names. */
-static int64_t until_date(const char *s, time_t now)
+static int64_t until_date(const char *text, time_t now)
 {
 	static const char *const form[] = {
 		"%a, %d %b %Y %H:%M:%S GMT",
@@ -40,7 +40,7 @@ static int64_t until_date(const char *s, time_t now)
 
 	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
 		struct tm tm = { 0 };
-		const char *end = strptime(s, form[i], &tm);
+		const char *end = strptime(text, form[i], &tm);
 		time_t at;
 
 		if (!end || *end)

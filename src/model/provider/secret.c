@@ -50,29 +50,29 @@ void kl_secret_guard(void)
 		}
 }
 
-static int hold_pages(struct kl_secret *s)
+static int hold_pages(struct kl_secret *secret)
 {
-	char *p = mmap(NULL, PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *at = mmap(NULL, PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p == MAP_FAILED)
+	if (at == MAP_FAILED)
 		return kl_error_errno("cannot get memory for a key");
-	s->line = p;
+	secret->line = at;
 	/* each is a bolt more: where the system refuses one, the others still hold */
-	mlock(p, PAGES);
-	madvise(p, PAGES, MADV_DONTDUMP);
-	madvise(p, PAGES, MADV_WIPEONFORK);
+	mlock(at, PAGES);
+	madvise(at, PAGES, MADV_DONTDUMP);
+	madvise(at, PAGES, MADV_WIPEONFORK);
 	return 0;
 }
 
-void kl_secret_free(struct kl_secret *s)
+void kl_secret_free(struct kl_secret *secret)
 {
-	if (!s)
+	if (!secret)
 		return;
-	if (s->line) {
-		explicit_bzero(s->line, PAGES);
-		munmap(s->line, PAGES);
+	if (secret->line) {
+		explicit_bzero(secret->line, PAGES);
+		munmap(secret->line, PAGES);
 	}
-	free(s);
+	free(secret);
 }
 
 /* Nothing of the key is quoted, not even the byte that is wrong. */
@@ -94,19 +94,19 @@ static int check_key(const char *key, size_t len, const char *source)
 	return 0;
 }
 
-static int take_key(struct kl_secret *s, const char *prefix, const char *key, size_t len,
+static int take_key(struct kl_secret *secret, const char *prefix, const char *key, size_t len,
 		    const char *source)
 {
 	int err = check_key(key, len, source);
 
 	if (err < 0)
 		return err;
-	s->prefix = strlen(prefix);
-	s->len = s->prefix + len;
-	s->source = source;
-	memcpy(s->line, prefix, s->prefix);
-	memcpy(s->line + s->prefix, key, len);
-	s->line[s->len] = '\0';
+	secret->prefix = strlen(prefix);
+	secret->len = secret->prefix + len;
+	secret->source = source;
+	memcpy(secret->line, prefix, secret->prefix);
+	memcpy(secret->line + secret->prefix, key, len);
+	secret->line[secret->len] = '\0';
 	return 0;
 }
 
@@ -118,11 +118,11 @@ static void __attribute__((noinline)) wipe_stack(void)
 	explicit_bzero(below, sizeof(below));
 }
 
-static void wipe_buf(struct kl_buf *b)
+static void wipe_buf(struct kl_buf *buf)
 {
-	if (b->alloc)
-		explicit_bzero(b->ptr, b->alloc);
-	kl_buf_release(b);
+	if (buf->alloc)
+		explicit_bzero(buf->ptr, buf->alloc);
+	kl_buf_release(buf);
 }
 
 /* No prompt: nobody may sit there, and a background process must not ask a terminal. */
@@ -130,13 +130,13 @@ static void helper_env(struct kl_strvec *env)
 {
 	static const char *const drop[] = { "GIT_DIR=", "GIT_TERMINAL_PROMPT=", "GIT_ASKPASS=" };
 
-	for (char **e = environ; *e; e++) {
+	for (char **list = environ; *list; list++) {
 		bool keep = true;
 
 		for (size_t i = 0; i < KL_ARRAY_SIZE(drop); i++)
-			keep = keep && strncmp(*e, drop[i], strlen(drop[i]));
+			keep = keep && strncmp(*list, drop[i], strlen(drop[i]));
 		if (keep)
-			kl_strvec_push(env, *e);
+			kl_strvec_push(env, *list);
 	}
 	kl_strvec_push(env, "GIT_TERMINAL_PROMPT=0");
 	kl_strvec_push(env, "GIT_ASKPASS=");
@@ -145,22 +145,22 @@ static void helper_env(struct kl_strvec *env)
 /* The password of a `git credential fill`; NULL: no helper has one. */
 static const char *password_in(struct kl_buf *out)
 {
-	char *p = out->ptr;
+	char *at = out->ptr;
 
-	while (p && *p) {
-		char *end = strchr(p, '\n');
+	while (at && *at) {
+		char *end = strchr(at, '\n');
 
 		if (end)
 			*end = '\0';
-		if (!strncmp(p, "password=", 9))
-			return p[9] ? p + 9 : NULL;
-		p = end ? end + 1 : NULL;
+		if (!strncmp(at, "password=", 9))
+			return at[9] ? at + 9 : NULL;
+		at = end ? end + 1 : NULL;
 	}
 	return NULL;
 }
 
-static int ask_helpers(bool *found, struct kl_secret *s, struct kl_repo *repo, const char *prefix,
-		       const char *url)
+static int ask_helpers(bool *found, struct kl_secret *secret, struct kl_repo *repo,
+		       const char *prefix, const char *url)
 {
 	KL_AUTO(wipe_buf) struct kl_buf out = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf dropped = KL_BUF_INIT;
@@ -168,7 +168,7 @@ static int ask_helpers(bool *found, struct kl_secret *s, struct kl_repo *repo, c
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *in = kl_asprintf("url=%s\n\n", url);
 	struct kl_proc_result res;
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.in = in,
 		.in_len = strlen(in),
 		.out = &out,
@@ -186,60 +186,62 @@ static int ask_helpers(bool *found, struct kl_secret *s, struct kl_repo *repo, c
 	kl_strvec_push(&argv, "credential");
 	kl_strvec_push(&argv, "fill");
 	helper_env(&env);
-	o.argv = (const char *const *)argv.v;
-	o.env = (const char *const *)env.v;
-	err = kl_proc_run(&res, &o);
+	opts.argv = (const char *const *)argv.v;
+	opts.env = (const char *const *)env.v;
+	err = kl_proc_run(&res, &opts);
 	wipe_stack();
 	if (err < 0)
 		return err;
 	key = !res.exit && !res.truncated && !res.timed_out ? password_in(&out) : NULL;
 	*found = key;
-	return key ? take_key(s, prefix, key, strlen(key), "a credential helper of git") : 0;
+	return key ? take_key(secret, prefix, key, strlen(key), "a credential helper of git") : 0;
 }
 
 /* `key` is the value of the variable `name`. */
-static int from_env(bool *found, struct kl_secret *s, const char *prefix, const char *name,
+static int from_env(bool *found, struct kl_secret *secret, const char *prefix, const char *name,
 		    const char *key)
 {
 	*found = key && *key;
-	return *found ? take_key(s, prefix, key, strlen(key), name) : 0;
+	return *found ? take_key(secret, prefix, key, strlen(key), name) : 0;
 }
 
 int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix,
 		   const char *vendor, const char *url)
 {
-	KL_AUTO(kl_secret_freep) struct kl_secret *s = kl_calloc(1, sizeof(*s));
+	KL_AUTO(kl_secret_freep) struct kl_secret *secret = kl_calloc(1, sizeof(*secret));
 	bool found = false;
 	int err;
 
 	*out = NULL;
 	no_dumps();
-	if ((err = hold_pages(s)) < 0 || (err = from_env(&found, s, prefix, "KLINEAGE_CHAT_KEY",
-							 getenv("KLINEAGE_CHAT_KEY"))) < 0)
+	if ((err = hold_pages(secret)) < 0 ||
+	    (err = from_env(&found, secret, prefix, "KLINEAGE_CHAT_KEY",
+			    getenv("KLINEAGE_CHAT_KEY"))) < 0)
 		return err;
-	if (!found && vendor && (err = from_env(&found, s, prefix, vendor, getenv(vendor))) < 0)
+	if (!found && vendor &&
+	    (err = from_env(&found, secret, prefix, vendor, getenv(vendor))) < 0)
 		return err;
-	if (!found && url && (err = ask_helpers(&found, s, repo, prefix, url)) < 0)
+	if (!found && url && (err = ask_helpers(&found, secret, repo, prefix, url)) < 0)
 		return err;
 	if (found)
-		*out = kl_steal(&s);
+		*out = kl_steal(&secret);
 	return 0;
 }
 
-char *kl_secret_header(struct kl_secret *s)
+char *kl_secret_header(struct kl_secret *secret)
 {
-	return s->line;
+	return secret->line;
 }
 
-const char *kl_secret_source(const struct kl_secret *s)
+const char *kl_secret_source(const struct kl_secret *secret)
 {
-	return s->source;
+	return secret->source;
 }
 
-void kl_secret_scrub(const struct kl_secret *s, struct kl_buf *text)
+void kl_secret_scrub(const struct kl_secret *secret, struct kl_buf *text)
 {
-	size_t len = s ? s->len - s->prefix : 0, from = 0;
-	const char *key = s ? s->line + s->prefix : NULL;
+	size_t len = secret ? secret->len - secret->prefix : 0, from = 0;
+	const char *key = secret ? secret->line + secret->prefix : NULL;
 	char *hit;
 
 	if (len < MIN_SCRUB)
@@ -255,23 +257,23 @@ void kl_secret_scrub(const struct kl_secret *s, struct kl_buf *text)
 	}
 }
 
-void kl_secret_quote(struct kl_buf *out, const struct kl_secret *s, const char *text, size_t len,
-		     size_t max)
+void kl_secret_quote(struct kl_buf *out, const struct kl_secret *secret, const char *text,
+		     size_t len, size_t max)
 {
 	KL_AUTO(wipe_buf) struct kl_buf clean = KL_BUF_INIT;
 
 	kl_buf_add(&clean, text, len);
-	kl_secret_scrub(s, &clean);
+	kl_secret_scrub(secret, &clean);
 	kl_body_quote(out, clean.ptr, clean.len, max);
 }
 
-int kl_secret_scrub_error(const struct kl_secret *s, int err)
+int kl_secret_scrub_error(const struct kl_secret *secret, int err)
 {
 	KL_AUTO(wipe_buf) struct kl_buf text = KL_BUF_INIT;
 	size_t before;
 
 	kl_buf_adds(&text, kl_error_last());
 	before = text.len;
-	kl_secret_scrub(s, &text);
+	kl_secret_scrub(secret, &text);
 	return err < 0 && text.len != before ? kl_error(err, "%s", text.ptr) : err;
 }

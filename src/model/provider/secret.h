@@ -23,7 +23,7 @@ struct kl_secret;
  */
 int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix,
 		   const char *vendor, const char *url);
-void kl_secret_free(struct kl_secret *s);
+void kl_secret_free(struct kl_secret *secret);
 KL_DEFINE_CLEANUP(struct kl_secret *, kl_secret_free)
 
 /**
@@ -33,16 +33,16 @@ KL_DEFINE_CLEANUP(struct kl_secret *, kl_secret_free)
 void kl_secret_guard(void);
 
 /** The header line, in the secret's own memory: libcurl is given it as it is. */
-char *kl_secret_header(struct kl_secret *s);
+char *kl_secret_header(struct kl_secret *secret);
 /** Where it came from: "ANTHROPIC_API_KEY", "a credential helper of git". */
-const char *kl_secret_source(const struct kl_secret *s);
+const char *kl_secret_source(const struct kl_secret *secret);
 
-/** Take every occurrence of the key out of `text`. `s` may be NULL. */
-void kl_secret_scrub(const struct kl_secret *s, struct kl_buf *text);
+/** Take every occurrence of the key out of `text`. `secret` may be NULL. */
+void kl_secret_scrub(const struct kl_secret *secret, struct kl_buf *text);
 /** kl_body_quote of text that may have the key in it, whole or where it would be cut. */
-void kl_secret_quote(struct kl_buf *out, const struct kl_secret *s, const char *text, size_t len,
-		     size_t max);
+void kl_secret_quote(struct kl_buf *out, const struct kl_secret *secret, const char *text,
+		     size_t len, size_t max);
 /** Scrub the error that is set; returns `err`. */
-int kl_secret_scrub_error(const struct kl_secret *s, int err);
+int kl_secret_scrub_error(const struct kl_secret *secret, int err);
 
 #endif

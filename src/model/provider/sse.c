@@ -5,89 +5,89 @@
 
 #include "base/error.h"
 
-static int dispatch_event(struct kl_sse *s)
+static int dispatch_event(struct kl_sse *sse)
 {
 	int err = 0;
 
-	if (s->has_data) {
+	if (sse->has_data) {
 		/* each data line has put a newline behind itself; the last is not part of it */
-		s->data.ptr[--s->data.len] = '\0';
-		err = s->event(s->type.ptr, s->data.ptr, s->data.len, s->payload);
+		sse->data.ptr[--sse->data.len] = '\0';
+		err = sse->event(sse->type.ptr, sse->data.ptr, sse->data.len, sse->payload);
 	}
-	kl_buf_clear(&s->data);
-	kl_buf_clear(&s->type);
-	s->has_data = false;
+	kl_buf_clear(&sse->data);
+	kl_buf_clear(&sse->type);
+	sse->has_data = false;
 	return err;
 }
 
-static int end_line(struct kl_sse *s)
+static int end_line(struct kl_sse *sse)
 {
-	const char *line = s->line.ptr, *value;
-	size_t len = s->line.len, name;
+	const char *line = sse->line.ptr, *value;
+	size_t len = sse->line.len, name;
 
-	if (!s->not_first && len >= 3 && !memcmp(line, "\xef\xbb\xbf", 3)) {
+	if (!sse->not_first && len >= 3 && !memcmp(line, "\xef\xbb\xbf", 3)) {
 		line += 3;
 		len -= 3;
 	}
-	s->not_first = true;
+	sse->not_first = true;
 	if (!len)
-		return dispatch_event(s);
+		return dispatch_event(sse);
 	value = memchr(line, ':', len);
 	name = value ? (size_t)(value - line) : len;
 	value = value ? value + 1 : line + len;
 	value += value < line + len && *value == ' ';
 	len = (size_t)(line + len - value);
 	if (name == 5 && !memcmp(line, "event", 5)) {
-		kl_buf_clear(&s->type);
-		kl_buf_add(&s->type, value, len);
+		kl_buf_clear(&sse->type);
+		kl_buf_add(&sse->type, value, len);
 	} else if (name == 4 && !memcmp(line, "data", 4)) {
-		if (s->data.len + len > KL_SSE_MAX)
+		if (sse->data.len + len > KL_SSE_MAX)
 			return kl_error(KL_EINVALID, "an event of more than %zu MiB",
 					KL_SSE_MAX >> 20);
-		kl_buf_add(&s->data, value, len);
-		kl_buf_addch(&s->data, '\n');
-		s->has_data = true;
+		kl_buf_add(&sse->data, value, len);
+		kl_buf_addch(&sse->data, '\n');
+		sse->has_data = true;
 	}
 	return 0;
 }
 
-int kl_sse_feed(struct kl_sse *s, const char *p, size_t n)
+int kl_sse_feed(struct kl_sse *sse, const char *at, size_t n)
 {
-	const char *end = p + n;
+	const char *end = at + n;
 
-	while (p < end) {
+	while (at < end) {
 		size_t part = 0;
 		int err;
 
-		if (s->after_cr && *p == '\n')
-			p++;
-		s->after_cr = false;
-		while (p + part < end && p[part] != '\n' && p[part] != '\r')
+		if (sse->after_cr && *at == '\n')
+			at++;
+		sse->after_cr = false;
+		while (at + part < end && at[part] != '\n' && at[part] != '\r')
 			part++;
-		if (s->line.len + part > KL_SSE_MAX)
+		if (sse->line.len + part > KL_SSE_MAX)
 			return kl_error(KL_EINVALID, "a line of more than %zu MiB",
 					KL_SSE_MAX >> 20);
-		kl_buf_add(&s->line, p, part);
-		p += part;
-		if (p == end)
+		kl_buf_add(&sse->line, at, part);
+		at += part;
+		if (at == end)
 			break;
-		s->after_cr = *p++ == '\r';
-		err = end_line(s);
-		kl_buf_clear(&s->line);
+		sse->after_cr = *at++ == '\r';
+		err = end_line(sse);
+		kl_buf_clear(&sse->line);
 		if (err < 0)
 			return err;
 	}
 	return 0;
 }
 
-bool kl_sse_pending(const struct kl_sse *s)
+bool kl_sse_pending(const struct kl_sse *sse)
 {
-	return s->line.len || s->has_data;
+	return sse->line.len || sse->has_data;
 }
 
-void kl_sse_release(struct kl_sse *s)
+void kl_sse_release(struct kl_sse *sse)
 {
-	kl_buf_release(&s->line);
-	kl_buf_release(&s->type);
-	kl_buf_release(&s->data);
+	kl_buf_release(&sse->line);
+	kl_buf_release(&sse->type);
+	kl_buf_release(&sse->data);
 }

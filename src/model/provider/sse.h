@@ -36,9 +36,9 @@ struct kl_sse {
 	}
 
 /** KL_EINVALID: a line or an event above KL_SSE_MAX; else what `event` returned. */
-int kl_sse_feed(struct kl_sse *s, const char *p, size_t n);
+int kl_sse_feed(struct kl_sse *sse, const char *at, size_t n);
 /** Is there a line or an event that has not ended? */
-bool kl_sse_pending(const struct kl_sse *s);
-void kl_sse_release(struct kl_sse *s);
+bool kl_sse_pending(const struct kl_sse *sse);
+void kl_sse_release(struct kl_sse *sse);
 
 #endif

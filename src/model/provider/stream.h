@@ -39,30 +39,32 @@ struct kl_stream {
 	struct kl_sse sse;
 };
 
-/** All but `s` is borrowed; `key` may be NULL. `s` stays where it is until it is released. */
-void kl_stream_begin(struct kl_stream *s, kl_stream_event_fn *event,
-		     const struct kl_provider_request *q, struct kl_reply *out,
+/**
+ * All but `stream` is borrowed; `key` may be NULL. `stream` stays where it is until it is released.
+ */
+void kl_stream_begin(struct kl_stream *stream, kl_stream_event_fn *event,
+		     const struct kl_provider_request *request, struct kl_reply *out,
 		     const struct kl_secret *key);
 /**
  * KL_EINVALID: what breaks the protocol, with the number of the event; KL_EIO: the server's error.
  */
-int kl_stream_feed(struct kl_stream *s, const char *p, size_t n);
+int kl_stream_feed(struct kl_stream *stream, const char *at, size_t n);
 /** No more will come: KL_EINVALID if it is empty or cut off. */
-int kl_stream_check(const struct kl_stream *s);
-void kl_stream_release(struct kl_stream *s);
+int kl_stream_check(const struct kl_stream *stream);
+void kl_stream_release(struct kl_stream *stream);
 
 /* For the protocols. */
 
 /** More of the text; KL_EINVALID above KL_PROVIDER_MAX_TEXT. */
-int kl_stream_add(struct kl_stream *s, const char *text);
+int kl_stream_add(struct kl_stream *stream, const char *text);
 /** An error that the server sent in the stream: KL_EIO with its words. */
-int kl_stream_error(const struct kl_stream *s, const json_t *j);
+int kl_stream_error(const struct kl_stream *stream, const json_t *value);
 /** `*out` = the count `key` of `obj`, if it has one; false: it is no count. */
 bool kl_stream_count(int64_t *out, const json_t *obj, const char *key);
 /**
  * Where servers put their words: {"error":{"message"}}, {"error":""}, {"message"}, {"detail"};
  * borrowed, or NULL.
  */
-const char *kl_stream_words(const json_t *j);
+const char *kl_stream_words(const json_t *value);
 
 #endif

@@ -20,44 +20,44 @@ static bool is_loopback(const char *host)
 	return !strcmp(host, "localhost");
 }
 
-static bool port_ok(const char *p, size_t n)
+static bool port_ok(const char *at, size_t n)
 {
 	unsigned port = 0;
 
 	if (!n || n > 5)
 		return false;
-	for (; n; n--, p++) {
-		if (!isdigit((unsigned char)*p))
+	for (; n; n--, at++) {
+		if (!isdigit((unsigned char)*at))
 			return false;
-		port = port * 10 + (unsigned)(*p - '0');
+		port = port * 10 + (unsigned)(*at - '0');
 	}
 	return port >= 1 && port <= 65535;
 }
 
 /* The host of "host", "host:port", "[v6]" or "[v6]:port", in lower case; NULL: it is none. */
-static char *host_of(const char *p, size_t n)
+static char *host_of(const char *at, size_t n)
 {
-	const char *end = p + n, *stop;
+	const char *end = at + n, *stop;
 	char *host;
 
-	if (n && *p == '[') {
-		stop = memchr(p, ']', n);
+	if (n && *at == '[') {
+		stop = memchr(at, ']', n);
 		if (!stop)
 			return NULL;
-		host = kl_strndup(p + 1, (size_t)(stop - p - 1));
+		host = kl_strndup(at + 1, (size_t)(stop - at - 1));
 		stop++;
 	} else {
-		stop = memchr(p, ':', n);
+		stop = memchr(at, ':', n);
 		stop = stop ? stop : end;
-		host = kl_strndup(p, (size_t)(stop - p));
+		host = kl_strndup(at, (size_t)(stop - at));
 	}
 	if (!*host ||
 	    (stop < end && (*stop != ':' || !port_ok(stop + 1, (size_t)(end - stop - 1))))) {
 		free(host);
 		return NULL;
 	}
-	for (char *c = host; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
+	for (char *ch = host; *ch; ch++)
+		*ch = (char)tolower((unsigned char)*ch);
 	return host;
 }
 
@@ -67,8 +67,8 @@ int kl_url_parse(struct kl_url *out, const char *text)
 	const char *authority = text + (tls ? 8 : 7);
 	size_t n, len = strlen(text);
 
-	for (const char *c = text; *c; c++)
-		if (!isgraph((unsigned char)*c) || strchr("\"<>\\^`{|}", *c))
+	for (const char *ch = text; *ch; ch++)
+		if (!isgraph((unsigned char)*ch) || strchr("\"<>\\^`{|}", *ch))
 			return kl_error(KL_EINVALID, "the URL has a character that no URL has");
 	if (!tls && strncasecmp(text, "http://", 7))
 		return kl_error(KL_EINVALID,
@@ -91,23 +91,23 @@ int kl_url_parse(struct kl_url *out, const char *text)
 	return 0;
 }
 
-void kl_url_release(struct kl_url *u)
+void kl_url_release(struct kl_url *url)
 {
-	free(u->base);
-	free(u->origin);
-	free(u->host);
-	*u = (struct kl_url){ 0 };
+	free(url->base);
+	free(url->origin);
+	free(url->host);
+	*url = (struct kl_url){ 0 };
 }
 
-char *kl_url_join(const struct kl_url *u, const char *path)
+char *kl_url_join(const struct kl_url *url, const char *path)
 {
-	const char *tail = u->base + strlen(u->origin);
+	const char *tail = url->base + strlen(url->origin);
 	size_t have = strlen(tail);
 
 	/* the longest beginning of the path, cut at a slash, that the base ends with */
 	for (size_t n = strlen(path); n; n--) {
 		if ((path[n] == '/' || !path[n]) && have >= n && !memcmp(tail + have - n, path, n))
-			return kl_asprintf("%s%s", u->base, path + n);
+			return kl_asprintf("%s%s", url->base, path + n);
 	}
-	return kl_asprintf("%s%s", u->base, path);
+	return kl_asprintf("%s%s", url->base, path);
 }

@@ -20,9 +20,9 @@ struct kl_url {
 
 /** KL_EINVALID; a URL that holds a password is not quoted. `out` is the caller's to release. */
 int kl_url_parse(struct kl_url *out, const char *text);
-void kl_url_release(struct kl_url *u);
+void kl_url_release(struct kl_url *url);
 
 /** `path` behind the base, less what of its beginning the base already ends with; caller frees. */
-char *kl_url_join(const struct kl_url *u, const char *path);
+char *kl_url_join(const struct kl_url *url, const char *path);
 
 #endif

@@ -43,10 +43,11 @@ struct tally {
 static void be_killed_in(int64_t us)
 {
 	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
-	struct itimerspec t = { .it_value = { us / 1000000, us % 1000000 * 1000 + 1 } };
+	struct itimerspec itimerspec = { .it_value = { us / 1000000, us % 1000000 * 1000 + 1 } };
 	timer_t timer;
 
-	if (timer_create(CLOCK_MONOTONIC, &ev, &timer) || timer_settime(timer, 0, &t, NULL))
+	if (timer_create(CLOCK_MONOTONIC, &ev, &timer) ||
+	    timer_settime(timer, 0, &itimerspec, NULL))
 		abort();
 }
 
@@ -71,29 +72,31 @@ static void draw_luck(bool calm)
 	fake.before = fake.after = be_slow;
 }
 
-static int walk_on(struct kl_repo *repo, const struct walk *w)
+static int walk_on(struct kl_repo *repo, const struct walk *walk)
 {
-	struct kl_session_opts o = { .workload = w->workload };
+	struct kl_session_opts opts = { .workload = walk->workload };
 	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
-	int err = kl_session_open(&session, repo, &o);
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
+	int err = kl_session_open(&session, repo, &opts);
 
-	if (err < 0 || (err = kl_session_conversation(&c, session, "n", w->name, blocks, 2)) < 0)
+	if (err < 0 ||
+	    (err = kl_session_conversation(&conversation, session, "n", walk->name, blocks, 2)) < 0)
 		return err;
-	for (size_t i = 0; i < w->turns; i++) {
+	for (size_t i = 0; i < walk->turns; i++) {
 		char user[64];
-		struct kl_request a = { .user = user };
+		struct kl_request request = { .user = user };
 		const char *reply;
 
-		snprintf(user, sizeof(user), "question %zu of %s/%s", i, w->workload, w->name);
-		draw_luck(w->calm);
-		if ((err = kl_request_send(&reply, &c, i, &a)) < 0)
+		snprintf(user, sizeof(user), "question %zu of %s/%s", i, walk->workload,
+			 walk->name);
+		draw_luck(walk->calm);
+		if ((err = kl_request_send(&reply, &conversation, i, &request)) < 0)
 			return err;
 	}
 	return 0;
 }
 
-static pid_t start(struct kl_repo *repo, const struct walk *w, uint64_t seed, int64_t kill_us)
+static pid_t start(struct kl_repo *repo, const struct walk *walk, uint64_t seed, int64_t kill_us)
 {
 	pid_t pid = fork();
 	int err;
@@ -103,7 +106,7 @@ static pid_t start(struct kl_repo *repo, const struct walk *w, uint64_t seed, in
 	kl_rng_seed(&own, seed);
 	if (kill_us >= 0)
 		be_killed_in(kill_us);
-	err = walk_on(repo, w);
+	err = walk_on(repo, walk);
 	if (!err)
 		_exit(DONE);
 	if (err == KL_ENO)
@@ -117,67 +120,68 @@ static pid_t start(struct kl_repo *repo, const struct walk *w, uint64_t seed, in
 	_exit(1);
 }
 
-static void stop(pid_t pid, struct walk *w, struct tally *t)
+static void stop(pid_t pid, struct walk *walk, struct tally *tally)
 {
 	int status;
 
-	t->runs++;
+	tally->runs++;
 	if (waitpid(pid, &status, 0) != pid)
 		fail_msg("a walker is lost");
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-		t->kills++;
-		w->kills--;
+		tally->kills++;
+		walk->kills--;
 	} else if (WIFEXITED(status) && WEXITSTATUS(status) == SPENT) {
-		t->spent++;
-		w->over = w->spent = true;
+		tally->spent++;
+		walk->over = walk->spent = true;
 	} else if (WIFEXITED(status) && WEXITSTATUS(status) == FAILED) {
-		t->failures++;
+		tally->failures++;
 	} else if (WIFEXITED(status) && WEXITSTATUS(status) == DONE) {
-		w->over = true;
+		walk->over = true;
 	} else {
-		fail_msg("walker of %s/%s: status %x", w->workload, w->name, (unsigned)status);
+		fail_msg("walker of %s/%s: status %x", walk->workload, walk->name,
+			 (unsigned)status);
 	}
 }
 
 /* --- walks, two processes at a time ----------------------------------------------------- */
 
-static int64_t when_to_kill(const struct walk *w, struct kl_rng *rng)
+static int64_t when_to_kill(const struct walk *walk, struct kl_rng *rng)
 {
 	/* a turn takes some 15 ms, with another process beside it */
-	return w->kills > 0 ? (int64_t)kl_rng_below(rng, 20000 * w->turns) : -1;
+	return walk->kills > 0 ? (int64_t)kl_rng_below(rng, 20000 * walk->turns) : -1;
 }
 
-static void run_pair(struct kl_repo *repo, struct walk *a, struct walk *b, struct kl_rng *rng,
-		     struct tally *t)
+static void run_pair(struct kl_repo *repo, struct walk *left, struct walk *right,
+		     struct kl_rng *rng, struct tally *tally)
 {
-	while (!a->over || (b && !b->over)) {
+	while (!left->over || (right && !right->over)) {
 		/* alone, both processes are on the one walk that is left, now and then */
-		bool twice = !b && kl_rng_below(rng, 2);
-		struct walk *second = twice ? a : b && !b->over ? b : NULL;
+		bool twice = !right && kl_rng_below(rng, 2);
+		struct walk *second = twice ? left : right && !right->over ? right : NULL;
 		pid_t one = -1, two = -1;
 
-		if (!a->over)
-			one = start(repo, a, kl_rng_u64(rng), when_to_kill(a, rng));
+		if (!left->over)
+			one = start(repo, left, kl_rng_u64(rng), when_to_kill(left, rng));
 		if (second)
 			two = start(repo, second, kl_rng_u64(rng), when_to_kill(second, rng));
-		t->doubles += twice;
+		tally->doubles += twice;
 		if (one > 0)
-			stop(one, a, t);
+			stop(one, left, tally);
 		if (two > 0)
-			stop(two, second, t);
+			stop(two, second, tally);
 	}
 }
 
-static void draw_walks(struct walk *w, size_t n, size_t group, struct kl_rng *rng)
+static void draw_walks(struct walk *walk, size_t n, size_t group, struct kl_rng *rng)
 {
 	bool calm = group % 4 == 3;
 
 	for (size_t i = 0; i < n; i++) {
-		w[i] = (struct walk){ .turns = 1 + kl_rng_below(rng, MAX_TURNS),
-				      .calm = calm,
-				      .kills = calm ? 0 : (int)kl_rng_below(rng, 3) };
-		snprintf(w[i].workload, sizeof(w[i].workload), "w%zu", group);
-		snprintf(w[i].name, sizeof(w[i].name), "n%zu", i);
+		walk[i] = (struct walk){ .turns = 1 + kl_rng_below(rng, MAX_TURNS),
+					 .calm = calm,
+					 .kills = calm ? 0 : (int)kl_rng_below(rng, 3) };
+		snprintf(walk[i].workload, sizeof(walk[i].workload), "w%zu", group);
+		snprintf(walk[i].name, sizeof(walk[i].name), "n%zu", i);
 	}
 }
 
@@ -192,13 +196,13 @@ struct account {
 static struct account *account_of(struct kl_map *books, const char *name, size_t turn)
 {
 	KL_AUTO(kl_freep) char *key = kl_asprintf("%s %zu", name, turn);
-	struct account *a = kl_map_get(books, key);
+	struct account *account = kl_map_get(books, key);
 
-	if (!a) {
-		a = kl_calloc(1, sizeof(*a));
-		kl_map_put(books, key, a);
+	if (!account) {
+		account = kl_calloc(1, sizeof(*account));
+		kl_map_put(books, key, account);
 	}
-	return a;
+	return account;
 }
 
 static void read_till(struct kl_map *books, const char *till)
@@ -208,17 +212,17 @@ static void read_till(struct kl_map *books, const char *till)
 	if (!kl_fs_exists(till))
 		return;
 	assert_ok(kl_fs_read(&text, till, (size_t)256 << 20));
-	for (char *s = text.ptr, *end; *s; s = end + 1) {
+	for (char *string = text.ptr, *end; *string; string = end + 1) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec word = KL_STRVEC_INIT;
-		struct account *a;
+		struct account *account;
 
-		end = strchr(s, '\n');
+		end = strchr(string, '\n');
 		*end = '\0';
-		kl_strvec_split(&word, s, " ");
+		kl_strvec_split(&word, string, " ");
 		assert_int_equal(word.n, 5);
-		a = account_of(books, word.v[0], (size_t)atol(word.v[1]));
-		a->charged += atoll(word.v[3]);
-		snprintf(a->charge, sizeof(a->charge), "%s", word.v[4]);
+		account = account_of(books, word.v[0], (size_t)atol(word.v[1]));
+		account->charged += atoll(word.v[3]);
+		snprintf(account->charge, sizeof(account->charge), "%s", word.v[4]);
 	}
 }
 
@@ -226,67 +230,71 @@ static void read_till(struct kl_map *books, const char *till)
 static void read_ledger(struct kl_map *books, struct kl_repo *repo, const char *workload,
 			int64_t cap)
 {
-	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	int64_t settled = 0, reserved = 0;
 
-	assert_ok(kl_ledger_load(&l, repo, workload));
-	for (size_t i = 0; i < l.n; i++) {
-		const struct kl_ledger_entry *e = &l.e[i];
+	assert_ok(kl_ledger_load(&ledger, repo, workload));
+	for (size_t i = 0; i < ledger.n; i++) {
+		const struct kl_ledger_entry *entry = &ledger.e[i];
 
-		reserved += e->settles ? -e->released : e->nano;
-		settled += e->settles ? e->nano : 0;
-		account_of(books, e->phase, (size_t)e->turn)->counted += e->nano - e->released;
-		assert_int_equal(e->after.of[0].settled, settled);
-		assert_int_equal(e->after.of[0].reserved, reserved);
+		reserved += entry->settles ? -entry->released : entry->nano;
+		settled += entry->settles ? entry->nano : 0;
+		account_of(books, entry->phase, (size_t)entry->turn)->counted += entry->nano -
+										 entry->released;
+		assert_int_equal(entry->after.of[0].settled, settled);
+		assert_int_equal(entry->after.of[0].reserved, reserved);
 		assert_true(settled + reserved <= cap);
 	}
 }
 
 /* A stored reply names its charge: had it been bought again, a later charge would be there. */
-static void check_turns(struct kl_repo *repo, const struct walk *w, struct kl_map *books,
-			struct tally *t)
+static void check_turns(struct kl_repo *repo, const struct walk *walk, struct kl_map *books,
+			struct tally *tally)
 {
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 
-	assert_ok(kl_conversation_load(&c, repo, w->workload, "n", w->name));
-	assert_true(c.n <= w->turns && (c.n == w->turns || w->spent));
-	for (size_t i = 0; i < w->turns; i++) {
-		const struct account *a = account_of(books, w->name, i);
+	assert_ok(kl_conversation_load(&conversation, repo, walk->workload, "n", walk->name));
+	assert_true(conversation.n <= walk->turns &&
+		    (conversation.n == walk->turns || walk->spent));
+	for (size_t i = 0; i < walk->turns; i++) {
+		const struct account *account = account_of(books, walk->name, i);
 
-		if (i < c.n && (!*a->charge || !strstr(c.turn[i].reply, a->charge)))
-			fail_msg("%s, turn %zu was bought again: '%s', last charge %s", c.ref, i,
-				 c.turn[i].reply, a->charge);
-		if (a->charged > a->counted)
-			fail_msg("%s, turn %zu: %lld charged, the ledger counts %lld", c.ref, i,
-				 (long long)a->charged, (long long)a->counted);
+		if (i < conversation.n &&
+		    (!*account->charge || !strstr(conversation.turn[i].reply, account->charge)))
+			fail_msg("%s, turn %zu was bought again: '%s', last charge %s",
+				 conversation.ref, i, conversation.turn[i].reply, account->charge);
+		if (account->charged > account->counted)
+			fail_msg("%s, turn %zu: %lld charged, the ledger counts %lld",
+				 conversation.ref, i, (long long)account->charged,
+				 (long long)account->counted);
 	}
-	t->turns += c.n;
+	tally->turns += conversation.n;
 }
 
-static void check_group(struct kl_repo *repo, const struct walk *w, size_t n, int64_t cap,
-			struct tally *t)
+static void check_group(struct kl_repo *repo, const struct walk *walk, size_t n, int64_t cap,
+			struct tally *tally)
 {
 	KL_AUTO(kl_map_release) struct kl_map books = { .free_value = free };
 	size_t times;
 	int64_t charged = fake_charged(&times);
 
 	if (charged > cap)
-		fail_msg("%s: %lld charged, the cap is %lld", w->workload, (long long)charged,
+		fail_msg("%s: %lld charged, the cap is %lld", walk->workload, (long long)charged,
 			 (long long)cap);
 	read_till(&books, fake.till);
-	read_ledger(&books, repo, w->workload, cap);
+	read_ledger(&books, repo, walk->workload, cap);
 	for (size_t i = 0; i < n; i++)
-		check_turns(repo, &w[i], &books, t);
-	t->charged += charged;
-	t->charges += times;
-	t->cap += cap;
-	if (charged * 1000000 / cap > t->fullest_ppm)
-		t->fullest_ppm = charged * 1000000 / cap;
+		check_turns(repo, &walk[i], &books, tally);
+	tally->charged += charged;
+	tally->charges += times;
+	tally->cap += cap;
+	if (charged * 1000000 / cap > tally->fullest_ppm)
+		tally->fullest_ppm = charged * 1000000 / cap;
 }
 
-static void run_group(size_t group, const char *dir, struct kl_rng *rng, struct tally *t)
+static void run_group(size_t group, const char *dir, struct kl_rng *rng, struct tally *tally)
 {
-	struct walk w[WALKS_EACH];
+	struct walk walks[WALKS_EACH];
 	/* 25 walks ask for some 2.5 dollars: every other group has less, and meets its cap */
 	int64_t least = group % 2 ? 2 * KL_DOLLAR : KL_DOLLAR;
 	int64_t cap = least + (int64_t)kl_rng_below(rng, group % 2 ? 4 * KL_DOLLAR : KL_DOLLAR);
@@ -299,15 +307,15 @@ static void run_group(size_t group, const char *dir, struct kl_rng *rng, struct 
 	   (long long)(cap % KL_DOLLAR));
 	assert_ok(kl_repo_open_at(&own_repo, dir));
 	assert_ok(kl_repo_identity(&who, own_repo));
-	draw_walks(w, WALKS_EACH, group, rng);
+	draw_walks(walks, WALKS_EACH, group, rng);
 	for (size_t i = 0; i < WALKS_EACH;) {
 		bool pair = i + 1 < WALKS_EACH && kl_rng_below(rng, 4);
 
-		run_pair(own_repo, &w[i], pair ? &w[i + 1] : NULL, rng, t);
+		run_pair(own_repo, &walks[i], pair ? &walks[i + 1] : NULL, rng, tally);
 		i += pair ? 2 : 1;
 	}
-	t->walks += WALKS_EACH;
-	check_group(own_repo, w, WALKS_EACH, cap, t);
+	tally->walks += WALKS_EACH;
+	check_group(own_repo, walks, WALKS_EACH, cap, tally);
 }
 
 static void no_overspend_and_nothing_bought_twice(void **state)
@@ -316,7 +324,7 @@ static void no_overspend_and_nothing_bought_twice(void **state)
 	uint64_t seed = seed_text ? strtoull(seed_text, NULL, 0) : kl_rng_os_seed();
 	size_t walks = getenv("KLINEAGE_LONG") ? 1000 : 200;
 	KL_AUTO(kl_freep) char *dir = scratch_repo("budget");
-	struct tally t = { 0 };
+	struct tally tally = { 0 };
 	struct kl_rng rng;
 	int64_t start_ns = kl_clock_ns();
 
@@ -330,23 +338,23 @@ static void no_overspend_and_nothing_bought_twice(void **state)
 	   MAX_REPLY);
 	fprintf(stderr, "# seed %llu\n", (unsigned long long)seed);
 	for (size_t i = 0; i * WALKS_EACH < walks; i++)
-		run_group(i, dir, &rng, &t);
+		run_group(i, dir, &rng, &tally);
 	sh(dir, "git fsck --strict --no-dangling 2>&1 | grep -v '^notice' || :");
 	assert_sh("", dir, "find .git -name '*.lock' -not -path '*/klineage/*'");
 	fprintf(stderr,
 		"# %zu walks, %zu processes (%zu times two on one walk), %zu killed, %zu failed, "
 		"%zu stopped by the budget; %zu turns stored, %zu charges; charged %.4f of %.4f dollars, "
 		"the fullest workload %.1f %%; %.1f s\n",
-		t.walks, t.runs, t.doubles, t.kills, t.failures, t.spent, t.turns, t.charges,
-		(double)t.charged / 1e9, (double)t.cap / 1e9, (double)t.fullest_ppm / 1e4,
-		(double)(kl_clock_ns() - start_ns) / 1e9);
+		tally.walks, tally.runs, tally.doubles, tally.kills, tally.failures, tally.spent,
+		tally.turns, tally.charges, (double)tally.charged / 1e9, (double)tally.cap / 1e9,
+		(double)tally.fullest_ppm / 1e4, (double)(kl_clock_ns() - start_ns) / 1e9);
 	/*
 	 * It was a test: kills, failures, caps that held, and walks that came through. Every seed
 	 * has to show them, so the bounds lie more than four deviations below what seeds show.
 	 */
-	assert_true(t.kills > t.walks / 4 && t.failures > t.walks / 50);
-	assert_true(t.spent > t.walks / 20 && t.turns > t.walks / 2);
-	assert_true(t.doubles > t.walks / 50 && t.charges > t.turns);
+	assert_true(tally.kills > tally.walks / 4 && tally.failures > tally.walks / 50);
+	assert_true(tally.spent > tally.walks / 20 && tally.turns > tally.walks / 2);
+	assert_true(tally.doubles > tally.walks / 50 && tally.charges > tally.turns);
 }
 
 int main(void)

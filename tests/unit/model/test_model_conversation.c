@@ -10,28 +10,28 @@ struct fixture {
 	struct kl_conversation c;
 };
 
-static void fixture_release(struct fixture *f)
+static void fixture_release(struct fixture *fixture)
 {
-	kl_conversation_release(&f->c);
-	kl_repo_free(f->r);
-	free(f->dir);
+	kl_conversation_release(&fixture->c);
+	kl_repo_free(fixture->r);
+	free(fixture->dir);
 }
 
 static struct fixture fixture(const char *name)
 {
-	struct fixture f = { .dir = scratch_repo(name) };
+	struct fixture other = { .dir = scratch_repo(name) };
 
-	assert_ok(kl_repo_open_at(&f.r, f.dir));
-	assert_ok(kl_conversation_load(&f.c, f.r, "w", "n", "back-0"));
-	return f;
+	assert_ok(kl_repo_open_at(&other.r, other.dir));
+	assert_ok(kl_conversation_load(&other.c, other.r, "w", "n", "back-0"));
+	return other;
 }
 
 #define FIXTURE(name) KL_AUTO(fixture_release) struct fixture f = fixture(name)
 #define REF "refs/klineage/chat/w/n/back-0"
 
-static void add_turn(struct fixture *f, const char *user, const char *reply, const char *key)
+static void add_turn(struct fixture *fixture, const char *user, const char *reply, const char *key)
 {
-	struct kl_turn t = {
+	struct kl_turn turn = {
 		.user = kl_strdup(user),
 		.reply = kl_strdup(reply),
 		.key = kl_strdup(key),
@@ -53,25 +53,25 @@ static void add_turn(struct fixture *f, const char *user, const char *reply, con
 			   .cache_write_5m = 4,
 			   .cache_write_1h = 5 },
 	};
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(f->r);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(fixture->r);
 	git_oid oid;
 
-	kl_conversation_digests(t.prompt, t.chain, &f->c, f->c.n, user, key);
-	assert_ok(kl_conversation_write(&oid, f->r, &f->c, &t));
-	kl_refs_txn_update(txn, f->c.ref, &oid, &f->c.tip);
+	kl_conversation_digests(turn.prompt, turn.chain, &fixture->c, fixture->c.n, user, key);
+	assert_ok(kl_conversation_write(&oid, fixture->r, &fixture->c, &turn));
+	kl_refs_txn_update(txn, fixture->c.ref, &oid, &fixture->c.tip);
 	assert_ok(kl_refs_txn_commit(txn, "test"));
-	kl_conversation_push(&f->c, &t, &oid);
-	kl_turn_release(&t);
+	kl_conversation_push(&fixture->c, &turn, &oid);
+	kl_turn_release(&turn);
 }
 
 /* every byte but NUL, twice over, and no newline at the end */
 static char *all_bytes(void)
 {
-	char *s = kl_calloc(1, 512);
+	char *text = kl_calloc(1, 512);
 
 	for (int i = 0; i < 510; i++)
-		s[i] = (char)(i % 255 + 1);
-	return s;
+		text[i] = (char)(i % 255 + 1);
+	return text;
 }
 
 static void comes_back_byte_for_byte(void **state)
@@ -79,35 +79,35 @@ static void comes_back_byte_for_byte(void **state)
 	static const char *const system[] = { "one\n", "", "\xef\xbb\xbfthree" };
 	FIXTURE("bytes");
 	KL_AUTO(kl_freep) char *bytes = all_bytes();
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
-	const struct kl_turn *t;
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
+	const struct kl_turn *turn;
 
 	kl_conversation_system(&f.c, system, 3);
 	add_turn(&f, bytes, "reply\r\n", "k0");
 	add_turn(&f, " ", bytes, "");
-	assert_ok(kl_conversation_load(&c, f.r, "w", "n", "back-0"));
-	assert_int_equal(c.nsystem, 3);
+	assert_ok(kl_conversation_load(&conversation, f.r, "w", "n", "back-0"));
+	assert_int_equal(conversation.nsystem, 3);
 	for (int i = 0; i < 3; i++)
-		assert_string_equal(c.system[i], system[i]);
-	assert_int_equal(c.n, 2);
-	assert_string_equal(c.turn[0].user, bytes);
-	assert_string_equal(c.turn[0].reply, "reply\r\n");
-	assert_string_equal(c.turn[0].key, "k0");
-	assert_string_equal(c.turn[1].user, " ");
-	assert_string_equal(c.turn[1].reply, bytes);
-	assert_string_equal(c.turn[1].key, "");
-	t = &c.turn[1];
-	assert_string_equal(t->provider, "fake");
-	assert_string_equal(t->reservation, "00112233445566778899aabbccddeeff");
-	assert_null(t->answered);
-	assert_int_equal(t->stop, KL_STOP_LENGTH);
-	assert_int_equal(t->cache, KL_CACHE_1H);
-	assert_int_equal(t->budget, KL_BUDGET_MATERIALIZE);
-	assert_int_equal(t->nano, 123456789);
-	assert_int_equal(t->usage.cache_write_1h, 5);
-	assert_string_equal(t->price, "templates/prices.yaml:7");
-	assert_int_equal(t->rates.input, 21);
-	assert_int_equal(t->rates.cache_write_1h, 25);
+		assert_string_equal(conversation.system[i], system[i]);
+	assert_int_equal(conversation.n, 2);
+	assert_string_equal(conversation.turn[0].user, bytes);
+	assert_string_equal(conversation.turn[0].reply, "reply\r\n");
+	assert_string_equal(conversation.turn[0].key, "k0");
+	assert_string_equal(conversation.turn[1].user, " ");
+	assert_string_equal(conversation.turn[1].reply, bytes);
+	assert_string_equal(conversation.turn[1].key, "");
+	turn = &conversation.turn[1];
+	assert_string_equal(turn->provider, "fake");
+	assert_string_equal(turn->reservation, "00112233445566778899aabbccddeeff");
+	assert_null(turn->answered);
+	assert_int_equal(turn->stop, KL_STOP_LENGTH);
+	assert_int_equal(turn->cache, KL_CACHE_1H);
+	assert_int_equal(turn->budget, KL_BUDGET_MATERIALIZE);
+	assert_int_equal(turn->nano, 123456789);
+	assert_int_equal(turn->usage.cache_write_1h, 5);
+	assert_string_equal(turn->price, "templates/prices.yaml:7");
+	assert_int_equal(turn->rates.input, 21);
+	assert_int_equal(turn->rates.cache_write_1h, 25);
 	/* plain git sees the same */
 	assert_sh("one", f.dir, "git show " REF "~1:system/00");
 	assert_sh("key,meta.json,reply,system,user", f.dir,
@@ -142,13 +142,13 @@ static void the_first_system_blocks_stand(void **state)
 {
 	static const char *const system[] = { "first" }, *const other[] = { "second" };
 	FIXTURE("system");
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 
 	kl_conversation_system(&f.c, system, 1);
 	add_turn(&f, "u", "r", "k");
-	assert_ok(kl_conversation_load(&c, f.r, "w", "n", "back-0"));
-	kl_conversation_system(&c, other, 1);
-	assert_string_equal(c.system[0], "first");
+	assert_ok(kl_conversation_load(&conversation, f.r, "w", "n", "back-0"));
+	kl_conversation_system(&conversation, other, 1);
+	assert_string_equal(conversation.system[0], "first");
 }
 
 static void names_are_slugs(void **state)
@@ -158,14 +158,14 @@ static void names_are_slugs(void **state)
 	FIXTURE("names");
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+		KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 
 		assert_error(KL_EINVALID, "cannot be part",
-			     kl_conversation_load(&c, f.r, bad[i], "n", "p"));
+			     kl_conversation_load(&conversation, f.r, bad[i], "n", "p"));
 		assert_error(KL_EINVALID, "cannot be part",
-			     kl_conversation_load(&c, f.r, "w", bad[i], "p"));
+			     kl_conversation_load(&conversation, f.r, "w", bad[i], "p"));
 		assert_error(KL_EINVALID, "cannot be part",
-			     kl_conversation_load(&c, f.r, "w", "n", bad[i]));
+			     kl_conversation_load(&conversation, f.r, "w", "n", bad[i]));
 	}
 }
 
@@ -205,7 +205,7 @@ static void what_is_no_conversation_is_refused(void **state)
 	add_turn(&f, "again", "yes", "l");
 	sh(f.dir, "git update-ref refs/good " REF);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
-		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+		KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 		int err;
 
 		sh(f.dir,
@@ -214,7 +214,7 @@ static void what_is_no_conversation_is_refused(void **state)
 		   "git update-ref " REF
 		   " $(git commit-tree -p refs/good~1 -m x $(git write-tree))",
 		   t[i].script);
-		err = kl_conversation_load(&c, f.r, "w", "n", "back-0");
+		err = kl_conversation_load(&conversation, f.r, "w", "n", "back-0");
 		if (err != KL_EINVALID || !strstr(kl_error_last(), t[i].says) ||
 		    !strstr(kl_error_last(), REF))
 			fail_msg("%s: %d: %s", t[i].script, err, err ? kl_error_last() : "");
@@ -222,41 +222,43 @@ static void what_is_no_conversation_is_refused(void **state)
 	sh(f.dir,
 	   "git update-ref " REF " $(git commit-tree -p refs/good -p HEAD -m x refs/good^{tree})");
 	{
-		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+		KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 
 		assert_error(KL_EINVALID, "merge",
-			     kl_conversation_load(&c, f.r, "w", "n", "back-0"));
+			     kl_conversation_load(&conversation, f.r, "w", "n", "back-0"));
 	}
 	sh(f.dir,
 	   "c=$(git rev-parse refs/good~1); for i in $(seq 260); do c=$(git commit-tree -p $c -m x "
 	   "refs/good^{tree}); done; git update-ref " REF " $c");
 	{
-		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+		KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 
 		assert_error(KL_EINVALID, "more than 256 turns",
-			     kl_conversation_load(&c, f.r, "w", "n", "back-0"));
+			     kl_conversation_load(&conversation, f.r, "w", "n", "back-0"));
 	}
 	sh(f.dir, "git update-ref " REF
 		  " $(git hash-object -w a.txt) 2>/dev/null || git update-ref " REF " HEAD");
 	{
-		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+		KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 
-		assert_error(KL_EINVALID, REF, kl_conversation_load(&c, f.r, "w", "n", "back-0"));
+		assert_error(KL_EINVALID, REF,
+			     kl_conversation_load(&conversation, f.r, "w", "n", "back-0"));
 	}
 }
 
 static void all_of_them_can_be_listed(void **state)
 {
 	FIXTURE("list");
-	KL_AUTO(kl_conversations_release) struct kl_conversations l = { 0 }, one = { 0 },
-								  none = { 0 }, bad = { 0 };
+	KL_AUTO(kl_conversations_release) struct kl_conversations conversations = { 0 },
+								  one = { 0 }, none = { 0 },
+								  bad = { 0 };
 
 	add_turn(&f, "u", "r", "k");
 	sh(f.dir, "git update-ref refs/klineage/chat/w/n/forward-1 " REF " && "
 		  "git update-ref refs/klineage/chat/w2/n/back-0 " REF);
-	assert_ok(kl_conversations_load(&l, f.r, NULL, NULL));
-	assert_int_equal(l.n, 3);
-	assert_string_equal(l.c[2].workload, "w2");
+	assert_ok(kl_conversations_load(&conversations, f.r, NULL, NULL));
+	assert_int_equal(conversations.n, 3);
+	assert_string_equal(conversations.c[2].workload, "w2");
 	assert_ok(kl_conversations_load(&one, f.r, "w", "n"));
 	assert_int_equal(one.n, 2);
 	assert_string_equal(one.c[1].phase, "forward-1");

@@ -12,18 +12,18 @@ struct fixture {
 	struct kl_repo *r;
 };
 
-static void fixture_release(struct fixture *f)
+static void fixture_release(struct fixture *fixture)
 {
-	kl_repo_free(f->r);
-	free(f->dir);
+	kl_repo_free(fixture->r);
+	free(fixture->dir);
 }
 
 static struct fixture fixture(const char *name)
 {
-	struct fixture f = { .dir = scratch_repo(name) };
+	struct fixture other = { .dir = scratch_repo(name) };
 
-	assert_ok(kl_repo_open_at(&f.r, f.dir));
-	return f;
+	assert_ok(kl_repo_open_at(&other.r, other.dir));
+	return other;
 }
 
 #define FIXTURE(name) KL_AUTO(fixture_release) struct fixture f = fixture(name)
@@ -44,9 +44,9 @@ static struct kl_ledger_ask ask(int64_t cap)
 	};
 }
 
-static struct kl_ledger_bill bill(const struct kl_reservation *r, int64_t nano)
+static struct kl_ledger_bill bill(const struct kl_reservation *reservation, int64_t nano)
 {
-	static const struct kl_usage u = {
+	static const struct kl_usage usage = {
 		.known = true, .input = 7, .output = 8, .cache_read = 9
 	};
 
@@ -55,38 +55,38 @@ static struct kl_ledger_bill bill(const struct kl_reservation *r, int64_t nano)
 		.phase = "back-0",
 		.model = "m",
 		.turn = 3,
-		.reservation = r,
+		.reservation = reservation,
 		.nano = nano,
-		.usage = &u,
+		.usage = &usage,
 	};
 }
 
-static void assert_totals(struct kl_repo *r, int64_t settled, int64_t reserved)
+static void assert_totals(struct kl_repo *repo, int64_t settled, int64_t reserved)
 {
-	struct kl_ledger_totals t;
+	struct kl_ledger_totals totals;
 
-	assert_ok(kl_ledger_totals(&t, r, "w"));
-	assert_int_equal(t.of[KL_BUDGET_INDUCE].settled, settled);
-	assert_int_equal(t.of[KL_BUDGET_INDUCE].reserved, reserved);
+	assert_ok(kl_ledger_totals(&totals, repo, "w"));
+	assert_int_equal(totals.of[KL_BUDGET_INDUCE].settled, settled);
+	assert_int_equal(totals.of[KL_BUDGET_INDUCE].reserved, reserved);
 }
 
 static void reserves_and_settles(void **state)
 {
 	FIXTURE("settles");
-	struct kl_ledger_ask a = ask(KL_DOLLAR);
-	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+	struct kl_ledger_ask left = ask(KL_DOLLAR);
+	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	struct kl_reservation one, two;
-	struct kl_ledger_bill b;
+	struct kl_ledger_bill ledger_bill;
 
 	assert_totals(f.r, 0, 0);
-	assert_ok(kl_ledger_reserve(&one, f.r, "w", &a));
+	assert_ok(kl_ledger_reserve(&one, f.r, "w", &left));
 	assert_int_equal(one.nano, 6000);
 	assert_int_equal(one.tokens, 500);
-	assert_ok(kl_ledger_reserve(&two, f.r, "w", &a));
+	assert_ok(kl_ledger_reserve(&two, f.r, "w", &left));
 	assert_string_not_equal(one.id, two.id);
 	assert_totals(f.r, 0, 12000);
-	b = bill(&one, 4321);
-	assert_ok(kl_ledger_settle(f.r, "w", &b, NULL));
+	ledger_bill = bill(&one, 4321);
+	assert_ok(kl_ledger_settle(f.r, "w", &ledger_bill, NULL));
 	assert_totals(f.r, 4321, 6000);
 	assert_sh("3", f.dir, "git rev-list --count --first-parent " REF);
 	assert_sh("ledger: settle $0.0001, back-0 of n, turn 3", f.dir,
@@ -94,73 +94,73 @@ static void reserves_and_settles(void **state)
 	assert_sh("klineage: settle", f.dir, "git log -1 -g --format=%%gs " REF);
 	assert_sh("{\"budget\":\"induce\"", f.dir, "git show " REF ":ledger.json | cut -c1-18");
 	assert_sh("", f.dir, "git fsck --strict 2>&1 | grep -v dangling || :");
-	assert_ok(kl_ledger_load(&l, f.r, "w"));
-	assert_int_equal(l.n, 3);
-	assert_false(l.e[0].settles);
-	assert_string_equal(l.e[0].id, one.id);
-	assert_string_equal(l.e[1].id, two.id);
-	assert_true(l.e[2].settles);
-	assert_string_equal(l.e[2].id, one.id);
-	assert_int_equal(l.e[2].nano, 4321);
-	assert_int_equal(l.e[2].released, 6000);
-	assert_int_equal(l.e[2].usage.cache_read, 9);
-	assert_string_equal(l.e[2].phase, "back-0");
+	assert_ok(kl_ledger_load(&ledger, f.r, "w"));
+	assert_int_equal(ledger.n, 3);
+	assert_false(ledger.e[0].settles);
+	assert_string_equal(ledger.e[0].id, one.id);
+	assert_string_equal(ledger.e[1].id, two.id);
+	assert_true(ledger.e[2].settles);
+	assert_string_equal(ledger.e[2].id, one.id);
+	assert_int_equal(ledger.e[2].nano, 4321);
+	assert_int_equal(ledger.e[2].released, 6000);
+	assert_int_equal(ledger.e[2].usage.cache_read, 9);
+	assert_string_equal(ledger.e[2].phase, "back-0");
 }
 
 static void budgets_are_apart(void **state)
 {
 	FIXTURE("budgets");
-	struct kl_ledger_ask a = ask(6000);
-	struct kl_reservation r;
-	struct kl_ledger_totals t;
+	struct kl_ledger_ask left = ask(6000);
+	struct kl_reservation reservation;
+	struct kl_ledger_totals totals;
 
-	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
-	assert_error(KL_ENO, "budget", kl_ledger_reserve(&r, f.r, "w", &a));
-	a.budget = KL_BUDGET_MATERIALIZE;
-	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
-	assert_ok(kl_ledger_reserve(&r, f.r, "w2", &a));
-	assert_ok(kl_ledger_totals(&t, f.r, "w"));
-	assert_int_equal(t.of[KL_BUDGET_INDUCE].reserved, 6000);
-	assert_int_equal(t.of[KL_BUDGET_MATERIALIZE].reserved, 6000);
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w", &left));
+	assert_error(KL_ENO, "budget", kl_ledger_reserve(&reservation, f.r, "w", &left));
+	left.budget = KL_BUDGET_MATERIALIZE;
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w", &left));
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w2", &left));
+	assert_ok(kl_ledger_totals(&totals, f.r, "w"));
+	assert_int_equal(totals.of[KL_BUDGET_INDUCE].reserved, 6000);
+	assert_int_equal(totals.of[KL_BUDGET_MATERIALIZE].reserved, 6000);
 }
 
 static void a_reply_shrinks_to_what_is_left(void **state)
 {
 	FIXTURE("shrinks");
-	struct kl_ledger_ask a = ask(9999);
-	struct kl_reservation r;
+	struct kl_ledger_ask left = ask(9999);
+	struct kl_reservation reservation;
 
-	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
-	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
-	assert_int_equal(r.tokens, 299); /* 3999 left, 1000 of it for the request */
-	assert_int_equal(r.nano, 3990);
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w", &left));
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w", &left));
+	assert_int_equal(reservation.tokens, 299); /* 3999 left, 1000 of it for the request */
+	assert_int_equal(reservation.nano, 3990);
 	assert_totals(f.r, 0, 9990);
 	assert_error(KL_ENO,
 		     "needs $0.0001 at worst, $0.0001 of $0.0001 are left ($0.0000 spent, "
 		     "$0.0001 reserved)",
-		     kl_ledger_reserve(&r, f.r, "w", &a));
+		     kl_ledger_reserve(&reservation, f.r, "w", &left));
 	assert_contains(kl_error_hints(), "klineage.budget.induce");
 	assert_totals(f.r, 0, 9990);
 	/* exactly what is left is enough, a nano-dollar less is not */
-	a.fixed = 0;
-	a.per_token = 1;
-	a.tokens = 20;
-	a.least_tokens = 9;
-	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
-	assert_int_equal(r.tokens, 9);
-	a.tokens = a.least_tokens = 1;
-	assert_error(KL_ENO, "are left", kl_ledger_reserve(&r, f.r, "w", &a));
+	left.fixed = 0;
+	left.per_token = 1;
+	left.tokens = 20;
+	left.least_tokens = 9;
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w", &left));
+	assert_int_equal(reservation.tokens, 9);
+	left.tokens = left.least_tokens = 1;
+	assert_error(KL_ENO, "are left", kl_ledger_reserve(&reservation, f.r, "w", &left));
 }
 
 static void a_budget_of_nothing_allows_nothing(void **state)
 {
 	FIXTURE("nothing");
-	struct kl_ledger_ask a = ask(0);
-	struct kl_reservation r;
+	struct kl_ledger_ask left = ask(0);
+	struct kl_reservation reservation;
 
-	assert_error(KL_ENO, "budget", kl_ledger_reserve(&r, f.r, "w", &a));
-	a.fixed = a.per_token = 0; /* not even what is free */
-	assert_error(KL_ENO, "budget", kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_error(KL_ENO, "budget", kl_ledger_reserve(&reservation, f.r, "w", &left));
+	left.fixed = left.per_token = 0; /* not even what is free */
+	assert_error(KL_ENO, "budget", kl_ledger_reserve(&reservation, f.r, "w", &left));
 	assert_sh("", f.dir, "git for-each-ref refs/klineage");
 	assert_sh("0", f.dir, "git count-objects | cut -d' ' -f1 >n; expr $(cat n) - 5 || :");
 }
@@ -168,37 +168,39 @@ static void a_budget_of_nothing_allows_nothing(void **state)
 static void a_settlement_may_be_above_its_reservation(void **state)
 {
 	FIXTURE("above");
-	struct kl_ledger_ask a = ask(KL_DOLLAR);
-	struct kl_reservation r;
-	struct kl_ledger_bill b;
+	struct kl_ledger_ask left = ask(KL_DOLLAR);
+	struct kl_reservation reservation;
+	struct kl_ledger_bill ledger_bill;
 
-	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
-	b = bill(&r, 2 * KL_DOLLAR);
-	assert_ok(kl_ledger_settle(f.r, "w", &b, NULL));
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w", &left));
+	ledger_bill = bill(&reservation, 2 * KL_DOLLAR);
+	assert_ok(kl_ledger_settle(f.r, "w", &ledger_bill, NULL));
 	assert_totals(f.r, 2 * KL_DOLLAR, 0);
-	assert_error(KL_ENO, "$0.0000 of $1.0000 are left", kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_error(KL_ENO, "$0.0000 of $1.0000 are left",
+		     kl_ledger_reserve(&reservation, f.r, "w", &left));
 }
 
 static void a_reply_moves_with_its_settlement(void **state)
 {
 	FIXTURE("also");
-	struct kl_ledger_ask a = ask(KL_DOLLAR);
-	struct kl_reservation r;
-	struct kl_ledger_bill b;
+	struct kl_ledger_ask left = ask(KL_DOLLAR);
+	struct kl_reservation reservation;
+	struct kl_ledger_bill ledger_bill;
 	struct kl_ledger_also also = { .ref = "refs/klineage/chat/w/n/p",
 				       .to = oid_of(f.dir, "HEAD") };
 
-	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
-	b = bill(&r, 10);
-	assert_ok(kl_ledger_settle(f.r, "w", &b, &also));
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w", &left));
+	ledger_bill = bill(&reservation, 10);
+	assert_ok(kl_ledger_settle(f.r, "w", &ledger_bill, &also));
 	assert_oid(f.dir, also.ref, &also.to);
 	assert_totals(f.r, 10, 0);
 	/* somebody else has moved it: nothing at all is written */
 	sh(f.dir, "git commit -q --allow-empty -m two && git update-ref %s HEAD", also.ref);
-	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
-	b = bill(&r, 10);
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w", &left));
+	ledger_bill = bill(&reservation, 10);
 	also.from = also.to;
-	assert_error(KL_ECHANGED, "moved meanwhile", kl_ledger_settle(f.r, "w", &b, &also));
+	assert_error(KL_ECHANGED, "moved meanwhile",
+		     kl_ledger_settle(f.r, "w", &ledger_bill, &also));
 	assert_totals(f.r, 10, 6000);
 }
 
@@ -207,9 +209,9 @@ static void several_at_once_keep_the_cap(void **state)
 {
 	FIXTURE("several");
 	enum { N = 4, EACH = 12 };
-	struct kl_ledger_ask a = ask(30 * 6000 + 1234);
-	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
-	struct kl_ledger_totals t;
+	struct kl_ledger_ask left = ask(30 * 6000 + 1234);
+	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
+	struct kl_ledger_totals totals;
 	int64_t settled = 0, reserved = 0;
 	int status;
 
@@ -218,16 +220,17 @@ static void several_at_once_keep_the_cap(void **state)
 			continue;
 		for (int k = 0; k < EACH; k++) {
 			KL_AUTO(kl_repo_freep) struct kl_repo *own = NULL;
-			struct kl_reservation r;
+			struct kl_reservation reservation;
 			int err;
 
 			if (kl_repo_open_at(&own, f.dir))
 				_exit(2);
-			err = kl_ledger_reserve(&r, own, "w", &a);
+			err = kl_ledger_reserve(&reservation, own, "w", &left);
 			if (!err && k % 3 == 0) {
-				struct kl_ledger_bill b = bill(&r, r.nano);
+				struct kl_ledger_bill ledger_bill = bill(&reservation,
+									 reservation.nano);
 
-				err = kl_ledger_settle(own, "w", &b, NULL);
+				err = kl_ledger_settle(own, "w", &ledger_bill, NULL);
 			}
 			if (err && err != KL_ENO)
 				_exit(1);
@@ -238,19 +241,19 @@ static void several_at_once_keep_the_cap(void **state)
 		assert_true(wait(&status) > 0);
 		assert_int_equal(status, 0);
 	}
-	assert_ok(kl_ledger_load(&l, f.r, "w"));
-	for (size_t i = 0; i < l.n; i++) {
-		const struct kl_ledger_entry *e = &l.e[i];
+	assert_ok(kl_ledger_load(&ledger, f.r, "w"));
+	for (size_t i = 0; i < ledger.n; i++) {
+		const struct kl_ledger_entry *entry = &ledger.e[i];
 
-		reserved += e->settles ? -e->released : e->nano;
-		settled += e->settles ? e->nano : 0;
-		assert_int_equal(e->after.of[0].reserved, reserved);
-		assert_int_equal(e->after.of[0].settled, settled);
-		assert_true(settled + reserved <= a.cap);
+		reserved += entry->settles ? -entry->released : entry->nano;
+		settled += entry->settles ? entry->nano : 0;
+		assert_int_equal(entry->after.of[0].reserved, reserved);
+		assert_int_equal(entry->after.of[0].settled, settled);
+		assert_true(settled + reserved <= left.cap);
 	}
-	assert_ok(kl_ledger_totals(&t, f.r, "w"));
+	assert_ok(kl_ledger_totals(&totals, f.r, "w"));
 	/* they asked for more than there was: what is left is too little for one more */
-	assert_true(a.cap - t.of[0].settled - t.of[0].reserved < 2000);
+	assert_true(left.cap - totals.of[0].settled - totals.of[0].reserved < 2000);
 }
 
 static void what_is_no_ledger_is_refused(void **state)
@@ -276,13 +279,13 @@ static void what_is_no_ledger_is_refused(void **state)
 	};
 	/* clang-format on */
 	FIXTURE("broken");
-	struct kl_ledger_ask a = ask(KL_DOLLAR);
-	struct kl_reservation r;
+	struct kl_ledger_ask left = ask(KL_DOLLAR);
+	struct kl_reservation reservation;
 
-	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_ok(kl_ledger_reserve(&reservation, f.r, "w", &left));
 	sh(f.dir, "git show " REF ":ledger.json >good");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
-		KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+		KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 		struct kl_ledger_totals sum;
 
 		sh(f.dir,
@@ -292,8 +295,8 @@ static void what_is_no_ledger_is_refused(void **state)
 		   t[i].edit);
 		assert_error(KL_EINVALID, t[i].says, kl_ledger_totals(&sum, f.r, "w"));
 		assert_contains(kl_error_last(), REF);
-		assert_error(KL_EINVALID, t[i].says, kl_ledger_load(&l, f.r, "w"));
-		assert_error(KL_EINVALID, "", kl_ledger_reserve(&r, f.r, "w", &a));
+		assert_error(KL_EINVALID, t[i].says, kl_ledger_load(&ledger, f.r, "w"));
+		assert_error(KL_EINVALID, "", kl_ledger_reserve(&reservation, f.r, "w", &left));
 	}
 	/* entries that are sound, one by one, and whose sum nothing can hold */
 	sh(f.dir,
@@ -302,10 +305,10 @@ static void what_is_no_ledger_is_refused(void **state)
 	   "p=$(git commit-tree ${p:+-p $p} -m x $tree) || exit 1; done && git update-ref " REF
 	   " $p");
 	{
-		KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+		KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 
 		assert_error(KL_EINVALID, "more money in it than there is",
-			     kl_ledger_load(&l, f.r, "w"));
+			     kl_ledger_load(&ledger, f.r, "w"));
 	}
 	sh(f.dir, "git update-ref " REF " HEAD");
 	{

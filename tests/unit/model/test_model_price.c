@@ -79,22 +79,22 @@ struct fixture {
 	struct kl_repo *r;
 };
 
-static void fixture_release(struct fixture *f)
+static void fixture_release(struct fixture *fixture)
 {
-	kl_repo_free(f->r);
-	free(f->file);
-	free(f->dir);
+	kl_repo_free(fixture->r);
+	free(fixture->file);
+	free(fixture->dir);
 }
 
 static struct fixture fixture(const char *name, const char *prices)
 {
-	struct fixture f = { .dir = scratch_repo(name) };
+	struct fixture other = { .dir = scratch_repo(name) };
 
-	f.file = kl_fs_join(f.dir, "prices.yaml");
-	assert_ok(kl_fs_put(f.file, prices, strlen(prices), 0644));
-	sh(f.dir, "git config klineage.chat.prices '%s'", f.file);
-	assert_ok(kl_repo_open_at(&f.r, f.dir));
-	return f;
+	other.file = kl_fs_join(other.dir, "prices.yaml");
+	assert_ok(kl_fs_put(other.file, prices, strlen(prices), 0644));
+	sh(other.dir, "git config klineage.chat.prices '%s'", other.file);
+	assert_ok(kl_repo_open_at(&other.r, other.dir));
+	return other;
 }
 
 #define FIXTURE(name, text) KL_AUTO(fixture_release) struct fixture f = fixture(name, text)
@@ -106,35 +106,35 @@ static void a_file_gives_whole_nano_dollars(void **state)
 			"long",
 			",\n     long: {above: 1000, input: \"6\", output: \"22.5\", cache_read: \"0.6\", "
 			"cache_write_5m: \"7.5\", cache_write_1h: \"12\"}"));
-	KL_AUTO(kl_price_freep) struct kl_price *p = NULL, *q = NULL;
-	struct kl_usage u = { .known = true,
-			      .input = 100,
-			      .output = 10,
-			      .cache_read = 700,
-			      .cache_write_5m = 150,
-			      .cache_write_1h = 50 };
+	KL_AUTO(kl_price_freep) struct kl_price *price = NULL, *other = NULL;
+	struct kl_usage usage = { .known = true,
+				  .input = 100,
+				  .output = 10,
+				  .cache_read = 700,
+				  .cache_write_5m = 150,
+				  .cache_write_1h = 50 };
 	int64_t n;
 
-	assert_ok(kl_price_find(&p, f.r, "small"));
-	assert_contains(p->from, "prices.yaml:3, 2026-11-20");
-	assert_int_equal(p->rates.input, 3000);
-	assert_int_equal(p->rates.output, 15000);
-	assert_int_equal(p->rates.cache_read, 300);
-	assert_int_equal(p->rates.cache_write_5m, 3750);
-	assert_int_equal(p->rates.cache_write_1h, 6000);
-	assert_ok(kl_price_cost(&n, p, &u));
+	assert_ok(kl_price_find(&price, f.r, "small"));
+	assert_contains(price->from, "prices.yaml:3, 2026-11-20");
+	assert_int_equal(price->rates.input, 3000);
+	assert_int_equal(price->rates.output, 15000);
+	assert_int_equal(price->rates.cache_read, 300);
+	assert_int_equal(price->rates.cache_write_5m, 3750);
+	assert_int_equal(price->rates.cache_write_1h, 6000);
+	assert_ok(kl_price_cost(&n, price, &usage));
 	assert_int_equal(n, 100 * 3000 + 10 * 15000 + 700 * 300 + 150 * 3750 + 50 * 6000);
 	/* 1000 tokens of prompt are not more than 1000, 1001 are */
-	assert_ok(kl_price_find(&q, f.r, "long"));
-	assert_ok(kl_price_cost(&n, q, &u));
+	assert_ok(kl_price_find(&other, f.r, "long"));
+	assert_ok(kl_price_cost(&n, other, &usage));
 	assert_int_equal(n, 100 * 3000 + 10 * 15000 + 700 * 300 + 150 * 3750 + 50 * 6000);
-	u.input++;
-	assert_ok(kl_price_cost(&n, q, &u));
+	usage.input++;
+	assert_ok(kl_price_cost(&n, other, &usage));
 	assert_int_equal(n, 101 * 6000 + 10 * 22500 + 700 * 600 + 150 * 7500 + 50 * 12000);
-	u.output = -1;
-	assert_error(KL_EINVALID, "no provider can", kl_price_cost(&n, p, &u));
-	u.output = INT64_MAX;
-	assert_error(KL_EINVALID, "no provider can", kl_price_cost(&n, p, &u));
+	usage.output = -1;
+	assert_error(KL_EINVALID, "no provider can", kl_price_cost(&n, price, &usage));
+	usage.output = INT64_MAX;
+	assert_error(KL_EINVALID, "no provider can", kl_price_cost(&n, price, &usage));
 }
 
 /* no split of the bytes into tokens, and of those over the kinds, may cost more */
@@ -145,22 +145,22 @@ static void the_worst_is_the_worst(void **state)
 			"m",
 			",\n     long: {above: 5000, input: \"6\", output: \"22.5\", cache_read: \"0.6\", "
 			"cache_write_5m: \"7.5\", cache_write_1h: \"12\"}"));
-	KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+	KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
 
-	assert_ok(kl_price_find(&p, f.r, "m"));
+	assert_ok(kl_price_find(&price, f.r, "m"));
 	for (int cache = KL_CACHE_NONE; cache <= KL_CACHE_1H; cache++)
 		for (int64_t bytes = 1; bytes < 9000; bytes += 997) {
 			int64_t fixed, per, n, tokens = bytes + KL_PRICE_ALLOWANCE;
 
-			kl_price_worst(&fixed, &per, p, cache, bytes);
+			kl_price_worst(&fixed, &per, price, cache, bytes);
 			for (int kind = 0; kind < 3 + (cache == KL_CACHE_1H); kind++) {
-				struct kl_usage u = { .known = true, .output = 77 };
+				struct kl_usage usage = { .known = true, .output = 77 };
 
-				*(kind == 0 ? &u.input :
-				  kind == 1 ? &u.cache_read :
-				  kind == 2 ? &u.cache_write_5m :
-					      &u.cache_write_1h) = tokens;
-				assert_ok(kl_price_cost(&n, p, &u));
+				*(kind == 0 ? &usage.input :
+				  kind == 1 ? &usage.cache_read :
+				  kind == 2 ? &usage.cache_write_5m :
+					      &usage.cache_write_1h) = tokens;
+				assert_ok(kl_price_cost(&n, price, &usage));
 				assert_true(n <= fixed + 77 * per);
 			}
 		}
@@ -182,15 +182,15 @@ static void a_snapshot_has_its_models_price(void **state)
 	FIXTURE("alias", HEAD MODEL("claude-x-4", ""));
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
-		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+		KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
 
-		assert_ok(kl_price_find(&p, f.r, good[i]));
-		assert_string_equal(p->model, "claude-x-4");
+		assert_ok(kl_price_find(&price, f.r, good[i]));
+		assert_string_equal(price->model, "claude-x-4");
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+		KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
 
-		assert_error(KL_EINVALID, "no price is known", kl_price_find(&p, f.r, bad[i]));
+		assert_error(KL_EINVALID, "no price is known", kl_price_find(&price, f.r, bad[i]));
 		assert_contains(kl_error_hints(), "input=2 output=10");
 	}
 }
@@ -202,10 +202,10 @@ static void its_own_entry_goes_before_its_models(void **state)
 			"a-1",
 			"") "  a-1-20260101: {input: \"9\", output: \"9\", cache_read: \"9\", "
 			    "cache_write_5m: \"9\", cache_write_1h: \"9\", date: 2026-01-01, source: x}\n");
-	KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+	KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
 
-	assert_ok(kl_price_find(&p, f.r, "a-1-20260101"));
-	assert_int_equal(p->rates.input, 9000);
+	assert_ok(kl_price_find(&price, f.r, "a-1-20260101"));
+	assert_int_equal(price->rates.input, 9000);
 }
 
 static void what_is_wrong_is_refused_with_its_line(void **state)
@@ -246,22 +246,22 @@ static void what_is_wrong_is_refused_with_its_line(void **state)
 	FIXTURE("wrong", HEAD MODEL("other", ""));
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
-		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+		KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
 		int err;
 
 		assert_ok(kl_fs_put(f.file, t[i].text, strlen(t[i].text), 0644));
-		err = kl_price_find(&p, f.r, "m");
+		err = kl_price_find(&price, f.r, "m");
 		if (err != KL_EINVALID || !strstr(kl_error_last(), t[i].says) ||
 		    !strstr(kl_error_last(), "prices.yaml"))
 			fail_msg("%zu: %d: %s (wanted: %s)", i, err, err ? kl_error_last() : "",
 				 t[i].says);
-		assert_null(p);
+		assert_null(price);
 	}
 	sh(f.dir, "rm prices.yaml");
 	{
-		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+		KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
 
-		assert_error(KL_ENOTFOUND, "prices.yaml", kl_price_find(&p, f.r, "m"));
+		assert_error(KL_ENOTFOUND, "prices.yaml", kl_price_find(&price, f.r, "m"));
 	}
 }
 
@@ -307,11 +307,11 @@ static void a_bad_price_of_the_configuration_is_refused(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
 		KL_AUTO(kl_repo_freep) struct kl_repo *again = NULL;
-		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+		KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
 
 		sh(f.dir, "git config klineage.m.price '%s'", t[i].value);
 		assert_ok(kl_repo_open_at(&again, f.dir));
-		assert_error(KL_EINVALID, t[i].says, kl_price_find(&p, again, "m"));
+		assert_error(KL_EINVALID, t[i].says, kl_price_find(&price, again, "m"));
 		assert_contains(kl_error_last(), "config klineage.m.price");
 	}
 }

@@ -20,80 +20,80 @@ struct fixture {
 
 static const char *const sys[] = { "the rules", "the contract" };
 
-static void close_all(struct fixture *f)
+static void close_all(struct fixture *fixture)
 {
-	kl_conversation_release(&f->c);
-	kl_session_free(f->session);
-	kl_repo_free(f->r);
-	f->session = NULL;
-	f->r = NULL;
+	kl_conversation_release(&fixture->c);
+	kl_session_free(fixture->session);
+	kl_repo_free(fixture->r);
+	fixture->session = NULL;
+	fixture->r = NULL;
 }
 
-static void fixture_release(struct fixture *f)
+static void fixture_release(struct fixture *fixture)
 {
-	close_all(f);
-	free(f->dir);
+	close_all(fixture);
+	free(fixture->dir);
 }
 
 /* as a new process would */
-static int open_session(struct fixture *f)
+static int open_session(struct fixture *fixture)
 {
-	struct kl_session_opts o = { .workload = "w", .provider = "fake" };
+	struct kl_session_opts opts = { .workload = "w", .provider = "fake" };
 
-	close_all(f);
-	assert_ok(kl_repo_open_at(&f->r, f->dir));
-	return kl_session_open(&f->session, f->r, &o);
+	close_all(fixture);
+	assert_ok(kl_repo_open_at(&fixture->r, fixture->dir));
+	return kl_session_open(&fixture->session, fixture->r, &opts);
 }
 
-static void open_conversation(struct fixture *f)
+static void open_conversation(struct fixture *fixture)
 {
-	assert_ok(open_session(f));
-	assert_ok(kl_session_conversation(&f->c, f->session, "n", "back-0", sys, 2));
+	assert_ok(open_session(fixture));
+	assert_ok(kl_session_conversation(&fixture->c, fixture->session, "n", "back-0", sys, 2));
 }
 
 static struct fixture fixture(const char *name)
 {
-	struct fixture f = { .dir = scratch_repo(name) };
+	struct fixture other = { .dir = scratch_repo(name) };
 
 	free(fake.last);
 	free(fake.till);
 	memset(&fake, 0, sizeof(fake));
-	fake.till = kl_asprintf("%s.till", f.dir);
+	fake.till = kl_asprintf("%s.till", other.dir);
 	unlink(fake.till);
 	fake.out = 100;
-	sh(f.dir,
+	sh(other.dir,
 	   "git config klineage.chat.model m-1; git config klineage.m-1.price 'input=3 output=15 "
 	   "cache-write-5m=3 cache-write-1h=3'");
-	open_conversation(&f);
-	return f;
+	open_conversation(&other);
+	return other;
 }
 
 #define FIXTURE(name) KL_AUTO(fixture_release) struct fixture f = fixture(name)
 
-static const char *ask(struct fixture *f, size_t turn, const char *user)
+static const char *ask(struct fixture *fixture, size_t turn, const char *user)
 {
-	struct kl_request a = { .user = user };
+	struct kl_request request = { .user = user };
 	const char *reply = NULL;
 
-	assert_ok(kl_request_send(&reply, &f->c, turn, &a));
+	assert_ok(kl_request_send(&reply, &fixture->c, turn, &request));
 	return reply;
 }
 
-static int try_ask(struct fixture *f, size_t turn, const char *user)
+static int try_ask(struct fixture *fixture, size_t turn, const char *user)
 {
-	struct kl_request a = { .user = user };
+	struct kl_request request = { .user = user };
 	const char *reply = NULL;
 
-	return kl_request_send(&reply, &f->c, turn, &a);
+	return kl_request_send(&reply, &fixture->c, turn, &request);
 }
 
-static void assert_money(struct fixture *f, int64_t settled, int64_t reserved)
+static void assert_money(struct fixture *fixture, int64_t settled, int64_t reserved)
 {
-	struct kl_ledger_totals t;
+	struct kl_ledger_totals totals;
 
-	assert_ok(kl_ledger_totals(&t, f->r, "w"));
-	assert_int_equal(t.of[KL_BUDGET_INDUCE].settled, settled);
-	assert_int_equal(t.of[KL_BUDGET_INDUCE].reserved, reserved);
+	assert_ok(kl_ledger_totals(&totals, fixture->r, "w"));
+	assert_int_equal(totals.of[KL_BUDGET_INDUCE].settled, settled);
+	assert_int_equal(totals.of[KL_BUDGET_INDUCE].reserved, reserved);
 }
 
 static int64_t charged(void)
@@ -154,11 +154,11 @@ static int64_t reserved_then;
 
 static void look_at_the_ledger(void)
 {
-	struct kl_ledger_totals t;
+	struct kl_ledger_totals totals;
 
-	assert_ok(kl_ledger_totals(&t, seen_by->r, "w"));
-	reserved_then = t.of[0].reserved;
-	assert_int_equal(t.of[0].settled, 0);
+	assert_ok(kl_ledger_totals(&totals, seen_by->r, "w"));
+	reserved_then = totals.of[0].reserved;
+	assert_int_equal(totals.of[0].settled, 0);
 }
 
 static void the_worst_is_reserved_before_anything_is_sent(void **state)
@@ -332,12 +332,12 @@ static void what_is_not_configured_is_said(void **state)
 	}
 	assert_int_equal(fake.asked, 0);
 	{
-		struct kl_session_opts o = { .workload = "w" };
+		struct kl_session_opts opts = { .workload = "w" };
 
-		assert_error(KL_EINVALID, "no provider", kl_session_open(&f.session, f.r, &o));
-		o.workload = "../w";
+		assert_error(KL_EINVALID, "no provider", kl_session_open(&f.session, f.r, &opts));
+		opts.workload = "../w";
 		assert_error(KL_EINVALID, "no name of a workload",
-			     kl_session_open(&f.session, f.r, &o));
+			     kl_session_open(&f.session, f.r, &opts));
 	}
 }
 
@@ -355,11 +355,11 @@ static void a_ledger_that_cannot_be_read_stops_all(void **state)
 static void the_key_is_what_it_is_told(void **state)
 {
 	FIXTURE("key");
-	struct kl_request a = { .user = "at 12:34 it took 17 ms", .key = "stable" };
+	struct kl_request request = { .user = "at 12:34 it took 17 ms", .key = "stable" };
 	const char *reply;
 	KL_AUTO(kl_freep) char *want = NULL;
 
-	assert_ok(kl_request_send(&reply, &f.c, 0, &a));
+	assert_ok(kl_request_send(&reply, &f.c, 0, &request));
 	ask(&f, 1, "plain");
 	want = sh_text(f.dir, "printf '6\\0stable5\\0plain' | sha256sum | cut -c1-64");
 	assert_sh("stable", f.dir, "git show refs/klineage/chat/w/n/back-0~1:key");
@@ -385,16 +385,16 @@ static int fail_to_collect(struct kl_buf *reply, const char *dir, void *payload)
 static void what_a_command_left_is_part_of_its_reply(void **state)
 {
 	FIXTURE("collect");
-	struct kl_request a = {
+	struct kl_request request = {
 		.user = "u", .dir = "/tmp/x", .collect = fail_to_collect, .payload = (void *)"file"
 	};
 	const char *reply;
 
-	assert_error(KL_EINVALID, "a file of 9 GB", kl_request_send(&reply, &f.c, 0, &a));
+	assert_error(KL_EINVALID, "a file of 9 GB", kl_request_send(&reply, &f.c, 0, &request));
 	assert_int_equal(f.c.n, 0);
 	assert_money(&f, charged(), 0);
-	a.collect = leave_a_file;
-	assert_ok(kl_request_send(&reply, &f.c, 0, &a));
+	request.collect = leave_a_file;
+	assert_ok(kl_request_send(&reply, &f.c, 0, &request));
 	assert_string_equal(reply, "reply 0 of back-0 to: u\n[/tmp/x: file]");
 	open_conversation(&f);
 	assert_string_equal(f.c.turn[0].reply, "reply 0 of back-0 to: u\n[/tmp/x: file]");
@@ -404,16 +404,16 @@ static void what_a_command_left_is_part_of_its_reply(void **state)
 static void the_cache_lives_as_long_as_gating_takes(void **state)
 {
 	FIXTURE("cache");
-	struct kl_session_opts o = { .workload = "w", .provider = "fake", .pause_ms = 239000 };
+	struct kl_session_opts opts = { .workload = "w", .provider = "fake", .pause_ms = 239000 };
 
 	for (int i = 0; i < 2; i++) {
 		close_all(&f);
 		assert_ok(kl_repo_open_at(&f.r, f.dir));
-		assert_ok(kl_session_open(&f.session, f.r, &o));
+		assert_ok(kl_session_open(&f.session, f.r, &opts));
 		assert_ok(kl_session_conversation(&f.c, f.session, "n", i ? "slow" : "quick", sys,
 						  2));
 		ask(&f, 0, "u");
-		o.pause_ms = 241000;
+		opts.pause_ms = 241000;
 	}
 	assert_sh(
 		"\"5m\"", f.dir,
@@ -441,14 +441,14 @@ static void two_processes_pay_for_one_answer(void **state)
 	fake.after = doze;
 	first = fork();
 	if (!first) {
-		struct kl_request a = { .user = "from the child" };
+		struct kl_request request = { .user = "from the child" };
 		const char *reply;
 
 		close_all(&f);
 		if (kl_repo_open_at(&f.r, f.dir) || open_session(&f) ||
 		    kl_session_conversation(&f.c, f.session, "n", "back-0", sys, 2))
 			_exit(2);
-		_exit(kl_request_send(&reply, &f.c, 0, &a) ? 1 : 0);
+		_exit(kl_request_send(&reply, &f.c, 0, &request) ? 1 : 0);
 	}
 	while (!kl_fs_exists(fake.till))
 		usleep(1000);
@@ -508,20 +508,21 @@ static void be_interrupted(void)
 /*
  * a child, since an interrupt is for the whole process; its exit code is what kl_request_send says
  */
-static int ask_interrupted(struct fixture *f, bool while_it_comes)
+static int ask_interrupted(struct fixture *fixture, bool while_it_comes)
 {
 	int status;
 	pid_t child = fork();
 
 	if (!child) {
-		struct kl_request a = { .user = "u", .collect = while_it_comes ? NULL : interrupt };
+		struct kl_request request = { .user = "u",
+					      .collect = while_it_comes ? NULL : interrupt };
 		const char *reply;
 
 		kl_proc_catch_signals();
 		fake.after = while_it_comes ? be_interrupted : NULL;
 		fake.way = while_it_comes ? FAKE_SILENT : FAKE_GOOD;
-		open_conversation(f);
-		_exit(-kl_request_send(&reply, &f->c, 0, &a));
+		open_conversation(fixture);
+		_exit(-kl_request_send(&reply, &fixture->c, 0, &request));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));

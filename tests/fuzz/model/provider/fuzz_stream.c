@@ -4,23 +4,23 @@
 #include "base/mem.h"
 #include "model/provider/http_shared.h"
 
-static int read_stream(struct kl_reply *out, kl_stream_event_fn *event, const char *p, size_t n,
+static int read_stream(struct kl_reply *out, kl_stream_event_fn *event, const char *at, size_t n,
 		       size_t step)
 {
-	static const struct kl_provider_request q = { .model = "m",
-						      .max_tokens = 1,
-						      .cache = KL_CACHE_1H };
-	KL_AUTO(kl_stream_release) struct kl_stream s = { 0 };
+	static const struct kl_provider_request request = { .model = "m",
+							    .max_tokens = 1,
+							    .cache = KL_CACHE_1H };
+	KL_AUTO(kl_stream_release) struct kl_stream stream = { 0 };
 	int err = 0;
 
 	*out = (struct kl_reply){ 0 };
-	kl_stream_begin(&s, event, &q, out, NULL);
+	kl_stream_begin(&stream, event, &request, out, NULL);
 	for (size_t i = 0; !err && i < n; i += step)
-		err = kl_stream_feed(&s, p + i, n - i < step ? n - i : step);
+		err = kl_stream_feed(&stream, at + i, n - i < step ? n - i : step);
 	MUST(err == 0 || err == KL_EINVALID || err == KL_EIO);
 	if (!err)
-		err = kl_stream_check(&s);
-	out->text = kl_buf_detach(&s.text);
+		err = kl_stream_check(&stream);
+	out->text = kl_buf_detach(&stream.text);
 	return err;
 }
 
@@ -33,23 +33,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static kl_stream_event_fn *const protocol[] = { kl_anthropic_event, kl_openai_event };
 
 	for (size_t i = 0; i < 2; i++) {
-		struct kl_reply a, b;
+		struct kl_reply left, right;
 		KL_AUTO(kl_freep) char *why = NULL;
 		int err;
 
 		kl_error_clear();
-		err = read_stream(&a, protocol[i], (const char *)data, size, size + 1);
+		err = read_stream(&left, protocol[i], (const char *)data, size, size + 1);
 		why = kl_strdup(kl_error_last());
-		for (const char *p = why; err && *p; p++)
-			MUST((unsigned char)*p >= ' ');
-		MUST(read_stream(&b, protocol[i], (const char *)data, size, 1) == err);
+		for (const char *at = why; err && *at; at++)
+			MUST((unsigned char)*at >= ' ');
+		MUST(read_stream(&right, protocol[i], (const char *)data, size, 1) == err);
 		MUST(!err || !strcmp(why, kl_error_last()));
-		MUST(!strcmp(a.text, b.text) && a.stop == b.stop);
-		MUST(!memcmp(&a.usage, &b.usage, sizeof(a.usage)));
-		MUST(a.usage.input >= 0 && a.usage.output >= 0 && a.usage.cache_read >= 0 &&
-		     a.usage.cache_write_5m >= 0 && a.usage.cache_write_1h >= 0);
-		kl_reply_release(&a);
-		kl_reply_release(&b);
+		MUST(!strcmp(left.text, right.text) && left.stop == right.stop);
+		MUST(!memcmp(&left.usage, &right.usage, sizeof(left.usage)));
+		MUST(left.usage.input >= 0 && left.usage.output >= 0 &&
+		     left.usage.cache_read >= 0 && left.usage.cache_write_5m >= 0 &&
+		     left.usage.cache_write_1h >= 0);
+		kl_reply_release(&left);
+		kl_reply_release(&right);
 	}
 	kl_error_clear();
 	return 0;

@@ -12,18 +12,18 @@
 	"{\\\"schema\\\":\\\"klineage.chat-reply/1\\\",\\\"unmetered\\\":true,\\\"text\\\":\\\"%s\\\"}"
 #define SAY(code) "said=$({ " code "; } | tr '\\n' ' '); printf \"" ANSWER "\" \"$said\""
 
-static int ask(struct kl_reply *r, const char *command, const char *dir, int64_t timeout_ms)
+static int ask(struct kl_reply *reply, const char *command, const char *dir, int64_t timeout_ms)
 {
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_provider_opts o = { .name = "exec",
-				      .command = command,
-				      .timeout_ms = timeout_ms };
-	struct request t;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	struct kl_provider_opts opts = { .name = "exec",
+					 .command = command,
+					 .timeout_ms = timeout_ms };
+	struct request request;
 
-	REQUEST(&t, "first", "answer", "then \"what\"?\n\tthis \xff that");
-	t.x.dir = dir;
-	assert_ok(kl_provider_open(&p, NULL, &o));
-	return kl_provider_send(r, p, &t.q, &t.x, NULL);
+	REQUEST(&request, "first", "answer", "then \"what\"?\n\tthis \xff that");
+	request.x.dir = dir;
+	assert_ok(kl_provider_open(&provider, NULL, &opts));
+	return kl_provider_send(reply, provider, &request.q, &request.x, NULL);
 }
 
 #define assert_refused(kind, part, command, timeout)             \
@@ -38,8 +38,8 @@ static void request_and_reply_are_what_the_format_says(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("exec"), *seen = kl_fs_join(dir, "seen");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *j = NULL;
-	KL_AUTO(kl_reply_release) struct kl_reply r;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
+	KL_AUTO(kl_reply_release) struct kl_reply reply;
 	const char *want =
 		"{\"schema\":\"klineage.chat-request/1\",\"model\":\"test-model-1\","
 		"\"system\":[\"You simplify kernels.\",\"The contract: \\\"topk\\\" \\\\ 1\"],"
@@ -48,49 +48,49 @@ static void request_and_reply_are_what_the_format_says(void **state)
 		"\"max_tokens\":1000,\"phase\":\"back-0\",\"turn\":1}\n";
 
 	assert_ok(ask(
-		&r,
+		&reply,
 		"cat >seen; printf '%s\\n' '{\"schema\":\"klineage.chat-reply/1\",\"text\":\"a\\u00e9\\n\","
 		"\"model\":\"m\",\"stop\":\"length\",\"usage\":{\"input\":10,\"output\":2,\"cache_read\":3,"
 		"\"cache_write_1h\":4},\"more\":1}'",
 		dir, 0));
-	assert_string_equal(r.text, "a\xc3\xa9\n");
-	assert_string_equal(r.model, "m");
-	assert_int_equal(r.stop, KL_STOP_LENGTH);
-	assert_true(r.usage.known);
-	assert_int_equal(r.usage.input, 10);
-	assert_int_equal(r.usage.output, 2);
-	assert_int_equal(r.usage.cache_read, 3);
-	assert_int_equal(r.usage.cache_write_5m, 0);
-	assert_int_equal(r.usage.cache_write_1h, 4);
+	assert_string_equal(reply.text, "a\xc3\xa9\n");
+	assert_string_equal(reply.model, "m");
+	assert_int_equal(reply.stop, KL_STOP_LENGTH);
+	assert_true(reply.usage.known);
+	assert_int_equal(reply.usage.input, 10);
+	assert_int_equal(reply.usage.output, 2);
+	assert_int_equal(reply.usage.cache_read, 3);
+	assert_int_equal(reply.usage.cache_write_5m, 0);
+	assert_int_equal(reply.usage.cache_write_1h, 4);
 	assert_ok(kl_fs_read(&text, seen, 1 << 20));
 	assert_string_equal(text.ptr, want);
-	assert_ok(kl_json_parse(&j, text.ptr, text.len));
+	assert_ok(kl_json_parse(&value, text.ptr, text.len));
 }
 
 static void without_usage_it_says_so(void **state)
 {
-	KL_AUTO(kl_reply_release) struct kl_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply reply;
 
-	assert_ok(ask(&r, SAY("echo hello"), NULL, 0));
-	assert_string_equal(r.text, "hello ");
-	assert_null(r.model);
-	assert_false(r.usage.known);
-	assert_int_equal(r.stop, KL_STOP_END);
+	assert_ok(ask(&reply, SAY("echo hello"), NULL, 0));
+	assert_string_equal(reply.text, "hello ");
+	assert_null(reply.model);
+	assert_false(reply.usage.known);
+	assert_int_equal(reply.stop, KL_STOP_END);
 }
 
 /* docs/exec-agent.sh, with cat and a reply in UTF-8 for an agent. */
 static void the_example_of_the_documents_works(void **state)
 {
-	KL_AUTO(kl_reply_release) struct kl_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply reply;
 	struct kl_reply bad;
 
-	assert_ok(ask(&r, "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'cat; echo \"\303\251\"'",
+	assert_ok(ask(&reply, "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'cat; echo \"\303\251\"'",
 		      NULL, 0));
 	assert_string_equal(
-		r.text,
+		reply.text,
 		"You simplify kernels.\n\nThe contract: \"topk\" \\ 1\n\n# user\n\nfirst\n\n"
 		"# assistant\n\nanswer\n\n# user\n\nthen \"what\"?\n\tthis \xef\xbf\xbd that\n\n\xc3\xa9\n");
-	assert_false(r.usage.known);
+	assert_false(reply.usage.known);
 	assert_error(KL_EINVALID, "failed with 7; it said: no credit",
 		     ask(&bad,
 			 "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'echo no credit >&2; exit 7'",
@@ -103,7 +103,7 @@ static void no_repository_is_in_reach(void **state)
 	KL_AUTO(kl_freep) char *repo = scratch_repo("user"), *below = kl_asprintf("%s/dir", repo);
 	KL_AUTO(kl_freep) char *git = kl_asprintf("%s/.git", repo);
 	KL_AUTO(kl_freep) char *bare = kl_asprintf("%s/bare", repo);
-	struct kl_reply r;
+	struct kl_reply reply;
 
 	sh(repo, "git init -q --bare bare");
 	setenv("GIT_DIR", git, 1);
@@ -111,37 +111,37 @@ static void no_repository_is_in_reach(void **state)
 	assert_int_equal(chdir(repo), 0);
 	/* an empty directory, one below a worktree, and one that looks like a repository */
 	assert_ok(ask(
-		&r,
+		&reply,
 		SAY("ls -A; env | grep -cE '^GIT_(DIR|WORK_TREE)'; git rev-parse --git-dir 2>&1"),
 		NULL, 0));
-	assert_contains(r.text, "0 fatal: not a git repository");
-	kl_reply_release(&r);
-	assert_ok(ask(&r, SAY("ls -A; git rev-parse --git-dir 2>&1"), below, 0));
-	assert_contains(r.text, "b.txt fatal: not a git repository");
-	kl_reply_release(&r);
-	assert_ok(ask(&r, SAY("git rev-parse --git-dir 2>&1"), bare, 0));
-	assert_contains(r.text, "fatal: ");
-	kl_reply_release(&r);
+	assert_contains(reply.text, "0 fatal: not a git repository");
+	kl_reply_release(&reply);
+	assert_ok(ask(&reply, SAY("ls -A; git rev-parse --git-dir 2>&1"), below, 0));
+	assert_contains(reply.text, "b.txt fatal: not a git repository");
+	kl_reply_release(&reply);
+	assert_ok(ask(&reply, SAY("git rev-parse --git-dir 2>&1"), bare, 0));
+	assert_contains(reply.text, "fatal: ");
+	kl_reply_release(&reply);
 	unsetenv("GIT_DIR");
 	unsetenv("GIT_WORK_TREE");
-	assert_error(KL_EINVALID, "has a repository", ask(&r, "true", repo, 0));
-	kl_reply_release(&r);
+	assert_error(KL_EINVALID, "has a repository", ask(&reply, "true", repo, 0));
+	kl_reply_release(&reply);
 	assert_int_equal(chdir("/"), 0);
 }
 
 /* the same, for a step that is derived anew: repo, and whether it is to be alone */
-static int ask_of(struct kl_reply *r, const char *dir, const char *command, bool alone)
+static int ask_of(struct kl_reply *reply, const char *dir, const char *command, bool alone)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_provider_opts o = { .name = "exec", .command = command };
-	struct request t;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	struct kl_provider_opts opts = { .name = "exec", .command = command };
+	struct request request;
 
-	REQUEST(&t, "first");
-	t.x.alone = alone;
+	REQUEST(&request, "first");
+	request.x.alone = alone;
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_provider_open(&p, repo, &o));
-	return kl_provider_send(r, p, &t.q, &t.x, NULL);
+	assert_ok(kl_provider_open(&provider, repo, &opts));
+	return kl_provider_send(reply, provider, &request.q, &request.x, NULL);
 }
 
 /* bubblewrap where rights and /proc allow it: without it nothing is hidden, and that is said */
@@ -157,7 +157,7 @@ static void who_derives_anew_sees_no_repository(void **state)
 	static const char look[] = SAY(
 		"ls -A \"$THIS\" \"$OTHER\" 2>&1; ls -d /proc/$PPID/cwd/.git 2>&1; test -w . && pwd");
 	KL_AUTO(kl_freep) char *there = kl_asprintf("exec '%s/agent'", repo);
-	struct kl_reply r;
+	struct kl_reply reply;
 
 	sh(repo,
 	   "git worktree add -q '%s' HEAD; printf '#!/bin/sh\necho nothing >&2; exit 3\n' >agent; chmod +x agent",
@@ -167,42 +167,43 @@ static void who_derives_anew_sees_no_repository(void **state)
 	setenv("HOME", "/nonexistent", 1);
 	setenv("THIS", repo, 1);
 	setenv("OTHER", other, 1);
-	assert_ok(ask_of(&r, repo, look, true));
-	assert_int_equal(r.alone, can_hide());
+	assert_ok(ask_of(&reply, repo, look, true));
+	assert_int_equal(reply.alone, can_hide());
 	if (can_hide()) {
-		assert_null(strstr(r.text, "a.txt"));
-		assert_null(strstr(r.text, ".git "));
-		assert_contains(r.text, "klineage-exec");
+		assert_null(strstr(reply.text, "a.txt"));
+		assert_null(strstr(reply.text, ".git "));
+		assert_contains(reply.text, "klineage-exec");
 	}
-	kl_reply_release(&r);
+	kl_reply_release(&reply);
 	/* who only proposes may look; so may all where the user says so */
-	assert_ok(ask_of(&r, repo, look, false));
-	assert_false(r.alone);
-	assert_contains(r.text, "a.txt");
-	kl_reply_release(&r);
+	assert_ok(ask_of(&reply, repo, look, false));
+	assert_false(reply.alone);
+	assert_contains(reply.text, "a.txt");
+	kl_reply_release(&reply);
 	sh(repo, "git config klineage.chat.hide false");
-	assert_ok(ask_of(&r, repo, look, true));
-	assert_false(r.alone);
-	assert_contains(r.text, "a.txt");
-	kl_reply_release(&r);
+	assert_ok(ask_of(&reply, repo, look, true));
+	assert_false(reply.alone);
+	assert_contains(reply.text, "a.txt");
+	kl_reply_release(&reply);
 	/* a command that lies there is not hidden from itself */
 	sh(repo, "git config --unset klineage.chat.hide");
-	assert_error(KL_EINVALID, "failed with 3; it said: nothing", ask_of(&r, repo, there, true));
-	assert_false(r.alone);
-	kl_reply_release(&r);
+	assert_error(KL_EINVALID, "failed with 3; it said: nothing",
+		     ask_of(&reply, repo, there, true));
+	assert_false(reply.alone);
+	kl_reply_release(&reply);
 }
 
 static void its_directory_goes_and_our_key_stays_here(void **state)
 {
-	KL_AUTO(kl_reply_release) struct kl_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply reply;
 
 	setenv("KLINEAGE_CHAT_KEY", "sk-do-not-tell", 1);
-	assert_ok(ask(&r, SAY("pwd; env | grep -c do-not-tell"), NULL, 0));
+	assert_ok(ask(&reply, SAY("pwd; env | grep -c do-not-tell"), NULL, 0));
 	unsetenv("KLINEAGE_CHAT_KEY");
-	assert_contains(r.text, " 0 ");
-	*strchr(r.text, ' ') = '\0';
-	assert_contains(r.text, "klineage-exec");
-	assert_false(kl_fs_exists(r.text));
+	assert_contains(reply.text, " 0 ");
+	*strchr(reply.text, ' ') = '\0';
+	assert_contains(reply.text, "klineage-exec");
+	assert_false(kl_fs_exists(reply.text));
 }
 
 static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state)
@@ -243,10 +244,10 @@ static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state
 
 static void only_the_end_of_much_talk_is_told(void **state)
 {
-	struct kl_reply r;
+	struct kl_reply reply;
 
 	assert_int_equal(
-		ask(&r,
+		ask(&reply,
 		    "i=0; while [ $i -lt 500 ]; do echo \"line $i\" >&2; i=$((i+1)); done; exit 1",
 		    NULL, 0),
 		KL_EINVALID);
@@ -259,13 +260,13 @@ static void floods_and_sleepers_are_ended_with_all_their_kin(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("kin"), *file = kl_fs_join(dir, "pid");
 	KL_AUTO(kl_buf_release) struct kl_buf pid = KL_BUF_INIT;
-	struct kl_reply r;
+	struct kl_reply reply;
 	int64_t from = kl_clock_ns();
 
 	assert_refused(KL_EINVALID, "printed more than 32 MiB", "head -c 50000000 /dev/zero", 0);
 	assert_error(KL_ETIMEOUT, "did not end within 1 s",
-		     ask(&r, "sleep 100 & echo $! >pid; sleep 100", dir, 300));
-	kl_reply_release(&r);
+		     ask(&reply, "sleep 100 & echo $! >pid; sleep 100", dir, 300));
+	kl_reply_release(&reply);
 	assert_true(kl_clock_ns() - from < INT64_C(20) * 1000000000);
 	assert_ok(kl_fs_read(&pid, file, 100));
 	for (int i = 0; i < 100 && !kill(atoi(pid.ptr), 0); i++)
@@ -275,70 +276,75 @@ static void floods_and_sleepers_are_ended_with_all_their_kin(void **state)
 
 static void one_that_does_not_read_is_fine(void **state)
 {
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_provider_opts o = { .name = "exec",
-				      .command = WITH("\"text\":\"x\",\"unmetered\":true") };
-	KL_AUTO(kl_reply_release) struct kl_reply r;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	struct kl_provider_opts opts = { .name = "exec",
+					 .command = WITH("\"text\":\"x\",\"unmetered\":true") };
+	KL_AUTO(kl_reply_release) struct kl_reply reply;
 	KL_AUTO(kl_freep) char *big = kl_malloc(1 << 20);
-	struct request t;
+	struct request request;
 
 	memset(big, 'a', (1 << 20) - 1);
 	big[(1 << 20) - 1] = '\0';
-	REQUEST(&t, big);
-	assert_ok(kl_provider_open(&p, NULL, &o));
-	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	assert_string_equal(r.text, "x");
+	REQUEST(&request, big);
+	assert_ok(kl_provider_open(&provider, NULL, &opts));
+	assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	assert_string_equal(reply.text, "x");
 }
 
 static void command_and_limit_come_from_configuration(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("config");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(kl_reply_release) struct kl_reply r;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	KL_AUTO(kl_reply_release) struct kl_reply reply;
 	struct kl_provider_opts none = { 0 };
-	struct request t;
+	struct request request;
 
 	sh(dir, "git config klineage.chat.provider exec; git config klineage.chat.timeout 1; "
 		"git config klineage.chat.exec 'sleep 30'");
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_provider_open(&p, repo, &none));
-	assert_string_equal(kl_provider_name(p), "exec");
-	assert_false(kl_provider_metered(p));
-	REQUEST(&t, "hello");
-	assert_error(KL_ETIMEOUT, "within 1 s", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	assert_ok(kl_provider_open(&provider, repo, &none));
+	assert_string_equal(kl_provider_name(provider), "exec");
+	assert_false(kl_provider_metered(provider));
+	REQUEST(&request, "hello");
+	assert_error(KL_ETIMEOUT, "within 1 s",
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
 }
 
 static void what_cannot_be_opened_or_asked_says_why(void **state)
 {
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_provider_opts o = { 0 };
-	struct kl_reply r;
-	struct request t;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	struct kl_provider_opts opts = { 0 };
+	struct kl_reply reply;
+	struct request request;
 
-	assert_error(KL_EINVALID, "set klineage.chat.provider", kl_provider_open(&p, NULL, &o));
-	o.name = "carrier-pigeon";
+	assert_error(KL_EINVALID, "set klineage.chat.provider",
+		     kl_provider_open(&provider, NULL, &opts));
+	opts.name = "carrier-pigeon";
 	assert_error(KL_EINVALID, "no provider 'carrier-pigeon': there are ",
-		     kl_provider_open(&p, NULL, &o));
-	o.name = "exec";
-	assert_error(KL_EUSAGE, "klineage.chat.exec", kl_provider_open(&p, NULL, &o));
-	o.command = "false";
-	assert_ok(kl_provider_open(&p, NULL, &o));
-	REQUEST(&t, "hello", "you");
+		     kl_provider_open(&provider, NULL, &opts));
+	opts.name = "exec";
+	assert_error(KL_EUSAGE, "klineage.chat.exec", kl_provider_open(&provider, NULL, &opts));
+	opts.command = "false";
+	assert_ok(kl_provider_open(&provider, NULL, &opts));
+	REQUEST(&request, "hello", "you");
 	assert_error(KL_EINVALID, "ends with what the user says",
-		     kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	assert_true(r.usage.known && !r.usage.input && !r.usage.output);
-	REQUEST(&t, "hello", "", "you");
-	assert_error(KL_EINVALID, "message 1 is empty", kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	REQUEST(&t, "hello");
-	t.x.turn = 1;
-	assert_error(KL_EINVALID, "turn 1", kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	t.q.model = NULL;
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	assert_true(reply.usage.known && !reply.usage.input && !reply.usage.output);
+	REQUEST(&request, "hello", "", "you");
+	assert_error(KL_EINVALID, "message 1 is empty",
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	REQUEST(&request, "hello");
+	request.x.turn = 1;
+	assert_error(KL_EINVALID, "turn 1",
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	request.q.model = NULL;
 	assert_error(KL_EINVALID, "set klineage.chat.model",
-		     kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	REQUEST(&t, "hello");
-	t.q.max_tokens = 0;
-	assert_error(KL_EINVALID, "0 tokens", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	REQUEST(&request, "hello");
+	request.q.max_tokens = 0;
+	assert_error(KL_EINVALID, "0 tokens",
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
 }
 
 int main(void)

@@ -17,11 +17,11 @@
 static const struct kl_session_opts opts = { .workload = "w" };
 
 /* the repository, where it finds that server */
-static void lay_out(const char *base, const char *dir, const struct chatd *d)
+static void lay_out(const char *base, const char *dir, const struct chatd *chatd)
 {
 	sh(base,
 	   "rm -rf '%s' && cp -R . '%s' && git -C '%s' config klineage.chat.url http://127.0.0.1:%d",
-	   dir, dir, dir, d->port);
+	   dir, dir, dir, chatd->port);
 }
 
 static void stop_at(const char *base, const char *dir, const char *provider, int n, bool dies,
@@ -29,19 +29,19 @@ static void stop_at(const char *base, const char *dir, const char *provider, int
 {
 	KL_AUTO(kl_freep) char *at = kl_asprintf("%s, %d:%s (%s)", provider, n,
 						 dies ? "kill" : "fail", name);
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
 	size_t had, asked;
 
-	chatd_start(&d, SCRIPT, 0);
-	lay_out(base, dir, &d);
+	chatd_start(&chatd, SCRIPT, 0);
+	lay_out(base, dir, &chatd);
 	fault_stop(dir, &opts, n, dies, at);
-	asked = chatd_count(&d);
+	asked = chatd_count(&chatd);
 	fault_check_money(dir, (int64_t)asked * COST, at);
 	had = fault_go_on(dir, &opts, at);
-	if (chatd_count(&d) != asked + 2 - had)
+	if (chatd_count(&chatd) != asked + 2 - had)
 		fail_msg("%s: %zu requests, then %zu more for what was not stored", at, asked,
-			 chatd_count(&d) - asked);
-	fault_check_money(dir, (int64_t)chatd_count(&d) * COST, at);
+			 chatd_count(&chatd) - asked);
+	fault_check_money(dir, (int64_t)chatd_count(&chatd) * COST, at);
 	assert_sh("0", dir, "grep -rlF '" TEST_KEY "' . | wc -l");
 }
 
@@ -53,16 +53,16 @@ static void every_step_with_a_server_may_be_the_last(void **state)
 	for (size_t k = 0; k < 2; k++) {
 		KL_AUTO(kl_freep) char *base = scratch_repo(provider[k]), *dir = scratch_dir("run");
 		KL_AUTO(kl_strvec_release) struct kl_strvec point = KL_STRVEC_INIT;
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
 
 		sh(base,
 		   "git config klineage.m.price 'input=3 output=15 cache-read=1'; git config klineage.chat.model m; "
 		   "git config klineage.chat.provider %s",
 		   provider[k]);
-		chatd_start(&d, SCRIPT, 0);
-		lay_out(base, dir, &d);
+		chatd_start(&chatd, SCRIPT, 0);
+		lay_out(base, dir, &chatd);
 		fault_points(&point, dir, &opts);
-		chatd_stop(&d);
+		chatd_stop(&chatd);
 		assert_true(kl_strvec_has(&point, "chat-heard"));
 		for (size_t i = 0; i < 2 * point.n; i++)
 			stop_at(base, dir, provider[k], (int)(i / 2) + 1, i % 2, point.v[i / 2]);

@@ -29,68 +29,68 @@ struct seen {
 	int64_t stop_at; /* heard() ends it at so many bytes; 0: never */
 };
 
-static int heard(int64_t bytes, const struct kl_usage *u, void *payload)
+static int heard(int64_t bytes, const struct kl_usage *usage, void *payload)
 {
-	struct seen *s = payload;
+	struct seen *seen = payload;
 
-	assert_true(bytes >= s->bytes);
-	s->heard++;
-	s->bytes = bytes;
-	s->so_far = *u;
-	return s->stop_at && bytes >= s->stop_at;
+	assert_true(bytes >= seen->bytes);
+	seen->heard++;
+	seen->bytes = bytes;
+	seen->so_far = *usage;
+	return seen->stop_at && bytes >= seen->stop_at;
 }
 
 static void waiting(int64_t ms, const char *why, void *payload)
 {
-	struct seen *s = payload;
+	struct seen *seen = payload;
 
-	s->waits++;
-	s->waited_ms += ms;
-	snprintf(s->why, sizeof(s->why), "%s", why);
+	seen->waits++;
+	seen->waited_ms += ms;
+	snprintf(seen->why, sizeof(seen->why), "%s", why);
 }
 
 static int again(void *payload)
 {
-	struct seen *s = payload;
+	struct seen *seen = payload;
 
-	s->agains++;
-	return s->allow;
+	seen->agains++;
+	return seen->allow;
 }
 
-static void open_at(struct kl_provider **p, const struct chatd *d, const char *name,
+static void open_at(struct kl_provider **providers, const struct chatd *chatd, const char *name,
 		    int64_t timeout_ms)
 {
-	KL_AUTO(kl_freep) char *url = kl_asprintf("%s://127.0.0.1:%d", d->tls ? "https" : "http",
-						  d->port);
-	struct kl_provider_opts o = { .name = name, .url = url, .timeout_ms = timeout_ms };
+	KL_AUTO(kl_freep) char *url = kl_asprintf("%s://127.0.0.1:%d",
+						  chatd->tls ? "https" : "http", chatd->port);
+	struct kl_provider_opts opts = { .name = name, .url = url, .timeout_ms = timeout_ms };
 
-	assert_ok(kl_provider_open(p, NULL, &o));
+	assert_ok(kl_provider_open(providers, NULL, &opts));
 }
 
 /* Ask one turn; whatever happens no message has the key in it. */
-static int ask(struct seen *s, const struct chatd *d, const char *name, int64_t timeout_ms)
+static int ask(struct seen *seen, const struct chatd *chatd, const char *name, int64_t timeout_ms)
 {
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_provider_watch w = {
-		.heard = heard, .waiting = waiting, .again = again, .payload = s
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	struct kl_provider_watch watch = {
+		.heard = heard, .waiting = waiting, .again = again, .payload = seen
 	};
-	struct request t;
+	struct request request;
 	int err;
 
 	kl_error_clear();
-	REQUEST(&t, "first", "answer", "and then?");
-	open_at(&p, d, name, timeout_ms);
-	err = kl_provider_send(&s->r, p, &t.q, &t.x, &w);
+	REQUEST(&request, "first", "answer", "and then?");
+	open_at(&provider, chatd, name, timeout_ms);
+	err = kl_provider_send(&seen->r, provider, &request.q, &request.x, &watch);
 	assert_null(strstr(kl_error_last(), "sk-test"));
 	assert_null(strstr(kl_error_hints(), "sk-test"));
-	assert_null(strstr(s->why, "sk-test"));
+	assert_null(strstr(seen->why, "sk-test"));
 	return err;
 }
 
-static void release(struct seen *s)
+static void release(struct seen *seen)
 {
-	kl_reply_release(&s->r);
-	memset(s, 0, sizeof(*s));
+	kl_reply_release(&seen->r);
+	memset(seen, 0, sizeof(*seen));
 }
 
 #define USAGE \
@@ -99,64 +99,64 @@ static void release(struct seen *s)
 	"{\"text\":\"Sure: \xe2\x82\xac \\\"x\\\"\\n\\ttwo\"," USAGE ",\"model\":\"answers-1\"}\n"
 #define TEXT "Sure: \xe2\x82\xac \"x\"\n\ttwo"
 
-static void assert_good(const struct seen *s, const char *name)
+static void assert_good(const struct seen *seen, const char *name)
 {
-	bool a = !strcmp(name, "anthropic");
+	bool _bool = !strcmp(name, "anthropic");
 
-	assert_string_equal(s->r.text, TEXT);
-	assert_string_equal(s->r.model, "answers-1");
-	assert_contains(s->r.request_id, "req_");
-	assert_int_equal(s->r.stop, KL_STOP_END);
-	assert_true(s->r.usage.known);
-	assert_int_equal(s->r.usage.input, 120);
-	assert_int_equal(s->r.usage.output, 45);
-	assert_int_equal(s->r.usage.cache_read, 1000);
-	assert_int_equal(s->r.usage.cache_write_5m, a ? 300 : 0);
-	assert_int_equal(s->r.usage.cache_write_1h, a ? 7 : 0);
+	assert_string_equal(seen->r.text, TEXT);
+	assert_string_equal(seen->r.model, "answers-1");
+	assert_contains(seen->r.request_id, "req_");
+	assert_int_equal(seen->r.stop, KL_STOP_END);
+	assert_true(seen->r.usage.known);
+	assert_int_equal(seen->r.usage.input, 120);
+	assert_int_equal(seen->r.usage.output, 45);
+	assert_int_equal(seen->r.usage.cache_read, 1000);
+	assert_int_equal(seen->r.usage.cache_write_5m, _bool ? 300 : 0);
+	assert_int_equal(seen->r.usage.cache_write_1h, _bool ? 7 : 0);
 }
 
-static bool is_zero(const struct kl_usage *u)
+static bool is_zero(const struct kl_usage *usage)
 {
-	return u->known && !u->input && !u->output && !u->cache_read && !u->cache_write_5m &&
-	       !u->cache_write_1h;
+	return usage->known && !usage->input && !usage->output && !usage->cache_read &&
+	       !usage->cache_write_5m && !usage->cache_write_1h;
 }
 
 static void a_reply_streams_in_and_the_request_is_right(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(ways); i++) {
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
 		KL_AUTO(json_decrefp) json_t *log = NULL, *body = NULL;
-		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+		KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf want = KL_BUF_INIT;
-		struct seen s = { 0 };
-		const json_t *h;
+		struct seen seen = { 0 };
+		const json_t *head;
 		const char *text;
-		struct request t;
+		struct request request;
 
-		chatd_start(&d, GOOD, ways[i].tls ? CHATD_TLS : 0);
-		assert_ok(ask(&s, &d, ways[i].name, 0));
-		assert_good(&s, ways[i].name);
-		assert_true(s.heard >= 1);
-		assert_int_equal(s.bytes, strlen(TEXT));
-		release(&s);
-		log = chatd_request(&d, 0, NULL);
+		chatd_start(&chatd, GOOD, ways[i].tls ? CHATD_TLS : 0);
+		assert_ok(ask(&seen, &chatd, ways[i].name, 0));
+		assert_good(&seen, ways[i].name);
+		assert_true(seen.heard >= 1);
+		assert_int_equal(seen.bytes, strlen(TEXT));
+		release(&seen);
+		log = chatd_request(&chatd, 0, NULL);
 		assert_string_equal(kl_json_str_or(log, "key", ""), "right");
-		h = json_object_get(log, "headers");
-		assert_string_equal(kl_json_str_or(h, "content-type", ""), "application/json");
-		assert_string_equal(kl_json_str_or(h, "user-agent", ""),
+		head = json_object_get(log, "headers");
+		assert_string_equal(kl_json_str_or(head, "content-type", ""), "application/json");
+		assert_string_equal(kl_json_str_or(head, "user-agent", ""),
 				    "git-klineage/" KL_VERSION);
 		if (!strcmp(ways[i].name, "anthropic")) {
 			assert_string_equal(kl_json_str_or(log, "path", ""), "/v1/messages");
-			assert_string_equal(kl_json_str_or(h, "anthropic-version", ""),
+			assert_string_equal(kl_json_str_or(head, "anthropic-version", ""),
 					    "2023-06-01");
 		} else {
 			assert_string_equal(kl_json_str_or(log, "path", ""),
 					    "/v1/chat/completions");
 		}
 		/* what went over the wire is what kl_provider_body says */
-		REQUEST(&t, "first", "answer", "and then?");
-		open_at(&p, &d, ways[i].name, 0);
-		assert_ok(kl_provider_body(&want, NULL, p, &t.q));
+		REQUEST(&request, "first", "answer", "and then?");
+		open_at(&provider, &chatd, ways[i].name, 0);
+		assert_ok(kl_provider_body(&want, NULL, provider, &request.q));
 		text = kl_json_str_or(log, "body", "");
 		assert_string_equal(text, want.ptr);
 		assert_ok(kl_json_parse(&body, text, strlen(text)));
@@ -166,28 +166,28 @@ static void a_reply_streams_in_and_the_request_is_right(void **state)
 static void stops_have_their_names(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(ways); i += 2) {
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
-		struct seen s = { 0 };
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		struct seen seen = { 0 };
 
-		chatd_start(&d,
+		chatd_start(&chatd,
 			    "{\"text\":\"cut sho\",\"stop\":\"length\"," USAGE "}\n"
 			    "{\"text\":\"I will not\",\"stop\":\"refusal\"," USAGE "}\n"
 			    "{\"text\":\"\",\"stop\":\"length\"," USAGE "}\n"
 			    "{\"text\":\"\",\"stop\":\"refusal\"," USAGE "}\n",
 			    CHATD_TLS);
-		assert_ok(ask(&s, &d, ways[i].name, 0));
-		assert_int_equal(s.r.stop, KL_STOP_LENGTH);
-		release(&s);
-		assert_ok(ask(&s, &d, ways[i].name, 0));
-		assert_int_equal(s.r.stop, KL_STOP_REFUSAL);
-		release(&s);
+		assert_ok(ask(&seen, &chatd, ways[i].name, 0));
+		assert_int_equal(seen.r.stop, KL_STOP_LENGTH);
+		release(&seen);
+		assert_ok(ask(&seen, &chatd, ways[i].name, 0));
+		assert_int_equal(seen.r.stop, KL_STOP_REFUSAL);
+		release(&seen);
 		assert_error(KL_EINVALID, "the 1000 tokens allowed were spent",
-			     ask(&s, &d, ways[i].name, 0));
-		assert_true(s.r.usage.known); /* it was paid for */
-		assert_int_equal(s.r.usage.output, 45);
-		release(&s);
-		assert_error(KL_EINVALID, "refused to answer", ask(&s, &d, ways[i].name, 0));
-		release(&s);
+			     ask(&seen, &chatd, ways[i].name, 0));
+		assert_true(seen.r.usage.known); /* it was paid for */
+		assert_int_equal(seen.r.usage.output, 45);
+		release(&seen);
+		assert_error(KL_EINVALID, "refused to answer", ask(&seen, &chatd, ways[i].name, 0));
+		release(&seen);
 	}
 }
 
@@ -201,29 +201,30 @@ struct fault {
 	int64_t timeout_ms, max_ms;
 };
 
-static void try_fault(const struct fault *f, const struct way *w)
+static void try_fault(const struct fault *fault, const struct way *way)
 {
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
-	struct seen s = { .allow = 1 };
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	struct seen seen = { .allow = 1 };
 	int64_t from;
 	int err;
 
-	chatd_start(&d, f->line, w->tls ? CHATD_TLS : 0);
+	chatd_start(&chatd, fault->line, way->tls ? CHATD_TLS : 0);
 	from = kl_clock_ns();
-	err = ask(&s, &d, w->name, f->timeout_ms ? f->timeout_ms : 20000);
-	if (err != f->kind || (err && !strstr(kl_error_last(), f->part)))
-		fail_msg("%s%s, %s: %d: %s", w->name, w->tls ? " over TLS" : "", f->line, err,
-			 kl_error_last());
-	if (kl_clock_ns() - from > f->max_ms * 1000000)
-		fail_msg("%s, %s: took %lld ms", w->name, f->line,
+	err = ask(&seen, &chatd, way->name, fault->timeout_ms ? fault->timeout_ms : 20000);
+	if (err != fault->kind || (err && !strstr(kl_error_last(), fault->part)))
+		fail_msg("%s%s, %s: %d: %s", way->name, way->tls ? " over TLS" : "", fault->line,
+			 err, kl_error_last());
+	if (kl_clock_ns() - from > fault->max_ms * 1000000)
+		fail_msg("%s, %s: took %lld ms", way->name, fault->line,
 			 (long long)(kl_clock_ns() - from) / 1000000);
 	if (!err)
-		assert_string_equal(s.r.text, TEXT);
-	if ((f->cost == ZERO) != is_zero(&s.r.usage) || (f->cost == UNKNOWN) == s.r.usage.known)
-		fail_msg("%s, %s: usage known %d, output %lld", w->name, f->line, s.r.usage.known,
-			 (long long)s.r.usage.output);
-	assert_int_equal(chatd_count(&d), f->requests);
-	release(&s);
+		assert_string_equal(seen.r.text, TEXT);
+	if ((fault->cost == ZERO) != is_zero(&seen.r.usage) ||
+	    (fault->cost == UNKNOWN) == seen.r.usage.known)
+		fail_msg("%s, %s: usage known %d, output %lld", way->name, fault->line,
+			 seen.r.usage.known, (long long)seen.r.usage.output);
+	assert_int_equal(chatd_count(&chatd), fault->requests);
+	release(&seen);
 }
 
 static void each_fault_is_a_clear_error_or_another_attempt(void **state)
@@ -301,49 +302,50 @@ static void a_status_is_free_only_if_no_model_began(void **state)
 							   "}\n",
 							   is[i].status, is[i].message);
 		KL_AUTO(kl_freep) char *script = kl_asprintf("%s%s" GOOD, line, line);
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
-		struct seen s = { .allow = 1 };
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		struct seen seen = { .allow = 1 };
 
-		chatd_start(&d, script, 0);
+		chatd_start(&chatd, script, 0);
 		if (!is[i].again || !is[i].free) {
-			assert_error(KL_EIO, is[i].message, ask(&s, &d, ways[i % 4].name, 0));
-			assert_int_equal(is_zero(&s.r.usage), is[i].free);
-			assert_int_equal(s.agains, is[i].again);
-			assert_int_equal(s.waits, is[i].again);
-			assert_int_equal(chatd_count(&d), 1);
+			assert_error(KL_EIO, is[i].message,
+				     ask(&seen, &chatd, ways[i % 4].name, 0));
+			assert_int_equal(is_zero(&seen.r.usage), is[i].free);
+			assert_int_equal(seen.agains, is[i].again);
+			assert_int_equal(seen.waits, is[i].again);
+			assert_int_equal(chatd_count(&chatd), 1);
 		}
-		release(&s);
+		release(&seen);
 		if (is[i].again) {
-			size_t before = chatd_count(&d);
+			size_t before = chatd_count(&chatd);
 
-			assert_ok(ask(&s, &d, ways[i % 4].name, 0));
-			assert_int_equal(s.agains, is[i].free ? 0 : 2 - before);
-			assert_int_equal(chatd_count(&d), 3);
+			assert_ok(ask(&seen, &chatd, ways[i % 4].name, 0));
+			assert_int_equal(seen.agains, is[i].free ? 0 : 2 - before);
+			assert_int_equal(chatd_count(&chatd), 3);
 		}
-		release(&s);
+		release(&seen);
 	}
 }
 
 /* What is reserved stands: nothing is, for an attempt that is never made. */
 static void nothing_is_paid_for_an_attempt_that_is_not_made(void **state)
 {
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
-	struct seen s = { 0 };
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	struct seen seen = { 0 };
 
-	chatd_start(&d, "{\"status\":500,\"repeat\":9,\"message\":\"oh\"," NOW "}\n", 0);
-	assert_error(KL_EIO, "given up after 5 attempts: ", ask(&s, &d, "openai", 0));
-	assert_int_equal(chatd_count(&d), 5);
-	assert_int_equal(s.agains, 4);
-	assert_false(s.r.usage.known);
-	release(&s);
-	chatd_stop(&d);
+	chatd_start(&chatd, "{\"status\":500,\"repeat\":9,\"message\":\"oh\"," NOW "}\n", 0);
+	assert_error(KL_EIO, "given up after 5 attempts: ", ask(&seen, &chatd, "openai", 0));
+	assert_int_equal(chatd_count(&chatd), 5);
+	assert_int_equal(seen.agains, 4);
+	assert_false(seen.r.usage.known);
+	release(&seen);
+	chatd_stop(&chatd);
 	chatd_start(
-		&d,
+		&chatd,
 		"{\"status\":500,\"message\":\"oh\",\"headers\":{\"retry-after\":\"3600\"}}\n" GOOD,
 		0);
-	assert_error(KL_EIO, "a longer pause than 300 s", ask(&s, &d, "openai", 0));
-	assert_int_equal(s.agains, 0);
-	release(&s);
+	assert_error(KL_EIO, "a longer pause than 300 s", ask(&seen, &chatd, "openai", 0));
+	assert_int_equal(seen.agains, 0);
+	release(&seen);
 }
 
 /*
@@ -380,47 +382,47 @@ static void what_is_no_http_is_an_error(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(script); i++)
 		for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
-			KL_AUTO(chatd_stop) struct chatd d = { 0 };
+			KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
 			KL_AUTO(json_decrefp) json_t *log = NULL;
-			struct seen s = { .allow = 1 };
+			struct seen seen = { .allow = 1 };
 			int64_t from = kl_clock_ns();
 			int err;
 
-			chatd_start(&d, script[i], ways[k].tls ? CHATD_TLS : 0);
-			err = ask(&s, &d, ways[k].name, 2000);
+			chatd_start(&chatd, script[i], ways[k].tls ? CHATD_TLS : 0);
+			err = ask(&seen, &chatd, ways[k].name, 2000);
 			if (err != KL_EIO && err != KL_EINVALID && err != KL_ETIMEOUT)
 				fail_msg("%s: %d: %s", script[i], err, kl_error_last());
-			for (const char *c = kl_error_last(); *c; c++)
-				if ((unsigned char)*c < ' ' || *c == 0x7f)
+			for (const char *ch = kl_error_last(); *ch; ch++)
+				if ((unsigned char)*ch < ' ' || *ch == 0x7f)
 					fail_msg("%s: a control byte in: %s", script[i],
 						 kl_error_last());
-			if (s.r.usage.known)
+			if (seen.r.usage.known)
 				fail_msg("%s: it is said to have cost nothing", script[i]);
 			assert_true(kl_clock_ns() - from < INT64_C(20000000000));
-			log = chatd_request(&d, 0, NULL);
+			log = chatd_request(&chatd, 0, NULL);
 			assert_null(json_object_get(json_object_get(log, "headers"),
 						    "accept-encoding"));
-			release(&s);
+			release(&seen);
 		}
 }
 
 static void pauses_are_told_with_their_reason(void **state)
 {
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
-	struct seen s = { 0 };
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	struct seen seen = { 0 };
 	int64_t from = kl_clock_ns();
 
 	chatd_start(
-		&d,
+		&chatd,
 		"{\"status\":429,\"message\":\"too many tokens\",\"headers\":{\"retry-after\":\"1\"}}\n" GOOD,
 		CHATD_TLS);
-	assert_ok(ask(&s, &d, "anthropic", 0));
-	assert_good(&s, "anthropic");
-	assert_int_equal(s.waits, 1);
-	assert_true(s.waited_ms >= 1000 && s.waited_ms <= 1100);
+	assert_ok(ask(&seen, &chatd, "anthropic", 0));
+	assert_good(&seen, "anthropic");
+	assert_int_equal(seen.waits, 1);
+	assert_true(seen.waited_ms >= 1000 && seen.waited_ms <= 1100);
 	assert_true(kl_clock_ns() - from >= INT64_C(1000000000));
-	assert_contains(s.why, "429: too many tokens");
-	release(&s);
+	assert_contains(seen.why, "429: too many tokens");
+	release(&seen);
 }
 
 /*
@@ -430,36 +432,36 @@ static void pauses_are_told_with_their_reason(void **state)
 static void a_broken_connection_is_tried_again_only_if_that_is_paid_for(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(ways); i++) {
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
-		struct seen s = { .allow = 0 };
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		struct seen seen = { .allow = 0 };
 
-		chatd_start(&d, "{\"fault\":\"close\"}\n" GOOD "{\"fault\":\"close\"}\n" GOOD,
+		chatd_start(&chatd, "{\"fault\":\"close\"}\n" GOOD "{\"fault\":\"close\"}\n" GOOD,
 			    ways[i].tls ? CHATD_TLS : 0);
-		assert_ok(ask(&s, &d, ways[i].name, 0));
-		assert_good(&s, ways[i].name);
-		assert_int_equal(s.agains, 1);
-		assert_int_equal(s.waits, 1);
-		release(&s);
-		s.allow = 1;
-		assert_int_equal(ask(&s, &d, ways[i].name, 0), KL_EIO);
-		assert_int_equal(s.agains, 1);
-		assert_false(s.r.usage.known);
-		assert_int_equal(chatd_count(&d), 3);
-		release(&s);
+		assert_ok(ask(&seen, &chatd, ways[i].name, 0));
+		assert_good(&seen, ways[i].name);
+		assert_int_equal(seen.agains, 1);
+		assert_int_equal(seen.waits, 1);
+		release(&seen);
+		seen.allow = 1;
+		assert_int_equal(ask(&seen, &chatd, ways[i].name, 0), KL_EIO);
+		assert_int_equal(seen.agains, 1);
+		assert_false(seen.r.usage.known);
+		assert_int_equal(chatd_count(&chatd), 3);
+		release(&seen);
 	}
 }
 
 static void who_is_not_there_costs_nothing(void **state)
 {
-	struct chatd d = { .port = 1 };
-	struct seen s = { 0 };
+	struct chatd chatd = { .port = 1 };
+	struct seen seen = { 0 };
 
-	assert_error(KL_EIO,
-		     "given up after 5 attempts: http://127.0.0.1:1: ", ask(&s, &d, "openai", 100));
-	assert_int_equal(s.agains, 0);
-	assert_int_equal(s.waits, 4);
-	assert_true(is_zero(&s.r.usage));
-	release(&s);
+	assert_error(KL_EIO, "given up after 5 attempts: http://127.0.0.1:1: ",
+		     ask(&seen, &chatd, "openai", 100));
+	assert_int_equal(seen.agains, 0);
+	assert_int_equal(seen.waits, 4);
+	assert_true(is_zero(&seen.r.usage));
+	release(&seen);
 }
 
 static void the_peer_is_verified(void **state)
@@ -473,82 +475,85 @@ static void the_peer_is_verified(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(who); i++) {
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
-		struct seen s = { 0 };
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		struct seen seen = { 0 };
 
-		chatd_start(&d, GOOD, who[i].flags);
-		assert_error(KL_EIO, who[i].why, ask(&s, &d, "anthropic", 0));
+		chatd_start(&chatd, GOOD, who[i].flags);
+		assert_error(KL_EIO, who[i].why, ask(&seen, &chatd, "anthropic", 0));
 		assert_contains(kl_error_last(), "certificate");
-		assert_int_equal(s.waits, 0);
-		assert_true(is_zero(&s.r.usage));
-		assert_int_equal(chatd_count(&d), 0);
-		release(&s);
+		assert_int_equal(seen.waits, 0);
+		assert_true(is_zero(&seen.r.usage));
+		assert_int_equal(chatd_count(&chatd), 0);
+		release(&seen);
 	}
 }
 
 static void a_name_that_is_not_in_the_certificate_is_refused(void **state)
 {
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
 	KL_AUTO(kl_freep) char *url = NULL;
-	struct kl_provider_opts o = { .name = "anthropic" };
-	struct kl_reply r;
-	struct request t;
+	struct kl_provider_opts opts = { .name = "anthropic" };
+	struct kl_reply reply;
+	struct request request;
 
-	chatd_start(&d, GOOD, CHATD_TLS | CHATD_ELSEWHERE);
-	REQUEST(&t, "hello");
-	o.url = url = kl_asprintf("https://127.0.0.2:%d", d.port);
-	assert_ok(kl_provider_open(&p, NULL, &o));
-	assert_error(KL_EIO, "certificate", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	chatd_start(&chatd, GOOD, CHATD_TLS | CHATD_ELSEWHERE);
+	REQUEST(&request, "hello");
+	opts.url = url = kl_asprintf("https://127.0.0.2:%d", chatd.port);
+	assert_ok(kl_provider_open(&provider, NULL, &opts));
+	assert_error(KL_EIO, "certificate",
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
 	assert_contains(kl_error_last(), "127.0.0.2");
-	kl_reply_release(&r);
-	assert_int_equal(chatd_count(&d), 0);
+	kl_reply_release(&reply);
+	assert_int_equal(chatd_count(&chatd), 0);
 }
 
 /* git's own settings: a CA file, and a proxy. */
 static void trust_and_route_come_from_git_too(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("trust");
-	KL_AUTO(chatd_stop) struct chatd d = { 0 }, proxy = { 0 };
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 }, proxy = { 0 };
 	KL_AUTO(json_decrefp) json_t *log = NULL;
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
 	KL_AUTO(kl_freep) char *url = NULL;
-	struct kl_provider_opts o = { .name = "anthropic", .timeout_ms = 3000 };
-	struct kl_reply r;
-	struct request t;
+	struct kl_provider_opts opts = { .name = "anthropic", .timeout_ms = 3000 };
+	struct kl_reply reply;
+	struct request request;
 
-	chatd_start(&d, GOOD GOOD, CHATD_TLS | CHATD_STRANGER);
-	o.url = url = kl_asprintf("https://localhost:%d", d.port);
-	REQUEST(&t, "hello");
-	sh(dir, "git config http.sslCAInfo %s; git config http.sslVerify false", d.ca);
+	chatd_start(&chatd, GOOD GOOD, CHATD_TLS | CHATD_STRANGER);
+	opts.url = url = kl_asprintf("https://localhost:%d", chatd.port);
+	REQUEST(&request, "hello");
+	sh(dir, "git config http.sslCAInfo %s; git config http.sslVerify false", chatd.ca);
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_provider_open(&p, repo, &o));
-	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	assert_string_equal(r.text, TEXT);
-	kl_reply_release(&r);
-	kl_provider_free(kl_steal(&p));
+	assert_ok(kl_provider_open(&provider, repo, &opts));
+	assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	assert_string_equal(reply.text, TEXT);
+	kl_reply_release(&reply);
+	kl_provider_free(kl_steal(&provider));
 	kl_repo_free(kl_steal(&repo));
 
 	/* http.sslVerify=false is not heard */
 	sh(dir, "git config --unset http.sslCAInfo");
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_provider_open(&p, repo, &o));
-	assert_error(KL_EIO, "certificate", kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	kl_reply_release(&r);
-	kl_provider_free(kl_steal(&p));
+	assert_ok(kl_provider_open(&provider, repo, &opts));
+	assert_error(KL_EIO, "certificate",
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	kl_reply_release(&reply);
+	kl_provider_free(kl_steal(&provider));
 	kl_repo_free(kl_steal(&repo));
 
 	/* the proxy is asked for a tunnel, and given no key */
 	chatd_start(&proxy, "{\"status\":403}\n", CHATD_SECOND);
-	sh(dir, "git config http.sslCAInfo %s; git config http.proxy http://127.0.0.1:%d", d.ca,
+	sh(dir, "git config http.sslCAInfo %s; git config http.proxy http://127.0.0.1:%d", chatd.ca,
 	   proxy.port);
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_provider_open(&p, repo, &o));
-	assert_error(KL_EIO, "403", kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	assert_true(is_zero(&r.usage));
-	kl_reply_release(&r);
-	assert_int_equal(chatd_count(&d), 1);
+	assert_ok(kl_provider_open(&provider, repo, &opts));
+	assert_error(KL_EIO, "403",
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	assert_true(is_zero(&reply.usage));
+	kl_reply_release(&reply);
+	assert_int_equal(chatd_count(&chatd), 1);
 	log = chatd_request(&proxy, 0, NULL);
 	assert_string_equal(kl_json_str_or(log, "path", ""), strchr(url, '/') + 2);
 	assert_string_equal(kl_json_str_or(log, "key", ""), "none");
@@ -557,17 +562,17 @@ static void trust_and_route_come_from_git_too(void **state)
 /* A plain request never goes through a proxy: it would take the key along. */
 static void plain_requests_meet_no_proxy(void **state)
 {
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
-	struct seen s = { 0 };
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	struct seen seen = { 0 };
 
-	chatd_start(&d, GOOD, 0);
+	chatd_start(&chatd, GOOD, 0);
 	setenv("http_proxy", "http://127.0.0.1:1", 1);
 	setenv("all_proxy", "http://127.0.0.1:1", 1);
-	assert_ok(ask(&s, &d, "openai", 0));
+	assert_ok(ask(&seen, &chatd, "openai", 0));
 	unsetenv("http_proxy");
 	unsetenv("all_proxy");
-	assert_good(&s, "openai");
-	release(&s);
+	assert_good(&seen, "openai");
+	release(&seen);
 }
 
 static void the_key_is_in_nothing_that_comes_back(void **state)
@@ -592,17 +597,17 @@ static void the_key_is_in_nothing_that_comes_back(void **state)
 				KL_AUTO(kl_freep) char *line = kl_asprintf(
 					"{\"fault\":\"echo-key\",\"where\":\"%s\",\"pad\":%d}\n",
 					echo[i].where, pad);
-				KL_AUTO(chatd_stop) struct chatd d = { 0 };
-				struct seen s = { 0 };
+				KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+				struct seen seen = { 0 };
 
 				if (pad && ways[k].tls)
 					continue;
-				chatd_start(&d, line, ways[k].tls ? CHATD_TLS : 0);
-				assert_true(ask(&s, &d, ways[k].name, 0) <
+				chatd_start(&chatd, line, ways[k].tls ? CHATD_TLS : 0);
+				assert_true(ask(&seen, &chatd, ways[k].name, 0) <
 					    0); /* looks for "sk-test" itself */
 				if (!pad)
 					assert_contains(kl_error_last(), echo[i].part);
-				release(&s);
+				release(&seen);
 			}
 		}
 	}
@@ -611,32 +616,32 @@ static void the_key_is_in_nothing_that_comes_back(void **state)
 static void a_reply_that_tells_the_key_is_cleaned_of_it(void **state)
 {
 	for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
-		struct seen s = { 0 };
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		struct seen seen = { 0 };
 
-		chatd_start(&d,
+		chatd_start(&chatd,
 			    "{\"fault\":\"echo-key\",\"where\":\"text\",\"model\":\"m-" TEST_KEY
 			    "\"}\n",
 			    0);
-		assert_ok(ask(&s, &d, ways[k].name, 0));
-		assert_string_equal(s.r.text, "the key [key] is fine, [key]");
-		assert_string_equal(s.r.model, "m-[key]");
-		release(&s);
+		assert_ok(ask(&seen, &chatd, ways[k].name, 0));
+		assert_string_equal(seen.r.text, "the key [key] is fine, [key]");
+		assert_string_equal(seen.r.model, "m-[key]");
+		release(&seen);
 	}
 }
 
 static void the_watcher_can_end_it(void **state)
 {
 	for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
-		struct seen s = { .stop_at = 5 };
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		struct seen seen = { .stop_at = 5 };
 
-		chatd_start(&d, "{\"fault\":\"stall\",\"piece\":1," T "," USAGE "}\n",
+		chatd_start(&chatd, "{\"fault\":\"stall\",\"piece\":1," T "," USAGE "}\n",
 			    ways[k].tls ? CHATD_TLS : 0);
-		assert_error(KL_EINTR, "interrupted", ask(&s, &d, ways[k].name, 0));
-		assert_true(strlen(s.r.text) >= 5 && strlen(s.r.text) < strlen(TEXT));
-		assert_false(s.r.usage.known);
-		release(&s);
+		assert_error(KL_EINTR, "interrupted", ask(&seen, &chatd, ways[k].name, 0));
+		assert_true(strlen(seen.r.text) >= 5 && strlen(seen.r.text) < strlen(TEXT));
+		assert_false(seen.r.usage.known);
+		release(&seen);
 	}
 }
 
@@ -649,20 +654,20 @@ static void ctrl_c_ends_it_within_a_moment(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(lines); i++) {
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
 		int status, tries = 0;
 		int64_t from;
 		pid_t pid;
 
-		chatd_start(&d, lines[i], CHATD_TLS);
+		chatd_start(&chatd, lines[i], CHATD_TLS);
 		pid = fork();
 		if (!pid) {
-			struct seen s = { 0 };
+			struct seen seen = { 0 };
 
 			kl_proc_catch_signals();
-			_exit(ask(&s, &d, "anthropic", 60000) == KL_EINTR ? 0 : 1);
+			_exit(ask(&seen, &chatd, "anthropic", 60000) == KL_EINTR ? 0 : 1);
 		}
-		while (!chatd_count(&d) && tries++ < 500)
+		while (!chatd_count(&chatd) && tries++ < 500)
 			kl_clock_sleep_ms(20);
 		kl_clock_sleep_ms(300);
 		from = kl_clock_ns();
@@ -677,21 +682,21 @@ static void ctrl_c_ends_it_within_a_moment(void **state)
 static void a_long_request_gets_there_whole(void **state)
 {
 	for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
-		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
 		KL_AUTO(kl_freep) char *big = kl_malloc(2000001);
 		KL_AUTO(json_decrefp) json_t *log = NULL;
-		KL_AUTO(kl_reply_release) struct kl_reply r;
-		struct request t;
+		KL_AUTO(kl_reply_release) struct kl_reply reply;
+		struct request request;
 
 		memset(big, 'b', 2000000);
 		big[2000000] = '\0';
-		chatd_start(&d, GOOD, ways[k].tls ? CHATD_TLS : 0);
-		open_at(&p, &d, ways[k].name, 0);
-		REQUEST(&t, big);
-		assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-		assert_string_equal(r.text, TEXT);
-		log = chatd_request(&d, 0, NULL);
+		chatd_start(&chatd, GOOD, ways[k].tls ? CHATD_TLS : 0);
+		open_at(&provider, &chatd, ways[k].name, 0);
+		REQUEST(&request, big);
+		assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+		assert_string_equal(reply.text, TEXT);
+		log = chatd_request(&chatd, 0, NULL);
 		assert_contains(kl_json_str_or(log, "body", ""), big);
 	}
 }
@@ -699,30 +704,31 @@ static void a_long_request_gets_there_whole(void **state)
 /* Several in one process, as a walk and its re-derivations may be. */
 static void *ask_in_thread(void *payload)
 {
-	struct chatd *d = payload;
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(kl_reply_release) struct kl_reply r = { 0 };
-	KL_AUTO(kl_freep) char *url = kl_asprintf("https://127.0.0.1:%d", d->port);
-	struct kl_provider_opts o = { .name = "openai", .url = url };
-	struct request t;
+	struct chatd *chatd = payload;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	KL_AUTO(kl_reply_release) struct kl_reply reply = { 0 };
+	KL_AUTO(kl_freep) char *url = kl_asprintf("https://127.0.0.1:%d", chatd->port);
+	struct kl_provider_opts opts = { .name = "openai", .url = url };
+	struct request request;
 
-	REQUEST(&t, "hello");
-	if (kl_provider_open(&p, NULL, &o) || kl_provider_send(&r, p, &t.q, &t.x, NULL))
+	REQUEST(&request, "hello");
+	if (kl_provider_open(&provider, NULL, &opts) ||
+	    kl_provider_send(&reply, provider, &request.q, &request.x, NULL))
 		return NULL;
-	return !strcmp(r.text, TEXT) ? payload : NULL;
+	return !strcmp(reply.text, TEXT) ? payload : NULL;
 }
 
 static void two_at_once_do_not_meet(void **state)
 {
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
-	pthread_t t[4];
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	pthread_t pthreads[4];
 	void *ok;
 
-	chatd_start(&d, "{\"repeat\":9," T "," USAGE "}\n", CHATD_TLS);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++)
-		assert_int_equal(pthread_create(&t[i], NULL, ask_in_thread, &d), 0);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
-		pthread_join(t[i], &ok);
+	chatd_start(&chatd, "{\"repeat\":9," T "," USAGE "}\n", CHATD_TLS);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(pthreads); i++)
+		assert_int_equal(pthread_create(&pthreads[i], NULL, ask_in_thread, &chatd), 0);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(pthreads); i++) {
+		pthread_join(pthreads[i], &ok);
 		assert_non_null(ok);
 	}
 }
@@ -741,20 +747,20 @@ static void libcurl_is_opened_when_it_is_used(void **state)
 	KL_AUTO(kl_freep) char *self = chatd_path();
 	KL_AUTO(kl_freep) char *program = kl_asprintf("%.*s/../git-klineage",
 						      (int)(strrchr(self, '/') - self), self);
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
-	struct seen s = { 0 };
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	struct seen seen = { 0 };
 
 	assert_true(kl_fs_exists(program));
 	assert_sh("0", scratch_root,
 		  "ldd %s >libraries 2>&1 || exit 9; grep -c libcurl libraries || :", program);
 	assert_sh("0", "/", "ldd /proc/%d/exe | grep -c libcurl || :", (int)getpid());
-	chatd_start(&d, GOOD, 0);
-	open_at(&p, &d, "anthropic", 0);
+	chatd_start(&chatd, GOOD, 0);
+	open_at(&provider, &chatd, "anthropic", 0);
 	assert_false(mapped("libcurl"));
-	assert_ok(ask(&s, &d, "openai", 0));
+	assert_ok(ask(&seen, &chatd, "openai", 0));
 	assert_true(mapped("libcurl"));
-	release(&s);
+	release(&seen);
 }
 
 static int setup(void **state)

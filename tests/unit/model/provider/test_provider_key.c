@@ -24,17 +24,17 @@ static void is_what_the_format_says(void **state)
 
 static void every_turn_counts_and_none_runs_into_the_next(void **state)
 {
-	char a[KL_DIGEST_HEX], b[KL_DIGEST_HEX];
+	char left[KL_DIGEST_HEX], right[KL_DIGEST_HEX];
 
-	KEY(a, "ab", "c");
-	KEY(b, "a", "bc");
-	assert_string_not_equal(a, b);
-	KEY(b, "ab");
-	assert_string_not_equal(a, b);
-	KEY(b, "c", "ab");
-	assert_string_not_equal(a, b);
-	KEY(b, "ab", "c");
-	assert_string_equal(a, b);
+	KEY(left, "ab", "c");
+	KEY(right, "a", "bc");
+	assert_string_not_equal(left, right);
+	KEY(right, "ab");
+	assert_string_not_equal(left, right);
+	KEY(right, "c", "ab");
+	assert_string_not_equal(left, right);
+	KEY(right, "ab", "c");
+	assert_string_equal(left, right);
 }
 
 int main(void)

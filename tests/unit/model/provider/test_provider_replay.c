@@ -20,13 +20,13 @@ static void add(struct kl_buf *out, const char *phase, int turn, const char *con
 		key, phase, text, turn);
 }
 
-static int open_text(struct kl_provider **p, const char *text, size_t len)
+static int open_text(struct kl_provider **providers, const char *text, size_t len)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(scratch_root, "recording");
-	struct kl_provider_opts o = { .name = "replay", .replay = path };
+	struct kl_provider_opts opts = { .name = "replay", .replay = path };
 
 	assert_ok(kl_fs_put(path, text, len, 0600));
-	return kl_provider_open(p, NULL, &o);
+	return kl_provider_open(providers, NULL, &opts);
 }
 
 static const char *const said[] = { "measured 12.5 us", "measured 13 us" };
@@ -34,66 +34,66 @@ static const char *const keys[] = { "measured #", "measured # again" };
 
 static void gives_what_was_recorded(void **state)
 {
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
-	struct kl_reply r;
-	struct request t;
+	struct kl_reply reply;
+	struct request request;
 
 	kl_buf_adds(&file, HEAD);
 	add(&file, "back-0", 0, keys, "one");
 	add(&file, "back-0", 1, keys, "two\\n");
 	add(&file, "back-1", 0, keys, "other");
 	add(&file, "back-0", 0, said, "by its text");
-	assert_ok(open_text(&p, file.ptr, file.len));
-	assert_string_equal(kl_provider_name(p), "replay");
-	assert_false(kl_provider_metered(p));
+	assert_ok(open_text(&provider, file.ptr, file.len));
+	assert_string_equal(kl_provider_name(provider), "replay");
+	assert_false(kl_provider_metered(provider));
 
-	REQUEST(&t, said[0], "one", said[1]);
-	t.x.key = keys;
-	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	assert_string_equal(r.text, "two\n");
-	assert_string_equal(r.model, "m-1");
-	assert_true(r.usage.known);
-	assert_int_equal(r.usage.input, 11);
-	assert_int_equal(r.usage.output, 13);
-	assert_int_equal(r.usage.cache_read, 5);
-	assert_int_equal(r.usage.cache_write_5m, 7);
-	kl_reply_release(&r);
+	REQUEST(&request, said[0], "one", said[1]);
+	request.x.key = keys;
+	assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	assert_string_equal(reply.text, "two\n");
+	assert_string_equal(reply.model, "m-1");
+	assert_true(reply.usage.known);
+	assert_int_equal(reply.usage.input, 11);
+	assert_int_equal(reply.usage.output, 13);
+	assert_int_equal(reply.usage.cache_read, 5);
+	assert_int_equal(reply.usage.cache_write_5m, 7);
+	kl_reply_release(&reply);
 
-	REQUEST(&t, "something else was measured");
-	t.x.key = keys;
-	t.x.phase = "back-1";
-	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	assert_string_equal(r.text, "other");
-	kl_reply_release(&r);
+	REQUEST(&request, "something else was measured");
+	request.x.key = keys;
+	request.x.phase = "back-1";
+	assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	assert_string_equal(reply.text, "other");
+	kl_reply_release(&reply);
 
-	REQUEST(&t, said[0]); /* no key: the text */
-	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	assert_string_equal(r.text, "by its text");
-	kl_reply_release(&r);
+	REQUEST(&request, said[0]); /* no key: the text */
+	assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	assert_string_equal(reply.text, "by its text");
+	kl_reply_release(&reply);
 }
 
 static void refuses_what_was_not_and_names_it(void **state)
 {
 	static const char *const wrong[] = { "measured # other", "measured # again" };
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
-	struct kl_reply r;
-	struct request t;
+	struct kl_reply reply;
+	struct request request;
 
 	kl_buf_adds(&file, HEAD);
 	add(&file, "back-0", 0, keys, "one");
 	add(&file, "back-0", 1, keys, "two");
-	assert_ok(open_text(&p, file.ptr, file.len));
-	REQUEST(&t, "a", "one", "b");
-	t.x.key = wrong; /* the last key is right, one before it is not */
+	assert_ok(open_text(&provider, file.ptr, file.len));
+	REQUEST(&request, "a", "one", "b");
+	request.x.key = wrong; /* the last key is right, one before it is not */
 	assert_error(KL_ENOTFOUND, "phase back-0, turn 1, but to another question",
-		     kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	assert_null(r.text);
-	t.x.key = keys;
-	t.x.phase = "forward-2";
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	assert_null(reply.text);
+	request.x.key = keys;
+	request.x.phase = "forward-2";
 	assert_error(KL_ENOTFOUND, "no reply to phase forward-2, turn 1",
-		     kl_provider_send(&r, p, &t.q, &t.x, NULL));
+		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
 }
 
 static void what_is_no_recording_is_refused_with_its_line(void **state)
@@ -112,45 +112,46 @@ static void what_is_no_recording_is_refused_with_its_line(void **state)
 	};
 	/* clang-format on */
 	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_provider_opts o = { .name = "replay" };
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	struct kl_provider_opts opts = { .name = "replay" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_EINVALID, bad[i].why,
-			     open_text(&p, bad[i].what, strlen(bad[i].what)));
+			     open_text(&provider, bad[i].what, strlen(bad[i].what)));
 	kl_buf_adds(&file, HEAD);
 	add(&file, "back-0", 0, keys, "one");
 	add(&file, "back-0", 0, keys, "one"); /* the same twice is the same */
-	assert_ok(open_text(&p, file.ptr, file.len));
-	kl_provider_free(kl_steal(&p));
-	assert_error(KL_EINVALID, ":3: the line is cut off", open_text(&p, file.ptr, file.len - 9));
+	assert_ok(open_text(&provider, file.ptr, file.len));
+	kl_provider_free(kl_steal(&provider));
+	assert_error(KL_EINVALID, ":3: the line is cut off",
+		     open_text(&provider, file.ptr, file.len - 9));
 	add(&file, "back-0", 0, keys, "two");
 	assert_error(KL_EINVALID, ":4: another reply to what was asked before (back-0 0)",
-		     open_text(&p, file.ptr, file.len));
-	assert_error(KL_EUSAGE, "klineage.chat.replay", kl_provider_open(&p, NULL, &o));
-	o.replay = "/no/such/file";
-	assert_error(KL_ENOTFOUND, "/no/such/file", kl_provider_open(&p, NULL, &o));
+		     open_text(&provider, file.ptr, file.len));
+	assert_error(KL_EUSAGE, "klineage.chat.replay", kl_provider_open(&provider, NULL, &opts));
+	opts.replay = "/no/such/file";
+	assert_error(KL_ENOTFOUND, "/no/such/file", kl_provider_open(&provider, NULL, &opts));
 }
 
 static void what_it_did_not_know_of_its_cost_is_not_known_here(void **state)
 {
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(kl_reply_release) struct kl_reply r;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	KL_AUTO(kl_reply_release) struct kl_reply reply;
 	KL_AUTO(kl_freep) char *text = NULL;
 	char key[KL_DIGEST_HEX];
-	struct request t;
+	struct request request;
 
 	kl_provider_key(key, keys, 1);
 	text = kl_asprintf(
 		HEAD
 		"{\"key\":\"%s\",\"phase\":\"back-0\",\"text\":\"x\",\"turn\":0,\"usage\":null}\n",
 		key);
-	assert_ok(open_text(&p, text, strlen(text)));
-	REQUEST(&t, "a");
-	t.x.key = keys;
-	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	assert_false(r.usage.known);
-	assert_null(r.model);
+	assert_ok(open_text(&provider, text, strlen(text)));
+	REQUEST(&request, "a");
+	request.x.key = keys;
+	assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	assert_false(reply.usage.known);
+	assert_null(reply.model);
 }
 
 int main(void)

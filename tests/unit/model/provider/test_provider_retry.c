@@ -16,10 +16,10 @@ static void some_refusals_may_pass(void **state)
 
 static int64_t delay(unsigned attempt, const char *ms, const char *after, uint64_t seed)
 {
-	struct kl_rng r;
+	struct kl_rng rng;
 
-	kl_rng_seed(&r, seed);
-	return kl_retry_delay(attempt, ms, after, 1700000000, 60000, &r);
+	kl_rng_seed(&rng, seed);
+	return kl_retry_delay(attempt, ms, after, 1700000000, 60000, &rng);
 }
 
 /* Over many seeds: the least and the most it may be. */
@@ -29,10 +29,10 @@ static void assert_between(int64_t least, int64_t most, unsigned attempt, const 
 	bool differ = false;
 
 	for (uint64_t seed = 0; seed < 200; seed++) {
-		int64_t d = delay(attempt, ms, after, seed);
+		int64_t dim = delay(attempt, ms, after, seed);
 
-		assert_true(d >= least && d <= most);
-		differ = differ || d != delay(attempt, ms, after, 0);
+		assert_true(dim >= least && dim <= most);
+		differ = differ || dim != delay(attempt, ms, after, 0);
 	}
 	assert_int_equal(differ, most > least);
 }
@@ -45,10 +45,10 @@ static void our_own_pause_doubles_and_jitters(void **state)
 	assert_between(15000, 30000, 7, NULL, NULL);
 	assert_between(15000, 30000, 60, NULL, NULL);
 	for (uint64_t seed = 0; seed < 50; seed++) {
-		struct kl_rng r;
+		struct kl_rng rng;
 
-		kl_rng_seed(&r, seed);
-		assert_in_range(kl_retry_delay(5, NULL, NULL, 0, 100, &r), 50, 100);
+		kl_rng_seed(&rng, seed);
+		assert_in_range(kl_retry_delay(5, NULL, NULL, 0, 100, &rng), 50, 100);
 	}
 }
 

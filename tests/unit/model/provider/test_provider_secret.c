@@ -16,35 +16,35 @@ static char *home_config(const char *lines)
 	return path;
 }
 
-static int find(struct kl_secret **s, const char *url)
+static int find(struct kl_secret **secrets, const char *url)
 {
-	return kl_secret_find(s, NULL, "x-api-key: ", "ANTHROPIC_API_KEY", url);
+	return kl_secret_find(secrets, NULL, "x-api-key: ", "ANTHROPIC_API_KEY", url);
 }
 
 static void environment_goes_before_helpers(void **state)
 {
 	KL_AUTO(kl_freep) char *config = home_config(
 		"[credential]\n\thelper = \"!f() { echo username=any; echo password=sk-from-helper; }; f\"\n");
-	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
+	KL_AUTO(kl_secret_freep) struct kl_secret *secret = NULL;
 
-	assert_ok(find(&s, URL));
-	assert_string_equal(kl_secret_header(s), "x-api-key: sk-from-helper");
-	assert_string_equal(kl_secret_source(s), "a credential helper of git");
-	kl_secret_free(kl_steal(&s));
-	assert_ok(find(&s, NULL)); /* no URL, no helper */
-	assert_null(s);
+	assert_ok(find(&secret, URL));
+	assert_string_equal(kl_secret_header(secret), "x-api-key: sk-from-helper");
+	assert_string_equal(kl_secret_source(secret), "a credential helper of git");
+	kl_secret_free(kl_steal(&secret));
+	assert_ok(find(&secret, NULL)); /* no URL, no helper */
+	assert_null(secret);
 	setenv("ANTHROPIC_API_KEY", "sk-vendor", 1);
-	assert_ok(find(&s, URL));
-	assert_string_equal(kl_secret_header(s), "x-api-key: sk-vendor");
-	assert_string_equal(kl_secret_source(s), "ANTHROPIC_API_KEY");
-	kl_secret_free(kl_steal(&s));
+	assert_ok(find(&secret, URL));
+	assert_string_equal(kl_secret_header(secret), "x-api-key: sk-vendor");
+	assert_string_equal(kl_secret_source(secret), "ANTHROPIC_API_KEY");
+	kl_secret_free(kl_steal(&secret));
 	setenv("KLINEAGE_CHAT_KEY", "sk-ours", 1);
-	assert_ok(find(&s, URL));
-	assert_string_equal(kl_secret_header(s), "x-api-key: sk-ours");
-	kl_secret_free(kl_steal(&s));
+	assert_ok(find(&secret, URL));
+	assert_string_equal(kl_secret_header(secret), "x-api-key: sk-ours");
+	kl_secret_free(kl_steal(&secret));
 	setenv("KLINEAGE_CHAT_KEY", "", 1); /* empty is none */
-	assert_ok(find(&s, URL));
-	assert_string_equal(kl_secret_header(s), "x-api-key: sk-vendor");
+	assert_ok(find(&secret, URL));
+	assert_string_equal(kl_secret_header(secret), "x-api-key: sk-vendor");
 	unsetenv("KLINEAGE_CHAT_KEY");
 	unsetenv("ANTHROPIC_API_KEY");
 }
@@ -58,17 +58,17 @@ static void helpers_are_asked_for_this_server(void **state)
 	KL_AUTO(kl_freep) char *config = home_config("");
 	KL_AUTO(kl_freep) char *dir = scratch_repo("helper");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
+	KL_AUTO(kl_secret_freep) struct kl_secret *secret = NULL;
 
 	sh(dir,
 	   "git config credential.https://api.example.com.helper "
 	   "'!f() { cat >%s/asked; echo username=any; echo password=sk-right-server; }; f'",
 	   dir);
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_secret_find(&s, repo, "", NULL, "https://other.example.com"));
-	assert_null(s);
-	assert_ok(kl_secret_find(&s, repo, "authorization: Bearer ", NULL, URL "/v1"));
-	assert_string_equal(kl_secret_header(s), "authorization: Bearer sk-right-server");
+	assert_ok(kl_secret_find(&secret, repo, "", NULL, "https://other.example.com"));
+	assert_null(secret);
+	assert_ok(kl_secret_find(&secret, repo, "authorization: Bearer ", NULL, URL "/v1"));
+	assert_string_equal(kl_secret_header(secret), "authorization: Bearer sk-right-server");
 	assert_sh("protocol=https\nhost=api.example.com", dir, "grep -E '^(protocol|host)=' asked");
 }
 
@@ -79,16 +79,16 @@ static void without_a_helper_there_is_none(void **state)
 		"[core]\n\taskPass = askpass\n[klineage \"chat\"]\n\tkey = sk-from-config\n");
 	KL_AUTO(kl_freep) char *dir = scratch_dir("askpass"), *was = kl_strdup(getenv("PATH"));
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s:%s", dir, was);
-	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
+	KL_AUTO(kl_secret_freep) struct kl_secret *secret = NULL;
 
 	sh(dir, "printf '#!/bin/sh\\necho sk-from-askpass\\n' >askpass; chmod +x askpass");
 	setenv("PATH", path, 1);
-	assert_ok(find(&s, URL));
-	assert_null(s);
+	assert_ok(find(&secret, URL));
+	assert_null(secret);
 	setenv("GIT_ASKPASS", "askpass", 1);
 	setenv("SSH_ASKPASS", "askpass", 1);
-	assert_ok(find(&s, URL));
-	assert_null(s);
+	assert_ok(find(&secret, URL));
+	assert_null(secret);
 	unsetenv("GIT_ASKPASS");
 	unsetenv("SSH_ASKPASS");
 	setenv("PATH", was, 1);
@@ -108,34 +108,35 @@ static void a_key_that_would_break_its_header_is_refused_unquoted(void **state)
 	};
 	/* clang-format on */
 	KL_AUTO(kl_freep) char *config = home_config(""), *url = NULL;
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
-	struct kl_provider_opts o = { .name = "anthropic" };
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	struct kl_provider_opts opts = { .name = "anthropic" };
 	KL_AUTO(kl_freep) char *longer = kl_calloc(1, 5001);
-	struct kl_secret *s = NULL;
-	struct request t;
+	struct kl_secret *secret = NULL;
+	struct request request;
 
-	chatd_start(&d, "{\"text\":\"hello\"}\n", 0);
-	o.url = url = kl_asprintf("http://127.0.0.1:%d", d.port);
-	assert_ok(kl_provider_open(&p, NULL, &o));
-	REQUEST(&t, "hello");
+	chatd_start(&chatd, "{\"text\":\"hello\"}\n", 0);
+	opts.url = url = kl_asprintf("http://127.0.0.1:%d", chatd.port);
+	assert_ok(kl_provider_open(&provider, NULL, &opts));
+	REQUEST(&request, "hello");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		KL_AUTO(kl_reply_release) struct kl_reply r;
+		KL_AUTO(kl_reply_release) struct kl_reply reply;
 
 		setenv("ANTHROPIC_API_KEY", bad[i].key, 1);
-		assert_error(KL_EINVALID, bad[i].why, find(&s, URL));
-		assert_null(s);
-		assert_error(KL_EINVALID, bad[i].why, kl_provider_send(&r, p, &t.q, &t.x, NULL));
+		assert_error(KL_EINVALID, bad[i].why, find(&secret, URL));
+		assert_null(secret);
+		assert_error(KL_EINVALID, bad[i].why,
+			     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
 		assert_contains(kl_error_last(), "ANTHROPIC_API_KEY");
 		assert_null(strstr(kl_error_last(), "secret"));
 		assert_null(strstr(kl_error_last(), "evil"));
-		assert_true(r.usage.known && !r.usage.output);
+		assert_true(reply.usage.known && !reply.usage.output);
 	}
 	memset(longer, 'k', 5000);
 	setenv("ANTHROPIC_API_KEY", longer, 1);
-	assert_error(KL_EINVALID, "longer than 4096 bytes", find(&s, URL));
+	assert_error(KL_EINVALID, "longer than 4096 bytes", find(&secret, URL));
 	unsetenv("ANTHROPIC_API_KEY");
-	assert_int_equal(chatd_count(&d), 0); /* nothing was sent */
+	assert_int_equal(chatd_count(&chatd), 0); /* nothing was sent */
 }
 
 static void where_a_key_is_needed_its_lack_is_said(void **state)
@@ -149,65 +150,65 @@ static void where_a_key_is_needed_its_lack_is_said(void **state)
 	KL_AUTO(kl_freep) char *config = home_config("");
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(who); i++) {
-		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-		KL_AUTO(kl_reply_release) struct kl_reply r;
-		struct kl_provider_opts o = { .name = who[i].name };
-		struct request t;
+		KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+		KL_AUTO(kl_reply_release) struct kl_reply reply;
+		struct kl_provider_opts opts = { .name = who[i].name };
+		struct request request;
 
-		REQUEST(&t, "hello");
-		assert_ok(kl_provider_open(&p, NULL, &o));
+		REQUEST(&request, "hello");
+		assert_ok(kl_provider_open(&provider, NULL, &opts));
 		assert_error(KL_EINVALID, "no key for https://api.",
-			     kl_provider_send(&r, p, &t.q, &t.x, NULL));
+			     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
 		assert_contains(kl_error_hints(), who[i].variable);
 		assert_contains(kl_error_hints(), "git credential");
-		assert_true(r.usage.known && !r.usage.output);
+		assert_true(reply.usage.known && !reply.usage.output);
 	}
 }
 
 static void a_server_of_ones_own_needs_none(void **state)
 {
 	KL_AUTO(kl_freep) char *config = home_config(""), *url = NULL;
-	KL_AUTO(chatd_stop) struct chatd d = { 0 };
-	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(kl_reply_release) struct kl_reply r;
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	KL_AUTO(kl_reply_release) struct kl_reply reply;
 	KL_AUTO(json_decrefp) json_t *log = NULL;
-	struct kl_provider_opts o = { .name = "openai" };
-	struct request t;
+	struct kl_provider_opts opts = { .name = "openai" };
+	struct request request;
 
-	chatd_start(&d, "{\"text\":\"hello\"}\n", CHATD_TLS);
-	o.url = url = kl_asprintf("https://localhost:%d/v1", d.port);
-	REQUEST(&t, "hello");
-	assert_ok(kl_provider_open(&p, NULL, &o));
-	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	log = chatd_request(&d, 0, NULL);
+	chatd_start(&chatd, "{\"text\":\"hello\"}\n", CHATD_TLS);
+	opts.url = url = kl_asprintf("https://localhost:%d/v1", chatd.port);
+	REQUEST(&request, "hello");
+	assert_ok(kl_provider_open(&provider, NULL, &opts));
+	assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	log = chatd_request(&chatd, 0, NULL);
 	assert_string_equal(kl_json_str_or(log, "key", ""), "none");
 }
 
 static void text_is_cleaned_of_it(void **state)
 {
-	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_secret_freep) struct kl_secret *secret = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	setenv("ANTHROPIC_API_KEY", "sk-abcdef", 1);
-	assert_ok(find(&s, NULL));
-	kl_buf_adds(&b, "sk-abcdefsk-abcdef, sk-abcde and sk-abcdef");
-	kl_secret_scrub(s, &b);
-	assert_string_equal(b.ptr, "[key][key], sk-abcde and [key]");
-	assert_int_equal(b.len, strlen(b.ptr));
-	kl_buf_clear(&b);
-	kl_secret_quote(&b, s, "0123456789 sk-abcdef", 20, 15);
-	assert_null(strstr(b.ptr, "sk"));
+	assert_ok(find(&secret, NULL));
+	kl_buf_adds(&buf, "sk-abcdefsk-abcdef, sk-abcde and sk-abcdef");
+	kl_secret_scrub(secret, &buf);
+	assert_string_equal(buf.ptr, "[key][key], sk-abcde and [key]");
+	assert_int_equal(buf.len, strlen(buf.ptr));
+	kl_buf_clear(&buf);
+	kl_secret_quote(&buf, secret, "0123456789 sk-abcdef", 20, 15);
+	assert_null(strstr(buf.ptr, "sk"));
 	kl_error(KL_EIO, "bad key sk-abcdef");
-	assert_int_equal(kl_secret_scrub_error(s, KL_EIO), KL_EIO);
+	assert_int_equal(kl_secret_scrub_error(secret, KL_EIO), KL_EIO);
 	assert_string_equal(kl_error_last(), "bad key [key]");
-	kl_secret_scrub(NULL, &b);
-	kl_secret_free(kl_steal(&s));
+	kl_secret_scrub(NULL, &buf);
+	kl_secret_free(kl_steal(&secret));
 	setenv("ANTHROPIC_API_KEY", "none", 1); /* no secret, but a common word */
-	assert_ok(find(&s, NULL));
-	kl_buf_clear(&b);
-	kl_buf_adds(&b, "none of it");
-	kl_secret_scrub(s, &b);
-	assert_string_equal(b.ptr, "none of it");
+	assert_ok(find(&secret, NULL));
+	kl_buf_clear(&buf);
+	kl_buf_adds(&buf, "none of it");
+	kl_secret_scrub(secret, &buf);
+	assert_string_equal(buf.ptr, "none of it");
 	unsetenv("ANTHROPIC_API_KEY");
 }
 
@@ -223,12 +224,12 @@ __attribute__((no_sanitize("address"))) static size_t occurrences(const char *fr
 {
 	size_t n = sizeof(HIDDEN) - 1, found = 0;
 
-	for (const char *p = from; p + n <= to; p++) {
+	for (const char *at = from; at + n <= to; at++) {
 		size_t i = 0;
 
-		while (i < n && p[i] == (islower((unsigned char)HIDDEN[i]) ?
-						 'a' + (HIDDEN[i] - 'a' + 13) % 26 :
-						 HIDDEN[i]))
+		while (i < n && at[i] == (islower((unsigned char)HIDDEN[i]) ?
+						  'a' + (HIDDEN[i] - 'a' + 13) % 26 :
+						  HIDDEN[i]))
 			i++;
 		found += i == n;
 	}
@@ -238,18 +239,18 @@ __attribute__((no_sanitize("address"))) static size_t occurrences(const char *fr
 /* In all that this process may write to, less the shadow that a sanitizer keeps. */
 static size_t in_memory(void)
 {
-	FILE *f = fopen("/proc/self/maps", "r");
+	FILE *file = fopen("/proc/self/maps", "r");
 	static char line[512];
 	size_t found = 0;
 	unsigned long from, to;
 	char mode[5];
 
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
 		if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) == 3 && !strncmp(mode, "rw", 2) &&
 		    to - from < 1ul << 30)
 			found += occurrences((const char *)from, (const char *)to);
-	fclose(f);
+	fclose(file);
 	return found;
 }
 
@@ -258,32 +259,32 @@ static void nothing_of_it_is_left_in_memory(void **state)
 	for (int tls = 0; tls < 2; tls++) {
 		KL_AUTO(kl_freep) char *config = home_config(HELPER), *url = NULL;
 		KL_AUTO(kl_freep) char *dir = scratch_dir("left");
-		KL_AUTO(chatd_stop) struct chatd d = { 0 };
-		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
 		KL_AUTO(json_decrefp) json_t *log = NULL;
-		struct kl_provider_opts o = { .name = "anthropic" };
-		struct kl_secret *s = NULL;
-		struct kl_reply r;
-		struct request t;
+		struct kl_provider_opts opts = { .name = "anthropic" };
+		struct kl_secret *secret = NULL;
+		struct kl_reply reply;
+		struct request request;
 
-		assert_ok(find(&s, URL));
-		assert_non_null(s);
+		assert_ok(find(&secret, URL));
+		assert_non_null(secret);
 		assert_int_equal(in_memory(), 1);
-		kl_secret_free(s);
+		kl_secret_free(secret);
 		assert_int_equal(in_memory(), 0);
 		if (!tls)
 			continue;
-		chatd_start(&d, "{\"text\":\"hello\"}\n", CHATD_TLS);
-		o.url = url = kl_asprintf("https://127.0.0.1:%d", d.port);
-		REQUEST(&t, "hello");
-		assert_ok(kl_provider_open(&p, NULL, &o));
-		assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-		kl_reply_release(&r);
+		chatd_start(&chatd, "{\"text\":\"hello\"}\n", CHATD_TLS);
+		opts.url = url = kl_asprintf("https://127.0.0.1:%d", chatd.port);
+		REQUEST(&request, "hello");
+		assert_ok(kl_provider_open(&provider, NULL, &opts));
+		assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+		kl_reply_release(&reply);
 		assert_int_equal(in_memory(), 1);
-		kl_provider_free(kl_steal(&p));
+		kl_provider_free(kl_steal(&provider));
 		assert_int_equal(in_memory(), 0);
 		/* one was sent, but not what that server takes for right */
-		log = chatd_request(&d, 0, NULL);
+		log = chatd_request(&chatd, 0, NULL);
 		assert_string_equal(kl_json_str_or(log, "key", ""), "wrong");
 	}
 }
@@ -291,7 +292,7 @@ static void nothing_of_it_is_left_in_memory(void **state)
 static void no_dump_and_no_child_has_it(void **state)
 {
 	KL_AUTO(kl_freep) char *config = home_config(HELPER);
-	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
+	KL_AUTO(kl_secret_freep) struct kl_secret *secret = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf maps = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *at = NULL;
 	struct rlimit core;
@@ -299,12 +300,12 @@ static void no_dump_and_no_child_has_it(void **state)
 	int status;
 	pid_t pid;
 
-	assert_ok(find(&s, URL));
+	assert_ok(find(&secret, URL));
 	assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
 	assert_int_equal(getrlimit(RLIMIT_CORE, &core), 0);
 	assert_int_equal(core.rlim_cur, 0);
 	assert_ok(kl_fs_read(&maps, "/proc/self/smaps", 1 << 24));
-	at = kl_asprintf("%lx-", (unsigned long)kl_secret_header(s));
+	at = kl_asprintf("%lx-", (unsigned long)kl_secret_header(secret));
 	flags = strstr(maps.ptr, at);
 	assert_non_null(flags);
 	flags = strstr(flags, "VmFlags:");

@@ -18,18 +18,18 @@ static void expect(const char *want, bool pending, const char *stream)
 
 	for (size_t cut = 0; cut <= n + 1; cut++) {
 		KL_AUTO(kl_buf_release) struct kl_buf got = KL_BUF_INIT;
-		struct kl_sse s = KL_SSE_INIT(note, &got);
+		struct kl_sse sse = KL_SSE_INIT(note, &got);
 
 		if (cut > n) {
 			for (size_t i = 0; i < n; i++)
-				assert_ok(kl_sse_feed(&s, stream + i, 1));
+				assert_ok(kl_sse_feed(&sse, stream + i, 1));
 		} else {
-			assert_ok(kl_sse_feed(&s, stream, cut));
-			assert_ok(kl_sse_feed(&s, stream + cut, n - cut));
+			assert_ok(kl_sse_feed(&sse, stream, cut));
+			assert_ok(kl_sse_feed(&sse, stream + cut, n - cut));
 		}
 		assert_string_equal(got.ptr, want);
-		assert_int_equal(kl_sse_pending(&s), pending);
-		kl_sse_release(&s);
+		assert_int_equal(kl_sse_pending(&sse), pending);
+		kl_sse_release(&sse);
 	}
 }
 
@@ -61,10 +61,10 @@ static void what_is_cut_off_is_no_event(void **state)
 static void what_the_reader_returns_ends_it(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf got = KL_BUF_INIT;
-	KL_AUTO(kl_sse_release) struct kl_sse s = KL_SSE_INIT(note, &got);
+	KL_AUTO(kl_sse_release) struct kl_sse sse = KL_SSE_INIT(note, &got);
 	const char *stream = "data: 1\n\ndata: stop\n\ndata: 3\n\n";
 
-	assert_error(KL_ENO, "stopped", kl_sse_feed(&s, stream, strlen(stream)));
+	assert_error(KL_ENO, "stopped", kl_sse_feed(&sse, stream, strlen(stream)));
 	assert_string_equal(got.ptr, "<|1><|stop>");
 }
 
@@ -72,23 +72,23 @@ static void lines_and_events_have_a_ceiling(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf got = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *part = kl_malloc(1 << 20);
-	struct kl_sse s = KL_SSE_INIT(note, &got);
+	struct kl_sse sse = KL_SSE_INIT(note, &got);
 	int err = 0, fed = 0;
 
 	memset(part, 'x', 1 << 20);
 	for (; !err && fed < 100; fed++)
-		err = kl_sse_feed(&s, part, 1 << 20);
+		err = kl_sse_feed(&sse, part, 1 << 20);
 	assert_error(KL_EINVALID, "a line of more than 16 MiB", err);
 	assert_int_equal(fed, 17);
-	kl_sse_release(&s);
+	kl_sse_release(&sse);
 
 	memcpy(part, "data: ", 6);
 	part[(1 << 20) - 1] = '\n';
 	for (fed = 0, err = 0; !err && fed < 100; fed++)
-		err = kl_sse_feed(&s, part, 1 << 20);
+		err = kl_sse_feed(&sse, part, 1 << 20);
 	assert_error(KL_EINVALID, "an event of more than 16 MiB", err);
 	assert_int_equal(fed, 17);
-	kl_sse_release(&s);
+	kl_sse_release(&sse);
 	assert_string_equal(got.ptr, "");
 }
 

@@ -26,15 +26,15 @@ static void parts_are_found(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
-		struct kl_url u = { 0 };
+		struct kl_url url = { 0 };
 
-		assert_ok(kl_url_parse(&u, good[i].text));
-		assert_string_equal(u.base, good[i].base);
-		assert_string_equal(u.origin, good[i].origin);
-		assert_string_equal(u.host, good[i].host);
-		assert_int_equal(u.tls, good[i].tls);
-		assert_int_equal(u.loopback, good[i].here);
-		kl_url_release(&u);
+		assert_ok(kl_url_parse(&url, good[i].text));
+		assert_string_equal(url.base, good[i].base);
+		assert_string_equal(url.origin, good[i].origin);
+		assert_string_equal(url.host, good[i].host);
+		assert_int_equal(url.tls, good[i].tls);
+		assert_int_equal(url.loopback, good[i].here);
+		kl_url_release(&url);
 	}
 }
 
@@ -63,22 +63,22 @@ static void what_is_none_is_refused(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		struct kl_url u = { 0 };
+		struct kl_url url = { 0 };
 
-		if (kl_url_parse(&u, bad[i]) != KL_EINVALID)
+		if (kl_url_parse(&url, bad[i]) != KL_EINVALID)
 			fail_msg("'%s' was taken", bad[i]);
-		kl_url_release(&u);
+		kl_url_release(&url);
 	}
 }
 
 static void a_password_is_not_quoted(void **state)
 {
-	struct kl_url u = { 0 };
+	struct kl_url url = { 0 };
 
 	assert_error(KL_EINVALID, "a user or a password",
-		     kl_url_parse(&u, "https://me:hunter2@example.com/v1"));
+		     kl_url_parse(&url, "https://me:hunter2@example.com/v1"));
 	assert_null(strstr(kl_error_last(), "hunter2"));
-	kl_url_release(&u);
+	kl_url_release(&url);
 }
 
 static void paths_meet_where_they_overlap(void **state)
@@ -96,11 +96,11 @@ static void paths_meet_where_they_overlap(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(join); i++) {
-		KL_AUTO(kl_url_release) struct kl_url u = { 0 };
+		KL_AUTO(kl_url_release) struct kl_url url = { 0 };
 		KL_AUTO(kl_freep) char *whole = NULL;
 
-		assert_ok(kl_url_parse(&u, join[i].base));
-		whole = kl_url_join(&u, join[i].path);
+		assert_ok(kl_url_parse(&url, join[i].base));
+		whole = kl_url_join(&url, join[i].path);
 		assert_string_equal(whole, join[i].whole);
 	}
 }
