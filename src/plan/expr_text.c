@@ -43,11 +43,11 @@ struct parser {
 
 static void skip_blanks(struct parser *parser)
 {
-	const char *s = parser->text + parser->pos;
+	const char *text = parser->text + parser->pos;
 
-	while (*s == ' ' || *s == '\t' || (*s == '\n' && parser->dialect->lines))
-		s++;
-	parser->start = parser->pos = (size_t)(s - parser->text);
+	while (*text == ' ' || *text == '\t' || (*text == '\n' && parser->dialect->lines))
+		text++;
+	parser->start = parser->pos = (size_t)(text - parser->text);
 }
 
 /* Length of the letters, digits, '_' and bytes of `also` that `text` begins with. */
@@ -99,14 +99,14 @@ static enum kl_expr_type taken_by(const struct sign *sign)
 
 static const struct sign *sign_at(struct parser *parser)
 {
-	const char *s;
+	const char *string;
 
 	skip_blanks(parser);
-	s = parser->text + parser->pos;
+	string = parser->text + parser->pos;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(signs); i++) {
 		const char *text = signs[i].text;
 
-		if (s[0] == text[0] && (!text[1] || s[1] == text[1]))
+		if (string[0] == text[0] && (!text[1] || string[1] == text[1]))
 			return &signs[i];
 	}
 	return NULL;
@@ -116,24 +116,24 @@ static const struct sign *sign_at(struct parser *parser)
 
 static struct kl_expr *new_node(enum kl_expr_op op, enum kl_expr_type type, int64_t number)
 {
-	struct kl_expr *e = kl_calloc(1, sizeof(*e));
+	struct kl_expr *expr = kl_calloc(1, sizeof(*expr));
 
-	e->op = op;
-	e->type = type;
-	e->number = number;
-	return e;
+	expr->op = op;
+	expr->type = type;
+	expr->number = number;
+	return expr;
 }
 
 /* The text lies behind the node. */
 static struct kl_expr *new_text(enum kl_expr_op op, enum kl_expr_type type, const char *text,
 				size_t len)
 {
-	struct kl_expr *e = kl_calloc(1, sizeof(*e) + len + 1);
+	struct kl_expr *expr = kl_calloc(1, sizeof(*expr) + len + 1);
 
-	e->op = op;
-	e->type = type;
-	e->text = memcpy(e + 1, text, len);
-	return e;
+	expr->op = op;
+	expr->type = type;
+	expr->text = memcpy(expr + 1, text, len);
+	return expr;
 }
 
 /* From `at` to here; blanks may follow it. */
@@ -170,44 +170,44 @@ static int too_deep(void)
 /* 12, or 0.75 in millionths: at most six places */
 static int parse_number(struct kl_expr **out, struct parser *parser)
 {
-	const char *s = parser->text + parser->pos;
-	int64_t v = 0, place = 1000000;
+	const char *text = parser->text + parser->pos;
+	int64_t value = 0, place = 1000000;
 	bool over = false, decimal;
 
-	for (; isdigit((unsigned char)*s); s++)
-		over |= __builtin_mul_overflow(v, 10, &v) ||
-			__builtin_add_overflow(v, *s - '0', &v);
-	decimal = parser->dialect->decimals && *s == '.' && isdigit((unsigned char)s[1]);
+	for (; isdigit((unsigned char)*text); text++)
+		over |= __builtin_mul_overflow(value, 10, &value) ||
+			__builtin_add_overflow(value, *text - '0', &value);
+	decimal = parser->dialect->decimals && *text == '.' && isdigit((unsigned char)text[1]);
 	if (decimal)
-		over |= __builtin_mul_overflow(v, place, &v);
-	for (s += decimal; decimal && isdigit((unsigned char)*s); s++) {
+		over |= __builtin_mul_overflow(value, place, &value);
+	for (text += decimal; decimal && isdigit((unsigned char)*text); text++) {
 		if (!(place /= 10))
 			return kl_error(KL_EINVALID, "a number with more than six places");
-		over |= __builtin_add_overflow(v, (*s - '0') * place, &v);
+		over |= __builtin_add_overflow(value, (*text - '0') * place, &value);
 	}
 	if (over)
 		return kl_error(KL_EINVALID, "a number beyond 64 bits");
-	if (parser->dialect->fact && span_word(s, ""))
+	if (parser->dialect->fact && span_word(text, ""))
 		return kl_error(KL_EINVALID, "a name cannot begin with a digit");
-	parser->pos = (size_t)(s - parser->text);
-	*out = new_node(decimal ? KL_OP_DECIMAL : KL_OP_INT, KL_EXPR_NUMBER, v);
+	parser->pos = (size_t)(text - parser->text);
+	*out = new_node(decimal ? KL_OP_DECIMAL : KL_OP_INT, KL_EXPR_NUMBER, value);
 	return 0;
 }
 
 /* Nothing stands in quotes that a fact's key could be misread by. */
 static int parse_quoted(const char **text, size_t *len, struct parser *parser)
 {
-	const char *s = parser->text + parser->pos + 1;
-	size_t n = span_word(s, ".:*+/-");
+	const char *string = parser->text + parser->pos + 1;
+	size_t n = span_word(string, ".:*+/-");
 
-	if (!s[n])
+	if (!string[n])
 		return kl_error(KL_EINVALID, "a text without its end");
-	if (s[n] != '\'')
+	if (string[n] != '\'')
 		return kl_error(KL_EINVALID, "a text holds letters, digits and _.:*+/- alone");
 	if (!n)
 		return kl_error(KL_EINVALID, "an empty text");
 	parser->pos += n + 2;
-	*text = s;
+	*text = string;
 	*len = n;
 	return 0;
 }
@@ -232,11 +232,13 @@ static int parse_argument(struct kl_expr **out, struct parser *parser)
 
 static int parse_function(struct kl_expr **out, struct parser *parser, enum kl_expr_op op)
 {
-	struct kl_expr *e = *out = new_node(op, KL_EXPR_NUMBER, 0);
+	struct kl_expr *expr = *out = new_node(op, KL_EXPR_NUMBER, 0);
 	int err;
 
-	if ((err = expect_byte(parser, '(')) < 0 || (err = parse_argument(&e->left, parser)) < 0 ||
-	    (err = expect_byte(parser, ',')) < 0 || (err = parse_argument(&e->right, parser)) < 0)
+	if ((err = expect_byte(parser, '(')) < 0 ||
+	    (err = parse_argument(&expr->left, parser)) < 0 ||
+	    (err = expect_byte(parser, ',')) < 0 ||
+	    (err = parse_argument(&expr->right, parser)) < 0)
 		return err;
 	return expect_byte(parser, ')');
 }
@@ -328,10 +330,10 @@ static int parse_unary(struct kl_expr **out, struct parser *parser)
 {
 	bool negative = parser->text[parser->pos++] == '-';
 	enum kl_expr_type type = negative ? KL_EXPR_NUMBER : KL_EXPR_TRUTH;
-	struct kl_expr *e = *out = new_node(negative ? KL_OP_NEG : KL_OP_NOT, type, 0);
-	int err = parse_level(&e->left, parser, LEVEL_VALUE, parser->dialect->depth.sign);
+	struct kl_expr *expr = *out = new_node(negative ? KL_OP_NEG : KL_OP_NOT, type, 0);
+	int err = parse_level(&expr->left, parser, LEVEL_VALUE, parser->dialect->depth.sign);
 
-	return err < 0 ? err : need_type(parser, e->left, type);
+	return err < 0 ? err : need_type(parser, expr->left, type);
 }
 
 static int parse_bracket(struct kl_expr **out, struct parser *parser)
@@ -382,7 +384,7 @@ static int check_sides(struct parser *parser, const struct sign *sign, const str
 /* `*out` is the left side. */
 static int parse_binary(struct kl_expr **out, struct parser *parser, const struct sign *sign)
 {
-	struct kl_expr *left = *out, *e;
+	struct kl_expr *left = *out, *expr;
 	int next = sign->level + 1, err;
 	enum kl_expr_type type;
 
@@ -390,13 +392,13 @@ static int parse_binary(struct kl_expr **out, struct parser *parser, const struc
 	if (!parser->dialect->fact && (err = need_type(parser, left, taken_by(sign))) < 0)
 		return err;
 	type = sign->level > LEVEL_COMPARE ? KL_EXPR_NUMBER : KL_EXPR_TRUTH;
-	*out = e = new_node(sign->op, type, 0);
-	e->left = left;
+	*out = expr = new_node(sign->op, type, 0);
+	expr->left = left;
 	parser->pos += strlen(sign->text);
-	if ((err = parse_level(&e->right, parser, next, parser->dialect->depth.operand)) < 0 ||
-	    (err = check_sides(parser, sign, left, e->right)) < 0)
+	if ((err = parse_level(&expr->right, parser, next, parser->dialect->depth.operand)) < 0 ||
+	    (err = check_sides(parser, sign, left, expr->right)) < 0)
 		return err;
-	set_place(e, parser, left->at);
+	set_place(expr, parser, left->at);
 	if (sign->level == LEVEL_COMPARE && (sign = sign_at(parser)) &&
 	    sign->level == LEVEL_COMPARE)
 		return kl_error(KL_EINVALID, "comparisons do not chain: join them with &&");

@@ -13,93 +13,94 @@ struct scan {
 	bool line_start; /* only blanks since the last newline */
 };
 
-static int peek_char(const struct scan *s, size_t ahead)
+static int peek_char(const struct scan *scan, size_t ahead)
 {
-	return s->pos + ahead < s->len ? (unsigned char)s->text[s->pos + ahead] : 0;
+	return scan->pos + ahead < scan->len ? (unsigned char)scan->text[scan->pos + ahead] : 0;
 }
 
-static bool in_word(int c)
+static bool in_word(int ch)
 {
-	return isalnum(c) || c == '_' || c == '$' || c >= 0x80;
+	return isalnum(ch) || ch == '_' || ch == '$' || ch >= 0x80;
 }
 
-static void step_char(struct scan *s)
+static void step_char(struct scan *scan)
 {
-	if (s->text[s->pos++] == '\n') {
-		s->line++;
-		s->line_start = true;
+	if (scan->text[scan->pos++] == '\n') {
+		scan->line++;
+		scan->line_start = true;
 	}
 }
 
-static void skip_comment(struct scan *s)
+static void skip_comment(struct scan *scan)
 {
-	bool block = peek_char(s, 1) == '*';
+	bool block = peek_char(scan, 1) == '*';
 
-	step_char(s);
-	step_char(s);
-	while (s->pos < s->len) {
-		if (!block && peek_char(s, 0) == '\n')
+	step_char(scan);
+	step_char(scan);
+	while (scan->pos < scan->len) {
+		if (!block && peek_char(scan, 0) == '\n')
 			return;
-		if (block && peek_char(s, 0) == '*' && peek_char(s, 1) == '/') {
-			s->pos += 2;
+		if (block && peek_char(scan, 0) == '*' && peek_char(scan, 1) == '/') {
+			scan->pos += 2;
 			return;
 		}
-		step_char(s);
+		step_char(scan);
 	}
 }
 
-static void note_include(struct kl_tokens *out, const char *s, size_t n)
+static void note_include(struct kl_tokens *out, const char *text, size_t n)
 {
 	static const char word[] = "include";
 	size_t i = 1, end;
 
-	while (i < n && (s[i] == ' ' || s[i] == '\t'))
+	while (i < n && (text[i] == ' ' || text[i] == '\t'))
 		i++;
-	if (n - i < sizeof(word) || memcmp(s + i, word, sizeof(word) - 1))
+	if (n - i < sizeof(word) || memcmp(text + i, word, sizeof(word) - 1))
 		return;
 	i += sizeof(word) - 1;
-	while (i < n && (s[i] == ' ' || s[i] == '\t'))
+	while (i < n && (text[i] == ' ' || text[i] == '\t'))
 		i++;
-	if (i >= n || s[i] != '"')
+	if (i >= n || text[i] != '"')
 		return;
-	for (end = ++i; end < n && s[end] != '"'; end++)
+	for (end = ++i; end < n && text[end] != '"'; end++)
 		;
 	if (end < n)
-		kl_strvec_take(&out->headers, kl_strndup(s + i, end - i));
+		kl_strvec_take(&out->headers, kl_strndup(text + i, end - i));
 }
 
 /* To the end of the line; a backslash or a comment carries it on. */
-static void skip_directive(struct kl_tokens *out, struct scan *s)
+static void skip_directive(struct kl_tokens *out, struct scan *scan)
 {
-	size_t from = s->pos;
+	size_t from = scan->pos;
 
-	while (s->pos < s->len && peek_char(s, 0) != '\n') {
-		if (peek_char(s, 0) == '/' && (peek_char(s, 1) == '*' || peek_char(s, 1) == '/')) {
-			skip_comment(s);
+	while (scan->pos < scan->len && peek_char(scan, 0) != '\n') {
+		if (peek_char(scan, 0) == '/' &&
+		    (peek_char(scan, 1) == '*' || peek_char(scan, 1) == '/')) {
+			skip_comment(scan);
 			continue;
 		}
-		if (peek_char(s, 0) == '\\' && s->pos + 1 < s->len)
-			step_char(s);
-		step_char(s);
+		if (peek_char(scan, 0) == '\\' && scan->pos + 1 < scan->len)
+			step_char(scan);
+		step_char(scan);
 	}
-	note_include(out, s->text + from, s->pos - from);
+	note_include(out, scan->text + from, scan->pos - from);
 }
 
-static void skip_quoted(struct scan *s)
+static void skip_quoted(struct scan *scan)
 {
-	char quote = s->text[s->pos++];
+	char quote = scan->text[scan->pos++];
 
-	while (s->pos < s->len && peek_char(s, 0) != quote && peek_char(s, 0) != '\n') {
-		if (peek_char(s, 0) == '\\' && s->pos + 1 < s->len)
-			step_char(s);
-		step_char(s);
+	while (scan->pos < scan->len && peek_char(scan, 0) != quote && peek_char(scan, 0) != '\n') {
+		if (peek_char(scan, 0) == '\\' && scan->pos + 1 < scan->len)
+			step_char(scan);
+		step_char(scan);
 	}
-	if (peek_char(s, 0) == quote)
-		s->pos++;
+	if (peek_char(scan, 0) == quote)
+		scan->pos++;
 }
 
 /* Signs that must not be split for what proto looks at. */
-static size_t sign_length(const struct scan *s)
+static size_t sign_length(const struct scan *scan)
 {
 	static const char *const two[] = {
 		"==", "!=", "<=", ">=", "&&", "||", "++", "--", "->", "+=",
@@ -107,78 +108,81 @@ static size_t sign_length(const struct scan *s)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(two); i++)
-		if (peek_char(s, 0) == two[i][0] && peek_char(s, 1) == two[i][1])
+		if (peek_char(scan, 0) == two[i][0] && peek_char(scan, 1) == two[i][1])
 			return 2;
 	return 1;
 }
 
-static void read_token(struct kl_tokens *out, struct scan *s)
+static void read_token(struct kl_tokens *out, struct scan *scan)
 {
-	struct kl_token t = { .s = s->text + s->pos, .line = s->line };
-	size_t from = s->pos;
-	int c = peek_char(s, 0);
+	struct kl_token token = { .s = scan->text + scan->pos, .line = scan->line };
+	size_t from = scan->pos;
+	int ch = peek_char(scan, 0);
 
-	s->line_start = false;
-	if (c == '"' || c == '\'') {
-		t.kind = KL_TOKEN_STRING;
-		skip_quoted(s);
-	} else if (isdigit(c)) {
-		t.kind = KL_TOKEN_NUMBER;
-		while (in_word(peek_char(s, 0)) || peek_char(s, 0) == '.')
-			s->pos++;
-	} else if (in_word(c)) {
-		t.kind = KL_TOKEN_WORD;
-		while (in_word(peek_char(s, 0)))
-			s->pos++;
+	scan->line_start = false;
+	if (ch == '"' || ch == '\'') {
+		token.kind = KL_TOKEN_STRING;
+		skip_quoted(scan);
+	} else if (isdigit(ch)) {
+		token.kind = KL_TOKEN_NUMBER;
+		while (in_word(peek_char(scan, 0)) || peek_char(scan, 0) == '.')
+			scan->pos++;
+	} else if (in_word(ch)) {
+		token.kind = KL_TOKEN_WORD;
+		while (in_word(peek_char(scan, 0)))
+			scan->pos++;
 	} else {
-		t.kind = KL_TOKEN_SIGN;
-		s->pos += sign_length(s);
+		token.kind = KL_TOKEN_SIGN;
+		scan->pos += sign_length(scan);
 	}
-	t.n = s->pos - from;
+	token.n = scan->pos - from;
 	KL_GROW(out->t, out->n + 1, out->alloc);
-	out->t[out->n++] = t;
+	out->t[out->n++] = token;
 }
 
 void kl_lexer_read(struct kl_tokens *out, const char *text, size_t len)
 {
-	struct scan s = { .text = text, .len = len, .line = 1, .line_start = true };
+	struct scan scan = { .text = text, .len = len, .line = 1, .line_start = true };
 
-	while (s.pos < s.len) {
-		int c = peek_char(&s, 0);
+	while (scan.pos < scan.len) {
+		int ch = peek_char(&scan, 0);
 
-		if (c == '/' && (peek_char(&s, 1) == '*' || peek_char(&s, 1) == '/'))
-			skip_comment(&s);
-		else if (c == '#' && s.line_start)
-			skip_directive(out, &s);
-		else if (c == '\\' || !c || isspace(c))
-			step_char(&s);
+		if (ch == '/' && (peek_char(&scan, 1) == '*' || peek_char(&scan, 1) == '/'))
+			skip_comment(&scan);
+		else if (ch == '#' && scan.line_start)
+			skip_directive(out, &scan);
+		else if (ch == '\\' || !ch || isspace(ch))
+			step_char(&scan);
 		else
-			read_token(out, &s);
+			read_token(out, &scan);
 	}
 }
 
-void kl_tokens_release(struct kl_tokens *t)
+void kl_tokens_release(struct kl_tokens *tokens)
 {
-	free(t->t);
-	kl_strvec_release(&t->headers);
-	*t = (struct kl_tokens){ 0 };
+	free(tokens->t);
+	kl_strvec_release(&tokens->headers);
+	*tokens = (struct kl_tokens){ 0 };
 }
 
-bool kl_token_is(const struct kl_tokens *t, size_t i, const char *s)
+bool kl_token_is(const struct kl_tokens *tokens, size_t i, const char *text)
 {
-	return i < t->n && strlen(s) == t->t[i].n && !memcmp(s, t->t[i].s, t->t[i].n);
+	return i < tokens->n && strlen(text) == tokens->t[i].n &&
+	       !memcmp(text, tokens->t[i].s, tokens->t[i].n);
 }
 
-size_t kl_token_skip(const struct kl_tokens *t, size_t i)
+size_t kl_token_skip(const struct kl_tokens *tokens, size_t i)
 {
 	size_t depth = 0;
 
-	for (; i < t->n; i++) {
-		if (kl_token_is(t, i, "(") || kl_token_is(t, i, "[") || kl_token_is(t, i, "{"))
+	for (; i < tokens->n; i++) {
+		if (kl_token_is(tokens, i, "(") || kl_token_is(tokens, i, "[") ||
+		    kl_token_is(tokens, i, "{"))
 			depth++;
-		else if (kl_token_is(t, i, ")") || kl_token_is(t, i, "]") || kl_token_is(t, i, "}"))
+		else if (kl_token_is(tokens, i, ")") || kl_token_is(tokens, i, "]") ||
+			 kl_token_is(tokens, i, "}"))
 			if (!--depth)
 				return i + 1;
 	}
-	return t->n;
+	return tokens->n;
 }

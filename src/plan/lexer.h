@@ -28,11 +28,11 @@ struct kl_tokens {
 };
 
 void kl_lexer_read(struct kl_tokens *out, const char *text, size_t len);
-void kl_tokens_release(struct kl_tokens *t);
+void kl_tokens_release(struct kl_tokens *tokens);
 
-/** Is the token at `i` just `s`? False beyond the end. */
-bool kl_token_is(const struct kl_tokens *t, size_t i, const char *s);
+/** Is the token at `i` just `text`? False beyond the end. */
+bool kl_token_is(const struct kl_tokens *tokens, size_t i, const char *text);
 /** Index behind the bracket that closes the one at `i`; t->n if none does. */
-size_t kl_token_skip(const struct kl_tokens *t, size_t i);
+size_t kl_token_skip(const struct kl_tokens *tokens, size_t i);
 
 #endif

@@ -71,11 +71,11 @@ struct kl_plan_facts {
 #define KL_PLAN_PLACE 160
 int kl_plan_parse(struct kl_plan **out, const json_t *doc, const struct kl_plan_names *names,
 		  char *place);
-void kl_plan_free(struct kl_plan *p);
+void kl_plan_free(struct kl_plan *plan);
 KL_DEFINE_CLEANUP(struct kl_plan *, kl_plan_free)
 
 /** What it was parsed from; borrowed. A child is given this and parses it again. */
-const json_t *kl_plan_doc(const struct kl_plan *p);
+const json_t *kl_plan_doc(const struct kl_plan *plan);
 
 /* How the source is compiled: `compile`. */
 struct kl_plan_compile {
@@ -87,7 +87,7 @@ struct kl_plan_compile {
 		int64_t value;
 	} define[KL_PLAN_MAX_NAMES];
 };
-const struct kl_plan_compile *kl_plan_compile(const struct kl_plan *p);
+const struct kl_plan_compile *kl_plan_compile(const struct kl_plan *plan);
 
 /* An imported binary in place of a source: `artefact`. */
 struct kl_plan_artefact {
@@ -96,10 +96,10 @@ struct kl_plan_artefact {
 	char *producer, *source; /* NULL: not said */
 };
 /** NULL: it is compiled from source. */
-const struct kl_plan_artefact *kl_plan_artefact(const struct kl_plan *p);
+const struct kl_plan_artefact *kl_plan_artefact(const struct kl_plan *plan);
 
 /** `quirks: auto`: what CUTLASS works round in old drivers' tensor maps is worked round here. */
-bool kl_plan_quirks(const struct kl_plan *p);
+bool kl_plan_quirks(const struct kl_plan *plan);
 
 /* -- resolved: everything a number ----------------------------------------- */
 
@@ -183,17 +183,17 @@ struct kl_plan_at {
  * than this device has.
  * `tensor_bytes[i]` is the size of contract argument i at this point.
  */
-int kl_plan_resolve(struct kl_plan_at **out, const struct kl_plan *p, const int64_t *dims,
+int kl_plan_resolve(struct kl_plan_at **out, const struct kl_plan *plan, const int64_t *dims,
 		    const int64_t *tensor_bytes, const struct kl_plan_facts *facts);
 /** The same; `place` as in kl_plan_parse(). */
-int kl_plan_resolve_place(struct kl_plan_at **out, const struct kl_plan *p, const int64_t *dims,
+int kl_plan_resolve_place(struct kl_plan_at **out, const struct kl_plan *plan, const int64_t *dims,
 			  const int64_t *tensor_bytes, const struct kl_plan_facts *facts,
 			  char *place);
-void kl_plan_at_free(struct kl_plan_at *a);
+void kl_plan_at_free(struct kl_plan_at *at);
 KL_DEFINE_CLEANUP(struct kl_plan_at *, kl_plan_at_free)
 
 /** Kernels named by `launch` and `prepare`, each once, in order; borrowed. */
-size_t kl_plan_kernels(const struct kl_plan *p, const char **out, size_t max);
+size_t kl_plan_kernels(const struct kl_plan *plan, const char **out, size_t max);
 
 /* -- architectures ----------------------------------------------------------- */
 

@@ -46,10 +46,10 @@ int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 	char suffix;
-	const struct arch *a = find_arch(arch, &suffix);
+	const struct arch *left = find_arch(arch, &suffix);
 
-	if (a) {
-		*out = a->facts;
+	if (left) {
+		*out = left->facts;
 		return 0;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(archs); i++)
@@ -61,12 +61,12 @@ int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch)
 bool kl_plan_arch_runs(const char *arch, int64_t cc)
 {
 	char suffix = '\0';
-	const struct arch *a = find_arch(arch, &suffix);
+	const struct arch *left = find_arch(arch, &suffix);
 
-	if (!a)
+	if (!left)
 		return false;
 	if (suffix == 'a')
-		return a->facts.cc == cc;
+		return left->facts.cc == cc;
 	/* machine code runs on its own major version, from its minor one on */
-	return a->facts.cc / 10 == cc / 10 && a->facts.cc <= cc;
+	return left->facts.cc / 10 == cc / 10 && left->facts.cc <= cc;
 }

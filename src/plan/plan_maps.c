@@ -31,22 +31,22 @@ enum { INTERLEAVE_NONE, INTERLEAVE_16B, INTERLEAVE_32B };
 
 /* --- parsing ---------------------------------------------------------------- */
 
-static int parse_dtype(int *out, const struct kl_spot *up, const json_t *v)
+static int parse_dtype(int *out, const struct kl_spot *up, const json_t *value)
 {
 	const char *words[KL_ARRAY_SIZE(dtypes) + 1] = { NULL };
 	struct kl_spot at = kl_spot_key(up, "dtype");
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dtypes); i++)
 		words[i] = dtypes[i].name;
-	return kl_spot_choice(out, &at, json_object_get(v, "dtype"), words);
+	return kl_spot_choice(out, &at, json_object_get(value, "dtype"), words);
 }
 
-static int parse_list(struct kl_expr **out, const struct kl_plan *p, const struct kl_spot *up,
-		      const json_t *v, const char *key, size_t n)
+static int parse_list(struct kl_expr **out, const struct kl_plan *plan, const struct kl_spot *up,
+		      const json_t *value, const char *key, size_t n)
 {
 	struct kl_spot at = kl_spot_key(up, key);
-	struct kl_expr_names names = kl_plan_expr_names(p);
-	const json_t *list = json_object_get(v, key);
+	struct kl_expr_names names = kl_plan_expr_names(plan);
+	const json_t *list = json_object_get(value, key);
 	int err = kl_spot_list(&at, list, n, n);
 
 	for (size_t i = 0; !err && i < n; i++) {
@@ -57,87 +57,92 @@ static int parse_list(struct kl_expr **out, const struct kl_plan *p, const struc
 	return err;
 }
 
-static int parse_expr(struct kl_expr **out, const struct kl_plan *p, const struct kl_spot *up,
-		      const json_t *v, const char *key)
+static int parse_expr(struct kl_expr **out, const struct kl_plan *plan, const struct kl_spot *up,
+		      const json_t *value, const char *key)
 {
 	struct kl_spot at = kl_spot_key(up, key);
-	struct kl_expr_names names = kl_plan_expr_names(p);
+	struct kl_expr_names names = kl_plan_expr_names(plan);
 
-	return kl_spot_expr(out, &at, json_object_get(v, key), &names);
+	return kl_spot_expr(out, &at, json_object_get(value, key), &names);
 }
 
-static int parse_word(int *out, const struct kl_spot *up, const json_t *v, const char *key,
+static int parse_word(int *out, const struct kl_spot *up, const json_t *value, const char *key,
 		      const char *const *words)
 {
 	struct kl_spot at = kl_spot_key(up, key);
 
-	return json_object_get(v, key) ? kl_spot_choice(out, &at, json_object_get(v, key), words) :
-					 0;
+	return json_object_get(value, key) ?
+		       kl_spot_choice(out, &at, json_object_get(value, key), words) :
+		       0;
 }
 
-static int parse_of(struct plan_map *m, const struct kl_plan *p, const struct kl_spot *up,
-		    const json_t *v)
+static int parse_of(struct plan_map *map, const struct kl_plan *plan, const struct kl_spot *up,
+		    const json_t *value)
 {
 	struct kl_spot at = kl_spot_key(up, "of");
 	enum kl_plan_arg_kind kind;
-	const char *s;
+	const char *text;
 	int err;
 
-	if ((err = kl_spot_text(&s, &at, json_object_get(v, "of"), 63)) < 0 ||
-	    (err = kl_plan_find_memory(&kind, &m->of, &at, p, s)) < 0)
+	if ((err = kl_spot_text(&text, &at, json_object_get(value, "of"), 63)) < 0 ||
+	    (err = kl_plan_find_memory(&kind, &map->of, &at, plan, text)) < 0)
 		return err;
-	m->of_scratch = kind == KL_PLAN_SCRATCH;
-	return json_object_get(v, "offset") ? parse_expr(&m->offset, p, up, v, "offset") : 0;
+	map->of_scratch = kind == KL_PLAN_SCRATCH;
+	return json_object_get(value, "offset") ?
+		       parse_expr(&map->offset, plan, up, value, "offset") :
+		       0;
 }
 
-static int parse_rank(struct plan_map *m, const struct kl_spot *up, const json_t *v)
+static int parse_rank(struct plan_map *map, const struct kl_spot *up, const json_t *value)
 {
 	struct kl_spot at = kl_spot_key(up, "dims");
-	int err = kl_spot_list(&at, json_object_get(v, "dims"), m->kind == KL_PLAN_IM2COL ? 3 : 1,
-			       5);
+	int err = kl_spot_list(&at, json_object_get(value, "dims"),
+			       map->kind == KL_PLAN_IM2COL ? 3 : 1, 5);
 
-	m->rank = (int)json_array_size(json_object_get(v, "dims"));
+	map->rank = (int)json_array_size(json_object_get(value, "dims"));
 	return err;
 }
 
-static int parse_fields(struct plan_map *m, const struct kl_plan *p, const struct kl_spot *at,
-			const json_t *v)
+static int parse_fields(struct plan_map *map, const struct kl_plan *plan, const struct kl_spot *at,
+			const json_t *value)
 {
-	size_t rank = (size_t)m->rank;
+	size_t rank = (size_t)map->rank;
 	int err;
 
-	if ((err = parse_list(m->dim, p, at, v, "dims", rank)) < 0 ||
-	    (err = parse_list(m->stride, p, at, v, "strides", rank - 1)) < 0 ||
-	    (json_object_get(v, "elem") && (err = parse_list(m->elem, p, at, v, "elem", rank)) < 0))
+	if ((err = parse_list(map->dim, plan, at, value, "dims", rank)) < 0 ||
+	    (err = parse_list(map->stride, plan, at, value, "strides", rank - 1)) < 0 ||
+	    (json_object_get(value, "elem") &&
+	     (err = parse_list(map->elem, plan, at, value, "elem", rank)) < 0))
 		return err;
-	if (m->kind == KL_PLAN_TILED)
-		return parse_list(m->box, p, at, v, "box", rank);
-	if ((err = parse_list(m->lower, p, at, v, "lower", rank - 2)) < 0 ||
-	    (err = parse_list(m->upper, p, at, v, "upper", rank - 2)) < 0 ||
-	    (err = parse_expr(&m->channels, p, at, v, "channels")) < 0)
+	if (map->kind == KL_PLAN_TILED)
+		return parse_list(map->box, plan, at, value, "box", rank);
+	if ((err = parse_list(map->lower, plan, at, value, "lower", rank - 2)) < 0 ||
+	    (err = parse_list(map->upper, plan, at, value, "upper", rank - 2)) < 0 ||
+	    (err = parse_expr(&map->channels, plan, at, value, "channels")) < 0)
 		return err;
-	return parse_expr(&m->pixels, p, at, v, "pixels");
+	return parse_expr(&map->pixels, plan, at, value, "pixels");
 }
 
 /* What does not depend on numbers. */
-static int check_words(const struct plan_map *m, const struct kl_spot *at)
+static int check_words(const struct plan_map *map, const struct kl_spot *at)
 {
 	struct kl_spot swizzle = kl_spot_key(at, "swizzle"), oob = kl_spot_key(at, "oob");
 	struct kl_spot interleave = kl_spot_key(at, "interleave");
 
-	if (m->interleave != INTERLEAVE_NONE && m->rank < 3)
+	if (map->interleave != INTERLEAVE_NONE && map->rank < 3)
 		return kl_spot_error(&interleave,
 				     "an interleaved map has at least 3 dims, this has %d",
-				     m->rank);
-	if (m->interleave == INTERLEAVE_32B && m->swizzle != SWIZZLE_32B)
+				     map->rank);
+	if (map->interleave == INTERLEAVE_32B && map->swizzle != SWIZZLE_32B)
 		return kl_spot_error(&swizzle, "interleave 32B goes with swizzle 32B alone");
-	if (m->oob && !dtypes[m->dtype].is_float)
+	if (map->oob && !dtypes[map->dtype].is_float)
 		return kl_spot_error(&oob, "'nan' is for floats, not for %s",
-				     dtypes[m->dtype].name);
+				     dtypes[map->dtype].name);
 	return 0;
 }
 
-static int parse_one(struct kl_plan *p, const struct kl_spot *at, const char *name, const json_t *v)
+static int parse_one(struct kl_plan *plan, const struct kl_spot *at, const char *name,
+		     const json_t *value)
 {
 	static const char *const tiled[] = { "kind", "of",     "dtype", "dims",       "strides",
 					     "box",  "offset", "elem",  "interleave", "swizzle",
@@ -146,68 +151,70 @@ static int parse_one(struct kl_plan *p, const struct kl_spot *at, const char *na
 					      "strides", "lower",  "upper", "channels",
 					      "pixels",  "offset", "elem",  "interleave",
 					      "swizzle", "l2",     "oob",   NULL };
-	struct plan_map *m = &p->map[p->nmap];
+	struct plan_map *map = &plan->map[plan->nmap];
 	int kind = 0, err;
 
-	if (!json_is_object(v))
+	if (!json_is_object(value))
 		return kl_spot_error(at, "a map {key: value} is needed here");
-	if (!json_object_get(v, "kind"))
+	if (!json_object_get(value, "kind"))
 		return kl_spot_error(at, "'kind' is missing");
-	if ((err = parse_word(&kind, at, v, "kind", kinds)) < 0)
+	if ((err = parse_word(&kind, at, value, "kind", kinds)) < 0)
 		return err;
-	m->kind = (enum kl_plan_map_kind)kind;
-	memcpy(m->name, name, strlen(name) + 1);
-	p->nmap++;
-	if ((err = kl_spot_keys(at, v, kind ? im2col : tiled, kind ? 9 : 6)) < 0 ||
-	    (err = parse_of(m, p, at, v)) < 0 || (err = parse_dtype(&m->dtype, at, v)) < 0 ||
-	    (err = parse_rank(m, at, v)) < 0 || (err = parse_fields(m, p, at, v)) < 0 ||
-	    (err = parse_word(&m->interleave, at, v, "interleave", interleaves)) < 0 ||
-	    (err = parse_word(&m->swizzle, at, v, "swizzle", swizzles)) < 0 ||
-	    (err = parse_word(&m->l2, at, v, "l2", l2s)) < 0 ||
-	    (err = parse_word(&m->oob, at, v, "oob", oobs)) < 0)
+	map->kind = (enum kl_plan_map_kind)kind;
+	memcpy(map->name, name, strlen(name) + 1);
+	plan->nmap++;
+	if ((err = kl_spot_keys(at, value, kind ? im2col : tiled, kind ? 9 : 6)) < 0 ||
+	    (err = parse_of(map, plan, at, value)) < 0 ||
+	    (err = parse_dtype(&map->dtype, at, value)) < 0 ||
+	    (err = parse_rank(map, at, value)) < 0 ||
+	    (err = parse_fields(map, plan, at, value)) < 0 ||
+	    (err = parse_word(&map->interleave, at, value, "interleave", interleaves)) < 0 ||
+	    (err = parse_word(&map->swizzle, at, value, "swizzle", swizzles)) < 0 ||
+	    (err = parse_word(&map->l2, at, value, "l2", l2s)) < 0 ||
+	    (err = parse_word(&map->oob, at, value, "oob", oobs)) < 0)
 		return err;
-	return check_words(m, at);
+	return check_words(map, at);
 }
 
-int kl_plan_maps_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v)
+int kl_plan_maps_parse(struct kl_plan *plan, const struct kl_spot *at, const json_t *item)
 {
 	const char *key;
 	json_t *value;
 	int err;
 
-	if (!v)
+	if (!item)
 		return 0;
-	if ((err = kl_spot_map(at, v, KL_PLAN_MAX_MAPS)) < 0)
+	if ((err = kl_spot_map(at, item, KL_PLAN_MAX_MAPS)) < 0)
 		return err;
-	json_object_foreach((json_t *)(uintptr_t)v, key, value) {
+	json_object_foreach((json_t *)(uintptr_t)item, key, value) {
 		struct kl_spot here = kl_spot_key(at, key);
 
-		if ((err = parse_one(p, &here, key, value)) < 0)
+		if ((err = parse_one(plan, &here, key, value)) < 0)
 			return err;
 	}
 	return 0;
 }
 
-static void release_exprs(struct kl_expr **e, size_t n)
+static void release_exprs(struct kl_expr **exprs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		kl_expr_free(e[i]);
+		kl_expr_free(exprs[i]);
 }
 
-void kl_plan_maps_release(struct kl_plan *p)
+void kl_plan_maps_release(struct kl_plan *plan)
 {
-	for (size_t i = 0; i < p->nmap; i++) {
-		struct plan_map *m = &p->map[i];
+	for (size_t i = 0; i < plan->nmap; i++) {
+		struct plan_map *map = &plan->map[i];
 
-		release_exprs(m->dim, KL_ARRAY_SIZE(m->dim));
-		release_exprs(m->stride, KL_ARRAY_SIZE(m->stride));
-		release_exprs(m->box, KL_ARRAY_SIZE(m->box));
-		release_exprs(m->elem, KL_ARRAY_SIZE(m->elem));
-		release_exprs(m->lower, KL_ARRAY_SIZE(m->lower));
-		release_exprs(m->upper, KL_ARRAY_SIZE(m->upper));
-		kl_expr_free(m->offset);
-		kl_expr_free(m->channels);
-		kl_expr_free(m->pixels);
+		release_exprs(map->dim, KL_ARRAY_SIZE(map->dim));
+		release_exprs(map->stride, KL_ARRAY_SIZE(map->stride));
+		release_exprs(map->box, KL_ARRAY_SIZE(map->box));
+		release_exprs(map->elem, KL_ARRAY_SIZE(map->elem));
+		release_exprs(map->lower, KL_ARRAY_SIZE(map->lower));
+		release_exprs(map->upper, KL_ARRAY_SIZE(map->upper));
+		kl_expr_free(map->offset);
+		kl_expr_free(map->channels);
+		kl_expr_free(map->pixels);
 	}
 }
 
@@ -222,46 +229,47 @@ struct resolving {
 	int64_t size; /* bytes of an element */
 };
 
-static int eval_item(int64_t *out, const struct resolving *r, const char *key, size_t i,
-		     const struct kl_expr *e, int64_t min, int64_t max)
+static int eval_item(int64_t *out, const struct resolving *resolving, const char *key, size_t i,
+		     const struct kl_expr *expr, int64_t min, int64_t max)
 {
-	struct kl_spot list = kl_spot_key(r->at, key), at = kl_spot_item(&list, i);
+	struct kl_spot list = kl_spot_key(resolving->at, key), at = kl_spot_item(&list, i);
 
-	return kl_plan_eval_in(out, r->pt, &at, e, min, max, key);
+	return kl_plan_eval_in(out, resolving->pt, &at, expr, min, max, key);
 }
 
-static int resolve_extent(struct resolving *r)
+static int resolve_extent(struct resolving *resolving)
 {
-	int64_t unit = r->m->interleave == INTERLEAVE_32B ? 32 : 16, v;
-	struct kl_spot list = kl_spot_key(r->at, "strides");
+	int64_t unit = resolving->m->interleave == INTERLEAVE_32B ? 32 : 16, value;
+	struct kl_spot list = kl_spot_key(resolving->at, "strides");
 	int err;
 
-	for (size_t i = 0; i < (size_t)r->m->rank; i++) {
-		if ((err = eval_item(&v, r, "dims", i, r->m->dim[i], 1, 1LL << 32)) < 0)
+	for (size_t i = 0; i < (size_t)resolving->m->rank; i++) {
+		if ((err = eval_item(&value, resolving, "dims", i, resolving->m->dim[i], 1,
+				     1LL << 32)) < 0)
 			return err;
-		r->out->dim[i] = (uint64_t)v;
+		resolving->out->dim[i] = (uint64_t)value;
 	}
-	for (size_t i = 0; i + 1 < (size_t)r->m->rank; i++) {
+	for (size_t i = 0; i + 1 < (size_t)resolving->m->rank; i++) {
 		struct kl_spot at = kl_spot_item(&list, i);
 
-		if ((err = eval_item(&v, r, "strides", i, r->m->stride[i], unit, (1LL << 40) - 1)) <
-		    0)
+		if ((err = eval_item(&value, resolving, "strides", i, resolving->m->stride[i], unit,
+				     (1LL << 40) - 1)) < 0)
 			return err;
-		if (v % unit)
+		if (value % unit)
 			return kl_spot_error(&at, "a stride of %lld bytes is no multiple of %lld",
-					     (long long)v, (long long)unit);
-		r->out->stride[i] = (uint64_t)v;
+					     (long long)value, (long long)unit);
+		resolving->out->stride[i] = (uint64_t)value;
 	}
 	return 0;
 }
 
-static int check_inner(const struct resolving *r, const struct kl_spot *at, int64_t inner)
+static int check_inner(const struct resolving *resolving, const struct kl_spot *at, int64_t inner)
 {
-	int span = swizzle_span[r->m->swizzle];
+	int span = swizzle_span[resolving->m->swizzle];
 
-	if (r->m->interleave != INTERLEAVE_NONE)
+	if (resolving->m->interleave != INTERLEAVE_NONE)
 		return 0;
-	if (r->m->kind == KL_PLAN_TILED && inner % 16)
+	if (resolving->m->kind == KL_PLAN_TILED && inner % 16)
 		return kl_spot_error(
 			at,
 			"the inner side of the box has %lld bytes: it must be a multiple "
@@ -272,45 +280,45 @@ static int check_inner(const struct resolving *r, const struct kl_spot *at, int6
 			at,
 			"the inner side of the box has %lld bytes, swizzle %s takes at "
 			"most %d",
-			(long long)inner, swizzles[r->m->swizzle], span);
+			(long long)inner, swizzles[resolving->m->swizzle], span);
 	return 0;
 }
 
-static int resolve_box(struct resolving *r)
+static int resolve_box(struct resolving *resolving)
 {
-	struct kl_spot list = kl_spot_key(r->at, "box"), first = kl_spot_item(&list, 0);
+	struct kl_spot list = kl_spot_key(resolving->at, "box"), first = kl_spot_item(&list, 0);
 
-	for (size_t i = 0; i < (size_t)r->m->rank; i++) {
-		int64_t v;
-		int err = eval_item(&v, r, "box", i, r->m->box[i], 1, 256);
+	for (size_t i = 0; i < (size_t)resolving->m->rank; i++) {
+		int64_t value;
+		int err = eval_item(&value, resolving, "box", i, resolving->m->box[i], 1, 256);
 
 		if (err < 0)
 			return err;
-		r->out->box[i] = (uint32_t)v;
+		resolving->out->box[i] = (uint32_t)value;
 	}
-	return check_inner(r, &first, r->out->box[0] * r->size);
+	return check_inner(resolving, &first, resolving->out->box[0] * resolving->size);
 }
 
-static int resolve_corners(struct resolving *r)
+static int resolve_corners(struct resolving *resolving)
 {
 	/* bits of a corner's coordinate, by how many there are */
 	static const int64_t reach[] = { 0, 1 << 15, 1 << 7, 1 << 4 };
-	size_t n = (size_t)r->m->rank - 2;
-	struct kl_spot list = kl_spot_key(r->at, "upper");
+	size_t n = (size_t)resolving->m->rank - 2;
+	struct kl_spot list = kl_spot_key(resolving->at, "upper");
 
 	for (size_t i = 0; i < n; i++) {
 		struct kl_spot at = kl_spot_item(&list, i);
 		int64_t low, up;
 		int err;
 
-		if ((err = eval_item(&low, r, "lower", i, r->m->lower[i], -reach[n],
+		if ((err = eval_item(&low, resolving, "lower", i, resolving->m->lower[i], -reach[n],
 				     reach[n] - 1)) < 0 ||
-		    (err = eval_item(&up, r, "upper", i, r->m->upper[i], -reach[n], reach[n] - 1)) <
-			    0)
+		    (err = eval_item(&up, resolving, "upper", i, resolving->m->upper[i], -reach[n],
+				     reach[n] - 1)) < 0)
 			return err;
-		r->out->lower[i] = (int)low;
-		r->out->upper[i] = (int)up;
-		if ((int64_t)r->out->dim[i + 1] + up - low < 1)
+		resolving->out->lower[i] = (int)low;
+		resolving->out->upper[i] = (int)up;
+		if ((int64_t)resolving->out->dim[i + 1] + up - low < 1)
 			return kl_spot_error(&at,
 					     "the box from %lld to %lld beyond the end is empty",
 					     (long long)low, (long long)up);
@@ -318,31 +326,35 @@ static int resolve_corners(struct resolving *r)
 	return 0;
 }
 
-static int resolve_im2col(struct resolving *r)
+static int resolve_im2col(struct resolving *resolving)
 {
-	struct kl_spot channels = kl_spot_key(r->at, "channels"),
-		       pixels = kl_spot_key(r->at, "pixels");
-	int64_t c, p;
+	struct kl_spot channels = kl_spot_key(resolving->at, "channels"),
+		       pixels = kl_spot_key(resolving->at, "pixels");
+	int64_t column, at;
 	int err;
 
-	if ((err = resolve_corners(r)) < 0 ||
-	    (err = kl_plan_eval_in(&c, r->pt, &channels, r->m->channels, 1, 256, "channels")) < 0 ||
-	    (err = kl_plan_eval_in(&p, r->pt, &pixels, r->m->pixels, 1, 1024, "pixels")) < 0)
+	if ((err = resolve_corners(resolving)) < 0 ||
+	    (err = kl_plan_eval_in(&column, resolving->pt, &channels, resolving->m->channels, 1,
+				   256, "channels")) < 0 ||
+	    (err = kl_plan_eval_in(&at, resolving->pt, &pixels, resolving->m->pixels, 1, 1024,
+				   "pixels")) < 0)
 		return err;
-	r->out->channels = (uint32_t)c;
-	r->out->pixels = (uint32_t)p;
-	return check_inner(r, &channels, c * r->size);
+	resolving->out->channels = (uint32_t)column;
+	resolving->out->pixels = (uint32_t)at;
+	return check_inner(resolving, &channels, column * resolving->size);
 }
 
-static int resolve_elem(struct resolving *r)
+static int resolve_elem(struct resolving *resolving)
 {
-	for (size_t i = 0; i < (size_t)r->m->rank; i++) {
-		int64_t v = 1;
-		int err = r->m->elem[i] ? eval_item(&v, r, "elem", i, r->m->elem[i], 1, 8) : 0;
+	for (size_t i = 0; i < (size_t)resolving->m->rank; i++) {
+		int64_t value = 1;
+		int err = resolving->m->elem[i] ? eval_item(&value, resolving, "elem", i,
+							    resolving->m->elem[i], 1, 8) :
+						  0;
 
 		if (err < 0)
 			return err;
-		r->out->elem[i] = (uint32_t)v;
+		resolving->out->elem[i] = (uint32_t)value;
 	}
 	return 0;
 }
@@ -351,82 +363,89 @@ static int resolve_elem(struct resolving *r)
  * How far the map reaches: the last element of every dim, since what lies beyond is cut
  * off. An interleaved layout is not computed; the guards around each buffer see to it.
  */
-static int resolve_reach(struct resolving *r)
+static int resolve_reach(struct resolving *resolving)
 {
-	struct kl_spot offset = kl_spot_key(r->at, "offset"), dims = kl_spot_key(r->at, "dims");
-	int64_t bytes = kl_plan_memory_bytes(r->pt, r->m->of_scratch, r->m->of), end;
-	int64_t unit = r->m->interleave == INTERLEAVE_32B ? 32 : 16;
-	int err = kl_plan_eval(&r->out->offset, r->pt, &offset, r->m->offset, 0);
+	struct kl_spot offset = kl_spot_key(resolving->at, "offset"),
+		       dims = kl_spot_key(resolving->at, "dims");
+	int64_t bytes = kl_plan_memory_bytes(resolving->pt, resolving->m->of_scratch,
+					     resolving->m->of),
+		end;
+	int64_t unit = resolving->m->interleave == INTERLEAVE_32B ? 32 : 16;
+	int err = kl_plan_eval(&resolving->out->offset, resolving->pt, &offset,
+			       resolving->m->offset, 0);
 
 	if (err < 0)
 		return err;
-	if (r->out->offset < 0 || r->out->offset >= bytes || r->out->offset % unit)
+	if (resolving->out->offset < 0 || resolving->out->offset >= bytes ||
+	    resolving->out->offset % unit)
 		return kl_spot_error(
 			&offset,
 			"an offset of %lld in %lld bytes: it must lie within, and be a "
 			"multiple of %lld",
-			(long long)r->out->offset, (long long)bytes, (long long)unit);
-	if (r->m->interleave != INTERLEAVE_NONE)
+			(long long)resolving->out->offset, (long long)bytes, (long long)unit);
+	if (resolving->m->interleave != INTERLEAVE_NONE)
 		return 0;
 	/* factors are below 2^33 and 2^40 */
-	if (__builtin_mul_overflow((int64_t)r->out->dim[0], r->size, &r->out->span))
+	if (__builtin_mul_overflow((int64_t)resolving->out->dim[0], resolving->size,
+				   &resolving->out->span))
 		return kl_spot_error(&dims, "the map reaches beyond 64 bits");
-	for (int i = 1; i < r->m->rank; i++) {
+	for (int i = 1; i < resolving->m->rank; i++) {
 		int64_t more;
 
-		if (__builtin_mul_overflow((int64_t)r->out->dim[i] - 1,
-					   (int64_t)r->out->stride[i - 1], &more) ||
-		    __builtin_add_overflow(r->out->span, more, &r->out->span))
+		if (__builtin_mul_overflow((int64_t)resolving->out->dim[i] - 1,
+					   (int64_t)resolving->out->stride[i - 1], &more) ||
+		    __builtin_add_overflow(resolving->out->span, more, &resolving->out->span))
 			return kl_spot_error(&dims, "the map reaches beyond 64 bits");
 	}
-	if (__builtin_add_overflow(r->out->offset, r->out->span, &end) || end > bytes)
-		return kl_spot_error(&dims,
-				     "the map reaches %lld bytes from byte %lld, the %s has %lld",
-				     (long long)r->out->span, (long long)r->out->offset,
-				     r->m->of_scratch ? "scratch" : "tensor", (long long)bytes);
+	if (__builtin_add_overflow(resolving->out->offset, resolving->out->span, &end) ||
+	    end > bytes)
+		return kl_spot_error(
+			&dims, "the map reaches %lld bytes from byte %lld, the %s has %lld",
+			(long long)resolving->out->span, (long long)resolving->out->offset,
+			resolving->m->of_scratch ? "scratch" : "tensor", (long long)bytes);
 	return 0;
 }
 
-static int check_device(const struct resolving *r)
+static int check_device(const struct resolving *resolving)
 {
-	struct kl_spot swizzle = kl_spot_key(r->at, "swizzle");
-	int64_t cc = r->pt->facts->cc;
+	struct kl_spot swizzle = kl_spot_key(resolving->at, "swizzle");
+	int64_t cc = resolving->pt->facts->cc;
 
 	if (cc < 90)
-		return kl_spot_fail(r->at, KL_ECANNOT,
+		return kl_spot_fail(resolving->at, KL_ECANNOT,
 				    "tensor maps need compute capability 9.0, here is "
 				    "%lld.%lld",
 				    (long long)cc / 10, (long long)cc % 10);
-	if (r->m->swizzle >= FIRST_ATOM && cc < 100)
+	if (resolving->m->swizzle >= FIRST_ATOM && cc < 100)
 		return kl_spot_fail(&swizzle, KL_ECANNOT,
 				    "swizzle %s needs compute capability 10.0, here is "
 				    "%lld.%lld",
-				    swizzles[r->m->swizzle], (long long)cc / 10,
+				    swizzles[resolving->m->swizzle], (long long)cc / 10,
 				    (long long)cc % 10);
 	return 0;
 }
 
-static int resolve_one(struct resolving *r)
+static int resolve_one(struct resolving *resolving)
 {
-	const struct plan_map *m = r->m;
-	struct kl_plan_map *out = r->out;
+	const struct plan_map *map = resolving->m;
+	struct kl_plan_map *out = resolving->out;
 	int err;
 
-	memcpy(out->name, m->name, sizeof(out->name));
-	out->kind = m->kind;
-	out->of_scratch = m->of_scratch;
-	out->of = m->of;
-	out->dtype = dtypes[m->dtype].value;
-	out->rank = m->rank;
-	out->interleave = m->interleave;
-	out->swizzle = m->swizzle;
-	out->l2 = m->l2;
-	out->oob = m->oob;
-	if ((err = check_device(r)) < 0 || (err = resolve_extent(r)) < 0 ||
-	    (err = resolve_elem(r)) < 0)
+	memcpy(out->name, map->name, sizeof(out->name));
+	out->kind = map->kind;
+	out->of_scratch = map->of_scratch;
+	out->of = map->of;
+	out->dtype = dtypes[map->dtype].value;
+	out->rank = map->rank;
+	out->interleave = map->interleave;
+	out->swizzle = map->swizzle;
+	out->l2 = map->l2;
+	out->oob = map->oob;
+	if ((err = check_device(resolving)) < 0 || (err = resolve_extent(resolving)) < 0 ||
+	    (err = resolve_elem(resolving)) < 0)
 		return err;
-	err = m->kind == KL_PLAN_TILED ? resolve_box(r) : resolve_im2col(r);
-	return err < 0 ? err : resolve_reach(r);
+	err = map->kind == KL_PLAN_TILED ? resolve_box(resolving) : resolve_im2col(resolving);
+	return err < 0 ? err : resolve_reach(resolving);
 }
 
 int kl_plan_maps_resolve(struct plan_point *pt)
@@ -435,16 +454,16 @@ int kl_plan_maps_resolve(struct plan_point *pt)
 
 	pt->at->nmap = pt->p->nmap;
 	for (size_t i = 0; i < pt->p->nmap; i++) {
-		const struct plan_map *m = &pt->p->map[i];
-		struct kl_spot at = kl_spot_key(&all, m->name);
-		struct resolving r = {
+		const struct plan_map *map = &pt->p->map[i];
+		struct kl_spot at = kl_spot_key(&all, map->name);
+		struct resolving resolving = {
 			.pt = pt,
-			.m = m,
+			.m = map,
 			.out = &pt->at->map[i],
 			.at = &at,
-			.size = dtypes[m->dtype].size,
+			.size = dtypes[map->dtype].size,
 		};
-		int err = resolve_one(&r);
+		int err = resolve_one(&resolving);
 
 		if (err < 0)
 			return err;

@@ -104,29 +104,29 @@ struct plan_point {
 };
 
 /** The table so far, for kl_expr_parse(). */
-struct kl_expr_names kl_plan_expr_names(const struct kl_plan *p);
-int kl_plan_find_tensor(const struct kl_plan *p, const char *name);
-int kl_plan_find_scratch(const struct kl_plan *p, const char *name);
-int kl_plan_find_map(const struct kl_plan *p, const char *name);
+struct kl_expr_names kl_plan_expr_names(const struct kl_plan *plan);
+int kl_plan_find_tensor(const struct kl_plan *plan, const char *name);
+int kl_plan_find_scratch(const struct kl_plan *plan, const char *name);
+int kl_plan_find_map(const struct kl_plan *plan, const char *name);
 /** A tensor or scratch: sets kind and index. */
 int kl_plan_find_memory(enum kl_plan_arg_kind *kind, int *index, const struct kl_spot *at,
-			const struct kl_plan *p, const char *name);
+			const struct kl_plan *plan, const char *name);
 
-int kl_plan_scratch_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v);
-int kl_plan_maps_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v);
+int kl_plan_scratch_parse(struct kl_plan *plan, const struct kl_spot *at, const json_t *value);
+int kl_plan_maps_parse(struct kl_plan *plan, const struct kl_spot *at, const json_t *value);
 /** `launch`, or `prepare`, whose arguments may name no tensor. */
-int kl_plan_launches_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v,
+int kl_plan_launches_parse(struct kl_plan *plan, const struct kl_spot *at, const json_t *value,
 			   bool prepare);
 
-void kl_plan_maps_release(struct kl_plan *p);
-void kl_plan_launches_release(struct plan_launch *l, size_t n);
+void kl_plan_maps_release(struct kl_plan *plan);
+void kl_plan_launches_release(struct plan_launch *launch, size_t n);
 
 /** Value of an expression; `dflt` for none. */
 int kl_plan_eval(int64_t *out, const struct plan_point *pt, const struct kl_spot *at,
-		 const struct kl_expr *e, int64_t dflt);
+		 const struct kl_expr *expr, int64_t dflt);
 /** The same, from `min` to `max`; `what` for the message. */
 int kl_plan_eval_in(int64_t *out, const struct plan_point *pt, const struct kl_spot *at,
-		    const struct kl_expr *e, int64_t min, int64_t max, const char *what);
+		    const struct kl_expr *expr, int64_t min, int64_t max, const char *what);
 /** Bytes of the tensor or scratch. */
 int64_t kl_plan_memory_bytes(const struct plan_point *pt, bool scratch, int index);
 

@@ -14,25 +14,25 @@
 
 struct kl_spot kl_spot_key(const struct kl_spot *up, const char *key)
 {
-	struct kl_spot s = { .place = up->place };
+	struct kl_spot spot = { .place = up->place };
 
-	snprintf(s.path, sizeof(s.path), "%s%s%.80s", up->path, up->path[0] ? "." : "", key);
-	return s;
+	snprintf(spot.path, sizeof(spot.path), "%s%s%.80s", up->path, up->path[0] ? "." : "", key);
+	return spot;
 }
 
 struct kl_spot kl_spot_item(const struct kl_spot *up, size_t i)
 {
-	struct kl_spot s = { .place = up->place };
+	struct kl_spot spot = { .place = up->place };
 
-	snprintf(s.path, sizeof(s.path), "%s[%zu]", up->path, i);
-	return s;
+	snprintf(spot.path, sizeof(spot.path), "%s[%zu]", up->path, i);
+	return spot;
 }
 
 /* A key may be anything; a message is one line of ASCII. */
-static void add_printable(struct kl_buf *out, const char *s)
+static void add_printable(struct kl_buf *out, const char *text)
 {
-	for (; *s; s++)
-		kl_buf_addch(out, isprint((unsigned char)*s) ? *s : '?');
+	for (; *text; text++)
+		kl_buf_addch(out, isprint((unsigned char)*text) ? *text : '?');
 }
 
 static int fail_list(const struct kl_spot *at, enum kl_err kind, const char *mark, const char *fmt,
@@ -101,18 +101,18 @@ static bool names_cache_policy(const char *key)
 	       strcasestr(key, "window") || !strncasecmp(key, "l2", 2);
 }
 
-int kl_spot_keys(const struct kl_spot *at, const json_t *v, const char *const *known,
+int kl_spot_keys(const struct kl_spot *at, const json_t *item, const char *const *known,
 		 size_t required)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 	const char *key;
 	json_t *value;
 
-	if (!json_is_object(v))
+	if (!json_is_object(item))
 		return kl_spot_error(at, "a map {key: value} is needed here");
 	for (size_t i = 0; known[i]; i++)
 		kl_buf_addf(&list, "%s%s", i ? ", " : "", known[i]);
-	json_object_foreach((json_t *)(uintptr_t)v, key, value) {
+	json_object_foreach((json_t *)(uintptr_t)item, key, value) {
 		size_t i = 0;
 
 		while (known[i] && strcmp(known[i], key))
@@ -126,40 +126,40 @@ int kl_spot_keys(const struct kl_spot *at, const json_t *v, const char *const *k
 						 key, list.ptr);
 	}
 	for (size_t i = 0; i < required; i++)
-		if (!json_object_get(v, known[i]))
+		if (!json_object_get(item, known[i]))
 			return kl_spot_error(at, "'%s' is missing", known[i]);
 	return 0;
 }
 
-bool kl_spot_is_ident(const char *s)
+bool kl_spot_is_ident(const char *text)
 {
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 
-	return n && !s[n] && n < 64 && !isdigit((unsigned char)s[0]);
+	return n && !text[n] && n < 64 && !isdigit((unsigned char)text[0]);
 }
 
-int kl_spot_map(const struct kl_spot *at, const json_t *v, size_t max)
+int kl_spot_map(const struct kl_spot *at, const json_t *item, size_t max)
 {
 	const char *key;
 	json_t *value;
 
-	if (!json_is_object(v))
+	if (!json_is_object(item))
 		return kl_spot_error(at, "a map {name: value} is needed here");
-	if (json_object_size(v) > max)
+	if (json_object_size(item) > max)
 		return kl_spot_error(at, "%zu entries, at most %zu are possible",
-				     json_object_size(v), max);
-	json_object_foreach((json_t *)(uintptr_t)v, key, value)
+				     json_object_size(item), max);
+	json_object_foreach((json_t *)(uintptr_t)item, key, value)
 		if (!kl_spot_is_ident(key))
 			return kl_spot_error_key(
 				at, key, "'%.64s' is no C identifier of at most 63 bytes", key);
 	return 0;
 }
 
-int kl_spot_list(const struct kl_spot *at, const json_t *v, size_t min, size_t max)
+int kl_spot_list(const struct kl_spot *at, const json_t *value, size_t min, size_t max)
 {
-	size_t n = json_array_size(v);
+	size_t n = json_array_size(value);
 
-	if (!json_is_array(v))
+	if (!json_is_array(value))
 		return kl_spot_error(at, "a list [...] is needed here");
 	if (n < min || n > max)
 		return min == max ?
@@ -168,77 +168,79 @@ int kl_spot_list(const struct kl_spot *at, const json_t *v, size_t min, size_t m
 	return 0;
 }
 
-int kl_spot_text(const char **out, const struct kl_spot *at, const json_t *v, size_t max)
+int kl_spot_text(const char **out, const struct kl_spot *at, const json_t *value, size_t max)
 {
-	const char *s = json_string_value(v);
+	const char *text = json_string_value(value);
 
-	if (!s)
+	if (!text)
 		return kl_spot_error(at, "a single word is needed here");
-	if (!*s)
+	if (!*text)
 		return kl_spot_error(at, "it is empty");
-	if (strlen(s) > max)
+	if (strlen(text) > max)
 		return kl_spot_error(at, "longer than %zu bytes", max);
-	for (const char *c = s; *c; c++)
-		if (!isprint((unsigned char)*c))
+	for (const char *ch = text; *ch; ch++)
+		if (!isprint((unsigned char)*ch))
 			return kl_spot_error(at, "it has bytes that do not print");
-	*out = s;
+	*out = text;
 	return 0;
 }
 
-int kl_spot_choice(int *out, const struct kl_spot *at, const json_t *v, const char *const *words)
+int kl_spot_choice(int *out, const struct kl_spot *at, const json_t *value,
+		   const char *const *words)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	const char *s;
-	int err = kl_spot_text(&s, at, v, 64);
+	const char *text;
+	int err = kl_spot_text(&text, at, value, 64);
 
 	if (err < 0)
 		return err;
 	for (int i = 0; words[i]; i++) {
-		if (!strcmp(words[i], s)) {
+		if (!strcmp(words[i], text)) {
 			*out = i;
 			return 0;
 		}
 		kl_buf_addf(&list, "%s%s", i ? ", " : "", words[i]);
 	}
-	return kl_spot_error(at, "'%s' is none of: %s", s, list.ptr);
+	return kl_spot_error(at, "'%s' is none of: %s", text, list.ptr);
 }
 
-int kl_spot_bool(bool *out, const struct kl_spot *at, const json_t *v)
+int kl_spot_bool(bool *out, const struct kl_spot *at, const json_t *value)
 {
-	if (!json_is_boolean(v))
+	if (!json_is_boolean(value))
 		return kl_spot_error(at, "true or false is needed here");
-	*out = json_is_true(v);
+	*out = json_is_true(value);
 	return 0;
 }
 
-int kl_spot_int(int64_t *out, const struct kl_spot *at, const json_t *v, int64_t min, int64_t max)
+int kl_spot_int(int64_t *out, const struct kl_spot *at, const json_t *value, int64_t min,
+		int64_t max)
 {
-	int64_t n = json_integer_value(v);
+	int64_t n = json_integer_value(value);
 
-	if (!json_is_integer(v) || n < min || n > max)
+	if (!json_is_integer(value) || n < min || n > max)
 		return kl_spot_error(at, "a whole number from %lld to %lld is needed here",
 				     (long long)min, (long long)max);
 	*out = n;
 	return 0;
 }
 
-int kl_spot_num(double *out, const struct kl_spot *at, const json_t *v)
+int kl_spot_num(double *out, const struct kl_spot *at, const json_t *value)
 {
-	const char *s = json_string_value(v);
-	double n = json_number_value(v);
+	const char *text = json_string_value(value);
+	double n = json_number_value(value);
 
-	if (s) {
+	if (text) {
 		char *end;
 
 		/* decimal only: strtod alone would take hex, "inf" and blanks */
-		if (!*s || s[strspn(s, "+-.0123456789eE")])
+		if (!*text || text[strspn(text, "+-.0123456789eE")])
 			return kl_spot_error(
 				at, "a number is needed here, an expression stands in i32 or "
 				    "i64");
-		n = strtod(s, &end);
+		n = strtod(text, &end);
 		if (*end)
 			return kl_spot_error(at, "a number is needed here");
-	} else if (!json_is_number(v)) {
+	} else if (!json_is_number(value)) {
 		return kl_spot_error(at, "a number is needed here");
 	}
 	if (!isfinite(n))
@@ -247,15 +249,15 @@ int kl_spot_num(double *out, const struct kl_spot *at, const json_t *v)
 	return 0;
 }
 
-int kl_spot_expr(struct kl_expr **out, const struct kl_spot *at, const json_t *v,
+int kl_spot_expr(struct kl_expr **out, const struct kl_spot *at, const json_t *value,
 		 const struct kl_expr_names *names)
 {
-	const char *text = json_string_value(v);
+	const char *text = json_string_value(value);
 	char number[32];
 	size_t offset;
 
-	if (json_is_integer(v)) {
-		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(v));
+	if (json_is_integer(value)) {
+		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
 		text = number;
 	}
 	if (!text || !*text)

@@ -37,24 +37,26 @@ int kl_spot_error_key(const struct kl_spot *map, const char *key, const char *fm
 /**
  * An object with no key but `known` (NULL-terminated), of which the first `required` must be there.
  */
-int kl_spot_keys(const struct kl_spot *at, const json_t *v, const char *const *known,
+int kl_spot_keys(const struct kl_spot *at, const json_t *value, const char *const *known,
 		 size_t required);
 /** An object of at most `max` members, whose keys are identifiers. */
-int kl_spot_map(const struct kl_spot *at, const json_t *v, size_t max);
-int kl_spot_list(const struct kl_spot *at, const json_t *v, size_t min, size_t max);
+int kl_spot_map(const struct kl_spot *at, const json_t *value, size_t max);
+int kl_spot_list(const struct kl_spot *at, const json_t *value, size_t min, size_t max);
 /** A string of 1 to `max` printable bytes; borrowed. */
-int kl_spot_text(const char **out, const struct kl_spot *at, const json_t *v, size_t max);
+int kl_spot_text(const char **out, const struct kl_spot *at, const json_t *value, size_t max);
 /** Index into a NULL-terminated list of words. */
-int kl_spot_choice(int *out, const struct kl_spot *at, const json_t *v, const char *const *words);
-int kl_spot_bool(bool *out, const struct kl_spot *at, const json_t *v);
+int kl_spot_choice(int *out, const struct kl_spot *at, const json_t *value,
+		   const char *const *words);
+int kl_spot_bool(bool *out, const struct kl_spot *at, const json_t *value);
 /** A number written out, not an expression. */
-int kl_spot_int(int64_t *out, const struct kl_spot *at, const json_t *v, int64_t min, int64_t max);
-int kl_spot_num(double *out, const struct kl_spot *at, const json_t *v);
+int kl_spot_int(int64_t *out, const struct kl_spot *at, const json_t *value, int64_t min,
+		int64_t max);
+int kl_spot_num(double *out, const struct kl_spot *at, const json_t *value);
 /** An expression, or an integer. `*out` is the caller's. */
-int kl_spot_expr(struct kl_expr **out, const struct kl_spot *at, const json_t *v,
+int kl_spot_expr(struct kl_expr **out, const struct kl_spot *at, const json_t *value,
 		 const struct kl_expr_names *names);
 
 /** A C identifier of at most 63 bytes? */
-bool kl_spot_is_ident(const char *s);
+bool kl_spot_is_ident(const char *text);
 
 #endif

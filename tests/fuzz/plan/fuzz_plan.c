@@ -23,11 +23,11 @@ static const char contract_text[] =
 
 static const struct kl_contract *contract(void)
 {
-	static struct kl_contract *c;
+	static struct kl_contract *other;
 
-	if (!c)
-		MUST(kl_contract_parse(&c, "c", contract_text, sizeof(contract_text) - 1) == 0);
-	return c;
+	if (!other)
+		MUST(kl_contract_parse(&other, "c", contract_text, sizeof(contract_text) - 1) == 0);
+	return other;
 }
 
 /* "f:<line>:<column>: <what>" */
@@ -39,10 +39,10 @@ static int has_place(const char *message)
 	       message[n];
 }
 
-static int is_printable(const char *s)
+static int is_printable(const char *text)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
 			return 0;
 	return 1;
 }
@@ -51,14 +51,14 @@ static void check_numbers(const struct kl_plan_at *at)
 {
 	MUST(at->nlaunch >= 1 && at->nlaunch <= KL_PLAN_MAX_LAUNCHES);
 	for (size_t i = 0; i < at->nlaunch; i++) {
-		const struct kl_plan_launch *l = &at->launch[i];
+		const struct kl_plan_launch *launch = &at->launch[i];
 
-		MUST(l->kernel[0] && l->nargs <= KL_PLAN_MAX_ARGS && l->smem >= 0);
+		MUST(launch->kernel[0] && launch->nargs <= KL_PLAN_MAX_ARGS && launch->smem >= 0);
 		for (int k = 0; k < 3; k++) {
-			MUST(l->grid[k] >= 1 && l->block[k] >= 1);
-			MUST(!l->cluster[0] || l->grid[k] % l->cluster[k] == 0);
+			MUST(launch->grid[k] >= 1 && launch->block[k] >= 1);
+			MUST(!launch->cluster[0] || launch->grid[k] % launch->cluster[k] == 0);
 		}
-		MUST(l->block[0] * l->block[1] * l->block[2] <= 1024);
+		MUST(launch->block[0] * launch->block[1] * launch->block[2] <= 1024);
 	}
 	for (size_t i = 0; i < at->nscratch; i++)
 		MUST(at->scratch[i].bytes >= 1 && at->scratch[i].align >= 1);
@@ -67,42 +67,43 @@ static void check_numbers(const struct kl_plan_at *at)
 }
 
 /* The worker's side: the job's text is parsed again, and comes to the same. */
-static void check_good(const struct kl_contract *c, const struct kl_launch *l)
+static void check_good(const struct kl_contract *contract, const struct kl_launch *launch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
-	KL_AUTO(kl_plan_freep) struct kl_plan *p = NULL;
+	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
 	const char *tensor[KL_MAX_ARGS] = { NULL };
 	struct kl_plan_scalar scalar[KL_MAX_ARGS] = { { NULL, NULL, 0 } };
 	const struct kl_plan_names names = {
-		.dim = (const char *const *)c->dim_name,
-		.ndim = c->dims.n,
+		.dim = (const char *const *)contract->dim_name,
+		.ndim = contract->dims.n,
 		.tensor = tensor,
-		.ntensor = c->nargs,
+		.ntensor = contract->nargs,
 		.scalar = scalar,
 	};
 	struct kl_plan_facts facts;
 
-	for (size_t i = 0; i < c->nargs; i++) {
-		if (c->arg[i].naxes)
-			tensor[i] = c->arg[i].name;
+	for (size_t i = 0; i < contract->nargs; i++) {
+		if (contract->arg[i].naxes)
+			tensor[i] = contract->arg[i].name;
 		else
-			scalar[i] = (struct kl_plan_scalar){ c->arg[i].name, c->arg[i].dtype,
-							     c->arg[i].value };
+			scalar[i] = (struct kl_plan_scalar){ contract->arg[i].name,
+							     contract->arg[i].dtype,
+							     contract->arg[i].value };
 	}
-	kl_json_canonical(&text, l->json);
+	kl_json_canonical(&text, launch->json);
 	MUST(kl_json_parse(&doc, text.ptr, text.len) == 0);
-	MUST(kl_plan_parse(&p, doc, &names, NULL) == 0);
-	MUST(kl_plan_arch_facts(&facts, l->arch) == 0);
-	for (size_t i = 0; i < kl_contract_npoints(c); i++) {
+	MUST(kl_plan_parse(&plan, doc, &names, NULL) == 0);
+	MUST(kl_plan_arch_facts(&facts, launch->arch) == 0);
+	for (size_t i = 0; i < kl_contract_npoints(contract); i++) {
 		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
-		const struct kl_dims *d = kl_contract_point(c, i, NULL);
+		const struct kl_dims *dims = kl_contract_point(contract, i, NULL);
 		int64_t bytes[KL_MAX_ARGS] = { 0 };
 
-		for (size_t k = 0; k < c->nargs; k++)
+		for (size_t k = 0; k < contract->nargs; k++)
 			if (tensor[k])
-				MUST(kl_contract_tensor_bytes(&bytes[k], c, k, d) == 0);
-		MUST(kl_plan_resolve(&at, p, d->v, bytes, &facts) == 0);
+				MUST(kl_contract_tensor_bytes(&bytes[k], contract, k, dims) == 0);
+		MUST(kl_plan_resolve(&at, plan, dims->v, bytes, &facts) == 0);
 		check_numbers(at);
 	}
 }
@@ -111,15 +112,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char bytes[128], name[] = "params.bin";
 	const struct kl_file file = { .path = name, .data = bytes, .len = sizeof(bytes) };
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
-	int err = kl_launch_parse(&l, contract(), "f", (const char *)data, size, &file, 1, NULL);
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	int err = kl_launch_parse(&launch, contract(), "f", (const char *)data, size, &file, 1,
+				  NULL);
 
 	if (err < 0) {
-		MUST(err == KL_EINVALID && !l);
+		MUST(err == KL_EINVALID && !launch);
 		MUST(has_place(kl_error_last()));
 		MUST(is_printable(kl_error_last()));
 		return 0;
 	}
-	check_good(contract(), l);
+	check_good(contract(), launch);
 	return 0;
 }

@@ -203,46 +203,46 @@ static char *place_of(const char *text, const char *at)
 	const char *line = text;
 	int n = 1;
 
-	for (const char *s = text; s < at; s++) {
-		if (*s == '\n') {
+	for (const char *string = text; string < at; string++) {
+		if (*string == '\n') {
 			n++;
-			line = s + 1;
+			line = string + 1;
 		}
 	}
 	return kl_asprintf("launch.yaml:%d:%d: ", n, (int)(at - line) + 1);
 }
 
-static int check_row(const struct kl_contract *c, const char *good, const struct row *r)
+static int check_row(const struct kl_contract *contract, const char *good, const struct row *row)
 {
-	KL_AUTO(kl_freep) char *bad = plan_edit(good, r->from, r->to), *where = NULL;
-	char *mark = r->at ? strstr(bad, r->at) : strchr(bad, '^');
-	struct kl_launch *l = NULL;
+	KL_AUTO(kl_freep) char *bad = plan_edit(good, row->from, row->to), *where = NULL;
+	char *mark = row->at ? strstr(bad, row->at) : strchr(bad, '^');
+	struct kl_launch *launch = NULL;
 	int err;
 
 	if (!mark)
-		fail_msg("'%s' says no place", r->to);
+		fail_msg("'%s' says no place", row->to);
 	where = place_of(bad, mark);
-	if (!r->at)
+	if (!row->at)
 		memmove(mark, mark + 1, strlen(mark));
-	err = plan_read(&l, c, bad);
-	kl_launch_free(l);
+	err = plan_read(&launch, contract, bad);
+	kl_launch_free(launch);
 	if (err == KL_EINVALID && !strncmp(kl_error_last(), where, strlen(where)) &&
-	    strstr(kl_error_last(), r->what))
+	    strstr(kl_error_last(), row->what))
 		return 0;
-	print_error("'%s' -> '%s': %d: %s\n\twanted %s%s\n", r->from, r->to, err,
-		    err ? kl_error_last() : "accepted", where, r->what);
+	print_error("'%s' -> '%s': %d: %s\n\twanted %s%s\n", row->from, row->to, err,
+		    err ? kl_error_last() : "accepted", where, row->what);
 	return 1;
 }
 
 static void check(const char *name, const struct row *rows, size_t n)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract(name);
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract(name);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int wrong = 0;
 
 	plan_text(&text, name);
 	for (size_t i = 0; i < n; i++)
-		wrong += check_row(c, text.ptr, &rows[i]);
+		wrong += check_row(contract, text.ptr, &rows[i]);
 	assert_int_equal(wrong, 0);
 }
 
@@ -285,21 +285,21 @@ static void hostile_sizes_are_refused(void **state)
 		 "bytes", 40 },
 	};
 	/* clang-format on */
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm");
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract("gemm");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
 	plan_text(&text, "gemm");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf to = KL_BUF_INIT;
 		KL_AUTO(kl_freep) char *bad = NULL;
-		struct kl_launch *l = NULL;
+		struct kl_launch *launch = NULL;
 
 		kl_buf_adds(&to, rows[i].head);
 		add_times(&to, rows[i].unit, rows[i].n);
 		kl_buf_adds(&to, rows[i].tail);
 		bad = plan_edit(text.ptr, rows[i].from, to.ptr);
-		assert_error(KL_EINVALID, rows[i].what, plan_read(&l, c, bad));
-		assert_null(l);
+		assert_error(KL_EINVALID, rows[i].what, plan_read(&launch, contract, bad));
+		assert_null(launch);
 	}
 }
 
@@ -330,11 +330,11 @@ static void the_worker_trusts_no_job(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(json_decrefp) json_t *doc = NULL;
-		struct kl_plan *p = NULL;
+		struct kl_plan *plan = NULL;
 
 		assert_ok(kl_json_parse(&doc, rows[i].json, strlen(rows[i].json)));
-		assert_error(KL_EINVALID, rows[i].what, kl_plan_parse(&p, doc, &names, place));
-		assert_null(p);
+		assert_error(KL_EINVALID, rows[i].what, kl_plan_parse(&plan, doc, &names, place));
+		assert_null(plan);
 	}
 }
 

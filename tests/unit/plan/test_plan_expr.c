@@ -45,13 +45,13 @@ static void evaluates(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;
-		int64_t v = -99;
+		KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
+		int64_t value = -99;
 
-		assert_ok(kl_expr_parse(&e, rows[i].text, &names, rows[i].type, NULL));
-		assert_ok(kl_expr_eval(&v, e, values));
-		if (v != rows[i].value)
-			fail_msg("%s = %lld", rows[i].text, (long long)v);
+		assert_ok(kl_expr_parse(&expr, rows[i].text, &names, rows[i].type, NULL));
+		assert_ok(kl_expr_eval(&value, expr, values));
+		if (value != rows[i].value)
+			fail_msg("%s = %lld", rows[i].text, (long long)value);
 	}
 }
 
@@ -68,11 +68,11 @@ static void refuses_at_evaluation(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;
-		int64_t v;
+		KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
+		int64_t value;
 
-		assert_ok(kl_expr_parse(&e, rows[i].text, &names, KL_EXPR_NUMBER, NULL));
-		assert_error(KL_EINVALID, rows[i].message, kl_expr_eval(&v, e, values));
+		assert_ok(kl_expr_parse(&expr, rows[i].text, &names, KL_EXPR_NUMBER, NULL));
+		assert_error(KL_EINVALID, rows[i].message, kl_expr_eval(&value, expr, values));
 	}
 }
 
@@ -107,12 +107,12 @@ static void refuses_at_parsing(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		struct kl_expr *e = NULL;
+		struct kl_expr *expr = NULL;
 		size_t at = 999;
 
 		assert_error(KL_EINVALID, rows[i].message,
-			     kl_expr_parse(&e, rows[i].text, &names, rows[i].type, &at));
-		assert_null(e);
+			     kl_expr_parse(&expr, rows[i].text, &names, rows[i].type, &at));
+		assert_null(expr);
 		if (at != rows[i].at)
 			fail_msg("'%s' goes wrong at %zu, not %zu", rows[i].text, at, rows[i].at);
 	}
@@ -121,29 +121,29 @@ static void refuses_at_parsing(void **state)
 static void bounds_depth_and_length(void **state)
 {
 	char text[KL_EXPR_MAX_TEXT + 2];
-	KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;
-	int64_t v;
+	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
+	int64_t value;
 
 	/* as long as may be, and left-deep */
 	memset(text, '+', sizeof(text));
 	for (size_t i = 0; i < KL_EXPR_MAX_TEXT; i += 2)
 		text[i] = '1';
 	text[KL_EXPR_MAX_TEXT - 1] = '\0';
-	assert_ok(kl_expr_parse(&e, text, &names, KL_EXPR_NUMBER, NULL));
-	assert_ok(kl_expr_eval(&v, e, values));
-	assert_int_equal(v, KL_EXPR_MAX_TEXT / 2);
+	assert_ok(kl_expr_parse(&expr, text, &names, KL_EXPR_NUMBER, NULL));
+	assert_ok(kl_expr_eval(&value, expr, values));
+	assert_int_equal(value, KL_EXPR_MAX_TEXT / 2);
 
 	memset(text, '1', sizeof(text));
 	text[KL_EXPR_MAX_TEXT + 1] = '\0';
 	assert_error(KL_EINVALID, "longer than",
-		     kl_expr_parse(&e, text, &names, KL_EXPR_NUMBER, NULL));
+		     kl_expr_parse(&expr, text, &names, KL_EXPR_NUMBER, NULL));
 	memset(text, '(', 100);
 	text[100] = '\0';
 	assert_error(KL_EINVALID, "nests deeper",
-		     kl_expr_parse(&e, text, &names, KL_EXPR_NUMBER, NULL));
+		     kl_expr_parse(&expr, text, &names, KL_EXPR_NUMBER, NULL));
 	memset(text, '-', 100);
 	assert_error(KL_EINVALID, "nests deeper",
-		     kl_expr_parse(&e, text, &names, KL_EXPR_NUMBER, NULL));
+		     kl_expr_parse(&expr, text, &names, KL_EXPR_NUMBER, NULL));
 }
 
 int main(void)

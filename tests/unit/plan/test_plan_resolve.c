@@ -6,16 +6,16 @@ static const struct kl_plan_facts h100 = {
 	.sms = 132, .smem_optin = 232448, .cc = 90, .l2 = 50 << 20
 };
 
-static struct kl_plan_at *resolve(const struct kl_contract *c, const struct kl_plan *p,
-				  const struct kl_dims *d, const struct kl_plan_facts *facts)
+static struct kl_plan_at *resolve(const struct kl_contract *contract, const struct kl_plan *plan,
+				  const struct kl_dims *dims, const struct kl_plan_facts *facts)
 {
 	struct kl_plan_at *at = NULL;
 	int64_t bytes[KL_MAX_ARGS] = { 0 };
 
-	for (size_t i = 0; i < c->nargs; i++)
-		if (c->arg[i].naxes)
-			assert_ok(kl_contract_tensor_bytes(&bytes[i], c, i, d));
-	assert_ok(kl_plan_resolve(&at, p, d->v, bytes, facts));
+	for (size_t i = 0; i < contract->nargs; i++)
+		if (contract->arg[i].naxes)
+			assert_ok(kl_contract_tensor_bytes(&bytes[i], contract, i, dims));
+	assert_ok(kl_plan_resolve(&at, plan, dims->v, bytes, facts));
 	return at;
 }
 
@@ -30,50 +30,51 @@ static const struct kl_plan_map *map(const struct kl_plan_at *at, const char *na
 
 static void gemm_at_4096(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm");
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "gemm");
-	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(c, l->plan, &c->dims, &h100);
-	const struct kl_plan_launch *g = at->launch;
-	const struct kl_plan_map *b = map(at, "tB");
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract("gemm");
+	KL_AUTO(kl_launch_freep) struct kl_launch *other = plan_good(contract, "gemm");
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(contract, other->plan,
+								  &contract->dims, &h100);
+	const struct kl_plan_launch *launch = at->launch;
+	const struct kl_plan_map *plan_map = map(at, "tB");
 
-	assert_string_equal(l->arch, "sm_90a");
-	assert_string_equal(l->platform, "cuda/sm_90");
-	assert_string_equal(kl_plan_compile(l->plan)->std, "c++17");
-	assert_int_equal(kl_plan_compile(l->plan)->ndefine, 4);
+	assert_string_equal(other->arch, "sm_90a");
+	assert_string_equal(other->platform, "cuda/sm_90");
+	assert_string_equal(kl_plan_compile(other->plan)->std, "c++17");
+	assert_int_equal(kl_plan_compile(other->plan)->ndefine, 4);
 	assert_int_equal(at->nlaunch, 1);
 	assert_int_equal(at->nprepare, 1);
-	assert_string_equal(g->kernel, "gemm_bf16_ws");
+	assert_string_equal(launch->kernel, "gemm_bf16_ws");
 	/* min(32 * 16, 132 - 132 % 2) */
-	assert_int_equal(g->grid[0], 132);
-	assert_int_equal(g->grid[1], 1);
-	assert_int_equal(g->block[0], 384);
-	assert_int_equal(g->cluster[0], 2);
-	assert_int_equal(g->cluster[2], 1);
+	assert_int_equal(launch->grid[0], 132);
+	assert_int_equal(launch->grid[1], 1);
+	assert_int_equal(launch->block[0], 384);
+	assert_int_equal(launch->cluster[0], 2);
+	assert_int_equal(launch->cluster[2], 1);
 	/* 3 * 384 * 64 * 2 + 128 * 256 * 2 + 1280 */
-	assert_int_equal(g->smem, 214272);
-	assert_int_equal(g->nargs, 7);
-	assert_int_equal(g->arg[0].kind, KL_PLAN_MAP);
-	assert_int_equal(g->arg[3].kind, KL_PLAN_SCRATCH);
-	assert_int_equal(g->arg[6].kind, KL_PLAN_VALUE);
-	assert_int_equal(g->arg[6].size, 4);
-	assert_int_equal(g->arg[6].bits, 4096);
+	assert_int_equal(launch->smem, 214272);
+	assert_int_equal(launch->nargs, 7);
+	assert_int_equal(launch->arg[0].kind, KL_PLAN_MAP);
+	assert_int_equal(launch->arg[3].kind, KL_PLAN_SCRATCH);
+	assert_int_equal(launch->arg[6].kind, KL_PLAN_VALUE);
+	assert_int_equal(launch->arg[6].size, 4);
+	assert_int_equal(launch->arg[6].bits, 4096);
 	assert_int_equal(at->prepare[0].arg[1].bits, 32);
 	assert_int_equal(at->prepare[0].arg[3].bits, 66);
 	assert_int_equal(at->scratch[0].bytes, 132 * 64 * 4);
 	assert_int_equal(at->scratch[0].init, KL_PLAN_PREPARE);
 	assert_int_equal(at->scratch[0].align, 256);
-	assert_int_equal(b->kind, KL_PLAN_TILED);
-	assert_int_equal(b->of, 1);
-	assert_int_equal(b->dtype, 9);
-	assert_int_equal(b->rank, 2);
-	assert_int_equal(b->dim[0], 4096);
-	assert_int_equal(b->stride[0], 8192);
-	assert_int_equal(b->box[0], 64);
-	assert_int_equal(b->box[1], 128);
-	assert_int_equal(b->elem[1], 1);
-	assert_int_equal(b->swizzle, 3);
-	assert_int_equal(b->l2, 3);
-	assert_int_equal(b->span, 4096 * 4096 * 2);
+	assert_int_equal(plan_map->kind, KL_PLAN_TILED);
+	assert_int_equal(plan_map->of, 1);
+	assert_int_equal(plan_map->dtype, 9);
+	assert_int_equal(plan_map->rank, 2);
+	assert_int_equal(plan_map->dim[0], 4096);
+	assert_int_equal(plan_map->stride[0], 8192);
+	assert_int_equal(plan_map->box[0], 64);
+	assert_int_equal(plan_map->box[1], 128);
+	assert_int_equal(plan_map->elem[1], 1);
+	assert_int_equal(plan_map->swizzle, 3);
+	assert_int_equal(plan_map->l2, 3);
+	assert_int_equal(plan_map->span, 4096 * 4096 * 2);
 }
 
 static void a_smaller_device_gets_a_smaller_grid(void **state)
@@ -81,10 +82,12 @@ static void a_smaller_device_gets_a_smaller_grid(void **state)
 	static const struct kl_plan_facts pcie = {
 		.sms = 115, .smem_optin = 232448, .cc = 90, .l2 = 1
 	};
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm");
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "gemm");
-	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(c, l->plan, &c->dims, &pcie);
-	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *few = resolve(c, l->plan, &c->also[0], &pcie);
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract("gemm");
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = plan_good(contract, "gemm");
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(contract, launch->plan,
+								  &contract->dims, &pcie);
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *few = resolve(contract, launch->plan,
+								   &contract->also[0], &pcie);
 
 	assert_int_equal(at->launch[0].grid[0], 114);
 	assert_int_equal(few->launch[0].grid[0], 4);
@@ -92,30 +95,32 @@ static void a_smaller_device_gets_a_smaller_grid(void **state)
 
 static void conv2d(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("conv2d");
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "conv2d");
-	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(c, l->plan, &c->dims, &h100);
-	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *tail = resolve(c, l->plan, &c->also[0], &h100);
-	const struct kl_plan_map *x = map(at, "tX");
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract("conv2d");
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = plan_good(contract, "conv2d");
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(contract, launch->plan,
+								  &contract->dims, &h100);
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *tail = resolve(contract, launch->plan,
+								    &contract->also[0], &h100);
+	const struct kl_plan_map *plan_map = map(at, "tX");
 
-	assert_true(kl_plan_quirks(l->plan));
+	assert_true(kl_plan_quirks(launch->plan));
 	/* 8 * 56 * 56 rows in blocks of 192 */
 	assert_int_equal(at->launch[0].grid[0], 131);
 	assert_int_equal(at->launch[0].grid[1], 1);
 	assert_int_equal(at->launch[0].smem, 206080);
 	assert_int_equal(at->launch[0].cluster[0], 0);
 	assert_int_equal(at->launch[0].arg[5].bits, 25088);
-	assert_int_equal(x->kind, KL_PLAN_IM2COL);
-	assert_int_equal(x->rank, 4);
-	assert_int_equal(x->dim[1], 56);
-	assert_int_equal(x->stride[0], 128);
-	assert_int_equal(x->stride[1], 56 * 64 * 2);
-	assert_int_equal(x->stride[2], 56 * 56 * 64 * 2);
-	assert_int_equal(x->lower[0], -1);
-	assert_int_equal(x->upper[1], -1);
-	assert_int_equal(x->channels, 64);
-	assert_int_equal(x->pixels, 192);
-	assert_int_equal(x->span, 8 * 56 * 56 * 64 * 2);
+	assert_int_equal(plan_map->kind, KL_PLAN_IM2COL);
+	assert_int_equal(plan_map->rank, 4);
+	assert_int_equal(plan_map->dim[1], 56);
+	assert_int_equal(plan_map->stride[0], 128);
+	assert_int_equal(plan_map->stride[1], 56 * 64 * 2);
+	assert_int_equal(plan_map->stride[2], 56 * 56 * 64 * 2);
+	assert_int_equal(plan_map->lower[0], -1);
+	assert_int_equal(plan_map->upper[1], -1);
+	assert_int_equal(plan_map->channels, 64);
+	assert_int_equal(plan_map->pixels, 192);
+	assert_int_equal(plan_map->span, 8 * 56 * 56 * 64 * 2);
 	assert_int_equal(tail->launch[0].grid[0], 1);
 	assert_int_equal(map(tail, "tX")->stride[2], 7 * 5 * 64 * 2);
 	assert_int_equal(map(tail, "tY")->dim[1], 35);
@@ -123,13 +128,14 @@ static void conv2d(void **state)
 
 static void chain_of_launches(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("chain");
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "chain");
-	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(c, l->plan, &c->dims, &h100);
-	const struct kl_plan_arg *a = at->launch[2].arg;
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract("chain");
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = plan_good(contract, "chain");
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(contract, launch->plan,
+								  &contract->dims, &h100);
+	const struct kl_plan_arg *arg = at->launch[2].arg;
 	const char *kernel[4];
 
-	assert_int_equal(kl_plan_kernels(l->plan, kernel, 4), 3);
+	assert_int_equal(kl_plan_kernels(launch->plan, kernel, 4), 3);
 	assert_string_equal(kernel[1], "kkt_solve");
 	assert_int_equal(at->nlaunch, 3);
 	assert_false(at->launch[0].pdl);
@@ -140,21 +146,21 @@ static void chain_of_launches(void **state)
 	assert_int_equal(at->launch[0].arg[2].bits, 0x3f000000);
 	assert_int_equal(at->launch[1].arg[1].kind, KL_PLAN_NULL);
 	assert_int_equal(at->launch[1].grid[1], 32);
-	assert_int_equal(a[1].offset, 16384);
-	assert_int_equal(a[3].kind, KL_PLAN_TENSOR);
-	assert_int_equal(a[3].index, 2);
-	assert_int_equal(a[6].bits, 0x3e000000);         /* 0.125f */
-	assert_true(a[7].bits == 0xbf50624dd2f1a9fcULL); /* -1e-3 */
-	assert_int_equal(a[8].bits, 4096);
-	assert_true(a[9].bits == (uint64_t)-4096);
-	assert_int_equal(a[10].bits, 132);
-	assert_int_equal(a[11].kind, KL_PLAN_BYTES);
-	assert_int_equal(a[11].nblob, 80);
-	assert_int_equal(a[11].blob[0], 1);
-	assert_int_equal(a[11].blob[1], 255);
-	assert_int_equal(a[11].nreloc, 2);
-	assert_int_equal(a[11].reloc[1].at, 72);
-	assert_int_equal(a[11].reloc[1].offset, 8);
+	assert_int_equal(arg[1].offset, 16384);
+	assert_int_equal(arg[3].kind, KL_PLAN_TENSOR);
+	assert_int_equal(arg[3].index, 2);
+	assert_int_equal(arg[6].bits, 0x3e000000);         /* 0.125f */
+	assert_true(arg[7].bits == 0xbf50624dd2f1a9fcULL); /* -1e-3 */
+	assert_int_equal(arg[8].bits, 4096);
+	assert_true(arg[9].bits == (uint64_t)-4096);
+	assert_int_equal(arg[10].bits, 132);
+	assert_int_equal(arg[11].kind, KL_PLAN_BYTES);
+	assert_int_equal(arg[11].nblob, 80);
+	assert_int_equal(arg[11].blob[0], 1);
+	assert_int_equal(arg[11].blob[1], 255);
+	assert_int_equal(arg[11].nreloc, 2);
+	assert_int_equal(arg[11].reloc[1].at, 72);
+	assert_int_equal(arg[11].reloc[1].offset, 8);
 	assert_int_equal(at->scratch[1].bytes, 2LL * 4096 * 16 * 64 * 2);
 	assert_int_equal(at->scratch[2].init, KL_PLAN_CARRY);
 	assert_int_equal(at->scratch[3].bytes, 128 * 4096);
@@ -167,52 +173,53 @@ static void survives_the_job(void **state)
 	static const char *const names[] = { "gemm", "conv2d", "chain" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
-		KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract(names[i]);
-		KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, names[i]);
+		KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract(names[i]);
+		KL_AUTO(kl_launch_freep) struct kl_launch *launch = plan_good(contract, names[i]);
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		KL_AUTO(json_decrefp) json_t *doc = NULL;
-		KL_AUTO(kl_plan_freep) struct kl_plan *p = NULL;
-		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *want = resolve(c, l->plan, &c->dims,
-									    &h100);
+		KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
+		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *want = resolve(contract, launch->plan,
+									    &contract->dims, &h100);
 		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *got = NULL;
 		const char *tensor[KL_MAX_ARGS] = { NULL };
 		struct kl_plan_scalar scalar[KL_MAX_ARGS] = { { NULL, NULL, 0 } };
-		const struct kl_plan_names n = {
-			.dim = (const char *const *)c->dim_name,
-			.ndim = c->dims.n,
+		const struct kl_plan_names plan_names = {
+			.dim = (const char *const *)contract->dim_name,
+			.ndim = contract->dims.n,
 			.tensor = tensor,
-			.ntensor = c->nargs,
+			.ntensor = contract->nargs,
 			.scalar = scalar,
 		};
 
-		for (size_t k = 0; k < c->nargs; k++) {
-			if (c->arg[k].naxes)
-				tensor[k] = c->arg[k].name;
+		for (size_t k = 0; k < contract->nargs; k++) {
+			if (contract->arg[k].naxes)
+				tensor[k] = contract->arg[k].name;
 			else
-				scalar[k] = (struct kl_plan_scalar){ c->arg[k].name,
-								     c->arg[k].dtype,
-								     c->arg[k].value };
+				scalar[k] = (struct kl_plan_scalar){ contract->arg[k].name,
+								     contract->arg[k].dtype,
+								     contract->arg[k].value };
 		}
-		kl_json_canonical(&text, l->json);
+		kl_json_canonical(&text, launch->json);
 		assert_ok(kl_json_parse(&doc, text.ptr, text.len));
-		assert_ok(kl_plan_parse(&p, doc, &n, NULL));
-		got = resolve(c, p, &c->dims, &h100);
+		assert_ok(kl_plan_parse(&plan, doc, &plan_names, NULL));
+		got = resolve(contract, plan, &contract->dims, &h100);
 		assert_int_equal(got->nlaunch, want->nlaunch);
 		for (size_t k = 0; k < want->nlaunch; k++) {
-			const struct kl_plan_launch *a = &want->launch[k], *b = &got->launch[k];
+			const struct kl_plan_launch *left = &want->launch[k],
+						    *right = &got->launch[k];
 
-			assert_string_equal(a->kernel, b->kernel);
-			assert_memory_equal(a->grid, b->grid, sizeof(a->grid));
-			assert_memory_equal(a->block, b->block, sizeof(a->block));
-			assert_memory_equal(a->cluster, b->cluster, sizeof(a->cluster));
-			assert_int_equal(a->smem, b->smem);
-			assert_int_equal(a->nargs, b->nargs);
-			for (size_t m = 0; m < a->nargs; m++) {
-				assert_int_equal(a->arg[m].kind, b->arg[m].kind);
-				assert_true(a->arg[m].bits == b->arg[m].bits);
-				if (a->arg[m].kind == KL_PLAN_MAP)
-					assert_string_equal(want->map[a->arg[m].index].name,
-							    got->map[b->arg[m].index].name);
+			assert_string_equal(left->kernel, right->kernel);
+			assert_memory_equal(left->grid, right->grid, sizeof(left->grid));
+			assert_memory_equal(left->block, right->block, sizeof(left->block));
+			assert_memory_equal(left->cluster, right->cluster, sizeof(left->cluster));
+			assert_int_equal(left->smem, right->smem);
+			assert_int_equal(left->nargs, right->nargs);
+			for (size_t count = 0; count < left->nargs; count++) {
+				assert_int_equal(left->arg[count].kind, right->arg[count].kind);
+				assert_true(left->arg[count].bits == right->arg[count].bits);
+				if (left->arg[count].kind == KL_PLAN_MAP)
+					assert_string_equal(want->map[left->arg[count].index].name,
+							    got->map[right->arg[count].index].name);
 			}
 		}
 	}
@@ -229,17 +236,18 @@ static void architectures(void **state)
 											    false },
 	};
 	/* clang-format on */
-	struct kl_plan_facts f;
+	struct kl_plan_facts facts;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
 		if (kl_plan_arch_runs(rows[i].arch, rows[i].cc) != rows[i].runs)
 			fail_msg("%s on %lld", rows[i].arch, (long long)rows[i].cc);
-	assert_ok(kl_plan_arch_facts(&f, "sm_80"));
-	assert_int_equal(f.smem_optin, 163 * 1024);
-	assert_ok(kl_plan_arch_facts(&f, "sm_120a"));
-	assert_int_equal(f.smem_optin, 99 * 1024);
-	assert_error(KL_EINVALID, "no architecture known here", kl_plan_arch_facts(&f, "sm_90b"));
-	assert_error(KL_EINVALID, "no architecture known here", kl_plan_arch_facts(&f, ""));
+	assert_ok(kl_plan_arch_facts(&facts, "sm_80"));
+	assert_int_equal(facts.smem_optin, 163 * 1024);
+	assert_ok(kl_plan_arch_facts(&facts, "sm_120a"));
+	assert_int_equal(facts.smem_optin, 99 * 1024);
+	assert_error(KL_EINVALID, "no architecture known here",
+		     kl_plan_arch_facts(&facts, "sm_90b"));
+	assert_error(KL_EINVALID, "no architecture known here", kl_plan_arch_facts(&facts, ""));
 }
 
 /* What only the device decides comes as its own kind of error. */
@@ -251,25 +259,25 @@ static void a_device_may_be_too_small(void **state)
 	static const struct kl_plan_facts old = {
 		.sms = 108, .smem_optin = 232448, .cc = 80, .l2 = 1
 	};
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm"),
-						      *k = plan_contract("chain");
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "gemm"),
-						  *chain = plan_good(k, "chain");
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract("gemm"),
+						      *other = plan_contract("chain");
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = plan_good(contract, "gemm"),
+						  *chain = plan_good(other, "chain");
 	struct kl_plan_at *at = NULL;
 	int64_t bytes[KL_MAX_ARGS] = { 1LL << 25, 1LL << 25, 1LL << 25 };
 	char place[KL_PLAN_PLACE];
 
-	assert_error(KL_ENO,
-		     "'smem <= smem_optin' does not hold at smem_optin = 101376, smem = 214272",
-		     kl_plan_resolve_place(&at, l->plan, c->dims.v, bytes, &half, place));
+	assert_error(
+		KL_ENO, "'smem <= smem_optin' does not hold at smem_optin = 101376, smem = 214272",
+		kl_plan_resolve_place(&at, launch->plan, contract->dims.v, bytes, &half, place));
 	assert_string_equal(place, "require[3]");
 	assert_error(KL_ECANNOT, "compute capability 9.0, here is 8.0",
-		     kl_plan_resolve(&at, l->plan, c->dims.v, bytes, &old));
+		     kl_plan_resolve(&at, launch->plan, contract->dims.v, bytes, &old));
 	assert_error(KL_ECANNOT,
 		     "launch[2].smem: 200704 bytes of shared memory, a block has at most 101376",
-		     kl_plan_resolve(&at, chain->plan, k->dims.v, bytes, &half));
+		     kl_plan_resolve(&at, chain->plan, other->dims.v, bytes, &half));
 	assert_error(KL_ECANNOT, "launch[1].pdl: programmatic launch needs compute capability 9.0",
-		     kl_plan_resolve(&at, chain->plan, k->dims.v, bytes, &old));
+		     kl_plan_resolve(&at, chain->plan, other->dims.v, bytes, &old));
 }
 
 int main(void)
