@@ -7,17 +7,17 @@
 
 #define MAX_TEXT ((size_t)64 << 20)
 
-void kl_blame_release(struct kl_blame *b)
+void kl_blame_release(struct kl_blame *blame)
 {
-	free(b->line);
-	*b = (struct kl_blame){ 0 };
+	free(blame->line);
+	*blame = (struct kl_blame){ 0 };
 }
 
 /*
  * git takes a text that is no commit's (--contents) only where nothing else is named (before 2.41),
  * so that it becomes a commit that no ref knows.
  */
-static int commit_text(git_oid *out, struct kl_repo *r, const git_oid *tip, const char *path,
+static int commit_text(git_oid *out, struct kl_repo *repo, const git_oid *tip, const char *path,
 		       const struct kl_buf *text)
 {
 	struct kl_tree_edit edit = { .path = path, .data = text->ptr, .len = text->len };
@@ -28,11 +28,11 @@ static int commit_text(git_oid *out, struct kl_repo *r, const git_oid *tip, cons
 		.author = "git-klineage <klineage@klineage.invalid>",
 	};
 	git_oid tree;
-	int err = kl_repo_tree_of(&tree, r, tip);
+	int err = kl_repo_tree_of(&tree, repo, tip);
 
 	if (!err)
-		err = kl_repo_tree_edit(&spec.tree, r, &tree, &edit, 1);
-	return err < 0 ? err : kl_repo_commit_write(out, r, &spec);
+		err = kl_repo_tree_edit(&spec.tree, repo, &tree, &edit, 1);
+	return err < 0 ? err : kl_repo_commit_write(out, repo, &spec);
 }
 
 /*
@@ -44,45 +44,45 @@ static int parse_porcelain(struct kl_blame *out, const char *porcelain, const gi
 	git_oid at = { { 0 } };
 	bool have = false;
 
-	for (const char *p = porcelain; *p; p += strcspn(p, "\n"), p += *p == '\n') {
-		if (*p == '\t') {
+	for (const char *pos = porcelain; *pos; pos += strcspn(pos, "\n"), pos += *pos == '\n') {
+		if (*pos == '\t') {
 			if (!have)
-				return kl_error(KL_EIO, "git blame answered '%.60s'", p);
+				return kl_error(KL_EIO, "git blame answered '%.60s'", pos);
 			KL_GROW(out->line, out->n + 1, out->alloc);
 			out->line[out->n++] = outside && git_oid_equal(&at, outside) ?
 						      (git_oid){ { 0 } } :
 						      at;
-		} else if (strspn(p, "0123456789abcdef") == GIT_OID_HEXSZ &&
-			   p[GIT_OID_HEXSZ] == ' ') {
-			kl_oid_parsen(&at, p, GIT_OID_HEXSZ);
+		} else if (strspn(pos, "0123456789abcdef") == GIT_OID_HEXSZ &&
+			   pos[GIT_OID_HEXSZ] == ' ') {
+			kl_oid_parsen(&at, pos, GIT_OID_HEXSZ);
 			have = true;
 		}
 	}
 	return 0;
 }
 
-int kl_repo_blame(struct kl_blame *out, struct kl_repo *r, const git_oid *tip, const char *path,
+int kl_repo_blame(struct kl_blame *out, struct kl_repo *repo, const git_oid *tip, const char *path,
 		  const struct kl_buf *text)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf have = KL_BUF_INIT, said = KL_BUF_INIT;
-	struct kl_git_call c = { .out = &said };
+	struct kl_git_call call = { .out = &said };
 	git_oid tree, blob, made;
 	bool outside = false;
 	int err;
 
-	if ((err = kl_repo_tree_of(&tree, r, tip)) < 0 ||
-	    (err = kl_repo_tree_entry(&blob, NULL, r, &tree, path)) < 0 ||
-	    (err = kl_repo_blob_read(&have, r, &blob, MAX_TEXT)) < 0)
+	if ((err = kl_repo_tree_of(&tree, repo, tip)) < 0 ||
+	    (err = kl_repo_tree_entry(&blob, NULL, repo, &tree, path)) < 0 ||
+	    (err = kl_repo_blob_read(&have, repo, &blob, MAX_TEXT)) < 0)
 		return err;
 	if (memchr(text ? text->ptr : have.ptr, '\0', text ? text->len : have.len))
 		return kl_error(KL_EINVALID, "'%s' is no text", path);
 	outside = text && (text->len != have.len || memcmp(text->ptr, have.ptr, have.len));
-	if (outside && (err = commit_text(&made, r, tip, path, text)) < 0)
+	if (outside && (err = commit_text(&made, repo, tip, path, text)) < 0)
 		return err;
-	c.args = KL_ARGS("-c", "blame.ignoreRevsFile=", "blame", "--porcelain", "--first-parent",
-			 git_oid_tostr_s(outside ? &made : tip), "--", path);
+	call.args = KL_ARGS("-c", "blame.ignoreRevsFile=", "blame", "--porcelain", "--first-parent",
+			    git_oid_tostr_s(outside ? &made : tip), "--", path);
 	*out = (struct kl_blame){ 0 };
-	err = kl_git_do(r, &c);
+	err = kl_git_do(repo, &call);
 	if (!err)
 		err = parse_porcelain(out, said.ptr, outside ? &made : NULL);
 	if (err < 0)

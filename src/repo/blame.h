@@ -18,8 +18,8 @@ struct kl_blame {
  * of no commit. No ref, index or worktree changes. KL_ENOTFOUND: no such file there. KL_EINVALID:
  * it is binary.
  */
-int kl_repo_blame(struct kl_blame *out, struct kl_repo *r, const git_oid *tip, const char *path,
+int kl_repo_blame(struct kl_blame *out, struct kl_repo *repo, const git_oid *tip, const char *path,
 		  const struct kl_buf *text);
-void kl_blame_release(struct kl_blame *b);
+void kl_blame_release(struct kl_blame *blame);
 
 #endif

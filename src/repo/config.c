@@ -17,116 +17,120 @@ static char *normal_key(const char *key)
 	char *k = kl_strdup(key);
 	char *first = strchr(k, '.'), *last = strrchr(k, '.');
 
-	for (char *p = k; *p; p++)
-		if (!first || p < first || p > last)
-			*p = (char)tolower((unsigned char)*p);
+	for (char *at = k; *at; at++)
+		if (!first || at < first || at > last)
+			*at = (char)tolower((unsigned char)*at);
 	return k;
 }
 
-int kl_config_load(struct kl_repo *r)
+int kl_config_load(struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("config", "--list", "-z"),
 		.here = true,
 		.out = &list,
 	};
-	int err = kl_git_do(r, &c);
+	int err = kl_git_do(repo, &call);
 
 	if (err < 0)
 		return err;
-	for (char *p = list.ptr; p < list.ptr + list.len; p += strlen(p) + 1) {
-		size_t klen = strcspn(p, "\n");
-		KL_AUTO(kl_freep) char *key = kl_strndup(p, klen);
+	for (char *at = list.ptr; at < list.ptr + list.len; at += strlen(at) + 1) {
+		size_t klen = strcspn(at, "\n");
+		KL_AUTO(kl_freep) char *key = kl_strndup(at, klen);
 
 		/* a variable without "=" means true */
-		kl_map_put(&r->config, key, kl_strdup(p[klen] ? p + klen + 1 : "true"));
+		kl_map_put(&repo->config, key, kl_strdup(at[klen] ? at + klen + 1 : "true"));
 	}
 	return 0;
 }
 
-const char *kl_repo_config(struct kl_repo *r, const char *key)
+const char *kl_repo_config(struct kl_repo *repo, const char *key)
 {
 	KL_AUTO(kl_freep) char *k = normal_key(key);
 
-	return kl_map_get(&r->config, k);
+	return kl_map_get(&repo->config, k);
 }
 
-int kl_repo_config_int(int64_t *out, struct kl_repo *r, const char *key, int64_t dflt)
+int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int64_t dflt)
 {
-	const char *v = kl_repo_config(r, key);
+	const char *value = kl_repo_config(repo, key);
 	int64_t unit = 1, n;
 	char *end;
 
-	if (!v) {
+	if (!value) {
 		*out = dflt;
 		return 0;
 	}
 	errno = 0;
-	n = strtoimax(v, &end, 0);
-	if (end != v && *end && !end[1]) {
-		int c = tolower((unsigned char)*end);
+	n = strtoimax(value, &end, 0);
+	if (end != value && *end && !end[1]) {
+		int ch = tolower((unsigned char)*end);
 
-		unit = c == 'k' ? 1 << 10 : c == 'm' ? 1 << 20 : c == 'g' ? 1 << 30 : 0;
+		unit = ch == 'k' ? 1 << 10 : ch == 'm' ? 1 << 20 : ch == 'g' ? 1 << 30 : 0;
 		end++;
 	}
-	if (errno || end == v || *end || !unit || __builtin_mul_overflow(n, unit, &n))
-		return kl_error(KL_EINVALID, "config %s: '%s' is not a number", key, v);
+	if (errno || end == value || *end || !unit || __builtin_mul_overflow(n, unit, &n))
+		return kl_error(KL_EINVALID, "config %s: '%s' is not a number", key, value);
 	*out = n;
 	return 0;
 }
 
-int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt)
+int kl_repo_config_bool(bool *out, struct kl_repo *repo, const char *key, bool dflt)
 {
 	static const char *const yes[] = { "true", "yes", "on" };
 	static const char *const no[] = { "false", "no", "off", "" };
-	const char *v = kl_repo_config(r, key);
+	const char *value = kl_repo_config(repo, key);
 	int64_t n;
 
-	if (!v) {
+	if (!value) {
 		*out = dflt;
 		return 0;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(yes); i++) {
-		if (!strcasecmp(v, yes[i])) {
+		if (!strcasecmp(value, yes[i])) {
 			*out = true;
 			return 0;
 		}
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(no); i++) {
-		if (!strcasecmp(v, no[i])) {
+		if (!strcasecmp(value, no[i])) {
 			*out = false;
 			return 0;
 		}
 	}
-	if (kl_repo_config_int(&n, r, key, 0) < 0)
-		return kl_error(KL_EINVALID, "config %s: '%s' is neither true nor false", key, v);
+	if (kl_repo_config_int(&n, repo, key, 0) < 0)
+		return kl_error(KL_EINVALID, "config %s: '%s' is neither true nor false", key,
+				value);
 	*out = n != 0;
 	return 0;
 }
 
-int kl_repo_config_color(char *out, size_t n, struct kl_repo *r, const char *key, const char *dflt)
+int kl_repo_config_color(char *out, size_t n, struct kl_repo *repo, const char *key,
+			 const char *dflt)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("config", "--get-color", key, dflt),
 		.here = true,
 		.out = &text,
 	};
-	int err = kl_git_do(r, &c);
+	int err = kl_git_do(repo, &call);
 
 	if (err < 0)
 		return kl_error(KL_EINVALID, "config %s: '%s' is no colour", key,
-				kl_repo_config(r, key));
+				kl_repo_config(repo, key));
 	snprintf(out, n, "%s", text.ptr);
 	return 0;
 }
 
-int kl_repo_pager(char **out, struct kl_repo *r)
+int kl_repo_pager(char **out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = { .args = KL_ARGS("var", "GIT_PAGER"), .here = true, .out = &text };
-	int err = kl_git_do(r, &c);
+	struct kl_git_call call = { .args = KL_ARGS("var", "GIT_PAGER"),
+				    .here = true,
+				    .out = &text };
+	int err = kl_git_do(repo, &call);
 
 	*out = NULL;
 	if (err < 0)
@@ -138,10 +142,10 @@ int kl_repo_pager(char **out, struct kl_repo *r)
 }
 
 /* git's advice, line by line, as hints. */
-int kl_repo_config_set(struct kl_repo *r, const char *key, const char *value)
+int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		/* without a value the list ends behind the key */
 		.args = KL_ARGS("config", "--local", value ? "--replace-all" : "--unset-all", key,
 				value),
@@ -149,7 +153,7 @@ int kl_repo_config_set(struct kl_repo *r, const char *key, const char *value)
 	};
 	int status, err;
 
-	if ((err = kl_git_run(&status, r, &c)) < 0)
+	if ((err = kl_git_run(&status, repo, &call)) < 0)
 		return err;
 	/* 5: there was nothing to take out */
 	if (status && (value || status != 5))
@@ -165,26 +169,26 @@ static int no_identity(struct kl_buf *err)
 	kl_strvec_split(&line, err->ptr, "\n");
 	kind = kl_error(KL_EINVALID, "no identity to commit with: %s", kl_git_complaint(err));
 	for (size_t i = 0; i < line.n; i++) {
-		const char *p = line.v[i] + strspn(line.v[i], " \t");
+		const char *at = line.v[i] + strspn(line.v[i], " \t");
 
-		if (!strncmp(p, "git config", 10))
-			kl_error_hint(kind, "%s", p);
+		if (!strncmp(at, "git config", 10))
+			kl_error_hint(kind, "%s", at);
 	}
 	return kind;
 }
 
-static int ask_ident(struct kl_repo *r, struct kl_ident *id, const char *var)
+static int ask_ident(struct kl_repo *repo, struct kl_ident *id, const char *var)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("var", var),
 		.here = true,
 		.out = &out,
 		.err = &text,
 	};
 	const char *end;
-	int status, err = kl_git_run(&status, r, &c);
+	int status, err = kl_git_run(&status, repo, &call);
 
 	if (err < 0)
 		return err;
@@ -201,21 +205,22 @@ static int ask_ident(struct kl_repo *r, struct kl_ident *id, const char *var)
 	return 0;
 }
 
-int kl_repo_identity(const char **out, struct kl_repo *r)
+int kl_repo_identity(const char **out, struct kl_repo *repo)
 {
 	int err;
 
-	if (!r->author.who && (err = ask_ident(r, &r->author, "GIT_AUTHOR_IDENT")) < 0)
+	if (!repo->author.who && (err = ask_ident(repo, &repo->author, "GIT_AUTHOR_IDENT")) < 0)
 		return err;
-	if (!r->committer.who && (err = ask_ident(r, &r->committer, "GIT_COMMITTER_IDENT")) < 0)
+	if (!repo->committer.who &&
+	    (err = ask_ident(repo, &repo->committer, "GIT_COMMITTER_IDENT")) < 0)
 		return err;
-	*out = r->committer.who;
+	*out = repo->committer.who;
 	return 0;
 }
 
-int kl_ident_now(const char **out, struct kl_repo *r, bool author)
+int kl_ident_now(const char **out, struct kl_repo *repo, bool author)
 {
-	struct kl_ident *id = author ? &r->author : &r->committer;
+	struct kl_ident *id = author ? &repo->author : &repo->committer;
 	const char *date = getenv(author ? "GIT_AUTHOR_DATE" : "GIT_COMMITTER_DATE");
 	time_t now = time(NULL);
 	struct tm tm;
@@ -224,7 +229,7 @@ int kl_ident_now(const char **out, struct kl_repo *r, bool author)
 
 	/* git reads dates in many forms: a given one is its business each time */
 	if (!id->who || date) {
-		err = ask_ident(r, id, author ? "GIT_AUTHOR_IDENT" : "GIT_COMMITTER_IDENT");
+		err = ask_ident(repo, id, author ? "GIT_AUTHOR_IDENT" : "GIT_COMMITTER_IDENT");
 		if (err < 0)
 			return err;
 		*out = id->dated;

@@ -6,29 +6,29 @@
 
 #include "base/fs.h"
 
-int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from, const git_oid *to,
+int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 		 const char *path)
 {
-	KL_AUTO(git_tree_freep) git_tree *a = NULL, *b = NULL;
+	KL_AUTO(git_tree_freep) git_tree *left = NULL, *right = NULL;
 	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
-	git_diff_options o;
+	git_diff_options options;
 	git_buf text = { 0 };
 	char *spec = (char *)path;
 	int err;
 
-	git_diff_options_init(&o, GIT_DIFF_OPTIONS_VERSION);
+	git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
 	/* all that the user's diff.* settings could change is set here */
-	o.flags = GIT_DIFF_SHOW_BINARY | GIT_DIFF_INDENT_HEURISTIC |
-		  GIT_DIFF_DISABLE_PATHSPEC_MATCH;
-	o.old_prefix = "a";
-	o.new_prefix = "b";
+	options.flags = GIT_DIFF_SHOW_BINARY | GIT_DIFF_INDENT_HEURISTIC |
+			GIT_DIFF_DISABLE_PATHSPEC_MATCH;
+	options.old_prefix = "a";
+	options.new_prefix = "b";
 	if (path && *path)
-		o.pathspec = (git_strarray){ .strings = &spec, .count = 1 };
-	err = git_tree_lookup(&a, r->git, from);
+		options.pathspec = (git_strarray){ .strings = &spec, .count = 1 };
+	err = git_tree_lookup(&left, repo->git, from);
 	if (!err)
-		err = git_tree_lookup(&b, r->git, to);
+		err = git_tree_lookup(&right, repo->git, to);
 	if (!err)
-		err = git_diff_tree_to_tree(&diff, r->git, a, b, &o);
+		err = git_diff_tree_to_tree(&diff, repo->git, left, right, &options);
 	if (!err)
 		err = git_diff_to_buf(&text, diff, GIT_DIFF_FORMAT_PATCH);
 	if (err < 0)
@@ -38,21 +38,21 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from, con
 	return 0;
 }
 
-int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *r, const git_oid *from,
+int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *to)
 {
-	KL_AUTO(git_tree_freep) git_tree *a = NULL, *b = NULL;
+	KL_AUTO(git_tree_freep) git_tree *left = NULL, *right = NULL;
 	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
-	git_diff_options o;
+	git_diff_options options;
 	int err;
 
-	git_diff_options_init(&o, GIT_DIFF_OPTIONS_VERSION);
-	o.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
-	err = from ? git_tree_lookup(&a, r->git, from) : 0;
+	git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
+	options.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
+	err = from ? git_tree_lookup(&left, repo->git, from) : 0;
 	if (!err)
-		err = git_tree_lookup(&b, r->git, to);
+		err = git_tree_lookup(&right, repo->git, to);
 	if (!err)
-		err = git_diff_tree_to_tree(&diff, r->git, a, b, &o);
+		err = git_diff_tree_to_tree(&diff, repo->git, left, right, &options);
 	if (err < 0)
 		return kl_error_git(err, "cannot compare two trees");
 	for (size_t i = 0; i < git_diff_num_deltas(diff); i++)
@@ -68,28 +68,29 @@ struct scratch {
 	const char *const *env;
 };
 
-static int on_index(const struct scratch *s, const char *const *args, struct kl_buf *out)
+static int on_index(const struct scratch *scratch, const char *const *args, struct kl_buf *out)
 {
-	struct kl_git_call c = { .args = args, .setenv = s->env, .out = out };
+	struct kl_git_call call = { .args = args, .setenv = scratch->env, .out = out };
 
-	return kl_git_do(s->r, &c);
+	return kl_git_do(scratch->r, &call);
 }
 
-static int apply_patch(const struct scratch *s, const char *prefix, const char *patch, size_t len)
+static int apply_patch(const struct scratch *scratch, const char *prefix, const char *patch,
+		       size_t len)
 {
 	size_t n = strlen(prefix);
 	KL_AUTO(kl_freep) char *dir = kl_asprintf(
 		"--directory=%.*s", (int)(n && prefix[n - 1] == '/' ? n - 1 : n), prefix);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("-c", "apply.ignoreWhitespace=no", "apply", "--cached",
 				"--whitespace=nowarn", n ? dir : "-p1"),
-		.setenv = s->env,
+		.setenv = scratch->env,
 		.in = patch,
 		.in_len = len,
 		.err = &text,
 	};
-	int status, err = kl_git_run(&status, s->r, &c);
+	int status, err = kl_git_run(&status, scratch->r, &call);
 
 	if (err < 0 || !status)
 		return err;
@@ -98,14 +99,14 @@ static int apply_patch(const struct scratch *s, const char *prefix, const char *
 	return kl_error(KL_EINVALID, "not a patch: %s", kl_git_complaint(&text));
 }
 
-int kl_repo_apply(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *prefix,
+int kl_repo_apply(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *prefix,
 		  const char *patch, size_t len)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_freep) char *index = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const char *env[] = { NULL, NULL };
-	struct scratch s = { .r = r, .env = env };
+	struct scratch scratch = { .r = repo, .env = env };
 	char hex[KL_OID_HEX];
 	int err = kl_fs_tempdir(&dir, "klineage-apply");
 
@@ -114,9 +115,9 @@ int kl_repo_apply(git_oid *out, struct kl_repo *r, const git_oid *tree, const ch
 	index = kl_asprintf("GIT_INDEX_FILE=%s/index", dir);
 	env[0] = index;
 	kl_oid_hex(hex, tree);
-	if ((err = on_index(&s, KL_ARGS("read-tree", hex), NULL)) < 0 ||
-	    (err = apply_patch(&s, prefix, patch, len)) < 0 ||
-	    (err = on_index(&s, KL_ARGS("write-tree"), &text)) < 0)
+	if ((err = on_index(&scratch, KL_ARGS("read-tree", hex), NULL)) < 0 ||
+	    (err = apply_patch(&scratch, prefix, patch, len)) < 0 ||
+	    (err = on_index(&scratch, KL_ARGS("write-tree"), &text)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
 	return kl_oid_parse(out, text.ptr);

@@ -54,7 +54,7 @@ static const char *const our_vars[] = { "LC_ALL=C",
 
 int kl_error_git(int code, const char *fmt, ...)
 {
-	const git_error *e = git_error_last();
+	const git_error *error = git_error_last();
 	KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;
 	int kind = code == GIT_ENOTFOUND                              ? KL_ENOTFOUND :
 		   code == GIT_EEXISTS                                ? KL_EEXISTS :
@@ -67,7 +67,7 @@ int kl_error_git(int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	kl_buf_vaddf(&what, fmt, ap);
 	va_end(ap);
-	return kl_error(kind, "%s: %s", what.ptr, e ? e->message : "no reason given");
+	return kl_error(kind, "%s: %s", what.ptr, error ? error->message : "no reason given");
 }
 
 static bool list_names(const char *const *list, const char *entry)
@@ -85,29 +85,30 @@ static bool is_config_pair(const char *entry)
 	return !strncmp(entry, "GIT_CONFIG_KEY_", 15) || !strncmp(entry, "GIT_CONFIG_VALUE_", 17);
 }
 
-static void child_env(struct kl_strvec *env, const struct kl_repo *r, const struct kl_git_call *c)
+static void child_env(struct kl_strvec *env, const struct kl_repo *repo,
+		      const struct kl_git_call *call)
 {
-	for (char **e = environ; *e; e++) {
-		const char *value = strchr(*e, '=');
+	for (char **list = environ; *list; list++) {
+		const char *value = strchr(*list, '=');
 
-		if (list_names(our_vars, *e) || list_names(c->setenv, *e) ||
-		    list_names(unwanted_vars, *e))
+		if (list_names(our_vars, *list) || list_names(call->setenv, *list) ||
+		    list_names(unwanted_vars, *list))
 			continue;
-		if (r->isolated && (list_names(local_vars, *e) || is_config_pair(*e)))
+		if (repo->isolated && (list_names(local_vars, *list) || is_config_pair(*list)))
 			continue;
-		if (!c->here && list_names(standing_vars, *e))
+		if (!call->here && list_names(standing_vars, *list))
 			continue;
-		if (!c->here && value && value[1] != '/' &&
-		    (!strncmp(*e, "GIT_OBJECT_DIRECTORY=", 21) ||
-		     !strncmp(*e, "GIT_COMMON_DIR=", 15)))
-			kl_strvec_pushf(env, "%.*s%s/%s", (int)(value + 1 - *e), *e, r->start_dir,
-					value + 1);
+		if (!call->here && value && value[1] != '/' &&
+		    (!strncmp(*list, "GIT_OBJECT_DIRECTORY=", 21) ||
+		     !strncmp(*list, "GIT_COMMON_DIR=", 15)))
+			kl_strvec_pushf(env, "%.*s%s/%s", (int)(value + 1 - *list), *list,
+					repo->start_dir, value + 1);
 		else
-			kl_strvec_push(env, *e);
+			kl_strvec_push(env, *list);
 	}
 	kl_strvec_pushv(env, our_vars);
-	if (c->setenv)
-		kl_strvec_pushv(env, c->setenv);
+	if (call->setenv)
+		kl_strvec_pushv(env, call->setenv);
 }
 
 /*
@@ -128,13 +129,13 @@ static int stdin_from(void *payload)
 /* In the child: no file of more bytes than this. */
 static int limit_files(const uint64_t *max)
 {
-	struct rlimit l;
+	struct rlimit rlimit;
 
-	if (!*max || getrlimit(RLIMIT_FSIZE, &l) < 0)
+	if (!*max || getrlimit(RLIMIT_FSIZE, &rlimit) < 0)
 		return 0;
-	if (l.rlim_cur > *max)
-		l.rlim_cur = *max;
-	return setrlimit(RLIMIT_FSIZE, &l) < 0 ? errno : 0;
+	if (rlimit.rlim_cur > *max)
+		rlimit.rlim_cur = *max;
+	return setrlimit(RLIMIT_FSIZE, &rlimit) < 0 ? errno : 0;
 }
 
 /* Is this process group the one that the terminal listens to? */
@@ -168,50 +169,50 @@ struct before_remote {
 
 static int before_remote(void *payload)
 {
-	const struct before_remote *b = payload;
+	const struct before_remote *remote = payload;
 
-	if (b->terminal)
+	if (remote->terminal)
 		take_terminal();
-	return limit_files(&b->max_file);
+	return limit_files(&remote->max_file);
 }
 
-int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c)
+int kl_git_run(int *status, const struct kl_repo *repo, const struct kl_git_call *call)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_closep) int in = -1;
 	struct kl_proc_result res;
-	struct before_remote before = { c->max_file, c->remote && has_terminal() };
-	struct kl_proc_opts o = {
-		.dir = c->here ? r->start_dir : r->git_dir,
-		.in = c->in,
-		.in_len = c->in_len,
-		.out = c->out,
-		.err = c->err,
+	struct before_remote before = { call->max_file, call->remote && has_terminal() };
+	struct kl_proc_opts opts = {
+		.dir = call->here ? repo->start_dir : repo->git_dir,
+		.in = call->in,
+		.in_len = call->in_len,
+		.out = call->out,
+		.err = call->err,
 		.max_output = (size_t)1 << 30,
-		.flags = c->finish ? KL_PROC_FINISH : 0,
+		.flags = call->finish ? KL_PROC_FINISH : 0,
 	};
 	int err;
 
 	kl_strvec_push(&argv, "git");
-	if (!c->here)
-		kl_strvec_pushf(&argv, "--git-dir=%s", r->git_dir);
-	kl_strvec_pushv(&argv, c->args);
-	child_env(&env, r, c);
-	o.argv = (const char *const *)argv.v;
-	o.env = (const char *const *)env.v;
-	if (c->in_path) {
-		in = open(c->in_path, O_RDONLY | O_CLOEXEC);
+	if (!call->here)
+		kl_strvec_pushf(&argv, "--git-dir=%s", repo->git_dir);
+	kl_strvec_pushv(&argv, call->args);
+	child_env(&env, repo, call);
+	opts.argv = (const char *const *)argv.v;
+	opts.env = (const char *const *)env.v;
+	if (call->in_path) {
+		in = open(call->in_path, O_RDONLY | O_CLOEXEC);
 		if (in < 0)
-			return kl_error_errno("cannot open '%s'", c->in_path);
-		o.before_exec = stdin_from;
-		o.payload = &in;
+			return kl_error_errno("cannot open '%s'", call->in_path);
+		opts.before_exec = stdin_from;
+		opts.payload = &in;
 	}
-	if (c->remote) {
-		o.before_exec = before_remote;
-		o.payload = &before;
+	if (call->remote) {
+		opts.before_exec = before_remote;
+		opts.payload = &before;
 	}
-	err = kl_proc_run(&res, &o);
+	err = kl_proc_run(&res, &opts);
 	if (before.terminal)
 		take_terminal();
 	if (err == KL_ENOTFOUND)
@@ -219,7 +220,7 @@ int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c
 	if (err < 0)
 		return err;
 	if (res.truncated)
-		return kl_error(KL_EIO, "git %s printed more than 1 GiB", c->args[0]);
+		return kl_error(KL_EIO, "git %s printed more than 1 GiB", call->args[0]);
 	*status = res.signal ? 128 + res.signal : res.exit;
 	return 0;
 }
@@ -233,29 +234,29 @@ const char *kl_git_complaint(struct kl_buf *err)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(prefix); i++) {
 		size_t n = strlen(prefix[i]);
 
-		for (char *p = err->ptr; p; p = strchr(p, '\n')) {
-			p += *p == '\n';
-			if (strncmp(p, prefix[i], n) || !p[n])
+		for (char *at = err->ptr; at; at = strchr(at, '\n')) {
+			at += *at == '\n';
+			if (strncmp(at, prefix[i], n) || !at[n])
 				continue;
-			end = strchr(p, '\n');
+			end = strchr(at, '\n');
 			if (end)
 				*end = '\0';
-			return p + n;
+			return at + n;
 		}
 	}
 	return "it gave no reason";
 }
 
-int kl_git_do(const struct kl_repo *r, const struct kl_git_call *c)
+int kl_git_do(const struct kl_repo *repo, const struct kl_git_call *git_call)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call call = *c;
-	const char *const *verb = c->args;
+	struct kl_git_call call = *git_call;
+	const char *const *verb = git_call->args;
 	int status, err;
 
 	if (!call.err)
 		call.err = &text;
-	if ((err = kl_git_run(&status, r, &call)) < 0)
+	if ((err = kl_git_run(&status, repo, &call)) < 0)
 		return err;
 	if (!status)
 		return 0;

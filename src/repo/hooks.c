@@ -23,13 +23,13 @@ static const char *const event_names[KL_HOOKS_EVENTS] = {
 	"pre-commit", "pre-merge-commit", "post-commit", "post-merge", "pre-push",
 };
 
-void kl_hooks_release(struct kl_hooks *h)
+void kl_hooks_release(struct kl_hooks *hooks)
 {
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
-		free(h->hook[i].path);
-	free(h->dir);
-	free(h->ours);
-	*h = (struct kl_hooks){ 0 };
+		free(hooks->hook[i].path);
+	free(hooks->dir);
+	free(hooks->ours);
+	*hooks = (struct kl_hooks){ 0 };
 }
 
 /* --- our file ---------------------------------------------------------------- */
@@ -40,14 +40,14 @@ static char *chained_path(const char *path)
 }
 
 /* 'it'\''s', as sh reads it */
-static void add_quoted(struct kl_buf *out, const char *s)
+static void add_quoted(struct kl_buf *out, const char *text)
 {
 	kl_buf_addch(out, '\'');
-	for (; *s; s++)
-		if (*s == '\'')
+	for (; *text; text++)
+		if (*text == '\'')
 			kl_buf_adds(out, "'\\''");
 		else
-			kl_buf_addch(out, *s);
+			kl_buf_addch(out, *text);
 	kl_buf_addch(out, '\'');
 }
 
@@ -89,8 +89,8 @@ static enum kl_hook_state hook_owner(const char *text, size_t len, const char *e
 	const char *mark = NULL;
 	char hex[KL_DIGEST_HEX];
 
-	for (const char *p = text; (p = strstr(p, MARK)); p++)
-		mark = p;
+	for (const char *at = text; (at = strstr(at, MARK)); at++)
+		mark = at;
 	if (!mark)
 		return strstr(text, call) ? KL_HOOK_CALLED : KL_HOOK_FOREIGN;
 	kl_digest_hex(hex, text, (size_t)(mark - text));
@@ -125,11 +125,11 @@ static enum kl_hook_state state_of(const char *path, const char *event)
 /* --- who else has hooks here ---------------------------------------------------- */
 
 /* "git version 2.54.0" */
-static int git_has_config_hooks(bool *out, struct kl_repo *r)
+static int git_has_config_hooks(bool *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = { .args = KL_ARGS("version"), .out = &text };
-	int major = 0, minor = 0, err = kl_git_do(r, &c);
+	struct kl_git_call call = { .args = KL_ARGS("version"), .out = &text };
+	int major = 0, minor = 0, err = kl_git_do(repo, &call);
 
 	if (err < 0)
 		return err;
@@ -154,18 +154,18 @@ static char *real_path(const char *path)
 
 static bool is_below(const char *path, const char *dir)
 {
-	KL_AUTO(kl_freep) char *a = real_path(path);
-	KL_AUTO(kl_freep) char *b = real_path(dir);
-	size_t n = strlen(b);
+	KL_AUTO(kl_freep) char *left = real_path(path);
+	KL_AUTO(kl_freep) char *right = real_path(dir);
+	size_t n = strlen(right);
 
-	return !strncmp(a, b, n) && (!a[n] || a[n] == '/');
+	return !strncmp(left, right, n) && (!left[n] || left[n] == '/');
 }
 
 /* core.hooksPath as git reads it: "~" is a home, relative is to the top of the worktree. */
-static int hooks_path(char **out, struct kl_repo *r)
+static int hooks_path(char **out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("config", "--type=path", "--get", "core.hooksPath"),
 		.here = true,
 		.out = &text,
@@ -173,20 +173,20 @@ static int hooks_path(char **out, struct kl_repo *r)
 	int err;
 
 	*out = NULL;
-	if (!kl_repo_config(r, "core.hooksPath"))
+	if (!kl_repo_config(repo, "core.hooksPath"))
 		return 0;
-	if ((err = kl_git_do(r, &c)) < 0)
+	if ((err = kl_git_do(repo, &call)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
-	*out = text.ptr[0] == '/' ? kl_strdup(text.ptr) : kl_fs_join(r->worktree, text.ptr);
+	*out = text.ptr[0] == '/' ? kl_strdup(text.ptr) : kl_fs_join(repo->worktree, text.ptr);
 	return 0;
 }
 
 /* The file at the top of the worktree by which a tool is known, or NULL; the caller frees. */
-static char *top_file(const struct kl_repo *r, const char *const *names)
+static char *top_file(const struct kl_repo *repo, const char *const *names)
 {
 	for (; *names; names++) {
-		char *path = kl_fs_join(r->worktree, *names);
+		char *path = kl_fs_join(repo->worktree, *names);
 
 		if (kl_fs_exists(path))
 			return path;
@@ -223,19 +223,20 @@ static void set_hook(struct kl_hook *hook, char *path, enum kl_hook_state state)
 }
 
 /* One file speaks for all events. */
-static int by_tool(struct kl_hooks *h, const char *owner, const char *file)
+static int by_tool(struct kl_hooks *hooks, const char *owner, const char *file)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_fs_read(&text, file, MAX_HOOK);
 
 	if (err < 0)
 		return err;
-	h->way = KL_HOOKS_BY_HAND;
-	h->owner = owner;
+	hooks->way = KL_HOOKS_BY_HAND;
+	hooks->owner = owner;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
 		bool called = calls_us(text.ptr, owner, event_names[i]);
 
-		set_hook(&h->hook[i], kl_strdup(file), called ? KL_HOOK_CALLED : KL_HOOK_ABSENT);
+		set_hook(&hooks->hook[i], kl_strdup(file),
+			 called ? KL_HOOK_CALLED : KL_HOOK_ABSENT);
 	}
 	return 0;
 }
@@ -249,31 +250,32 @@ static char *written_dir(const char *dir)
 }
 
 /* A directory of the user's. */
-static void by_directory(struct kl_hooks *h, const struct kl_repo *r)
+static void by_directory(struct kl_hooks *hooks, const struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) char *dir = written_dir(h->dir);
-	const char *name = strstr(h->dir, "/.husky");
+	KL_AUTO(kl_freep) char *dir = written_dir(hooks->dir);
+	const char *name = strstr(hooks->dir, "/.husky");
 
-	h->way = KL_HOOKS_BY_HAND;
-	h->owner = name && (!name[7] || name[7] == '/') ? "husky" : "core.hooksPath";
-	h->outside = !is_below(h->dir, r->worktree);
+	hooks->way = KL_HOOKS_BY_HAND;
+	hooks->owner = name && (!name[7] || name[7] == '/') ? "husky" : "core.hooksPath";
+	hooks->outside = !is_below(hooks->dir, repo->worktree);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
 		char *path = kl_fs_join(dir, event_names[i]);
 
-		set_hook(&h->hook[i], path, state_of(path, event_names[i]));
+		set_hook(&hooks->hook[i], path, state_of(path, event_names[i]));
 	}
 }
 
 /* Is one of them ours already? */
-static bool by_files(struct kl_hooks *h)
+static bool by_files(struct kl_hooks *hooks)
 {
 	bool ours = false;
 
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
-		char *path = kl_fs_join(h->ours, event_names[i]);
+		char *path = kl_fs_join(hooks->ours, event_names[i]);
 
-		set_hook(&h->hook[i], path, state_of(path, event_names[i]));
-		ours |= h->hook[i].state == KL_HOOK_OURS || h->hook[i].state == KL_HOOK_CHAINED;
+		set_hook(&hooks->hook[i], path, state_of(path, event_names[i]));
+		ours |= hooks->hook[i].state == KL_HOOK_OURS ||
+			hooks->hook[i].state == KL_HOOK_CHAINED;
 	}
 	return ours;
 }
@@ -284,12 +286,13 @@ static char *config_key(const char *event, const char *leaf)
 }
 
 /* What calls us without an entry: a hook file, of an older install or of somebody's, or a tool. */
-static int called_otherwise(struct kl_hook *hook, const struct kl_hooks *h, struct kl_repo *r)
+static int called_otherwise(struct kl_hook *hook, const struct kl_hooks *hooks,
+			    struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) char *dir = written_dir(h->dir);
+	KL_AUTO(kl_freep) char *dir = written_dir(hooks->dir);
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, hook->event);
-	KL_AUTO(kl_freep) char *lefthook = top_file(r, lefthook_files);
-	KL_AUTO(kl_freep) char *framework = top_file(r, framework_files);
+	KL_AUTO(kl_freep) char *lefthook = top_file(repo, lefthook_files);
+	KL_AUTO(kl_freep) char *framework = top_file(repo, framework_files);
 	enum kl_hook_state state = state_of(path, hook->event);
 
 	if (state == KL_HOOK_OURS || state == KL_HOOK_CHAINED || state == KL_HOOK_CALLED) {
@@ -309,71 +312,72 @@ static int called_otherwise(struct kl_hook *hook, const struct kl_hooks *h, stru
 	return 0;
 }
 
-static int by_config(struct kl_hooks *h, struct kl_repo *r)
+static int by_config(struct kl_hooks *hooks, struct kl_repo *repo)
 {
 	int err = 0;
 
-	h->way = KL_HOOKS_CONFIG;
-	free(h->ours);
-	h->ours = kl_fs_join(r->common_dir, "klineage/hooks");
-	by_files(h);
+	hooks->way = KL_HOOKS_CONFIG;
+	free(hooks->ours);
+	hooks->ours = kl_fs_join(repo->common_dir, "klineage/hooks");
+	by_files(hooks);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++) {
 		KL_AUTO(kl_freep) char *key = config_key(event_names[i], "command");
 
-		if (!kl_repo_config(r, key) && h->hook[i].state == KL_HOOK_OURS)
-			h->hook[i].state = KL_HOOK_ABSENT;
-		if (h->hook[i].state == KL_HOOK_ABSENT)
-			err = called_otherwise(&h->hook[i], h, r);
+		if (!kl_repo_config(repo, key) && hooks->hook[i].state == KL_HOOK_OURS)
+			hooks->hook[i].state = KL_HOOK_ABSENT;
+		if (hooks->hook[i].state == KL_HOOK_ABSENT)
+			err = called_otherwise(&hooks->hook[i], hooks, repo);
 	}
 	return err;
 }
 
-int kl_hooks_look(struct kl_hooks *out, struct kl_repo *r, bool files)
+int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files)
 {
-	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
+	KL_AUTO(kl_hooks_release) struct kl_hooks hooks = { 0 };
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_freep) char *tool = NULL;
 	bool config;
 	int err;
 
-	if (!r->worktree)
+	if (!repo->worktree)
 		return kl_error_hint(kl_error(KL_EINVALID,
 					      "this is a bare repository, or the inside of one: "
 					      "nothing is committed here"),
 				     "what is pushed to it is judged where it is built");
-	if ((err = git_has_config_hooks(&config, r)) < 0 || (err = hooks_path(&path, r)) < 0)
+	if ((err = git_has_config_hooks(&config, repo)) < 0 || (err = hooks_path(&path, repo)) < 0)
 		return err;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
-		h.hook[i].event = event_names[i];
-	h.dir = path ? kl_steal(&path) : kl_fs_join(r->common_dir, "hooks");
-	h.ours = kl_strdup(h.dir);
+		hooks.hook[i].event = event_names[i];
+	hooks.dir = path ? kl_steal(&path) : kl_fs_join(repo->common_dir, "hooks");
+	hooks.ours = kl_strdup(hooks.dir);
 	if (config)
-		err = by_config(&h, r);
-	else if (!is_below(h.dir, r->common_dir))
-		by_directory(&h, r);
-	else if (by_files(&h) || files)
+		err = by_config(&hooks, repo);
+	else if (!is_below(hooks.dir, repo->common_dir))
+		by_directory(&hooks, repo);
+	else if (by_files(&hooks) || files)
 		;
-	else if ((tool = top_file(r, lefthook_files)))
-		err = by_tool(&h, "lefthook", tool);
-	else if ((tool = top_file(r, framework_files)))
-		err = by_tool(&h, "pre-commit", tool);
+	else if ((tool = top_file(repo, lefthook_files)))
+		err = by_tool(&hooks, "lefthook", tool);
+	else if ((tool = top_file(repo, framework_files)))
+		err = by_tool(&hooks, "pre-commit", tool);
 	if (err < 0)
 		return err;
-	*out = h;
-	h = (struct kl_hooks){ 0 };
+	*out = hooks;
+	hooks = (struct kl_hooks){ 0 };
 	return 0;
 }
 
 /* --- installing --------------------------------------------------------------------- */
 
-static int same_bytes(bool *out, const char *a, const char *b)
+static int same_bytes(bool *out, const char *left, const char *right)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf x = KL_BUF_INIT, y = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, buf = KL_BUF_INIT;
 	int err;
 
-	if ((err = kl_fs_read(&x, a, MAX_HOOK)) < 0 || (err = kl_fs_read(&y, b, MAX_HOOK)) < 0)
+	if ((err = kl_fs_read(&text, left, MAX_HOOK)) < 0 ||
+	    (err = kl_fs_read(&buf, right, MAX_HOOK)) < 0)
 		return err;
-	*out = x.len == y.len && !memcmp(x.ptr, y.ptr, x.len);
+	*out = text.len == buf.len && !memcmp(text.ptr, buf.ptr, text.len);
 	return 0;
 }
 
@@ -442,40 +446,41 @@ static int write_hook(struct kl_hook *hook, const struct kl_buf *file)
 	return 0;
 }
 
-static int set_config(struct kl_repo *r, const char *event)
+static int set_config(struct kl_repo *repo, const char *event)
 {
 	KL_AUTO(kl_freep) char *command = config_key(event, "command");
 	KL_AUTO(kl_freep) char *on = config_key(event, "event");
 	/* found anew each time, so that the repository may be moved */
 	KL_AUTO(kl_freep) char *line = kl_asprintf(
 		"\"$(git rev-parse --git-common-dir)\"/klineage/hooks/%s", event);
-	struct kl_git_call c = { .args = KL_ARGS("config", "--local", "--replace-all", command,
-						 line) };
-	int err = kl_git_do(r, &c);
+	struct kl_git_call call = { .args = KL_ARGS("config", "--local", "--replace-all", command,
+						    line) };
+	int err = kl_git_do(repo, &call);
 
-	c.args = KL_ARGS("config", "--local", "--replace-all", on, event);
-	return err < 0 ? err : kl_git_do(r, &c);
+	call.args = KL_ARGS("config", "--local", "--replace-all", on, event);
+	return err < 0 ? err : kl_git_do(repo, &call);
 }
 
 static int clear_dir(const char *dir, bool remove);
-static int unset_config(struct kl_repo *r, const char *event);
+static int unset_config(struct kl_repo *repo, const char *event);
 
 /*
  * Entries take the place of files that an install under an older git left, and the other way round.
  */
-static int drop_other_way(const struct kl_hooks *h, struct kl_repo *r, bool remove)
+static int drop_other_way(const struct kl_hooks *hooks, struct kl_repo *repo, bool remove)
 {
-	KL_AUTO(kl_freep) char *usual = kl_fs_join(r->common_dir, "hooks");
-	KL_AUTO(kl_freep) char *own = kl_fs_join(r->common_dir, "klineage/hooks");
+	KL_AUTO(kl_freep) char *usual = kl_fs_join(repo->common_dir, "hooks");
+	KL_AUTO(kl_freep) char *own = kl_fs_join(repo->common_dir, "klineage/hooks");
 	int err = 0;
 
-	if (h->way == KL_HOOKS_CONFIG) {
+	if (hooks->way == KL_HOOKS_CONFIG) {
 		err = clear_dir(usual, remove);
-		return err < 0 || !is_below(h->dir, r->common_dir) ? err :
-								     clear_dir(h->dir, remove);
+		return err < 0 || !is_below(hooks->dir, repo->common_dir) ?
+			       err :
+			       clear_dir(hooks->dir, remove);
 	}
 	for (size_t i = 0; remove && i < KL_HOOKS_EVENTS && !err; i++)
-		err = unset_config(r, event_names[i]);
+		err = unset_config(repo, event_names[i]);
 	if (!err)
 		err = clear_dir(own, remove);
 	if (!err && remove)
@@ -484,37 +489,37 @@ static int drop_other_way(const struct kl_hooks *h, struct kl_repo *r, bool remo
 }
 
 /* A file of ours where older versions of git look is to become an entry. */
-static void to_entries(struct kl_hooks *h)
+static void to_entries(struct kl_hooks *hooks)
 {
-	for (size_t i = 0; h->way == KL_HOOKS_CONFIG && i < KL_HOOKS_EVENTS; i++) {
-		char *path = kl_fs_join(h->ours, event_names[i]);
+	for (size_t i = 0; hooks->way == KL_HOOKS_CONFIG && i < KL_HOOKS_EVENTS; i++) {
+		char *path = kl_fs_join(hooks->ours, event_names[i]);
 
-		if (h->hook[i].state == KL_HOOK_CALLED)
+		if (hooks->hook[i].state == KL_HOOK_CALLED)
 			free(path);
 		else
-			set_hook(&h->hook[i], path, state_of(path, event_names[i]));
+			set_hook(&hooks->hook[i], path, state_of(path, event_names[i]));
 	}
 }
 
-int kl_hooks_install(struct kl_hooks *h, struct kl_repo *r, bool chain)
+int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
 	int err = 0;
 
-	if (h->way == KL_HOOKS_BY_HAND)
+	if (hooks->way == KL_HOOKS_BY_HAND)
 		KL_BUG("hooks of others are not written");
-	to_entries(h);
+	to_entries(hooks);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++)
-		err = may_install(&h->hook[i], chain);
-	if (err < 0 || (err = drop_other_way(h, r, false)) < 0 || (err = make_file(&file)) < 0 ||
-	    (err = kl_fs_mkdir(h->ours)) < 0)
+		err = may_install(&hooks->hook[i], chain);
+	if (err < 0 || (err = drop_other_way(hooks, repo, false)) < 0 ||
+	    (err = make_file(&file)) < 0 || (err = kl_fs_mkdir(hooks->ours)) < 0)
 		return err;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++) {
-		err = write_hook(&h->hook[i], &file);
-		if (!err && h->way == KL_HOOKS_CONFIG && h->hook[i].state != KL_HOOK_CALLED)
-			err = set_config(r, h->hook[i].event);
+		err = write_hook(&hooks->hook[i], &file);
+		if (!err && hooks->way == KL_HOOKS_CONFIG && hooks->hook[i].state != KL_HOOK_CALLED)
+			err = set_config(repo, hooks->hook[i].event);
 	}
-	return err < 0 ? err : drop_other_way(h, r, true);
+	return err < 0 ? err : drop_other_way(hooks, repo, true);
 }
 
 /* --- and back -------------------------------------------------------------------------- */
@@ -532,14 +537,14 @@ static int take_away(const char *path, enum kl_hook_state state)
 	return KL_FAULT("hook-gone");
 }
 
-static int unset_config(struct kl_repo *r, const char *event)
+static int unset_config(struct kl_repo *repo, const char *event)
 {
 	KL_AUTO(kl_freep) char *section = kl_asprintf("hook.klineage-%s", event);
 	KL_AUTO(kl_freep) char *key = config_key(event, "command");
-	struct kl_git_call c = { .args = KL_ARGS("config", "--local", "--remove-section",
-						 section) };
+	struct kl_git_call call = { .args = KL_ARGS("config", "--local", "--remove-section",
+						    section) };
 
-	return kl_repo_config(r, key) ? kl_git_do(r, &c) : 0;
+	return kl_repo_config(repo, key) ? kl_git_do(repo, &call) : 0;
 }
 
 /*
@@ -582,17 +587,18 @@ static int clear_dir(const char *dir, bool remove)
 }
 
 /* Wherever an install of ours may have been, with another git or another core.hooksPath. */
-int kl_hooks_uninstall(struct kl_hooks *h, struct kl_repo *r)
+int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) char *usual = kl_fs_join(r->common_dir, "hooks");
-	KL_AUTO(kl_freep) char *own = kl_fs_join(r->common_dir, "klineage/hooks");
-	const char *dir[] = { own, usual, is_below(h->dir, r->common_dir) ? h->dir : usual };
+	KL_AUTO(kl_freep) char *usual = kl_fs_join(repo->common_dir, "hooks");
+	KL_AUTO(kl_freep) char *own = kl_fs_join(repo->common_dir, "klineage/hooks");
+	const char *dir[] = { own, usual,
+			      is_below(hooks->dir, repo->common_dir) ? hooks->dir : usual };
 	int err = 0;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dir) && !err; i++)
 		err = clear_dir(dir[i], false);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++)
-		err = unset_config(r, event_names[i]);
+		err = unset_config(repo, event_names[i]);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dir) && !err; i++)
 		err = clear_dir(dir[i], true);
 	if (!err)

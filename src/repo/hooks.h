@@ -52,18 +52,19 @@ struct kl_hooks {
  * `files`: git's own directory, whatever tools say that they write there (lefthook, the framework).
  * KL_EINVALID in a bare repository, where nothing is committed.
  */
-int kl_hooks_look(struct kl_hooks *out, struct kl_repo *r, bool files);
-void kl_hooks_release(struct kl_hooks *h);
+int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files);
+void kl_hooks_release(struct kl_hooks *hooks);
 
 /**
  * All or nothing: KL_EEXISTS names what is in the way, before anything is written. Once more is no
- * error, and renews older files of ours. Not with KL_HOOKS_BY_HAND. `h` is as after kl_hooks_look.
+ * error, and renews older files of ours. Not with KL_HOOKS_BY_HAND. `hooks` is as after
+ * kl_hooks_look.
  */
-int kl_hooks_install(struct kl_hooks *h, struct kl_repo *r, bool chain);
+int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain);
 /**
  * Takes away whatever install made, brings back what it moved. KL_EEXISTS: one of ours was edited,
  * and nothing was touched.
  */
-int kl_hooks_uninstall(struct kl_hooks *h, struct kl_repo *r);
+int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo);
 
 #endif

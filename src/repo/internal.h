@@ -73,9 +73,9 @@ struct kl_git_call {
 };
 
 /** Run git; `*status` is its exit code, 128 + n if signal n ended it. */
-int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c);
+int kl_git_run(int *status, const struct kl_repo *repo, const struct kl_git_call *call);
 /** Run git; any end but exit 0 is KL_EIO with git's own words. */
-int kl_git_do(const struct kl_repo *r, const struct kl_git_call *c);
+int kl_git_do(const struct kl_repo *repo, const struct kl_git_call *call);
 /**
  * What git complained of, from its stderr: the first fatal or error line
  * without its prefix, in `err` itself.
@@ -88,12 +88,12 @@ const char *kl_git_complaint(struct kl_buf *err);
  * "Name <mail> <seconds> <zone>" for a new commit; borrowed until the next
  * call for the same role.
  */
-int kl_ident_now(const char **out, struct kl_repo *r, bool author);
-/** Fill `r->config`. */
-int kl_config_load(struct kl_repo *r);
+int kl_ident_now(const char **out, struct kl_repo *repo, bool author);
+/** Fill `repo->config`. */
+int kl_config_load(struct kl_repo *repo);
 
 /** `$GIT_COMMON_DIR/klineage/<name>`, the directory made; the caller frees. */
-int kl_repo_private(char **out, const struct kl_repo *r, const char *name);
+int kl_repo_private(char **out, const struct kl_repo *repo, const char *name);
 
 /** Same as kl_oid_parse, for `n` bytes that need no NUL; false: not 40 hex digits. */
 bool kl_oid_parsen(git_oid *out, const char *hex, size_t n);
@@ -117,18 +117,18 @@ struct kl_refs_txn {
 };
 
 /** The transaction as `git update-ref --stdin` reads it, and back. */
-void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *t);
-int kl_txn_parse(struct kl_refs_txn *t, const char *text, const char *name);
+void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *txn);
+int kl_txn_parse(struct kl_refs_txn *txn, const char *text, const char *name);
 /** Run the journal file as a transaction; stderr in `err`. */
-int kl_txn_run(int *status, struct kl_repo *r, const char *journal, const char *reflog,
+int kl_txn_run(int *status, struct kl_repo *repo, const char *journal, const char *reflog,
 	       struct kl_buf *err);
 /** Present value of a ref; zero if there is none. */
-int kl_txn_now(git_oid *out, struct kl_repo *r, const char *ref);
+int kl_txn_now(git_oid *out, struct kl_repo *repo, const char *ref);
 /**
  * With our lock held: clear what a killed transaction left, finish what it
  * had begun to move, drop the journal.
  */
-int kl_txn_recover(struct kl_repo *r, int *cleared);
+int kl_txn_recover(struct kl_repo *repo, int *cleared);
 
 /* --- notes ------------------------------------------------------------- */
 
@@ -143,8 +143,8 @@ struct kl_note_index {
 };
 
 /** All notes of a notes tree; KL_EINVALID: it has more than a tree of notes may. */
-int kl_notes_index(struct kl_note_index *out, struct kl_repo *r, const git_oid *tip);
-void kl_note_index_release(struct kl_note_index *x);
+int kl_notes_index(struct kl_note_index *out, struct kl_repo *repo, const git_oid *tip);
+void kl_note_index_release(struct kl_note_index *index);
 /** Path of a note in its tree: fanout of `depth` directories. */
 void kl_notes_path(char out[80], const git_oid *commit, unsigned depth);
 /**
@@ -159,18 +159,19 @@ struct kl_notes_write {
 	struct kl_buf stream;
 	size_t events, commits; /* what is new */
 };
-void kl_notes_write_release(struct kl_notes_write *w);
+void kl_notes_write_release(struct kl_notes_write *write);
 /** The entries of a commit are [*from, *to) of an index. */
-void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *x, const git_oid *commit);
+void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
+		   const git_oid *commit);
 /**
  * All old entries of a commit give way to one with this text, or, where `blob` is given, to that
  * blob; empty text: to none. `depth` is for a note on an object that this clone has not, and that
  * had none before.
  */
-void kl_notes_emit(struct kl_notes_write *w, const git_oid *commit, const struct kl_buf *text,
+void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const struct kl_buf *text,
 		   const git_oid *blob, unsigned depth);
 /** Write the commit, with the user's identity and signature. */
-int kl_notes_commit(git_oid *out, struct kl_notes_write *w);
+int kl_notes_commit(git_oid *out, struct kl_notes_write *write);
 
 /*
  * What a line of a note is known by: its "id", and whether it is signed, so that a signature can
@@ -180,10 +181,10 @@ struct kl_note_key {
 	char *id, *full; /* the same unless the line is signed */
 	char *time;      /* "" if it says none */
 };
-void kl_note_key_init(struct kl_note_key *k, const char *line, size_t n);
-void kl_note_key_release(struct kl_note_key *k);
+void kl_note_key_init(struct kl_note_key *key, const char *line, size_t n);
+void kl_note_key_release(struct kl_note_key *key);
 
 /** Append a note's bytes to those of the deeper ones as git does. */
-int kl_notes_concat(struct kl_buf *out, struct kl_repo *r, const git_oid *blob);
+int kl_notes_concat(struct kl_buf *out, struct kl_repo *repo, const git_oid *blob);
 
 #endif

@@ -14,15 +14,16 @@ static git_merge_file_input input_of(const struct kl_buf *text)
 	return in;
 }
 
-int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *r, const struct kl_buf *base,
+int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs)
 {
-	git_merge_file_input a = input_of(base), b = input_of(ours), c = input_of(theirs);
+	git_merge_file_input left = input_of(base), right = input_of(ours),
+			     input = input_of(theirs);
 	git_merge_file_result res = { 0 };
-	int err = git_merge_file(&res, &a, &b, &c, NULL);
+	int err = git_merge_file(&res, &left, &right, &input, NULL);
 	bool clean = !err && res.automergeable;
 
-	(void)r; /* an open repository is what starts libgit2 */
+	(void)repo; /* an open repository is what starts libgit2 */
 	if (clean)
 		kl_buf_add(out, res.ptr, res.len);
 	git_merge_file_result_free(&res);
@@ -31,11 +32,11 @@ int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *r, const struct kl_bu
 	return clean ? 0 : kl_error(KL_ENO, "its change collides with the code here");
 }
 
-int kl_repo_fast_forward(struct kl_repo *r, const git_oid *commit)
+int kl_repo_fast_forward(struct kl_repo *repo, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("merge", "--ff-only", "--quiet", "--no-stat", hex),
 		.here = true,
 		.finish = true,
@@ -44,7 +45,7 @@ int kl_repo_fast_forward(struct kl_repo *r, const git_oid *commit)
 	int status, err;
 
 	kl_oid_hex(hex, commit);
-	err = kl_git_run(&status, r, &c);
+	err = kl_git_run(&status, repo, &call);
 	if (err < 0 || !status)
 		return err;
 	return kl_error(KL_EINVALID, "your branch cannot go forward to %.10s: %s", hex,

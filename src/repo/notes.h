@@ -20,14 +20,14 @@ struct kl_note_line {
 };
 
 /** Add lines; those whose id is on the commit already are skipped. */
-int kl_notes_add(struct kl_repo *r, const char *ref, const struct kl_note_line *line, size_t n);
+int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n);
 
 /**
  * The same, but leaves the move to a transaction of the caller: `*tip` is the
  * new notes commit (unchanged if nothing was new), `*old` what the ref was at (zero: none).
  * If the transaction answers KL_ECHANGED, prepare again.
  */
-int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *ref,
+int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *repo, const char *ref,
 		     const struct kl_note_line *line, size_t n);
 
 /** Where the notes of a ref are, without their texts: by commit, deeper ones first. */
@@ -35,7 +35,7 @@ struct kl_note_at {
 	git_oid commit, blob;
 };
 /** `*tip` is what the ref is at, zero if there is none; the array is the caller's. */
-int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *r,
+int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *repo,
 		  const char *ref);
 
 /** Is a line of somebody else's notes to be taken? No newline in it. */
@@ -53,7 +53,7 @@ struct kl_notes_merged {
  * notes that both changed stand in an order that does not depend on who merged. `ours` zero: none
  * yet. Moves no ref.
  */
-int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *r,
+int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *repo,
 		   const git_oid *ours, const git_oid *theirs, kl_notes_accept *accept,
 		   void *payload);
 
@@ -61,13 +61,13 @@ int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *r
  * The note text of one commit (fanout handled, mixed depths concatenated as
  * git does); "" if none.
  */
-int kl_notes_read(struct kl_buf *out, struct kl_repo *r, const char *ref, const git_oid *commit);
+int kl_notes_read(struct kl_buf *out, struct kl_repo *repo, const char *ref, const git_oid *commit);
 
 /**
  * Every note of the ref, one callback a note, in tree order; non-zero from
  * `fn` ends and is returned.
  */
-int kl_notes_each(struct kl_repo *r, const char *ref,
+int kl_notes_each(struct kl_repo *repo, const char *ref,
 		  int (*fn)(const git_oid *commit, const char *text, size_t len, void *payload),
 		  void *payload);
 

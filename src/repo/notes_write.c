@@ -26,45 +26,45 @@ struct write {
 	size_t nline;
 };
 
-static void write_release(struct write *w)
+static void write_release(struct write *write)
 {
-	kl_notes_write_release(&w->out);
-	free(w->line);
+	kl_notes_write_release(&write->out);
+	free(write->line);
 }
 
-void kl_notes_write_release(struct kl_notes_write *w)
+void kl_notes_write_release(struct kl_notes_write *write)
 {
-	kl_note_index_release(&w->old);
-	kl_buf_release(&w->stream);
+	kl_note_index_release(&write->old);
+	kl_buf_release(&write->stream);
 }
 
 /* --- union by id -------------------------------------------------------- */
 
-void kl_note_key_release(struct kl_note_key *k)
+void kl_note_key_release(struct kl_note_key *key)
 {
-	free(k->id);
-	free(k->full);
-	free(k->time);
-	*k = (struct kl_note_key){ 0 };
+	free(key->id);
+	free(key->full);
+	free(key->time);
+	*key = (struct kl_note_key){ 0 };
 }
 
-void kl_note_key_init(struct kl_note_key *k, const char *line, size_t n)
+void kl_note_key_init(struct kl_note_key *key, const char *line, size_t n)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	const char *id = NULL;
 
-	if (kl_json_parse(&j, line, n) == 0 && json_is_object(j))
-		id = kl_json_str_or(j, "id", NULL);
-	k->id = id ? kl_asprintf("id %s", id) : kl_asprintf("line %.*s", (int)n, line);
-	k->full = id && kl_json_str_or(j, "sig", NULL) ? kl_asprintf("signed %s", id) :
-							 kl_strdup(k->id);
-	k->time = kl_strdup(id ? kl_json_str_or(j, "time", "") : "");
+	if (kl_json_parse(&value, line, n) == 0 && json_is_object(value))
+		id = kl_json_str_or(value, "id", NULL);
+	key->id = id ? kl_asprintf("id %s", id) : kl_asprintf("line %.*s", (int)n, line);
+	key->full = id && kl_json_str_or(value, "sig", NULL) ? kl_asprintf("signed %s", id) :
+							       kl_strdup(key->id);
+	key->time = kl_strdup(id ? kl_json_str_or(value, "time", "") : "");
 }
 
-static void remember_key(struct kl_map *seen, const struct kl_note_key *k)
+static void remember_key(struct kl_map *seen, const struct kl_note_key *key)
 {
-	kl_map_put(seen, k->id, seen);
-	kl_map_put(seen, k->full, seen);
+	kl_map_put(seen, key->id, seen);
+	kl_map_put(seen, key->full, seen);
 }
 
 /* The old text without empty and doubled lines. */
@@ -72,18 +72,18 @@ static void keep_old(struct kl_buf *out, struct kl_map *seen, const char *text)
 {
 	KL_AUTO(kl_map_release) struct kl_map lines = KL_MAP_INIT;
 
-	for (const char *p = text; *p;) {
-		size_t n = strcspn(p, "\n");
-		KL_AUTO(kl_freep) char *line = kl_strndup(p, n);
+	for (const char *at = text; *at;) {
+		size_t n = strcspn(at, "\n");
+		KL_AUTO(kl_freep) char *line = kl_strndup(at, n);
 
 		if (n && !kl_map_put(&lines, line, seen)) {
-			KL_AUTO(kl_note_key_release) struct kl_note_key k;
+			KL_AUTO(kl_note_key_release) struct kl_note_key key;
 
-			kl_note_key_init(&k, line, n);
+			kl_note_key_init(&key, line, n);
 			kl_buf_addf(out, "%s\n", line);
-			remember_key(seen, &k);
+			remember_key(seen, &key);
 		}
-		p += n + (p[n] == '\n');
+		at += n + (at[n] == '\n');
 	}
 }
 
@@ -95,13 +95,13 @@ static size_t add_new(struct kl_buf *out, struct kl_map *seen,
 
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(line[i]->line);
-		KL_AUTO(kl_note_key_release) struct kl_note_key k;
+		KL_AUTO(kl_note_key_release) struct kl_note_key key;
 
-		kl_note_key_init(&k, line[i]->line, len);
-		if (!len || kl_map_get(seen, k.full))
+		kl_note_key_init(&key, line[i]->line, len);
+		if (!len || kl_map_get(seen, key.full))
 			continue;
 		kl_buf_addf(out, "%s\n", line[i]->line);
-		remember_key(seen, &k);
+		remember_key(seen, &key);
 		added++;
 	}
 	return added;
@@ -109,28 +109,29 @@ static size_t add_new(struct kl_buf *out, struct kl_map *seen,
 
 /* --- the stream --------------------------------------------------------- */
 
-static bool has_commit(struct kl_repo *r, const git_oid *oid)
+static bool has_commit(struct kl_repo *repo, const git_oid *oid)
 {
 	git_object_t type;
 	size_t size;
 
-	return git_odb_read_header(&size, &type, r->odb, oid) == 0 && type == GIT_OBJECT_COMMIT;
+	return git_odb_read_header(&size, &type, repo->odb, oid) == 0 && type == GIT_OBJECT_COMMIT;
 }
 
-void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *x, const git_oid *commit)
+void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
+		   const git_oid *commit)
 {
-	size_t lo = 0, hi = x->n;
+	size_t lo = 0, hi = index->n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (git_oid_cmp(&x->e[mid].commit, commit) < 0)
+		if (git_oid_cmp(&index->e[mid].commit, commit) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	*from = lo;
-	while (lo < x->n && git_oid_equal(&x->e[lo].commit, commit))
+	while (lo < index->n && git_oid_equal(&index->e[lo].commit, commit))
 		lo++;
 	*to = lo;
 }
@@ -139,37 +140,37 @@ void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *x, cons
  * fast-import places what `N` gives it; a note on an object that is not in this
  * clone goes where it was.
  */
-void kl_notes_emit(struct kl_notes_write *w, const git_oid *commit, const struct kl_buf *text,
+void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const struct kl_buf *text,
 		   const git_oid *blob, unsigned depth)
 {
 	char path[80], hex[KL_OID_HEX], what[KL_OID_HEX] = "inline";
 	size_t from, to;
 
-	kl_notes_find(&from, &to, &w->old, commit);
+	kl_notes_find(&from, &to, &write->old, commit);
 	for (size_t i = from; i < to; i++) {
-		kl_notes_path(path, commit, w->old.e[i].depth);
-		kl_buf_addf(&w->stream, "D %s\n", path);
+		kl_notes_path(path, commit, write->old.e[i].depth);
+		kl_buf_addf(&write->stream, "D %s\n", path);
 	}
 	if (!blob && !text->len)
 		return;
 	if (blob)
 		kl_oid_hex(what, blob);
 	kl_oid_hex(hex, commit);
-	if (has_commit(w->r, commit)) {
-		kl_buf_addf(&w->stream, "N %s %s\n", what, hex);
+	if (has_commit(write->r, commit)) {
+		kl_buf_addf(&write->stream, "N %s %s\n", what, hex);
 	} else {
-		kl_notes_path(path, commit, from < to ? w->old.e[from].depth : depth);
-		kl_buf_addf(&w->stream, "M 100644 %s %s\n", what, path);
+		kl_notes_path(path, commit, from < to ? write->old.e[from].depth : depth);
+		kl_buf_addf(&write->stream, "M 100644 %s %s\n", what, path);
 	}
 	if (blob)
 		return;
-	kl_buf_addf(&w->stream, "data %zu\n", text->len);
-	kl_buf_add(&w->stream, text->ptr, text->len);
-	kl_buf_addch(&w->stream, '\n');
+	kl_buf_addf(&write->stream, "data %zu\n", text->len);
+	kl_buf_add(&write->stream, text->ptr, text->len);
+	kl_buf_addch(&write->stream, '\n');
 }
 
 /* One commit with its new lines (none: only put its notes together). */
-static int unite_note(struct write *w, const git_oid *commit,
+static int unite_note(struct write *write, const git_oid *commit,
 		      const struct kl_note_line *const *line, size_t n)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
@@ -178,39 +179,39 @@ static int unite_note(struct write *w, const git_oid *commit,
 	size_t from, to, added;
 	int err;
 
-	kl_notes_find(&from, &to, &w->out.old, commit);
+	kl_notes_find(&from, &to, &write->out.old, commit);
 	for (size_t i = from; i < to; i++)
-		if ((err = kl_notes_concat(&old, w->out.r, &w->out.old.e[i].blob)) < 0)
+		if ((err = kl_notes_concat(&old, write->out.r, &write->out.old.e[i].blob)) < 0)
 			return err;
 	keep_old(&text, &seen, old.ptr);
 	added = add_new(&text, &seen, line, n);
 	if (added || to - from > 1)
-		kl_notes_emit(&w->out, commit, &text, NULL, 0);
-	w->out.events += added;
-	w->out.commits += added > 0;
+		kl_notes_emit(&write->out, commit, &text, NULL, 0);
+	write->out.events += added;
+	write->out.commits += added > 0;
 	return 0;
 }
 
-static int by_commit(const void *a, const void *b)
+static int by_commit(const void *left, const void *right)
 {
-	const struct kl_note_line *const *x = a, *const *y = b;
-	int c = git_oid_cmp(&(*x)->commit, &(*y)->commit);
+	const struct kl_note_line *const *lines = left, *const *line = right;
+	int ch = git_oid_cmp(&(*lines)->commit, &(*line)->commit);
 
-	return c ? c : (*x > *y) - (*x < *y); /* one array: order given */
+	return ch ? ch : (*lines > *line) - (*lines < *line); /* one array: order given */
 }
 
-static bool is_named(const struct write *w, const git_oid *commit)
+static bool is_named(const struct write *write, const git_oid *commit)
 {
 	struct kl_note_line key = { .commit = *commit };
-	size_t lo = 0, hi = w->nline;
+	size_t lo = 0, hi = write->nline;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int c = git_oid_cmp(&w->line[mid]->commit, &key.commit);
+		int ch = git_oid_cmp(&write->line[mid]->commit, &key.commit);
 
-		if (!c)
+		if (!ch)
 			return true;
-		if (c < 0)
+		if (ch < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -218,88 +219,89 @@ static bool is_named(const struct write *w, const git_oid *commit)
 	return false;
 }
 
-static int unite_doubled(struct write *w)
+static int unite_doubled(struct write *write)
 {
 	int err = 0;
 
-	for (size_t i = 1; !err && i < w->out.old.n; i++) {
-		const git_oid *c = &w->out.old.e[i].commit;
+	for (size_t i = 1; !err && i < write->out.old.n; i++) {
+		const git_oid *oid = &write->out.old.e[i].commit;
 
-		if (git_oid_equal(c, &w->out.old.e[i - 1].commit) && !is_named(w, c) &&
-		    (i == 1 || !git_oid_equal(c, &w->out.old.e[i - 2].commit)))
-			err = unite_note(w, c, NULL, 0);
+		if (git_oid_equal(oid, &write->out.old.e[i - 1].commit) && !is_named(write, oid) &&
+		    (i == 1 || !git_oid_equal(oid, &write->out.old.e[i - 2].commit)))
+			err = unite_note(write, oid, NULL, 0);
 	}
 	return err;
 }
 
-static int build_trees(struct write *w, const struct kl_note_line *line, size_t n)
+static int build_trees(struct write *write, const struct kl_note_line *line, size_t n)
 {
 	int err = 0;
 
-	w->line = kl_calloc(n + 1, sizeof(*w->line));
-	w->nline = n;
+	write->line = kl_calloc(n + 1, sizeof(*write->line));
+	write->nline = n;
 	for (size_t i = 0; i < n; i++) {
 		if (strchr(line[i].line, '\n'))
 			return kl_error(KL_EINVALID, "an event must be one line");
-		w->line[i] = line + i;
+		write->line[i] = line + i;
 	}
-	qsort(w->line, n, sizeof(*w->line), by_commit);
+	qsort(write->line, n, sizeof(*write->line), by_commit);
 	for (size_t i = 0, end; !err && i < n; i = end) {
-		const git_oid *c = &w->line[i]->commit;
+		const git_oid *oid = &write->line[i]->commit;
 
-		for (end = i; end < n && git_oid_equal(&w->line[end]->commit, c); end++)
+		for (end = i; end < n && git_oid_equal(&write->line[end]->commit, oid); end++)
 			;
-		if (!has_commit(w->out.r, c))
+		if (!has_commit(write->out.r, oid))
 			return kl_error(KL_ENOTFOUND, "no commit %s to note an event on",
-					git_oid_tostr_s(c));
-		err = unite_note(w, c, w->line + i, end - i);
+					git_oid_tostr_s(oid));
+		err = unite_note(write, oid, write->line + i, end - i);
 	}
-	return err < 0 ? err : unite_doubled(w);
+	return err < 0 ? err : unite_doubled(write);
 }
 
 /* --- writing ------------------------------------------------------------ */
 
-static char *commit_subject(const struct kl_notes_write *w)
+static char *commit_subject(const struct kl_notes_write *write)
 {
-	if (!git_oid_is_zero(&w->second))
-		return kl_asprintf("notes: merge %zu event%s on %zu commit%s", w->events,
-				   w->events == 1 ? "" : "s", w->commits,
-				   w->commits == 1 ? "" : "s");
-	return kl_asprintf("notes: add %zu event%s on %zu commit%s", w->events,
-			   w->events == 1 ? "" : "s", w->commits, w->commits == 1 ? "" : "s");
+	if (!git_oid_is_zero(&write->second))
+		return kl_asprintf("notes: merge %zu event%s on %zu commit%s", write->events,
+				   write->events == 1 ? "" : "s", write->commits,
+				   write->commits == 1 ? "" : "s");
+	return kl_asprintf("notes: add %zu event%s on %zu commit%s", write->events,
+			   write->events == 1 ? "" : "s", write->commits,
+			   write->commits == 1 ? "" : "s");
 }
 
 /*
  * The temporary ref is reset to nothing at the end of the same stream, so
  * that even a killed fast-import leaves none behind.
  */
-static int import_tree(git_oid *out, struct kl_notes_write *w)
+static int import_tree(git_oid *out, struct kl_notes_write *write)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf head = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf answer = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *message = commit_subject(w);
+	KL_AUTO(kl_freep) char *message = commit_subject(write);
 	KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/klineage/tmp/%ld-%016llx", (long)getpid(),
 						  (unsigned long long)kl_rng_os_seed());
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("fast-import", "--quiet", "--done"),
 		.out = &answer,
 	};
 	const char *who;
-	int err = kl_ident_now(&who, w->r, false);
+	int err = kl_ident_now(&who, write->r, false);
 
 	if (err < 0)
 		return err;
 	kl_buf_addf(&head, "commit %s\nmark :1\ncommitter %s\ndata %zu\n%s\n", ref, who,
 		    strlen(message), message);
-	if (!git_oid_is_zero(&w->tip))
-		kl_buf_addf(&head, "from %s\n", git_oid_tostr_s(&w->tip));
-	if (!git_oid_is_zero(&w->second))
-		kl_buf_addf(&head, "merge %s\n", git_oid_tostr_s(&w->second));
-	kl_buf_add(&head, w->stream.ptr, w->stream.len);
+	if (!git_oid_is_zero(&write->tip))
+		kl_buf_addf(&head, "from %s\n", git_oid_tostr_s(&write->tip));
+	if (!git_oid_is_zero(&write->second))
+		kl_buf_addf(&head, "merge %s\n", git_oid_tostr_s(&write->second));
+	kl_buf_add(&head, write->stream.ptr, write->stream.len);
 	kl_buf_addf(&head, "\nget-mark :1\nreset %s\nfrom %040d\n\ndone\n", ref, 0);
-	c.in = head.ptr;
-	c.in_len = head.len;
-	if ((err = KL_FAULT("notes-import")) < 0 || (err = kl_git_do(w->r, &c)) < 0)
+	call.in = head.ptr;
+	call.in_len = head.len;
+	if ((err = KL_FAULT("notes-import")) < 0 || (err = kl_git_do(write->r, &call)) < 0)
 		return err;
 	kl_buf_rtrim(&answer);
 	if ((err = kl_oid_parse(out, answer.ptr)) < 0)
@@ -308,85 +310,86 @@ static int import_tree(git_oid *out, struct kl_notes_write *w)
 }
 
 /* fast-import cannot sign; the tree it made can be committed anew. */
-static int sign_tip(git_oid *tip, struct kl_notes_write *w)
+static int sign_tip(git_oid *tip, struct kl_notes_write *write)
 {
-	KL_AUTO(kl_freep) char *message = commit_subject(w);
-	git_oid parent[2] = { w->tip, w->second };
-	struct kl_commit_spec s = { .message = message, .parent = parent };
+	KL_AUTO(kl_freep) char *message = commit_subject(write);
+	git_oid parent[2] = { write->tip, write->second };
+	struct kl_commit_spec spec = { .message = message, .parent = parent };
 	bool wanted;
-	int err = kl_repo_config_bool(&wanted, w->r, "commit.gpgsign", false);
+	int err = kl_repo_config_bool(&wanted, write->r, "commit.gpgsign", false);
 
 	if (err < 0 || !wanted)
 		return err;
-	s.nparent = (size_t)!git_oid_is_zero(&w->tip) + !git_oid_is_zero(&w->second);
-	if ((err = kl_repo_tree_of(&s.tree, w->r, tip)) < 0)
+	spec.nparent = (size_t)!git_oid_is_zero(&write->tip) + !git_oid_is_zero(&write->second);
+	if ((err = kl_repo_tree_of(&spec.tree, write->r, tip)) < 0)
 		return err;
-	return kl_repo_commit_write(tip, w->r, &s);
+	return kl_repo_commit_write(tip, write->r, &spec);
 }
 
-int kl_notes_commit(git_oid *out, struct kl_notes_write *w)
+int kl_notes_commit(git_oid *out, struct kl_notes_write *write)
 {
 	git_oid made;
-	int err = import_tree(&made, w);
+	int err = import_tree(&made, write);
 
 	if (!err)
-		err = sign_tip(&made, w);
+		err = sign_tip(&made, write);
 	if (!err)
 		*out = made;
 	return err;
 }
 
-int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *ref,
+int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *repo, const char *ref,
 		     const struct kl_note_line *line, size_t n)
 {
-	KL_AUTO(write_release) struct write w = { .out = { .r = r, .stream = KL_BUF_INIT } };
+	KL_AUTO(write_release) struct write write = { .out = { .r = repo, .stream = KL_BUF_INIT } };
 	git_oid made;
-	int err = kl_txn_now(&w.out.tip, r, ref);
+	int err = kl_txn_now(&write.out.tip, repo, ref);
 
 	if (err < 0)
 		return err;
-	if (!git_oid_is_zero(&w.out.tip) && (err = kl_notes_index(&w.out.old, r, &w.out.tip)) < 0)
+	if (!git_oid_is_zero(&write.out.tip) &&
+	    (err = kl_notes_index(&write.out.old, repo, &write.out.tip)) < 0)
 		return err;
-	if ((err = build_trees(&w, line, n)) < 0)
+	if ((err = build_trees(&write, line, n)) < 0)
 		return err;
-	made = w.out.tip;
-	if (w.out.events && (err = kl_notes_commit(&made, &w.out)) < 0)
+	made = write.out.tip;
+	if (write.out.events && (err = kl_notes_commit(&made, &write.out)) < 0)
 		return err;
-	*old = w.out.tip;
+	*old = write.out.tip;
 	*tip = made;
 	return 0;
 }
 
-static int move_ref(struct kl_repo *r, const char *ref, const git_oid *tip, const git_oid *old)
+static int move_ref(struct kl_repo *repo, const char *ref, const git_oid *tip, const git_oid *old)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(r);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(repo);
 
-	kl_refs_txn_update(t, ref, tip, old);
-	return kl_refs_txn_commit(t, "klineage: add events");
+	kl_refs_txn_update(txn, ref, tip, old);
+	return kl_refs_txn_commit(txn, "klineage: add events");
 }
 
 /*
  * Our own writers queue at a lock, which spares them lost races; it is only
  * a courtesy, the compare-and-swap of the ref decides.
  */
-int kl_notes_add(struct kl_repo *r, const char *ref, const struct kl_note_line *line, size_t n)
+int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock queue = KL_LOCK_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
 	int64_t start;
 	git_oid tip, old;
-	int err = n ? kl_repo_private(&path, r, "notes-lock") : 0;
+	int err = n ? kl_repo_private(&path, repo, "notes-lock") : 0;
 
 	if (err < 0 || !n)
 		return err;
 	err = kl_lock_take(&queue, path, RETRY_MS);
 	start = kl_clock_ns();
 	for (int64_t nap = 4; err == KL_EBUSY || !err; nap = nap < 256 ? nap * 2 : 256) {
-		if ((err = kl_notes_prepare(&tip, &old, r, ref, line, n)) < 0)
+		if ((err = kl_notes_prepare(&tip, &old, repo, ref, line, n)) < 0)
 			return err;
 		if (git_oid_equal(&tip, &old))
 			return 0;
-		err = move_ref(r, ref, &tip, &old);
+		err = move_ref(repo, ref, &tip, &old);
 		if (!err || (err != KL_ECHANGED && err != KL_EBUSY))
 			return err;
 		if ((kl_clock_ns() - start) / 1000000 > RETRY_MS)

@@ -26,10 +26,10 @@ int kl_oid_parse(git_oid *out, const char *hex)
 	return 0;
 }
 
-static int peel_object(git_oid *out, struct kl_repo *r, const git_oid *oid, const char *rev)
+static int peel_object(git_oid *out, struct kl_repo *repo, const git_oid *oid, const char *rev)
 {
 	KL_AUTO(git_object_freep) git_object *any = NULL, *commit = NULL;
-	int err = git_object_lookup(&any, r->git, oid, GIT_OBJECT_ANY);
+	int err = git_object_lookup(&any, repo->git, oid, GIT_OBJECT_ANY);
 
 	if (!err)
 		err = git_object_peel(&commit, any, GIT_OBJECT_COMMIT);
@@ -40,24 +40,24 @@ static int peel_object(git_oid *out, struct kl_repo *r, const git_oid *oid, cons
 }
 
 /* git's answer to a revision it does not know: is it only that HEAD is unborn? */
-static int no_revision(struct kl_repo *r, const char *rev)
+static int no_revision(struct kl_repo *repo, const char *rev)
 {
 	int err;
 
 	if ((!strncmp(rev, "HEAD", 4) || rev[0] == '@') &&
-	    git_repository_head_unborn(r->git) == 1) {
+	    git_repository_head_unborn(repo->git) == 1) {
 		err = kl_error(KL_ENOTFOUND, "HEAD has no commit yet");
 		return kl_error_hint(err, "make a first commit, or name a revision");
 	}
 	return kl_error(KL_ENOTFOUND, "no revision '%s' in this repository", rev);
 }
 
-int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev)
+int kl_repo_resolve(git_oid *out, struct kl_repo *repo, const char *rev)
 {
 	KL_AUTO(kl_freep) char *peeled = kl_asprintf("%s^{commit}", rev);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("rev-parse", "--verify", "--quiet", "--end-of-options", peeled),
 		.out = &text,
 		.err = &complaint,
@@ -66,92 +66,92 @@ int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev)
 	int status, err;
 
 	if (kl_oid_parsen(&oid, rev, strlen(rev)))
-		return peel_object(out, r, &oid, rev);
-	if ((err = kl_git_run(&status, r, &c)) < 0)
+		return peel_object(out, repo, &oid, rev);
+	if ((err = kl_git_run(&status, repo, &call)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
 	if (status && strstr(complaint.ptr, "ambiguous"))
 		return kl_error(KL_EINVALID, "revision '%s': %s", rev,
 				kl_git_complaint(&complaint));
 	if (status || !kl_oid_parsen(&oid, text.ptr, text.len))
-		return no_revision(r, rev);
+		return no_revision(repo, rev);
 	git_oid_cpy(out, &oid);
 	return 0;
 }
 
-static int lookup_commit(git_commit **out, struct kl_repo *r, const git_oid *oid)
+static int lookup_commit(git_commit **out, struct kl_repo *repo, const git_oid *oid)
 {
-	int err = git_commit_lookup(out, r->git, oid);
+	int err = git_commit_lookup(out, repo->git, oid);
 
 	return err < 0 ? kl_error_git(err, "cannot read commit %s", git_oid_tostr_s(oid)) : 0;
 }
 
-int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *commit)
+int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *commit)
 {
-	KL_AUTO(git_commit_freep) git_commit *c = NULL;
-	int err = lookup_commit(&c, r, commit);
+	KL_AUTO(git_commit_freep) git_commit *other = NULL;
+	int err = lookup_commit(&other, repo, commit);
 
 	if (err < 0)
 		return err;
-	*n = git_commit_parentcount(c);
+	*n = git_commit_parentcount(other);
 	*out = kl_calloc(*n + 1, sizeof(**out));
 	for (size_t i = 0; i < *n; i++)
-		git_oid_cpy(*out + i, git_commit_parent_id(c, (unsigned)i));
+		git_oid_cpy(*out + i, git_commit_parent_id(other, (unsigned)i));
 	return 0;
 }
 
-int kl_repo_object_size(size_t *out, struct kl_repo *r, const git_oid *oid)
+int kl_repo_object_size(size_t *out, struct kl_repo *repo, const git_oid *oid)
 {
 	git_object_t type;
-	int err = git_odb_read_header(out, &type, r->odb, oid);
+	int err = git_odb_read_header(out, &type, repo->odb, oid);
 
 	return err < 0 ? kl_error_git(err, "cannot read object %s", git_oid_tostr_s(oid)) : 0;
 }
 
-int kl_repo_tree_of(git_oid *out, struct kl_repo *r, const git_oid *commit)
+int kl_repo_tree_of(git_oid *out, struct kl_repo *repo, const git_oid *commit)
 {
-	KL_AUTO(git_commit_freep) git_commit *c = NULL;
-	int err = lookup_commit(&c, r, commit);
+	KL_AUTO(git_commit_freep) git_commit *other = NULL;
+	int err = lookup_commit(&other, repo, commit);
 
 	if (!err)
-		git_oid_cpy(out, git_commit_tree_id(c));
+		git_oid_cpy(out, git_commit_tree_id(other));
 	return err;
 }
 
-int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *r, const git_oid *commit)
+int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *repo, const git_oid *commit)
 {
-	KL_AUTO(git_commit_freep) git_commit *c = NULL;
+	KL_AUTO(git_commit_freep) git_commit *other = NULL;
 	const git_signature *by;
-	int err = lookup_commit(&c, r, commit);
+	int err = lookup_commit(&other, repo, commit);
 
 	if (err < 0)
 		return err;
-	by = git_commit_author(c);
+	by = git_commit_author(other);
 	*out = (struct kl_commit){
 		.oid = *commit,
-		.tree = *git_commit_tree_id(c),
-		.message = kl_strdup(git_commit_message_raw(c)),
+		.tree = *git_commit_tree_id(other),
+		.message = kl_strdup(git_commit_message_raw(other)),
 		.author = kl_asprintf("%s <%s>", by->name, by->email),
 		.author_time = by->when.time,
 		.author_offset = by->when.offset,
 	};
-	return kl_repo_parents(&out->parent, &out->nparent, r, commit);
+	return kl_repo_parents(&out->parent, &out->nparent, repo, commit);
 }
 
-void kl_commit_release(struct kl_commit *c)
+void kl_commit_release(struct kl_commit *commit)
 {
-	free(c->parent);
-	free(c->message);
-	free(c->author);
-	*c = (struct kl_commit){ 0 };
+	free(commit->parent);
+	free(commit->message);
+	free(commit->author);
+	*commit = (struct kl_commit){ 0 };
 }
 
-int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *r, const git_oid *blob, size_t max)
+int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *repo, const git_oid *blob, size_t max)
 {
-	KL_AUTO(git_odb_object_freep) git_odb_object *o = NULL;
+	KL_AUTO(git_odb_object_freep) git_odb_object *object = NULL;
 	git_object_t type;
 	size_t size;
-	int err = git_odb_read_header(&size, &type, r->odb, blob);
+	int err = git_odb_read_header(&size, &type, repo->odb, blob);
 
 	if (err < 0)
 		return kl_error_git(err, "cannot read object %s", git_oid_tostr_s(blob));
@@ -160,16 +160,16 @@ int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *r, const git_oid *blob
 	if (size > max)
 		return kl_error(KL_EINVALID, "file %s has %zu bytes, more than %zu",
 				git_oid_tostr_s(blob), size, max);
-	err = git_odb_read(&o, r->odb, blob);
+	err = git_odb_read(&object, repo->odb, blob);
 	if (err < 0)
 		return kl_error_git(err, "cannot read object %s", git_oid_tostr_s(blob));
-	kl_buf_add(out, git_odb_object_data(o), git_odb_object_size(o));
+	kl_buf_add(out, git_odb_object_data(object), git_odb_object_size(object));
 	return 0;
 }
 
-int kl_repo_blob_write(git_oid *out, struct kl_repo *r, const void *p, size_t n)
+int kl_repo_blob_write(git_oid *out, struct kl_repo *repo, const void *data, size_t n)
 {
-	int err = git_odb_write(out, r->odb, p, n, GIT_OBJECT_BLOB);
+	int err = git_odb_write(out, repo->odb, data, n, GIT_OBJECT_BLOB);
 
 	return err < 0 ? kl_error_git(err, "cannot write an object") : 0;
 }

@@ -66,10 +66,10 @@ static int refuse_extension(const char *ext, const char *value)
 				  "--object-format=sha1' and refs in files");
 }
 
-static int check_extensions(struct kl_repo *r)
+static int check_extensions(struct kl_repo *repo)
 {
-	for (size_t i = 0; i < r->config.n; i++) {
-		const char *key = r->config.e[i].key, *value = r->config.e[i].value;
+	for (size_t i = 0; i < repo->config.n; i++) {
+		const char *key = repo->config.e[i].key, *value = repo->config.e[i].value;
 
 		if (!strncmp(key, "extensions.", 11) && !is_harmless(key + 11, value))
 			return refuse_extension(key + 11, value);
@@ -78,10 +78,10 @@ static int check_extensions(struct kl_repo *r)
 }
 
 /* git would not have it; find out why. */
-static int refused_by_git(const struct kl_repo *r, struct kl_buf *text)
+static int refused_by_git(const struct kl_repo *repo, struct kl_buf *text)
 {
 	if (strstr(text->ptr, "not a git repository"))
-		return kl_error(KL_ENOTFOUND, "'%s' is not in a git repository", r->start_dir);
+		return kl_error(KL_ENOTFOUND, "'%s' is not in a git repository", repo->start_dir);
 	if (strstr(text->ptr, "dubious ownership")) {
 		KL_AUTO(kl_freep) char *whole = kl_strdup(text->ptr);
 		char *advice = strstr(whole, "git config --global");
@@ -93,22 +93,22 @@ static int refused_by_git(const struct kl_repo *r, struct kl_buf *text)
 	}
 	if (strstr(text->ptr, "unknown repository extension") ||
 	    strstr(text->ptr, "repo version")) {
-		for (char *p = text->ptr; *p; p++)
-			if (*p == '\n' || *p == '\t')
-				*p = ' ';
+		for (char *at = text->ptr; *at; at++)
+			if (*at == '\n' || *at == '\t')
+				*at = ' ';
 		return kl_error(KL_ECANNOT, "git cannot read this repository: %s",
 				kl_git_complaint(text));
 	}
-	return kl_error(KL_EINVALID, "git cannot open '%s': %s", r->start_dir,
+	return kl_error(KL_EINVALID, "git cannot open '%s': %s", repo->start_dir,
 			kl_git_complaint(text));
 }
 
 /* One question to git; the last answer fails where there is no worktree. */
-static int locate_repo(struct kl_repo *r)
+static int locate_repo(struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("rev-parse", "--is-bare-repository", "--show-object-format",
 				"--show-prefix", "--path-format=absolute", "--git-dir",
 				"--git-common-dir", "--git-path", "index", "--show-toplevel"),
@@ -118,28 +118,28 @@ static int locate_repo(struct kl_repo *r)
 	};
 	char *line[8] = { 0 };
 	size_t n = 0;
-	int status, err = kl_git_run(&status, r, &c);
+	int status, err = kl_git_run(&status, repo, &call);
 
 	if (err < 0)
 		return err;
-	for (char *p = out.ptr; *p && n < KL_ARRAY_SIZE(line); n++) {
-		line[n] = p;
-		p += strcspn(p, "\n");
-		if (*p)
-			*p++ = '\0';
+	for (char *at = out.ptr; *at && n < KL_ARRAY_SIZE(line); n++) {
+		line[n] = at;
+		at += strcspn(at, "\n");
+		if (*at)
+			*at++ = '\0';
 	}
 	if (n < 6)
-		return refused_by_git(r, &text);
+		return refused_by_git(repo, &text);
 	if (n > 7)
 		return kl_error(KL_ECANNOT, "the repository's path has a newline in it");
-	r->bare = !strcmp(line[0], "true");
+	repo->bare = !strcmp(line[0], "true");
 	if (strcmp(line[1], "sha1"))
 		return refuse_extension("objectformat", line[1]);
-	r->prefix = kl_strdup(line[2]);
-	r->git_dir = kl_strdup(line[3]);
-	r->common_dir = kl_strdup(line[4]);
-	r->index = kl_strdup(line[5]);
-	r->worktree = n > 6 ? kl_strdup(line[6]) : NULL;
+	repo->prefix = kl_strdup(line[2]);
+	repo->git_dir = kl_strdup(line[3]);
+	repo->common_dir = kl_strdup(line[4]);
+	repo->index = kl_strdup(line[5]);
+	repo->worktree = n > 6 ? kl_strdup(line[6]) : NULL;
 	return 0;
 }
 
@@ -147,50 +147,50 @@ static int locate_repo(struct kl_repo *r)
  * A linked worktree may itself be called "main"; the ids of worktrees must
  * differ, so such a name is told apart by a suffix.
  */
-static char *worktree_id(const struct kl_repo *r)
+static char *worktree_id(const struct kl_repo *repo)
 {
-	const char *name, *p;
+	const char *name, *at;
 
-	if (!strcmp(r->git_dir, r->common_dir))
+	if (!strcmp(repo->git_dir, repo->common_dir))
 		return kl_strdup("main");
-	name = strrchr(r->git_dir, '/');
-	name = name ? name + 1 : r->git_dir;
+	name = strrchr(repo->git_dir, '/');
+	name = name ? name + 1 : repo->git_dir;
 	if (strncmp(name, "main", 4))
 		return kl_strdup(name);
-	for (p = name + 4; !strncmp(p, ".linked", 7); p += 7)
+	for (at = name + 4; !strncmp(at, ".linked", 7); at += 7)
 		;
-	return *p ? kl_strdup(name) : kl_asprintf("%s.linked", name);
+	return *at ? kl_strdup(name) : kl_asprintf("%s.linked", name);
 }
 
 /* Objects where the environment wants them: the quarantine of a push. */
-static int environment_odb(struct kl_repo *r)
+static int environment_odb(struct kl_repo *repo)
 {
 	const char *dir = getenv("GIT_OBJECT_DIRECTORY");
 	const char *more = getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES");
 	KL_AUTO(kl_strvec_release) struct kl_strvec alt = KL_STRVEC_INIT;
 	int err;
 
-	if (r->isolated || (!dir && !more))
-		return git_repository_odb(&r->odb, r->git);
+	if (repo->isolated || (!dir && !more))
+		return git_repository_odb(&repo->odb, repo->git);
 	if (dir) {
 		KL_AUTO(kl_freep) char *path = dir[0] == '/' ? kl_strdup(dir) :
-							       kl_fs_join(r->start_dir, dir);
+							       kl_fs_join(repo->start_dir, dir);
 
-		err = git_odb_open(&r->odb, path);
+		err = git_odb_open(&repo->odb, path);
 		if (!err)
-			err = git_repository_set_odb(r->git, r->odb);
+			err = git_repository_set_odb(repo->git, repo->odb);
 	} else {
-		err = git_repository_odb(&r->odb, r->git);
+		err = git_repository_odb(&repo->odb, repo->git);
 	}
 	if (err < 0)
 		return err;
 	kl_strvec_split(&alt, more ? more : "", ":");
 	for (size_t i = 0; i < alt.n && !err; i++)
-		err = git_odb_add_disk_alternate(r->odb, alt.v[i]);
+		err = git_odb_add_disk_alternate(repo->odb, alt.v[i]);
 	return err;
 }
 
-static int open_libgit2(struct kl_repo *r)
+static int open_libgit2(struct kl_repo *repo)
 {
 	unsigned flags = GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_NO_DOTGIT |
 			 GIT_REPOSITORY_OPEN_BARE;
@@ -203,29 +203,29 @@ static int open_libgit2(struct kl_repo *r)
 	if (!err)
 		err = git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
 	if (!err)
-		err = git_repository_open_ext(&r->git, r->git_dir, flags, NULL);
+		err = git_repository_open_ext(&repo->git, repo->git_dir, flags, NULL);
 	if (err < 0) {
-		err = kl_error_git(err, "libgit2 cannot open '%s'", r->git_dir);
+		err = kl_error_git(err, "libgit2 cannot open '%s'", repo->git_dir);
 		return err == KL_EIO ? KL_ECANNOT : err;
 	}
-	err = environment_odb(r);
-	return err < 0 ? kl_error_git(err, "cannot open the objects of '%s'", r->git_dir) : 0;
+	err = environment_odb(repo);
+	return err < 0 ? kl_error_git(err, "cannot open the objects of '%s'", repo->git_dir) : 0;
 }
 
 static int open_from(struct kl_repo **out, const char *dir, bool isolated)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = kl_calloc(1, sizeof(*r));
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = kl_calloc(1, sizeof(*repo));
 	int err;
 
 	git_libgit2_init();
-	r->start_dir = kl_strdup(dir);
-	r->isolated = isolated;
-	r->config.free_value = free;
-	if ((err = locate_repo(r)) < 0 || (err = kl_config_load(r)) < 0 ||
-	    (err = check_extensions(r)) < 0 || (err = open_libgit2(r)) < 0)
+	repo->start_dir = kl_strdup(dir);
+	repo->isolated = isolated;
+	repo->config.free_value = free;
+	if ((err = locate_repo(repo)) < 0 || (err = kl_config_load(repo)) < 0 ||
+	    (err = check_extensions(repo)) < 0 || (err = open_libgit2(repo)) < 0)
 		return err;
-	r->worktree_id = worktree_id(r);
-	*out = kl_steal(&r);
+	repo->worktree_id = worktree_id(repo);
+	*out = kl_steal(&repo);
 	return 0;
 }
 
@@ -249,61 +249,61 @@ int kl_repo_open_at(struct kl_repo **out, const char *dir)
 	return open_from(out, full, true);
 }
 
-void kl_repo_free(struct kl_repo *r)
+void kl_repo_free(struct kl_repo *repo)
 {
-	if (!r)
+	if (!repo)
 		return;
-	git_odb_free(r->odb);
-	git_repository_free(r->git);
-	free(r->start_dir);
-	free(r->git_dir);
-	free(r->common_dir);
-	free(r->index);
-	free(r->worktree);
-	free(r->prefix);
-	free(r->worktree_id);
-	free(r->author.who);
-	free(r->author.dated);
-	free(r->committer.who);
-	free(r->committer.dated);
-	kl_map_release(&r->config);
-	free(r);
+	git_odb_free(repo->odb);
+	git_repository_free(repo->git);
+	free(repo->start_dir);
+	free(repo->git_dir);
+	free(repo->common_dir);
+	free(repo->index);
+	free(repo->worktree);
+	free(repo->prefix);
+	free(repo->worktree_id);
+	free(repo->author.who);
+	free(repo->author.dated);
+	free(repo->committer.who);
+	free(repo->committer.dated);
+	kl_map_release(&repo->config);
+	free(repo);
 	git_libgit2_shutdown();
 }
 
-const char *kl_repo_git_dir(const struct kl_repo *r)
+const char *kl_repo_git_dir(const struct kl_repo *repo)
 {
-	return r->git_dir;
+	return repo->git_dir;
 }
 
-const char *kl_repo_common_dir(const struct kl_repo *r)
+const char *kl_repo_common_dir(const struct kl_repo *repo)
 {
-	return r->common_dir;
+	return repo->common_dir;
 }
 
-const char *kl_repo_worktree(const struct kl_repo *r)
+const char *kl_repo_worktree(const struct kl_repo *repo)
 {
-	return r->worktree;
+	return repo->worktree;
 }
 
-const char *kl_repo_prefix(const struct kl_repo *r)
+const char *kl_repo_prefix(const struct kl_repo *repo)
 {
-	return r->prefix;
+	return repo->prefix;
 }
 
-const char *kl_repo_worktree_id(const struct kl_repo *r)
+const char *kl_repo_worktree_id(const struct kl_repo *repo)
 {
-	return r->worktree_id;
+	return repo->worktree_id;
 }
 
-bool kl_repo_is_bare(const struct kl_repo *r)
+bool kl_repo_is_bare(const struct kl_repo *repo)
 {
-	return r->bare;
+	return repo->bare;
 }
 
-int kl_repo_private(char **out, const struct kl_repo *r, const char *name)
+int kl_repo_private(char **out, const struct kl_repo *repo, const char *name)
 {
-	KL_AUTO(kl_freep) char *dir = kl_fs_join(r->common_dir, "klineage");
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(repo->common_dir, "klineage");
 	int err = kl_fs_mkdir(dir);
 
 	if (err < 0)
@@ -313,10 +313,10 @@ int kl_repo_private(char **out, const struct kl_repo *r, const char *name)
 }
 
 /* The remote that promised the missing objects, or NULL; the caller frees. */
-static char *promisor_remote(struct kl_repo *r)
+static char *promisor_remote(struct kl_repo *repo)
 {
-	for (size_t i = 0; i < r->config.n; i++) {
-		const char *key = r->config.e[i].key, *value = r->config.e[i].value;
+	for (size_t i = 0; i < repo->config.n; i++) {
+		const char *key = repo->config.e[i].key, *value = repo->config.e[i].value;
 		size_t n = strlen(key), around = strlen("remote.") + strlen(".promisor");
 
 		if (!strcmp(key, "extensions.partialclone"))
@@ -328,12 +328,12 @@ static char *promisor_remote(struct kl_repo *r)
 	return NULL;
 }
 
-int kl_repo_need_history(struct kl_repo *r)
+int kl_repo_need_history(struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) char *remote = promisor_remote(r);
+	KL_AUTO(kl_freep) char *remote = promisor_remote(repo);
 	int err;
 
-	if (git_repository_is_shallow(r->git) == 1) {
+	if (git_repository_is_shallow(repo->git) == 1) {
 		err = kl_error(KL_ECANNOT, "this clone is shallow: its history is cut off");
 		return kl_error_hint(err, "git fetch --unshallow");
 	}

@@ -27,9 +27,9 @@ struct recovery {
 	int cleared;
 };
 
-static int64_t ns_of(struct timespec t)
+static int64_t ns_of(struct timespec now)
 {
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Wait until the lock is EMPTY_AGE_NS old; false if it changed or is gone. */
@@ -52,7 +52,7 @@ static bool lies_still(const char *path, const struct stat *first)
 }
 
 /* Is this lock what our transaction left? `hex`: the value it wrote, or "". */
-static bool is_ours(const struct recovery *v, const char *path, const char *hex)
+static bool is_ours(const struct recovery *recovery, const char *path, const char *hex)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	size_t n = strlen(hex);
@@ -61,7 +61,7 @@ static bool is_ours(const struct recovery *v, const char *path, const char *hex)
 	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > 64)
 		return false;
 	if (!st.st_size)
-		return ns_of(st.st_mtim) >= ns_of(v->since) && lies_still(path, &st);
+		return ns_of(st.st_mtim) >= ns_of(recovery->since) && lies_still(path, &st);
 	if (!n || kl_fs_read(&text, path, 64) < 0)
 		return false;
 	/* git writes the value, then the newline */
@@ -69,18 +69,18 @@ static bool is_ours(const struct recovery *v, const char *path, const char *hex)
 	       (text.len == n || !strcmp(text.ptr + n, "\n"));
 }
 
-static int clear_lock(struct recovery *v, const char *path, const char *hex)
+static int clear_lock(struct recovery *recovery, const char *path, const char *hex)
 {
-	if (!is_ours(v, path, hex))
+	if (!is_ours(recovery, path, hex))
 		return 0;
 	if (unlink(path) < 0)
 		return kl_error_errno("cannot remove the stale lock '%s'", path);
-	v->cleared++;
+	recovery->cleared++;
 	return 0;
 }
 
 /* HEAD of a worktree is locked, for its reflog, when it is on a ref that moves. */
-static int clear_head(struct recovery *v, const char *dir, const struct kl_refs_txn *t)
+static int clear_head(struct recovery *recovery, const char *dir, const struct kl_refs_txn *txn)
 {
 	KL_AUTO(kl_freep) char *head = kl_fs_join(dir, "HEAD");
 	KL_AUTO(kl_freep) char *lock = kl_fs_join(dir, "HEAD.lock");
@@ -90,17 +90,17 @@ static int clear_head(struct recovery *v, const char *dir, const struct kl_refs_
 	    strncmp(text.ptr, "ref: ", 5))
 		return 0;
 	kl_buf_rtrim(&text);
-	for (size_t i = 0; i < t->n; i++)
-		if (!strcmp(text.ptr + 5, t->cmd[i].ref))
-			return clear_lock(v, lock, "");
+	for (size_t i = 0; i < txn->n; i++)
+		if (!strcmp(text.ptr + 5, txn->cmd[i].ref))
+			return clear_lock(recovery, lock, "");
 	return 0;
 }
 
-static int clear_heads(struct recovery *v, const struct kl_refs_txn *t)
+static int clear_heads(struct recovery *recovery, const struct kl_refs_txn *txn)
 {
-	KL_AUTO(kl_freep) char *trees = kl_fs_join(v->r->common_dir, "worktrees");
+	KL_AUTO(kl_freep) char *trees = kl_fs_join(recovery->r->common_dir, "worktrees");
 	KL_AUTO(kl_strvec_release) struct kl_strvec name = KL_STRVEC_INIT;
-	int err = clear_head(v, v->r->common_dir, t);
+	int err = clear_head(recovery, recovery->r->common_dir, txn);
 
 	if (err < 0 || !kl_fs_is_dir(trees))
 		return err;
@@ -108,32 +108,34 @@ static int clear_heads(struct recovery *v, const struct kl_refs_txn *t)
 	for (size_t i = 0; !err && i < name.n; i++) {
 		KL_AUTO(kl_freep) char *dir = kl_fs_join(trees, name.v[i]);
 
-		err = clear_head(v, dir, t);
+		err = clear_head(recovery, dir, txn);
 	}
 	return err;
 }
 
-static int clear_locks(struct recovery *v, const struct kl_refs_txn *t)
+static int clear_locks(struct recovery *recovery, const struct kl_refs_txn *txn)
 {
 	bool deletes = false;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < t->n; i++) {
-		const struct kl_refs_cmd *c = t->cmd + i;
-		KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.lock", v->r->common_dir, c->ref);
+	for (size_t i = 0; !err && i < txn->n; i++) {
+		const struct kl_refs_cmd *cmd = txn->cmd + i;
+		KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.lock", recovery->r->common_dir,
+							   cmd->ref);
 		char hex[KL_OID_HEX] = "";
 
-		if (c->verb == KL_REFS_UPDATE)
-			kl_oid_hex(hex, &c->to);
-		deletes |= c->verb == KL_REFS_DELETE;
-		err = clear_lock(v, path, hex);
+		if (cmd->verb == KL_REFS_UPDATE)
+			kl_oid_hex(hex, &cmd->to);
+		deletes |= cmd->verb == KL_REFS_DELETE;
+		err = clear_lock(recovery, path, hex);
 	}
 	if (!err && deletes) {
-		KL_AUTO(kl_freep) char *path = kl_fs_join(v->r->common_dir, "packed-refs.lock");
+		KL_AUTO(kl_freep) char *path = kl_fs_join(recovery->r->common_dir,
+							  "packed-refs.lock");
 
-		err = clear_lock(v, path, "");
+		err = clear_lock(recovery, path, "");
 	}
-	return err < 0 ? err : clear_heads(v, t);
+	return err < 0 ? err : clear_heads(recovery, txn);
 }
 
 /*
@@ -141,29 +143,30 @@ static int clear_locks(struct recovery *v, const struct kl_refs_txn *t)
  * it leaves some at the new value. What it had begun is finished, so that
  * the refs are all old or all new.
  */
-static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *r, const struct kl_refs_txn *t)
+static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *repo,
+			const struct kl_refs_txn *txn)
 {
 	size_t moved = 0;
 	int err;
 
-	for (size_t i = 0; i < t->n; i++) {
-		const struct kl_refs_cmd *c = t->cmd + i;
+	for (size_t i = 0; i < txn->n; i++) {
+		const struct kl_refs_cmd *cmd = txn->cmd + i;
 		git_oid now;
 
-		if (c->verb == KL_REFS_VERIFY)
+		if (cmd->verb == KL_REFS_VERIFY)
 			continue;
-		if ((err = kl_txn_now(&now, r, c->ref)) < 0)
+		if ((err = kl_txn_now(&now, repo, cmd->ref)) < 0)
 			return err;
-		if (git_oid_equal(&now, &c->to)) {
-			moved += !git_oid_equal(&c->to, &c->from);
+		if (git_oid_equal(&now, &cmd->to)) {
+			moved += !git_oid_equal(&cmd->to, &cmd->from);
 			continue;
 		}
-		if (!c->any && !git_oid_equal(&now, &c->from))
+		if (!cmd->any && !git_oid_equal(&now, &cmd->from))
 			continue; /* somebody else has been there since */
-		if (c->verb == KL_REFS_UPDATE)
-			kl_refs_txn_update(rest, c->ref, &c->to, &c->from);
+		if (cmd->verb == KL_REFS_UPDATE)
+			kl_refs_txn_update(rest, cmd->ref, &cmd->to, &cmd->from);
 		else
-			kl_refs_txn_delete(rest, c->ref, c->any ? NULL : &c->from);
+			kl_refs_txn_delete(rest, cmd->ref, cmd->any ? NULL : &cmd->from);
 	}
 	if (!moved)
 		while (rest->n)
@@ -171,19 +174,19 @@ static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *r, const struc
 	return 0;
 }
 
-static int move_rest(const struct kl_refs_txn *t, const char *journal, const char *file)
+static int move_rest(const struct kl_refs_txn *txn, const char *journal, const char *file)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *rest = kl_refs_txn_new(t->r);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *rest = kl_refs_txn_new(txn->r);
 	KL_AUTO(kl_buf_release) struct kl_buf script = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int status, err = rest_to_move(rest, t->r, t);
+	int status, err = rest_to_move(rest, txn->r, txn);
 
 	if (err < 0 || !rest->n)
 		return err;
 	kl_txn_format(&script, rest);
 	if ((err = kl_fs_put(file, script.ptr, script.len, 0600)) < 0)
 		return err;
-	err = kl_txn_run(&status, t->r, file, "klineage: finish after a crash", &text);
+	err = kl_txn_run(&status, txn->r, file, "klineage: finish after a crash", &text);
 	unlink(file);
 	if (!err && status)
 		err = kl_error(KL_EIO, "cannot finish the transaction in '%s': %s", journal,
@@ -213,30 +216,30 @@ static int wait_for_reader(const char *path)
 	return 0;
 }
 
-int kl_txn_recover(struct kl_repo *r, int *cleared)
+int kl_txn_recover(struct kl_repo *repo, int *cleared)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(r);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(repo);
 	KL_AUTO(kl_freep) char *journal = NULL, *rest = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct recovery v = { .r = r };
+	struct recovery recovery = { .r = repo };
 	struct stat st;
-	int err = kl_repo_private(&journal, r, "txn");
+	int err = kl_repo_private(&journal, repo, "txn");
 
 	*cleared = 0;
 	if (err < 0 || stat(journal, &st) < 0)
 		return err;
-	v.since = st.st_mtim;
+	recovery.since = st.st_mtim;
 	rest = kl_asprintf("%s-rest", journal);
 	if ((err = wait_for_reader(journal)) < 0 || (err = wait_for_reader(rest)) < 0 ||
 	    (err = kl_fs_read(&text, journal, MAX_JOURNAL)) < 0 ||
 	    (err = KL_FAULT("txn-recover")) < 0)
 		return err;
-	err = kl_txn_parse(t, text.ptr, journal);
+	err = kl_txn_parse(txn, text.ptr, journal);
 	if (!err)
-		err = clear_locks(&v, t);
-	*cleared = v.cleared;
+		err = clear_locks(&recovery, txn);
+	*cleared = recovery.cleared;
 	if (!err)
-		err = move_rest(t, journal, rest);
+		err = move_rest(txn, journal, rest);
 	if (err < 0)
 		return kl_error_hint(err, "to give that transaction up, remove '%s'", journal);
 	if (unlink(journal) < 0)
@@ -244,10 +247,10 @@ int kl_txn_recover(struct kl_repo *r, int *cleared)
 	return 0;
 }
 
-int kl_refs_recover(struct kl_repo *r, int *cleared)
+int kl_refs_recover(struct kl_repo *repo, int *cleared)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
-	KL_AUTO(kl_freep) char *dir = kl_fs_join(r->common_dir, "klineage");
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(repo->common_dir, "klineage");
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "lock");
 	int err;
 
@@ -256,5 +259,5 @@ int kl_refs_recover(struct kl_repo *r, int *cleared)
 		return 0;
 	if ((err = kl_lock_take(&lock, path, LOCK_WAIT_MS)) < 0)
 		return err;
-	return kl_txn_recover(r, cleared);
+	return kl_txn_recover(repo, cleared);
 }

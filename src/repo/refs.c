@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int kl_txn_now(git_oid *out, struct kl_repo *r, const char *ref)
+int kl_txn_now(git_oid *out, struct kl_repo *repo, const char *ref)
 {
-	int err = git_reference_name_to_id(out, r->git, ref);
+	int err = git_reference_name_to_id(out, repo->git, ref);
 
 	if (!err)
 		return 0;
@@ -14,10 +14,10 @@ int kl_txn_now(git_oid *out, struct kl_repo *r, const char *ref)
 	return err == GIT_ENOTFOUND ? 0 : kl_error_git(err, "cannot read ref '%s'", ref);
 }
 
-int kl_refs_get(git_oid *out, struct kl_repo *r, const char *ref)
+int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref)
 {
 	git_oid now;
-	int err = kl_txn_now(&now, r, ref);
+	int err = kl_txn_now(&now, repo, ref);
 
 	if (err < 0)
 		return err;
@@ -27,18 +27,18 @@ int kl_refs_get(git_oid *out, struct kl_repo *r, const char *ref)
 	return 0;
 }
 
-void kl_ref_list_release(struct kl_ref_list *l)
+void kl_ref_list_release(struct kl_ref_list *list)
 {
-	for (size_t i = 0; i < l->n; i++)
-		free(l->ref[i].name);
-	free(l->ref);
-	*l = (struct kl_ref_list){ 0 };
+	for (size_t i = 0; i < list->n; i++)
+		free(list->ref[i].name);
+	free(list->ref);
+	*list = (struct kl_ref_list){ 0 };
 }
 
-int kl_refs_is_checked_out(bool *out, struct kl_repo *r, const char *ref)
+int kl_refs_is_checked_out(bool *out, struct kl_repo *repo, const char *ref)
 {
 	KL_AUTO(git_reference_freep) git_reference *found = NULL;
-	int err = git_reference_lookup(&found, r->git, ref);
+	int err = git_reference_lookup(&found, repo->git, ref);
 
 	*out = false;
 	if (err == GIT_ENOTFOUND)
@@ -51,38 +51,38 @@ int kl_refs_is_checked_out(bool *out, struct kl_repo *r, const char *ref)
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-	const struct kl_ref *x = a, *y = b;
+	const struct kl_ref *ref = left, *other = right;
 
-	return strcmp(x->name, y->name);
+	return strcmp(ref->name, other->name);
 }
 
-static void push_ref(struct kl_ref_list *l, struct kl_repo *r, git_reference *ref)
+static void push_ref(struct kl_ref_list *list, struct kl_repo *repo, git_reference *ref)
 {
 	git_oid oid;
 
 	/* a symbolic ref to nowhere names no object */
-	if (git_reference_name_to_id(&oid, r->git, git_reference_name(ref)) < 0)
+	if (git_reference_name_to_id(&oid, repo->git, git_reference_name(ref)) < 0)
 		return;
-	KL_GROW(l->ref, l->n + 1, l->alloc);
-	l->ref[l->n++] = (struct kl_ref){ kl_strdup(git_reference_name(ref)), oid };
+	KL_GROW(list->ref, list->n + 1, list->alloc);
+	list->ref[list->n++] = (struct kl_ref){ kl_strdup(git_reference_name(ref)), oid };
 }
 
-int kl_refs_list(struct kl_ref_list *out, struct kl_repo *r, const char *prefix)
+int kl_refs_list(struct kl_ref_list *out, struct kl_repo *repo, const char *prefix)
 {
 	KL_AUTO(git_reference_iterator_freep) git_reference_iterator *it = NULL;
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list found = { 0 };
 	bool special = prefix[strcspn(prefix, "*?[\\")];
 	KL_AUTO(kl_freep) char *glob = kl_asprintf("%s*", special ? "refs/" : prefix);
-	int err = git_reference_iterator_glob_new(&it, r->git, glob);
+	int err = git_reference_iterator_glob_new(&it, repo->git, glob);
 
 	while (!err) {
 		git_reference *ref = NULL;
 
 		err = git_reference_next(&ref, it);
 		if (!err && !strncmp(git_reference_name(ref), prefix, strlen(prefix)))
-			push_ref(&found, r, ref);
+			push_ref(&found, repo, ref);
 		git_reference_free(ref);
 	}
 	if (err != GIT_ITEROVER)
@@ -110,7 +110,7 @@ static int in_the_way(const char *ref, const char *taken)
 	return kl_error_hint(err, "git branch -m %s <another name>", branch);
 }
 
-int kl_refs_can_create(struct kl_repo *r, const char *ref)
+int kl_refs_can_create(struct kl_repo *repo, const char *ref)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list below = { 0 };
 	KL_AUTO(kl_freep) char *part = kl_strdup(ref);
@@ -120,18 +120,18 @@ int kl_refs_can_create(struct kl_repo *r, const char *ref)
 
 	if (git_reference_name_is_valid(&valid, ref) < 0 || !valid || strncmp(ref, "refs/", 5))
 		return kl_error(KL_EINVALID, "'%.200s' is not a valid ref name", ref);
-	if ((err = kl_txn_now(&now, r, ref)) < 0)
+	if ((err = kl_txn_now(&now, repo, ref)) < 0)
 		return err;
 	if (!git_oid_is_zero(&now))
 		return kl_error(KL_EEXISTS, "'%s' exists already", ref);
-	for (char *p = strrchr(part, '/'); p > part + 4; p = strrchr(part, '/')) {
-		*p = '\0';
-		if ((err = kl_txn_now(&now, r, part)) < 0)
+	for (char *at = strrchr(part, '/'); at > part + 4; at = strrchr(part, '/')) {
+		*at = '\0';
+		if ((err = kl_txn_now(&now, repo, part)) < 0)
 			return err;
 		if (!git_oid_is_zero(&now))
 			return in_the_way(ref, part);
 	}
-	if ((err = kl_refs_list(&below, r, dir)) < 0)
+	if ((err = kl_refs_list(&below, repo, dir)) < 0)
 		return err;
 	return below.n ? in_the_way(ref, below.ref[0].name) : 0;
 }

@@ -17,7 +17,7 @@
  * KL_EBUSY: another git held a ref's lock for longer than a moment.
  * Refs outside refs/heads, refs/notes get a reflog on creation.
  */
-int kl_refs_get(git_oid *out, struct kl_repo *r, const char *ref); /* KL_ENOTFOUND */
+int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref); /* KL_ENOTFOUND */
 
 struct kl_ref {
 	char *name;
@@ -28,31 +28,31 @@ struct kl_ref_list {
 	size_t n, alloc;
 };
 /** All refs under a prefix ("refs/heads/klineage/"), sorted. */
-int kl_refs_list(struct kl_ref_list *out, struct kl_repo *r, const char *prefix);
-void kl_ref_list_release(struct kl_ref_list *l);
+int kl_refs_list(struct kl_ref_list *out, struct kl_repo *repo, const char *prefix);
+void kl_ref_list_release(struct kl_ref_list *list);
 
 /** Does a worktree stand on this branch? Moving it would leave that one behind. */
-int kl_refs_is_checked_out(bool *out, struct kl_repo *r, const char *ref);
+int kl_refs_is_checked_out(bool *out, struct kl_repo *repo, const char *ref);
 
 /**
  * Could `ref` be created? KL_EEXISTS if it is there, KL_EINVALID for an ill
  * name or a directory/file conflict ("a branch called klineage"), saying what
  * to do.
  */
-int kl_refs_can_create(struct kl_repo *r, const char *ref);
+int kl_refs_can_create(struct kl_repo *repo, const char *ref);
 
 struct kl_refs_txn;
-struct kl_refs_txn *kl_refs_txn_new(struct kl_repo *r);
-void kl_refs_txn_free(struct kl_refs_txn *t);
+struct kl_refs_txn *kl_refs_txn_new(struct kl_repo *repo);
+void kl_refs_txn_free(struct kl_refs_txn *txn);
 KL_DEFINE_CLEANUP(struct kl_refs_txn *, kl_refs_txn_free)
 /** Must not exist. */
-void kl_refs_txn_create(struct kl_refs_txn *t, const char *ref, const git_oid *oid);
+void kl_refs_txn_create(struct kl_refs_txn *txn, const char *ref, const git_oid *oid);
 /** `old` NULL or zero: must not exist. */
-void kl_refs_txn_update(struct kl_refs_txn *t, const char *ref, const git_oid *oid,
+void kl_refs_txn_update(struct kl_refs_txn *txn, const char *ref, const git_oid *oid,
 			const git_oid *old);
-void kl_refs_txn_delete(struct kl_refs_txn *t, const char *ref, const git_oid *old);
-void kl_refs_txn_verify(struct kl_refs_txn *t, const char *ref, const git_oid *old);
-int kl_refs_txn_commit(struct kl_refs_txn *t, const char *reflog);
+void kl_refs_txn_delete(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
+void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
+int kl_refs_txn_commit(struct kl_refs_txn *txn, const char *reflog);
 
 /**
  * After a crash, by what our journal ($GIT_COMMON_DIR/klineage/txn) tells:
@@ -62,6 +62,6 @@ int kl_refs_txn_commit(struct kl_refs_txn *t, const char *reflog);
  * untouched since then), and no update-ref of ours is alive; others stay.
  * `*cleared` counts them. Each commit does the same first. docs/formats.md, "Refs".
  */
-int kl_refs_recover(struct kl_repo *r, int *cleared);
+int kl_refs_recover(struct kl_repo *repo, int *cleared);
 
 #endif

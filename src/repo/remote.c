@@ -21,10 +21,10 @@ static char *name_of(const char *key)
 	return kl_strndup(key + 7, (size_t)(end - (key + 7)));
 }
 
-void kl_remote_names(struct kl_strvec *out, struct kl_repo *r)
+void kl_remote_names(struct kl_strvec *out, struct kl_repo *repo)
 {
-	for (size_t i = 0; i < r->config.n; i++) {
-		char *name = name_of(r->config.e[i].key);
+	for (size_t i = 0; i < repo->config.n; i++) {
+		char *name = name_of(repo->config.e[i].key);
 
 		if (name)
 			kl_strvec_take(out, name);
@@ -32,12 +32,12 @@ void kl_remote_names(struct kl_strvec *out, struct kl_repo *r)
 	kl_strvec_uniq(out);
 }
 
-int kl_remote_check(struct kl_repo *r, const char *remote)
+int kl_remote_check(struct kl_repo *repo, const char *remote)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	int err;
 
-	kl_remote_names(&names, r);
+	kl_remote_names(&names, repo);
 	if (*remote && *remote != '-' && kl_strvec_has(&names, remote))
 		return 0;
 	err = kl_error(KL_ENOTFOUND, "no remote '%.100s' is configured", remote);
@@ -59,31 +59,31 @@ static bool is_below(const char *ref, const char *const *prefix)
 	return false;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-	return strcmp(((const struct kl_ref *)a)->name, ((const struct kl_ref *)b)->name);
+	return strcmp(((const struct kl_ref *)left)->name, ((const struct kl_ref *)right)->name);
 }
 
 /* "<oid>\t<ref>\n"; a name that git itself would not take is passed over */
 static int take_refs(struct kl_ref_list *out, char *text, const char *const *prefix, size_t max)
 {
-	for (char *p = text, *end; *p; p = end) {
+	for (char *at = text, *end; *at; at = end) {
 		struct kl_ref ref;
 		int valid = 0;
 
-		end = p + strcspn(p, "\n");
+		end = at + strcspn(at, "\n");
 		if (*end)
 			*end++ = '\0';
-		if (strlen(p) < GIT_OID_HEXSZ + 2 || !kl_oid_parsen(&ref.oid, p, GIT_OID_HEXSZ) ||
-		    p[GIT_OID_HEXSZ] != '\t')
-			return kl_error(KL_EIO, "git ls-remote answered '%.60s'", p);
-		p += GIT_OID_HEXSZ + 1;
-		if (!is_below(p, prefix) || git_reference_name_is_valid(&valid, p) < 0 || !valid)
+		if (strlen(at) < GIT_OID_HEXSZ + 2 || !kl_oid_parsen(&ref.oid, at, GIT_OID_HEXSZ) ||
+		    at[GIT_OID_HEXSZ] != '\t')
+			return kl_error(KL_EIO, "git ls-remote answered '%.60s'", at);
+		at += GIT_OID_HEXSZ + 1;
+		if (!is_below(at, prefix) || git_reference_name_is_valid(&valid, at) < 0 || !valid)
 			continue;
 		if (out->n == max)
 			return kl_error(KL_EINVALID, "the remote has more than %zu refs of ours",
 					max);
-		ref.name = kl_strdup(p);
+		ref.name = kl_strdup(at);
 		KL_GROW(out->ref, out->n + 1, out->alloc);
 		out->ref[out->n++] = ref;
 	}
@@ -92,20 +92,20 @@ static int take_refs(struct kl_ref_list *out, char *text, const char *const *pre
 	return 0;
 }
 
-int kl_remote_list(struct kl_ref_list *out, struct kl_repo *r, const char *remote,
+int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *remote,
 		   const char *const *prefix, size_t max)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list found = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = { .here = true, .remote = true, .out = &text };
+	struct kl_git_call call = { .here = true, .remote = true, .out = &text };
 	int err;
 
 	kl_strvec_pushv(&args, KL_ARGS("ls-remote", "--refs", "--quiet", "--", remote));
-	for (const char *const *p = prefix; *p; p++)
-		kl_strvec_pushf(&args, "%s*", *p);
-	c.args = (const char *const *)args.v;
-	if ((err = kl_git_do(r, &c)) < 0)
+	for (const char *const *at = prefix; *at; at++)
+		kl_strvec_pushf(&args, "%s*", *at);
+	call.args = (const char *const *)args.v;
+	if ((err = kl_git_do(repo, &call)) < 0)
 		return kl_error_in(err, "remote '%s'", remote);
 	if ((err = take_refs(&found, text.ptr, prefix, max)) < 0)
 		return err;
@@ -117,10 +117,10 @@ int kl_remote_list(struct kl_ref_list *out, struct kl_repo *r, const char *remot
 /* --- fetch ----------------------------------------------------------------------- */
 
 /* Did index-pack come up against our limit? Its dying words are not always heard. */
-static bool hit_limit(const struct kl_repo *r, const char *text, uint64_t max_bytes)
+static bool hit_limit(const struct kl_repo *repo, const char *text, uint64_t max_bytes)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *dir = kl_fs_join(r->common_dir, "objects/pack");
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(repo->common_dir, "objects/pack");
 	bool hit = false;
 
 	if (!max_bytes || !strstr(text, "index-pack") || kl_fs_list(&names, dir) < 0)
@@ -135,40 +135,41 @@ static bool hit_limit(const struct kl_repo *r, const char *text, uint64_t max_by
 	return hit;
 }
 
-int kl_remote_fetch(struct kl_repo *r, const char *remote, const struct kl_strvec *refspec,
+int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_strvec *refspec,
 		    uint64_t max_bytes)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.here = true, .remote = true, .max_file = max_bytes, .err = &text
 	};
 	int err;
 
 	if (!refspec->n)
 		return 0;
-	if (!kl_repo_config(r, "fetch.fsckObjects") && !kl_repo_config(r, "transfer.fsckObjects"))
+	if (!kl_repo_config(repo, "fetch.fsckObjects") &&
+	    !kl_repo_config(repo, "transfer.fsckObjects"))
 		kl_strvec_pushv(&args, KL_ARGS("-c", "fetch.fsckObjects=true"));
 	kl_strvec_pushv(&args,
 			KL_ARGS("fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 				"--no-recurse-submodules", "--no-prune", "--no-auto-maintenance",
 				"--refmap=", "--stdin", "--", remote));
-	c.args = (const char *const *)args.v;
+	call.args = (const char *const *)args.v;
 	for (size_t i = 0; i < refspec->n; i++)
 		kl_buf_addf(&in, "%s\n", refspec->v[i]);
-	c.in = in.ptr;
-	c.in_len = in.len;
+	call.in = in.ptr;
+	call.in_len = in.len;
 	if ((err = KL_FAULT("remote-fetch")) < 0)
 		return err;
-	err = kl_git_do(r, &c);
+	err = kl_git_do(repo, &call);
 	if (!err)
 		return KL_FAULT("remote-fetched");
 	if (err == KL_EINTR)
 		return err;
 	if (strstr(text.ptr, "couldn't find remote ref"))
 		return kl_error(KL_ECHANGED, "remote '%s' changed meanwhile", remote);
-	if (hit_limit(r, text.ptr, max_bytes))
+	if (hit_limit(repo, text.ptr, max_bytes))
 		return kl_error_hint(kl_error(KL_EINVALID, "remote '%s' sends more than %llu MiB",
 					      remote, (unsigned long long)max_bytes >> 20),
 				     "if you trust it: git config klineage.syncMaxMiB <more>");
@@ -177,24 +178,27 @@ int kl_remote_fetch(struct kl_repo *r, const char *remote, const struct kl_strve
 
 /* --- push -------------------------------------------------------------------------- */
 
-void kl_pushes_release(struct kl_pushes *p)
+void kl_pushes_release(struct kl_pushes *pushes)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		free(p->v[i].ref);
-		free(p->v[i].why);
+	for (size_t i = 0; i < pushes->n; i++) {
+		free(pushes->v[i].ref);
+		free(pushes->v[i].why);
 	}
-	free(p->v);
-	*p = (struct kl_pushes){ 0 };
+	free(pushes->v);
+	*pushes = (struct kl_pushes){ 0 };
 }
 
-void kl_pushes_add(struct kl_pushes *p, const char *ref, const git_oid *to, const git_oid *from)
+void kl_pushes_add(struct kl_pushes *pushes, const char *ref, const git_oid *to,
+		   const git_oid *from)
 {
-	KL_GROW(p->v, p->n + 1, p->alloc);
-	p->v[p->n++] = (struct kl_push){ .ref = kl_strdup(ref), .to = *to, .from = *from };
+	KL_GROW(pushes->v, pushes->n + 1, pushes->alloc);
+	pushes->v[pushes->n++] = (struct kl_push){ .ref = kl_strdup(ref),
+						   .to = *to,
+						   .from = *from };
 }
 
 /* "!\t<oid>:<ref>\t[rejected] (stale info)" */
-static size_t take_answer(struct kl_pushes *p, char *text)
+static size_t take_answer(struct kl_pushes *pushes, char *text)
 {
 	size_t refused = 0;
 
@@ -212,9 +216,9 @@ static size_t take_answer(struct kl_pushes *p, char *text)
 		if (!why)
 			continue;
 		*why++ = '\0';
-		for (size_t i = 0; i < p->n; i++)
-			if (!p->v[i].why && !strcmp(p->v[i].ref, to + 1))
-				p->v[i].why = kl_strdup(why);
+		for (size_t i = 0; i < pushes->n; i++)
+			if (!pushes->v[i].why && !strcmp(pushes->v[i].ref, to + 1))
+				pushes->v[i].why = kl_strdup(why);
 	}
 	return refused;
 }
@@ -222,86 +226,87 @@ static size_t take_answer(struct kl_pushes *p, char *text)
 /* What the other side's hooks said: "remote: no" */
 static void add_remote_words(struct kl_buf *out, const char *text)
 {
-	for (const char *p = text; (p = strstr(p, "remote: ")); p += strcspn(p, "\n")) {
-		size_t n = strcspn(p, "\n");
+	for (const char *at = text; (at = strstr(at, "remote: ")); at += strcspn(at, "\n")) {
+		size_t n = strcspn(at, "\n");
 
-		while (n && p[n - 1] == ' ')
+		while (n && at[n - 1] == ' ')
 			n--;
-		if (n > 8 && out->len < 1000 && (p == text || p[-1] == '\n'))
-			kl_buf_addf(out, "%s%.*s", out->len ? "; " : "", (int)(n - 8), p + 8);
+		if (n > 8 && out->len < 1000 && (at == text || at[-1] == '\n'))
+			kl_buf_addf(out, "%s%.*s", out->len ? "; " : "", (int)(n - 8), at + 8);
 	}
 }
 
-static int refuse_push(const char *remote, const struct kl_pushes *p, const char *text)
+static int refuse_push(const char *remote, const struct kl_pushes *pushes, const char *text)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 
 	add_remote_words(&words, text);
-	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].why && !strstr(p->v[i].why, "atomic push fail"))
+	for (size_t i = 0; i < pushes->n; i++)
+		if (pushes->v[i].why && !strstr(pushes->v[i].why, "atomic push fail"))
 			return kl_error(KL_ECHANGED, "remote '%s' does not take '%s': %s%s%s",
-					remote, p->v[i].ref, p->v[i].why, words.len ? ": " : "",
-					words.ptr);
+					remote, pushes->v[i].ref, pushes->v[i].why,
+					words.len ? ": " : "", words.ptr);
 	return kl_error(KL_ECHANGED, "remote '%s' does not take the push: %s", remote, words.ptr);
 }
 
-int kl_remote_push(struct kl_repo *r, const char *remote, struct kl_pushes *p)
+int kl_remote_push(struct kl_repo *repo, const char *remote, struct kl_pushes *pushes)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = { .here = true, .remote = true, .out = &out, .err = &text };
+	struct kl_git_call call = { .here = true, .remote = true, .out = &out, .err = &text };
 	char from[KL_OID_HEX], to[KL_OID_HEX];
 	int status, err;
 
-	if (!p->n)
+	if (!pushes->n)
 		return 0;
 	kl_strvec_pushv(&args, KL_ARGS("push", "--porcelain", "--atomic", "--no-follow-tags",
 				       "--recurse-submodules=no"));
-	if (p->no_verify)
+	if (pushes->no_verify)
 		kl_strvec_push(&args, "--no-verify");
-	for (size_t i = 0; i < p->n; i++) {
-		kl_oid_hex(from, &p->v[i].from);
-		kl_strvec_pushf(&args, "--force-with-lease=%s:%s", p->v[i].ref,
-				git_oid_is_zero(&p->v[i].from) ? "" : from);
+	for (size_t i = 0; i < pushes->n; i++) {
+		kl_oid_hex(from, &pushes->v[i].from);
+		kl_strvec_pushf(&args, "--force-with-lease=%s:%s", pushes->v[i].ref,
+				git_oid_is_zero(&pushes->v[i].from) ? "" : from);
 	}
 	kl_strvec_pushv(&args, KL_ARGS("--", remote));
-	for (size_t i = 0; i < p->n; i++) {
-		kl_oid_hex(to, &p->v[i].to);
-		kl_strvec_pushf(&args, "%s:%s", to, p->v[i].ref);
-		free(kl_steal(&p->v[i].why));
+	for (size_t i = 0; i < pushes->n; i++) {
+		kl_oid_hex(to, &pushes->v[i].to);
+		kl_strvec_pushf(&args, "%s:%s", to, pushes->v[i].ref);
+		free(kl_steal(&pushes->v[i].why));
 	}
-	c.args = (const char *const *)args.v;
-	if ((err = KL_FAULT("remote-push")) < 0 || (err = kl_git_run(&status, r, &c)) < 0)
+	call.args = (const char *const *)args.v;
+	if ((err = KL_FAULT("remote-push")) < 0 || (err = kl_git_run(&status, repo, &call)) < 0)
 		return err;
 	if (!status)
 		return KL_FAULT("remote-pushed");
-	if (take_answer(p, out.ptr))
-		return refuse_push(remote, p, text.ptr);
+	if (take_answer(pushes, out.ptr))
+		return refuse_push(remote, pushes, text.ptr);
 	if (status > 129)
 		return kl_error(KL_EIO, "git push was killed by signal %d", status - 128);
 	return kl_error(KL_EIO, "remote '%s': git push: %s", remote, kl_git_complaint(&text));
 }
 
-void kl_oids_release(struct kl_oids *o)
+void kl_oids_release(struct kl_oids *oids)
 {
-	free(o->v);
-	*o = (struct kl_oids){ 0 };
+	free(oids->v);
+	*oids = (struct kl_oids){ 0 };
 }
 
-void kl_oids_add(struct kl_oids *o, const git_oid *oid)
+void kl_oids_add(struct kl_oids *oids, const git_oid *oid)
 {
-	KL_GROW(o->v, o->n + 1, o->alloc);
-	git_oid_cpy(&o->v[o->n++], oid);
+	KL_GROW(oids->v, oids->n + 1, oids->alloc);
+	git_oid_cpy(&oids->v[oids->n++], oid);
 }
 
-int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *r, const struct kl_oids *tips,
-			  const struct kl_oids *there, const char *remote, size_t max)
+int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *repo,
+			  const struct kl_oids *tips, const struct kl_oids *there,
+			  const char *remote, size_t max)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT;
-	struct kl_git_call c = { .out = &text };
+	struct kl_git_call call = { .out = &text };
 	size_t count = 0;
 	int err;
 
@@ -310,7 +315,7 @@ int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *r, const str
 	for (size_t i = 0; i < tips->n; i++)
 		kl_buf_addf(&in, "%s\n", git_oid_tostr_s(&tips->v[i]));
 	for (size_t i = 0; there && i < there->n; i++)
-		if (git_odb_exists(r->odb, &there->v[i]))
+		if (git_odb_exists(repo->odb, &there->v[i]))
 			kl_buf_addf(&in, "^%s\n", git_oid_tostr_s(&there->v[i]));
 	if (!tips->n)
 		return 0;
@@ -319,30 +324,30 @@ int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *r, const str
 	kl_strvec_pushv(&args, KL_ARGS("--stdin", "--not"));
 	kl_strvec_pushf(&args, "--glob=refs/remotes/%s/*", remote);
 	kl_strvec_pushf(&args, "--glob=refs/klineage-remotes/%s/*", remote);
-	c.args = (const char *const *)args.v;
-	c.in = in.ptr;
-	c.in_len = in.len;
-	if ((err = kl_git_do(r, &c)) < 0)
+	call.args = (const char *const *)args.v;
+	call.in = in.ptr;
+	call.in_len = in.len;
+	if ((err = kl_git_do(repo, &call)) < 0)
 		return err;
 	*out = kl_calloc(text.len / (GIT_OID_HEXSZ + 1) + 1, sizeof(**out));
-	for (const char *p = text.ptr; text.ptr + text.len - p > GIT_OID_HEXSZ;
-	     p += GIT_OID_HEXSZ + 1)
-		kl_oid_parsen(*out + count++, p, GIT_OID_HEXSZ);
+	for (const char *at = text.ptr; text.ptr + text.len - at > GIT_OID_HEXSZ;
+	     at += GIT_OID_HEXSZ + 1)
+		kl_oid_parsen(*out + count++, at, GIT_OID_HEXSZ);
 	*n = count;
 	return 0;
 }
 
 /* --- configuration ------------------------------------------------------------------ */
 
-int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *r, const char *key)
+int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *repo, const char *key)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, said = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("config", "--local", "--get-all", key),
 		.out = &text,
 		.err = &said,
 	};
-	int status, err = kl_git_run(&status, r, &c);
+	int status, err = kl_git_run(&status, repo, &call);
 
 	if (err < 0)
 		return err;
@@ -352,20 +357,20 @@ int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *r, const char *k
 	return 0;
 }
 
-int kl_remote_config_add(struct kl_repo *r, const char *key, const char *value)
+int kl_remote_config_add(struct kl_repo *repo, const char *key, const char *value)
 {
-	return kl_git_do(r, &(struct kl_git_call){
-				    .args = KL_ARGS("config", "--local", "--add", key, value) });
+	return kl_git_do(repo, &(struct kl_git_call){
+				       .args = KL_ARGS("config", "--local", "--add", key, value) });
 }
 
-int kl_remote_config_remove(struct kl_repo *r, const char *key, const char *value)
+int kl_remote_config_remove(struct kl_repo *repo, const char *key, const char *value)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec there = KL_STRVEC_INIT;
-	int err = kl_remote_config_get(&there, r, key);
+	int err = kl_remote_config_get(&there, repo, key);
 
 	if (err < 0 || !kl_strvec_has(&there, value))
 		return err;
-	return kl_git_do(r, &(struct kl_git_call){ .args = KL_ARGS("config", "--local",
-								   "--fixed-value", "--unset-all",
-								   key, value) });
+	return kl_git_do(repo, &(struct kl_git_call){ .args = KL_ARGS("config", "--local",
+								      "--fixed-value",
+								      "--unset-all", key, value) });
 }

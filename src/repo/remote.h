@@ -12,15 +12,15 @@
  */
 
 /** KL_ENOTFOUND: no remote of that name is configured; the ones there are come as a hint. */
-int kl_remote_check(struct kl_repo *r, const char *remote);
+int kl_remote_check(struct kl_repo *repo, const char *remote);
 /** Names of the configured remotes, sorted. */
-void kl_remote_names(struct kl_strvec *out, struct kl_repo *r);
+void kl_remote_names(struct kl_strvec *out, struct kl_repo *repo);
 
 /**
  * Its refs below any of these prefixes ("refs/notes/klineage/"), sorted; KL_EINVALID: more than
  * `max`.
  */
-int kl_remote_list(struct kl_ref_list *out, struct kl_repo *r, const char *remote,
+int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *remote,
 		   const char *const *prefix, size_t max);
 
 /**
@@ -28,7 +28,7 @@ int kl_remote_list(struct kl_ref_list *out, struct kl_repo *r, const char *remot
  * they name. Objects are checked (fetch.fsckObjects unless the user says otherwise), and no pack
  * may have more than `max_bytes`. KL_ECHANGED: a ref went away meanwhile.
  */
-int kl_remote_fetch(struct kl_repo *r, const char *remote, const struct kl_strvec *refspec,
+int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_strvec *refspec,
 		    uint64_t max_bytes);
 
 struct kl_push {
@@ -41,35 +41,37 @@ struct kl_pushes {
 	size_t n, alloc;
 	bool no_verify; /* without the user's hooks: from inside one */
 };
-void kl_pushes_release(struct kl_pushes *p);
-void kl_pushes_add(struct kl_pushes *p, const char *ref, const git_oid *to, const git_oid *from);
+void kl_pushes_release(struct kl_pushes *pushes);
+void kl_pushes_add(struct kl_pushes *pushes, const char *ref, const git_oid *to,
+		   const git_oid *from);
 
 /**
  * Push all or none, each only if the remote's ref is still where `from` says. KL_ECHANGED: it was
  * not done, and each `why` says so; kl_error_last() has the remote's words.
  */
-int kl_remote_push(struct kl_repo *r, const char *remote, struct kl_pushes *p);
+int kl_remote_push(struct kl_repo *repo, const char *remote, struct kl_pushes *pushes);
 
 /** A set of tips: what is to go, or what is known to be there. */
 struct kl_oids {
 	git_oid *v;
 	size_t n, alloc;
 };
-void kl_oids_release(struct kl_oids *o);
-void kl_oids_add(struct kl_oids *o, const git_oid *oid);
+void kl_oids_release(struct kl_oids *oids);
+void kl_oids_add(struct kl_oids *oids, const git_oid *oid);
 
 /**
  * Commits that `tips` reach and neither `there` (NULL: nothing; ids that are not in this clone are
  * skipped), nor a branch or tracking ref of the remote does, as far as this clone knows. Newest
  * first, at most `max`. The array is the caller's.
  */
-int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *r, const struct kl_oids *tips,
-			  const struct kl_oids *there, const char *remote, size_t max);
+int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *repo,
+			  const struct kl_oids *tips, const struct kl_oids *there,
+			  const char *remote, size_t max);
 
 /** The values of a multi-valued key, "remote.origin.fetch", from the repository's own file. */
-int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *r, const char *key);
-int kl_remote_config_add(struct kl_repo *r, const char *key, const char *value);
+int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *repo, const char *key);
+int kl_remote_config_add(struct kl_repo *repo, const char *key, const char *value);
 /** Remove that one value; absent is fine. */
-int kl_remote_config_remove(struct kl_repo *r, const char *key, const char *value);
+int kl_remote_config_remove(struct kl_repo *repo, const char *key, const char *value);
 
 #endif

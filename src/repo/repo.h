@@ -33,43 +33,44 @@ int kl_repo_open(struct kl_repo **out);
  * repositories, tests).
  */
 int kl_repo_open_at(struct kl_repo **out, const char *dir);
-void kl_repo_free(struct kl_repo *r);
+void kl_repo_free(struct kl_repo *repo);
 KL_DEFINE_CLEANUP(struct kl_repo *, kl_repo_free)
 
-const char *kl_repo_git_dir(const struct kl_repo *r); /* of this worktree */
-const char *kl_repo_common_dir(const struct kl_repo *r);
+const char *kl_repo_git_dir(const struct kl_repo *repo); /* of this worktree */
+const char *kl_repo_common_dir(const struct kl_repo *repo);
 /** NULL: bare, or the user stands inside the git directory. */
-const char *kl_repo_worktree(const struct kl_repo *r);
-const char *kl_repo_prefix(const struct kl_repo *r); /* "" or "dir/": where the user stands */
+const char *kl_repo_worktree(const struct kl_repo *repo);
+const char *kl_repo_prefix(const struct kl_repo *repo); /* "" or "dir/": where the user stands */
 /**
  * "main" for the main worktree, else the name under .git/worktrees (a linked
  * one that is itself called main gets ".linked" added): leaf of refs/klineage/op/.
  */
-const char *kl_repo_worktree_id(const struct kl_repo *r);
-bool kl_repo_is_bare(const struct kl_repo *r);
+const char *kl_repo_worktree_id(const struct kl_repo *repo);
+bool kl_repo_is_bare(const struct kl_repo *repo);
 /**
  * KL_ECANNOT for shallow or partial clones, saying how to complete them: for
  * the verbs that walk history.
  */
-int kl_repo_need_history(struct kl_repo *r);
+int kl_repo_need_history(struct kl_repo *repo);
 
 /** Config value as git sees it (last one wins), or NULL; borrowed. */
-const char *kl_repo_config(struct kl_repo *r, const char *key);
-int kl_repo_config_int(int64_t *out, struct kl_repo *r, const char *key, int64_t dflt);
+const char *kl_repo_config(struct kl_repo *repo, const char *key);
+int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int64_t dflt);
 /** Terminal codes of a colour that the key names ("bold red"), as git would print them. */
-int kl_repo_config_color(char *out, size_t n, struct kl_repo *r, const char *key, const char *dflt);
+int kl_repo_config_color(char *out, size_t n, struct kl_repo *repo, const char *key,
+			 const char *dflt);
 /** The pager that git would use, for sh; NULL: none. Caller frees. */
-int kl_repo_pager(char **out, struct kl_repo *r);
-int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt);
+int kl_repo_pager(char **out, struct kl_repo *repo);
+int kl_repo_config_bool(bool *out, struct kl_repo *repo, const char *key, bool dflt);
 
 /** Set a value in the repository's own config file; NULL takes it out, and it may be absent. */
-int kl_repo_config_set(struct kl_repo *r, const char *key, const char *value);
+int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value);
 
 /**
  * KL_EINVALID with git's own advice if no identity is set; call before long
  * work. "Name <mail>", borrowed.
  */
-int kl_repo_identity(const char **out, struct kl_repo *r);
+int kl_repo_identity(const char **out, struct kl_repo *repo);
 
 /**
  * Until it is switched off again every object is on the disk before its name is known: for what
@@ -83,14 +84,14 @@ const char *kl_repo_backend(void);
 /* --- objects ---------------------------------------------------------- */
 
 /** Peel a revision to its commit. KL_ENOTFOUND: no such revision; unborn HEAD says so. */
-int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev);
+int kl_repo_resolve(git_oid *out, struct kl_repo *repo, const char *rev);
 /** Array is the caller's. */
-int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *commit);
+int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *commit);
 /** Bytes of an object, without reading it: what is short in a pack may be long out of it. */
-int kl_repo_object_size(size_t *out, struct kl_repo *r, const git_oid *oid);
-int kl_repo_tree_of(git_oid *out, struct kl_repo *r, const git_oid *commit);
+int kl_repo_object_size(size_t *out, struct kl_repo *repo, const git_oid *oid);
+int kl_repo_tree_of(git_oid *out, struct kl_repo *repo, const git_oid *commit);
 /** Subtree at `path` ("" is the tree itself); KL_ENOTFOUND. */
-int kl_repo_subtree(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *path);
+int kl_repo_subtree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *path);
 
 struct kl_commit {
 	git_oid oid, tree;
@@ -101,8 +102,8 @@ struct kl_commit {
 	int64_t author_time;
 	int author_offset; /* minutes */
 };
-int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *r, const git_oid *commit);
-void kl_commit_release(struct kl_commit *c);
+int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *repo, const git_oid *commit);
+void kl_commit_release(struct kl_commit *commit);
 
 struct kl_blob {
 	uint32_t mode; /* 0100644, 0100755, 0120000 (symlink) */
@@ -113,14 +114,14 @@ struct kl_blobs {
 	struct kl_blob *b; /* sorted by path (bytewise) */
 	size_t n, alloc;
 };
-void kl_blobs_release(struct kl_blobs *b);
+void kl_blobs_release(struct kl_blobs *blobs);
 /** Every blob below a tree, recursively (submodules skipped); KL_EINVALID above `max`. */
-int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *r, const git_oid *tree, size_t max);
+int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max);
 /** One entry by path; KL_ENOTFOUND. `mode` may be NULL. */
-int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *r, const git_oid *tree,
+int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
 		       const char *path);
-int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *r, const git_oid *blob, size_t max);
-int kl_repo_blob_write(git_oid *out, struct kl_repo *r, const void *p, size_t n);
+int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *repo, const git_oid *blob, size_t max);
+int kl_repo_blob_write(git_oid *out, struct kl_repo *repo, const void *data, size_t n);
 
 /** One change to a tree: a NULL `data` removes the path. */
 struct kl_tree_edit {
@@ -135,16 +136,16 @@ struct kl_tree_edit {
  * what is not there is no error. KL_EINVALID: a path that kl_fs_path_ok
  * refuses, twice the same, a file where a directory is or the other way round.
  */
-int kl_repo_tree_edit(git_oid *out, struct kl_repo *r, const git_oid *base,
+int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n);
 
 /**
  * Tree of what is staged (`git write-tree`, honours GIT_INDEX_FILE);
  * KL_EINVALID while there are conflicts.
  */
-int kl_repo_staged_tree(git_oid *out, struct kl_repo *r);
+int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo);
 /** Are tracked files modified against HEAD, staged or not? */
-int kl_repo_is_dirty(bool *out, struct kl_repo *r);
+int kl_repo_is_dirty(bool *out, struct kl_repo *repo);
 
 /**
  * A commit object (no ref moves), signed when commit.gpgSign says so.
@@ -161,56 +162,60 @@ struct kl_commit_spec {
 	int64_t time;       /* used with author */
 	int offset;
 };
-int kl_repo_commit_write(git_oid *out, struct kl_repo *r, const struct kl_commit_spec *s);
+int kl_repo_commit_write(git_oid *out, struct kl_repo *repo, const struct kl_commit_spec *spec);
 
 /**
  * Unified diff text between two trees, limited to `path` if not NULL (`git
  * diff`-compatible, a/ b/ prefixes).
  */
-int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from, const git_oid *to,
+int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 		 const char *path);
 /** Paths whose entry differs between two trees, sorted; `from` NULL: the empty tree. No renames. */
-int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *r, const git_oid *from,
+int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *to);
 /**
  * Apply a unified patch to a tree; paths in it are below `prefix`. Neither
  * index nor worktree is touched. KL_ENO if it does not apply, KL_EINVALID if
  * it is no patch.
  */
-int kl_repo_apply(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *prefix,
+int kl_repo_apply(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *prefix,
 		  const char *patch, size_t len);
 
 /**
  * Merge the changes base -> theirs into `ours`: texts of one file. KL_ENO: they collide with what
  * ours changed; `out` is untouched then.
  */
-int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *r, const struct kl_buf *base,
+int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs);
 
 /**
  * The user's branch and worktree go forward to `commit`, as `git merge --ff-only` does it: the one
  * function that writes both, for who asked for it. KL_EINVALID with git's own words: they cannot.
  */
-int kl_repo_fast_forward(struct kl_repo *r, const git_oid *commit);
+int kl_repo_fast_forward(struct kl_repo *repo, const git_oid *commit);
 
 /**
  * Commits reachable from `from` by first parents, newest first, in which `path`
  * (a file or directory) differs from its first parent; at most `max`.
  */
-int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
+int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max);
 
 /**
  * Commits that `to` reaches and `from` does not, oldest first; the newest `max`. Array is the
  * caller's.
  */
-int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
+int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		    const git_oid *to, size_t max);
 
-/** Can `a` be reached from `b`? A commit that is not in this clone cannot, and reaches nothing. */
-int kl_repo_is_ancestor(bool *out, struct kl_repo *r, const git_oid *a, const git_oid *b);
+/**
+ * Can `left` be reached from `right`? A commit that is not in this clone cannot, and reaches
+ * nothing.
+ */
+int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *left, const git_oid *right);
 /** A best common ancestor; KL_ENOTFOUND: none. */
-int kl_repo_merge_base(git_oid *out, struct kl_repo *r, const git_oid *a, const git_oid *b);
+int kl_repo_merge_base(git_oid *out, struct kl_repo *repo, const git_oid *left,
+		       const git_oid *right);
 
 /** 40 hex digits and NUL. */
 #define KL_OID_HEX 41

@@ -24,39 +24,39 @@ struct lines {
 	size_t n, alloc;
 };
 
-static void lines_release(struct lines *x)
+static void lines_release(struct lines *lines)
 {
-	free(x->l);
+	free(lines->l);
 }
 
 /* In the C locale, whatever the program's. */
-static bool is_space(char c)
+static bool is_space(char ch)
 {
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+	return ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r';
 }
 
-static bool is_token(char c)
+static bool is_token(char ch)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-';
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+	       ch == '-';
 }
 
-static bool starts_with(const struct line *l, const char *with)
+static bool starts_with(const struct line *line, const char *with)
 {
 	size_t n = strlen(with);
 
-	return l->n >= n && !memcmp(l->p, with, n);
+	return line->n >= n && !memcmp(line->p, with, n);
 }
 
-static bool is_comment(const struct line *l)
+static bool is_comment(const struct line *line)
 {
-	return l->n && l->p[0] == '#';
+	return line->n && line->p[0] == '#';
 }
 
-static bool is_blank(const struct line *l)
+static bool is_blank(const struct line *line)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (!is_space(l->p[i]))
+	for (size_t i = 0; i < line->n; i++)
+		if (!is_space(line->p[i]))
 			return false;
 	return true;
 }
@@ -64,94 +64,95 @@ static bool is_blank(const struct line *l)
 /* Lines up to a patch ("---") or the scissors of `git commit --verbose`. */
 static void split_message(struct lines *out, const char *message)
 {
-	for (const char *p = message; *p;) {
-		size_t n = strcspn(p, "\n");
+	for (const char *at = message; *at;) {
+		size_t n = strcspn(at, "\n");
 
-		if (!strncmp(p, "---", 3) && is_space(p[3]))
+		if (!strncmp(at, "---", 3) && is_space(at[3]))
 			return;
-		if (!strncmp(p, scissors, sizeof(scissors) - 1))
+		if (!strncmp(at, scissors, sizeof(scissors) - 1))
 			return;
 		KL_GROW(out->l, out->n + 1, out->alloc);
-		out->l[out->n++] = (struct line){ p, n };
-		p += n + (p[n] == '\n');
+		out->l[out->n++] = (struct line){ at, n };
+		at += n + (at[n] == '\n');
 	}
 }
 
 /* Drop comments, empty lines and an old "Conflicts:" list from the end. */
-static void drop_tail(struct lines *x)
+static void drop_tail(struct lines *lines)
 {
 	size_t keep = 0;
 	bool conflicts = false;
 
-	for (size_t i = 0; i < x->n; i++) {
-		const struct line *l = x->l + i;
+	for (size_t i = 0; i < lines->n; i++) {
+		const struct line *line = lines->l + i;
 
-		if (!l->n || is_comment(l))
+		if (!line->n || is_comment(line))
 			continue;
-		if (l->n == strlen("Conflicts:") && starts_with(l, "Conflicts:") &&
-		    l->p[l->n] == '\n') {
+		if (line->n == strlen("Conflicts:") && starts_with(line, "Conflicts:") &&
+		    line->p[line->n] == '\n') {
 			conflicts = true;
 			continue;
 		}
-		if (conflicts && l->p[0] == '\t')
+		if (conflicts && line->p[0] == '\t')
 			continue;
 		keep = i + 1;
 		conflicts = false;
 	}
-	x->n = keep;
+	lines->n = keep;
 }
 
 /* Where the token of a trailer ends, 0 if the line is none. */
-static size_t token_end(const struct line *l)
+static size_t token_end(const struct line *line)
 {
 	bool space = false;
 
-	for (size_t i = 0; i < l->n; i++) {
-		char c = l->p[i];
+	for (size_t i = 0; i < line->n; i++) {
+		char ch = line->p[i];
 
-		if (c == ':')
+		if (ch == ':')
 			return i;
-		if (!space && is_token(c))
+		if (!space && is_token(ch))
 			continue;
-		if (!i || (c != ' ' && c != '\t'))
+		if (!i || (ch != ' ' && ch != '\t'))
 			return 0;
 		space = true;
 	}
 	return 0;
 }
 
-static bool written_by_git(const struct line *l)
+static bool written_by_git(const struct line *line)
 {
-	return starts_with(l, "Signed-off-by: ") || starts_with(l, "(cherry picked from commit ");
+	return starts_with(line, "Signed-off-by: ") ||
+	       starts_with(line, "(cherry picked from commit ");
 }
 
-/* First line of the block of trailers; `x->n` if there is none. */
-static size_t find_block(const struct lines *x)
+/* First line of the block of trailers; `lines->n` if there is none. */
+static size_t find_block(const struct lines *lines)
 {
 	size_t title = 0, trailers = 0, others = 0, folded = 0;
 	bool by_git = false, seen = false;
 
-	while (title < x->n && (is_comment(x->l + title) || !is_blank(x->l + title)))
+	while (title < lines->n && (is_comment(lines->l + title) || !is_blank(lines->l + title)))
 		title++;
-	for (size_t i = x->n; i-- > title;) {
-		const struct line *l = x->l + i;
+	for (size_t i = lines->n; i-- > title;) {
+		const struct line *line = lines->l + i;
 
-		if (is_comment(l)) {
+		if (is_comment(line)) {
 			others += folded;
 			folded = 0;
-		} else if (is_blank(l)) {
+		} else if (is_blank(line)) {
 			if (!seen)
 				continue;
 			others += folded;
 			if ((by_git && trailers * 3 >= others) || (trailers && !others))
 				return i + 1;
-			return x->n;
-		} else if (written_by_git(l) || (!is_space(l->p[0]) && token_end(l))) {
-			by_git |= written_by_git(l);
+			return lines->n;
+		} else if (written_by_git(line) || (!is_space(line->p[0]) && token_end(line))) {
+			by_git |= written_by_git(line);
 			trailers++;
 			folded = 0;
 			seen = true;
-		} else if (is_space(l->p[0])) {
+		} else if (is_space(line->p[0])) {
 			folded++;
 			seen = true;
 		} else {
@@ -160,73 +161,73 @@ static size_t find_block(const struct lines *x)
 			seen = true;
 		}
 	}
-	return x->n;
+	return lines->n;
 }
 
 /* A folded line: its leading space becomes one, as git unfolds it. */
-static void unfold_line(struct kl_buf *b, const struct line *l)
+static void unfold_line(struct kl_buf *buf, const struct line *line)
 {
 	size_t skip = 0;
 
-	while (skip < l->n && is_space(l->p[skip]))
+	while (skip < line->n && is_space(line->p[skip]))
 		skip++;
-	if (b->len)
-		kl_buf_addch(b, ' ');
-	kl_buf_add(b, l->p + skip, l->n - skip);
+	if (buf->len)
+		kl_buf_addch(buf, ' ');
+	kl_buf_add(buf, line->p + skip, line->n - skip);
 }
 
-static void trim_right(char *s)
+static void trim_right(char *text)
 {
-	size_t n = strlen(s);
+	size_t n = strlen(text);
 
-	while (n && (is_space(s[n - 1]) || s[n - 1] == '\v' || s[n - 1] == '\f'))
+	while (n && (is_space(text[n - 1]) || text[n - 1] == '\v' || text[n - 1] == '\f'))
 		n--;
-	s[n] = '\0';
+	text[n] = '\0';
 }
 
 /* Index of the key that the token of a trailer is, or n. */
-static size_t which_key(const struct line *l, size_t end, const char *const *key, size_t n)
+static size_t which_key(const struct line *line, size_t end, const char *const *key, size_t n)
 {
-	while (end && is_space(l->p[end - 1]))
+	while (end && is_space(line->p[end - 1]))
 		end--;
 	for (size_t i = 0; i < n; i++)
-		if (end == strlen(key[i]) && !strncasecmp(l->p, key[i], end))
+		if (end == strlen(key[i]) && !strncasecmp(line->p, key[i], end))
 			return i;
 	return n;
 }
 
 void kl_trailers_get(char **value, const char *message, const char *const *key, size_t n)
 {
-	KL_AUTO(lines_release) struct lines x = { 0 };
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(lines_release) struct lines lines = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	size_t at = n;
 	bool open = false;
 
 	memset(value, 0, n * sizeof(*value));
-	split_message(&x, message);
-	drop_tail(&x);
-	for (size_t i = find_block(&x); i < x.n; i++) {
-		const struct line *l = x.l + i;
+	split_message(&lines, message);
+	drop_tail(&lines);
+	for (size_t i = find_block(&lines); i < lines.n; i++) {
+		const struct line *line = lines.l + i;
 		size_t end;
 
 		/* a folded line belongs to whatever trailer is open */
-		if (open && is_space(l->p[0])) {
+		if (open && is_space(line->p[0])) {
 			if (at == n)
 				continue;
-			kl_buf_clear(&b);
-			kl_buf_adds(&b, value[at]);
-			unfold_line(&b, l);
+			kl_buf_clear(&buf);
+			kl_buf_adds(&buf, value[at]);
+			unfold_line(&buf, line);
 		} else {
-			end = is_comment(l) ? 0 : token_end(l);
+			end = is_comment(line) ? 0 : token_end(line);
 			open = end > 0;
-			at = open ? which_key(l, end, key, n) : n;
+			at = open ? which_key(line, end, key, n) : n;
 			if (at == n)
 				continue;
-			kl_buf_clear(&b);
-			unfold_line(&b, &(struct line){ l->p + end + 1, l->n - end - 1 });
+			kl_buf_clear(&buf);
+			unfold_line(&buf, &(struct line){ line->p + end + 1, line->n - end - 1 });
 		}
 		free(value[at]);
-		value[at] = kl_strndup(b.ptr, b.len);
+		value[at] = kl_strndup(buf.ptr, buf.len);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (value[i])
@@ -243,24 +244,24 @@ char *kl_trailer_get(const char *message, const char *key)
 
 char *kl_trailer_subject(const char *message)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	const char *p = message;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	const char *at = message;
 
 	for (;;) {
-		size_t n = strcspn(p, "\n");
-		struct line l = { p, n };
+		size_t n = strcspn(at, "\n");
+		struct line line = { at, n };
 
-		if (!is_blank(&l)) {
-			if (b.len)
-				kl_buf_addch(&b, ' ');
-			kl_buf_add(&b, p, n);
-			kl_buf_rtrim(&b);
-		} else if (b.len) {
+		if (!is_blank(&line)) {
+			if (buf.len)
+				kl_buf_addch(&buf, ' ');
+			kl_buf_add(&buf, at, n);
+			kl_buf_rtrim(&buf);
+		} else if (buf.len) {
 			break;
 		}
-		if (!p[n])
+		if (!at[n])
 			break;
-		p += n + 1;
+		at += n + 1;
 	}
-	return kl_buf_detach(&b);
+	return kl_buf_detach(&buf);
 }

@@ -10,61 +10,62 @@
 /* A path of 4096 bytes cannot be deeper; the trees may be anybody's. */
 #define MAX_DEPTH 2048
 
-static int lookup_tree(git_tree **out, struct kl_repo *r, const git_oid *oid)
+static int lookup_tree(git_tree **out, struct kl_repo *repo, const git_oid *oid)
 {
-	int err = git_tree_lookup(out, r->git, oid);
+	int err = git_tree_lookup(out, repo->git, oid);
 
 	return err < 0 ? kl_error_git(err, "cannot read tree %s", git_oid_tostr_s(oid)) : 0;
 }
 
-static int by_path(git_tree_entry **out, struct kl_repo *r, const git_oid *tree, const char *path)
+static int by_path(git_tree_entry **out, struct kl_repo *repo, const git_oid *tree,
+		   const char *path)
 {
-	KL_AUTO(git_tree_freep) git_tree *t = NULL;
-	int err = lookup_tree(&t, r, tree);
+	KL_AUTO(git_tree_freep) git_tree *other = NULL;
+	int err = lookup_tree(&other, repo, tree);
 
 	if (err < 0)
 		return err;
-	err = git_tree_entry_bypath(out, t, path);
+	err = git_tree_entry_bypath(out, other, path);
 	return err < 0 ? kl_error(KL_ENOTFOUND, "no '%s' in that tree", path) : 0;
 }
 
-int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *r, const git_oid *tree,
+int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
 		       const char *path)
 {
-	KL_AUTO(git_tree_entry_freep) git_tree_entry *e = NULL;
-	int err = by_path(&e, r, tree, path);
+	KL_AUTO(git_tree_entry_freep) git_tree_entry *entry = NULL;
+	int err = by_path(&entry, repo, tree, path);
 
 	if (err < 0)
 		return err;
-	git_oid_cpy(oid, git_tree_entry_id(e));
+	git_oid_cpy(oid, git_tree_entry_id(entry));
 	if (mode)
-		*mode = git_tree_entry_filemode(e);
+		*mode = git_tree_entry_filemode(entry);
 	return 0;
 }
 
-int kl_repo_subtree(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *path)
+int kl_repo_subtree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *path)
 {
-	KL_AUTO(git_tree_entry_freep) git_tree_entry *e = NULL;
+	KL_AUTO(git_tree_entry_freep) git_tree_entry *entry = NULL;
 	int err;
 
 	if (!*path) {
 		git_oid_cpy(out, tree);
 		return 0;
 	}
-	if ((err = by_path(&e, r, tree, path)) < 0)
+	if ((err = by_path(&entry, repo, tree, path)) < 0)
 		return err;
-	if (git_tree_entry_type(e) != GIT_OBJECT_TREE)
+	if (git_tree_entry_type(entry) != GIT_OBJECT_TREE)
 		return kl_error(KL_ENOTFOUND, "'%s' is not a directory in that tree", path);
-	git_oid_cpy(out, git_tree_entry_id(e));
+	git_oid_cpy(out, git_tree_entry_id(entry));
 	return 0;
 }
 
-void kl_blobs_release(struct kl_blobs *b)
+void kl_blobs_release(struct kl_blobs *blobs)
 {
-	for (size_t i = 0; i < b->n; i++)
-		free(b->b[i].path);
-	free(b->b);
-	*b = (struct kl_blobs){ 0 };
+	for (size_t i = 0; i < blobs->n; i++)
+		free(blobs->b[i].path);
+	free(blobs->b);
+	*blobs = (struct kl_blobs){ 0 };
 }
 
 struct listing {
@@ -73,50 +74,51 @@ struct listing {
 	size_t max;
 };
 
-static int list_tree(struct listing *l, const git_oid *oid, const char *prefix, int depth)
+static int list_tree(struct listing *listing, const git_oid *oid, const char *prefix, int depth)
 {
-	KL_AUTO(git_tree_freep) git_tree *t = NULL;
-	int err = lookup_tree(&t, l->r, oid);
+	KL_AUTO(git_tree_freep) git_tree *tree = NULL;
+	int err = lookup_tree(&tree, listing->r, oid);
 
 	if (!err && depth > MAX_DEPTH)
 		err = kl_error(KL_EINVALID, "directories nested deeper than %d", MAX_DEPTH);
-	for (size_t i = 0; !err && i < git_tree_entrycount(t); i++) {
-		const git_tree_entry *e = git_tree_entry_byindex(t, i);
-		KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s", prefix, git_tree_entry_name(e));
+	for (size_t i = 0; !err && i < git_tree_entrycount(tree); i++) {
+		const git_tree_entry *entry = git_tree_entry_byindex(tree, i);
+		KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s", prefix,
+							   git_tree_entry_name(entry));
 
 		if (strlen(path) > 4096)
 			return kl_error(KL_EINVALID, "path '%.40s...' is longer than 4096 bytes",
 					path);
-		if (git_tree_entry_type(e) == GIT_OBJECT_TREE) {
+		if (git_tree_entry_type(entry) == GIT_OBJECT_TREE) {
 			KL_AUTO(kl_freep) char *below = kl_asprintf("%s/", path);
 
-			err = list_tree(l, git_tree_entry_id(e), below, depth + 1);
-		} else if (git_tree_entry_type(e) == GIT_OBJECT_BLOB) {
-			if (l->out->n == l->max)
-				return kl_error(KL_EINVALID, "more than %zu files", l->max);
-			KL_GROW(l->out->b, l->out->n + 1, l->out->alloc);
-			l->out->b[l->out->n++] = (struct kl_blob){
-				.mode = git_tree_entry_filemode(e),
+			err = list_tree(listing, git_tree_entry_id(entry), below, depth + 1);
+		} else if (git_tree_entry_type(entry) == GIT_OBJECT_BLOB) {
+			if (listing->out->n == listing->max)
+				return kl_error(KL_EINVALID, "more than %zu files", listing->max);
+			KL_GROW(listing->out->b, listing->out->n + 1, listing->out->alloc);
+			listing->out->b[listing->out->n++] = (struct kl_blob){
+				.mode = git_tree_entry_filemode(entry),
 				.path = kl_steal(&path),
-				.oid = *git_tree_entry_id(e),
+				.oid = *git_tree_entry_id(entry),
 			};
 		}
 	}
 	return err;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-	const struct kl_blob *x = a, *y = b;
+	const struct kl_blob *other = left, *blob = right;
 
-	return strcmp(x->path, y->path);
+	return strcmp(other->path, blob->path);
 }
 
-int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *r, const git_oid *tree, size_t max)
+int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max)
 {
 	struct kl_blobs found = { 0 };
-	struct listing l = { .out = &found, .r = r, .max = max };
-	int err = list_tree(&l, tree, "", 0);
+	struct listing listing = { .out = &found, .r = repo, .max = max };
+	int err = list_tree(&listing, tree, "", 0);
 
 	if (err < 0) {
 		kl_blobs_release(&found);
@@ -135,43 +137,43 @@ struct edits {
 	const struct kl_tree_edit **e; /* sorted by path */
 };
 
-static int by_edit_path(const void *a, const void *b)
+static int by_edit_path(const void *left, const void *right)
 {
-	const struct kl_tree_edit *const *x = a, *const *y = b;
+	const struct kl_tree_edit *const *edit = left, *const *edits = right;
 
-	return strcmp((*x)->path, (*y)->path);
+	return strcmp((*edit)->path, (*edits)->path);
 }
 
-static int put_blob(git_treebuilder *tb, struct kl_repo *r, const struct kl_tree_edit *e,
+static int put_blob(git_treebuilder *tb, struct kl_repo *repo, const struct kl_tree_edit *edit,
 		    const char *name)
 {
 	const git_tree_entry *old = git_treebuilder_get(tb, name);
-	uint32_t mode = e->mode;
+	uint32_t mode = edit->mode;
 	git_oid oid;
 	int err;
 
-	if (!e->data) {
+	if (!edit->data) {
 		err = old ? git_treebuilder_remove(tb, name) : 0;
-		return err < 0 ? kl_error_git(err, "cannot remove '%s'", e->path) : 0;
+		return err < 0 ? kl_error_git(err, "cannot remove '%s'", edit->path) : 0;
 	}
 	if (old && git_tree_entry_type(old) != GIT_OBJECT_BLOB)
-		return kl_error(KL_EINVALID, "'%s' is a directory, not a file", e->path);
+		return kl_error(KL_EINVALID, "'%s' is a directory, not a file", edit->path);
 	if (!mode)
 		mode = old ? git_tree_entry_filemode(old) : 0100644;
 	if (mode != 0100644 && mode != 0100755 && mode != 0120000)
-		return kl_error(KL_EINVALID, "'%s' cannot have mode %o", e->path, mode);
-	if ((err = kl_repo_blob_write(&oid, r, e->data, e->len)) < 0)
+		return kl_error(KL_EINVALID, "'%s' cannot have mode %o", edit->path, mode);
+	if ((err = kl_repo_blob_write(&oid, repo, edit->data, edit->len)) < 0)
 		return err;
 	err = git_treebuilder_insert(NULL, tb, name, &oid, mode);
-	return err < 0 ? kl_error_git(err, "cannot add '%s'", e->path) : 0;
+	return err < 0 ? kl_error_git(err, "cannot add '%s'", edit->path) : 0;
 }
 
-static int edit_level(git_oid *out, const struct edits *x, const git_oid *base, size_t from,
+static int edit_level(git_oid *out, const struct edits *edits, const git_oid *base, size_t from,
 		      size_t to, size_t skip);
 
 /* Edits [from, to) all lie in directory `name` of this level. */
-static int put_directory(git_treebuilder *tb, const struct edits *x, const char *name, size_t from,
-			 size_t to, size_t skip)
+static int put_directory(git_treebuilder *tb, const struct edits *edits, const char *name,
+			 size_t from, size_t to, size_t skip)
 {
 	const git_tree_entry *old = git_treebuilder_get(tb, name);
 	git_oid base, now;
@@ -179,14 +181,14 @@ static int put_directory(git_treebuilder *tb, const struct edits *x, const char 
 
 	if (old && git_tree_entry_type(old) != GIT_OBJECT_TREE) {
 		for (size_t i = from; i < to; i++)
-			if (x->e[i]->data)
+			if (edits->e[i]->data)
 				return kl_error(KL_EINVALID, "'%s' lies below a file",
-						x->e[i]->path);
+						edits->e[i]->path);
 		return 0; /* nothing to remove */
 	}
 	if (old)
 		base = *git_tree_entry_id(old);
-	if ((err = edit_level(&now, x, old ? &base : NULL, from, to, skip)) < 0)
+	if ((err = edit_level(&now, edits, old ? &base : NULL, from, to, skip)) < 0)
 		return err;
 	if (!git_oid_is_zero(&now))
 		err = git_treebuilder_insert(NULL, tb, name, &now, GIT_FILEMODE_TREE);
@@ -196,28 +198,28 @@ static int put_directory(git_treebuilder *tb, const struct edits *x, const char 
 }
 
 /* `*out` is zero if nothing is left; `skip` bytes of the paths lead here. */
-static int edit_level(git_oid *out, const struct edits *x, const git_oid *base, size_t from,
+static int edit_level(git_oid *out, const struct edits *edits, const git_oid *base, size_t from,
 		      size_t to, size_t skip)
 {
-	KL_AUTO(git_tree_freep) git_tree *t = NULL;
+	KL_AUTO(git_tree_freep) git_tree *tree = NULL;
 	KL_AUTO(git_treebuilder_freep) git_treebuilder *tb = NULL;
-	int err = base ? lookup_tree(&t, x->r, base) : 0;
+	int err = base ? lookup_tree(&tree, edits->r, base) : 0;
 
-	if (!err && (err = git_treebuilder_new(&tb, x->r->git, t)) < 0)
+	if (!err && (err = git_treebuilder_new(&tb, edits->r->git, tree)) < 0)
 		err = kl_error_git(err, "cannot edit a tree");
 	for (size_t i = from, end; !err && i < to; i = end) {
-		const char *p = x->e[i]->path + skip;
-		size_t n = strcspn(p, "/");
-		KL_AUTO(kl_freep) char *name = kl_strndup(p, n);
+		const char *at = edits->e[i]->path + skip;
+		size_t n = strcspn(at, "/");
+		KL_AUTO(kl_freep) char *name = kl_strndup(at, n);
 
 		end = i + 1;
-		if (!p[n]) {
-			err = put_blob(tb, x->r, x->e[i], name);
+		if (!at[n]) {
+			err = put_blob(tb, edits->r, edits->e[i], name);
 			continue;
 		}
-		while (end < to && !strncmp(x->e[end]->path + skip, p, n + 1))
+		while (end < to && !strncmp(edits->e[end]->path + skip, at, n + 1))
 			end++;
-		err = put_directory(tb, x, name, i, end, skip + n + 1);
+		err = put_directory(tb, edits, name, i, end, skip + n + 1);
 	}
 	if (err < 0)
 		return err;
@@ -229,48 +231,49 @@ static int edit_level(git_oid *out, const struct edits *x, const git_oid *base, 
 	return err < 0 ? kl_error_git(err, "cannot write a tree") : 0;
 }
 
-static int check_edits(const struct kl_tree_edit *const *e, size_t n)
+static int check_edits(const struct kl_tree_edit *const *edits, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!kl_fs_path_ok(e[i]->path))
+		if (!kl_fs_path_ok(edits[i]->path))
 			return kl_error(KL_EINVALID, "'%.100s' is not a path a tree may hold",
-					e[i]->path);
-		if (i && !strcmp(e[i - 1]->path, e[i]->path))
-			return kl_error(KL_EINVALID, "'%s' is edited twice", e[i]->path);
+					edits[i]->path);
+		if (i && !strcmp(edits[i - 1]->path, edits[i]->path))
+			return kl_error(KL_EINVALID, "'%s' is edited twice", edits[i]->path);
 	}
 	return 0;
 }
 
 /* Those edits that remove, or those that write. */
-static int edit_some(git_oid *out, struct kl_repo *r, const git_oid *base, bool write,
-		     const struct kl_tree_edit *const *e, size_t n)
+static int edit_some(git_oid *out, struct kl_repo *repo, const git_oid *base, bool write,
+		     const struct kl_tree_edit *const *edits, size_t n)
 {
 	KL_AUTO(kl_freep) const struct kl_tree_edit **some = kl_calloc(n + 1, sizeof(*some));
-	struct edits x = { .r = r, .e = some };
+	struct edits other = { .r = repo, .e = some };
 	size_t k = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if ((e[i]->data != NULL) == write)
-			some[k++] = e[i];
+		if ((edits[i]->data != NULL) == write)
+			some[k++] = edits[i];
 	if (!k && base) {
 		git_oid_cpy(out, base);
 		return 0;
 	}
-	return edit_level(out, &x, base, 0, k, 0);
+	return edit_level(out, &other, base, 0, k, 0);
 }
 
-int kl_repo_tree_edit(git_oid *out, struct kl_repo *r, const git_oid *base,
+int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n)
 {
-	KL_AUTO(kl_freep) const struct kl_tree_edit **e = kl_calloc(n + 1, sizeof(*e));
+	KL_AUTO(kl_freep) const struct kl_tree_edit **edits = kl_calloc(n + 1, sizeof(*edits));
 	git_oid removed;
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		e[i] = edit + i;
-	qsort(e, n, sizeof(*e), by_edit_path);
+		edits[i] = edit + i;
+	qsort(edits, n, sizeof(*edits), by_edit_path);
 	/* removals first: a file may take the name of a directory that goes */
-	if ((err = check_edits(e, n)) < 0 || (err = edit_some(&removed, r, base, false, e, n)) < 0)
+	if ((err = check_edits(edits, n)) < 0 ||
+	    (err = edit_some(&removed, repo, base, false, edits, n)) < 0)
 		return err;
-	return edit_some(out, r, &removed, true, e, n);
+	return edit_some(out, repo, &removed, true, edits, n);
 }

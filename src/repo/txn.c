@@ -16,117 +16,117 @@
 #define LOCK_WAIT_MS 10000
 #define BUSY_TRIES 6
 
-struct kl_refs_txn *kl_refs_txn_new(struct kl_repo *r)
+struct kl_refs_txn *kl_refs_txn_new(struct kl_repo *repo)
 {
-	struct kl_refs_txn *t = kl_calloc(1, sizeof(*t));
+	struct kl_refs_txn *txn = kl_calloc(1, sizeof(*txn));
 
-	t->r = r;
-	return t;
+	txn->r = repo;
+	return txn;
 }
 
-static void clear_commands(struct kl_refs_txn *t)
+static void clear_commands(struct kl_refs_txn *txn)
 {
-	for (size_t i = 0; i < t->n; i++)
-		free(t->cmd[i].ref);
-	free(t->cmd);
-	t->cmd = NULL;
-	t->n = t->alloc = 0;
+	for (size_t i = 0; i < txn->n; i++)
+		free(txn->cmd[i].ref);
+	free(txn->cmd);
+	txn->cmd = NULL;
+	txn->n = txn->alloc = 0;
 }
 
-void kl_refs_txn_free(struct kl_refs_txn *t)
+void kl_refs_txn_free(struct kl_refs_txn *txn)
 {
-	if (t)
-		clear_commands(t);
-	free(t);
+	if (txn)
+		clear_commands(txn);
+	free(txn);
 }
 
-static struct kl_refs_cmd *push_command(struct kl_refs_txn *t, enum kl_refs_verb verb,
+static struct kl_refs_cmd *push_command(struct kl_refs_txn *txn, enum kl_refs_verb verb,
 					const char *ref)
 {
-	KL_GROW(t->cmd, t->n + 1, t->alloc);
-	t->cmd[t->n] = (struct kl_refs_cmd){ .verb = verb, .ref = kl_strdup(ref) };
-	return t->cmd + t->n++;
+	KL_GROW(txn->cmd, txn->n + 1, txn->alloc);
+	txn->cmd[txn->n] = (struct kl_refs_cmd){ .verb = verb, .ref = kl_strdup(ref) };
+	return txn->cmd + txn->n++;
 }
 
-void kl_refs_txn_update(struct kl_refs_txn *t, const char *ref, const git_oid *oid,
+void kl_refs_txn_update(struct kl_refs_txn *txn, const char *ref, const git_oid *oid,
 			const git_oid *old)
 {
-	struct kl_refs_cmd *c = push_command(t, KL_REFS_UPDATE, ref);
+	struct kl_refs_cmd *cmd = push_command(txn, KL_REFS_UPDATE, ref);
 
-	c->to = *oid;
+	cmd->to = *oid;
 	if (old)
-		c->from = *old;
+		cmd->from = *old;
 }
 
-void kl_refs_txn_create(struct kl_refs_txn *t, const char *ref, const git_oid *oid)
+void kl_refs_txn_create(struct kl_refs_txn *txn, const char *ref, const git_oid *oid)
 {
-	kl_refs_txn_update(t, ref, oid, NULL);
+	kl_refs_txn_update(txn, ref, oid, NULL);
 }
 
-void kl_refs_txn_delete(struct kl_refs_txn *t, const char *ref, const git_oid *old)
+void kl_refs_txn_delete(struct kl_refs_txn *txn, const char *ref, const git_oid *old)
 {
-	struct kl_refs_cmd *c = push_command(t, KL_REFS_DELETE, ref);
+	struct kl_refs_cmd *cmd = push_command(txn, KL_REFS_DELETE, ref);
 
 	if (old)
-		c->from = *old;
+		cmd->from = *old;
 	else
-		c->any = true;
+		cmd->any = true;
 }
 
-void kl_refs_txn_verify(struct kl_refs_txn *t, const char *ref, const git_oid *old)
+void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid *old)
 {
-	struct kl_refs_cmd *c = push_command(t, KL_REFS_VERIFY, ref);
+	struct kl_refs_cmd *cmd = push_command(txn, KL_REFS_VERIFY, ref);
 
 	if (old)
-		c->from = *old;
+		cmd->from = *old;
 }
 
 /* --- the journal: the very input of update-ref ------------------------- */
 
-void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *t)
+void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *txn)
 {
 	char from[KL_OID_HEX], to[KL_OID_HEX];
 
 	kl_buf_adds(out, "start\n");
-	for (size_t i = 0; i < t->n; i++) {
-		const struct kl_refs_cmd *c = t->cmd + i;
+	for (size_t i = 0; i < txn->n; i++) {
+		const struct kl_refs_cmd *cmd = txn->cmd + i;
 
-		kl_oid_hex(from, &c->from);
-		kl_oid_hex(to, &c->to);
-		if (c->verb == KL_REFS_UPDATE)
-			kl_buf_addf(out, "update %s %s %s\n", c->ref, to, from);
-		else if (c->verb == KL_REFS_VERIFY)
-			kl_buf_addf(out, "verify %s %s\n", c->ref, from);
-		else if (c->any)
-			kl_buf_addf(out, "delete %s\n", c->ref);
+		kl_oid_hex(from, &cmd->from);
+		kl_oid_hex(to, &cmd->to);
+		if (cmd->verb == KL_REFS_UPDATE)
+			kl_buf_addf(out, "update %s %s %s\n", cmd->ref, to, from);
+		else if (cmd->verb == KL_REFS_VERIFY)
+			kl_buf_addf(out, "verify %s %s\n", cmd->ref, from);
+		else if (cmd->any)
+			kl_buf_addf(out, "delete %s\n", cmd->ref);
 		else
-			kl_buf_addf(out, "delete %s %s\n", c->ref, from);
+			kl_buf_addf(out, "delete %s %s\n", cmd->ref, from);
 	}
 	kl_buf_adds(out, "prepare\ncommit\n");
 }
 
-static int parse_line(struct kl_refs_txn *t, char *line)
+static int parse_line(struct kl_refs_txn *txn, char *line)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec w = KL_STRVEC_INIT;
-	git_oid a = { { 0 } }, b = { { 0 } };
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	git_oid left = { { 0 } }, right = { { 0 } };
 
-	kl_strvec_split(&w, line, " ");
-	if (w.n > 2 && kl_oid_parse(&a, w.v[2]) < 0)
+	kl_strvec_split(&list, line, " ");
+	if (list.n > 2 && kl_oid_parse(&left, list.v[2]) < 0)
 		return KL_EINVALID;
-	if (w.n > 3 && kl_oid_parse(&b, w.v[3]) < 0)
+	if (list.n > 3 && kl_oid_parse(&right, list.v[3]) < 0)
 		return KL_EINVALID;
-	if (w.n == 4 && !strcmp(w.v[0], "update"))
-		kl_refs_txn_update(t, w.v[1], &a, &b);
-	else if (w.n == 3 && !strcmp(w.v[0], "verify"))
-		kl_refs_txn_verify(t, w.v[1], &a);
-	else if ((w.n == 2 || w.n == 3) && !strcmp(w.v[0], "delete"))
-		kl_refs_txn_delete(t, w.v[1], w.n == 3 ? &a : NULL);
-	else if (w.n != 1)
+	if (list.n == 4 && !strcmp(list.v[0], "update"))
+		kl_refs_txn_update(txn, list.v[1], &left, &right);
+	else if (list.n == 3 && !strcmp(list.v[0], "verify"))
+		kl_refs_txn_verify(txn, list.v[1], &left);
+	else if ((list.n == 2 || list.n == 3) && !strcmp(list.v[0], "delete"))
+		kl_refs_txn_delete(txn, list.v[1], list.n == 3 ? &left : NULL);
+	else if (list.n != 1)
 		return KL_EINVALID;
 	return 0;
 }
 
-int kl_txn_parse(struct kl_refs_txn *t, const char *text, const char *name)
+int kl_txn_parse(struct kl_refs_txn *txn, const char *text, const char *name)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;
 
@@ -134,12 +134,12 @@ int kl_txn_parse(struct kl_refs_txn *t, const char *text, const char *name)
 	for (size_t i = 0; i < line.n; i++) {
 		int valid = 0;
 
-		if (parse_line(t, line.v[i]) < 0)
+		if (parse_line(txn, line.v[i]) < 0)
 			return kl_error(KL_EINVALID, "journal '%s', line %zu: '%.60s'", name, i + 1,
 					line.v[i]);
 		/* its names become file names */
-		if (t->n &&
-		    (git_reference_name_is_valid(&valid, t->cmd[t->n - 1].ref) < 0 || !valid))
+		if (txn->n &&
+		    (git_reference_name_is_valid(&valid, txn->cmd[txn->n - 1].ref) < 0 || !valid))
 			return kl_error(KL_EINVALID, "journal '%s', line %zu: a bad ref name", name,
 					i + 1);
 	}
@@ -148,10 +148,10 @@ int kl_txn_parse(struct kl_refs_txn *t, const char *text, const char *name)
 
 /* --- committing -------------------------------------------------------- */
 
-int kl_txn_run(int *status, struct kl_repo *r, const char *journal, const char *reflog,
+int kl_txn_run(int *status, struct kl_repo *repo, const char *journal, const char *reflog,
 	       struct kl_buf *err)
 {
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("update-ref", "--create-reflog", "--no-deref", "-m",
 				reflog && *reflog ? reflog : "klineage", "--stdin"),
 		.in_path = journal,
@@ -159,59 +159,59 @@ int kl_txn_run(int *status, struct kl_repo *r, const char *journal, const char *
 		.err = err,
 	};
 
-	return kl_git_run(status, r, &c);
+	return kl_git_run(status, repo, &call);
 }
 
-static int check_names(const struct kl_refs_txn *t)
+static int check_names(const struct kl_refs_txn *txn)
 {
-	for (size_t i = 0; i < t->n; i++) {
+	for (size_t i = 0; i < txn->n; i++) {
 		int valid = 0;
 
-		if (git_reference_name_is_valid(&valid, t->cmd[i].ref) < 0 || !valid ||
-		    strncmp(t->cmd[i].ref, "refs/", 5))
+		if (git_reference_name_is_valid(&valid, txn->cmd[i].ref) < 0 || !valid ||
+		    strncmp(txn->cmd[i].ref, "refs/", 5))
 			return kl_error(KL_EINVALID, "'%.200s' is not a valid ref name",
-					t->cmd[i].ref);
+					txn->cmd[i].ref);
 	}
 	return 0;
 }
 
 /* Which ref is not where the transaction wants it? */
-static int who_moved(const struct kl_refs_txn *t)
+static int who_moved(const struct kl_refs_txn *txn)
 {
 	char is[KL_OID_HEX], was[KL_OID_HEX];
 	git_oid now;
 	int err;
 
-	for (size_t i = 0; i < t->n; i++) {
-		const struct kl_refs_cmd *c = t->cmd + i;
+	for (size_t i = 0; i < txn->n; i++) {
+		const struct kl_refs_cmd *cmd = txn->cmd + i;
 
-		if ((err = kl_txn_now(&now, t->r, c->ref)) < 0)
+		if ((err = kl_txn_now(&now, txn->r, cmd->ref)) < 0)
 			return err;
-		if (c->any || git_oid_equal(&now, &c->from))
+		if (cmd->any || git_oid_equal(&now, &cmd->from))
 			continue;
 		kl_oid_hex(is, &now);
-		kl_oid_hex(was, &c->from);
-		if (git_oid_is_zero(&c->from))
+		kl_oid_hex(was, &cmd->from);
+		if (git_oid_is_zero(&cmd->from))
 			return kl_error(KL_ECHANGED, "'%s' was created meanwhile: it is at %s",
-					c->ref, is);
+					cmd->ref, is);
 		if (git_oid_is_zero(&now))
 			return kl_error(KL_ECHANGED, "'%s' was deleted meanwhile: it was at %s",
-					c->ref, was);
-		return kl_error(KL_ECHANGED, "'%s' was moved meanwhile: from %s to %s", c->ref, was,
-				is);
+					cmd->ref, was);
+		return kl_error(KL_ECHANGED, "'%s' was moved meanwhile: from %s to %s", cmd->ref,
+				was, is);
 	}
 	return 0;
 }
 
-static int why_refused(const struct kl_refs_txn *t, struct kl_buf *text)
+static int why_refused(const struct kl_refs_txn *txn, struct kl_buf *text)
 {
-	int err = who_moved(t);
+	int err = who_moved(txn);
 
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < t->n; i++)
-		if (t->cmd[i].verb == KL_REFS_UPDATE && git_oid_is_zero(&t->cmd[i].from) &&
-		    (err = kl_refs_can_create(t->r, t->cmd[i].ref)) < 0)
+	for (size_t i = 0; i < txn->n; i++)
+		if (txn->cmd[i].verb == KL_REFS_UPDATE && git_oid_is_zero(&txn->cmd[i].from) &&
+		    (err = kl_refs_can_create(txn->r, txn->cmd[i].ref)) < 0)
 			return err;
 	if (strstr(text->ptr, ".lock': File exists")) {
 		err = kl_error(KL_EBUSY, "%s", kl_git_complaint(text));
@@ -220,76 +220,77 @@ static int why_refused(const struct kl_refs_txn *t, struct kl_buf *text)
 	return kl_error(KL_EIO, "git update-ref: %s", kl_git_complaint(text));
 }
 
-static bool all_moved(const struct kl_refs_txn *t)
+static bool all_moved(const struct kl_refs_txn *txn)
 {
 	git_oid now;
 
-	for (size_t i = 0; i < t->n; i++)
-		if (t->cmd[i].verb != KL_REFS_VERIFY &&
-		    (kl_txn_now(&now, t->r, t->cmd[i].ref) < 0 ||
-		     !git_oid_equal(&now, &t->cmd[i].to)))
+	for (size_t i = 0; i < txn->n; i++)
+		if (txn->cmd[i].verb != KL_REFS_VERIFY &&
+		    (kl_txn_now(&now, txn->r, txn->cmd[i].ref) < 0 ||
+		     !git_oid_equal(&now, &txn->cmd[i].to)))
 			return false;
 	return true;
 }
 
 /* update-ref was killed: it may have got anywhere. */
-static int after_kill(struct kl_refs_txn *t, int signal)
+static int after_kill(struct kl_refs_txn *txn, int signal)
 {
-	int cleared, err = kl_txn_recover(t->r, &cleared);
+	int cleared, err = kl_txn_recover(txn->r, &cleared);
 
-	if (err < 0 || all_moved(t))
+	if (err < 0 || all_moved(txn))
 		return err;
 	return kl_error(KL_EIO, "git update-ref was killed by signal %d", signal);
 }
 
 /* One try with our lock held and the journal written. */
-static int attempt_update(struct kl_refs_txn *t, const char *journal, const char *reflog)
+static int attempt_update(struct kl_refs_txn *txn, const char *journal, const char *reflog)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int status, err = kl_txn_run(&status, t->r, journal, reflog, &text);
+	int status, err = kl_txn_run(&status, txn->r, journal, reflog, &text);
 
 	if (err < 0)
 		return err;
 	if (!status)
 		return unlink(journal) < 0 ? kl_error_errno("cannot remove '%s'", journal) : 0;
 	if (status > 129) /* 128 and 129 are git's own */
-		return after_kill(t, status - 128);
-	err = why_refused(t, &text);
+		return after_kill(txn, status - 128);
+	err = why_refused(txn, &text);
 	unlink(journal);
 	return err;
 }
 
-static int commit_locked(struct kl_refs_txn *t, const char *journal, const char *reflog)
+static int commit_locked(struct kl_refs_txn *txn, const char *journal, const char *reflog)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf script = KL_BUF_INIT;
-	int cleared, err = kl_txn_recover(t->r, &cleared);
+	int cleared, err = kl_txn_recover(txn->r, &cleared);
 
 	if (err < 0)
 		return err;
-	kl_txn_format(&script, t);
+	kl_txn_format(&script, txn);
 	if ((err = KL_FAULT("txn-before")) < 0 ||
 	    (err = kl_fs_write(journal, script.ptr, script.len)) < 0 ||
-	    (err = KL_FAULT("txn-journal")) < 0 || (err = attempt_update(t, journal, reflog)) < 0)
+	    (err = KL_FAULT("txn-journal")) < 0 || (err = attempt_update(txn, journal, reflog)) < 0)
 		return err;
 	return KL_FAULT("txn-after");
 }
 
-int kl_refs_txn_commit(struct kl_refs_txn *t, const char *reflog)
+int kl_refs_txn_commit(struct kl_refs_txn *txn, const char *reflog)
 {
 	KL_AUTO(kl_freep) char *lock_path = NULL, *journal = NULL;
 	int err;
 
-	if (!t->n)
+	if (!txn->n)
 		return 0;
-	if ((err = check_names(t)) < 0 || (err = kl_repo_private(&lock_path, t->r, "lock")) < 0 ||
-	    (err = kl_repo_private(&journal, t->r, "txn")) < 0)
+	if ((err = check_names(txn)) < 0 ||
+	    (err = kl_repo_private(&lock_path, txn->r, "lock")) < 0 ||
+	    (err = kl_repo_private(&journal, txn->r, "txn")) < 0)
 		return err;
 	for (int i = 1;; i++) {
 		KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 
 		if ((err = kl_lock_take(&lock, lock_path, LOCK_WAIT_MS)) < 0)
 			return err;
-		err = commit_locked(t, journal, reflog);
+		err = commit_locked(txn, journal, reflog);
 		kl_lock_release(&lock);
 		if (err != KL_EBUSY || i == BUSY_TRIES || kl_proc_interrupted())
 			return err;

@@ -9,16 +9,16 @@
 
 #define MAX_INDEX ((size_t)1 << 30)
 
-static int no_conflicts(struct kl_repo *r)
+static int no_conflicts(struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("ls-files", "--unmerged", "--full-name", "-z"),
 		.here = true,
 		.out = &text,
 	};
 	const char *path;
-	int err = kl_git_do(r, &c);
+	int err = kl_git_do(repo, &call);
 
 	if (err < 0 || !text.len)
 		return err;
@@ -31,49 +31,49 @@ static int no_conflicts(struct kl_repo *r)
  * `git write-tree` may refresh the index it reads, so it gets a copy: the
  * user's own is never written.
  */
-int kl_repo_staged_tree(git_oid *out, struct kl_repo *r)
+int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *copy = NULL, *env = NULL;
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("-c", "core.splitIndex=false", "write-tree"),
 		.here = true,
 		.out = &text,
 	};
 	int err, conflict;
 
-	if (r->bare && (r->isolated || !getenv("GIT_INDEX_FILE")))
+	if (repo->bare && (repo->isolated || !getenv("GIT_INDEX_FILE")))
 		return kl_error(KL_EINVALID, "a bare repository has nothing staged");
 	if ((err = kl_fs_tempdir(&dir, "klineage-index")) < 0)
 		return err;
 	copy = kl_fs_join(dir, "index");
-	if (kl_fs_exists(r->index) && ((err = kl_fs_read(&data, r->index, MAX_INDEX)) < 0 ||
-				       (err = kl_fs_put(copy, data.ptr, data.len, 0600)) < 0))
+	if (kl_fs_exists(repo->index) && ((err = kl_fs_read(&data, repo->index, MAX_INDEX)) < 0 ||
+					  (err = kl_fs_put(copy, data.ptr, data.len, 0600)) < 0))
 		return err;
 	env = kl_asprintf("GIT_INDEX_FILE=%s", copy);
-	c.setenv = KL_ARGS(env);
-	if ((err = kl_git_do(r, &c)) < 0) {
+	call.setenv = KL_ARGS(env);
+	if ((err = kl_git_do(repo, &call)) < 0) {
 		KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 
 		/* it names object ids where a person wants a path */
-		conflict = no_conflicts(r);
+		conflict = no_conflicts(repo);
 		return conflict < 0 ? conflict : kl_error(err, "%s", why);
 	}
 	kl_buf_rtrim(&text);
 	return kl_oid_parse(out, text.ptr);
 }
 
-int kl_repo_is_dirty(bool *out, struct kl_repo *r)
+int kl_repo_is_dirty(bool *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
+	struct kl_git_call call = {
 		.args = KL_ARGS("status", "--porcelain=v1", "-z", "--untracked-files=no"),
 		.here = true,
 		.out = &text,
 	};
-	int err = r->worktree ? kl_git_do(r, &c) : 0;
+	int err = repo->worktree ? kl_git_do(repo, &call) : 0;
 
 	if (!err)
 		*out = text.len > 0;
