@@ -18,7 +18,7 @@
 #define KL_CONSTANTS_MAX 1024
 
 /** Sorted by name; of several of one name the first, the sources before the plan. */
-void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *s);
-void kl_constants_release(struct kl_card_dims *d);
+void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *surface);
+void kl_constants_release(struct kl_card_dims *dims);
 
 #endif

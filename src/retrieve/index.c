@@ -25,11 +25,11 @@ struct kl_index_file {
 
 static struct kl_index *new_index(void)
 {
-	struct kl_index_file *f = kl_calloc(1, sizeof(*f));
+	struct kl_index_file *file = kl_calloc(1, sizeof(*file));
 
-	f->map = (struct kl_mapfile)KL_MAPFILE_INIT;
-	f->ix.file = f;
-	return &f->ix;
+	file->map = (struct kl_mapfile)KL_MAPFILE_INIT;
+	file->ix.file = file;
+	return &file->ix;
 }
 
 void kl_index_free(struct kl_index *ix)
@@ -67,86 +67,89 @@ size_t kl_index_bad(const struct kl_index *ix)
 	return (size_t)ix->file->head->bad;
 }
 
-int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *r, size_t card)
+int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *repo, size_t card)
 {
-	return kl_repo_blob_read(out, r, &kl_index_card(ix, card)->blob, KL_CARD_MAX_BYTES);
+	return kl_repo_blob_read(out, repo, &kl_index_card(ix, card)->blob, KL_CARD_MAX_BYTES);
 }
 
-int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *r, size_t card)
+int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *repo,
+		  size_t card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *name = kl_asprintf(
 		"cards/%s.yaml", kl_index_string(ix, kl_index_card(ix, card)->id));
-	int err = kl_index_text(&text, ix, r, card);
+	int err = kl_index_text(&text, ix, repo, card);
 
 	return err < 0 ? err : kl_card_parse(out, name, text.ptr, text.len);
 }
 
 /* --- is it whole? ----------------------------------------------------------------- */
 
-static bool list_ok(const struct kl_index *ix, struct kl_index_list l, size_t multiple)
+static bool list_ok(const struct kl_index *ix, struct kl_index_list list, size_t multiple)
 {
-	return l.at <= ix->nitem && l.n <= ix->nitem - l.at && l.n % multiple == 0;
+	return list.at <= ix->nitem && list.n <= ix->nitem - list.at && list.n % multiple == 0;
 }
 
-static bool card_ok(const struct kl_index *ix, const struct kl_index_card *c)
+static bool card_ok(const struct kl_index *ix, const struct kl_index_card *card)
 {
-	return c->id < ix->nstring && c->status <= KL_CARD_RETRACTED && c->passed <= c->trials &&
-	       c->rows <= ix->nrow && c->nrows <= ix->nrow - c->rows && c->prior < ix->nprior &&
-	       list_ok(ix, c->sound, 2) && list_ok(ix, c->evidence, 2);
+	return card->id < ix->nstring && card->status <= KL_CARD_RETRACTED &&
+	       card->passed <= card->trials && card->rows <= ix->nrow &&
+	       card->nrows <= ix->nrow - card->rows && card->prior < ix->nprior &&
+	       list_ok(ix, card->sound, 2) && list_ok(ix, card->evidence, 2);
 }
 
-static bool point_ok(const struct kl_case *c, const struct kl_taxonomy *tax)
+static bool point_ok(const struct kl_case *other, const struct kl_taxonomy *tax)
 {
 	for (size_t i = 0; i < KL_TAX_ROLES; i++)
-		if (!(c->log2[i] >= 0 && c->log2[i] < MAX_LOG2))
+		if (!(other->log2[i] >= 0 && other->log2[i] < MAX_LOG2))
 			return false;
-	return c->op >= -1 && c->op < (int32_t)tax->nop;
+	return other->op >= -1 && other->op < (int32_t)tax->nop;
 }
 
-static bool row_ok(const struct kl_index *ix, const struct kl_index_row *r)
+static bool row_ok(const struct kl_index *ix, const struct kl_index_row *row)
 {
-	return r->point < ix->npoint && r->language < ix->nstring && r->platform < ix->nstring;
+	return row->point < ix->npoint && row->language < ix->nstring &&
+	       row->platform < ix->nstring;
 }
 
-static bool prior_ok(const struct kl_index *ix, const struct kl_index_prior *p)
+static bool prior_ok(const struct kl_index *ix, const struct kl_index_prior *prior)
 {
-	return list_ok(ix, p->needs, 1) && list_ok(ix, p->requires, 1) &&
-	       list_ok(ix, p->provides, 1) && list_ok(ix, p->conflicts, 1);
+	return list_ok(ix, prior->needs, 1) && list_ok(ix, prior->requires, 1) &&
+	       list_ok(ix, prior->provides, 1) && list_ok(ix, prior->conflicts, 1);
 }
 
 /* Where the parts lie; false: not inside the file. */
 static bool find_parts(struct kl_index *ix)
 {
-	const struct kl_index_head *h = ix->file->head;
+	const struct kl_index_head *head = ix->file->head;
 	const char *base = ix->file->map.base;
 	size_t len = ix->file->map.len;
 
-	for (int p = 0; p < KL_INDEX_PARTS; p++)
-		if (h->part[p].at % 8 || h->part[p].at > len ||
-		    h->part[p].n > (len - h->part[p].at) / kl_index_size(p))
+	for (int at = 0; at < KL_INDEX_PARTS; at++)
+		if (head->part[at].at % 8 || head->part[at].at > len ||
+		    head->part[at].n > (len - head->part[at].at) / kl_index_size(at))
 			return false;
-	ix->card = (const void *)(base + h->part[KL_INDEX_CARDS].at);
-	ix->row = (const void *)(base + h->part[KL_INDEX_ROWS].at);
-	ix->point = (const void *)(base + h->part[KL_INDEX_POINTS].at);
-	ix->prior = (const void *)(base + h->part[KL_INDEX_PRIORS].at);
-	ix->item = (const void *)(base + h->part[KL_INDEX_ITEMS].at);
-	ix->start = (const void *)(base + h->part[KL_INDEX_STARTS].at);
-	ix->bytes = base + h->part[KL_INDEX_BYTES].at;
-	ix->ncard = h->part[KL_INDEX_CARDS].n;
-	ix->nrow = h->part[KL_INDEX_ROWS].n;
-	ix->npoint = h->part[KL_INDEX_POINTS].n;
-	ix->nprior = h->part[KL_INDEX_PRIORS].n;
-	ix->nitem = h->part[KL_INDEX_ITEMS].n;
-	ix->nstring = h->part[KL_INDEX_STARTS].n;
-	ix->nbyte = h->part[KL_INDEX_BYTES].n;
+	ix->card = (const void *)(base + head->part[KL_INDEX_CARDS].at);
+	ix->row = (const void *)(base + head->part[KL_INDEX_ROWS].at);
+	ix->point = (const void *)(base + head->part[KL_INDEX_POINTS].at);
+	ix->prior = (const void *)(base + head->part[KL_INDEX_PRIORS].at);
+	ix->item = (const void *)(base + head->part[KL_INDEX_ITEMS].at);
+	ix->start = (const void *)(base + head->part[KL_INDEX_STARTS].at);
+	ix->bytes = base + head->part[KL_INDEX_BYTES].at;
+	ix->ncard = head->part[KL_INDEX_CARDS].n;
+	ix->nrow = head->part[KL_INDEX_ROWS].n;
+	ix->npoint = head->part[KL_INDEX_POINTS].n;
+	ix->nprior = head->part[KL_INDEX_PRIORS].n;
+	ix->nitem = head->part[KL_INDEX_ITEMS].n;
+	ix->nstring = head->part[KL_INDEX_STARTS].n;
+	ix->nbyte = head->part[KL_INDEX_BYTES].n;
 	return true;
 }
 
 /* four at a time: there are millions */
 typedef uint32_t lanes __attribute__((vector_size(16)));
 
-static bool all_below(const uint32_t *v, size_t n, size_t limit)
+static bool all_below(const uint32_t *values, size_t n, size_t limit)
 {
 	uint32_t last = (uint32_t)(limit - 1);
 	lanes most = { last, last, last, last }, over = { 0 };
@@ -155,13 +158,13 @@ static bool all_below(const uint32_t *v, size_t n, size_t limit)
 	if (!limit || limit > UINT32_MAX)
 		return limit || !n;
 	for (; i + 4 <= n; i += 4) {
-		lanes x;
+		lanes other;
 
-		memcpy(&x, v + i, sizeof(x));
-		over |= (lanes)(x > most);
+		memcpy(&other, values + i, sizeof(other));
+		over |= (lanes)(other > most);
 	}
 	for (; i < n; i++)
-		over[0] |= v[i] > last;
+		over[0] |= values[i] > last;
 	return !(over[0] | over[1] | over[2] | over[3]);
 }
 
@@ -170,77 +173,78 @@ struct checking {
 	bool bad;
 };
 
-static void say_bad(struct checking *c)
+static void say_bad(struct checking *checking)
 {
-	__atomic_store_n(&c->bad, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&checking->bad, true, __ATOMIC_RELAXED);
 }
 
 static void check_items(void *ctx, size_t from, size_t to)
 {
-	struct checking *c = ctx;
+	struct checking *checking = ctx;
 
-	if (!all_below(c->ix->item + from, to - from, c->ix->nstring))
-		say_bad(c);
+	if (!all_below(checking->ix->item + from, to - from, checking->ix->nstring))
+		say_bad(checking);
 }
 
 static void check_rows(void *ctx, size_t from, size_t to)
 {
-	struct checking *c = ctx;
-	const struct kl_index ix = *c->ix;
+	struct checking *checking = ctx;
+	const struct kl_index ix = *checking->ix;
 	bool good = true;
 
 	for (size_t i = from; i < to; i++)
 		good &= row_ok(&ix, &ix.row[i]);
 	if (!good)
-		say_bad(c);
+		say_bad(checking);
 }
 
 static void check_cards(void *ctx, size_t from, size_t to)
 {
-	struct checking *c = ctx;
-	const struct kl_index ix = *c->ix;
+	struct checking *checking = ctx;
+	const struct kl_index ix = *checking->ix;
 	bool good = true;
 
 	for (size_t i = from; i < to; i++)
 		good &= card_ok(&ix, &ix.card[i]);
 	if (!good)
-		say_bad(c);
+		say_bad(checking);
 }
 
 static void check_priors(void *ctx, size_t from, size_t to)
 {
-	struct checking *c = ctx;
-	const struct kl_index ix = *c->ix;
+	struct checking *checking = ctx;
+	const struct kl_index ix = *checking->ix;
 	bool good = true;
 
 	for (size_t i = from; i < to; i++)
 		good &= prior_ok(&ix, &ix.prior[i]);
 	if (!good)
-		say_bad(c);
+		say_bad(checking);
 }
 
 /* Numbers that point somewhere; a checksum alone would trust whoever wrote it. */
 static bool contents_ok(const struct kl_index *ix, const struct kl_taxonomy *tax)
 {
-	struct checking c = { ix, ix->nbyte && ix->bytes[ix->nbyte - 1] };
+	struct checking checking = { ix, ix->nbyte && ix->bytes[ix->nbyte - 1] };
 
-	c.bad |= !all_below(ix->start, ix->nstring, ix->nbyte);
+	checking.bad |= !all_below(ix->start, ix->nstring, ix->nbyte);
 	for (size_t i = 0; i < ix->npoint; i++)
-		c.bad |= !point_ok(&ix->point[i], tax);
-	kl_par_for(ix->nitem, GRAIN, check_items, &c);
-	kl_par_for(ix->nrow, GRAIN, check_rows, &c);
-	kl_par_for(ix->nprior, GRAIN, check_priors, &c);
-	kl_par_for(ix->ncard, GRAIN, check_cards, &c);
-	return !c.bad;
+		checking.bad |= !point_ok(&ix->point[i], tax);
+	kl_par_for(ix->nitem, GRAIN, check_items, &checking);
+	kl_par_for(ix->nrow, GRAIN, check_rows, &checking);
+	kl_par_for(ix->nprior, GRAIN, check_priors, &checking);
+	kl_par_for(ix->ncard, GRAIN, check_cards, &checking);
+	return !checking.bad;
 }
 
 static bool is_good(struct kl_index *ix, const struct kl_taxonomy *tax)
 {
-	struct kl_index_file *f = ix->file;
+	struct kl_index_file *file = ix->file;
 
-	if (f->map.len < sizeof(struct kl_mapfile_head) + sizeof(struct kl_index_head))
+	if (file->map.len < sizeof(struct kl_mapfile_head) + sizeof(struct kl_index_head))
 		return false;
-	f->head = (const struct kl_index_head *)(f->map.base + sizeof(struct kl_mapfile_head));
+	file->head = (const struct kl_index_head *)(file->map.base +
+						    sizeof(struct kl_mapfile_head));
 	return find_parts(ix) && contents_ok(ix, tax);
 }
 
@@ -259,12 +263,12 @@ static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct k
 static struct kl_index *map_file(const char *path, const char *key, const struct kl_taxonomy *tax)
 {
 	KL_AUTO(kl_index_freep) struct kl_index *ix = new_index();
-	const struct kl_mapfile_head *h;
+	const struct kl_mapfile_head *head;
 
 	if (!kl_mapfile_open(&ix->file->map, path, KL_INDEX_MAGIC, KL_INDEX_VERSION, NULL))
 		return NULL;
-	h = (const struct kl_mapfile_head *)ix->file->map.base;
-	return !strncmp(h->key, key, strlen(key)) && is_good(ix, tax) ? kl_steal(&ix) : NULL;
+	head = (const struct kl_mapfile_head *)ix->file->map.base;
+	return !strncmp(head->key, key, strlen(key)) && is_good(ix, tax) ? kl_steal(&ix) : NULL;
 }
 
 static int build_index(struct kl_index **out, struct kl_library *lib, const struct kl_taxonomy *tax,
@@ -291,11 +295,11 @@ static int build_index(struct kl_index **out, struct kl_library *lib, const stru
 	return 0;
 }
 
-static int open_tree(struct kl_index **out, struct kl_repo *r, struct kl_library *lib,
+static int open_tree(struct kl_index **out, struct kl_repo *repo, struct kl_library *lib,
 		     const git_oid *tree, const struct kl_taxonomy *tax)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *own = NULL;
-	KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_common_dir(r), "klineage/cache");
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_common_dir(repo), "klineage/cache");
 	KL_AUTO(kl_freep) char *path = NULL;
 	char key[KL_MAPFILE_KEY], hex[KL_OID_HEX];
 	int err;
@@ -306,26 +310,26 @@ static int open_tree(struct kl_index **out, struct kl_repo *r, struct kl_library
 	*out = map_file(path, key, tax);
 	if (*out)
 		return 0;
-	if (!lib && (err = kl_library_open(&own, r)) < 0)
+	if (!lib && (err = kl_library_open(&own, repo)) < 0)
 		return err;
 	return build_index(out, lib ? lib : own, tax, dir, path, key);
 }
 
-int kl_index_of(struct kl_index **out, struct kl_repo *r, struct kl_library *lib,
+int kl_index_of(struct kl_index **out, struct kl_repo *repo, struct kl_library *lib,
 		const struct kl_taxonomy *tax)
 {
-	return open_tree(out, r, lib, kl_library_tree(lib), tax);
+	return open_tree(out, repo, lib, kl_library_tree(lib), tax);
 }
 
-int kl_index_open(struct kl_index **out, struct kl_repo *r, const struct kl_taxonomy *tax)
+int kl_index_open(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax)
 {
-	const char *ref = kl_repo_config(r, "klineage.skillsRef");
+	const char *ref = kl_repo_config(repo, "klineage.skillsRef");
 	git_oid tip, tree = { { 0 } };
-	int err = kl_refs_get(&tip, r, ref ? ref : KL_LIBRARY_REF);
+	int err = kl_refs_get(&tip, repo, ref ? ref : KL_LIBRARY_REF);
 
 	if (err == KL_ENOTFOUND)
 		kl_error_clear();
-	else if (err < 0 || (err = kl_repo_tree_of(&tree, r, &tip)) < 0)
+	else if (err < 0 || (err = kl_repo_tree_of(&tree, repo, &tip)) < 0)
 		return err;
-	return open_tree(out, r, NULL, &tree, tax);
+	return open_tree(out, repo, NULL, &tree, tax);
 }

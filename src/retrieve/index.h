@@ -60,9 +60,9 @@ struct kl_index {
 };
 
 /** The library's of this repository, at klineage.skillsRef; an absent one has no cards. */
-int kl_index_open(struct kl_index **out, struct kl_repo *r, const struct kl_taxonomy *tax);
+int kl_index_open(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax);
 /** That of an open library. */
-int kl_index_of(struct kl_index **out, struct kl_repo *r, struct kl_library *lib,
+int kl_index_of(struct kl_index **out, struct kl_repo *repo, struct kl_library *lib,
 		const struct kl_taxonomy *tax);
 void kl_index_free(struct kl_index *ix);
 KL_DEFINE_CLEANUP(struct kl_index *, kl_index_free)
@@ -112,9 +112,9 @@ static inline const char *kl_index_string(const struct kl_index *ix, size_t i)
 }
 
 /** The numbers of a list's strings. */
-static inline const uint32_t *kl_index_items(const struct kl_index *ix, struct kl_index_list l)
+static inline const uint32_t *kl_index_items(const struct kl_index *ix, struct kl_index_list list)
 {
-	return ix->item + l.at;
+	return ix->item + list.at;
 }
 
 /**
@@ -125,7 +125,8 @@ bool kl_index_was_built(const struct kl_index *ix);
 size_t kl_index_bad(const struct kl_index *ix);
 
 /** The card's bytes, from the repository; and the card. */
-int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *r, size_t card);
-int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *r, size_t card);
+int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *repo, size_t card);
+int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *repo,
+		  size_t card);
 
 #endif

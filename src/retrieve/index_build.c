@@ -29,84 +29,85 @@ struct facts {
 	struct kl_strvec needs, requires, provides, conflicts, sound, evidence;
 };
 
-static void facts_release(struct facts *f)
+static void facts_release(struct facts *facts)
 {
-	for (size_t i = 0; i < f->nrow; i++) {
-		free(f->row[i].language);
-		free(f->row[i].platform);
+	for (size_t i = 0; i < facts->nrow; i++) {
+		free(facts->row[i].language);
+		free(facts->row[i].platform);
 	}
-	free(f->row);
-	free(f->id);
-	kl_strvec_release(&f->needs);
-	kl_strvec_release(&f->requires);
-	kl_strvec_release(&f->provides);
-	kl_strvec_release(&f->conflicts);
-	kl_strvec_release(&f->sound);
-	kl_strvec_release(&f->evidence);
-	*f = (struct facts){ 0 };
+	free(facts->row);
+	free(facts->id);
+	kl_strvec_release(&facts->needs);
+	kl_strvec_release(&facts->requires);
+	kl_strvec_release(&facts->provides);
+	kl_strvec_release(&facts->conflicts);
+	kl_strvec_release(&facts->sound);
+	kl_strvec_release(&facts->evidence);
+	*facts = (struct facts){ 0 };
 }
 
-static char *or_empty(const char *s)
+static char *or_empty(const char *text)
 {
-	return kl_strdup(s ? s : "");
+	return kl_strdup(text ? text : "");
 }
 
-static void take_row(struct row *out, const struct kl_taxonomy *tax, const struct kl_card *c,
-		     const struct kl_card_row *r)
+static void take_row(struct row *out, const struct kl_taxonomy *tax, const struct kl_card *card,
+		     const struct kl_card_row *row)
 {
-	kl_case_init(&out->point, tax, r->case_ ? r->case_ : "", r->dtype ? r->dtype : "");
-	for (size_t i = 0; i < r->dims.n; i++)
-		kl_case_dim(&out->point, tax, r->dims.v[i].name, r->dims.v[i].v);
-	out->language = or_empty(r->language);
-	out->platform = or_empty(r->platform);
-	out->verified = kl_card_row_is_verified(c, r);
+	kl_case_init(&out->point, tax, row->case_ ? row->case_ : "", row->dtype ? row->dtype : "");
+	for (size_t i = 0; i < row->dims.n; i++)
+		kl_case_dim(&out->point, tax, row->dims.v[i].name, row->dims.v[i].v);
+	out->language = or_empty(row->language);
+	out->platform = or_empty(row->platform);
+	out->verified = kl_card_row_is_verified(card, row);
 }
 
 /* lineages with their steps, in the order of both */
-static void take_evidence(struct facts *f, const struct kl_card *c)
+static void take_evidence(struct facts *facts, const struct kl_card *card)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec sorted = KL_STRVEC_INIT;
 
-	for (size_t i = 0; i < c->evidence.n; i++)
-		if (c->evidence.v[i].lineage)
-			kl_strvec_pushf(&sorted, "%s\n%010lld", c->evidence.v[i].lineage,
-					(long long)c->evidence.v[i].step);
+	for (size_t i = 0; i < card->evidence.n; i++)
+		if (card->evidence.v[i].lineage)
+			kl_strvec_pushf(&sorted, "%s\n%010lld", card->evidence.v[i].lineage,
+					(long long)card->evidence.v[i].step);
 	kl_strvec_uniq(&sorted);
 	for (size_t i = 0; i < sorted.n; i++) {
 		char *step = strchr(sorted.v[i], '\n');
 
 		*step++ = '\0';
-		kl_strvec_push(&f->evidence, sorted.v[i]);
-		kl_strvec_pushf(&f->evidence, "%lld", strtoll(step, NULL, 10));
+		kl_strvec_push(&facts->evidence, sorted.v[i]);
+		kl_strvec_pushf(&facts->evidence, "%lld", strtoll(step, NULL, 10));
 	}
 }
 
-static void take_card(struct facts *f, const struct kl_taxonomy *tax, const struct kl_card *c)
+static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
+		      const struct kl_card *card)
 {
 	size_t passed, trials;
 
-	f->id = kl_strdup(c->id);
-	f->status = (uint32_t)c->status;
-	kl_status_count(&passed, &trials, c);
-	f->passed = (uint32_t)passed;
-	f->trials = (uint32_t)trials;
-	f->row = kl_calloc(c->rows.n + 1, sizeof(*f->row));
-	for (; f->nrow < c->rows.n; f->nrow++)
-		take_row(&f->row[f->nrow], tax, c, &c->rows.v[f->nrow]);
-	kl_strvec_copy(&f->needs, &c->scope.needs);
-	kl_strvec_copy(&f->requires, &c->scope.requires);
-	kl_strvec_copy(&f->provides, &c->scope.provides);
-	kl_strvec_pushv(&f->provides, (const char *const *)c->provides.v);
-	kl_strvec_copy(&f->conflicts, &c->scope.conflicts);
-	kl_strvec_uniq(&f->needs);
-	kl_strvec_uniq(&f->requires);
-	kl_strvec_uniq(&f->provides);
-	kl_strvec_uniq(&f->conflicts);
-	for (size_t i = 0; i < c->sound.n; i++) {
-		kl_strvec_push(&f->sound, c->sound.v[i].id);
-		kl_strvec_push(&f->sound, c->sound.v[i].test ? c->sound.v[i].test : "");
+	facts->id = kl_strdup(card->id);
+	facts->status = (uint32_t)card->status;
+	kl_status_count(&passed, &trials, card);
+	facts->passed = (uint32_t)passed;
+	facts->trials = (uint32_t)trials;
+	facts->row = kl_calloc(card->rows.n + 1, sizeof(*facts->row));
+	for (; facts->nrow < card->rows.n; facts->nrow++)
+		take_row(&facts->row[facts->nrow], tax, card, &card->rows.v[facts->nrow]);
+	kl_strvec_copy(&facts->needs, &card->scope.needs);
+	kl_strvec_copy(&facts->requires, &card->scope.requires);
+	kl_strvec_copy(&facts->provides, &card->scope.provides);
+	kl_strvec_pushv(&facts->provides, (const char *const *)card->provides.v);
+	kl_strvec_copy(&facts->conflicts, &card->scope.conflicts);
+	kl_strvec_uniq(&facts->needs);
+	kl_strvec_uniq(&facts->requires);
+	kl_strvec_uniq(&facts->provides);
+	kl_strvec_uniq(&facts->conflicts);
+	for (size_t i = 0; i < card->sound.n; i++) {
+		kl_strvec_push(&facts->sound, card->sound.v[i].id);
+		kl_strvec_push(&facts->sound, card->sound.v[i].test ? card->sound.v[i].test : "");
 	}
-	take_evidence(f, c);
+	take_evidence(facts, card);
 }
 
 /* --- the file in the making --------------------------------------------------------- */
@@ -119,160 +120,161 @@ struct builder {
 	uint32_t bad;
 };
 
-static void builder_release(struct builder *b)
+static void builder_release(struct builder *builder)
 {
-	kl_map_release(&b->strings);
-	kl_map_release(&b->points);
-	kl_map_release(&b->priors);
+	kl_map_release(&builder->strings);
+	kl_map_release(&builder->points);
+	kl_map_release(&builder->priors);
 	for (int i = 0; i < KL_INDEX_PARTS; i++)
-		kl_buf_release(&b->part[i]);
+		kl_buf_release(&builder->part[i]);
 }
 
-static size_t add_part(struct builder *b, enum kl_index_part part, const void *p)
+static size_t add_part(struct builder *builder, enum kl_index_part part, const void *data)
 {
-	kl_buf_add(&b->part[part], p, kl_index_size(part));
-	return b->n[part]++;
+	kl_buf_add(&builder->part[part], data, kl_index_size(part));
+	return builder->n[part]++;
 }
 
-static uint32_t add_string(struct builder *b, const char *s)
+static uint32_t add_string(struct builder *builder, const char *text)
 {
-	uintptr_t there = (uintptr_t)kl_map_get(&b->strings, s);
-	uint32_t start = (uint32_t)b->part[KL_INDEX_BYTES].len;
+	uintptr_t there = (uintptr_t)kl_map_get(&builder->strings, text);
+	uint32_t start = (uint32_t)builder->part[KL_INDEX_BYTES].len;
 
 	if (there)
 		return (uint32_t)(there - 1);
-	kl_buf_add(&b->part[KL_INDEX_BYTES], s, strlen(s) + 1);
-	there = add_part(b, KL_INDEX_STARTS, &start);
-	kl_map_put(&b->strings, s, (void *)(there + 1));
+	kl_buf_add(&builder->part[KL_INDEX_BYTES], text, strlen(text) + 1);
+	there = add_part(builder, KL_INDEX_STARTS, &start);
+	kl_map_put(&builder->strings, text, (void *)(there + 1));
 	return (uint32_t)there;
 }
 
-static struct kl_index_list add_list(struct builder *b, const struct kl_strvec *v)
+static struct kl_index_list add_list(struct builder *builder, const struct kl_strvec *list)
 {
-	struct kl_index_list l = { 0, (uint32_t)v->n };
-	KL_AUTO(kl_freep) uint32_t *number = kl_calloc(v->n + 1, sizeof(*number));
+	struct kl_index_list entries = { 0, (uint32_t)list->n };
+	KL_AUTO(kl_freep) uint32_t *number = kl_calloc(list->n + 1, sizeof(*number));
 
-	for (size_t i = 0; i < v->n; i++)
-		number[i] = add_string(b, v->v[i]);
-	l.at = (uint32_t)b->n[KL_INDEX_ITEMS];
-	for (size_t i = 0; i < v->n; i++)
-		add_part(b, KL_INDEX_ITEMS, &number[i]);
-	return l;
+	for (size_t i = 0; i < list->n; i++)
+		number[i] = add_string(builder, list->v[i]);
+	entries.at = (uint32_t)builder->n[KL_INDEX_ITEMS];
+	for (size_t i = 0; i < list->n; i++)
+		add_part(builder, KL_INDEX_ITEMS, &number[i]);
+	return entries;
 }
 
-static uint32_t add_point(struct builder *b, const struct kl_case *c)
+static uint32_t add_point(struct builder *builder, const struct kl_case *other)
 {
-	char key[2 * sizeof(*c) + 1];
-	const unsigned char *p = (const unsigned char *)c;
+	char key[2 * sizeof(*other) + 1];
+	const unsigned char *bytes = (const unsigned char *)other;
 	uintptr_t there;
 
-	for (size_t i = 0; i < sizeof(*c); i++) {
-		key[2 * i] = "0123456789abcdef"[p[i] >> 4];
-		key[2 * i + 1] = "0123456789abcdef"[p[i] & 15];
+	for (size_t i = 0; i < sizeof(*other); i++) {
+		key[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		key[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
 	}
-	key[2 * sizeof(*c)] = '\0';
-	there = (uintptr_t)kl_map_get(&b->points, key);
+	key[2 * sizeof(*other)] = '\0';
+	there = (uintptr_t)kl_map_get(&builder->points, key);
 	if (!there) {
-		there = add_part(b, KL_INDEX_POINTS, c) + 1;
-		kl_map_put(&b->points, key, (void *)there);
+		there = add_part(builder, KL_INDEX_POINTS, other) + 1;
+		kl_map_put(&builder->points, key, (void *)there);
 	}
 	return (uint32_t)(there - 1);
 }
 
-static uint32_t add_prior(struct builder *b, const struct facts *f)
+static uint32_t add_prior(struct builder *builder, const struct facts *facts)
 {
-	const struct kl_strvec *const list[] = { &f->needs, &f->requires, &f->provides,
-						 &f->conflicts };
+	const struct kl_strvec *const list[] = { &facts->needs, &facts->requires, &facts->provides,
+						 &facts->conflicts };
 	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
 	uintptr_t there;
 
-	for (size_t l = 0; l < KL_ARRAY_SIZE(list); l++) {
-		for (size_t i = 0; i < list[l]->n; i++)
-			kl_buf_addf(&key, "%s\n", list[l]->v[i]);
+	for (size_t length = 0; length < KL_ARRAY_SIZE(list); length++) {
+		for (size_t i = 0; i < list[length]->n; i++)
+			kl_buf_addf(&key, "%s\n", list[length]->v[i]);
 		kl_buf_addch(&key, '\n');
 	}
-	there = (uintptr_t)kl_map_get(&b->priors, key.ptr);
+	there = (uintptr_t)kl_map_get(&builder->priors, key.ptr);
 	if (!there) {
-		struct kl_index_prior p = {
-			add_list(b, &f->needs),
-			add_list(b, &f->requires),
-			add_list(b, &f->provides),
-			add_list(b, &f->conflicts),
+		struct kl_index_prior prior = {
+			add_list(builder, &facts->needs),
+			add_list(builder, &facts->requires),
+			add_list(builder, &facts->provides),
+			add_list(builder, &facts->conflicts),
 		};
 
-		there = add_part(b, KL_INDEX_PRIORS, &p) + 1;
-		kl_map_put(&b->priors, key.ptr, (void *)there);
+		there = add_part(builder, KL_INDEX_PRIORS, &prior) + 1;
+		kl_map_put(&builder->priors, key.ptr, (void *)there);
 	}
 	return (uint32_t)(there - 1);
 }
 
-static void add_card(struct builder *b, const struct facts *f)
+static void add_card(struct builder *builder, const struct facts *facts)
 {
-	struct kl_index_card c = {
-		.status = f->status,
-		.blob = f->blob,
-		.passed = f->passed,
-		.trials = f->trials,
-		.rows = (uint32_t)b->n[KL_INDEX_ROWS],
-		.nrows = (uint32_t)f->nrow,
+	struct kl_index_card card = {
+		.status = facts->status,
+		.blob = facts->blob,
+		.passed = facts->passed,
+		.trials = facts->trials,
+		.rows = (uint32_t)builder->n[KL_INDEX_ROWS],
+		.nrows = (uint32_t)facts->nrow,
 	};
 
-	if (!f->id) {
-		b->bad++;
+	if (!facts->id) {
+		builder->bad++;
 		return;
 	}
-	for (size_t i = 0; i < f->nrow; i++) {
-		struct kl_index_row r = {
-			.point = add_point(b, &f->row[i].point),
-			.language = add_string(b, f->row[i].language),
-			.platform = add_string(b, f->row[i].platform),
-			.verified = f->row[i].verified,
+	for (size_t i = 0; i < facts->nrow; i++) {
+		struct kl_index_row row = {
+			.point = add_point(builder, &facts->row[i].point),
+			.language = add_string(builder, facts->row[i].language),
+			.platform = add_string(builder, facts->row[i].platform),
+			.verified = facts->row[i].verified,
 		};
 
-		add_part(b, KL_INDEX_ROWS, &r);
+		add_part(builder, KL_INDEX_ROWS, &row);
 	}
-	c.id = add_string(b, f->id);
-	c.prior = add_prior(b, f);
-	c.sound = add_list(b, &f->sound);
-	c.evidence = add_list(b, &f->evidence);
-	add_part(b, KL_INDEX_CARDS, &c);
+	card.id = add_string(builder, facts->id);
+	card.prior = add_prior(builder, facts);
+	card.sound = add_list(builder, &facts->sound);
+	card.evidence = add_list(builder, &facts->evidence);
+	add_part(builder, KL_INDEX_CARDS, &card);
 }
 
 /* --- from an older index --------------------------------------------------------------- */
 
-static void from_list(struct kl_strvec *out, const struct kl_index *ix, struct kl_index_list l)
+static void from_list(struct kl_strvec *out, const struct kl_index *ix, struct kl_index_list list)
 {
-	const uint32_t *item = kl_index_items(ix, l);
+	const uint32_t *item = kl_index_items(ix, list);
 
-	for (size_t i = 0; i < l.n; i++)
+	for (size_t i = 0; i < list.n; i++)
 		kl_strvec_push(out, kl_index_string(ix, item[i]));
 }
 
-static void from_index(struct facts *f, const struct kl_index *ix, const struct kl_index_card *c)
+static void from_index(struct facts *facts, const struct kl_index *ix,
+		       const struct kl_index_card *card)
 {
-	const struct kl_index_prior *p = kl_index_prior(ix, c->prior);
+	const struct kl_index_prior *prior = kl_index_prior(ix, card->prior);
 
-	f->id = kl_strdup(kl_index_string(ix, c->id));
-	f->status = c->status;
-	f->passed = c->passed;
-	f->trials = c->trials;
-	f->row = kl_calloc(c->nrows + 1, sizeof(*f->row));
-	for (; f->nrow < c->nrows; f->nrow++) {
-		const struct kl_index_row *r = kl_index_row(ix, c->rows + f->nrow);
+	facts->id = kl_strdup(kl_index_string(ix, card->id));
+	facts->status = card->status;
+	facts->passed = card->passed;
+	facts->trials = card->trials;
+	facts->row = kl_calloc(card->nrows + 1, sizeof(*facts->row));
+	for (; facts->nrow < card->nrows; facts->nrow++) {
+		const struct kl_index_row *row = kl_index_row(ix, card->rows + facts->nrow);
 
-		f->row[f->nrow] = (struct row){
-			.point = *kl_index_point(ix, r->point),
-			.verified = r->verified,
-			.language = kl_strdup(kl_index_string(ix, r->language)),
-			.platform = kl_strdup(kl_index_string(ix, r->platform)),
+		facts->row[facts->nrow] = (struct row){
+			.point = *kl_index_point(ix, row->point),
+			.verified = row->verified,
+			.language = kl_strdup(kl_index_string(ix, row->language)),
+			.platform = kl_strdup(kl_index_string(ix, row->platform)),
 		};
 	}
-	from_list(&f->needs, ix, p->needs);
-	from_list(&f->requires, ix, p->requires);
-	from_list(&f->provides, ix, p->provides);
-	from_list(&f->conflicts, ix, p->conflicts);
-	from_list(&f->sound, ix, c->sound);
-	from_list(&f->evidence, ix, c->evidence);
+	from_list(&facts->needs, ix, prior->needs);
+	from_list(&facts->requires, ix, prior->requires);
+	from_list(&facts->provides, ix, prior->provides);
+	from_list(&facts->conflicts, ix, prior->conflicts);
+	from_list(&facts->sound, ix, card->sound);
+	from_list(&facts->evidence, ix, card->evidence);
 }
 
 struct known_blob {
@@ -280,9 +282,9 @@ struct known_blob {
 	uint32_t card;
 };
 
-static int by_blob(const void *a, const void *b)
+static int by_blob(const void *left, const void *right)
 {
-	return memcmp(a, b, sizeof(git_oid));
+	return memcmp(left, right, sizeof(git_oid));
 }
 
 /* --- batches ------------------------------------------------------------------------------ */
@@ -297,88 +299,93 @@ struct batch {
 	size_t n;
 };
 
-static void batch_release(struct batch *b)
+static void batch_release(struct batch *batch)
 {
 	for (size_t i = 0; i < BATCH; i++) {
-		kl_buf_release(&b->text[i]);
-		facts_release(&b->f[i]);
+		kl_buf_release(&batch->text[i]);
+		facts_release(&batch->f[i]);
 	}
-	free(b->text);
-	free(b->f);
-	free(b->known);
+	free(batch->text);
+	free(batch->f);
+	free(batch->known);
 }
 
 /* In threads: what goes wrong is only that the card cannot be read. */
 static void read_cards(void *ctx, size_t from, size_t to)
 {
-	struct batch *b = ctx;
+	struct batch *batch = ctx;
 
 	for (size_t i = from; i < to; i++) {
-		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
-		if (b->text[i].len && !kl_card_parse(&c, "card", b->text[i].ptr, b->text[i].len))
-			take_card(&b->f[i], b->tax, c);
+		if (batch->text[i].len &&
+		    !kl_card_parse(&card, "card", batch->text[i].ptr, batch->text[i].len))
+			take_card(&batch->f[i], batch->tax, card);
 		kl_error_clear();
 	}
 }
 
-static int fill_batch(struct batch *b, struct kl_library *lib, size_t first)
+static int fill_batch(struct batch *batch, struct kl_library *lib, size_t first)
 {
 	int err = 0;
 
-	b->n = kl_library_count(lib) - first;
-	if (b->n > BATCH)
-		b->n = BATCH;
-	for (size_t i = 0; !err && i < b->n; i++) {
-		const struct known_blob *k;
+	batch->n = kl_library_count(lib) - first;
+	if (batch->n > BATCH)
+		batch->n = BATCH;
+	for (size_t i = 0; !err && i < batch->n; i++) {
+		const struct known_blob *blob;
 
-		kl_buf_clear(&b->text[i]);
-		facts_release(&b->f[i]);
-		b->f[i].blob = *kl_library_blob(lib, first + i);
-		k = bsearch(&b->f[i].blob, b->known, b->nknown, sizeof(*b->known), by_blob);
-		if (k)
-			from_index(&b->f[i], b->base, kl_index_card(b->base, k->card));
+		kl_buf_clear(&batch->text[i]);
+		facts_release(&batch->f[i]);
+		batch->f[i].blob = *kl_library_blob(lib, first + i);
+		blob = bsearch(&batch->f[i].blob, batch->known, batch->nknown,
+			       sizeof(*batch->known), by_blob);
+		if (blob)
+			from_index(&batch->f[i], batch->base,
+				   kl_index_card(batch->base, blob->card));
 		else
-			err = kl_library_text(&b->text[i], lib, first + i);
+			err = kl_library_text(&batch->text[i], lib, first + i);
 		if (err == KL_EINVALID) { /* too long for a card: it is none */
 			kl_error_clear();
-			kl_buf_clear(&b->text[i]);
+			kl_buf_clear(&batch->text[i]);
 			err = 0;
 		}
 	}
 	return err;
 }
 
-static void learn_batch(struct batch *b)
+static void learn_batch(struct batch *batch)
 {
-	b->nknown = b->base ? kl_index_count(b->base) : 0;
-	b->known = kl_calloc(b->nknown + 1, sizeof(*b->known));
-	for (size_t i = 0; i < b->nknown; i++)
-		b->known[i] = (struct known_blob){ kl_index_card(b->base, i)->blob, (uint32_t)i };
-	qsort(b->known, b->nknown, sizeof(*b->known), by_blob);
+	batch->nknown = batch->base ? kl_index_count(batch->base) : 0;
+	batch->known = kl_calloc(batch->nknown + 1, sizeof(*batch->known));
+	for (size_t i = 0; i < batch->nknown; i++)
+		batch->known[i] = (struct known_blob){ kl_index_card(batch->base, i)->blob,
+						       (uint32_t)i };
+	qsort(batch->known, batch->nknown, sizeof(*batch->known), by_blob);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void write_out(struct kl_buf *out, const struct builder *b)
+static void write_out(struct kl_buf *out, const struct builder *builder)
 {
-	struct kl_index_head h = { .bad = b->bad };
+	struct kl_index_head head = { .bad = builder->bad };
 	size_t at = out->len;
 
-	kl_buf_add(out, &h, sizeof(h));
-	for (int p = 0; p < KL_INDEX_PARTS; p++) {
+	kl_buf_add(out, &head, sizeof(head));
+	for (int percent = 0; percent < KL_INDEX_PARTS; percent++) {
 		kl_mapfile_align(out);
-		h.part[p].at = out->len;
-		h.part[p].n = p == KL_INDEX_BYTES ? b->part[p].len : b->n[p];
-		kl_buf_add(out, b->part[p].ptr, b->part[p].len);
+		head.part[percent].at = out->len;
+		head.part[percent].n = percent == KL_INDEX_BYTES ? builder->part[percent].len :
+								   builder->n[percent];
+		kl_buf_add(out, builder->part[percent].ptr, builder->part[percent].len);
 	}
-	memcpy(out->ptr + at, &h, sizeof(h));
+	memcpy(out->ptr + at, &head, sizeof(head));
 }
 
 int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_taxonomy *tax,
 		   const struct kl_index *base)
 {
-	KL_AUTO(builder_release) struct builder b = { .part = { KL_BUF_INIT } };
+	KL_AUTO(builder_release) struct builder builder = { .part = { KL_BUF_INIT } };
 	KL_AUTO(batch_release) struct batch batch = {
 		.tax = tax,
 		.base = base,
@@ -388,11 +395,11 @@ int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_t
 	int err = 0;
 
 	for (int i = 0; i < KL_INDEX_PARTS; i++)
-		b.part[i] = (struct kl_buf)KL_BUF_INIT;
+		builder.part[i] = (struct kl_buf)KL_BUF_INIT;
 	for (size_t i = 0; i < BATCH; i++)
 		batch.text[i] = (struct kl_buf)KL_BUF_INIT;
 	learn_batch(&batch);
-	add_string(&b, "");
+	add_string(&builder, "");
 	for (size_t first = 0; !err && first < kl_library_count(lib); first += batch.n) {
 		if ((err = fill_batch(&batch, lib, first)) < 0)
 			return err;
@@ -401,12 +408,12 @@ int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_t
 			/* the file's name is the card's */
 			if (batch.f[i].id && strcmp(batch.f[i].id, kl_library_id(lib, first + i)))
 				free(kl_steal(&batch.f[i].id));
-			add_card(&b, &batch.f[i]);
+			add_card(&builder, &batch.f[i]);
 		}
 	}
-	if (!err && b.part[KL_INDEX_BYTES].len > UINT32_MAX)
+	if (!err && builder.part[KL_INDEX_BYTES].len > UINT32_MAX)
 		err = kl_error(KL_EINVALID, "the library's words have more than 4 GiB");
 	if (!err)
-		write_out(out, &b);
+		write_out(out, &builder);
 	return err;
 }

@@ -19,7 +19,7 @@
  *	for (i = 0; i < r.n; i++) ... r.v[i].id, kl_index_text(&text, ix, repo, r.v[i].card)
  */
 enum kl_axis { KL_AXIS_CASE, KL_AXIS_LANGUAGE, KL_AXIS_PLATFORM, KL_AXIS_PRIOR, KL_AXES };
-const char *kl_axis_name(enum kl_axis a);
+const char *kl_axis_name(enum kl_axis axis);
 
 #define KL_CLOSURE_MAX 3
 
@@ -82,13 +82,13 @@ struct kl_retrieval {
 	size_t cards; /* of the statuses asked for */
 };
 
-int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *t,
-		const struct kl_retrieve_opts *o);
-void kl_retrieval_release(struct kl_retrieval *r);
+int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *target,
+		const struct kl_retrieve_opts *opts);
+void kl_retrieval_release(struct kl_retrieval *retrieval);
 
 /** What the target says of conditions of a card: `sound` at all its points, `useful` at the case. */
-void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *c,
-			struct kl_target *t);
-void kl_retrieved_pres_release(struct kl_retrieved_pres *p);
+void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *card,
+			struct kl_target *target);
+void kl_retrieved_pres_release(struct kl_retrieved_pres *pres);
 
 #endif

@@ -26,34 +26,37 @@ struct kl_case {
 	uint32_t width;            /* bytes of an element, 0: unknown dtype */
 };
 
-void kl_case_init(struct kl_case *c, const struct kl_taxonomy *t, const char *op,
+void kl_case_init(struct kl_case *other, const struct kl_taxonomy *taxonomy, const char *op,
 		  const char *dtype);
 /**
  * Add a dim, extent at least 1. One without a role counts for nothing; all dims of an operator
  * that is not in the tree count as rows.
  */
-void kl_case_dim(struct kl_case *c, const struct kl_taxonomy *t, const char *name, int64_t extent);
+void kl_case_dim(struct kl_case *other, const struct kl_taxonomy *taxonomy, const char *name,
+		 int64_t extent);
 
 /** Wu-Palmer: 2 depth(common ancestor) / (depth(a) + depth(b)); 1 for the same operator. */
-int64_t kl_similarity_operator(const struct kl_taxonomy *t, const struct kl_case *a,
-			       const struct kl_case *b);
+int64_t kl_similarity_operator(const struct kl_taxonomy *taxonomy, const struct kl_case *left,
+			       const struct kl_case *right);
 /**
  * exp(-mean |difference of log2 extents| / 2) over the roles that either has; a role not had:
  * extent 1.
  */
-int64_t kl_similarity_extents(const struct kl_case *a, const struct kl_case *b);
+int64_t kl_similarity_extents(const struct kl_case *left, const struct kl_case *right);
 /** 1 the same, 1/2 the same width, else 0. */
-int64_t kl_similarity_dtype(const struct kl_case *a, const struct kl_case *b);
+int64_t kl_similarity_dtype(const struct kl_case *left, const struct kl_case *right);
 /** 0.5 operator + 0.3 extents + 0.2 dtype. */
-int64_t kl_similarity_case(const struct kl_taxonomy *t, const struct kl_case *a,
-			   const struct kl_case *b);
+int64_t kl_similarity_case(const struct kl_taxonomy *taxonomy, const struct kl_case *left,
+			   const struct kl_case *right);
 
-int64_t kl_similarity_language(const struct kl_taxonomy *t, const char *a, const char *b);
+int64_t kl_similarity_language(const struct kl_taxonomy *taxonomy, const char *left,
+			       const char *right);
 
 /**
  * Jaccard index of what two platforms can do. One that is not listed is like itself alone.
  */
-int64_t kl_similarity_platform(const struct kl_taxonomy *t, const char *a, const char *b);
+int64_t kl_similarity_platform(const struct kl_taxonomy *taxonomy, const char *left,
+			       const char *right);
 
 /** The fourth root of the product of four axes (as 0 to 1), times (passed + 1) / (trials + 2). */
 int64_t kl_similarity_score(double product, size_t passed, size_t trials);

@@ -17,45 +17,45 @@ struct kl_target_point {
 	size_t n, key_alloc, value_alloc;
 };
 
-static void point_release(struct kl_target_point *p)
+static void point_release(struct kl_target_point *point)
 {
-	for (size_t k = 0; k < p->n; k++)
-		free(p->key[k]);
-	free(p->key);
-	free(p->value);
+	for (size_t k = 0; k < point->n; k++)
+		free(point->key[k]);
+	free(point->key);
+	free(point->value);
 }
 
-void kl_target_release(struct kl_target *t)
+void kl_target_release(struct kl_target *target)
 {
-	for (size_t i = 0; i < t->nat; i++)
-		point_release(&t->at[i]);
-	free(t->at);
-	free(t->workload);
-	free(t->op);
-	free(t->dtype);
-	free(t->language);
-	free(t->platform);
-	for (size_t i = 0; i < t->dims.n; i++)
-		free(t->dims.v[i].name);
-	free(t->dims.v);
-	kl_strvec_release(&t->prior);
-	kl_known_release(&t->known);
-	*t = (struct kl_target){ .known = KL_KNOWN_INIT };
+	for (size_t i = 0; i < target->nat; i++)
+		point_release(&target->at[i]);
+	free(target->at);
+	free(target->workload);
+	free(target->op);
+	free(target->dtype);
+	free(target->language);
+	free(target->platform);
+	for (size_t i = 0; i < target->dims.n; i++)
+		free(target->dims.v[i].name);
+	free(target->dims.v);
+	kl_strvec_release(&target->prior);
+	kl_known_release(&target->known);
+	*target = (struct kl_target){ .known = KL_KNOWN_INIT };
 }
 
 /* --- prior ------------------------------------------------------------------- */
 
-bool kl_target_has(const struct kl_target *t, const char *what)
+bool kl_target_has(const struct kl_target *target, const char *what)
 {
-	size_t lo = 0, hi = t->prior.n;
+	size_t lo = 0, hi = target->prior.n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int c = strcmp(t->prior.v[mid], what);
+		int ch = strcmp(target->prior.v[mid], what);
 
-		if (!c)
+		if (!ch)
 			return true;
-		if (c < 0)
+		if (ch < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -63,29 +63,29 @@ bool kl_target_has(const struct kl_target *t, const char *what)
 	return false;
 }
 
-void kl_target_add_prior(struct kl_target *t, const char *what)
+void kl_target_add_prior(struct kl_target *target, const char *what)
 {
-	kl_strvec_push(&t->prior, what);
-	kl_strvec_uniq(&t->prior);
+	kl_strvec_push(&target->prior, what);
+	kl_strvec_uniq(&target->prior);
 }
 
-void kl_target_drop_prior(struct kl_target *t, const char *what)
+void kl_target_drop_prior(struct kl_target *target, const char *what)
 {
 	struct kl_strvec left = KL_STRVEC_INIT;
 
-	for (size_t i = 0; i < t->prior.n; i++)
-		if (strcmp(t->prior.v[i], what))
-			kl_strvec_push(&left, t->prior.v[i]);
-	kl_strvec_release(&t->prior);
-	t->prior = left;
+	for (size_t i = 0; i < target->prior.n; i++)
+		if (strcmp(target->prior.v[i], what))
+			kl_strvec_push(&left, target->prior.v[i]);
+	kl_strvec_release(&target->prior);
+	target->prior = left;
 }
 
 /* --- the contract's points ------------------------------------------------------- */
 
-static void put_value(struct kl_target_point *p, int64_t value, const char *fmt, ...)
+static void put_value(struct kl_target_point *point, int64_t value, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void put_value(struct kl_target_point *p, int64_t value, const char *fmt, ...)
+static void put_value(struct kl_target_point *point, int64_t value, const char *fmt, ...)
 {
 	struct kl_buf key = KL_BUF_INIT;
 	va_list ap;
@@ -93,21 +93,21 @@ static void put_value(struct kl_target_point *p, int64_t value, const char *fmt,
 	va_start(ap, fmt);
 	kl_buf_vaddf(&key, fmt, ap);
 	va_end(ap);
-	KL_GROW(p->key, p->n + 1, p->key_alloc);
-	KL_GROW(p->value, p->n + 1, p->value_alloc);
-	p->value[p->n] = value;
-	p->key[p->n++] = kl_buf_detach(&key);
+	KL_GROW(point->key, point->n + 1, point->key_alloc);
+	KL_GROW(point->value, point->n + 1, point->value_alloc);
+	point->value[point->n] = value;
+	point->key[point->n++] = kl_buf_detach(&key);
 }
 
 /* Is the axis just this dim? Then a step along it has a name. */
-static int dim_of(const struct kl_contract *c, const struct kl_expr *e)
+static int dim_of(const struct kl_contract *contract, const struct kl_expr *expr)
 {
 	bool used[KL_MAX_DIMS] = { false };
 	int64_t value[KL_MAX_DIMS] = { 0 }, got;
 	int dim = -1;
 
-	kl_expr_uses(e, used);
-	for (size_t i = 0; i < c->dims.n; i++) {
+	kl_expr_uses(expr, used);
+	for (size_t i = 0; i < contract->dims.n; i++) {
 		if (used[i] && dim >= 0)
 			return -1;
 		if (used[i])
@@ -115,7 +115,7 @@ static int dim_of(const struct kl_contract *c, const struct kl_expr *e)
 	}
 	for (int64_t probe = 97; dim >= 0 && probe < 2000; probe += 912) {
 		value[dim] = probe;
-		if (kl_expr_eval(&got, e, value) < 0 || got != probe) {
+		if (kl_expr_eval(&got, expr, value) < 0 || got != probe) {
 			kl_error_clear();
 			return -1;
 		}
@@ -123,95 +123,100 @@ static int dim_of(const struct kl_contract *c, const struct kl_expr *e)
 	return dim;
 }
 
-static void put_tensor(struct kl_target_point *p, const struct kl_contract *c, size_t arg,
-		       const struct kl_dims *d)
+static void put_tensor(struct kl_target_point *point, const struct kl_contract *contract,
+		       size_t arg, const struct kl_dims *dims)
 {
-	const struct kl_arg *a = &c->arg[arg];
-	int64_t extent[KL_MAX_AXES], stride = (int64_t)kl_dtype_size(a->dtype);
+	const struct kl_arg *left = &contract->arg[arg];
+	int64_t extent[KL_MAX_AXES], stride = (int64_t)kl_dtype_size(left->dtype);
 
-	if (!a->naxes || kl_contract_shape(extent, c, arg, d) < 0) {
+	if (!left->naxes || kl_contract_shape(extent, contract, arg, dims) < 0) {
 		kl_error_clear();
 		return;
 	}
 	/* row-major and dense, as the gate lays them out; a parsed contract bounds the product */
-	for (size_t i = a->naxes; i-- > 0; stride *= extent[i]) {
-		int dim = dim_of(c, a->shape[i]);
+	for (size_t i = left->naxes; i-- > 0; stride *= extent[i]) {
+		int dim = dim_of(contract, left->shape[i]);
 
 		if (dim >= 0)
-			put_value(p, stride, "stride_bytes(%s,%s)", a->name, c->dim_name[dim]);
+			put_value(point, stride, "stride_bytes(%s,%s)", left->name,
+				  contract->dim_name[dim]);
 	}
-	put_value(p, stride, "bytes(%s)", a->name);
+	put_value(point, stride, "bytes(%s)", left->name);
 }
 
 /* extent(reduction) and its like: products of dims by their roles */
-static void put_extents(struct kl_target_point *p, const struct kl_target *t,
-			const struct kl_contract *c, const struct kl_dims *d)
+static void put_extents(struct kl_target_point *point, const struct kl_target *target,
+			const struct kl_contract *contract, const struct kl_dims *dims)
 {
-	for (size_t r = 0; t->point.op >= 0 && r < t->tax->roles.n; r++) {
+	for (size_t row = 0; target->point.op >= 0 && row < target->tax->roles.n; row++) {
 		int64_t product = 1;
 		bool any = false, fits = true;
 
-		for (size_t i = 0; i < d->n; i++) {
-			if (!(kl_taxonomy_roles(t->tax, t->point.op, c->dim_name[i]) >> r & 1))
+		for (size_t i = 0; i < dims->n; i++) {
+			if (!(kl_taxonomy_roles(target->tax, target->point.op,
+						contract->dim_name[i]) >>
+				      row &
+			      1))
 				continue;
 			any = true;
-			fits = fits && !__builtin_mul_overflow(product, d->v[i], &product);
+			fits = fits && !__builtin_mul_overflow(product, dims->v[i], &product);
 		}
 		if (any && fits)
-			put_value(p, product, "extent(%s)", t->tax->roles.v[r]);
+			put_value(point, product, "extent(%s)", target->tax->roles.v[row]);
 	}
 }
 
-static void make_point(struct kl_target_point *p, const struct kl_target *t,
-		       const struct kl_contract *c, const struct kl_dims *d)
+static void make_point(struct kl_target_point *point, const struct kl_target *target,
+		       const struct kl_contract *contract, const struct kl_dims *dims)
 {
-	for (size_t i = 0; i < d->n; i++)
-		put_value(p, d->v[i], "%s", c->dim_name[i]);
-	put_extents(p, t, c, d);
-	for (size_t i = 0; i < c->nargs; i++)
-		put_tensor(p, c, i, d);
+	for (size_t i = 0; i < dims->n; i++)
+		put_value(point, dims->v[i], "%s", contract->dim_name[i]);
+	put_extents(point, target, contract, dims);
+	for (size_t i = 0; i < contract->nargs; i++)
+		put_tensor(point, contract, i, dims);
 }
 
-static void stand_at(struct kl_target *t, const struct kl_target_point *p)
+static void stand_at(struct kl_target *target, const struct kl_target_point *point)
 {
-	for (size_t k = 0; k < p->n; k++)
-		kl_known_int(&t->known, p->key[k], p->value[k]);
+	for (size_t k = 0; k < point->n; k++)
+		kl_known_int(&target->known, point->key[k], point->value[k]);
 }
 
-void kl_target_stand(struct kl_target *t, size_t i)
+void kl_target_stand(struct kl_target *target, size_t i)
 {
-	stand_at(t, &t->at[i]);
+	stand_at(target, &target->at[i]);
 }
 
-static void make_points(struct kl_target *t, const struct kl_contract *c)
+static void make_points(struct kl_target *target, const struct kl_contract *contract)
 {
-	size_t n = kl_contract_npoints(c);
+	size_t n = kl_contract_npoints(contract);
 
-	t->at = kl_calloc(n + 1, sizeof(*t->at));
-	t->nat = n + 1;
-	make_point(&t->at[0], t, c, &c->dims);
+	target->at = kl_calloc(n + 1, sizeof(*target->at));
+	target->nat = n + 1;
+	make_point(&target->at[0], target, contract, &contract->dims);
 	for (size_t i = 0; i < n; i++)
-		make_point(&t->at[i + 1], t, c, kl_contract_point(c, i, NULL));
-	kl_target_stand(t, 0);
+		make_point(&target->at[i + 1], target, contract,
+			   kl_contract_point(contract, i, NULL));
+	kl_target_stand(target, 0);
 }
 
-enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywhere,
+enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool everywhere,
 			     struct kl_buf *why)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
 	enum kl_truth all = KL_TRUE;
 	size_t at = 0;
 
-	if (kl_predicate_parse(&p, test, NULL) < 0) {
+	if (kl_predicate_parse(&predicate, test, NULL) < 0) {
 		kl_error_clear();
 		return KL_UNKNOWN;
 	}
-	for (size_t i = 0; i < (everywhere ? t->nat : 1); i++) {
+	for (size_t i = 0; i < (everywhere ? target->nat : 1); i++) {
 		enum kl_truth here;
 
 		if (i)
-			kl_target_stand(t, i);
-		here = kl_predicate_eval(p, &t->known);
+			kl_target_stand(target, i);
+		here = kl_predicate_eval(predicate, &target->known);
 		/* the first place where it is false, else where it is not known */
 		if ((here == KL_FALSE && all != KL_FALSE) ||
 		    (here == KL_UNKNOWN && all == KL_TRUE)) {
@@ -221,152 +226,153 @@ enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywh
 		if (all == KL_FALSE)
 			break;
 	}
-	if (t->nat)
-		kl_target_stand(t, at);
+	if (target->nat)
+		kl_target_stand(target, at);
 	if (why)
-		kl_predicate_explain(why, p, &t->known);
+		kl_predicate_explain(why, predicate, &target->known);
 	if (at)
-		kl_target_stand(t, 0);
+		kl_target_stand(target, 0);
 	return all;
 }
 
-enum kl_truth kl_target_test_at(struct kl_target *t, const char *test, const struct kl_contract *c,
-				const struct kl_dims *d)
+enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
+				const struct kl_contract *contract, const struct kl_dims *dims)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
 	struct kl_target_point here = { .n = 0 };
 	enum kl_truth truth;
 
-	if (kl_predicate_parse(&p, test, NULL) < 0) {
+	if (kl_predicate_parse(&predicate, test, NULL) < 0) {
 		kl_error_clear();
 		return KL_UNKNOWN;
 	}
-	make_point(&here, t, c, d);
-	stand_at(t, &here);
-	truth = kl_predicate_eval(p, &t->known);
-	kl_target_stand(t, 0);
+	make_point(&here, target, contract, dims);
+	stand_at(target, &here);
+	truth = kl_predicate_eval(predicate, &target->known);
+	kl_target_stand(target, 0);
 	point_release(&here);
 	return truth;
 }
 
 /* --- the contract --------------------------------------------------------------- */
 
-const char *kl_target_dtype(const struct kl_contract *c)
+const char *kl_target_dtype(const struct kl_contract *contract)
 {
 	const char *best = "";
 	int64_t most = -1;
 
-	for (size_t i = 0; i < c->nargs; i++) {
-		const struct kl_arg *a = &c->arg[i];
+	for (size_t i = 0; i < contract->nargs; i++) {
+		const struct kl_arg *arg = &contract->arg[i];
 		int64_t bytes;
 
-		if (!a->naxes)
+		if (!arg->naxes)
 			continue;
 		if (!*best)
-			best = a->dtype;
-		if (!kl_dtype_is_float(a->dtype) ||
-		    kl_contract_tensor_bytes(&bytes, c, i, &c->dims) < 0)
+			best = arg->dtype;
+		if (!kl_dtype_is_float(arg->dtype) ||
+		    kl_contract_tensor_bytes(&bytes, contract, i, &contract->dims) < 0)
 			continue;
 		if (bytes > most) {
 			most = bytes;
-			best = a->dtype;
+			best = arg->dtype;
 		}
 	}
 	kl_error_clear();
 	return best;
 }
 
-static void put_constant(struct kl_target *t, const char *name, int64_t value)
+static void put_constant(struct kl_target *target, const char *name, int64_t value)
 {
 	/* a dim of that name is the dim */
-	if (!kl_map_get(&t->known.facts, name))
-		kl_known_int(&t->known, name, value);
+	if (!kl_map_get(&target->known.facts, name))
+		kl_known_int(&target->known, name, value);
 }
 
-static void add_constants(struct kl_target *t, const struct kl_surface *s)
+static void add_constants(struct kl_target *target, const struct kl_surface *surface)
 {
-	KL_AUTO(kl_constants_release) struct kl_card_dims c = { 0 };
+	KL_AUTO(kl_constants_release) struct kl_card_dims dims = { 0 };
 
-	kl_constants_read(&c, s);
-	for (size_t i = 0; i < c.n; i++)
-		put_constant(t, c.v[i].name, c.v[i].v);
+	kl_constants_read(&dims, surface);
+	for (size_t i = 0; i < dims.n; i++)
+		put_constant(target, dims.v[i].name, dims.v[i].v);
 }
 
-static void add_platform(struct kl_target *t)
+static void add_platform(struct kl_target *target)
 {
-	const struct kl_tax_platform *p = kl_taxonomy_platform(t->tax, t->platform);
+	const struct kl_tax_platform *platform = kl_taxonomy_platform(target->tax,
+								      target->platform);
 	const struct kl_backend *backend = NULL;
-	struct kl_plan_facts f;
+	struct kl_plan_facts facts;
 
-	if (!p)
+	if (!platform)
 		return;
-	t->listed = true;
-	t->caps = p->has;
-	for (size_t i = 0; i < t->tax->caps.n; i++)
-		if (kl_capset_has(&p->has, (int)i))
-			kl_known_member(&t->known, "cap", t->tax->caps.v[i]);
-	kl_known_close(&t->known, "cap");
-	for (size_t i = 0; i < p->nnumber; i++)
-		put_constant(t, p->number[i].name, p->number[i].v);
-	if (kl_backend_owner(&backend, &kl_backends, t->platform) < 0 || !backend->limits ||
-	    backend->limits(&f, t->platform) < 0) {
+	target->listed = true;
+	target->caps = platform->has;
+	for (size_t i = 0; i < target->tax->caps.n; i++)
+		if (kl_capset_has(&platform->has, (int)i))
+			kl_known_member(&target->known, "cap", target->tax->caps.v[i]);
+	kl_known_close(&target->known, "cap");
+	for (size_t i = 0; i < platform->nnumber; i++)
+		put_constant(target, platform->number[i].name, platform->number[i].v);
+	if (kl_backend_owner(&backend, &kl_backends, target->platform) < 0 || !backend->limits ||
+	    backend->limits(&facts, target->platform) < 0) {
 		kl_error_clear();
 		return;
 	}
-	put_constant(t, "sms", f.sms);
-	put_constant(t, "smem_optin", f.smem_optin);
-	put_constant(t, "cc", f.cc);
-	put_constant(t, "l2", f.l2);
+	put_constant(target, "sms", facts.sms);
+	put_constant(target, "smem_optin", facts.smem_optin);
+	put_constant(target, "cc", facts.cc);
+	put_constant(target, "l2", facts.l2);
 }
 
-int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_surface *s,
-		   const char *platform)
+int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax,
+		   const struct kl_surface *surface, const char *platform)
 {
-	const struct kl_contract *c = s->contract;
-	struct kl_target t = {
+	const struct kl_contract *contract = surface->contract;
+	struct kl_target target = {
 		.tax = tax,
-		.workload = kl_strdup(c->workload),
-		.op = kl_strdup(c->op),
-		.dtype = kl_strdup(kl_target_dtype(c)),
-		.language = kl_strdup(c->language->name),
+		.workload = kl_strdup(contract->workload),
+		.op = kl_strdup(contract->op),
+		.dtype = kl_strdup(kl_target_dtype(contract)),
+		.language = kl_strdup(contract->language->name),
 		.platform = kl_strdup(platform),
 		.known = KL_KNOWN_INIT,
 	};
 
-	kl_case_init(&t.point, tax, t.op, t.dtype);
-	for (size_t i = 0; i < c->dims.n; i++) {
-		kl_card_dims_add(&t.dims, c->dim_name[i], c->dims.v[i]);
-		kl_case_dim(&t.point, tax, c->dim_name[i], c->dims.v[i]);
+	kl_case_init(&target.point, tax, target.op, target.dtype);
+	for (size_t i = 0; i < contract->dims.n; i++) {
+		kl_card_dims_add(&target.dims, contract->dim_name[i], contract->dims.v[i]);
+		kl_case_dim(&target.point, tax, contract->dim_name[i], contract->dims.v[i]);
 	}
-	make_points(&t, c);
-	kl_known_text(&t.known, "op", t.op);
-	kl_known_text(&t.known, "dtype", t.dtype);
-	kl_known_text(&t.known, "language", t.language);
-	kl_known_text(&t.known, "platform", t.platform);
-	add_platform(&t);
-	add_constants(&t, s);
-	*out = t;
+	make_points(&target, contract);
+	kl_known_text(&target.known, "op", target.op);
+	kl_known_text(&target.known, "dtype", target.dtype);
+	kl_known_text(&target.known, "language", target.language);
+	kl_known_text(&target.known, "platform", target.platform);
+	add_platform(&target);
+	add_constants(&target, surface);
+	*out = target;
 	return 0;
 }
 
 /* --- what was measured ------------------------------------------------------------- */
 
-static void add_trait(struct kl_target *t, const char *name, const char *value)
+static void add_trait(struct kl_target *target, const char *name, const char *value)
 {
 	KL_AUTO(kl_freep) char *key = kl_asprintf("trait(%s)", name);
 	KL_AUTO(kl_freep) char *fact = kl_asprintf("trait:%s", name);
 
 	if (!strcmp(value, "yes")) {
-		kl_known_truth(&t->known, key, KL_TRUE);
-		kl_target_add_prior(t, fact);
+		kl_known_truth(&target->known, key, KL_TRUE);
+		kl_target_add_prior(target, fact);
 	} else if (!strcmp(value, "no")) {
-		kl_known_truth(&t->known, key, KL_FALSE);
-		kl_target_drop_prior(t, fact);
+		kl_known_truth(&target->known, key, KL_FALSE);
+		kl_target_drop_prior(target, fact);
 	}
 }
 
 /* how much of the device it used, by hardware counters; of several launches none speaks for all */
-static void add_counters(struct kl_target *t, const json_t *list)
+static void add_counters(struct kl_target *target, const json_t *list)
 {
 	static const struct {
 		const char *key, *name;
@@ -379,49 +385,49 @@ static void add_counters(struct kl_target *t, const json_t *list)
 		int64_t ppm = kl_json_int_or(json_array_get(list, 0), row[i].key, -1);
 
 		if (ppm >= 0)
-			kl_known_ratio(&t->known, row[i].name, ppm);
+			kl_known_ratio(&target->known, row[i].name, ppm);
 	}
 }
 
 /* figures of the one kernel there is; of several none speaks for all */
-static void add_figures(struct kl_target *t, const json_t *list)
+static void add_figures(struct kl_target *target, const json_t *list)
 {
 	static const char *const name[] = { "registers",   "smem_static",  "smem",
 					    "threads",     "blocks",       "spill_bytes",
 					    "local_bytes", "blocks_per_sm" };
-	const json_t *k = json_array_get(list, 0);
+	const json_t *value = json_array_get(list, 0);
 	int64_t ppm;
 
 	if (json_array_size(list) != 1)
 		return;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(name); i++)
-		if (json_is_integer(json_object_get(k, name[i])))
-			kl_known_int(&t->known, name[i], kl_json_int_or(k, name[i], 0));
-	ppm = kl_json_int_or(k, "occupancy_ppm", -1);
+		if (json_is_integer(json_object_get(value, name[i])))
+			kl_known_int(&target->known, name[i], kl_json_int_or(value, name[i], 0));
+	ppm = kl_json_int_or(value, "occupancy_ppm", -1);
 	if (ppm >= 0)
-		kl_known_ratio(&t->known, "occupancy", ppm);
+		kl_known_ratio(&target->known, "occupancy", ppm);
 }
 
-void kl_target_add_features(struct kl_target *t, const struct kl_strvec *features)
+void kl_target_add_features(struct kl_target *target, const struct kl_strvec *features)
 {
-	t->measured = true;
+	target->measured = true;
 	for (size_t i = 0; i < features->n; i++) {
-		kl_known_member(&t->known, "has", features->v[i]);
-		kl_strvec_push(&t->prior, features->v[i]);
+		kl_known_member(&target->known, "has", features->v[i]);
+		kl_strvec_push(&target->prior, features->v[i]);
 	}
-	kl_strvec_uniq(&t->prior);
-	kl_known_close(&t->known, "has");
+	kl_strvec_uniq(&target->prior);
+	kl_known_close(&target->known, "has");
 }
 
-void kl_target_add_event(struct kl_target *t, const struct kl_event *event)
+void kl_target_add_event(struct kl_target *target, const struct kl_event *event)
 {
 	const struct kl_map *traits = &event->facts.traits;
 
-	snprintf(t->event, sizeof(t->event), "%s", event->id);
+	snprintf(target->event, sizeof(target->event), "%s", event->id);
 	if (event->compiled)
-		kl_target_add_features(t, &event->facts.features);
+		kl_target_add_features(target, &event->facts.features);
 	for (size_t i = 0; i < traits->n; i++)
-		add_trait(t, traits->e[i].key, traits->e[i].value);
-	add_figures(t, event->statics);
-	add_counters(t, json_object_get(event->counters, "launches"));
+		add_trait(target, traits->e[i].key, traits->e[i].value);
+	add_figures(target, event->statics);
+	add_counters(target, json_object_get(event->counters, "launches"));
 }

@@ -42,25 +42,25 @@ struct kl_target {
 	size_t nat;
 };
 
-void kl_target_release(struct kl_target *t);
+void kl_target_release(struct kl_target *target);
 
 /** From the contract, the sources' constants and the platform's table. */
-int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_surface *s,
-		   const char *platform);
+int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax,
+		   const struct kl_surface *surface, const char *platform);
 /**
  * Let `known` be what is known at the i-th point of the contract (kl_contract_point), from 1; 0,
  * where a new target stands: the case.
  */
-void kl_target_stand(struct kl_target *t, size_t i);
+void kl_target_stand(struct kl_target *target, size_t i);
 /** Features, traits and figures of a gate event of the same surface on the same platform. */
-void kl_target_add_event(struct kl_target *t, const struct kl_event *event);
+void kl_target_add_event(struct kl_target *target, const struct kl_event *event);
 /** Features alone: what a compiler shows. */
-void kl_target_add_features(struct kl_target *t, const struct kl_strvec *features);
+void kl_target_add_features(struct kl_target *target, const struct kl_strvec *features);
 /** A fact, trait ("trait:x") or card that is there. */
-void kl_target_add_prior(struct kl_target *t, const char *what);
+void kl_target_add_prior(struct kl_target *target, const char *what);
 /** It is there no more. */
-void kl_target_drop_prior(struct kl_target *t, const char *what);
-bool kl_target_has(const struct kl_target *t, const char *what);
+void kl_target_drop_prior(struct kl_target *target, const char *what);
+bool kl_target_has(const struct kl_target *target, const char *what);
 
 /**
  * Does a predicate hold? With `everywhere` (what is sound must be) at every point that the
@@ -68,27 +68,28 @@ bool kl_target_has(const struct kl_target *t, const char *what);
  * case. `why` (may be NULL) gets the facts that it asked for. A text that is no predicate is
  * unknown.
  */
-enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywhere,
+enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool everywhere,
 			     struct kl_buf *why);
 
 /**
  * The same of one point of its contract's dims, judged there or not; the target is as it was then.
  */
-enum kl_truth kl_target_test_at(struct kl_target *t, const char *test, const struct kl_contract *c,
-				const struct kl_dims *d);
+enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
+				const struct kl_contract *contract, const struct kl_dims *dims);
 
 /**
  * The target that a committed state is: its surface, the newest passing event of it on `platform`
  * (NULL: where the event was made, or what this machine or the launch plan is for), the trailers
  * of the commits before it. (target_commit.c)
  */
-int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *r,
-			const struct kl_surface *s, const git_oid *commit, const char *platform);
+int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *repo,
+			const struct kl_surface *surface, const git_oid *commit,
+			const char *platform);
 
 /**
  * The dtype that stands for a contract: of the largest float tensor at the case, else of the
  * first tensor; or "".
  */
-const char *kl_target_dtype(const struct kl_contract *c);
+const char *kl_target_dtype(const struct kl_contract *contract);
 
 #endif

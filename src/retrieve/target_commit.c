@@ -15,7 +15,7 @@
 
 #define MAX_HISTORY 256 /* commits that are asked what was done before */
 
-static void take_trailers(struct kl_target *t, const char *message)
+static void take_trailers(struct kl_target *target, const char *message)
 {
 	static const char *const key[] = { "Klineage-Direction", "Klineage-Skill",
 					   "Klineage-Trait" };
@@ -23,8 +23,8 @@ static void take_trailers(struct kl_target *t, const char *message)
 	bool back;
 
 	if (kl_step_is_oracle_root(message)) { /* another kernel, to which nothing was done */
-		kl_strvec_release(&t->prior);
-		t->prior = (struct kl_strvec)KL_STRVEC_INIT;
+		kl_strvec_release(&target->prior);
+		target->prior = (struct kl_strvec)KL_STRVEC_INIT;
 		return;
 	}
 	kl_trailers_get(value, message, key, 3);
@@ -32,7 +32,7 @@ static void take_trailers(struct kl_target *t, const char *message)
 	if (value[1] && *value[1]) {
 		value[1][strcspn(value[1], "@")] = '\0';
 		if (!back && kl_slug_ok(value[1]))
-			kl_target_add_prior(t, value[1]);
+			kl_target_add_prior(target, value[1]);
 	}
 	if (value[2]) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec traits = KL_STRVEC_INIT;
@@ -42,29 +42,29 @@ static void take_trailers(struct kl_target *t, const char *message)
 			KL_AUTO(kl_freep) char *fact = kl_asprintf("trait:%s", traits.v[i]);
 
 			if (back)
-				kl_target_drop_prior(t, fact);
+				kl_target_drop_prior(target, fact);
 			else
-				kl_target_add_prior(t, fact);
+				kl_target_add_prior(target, fact);
 		}
 	}
 	for (size_t i = 0; i < 3; i++)
 		free(value[i]);
 }
 
-static int add_history(struct kl_target *t, struct kl_repo *r, const git_oid *commit,
+static int add_history(struct kl_target *target, struct kl_repo *repo, const git_oid *commit,
 		       const char *dir)
 {
 	KL_AUTO(kl_freep) git_oid *at = NULL;
 	size_t n = 0;
-	int err = kl_repo_touching(&at, &n, r, commit, &dir, 1, MAX_HISTORY);
+	int err = kl_repo_touching(&at, &n, repo, commit, &dir, 1, MAX_HISTORY);
 
 	for (size_t i = n; !err && i-- > 0;) {
-		struct kl_commit c = { 0 };
+		struct kl_commit other = { 0 };
 
-		err = kl_repo_commit_read(&c, r, &at[i]);
+		err = kl_repo_commit_read(&other, repo, &at[i]);
 		if (!err)
-			take_trailers(t, c.message);
-		kl_commit_release(&c);
+			take_trailers(target, other.message);
+		kl_commit_release(&other);
 	}
 	return err;
 }
@@ -78,17 +78,17 @@ static bool fits_platform(const struct kl_event *event, const char *platform)
 }
 
 /* The newest passing event of the surface on a commit; NULL: none. */
-static int event_on(struct kl_event **out, struct kl_repo *r, const struct kl_surface *s,
+static int event_on(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,
 		    const git_oid *commit, const char *platform)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
 	KL_AUTO(kl_fold_release) struct kl_fold fold = { 0 };
 	const struct kl_event *best = NULL;
-	int err = kl_notes_read(&note, r, KL_NOTES_GATE, commit);
+	int err = kl_notes_read(&note, repo, KL_NOTES_GATE, commit);
 
-	if (err < 0 || (err = kl_trust_filter(&text, r, note.ptr, note.len)) < 0)
+	if (err < 0 || (err = kl_trust_filter(&text, repo, note.ptr, note.len)) < 0)
 		return err;
-	kl_fold_lines(&fold, text.ptr, text.len, s->digest, s->contract_digest);
+	kl_fold_lines(&fold, text.ptr, text.len, surface->digest, surface->contract_digest);
 	for (size_t i = 0; i < fold.verdicts.n; i++) {
 		const struct kl_event *event = fold.verdicts.v[i];
 
@@ -100,82 +100,84 @@ static int event_on(struct kl_event **out, struct kl_repo *r, const struct kl_su
 }
 
 /* NULL: its signature is bad. */
-static int read_trusted(struct kl_event **out, struct kl_repo *r, const struct kl_folded_event *e)
+static int read_trusted(struct kl_event **out, struct kl_repo *repo,
+			const struct kl_folded_event *folded_event)
 {
-	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
+	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
 	struct kl_event *event = NULL;
-	int err = kl_folded_read(&event, r, e);
+	int err = kl_folded_read(&event, repo, folded_event);
 
 	if (err < 0)
 		return err;
-	kl_trust_add_event(&t, 0, event, false);
-	err = kl_trust_judge(&t, r);
-	if (!err && t.v[0].sig.state != KL_SIGN_BAD)
+	kl_trust_add_event(&trust, 0, event, false);
+	err = kl_trust_judge(&trust, repo);
+	if (!err && trust.v[0].sig.state != KL_SIGN_BAD)
 		*out = kl_event_ref(event);
 	return err;
 }
 
 /* A verdict is of files, not of a commit: any other that was judged with the same ones will do. */
-static int event_elsewhere(struct kl_event **out, struct kl_repo *r, const struct kl_surface *s,
-			   const char *platform)
+static int event_elsewhere(struct kl_event **out, struct kl_repo *repo,
+			   const struct kl_surface *surface, const char *platform)
 {
-	KL_AUTO(kl_folded_freep) struct kl_folded *f = NULL;
+	KL_AUTO(kl_folded_freep) struct kl_folded *folded = NULL;
 	size_t first, n;
-	int err = kl_folded_open(&f, r, KL_NOTES_GATE);
+	int err = kl_folded_open(&folded, repo, KL_NOTES_GATE);
 
 	if (err < 0)
 		return err;
-	n = kl_folded_of_surface(&first, f, s->digest, s->contract_digest);
+	n = kl_folded_of_surface(&first, folded, surface->digest, surface->contract_digest);
 	for (size_t i = n; !err && !*out && i-- > 0;) {
-		const struct kl_folded_event *e = kl_folded_by_surface(f, first + i);
+		const struct kl_folded_event *event = kl_folded_by_surface(folded, first + i);
 
-		if (e->as & KL_FOLDED_VERDICT && e->pass &&
-		    (!platform || !strcmp(e->platform, platform)))
-			err = read_trusted(out, r, e);
+		if (event->as & KL_FOLDED_VERDICT && event->pass &&
+		    (!platform || !strcmp(event->platform, platform)))
+			err = read_trusted(out, repo, event);
 	}
 	return err;
 }
 
-static int find_event(struct kl_event **out, struct kl_repo *r, const struct kl_surface *s,
+static int find_event(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,
 		      const git_oid *commit, const char *platform)
 {
-	int err = event_on(out, r, s, commit, platform);
+	int err = event_on(out, repo, surface, commit, platform);
 
-	return err < 0 || *out ? err : event_elsewhere(out, r, s, platform);
+	return err < 0 || *out ? err : event_elsewhere(out, repo, surface, platform);
 }
 
 /* Where it would be judged. */
-static int guess_platform(char **out, struct kl_repo *r, const struct kl_surface *s)
+static int guess_platform(char **out, struct kl_repo *repo, const struct kl_surface *surface)
 {
-	const char *asked = kl_repo_config(r, "klineage.platform");
-	int err = kl_backend_of(s->contract)->guess(out, s, asked);
+	const char *asked = kl_repo_config(repo, "klineage.platform");
+	int err = kl_backend_of(surface->contract)->guess(out, surface, asked);
 
 	return err < 0 ? kl_error_hint(err, "say for which platform: --platform <id>") : 0;
 }
 
-int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *r,
-			const struct kl_surface *s, const git_oid *commit, const char *platform)
+int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *repo,
+			const struct kl_surface *surface, const git_oid *commit,
+			const char *platform)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	KL_AUTO(kl_freep) char *guessed = NULL;
-	struct kl_target t = { .known = KL_KNOWN_INIT };
-	int err = find_event(&event, r, s, commit, platform);
+	struct kl_target target = { .known = KL_KNOWN_INIT };
+	int err = find_event(&event, repo, surface, commit, platform);
 
 	if (err < 0)
 		return err;
 	if (!platform && event && *event->place.id)
 		platform = event->place.id;
-	if (!platform && (err = guess_platform(&guessed, r, s)) < 0)
+	if (!platform && (err = guess_platform(&guessed, repo, surface)) < 0)
 		return err;
-	err = kl_target_init(&t, tax, s, platform ? platform : guessed);
+	err = kl_target_init(&target, tax, surface, platform ? platform : guessed);
 	if (!err)
-		err = add_history(&t, r, commit, s->dir);
+		err = add_history(&target, repo, commit, surface->dir);
 	if (!err && event)
-		kl_target_add_event(&t, event);
+		kl_target_add_event(&target, event);
 	if (err < 0) {
-		kl_target_release(&t);
+		kl_target_release(&target);
 		return err;
 	}
-	*out = t;
+	*out = target;
 	return 0;
 }

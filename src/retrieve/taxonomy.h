@@ -68,23 +68,24 @@ struct kl_taxonomy {
 int kl_taxonomy_load(struct kl_taxonomy **out);
 /** Those of a directory. */
 int kl_taxonomy_load_dir(struct kl_taxonomy **out, const char *dir);
-void kl_taxonomy_free(struct kl_taxonomy *t);
+void kl_taxonomy_free(struct kl_taxonomy *taxonomy);
 KL_DEFINE_CLEANUP(struct kl_taxonomy *, kl_taxonomy_free)
 
 /** Index of an operator by any of its names; -1: not in the tree. */
-int kl_taxonomy_op(const struct kl_taxonomy *t, const char *name);
+int kl_taxonomy_op(const struct kl_taxonomy *taxonomy, const char *name);
 /** The roles of an operator's dim, its parents' asked too; 0: none. */
-unsigned kl_taxonomy_roles(const struct kl_taxonomy *t, int op, const char *dim);
+unsigned kl_taxonomy_roles(const struct kl_taxonomy *taxonomy, int op, const char *dim);
 /** Index of a role, -1. */
-int kl_taxonomy_role(const struct kl_taxonomy *t, const char *role);
-int kl_taxonomy_language(const struct kl_taxonomy *t, const char *name); /* or -1 */
-int kl_taxonomy_cap(const struct kl_taxonomy *t, const char *name);      /* or -1 */
+int kl_taxonomy_role(const struct kl_taxonomy *taxonomy, const char *role);
+int kl_taxonomy_language(const struct kl_taxonomy *taxonomy, const char *name); /* or -1 */
+int kl_taxonomy_cap(const struct kl_taxonomy *taxonomy, const char *name);      /* or -1 */
 /** NULL: a platform that is not listed. */
-const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *t, const char *name);
+const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *taxonomy,
+						   const char *name);
 
-static inline bool kl_capset_has(const struct kl_capset *s, int cap)
+static inline bool kl_capset_has(const struct kl_capset *capset, int cap)
 {
-	return cap >= 0 && s->w[cap / 64] >> cap % 64 & 1;
+	return cap >= 0 && capset->w[cap / 64] >> cap % 64 & 1;
 }
 
 #endif
