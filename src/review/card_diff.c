@@ -8,104 +8,106 @@
 
 /* --- words -------------------------------------------------------------------------------- */
 
-static void diff_line(struct kl_card_pair *p, const char *what, const char *a, const char *b)
+static void diff_line(struct kl_card_pair *pair, const char *what, const char *left,
+		      const char *right)
 {
-	if (same_text(a, b))
+	if (same_text(left, right))
 		return;
-	if (p->trusted)
-		ANSWER(p, "edited-after-trials",
+	if (pair->trusted)
+		ANSWER(pair, "edited-after-trials",
 		       "'%w' was edited after trials passed with other words: %s, before "
 		       "%s",
-		       what, b ? b : "nothing", a ? a : "nothing");
+		       what, right ? right : "nothing", left ? left : "nothing");
 	else
-		NOTE(p, "edited", "'%w' is %s, before %s", what, b ? b : "nothing",
-		     a ? a : "nothing");
+		NOTE(pair, "edited", "'%w' is %s, before %s", what, right ? right : "nothing",
+		     left ? left : "nothing");
 }
 
-static bool same_list(const struct kl_strvec *a, const struct kl_strvec *b)
+static bool same_list(const struct kl_strvec *left, const struct kl_strvec *right)
 {
-	for (size_t i = 0; i < a->n; i++)
-		if (!kl_strvec_has(b, a->v[i]))
+	for (size_t i = 0; i < left->n; i++)
+		if (!kl_strvec_has(right, left->v[i]))
 			return false;
-	return a->n == b->n;
+	return left->n == right->n;
 }
 
-static bool same_find(const struct kl_card_find *a, const struct kl_card_find *b)
+static bool same_find(const struct kl_card_find *left, const struct kl_card_find *right)
 {
-	bool same = same_list(&a->facts, &b->facts) && same_list(&a->loop_has, &b->loop_has) &&
-		    a->constant.n == b->constant.n;
+	bool same = same_list(&left->facts, &right->facts) &&
+		    same_list(&left->loop_has, &right->loop_has) &&
+		    left->constant.n == right->constant.n;
 
-	for (size_t i = 0; same && i < a->constant.n; i++) {
-		int64_t v;
+	for (size_t i = 0; same && i < left->constant.n; i++) {
+		int64_t value;
 
-		same = kl_card_dims_get(&v, &b->constant, a->constant.v[i].name) &&
-		       v == a->constant.v[i].v;
+		same = kl_card_dims_get(&value, &right->constant, left->constant.v[i].name) &&
+		       value == left->constant.v[i].v;
 	}
 	return same;
 }
 
-static const struct kl_card_find *find_find(const struct kl_card *c, const char *language)
+static const struct kl_card_find *find_find(const struct kl_card *card, const char *language)
 {
-	for (size_t i = 0; i < c->anchor.find.n; i++)
-		if (!strcmp(c->anchor.find.v[i].language, language))
-			return &c->anchor.find.v[i];
+	for (size_t i = 0; i < card->anchor.find.n; i++)
+		if (!strcmp(card->anchor.find.v[i].language, language))
+			return &card->anchor.find.v[i];
 	return NULL;
 }
 
-static void diff_find(struct kl_card_pair *p)
+static void diff_find(struct kl_card_pair *pair)
 {
-	for (size_t i = 0; i < p->old->anchor.find.n; i++) {
-		const struct kl_card_find *a = &p->old->anchor.find.v[i];
-		const struct kl_card_find *b = find_find(p->now, a->language);
+	for (size_t i = 0; i < pair->old->anchor.find.n; i++) {
+		const struct kl_card_find *left = &pair->old->anchor.find.v[i];
+		const struct kl_card_find *right = find_find(pair->now, left->language);
 
-		if (!b || !same_find(a, b))
-			NOTE(p, "anchor-find", "what is looked for in %s %w", a->language,
-			     b ? "is another thing" : "is not said any more");
+		if (!right || !same_find(left, right))
+			NOTE(pair, "anchor-find", "what is looked for in %s %w", left->language,
+			     right ? "is another thing" : "is not said any more");
 	}
-	for (size_t i = 0; i < p->now->anchor.find.n; i++)
-		if (!find_find(p->old, p->now->anchor.find.v[i].language))
-			NOTE(p, "anchor-find", "what is looked for in %s is said now",
-			     p->now->anchor.find.v[i].language);
+	for (size_t i = 0; i < pair->now->anchor.find.n; i++)
+		if (!find_find(pair->old, pair->now->anchor.find.v[i].language))
+			NOTE(pair, "anchor-find", "what is looked for in %s is said now",
+			     pair->now->anchor.find.v[i].language);
 }
 
-static const struct kl_card_carrier *find_carrier(const struct kl_card *c,
-						  const struct kl_card_carrier *k)
+static const struct kl_card_carrier *find_carrier(const struct kl_card *card,
+						  const struct kl_card_carrier *carrier)
 {
-	for (size_t i = 0; i < c->carriers.n; i++)
-		if (!strcmp(c->carriers.v[i].language, k->language) &&
-		    c->carriers.v[i].form == k->form)
-			return &c->carriers.v[i];
+	for (size_t i = 0; i < card->carriers.n; i++)
+		if (!strcmp(card->carriers.v[i].language, carrier->language) &&
+		    card->carriers.v[i].form == carrier->form)
+			return &card->carriers.v[i];
 	return NULL;
 }
 
-static void diff_carriers(struct kl_card_pair *p)
+static void diff_carriers(struct kl_card_pair *pair)
 {
-	for (size_t i = 0; i < p->old->carriers.n; i++) {
-		const struct kl_card_carrier *a = &p->old->carriers.v[i],
-					     *b = find_carrier(p->now, a);
-		const char *form = kl_carrier_form_name(a->form);
+	for (size_t i = 0; i < pair->old->carriers.n; i++) {
+		const struct kl_card_carrier *left = &pair->old->carriers.v[i],
+					     *right = find_carrier(pair->now, left);
+		const char *form = kl_carrier_form_name(left->form);
 
-		if (!b)
-			NOTE(p, "carrier-removed", "the carrier for %s (%w) is gone", a->language,
-			     form);
-		else if (strcmp(a->text, b->text) && p->trusted)
-			ANSWER(p, "carrier-edited",
+		if (!right)
+			NOTE(pair, "carrier-removed", "the carrier for %s (%w) is gone",
+			     left->language, form);
+		else if (strcmp(left->text, right->text) && pair->trusted)
+			ANSWER(pair, "carrier-edited",
 			       "the carrier for %s (%w) was edited after admission: trials passed "
 			       "with another text",
-			       a->language, form);
-		else if (strcmp(a->text, b->text))
-			NOTE(p, "carrier-edited", "the carrier for %s (%w) has another text",
-			     a->language, form);
-		if (b && !same_text(a->of, b->of))
-			NOTE(p, "carrier-source",
+			       left->language, form);
+		else if (strcmp(left->text, right->text))
+			NOTE(pair, "carrier-edited", "the carrier for %s (%w) has another text",
+			     left->language, form);
+		if (right && !same_text(left->of, right->of))
+			NOTE(pair, "carrier-source",
 			     "the carrier for %s (%w) is said to come from another event",
-			     a->language, form);
+			     left->language, form);
 	}
-	for (size_t i = 0; i < p->now->carriers.n; i++)
-		if (!find_carrier(p->old, &p->now->carriers.v[i]))
-			NOTE(p, "carrier-added", "a carrier for %s (%w) is new",
-			     p->now->carriers.v[i].language,
-			     kl_carrier_form_name(p->now->carriers.v[i].form));
+	for (size_t i = 0; i < pair->now->carriers.n; i++)
+		if (!find_carrier(pair->old, &pair->now->carriers.v[i]))
+			NOTE(pair, "carrier-added", "a carrier for %s (%w) is new",
+			     pair->now->carriers.v[i].language,
+			     kl_carrier_form_name(pair->now->carriers.v[i].form));
 }
 
 /* --- the card ------------------------------------------------------------------------------ */
@@ -113,72 +115,73 @@ static void diff_carriers(struct kl_card_pair *p)
 /*
  * Status is computed, so that a rise has trials behind it; they are named, and followed elsewhere.
  */
-static void diff_status(struct kl_card_pair *p)
+static void diff_status(struct kl_card_pair *pair)
 {
-	enum kl_card_status a = p->old->status, b = p->now->status;
-	const char *old = kl_card_status_name(a), *now = kl_card_status_name(b);
+	enum kl_card_status left = pair->old->status, right = pair->now->status;
+	const char *old = kl_card_status_name(left), *now = kl_card_status_name(right);
 
-	if (a == b)
+	if (left == right)
 		return;
-	if (b == KL_CARD_RETRACTED || b > a)
-		NOTE(p, "status", "the status is %w, before %w", now, old);
-	if (a == KL_CARD_RETRACTED)
-		ANSWER(p, "status", "the status is %w again, it was retracted", now);
-	else if (b < a)
-		ANSWER(p, "status",
+	if (right == KL_CARD_RETRACTED || right > left)
+		NOTE(pair, "status", "the status is %w, before %w", now, old);
+	if (left == KL_CARD_RETRACTED)
+		ANSWER(pair, "status", "the status is %w again, it was retracted", now);
+	else if (right < left)
+		ANSWER(pair, "status",
 		       "the status is lowered to %w, it was %w: trials that it rested on are gone, or "
 		       "no longer count",
 		       now, old);
 }
 
 /* What a new card says that nothing verifies, if it is more than a hypothesis. */
-static void new_card(struct kl_card_pair *p)
+static void new_card(struct kl_card_pair *pair)
 {
-	const struct kl_card *c = p->now;
+	const struct kl_card *card = pair->now;
 
-	NOTE(p, "card-added", "a new card, %w: %s", kl_card_status_name(c->status), c->intent);
-	for (size_t i = 0; i < c->ver.n; i++)
-		kl_card_diff_say_trial(p, &c->ver.v[i]);
-	if (c->status != KL_CARD_ADMITTED && c->status != KL_CARD_PROVISIONAL)
+	NOTE(pair, "card-added", "a new card, %w: %s", kl_card_status_name(card->status),
+	     card->intent);
+	for (size_t i = 0; i < card->ver.n; i++)
+		kl_card_diff_say_trial(pair, &card->ver.v[i]);
+	if (card->status != KL_CARD_ADMITTED && card->status != KL_CARD_PROVISIONAL)
 		return;
-	for (size_t i = 0; i < c->scope.cases.n; i++)
-		if (!kl_card_diff_case_verified(c, c->scope.cases.v[i]))
-			ANSWER(p, "scope-unverified",
+	for (size_t i = 0; i < card->scope.cases.n; i++)
+		if (!kl_card_diff_case_verified(card, card->scope.cases.v[i]))
+			ANSWER(pair, "scope-unverified",
 			       "the scope has the case %s, which nothing in 'ver' or 'effect' "
 			       "verifies",
-			       c->scope.cases.v[i]);
-	for (size_t i = 0; i < c->scope.languages.n; i++)
-		if (!kl_card_diff_language_verified(c, c->scope.languages.v[i]))
-			ANSWER(p, "scope-unverified",
+			       card->scope.cases.v[i]);
+	for (size_t i = 0; i < card->scope.languages.n; i++)
+		if (!kl_card_diff_language_verified(card, card->scope.languages.v[i]))
+			ANSWER(pair, "scope-unverified",
 			       "the scope has the language %s, which nothing in 'ver' or "
 			       "'effect' verifies",
-			       c->scope.languages.v[i]);
+			       card->scope.languages.v[i]);
 }
 
 void kl_card_diff(struct kl_findings *out, const struct kl_card *old, const struct kl_card *now)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec events = KL_STRVEC_INIT;
-	struct kl_card_pair p = { .out = out, .old = old, .now = now };
+	struct kl_card_pair pair = { .out = out, .old = old, .now = now };
 
 	if (!old) {
-		new_card(&p);
+		new_card(&pair);
 		return;
 	}
-	p.trusted = old->status == KL_CARD_ADMITTED || old->status == KL_CARD_PROVISIONAL;
+	pair.trusted = old->status == KL_CARD_ADMITTED || old->status == KL_CARD_PROVISIONAL;
 	kl_card_events(&events, old);
-	diff_status(&p);
-	kl_card_diff_pre(&p);
-	kl_card_diff_scope(&p);
-	kl_card_diff_effect(&p, &events);
-	kl_card_diff_evidence(&p);
-	kl_card_diff_risks(&p);
-	kl_card_diff_trials(&p);
-	diff_line(&p, "intent", old->intent, now->intent);
-	diff_line(&p, "anchor.construct", old->anchor.construct, now->anchor.construct);
-	diff_line(&p, "anchor.acts_on", old->anchor.acts_on, now->anchor.acts_on);
-	diff_find(&p);
-	diff_carriers(&p);
+	diff_status(&pair);
+	kl_card_diff_pre(&pair);
+	kl_card_diff_scope(&pair);
+	kl_card_diff_effect(&pair, &events);
+	kl_card_diff_evidence(&pair);
+	kl_card_diff_risks(&pair);
+	kl_card_diff_trials(&pair);
+	diff_line(&pair, "intent", old->intent, now->intent);
+	diff_line(&pair, "anchor.construct", old->anchor.construct, now->anchor.construct);
+	diff_line(&pair, "anchor.acts_on", old->anchor.acts_on, now->anchor.acts_on);
+	diff_find(&pair);
+	diff_carriers(&pair);
 	if (!same_text(old->mechanism, now->mechanism) || !same_text(old->action, now->action))
-		NOTE(&p, "mechanism", "it is of mechanism %s, action %s; before %s, %s",
+		NOTE(&pair, "mechanism", "it is of mechanism %s, action %s; before %s, %s",
 		     now->mechanism, now->action, old->mechanism, old->action);
 }

@@ -29,28 +29,28 @@ static inline const char *brief_id(char out[SHORT + 1], const char *hex)
 	return out;
 }
 
-static inline bool same_text(const char *a, const char *b)
+static inline bool same_text(const char *left, const char *right)
 {
-	return a && b ? !strcmp(a, b) : a == b;
+	return left && right ? !strcmp(left, right) : left == right;
 }
 
 /** Every precondition: dropped, demoted, weaker, its witness gone. */
-void kl_card_diff_pre(struct kl_card_pair *p);
+void kl_card_diff_pre(struct kl_card_pair *pair);
 
 /* -- card_diff_scope.c -------------------------------------------------------------- */
 
 /** Is there a verified row of that case, of that language? */
-bool kl_card_diff_case_verified(const struct kl_card *c, const char *what);
-bool kl_card_diff_language_verified(const struct kl_card *c, const char *what);
-void kl_card_diff_scope(struct kl_card_pair *p);
+bool kl_card_diff_case_verified(const struct kl_card *card, const char *what);
+bool kl_card_diff_language_verified(const struct kl_card *card, const char *what);
+void kl_card_diff_scope(struct kl_card_pair *pair);
 /** `old_events`: all that the old version cites, sorted. */
-void kl_card_diff_effect(struct kl_card_pair *p, const struct kl_strvec *old_events);
+void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_events);
 
 /* -- card_diff_ver.c: what it rests on -------------------------------------------------- */
 
-void kl_card_diff_evidence(struct kl_card_pair *p);
-void kl_card_diff_risks(struct kl_card_pair *p);
-void kl_card_diff_trials(struct kl_card_pair *p);
-void kl_card_diff_say_trial(struct kl_card_pair *p, const struct kl_card_trial *t);
+void kl_card_diff_evidence(struct kl_card_pair *pair);
+void kl_card_diff_risks(struct kl_card_pair *pair);
+void kl_card_diff_trials(struct kl_card_pair *pair);
+void kl_card_diff_say_trial(struct kl_card_pair *pair, const struct kl_card_trial *trial);
 
 #endif

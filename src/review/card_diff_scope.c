@@ -10,97 +10,99 @@
 
 typedef bool covers(const struct kl_card *c, const char *what);
 
-bool kl_card_diff_case_verified(const struct kl_card *c, const char *what)
+bool kl_card_diff_case_verified(const struct kl_card *card, const char *what)
 {
-	for (size_t i = 0; i < c->rows.n; i++)
-		if (kl_card_row_is_verified(c, &c->rows.v[i]) && !strcmp(c->rows.v[i].case_, what))
+	for (size_t i = 0; i < card->rows.n; i++)
+		if (kl_card_row_is_verified(card, &card->rows.v[i]) &&
+		    !strcmp(card->rows.v[i].case_, what))
 			return true;
 	return false;
 }
 
-bool kl_card_diff_language_verified(const struct kl_card *c, const char *what)
+bool kl_card_diff_language_verified(const struct kl_card *card, const char *what)
 {
-	for (size_t i = 0; i < c->rows.n; i++)
-		if (kl_card_row_is_verified(c, &c->rows.v[i]) &&
-		    !strcmp(c->rows.v[i].language, what))
+	for (size_t i = 0; i < card->rows.n; i++)
+		if (kl_card_row_is_verified(card, &card->rows.v[i]) &&
+		    !strcmp(card->rows.v[i].language, what))
 			return true;
 	return false;
 }
 
-static void diff_declared(struct kl_card_pair *p, const struct kl_strvec *a,
-			  const struct kl_strvec *b, const char *what, covers *verified)
+static void diff_declared(struct kl_card_pair *pair, const struct kl_strvec *left,
+			  const struct kl_strvec *right, const char *what, covers *verified)
 {
-	for (size_t i = 0; i < b->n; i++) {
-		if (kl_strvec_has(a, b->v[i]))
+	for (size_t i = 0; i < right->n; i++) {
+		if (kl_strvec_has(left, right->v[i]))
 			continue;
-		if (verified(p->now, b->v[i]))
-			NOTE(p, "scope-added",
+		if (verified(pair->now, right->v[i]))
+			NOTE(pair, "scope-added",
 			     "the scope has the %w %s now, where a trial or a derivation "
 			     "verifies it",
-			     what, b->v[i]);
+			     what, right->v[i]);
 		else
-			ANSWER(p, "scope-widened",
+			ANSWER(pair, "scope-widened",
 			       "the scope is widened to the %w %s, which nothing in 'ver' or "
 			       "'effect' verifies",
-			       what, b->v[i]);
+			       what, right->v[i]);
 	}
-	for (size_t i = 0; i < a->n; i++)
-		if (!kl_strvec_has(b, a->v[i]))
-			NOTE(p, "scope-narrowed", "the scope no longer has the %w %s", what,
-			     a->v[i]);
+	for (size_t i = 0; i < left->n; i++)
+		if (!kl_strvec_has(right, left->v[i]))
+			NOTE(pair, "scope-narrowed", "the scope no longer has the %w %s", what,
+			     left->v[i]);
 }
 
 /* What is asked of a target: less of it widens. */
-static void diff_asked(struct kl_card_pair *p, const struct kl_strvec *a, const struct kl_strvec *b,
-		       const char *fewer, const char *more)
+static void diff_asked(struct kl_card_pair *pair, const struct kl_strvec *left,
+		       const struct kl_strvec *right, const char *fewer, const char *more)
 {
-	for (size_t i = 0; i < a->n; i++)
-		if (!kl_strvec_has(b, a->v[i]))
-			ANSWER(p, "scope-widened", fewer, a->v[i]);
-	for (size_t i = 0; i < b->n; i++)
-		if (!kl_strvec_has(a, b->v[i]))
-			NOTE(p, "scope-narrowed", more, b->v[i]);
+	for (size_t i = 0; i < left->n; i++)
+		if (!kl_strvec_has(right, left->v[i]))
+			ANSWER(pair, "scope-widened", fewer, left->v[i]);
+	for (size_t i = 0; i < right->n; i++)
+		if (!kl_strvec_has(left, right->v[i]))
+			NOTE(pair, "scope-narrowed", more, right->v[i]);
 }
 
-static void diff_promised(struct kl_card_pair *p, const struct kl_strvec *a,
-			  const struct kl_strvec *b, const char *where)
+static void diff_promised(struct kl_card_pair *pair, const struct kl_strvec *left,
+			  const struct kl_strvec *right, const char *where)
 {
-	for (size_t i = 0; i < b->n; i++)
-		if (!kl_strvec_has(a, b->v[i]))
-			ANSWER(p, "provides-added", "it promises the fact %s in '%w'", b->v[i],
-			       where);
-	for (size_t i = 0; i < a->n; i++)
-		if (!kl_strvec_has(b, a->v[i]))
-			NOTE(p, "provides-removed", "it no longer promises the fact %s in '%w'",
-			     a->v[i], where);
+	for (size_t i = 0; i < right->n; i++)
+		if (!kl_strvec_has(left, right->v[i]))
+			ANSWER(pair, "provides-added", "it promises the fact %s in '%w'",
+			       right->v[i], where);
+	for (size_t i = 0; i < left->n; i++)
+		if (!kl_strvec_has(right, left->v[i]))
+			NOTE(pair, "provides-removed", "it no longer promises the fact %s in '%w'",
+			     left->v[i], where);
 }
 
-void kl_card_diff_scope(struct kl_card_pair *p)
+void kl_card_diff_scope(struct kl_card_pair *pair)
 {
-	const struct kl_card_scope *a = &p->old->scope, *b = &p->now->scope;
+	const struct kl_card_scope *left = &pair->old->scope, *right = &pair->now->scope;
 
-	diff_declared(p, &a->cases, &b->cases, "case", kl_card_diff_case_verified);
-	diff_declared(p, &a->languages, &b->languages, "language", kl_card_diff_language_verified);
-	diff_asked(p, &a->needs, &b->needs,
+	diff_declared(pair, &left->cases, &right->cases, "case", kl_card_diff_case_verified);
+	diff_declared(pair, &left->languages, &right->languages, "language",
+		      kl_card_diff_language_verified);
+	diff_asked(pair, &left->needs, &right->needs,
 		   "the scope is widened: platforms need not have %s any more",
 		   "platforms must have %s");
-	diff_asked(p, &a->requires, &b->requires,
+	diff_asked(pair, &left->requires, &right->requires,
 		   "the scope is widened: %s need not be there any more",
 		   "%s must be there before");
-	diff_asked(p, &a->conflicts, &b->conflicts,
+	diff_asked(pair, &left->conflicts, &right->conflicts,
 		   "the scope is widened: %s is no conflict any more", "%s is a conflict now");
-	diff_promised(p, &a->provides, &b->provides, "scope");
+	diff_promised(pair, &left->provides, &right->provides, "scope");
 }
 
 /* --- effect --------------------------------------------------------------------------- */
 
 static const char *const by_words[] = { "a trial", "a derivation anew", "nothing verified" };
 
-static const struct kl_card_row *find_row(const struct kl_card *c, const struct kl_card_row *r)
+static const struct kl_card_row *find_row(const struct kl_card *card, const struct kl_card_row *row)
 {
-	for (size_t i = 0; i < c->rows.n; i++)
-		if (kl_shape_same_key(&c->rows.v[i], r, &kl_shape_row))
-			return &c->rows.v[i];
+	for (size_t i = 0; i < card->rows.n; i++)
+		if (kl_shape_same_key(&card->rows.v[i], row, &kl_shape_row))
+			return &card->rows.v[i];
 	return NULL;
 }
 
@@ -108,11 +110,11 @@ static bool cites_event(const struct kl_strvec *events, const char *id)
 {
 	for (size_t lo = 0, hi = events->n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
-		int d = strcmp(events->v[mid], id);
+		int depth = strcmp(events->v[mid], id);
 
-		if (!d)
+		if (!depth)
 			return true;
-		if (d < 0)
+		if (depth < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -120,72 +122,77 @@ static bool cites_event(const struct kl_strvec *events, const char *id)
 	return false;
 }
 
-static void diff_row(struct kl_card_pair *p, const struct kl_card_row *a,
-		     const struct kl_card_row *b)
+static void diff_row(struct kl_card_pair *pair, const struct kl_card_row *left,
+		     const struct kl_card_row *right)
 {
-	char e[SHORT + 1];
+	char end[SHORT + 1];
 
-	brief_id(e, a->event);
-	if (b->ratio.ppm > a->ratio.ppm || b->ratio.lo > a->ratio.lo)
-		ANSWER(p, "effect-raised",
+	brief_id(end, left->event);
+	if (right->ratio.ppm > left->ratio.ppm || right->ratio.lo > left->ratio.lo)
+		ANSWER(pair, "effect-raised",
 		       "the effect for %s on %s is raised from %rx to %rx, and the event is the "
 		       "same (%w)",
-		       a->case_, a->platform, a->ratio.ppm, b->ratio.ppm, e);
-	else if (memcmp(&a->ratio, &b->ratio, sizeof(a->ratio)))
-		NOTE(p, "effect-lowered", "the effect for %s on %s is %rx, before %rx", a->case_,
-		     a->platform, b->ratio.ppm, a->ratio.ppm);
-	if (b->by < a->by)
-		ANSWER(p, "effect-verified",
+		       left->case_, left->platform, left->ratio.ppm, right->ratio.ppm, end);
+	else if (memcmp(&left->ratio, &right->ratio, sizeof(left->ratio)))
+		NOTE(pair, "effect-lowered", "the effect for %s on %s is %rx, before %rx",
+		     left->case_, left->platform, right->ratio.ppm, left->ratio.ppm);
+	if (right->by < left->by)
+		ANSWER(pair, "effect-verified",
 		       "the effect for %s on %s is said to be measured by %w, before by %w, "
 		       "and the event is the same (%w)",
-		       a->case_, a->platform, by_words[b->by], by_words[a->by], e);
-	if (strcmp(a->case_, b->case_) || strcmp(a->dtype, b->dtype) ||
-	    strcmp(a->language, b->language) || strcmp(a->platform, b->platform))
-		ANSWER(p, "effect-moved",
-		       "the event %w is said to be of %s %s %s %s, before of %s %s %s %s", e,
-		       b->case_, b->dtype, b->language, b->platform, a->case_, a->dtype,
-		       a->language, a->platform);
+		       left->case_, left->platform, by_words[right->by], by_words[left->by], end);
+	if (strcmp(left->case_, right->case_) || strcmp(left->dtype, right->dtype) ||
+	    strcmp(left->language, right->language) || strcmp(left->platform, right->platform))
+		ANSWER(pair, "effect-moved",
+		       "the event %w is said to be of %s %s %s %s, before of %s %s %s %s", end,
+		       right->case_, right->dtype, right->language, right->platform, left->case_,
+		       left->dtype, left->language, left->platform);
 }
 
-void kl_card_diff_effect(struct kl_card_pair *p, const struct kl_strvec *old_events)
+void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_events)
 {
-	char e[SHORT + 1];
+	char end[SHORT + 1];
 
-	for (size_t i = 0; i < p->old->rows.n; i++) {
-		const struct kl_card_row *a = &p->old->rows.v[i], *b = find_row(p->now, a);
+	for (size_t i = 0; i < pair->old->rows.n; i++) {
+		const struct kl_card_row *left = &pair->old->rows.v[i],
+					 *right = find_row(pair->now, left);
 
-		if (b)
-			diff_row(p, a, b);
+		if (right)
+			diff_row(pair, left, right);
 		else
-			ANSWER(p, "effect-removed",
+			ANSWER(pair, "effect-removed",
 			       "a measured effect is gone: %rx for %s on %s (event %w)",
-			       a->ratio.ppm, a->case_, a->platform, brief_id(e, a->event));
+			       left->ratio.ppm, left->case_, left->platform,
+			       brief_id(end, left->event));
 	}
-	for (size_t i = 0; i < p->now->rows.n; i++) {
-		const struct kl_card_row *b = &p->now->rows.v[i];
+	for (size_t i = 0; i < pair->now->rows.n; i++) {
+		const struct kl_card_row *right = &pair->now->rows.v[i];
 
-		if (find_row(p->old, b))
+		if (find_row(pair->old, right))
 			continue;
-		if (cites_event(old_events, b->event))
-			ANSWER(p, "effect-raised",
+		if (cites_event(old_events, right->event))
+			ANSWER(pair, "effect-raised",
 			       "a new effect of %rx for %s on %s rests on no new event (%w)",
-			       b->ratio.ppm, b->case_, b->platform, brief_id(e, b->event));
+			       right->ratio.ppm, right->case_, right->platform,
+			       brief_id(end, right->event));
 		else
-			NOTE(p, "effect-added", "a new effect: %rx for %s on %s, by %w (event %w)",
-			     b->ratio.ppm, b->case_, b->platform, by_words[b->by],
-			     brief_id(e, b->event));
+			NOTE(pair, "effect-added",
+			     "a new effect: %rx for %s on %s, by %w (event %w)", right->ratio.ppm,
+			     right->case_, right->platform, by_words[right->by],
+			     brief_id(end, right->event));
 	}
-	diff_promised(p, &p->old->provides, &p->now->provides, "effect");
-	if (!p->old->enables.n != !p->now->enables.n)
-		ANSWER(p, "effect-kind",
-		       p->now->enables.n ? "a win by itself is said to be an enabler" :
-					   "an enabler is said to be a win by itself");
-	for (size_t i = 0; i < p->now->enables.n && p->old->enables.n; i++)
-		if (!kl_strvec_has(&p->old->enables, p->now->enables.v[i]))
-			ANSWER(p, "enables-added", "it is said to make room for the card %s, too",
-			       p->now->enables.v[i]);
-	for (size_t i = 0; i < p->old->enables.n && p->now->enables.n; i++)
-		if (!kl_strvec_has(&p->now->enables, p->old->enables.v[i]))
-			NOTE(p, "enables-removed", "it no longer makes room for the card %s",
-			     p->old->enables.v[i]);
+	diff_promised(pair, &pair->old->provides, &pair->now->provides, "effect");
+	if (!pair->old->enables.n != !pair->now->enables.n)
+		ANSWER(pair, "effect-kind",
+		       pair->now->enables.n ? "a win by itself is said to be an enabler" :
+					      "an enabler is said to be a win by itself");
+	for (size_t i = 0; i < pair->now->enables.n && pair->old->enables.n; i++)
+		if (!kl_strvec_has(&pair->old->enables, pair->now->enables.v[i]))
+			ANSWER(pair, "enables-added",
+			       "it is said to make room for the card %s, too",
+			       pair->now->enables.v[i]);
+	for (size_t i = 0; i < pair->old->enables.n && pair->now->enables.n; i++)
+		if (!kl_strvec_has(&pair->now->enables, pair->old->enables.v[i]))
+			NOTE(pair, "enables-removed", "it no longer makes room for the card %s",
+			     pair->old->enables.v[i]);
 }

@@ -5,129 +5,136 @@
 #include "card/shape.h"
 #include "review/card_diff_parts.h"
 
-static const struct kl_card_evidence *find_evidence(const struct kl_card *c, const char *event)
+static const struct kl_card_evidence *find_evidence(const struct kl_card *card, const char *event)
 {
-	for (size_t i = 0; i < c->evidence.n; i++)
-		if (!strcmp(c->evidence.v[i].event, event))
-			return &c->evidence.v[i];
+	for (size_t i = 0; i < card->evidence.n; i++)
+		if (!strcmp(card->evidence.v[i].event, event))
+			return &card->evidence.v[i];
 	return NULL;
 }
 
-void kl_card_diff_evidence(struct kl_card_pair *p)
+void kl_card_diff_evidence(struct kl_card_pair *pair)
 {
-	char e[SHORT + 1];
+	char end[SHORT + 1];
 
-	for (size_t i = 0; i < p->old->evidence.n; i++) {
-		const struct kl_card_evidence *a = &p->old->evidence.v[i];
-		const struct kl_card_evidence *b = find_evidence(p->now, a->event);
+	for (size_t i = 0; i < pair->old->evidence.n; i++) {
+		const struct kl_card_evidence *left = &pair->old->evidence.v[i];
+		const struct kl_card_evidence *right = find_evidence(pair->now, left->event);
 
-		if (!b)
-			ANSWER(p, "evidence-removed", "evidence is gone: %s step %d (event %w)",
-			       a->lineage, a->step, brief_id(e, a->event));
-		else if (!kl_shape_equal(a, b, &kl_shape_evidence))
-			ANSWER(p, "evidence-rewritten",
+		if (!right)
+			ANSWER(pair, "evidence-removed", "evidence is gone: %s step %d (event %w)",
+			       left->lineage, left->step, brief_id(end, left->event));
+		else if (!kl_shape_equal(left, right, &kl_shape_evidence))
+			ANSWER(pair, "evidence-rewritten",
 			       "evidence is rewritten under the same event: %s step %d "
 			       "(%w)",
-			       a->lineage, a->step, brief_id(e, a->event));
+			       left->lineage, left->step, brief_id(end, left->event));
 	}
-	for (size_t i = 0; i < p->now->evidence.n; i++) {
-		const struct kl_card_evidence *b = &p->now->evidence.v[i];
+	for (size_t i = 0; i < pair->now->evidence.n; i++) {
+		const struct kl_card_evidence *right = &pair->now->evidence.v[i];
 
-		if (!find_evidence(p->old, b->event))
-			NOTE(p, "evidence-added", "new evidence: %s step %d, %w, %s (event %w)",
-			     b->lineage, b->step,
-			     b->derivation == KL_DERIVED_ANEW    ? "derived anew" :
-			     b->derivation == KL_DERIVED_INVERSE ? "a backward step turned round" :
-								   "not isolated",
-			     b->origin, brief_id(e, b->event));
+		if (!find_evidence(pair->old, right->event))
+			NOTE(pair, "evidence-added", "new evidence: %s step %d, %w, %s (event %w)",
+			     right->lineage, right->step,
+			     right->derivation == KL_DERIVED_ANEW ? "derived anew" :
+			     right->derivation == KL_DERIVED_INVERSE ?
+								    "a backward step turned round" :
+								    "not isolated",
+			     right->origin, brief_id(end, right->event));
 	}
 }
 
-static const struct kl_card_risk *find_risk(const struct kl_card *c, const struct kl_card_risk *r,
-					    bool whole)
+static const struct kl_card_risk *find_risk(const struct kl_card *card,
+					    const struct kl_card_risk *risk, bool whole)
 {
-	for (size_t i = 0; i < c->risk.n; i++) {
-		const struct kl_card_risk *k = &c->risk.v[i];
+	for (size_t i = 0; i < card->risk.n; i++) {
+		const struct kl_card_risk *card_risk = &card->risk.v[i];
 
-		if (!strcmp(k->class_, r->class_) && same_text(k->violates, r->violates) &&
-		    (!whole || !strcmp(k->text, r->text)))
-			return k;
+		if (!strcmp(card_risk->class_, risk->class_) &&
+		    same_text(card_risk->violates, risk->violates) &&
+		    (!whole || !strcmp(card_risk->text, risk->text)))
+			return card_risk;
 	}
 	return NULL;
 }
 
-void kl_card_diff_risks(struct kl_card_pair *p)
+void kl_card_diff_risks(struct kl_card_pair *pair)
 {
-	char e[SHORT + 1];
+	char end[SHORT + 1];
 
-	for (size_t i = 0; i < p->old->risk.n; i++) {
-		const struct kl_card_risk *a = &p->old->risk.v[i], *b = find_risk(p->now, a, true);
+	for (size_t i = 0; i < pair->old->risk.n; i++) {
+		const struct kl_card_risk *left = &pair->old->risk.v[i],
+					  *right = find_risk(pair->now, left, true);
 
-		if (!b && (b = find_risk(p->now, a, false)))
-			NOTE(p, "risk-reworded", "the risk %s is put otherwise: %s, before %s",
-			     a->class_, b->text, a->text);
-		if (!b)
-			ANSWER(p, "risk-removed", "the risk %s is gone: %s", a->class_, a->text);
-		for (size_t n = 0; b && n < a->events.n; n++)
-			if (!kl_strvec_has(&b->events, a->events.v[n]))
-				ANSWER(p, "risk-event-removed",
-				       "the risk %s no longer cites event %w", a->class_,
-				       brief_id(e, a->events.v[n]));
+		if (!right && (right = find_risk(pair->now, left, false)))
+			NOTE(pair, "risk-reworded", "the risk %s is put otherwise: %s, before %s",
+			     left->class_, right->text, left->text);
+		if (!right)
+			ANSWER(pair, "risk-removed", "the risk %s is gone: %s", left->class_,
+			       left->text);
+		for (size_t n = 0; right && n < left->events.n; n++)
+			if (!kl_strvec_has(&right->events, left->events.v[n]))
+				ANSWER(pair, "risk-event-removed",
+				       "the risk %s no longer cites event %w", left->class_,
+				       brief_id(end, left->events.v[n]));
 	}
-	for (size_t i = 0; i < p->now->risk.n; i++)
-		if (!find_risk(p->old, &p->now->risk.v[i], false))
-			NOTE(p, "risk-added", "a new risk %s: %s", p->now->risk.v[i].class_,
-			     p->now->risk.v[i].text);
+	for (size_t i = 0; i < pair->now->risk.n; i++)
+		if (!find_risk(pair->old, &pair->now->risk.v[i], false))
+			NOTE(pair, "risk-added", "a new risk %s: %s", pair->now->risk.v[i].class_,
+			     pair->now->risk.v[i].text);
 }
 
-static const struct kl_card_trial *find_trial(const struct kl_card *c,
-					      const struct kl_card_trial *t)
+static const struct kl_card_trial *find_trial(const struct kl_card *card,
+					      const struct kl_card_trial *trial)
 {
-	for (size_t i = 0; i < c->ver.n; i++)
-		if (kl_shape_same_key(&c->ver.v[i], t, &kl_shape_trial))
-			return &c->ver.v[i];
+	for (size_t i = 0; i < card->ver.n; i++)
+		if (kl_shape_same_key(&card->ver.v[i], trial, &kl_shape_trial))
+			return &card->ver.v[i];
 	return NULL;
 }
 
-void kl_card_diff_say_trial(struct kl_card_pair *p, const struct kl_card_trial *t)
+void kl_card_diff_say_trial(struct kl_card_pair *pair, const struct kl_card_trial *trial)
 {
-	char e[SHORT + 1];
+	char end[SHORT + 1];
 
-	if (t->retracted)
-		NOTE(p, "retracted", "it is retracted by %s: %s", t->by, t->retracted);
-	else if (t->result == KL_RESULT_PASS)
-		NOTE(p, "trial-passed", "a new trial passed on %s (%s), %w%w%w, %rx (event %w)",
-		     t->workload, t->platform, kl_level_name(t->level),
-		     t->isolated ? "" : ", not isolated",
-		     t->foreign ? ", told by another library" : "", t->ratio.ppm,
-		     brief_id(e, t->event));
+	if (trial->retracted)
+		NOTE(pair, "retracted", "it is retracted by %s: %s", trial->by, trial->retracted);
+	else if (trial->result == KL_RESULT_PASS)
+		NOTE(pair, "trial-passed", "a new trial passed on %s (%s), %w%w%w, %rx (event %w)",
+		     trial->workload, trial->platform, kl_level_name(trial->level),
+		     trial->isolated ? "" : ", not isolated",
+		     trial->foreign ? ", told by another library" : "", trial->ratio.ppm,
+		     brief_id(end, trial->event));
 	else
-		NOTE(p, "trial-failed", "a new trial failed on %s (%s), %w: %s (event %w)",
-		     t->workload, t->platform, kl_level_name(t->level), t->class_,
-		     brief_id(e, t->event));
+		NOTE(pair, "trial-failed", "a new trial failed on %s (%s), %w: %s (event %w)",
+		     trial->workload, trial->platform, kl_level_name(trial->level), trial->class_,
+		     brief_id(end, trial->event));
 }
 
-void kl_card_diff_trials(struct kl_card_pair *p)
+void kl_card_diff_trials(struct kl_card_pair *pair)
 {
-	char e[SHORT + 1];
+	char end[SHORT + 1];
 
-	for (size_t i = 0; i < p->old->ver.n; i++) {
-		const struct kl_card_trial *a = &p->old->ver.v[i], *b = find_trial(p->now, a);
+	for (size_t i = 0; i < pair->old->ver.n; i++) {
+		const struct kl_card_trial *left = &pair->old->ver.v[i],
+					   *right = find_trial(pair->now, left);
 
-		if (b && kl_shape_equal(a, b, &kl_shape_trial))
+		if (right && kl_shape_equal(left, right, &kl_shape_trial))
 			continue;
-		if (b)
-			ANSWER(p, "trial-rewritten", "a trial is rewritten: that on %s (event %w)",
-			       a->retracted ? "a retraction" : a->workload, brief_id(e, a->event));
-		else if (a->retracted)
-			ANSWER(p, "retraction-removed", "a retraction is taken back: %s",
-			       a->retracted);
+		if (right)
+			ANSWER(pair, "trial-rewritten",
+			       "a trial is rewritten: that on %s (event %w)",
+			       left->retracted ? "a retraction" : left->workload,
+			       brief_id(end, left->event));
+		else if (left->retracted)
+			ANSWER(pair, "retraction-removed", "a retraction is taken back: %s",
+			       left->retracted);
 		else
-			ANSWER(p, "trial-removed", "a trial that %w is gone: on %s (event %w)",
-			       a->result == KL_RESULT_PASS ? "passed" : "failed", a->workload,
-			       brief_id(e, a->event));
+			ANSWER(pair, "trial-removed", "a trial that %w is gone: on %s (event %w)",
+			       left->result == KL_RESULT_PASS ? "passed" : "failed", left->workload,
+			       brief_id(end, left->event));
 	}
-	for (size_t i = 0; i < p->now->ver.n; i++)
-		if (!find_trial(p->old, &p->now->ver.v[i]))
-			kl_card_diff_say_trial(p, &p->now->ver.v[i]);
+	for (size_t i = 0; i < pair->now->ver.n; i++)
+		if (!find_trial(pair->old, &pair->now->ver.v[i]))
+			kl_card_diff_say_trial(pair, &pair->now->ver.v[i]);
 }

@@ -16,133 +16,139 @@ struct pair {
 #define ANSWER(p, ...) kl_findings_add((p)->out, KL_ANSWER, __VA_ARGS__)
 #define NOTE(p, ...) kl_findings_add((p)->out, KL_NOTE, __VA_ARGS__)
 
-static bool same_text(const char *a, const char *b)
+static bool same_text(const char *left, const char *right)
 {
-	return a && b ? !strcmp(a, b) : a == b;
+	return left && right ? !strcmp(left, right) : left == right;
 }
 
 /* --- points ------------------------------------------------------------------- */
 
-static const char *dims_text(struct kl_buf *b, const struct kl_contract *c, const struct kl_dims *d)
+static const char *dims_text(struct kl_buf *buf, const struct kl_contract *contract,
+			     const struct kl_dims *dims)
 {
-	kl_buf_clear(b);
-	for (size_t i = 0; i < d->n; i++)
-		kl_buf_addf(b, "%s%s: %lld", i ? ", " : "", c->dim_name[i], (long long)d->v[i]);
-	return b->ptr;
+	kl_buf_clear(buf);
+	for (size_t i = 0; i < dims->n; i++)
+		kl_buf_addf(buf, "%s%s: %lld", i ? ", " : "", contract->dim_name[i],
+			    (long long)dims->v[i]);
+	return buf->ptr;
 }
 
 /* Dims of both are found by name. */
-static bool same_point(const struct pair *p, const struct kl_dims *a, const struct kl_dims *b)
+static bool same_point(const struct pair *pair, const struct kl_dims *left,
+		       const struct kl_dims *right)
 {
-	for (size_t i = 0; i < a->n; i++) {
+	for (size_t i = 0; i < left->n; i++) {
 		bool same = false;
 
-		for (size_t k = 0; k < b->n; k++)
-			same |= !strcmp(p->old->dim_name[i], p->now->dim_name[k]) &&
-				a->v[i] == b->v[k];
+		for (size_t k = 0; k < right->n; k++)
+			same |= !strcmp(pair->old->dim_name[i], pair->now->dim_name[k]) &&
+				left->v[i] == right->v[k];
 		if (!same)
 			return false;
 	}
-	return a->n == b->n;
+	return left->n == right->n;
 }
 
-static void diff_case(struct pair *p)
+static void diff_case(struct pair *pair)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT, b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT, right = KL_BUF_INIT;
 
-	if (strcmp(p->old->op, p->now->op))
-		ANSWER(p, "op", "the operator is %s, before %s", p->now->op, p->old->op);
-	if (same_point(p, &p->old->dims, &p->now->dims))
+	if (strcmp(pair->old->op, pair->now->op))
+		ANSWER(pair, "op", "the operator is %s, before %s", pair->now->op, pair->old->op);
+	if (same_point(pair, &pair->old->dims, &pair->now->dims))
 		return;
-	dims_text(&a, p->old, &p->old->dims);
-	dims_text(&b, p->now, &p->now->dims);
-	for (size_t i = 0; i < p->old->dims.n; i++) {
-		for (size_t k = 0; k < p->now->dims.n; k++)
-			if (!strcmp(p->old->dim_name[i], p->now->dim_name[k]) &&
-			    p->now->dims.v[k] < p->old->dims.v[i]) {
-				ANSWER(p, "dims-narrowed", "the case is smaller: %s, before %s",
-				       b.ptr, a.ptr);
+	dims_text(&left, pair->old, &pair->old->dims);
+	dims_text(&right, pair->now, &pair->now->dims);
+	for (size_t i = 0; i < pair->old->dims.n; i++) {
+		for (size_t k = 0; k < pair->now->dims.n; k++)
+			if (!strcmp(pair->old->dim_name[i], pair->now->dim_name[k]) &&
+			    pair->now->dims.v[k] < pair->old->dims.v[i]) {
+				ANSWER(pair, "dims-narrowed", "the case is smaller: %s, before %s",
+				       right.ptr, left.ptr);
 				return;
 			}
 	}
-	ANSWER(p, "dims-changed", "the case is %s, before %s", b.ptr, a.ptr);
+	ANSWER(pair, "dims-changed", "the case is %s, before %s", right.ptr, left.ptr);
 }
 
-static const struct kl_perf_case *find_perf(const struct pair *p, const struct kl_perf_case *a)
+static const struct kl_perf_case *find_perf(const struct pair *pair,
+					    const struct kl_perf_case *perf_case)
 {
-	for (size_t i = 0; i < p->now->nperf; i++)
-		if (same_point(p, &a->dims, &p->now->perf[i].dims))
-			return &p->now->perf[i];
+	for (size_t i = 0; i < pair->now->nperf; i++)
+		if (same_point(pair, &perf_case->dims, &pair->now->perf[i].dims))
+			return &pair->now->perf[i];
 	return NULL;
 }
 
-static void diff_cases(struct pair *p)
+static void diff_cases(struct pair *pair)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	for (size_t i = 0; i < p->old->nperf; i++) {
-		const struct kl_perf_case *a = &p->old->perf[i], *now = find_perf(p, a);
+	for (size_t i = 0; i < pair->old->nperf; i++) {
+		const struct kl_perf_case *perf_case = &pair->old->perf[i],
+					  *now = find_perf(pair, perf_case);
 
-		dims_text(&b, p->old, &a->dims);
+		dims_text(&buf, pair->old, &perf_case->dims);
 		if (!now) {
-			ANSWER(p, "case-removed", "a case is no longer measured: %s", b.ptr);
+			ANSWER(pair, "case-removed", "a case is no longer measured: %s", buf.ptr);
 			continue;
 		}
-		if (a->weight != now->weight)
-			ANSWER(p, "case-weight", "the weight of the case %s is %d, before %d",
-			       b.ptr, now->weight, a->weight);
-		if (a->hot != now->hot)
-			ANSWER(p, "case-rank", "the case %s is measured %w, before %w", b.ptr,
-			       now->hot ? "hot" : "cold", a->hot ? "hot" : "cold");
+		if (perf_case->weight != now->weight)
+			ANSWER(pair, "case-weight", "the weight of the case %s is %d, before %d",
+			       buf.ptr, now->weight, perf_case->weight);
+		if (perf_case->hot != now->hot)
+			ANSWER(pair, "case-rank", "the case %s is measured %w, before %w", buf.ptr,
+			       now->hot ? "hot" : "cold", perf_case->hot ? "hot" : "cold");
 	}
-	for (size_t i = 0; i < p->now->nperf; i++) {
+	for (size_t i = 0; i < pair->now->nperf; i++) {
 		bool known = false;
 
-		for (size_t k = 0; k < p->old->nperf; k++)
-			known |= same_point(p, &p->old->perf[k].dims, &p->now->perf[i].dims);
+		for (size_t k = 0; k < pair->old->nperf; k++)
+			known |= same_point(pair, &pair->old->perf[k].dims,
+					    &pair->now->perf[i].dims);
 		if (!known)
-			NOTE(p, "case-added", "a case more is measured: %s",
-			     dims_text(&b, p->now, &p->now->perf[i].dims));
+			NOTE(pair, "case-added", "a case more is measured: %s",
+			     dims_text(&buf, pair->now, &pair->now->perf[i].dims));
 	}
 }
 
-static void diff_also(struct pair *p)
+static void diff_also(struct pair *pair)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	for (size_t i = 0; i < p->old->nalso; i++) {
+	for (size_t i = 0; i < pair->old->nalso; i++) {
 		bool there = false;
 
-		for (size_t k = 0; k < p->now->nalso; k++)
-			there |= same_point(p, &p->old->also[i], &p->now->also[k]);
+		for (size_t k = 0; k < pair->now->nalso; k++)
+			there |= same_point(pair, &pair->old->also[i], &pair->now->also[k]);
 		if (!there)
-			ANSWER(p, "also-removed", "a shape of 'also' is no longer checked: %s",
-			       dims_text(&b, p->old, &p->old->also[i]));
+			ANSWER(pair, "also-removed", "a shape of 'also' is no longer checked: %s",
+			       dims_text(&buf, pair->old, &pair->old->also[i]));
 	}
-	for (size_t k = 0; k < p->now->nalso; k++) {
+	for (size_t k = 0; k < pair->now->nalso; k++) {
 		bool known = false;
 
-		for (size_t i = 0; i < p->old->nalso; i++)
-			known |= same_point(p, &p->old->also[i], &p->now->also[k]);
+		for (size_t i = 0; i < pair->old->nalso; i++)
+			known |= same_point(pair, &pair->old->also[i], &pair->now->also[k]);
 		if (!known)
-			NOTE(p, "also-added", "a shape more is checked: %s",
-			     dims_text(&b, p->now, &p->now->also[k]));
+			NOTE(pair, "also-added", "a shape more is checked: %s",
+			     dims_text(&buf, pair->now, &pair->now->also[k]));
 	}
 }
 
 /* --- domain ---------------------------------------------------------------------- */
 
 /* All of a domain as one condition; NULL: there is none, so everything is in it. */
-static struct kl_predicate *whole_domain(const struct kl_contract *c)
+static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_predicate *p = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct kl_predicate *predicate = NULL;
 
-	for (size_t i = 0; i < c->ndomain; i++)
-		kl_buf_addf(&b, "%s(%s)", i ? " && " : "", c->domain_text[i]);
-	if (b.len && kl_predicate_parse(&p, b.ptr, NULL) < 0)
+	for (size_t i = 0; i < contract->ndomain; i++)
+		kl_buf_addf(&buf, "%s(%s)", i ? " && " : "", contract->domain_text[i]);
+	if (buf.len && kl_predicate_parse(&predicate, buf.ptr, NULL) < 0)
 		kl_error_clear();
-	return p;
+	return predicate;
 }
 
 /*
@@ -170,374 +176,397 @@ static bool follows_from(const struct kl_contract *from, const struct kl_predica
 	}
 }
 
-static void diff_domain(struct pair *p)
+static void diff_domain(struct pair *pair)
 {
 	KL_AUTO(kl_predicate_freep)
-	struct kl_predicate *old = whole_domain(p->old), *now = whole_domain(p->now);
+	struct kl_predicate *old = whole_domain(pair->old), *now = whole_domain(pair->now);
 
-	for (size_t i = 0; i < p->now->ndomain; i++)
-		if (!follows_from(p->old, old, p->now->domain_text[i]))
-			ANSWER(p, "domain-narrowed", "the domain is narrower: it asks for %s",
-			       p->now->domain_text[i]);
-	for (size_t i = 0; i < p->old->ndomain; i++)
-		if (!follows_from(p->now, now, p->old->domain_text[i]))
-			NOTE(p, "domain-widened", "the domain is wider: it no longer asks for %s",
-			     p->old->domain_text[i]);
+	for (size_t i = 0; i < pair->now->ndomain; i++)
+		if (!follows_from(pair->old, old, pair->now->domain_text[i]))
+			ANSWER(pair, "domain-narrowed", "the domain is narrower: it asks for %s",
+			       pair->now->domain_text[i]);
+	for (size_t i = 0; i < pair->old->ndomain; i++)
+		if (!follows_from(pair->now, now, pair->old->domain_text[i]))
+			NOTE(pair, "domain-widened",
+			     "the domain is wider: it no longer asks for %s",
+			     pair->old->domain_text[i]);
 }
 
 /* --- inputs ------------------------------------------------------------------------ */
 
-static const char *json_text(struct kl_buf *b, const json_t *j)
+static const char *json_text(struct kl_buf *buf, const json_t *value)
 {
-	kl_buf_clear(b);
-	if (j)
-		kl_json_decimal(b, j, false);
-	return b->ptr;
+	kl_buf_clear(buf);
+	if (value)
+		kl_json_decimal(buf, value, false);
+	return buf->ptr;
 }
 
 static bool fill_range(double *lo, double *hi, const json_t *fill, const char *kind)
 {
-	const json_t *r = json_object_get(fill, kind);
+	const json_t *record = json_object_get(fill, kind);
 
-	if (!json_is_array(r) || json_array_size(r) != 2 || json_object_size(fill) != 1)
+	if (!json_is_array(record) || json_array_size(record) != 2 || json_object_size(fill) != 1)
 		return false;
-	*lo = json_number_value(json_array_get(r, 0));
-	*hi = json_number_value(json_array_get(r, 1));
+	*lo = json_number_value(json_array_get(record, 0));
+	*hi = json_number_value(json_array_get(record, 1));
 	return true;
 }
 
 /* Is every input that the old fill gives one that the new one may give, too? */
-static bool is_wider(const json_t *a, const json_t *b)
+static bool is_wider(const json_t *left, const json_t *right)
 {
 	static const char *const kinds[] = { "ints", "uniform" };
 	double lo, hi, low, high;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++)
-		if (fill_range(&lo, &hi, a, kinds[i]) && fill_range(&low, &high, b, kinds[i]))
+		if (fill_range(&lo, &hi, left, kinds[i]) &&
+		    fill_range(&low, &high, right, kinds[i]))
 			return low <= lo && high >= hi;
 	/* mean, sd */
-	return fill_range(&lo, &hi, a, "normal") && fill_range(&low, &high, b, "normal") &&
+	return fill_range(&lo, &hi, left, "normal") && fill_range(&low, &high, right, "normal") &&
 	       lo == low && high >= hi;
 }
 
 static const char *const kind_words[] = { "dim", "scalar", "in", "out", "inout" };
 
-static void diff_arg(struct pair *p, const struct kl_arg *a, const struct kl_arg *b)
+static void diff_arg(struct pair *pair, const struct kl_arg *left, const struct kl_arg *right)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf x = KL_BUF_INIT, y = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT, text = KL_BUF_INIT;
 
-	if (a->kind != b->kind || strcmp(a->dtype, b->dtype))
-		ANSWER(p, "arg-changed", "the argument %s is %w %s, before %w %s", a->name,
-		       kind_words[b->kind], b->dtype, kind_words[a->kind], a->dtype);
-	if (a->kind == KL_ARG_SCALAR && b->kind == KL_ARG_SCALAR && a->value != b->value) {
-		kl_buf_addf(&x, "%.12g", a->value);
-		kl_buf_addf(&y, "%.12g", b->value);
-		ANSWER(p, "arg-value", "the argument %s has the value %w, before %w", a->name,
-		       y.ptr, x.ptr);
+	if (left->kind != right->kind || strcmp(left->dtype, right->dtype))
+		ANSWER(pair, "arg-changed", "the argument %s is %w %s, before %w %s", left->name,
+		       kind_words[right->kind], right->dtype, kind_words[left->kind], left->dtype);
+	if (left->kind == KL_ARG_SCALAR && right->kind == KL_ARG_SCALAR &&
+	    left->value != right->value) {
+		kl_buf_addf(&buf, "%.12g", left->value);
+		kl_buf_addf(&text, "%.12g", right->value);
+		ANSWER(pair, "arg-value", "the argument %s has the value %w, before %w", left->name,
+		       text.ptr, buf.ptr);
 	}
-	if ((a->fill || b->fill) && !json_equal(a->fill, b->fill)) {
-		json_text(&x, a->fill);
-		json_text(&y, b->fill);
-		if (a->fill && b->fill && is_wider(a->fill, b->fill))
-			NOTE(p, "input-widened", "the input %s is drawn more widely: %s, before %s",
-			     a->name, y.ptr, x.ptr);
+	if ((left->fill || right->fill) && !json_equal(left->fill, right->fill)) {
+		json_text(&buf, left->fill);
+		json_text(&text, right->fill);
+		if (left->fill && right->fill && is_wider(left->fill, right->fill))
+			NOTE(pair, "input-widened",
+			     "the input %s is drawn more widely: %s, before %s", left->name,
+			     text.ptr, buf.ptr);
 		else
-			ANSWER(p, "input-narrowed",
-			       "the input %s is drawn otherwise: %s, before %s", a->name, y.ptr,
-			       x.ptr);
+			ANSWER(pair, "input-narrowed",
+			       "the input %s is drawn otherwise: %s, before %s", left->name,
+			       text.ptr, buf.ptr);
 	}
-	if (a->sweep && !b->sweep)
-		ANSWER(p, "sweep-removed", "the input %s is no longer scaled up and down (sweep)",
-		       a->name);
-	else if (!a->sweep && b->sweep)
-		NOTE(p, "sweep-added", "the input %s is scaled up and down, too (sweep)", a->name);
+	if (left->sweep && !right->sweep)
+		ANSWER(pair, "sweep-removed",
+		       "the input %s is no longer scaled up and down (sweep)", left->name);
+	else if (!left->sweep && right->sweep)
+		NOTE(pair, "sweep-added", "the input %s is scaled up and down, too (sweep)",
+		     left->name);
 }
 
 /* Shapes are compared by their extents, wherever both contracts have a point. */
-static void diff_shape(struct pair *p, size_t i, size_t k)
+static void diff_shape(struct pair *pair, size_t i, size_t k)
 {
-	const struct kl_arg *a = &p->old->arg[i], *b = &p->now->arg[k];
-	bool same = a->naxes == b->naxes;
+	const struct kl_arg *left = &pair->old->arg[i], *right = &pair->now->arg[k];
+	bool same = left->naxes == right->naxes;
 
-	for (size_t n = 0; same && n < kl_contract_npoints(p->old); n++) {
-		const struct kl_dims *d = kl_contract_point(p->old, n, NULL);
-		int64_t x[KL_MAX_AXES], y[KL_MAX_AXES];
+	for (size_t n = 0; same && n < kl_contract_npoints(pair->old); n++) {
+		const struct kl_dims *dims = kl_contract_point(pair->old, n, NULL);
+		int64_t values[KL_MAX_AXES], numbers[KL_MAX_AXES];
 
-		same = p->old->dims.n == p->now->dims.n;
-		for (size_t m = 0; same && m < d->n; m++)
-			same = !strcmp(p->old->dim_name[m], p->now->dim_name[m]);
-		if (same && !kl_contract_shape(x, p->old, i, d))
-			same = !kl_contract_shape(y, p->now, k, d) &&
-			       !memcmp(x, y, a->naxes * sizeof(*x));
+		same = pair->old->dims.n == pair->now->dims.n;
+		for (size_t count = 0; same && count < dims->n; count++)
+			same = !strcmp(pair->old->dim_name[count], pair->now->dim_name[count]);
+		if (same && !kl_contract_shape(values, pair->old, i, dims))
+			same = !kl_contract_shape(numbers, pair->now, k, dims) &&
+			       !memcmp(values, numbers, left->naxes * sizeof(*values));
 		kl_error_clear();
 	}
 	if (!same)
-		ANSWER(p, "arg-shape", "the argument %s has another shape", a->name);
+		ANSWER(pair, "arg-shape", "the argument %s has another shape", left->name);
 }
 
-static void diff_args(struct pair *p)
+static void diff_args(struct pair *pair)
 {
 	bool order = false;
 
-	for (size_t i = 0; i < p->old->nargs; i++) {
-		int k = kl_contract_arg(p->now, p->old->arg[i].name);
+	for (size_t i = 0; i < pair->old->nargs; i++) {
+		int k = kl_contract_arg(pair->now, pair->old->arg[i].name);
 
 		if (k < 0) {
-			ANSWER(p, "arg-removed", "the argument %s is gone", p->old->arg[i].name);
+			ANSWER(pair, "arg-removed", "the argument %s is gone",
+			       pair->old->arg[i].name);
 			continue;
 		}
-		order |= (size_t)k != i && p->old->nargs == p->now->nargs;
-		diff_arg(p, &p->old->arg[i], &p->now->arg[k]);
-		if (p->old->arg[i].naxes || p->now->arg[k].naxes)
-			diff_shape(p, i, (size_t)k);
+		order |= (size_t)k != i && pair->old->nargs == pair->now->nargs;
+		diff_arg(pair, &pair->old->arg[i], &pair->now->arg[k]);
+		if (pair->old->arg[i].naxes || pair->now->arg[k].naxes)
+			diff_shape(pair, i, (size_t)k);
 	}
-	for (size_t i = 0; i < p->now->nargs; i++)
-		if (kl_contract_arg(p->old, p->now->arg[i].name) < 0)
-			ANSWER(p, "arg-added", "there is a further argument %s",
-			       p->now->arg[i].name);
+	for (size_t i = 0; i < pair->now->nargs; i++)
+		if (kl_contract_arg(pair->old, pair->now->arg[i].name) < 0)
+			ANSWER(pair, "arg-added", "there is a further argument %s",
+			       pair->now->arg[i].name);
 	if (order)
-		ANSWER(p, "arg-order", "the arguments come in another order");
+		ANSWER(pair, "arg-order", "the arguments come in another order");
 }
 
 /* --- what is accepted ----------------------------------------------------------------- */
 
-static const json_t *rule_for(const struct kl_contract *c, const json_t *like)
+static const json_t *rule_for(const struct kl_contract *contract, const json_t *like)
 {
 	const char *out = kl_json_str_or(like, "out", kl_json_str_or(like, "values", ""));
 	size_t i;
-	json_t *r;
+	json_t *record;
 
-	json_array_foreach(c->accept, i, r)
-		if (!strcmp(kl_json_str_or(r, "out", kl_json_str_or(r, "values", "")), out))
-			return r;
+	json_array_foreach(contract->accept, i, record)
+		if (!strcmp(kl_json_str_or(record, "out", kl_json_str_or(record, "values", "")),
+			    out))
+			return record;
 	return NULL;
 }
 
-static void diff_factor(struct pair *p, const json_t *a, const json_t *b, const char *out,
+static void diff_factor(struct pair *pair, const json_t *left, const json_t *right, const char *out,
 			const char *key)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf x = KL_BUF_INIT, y = KL_BUF_INIT;
-	double old = kl_json_num_or(a, key, 0), now = kl_json_num_or(b, key, 0);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, buf = KL_BUF_INIT;
+	double old = kl_json_num_or(left, key, 0), now = kl_json_num_or(right, key, 0);
 
-	kl_buf_addf(&x, "%.12g", old);
-	kl_buf_addf(&y, "%.12g", now);
+	kl_buf_addf(&text, "%.12g", old);
+	kl_buf_addf(&buf, "%.12g", now);
 	if (now > old)
-		ANSWER(p, "tolerance-loosened", "the tolerance of %s is looser: %w %w, before %w",
-		       out, key, y.ptr, x.ptr);
+		ANSWER(pair, "tolerance-loosened",
+		       "the tolerance of %s is looser: %w %w, before %w", out, key, buf.ptr,
+		       text.ptr);
 	else if (now < old)
-		NOTE(p, "tolerance-tightened", "the tolerance of %s is tighter: %w %w, before %w",
-		     out, key, y.ptr, x.ptr);
+		NOTE(pair, "tolerance-tightened",
+		     "the tolerance of %s is tighter: %w %w, before %w", out, key, buf.ptr,
+		     text.ptr);
 }
 
-static void diff_rule(struct pair *p, const json_t *a, const json_t *b)
+static void diff_rule(struct pair *pair, const json_t *left, const json_t *right)
 {
 	static const char *const factors[] = { "max", "rms", "ulps", "acc", "tol" };
-	KL_AUTO(kl_buf_release) struct kl_buf x = KL_BUF_INIT, y = KL_BUF_INIT;
-	const char *old = kl_json_str_or(a, "rule", ""), *now = kl_json_str_or(b, "rule", "");
-	const char *out = kl_json_str_or(a, "out", kl_json_str_or(a, "values", ""));
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT, text = KL_BUF_INIT;
+	const char *old = kl_json_str_or(left, "rule", ""),
+		   *now = kl_json_str_or(right, "rule", "");
+	const char *out = kl_json_str_or(left, "out", kl_json_str_or(left, "values", ""));
 
-	if (json_equal(a, b))
+	if (json_equal(left, right))
 		return;
 	if (strcmp(old, now)) {
 		if (!strcmp(now, "exact"))
-			NOTE(p, "tolerance-tightened", "%s is to be exact, before the rule was %s",
-			     out, old);
+			NOTE(pair, "tolerance-tightened",
+			     "%s is to be exact, before the rule was %s", out, old);
 		else
-			ANSWER(p, "tolerance-changed",
-			       "%s is judged by another rule: %s, before %s", out, json_text(&y, b),
-			       json_text(&x, a));
+			ANSWER(pair, "tolerance-changed",
+			       "%s is judged by another rule: %s, before %s", out,
+			       json_text(&text, right), json_text(&buf, left));
 		return;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(factors); i++)
-		diff_factor(p, a, b, out, factors[i]);
-	if (kl_json_bool_or(a, "zeros", false) && !kl_json_bool_or(b, "zeros", false))
-		ANSWER(p, "tolerance-loosened", "the zeros of %s need not be zeros any more", out);
-	json_text(&x, json_object_get(a, "per"));
-	json_text(&y, json_object_get(b, "per"));
-	if (strcmp(x.ptr, y.ptr))
-		ANSWER(p, "tolerance-groups", "%s is judged in other groups: per %s, before %s",
-		       out, y.ptr, x.ptr);
-	if (!same_text(kl_json_str_or(a, "of", NULL), kl_json_str_or(b, "of", NULL)) ||
-	    !same_text(kl_json_str_or(a, "indices", NULL), kl_json_str_or(b, "indices", NULL)))
-		ANSWER(p, "tolerance-changed", "%s is judged by another rule: %s, before %s", out,
-		       json_text(&y, b), json_text(&x, a));
+		diff_factor(pair, left, right, out, factors[i]);
+	if (kl_json_bool_or(left, "zeros", false) && !kl_json_bool_or(right, "zeros", false))
+		ANSWER(pair, "tolerance-loosened", "the zeros of %s need not be zeros any more",
+		       out);
+	json_text(&buf, json_object_get(left, "per"));
+	json_text(&text, json_object_get(right, "per"));
+	if (strcmp(buf.ptr, text.ptr))
+		ANSWER(pair, "tolerance-groups", "%s is judged in other groups: per %s, before %s",
+		       out, text.ptr, buf.ptr);
+	if (!same_text(kl_json_str_or(left, "of", NULL), kl_json_str_or(right, "of", NULL)) ||
+	    !same_text(kl_json_str_or(left, "indices", NULL),
+		       kl_json_str_or(right, "indices", NULL)))
+		ANSWER(pair, "tolerance-changed", "%s is judged by another rule: %s, before %s",
+		       out, json_text(&text, right), json_text(&buf, left));
 }
 
-static void diff_accept(struct pair *p)
+static void diff_accept(struct pair *pair)
 {
 	size_t i;
-	json_t *a;
+	json_t *left;
 
-	json_array_foreach(p->old->accept, i, a) {
-		const json_t *b = rule_for(p->now, a);
+	json_array_foreach(pair->old->accept, i, left) {
+		const json_t *right = rule_for(pair->now, left);
 
-		if (b)
-			diff_rule(p, a, b);
+		if (right)
+			diff_rule(pair, left, right);
 		else
-			ANSWER(p, "tolerance-removed", "no rule judges %s any more",
-			       kl_json_str_or(a, "out", kl_json_str_or(a, "values", "")));
+			ANSWER(pair, "tolerance-removed", "no rule judges %s any more",
+			       kl_json_str_or(left, "out", kl_json_str_or(left, "values", "")));
 	}
 }
 
 static bool has_json(const json_t *list, const json_t *what)
 {
 	size_t i;
-	json_t *v;
+	json_t *value;
 
-	json_array_foreach(list, i, v)
-		if (json_equal(v, what))
+	json_array_foreach(list, i, value)
+		if (json_equal(value, what))
 			return true;
 	return false;
 }
 
-static void diff_bands(struct pair *p, const json_t *old, const json_t *now, const char *what)
+static void diff_bands(struct pair *pair, const json_t *old, const json_t *now, const char *what)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	size_t i;
-	json_t *v;
+	json_t *value;
 
-	json_array_foreach(old, i, v)
-		if (!has_json(now, v))
-			ANSWER(p, "band-removed", "a band of '%w' is gone, or is another one: %s",
-			       what, json_text(&b, v));
-	json_array_foreach(now, i, v)
-		if (!has_json(old, v))
-			NOTE(p, "band-added", "a band of '%w' is new: %s", what, json_text(&b, v));
+	json_array_foreach(old, i, value)
+		if (!has_json(now, value))
+			ANSWER(pair, "band-removed",
+			       "a band of '%w' is gone, or is another one: %s", what,
+			       json_text(&buf, value));
+	json_array_foreach(now, i, value)
+		if (!has_json(old, value))
+			NOTE(pair, "band-added", "a band of '%w' is new: %s", what,
+			     json_text(&buf, value));
 }
 
 /* --- the yardstick ----------------------------------------------------------------------- */
 
-static const struct kl_file *find_file(const struct kl_file *f, size_t n, const char *path)
+static const struct kl_file *find_file(const struct kl_file *file, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(f[i].path, path))
-			return &f[i];
+		if (!strcmp(file[i].path, path))
+			return &file[i];
 	return NULL;
 }
 
-static void diff_oracle(struct pair *p, const struct kl_surface *old, const struct kl_surface *now)
+static void diff_oracle(struct pair *pair, const struct kl_surface *old,
+			const struct kl_surface *now)
 {
-	if (!same_text(p->old->oracle_entry, p->now->oracle_entry) ||
-	    !same_text(p->old->oracle_launch, p->now->oracle_launch))
-		ANSWER(p, "oracle-changed", "the oracle is entered otherwise: by %s, before by %s",
-		       p->now->oracle_entry ? p->now->oracle_entry : p->now->oracle_launch,
-		       p->old->oracle_entry ? p->old->oracle_entry : p->old->oracle_launch);
+	if (!same_text(pair->old->oracle_entry, pair->now->oracle_entry) ||
+	    !same_text(pair->old->oracle_launch, pair->now->oracle_launch))
+		ANSWER(pair, "oracle-changed",
+		       "the oracle is entered otherwise: by %s, before by %s",
+		       pair->now->oracle_entry ? pair->now->oracle_entry : pair->now->oracle_launch,
+		       pair->old->oracle_entry ? pair->old->oracle_entry :
+						 pair->old->oracle_launch);
 	for (size_t i = 0; i < old->noracle; i++) {
-		const struct kl_file *a = &old->oracle[i],
-				     *b = find_file(now->oracle, now->noracle, a->path);
+		const struct kl_file *left = &old->oracle[i],
+				     *right = find_file(now->oracle, now->noracle, left->path);
 
-		if (!b)
-			ANSWER(p, "oracle-changed", "the oracle's file %s is gone", a->path);
-		else if (a->len != b->len || memcmp(a->data, b->data, a->len) || a->mode != b->mode)
-			ANSWER(p, "oracle-changed",
-			       "the oracle changed: its file %s has other contents", a->path);
+		if (!right)
+			ANSWER(pair, "oracle-changed", "the oracle's file %s is gone", left->path);
+		else if (left->len != right->len || memcmp(left->data, right->data, left->len) ||
+			 left->mode != right->mode)
+			ANSWER(pair, "oracle-changed",
+			       "the oracle changed: its file %s has other contents", left->path);
 	}
 	for (size_t i = 0; i < now->noracle; i++)
 		if (!find_file(old->oracle, old->noracle, now->oracle[i].path))
-			ANSWER(p, "oracle-changed", "the oracle changed: its file %s is new",
+			ANSWER(pair, "oracle-changed", "the oracle changed: its file %s is new",
 			       now->oracle[i].path);
 }
 
 /* The floor at the case: 0 where there is none. */
-static int64_t floor_at(const struct kl_contract *c, const struct kl_expr *e, bool automatic)
+static int64_t floor_at(const struct kl_contract *contract, const struct kl_expr *expr,
+			bool automatic)
 {
-	int64_t v = 0;
+	int64_t value = 0;
 
-	if (automatic ? kl_contract_bytes(&v, c, &c->dims) < 0 :
-			!e || kl_expr_eval(&v, e, c->dims.v) < 0)
-		v = 0;
+	if (automatic ? kl_contract_bytes(&value, contract, &contract->dims) < 0 :
+			!expr || kl_expr_eval(&value, expr, contract->dims.v) < 0)
+		value = 0;
 	kl_error_clear();
-	return v;
+	return value;
 }
 
-static void diff_limit(struct pair *p, const char *what, int64_t old, int64_t now)
+static void diff_limit(struct pair *pair, const char *what, int64_t old, int64_t now)
 {
 	if (now > old)
-		ANSWER(p, "limit-raised", "%w: %d, before %d", what, now, old);
+		ANSWER(pair, "limit-raised", "%w: %d, before %d", what, now, old);
 	else if (now < old)
-		NOTE(p, "limit-lowered", "%w: %d, before %d", what, now, old);
+		NOTE(pair, "limit-lowered", "%w: %d, before %d", what, now, old);
 }
 
-static void diff_floor(struct pair *p, const char *what, int64_t old, int64_t now)
+static void diff_floor(struct pair *pair, const char *what, int64_t old, int64_t now)
 {
 	if (now < old)
-		ANSWER(p, "floor-lowered", "the floor of %w at the case is %d, before %d", what,
+		ANSWER(pair, "floor-lowered", "the floor of %w at the case is %d, before %d", what,
 		       now, old);
 	else if (now > old)
-		NOTE(p, "floor-raised", "the floor of %w at the case is %d, before %d", what, now,
-		     old);
+		NOTE(pair, "floor-raised", "the floor of %w at the case is %d, before %d", what,
+		     now, old);
 }
 
-static void diff_yardstick(struct pair *p)
+static void diff_yardstick(struct pair *pair)
 {
-	const struct kl_contract *a = p->old, *b = p->now;
+	const struct kl_contract *left = pair->old, *right = pair->now;
 
-	if (a->deterministic && !b->deterministic)
-		ANSWER(p, "determinism-dropped",
+	if (left->deterministic && !right->deterministic)
+		ANSWER(pair, "determinism-dropped",
 		       "the same input need not give the same bits any more");
-	else if (!a->deterministic && b->deterministic)
-		NOTE(p, "determinism-added", "the same input must give the same bits");
-	if (a->baseline && !b->baseline)
-		ANSWER(p, "baseline-dropped", "it is no longer compared with the baseline %s",
-		       a->baseline);
-	else if (!same_text(a->baseline, b->baseline) && a->baseline)
-		ANSWER(p, "baseline-changed", "the baseline is %s, before %s", b->baseline,
-		       a->baseline);
-	else if (!same_text(a->baseline, b->baseline))
-		NOTE(p, "baseline-added", "it is compared with the baseline %s", b->baseline);
-	diff_floor(p, "bytes", floor_at(a, a->floor.bytes, a->floor.bytes_auto),
-		   floor_at(b, b->floor.bytes, b->floor.bytes_auto));
-	diff_floor(p, "operations", floor_at(a, a->floor.flops, false),
-		   floor_at(b, b->floor.flops, false));
-	diff_limit(p, "MiB that a kernel may allocate", a->arena_mib, b->arena_mib);
-	diff_limit(p, "seconds that a call may take", a->call_s, b->call_s);
+	else if (!left->deterministic && right->deterministic)
+		NOTE(pair, "determinism-added", "the same input must give the same bits");
+	if (left->baseline && !right->baseline)
+		ANSWER(pair, "baseline-dropped", "it is no longer compared with the baseline %s",
+		       left->baseline);
+	else if (!same_text(left->baseline, right->baseline) && left->baseline)
+		ANSWER(pair, "baseline-changed", "the baseline is %s, before %s", right->baseline,
+		       left->baseline);
+	else if (!same_text(left->baseline, right->baseline))
+		NOTE(pair, "baseline-added", "it is compared with the baseline %s",
+		     right->baseline);
+	diff_floor(pair, "bytes", floor_at(left, left->floor.bytes, left->floor.bytes_auto),
+		   floor_at(right, right->floor.bytes, right->floor.bytes_auto));
+	diff_floor(pair, "operations", floor_at(left, left->floor.flops, false),
+		   floor_at(right, right->floor.flops, false));
+	diff_limit(pair, "MiB that a kernel may allocate", left->arena_mib, right->arena_mib);
+	diff_limit(pair, "seconds that a call may take", left->call_s, right->call_s);
 }
 
-static void diff_surface(struct pair *p)
+static void diff_surface(struct pair *pair)
 {
-	const struct kl_contract *a = p->old, *b = p->now;
+	const struct kl_contract *left = pair->old, *right = pair->now;
 
-	if (strcmp(a->workload, b->workload))
-		ANSWER(p, "workload-renamed",
+	if (strcmp(left->workload, right->workload))
+		ANSWER(pair, "workload-renamed",
 		       "the workload is called %s, before %s: verdicts and lineages of the "
 		       "old name are not its own",
-		       b->workload, a->workload);
-	if (strcmp(a->language->name, b->language->name) || !same_text(a->entry, b->entry))
-		ANSWER(p, "surface-changed", "what is judged is another thing: %s %s, before %s %s",
-		       b->language->name, b->entry, a->language->name, a->entry);
-	if (!kl_backend_of(a)->walled && kl_backend_of(b)->walled)
-		ANSWER(p, "tier-lowered",
+		       right->workload, left->workload);
+	if (strcmp(left->language->name, right->language->name) ||
+	    !same_text(left->entry, right->entry))
+		ANSWER(pair, "surface-changed",
+		       "what is judged is another thing: %s %s, before %s %s",
+		       right->language->name, right->entry, left->language->name, left->entry);
+	if (!kl_backend_of(left)->walled && kl_backend_of(right)->walled)
+		ANSWER(pair, "tier-lowered",
 		       "the kernel may run host code of its own: its tier is host-sandboxed, "
 		       "not device-only");
-	for (size_t i = 0; i < b->flags.n; i++)
-		if (!kl_strvec_has(&a->flags, b->flags.v[i]))
-			NOTE(p, "flag-added", "it is compiled with %s", b->flags.v[i]);
-	for (size_t i = 0; i < a->flags.n; i++)
-		if (!kl_strvec_has(&b->flags, a->flags.v[i]))
-			NOTE(p, "flag-removed", "it is no longer compiled with %s", a->flags.v[i]);
-	for (size_t i = 0; i < a->sources.n; i++)
-		if (!kl_strvec_has(&b->sources, a->sources.v[i]))
-			NOTE(p, "source-removed", "%s is no longer one of its sources",
-			     a->sources.v[i]);
-	for (size_t i = 0; i < b->sources.n; i++)
-		if (!kl_strvec_has(&a->sources, b->sources.v[i]))
-			NOTE(p, "source-added", "%s is one of its sources", b->sources.v[i]);
+	for (size_t i = 0; i < right->flags.n; i++)
+		if (!kl_strvec_has(&left->flags, right->flags.v[i]))
+			NOTE(pair, "flag-added", "it is compiled with %s", right->flags.v[i]);
+	for (size_t i = 0; i < left->flags.n; i++)
+		if (!kl_strvec_has(&right->flags, left->flags.v[i]))
+			NOTE(pair, "flag-removed", "it is no longer compiled with %s",
+			     left->flags.v[i]);
+	for (size_t i = 0; i < left->sources.n; i++)
+		if (!kl_strvec_has(&right->sources, left->sources.v[i]))
+			NOTE(pair, "source-removed", "%s is no longer one of its sources",
+			     left->sources.v[i]);
+	for (size_t i = 0; i < right->sources.n; i++)
+		if (!kl_strvec_has(&left->sources, right->sources.v[i]))
+			NOTE(pair, "source-added", "%s is one of its sources", right->sources.v[i]);
 }
 
 void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
 		      const struct kl_surface *now)
 {
-	struct pair p = { .out = out, .old = old->contract, .now = now->contract };
+	struct pair pair = { .out = out, .old = old->contract, .now = now->contract };
 
-	diff_surface(&p);
-	diff_case(&p);
-	diff_domain(&p);
-	diff_cases(&p);
-	diff_also(&p);
-	diff_args(&p);
-	diff_accept(&p);
-	diff_bands(&p, p.old->exact, p.now->exact, "exact");
-	diff_bands(&p, p.old->bands, p.now->bands, "bands");
-	diff_oracle(&p, old, now);
-	diff_yardstick(&p);
+	diff_surface(&pair);
+	diff_case(&pair);
+	diff_domain(&pair);
+	diff_cases(&pair);
+	diff_also(&pair);
+	diff_args(&pair);
+	diff_accept(&pair);
+	diff_bands(&pair, pair.old->exact, pair.now->exact, "exact");
+	diff_bands(&pair, pair.old->bands, pair.now->bands, "bands");
+	diff_oracle(&pair, old, now);
+	diff_yardstick(&pair);
 }

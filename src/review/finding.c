@@ -13,37 +13,38 @@
 #define OPEN '\001'
 #define CLOSE '\002'
 
-void kl_findings_release(struct kl_findings *f)
+void kl_findings_release(struct kl_findings *findings)
 {
-	for (size_t i = 0; i < f->n; i++)
-		free(f->v[i].text);
-	free(f->v);
-	*f = (struct kl_findings){ 0 };
+	for (size_t i = 0; i < findings->n; i++)
+		free(findings->v[i].text);
+	free(findings->v);
+	*findings = (struct kl_findings){ 0 };
 }
 
 /* --- making texts ------------------------------------------------------------- */
 
 /* Turns the direction of writing, or is not to be seen: U+200B..F, U+2028..E, U+2060..F, U+FEFF. */
-static bool is_trick(const unsigned char *s, size_t n)
+static bool is_trick(const unsigned char *bytes, size_t n)
 {
 	if (n == 2)
-		return s[0] == 0xc2 && (s[1] < 0xa0 || s[1] == 0xad); /* C1, soft hyphen */
-	if (n != 3 || (s[0] != 0xe2 && s[0] != 0xef))
+		/* C1, soft hyphen */
+		return bytes[0] == 0xc2 && (bytes[1] < 0xa0 || bytes[1] == 0xad);
+	if (n != 3 || (bytes[0] != 0xe2 && bytes[0] != 0xef))
 		return false;
-	if (s[0] == 0xef)
-		return s[1] == 0xbb && s[2] == 0xbf;
-	return (s[1] == 0x80 &&
-		((s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
-	       (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf);
+	if (bytes[0] == 0xef)
+		return bytes[1] == 0xbb && bytes[2] == 0xbf;
+	return (bytes[1] == 0x80 && ((bytes[2] >= 0x8b && bytes[2] <= 0x8f) ||
+				     (bytes[2] >= 0xa8 && bytes[2] <= 0xae))) ||
+	       (bytes[1] == 0x81 && bytes[2] >= 0xa0 && bytes[2] <= 0xaf);
 }
 
 /* One line of plain characters; white space is one blank. */
-static void add_clean(struct kl_buf *out, const char *s, size_t max)
+static void add_clean(struct kl_buf *out, const char *text, size_t max)
 {
-	size_t len = strlen(s), from = out->len;
+	size_t len = strlen(text), from = out->len;
 
 	for (size_t i = 0; i < len;) {
-		size_t n = kl_utf8_char(s + i, len - i);
+		size_t n = kl_utf8_char(text + i, len - i);
 
 		if (out->len - from + (n ? n : 1) > max) {
 			kl_buf_adds(out, "...");
@@ -51,13 +52,13 @@ static void add_clean(struct kl_buf *out, const char *s, size_t max)
 		}
 		if (!n)
 			kl_buf_addch(out, '?');
-		else if (n == 1 && (unsigned char)s[i] <= ' ') {
+		else if (n == 1 && (unsigned char)text[i] <= ' ') {
 			if (out->len > from && out->ptr[out->len - 1] != ' ')
 				kl_buf_addch(out, ' ');
-		} else if (n == 1 && s[i] == 0x7f)
+		} else if (n == 1 && text[i] == 0x7f)
 			kl_buf_addch(out, '?');
-		else if (!is_trick((const unsigned char *)s + i, n))
-			kl_buf_add(out, s + i, n);
+		else if (!is_trick((const unsigned char *)text + i, n))
+			kl_buf_add(out, text + i, n);
 		i += n ? n : 1;
 	}
 }
@@ -76,23 +77,23 @@ static void add_ratio(struct kl_buf *out, int64_t ppm)
 
 void kl_vsay(struct kl_buf *out, const char *fmt, va_list ap)
 {
-	for (const char *p = fmt; *p; p++) {
-		const char *s;
+	for (const char *at = fmt; *at; at++) {
+		const char *text;
 
-		if (*p != '%') {
-			kl_buf_addch(out, *p);
+		if (*at != '%') {
+			kl_buf_addch(out, *at);
 			continue;
 		}
-		switch (*++p) {
+		switch (*++at) {
 		case 's':
-			s = va_arg(ap, const char *);
+			text = va_arg(ap, const char *);
 			kl_buf_addch(out, OPEN);
-			add_clean(out, s ? s : "", MAX_QUOTE);
+			add_clean(out, text ? text : "", MAX_QUOTE);
 			kl_buf_addch(out, CLOSE);
 			break;
 		case 'w':
-			s = va_arg(ap, const char *);
-			add_clean(out, s ? s : "", 4 * MAX_QUOTE);
+			text = va_arg(ap, const char *);
+			add_clean(out, text ? text : "", 4 * MAX_QUOTE);
 			break;
 		case 'd':
 			kl_buf_addf(out, "%lld", (long long)va_arg(ap, int64_t));
@@ -118,7 +119,7 @@ void kl_say(struct kl_buf *out, const char *fmt, ...)
 	va_end(ap);
 }
 
-void kl_findings_add(struct kl_findings *f, enum kl_weight weight, const char *code,
+void kl_findings_add(struct kl_findings *findings, enum kl_weight weight, const char *code,
 		     const char *fmt, ...)
 {
 	struct kl_buf text = KL_BUF_INIT;
@@ -127,9 +128,9 @@ void kl_findings_add(struct kl_findings *f, enum kl_weight weight, const char *c
 	va_start(ap, fmt);
 	kl_vsay(&text, fmt, ap);
 	va_end(ap);
-	KL_GROW(f->v, f->n + 1, f->alloc);
-	f->v[f->n++] = (struct kl_finding){ weight, code, kl_buf_detach(&text) };
-	f->answers += weight == KL_ANSWER;
+	KL_GROW(findings->v, findings->n + 1, findings->alloc);
+	findings->v[findings->n++] = (struct kl_finding){ weight, code, kl_buf_detach(&text) };
+	findings->answers += weight == KL_ANSWER;
 }
 
 /* --- showing them ----------------------------------------------------------------- */
@@ -141,21 +142,21 @@ void kl_say_plain(struct kl_buf *out, const char *text)
 }
 
 /* A fence longer than any run of backticks inside, and no backtick beside it. */
-static void add_span(struct kl_buf *out, const char *s, size_t n)
+static void add_span(struct kl_buf *out, const char *text, size_t n)
 {
 	size_t run = 0, longest = 0;
 	bool pad;
 
 	for (size_t i = 0; i < n; i++) {
-		run = s[i] == '`' ? run + 1 : 0;
+		run = text[i] == '`' ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
-	pad = !n || s[0] == '`' || s[n - 1] == '`' || (s[0] == ' ' && s[n - 1] == ' ');
+	pad = !n || text[0] == '`' || text[n - 1] == '`' || (text[0] == ' ' && text[n - 1] == ' ');
 	for (size_t i = 0; i <= longest; i++)
 		kl_buf_addch(out, '`');
 	if (pad)
 		kl_buf_addch(out, ' ');
-	kl_buf_add(out, s, n);
+	kl_buf_add(out, text, n);
 	if (pad)
 		kl_buf_addch(out, ' ');
 	for (size_t i = 0; i <= longest; i++)

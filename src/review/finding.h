@@ -41,9 +41,9 @@ struct kl_findings {
 	size_t answers; /* of them KL_ANSWER */
 };
 
-void kl_findings_add(struct kl_findings *f, enum kl_weight weight, const char *code,
+void kl_findings_add(struct kl_findings *findings, enum kl_weight weight, const char *code,
 		     const char *fmt, ...);
-void kl_findings_release(struct kl_findings *f);
+void kl_findings_release(struct kl_findings *findings);
 
 /** A text by the format above. */
 void kl_say(struct kl_buf *out, const char *fmt, ...);

@@ -49,19 +49,19 @@ struct kl_review {
  * default branch, main or master. KL_ENOTFOUND: no such revision, no base, or histories without a
  * common commit.
  */
-int kl_review_run(struct kl_review *out, struct kl_repo *r, const char *range);
-void kl_review_release(struct kl_review *v);
+int kl_review_run(struct kl_review *out, struct kl_repo *repo, const char *range);
+void kl_review_release(struct kl_review *review);
 
 /** "contracts", ... */
-const char *kl_review_part_name(enum kl_review_part p);
+const char *kl_review_part_name(enum kl_review_part part);
 
 /**
  * A comment for a pull request: short first, details folded; fewer bytes than this, whatever is in
  * it.
  */
 #define KL_REVIEW_COMMENT_MAX 65536
-void kl_review_markdown(struct kl_buf *out, const struct kl_review *v);
+void kl_review_markdown(struct kl_buf *out, const struct kl_review *review);
 /** One object of schema klineage.review/1; the caller's. */
-json_t *kl_review_json(const struct kl_review *v);
+json_t *kl_review_json(const struct kl_review *review);
 
 #endif

@@ -32,27 +32,27 @@ struct changes {
 	struct kl_judged judged;
 };
 
-static void changes_release(struct changes *c)
+static void changes_release(struct changes *changes)
 {
-	for (size_t i = 0; i < c->n; i++)
-		kl_surface_free(c->v[i].old);
-	free(c->v);
-	kl_changed_release(&c->changed);
-	kl_strvec_release(&c->whys);
-	kl_judged_release(&c->judged);
+	for (size_t i = 0; i < changes->n; i++)
+		kl_surface_free(changes->v[i].old);
+	free(changes->v);
+	kl_changed_release(&changes->changed);
+	kl_strvec_release(&changes->whys);
+	kl_judged_release(&changes->judged);
 }
 
 /* --- what changed ------------------------------------------------------------------- */
 
-static int read_old(struct change *c, struct changes *all, struct kl_review_work *w)
+static int read_old(struct change *change, struct changes *all, struct kl_review_work *work)
 {
-	int err = kl_surface_from_tree(&c->old, w->r, &w->base_tree, c->dir);
+	int err = kl_surface_from_tree(&change->old, work->r, &work->base_tree, change->dir);
 
 	if (err == KL_EIO || err == KL_EINTR)
 		return err;
 	if (err < 0 && err != KL_ENOTFOUND) {
 		kl_strvec_push(&all->whys, kl_error_last());
-		c->old_why = all->whys.v[all->whys.n - 1];
+		change->old_why = all->whys.v[all->whys.n - 1];
 	}
 	kl_error_clear();
 	return 0;
@@ -67,11 +67,12 @@ static void find_moved(struct changes *all)
 		if (gone->now || gone->why || !gone->old)
 			continue;
 		for (size_t k = 0; k < all->n; k++) {
-			struct change *c = &all->v[k];
+			struct change *change = &all->v[k];
 
-			if (c->now && !c->old &&
-			    !strcmp(c->now->contract->workload, gone->old->contract->workload)) {
-				c->old = kl_steal(&gone->old);
+			if (change->now && !change->old &&
+			    !strcmp(change->now->contract->workload,
+				    gone->old->contract->workload)) {
+				change->old = kl_steal(&gone->old);
 				gone->moved = true;
 				break;
 			}
@@ -79,22 +80,22 @@ static void find_moved(struct changes *all)
 	}
 }
 
-static int find_changes(struct changes *all, struct kl_review_work *w)
+static int find_changes(struct changes *all, struct kl_review_work *work)
 {
-	int err = kl_changed(&all->changed, w->r, &w->base_tree, &w->head_tree);
+	int err = kl_changed(&all->changed, work->r, &work->base_tree, &work->head_tree);
 
 	all->v = kl_calloc(all->changed.n + 1, sizeof(*all->v));
 	for (size_t i = 0; i < all->changed.n && !err; i++) {
 		const struct kl_changed_one *one = &all->changed.one[i];
-		struct change *c = &all->v[all->n++];
+		struct change *change = &all->v[all->n++];
 
-		*c = (struct change){
+		*change = (struct change){
 			.dir = one->dir,
 			.workload = one->workload,
 			.now = one->now,
 			.why = one->why,
 		};
-		err = read_old(c, all, w);
+		err = read_old(change, all, work);
 	}
 	if (!err)
 		find_moved(all);
@@ -103,47 +104,51 @@ static int find_changes(struct changes *all, struct kl_review_work *w)
 
 /* --- contracts ------------------------------------------------------------------------- */
 
-static struct kl_review_item *add_contract(struct kl_review_work *w, const struct change *c,
+static struct kl_review_item *add_contract(struct kl_review_work *work, const struct change *change,
 					   const char *how)
 {
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s" KL_CONTRACT_FILE, c->dir,
-						   *c->dir ? "/" : "");
-	struct kl_review_item *item = kl_review_add(w, KL_REVIEW_CONTRACTS, "%s %w", path, how);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s" KL_CONTRACT_FILE, change->dir,
+						   *change->dir ? "/" : "");
+	struct kl_review_item *item = kl_review_add(work, KL_REVIEW_CONTRACTS, "%s %w", path, how);
 
 	kl_json_set_str(item->facts, "path", path);
-	kl_json_set_str(item->facts, "workload", c->workload);
+	kl_json_set_str(item->facts, "workload", change->workload);
 	kl_json_set_str(item->facts, "change", how);
 	return item;
 }
 
-static void review_contract(struct kl_review_work *w, const struct change *c)
+static void review_contract(struct kl_review_work *work, const struct change *change)
 {
-	struct kl_findings *f;
+	struct kl_findings *findings;
 
-	if (c->why) {
-		f = &add_contract(w, c, "broken")->found;
-		kl_findings_add(f, KL_ANSWER, "contract-broken", "it cannot be read: %s", c->why);
-	} else if (!c->now && !c->moved) {
-		f = &add_contract(w, c, "removed")->found;
-		kl_findings_add(f, KL_ANSWER, "contract-removed",
-				"the contract is gone: nobody judges %s any more", c->workload);
-	} else if (c->now && !c->old) {
-		f = &add_contract(w, c, "added")->found;
-		kl_findings_add(f, KL_NOTE, "contract-added",
+	if (change->why) {
+		findings = &add_contract(work, change, "broken")->found;
+		kl_findings_add(findings, KL_ANSWER, "contract-broken", "it cannot be read: %s",
+				change->why);
+	} else if (!change->now && !change->moved) {
+		findings = &add_contract(work, change, "removed")->found;
+		kl_findings_add(findings, KL_ANSWER, "contract-removed",
+				"the contract is gone: nobody judges %s any more",
+				change->workload);
+	} else if (change->now && !change->old) {
+		findings = &add_contract(work, change, "added")->found;
+		kl_findings_add(findings, KL_NOTE, "contract-added",
 				"a new contract; the base has nothing to hold it against");
-		if (c->old_why)
-			kl_findings_add(f, KL_NOTE, "contract-mended",
-					"that of the base cannot be read: %s", c->old_why);
-	} else if (c->now && strcmp(c->old->contract_digest, c->now->contract_digest)) {
-		f = &add_contract(w, c, "changed")->found;
-		kl_contract_diff(f, c->old, c->now);
-		if (strcmp(c->old->dir, c->now->dir))
-			kl_findings_add(f, KL_NOTE, "contract-moved", "it was in %s", c->old->dir);
-		if (!f->n)
-			kl_findings_add(f, KL_NOTE, "contract-same",
+		if (change->old_why)
+			kl_findings_add(findings, KL_NOTE, "contract-mended",
+					"that of the base cannot be read: %s", change->old_why);
+	} else if (change->now &&
+		   strcmp(change->old->contract_digest, change->now->contract_digest)) {
+		findings = &add_contract(work, change, "changed")->found;
+		kl_contract_diff(findings, change->old, change->now);
+		if (strcmp(change->old->dir, change->now->dir))
+			kl_findings_add(findings, KL_NOTE, "contract-moved", "it was in %s",
+					change->old->dir);
+		if (!findings->n)
+			kl_findings_add(findings, KL_NOTE, "contract-same",
 					"it is written otherwise and asks for the same");
 		else
-			kl_findings_add(f, KL_NOTE, "contract-base",
+			kl_findings_add(findings, KL_NOTE, "contract-base",
 					"verdicts below were reached under it, not under "
 					"the base's");
 	}
@@ -167,13 +172,13 @@ static const struct kl_comparison *against_parent(const struct kl_event *event)
 		       NULL;
 }
 
-static const struct kl_event *judged_surface(const struct kl_judged *j, const char *surface,
+static const struct kl_event *judged_surface(const struct kl_judged *judged, const char *surface,
 					     const struct kl_event *like)
 {
-	for (size_t i = 0; i < j->n; i++) {
-		const struct kl_event *event = strcmp(j->one[i].surface, surface) ?
+	for (size_t i = 0; i < judged->n; i++) {
+		const struct kl_event *event = strcmp(judged->one[i].surface, surface) ?
 						       NULL :
-						       kl_judged_pass(&j->one[i]);
+						       kl_judged_pass(&judged->one[i]);
 
 		if (event && !strcmp(event->place.id, like->place.id))
 			return event;
@@ -182,8 +187,8 @@ static const struct kl_event *judged_surface(const struct kl_judged *j, const ch
 }
 
 /* From state to state, back to the base; false: something on the way was not compared. */
-static bool ratio_to(struct ratio *out, const struct kl_judged *j, const struct kl_event *event,
-		     const char *base)
+static bool ratio_to(struct ratio *out, const struct kl_judged *judged,
+		     const struct kl_event *event, const char *base)
 {
 	const struct kl_comparison *link = against_parent(event);
 	struct kl_chain chain = { 0 };
@@ -192,13 +197,13 @@ static bool ratio_to(struct ratio *out, const struct kl_judged *j, const struct 
 		*out = (struct ratio){ .is = *link, .direct = true };
 		return true;
 	}
-	for (size_t n = 0; n <= j->n && link; n++) {
+	for (size_t n = 0; n <= judged->n && link; n++) {
 		kl_chain_add(&chain, link, event->profile.aa_ppm);
 		if (!strcmp(link->surface, base)) {
 			*out = (struct ratio){ .is = kl_chain_ratio(&chain) };
 			return true;
 		}
-		event = judged_surface(j, link->surface, event);
+		event = judged_surface(judged, link->surface, event);
 		link = event ? against_parent(event) : NULL;
 	}
 	return false;
@@ -206,24 +211,24 @@ static bool ratio_to(struct ratio *out, const struct kl_judged *j, const struct 
 
 /* --- features ------------------------------------------------------------------------------ */
 
-static json_t *strings_json(const struct kl_strvec *v)
+static json_t *strings_json(const struct kl_strvec *names)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(list, json_string(v->v[i]));
+	for (size_t i = 0; i < names->n; i++)
+		json_array_append_new(list, json_string(names->v[i]));
 	return list;
 }
 
-static void say_list(struct kl_findings *f, const char *code, const char *fmt,
-		     const struct kl_strvec *v)
+static void say_list(struct kl_findings *findings, const char *code, const char *fmt,
+		     const struct kl_strvec *list)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	for (size_t i = 0; i < v->n; i++)
-		kl_buf_addf(&b, "%s%s", i ? ", " : "", v->v[i]);
-	if (v->n)
-		kl_findings_add(f, KL_NOTE, code, fmt, b.ptr);
+	for (size_t i = 0; i < list->n; i++)
+		kl_buf_addf(&buf, "%s%s", i ? ", " : "", list->v[i]);
+	if (list->n)
+		kl_findings_add(findings, KL_NOTE, code, fmt, buf.ptr);
 }
 
 static void say_features(struct kl_review_item *item, const struct kl_event *old,
@@ -244,17 +249,18 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 /* --- kernels --------------------------------------------------------------------------------- */
 
 /* Of the lines that an event was read from the one with the best signature. */
-static const struct kl_trust_line *line_of(const struct kl_judged *j, const struct kl_event *event)
+static const struct kl_trust_line *line_of(const struct kl_judged *judged,
+					   const struct kl_event *event)
 {
 	const struct kl_trust_line *found = NULL;
 
-	for (size_t i = 0; i < j->trust.n; i++) {
-		const struct kl_trust_line *l = &j->trust.v[i];
+	for (size_t i = 0; i < judged->trust.n; i++) {
+		const struct kl_trust_line *line = &judged->trust.v[i];
 
-		if (!l->counts || strcmp(l->event->id, event->id))
+		if (!line->counts || strcmp(line->event->id, event->id))
 			continue;
-		if (!found || l->sig.state == KL_SIGN_GOOD || found->sig.state == KL_SIGN_NONE)
-			found = l;
+		if (!found || line->sig.state == KL_SIGN_GOOD || found->sig.state == KL_SIGN_NONE)
+			found = line;
 		if (found->sig.state == KL_SIGN_GOOD)
 			break;
 	}
@@ -262,9 +268,10 @@ static const struct kl_trust_line *line_of(const struct kl_judged *j, const stru
 }
 
 /* Members that every verdict has. */
-static void verdict_facts(json_t *facts, const struct kl_judged *j, const struct kl_event *event)
+static void verdict_facts(json_t *facts, const struct kl_judged *judged,
+			  const struct kl_event *event)
 {
-	const struct kl_trust_line *l = event ? line_of(j, event) : NULL;
+	const struct kl_trust_line *line = event ? line_of(judged, event) : NULL;
 	const char *class_ = event ? kl_event_class(event) : "";
 
 	if (!event)
@@ -272,8 +279,9 @@ static void verdict_facts(json_t *facts, const struct kl_judged *j, const struct
 	kl_json_set_str(facts, "event", event->id);
 	kl_json_set_str(facts, "platform", event->place.id);
 	kl_json_set_str(facts, "class", *class_ ? class_ : NULL);
-	kl_json_set_str(facts, "signature", l ? kl_sign_state_name(l->sig.state) : NULL);
-	kl_json_set_str(facts, "signer", l && l->sig.state == KL_SIGN_GOOD ? l->sig.who : NULL);
+	kl_json_set_str(facts, "signature", line ? kl_sign_state_name(line->sig.state) : NULL);
+	kl_json_set_str(facts, "signer",
+			line && line->sig.state == KL_SIGN_GOOD ? line->sig.who : NULL);
 }
 
 /* One word for what is known of a state. */
@@ -289,95 +297,95 @@ static const char *fate_of(const struct kl_judged_one *one)
 }
 
 /* Why a state without a passing verdict has none. */
-static void say_missing(struct kl_findings *f, enum kl_weight weight,
+static void say_missing(struct kl_findings *findings, enum kl_weight weight,
 			const struct kl_judged_one *one)
 {
 	const struct kl_event *fail = kl_judged_failure(one);
 	const char *fate = fate_of(one);
 
 	if (one->why)
-		kl_findings_add(f, weight, "verdict-unreadable", "it cannot be judged: %s",
+		kl_findings_add(findings, weight, "verdict-unreadable", "it cannot be judged: %s",
 				one->why);
 	else if (fail)
-		kl_findings_add(f, weight, "verdict-fail", "it fails: %s, %s",
+		kl_findings_add(findings, weight, "verdict-fail", "it fails: %s, %s",
 				*kl_event_class(fail) ? kl_event_class(fail) : "?",
 				*fail->message ? fail->message : "without a word");
 	else if (!strcmp(fate, "unsigned"))
-		kl_findings_add(f, weight, "verdict-unsigned",
+		kl_findings_add(findings, weight, "verdict-unsigned",
 				"it passed, says a note; but nobody whom "
 				"gpg.ssh.allowedSignersFile names has signed that");
 	else if (!strcmp(fate, "checked"))
-		kl_findings_add(f, weight, "verdict-checked",
+		kl_findings_add(findings, weight, "verdict-checked",
 				"only the quick stages have judged it");
 	else if (!strcmp(fate, "stale"))
-		kl_findings_add(f, weight, "verdict-stale",
+		kl_findings_add(findings, weight, "verdict-stale",
 				"its verdict is stale: the note was made for other files");
 	else
-		kl_findings_add(f, weight, "verdict-missing", "nobody has judged it");
+		kl_findings_add(findings, weight, "verdict-missing", "nobody has judged it");
 }
 
 static void say_speed(struct kl_review_item *item, const struct changes *all,
-		      const struct change *c, const struct kl_event *now)
+		      const struct change *change, const struct kl_event *now)
 {
-	struct ratio r;
+	struct ratio ratio;
 	bool slow;
 
-	if (!strcmp(c->old->digest, c->now->digest)) {
+	if (!strcmp(change->old->digest, change->now->digest)) {
 		kl_findings_add(&item->found, KL_NOTE, "same-kernel",
 				"the kernel is the base's, %w",
-				strcmp(c->old->contract_digest, c->now->contract_digest) ?
+				strcmp(change->old->contract_digest, change->now->contract_digest) ?
 					"under another contract" :
 					"at another place");
 		return;
 	}
-	if (!ratio_to(&r, &all->judged, now, c->old->digest)) {
+	if (!ratio_to(&ratio, &all->judged, now, change->old->digest)) {
 		kl_findings_add(&item->found, KL_NOTE, "not-compared",
 				"nothing says how fast it is against the base");
 		return;
 	}
 	kl_json_set(item->facts, "base",
-		    json_pack("{s:I,s:I,s:I,s:b}", "ratio_ppm", (json_int_t)r.is.ratio_ppm,
-			      "lo_ppm", (json_int_t)r.is.lo_ppm, "hi_ppm", (json_int_t)r.is.hi_ppm,
-			      "direct", r.direct));
-	slow = r.is.speed == KL_SPEED_SLOW;
+		    json_pack("{s:I,s:I,s:I,s:b}", "ratio_ppm", (json_int_t)ratio.is.ratio_ppm,
+			      "lo_ppm", (json_int_t)ratio.is.lo_ppm, "hi_ppm",
+			      (json_int_t)ratio.is.hi_ppm, "direct", ratio.direct));
+	slow = ratio.is.speed == KL_SPEED_SLOW;
 	kl_findings_add(&item->found, slow ? KL_ANSWER : KL_NOTE, slow ? "slower" : "speed",
-			"%rx [%r, %r] against the base%w: %w", r.is.ratio_ppm, r.is.lo_ppm,
-			r.is.hi_ppm, r.direct ? "" : ", from commit to commit",
-			kl_speed_name(r.is.speed));
+			"%rx [%r, %r] against the base%w: %w", ratio.is.ratio_ppm, ratio.is.lo_ppm,
+			ratio.is.hi_ppm, ratio.direct ? "" : ", from commit to commit",
+			kl_speed_name(ratio.is.speed));
 }
 
-static int review_kernel(struct kl_review_work *w, const struct changes *all,
-			 const struct change *c)
+static int review_kernel(struct kl_review_work *work, const struct changes *all,
+			 const struct change *change)
 {
-	const struct kl_judged_one *one = &all->judged.one[c->at_now];
+	const struct kl_judged_one *one = &all->judged.one[change->at_now];
 	const struct kl_event *fail = kl_judged_failure(one);
 	const struct kl_event *now = fail ? NULL : kl_judged_pass(one), *old = NULL;
-	struct kl_review_item *item = kl_review_add(w, KL_REVIEW_KERNELS, "%s in %s: %w",
-						    c->workload, *c->dir ? c->dir : ".",
-						    fate_of(one));
+	struct kl_review_item *item = kl_review_add(work, KL_REVIEW_KERNELS, "%s in %s: %w",
+						    change->workload,
+						    *change->dir ? change->dir : ".", fate_of(one));
 
-	kl_json_set_str(item->facts, "workload", c->workload);
-	kl_json_set_str(item->facts, "dir", c->dir);
-	kl_json_set_str(item->facts, "surface", c->now->digest);
+	kl_json_set_str(item->facts, "workload", change->workload);
+	kl_json_set_str(item->facts, "dir", change->dir);
+	kl_json_set_str(item->facts, "surface", change->now->digest);
 	kl_json_set_str(item->facts, "verdict", fate_of(one));
 	verdict_facts(item->facts, &all->judged, now ? now : fail);
 	if (!now)
 		say_missing(&item->found, KL_ANSWER, one);
-	if (now && c->old) {
-		old = judged_surface(&all->judged, c->old->digest, now);
-		say_speed(item, all, c, now);
+	if (now && change->old) {
+		old = judged_surface(&all->judged, change->old->digest, now);
+		say_speed(item, all, change, now);
 		say_features(item, old, now);
 		if (old && now->tier < old->tier)
 			kl_findings_add(&item->found, KL_ANSWER, "tier-lowered",
 					"it was judged in the tier %s, the base in %s",
 					kl_tier_name(now->tier), kl_tier_name(old->tier));
 	}
-	return c->old ? kl_review_violations(&item->found, w, c->old, c->now) : 0;
+	return change->old ? kl_review_violations(&item->found, work, change->old, change->now) : 0;
 }
 
 /* --- commits ---------------------------------------------------------------------------------- */
 
-static void review_commit(struct kl_review_work *w, const struct kl_judged *j,
+static void review_commit(struct kl_review_work *work, const struct kl_judged *judged,
 			  const struct kl_judged_one *one)
 {
 	const char *fate = fate_of(one);
@@ -385,13 +393,13 @@ static void review_commit(struct kl_review_work *w, const struct kl_judged *j,
 	const struct kl_event *event = fail ? fail : kl_judged_pass(one);
 	const struct kl_comparison *parent = event ? against_parent(event) : NULL;
 	KL_AUTO(kl_freep) char *name = kl_strndup(one->commit, 10);
-	struct kl_review_item *item = kl_review_add(w, KL_REVIEW_COMMITS, "%w %s: %w", name,
+	struct kl_review_item *item = kl_review_add(work, KL_REVIEW_COMMITS, "%w %s: %w", name,
 						    one->workload, fate);
 
 	kl_json_set_str(item->facts, "commit", one->commit);
 	kl_json_set_str(item->facts, "workload", one->workload);
 	kl_json_set_str(item->facts, "verdict", fate);
-	verdict_facts(item->facts, j, event);
+	verdict_facts(item->facts, judged, event);
 	/* what matters of a state that was left again is told of the last one */
 	if (strcmp(fate, "pass"))
 		say_missing(&item->found, KL_NOTE, one);
@@ -401,61 +409,61 @@ static void review_commit(struct kl_review_work *w, const struct kl_judged *j,
 				parent->lo_ppm, parent->hi_ppm, kl_speed_name(parent->speed));
 }
 
-static void say_bad_signatures(struct kl_review_work *w, const struct kl_judged *j)
+static void say_bad_signatures(struct kl_review_work *work, const struct kl_judged *judged)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
 	int64_t more = 0;
 
-	for (size_t i = 0; i < j->trust.n; i++) {
-		const struct kl_trust_line *l = &j->trust.v[i];
-		KL_AUTO(kl_freep) char *id = kl_strndup(l->event->id, 12);
+	for (size_t i = 0; i < judged->trust.n; i++) {
+		const struct kl_trust_line *line = &judged->trust.v[i];
+		KL_AUTO(kl_freep) char *id = kl_strndup(line->event->id, 12);
 
-		if (l->sig.state != KL_SIGN_BAD || kl_map_put(&seen, l->event->id, w))
+		if (line->sig.state != KL_SIGN_BAD || kl_map_put(&seen, line->event->id, work))
 			continue;
 		if (seen.n > MAX_BAD)
 			more++;
 		else
-			kl_findings_add(&w->v->general, KL_ANSWER, "signature-bad",
+			kl_findings_add(&work->v->general, KL_ANSWER, "signature-bad",
 					"the event %w in a note has a wrong "
 					"signature and does not count: %s",
-					id, l->sig.why);
+					id, line->sig.why);
 	}
 	if (more)
-		kl_findings_add(&w->v->general, KL_ANSWER, "signature-bad", "so have %d more",
+		kl_findings_add(&work->v->general, KL_ANSWER, "signature-bad", "so have %d more",
 				more);
 }
 
-int kl_review_kernels(struct kl_review_work *w)
+int kl_review_kernels(struct kl_review_work *work)
 {
 	KL_AUTO(changes_release) struct changes all = { 0 };
-	int err = find_changes(&all, w);
+	int err = find_changes(&all, work);
 
 	for (size_t i = 0; i < all.n && !err; i++) {
-		struct change *c = &all.v[i];
+		struct change *change = &all.v[i];
 
-		review_contract(w, c);
-		if (!c->now)
+		review_contract(work, change);
+		if (!change->now)
 			continue;
-		c->at_now = all.judged.n;
-		kl_judged_state(&all.judged, c->now, &w->v->head);
-		c->at_old = all.judged.n;
-		if (c->old)
-			kl_judged_state(&all.judged, c->old, NULL);
+		change->at_now = all.judged.n;
+		kl_judged_state(&all.judged, change->now, &work->v->head);
+		change->at_old = all.judged.n;
+		if (change->old)
+			kl_judged_state(&all.judged, change->old, NULL);
 	}
 	if (!err && all.n) {
 		size_t first = all.judged.n;
 
-		for (size_t i = 0; i < w->ncommit && !err; i++)
-			err = kl_judged_commit(&all.judged, w->r, &w->commit[i]);
+		for (size_t i = 0; i < work->ncommit && !err; i++)
+			err = kl_judged_commit(&all.judged, work->r, &work->commit[i]);
 		if (!err)
-			err = kl_judged_find(&all.judged, w->r);
+			err = kl_judged_find(&all.judged, work->r);
 		for (size_t i = 0; i < all.n && !err; i++)
 			if (all.v[i].now)
-				err = review_kernel(w, &all, &all.v[i]);
+				err = review_kernel(work, &all, &all.v[i]);
 		for (size_t i = first; i < all.judged.n && !err; i++)
-			review_commit(w, &all.judged, &all.judged.one[i]);
+			review_commit(work, &all.judged, &all.judged.one[i]);
 		if (!err)
-			say_bad_signatures(w, &all.judged);
+			say_bad_signatures(work, &all.judged);
 	}
 	return err;
 }
