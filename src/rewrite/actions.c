@@ -13,15 +13,15 @@
 void kl_actions_release(struct kl_actions *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		struct kl_stage *s = &all->stage[i];
+		struct kl_stage *stage = &all->stage[i];
 
-		for (size_t k = 0; k < s->n; k++) {
-			free(s->a[k].name);
-			free(s->a[k].text);
+		for (size_t k = 0; k < stage->n; k++) {
+			free(stage->a[k].name);
+			free(stage->a[k].text);
 		}
-		free(s->a);
-		free(s->name);
-		free(s->text);
+		free(stage->a);
+		free(stage->name);
+		free(stage->text);
 	}
 	free(all->stage);
 	*all = (struct kl_actions){ 0 };
@@ -39,34 +39,36 @@ bool kl_actions_has(const struct kl_actions *all, const char *name)
 void kl_actions_list(struct kl_buf *out, const struct kl_actions *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
-		const struct kl_stage *s = &all->stage[i];
+		const struct kl_stage *stage = &all->stage[i];
 
-		kl_buf_addf(out, "%zu. %s: %s\n", i + 1, s->name, s->text);
-		for (size_t k = 0; k < s->n; k++)
-			kl_buf_addf(out, "   - `%s`: %s\n", s->a[k].name, s->a[k].text);
+		kl_buf_addf(out, "%zu. %s: %s\n", i + 1, stage->name, stage->text);
+		for (size_t k = 0; k < stage->n; k++)
+			kl_buf_addf(out, "   - `%s`: %s\n", stage->a[k].name, stage->a[k].text);
 	}
 }
 
 static int line_of_text(char **out, const char *file, const struct kl_yaml *map, const char *key)
 {
-	const struct kl_yaml *v = kl_yaml_get(map, key);
+	const struct kl_yaml *node = kl_yaml_get(map, key);
 
-	if (!v || v->kind != KL_YAML_SCALAR || !v->len)
-		return kl_yaml_error(file, v ? v : map, "a stage has '%s', a line of text", key);
-	*out = kl_strdup(v->text);
+	if (!node || node->kind != KL_YAML_SCALAR || !node->len)
+		return kl_yaml_error(file, node ? node : map, "a stage has '%s', a line of text",
+				     key);
+	*out = kl_strdup(node->text);
 	return 0;
 }
 
 static int read_stage(struct kl_stage *out, const struct kl_actions *all, const char *file,
-		      const struct kl_yaml *y)
+		      const struct kl_yaml *node)
 {
-	const struct kl_yaml *list = y->kind == KL_YAML_MAP ? kl_yaml_get(y, "actions") : NULL;
+	const struct kl_yaml *list = node->kind == KL_YAML_MAP ? kl_yaml_get(node, "actions") :
+								 NULL;
 	int err;
 
-	if (!list || list->kind != KL_YAML_MAP || y->n != 3)
-		return kl_yaml_error(file, y, "a stage has name, text and actions, a map");
-	if ((err = line_of_text(&out->name, file, y, "name")) < 0 ||
-	    (err = line_of_text(&out->text, file, y, "text")) < 0)
+	if (!list || list->kind != KL_YAML_MAP || node->n != 3)
+		return kl_yaml_error(file, node, "a stage has name, text and actions, a map");
+	if ((err = line_of_text(&out->name, file, node, "name")) < 0 ||
+	    (err = line_of_text(&out->text, file, node, "text")) < 0)
 		return err;
 	out->a = kl_calloc(list->n + 1, sizeof(*out->a));
 	for (size_t i = 0; i < list->n; i++) {
@@ -85,19 +87,19 @@ static int read_stage(struct kl_stage *out, const struct kl_actions *all, const 
 	return 0;
 }
 
-static int read_all(struct kl_actions *out, const char *file, const struct kl_yaml *y)
+static int read_all(struct kl_actions *out, const char *file, const struct kl_yaml *node)
 {
-	const struct kl_yaml *version = y->kind == KL_YAML_MAP ?
-						kl_yaml_get(y, "klineage-actions") :
+	const struct kl_yaml *version = node->kind == KL_YAML_MAP ?
+						kl_yaml_get(node, "klineage-actions") :
 						NULL;
-	const struct kl_yaml *list = version ? kl_yaml_get(y, "stages") : NULL;
+	const struct kl_yaml *list = version ? kl_yaml_get(node, "stages") : NULL;
 	int err = 0;
 
 	if (!version || version->kind != KL_YAML_SCALAR || strcmp(version->text, "1"))
-		return kl_yaml_error(file, version ? version : y,
+		return kl_yaml_error(file, version ? version : node,
 				     "'klineage-actions: 1' is wanted");
-	if (!list || list->kind != KL_YAML_SEQ || y->n != 2)
-		return kl_yaml_error(file, y, "the other key of this file is 'stages', a list");
+	if (!list || list->kind != KL_YAML_SEQ || node->n != 2)
+		return kl_yaml_error(file, node, "the other key of this file is 'stages', a list");
 	out->stage = kl_calloc(list->n + 1, sizeof(*out->stage));
 	for (size_t i = 0; !err && i < list->n; i++) {
 		out->n++;
@@ -109,14 +111,14 @@ static int read_all(struct kl_actions *out, const char *file, const struct kl_ya
 int kl_actions_load(struct kl_actions *out, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
 	int err;
 
 	*out = (struct kl_actions){ 0 };
 	if ((err = kl_fs_read(&text, path, MAX_FILE)) < 0 ||
-	    (err = kl_yaml_parse(&y, path, text.ptr, text.len)) < 0)
+	    (err = kl_yaml_parse(&node, path, text.ptr, text.len)) < 0)
 		return err;
-	err = read_all(out, path, y);
+	err = read_all(out, path, node);
 	if (err < 0)
 		kl_actions_release(out);
 	return err;

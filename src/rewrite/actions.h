@@ -29,9 +29,9 @@ struct kl_actions {
 };
 
 int kl_actions_load(struct kl_actions *out, const char *path);
-void kl_actions_release(struct kl_actions *a);
-bool kl_actions_has(const struct kl_actions *a, const char *name);
+void kl_actions_release(struct kl_actions *actions);
+bool kl_actions_has(const struct kl_actions *actions, const char *name);
 /** As a list for a reader. */
-void kl_actions_list(struct kl_buf *out, const struct kl_actions *a);
+void kl_actions_list(struct kl_buf *out, const struct kl_actions *actions);
 
 #endif

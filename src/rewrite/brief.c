@@ -21,22 +21,23 @@
 static char *actions_text(void)
 {
 	KL_AUTO(kl_freep) char *path = NULL;
-	KL_AUTO(kl_actions_release) struct kl_actions a = { 0 };
-	struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_actions_release) struct kl_actions actions = { 0 };
+	struct kl_buf buf = KL_BUF_INIT;
 
-	if (kl_fs_share(&path, "templates/actions.yaml") < 0 || kl_actions_load(&a, path) < 0)
+	if (kl_fs_share(&path, "templates/actions.yaml") < 0 || kl_actions_load(&actions, path) < 0)
 		return NULL;
-	kl_actions_list(&b, &a);
-	return kl_buf_detach(&b);
+	kl_actions_list(&buf, &actions);
+	return kl_buf_detach(&buf);
 }
 
-static char *mechanisms_text(const struct kl_mechanisms *m)
+static char *mechanisms_text(const struct kl_mechanisms *mechanisms)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	for (size_t i = 0; m && i < m->n; i++)
-		kl_buf_addf(&b, "- `%s`: %s (`%s`)\n", m->m[i].name, m->m[i].text, m->m[i].action);
-	return kl_buf_detach(&b);
+	for (size_t i = 0; mechanisms && i < mechanisms->n; i++)
+		kl_buf_addf(&buf, "- `%s`: %s (`%s`)\n", mechanisms->m[i].name,
+			    mechanisms->m[i].text, mechanisms->m[i].action);
+	return kl_buf_detach(&buf);
 }
 
 void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text)
@@ -47,18 +48,19 @@ void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text)
 static int push_filled(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
 		       const struct kl_map *values)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	struct kl_buf text = KL_BUF_INIT;
-	int err = kl_prompt_fill(&b, repo, prompt, values);
+	int err = kl_prompt_fill(&buf, repo, prompt, values);
 
 	if (err < 0)
 		return err;
-	kl_brief_clean(&text, &b);
+	kl_brief_clean(&text, &buf);
 	kl_strvec_take(out, kl_buf_detach(&text));
 	return 0;
 }
 
-static int set_common(struct kl_map *v, struct kl_repo *repo, const struct kl_mechanisms *m)
+static int set_common(struct kl_map *map, struct kl_repo *repo,
+		      const struct kl_mechanisms *mechanisms)
 {
 	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
 	KL_AUTO(kl_buf_release) struct kl_buf reply = KL_BUF_INIT;
@@ -67,57 +69,58 @@ static int set_common(struct kl_map *v, struct kl_repo *repo, const struct kl_me
 
 	if (!actions)
 		return KL_EINVALID;
-	kl_prompt_set(v, "ACTIONS", actions);
-	kl_prompt_set(v, "MECHANISMS", mechanisms_text(m));
-	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
+	kl_prompt_set(map, "ACTIONS", actions);
+	kl_prompt_set(map, "MECHANISMS", mechanisms_text(mechanisms));
+	kl_prompt_set(map, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
 	if ((err = kl_prompt_fill(&reply, repo, "reply", &none)) < 0)
 		return err;
-	kl_prompt_set(v, "REPLY", kl_buf_detach(&reply));
+	kl_prompt_set(map, "REPLY", kl_buf_detach(&reply));
 	return 0;
 }
 
 /* what is of this workload alone, in a text of its own */
-static int set_workload(struct kl_map *v, struct kl_repo *repo, const struct kl_surface *s)
+static int set_workload(struct kl_map *map, struct kl_repo *repo, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
-	KL_AUTO(kl_freep) char *language = kl_asprintf("language-%s", s->contract->language->name);
+	KL_AUTO(kl_freep) char *language = kl_asprintf("language-%s",
+						       surface->contract->language->name);
 	KL_AUTO(kl_buf_release) struct kl_buf rules = KL_BUF_INIT;
 	struct kl_buf contract = KL_BUF_INIT, oracle = KL_BUF_INIT;
 	int err = kl_prompt_fill(&rules, repo, language, &none);
 
 	if (err < 0)
 		return err;
-	kl_prompt_set(v, "RULES", kl_buf_detach(&rules));
-	kl_prompt_set(v, "WORKLOAD", kl_strdup(s->contract->workload));
-	kl_prompt_set(v, "LANGUAGE", kl_strdup(s->contract->language->name));
-	kl_prompt_files(&contract, &s->contract_file, 1, false);
-	kl_prompt_set(v, "CONTRACT", kl_buf_detach(&contract));
-	if (s->noracle)
+	kl_prompt_set(map, "RULES", kl_buf_detach(&rules));
+	kl_prompt_set(map, "WORKLOAD", kl_strdup(surface->contract->workload));
+	kl_prompt_set(map, "LANGUAGE", kl_strdup(surface->contract->language->name));
+	kl_prompt_files(&contract, &surface->contract_file, 1, false);
+	kl_prompt_set(map, "CONTRACT", kl_buf_detach(&contract));
+	if (surface->noracle)
 		kl_buf_adds(&oracle, "The oracle says what is right. It stands as it is, too:\n\n");
-	kl_prompt_files(&oracle, s->oracle, s->noracle, false);
-	kl_prompt_set(v, "ORACLE", kl_buf_detach(&oracle));
+	kl_prompt_files(&oracle, surface->oracle, surface->noracle, false);
+	kl_prompt_set(map, "ORACLE", kl_buf_detach(&oracle));
 	return 0;
 }
 
 static int system_texts(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
-			const struct kl_surface *s, const struct kl_mechanisms *m,
+			const struct kl_surface *surface, const struct kl_mechanisms *mechanisms,
 			const char *cards)
 {
-	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
-	int err = set_common(&v, repo, m);
+	KL_AUTO(kl_map_release) struct kl_map map = KL_PROMPT_VALUES;
+	int err = set_common(&map, repo, mechanisms);
 
-	kl_prompt_set(&v, "CARDS", kl_strdup(cards));
+	kl_prompt_set(&map, "CARDS", kl_strdup(cards));
 	if (!err)
-		err = push_filled(out, repo, prompt, &v);
+		err = push_filled(out, repo, prompt, &map);
 	if (!err)
-		err = set_workload(&v, repo, s);
-	return err < 0 ? err : push_filled(out, repo, "workload", &v);
+		err = set_workload(&map, repo, surface);
+	return err < 0 ? err : push_filled(out, repo, "workload", &map);
 }
 
 int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
-		    const struct kl_surface *s, const struct kl_mechanisms *m)
+		    const struct kl_surface *surface, const struct kl_mechanisms *mechanisms)
 {
-	return system_texts(out, repo, prompt, s, m, "");
+	return system_texts(out, repo, prompt, surface, mechanisms, "");
 }
 
 int kl_brief_system_plain(struct kl_strvec *out, struct kl_repo *repo, const char *prompt)
@@ -128,9 +131,9 @@ int kl_brief_system_plain(struct kl_strvec *out, struct kl_repo *repo, const cha
 }
 
 int kl_brief_system_cards(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
-			  const struct kl_surface *s, const char *cards)
+			  const struct kl_surface *surface, const char *cards)
 {
-	return system_texts(out, repo, prompt, s, NULL, cards);
+	return system_texts(out, repo, prompt, surface, NULL, cards);
 }
 
 /* --- records ----------------------------------------------------------------------- */
@@ -209,11 +212,11 @@ static void add_record(struct kl_buf *out, const json_t *rec, bool timed)
 
 static char *fence_list(struct kl_buf *list)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_prompt_fence(&b, "", list->ptr, list->len);
+	kl_prompt_fence(&buf, "", list->ptr, list->len);
 	kl_buf_release(list);
-	return kl_buf_detach(&b);
+	return kl_buf_detach(&buf);
 }
 
 static char *steps_done(const struct kl_rewrite *rw)
@@ -276,31 +279,31 @@ static bool is_there(const struct kl_rewrite *rw, const char *fact)
 	const json_t *features = json_object_get(rw->facts, "features");
 	const json_t *traits = json_object_get(rw->facts, "traits");
 	size_t i;
-	json_t *v;
+	json_t *value;
 
 	if (!strncmp(fact, "trait:", 6))
 		return !strncmp(kl_json_str_or(traits, fact + 6, ""), "yes", 3);
-	json_array_foreach(features, i, v)
-		if (json_is_string(v) && !strcmp(json_string_value(v), fact))
+	json_array_foreach(features, i, value)
+		if (json_is_string(value) && !strcmp(json_string_value(value), fact))
 			return true;
 	return false;
 }
 
 static char *sources_now(const struct kl_rewrite *rw)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
 	for (size_t i = 0; rw->mechanisms && i < rw->mechanisms->n; i++) {
-		const struct kl_mechanism *m = &rw->mechanisms->m[i];
+		const struct kl_mechanism *mechanism = &rw->mechanisms->m[i];
 		bool there = false;
 
-		for (size_t k = 0; k < m->primary.n && !there; k++)
-			there = is_there(rw, m->primary.v[k]);
+		for (size_t k = 0; k < mechanism->primary.n && !there; k++)
+			there = is_there(rw, mechanism->primary.v[k]);
 		if (there)
-			kl_buf_addf(&b, "%s%s", b.len ? ", " : "", m->name);
+			kl_buf_addf(&buf, "%s%s", buf.len ? ", " : "", mechanism->name);
 	}
-	kl_buf_adds(&b, b.len ? "\n" : "none that is known\n");
-	return fence_list(&b);
+	kl_buf_adds(&buf, buf.len ? "\n" : "none that is known\n");
+	return fence_list(&buf);
 }
 
 static char *distance_left(const struct kl_rewrite *rw)
@@ -313,10 +316,10 @@ static char *distance_left(const struct kl_rewrite *rw)
 
 /* --- the first line --------------------------------------------------------------------- */
 
-void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const struct kl_surface *s,
-		   enum kl_dialogue_kind kind)
+void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn,
+		   const struct kl_surface *surface, enum kl_dialogue_kind kind)
 {
-	kl_buf_addf(out, "[%s, turn %zu, state %.12s: %s]\n\n", phase, turn + 1, s->digest,
+	kl_buf_addf(out, "[%s, turn %zu, state %.12s: %s]\n\n", phase, turn + 1, surface->digest,
 		    kl_dialogue_name(kind));
 }
 
@@ -324,28 +327,28 @@ void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char 
 			const char *phase, size_t turn)
 {
 	KL_AUTO(kl_freep) char *want = kl_asprintf("[%s, turn %zu, state ", phase, turn + 1);
-	size_t n = strlen(want), m = strcspn(user, "]\n");
+	size_t n = strlen(want), count = strcspn(user, "]\n");
 
 	*state = '\0';
-	if (m < n + 14 || user[m] != ']' || strncmp(user, want, n) ||
+	if (count < n + 14 || user[count] != ']' || strncmp(user, want, n) ||
 	    strspn(user + n, "0123456789abcdef") != 12 || strncmp(user + n + 12, ": ", 2) ||
-	    !kl_dialogue_kind(kind, user + n + 14, m - n - 14))
+	    !kl_dialogue_kind(kind, user + n + 14, count - n - 14))
 		return;
 	memcpy(state, user + n, 12);
 	state[12] = '\0';
 }
 
 int kl_brief_head_check(const char *state, const char *phase, size_t turn,
-			const struct kl_surface *s)
+			const struct kl_surface *surface)
 {
 	int err;
 
-	if (*state && !strncmp(s->digest, state, 12))
+	if (*state && !strncmp(surface->digest, state, 12))
 		return 0;
 	err = kl_error(KL_EEXISTS,
 		       "turn %zu of the stored conversation %s is about another state than "
 		       "%.12s",
-		       turn + 1, phase, s->digest);
+		       turn + 1, phase, surface->digest);
 	kl_error_hint(
 		err,
 		"a walk of this name has been here before; its replies are kept, and answer for "
@@ -358,30 +361,30 @@ int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 /* --- a turn ------------------------------------------------------------------------------- */
 
 /* places that had their refusals */
-static char *distance_away(const struct kl_dialogue *c)
+static char *distance_away(const struct kl_dialogue *dialogue)
 {
-	struct kl_buf list = KL_BUF_INIT, b = KL_BUF_INIT;
+	struct kl_buf list = KL_BUF_INIT, buf = KL_BUF_INIT;
 
-	for (size_t i = 0; i < c->place.n; i++)
-		if (kl_dialogue_closed(c, c->place.e[i].key))
-			kl_buf_addf(&list, "%s\n", c->place.e[i].key);
+	for (size_t i = 0; i < dialogue->place.n; i++)
+		if (kl_dialogue_closed(dialogue, dialogue->place.e[i].key))
+			kl_buf_addf(&list, "%s\n", dialogue->place.e[i].key);
 	if (!list.len)
-		return kl_buf_detach(&b);
+		return kl_buf_detach(&buf);
 	kl_buf_adds(
-		&b,
+		&buf,
 		"\nAct somewhere else: these places were tried often enough, and a step there is "
 		"refused.\n\n");
-	kl_prompt_fence(&b, "", list.ptr, list.len);
+	kl_prompt_fence(&buf, "", list.ptr, list.len);
 	kl_buf_release(&list);
-	return kl_buf_detach(&b);
+	return kl_buf_detach(&buf);
 }
 
 static char *quote_text(const char *text)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_prompt_excerpt(&b, "", text, KL_FEEDBACK_MAX / 2);
-	return kl_buf_detach(&b);
+	kl_prompt_excerpt(&buf, "", text, KL_FEEDBACK_MAX / 2);
+	return kl_buf_detach(&buf);
 }
 
 /* NULL: they are not known */
@@ -396,19 +399,20 @@ static const struct kl_strvec *read_features(struct kl_strvec *out, const json_t
 static void set_values(struct kl_driver_turn *turn, const struct kl_rewrite *rw,
 		       const struct kl_driver *driver, const struct kl_brief_of *of)
 {
-	struct kl_map *v = &turn->values;
+	struct kl_map *map = &turn->values;
 	KL_AUTO(json_decrefp) json_t *none = json_object();
 	const json_t *traits = json_object_get(rw->facts, "traits");
 
 	if (driver->dialogue.kind != KL_DIALOGUE_STEP)
-		kl_prompt_set(v, "FILES", kl_strdup(""));
-	kl_prompt_set(v, "DISTANCE", distance_left(rw));
-	kl_prompt_set(v, "FACTS", kl_prompt_facts(&turn->features, traits ? traits : none, rw->ns));
-	kl_prompt_set(v, "PRESENT", sources_now(rw));
-	kl_prompt_set(v, "DONE", steps_done(rw));
-	kl_prompt_set(v, "REJECTED", steps_refused(rw, count_known(rw, driver)));
-	kl_prompt_set(v, "AWAY", distance_away(&driver->dialogue));
-	kl_prompt_set(v, "FOREIGN", quote_text(of->foreign ? of->foreign : ""));
+		kl_prompt_set(map, "FILES", kl_strdup(""));
+	kl_prompt_set(map, "DISTANCE", distance_left(rw));
+	kl_prompt_set(map, "FACTS",
+		      kl_prompt_facts(&turn->features, traits ? traits : none, rw->ns));
+	kl_prompt_set(map, "PRESENT", sources_now(rw));
+	kl_prompt_set(map, "DONE", steps_done(rw));
+	kl_prompt_set(map, "REJECTED", steps_refused(rw, count_known(rw, driver)));
+	kl_prompt_set(map, "AWAY", distance_away(&driver->dialogue));
+	kl_prompt_set(map, "FOREIGN", quote_text(of->foreign ? of->foreign : ""));
 }
 
 static void add_key_record(struct kl_buf *key, const char *word, const json_t *rec)

@@ -24,11 +24,11 @@ struct kl_brief_of {
 
 /** The system texts, most stable first, of prompt "deoptimize", "rederive" or "traits". */
 int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
-		    const struct kl_surface *s, const struct kl_mechanisms *m);
+		    const struct kl_surface *surface, const struct kl_mechanisms *mechanisms);
 
 /** The same of prompts that tell of cards: `cards` stands at their place @CARDS@. */
 int kl_brief_system_cards(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
-			  const struct kl_surface *s, const char *cards);
+			  const struct kl_surface *surface, const char *cards);
 
 /** The same of a prompt that has no places. */
 int kl_brief_system_plain(struct kl_strvec *out, struct kl_repo *repo, const char *prompt);
@@ -41,17 +41,17 @@ void kl_brief_turn(struct kl_driver_turn *out, const struct kl_rewrite *rw,
 void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text);
 
 /** "[back-3, turn 2, state 0123456789ab: repair]" */
-void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const struct kl_surface *s,
-		   enum kl_dialogue_kind kind);
+void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn,
+		   const struct kl_surface *surface, enum kl_dialogue_kind kind);
 /**
  * Read the head of a stored turn: the first digits of its state's digest, and what it asked for.
  * Without a head `state` becomes "" and `*kind` stays as it is.
  */
 void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char *user,
 			const char *phase, size_t turn);
-/** KL_EEXISTS: the stored turn is about another state than `s`. */
+/** KL_EEXISTS: the stored turn is about another state than `surface`. */
 int kl_brief_head_check(const char *state, const char *phase, size_t turn,
-			const struct kl_surface *s);
+			const struct kl_surface *surface);
 
 /** "back-3.2": the source of a proposal that turn 2 (from 0) led to. */
 char *kl_brief_source(const char *phase, size_t turn);

@@ -98,14 +98,14 @@ static void end_idea(struct proposer *proposer, const char *why)
 
 static int read_reply(struct kl_proposal **out, struct proposer *proposer, const char *reply)
 {
-	KL_AUTO(kl_envelope_release) struct kl_envelope e = { 0 };
+	KL_AUTO(kl_envelope_release) struct kl_envelope envelope = { 0 };
 	struct kl_driver *driver = &proposer->driver;
-	int err = kl_envelope_parse(&e, reply, strlen(reply));
+	int err = kl_envelope_parse(&envelope, reply, strlen(reply));
 
-	if (!err && e.kind == KL_ENVELOPE_NOTHING)
-		end_idea(proposer, e.why);
+	if (!err && envelope.kind == KL_ENVELOPE_NOTHING)
+		end_idea(proposer, envelope.why);
 	else if (!err)
-		err = take_step(out, proposer, &e);
+		err = take_step(out, proposer, &envelope);
 	if ((err = kl_driver_accept(driver, err)) < 0)
 		return err;
 	if (err && driver->dialogue.kind == KL_DIALOGUE_END && driver->fresh)
@@ -153,29 +153,30 @@ static int one_turn(struct kl_proposal **out, struct proposer *proposer)
 
 int kl_chat_begun(struct kl_repo *repo, const char *name, const struct kl_surface *expert)
 {
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 	enum kl_dialogue_kind kind;
 	char state[13];
-	int err = kl_conversation_load(&c, repo, expert->contract->workload, name, "back-0");
+	int err = kl_conversation_load(&conversation, repo, expert->contract->workload, name,
+				       "back-0");
 
-	if (err < 0 || !c.n)
+	if (err < 0 || !conversation.n)
 		return err;
-	kl_brief_head_read(&kind, state, c.turn[0].user, "back-0", 0);
+	kl_brief_head_read(&kind, state, conversation.turn[0].user, "back-0", 0);
 	return kl_brief_head_check(state, "back-0", 0, expert);
 }
 
 static int propose_step(struct kl_proposal **out, struct kl_rewrite *rw, const char *rewriter)
 {
-	KL_AUTO(proposer_release) struct proposer p = { 0 };
+	KL_AUTO(proposer_release) struct proposer proposer = { 0 };
 	int err;
 
 	/* the second round has nothing that the first had not */
 	if (!rw->session || rw->again)
 		return 0;
-	err = proposer_open(&p, rw, rewriter);
-	while (!err && !*out && kl_driver_next(&p.driver))
-		err = one_turn(out, &p);
-	rw->limited |= !err && !*out && !p.nothing;
+	err = proposer_open(&proposer, rw, rewriter);
+	while (!err && !*out && kl_driver_next(&proposer.driver))
+		err = one_turn(out, &proposer);
+	rw->limited |= !err && !*out && !proposer.nothing;
 	return err;
 }
 
@@ -196,18 +197,20 @@ int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
  */
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole)
 {
-	KL_AUTO(proposer_release) struct proposer p = { 0 };
-	const struct kl_dialogue *dialogue = &p.driver.dialogue;
+	KL_AUTO(proposer_release) struct proposer proposer = { 0 };
+	const struct kl_dialogue *dialogue = &proposer.driver.dialogue;
 	const char *dot = strrchr(whole->source, '.');
 	int err;
 
 	if (!rw->session || !dot || strchr(whole->source, '@'))
 		return 0;
-	err = proposer_open(&p, rw, whole->rewriter);
-	p.split_at = strtoul(dot + 1, NULL, 10);
-	while (!err && !*out && dialogue->turn <= p.split_at && kl_driver_next(&p.driver))
-		err = one_turn(out, &p);
-	if (!err && !*out && dialogue->kind == KL_DIALOGUE_SPLIT && kl_driver_next(&p.driver))
-		err = one_turn(out, &p);
+	err = proposer_open(&proposer, rw, whole->rewriter);
+	proposer.split_at = strtoul(dot + 1, NULL, 10);
+	while (!err && !*out && dialogue->turn <= proposer.split_at &&
+	       kl_driver_next(&proposer.driver))
+		err = one_turn(out, &proposer);
+	if (!err && !*out && dialogue->kind == KL_DIALOGUE_SPLIT &&
+	    kl_driver_next(&proposer.driver))
+		err = one_turn(out, &proposer);
 	return err;
 }

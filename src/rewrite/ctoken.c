@@ -14,120 +14,123 @@ struct lexer {
 	bool line_start; /* only white space since the last newline */
 };
 
-static int peek_char(const struct lexer *l, size_t ahead)
+static int peek_char(const struct lexer *lexer, size_t ahead)
 {
-	return l->pos + ahead < l->len ? (unsigned char)l->s[l->pos + ahead] : -1;
+	return lexer->pos + ahead < lexer->len ? (unsigned char)lexer->s[lexer->pos + ahead] : -1;
 }
 
-static void step_char(struct lexer *l)
+static void step_char(struct lexer *lexer)
 {
-	if (l->s[l->pos] == '\n') {
-		l->line++;
-		l->line_start = true;
+	if (lexer->s[lexer->pos] == '\n') {
+		lexer->line++;
+		lexer->line_start = true;
 	}
-	l->pos++;
+	lexer->pos++;
 }
 
-static void skip_comment(struct lexer *l)
+static void skip_comment(struct lexer *lexer)
 {
-	if (peek_char(l, 1) == '/') {
-		while (l->pos < l->len && l->s[l->pos] != '\n')
-			step_char(l);
+	if (peek_char(lexer, 1) == '/') {
+		while (lexer->pos < lexer->len && lexer->s[lexer->pos] != '\n')
+			step_char(lexer);
 		return;
 	}
-	step_char(l);
-	step_char(l);
-	while (l->pos < l->len && !(peek_char(l, 0) == '*' && peek_char(l, 1) == '/'))
-		step_char(l);
-	for (int i = 0; i < 2 && l->pos < l->len; i++)
-		step_char(l);
+	step_char(lexer);
+	step_char(lexer);
+	while (lexer->pos < lexer->len &&
+	       !(peek_char(lexer, 0) == '*' && peek_char(lexer, 1) == '/'))
+		step_char(lexer);
+	for (int i = 0; i < 2 && lexer->pos < lexer->len; i++)
+		step_char(lexer);
 }
 
-static bool at_comment(const struct lexer *l)
+static bool at_comment(const struct lexer *lexer)
 {
-	return peek_char(l, 0) == '/' && (peek_char(l, 1) == '/' || peek_char(l, 1) == '*');
+	return peek_char(lexer, 0) == '/' &&
+	       (peek_char(lexer, 1) == '/' || peek_char(lexer, 1) == '*');
 }
 
 /* a directive ends before its newline; comments and continuations belong to it */
-static void take_directive(struct lexer *l)
+static void take_directive(struct lexer *lexer)
 {
-	while (l->pos < l->len && l->s[l->pos] != '\n') {
-		if (l->s[l->pos] == '\\' && l->pos + 1 < l->len) {
-			step_char(l);
-			step_char(l);
-		} else if (at_comment(l)) {
-			skip_comment(l);
+	while (lexer->pos < lexer->len && lexer->s[lexer->pos] != '\n') {
+		if (lexer->s[lexer->pos] == '\\' && lexer->pos + 1 < lexer->len) {
+			step_char(lexer);
+			step_char(lexer);
+		} else if (at_comment(lexer)) {
+			skip_comment(lexer);
 		} else {
-			step_char(l);
+			step_char(lexer);
 		}
 	}
 }
 
-static void take_quoted(struct lexer *l)
+static void take_quoted(struct lexer *lexer)
 {
-	char quote = l->s[l->pos];
+	char quote = lexer->s[lexer->pos];
 
-	step_char(l);
-	while (l->pos < l->len && l->s[l->pos] != quote && l->s[l->pos] != '\n') {
-		if (l->s[l->pos] == '\\' && l->pos + 1 < l->len)
-			step_char(l);
-		step_char(l);
+	step_char(lexer);
+	while (lexer->pos < lexer->len && lexer->s[lexer->pos] != quote &&
+	       lexer->s[lexer->pos] != '\n') {
+		if (lexer->s[lexer->pos] == '\\' && lexer->pos + 1 < lexer->len)
+			step_char(lexer);
+		step_char(lexer);
 	}
-	if (l->pos < l->len && l->s[l->pos] == quote)
-		step_char(l);
+	if (lexer->pos < lexer->len && lexer->s[lexer->pos] == quote)
+		step_char(lexer);
 }
 
-static bool is_word(int c)
+static bool is_word(int ch)
 {
-	return c == '_' || c == '$' || (c >= 0 && isalnum(c)) || c >= 0x80;
+	return ch == '_' || ch == '$' || (ch >= 0 && isalnum(ch)) || ch >= 0x80;
 }
 
-static enum kl_ctok_kind take_token(struct lexer *l)
+static enum kl_ctok_kind take_token(struct lexer *lexer)
 {
-	int c = peek_char(l, 0);
+	int ch = peek_char(lexer, 0);
 
-	if (c == '#' && l->line_start) {
-		take_directive(l);
+	if (ch == '#' && lexer->line_start) {
+		take_directive(lexer);
 		return KL_CT_DIRECTIVE;
 	}
-	if (c == '"' || c == '\'') {
-		take_quoted(l);
+	if (ch == '"' || ch == '\'') {
+		take_quoted(lexer);
 		return KL_CT_STRING;
 	}
-	if (isdigit(c) || (c == '.' && isdigit(peek_char(l, 1)))) {
-		while (is_word(peek_char(l, 0)) || peek_char(l, 0) == '.' ||
-		       ((peek_char(l, 0) == '+' || peek_char(l, 0) == '-') &&
-			strchr("eEpP", l->s[l->pos - 1])))
-			step_char(l);
+	if (isdigit(ch) || (ch == '.' && isdigit(peek_char(lexer, 1)))) {
+		while (is_word(peek_char(lexer, 0)) || peek_char(lexer, 0) == '.' ||
+		       ((peek_char(lexer, 0) == '+' || peek_char(lexer, 0) == '-') &&
+			strchr("eEpP", lexer->s[lexer->pos - 1])))
+			step_char(lexer);
 		return KL_CT_NUMBER;
 	}
-	if (is_word(c)) {
-		while (is_word(peek_char(l, 0)))
-			step_char(l);
+	if (is_word(ch)) {
+		while (is_word(peek_char(lexer, 0)))
+			step_char(lexer);
 		return KL_CT_IDENT;
 	}
-	step_char(l);
+	step_char(lexer);
 	return KL_CT_PUNCT;
 }
 
-static void match_brackets(struct kl_ctokens *c)
+static void match_brackets(struct kl_ctokens *tokens)
 {
-	size_t *open = kl_calloc(c->n + 1, sizeof(*open));
+	size_t *open = kl_calloc(tokens->n + 1, sizeof(*open));
 	size_t depth = 0;
 
-	for (size_t i = 0; i < c->n; i++) {
-		char ch = c->text[c->t[i].off];
+	for (size_t i = 0; i < tokens->n; i++) {
+		char ch = tokens->text[tokens->t[i].off];
 		char want = ch == ')' ? '(' : ch == ']' ? '[' : '{';
 
-		if (c->t[i].kind != KL_CT_PUNCT)
+		if (tokens->t[i].kind != KL_CT_PUNCT)
 			continue;
 		if (ch == '(' || ch == '[' || ch == '{') {
 			open[depth++] = i;
 		} else if (ch == ')' || ch == ']' || ch == '}') {
-			if (depth && c->text[c->t[open[depth - 1]].off] == want) {
+			if (depth && tokens->text[tokens->t[open[depth - 1]].off] == want) {
 				depth--;
-				c->t[i].match = (int)open[depth];
-				c->t[open[depth]].match = (int)i;
+				tokens->t[i].match = (int)open[depth];
+				tokens->t[open[depth]].match = (int)i;
 			}
 		}
 	}
@@ -135,16 +138,16 @@ static void match_brackets(struct kl_ctokens *c)
 }
 
 /* token of the function's name for a body that opens at `brace`, or -1 */
-static long name_of_body(const struct kl_ctokens *c, size_t brace)
+static long name_of_body(const struct kl_ctokens *tokens, size_t brace)
 {
 	long i = (long)brace - 1;
 
-	while (i > 0 && kl_ctoken_is(c, i, ")") && c->t[i].match > 0) {
-		long name = c->t[i].match - 1;
+	while (i > 0 && kl_ctoken_is(tokens, i, ")") && tokens->t[i].match > 0) {
+		long name = tokens->t[i].match - 1;
 
-		if (c->t[name].kind != KL_CT_IDENT)
+		if (tokens->t[name].kind != KL_CT_IDENT)
 			return -1;
-		if (!kl_ctoken_is(c, name, "__attribute__"))
+		if (!kl_ctoken_is(tokens, name, "__attribute__"))
 			return name;
 		i = name - 1;
 	}
@@ -152,175 +155,180 @@ static long name_of_body(const struct kl_ctokens *c, size_t brace)
 }
 
 /* extern "C" { and namespace x { hold functions, and are none */
-static bool opens_scope(const struct kl_ctokens *c, size_t brace)
+static bool opens_scope(const struct kl_ctokens *tokens, size_t brace)
 {
-	if (brace && kl_ctoken_is(c, brace - 1, "namespace"))
+	if (brace && kl_ctoken_is(tokens, brace - 1, "namespace"))
 		return true;
-	return brace > 1 &&
-	       ((c->t[brace - 1].kind == KL_CT_STRING && kl_ctoken_is(c, brace - 2, "extern")) ||
-		kl_ctoken_is(c, brace - 2, "namespace"));
+	return brace > 1 && ((tokens->t[brace - 1].kind == KL_CT_STRING &&
+			      kl_ctoken_is(tokens, brace - 2, "extern")) ||
+			     kl_ctoken_is(tokens, brace - 2, "namespace"));
 }
 
-static void find_functions(struct kl_ctokens *c)
+static void find_functions(struct kl_ctokens *tokens)
 {
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < tokens->n; i++) {
 		long name;
 
-		if (!kl_ctoken_is(c, i, "{") || c->t[i].match < 0 || opens_scope(c, i))
+		if (!kl_ctoken_is(tokens, i, "{") || tokens->t[i].match < 0 ||
+		    opens_scope(tokens, i))
 			continue;
-		name = name_of_body(c, i);
+		name = name_of_body(tokens, i);
 		if (name >= 0) {
-			struct kl_cfn *f;
+			struct kl_cfn *cfn;
 			size_t first = name;
 
 			/* the declaration begins after the last ; { } or directive */
-			while (first > 0 && !kl_ctoken_is(c, first - 1, ";") &&
-			       !kl_ctoken_is(c, first - 1, "{") &&
-			       !kl_ctoken_is(c, first - 1, "}") &&
-			       c->t[first - 1].kind != KL_CT_DIRECTIVE)
+			while (first > 0 && !kl_ctoken_is(tokens, first - 1, ";") &&
+			       !kl_ctoken_is(tokens, first - 1, "{") &&
+			       !kl_ctoken_is(tokens, first - 1, "}") &&
+			       tokens->t[first - 1].kind != KL_CT_DIRECTIVE)
 				first--;
-			KL_GROW(c->fn, c->nfn + 1, c->fn_alloc);
-			f = &c->fn[c->nfn++];
-			f->name_off = c->t[name].off;
-			f->name_len = c->t[name].len;
-			f->first = first;
-			f->last = c->t[i].match;
-			for (size_t k = first; k <= f->last; k++)
-				c->t[k].fn = (int)c->nfn - 1;
+			KL_GROW(tokens->fn, tokens->nfn + 1, tokens->fn_alloc);
+			cfn = &tokens->fn[tokens->nfn++];
+			cfn->name_off = tokens->t[name].off;
+			cfn->name_len = tokens->t[name].len;
+			cfn->first = first;
+			cfn->last = tokens->t[i].match;
+			for (size_t k = first; k <= cfn->last; k++)
+				tokens->t[k].fn = (int)tokens->nfn - 1;
 		}
-		i = c->t[i].match;
+		i = tokens->t[i].match;
 	}
 }
 
 void kl_ctoken_lex(struct kl_ctokens *out, const char *text, size_t len)
 {
-	struct lexer l = {
+	struct lexer lexer = {
 		.s = text, .len = len < INT_MAX ? len : INT_MAX, .line = 1, .line_start = true
 	};
 
-	*out = (struct kl_ctokens){ .text = text, .len = l.len };
-	while (l.pos < l.len) {
-		struct kl_ctok *t;
-		size_t off = l.pos;
-		int line = l.line;
+	*out = (struct kl_ctokens){ .text = text, .len = lexer.len };
+	while (lexer.pos < lexer.len) {
+		struct kl_ctok *token;
+		size_t off = lexer.pos;
+		int line = lexer.line;
 		enum kl_ctok_kind kind;
 
-		if (isspace((unsigned char)l.s[l.pos])) {
-			step_char(&l);
+		if (isspace((unsigned char)lexer.s[lexer.pos])) {
+			step_char(&lexer);
 			continue;
 		}
-		if (at_comment(&l)) {
-			skip_comment(&l);
+		if (at_comment(&lexer)) {
+			skip_comment(&lexer);
 			continue;
 		}
-		kind = take_token(&l);
-		l.line_start = false;
+		kind = take_token(&lexer);
+		lexer.line_start = false;
 		KL_GROW(out->t, out->n + 1, out->alloc);
-		t = &out->t[out->n++];
-		*t = (struct kl_ctok){ .kind = kind,
-				       .off = off,
-				       .len = l.pos - off,
-				       .line = line,
-				       .fn = -1,
-				       .match = -1 };
+		token = &out->t[out->n++];
+		*token = (struct kl_ctok){ .kind = kind,
+					   .off = off,
+					   .len = lexer.pos - off,
+					   .line = line,
+					   .fn = -1,
+					   .match = -1 };
 	}
 	match_brackets(out);
 	find_functions(out);
 }
 
-void kl_ctokens_release(struct kl_ctokens *c)
+void kl_ctokens_release(struct kl_ctokens *tokens)
 {
-	free(c->t);
-	free(c->fn);
-	*c = (struct kl_ctokens){ 0 };
+	free(tokens->t);
+	free(tokens->fn);
+	*tokens = (struct kl_ctokens){ 0 };
 }
 
-bool kl_ctoken_is(const struct kl_ctokens *c, size_t i, const char *s)
+bool kl_ctoken_is(const struct kl_ctokens *tokens, size_t i, const char *text)
 {
-	size_t n = strlen(s);
+	size_t n = strlen(text);
 
-	return i < c->n && c->t[i].len == n && !memcmp(c->text + c->t[i].off, s, n);
+	return i < tokens->n && tokens->t[i].len == n &&
+	       !memcmp(tokens->text + tokens->t[i].off, text, n);
 }
 
-static char *function_name(const struct kl_ctokens *c, int fn)
+static char *function_name(const struct kl_ctokens *tokens, int fn)
 {
 	if (fn < 0)
 		return kl_strdup("");
-	return kl_strndup(c->text + c->fn[fn].name_off, c->fn[fn].name_len);
+	return kl_strndup(tokens->text + tokens->fn[fn].name_off, tokens->fn[fn].name_len);
 }
 
-char *kl_ctoken_function(const struct kl_ctokens *c, size_t i)
+char *kl_ctoken_function(const struct kl_ctokens *tokens, size_t i)
 {
-	return function_name(c, i < c->n ? c->t[i].fn : -1);
+	return function_name(tokens, i < tokens->n ? tokens->t[i].fn : -1);
 }
 
-char *kl_ctoken_function_at(const struct kl_ctokens *c, int line)
+char *kl_ctoken_function_at(const struct kl_ctokens *tokens, int line)
 {
-	for (size_t f = 0; f < c->nfn; f++)
-		if (c->t[c->fn[f].first].line <= line && line <= c->t[c->fn[f].last].line)
-			return function_name(c, (int)f);
+	for (size_t field = 0; field < tokens->nfn; field++)
+		if (tokens->t[tokens->fn[field].first].line <= line &&
+		    line <= tokens->t[tokens->fn[field].last].line)
+			return function_name(tokens, (int)field);
 	return kl_strdup("");
 }
 
-void kl_cedits_release(struct kl_cedits *e)
+void kl_cedits_release(struct kl_cedits *cedits)
 {
-	for (size_t i = 0; i < e->n; i++)
-		free(e->e[i].with);
-	free(e->e);
-	*e = (struct kl_cedits){ 0 };
+	for (size_t i = 0; i < cedits->n; i++)
+		free(cedits->e[i].with);
+	free(cedits->e);
+	*cedits = (struct kl_cedits){ 0 };
 }
 
-void kl_cedits_tokens(struct kl_cedits *e, const struct kl_ctokens *c, size_t first, size_t last,
-		      const char *with, int site)
+void kl_cedits_tokens(struct kl_cedits *cedits, const struct kl_ctokens *tokens, size_t first,
+		      size_t last, const char *with, int site)
 {
-	struct kl_cedit *d;
+	struct kl_cedit *edit;
 
-	KL_GROW(e->e, e->n + 1, e->alloc);
-	d = &e->e[e->n++];
-	d->off = c->t[first].off;
-	d->len = c->t[last].off + c->t[last].len - d->off;
-	d->with = kl_strdup(with);
-	d->site = site;
-	d->line = c->t[first].line;
-	d->fn = c->t[first].fn;
-	if (site >= e->nsite)
-		e->nsite = site + 1;
+	KL_GROW(cedits->e, cedits->n + 1, cedits->alloc);
+	edit = &cedits->e[cedits->n++];
+	edit->off = tokens->t[first].off;
+	edit->len = tokens->t[last].off + tokens->t[last].len - edit->off;
+	edit->with = kl_strdup(with);
+	edit->site = site;
+	edit->line = tokens->t[first].line;
+	edit->fn = tokens->t[first].fn;
+	if (site >= cedits->nsite)
+		cedits->nsite = site + 1;
 }
 
 /* a removal that leaves its lines blank takes them along, with their newline */
 static void widen_to_line(size_t *from, size_t *to, const char *text, size_t len)
 {
-	size_t a = *from, b = *to;
+	size_t first = *from, second = *to;
 
-	while (a > 0 && (text[a - 1] == ' ' || text[a - 1] == '\t'))
-		a--;
-	while (b < len && (text[b] == ' ' || text[b] == '\t'))
-		b++;
-	if ((a == 0 || text[a - 1] == '\n') && (b == len || text[b] == '\n')) {
-		*from = a;
-		*to = b < len ? b + 1 : b;
-	} else if (b > *to && (a == 0 || a < *from || strchr("\n(*", text[a - 1]))) {
-		*to = b; /* inside a line: not two blanks in a row */
+	while (first > 0 && (text[first - 1] == ' ' || text[first - 1] == '\t'))
+		first--;
+	while (second < len && (text[second] == ' ' || text[second] == '\t'))
+		second++;
+	if ((first == 0 || text[first - 1] == '\n') && (second == len || text[second] == '\n')) {
+		*from = first;
+		*to = second < len ? second + 1 : second;
+	} else if (second > *to &&
+		   (first == 0 || first < *from || strchr("\n(*", text[first - 1]))) {
+		*to = second; /* inside a line: not two blanks in a row */
 	}
 }
 
 static int by_offset(const void *pa, const void *pb)
 {
-	const struct kl_cedit *a = *(const struct kl_cedit *const *)pa;
-	const struct kl_cedit *b = *(const struct kl_cedit *const *)pb;
+	const struct kl_cedit *left = *(const struct kl_cedit *const *)pa;
+	const struct kl_cedit *right = *(const struct kl_cedit *const *)pb;
 
-	return a->off < b->off ? -1 : a->off > b->off;
+	return left->off < right->off ? -1 : left->off > right->off;
 }
 
-void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *c, const struct kl_cedits *e,
-		     bool (*take_it)(const struct kl_cedit *e, void *payload), void *payload)
+void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *tokens,
+		     const struct kl_cedits *cedits,
+		     bool (*take_it)(const struct kl_cedit *cedits, void *payload), void *payload)
 {
-	const struct kl_cedit **order = kl_calloc(e->n + 1, sizeof(*order));
+	const struct kl_cedit **order = kl_calloc(cedits->n + 1, sizeof(*order));
 	size_t n = 0, pos = 0;
 
-	for (size_t i = 0; i < e->n; i++)
-		if (!take_it || take_it(&e->e[i], payload))
-			order[n++] = &e->e[i];
+	for (size_t i = 0; i < cedits->n; i++)
+		if (!take_it || take_it(&cedits->e[i], payload))
+			order[n++] = &cedits->e[i];
 	qsort(order, n, sizeof(*order), by_offset);
 	for (size_t i = 0; i < n; i++) {
 		size_t from = order[i]->off, to = from + order[i]->len;
@@ -328,13 +336,13 @@ void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *c, const struc
 		if (from < pos)
 			continue;
 		if (!*order[i]->with)
-			widen_to_line(&from, &to, c->text, c->len);
+			widen_to_line(&from, &to, tokens->text, tokens->len);
 		if (from < pos)
 			from = pos;
-		kl_buf_add(out, c->text + pos, from - pos);
+		kl_buf_add(out, tokens->text + pos, from - pos);
 		kl_buf_adds(out, order[i]->with);
 		pos = to;
 	}
-	kl_buf_add(out, c->text + pos, c->len - pos);
+	kl_buf_add(out, tokens->text + pos, tokens->len - pos);
 	free(order);
 }

@@ -44,14 +44,14 @@ struct kl_ctokens {
 };
 
 void kl_ctoken_lex(struct kl_ctokens *out, const char *text, size_t len);
-void kl_ctokens_release(struct kl_ctokens *c);
+void kl_ctokens_release(struct kl_ctokens *tokens);
 
-/** Is token `i` exactly `s`? False beyond the end. */
-bool kl_ctoken_is(const struct kl_ctokens *c, size_t i, const char *s);
+/** Is token `i` exactly `text`? False beyond the end. */
+bool kl_ctoken_is(const struct kl_ctokens *tokens, size_t i, const char *text);
 /** Name of the function that token `i` lies in, owned by the caller; "" outside. */
-char *kl_ctoken_function(const struct kl_ctokens *c, size_t i);
+char *kl_ctoken_function(const struct kl_ctokens *tokens, size_t i);
 /** The same for a line; "" outside. */
-char *kl_ctoken_function_at(const struct kl_ctokens *c, int line);
+char *kl_ctoken_function_at(const struct kl_ctokens *tokens, int line);
 
 /*
  * edits - replacements of byte ranges. Edits of one site belong together and have
@@ -71,15 +71,16 @@ struct kl_cedits {
 	int nsite;
 };
 
-void kl_cedits_release(struct kl_cedits *e);
+void kl_cedits_release(struct kl_cedits *cedits);
 /** Replace tokens first ... last (inclusive) by `with`. */
-void kl_cedits_tokens(struct kl_cedits *e, const struct kl_ctokens *c, size_t first, size_t last,
-		      const char *with, int site);
+void kl_cedits_tokens(struct kl_cedits *cedits, const struct kl_ctokens *tokens, size_t first,
+		      size_t last, const char *with, int site);
 /**
  * Apply the edits for which `take` answers true (NULL: all). Overlapping
  * edits: the first wins. A line that is left blank by a removal goes too.
  */
-void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *c, const struct kl_cedits *e,
-		     bool (*take)(const struct kl_cedit *e, void *payload), void *payload);
+void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *tokens,
+		     const struct kl_cedits *cedits,
+		     bool (*take)(const struct kl_cedit *cedits, void *payload), void *payload);
 
 #endif

@@ -12,40 +12,40 @@
 
 /* --- whose files these are -------------------------------------------------- */
 
-static bool is_oracle(const struct kl_surface *s, const char *path)
+static bool is_oracle(const struct kl_surface *surface, const char *path)
 {
-	for (size_t i = 0; i < s->noracle; i++)
-		if (!strcmp(s->oracle[i].path, path))
+	for (size_t i = 0; i < surface->noracle; i++)
+		if (!strcmp(surface->oracle[i].path, path))
 			return true;
 	return false;
 }
 
-static char *list_sources(const struct kl_surface *s)
+static char *list_sources(const struct kl_surface *surface)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	for (size_t i = 0; i < s->nfile && b.len < 1000; i++)
-		kl_buf_addf(&b, "%s%s", i ? ", " : "", s->file[i].path);
-	return kl_buf_detach(&b);
+	for (size_t i = 0; i < surface->nfile && buf.len < 1000; i++)
+		kl_buf_addf(&buf, "%s%s", i ? ", " : "", surface->file[i].path);
+	return kl_buf_detach(&buf);
 }
 
-int kl_edits_path(const struct kl_file **out, const struct kl_surface *s, const char *path)
+int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, const char *path)
 {
 	KL_AUTO(kl_freep) char *list = NULL;
 
-	for (size_t i = 0; i < s->nfile; i++)
-		if (!strcmp(s->file[i].path, path)) {
-			*out = &s->file[i];
+	for (size_t i = 0; i < surface->nfile; i++)
+		if (!strcmp(surface->file[i].path, path)) {
+			*out = &surface->file[i];
 			return 0;
 		}
-	list = list_sources(s);
-	if (!strcmp(path, s->contract_file.path))
+	list = list_sources(surface);
+	if (!strcmp(path, surface->contract_file.path))
 		return kl_error(KL_EINVALID,
 				"'%.100s' is the contract, which stands as it is; "
 				"only these "
 				"files may change: %s",
 				path, list);
-	if (is_oracle(s, path))
+	if (is_oracle(surface, path))
 		return kl_error(KL_EINVALID,
 				"'%.100s' is the oracle, which stands as it is; only "
 				"these "
@@ -76,138 +76,139 @@ struct run {
 	struct target *t; /* one a source */
 };
 
-static int refuse_edit(const struct kl_envelope_edit *e, const char *fmt, ...)
+static int refuse_edit(const struct kl_envelope_edit *edit, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-static int refuse_edit(const struct kl_envelope_edit *e, const char *fmt, ...)
+static int refuse_edit(const struct kl_envelope_edit *edit, const char *fmt, ...)
 {
 	static const char *const tag[] = {
 		[KL_EDIT_FILE] = "file",
 		[KL_EDIT_FUNCTION] = "function",
 		[KL_EDIT_SEARCH] = "edit",
 	};
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&b, fmt, ap);
+	kl_buf_vaddf(&buf, fmt, ap);
 	va_end(ap);
-	if (e->line < 0)
-		return kl_error(KL_EINVALID, "edit %d: %s", -e->line, b.ptr);
-	return kl_error(KL_EINVALID, "the <%s> in line %d of the reply: %s", tag[e->kind], e->line,
-			b.ptr);
+	if (edit->line < 0)
+		return kl_error(KL_EINVALID, "edit %d: %s", -edit->line, buf.ptr);
+	return kl_error(KL_EINVALID, "the <%s> in line %d of the reply: %s", tag[edit->kind],
+			edit->line, buf.ptr);
 }
 
 /* the lines of a reply end as those of the file do */
 static char *with_ends(const char *text, const struct kl_buf *like)
 {
 	const char *nl = memchr(like->ptr, '\n', like->len);
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
 	if (!nl || nl == like->ptr || nl[-1] != '\r')
 		return kl_strdup(text);
 	for (; *text; text++) {
-		if (*text == '\n' && (!b.len || b.ptr[b.len - 1] != '\r'))
-			kl_buf_addch(&b, '\r');
-		kl_buf_addch(&b, *text);
+		if (*text == '\n' && (!buf.len || buf.ptr[buf.len - 1] != '\r'))
+			kl_buf_addch(&buf, '\r');
+		kl_buf_addch(&buf, *text);
 	}
-	return kl_buf_detach(&b);
+	return kl_buf_detach(&buf);
 }
 
-static int put_edit(struct target *t, size_t off, size_t len, const char *with,
-		    const struct kl_envelope_edit *e)
+static int put_edit(struct target *target, size_t off, size_t len, const char *with,
+		    const struct kl_envelope_edit *edit)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	if (strlen(with) == len && !memcmp(t->text.ptr + off, with, len))
-		return refuse_edit(e, "it changes nothing in %s", t->was->path);
-	kl_buf_add(&b, t->text.ptr, off);
-	kl_buf_adds(&b, with);
-	kl_buf_add(&b, t->text.ptr + off + len, t->text.len - off - len);
-	kl_buf_release(&t->text);
-	t->text = b;
-	t->touched = true;
-	return b.len <= MAX_SOURCE ? 0 :
-				     refuse_edit(e, "%s would have %zu bytes, more than %zu",
-						 t->was->path, b.len, MAX_SOURCE);
+	if (strlen(with) == len && !memcmp(target->text.ptr + off, with, len))
+		return refuse_edit(edit, "it changes nothing in %s", target->was->path);
+	kl_buf_add(&buf, target->text.ptr, off);
+	kl_buf_adds(&buf, with);
+	kl_buf_add(&buf, target->text.ptr + off + len, target->text.len - off - len);
+	kl_buf_release(&target->text);
+	target->text = buf;
+	target->touched = true;
+	return buf.len <= MAX_SOURCE ? 0 :
+				       refuse_edit(edit, "%s would have %zu bytes, more than %zu",
+						   target->was->path, buf.len, MAX_SOURCE);
 }
 
-static int put_file(struct target *t, const struct kl_envelope_edit *e)
+static int put_file(struct target *target, const struct kl_envelope_edit *edit)
 {
-	KL_AUTO(kl_freep) char *text = with_ends(e->text, &t->text);
+	KL_AUTO(kl_freep) char *text = with_ends(edit->text, &target->text);
 
-	if (t->touched)
-		return refuse_edit(e, "%s is written whole and edited as well", t->was->path);
-	t->whole = true;
-	return put_edit(t, 0, t->text.len, text, e);
+	if (target->touched)
+		return refuse_edit(edit, "%s is written whole and edited as well",
+				   target->was->path);
+	target->whole = true;
+	return put_edit(target, 0, target->text.len, text, edit);
 }
 
-static char *names_of(const struct kl_ctokens *c)
+static char *names_of(const struct kl_ctokens *tokens)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	for (size_t i = 0; i < c->nfn && b.len < 600; i++)
-		kl_buf_addf(&b, "%s%.*s", i ? ", " : "", (int)c->fn[i].name_len,
-			    c->text + c->fn[i].name_off);
-	return kl_buf_detach(&b);
+	for (size_t i = 0; i < tokens->nfn && buf.len < 600; i++)
+		kl_buf_addf(&buf, "%s%.*s", i ? ", " : "", (int)tokens->fn[i].name_len,
+			    tokens->text + tokens->fn[i].name_off);
+	return kl_buf_detach(&buf);
 }
 
-static const struct kl_cfn *find_function(size_t *found, const struct kl_ctokens *c,
+static const struct kl_cfn *find_function(size_t *found, const struct kl_ctokens *tokens,
 					  const char *name)
 {
-	const struct kl_cfn *f = NULL;
+	const struct kl_cfn *cfn = NULL;
 
 	*found = 0;
-	for (size_t i = 0; i < c->nfn; i++) {
-		if (c->fn[i].name_len != strlen(name) ||
-		    memcmp(c->text + c->fn[i].name_off, name, c->fn[i].name_len))
+	for (size_t i = 0; i < tokens->nfn; i++) {
+		if (tokens->fn[i].name_len != strlen(name) ||
+		    memcmp(tokens->text + tokens->fn[i].name_off, name, tokens->fn[i].name_len))
 			continue;
-		f = &c->fn[i];
+		cfn = &tokens->fn[i];
 		++*found;
 	}
-	return f;
+	return cfn;
 }
 
 /* does the text define the function? */
-static int check_function(const struct kl_envelope_edit *e, const char *text)
+static int check_function(const struct kl_envelope_edit *edit, const char *text)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
 	size_t found;
 
 	if (!*text)
 		return 0; /* it goes */
-	kl_ctoken_lex(&c, text, strlen(text));
-	find_function(&found, &c, e->name);
+	kl_ctoken_lex(&tokens, text, strlen(text));
+	find_function(&found, &tokens, edit->name);
 	if (found == 1)
 		return 0;
-	return refuse_edit(e, "it does not define '%.60s' %s", e->name,
+	return refuse_edit(edit, "it does not define '%.60s' %s", edit->name,
 			   found ? "once" : "with a body");
 }
 
-static int put_function(struct target *t, const struct kl_envelope_edit *e)
+static int put_function(struct target *target, const struct kl_envelope_edit *edit)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
 	KL_AUTO(kl_freep) char *list = NULL;
 	KL_AUTO(kl_freep) char *ends = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	const struct kl_cfn *f;
+	const struct kl_cfn *cfn;
 	size_t found, off, len;
 	int err;
 
-	kl_ctoken_lex(&c, t->text.ptr, t->text.len);
-	f = find_function(&found, &c, e->name);
+	kl_ctoken_lex(&tokens, target->text.ptr, target->text.len);
+	cfn = find_function(&found, &tokens, edit->name);
 	if (found != 1) {
-		list = names_of(&c);
-		return refuse_edit(e, "%s has %zu functions '%.60s'; it has: %s", t->was->path,
-				   found, e->name, list);
+		list = names_of(&tokens);
+		return refuse_edit(edit, "%s has %zu functions '%.60s'; it has: %s",
+				   target->was->path, found, edit->name, list);
 	}
-	kl_buf_adds(&text, e->text + strspn(e->text, "\r\n"));
+	kl_buf_adds(&text, edit->text + strspn(edit->text, "\r\n"));
 	kl_buf_rtrim(&text);
-	if ((err = check_function(e, text.ptr)) < 0)
+	if ((err = check_function(edit, text.ptr)) < 0)
 		return err;
-	ends = with_ends(text.ptr, &t->text);
-	off = c.t[f->first].off;
-	len = c.t[f->last].off + c.t[f->last].len - off;
-	return put_edit(t, off, len, ends, e);
+	ends = with_ends(text.ptr, &target->text);
+	off = tokens.t[cfn->first].off;
+	len = tokens.t[cfn->last].off + tokens.t[cfn->last].len - off;
+	return put_edit(target, off, len, ends, edit);
 }
 
 /*
@@ -234,87 +235,89 @@ static size_t find_lines(size_t *off, size_t *len, const struct kl_buf *in, cons
 	return memmem(at + 1, hay.len - *off - 1, needle, n) ? 2 : 1;
 }
 
-static int put_search(struct target *t, const struct kl_envelope_edit *e)
+static int put_search(struct target *target, const struct kl_envelope_edit *edit)
 {
-	KL_AUTO(kl_freep) char *what = with_ends(e->search, &t->text);
-	KL_AUTO(kl_freep) char *with = with_ends(e->text, &t->text);
+	KL_AUTO(kl_freep) char *what = with_ends(edit->search, &target->text);
+	KL_AUTO(kl_freep) char *with = with_ends(edit->text, &target->text);
 	size_t off = 0, len = 0, found;
 
 	if (!what[strspn(what, " \t\r\n")])
-		return refuse_edit(e, "it searches for nothing");
-	found = find_lines(&off, &len, &t->text, what);
+		return refuse_edit(edit, "it searches for nothing");
+	found = find_lines(&off, &len, &target->text, what);
 	if (!found)
-		return refuse_edit(e,
+		return refuse_edit(edit,
 				   "its <search> is not in %s; it must repeat whole lines exactly, "
 				   "indentation included",
-				   t->was->path);
+				   target->was->path);
 	if (found > 1)
 		return refuse_edit(
-			e, "its <search> stands more than once in %s; take more lines around it",
-			t->was->path);
-	return put_edit(t, off, len, with, e);
+			edit, "its <search> stands more than once in %s; take more lines around it",
+			target->was->path);
+	return put_edit(target, off, len, with, edit);
 }
 
-static int apply_one(struct run *r, const struct kl_envelope_edit *e)
+static int apply_one(struct run *run, const struct kl_envelope_edit *edit)
 {
-	const struct kl_file *f;
-	struct target *t;
-	int err = kl_edits_path(&f, r->s, e->path);
+	const struct kl_file *file;
+	struct target *target;
+	int err = kl_edits_path(&file, run->s, edit->path);
 
 	if (err < 0)
-		return refuse_edit(e, "%s", kl_error_last());
-	t = &r->t[f - r->s->file];
-	if (t->whole)
-		return refuse_edit(e, "%s is written whole and edited as well", f->path);
-	if (e->kind == KL_EDIT_FILE)
-		return put_file(t, e);
-	return e->kind == KL_EDIT_FUNCTION ? put_function(t, e) : put_search(t, e);
+		return refuse_edit(edit, "%s", kl_error_last());
+	target = &run->t[file - run->s->file];
+	if (target->whole)
+		return refuse_edit(edit, "%s is written whole and edited as well", file->path);
+	if (edit->kind == KL_EDIT_FILE)
+		return put_file(target, edit);
+	return edit->kind == KL_EDIT_FUNCTION ? put_function(target, edit) :
+						put_search(target, edit);
 }
 
-static bool target_differs(const struct target *t)
+static bool target_differs(const struct target *target)
 {
-	return t->text.len != t->was->len || memcmp(t->text.ptr, t->was->data, t->was->len);
+	return target->text.len != target->was->len ||
+	       memcmp(target->text.ptr, target->was->data, target->was->len);
 }
 
-static void collect_edits(struct kl_file **edit, size_t *n, struct run *r)
+static void collect_edits(struct kl_file **edit, size_t *n, struct run *run)
 {
-	struct kl_file *list = kl_calloc(r->s->nfile + 1, sizeof(*list));
+	struct kl_file *list = kl_calloc(run->s->nfile + 1, sizeof(*list));
 
 	*n = 0;
-	for (size_t i = 0; i < r->s->nfile; i++) {
-		struct target *t = &r->t[i];
+	for (size_t i = 0; i < run->s->nfile; i++) {
+		struct target *target = &run->t[i];
 
-		if (!t->touched || !target_differs(t))
+		if (!target->touched || !target_differs(target))
 			continue;
-		list[*n].path = kl_strdup(t->was->path);
-		list[*n].mode = t->was->mode;
-		list[*n].len = t->text.len;
-		list[(*n)++].data = kl_buf_detach(&t->text);
+		list[*n].path = kl_strdup(target->was->path);
+		list[*n].mode = target->was->mode;
+		list[*n].len = target->text.len;
+		list[(*n)++].data = kl_buf_detach(&target->text);
 	}
 	*edit = list;
 }
 
-int kl_edits_apply(struct kl_file **edit, size_t *n, const struct kl_surface *s,
+int kl_edits_apply(struct kl_file **edit, size_t *n, const struct kl_surface *surface,
 		   const struct kl_envelope *reply)
 {
-	struct run r = { .s = s, .t = kl_calloc(s->nfile + 1, sizeof(*r.t)) };
+	struct run run = { .s = surface, .t = kl_calloc(surface->nfile + 1, sizeof(*run.t)) };
 	int err = 0;
 
-	for (size_t i = 0; i < s->nfile; i++) {
-		r.t[i] = (struct target){ .was = &s->file[i], .text = KL_BUF_INIT };
-		kl_buf_add(&r.t[i].text, s->file[i].data, s->file[i].len);
+	for (size_t i = 0; i < surface->nfile; i++) {
+		run.t[i] = (struct target){ .was = &surface->file[i], .text = KL_BUF_INIT };
+		kl_buf_add(&run.t[i].text, surface->file[i].data, surface->file[i].len);
 	}
 	for (size_t i = 0; !err && i < reply->n; i++)
-		err = apply_one(&r, &reply->edit[i]);
+		err = apply_one(&run, &reply->edit[i]);
 	if (!err) {
-		collect_edits(edit, n, &r);
+		collect_edits(edit, n, &run);
 		if (!*n) {
 			kl_edits_free(*edit, 0);
 			err = kl_error(KL_EINVALID, "the edits together change nothing");
 		}
 	}
-	for (size_t i = 0; i < s->nfile; i++)
-		kl_buf_release(&r.t[i].text);
-	free(r.t);
+	for (size_t i = 0; i < surface->nfile; i++)
+		kl_buf_release(&run.t[i].text);
+	free(run.t);
 	return err;
 }

@@ -16,10 +16,10 @@
  * The files that become different: `*edit` is the caller's (kl_edits_free). KL_EINVALID: a sentence
  * for who wrote the reply, as of an edit that changes nothing.
  */
-int kl_edits_apply(struct kl_file **edit, size_t *n, const struct kl_surface *s,
+int kl_edits_apply(struct kl_file **edit, size_t *n, const struct kl_surface *surface,
 		   const struct kl_envelope *reply);
 
-/** Is `path` a source of `s`? KL_EINVALID says why not. */
-int kl_edits_path(const struct kl_file **out, const struct kl_surface *s, const char *path);
+/** Is `path` a source of `surface`? KL_EINVALID says why not. */
+int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, const char *path);
 
 #endif

@@ -54,7 +54,7 @@ struct kl_envelope {
 int kl_envelope_parse(struct kl_envelope *out, const char *text, size_t len);
 /** A step as a JSON document (docs/formats.md, "Replies"), read as strictly. */
 int kl_envelope_json(struct kl_envelope *out, const char *text, size_t len);
-void kl_envelope_release(struct kl_envelope *r);
+void kl_envelope_release(struct kl_envelope *envelope);
 
 /**
  * The other kind of reply, of a reader of traits:
@@ -65,8 +65,8 @@ int kl_envelope_traits(json_t **out, const char *text, size_t len);
 
 /** "topk.c:scan:12-30" without its lines; caller frees. */
 char *kl_envelope_place(const char *locus);
-bool kl_envelope_locus_ok(const char *s);
+bool kl_envelope_locus_ok(const char *text);
 /** Lower-case words joined by '-', at most 40 bytes. */
-bool kl_envelope_slug(const char *s);
+bool kl_envelope_slug(const char *text);
 
 #endif

@@ -62,19 +62,19 @@ const char *kl_feedback_key(const char *class_)
 	return strncmp(class_, "wrong-", 6) ? class_ : "wrong";
 }
 
-void kl_feedback_explain(struct kl_buf *out, const struct kl_feedback *f)
+void kl_feedback_explain(struct kl_buf *out, const struct kl_feedback *feedback)
 {
-	const char *name = f->class_ ? f->class_ : "";
+	const char *name = feedback->class_ ? feedback->class_ : "";
 	const struct feedback_class *found = NULL;
 
-	if (f->forward)
+	if (feedback->forward)
 		found = find_class(forward, KL_ARRAY_SIZE(forward), name);
 	if (!found)
 		found = find_class(classes, KL_ARRAY_SIZE(classes), name);
 	if (found)
 		kl_buf_adds(out, found->meaning);
-	if (f->missing && *f->missing)
-		kl_buf_addf(out, " Missing: %s.", f->missing);
+	if (feedback->missing && *feedback->missing)
+		kl_buf_addf(out, " Missing: %s.", feedback->missing);
 }
 
 bool kl_feedback_repairs(const char *class_)
@@ -110,42 +110,42 @@ static void add_text(struct kl_buf *out, const char *text, size_t max)
 static void add_index(struct kl_buf *out, const json_t *index)
 {
 	size_t i;
-	json_t *n;
+	json_t *value;
 
 	kl_buf_addch(out, '[');
-	json_array_foreach(index, i, n) {
-		if (i >= 8 || !json_is_integer(n))
+	json_array_foreach(index, i, value) {
+		if (i >= 8 || !json_is_integer(value))
 			break;
-		kl_buf_addf(out, "%s%lld", i ? ", " : "", (long long)json_integer_value(n));
+		kl_buf_addf(out, "%s%lld", i ? ", " : "", (long long)json_integer_value(value));
 	}
 	kl_buf_addch(out, ']');
 }
 
-static void add_word(struct kl_buf *out, const char *label, const json_t *j, const char *key)
+static void add_word(struct kl_buf *out, const char *label, const json_t *value, const char *key)
 {
-	const char *s = kl_json_str_or(j, key, "");
+	const char *text = kl_json_str_or(value, key, "");
 
-	if (!*s)
+	if (!*text)
 		return;
 	kl_buf_adds(out, label);
-	add_text(out, s, MAX_WORD);
+	add_text(out, text, MAX_WORD);
 }
 
 static void add_failure(struct kl_buf *out, const struct kl_event *event)
 {
-	const json_t *f = event ? json_object_get(event->correct, "failure") : NULL;
+	const json_t *facts = event ? json_object_get(event->correct, "failure") : NULL;
 
-	if (!json_is_object(f))
+	if (!json_is_object(facts))
 		return;
 	kl_buf_adds(out, "first failure: ");
-	add_word(out, "", f, "out");
-	if (json_is_array(json_object_get(f, "index")))
-		add_index(out, json_object_get(f, "index"));
-	add_word(out, " got ", f, "got");
-	add_word(out, ", wanted ", f, "wanted");
-	add_word(out, "; at ", f, "point");
-	add_word(out, ", inputs ", f, "band");
-	add_word(out, "; ", f, "why");
+	add_word(out, "", facts, "out");
+	if (json_is_array(json_object_get(facts, "index")))
+		add_index(out, json_object_get(facts, "index"));
+	add_word(out, " got ", facts, "got");
+	add_word(out, ", wanted ", facts, "wanted");
+	add_word(out, "; at ", facts, "point");
+	add_word(out, ", inputs ", facts, "band");
+	add_word(out, "; ", facts, "why");
 	kl_buf_addch(out, '\n');
 }
 
@@ -156,17 +156,17 @@ static const struct kl_strvec *features_of(const struct kl_event *event)
 	return event && event->compiled ? &event->facts.features : NULL;
 }
 
-/* "label: a b c", of what is in `a` and not in `b` */
-static void add_minus(struct kl_buf *out, const char *label, const struct kl_strvec *a,
-		      const struct kl_strvec *b)
+/* "label: a b c", of what is in `left` and not in `right` */
+static void add_minus(struct kl_buf *out, const char *label, const struct kl_strvec *left,
+		      const struct kl_strvec *right)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
-	if (!a || !b)
+	if (!left || !right)
 		return;
-	for (size_t i = 0; i < a->n; i++)
-		if (!kl_strvec_has(b, a->v[i]) && list.len < MAX_FACTS)
-			kl_buf_addf(&list, " %s", a->v[i]);
+	for (size_t i = 0; i < left->n; i++)
+		if (!kl_strvec_has(right, left->v[i]) && list.len < MAX_FACTS)
+			kl_buf_addf(&list, " %s", left->v[i]);
 	if (!list.len)
 		return;
 	kl_buf_addf(out, "%s:", label);
@@ -179,17 +179,17 @@ static int64_t time_of(const struct kl_event *event)
 	return event ? event->profile.ns : 0;
 }
 
-static void add_times(struct kl_buf *out, const struct kl_feedback *f)
+static void add_times(struct kl_buf *out, const struct kl_feedback *feedback)
 {
-	int64_t ns = time_of(f->event), goal = time_of(f->goal);
+	int64_t ns = time_of(feedback->event), goal = time_of(feedback->goal);
 
 	if (ns <= 0)
 		return;
 	kl_buf_adds(out, "time: ");
 	kl_prompt_time(out, ns);
-	if (f->ns > 0) {
+	if (feedback->ns > 0) {
 		kl_buf_adds(out, "; the kernel it was made from: ");
-		kl_prompt_time(out, f->ns);
+		kl_prompt_time(out, feedback->ns);
 	}
 	if (goal > 0) {
 		kl_buf_adds(out, "; to be matched: ");
@@ -198,23 +198,24 @@ static void add_times(struct kl_buf *out, const struct kl_feedback *f)
 	kl_buf_addch(out, '\n');
 }
 
-void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *f)
+void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *feedback)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	const struct kl_strvec *features = features_of(f->event);
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	const struct kl_strvec *features = features_of(feedback->event);
 
-	kl_buf_adds(&b, "class: ");
-	add_text(&b, f->class_ ? f->class_ : "", MAX_WORD);
-	kl_buf_addch(&b, '\n');
-	if (f->event && *f->event->message) {
-		kl_buf_adds(&b, "message: ");
-		add_text(&b, f->event->message, MAX_MESSAGE);
-		kl_buf_addch(&b, '\n');
+	kl_buf_adds(&buf, "class: ");
+	add_text(&buf, feedback->class_ ? feedback->class_ : "", MAX_WORD);
+	kl_buf_addch(&buf, '\n');
+	if (feedback->event && *feedback->event->message) {
+		kl_buf_adds(&buf, "message: ");
+		add_text(&buf, feedback->event->message, MAX_MESSAGE);
+		kl_buf_addch(&buf, '\n');
 	}
-	add_failure(&b, f->event);
-	add_minus(&b, "facts that went", f->before, features);
-	add_minus(&b, "facts that came", features, f->before);
-	add_minus(&b, "facts of the other that this one lacks", features_of(f->goal), features);
-	add_times(&b, f);
-	kl_prompt_fence(out, "", b.ptr, b.len);
+	add_failure(&buf, feedback->event);
+	add_minus(&buf, "facts that went", feedback->before, features);
+	add_minus(&buf, "facts that came", features, feedback->before);
+	add_minus(&buf, "facts of the other that this one lacks", features_of(feedback->goal),
+		  features);
+	add_times(&buf, feedback);
+	kl_prompt_fence(out, "", buf.ptr, buf.len);
 }

@@ -23,10 +23,10 @@ struct kl_feedback {
 	const char *missing;         /* what it was to put in and did not; or NULL */
 };
 
-void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *f);
+void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *feedback);
 
 /** What its class means for who is to repair it: a sentence or two; nothing for an unknown one. */
-void kl_feedback_explain(struct kl_buf *out, const struct kl_feedback *f);
+void kl_feedback_explain(struct kl_buf *out, const struct kl_feedback *feedback);
 /**
  * The class as it stands in a request's key: whether all or a part is wrong depends on inputs
  * drawn.

@@ -26,21 +26,21 @@ struct kl_history {
 	size_t n;
 };
 
-void kl_history_free(struct kl_history *h)
+void kl_history_free(struct kl_history *history)
 {
-	if (!h)
+	if (!history)
 		return;
-	free(h->p);
-	free(h);
+	free(history->p);
+	free(history);
 }
 
-static int source_paths(struct kl_strvec *out, const struct kl_surface *s)
+static int source_paths(struct kl_strvec *out, const struct kl_surface *surface)
 {
-	for (size_t i = 0; i < s->nfile; i++) {
-		if (*s->dir)
-			kl_strvec_pushf(out, "%s/%s", s->dir, s->file[i].path);
+	for (size_t i = 0; i < surface->nfile; i++) {
+		if (*surface->dir)
+			kl_strvec_pushf(out, "%s/%s", surface->dir, surface->file[i].path);
 		else
-			kl_strvec_push(out, s->file[i].path);
+			kl_strvec_push(out, surface->file[i].path);
 	}
 	return 0;
 }
@@ -49,7 +49,7 @@ static int load_history(struct kl_rewrite *rw)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) git_oid *oid = NULL;
-	struct kl_history *h;
+	struct kl_history *history;
 	size_t n;
 	int err;
 
@@ -58,39 +58,39 @@ static int load_history(struct kl_rewrite *rw)
 			       paths.n, MAX_COMMITS);
 	if (err < 0)
 		return err;
-	h = rw->history = kl_calloc(1, sizeof(*h));
-	h->p = kl_calloc(n + 1, sizeof(*h->p));
-	for (; h->n < n; h->n++) {
-		struct kl_commit c = { 0 };
+	history = rw->history = kl_calloc(1, sizeof(*history));
+	history->p = kl_calloc(n + 1, sizeof(*history->p));
+	for (; history->n < n; history->n++) {
+		struct kl_commit commit = { 0 };
 		KL_AUTO(kl_freep) char *direction = NULL;
 
-		if ((err = kl_repo_commit_read(&c, rw->repo, &oid[h->n])) < 0)
+		if ((err = kl_repo_commit_read(&commit, rw->repo, &oid[history->n])) < 0)
 			return err;
-		direction = kl_trailer_get(c.message, "Klineage-Direction");
-		h->p[h->n].commit = oid[h->n];
-		h->p[h->n].back = direction && !strcmp(direction, "back");
-		kl_commit_release(&c);
+		direction = kl_trailer_get(commit.message, "Klineage-Direction");
+		history->p[history->n].commit = oid[history->n];
+		history->p[history->n].back = direction && !strcmp(direction, "back");
+		kl_commit_release(&commit);
 	}
 	return 0;
 }
 
 /* the oldest commit whose state an accepted step took over: 0 at the start */
-static size_t history_cursor(const struct kl_rewrite *rw, const struct kl_history *h)
+static size_t history_cursor(const struct kl_rewrite *rw, const struct kl_history *history)
 {
 	size_t at = 0, i;
 	json_t *step;
 
-	while (at < h->n && h->p[at].back)
+	while (at < history->n && history->p[at].back)
 		at++;
 	json_array_foreach(rw->steps, i, step) {
 		const char *source = kl_json_str_or(step, "source", "");
 
 		if (strcmp(kl_json_str_or(step, "rewriter", ""), "history"))
 			continue;
-		for (size_t k = 0; k < h->n; k++) {
+		for (size_t k = 0; k < history->n; k++) {
 			char hex[KL_OID_HEX];
 
-			kl_oid_hex(hex, &h->p[k].commit);
+			kl_oid_hex(hex, &history->p[k].commit);
 			if (!strcmp(hex, source) && k > at)
 				at = k;
 		}
@@ -104,44 +104,44 @@ struct words {
 	json_t *traits;
 };
 
-static void words_release(struct words *w)
+static void words_release(struct words *words)
 {
-	kl_buf_release(&w->text);
-	free(w->action);
-	free(w->mechanism);
-	free(w->locus);
-	json_decref(w->traits);
+	kl_buf_release(&words->text);
+	free(words->action);
+	free(words->mechanism);
+	free(words->locus);
+	json_decref(words->traits);
 }
 
 /*
  * What the commits that are undone said of themselves, newest first. One commit
  * with trailers names the step; of several, only their subjects are kept.
  */
-static int describe_step(struct words *w, struct kl_rewrite *rw, const struct past *undone,
+static int describe_step(struct words *words, struct kl_rewrite *rw, const struct past *undone,
 			 size_t n)
 {
-	w->traits = json_object();
+	words->traits = json_object();
 	for (size_t i = 0; i < n; i++) {
-		struct kl_commit c = { 0 };
+		struct kl_commit commit = { 0 };
 		KL_AUTO(kl_freep) char *subject = NULL;
 		KL_AUTO(kl_freep) char *trait = NULL;
 		char hex[KL_OID_HEX];
-		int err = kl_repo_commit_read(&c, rw->repo, &undone[i].commit);
+		int err = kl_repo_commit_read(&commit, rw->repo, &undone[i].commit);
 
 		if (err < 0)
 			return err;
 		kl_oid_hex(hex, &undone[i].commit);
-		subject = kl_trailer_subject(c.message);
-		kl_buf_addf(&w->text, "%sundo %.7s: %s", i ? "\n" : "", hex, subject);
+		subject = kl_trailer_subject(commit.message);
+		kl_buf_addf(&words->text, "%sundo %.7s: %s", i ? "\n" : "", hex, subject);
 		if (n == 1) {
-			w->action = kl_trailer_get(c.message, "Klineage-Action");
-			w->mechanism = kl_trailer_get(c.message, "Klineage-Mechanism");
-			w->locus = kl_trailer_get(c.message, "Klineage-Locus");
+			words->action = kl_trailer_get(commit.message, "Klineage-Action");
+			words->mechanism = kl_trailer_get(commit.message, "Klineage-Mechanism");
+			words->locus = kl_trailer_get(commit.message, "Klineage-Locus");
 		}
-		trait = kl_trailer_get(c.message, "Klineage-Trait");
+		trait = kl_trailer_get(commit.message, "Klineage-Trait");
 		if (trait)
-			kl_json_set_str(w->traits, trait, "no");
-		kl_commit_release(&c);
+			kl_json_set_str(words->traits, trait, "no");
+		kl_commit_release(&commit);
 	}
 	return 0;
 }
@@ -149,19 +149,19 @@ static int describe_step(struct words *w, struct kl_rewrite *rw, const struct pa
 static int offer_state(struct kl_proposal **out, struct kl_rewrite *rw, const git_oid *tree,
 		       const char *source, const struct past *undone, size_t n)
 {
-	KL_AUTO(words_release) struct words w = { .text = KL_BUF_INIT };
+	KL_AUTO(words_release) struct words words = { .text = KL_BUF_INIT };
 	struct kl_file *edit = NULL;
 	size_t nedit = 0;
-	int err = describe_step(&w, rw, undone, n);
+	int err = describe_step(&words, rw, undone, n);
 	struct kl_claim claim = {
 		.rewriter = "history",
 		.source = source,
-		.action = w.action,
-		.mechanism = w.mechanism,
-		.locus = w.locus,
-		.text = w.text.ptr,
+		.action = words.action,
+		.mechanism = words.mechanism,
+		.locus = words.locus,
+		.text = words.text.ptr,
 		.origin = "historical",
-		.traits = w.traits,
+		.traits = words.traits,
 	};
 
 	if (!err)
@@ -173,16 +173,16 @@ static int offer_state(struct kl_proposal **out, struct kl_rewrite *rw, const gi
 }
 
 static int propose_state(struct kl_proposal **out, struct kl_rewrite *rw,
-			 const struct kl_history *h, size_t from)
+			 const struct kl_history *history, size_t from)
 {
-	for (size_t i = from + 1; i < h->n && !*out; i++) {
+	for (size_t i = from + 1; i < history->n && !*out; i++) {
 		char hex[KL_OID_HEX];
 		git_oid tree;
-		int err = kl_repo_tree_of(&tree, rw->repo, &h->p[i].commit);
+		int err = kl_repo_tree_of(&tree, rw->repo, &history->p[i].commit);
 
-		kl_oid_hex(hex, &h->p[i].commit);
+		kl_oid_hex(hex, &history->p[i].commit);
 		if (!err)
-			err = offer_state(out, rw, &tree, hex, &h->p[from], i - from);
+			err = offer_state(out, rw, &tree, hex, &history->p[from], i - from);
 		if (err < 0)
 			return err;
 	}
@@ -209,22 +209,22 @@ static int reverse_diff(struct kl_buf *out, struct kl_rewrite *rw, const git_oid
 	return err;
 }
 
-static int propose_revert(struct kl_proposal **out, struct kl_rewrite *rw, const struct past *p)
+static int propose_revert(struct kl_proposal **out, struct kl_rewrite *rw, const struct past *past)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *source = NULL;
 	char hex[KL_OID_HEX];
 	git_oid tree;
-	int err = reverse_diff(&diff, rw, &p->commit);
+	int err = reverse_diff(&diff, rw, &past->commit);
 
 	if (err < 0 || !diff.len)
 		return err;
 	err = kl_repo_apply(&tree, rw->repo, &rw->tree, "", diff.ptr, diff.len);
 	if (err == KL_ENO)
 		return 0; /* later commits stand on it */
-	kl_oid_hex(hex, &p->commit);
+	kl_oid_hex(hex, &past->commit);
 	source = kl_asprintf("revert@%s", hex);
-	return err < 0 ? err : offer_state(out, rw, &tree, source, p, 1);
+	return err < 0 ? err : offer_state(out, rw, &tree, source, past, 1);
 }
 
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg)

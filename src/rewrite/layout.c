@@ -10,29 +10,29 @@
 
 #define MAX_SOURCE ((size_t)4 << 20)
 
-static int put_file(const char *dir, const struct kl_file *f)
+static int put_file(const char *dir, const struct kl_file *file)
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, f->path);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, file->path);
 	int err;
 
 	if ((err = kl_fs_mkdir_of(path)) < 0)
 		return err;
-	return kl_fs_put(path, f->data, f->len, f->mode & 0100 ? 0755 : 0644);
+	return kl_fs_put(path, file->data, file->len, file->mode & 0100 ? 0755 : 0644);
 }
 
-int kl_layout_write(const char *dir, const struct kl_surface *s)
+int kl_layout_write(const char *dir, const struct kl_surface *surface)
 {
 	int err;
 
 	if ((err = kl_fs_remove(dir)) < 0 || (err = kl_fs_mkdir(dir)) < 0)
 		return err;
-	for (size_t i = 0; i < s->nfile; i++)
-		if ((err = put_file(dir, &s->file[i])) < 0)
+	for (size_t i = 0; i < surface->nfile; i++)
+		if ((err = put_file(dir, &surface->file[i])) < 0)
 			return err;
-	for (size_t i = 0; i < s->noracle; i++)
-		if ((err = put_file(dir, &s->oracle[i])) < 0)
+	for (size_t i = 0; i < surface->noracle; i++)
+		if ((err = put_file(dir, &surface->oracle[i])) < 0)
 			return err;
-	return put_file(dir, &s->contract_file);
+	return put_file(dir, &surface->contract_file);
 }
 
 /* --- and back ------------------------------------------------------------------- */
@@ -69,25 +69,25 @@ static const char *find_trouble(const char *dir, const char *path)
 	return (uint64_t)st.st_size > MAX_SOURCE ? "is larger than 4 MiB" : NULL;
 }
 
-static void collect_file(struct kl_buf *reply, const char *dir, const struct kl_file *f)
+static void collect_file(struct kl_buf *reply, const char *dir, const struct kl_file *file)
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, f->path);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, file->path);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	const char *why = find_trouble(dir, f->path);
+	const char *why = find_trouble(dir, file->path);
 
 	if (!why && kl_fs_read(&text, path, MAX_SOURCE) < 0)
 		why = "cannot be read";
-	if (!why && text.len == f->len && !memcmp(text.ptr, f->data, f->len))
+	if (!why && text.len == file->len && !memcmp(text.ptr, file->data, file->len))
 		return;
 	if (!why && kl_utf8_span(text.ptr, text.len) != text.len)
 		why = "is not text in UTF-8";
 	if (why) {
 		kl_error_clear();
-		kl_buf_addf(reply, "<refused>%s %s</refused>\n", f->path, why);
+		kl_buf_addf(reply, "<refused>%s %s</refused>\n", file->path, why);
 		return;
 	}
-	kl_buf_addf(reply, strchr(f->path, '"') ? "<file path='%s'>\n" : "<file path=\"%s\">\n",
-		    f->path);
+	kl_buf_addf(reply, strchr(file->path, '"') ? "<file path='%s'>\n" : "<file path=\"%s\">\n",
+		    file->path);
 	kl_buf_add(reply, text.ptr, text.len);
 	if (!text.len || text.ptr[text.len - 1] != '\n')
 		kl_buf_addch(reply, '\n');
@@ -96,16 +96,16 @@ static void collect_file(struct kl_buf *reply, const char *dir, const struct kl_
 
 int kl_layout_collect(struct kl_buf *reply, const char *dir, void *payload)
 {
-	const struct kl_surface *s = payload;
+	const struct kl_surface *surface = payload;
 
 	if (has_edits(reply))
 		return 0;
 	if (reply->len && reply->ptr[reply->len - 1] != '\n')
 		kl_buf_addch(reply, '\n');
-	for (size_t i = 0; i < s->nfile; i++)
-		collect_file(reply, dir, &s->file[i]);
-	for (size_t i = 0; i < s->noracle; i++)
-		collect_file(reply, dir, &s->oracle[i]);
-	collect_file(reply, dir, &s->contract_file);
+	for (size_t i = 0; i < surface->nfile; i++)
+		collect_file(reply, dir, &surface->file[i]);
+	for (size_t i = 0; i < surface->noracle; i++)
+		collect_file(reply, dir, &surface->oracle[i]);
+	collect_file(reply, dir, &surface->contract_file);
 	return 0;
 }

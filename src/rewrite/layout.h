@@ -10,7 +10,7 @@
  */
 
 /** Sources, oracle and contract; `dir` is emptied first. */
-int kl_layout_write(const char *dir, const struct kl_surface *s);
+int kl_layout_write(const char *dir, const struct kl_surface *surface);
 
 /**
  * kl_request.collect of exec: what became of the state's files, added to the command's reply as

@@ -52,33 +52,33 @@ static void passes_release(struct passes *ps)
 
 static int read_scalar(char **out, const char *file, const struct kl_yaml *map, const char *key)
 {
-	const struct kl_yaml *v = kl_yaml_get(map, key);
+	const struct kl_yaml *node = kl_yaml_get(map, key);
 
-	if (!v || v->kind != KL_YAML_SCALAR)
-		return kl_yaml_error(file, v ? v : map,
+	if (!node || node->kind != KL_YAML_SCALAR)
+		return kl_yaml_error(file, node ? node : map,
 				     "a pass needs '%s', a word or a line of text", key);
-	*out = kl_strdup(v->text);
+	*out = kl_strdup(node->text);
 	return 0;
 }
 
 static int load_traits(json_t **out, const char *file, const struct kl_yaml *map)
 {
-	const struct kl_yaml *v = kl_yaml_get(map, "traits");
+	const struct kl_yaml *node = kl_yaml_get(map, "traits");
 
 	*out = json_object();
-	if (!v)
+	if (!node)
 		return 0;
-	if (v->kind != KL_YAML_MAP)
-		return kl_yaml_error(file, v, "'traits' is a map of trait to yes or no");
-	for (size_t i = 0; i < v->n; i++) {
-		if (v->item[i]->kind != KL_YAML_SCALAR)
-			return kl_yaml_error(file, v->item[i], "a trait is yes or no");
-		kl_json_set_str(*out, v->key[i], v->item[i]->text);
+	if (node->kind != KL_YAML_MAP)
+		return kl_yaml_error(file, node, "'traits' is a map of trait to yes or no");
+	for (size_t i = 0; i < node->n; i++) {
+		if (node->item[i]->kind != KL_YAML_SCALAR)
+			return kl_yaml_error(file, node->item[i], "a trait is yes or no");
+		kl_json_set_str(*out, node->key[i], node->item[i]->text);
 	}
 	return 0;
 }
 
-static int no_language(const char *file, const struct kl_yaml *v)
+static int no_language(const char *file, const struct kl_yaml *node)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 	const char *name[KL_LANGUAGES_MAX + 1];
@@ -86,29 +86,30 @@ static int no_language(const char *file, const struct kl_yaml *v)
 	kl_language_names(name, &kl_languages);
 	for (size_t i = 0; name[i]; i++)
 		kl_buf_addf(&list, "%s%s", !i ? "" : name[i + 1] ? ", " : " or ", name[i]);
-	return kl_yaml_error(file, v, "a language of a pass is %s", list.ptr);
+	return kl_yaml_error(file, node, "a language of a pass is %s", list.ptr);
 }
 
 /* of surfaces in which languages; without a word those in C */
 static int load_languages(struct kl_strvec *out, const char *file, const struct kl_yaml *map)
 {
-	const struct kl_yaml *v = kl_yaml_get(map, "languages");
+	const struct kl_yaml *node = kl_yaml_get(map, "languages");
 
-	if (!v)
+	if (!node)
 		kl_strvec_push(out, kl_language_c.name);
-	else if (v->kind != KL_YAML_SEQ)
-		return kl_yaml_error(file, v, "'languages' is a list");
-	for (size_t i = 0; v && i < v->n; i++) {
-		const char *word = v->item[i]->kind == KL_YAML_SCALAR ? v->item[i]->text : "";
+	else if (node->kind != KL_YAML_SEQ)
+		return kl_yaml_error(file, node, "'languages' is a list");
+	for (size_t i = 0; node && i < node->n; i++) {
+		const char *word = node->item[i]->kind == KL_YAML_SCALAR ? node->item[i]->text : "";
 
 		if (!kl_language_find(&kl_languages, word))
-			return no_language(file, v->item[i]);
+			return no_language(file, node->item[i]);
 		kl_strvec_push(out, word);
 	}
 	return 0;
 }
 
-static int load_cocci(struct pass *p, const char *dir, const char *file, const struct kl_yaml *map)
+static int load_cocci(struct pass *pass, const char *dir, const char *file,
+		      const struct kl_yaml *map)
 {
 	KL_AUTO(kl_freep) char *leaf = NULL;
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -123,12 +124,13 @@ static int load_cocci(struct pass *p, const char *dir, const char *file, const s
 	if ((err = kl_fs_read(&text, path, MAX_PASS_BYTES)) < 0 ||
 	    (err = kl_cocci_audit(leaf, text.ptr, text.len)) < 0)
 		return err;
-	p->cocci_len = text.len;
-	p->cocci = kl_buf_detach(&text);
+	pass->cocci_len = text.len;
+	pass->cocci = kl_buf_detach(&text);
 	return 0;
 }
 
-static int load_pass(struct pass *p, const char *dir, const char *file, const struct kl_yaml *map)
+static int load_pass(struct pass *pass, const char *dir, const char *file,
+		     const struct kl_yaml *map)
 {
 	static const char *const known[] = { "name",      "kind", "file",   "each",     "action",
 					     "mechanism", "text", "traits", "languages" };
@@ -144,27 +146,27 @@ static int load_pass(struct pass *p, const char *dir, const char *file, const st
 		if (k == KL_ARRAY_SIZE(known))
 			return kl_yaml_error(file, map->item[i], "unknown key '%s'", map->key[i]);
 	}
-	if ((err = read_scalar(&p->name, file, map, "name")) < 0 ||
+	if ((err = read_scalar(&pass->name, file, map, "name")) < 0 ||
 	    (err = read_scalar(&kind, file, map, "kind")) < 0 ||
-	    (err = read_scalar(&p->action, file, map, "action")) < 0 ||
-	    (err = read_scalar(&p->mechanism, file, map, "mechanism")) < 0 ||
-	    (err = read_scalar(&p->text, file, map, "text")) < 0 ||
-	    (err = load_traits(&p->traits, file, map)) < 0 ||
-	    (err = load_languages(&p->languages, file, map)) < 0)
+	    (err = read_scalar(&pass->action, file, map, "action")) < 0 ||
+	    (err = read_scalar(&pass->mechanism, file, map, "mechanism")) < 0 ||
+	    (err = read_scalar(&pass->text, file, map, "text")) < 0 ||
+	    (err = load_traits(&pass->traits, file, map)) < 0 ||
+	    (err = load_languages(&pass->languages, file, map)) < 0)
 		return err;
 	if (each && each->kind == KL_YAML_SCALAR && !strcmp(each->text, "site"))
-		p->each = EACH_SITE;
+		pass->each = EACH_SITE;
 	else if (each && each->kind == KL_YAML_SCALAR && !strcmp(each->text, "tile"))
-		p->each = EACH_TILE;
+		pass->each = EACH_TILE;
 	else if (each && (each->kind != KL_YAML_SCALAR || strcmp(each->text, "all")))
 		return kl_yaml_error(file, each, "'each' is all, site or tile");
 	if (!strcmp(kind, "cocci"))
-		return load_cocci(p, dir, file, map);
+		return load_cocci(pass, dir, file, map);
 	if (strcmp(kind, "token"))
 		return kl_yaml_error(file, map, "'kind' is cocci or token");
-	p->token = kl_tokenpass_find(p->name);
-	if (!p->token)
-		return kl_yaml_error(file, map, "there is no token pass '%s'", p->name);
+	pass->token = kl_tokenpass_find(pass->name);
+	if (!pass->token)
+		return kl_yaml_error(file, map, "there is no token pass '%s'", pass->name);
 	return 0;
 }
 
@@ -172,16 +174,16 @@ static int load_file(struct passes *out, const char *dir)
 {
 	KL_AUTO(kl_freep) char *file = kl_fs_join(dir, PASSES_FILE);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
 	const struct kl_yaml *list;
 	int err;
 
 	if ((err = kl_fs_read(&text, file, MAX_PASS_BYTES)) < 0 ||
-	    (err = kl_yaml_parse(&y, file, text.ptr, text.len)) < 0)
+	    (err = kl_yaml_parse(&node, file, text.ptr, text.len)) < 0)
 		return err;
-	list = y->kind == KL_YAML_MAP ? kl_yaml_get(y, "passes") : NULL;
-	if (!list || list->kind != KL_YAML_SEQ || y->n != 1)
-		return kl_yaml_error(file, y, "the one key of this file is 'passes', a list");
+	list = node->kind == KL_YAML_MAP ? kl_yaml_get(node, "passes") : NULL;
+	if (!list || list->kind != KL_YAML_SEQ || node->n != 1)
+		return kl_yaml_error(file, node, "the one key of this file is 'passes', a list");
 	for (size_t i = 0; i < list->n; i++) {
 		if (list->item[i]->kind != KL_YAML_MAP)
 			return kl_yaml_error(file, list->item[i], "a pass is a map");
@@ -225,92 +227,93 @@ struct subst {
 	long from, to;
 };
 
-static void substitute_words(struct kl_buf *out, const struct pass *p, const struct subst *s)
+static void substitute_words(struct kl_buf *out, const struct pass *pass, const struct subst *subst)
 {
 	size_t pos = 0;
 
-	for (const char *at; (at = strstr(p->cocci + pos, "KL_"));) {
-		kl_buf_add(out, p->cocci + pos, at - (p->cocci + pos));
-		pos = at - p->cocci;
+	for (const char *at; (at = strstr(pass->cocci + pos, "KL_"));) {
+		kl_buf_add(out, pass->cocci + pos, at - (pass->cocci + pos));
+		pos = at - pass->cocci;
 		if (!strncmp(at, "KL_NAME", 7)) {
-			kl_buf_adds(out, s->name);
+			kl_buf_adds(out, subst->name);
 			pos += 7;
 		} else if (!strncmp(at, "KL_FROM", 7)) {
-			kl_buf_addf(out, "%ld", s->from);
+			kl_buf_addf(out, "%ld", subst->from);
 			pos += 7;
 		} else if (!strncmp(at, "KL_TO", 5)) {
-			kl_buf_addf(out, "%ld", s->to);
+			kl_buf_addf(out, "%ld", subst->to);
 			pos += 5;
 		} else {
-			kl_buf_addch(out, p->cocci[pos++]);
+			kl_buf_addch(out, pass->cocci[pos++]);
 		}
 	}
-	kl_buf_adds(out, p->cocci + pos);
+	kl_buf_adds(out, pass->cocci + pos);
 }
 
-static bool take_site(const struct kl_cedit *e, void *payload)
+static bool take_site(const struct kl_cedit *edit, void *payload)
 {
-	return e->site == *(int *)payload;
+	return edit->site == *(int *)payload;
 }
 
 /* site < 0: all sites */
-static void run_token(struct kl_buf *out, const struct pass *p, const struct kl_file *f, int site)
+static void run_token(struct kl_buf *out, const struct pass *pass, const struct kl_file *file,
+		      int site)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
-	KL_AUTO(kl_cedits_release) struct kl_cedits e = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
+	KL_AUTO(kl_cedits_release) struct kl_cedits cedits = { 0 };
 
-	kl_ctoken_lex(&c, f->data, f->len);
-	p->token->find(&e, &c);
-	kl_cedits_apply(out, &c, &e, site < 0 ? NULL : take_site, &site);
+	kl_ctoken_lex(&tokens, file->data, file->len);
+	pass->token->find(&cedits, &tokens);
+	kl_cedits_apply(out, &tokens, &cedits, site < 0 ? NULL : take_site, &site);
 }
 
-static int count_sites(const struct pass *p, const struct kl_file *f)
+static int count_sites(const struct pass *pass, const struct kl_file *file)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
-	KL_AUTO(kl_cedits_release) struct kl_cedits e = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
+	KL_AUTO(kl_cedits_release) struct kl_cedits cedits = { 0 };
 
-	kl_ctoken_lex(&c, f->data, f->len);
-	p->token->find(&e, &c);
-	return e.nsite;
+	kl_ctoken_lex(&tokens, file->data, file->len);
+	pass->token->find(&cedits, &tokens);
+	return cedits.nsite;
 }
 
 /* "" when the pass leaves the file as it is */
-static int run_cocci(const char **out, struct run *r, const struct kl_file *f,
-		     const struct subst *s)
+static int run_cocci(const char **out, struct run *run, const struct kl_file *file,
+		     const struct subst *subst)
 {
-	KL_AUTO(kl_freep) char *key = kl_asprintf("%s\n%s\n%s\n%ld", r->pass->name, f->path,
-						  s ? s->name : "", s ? s->to : 0);
+	KL_AUTO(kl_freep) char *key = kl_asprintf("%s\n%s\n%s\n%ld", run->pass->name, file->path,
+						  subst ? subst->name : "", subst ? subst->to : 0);
 	KL_AUTO(kl_buf_release) struct kl_buf patch = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	bool changed;
 	int err;
 
-	if ((*out = kl_map_get(&r->rw->cache, key)))
+	if ((*out = kl_map_get(&run->rw->cache, key)))
 		return 0;
-	if (s)
-		substitute_words(&patch, r->pass, s);
+	if (subst)
+		substitute_words(&patch, run->pass, subst);
 	else
-		kl_buf_add(&patch, r->pass->cocci, r->pass->cocci_len);
-	err = kl_cocci_run(&text, &changed, r->rw->jail, r->pass->name, patch.ptr, patch.len,
-			   f->data, f->len);
+		kl_buf_add(&patch, run->pass->cocci, run->pass->cocci_len);
+	err = kl_cocci_run(&text, &changed, run->rw->jail, run->pass->name, patch.ptr, patch.len,
+			   file->data, file->len);
 	if (err < 0)
 		return err;
 	*out = kl_strndup(text.ptr, text.len);
-	kl_map_put(&r->rw->cache, key, (void *)*out);
+	kl_map_put(&run->rw->cache, key, (void *)*out);
 	return 0;
 }
 
-static bool is_source(const struct kl_surface *s, const struct kl_file *f)
+static bool is_source(const struct kl_surface *surface, const struct kl_file *file)
 {
-	return kl_suffix_in(f->path, s->contract->language->texts) &&
-	       !memchr(f->data, '\0', f->len);
+	return kl_suffix_in(file->path, surface->contract->language->texts) &&
+	       !memchr(file->data, '\0', file->len);
 }
 
 /* --- proposals ------------------------------------------------------------ */
 
-static int propose_all(struct kl_proposal **out, struct run *r)
+static int propose_all(struct kl_proposal **out, struct run *run)
 {
-	const struct kl_surface *state = r->rw->state;
+	const struct kl_surface *state = run->rw->state;
 	KL_AUTO(kl_freep) struct kl_file *edit = kl_calloc(state->nfile + 1, sizeof(*edit));
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
 	KL_AUTO(kl_surface_freep) struct kl_surface *whole = NULL;
@@ -318,51 +321,51 @@ static int propose_all(struct kl_proposal **out, struct run *r)
 	int err;
 
 	for (size_t i = 0; i < state->nfile; i++) {
-		const struct kl_file *f = &state->file[i];
+		const struct kl_file *file = &state->file[i];
 		const char *text;
 
-		if (!is_source(state, f))
+		if (!is_source(state, file))
 			continue;
-		if (r->pass->token) {
-			struct kl_buf b = KL_BUF_INIT;
+		if (run->pass->token) {
+			struct kl_buf buf = KL_BUF_INIT;
 
-			run_token(&b, r->pass, f, -1);
-			kl_strvec_take(&texts, kl_buf_detach(&b));
+			run_token(&buf, run->pass, file, -1);
+			kl_strvec_take(&texts, kl_buf_detach(&buf));
 			text = texts.v[texts.n - 1];
-		} else if ((err = run_cocci(&text, r, f, NULL)) < 0) {
+		} else if ((err = run_cocci(&text, run, file, NULL)) < 0) {
 			return err;
 		}
-		if (!*text || !strcmp(text, f->data))
+		if (!*text || !strcmp(text, file->data))
 			continue;
-		edit[n] = *f;
+		edit[n] = *file;
 		edit[n].data = (char *)text;
 		edit[n++].len = strlen(text);
 	}
-	if (!n || (err = kl_rewrite_offer(out, r->rw, edit, n, &r->claim)) < 0 || *out)
+	if (!n || (err = kl_rewrite_offer(out, run->rw, edit, n, &run->claim)) < 0 || *out)
 		return n ? err : 0;
 	if ((err = kl_surface_with(&whole, state, edit, n)) < 0)
 		return err;
-	return kl_rewrite_part(out, r->rw, whole, &r->claim);
+	return kl_rewrite_part(out, run->rw, whole, &run->claim);
 }
 
-static int propose_sites(struct kl_proposal **out, struct run *r)
+static int propose_sites(struct kl_proposal **out, struct run *run)
 {
-	const struct kl_surface *state = r->rw->state;
+	const struct kl_surface *state = run->rw->state;
 
 	for (size_t i = 0; i < state->nfile; i++) {
-		const struct kl_file *f = &state->file[i];
-		bool counts = r->pass->token && is_source(state, f);
-		int sites = counts ? count_sites(r->pass, f) : 0;
+		const struct kl_file *file = &state->file[i];
+		bool counts = run->pass->token && is_source(state, file);
+		int sites = counts ? count_sites(run->pass, file) : 0;
 
-		for (int s = 0; s < sites; s++) {
+		for (int sign = 0; sign < sites; sign++) {
 			KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-			struct kl_file edit = *f;
+			struct kl_file edit = *file;
 			int err;
 
-			run_token(&text, r->pass, f, s);
+			run_token(&text, run->pass, file, sign);
 			edit.data = text.ptr;
 			edit.len = text.len;
-			err = kl_rewrite_offer(out, r->rw, &edit, 1, &r->claim);
+			err = kl_rewrite_offer(out, run->rw, &edit, 1, &run->claim);
 			if (err < 0 || *out)
 				return err;
 		}
@@ -382,37 +385,39 @@ static bool accepted_source(const struct kl_rewrite *rw, const char *source)
 }
 
 /* half the exponent: 256 -> 16, 64 -> 8, 6 -> 2, 2 -> 1 */
-static long lower_half(long v)
+static long lower_half(long value)
 {
 	int bits = 0;
 
-	while (v >> (bits + 1))
+	while (value >> (bits + 1))
 		bits++;
 	return 1L << bits / 2;
 }
 
-static int propose_tile(struct kl_proposal **out, struct run *r, const struct kl_file *f,
-			const struct kl_tile *t)
+static int propose_tile(struct kl_proposal **out, struct run *run, const struct kl_file *file,
+			const struct kl_tile *tile)
 {
-	KL_AUTO(kl_freep) char *source = kl_asprintf("%s@%s:%s", r->pass->name, f->path, t->name);
-	KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", f->path, t->name);
-	const long value[] = { lower_half(t->value), t->value / 2 };
+	KL_AUTO(kl_freep) char *source = kl_asprintf("%s@%s:%s", run->pass->name, file->path,
+						     tile->name);
+	KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", file->path, tile->name);
+	const long value[] = { lower_half(tile->value), tile->value / 2 };
 
 	/* one step a constant: a staircase of them would say the same thing again */
-	if (accepted_source(r->rw, source))
+	if (accepted_source(run->rw, source))
 		return 0;
 	for (int i = 0; i < 2; i++) {
-		struct subst s = { t->name, t->value, value[i] };
-		KL_AUTO(kl_freep) char *what = kl_asprintf("%s: %s from %ld to %ld", r->pass->text,
-							   t->name, t->value, value[i]);
-		struct kl_claim claim = r->claim;
-		struct kl_file edit = *f;
+		struct subst subst = { tile->name, tile->value, value[i] };
+		KL_AUTO(kl_freep) char *what = kl_asprintf("%s: %s from %ld to %ld",
+							   run->pass->text, tile->name, tile->value,
+							   value[i]);
+		struct kl_claim claim = run->claim;
+		struct kl_file edit = *file;
 		const char *text;
 		int err;
 
-		if (value[i] >= t->value || (i && value[1] == value[0]))
+		if (value[i] >= tile->value || (i && value[1] == value[0]))
 			continue;
-		if ((err = run_cocci(&text, r, f, &s)) < 0)
+		if ((err = run_cocci(&text, run, file, &subst)) < 0)
 			return err;
 		if (!*text)
 			continue;
@@ -421,28 +426,28 @@ static int propose_tile(struct kl_proposal **out, struct run *r, const struct kl
 		claim.locus = where;
 		edit.data = (char *)text;
 		edit.len = strlen(text);
-		err = kl_rewrite_offer(out, r->rw, &edit, 1, &claim);
+		err = kl_rewrite_offer(out, run->rw, &edit, 1, &claim);
 		if (err < 0 || *out)
 			return err;
 	}
 	return 0;
 }
 
-static int propose_tiles(struct kl_proposal **out, struct run *r)
+static int propose_tiles(struct kl_proposal **out, struct run *run)
 {
-	const struct kl_surface *state = r->rw->state;
+	const struct kl_surface *state = run->rw->state;
 
 	for (size_t i = 0; i < state->nfile; i++) {
-		KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+		KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
 		KL_AUTO(kl_tiles_release) struct kl_tiles tiles = { 0 };
-		const struct kl_file *f = &state->file[i];
+		const struct kl_file *file = &state->file[i];
 
-		if (!is_source(state, f) || r->pass->token)
+		if (!is_source(state, file) || run->pass->token)
 			continue;
-		kl_ctoken_lex(&c, f->data, f->len);
-		kl_tokenpass_tiles(&tiles, &c);
-		for (size_t t = 0; t < tiles.n; t++) {
-			int err = propose_tile(out, r, f, &tiles.t[t]);
+		kl_ctoken_lex(&tokens, file->data, file->len);
+		kl_tokenpass_tiles(&tiles, &tokens);
+		for (size_t turn = 0; turn < tiles.n; turn++) {
+			int err = propose_tile(out, run, file, &tiles.t[turn]);
 
 			if (err < 0 || *out)
 				return err;
@@ -459,24 +464,24 @@ int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *r
 	if ((err = load_passes(&ps, arg)) < 0)
 		return err;
 	for (size_t i = 0; i < ps.n && !*out; i++) {
-		const struct pass *p = &ps.p[i];
-		struct run r = {
-			.rw = rw, .pass = p,
+		const struct pass *pass = &ps.p[i];
+		struct run run = {
+			.rw = rw, .pass = pass,
 			.claim = {
-				.rewriter = "passes", .source = p->name, .action = p->action,
-				.mechanism = p->mechanism, .text = p->text,
-				.origin = "induced", .traits = p->traits,
+				.rewriter = "passes", .source = pass->name, .action = pass->action,
+				.mechanism = pass->mechanism, .text = pass->text,
+				.origin = "induced", .traits = pass->traits,
 			},
 		};
 
-		if ((p->cocci && !rw->jail) ||
-		    !kl_strvec_has(&p->languages, rw->state->contract->language->name))
+		if ((pass->cocci && !rw->jail) ||
+		    !kl_strvec_has(&pass->languages, rw->state->contract->language->name))
 			continue;
-		err = p->each == EACH_TILE ? propose_tiles(out, &r) :
-		      p->each == EACH_SITE ? propose_sites(out, &r) :
-					     propose_all(out, &r);
+		err = pass->each == EACH_TILE ? propose_tiles(out, &run) :
+		      pass->each == EACH_SITE ? propose_sites(out, &run) :
+						propose_all(out, &run);
 		if (err < 0)
-			return kl_error_in(err, "pass '%s'", p->name);
+			return kl_error_in(err, "pass '%s'", pass->name);
 	}
 	return 0;
 }

@@ -39,11 +39,11 @@ static int list_patches(struct kl_strvec *out, const char *arg)
 }
 
 /* a mail, or a bare diff, or a mail that only git can read: then its diff alone */
-static int parse_patch(struct kl_mail *m, const char *leaf, const char *text, size_t len)
+static int parse_patch(struct kl_mail *mail, const char *leaf, const char *text, size_t len)
 {
 	const char *diff;
 
-	if (!strncmp(text, "From ", 5) && !kl_mail_parse(m, leaf, text, len))
+	if (!strncmp(text, "From ", 5) && !kl_mail_parse(mail, leaf, text, len))
 		return 0;
 	if (strlen(text) != len)
 		return kl_error(KL_EINVALID, "%s: a patch is text", leaf);
@@ -53,8 +53,8 @@ static int parse_patch(struct kl_mail *m, const char *leaf, const char *text, si
 	if (!diff)
 		return kl_error(KL_EINVALID, "%s: no diff in this file", leaf);
 	kl_error_clear();
-	m->message = kl_strdup("");
-	m->diff = kl_strdup(diff + (*diff == '\n'));
+	mail->message = kl_strdup("");
+	mail->diff = kl_strdup(diff + (*diff == '\n'));
 	return 0;
 }
 
@@ -73,9 +73,9 @@ int kl_patches_check(const char *arg)
 	int err = list_patches(&names, arg);
 
 	for (size_t i = 0; !err && i < names.n; i++) {
-		KL_AUTO(kl_mail_release) struct kl_mail m = { 0 };
+		KL_AUTO(kl_mail_release) struct kl_mail mail = { 0 };
 
-		err = read_patch(&m, arg, names.v[i]);
+		err = read_patch(&mail, arg, names.v[i]);
 	}
 	return err;
 }
@@ -93,23 +93,24 @@ static bool was_used(const json_t *records, const char *leaf)
 }
 
 /* paths of the patch from the contract's directory, or from the repository's root */
-static int apply_patch(git_oid *out, struct kl_rewrite *rw, const struct kl_mail *m)
+static int apply_patch(git_oid *out, struct kl_rewrite *rw, const struct kl_mail *mail)
 {
-	int err = kl_repo_apply(out, rw->repo, &rw->tree, rw->state->dir, m->diff, strlen(m->diff));
+	int err = kl_repo_apply(out, rw->repo, &rw->tree, rw->state->dir, mail->diff,
+				strlen(mail->diff));
 
 	if (err == KL_ENO && *rw->state->dir)
-		err = kl_repo_apply(out, rw->repo, &rw->tree, "", m->diff, strlen(m->diff));
+		err = kl_repo_apply(out, rw->repo, &rw->tree, "", mail->diff, strlen(mail->diff));
 	return err;
 }
 
 static int offer_patch(struct kl_proposal **out, struct kl_rewrite *rw, const char *leaf,
-		       const struct kl_mail *m, const git_oid *tree)
+		       const struct kl_mail *mail, const git_oid *tree)
 {
-	KL_AUTO(kl_freep) char *action = kl_trailer_get(m->message, "Klineage-Action");
-	KL_AUTO(kl_freep) char *mechanism = kl_trailer_get(m->message, "Klineage-Mechanism");
-	KL_AUTO(kl_freep) char *locus = kl_trailer_get(m->message, "Klineage-Locus");
-	KL_AUTO(kl_freep) char *trait = kl_trailer_get(m->message, "Klineage-Trait");
-	KL_AUTO(kl_freep) char *subject = kl_trailer_subject(m->message);
+	KL_AUTO(kl_freep) char *action = kl_trailer_get(mail->message, "Klineage-Action");
+	KL_AUTO(kl_freep) char *mechanism = kl_trailer_get(mail->message, "Klineage-Mechanism");
+	KL_AUTO(kl_freep) char *locus = kl_trailer_get(mail->message, "Klineage-Locus");
+	KL_AUTO(kl_freep) char *trait = kl_trailer_get(mail->message, "Klineage-Trait");
+	KL_AUTO(kl_freep) char *subject = kl_trailer_subject(mail->message);
 	KL_AUTO(kl_freep) char *slug = kl_proposal_slug(subject && *subject ? subject : leaf);
 	KL_AUTO(json_decrefp) json_t *traits = json_object();
 	struct kl_claim claim = {
@@ -141,14 +142,14 @@ int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 	int err = list_patches(&names, arg);
 
 	for (size_t i = 0; !err && !*out && i < names.n; i++) {
-		KL_AUTO(kl_mail_release) struct kl_mail m = { 0 };
+		KL_AUTO(kl_mail_release) struct kl_mail mail = { 0 };
 		git_oid tree;
 
 		if (was_used(rw->steps, names.v[i]) || was_used(rw->rejections, names.v[i]))
 			continue;
-		if ((err = read_patch(&m, arg, names.v[i])) < 0)
+		if ((err = read_patch(&mail, arg, names.v[i])) < 0)
 			break;
-		err = apply_patch(&tree, rw, &m);
+		err = apply_patch(&tree, rw, &mail);
 		if (err == KL_ENO) {
 			kl_rewrite_say(rw, "%s does not apply to this state; passed over",
 				       names.v[i]);
@@ -156,7 +157,7 @@ int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 			continue;
 		}
 		if (!err)
-			err = offer_patch(out, rw, names.v[i], &m, &tree);
+			err = offer_patch(out, rw, names.v[i], &mail, &tree);
 		if (!err && !*out)
 			kl_rewrite_say(rw,
 				       "%s changes no source of the contract, or was tried before; "

@@ -105,17 +105,17 @@ void kl_prompt_fence(struct kl_buf *out, const char *info, const char *text, siz
 void kl_prompt_excerpt(struct kl_buf *out, const char *info, const char *text, size_t max)
 {
 	size_t len = strlen(text), head = max * 3 / 4, tail = max - head;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	if (len <= max) {
 		kl_prompt_fence(out, info, text, len);
 		return;
 	}
 	head = kl_utf8_cut(text, len, head);
-	kl_buf_add(&b, text, head);
-	kl_buf_addf(&b, "\n[... %zu bytes left out ...]\n", len - head - tail);
-	kl_buf_add(&b, text + len - tail, tail);
-	kl_prompt_fence(out, info, b.ptr, b.len);
+	kl_buf_add(&buf, text, head);
+	kl_buf_addf(&buf, "\n[... %zu bytes left out ...]\n", len - head - tail);
+	kl_buf_add(&buf, text + len - tail, tail);
+	kl_prompt_fence(out, info, buf.ptr, buf.len);
 }
 
 static void number_lines(struct kl_buf *out, const char *text, size_t len)
@@ -135,7 +135,7 @@ static void number_lines(struct kl_buf *out, const char *text, size_t len)
 void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, bool numbered)
 {
 	for (size_t i = 0; i < n; i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 		if (i)
 			kl_buf_addch(out, '\n');
@@ -145,19 +145,19 @@ void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, b
 			continue;
 		}
 		if (numbered)
-			number_lines(&b, file[i].data, file[i].len);
+			number_lines(&buf, file[i].data, file[i].len);
 		kl_buf_addf(out, "File %s:\n", file[i].path);
-		kl_prompt_fence(out, "", numbered ? b.ptr : file[i].data,
-				numbered ? b.len : file[i].len);
+		kl_prompt_fence(out, "", numbered ? buf.ptr : file[i].data,
+				numbered ? buf.len : file[i].len);
 	}
 }
 
-char *kl_prompt_sources(const struct kl_surface *s, bool numbered)
+char *kl_prompt_sources(const struct kl_surface *surface, bool numbered)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_prompt_files(&b, s->file, s->nfile, numbered);
-	return kl_buf_detach(&b);
+	kl_prompt_files(&buf, surface->file, surface->nfile, numbered);
+	return kl_buf_detach(&buf);
 }
 
 void kl_prompt_features(struct kl_buf *out, const struct kl_strvec *features)
@@ -168,36 +168,37 @@ void kl_prompt_features(struct kl_buf *out, const struct kl_strvec *features)
 
 char *kl_prompt_facts(const struct kl_strvec *features, const json_t *traits, int64_t ns)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	struct kl_buf out = KL_BUF_INIT;
 	const char *name;
-	json_t *v;
+	json_t *value;
 
-	kl_buf_adds(&b, "compiled code:");
+	kl_buf_adds(&buf, "compiled code:");
 	if (features)
-		kl_prompt_features(&b, features);
+		kl_prompt_features(&buf, features);
 	if (traits)
-		kl_buf_adds(&b, "\nsource:");
-	json_object_foreach((json_t *)traits, name, v)
-		kl_buf_addf(&b, " %s=%s,", name, json_is_string(v) ? json_string_value(v) : "?");
-	kl_buf_adds(&b, "\ntime: ");
+		kl_buf_adds(&buf, "\nsource:");
+	json_object_foreach((json_t *)traits, name, value)
+		kl_buf_addf(&buf, " %s=%s,", name,
+			    json_is_string(value) ? json_string_value(value) : "?");
+	kl_buf_adds(&buf, "\ntime: ");
 	if (ns > 0)
-		kl_prompt_time(&b, ns);
+		kl_prompt_time(&buf, ns);
 	else
-		kl_buf_adds(&b, "not measured");
-	kl_buf_addch(&b, '\n');
-	kl_prompt_fence(&out, "", b.ptr, b.len);
+		kl_buf_adds(&buf, "not measured");
+	kl_buf_addch(&buf, '\n');
+	kl_prompt_fence(&out, "", buf.ptr, buf.len);
 	return kl_buf_detach(&out);
 }
 
 void kl_prompt_time(struct kl_buf *out, int64_t ns)
 {
-	double t = (double)ns;
+	double seconds = (double)ns;
 
 	if (ns < 10000)
 		kl_buf_addf(out, "%lld ns", (long long)ns);
 	else if (ns < 10000000)
-		kl_buf_addf(out, "%.1f us", t / 1e3);
+		kl_buf_addf(out, "%.1f us", seconds / 1e3);
 	else
-		kl_buf_addf(out, "%.1f ms", t / 1e6);
+		kl_buf_addf(out, "%.1f ms", seconds / 1e6);
 }

@@ -43,7 +43,7 @@ void kl_prompt_excerpt(struct kl_buf *out, const char *info, const char *text, s
 /** Files, each under its path; with `numbered` every line has its number in front. */
 void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, bool numbered);
 /** The sources of a kernel likewise; caller frees. */
-char *kl_prompt_sources(const struct kl_surface *s, bool numbered);
+char *kl_prompt_sources(const struct kl_surface *surface, bool numbered);
 
 /**
  * Facts of a state, fenced: the features of its object code (NULL: none) and, in a walk's own

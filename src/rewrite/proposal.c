@@ -7,129 +7,131 @@
 #include "base/error.h"
 #include "rewrite/ctoken.h"
 
-void kl_proposal_free(struct kl_proposal *p)
+void kl_proposal_free(struct kl_proposal *proposal)
 {
-	if (!p)
+	if (!proposal)
 		return;
-	free(p->rewriter);
-	free(p->source);
-	free(p->action);
-	free(p->mechanism);
-	free(p->locus);
-	free(p->text);
-	json_decref(p->traits);
-	kl_surface_free(p->candidate);
-	free(p);
+	free(proposal->rewriter);
+	free(proposal->source);
+	free(proposal->action);
+	free(proposal->mechanism);
+	free(proposal->locus);
+	free(proposal->text);
+	json_decref(proposal->traits);
+	kl_surface_free(proposal->candidate);
+	free(proposal);
 }
 
 void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest, const char *to_digest)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 
-	kl_digest_adds(d, from_digest);
-	kl_digest_adds(d, to_digest);
-	kl_digest_end(d, id);
+	kl_digest_adds(digest, from_digest);
+	kl_digest_adds(digest, to_digest);
+	kl_digest_end(digest, id);
 }
 
-json_t *kl_proposal_to_json(const struct kl_proposal *p)
+json_t *kl_proposal_to_json(const struct kl_proposal *proposal)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set_str(j, "id", p->id);
-	kl_json_set_str(j, "edit", p->edit);
-	kl_json_set_str(j, "rewriter", p->rewriter);
-	kl_json_set_str(j, "source", p->source);
-	kl_json_set_str(j, "action", p->action);
-	kl_json_set_str(j, "mechanism", p->mechanism);
-	kl_json_set_str(j, "locus", p->locus);
-	kl_json_set_str(j, "text", p->text);
-	kl_json_set_str(j, "origin", p->origin);
-	kl_json_set_str(j, "surface", p->candidate->digest);
-	kl_json_set(j, "traits", json_deep_copy(p->traits));
-	if (p->unisolated)
-		kl_json_set_bool(j, "unisolated", true);
-	return j;
+	kl_json_set_str(value, "id", proposal->id);
+	kl_json_set_str(value, "edit", proposal->edit);
+	kl_json_set_str(value, "rewriter", proposal->rewriter);
+	kl_json_set_str(value, "source", proposal->source);
+	kl_json_set_str(value, "action", proposal->action);
+	kl_json_set_str(value, "mechanism", proposal->mechanism);
+	kl_json_set_str(value, "locus", proposal->locus);
+	kl_json_set_str(value, "text", proposal->text);
+	kl_json_set_str(value, "origin", proposal->origin);
+	kl_json_set_str(value, "surface", proposal->candidate->digest);
+	kl_json_set(value, "traits", json_deep_copy(proposal->traits));
+	if (proposal->unisolated)
+		kl_json_set_bool(value, "unisolated", true);
+	return value;
 }
 
-static int take_str(char **out, const json_t *j, const char *key)
+static int take_str(char **out, const json_t *value, const char *key)
 {
-	const char *s;
-	int err = kl_json_str(&s, j, key);
+	const char *text;
+	int err = kl_json_str(&text, value, key);
 
 	if (!err)
-		*out = kl_strdup(s);
+		*out = kl_strdup(text);
 	return err;
 }
 
-static const char *origin_of(const char *s)
+static const char *origin_of(const char *text)
 {
 	static const char *const known[] = { "induced", "authored", "historical" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++)
-		if (!strcmp(s, known[i]))
+		if (!strcmp(text, known[i]))
 			return known[i];
 	return "induced";
 }
 
-int kl_proposal_from_json(struct kl_proposal **out, const json_t *j, struct kl_surface *candidate)
+int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
+			  struct kl_surface *candidate)
 {
-	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = kl_calloc(1, sizeof(*p));
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = kl_calloc(1, sizeof(*proposal));
 	const char *id, *surface;
 	json_t *traits;
 	int err;
 
-	if ((err = kl_json_str(&id, j, "id")) < 0 ||
-	    (err = take_str(&p->rewriter, j, "rewriter")) < 0 ||
-	    (err = take_str(&p->source, j, "source")) < 0 ||
-	    (err = take_str(&p->action, j, "action")) < 0 ||
-	    (err = take_str(&p->mechanism, j, "mechanism")) < 0 ||
-	    (err = take_str(&p->locus, j, "locus")) < 0 ||
-	    (err = take_str(&p->text, j, "text")) < 0 ||
-	    (err = kl_json_str(&surface, j, "surface")) < 0 ||
-	    (err = kl_json_obj(&traits, j, "traits")) < 0)
+	if ((err = kl_json_str(&id, value, "id")) < 0 ||
+	    (err = take_str(&proposal->rewriter, value, "rewriter")) < 0 ||
+	    (err = take_str(&proposal->source, value, "source")) < 0 ||
+	    (err = take_str(&proposal->action, value, "action")) < 0 ||
+	    (err = take_str(&proposal->mechanism, value, "mechanism")) < 0 ||
+	    (err = take_str(&proposal->locus, value, "locus")) < 0 ||
+	    (err = take_str(&proposal->text, value, "text")) < 0 ||
+	    (err = kl_json_str(&surface, value, "surface")) < 0 ||
+	    (err = kl_json_obj(&traits, value, "traits")) < 0)
 		return err;
 	if (strlen(id) != KL_DIGEST_HEX - 1)
 		return kl_error(KL_EINVALID, "a proposal's id is not a digest: '%s'", id);
 	if (strcmp(surface, candidate->digest))
 		return kl_error(KL_EINVALID, "the files of proposal %.12s are not those recorded",
 				id);
-	memcpy(p->id, id, KL_DIGEST_HEX);
-	snprintf(p->edit, sizeof(p->edit), "%s", kl_json_str_or(j, "edit", ""));
-	p->origin = origin_of(kl_json_str_or(j, "origin", ""));
-	p->unisolated = kl_json_bool_or(j, "unisolated", false);
-	p->traits = json_deep_copy(traits);
-	p->candidate = candidate;
-	*out = kl_steal(&p);
+	memcpy(proposal->id, id, KL_DIGEST_HEX);
+	snprintf(proposal->edit, sizeof(proposal->edit), "%s", kl_json_str_or(value, "edit", ""));
+	proposal->origin = origin_of(kl_json_str_or(value, "origin", ""));
+	proposal->unisolated = kl_json_bool_or(value, "unisolated", false);
+	proposal->traits = json_deep_copy(traits);
+	proposal->candidate = candidate;
+	*out = kl_steal(&proposal);
 	return 0;
 }
 
 char *kl_proposal_slug(const char *text)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	for (; *text && *text != '\n' && b.len < 40; text++) {
+	for (; *text && *text != '\n' && buf.len < 40; text++) {
 		if (isalnum((unsigned char)*text))
-			kl_buf_addch(&b, (char)tolower((unsigned char)*text));
-		else if (b.len && b.ptr[b.len - 1] != '-')
-			kl_buf_addch(&b, '-');
+			kl_buf_addch(&buf, (char)tolower((unsigned char)*text));
+		else if (buf.len && buf.ptr[buf.len - 1] != '-')
+			kl_buf_addch(&buf, '-');
 	}
-	while (b.len && b.ptr[b.len - 1] == '-')
-		b.ptr[--b.len] = '\0';
-	if (!b.len)
-		kl_buf_adds(&b, "step");
-	return kl_buf_detach(&b);
+	while (buf.len && buf.ptr[buf.len - 1] == '-')
+		buf.ptr[--buf.len] = '\0';
+	if (!buf.len)
+		kl_buf_adds(&buf, "step");
+	return kl_buf_detach(&buf);
 }
 
 /* bytes that two texts have in common at both ends */
-static void common_ends(size_t *head_out, size_t *tail_out, const struct kl_file *a,
-			const struct kl_file *b)
+static void common_ends(size_t *head_out, size_t *tail_out, const struct kl_file *left,
+			const struct kl_file *right)
 {
 	size_t head = 0, tail = 0;
-	size_t max = a->len < b->len ? a->len : b->len;
+	size_t max = left->len < right->len ? left->len : right->len;
 
-	while (head < max && a->data[head] == b->data[head])
+	while (head < max && left->data[head] == right->data[head])
 		head++;
-	while (tail < max - head && a->data[a->len - 1 - tail] == b->data[b->len - 1 - tail])
+	while (tail < max - head &&
+	       left->data[left->len - 1 - tail] == right->data[right->len - 1 - tail])
 		tail++;
 	*head_out = head;
 	*tail_out = tail;
@@ -138,57 +140,58 @@ static void common_ends(size_t *head_out, size_t *tail_out, const struct kl_file
 void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
 		      const struct kl_surface *to)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 
 	for (size_t i = 0; i < from->nfile && i < to->nfile; i++) {
-		const struct kl_file *a = &from->file[i], *b = &to->file[i];
+		const struct kl_file *left = &from->file[i], *right = &to->file[i];
 		size_t head, tail, line;
 
-		common_ends(&head, &tail, a, b);
-		if (a->len == b->len && head == a->len)
+		common_ends(&head, &tail, left, right);
+		if (left->len == right->len && head == left->len)
 			continue;
 		/* whole lines, so that a word tells where it stood */
-		for (line = head; line && a->data[line - 1] != '\n'; line--)
+		for (line = head; line && left->data[line - 1] != '\n'; line--)
 			;
-		while (tail && a->data[a->len - tail] != '\n')
+		while (tail && left->data[left->len - tail] != '\n')
 			tail--;
-		kl_digest_adds(d, a->path);
-		kl_digest_add(d, a->data + line, a->len - tail - line);
-		kl_digest_adds(d, "");
-		kl_digest_add(d, b->data + line, b->len - tail - line);
-		kl_digest_adds(d, "");
+		kl_digest_adds(digest, left->path);
+		kl_digest_add(digest, left->data + line, left->len - tail - line);
+		kl_digest_adds(digest, "");
+		kl_digest_add(digest, right->data + line, right->len - tail - line);
+		kl_digest_adds(digest, "");
 	}
-	kl_digest_end(d, edit);
+	kl_digest_end(digest, edit);
 }
 
-/* first and last line (from 1) of `a` that are not those of `b` */
-static void changed_lines(int *first, int *last, const struct kl_file *a, const struct kl_file *b)
+/* first and last line (from 1) of `left` that are not those of `right` */
+static void changed_lines(int *first, int *last, const struct kl_file *left,
+			  const struct kl_file *right)
 {
 	size_t head, tail;
 
-	common_ends(&head, &tail, a, b);
+	common_ends(&head, &tail, left, right);
 	*first = 1;
 	for (size_t i = 0; i < head; i++)
-		*first += a->data[i] == '\n';
+		*first += left->data[i] == '\n';
 	*last = *first;
-	for (size_t i = head; i + 1 < a->len - tail; i++)
-		*last += a->data[i] == '\n';
+	for (size_t i = head; i + 1 < left->len - tail; i++)
+		*last += left->data[i] == '\n';
 }
 
-static char *locus_in(const struct kl_file *a, const struct kl_file *b)
+static char *locus_in(const struct kl_file *left, const struct kl_file *right)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
 	KL_AUTO(kl_freep) char *f1 = NULL;
 	KL_AUTO(kl_freep) char *f2 = NULL;
 	int first, last;
 
-	changed_lines(&first, &last, a, b);
-	kl_ctoken_lex(&c, a->data, a->len);
-	f1 = kl_ctoken_function_at(&c, first);
-	f2 = kl_ctoken_function_at(&c, last);
+	changed_lines(&first, &last, left, right);
+	kl_ctoken_lex(&tokens, left->data, left->len);
+	f1 = kl_ctoken_function_at(&tokens, first);
+	f2 = kl_ctoken_function_at(&tokens, last);
 	if (*f1 && !strcmp(f1, f2))
-		return kl_asprintf("%s:%s:%d-%d", a->path, f1, first, last);
-	return kl_asprintf("%s:%d-%d", a->path, first, last);
+		return kl_asprintf("%s:%s:%d-%d", left->path, f1, first, last);
+	return kl_asprintf("%s:%d-%d", left->path, first, last);
 }
 
 char *kl_proposal_locus(const struct kl_surface *from, const struct kl_surface *to)
@@ -197,12 +200,12 @@ char *kl_proposal_locus(const struct kl_surface *from, const struct kl_surface *
 	size_t differ = 0;
 
 	for (size_t i = 0; i < from->nfile && i < to->nfile; i++) {
-		const struct kl_file *a = &from->file[i], *b = &to->file[i];
+		const struct kl_file *left = &from->file[i], *right = &to->file[i];
 
-		if (a->len == b->len && !memcmp(a->data, b->data, a->len))
+		if (left->len == right->len && !memcmp(left->data, right->data, left->len))
 			continue;
 		if (!differ++)
-			where = locus_in(a, b);
+			where = locus_in(left, right);
 	}
 	if (!where)
 		return kl_strdup("-");

@@ -32,7 +32,7 @@ struct kl_proposal {
 	struct kl_surface *candidate; /* the state it leads to */
 };
 
-void kl_proposal_free(struct kl_proposal *p);
+void kl_proposal_free(struct kl_proposal *proposal);
 KL_DEFINE_CLEANUP(struct kl_proposal *, kl_proposal_free)
 
 void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest, const char *to_digest);
@@ -43,9 +43,10 @@ void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
  * Everything but the files, for the operation's state; the files travel
  * beside it as blobs.
  */
-json_t *kl_proposal_to_json(const struct kl_proposal *p);
+json_t *kl_proposal_to_json(const struct kl_proposal *proposal);
 /** Takes `candidate` only on success. */
-int kl_proposal_from_json(struct kl_proposal **out, const json_t *j, struct kl_surface *candidate);
+int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
+			  struct kl_surface *candidate);
 
 /** "Drop prefetch of B" -> "drop-prefetch-of-b", at most 40 bytes; else "step". Caller frees. */
 char *kl_proposal_slug(const char *text);

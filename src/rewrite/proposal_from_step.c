@@ -7,20 +7,21 @@
 #include "rewrite/residue.h"
 #include "rewrite/rewriter.h"
 
-int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *e)
+int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *envelope)
 {
-	KL_AUTO(kl_freep) char *place = kl_envelope_place(e->locus);
+	KL_AUTO(kl_freep) char *place = kl_envelope_place(envelope->locus);
 	KL_AUTO(kl_freep) char *path = kl_strndup(place, strcspn(place, ":"));
-	const struct kl_file *f;
-	int err = kl_edits_path(&f, rw->state, path);
+	const struct kl_file *file;
+	int err = kl_edits_path(&file, rw->state, path);
 
 	if (err < 0)
 		return kl_error_in(err, "the locus");
-	if (*e->mechanism && rw->mechanisms && !kl_mechanisms_find(rw->mechanisms, e->mechanism))
+	if (*envelope->mechanism && rw->mechanisms &&
+	    !kl_mechanisms_find(rw->mechanisms, envelope->mechanism))
 		return kl_error(KL_EINVALID,
 				"there is no mechanism '%s'; take one of the list, or - if none "
 				"fits",
-				e->mechanism);
+				envelope->mechanism);
 	return 0;
 }
 
@@ -60,22 +61,22 @@ static int offer_step(struct kl_proposal **out, struct kl_rewrite *rw, const str
 	return judged_before(rw, id);
 }
 
-int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_envelope *e,
-		    const char *rewriter, const char *source)
+int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw,
+		    const struct kl_envelope *envelope, const char *rewriter, const char *source)
 {
 	struct kl_claim claim = {
 		.rewriter = rewriter,
 		.source = source,
-		.action = e->action,
-		.mechanism = e->mechanism,
-		.text = e->why,
+		.action = envelope->action,
+		.mechanism = envelope->mechanism,
+		.text = envelope->why,
 		.origin = "induced",
-		.traits = e->traits,
-		.locus = e->locus,
+		.traits = envelope->traits,
+		.locus = envelope->locus,
 	};
 	struct kl_file *edit = NULL;
 	size_t n = 0;
-	int err = kl_edits_apply(&edit, &n, rw->state, e);
+	int err = kl_edits_apply(&edit, &n, rw->state, envelope);
 
 	if (err < 0)
 		return err;

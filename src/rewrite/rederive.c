@@ -40,12 +40,12 @@ static const json_t *last_attempt(size_t *n, const json_t *attempts)
 {
 	const json_t *last = NULL;
 	size_t i;
-	json_t *a;
+	json_t *array;
 
 	*n = 0;
-	json_array_foreach(attempts, i, a)
-		if (!is_silent(a)) {
-			last = a;
+	json_array_foreach(attempts, i, array)
+		if (!is_silent(array)) {
+			last = array;
 			++*n;
 		}
 	return last;
@@ -58,61 +58,65 @@ static char *goal_name(const struct deriver *deriver)
 	const json_t *rec = deriver->r->record;
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", "?"));
 	const char *name = kl_json_str_or(rec, "mechanism", "");
-	const struct kl_mechanism *m = kl_mechanisms_find(&deriver->mechanisms, name);
+	const struct kl_mechanism *mechanism = kl_mechanisms_find(&deriver->mechanisms, name);
 	const struct kl_event *reached = deriver->r->goal;
 	int64_t ns = reached ? reached->profile.ns : 0;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	struct kl_buf out = KL_BUF_INIT;
 
-	kl_buf_addf(&b, "action: %s\n(the word for taking it out, kept though it is put in here)\n",
+	kl_buf_addf(&buf,
+		    "action: %s\n(the word for taking it out, kept though it is put in here)\n",
 		    kl_json_str_or(rec, "action", "?"));
 	if (*name)
-		kl_buf_addf(&b, "mechanism: %s%s%s\n", name, m ? ": " : "", m ? m->text : "");
-	kl_buf_addf(&b, "place: %s\nfacts of the compiled code that has it:", place);
+		kl_buf_addf(&buf, "mechanism: %s%s%s\n", name, mechanism ? ": " : "",
+			    mechanism ? mechanism->text : "");
+	kl_buf_addf(&buf, "place: %s\nfacts of the compiled code that has it:", place);
 	if (reached)
-		kl_prompt_features(&b, &reached->facts.features);
-	kl_buf_addch(&b, '\n');
+		kl_prompt_features(&buf, &reached->facts.features);
+	kl_buf_addch(&buf, '\n');
 	if (deriver->r->before_ns > 0) {
-		kl_buf_adds(&b, "time of this kernel: ");
-		kl_prompt_time(&b, deriver->r->before_ns);
-		kl_buf_addch(&b, '\n');
+		kl_buf_adds(&buf, "time of this kernel: ");
+		kl_prompt_time(&buf, deriver->r->before_ns);
+		kl_buf_addch(&buf, '\n');
 	}
 	if (ns > 0) {
-		kl_buf_adds(&b, "time to be matched: ");
-		kl_prompt_time(&b, ns);
-		kl_buf_addch(&b, '\n');
+		kl_buf_adds(&buf, "time to be matched: ");
+		kl_prompt_time(&buf, ns);
+		kl_buf_addch(&buf, '\n');
 	}
-	kl_prompt_fence(&out, "", b.ptr, b.len);
+	kl_prompt_fence(&out, "", buf.ptr, buf.len);
 	return kl_buf_detach(&out);
 }
 
 static void write_key(struct kl_buf *key, const struct deriver *deriver)
 {
-	const struct kl_rederive *r = deriver->r;
-	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(r->record, "locus", ""));
+	const struct kl_rederive *rederive = deriver->r;
+	KL_AUTO(kl_freep) char *place = kl_envelope_place(
+		kl_json_str_or(rederive->record, "locus", ""));
 	size_t i;
-	json_t *a;
+	json_t *array;
 
-	kl_buf_addf(key, "state %s\ncontract %s\nrestore %s %s\n", r->before->digest,
-		    r->before->contract_digest, kl_json_str_or(r->record, "action", "-"), place);
-	json_array_foreach(r->attempts, i, a)
-		if (!is_silent(a))
+	kl_buf_addf(key, "state %s\ncontract %s\nrestore %s %s\n", rederive->before->digest,
+		    rederive->before->contract_digest,
+		    kl_json_str_or(rederive->record, "action", "-"), place);
+	json_array_foreach(rederive->attempts, i, array)
+		if (!is_silent(array))
 			kl_buf_addf(key, "refused %s\n",
-				    kl_feedback_key(kl_json_str_or(a, "class", "-")));
+				    kl_feedback_key(kl_json_str_or(array, "class", "-")));
 }
 
 static void compose_turn(struct kl_driver_turn *turn, const struct deriver *deriver)
 {
-	const struct kl_rederive *r = deriver->r;
+	const struct kl_rederive *rederive = deriver->r;
 	const char *id = kl_json_str_or(deriver->attempt, "event", "");
 
-	turn->state = r->before;
+	turn->state = rederive->before;
 	turn->feedback = (struct kl_feedback){
 		.class_ = kl_json_str_or(deriver->attempt, "class", ""),
 		.forward = true,
-		.event = *id && r->event ? r->event(id, r->payload) : NULL,
-		.goal = r->goal,
-		.ns = r->before_ns,
+		.event = *id && rederive->event ? rederive->event(id, rederive->payload) : NULL,
+		.goal = rederive->goal,
+		.ns = rederive->before_ns,
 	};
 	kl_prompt_set(&turn->values, "GOAL", goal_name(deriver));
 	write_key(&turn->key, deriver);
@@ -123,18 +127,18 @@ static void compose_turn(struct kl_driver_turn *turn, const struct deriver *deri
 static int offer_edit(struct kl_proposal **out, const struct deriver *deriver,
 		      const struct kl_envelope *envelope)
 {
-	const struct kl_rederive *r = deriver->r;
+	const struct kl_rederive *rederive = deriver->r;
 	const struct kl_driver *driver = &deriver->driver;
-	struct kl_rewrite rw = { .repo = r->repo, .state = r->before };
+	struct kl_rewrite rw = { .repo = rederive->repo, .state = rederive->before };
 	KL_AUTO(kl_freep) char *source = kl_brief_source(driver->phase, driver->dialogue.turn);
 	struct kl_claim claim = {
-		.rewriter = r->rewriter,
+		.rewriter = rederive->rewriter,
 		.source = source,
 		.origin = "induced",
 		.text = envelope->why,
-		.action = kl_json_str_or(r->record, "action", ""),
+		.action = kl_json_str_or(rederive->record, "action", ""),
 		.traits = envelope->traits,
-		.mechanism = kl_json_str_or(r->record, "mechanism", ""),
+		.mechanism = kl_json_str_or(rederive->record, "mechanism", ""),
 	};
 	struct kl_file *edit = NULL;
 	size_t n = 0;
@@ -149,10 +153,12 @@ static int offer_edit(struct kl_proposal **out, const struct deriver *deriver,
 /* `*out` NULL: it says that there is nothing to be done */
 static int read_reply(struct kl_proposal **out, const struct deriver *deriver, const char *reply)
 {
-	KL_AUTO(kl_envelope_release) struct kl_envelope e = { 0 };
-	int err = kl_envelope_parse(&e, reply, strlen(reply));
+	KL_AUTO(kl_envelope_release) struct kl_envelope envelope = { 0 };
+	int err = kl_envelope_parse(&envelope, reply, strlen(reply));
 
-	return err < 0 || e.kind == KL_ENVELOPE_NOTHING ? err : offer_edit(out, deriver, &e);
+	return err < 0 || envelope.kind == KL_ENVELOPE_NOTHING ?
+		       err :
+		       offer_edit(out, deriver, &envelope);
 }
 
 /* --- the conversation ----------------------------------------------------------------- */
@@ -160,7 +166,7 @@ static int read_reply(struct kl_proposal **out, const struct deriver *deriver, c
 /* what the turn before led to: an edit that was refused, or a reply that is no edit */
 static void find_kind(struct deriver *deriver)
 {
-	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;
 	struct kl_driver *driver = &deriver->driver;
 	size_t turn = driver->dialogue.turn;
 
@@ -168,14 +174,14 @@ static void find_kind(struct deriver *deriver)
 	if (turn)
 		driver->dialogue.kind = KL_DIALOGUE_REPAIR;
 	if (!turn || *kl_json_str_or(deriver->attempt, "event", "") ||
-	    !read_reply(&p, deriver, driver->conversation.turn[turn - 1].reply))
+	    !read_reply(&proposal, deriver, driver->conversation.turn[turn - 1].reply))
 		return;
 	driver->dialogue.kind = KL_DIALOGUE_AGAIN;
 	driver->why = kl_strdup(kl_error_last());
 	kl_error_clear();
 }
 
-static int deriver_open(struct deriver *deriver, const struct kl_rederive *r)
+static int deriver_open(struct deriver *deriver, const struct kl_rederive *rederive)
 {
 	static const char *const prompt[KL_DIALOGUE_END] = {
 		[KL_DIALOGUE_STEP] = "rederive-turn",
@@ -185,20 +191,21 @@ static int deriver_open(struct deriver *deriver, const struct kl_rederive *r)
 	size_t turn;
 	int err;
 
-	deriver->r = r;
-	deriver->attempt = last_attempt(&turn, r->attempts);
+	deriver->r = rederive;
+	deriver->attempt = last_attempt(&turn, rederive->attempts);
 	deriver->driver = (struct kl_driver){
-		.repo = r->repo,
-		.session = r->session,
-		.name = r->name,
-		.rewriter = r->rewriter,
-		.phase = kl_asprintf("forward-%d", r->step),
+		.repo = rederive->repo,
+		.session = rederive->session,
+		.name = rederive->name,
+		.rewriter = rederive->rewriter,
+		.phase = kl_asprintf("forward-%d", rederive->step),
 		.prompt = prompt,
 		.edits = true,
 		.alone = true,
 	};
 	if ((err = kl_mechanisms_load_shipped(&deriver->mechanisms)) < 0 ||
-	    (err = kl_brief_system(&texts, r->repo, "rederive", r->before, NULL)) < 0 ||
+	    (err = kl_brief_system(&texts, rederive->repo, "rederive", rederive->before, NULL)) <
+		    0 ||
 	    (err = kl_driver_open(&deriver->driver, &texts)) < 0 ||
 	    (err = kl_driver_skip(&deriver->driver, turn)) < 0)
 		return err;
@@ -206,9 +213,9 @@ static int deriver_open(struct deriver *deriver, const struct kl_rederive *r)
 	return 0;
 }
 
-int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *r)
+int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *rederive)
 {
-	KL_AUTO(deriver_release) struct deriver d = { 0 };
+	KL_AUTO(deriver_release) struct deriver deriver = { 0 };
 	struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
 	const char *reply;
 	size_t number;
@@ -216,17 +223,17 @@ int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_reder
 
 	*out = NULL;
 	*why = NULL;
-	if (json_array_size(r->attempts) > KL_DIALOGUE_REPAIRS)
+	if (json_array_size(rederive->attempts) > KL_DIALOGUE_REPAIRS)
 		return 0;
-	if ((err = deriver_open(&d, r)) < 0 || !kl_driver_next(&d.driver))
+	if ((err = deriver_open(&deriver, rederive)) < 0 || !kl_driver_next(&deriver.driver))
 		return err;
-	number = d.driver.dialogue.turn;
-	compose_turn(&turn, &d);
-	if ((err = kl_driver_ask(&reply, &d.driver, &turn)) < 0 ||
-	    (err = kl_driver_accept(&d.driver, read_reply(out, &d, reply))) < 0)
+	number = deriver.driver.dialogue.turn;
+	compose_turn(&turn, &deriver);
+	if ((err = kl_driver_ask(&reply, &deriver.driver, &turn)) < 0 ||
+	    (err = kl_driver_accept(&deriver.driver, read_reply(out, &deriver, reply))) < 0)
 		return err;
 	if (*out)
-		(*out)->unisolated = !kl_conversation_alone(&d.driver.conversation, number);
-	*why = kl_steal(&d.driver.why);
+		(*out)->unisolated = !kl_conversation_alone(&deriver.driver.conversation, number);
+	*why = kl_steal(&deriver.driver.why);
 	return 0;
 }

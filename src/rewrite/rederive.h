@@ -41,7 +41,7 @@ struct kl_rederive {
  * so; or, `*why` NULL as well, it is over: the model gave up, or all repairs (3) were tried. Errors
  * as kl_request_send.
  */
-int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *r);
+int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *rederive);
 
 /**
  * The second reading of traits: which of `claims` ({"tiled":"yes"}) does a fresh
@@ -57,6 +57,6 @@ struct kl_trait_reading {
 	const struct kl_surface *state;
 	const json_t *claims;
 };
-int kl_trait_audit(json_t **audited, const struct kl_trait_reading *r);
+int kl_trait_audit(json_t **audited, const struct kl_trait_reading *reading);
 
 #endif

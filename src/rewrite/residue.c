@@ -9,9 +9,9 @@
 
 #define MAX_PASSES 200
 
-static char *word_at(const struct kl_ctokens *c, size_t i)
+static char *word_at(const struct kl_ctokens *tokens, size_t i)
 {
-	return kl_strndup(c->text + c->t[i].off, c->t[i].len);
+	return kl_strndup(tokens->text + tokens->t[i].off, tokens->t[i].len);
 }
 
 /* a map as a set */
@@ -24,39 +24,39 @@ static void add_word(struct kl_map *set, const char *key)
 
 /* --- constants --------------------------------------------------------------- */
 
-static bool is_constant(const struct kl_ctokens *c, size_t i)
+static bool is_constant(const struct kl_ctokens *tokens, size_t i)
 {
 	static const char *const list[] = { "0", "1", "false", "true", "0u", "1u" };
 
 	for (size_t k = 0; k < KL_ARRAY_SIZE(list); k++)
-		if (kl_ctoken_is(c, i, list[k]))
+		if (kl_ctoken_is(tokens, i, list[k]))
 			return true;
 	return false;
 }
 
 /* "#define NAME 0" */
-static void note_define(struct kl_map *names, const struct kl_ctokens *c, size_t i)
+static void note_define(struct kl_map *names, const struct kl_ctokens *tokens, size_t i)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens d = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens ctokens = { 0 };
 
-	kl_ctoken_lex(&d, c->text + c->t[i].off + 1, c->t[i].len - 1);
-	if (d.n == 3 && kl_ctoken_is(&d, 0, "define") && d.t[1].kind == KL_CT_IDENT &&
-	    is_constant(&d, 2)) {
-		KL_AUTO(kl_freep) char *name = word_at(&d, 1);
+	kl_ctoken_lex(&ctokens, tokens->text + tokens->t[i].off + 1, tokens->t[i].len - 1);
+	if (ctokens.n == 3 && kl_ctoken_is(&ctokens, 0, "define") &&
+	    ctokens.t[1].kind == KL_CT_IDENT && is_constant(&ctokens, 2)) {
+		KL_AUTO(kl_freep) char *name = word_at(&ctokens, 1);
 
 		add_word(names, name);
 	}
 }
 
 /* "const ... NAME = 0;" */
-static void note_const(struct kl_map *names, const struct kl_ctokens *c, size_t i)
+static void note_const(struct kl_map *names, const struct kl_ctokens *tokens, size_t i)
 {
-	for (size_t k = i + 1; k + 3 < c->n && k < i + 8; k++) {
-		if (kl_ctoken_is(c, k, ";") || kl_ctoken_is(c, k, "{"))
+	for (size_t k = i + 1; k + 3 < tokens->n && k < i + 8; k++) {
+		if (kl_ctoken_is(tokens, k, ";") || kl_ctoken_is(tokens, k, "{"))
 			return;
-		if (c->t[k].kind == KL_CT_IDENT && kl_ctoken_is(c, k + 1, "=") &&
-		    is_constant(c, k + 2) && kl_ctoken_is(c, k + 3, ";")) {
-			KL_AUTO(kl_freep) char *name = word_at(c, k);
+		if (tokens->t[k].kind == KL_CT_IDENT && kl_ctoken_is(tokens, k + 1, "=") &&
+		    is_constant(tokens, k + 2) && kl_ctoken_is(tokens, k + 3, ";")) {
+			KL_AUTO(kl_freep) char *name = word_at(tokens, k);
 
 			add_word(names, name);
 			return;
@@ -64,50 +64,51 @@ static void note_const(struct kl_map *names, const struct kl_ctokens *c, size_t 
 	}
 }
 
-static void note_names(struct kl_map *names, const struct kl_ctokens *c)
+static void note_names(struct kl_map *names, const struct kl_ctokens *tokens)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->t[i].kind == KL_CT_DIRECTIVE)
-			note_define(names, c, i);
-		else if (kl_ctoken_is(c, i, "const") || kl_ctoken_is(c, i, "constexpr"))
-			note_const(names, c, i);
+	for (size_t i = 0; i < tokens->n; i++) {
+		if (tokens->t[i].kind == KL_CT_DIRECTIVE)
+			note_define(names, tokens, i);
+		else if (kl_ctoken_is(tokens, i, "const") || kl_ctoken_is(tokens, i, "constexpr"))
+			note_const(names, tokens, i);
 	}
 }
 
 /* --- conditions that are none -------------------------------------------------- */
 
-static bool is_conditional(const struct kl_ctokens *c, size_t i)
+static bool is_conditional(const struct kl_ctokens *tokens, size_t i)
 {
-	const char *s = c->text + c->t[i].off + 1;
-	size_t n = c->t[i].len - 1, skip = 0;
+	const char *text = tokens->text + tokens->t[i].off + 1;
+	size_t n = tokens->t[i].len - 1, skip = 0;
 
-	if (c->t[i].kind != KL_CT_DIRECTIVE)
+	if (tokens->t[i].kind != KL_CT_DIRECTIVE)
 		return false;
-	while (skip < n && strchr(" \t", s[skip]))
+	while (skip < n && strchr(" \t", text[skip]))
 		skip++;
-	s += skip;
+	text += skip;
 	n -= skip;
-	return (n >= 2 && !memcmp(s, "if", 2)) || (n >= 4 && !memcmp(s, "elif", 4));
+	return (n >= 2 && !memcmp(text, "if", 2)) || (n >= 4 && !memcmp(text, "elif", 4));
 }
 
 /* token of the constant of "if (0)", "if constexpr (!NAME &&", or 0 */
-static size_t constant_of_if(const struct kl_ctokens *c, size_t i, const struct kl_map *names)
+static size_t constant_of_if(const struct kl_ctokens *tokens, size_t i, const struct kl_map *names)
 {
 	KL_AUTO(kl_freep) char *name = NULL;
 
-	if (!kl_ctoken_is(c, i, "if"))
+	if (!kl_ctoken_is(tokens, i, "if"))
 		return 0;
-	i += kl_ctoken_is(c, i + 1, "constexpr") ? 2 : 1;
-	if (!kl_ctoken_is(c, i++, "("))
+	i += kl_ctoken_is(tokens, i + 1, "constexpr") ? 2 : 1;
+	if (!kl_ctoken_is(tokens, i++, "("))
 		return 0;
-	if (kl_ctoken_is(c, i, "!"))
+	if (kl_ctoken_is(tokens, i, "!"))
 		i++;
-	if (i + 1 >= c->n || !(kl_ctoken_is(c, i + 1, ")") || kl_ctoken_is(c, i + 1, "&") ||
-			       kl_ctoken_is(c, i + 1, "|")))
+	if (i + 1 >= tokens->n ||
+	    !(kl_ctoken_is(tokens, i + 1, ")") || kl_ctoken_is(tokens, i + 1, "&") ||
+	      kl_ctoken_is(tokens, i + 1, "|")))
 		return 0;
-	if (is_constant(c, i))
+	if (is_constant(tokens, i))
 		return i;
-	name = word_at(c, i);
+	name = word_at(tokens, i);
 	return kl_map_get(names, name) ? i : 0;
 }
 
@@ -123,26 +124,26 @@ struct seen {
 	char *directive, *condition; /* the last one, for a person */
 };
 
-static void seen_release(struct seen *s)
+static void seen_release(struct seen *seen)
 {
-	kl_map_release(&s->constants);
-	kl_map_release(&s->defined);
-	kl_map_release(&s->calls);
-	kl_map_release(&s->live);
-	free(s->directive);
-	free(s->condition);
+	kl_map_release(&seen->constants);
+	kl_map_release(&seen->defined);
+	kl_map_release(&seen->calls);
+	kl_map_release(&seen->live);
+	free(seen->directive);
+	free(seen->condition);
 }
 
-static char *describe_run(const struct kl_file *f, const struct kl_ctokens *c, size_t first,
+static char *describe_run(const struct kl_file *file, const struct kl_ctokens *tokens, size_t first,
 			  size_t last)
 {
-	size_t off = c->t[first].off, n = c->t[last].off + c->t[last].len - off;
-	const char *nl = memchr(c->text + off, '\n', n);
+	size_t off = tokens->t[first].off, n = tokens->t[last].off + tokens->t[last].len - off;
+	const char *nl = memchr(tokens->text + off, '\n', n);
 
 	if (nl)
-		n = (size_t)(nl - (c->text + off));
-	return kl_asprintf("'%.*s' in %s, line %d", (int)(n < 60 ? n : 60), c->text + off, f->path,
-			   c->t[first].line);
+		n = (size_t)(nl - (tokens->text + off));
+	return kl_asprintf("'%.*s' in %s, line %d", (int)(n < 60 ? n : 60), tokens->text + off,
+			   file->path, tokens->t[first].line);
 }
 
 static void keep_text(char **at, char *text)
@@ -151,37 +152,38 @@ static void keep_text(char **at, char *text)
 	*at = text;
 }
 
-static void read_file(struct seen *s, const struct kl_file *f, const struct kl_ctokens *c)
+static void read_file(struct seen *seen, const struct kl_file *file,
+		      const struct kl_ctokens *tokens)
 {
-	for (size_t i = 0; i < c->nfn; i++) {
-		KL_AUTO(kl_freep) char *name = kl_strndup(c->text + c->fn[i].name_off,
-							  c->fn[i].name_len);
+	for (size_t i = 0; i < tokens->nfn; i++) {
+		KL_AUTO(kl_freep) char *name = kl_strndup(tokens->text + tokens->fn[i].name_off,
+							  tokens->fn[i].name_len);
 
-		add_word(&s->defined, name);
+		add_word(&seen->defined, name);
 	}
-	for (size_t i = 0; i < c->n; i++) {
-		size_t at = constant_of_if(c, i, &s->constants);
+	for (size_t i = 0; i < tokens->n; i++) {
+		size_t at = constant_of_if(tokens, i, &seen->constants);
 
 		if (at) {
-			s->conditions++;
-			keep_text(&s->condition, describe_run(f, c, i, at));
+			seen->conditions++;
+			keep_text(&seen->condition, describe_run(file, tokens, i, at));
 		}
-		if (is_conditional(c, i)) {
-			s->directives++;
-			keep_text(&s->directive, describe_run(f, c, i, i));
+		if (is_conditional(tokens, i)) {
+			seen->directives++;
+			keep_text(&seen->directive, describe_run(file, tokens, i, i));
 		}
-		if (c->t[i].kind == KL_CT_IDENT) {
-			KL_AUTO(kl_freep) char *caller = kl_ctoken_function(c, i);
-			KL_AUTO(kl_freep) char *callee = word_at(c, i);
+		if (tokens->t[i].kind == KL_CT_IDENT) {
+			KL_AUTO(kl_freep) char *caller = kl_ctoken_function(tokens, i);
+			KL_AUTO(kl_freep) char *callee = word_at(tokens, i);
 			KL_AUTO(kl_freep) char *key = kl_asprintf("%s\n%s", caller, callee);
 
-			add_word(&s->calls, key);
+			add_word(&seen->calls, key);
 		}
 	}
 }
 
 /* words of a launch plan or of directives name functions, too */
-static void read_words(struct seen *s, const char *text, size_t len)
+static void read_words(struct seen *seen, const char *text, size_t len)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -194,78 +196,79 @@ static void read_words(struct seen *s, const char *text, size_t len)
 		if (n) {
 			KL_AUTO(kl_freep) char *key = kl_asprintf("\n%.*s", (int)n, text + i);
 
-			add_word(&s->calls, key);
+			add_word(&seen->calls, key);
 		}
 		i += n + 1;
 	}
 }
 
 /* what the live ones name is live, until nothing new comes */
-static void spread_entry(struct seen *s, const char *entry)
+static void spread_entry(struct seen *seen, const char *entry)
 {
 	bool more = true;
 
-	add_word(&s->live, entry);
-	add_word(&s->live, "");
+	add_word(&seen->live, entry);
+	add_word(&seen->live, "");
 	for (int pass = 0; more; pass++) {
-		s->unsure = pass == MAX_PASSES;
-		if (s->unsure)
+		seen->unsure = pass == MAX_PASSES;
+		if (seen->unsure)
 			return;
 		more = false;
-		for (size_t i = 0; i < s->calls.n; i++) {
-			const char *key = s->calls.e[i].key, *nl = strchr(key, '\n');
+		for (size_t i = 0; i < seen->calls.n; i++) {
+			const char *key = seen->calls.e[i].key, *nl = strchr(key, '\n');
 			KL_AUTO(kl_freep) char *caller = kl_strndup(key, nl - key);
 
-			if (!kl_map_get(&s->defined, nl + 1) || kl_map_get(&s->live, nl + 1) ||
-			    !kl_map_get(&s->live, caller))
+			if (!kl_map_get(&seen->defined, nl + 1) ||
+			    kl_map_get(&seen->live, nl + 1) || !kl_map_get(&seen->live, caller))
 				continue;
-			add_word(&s->live, nl + 1);
+			add_word(&seen->live, nl + 1);
 			more = true;
 		}
 	}
 }
 
-static void read_surface(struct seen *out, const struct kl_surface *s)
+static void read_surface(struct seen *out, const struct kl_surface *surface)
 {
-	const char *const *texts = s->contract->language->texts;
-	struct kl_ctokens *c = kl_calloc(s->nfile + 1, sizeof(*c));
+	const char *const *texts = surface->contract->language->texts;
+	struct kl_ctokens *tokens = kl_calloc(surface->nfile + 1, sizeof(*tokens));
 
-	for (size_t i = 0; i < s->nfile; i++) {
-		if (!kl_suffix_in(s->file[i].path, texts)) {
-			read_words(out, s->file[i].data, s->file[i].len);
+	for (size_t i = 0; i < surface->nfile; i++) {
+		if (!kl_suffix_in(surface->file[i].path, texts)) {
+			read_words(out, surface->file[i].data, surface->file[i].len);
 			continue;
 		}
-		kl_ctoken_lex(&c[i], s->file[i].data, s->file[i].len);
-		note_names(&out->constants, &c[i]);
-		for (size_t k = 0; k < c[i].n; k++)
-			if (c[i].t[k].kind == KL_CT_DIRECTIVE)
-				read_words(out, c[i].text + c[i].t[k].off, c[i].t[k].len);
+		kl_ctoken_lex(&tokens[i], surface->file[i].data, surface->file[i].len);
+		note_names(&out->constants, &tokens[i]);
+		for (size_t k = 0; k < tokens[i].n; k++)
+			if (tokens[i].t[k].kind == KL_CT_DIRECTIVE)
+				read_words(out, tokens[i].text + tokens[i].t[k].off,
+					   tokens[i].t[k].len);
 	}
-	for (size_t i = 0; i < s->nfile; i++) {
-		if (kl_suffix_in(s->file[i].path, texts))
-			read_file(out, &s->file[i], &c[i]);
-		kl_ctokens_release(&c[i]);
+	for (size_t i = 0; i < surface->nfile; i++) {
+		if (kl_suffix_in(surface->file[i].path, texts))
+			read_file(out, &surface->file[i], &tokens[i]);
+		kl_ctokens_release(&tokens[i]);
 	}
-	free(c);
-	spread_entry(out, s->contract->entry ? s->contract->entry : "");
+	free(tokens);
+	spread_entry(out, surface->contract->entry ? surface->contract->entry : "");
 }
 
-static int compare_seen(const struct seen *a, const struct seen *b)
+static int compare_seen(const struct seen *left, const struct seen *right)
 {
-	if (b->directives > a->directives)
+	if (right->directives > left->directives)
 		return kl_error(KL_ENO,
 				"the edit leaves a conditional directive behind: %s; what is "
 				"removed goes altogether",
-				b->directive);
-	if (b->conditions > a->conditions)
+				right->directive);
+	if (right->conditions > left->conditions)
 		return kl_error(KL_ENO,
 				"the edit leaves code behind a condition that never changes: %s; "
 				"what is removed goes altogether",
-				b->condition);
-	for (size_t i = 0; i < b->defined.n && !a->unsure && !b->unsure; i++) {
-		const char *name = b->defined.e[i].key;
+				right->condition);
+	for (size_t i = 0; i < right->defined.n && !left->unsure && !right->unsure; i++) {
+		const char *name = right->defined.e[i].key;
 
-		if (kl_map_get(&a->live, name) && !kl_map_get(&b->live, name))
+		if (kl_map_get(&left->live, name) && !kl_map_get(&right->live, name))
 			return kl_error(
 				KL_ENO,
 				"the edit leaves the function '%.60s' behind, which nothing "
@@ -277,10 +280,10 @@ static int compare_seen(const struct seen *a, const struct seen *b)
 
 int kl_residue_check(const struct kl_surface *before, const struct kl_surface *after)
 {
-	KL_AUTO(seen_release) struct seen a = { 0 };
-	KL_AUTO(seen_release) struct seen b = { 0 };
+	KL_AUTO(seen_release) struct seen left = { 0 };
+	KL_AUTO(seen_release) struct seen right = { 0 };
 
-	read_surface(&a, before);
-	read_surface(&b, after);
-	return compare_seen(&a, &b);
+	read_surface(&left, before);
+	read_surface(&right, after);
+	return compare_seen(&left, &right);
 }

@@ -64,12 +64,12 @@ int kl_rewriters_check(const char *list)
 	if (!words.n)
 		return kl_error(KL_EUSAGE, "the list of rewriters is empty");
 	for (size_t i = 0; i < words.n; i++) {
-		const struct rewriter *r;
+		const struct rewriter *rewriter;
 		const char *arg;
-		int err = find_rewriter(&r, &arg, words.v[i]);
+		int err = find_rewriter(&rewriter, &arg, words.v[i]);
 
-		if (!err && r->check)
-			err = r->check(arg);
+		if (!err && rewriter->check)
+			err = rewriter->check(arg);
 		if (err < 0)
 			return err;
 	}
@@ -97,12 +97,12 @@ static int ask_all(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, 
 
 	kl_strvec_split(&words, list, ", ");
 	for (size_t i = 0; i < words.n && !*out && !*stop; i++) {
-		const struct rewriter *r;
+		const struct rewriter *rewriter;
 		const char *arg;
-		int err = find_rewriter(&r, &arg, words.v[i]);
+		int err = find_rewriter(&rewriter, &arg, words.v[i]);
 
-		if (!err && (rw->again || r->propose != kl_stepwise_propose))
-			err = r->propose(out, stop, rw, arg);
+		if (!err && (rw->again || rewriter->propose != kl_stepwise_propose))
+			err = rewriter->propose(out, stop, rw, arg);
 		if (err < 0)
 			return kl_error_in(err, "rewriter '%s'", words.v[i]);
 	}
@@ -133,15 +133,15 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 
 void kl_rewrite_say(struct kl_rewrite *rw, const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;
 
 	if (!rw->say)
 		return;
 	va_start(ap, fmt);
-	kl_buf_vaddf(&b, fmt, ap);
+	kl_buf_vaddf(&buf, fmt, ap);
 	va_end(ap);
-	rw->say(b.ptr, rw->payload);
+	rw->say(buf.ptr, rw->payload);
 }
 
 const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *path)
@@ -155,13 +155,14 @@ const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *p
 int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewrite *rw,
 			 const git_oid *tree)
 {
-	const struct kl_surface *s = rw->state;
-	struct kl_file *list = kl_calloc(s->nfile + 1, sizeof(*list));
+	const struct kl_surface *surface = rw->state;
+	struct kl_file *list = kl_calloc(surface->nfile + 1, sizeof(*list));
 	size_t have = 0;
 
-	for (size_t i = 0; i < s->nfile; i++) {
-		KL_AUTO(kl_freep) char *path = *s->dir ? kl_fs_join(s->dir, s->file[i].path) :
-							 kl_strdup(s->file[i].path);
+	for (size_t i = 0; i < surface->nfile; i++) {
+		KL_AUTO(kl_freep) char *path = *surface->dir ? kl_fs_join(surface->dir,
+									  surface->file[i].path) :
+							       kl_strdup(surface->file[i].path);
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		uint32_t mode;
 		git_oid blob;
@@ -175,8 +176,8 @@ int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewri
 			kl_edits_free(list, have);
 			return err;
 		}
-		list[have].path = kl_strdup(s->file[i].path);
-		list[have].mode = s->file[i].mode; /* no simplification lies in a mode */
+		list[have].path = kl_strdup(surface->file[i].path);
+		list[have].mode = surface->file[i].mode; /* no simplification lies in a mode */
 		list[have].len = text.len;
 		list[have++].data = kl_buf_detach(&text);
 	}
@@ -194,41 +195,41 @@ void kl_edits_free(struct kl_file *edit, size_t n)
 	free(edit);
 }
 
-static char *or_empty(const char *s)
+static char *or_empty(const char *text)
 {
-	return kl_strdup(s ? s : "");
+	return kl_strdup(text ? text : "");
 }
 
 int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_file *edit,
 		     size_t n, const struct kl_claim *claim)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
-	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;
 	char id[KL_DIGEST_HEX], lines[KL_DIGEST_HEX];
 	int err;
 
 	*out = NULL;
-	if ((err = kl_surface_with(&s, rw->state, edit, n)) < 0)
+	if ((err = kl_surface_with(&surface, rw->state, edit, n)) < 0)
 		return err;
-	kl_proposal_id(id, rw->state->digest, s->digest);
-	kl_proposal_edit(lines, rw->state, s);
-	if (!strcmp(s->digest, rw->state->digest) ||
-	    (rw->tried && rw->tried(id, s->digest, lines, rw->again, rw->payload)))
+	kl_proposal_id(id, rw->state->digest, surface->digest);
+	kl_proposal_edit(lines, rw->state, surface);
+	if (!strcmp(surface->digest, rw->state->digest) ||
+	    (rw->tried && rw->tried(id, surface->digest, lines, rw->again, rw->payload)))
 		return 0;
-	p = kl_calloc(1, sizeof(*p));
-	memcpy(p->id, id, sizeof(id));
-	memcpy(p->edit, lines, sizeof(lines));
-	p->rewriter = or_empty(claim->rewriter);
-	p->source = or_empty(claim->source);
-	p->action = or_empty(claim->action);
-	p->mechanism = or_empty(claim->mechanism);
-	p->text = or_empty(claim->text);
-	p->locus = claim->locus && *claim->locus ? kl_strdup(claim->locus) :
-						   kl_proposal_locus(rw->state, s);
-	p->origin = claim->origin;
-	p->traits = claim->traits ? json_deep_copy(claim->traits) : json_object();
-	p->candidate = kl_steal(&s);
-	*out = kl_steal(&p);
+	proposal = kl_calloc(1, sizeof(*proposal));
+	memcpy(proposal->id, id, sizeof(id));
+	memcpy(proposal->edit, lines, sizeof(lines));
+	proposal->rewriter = or_empty(claim->rewriter);
+	proposal->source = or_empty(claim->source);
+	proposal->action = or_empty(claim->action);
+	proposal->mechanism = or_empty(claim->mechanism);
+	proposal->text = or_empty(claim->text);
+	proposal->locus = claim->locus && *claim->locus ? kl_strdup(claim->locus) :
+							  kl_proposal_locus(rw->state, surface);
+	proposal->origin = claim->origin;
+	proposal->traits = claim->traits ? json_deep_copy(claim->traits) : json_object();
+	proposal->candidate = kl_steal(&surface);
+	*out = kl_steal(&proposal);
 	return 0;
 }
 
@@ -240,70 +241,72 @@ struct split {
 	int tried; /* parts offered so far, new or old */
 };
 
-static bool same_files(const struct kl_file *a, const struct kl_file *b)
+static bool same_files(const struct kl_file *left, const struct kl_file *right)
 {
-	return a->len == b->len && !memcmp(a->data, b->data, a->len);
+	return left->len == right->len && !memcmp(left->data, right->data, left->len);
 }
 
-static const struct kl_cfn *function_of(const struct kl_ctokens *c, const char *name, size_t len)
+static const struct kl_cfn *function_of(const struct kl_ctokens *tokens, const char *name,
+					size_t len)
 {
-	for (size_t i = 0; i < c->nfn; i++)
-		if (c->fn[i].name_len == len && !memcmp(c->text + c->fn[i].name_off, name, len))
-			return &c->fn[i];
+	for (size_t i = 0; i < tokens->nfn; i++)
+		if (tokens->fn[i].name_len == len &&
+		    !memcmp(tokens->text + tokens->fn[i].name_off, name, len))
+			return &tokens->fn[i];
 	return NULL;
 }
 
-static void function_span(size_t *off, size_t *len, const struct kl_ctokens *c,
-			  const struct kl_cfn *f)
+static void function_span(size_t *off, size_t *len, const struct kl_ctokens *tokens,
+			  const struct kl_cfn *cfn)
 {
-	*off = c->t[f->first].off;
-	*len = c->t[f->last].off + c->t[f->last].len - *off;
+	*off = tokens->t[cfn->first].off;
+	*len = tokens->t[cfn->last].off + tokens->t[cfn->last].len - *off;
 }
 
-static int offer_part(struct kl_proposal **out, struct split *s, const struct kl_file *edit,
+static int offer_part(struct kl_proposal **out, struct split *split, const struct kl_file *edit,
 		      const char *where)
 {
-	KL_AUTO(kl_freep) char *source = kl_asprintf("%s@%s", s->claim.source, where);
-	struct kl_claim claim = s->claim;
+	KL_AUTO(kl_freep) char *source = kl_asprintf("%s@%s", split->claim.source, where);
+	struct kl_claim claim = split->claim;
 
 	claim.source = source;
-	s->tried++;
-	return kl_rewrite_offer(out, s->rw, edit, 1, &claim);
+	split->tried++;
+	return kl_rewrite_offer(out, split->rw, edit, 1, &claim);
 }
 
 /* the functions that differ between two versions of a file, one at a time */
-static int split_file(struct kl_proposal **out, struct split *s, const struct kl_file *a,
-		      const struct kl_file *b)
+static int split_file(struct kl_proposal **out, struct split *split, const struct kl_file *left,
+		      const struct kl_file *right)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens ca = { 0 };
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens cb = { 0 };
 
-	kl_ctoken_lex(&ca, a->data, a->len);
-	kl_ctoken_lex(&cb, b->data, b->len);
-	for (size_t i = 0; i < ca.nfn && s->tried < MAX_PARTS; i++) {
+	kl_ctoken_lex(&ca, left->data, left->len);
+	kl_ctoken_lex(&cb, right->data, right->len);
+	for (size_t i = 0; i < ca.nfn && split->tried < MAX_PARTS; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		KL_AUTO(kl_freep) char *name = kl_strndup(a->data + ca.fn[i].name_off,
+		KL_AUTO(kl_freep) char *name = kl_strndup(left->data + ca.fn[i].name_off,
 							  ca.fn[i].name_len);
-		KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", a->path, name);
-		const struct kl_cfn *g = function_of(&cb, name, ca.fn[i].name_len);
-		struct kl_file edit = *a;
+		KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", left->path, name);
+		const struct kl_cfn *cfn = function_of(&cb, name, ca.fn[i].name_len);
+		struct kl_file edit = *left;
 		size_t ao, al, bo, bl;
 		int err;
 
-		if (!g)
+		if (!cfn)
 			continue;
 		function_span(&ao, &al, &ca, &ca.fn[i]);
-		function_span(&bo, &bl, &cb, g);
-		if (al == bl && !memcmp(a->data + ao, b->data + bo, al))
+		function_span(&bo, &bl, &cb, cfn);
+		if (al == bl && !memcmp(left->data + ao, right->data + bo, al))
 			continue;
-		kl_buf_add(&text, a->data, ao);
-		kl_buf_add(&text, b->data + bo, bl);
-		kl_buf_add(&text, a->data + ao + al, a->len - ao - al);
-		if (text.len == b->len && !memcmp(text.ptr, b->data, b->len))
+		kl_buf_add(&text, left->data, ao);
+		kl_buf_add(&text, right->data + bo, bl);
+		kl_buf_add(&text, left->data + ao + al, left->len - ao - al);
+		if (text.len == right->len && !memcmp(text.ptr, right->data, right->len))
 			continue; /* the whole change of this file */
 		edit.data = text.ptr;
 		edit.len = text.len;
-		if ((err = offer_part(out, s, &edit, where)) < 0 || *out)
+		if ((err = offer_part(out, split, &edit, where)) < 0 || *out)
 			return err;
 	}
 	return 0;
@@ -312,23 +315,23 @@ static int split_file(struct kl_proposal **out, struct split *s, const struct kl
 int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_surface *whole,
 		    const struct kl_claim *claim)
 {
-	struct split s = { .rw = rw, .claim = *claim };
-	const struct kl_surface *a = rw->state;
+	struct split split = { .rw = rw, .claim = *claim };
+	const struct kl_surface *surface = rw->state;
 	size_t differ = 0;
 
 	*out = NULL;
-	s.claim.locus = NULL;
-	for (size_t i = 0; i < a->nfile && i < whole->nfile; i++)
-		differ += !same_files(&a->file[i], &whole->file[i]);
-	for (size_t i = 0; i < a->nfile && i < whole->nfile && s.tried < MAX_PARTS; i++) {
-		const struct kl_file *b = &whole->file[i];
+	split.claim.locus = NULL;
+	for (size_t i = 0; i < surface->nfile && i < whole->nfile; i++)
+		differ += !same_files(&surface->file[i], &whole->file[i]);
+	for (size_t i = 0; i < surface->nfile && i < whole->nfile && split.tried < MAX_PARTS; i++) {
+		const struct kl_file *file = &whole->file[i];
 		int err;
 
-		if (same_files(&a->file[i], b))
+		if (same_files(&surface->file[i], file))
 			continue;
-		err = split_file(out, &s, &a->file[i], b);
+		err = split_file(out, &split, &surface->file[i], file);
 		if (!err && !*out && differ > 1)
-			err = offer_part(out, &s, b, b->path);
+			err = offer_part(out, &split, file, file->path);
 		if (err < 0 || *out)
 			return err;
 	}

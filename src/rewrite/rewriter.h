@@ -108,14 +108,14 @@ int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw, const struc
  * Does a step name a source of the state, and a known mechanism? KL_EINVALID: a sentence for its
  * author.
  */
-int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *e);
+int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *envelope);
 /**
  * Make a proposal of a step that somebody wrote (proposal_from_step.c): its edits apply, leave
  * nothing asleep, and lead
  * somewhere new. KL_EINVALID, KL_ENO: likewise.
  */
-int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_envelope *e,
-		    const char *rewriter, const char *source);
+int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw,
+		    const struct kl_envelope *envelope, const char *rewriter, const char *source);
 void kl_rewrite_say(struct kl_rewrite *rw, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /**
@@ -130,7 +130,7 @@ const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *p
 
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		       const char *arg);
-void kl_history_free(struct kl_history *h);
+void kl_history_free(struct kl_history *history);
 int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 int kl_passes_check(const char *arg);
 int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,

@@ -25,140 +25,142 @@ int kl_scan_check(const char *text, size_t len)
 
 /* --- lines and tags -------------------------------------------------------- */
 
-bool kl_scan_take(struct kl_scan_line *out, struct kl_scan *s)
+bool kl_scan_take(struct kl_scan_line *out, struct kl_scan *scan)
 {
 	const char *nl;
 
-	if (s->pos >= s->len)
+	if (scan->pos >= scan->len)
 		return false;
-	out->s = s->text + s->pos;
-	nl = memchr(out->s, '\n', s->len - s->pos);
-	out->n = (nl ? (size_t)(nl - out->s) : s->len - s->pos);
-	s->pos += out->n + (nl ? 1 : 0);
-	s->line++;
+	out->s = scan->text + scan->pos;
+	nl = memchr(out->s, '\n', scan->len - scan->pos);
+	out->n = (nl ? (size_t)(nl - out->s) : scan->len - scan->pos);
+	scan->pos += out->n + (nl ? 1 : 0);
+	scan->line++;
 	return true;
 }
 
-struct kl_scan_line kl_scan_trim(struct kl_scan_line l)
+struct kl_scan_line kl_scan_trim(struct kl_scan_line line)
 {
-	while (l.n && strchr(" \t\r", l.s[l.n - 1]))
-		l.n--;
-	while (l.n && strchr(" \t", l.s[0])) {
-		l.s++;
-		l.n--;
+	while (line.n && strchr(" \t\r", line.s[line.n - 1]))
+		line.n--;
+	while (line.n && strchr(" \t", line.s[0])) {
+		line.s++;
+		line.n--;
 	}
-	return l;
+	return line;
 }
 
-static bool is_text(struct kl_scan_line l, const char *s)
+static bool is_text(struct kl_scan_line line, const char *text)
 {
-	return l.n == strlen(s) && !memcmp(l.s, s, l.n);
+	return line.n == strlen(text) && !memcmp(line.s, text, line.n);
 }
 
-bool kl_scan_tag(struct kl_scan_tag *out, const struct kl_scan *s, struct kl_scan_line l)
+bool kl_scan_tag(struct kl_scan_tag *out, const struct kl_scan *scan, struct kl_scan_line line)
 {
 	size_t i = 1, n;
 
-	l = kl_scan_trim(l);
-	if (l.n < 2 || l.s[0] != '<')
+	line = kl_scan_trim(line);
+	if (line.n < 2 || line.s[0] != '<')
 		return false;
-	out->closing = l.s[1] == '/';
+	out->closing = line.s[1] == '/';
 	i += out->closing;
-	for (n = 0; i + n < l.n && ((l.s[i + n] >= 'a' && l.s[i + n] <= 'z') || l.s[i + n] == '-');
+	for (n = 0; i + n < line.n &&
+		    ((line.s[i + n] >= 'a' && line.s[i + n] <= 'z') || line.s[i + n] == '-');
 	     n++)
 		;
-	for (size_t k = 0; s->tag[k]; k++) {
-		if (strlen(s->tag[k]) != n || memcmp(s->tag[k], l.s + i, n))
+	for (size_t k = 0; scan->tag[k]; k++) {
+		if (strlen(scan->tag[k]) != n || memcmp(scan->tag[k], line.s + i, n))
 			continue;
-		out->name = s->tag[k];
-		out->rest = (struct kl_scan_line){ l.s + i + n, l.n - i - n };
+		out->name = scan->tag[k];
+		out->rest = (struct kl_scan_line){ line.s + i + n, line.n - i - n };
 		return out->rest.n && strchr("> \t", out->rest.s[0]);
 	}
 	return false;
 }
 
-int kl_scan_bad(const struct kl_scan *s, const char *fmt, ...)
+int kl_scan_bad(const struct kl_scan *scan, const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&b, fmt, ap);
+	kl_buf_vaddf(&buf, fmt, ap);
 	va_end(ap);
-	return kl_error(KL_EINVALID, "line %d of the reply: %s", s->line, b.ptr);
+	return kl_error(KL_EINVALID, "line %d of the reply: %s", scan->line, buf.ptr);
 }
 
-int kl_scan_alone(const struct kl_scan *s, const struct kl_scan_tag *t)
+int kl_scan_alone(const struct kl_scan *scan, const struct kl_scan_tag *tag)
 {
-	if (is_text(t->rest, ">"))
+	if (is_text(tag->rest, ">"))
 		return 0;
-	return kl_scan_bad(s, "the tag <%s%s> stands alone on its line", t->closing ? "/" : "",
-			   t->name);
+	return kl_scan_bad(scan, "the tag <%s%s> stands alone on its line", tag->closing ? "/" : "",
+			   tag->name);
 }
 
 /* --- attributes ------------------------------------------------------------- */
 
-static bool take_value(char **out, struct kl_scan_line *l)
+static bool take_value(char **out, struct kl_scan_line *line)
 {
-	char quote = l->n && strchr("\"'", l->s[0]) ? l->s[0] : '\0';
+	char quote = line->n && strchr("\"'", line->s[0]) ? line->s[0] : '\0';
 	size_t n = 0, from = quote ? 1 : 0;
 
-	while (from + n < l->n &&
-	       (quote ? l->s[from + n] != quote : !strchr(" \t>", l->s[from + n])))
+	while (from + n < line->n &&
+	       (quote ? line->s[from + n] != quote : !strchr(" \t>", line->s[from + n])))
 		n++;
-	if (!n || (quote && from + n == l->n))
+	if (!n || (quote && from + n == line->n))
 		return false;
-	*out = kl_strndup(l->s + from, n);
-	l->s += from + n + (quote ? 1 : 0);
-	l->n -= from + n + (quote ? 1 : 0);
+	*out = kl_strndup(line->s + from, n);
+	line->s += from + n + (quote ? 1 : 0);
+	line->n -= from + n + (quote ? 1 : 0);
 	return true;
 }
 
-int kl_scan_attributes(const struct kl_scan *s, const struct kl_scan_tag *t,
+int kl_scan_attributes(const struct kl_scan *scan, const struct kl_scan_tag *tag,
 		       const struct kl_scan_field *list, size_t nlist)
 {
-	struct kl_scan_line l = t->rest;
+	struct kl_scan_line line = tag->rest;
 
 	for (;;) {
 		size_t k = 0, n;
 
-		while (l.n && strchr(" \t", l.s[0])) {
-			l.s++;
-			l.n--;
+		while (line.n && strchr(" \t", line.s[0])) {
+			line.s++;
+			line.n--;
 		}
-		if (is_text(l, ">"))
+		if (is_text(line, ">"))
 			break;
-		for (n = 0; n < l.n && l.s[n] >= 'a' && l.s[n] <= 'z'; n++)
+		for (n = 0; n < line.n && line.s[n] >= 'a' && line.s[n] <= 'z'; n++)
 			;
-		while (k < nlist && (strlen(list[k].key) != n || memcmp(list[k].key, l.s, n)))
+		while (k < nlist && (strlen(list[k].key) != n || memcmp(list[k].key, line.s, n)))
 			k++;
-		if (!n || n == l.n || l.s[n] != '=')
-			return kl_scan_bad(s,
+		if (!n || n == line.n || line.s[n] != '=')
+			return kl_scan_bad(scan,
 					   "the tag <%s> cannot be read; it stands alone on "
 					   "its line",
-					   t->name);
+					   tag->name);
 		if (k == nlist)
-			return kl_scan_bad(s, "<%s> has no attribute '%.*s'", t->name,
-					   (int)(n < 40 ? n : 40), l.s);
+			return kl_scan_bad(scan, "<%s> has no attribute '%.*s'", tag->name,
+					   (int)(n < 40 ? n : 40), line.s);
 		if (*list[k].value)
-			return kl_scan_bad(s, "<%s> says '%s' twice", t->name, list[k].key);
-		l.s += n + 1;
-		l.n -= n + 1;
-		if (!take_value(list[k].value, &l))
-			return kl_scan_bad(s, "<%s> says nothing of '%s'", t->name, list[k].key);
+			return kl_scan_bad(scan, "<%s> says '%s' twice", tag->name, list[k].key);
+		line.s += n + 1;
+		line.n -= n + 1;
+		if (!take_value(list[k].value, &line))
+			return kl_scan_bad(scan, "<%s> says nothing of '%s'", tag->name,
+					   list[k].key);
 	}
 	for (size_t k = 0; k < nlist; k++)
 		if (!*list[k].value)
-			return kl_scan_bad(s, "<%s> needs %s=...", t->name, list[k].key);
+			return kl_scan_bad(scan, "<%s> needs %s=...", tag->name, list[k].key);
 	return 0;
 }
 
 /* --- bodies ----------------------------------------------------------------- */
 
-static bool is_fence(struct kl_scan_line l)
+static bool is_fence(struct kl_scan_line line)
 {
-	l = kl_scan_trim(l);
-	return l.n >= 3 && !memcmp(l.s, "```", 3);
+	line = kl_scan_trim(line);
+	return line.n >= 3 && !memcmp(line.s, "```", 3);
 }
 
 static int refuse_unclosed(const char *name, int line)
@@ -169,32 +171,32 @@ static int refuse_unclosed(const char *name, int line)
 			name, line, name);
 }
 
-int kl_scan_body(char **out, struct kl_scan *s, const char *name)
+int kl_scan_body(char **out, struct kl_scan *scan, const char *name)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	int first = s->line;
-	struct kl_scan_line l;
-	struct kl_scan_tag t;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	int first = scan->line;
+	struct kl_scan_line line;
+	struct kl_scan_tag tag;
 
-	while (kl_scan_take(&l, s)) {
-		if (!kl_scan_tag(&t, s, l)) {
-			if (!b.len && is_fence(l))
-				return kl_scan_bad(s,
+	while (kl_scan_take(&line, scan)) {
+		if (!kl_scan_tag(&tag, scan, line)) {
+			if (!buf.len && is_fence(line))
+				return kl_scan_bad(scan,
 						   "<%s> holds the text itself, without a fence "
 						   "around it",
 						   name);
-			kl_buf_add(&b, l.s, l.n);
-			kl_buf_addch(&b, '\n');
+			kl_buf_add(&buf, line.s, line.n);
+			kl_buf_addch(&buf, '\n');
 			continue;
 		}
-		if (!t.closing || strcmp(t.name, name))
-			return kl_scan_bad(s,
+		if (!tag.closing || strcmp(tag.name, name))
+			return kl_scan_bad(scan,
 					   "<%s%s> within the <%s> of line %d, which has no </%s> "
 					   "before it",
-					   t.closing ? "/" : "", t.name, name, first, name);
-		if (kl_scan_alone(s, &t) < 0)
+					   tag.closing ? "/" : "", tag.name, name, first, name);
+		if (kl_scan_alone(scan, &tag) < 0)
 			return KL_EINVALID;
-		*out = kl_buf_detach(&b);
+		*out = kl_buf_detach(&buf);
 		return 0;
 	}
 	return refuse_unclosed(name, first);
@@ -205,74 +207,75 @@ static const char *is_bare(const char *key)
 	return key + (*key == '?');
 }
 
-int kl_scan_keys(struct kl_scan *s, const char *name, const struct kl_scan_field *list,
+int kl_scan_keys(struct kl_scan *scan, const char *name, const struct kl_scan_field *list,
 		 size_t nlist)
 {
-	int first = s->line;
-	struct kl_scan_line l;
-	struct kl_scan_tag t;
+	int first = scan->line;
+	struct kl_scan_line line;
+	struct kl_scan_tag tag;
 
-	while (kl_scan_take(&l, s)) {
+	while (kl_scan_take(&line, scan)) {
 		size_t k = 0, n = 0;
 
-		if (kl_scan_tag(&t, s, l)) {
-			if (!t.closing || strcmp(t.name, name))
-				return kl_scan_bad(s, "<%s%s> within the <%s> of line %d",
-						   t.closing ? "/" : "", t.name, name, first);
+		if (kl_scan_tag(&tag, scan, line)) {
+			if (!tag.closing || strcmp(tag.name, name))
+				return kl_scan_bad(scan, "<%s%s> within the <%s> of line %d",
+						   tag.closing ? "/" : "", tag.name, name, first);
 			for (k = 0; k < nlist; k++)
 				if (!*list[k].value && *list[k].key != '?')
-					return kl_scan_bad(s,
+					return kl_scan_bad(scan,
 							   "the <%s> of line %d has no line '%s:'",
 							   name, first, list[k].key);
-			return kl_scan_alone(s, &t);
+			return kl_scan_alone(scan, &tag);
 		}
-		l = kl_scan_trim(l);
-		if (!l.n)
+		line = kl_scan_trim(line);
+		if (!line.n)
 			continue;
-		while (n < l.n && l.s[n] != ':')
+		while (n < line.n && line.s[n] != ':')
 			n++;
-		while (k < nlist &&
-		       (strlen(is_bare(list[k].key)) != n || memcmp(is_bare(list[k].key), l.s, n)))
+		while (k < nlist && (strlen(is_bare(list[k].key)) != n ||
+				     memcmp(is_bare(list[k].key), line.s, n)))
 			k++;
-		if (n == l.n || k == nlist)
-			return kl_scan_bad(s, "'%.*s' is no line of a <%s>",
-					   (int)(l.n < 60 ? l.n : 60), l.s, name);
+		if (n == line.n || k == nlist)
+			return kl_scan_bad(scan, "'%.*s' is no line of a <%s>",
+					   (int)(line.n < 60 ? line.n : 60), line.s, name);
 		if (*list[k].value)
-			return kl_scan_bad(s, "a second line '%s:' in one <%s>",
+			return kl_scan_bad(scan, "a second line '%s:' in one <%s>",
 					   is_bare(list[k].key), name);
-		l = kl_scan_trim((struct kl_scan_line){ l.s + n + 1, l.n - n - 1 });
-		*list[k].value = kl_strndup(l.s, l.n);
+		line = kl_scan_trim((struct kl_scan_line){ line.s + n + 1, line.n - n - 1 });
+		*list[k].value = kl_strndup(line.s, line.n);
 	}
 	return refuse_unclosed(name, first);
 }
 
-int kl_scan_phrase(char **out, struct kl_scan *s, const struct kl_scan_tag *t)
+int kl_scan_phrase(char **out, struct kl_scan *scan, const struct kl_scan_tag *tag)
 {
-	KL_AUTO(kl_freep) char *end = kl_asprintf("</%s>", t->name);
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *end = kl_asprintf("</%s>", tag->name);
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	size_t n = strlen(end);
-	struct kl_scan_line l = t->rest;
-	int first = s->line;
+	struct kl_scan_line line = tag->rest;
+	int first = scan->line;
 	struct kl_scan_tag inner;
 
-	if (l.s[0] != '>')
-		return kl_scan_bad(s, "<%s> has no attributes", t->name);
-	l.s++;
-	l.n--;
+	if (line.s[0] != '>')
+		return kl_scan_bad(scan, "<%s> has no attributes", tag->name);
+	line.s++;
+	line.n--;
 	do {
-		l = kl_scan_trim(l);
-		if (s->line != first && kl_scan_tag(&inner, s, l) && strcmp(inner.name, t->name))
-			return kl_scan_bad(s, "<%s%s> within <%s>", inner.closing ? "/" : "",
-					   inner.name, t->name);
-		if (l.n >= n && !memcmp(l.s + l.n - n, end, n)) {
-			kl_buf_add(&b, l.s, l.n - n);
-			kl_buf_rtrim(&b);
-			*out = kl_buf_detach(&b);
+		line = kl_scan_trim(line);
+		if (scan->line != first && kl_scan_tag(&inner, scan, line) &&
+		    strcmp(inner.name, tag->name))
+			return kl_scan_bad(scan, "<%s%s> within <%s>", inner.closing ? "/" : "",
+					   inner.name, tag->name);
+		if (line.n >= n && !memcmp(line.s + line.n - n, end, n)) {
+			kl_buf_add(&buf, line.s, line.n - n);
+			kl_buf_rtrim(&buf);
+			*out = kl_buf_detach(&buf);
 			return 0;
 		}
-		kl_buf_add(&b, l.s, l.n);
-		if (b.len && l.n)
-			kl_buf_addch(&b, ' ');
-	} while (kl_scan_take(&l, s));
-	return refuse_unclosed(t->name, first);
+		kl_buf_add(&buf, line.s, line.n);
+		if (buf.len && line.n)
+			kl_buf_addch(&buf, ' ');
+	} while (kl_scan_take(&line, scan));
+	return refuse_unclosed(tag->name, first);
 }

@@ -34,15 +34,15 @@ struct kl_scan_tag {
 /** Not too long, no NUL, UTF-8. */
 int kl_scan_check(const char *text, size_t len);
 /** False at the end. */
-bool kl_scan_take(struct kl_scan_line *out, struct kl_scan *s);
-struct kl_scan_line kl_scan_trim(struct kl_scan_line l);
+bool kl_scan_take(struct kl_scan_line *out, struct kl_scan *scan);
+struct kl_scan_line kl_scan_trim(struct kl_scan_line line);
 /** Does the line begin with a tag of the table? */
-bool kl_scan_tag(struct kl_scan_tag *out, const struct kl_scan *s, struct kl_scan_line l);
-int kl_scan_bad(const struct kl_scan *s, const char *fmt, ...)
+bool kl_scan_tag(struct kl_scan_tag *out, const struct kl_scan *scan, struct kl_scan_line line);
+int kl_scan_bad(const struct kl_scan *scan, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /** Nothing but '>' may follow: of a closing tag, and of one without attributes. */
-int kl_scan_alone(const struct kl_scan *s, const struct kl_scan_tag *t);
+int kl_scan_alone(const struct kl_scan *scan, const struct kl_scan_tag *tag);
 
 /** A value to be found, once; `*value` is NULL before, and the caller's after. */
 struct kl_scan_field {
@@ -52,13 +52,14 @@ struct kl_scan_field {
 };
 
 /** The tag's attributes: each of the list, and nothing else. */
-int kl_scan_attributes(const struct kl_scan *s, const struct kl_scan_tag *t,
+int kl_scan_attributes(const struct kl_scan *scan, const struct kl_scan_tag *tag,
 		       const struct kl_scan_field *list, size_t n);
 /** Raw lines up to </name>; no other tag may stand among them. */
-int kl_scan_body(char **out, struct kl_scan *s, const char *name);
+int kl_scan_body(char **out, struct kl_scan *scan, const char *name);
 /** "key: value" lines up to </name>: each of the list that is not optional, and nothing else. */
-int kl_scan_keys(struct kl_scan *s, const char *name, const struct kl_scan_field *list, size_t n);
+int kl_scan_keys(struct kl_scan *scan, const char *name, const struct kl_scan_field *list,
+		 size_t n);
 /** "<nothing-left>why</nothing-left>", or the same over several lines. */
-int kl_scan_phrase(char **out, struct kl_scan *s, const struct kl_scan_tag *t);
+int kl_scan_phrase(char **out, struct kl_scan *scan, const struct kl_scan_tag *tag);
 
 #endif

@@ -28,15 +28,15 @@ int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite 
 int kl_stepwise_collect(struct kl_proposal **out, struct kl_rewrite *rw,
 			const struct kl_claim *claim)
 {
-	const struct kl_surface *s = rw->state;
-	KL_AUTO(kl_freep) struct kl_file *edit = kl_calloc(s->nfile + 1, sizeof(*edit));
+	const struct kl_surface *surface = rw->state;
+	KL_AUTO(kl_freep) struct kl_file *edit = kl_calloc(surface->nfile + 1, sizeof(*edit));
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
 	struct kl_claim full = *claim;
 	KL_AUTO(kl_freep) char *action = NULL;
 
 	*out = NULL;
-	for (size_t i = 0; i < s->nfile; i++) {
-		KL_AUTO(kl_freep) char *path = kl_fs_join(rw->edit_dir, s->file[i].path);
+	for (size_t i = 0; i < surface->nfile; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(rw->edit_dir, surface->file[i].path);
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		size_t len;
 		int err;
@@ -45,7 +45,7 @@ int kl_stepwise_collect(struct kl_proposal **out, struct kl_rewrite *rw,
 			return err;
 		len = text.len;
 		kl_strvec_take(&texts, kl_buf_detach(&text));
-		edit[i] = s->file[i];
+		edit[i] = surface->file[i];
 		edit[i].data = texts.v[i];
 		edit[i].len = len;
 	}
@@ -58,5 +58,5 @@ int kl_stepwise_collect(struct kl_proposal **out, struct kl_rewrite *rw,
 		action = kl_proposal_slug(full.text);
 		full.action = action;
 	}
-	return kl_rewrite_offer(out, rw, edit, s->nfile, &full);
+	return kl_rewrite_offer(out, rw, edit, surface->nfile, &full);
 }

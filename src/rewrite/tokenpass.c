@@ -8,20 +8,20 @@
 #include "base/mem.h"
 #include "rewrite/tokenpass_parts.h"
 
-static bool is_one_of(const struct kl_ctokens *c, size_t i, const char *const *list)
+static bool is_one_of(const struct kl_ctokens *tokens, size_t i, const char *const *list)
 {
 	for (; *list; list++)
-		if (kl_ctoken_is(c, i, *list))
+		if (kl_ctoken_is(tokens, i, *list))
 			return true;
 	return false;
 }
 
 /* --- hints to the compiler ------------------------------------------------ */
 
-void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *c, size_t i)
+void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *tokens, size_t i)
 {
-	for (size_t k = 0; k < c->t[i].len; k++) {
-		char ch = c->text[c->t[i].off + k];
+	for (size_t k = 0; k < tokens->t[i].len; k++) {
+		char ch = tokens->text[tokens->t[i].off + k];
 
 		if (!isspace((unsigned char)ch) && ch != '\\')
 			kl_buf_addch(out, ch);
@@ -30,70 +30,71 @@ void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *c, size
 	}
 }
 
-static void drop_pragmas(struct kl_cedits *out, const struct kl_ctokens *c,
+static void drop_pragmas(struct kl_cedits *out, const struct kl_ctokens *tokens,
 			 const char *const *pragma, const char *const *quoted)
 {
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < tokens->n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 
-		if (c->t[i].kind == KL_CT_DIRECTIVE) {
-			kl_tokenpass_directive(&words, c, i);
-			for (const char *const *p = pragma; *p; p++)
-				if (!strncmp(words.ptr, *p, strlen(*p))) {
-					kl_cedits_tokens(out, c, i, i, "", out->nsite);
+		if (tokens->t[i].kind == KL_CT_DIRECTIVE) {
+			kl_tokenpass_directive(&words, tokens, i);
+			for (const char *const *at = pragma; *at; at++)
+				if (!strncmp(words.ptr, *at, strlen(*at))) {
+					kl_cedits_tokens(out, tokens, i, i, "", out->nsite);
 					break;
 				}
-		} else if (kl_ctoken_is(c, i, "_Pragma") && i + 3 < c->n &&
-			   c->t[i + 1].match == (int)i + 3) {
-			kl_buf_add(&words, c->text + c->t[i + 2].off, c->t[i + 2].len);
-			for (const char *const *p = quoted; *p; p++)
-				if (!strncmp(words.ptr, *p, strlen(*p))) {
-					kl_cedits_tokens(out, c, i, i + 3, "", out->nsite);
+		} else if (kl_ctoken_is(tokens, i, "_Pragma") && i + 3 < tokens->n &&
+			   tokens->t[i + 1].match == (int)i + 3) {
+			kl_buf_add(&words, tokens->text + tokens->t[i + 2].off,
+				   tokens->t[i + 2].len);
+			for (const char *const *at = quoted; *at; at++)
+				if (!strncmp(words.ptr, *at, strlen(*at))) {
+					kl_cedits_tokens(out, tokens, i, i + 3, "", out->nsite);
 					break;
 				}
 		}
 	}
 }
 
-static void drop_unroll(struct kl_cedits *out, const struct kl_ctokens *c)
+static void drop_unroll(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const pragma[] = { "#pragma GCC unroll", "#pragma unroll",
 					      "#pragma clang loop unroll", NULL };
 	static const char *const quoted[] = { "\"GCC unroll", "\"unroll", "\"clang loop unroll",
 					      NULL };
 
-	drop_pragmas(out, c, pragma, quoted);
+	drop_pragmas(out, tokens, pragma, quoted);
 }
 
-static void drop_ivdep(struct kl_cedits *out, const struct kl_ctokens *c)
+static void drop_ivdep(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const pragma[] = { "#pragma GCC ivdep", "#pragma omp simd",
 					      "#pragma clang loop vectorize", NULL };
 	static const char *const quoted[] = { "\"GCC ivdep", "\"omp simd", "\"clang loop vectorize",
 					      NULL };
 
-	drop_pragmas(out, c, pragma, quoted);
+	drop_pragmas(out, tokens, pragma, quoted);
 }
 
 /* one site a function: the qualifiers of one signature go together */
-static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *c)
+static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const word[] = { "restrict", "__restrict", "__restrict__", NULL };
 	int site = -1, fn = -2;
 
-	for (size_t i = 0; i < c->n; i++) {
-		if (!is_one_of(c, i, word))
+	for (size_t i = 0; i < tokens->n; i++) {
+		if (!is_one_of(tokens, i, word))
 			continue;
-		if (site < 0 || c->t[i].fn != fn) {
-			fn = c->t[i].fn;
+		if (site < 0 || tokens->t[i].fn != fn) {
+			fn = tokens->t[i].fn;
 			site = out->nsite;
 		}
-		kl_cedits_tokens(out, c, i, i, "", site);
+		kl_cedits_tokens(out, tokens, i, i, "", site);
 	}
 }
 
 /* an attribute list goes when every word of it is only a hint */
-static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *c)
+static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const hint[] = { "always_inline",
 					    "hot",
@@ -117,105 +118,106 @@ static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *c)
 					    "__const__",
 					    NULL };
 
-	for (size_t i = 0; i + 4 < c->n; i++) {
+	for (size_t i = 0; i + 4 < tokens->n; i++) {
 		bool only_hints = true;
-		int end = c->t[i + 1].match;
+		int end = tokens->t[i + 1].match;
 
-		if (!kl_ctoken_is(c, i, "__attribute__") || end < 0 ||
-		    !kl_ctoken_is(c, i + 2, "(") || c->t[i + 2].match != end - 1)
+		if (!kl_ctoken_is(tokens, i, "__attribute__") || end < 0 ||
+		    !kl_ctoken_is(tokens, i + 2, "(") || tokens->t[i + 2].match != end - 1)
 			continue;
 		for (int k = (int)i + 3; k < end - 1; k++) {
-			if (kl_ctoken_is(c, k, "(") && c->t[k].match > 0)
-				k = c->t[k].match;
-			else if (!kl_ctoken_is(c, k, ","))
-				only_hints &= is_one_of(c, k, hint);
+			if (kl_ctoken_is(tokens, k, "(") && tokens->t[k].match > 0)
+				k = tokens->t[k].match;
+			else if (!kl_ctoken_is(tokens, k, ","))
+				only_hints &= is_one_of(tokens, k, hint);
 		}
 		if (only_hints)
-			kl_cedits_tokens(out, c, i, end, "", out->nsite);
+			kl_cedits_tokens(out, tokens, i, end, "", out->nsite);
 	}
 }
 
 /* a call of one of `name` becomes its first argument in parentheses */
-static void keep_first_argument(struct kl_cedits *out, const struct kl_ctokens *c,
+static void keep_first_argument(struct kl_cedits *out, const struct kl_ctokens *tokens,
 				const char *const *name)
 {
-	for (size_t i = 0; i + 2 < c->n; i++) {
-		int end = c->t[i + 1].match, comma = -1;
+	for (size_t i = 0; i + 2 < tokens->n; i++) {
+		int end = tokens->t[i + 1].match, comma = -1;
 
-		if (!is_one_of(c, i, name) || !kl_ctoken_is(c, i + 1, "(") || end < 0)
+		if (!is_one_of(tokens, i, name) || !kl_ctoken_is(tokens, i + 1, "(") || end < 0)
 			continue;
 		for (int k = (int)i + 2; k < end && comma < 0; k++) {
-			if (kl_ctoken_is(c, k, "(") && c->t[k].match > 0)
-				k = c->t[k].match;
-			else if (kl_ctoken_is(c, k, ","))
+			if (kl_ctoken_is(tokens, k, "(") && tokens->t[k].match > 0)
+				k = tokens->t[k].match;
+			else if (kl_ctoken_is(tokens, k, ","))
 				comma = k;
 		}
 		if (comma < 0)
 			continue;
-		kl_cedits_tokens(out, c, comma, end - 1, "", out->nsite);
-		kl_cedits_tokens(out, c, i, i, "", out->nsite - 1);
+		kl_cedits_tokens(out, tokens, comma, end - 1, "", out->nsite);
+		kl_cedits_tokens(out, tokens, i, i, "", out->nsite - 1);
 	}
 }
 
-static void drop_expect(struct kl_cedits *out, const struct kl_ctokens *c)
+static void drop_expect(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const name[] = { "__builtin_expect", "__builtin_assume_aligned",
 					    "__builtin_expect_with_probability", NULL };
 
-	keep_first_argument(out, c, name);
+	keep_first_argument(out, tokens, name);
 }
 
 /* --- intrinsics ----------------------------------------------------------- */
 
-static bool is_intrinsic(const struct kl_ctokens *c, size_t i)
+static bool is_intrinsic(const struct kl_ctokens *tokens, size_t i)
 {
-	return c->t[i].kind == KL_CT_IDENT && c->t[i].len > 3 &&
-	       !strncmp(c->text + c->t[i].off, "_mm", 3);
+	return tokens->t[i].kind == KL_CT_IDENT && tokens->t[i].len > 3 &&
+	       !strncmp(tokens->text + tokens->t[i].off, "_mm", 3);
 }
 
 /* _mm256_stream_ps -> _mm256_storeu_ps: `from` and `to` between prefix and suffix */
-static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *c, const char *from,
-			      const char *to, const char *const *suffix)
+static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *tokens,
+			      const char *from, const char *to, const char *const *suffix)
 {
 	static const char *const prefix[] = { "_mm_", "_mm256_", "_mm512_", NULL };
 
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < tokens->n; i++) {
 		KL_AUTO(kl_freep) char *word = NULL;
 
-		if (!is_intrinsic(c, i))
+		if (!is_intrinsic(tokens, i))
 			continue;
-		word = kl_strndup(c->text + c->t[i].off, c->t[i].len);
-		for (const char *const *p = prefix; *p; p++)
-			for (const char *const *s = suffix; *s; s++) {
-				KL_AUTO(kl_freep) char *old = kl_asprintf("%s%s%s", *p, from, *s);
-				KL_AUTO(kl_freep) char *new = kl_asprintf("%s%s%s", *p, to, *s);
+		word = kl_strndup(tokens->text + tokens->t[i].off, tokens->t[i].len);
+		for (const char *const *at = prefix; *at; at++)
+			for (const char *const *list = suffix; *list; list++) {
+				KL_AUTO(kl_freep) char *old = kl_asprintf("%s%s%s", *at, from,
+									  *list);
+				KL_AUTO(kl_freep) char *new = kl_asprintf("%s%s%s", *at, to, *list);
 
 				if (!strcmp(word, old))
-					kl_cedits_tokens(out, c, i, i, new, out->nsite);
+					kl_cedits_tokens(out, tokens, i, i, new, out->nsite);
 			}
 	}
 }
 
-static void plain_store(struct kl_cedits *out, const struct kl_ctokens *c)
+static void plain_store(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const suffix[] = { "_ps", "_pd", "_si128", "_si256", "_si512", NULL };
 	int first = out->nsite;
 
-	rename_intrinsics(out, c, "stream", "storeu", suffix);
+	rename_intrinsics(out, tokens, "stream", "storeu", suffix);
 	if (out->nsite == first)
 		return;
 	/* the fence orders what is no longer there */
-	for (size_t i = 0; i + 3 < c->n; i++)
-		if (kl_ctoken_is(c, i, "_mm_sfence") && kl_ctoken_is(c, i + 3, ";"))
-			kl_cedits_tokens(out, c, i, i + 3, "", out->nsite);
+	for (size_t i = 0; i + 3 < tokens->n; i++)
+		if (kl_ctoken_is(tokens, i, "_mm_sfence") && kl_ctoken_is(tokens, i + 3, ";"))
+			kl_cedits_tokens(out, tokens, i, i + 3, "", out->nsite);
 }
 
-static void drop_alignment(struct kl_cedits *out, const struct kl_ctokens *c)
+static void drop_alignment(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const suffix[] = { "_ps", "_pd", "_si128", "_si256", "_si512", NULL };
 
-	rename_intrinsics(out, c, "load", "loadu", suffix);
-	rename_intrinsics(out, c, "store", "storeu", suffix);
+	rename_intrinsics(out, tokens, "load", "loadu", suffix);
+	rename_intrinsics(out, tokens, "store", "storeu", suffix);
 }
 
 /* "_mm256_fmadd_ps" -> "_mm256_add_ps(_mm256_mul_ps("; NULL for anything else; the caller frees */
@@ -236,138 +238,141 @@ static char *unfused_name(const char *word)
 }
 
 /* token of the second of just two commas between `open` and its end, or -1 */
-static int second_comma(const struct kl_ctokens *c, size_t open)
+static int second_comma(const struct kl_ctokens *tokens, size_t open)
 {
 	int commas = 0, second = -1;
 
-	for (int t = (int)open + 1; t < c->t[open].match; t++) {
-		if (kl_ctoken_is(c, t, "(") && c->t[t].match > 0)
-			t = c->t[t].match;
-		else if (kl_ctoken_is(c, t, ",") && ++commas == 2)
-			second = t;
+	for (int turn = (int)open + 1; turn < tokens->t[open].match; turn++) {
+		if (kl_ctoken_is(tokens, turn, "(") && tokens->t[turn].match > 0)
+			turn = tokens->t[turn].match;
+		else if (kl_ctoken_is(tokens, turn, ",") && ++commas == 2)
+			second = turn;
 	}
 	return commas == 2 ? second : -1;
 }
 
 /* _mm256_fmadd_ps(a, b, c) -> _mm256_add_ps(_mm256_mul_ps(a, b), c) */
-static void split_fma(struct kl_cedits *out, const struct kl_ctokens *c)
+static void split_fma(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
-	for (size_t i = 0; i + 2 < c->n; i++) {
+	for (size_t i = 0; i + 2 < tokens->n; i++) {
 		KL_AUTO(kl_freep) char *word = NULL;
 		KL_AUTO(kl_freep) char *head = NULL;
 		int comma;
 
-		if (!is_intrinsic(c, i) || !kl_ctoken_is(c, i + 1, "("))
+		if (!is_intrinsic(tokens, i) || !kl_ctoken_is(tokens, i + 1, "("))
 			continue;
-		word = kl_strndup(c->text + c->t[i].off, c->t[i].len);
+		word = kl_strndup(tokens->text + tokens->t[i].off, tokens->t[i].len);
 		head = unfused_name(word);
-		comma = head ? second_comma(c, i + 1) : -1;
+		comma = head ? second_comma(tokens, i + 1) : -1;
 		if (comma < 0)
 			continue;
-		kl_cedits_tokens(out, c, i, i + 1, head, out->nsite);
-		kl_cedits_tokens(out, c, comma, comma, "),", out->nsite - 1);
+		kl_cedits_tokens(out, tokens, i, i + 1, head, out->nsite);
+		kl_cedits_tokens(out, tokens, comma, comma, "),", out->nsite - 1);
 	}
 }
 
 /* --- tile constants ------------------------------------------------------- */
 
-static bool tile_name(const char *s, size_t n)
+static bool tile_name(const char *text, size_t n)
 {
 	if (n > 32)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!isupper((unsigned char)s[i]) && s[i] != '_' && !isdigit((unsigned char)s[i]))
+		if (!isupper((unsigned char)text[i]) && text[i] != '_' &&
+		    !isdigit((unsigned char)text[i]))
 			return false;
 	return n > 0;
 }
 
-/* the whole of `s` as an integer of a tile's size, or 0 */
-static long tile_value(const char *s, size_t n)
+/* the whole of `text` as an integer of a tile's size, or 0 */
+static long tile_value(const char *text, size_t n)
 {
 	char digits[16] = "", *end;
-	long v;
+	long value;
 
-	while (n && (isspace((unsigned char)s[n - 1]) || strchr("uUlL", s[n - 1])))
+	while (n && (isspace((unsigned char)text[n - 1]) || strchr("uUlL", text[n - 1])))
 		n--;
-	while (n && (isspace((unsigned char)*s) || *s == '(')) {
-		s++;
+	while (n && (isspace((unsigned char)*text) || *text == '(')) {
+		text++;
 		n--;
 	}
-	while (n && s[n - 1] == ')')
+	while (n && text[n - 1] == ')')
 		n--;
 	if (!n || n >= sizeof(digits))
 		return 0;
-	memcpy(digits, s, n);
-	v = strtol(digits, &end, 10);
-	return !*end && v > 1 && v <= 1 << 20 ? v : 0;
+	memcpy(digits, text, n);
+	value = strtol(digits, &end, 10);
+	return !*end && value > 1 && value <= 1 << 20 ? value : 0;
 }
 
-static bool used_elsewhere(const struct kl_ctokens *c, const char *name, size_t def)
+static bool used_elsewhere(const struct kl_ctokens *tokens, const char *name, size_t def)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (i != def && c->t[i].fn >= 0 && kl_ctoken_is(c, i, name))
+	for (size_t i = 0; i < tokens->n; i++)
+		if (i != def && tokens->t[i].fn >= 0 && kl_ctoken_is(tokens, i, name))
 			return true;
 	return false;
 }
 
-static void add_tile(struct kl_tiles *out, const struct kl_ctokens *c, size_t def, const char *name,
-		     size_t len, long value)
+static void add_tile(struct kl_tiles *out, const struct kl_ctokens *tokens, size_t def,
+		     const char *name, size_t len, long value)
 {
 	KL_AUTO(kl_freep) char *copy = kl_strndup(name, len);
 
-	if (!value || !tile_name(name, len) || !used_elsewhere(c, copy, def))
+	if (!value || !tile_name(name, len) || !used_elsewhere(tokens, copy, def))
 		return;
 	KL_GROW(out->t, out->n + 1, out->alloc);
 	out->t[out->n++] = (struct kl_tile){ .name = kl_steal(&copy),
 					     .value = value,
-					     .line = c->t[def].line };
+					     .line = tokens->t[def].line };
 }
 
-static void tile_of_define(struct kl_tiles *out, const struct kl_ctokens *c, size_t i)
+static void tile_of_define(struct kl_tiles *out, const struct kl_ctokens *tokens, size_t i)
 {
-	const char *s = c->text + c->t[i].off, *end = s + c->t[i].len, *name, *stop;
+	const char *text = tokens->text + tokens->t[i].off, *end = text + tokens->t[i].len, *name,
+		   *stop;
 
-	s++;
-	while (s < end && (*s == ' ' || *s == '\t'))
-		s++;
-	if (end - s < 8 || strncmp(s, "define", 6) || !isspace((unsigned char)s[6]))
+	text++;
+	while (text < end && (*text == ' ' || *text == '\t'))
+		text++;
+	if (end - text < 8 || strncmp(text, "define", 6) || !isspace((unsigned char)text[6]))
 		return;
-	for (name = s + 6; name < end && isspace((unsigned char)*name); name++)
+	for (name = text + 6; name < end && isspace((unsigned char)*name); name++)
 		;
-	for (s = name; s < end && (isalnum((unsigned char)*s) || *s == '_'); s++)
+	for (text = name; text < end && (isalnum((unsigned char)*text) || *text == '_'); text++)
 		;
-	if (s == end || *s == '(')
+	if (text == end || *text == '(')
 		return;
-	for (stop = s; stop < end &&
-		       !(stop[0] == '/' && stop + 1 < end && (stop[1] == '*' || stop[1] == '/'));
+	for (stop = text; stop < end &&
+			  !(stop[0] == '/' && stop + 1 < end && (stop[1] == '*' || stop[1] == '/'));
 	     stop++)
 		;
-	add_tile(out, c, i, name, s - name, tile_value(s, stop - s));
+	add_tile(out, tokens, i, name, text - name, tile_value(text, stop - text));
 }
 
-void kl_tokenpass_tiles(struct kl_tiles *out, const struct kl_ctokens *c)
+void kl_tokenpass_tiles(struct kl_tiles *out, const struct kl_ctokens *tokens)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->t[i].kind == KL_CT_DIRECTIVE) {
-			tile_of_define(out, c, i);
+	for (size_t i = 0; i < tokens->n; i++) {
+		if (tokens->t[i].kind == KL_CT_DIRECTIVE) {
+			tile_of_define(out, tokens, i);
 			continue;
 		}
 		/* enum { NR = 16, and: static const int NR = 16; */
-		if (c->t[i].kind == KL_CT_IDENT && i > 0 && i + 3 < c->n &&
-		    kl_ctoken_is(c, i + 1, "=") && c->t[i + 2].kind == KL_CT_NUMBER &&
-		    (kl_ctoken_is(c, i + 3, ",") || kl_ctoken_is(c, i + 3, "}") ||
-		     kl_ctoken_is(c, i + 3, ";")))
-			add_tile(out, c, i, c->text + c->t[i].off, c->t[i].len,
-				 tile_value(c->text + c->t[i + 2].off, c->t[i + 2].len));
+		if (tokens->t[i].kind == KL_CT_IDENT && i > 0 && i + 3 < tokens->n &&
+		    kl_ctoken_is(tokens, i + 1, "=") && tokens->t[i + 2].kind == KL_CT_NUMBER &&
+		    (kl_ctoken_is(tokens, i + 3, ",") || kl_ctoken_is(tokens, i + 3, "}") ||
+		     kl_ctoken_is(tokens, i + 3, ";")))
+			add_tile(out, tokens, i, tokens->text + tokens->t[i].off, tokens->t[i].len,
+				 tile_value(tokens->text + tokens->t[i + 2].off,
+					    tokens->t[i + 2].len));
 	}
 }
 
-void kl_tiles_release(struct kl_tiles *t)
+void kl_tiles_release(struct kl_tiles *tiles)
 {
-	for (size_t i = 0; i < t->n; i++)
-		free(t->t[i].name);
-	free(t->t);
-	*t = (struct kl_tiles){ 0 };
+	for (size_t i = 0; i < tiles->n; i++)
+		free(tiles->t[i].name);
+	free(tiles->t);
+	*tiles = (struct kl_tiles){ 0 };
 }
 
 const struct kl_tokenpass *kl_tokenpass_find(const char *name)

@@ -31,7 +31,7 @@ struct kl_tiles {
 	struct kl_tile *t;
 	size_t n, alloc;
 };
-void kl_tokenpass_tiles(struct kl_tiles *out, const struct kl_ctokens *c);
-void kl_tiles_release(struct kl_tiles *t);
+void kl_tokenpass_tiles(struct kl_tiles *out, const struct kl_ctokens *tokens);
+void kl_tiles_release(struct kl_tiles *tiles);
 
 #endif

@@ -7,57 +7,58 @@
 
 /* --- what is said to the compiler ------------------------------------------ */
 
-void kl_tokenpass_drop_bounds(struct kl_cedits *out, const struct kl_ctokens *c)
+void kl_tokenpass_drop_bounds(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
-	for (size_t i = 0; i + 1 < c->n; i++)
-		if (kl_ctoken_is(c, i, "__launch_bounds__") && kl_ctoken_is(c, i + 1, "(") &&
-		    c->t[i + 1].match > 0)
-			kl_cedits_tokens(out, c, i, c->t[i + 1].match, "", out->nsite);
+	for (size_t i = 0; i + 1 < tokens->n; i++)
+		if (kl_ctoken_is(tokens, i, "__launch_bounds__") &&
+		    kl_ctoken_is(tokens, i + 1, "(") && tokens->t[i + 1].match > 0)
+			kl_cedits_tokens(out, tokens, i, tokens->t[i + 1].match, "", out->nsite);
 }
 
 /* white space that the line of token `i` begins with; owned by the caller */
-static char *indent_of(const struct kl_ctokens *c, size_t i)
+static char *indent_of(const struct kl_ctokens *tokens, size_t i)
 {
-	size_t from = c->t[i].off, n = 0;
+	size_t from = tokens->t[i].off, n = 0;
 
-	while (from > 0 && c->text[from - 1] != '\n')
+	while (from > 0 && tokens->text[from - 1] != '\n')
 		from--;
-	while (c->text[from + n] == ' ' || c->text[from + n] == '\t')
+	while (tokens->text[from + n] == ' ' || tokens->text[from + n] == '\t')
 		n++;
-	return kl_strndup(c->text + from, n);
+	return kl_strndup(tokens->text + from, n);
 }
 
-static void roll_loop(struct kl_cedits *out, const struct kl_ctokens *c, size_t i)
+static void roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens, size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *indent = indent_of(c, i);
+	KL_AUTO(kl_freep) char *indent = indent_of(tokens, i);
 	KL_AUTO(kl_freep) char *with = NULL;
-	bool first = i == 0 || c->t[i - 1].line < c->t[i].line;
+	bool first = i == 0 || tokens->t[i - 1].line < tokens->t[i].line;
 
-	if (i > 0 && c->t[i - 1].kind == KL_CT_DIRECTIVE)
-		kl_tokenpass_directive(&words, c, i - 1);
+	if (i > 0 && tokens->t[i - 1].kind == KL_CT_DIRECTIVE)
+		kl_tokenpass_directive(&words, tokens, i - 1);
 	if (words.len && !strcmp(words.ptr, "#pragma unroll 1"))
 		return;
 	if (words.len && !strncmp(words.ptr, "#pragma unroll", strlen("#pragma unroll"))) {
-		kl_cedits_tokens(out, c, i - 1, i - 1, "#pragma unroll 1", out->nsite);
+		kl_cedits_tokens(out, tokens, i - 1, i - 1, "#pragma unroll 1", out->nsite);
 		return;
 	}
 	with = kl_asprintf("%s#pragma unroll 1\n%sfor", first ? "" : "\n", indent);
-	kl_cedits_tokens(out, c, i, i, with, out->nsite);
+	kl_cedits_tokens(out, tokens, i, i, with, out->nsite);
 }
 
 /* A directive may not stand within parentheses: a loop there is an argument of a macro. */
-void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *c)
+void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	size_t i = 0;
 
-	while (i < c->n) {
-		if (kl_ctoken_is(c, i, "(") && c->t[i].match > 0) {
-			i = c->t[i].match;
+	while (i < tokens->n) {
+		if (kl_ctoken_is(tokens, i, "(") && tokens->t[i].match > 0) {
+			i = tokens->t[i].match;
 			continue;
 		}
-		if (c->t[i].fn >= 0 && kl_ctoken_is(c, i, "for") && kl_ctoken_is(c, i + 1, "("))
-			roll_loop(out, c, i);
+		if (tokens->t[i].fn >= 0 && kl_ctoken_is(tokens, i, "for") &&
+		    kl_ctoken_is(tokens, i + 1, "("))
+			roll_loop(out, tokens, i);
 		i++;
 	}
 }
@@ -69,7 +70,7 @@ struct vector {
 	int n;
 };
 
-static const struct vector *vector_at(const struct kl_ctokens *c, size_t i)
+static const struct vector *vector_at(const struct kl_ctokens *tokens, size_t i)
 {
 	static const struct vector known[] = {
 		{ "float4", "float", 4 }, { "float2", "float", 2 },   { "int4", "int", 4 },
@@ -77,28 +78,31 @@ static const struct vector *vector_at(const struct kl_ctokens *c, size_t i)
 	};
 
 	for (size_t k = 0; k < KL_ARRAY_SIZE(known); k++)
-		if (kl_ctoken_is(c, i, known[k].name))
+		if (kl_ctoken_is(tokens, i, known[k].name))
 			return &known[k];
 	return NULL;
 }
 
 /* does the operator at `i` stand before its operand? After a value it is a product */
-static bool is_unary(const struct kl_ctokens *c, size_t i)
+static bool is_unary(const struct kl_ctokens *tokens, size_t i)
 {
 	if (i == 0)
 		return false;
-	if (kl_ctoken_is(c, i - 1, "return"))
+	if (kl_ctoken_is(tokens, i - 1, "return"))
 		return true;
-	return c->t[i - 1].kind == KL_CT_DIRECTIVE ||
-	       (c->t[i - 1].kind == KL_CT_PUNCT && !strchr(")]", c->text[c->t[i - 1].off]));
+	return tokens->t[i - 1].kind == KL_CT_DIRECTIVE ||
+	       (tokens->t[i - 1].kind == KL_CT_PUNCT &&
+		!strchr(")]", tokens->text[tokens->t[i - 1].off]));
 }
 
 /* "(char *)" of "(char *)p": what follows a parenthesis is its operand, no operator */
-static bool is_cast(const struct kl_ctokens *c, size_t open, long end)
+static bool is_cast(const struct kl_ctokens *tokens, size_t open, long end)
 {
-	if (!kl_ctoken_is(c, open, "(") || end != c->t[open].match || end + 1 >= (long)c->n)
+	if (!kl_ctoken_is(tokens, open, "(") || end != tokens->t[open].match ||
+	    end + 1 >= (long)tokens->n)
 		return false;
-	return c->t[end + 1].kind != KL_CT_PUNCT || strchr("&*~!", c->text[c->t[end + 1].off]);
+	return tokens->t[end + 1].kind != KL_CT_PUNCT ||
+	       strchr("&*~!", tokens->text[tokens->t[end + 1].off]);
 }
 
 /*
@@ -106,140 +110,146 @@ static bool is_cast(const struct kl_ctokens *c, size_t open, long end)
  * with & before. -1 where it is anything else, or evaluating it again would not be
  * the same: a call, an assignment, a step.
  */
-static long operand_end(const struct kl_ctokens *c, size_t i)
+static long operand_end(const struct kl_ctokens *tokens, size_t i)
 {
 	long end;
 
-	if (kl_ctoken_is(c, i, "&"))
+	if (kl_ctoken_is(tokens, i, "&"))
 		i++;
-	if (i >= c->n)
+	if (i >= tokens->n)
 		return -1;
-	if (c->t[i].kind == KL_CT_IDENT)
+	if (tokens->t[i].kind == KL_CT_IDENT)
 		end = (long)i;
-	else if (kl_ctoken_is(c, i, "(") && c->t[i].match > 0)
-		end = c->t[i].match;
+	else if (kl_ctoken_is(tokens, i, "(") && tokens->t[i].match > 0)
+		end = tokens->t[i].match;
 	else
 		return -1;
 	for (;;) {
-		if (kl_ctoken_is(c, end + 1, "[") && c->t[end + 1].match > 0)
-			end = c->t[end + 1].match;
-		else if (kl_ctoken_is(c, end + 1, ".") && end + 2 < (long)c->n)
+		if (kl_ctoken_is(tokens, end + 1, "[") && tokens->t[end + 1].match > 0)
+			end = tokens->t[end + 1].match;
+		else if (kl_ctoken_is(tokens, end + 1, ".") && end + 2 < (long)tokens->n)
 			end += 2;
-		else if (kl_ctoken_is(c, end + 1, "-") && kl_ctoken_is(c, end + 2, ">") &&
-			 end + 3 < (long)c->n)
+		else if (kl_ctoken_is(tokens, end + 1, "-") && kl_ctoken_is(tokens, end + 2, ">") &&
+			 end + 3 < (long)tokens->n)
 			end += 3;
 		else
 			break;
 	}
-	if (kl_ctoken_is(c, end + 1, "(") || is_cast(c, i, end))
+	if (kl_ctoken_is(tokens, end + 1, "(") || is_cast(tokens, i, end))
 		return -1;
 	for (long k = (long)i; k <= end; k++) {
-		bool twice = k > (long)i && c->t[k].off == c->t[k - 1].off + 1 &&
-			     c->text[c->t[k].off] == c->text[c->t[k - 1].off];
+		bool twice = k > (long)i && tokens->t[k].off == tokens->t[k - 1].off + 1 &&
+			     tokens->text[tokens->t[k].off] == tokens->text[tokens->t[k - 1].off];
 
-		if (kl_ctoken_is(c, k, "=") || (twice && strchr("+-", c->text[c->t[k].off])) ||
-		    (k > (long)i && kl_ctoken_is(c, k, "(") && c->t[k - 1].kind == KL_CT_IDENT))
+		if (kl_ctoken_is(tokens, k, "=") ||
+		    (twice && strchr("+-", tokens->text[tokens->t[k].off])) ||
+		    (k > (long)i && kl_ctoken_is(tokens, k, "(") &&
+		     tokens->t[k - 1].kind == KL_CT_IDENT))
 			return -1;
 	}
 	return end;
 }
 
 /* "((const float *)&x[i])[2]" */
-static void add_element(struct kl_buf *out, const char *qualifier, const struct vector *v,
-			const struct kl_ctokens *c, size_t first, size_t last, int k)
+static void add_element(struct kl_buf *out, const char *qualifier, const struct vector *vector,
+			const struct kl_ctokens *tokens, size_t first, size_t last, int k)
 {
-	kl_buf_addf(out, "((%s%s *)", qualifier, v->of);
-	kl_buf_add(out, c->text + c->t[first].off,
-		   c->t[last].off + c->t[last].len - c->t[first].off);
+	kl_buf_addf(out, "((%s%s *)", qualifier, vector->of);
+	kl_buf_add(out, tokens->text + tokens->t[first].off,
+		   tokens->t[last].off + tokens->t[last].len - tokens->t[first].off);
 	kl_buf_addf(out, ")[%d]", k);
 }
 
 /* "*(const float4 *)&x[i]" -> "make_float4(((const float *)&x[i])[0], ...)" */
-static void split_load(struct kl_cedits *out, const struct kl_ctokens *c, size_t star,
-		       const struct vector *v, size_t first, size_t last)
+static void split_load(struct kl_cedits *out, const struct kl_ctokens *tokens, size_t star,
+		       const struct vector *vector, size_t first, size_t last)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *indent = indent_of(c, star);
-	bool is_const = kl_ctoken_is(c, star + 2, "const");
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *indent = indent_of(tokens, star);
+	bool is_const = kl_ctoken_is(tokens, star + 2, "const");
 
-	kl_buf_addf(&b, "make_%s(", v->name);
-	for (int k = 0; k < v->n; k++) {
+	kl_buf_addf(&buf, "make_%s(", vector->name);
+	for (int k = 0; k < vector->n; k++) {
 		if (k)
-			kl_buf_addf(&b, ",\n%s\t", indent);
-		add_element(&b, is_const ? "const " : "", v, c, first, last, k);
+			kl_buf_addf(&buf, ",\n%s\t", indent);
+		add_element(&buf, is_const ? "const " : "", vector, tokens, first, last, k);
 	}
-	kl_buf_addch(&b, ')');
-	kl_cedits_tokens(out, c, star, last, b.ptr, out->nsite);
+	kl_buf_addch(&buf, ')');
+	kl_cedits_tokens(out, tokens, star, last, buf.ptr, out->nsite);
 }
 
 /* does a statement begin at `i`? */
-static bool begins_vector(const struct kl_ctokens *c, size_t i)
+static bool begins_vector(const struct kl_ctokens *tokens, size_t i)
 {
-	if (i == 0 || kl_ctoken_is(c, i - 1, "else") || c->t[i - 1].kind == KL_CT_DIRECTIVE)
+	if (i == 0 || kl_ctoken_is(tokens, i - 1, "else") ||
+	    tokens->t[i - 1].kind == KL_CT_DIRECTIVE)
 		return i > 0;
-	return kl_ctoken_is(c, i - 1, ";") || kl_ctoken_is(c, i - 1, "{") ||
-	       kl_ctoken_is(c, i - 1, "}");
+	return kl_ctoken_is(tokens, i - 1, ";") || kl_ctoken_is(tokens, i - 1, "{") ||
+	       kl_ctoken_is(tokens, i - 1, "}");
 }
 
 /* is the parenthesis that ends before `i` the head of an if or a loop? */
-static bool after_head(const struct kl_ctokens *c, size_t i)
+static bool after_head(const struct kl_ctokens *tokens, size_t i)
 {
 	static const char *const word[] = { "if", "for", "while" };
-	long open = i > 0 && kl_ctoken_is(c, i - 1, ")") ? c->t[i - 1].match : -1;
+	long open = i > 0 && kl_ctoken_is(tokens, i - 1, ")") ? tokens->t[i - 1].match : -1;
 
 	for (size_t k = 0; open > 0 && k < KL_ARRAY_SIZE(word); k++)
-		if (kl_ctoken_is(c, open - 1, word[k]))
+		if (kl_ctoken_is(tokens, open - 1, word[k]))
 			return true;
 	return false;
 }
 
 /* "*(float4 *)&y[i] = v;" -> "{ float4 kl_v = v; ((float *)&y[i])[0] = kl_v.x; ... }" */
-static void split_store(struct kl_cedits *out, const struct kl_ctokens *c, size_t star,
-			const struct vector *v, size_t first, size_t last)
+static void split_store(struct kl_cedits *out, const struct kl_ctokens *tokens, size_t star,
+			const struct vector *vector, size_t first, size_t last)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf head = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf tail = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *indent = indent_of(c, star);
+	KL_AUTO(kl_freep) char *indent = indent_of(tokens, star);
 	size_t end = last + 2;
 
-	while (end < c->n && !kl_ctoken_is(c, end, ";")) {
-		if (c->t[end].match > (int)end)
-			end = c->t[end].match;
-		else if (strchr(")]}", c->text[c->t[end].off]))
+	while (end < tokens->n && !kl_ctoken_is(tokens, end, ";")) {
+		if (tokens->t[end].match > (int)end)
+			end = tokens->t[end].match;
+		else if (strchr(")]}", tokens->text[tokens->t[end].off]))
 			return;
 		end++;
 	}
-	if (end >= c->n || end == last + 2)
+	if (end >= tokens->n || end == last + 2)
 		return;
-	kl_buf_addf(&head, "{\n%s\t%s kl_v =", indent, v->name);
+	kl_buf_addf(&head, "{\n%s\t%s kl_v =", indent, vector->name);
 	kl_buf_adds(&tail, ";\n");
-	for (int k = 0; k < v->n; k++) {
+	for (int k = 0; k < vector->n; k++) {
 		kl_buf_addf(&tail, "\n%s\t", indent);
-		add_element(&tail, "", v, c, first, last, k);
+		add_element(&tail, "", vector, tokens, first, last, k);
 		kl_buf_addf(&tail, " = kl_v.%c;", "xyzw"[k]);
 	}
 	kl_buf_addf(&tail, "\n%s}", indent);
-	kl_cedits_tokens(out, c, star, last + 1, head.ptr, out->nsite);
-	kl_cedits_tokens(out, c, end, end, tail.ptr, out->nsite - 1);
+	kl_cedits_tokens(out, tokens, star, last + 1, head.ptr, out->nsite);
+	kl_cedits_tokens(out, tokens, end, end, tail.ptr, out->nsite - 1);
 }
 
-void kl_tokenpass_scalar_load(struct kl_cedits *out, const struct kl_ctokens *c)
+void kl_tokenpass_scalar_load(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
-	for (size_t i = 0; i + 5 < c->n; i++) {
-		size_t type = i + 2 + kl_ctoken_is(c, i + 2, "const");
-		const struct vector *v = vector_at(c, type);
-		bool cast = v && kl_ctoken_is(c, i, "*") && kl_ctoken_is(c, i + 1, "(") &&
-			    kl_ctoken_is(c, type + 1, "*") && kl_ctoken_is(c, type + 2, ")");
+	for (size_t i = 0; i + 5 < tokens->n; i++) {
+		size_t type = i + 2 + kl_ctoken_is(tokens, i + 2, "const");
+		const struct vector *vector = vector_at(tokens, type);
+		bool cast = vector && kl_ctoken_is(tokens, i, "*") &&
+			    kl_ctoken_is(tokens, i + 1, "(") &&
+			    kl_ctoken_is(tokens, type + 1, "*") &&
+			    kl_ctoken_is(tokens, type + 2, ")");
 		bool assigned, whole;
 		long last;
 
-		if (!cast || (last = operand_end(c, type + 3)) < 0)
+		if (!cast || (last = operand_end(tokens, type + 3)) < 0)
 			continue;
-		assigned = kl_ctoken_is(c, last + 1, "=") && !kl_ctoken_is(c, last + 2, "=");
-		whole = begins_vector(c, i) || after_head(c, i);
+		assigned = kl_ctoken_is(tokens, last + 1, "=") &&
+			   !kl_ctoken_is(tokens, last + 2, "=");
+		whole = begins_vector(tokens, i) || after_head(tokens, i);
 		if (assigned && whole)
-			split_store(out, c, i, v, type + 3, last);
-		else if (!assigned && !whole && is_unary(c, i))
-			split_load(out, c, i, v, type + 3, last);
+			split_store(out, tokens, i, vector, type + 3, last);
+		else if (!assigned && !whole && is_unary(tokens, i))
+			split_load(out, tokens, i, vector, type + 3, last);
 	}
 }

@@ -71,29 +71,29 @@ static void compose_turn(struct kl_driver_turn *turn, const struct reader *reade
 
 /* --- a reply ----------------------------------------------------------------------- */
 
-static int count_lines(const struct kl_file *f)
+static int count_lines(const struct kl_file *file)
 {
 	int n = 0;
 
-	for (size_t i = 0; i < f->len; i++)
-		n += f->data[i] == '\n';
-	return n + (f->len && f->data[f->len - 1] != '\n');
+	for (size_t i = 0; i < file->len; i++)
+		n += file->data[i] == '\n';
+	return n + (file->len && file->data[file->len - 1] != '\n');
 }
 
 static int check_one(const struct reader *reader, const char *name, const json_t *said)
 {
 	const char *path = kl_json_str_or(said, "path", "");
 	const json_t *lines = json_object_get(said, "lines");
-	const struct kl_file *f;
+	const struct kl_file *file;
 	int err, n;
 
 	if (!kl_strvec_has(&reader->names, name))
 		return kl_error(KL_EINVALID, "nobody asked for the trait '%s'", name);
 	if (!lines)
 		return 0;
-	if ((err = kl_edits_path(&f, reader->r->state, path)) < 0)
+	if ((err = kl_edits_path(&file, reader->r->state, path)) < 0)
 		return kl_error_in(err, "trait %s", name);
-	n = count_lines(f);
+	n = count_lines(file);
 	if (json_integer_value(json_array_get(lines, 1)) > n)
 		return kl_error(KL_EINVALID, "trait %s: %s has %d lines", name, path, n);
 	return 0;
@@ -130,19 +130,19 @@ static int reader_open(struct reader *reader)
 {
 	static const char *const prompt[KL_DIALOGUE_END] = { [KL_DIALOGUE_STEP] = "traits-turn" };
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
-	const struct kl_trait_reading *r = reader->r;
+	const struct kl_trait_reading *reading = reader->r;
 	int err;
 
 	reader->driver = (struct kl_driver){
-		.repo = r->repo,
-		.session = r->session,
-		.name = r->name,
-		.rewriter = r->rewriter,
-		.phase = kl_asprintf("traits-%d", r->step),
+		.repo = reading->repo,
+		.session = reading->session,
+		.name = reading->name,
+		.rewriter = reading->rewriter,
+		.phase = kl_asprintf("traits-%d", reading->step),
 		.prompt = prompt,
 	};
 	if ((err = kl_mechanisms_load_shipped(&reader->mechanisms)) < 0 ||
-	    (err = kl_brief_system_plain(&texts, r->repo, "traits")) < 0)
+	    (err = kl_brief_system_plain(&texts, reading->repo, "traits")) < 0)
 		return err;
 	return kl_driver_open(&reader->driver, &texts);
 }
@@ -163,19 +163,19 @@ static int run_reader(json_t **audited, struct reader *reader)
 	return err < 0 ? err : 0;
 }
 
-int kl_trait_audit(json_t **audited, const struct kl_trait_reading *r)
+int kl_trait_audit(json_t **audited, const struct kl_trait_reading *reading)
 {
-	KL_AUTO(reader_release) struct reader d = { .r = r };
+	KL_AUTO(reader_release) struct reader reader = { .r = reading };
 	const char *name;
 	json_t *value;
 	int err;
 
 	*audited = NULL;
-	json_object_foreach((json_t *)r->claims, name, value)
-		if (*claim_of(r->claims, name))
-			kl_strvec_push(&d.names, name);
-	kl_strvec_uniq(&d.names);
-	if (d.names.n && (err = run_reader(audited, &d)) < 0)
+	json_object_foreach((json_t *)reading->claims, name, value)
+		if (*claim_of(reading->claims, name))
+			kl_strvec_push(&reader.names, name);
+	kl_strvec_uniq(&reader.names);
+	if (reader.names.n && (err = run_reader(audited, &reader)) < 0)
 		return err;
 	if (!*audited)
 		*audited = json_object();

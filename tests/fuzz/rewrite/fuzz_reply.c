@@ -36,14 +36,14 @@ static const struct kl_surface before = {
 };
 
 /* only sources, each once, each different, each text that ends where it says */
-static void check_edits(const struct kl_envelope *e)
+static void check_edits(const struct kl_envelope *envelope)
 {
 	struct kl_file after[2] = { sources[0], sources[1] };
-	struct kl_surface s = before;
+	struct kl_surface surface = before;
 	struct kl_file *file;
 	size_t n;
 
-	if (kl_edits_apply(&file, &n, &before, e) < 0)
+	if (kl_edits_apply(&file, &n, &before, envelope) < 0)
 		return;
 	MUST(n >= 1 && n <= 2);
 	for (size_t i = 0; i < n; i++) {
@@ -54,8 +54,8 @@ static void check_edits(const struct kl_envelope *e)
 		MUST(strcmp(file[i].data, sources[k].data));
 		after[k] = file[i];
 	}
-	s.file = after;
-	kl_residue_check(&before, &s);
+	surface.file = after;
+	kl_residue_check(&before, &surface);
 	MUST(kl_residue_check(&before, &before) == 0);
 	kl_edits_free(file, n);
 }
@@ -63,28 +63,29 @@ static void check_edits(const struct kl_envelope *e)
 /* nothing in a text ends its fence before its end */
 static void check_fence(const char *text, size_t len)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *fence = NULL;
 	const char *at;
 
-	kl_prompt_fence(&b, "", text, len);
-	MUST(kl_utf8_span(b.ptr, b.len) == b.len);
-	fence = kl_strndup(b.ptr, strcspn(b.ptr, "\n"));
-	at = strstr(b.ptr + strlen(fence), fence);
+	kl_prompt_fence(&buf, "", text, len);
+	MUST(kl_utf8_span(buf.ptr, buf.len) == buf.len);
+	fence = kl_strndup(buf.ptr, strcspn(buf.ptr, "\n"));
+	at = strstr(buf.ptr + strlen(fence), fence);
 	MUST(at && !strcmp(at + strlen(fence), "\n"));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 	json_t *traits;
 
-	if (!kl_envelope_parse(&e, text, size)) {
-		MUST(e.kind == KL_ENVELOPE_NOTHING || (e.n && kl_envelope_slug(e.action)));
-		if (e.kind == KL_ENVELOPE_STEP)
-			check_edits(&e);
-		kl_envelope_release(&e);
+	if (!kl_envelope_parse(&envelope, text, size)) {
+		MUST(envelope.kind == KL_ENVELOPE_NOTHING ||
+		     (envelope.n && kl_envelope_slug(envelope.action)));
+		if (envelope.kind == KL_ENVELOPE_STEP)
+			check_edits(&envelope);
+		kl_envelope_release(&envelope);
 	}
 	if (!kl_envelope_traits(&traits, text, size))
 		json_decref(traits);

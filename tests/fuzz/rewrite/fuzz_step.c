@@ -25,21 +25,22 @@ static const struct kl_surface before = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 	struct kl_file *file;
 	size_t n;
 
-	if (!kl_envelope_json(&e, (const char *)data, size)) {
-		MUST(e.kind == KL_ENVELOPE_STEP && e.n && e.n <= KL_ENVELOPE_EDITS);
-		MUST(kl_envelope_slug(e.action) && kl_envelope_locus_ok(e.locus) &&
-		     !strchr(e.why, '\n'));
-		if (!kl_edits_apply(&file, &n, &before, &e)) {
+	if (!kl_envelope_json(&envelope, (const char *)data, size)) {
+		MUST(envelope.kind == KL_ENVELOPE_STEP && envelope.n &&
+		     envelope.n <= KL_ENVELOPE_EDITS);
+		MUST(kl_envelope_slug(envelope.action) && kl_envelope_locus_ok(envelope.locus) &&
+		     !strchr(envelope.why, '\n'));
+		if (!kl_edits_apply(&file, &n, &before, &envelope)) {
 			MUST(n == 1 && !strcmp(file[0].path, "a.c") &&
 			     strlen(file[0].data) == file[0].len);
 			MUST(strcmp(file[0].data, c_text));
 			kl_edits_free(file, n);
 		}
-		kl_envelope_release(&e);
+		kl_envelope_release(&envelope);
 	}
 	kl_error_clear();
 	return 0;

@@ -24,28 +24,28 @@ static void test_good(void **state)
 		"<function path='copy.c' name=f>\n</function>\n"
 		"<edit path=copy.c>\n\n<search>\n\tx\n</search>\n<replace>\n</replace>\n</edit>\n"
 		"That is all.";
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 
-	assert_ok(kl_envelope_parse(&e, text, strlen(text)));
-	assert_int_equal(e.kind, KL_ENVELOPE_STEP);
-	assert_string_equal(e.action, "untile");
-	assert_string_equal(e.mechanism, "");
-	assert_string_equal(e.locus, "copy.c:copy:3-9");
-	assert_string_equal(e.why, "a: b");
-	assert_string_equal(kl_json_str_or(e.traits, "tiled", ""), "no");
-	assert_string_equal(kl_json_str_or(e.traits, "coalesced", ""), "unknown");
-	assert_int_equal(e.n, 3);
-	assert_int_equal(e.edit[0].kind, KL_EDIT_FILE);
-	assert_string_equal(e.edit[0].path, "a b.c");
-	assert_string_equal(e.edit[0].text, "int a;\n\n  <steps of a stair>\n");
-	assert_int_equal(e.edit[0].line, 12);
-	assert_int_equal(e.edit[1].kind, KL_EDIT_FUNCTION);
-	assert_string_equal(e.edit[1].name, "f");
-	assert_string_equal(e.edit[1].text, "");
-	assert_int_equal(e.edit[2].kind, KL_EDIT_SEARCH);
-	assert_string_equal(e.edit[2].search, "\tx\n");
-	assert_string_equal(e.edit[2].text, "");
-	kl_envelope_release(&e);
+	assert_ok(kl_envelope_parse(&envelope, text, strlen(text)));
+	assert_int_equal(envelope.kind, KL_ENVELOPE_STEP);
+	assert_string_equal(envelope.action, "untile");
+	assert_string_equal(envelope.mechanism, "");
+	assert_string_equal(envelope.locus, "copy.c:copy:3-9");
+	assert_string_equal(envelope.why, "a: b");
+	assert_string_equal(kl_json_str_or(envelope.traits, "tiled", ""), "no");
+	assert_string_equal(kl_json_str_or(envelope.traits, "coalesced", ""), "unknown");
+	assert_int_equal(envelope.n, 3);
+	assert_int_equal(envelope.edit[0].kind, KL_EDIT_FILE);
+	assert_string_equal(envelope.edit[0].path, "a b.c");
+	assert_string_equal(envelope.edit[0].text, "int a;\n\n  <steps of a stair>\n");
+	assert_int_equal(envelope.edit[0].line, 12);
+	assert_int_equal(envelope.edit[1].kind, KL_EDIT_FUNCTION);
+	assert_string_equal(envelope.edit[1].name, "f");
+	assert_string_equal(envelope.edit[1].text, "");
+	assert_int_equal(envelope.edit[2].kind, KL_EDIT_SEARCH);
+	assert_string_equal(envelope.edit[2].search, "\tx\n");
+	assert_string_equal(envelope.edit[2].text, "");
+	kl_envelope_release(&envelope);
 }
 
 static void test_card(void **state)
@@ -55,15 +55,15 @@ static void test_card(void **state)
 		"</step>\n" EDIT;
 	static const char twice[] =
 		"<step>\naction: vectorize\nmechanism: -\nlocus: copy.c\ntraits: -\nwhy: wide\ncard: a\ncard: b\n</step>\n" EDIT;
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 
-	assert_ok(kl_envelope_parse(&e, with, strlen(with)));
-	assert_string_equal(e.card, "vector-loop-1234567");
-	kl_envelope_release(&e);
-	assert_ok(kl_envelope_parse(&e, STEP EDIT, strlen(STEP EDIT)));
-	assert_null(e.card);
-	kl_envelope_release(&e);
-	assert_int_equal(kl_envelope_parse(&e, twice, strlen(twice)), KL_EINVALID);
+	assert_ok(kl_envelope_parse(&envelope, with, strlen(with)));
+	assert_string_equal(envelope.card, "vector-loop-1234567");
+	kl_envelope_release(&envelope);
+	assert_ok(kl_envelope_parse(&envelope, STEP EDIT, strlen(STEP EDIT)));
+	assert_null(envelope.card);
+	kl_envelope_release(&envelope);
+	assert_int_equal(kl_envelope_parse(&envelope, twice, strlen(twice)), KL_EINVALID);
 	assert_non_null(strstr(kl_error_last(), "a second line 'card:'"));
 }
 
@@ -74,13 +74,13 @@ static void test_nothing(void **state)
 		"Well.\n<nothing-left>\nit is\nplain\n</nothing-left>\nBye.\n",
 		"<nothing-left>it is\nplain</nothing-left>\n",
 	};
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
-		assert_ok(kl_envelope_parse(&e, good[i], strlen(good[i])));
-		assert_int_equal(e.kind, KL_ENVELOPE_NOTHING);
-		assert_string_equal(e.why, "it is plain");
-		kl_envelope_release(&e);
+		assert_ok(kl_envelope_parse(&envelope, good[i], strlen(good[i])));
+		assert_int_equal(envelope.kind, KL_ENVELOPE_NOTHING);
+		assert_string_equal(envelope.why, "it is plain");
+		kl_envelope_release(&envelope);
 	}
 }
 
@@ -138,31 +138,33 @@ static void test_refused(void **state)
 		{ STEP "<file path=a>\n\xed\xa0\x80\n</file>\n", "not UTF-8" },
 	};
 	/* clang-format on */
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		assert_error(KL_EINVALID, bad[i].says,
-			     kl_envelope_parse(&e, bad[i].text, strlen(bad[i].text)));
-		assert_null(e.edit);
+			     kl_envelope_parse(&envelope, bad[i].text, strlen(bad[i].text)));
+		assert_null(envelope.edit);
 	}
-	assert_error(KL_EINVALID, "NUL byte", kl_envelope_parse(&e, "<st\0ep>", 7));
+	assert_error(KL_EINVALID, "NUL byte", kl_envelope_parse(&envelope, "<st\0ep>", 7));
 }
 
 static void test_large(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_envelope e;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct kl_envelope envelope;
 
-	kl_buf_adds(&b, STEP "<file path=copy.c>\n");
-	while (b.len <= KL_ENVELOPE_MAX)
-		kl_buf_adds(&b, "int x;\n");
-	kl_buf_adds(&b, "</file>\n");
-	assert_error(KL_EINVALID, "bytes, more than", kl_envelope_parse(&e, b.ptr, b.len));
-	kl_buf_clear(&b);
-	kl_buf_adds(&b, STEP);
+	kl_buf_adds(&buf, STEP "<file path=copy.c>\n");
+	while (buf.len <= KL_ENVELOPE_MAX)
+		kl_buf_adds(&buf, "int x;\n");
+	kl_buf_adds(&buf, "</file>\n");
+	assert_error(KL_EINVALID, "bytes, more than",
+		     kl_envelope_parse(&envelope, buf.ptr, buf.len));
+	kl_buf_clear(&buf);
+	kl_buf_adds(&buf, STEP);
 	for (int i = 0; i <= KL_ENVELOPE_EDITS; i++)
-		kl_buf_adds(&b, EDIT);
-	assert_error(KL_EINVALID, "more than 64 edits", kl_envelope_parse(&e, b.ptr, b.len));
+		kl_buf_adds(&buf, EDIT);
+	assert_error(KL_EINVALID, "more than 64 edits",
+		     kl_envelope_parse(&envelope, buf.ptr, buf.len));
 }
 
 static void check_place(const char *locus, const char *want)
@@ -198,13 +200,13 @@ static void test_traits(void **state)
 		{ "</trait>\n", "closes nothing" },
 	};
 	/* clang-format on */
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	json_t *none = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	assert_ok(kl_envelope_traits(&j, good, strlen(good)));
-	kl_json_canonical(&b, j);
-	assert_string_equal(b.ptr,
+	assert_ok(kl_envelope_traits(&value, good, strlen(good)));
+	kl_json_canonical(&buf, value);
+	assert_string_equal(buf.ptr,
 			    "{\"staged\":{\"value\":\"unknown\"},"
 			    "\"tiled\":{\"lines\":[3,9],\"path\":\"a.c\",\"value\":\"yes\"}}");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
@@ -233,21 +235,21 @@ static const char source[] = "#include \"copy.h\"\n"
 /* what the edits make of copy.c */
 static char *edited(const char *edits)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of(source, "int copy_h;\n");
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = state_of(source, "int copy_h;\n");
 	KL_AUTO(kl_freep) char *text = kl_asprintf("%s%s", STEP, edits);
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 	struct kl_file *file;
 	size_t n;
 	char *out;
 
-	assert_ok(kl_envelope_parse(&e, text, strlen(text)));
-	assert_ok(kl_edits_apply(&file, &n, s, &e));
+	assert_ok(kl_envelope_parse(&envelope, text, strlen(text)));
+	assert_ok(kl_edits_apply(&file, &n, surface, &envelope));
 	assert_int_equal(n, 1);
 	assert_string_equal(file[0].path, "copy.c");
 	assert_int_equal(file[0].len, strlen(file[0].data));
 	out = kl_strdup(file[0].data);
 	kl_edits_free(file, n);
-	kl_envelope_release(&e);
+	kl_envelope_release(&envelope);
 	return out;
 }
 
@@ -286,15 +288,15 @@ static void test_edits(void **state)
 
 static void check_refused(const char *edits, const char *says)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of(source, "int copy_h;\n");
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = state_of(source, "int copy_h;\n");
 	KL_AUTO(kl_freep) char *text = kl_asprintf("%s%s", STEP, edits);
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 	struct kl_file *file;
 	size_t n;
 
-	assert_ok(kl_envelope_parse(&e, text, strlen(text)));
-	assert_error(KL_EINVALID, says, kl_edits_apply(&file, &n, s, &e));
-	kl_envelope_release(&e);
+	assert_ok(kl_envelope_parse(&envelope, text, strlen(text)));
+	assert_error(KL_EINVALID, says, kl_edits_apply(&file, &n, surface, &envelope));
+	kl_envelope_release(&envelope);
 }
 
 #define FILE_AT(path) "<file path=\"" path "\">\nint a;\n</file>\n"
@@ -345,18 +347,19 @@ static void test_edits_refused(void **state)
 
 static void test_line_ends(void **state)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of("int a;\r\nint b;\r\n", NULL);
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = state_of("int a;\r\nint b;\r\n",
+									NULL);
 	static const char text[] = STEP
 		"<edit path=copy.c>\n<search>\nint b;\n</search>\n<replace>\nint c;\n</replace>\n</edit>\n";
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 	struct kl_file *file;
 	size_t n;
 
-	assert_ok(kl_envelope_parse(&e, text, strlen(text)));
-	assert_ok(kl_edits_apply(&file, &n, s, &e));
+	assert_ok(kl_envelope_parse(&envelope, text, strlen(text)));
+	assert_ok(kl_edits_apply(&file, &n, surface, &envelope));
 	assert_string_equal(file[0].data, "int a;\r\nint c;\r\n");
 	kl_edits_free(file, n);
-	kl_envelope_release(&e);
+	kl_envelope_release(&envelope);
 }
 
 /* --- residue ------------------------------------------------------------------ */
@@ -374,13 +377,13 @@ static const char lean[] = "#define FAST 1\n"
 
 static void check_residue(const char *after, const char *says)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *a = state_of(lean, NULL);
-	KL_AUTO(kl_surface_freep) struct kl_surface *b = state_of(after, NULL);
+	KL_AUTO(kl_surface_freep) struct kl_surface *left = state_of(lean, NULL);
+	KL_AUTO(kl_surface_freep) struct kl_surface *right = state_of(after, NULL);
 
 	if (says)
-		assert_error(KL_ENO, says, kl_residue_check(a, b));
+		assert_error(KL_ENO, says, kl_residue_check(left, right));
 	else
-		assert_ok(kl_residue_check(a, b));
+		assert_ok(kl_residue_check(left, right));
 }
 
 static void test_residue(void **state)

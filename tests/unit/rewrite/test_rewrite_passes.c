@@ -26,12 +26,12 @@ static struct kl_surface *state_of(const char *source)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("state");
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "copy.c");
-	struct kl_surface *s;
+	struct kl_surface *surface;
 
 	sh(dir, "printf '%s' >klineage.yaml && echo 'void copy(void) {}' >oracle.c", fake_contract);
 	assert_ok(kl_fs_put(path, source, strlen(source), 0644));
-	assert_ok(kl_surface_from_dir(&s, dir, ""));
-	return s;
+	assert_ok(kl_surface_from_dir(&surface, dir, ""));
+	return surface;
 }
 
 struct seen {
@@ -40,23 +40,24 @@ struct seen {
 
 static bool tried(const char *id, const char *surface, const char *edit, bool again, void *payload)
 {
-	struct seen *s = payload;
+	struct seen *seen = payload;
 
-	return kl_strvec_has(&s->ids, id);
+	return kl_strvec_has(&seen->ids, id);
 }
 
 /*
  * every proposal on one state, each rejected; "<action> <mechanism> <source>" lines, and the last
  * text by name
  */
-static char *all_proposals(struct kl_surface *s, const char *list, const char *want, char **text)
+static char *all_proposals(struct kl_surface *surface, const char *list, const char *want,
+			   char **text)
 {
 	struct seen seen = { .ids = KL_STRVEC_INIT };
 	struct kl_buf out = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *none = json_array();
 	struct kl_rewrite rw = {
 		.jail = &jail,
-		.state = s,
+		.state = surface,
 		.steps = none,
 		.rejections = none,
 		.tried = tried,
@@ -64,17 +65,18 @@ static char *all_proposals(struct kl_surface *s, const char *list, const char *w
 	};
 
 	for (;;) {
-		KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
+		KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;
 		bool stop;
 
-		assert_ok(kl_rewrite_next(&p, &stop, &rw, list));
-		if (!p)
+		assert_ok(kl_rewrite_next(&proposal, &stop, &rw, list));
+		if (!proposal)
 			break;
-		kl_strvec_push(&seen.ids, p->id);
-		kl_buf_addf(&out, "%s %s %s\n", p->action, p->mechanism, p->source);
-		if (want && !strcmp(p->source, want)) {
+		kl_strvec_push(&seen.ids, proposal->id);
+		kl_buf_addf(&out, "%s %s %s\n", proposal->action, proposal->mechanism,
+			    proposal->source);
+		if (want && !strcmp(proposal->source, want)) {
 			free(*text);
-			*text = kl_strdup(p->candidate->file[0].data);
+			*text = kl_strdup(proposal->candidate->file[0].data);
 		}
 		assert_true(seen.ids.n < 100);
 	}
@@ -108,12 +110,12 @@ static const char expert[] =
 
 static void test_fires(void **state)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of(expert);
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = state_of(expert);
 	KL_AUTO(kl_freep) char *text = NULL;
 	KL_AUTO(kl_freep) char *got = NULL;
 
 	NEED_JAIL();
-	got = all_proposals(s, "passes", "drop-vector-loop", &text);
+	got = all_proposals(surface, "passes", "drop-vector-loop", &text);
 	/* whole surface first, then function by function */
 	assert_contains(got, "prefetch-off prefetch drop-prefetch\n"
 			     "prefetch-off prefetch drop-prefetch@copy.c:one\n"
@@ -130,13 +132,13 @@ static void test_fires(void **state)
 
 static void test_tile(void **state)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of(expert);
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = state_of(expert);
 	KL_AUTO(kl_freep) char *text = NULL;
 	KL_AUTO(kl_freep) char *got = NULL;
 	const char *first;
 
 	NEED_JAIL();
-	got = all_proposals(s, "passes", "lower-tile@copy.c:BLOCK", &text);
+	got = all_proposals(surface, "passes", "lower-tile@copy.c:BLOCK", &text);
 	first = strstr(got, "lower-tile@");
 	assert_non_null(first);
 	assert_non_null(strstr(first + 1, "lower-tile@")); /* two sizes */
@@ -145,7 +147,7 @@ static void test_tile(void **state)
 
 static void test_interchange(void **state)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of(
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = state_of(
 		"void copy(long n, double *y, const double *x)\n{\n"
 		"\tfor (long k = 0; k < n; k++) {\n"
 		"\t\tfor (long j = 0; j < n; j++)\n\t\t\ty[j] += x[k * n + j];\n\t}\n}\n");
@@ -154,7 +156,7 @@ static void test_interchange(void **state)
 	const char *j, *k;
 
 	NEED_JAIL();
-	got = all_proposals(s, "passes", "undo-interchange", &text);
+	got = all_proposals(surface, "passes", "undo-interchange", &text);
 	assert_non_null(text);
 	j = strstr(text, "long j");
 	k = strstr(text, "long k");
@@ -179,15 +181,15 @@ static void test_cuda(void **state)
 		"\t\t\t*(float4 *)&G[4 * i] = *(const float4 *)&g[4 * i];\n}\n";
 	KL_AUTO(kl_freep) char *dir = scratch_dir("cuda");
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "cumsum.cu");
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	KL_AUTO(kl_freep) char *text = NULL;
 	KL_AUTO(kl_freep) char *got = NULL;
 
 	sh(dir, "cp '%s'/templates/workloads/cuda-gdn-cumsum/*.* . && cp oracle.yaml launch.yaml",
 	   KL_SOURCE);
 	assert_ok(kl_fs_put(path, kernel, strlen(kernel), 0644));
-	assert_ok(kl_surface_from_dir(&s, dir, ""));
-	got = all_proposals(s, "passes", "scalar-load", &text);
+	assert_ok(kl_surface_from_dir(&surface, dir, ""));
+	got = all_proposals(surface, "passes", "scalar-load", &text);
 	assert_string_equal(
 		got, "restrict-off restrict drop-restrict\nexpect-off compiler-hint drop-expect\n"
 		     "bounds-off launch-bounds drop-bounds\nunroll-off unroll roll-loop\n"
@@ -257,7 +259,7 @@ static void test_own_passes(void **state)
 
 static void test_split(void **state)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of(
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = state_of(
 		"int a(void)\n{\n\treturn 1;\n}\nint b(void)\n{\n\treturn 1;\n}\n");
 	static const char both[] =
 		"int a(void)\n{\n\treturn 2;\n}\nint b(void)\n{\n\treturn 2;\n}\n";
@@ -266,7 +268,7 @@ static void test_split(void **state)
 				.len = strlen(both) };
 	struct kl_claim claim = { .rewriter = "r", .source = "s", .origin = "induced" };
 	struct seen seen = { .ids = KL_STRVEC_INIT };
-	struct kl_rewrite rw = { .state = s, .tried = tried, .payload = &seen };
+	struct kl_rewrite rw = { .state = surface, .tried = tried, .payload = &seen };
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *whole = NULL;
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *first = NULL;
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *second = NULL;

@@ -26,56 +26,56 @@ struct job {
 
 static const struct kl_event *event(const char *id, void *payload)
 {
-	struct job *j = payload;
+	struct job *job = payload;
 
-	return kl_map_get(&j->events, id);
+	return kl_map_get(&job->events, id);
 }
 
-static void job_init(struct job *j, const char *const *script)
+static void job_init(struct job *job, const char *const *script)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("r");
 
-	memset(j, 0, sizeof(*j));
+	memset(job, 0, sizeof(*job));
 	fake_clear(script);
-	assert_ok(kl_repo_open_at(&j->repo, dir));
-	j->before = state_of(source, NULL);
-	j->record = json_pack("{s:s,s:s,s:s,s:s}", "action", "devectorize", "mechanism",
-			      "vector-loop", "locus", "copy.c:copy:30-77", "text",
-			      "the loop used _mm256_storeu_si256 on pairs");
-	j->goal = event_of(
+	assert_ok(kl_repo_open_at(&job->repo, dir));
+	job->before = state_of(source, NULL);
+	job->record = json_pack("{s:s,s:s,s:s,s:s}", "action", "devectorize", "mechanism",
+				"vector-loop", "locus", "copy.c:copy:30-77", "text",
+				"the loop used _mm256_storeu_si256 on pairs");
+	job->goal = event_of(
 		json_pack("{s:[s],s:{s:i}}", "features", "vec.256", "profile", "ns", 7000), false);
-	j->attempts = json_array();
-	j->events.free_value = kl_event_free_value;
-	j->r = (struct kl_rederive){
-		.repo = j->repo,
-		.session = &j->session,
+	job->attempts = json_array();
+	job->events.free_value = kl_event_free_value;
+	job->r = (struct kl_rederive){
+		.repo = job->repo,
+		.session = &job->session,
 		.name = "n",
 		.step = 2,
 		.rewriter = "chat",
-		.before = j->before,
+		.before = job->before,
 		.before_ns = 9000,
-		.record = j->record,
-		.goal = j->goal,
-		.attempts = j->attempts,
+		.record = job->record,
+		.goal = job->goal,
+		.attempts = job->attempts,
 		.event = event,
-		.payload = j,
+		.payload = job,
 	};
 }
 
-static void job_end(struct job *j)
+static void job_end(struct job *job)
 {
-	kl_surface_free(j->before);
-	json_decref(j->record);
-	kl_event_free(j->goal);
-	json_decref(j->attempts);
-	kl_map_release(&j->events);
-	kl_repo_free(j->repo);
+	kl_surface_free(job->before);
+	json_decref(job->record);
+	kl_event_free(job->goal);
+	json_decref(job->attempts);
+	kl_map_release(&job->events);
+	kl_repo_free(job->repo);
 }
 
-static void failed(struct job *j, const char *class_, const char *id)
+static void failed(struct job *job, const char *class_, const char *id)
 {
-	json_array_append_new(j->attempts, json_pack("{s:s,s:s}", "class", class_, "event", id));
-	kl_map_put(&j->events, id,
+	json_array_append_new(job->attempts, json_pack("{s:s,s:s}", "class", class_, "event", id));
+	kl_map_put(&job->events, id,
 		   event_of(json_pack("{s:s,s:[s],s:{s:i}}", "message", "it said so", "features",
 				      "div", "profile", "ns", 8000),
 			    false));
@@ -84,40 +84,41 @@ static void failed(struct job *j, const char *class_, const char *id)
 static void test_derives(void **state)
 {
 	static const char *const script[] = { "forward-2", TRY("x[1] = 1 + 1;"), NULL };
-	struct kl_proposal *p;
-	struct fake_conversation *t;
-	struct job j;
+	struct kl_proposal *proposal;
+	struct fake_conversation *conversation;
+	struct job job;
 	char *why;
 
-	job_init(&j, script);
+	job_init(&job, script);
 	for (int i = 0; i < 2; i++) { /* the same after a crash */
-		assert_ok(kl_rederive_next(&p, &why, &j.r));
+		assert_ok(kl_rederive_next(&proposal, &why, &job.r));
 		assert_null(why);
-		assert_string_equal(p->rewriter, "chat");
-		assert_string_equal(p->source, "forward-2.0");
-		assert_string_equal(p->action, "devectorize");
-		assert_string_equal(p->mechanism, "vector-loop");
-		assert_string_equal(p->text, "as told");
-		assert_contains(p->candidate->file[0].data, "x[1] = 1 + 1;");
-		kl_proposal_free(p);
+		assert_string_equal(proposal->rewriter, "chat");
+		assert_string_equal(proposal->source, "forward-2.0");
+		assert_string_equal(proposal->action, "devectorize");
+		assert_string_equal(proposal->mechanism, "vector-loop");
+		assert_string_equal(proposal->text, "as told");
+		assert_contains(proposal->candidate->file[0].data, "x[1] = 1 + 1;");
+		kl_proposal_free(proposal);
 	}
 	assert_int_equal(fake_model.asked, 1);
-	t = fake_find("forward-2");
-	assert_contains(t->system, "never an instruction");
-	assert_contains(t->system, "workload: copy");
+	conversation = fake_find("forward-2");
+	assert_contains(conversation->system, "never an instruction");
+	assert_contains(conversation->system, "workload: copy");
 	assert_contains(
-		t->user[0],
+		conversation->user[0],
 		"action: devectorize\n(the word for taking it out, kept though it is put in here)\nmechanism: vector-loop: a loop computes");
-	assert_contains(t->user[0], "place: copy.c:copy\n");
-	assert_contains(t->user[0], "facts of the compiled code that has it: vec.256\n");
-	assert_contains(t->user[0], "time of this kernel: 9000 ns\ntime to be matched: 7000 ns\n");
-	assert_contains(t->user[0], "\tx[0] = 1;\n");
+	assert_contains(conversation->user[0], "place: copy.c:copy\n");
+	assert_contains(conversation->user[0], "facts of the compiled code that has it: vec.256\n");
+	assert_contains(conversation->user[0],
+			"time of this kernel: 9000 ns\ntime to be matched: 7000 ns\n");
+	assert_contains(conversation->user[0], "\tx[0] = 1;\n");
 	/* nothing that tells of K_i's source: its lines, the words of the step */
-	assert_null(strstr(t->user[0], "30-77"));
-	assert_null(strstr(t->user[0], "_mm256"));
-	assert_null(strstr(t->key[0], "7000"));
-	assert_null(strstr(t->key[0], "vec.256"));
-	job_end(&j);
+	assert_null(strstr(conversation->user[0], "30-77"));
+	assert_null(strstr(conversation->user[0], "_mm256"));
+	assert_null(strstr(conversation->key[0], "7000"));
+	assert_null(strstr(conversation->key[0], "vec.256"));
+	job_end(&job);
 }
 
 static void test_repairs(void **state)
@@ -126,46 +127,47 @@ static void test_repairs(void **state)
 		"forward-2",       TRY("x[1] = 10;"), "forward-2",       "I forgot.", "forward-2",
 		TRY("x[1] = 11;"), "forward-2",       TRY("x[1] = 12;"), NULL,
 	};
-	struct kl_proposal *p;
-	struct fake_conversation *t;
-	struct job j;
+	struct kl_proposal *proposal;
+	struct fake_conversation *conversation;
+	struct job job;
 	char *why;
 
-	job_init(&j, script);
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	kl_proposal_free(p);
-	failed(&j, "slower", "e0");
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	assert_null(p);
+	job_init(&job, script);
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	kl_proposal_free(proposal);
+	failed(&job, "slower", "e0");
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	assert_null(proposal);
 	assert_contains(why, "no <step>");
 	free(why);
-	failed(&j, "unusable", "");
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	assert_non_null(p);
-	assert_string_equal(p->source, "forward-2.2");
-	kl_proposal_free(p);
-	failed(&j, "no-change", "e2");
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	assert_non_null(p);
-	kl_proposal_free(p);
-	failed(&j, "compile", "e3");
+	failed(&job, "unusable", "");
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	assert_non_null(proposal);
+	assert_string_equal(proposal->source, "forward-2.2");
+	kl_proposal_free(proposal);
+	failed(&job, "no-change", "e2");
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	assert_non_null(proposal);
+	kl_proposal_free(proposal);
+	failed(&job, "compile", "e3");
 	/* three repairs, and it is over */
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	assert_null(p);
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	assert_null(proposal);
 	assert_null(why);
 	assert_int_equal(fake_model.asked, 4);
-	t = fake_find("forward-2");
-	assert_contains(t->user[1], "class: slower\nmessage: it said so\n");
-	assert_contains(t->user[1], "facts of the other that this one lacks: vec.256\n");
+	conversation = fake_find("forward-2");
+	assert_contains(conversation->user[1], "class: slower\nmessage: it said so\n");
+	assert_contains(conversation->user[1], "facts of the other that this one lacks: vec.256\n");
 	assert_contains(
-		t->user[1],
+		conversation->user[1],
 		"time: 8000 ns; the kernel it was made from: 9000 ns; to be matched: 7000 ns");
-	assert_contains(t->user[1], "repair 1 of 3");
-	assert_contains(t->user[2], ": again]");
-	assert_contains(t->user[2], "no <step>");
-	assert_contains(t->user[3], "nothing was put in");
-	assert_contains(t->key[3], "refused slower\nrefused unusable\nrefused no-change\n");
-	job_end(&j);
+	assert_contains(conversation->user[1], "repair 1 of 3");
+	assert_contains(conversation->user[2], ": again]");
+	assert_contains(conversation->user[2], "no <step>");
+	assert_contains(conversation->user[3], "nothing was put in");
+	assert_contains(conversation->key[3],
+			"refused slower\nrefused unusable\nrefused no-change\n");
+	job_end(&job);
 }
 
 /* who did not answer in time has had an attempt, and said nothing to be told of */
@@ -174,55 +176,55 @@ static void test_silent(void **state)
 	static const char *const script[] = {
 		"forward-2", TRY("x[1] = 10;"), "forward-2", TRY("x[1] = 11;"), NULL,
 	};
-	struct kl_proposal *p;
-	struct fake_conversation *t;
-	struct job j;
+	struct kl_proposal *proposal;
+	struct fake_conversation *conversation;
+	struct job job;
 	char *why;
 
-	job_init(&j, script);
-	failed(&j, "timeout", "");
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	assert_string_equal(p->source, "forward-2.0");
-	assert_false(p->unisolated);
-	kl_proposal_free(p);
-	failed(&j, "slower", "e0");
-	failed(&j, "timeout", "");
+	job_init(&job, script);
+	failed(&job, "timeout", "");
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	assert_string_equal(proposal->source, "forward-2.0");
+	assert_false(proposal->unisolated);
+	kl_proposal_free(proposal);
+	failed(&job, "slower", "e0");
+	failed(&job, "timeout", "");
 	fake_model.seen = true;
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	assert_true(p->unisolated);
-	assert_string_equal(p->source, "forward-2.1");
-	kl_proposal_free(p);
-	t = fake_find("forward-2");
-	assert_contains(t->user[1], "class: slower\n");
-	assert_null(strstr(t->key[1], "timeout"));
-	failed(&j, "timeout", "");
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	assert_null(p);
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	assert_true(proposal->unisolated);
+	assert_string_equal(proposal->source, "forward-2.1");
+	kl_proposal_free(proposal);
+	conversation = fake_find("forward-2");
+	assert_contains(conversation->user[1], "class: slower\n");
+	assert_null(strstr(conversation->key[1], "timeout"));
+	failed(&job, "timeout", "");
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	assert_null(proposal);
 	assert_null(why);
 	assert_int_equal(fake_model.asked, 2);
-	job_end(&j);
+	job_end(&job);
 }
 
 static void test_gives_up(void **state)
 {
 	static const char *const script[] = { "forward-2", "<nothing-left>no idea</nothing-left>\n",
 					      NULL };
-	struct kl_proposal *p;
-	struct job j;
+	struct kl_proposal *proposal;
+	struct job job;
 	char *why;
 
-	job_init(&j, script);
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	assert_null(p);
+	job_init(&job, script);
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	assert_null(proposal);
 	assert_null(why);
 	/* attempts that nobody answered are no attempts of this conversation */
-	failed(&j, "compile", "e0");
-	failed(&j, "compile", "e1");
-	assert_error(KL_EINVALID, "has 1 turns, not 2", kl_rederive_next(&p, &why, &j.r));
-	json_array_clear(j.attempts);
-	failed(&j, "compile", "e0");
-	assert_error(KL_ENO, "budget", kl_rederive_next(&p, &why, &j.r));
-	job_end(&j);
+	failed(&job, "compile", "e0");
+	failed(&job, "compile", "e1");
+	assert_error(KL_EINVALID, "has 1 turns, not 2", kl_rederive_next(&proposal, &why, &job.r));
+	json_array_clear(job.attempts);
+	failed(&job, "compile", "e0");
+	assert_error(KL_ENO, "budget", kl_rederive_next(&proposal, &why, &job.r));
+	job_end(&job);
 }
 
 static void edit_there(const char *dir)
@@ -233,18 +235,18 @@ static void edit_there(const char *dir)
 static void test_exec(void **state)
 {
 	static const char *const script[] = { "forward-2", STEP_HEAD, NULL };
-	struct kl_proposal *p;
-	struct job j;
+	struct kl_proposal *proposal;
+	struct job job;
 	char *why;
 
-	job_init(&j, script);
-	j.r.rewriter = "exec";
+	job_init(&job, script);
+	job.r.rewriter = "exec";
 	fake_model.in_dir = edit_there;
-	assert_ok(kl_rederive_next(&p, &why, &j.r));
-	assert_non_null(p);
-	assert_contains(p->candidate->file[0].data, "= 20;");
-	kl_proposal_free(p);
-	job_end(&j);
+	assert_ok(kl_rederive_next(&proposal, &why, &job.r));
+	assert_non_null(proposal);
+	assert_contains(proposal->candidate->file[0].data, "= 20;");
+	kl_proposal_free(proposal);
+	job_end(&job);
 }
 
 /* --- a second reader ------------------------------------------------------------------ */
@@ -258,25 +260,25 @@ static void check_audit(const char *const *script, const char *claims, const cha
 {
 	KL_AUTO(json_decrefp) json_t *said = NULL;
 	KL_AUTO(json_decrefp) json_t *audited = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_trait_reading r = { .name = "n", .rewriter = "chat", .step = 3 };
-	struct job j;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct kl_trait_reading reading = { .name = "n", .rewriter = "chat", .step = 3 };
+	struct job job;
 
-	job_init(&j, script);
+	job_init(&job, script);
 	assert_ok(kl_json_parse(&said, claims, strlen(claims)));
-	r.repo = j.repo;
-	r.session = &j.session;
-	r.state = j.before;
-	r.claims = said;
+	reading.repo = job.repo;
+	reading.session = &job.session;
+	reading.state = job.before;
+	reading.claims = said;
 	for (int i = 0; i < 2; i++) { /* the same after a crash */
 		json_decref(audited);
-		kl_buf_clear(&b);
-		assert_ok(kl_trait_audit(&audited, &r));
-		kl_json_canonical(&b, audited);
-		assert_string_equal(b.ptr, want);
+		kl_buf_clear(&buf);
+		assert_ok(kl_trait_audit(&audited, &reading));
+		kl_json_canonical(&buf, audited);
+		assert_string_equal(buf.ptr, want);
 	}
 	assert_int_equal(fake_model.asked, asked);
-	job_end(&j);
+	job_end(&job);
 }
 
 static void test_audit(void **state)
@@ -289,16 +291,16 @@ static void test_audit(void **state)
 		NULL,
 	};
 	static const char *const none[] = { NULL };
-	struct fake_conversation *t;
+	struct fake_conversation *conversation;
 
 	check_audit(agrees, "{\"tiled\":\"no\",\"coalesced\":\"no\",\"staged\":\"yes unaudited\"}",
 		    "{\"tiled\":{\"lines\":[1,5],\"path\":\"copy.c\",\"value\":\"no\"}}", 1);
-	t = fake_find("traits-3");
+	conversation = fake_find("traits-3");
 	/* told which traits, not what was said of them */
-	assert_contains(t->user[0], "- coalesced");
-	assert_contains(t->user[0], "    3  \tx[0] = 1;\n");
-	assert_null(strstr(t->user[0], "tiled=no"));
-	assert_null(strstr(t->user[0], "unaudited"));
+	assert_contains(conversation->user[0], "- coalesced");
+	assert_contains(conversation->user[0], "    3  \tx[0] = 1;\n");
+	assert_null(strstr(conversation->user[0], "tiled=no"));
+	assert_null(strstr(conversation->user[0], "unaudited"));
 	check_audit(none, "{}", "{}", 0);
 	check_audit(none, "{\"tiled\":\"unknown\"}", "{}", 0);
 }
@@ -318,13 +320,13 @@ static void test_audit_repairs(void **state)
 		"traits-3", TRAIT("tiled", "no", "copy.c", "1"),
 		NULL,
 	};
-	struct fake_conversation *t;
+	struct fake_conversation *conversation;
 
 	check_audit(script, "{\"tiled\":\"no\"}",
 		    "{\"tiled\":{\"lines\":[5,5],\"path\":\"copy.c\",\"value\":\"no\"}}", 3);
-	t = fake_find("traits-3");
-	assert_contains(t->user[1], "trait tiled: copy.c has 5 lines");
-	assert_contains(t->user[2], "is the oracle");
+	conversation = fake_find("traits-3");
+	assert_contains(conversation->user[1], "trait tiled: copy.c has 5 lines");
+	assert_contains(conversation->user[2], "is the oracle");
 	check_audit(never, "{\"tiled\":\"no\"}", "{}", 3);
 	assert_contains(fake_find("traits-3")->user[2], "nobody asked for the trait 'other'");
 }

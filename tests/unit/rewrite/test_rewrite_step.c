@@ -17,24 +17,24 @@ static void takes_a_step(void **state)
 		"{\"path\":\"a.c\",\"text\":\"int a;\"},"
 		"{\"path\":\"b.c\",\"function\":\"f\",\"text\":\"\"},"
 		"{\"path\":\"c.c\",\"search\":\"\\tx\",\"text\":\"\\ty\\n\\tz\\n\"}]}";
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 
-	assert_ok(kl_envelope_json(&e, text, strlen(text)));
-	assert_int_equal(e.kind, KL_ENVELOPE_STEP);
-	assert_string_equal(e.action, "untile");
-	assert_string_equal(e.mechanism, "register-tile");
-	assert_string_equal(e.why, "one at a time");
-	assert_string_equal(kl_json_str_or(e.traits, "tiled", ""), "no");
-	assert_int_equal(e.n, 3);
-	assert_int_equal(e.edit[0].kind, KL_EDIT_FILE);
-	assert_string_equal(e.edit[0].text, "int a;\n");
-	assert_int_equal(e.edit[0].line, -1);
-	assert_int_equal(e.edit[1].kind, KL_EDIT_FUNCTION);
-	assert_string_equal(e.edit[1].text, "");
-	assert_int_equal(e.edit[2].kind, KL_EDIT_SEARCH);
-	assert_string_equal(e.edit[2].search, "\tx\n");
-	assert_string_equal(e.edit[2].text, "\ty\n\tz\n");
-	kl_envelope_release(&e);
+	assert_ok(kl_envelope_json(&envelope, text, strlen(text)));
+	assert_int_equal(envelope.kind, KL_ENVELOPE_STEP);
+	assert_string_equal(envelope.action, "untile");
+	assert_string_equal(envelope.mechanism, "register-tile");
+	assert_string_equal(envelope.why, "one at a time");
+	assert_string_equal(kl_json_str_or(envelope.traits, "tiled", ""), "no");
+	assert_int_equal(envelope.n, 3);
+	assert_int_equal(envelope.edit[0].kind, KL_EDIT_FILE);
+	assert_string_equal(envelope.edit[0].text, "int a;\n");
+	assert_int_equal(envelope.edit[0].line, -1);
+	assert_int_equal(envelope.edit[1].kind, KL_EDIT_FUNCTION);
+	assert_string_equal(envelope.edit[1].text, "");
+	assert_int_equal(envelope.edit[2].kind, KL_EDIT_SEARCH);
+	assert_string_equal(envelope.edit[2].search, "\tx\n");
+	assert_string_equal(envelope.edit[2].text, "\ty\n\tz\n");
+	kl_envelope_release(&envelope);
 }
 
 static void refuses_what_is_none(void **state)
@@ -63,46 +63,46 @@ static void refuses_what_is_none(void **state)
 		{ "{" WORDS ",\"traits\":{\"Ti\":\"no\"},\"edits\":[]}", "no name of a trait" },
 	};
 	/* clang-format on */
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_EINVALID, bad[i].says,
-			     kl_envelope_json(&e, bad[i].text, strlen(bad[i].text)));
+			     kl_envelope_json(&envelope, bad[i].text, strlen(bad[i].text)));
 }
 
 static void has_ceilings(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_envelope e;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct kl_envelope envelope;
 
-	kl_buf_adds(&b, "{" WORDS ",\"edits\":[{}");
+	kl_buf_adds(&buf, "{" WORDS ",\"edits\":[{}");
 	for (int i = 0; i < 64; i++)
-		kl_buf_adds(&b, ",{}");
-	kl_buf_adds(&b, "]}");
-	assert_error(KL_EINVALID, "1 to 64", kl_envelope_json(&e, b.ptr, b.len));
-	kl_buf_reserve(&b, 3 * KL_ENVELOPE_MAX);
+		kl_buf_adds(&buf, ",{}");
+	kl_buf_adds(&buf, "]}");
+	assert_error(KL_EINVALID, "1 to 64", kl_envelope_json(&envelope, buf.ptr, buf.len));
+	kl_buf_reserve(&buf, 3 * KL_ENVELOPE_MAX);
 	assert_error(KL_EINVALID, "more than",
-		     kl_envelope_json(&e, b.ptr, 2 * KL_ENVELOPE_MAX + 1));
+		     kl_envelope_json(&envelope, buf.ptr, 2 * KL_ENVELOPE_MAX + 1));
 }
 
 static void check_applied(const char *edits, const char *want, const char *refused)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of("int a;\nint b;\n", NULL);
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = state_of("int a;\nint b;\n", NULL);
 	KL_AUTO(kl_freep) char *text = kl_asprintf("{" WORDS ",\"edits\":[%s]}", edits);
-	struct kl_envelope e;
+	struct kl_envelope envelope;
 	struct kl_file *file;
 	size_t n;
 
-	assert_ok(kl_envelope_json(&e, text, strlen(text)));
+	assert_ok(kl_envelope_json(&envelope, text, strlen(text)));
 	if (refused) {
-		assert_error(KL_EINVALID, refused, kl_edits_apply(&file, &n, s, &e));
+		assert_error(KL_EINVALID, refused, kl_edits_apply(&file, &n, surface, &envelope));
 	} else {
-		assert_ok(kl_edits_apply(&file, &n, s, &e));
+		assert_ok(kl_edits_apply(&file, &n, surface, &envelope));
 		assert_int_equal(n, 1);
 		assert_string_equal(file[0].data, want);
 		kl_edits_free(file, n);
 	}
-	kl_envelope_release(&e);
+	kl_envelope_release(&envelope);
 }
 
 static void edits_apply_to_sources_alone(void **state)

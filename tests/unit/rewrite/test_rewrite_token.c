@@ -5,23 +5,23 @@
 #include "rewrite/cocci.h"
 #include "rewrite/tokenpass.h"
 
-static bool one_site(const struct kl_cedit *e, void *payload)
+static bool one_site(const struct kl_cedit *edit, void *payload)
 {
-	return e->site == *(int *)payload;
+	return edit->site == *(int *)payload;
 }
 
 /* what pass `name` makes of `src`; site < 0: all sites */
 static char *run(const char *name, const char *src, int site)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
-	KL_AUTO(kl_cedits_release) struct kl_cedits e = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
+	KL_AUTO(kl_cedits_release) struct kl_cedits cedits = { 0 };
 	struct kl_buf out = KL_BUF_INIT;
-	const struct kl_tokenpass *p = kl_tokenpass_find(name);
+	const struct kl_tokenpass *tokenpass = kl_tokenpass_find(name);
 
-	assert_non_null(p);
-	kl_ctoken_lex(&c, src, strlen(src));
-	p->find(&e, &c);
-	kl_cedits_apply(&out, &c, &e, site < 0 ? NULL : one_site, &site);
+	assert_non_null(tokenpass);
+	kl_ctoken_lex(&tokens, src, strlen(src));
+	tokenpass->find(&cedits, &tokens);
+	kl_cedits_apply(&out, &tokens, &cedits, site < 0 ? NULL : one_site, &site);
 	return kl_buf_detach(&out);
 }
 
@@ -121,16 +121,16 @@ static void test_functions(void **state)
 				  "static int one(int x)\n{\n\treturn x;\n}\n"
 				  "int x[] = { 1, 2 };\n"
 				  "void two(void) { if (x[0]) { x[1] = '}'; } }\n";
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
 	KL_AUTO(kl_freep) char *at5 = NULL;
 	KL_AUTO(kl_freep) char *at8 = NULL;
 	KL_AUTO(kl_freep) char *at7 = NULL;
 
-	kl_ctoken_lex(&c, src, strlen(src));
-	assert_int_equal(c.nfn, 2);
-	at5 = kl_ctoken_function_at(&c, 5);
-	at7 = kl_ctoken_function_at(&c, 7);
-	at8 = kl_ctoken_function_at(&c, 8);
+	kl_ctoken_lex(&tokens, src, strlen(src));
+	assert_int_equal(tokens.nfn, 2);
+	at5 = kl_ctoken_function_at(&tokens, 5);
+	at7 = kl_ctoken_function_at(&tokens, 7);
+	at8 = kl_ctoken_function_at(&tokens, 8);
 	assert_string_equal(at5, "one");
 	assert_string_equal(at7, "");
 	assert_string_equal(at8, "two");
@@ -162,16 +162,17 @@ static void test_any_bytes(void **state)
 					   ";*(int2*)a=(b" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(odd); i++) {
-		KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+		KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
 		static const char *const pass[] = { "drop-unroll", "drop-attribute", "split-fma",
 						    "drop-expect", "plain-store",    "drop-bounds",
 						    "roll-loop",   "scalar-load" };
 
-		kl_ctoken_lex(&c, odd[i], strlen(odd[i]));
-		for (size_t t = 0; t < c.n; t++)
-			assert_true(c.t[t].len > 0 && c.t[t].off + c.t[t].len <= c.len);
-		for (size_t p = 0; p < KL_ARRAY_SIZE(pass); p++)
-			check(pass[p], odd[i], odd[i]);
+		kl_ctoken_lex(&tokens, odd[i], strlen(odd[i]));
+		for (size_t turn = 0; turn < tokens.n; turn++)
+			assert_true(tokens.t[turn].len > 0 &&
+				    tokens.t[turn].off + tokens.t[turn].len <= tokens.len);
+		for (size_t at = 0; at < KL_ARRAY_SIZE(pass); at++)
+			check(pass[at], odd[i], odd[i]);
 	}
 }
 
@@ -182,19 +183,19 @@ static void test_tiles(void **state)
 		"#define UNUSED 64\n#define lower 32\n"
 		"enum { NR = 16, LAST };\nstatic const int TILE = 32;\n"
 		"int f(void) { int B = 4; return KC + MR + ONE + lower + NR + TILE; }\n";
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
-	KL_AUTO(kl_tiles_release) struct kl_tiles t = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
+	KL_AUTO(kl_tiles_release) struct kl_tiles tiles = { 0 };
 
-	kl_ctoken_lex(&c, src, strlen(src));
-	kl_tokenpass_tiles(&t, &c);
-	assert_int_equal(t.n, 4);
-	assert_string_equal(t.t[0].name, "KC");
-	assert_int_equal(t.t[0].value, 256);
-	assert_string_equal(t.t[1].name, "MR");
-	assert_int_equal(t.t[1].value, 6);
-	assert_string_equal(t.t[2].name, "NR");
-	assert_string_equal(t.t[3].name, "TILE");
-	assert_int_equal(t.t[3].line, 8);
+	kl_ctoken_lex(&tokens, src, strlen(src));
+	kl_tokenpass_tiles(&tiles, &tokens);
+	assert_int_equal(tiles.n, 4);
+	assert_string_equal(tiles.t[0].name, "KC");
+	assert_int_equal(tiles.t[0].value, 256);
+	assert_string_equal(tiles.t[1].name, "MR");
+	assert_int_equal(tiles.t[1].value, 6);
+	assert_string_equal(tiles.t[2].name, "NR");
+	assert_string_equal(tiles.t[3].name, "TILE");
+	assert_int_equal(tiles.t[3].line, 8);
 }
 
 static void test_cocci_audit(void **state)
