@@ -23,29 +23,29 @@ struct merge {
 	struct kl_library_merged *done;
 };
 
-static void merge_release(struct merge *m)
+static void merge_release(struct merge *merge)
 {
-	kl_library_free(m->base);
-	kl_library_free(m->ours);
-	kl_library_free(m->theirs);
-	kl_map_release(&m->seen);
-	kl_strvec_release(&m->keep);
-	free(m->edit);
+	kl_library_free(merge->base);
+	kl_library_free(merge->ours);
+	kl_library_free(merge->theirs);
+	kl_map_release(&merge->seen);
+	kl_strvec_release(&merge->keep);
+	free(merge->edit);
 }
 
-void kl_library_merged_release(struct kl_library_merged *m)
+void kl_library_merged_release(struct kl_library_merged *merged)
 {
-	kl_strvec_release(&m->both);
-	*m = (struct kl_library_merged){ 0 };
+	kl_strvec_release(&merged->both);
+	*merged = (struct kl_library_merged){ 0 };
 }
 
 /* takes both */
-static void put_file(struct merge *m, char *path, char *text, size_t len)
+static void put_file(struct merge *merge, char *path, char *text, size_t len)
 {
-	kl_strvec_take(&m->keep, path);
-	kl_strvec_take(&m->keep, text);
-	KL_GROW(m->edit, m->n + 1, m->alloc);
-	m->edit[m->n++] = (struct kl_tree_edit){
+	kl_strvec_take(&merge->keep, path);
+	kl_strvec_take(&merge->keep, text);
+	KL_GROW(merge->edit, merge->n + 1, merge->alloc);
+	merge->edit[merge->n++] = (struct kl_tree_edit){
 		.path = path, .data = text, .len = len, .mode = 0100644
 	};
 }
@@ -56,37 +56,37 @@ static void put_file(struct merge *m, char *path, char *text, size_t len)
  * An event that a card of theirs cites, and those that it was computed from, must be there and
  * true.
  */
-static int check_event(struct merge *m, const char *id, int depth)
+static int check_event(struct merge *merge, const char *id, int depth)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	int err;
 
-	if (depth > 8 || kl_map_get(&m->seen, id))
+	if (depth > 8 || kl_map_get(&merge->seen, id))
 		return 0;
-	kl_map_put(&m->seen, id, m);
-	err = kl_library_event(&e, m->theirs, id);
+	kl_map_put(&merge->seen, id, merge);
+	err = kl_library_event(&event, merge->theirs, id);
 	if (err == KL_ENOTFOUND)
 		err = kl_error(KL_EINVALID, "event %.12s is not with it", id);
 	if (err < 0)
 		return err;
-	if (!e->inverse.there)
+	if (!event->inverse.there)
 		return 0;
-	err = check_event(m, e->inverse.state, depth + 1);
-	return err < 0 ? err : check_event(m, e->inverse.pair, depth + 1);
+	err = check_event(merge, event->inverse.state, depth + 1);
+	return err < 0 ? err : check_event(merge, event->inverse.pair, depth + 1);
 }
 
-static int list_events(struct kl_blobs *out, struct kl_library *l)
+static int list_events(struct kl_blobs *out, struct kl_library *library)
 {
 	git_oid tree;
-	int err = memcmp(&l->tree, &zero, sizeof(zero)) ?
-			  kl_repo_subtree(&tree, l->repo, &l->tree, "evidence") :
+	int err = memcmp(&library->tree, &zero, sizeof(zero)) ?
+			  kl_repo_subtree(&tree, library->repo, &library->tree, "evidence") :
 			  KL_ENOTFOUND;
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
 	}
-	return err < 0 ? err : kl_repo_tree_list(out, l->repo, &tree, MAX_EVENTS);
+	return err < 0 ? err : kl_repo_tree_list(out, library->repo, &tree, MAX_EVENTS);
 }
 
 /* "<xx>/<id>.json" of a file below evidence/ */
@@ -98,52 +98,53 @@ static bool is_event_path(const char *path)
 }
 
 /* One that only they have, or that they have otherwise (signed, say). */
-static int take_event(struct merge *m, const struct kl_blob *theirs, const struct kl_blob *ours)
+static int take_event(struct merge *merge, const struct kl_blob *theirs, const struct kl_blob *ours)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf t = KL_BUF_INIT, o = KL_BUF_INIT, text = KL_BUF_INIT;
-	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT, buf = KL_BUF_INIT,
+					      text = KL_BUF_INIT;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	char id[65];
 	int err;
 
 	if (!is_event_path(theirs->path))
 		return 0; /* nothing that a reader would look for */
 	snprintf(id, sizeof(id), "%.64s", theirs->path + 3);
-	if ((err = kl_library_event(&e, m->theirs, id)) < 0)
+	if ((err = kl_library_event(&event, merge->theirs, id)) < 0)
 		return err;
-	if ((err = kl_repo_blob_read(&t, m->r, &theirs->oid, MAX_EVENT)) < 0)
+	if ((err = kl_repo_blob_read(&bytes, merge->r, &theirs->oid, MAX_EVENT)) < 0)
 		return err;
 	if (!ours) {
-		size_t n = t.len;
+		size_t n = bytes.len;
 
-		put_file(m, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&t), n);
+		put_file(merge, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&bytes), n);
 		return 0;
 	}
-	if ((err = kl_repo_blob_read(&o, m->r, &ours->oid, MAX_EVENT)) < 0 ||
-	    (err = kl_card_merge_text(&text, theirs->path, NULL, &o, &t)) < 0)
+	if ((err = kl_repo_blob_read(&buf, merge->r, &ours->oid, MAX_EVENT)) < 0 ||
+	    (err = kl_card_merge_text(&text, theirs->path, NULL, &buf, &bytes)) < 0)
 		return err;
-	if (text.len != o.len || memcmp(text.ptr, o.ptr, o.len)) {
+	if (text.len != buf.len || memcmp(text.ptr, buf.ptr, buf.len)) {
 		size_t n = text.len;
 
-		put_file(m, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&text), n);
+		put_file(merge, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&text), n);
 	}
 	return 0;
 }
 
-static int take_events(struct merge *m)
+static int take_events(struct merge *merge)
 {
 	KL_AUTO(kl_blobs_release) struct kl_blobs ours = { 0 }, theirs = { 0 };
 	size_t i = 0;
-	int err = list_events(&ours, m->ours);
+	int err = list_events(&ours, merge->ours);
 
 	if (!err)
-		err = list_events(&theirs, m->theirs);
+		err = list_events(&theirs, merge->theirs);
 	for (size_t k = 0; !err && k < theirs.n; k++) {
 		while (i < ours.n && strcmp(ours.b[i].path, theirs.b[k].path) < 0)
 			i++;
 		if (i == ours.n || strcmp(ours.b[i].path, theirs.b[k].path))
-			err = take_event(m, &theirs.b[k], NULL);
+			err = take_event(merge, &theirs.b[k], NULL);
 		else if (memcmp(&ours.b[i].oid, &theirs.b[k].oid, sizeof(git_oid)))
-			err = take_event(m, &theirs.b[k], &ours.b[i]);
+			err = take_event(merge, &theirs.b[k], &ours.b[i]);
 	}
 	return err;
 }
@@ -151,17 +152,17 @@ static int take_events(struct merge *m)
 /* --- cards ------------------------------------------------------------------------------ */
 
 /* The place of exactly this card; -1: not there. Both lists are in the order of file names. */
-static int64_t place_of(const struct kl_library *l, const char *path)
+static int64_t place_of(const struct kl_library *library, const char *path)
 {
-	size_t lo = 0, hi = l->cards.n;
+	size_t lo = 0, hi = library->cards.n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int c = strcmp(l->cards.b[mid].path, path);
+		int ch = strcmp(library->cards.b[mid].path, path);
 
-		if (!c)
+		if (!ch)
 			return (int64_t)mid;
-		if (c < 0)
+		if (ch < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -169,162 +170,166 @@ static int64_t place_of(const struct kl_library *l, const char *path)
 	return -1;
 }
 
-static int read_theirs(struct kl_card **out, struct merge *m, size_t i)
+static int read_theirs(struct kl_card **out, struct merge *merge, size_t i)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec events = KL_STRVEC_INIT;
-	int err = kl_library_card_at(&c, m->theirs, i);
+	int err = kl_library_card_at(&card, merge->theirs, i);
 
 	if (err < 0)
 		return err;
-	kl_card_events(&events, c);
+	kl_card_events(&events, card);
 	for (size_t k = 0; !err && k < events.n; k++)
-		err = check_event(m, events.v[k], 0);
+		err = check_event(merge, events.v[k], 0);
 	if (err < 0)
-		return kl_error_in(err, "card '%s'", c->id);
-	*out = kl_steal(&c);
+		return kl_error_in(err, "card '%s'", card->id);
+	*out = kl_steal(&card);
 	return 0;
 }
 
-static void note_both(struct merge *m, const char *id, const struct kl_strvec *fields)
+static void note_both(struct merge *merge, const char *id, const struct kl_strvec *fields)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	for (size_t i = 0; i < fields->n; i++)
-		kl_buf_addf(&b, "%s%s", i ? ", " : "", fields->v[i]);
+		kl_buf_addf(&buf, "%s%s", i ? ", " : "", fields->v[i]);
 	if (fields->n)
-		kl_strvec_pushf(&m->done->both, "%s: %s", id, b.ptr);
+		kl_strvec_pushf(&merge->done->both, "%s: %s", id, buf.ptr);
 }
 
 /* A card that both have, in two versions. */
-static int unite_card(struct merge *m, const struct kl_card *theirs, const char *path, size_t at)
+static int unite_card(struct merge *merge, const struct kl_card *theirs, const char *path,
+		      size_t at)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *ours = NULL, *base = NULL, *merged = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec both = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf was = KL_BUF_INIT, text = KL_BUF_INIT;
-	int64_t in_base = place_of(m->base, path);
+	int64_t in_base = place_of(merge->base, path);
 	int err;
 
-	if ((err = kl_library_card_at(&ours, m->ours, at)) < 0)
+	if ((err = kl_library_card_at(&ours, merge->ours, at)) < 0)
 		return kl_error_in(err, "our own library");
-	if (in_base >= 0 && kl_library_card_at(&base, m->base, (size_t)in_base) < 0)
+	if (in_base >= 0 && kl_library_card_at(&base, merge->base, (size_t)in_base) < 0)
 		kl_error_clear(); /* an old version that nobody can read is none */
 	if ((err = kl_card_merge(&merged, &both, base, ours, theirs)) < 0 ||
-	    (err = kl_library_text(&was, m->ours, at)) < 0)
+	    (err = kl_library_text(&was, merge->ours, at)) < 0)
 		return err;
 	kl_card_write(&text, merged);
-	note_both(m, theirs->id, &both);
+	note_both(merge, theirs->id, &both);
 	if (text.len != was.len || memcmp(text.ptr, was.ptr, was.len)) {
 		size_t n = text.len;
 
-		m->done->changed++;
-		put_file(m, kl_asprintf("cards/%s", path), kl_buf_detach(&text), n);
+		merge->done->changed++;
+		put_file(merge, kl_asprintf("cards/%s", path), kl_buf_detach(&text), n);
 	}
 	return 0;
 }
 
-static int take_card(struct merge *m, size_t i)
+static int take_card(struct merge *merge, size_t i)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *theirs = NULL;
-	const struct kl_blob *b = &m->theirs->cards.b[i];
-	int64_t at = place_of(m->ours, b->path), in_base = place_of(m->base, b->path);
+	const struct kl_blob *blob = &merge->theirs->cards.b[i];
+	int64_t at = place_of(merge->ours, blob->path), in_base = place_of(merge->base, blob->path);
 	struct kl_buf text = KL_BUF_INIT;
 	size_t n;
 	int err;
 
-	if (at >= 0 && !memcmp(&m->ours->cards.b[at].oid, &b->oid, sizeof(git_oid)))
+	if (at >= 0 && !memcmp(&merge->ours->cards.b[at].oid, &blob->oid, sizeof(git_oid)))
 		return 0;
 	/* they have it as it was: what changed is ours */
 	if (at >= 0 && in_base >= 0 &&
-	    !memcmp(&m->base->cards.b[in_base].oid, &b->oid, sizeof(git_oid)))
+	    !memcmp(&merge->base->cards.b[in_base].oid, &blob->oid, sizeof(git_oid)))
 		return 0;
-	if ((err = read_theirs(&theirs, m, i)) < 0)
+	if ((err = read_theirs(&theirs, merge, i)) < 0)
 		return err;
 	if (at >= 0)
-		return unite_card(m, theirs, b->path, (size_t)at);
-	if ((err = kl_library_text(&text, m->theirs, i)) < 0)
+		return unite_card(merge, theirs, blob->path, (size_t)at);
+	if ((err = kl_library_text(&text, merge->theirs, i)) < 0)
 		return err;
-	m->done->added++;
+	merge->done->added++;
 	n = text.len;
-	put_file(m, kl_asprintf("cards/%s", b->path), kl_buf_detach(&text), n);
+	put_file(merge, kl_asprintf("cards/%s", blob->path), kl_buf_detach(&text), n);
 	return 0;
 }
 
 /* --- the commit ----------------------------------------------------------------------------- */
 
-static int open_three(struct merge *m, const git_oid *ours, const git_oid *theirs)
+static int open_three(struct merge *merge, const git_oid *ours, const git_oid *theirs)
 {
 	bool there = false;
 	git_oid root, base;
 	int err;
 
-	if ((err = kl_library_root(&root, m->r)) < 0 ||
-	    (err = kl_repo_is_ancestor(&there, m->r, &root, theirs)) < 0)
+	if ((err = kl_library_root(&root, merge->r)) < 0 ||
+	    (err = kl_repo_is_ancestor(&there, merge->r, &root, theirs)) < 0)
 		return err;
 	if (!there)
 		return kl_error(KL_EINVALID, "it does not begin at the root of all libraries");
-	if ((err = kl_library_open_at(&m->theirs, m->r, theirs)) < 0 ||
-	    (err = kl_library_open_at(&m->ours, m->r, ours)) < 0)
+	if ((err = kl_library_open_at(&merge->theirs, merge->r, theirs)) < 0 ||
+	    (err = kl_library_open_at(&merge->ours, merge->r, ours)) < 0)
 		return err;
 	base = zero;
 	if (memcmp(ours, &zero, sizeof(zero)) &&
-	    (err = kl_repo_merge_base(&base, m->r, ours, theirs)) < 0)
+	    (err = kl_repo_merge_base(&base, merge->r, ours, theirs)) < 0)
 		return err;
-	return kl_library_open_at(&m->base, m->r, &base);
+	return kl_library_open_at(&merge->base, merge->r, &base);
 }
 
-static int commit_merge(git_oid *tip, struct merge *m, const git_oid *ours, const git_oid *theirs)
+static int commit_merge(git_oid *tip, struct merge *merge, const git_oid *ours,
+			const git_oid *theirs)
 {
 	git_oid parent[2] = { *ours, *theirs };
 	KL_AUTO(kl_freep) char *message = kl_asprintf(
-		"merge: %zu card%s, %zu of them new\n", m->done->added + m->done->changed,
-		m->done->added + m->done->changed == 1 ? "" : "s", m->done->added);
-	struct kl_commit_spec s = { .message = message, .parent = parent, .nparent = 2 };
+		"merge: %zu card%s, %zu of them new\n", merge->done->added + merge->done->changed,
+		merge->done->added + merge->done->changed == 1 ? "" : "s", merge->done->added);
+	struct kl_commit_spec spec = { .message = message, .parent = parent, .nparent = 2 };
 	bool none = !memcmp(ours, &zero, sizeof(zero)), forward = none;
-	int err = kl_repo_tree_edit(&s.tree, m->r, none ? NULL : &m->ours->tree, m->edit, m->n);
+	int err = kl_repo_tree_edit(&spec.tree, merge->r, none ? NULL : &merge->ours->tree,
+				    merge->edit, merge->n);
 
 	if (!err && !none)
-		err = kl_repo_is_ancestor(&forward, m->r, ours, theirs);
+		err = kl_repo_is_ancestor(&forward, merge->r, ours, theirs);
 	if (err < 0)
 		return err;
 	if (none) {
-		s.parent = parent + 1;
-		s.nparent = 1;
+		spec.parent = parent + 1;
+		spec.nparent = 1;
 	}
-	if (forward && !memcmp(&s.tree, &m->theirs->tree, sizeof(git_oid))) {
+	if (forward && !memcmp(&spec.tree, &merge->theirs->tree, sizeof(git_oid))) {
 		*tip = *theirs;
 		return 0;
 	}
-	return kl_repo_commit_write(tip, m->r, &s);
+	return kl_repo_commit_write(tip, merge->r, &spec);
 }
 
 /* What is ours alone of the library's tree, a first one takes over, too. */
-static int take_attributes(struct merge *m)
+static int take_attributes(struct merge *merge)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	git_oid blob;
 	size_t n;
-	int err = memcmp(&m->ours->tree, &zero, sizeof(zero)) ?
+	int err = memcmp(&merge->ours->tree, &zero, sizeof(zero)) ?
 			  KL_EEXISTS :
-			  kl_repo_tree_entry(&blob, NULL, m->r, &m->theirs->tree, ".gitattributes");
+			  kl_repo_tree_entry(&blob, NULL, merge->r, &merge->theirs->tree,
+					     ".gitattributes");
 
 	if (err == KL_ENOTFOUND || err == KL_EEXISTS) {
 		kl_error_clear();
 		return 0;
 	}
-	if (err < 0 || (err = kl_repo_blob_read(&text, m->r, &blob, 1 << 16)) < 0)
+	if (err < 0 || (err = kl_repo_blob_read(&text, merge->r, &blob, 1 << 16)) < 0)
 		return err;
 	n = text.len;
-	put_file(m, kl_strdup(".gitattributes"), kl_buf_detach(&text), n);
+	put_file(merge, kl_strdup(".gitattributes"), kl_buf_detach(&text), n);
 	return 0;
 }
 
-int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *r,
+int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *repo,
 		     const git_oid *ours, const git_oid *theirs)
 {
-	KL_AUTO(merge_release) struct merge m = { .r = r, .done = done };
+	KL_AUTO(merge_release) struct merge merge = { .r = repo, .done = done };
 	bool have = false;
-	int err = kl_repo_is_ancestor(&have, r, theirs, ours);
+	int err = kl_repo_is_ancestor(&have, repo, theirs, ours);
 
 	*done = (struct kl_library_merged){ 0 };
 	if (err < 0)
@@ -333,13 +338,13 @@ int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_rep
 		*tip = *ours;
 		return 0;
 	}
-	if ((err = open_three(&m, ours, theirs)) < 0)
+	if ((err = open_three(&merge, ours, theirs)) < 0)
 		return err;
-	for (size_t i = 0; !err && i < m.theirs->cards.n; i++)
-		err = take_card(&m, i);
+	for (size_t i = 0; !err && i < merge.theirs->cards.n; i++)
+		err = take_card(&merge, i);
 	if (!err)
-		err = take_events(&m);
+		err = take_events(&merge);
 	if (!err)
-		err = take_attributes(&m);
-	return err ? err : commit_merge(tip, &m, ours, theirs);
+		err = take_attributes(&merge);
+	return err ? err : commit_merge(tip, &merge, ours, theirs);
 }

@@ -23,8 +23,8 @@ struct kl_library_merged {
  * `*tip`: ours if it has all of theirs; theirs if that is what comes of it; else a new commit
  * with both as parents. `ours` zero: none yet. Moves no ref.
  */
-int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *r,
+int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *repo,
 		     const git_oid *ours, const git_oid *theirs);
-void kl_library_merged_release(struct kl_library_merged *m);
+void kl_library_merged_release(struct kl_library_merged *merged);
 
 #endif

@@ -52,14 +52,14 @@ struct kl_sync {
  * 0: done, though items may have been left. KL_ENOTFOUND: no such remote. KL_EIO: the remote
  * cannot be reached, or does not take the push; what was fetched until then stays.
  */
-int kl_sync_run(struct kl_sync *s);
-void kl_sync_release(struct kl_sync *s);
+int kl_sync_run(struct kl_sync *sync);
+void kl_sync_release(struct kl_sync *sync);
 
 /** The refspecs by which a plain `git fetch` brings the tracking refs up to date, too. */
 void kl_sync_refspecs(struct kl_strvec *out, const char *remote);
 /** Which of them are configured? */
-int kl_sync_configured(struct kl_strvec *out, struct kl_repo *r, const char *remote);
+int kl_sync_configured(struct kl_strvec *out, struct kl_repo *repo, const char *remote);
 /** Add them to, or remove them from, remote.<remote>.fetch; `changed` names those that it did. */
-int kl_sync_setup(struct kl_strvec *changed, struct kl_repo *r, const char *remote, bool on);
+int kl_sync_setup(struct kl_strvec *changed, struct kl_repo *repo, const char *remote, bool on);
 
 #endif

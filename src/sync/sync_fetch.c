@@ -17,9 +17,9 @@
 
 /* --- events ------------------------------------------------------------------- */
 
-static bool is_hex64(const char *s)
+static bool is_hex64(const char *text)
 {
-	return strlen(s) == 64 && !s[strspn(s, "0123456789abcdef")];
+	return strlen(text) == 64 && !text[strspn(text, "0123456789abcdef")];
 }
 
 /*
@@ -43,32 +43,32 @@ static bool accept_line(const char *line, size_t len, void *payload)
 	return kl_json_int_or(later, "v", 0) > 1 && is_hex64(kl_json_str_or(later, "id", ""));
 }
 
-static int take_notes(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_sync_ref *ref)
+static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, struct kl_sync_ref *ref)
 {
 	struct kl_notes_merged done;
 	git_oid ours = { { 0 } }, tip;
-	int err = kl_refs_get(&ours, x->r, ref->ref);
+	int err = kl_refs_get(&ours, round->r, ref->ref);
 	bool none = err == KL_ENOTFOUND;
 
 	if (err < 0 && !none)
 		return err;
 	kl_error_clear();
-	err = kl_notes_merge(&tip, &done, x->r, &ours, &ref->oid, accept_line, NULL);
+	err = kl_notes_merge(&tip, &done, round->r, &ours, &ref->oid, accept_line, NULL);
 	if (err == KL_EINVALID) { /* no notes at all: leave it, the rest may be good */
-		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		ref->left = true;
 		return 0;
 	}
 	if (err < 0)
 		return err;
 	if (done.refused)
-		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%zu line%s of theirs %s no event",
+		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "%zu line%s of theirs %s no event",
 			    done.refused, done.refused == 1 ? "" : "s",
 			    done.refused == 1 ? "is" : "are");
 	if (!memcmp(&tip, &ours, sizeof(tip)))
 		return 0;
-	kl_refs_txn_update(t, ref->ref, &tip, none ? NULL : &ours);
-	kl_sync_say(x,
+	kl_refs_txn_update(txn, ref->ref, &tip, none ? NULL : &ours);
+	kl_sync_say(round,
 		    none                                 ? KL_SYNC_TAKEN :
 		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED :
 							   KL_SYNC_MOVED,
@@ -84,29 +84,30 @@ struct first {
 	size_t n;
 };
 
-static void keep_first(enum kl_check_severity s, const char *where, const char *what, void *payload)
+static void keep_first(enum kl_check_severity severity, const char *where, const char *what,
+		       void *payload)
 {
-	struct first *f = payload;
+	struct first *first = payload;
 
-	if (s == KL_CHECK_ERROR && !f->n++)
-		f->what = kl_strdup(what);
+	if (severity == KL_CHECK_ERROR && !first->n++)
+		first->what = kl_strdup(what);
 }
 
 /* Is it what it says it is? What is wrong with it is said. */
-static int verify_signature(bool *good, struct kl_sync_round *x, struct kl_sync_ref *ref)
+static int verify_signature(bool *good, struct kl_sync_round *round, struct kl_sync_ref *ref)
 {
-	struct first f = { 0 };
-	struct kl_check c = { .repo = x->r, .report = keep_first, .payload = &f };
+	struct first first = { 0 };
+	struct kl_check check = { .repo = round->r, .report = keep_first, .payload = &first };
 	KL_AUTO(kl_freep) char *name = kl_asprintf(
 		"%s/%s", ref->kind == KL_SYNC_LINEAGE ? "lineage" : "rejected", ref->leaf);
-	int err = kl_check_foreign(&c, name, &ref->oid);
+	int err = kl_check_foreign(&check, name, &ref->oid);
 
-	*good = !err && !c.errors;
-	if (!err && c.errors) {
+	*good = !err && !check.errors;
+	if (!err && check.errors) {
 		ref->left = true;
-		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "it is not sound: %s", f.what);
+		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "it is not sound: %s", first.what);
 	}
-	free(f.what);
+	free(first.what);
 	return err;
 }
 
@@ -118,8 +119,8 @@ static char *other_leaf(const char *leaf, const char *remote, int i)
 					       kl_asprintf("-%s", remote);
 	size_t n = strlen(slash + 1), room;
 
-	for (char *p = tail; *p; p++)
-		*p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) : '-';
+	for (char *at = tail; *at; at++)
+		*at = isalnum((unsigned char)*at) ? (char)tolower((unsigned char)*at) : '-';
 	if (strlen(tail) > MAX_SLUG / 2)
 		memmove(tail + 1, tail + strlen(tail) - MAX_SLUG / 2 + 1, MAX_SLUG / 2);
 	room = MAX_SLUG - strlen(tail);
@@ -133,51 +134,52 @@ struct place {
 	bool is_new, have; /* not there yet; it has all of theirs */
 };
 
-static void place_release(struct place *p)
+static void place_release(struct place *place)
 {
-	free(p->ref);
+	free(place->ref);
 }
 
-/* May theirs stand at this name of ours? 1: yes, as `p` says; 0: another one has it. */
-static int try_place(struct place *p, struct kl_sync_round *x, const struct kl_sync_ref *ref,
-		     const char *leaf)
+/* May theirs stand at this name of ours? 1: yes, as `place` says; 0: another one has it. */
+static int try_place(struct place *place, struct kl_sync_round *round,
+		     const struct kl_sync_ref *ref, const char *leaf)
 {
 	bool back = false, forth = false;
 	int err;
 
-	free(p->ref);
-	*p = (struct place){ .ref = kl_asprintf("%s%s", kl_sync_prefix(ref->kind), leaf) };
-	err = kl_refs_get(&p->old, x->r, p->ref);
+	free(place->ref);
+	*place = (struct place){ .ref = kl_asprintf("%s%s", kl_sync_prefix(ref->kind), leaf) };
+	err = kl_refs_get(&place->old, round->r, place->ref);
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
-		p->is_new = true;
+		place->is_new = true;
 		return 1;
 	}
 	if (err < 0)
 		return err;
-	p->have = !memcmp(&p->old, &ref->oid, sizeof(p->old));
+	place->have = !memcmp(&place->old, &ref->oid, sizeof(place->old));
 	/* a lineage is written once; rejections may be added to */
-	if (p->have || ref->kind == KL_SYNC_LINEAGE)
-		return p->have;
-	if ((err = kl_repo_is_ancestor(&back, x->r, &ref->oid, &p->old)) < 0 ||
-	    (err = kl_repo_is_ancestor(&forth, x->r, &p->old, &ref->oid)) < 0)
+	if (place->have || ref->kind == KL_SYNC_LINEAGE)
+		return place->have;
+	if ((err = kl_repo_is_ancestor(&back, round->r, &ref->oid, &place->old)) < 0 ||
+	    (err = kl_repo_is_ancestor(&forth, round->r, &place->old, &ref->oid)) < 0)
 		return err;
-	p->have = back;
+	place->have = back;
 	return back || forth;
 }
 
 /* Where theirs goes. Rejected steps go where their lineage went. */
-static int find_place(struct place *p, struct kl_sync_round *x, const struct kl_sync_ref *ref)
+static int find_place(struct place *place, struct kl_sync_round *round,
+		      const struct kl_sync_ref *ref)
 {
-	const char *as = kl_map_get(&x->renamed, ref->leaf);
-	int fits = try_place(p, x, ref, as ? as : ref->leaf);
+	const char *as = kl_map_get(&round->renamed, ref->leaf);
+	int fits = try_place(place, round, ref, as ? as : ref->leaf);
 
 	for (int i = 1; !fits && i <= MAX_TWINS; i++) {
-		KL_AUTO(kl_freep) char *leaf = other_leaf(ref->leaf, x->s->remote, i);
+		KL_AUTO(kl_freep) char *leaf = other_leaf(ref->leaf, round->s->remote, i);
 
-		fits = try_place(p, x, ref, leaf);
+		fits = try_place(place, round, ref, leaf);
 		if (fits > 0)
-			kl_map_put(&x->renamed, ref->leaf, kl_steal(&leaf));
+			kl_map_put(&round->renamed, ref->leaf, kl_steal(&leaf));
 	}
 	if (!fits)
 		return kl_error(KL_EEXISTS, "more than %d others are called '%s'", MAX_TWINS,
@@ -186,12 +188,12 @@ static int find_place(struct place *p, struct kl_sync_round *x, const struct kl_
 }
 
 /* Do we have their lineage already, under whatever name? */
-static int have_lineage(bool *have, struct kl_sync_round *x, const struct kl_sync_ref *ref)
+static int have_lineage(bool *have, struct kl_sync_round *round, const struct kl_sync_ref *ref)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
 	KL_AUTO(kl_freep) char *prefix = kl_asprintf("%s%.*s", kl_sync_prefix(ref->kind),
 						     (int)strcspn(ref->leaf, "/") + 1, ref->leaf);
-	int err = kl_refs_list(&ours, x->r, prefix);
+	int err = kl_refs_list(&ours, round->r, prefix);
 
 	*have = false;
 	for (size_t i = 0; !err && i < ours.n; i++) {
@@ -201,100 +203,102 @@ static int have_lineage(bool *have, struct kl_sync_round *x, const struct kl_syn
 			continue;
 		*have = true;
 		if (strcmp(leaf, ref->leaf))
-			kl_map_put(&x->renamed, ref->leaf, kl_strdup(leaf));
+			kl_map_put(&round->renamed, ref->leaf, kl_strdup(leaf));
 		if (!strcmp(leaf, ref->leaf))
 			break;
 	}
 	return err;
 }
 
-static int take_steps(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_sync_ref *ref)
+static int take_steps(struct kl_sync_round *round, struct kl_refs_txn *txn, struct kl_sync_ref *ref)
 {
-	KL_AUTO(place_release) struct place p = { 0 };
+	KL_AUTO(place_release) struct place place = { 0 };
 	bool good, have = false, renamed;
-	int err = ref->kind == KL_SYNC_LINEAGE ? have_lineage(&have, x, ref) : 0;
+	int err = ref->kind == KL_SYNC_LINEAGE ? have_lineage(&have, round, ref) : 0;
 
-	if (err < 0 || have || (err = find_place(&p, x, ref)) < 0 || p.have ||
-	    (err = verify_signature(&good, x, ref)) < 0 || !good)
+	if (err < 0 || have || (err = find_place(&place, round, ref)) < 0 || place.have ||
+	    (err = verify_signature(&good, round, ref)) < 0 || !good)
 		return err;
-	if (p.is_new && (err = kl_refs_can_create(x->r, p.ref)) < 0) {
+	if (place.is_new && (err = kl_refs_can_create(round->r, place.ref)) < 0) {
 		if (err != KL_EINVALID)
 			return err;
-		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
-	renamed = strcmp(p.ref, ref->ref) != 0;
-	kl_refs_txn_update(t, p.ref, &ref->oid, p.is_new ? NULL : &p.old);
+	renamed = strcmp(place.ref, ref->ref) != 0;
+	kl_refs_txn_update(txn, place.ref, &ref->oid, place.is_new ? NULL : &place.old);
 	if (renamed)
-		kl_sync_say(x, KL_SYNC_RENAMED, p.ref,
+		kl_sync_say(round, KL_SYNC_RENAMED, place.ref,
 			    "their '%s'; ours of that name is another one", ref->leaf);
 	else
-		kl_sync_say(x, p.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, p.ref, "%s", "");
+		kl_sync_say(round, place.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, place.ref, "%s",
+			    "");
 	return 0;
 }
 
 /* --- cards ------------------------------------------------------------------------- */
 
-static int take_cards(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_sync_ref *ref)
+static int take_cards(struct kl_sync_round *round, struct kl_refs_txn *txn, struct kl_sync_ref *ref)
 {
 	KL_AUTO(kl_library_merged_release) struct kl_library_merged done = { 0 };
 	git_oid ours = { { 0 } }, tip;
 	bool in_use = false, none;
-	int err = kl_refs_get(&ours, x->r, ref->ref);
+	int err = kl_refs_get(&ours, round->r, ref->ref);
 
 	none = err == KL_ENOTFOUND;
 	if (err < 0 && !none)
 		return err;
 	kl_error_clear();
-	err = kl_library_merge(&tip, &done, x->r, &ours, &ref->oid);
+	err = kl_library_merge(&tip, &done, round->r, &ours, &ref->oid);
 	if (!err && memcmp(&tip, &ours, sizeof(tip)) &&
-	    !(err = kl_refs_is_checked_out(&in_use, x->r, ref->ref)) && in_use)
+	    !(err = kl_refs_is_checked_out(&in_use, round->r, ref->ref)) && in_use)
 		err = kl_error(KL_EINVALID,
 			       "a worktree stands on it: check out another branch there");
 	if (err == KL_EINVALID || err == KL_ECANNOT) {
-		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		kl_error_clear();
 		ref->left = true;
 		return 0;
 	}
 	if (err < 0 || !memcmp(&tip, &ours, sizeof(tip)))
 		return err;
-	kl_refs_txn_update(t, ref->ref, &tip, none ? NULL : &ours);
-	kl_sync_say(x,
+	kl_refs_txn_update(txn, ref->ref, &tip, none ? NULL : &ours);
+	kl_sync_say(round,
 		    none                                 ? KL_SYNC_TAKEN :
 		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED :
 							   KL_SYNC_MOVED,
 		    ref->ref, "%zu new card%s, %zu changed", done.added, done.added == 1 ? "" : "s",
 		    done.changed);
 	for (size_t i = 0; i < done.both.n; i++)
-		kl_sync_say(x, KL_SYNC_UNITED, ref->ref, "both sides changed %s", done.both.v[i]);
+		kl_sync_say(round, KL_SYNC_UNITED, ref->ref, "both sides changed %s",
+			    done.both.v[i]);
 	return 0;
 }
 
 /* --- all of it ---------------------------------------------------------------------- */
 
-int kl_sync_take(struct kl_sync_round *x)
+int kl_sync_take(struct kl_sync_round *round)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(x->r);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
 	int err = 0;
 
 	/* in the order of the kinds: rejected steps follow their lineage */
 	for (int kind = 0; !err && kind <= KL_SYNC_CARDS; kind++) {
-		for (size_t i = 0; !err && i < x->n; i++) {
-			if ((int)x->v[i].kind != kind)
+		for (size_t i = 0; !err && i < round->n; i++) {
+			if ((int)round->v[i].kind != kind)
 				continue;
 			if (kind == KL_SYNC_NOTES)
-				err = take_notes(x, t, &x->v[i]);
+				err = take_notes(round, txn, &round->v[i]);
 			else if (kind == KL_SYNC_CARDS)
-				err = take_cards(x, t, &x->v[i]);
+				err = take_cards(round, txn, &round->v[i]);
 			else
-				err = take_steps(x, t, &x->v[i]);
+				err = take_steps(round, txn, &round->v[i]);
 		}
 	}
 	if (!err)
 		err = KL_FAULT("sync-take");
 	if (!err)
-		err = kl_refs_txn_commit(t, "klineage sync: take");
+		err = kl_refs_txn_commit(txn, "klineage sync: take");
 	return err ? err : KL_FAULT("sync-taken");
 }

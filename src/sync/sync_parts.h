@@ -32,28 +32,28 @@ struct kl_sync_round {
 	struct kl_map renamed; /* leaf of theirs -> owned leaf of ours */
 };
 
-void kl_sync_say(struct kl_sync_round *x, enum kl_sync_how how, const char *ref, const char *fmt,
-		 ...) __attribute__((format(printf, 4, 5)));
+void kl_sync_say(struct kl_sync_round *round, enum kl_sync_how how, const char *ref,
+		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /** The remote's ref of that name, or NULL. */
-struct kl_sync_ref *kl_sync_find(struct kl_sync_round *x, const char *ref);
+struct kl_sync_ref *kl_sync_find(struct kl_sync_round *round, const char *ref);
 /** The one of this kind and workload that is at `oid`, or NULL. */
-struct kl_sync_ref *kl_sync_find_oid(struct kl_sync_round *x, enum kl_sync_kind kind,
+struct kl_sync_ref *kl_sync_find_oid(struct kl_sync_round *round, enum kl_sync_kind kind,
 				     const char *leaf, const git_oid *oid);
 
 /** refs/heads/klineage/x -> refs/klineage-remotes/<remote>/heads/x and so on; the caller frees. */
 char *kl_sync_tracking(const char *remote, const char *ref);
 
 /** Refs of ours of one kind, with the same names as there. */
-int kl_sync_ours(struct kl_ref_list *out, struct kl_sync_round *x, enum kl_sync_kind kind);
+int kl_sync_ours(struct kl_ref_list *out, struct kl_sync_round *round, enum kl_sync_kind kind);
 const char *kl_sync_prefix(enum kl_sync_kind kind); /* "refs/heads/klineage/lineage/", ... */
 
 /**
  * Take what the tracking refs have: verify, unite, move ours, all in one transaction.
  * KL_ECHANGED.
  */
-int kl_sync_take(struct kl_sync_round *x);
+int kl_sync_take(struct kl_sync_round *round);
 /** Give what the remote has not. KL_ECHANGED: it did not take it, for now. */
-int kl_sync_give(struct kl_sync_round *x);
+int kl_sync_give(struct kl_sync_round *round);
 
 #endif

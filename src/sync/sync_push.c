@@ -13,7 +13,7 @@
 static const git_oid none;
 
 /* A ref that only ever grows: notes, cards, rejected steps. `*give`: it has more than there. */
-static int has_grown(bool *give, struct kl_sync_round *x, const struct kl_ref *ours,
+static int has_grown(bool *give, struct kl_sync_round *round, const struct kl_ref *ours,
 		     const struct kl_sync_ref *theirs)
 {
 	bool back = false;
@@ -22,22 +22,22 @@ static int has_grown(bool *give, struct kl_sync_round *x, const struct kl_ref *o
 	*give = !theirs;
 	if (!theirs || !memcmp(&theirs->oid, &ours->oid, sizeof(git_oid)))
 		return 0;
-	if ((err = kl_repo_is_ancestor(give, x->r, &theirs->oid, &ours->oid)) < 0 || *give)
+	if ((err = kl_repo_is_ancestor(give, round->r, &theirs->oid, &ours->oid)) < 0 || *give)
 		return err;
-	if ((err = kl_repo_is_ancestor(&back, x->r, &ours->oid, &theirs->oid)) < 0 || back)
+	if ((err = kl_repo_is_ancestor(&back, round->r, &ours->oid, &theirs->oid)) < 0 || back)
 		return err;
-	kl_sync_say(x, KL_SYNC_LEFT, ours->name,
-		    x->s->fetch ? "the remote's has what ours has not" :
-				  "the remote has what is not here: sync without --push");
+	kl_sync_say(round, KL_SYNC_LEFT, ours->name,
+		    round->s->fetch ? "the remote's has what ours has not" :
+				      "the remote has what is not here: sync without --push");
 	return 0;
 }
 
-static int give_one(struct kl_sync_round *x, struct kl_pushes *p, const char *ref)
+static int give_one(struct kl_sync_round *round, struct kl_pushes *pushes, const char *ref)
 {
-	struct kl_sync_ref *theirs = kl_sync_find(x, ref);
+	struct kl_sync_ref *theirs = kl_sync_find(round, ref);
 	struct kl_ref ours = { .name = (char *)ref };
 	bool give = false;
-	int err = kl_refs_get(&ours.oid, x->r, ref);
+	int err = kl_refs_get(&ours.oid, round->r, ref);
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
@@ -45,31 +45,32 @@ static int give_one(struct kl_sync_round *x, struct kl_pushes *p, const char *re
 	}
 	/* what is broken there and cannot be united is not written over either */
 	if (!err && !(theirs && theirs->left))
-		err = has_grown(&give, x, &ours, theirs);
+		err = has_grown(&give, round, &ours, theirs);
 	if (!err && give)
-		kl_pushes_add(p, ref, &ours.oid, theirs ? &theirs->oid : &none);
+		kl_pushes_add(pushes, ref, &ours.oid, theirs ? &theirs->oid : &none);
 	return err;
 }
 
 /* --- lineages --------------------------------------------------------------------- */
 
-static int give_lineages(struct kl_sync_round *x, struct kl_pushes *p, struct kl_strvec *left)
+static int give_lineages(struct kl_sync_round *round, struct kl_pushes *pushes,
+			 struct kl_strvec *left)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
-	int err = kl_sync_ours(&ours, x, KL_SYNC_LINEAGE);
+	int err = kl_sync_ours(&ours, round, KL_SYNC_LINEAGE);
 
 	for (size_t i = 0; !err && i < ours.n; i++) {
 		const char *leaf = ours.ref[i].name + strlen(kl_sync_prefix(KL_SYNC_LINEAGE));
 		const char *name = strchr(leaf, '/');
 
-		if (!name || kl_sync_find_oid(x, KL_SYNC_LINEAGE, leaf, &ours.ref[i].oid))
+		if (!name || kl_sync_find_oid(round, KL_SYNC_LINEAGE, leaf, &ours.ref[i].oid))
 			continue;
-		if (!kl_sync_find(x, ours.ref[i].name)) {
-			kl_pushes_add(p, ours.ref[i].name, &ours.ref[i].oid, &none);
+		if (!kl_sync_find(round, ours.ref[i].name)) {
+			kl_pushes_add(pushes, ours.ref[i].name, &ours.ref[i].oid, &none);
 			continue;
 		}
 		kl_strvec_push(left, leaf);
-		kl_sync_say(x, KL_SYNC_LEFT, ours.ref[i].name,
+		kl_sync_say(round, KL_SYNC_LEFT, ours.ref[i].name,
 			    "the remote has another lineage of that name; to give ours: "
 			    "git branch -m klineage/lineage/%s klineage/lineage/%s-2",
 			    leaf, leaf);
@@ -83,91 +84,93 @@ static int give_lineages(struct kl_sync_round *x, struct kl_pushes *p, struct kl
  * Rejected steps stand on the walk, and so on the user's own history. What of it the
  * remote has not, and is no step, is not ours to give away.
  */
-static int count_strangers(size_t *n, struct kl_sync_round *x, const git_oid *tip)
+static int count_strangers(size_t *n, struct kl_sync_round *round, const git_oid *tip)
 {
 	KL_AUTO(kl_freep) git_oid *commit = NULL;
 	struct kl_oids tips = { (git_oid *)tip, 1, 0 };
 	size_t count = 0;
-	int err = kl_repo_not_at_remote(&commit, &count, x->r, &tips, NULL, x->s->remote,
+	int err = kl_repo_not_at_remote(&commit, &count, round->r, &tips, NULL, round->s->remote,
 					MAX_STRANGERS);
 
 	*n = 0;
 	for (size_t i = 0; !err && i < count; i++) {
-		struct kl_commit c = { 0 };
+		struct kl_commit other = { 0 };
 		KL_AUTO(kl_freep) char *direction = NULL;
 
-		if ((err = kl_repo_commit_read(&c, x->r, &commit[i])) < 0)
+		if ((err = kl_repo_commit_read(&other, round->r, &commit[i])) < 0)
 			return err;
-		direction = kl_trailer_get(c.message, "Klineage-Direction");
+		direction = kl_trailer_get(other.message, "Klineage-Direction");
 		*n += !direction;
-		kl_commit_release(&c);
+		kl_commit_release(&other);
 	}
 	return err;
 }
 
-static int give_rejected(struct kl_sync_round *x, struct kl_pushes *p, const struct kl_strvec *left)
+static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
+			 const struct kl_strvec *left)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
-	int err = kl_sync_ours(&ours, x, KL_SYNC_REJECTED);
+	int err = kl_sync_ours(&ours, round, KL_SYNC_REJECTED);
 
 	for (size_t i = 0; !err && i < ours.n; i++) {
 		const struct kl_ref *ref = &ours.ref[i];
 		const char *leaf = ref->name + strlen(kl_sync_prefix(KL_SYNC_REJECTED));
-		struct kl_sync_ref *theirs = kl_sync_find(x, ref->name);
+		struct kl_sync_ref *theirs = kl_sync_find(round, ref->name);
 		bool give = false;
 		size_t n = 0;
 
 		if (kl_strvec_has(left, leaf) || (theirs && theirs->left) ||
-		    kl_sync_find_oid(x, KL_SYNC_REJECTED, leaf, &ref->oid))
+		    kl_sync_find_oid(round, KL_SYNC_REJECTED, leaf, &ref->oid))
 			continue;
-		if ((err = has_grown(&give, x, ref, theirs)) < 0 || !give)
+		if ((err = has_grown(&give, round, ref, theirs)) < 0 || !give)
 			continue;
-		err = count_strangers(&n, x, &ref->oid);
+		err = count_strangers(&n, round, &ref->oid);
 		if (!err && n)
-			kl_sync_say(x, KL_SYNC_LEFT, ref->name,
+			kl_sync_say(round, KL_SYNC_LEFT, ref->name,
 				    "%zu commit%s that it stands on %s not "
 				    "known to be at the remote: push their branch first, and fetch",
 				    n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 		else if (!err)
-			kl_pushes_add(p, ref->name, &ref->oid, theirs ? &theirs->oid : &none);
+			kl_pushes_add(pushes, ref->name, &ref->oid, theirs ? &theirs->oid : &none);
 	}
 	return err;
 }
 
 /* What was given is what is there now, as a fetch would say. */
-static int note_given(struct kl_sync_round *x, const struct kl_pushes *p)
+static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushes)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(x->r);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
 
-	for (size_t i = 0; i < p->n; i++) {
-		KL_AUTO(kl_freep) char *tracking = kl_sync_tracking(x->s->remote, p->v[i].ref);
+	for (size_t i = 0; i < pushes->n; i++) {
+		KL_AUTO(kl_freep) char *tracking = kl_sync_tracking(round->s->remote,
+								    pushes->v[i].ref);
 		git_oid old;
-		bool there = kl_refs_get(&old, x->r, tracking) == 0;
+		bool there = kl_refs_get(&old, round->r, tracking) == 0;
 
-		kl_refs_txn_update(t, tracking, &p->v[i].to, there ? &old : NULL);
-		kl_sync_say(x, KL_SYNC_GIVEN, p->v[i].ref, "%s",
-			    memcmp(&p->v[i].from, &none, sizeof(none)) ? "" : "new there");
+		kl_refs_txn_update(txn, tracking, &pushes->v[i].to, there ? &old : NULL);
+		kl_sync_say(round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
+			    memcmp(&pushes->v[i].from, &none, sizeof(none)) ? "" : "new there");
 	}
 	/* a plain fetch may have been quicker: then it is said there already */
-	if (kl_refs_txn_commit(t, "klineage sync: given") < 0 && kl_proc_interrupted())
+	if (kl_refs_txn_commit(txn, "klineage sync: given") < 0 && kl_proc_interrupted())
 		return kl_error(KL_EINTR, "interrupted");
 	kl_error_clear();
 	return 0;
 }
 
-int kl_sync_give(struct kl_sync_round *x)
+int kl_sync_give(struct kl_sync_round *round)
 {
-	KL_AUTO(kl_pushes_release) struct kl_pushes p = { .no_verify = x->s->notes_only };
+	KL_AUTO(kl_pushes_release) struct kl_pushes pushes = { .no_verify = round->s->notes_only };
 	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
-	int err = give_one(x, &p, kl_sync_prefix(KL_SYNC_NOTES));
+	int err = give_one(round, &pushes, kl_sync_prefix(KL_SYNC_NOTES));
 
-	if (!err && !x->s->notes_only)
-		err = give_one(x, &p, x->cards);
-	if (!err && !x->s->notes_only)
-		err = give_lineages(x, &p, &left);
-	if (!err && !x->s->notes_only)
-		err = give_rejected(x, &p, &left);
+	if (!err && !round->s->notes_only)
+		err = give_one(round, &pushes, round->cards);
+	if (!err && !round->s->notes_only)
+		err = give_lineages(round, &pushes, &left);
+	if (!err && !round->s->notes_only)
+		err = give_rejected(round, &pushes, &left);
 	if (!err)
-		err = kl_remote_push(x->r, x->s->remote, &p);
-	return err ? err : note_given(x, &p);
+		err = kl_remote_push(round->r, round->s->remote, &pushes);
+	return err ? err : note_given(round, &pushes);
 }
