@@ -13,186 +13,189 @@ struct reader {
 	int depth;
 };
 
-static json_t *read_value(struct reader *r);
+static json_t *read_value(struct reader *reader);
 
-static bool take_char(struct reader *r, char c)
+static bool take_char(struct reader *reader, char ch)
 {
-	if (r->p == r->end || *r->p != c)
+	if (reader->p == reader->end || *reader->p != ch)
 		return false;
-	r->p++;
+	reader->p++;
 	return true;
 }
 
-static bool take_word(struct reader *r, const char *word)
+static bool take_word(struct reader *reader, const char *word)
 {
 	size_t n = strlen(word);
 
-	if ((size_t)(r->end - r->p) < n || memcmp(r->p, word, n) != 0)
+	if ((size_t)(reader->end - reader->p) < n || memcmp(reader->p, word, n) != 0)
 		return false;
-	r->p += n;
+	reader->p += n;
 	return true;
 }
 
 /* printable ASCII without escapes, behind its opening quote */
-static bool read_string(const char **s, size_t *n, struct reader *r)
+static bool read_string(const char **list, size_t *n, struct reader *reader)
 {
-	const char *p = r->p;
+	const char *at = reader->p;
 
-	while (p < r->end && *p >= ' ' && *p < 0x7f && *p != '"' && *p != '\\')
-		p++;
-	if (p == r->end || *p != '"')
+	while (at < reader->end && *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\')
+		at++;
+	if (at == reader->end || *at != '"')
 		return false;
-	*s = r->p;
-	*n = (size_t)(p - r->p);
-	r->p = p + 1;
+	*list = reader->p;
+	*n = (size_t)(at - reader->p);
+	reader->p = at + 1;
 	return true;
 }
 
-static json_t *read_integer(struct reader *r)
+static json_t *read_integer(struct reader *reader)
 {
-	bool negative = take_char(r, '-');
-	const char *first = r->p;
-	json_int_t v = 0;
+	bool negative = take_char(reader, '-');
+	const char *first = reader->p;
+	json_int_t json_int = 0;
 
-	while (r->p < r->end && *r->p >= '0' && *r->p <= '9' && r->p - first < MAX_DIGITS)
-		v = v * 10 + (*r->p++ - '0');
-	if (r->p == first || (*first == '0' && (r->p - first > 1 || negative)))
+	while (reader->p < reader->end && *reader->p >= '0' && *reader->p <= '9' &&
+	       reader->p - first < MAX_DIGITS)
+		json_int = json_int * 10 + (*reader->p++ - '0');
+	if (reader->p == first || (*first == '0' && (reader->p - first > 1 || negative)))
 		return NULL;
-	if (r->p < r->end && strchr("0123456789.eE", *r->p) && *r->p)
+	if (reader->p < reader->end && strchr("0123456789.eE", *reader->p) && *reader->p)
 		return NULL;
-	return json_integer(negative ? -v : v);
+	return json_integer(negative ? -json_int : json_int);
 }
 
-static json_t *read_array(struct reader *r)
+static json_t *read_array(struct reader *reader)
 {
-	json_t *a = json_array();
+	json_t *array = json_array();
 
-	if (take_char(r, ']'))
-		return a;
+	if (take_char(reader, ']'))
+		return array;
 	do {
-		json_t *v = read_value(r);
+		json_t *value = read_value(reader);
 
-		if (!v || json_array_append_new(a, v) < 0) {
-			json_decref(a);
+		if (!value || json_array_append_new(array, value) < 0) {
+			json_decref(array);
 			return NULL;
 		}
-	} while (take_char(r, ','));
-	if (take_char(r, ']'))
-		return a;
-	json_decref(a);
+	} while (take_char(reader, ','));
+	if (take_char(reader, ']'))
+		return array;
+	json_decref(array);
 	return NULL;
 }
 
-static bool note_member(struct reader *r, const char *key, size_t nkey)
+static bool note_member(struct reader *reader, const char *key, size_t nkey)
 {
-	struct kl_canon *c = r->members;
+	struct kl_canon *canon = reader->members;
 
-	if (!c || r->depth != 1)
+	if (!canon || reader->depth != 1)
 		return true;
-	if (c->n == KL_CANON_MEMBERS)
+	if (canon->n == KL_CANON_MEMBERS)
 		return false;
-	c->m[c->n++] = (struct kl_canon_member){ key, nkey, key - 1, r->p };
+	canon->m[canon->n++] = (struct kl_canon_member){ key, nkey, key - 1, reader->p };
 	return true;
 }
 
 /* one member; `before` is the key that came before it, which must sort first */
-static bool read_member(struct reader *r, json_t *object, char before[MAX_KEY])
+static bool read_member(struct reader *reader, json_t *object, char before[MAX_KEY])
 {
 	const char *key;
 	size_t n;
 	char name[MAX_KEY];
-	json_t *v;
+	json_t *value;
 
-	if (!take_char(r, '"') || !read_string(&key, &n, r) || n >= MAX_KEY || !take_char(r, ':'))
+	if (!take_char(reader, '"') || !read_string(&key, &n, reader) || n >= MAX_KEY ||
+	    !take_char(reader, ':'))
 		return false;
 	memcpy(name, key, n);
 	name[n] = '\0';
 	if (json_object_size(object) && strcmp(before, name) >= 0)
 		return false;
 	memcpy(before, name, n + 1);
-	v = read_value(r);
-	return v && json_object_set_new_nocheck(object, name, v) == 0 && note_member(r, key, n);
+	value = read_value(reader);
+	return value && json_object_set_new_nocheck(object, name, value) == 0 &&
+	       note_member(reader, key, n);
 }
 
-static json_t *read_object(struct reader *r)
+static json_t *read_object(struct reader *reader)
 {
 	char before[MAX_KEY];
-	json_t *o = json_object();
+	json_t *object = json_object();
 
-	if (take_char(r, '}'))
-		return o;
+	if (take_char(reader, '}'))
+		return object;
 	do {
-		if (!read_member(r, o, before)) {
-			json_decref(o);
+		if (!read_member(reader, object, before)) {
+			json_decref(object);
 			return NULL;
 		}
-	} while (take_char(r, ','));
-	if (take_char(r, '}'))
-		return o;
-	json_decref(o);
+	} while (take_char(reader, ','));
+	if (take_char(reader, '}'))
+		return object;
+	json_decref(object);
 	return NULL;
 }
 
-static json_t *read_value(struct reader *r)
+static json_t *read_value(struct reader *reader)
 {
-	json_t *v = NULL;
-	const char *s;
+	json_t *value = NULL;
+	const char *text;
 	size_t n;
 
-	if (r->p == r->end || ++r->depth > MAX_DEPTH)
+	if (reader->p == reader->end || ++reader->depth > MAX_DEPTH)
 		return NULL;
-	switch (*r->p) {
+	switch (*reader->p) {
 	case '{':
-		r->p++;
-		v = read_object(r);
+		reader->p++;
+		value = read_object(reader);
 		break;
 	case '[':
-		r->p++;
-		v = read_array(r);
+		reader->p++;
+		value = read_array(reader);
 		break;
 	case '"':
-		r->p++;
-		v = read_string(&s, &n, r) ? json_stringn_nocheck(s, n) : NULL;
+		reader->p++;
+		value = read_string(&text, &n, reader) ? json_stringn_nocheck(text, n) : NULL;
 		break;
 	case 't':
-		v = take_word(r, "true") ? json_true() : NULL;
+		value = take_word(reader, "true") ? json_true() : NULL;
 		break;
 	case 'f':
-		v = take_word(r, "false") ? json_false() : NULL;
+		value = take_word(reader, "false") ? json_false() : NULL;
 		break;
 	case 'n':
-		v = take_word(r, "null") ? json_null() : NULL;
+		value = take_word(reader, "null") ? json_null() : NULL;
 		break;
 	default:
-		v = read_integer(r);
+		value = read_integer(reader);
 	}
-	r->depth--;
-	return v;
+	reader->depth--;
+	return value;
 }
 
 bool kl_canon_load(json_t **out, struct kl_canon *members, const char *text, size_t len)
 {
-	struct reader r = { .p = text, .end = text + len, .members = members };
-	json_t *j;
+	struct reader reader = { .p = text, .end = text + len, .members = members };
+	json_t *value;
 
 	if (members)
 		members->n = 0;
 	/* kl_json_parse wants an object or an array outermost, too */
 	if (!len || (*text != '{' && *text != '['))
 		return false;
-	j = read_value(&r);
-	if (j && r.p == r.end) {
-		*out = j;
+	value = read_value(&reader);
+	if (value && reader.p == reader.end) {
+		*out = value;
 		return true;
 	}
-	json_decref(j);
+	json_decref(value);
 	return false;
 }
 
-static bool is_named(const struct kl_canon_member *m, const char *const *names)
+static bool is_named(const struct kl_canon_member *member, const char *const *names)
 {
 	for (; *names; names++)
-		if (strlen(*names) == m->nkey && !memcmp(*names, m->key, m->nkey))
+		if (strlen(*names) == member->nkey && !memcmp(*names, member->key, member->nkey))
 			return true;
 	return false;
 }
@@ -203,13 +206,13 @@ void kl_canon_without(struct kl_buf *out, const struct kl_canon *members, const 
 
 	kl_buf_addch(out, '{');
 	for (size_t i = 0; i < members->n; i++) {
-		const struct kl_canon_member *m = &members->m[i];
+		const struct kl_canon_member *member = &members->m[i];
 
-		if (is_named(m, names))
+		if (is_named(member, names))
 			continue;
 		if (out->len > first)
 			kl_buf_addch(out, ',');
-		kl_buf_add(out, m->start, (size_t)(m->end - m->start));
+		kl_buf_add(out, member->start, (size_t)(member->end - member->start));
 	}
 	kl_buf_addch(out, '}');
 }

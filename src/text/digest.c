@@ -14,46 +14,46 @@ struct kl_digest {
 
 struct kl_digest *kl_digest_new(void)
 {
-	struct kl_digest *d = kl_calloc(1, sizeof(*d));
+	struct kl_digest *digest = kl_calloc(1, sizeof(*digest));
 
-	d->ctx = EVP_MD_CTX_new();
-	if (!d->ctx || !EVP_DigestInit_ex(d->ctx, EVP_sha256(), NULL))
+	digest->ctx = EVP_MD_CTX_new();
+	if (!digest->ctx || !EVP_DigestInit_ex(digest->ctx, EVP_sha256(), NULL))
 		KL_BUG("SHA-256 is not available");
-	return d;
+	return digest;
 }
 
-void kl_digest_add(struct kl_digest *d, const void *p, size_t n)
+void kl_digest_add(struct kl_digest *digest, const void *data, size_t n)
 {
-	if (!EVP_DigestUpdate(d->ctx, p, n))
+	if (!EVP_DigestUpdate(digest->ctx, data, n))
 		KL_BUG("SHA-256 failed");
 }
 
-void kl_digest_adds(struct kl_digest *d, const char *s)
+void kl_digest_adds(struct kl_digest *digest, const char *text)
 {
-	kl_digest_add(d, s, strlen(s) + 1);
+	kl_digest_add(digest, text, strlen(text) + 1);
 }
 
-void kl_digest_end(struct kl_digest *d, char hex[KL_DIGEST_HEX])
+void kl_digest_end(struct kl_digest *digest, char hex[KL_DIGEST_HEX])
 {
 	static const char digit[] = "0123456789abcdef";
 	unsigned char raw[EVP_MAX_MD_SIZE];
 	unsigned n = 0;
 
-	if (!EVP_DigestFinal_ex(d->ctx, raw, &n) || n != 32)
+	if (!EVP_DigestFinal_ex(digest->ctx, raw, &n) || n != 32)
 		KL_BUG("SHA-256 failed");
 	for (unsigned i = 0; i < n; i++) {
 		hex[2 * i] = digit[raw[i] >> 4];
 		hex[2 * i + 1] = digit[raw[i] & 15];
 	}
 	hex[64] = '\0';
-	EVP_MD_CTX_free(d->ctx);
-	free(d);
+	EVP_MD_CTX_free(digest->ctx);
+	free(digest);
 }
 
-void kl_digest_hex(char hex[KL_DIGEST_HEX], const void *p, size_t n)
+void kl_digest_hex(char hex[KL_DIGEST_HEX], const void *data, size_t n)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 
-	kl_digest_add(d, p, n);
-	kl_digest_end(d, hex);
+	kl_digest_add(digest, data, n);
+	kl_digest_end(digest, hex);
 }

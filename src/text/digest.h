@@ -10,12 +10,12 @@
 struct kl_digest;
 
 struct kl_digest *kl_digest_new(void);
-void kl_digest_add(struct kl_digest *d, const void *p, size_t n);
+void kl_digest_add(struct kl_digest *digest, const void *data, size_t n);
 /** Text and its NUL, so that fields do not run together. */
-void kl_digest_adds(struct kl_digest *d, const char *s);
+void kl_digest_adds(struct kl_digest *digest, const char *text);
 /** Finish and free. */
-void kl_digest_end(struct kl_digest *d, char hex[KL_DIGEST_HEX]);
+void kl_digest_end(struct kl_digest *digest, char hex[KL_DIGEST_HEX]);
 
-void kl_digest_hex(char hex[KL_DIGEST_HEX], const void *p, size_t n);
+void kl_digest_hex(char hex[KL_DIGEST_HEX], const void *data, size_t n);
 
 #endif

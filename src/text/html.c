@@ -8,34 +8,36 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /* What makes text read in another order than it runs: nothing for a diff that strangers wrote. */
-static bool turns_text(const unsigned char *p)
+static bool turns_text(const unsigned char *bytes)
 {
-	return *p == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
-			      (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+	return *bytes == 0xe2 && ((bytes[1] == 0x80 && bytes[2] >= 0xaa && bytes[2] <= 0xae) ||
+				  (bytes[1] == 0x81 && bytes[2] >= 0xa6 && bytes[2] <= 0xa9));
 }
 
 /*
  * Length of the UTF-8 sequence at p, 0 if there is none: shortest, no surrogates, nothing XML
  * forbids.
  */
-static size_t utf8_sequence(const unsigned char *p, size_t n)
+static size_t utf8_sequence(const unsigned char *bytes, size_t n)
 {
-	size_t len = *p < 0x80               ? 1 :
-		     *p >= 0xc2 && *p < 0xe0 ? 2 :
-		     *p >= 0xe0 && *p < 0xf0 ? 3 :
-		     *p >= 0xf0 && *p < 0xf5 ? 4 :
-					       0;
+	size_t len = *bytes < 0x80                   ? 1 :
+		     *bytes >= 0xc2 && *bytes < 0xe0 ? 2 :
+		     *bytes >= 0xe0 && *bytes < 0xf0 ? 3 :
+		     *bytes >= 0xf0 && *bytes < 0xf5 ? 4 :
+						       0;
 
 	if (!len || len > n)
 		return 0;
 	if (len == 1)
-		return *p >= 0x20 && *p != 0x7f ? 1 : *p == '\t' || *p == '\n' || *p == '\r';
+		return *bytes >= 0x20 && *bytes != 0x7f ?
+			       1 :
+			       *bytes == '\t' || *bytes == '\n' || *bytes == '\r';
 	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
+		if ((bytes[i] & 0xc0) != 0x80)
 			return 0;
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) ||
-	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90) ||
-	    (*p == 0xef && p[1] == 0xbf && p[2] >= 0xbe))
+	if ((*bytes == 0xe0 && bytes[1] < 0xa0) || (*bytes == 0xed && bytes[1] >= 0xa0) ||
+	    (*bytes == 0xf0 && bytes[1] < 0x90) || (*bytes == 0xf4 && bytes[1] >= 0x90) ||
+	    (*bytes == 0xef && bytes[1] == 0xbf && bytes[2] >= 0xbe))
 		return 0;
 	return len;
 }
@@ -70,12 +72,12 @@ void kl_html_add(struct kl_buf *out, const char *text)
 
 void kl_html_addf(struct kl_buf *out, const char *fmt, ...)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&b, fmt, ap);
+	kl_buf_vaddf(&buf, fmt, ap);
 	va_end(ap);
-	kl_html_addn(out, b.ptr, b.len);
-	kl_buf_release(&b);
+	kl_html_addn(out, buf.ptr, buf.len);
+	kl_buf_release(&buf);
 }

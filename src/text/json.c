@@ -7,40 +7,40 @@
 
 int kl_json_parse(json_t **out, const char *text, size_t len)
 {
-	json_error_t e;
-	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &e);
+	json_error_t error;
+	json_t *value = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
 
-	if (!j)
-		return kl_error(KL_EINVALID, "JSON line %d column %d: %s", e.line, e.column,
-				e.text);
-	*out = j;
+	if (!value)
+		return kl_error(KL_EINVALID, "JSON line %d column %d: %s", error.line, error.column,
+				error.text);
+	*out = value;
 	return 0;
 }
 
-static int append_bytes(const char *p, size_t n, void *payload)
+static int append_bytes(const char *at, size_t n, void *payload)
 {
-	kl_buf_add(payload, p, n);
+	kl_buf_add(payload, at, n);
 	return 0;
 }
 
-void kl_json_canonical(struct kl_buf *out, const json_t *j)
+void kl_json_canonical(struct kl_buf *out, const json_t *value)
 {
-	if (json_dump_callback(j, append_bytes, out,
+	if (json_dump_callback(value, append_bytes, out,
 			       JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII |
 				       JSON_ENCODE_ANY) < 0)
 		KL_BUG("JSON value cannot be written");
 }
 
-void kl_json_pretty(struct kl_buf *out, const json_t *j)
+void kl_json_pretty(struct kl_buf *out, const json_t *value)
 {
-	if (json_dump_callback(j, append_bytes, out, JSON_INDENT(2) | JSON_ENCODE_ANY) < 0)
+	if (json_dump_callback(value, append_bytes, out, JSON_INDENT(2) | JSON_ENCODE_ANY) < 0)
 		KL_BUG("JSON value cannot be written");
 	kl_buf_addch(out, '\n');
 }
 
-void kl_json_decimal(struct kl_buf *out, const json_t *j, bool pretty)
+void kl_json_decimal(struct kl_buf *out, const json_t *value, bool pretty)
 {
-	if (json_dump_callback(j, append_bytes, out,
+	if (json_dump_callback(value, append_bytes, out,
 			       (pretty ? JSON_INDENT(2) : JSON_COMPACT | JSON_ENSURE_ASCII) |
 				       JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) <
 	    0)
@@ -56,49 +56,49 @@ static int wrong_type(const json_t *found, const char *key, const char *type)
 
 int kl_json_str(const char **out, const json_t *obj, const char *key)
 {
-	const json_t *v = json_object_get(obj, key);
+	const json_t *value = json_object_get(obj, key);
 
-	if (!json_is_string(v))
-		return wrong_type(v, key, "a string");
-	*out = json_string_value(v);
+	if (!json_is_string(value))
+		return wrong_type(value, key, "a string");
+	*out = json_string_value(value);
 	return 0;
 }
 
 int kl_json_int(int64_t *out, const json_t *obj, const char *key)
 {
-	const json_t *v = json_object_get(obj, key);
+	const json_t *value = json_object_get(obj, key);
 
-	if (!json_is_integer(v))
-		return wrong_type(v, key, "an integer");
-	*out = json_integer_value(v);
+	if (!json_is_integer(value))
+		return wrong_type(value, key, "an integer");
+	*out = json_integer_value(value);
 	return 0;
 }
 
 int kl_json_obj(json_t **out, const json_t *obj, const char *key)
 {
-	json_t *v = json_object_get(obj, key);
+	json_t *value = json_object_get(obj, key);
 
-	if (!json_is_object(v))
-		return wrong_type(v, key, "an object");
-	*out = v;
+	if (!json_is_object(value))
+		return wrong_type(value, key, "an object");
+	*out = value;
 	return 0;
 }
 
 int kl_json_arr(json_t **out, const json_t *obj, const char *key)
 {
-	json_t *v = json_object_get(obj, key);
+	json_t *value = json_object_get(obj, key);
 
-	if (!json_is_array(v))
-		return wrong_type(v, key, "an array");
-	*out = v;
+	if (!json_is_array(value))
+		return wrong_type(value, key, "an array");
+	*out = value;
 	return 0;
 }
 
 const char *kl_json_str_or(const json_t *obj, const char *key, const char *dflt)
 {
-	const json_t *v = json_object_get(obj, key);
+	const json_t *value = json_object_get(obj, key);
 
-	return json_is_string(v) ? json_string_value(v) : dflt;
+	return json_is_string(value) ? json_string_value(value) : dflt;
 }
 
 void kl_json_strings(struct kl_strvec *out, const json_t *list)
@@ -113,23 +113,23 @@ void kl_json_strings(struct kl_strvec *out, const json_t *list)
 
 int64_t kl_json_int_or(const json_t *obj, const char *key, int64_t dflt)
 {
-	const json_t *v = json_object_get(obj, key);
+	const json_t *value = json_object_get(obj, key);
 
-	return json_is_integer(v) ? json_integer_value(v) : dflt;
+	return json_is_integer(value) ? json_integer_value(value) : dflt;
 }
 
 bool kl_json_bool_or(const json_t *obj, const char *key, bool dflt)
 {
-	const json_t *v = json_object_get(obj, key);
+	const json_t *value = json_object_get(obj, key);
 
-	return json_is_boolean(v) ? json_is_true(v) : dflt;
+	return json_is_boolean(value) ? json_is_true(value) : dflt;
 }
 
 double kl_json_num_or(const json_t *obj, const char *key, double dflt)
 {
-	const json_t *v = json_object_get(obj, key);
+	const json_t *value = json_object_get(obj, key);
 
-	return json_is_number(v) ? json_number_value(v) : dflt;
+	return json_is_number(value) ? json_number_value(value) : dflt;
 }
 
 void kl_json_set(json_t *obj, const char *key, json_t *value)
@@ -139,19 +139,19 @@ void kl_json_set(json_t *obj, const char *key, json_t *value)
 }
 
 /* Bytes that are no UTF-8 (a compiler's message, a path) become '?'. */
-static json_t *string_of(const char *s)
+static json_t *string_of(const char *text)
 {
-	json_t *j = json_string(s);
+	json_t *value = json_string(text);
 
-	if (!j) {
-		KL_AUTO(kl_freep) char *copy = kl_strdup(s);
+	if (!value) {
+		KL_AUTO(kl_freep) char *copy = kl_strdup(text);
 
-		for (unsigned char *p = (unsigned char *)copy; *p; p++)
-			if (*p >= 0x80)
-				*p = '?';
-		j = json_string(copy);
+		for (unsigned char *bytes = (unsigned char *)copy; *bytes; bytes++)
+			if (*bytes >= 0x80)
+				*bytes = '?';
+		value = json_string(copy);
 	}
-	return j;
+	return value;
 }
 
 void kl_json_set_str(json_t *obj, const char *key, const char *value)

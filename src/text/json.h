@@ -22,12 +22,12 @@
 int kl_json_parse(json_t **out, const char *text, size_t len);
 
 /** Compact, keys sorted, ASCII only: the form that is hashed and stored. */
-void kl_json_canonical(struct kl_buf *out, const json_t *j);
+void kl_json_canonical(struct kl_buf *out, const json_t *value);
 /** Two-space indented, for people. */
-void kl_json_pretty(struct kl_buf *out, const json_t *j);
+void kl_json_pretty(struct kl_buf *out, const json_t *value);
 
 /** Sorted, with decimals as people write them (15 digits): for what is to be read, not hashed. */
-void kl_json_decimal(struct kl_buf *out, const json_t *j, bool pretty);
+void kl_json_decimal(struct kl_buf *out, const json_t *value, bool pretty);
 
 /* Typed members: KL_EINVALID names the key; `out` is untouched on failure. */
 int kl_json_str(const char **out, const json_t *obj, const char *key);

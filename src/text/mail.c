@@ -17,77 +17,77 @@ struct reader {
 };
 
 /* The next line without its newline; NULL at the end. */
-static char *next_line(struct reader *r)
+static char *next_line(struct reader *reader)
 {
-	size_t n = strcspn(r->at, "\n");
+	size_t n = strcspn(reader->at, "\n");
 	char *line;
 
-	if (!*r->at)
+	if (!*reader->at)
 		return NULL;
-	line = kl_strndup(r->at, n && r->at[n - 1] == '\r' ? n - 1 : n);
-	r->at += n + (r->at[n] == '\n');
-	r->line++;
+	line = kl_strndup(reader->at, n && reader->at[n - 1] == '\r' ? n - 1 : n);
+	reader->at += n + (reader->at[n] == '\n');
+	reader->line++;
 	return line;
 }
 
-static int refuse_mail(const struct reader *r, const char *what)
+static int refuse_mail(const struct reader *reader, const char *what)
 {
-	return kl_error(KL_EINVALID, "%s:%d: %s", r->name, r->line, what);
+	return kl_error(KL_EINVALID, "%s:%d: %s", reader->name, reader->line, what);
 }
 
 /* Drop "[PATCH 3/7] " and the like in front of a subject. */
-static const char *subject_proper(const char *s)
+static const char *subject_proper(const char *text)
 {
-	while (*s == '[') {
-		const char *end = strchr(s, ']');
+	while (*text == '[') {
+		const char *end = strchr(text, ']');
 
 		if (!end)
 			break;
-		s = end + 1 + strspn(end + 1, " ");
+		text = end + 1 + strspn(end + 1, " ");
 	}
-	return s;
+	return text;
 }
 
-static int read_header(struct reader *r, const char *line, struct kl_mail *m,
+static int read_header(struct reader *reader, const char *line, struct kl_mail *mail,
 		       struct kl_buf *subject)
 {
 	const char *value = strchr(line, ':');
 
 	if (!value)
-		return refuse_mail(r, "a header line without a colon");
+		return refuse_mail(reader, "a header line without a colon");
 	value += 1 + strspn(value + 1, " \t");
 	if (!strncasecmp(line, "From:", 5)) {
-		free(m->from);
-		m->from = kl_strdup(value);
+		free(mail->from);
+		mail->from = kl_strdup(value);
 	} else if (!strncasecmp(line, "Date:", 5)) {
-		free(m->date);
-		m->date = kl_strdup(value);
+		free(mail->date);
+		mail->date = kl_strdup(value);
 	} else if (!strncasecmp(line, "Subject:", 8)) {
 		kl_buf_clear(subject);
 		kl_buf_adds(subject, subject_proper(value));
 	} else if (!strncasecmp(line, "Content-Transfer-Encoding:", 26) &&
 		   strcasecmp(value, "8bit") && strcasecmp(value, "7bit")) {
-		return refuse_mail(r, "an encoded mail body");
+		return refuse_mail(reader, "an encoded mail body");
 	} else if (!strncasecmp(line, "Content-Type:", 13) &&
 		   strncasecmp(value, "text/plain", 10)) {
-		return refuse_mail(r, "a mail of several parts");
+		return refuse_mail(reader, "a mail of several parts");
 	}
-	return strstr(value, "=?") ? refuse_mail(r, "an encoded header") : 0;
+	return strstr(value, "=?") ? refuse_mail(reader, "an encoded header") : 0;
 }
 
-static int read_headers(struct reader *r, struct kl_mail *m, struct kl_buf *subject)
+static int read_headers(struct reader *reader, struct kl_mail *mail, struct kl_buf *subject)
 {
 	bool in_subject = false;
 
 	for (;;) {
-		KL_AUTO(kl_freep) char *line = next_line(r);
+		KL_AUTO(kl_freep) char *line = next_line(reader);
 		int err;
 
 		if (!line)
-			return refuse_mail(r, "the mail ends in its headers");
+			return refuse_mail(reader, "the mail ends in its headers");
 		if (!*line)
 			return 0;
-		if (!strncmp(line, "From ", 5) && r->line == 1)
+		if (!strncmp(line, "From ", 5) && reader->line == 1)
 			continue;
 		if (*line == ' ' || *line == '\t') { /* folded */
 			if (in_subject)
@@ -95,7 +95,7 @@ static int read_headers(struct reader *r, struct kl_mail *m, struct kl_buf *subj
 			continue;
 		}
 		in_subject = !strncasecmp(line, "Subject:", 8);
-		if ((err = read_header(r, line, m, subject)) < 0)
+		if ((err = read_header(reader, line, mail, subject)) < 0)
 			return err;
 	}
 }
@@ -104,58 +104,60 @@ int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_
 {
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *copy = kl_strndup(text, len);
-	KL_AUTO(kl_mail_release) struct kl_mail m = { NULL, NULL, NULL, NULL };
-	struct reader r = { name, copy, 0 };
+	KL_AUTO(kl_mail_release) struct kl_mail mail = { NULL, NULL, NULL, NULL };
+	struct reader reader = { name, copy, 0 };
 	const char *diff;
 	size_t end;
 	int err;
 
 	if (strlen(copy) != len)
-		return refuse_mail(&r, "a NUL byte");
-	if ((err = read_headers(&r, &m, &message)) < 0)
+		return refuse_mail(&reader, "a NUL byte");
+	if ((err = read_headers(&reader, &mail, &message)) < 0)
 		return err;
-	if (!message.len || !m.from)
-		return refuse_mail(&r, "no From: or no Subject:");
+	if (!message.len || !mail.from)
+		return refuse_mail(&reader, "no From: or no Subject:");
 	kl_buf_adds(&message, "\n\n");
 	for (;;) {
-		const char *here = r.at;
-		KL_AUTO(kl_freep) char *line = next_line(&r);
+		const char *here = reader.at;
+		KL_AUTO(kl_freep) char *line = next_line(&reader);
 
 		if (!line || !strcmp(line, "---"))
 			break;
 		if (!strncmp(line, "diff --git ", 11)) {
-			r.at = here;
+			reader.at = here;
 			break;
 		}
 		kl_buf_addf(&message, "%s\n", line);
 	}
 	kl_buf_rtrim(&message);
 	kl_buf_addch(&message, '\n');
-	diff = !strncmp(r.at, "diff --git ", 11) ? r.at : strstr(r.at, "\ndiff --git ");
-	m.diff = kl_strdup(!diff ? "" : diff == r.at ? diff : diff + 1);
+	diff = !strncmp(reader.at, "diff --git ", 11) ? reader.at :
+							strstr(reader.at, "\ndiff --git ");
+	mail.diff = kl_strdup(!diff ? "" : diff == reader.at ? diff : diff + 1);
 	/* format-patch signs with "-- \n<version>\n" */
 	diff = NULL;
-	for (const char *s = strstr(m.diff, "\n-- \n"); s; s = strstr(s + 1, "\n-- \n"))
-		diff = s;
+	for (const char *string = strstr(mail.diff, "\n-- \n"); string;
+	     string = strstr(string + 1, "\n-- \n"))
+		diff = string;
 	if (diff) {
-		end = (size_t)(diff - m.diff) + 1;
-		m.diff[end] = '\0';
+		end = (size_t)(diff - mail.diff) + 1;
+		mail.diff[end] = '\0';
 	}
-	m.message = kl_buf_detach(&message);
-	if (!m.date)
-		m.date = kl_strdup("");
-	*out = m;
-	m = (struct kl_mail){ NULL, NULL, NULL, NULL };
+	mail.message = kl_buf_detach(&message);
+	if (!mail.date)
+		mail.date = kl_strdup("");
+	*out = mail;
+	mail = (struct kl_mail){ NULL, NULL, NULL, NULL };
 	return 0;
 }
 
-void kl_mail_release(struct kl_mail *m)
+void kl_mail_release(struct kl_mail *mail)
 {
-	free(m->from);
-	free(m->date);
-	free(m->message);
-	free(m->diff);
-	*m = (struct kl_mail){ NULL, NULL, NULL, NULL };
+	free(mail->from);
+	free(mail->date);
+	free(mail->message);
+	free(mail->diff);
+	*mail = (struct kl_mail){ NULL, NULL, NULL, NULL };
 }
 
 void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t time, int offset,

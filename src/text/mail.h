@@ -32,7 +32,7 @@ struct kl_mail {
 
 /** KL_EINVALID "<name>:<line>: <what>". */
 int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_t len);
-void kl_mail_release(struct kl_mail *m);
+void kl_mail_release(struct kl_mail *mail);
 /** `time` in seconds since the epoch, `offset` in minutes; `id`: 40 hex digits or NULL. */
 void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t time, int offset,
 		   const char *message, const char *diff);

@@ -7,87 +7,88 @@
 
 /* --- lines --------------------------------------------------------------------- */
 
-void kl_rpc_lines_release(struct kl_rpc_lines *l)
+void kl_rpc_lines_release(struct kl_rpc_lines *lines)
 {
-	kl_buf_release(&l->buf);
-	l->at = l->seen = 0;
-	l->dropping = false;
+	kl_buf_release(&lines->buf);
+	lines->at = lines->seen = 0;
+	lines->dropping = false;
 }
 
 /* what was taken goes, before more comes */
-static void shift_lines(struct kl_rpc_lines *l)
+static void shift_lines(struct kl_rpc_lines *lines)
 {
-	size_t left = l->buf.len - l->at;
+	size_t left = lines->buf.len - lines->at;
 
-	if (!l->at)
+	if (!lines->at)
 		return;
-	memmove(l->buf.ptr, l->buf.ptr + l->at, left);
-	l->buf.ptr[left] = '\0';
-	l->buf.len = left;
-	l->seen -= l->at;
-	l->at = 0;
+	memmove(lines->buf.ptr, lines->buf.ptr + lines->at, left);
+	lines->buf.ptr[left] = '\0';
+	lines->buf.len = left;
+	lines->seen -= lines->at;
+	lines->at = 0;
 }
 
-void kl_rpc_lines_add(struct kl_rpc_lines *l, const void *data, size_t n)
+void kl_rpc_lines_add(struct kl_rpc_lines *lines, const void *data, size_t n)
 {
-	const char *p = data, *nl;
+	const char *at = data, *nl;
 
-	shift_lines(l);
-	if (l->dropping) {
-		nl = memchr(p, '\n', n);
+	shift_lines(lines);
+	if (lines->dropping) {
+		nl = memchr(at, '\n', n);
 		if (!nl)
 			return;
-		l->dropping = false;
-		n -= (size_t)(nl + 1 - p);
-		p = nl + 1;
+		lines->dropping = false;
+		n -= (size_t)(nl + 1 - at);
+		at = nl + 1;
 	}
-	kl_buf_add(&l->buf, p, n);
+	kl_buf_add(&lines->buf, at, n);
 }
 
-void kl_rpc_lines_end(struct kl_rpc_lines *l)
+void kl_rpc_lines_end(struct kl_rpc_lines *lines)
 {
-	if (!l->dropping && l->buf.len > l->at)
-		kl_buf_addch(&l->buf, '\n');
+	if (!lines->dropping && lines->buf.len > lines->at)
+		kl_buf_addch(&lines->buf, '\n');
 }
 
-static bool is_blank(const char *s, size_t n)
+static bool is_blank(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (s[i] != ' ' && s[i] != '\t' && s[i] != '\r')
+		if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
 			return false;
 	return true;
 }
 
-static int too_long(const struct kl_rpc_lines *l)
+static int too_long(const struct kl_rpc_lines *lines)
 {
-	return kl_error(KL_EINVALID, "a message of more than %zu bytes", l->max);
+	return kl_error(KL_EINVALID, "a message of more than %zu bytes", lines->max);
 }
 
 /* No newline so far: wait for it, or give the line up. */
-static int refuse_unfinished(struct kl_rpc_lines *l)
+static int refuse_unfinished(struct kl_rpc_lines *lines)
 {
-	l->seen = l->buf.len;
-	if (l->buf.len - l->at <= l->max)
+	lines->seen = lines->buf.len;
+	if (lines->buf.len - lines->at <= lines->max)
 		return 0;
-	l->dropping = true;
-	l->at = l->seen = 0;
-	kl_buf_release(&l->buf);
-	return too_long(l);
+	lines->dropping = true;
+	lines->at = lines->seen = 0;
+	kl_buf_release(&lines->buf);
+	return too_long(lines);
 }
 
-int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *l)
+int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *lines)
 {
 	for (;;) {
-		const char *from = l->buf.ptr + l->at;
-		const char *nl = memchr(l->buf.ptr + l->seen, '\n', l->buf.len - l->seen);
+		const char *from = lines->buf.ptr + lines->at;
+		const char *nl = memchr(lines->buf.ptr + lines->seen, '\n',
+					lines->buf.len - lines->seen);
 
 		if (!nl)
-			return refuse_unfinished(l);
-		l->at = l->seen = (size_t)(nl + 1 - l->buf.ptr);
+			return refuse_unfinished(lines);
+		lines->at = lines->seen = (size_t)(nl + 1 - lines->buf.ptr);
 		*len = (size_t)(nl - from);
 		*line = from;
-		if (*len > l->max)
-			return too_long(l);
+		if (*len > lines->max)
+			return too_long(lines);
 		if (!is_blank(from, *len))
 			return 1;
 	}
@@ -95,10 +96,10 @@ int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *l)
 
 /* --- messages ------------------------------------------------------------------- */
 
-static int wire_code(enum kl_rpc_code c, const char *what)
+static int wire_code(enum kl_rpc_code code, const char *what)
 {
 	kl_error(KL_EINVALID, "%s", what);
-	return c;
+	return code;
 }
 
 int kl_rpc_parse(json_t **out, const char *line, size_t len)
@@ -106,19 +107,19 @@ int kl_rpc_parse(json_t **out, const char *line, size_t len)
 	return kl_json_parse(out, line, len) < 0 ? KL_RPC_PARSE : 0;
 }
 
-int kl_rpc_check(struct kl_rpc_message *out, const json_t *j)
+int kl_rpc_check(struct kl_rpc_message *out, const json_t *value)
 {
-	const json_t *id = json_object_get(j, "id"), *method = json_object_get(j, "method");
-	const json_t *params = json_object_get(j, "params");
+	const json_t *id = json_object_get(value, "id"), *method = json_object_get(value, "method");
+	const json_t *params = json_object_get(value, "params");
 
 	*out = (struct kl_rpc_message){ .kind = KL_RPC_NOTIFICATION };
-	if (!json_is_object(j))
+	if (!json_is_object(value))
 		return wire_code(KL_RPC_INVALID, "a message is a JSON object");
 	if (json_is_string(id) || json_is_integer(id))
 		out->id = id;
-	if (strcmp(kl_json_str_or(j, "jsonrpc", ""), "2.0"))
+	if (strcmp(kl_json_str_or(value, "jsonrpc", ""), "2.0"))
 		return wire_code(KL_RPC_INVALID, "'jsonrpc' is not \"2.0\"");
-	if (!method && (json_object_get(j, "result") || json_object_get(j, "error"))) {
+	if (!method && (json_object_get(value, "result") || json_object_get(value, "error"))) {
 		out->kind = KL_RPC_RESPONSE;
 		return 0;
 	}
@@ -136,56 +137,56 @@ int kl_rpc_check(struct kl_rpc_message *out, const json_t *j)
 	return 0;
 }
 
-bool kl_rpc_same_id(const json_t *a, const json_t *b)
+bool kl_rpc_same_id(const json_t *left, const json_t *right)
 {
-	return a && b && json_equal(a, b);
+	return left && right && json_equal(left, right);
 }
 
 static json_t *new_message(void)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set_str(j, "jsonrpc", "2.0");
-	return j;
+	kl_json_set_str(value, "jsonrpc", "2.0");
+	return value;
 }
 
 static json_t *new_answer(const json_t *id)
 {
-	json_t *j = new_message();
+	json_t *value = new_message();
 
-	kl_json_set(j, "id", id ? json_deep_copy(id) : json_null());
-	return j;
+	kl_json_set(value, "id", id ? json_deep_copy(id) : json_null());
+	return value;
 }
 
 json_t *kl_rpc_result(const json_t *id, json_t *result)
 {
-	json_t *j = new_answer(id);
+	json_t *value = new_answer(id);
 
-	kl_json_set(j, "result", result);
-	return j;
+	kl_json_set(value, "result", result);
+	return value;
 }
 
-json_t *kl_rpc_error(const json_t *id, int c, const char *text)
+json_t *kl_rpc_error(const json_t *id, int ch, const char *text)
 {
-	json_t *j = new_answer(id), *e = json_object();
+	json_t *value = new_answer(id), *entry = json_object();
 
-	kl_json_set_int(e, "code", c);
-	kl_json_set_str(e, "message", text);
-	kl_json_set(j, "error", e);
-	return j;
+	kl_json_set_int(entry, "code", ch);
+	kl_json_set_str(entry, "message", text);
+	kl_json_set(value, "error", entry);
+	return value;
 }
 
 json_t *kl_rpc_notification(const char *method, json_t *params)
 {
-	json_t *j = new_message();
+	json_t *value = new_message();
 
-	kl_json_set_str(j, "method", method);
-	kl_json_set(j, "params", params);
-	return j;
+	kl_json_set_str(value, "method", method);
+	kl_json_set(value, "params", params);
+	return value;
 }
 
-void kl_rpc_write(struct kl_buf *out, const json_t *j)
+void kl_rpc_write(struct kl_buf *out, const json_t *value)
 {
-	kl_json_canonical(out, j);
+	kl_json_canonical(out, value);
 	kl_buf_addch(out, '\n');
 }

@@ -48,17 +48,17 @@ struct kl_rpc_lines {
 		.buf = KL_BUF_INIT, .max = KL_RPC_LINE_MAX \
 	}
 
-void kl_rpc_lines_release(struct kl_rpc_lines *l);
-void kl_rpc_lines_add(struct kl_rpc_lines *l, const void *data, size_t n);
+void kl_rpc_lines_release(struct kl_rpc_lines *lines);
+void kl_rpc_lines_add(struct kl_rpc_lines *lines, const void *data, size_t n);
 /** The stream has ended: what came after the last newline is a line, too. */
-void kl_rpc_lines_end(struct kl_rpc_lines *l);
+void kl_rpc_lines_end(struct kl_rpc_lines *lines);
 
 /**
  * 1: a line that is not blank, without its end, borrowed until the next kl_rpc_lines_add(). 0: more
  * has to come. KL_EINVALID: one was too long and is gone; said once for each, as soon as that is
  * known.
  */
-int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *l);
+int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *lines);
 
 /* --- messages ------------------------------------------------------------------- */
 
@@ -73,10 +73,10 @@ struct kl_rpc_message {
 
 /** An object, or an array of messages; or a code. The caller's. */
 int kl_rpc_parse(json_t **out, const char *line, size_t len);
-/** All of `out` is borrowed from `j`; or a code, and then `out` has what could be read. */
-int kl_rpc_check(struct kl_rpc_message *out, const json_t *j);
+/** All of `out` is borrowed from `value`; or a code, and then `out` has what could be read. */
+int kl_rpc_check(struct kl_rpc_message *out, const json_t *value);
 /** Do both name the same request? */
-bool kl_rpc_same_id(const json_t *a, const json_t *b);
+bool kl_rpc_same_id(const json_t *left, const json_t *right);
 
 /* Answers, the caller's. `id` NULL: null. `result` and `params` are taken. */
 json_t *kl_rpc_result(const json_t *id, json_t *result);

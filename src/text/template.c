@@ -6,35 +6,35 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* Length of a "@NAME@" at `s`, 0 if there is none: NAME is A-Z, 0-9, '_'. */
-static size_t place_length(const char *s)
+/* Length of a "@NAME@" at `text`, 0 if there is none: NAME is A-Z, 0-9, '_'. */
+static size_t place_length(const char *text)
 {
-	size_t n = strspn(s + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	size_t n = strspn(text + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 
-	return n && s[n + 1] == '@' ? n + 2 : 0;
+	return n && text[n + 1] == '@' ? n + 2 : 0;
 }
 
 int kl_template_fill(struct kl_buf *out, const char *text, const struct kl_map *values)
 {
 	int line = 1;
 
-	for (const char *s = text; *s; s++) {
-		size_t n = *s == '@' ? place_length(s) : 0;
+	for (const char *string = text; *string; string++) {
+		size_t n = *string == '@' ? place_length(string) : 0;
 
-		if (*s == '\n')
+		if (*string == '\n')
 			line++;
 		if (!n) {
-			kl_buf_addch(out, *s);
+			kl_buf_addch(out, *string);
 			continue;
 		}
-		KL_AUTO(kl_freep) char *name = kl_strndup(s + 1, n - 2);
+		KL_AUTO(kl_freep) char *name = kl_strndup(string + 1, n - 2);
 		const char *value = kl_map_get(values, name);
 
 		if (!value)
 			return kl_error(KL_EINVALID, "template line %d: no value for @%s@", line,
 					name);
 		kl_buf_adds(out, value);
-		s += n - 1;
+		string += n - 1;
 	}
 	return 0;
 }

@@ -30,7 +30,7 @@ struct kl_yaml {
 
 /** Parse; errors are KL_EINVALID "<name>:<line>:<column>: <what>". `*out` is the caller's. */
 int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size_t len);
-void kl_yaml_free(struct kl_yaml *y);
+void kl_yaml_free(struct kl_yaml *node);
 KL_DEFINE_CLEANUP(struct kl_yaml *, kl_yaml_free)
 
 /** Value of a key, borrowed, or NULL. */

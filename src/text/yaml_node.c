@@ -21,7 +21,7 @@ struct kl_node kl_node_item(struct kl_node list, size_t i)
 	return (struct kl_node){ list.file, list.y->item[i], list.what };
 }
 
-int kl_node_error(struct kl_node n, const char *fmt, ...)
+int kl_node_error(struct kl_node node, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -29,16 +29,16 @@ int kl_node_error(struct kl_node n, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return kl_yaml_error(n.file, n.y, "%s", text);
+	return kl_yaml_error(node.file, node.y, "%s", text);
 }
 
-int kl_node_error_at(struct kl_node n, size_t offset)
+int kl_node_error_at(struct kl_node node, size_t offset)
 {
-	struct kl_yaml at = *n.y;
+	struct kl_yaml at = *node.y;
 
 	/* A quoted scalar begins after its quote; escapes shift it, rarely. */
 	at.col += (int)offset + !at.plain;
-	return kl_yaml_error(n.file, &at, "%s", kl_error_last());
+	return kl_yaml_error(node.file, &at, "%s", kl_error_last());
 }
 
 static bool is_known(const char *const *known, const char *key)
@@ -49,128 +49,128 @@ static bool is_known(const char *const *known, const char *key)
 	return false;
 }
 
-static int unknown_key(struct kl_node n, size_t i, const char *const *known)
+static int unknown_key(struct kl_node node, size_t i, const char *const *known)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
 	for (; *known; known++)
 		kl_buf_addf(&list, "%s%s", list.len ? ", " : "", *known);
-	return kl_yaml_key_error(n.file, n.y, i, "unknown key '%.64s' (known here: %s)",
-				 n.y->key[i], list.ptr);
+	return kl_yaml_key_error(node.file, node.y, i, "unknown key '%.64s' (known here: %s)",
+				 node.y->key[i], list.ptr);
 }
 
-int kl_node_map(struct kl_node n, size_t min, size_t max)
+int kl_node_map(struct kl_node node, size_t min, size_t max)
 {
-	if (n.y->kind != KL_YAML_MAP)
-		return kl_node_error(n, "'%s' must be a map {key: value}", n.what);
-	if (n.y->n < min || n.y->n > max)
-		return kl_node_error(n, "'%s' has %zu keys, it takes %zu to %zu", n.what, n.y->n,
-				     min, max);
+	if (node.y->kind != KL_YAML_MAP)
+		return kl_node_error(node, "'%s' must be a map {key: value}", node.what);
+	if (node.y->n < min || node.y->n > max)
+		return kl_node_error(node, "'%s' has %zu keys, it takes %zu to %zu", node.what,
+				     node.y->n, min, max);
 	return 0;
 }
 
-int kl_node_keys(struct kl_node n, const char *const *known, size_t required)
+int kl_node_keys(struct kl_node node, const char *const *known, size_t required)
 {
-	if (n.y->kind != KL_YAML_MAP)
-		return kl_node_error(n, "'%s' must be a map {key: value}", n.what);
-	for (size_t i = 0; i < n.y->n; i++)
-		if (!is_known(known, n.y->key[i]))
-			return unknown_key(n, i, known);
+	if (node.y->kind != KL_YAML_MAP)
+		return kl_node_error(node, "'%s' must be a map {key: value}", node.what);
+	for (size_t i = 0; i < node.y->n; i++)
+		if (!is_known(known, node.y->key[i]))
+			return unknown_key(node, i, known);
 	for (size_t i = 0; i < required; i++)
-		if (!kl_yaml_get(n.y, known[i]))
-			return kl_node_error(n, "'%s' is missing in '%s'", known[i], n.what);
+		if (!kl_yaml_get(node.y, known[i]))
+			return kl_node_error(node, "'%s' is missing in '%s'", known[i], node.what);
 	return 0;
 }
 
-int kl_node_list(struct kl_node n, size_t min, size_t max)
+int kl_node_list(struct kl_node node, size_t min, size_t max)
 {
-	if (n.y->kind != KL_YAML_SEQ)
-		return kl_node_error(n, "'%s' must be a list [...]", n.what);
-	if (n.y->n < min || n.y->n > max)
-		return kl_node_error(n, "'%s' has %zu entries, it takes %zu to %zu", n.what, n.y->n,
-				     min, max);
+	if (node.y->kind != KL_YAML_SEQ)
+		return kl_node_error(node, "'%s' must be a list [...]", node.what);
+	if (node.y->n < min || node.y->n > max)
+		return kl_node_error(node, "'%s' has %zu entries, it takes %zu to %zu", node.what,
+				     node.y->n, min, max);
 	return 0;
 }
 
-int kl_node_text(const char **out, struct kl_node n)
+int kl_node_text(const char **out, struct kl_node node)
 {
-	if (n.y->kind != KL_YAML_SCALAR)
-		return kl_node_error(n, "'%s' must be a single value", n.what);
-	if (!n.y->len)
-		return kl_node_error(n, "'%s' is empty", n.what);
-	*out = n.y->text;
+	if (node.y->kind != KL_YAML_SCALAR)
+		return kl_node_error(node, "'%s' must be a single value", node.what);
+	if (!node.y->len)
+		return kl_node_error(node, "'%s' is empty", node.what);
+	*out = node.y->text;
 	return 0;
 }
 
-bool kl_node_is_slug(const char *s)
+bool kl_node_is_slug(const char *text)
 {
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789._-");
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-");
 
-	if (!n || s[n] || n > 64 || !isalnum((unsigned char)s[0]))
+	if (!n || text[n] || n > 64 || !isalnum((unsigned char)text[0]))
 		return false;
 	/* what git refuses in a ref name, of what is left */
-	if (strstr(s, "..") || s[n - 1] == '.')
+	if (strstr(text, "..") || text[n - 1] == '.')
 		return false;
-	return n < 5 || strcmp(s + n - 5, ".lock") != 0;
+	return n < 5 || strcmp(text + n - 5, ".lock") != 0;
 }
 
-bool kl_node_is_ident(const char *s)
+bool kl_node_is_ident(const char *text)
 {
 	size_t n = 0;
 
-	while (isalnum((unsigned char)s[n]) || s[n] == '_')
+	while (isalnum((unsigned char)text[n]) || text[n] == '_')
 		n++;
-	return n && !s[n] && n < 64 && !isdigit((unsigned char)s[0]);
+	return n && !text[n] && n < 64 && !isdigit((unsigned char)text[0]);
 }
 
-int kl_node_slug(const char **out, struct kl_node n)
+int kl_node_slug(const char **out, struct kl_node node)
 {
-	const char *s = NULL;
-	int err = kl_node_text(&s, n);
+	const char *text = NULL;
+	int err = kl_node_text(&text, node);
 
 	if (err < 0)
 		return err;
-	if (!kl_node_is_slug(s))
-		return kl_node_error(n,
+	if (!kl_node_is_slug(text))
+		return kl_node_error(node,
 				     "'%s' is '%.64s': a slug is [a-z0-9][a-z0-9._-]*, "
 				     "at most 64, and a valid part of a ref name",
-				     n.what, s);
-	*out = s;
+				     node.what, text);
+	*out = text;
 	return 0;
 }
 
-int kl_node_ident(const char **out, struct kl_node n)
+int kl_node_ident(const char **out, struct kl_node node)
 {
-	const char *s = NULL;
-	int err = kl_node_text(&s, n);
+	const char *text = NULL;
+	int err = kl_node_text(&text, node);
 
 	if (err < 0)
 		return err;
-	if (!kl_node_is_ident(s))
+	if (!kl_node_is_ident(text))
 		return kl_node_error(
-			n, "'%s' is '%.64s', which is no C identifier of at most 63 bytes", n.what,
-			s);
-	*out = s;
+			node, "'%s' is '%.64s', which is no C identifier of at most 63 bytes",
+			node.what, text);
+	*out = text;
 	return 0;
 }
 
-int kl_node_int(int64_t *out, struct kl_node n, int64_t min, int64_t max)
+int kl_node_int(int64_t *out, struct kl_node node, int64_t min, int64_t max)
 {
-	const char *s = n.y->kind == KL_YAML_SCALAR && n.y->plain ? n.y->text : "";
-	size_t digits = strspn(s + (s[0] == '-'), "0123456789");
+	const char *text = node.y->kind == KL_YAML_SCALAR && node.y->plain ? node.y->text : "";
+	size_t digits = strspn(text + (text[0] == '-'), "0123456789");
 	char *end;
-	long long v;
+	long long value;
 
 	errno = 0;
-	v = strtoll(s, &end, 10);
-	if (!digits || *end || errno || v < min || v > max)
-		return kl_node_error(n, "'%s' must be a whole number from %lld to %lld", n.what,
-				     (long long)min, (long long)max);
-	*out = v;
+	value = strtoll(text, &end, 10);
+	if (!digits || *end || errno || value < min || value > max)
+		return kl_node_error(node, "'%s' must be a whole number from %lld to %lld",
+				     node.what, (long long)min, (long long)max);
+	*out = value;
 	return 0;
 }
 
-static int special_number(double *out, const char *s)
+static int special_number(double *out, const char *text)
 {
 	static const struct {
 		const char *word;
@@ -183,7 +183,7 @@ static int special_number(double *out, const char *s)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++) {
-		if (!strcmp(s, words[i].word)) {
+		if (!strcmp(text, words[i].word)) {
 			*out = words[i].value;
 			return 1;
 		}
@@ -191,61 +191,62 @@ static int special_number(double *out, const char *s)
 	return 0;
 }
 
-int kl_node_num(double *out, struct kl_node n)
+int kl_node_num(double *out, struct kl_node node)
 {
-	const char *s = n.y->kind == KL_YAML_SCALAR && n.y->plain ? n.y->text : "";
+	const char *text = node.y->kind == KL_YAML_SCALAR && node.y->plain ? node.y->text : "";
 	char *end;
-	double v;
+	double value;
 
-	if (special_number(out, s))
+	if (special_number(out, text))
 		return 0;
 	/* decimal only: strtod alone would take hex, "inf" and blanks */
-	if (!*s || s[strspn(s, "+-.0123456789eE")])
-		return kl_node_error(n, "'%s' must be a number", n.what);
-	v = strtod(s, &end);
-	if (*end || !isfinite(v))
-		return kl_node_error(n, "'%s' must be a number that a double holds", n.what);
-	*out = v;
+	if (!*text || text[strspn(text, "+-.0123456789eE")])
+		return kl_node_error(node, "'%s' must be a number", node.what);
+	value = strtod(text, &end);
+	if (*end || !isfinite(value))
+		return kl_node_error(node, "'%s' must be a number that a double holds", node.what);
+	*out = value;
 	return 0;
 }
 
-int kl_node_num_in(double *out, struct kl_node n, double min, double max)
+int kl_node_num_in(double *out, struct kl_node node, double min, double max)
 {
-	double v;
-	int err = kl_node_num(&v, n);
+	double value;
+	int err = kl_node_num(&value, node);
 
 	if (err < 0)
 		return err;
-	if (!(v >= min && v <= max))
-		return kl_node_error(n, "'%s' must be a number from %g to %g", n.what, min, max);
-	*out = v;
+	if (!(value >= min && value <= max))
+		return kl_node_error(node, "'%s' must be a number from %g to %g", node.what, min,
+				     max);
+	*out = value;
 	return 0;
 }
 
-int kl_node_bool(bool *out, struct kl_node n)
+int kl_node_bool(bool *out, struct kl_node node)
 {
-	const char *s = n.y->kind == KL_YAML_SCALAR && n.y->plain ? n.y->text : "";
+	const char *text = node.y->kind == KL_YAML_SCALAR && node.y->plain ? node.y->text : "";
 
-	if (strcmp(s, "true") && strcmp(s, "false"))
-		return kl_node_error(n, "'%s' must be true or false", n.what);
-	*out = s[0] == 't';
+	if (strcmp(text, "true") && strcmp(text, "false"))
+		return kl_node_error(node, "'%s' must be true or false", node.what);
+	*out = text[0] == 't';
 	return 0;
 }
 
-int kl_node_choice(int *out, struct kl_node n, const char *const *words)
+int kl_node_choice(int *out, struct kl_node node, const char *const *words)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	const char *s;
-	int err = kl_node_text(&s, n);
+	const char *text;
+	int err = kl_node_text(&text, node);
 
 	if (err < 0)
 		return err;
 	for (int i = 0; words[i]; i++) {
-		if (!strcmp(words[i], s)) {
+		if (!strcmp(words[i], text)) {
 			*out = i;
 			return 0;
 		}
 		kl_buf_addf(&list, "%s%s", i ? ", " : "", words[i]);
 	}
-	return kl_node_error(n, "'%s' is '%.64s'; known: %s", n.what, s, list.ptr);
+	return kl_node_error(node, "'%s' is '%.64s'; known: %s", node.what, text, list.ptr);
 }

@@ -18,10 +18,10 @@
 
 static struct kl_yaml *new_node(enum kl_yaml_kind kind)
 {
-	struct kl_yaml *y = kl_calloc(1, sizeof(*y));
+	struct kl_yaml *node = kl_calloc(1, sizeof(*node));
 
-	y->kind = kind;
-	return y;
+	node->kind = kind;
+	return node;
 }
 
 struct kl_yaml *kl_yaml_new_map(void)
@@ -34,34 +34,34 @@ struct kl_yaml *kl_yaml_new_seq(void)
 	return new_node(KL_YAML_SEQ);
 }
 
-struct kl_yaml *kl_yaml_new_text(const char *s)
+struct kl_yaml *kl_yaml_new_text(const char *text)
 {
-	struct kl_yaml *y = new_node(KL_YAML_SCALAR);
+	struct kl_yaml *node = new_node(KL_YAML_SCALAR);
 
-	y->text = kl_strdup(s);
-	y->len = strlen(s);
-	return y;
+	node->text = kl_strdup(text);
+	node->len = strlen(text);
+	return node;
 }
 
-struct kl_yaml *kl_yaml_new_plain(const char *s)
+struct kl_yaml *kl_yaml_new_plain(const char *text)
 {
-	struct kl_yaml *y = kl_yaml_new_text(s);
+	struct kl_yaml *node = kl_yaml_new_text(text);
 
-	y->plain = 1;
-	return y;
+	node->plain = 1;
+	return node;
 }
 
 /* room for one more: places double whenever n is a power of two from 4 on */
-static void grow_node(struct kl_yaml *y)
+static void grow_node(struct kl_yaml *node)
 {
-	size_t n = y->n ? 2 * y->n : 4;
+	size_t n = node->n ? 2 * node->n : 4;
 
-	if (y->n && (y->n < 4 || (y->n & (y->n - 1))))
+	if (node->n && (node->n < 4 || (node->n & (node->n - 1))))
 		return;
-	y->item = kl_realloc(y->item, n, sizeof(*y->item));
-	if (y->kind != KL_YAML_MAP)
+	node->item = kl_realloc(node->item, n, sizeof(*node->item));
+	if (node->kind != KL_YAML_MAP)
 		return;
-	y->key = kl_realloc(y->key, n, sizeof(*y->key));
+	node->key = kl_realloc(node->key, n, sizeof(*node->key));
 }
 
 void kl_yaml_put(struct kl_yaml *map, const char *key, struct kl_yaml *value)
@@ -83,98 +83,98 @@ void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value)
  * Bytes that need an escape, or that some reader breaks lines at (U+0085, U+2028, U+2029), or a
  * mark at the start (U+FEFF); other non-ASCII text is written as it is.
  */
-static bool needs_escape(const char *s)
+static bool needs_escape(const char *text)
 {
-	for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
-		if ((*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f)
+	for (const unsigned char *bytes = (const unsigned char *)text; *bytes; bytes++) {
+		if ((*bytes < 0x20 && *bytes != '\n' && *bytes != '\t') || *bytes == 0x7f)
 			return true;
-		if (*p == 0xc2 && p[1] < 0xa0)
+		if (*bytes == 0xc2 && bytes[1] < 0xa0)
 			return true;
-		if (*p == 0xe2 && p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xaf)
+		if (*bytes == 0xe2 && bytes[1] == 0x80 && bytes[2] >= 0xa8 && bytes[2] <= 0xaf)
 			return true;
-		if (*p == 0xef && (p[1] == 0xbb || p[1] == 0xbf))
+		if (*bytes == 0xef && (bytes[1] == 0xbb || bytes[1] == 0xbf))
 			return true;
-		if (*p >= 0xf0)
+		if (*bytes >= 0xf0)
 			return true;
 	}
 	return false;
 }
 
-static bool is_reserved(const char *s)
+static bool is_reserved(const char *text)
 {
 	static const char *const words[] = {
 		"null", "true", "false", "yes", "no", "on", "off", NULL,
 	};
 
-	if (strnlen(s, 6) == 6)
+	if (strnlen(text, 6) == 6)
 		return false;
 	for (size_t i = 0; words[i]; i++)
-		if (!strcasecmp(s, words[i]))
+		if (!strcasecmp(text, words[i]))
 			return true;
 	return false;
 }
 
 /* begins with a digit, and yet no number, date or time to any reader of YAML */
-static bool is_no_number(const char *s)
+static bool is_no_number(const char *text)
 {
-	if (s[0] == '0' && s[1] && strchr("xXbBoO", s[1]))
+	if (text[0] == '0' && text[1] && strchr("xXbBoO", text[1]))
 		return false;
-	for (; *s; s++)
-		if (islower((unsigned char)*s) && *s != 'e')
+	for (; *text; text++)
+		if (islower((unsigned char)*text) && *text != 'e')
 			return true;
 	return false;
 }
 
-static bool can_be_plain(const char *s, bool flow)
+static bool can_be_plain(const char *text, bool flow)
 {
-	unsigned char c = (unsigned char)*s;
+	unsigned char ch = (unsigned char)*text;
 
-	if (!isalnum(c) && c != '_' && c != '/' && c != '(')
+	if (!isalnum(ch) && ch != '_' && ch != '/' && ch != '(')
 		return false;
-	if (is_reserved(s) || (isdigit(c) && !is_no_number(s)))
+	if (is_reserved(text) || (isdigit(ch) && !is_no_number(text)))
 		return false;
-	for (; *s; s++) {
-		c = (unsigned char)*s;
-		if (c >= 0x80 || c < 0x20)
+	for (; *text; text++) {
+		ch = (unsigned char)*text;
+		if (ch >= 0x80 || ch < 0x20)
 			return false;
-		if (flow ? strchr(",[]{}?:#&*!|>'\"%@` ", c) != NULL :
-			   (c == ':' && (s[1] == ' ' || !s[1])) ||
-				    (c == ' ' && (s[1] == '#' || !s[1])))
+		if (flow ? strchr(",[]{}?:#&*!|>'\"%@` ", ch) != NULL :
+			   (ch == ':' && (text[1] == ' ' || !text[1])) ||
+				    (ch == ' ' && (text[1] == '#' || !text[1])))
 			return false;
 	}
 	return true;
 }
 
 /* single blanks between words: breaking a line at one and joining it again changes nothing */
-static bool can_be_folded(const char *s)
+static bool can_be_folded(const char *text)
 {
-	if (isspace((unsigned char)*s))
+	if (isspace((unsigned char)*text))
 		return false;
-	for (; *s; s++)
-		if (isspace((unsigned char)*s) && (*s != ' ' || s[1] == ' ' || !s[1]))
+	for (; *text; text++)
+		if (isspace((unsigned char)*text) && (*text != ' ' || text[1] == ' ' || !text[1]))
 			return false;
 	return true;
 }
 
-static bool can_be_literal(const char *s, size_t n)
+static bool can_be_literal(const char *text, size_t n)
 {
-	return strchr(s, '\n') && !isspace((unsigned char)s[0]) &&
-	       !(n > 1 && s[n - 1] == '\n' && isspace((unsigned char)s[n - 2]));
+	return strchr(text, '\n') && !isspace((unsigned char)text[0]) &&
+	       !(n > 1 && text[n - 1] == '\n' && isspace((unsigned char)text[n - 2]));
 }
 
 enum style { PLAIN, QUOTED, FOLDED, LITERAL };
 
-static enum style style_of(const struct kl_yaml *y, bool flow)
+static enum style style_of(const struct kl_yaml *node, bool flow)
 {
-	if (y->plain)
+	if (node->plain)
 		return PLAIN;
-	if (needs_escape(y->text))
+	if (needs_escape(node->text))
 		return QUOTED;
-	if (!flow && can_be_literal(y->text, y->len))
+	if (!flow && can_be_literal(node->text, node->len))
 		return LITERAL;
-	if (!flow && y->len > LONG && can_be_folded(y->text))
+	if (!flow && node->len > LONG && can_be_folded(node->text))
 		return FOLDED;
-	return y->len <= LONG && can_be_plain(y->text, flow) ? PLAIN : QUOTED;
+	return node->len <= LONG && can_be_plain(node->text, flow) ? PLAIN : QUOTED;
 }
 
 /* --- writing ------------------------------------------------------------------- */
@@ -188,17 +188,18 @@ static void new_line(struct kl_buf *out, int indent)
 	out->ptr[out->len] = '\0';
 }
 
-/* the character at `s` as a number; its length in bytes */
-static unsigned decode_utf8(const unsigned char *s, int *n)
+/* the character at `bytes` as a number; its length in bytes */
+static unsigned decode_utf8(const unsigned char *bytes, int *n)
 {
-	*n = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
+	*n = *bytes < 0x80 ? 1 : *bytes < 0xe0 ? 2 : *bytes < 0xf0 ? 3 : 4;
 	if (*n == 1)
-		return *s;
+		return *bytes;
 	if (*n == 2)
-		return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+		return (bytes[0] & 0x1fu) << 6 | (bytes[1] & 0x3fu);
 	if (*n == 3)
-		return (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
-	return (s[0] & 0x07u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6 | (s[3] & 0x3fu);
+		return (bytes[0] & 0x0fu) << 12 | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3fu);
+	return (bytes[0] & 0x07u) << 18 | (bytes[1] & 0x3fu) << 12 | (bytes[2] & 0x3fu) << 6 |
+	       (bytes[3] & 0x3fu);
 }
 
 /* text is UTF-8: the parser, or who made it, has seen to that */
@@ -207,35 +208,35 @@ static void write_quoted(struct kl_buf *out, const char *text)
 	int n;
 
 	kl_buf_addch(out, '"');
-	for (const unsigned char *s = (const unsigned char *)text; *s; s += n) {
-		unsigned c = decode_utf8(s, &n);
+	for (const unsigned char *bytes = (const unsigned char *)text; *bytes; bytes += n) {
+		unsigned ch = decode_utf8(bytes, &n);
 		char one[5] = { 0 };
 
-		memcpy(one, s, n);
-		if (c == '"' || c == '\\')
-			kl_buf_addf(out, "\\%c", (char)c);
-		else if (c == '\n' || c == '\t')
-			kl_buf_adds(out, c == '\n' ? "\\n" : "\\t");
+		memcpy(one, bytes, n);
+		if (ch == '"' || ch == '\\')
+			kl_buf_addf(out, "\\%c", (char)ch);
+		else if (ch == '\n' || ch == '\t')
+			kl_buf_adds(out, ch == '\n' ? "\\n" : "\\t");
 		else if (!needs_escape(one))
-			kl_buf_add(out, s, n);
+			kl_buf_add(out, bytes, n);
 		else
 			kl_buf_addf(out,
-				    c > 0xffff ? "\\U%08X" :
-				    c > 0xff   ? "\\u%04X" :
-						 "\\x%02X",
-				    c);
+				    ch > 0xffff ? "\\U%08X" :
+				    ch > 0xff   ? "\\u%04X" :
+						  "\\x%02X",
+				    ch);
 	}
 	kl_buf_addch(out, '"');
 }
 
 /* words, a line as full as it gets */
-static void write_folded(struct kl_buf *out, const char *s, int indent)
+static void write_folded(struct kl_buf *out, const char *text, int indent)
 {
 	int col = 0;
 
 	kl_buf_adds(out, ">-");
-	while (*s) {
-		int n = (int)strcspn(s, " ");
+	while (*text) {
+		int n = (int)strcspn(text, " ");
 
 		if (!col || col + 1 + n > WIDTH) {
 			new_line(out, indent);
@@ -244,41 +245,41 @@ static void write_folded(struct kl_buf *out, const char *s, int indent)
 			kl_buf_addch(out, ' ');
 			col++;
 		}
-		kl_buf_add(out, s, n);
+		kl_buf_add(out, text, n);
 		col += n;
-		s += n + (s[n] == ' ');
+		text += n + (text[n] == ' ');
 	}
 }
 
-static void write_literal(struct kl_buf *out, const char *s, size_t n, int indent)
+static void write_literal(struct kl_buf *out, const char *text, size_t n, int indent)
 {
-	bool clip = s[n - 1] == '\n';
+	bool clip = text[n - 1] == '\n';
 
 	kl_buf_adds(out, clip ? "|" : "|-");
-	for (const char *end = s + n - clip; s <= end;) {
-		size_t len = strcspn(s, "\n");
+	for (const char *end = text + n - clip; text <= end;) {
+		size_t len = strcspn(text, "\n");
 
 		if (len)
 			new_line(out, indent);
 		else
 			kl_buf_addch(out, '\n');
-		kl_buf_add(out, s, len);
-		s += len + 1;
+		kl_buf_add(out, text, len);
+		text += len + 1;
 	}
 }
 
-static void write_scalar(struct kl_buf *out, const struct kl_yaml *y, int indent, bool flow)
+static void write_scalar(struct kl_buf *out, const struct kl_yaml *node, int indent, bool flow)
 {
-	enum style style = style_of(y, flow);
+	enum style style = style_of(node, flow);
 
 	if (style == PLAIN)
-		kl_buf_add(out, y->text, y->len);
+		kl_buf_add(out, node->text, node->len);
 	else if (style == QUOTED)
-		write_quoted(out, y->text);
+		write_quoted(out, node->text);
 	else if (style == FOLDED)
-		write_folded(out, y->text, indent);
+		write_folded(out, node->text, indent);
 	else
-		write_literal(out, y->text, y->len, indent);
+		write_literal(out, node->text, node->len, indent);
 }
 
 static void write_key(struct kl_buf *out, const char *key, bool flow)
@@ -290,25 +291,25 @@ static void write_key(struct kl_buf *out, const char *key, bool flow)
 	kl_buf_addch(out, ':');
 }
 
-static void write_flow(struct kl_buf *out, const struct kl_yaml *y, int indent, int *col)
+static void write_flow(struct kl_buf *out, const struct kl_yaml *node, int indent, int *col)
 {
-	bool map = y->kind == KL_YAML_MAP;
+	bool map = node->kind == KL_YAML_MAP;
 
 	kl_buf_addch(out, map ? '{' : '[');
 	++*col;
-	for (size_t i = 0; i < y->n; i++) {
+	for (size_t i = 0; i < node->n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf item = KL_BUF_INIT;
 
 		if (map) {
-			write_key(&item, y->key[i], true);
+			write_key(&item, node->key[i], true);
 			kl_buf_addch(&item, ' ');
 		}
-		if (y->item[i]->kind == KL_YAML_SCALAR) {
-			write_scalar(&item, y->item[i], indent, true);
+		if (node->item[i]->kind == KL_YAML_SCALAR) {
+			write_scalar(&item, node->item[i], indent, true);
 		} else {
 			int inner = *col + (int)item.len;
 
-			write_flow(&item, y->item[i], indent, &inner);
+			write_flow(&item, node->item[i], indent, &inner);
 		}
 		if (i && *col + 2 + (int)item.len > WIDTH) {
 			kl_buf_addch(out, ',');
@@ -325,103 +326,103 @@ static void write_flow(struct kl_buf *out, const struct kl_yaml *y, int indent, 
 	++*col;
 }
 
-static void write_block(struct kl_buf *out, const struct kl_yaml *y, int indent);
+static void write_block(struct kl_buf *out, const struct kl_yaml *node, int indent);
 
 /* behind "key:" or "-"; `indent` is where what follows below it stands */
-static void write_value(struct kl_buf *out, const struct kl_yaml *y, int indent, bool in_seq)
+static void write_value(struct kl_buf *out, const struct kl_yaml *node, int indent, bool in_seq)
 {
 	const char *line = memrchr(out->ptr, '\n', out->len);
 	int col = (int)(out->ptr + out->len - (line ? line + 1 : out->ptr)) + 1;
 
-	if (y->kind == KL_YAML_SCALAR) {
+	if (node->kind == KL_YAML_SCALAR) {
 		kl_buf_addch(out, ' ');
-		write_scalar(out, y, indent, false);
-	} else if (y->flow || !y->n) {
+		write_scalar(out, node, indent, false);
+	} else if (node->flow || !node->n) {
 		kl_buf_addch(out, ' ');
-		write_flow(out, y, indent, &col);
-	} else if (in_seq && y->kind == KL_YAML_MAP) {
+		write_flow(out, node, indent, &col);
+	} else if (in_seq && node->kind == KL_YAML_MAP) {
 		kl_buf_addch(out, ' ');
-		write_block(out, y, indent);
+		write_block(out, node, indent);
 	} else {
 		new_line(out, indent);
-		write_block(out, y, indent);
+		write_block(out, node, indent);
 	}
 }
 
 /* the first line has its indentation already */
-static void write_block(struct kl_buf *out, const struct kl_yaml *y, int indent)
+static void write_block(struct kl_buf *out, const struct kl_yaml *node, int indent)
 {
-	for (size_t i = 0; i < y->n; i++) {
+	for (size_t i = 0; i < node->n; i++) {
 		if (i)
 			new_line(out, indent);
-		if (y->kind == KL_YAML_MAP)
-			write_key(out, y->key[i], false);
+		if (node->kind == KL_YAML_MAP)
+			write_key(out, node->key[i], false);
 		else
 			kl_buf_addch(out, '-');
-		write_value(out, y->item[i], indent + 2, y->kind == KL_YAML_SEQ);
+		write_value(out, node->item[i], indent + 2, node->kind == KL_YAML_SEQ);
 	}
 }
 
-void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *y)
+void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *node)
 {
-	if (y->kind == KL_YAML_SCALAR || y->flow || !y->n)
+	if (node->kind == KL_YAML_SCALAR || node->flow || !node->n)
 		KL_BUG("only a map or a list can be a document");
-	write_block(out, y, 0);
+	write_block(out, node, 0);
 	kl_buf_addch(out, '\n');
 }
 
 /* --- JSON ------------------------------------------------------------------------ */
 
-static json_t *plain_to_json(const char *s)
+static json_t *plain_to_json(const char *text)
 {
 	char *end;
-	long long i = strtoll(s, &end, 10);
+	long long i = strtoll(text, &end, 10);
 
-	if (*s && !*end)
+	if (*text && !*end)
 		return json_integer(i);
-	if (!strcmp(s, "true") || !strcmp(s, "false"))
-		return json_boolean(*s == 't');
-	if (!strcmp(s, "null"))
+	if (!strcmp(text, "true") || !strcmp(text, "false"))
+		return json_boolean(*text == 't');
+	if (!strcmp(text, "null"))
 		return json_null();
-	if (strspn(s, "-0123456789.") == strlen(s)) {
-		double d = strtod(s, &end);
+	if (strspn(text, "-0123456789.") == strlen(text)) {
+		double distance = strtod(text, &end);
 
-		if (*s && !*end && isfinite(d))
-			return json_real(d);
+		if (*text && !*end && isfinite(distance))
+			return json_real(distance);
 	}
-	return json_string(s);
+	return json_string(text);
 }
 
-json_t *kl_yaml_to_json(const struct kl_yaml *y)
+json_t *kl_yaml_to_json(const struct kl_yaml *node)
 {
-	json_t *j;
+	json_t *value;
 
-	if (y->kind == KL_YAML_SCALAR) {
-		j = y->plain ? plain_to_json(y->text) : json_string(y->text);
-		return j ? j : json_null();
+	if (node->kind == KL_YAML_SCALAR) {
+		value = node->plain ? plain_to_json(node->text) : json_string(node->text);
+		return value ? value : json_null();
 	}
-	j = y->kind == KL_YAML_MAP ? json_object() : json_array();
-	for (size_t i = 0; i < y->n; i++) {
-		if (y->kind == KL_YAML_MAP)
-			kl_json_set(j, y->key[i], kl_yaml_to_json(y->item[i]));
+	value = node->kind == KL_YAML_MAP ? json_object() : json_array();
+	for (size_t i = 0; i < node->n; i++) {
+		if (node->kind == KL_YAML_MAP)
+			kl_json_set(value, node->key[i], kl_yaml_to_json(node->item[i]));
 		else
-			json_array_append_new(j, kl_yaml_to_json(y->item[i]));
+			json_array_append_new(value, kl_yaml_to_json(node->item[i]));
 	}
-	return j;
+	return value;
 }
 
-static struct kl_yaml *json_number(const json_t *j)
+static struct kl_yaml *json_number(const json_t *value)
 {
 	char text[64];
 	size_t n;
 
-	if (json_is_integer(j)) {
-		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(j));
+	if (json_is_integer(value)) {
+		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
 		return kl_yaml_new_plain(text);
 	}
-	if (fabs(json_real_value(j)) > 1e15)
+	if (fabs(json_real_value(value)) > 1e15)
 		return kl_yaml_new_plain("a number beyond all bounds");
-	n = (size_t)snprintf(text, sizeof(text), "%.6f", json_real_value(j));
+	n = (size_t)snprintf(text, sizeof(text), "%.6f", json_real_value(value));
 	while (n && text[n - 1] == '0')
 		text[--n] = '\0';
 	if (n && text[n - 1] == '.')
@@ -429,56 +430,56 @@ static struct kl_yaml *json_number(const json_t *j)
 	return kl_yaml_new_plain(text);
 }
 
-static int from_json(struct kl_yaml **out, const json_t *j, int depth);
+static int from_json(struct kl_yaml **out, const json_t *value, int depth);
 
-static int from_members(struct kl_yaml *y, const json_t *j, int depth)
+static int from_members(struct kl_yaml *node, const json_t *item, int depth)
 {
 	const char *key;
-	json_t *v;
+	json_t *value;
 	struct kl_yaml *child;
 	size_t i;
 	int err;
 
-	json_object_foreach((json_t *)j, key, v) {
-		if ((err = from_json(&child, v, depth + 1)) < 0)
+	json_object_foreach((json_t *)item, key, value) {
+		if ((err = from_json(&child, value, depth + 1)) < 0)
 			return err;
-		kl_yaml_put(y, key, child);
+		kl_yaml_put(node, key, child);
 	}
-	json_array_foreach(j, i, v) {
-		if ((err = from_json(&child, v, depth + 1)) < 0)
+	json_array_foreach(item, i, value) {
+		if ((err = from_json(&child, value, depth + 1)) < 0)
 			return err;
-		kl_yaml_push(y, child);
+		kl_yaml_push(node, child);
 	}
 	return 0;
 }
 
-static int from_json(struct kl_yaml **out, const json_t *j, int depth)
+static int from_json(struct kl_yaml **out, const json_t *value, int depth)
 {
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
 	int err = 0;
 
 	if (depth > MAX_DEPTH)
 		return kl_error(KL_EINVALID, "JSON: nested too deeply");
-	if (json_is_string(j)) {
-		if (strlen(json_string_value(j)) != json_string_length(j))
+	if (json_is_string(value)) {
+		if (strlen(json_string_value(value)) != json_string_length(value))
 			return kl_error(KL_EINVALID, "JSON: a NUL byte in text");
-		y = kl_yaml_new_text(json_string_value(j));
-	} else if (json_is_number(j)) {
-		y = json_number(j);
-	} else if (json_is_object(j) || json_is_array(j)) {
-		y = json_is_object(j) ? kl_yaml_new_map() : kl_yaml_new_seq();
-		err = from_members(y, j, depth);
+		node = kl_yaml_new_text(json_string_value(value));
+	} else if (json_is_number(value)) {
+		node = json_number(value);
+	} else if (json_is_object(value) || json_is_array(value)) {
+		node = json_is_object(value) ? kl_yaml_new_map() : kl_yaml_new_seq();
+		err = from_members(node, value, depth);
 	} else {
-		y = kl_yaml_new_plain(json_is_true(j)  ? "true" :
-				      json_is_false(j) ? "false" :
-							 "null");
+		node = kl_yaml_new_plain(json_is_true(value)  ? "true" :
+					 json_is_false(value) ? "false" :
+								"null");
 	}
 	if (!err)
-		*out = kl_steal(&y);
+		*out = kl_steal(&node);
 	return err;
 }
 
-int kl_yaml_from_json(struct kl_yaml **out, const json_t *j)
+int kl_yaml_from_json(struct kl_yaml **out, const json_t *value)
 {
-	return from_json(out, j, 0);
+	return from_json(out, value, 0);
 }

@@ -24,22 +24,22 @@
 struct kl_yaml *kl_yaml_new_map(void);
 struct kl_yaml *kl_yaml_new_seq(void);
 /** A string, whatever it looks like. */
-struct kl_yaml *kl_yaml_new_text(const char *s);
+struct kl_yaml *kl_yaml_new_text(const char *text);
 /** A number, true, false, null: written as it is. */
-struct kl_yaml *kl_yaml_new_plain(const char *s);
+struct kl_yaml *kl_yaml_new_plain(const char *text);
 /** Both take `value`; `key` is copied. */
 void kl_yaml_put(struct kl_yaml *map, const char *key, struct kl_yaml *value);
 void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value);
 
-void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *y);
+void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *node);
 
 /* --- JSON ------------------------------------------------------------------- */
 
 /** Plain scalars that are numbers, true, false or null become such, the rest strings. Owned. */
-json_t *kl_yaml_to_json(const struct kl_yaml *y);
+json_t *kl_yaml_to_json(const struct kl_yaml *node);
 /**
  * A tree without lines; a number that is no integer gets at most six places. KL_EINVALID: too deep.
  */
-int kl_yaml_from_json(struct kl_yaml **out, const json_t *j);
+int kl_yaml_from_json(struct kl_yaml **out, const json_t *value);
 
 #endif

@@ -6,24 +6,24 @@
 /* a request is answered to its id, by one line */
 static void check_message(const char *line, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	KL_AUTO(json_decrefp) json_t *answer = NULL;
 	KL_AUTO(json_decrefp) json_t *again = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_rpc_message m;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct kl_rpc_message message;
 	int code;
 
-	if (kl_rpc_parse(&j, line, len))
+	if (kl_rpc_parse(&value, line, len))
 		return;
-	code = kl_rpc_check(&m, j);
-	MUST(code || m.kind == KL_RPC_RESPONSE || m.method);
-	MUST(code || (m.kind == KL_RPC_REQUEST) <= (m.id != NULL));
-	answer = code ? kl_rpc_error(m.id, code, kl_error_last()) :
-			kl_rpc_result(m.id, json_object());
-	kl_rpc_write(&b, answer);
-	MUST(memchr(b.ptr, '\n', b.len) == b.ptr + b.len - 1);
-	MUST(kl_rpc_parse(&again, b.ptr, b.len) == 0);
-	MUST(!m.id || kl_rpc_same_id(m.id, json_object_get(again, "id")));
+	code = kl_rpc_check(&message, value);
+	MUST(code || message.kind == KL_RPC_RESPONSE || message.method);
+	MUST(code || (message.kind == KL_RPC_REQUEST) <= (message.id != NULL));
+	answer = code ? kl_rpc_error(message.id, code, kl_error_last()) :
+			kl_rpc_result(message.id, json_object());
+	kl_rpc_write(&buf, answer);
+	MUST(memchr(buf.ptr, '\n', buf.len) == buf.ptr + buf.len - 1);
+	MUST(kl_rpc_parse(&again, buf.ptr, buf.len) == 0);
+	MUST(!message.id || kl_rpc_same_id(message.id, json_object_get(again, "id")));
 }
 
 /*

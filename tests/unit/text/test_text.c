@@ -10,22 +10,22 @@
 
 static void json_reads_strictly(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	static const char *const bad[] = { "", "{", "{\"a\":1,\"a\":2}", "{} x", "nul", NULL };
 	static const char good[] = "{\"b\":[1,2],\"a\":\"\xc3\xa9\",\"c\":{\"z\":1}}";
-	const char *s;
+	const char *text;
 	int64_t n;
 
-	for (const char *const *p = bad; *p; p++)
-		assert_error(KL_EINVALID, "JSON line", kl_json_parse(&j, *p, strlen(*p)));
-	assert_ok(kl_json_parse(&j, good, strlen(good)));
-	kl_json_canonical(&b, j);
-	assert_string_equal(b.ptr, "{\"a\":\"\\u00E9\",\"b\":[1,2],\"c\":{\"z\":1}}");
-	assert_error(KL_EINVALID, "'x' is missing", kl_json_str(&s, j, "x"));
-	assert_error(KL_EINVALID, "'a' is not an integer", kl_json_int(&n, j, "a"));
-	kl_json_set_str(j, "bytes", "a\xff"); /* no UTF-8 */
-	assert_string_equal(kl_json_str_or(j, "bytes", ""), "a?");
+	for (const char *const *at = bad; *at; at++)
+		assert_error(KL_EINVALID, "JSON line", kl_json_parse(&value, *at, strlen(*at)));
+	assert_ok(kl_json_parse(&value, good, strlen(good)));
+	kl_json_canonical(&buf, value);
+	assert_string_equal(buf.ptr, "{\"a\":\"\\u00E9\",\"b\":[1,2],\"c\":{\"z\":1}}");
+	assert_error(KL_EINVALID, "'x' is missing", kl_json_str(&text, value, "x"));
+	assert_error(KL_EINVALID, "'a' is not an integer", kl_json_int(&n, value, "a"));
+	kl_json_set_str(value, "bytes", "a\xff"); /* no UTF-8 */
+	assert_string_equal(kl_json_str_or(value, "bytes", ""), "a?");
 }
 
 static void yaml_knows_lines_and_refuses_tricks(void **state)
@@ -43,69 +43,69 @@ static void yaml_knows_lines_and_refuses_tricks(void **state)
 		{ "a: \xff\n", "f:" },
 	};
 	/* clang-format on */
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf deep = KL_BUF_INIT;
 	const char *text = "a: 1\nb:\n  - {x: 'y', z: [q]}\n";
 	const struct kl_yaml *item;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_EINVALID, bad[i].message,
-			     kl_yaml_parse(&y, "f", bad[i].text, strlen(bad[i].text)));
+			     kl_yaml_parse(&node, "f", bad[i].text, strlen(bad[i].text)));
 	for (int i = 0; i < 5000; i++)
 		kl_buf_addch(&deep, '[');
-	assert_error(KL_EINVALID, "f:1:", kl_yaml_parse(&y, "f", deep.ptr, deep.len));
-	assert_ok(kl_yaml_parse(&y, "f", text, strlen(text)));
-	item = kl_yaml_get(y, "b")->item[0];
+	assert_error(KL_EINVALID, "f:1:", kl_yaml_parse(&node, "f", deep.ptr, deep.len));
+	assert_ok(kl_yaml_parse(&node, "f", text, strlen(text)));
+	item = kl_yaml_get(node, "b")->item[0];
 	assert_int_equal(item->line, 3);
 	assert_int_equal(item->col, 5);
 	assert_string_equal(kl_yaml_get(item, "x")->text, "y");
 	assert_int_equal(kl_yaml_get(item, "x")->plain, 0);
-	assert_null(kl_yaml_get(y, "c"));
+	assert_null(kl_yaml_get(node, "c"));
 	assert_error(KL_EINVALID, "f:3:5: no 'w'", kl_yaml_error("f", item, "no '%s'", "w"));
 }
 
 static void digest_is_sha256(void **state)
 {
 	char hex[KL_DIGEST_HEX], again[KL_DIGEST_HEX];
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 
 	/* FIPS 180-2, appendix B.1 */
 	kl_digest_hex(hex, "abc", 3);
 	assert_string_equal(hex,
 			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	kl_digest_adds(d, "a");
-	kl_digest_adds(d, "bc");
-	kl_digest_end(d, again);
+	kl_digest_adds(digest, "a");
+	kl_digest_adds(digest, "bc");
+	kl_digest_end(digest, again);
 	assert_string_not_equal(hex, again);
 }
 
 static void template_fills_once(void **state)
 {
-	KL_AUTO(kl_map_release) struct kl_map m = KL_MAP_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_map_release) struct kl_map map = KL_MAP_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	static char other[] = "@OTHER@";
 
-	kl_map_put(&m, "NAME", other);
-	assert_ok(kl_template_fill(&b, "a@NAME@ x@y @ @@ @1-@", &m));
-	assert_string_equal(b.ptr, "a@OTHER@ x@y @ @@ @1-@");
+	kl_map_put(&map, "NAME", other);
+	assert_ok(kl_template_fill(&buf, "a@NAME@ x@y @ @@ @1-@", &map));
+	assert_string_equal(buf.ptr, "a@OTHER@ x@y @ @@ @1-@");
 	assert_error(KL_EINVALID, "template line 2: no value for @GONE@",
-		     kl_template_fill(&b, "\n@GONE@", &m));
+		     kl_template_fill(&buf, "\n@GONE@", &map));
 }
 
 static void mail_round_trip(void **state)
 {
 	static const char diff[] = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
 	static const char message[] = "area: a change\n\nwhy\n\nKlineage-Action: untile\n";
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_mail_release) struct kl_mail m = { NULL, NULL, NULL, NULL };
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_mail_release) struct kl_mail mail = { NULL, NULL, NULL, NULL };
 
-	kl_mail_write(&b, NULL, "A B <a@b.invalid>", 1767225600, -90, message, diff);
-	assert_contains(b.ptr, "Date: Wed, 31 Dec 2025 22:30:00 -0130\n");
-	assert_ok(kl_mail_parse(&m, "m", b.ptr, b.len));
-	assert_string_equal(m.message, message);
-	assert_string_equal(m.diff, diff);
-	assert_string_equal(m.from, "A B <a@b.invalid>");
+	kl_mail_write(&buf, NULL, "A B <a@b.invalid>", 1767225600, -90, message, diff);
+	assert_contains(buf.ptr, "Date: Wed, 31 Dec 2025 22:30:00 -0130\n");
+	assert_ok(kl_mail_parse(&mail, "m", buf.ptr, buf.len));
+	assert_string_equal(mail.message, message);
+	assert_string_equal(mail.diff, diff);
+	assert_string_equal(mail.from, "A B <a@b.invalid>");
 }
 
 static void mail_reads_what_git_writes(void **state)
@@ -122,14 +122,14 @@ static void mail_reads_what_git_writes(void **state)
 		{ "From: a\nContent-Transfer-Encoding: base64\n\n", "m:2: an encoded mail body" },
 	};
 	/* clang-format on */
-	KL_AUTO(kl_mail_release) struct kl_mail m = { NULL, NULL, NULL, NULL };
+	KL_AUTO(kl_mail_release) struct kl_mail mail = { NULL, NULL, NULL, NULL };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_EINVALID, bad[i].message,
-			     kl_mail_parse(&m, "m", bad[i].text, strlen(bad[i].text)));
-	assert_ok(kl_mail_parse(&m, "m", folded, strlen(folded)));
-	assert_string_equal(m.message, "one two\n\nbody\n");
-	assert_string_equal(m.diff, "diff --git a/x b/x\n");
+			     kl_mail_parse(&mail, "m", bad[i].text, strlen(bad[i].text)));
+	assert_ok(kl_mail_parse(&mail, "m", folded, strlen(folded)));
+	assert_string_equal(mail.message, "one two\n\nbody\n");
+	assert_string_equal(mail.diff, "diff --git a/x b/x\n");
 }
 
 static void utf8_is_strict(void **state)
@@ -142,13 +142,13 @@ static void utf8_is_strict(void **state)
 		{ "\xe2\x82", 0 }, { "\xff", 0 },
 	};
 	/* clang-format on */
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(list); i++)
 		assert_int_equal(kl_utf8_span(list[i].text, strlen(list[i].text)), list[i].span);
 	assert_int_equal(kl_utf8_span("a\0b", 3), 1);
-	kl_utf8_clean(&b, "a\0\x1b[1m\r\n\t\xc3\xa4\xc3\x7f", 13);
-	assert_string_equal(b.ptr, "a??[1m\n\t\xc3\xa4??");
+	kl_utf8_clean(&buf, "a\0\x1b[1m\r\n\t\xc3\xa4\xc3\x7f", 13);
+	assert_string_equal(buf.ptr, "a??[1m\n\t\xc3\xa4??");
 	assert_int_equal(kl_utf8_cut("a\xc3\xa4z", 4, 2), 1);
 	assert_int_equal(kl_utf8_cut("a\xc3\xa4z", 4, 3), 3);
 	assert_int_equal(kl_utf8_cut("abc", 3, 9), 3);

@@ -10,7 +10,7 @@ static json_t *any(struct kl_rng *rng, int depth)
 	static const char *const words[] = { "",     "a",     "vec.256",  "it's",        "x y",
 					     "a\"b", "tab\t", "\xc3\xa9", "back\\slash", "del\x7f",
 					     "/" };
-	json_t *j;
+	json_t *value;
 
 	switch (kl_rng_below(rng, depth ? 8 : 6)) {
 	case 0:
@@ -26,20 +26,20 @@ static json_t *any(struct kl_rng *rng, int depth)
 	case 5:
 		return kl_rng_below(rng, 8) ? json_integer(0) : json_real(kl_rng_normal(rng));
 	case 6:
-		j = json_array();
+		value = json_array();
 		for (uint64_t n = kl_rng_below(rng, 4); n; n--)
-			json_array_append_new(j, any(rng, depth - 1));
-		return j;
+			json_array_append_new(value, any(rng, depth - 1));
+		return value;
 	default:
-		j = json_object();
+		value = json_object();
 		for (uint64_t n = kl_rng_below(rng, 6); n; n--) {
 			char key[8];
 
 			snprintf(key, sizeof(key), "%c%.*s", 'a' + (int)kl_rng_below(rng, 26),
 				 (int)kl_rng_below(rng, 4), "bcd");
-			json_object_set_new(j, key, any(rng, depth - 1));
+			json_object_set_new(value, key, any(rng, depth - 1));
 		}
-		return j;
+		return value;
 	}
 }
 
@@ -51,14 +51,14 @@ static void it_takes_canonical_text_alone(void **state)
 
 	kl_rng_seed(&rng, 1);
 	for (int i = 0; i < 20000; i++) {
-		KL_AUTO(json_decrefp) json_t *j = json_object(), *back = NULL, *other = NULL;
+		KL_AUTO(json_decrefp) json_t *value = json_object(), *back = NULL, *other = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, again = KL_BUF_INIT;
 
-		json_object_set_new(j, "it", any(&rng, 4));
-		kl_json_canonical(&text, j);
+		json_object_set_new(value, "it", any(&rng, 4));
+		kl_json_canonical(&text, value);
 		if (kl_canon_load(&back, NULL, text.ptr, text.len)) {
 			taken++;
-			assert_true(json_equal(j, back));
+			assert_true(json_equal(value, back));
 		} else {
 			refused++;
 			assert_true(strpbrk(text.ptr, "\\.\x7f") || strlen(text.ptr) > 18);
@@ -103,15 +103,15 @@ static void it_refuses_other_dress(void **state)
 		"{a:1}",
 	};
 	KL_AUTO(kl_buf_release) struct kl_buf deep = KL_BUF_INIT;
-	json_t *j = NULL;
+	json_t *value = NULL;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(no); i++)
-		if (kl_canon_load(&j, NULL, no[i], strlen(no[i])))
+		if (kl_canon_load(&value, NULL, no[i], strlen(no[i])))
 			fail_msg("taken: %s", no[i]);
-	assert_false(kl_canon_load(&j, NULL, "{\"a\":1\0}", 8));
+	assert_false(kl_canon_load(&value, NULL, "{\"a\":1\0}", 8));
 	for (int i = 0; i < 100000; i++)
 		kl_buf_addch(&deep, '[');
-	assert_false(kl_canon_load(&j, NULL, deep.ptr, deep.len));
+	assert_false(kl_canon_load(&value, NULL, deep.ptr, deep.len));
 }
 
 static void members_can_be_cut_out(void **state)
@@ -123,15 +123,15 @@ static void members_can_be_cut_out(void **state)
 	static const char *const want[] = { "{\"a\":{\"id\":1},\"b\":[1,2]}",
 					    "{\"b\":[1,2],\"id\":\"x\",\"sig\":null}", text,
 					    "{\"id\":\"x\",\"sig\":null}" };
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	struct kl_canon members;
 
-	assert_true(kl_canon_load(&j, &members, text, strlen(text)));
+	assert_true(kl_canon_load(&value, &members, text, strlen(text)));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(want); i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-		kl_canon_without(&b, &members, names[i]);
-		assert_string_equal(b.ptr, want[i]);
+		kl_canon_without(&buf, &members, names[i]);
+		assert_string_equal(buf.ptr, want[i]);
 	}
 }
 

@@ -62,11 +62,11 @@ static void long_lines_are_dropped_and_said_once(void **state)
 
 /* --- messages ------------------------------------------------------------------- */
 
-static int check(struct kl_rpc_message *m, json_t **j, const char *text)
+static int check(struct kl_rpc_message *message, json_t **value, const char *text)
 {
-	int code = kl_rpc_parse(j, text, strlen(text));
+	int code = kl_rpc_parse(value, text, strlen(text));
 
-	return code ? code : kl_rpc_check(m, *j);
+	return code ? code : kl_rpc_check(message, *value);
 }
 
 static void messages_of_each_kind(void **state)
@@ -82,14 +82,14 @@ static void messages_of_each_kind(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
-		KL_AUTO(json_decrefp) json_t *j = NULL;
-		struct kl_rpc_message m;
+		KL_AUTO(json_decrefp) json_t *value = NULL;
+		struct kl_rpc_message message;
 
-		assert_int_equal(check(&m, &j, good[i].text), 0);
-		assert_int_equal(m.kind, good[i].kind);
-		assert_int_equal(m.id != NULL, good[i].id);
+		assert_int_equal(check(&message, &value, good[i].text), 0);
+		assert_int_equal(message.kind, good[i].kind);
+		assert_int_equal(message.id != NULL, good[i].id);
 		if (good[i].method)
-			assert_string_equal(m.method, good[i].method);
+			assert_string_equal(message.method, good[i].method);
 	}
 }
 
@@ -115,38 +115,38 @@ static void messages_that_are_none(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		KL_AUTO(json_decrefp) json_t *j = NULL;
-		struct kl_rpc_message m;
+		KL_AUTO(json_decrefp) json_t *value = NULL;
+		struct kl_rpc_message message;
 
-		assert_int_equal(check(&m, &j, bad[i].text), bad[i].code);
+		assert_int_equal(check(&message, &value, bad[i].text), bad[i].code);
 		assert_contains(kl_error_last(), bad[i].says);
 	}
 }
 
 static void depth_has_an_end(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	json_t *j;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	json_t *value;
 
 	for (int i = 0; i < 1000000; i++)
-		kl_buf_addch(&b, '[');
-	assert_int_equal(kl_rpc_parse(&j, b.ptr, b.len), KL_RPC_PARSE);
+		kl_buf_addch(&buf, '[');
+	assert_int_equal(kl_rpc_parse(&value, buf.ptr, buf.len), KL_RPC_PARSE);
 }
 
 static void answers_are_lines(void **state)
 {
 	KL_AUTO(json_decrefp) json_t *id = json_string("a\nb");
-	KL_AUTO(json_decrefp) json_t *r = kl_rpc_result(id, json_object());
-	KL_AUTO(json_decrefp) json_t *e = kl_rpc_error(NULL, KL_RPC_PARSE, "no \xff");
-	KL_AUTO(json_decrefp) json_t *n = kl_rpc_notification("x", json_object());
+	KL_AUTO(json_decrefp) json_t *record = kl_rpc_result(id, json_object());
+	KL_AUTO(json_decrefp) json_t *entry = kl_rpc_error(NULL, KL_RPC_PARSE, "no \xff");
+	KL_AUTO(json_decrefp) json_t *value = kl_rpc_notification("x", json_object());
 	KL_AUTO(json_decrefp) json_t *other = json_integer(1);
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_rpc_write(&b, r);
-	kl_rpc_write(&b, e);
-	kl_rpc_write(&b, n);
+	kl_rpc_write(&buf, record);
+	kl_rpc_write(&buf, entry);
+	kl_rpc_write(&buf, value);
 	assert_string_equal(
-		b.ptr,
+		buf.ptr,
 		"{\"id\":\"a\\nb\",\"jsonrpc\":\"2.0\",\"result\":{}}\n"
 		"{\"error\":{\"code\":-32700,\"message\":\"no ?\"},\"id\":null,\"jsonrpc\":\"2.0\"}\n"
 		"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{}}\n");
