@@ -14,10 +14,10 @@
  */
 
 /** Ask for the next attempt; a budget that does not allow it ends all deriving of this walk. */
-int kl_derive_ask(struct kl_sequencer *s);
+int kl_derive_ask(struct kl_sequencer *sequencer);
 /** Judge it. 0, KL_JUDGE_LATER (judge.h), or an error. */
-int kl_derive_judge(struct kl_sequencer *s);
+int kl_derive_judge(struct kl_sequencer *sequencer);
 /** Leave the step as it is, recorded as "skipped". */
-int kl_derive_skip(struct kl_sequencer *s);
+int kl_derive_skip(struct kl_sequencer *sequencer);
 
 #endif

@@ -39,7 +39,7 @@ struct kl_estimate_of {
 };
 
 /** Errors as those of the prompts, which are filled to see how long they are. */
-int kl_estimate_assume(struct kl_estimate *e, const struct kl_estimate_of *of);
-void kl_estimate_walk(struct kl_estimate *e, const struct kl_session *session);
+int kl_estimate_assume(struct kl_estimate *estimate, const struct kl_estimate_of *of);
+void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *session);
 
 #endif

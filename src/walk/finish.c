@@ -19,17 +19,17 @@ struct finish {
 	struct kl_strvec lines;
 };
 
-static void finish_release(struct finish *f)
+static void finish_release(struct finish *finish)
 {
-	kl_forward_release(&f->forward);
-	free(f->note);
-	kl_strvec_release(&f->lines);
+	kl_forward_release(&finish->forward);
+	free(finish->note);
+	kl_strvec_release(&finish->lines);
 }
 
 /* a K_i' of the walk ends with the operation; its events stand on that of the lineage */
-static bool is_rederived(const struct finish *f, const char *commit)
+static bool is_rederived(const struct finish *finish, const char *commit)
 {
-	const json_t *steps = kl_walk_steps(&f->op->walk);
+	const json_t *steps = kl_walk_steps(&finish->op->walk);
 	size_t i;
 	json_t *step;
 
@@ -41,117 +41,120 @@ static bool is_rederived(const struct finish *f, const char *commit)
 }
 
 /* the operation's own events, then those of the lineage */
-static int collect_notes(struct finish *f)
+static int collect_notes(struct finish *finish)
 {
 	size_t n = 0;
 
-	kl_strvec_split(&f->lines, f->op->events.ptr, "\n");
-	f->note = kl_calloc(f->lines.n + f->forward.nnote + 1, sizeof(*f->note));
-	for (size_t i = 0; i < f->lines.n; i++) {
-		KL_AUTO(json_decrefp) json_t *e = NULL;
+	kl_strvec_split(&finish->lines, finish->op->events.ptr, "\n");
+	finish->note = kl_calloc(finish->lines.n + finish->forward.nnote + 1,
+				 sizeof(*finish->note));
+	for (size_t i = 0; i < finish->lines.n; i++) {
+		KL_AUTO(json_decrefp) json_t *entry = NULL;
 		const char *hex;
 		int err;
 
-		if ((err = kl_json_parse(&e, f->lines.v[i], strlen(f->lines.v[i]))) < 0 ||
-		    (err = kl_json_str(&hex, e, "commit")) < 0 ||
-		    (err = kl_oid_parse(&f->note[n].commit, hex)) < 0)
+		if ((err = kl_json_parse(&entry, finish->lines.v[i], strlen(finish->lines.v[i]))) <
+			    0 ||
+		    (err = kl_json_str(&hex, entry, "commit")) < 0 ||
+		    (err = kl_oid_parse(&finish->note[n].commit, hex)) < 0)
 			return kl_error_in(err, "event %zu of the operation", i + 1);
-		if (!is_rederived(f, hex))
-			f->note[n++].line = f->lines.v[i];
+		if (!is_rederived(finish, hex))
+			finish->note[n++].line = finish->lines.v[i];
 	}
-	for (size_t i = 0; i < f->forward.nnote; i++)
-		f->note[n++] = f->forward.note[i];
-	f->nnote = n;
+	for (size_t i = 0; i < finish->forward.nnote; i++)
+		finish->note[n++] = finish->forward.note[i];
+	finish->nnote = n;
 	return 0;
 }
 
 /* create `ref` at `oid`, or see that it is there already */
-static int put_ref(struct kl_refs_txn *t, struct finish *f, const char *ref, const git_oid *oid,
-		   const char *before)
+static int put_ref(struct kl_refs_txn *txn, struct finish *finish, const char *ref,
+		   const git_oid *oid, const char *before)
 {
 	git_oid there, old;
-	int err = kl_refs_get(&there, f->op->repo, ref);
+	int err = kl_refs_get(&there, finish->op->repo, ref);
 
 	if (err && err != KL_ENOTFOUND)
 		return err;
 	if (!err && !memcmp(&there, oid, sizeof(there))) {
-		kl_refs_txn_verify(t, ref, oid);
+		kl_refs_txn_verify(txn, ref, oid);
 		return 0;
 	}
 	kl_error_clear();
 	if (*before) {
 		if ((err = kl_oid_parse(&old, before)) < 0)
 			return err;
-		kl_refs_txn_update(t, ref, oid, &old);
+		kl_refs_txn_update(txn, ref, oid, &old);
 		return 0;
 	}
 	if (!err)
 		return kl_error_hint(kl_error(KL_EEXISTS,
 					      "'%s' was made by somebody else meanwhile", ref),
 				     "rename it with git, then 'git klineage deopt --continue'");
-	kl_refs_txn_create(t, ref, oid);
+	kl_refs_txn_create(txn, ref, oid);
 	return 0;
 }
 
-static int put_results(struct kl_refs_txn *t, struct finish *f, struct kl_outcome *out)
+static int put_results(struct kl_refs_txn *txn, struct finish *finish, struct kl_outcome *out)
 {
-	const struct kl_walk *w = &f->op->walk;
-	const char *rejected = kl_walk_rejected_tip(w);
+	const struct kl_walk *walk = &finish->op->walk;
+	const char *rejected = kl_walk_rejected_tip(walk);
 	git_oid oid;
 	int err = 0;
 
 	if (out->steps) {
 		kl_lineage_ref(out->walk, "walk", out->workload, out->name);
 		kl_lineage_ref(out->lineage, "lineage", out->workload, out->name);
-		if ((err = kl_oid_parse(&oid, kl_walk_tip(w))) < 0 ||
-		    (err = put_ref(t, f, out->walk, &oid, "")) < 0 ||
-		    (err = put_ref(t, f, out->lineage, &f->forward.tip, "")) < 0)
+		if ((err = kl_oid_parse(&oid, kl_walk_tip(walk))) < 0 ||
+		    (err = put_ref(txn, finish, out->walk, &oid, "")) < 0 ||
+		    (err = put_ref(txn, finish, out->lineage, &finish->forward.tip, "")) < 0)
 			return err;
 	}
 	if (*rejected) {
 		kl_lineage_ref(out->rejected, "rejected", out->workload, out->name);
 		if ((err = kl_oid_parse(&oid, rejected)) < 0)
 			return err;
-		err = put_ref(t, f, out->rejected, &oid, kl_walk_str(w, "rejected_before"));
+		err = put_ref(txn, finish, out->rejected, &oid,
+			      kl_walk_str(walk, "rejected_before"));
 	}
 	return err;
 }
 
-static int try_once(struct finish *f, struct kl_outcome *out)
+static int try_once(struct finish *finish, struct kl_outcome *out)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(f->op->repo);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(finish->op->repo);
 	static const git_oid none;
 	git_oid notes, notes_old;
 	int err;
 
 	if ((err = KL_FAULT("finish-notes")) < 0 ||
-	    (err = kl_notes_prepare(&notes, &notes_old, f->op->repo, KL_NOTES_GATE, f->note,
-				    f->nnote)) < 0 ||
-	    (err = put_results(t, f, out)) < 0)
+	    (err = kl_notes_prepare(&notes, &notes_old, finish->op->repo, KL_NOTES_GATE,
+				    finish->note, finish->nnote)) < 0 ||
+	    (err = put_results(txn, finish, out)) < 0)
 		return err;
 	if (memcmp(&notes, &notes_old, sizeof(notes)))
-		kl_refs_txn_update(t, KL_NOTES_GATE, &notes,
+		kl_refs_txn_update(txn, KL_NOTES_GATE, &notes,
 				   memcmp(&notes_old, &none, sizeof(none)) ? &notes_old : NULL);
-	kl_refs_txn_delete(t, f->op->ref, &f->op->at);
+	kl_refs_txn_delete(txn, finish->op->ref, &finish->op->at);
 	if ((err = KL_FAULT("finish-move")) < 0)
 		return err;
-	err = kl_refs_txn_commit(t, "klineage deopt: lineage");
+	err = kl_refs_txn_commit(txn, "klineage deopt: lineage");
 	return err < 0 ? err : KL_FAULT("finish-moved");
 }
 
 int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out)
 {
-	KL_AUTO(finish_release) struct finish f = { .op = op };
+	KL_AUTO(finish_release) struct finish finish = { .op = op };
 	int err;
 
-	if (out->steps && (err = kl_forward_build(&f.forward, op)) < 0)
+	if (out->steps && (err = kl_forward_build(&finish.forward, op)) < 0)
 		return err;
-	if ((err = collect_notes(&f)) < 0)
+	if ((err = collect_notes(&finish)) < 0)
 		return err;
 	for (int i = 0;; i++) {
 		git_oid at;
 
-		err = try_once(&f, out);
+		err = try_once(&finish, out);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err;
 		/* the notes moved under us: read again; the operation itself may not */

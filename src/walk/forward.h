@@ -25,9 +25,9 @@ struct kl_forward {
 };
 
 int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op);
-void kl_forward_release(struct kl_forward *f);
+void kl_forward_release(struct kl_forward *forward);
 
 /** The contract's directory of a full tree, without what is not a regular file. */
-int kl_forward_tree(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *dir);
+int kl_forward_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *dir);
 
 #endif

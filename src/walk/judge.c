@@ -12,42 +12,43 @@
 
 /* --- facts ----------------------------------------------------------------- */
 
-json_t *kl_judge_facts_json(const struct kl_facts *f)
+json_t *kl_judge_facts_json(const struct kl_facts *facts)
 {
-	json_t *j = json_object(), *list = json_array(), *traits = json_object();
+	json_t *value = json_object(), *list = json_array(), *traits = json_object();
 
-	for (size_t i = 0; i < f->features.n; i++)
-		json_array_append_new(list, json_string(f->features.v[i]));
-	for (size_t i = 0; i < f->traits.n; i++)
-		kl_json_set_str(traits, f->traits.e[i].key, f->traits.e[i].value);
-	kl_json_set(j, "features", list);
-	kl_json_set(j, "traits", traits);
-	kl_json_set_str(j, "code", f->code_digest);
-	return j;
+	for (size_t i = 0; i < facts->features.n; i++)
+		json_array_append_new(list, json_string(facts->features.v[i]));
+	for (size_t i = 0; i < facts->traits.n; i++)
+		kl_json_set_str(traits, facts->traits.e[i].key, facts->traits.e[i].value);
+	kl_json_set(value, "features", list);
+	kl_json_set(value, "traits", traits);
+	kl_json_set_str(value, "code", facts->code_digest);
+	return value;
 }
 
-void kl_judge_facts_read(struct kl_facts *out, const json_t *j)
+void kl_judge_facts_read(struct kl_facts *out, const json_t *item)
 {
 	const char *key;
-	json_t *v;
+	json_t *value;
 
 	*out = (struct kl_facts){ .traits = { .free_value = free } };
-	kl_json_strings(&out->features, json_object_get(j, "features"));
-	json_object_foreach(json_object_get(j, "traits"), key, v)
-		if (json_is_string(v))
-			kl_map_put(&out->traits, key, kl_strdup(json_string_value(v)));
-	snprintf(out->code_digest, sizeof(out->code_digest), "%s", kl_json_str_or(j, "code", ""));
+	kl_json_strings(&out->features, json_object_get(item, "features"));
+	json_object_foreach(json_object_get(item, "traits"), key, value)
+		if (json_is_string(value))
+			kl_map_put(&out->traits, key, kl_strdup(json_string_value(value)));
+	snprintf(out->code_digest, sizeof(out->code_digest), "%s",
+		 kl_json_str_or(item, "code", ""));
 }
 
 /* who says that a mechanism goes says that the trait it stands on goes */
-static void complete_claims(json_t *pending, const struct kl_mechanism *m)
+static void complete_claims(json_t *pending, const struct kl_mechanism *mechanism)
 {
 	json_t *traits = json_object_get(pending, "traits");
 
-	for (size_t i = 0; m && traits && i < m->primary.n; i++)
-		if (!strncmp(m->primary.v[i], "trait:", 6) &&
-		    !json_object_get(traits, m->primary.v[i] + 6))
-			kl_json_set_str(traits, m->primary.v[i] + 6, "no");
+	for (size_t i = 0; mechanism && traits && i < mechanism->primary.n; i++)
+		if (!strncmp(mechanism->primary.v[i], "trait:", 6) &&
+		    !json_object_get(traits, mechanism->primary.v[i] + 6))
+			kl_json_set_str(traits, mechanism->primary.v[i] + 6, "no");
 }
 
 /*
@@ -57,17 +58,18 @@ static void complete_claims(json_t *pending, const struct kl_mechanism *m)
 static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
 {
 	const char *key;
-	json_t *v;
+	json_t *value;
 
 	for (size_t i = 0; i < before->traits.n; i++)
 		if (!kl_map_get(&after->traits, before->traits.e[i].key))
 			kl_map_put(&after->traits, before->traits.e[i].key,
 				   kl_strdup(before->traits.e[i].value));
-	json_object_foreach(json_object_get(pending, "traits"), key, v) {
-		if (!json_is_string(v))
+	json_object_foreach(json_object_get(pending, "traits"), key, value) {
+		if (!json_is_string(value))
 			continue;
-		kl_map_put(&after->traits, key, kl_asprintf("%s unaudited", json_string_value(v)));
-		if (!strcmp(json_string_value(v), "no"))
+		kl_map_put(&after->traits, key,
+			   kl_asprintf("%s unaudited", json_string_value(value)));
+		if (!strcmp(json_string_value(value), "no"))
 			kl_map_put(&before->traits, key, kl_strdup("yes unaudited"));
 	}
 }
@@ -76,26 +78,27 @@ static void claim_traits(struct kl_facts *before, struct kl_facts *after, const 
 static void audit_traits(struct kl_facts *after, const json_t *pending, const json_t *audited)
 {
 	const char *key;
-	json_t *v;
+	json_t *value;
 
-	json_object_foreach(json_object_get(pending, "traits"), key, v) {
-		const char *seen = json_object_get(audited, key) ? json_string_value(v) : "unknown";
+	json_object_foreach(json_object_get(pending, "traits"), key, value) {
+		const char *seen = json_object_get(audited, key) ? json_string_value(value) :
+								   "unknown";
 
-		if (json_is_string(v))
+		if (json_is_string(value))
 			kl_map_put(&after->traits, key, kl_strdup(seen));
 	}
 }
 
 /* does the mechanism's removal stand on a trait alone, and nobody but the proposal has seen it? */
-static bool is_hearsay(const struct kl_mechanism *m, const struct kl_facts *before,
+static bool is_hearsay(const struct kl_mechanism *mechanism, const struct kl_facts *before,
 		       const struct kl_facts *after)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
 	bool doubt = false;
 
 	kl_strvec_minus(&gone, &before->features, &after->features);
-	for (size_t i = 0; m && i < m->primary.n; i++) {
-		const char *fact = m->primary.v[i];
+	for (size_t i = 0; mechanism && i < mechanism->primary.n; i++) {
+		const char *fact = mechanism->primary.v[i];
 		const char *trait = strncmp(fact, "trait:", 6) ?
 					    NULL :
 					    kl_map_get(&after->traits, fact + 6);
@@ -108,13 +111,13 @@ static bool is_hearsay(const struct kl_mechanism *m, const struct kl_facts *befo
 }
 
 /* the event says the claims, too, and where they were seen; they are part of what it is named by */
-static void put_traits(struct kl_event *event, const struct kl_facts *f, json_t *audited)
+static void put_traits(struct kl_event *event, const struct kl_facts *facts, json_t *audited)
 {
 	struct kl_map *traits = &event->facts.traits;
 
 	kl_map_release(traits);
-	for (size_t i = 0; i < f->traits.n; i++)
-		kl_map_put(traits, f->traits.e[i].key, kl_strdup(f->traits.e[i].value));
+	for (size_t i = 0; i < facts->traits.n; i++)
+		kl_map_put(traits, facts->traits.e[i].key, kl_strdup(facts->traits.e[i].value));
 	if (json_object_size(audited)) {
 		json_decref(event->audit);
 		event->audit = json_incref(audited);
@@ -130,32 +133,32 @@ struct named {
 	struct kl_buf why;
 };
 
-static bool is_primary_gone(const struct kl_mechanism *m, const struct kl_strvec *gone)
+static bool is_primary_gone(const struct kl_mechanism *mechanism, const struct kl_strvec *gone)
 {
-	for (size_t i = 0; i < m->primary.n; i++)
-		if (kl_strvec_has(gone, m->primary.v[i]))
+	for (size_t i = 0; i < mechanism->primary.n; i++)
+		if (kl_strvec_has(gone, mechanism->primary.v[i]))
 			return true;
 	return false;
 }
 
 /* the mechanism whose primary fact went: one that explains all of it before one that does not */
-static void name_it(struct named *out, const struct kl_sequencer *s, const struct kl_facts *before,
-		    const struct kl_facts *after)
+static void name_it(struct named *out, const struct kl_sequencer *sequencer,
+		    const struct kl_facts *before, const struct kl_facts *after)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
 
 	kl_strvec_minus(&gone, &before->features, &after->features);
-	for (size_t i = 0; s->mechanisms && i < s->mechanisms->n; i++) {
-		const struct kl_mechanism *m = &s->mechanisms->m[i];
+	for (size_t i = 0; sequencer->mechanisms && i < sequencer->mechanisms->n; i++) {
+		const struct kl_mechanism *mechanism = &sequencer->mechanisms->m[i];
 		KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
-		enum kl_delta d;
+		enum kl_delta delta;
 
-		if (!is_primary_gone(m, &gone))
+		if (!is_primary_gone(mechanism, &gone))
 			continue;
-		d = kl_facts_judge(&why, m, before, after);
-		if (!out->m || (out->delta != KL_DELTA_CLEAN && d == KL_DELTA_CLEAN)) {
-			out->m = m;
-			out->delta = d;
+		delta = kl_facts_judge(&why, mechanism, before, after);
+		if (!out->m || (out->delta != KL_DELTA_CLEAN && delta == KL_DELTA_CLEAN)) {
+			out->m = mechanism;
+			out->delta = delta;
 			kl_buf_clear(&out->why);
 			kl_buf_adds(&out->why, why.ptr);
 		}
@@ -171,19 +174,19 @@ static char *action_from_text(const json_t *pending)
 	return kl_asprintf("historical-%s", slug);
 }
 
-static void settle_name(struct named *out, const struct kl_sequencer *s, json_t *pending,
+static void settle_name(struct named *out, const struct kl_sequencer *sequencer, json_t *pending,
 			struct kl_facts *before, struct kl_facts *after)
 {
 	const char *claimed = kl_json_str_or(pending, "mechanism", "");
 
-	if (*claimed && s->mechanisms)
-		out->m = kl_mechanisms_find(s->mechanisms, claimed);
+	if (*claimed && sequencer->mechanisms)
+		out->m = kl_mechanisms_find(sequencer->mechanisms, claimed);
 	complete_claims(pending, out->m);
 	claim_traits(before, after, pending);
 	if (out->m)
 		out->delta = kl_facts_judge(&out->why, out->m, before, after);
 	else if (!*claimed)
-		name_it(out, s, before, after);
+		name_it(out, sequencer, before, after);
 	if (!*claimed && out->m)
 		kl_json_set_str(pending, "mechanism", out->m->name);
 	if (!*kl_json_str_or(pending, "action", "")) {
@@ -209,25 +212,25 @@ static void add_speed(struct kl_buf *out, const struct kl_event *event)
 		kl_buf_addf(out, ", %.2fx faster", (double)ppm / 1e6);
 }
 
-static void tell_user(struct kl_sequencer *s, const char *what, const json_t *pending,
+static void tell_user(struct kl_sequencer *sequencer, const char *what, const json_t *pending,
 		      const char *more)
 {
-	kl_progress_say(s->progress, "%s %s in %s%s", what,
+	kl_progress_say(sequencer->progress, "%s %s in %s%s", what,
 			kl_json_str_or(pending, "action", "step"),
 			kl_json_str_or(pending, "locus", "?"), more);
 }
 
-static int save_walk(struct kl_sequencer *s, const char *what)
+static int save_walk(struct kl_sequencer *sequencer, const char *what)
 {
 	KL_AUTO(kl_freep) char *text = kl_asprintf("klineage deopt: %s", what);
 
-	return kl_opstate_save(&s->op, text);
+	return kl_opstate_save(&sequencer->op, text);
 }
 
-static int accept_step(struct kl_sequencer *s, struct kl_judgement *v, struct kl_facts *after,
-		       const char *delta, const char *why)
+static int accept_step(struct kl_sequencer *sequencer, struct kl_judgement *judgement,
+		       struct kl_facts *after, const char *delta, const char *why)
 {
-	struct kl_opstate *op = &s->op;
+	struct kl_opstate *op = &sequencer->op;
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf more = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
@@ -236,8 +239,8 @@ static int accept_step(struct kl_sequencer *s, struct kl_judgement *v, struct kl
 		.commit = hex,
 		.surface = op->pending->digest,
 		.delta = delta,
-		.ns = v->event->profile.ns,
-		.event = v->event->id,
+		.ns = judgement->event->profile.ns,
+		.event = judgement->event->id,
 	};
 	int err;
 
@@ -254,12 +257,12 @@ static int accept_step(struct kl_sequencer *s, struct kl_judgement *v, struct kl
 	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
 		return err;
 	kl_oid_hex(hex, &oid);
-	if ((err = kl_opstate_event(op, v->event, hex)) < 0)
+	if ((err = kl_opstate_event(op, judgement->event, hex)) < 0)
 		return err;
-	add_speed(&more, v->event);
+	add_speed(&more, judgement->event);
 	if (!strcmp(delta, "compound"))
 		kl_buf_adds(&more, " (compound)");
-	tell_user(s, "accepted", kl_walk_pending(&op->walk), more.ptr);
+	tell_user(sequencer, "accepted", kl_walk_pending(&op->walk), more.ptr);
 	seen.facts = kl_judge_facts_json(after);
 	kl_walk_accepted(&op->walk, &seen);
 	kl_surface_free(op->state);
@@ -267,12 +270,13 @@ static int accept_step(struct kl_sequencer *s, struct kl_judgement *v, struct kl
 	op->tree = tree;
 	kl_surface_free(op->held);
 	op->held = NULL;
-	return save_walk(s, "step");
+	return save_walk(sequencer, "step");
 }
 
-static int reject_step(struct kl_sequencer *s, struct kl_judgement *v, const char *class_)
+static int reject_step(struct kl_sequencer *sequencer, struct kl_judgement *judgement,
+		       const char *class_)
 {
-	struct kl_opstate *op = &s->op;
+	struct kl_opstate *op = &sequencer->op;
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
 	KL_AUTO(kl_freep) char *more = NULL;
 	char hex[KL_OID_HEX];
@@ -281,8 +285,8 @@ static int reject_step(struct kl_sequencer *s, struct kl_judgement *v, const cha
 		.commit = hex,
 		.surface = op->pending->digest,
 		.class_ = class_,
-		.event = v ? v->event->id : "",
-		.ns = v ? v->event->profile.ns : 0,
+		.event = judgement ? judgement->event->id : "",
+		.ns = judgement ? judgement->event->profile.ns : 0,
 	};
 	int err;
 
@@ -295,8 +299,8 @@ static int reject_step(struct kl_sequencer *s, struct kl_judgement *v, const cha
 		step.action = action_from_text(kl_walk_pending(&op->walk));
 		kl_json_set_str(kl_walk_pending(&op->walk), "action", step.action);
 	}
-	if (v && *v->event->message) {
-		char *text = kl_asprintf("%s\n\n%s", step.text, v->event->message);
+	if (judgement && *judgement->event->message) {
+		char *text = kl_asprintf("%s\n\n%s", step.text, judgement->event->message);
 
 		free(step.text);
 		step.text = text;
@@ -304,22 +308,22 @@ static int reject_step(struct kl_sequencer *s, struct kl_judgement *v, const cha
 	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
 		return err;
 	kl_oid_hex(hex, &oid);
-	if (v && (err = kl_opstate_event(op, v->event, hex)) < 0)
+	if (judgement && (err = kl_opstate_event(op, judgement->event, hex)) < 0)
 		return err;
 	more = kl_asprintf(": %s", class_);
-	tell_user(s, "rejected", kl_walk_pending(&op->walk), more);
+	tell_user(sequencer, "rejected", kl_walk_pending(&op->walk), more);
 	kl_walk_rejected(&op->walk, &seen);
 	kl_surface_free(op->pending);
 	op->pending = NULL;
-	return save_walk(s, "rejection");
+	return save_walk(sequencer, "rejection");
 }
 
-static int hold_step(struct kl_sequencer *s, const char *why)
+static int hold_step(struct kl_sequencer *sequencer, const char *why)
 {
-	kl_json_set_str(kl_walk_pending(&s->op.walk), "foreign", why);
-	kl_walk_held(&s->op.walk);
-	s->op.held = kl_steal(&s->op.pending);
-	return save_walk(s, "held for its parts");
+	kl_json_set_str(kl_walk_pending(&sequencer->op.walk), "foreign", why);
+	kl_walk_held(&sequencer->op.walk);
+	sequencer->op.held = kl_steal(&sequencer->op.pending);
+	return save_walk(sequencer, "held for its parts");
 }
 
 /* one judgement */
@@ -329,99 +333,102 @@ struct judged {
 	struct named n;
 };
 
-static void judged_release(struct judged *j)
+static void judged_release(struct judged *judged)
 {
-	kl_judgement_free(j->v);
-	kl_facts_release(&j->before);
-	kl_facts_release(&j->after);
-	kl_buf_release(&j->n.why);
+	kl_judgement_free(judged->v);
+	kl_facts_release(&judged->before);
+	kl_facts_release(&judged->after);
+	kl_buf_release(&judged->n.why);
 }
 
-static void weigh_step(struct kl_walk_ruling *r, struct judged *j, const struct kl_sequencer *s)
+static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
+		       const struct kl_sequencer *sequencer)
 {
-	const struct kl_walk *w = &s->op.walk;
-	KL_AUTO(json_decrefp) json_t *copy = kl_judge_facts_json(&j->v->event->facts);
+	const struct kl_walk *walk = &sequencer->op.walk;
+	KL_AUTO(json_decrefp) json_t *copy = kl_judge_facts_json(&judged->v->event->facts);
 
-	kl_judge_facts_read(&j->before, kl_walk_facts(w));
-	kl_judge_facts_read(&j->after, copy);
-	r->same_code = *j->after.code_digest &&
-		       !strcmp(j->before.code_digest, j->after.code_digest);
-	settle_name(&j->n, s, kl_walk_pending(w), &j->before, &j->after);
-	r->unknown = !j->n.m;
-	r->compound = j->n.m && j->n.delta == KL_DELTA_COMPOUND;
+	kl_judge_facts_read(&judged->before, kl_walk_facts(walk));
+	kl_judge_facts_read(&judged->after, copy);
+	ruling->same_code = *judged->after.code_digest &&
+			    !strcmp(judged->before.code_digest, judged->after.code_digest);
+	settle_name(&judged->n, sequencer, kl_walk_pending(walk), &judged->before, &judged->after);
+	ruling->unknown = !judged->n.m;
+	ruling->compound = judged->n.m && judged->n.delta == KL_DELTA_COMPOUND;
 }
 
 /* an accepted step's claims are read a second time, where a model can */
-static int accept_read(struct kl_sequencer *s, struct judged *j, const char *delta)
+static int accept_read(struct kl_sequencer *sequencer, struct judged *judged, const char *delta)
 {
 	KL_AUTO(json_decrefp) json_t *audited = NULL;
-	int err = kl_model_audit(&audited, s);
+	int err = kl_model_audit(&audited, sequencer);
 
 	if (err < 0)
 		return err;
 	if (audited)
-		audit_traits(&j->after, kl_walk_pending(&s->op.walk), audited);
-	if (audited && !strcmp(delta, "clean") && is_hearsay(j->n.m, &j->before, &j->after))
+		audit_traits(&judged->after, kl_walk_pending(&sequencer->op.walk), audited);
+	if (audited && !strcmp(delta, "clean") &&
+	    is_hearsay(judged->n.m, &judged->before, &judged->after))
 		delta = "unknown";
-	if (j->after.traits.n)
-		put_traits(j->v->event, &j->after, audited);
-	return accept_step(s, j->v, &j->after, delta, j->n.why.ptr);
+	if (judged->after.traits.n)
+		put_traits(judged->v->event, &judged->after, audited);
+	return accept_step(sequencer, judged->v, &judged->after, delta, judged->n.why.ptr);
 }
 
-static void tell_title(struct kl_sequencer *s)
+static void tell_title(struct kl_sequencer *sequencer)
 {
-	const json_t *p = kl_walk_pending(&s->op.walk);
-	const char *action = kl_json_str_or(p, "action", "");
+	const json_t *profile = kl_walk_pending(&sequencer->op.walk);
+	const char *action = kl_json_str_or(profile, "action", "");
 
-	kl_progress_title(s->progress, "[%zu] %s in %s (%s)",
-			  json_array_size(kl_walk_steps(&s->op.walk)) + 1,
-			  *action ? action : "older state", kl_json_str_or(p, "locus", "?"),
-			  kl_json_str_or(p, "rewriter", "?"));
+	kl_progress_title(sequencer->progress, "[%zu] %s in %s (%s)",
+			  json_array_size(kl_walk_steps(&sequencer->op.walk)) + 1,
+			  *action ? action : "older state", kl_json_str_or(profile, "locus", "?"),
+			  kl_json_str_or(profile, "rewriter", "?"));
 }
 
-int kl_judge_pending(struct kl_sequencer *s)
+int kl_judge_pending(struct kl_sequencer *sequencer)
 {
-	struct kl_walk *w = &s->op.walk;
-	KL_AUTO(judged_release) struct judged j = { .n = { .why = KL_BUF_INIT } };
-	struct kl_walk_ruling r = { 0 };
+	struct kl_walk *walk = &sequencer->op.walk;
+	KL_AUTO(judged_release) struct judged judged = { .n = { .why = KL_BUF_INIT } };
+	struct kl_walk_ruling ruling = { 0 };
 	const char *class_, *delta;
 	int err;
 
-	tell_title(s);
-	if (!s->op.pending)
+	tell_title(sequencer);
+	if (!sequencer->op.pending)
 		return kl_error(KL_EINVALID,
 				"the operation has lost the files of its proposal; use --abort");
-	if ((err = s->judge(&j.v, s->op.pending, s->op.state, s->payload)) < 0)
+	if ((err = sequencer->judge(&judged.v, sequencer->op.pending, sequencer->op.state,
+				    sequencer->payload)) < 0)
 		return err;
-	if (j.v->deferred)
+	if (judged.v->deferred)
 		return KL_JUDGE_LATER;
-	if (j.v->event->verdict == KL_VERDICT_NOT_RUN)
-		return kl_error(KL_ECANNOT, "cannot test here: %s", j.v->event->message);
-	r.verdict = j.v->event->verdict;
-	r.class_ = kl_event_class(j.v->event);
-	if (r.verdict == KL_VERDICT_PASS)
-		weigh_step(&r, &j, s);
-	switch (kl_walk_decide(&class_, &delta, w, &r)) {
+	if (judged.v->event->verdict == KL_VERDICT_NOT_RUN)
+		return kl_error(KL_ECANNOT, "cannot test here: %s", judged.v->event->message);
+	ruling.verdict = judged.v->event->verdict;
+	ruling.class_ = kl_event_class(judged.v->event);
+	if (ruling.verdict == KL_VERDICT_PASS)
+		weigh_step(&ruling, &judged, sequencer);
+	switch (kl_walk_decide(&class_, &delta, walk, &ruling)) {
 	case KL_CHOICE_ACCEPT:
-		return accept_read(s, &j, delta);
+		return accept_read(sequencer, &judged, delta);
 	case KL_CHOICE_HOLD:
-		return hold_step(s, j.n.why.ptr);
+		return hold_step(sequencer, judged.n.why.ptr);
 	default:
-		if (j.after.traits.n)
-			put_traits(j.v->event, &j.after, NULL);
-		return reject_step(s, j.v, class_);
+		if (judged.after.traits.n)
+			put_traits(judged.v->event, &judged.after, NULL);
+		return reject_step(sequencer, judged.v, class_);
 	}
 }
 
-int kl_judge_skip(struct kl_sequencer *s)
+int kl_judge_skip(struct kl_sequencer *sequencer)
 {
-	return reject_step(s, NULL, "skipped");
+	return reject_step(sequencer, NULL, "skipped");
 }
 
 /* the expert's own failure is worth a note; the operation ends with it */
-static int expert_failed(struct kl_sequencer *s, const struct kl_judgement *v)
+static int expert_failed(struct kl_sequencer *sequencer, const struct kl_judgement *judgement)
 {
-	struct kl_opstate *op = &s->op;
+	struct kl_opstate *op = &sequencer->op;
 	const char *expert = kl_walk_str(&op->walk, "expert");
 	KL_AUTO(kl_freep) char *line = NULL;
 	struct kl_note_line note;
@@ -430,42 +437,43 @@ static int expert_failed(struct kl_sequencer *s, const struct kl_judgement *v)
 
 	if (op->dry)
 		return kl_error(KL_ENO, "the expert fails");
-	if ((err = kl_opstate_event(op, v->event, expert)) < 0 ||
+	if ((err = kl_opstate_event(op, judgement->event, expert)) < 0 ||
 	    (err = kl_oid_parse(&note.commit, expert)) < 0)
 		return err;
 	line = kl_strndup(op->events.ptr, strcspn(op->events.ptr, "\n"));
 	note.line = line;
-	if ((err = kl_notes_add(s->repo, KL_NOTES_GATE, &note, 1)) < 0 ||
-	    (err = kl_sequencer_abort(s)) < 0)
+	if ((err = kl_notes_add(sequencer->repo, KL_NOTES_GATE, &note, 1)) < 0 ||
+	    (err = kl_sequencer_abort(sequencer)) < 0)
 		return err;
-	class_ = kl_event_class(v->event);
+	class_ = kl_event_class(judgement->event);
 	err = kl_error(KL_ENO, "the expert %.7s fails its own gate (%s%s%s): %s", expert,
-		       kl_verdict_name(v->event->verdict), *class_ ? ", " : "", class_,
-		       v->event->message);
+		       kl_verdict_name(judgement->event->verdict), *class_ ? ", " : "", class_,
+		       judgement->event->message);
 	return kl_error_hint(err, "'git klineage gate %.12s' judges it again", expert);
 }
 
-int kl_judge_expert(struct kl_sequencer *s)
+int kl_judge_expert(struct kl_sequencer *sequencer)
 {
-	struct kl_walk *w = &s->op.walk;
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
+	struct kl_walk *walk = &sequencer->op.walk;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	struct kl_walk_seen seen = { 0 };
 	int err;
 
-	kl_progress_title(s->progress, "[0] the expert, %.7s", kl_walk_str(w, "expert"));
-	if ((err = s->judge(&v, s->op.state, NULL, s->payload)) < 0)
+	kl_progress_title(sequencer->progress, "[0] the expert, %.7s", kl_walk_str(walk, "expert"));
+	if ((err = sequencer->judge(&judgement, sequencer->op.state, NULL, sequencer->payload)) < 0)
 		return err;
-	if (v->deferred)
+	if (judgement->deferred)
 		return KL_JUDGE_LATER;
-	if (v->event->verdict == KL_VERDICT_NOT_RUN)
-		return kl_error(KL_ECANNOT, "cannot test here: %s", v->event->message);
-	if (v->event->verdict != KL_VERDICT_PASS)
-		return expert_failed(s, v);
-	if ((err = kl_opstate_event(&s->op, v->event, kl_walk_str(w, "expert"))) < 0)
+	if (judgement->event->verdict == KL_VERDICT_NOT_RUN)
+		return kl_error(KL_ECANNOT, "cannot test here: %s", judgement->event->message);
+	if (judgement->event->verdict != KL_VERDICT_PASS)
+		return expert_failed(sequencer, judgement);
+	if ((err = kl_opstate_event(&sequencer->op, judgement->event,
+				    kl_walk_str(walk, "expert"))) < 0)
 		return err;
-	seen.event = v->event->id;
-	seen.ns = v->event->profile.ns;
-	seen.facts = kl_judge_facts_json(&v->event->facts);
-	kl_walk_expert_passed(w, &seen);
-	return save_walk(s, "the expert passes");
+	seen.event = judgement->event->id;
+	seen.ns = judgement->event->profile.ns;
+	seen.facts = kl_judge_facts_json(&judgement->event->facts);
+	kl_walk_expert_passed(walk, &seen);
+	return save_walk(sequencer, "the expert passes");
 }

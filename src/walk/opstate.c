@@ -14,9 +14,9 @@
 #define MAX_STATE (64u << 20)
 #define MAX_SOURCE (4u << 20)
 
-void kl_opstate_ref(char ref[128], const struct kl_repo *r)
+void kl_opstate_ref(char ref[128], const struct kl_repo *repo)
 {
-	snprintf(ref, 128, "refs/klineage/op/%s", kl_repo_worktree_id(r));
+	snprintf(ref, 128, "refs/klineage/op/%s", kl_repo_worktree_id(repo));
 }
 
 void kl_opstate_release(struct kl_opstate *op)
@@ -30,21 +30,21 @@ void kl_opstate_release(struct kl_opstate *op)
 	*op = (struct kl_opstate){ .events = KL_BUF_INIT };
 }
 
-static int read_entry(struct kl_buf *out, struct kl_repo *r, const git_oid *tree, const char *path,
-		      size_t max)
+static int read_entry(struct kl_buf *out, struct kl_repo *repo, const git_oid *tree,
+		      const char *path, size_t max)
 {
 	git_oid blob;
-	int err = kl_repo_tree_entry(&blob, NULL, r, tree, path);
+	int err = kl_repo_tree_entry(&blob, NULL, repo, tree, path);
 
-	return err < 0 ? err : kl_repo_blob_read(out, r, &blob, max);
+	return err < 0 ? err : kl_repo_blob_read(out, repo, &blob, max);
 }
 
 /* the state with the files below `folder` in its place; NULL if there is no such folder */
 static int load_candidate(struct kl_surface **out, struct kl_opstate *op, const git_oid *tree,
 			  const char *folder)
 {
-	const struct kl_surface *s = op->state;
-	KL_AUTO(kl_freep) struct kl_file *edit = kl_calloc(s->nfile + 1, sizeof(*edit));
+	const struct kl_surface *surface = op->state;
+	KL_AUTO(kl_freep) struct kl_file *edit = kl_calloc(surface->nfile + 1, sizeof(*edit));
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
 	git_oid sub;
 	int err = kl_repo_subtree(&sub, op->repo, tree, folder);
@@ -53,16 +53,16 @@ static int load_candidate(struct kl_surface **out, struct kl_opstate *op, const 
 		kl_error_clear();
 		return 0;
 	}
-	for (size_t i = 0; !err && i < s->nfile; i++) {
+	for (size_t i = 0; !err && i < surface->nfile; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
-		err = read_entry(&text, op->repo, &sub, s->file[i].path, MAX_SOURCE);
-		edit[i] = s->file[i];
+		err = read_entry(&text, op->repo, &sub, surface->file[i].path, MAX_SOURCE);
+		edit[i] = surface->file[i];
 		edit[i].len = text.len;
 		kl_strvec_take(&texts, kl_buf_detach(&text));
 		edit[i].data = texts.v[i];
 	}
-	return err < 0 ? err : kl_surface_with(out, s, edit, s->nfile);
+	return err < 0 ? err : kl_surface_with(out, surface, edit, surface->nfile);
 }
 
 static int load_state(struct kl_opstate *op)
@@ -76,22 +76,22 @@ static int load_state(struct kl_opstate *op)
 	return kl_surface_from_tree(&op->state, op->repo, &op->tree, kl_walk_str(&op->walk, "dir"));
 }
 
-int kl_opstate_load(struct kl_opstate *op, struct kl_repo *r)
+int kl_opstate_load(struct kl_opstate *op, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	git_oid tree;
 	int err;
 
-	*op = (struct kl_opstate){ .repo = r, .events = KL_BUF_INIT };
-	kl_opstate_ref(op->ref, r);
-	if ((err = kl_refs_get(&op->at, r, op->ref)) < 0)
+	*op = (struct kl_opstate){ .repo = repo, .events = KL_BUF_INIT };
+	kl_opstate_ref(op->ref, repo);
+	if ((err = kl_refs_get(&op->at, repo, op->ref)) < 0)
 		return err == KL_ENOTFOUND ?
 			       kl_error(KL_ENOTFOUND, "no operation in progress in this worktree") :
 			       err;
-	if ((err = kl_repo_tree_of(&tree, r, &op->at)) < 0 ||
-	    (err = read_entry(&text, r, &tree, STATE_FILE, MAX_STATE)) < 0 ||
+	if ((err = kl_repo_tree_of(&tree, repo, &op->at)) < 0 ||
+	    (err = read_entry(&text, repo, &tree, STATE_FILE, MAX_STATE)) < 0 ||
 	    (err = kl_walk_parse(&op->walk, text.ptr, text.len)) < 0 ||
-	    (err = read_entry(&op->events, r, &tree, EVENTS_FILE, MAX_STATE)) < 0 ||
+	    (err = read_entry(&op->events, repo, &tree, EVENTS_FILE, MAX_STATE)) < 0 ||
 	    (err = load_state(op)) < 0 ||
 	    (err = load_candidate(&op->pending, op, &tree, "pending")) < 0 ||
 	    (err = load_candidate(&op->held, op, &tree, "held")) < 0)
@@ -99,10 +99,10 @@ int kl_opstate_load(struct kl_opstate *op, struct kl_repo *r)
 	return 0;
 }
 
-static int copy_surface(struct kl_surface **out, const struct kl_surface *s)
+static int copy_surface(struct kl_surface **out, const struct kl_surface *surface)
 {
 	*out = NULL;
-	return s ? kl_surface_with(out, s, NULL, 0) : 0;
+	return surface ? kl_surface_with(out, surface, NULL, 0) : 0;
 }
 
 int kl_opstate_copy(struct kl_opstate *out, const struct kl_opstate *op)
@@ -131,41 +131,42 @@ struct edits {
 	size_t n, alloc;
 };
 
-static void edits_release(struct edits *e)
+static void edits_release(struct edits *edits)
 {
-	free(e->e);
-	kl_strvec_release(&e->paths);
+	free(edits->e);
+	kl_strvec_release(&edits->paths);
 }
 
-static void add_edit(struct edits *e, char *path, const void *data, size_t len)
+static void add_edit(struct edits *edits, char *path, const void *data, size_t len)
 {
-	kl_strvec_take(&e->paths, path);
-	KL_GROW(e->e, e->n + 1, e->alloc);
-	e->e[e->n++] = (struct kl_tree_edit){ .path = path, .data = data, .len = len };
+	kl_strvec_take(&edits->paths, path);
+	KL_GROW(edits->e, edits->n + 1, edits->alloc);
+	edits->e[edits->n++] = (struct kl_tree_edit){ .path = path, .data = data, .len = len };
 }
 
-static void add_surface(struct edits *e, const char *folder, const struct kl_surface *s)
+static void add_surface(struct edits *edits, const char *folder, const struct kl_surface *surface)
 {
-	for (size_t i = 0; s && i < s->nfile; i++)
-		add_edit(e, kl_fs_join(folder, s->file[i].path), s->file[i].data, s->file[i].len);
+	for (size_t i = 0; surface && i < surface->nfile; i++)
+		add_edit(edits, kl_fs_join(folder, surface->file[i].path), surface->file[i].data,
+			 surface->file[i].len);
 }
 
 static int write_tree(git_oid *out, struct kl_opstate *op)
 {
-	KL_AUTO(edits_release) struct edits e = { .paths = KL_STRVEC_INIT };
+	KL_AUTO(edits_release) struct edits edits = { .paths = KL_STRVEC_INIT };
 	KL_AUTO(kl_buf_release) struct kl_buf state = KL_BUF_INIT;
 
 	kl_json_pretty(&state, op->walk.state);
-	add_edit(&e, kl_strdup(STATE_FILE), state.ptr, state.len);
-	add_edit(&e, kl_strdup(EVENTS_FILE), op->events.ptr, op->events.len);
-	add_surface(&e, "pending", op->pending);
-	add_surface(&e, "held", op->held);
-	return kl_repo_tree_edit(out, op->repo, NULL, e.e, e.n);
+	add_edit(&edits, kl_strdup(STATE_FILE), state.ptr, state.len);
+	add_edit(&edits, kl_strdup(EVENTS_FILE), op->events.ptr, op->events.len);
+	add_surface(&edits, "pending", op->pending);
+	add_surface(&edits, "held", op->held);
+	return kl_repo_tree_edit(out, op->repo, NULL, edits.e, edits.n);
 }
 
 int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(op->repo);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(op->repo);
 	static const git_oid none;
 	const char *rejected = kl_walk_rejected_tip(&op->walk);
 	const char *derived = kl_walk_derived_tip(&op->walk);
@@ -183,9 +184,9 @@ int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 	    (err = kl_repo_commit_write(&next, op->repo, &spec)) < 0 ||
 	    (err = KL_FAULT("op-move")) < 0)
 		return err;
-	kl_refs_txn_update(t, op->ref, &next,
+	kl_refs_txn_update(txn, op->ref, &next,
 			   memcmp(&op->at, &none, sizeof(none)) ? &op->at : NULL);
-	if ((err = kl_refs_txn_commit(t, reflog)) < 0)
+	if ((err = kl_refs_txn_commit(txn, reflog)) < 0)
 		return err == KL_ECHANGED ?
 			       kl_error(KL_EBUSY,
 					"an operation is already in progress in this worktree") :
@@ -198,34 +199,34 @@ int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 
 static int candidate_tree(git_oid *out, const struct kl_opstate *op)
 {
-	const struct kl_surface *c = op->pending;
+	const struct kl_surface *surface = op->pending;
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) struct kl_tree_edit *edit = kl_calloc(c->nfile + 1, sizeof(*edit));
+	KL_AUTO(kl_freep) struct kl_tree_edit *edit = kl_calloc(surface->nfile + 1, sizeof(*edit));
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->nfile; i++) {
-		const struct kl_file *old = &op->state->file[i], *f = &c->file[i];
+	for (size_t i = 0; i < surface->nfile; i++) {
+		const struct kl_file *old = &op->state->file[i], *file = &surface->file[i];
 
-		if (old->len == f->len && !memcmp(old->data, f->data, f->len))
+		if (old->len == file->len && !memcmp(old->data, file->data, file->len))
 			continue;
-		if (*c->dir)
-			kl_strvec_pushf(&paths, "%s/%s", c->dir, f->path);
+		if (*surface->dir)
+			kl_strvec_pushf(&paths, "%s/%s", surface->dir, file->path);
 		else
-			kl_strvec_push(&paths, f->path);
+			kl_strvec_push(&paths, file->path);
 		edit[n] = (struct kl_tree_edit){ .path = paths.v[n],
-						 .data = f->data,
-						 .len = f->len };
+						 .data = file->data,
+						 .len = file->len };
 		n++;
 	}
 	return kl_repo_tree_edit(out, op->repo, &op->tree, edit, n);
 }
 
 /* what keeps all of the same kind reachable from the last */
-static const char *last_of_kind(const struct kl_walk *w, enum kl_step_kind kind)
+static const char *last_of_kind(const struct kl_walk *walk, enum kl_step_kind kind)
 {
 	if (kind == KL_STEP_REJECTED)
-		return kl_walk_rejected_tip(w);
-	return kind == KL_STEP_FORWARD ? kl_walk_derived_tip(w) : "";
+		return kl_walk_rejected_tip(walk);
+	return kind == KL_STEP_FORWARD ? kl_walk_derived_tip(walk) : "";
 }
 
 int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct kl_step *step)

@@ -35,9 +35,9 @@ struct kl_opstate {
 	bool dry;
 };
 
-void kl_opstate_ref(char ref[128], const struct kl_repo *r);
+void kl_opstate_ref(char ref[128], const struct kl_repo *repo);
 /** KL_ENOTFOUND: no operation in this worktree. */
-int kl_opstate_load(struct kl_opstate *op, struct kl_repo *r);
+int kl_opstate_load(struct kl_opstate *op, struct kl_repo *repo);
 int kl_opstate_save(struct kl_opstate *op, const char *reflog);
 void kl_opstate_release(struct kl_opstate *op);
 

@@ -5,27 +5,28 @@
 
 #include "walk/sequencer_parts.h"
 
-void kl_outcome_release(struct kl_outcome *o)
+void kl_outcome_release(struct kl_outcome *outcome)
 {
-	free(o->edit_dir);
-	o->edit_dir = NULL;
-	json_decref(o->awaiting);
-	json_decref(o->judged);
-	o->awaiting = o->judged = NULL;
+	free(outcome->edit_dir);
+	outcome->edit_dir = NULL;
+	json_decref(outcome->awaiting);
+	json_decref(outcome->judged);
+	outcome->awaiting = outcome->judged = NULL;
 }
 
-static size_t count_derived(const struct kl_walk *w, const char *how)
+static size_t count_derived(const struct kl_walk *walk, const char *how)
 {
 	size_t i, n = 0;
 	json_t *step;
 
-	json_array_foreach(kl_walk_steps(w), i, step)
+	json_array_foreach(kl_walk_steps(walk), i, step)
 		n += !strcmp(kl_walk_derivation(json_object_get(step, "rederived")), how);
 	return n;
 }
 
 /* the records from `from` on, each with what the gate said */
-static void add_judged(json_t *list, struct kl_sequencer *s, const json_t *records, size_t from)
+static void add_judged(json_t *list, struct kl_sequencer *sequencer, const json_t *records,
+		       size_t from)
 {
 	static const char *const keys[] = {
 		"action", "mechanism", "locus", "rewriter", "commit", "class", "delta", "ns",
@@ -34,33 +35,34 @@ static void add_judged(json_t *list, struct kl_sequencer *s, const json_t *recor
 	for (size_t i = from; i < json_array_size(records); i++) {
 		const json_t *rec = json_array_get(records, i);
 		const char *id = kl_json_str_or(rec, "event", "");
-		const struct kl_event *event = kl_opstate_known(&s->op, id);
-		json_t *j = json_object();
+		const struct kl_event *event = kl_opstate_known(&sequencer->op, id);
+		json_t *value = json_object();
 
-		kl_json_set_bool(j, "accepted", !json_object_get(rec, "class"));
+		kl_json_set_bool(value, "accepted", !json_object_get(rec, "class"));
 		for (size_t k = 0; k < KL_ARRAY_SIZE(keys); k++)
 			if (json_object_get(rec, keys[k]))
-				kl_json_set(j, keys[k],
+				kl_json_set(value, keys[k],
 					    json_deep_copy(json_object_get(rec, keys[k])));
-		kl_json_set(j, "event", event ? kl_event_json(event) : json_null());
-		json_array_append_new(list, j);
+		kl_json_set(value, "event", event ? kl_event_json(event) : json_null());
+		json_array_append_new(list, value);
 	}
 }
 
-void kl_outcome_fill(struct kl_outcome *out, struct kl_sequencer *s)
+void kl_outcome_fill(struct kl_outcome *out, struct kl_sequencer *sequencer)
 {
-	const struct kl_walk *w = &s->op.walk;
+	const struct kl_walk *walk = &sequencer->op.walk;
 
 	json_decref(out->judged);
 	out->judged = json_array();
-	add_judged(out->judged, s, kl_walk_steps(w), s->had_steps);
-	add_judged(out->judged, s, kl_walk_rejections(w), s->had_rejections);
+	add_judged(out->judged, sequencer, kl_walk_steps(walk), sequencer->had_steps);
+	add_judged(out->judged, sequencer, kl_walk_rejections(walk), sequencer->had_rejections);
 
-	snprintf(out->workload, sizeof(out->workload), "%s", kl_walk_str(w, "workload"));
-	snprintf(out->name, sizeof(out->name), "%s", kl_walk_str(w, "name"));
-	snprintf(out->termination, sizeof(out->termination), "%s", kl_walk_str(w, "termination"));
-	out->steps = json_array_size(kl_walk_steps(w));
-	out->rejections = json_array_size(kl_walk_rejections(w));
-	out->rederived = count_derived(w, "rederived");
-	out->unisolated = count_derived(w, "unisolated");
+	snprintf(out->workload, sizeof(out->workload), "%s", kl_walk_str(walk, "workload"));
+	snprintf(out->name, sizeof(out->name), "%s", kl_walk_str(walk, "name"));
+	snprintf(out->termination, sizeof(out->termination), "%s",
+		 kl_walk_str(walk, "termination"));
+	out->steps = json_array_size(kl_walk_steps(walk));
+	out->rejections = json_array_size(kl_walk_rejections(walk));
+	out->rederived = count_derived(walk, "rederived");
+	out->unisolated = count_derived(walk, "unisolated");
 }

@@ -21,92 +21,96 @@ void kl_lineage_ref(char ref[256], const char *kind, const char *workload, const
 	snprintf(ref, 256, "%s/%s/%s/%s", top, kind, workload, name);
 }
 
-void kl_sequencer_release(struct kl_sequencer *s)
+void kl_sequencer_release(struct kl_sequencer *sequencer)
 {
-	kl_rewrite_release(&s->rw);
-	kl_opstate_release(&s->op);
-	kl_lock_release(&s->lock);
-	free(s->edit_dir);
-	free(s->why_not);
-	s->edit_dir = s->why_not = NULL;
+	kl_rewrite_release(&sequencer->rw);
+	kl_opstate_release(&sequencer->op);
+	kl_lock_release(&sequencer->lock);
+	free(sequencer->edit_dir);
+	free(sequencer->why_not);
+	sequencer->edit_dir = sequencer->why_not = NULL;
 }
 
 /* --- running --------------------------------------------------------------- */
 
-int kl_sequencer_save(struct kl_sequencer *s, const char *what)
+int kl_sequencer_save(struct kl_sequencer *sequencer, const char *what)
 {
 	KL_AUTO(kl_freep) char *text = kl_asprintf("klineage deopt: %s", what);
 
-	return kl_opstate_save(&s->op, text);
+	return kl_opstate_save(&sequencer->op, text);
 }
 
-int kl_sequencer_end(struct kl_sequencer *s, const char *termination)
+int kl_sequencer_end(struct kl_sequencer *sequencer, const char *termination)
 {
 	struct kl_commit spare = { 0 };
 	git_oid probe;
 	char *author = NULL;
 	int err;
 	/* a commit of our own says who and when, with git's own rules for both */
-	struct kl_commit_spec spec = { .tree = s->op.tree, .message = "klineage deopt: end\n" };
+	struct kl_commit_spec spec = { .tree = sequencer->op.tree,
+				       .message = "klineage deopt: end\n" };
 
-	if (s->op.dry) {
-		kl_walk_end(&s->op.walk, termination, 0, "", 0);
+	if (sequencer->op.dry) {
+		kl_walk_end(&sequencer->op.walk, termination, 0, "", 0);
 		return 0;
 	}
-	if ((err = kl_repo_commit_write(&probe, s->repo, &spec)) < 0 ||
-	    (err = kl_repo_commit_read(&spare, s->repo, &probe)) < 0)
+	if ((err = kl_repo_commit_write(&probe, sequencer->repo, &spec)) < 0 ||
+	    (err = kl_repo_commit_read(&spare, sequencer->repo, &probe)) < 0)
 		return err;
 	author = kl_strdup(spare.author);
-	kl_walk_end(&s->op.walk, termination, spare.author_time, author, spare.author_offset);
+	kl_walk_end(&sequencer->op.walk, termination, spare.author_time, author,
+		    spare.author_offset);
 	kl_commit_release(&spare);
 	free(author);
-	kl_surface_free(s->op.pending);
-	kl_surface_free(s->op.held);
-	s->op.pending = s->op.held = NULL;
-	return kl_sequencer_save(s, termination);
+	kl_surface_free(sequencer->op.pending);
+	kl_surface_free(sequencer->op.held);
+	sequencer->op.pending = sequencer->op.held = NULL;
+	return kl_sequencer_save(sequencer, termination);
 }
 
-static int finish_walk(struct kl_sequencer *s, struct kl_outcome *out)
+static int finish_walk(struct kl_sequencer *sequencer, struct kl_outcome *out)
 {
 	int err;
 
-	kl_outcome_fill(out, s);
-	kl_progress_title(s->progress, "writing the lineage");
-	if ((err = kl_finish_write(&s->op, out)) < 0)
+	kl_outcome_fill(out, sequencer);
+	kl_progress_title(sequencer->progress, "writing the lineage");
+	if ((err = kl_finish_write(&sequencer->op, out)) < 0)
 		return err;
-	kl_fs_remove(s->edit_dir);
+	kl_fs_remove(sequencer->edit_dir);
 	if (!out->steps)
 		return kl_error(KL_ENO,
 				"nothing could be removed from %.7s: %zu proposal%s rejected, "
 				"none accepted",
-				kl_walk_str(&s->op.walk, "expert"), out->rejections,
+				kl_walk_str(&sequencer->op.walk, "expert"), out->rejections,
 				out->rejections == 1 ? "" : "s");
 	return 0;
 }
 
 /* --- results from elsewhere --------------------------------------------------- */
 
-static json_t *what_awaits(const struct kl_parcel *p, json_t *candidates)
+static json_t *what_awaits(const struct kl_parcel *parcel, json_t *candidates)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set_str(j, "file", p->file);
-	kl_json_set_str(j, "bundle", p->digest);
-	kl_json_set_str(j, "command", p->command);
-	kl_json_set_int(j, "jobs", (int64_t)p->jobs);
-	json_object_set(j, "candidates", candidates);
-	return j;
+	kl_json_set_str(value, "file", parcel->file);
+	kl_json_set_str(value, "bundle", parcel->digest);
+	kl_json_set_str(value, "command", parcel->command);
+	kl_json_set_int(value, "jobs", (int64_t)parcel->jobs);
+	json_object_set(value, "candidates", candidates);
+	return value;
 }
 
 /* The same files asked for twice, with a send between: then nothing came of it. */
-static int guard_walk(struct kl_sequencer *s)
+static int guard_walk(struct kl_sequencer *sequencer)
 {
-	const struct kl_surface *at = s->op.pending ? s->op.pending : s->op.state;
+	const struct kl_surface *at = sequencer->op.pending ? sequencer->op.pending :
+							      sequencer->op.state;
 
-	if (!strcmp(s->sent_for, at->digest))
+	if (!strcmp(sequencer->sent_for, at->digest))
 		return kl_error(KL_ECANNOT, "no result came back for %.12s%s%s", at->digest,
-				s->why_not ? ": " : "", s->why_not ? s->why_not : "");
-	memcpy(s->sent_for, at->digest, sizeof(s->sent_for));
+				sequencer->why_not ? ": " : "",
+				sequencer->why_not ? sequencer->why_not : "");
+	memcpy(sequencer->sent_for, at->digest, sizeof(sequencer->sent_for));
 	return 0;
 }
 
@@ -114,27 +118,27 @@ static int guard_walk(struct kl_sequencer *s)
  * The job at hand waits, and with it all that may follow, one way or the other. Their results
  * are here when this returns 0; 1: a person is to bring them.
  */
-static int send_away(struct kl_sequencer *s, struct kl_outcome *out, const char *before)
+static int send_away(struct kl_sequencer *sequencer, struct kl_outcome *out, const char *before)
 {
 	KL_AUTO(json_decrefp) json_t *candidates = json_array();
-	KL_AUTO(kl_parcel_release) struct kl_parcel p = { 0 };
+	KL_AUTO(kl_parcel_release) struct kl_parcel parcel = { 0 };
 	int err;
 
-	if ((err = guard_walk(s)) < 0 || (err = kl_speculate(candidates, s)) < 0 ||
-	    (err = s->send(&p, s->payload)) < 0)
+	if ((err = guard_walk(sequencer)) < 0 || (err = kl_speculate(candidates, sequencer)) < 0 ||
+	    (err = sequencer->send(&parcel, sequencer->payload)) < 0)
 		return err;
-	if (!p.waiting) {
-		free(s->why_not);
-		s->why_not = kl_steal(&p.why);
+	if (!parcel.waiting) {
+		free(sequencer->why_not);
+		sequencer->why_not = kl_steal(&parcel.why);
 		return 0;
 	}
-	kl_walk_await(&s->op.walk, what_awaits(&p, candidates));
-	if ((err = kl_sequencer_save(s, "waiting for results")) < 0)
+	kl_walk_await(&sequencer->op.walk, what_awaits(&parcel, candidates));
+	if ((err = kl_sequencer_save(sequencer, "waiting for results")) < 0)
 		return err;
-	kl_outcome_fill(out, s);
+	kl_outcome_fill(out, sequencer);
 	out->waiting = true;
-	out->still = !strcmp(before, p.digest);
-	out->awaiting = json_incref(kl_walk_awaited(&s->op.walk));
+	out->still = !strcmp(before, parcel.digest);
+	out->awaiting = json_incref(kl_walk_awaited(&sequencer->op.walk));
 	return 1;
 }
 
@@ -142,25 +146,26 @@ static int send_away(struct kl_sequencer *s, struct kl_outcome *out, const char 
  * A model that did not answer in time has had a turn, as if it had been refused. It is asked again;
  * whoever is silent three times in a row is gone, and a person is to see to it.
  */
-static int timed_out(struct kl_sequencer *s)
+static int timed_out(struct kl_sequencer *sequencer)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
 	KL_AUTO(kl_freep) char *hints = kl_strdup(kl_error_hints());
 	int err;
 
-	kl_walk_timed_out(&s->op.walk);
-	if ((err = kl_sequencer_save(s, "time-out")) < 0)
+	kl_walk_timed_out(&sequencer->op.walk);
+	if ((err = kl_sequencer_save(sequencer, "time-out")) < 0)
 		return err;
-	if (++s->timeouts < KL_DIALOGUE_UNUSABLE) {
-		kl_progress_say(s->progress, "  %s; that counts as a turn of the model", message);
+	if (++sequencer->timeouts < KL_DIALOGUE_UNUSABLE) {
+		kl_progress_say(sequencer->progress, "  %s; that counts as a turn of the model",
+				message);
 		kl_error_clear();
 		return 0;
 	}
-	err = kl_error(KL_ETIMEOUT, "%s; %d times in a row", message, s->timeouts);
+	err = kl_error(KL_ETIMEOUT, "%s; %d times in a row", message, sequencer->timeouts);
 	return *hints ? kl_error_hint(err, "%s", hints) : err;
 }
 
-static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
+static int run_on(struct kl_sequencer *sequencer, struct kl_outcome *out)
 {
 	char before[KL_DIGEST_HEX] = "";
 
@@ -169,107 +174,108 @@ static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
 
 		if (kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
-		switch (kl_walk_next(&s->op.walk)) {
+		switch (kl_walk_next(&sequencer->op.walk)) {
 		case KL_WALK_EXPERT:
-			err = kl_judge_expert(s);
+			err = kl_judge_expert(sequencer);
 			break;
 		case KL_WALK_ASK:
-			err = kl_sequencer_ask(s);
+			err = kl_sequencer_ask(sequencer);
 			break;
 		case KL_WALK_JUDGE:
-			err = kl_judge_pending(s);
+			err = kl_judge_pending(sequencer);
 			break;
 		case KL_WALK_WAIT:
-			kl_outcome_fill(out, s);
+			kl_outcome_fill(out, sequencer);
 			out->waiting = true;
-			out->edit_dir = kl_strdup(s->edit_dir);
+			out->edit_dir = kl_strdup(sequencer->edit_dir);
 			return 0;
 		case KL_WALK_DERIVE:
-			err = kl_derive_ask(s);
+			err = kl_derive_ask(sequencer);
 			break;
 		case KL_WALK_JUDGE_DERIVED:
-			err = kl_derive_judge(s);
+			err = kl_derive_judge(sequencer);
 			break;
 		case KL_WALK_FINISH:
-			return finish_walk(s, out);
+			return finish_walk(sequencer, out);
 		case KL_WALK_AWAIT:
 			snprintf(before, sizeof(before), "%s",
-				 kl_json_str_or(kl_walk_awaited(&s->op.walk), "bundle", ""));
-			kl_walk_go_on(&s->op.walk);
+				 kl_json_str_or(kl_walk_awaited(&sequencer->op.walk), "bundle",
+						""));
+			kl_walk_go_on(&sequencer->op.walk);
 			break;
 		}
 		if (err == KL_JUDGE_LATER)
-			err = send_away(s, out, before);
-		if (err == KL_ETIMEOUT && s->session)
-			err = timed_out(s);
+			err = send_away(sequencer, out, before);
+		if (err == KL_ETIMEOUT && sequencer->session)
+			err = timed_out(sequencer);
 		else
-			s->timeouts = 0;
+			sequencer->timeouts = 0;
 		if (err)
 			return err < 0 ? err : 0;
 	}
 }
 
-int kl_sequencer_run(struct kl_sequencer *s, struct kl_outcome *out)
+int kl_sequencer_run(struct kl_sequencer *sequencer, struct kl_outcome *out)
 {
 	git_oid at;
 	int err;
 
 	*out = (struct kl_outcome){ 0 };
-	s->had_steps = json_array_size(kl_walk_steps(&s->op.walk));
-	s->had_rejections = json_array_size(kl_walk_rejections(&s->op.walk));
-	err = run_on(s, out);
-	if (err < 0 && err != KL_ENO && !kl_refs_get(&at, s->repo, s->op.ref))
+	sequencer->had_steps = json_array_size(kl_walk_steps(&sequencer->op.walk));
+	sequencer->had_rejections = json_array_size(kl_walk_rejections(&sequencer->op.walk));
+	err = run_on(sequencer, out);
+	if (err < 0 && err != KL_ENO && !kl_refs_get(&at, sequencer->repo, sequencer->op.ref))
 		kl_error_hint(err, "nothing is lost: 'git klineage deopt --continue' goes on, "
 				   "'--abort' forgets the operation");
 	return err;
 }
 
-int kl_sequencer_skip(struct kl_sequencer *s)
+int kl_sequencer_skip(struct kl_sequencer *sequencer)
 {
-	kl_walk_go_on(&s->op.walk);
-	switch (kl_walk_next(&s->op.walk)) {
+	kl_walk_go_on(&sequencer->op.walk);
+	switch (kl_walk_next(&sequencer->op.walk)) {
 	case KL_WALK_JUDGE:
-		return kl_judge_skip(s);
+		return kl_judge_skip(sequencer);
 	case KL_WALK_DERIVE:
 	case KL_WALK_JUDGE_DERIVED:
-		return kl_derive_skip(s);
+		return kl_derive_skip(sequencer);
 	case KL_WALK_WAIT:
-		kl_json_set_str(s->op.walk.state, "phase", "ask");
-		return kl_sequencer_save(s, "edit dropped");
+		kl_json_set_str(sequencer->op.walk.state, "phase", "ask");
+		return kl_sequencer_save(sequencer, "edit dropped");
 	default:
 		return kl_error(KL_EUSAGE,
 				"there is no proposal at hand to skip; --continue goes on");
 	}
 }
 
-int kl_sequencer_stop(struct kl_sequencer *s)
+int kl_sequencer_stop(struct kl_sequencer *sequencer)
 {
-	kl_walk_go_on(&s->op.walk);
-	if (kl_walk_next(&s->op.walk) == KL_WALK_FINISH)
+	kl_walk_go_on(&sequencer->op.walk);
+	if (kl_walk_next(&sequencer->op.walk) == KL_WALK_FINISH)
 		return 0;
-	if (kl_walk_next(&s->op.walk) == KL_WALK_EXPERT)
+	if (kl_walk_next(&sequencer->op.walk) == KL_WALK_EXPERT)
 		return kl_error(KL_EUSAGE,
 				"the expert has not been judged yet, there is nothing to keep; "
 				"use --abort");
-	return kl_sequencer_end(s, "stopped");
+	return kl_sequencer_end(sequencer, "stopped");
 }
 
-int kl_sequencer_abort(struct kl_sequencer *s)
+int kl_sequencer_abort(struct kl_sequencer *sequencer)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(s->repo);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(sequencer->repo);
 	git_oid at;
 	int err;
 
-	if (!s->edit_dir && (err = kl_sequencer_enter(s)) < 0)
+	if (!sequencer->edit_dir && (err = kl_sequencer_enter(sequencer)) < 0)
 		return err;
-	kl_opstate_ref(s->op.ref, s->repo);
-	err = kl_refs_get(&at, s->repo, s->op.ref);
+	kl_opstate_ref(sequencer->op.ref, sequencer->repo);
+	err = kl_refs_get(&at, sequencer->repo, sequencer->op.ref);
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ENOTFOUND, "no operation in progress in this worktree");
 	if (err < 0 || (err = KL_FAULT("abort")) < 0)
 		return err;
-	kl_refs_txn_delete(t, s->op.ref, &at);
-	if ((err = kl_refs_txn_commit(t, "klineage deopt: abort")) < 0)
+	kl_refs_txn_delete(txn, sequencer->op.ref, &at);
+	if ((err = kl_refs_txn_commit(txn, "klineage deopt: abort")) < 0)
 		return err;
-	return kl_fs_remove(s->edit_dir);
+	return kl_fs_remove(sequencer->edit_dir);
 }

@@ -96,39 +96,39 @@ struct kl_outcome {
 };
 
 /* outcome.c */
-void kl_outcome_release(struct kl_outcome *o);
+void kl_outcome_release(struct kl_outcome *outcome);
 
 /** Check everything that can be checked before long work, then create the operation. */
-int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o);
+int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer_opts *opts);
 /**
  * Take up the operation of this worktree; clears locks that a dead process left. KL_ENOTFOUND:
  * none.
  */
-int kl_sequencer_resume(struct kl_sequencer *s);
+int kl_sequencer_resume(struct kl_sequencer *sequencer);
 
 /**
  * Until the lineage is written or a person is to edit. KL_ENO: the expert
  * fails its own gate, or nothing could be removed; the operation is over then, too.
  */
-int kl_sequencer_run(struct kl_sequencer *s, struct kl_outcome *out);
+int kl_sequencer_run(struct kl_sequencer *sequencer, struct kl_outcome *out);
 
 /**
  * stepwise: take what stands in the edit directory as the next proposal. KL_EINVALID when
  * nothing was changed. `claim` may have action, mechanism, locus, text.
  */
-int kl_sequencer_collect(struct kl_sequencer *s, const struct kl_claim *claim);
+int kl_sequencer_collect(struct kl_sequencer *sequencer, const struct kl_claim *claim);
 /** stepwise: take this step instead. KL_EINVALID: a sentence for its author; nothing has changed. */
-int kl_sequencer_take(struct kl_sequencer *s, const struct kl_envelope *step);
+int kl_sequencer_take(struct kl_sequencer *sequencer, const struct kl_envelope *step);
 /** Ask the rewriters for the next proposal: for the run, and for speculate.h. */
-int kl_sequencer_ask(struct kl_sequencer *s);
+int kl_sequencer_ask(struct kl_sequencer *sequencer);
 /** Drop the proposal at hand, recorded as rejected with class "skipped". */
-int kl_sequencer_skip(struct kl_sequencer *s);
+int kl_sequencer_skip(struct kl_sequencer *sequencer);
 /** End here: what was accepted becomes a lineage, termination "stopped". Then run. */
-int kl_sequencer_stop(struct kl_sequencer *s);
+int kl_sequencer_stop(struct kl_sequencer *sequencer);
 /** Forget the operation; no ref of a result has moved, so none has to be put back. */
-int kl_sequencer_abort(struct kl_sequencer *s);
+int kl_sequencer_abort(struct kl_sequencer *sequencer);
 
-void kl_sequencer_release(struct kl_sequencer *s);
+void kl_sequencer_release(struct kl_sequencer *sequencer);
 
 /**
  * "refs/heads/klineage/walk/<workload>/<name>" and the like; `kind` is "walk", "lineage" or

@@ -38,40 +38,40 @@ struct thinking {
 	bool assumed;
 };
 
-static void thinking_release(struct thinking *t)
+static void thinking_release(struct thinking *thinking)
 {
-	for (size_t i = 0; i < t->n; i++)
-		kl_opstate_release(&t->queue[i].op);
-	free(t->queue);
-	kl_rewrite_release(&t->dry.rw);
+	for (size_t i = 0; i < thinking->n; i++)
+		kl_opstate_release(&thinking->queue[i].op);
+	free(thinking->queue);
+	kl_rewrite_release(&thinking->dry.rw);
 }
 
-static size_t count_collected(const struct thinking *t)
+static size_t count_collected(const struct thinking *thinking)
 {
-	return t->real->collected(t->real->payload);
+	return thinking->real->collected(thinking->real->payload);
 }
 
 /* takes what the node holds */
-static void push_node(struct thinking *t, struct node *n)
+static void push_node(struct thinking *thinking, struct node *node)
 {
-	KL_GROW(t->queue, t->n + 1, t->alloc);
-	n->order = t->made++;
-	t->queue[t->n++] = *n;
-	*n = (struct node){ .op = { .events = KL_BUF_INIT } };
+	KL_GROW(thinking->queue, thinking->n + 1, thinking->alloc);
+	node->order = thinking->made++;
+	thinking->queue[thinking->n++] = *node;
+	*node = (struct node){ .op = { .events = KL_BUF_INIT } };
 }
 
-static struct node pop_node(struct thinking *t)
+static struct node pop_node(struct thinking *thinking)
 {
 	struct node best;
 	size_t at = 0;
 
-	for (size_t i = 1; i < t->n; i++)
-		if (t->queue[i].cost < t->queue[at].cost ||
-		    (t->queue[i].cost == t->queue[at].cost &&
-		     t->queue[i].order < t->queue[at].order))
+	for (size_t i = 1; i < thinking->n; i++)
+		if (thinking->queue[i].cost < thinking->queue[at].cost ||
+		    (thinking->queue[i].cost == thinking->queue[at].cost &&
+		     thinking->queue[i].order < thinking->queue[at].order))
 			at = i;
-	best = t->queue[at];
-	t->queue[at] = t->queue[--t->n];
+	best = thinking->queue[at];
+	thinking->queue[at] = thinking->queue[--thinking->n];
 	return best;
 }
 
@@ -79,95 +79,97 @@ static struct node pop_node(struct thinking *t)
 static int judge_ahead(struct kl_judgement **out, const struct kl_surface *candidate,
 		       const struct kl_surface *parent, void *payload)
 {
-	struct thinking *t = payload;
-	int err = t->real->judge(out, candidate, parent, t->real->payload);
+	struct thinking *thinking = payload;
+	int err = thinking->real->judge(out, candidate, parent, thinking->real->payload);
 
-	t->assumed = !err && (*out)->deferred;
-	if (!t->assumed)
+	thinking->assumed = !err && (*out)->deferred;
+	if (!thinking->assumed)
 		return err;
 	(*out)->deferred = false;
-	(*out)->event->verdict = t->verdict;
-	(*out)->event->failure = t->verdict == KL_VERDICT_PASS ? KL_FAILURE_NONE :
-								 KL_FAILURE_WRONG_ALL;
+	(*out)->event->verdict = thinking->verdict;
+	(*out)->event->failure = thinking->verdict == KL_VERDICT_PASS ? KL_FAILURE_NONE :
+									KL_FAILURE_WRONG_ALL;
 	return 0;
 }
 
-/* `n` as it was before its verdict was made up */
-static void remember_node(struct thinking *t, const struct node *n, bool alternative)
+/* `node` as it was before its verdict was made up */
+static void remember_node(struct thinking *thinking, const struct node *node, bool alternative)
 {
-	const json_t *p = kl_walk_pending(&n->op.walk);
-	const struct kl_surface *what = n->op.pending ? n->op.pending : n->op.state;
-	json_t *c = json_object();
+	const json_t *profile = kl_walk_pending(&node->op.walk);
+	const struct kl_surface *what = node->op.pending ? node->op.pending : node->op.state;
+	json_t *child = json_object();
 
-	kl_json_set_str(c, "surface", what->digest);
-	kl_json_set_str(c, "action", p ? kl_json_str_or(p, "action", "") : "expert");
-	kl_json_set_str(c, "locus", p ? kl_json_str_or(p, "locus", "") : "");
-	kl_json_set_str(c, "rewriter", p ? kl_json_str_or(p, "rewriter", "") : "");
-	if (!*kl_json_str_or(c, "action", ""))
-		kl_json_set_str(c, "action", "older state");
-	kl_json_set_bool(c, "alternative", alternative);
-	json_array_append_new(t->candidates, c);
+	kl_json_set_str(child, "surface", what->digest);
+	kl_json_set_str(child, "action",
+			profile ? kl_json_str_or(profile, "action", "") : "expert");
+	kl_json_set_str(child, "locus", profile ? kl_json_str_or(profile, "locus", "") : "");
+	kl_json_set_str(child, "rewriter", profile ? kl_json_str_or(profile, "rewriter", "") : "");
+	if (!*kl_json_str_or(child, "action", ""))
+		kl_json_set_str(child, "action", "older state");
+	kl_json_set_bool(child, "alternative", alternative);
+	json_array_append_new(thinking->candidates, child);
 }
 
 /* the sequencer's own step on this node */
-static int step_ahead(struct thinking *t, struct node *n, enum kl_verdict verdict,
+static int step_ahead(struct thinking *thinking, struct node *node, enum kl_verdict verdict,
 		      int (*fn)(struct kl_sequencer *s))
 {
 	int err;
 
-	t->verdict = verdict;
-	t->assumed = false;
-	t->dry.op = n->op;
-	err = fn(&t->dry);
-	n->op = t->dry.op;
-	t->dry.op = (struct kl_opstate){ .events = KL_BUF_INIT };
+	thinking->verdict = verdict;
+	thinking->assumed = false;
+	thinking->dry.op = node->op;
+	err = fn(&thinking->dry);
+	node->op = thinking->dry.op;
+	thinking->dry.op = (struct kl_opstate){ .events = KL_BUF_INIT };
 	return err;
 }
 
 /* Both ways, if nobody knows; the expert passes, or there is no walk. */
-static int fork_verdict(struct thinking *t, struct node *n)
+static int fork_verdict(struct thinking *thinking, struct node *node)
 {
-	bool expert = kl_walk_next(&n->op.walk) == KL_WALK_EXPERT;
-	struct node other = { .cost = n->cost + COST_FAIL, .fails = n->fails + 1 };
-	size_t before = count_collected(t);
+	bool expert = kl_walk_next(&node->op.walk) == KL_WALK_EXPERT;
+	struct node other = { .cost = node->cost + COST_FAIL, .fails = node->fails + 1 };
+	size_t before = count_collected(thinking);
 	int err;
 
-	if ((err = kl_opstate_copy(&other.op, &n->op)) < 0)
+	if ((err = kl_opstate_copy(&other.op, &node->op)) < 0)
 		return err;
-	err = step_ahead(t, n, KL_VERDICT_PASS, expert ? kl_judge_expert : kl_judge_pending);
-	if (!err && count_collected(t) > before)
-		remember_node(t, &other, n->fails > 0);
-	if (!err && t->assumed && !expert &&
-	    !(err = step_ahead(t, &other, KL_VERDICT_FAIL, kl_judge_pending)))
-		push_node(t, &other);
+	err = step_ahead(thinking, node, KL_VERDICT_PASS,
+			 expert ? kl_judge_expert : kl_judge_pending);
+	if (!err && count_collected(thinking) > before)
+		remember_node(thinking, &other, node->fails > 0);
+	if (!err && thinking->assumed && !expert &&
+	    !(err = step_ahead(thinking, &other, KL_VERDICT_FAIL, kl_judge_pending)))
+		push_node(thinking, &other);
 	kl_opstate_release(&other.op);
 	if (err < 0)
 		return err;
-	n->cost += t->assumed ? COST_PASS : 0;
-	push_node(t, n);
+	node->cost += thinking->assumed ? COST_PASS : 0;
+	push_node(thinking, node);
 	return 0;
 }
 
-static int think_ahead(struct thinking *t, struct node *n)
+static int think_ahead(struct thinking *thinking, struct node *node)
 {
 	int err;
 
-	switch (kl_walk_next(&n->op.walk)) {
+	switch (kl_walk_next(&node->op.walk)) {
 	case KL_WALK_EXPERT:
 	case KL_WALK_JUDGE:
-		return fork_verdict(t, n);
+		return fork_verdict(thinking, node);
 	case KL_WALK_DERIVE:
 	case KL_WALK_JUDGE_DERIVED:
 		/* whatever becomes of it, the walk goes on from the same state */
-		kl_json_set_str(n->op.walk.state, "phase", "ask");
-		json_object_del(n->op.walk.state, "pending");
-		kl_surface_free(n->op.pending);
-		n->op.pending = NULL;
-		push_node(t, n);
+		kl_json_set_str(node->op.walk.state, "phase", "ask");
+		json_object_del(node->op.walk.state, "pending");
+		kl_surface_free(node->op.pending);
+		node->op.pending = NULL;
+		push_node(thinking, node);
 		return 0;
 	case KL_WALK_ASK:
-		if (!(err = step_ahead(t, n, KL_VERDICT_OTHER, kl_sequencer_ask)))
-			push_node(t, n);
+		if (!(err = step_ahead(thinking, node, KL_VERDICT_OTHER, kl_sequencer_ask)))
+			push_node(thinking, node);
 		return err;
 	default:
 		return 0;
@@ -180,31 +182,33 @@ static bool is_fatal(int err)
 	return err == KL_EINTR || err == KL_EIO;
 }
 
-int kl_speculate(json_t *candidates, struct kl_sequencer *s)
+int kl_speculate(json_t *candidates, struct kl_sequencer *sequencer)
 {
-	KL_AUTO(thinking_release) struct thinking t = { .real = s,
-							.dry = *s,
-							.candidates = candidates };
-	size_t most = s->most_jobs ? s->most_jobs : DEFAULT_JOBS;
+	KL_AUTO(thinking_release) struct thinking thinking = { .real = sequencer,
+							       .dry = *sequencer,
+							       .candidates = candidates };
+	size_t most = sequencer->most_jobs ? sequencer->most_jobs : DEFAULT_JOBS;
 	struct node first = { .cost = 0 };
 	int err;
 
-	t.dry.op = (struct kl_opstate){ .events = KL_BUF_INIT };
-	t.dry.rw = (struct kl_rewrite){ .repo = NULL };
-	t.dry.judge = judge_ahead;
-	t.dry.payload = &t;
-	t.dry.progress = NULL;
-	if ((err = kl_opstate_copy(&first.op, &s->op)) < 0)
+	thinking.dry.op = (struct kl_opstate){ .events = KL_BUF_INIT };
+	thinking.dry.rw = (struct kl_rewrite){ .repo = NULL };
+	thinking.dry.judge = judge_ahead;
+	thinking.dry.payload = &thinking;
+	thinking.dry.progress = NULL;
+	if ((err = kl_opstate_copy(&first.op, &sequencer->op)) < 0)
 		return err;
-	remember_node(&t, &first, false); /* that one waits already */
-	push_node(&t, &first);
-	for (size_t i = 0; t.n && count_collected(&t) < most && i < most * THOUGHTS; i++) {
-		struct node n = pop_node(&t);
+	remember_node(&thinking, &first, false); /* that one waits already */
+	push_node(&thinking, &first);
+	for (size_t i = 0; thinking.n && count_collected(&thinking) < most && i < most * THOUGHTS;
+	     i++) {
+		struct node node = pop_node(&thinking);
 
-		kl_progress_step(s->progress, "what may follow: %zu job%s", count_collected(&t),
-				 count_collected(&t) == 1 ? "" : "s");
-		err = think_ahead(&t, &n);
-		kl_opstate_release(&n.op);
+		kl_progress_step(sequencer->progress, "what may follow: %zu job%s",
+				 count_collected(&thinking),
+				 count_collected(&thinking) == 1 ? "" : "s");
+		err = think_ahead(&thinking, &node);
+		kl_opstate_release(&node.op);
 		if (is_fatal(err))
 			return err;
 		if (kl_proc_interrupted())

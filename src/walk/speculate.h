@@ -16,10 +16,10 @@
  */
 
 /**
- * Until `s->most_jobs` are collected, or nothing is left to think of. `candidates` gets {surface,
- * action, locus, rewriter, alternative} of each; alternative: asked for only if another is
- * rejected.
+ * Until `sequencer->most_jobs` are collected, or nothing is left to think of. `candidates` gets
+ * {surface, action, locus, rewriter, alternative} of each; alternative: asked for only if another
+ * is rejected.
  */
-int kl_speculate(json_t *candidates, struct kl_sequencer *s);
+int kl_speculate(json_t *candidates, struct kl_sequencer *sequencer);
 
 #endif

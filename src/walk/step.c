@@ -7,33 +7,35 @@
 #include "base/error.h"
 #include "repo/repo.h"
 
-void kl_step_release(struct kl_step *s)
+void kl_step_release(struct kl_step *step)
 {
-	char **field[] = { &s->action,   &s->mechanism,  &s->locus,    &s->text,
-			   &s->origin,   &s->rewriter,   &s->source,   &s->trait,
-			   &s->delta,    &s->derivation, &s->attempts, &s->class_,
-			   &s->workload, &s->platform,   &s->expert,   &s->termination };
+	char **field[] = {
+		&step->action,   &step->mechanism,  &step->locus,    &step->text,
+		&step->origin,   &step->rewriter,   &step->source,   &step->trait,
+		&step->delta,    &step->derivation, &step->attempts, &step->class_,
+		&step->workload, &step->platform,   &step->expert,   &step->termination
+	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(field); i++)
 		free(*field[i]);
-	*s = (struct kl_step){ 0 };
+	*step = (struct kl_step){ 0 };
 }
 
-static bool is_set(const char *s)
+static bool is_set(const char *text)
 {
-	return s && *s;
+	return text && *text;
 }
 
 /* one line without control bytes */
-static void add_line(struct kl_buf *out, const char *s)
+static void add_line(struct kl_buf *out, const char *text)
 {
 	size_t start = out->len;
 
-	for (; *s; s++) {
-		unsigned char c = *s;
+	for (; *text; text++) {
+		unsigned char ch = *text;
 
-		if (c > ' ' && c != 0x7f)
-			kl_buf_addch(out, (char)c);
+		if (ch > ' ' && ch != 0x7f)
+			kl_buf_addch(out, (char)ch);
 		else if (out->len > start && out->ptr[out->len - 1] != ' ')
 			kl_buf_addch(out, ' ');
 	}
@@ -90,70 +92,71 @@ static void add_text(struct kl_buf *out, const char *text)
 
 static void add_subject(struct kl_buf *out, const struct kl_step *step)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	const char *action = is_set(step->action) ? step->action : "step";
 	const char *what = is_set(step->mechanism) ? step->mechanism : action;
 
 	switch (step->kind) {
 	case KL_STEP_ROOT:
-		kl_buf_addf(&b, "K_0 of %s", step->workload ? step->workload : "?");
+		kl_buf_addf(&buf, "K_0 of %s", step->workload ? step->workload : "?");
 		break;
 	case KL_STEP_FORWARD:
-		kl_buf_addf(&b, "restore %s", what);
+		kl_buf_addf(&buf, "restore %s", what);
 		break;
 	case KL_STEP_REJECTED:
-		kl_buf_addf(&b, "rejected (%s): %s%s", is_set(step->class_) ? step->class_ : "?",
+		kl_buf_addf(&buf, "rejected (%s): %s%s", is_set(step->class_) ? step->class_ : "?",
 			    step->forward ? "restore " : "", step->forward ? what : action);
 		break;
 	case KL_STEP_BACK:
-		kl_buf_adds(&b, action);
+		kl_buf_adds(&buf, action);
 		break;
 	}
 	if (is_set(step->locus) && strcmp(step->locus, "-"))
-		kl_buf_addf(&b, " in %s", step->locus);
-	if (*b.ptr == '[') /* git am would drop it, and decode an encoded word */
+		kl_buf_addf(&buf, " in %s", step->locus);
+	if (*buf.ptr == '[') /* git am would drop it, and decode an encoded word */
 		kl_buf_adds(out, "step ");
-	for (char *s = b.ptr; (s = strstr(s, "=?"));)
-		*s = '-';
-	add_line(out, b.ptr);
+	for (char *text = buf.ptr; (text = strstr(text, "=?"));)
+		*text = '-';
+	add_line(out, buf.ptr);
 	kl_buf_addch(out, '\n');
 }
 
-void kl_step_message(struct kl_buf *out, const struct kl_step *s)
+void kl_step_message(struct kl_buf *out, const struct kl_step *step)
 {
-	KL_AUTO(kl_freep) char *number = kl_asprintf("%d", s->number);
+	KL_AUTO(kl_freep) char *number = kl_asprintf("%d", step->number);
 
-	add_subject(out, s);
-	if (is_set(s->text))
-		add_text(out, s->text);
+	add_subject(out, step);
+	if (is_set(step->text))
+		add_text(out, step->text);
 	kl_buf_addch(out, '\n');
-	if (s->kind == KL_STEP_ROOT) {
-		add_trailer(out, "Workload", s->workload);
-		add_trailer(out, "Platform", s->platform);
-		add_trailer(out, "Expert", s->expert);
-		add_trailer(out, "Termination", s->termination);
+	if (step->kind == KL_STEP_ROOT) {
+		add_trailer(out, "Workload", step->workload);
+		add_trailer(out, "Platform", step->platform);
+		add_trailer(out, "Expert", step->expert);
+		add_trailer(out, "Termination", step->termination);
 		add_trailer(out, "Direction", "forward");
 		add_trailer(out, "Step", "0");
 		return;
 	}
-	add_trailer(out, "Action", s->action);
-	add_trailer(out, "Mechanism", s->mechanism);
-	add_trailer(out, "Locus", s->locus);
+	add_trailer(out, "Action", step->action);
+	add_trailer(out, "Mechanism", step->mechanism);
+	add_trailer(out, "Locus", step->locus);
 	add_trailer(out, "Direction",
-		    s->kind == KL_STEP_FORWARD || s->forward ? "forward" : "back");
+		    step->kind == KL_STEP_FORWARD || step->forward ? "forward" : "back");
 	add_trailer(out, "Step", number);
-	add_trailer(out, "Class", s->kind == KL_STEP_REJECTED ? s->class_ : NULL);
-	add_trailer(out, "Derivation", s->kind == KL_STEP_FORWARD ? s->derivation : NULL);
-	add_trailer(out, "Attempts", s->kind == KL_STEP_FORWARD ? s->attempts : NULL);
-	add_trailer(out, "Delta", s->kind == KL_STEP_REJECTED ? NULL : s->delta);
-	add_trailer(out, "Trait", s->trait);
-	add_trailer(out, "Origin", s->origin);
-	add_trailer(out, "Rewriter", s->rewriter);
-	add_trailer(out, "Source", s->source);
+	add_trailer(out, "Class", step->kind == KL_STEP_REJECTED ? step->class_ : NULL);
+	add_trailer(out, "Derivation", step->kind == KL_STEP_FORWARD ? step->derivation : NULL);
+	add_trailer(out, "Attempts", step->kind == KL_STEP_FORWARD ? step->attempts : NULL);
+	add_trailer(out, "Delta", step->kind == KL_STEP_REJECTED ? NULL : step->delta);
+	add_trailer(out, "Trait", step->trait);
+	add_trailer(out, "Origin", step->origin);
+	add_trailer(out, "Rewriter", step->rewriter);
+	add_trailer(out, "Source", step->source);
 }
 
 /* in one reading: a lineage may have thousands of messages */
-static void read_trailers(struct kl_step *s, char **direction, char **number, const char *message)
+static void read_trailers(struct kl_step *step, char **direction, char **number,
+			  const char *message)
 {
 	const struct {
 		const char *key;
@@ -161,21 +164,21 @@ static void read_trailers(struct kl_step *s, char **direction, char **number, co
 	} field[] = {
 		{ "Klineage-Direction", direction },
 		{ "Klineage-Step", number },
-		{ "Klineage-Action", &s->action },
-		{ "Klineage-Mechanism", &s->mechanism },
-		{ "Klineage-Locus", &s->locus },
-		{ "Klineage-Origin", &s->origin },
-		{ "Klineage-Rewriter", &s->rewriter },
-		{ "Klineage-Source", &s->source },
-		{ "Klineage-Trait", &s->trait },
-		{ "Klineage-Delta", &s->delta },
-		{ "Klineage-Derivation", &s->derivation },
-		{ "Klineage-Attempts", &s->attempts },
-		{ "Klineage-Class", &s->class_ },
-		{ "Klineage-Workload", &s->workload },
-		{ "Klineage-Platform", &s->platform },
-		{ "Klineage-Expert", &s->expert },
-		{ "Klineage-Termination", &s->termination },
+		{ "Klineage-Action", &step->action },
+		{ "Klineage-Mechanism", &step->mechanism },
+		{ "Klineage-Locus", &step->locus },
+		{ "Klineage-Origin", &step->origin },
+		{ "Klineage-Rewriter", &step->rewriter },
+		{ "Klineage-Source", &step->source },
+		{ "Klineage-Trait", &step->trait },
+		{ "Klineage-Delta", &step->delta },
+		{ "Klineage-Derivation", &step->derivation },
+		{ "Klineage-Attempts", &step->attempts },
+		{ "Klineage-Class", &step->class_ },
+		{ "Klineage-Workload", &step->workload },
+		{ "Klineage-Platform", &step->platform },
+		{ "Klineage-Expert", &step->expert },
+		{ "Klineage-Termination", &step->termination },
 	};
 	const char *key[KL_ARRAY_SIZE(field)];
 	char *value[KL_ARRAY_SIZE(field)];
@@ -189,62 +192,62 @@ static void read_trailers(struct kl_step *s, char **direction, char **number, co
 
 int kl_step_parse(struct kl_step *out, const char *name, const char *message)
 {
-	KL_AUTO(kl_step_release) struct kl_step s = { 0 };
+	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
 	KL_AUTO(kl_freep) char *direction = NULL, *number = NULL;
 	char *end;
 	long n;
 
-	read_trailers(&s, &direction, &number, message);
+	read_trailers(&step, &direction, &number, message);
 	if (!direction || (strcmp(direction, "back") && strcmp(direction, "forward")))
 		return kl_error(KL_EINVALID, "%s: no Klineage-Direction of back or forward", name);
 	n = number ? strtol(number, &end, 10) : -1;
 	if (!number || !*number || *end || n < 0 || n > 1000000)
 		return kl_error(KL_EINVALID, "%s: no Klineage-Step that is a number", name);
-	s.forward = n && s.class_ && !strcmp(direction, "forward");
-	if (!strcmp(direction, "forward") && !s.forward)
-		s.kind = n ? KL_STEP_FORWARD : KL_STEP_ROOT;
+	step.forward = n && step.class_ && !strcmp(direction, "forward");
+	if (!strcmp(direction, "forward") && !step.forward)
+		step.kind = n ? KL_STEP_FORWARD : KL_STEP_ROOT;
 	else
-		s.kind = s.class_ ? KL_STEP_REJECTED : KL_STEP_BACK;
-	if (s.kind != KL_STEP_ROOT && !s.action)
+		step.kind = step.class_ ? KL_STEP_REJECTED : KL_STEP_BACK;
+	if (step.kind != KL_STEP_ROOT && !step.action)
 		return kl_error(KL_EINVALID, "%s: no Klineage-Action", name);
-	s.number = (int)n;
-	s.text = kl_trailer_subject(message);
-	*out = s;
-	s = (struct kl_step){ 0 };
+	step.number = (int)n;
+	step.text = kl_trailer_subject(message);
+	*out = step;
+	step = (struct kl_step){ 0 };
 	return 0;
 }
 
-static char *member_text(const json_t *j, const char *key)
+static char *member_text(const json_t *value, const char *key)
 {
-	return kl_strdup(kl_json_str_or(j, key, ""));
+	return kl_strdup(kl_json_str_or(value, key, ""));
 }
 
 /* the traits that a record claims to be gone, comma-separated */
 static char *traits_of(const json_t *record)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 	const char *key;
 	json_t *value;
 
 	json_object_foreach(json_object_get(record, "traits"), key, value)
 		if (json_is_string(value) && !strcmp(json_string_value(value), "no"))
-			kl_buf_addf(&b, "%s%s", b.len ? ", " : "", key);
-	return kl_buf_detach(&b);
+			kl_buf_addf(&buf, "%s%s", buf.len ? ", " : "", key);
+	return kl_buf_detach(&buf);
 }
 
-void kl_step_from_json(struct kl_step *out, const json_t *j)
+void kl_step_from_json(struct kl_step *out, const json_t *value)
 {
 	*out = (struct kl_step){
-		.action = member_text(j, "action"),
-		.mechanism = member_text(j, "mechanism"),
-		.locus = member_text(j, "locus"),
-		.text = member_text(j, "text"),
-		.origin = member_text(j, "origin"),
-		.rewriter = member_text(j, "rewriter"),
-		.source = member_text(j, "source"),
-		.delta = member_text(j, "delta"),
-		.class_ = member_text(j, "class"),
-		.trait = traits_of(j),
+		.action = member_text(value, "action"),
+		.mechanism = member_text(value, "mechanism"),
+		.locus = member_text(value, "locus"),
+		.text = member_text(value, "text"),
+		.origin = member_text(value, "origin"),
+		.rewriter = member_text(value, "rewriter"),
+		.source = member_text(value, "source"),
+		.delta = member_text(value, "delta"),
+		.class_ = member_text(value, "class"),
+		.trait = traits_of(value),
 	};
 }
 
@@ -265,17 +268,18 @@ void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_
 	replace_text(&out->class_, NULL);
 }
 
-bool kl_slug_ok(const char *s)
+bool kl_slug_ok(const char *text)
 {
-	size_t n = strlen(s);
+	size_t n = strlen(text);
 
-	if (!n || n > 64 || !isalnum((unsigned char)*s) || isupper((unsigned char)*s))
+	if (!n || n > 64 || !isalnum((unsigned char)*text) || isupper((unsigned char)*text))
 		return false;
-	for (const char *p = s; *p; p++)
-		if (!(islower((unsigned char)*p) || isdigit((unsigned char)*p) ||
-		      strchr("._-", *p)))
+	for (const char *at = text; *at; at++)
+		if (!(islower((unsigned char)*at) || isdigit((unsigned char)*at) ||
+		      strchr("._-", *at)))
 			return false;
-	return !strstr(s, "..") && s[n - 1] != '.' && (n < 5 || strcmp(s + n - 5, ".lock"));
+	return !strstr(text, "..") && text[n - 1] != '.' &&
+	       (n < 5 || strcmp(text + n - 5, ".lock"));
 }
 
 bool kl_step_is_oracle_root(const char *message)

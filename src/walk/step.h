@@ -36,9 +36,9 @@ struct kl_step {
 	char *workload, *platform, *expert, *termination;
 };
 
-void kl_step_release(struct kl_step *s);
+void kl_step_release(struct kl_step *step);
 
-void kl_step_message(struct kl_buf *out, const struct kl_step *s);
+void kl_step_message(struct kl_buf *out, const struct kl_step *step);
 /** KL_EINVALID when the trailers are not those of a step; `name` is for the message. */
 int kl_step_parse(struct kl_step *out, const char *name, const char *message);
 
@@ -56,6 +56,6 @@ void kl_step_from_json(struct kl_step *out, const json_t *record);
 void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_t *attempt);
 
 /** "[a-z0-9][a-z0-9._-]*", at most 64, not ending in ".lock" or ".", without "..". */
-bool kl_slug_ok(const char *s);
+bool kl_slug_ok(const char *text);
 
 #endif

@@ -16,37 +16,37 @@ static const char *const phase_name[] = {
 };
 /* clang-format on */
 
-static void set_phase(struct kl_walk *w, enum kl_walk_do phase)
+static void set_phase(struct kl_walk *walk, enum kl_walk_do phase)
 {
-	kl_json_set_str(w->state, "phase", phase_name[phase]);
+	kl_json_set_str(walk->state, "phase", phase_name[phase]);
 }
 
-void kl_walk_init(struct kl_walk *w, const struct kl_walk_init *init)
+void kl_walk_init(struct kl_walk *walk, const struct kl_walk_init *init)
 {
 	json_t *limits = json_object();
 
 	kl_json_set_int(limits, "steps", init->step_limit);
 	kl_json_set_int(limits, "rejections", init->rejection_limit);
-	w->state = json_object();
-	kl_json_set_str(w->state, "schema", SCHEMA);
-	kl_json_set_str(w->state, "verb", "deopt");
-	kl_json_set_str(w->state, "workload", init->workload);
-	kl_json_set_str(w->state, "name", init->name);
-	kl_json_set_str(w->state, "platform", init->platform);
-	kl_json_set_str(w->state, "dir", init->dir);
-	kl_json_set_str(w->state, "expert", init->expert);
-	kl_json_set_str(w->state, "surface", init->surface);
-	kl_json_set_str(w->state, "rewriters", init->rewriters);
+	walk->state = json_object();
+	kl_json_set_str(walk->state, "schema", SCHEMA);
+	kl_json_set_str(walk->state, "verb", "deopt");
+	kl_json_set_str(walk->state, "workload", init->workload);
+	kl_json_set_str(walk->state, "name", init->name);
+	kl_json_set_str(walk->state, "platform", init->platform);
+	kl_json_set_str(walk->state, "dir", init->dir);
+	kl_json_set_str(walk->state, "expert", init->expert);
+	kl_json_set_str(walk->state, "surface", init->surface);
+	kl_json_set_str(walk->state, "rewriters", init->rewriters);
 	if (init->runner)
-		kl_json_set_str(w->state, "runner", init->runner);
+		kl_json_set_str(walk->state, "runner", init->runner);
 	if (init->rederive)
-		kl_json_set_str(w->state, "rederive", init->rederive);
-	kl_json_set_str(w->state, "termination", "");
-	kl_json_set(w->state, "limits", limits);
-	kl_json_set(w->state, "steps", json_array());
-	kl_json_set(w->state, "rejections", json_array());
-	kl_json_set_int(w->state, "row", 0);
-	set_phase(w, KL_WALK_EXPERT);
+		kl_json_set_str(walk->state, "rederive", init->rederive);
+	kl_json_set_str(walk->state, "termination", "");
+	kl_json_set(walk->state, "limits", limits);
+	kl_json_set(walk->state, "steps", json_array());
+	kl_json_set(walk->state, "rejections", json_array());
+	kl_json_set_int(walk->state, "row", 0);
+	set_phase(walk, KL_WALK_EXPERT);
 }
 
 static int check_records(const json_t *list, const char *what, bool with_class)
@@ -55,82 +55,83 @@ static int check_records(const json_t *list, const char *what, bool with_class)
 	json_t *rec;
 
 	json_array_foreach(list, i, rec) {
-		const char *s;
+		const char *text;
 		int err;
 
-		if ((err = kl_json_str(&s, rec, "commit")) < 0 ||
-		    (err = kl_json_str(&s, rec, "surface")) < 0 ||
-		    (err = kl_json_str(&s, rec, "event")) < 0 ||
-		    (with_class && (err = kl_json_str(&s, rec, "class")) < 0))
+		if ((err = kl_json_str(&text, rec, "commit")) < 0 ||
+		    (err = kl_json_str(&text, rec, "surface")) < 0 ||
+		    (err = kl_json_str(&text, rec, "event")) < 0 ||
+		    (with_class && (err = kl_json_str(&text, rec, "class")) < 0))
 			return kl_error_in(err, "operation, %s %zu", what, i + 1);
 	}
 	return 0;
 }
 
-static int check_phase(const json_t *j, enum kl_walk_do phase)
+static int check_phase(const json_t *value, enum kl_walk_do phase)
 {
 	bool judges = phase == KL_WALK_JUDGE || phase == KL_WALK_JUDGE_DERIVED;
 
-	if (judges && !json_is_object(json_object_get(j, "pending")))
+	if (judges && !json_is_object(json_object_get(value, "pending")))
 		return kl_error(KL_EINVALID, "operation: nothing to judge");
 	if ((phase == KL_WALK_DERIVE || phase == KL_WALK_JUDGE_DERIVED) &&
-	    !json_array_size(json_object_get(j, "steps")))
+	    !json_array_size(json_object_get(value, "steps")))
 		return kl_error(KL_EINVALID, "operation: no step to derive");
 	return 0;
 }
 
-static int check_state(const json_t *j)
+static int check_state(const json_t *value)
 {
 	static const char *const strings[] = { "workload",  "name",   "platform",
 					       "dir",       "expert", "surface",
 					       "rewriters", "phase",  "termination" };
-	const char *s, *phase = "";
+	const char *text, *phase = "";
 	json_t *steps, *rejections, *limits;
 	int64_t row;
-	int err = kl_json_str(&s, j, "schema");
+	int err = kl_json_str(&text, value, "schema");
 
-	if (!err && strcmp(s, SCHEMA))
-		return kl_error(KL_EINVALID, "operation: its state is '%s', not '%s'", s, SCHEMA);
+	if (!err && strcmp(text, SCHEMA))
+		return kl_error(KL_EINVALID, "operation: its state is '%s', not '%s'", text,
+				SCHEMA);
 	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(strings); i++)
-		err = kl_json_str(&s, j, strings[i]);
-	if (err < 0 || (err = kl_json_arr(&steps, j, "steps")) < 0 ||
-	    (err = kl_json_arr(&rejections, j, "rejections")) < 0 ||
-	    (err = kl_json_obj(&limits, j, "limits")) < 0 ||
-	    (err = kl_json_int(&row, j, "row")) < 0 ||
-	    (err = kl_json_str(&phase, j, "phase")) < 0 ||
+		err = kl_json_str(&text, value, strings[i]);
+	if (err < 0 || (err = kl_json_arr(&steps, value, "steps")) < 0 ||
+	    (err = kl_json_arr(&rejections, value, "rejections")) < 0 ||
+	    (err = kl_json_obj(&limits, value, "limits")) < 0 ||
+	    (err = kl_json_int(&row, value, "row")) < 0 ||
+	    (err = kl_json_str(&phase, value, "phase")) < 0 ||
 	    (err = check_records(steps, "step", false)) < 0 ||
 	    (err = check_records(rejections, "rejection", true)) < 0)
 		return kl_error_in(err, "operation");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(phase_name); i++)
 		if (!strcmp(phase, phase_name[i]))
-			return check_phase(j, (enum kl_walk_do)i);
+			return check_phase(value, (enum kl_walk_do)i);
 	return kl_error(KL_EINVALID, "operation: unknown phase '%s'", phase);
 }
 
-int kl_walk_parse(struct kl_walk *w, const char *text, size_t len)
+int kl_walk_parse(struct kl_walk *walk, const char *text, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
-	int err = kl_json_parse(&j, text, len);
+	KL_AUTO(json_decrefp) json_t *value = NULL;
+	int err = kl_json_parse(&value, text, len);
 
 	if (err < 0)
 		return kl_error_in(err, "operation");
-	if ((err = check_state(j)) < 0)
+	if ((err = check_state(value)) < 0)
 		return err;
-	w->state = kl_steal(&j);
+	walk->state = kl_steal(&value);
 	return 0;
 }
 
-void kl_walk_release(struct kl_walk *w)
+void kl_walk_release(struct kl_walk *walk)
 {
-	json_decref(w->state);
-	w->state = NULL;
+	json_decref(walk->state);
+	walk->state = NULL;
 }
 
-enum kl_walk_do kl_walk_next(const struct kl_walk *w)
+enum kl_walk_do kl_walk_next(const struct kl_walk *walk)
 {
-	const char *phase = kl_walk_str(w, "phase");
+	const char *phase = kl_walk_str(walk, "phase");
 
-	if (kl_walk_awaited(w))
+	if (kl_walk_awaited(walk))
 		return KL_WALK_AWAIT;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(phase_name); i++)
 		if (!strcmp(phase, phase_name[i]))
@@ -138,19 +139,19 @@ enum kl_walk_do kl_walk_next(const struct kl_walk *w)
 	KL_BUG("phase '%s'", phase);
 }
 
-const char *kl_walk_str(const struct kl_walk *w, const char *key)
+const char *kl_walk_str(const struct kl_walk *walk, const char *key)
 {
-	return kl_json_str_or(w->state, key, "");
+	return kl_json_str_or(walk->state, key, "");
 }
 
-json_t *kl_walk_steps(const struct kl_walk *w)
+json_t *kl_walk_steps(const struct kl_walk *walk)
 {
-	return json_object_get(w->state, "steps");
+	return json_object_get(walk->state, "steps");
 }
 
-json_t *kl_walk_rejections(const struct kl_walk *w)
+json_t *kl_walk_rejections(const struct kl_walk *walk)
 {
-	return json_object_get(w->state, "rejections");
+	return json_object_get(walk->state, "rejections");
 }
 
 static const char *last_commit(const json_t *list, const char *dflt)
@@ -160,32 +161,32 @@ static const char *last_commit(const json_t *list, const char *dflt)
 	return n ? kl_json_str_or(json_array_get(list, n - 1), "commit", dflt) : dflt;
 }
 
-const char *kl_walk_tip(const struct kl_walk *w)
+const char *kl_walk_tip(const struct kl_walk *walk)
 {
-	return last_commit(kl_walk_steps(w), kl_walk_str(w, "expert"));
+	return last_commit(kl_walk_steps(walk), kl_walk_str(walk, "expert"));
 }
 
-const char *kl_walk_rejected_tip(const struct kl_walk *w)
+const char *kl_walk_rejected_tip(const struct kl_walk *walk)
 {
-	const char *before = kl_walk_str(w, "rejected_before");
+	const char *before = kl_walk_str(walk, "rejected_before");
 
-	return kl_json_str_or(w->state, "rejected_last",
-			      last_commit(kl_walk_rejections(w), before));
+	return kl_json_str_or(walk->state, "rejected_last",
+			      last_commit(kl_walk_rejections(walk), before));
 }
 
-json_t *kl_walk_pending(const struct kl_walk *w)
+json_t *kl_walk_pending(const struct kl_walk *walk)
 {
-	return json_object_get(w->state, "pending");
+	return json_object_get(walk->state, "pending");
 }
 
-json_t *kl_walk_held_proposal(const struct kl_walk *w)
+json_t *kl_walk_held_proposal(const struct kl_walk *walk)
 {
-	return json_object_get(w->state, "held");
+	return json_object_get(walk->state, "held");
 }
 
-json_t *kl_walk_facts(const struct kl_walk *w)
+json_t *kl_walk_facts(const struct kl_walk *walk)
 {
-	return json_object_get(w->state, "facts");
+	return json_object_get(walk->state, "facts");
 }
 
 /* classes that say nothing against the state itself, only against the step to it */
@@ -209,41 +210,41 @@ static bool edit_counts(const json_t *rec, const char *edit, bool again)
 	return !again || !strcmp(class_, "no-change");
 }
 
-bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface, const char *edit,
-		   bool again)
+bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surface,
+		   const char *edit, bool again)
 {
 	size_t i;
 	json_t *rec;
 
-	if (!strcmp(surface, kl_walk_str(w, "surface")))
+	if (!strcmp(surface, kl_walk_str(walk, "surface")))
 		return true;
-	json_array_foreach(kl_walk_steps(w), i, rec)
+	json_array_foreach(kl_walk_steps(walk), i, rec)
 		if (!strcmp(kl_json_str_or(rec, "surface", ""), surface))
 			return true;
-	json_array_foreach(kl_walk_rejections(w), i, rec) {
+	json_array_foreach(kl_walk_rejections(walk), i, rec) {
 		if (!strcmp(kl_json_str_or(rec, "id", ""), id) || edit_counts(rec, edit, again))
 			return true;
 		if (!strcmp(kl_json_str_or(rec, "surface", ""), surface) &&
 		    !of_the_step(kl_json_str_or(rec, "class", "")))
 			return true;
 	}
-	rec = kl_walk_held_proposal(w);
+	rec = kl_walk_held_proposal(walk);
 	return rec && !strcmp(kl_json_str_or(rec, "id", ""), id);
 }
 
-static int64_t read_limit(const struct kl_walk *w, const char *key)
+static int64_t read_limit(const struct kl_walk *walk, const char *key)
 {
-	return kl_json_int_or(json_object_get(w->state, "limits"), key, 0);
+	return kl_json_int_or(json_object_get(walk->state, "limits"), key, 0);
 }
 
 /* what a model proposed has cost money, too, and so may a question that it left unanswered */
-static int64_t refused_of_models(const struct kl_walk *w)
+static int64_t refused_of_models(const struct kl_walk *walk)
 {
-	int64_t n = kl_json_int_or(w->state, "timeouts", 0);
+	int64_t n = kl_json_int_or(walk->state, "timeouts", 0);
 	size_t i;
 	json_t *rec;
 
-	json_array_foreach(kl_walk_rejections(w), i, rec) {
+	json_array_foreach(kl_walk_rejections(walk), i, rec) {
 		const char *who = kl_json_str_or(rec, "rewriter", "");
 
 		n += !strcmp(who, "chat") || !strcmp(who, "exec");
@@ -251,155 +252,155 @@ static int64_t refused_of_models(const struct kl_walk *w)
 	return n;
 }
 
-const char *kl_walk_limit(const struct kl_walk *w)
+const char *kl_walk_limit(const struct kl_walk *walk)
 {
-	if ((int64_t)json_array_size(kl_walk_steps(w)) >= read_limit(w, "steps"))
+	if ((int64_t)json_array_size(kl_walk_steps(walk)) >= read_limit(walk, "steps"))
 		return "step-limit";
-	if (kl_json_int_or(w->state, "row", 0) >= read_limit(w, "rejections") ||
-	    refused_of_models(w) >= read_limit(w, "rejections"))
+	if (kl_json_int_or(walk->state, "row", 0) >= read_limit(walk, "rejections") ||
+	    refused_of_models(walk) >= read_limit(walk, "rejections"))
 		return "rejection-limit";
 	return NULL;
 }
 
-static void set_state(struct kl_walk *w, const struct kl_walk_seen *seen)
+static void set_state(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
-	kl_json_set(w->state, "facts", seen->facts);
-	kl_json_set_int(w->state, "ns", seen->ns);
-	kl_json_set_str(w->state, "event", seen->event);
+	kl_json_set(walk->state, "facts", seen->facts);
+	kl_json_set_int(walk->state, "ns", seen->ns);
+	kl_json_set_str(walk->state, "event", seen->event);
 }
 
-void kl_walk_expert_passed(struct kl_walk *w, const struct kl_walk_seen *seen)
+void kl_walk_expert_passed(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
-	set_state(w, seen);
-	kl_json_set_str(w->state, "expert_event", seen->event);
-	set_phase(w, KL_WALK_ASK);
+	set_state(walk, seen);
+	kl_json_set_str(walk->state, "expert_event", seen->event);
+	set_phase(walk, KL_WALK_ASK);
 }
 
-void kl_walk_proposed(struct kl_walk *w, json_t *proposal)
+void kl_walk_proposed(struct kl_walk *walk, json_t *proposal)
 {
-	kl_json_set(w->state, "pending", proposal);
-	set_phase(w, KL_WALK_JUDGE);
+	kl_json_set(walk->state, "pending", proposal);
+	set_phase(walk, KL_WALK_JUDGE);
 }
 
-void kl_walk_waiting(struct kl_walk *w)
+void kl_walk_waiting(struct kl_walk *walk)
 {
-	set_phase(w, KL_WALK_WAIT);
+	set_phase(walk, KL_WALK_WAIT);
 }
 
-bool kl_walk_exhausted(struct kl_walk *w)
+bool kl_walk_exhausted(struct kl_walk *walk)
 {
-	json_t *held = kl_walk_held_proposal(w);
+	json_t *held = kl_walk_held_proposal(walk);
 
 	if (!held)
 		return false;
 	kl_json_set_bool(held, "final", true);
 	json_incref(held);
-	json_object_del(w->state, "held");
-	kl_walk_proposed(w, held);
+	json_object_del(walk->state, "held");
+	kl_walk_proposed(walk, held);
 	return true;
 }
 
-void kl_walk_await(struct kl_walk *w, json_t *what)
+void kl_walk_await(struct kl_walk *walk, json_t *what)
 {
-	kl_json_set(w->state, "awaiting", what);
+	kl_json_set(walk->state, "awaiting", what);
 }
 
-void kl_walk_go_on(struct kl_walk *w)
+void kl_walk_go_on(struct kl_walk *walk)
 {
-	json_object_del(w->state, "awaiting");
+	json_object_del(walk->state, "awaiting");
 }
 
-json_t *kl_walk_awaited(const struct kl_walk *w)
+json_t *kl_walk_awaited(const struct kl_walk *walk)
 {
-	json_t *what = json_object_get(w->state, "awaiting");
+	json_t *what = json_object_get(walk->state, "awaiting");
 
 	return json_is_object(what) ? what : NULL;
 }
 
 /* the pending proposal becomes a record: who, what, and what was seen of it */
-static json_t *seen_record(struct kl_walk *w, const struct kl_walk_seen *seen)
+static json_t *seen_record(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
-	json_t *rec = json_deep_copy(kl_walk_pending(w));
+	json_t *rec = json_deep_copy(kl_walk_pending(walk));
 
 	json_object_del(rec, "final");
 	kl_json_set_str(rec, "commit", seen->commit);
 	kl_json_set_str(rec, "surface", seen->surface);
 	kl_json_set_str(rec, "event", seen->event);
 	kl_json_set_int(rec, "ns", seen->ns);
-	json_object_del(w->state, "pending");
-	set_phase(w, KL_WALK_ASK);
+	json_object_del(walk->state, "pending");
+	set_phase(walk, KL_WALK_ASK);
 	return rec;
 }
 
-void kl_walk_accepted(struct kl_walk *w, const struct kl_walk_seen *seen)
+void kl_walk_accepted(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
-	json_t *rec = seen_record(w, seen);
+	json_t *rec = seen_record(walk, seen);
 
 	kl_json_set_str(rec, "delta", seen->delta ? seen->delta : "");
-	json_array_append_new(kl_walk_steps(w), rec);
-	json_object_del(w->state, "held");
-	kl_json_set_int(w->state, "row", 0);
-	set_state(w, seen);
-	if (*kl_walk_rederiver(w))
-		set_phase(w, KL_WALK_DERIVE);
+	json_array_append_new(kl_walk_steps(walk), rec);
+	json_object_del(walk->state, "held");
+	kl_json_set_int(walk->state, "row", 0);
+	set_state(walk, seen);
+	if (*kl_walk_rederiver(walk))
+		set_phase(walk, KL_WALK_DERIVE);
 }
 
-void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen)
+void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
-	json_t *rec = seen_record(w, seen);
+	json_t *rec = seen_record(walk, seen);
 
 	kl_json_set_str(rec, "class", seen->class_ ? seen->class_ : "");
-	kl_json_set_str(rec, "on", kl_walk_tip(w));
-	json_array_append_new(kl_walk_rejections(w), rec);
-	kl_json_set_str(w->state, "rejected_last", seen->commit);
-	kl_json_set_int(w->state, "row", kl_json_int_or(w->state, "row", 0) + 1);
+	kl_json_set_str(rec, "on", kl_walk_tip(walk));
+	json_array_append_new(kl_walk_rejections(walk), rec);
+	kl_json_set_str(walk->state, "rejected_last", seen->commit);
+	kl_json_set_int(walk->state, "row", kl_json_int_or(walk->state, "row", 0) + 1);
 }
 
-void kl_walk_timed_out(struct kl_walk *w)
+void kl_walk_timed_out(struct kl_walk *walk)
 {
-	kl_json_set_int(w->state, "timeouts", kl_json_int_or(w->state, "timeouts", 0) + 1);
+	kl_json_set_int(walk->state, "timeouts", kl_json_int_or(walk->state, "timeouts", 0) + 1);
 }
 
-void kl_walk_held(struct kl_walk *w)
+void kl_walk_held(struct kl_walk *walk)
 {
-	json_t *p = kl_walk_pending(w);
+	json_t *profile = kl_walk_pending(walk);
 
-	json_incref(p);
-	kl_json_set(w->state, "held", p);
-	json_object_del(w->state, "pending");
-	set_phase(w, KL_WALK_ASK);
+	json_incref(profile);
+	kl_json_set(walk->state, "held", profile);
+	json_object_del(walk->state, "pending");
+	set_phase(walk, KL_WALK_ASK);
 }
 
-void kl_walk_end(struct kl_walk *w, const char *termination, int64_t time, const char *author,
+void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, const char *author,
 		 int offset)
 {
-	json_object_del(w->state, "pending");
-	json_object_del(w->state, "held");
-	kl_walk_go_on(w);
-	kl_json_set_str(w->state, "termination", termination);
-	kl_json_set_int(w->state, "end_time", time);
-	kl_json_set_int(w->state, "end_offset", offset);
-	kl_json_set_str(w->state, "author", author);
-	set_phase(w, KL_WALK_FINISH);
+	json_object_del(walk->state, "pending");
+	json_object_del(walk->state, "held");
+	kl_walk_go_on(walk);
+	kl_json_set_str(walk->state, "termination", termination);
+	kl_json_set_int(walk->state, "end_time", time);
+	kl_json_set_int(walk->state, "end_offset", offset);
+	kl_json_set_str(walk->state, "author", author);
+	set_phase(walk, KL_WALK_FINISH);
 }
 
-enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta, const struct kl_walk *w,
-				   const struct kl_walk_ruling *r)
+enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
+				   const struct kl_walk *walk, const struct kl_walk_ruling *ruling)
 {
-	bool final = kl_json_bool_or(kl_walk_pending(w), "final", false);
+	bool final = kl_json_bool_or(kl_walk_pending(walk), "final", false);
 
 	*class_ = "";
 	*delta = "";
-	if (r->verdict != KL_VERDICT_PASS) {
-		*class_ = *r->class_ ? r->class_ : kl_verdict_name(r->verdict);
+	if (ruling->verdict != KL_VERDICT_PASS) {
+		*class_ = *ruling->class_ ? ruling->class_ : kl_verdict_name(ruling->verdict);
 		return KL_CHOICE_REJECT;
 	}
-	if (r->same_code) {
+	if (ruling->same_code) {
 		*class_ = "no-change";
 		return KL_CHOICE_REJECT;
 	}
-	if (!r->compound) {
-		*delta = r->unknown ? "unknown" : "clean";
+	if (!ruling->compound) {
+		*delta = ruling->unknown ? "unknown" : "clean";
 		return KL_CHOICE_ACCEPT;
 	}
 	if (final) {
@@ -407,7 +408,7 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta, cons
 		return KL_CHOICE_ACCEPT;
 	}
 	/* a part that is compound itself is no better than the whole */
-	if (kl_walk_held_proposal(w)) {
+	if (kl_walk_held_proposal(walk)) {
 		*class_ = "compound";
 		return KL_CHOICE_REJECT;
 	}

@@ -65,35 +65,35 @@ struct kl_walk_init {
 	int64_t step_limit, rejection_limit;
 };
 
-void kl_walk_init(struct kl_walk *w, const struct kl_walk_init *init);
+void kl_walk_init(struct kl_walk *walk, const struct kl_walk_init *init);
 /** From the stored document; KL_EINVALID names what is wrong with it. */
-int kl_walk_parse(struct kl_walk *w, const char *text, size_t len);
-void kl_walk_release(struct kl_walk *w);
+int kl_walk_parse(struct kl_walk *walk, const char *text, size_t len);
+void kl_walk_release(struct kl_walk *walk);
 
-enum kl_walk_do kl_walk_next(const struct kl_walk *w);
+enum kl_walk_do kl_walk_next(const struct kl_walk *walk);
 
 /* --- reading -------------------------------------------------------------- */
 
-const char *kl_walk_str(const struct kl_walk *w, const char *key); /* "" if absent */
+const char *kl_walk_str(const struct kl_walk *walk, const char *key); /* "" if absent */
 /** Commit of the present state K_i. */
-const char *kl_walk_tip(const struct kl_walk *w);
+const char *kl_walk_tip(const struct kl_walk *walk);
 /** Last rejection or failed attempt to re-derive, or "". */
-const char *kl_walk_rejected_tip(const struct kl_walk *w);
-json_t *kl_walk_steps(const struct kl_walk *w); /* borrowed arrays */
-json_t *kl_walk_rejections(const struct kl_walk *w);
-json_t *kl_walk_pending(const struct kl_walk *w);       /* NULL: none */
-json_t *kl_walk_held_proposal(const struct kl_walk *w); /* NULL: none */
+const char *kl_walk_rejected_tip(const struct kl_walk *walk);
+json_t *kl_walk_steps(const struct kl_walk *walk); /* borrowed arrays */
+json_t *kl_walk_rejections(const struct kl_walk *walk);
+json_t *kl_walk_pending(const struct kl_walk *walk);       /* NULL: none */
+json_t *kl_walk_held_proposal(const struct kl_walk *walk); /* NULL: none */
 /**
  * Facts of K_i: {"features":[...],"traits":{...},"code":"<digest>"}; NULL before the expert passed.
  */
-json_t *kl_walk_facts(const struct kl_walk *w);
+json_t *kl_walk_facts(const struct kl_walk *walk);
 /**
  * Was this proposal judged, or is the state it leads to visited or known to fail?
  * An edit that changed no machine code once counts as judged everywhere; one that
  * failed on another state counts unless `again`.
  */
-bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface, const char *edit,
-		   bool again);
+bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surface,
+		   const char *edit, bool again);
 
 /* --- transitions ---------------------------------------------------------- */
 
@@ -108,32 +108,32 @@ struct kl_walk_seen {
 	json_t *facts; /* NULL for a rejection */
 };
 
-void kl_walk_expert_passed(struct kl_walk *w, const struct kl_walk_seen *seen);
+void kl_walk_expert_passed(struct kl_walk *walk, const struct kl_walk_seen *seen);
 /** Takes the reference. */
-void kl_walk_proposed(struct kl_walk *w, json_t *proposal);
-void kl_walk_waiting(struct kl_walk *w);
+void kl_walk_proposed(struct kl_walk *walk, json_t *proposal);
+void kl_walk_waiting(struct kl_walk *walk);
 /** Nothing more is proposed: the held proposal becomes pending, as final; false if none is held. */
-bool kl_walk_exhausted(struct kl_walk *w);
-void kl_walk_accepted(struct kl_walk *w, const struct kl_walk_seen *seen);
-void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen);
+bool kl_walk_exhausted(struct kl_walk *walk);
+void kl_walk_accepted(struct kl_walk *walk, const struct kl_walk_seen *seen);
+void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen);
 /** What is to be judged waits for results; takes `what` (docs/formats.md, "operation"). */
-void kl_walk_await(struct kl_walk *w, json_t *what);
+void kl_walk_await(struct kl_walk *walk, json_t *what);
 /** They may be there now. */
-void kl_walk_go_on(struct kl_walk *w);
+void kl_walk_go_on(struct kl_walk *walk);
 /** What is waited for, or NULL. */
-json_t *kl_walk_awaited(const struct kl_walk *w);
+json_t *kl_walk_awaited(const struct kl_walk *walk);
 /** The model did not answer in time: it has had a turn. */
-void kl_walk_timed_out(struct kl_walk *w);
+void kl_walk_timed_out(struct kl_walk *walk);
 /** Set the pending proposal aside and ask for its parts. */
-void kl_walk_held(struct kl_walk *w);
+void kl_walk_held(struct kl_walk *walk);
 /** End with this termination: complete, step-limit, rejection-limit, budget, stopped. */
-void kl_walk_end(struct kl_walk *w, const char *termination, int64_t time, const char *author,
+void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, const char *author,
 		 int offset);
 /**
  * Why a limit ends the walk now, or NULL. That of rejections is for those in a row, and for
  * all that a model proposed in this walk, with the times that it did not answer.
  */
-const char *kl_walk_limit(const struct kl_walk *w);
+const char *kl_walk_limit(const struct kl_walk *walk);
 
 enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
 
@@ -147,8 +147,8 @@ struct kl_walk_ruling {
 	const char *class_;                /* of the gate; "": none */
 	bool same_code, compound, unknown; /* of the facts */
 };
-enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta, const struct kl_walk *w,
-				   const struct kl_walk_ruling *r);
+enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
+				   const struct kl_walk *walk, const struct kl_walk_ruling *ruling);
 
 /* --- re-derivation (walk_derive.c) ------------------------------------------ */
 
@@ -156,40 +156,40 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta, cons
 #define KL_WALK_MEASUREMENTS 3 /* of one K_i', while noise hides the answer */
 
 /** Who derives steps anew in this walk; "" : nobody, or nobody any more. */
-const char *kl_walk_rederiver(const struct kl_walk *w);
+const char *kl_walk_rederiver(const struct kl_walk *walk);
 /** The record of the step that is derived: the last one. Its "attempts", an array. */
-json_t *kl_walk_step(const struct kl_walk *w);
-json_t *kl_walk_attempts(const struct kl_walk *w);
+json_t *kl_walk_step(const struct kl_walk *walk);
+json_t *kl_walk_attempts(const struct kl_walk *walk);
 /** Commit of K_i, where the step that is derived came from. */
-const char *kl_walk_goal(const struct kl_walk *w);
+const char *kl_walk_goal(const struct kl_walk *walk);
 /** Id of its event. */
-const char *kl_walk_goal_event(const struct kl_walk *w);
+const char *kl_walk_goal_event(const struct kl_walk *walk);
 /** The last commit of a K_i', each of which stands on the one before, too; "" : none yet. */
-const char *kl_walk_derived_tip(const struct kl_walk *w);
+const char *kl_walk_derived_tip(const struct kl_walk *walk);
 
 /** An attempt is there to be judged. Takes the reference. */
-void kl_walk_derived(struct kl_walk *w, json_t *proposal);
+void kl_walk_derived(struct kl_walk *walk, json_t *proposal);
 /** It was measured, and the interval was too wide to say; takes the event. */
-void kl_walk_measured(struct kl_walk *w, json_t *event);
+void kl_walk_measured(struct kl_walk *walk, json_t *event);
 /** Those measurements: events. */
-json_t *kl_walk_measurements(const struct kl_walk *w);
+json_t *kl_walk_measurements(const struct kl_walk *walk);
 /**
  * "rederived"; "unisolated": who did it could see K_i; "inverse": nobody did, `outcome`, the step's
  * member "rederived", is NULL.
  */
 const char *kl_walk_derivation(const json_t *outcome);
 /** It holds: the step is re-derived. */
-void kl_walk_rederived(struct kl_walk *w, const struct kl_walk_seen *seen);
+void kl_walk_rederived(struct kl_walk *walk, const struct kl_walk_seen *seen);
 /**
  * It does not: a repair is asked for, or after the last one the step stands as inverse. `seen`
  * may lack commit, surface and event when there was nothing to judge; `why` is for the repair.
  */
-void kl_walk_attempted(struct kl_walk *w, const struct kl_walk_seen *seen, const char *why);
+void kl_walk_attempted(struct kl_walk *walk, const struct kl_walk_seen *seen, const char *why);
 /**
  * No more attempts at this step, it stands as inverse: "gave-up", "not-shown", "budget", "skipped".
  * `seen` NULL: nothing was judged. After "budget" no later step is tried either.
  */
-void kl_walk_underived(struct kl_walk *w, const char *class_, const struct kl_walk_seen *seen);
+void kl_walk_underived(struct kl_walk *walk, const char *class_, const struct kl_walk_seen *seen);
 
 enum kl_walk_derivation {
 	KL_DERIVED_TAKE,
@@ -209,7 +209,7 @@ struct kl_walk_derived_ruling {
 	bool unchanged;          /* since K_{i-1} */
 	bool not_slower, slower; /* neither: the interval does not say */
 };
-enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *w,
-					       const struct kl_walk_derived_ruling *r);
+enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *walk,
+					       const struct kl_walk_derived_ruling *ruling);
 
 #endif

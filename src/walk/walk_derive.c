@@ -4,22 +4,22 @@
 
 #include "walk/walk.h"
 
-const char *kl_walk_rederiver(const struct kl_walk *w)
+const char *kl_walk_rederiver(const struct kl_walk *walk)
 {
-	return *kl_walk_str(w, "rederive_off") ? "" : kl_walk_str(w, "rederive");
+	return *kl_walk_str(walk, "rederive_off") ? "" : kl_walk_str(walk, "rederive");
 }
 
-json_t *kl_walk_step(const struct kl_walk *w)
+json_t *kl_walk_step(const struct kl_walk *walk)
 {
-	json_t *steps = kl_walk_steps(w);
+	json_t *steps = kl_walk_steps(walk);
 	size_t n = json_array_size(steps);
 
 	return n ? json_array_get(steps, n - 1) : NULL;
 }
 
-json_t *kl_walk_attempts(const struct kl_walk *w)
+json_t *kl_walk_attempts(const struct kl_walk *walk)
 {
-	json_t *step = kl_walk_step(w), *list = json_object_get(step, "attempts");
+	json_t *step = kl_walk_step(walk), *list = json_object_get(step, "attempts");
 
 	if (!list && step) {
 		list = json_array();
@@ -29,83 +29,83 @@ json_t *kl_walk_attempts(const struct kl_walk *w)
 }
 
 /* a member of the step before the last; there is none before the first */
-static const char *of_goal(const struct kl_walk *w, const char *key, const char *of_expert)
+static const char *of_goal(const struct kl_walk *walk, const char *key, const char *of_expert)
 {
-	json_t *steps = kl_walk_steps(w);
+	json_t *steps = kl_walk_steps(walk);
 	size_t n = json_array_size(steps);
 
 	return n > 1 ? kl_json_str_or(json_array_get(steps, n - 2), key, "") :
-		       kl_walk_str(w, of_expert);
+		       kl_walk_str(walk, of_expert);
 }
 
-const char *kl_walk_goal(const struct kl_walk *w)
+const char *kl_walk_goal(const struct kl_walk *walk)
 {
-	return of_goal(w, "commit", "expert");
+	return of_goal(walk, "commit", "expert");
 }
 
-const char *kl_walk_goal_event(const struct kl_walk *w)
+const char *kl_walk_goal_event(const struct kl_walk *walk)
 {
-	return of_goal(w, "event", "expert_event");
+	return of_goal(walk, "event", "expert_event");
 }
 
-const char *kl_walk_derived_tip(const struct kl_walk *w)
+const char *kl_walk_derived_tip(const struct kl_walk *walk)
 {
-	return kl_walk_str(w, "derived_last");
+	return kl_walk_str(walk, "derived_last");
 }
 
-static void go_to(struct kl_walk *w, const char *phase)
+static void go_to(struct kl_walk *walk, const char *phase)
 {
-	kl_json_set_str(w->state, "phase", phase);
+	kl_json_set_str(walk->state, "phase", phase);
 }
 
-void kl_walk_derived(struct kl_walk *w, json_t *proposal)
+void kl_walk_derived(struct kl_walk *walk, json_t *proposal)
 {
-	kl_json_set(w->state, "pending", proposal);
-	go_to(w, "judge-derived");
+	kl_json_set(walk->state, "pending", proposal);
+	go_to(walk, "judge-derived");
 }
 
-json_t *kl_walk_measurements(const struct kl_walk *w)
+json_t *kl_walk_measurements(const struct kl_walk *walk)
 {
-	return json_object_get(kl_walk_pending(w), "measured");
+	return json_object_get(kl_walk_pending(walk), "measured");
 }
 
-void kl_walk_measured(struct kl_walk *w, json_t *event)
+void kl_walk_measured(struct kl_walk *walk, json_t *event)
 {
-	if (!kl_walk_measurements(w))
-		kl_json_set(kl_walk_pending(w), "measured", json_array());
-	json_array_append_new(kl_walk_measurements(w), event);
+	if (!kl_walk_measurements(walk))
+		kl_json_set(kl_walk_pending(walk), "measured", json_array());
+	json_array_append_new(kl_walk_measurements(walk), event);
 }
 
 /* who made it and from what, and what was seen of it */
-static json_t *seen_outcome(const struct kl_walk *w, const struct kl_walk_seen *seen)
+static json_t *seen_outcome(const struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
 	static const char *const said[] = { "rewriter", "source", "text" };
-	const json_t *pending = kl_walk_pending(w);
-	json_t *j = json_object(), *events = json_array(), *e;
+	const json_t *pending = kl_walk_pending(walk);
+	json_t *value = json_object(), *events = json_array(), *entry;
 	size_t i;
 
 	for (i = 0; pending && i < KL_ARRAY_SIZE(said); i++)
-		kl_json_set_str(j, said[i], kl_json_str_or(pending, said[i], ""));
+		kl_json_set_str(value, said[i], kl_json_str_or(pending, said[i], ""));
 	if (kl_json_bool_or(pending, "unisolated", false))
-		kl_json_set_bool(j, "unisolated", true);
-	kl_json_set_str(j, "event", seen && seen->event ? seen->event : "");
+		kl_json_set_bool(value, "unisolated", true);
+	kl_json_set_str(value, "event", seen && seen->event ? seen->event : "");
 	if (!seen || !seen->commit) {
 		json_decref(events);
-		return j;
+		return value;
 	}
-	json_array_foreach(kl_walk_measurements(w), i, e)
-		json_array_append_new(events, json_string(kl_json_str_or(e, "id", "")));
-	kl_json_set_str(j, "commit", seen->commit);
-	kl_json_set_str(j, "surface", seen->surface);
-	kl_json_set_int(j, "ns", seen->ns);
-	kl_json_set(j, "measured", events);
-	return j;
+	json_array_foreach(kl_walk_measurements(walk), i, entry)
+		json_array_append_new(events, json_string(kl_json_str_or(entry, "id", "")));
+	kl_json_set_str(value, "commit", seen->commit);
+	kl_json_set_str(value, "surface", seen->surface);
+	kl_json_set_int(value, "ns", seen->ns);
+	kl_json_set(value, "measured", events);
+	return value;
 }
 
-static void settle_derivation(struct kl_walk *w, const char *derivation)
+static void settle_derivation(struct kl_walk *walk, const char *derivation)
 {
-	kl_json_set_str(kl_walk_step(w), "derivation", derivation);
-	go_to(w, "ask");
+	kl_json_set_str(kl_walk_step(walk), "derivation", derivation);
+	go_to(walk, "ask");
 }
 
 const char *kl_walk_derivation(const json_t *outcome)
@@ -115,68 +115,68 @@ const char *kl_walk_derivation(const json_t *outcome)
 	return kl_json_bool_or(outcome, "unisolated", false) ? "unisolated" : "rederived";
 }
 
-void kl_walk_rederived(struct kl_walk *w, const struct kl_walk_seen *seen)
+void kl_walk_rederived(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
-	json_t *how = seen_outcome(w, seen);
+	json_t *how = seen_outcome(walk, seen);
 
-	kl_json_set(kl_walk_step(w), "rederived", how);
-	kl_json_set_str(w->state, "derived_last", seen->commit);
-	json_object_del(w->state, "pending");
-	settle_derivation(w, kl_walk_derivation(how));
+	kl_json_set(kl_walk_step(walk), "rederived", how);
+	kl_json_set_str(walk->state, "derived_last", seen->commit);
+	json_object_del(walk->state, "pending");
+	settle_derivation(walk, kl_walk_derivation(how));
 }
 
-static void add_attempt(struct kl_walk *w, const char *class_, const struct kl_walk_seen *seen,
+static void add_attempt(struct kl_walk *walk, const char *class_, const struct kl_walk_seen *seen,
 			const char *why)
 {
-	json_t *a = seen_outcome(w, seen);
+	json_t *array = seen_outcome(walk, seen);
 
-	kl_json_set_str(a, "class", class_);
-	kl_json_set_str(a, "why", why ? why : "");
-	json_array_append_new(kl_walk_attempts(w), a);
+	kl_json_set_str(array, "class", class_);
+	kl_json_set_str(array, "why", why ? why : "");
+	json_array_append_new(kl_walk_attempts(walk), array);
 	if (seen && seen->commit)
-		kl_json_set_str(w->state, "rejected_last", seen->commit);
-	json_object_del(w->state, "pending");
+		kl_json_set_str(walk->state, "rejected_last", seen->commit);
+	json_object_del(walk->state, "pending");
 }
 
-void kl_walk_attempted(struct kl_walk *w, const struct kl_walk_seen *seen, const char *why)
+void kl_walk_attempted(struct kl_walk *walk, const struct kl_walk_seen *seen, const char *why)
 {
-	add_attempt(w, seen->class_, seen, why);
-	if (json_array_size(kl_walk_attempts(w)) > KL_WALK_REPAIRS)
-		settle_derivation(w, "inverse");
+	add_attempt(walk, seen->class_, seen, why);
+	if (json_array_size(kl_walk_attempts(walk)) > KL_WALK_REPAIRS)
+		settle_derivation(walk, "inverse");
 	else
-		go_to(w, "derive");
+		go_to(walk, "derive");
 }
 
-void kl_walk_underived(struct kl_walk *w, const char *class_, const struct kl_walk_seen *seen)
+void kl_walk_underived(struct kl_walk *walk, const char *class_, const struct kl_walk_seen *seen)
 {
-	add_attempt(w, class_, seen, NULL);
+	add_attempt(walk, class_, seen, NULL);
 	if (!strcmp(class_, "budget"))
-		kl_json_set_str(w->state, "rederive_off", class_);
-	settle_derivation(w, "inverse");
+		kl_json_set_str(walk->state, "rederive_off", class_);
+	settle_derivation(walk, "inverse");
 }
 
-enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *w,
-					       const struct kl_walk_derived_ruling *r)
+enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *walk,
+					       const struct kl_walk_derived_ruling *ruling)
 {
-	bool shown = r->verdict == KL_VERDICT_PASS || r->verdict == KL_VERDICT_FAIL;
+	bool shown = ruling->verdict == KL_VERDICT_PASS || ruling->verdict == KL_VERDICT_FAIL;
 
 	*class_ = "";
-	if (r->verdict == KL_VERDICT_FAIL) {
-		*class_ = *r->class_ ? r->class_ : kl_verdict_name(r->verdict);
+	if (ruling->verdict == KL_VERDICT_FAIL) {
+		*class_ = *ruling->class_ ? ruling->class_ : kl_verdict_name(ruling->verdict);
 		return KL_DERIVED_FAIL;
 	}
-	if (shown && r->unchanged) {
+	if (shown && ruling->unchanged) {
 		*class_ = "no-change";
 		return KL_DERIVED_FAIL;
 	}
-	if (shown && (r->same_code || r->not_slower))
+	if (shown && (ruling->same_code || ruling->not_slower))
 		return KL_DERIVED_TAKE;
-	if (shown && r->slower) {
+	if (shown && ruling->slower) {
 		*class_ = "slower";
 		return KL_DERIVED_FAIL;
 	}
 	/* with this one, that will have been so many */
-	if (json_array_size(kl_walk_measurements(w)) + 1 < KL_WALK_MEASUREMENTS)
+	if (json_array_size(kl_walk_measurements(walk)) + 1 < KL_WALK_MEASUREMENTS)
 		return KL_DERIVED_MEASURE;
 	*class_ = "not-shown";
 	return KL_DERIVED_UNSHOWN;

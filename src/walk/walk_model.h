@@ -13,17 +13,17 @@
 /** Who derives anew where nobody said who: the list's own model; NULL: none. */
 const char *kl_model_of_list(const char *rewriters);
 /** "chat" or "exec"; NULL: the walk has no model. */
-const char *kl_model_name(const struct kl_sequencer *s);
+const char *kl_model_name(const struct kl_sequencer *sequencer);
 /** Its conversation, opened if it is not yet. Errors as kl_session_open. */
-int kl_model_session(struct kl_session **out, struct kl_sequencer *s);
+int kl_model_session(struct kl_session **out, struct kl_sequencer *sequencer);
 
 /** What chat and exec are given beside what every rewriter is; opens the conversation for them. */
-int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *s);
+int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *sequencer);
 
 /**
  * What a fresh reader of the pending state says of the traits that the proposal claims
  * (rederive.h); NULL: nobody read, for want of a model, of claims or of money.
  */
-int kl_model_audit(json_t **audited, struct kl_sequencer *s);
+int kl_model_audit(json_t **audited, struct kl_sequencer *sequencer);
 
 #endif
