@@ -25,17 +25,17 @@ struct batch {
 	char device[128]; /* the processor */
 };
 
-static void batch_release(struct batch *b)
+static void batch_release(struct batch *batch)
 {
-	kl_report_release(&b->report);
-	kl_unpacked_release(&b->u);
-	json_decref(b->audits);
-	kl_fs_tempdir_cleanup(&b->dir);
+	kl_report_release(&batch->report);
+	kl_unpacked_release(&batch->u);
+	json_decref(batch->audits);
+	kl_fs_tempdir_cleanup(&batch->dir);
 }
 
 /* --- the machine ------------------------------------------------------------------- */
 
-static void find_processor(struct batch *b)
+static void find_processor(struct batch *batch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const char *at;
@@ -46,7 +46,7 @@ static void find_processor(struct batch *b)
 	at = at ? strchr(at, ':') : NULL;
 	if (at)
 		at += 1 + strspn(at + 1, " ");
-	snprintf(b->device, sizeof(b->device), "%.*s", at ? (int)strcspn(at, "\n") : 0,
+	snprintf(batch->device, sizeof(batch->device), "%.*s", at ? (int)strcspn(at, "\n") : 0,
 		 at ? at : "");
 }
 
@@ -75,12 +75,12 @@ static bool level_ok(const char *isa)
 
 static json_t *cannot_result(const char *why)
 {
-	json_t *r = json_object();
+	json_t *record = json_object();
 
-	kl_json_set_str(r, "schema", "klineage.result/1");
-	kl_json_set_str(r, "status", "cannot");
-	kl_json_set_str(r, "message", why);
-	return r;
+	kl_json_set_str(record, "schema", "klineage.result/1");
+	kl_json_set_str(record, "status", "cannot");
+	kl_json_set_str(record, "message", why);
+	return record;
 }
 
 static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
@@ -103,7 +103,7 @@ static int run_worker(json_t **result, const json_t *job)
 	static const char *const argv[] = { "/proc/self/exe", NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT,
 					      words = KL_BUF_INIT;
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.argv = argv,
 		.out = &out,
 		.err = &words,
@@ -113,9 +113,9 @@ static int run_worker(json_t **result, const json_t *job)
 	int err;
 
 	kl_json_canonical(&in, job);
-	o.in = in.ptr;
-	o.in_len = in.len;
-	if ((err = kl_proc_run(&res, &o)) < 0)
+	opts.in = in.ptr;
+	opts.in_len = in.len;
+	if ((err = kl_proc_run(&res, &opts)) < 0)
 		return err;
 	if (res.exit || res.signal || res.timed_out)
 		*result = bad_end(&res, &words);
@@ -128,10 +128,10 @@ static int run_worker(json_t **result, const json_t *job)
 static bool wants_stage(const json_t *job, const char *stage)
 {
 	size_t i;
-	json_t *v;
+	json_t *value;
 
-	json_array_foreach(json_object_get(job, "do"), i, v)
-		if (json_is_string(v) && !strcmp(json_string_value(v), stage))
+	json_array_foreach(json_object_get(job, "do"), i, value)
+		if (json_is_string(value) && !strcmp(json_string_value(value), stage))
 			return true;
 	return false;
 }
@@ -160,15 +160,15 @@ static int take_turn(struct kl_lock *lock, const json_t *job)
 }
 
 /* The audit of a contract holds for all of its jobs in one bundle. */
-static int judge_entry(json_t **result, struct batch *b, const json_t *entry)
+static int judge_entry(json_t **result, struct batch *batch, const json_t *entry)
 {
 	KL_AUTO(json_decrefp) json_t *job = NULL;
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	const char *contract = kl_json_str_or(entry, "contract", "");
-	json_t *audit = json_object_get(b->audits, contract);
+	json_t *audit = json_object_get(batch->audits, contract);
 	int err;
 
-	if ((err = kl_unpack_job(&job, entry, b->dir)) < 0)
+	if ((err = kl_unpack_job(&job, entry, batch->dir)) < 0)
 		return err;
 	if (!level_ok(kl_json_str_or(job, "isa", ""))) {
 		*result = cannot_result(
@@ -182,13 +182,13 @@ static int judge_entry(json_t **result, struct batch *b, const json_t *entry)
 	if (audit)
 		kl_json_set(*result, "audit", json_incref(audit));
 	else if (kl_json_bool_or(json_object_get(*result, "audit"), "ok", false))
-		json_object_set(b->audits, contract, json_object_get(*result, "audit"));
+		json_object_set(batch->audits, contract, json_object_get(*result, "audit"));
 	return 0;
 }
 
 /* --- all of them -------------------------------------------------------------------------- */
 
-static json_t *line_for(const struct batch *b, const json_t *entry, json_t *result, int64_t ms)
+static json_t *line_for(const struct batch *batch, const json_t *entry, json_t *result, int64_t ms)
 {
 	json_t *line = json_object();
 	bool device_said = kl_json_str_or(result, "device", NULL) != NULL;
@@ -199,7 +199,7 @@ static json_t *line_for(const struct batch *b, const json_t *entry, json_t *resu
 	kl_json_set_str(line, "surface", kl_json_str_or(entry, "surface", ""));
 	kl_json_set_str(line, "contract", kl_json_str_or(entry, "contract", ""));
 	kl_json_set_str(line, "device",
-			device_said ? kl_json_str_or(result, "device", "") : b->device);
+			device_said ? kl_json_str_or(result, "device", "") : batch->device);
 	kl_json_set_str(line, "driver", kl_json_str_or(result, "driver", NULL));
 	kl_json_set_str(line, "time", now);
 	kl_json_set_int(line, "ms", ms);
@@ -207,28 +207,28 @@ static json_t *line_for(const struct batch *b, const json_t *entry, json_t *resu
 	return line;
 }
 
-static int do_one(struct batch *b, const json_t *entry, size_t number)
+static int do_one(struct batch *batch, const json_t *entry, size_t number)
 {
 	KL_AUTO(json_decrefp) json_t *result = NULL, *line = NULL;
 	int64_t begin = kl_clock_ns();
 	const char *why;
 	int err;
 
-	fprintf(stderr, "[%zu/%zu] %s %.12s: ", number, json_array_size(b->u.jobs),
+	fprintf(stderr, "[%zu/%zu] %s %.12s: ", number, json_array_size(batch->u.jobs),
 		kl_json_str_or(entry, "workload", "?"), kl_json_str_or(entry, "surface", "?"));
-	if (kl_report_has(&b->report, kl_json_str_or(entry, "digest", ""))) {
+	if (kl_report_has(&batch->report, kl_json_str_or(entry, "digest", ""))) {
 		fprintf(stderr, "done before\n");
 		return 0;
 	}
-	if ((err = judge_entry(&result, b, entry)) < 0) {
+	if ((err = judge_entry(&result, batch, entry)) < 0) {
 		fprintf(stderr, "not done\n");
 		return err;
 	}
-	line = line_for(b, entry, result, (kl_clock_ns() - begin) / 1000000);
+	line = line_for(batch, entry, result, (kl_clock_ns() - begin) / 1000000);
 	why = kl_json_str_or(result, "message", "");
 	fprintf(stderr, "%s%s%s (%.1f s)\n", kl_json_str_or(result, "status", "?"),
 		*why ? ": " : "", why, (double)(kl_clock_ns() - begin) / 1e9);
-	return kl_report_add(&b->report, line);
+	return kl_report_add(&batch->report, line);
 }
 
 static int read_bundle(struct kl_buf *out, const char *path)
@@ -238,36 +238,36 @@ static int read_bundle(struct kl_buf *out, const char *path)
 	return kl_buf_read_fd(out, STDIN_FILENO, MAX_BUNDLE);
 }
 
-static int open_bundle(struct batch *b)
+static int open_bundle(struct batch *batch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	int err = read_bundle(&bytes, b->o->bundle);
+	int err = read_bundle(&bytes, batch->o->bundle);
 
 	if (!err)
-		err = kl_fs_tempdir(&b->dir, "klineage-bundle");
+		err = kl_fs_tempdir(&batch->dir, "klineage-bundle");
 	if (!err)
-		err = kl_unpack(&b->u, bytes.ptr, bytes.len, b->dir);
+		err = kl_unpack(&batch->u, bytes.ptr, bytes.len, batch->dir);
 	return err;
 }
 
-int kl_batch_run(const struct kl_batch *o)
+int kl_batch_run(const struct kl_batch *batch)
 {
-	KL_AUTO(batch_release) struct batch b = { .o = o,
-						  .report = KL_REPORT_INIT,
-						  .audits = json_object() };
+	KL_AUTO(batch_release) struct batch right = { .o = batch,
+						      .report = KL_REPORT_INIT,
+						      .audits = json_object() };
 	int err;
 
 	kl_proc_catch_signals();
-	find_processor(&b);
-	if ((err = open_bundle(&b)) < 0 ||
-	    (err = kl_report_open(&b.report, o->output, b.u.digest)) < 0)
+	find_processor(&right);
+	if ((err = open_bundle(&right)) < 0 ||
+	    (err = kl_report_open(&right.report, batch->output, right.u.digest)) < 0)
 		return err;
-	for (size_t i = 0; !b.report.ended && i < json_array_size(b.u.jobs); i++) {
+	for (size_t i = 0; !right.report.ended && i < json_array_size(right.u.jobs); i++) {
 		if (kl_proc_interrupted())
 			return kl_error(KL_EINTR,
 					"interrupted; the same command goes on from here");
-		if ((err = do_one(&b, json_array_get(b.u.jobs, i), i + 1)) < 0)
+		if ((err = do_one(&right, json_array_get(right.u.jobs, i), i + 1)) < 0)
 			return err;
 	}
-	return kl_report_end(&b.report, o->sign_key);
+	return kl_report_end(&right.report, batch->sign_key);
 }

@@ -12,39 +12,39 @@
 
 #define MAX_REPORT ((size_t)256 << 20)
 
-void kl_report_release(struct kl_report *r)
+void kl_report_release(struct kl_report *report)
 {
-	if (r->is_file)
-		kl_closep(&r->fd);
-	kl_lock_release(&r->lock);
-	kl_map_release(&r->done);
-	kl_buf_release(&r->text);
+	if (report->is_file)
+		kl_closep(&report->fd);
+	kl_lock_release(&report->lock);
+	kl_map_release(&report->done);
+	kl_buf_release(&report->text);
 }
 
-static int write_all(struct kl_report *r, const char *p, size_t n)
+static int write_all(struct kl_report *report, const char *at, size_t n)
 {
 	while (n) {
-		ssize_t done = write(r->fd, p, n);
+		ssize_t done = write(report->fd, at, n);
 
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done < 0)
 			return kl_error_errno("cannot write the results");
-		p += done;
+		at += done;
 		n -= (size_t)done;
 	}
-	if (r->is_file && fsync(r->fd) < 0)
+	if (report->is_file && fsync(report->fd) < 0)
 		return kl_error_errno("cannot write the results");
 	return 0;
 }
 
-static int append_line(struct kl_report *r, const json_t *line)
+static int append_line(struct kl_report *report, const json_t *line)
 {
-	size_t from = r->text.len;
+	size_t from = report->text.len;
 
-	kl_json_canonical(&r->text, line);
-	kl_buf_addch(&r->text, '\n');
-	return write_all(r, r->text.ptr + from, r->text.len - from);
+	kl_json_canonical(&report->text, line);
+	kl_buf_addch(&report->text, '\n');
+	return write_all(report, report->text.ptr + from, report->text.len - from);
 }
 
 static json_t *head_for(const char *bundle)
@@ -72,7 +72,7 @@ static void seal_of(char hex[KL_SHA256_HEX], const json_t *line)
 static char mark[] = "";
 
 /* Is this a finished result? Then it counts. */
-static bool take_line(struct kl_report *r, const char *text, size_t n)
+static bool take_line(struct kl_report *report, const char *text, size_t n)
 {
 	KL_AUTO(json_decrefp) json_t *line = NULL;
 	char hex[KL_SHA256_HEX];
@@ -84,7 +84,7 @@ static bool take_line(struct kl_report *r, const char *text, size_t n)
 	seal_of(hex, line);
 	if (!job || strcmp(hex, kl_json_str_or(line, "sha256", "")))
 		return false;
-	kl_map_put(&r->done, job, mark);
+	kl_map_put(&report->done, job, mark);
 	return true;
 }
 
@@ -101,7 +101,7 @@ static int check_head(const char *text, size_t n, const char *bundle)
 }
 
 /* Up to the first line that is not whole; the rest is lost anyway. */
-static int resume_report(struct kl_report *r, const struct kl_buf *old, const char *bundle)
+static int resume_report(struct kl_report *report, const struct kl_buf *old, const char *bundle)
 {
 	size_t good = 0;
 
@@ -115,57 +115,57 @@ static int resume_report(struct kl_report *r, const struct kl_buf *old, const ch
 		if (!end)
 			break;
 		if (at && !strncmp(line, "{\"end\":", 7))
-			r->ended = true;
-		else if (at && !r->ended && !take_line(r, line, n))
+			report->ended = true;
+		else if (at && !report->ended && !take_line(report, line, n))
 			break;
 		at += n + 1;
 		good = at;
 	}
 	kl_error_clear();
-	kl_buf_add(&r->text, old->ptr, good);
-	if (ftruncate(r->fd, (off_t)good) < 0 || lseek(r->fd, 0, SEEK_END) < 0)
+	kl_buf_add(&report->text, old->ptr, good);
+	if (ftruncate(report->fd, (off_t)good) < 0 || lseek(report->fd, 0, SEEK_END) < 0)
 		return kl_error_errno("cannot go on with the results");
 	return 0;
 }
 
-int kl_report_open(struct kl_report *r, const char *path, const char *bundle)
+int kl_report_open(struct kl_report *report, const char *path, const char *bundle)
 {
 	KL_AUTO(json_decrefp) json_t *head = head_for(bundle);
 	KL_AUTO(kl_buf_release) struct kl_buf old = KL_BUF_INIT;
 	int err = 0;
 
-	r->fd = STDOUT_FILENO;
+	report->fd = STDOUT_FILENO;
 	if (path) {
-		r->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-		r->is_file = true;
-		if (r->fd < 0)
+		report->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+		report->is_file = true;
+		if (report->fd < 0)
 			return kl_error_errno("cannot open '%s'", path);
-		if ((err = kl_lock_take(&r->lock, path, 0)) < 0)
+		if ((err = kl_lock_take(&report->lock, path, 0)) < 0)
 			return err == KL_EBUSY ?
 				       kl_error(KL_EBUSY, "another klineage-worker writes '%s'",
 						path) :
 				       err;
-		if (!(err = kl_buf_read_fd(&old, r->fd, MAX_REPORT)))
-			err = resume_report(r, &old, bundle);
+		if (!(err = kl_buf_read_fd(&old, report->fd, MAX_REPORT)))
+			err = resume_report(report, &old, bundle);
 		if (err < 0)
 			return kl_error_in(err, "%s", path);
 	}
-	return r->text.len ? 0 : append_line(r, head);
+	return report->text.len ? 0 : append_line(report, head);
 }
 
-bool kl_report_has(const struct kl_report *r, const char *job)
+bool kl_report_has(const struct kl_report *report, const char *job)
 {
-	return kl_map_get(&r->done, job) != NULL;
+	return kl_map_get(&report->done, job) != NULL;
 }
 
-int kl_report_add(struct kl_report *r, json_t *line)
+int kl_report_add(struct kl_report *report, json_t *line)
 {
 	char hex[KL_SHA256_HEX];
 
 	seal_of(hex, line);
 	kl_json_set_str(line, "sha256", hex);
-	kl_map_put(&r->done, kl_json_str_or(line, "job", ""), mark);
-	return append_line(r, line);
+	kl_map_put(&report->done, kl_json_str_or(line, "job", ""), mark);
+	return append_line(report, line);
 }
 
 /* --- the end --------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static int sign_text(char **sig, const struct kl_buf *text, const char *key)
 {
 	const char *argv[] = { "ssh-keygen", "-Y", "sign", "-n", "klineage-gate", "-f", key, NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, words = KL_BUF_INIT;
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.argv = argv,
 		.in = text->ptr,
 		.in_len = text->len,
@@ -182,7 +182,7 @@ static int sign_text(char **sig, const struct kl_buf *text, const char *key)
 		.err = &words,
 	};
 	struct kl_proc_result res;
-	int err = kl_proc_run(&res, &o);
+	int err = kl_proc_run(&res, &opts);
 
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_EIO,
@@ -196,30 +196,30 @@ static int sign_text(char **sig, const struct kl_buf *text, const char *key)
 	return 0;
 }
 
-static int append_end(struct kl_report *r)
+static int append_end(struct kl_report *report)
 {
 	KL_AUTO(json_decrefp) json_t *end = json_object();
 	char hex[KL_SHA256_HEX];
 
-	kl_sha256_hex(hex, r->text.ptr, r->text.len);
-	kl_json_set_int(end, "end", (int64_t)r->done.n);
+	kl_sha256_hex(hex, report->text.ptr, report->text.len);
+	kl_json_set_int(end, "end", (int64_t)report->done.n);
 	kl_json_set_str(end, "sha256", hex);
-	return append_line(r, end);
+	return append_line(report, end);
 }
 
-int kl_report_end(struct kl_report *r, const char *key)
+int kl_report_end(struct kl_report *report, const char *key)
 {
 	KL_AUTO(json_decrefp) json_t *last = json_object();
 	KL_AUTO(kl_freep) char *sig = NULL;
-	const char *before = strstr(r->text.ptr, "\n{\"sig\":");
+	const char *before = strstr(report->text.ptr, "\n{\"sig\":");
 	int err;
 
-	if (!r->ended && (err = append_end(r)) < 0)
+	if (!report->ended && (err = append_end(report)) < 0)
 		return err;
 	if (!key || before)
 		return 0;
-	if ((err = sign_text(&sig, &r->text, key)) < 0)
+	if ((err = sign_text(&sig, &report->text, key)) < 0)
 		return err;
 	kl_json_set_str(last, "sig", sig);
-	return append_line(r, last);
+	return append_line(report, last);
 }

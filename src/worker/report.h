@@ -33,12 +33,12 @@ struct kl_report {
  * `path` NULL: stdout. KL_EINVALID: the file is no report of this bundle, and stays as it is;
  * KL_EBUSY: another worker writes it.
  */
-int kl_report_open(struct kl_report *r, const char *path, const char *bundle);
-bool kl_report_has(const struct kl_report *r, const char *job);
+int kl_report_open(struct kl_report *report, const char *path, const char *bundle);
+bool kl_report_has(const struct kl_report *report, const char *job);
 /** `line` has "job" and gets "sha256". */
-int kl_report_add(struct kl_report *r, json_t *line);
+int kl_report_add(struct kl_report *report, json_t *line);
 /** `key`: a file for ssh-keygen; NULL: not signed. */
-int kl_report_end(struct kl_report *r, const char *key);
-void kl_report_release(struct kl_report *r);
+int kl_report_end(struct kl_report *report, const char *key);
+void kl_report_release(struct kl_report *report);
 
 #endif

@@ -15,15 +15,15 @@
 static const char *const object_key[] = { "truth", "honest", "candidate", "parent",
 					  "baseline_cubin" };
 
-void kl_unpacked_release(struct kl_unpacked *u)
+void kl_unpacked_release(struct kl_unpacked *unpacked)
 {
-	json_decref(u->jobs);
-	u->jobs = NULL;
+	json_decref(unpacked->jobs);
+	unpacked->jobs = NULL;
 }
 
-static bool hex_ok(const char *s, size_t digits)
+static bool hex_ok(const char *text, size_t digits)
 {
-	return strspn(s, "0123456789abcdef") >= digits;
+	return strspn(text, "0123456789abcdef") >= digits;
 }
 
 /* "files/<64 digits>" or "jobs/<64 digits>.json"; `digest` points at the digits */
@@ -44,48 +44,48 @@ struct files {
 	size_t len;
 };
 
-static int put_entry(struct files *f, const struct kl_tar_entry *e, const char *dir)
+static int put_entry(struct files *files, const struct kl_tar_entry *entry, const char *dir)
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, e->name);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, entry->name);
 	char hex[KL_SHA256_HEX];
 	const char *digest;
 	json_t *said;
 
-	if (!strcmp(e->name, MANIFEST)) {
-		f->manifest = e->data;
-		f->len = e->len;
+	if (!strcmp(entry->name, MANIFEST)) {
+		files->manifest = entry->data;
+		files->len = entry->len;
 		return 0;
 	}
-	if (!name_ok(e->name, &digest))
-		return kl_error(KL_EINVALID, "'%s' has no place in a bundle", e->name);
-	kl_sha256_hex(hex, e->data, e->len);
+	if (!name_ok(entry->name, &digest))
+		return kl_error(KL_EINVALID, "'%s' has no place in a bundle", entry->name);
+	kl_sha256_hex(hex, entry->data, entry->len);
 	if (strncmp(hex, digest, 64))
-		return kl_error(KL_EINVALID, "'%s' is damaged: its digest is another", e->name);
+		return kl_error(KL_EINVALID, "'%s' is damaged: its digest is another", entry->name);
 	said = json_object();
-	kl_json_set_str(said, "name", e->name);
+	kl_json_set_str(said, "name", entry->name);
 	kl_json_set_str(said, "sha256", hex);
-	kl_json_set_int(said, "size", (int64_t)e->len);
-	json_array_append_new(f->list, said);
-	return kl_fs_put(path, e->data, e->len, 0600);
+	kl_json_set_int(said, "size", (int64_t)entry->len);
+	json_array_append_new(files->list, said);
+	return kl_fs_put(path, entry->data, entry->len, 0600);
 }
 
-static int put_files(struct files *f, const void *bytes, size_t len, const char *dir)
+static int put_files(struct files *other, const void *bytes, size_t len, const char *dir)
 {
 	KL_AUTO(kl_freep) char *files = kl_fs_join(dir, "files"), *jobs = kl_fs_join(dir, "jobs");
 	KL_AUTO(kl_freep) char *pools = kl_fs_join(dir, "pools");
-	struct kl_tar t;
-	struct kl_tar_entry e;
+	struct kl_tar tar;
+	struct kl_tar_entry entry;
 	int err, more = 0;
 
 	if ((err = kl_fs_mkdir(files)) < 0 || (err = kl_fs_mkdir(jobs)) < 0 ||
 	    (err = kl_fs_mkdir(pools)) < 0)
 		return err;
-	kl_tar_open(&t, bytes, len);
-	while (!err && (more = kl_tar_next(&t, &e)) > 0)
-		err = put_entry(f, &e, dir);
+	kl_tar_open(&tar, bytes, len);
+	while (!err && (more = kl_tar_next(&tar, &entry)) > 0)
+		err = put_entry(other, &entry, dir);
 	if (err < 0 || more < 0)
 		return err < 0 ? err : more;
-	return f->manifest ? 0 : kl_error(KL_EINVALID, "there is no " MANIFEST " in it");
+	return other->manifest ? 0 : kl_error(KL_EINVALID, "there is no " MANIFEST " in it");
 }
 
 /* --- what the manifest says ---------------------------------------------------------- */
@@ -93,10 +93,10 @@ static int put_files(struct files *f, const void *bytes, size_t len, const char 
 static bool is_listed(const json_t *list, const char *name)
 {
 	size_t i;
-	json_t *f;
+	json_t *facts;
 
-	json_array_foreach(list, i, f)
-		if (!strcmp(kl_json_str_or(f, "name", ""), name))
+	json_array_foreach(list, i, facts)
+		if (!strcmp(kl_json_str_or(facts, "name", ""), name))
 			return true;
 	return false;
 }
@@ -115,68 +115,68 @@ static int check_digest(const json_t *entry)
 		       0;
 }
 
-static int check_entry(const json_t *entry, const struct files *f, const char *dir)
+static int check_entry(const json_t *entry, const struct files *files, const char *dir)
 {
 	static const char *const strings[] = { "workload", "surface", "contract" };
 	KL_AUTO(json_decrefp) json_t *job = NULL;
-	const char *s, *name, *digest;
+	const char *text, *name, *digest;
 	int err = check_digest(entry);
 
 	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(strings); i++)
-		err = kl_json_str(&s, entry, strings[i]);
+		err = kl_json_str(&text, entry, strings[i]);
 	if (err < 0 || (err = kl_json_str(&name, entry, "job")) < 0)
 		return err;
-	if (strncmp(name, "jobs/", 5) || !name_ok(name, &digest) || !is_listed(f->list, name))
+	if (strncmp(name, "jobs/", 5) || !name_ok(name, &digest) || !is_listed(files->list, name))
 		return kl_error(KL_EINVALID, "a job names '%s', which is not there", name);
 	if ((err = kl_unpack_job(&job, entry, dir)) < 0)
 		return err;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(object_key); i++) {
-		s = kl_json_str_or(job, object_key[i], NULL);
-		if (s && !is_listed(f->list, s + strlen(dir) + 1))
+		text = kl_json_str_or(job, object_key[i], NULL);
+		if (text && !is_listed(files->list, text + strlen(dir) + 1))
 			return kl_error(KL_EINVALID, "a job names an object that is not there");
 	}
 	return 0;
 }
 
-static int check_manifest(struct kl_unpacked *out, const struct files *f, const char *dir)
+static int check_manifest(struct kl_unpacked *out, const struct files *other, const char *dir)
 {
-	KL_AUTO(json_decrefp) json_t *m = NULL;
+	KL_AUTO(json_decrefp) json_t *member = NULL;
 	const char *schema;
 	json_t *jobs, *files, *entry;
 	size_t i;
 	int err;
 
-	if (f->len > MAX_MANIFEST)
-		return kl_error(KL_EINVALID, "a manifest of %zu bytes", f->len);
-	if ((err = kl_json_parse(&m, f->manifest, f->len)) < 0 ||
-	    (err = kl_json_str(&schema, m, "schema")) < 0 ||
-	    (err = kl_json_arr(&files, m, "files")) < 0 ||
-	    (err = kl_json_arr(&jobs, m, "jobs")) < 0)
+	if (other->len > MAX_MANIFEST)
+		return kl_error(KL_EINVALID, "a manifest of %zu bytes", other->len);
+	if ((err = kl_json_parse(&member, other->manifest, other->len)) < 0 ||
+	    (err = kl_json_str(&schema, member, "schema")) < 0 ||
+	    (err = kl_json_arr(&files, member, "files")) < 0 ||
+	    (err = kl_json_arr(&jobs, member, "jobs")) < 0)
 		return err;
 	if (strcmp(schema, "klineage.bundle/1"))
 		return kl_error(KL_EINVALID, "a bundle of schema '%s'", schema);
-	if (!json_equal(files, f->list))
+	if (!json_equal(files, other->list))
 		return kl_error(KL_EINVALID, "its files are not those that the manifest names");
 	if (!json_array_size(jobs) || json_array_size(jobs) > MAX_JOBS)
 		return kl_error(KL_EINVALID, "%zu jobs; there may be 1 to %d",
 				json_array_size(jobs), MAX_JOBS);
 	json_array_foreach(jobs, i, entry)
-		if ((err = check_entry(entry, f, dir)) < 0)
+		if ((err = check_entry(entry, other, dir)) < 0)
 			return kl_error_in(err, "job %zu", i + 1);
-	kl_sha256_hex(out->digest, f->manifest, f->len);
+	kl_sha256_hex(out->digest, other->manifest, other->len);
 	out->jobs = json_incref(jobs);
 	return 0;
 }
 
 int kl_unpack(struct kl_unpacked *out, const void *bytes, size_t len, const char *dir)
 {
-	struct files f = { .list = json_array() };
-	int err = put_files(&f, bytes, len, dir);
+	struct files files = { .list = json_array() };
+	int err = put_files(&files, bytes, len, dir);
 
 	*out = (struct kl_unpacked){ .jobs = NULL };
 	if (!err)
-		err = check_manifest(out, &f, dir);
-	json_decref(f.list);
+		err = check_manifest(out, &files, dir);
+	json_decref(files.list);
 	return err < 0 ? kl_error_in(err, "the bundle") : 0;
 }
 

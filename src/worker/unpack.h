@@ -15,7 +15,7 @@ struct kl_unpacked {
 	json_t *jobs;               /* the manifest's entries, in order */
 	char digest[KL_SHA256_HEX]; /* of the manifest */
 };
-void kl_unpacked_release(struct kl_unpacked *u);
+void kl_unpacked_release(struct kl_unpacked *unpacked);
 
 /** KL_EINVALID: it is damaged, or no bundle. `dir` must be there and empty. */
 int kl_unpack(struct kl_unpacked *out, const void *bytes, size_t len, const char *dir);

@@ -17,121 +17,130 @@
 /* -- exact -------------------------------------------------------------- */
 
 /* One block by its bits; false: look closer. */
-static bool exact_block(const struct kl_output *v, size_t off, size_t n)
+static bool exact_block(const struct kl_output *output, size_t off, size_t n)
 {
-	size_t size = kl_dtype_bytes(v->dtype);
+	size_t size = kl_dtype_bytes(output->dtype);
 	char room[KL_SLICE_BLOCK * 8];
-	const char *got = (const char *)v->got + off * size;
+	const char *got = (const char *)output->got + off * size;
 
-	if (!kl_dtype_is_float(v->dtype))
-		return !memcmp(got, (const char *)v->w->truth[v->arg] + off * size, n * size);
-	kl_tensor_store(room, v->dtype, 0, (const double *)v->w->truth[v->arg] + off, n);
+	if (!kl_dtype_is_float(output->dtype))
+		return !memcmp(got, (const char *)output->w->truth[output->arg] + off * size,
+			       n * size);
+	kl_tensor_store(room, output->dtype, 0, (const double *)output->w->truth[output->arg] + off,
+			n);
 	return !memcmp(got, room, n * size);
 }
 
-static void exact_slice(struct kl_mismatch *m, const struct kl_output *v, size_t from, size_t end,
-			bool zeros_tie)
+static void exact_slice(struct kl_mismatch *mismatch, const struct kl_output *output, size_t from,
+			size_t end, bool zeros_tie)
 {
 	char wanted[8];
 
 	for (size_t off = from; off < end; off += KL_SLICE_BLOCK) {
 		size_t n = end - off < KL_SLICE_BLOCK ? end - off : KL_SLICE_BLOCK;
 
-		if (exact_block(v, off, n))
+		if (exact_block(output, off, n))
 			continue;
 		for (size_t i = off; i < off + n; i++) {
-			if (kl_element_exact(v, i, zeros_tie, wanted) || !kl_mismatch_note(m, v, i))
+			if (kl_element_exact(output, i, zeros_tie, wanted) ||
+			    !kl_mismatch_note(mismatch, output, i))
 				continue;
-			kl_tensor_print(m->got, sizeof(m->got), v->dtype, v->got, i);
-			kl_tensor_print(m->wanted, sizeof(m->wanted), v->dtype, wanted, 0);
-			snprintf(m->why, sizeof(m->why), "must be bit-equal to the truth");
+			kl_tensor_print(mismatch->got, sizeof(mismatch->got), output->dtype,
+					output->got, i);
+			kl_tensor_print(mismatch->wanted, sizeof(mismatch->wanted), output->dtype,
+					wanted, 0);
+			snprintf(mismatch->why, sizeof(mismatch->why),
+				 "must be bit-equal to the truth");
 		}
 	}
 }
 
 static void exact_slices(void *ctx, size_t from, size_t to)
 {
-	struct kl_slice_search *s = ctx;
+	struct kl_slice_search *search = ctx;
 
 	for (size_t i = from; i < to; i++) {
-		size_t at = (s->first + i) * KL_SLICE, left = s->v->n - at;
+		size_t at = (search->first + i) * KL_SLICE, left = search->v->n - at;
 
-		exact_slice(&s->slot[i].m, s->v, at, at + (left < KL_SLICE ? left : KL_SLICE),
-			    s->zeros_tie);
+		exact_slice(&search->slot[i].m, search->v, at,
+			    at + (left < KL_SLICE ? left : KL_SLICE), search->zeros_tie);
 	}
 }
 
-static void check_exact(struct kl_mismatch *m, const struct kl_output *v, bool zeros_tie)
+static void check_exact(struct kl_mismatch *mismatch, const struct kl_output *output,
+			bool zeros_tie)
 {
-	struct kl_slice_search s = { .v = v, .zeros_tie = zeros_tie, .slices.grain = 1 };
-	size_t total = (v->n + KL_SLICE - 1) / KL_SLICE;
+	struct kl_slice_search search = { .v = output, .zeros_tie = zeros_tie, .slices.grain = 1 };
+	size_t total = (output->n + KL_SLICE - 1) / KL_SLICE;
 
-	for (size_t n; s.first < total && !(v->first && m->bad); s.first += n) {
-		n = kl_slice_search_run(&s, total, exact_slices);
+	for (size_t n; search.first < total && !(output->first && mismatch->bad);
+	     search.first += n) {
+		n = kl_slice_search_run(&search, total, exact_slices);
 		for (size_t i = 0; i < n; i++)
-			kl_mismatch_merge(m, &s.slot[i].m);
+			kl_mismatch_merge(mismatch, &search.slot[i].m);
 	}
-	free(s.slot);
-	if (m->bad)
-		m->margin = INFINITY;
-	m->elements += (int64_t)v->n;
+	free(search.slot);
+	if (mismatch->bad)
+		mismatch->margin = INFINITY;
+	mismatch->elements += (int64_t)output->n;
 }
 
 /* -- all rules ---------------------------------------------------------- */
 
-static int check_rule(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-		      size_t rule, const void *const *got, bool first)
+static int check_rule(struct kl_mismatch *mismatch, const struct kl_job *job,
+		      const struct kl_member *member, size_t rule, const void *const *got,
+		      bool first)
 {
-	const struct kl_rule *r = &job->rule[rule];
+	const struct kl_rule *other = &job->rule[rule];
 	struct kl_yard own = { 0 };
-	struct kl_output v;
+	struct kl_output output;
 	int err;
 
-	if (r->kind == KL_RULE_MULTISET)
-		return kl_multiset_check(m, job, w, r, got);
-	err = kl_output_init(&v, job, r, w, r->out);
+	if (other->kind == KL_RULE_MULTISET)
+		return kl_multiset_check(mismatch, job, member, other, got);
+	err = kl_output_init(&output, job, other, member, other->out);
 	if (err < 0)
 		return err;
-	v.got = got[r->out];
-	v.first = first;
-	if (w->exact || r->kind == KL_RULE_EXACT) {
-		check_exact(m, &v, r->kind != KL_RULE_EXACT);
+	output.got = got[other->out];
+	output.first = first;
+	if (member->exact || other->kind == KL_RULE_EXACT) {
+		check_exact(mismatch, &output, other->kind != KL_RULE_EXACT);
 		return 0;
 	}
-	if (!w->yard && (err = kl_yard_make(&own, job, rule, w)) < 0)
+	if (!member->yard && (err = kl_yard_make(&own, job, rule, member)) < 0)
 		return err;
-	kl_compare_groups(m, &v, w->yard ? &w->yard[rule] : &own);
+	kl_compare_groups(mismatch, &output, member->yard ? &member->yard[rule] : &own);
 	kl_yard_release(&own);
 	return 0;
 }
 
-static int compare_outputs(struct kl_mismatch *m, const struct kl_job *job,
-			   const struct kl_member *w, const void *const *got, bool first)
+static int compare_outputs(struct kl_mismatch *mismatch, const struct kl_job *job,
+			   const struct kl_member *member, const void *const *got, bool first)
 {
-	*m = (struct kl_mismatch){ .out = -1 };
+	*mismatch = (struct kl_mismatch){ .out = -1 };
 	for (size_t i = 0; i < job->nrule; i++) {
-		int err = check_rule(m, job, w, i, got, first);
+		int err = check_rule(mismatch, job, member, i, got, first);
 
 		if (err < 0)
 			return err;
-		if (m->out >= 0)
+		if (mismatch->out >= 0)
 			break;
 	}
-	if (m->out < 0)
+	if (mismatch->out < 0)
 		return 0;
-	if (!w->point->perf)
-		m->edge_only = true;
+	if (!member->point->perf)
+		mismatch->edge_only = true;
 	return KL_ENO;
 }
 
-int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-	       const void *const *got)
+int kl_compare(struct kl_mismatch *mismatch, const struct kl_job *job,
+	       const struct kl_member *member, const void *const *got)
 {
-	return compare_outputs(m, job, w, got, false);
+	return compare_outputs(mismatch, job, member, got, false);
 }
 
-int kl_compare_first(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-		     const void *const *got)
+int kl_compare_first(struct kl_mismatch *mismatch, const struct kl_job *job,
+		     const struct kl_member *member, const void *const *got)
 {
-	return compare_outputs(m, job, w, got, true);
+	return compare_outputs(mismatch, job, member, got, true);
 }

@@ -37,14 +37,14 @@ struct kl_mismatch {
  * when it passes; KL_ENO (no message set) and the first bad place otherwise;
  * KL_EINVALID: the job's rule does not fit its tensors.
  */
-int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-	       const void *const *got);
+int kl_compare(struct kl_mismatch *mismatch, const struct kl_job *job,
+	       const struct kl_member *member, const void *const *got);
 
 /**
  * As kl_compare, for who asks whether an answer is right: it looks no further than to where it
  * finds something wrong, so that `bad`, `margin` and `edge_only` are of what was seen.
  */
-int kl_compare_first(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-		     const void *const *got);
+int kl_compare_first(struct kl_mismatch *mismatch, const struct kl_job *job,
+		     const struct kl_member *member, const void *const *got);
 
 #endif

@@ -17,19 +17,20 @@ struct kl_allowed {
 	double zero; /* rel-l2 with zeros: what counts as one where the truth is zero */
 };
 
-/** What is allowed in group `g`; `yard` is the rule's. */
-struct kl_allowed kl_element_allowed(const struct kl_output *v, const struct kl_yard *yard,
-				     size_t g);
+/** What is allowed in group `group`; `yard` is the rule's. */
+struct kl_allowed kl_element_allowed(const struct kl_output *output, const struct kl_yard *yard,
+				     size_t group);
 
 struct kl_element_result {
 	double d, allowed; /* allowed < 0: not a matter of degree */
 	const char *why;   /* NULL: right */
 };
 
-/** Element i: `g` was got, `y` is true, an honest kernel has `h`. */
-struct kl_element_result kl_element_judge(const struct kl_output *v, const struct kl_allowed *j,
-					  double g, double y, double h, size_t i);
+/** Element i: `gain` was got, `other` is true, an honest kernel has `high`. */
+struct kl_element_result kl_element_judge(const struct kl_output *output,
+					  const struct kl_allowed *allowed, double gain,
+					  double other, double high, size_t i);
 /** Is element i bit-equal to the truth? `wanted` (8 bytes) gets what that is in the dtype. */
-bool kl_element_exact(const struct kl_output *v, size_t i, bool zeros_tie, char *wanted);
+bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, char *wanted);
 
 #endif

@@ -3,14 +3,14 @@
 
 #include "base/error.h"
 
-int kl_groups_init(struct kl_groups *g, const struct kl_rule *rule, const int64_t *extent,
+int kl_groups_init(struct kl_groups *groups, const struct kl_rule *rule, const int64_t *extent,
 		   size_t naxes)
 {
 	int last = -1;
 
-	*g = (struct kl_groups){ .naxes = naxes, .count = 1, .size = 1 };
-	for (size_t a = 0; a < naxes; a++)
-		g->part[a] = g->extent[a] = extent[a];
+	*groups = (struct kl_groups){ .naxes = naxes, .count = 1, .size = 1 };
+	for (size_t first = 0; first < naxes; first++)
+		groups->part[first] = groups->extent[first] = extent[first];
 	for (int i = 0; rule && i < rule->npaxes; i++) {
 		int axis = rule->per[i];
 
@@ -18,93 +18,98 @@ int kl_groups_init(struct kl_groups *g, const struct kl_rule *rule, const int64_
 			return kl_error(KL_EINVALID,
 					"'per' must name axes of its tensor, in order");
 		last = axis;
-		g->part[axis] = rule->cut[i] < 1 ? 1 : rule->cut[i];
-		if (g->part[axis] > extent[axis])
-			g->part[axis] = extent[axis];
+		groups->part[axis] = rule->cut[i] < 1 ? 1 : rule->cut[i];
+		if (groups->part[axis] > extent[axis])
+			groups->part[axis] = extent[axis];
 	}
-	for (size_t a = 0; a < naxes; a++) {
-		g->size *= (size_t)g->part[a];
-		g->count *= g->part[a] ? (size_t)((extent[a] + g->part[a] - 1) / g->part[a]) : 0;
+	for (size_t first = 0; first < naxes; first++) {
+		groups->size *= (size_t)groups->part[first];
+		groups->count *= groups->part[first] ?
+					 (size_t)((extent[first] + groups->part[first] - 1) /
+						  groups->part[first]) :
+					 0;
 	}
 	return 0;
 }
 
-static void begin_run(struct kl_group_walk *w)
+static void begin_run(struct kl_group_walk *walk)
 {
-	const struct kl_groups *g = w->g;
+	const struct kl_groups *groups = walk->g;
 	size_t off = 0;
 
-	for (size_t a = 0; a < g->naxes; a++)
-		off = off * (size_t)g->extent[a] + (size_t)w->at[a];
-	w->off = off;
-	w->left = 1;
-	for (size_t a = w->inner; a < g->naxes; a++)
-		w->left *= (size_t)(w->hi[a] - w->lo[a]);
-	w->more = w->left > 0;
+	for (size_t first = 0; first < groups->naxes; first++)
+		off = off * (size_t)groups->extent[first] + (size_t)walk->at[first];
+	walk->off = off;
+	walk->left = 1;
+	for (size_t first = walk->inner; first < groups->naxes; first++)
+		walk->left *= (size_t)(walk->hi[first] - walk->lo[first]);
+	walk->more = walk->left > 0;
 }
 
-void kl_group_start(struct kl_group_walk *w, const struct kl_groups *g, size_t group)
+void kl_group_start(struct kl_group_walk *walk, const struct kl_groups *groups, size_t group)
 {
-	w->g = g;
-	for (size_t a = g->naxes; a-- > 0;) {
-		size_t pieces = (size_t)((g->extent[a] + g->part[a] - 1) / g->part[a]);
+	walk->g = groups;
+	for (size_t first = groups->naxes; first-- > 0;) {
+		size_t pieces = (size_t)((groups->extent[first] + groups->part[first] - 1) /
+					 groups->part[first]);
 
-		w->lo[a] = w->at[a] = (int64_t)(group % pieces) * g->part[a];
-		w->hi[a] = w->lo[a] + g->part[a] < g->extent[a] ? w->lo[a] + g->part[a] :
-								  g->extent[a];
+		walk->lo[first] = walk->at[first] = (int64_t)(group % pieces) * groups->part[first];
+		walk->hi[first] = walk->lo[first] + groups->part[first] < groups->extent[first] ?
+					  walk->lo[first] + groups->part[first] :
+					  groups->extent[first];
 		group /= pieces;
 	}
-	w->inner = g->naxes ? g->naxes - 1 : 0;
-	while (w->inner > 0 && g->part[w->inner] == g->extent[w->inner])
-		w->inner--;
-	begin_run(w);
+	walk->inner = groups->naxes ? groups->naxes - 1 : 0;
+	while (walk->inner > 0 && groups->part[walk->inner] == groups->extent[walk->inner])
+		walk->inner--;
+	begin_run(walk);
 }
 
 /* The next place of the axes before `inner`, counted within the group. */
-static void next_run(struct kl_group_walk *w)
+static void next_run(struct kl_group_walk *walk)
 {
-	size_t a = w->inner;
+	size_t first = walk->inner;
 
-	while (a-- > 0) {
-		if (++w->at[a] < w->hi[a]) {
-			begin_run(w);
+	while (first-- > 0) {
+		if (++walk->at[first] < walk->hi[first]) {
+			begin_run(walk);
 			return;
 		}
-		w->at[a] = w->lo[a];
+		walk->at[first] = walk->lo[first];
 	}
-	w->more = false;
+	walk->more = false;
 }
 
-bool kl_group_next(struct kl_group_walk *w, size_t *off, size_t *n, size_t max)
+bool kl_group_next(struct kl_group_walk *walk, size_t *off, size_t *n, size_t max)
 {
-	if (!w->more)
+	if (!walk->more)
 		return false;
-	*off = w->off;
-	*n = w->left < max ? w->left : max;
-	w->off += *n;
-	w->left -= *n;
-	if (!w->left)
-		next_run(w);
+	*off = walk->off;
+	*n = walk->left < max ? walk->left : max;
+	walk->off += *n;
+	walk->left -= *n;
+	if (!walk->left)
+		next_run(walk);
 	return true;
 }
 
 /* All runs of a group are of one length. */
-void kl_group_skip(struct kl_group_walk *w, size_t n)
+void kl_group_skip(struct kl_group_walk *walk, size_t n)
 {
-	size_t run = w->left, k = run ? n / run : 0, a = w->inner;
+	size_t run = walk->left, k = run ? n / run : 0, first = walk->inner;
 
-	while (a-- > 0) {
-		size_t count = (size_t)(w->hi[a] - w->lo[a]);
+	while (first-- > 0) {
+		size_t count = (size_t)(walk->hi[first] - walk->lo[first]);
 
-		w->at[a] += (int64_t)(k % count);
+		walk->at[first] += (int64_t)(k % count);
 		k /= count;
 	}
-	if (!w->more)
+	if (!walk->more)
 		return;
-	w->more = k == 0;
-	if (!w->more)
+	walk->more = k == 0;
+	if (!walk->more)
 		return;
-	begin_run(w);
-	w->off += n % run;
-	w->left -= n % run;
+	begin_run(walk);
+	walk->off += n % run;
+	walk->left -= n % run;
 }

@@ -26,7 +26,7 @@ struct kl_groups {
 /**
  * `rule` NULL or without `per`: one group. KL_EINVALID: `per` does not fit a tensor of these axes.
  */
-int kl_groups_init(struct kl_groups *g, const struct kl_rule *rule, const int64_t *extent,
+int kl_groups_init(struct kl_groups *groups, const struct kl_rule *rule, const int64_t *extent,
 		   size_t naxes);
 
 struct kl_group_walk {
@@ -37,10 +37,10 @@ struct kl_group_walk {
 	bool more;
 };
 
-void kl_group_start(struct kl_group_walk *w, const struct kl_groups *g, size_t group);
+void kl_group_start(struct kl_group_walk *walk, const struct kl_groups *groups, size_t group);
 /** Right after kl_group_start: leave out the first `n` elements. */
-void kl_group_skip(struct kl_group_walk *w, size_t n);
+void kl_group_skip(struct kl_group_walk *walk, size_t n);
 /** The next elements, in order and at most `max` at once; false: that was all. */
-bool kl_group_next(struct kl_group_walk *w, size_t *off, size_t *n, size_t max);
+bool kl_group_next(struct kl_group_walk *walk, size_t *off, size_t *n, size_t max);
 
 #endif

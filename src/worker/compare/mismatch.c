@@ -9,75 +9,81 @@
 
 bool kl_mismatch_border(const int64_t *index, const int64_t *extent, size_t naxes)
 {
-	for (size_t a = 0; a < naxes; a++) {
-		int64_t n = extent[a], last = n / 8;
+	for (size_t first = 0; first < naxes; first++) {
+		int64_t n = extent[first], last = n / 8;
 
 		if (n < 4)
 			continue;
 		last = last < 1 ? 1 : last > 15 ? 15 : last;
-		if (index[a] == 0 || index[a] >= n - last)
+		if (index[first] == 0 || index[first] >= n - last)
 			return true;
 	}
 	return false;
 }
 
-bool kl_mismatch_note(struct kl_mismatch *m, const struct kl_output *v, size_t i)
+bool kl_mismatch_note(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i)
 {
 	int64_t index[KL_JOB_MAX_AXES];
-	bool first = m->out < 0;
+	bool first = mismatch->out < 0;
 
-	kl_tensor_index(index, v->extent, v->naxes, i);
-	m->bad++;
+	kl_tensor_index(index, output->extent, output->naxes, i);
+	mismatch->bad++;
 	if (first) {
-		m->out = v->arg;
-		m->naxes = v->naxes;
-		memcpy(m->index, index, sizeof(index[0]) * v->naxes);
-		m->edge_only = true;
+		mismatch->out = output->arg;
+		mismatch->naxes = output->naxes;
+		memcpy(mismatch->index, index, sizeof(index[0]) * output->naxes);
+		mismatch->edge_only = true;
 	}
-	m->edge_only = m->edge_only && kl_mismatch_border(index, v->extent, v->naxes);
+	mismatch->edge_only = mismatch->edge_only &&
+			      kl_mismatch_border(index, output->extent, output->naxes);
 	return first;
 }
 
-void kl_mismatch_describe(struct kl_mismatch *m, const struct kl_output *v, size_t i, double y)
+void kl_mismatch_describe(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i,
+			  double other)
 {
 	char stored[8];
 
-	kl_tensor_print(m->got, sizeof(m->got), v->dtype, v->got, i);
-	if (kl_dtype_is_float(v->dtype) && isfinite(y) && (y != 0 || !signbit(y))) {
-		snprintf(m->wanted, sizeof(m->wanted), v->dtype == KL_F64 ? "%.17g" : "%.9g", y);
+	kl_tensor_print(mismatch->got, sizeof(mismatch->got), output->dtype, output->got, i);
+	if (kl_dtype_is_float(output->dtype) && isfinite(other) &&
+	    (other != 0 || !signbit(other))) {
+		snprintf(mismatch->wanted, sizeof(mismatch->wanted),
+			 output->dtype == KL_F64 ? "%.17g" : "%.9g", other);
 		return;
 	}
-	if (kl_dtype_is_float(v->dtype))
-		kl_tensor_store(stored, v->dtype, 0, &y, 1);
+	if (kl_dtype_is_float(output->dtype))
+		kl_tensor_store(stored, output->dtype, 0, &other, 1);
 	else
-		memcpy(stored, (const char *)v->w->truth[v->arg] + i * kl_dtype_bytes(v->dtype),
-		       kl_dtype_bytes(v->dtype));
-	kl_tensor_print(m->wanted, sizeof(m->wanted), v->dtype, stored, 0);
+		memcpy(stored,
+		       (const char *)output->w->truth[output->arg] +
+			       i * kl_dtype_bytes(output->dtype),
+		       kl_dtype_bytes(output->dtype));
+	kl_tensor_print(mismatch->wanted, sizeof(mismatch->wanted), output->dtype, stored, 0);
 }
 
-void kl_mismatch_widen(struct kl_mismatch *m, double error, double allowed)
+void kl_mismatch_widen(struct kl_mismatch *mismatch, double error, double allowed)
 {
-	double r = error <= 0 ? 0 : allowed > 0 ? error / allowed : INFINITY;
+	double ratio = error <= 0 ? 0 : allowed > 0 ? error / allowed : INFINITY;
 
-	if (r > m->margin)
-		m->margin = r;
+	if (ratio > mismatch->margin)
+		mismatch->margin = ratio;
 }
 
-void kl_mismatch_merge(struct kl_mismatch *m, const struct kl_mismatch *part)
+void kl_mismatch_merge(struct kl_mismatch *mismatch, const struct kl_mismatch *part)
 {
-	bool edge_only = m->out < 0 || m->edge_only;
+	bool edge_only = mismatch->out < 0 || mismatch->edge_only;
 
-	m->margin = fmax(m->margin, part->margin);
+	mismatch->margin = fmax(mismatch->margin, part->margin);
 	if (!part->bad)
 		return;
-	if (m->out < 0) {
-		m->out = part->out;
-		m->naxes = part->naxes;
-		memcpy(m->index, part->index, sizeof(m->index));
-		memcpy(m->got, part->got, sizeof(m->got));
-		memcpy(m->wanted, part->wanted, sizeof(m->wanted));
-		memcpy(m->why, part->why, sizeof(m->why));
+	if (mismatch->out < 0) {
+		mismatch->out = part->out;
+		mismatch->naxes = part->naxes;
+		memcpy(mismatch->index, part->index, sizeof(mismatch->index));
+		memcpy(mismatch->got, part->got, sizeof(mismatch->got));
+		memcpy(mismatch->wanted, part->wanted, sizeof(mismatch->wanted));
+		memcpy(mismatch->why, part->why, sizeof(mismatch->why));
 	}
-	m->bad += part->bad;
-	m->edge_only = edge_only && part->edge_only;
+	mismatch->bad += part->bad;
+	mismatch->edge_only = edge_only && part->edge_only;
 }

@@ -18,12 +18,13 @@
 bool kl_mismatch_border(const int64_t *index, const int64_t *extent, size_t naxes);
 
 /** Count a bad element; true when it is the first, whose details are wanted. */
-bool kl_mismatch_note(struct kl_mismatch *m, const struct kl_output *v, size_t i);
+bool kl_mismatch_note(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i);
 /** `got` and `wanted` of element i, whose truth is y. */
-void kl_mismatch_describe(struct kl_mismatch *m, const struct kl_output *v, size_t i, double y);
+void kl_mismatch_describe(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i,
+			  double other);
 /** An error, and what was allowed: the margin is the worst of all. */
-void kl_mismatch_widen(struct kl_mismatch *m, double error, double allowed);
+void kl_mismatch_widen(struct kl_mismatch *mismatch, double error, double allowed);
 /** Add what comes after it. */
-void kl_mismatch_merge(struct kl_mismatch *m, const struct kl_mismatch *part);
+void kl_mismatch_merge(struct kl_mismatch *mismatch, const struct kl_mismatch *part);
 
 #endif

@@ -27,25 +27,25 @@ struct rows {
 	char *stored;   /* a row of truth in the dtype */
 };
 
-static void rows_release(struct rows *s)
+static void rows_release(struct rows *rows)
 {
-	free(s->key);
-	free(s->want);
-	free(s->spare);
-	free(s->seen);
-	free(s->stored);
+	free(rows->key);
+	free(rows->want);
+	free(rows->spare);
+	free(rows->seen);
+	free(rows->stored);
 }
 
-static size_t last_extent(const struct kl_point *p, int arg)
+static size_t last_extent(const struct kl_point *point, int arg)
 {
-	size_t n = p->arg[arg].naxes;
+	size_t n = point->arg[arg].naxes;
 
-	return n ? (size_t)p->arg[arg].extent[n - 1] : 1;
+	return n ? (size_t)point->arg[arg].extent[n - 1] : 1;
 }
 
-static uint64_t fraction_bits(enum kl_dtype t)
+static uint64_t fraction_bits(enum kl_dtype dtype)
 {
-	switch (t) {
+	switch (dtype) {
 	case KL_F64:
 		return ((uint64_t)1 << 52) - 1;
 	case KL_F32:
@@ -59,69 +59,69 @@ static uint64_t fraction_bits(enum kl_dtype t)
 	}
 }
 
-static int rows_init(struct rows *s, const struct kl_job *job, const struct kl_member *w,
-		     const struct kl_rule *r, const void *const *got)
+static int rows_init(struct rows *rows, const struct kl_job *job, const struct kl_member *member,
+		     const struct kl_rule *rule, const void *const *got)
 {
-	const struct kl_point *p = w->point;
-	size_t n = (size_t)kl_point_elements(p, (size_t)r->out);
+	const struct kl_point *point = member->point;
+	size_t n = (size_t)kl_point_elements(point, (size_t)rule->out);
 
-	*s = (struct rows){
-		.rule = r,
-		.w = w,
-		.dtype = job->arg[r->out].dtype,
-		.idtype = job->arg[r->indices].dtype,
-		.values = got[r->out],
-		.indices = got[r->indices],
-		.x = w->input[r->of],
-		.truth = w->truth[r->out],
-		.k = last_extent(p, r->out),
-		.cols = last_extent(p, r->of),
-		.size = kl_dtype_bytes(job->arg[r->out].dtype),
-		.fraction = fraction_bits(job->arg[r->out].dtype),
+	*rows = (struct rows){
+		.rule = rule,
+		.w = member,
+		.dtype = job->arg[rule->out].dtype,
+		.idtype = job->arg[rule->indices].dtype,
+		.values = got[rule->out],
+		.indices = got[rule->indices],
+		.x = member->input[rule->of],
+		.truth = member->truth[rule->out],
+		.k = last_extent(point, rule->out),
+		.cols = last_extent(point, rule->of),
+		.size = kl_dtype_bytes(job->arg[rule->out].dtype),
+		.fraction = fraction_bits(job->arg[rule->out].dtype),
 		.salt = kl_rng_os_seed(),
 	};
-	s->nrow = s->k ? n / s->k : 0;
-	if (job->arg[r->of].dtype != s->dtype || kl_dtype_is_float(s->idtype) ||
-	    (size_t)kl_point_elements(p, (size_t)r->indices) != n ||
-	    (size_t)kl_point_elements(p, (size_t)r->of) != s->nrow * s->cols)
+	rows->nrow = rows->k ? n / rows->k : 0;
+	if (job->arg[rule->of].dtype != rows->dtype || kl_dtype_is_float(rows->idtype) ||
+	    (size_t)kl_point_elements(point, (size_t)rule->indices) != n ||
+	    (size_t)kl_point_elements(point, (size_t)rule->of) != rows->nrow * rows->cols)
 		return kl_error(KL_EINVALID,
 				"rule multiset: '%s', '%s' and '%s' do not fit in shape or dtype",
-				job->arg[r->out].name, job->arg[r->indices].name,
-				job->arg[r->of].name);
-	s->key = kl_calloc(s->k + 1, sizeof(*s->key));
-	s->want = kl_calloc(s->k + 1, sizeof(*s->want));
-	s->spare = kl_calloc(s->k + 1, sizeof(*s->spare));
-	s->seen = kl_calloc(s->cols + 1, sizeof(*s->seen));
-	s->stored = kl_calloc(s->k + 1, s->size);
+				job->arg[rule->out].name, job->arg[rule->indices].name,
+				job->arg[rule->of].name);
+	rows->key = kl_calloc(rows->k + 1, sizeof(*rows->key));
+	rows->want = kl_calloc(rows->k + 1, sizeof(*rows->want));
+	rows->spare = kl_calloc(rows->k + 1, sizeof(*rows->spare));
+	rows->seen = kl_calloc(rows->cols + 1, sizeof(*rows->seen));
+	rows->stored = kl_calloc(rows->k + 1, rows->size);
 	return 0;
 }
 
 /* An unsigned number ordered as the value; -0 and +0 alike, one key for every NaN. */
-static uint64_t key_of(const struct rows *s, const char *at)
+static uint64_t key_of(const struct rows *rows, const char *at)
 {
-	uint64_t sign = (uint64_t)1 << (8 * s->size - 1), w = 0, magnitude;
+	uint64_t sign = (uint64_t)1 << (8 * rows->size - 1), width = 0, magnitude;
 
-	memcpy(&w, at, s->size);
-	if (!s->fraction)
-		return s->dtype <= KL_I8 ? w ^ sign : w;
-	magnitude = w & (sign - 1);
-	if (magnitude > (sign - 1 - s->fraction)) /* beyond infinity */
+	memcpy(&width, at, rows->size);
+	if (!rows->fraction)
+		return rows->dtype <= KL_I8 ? width ^ sign : width;
+	magnitude = width & (sign - 1);
+	if (magnitude > (sign - 1 - rows->fraction)) /* beyond infinity */
 		return UINT64_MAX;
 	if (!magnitude)
 		return sign;
-	return w & sign ? ~w & (2 * sign - 1) : w | sign;
+	return width & sign ? ~width & (2 * sign - 1) : width | sign;
 }
 
 /*
  * The same for the same keys in any order, and for others but by a chance of 2^-64:
  * spares right answers the sorting.
  */
-static uint64_t sum_of(const struct rows *s, const uint64_t *key)
+static uint64_t sum_of(const struct rows *rows, const uint64_t *key)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < s->k; i++)
-		sum += kl_rng_mix(key[i] ^ s->salt);
+	for (size_t i = 0; i < rows->k; i++)
+		sum += kl_rng_mix(key[i] ^ rows->salt);
 	return sum;
 }
 
@@ -138,8 +138,8 @@ static void sort_keys(uint64_t *key, uint64_t *spare, size_t n)
 			count[(from[i] >> shift & 255) + 1]++;
 		if (n && count[(from[0] >> shift & 255) + 1] == n)
 			continue;
-		for (int b = 0; b < 256; b++)
-			count[b + 1] += count[b];
+		for (int second = 0; second < 256; second++)
+			count[second + 1] += count[second];
 		for (size_t i = 0; i < n; i++)
 			to[count[from[i] >> shift & 255]++] = from[i];
 		swap = from;
@@ -150,130 +150,136 @@ static void sort_keys(uint64_t *key, uint64_t *spare, size_t n)
 		memcpy(key, from, n * sizeof(*key));
 }
 
-static void set_mismatch(struct kl_mismatch *m, const struct kl_job *job, const struct rows *s,
-			 int arg, const void *base, size_t i, const char *wanted, const char *why)
+static void set_mismatch(struct kl_mismatch *mismatch, const struct kl_job *job,
+			 const struct rows *rows, int arg, const void *base, size_t i,
+			 const char *wanted, const char *why)
 {
-	const struct kl_point *p = s->w->point;
+	const struct kl_point *point = rows->w->point;
 	int64_t index[KL_JOB_MAX_AXES];
 
-	kl_tensor_index(index, p->arg[arg].extent, p->arg[arg].naxes, i);
-	m->bad++;
-	m->margin = INFINITY;
-	if (m->out >= 0) {
-		m->edge_only = m->edge_only &&
-			       kl_mismatch_border(index, p->arg[arg].extent, p->arg[arg].naxes);
+	kl_tensor_index(index, point->arg[arg].extent, point->arg[arg].naxes, i);
+	mismatch->bad++;
+	mismatch->margin = INFINITY;
+	if (mismatch->out >= 0) {
+		mismatch->edge_only = mismatch->edge_only &&
+				      kl_mismatch_border(index, point->arg[arg].extent,
+							 point->arg[arg].naxes);
 		return;
 	}
-	m->out = arg;
-	m->naxes = p->arg[arg].naxes;
-	memcpy(m->index, index, sizeof(index));
-	m->edge_only = kl_mismatch_border(index, p->arg[arg].extent, p->arg[arg].naxes);
-	kl_tensor_print(m->got, sizeof(m->got), job->arg[arg].dtype, base, i);
-	snprintf(m->wanted, sizeof(m->wanted), "%s", wanted);
-	snprintf(m->why, sizeof(m->why), "%s", why);
+	mismatch->out = arg;
+	mismatch->naxes = point->arg[arg].naxes;
+	memcpy(mismatch->index, index, sizeof(index));
+	mismatch->edge_only = kl_mismatch_border(index, point->arg[arg].extent,
+						 point->arg[arg].naxes);
+	kl_tensor_print(mismatch->got, sizeof(mismatch->got), job->arg[arg].dtype, base, i);
+	snprintf(mismatch->wanted, sizeof(mismatch->wanted), "%s", wanted);
+	snprintf(mismatch->why, sizeof(mismatch->why), "%s", why);
 }
 
-static bool index_at(const struct rows *s, size_t i, size_t *out)
+static bool index_at(const struct rows *rows, size_t i, size_t *out)
 {
-	size_t size = kl_dtype_bytes(s->idtype);
-	uint64_t w = 0;
+	size_t size = kl_dtype_bytes(rows->idtype);
+	uint64_t width = 0;
 
-	memcpy(&w, s->indices + i * size, size);
+	memcpy(&width, rows->indices + i * size, size);
 	/* a negative number of `size` bytes is far beyond any row as an unsigned one of 8 */
-	if (s->idtype <= KL_I8 && size < 8 && w >> (8 * size - 1))
-		w |= ~(uint64_t)0 << (8 * size);
-	*out = (size_t)w;
-	return w < s->cols;
+	if (rows->idtype <= KL_I8 && size < 8 && width >> (8 * size - 1))
+		width |= ~(uint64_t)0 << (8 * size);
+	*out = (size_t)width;
+	return width < rows->cols;
 }
 
 /* Indices and the values they point at; false: the row is wrong. */
-static bool check_indices(struct kl_mismatch *m, const struct kl_job *job, struct rows *s,
+static bool check_indices(struct kl_mismatch *mismatch, const struct kl_job *job, struct rows *rows,
 			  size_t row)
 {
 	char wanted[40];
 	bool ok = true;
 
-	for (size_t c = 0; c < s->k; c++) {
-		size_t i = row * s->k + c, at;
+	for (size_t column = 0; column < rows->k; column++) {
+		size_t i = row * rows->k + column, at;
 
-		if (!index_at(s, i, &at)) {
-			snprintf(wanted, sizeof(wanted), "0 <= index < %zu", s->cols);
-			set_mismatch(m, job, s, s->rule->indices, s->indices, i, wanted,
-				     "index out of range");
+		if (!index_at(rows, i, &at)) {
+			snprintf(wanted, sizeof(wanted), "0 <= index < %zu", rows->cols);
+			set_mismatch(mismatch, job, rows, rows->rule->indices, rows->indices, i,
+				     wanted, "index out of range");
 			ok = false;
 			continue;
 		}
-		if (s->seen[at] == (uint32_t)row + 1) {
-			set_mismatch(m, job, s, s->rule->indices, s->indices, i, "another index",
-				     "index given twice in its row");
+		if (rows->seen[at] == (uint32_t)row + 1) {
+			set_mismatch(mismatch, job, rows, rows->rule->indices, rows->indices, i,
+				     "another index", "index given twice in its row");
 			ok = false;
 			continue;
 		}
-		s->seen[at] = (uint32_t)row + 1;
-		if (!memcmp(s->values + i * s->size, s->x + (row * s->cols + at) * s->size,
-			    s->size))
+		rows->seen[at] = (uint32_t)row + 1;
+		if (!memcmp(rows->values + i * rows->size,
+			    rows->x + (row * rows->cols + at) * rows->size, rows->size))
 			continue;
-		kl_tensor_print(wanted, sizeof(wanted), s->dtype, s->x, row * s->cols + at);
-		set_mismatch(m, job, s, s->rule->out, s->values, i, wanted,
+		kl_tensor_print(wanted, sizeof(wanted), rows->dtype, rows->x,
+				row * rows->cols + at);
+		set_mismatch(mismatch, job, rows, rows->rule->out, rows->values, i, wanted,
 			     "the value is not the input's at the index given");
 		ok = false;
 	}
 	return ok;
 }
 
-static void check_order(struct kl_mismatch *m, const struct kl_job *job, struct rows *s, size_t row)
+static void check_order(struct kl_mismatch *mismatch, const struct kl_job *job, struct rows *rows,
+			size_t row)
 {
-	const char *got = s->values + row * s->k * s->size, *want = s->stored;
+	const char *got = rows->values + row * rows->k * rows->size, *want = rows->stored;
 	char text[40];
-	size_t c = 0, d = 0, surplus, missing, at = 0;
+	size_t column = 0, dim = 0, surplus, missing, at = 0;
 
-	if (kl_dtype_is_float(s->dtype))
-		kl_tensor_store(s->stored, s->dtype, 0, (const double *)s->truth + row * s->k,
-				s->k);
+	if (kl_dtype_is_float(rows->dtype))
+		kl_tensor_store(rows->stored, rows->dtype, 0,
+				(const double *)rows->truth + row * rows->k, rows->k);
 	else
-		want = (const char *)s->truth + row * s->k * s->size;
-	for (size_t i = 0; i < s->k; i++) {
-		s->key[i] = key_of(s, got + i * s->size);
-		s->want[i] = key_of(s, want + i * s->size);
+		want = (const char *)rows->truth + row * rows->k * rows->size;
+	for (size_t i = 0; i < rows->k; i++) {
+		rows->key[i] = key_of(rows, got + i * rows->size);
+		rows->want[i] = key_of(rows, want + i * rows->size);
 	}
-	if (sum_of(s, s->key) == sum_of(s, s->want))
+	if (sum_of(rows, rows->key) == sum_of(rows, rows->want))
 		return;
-	sort_keys(s->key, s->spare, s->k);
-	sort_keys(s->want, s->spare, s->k);
-	if (!s->k || !memcmp(s->key, s->want, s->k * sizeof(*s->key)))
+	sort_keys(rows->key, rows->spare, rows->k);
+	sort_keys(rows->want, rows->spare, rows->k);
+	if (!rows->k || !memcmp(rows->key, rows->want, rows->k * sizeof(*rows->key)))
 		return;
 	/* walk both in order: the first value given too many, and the first not given */
-	surplus = missing = s->k;
-	while (c < s->k && d < s->k && (surplus == s->k || missing == s->k)) {
-		if (s->key[c] == s->want[d])
-			c++, d++;
-		else if (s->key[c] < s->want[d])
-			surplus = surplus < s->k ? surplus : c, c++;
+	surplus = missing = rows->k;
+	while (column < rows->k && dim < rows->k && (surplus == rows->k || missing == rows->k)) {
+		if (rows->key[column] == rows->want[dim])
+			column++, dim++;
+		else if (rows->key[column] < rows->want[dim])
+			surplus = surplus < rows->k ? surplus : column, column++;
 		else
-			missing = missing < s->k ? missing : d, d++;
+			missing = missing < rows->k ? missing : dim, dim++;
 	}
-	surplus = surplus < s->k ? surplus : c;
-	missing = missing < s->k ? missing : d;
-	while (key_of(s, got + at * s->size) != s->key[surplus])
+	surplus = surplus < rows->k ? surplus : column;
+	missing = missing < rows->k ? missing : dim;
+	while (key_of(rows, got + at * rows->size) != rows->key[surplus])
 		at++;
-	for (size_t i = 0; i < s->k; i++)
-		if (key_of(s, want + i * s->size) == s->want[missing])
-			kl_tensor_print(text, sizeof(text), s->dtype, want, i);
-	set_mismatch(m, job, s, s->rule->out, s->values, row * s->k + at, text,
+	for (size_t i = 0; i < rows->k; i++)
+		if (key_of(rows, want + i * rows->size) == rows->want[missing])
+			kl_tensor_print(text, sizeof(text), rows->dtype, want, i);
+	set_mismatch(mismatch, job, rows, rows->rule->out, rows->values, row * rows->k + at, text,
 		     "the row's values in order are not the truth's");
 }
 
-int kl_multiset_check(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-		      const struct kl_rule *r, const void *const *got)
+int kl_multiset_check(struct kl_mismatch *mismatch, const struct kl_job *job,
+		      const struct kl_member *member, const struct kl_rule *rule,
+		      const void *const *got)
 {
-	KL_AUTO(rows_release) struct rows s = { 0 };
-	int err = rows_init(&s, job, w, r, got);
+	KL_AUTO(rows_release) struct rows rows = { 0 };
+	int err = rows_init(&rows, job, member, rule, got);
 
 	if (err < 0)
 		return err;
-	for (size_t row = 0; row < s.nrow; row++)
-		if (check_indices(m, job, &s, row))
-			check_order(m, job, &s, row);
-	m->elements += (int64_t)(2 * s.nrow * s.k);
+	for (size_t row = 0; row < rows.nrow; row++)
+		if (check_indices(mismatch, job, &rows, row))
+			check_order(mismatch, job, &rows, row);
+	mismatch->elements += (int64_t)(2 * rows.nrow * rows.k);
 	return 0;
 }

@@ -12,7 +12,8 @@
  * in order is the truth in order: bitwise, except that zeros of either
  * sign tie (v is some x[i], so its sign is x's own) and any NaN equals a NaN.
  */
-int kl_multiset_check(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-		      const struct kl_rule *r, const void *const *got);
+int kl_multiset_check(struct kl_mismatch *mismatch, const struct kl_job *job,
+		      const struct kl_member *member, const struct kl_rule *rule,
+		      const void *const *got);
 
 #endif

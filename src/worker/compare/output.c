@@ -4,43 +4,43 @@
 #include "base/error.h"
 #include "job/tensor.h"
 
-int kl_output_init(struct kl_output *v, const struct kl_job *job, const struct kl_rule *rule,
-		   const struct kl_member *w, int arg)
+int kl_output_init(struct kl_output *output, const struct kl_job *job, const struct kl_rule *rule,
+		   const struct kl_member *member, int arg)
 {
-	const struct kl_point *pt = w->point;
+	const struct kl_point *pt = member->point;
 	int err;
 
-	*v = (struct kl_output){
+	*output = (struct kl_output){
 		.rule = rule,
-		.w = w,
+		.w = member,
 		.arg = arg,
 		.dtype = job->arg[arg].dtype,
 		.extent = pt->arg[arg].extent,
 		.naxes = pt->arg[arg].naxes,
 		.n = (size_t)kl_point_elements(pt, (size_t)arg),
 	};
-	err = kl_groups_init(&v->groups, rule, v->extent, v->naxes);
+	err = kl_groups_init(&output->groups, rule, output->extent, output->naxes);
 	return err < 0 ? kl_error_in(err, "rule of '%s'", job->arg[arg].name) : 0;
 }
 
-const double *kl_output_truth(const struct kl_output *v, double *room, size_t off, size_t n)
+const double *kl_output_truth(const struct kl_output *output, double *room, size_t off, size_t n)
 {
-	if (kl_dtype_is_float(v->dtype))
-		return (const double *)v->w->truth[v->arg] + off;
-	kl_tensor_load(room, v->dtype, v->w->truth[v->arg], off, n);
+	if (kl_dtype_is_float(output->dtype))
+		return (const double *)output->w->truth[output->arg] + off;
+	kl_tensor_load(room, output->dtype, output->w->truth[output->arg], off, n);
 	return room;
 }
 
-const double *kl_output_honest(const struct kl_output *v, double *room, size_t off, size_t n)
+const double *kl_output_honest(const struct kl_output *output, double *room, size_t off, size_t n)
 {
-	const float *h = v->w->honest[v->arg];
+	const float *values = output->w->honest[output->arg];
 
-	if (!h)
-		return kl_output_truth(v, room, off, n);
+	if (!values)
+		return kl_output_truth(output, room, off, n);
 	for (size_t i = 0; i < n; i++)
-		room[i] = h[off + i];
-	if (v->dtype == KL_F16 || v->dtype == KL_BF16)
+		room[i] = values[off + i];
+	if (output->dtype == KL_F16 || output->dtype == KL_BF16)
 		for (size_t i = 0; i < n; i++)
-			room[i] = kl_tensor_round(v->dtype, room[i]);
+			room[i] = kl_tensor_round(output->dtype, room[i]);
 	return room;
 }

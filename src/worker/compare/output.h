@@ -23,11 +23,11 @@ struct kl_output {
 };
 
 /** Without `got` and `first`. KL_EINVALID: the rule does not fit the tensor. */
-int kl_output_init(struct kl_output *v, const struct kl_job *job, const struct kl_rule *rule,
-		   const struct kl_member *w, int arg);
+int kl_output_init(struct kl_output *output, const struct kl_job *job, const struct kl_rule *rule,
+		   const struct kl_member *member, int arg);
 /** Truth of elements [off, off + n): in `room`, or borrowed where it lies as doubles already. */
-const double *kl_output_truth(const struct kl_output *v, double *room, size_t off, size_t n);
+const double *kl_output_truth(const struct kl_output *output, double *room, size_t off, size_t n);
 /** The honest answer as the dtype holds it; integers: the truth. */
-const double *kl_output_honest(const struct kl_output *v, double *room, size_t off, size_t n);
+const double *kl_output_honest(const struct kl_output *output, double *room, size_t off, size_t n);
 
 #endif

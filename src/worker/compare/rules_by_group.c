@@ -13,94 +13,97 @@
 #include "worker/compare/slice.h"
 
 /* four chains, so that additions do not wait for one another */
-static void sums_add(struct kl_slice_error *s, const double *a, const double *b, size_t n)
+static void sums_add(struct kl_slice_error *error, const double *values, const double *samples,
+		     size_t n)
 {
-	double m[4] = { s->max, 0, 0, 0 }, q[4] = { 0 };
+	double numbers[4] = { error->max, 0, 0, 0 }, q[4] = { 0 };
 	size_t i = 0;
 
 	for (; i + 4 <= n; i += 4)
 		for (int k = 0; k < 4; k++) {
-			double d = fabs(a[i + k] - b[i + k]);
+			double distance = fabs(values[i + k] - samples[i + k]);
 
-			m[k] = d > m[k] ? d : m[k];
-			q[k] += d * d;
+			numbers[k] = distance > numbers[k] ? distance : numbers[k];
+			q[k] += distance * distance;
 		}
 	for (; i < n; i++) {
-		double d = fabs(a[i] - b[i]);
+		double distance = fabs(values[i] - samples[i]);
 
-		m[0] = d > m[0] ? d : m[0];
-		q[0] += d * d;
+		numbers[0] = distance > numbers[0] ? distance : numbers[0];
+		q[0] += distance * distance;
 	}
-	s->max = fmax(fmax(m[0], m[1]), fmax(m[2], m[3]));
-	s->sq += (q[0] + q[1]) + (q[2] + q[3]);
+	error->max = fmax(fmax(numbers[0], numbers[1]), fmax(numbers[2], numbers[3]));
+	error->sq += (q[0] + q[1]) + (q[2] + q[3]);
 }
 
 /* violations of the elementwise bound in a block; the largest ratio in *worst */
-static size_t count_over(const struct kl_output *v, const double *g, const double *y,
-			 const double *s, size_t n, double *worst)
+static size_t count_over(const struct kl_output *output, const double *numbers,
+			 const double *samples, const double *values, size_t n, double *worst)
 {
-	double a = v->rule->acc * 0x1p-24, u = v->rule->ulps;
-	double least = kl_tensor_ulp(v->dtype, 0), unit = kl_tensor_ulp(v->dtype, 1.0);
+	double left = output->rule->acc * 0x1p-24, value = output->rule->ulps;
+	double least = kl_tensor_ulp(output->dtype, 0), unit = kl_tensor_ulp(output->dtype, 1.0);
 	size_t bad = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t bits;
-		double ulp, d = fabs(g[i] - y[i]), allowed;
+		double ulp, distance = fabs(numbers[i] - samples[i]), allowed;
 
-		memcpy(&bits, &y[i], sizeof(bits));
+		memcpy(&bits, &samples[i], sizeof(bits));
 		bits &= 0x7ff0000000000000u;
 		memcpy(&ulp, &bits, sizeof(ulp));
 		ulp *= unit;
-		allowed = u * (ulp > least ? ulp : least) + a * fabs(s[i]);
-		bad += !(d <= allowed && d < INFINITY);
-		if (d > *worst * allowed)
-			*worst = d / allowed;
+		allowed = value * (ulp > least ? ulp : least) + left * fabs(values[i]);
+		bad += !(distance <= allowed && distance < INFINITY);
+		if (distance > *worst * allowed)
+			*worst = distance / allowed;
 	}
 	return bad;
 }
 
 /* Is there a number where the truth is zero? */
-static bool zeros_broken(const double *g, const double *y, size_t n)
+static bool zeros_broken(const double *values, const double *samples, size_t n)
 {
 	size_t bad = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bad += y[i] == 0 && g[i] != 0;
+		bad += samples[i] == 0 && values[i] != 0;
 	return bad;
 }
 
 /* as doubles, large integers might look equal */
-static bool integers_same(const struct kl_output *v, size_t off, size_t n)
+static bool integers_same(const struct kl_output *output, size_t off, size_t n)
 {
-	size_t size = kl_dtype_bytes(v->dtype);
+	size_t size = kl_dtype_bytes(output->dtype);
 
-	return !memcmp((const char *)v->got + off * size,
-		       (const char *)v->w->truth[v->arg] + off * size, n * size);
+	return !memcmp((const char *)output->got + off * size,
+		       (const char *)output->w->truth[output->arg] + off * size, n * size);
 }
 
 /* The fast pass over one slice; false: look closer. */
-static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *v,
-			const struct kl_allowed *j, struct kl_slice_walk *w)
+static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *output,
+			const struct kl_allowed *allowed, struct kl_slice_walk *walk)
 {
 	double got[KL_SLICE_BLOCK];
 	size_t off, n;
 
-	if (!kl_dtype_is_float(v->dtype)) {
-		while (kl_slice_next(w, &off, &n, SIZE_MAX))
-			if (!integers_same(v, off, n))
+	if (!kl_dtype_is_float(output->dtype)) {
+		while (kl_slice_next(walk, &off, &n, SIZE_MAX))
+			if (!integers_same(output, off, n))
 				return false;
 		return true;
 	}
-	while (kl_slice_next(w, &off, &n, KL_SLICE_BLOCK)) {
-		const double *y = (const double *)v->w->truth[v->arg] + off;
+	while (kl_slice_next(walk, &off, &n, KL_SLICE_BLOCK)) {
+		const double *values = (const double *)output->w->truth[output->arg] + off;
 
-		kl_tensor_load(got, v->dtype, v->got, off, n);
+		kl_tensor_load(got, output->dtype, output->got, off, n);
 		part->n += n;
-		if (v->rule->zeros && zeros_broken(got, y, n))
+		if (output->rule->zeros && zeros_broken(got, values, n))
 			return false;
-		if (v->rule->kind != KL_RULE_ELEMENTWISE)
-			sums_add(&part->sums, got, y, n);
-		else if (count_over(v, got, y, j->absum ? j->absum + off : y, n, &part->worst))
+		if (output->rule->kind != KL_RULE_ELEMENTWISE)
+			sums_add(&part->sums, got, values, n);
+		else if (count_over(output, got, values,
+				    allowed->absum ? allowed->absum + off : values, n,
+				    &part->worst))
 			return false;
 	}
 	return true;
@@ -108,38 +111,39 @@ static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *v,
 
 static void clear_parts(void *ctx, size_t from, size_t to)
 {
-	struct kl_slice_pass *p = ctx;
+	struct kl_slice_pass *pass = ctx;
 
 	for (size_t i = from; i < to; i++) {
-		size_t g = p->first + i / p->slices.each;
-		struct kl_allowed j = kl_element_allowed(p->v, p->yard, g);
-		struct kl_slice_walk w;
+		size_t group = pass->first + i / pass->slices.each;
+		struct kl_allowed allowed = kl_element_allowed(pass->v, pass->yard, group);
+		struct kl_slice_walk walk;
 
-		kl_slice_start(&w, p->v, &p->slices, g, i % p->slices.each);
-		p->part[i].unclear = !slice_clear(&p->part[i], p->v, &j, &w);
+		kl_slice_start(&walk, pass->v, &pass->slices, group, i % pass->slices.each);
+		pass->part[i].unclear = !slice_clear(&pass->part[i], pass->v, &allowed, &walk);
 	}
 }
 
 /* Is a group right whose slices are? Integers are by now; floats by the sums. */
-static bool group_clear(struct kl_mismatch *m, const struct kl_output *v,
-			const struct kl_allowed *j, const struct kl_slice_sum *all)
+static bool group_clear(struct kl_mismatch *mismatch, const struct kl_output *output,
+			const struct kl_allowed *allowed, const struct kl_slice_sum *all)
 {
 	double rms;
 
 	if (all->unclear)
 		return false;
-	if (!kl_dtype_is_float(v->dtype))
+	if (!kl_dtype_is_float(output->dtype))
 		return true;
-	if (v->rule->kind == KL_RULE_ELEMENTWISE) {
-		kl_mismatch_widen(m, all->worst, 1);
+	if (output->rule->kind == KL_RULE_ELEMENTWISE) {
+		kl_mismatch_widen(mismatch, all->worst, 1);
 		return true;
 	}
 	rms = all->n ? sqrt(all->sums.sq / (double)all->n) : 0;
-	if (!(rms <= j->rms) || (v->rule->kind == KL_RULE_NOISE && !(all->sums.max <= j->max)))
+	if (!(rms <= allowed->rms) ||
+	    (output->rule->kind == KL_RULE_NOISE && !(all->sums.max <= allowed->max)))
 		return false;
-	kl_mismatch_widen(m, rms, j->rms);
-	if (v->rule->kind == KL_RULE_NOISE)
-		kl_mismatch_widen(m, all->sums.max, j->max);
+	kl_mismatch_widen(mismatch, rms, allowed->rms);
+	if (output->rule->kind == KL_RULE_NOISE)
+		kl_mismatch_widen(mismatch, all->sums.max, allowed->max);
 	return true;
 }
 
@@ -147,177 +151,186 @@ struct element {
 	double g, y, h;
 };
 
-static struct element element_at(const struct kl_output *v, size_t i)
+static struct element element_at(const struct kl_output *output, size_t i)
 {
-	struct element e;
+	struct element element;
 	double room;
 
-	kl_tensor_load(&e.g, v->dtype, v->got, i, 1);
-	e.y = *kl_output_truth(v, &room, i, 1);
-	e.h = *kl_output_honest(v, &room, i, 1);
+	kl_tensor_load(&element.g, output->dtype, output->got, i, 1);
+	element.y = *kl_output_truth(output, &room, i, 1);
+	element.h = *kl_output_honest(output, &room, i, 1);
 	/* 64-bit integers may lose their difference on the way to double */
-	if (!kl_dtype_is_float(v->dtype) && e.g == e.y &&
-	    !kl_element_exact(v, i, false, (char[8]){ 0 }))
-		e.g = nextafter(e.y, INFINITY);
-	return e;
+	if (!kl_dtype_is_float(output->dtype) && element.g == element.y &&
+	    !kl_element_exact(output, i, false, (char[8]){ 0 }))
+		element.g = nextafter(element.y, INFINITY);
+	return element;
 }
 
 /* The sum is too large: name the elements that are too wrong on their own to fit it. */
-static void blame_group(struct kl_mismatch *m, const struct kl_output *v,
-			const struct kl_allowed *j, size_t g, double rms, double allowed)
+static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *output,
+			const struct kl_allowed *other, size_t group, double rms, double allowed)
 {
-	bool l2 = v->rule->kind == KL_RULE_REL_L2;
-	double unit = l2 && allowed > 0 ? v->rule->tol / allowed : 1;
+	bool l2 = output->rule->kind == KL_RULE_REL_L2;
+	double unit = l2 && allowed > 0 ? output->rule->tol / allowed : 1;
 	struct kl_group_walk walk;
 	size_t i, n;
 
-	kl_group_start(&walk, &v->groups, g);
+	kl_group_start(&walk, &output->groups, group);
 	while (kl_group_next(&walk, &i, &n, 1)) {
-		struct element e = element_at(v, i);
-		struct kl_element_result r = kl_element_judge(v, j, e.g, e.y, e.h, i);
+		struct element element = element_at(output, i);
+		struct kl_element_result result = kl_element_judge(output, other, element.g,
+								   element.y, element.h, i);
 
-		if (r.allowed < 0 || r.d <= allowed || !kl_mismatch_note(m, v, i))
+		if (result.allowed < 0 || result.d <= allowed ||
+		    !kl_mismatch_note(mismatch, output, i))
 			continue;
-		kl_mismatch_describe(m, v, i, e.y);
-		snprintf(m->why, sizeof(m->why),
+		kl_mismatch_describe(mismatch, output, i, element.y);
+		snprintf(mismatch->why, sizeof(mismatch->why),
 			 "%s error %.3g over group %zu of %zu, %.3g allowed",
-			 l2 ? "relative l2" : "rms", rms * unit, g, v->groups.count,
+			 l2 ? "relative l2" : "rms", rms * unit, group, output->groups.count,
 			 allowed * unit);
 	}
 }
 
 /* Each element of a slice. */
-static void close_slice(struct kl_slice_found *s, const struct kl_output *v,
-			const struct kl_allowed *j, struct kl_slice_walk *w)
+static void close_slice(struct kl_slice_found *found, const struct kl_output *output,
+			const struct kl_allowed *allowed, struct kl_slice_walk *walk)
 {
-	struct kl_mismatch *m = &s->m;
+	struct kl_mismatch *mismatch = &found->m;
 	size_t i, n;
 
-	for (; kl_slice_next(w, &i, &n, 1); s->n++) {
-		struct element e = element_at(v, i);
-		struct kl_element_result r = kl_element_judge(v, j, e.g, e.y, e.h, i);
-		double half = kl_tensor_ulp(v->dtype, e.y) / 2;
+	for (; kl_slice_next(walk, &i, &n, 1); found->n++) {
+		struct element element = element_at(output, i);
+		struct kl_element_result result = kl_element_judge(output, allowed, element.g,
+								   element.y, element.h, i);
+		double half = kl_tensor_ulp(output->dtype, element.y) / 2;
 
-		if (r.allowed >= 0) {
-			s->sq += r.d * r.d;
-			s->floor_sq += half * half;
-			kl_mismatch_widen(m, r.d, r.allowed);
-		} else if (r.why) {
-			kl_mismatch_widen(m, INFINITY, 1);
+		if (result.allowed >= 0) {
+			found->sq += result.d * result.d;
+			found->floor_sq += half * half;
+			kl_mismatch_widen(mismatch, result.d, result.allowed);
+		} else if (result.why) {
+			kl_mismatch_widen(mismatch, INFINITY, 1);
 		}
-		if (!r.why || !kl_mismatch_note(m, v, i))
+		if (!result.why || !kl_mismatch_note(mismatch, output, i))
 			continue;
-		kl_mismatch_describe(m, v, i, e.y);
-		if (r.allowed < 0)
-			snprintf(m->why, sizeof(m->why), "%s", r.why);
+		kl_mismatch_describe(mismatch, output, i, element.y);
+		if (result.allowed < 0)
+			snprintf(mismatch->why, sizeof(mismatch->why), "%s", result.why);
 		else
-			snprintf(m->why, sizeof(m->why), "error %.3g, %.3g allowed", r.d,
-				 r.allowed);
+			snprintf(mismatch->why, sizeof(mismatch->why), "error %.3g, %.3g allowed",
+				 result.d, result.allowed);
 	}
 }
 
 static void close_slices(void *ctx, size_t from, size_t to)
 {
-	struct kl_slice_search *s = ctx;
+	struct kl_slice_search *search = ctx;
 
 	for (size_t i = from; i < to; i++) {
-		size_t k = s->slice[s->first + i], g = k / s->slices.each;
-		struct kl_allowed j = kl_element_allowed(s->v, s->yard, g);
-		struct kl_slice_walk w;
+		size_t k = search->slice[search->first + i], group = k / search->slices.each;
+		struct kl_allowed allowed = kl_element_allowed(search->v, search->yard, group);
+		struct kl_slice_walk walk;
 
-		kl_slice_start(&w, s->v, &s->slices, g, k % s->slices.each);
-		close_slice(&s->slot[i], s->v, &j, &w);
+		kl_slice_start(&walk, search->v, &search->slices, group, k % search->slices.each);
+		close_slice(&search->slot[i], search->v, &allowed, &walk);
 	}
 }
 
 /* All slices of a group are in `sum`; `before` elements were bad before it. */
-static void group_close(struct kl_mismatch *m, const struct kl_output *v,
-			const struct kl_yard *yard, size_t g, const struct kl_slice_found *sum,
+static void group_close(struct kl_mismatch *mismatch, const struct kl_output *output,
+			const struct kl_yard *yard, size_t group, const struct kl_slice_found *sum,
 			int64_t before)
 {
-	struct kl_allowed j = kl_element_allowed(v, yard, g);
-	double allowed = j.rms, rms;
+	struct kl_allowed other = kl_element_allowed(output, yard, group);
+	double allowed = other.rms, rms;
 
-	if (j.rms < 0 || !sum->n)
+	if (other.rms < 0 || !sum->n)
 		return;
 	rms = sqrt(sum->sq / (double)sum->n);
-	if (v->rule->kind == KL_RULE_NOISE)
+	if (output->rule->kind == KL_RULE_NOISE)
 		allowed = fmax(allowed, sqrt(sum->floor_sq / (double)sum->n));
-	kl_mismatch_widen(m, rms, allowed);
-	if (rms > allowed && m->bad == before)
-		blame_group(m, v, &j, g, rms, allowed);
+	kl_mismatch_widen(mismatch, rms, allowed);
+	if (rms > allowed && mismatch->bad == before)
+		blame_group(mismatch, output, &other, group, rms, allowed);
 }
 
 /*
  * Slices that the fast pass did not clear, element by element; where sums count, by whole groups.
  */
-static void close_all(struct kl_mismatch *m, const struct kl_output *v, const struct kl_yard *yard,
-		      const size_t *slice, size_t total)
+static void close_all(struct kl_mismatch *mismatch, const struct kl_output *output,
+		      const struct kl_yard *yard, const size_t *slice, size_t total)
 {
-	struct kl_slice_search s = {
-		.v = v, .yard = yard, .slices = kl_slices_of(v), .slice = slice
+	struct kl_slice_search search = {
+		.v = output, .yard = yard, .slices = kl_slices_of(output), .slice = slice
 	};
 	struct kl_slice_found sum = { .n = 0 };
 	int64_t before = 0;
 
-	for (size_t n; s.first < total && !(v->first && m->bad); s.first += n) {
-		n = kl_slice_search_run(&s, total, close_slices);
+	for (size_t n; search.first < total && !(output->first && mismatch->bad);
+	     search.first += n) {
+		n = kl_slice_search_run(&search, total, close_slices);
 		for (size_t i = 0; i < n; i++) {
-			size_t k = slice[s.first + i];
+			size_t k = slice[search.first + i];
 
-			if (k % s.slices.each == 0) {
+			if (k % search.slices.each == 0) {
 				sum = (struct kl_slice_found){ .n = 0 };
-				before = m->bad;
+				before = mismatch->bad;
 			}
-			kl_mismatch_merge(m, &s.slot[i].m);
-			sum.sq += s.slot[i].sq;
-			sum.floor_sq += s.slot[i].floor_sq;
-			sum.n += s.slot[i].n;
-			if (k % s.slices.each + 1 == s.slices.each)
-				group_close(m, v, yard, k / s.slices.each, &sum, before);
+			kl_mismatch_merge(mismatch, &search.slot[i].m);
+			sum.sq += search.slot[i].sq;
+			sum.floor_sq += search.slot[i].floor_sq;
+			sum.n += search.slot[i].n;
+			if (k % search.slices.each + 1 == search.slices.each)
+				group_close(mismatch, output, yard, k / search.slices.each, &sum,
+					    before);
 		}
 	}
-	free(s.slot);
+	free(search.slot);
 }
 
 /* Slices of a batch's i-th group to be looked at closely; elementwise each stands for itself. */
-static size_t put_unclear(size_t *out, struct kl_mismatch *m, const struct kl_slice_pass *p,
-			  size_t i)
+static size_t put_unclear(size_t *out, struct kl_mismatch *mismatch,
+			  const struct kl_slice_pass *pass, size_t i)
 {
-	bool alone = p->v->rule->kind == KL_RULE_ELEMENTWISE && kl_dtype_is_float(p->v->dtype);
+	bool alone = pass->v->rule->kind == KL_RULE_ELEMENTWISE &&
+		     kl_dtype_is_float(pass->v->dtype);
 	size_t n = 0;
 
-	for (size_t k = 0; k < p->slices.each; k++) {
-		const struct kl_slice_sum *part = &p->part[i * p->slices.each + k];
+	for (size_t k = 0; k < pass->slices.each; k++) {
+		const struct kl_slice_sum *part = &pass->part[i * pass->slices.each + k];
 
 		if (alone && !part->unclear)
-			kl_mismatch_widen(m, part->worst, 1);
+			kl_mismatch_widen(mismatch, part->worst, 1);
 		else
-			out[n++] = (p->first + i) * p->slices.each + k;
+			out[n++] = (pass->first + i) * pass->slices.each + k;
 	}
 	return n;
 }
 
-void kl_compare_groups(struct kl_mismatch *m, const struct kl_output *v, const struct kl_yard *yard)
+void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *output,
+		       const struct kl_yard *yard)
 {
-	struct kl_slice_pass p = { .v = v, .yard = yard, .slices = kl_slices_of(v) };
+	struct kl_slice_pass pass = { .v = output, .yard = yard, .slices = kl_slices_of(output) };
 	KL_AUTO(kl_freep) size_t *unclear = NULL;
 	size_t alloc = 0;
 
-	for (size_t n, bad; p.first < v->groups.count && !(v->first && m->bad); p.first += n) {
-		n = kl_slice_pass_run(&p, clear_parts);
+	for (size_t n, bad; pass.first < output->groups.count && !(output->first && mismatch->bad);
+	     pass.first += n) {
+		n = kl_slice_pass_run(&pass, clear_parts);
 		bad = 0;
 		for (size_t i = 0; i < n; i++) {
-			struct kl_allowed j = kl_element_allowed(v, yard, p.first + i);
-			struct kl_slice_sum all = kl_slice_pass_sum(&p, i);
+			struct kl_allowed allowed = kl_element_allowed(output, yard,
+								       pass.first + i);
+			struct kl_slice_sum all = kl_slice_pass_sum(&pass, i);
 
-			if (group_clear(m, v, &j, &all))
+			if (group_clear(mismatch, output, &allowed, &all))
 				continue;
-			KL_GROW(unclear, bad + p.slices.each, alloc);
-			bad += put_unclear(unclear + bad, m, &p, i);
+			KL_GROW(unclear, bad + pass.slices.each, alloc);
+			bad += put_unclear(unclear + bad, mismatch, &pass, i);
 		}
-		close_all(m, v, yard, unclear, bad);
+		close_all(mismatch, output, yard, unclear, bad);
 	}
-	free(p.part);
-	m->elements += (int64_t)v->n;
+	free(pass.part);
+	mismatch->elements += (int64_t)output->n;
 }

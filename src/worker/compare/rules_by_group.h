@@ -10,8 +10,8 @@
  * together: a fast pass over sums, and each element of what it does not clear (compare.h).
  */
 
-/** `m` gets what is wrong, `yard` is the rule's. */
-void kl_compare_groups(struct kl_mismatch *m, const struct kl_output *v,
+/** `mismatch` gets what is wrong, `yard` is the rule's. */
+void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *output,
 		       const struct kl_yard *yard);
 
 #endif

@@ -29,7 +29,7 @@ struct kl_slices {
 	size_t grain;      /* so many make a thread's share */
 };
 
-struct kl_slices kl_slices_of(const struct kl_output *v);
+struct kl_slices kl_slices_of(const struct kl_output *output);
 
 /* The walk through one slice of a group. */
 struct kl_slice_walk {
@@ -37,10 +37,10 @@ struct kl_slice_walk {
 	size_t left;
 };
 
-void kl_slice_start(struct kl_slice_walk *w, const struct kl_output *v, const struct kl_slices *p,
-		    size_t g, size_t part);
+void kl_slice_start(struct kl_slice_walk *walk, const struct kl_output *output,
+		    const struct kl_slices *slices, size_t group, size_t part);
 /** The next elements [off, off + n), at most `max` of them; false: that was all. */
-bool kl_slice_next(struct kl_slice_walk *w, size_t *off, size_t *n, size_t max);
+bool kl_slice_next(struct kl_slice_walk *walk, size_t *off, size_t *n, size_t max);
 
 /* -- a pass: sums --------------------------------------------------------- */
 
@@ -65,9 +65,9 @@ struct kl_slice_pass {
 };
 
 /** Groups [p->first, ...) of a batch; how many there are. */
-size_t kl_slice_pass_run(struct kl_slice_pass *p, kl_par_fn *fn);
+size_t kl_slice_pass_run(struct kl_slice_pass *pass, kl_par_fn *fn);
 /** All parts of the i-th group of a batch. */
-struct kl_slice_sum kl_slice_pass_sum(const struct kl_slice_pass *p, size_t i);
+struct kl_slice_sum kl_slice_pass_sum(const struct kl_slice_pass *pass, size_t i);
 
 /* -- a search: each element ------------------------------------------------ */
 
@@ -89,6 +89,6 @@ struct kl_slice_search {
 };
 
 /** The next slices of `total`; how many. */
-size_t kl_slice_search_run(struct kl_slice_search *s, size_t total, kl_par_fn *fn);
+size_t kl_slice_search_run(struct kl_slice_search *search, size_t total, kl_par_fn *fn);
 
 #endif

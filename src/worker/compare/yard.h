@@ -11,12 +11,13 @@
 
 /** The yard of one rule, worked out once for a member; kl_yard_release frees. */
 int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
-		 const struct kl_member *w);
-void kl_yard_release(struct kl_yard *y);
+		 const struct kl_member *member);
+void kl_yard_release(struct kl_yard *yard);
 /**
- * Let `y` stand for the honest errors of `other`'s draws as well: `n` draws so far, and one more.
+ * Let `yard` stand for the honest errors of `other`'s draws as well: `n` draws so far, and one
+ * more.
  */
-void kl_yard_merge(struct kl_yard *y, const struct kl_yard *other, size_t n);
+void kl_yard_merge(struct kl_yard *yard, const struct kl_yard *other, size_t n);
 /** Elements of a group of a rule `noise` at a point; 0: another rule, or one that does not fit. */
 size_t kl_yard_group(const struct kl_job *job, size_t rule, const struct kl_point *pt);
 

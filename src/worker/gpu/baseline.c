@@ -19,60 +19,61 @@ static const struct {
 	{ "cudnn.sdpa", kl_gpu_baseline_sdpa },
 };
 
-static bool is_sound(const struct kl_gpu_baseline_spec *s)
+static bool is_sound(const struct kl_gpu_baseline_spec *spec)
 {
-	if (s->nargs > KL_GPU_BASELINE_ARGS || !memchr(s->name, '\0', sizeof(s->name)))
+	if (spec->nargs > KL_GPU_BASELINE_ARGS || !memchr(spec->name, '\0', sizeof(spec->name)))
 		return false;
-	for (uint32_t i = 0; i < s->nargs; i++)
-		if (s->arg[i].naxes < 0 || s->arg[i].naxes > KL_GPU_BASELINE_AXES)
+	for (uint32_t i = 0; i < spec->nargs; i++)
+		if (spec->arg[i].naxes < 0 || spec->arg[i].naxes > KL_GPU_BASELINE_AXES)
 			return false;
 	return true;
 }
 
 int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_baseline_spec *spec,
-			 const struct kl_gpu_device *d, const uint64_t *at)
+			 const struct kl_gpu_device *device, const uint64_t *at)
 {
-	KL_AUTO(kl_gpu_baseline_freep) struct kl_gpu_baseline *b = kl_calloc(1, sizeof(*b));
+	KL_AUTO(kl_gpu_baseline_freep) struct kl_gpu_baseline *baseline = kl_calloc(
+		1, sizeof(*baseline));
 	int err;
 
-	b->device = d;
+	baseline->device = device;
 	if (!is_sound(spec))
 		return kl_error(KL_EINVALID, "a broken description of a baseline");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(baselines); i++) {
 		if (strcmp(baselines[i].name, spec->name))
 			continue;
-		if ((err = baselines[i].open(b, spec, at)) < 0)
+		if ((err = baselines[i].open(baseline, spec, at)) < 0)
 			return kl_error_in(err, "%s", spec->name);
-		*out = kl_steal(&b);
+		*out = kl_steal(&baseline);
 		return 0;
 	}
 	return kl_error(KL_ECANNOT, "no baseline of the name '%s'", spec->name);
 }
 
-void kl_gpu_baseline_free(struct kl_gpu_baseline *b)
+void kl_gpu_baseline_free(struct kl_gpu_baseline *baseline)
 {
-	if (!b)
+	if (!baseline)
 		return;
-	if (b->close)
-		b->close(b);
-	free(b);
+	if (baseline->close)
+		baseline->close(baseline);
+	free(baseline);
 }
 
 int kl_gpu_baseline_library(void **out, const char *const *names)
 {
 	const char *dirs = getenv("KLINEAGE_CUDA_LIBRARIES");
 
-	for (const char *p = dirs; p && *p;) {
-		size_t n = strcspn(p, ":");
+	for (const char *at = dirs; at && *at;) {
+		size_t n = strcspn(at, ":");
 
 		for (size_t i = 0; names[i]; i++) {
-			KL_AUTO(kl_freep) char *path = kl_asprintf("%.*s/%s", (int)n, p, names[i]);
+			KL_AUTO(kl_freep) char *path = kl_asprintf("%.*s/%s", (int)n, at, names[i]);
 
 			/* a relative directory is whoever's directory this happens to be */
-			if (*p == '/' && (*out = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
+			if (*at == '/' && (*out = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
 				return 0;
 		}
-		p += n + (p[n] == ':');
+		at += n + (at[n] == ':');
 	}
 	for (size_t i = 0; names[i]; i++)
 		if ((*out = dlopen(names[i], RTLD_NOW | RTLD_LOCAL)))
@@ -82,28 +83,28 @@ int kl_gpu_baseline_library(void **out, const char *const *names)
 			names[0]);
 }
 
-int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *s, size_t n)
+int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *symbol, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!(*s[i].f = dlsym(lib, s[i].name)))
-			return kl_error(KL_ECANNOT, "the library has no %s", s[i].name);
+		if (!(*symbol[i].f = dlsym(lib, symbol[i].name)))
+			return kl_error(KL_ECANNOT, "the library has no %s", symbol[i].name);
 	return 0;
 }
 
-int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *s, bool out, int n, int naxes)
+int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *spec, bool out, int n, int naxes)
 {
-	for (uint32_t i = 0; i < s->nargs; i++) {
+	for (uint32_t i = 0; i < spec->nargs; i++) {
 		int32_t want = out ? KL_ROLE_OUT : KL_ROLE_IN;
 
-		if (s->arg[i].role == want && n-- == 0)
-			return s->arg[i].naxes == naxes ? (int)i : -1;
+		if (spec->arg[i].role == want && n-- == 0)
+			return spec->arg[i].naxes == naxes ? (int)i : -1;
 	}
 	return -1;
 }
 
-uint64_t kl_gpu_baseline_memory(const struct kl_gpu_device *d, uint64_t bytes)
+uint64_t kl_gpu_baseline_memory(const struct kl_gpu_device *device, uint64_t bytes)
 {
-	struct kl_gpu_buffer b = { 0 };
+	struct kl_gpu_buffer buffer = { 0 };
 
-	return kl_gpu_buffer_make(&b, d, bytes, 256, false) < 0 ? 0 : b.at;
+	return kl_gpu_buffer_make(&buffer, device, bytes, 256, false) < 0 ? 0 : buffer.at;
 }

@@ -55,17 +55,17 @@ struct kl_gpu_baseline {
 
 /** `at`: a set of tensors to try algorithms on; its outputs may be written. */
 int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_baseline_spec *spec,
-			 const struct kl_gpu_device *d, const uint64_t *at);
-void kl_gpu_baseline_free(struct kl_gpu_baseline *b);
+			 const struct kl_gpu_device *device, const uint64_t *at);
+void kl_gpu_baseline_free(struct kl_gpu_baseline *baseline);
 KL_DEFINE_CLEANUP(struct kl_gpu_baseline *, kl_gpu_baseline_free)
 
 /* -- for the implementations -------------------------------------------------- */
 
-int kl_gpu_baseline_cublas(struct kl_gpu_baseline *b, const struct kl_gpu_baseline_spec *spec,
-			   const uint64_t *at);
-int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *b, const struct kl_gpu_baseline_spec *spec,
-			   const uint64_t *at);
-int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *b, const struct kl_gpu_baseline_spec *spec,
+int kl_gpu_baseline_cublas(struct kl_gpu_baseline *baseline,
+			   const struct kl_gpu_baseline_spec *spec, const uint64_t *at);
+int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *baseline,
+			   const struct kl_gpu_baseline_spec *spec, const uint64_t *at);
+int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *baseline, const struct kl_gpu_baseline_spec *spec,
 			 const uint64_t *at);
 
 /** dlopen of the first of `names` (NULL-terminated) that is found. */
@@ -74,10 +74,10 @@ struct kl_gpu_symbol {
 	void **f;
 	const char *name;
 };
-int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *s, size_t n);
+int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *symbol, size_t n);
 /** Argument of the n-th in or out tensor with this many axes; -1: none. */
-int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *s, bool out, int n, int naxes);
+int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *spec, bool out, int n, int naxes);
 /** Device memory that lives as long as the context; 0: none. */
-uint64_t kl_gpu_baseline_memory(const struct kl_gpu_device *d, uint64_t bytes);
+uint64_t kl_gpu_baseline_memory(const struct kl_gpu_device *device, uint64_t bytes);
 
 #endif

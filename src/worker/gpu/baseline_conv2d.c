@@ -50,114 +50,120 @@ struct conv {
 	size_t ncopy;
 };
 
-static struct kl_cudnn_pack pack_pointers(uint64_t x, uint64_t w, uint64_t y)
+static struct kl_cudnn_pack pack_pointers(uint64_t value, uint64_t width, uint64_t other)
 {
 	return (struct kl_cudnn_pack){
 		.uid = { UID_X, UID_W, UID_Y },
-		.at = { (void *)(uintptr_t)x, (void *)(uintptr_t)w, (void *)(uintptr_t)y },
+		.at = { (void *)(uintptr_t)value, (void *)(uintptr_t)width,
+			(void *)(uintptr_t)other },
 		.n = 3,
 	};
 }
 
-static int run_conv(struct kl_gpu_baseline *b, const uint64_t *at)
+static int run_conv(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
-	struct conv *c = b->state;
-	struct kl_cudnn_pack p = pack_pointers(at[c->x], at[c->w], at[c->y]);
+	struct conv *conv = baseline->state;
+	struct kl_cudnn_pack pack = pack_pointers(at[conv->x], at[conv->w], at[conv->y]);
 
-	return kl_cudnn_run(c->cudnn, &p);
+	return kl_cudnn_run(conv->cudnn, &pack);
 }
 
 /* -- NCHW --------------------------------------------------------------------------- */
 
 enum { X, W, Y };
 
-static int transform_layout(struct conv *c, int what, bool to_nchw, uint64_t from, uint64_t to)
+static int transform_layout(struct conv *conv, int what, bool to_nchw, uint64_t from, uint64_t to)
 {
 	const float one = 1, zero = 0;
 
-	return c->transform(c->handle, &one, c->desc[what][!to_nchw], (void *)(uintptr_t)from,
-			    &zero, c->desc[what][to_nchw], (void *)(uintptr_t)to);
+	return conv->transform(conv->handle, &one, conv->desc[what][!to_nchw],
+			       (void *)(uintptr_t)from, &zero, conv->desc[what][to_nchw],
+			       (void *)(uintptr_t)to);
 }
 
-static struct copy *copy_of(struct conv *c, const struct kl_gpu_device *d, uint64_t x)
+static struct copy *copy_of(struct conv *conv, const struct kl_gpu_device *device, uint64_t value)
 {
-	struct copy *p;
+	struct copy *copy;
 
-	for (size_t i = 0; i < c->ncopy; i++)
-		if (c->copy[i].x == x)
-			return &c->copy[i];
-	if (c->ncopy == MAX_COPIES)
+	for (size_t i = 0; i < conv->ncopy; i++)
+		if (conv->copy[i].x == value)
+			return &conv->copy[i];
+	if (conv->ncopy == MAX_COPIES)
 		return NULL;
-	p = &c->copy[c->ncopy];
-	p->own_x = kl_gpu_baseline_memory(d, 2 * (uint64_t)(c->n * c->h * c->wd * c->c));
-	p->own_w = kl_gpu_baseline_memory(d, 2 * (uint64_t)(c->f * c->r * c->s * c->c));
-	p->own_y = kl_gpu_baseline_memory(d, 2 * (uint64_t)(c->n * c->p * c->q * c->f));
-	p->x = x;
-	if (!p->own_x || !p->own_w || !p->own_y)
+	copy = &conv->copy[conv->ncopy];
+	copy->own_x = kl_gpu_baseline_memory(
+		device, 2 * (uint64_t)(conv->n * conv->h * conv->wd * conv->c));
+	copy->own_w = kl_gpu_baseline_memory(device,
+					     2 * (uint64_t)(conv->f * conv->r * conv->s * conv->c));
+	copy->own_y = kl_gpu_baseline_memory(device,
+					     2 * (uint64_t)(conv->n * conv->p * conv->q * conv->f));
+	copy->x = value;
+	if (!copy->own_x || !copy->own_w || !copy->own_y)
 		return NULL;
-	c->ncopy++;
-	return p;
+	conv->ncopy++;
+	return copy;
 }
 
-static int before_nchw(struct kl_gpu_baseline *b, const uint64_t *at)
+static int before_nchw(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
-	struct conv *c = b->state;
-	struct copy *p = copy_of(c, b->device, at[c->x]);
+	struct conv *conv = baseline->state;
+	struct copy *copy = copy_of(conv, baseline->device, at[conv->x]);
 	int rc;
-
-	if (!p)
-		return -1;
-	rc = transform_layout(c, X, true, at[c->x], p->own_x);
-	return rc ? rc : transform_layout(c, W, true, at[c->w], p->own_w);
-}
-
-static int run_nchw(struct kl_gpu_baseline *b, const uint64_t *at)
-{
-	struct conv *c = b->state;
-	struct copy *copy = copy_of(c, b->device, at[c->x]);
-	struct kl_cudnn_pack p;
 
 	if (!copy)
 		return -1;
-	p = pack_pointers(copy->own_x, copy->own_w, copy->own_y);
-	return kl_cudnn_run(c->cudnn, &p);
+	rc = transform_layout(conv, X, true, at[conv->x], copy->own_x);
+	return rc ? rc : transform_layout(conv, W, true, at[conv->w], copy->own_w);
 }
 
-static int after_nchw(struct kl_gpu_baseline *b, const uint64_t *at)
+static int run_nchw(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
-	struct conv *c = b->state;
-	struct copy *p = copy_of(c, b->device, at[c->x]);
+	struct conv *conv = baseline->state;
+	struct copy *copy = copy_of(conv, baseline->device, at[conv->x]);
+	struct kl_cudnn_pack pack;
 
-	return p ? transform_layout(c, Y, false, p->own_y, at[c->y]) : -1;
+	if (!copy)
+		return -1;
+	pack = pack_pointers(copy->own_x, copy->own_w, copy->own_y);
+	return kl_cudnn_run(conv->cudnn, &pack);
 }
 
-static int open_layouts(struct conv *c, const struct kl_gpu_device *d)
+static int after_nchw(struct kl_gpu_baseline *baseline, const uint64_t *at)
+{
+	struct conv *conv = baseline->state;
+	struct copy *copy = copy_of(conv, baseline->device, at[conv->x]);
+
+	return copy ? transform_layout(conv, Y, false, copy->own_y, at[conv->y]) : -1;
+}
+
+static int open_layouts(struct conv *conv, const struct kl_gpu_device *device)
 {
 	static const char *const names[] = { "libcudnn.so.9", NULL };
 	const struct kl_gpu_symbol symbols[] = {
-		{ (void **)&c->create, "cudnnCreate" },
-		{ (void **)&c->set_stream, "cudnnSetStream" },
-		{ (void **)&c->tensor_create, "cudnnCreateTensorDescriptor" },
-		{ (void **)&c->tensor_set, "cudnnSetTensor4dDescriptor" },
-		{ (void **)&c->transform, "cudnnTransformTensor" },
+		{ (void **)&conv->create, "cudnnCreate" },
+		{ (void **)&conv->set_stream, "cudnnSetStream" },
+		{ (void **)&conv->tensor_create, "cudnnCreateTensorDescriptor" },
+		{ (void **)&conv->tensor_set, "cudnnSetTensor4dDescriptor" },
+		{ (void **)&conv->transform, "cudnnTransformTensor" },
 	};
-	const int64_t dim[3][4] = { { c->n, c->c, c->h, c->wd },
-				    { c->f, c->c, c->r, c->s },
-				    { c->n, c->f, c->p, c->q } };
+	const int64_t dim[3][4] = { { conv->n, conv->c, conv->h, conv->wd },
+				    { conv->f, conv->c, conv->r, conv->s },
+				    { conv->n, conv->f, conv->p, conv->q } };
 	enum { NCHW = 0, NHWC = 1 };
 	void *lib;
 	int err = kl_gpu_baseline_library(&lib, names), rc;
 
 	if (err < 0 || (err = kl_gpu_baseline_symbols(lib, symbols, KL_ARRAY_SIZE(symbols))) < 0)
 		return err;
-	if ((rc = c->create(&c->handle)) || (rc = c->set_stream(c->handle, d->stream)))
+	if ((rc = conv->create(&conv->handle)) ||
+	    (rc = conv->set_stream(conv->handle, device->stream)))
 		return kl_error(KL_ECANNOT, "cuDNN cannot start: status %d", rc);
 	for (int i = 0; i < 3; i++)
 		for (int to = 0; to < 2; to++)
-			if ((rc = c->tensor_create(&c->desc[i][to])) ||
-			    (rc = c->tensor_set(c->desc[i][to], to ? NCHW : NHWC, KL_CUDNN_HALF,
-						(int)dim[i][0], (int)dim[i][1], (int)dim[i][2],
-						(int)dim[i][3])))
+			if ((rc = conv->tensor_create(&conv->desc[i][to])) ||
+			    (rc = conv->tensor_set(conv->desc[i][to], to ? NCHW : NHWC,
+						   KL_CUDNN_HALF, (int)dim[i][0], (int)dim[i][1],
+						   (int)dim[i][2], (int)dim[i][3])))
 				return kl_error(KL_ECANNOT,
 						"cuDNN cannot change the layout: status %d", rc);
 	return 0;
@@ -165,103 +171,114 @@ static int open_layouts(struct conv *c, const struct kl_gpu_device *d)
 
 /* -- the graph: one operation ---------------------------------------------------------- */
 
-static void *make_tensor(struct conv *c, int64_t uid, int64_t n, int64_t ch, int64_t h, int64_t w)
+static void *make_tensor(struct conv *conv, int64_t uid, int64_t n, int64_t ch, int64_t hash,
+			 int64_t width)
 {
-	const int64_t dim[4] = { n, ch, h, w };
-	const int64_t last[4] = { h * w * ch, 1, w * ch, ch },
-		      first[4] = { ch * h * w, h * w, w, 1 };
+	const int64_t dim[4] = { n, ch, hash, width };
+	const int64_t last[4] = { hash * width * ch, 1, width * ch, ch },
+		      first[4] = { ch * hash * width, hash * width, width, 1 };
 
-	return kl_cudnn_tensor(c->cudnn, uid, KL_CUDNN_HALF, dim, c->nchw ? first : last,
+	return kl_cudnn_tensor(conv->cudnn, uid, KL_CUDNN_HALF, dim, conv->nchw ? first : last,
 			       KL_CUDNN_GIVEN);
 }
 
-static void *make_operation(struct conv *c)
+static void *make_operation(struct conv *conv)
 {
-	const int64_t one[2] = { 1, 1 }, pad[2] = { c->pad_h, c->pad_w }, spatial = 2;
+	const int64_t one[2] = { 1, 1 }, pad[2] = { conv->pad_h, conv->pad_w }, spatial = 2;
 	const float alpha = 1, beta = 0;
-	struct kl_cudnn *x = c->cudnn;
-	void *d = kl_cudnn_make(x, KL_CUDNN_CONV), *op;
+	struct kl_cudnn *cudnn = conv->cudnn;
+	void *dest = kl_cudnn_make(cudnn, KL_CUDNN_CONV), *op;
 
-	kl_cudnn_set_int(x, d, A_COMP, KL_CUDNN_T_DATA_TYPE, KL_CUDNN_FLOAT);
-	kl_cudnn_set_int(x, d, A_MODE, KL_CUDNN_T_CONV_MODE, CROSS_CORRELATION);
-	kl_cudnn_set(x, d, A_SPATIAL, KL_CUDNN_T_INT64, 1, &spatial);
-	kl_cudnn_set(x, d, A_DILATIONS, KL_CUDNN_T_INT64, 2, one);
-	kl_cudnn_set(x, d, A_STRIDES, KL_CUDNN_T_INT64, 2, one);
-	kl_cudnn_set(x, d, A_PRE, KL_CUDNN_T_INT64, 2, pad);
-	kl_cudnn_set(x, d, A_POST, KL_CUDNN_T_INT64, 2, pad);
-	kl_cudnn_done(x, d);
-	op = kl_cudnn_make(x, KL_CUDNN_OP_CONV);
-	kl_cudnn_set_desc(x, op, A_OP_CONV, d);
-	kl_cudnn_set_desc(x, op, A_OP_X, make_tensor(c, UID_X, c->n, c->c, c->h, c->wd));
-	kl_cudnn_set_desc(x, op, A_OP_W, make_tensor(c, UID_W, c->f, c->c, c->r, c->s));
-	kl_cudnn_set_desc(x, op, A_OP_Y, make_tensor(c, UID_Y, c->n, c->f, c->p, c->q));
-	kl_cudnn_set(x, op, A_OP_ALPHA, KL_CUDNN_T_FLOAT, 1, &alpha);
-	kl_cudnn_set(x, op, A_OP_BETA, KL_CUDNN_T_FLOAT, 1, &beta);
-	return kl_cudnn_done(x, op);
+	kl_cudnn_set_int(cudnn, dest, A_COMP, KL_CUDNN_T_DATA_TYPE, KL_CUDNN_FLOAT);
+	kl_cudnn_set_int(cudnn, dest, A_MODE, KL_CUDNN_T_CONV_MODE, CROSS_CORRELATION);
+	kl_cudnn_set(cudnn, dest, A_SPATIAL, KL_CUDNN_T_INT64, 1, &spatial);
+	kl_cudnn_set(cudnn, dest, A_DILATIONS, KL_CUDNN_T_INT64, 2, one);
+	kl_cudnn_set(cudnn, dest, A_STRIDES, KL_CUDNN_T_INT64, 2, one);
+	kl_cudnn_set(cudnn, dest, A_PRE, KL_CUDNN_T_INT64, 2, pad);
+	kl_cudnn_set(cudnn, dest, A_POST, KL_CUDNN_T_INT64, 2, pad);
+	kl_cudnn_done(cudnn, dest);
+	op = kl_cudnn_make(cudnn, KL_CUDNN_OP_CONV);
+	kl_cudnn_set_desc(cudnn, op, A_OP_CONV, dest);
+	kl_cudnn_set_desc(cudnn, op, A_OP_X,
+			  make_tensor(conv, UID_X, conv->n, conv->c, conv->h, conv->wd));
+	kl_cudnn_set_desc(cudnn, op, A_OP_W,
+			  make_tensor(conv, UID_W, conv->f, conv->c, conv->r, conv->s));
+	kl_cudnn_set_desc(cudnn, op, A_OP_Y,
+			  make_tensor(conv, UID_Y, conv->n, conv->f, conv->p, conv->q));
+	kl_cudnn_set(cudnn, op, A_OP_ALPHA, KL_CUDNN_T_FLOAT, 1, &alpha);
+	kl_cudnn_set(cudnn, op, A_OP_BETA, KL_CUDNN_T_FLOAT, 1, &beta);
+	return kl_cudnn_done(cudnn, op);
 }
 
 /* -- opening -------------------------------------------------------------------------- */
 
-static int fit_spec(struct conv *c, const struct kl_gpu_baseline_spec *s)
+static int fit_spec(struct conv *conv, const struct kl_gpu_baseline_spec *spec)
 {
-	const int64_t *x, *w, *y;
+	const int64_t *x, *numbers, *values;
 
-	c->x = kl_gpu_baseline_tensor(s, false, 0, 4);
-	c->w = kl_gpu_baseline_tensor(s, false, 1, 4);
-	c->y = kl_gpu_baseline_tensor(s, true, 0, 4);
-	if (c->x < 0 || c->w < 0 || c->y < 0 || s->arg[c->x].dtype != KL_F16 ||
-	    s->arg[c->w].dtype != KL_F16 || s->arg[c->y].dtype != KL_F16)
+	conv->x = kl_gpu_baseline_tensor(spec, false, 0, 4);
+	conv->w = kl_gpu_baseline_tensor(spec, false, 1, 4);
+	conv->y = kl_gpu_baseline_tensor(spec, true, 0, 4);
+	if (conv->x < 0 || conv->w < 0 || conv->y < 0 || spec->arg[conv->x].dtype != KL_F16 ||
+	    spec->arg[conv->w].dtype != KL_F16 || spec->arg[conv->y].dtype != KL_F16)
 		return kl_error(KL_ECANNOT, "needs f16 in x, w and out y of four axes");
-	x = s->arg[c->x].extent, w = s->arg[c->w].extent, y = s->arg[c->y].extent;
+	x = spec->arg[conv->x].extent, numbers = spec->arg[conv->w].extent,
+	values = spec->arg[conv->y].extent;
 	for (int i = 0; i < 4; i++)
-		if (x[i] < 1 || w[i] < 1 || y[i] < 1 || x[i] > 1 << 24 || w[i] > 1 << 24 ||
-		    y[i] > 1 << 24)
+		if (x[i] < 1 || numbers[i] < 1 || values[i] < 1 || x[i] > 1 << 24 ||
+		    numbers[i] > 1 << 24 || values[i] > 1 << 24)
 			return kl_error(KL_ECANNOT, "an extent is out of range");
-	c->n = x[0], c->h = x[1], c->wd = x[2], c->c = x[3];
-	c->f = w[0], c->r = w[1], c->s = w[2], c->p = y[1], c->q = y[2];
-	c->pad_h = (c->p - c->h + c->r - 1) / 2;
-	c->pad_w = (c->q - c->wd + c->s - 1) / 2;
-	if (w[3] != c->c || y[0] != c->n || y[3] != c->f || c->pad_h < 0 || c->pad_w < 0 ||
-	    c->p != c->h + 2 * c->pad_h - c->r + 1 || c->q != c->wd + 2 * c->pad_w - c->s + 1)
+	conv->n = x[0], conv->h = x[1], conv->wd = x[2], conv->c = x[3];
+	conv->f = numbers[0], conv->r = numbers[1], conv->s = numbers[2], conv->p = values[1],
+	conv->q = values[2];
+	conv->pad_h = (conv->p - conv->h + conv->r - 1) / 2;
+	conv->pad_w = (conv->q - conv->wd + conv->s - 1) / 2;
+	if (numbers[3] != conv->c || values[0] != conv->n || values[3] != conv->f ||
+	    conv->pad_h < 0 || conv->pad_w < 0 ||
+	    conv->p != conv->h + 2 * conv->pad_h - conv->r + 1 ||
+	    conv->q != conv->wd + 2 * conv->pad_w - conv->s + 1)
 		return kl_error(KL_ECANNOT,
 				"needs x [N,H,W,C], w [F,R,S,C], y [N,P,Q,F], stride 1");
 	return 0;
 }
 
-static void close_conv(struct kl_gpu_baseline *b)
+static void close_conv(struct kl_gpu_baseline *baseline)
 {
-	struct conv *c = b->state;
+	struct conv *conv = baseline->state;
 
-	kl_cudnn_free(c->cudnn);
-	free(c);
+	kl_cudnn_free(conv->cudnn);
+	free(conv);
 }
 
-int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *b, const struct kl_gpu_baseline_spec *spec,
-			   const uint64_t *at)
+int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *baseline,
+			   const struct kl_gpu_baseline_spec *spec, const uint64_t *at)
 {
-	struct conv *c = b->state = kl_calloc(1, sizeof(*c));
-	struct kl_cudnn_pack p;
+	struct conv *conv = baseline->state = kl_calloc(1, sizeof(*conv));
+	struct kl_cudnn_pack pack;
 	struct copy *copy;
 	void *op;
 	int err;
 
-	b->close = close_conv;
-	b->run = run_conv;
-	c->nchw = strstr(spec->name, "nchw") != NULL;
-	if ((err = fit_spec(c, spec)) < 0 || (err = kl_cudnn_open(&c->cudnn, b->device)) < 0)
+	baseline->close = close_conv;
+	baseline->run = run_conv;
+	conv->nchw = strstr(spec->name, "nchw") != NULL;
+	if ((err = fit_spec(conv, spec)) < 0 ||
+	    (err = kl_cudnn_open(&conv->cudnn, baseline->device)) < 0)
 		return err;
-	p = pack_pointers(at[c->x], at[c->w], at[c->y]);
-	if (c->nchw) {
-		b->before = before_nchw;
-		b->run = run_nchw;
-		b->after = after_nchw;
-		if ((err = open_layouts(c, b->device)) < 0)
+	pack = pack_pointers(at[conv->x], at[conv->w], at[conv->y]);
+	if (conv->nchw) {
+		baseline->before = before_nchw;
+		baseline->run = run_nchw;
+		baseline->after = after_nchw;
+		if ((err = open_layouts(conv, baseline->device)) < 0)
 			return err;
-		if (before_nchw(b, at) || !(copy = copy_of(c, b->device, at[c->x])))
+		if (before_nchw(baseline, at) ||
+		    !(copy = copy_of(conv, baseline->device, at[conv->x])))
 			return kl_error(KL_ECANNOT, "cuDNN cannot change the layout");
-		p = pack_pointers(copy->own_x, copy->own_w, copy->own_y);
+		pack = pack_pointers(copy->own_x, copy->own_w, copy->own_y);
 	}
-	op = make_operation(c);
-	snprintf(b->what, sizeof(b->what), "cuDNN %zu", kl_cudnn_version(c->cudnn));
-	return kl_cudnn_choose(c->cudnn, &op, 1, &p);
+	op = make_operation(conv);
+	snprintf(baseline->what, sizeof(baseline->what), "cuDNN %zu",
+		 kl_cudnn_version(conv->cudnn));
+	return kl_cudnn_choose(conv->cudnn, &op, 1, &pack);
 }

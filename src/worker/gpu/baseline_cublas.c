@@ -27,57 +27,60 @@ struct cublas {
 };
 
 /* Row-major C = A B^T is column-major C^T = B A^T: their "TN". */
-static int run_gemm(struct kl_gpu_baseline *b, const uint64_t *at)
+static int run_gemm(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
-	const struct cublas *x = b->state;
+	const struct cublas *cublas = baseline->state;
 	const float one = 1, zero = 0;
 
-	return x->gemm(x->handle, OP_T, OP_N, x->n, x->m, x->k, &one, (void *)(uintptr_t)at[x->b],
-		       x->type, x->k, (void *)(uintptr_t)at[x->a], x->type, x->k, &zero,
-		       (void *)(uintptr_t)at[x->c], x->type, x->n, COMPUTE_32F, GEMM_DEFAULT);
+	return cublas->gemm(cublas->handle, OP_T, OP_N, cublas->n, cublas->m, cublas->k, &one,
+			    (void *)(uintptr_t)at[cublas->b], cublas->type, cublas->k,
+			    (void *)(uintptr_t)at[cublas->a], cublas->type, cublas->k, &zero,
+			    (void *)(uintptr_t)at[cublas->c], cublas->type, cublas->n, COMPUTE_32F,
+			    GEMM_DEFAULT);
 }
 
-static void close_cublas(struct kl_gpu_baseline *b)
+static void close_cublas(struct kl_gpu_baseline *baseline)
 {
-	struct cublas *x = b->state;
+	struct cublas *cublas = baseline->state;
 
-	if (x->handle)
-		x->destroy(x->handle);
-	free(x);
+	if (cublas->handle)
+		cublas->destroy(cublas->handle);
+	free(cublas);
 }
 
-static int fit_spec(struct cublas *x, const struct kl_gpu_baseline_spec *s)
+static int fit_spec(struct cublas *cublas, const struct kl_gpu_baseline_spec *spec)
 {
-	const struct kl_gpu_baseline_arg *a, *b, *c;
+	const struct kl_gpu_baseline_arg *left, *right, *arg;
 
-	x->a = kl_gpu_baseline_tensor(s, false, 0, 2);
-	x->b = kl_gpu_baseline_tensor(s, false, 1, 2);
-	x->c = kl_gpu_baseline_tensor(s, true, 0, 2);
-	if (x->a < 0 || x->b < 0 || x->c < 0)
+	cublas->a = kl_gpu_baseline_tensor(spec, false, 0, 2);
+	cublas->b = kl_gpu_baseline_tensor(spec, false, 1, 2);
+	cublas->c = kl_gpu_baseline_tensor(spec, true, 0, 2);
+	if (cublas->a < 0 || cublas->b < 0 || cublas->c < 0)
 		return kl_error(KL_ECANNOT, "needs matrices in A, B and out C");
-	a = &s->arg[x->a], b = &s->arg[x->b], c = &s->arg[x->c];
-	if ((a->dtype != KL_BF16 && a->dtype != KL_F16) || b->dtype != a->dtype ||
-	    c->dtype != a->dtype)
+	left = &spec->arg[cublas->a], right = &spec->arg[cublas->b], arg = &spec->arg[cublas->c];
+	if ((left->dtype != KL_BF16 && left->dtype != KL_F16) || right->dtype != left->dtype ||
+	    arg->dtype != left->dtype)
 		return kl_error(KL_ECANNOT, "needs A, B and C in bf16 or in f16");
-	if (a->extent[1] != b->extent[1] || c->extent[0] != a->extent[0] ||
-	    c->extent[1] != b->extent[0] || a->extent[0] > INT32_MAX || a->extent[1] > INT32_MAX ||
-	    b->extent[0] > INT32_MAX)
+	if (left->extent[1] != right->extent[1] || arg->extent[0] != left->extent[0] ||
+	    arg->extent[1] != right->extent[0] || left->extent[0] > INT32_MAX ||
+	    left->extent[1] > INT32_MAX || right->extent[0] > INT32_MAX)
 		return kl_error(KL_ECANNOT, "needs A [M,K], B [N,K], C [M,N]");
-	x->type = a->dtype == KL_BF16 ? R_16BF : R_16F;
-	x->m = (int)a->extent[0], x->n = (int)b->extent[0], x->k = (int)a->extent[1];
+	cublas->type = left->dtype == KL_BF16 ? R_16BF : R_16F;
+	cublas->m = (int)left->extent[0], cublas->n = (int)right->extent[0],
+	cublas->k = (int)left->extent[1];
 	return 0;
 }
 
-static int load_cublas(struct cublas *x)
+static int load_cublas(struct cublas *cublas)
 {
 	static const char *const names[] = { "libcublas.so.13", "libcublas.so.12", NULL };
 	const struct kl_gpu_symbol symbols[] = {
-		{ (void **)&x->create, "cublasCreate_v2" },
-		{ (void **)&x->destroy, "cublasDestroy_v2" },
-		{ (void **)&x->set_stream, "cublasSetStream_v2" },
-		{ (void **)&x->set_workspace, "cublasSetWorkspace_v2" },
-		{ (void **)&x->get_version, "cublasGetVersion_v2" },
-		{ (void **)&x->gemm, "cublasGemmEx" },
+		{ (void **)&cublas->create, "cublasCreate_v2" },
+		{ (void **)&cublas->destroy, "cublasDestroy_v2" },
+		{ (void **)&cublas->set_stream, "cublasSetStream_v2" },
+		{ (void **)&cublas->set_workspace, "cublasSetWorkspace_v2" },
+		{ (void **)&cublas->get_version, "cublasGetVersion_v2" },
+		{ (void **)&cublas->gemm, "cublasGemmEx" },
 	};
 	void *lib;
 	int err = kl_gpu_baseline_library(&lib, names);
@@ -85,24 +88,25 @@ static int load_cublas(struct cublas *x)
 	return err < 0 ? err : kl_gpu_baseline_symbols(lib, symbols, KL_ARRAY_SIZE(symbols));
 }
 
-int kl_gpu_baseline_cublas(struct kl_gpu_baseline *b, const struct kl_gpu_baseline_spec *spec,
-			   const uint64_t *at)
+int kl_gpu_baseline_cublas(struct kl_gpu_baseline *baseline,
+			   const struct kl_gpu_baseline_spec *spec, const uint64_t *at)
 {
-	struct cublas *x = b->state = kl_calloc(1, sizeof(*x));
+	struct cublas *cublas = baseline->state = kl_calloc(1, sizeof(*cublas));
 	uint64_t room;
 	int err, version = 0, rc;
 
-	b->close = close_cublas;
-	b->run = run_gemm;
-	if ((err = fit_spec(x, spec)) < 0 || (err = load_cublas(x)) < 0)
+	baseline->close = close_cublas;
+	baseline->run = run_gemm;
+	if ((err = fit_spec(cublas, spec)) < 0 || (err = load_cublas(cublas)) < 0)
 		return err;
-	room = kl_gpu_baseline_memory(b->device, WORKSPACE);
-	if ((rc = x->create(&x->handle)) || (rc = x->set_stream(x->handle, b->device->stream)) ||
-	    !room || (rc = x->set_workspace(x->handle, (void *)(uintptr_t)room, WORKSPACE)))
+	room = kl_gpu_baseline_memory(baseline->device, WORKSPACE);
+	if ((rc = cublas->create(&cublas->handle)) ||
+	    (rc = cublas->set_stream(cublas->handle, baseline->device->stream)) || !room ||
+	    (rc = cublas->set_workspace(cublas->handle, (void *)(uintptr_t)room, WORKSPACE)))
 		return kl_error(KL_ECANNOT, "cuBLAS cannot start: status %d", rc);
-	x->get_version(x->handle, &version);
-	snprintf(b->what, sizeof(b->what), "cuBLAS %d", version);
-	if ((rc = run_gemm(b, at)))
+	cublas->get_version(cublas->handle, &version);
+	snprintf(baseline->what, sizeof(baseline->what), "cuBLAS %d", version);
+	if ((rc = run_gemm(baseline, at)))
 		return kl_error(KL_ECANNOT, "cuBLAS refuses it: status %d", rc);
 	return 0;
 }

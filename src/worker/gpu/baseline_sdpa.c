@@ -21,96 +21,100 @@ struct sdpa {
 };
 
 /* The contract's [B,S,H,D], seen as [B,H,S,D]. */
-static void *make_tensor(struct sdpa *a, int64_t uid, int64_t rows)
+static void *make_tensor(struct sdpa *sdpa, int64_t uid, int64_t rows)
 {
-	const int64_t dim[4] = { a->b, a->h, rows, a->d };
-	const int64_t stride[4] = { rows * a->h * a->d, a->d, a->h * a->d, 1 };
+	const int64_t dim[4] = { sdpa->b, sdpa->h, rows, sdpa->d };
+	const int64_t stride[4] = { rows * sdpa->h * sdpa->d, sdpa->d, sdpa->h * sdpa->d, 1 };
 
-	return kl_cudnn_tensor(a->x, uid, KL_CUDNN_HALF, dim, stride, KL_CUDNN_GIVEN);
+	return kl_cudnn_tensor(sdpa->x, uid, KL_CUDNN_HALF, dim, stride, KL_CUDNN_GIVEN);
 }
 
-static void *make_operation(struct sdpa *a)
+static void *make_operation(struct sdpa *sdpa)
 {
 	const int64_t one[4] = { 1, 1, 1, 1 };
-	struct kl_cudnn *x = a->x;
-	void *q = make_tensor(a, UID_Q, a->s), *k = make_tensor(a, UID_K, a->t),
-	     *v = make_tensor(a, UID_V, a->t);
-	void *o = make_tensor(a, UID_O, a->s), *op;
-	void *scale = kl_cudnn_tensor(x, UID_SCALE, KL_CUDNN_FLOAT, one, one, KL_CUDNN_BY_VALUE);
+	struct kl_cudnn *cudnn = sdpa->x;
+	void *data = make_tensor(sdpa, UID_Q, sdpa->s), *k = make_tensor(sdpa, UID_K, sdpa->t),
+	     *value = make_tensor(sdpa, UID_V, sdpa->t);
+	void *bytes = make_tensor(sdpa, UID_O, sdpa->s), *op;
+	void *scale = kl_cudnn_tensor(cudnn, UID_SCALE, KL_CUDNN_FLOAT, one, one,
+				      KL_CUDNN_BY_VALUE);
 
-	op = kl_cudnn_make(x, KL_CUDNN_OP_SDPA);
-	kl_cudnn_set_desc(x, op, A_Q, q);
-	kl_cudnn_set_desc(x, op, A_K, k);
-	kl_cudnn_set_desc(x, op, A_V, v);
-	kl_cudnn_set_desc(x, op, A_O, o);
-	kl_cudnn_set_desc(x, op, A_SCALE, scale);
-	return kl_cudnn_done(x, op);
+	op = kl_cudnn_make(cudnn, KL_CUDNN_OP_SDPA);
+	kl_cudnn_set_desc(cudnn, op, A_Q, data);
+	kl_cudnn_set_desc(cudnn, op, A_K, k);
+	kl_cudnn_set_desc(cudnn, op, A_V, value);
+	kl_cudnn_set_desc(cudnn, op, A_O, bytes);
+	kl_cudnn_set_desc(cudnn, op, A_SCALE, scale);
+	return kl_cudnn_done(cudnn, op);
 }
 
-static struct kl_cudnn_pack pack_of(struct sdpa *a, const uint64_t *at)
+static struct kl_cudnn_pack pack_of(struct sdpa *sdpa, const uint64_t *at)
 {
 	return (struct kl_cudnn_pack){
 		.uid = { UID_Q, UID_K, UID_V, UID_O, UID_SCALE },
-		.at = { (void *)(uintptr_t)at[a->q], (void *)(uintptr_t)at[a->k],
-			(void *)(uintptr_t)at[a->v], (void *)(uintptr_t)at[a->o], &a->scale },
+		.at = { (void *)(uintptr_t)at[sdpa->q], (void *)(uintptr_t)at[sdpa->k],
+			(void *)(uintptr_t)at[sdpa->v], (void *)(uintptr_t)at[sdpa->o],
+			&sdpa->scale },
 		.n = 5,
 	};
 }
 
-static int run_sdpa(struct kl_gpu_baseline *b, const uint64_t *at)
+static int run_sdpa(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
-	struct sdpa *a = b->state;
-	struct kl_cudnn_pack p = pack_of(a, at);
+	struct sdpa *sdpa = baseline->state;
+	struct kl_cudnn_pack pack = pack_of(sdpa, at);
 
-	return kl_cudnn_run(a->x, &p);
+	return kl_cudnn_run(sdpa->x, &pack);
 }
 
 /* -- opening -------------------------------------------------------------------------- */
 
-static int fit_spec(struct sdpa *a, const struct kl_gpu_baseline_spec *s)
+static int fit_spec(struct sdpa *sdpa, const struct kl_gpu_baseline_spec *spec)
 {
-	const int64_t *q, *k, *v, *o;
+	const int64_t *numbers, *k, *v, *values;
 
-	a->q = kl_gpu_baseline_tensor(s, false, 0, 4);
-	a->k = kl_gpu_baseline_tensor(s, false, 1, 4);
-	a->v = kl_gpu_baseline_tensor(s, false, 2, 4);
-	a->o = kl_gpu_baseline_tensor(s, true, 0, 4);
-	if (a->q < 0 || a->k < 0 || a->v < 0 || a->o < 0 || s->arg[a->q].dtype != KL_F16 ||
-	    s->arg[a->k].dtype != KL_F16 || s->arg[a->v].dtype != KL_F16 ||
-	    s->arg[a->o].dtype != KL_F16)
+	sdpa->q = kl_gpu_baseline_tensor(spec, false, 0, 4);
+	sdpa->k = kl_gpu_baseline_tensor(spec, false, 1, 4);
+	sdpa->v = kl_gpu_baseline_tensor(spec, false, 2, 4);
+	sdpa->o = kl_gpu_baseline_tensor(spec, true, 0, 4);
+	if (sdpa->q < 0 || sdpa->k < 0 || sdpa->v < 0 || sdpa->o < 0 ||
+	    spec->arg[sdpa->q].dtype != KL_F16 || spec->arg[sdpa->k].dtype != KL_F16 ||
+	    spec->arg[sdpa->v].dtype != KL_F16 || spec->arg[sdpa->o].dtype != KL_F16)
 		return kl_error(KL_ECANNOT, "needs f16 in q, k, v and out o of four axes");
-	q = s->arg[a->q].extent, k = s->arg[a->k].extent, v = s->arg[a->v].extent,
-	o = s->arg[a->o].extent;
-	a->b = q[0], a->s = q[1], a->t = k[1], a->h = q[2], a->d = q[3];
+	numbers = spec->arg[sdpa->q].extent, k = spec->arg[sdpa->k].extent,
+	v = spec->arg[sdpa->v].extent, values = spec->arg[sdpa->o].extent;
+	sdpa->b = numbers[0], sdpa->s = numbers[1], sdpa->t = k[1], sdpa->h = numbers[2],
+	sdpa->d = numbers[3];
 	for (int i = 0; i < 4; i++)
-		if (k[i] != v[i] || o[i] != q[i] || (i != 1 && k[i] != q[i]))
+		if (k[i] != v[i] || values[i] != numbers[i] || (i != 1 && k[i] != numbers[i]))
 			return kl_error(KL_ECANNOT, "needs q, o [B,S,H,D] and k, v [B,T,H,D]");
-	a->scale = 1 / sqrtf((float)a->d);
+	sdpa->scale = 1 / sqrtf((float)sdpa->d);
 	return 0;
 }
 
-static void close_sdpa(struct kl_gpu_baseline *b)
+static void close_sdpa(struct kl_gpu_baseline *baseline)
 {
-	struct sdpa *a = b->state;
+	struct sdpa *sdpa = baseline->state;
 
-	kl_cudnn_free(a->x);
-	free(a);
+	kl_cudnn_free(sdpa->x);
+	free(sdpa);
 }
 
-int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *b, const struct kl_gpu_baseline_spec *spec,
+int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *baseline, const struct kl_gpu_baseline_spec *spec,
 			 const uint64_t *at)
 {
-	struct sdpa *a = b->state = kl_calloc(1, sizeof(*a));
-	struct kl_cudnn_pack p;
+	struct sdpa *sdpa = baseline->state = kl_calloc(1, sizeof(*sdpa));
+	struct kl_cudnn_pack pack;
 	void *op;
 	int err;
 
-	b->close = close_sdpa;
-	b->run = run_sdpa;
-	if ((err = fit_spec(a, spec)) < 0 || (err = kl_cudnn_open(&a->x, b->device)) < 0)
+	baseline->close = close_sdpa;
+	baseline->run = run_sdpa;
+	if ((err = fit_spec(sdpa, spec)) < 0 ||
+	    (err = kl_cudnn_open(&sdpa->x, baseline->device)) < 0)
 		return err;
-	op = make_operation(a);
-	p = pack_of(a, at);
-	snprintf(b->what, sizeof(b->what), "cuDNN %zu", kl_cudnn_version(a->x));
-	return kl_cudnn_choose(a->x, &op, 1, &p);
+	op = make_operation(sdpa);
+	pack = pack_of(sdpa, at);
+	snprintf(baseline->what, sizeof(baseline->what), "cuDNN %zu", kl_cudnn_version(sdpa->x));
+	return kl_cudnn_choose(sdpa->x, &op, 1, &pack);
 }

@@ -6,40 +6,40 @@
 #include "base/error.h"
 #include "worker/gpu/launch.h"
 
-static int find_all(struct kl_gpu_bound *b, const struct kl_gpu_device *d)
+static int find_all(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
 	int err;
 
-	if (b->generation == b->module->generation)
+	if (bound->generation == bound->module->generation)
 		return 0;
-	if ((err = kl_gpu_launch_find(b->prepare, b->at->nprepare, b, d)) < 0 ||
-	    (err = kl_gpu_launch_find(b->launch, b->at->nlaunch, b, d)) < 0)
+	if ((err = kl_gpu_launch_find(bound->prepare, bound->at->nprepare, bound, device)) < 0 ||
+	    (err = kl_gpu_launch_find(bound->launch, bound->at->nlaunch, bound, device)) < 0)
 		return err;
-	b->generation = b->module->generation;
+	bound->generation = bound->module->generation;
 	return 0;
 }
 
 /* -- life --------------------------------------------------------------------------- */
 
-static int make_scratch(struct kl_gpu_bound *b, const struct kl_gpu_device *d)
+static int make_scratch(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
 	int err;
 
-	for (size_t i = 0; i < b->at->nscratch; i++) {
-		const struct kl_plan_scratch *s = &b->at->scratch[i];
-		uint64_t align = s->align > 8 ? (uint64_t)s->align : 8;
+	for (size_t i = 0; i < bound->at->nscratch; i++) {
+		const struct kl_plan_scratch *scratch = &bound->at->scratch[i];
+		uint64_t align = scratch->align > 8 ? (uint64_t)scratch->align : 8;
 
-		if ((err = kl_gpu_buffer_make(&b->scratch[i], d, (uint64_t)s->bytes, align,
-					      b->set->right)) < 0 ||
-		    (err = kl_gpu_buffer_poison_slack(&b->scratch[i], d, kl_gpu_mix(b->seed, i))) <
-			    0)
-			return kl_error_in(err, "scratch '%s'", s->name);
+		if ((err = kl_gpu_buffer_make(&bound->scratch[i], device, (uint64_t)scratch->bytes,
+					      align, bound->set->right)) < 0 ||
+		    (err = kl_gpu_buffer_poison_slack(&bound->scratch[i], device,
+						      kl_gpu_mix(bound->seed, i))) < 0)
+			return kl_error_in(err, "scratch '%s'", scratch->name);
 	}
 	return 0;
 }
 
 static int make_launches(struct kl_gpu_launch **out, const struct kl_plan_launch *plan, size_t n,
-			 const struct kl_gpu_bound *b, const struct kl_gpu_device *d)
+			 const struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
 	int err;
 
@@ -47,202 +47,214 @@ static int make_launches(struct kl_gpu_launch **out, const struct kl_plan_launch
 	for (size_t i = 0; i < n; i++)
 		(*out)[i].plan = &plan[i];
 	for (size_t i = 0; i < n; i++) {
-		if ((err = kl_gpu_launch_put(&(*out)[i], b)) < 0)
+		if ((err = kl_gpu_launch_put(&(*out)[i], bound)) < 0)
 			return err;
-		kl_gpu_launch_configure(&(*out)[i], d);
+		kl_gpu_launch_configure(&(*out)[i], device);
 	}
 	return 0;
 }
 
-static int build_args(struct kl_gpu_bound *b, const struct kl_gpu_device *d, bool quirks)
+static int build_args(struct kl_gpu_bound *bound, const struct kl_gpu_device *device, bool quirks)
 {
-	int err = make_scratch(b, d);
+	int err = make_scratch(bound, device);
 
-	for (size_t i = 0; i < b->at->nmap && err == 0; i++)
-		err = kl_gpu_launch_map(b, d, i, quirks);
+	for (size_t i = 0; i < bound->at->nmap && err == 0; i++)
+		err = kl_gpu_launch_map(bound, device, i, quirks);
 	if (err < 0 ||
-	    (err = make_launches(&b->prepare, b->at->prepare, b->at->nprepare, b, d)) < 0 ||
-	    (err = make_launches(&b->launch, b->at->launch, b->at->nlaunch, b, d)) < 0)
+	    (err = make_launches(&bound->prepare, bound->at->prepare, bound->at->nprepare, bound,
+				 device)) < 0 ||
+	    (err = make_launches(&bound->launch, bound->at->launch, bound->at->nlaunch, bound,
+				 device)) < 0)
 		return err;
-	return find_all(b, d);
+	return find_all(bound, device);
 }
 
-int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *d,
-		      struct kl_gpu_module *m, struct kl_gpu_set *s, struct kl_plan_at *at,
+int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *device,
+		      struct kl_gpu_module *module, struct kl_gpu_set *set, struct kl_plan_at *at,
 		      bool quirks)
 {
-	struct kl_gpu_bound *b;
+	struct kl_gpu_bound *bound;
 	int err;
 
 	/* tensor maps are 64-aligned members */
-	b = aligned_alloc(64, (sizeof(*b) + 63) / 64 * 64);
-	if (!b) {
+	bound = aligned_alloc(64, (sizeof(*bound) + 63) / 64 * 64);
+	if (!bound) {
 		kl_plan_at_free(at);
 		return kl_error(KL_EIO, "no memory for a binding");
 	}
-	memset(b, 0, sizeof(*b));
-	b->module = m;
-	b->set = s;
-	b->at = at;
-	b->seed = s->slack_seed ^ 0x736372617463u;
-	err = build_args(b, d, quirks);
+	memset(bound, 0, sizeof(*bound));
+	bound->module = module;
+	bound->set = set;
+	bound->at = at;
+	bound->seed = set->slack_seed ^ 0x736372617463u;
+	err = build_args(bound, device, quirks);
 	if (err < 0) {
-		kl_gpu_bound_free(b, d);
+		kl_gpu_bound_free(bound, device);
 		return err;
 	}
-	*out = b;
+	*out = bound;
 	return 0;
 }
 
-static void free_launches(struct kl_gpu_launch *l, size_t n)
+static void free_launches(struct kl_gpu_launch *launch, size_t n)
 {
-	for (size_t i = 0; l && i < n; i++)
-		free(l[i].store);
-	free(l);
+	for (size_t i = 0; launch && i < n; i++)
+		free(launch[i].store);
+	free(launch);
 }
 
-void kl_gpu_bound_free(struct kl_gpu_bound *b, const struct kl_gpu_device *d)
+void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
-	if (!b)
+	if (!bound)
 		return;
-	free_launches(b->prepare, b->at->nprepare);
-	free_launches(b->launch, b->at->nlaunch);
-	for (size_t i = 0; i < b->at->nscratch; i++)
-		kl_gpu_buffer_release(&b->scratch[i], d);
-	kl_plan_at_free(b->at);
-	free(b);
+	free_launches(bound->prepare, bound->at->nprepare);
+	free_launches(bound->launch, bound->at->nlaunch);
+	for (size_t i = 0; i < bound->at->nscratch; i++)
+		kl_gpu_buffer_release(&bound->scratch[i], device);
+	kl_plan_at_free(bound->at);
+	free(bound);
 }
 
 /* -- running -------------------------------------------------------------------------- */
 
 /* No number that a kernel could live with: NaN as float, wild as integer and address. */
-static int poison_buffer(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d,
+static int poison_buffer(const struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
 			 uint64_t seed)
 {
-	const struct kl_gpu_pattern p = { .seed = seed,
-					  .keep = 0x003fffff003fffffu,
-					  .set = 0x7f8000017f800001u };
+	const struct kl_gpu_pattern pattern = { .seed = seed,
+						.keep = 0x003fffff003fffffu,
+						.set = 0x7f8000017f800001u };
 
-	return kl_gpu_fill(d, b->at, b->bytes, b->at % 8, &p);
+	return kl_gpu_fill(device, buffer->at, buffer->bytes, buffer->at % 8, &pattern);
 }
 
-static int zero_buffer(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d)
+static int zero_buffer(const struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device)
 {
-	return b->bytes % 4 || b->at % 4 ? d->cu->set8(b->at, 0, b->bytes, d->stream) :
-					   d->cu->set32(b->at, 0, b->bytes / 4, d->stream);
+	return buffer->bytes % 4 || buffer->at % 4 ?
+		       device->cu->set8(buffer->at, 0, buffer->bytes, device->stream) :
+		       device->cu->set32(buffer->at, 0, buffer->bytes / 4, device->stream);
 }
 
-static int first_state(struct kl_gpu_bound *b, const struct kl_gpu_device *d, uint64_t seed)
+static int first_state(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
+		       uint64_t seed)
 {
 	int err = 0, rc;
 
-	for (size_t i = 0; i < b->at->nscratch && err == 0; i++) {
-		if ((err = kl_gpu_buffer_protect(&b->scratch[i], d, false)) < 0)
+	for (size_t i = 0; i < bound->at->nscratch && err == 0; i++) {
+		if ((err = kl_gpu_buffer_protect(&bound->scratch[i], device, false)) < 0)
 			return err;
-		if (b->at->scratch[i].init != KL_PLAN_CARRY)
-			err = poison_buffer(&b->scratch[i], d, kl_gpu_mix(seed, i));
-		else if ((rc = zero_buffer(&b->scratch[i], d)))
-			err = kl_gpu_error(d->cu, rc, KL_EIO, "cannot clear scratch '%s'",
-					   b->at->scratch[i].name);
+		if (bound->at->scratch[i].init != KL_PLAN_CARRY)
+			err = poison_buffer(&bound->scratch[i], device, kl_gpu_mix(seed, i));
+		else if ((rc = zero_buffer(&bound->scratch[i], device)))
+			err = kl_gpu_error(device->cu, rc, KL_EIO, "cannot clear scratch '%s'",
+					   bound->at->scratch[i].name);
 	}
 	return err;
 }
 
-int kl_gpu_bound_prepare(struct kl_gpu_bound *b, const struct kl_gpu_device *d, uint64_t seed,
-			 int64_t limit_ms)
+int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
+			 uint64_t seed, int64_t limit_ms)
 {
-	int err = find_all(b, d), rc = 0;
+	int err = find_all(bound, device), rc = 0;
 
-	if (err < 0 || (err = first_state(b, d, seed)) < 0)
+	if (err < 0 || (err = first_state(bound, device, seed)) < 0)
 		return err;
-	if (d->cu->stream_sync(d->stream))
+	if (device->cu->stream_sync(device->stream))
 		return kl_error(KL_EIO, "the GPU does not do what it is told");
-	for (size_t i = 0; i < b->at->nprepare; i++) {
-		struct kl_gpu_launch *l = &b->prepare[i];
+	for (size_t i = 0; i < bound->at->nprepare; i++) {
+		struct kl_gpu_launch *launch = &bound->prepare[i];
 
-		if ((rc = d->cu->launch(&l->config, l->f, l->arg, NULL)))
-			return kl_gpu_error(d->cu, rc, KL_EINVALID,
-					    "prepare[%zu], '%s', was refused", i, l->plan->kernel);
+		if ((rc = device->cu->launch(&launch->config, launch->f, launch->arg, NULL)))
+			return kl_gpu_error(device->cu, rc, KL_EINVALID,
+					    "prepare[%zu], '%s', was refused", i,
+					    launch->plan->kernel);
 	}
-	rc = kl_gpu_wait(d, limit_ms);
+	rc = kl_gpu_wait(device, limit_ms);
 	if (rc == KL_CU_NOT_READY)
 		return kl_error(KL_EINVALID, "prepare does not end within %lld ms",
 				(long long)limit_ms);
 	if (rc)
-		return kl_gpu_error(d->cu, rc, KL_EINVALID, "prepare did not end well");
-	for (size_t i = 0; i < b->at->nscratch && err == 0; i++)
-		if (b->at->scratch[i].init == KL_PLAN_PREPARE)
-			err = kl_gpu_buffer_protect(&b->scratch[i], d, true);
+		return kl_gpu_error(device->cu, rc, KL_EINVALID, "prepare did not end well");
+	for (size_t i = 0; i < bound->at->nscratch && err == 0; i++)
+		if (bound->at->scratch[i].init == KL_PLAN_PREPARE)
+			err = kl_gpu_buffer_protect(&bound->scratch[i], device, true);
 	return err;
 }
 
-int kl_gpu_bound_ready(struct kl_gpu_bound *b, const struct kl_gpu_device *d, uint64_t seed)
+int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
+		       uint64_t seed)
 {
-	int err = find_all(b, d);
+	int err = find_all(bound, device);
 
-	for (size_t i = 0; i < b->at->nscratch && err == 0; i++)
-		if (b->at->scratch[i].init == KL_PLAN_POISON)
-			err = poison_buffer(&b->scratch[i], d, kl_gpu_mix(seed, i));
+	for (size_t i = 0; i < bound->at->nscratch && err == 0; i++)
+		if (bound->at->scratch[i].init == KL_PLAN_POISON)
+			err = poison_buffer(&bound->scratch[i], device, kl_gpu_mix(seed, i));
 	return err;
 }
 
-int kl_gpu_bound_launch(const struct kl_gpu_bound *b, const struct kl_gpu_device *d, int *which)
+int kl_gpu_bound_launch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
+			int *which)
 {
 	int rc;
 
 	*which = -1;
-	for (size_t i = 0; i < b->at->nscratch; i++)
-		if (b->at->scratch[i].init == KL_PLAN_ZERO && (rc = zero_buffer(&b->scratch[i], d)))
+	for (size_t i = 0; i < bound->at->nscratch; i++)
+		if (bound->at->scratch[i].init == KL_PLAN_ZERO &&
+		    (rc = zero_buffer(&bound->scratch[i], device)))
 			return rc;
-	for (size_t i = 0; i < b->at->nlaunch; i++) {
-		const struct kl_gpu_launch *l = &b->launch[i];
+	for (size_t i = 0; i < bound->at->nlaunch; i++) {
+		const struct kl_gpu_launch *launch = &bound->launch[i];
 
 		*which = (int)i;
 		/* neither of them is written by the driver */
-		if ((rc = d->cu->launch(&l->config, l->f, (void **)(uintptr_t)l->arg, NULL)))
+		if ((rc = device->cu->launch(&launch->config, launch->f,
+					     (void **)(uintptr_t)launch->arg, NULL)))
 			return rc;
 	}
 	return 0;
 }
 
-int kl_gpu_bound_check(const struct kl_gpu_bound *b, const struct kl_gpu_device *d)
+int kl_gpu_bound_check(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
 	uint64_t where = 0;
 	int64_t at = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < b->at->nscratch; i++) {
-		const struct kl_plan_scratch *s = &b->at->scratch[i];
+	for (size_t i = 0; i < bound->at->nscratch; i++) {
+		const struct kl_plan_scratch *scratch = &bound->at->scratch[i];
 
-		err = kl_gpu_buffer_check_slack(&b->scratch[i], d, kl_gpu_mix(b->seed, i), &at);
+		err = kl_gpu_buffer_check_slack(&bound->scratch[i], device,
+						kl_gpu_mix(bound->seed, i), &at);
 		if (err == KL_ENO)
 			return kl_error(KL_ENO, "wrote outside of scratch '%s': byte %lld of %lld",
-					s->name, (long long)at, (long long)s->bytes);
-		if (err == 0 && s->init == KL_PLAN_CARRY)
-			err = kl_gpu_check_zero(d, b->scratch[i].at, b->scratch[i].bytes, &where);
+					scratch->name, (long long)at, (long long)scratch->bytes);
+		if (err == 0 && scratch->init == KL_PLAN_CARRY)
+			err = kl_gpu_check_zero(device, bound->scratch[i].at,
+						bound->scratch[i].bytes, &where);
 		if (err == KL_ENO)
 			return kl_error(
 				KL_ENO,
 				"left scratch '%s', which is carried from call to call, not "
 				"zero: byte %llu",
-				s->name, (unsigned long long)where);
+				scratch->name, (unsigned long long)where);
 		if (err < 0)
 			return err;
 	}
 	return 0;
 }
 
-const char *kl_gpu_bound_kernel(const struct kl_gpu_bound *b, int which)
+const char *kl_gpu_bound_kernel(const struct kl_gpu_bound *bound, int which)
 {
-	return which >= 0 && (size_t)which < b->at->nlaunch ? b->at->launch[which].kernel : "";
+	return which >= 0 && (size_t)which < bound->at->nlaunch ? bound->at->launch[which].kernel :
+								  "";
 }
 
-size_t kl_gpu_bound_launches(const struct kl_gpu_bound *b)
+size_t kl_gpu_bound_launches(const struct kl_gpu_bound *bound)
 {
-	return b->at->nlaunch;
+	return bound->at->nlaunch;
 }
 
-bool kl_gpu_bound_quirk(const struct kl_gpu_bound *b)
+bool kl_gpu_bound_quirk(const struct kl_gpu_bound *bound)
 {
-	return b->quirk;
+	return bound->quirk;
 }

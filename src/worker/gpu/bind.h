@@ -35,11 +35,11 @@ struct kl_gpu_module {
 	unsigned generation; /* rises with each load: bindings look their kernels up again */
 };
 
-int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *d, const void *image,
-		       size_t n);
+int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *device,
+		       const void *image, size_t n);
 /** Everything that a kernel could have stored in its own globals and constants is gone. */
-int kl_gpu_module_reload(struct kl_gpu_module *m, const struct kl_gpu_device *d);
-void kl_gpu_module_free(struct kl_gpu_module *m, const struct kl_gpu_device *d);
+int kl_gpu_module_reload(struct kl_gpu_module *module, const struct kl_gpu_device *device);
+void kl_gpu_module_free(struct kl_gpu_module *module, const struct kl_gpu_device *device);
 
 /* -- set.c: tensors ------------------------------------------------------ */
 
@@ -63,23 +63,24 @@ struct kl_gpu_set {
 	uint64_t slack_seed;
 };
 
-int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *d,
+int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *device,
 		    const struct kl_gpu_tensor_layout *layout, size_t n, bool right);
-void kl_gpu_set_free(struct kl_gpu_set *s, const struct kl_gpu_device *d);
+void kl_gpu_set_free(struct kl_gpu_set *set, const struct kl_gpu_device *device);
 /** Copy `from` (layout.bytes) into tensor i; leaves a read-only one read-only. */
-int kl_gpu_set_upload(struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i,
+int kl_gpu_set_upload(struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 		      const void *from);
-int kl_gpu_set_download(const struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i,
+int kl_gpu_set_download(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 			void *to);
 /** Every output poisoned, with seed and the tensor's place (kl_gpu_set_pattern); enqueued. */
-int kl_gpu_set_poison(const struct kl_gpu_set *s, const struct kl_gpu_device *d, uint64_t seed);
+int kl_gpu_set_poison(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
+		      uint64_t seed);
 /** That pattern: the odd seeds give what looks like an answer. Also used by the parent. */
-struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *l, size_t i,
+struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *layout, size_t i,
 					 uint64_t seed);
 /** New slack everywhere, seeded; a set comes with one. */
-int kl_gpu_set_slack(struct kl_gpu_set *s, const struct kl_gpu_device *d, uint64_t seed);
+int kl_gpu_set_slack(struct kl_gpu_set *set, const struct kl_gpu_device *device, uint64_t seed);
 /** KL_ENO (no message): tensor *i was written at byte *where, outside of it. */
-int kl_gpu_set_check(const struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t *i,
+int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t *i,
 		     int64_t *where);
 
 /* -- binding ---------------------------------------------------------------- */
@@ -87,30 +88,32 @@ int kl_gpu_set_check(const struct kl_gpu_set *s, const struct kl_gpu_device *d, 
 struct kl_gpu_bound;
 
 /** `at` is taken over, also on failure; the plan it came from need not live on. */
-int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *d,
-		      struct kl_gpu_module *m, struct kl_gpu_set *s, struct kl_plan_at *at,
+int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *device,
+		      struct kl_gpu_module *module, struct kl_gpu_set *set, struct kl_plan_at *at,
 		      bool quirks);
-void kl_gpu_bound_free(struct kl_gpu_bound *b, const struct kl_gpu_device *d);
+void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
 /**
  * Scratch in its first state and the `prepare` launches; waits at most `limit_ms` for them. Scratch
  * of `prepare` is read-only after. KL_EINVALID: they were refused, did not end well or in time.
  */
-int kl_gpu_bound_prepare(struct kl_gpu_bound *b, const struct kl_gpu_device *d, uint64_t seed,
-			 int64_t limit_ms);
+int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
+			 uint64_t seed, int64_t limit_ms);
 /** Poison what is promised to be poison; looks kernels up again after a reload. Enqueued. */
-int kl_gpu_bound_ready(struct kl_gpu_bound *b, const struct kl_gpu_device *d, uint64_t seed);
+int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
+		       uint64_t seed);
 /**
  * Enqueue what is timed. Returns the CUDA result of the first call that refused, so that nothing
  * is formatted on the way; *which is the launch, -1 a zeroing.
  */
-int kl_gpu_bound_launch(const struct kl_gpu_bound *b, const struct kl_gpu_device *d, int *which);
+int kl_gpu_bound_launch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
+			int *which);
 /** KL_ENO, with a message: "scratch 'tick' (carry) is not zero after the call: byte 4". Waits. */
-int kl_gpu_bound_check(const struct kl_gpu_bound *b, const struct kl_gpu_device *d);
+int kl_gpu_bound_check(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
 /** Kernel of launch i, for messages. */
-const char *kl_gpu_bound_kernel(const struct kl_gpu_bound *b, int which);
-size_t kl_gpu_bound_launches(const struct kl_gpu_bound *b);
+const char *kl_gpu_bound_kernel(const struct kl_gpu_bound *bound, int which);
+size_t kl_gpu_bound_launches(const struct kl_gpu_bound *bound);
 /** Descriptor bits were cleared as CUTLASS does (docs/formats.md, quirks). */
-bool kl_gpu_bound_quirk(const struct kl_gpu_bound *b);
+bool kl_gpu_bound_quirk(const struct kl_gpu_bound *bound);
 
 /* -- wait.c: waiting ----------------------------------------------------- */
 
@@ -118,7 +121,7 @@ bool kl_gpu_bound_quirk(const struct kl_gpu_bound *b);
  * Wait for the stream at most `limit_ms`: its CUDA result, KL_CU_NOT_READY when the time is over.
  * A kernel that hangs never ends; the process that called it has to.
  */
-int kl_gpu_wait(const struct kl_gpu_device *d, int64_t limit_ms);
+int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms);
 
 /** Is this result the fault of the kernel that ran (and the context lost)? */
 bool kl_gpu_is_fault(int rc);

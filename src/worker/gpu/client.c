@@ -81,15 +81,15 @@ static void set_environment(struct kl_strvec *env)
 	}
 	kl_strvec_push(env, "LC_ALL=C");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kept); i++) {
-		const char *v = getenv(kept[i]);
-		KL_AUTO(kl_freep) char *line = v ? kl_asprintf("%s=%s", kept[i], v) : NULL;
+		const char *value = getenv(kept[i]);
+		KL_AUTO(kl_freep) char *line = value ? kl_asprintf("%s=%s", kept[i], value) : NULL;
 
 		if (line)
 			kl_strvec_push(env, line);
 	}
 }
 
-static int spawn_child(struct kl_gpu_child *c)
+static int spawn_child(struct kl_gpu_child *child)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -103,29 +103,29 @@ static int spawn_child(struct kl_gpu_child *c)
 	set_environment(&env);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return kl_error_errno("cannot make a socket pair");
-	c->socket = pair[0];
-	c->pid = fork();
-	if (!c->pid)
+	child->socket = pair[0];
+	child->pid = fork();
+	if (!child->pid)
 		exec_child(path, env.v, null, pair[1]);
-	err = c->pid < 0 ? kl_error_errno("cannot start a process for the GPU") : 0;
+	err = child->pid < 0 ? kl_error_errno("cannot start a process for the GPU") : 0;
 	if (err < 0)
-		c->pid = 0;
+		child->pid = 0;
 	close(pair[1]);
 	return err;
 }
 
 /* Its end in words. A driver that is stuck itself may not let go: then it is left behind. */
-static void reap_child(struct kl_gpu_child *c, char how[64])
+static void reap_child(struct kl_gpu_child *child, char how[64])
 {
 	int64_t end = kl_clock_ns() + (int64_t)REAP_MS * 1000000;
 	int status = 0;
 	pid_t got;
 
 	snprintf(how, 64, "cannot be ended");
-	if (!c->pid)
+	if (!child->pid)
 		return;
 	do {
-		got = waitpid(c->pid, &status, WNOHANG);
+		got = waitpid(child->pid, &status, WNOHANG);
 		if (!got)
 			kl_clock_sleep_ms(2);
 	} while (!got && kl_clock_ns() < end);
@@ -133,43 +133,43 @@ static void reap_child(struct kl_gpu_child *c, char how[64])
 		snprintf(how, 64, "was ended by signal %d", WTERMSIG(status));
 	else if (got > 0)
 		snprintf(how, 64, "ended with exit code %d", WEXITSTATUS(status));
-	c->pid = 0;
+	child->pid = 0;
 }
 
-void kl_gpu_child_kill(struct kl_gpu_child *c)
+void kl_gpu_child_kill(struct kl_gpu_child *child)
 {
 	char how[64];
 
-	if (c->pid)
-		kill(c->pid, SIGKILL);
-	reap_child(c, how);
-	kl_closep(&c->socket);
+	if (child->pid)
+		kill(child->pid, SIGKILL);
+	reap_child(child, how);
+	kl_closep(&child->socket);
 }
 
-void kl_gpu_child_free(struct kl_gpu_child *c)
+void kl_gpu_child_free(struct kl_gpu_child *child)
 {
-	if (!c)
+	if (!child)
 		return;
-	kl_gpu_child_kill(c);
-	kl_gpu_host_release(&c->spare);
-	free(c->cubin);
-	free(c);
+	kl_gpu_child_kill(child);
+	kl_gpu_host_release(&child->spare);
+	free(child->cubin);
+	free(child);
 }
 
-bool kl_gpu_child_alive(const struct kl_gpu_child *c)
+bool kl_gpu_child_alive(const struct kl_gpu_child *child)
 {
-	return c->pid != 0;
+	return child->pid != 0;
 }
 
-const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *c)
+const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *child)
 {
-	return &c->hello.device[c->ordinal];
+	return &child->hello.device[child->ordinal];
 }
 
-int kl_gpu_child_ordinal(const struct kl_gpu_child *c, const char *uuid)
+int kl_gpu_child_ordinal(const struct kl_gpu_child *child, const char *uuid)
 {
-	for (int i = 0; i < c->hello.ndevice; i++)
-		if (!strcmp(c->hello.device[i].uuid, uuid))
+	for (int i = 0; i < child->hello.ndevice; i++)
+		if (!strcmp(child->hello.device[i].uuid, uuid))
 			return i;
 	return -1;
 }
@@ -186,7 +186,7 @@ struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes)
 	};
 }
 
-static int ask_send(struct kl_gpu_child *c, void *request, size_t n, int fd)
+static int ask_send(struct kl_gpu_child *child, void *request, size_t n, int fd)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -194,111 +194,112 @@ static int ask_send(struct kl_gpu_child *c, void *request, size_t n, int fd)
 	} control = { { 0 } };
 	struct iovec io = { .iov_base = request, .iov_len = n };
 	struct msghdr msg = { .msg_iov = &io, .msg_iovlen = 1 };
-	struct cmsghdr *m;
+	struct cmsghdr *cmsghdr;
 
 	if (fd >= 0) {
 		msg.msg_control = &control;
 		msg.msg_controllen = sizeof(control);
-		m = CMSG_FIRSTHDR(&msg);
-		m->cmsg_level = SOL_SOCKET;
-		m->cmsg_type = SCM_RIGHTS;
-		m->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(m), &fd, sizeof(int));
+		cmsghdr = CMSG_FIRSTHDR(&msg);
+		cmsghdr->cmsg_level = SOL_SOCKET;
+		cmsghdr->cmsg_type = SCM_RIGHTS;
+		cmsghdr->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsghdr), &fd, sizeof(int));
 	}
-	return sendmsg(c->socket, &msg, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+	return sendmsg(child->socket, &msg, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
 
 /* The reply's size, 0: the other end is gone, -1: too late. */
-static ssize_t ask_receive(struct kl_gpu_child *c, void *reply, size_t n, int64_t limit_ms)
+static ssize_t ask_receive(struct kl_gpu_child *child, void *reply, size_t n, int64_t limit_ms)
 {
 	int64_t end = kl_clock_ns() + limit_ms * 1000000, left;
-	struct pollfd p = { .fd = c->socket, .events = POLLIN };
+	struct pollfd pollfd = { .fd = child->socket, .events = POLLIN };
 	ssize_t have;
 
 	do {
 		left = (end - kl_clock_ns()) / 1000000;
 		if (left < 0)
 			return -1;
-	} while (poll(&p, 1, left < 1000 ? (int)left + 1 : 1000) <= 0);
+	} while (poll(&pollfd, 1, left < 1000 ? (int)left + 1 : 1000) <= 0);
 	do
-		have = recv(c->socket, reply, n, MSG_TRUNC);
+		have = recv(child->socket, reply, n, MSG_TRUNC);
 	while (have < 0 && errno == EINTR);
 	return have < 0 ? 0 : have;
 }
 
-static int child_gone(struct kl_gpu_child *c)
+static int child_gone(struct kl_gpu_child *child)
 {
 	char how[64];
 
 	/* it has closed its end; what holds it up now is the driver */
-	if (c->pid)
-		kill(c->pid, SIGKILL);
-	reap_child(c, how);
-	kl_closep(&c->socket);
+	if (child->pid)
+		kill(child->pid, SIGKILL);
+	reap_child(child, how);
+	kl_closep(&child->socket);
 	return kl_error(KL_EIO, "the GPU process %s", how);
 }
 
-int kl_gpu_child_ask(struct kl_gpu_child *c, void *request, size_t n, int fd,
+int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
 		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms)
 {
 	struct kl_gpu_head asked;
 	ssize_t have;
 
 	memcpy(&asked, request, sizeof(asked));
-	if (!c->pid)
+	if (!child->pid)
 		return kl_error(KL_EIO, "the GPU process is gone");
-	if (ask_send(c, request, n, fd) < 0)
-		return child_gone(c);
-	have = ask_receive(c, reply, nreply, limit_ms);
+	if (ask_send(child, request, n, fd) < 0)
+		return child_gone(child);
+	have = ask_receive(child, reply, nreply, limit_ms);
 	if (have < 0) {
-		c->stuck = true;
-		kl_gpu_child_kill(c);
+		child->stuck = true;
+		kl_gpu_child_kill(child);
 		return kl_error(KL_ETIMEOUT, "the GPU process does not answer within %lld ms",
 				(long long)limit_ms);
 	}
 	if (!have)
-		return child_gone(c);
+		return child_gone(child);
 	if ((size_t)have != nreply || reply->head.magic != KL_GPU_WIRE_MAGIC ||
 	    reply->head.bytes != nreply || reply->head.op != asked.op ||
 	    reply->head.slot != asked.slot) {
-		kl_gpu_child_kill(c);
+		kl_gpu_child_kill(child);
 		return kl_error(KL_EIO, "the GPU process answers what it was not asked");
 	}
 	reply->message[sizeof(reply->message) - 1] = '\0';
 	if (reply->state != KL_GPU_WELL) {
-		c->stuck = reply->state == KL_GPU_STUCK;
-		kl_gpu_child_kill(c);
+		child->stuck = reply->state == KL_GPU_STUCK;
+		kl_gpu_child_kill(child);
 	}
 	return reply->err < 0 ? kl_error((enum kl_err)reply->err, "%s", reply->message) : 0;
 }
 
 /* A request whose reply says no more than how it went. */
-static int ask_plain(struct kl_gpu_child *c, void *request, size_t n, int fd, int64_t limit_ms)
+static int ask_plain(struct kl_gpu_child *child, void *request, size_t n, int fd, int64_t limit_ms)
 {
-	struct kl_gpu_reply r;
+	struct kl_gpu_reply reply;
 
-	return kl_gpu_child_ask(c, request, n, fd, &r, sizeof(r), limit_ms);
+	return kl_gpu_child_ask(child, request, n, fd, &reply, sizeof(reply), limit_ms);
 }
 
 static int start_child(struct kl_gpu_child **out, uint32_t what_for)
 {
-	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = kl_calloc(1, sizeof(*c));
-	struct kl_gpu_head q = kl_gpu_head(KL_GPU_OP_HELLO, what_for, sizeof(q));
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = kl_calloc(1, sizeof(*child));
+	struct kl_gpu_head head = kl_gpu_head(KL_GPU_OP_HELLO, what_for, sizeof(head));
 	int err;
 
-	c->socket = -1;
-	c->spare.fd = -1;
-	if ((err = spawn_child(c)) < 0 || (err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &c->hello.r,
-								  sizeof(c->hello), START_MS)) < 0)
+	child->socket = -1;
+	child->spare.fd = -1;
+	if ((err = spawn_child(child)) < 0 ||
+	    (err = kl_gpu_child_ask(child, &head, sizeof(head), -1, &child->hello.r,
+				    sizeof(child->hello), START_MS)) < 0)
 		return err;
-	if (c->hello.ndevice < 1 || c->hello.ndevice > KL_GPU_MAX_DEVICES)
-		return kl_error(KL_EIO, "the GPU process counts %d devices", c->hello.ndevice);
-	for (int i = 0; i < c->hello.ndevice; i++) {
-		c->hello.device[i].name[sizeof(c->hello.device[i].name) - 1] = '\0';
-		c->hello.device[i].uuid[sizeof(c->hello.device[i].uuid) - 1] = '\0';
+	if (child->hello.ndevice < 1 || child->hello.ndevice > KL_GPU_MAX_DEVICES)
+		return kl_error(KL_EIO, "the GPU process counts %d devices", child->hello.ndevice);
+	for (int i = 0; i < child->hello.ndevice; i++) {
+		child->hello.device[i].name[sizeof(child->hello.device[i].name) - 1] = '\0';
+		child->hello.device[i].uuid[sizeof(child->hello.device[i].uuid) - 1] = '\0';
 	}
-	c->hello.build[sizeof(c->hello.build) - 1] = '\0';
-	*out = kl_steal(&c);
+	child->hello.build[sizeof(child->hello.build) - 1] = '\0';
+	*out = kl_steal(&child);
 	return 0;
 }
 
@@ -312,23 +313,23 @@ int kl_gpu_child_start_host(struct kl_gpu_child **out)
 	return start_child(out, KL_GPU_FOR_HOST);
 }
 
-int kl_gpu_child_open(struct kl_gpu_child *c, int ordinal)
+int kl_gpu_child_open(struct kl_gpu_child *child, int ordinal)
 {
-	struct kl_gpu_open q = {
-		.head = kl_gpu_head(KL_GPU_OP_OPEN, 0, sizeof(q)),
+	struct kl_gpu_open open = {
+		.head = kl_gpu_head(KL_GPU_OP_OPEN, 0, sizeof(open)),
 		.ordinal = ordinal,
 	};
-	int err = ask_plain(c, &q, sizeof(q), -1, START_MS);
+	int err = ask_plain(child, &open, sizeof(open), -1, START_MS);
 
-	c->ordinal = ordinal;
-	c->open = err == 0;
+	child->ordinal = ordinal;
+	child->open = err == 0;
 	return err;
 }
 
 /* -- what it is given --------------------------------------------------------------- */
 
 /* `n` bytes as a memfd. */
-static int share_memory(int *fd, const void *p, size_t n)
+static int share_memory(int *fd, const void *data, size_t n)
 {
 	size_t done = 0;
 	ssize_t part;
@@ -337,7 +338,7 @@ static int share_memory(int *fd, const void *p, size_t n)
 	if (*fd < 0)
 		return kl_error_errno("cannot make shared memory");
 	while (done < n) {
-		part = write(*fd, (const char *)p + done, n - done);
+		part = write(*fd, (const char *)data + done, n - done);
 		if (part < 0 && errno == EINTR)
 			continue;
 		if (part <= 0)
@@ -364,51 +365,54 @@ static int share_file(int *memory, uint64_t *bytes, const char *path)
 	return share_memory(memory, image.ptr, image.len);
 }
 
-int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path)
+int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *path)
 {
-	struct kl_gpu_put_module q = { .head = kl_gpu_head(KL_GPU_OP_MODULE, slot, sizeof(q)) };
+	struct kl_gpu_put_module module = { .head = kl_gpu_head(KL_GPU_OP_MODULE, slot,
+								sizeof(module)) };
 	KL_AUTO(kl_closep) int memory = -1;
-	int err = share_file(&memory, &q.bytes, path);
+	int err = share_file(&memory, &module.bytes, path);
 
 	if (err < 0)
 		return err;
-	err = ask_plain(c, &q, sizeof(q), memory, ASK_MS);
+	err = ask_plain(child, &module, sizeof(module), memory, ASK_MS);
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 
-int kl_gpu_child_launcher(struct kl_gpu_child *c, const char *path, bool trace)
+int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool trace)
 {
-	struct kl_gpu_put_launcher q = {
-		.head = kl_gpu_head(KL_GPU_OP_LAUNCHER, 0, sizeof(q)),
+	struct kl_gpu_put_launcher launcher = {
+		.head = kl_gpu_head(KL_GPU_OP_LAUNCHER, 0, sizeof(launcher)),
 		.trace = trace,
 	};
 	KL_AUTO(kl_closep) int memory = -1;
-	int err = share_file(&memory, &q.bytes, path);
+	int err = share_file(&memory, &launcher.bytes, path);
 
 	if (err < 0)
 		return err;
-	err = kl_gpu_child_ask(c, &q, sizeof(q), memory, &c->launcher.r, sizeof(c->launcher),
-			       ASK_MS);
-	c->launcher.why[sizeof(c->launcher.why) - 1] = '\0';
-	if (err == 0 && c->launcher.closed != KL_GPU_CLOSED_ALL)
+	err = kl_gpu_child_ask(child, &launcher, sizeof(launcher), memory, &child->launcher.r,
+			       sizeof(child->launcher), ASK_MS);
+	child->launcher.why[sizeof(child->launcher.why) - 1] = '\0';
+	if (err == 0 && child->launcher.closed != KL_GPU_CLOSED_ALL)
 		err = kl_error(KL_ECANNOT,
 			       "host code is not run here: its process has no whole wall");
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 
-int kl_gpu_child_launch(struct kl_gpu_child *c, uint32_t set, const int64_t *dims, uint32_t flags,
-			uint64_t seed, int64_t limit_ms, struct kl_gpu_launched *out)
+int kl_gpu_child_launch(struct kl_gpu_child *child, uint32_t set, const int64_t *dims,
+			uint32_t flags, uint64_t seed, int64_t limit_ms,
+			struct kl_gpu_launched *out)
 {
-	struct kl_gpu_do_launch q = {
-		.head = kl_gpu_head(KL_GPU_OP_LAUNCH, set, sizeof(q)),
+	struct kl_gpu_do_launch launch = {
+		.head = kl_gpu_head(KL_GPU_OP_LAUNCH, set, sizeof(launch)),
 		.flags = flags,
 		.seed = seed,
 		.limit_ms = limit_ms,
 	};
 	int err;
 
-	memcpy(q.dim, dims, sizeof(q.dim));
-	err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &out->c.r, sizeof(*out), limit_ms + LAUNCH_MS);
+	memcpy(launch.dim, dims, sizeof(launch.dim));
+	err = kl_gpu_child_ask(child, &launch, sizeof(launch), -1, &out->c.r, sizeof(*out),
+			       limit_ms + LAUNCH_MS);
 	out->c.name[sizeof(out->c.name) - 1] = '\0';
 	out->c.kernel[sizeof(out->c.kernel) - 1] = '\0';
 	if (out->seen.n > KL_GPU_TRACE_MOST)
@@ -418,14 +422,14 @@ int kl_gpu_child_launch(struct kl_gpu_child *c, uint32_t set, const int64_t *dim
 	return err;
 }
 
-int kl_gpu_child_threads(const struct kl_gpu_child *c)
+int kl_gpu_child_threads(const struct kl_gpu_child *child)
 {
-	KL_AUTO(kl_freep) char *path = kl_asprintf("/proc/%d/status", (int)c->pid);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("/proc/%d/status", (int)child->pid);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const char *at;
 	int n = -1;
 
-	if (!c->pid || kl_fs_read(&text, path, 65536) < 0) {
+	if (!child->pid || kl_fs_read(&text, path, 65536) < 0) {
 		kl_error_clear();
 		return -1;
 	}
@@ -446,70 +450,70 @@ static uint64_t lay_out(uint64_t *offset, const struct kl_gpu_tensor_layout *lay
 	return bytes ? bytes : PAGE;
 }
 
-int kl_gpu_host_make(struct kl_gpu_host *h, const struct kl_gpu_tensor_layout *layout, size_t n)
+int kl_gpu_host_make(struct kl_gpu_host *host, const struct kl_gpu_tensor_layout *layout, size_t n)
 {
-	void *p;
+	void *data;
 	int err;
 
-	h->bytes = lay_out(h->offset, layout, n);
-	h->fd = memfd_create("tensors", MFD_CLOEXEC);
-	if (h->fd < 0)
+	host->bytes = lay_out(host->offset, layout, n);
+	host->fd = memfd_create("tensors", MFD_CLOEXEC);
+	if (host->fd < 0)
 		return kl_error_errno("cannot make shared memory");
 	/* now, so that a full memory is an error here and not a bus error later */
-	err = posix_fallocate(h->fd, 0, (off_t)h->bytes);
+	err = posix_fallocate(host->fd, 0, (off_t)host->bytes);
 	if (err) {
 		errno = err;
-		return kl_error_errno("no memory for %llu bytes", (unsigned long long)h->bytes);
+		return kl_error_errno("no memory for %llu bytes", (unsigned long long)host->bytes);
 	}
-	p = mmap(NULL, h->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, h->fd, 0);
-	if (p == MAP_FAILED)
+	data = mmap(NULL, host->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, host->fd, 0);
+	if (data == MAP_FAILED)
 		return kl_error_errno("cannot map shared memory");
-	h->at = p;
-	kl_par_populate(h->at, h->bytes, true);
+	host->at = data;
+	kl_par_populate(host->at, host->bytes, true);
 	return 0;
 }
 
-int kl_gpu_child_host(struct kl_gpu_child *c, struct kl_gpu_host *h,
+int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 		      const struct kl_gpu_tensor_layout *layout, size_t n)
 {
 	uint64_t offset[KL_GPU_MAX_TENSORS];
 
 	if (n > KL_GPU_MAX_TENSORS)
 		return kl_error(KL_EINVALID, "%zu arguments are too many", n);
-	if (!c->spare.at || c->spare.bytes < lay_out(offset, layout, n))
-		return kl_gpu_host_make(h, layout, n);
-	*h = c->spare;
-	memcpy(h->offset, offset, n * sizeof(offset[0]));
-	c->spare = (struct kl_gpu_host)KL_GPU_HOST_INIT;
+	if (!child->spare.at || child->spare.bytes < lay_out(offset, layout, n))
+		return kl_gpu_host_make(host, layout, n);
+	*host = child->spare;
+	memcpy(host->offset, offset, n * sizeof(offset[0]));
+	child->spare = (struct kl_gpu_host)KL_GPU_HOST_INIT;
 	return 0;
 }
 
-void kl_gpu_child_host_back(struct kl_gpu_child *c, struct kl_gpu_host *h)
+void kl_gpu_child_host_back(struct kl_gpu_child *child, struct kl_gpu_host *host)
 {
-	if (!h->at || c->launcher.r.head.magic || h->bytes > SPARE_BYTES ||
-	    h->bytes < c->spare.bytes) {
-		kl_gpu_host_release(h);
+	if (!host->at || child->launcher.r.head.magic || host->bytes > SPARE_BYTES ||
+	    host->bytes < child->spare.bytes) {
+		kl_gpu_host_release(host);
 		return;
 	}
-	kl_gpu_host_release(&c->spare);
-	c->spare = *h;
-	*h = (struct kl_gpu_host)KL_GPU_HOST_INIT;
+	kl_gpu_host_release(&child->spare);
+	child->spare = *host;
+	*host = (struct kl_gpu_host)KL_GPU_HOST_INIT;
 }
 
-void kl_gpu_host_release(struct kl_gpu_host *h)
+void kl_gpu_host_release(struct kl_gpu_host *host)
 {
-	if (h->at)
-		munmap(h->at, h->bytes);
-	h->at = NULL;
-	kl_closep(&h->fd);
+	if (host->at)
+		munmap(host->at, host->bytes);
+	host->at = NULL;
+	kl_closep(&host->fd);
 }
 
-int kl_gpu_child_set(struct kl_gpu_child *c, uint32_t slot,
+int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right,
 		     const struct kl_gpu_host *host)
 {
-	struct kl_gpu_put_set q = {
-		.head = kl_gpu_head(KL_GPU_OP_SET, slot, sizeof(q)),
+	struct kl_gpu_put_set set = {
+		.head = kl_gpu_head(KL_GPU_OP_SET, slot, sizeof(set)),
 		.n = (uint32_t)n,
 		.right = right,
 		.host_bytes = host->bytes,
@@ -517,16 +521,16 @@ int kl_gpu_child_set(struct kl_gpu_child *c, uint32_t slot,
 
 	if (n > KL_GPU_MAX_TENSORS)
 		return kl_error(KL_EINVALID, "%zu arguments are too many", n);
-	memcpy(q.offset, host->offset, n * sizeof(q.offset[0]));
-	memcpy(q.layout, layout, n * sizeof(q.layout[0]));
-	return ask_plain(c, &q, sizeof(q), host->fd, ASK_MS);
+	memcpy(set.offset, host->offset, n * sizeof(set.offset[0]));
+	memcpy(set.layout, layout, n * sizeof(set.layout[0]));
+	return ask_plain(child, &set, sizeof(set), host->fd, ASK_MS);
 }
 
-int kl_gpu_child_bind(struct kl_gpu_child *c, uint32_t slot, uint32_t module, uint32_t set,
+int kl_gpu_child_bind(struct kl_gpu_child *child, uint32_t slot, uint32_t module, uint32_t set,
 		      const json_t *doc, uint64_t seed, int64_t limit_ms)
 {
-	struct kl_gpu_put_bind q = {
-		.head = kl_gpu_head(KL_GPU_OP_BIND, slot, sizeof(q)),
+	struct kl_gpu_put_bind bind = {
+		.head = kl_gpu_head(KL_GPU_OP_BIND, slot, sizeof(bind)),
 		.module = module,
 		.set = set,
 		.seed = seed,
@@ -539,48 +543,49 @@ int kl_gpu_child_bind(struct kl_gpu_child *c, uint32_t slot, uint32_t module, ui
 	kl_json_canonical(&text, doc);
 	if ((err = share_memory(&memory, text.ptr, text.len)) < 0)
 		return err;
-	q.bytes = text.len;
-	return ask_plain(c, &q, sizeof(q), memory, limit_ms + ASK_MS);
+	bind.bytes = text.len;
+	return ask_plain(child, &bind, sizeof(bind), memory, limit_ms + ASK_MS);
 }
 
-int kl_gpu_child_call(struct kl_gpu_child *c, uint32_t bind, uint32_t flags, uint64_t seed,
+int kl_gpu_child_call(struct kl_gpu_child *child, uint32_t bind, uint32_t flags, uint64_t seed,
 		      int64_t limit_ms, struct kl_gpu_called *out)
 {
-	struct kl_gpu_do_call q = {
-		.head = kl_gpu_head(KL_GPU_OP_CALL, bind, sizeof(q)),
+	struct kl_gpu_do_call call = {
+		.head = kl_gpu_head(KL_GPU_OP_CALL, bind, sizeof(call)),
 		.flags = flags,
 		.seed = seed,
 		.limit_ms = limit_ms,
 	};
-	int err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &out->r, sizeof(*out), limit_ms + ASK_MS);
+	int err = kl_gpu_child_ask(child, &call, sizeof(call), -1, &out->r, sizeof(*out),
+				   limit_ms + ASK_MS);
 
 	out->name[sizeof(out->name) - 1] = '\0';
 	out->kernel[sizeof(out->kernel) - 1] = '\0';
 	return err;
 }
 
-int kl_gpu_child_drop(struct kl_gpu_child *c, enum kl_gpu_op what, uint32_t slot)
+int kl_gpu_child_drop(struct kl_gpu_child *child, enum kl_gpu_op what, uint32_t slot)
 {
-	struct kl_gpu_drop q = {
-		.head = kl_gpu_head(KL_GPU_OP_DROP, slot, sizeof(q)),
+	struct kl_gpu_drop drop = {
+		.head = kl_gpu_head(KL_GPU_OP_DROP, slot, sizeof(drop)),
 		.op = (uint32_t)what,
 	};
 
-	return ask_plain(c, &q, sizeof(q), -1, ASK_MS);
+	return ask_plain(child, &drop, sizeof(drop), -1, ASK_MS);
 }
 
 int kl_gpu_child_probe(const char *uuid)
 {
-	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = NULL;
-	struct kl_gpu_head q = kl_gpu_head(KL_GPU_OP_PROBE, 0, sizeof(q));
-	int err = kl_gpu_child_start(&c), at;
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
+	struct kl_gpu_head head = kl_gpu_head(KL_GPU_OP_PROBE, 0, sizeof(head));
+	int err = kl_gpu_child_start(&child), at;
 
 	if (err < 0)
 		return kl_error_in(KL_EIO, "the GPU is not well any more");
-	at = kl_gpu_child_ordinal(c, uuid);
+	at = kl_gpu_child_ordinal(child, uuid);
 	if (at < 0)
 		return kl_error(KL_EIO, "%s is not there any more", uuid);
-	if ((err = kl_gpu_child_open(c, at)) == 0)
-		err = ask_plain(c, &q, sizeof(q), -1, ASK_MS);
+	if ((err = kl_gpu_child_open(child, at)) == 0)
+		err = ask_plain(child, &head, sizeof(head), -1, ASK_MS);
 	return err < 0 ? kl_error_in(KL_EIO, "%s is not well any more", uuid) : 0;
 }

@@ -52,21 +52,21 @@ struct kl_cudnn {
 
 /* -- life ------------------------------------------------------------------------- */
 
-static int load_cudnn(struct kl_cudnn *x)
+static int load_cudnn(struct kl_cudnn *cudnn)
 {
 	static const char *const names[] = { "libcudnn.so.9", NULL };
 	static const char *const compiler[] = { "libnvrtc.so.13", "libnvrtc.so.12", NULL };
 	const struct kl_gpu_symbol symbols[] = {
-		{ (void **)&x->create, "cudnnCreate" },
-		{ (void **)&x->destroy, "cudnnDestroy" },
-		{ (void **)&x->set_stream, "cudnnSetStream" },
-		{ (void **)&x->version, "cudnnGetVersion" },
-		{ (void **)&x->make, "cudnnBackendCreateDescriptor" },
-		{ (void **)&x->unmake, "cudnnBackendDestroyDescriptor" },
-		{ (void **)&x->set, "cudnnBackendSetAttribute" },
-		{ (void **)&x->get, "cudnnBackendGetAttribute" },
-		{ (void **)&x->finalize, "cudnnBackendFinalize" },
-		{ (void **)&x->execute, "cudnnBackendExecute" },
+		{ (void **)&cudnn->create, "cudnnCreate" },
+		{ (void **)&cudnn->destroy, "cudnnDestroy" },
+		{ (void **)&cudnn->set_stream, "cudnnSetStream" },
+		{ (void **)&cudnn->version, "cudnnGetVersion" },
+		{ (void **)&cudnn->make, "cudnnBackendCreateDescriptor" },
+		{ (void **)&cudnn->unmake, "cudnnBackendDestroyDescriptor" },
+		{ (void **)&cudnn->set, "cudnnBackendSetAttribute" },
+		{ (void **)&cudnn->get, "cudnnBackendGetAttribute" },
+		{ (void **)&cudnn->finalize, "cudnnBackendFinalize" },
+		{ (void **)&cudnn->execute, "cudnnBackendExecute" },
 	};
 	void *lib;
 	int err;
@@ -78,112 +78,116 @@ static int load_cudnn(struct kl_cudnn *x)
 	return err < 0 ? err : kl_gpu_baseline_symbols(lib, symbols, KL_ARRAY_SIZE(symbols));
 }
 
-int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *d)
+int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *device)
 {
-	struct kl_cudnn *x = *out = kl_calloc(1, sizeof(*x));
+	struct kl_cudnn *cudnn = *out = kl_calloc(1, sizeof(*cudnn));
 	int err, rc;
 
-	x->device = d;
-	if ((err = load_cudnn(x)) < 0)
+	cudnn->device = device;
+	if ((err = load_cudnn(cudnn)) < 0)
 		return err;
-	if ((rc = x->create(&x->handle)) || (rc = x->set_stream(x->handle, d->stream)))
+	if ((rc = cudnn->create(&cudnn->handle)) ||
+	    (rc = cudnn->set_stream(cudnn->handle, device->stream)))
 		return kl_error(KL_ECANNOT, "cuDNN cannot start: status %d", rc);
 	return 0;
 }
 
 /* Descriptors are the process's, which ends soon. */
-void kl_cudnn_free(struct kl_cudnn *x)
+void kl_cudnn_free(struct kl_cudnn *cudnn)
 {
-	if (x && x->handle)
-		x->destroy(x->handle);
-	free(x);
+	if (cudnn && cudnn->handle)
+		cudnn->destroy(cudnn->handle);
+	free(cudnn);
 }
 
-size_t kl_cudnn_version(const struct kl_cudnn *x)
+size_t kl_cudnn_version(const struct kl_cudnn *cudnn)
 {
-	return x->version();
+	return cudnn->version();
 }
 
 /* -- descriptors ------------------------------------------------------------------- */
 
-void *kl_cudnn_make(struct kl_cudnn *x, enum kl_cudnn_kind kind)
+void *kl_cudnn_make(struct kl_cudnn *cudnn, enum kl_cudnn_kind kind)
 {
-	void *d = NULL;
+	void *dest = NULL;
 
-	if (!x->rc)
-		x->rc = x->make((int)kind, &d);
-	return d;
+	if (!cudnn->rc)
+		cudnn->rc = cudnn->make((int)kind, &dest);
+	return dest;
 }
 
-void kl_cudnn_set(struct kl_cudnn *x, void *d, int attribute, enum kl_cudnn_type type, int64_t n,
-		  const void *v)
+void kl_cudnn_set(struct kl_cudnn *cudnn, void *dest, int attribute, enum kl_cudnn_type type,
+		  int64_t n, const void *data)
 {
-	if (!x->rc)
-		x->rc = x->set(d, attribute, (int)type, n, v);
+	if (!cudnn->rc)
+		cudnn->rc = cudnn->set(dest, attribute, (int)type, n, data);
 }
 
-void kl_cudnn_set_int(struct kl_cudnn *x, void *d, int attribute, enum kl_cudnn_type type, int v)
+void kl_cudnn_set_int(struct kl_cudnn *cudnn, void *dest, int attribute, enum kl_cudnn_type type,
+		      int value)
 {
-	kl_cudnn_set(x, d, attribute, type, 1, &v);
+	kl_cudnn_set(cudnn, dest, attribute, type, 1, &value);
 }
 
-void kl_cudnn_set_desc(struct kl_cudnn *x, void *d, int attribute, void *v)
+void kl_cudnn_set_desc(struct kl_cudnn *cudnn, void *dest, int attribute, void *data)
 {
-	kl_cudnn_set(x, d, attribute, KL_CUDNN_T_DESCRIPTOR, 1, &v);
+	kl_cudnn_set(cudnn, dest, attribute, KL_CUDNN_T_DESCRIPTOR, 1, &data);
 }
 
-void *kl_cudnn_done(struct kl_cudnn *x, void *d)
+void *kl_cudnn_done(struct kl_cudnn *cudnn, void *dest)
 {
-	if (!x->rc)
-		x->rc = x->finalize(d);
-	return d;
+	if (!cudnn->rc)
+		cudnn->rc = cudnn->finalize(dest);
+	return dest;
 }
 
-void *kl_cudnn_tensor(struct kl_cudnn *x, int64_t uid, int type, const int64_t dim[4],
+void *kl_cudnn_tensor(struct kl_cudnn *cudnn, int64_t uid, int type, const int64_t dim[4],
 		      const int64_t stride[4], enum kl_cudnn_use use)
 {
-	void *t = kl_cudnn_make(x, KL_CUDNN_TENSOR);
+	void *data = kl_cudnn_make(cudnn, KL_CUDNN_TENSOR);
 	bool by_value = use == KL_CUDNN_BY_VALUE;
 	int64_t align = by_value ? 4 : 16;
 
-	kl_cudnn_set_int(x, t, A_T_TYPE, KL_CUDNN_T_DATA_TYPE, type);
-	kl_cudnn_set(x, t, A_T_DIMS, KL_CUDNN_T_INT64, 4, dim);
-	kl_cudnn_set(x, t, A_T_STRIDES, KL_CUDNN_T_INT64, 4, stride);
-	kl_cudnn_set(x, t, A_T_UID, KL_CUDNN_T_INT64, 1, &uid);
-	kl_cudnn_set(x, t, A_T_ALIGN, KL_CUDNN_T_INT64, 1, &align);
-	kl_cudnn_set(x, t, A_T_BY_VALUE, KL_CUDNN_T_BOOLEAN, 1, &by_value);
-	return kl_cudnn_done(x, t);
+	kl_cudnn_set_int(cudnn, data, A_T_TYPE, KL_CUDNN_T_DATA_TYPE, type);
+	kl_cudnn_set(cudnn, data, A_T_DIMS, KL_CUDNN_T_INT64, 4, dim);
+	kl_cudnn_set(cudnn, data, A_T_STRIDES, KL_CUDNN_T_INT64, 4, stride);
+	kl_cudnn_set(cudnn, data, A_T_UID, KL_CUDNN_T_INT64, 1, &uid);
+	kl_cudnn_set(cudnn, data, A_T_ALIGN, KL_CUDNN_T_INT64, 1, &align);
+	kl_cudnn_set(cudnn, data, A_T_BY_VALUE, KL_CUDNN_T_BOOLEAN, 1, &by_value);
+	return kl_cudnn_done(cudnn, data);
 }
 
 /* -- running ------------------------------------------------------------------------- */
 
-int kl_cudnn_run(struct kl_cudnn *x, const struct kl_cudnn_pack *p)
+int kl_cudnn_run(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *cudnn_pack)
 {
-	void *room = (void *)(uintptr_t)x->room, *pack;
+	void *room = (void *)(uintptr_t)cudnn->room, *pack;
 
-	x->rc = 0;
-	pack = kl_cudnn_make(x, KL_CUDNN_PACK);
-	kl_cudnn_set(x, pack, A_PACK_POINTERS, KL_CUDNN_T_VOID_PTR, p->n, p->at);
-	kl_cudnn_set(x, pack, A_PACK_UIDS, KL_CUDNN_T_INT64, p->n, p->uid);
-	kl_cudnn_set(x, pack, A_PACK_WORKSPACE, KL_CUDNN_T_VOID_PTR, 1, &room);
-	kl_cudnn_done(x, pack);
-	if (!x->rc)
-		x->rc = x->execute(x->handle, x->plan, pack);
+	cudnn->rc = 0;
+	pack = kl_cudnn_make(cudnn, KL_CUDNN_PACK);
+	kl_cudnn_set(cudnn, pack, A_PACK_POINTERS, KL_CUDNN_T_VOID_PTR, cudnn_pack->n,
+		     cudnn_pack->at);
+	kl_cudnn_set(cudnn, pack, A_PACK_UIDS, KL_CUDNN_T_INT64, cudnn_pack->n, cudnn_pack->uid);
+	kl_cudnn_set(cudnn, pack, A_PACK_WORKSPACE, KL_CUDNN_T_VOID_PTR, 1, &room);
+	kl_cudnn_done(cudnn, pack);
+	if (!cudnn->rc)
+		cudnn->rc = cudnn->execute(cudnn->handle, cudnn->plan, pack);
 	if (pack)
-		x->unmake(pack);
-	return x->rc;
+		cudnn->unmake(pack);
+	return cudnn->rc;
 }
 
 /* -- choosing ------------------------------------------------------------------------- */
 
-static bool sums_products(struct kl_cudnn *x, void *config)
+static bool sums_products(struct kl_cudnn *cudnn, void *config)
 {
-	void *engine = kl_cudnn_make(x, KL_CUDNN_ENGINE);
+	void *engine = kl_cudnn_make(cudnn, KL_CUDNN_ENGINE);
 	int note[MAX_NOTES];
 	int64_t n = 0;
 
-	if (x->rc || x->get(config, A_ENGINECFG_ENGINE, KL_CUDNN_T_DESCRIPTOR, 1, &n, &engine) ||
-	    x->get(engine, A_ENGINE_NOTES, KL_CUDNN_T_NOTE, MAX_NOTES, &n, note))
+	if (cudnn->rc ||
+	    cudnn->get(config, A_ENGINECFG_ENGINE, KL_CUDNN_T_DESCRIPTOR, 1, &n, &engine) ||
+	    cudnn->get(engine, A_ENGINE_NOTES, KL_CUDNN_T_NOTE, MAX_NOTES, &n, note))
 		return true; /* it does not say: then what it answers will */
 	for (int64_t i = 0; i < n && i < MAX_NOTES; i++)
 		if (note[i] == NOTE_FFT ||
@@ -193,30 +197,30 @@ static bool sums_products(struct kl_cudnn *x, void *config)
 }
 
 /* A plan and the memory it works in; NULL: not for this one. */
-static void *make_plan(struct kl_cudnn *x, void *config)
+static void *make_plan(struct kl_cudnn *cudnn, void *config)
 {
 	int64_t got = 0, bytes = 0;
 	void *plan;
 
-	x->rc = 0;
-	plan = kl_cudnn_make(x, KL_CUDNN_PLAN);
-	kl_cudnn_set(x, plan, A_PLAN_HANDLE, KL_CUDNN_T_HANDLE, 1, &x->handle);
-	kl_cudnn_set_desc(x, plan, A_PLAN_CONFIG, config);
-	kl_cudnn_done(x, plan);
-	if (x->rc || x->get(plan, A_PLAN_WORKSPACE, KL_CUDNN_T_INT64, 1, &got, &bytes) ||
+	cudnn->rc = 0;
+	plan = kl_cudnn_make(cudnn, KL_CUDNN_PLAN);
+	kl_cudnn_set(cudnn, plan, A_PLAN_HANDLE, KL_CUDNN_T_HANDLE, 1, &cudnn->handle);
+	kl_cudnn_set_desc(cudnn, plan, A_PLAN_CONFIG, config);
+	kl_cudnn_done(cudnn, plan);
+	if (cudnn->rc || cudnn->get(plan, A_PLAN_WORKSPACE, KL_CUDNN_T_INT64, 1, &got, &bytes) ||
 	    bytes > MAX_WORKSPACE)
 		return NULL;
-	if (x->room && (uint64_t)bytes <= x->nroom)
+	if (cudnn->room && (uint64_t)bytes <= cudnn->nroom)
 		return plan;
-	x->nroom = bytes > 16 ? (uint64_t)bytes : 16;
-	x->room = kl_gpu_baseline_memory(x->device, x->nroom);
-	return x->room ? plan : NULL;
+	cudnn->nroom = bytes > 16 ? (uint64_t)bytes : 16;
+	cudnn->room = kl_gpu_baseline_memory(cudnn->device, cudnn->nroom);
+	return cudnn->room ? plan : NULL;
 }
 
 /* The least of a few times between events, in ms. */
-static double try_engine(struct kl_cudnn *x, const struct kl_cudnn_pack *p)
+static double try_engine(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 {
-	const struct kl_gpu_driver *cu = x->device->cu;
+	const struct kl_gpu_driver *cu = cudnn->device->cu;
 	struct kl_cu_event *from = NULL, *to = NULL;
 	double least = INFINITY;
 	float ms;
@@ -224,11 +228,11 @@ static double try_engine(struct kl_cudnn *x, const struct kl_cudnn_pack *p)
 	if (cu->event_create(&from, 0) || cu->event_create(&to, 0))
 		return least;
 	for (int i = 0; i < TRIES; i++) {
-		cu->event_record(from, x->device->stream);
-		if (kl_cudnn_run(x, p))
+		cu->event_record(from, cudnn->device->stream);
+		if (kl_cudnn_run(cudnn, pack))
 			break;
-		cu->event_record(to, x->device->stream);
-		if (cu->stream_sync(x->device->stream) || cu->event_ms(&ms, from, to))
+		cu->event_record(to, cudnn->device->stream);
+		if (cu->stream_sync(cudnn->device->stream) || cu->event_ms(&ms, from, to))
 			break;
 		least = fmin(least, ms);
 	}
@@ -237,38 +241,42 @@ static double try_engine(struct kl_cudnn *x, const struct kl_cudnn_pack *p)
 	return least;
 }
 
-int kl_cudnn_choose(struct kl_cudnn *x, void **ops, int64_t nops, const struct kl_cudnn_pack *p)
+int kl_cudnn_choose(struct kl_cudnn *cudnn, void **ops, int64_t nops,
+		    const struct kl_cudnn_pack *pack)
 {
-	void *g = kl_cudnn_make(x, KL_CUDNN_GRAPH), *h, *config[MAX_ENGINES], *best = NULL;
+	void *bytes = kl_cudnn_make(cudnn, KL_CUDNN_GRAPH), *data, *config[MAX_ENGINES],
+	     *best = NULL;
 	double least = INFINITY;
 	int64_t n = 0;
 
-	kl_cudnn_set(x, g, A_GRAPH_OPS, KL_CUDNN_T_DESCRIPTOR, nops, ops);
-	kl_cudnn_set(x, g, A_GRAPH_HANDLE, KL_CUDNN_T_HANDLE, 1, &x->handle);
-	kl_cudnn_done(x, g);
-	h = kl_cudnn_make(x, KL_CUDNN_HEUR);
-	kl_cudnn_set_desc(x, h, A_HEUR_GRAPH, g);
-	kl_cudnn_set_int(x, h, A_HEUR_MODE, KL_CUDNN_T_HEUR_MODE, HEUR_A);
-	kl_cudnn_done(x, h);
+	kl_cudnn_set(cudnn, bytes, A_GRAPH_OPS, KL_CUDNN_T_DESCRIPTOR, nops, ops);
+	kl_cudnn_set(cudnn, bytes, A_GRAPH_HANDLE, KL_CUDNN_T_HANDLE, 1, &cudnn->handle);
+	kl_cudnn_done(cudnn, bytes);
+	data = kl_cudnn_make(cudnn, KL_CUDNN_HEUR);
+	kl_cudnn_set_desc(cudnn, data, A_HEUR_GRAPH, bytes);
+	kl_cudnn_set_int(cudnn, data, A_HEUR_MODE, KL_CUDNN_T_HEUR_MODE, HEUR_A);
+	kl_cudnn_done(cudnn, data);
 	for (int i = 0; i < MAX_ENGINES; i++)
-		config[i] = kl_cudnn_make(x, KL_CUDNN_ENGINECFG);
-	if (!x->rc)
-		x->rc = x->get(h, A_HEUR_RESULTS, KL_CUDNN_T_DESCRIPTOR, MAX_ENGINES, &n, config);
-	if (x->rc)
-		return kl_error(KL_ECANNOT, "cuDNN takes no such graph: status %d", x->rc);
+		config[i] = kl_cudnn_make(cudnn, KL_CUDNN_ENGINECFG);
+	if (!cudnn->rc)
+		cudnn->rc = cudnn->get(data, A_HEUR_RESULTS, KL_CUDNN_T_DESCRIPTOR, MAX_ENGINES, &n,
+				       config);
+	if (cudnn->rc)
+		return kl_error(KL_ECANNOT, "cuDNN takes no such graph: status %d", cudnn->rc);
 	for (int64_t i = 0; i < n && i < MAX_ENGINES; i++) {
 		double ms;
 
-		if (!sums_products(x, config[i]) || !(x->plan = make_plan(x, config[i])))
+		if (!sums_products(cudnn, config[i]) ||
+		    !(cudnn->plan = make_plan(cudnn, config[i])))
 			continue;
-		ms = try_engine(x, p);
+		ms = try_engine(cudnn, pack);
 		if (ms < least)
-			best = x->plan;
+			best = cudnn->plan;
 		least = fmin(least, ms);
 	}
-	x->plan = best;
+	cudnn->plan = best;
 	if (!best)
 		return kl_error(KL_ECANNOT, "cuDNN has no kernel for it (%lld tried): status %d",
-				(long long)n, x->rc);
+				(long long)n, cudnn->rc);
 	return 0;
 }

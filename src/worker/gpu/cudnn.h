@@ -46,20 +46,21 @@ enum { KL_CUDNN_FLOAT = 0, KL_CUDNN_HALF = 2 };
 
 struct kl_cudnn;
 
-int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *d);
-void kl_cudnn_free(struct kl_cudnn *x);
-size_t kl_cudnn_version(const struct kl_cudnn *x);
+int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *device);
+void kl_cudnn_free(struct kl_cudnn *cudnn);
+size_t kl_cudnn_version(const struct kl_cudnn *cudnn);
 
-void *kl_cudnn_make(struct kl_cudnn *x, enum kl_cudnn_kind kind);
-void kl_cudnn_set(struct kl_cudnn *x, void *d, int attribute, enum kl_cudnn_type type, int64_t n,
-		  const void *v);
-void kl_cudnn_set_int(struct kl_cudnn *x, void *d, int attribute, enum kl_cudnn_type type, int v);
-void kl_cudnn_set_desc(struct kl_cudnn *x, void *d, int attribute, void *v);
-void *kl_cudnn_done(struct kl_cudnn *x, void *d);
+void *kl_cudnn_make(struct kl_cudnn *cudnn, enum kl_cudnn_kind kind);
+void kl_cudnn_set(struct kl_cudnn *cudnn, void *dest, int attribute, enum kl_cudnn_type type,
+		  int64_t n, const void *data);
+void kl_cudnn_set_int(struct kl_cudnn *cudnn, void *dest, int attribute, enum kl_cudnn_type type,
+		      int value);
+void kl_cudnn_set_desc(struct kl_cudnn *cudnn, void *dest, int attribute, void *data);
+void *kl_cudnn_done(struct kl_cudnn *cudnn, void *dest);
 
 enum kl_cudnn_use { KL_CUDNN_GIVEN, KL_CUDNN_BY_VALUE };
 /** Four axes. `uid`: its number in a pack. */
-void *kl_cudnn_tensor(struct kl_cudnn *x, int64_t uid, int type, const int64_t dim[4],
+void *kl_cudnn_tensor(struct kl_cudnn *cudnn, int64_t uid, int type, const int64_t dim[4],
 		      const int64_t stride[4], enum kl_cudnn_use use);
 
 /* Pointers of one call, by the numbers of tensors. */
@@ -69,11 +70,12 @@ struct kl_cudnn_pack {
 	int n;
 };
 /**
- * Engines that sum the products themselves (no Winograd, no Fourier transform) are tried on `p`;
+ * Engines that sum the products themselves (no Winograd, no Fourier transform) are tried on `pack`;
  * the fastest stays. KL_ECANNOT: none.
  */
-int kl_cudnn_choose(struct kl_cudnn *x, void **ops, int64_t nops, const struct kl_cudnn_pack *p);
+int kl_cudnn_choose(struct kl_cudnn *cudnn, void **ops, int64_t nops,
+		    const struct kl_cudnn_pack *pack);
 /** 0, or the library's status. */
-int kl_cudnn_run(struct kl_cudnn *x, const struct kl_cudnn_pack *p);
+int kl_cudnn_run(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack);
 
 #endif

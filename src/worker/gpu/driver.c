@@ -12,23 +12,23 @@
 /* The kernel module's version, which people know a driver by. */
 static void read_build(char out[64])
 {
-	FILE *f = fopen("/proc/driver/nvidia/version", "re");
+	FILE *file = fopen("/proc/driver/nvidia/version", "re");
 	char line[512];
 
 	out[0] = '\0';
-	if (!f)
+	if (!file)
 		return;
 	/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ..." */
-	if (fgets(line, sizeof(line), f) && !strncmp(line, "NVRM", 4)) {
-		for (const char *p = line; *p && !*out;
-		     p += strcspn(p, " \t\n"), p += strspn(p, " \t\n")) {
-			size_t n = strspn(p, "0123456789.");
+	if (fgets(line, sizeof(line), file) && !strncmp(line, "NVRM", 4)) {
+		for (const char *at = line; *at && !*out;
+		     at += strcspn(at, " \t\n"), at += strspn(at, " \t\n")) {
+			size_t n = strspn(at, "0123456789.");
 
-			if (n > 3 && n < 64 && memchr(p, '.', n) && strchr(" \t\n", p[n]))
-				snprintf(out, 64, "%.*s", (int)n, p);
+			if (n > 3 && n < 64 && memchr(at, '.', n) && strchr(" \t\n", at[n]))
+				snprintf(out, 64, "%.*s", (int)n, at);
 		}
 	}
-	fclose(f);
+	fclose(file);
 }
 
 static int load_symbols(struct kl_gpu_driver *cu)
@@ -105,60 +105,60 @@ int kl_gpu_error(const struct kl_gpu_driver *cu, int rc, int kind, const char *f
 
 static int read_attribute(const struct kl_gpu_driver *cu, int which, int dev)
 {
-	int v = 0;
+	int value = 0;
 
-	return cu->device_attribute(&v, which, dev) ? 0 : v;
+	return cu->device_attribute(&value, which, dev) ? 0 : value;
 }
 
-static void uuid_text(char out[48], const struct kl_cu_uuid *u)
+static void uuid_text(char out[48], const struct kl_cu_uuid *uuid)
 {
 	size_t n = (size_t)snprintf(out, 48, "GPU-");
 
 	for (int i = 0; i < 16; i++)
 		n += (size_t)snprintf(out + n, 48 - n, "%s%02x",
 				      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-				      u->bytes[i]);
+				      uuid->bytes[i]);
 }
 
-int kl_gpu_facts_read(struct kl_gpu_facts *f, const struct kl_gpu_driver *cu, int ordinal)
+int kl_gpu_facts_read(struct kl_gpu_facts *facts, const struct kl_gpu_driver *cu, int ordinal)
 {
 	struct kl_cu_uuid uuid;
 	size_t bytes = 0;
 	int dev, rc;
 
-	memset(f, 0, sizeof(*f));
+	memset(facts, 0, sizeof(*facts));
 	if ((rc = cu->device_get(&dev, ordinal)) ||
-	    (rc = cu->device_name(f->name, sizeof(f->name), dev)) ||
+	    (rc = cu->device_name(facts->name, sizeof(facts->name), dev)) ||
 	    (rc = cu->device_uuid(&uuid, dev)) || (rc = cu->device_mem(&bytes, dev)))
 		return kl_gpu_error(cu, rc, KL_ECANNOT, "GPU %d does not answer", ordinal);
-	f->name[sizeof(f->name) - 1] = '\0';
-	uuid_text(f->uuid, &uuid);
-	snprintf(f->pci, sizeof(f->pci), "%04x:%02x:%02x.0",
+	facts->name[sizeof(facts->name) - 1] = '\0';
+	uuid_text(facts->uuid, &uuid);
+	snprintf(facts->pci, sizeof(facts->pci), "%04x:%02x:%02x.0",
 		 (unsigned)read_attribute(cu, KL_CU_DEV_PCI_DOMAIN, dev) & 0xffff,
 		 (unsigned)read_attribute(cu, KL_CU_DEV_PCI_BUS, dev) & 0xff,
 		 (unsigned)read_attribute(cu, KL_CU_DEV_PCI_DEVICE, dev) & 0xff);
-	f->bytes = (int64_t)bytes;
-	f->cc = 10 * read_attribute(cu, KL_CU_DEV_CC_MAJOR, dev) +
-		read_attribute(cu, KL_CU_DEV_CC_MINOR, dev);
-	f->sms = read_attribute(cu, KL_CU_DEV_SMS, dev);
-	f->max_threads = read_attribute(cu, KL_CU_DEV_MAX_THREADS, dev);
-	f->smem_optin = read_attribute(cu, KL_CU_DEV_SMEM_OPTIN, dev);
-	f->smem_sm = read_attribute(cu, KL_CU_DEV_SMEM_SM, dev);
-	f->l2 = read_attribute(cu, KL_CU_DEV_L2, dev);
-	f->persisting_l2 = read_attribute(cu, KL_CU_DEV_PERSISTING_L2, dev);
-	f->vmm = read_attribute(cu, KL_CU_DEV_VMM, dev);
-	f->cooperative = read_attribute(cu, KL_CU_DEV_COOPERATIVE, dev);
-	f->cluster = read_attribute(cu, KL_CU_DEV_CLUSTER, dev);
-	f->tensor_map = read_attribute(cu, KL_CU_DEV_TENSOR_MAP, dev);
+	facts->bytes = (int64_t)bytes;
+	facts->cc = 10 * read_attribute(cu, KL_CU_DEV_CC_MAJOR, dev) +
+		    read_attribute(cu, KL_CU_DEV_CC_MINOR, dev);
+	facts->sms = read_attribute(cu, KL_CU_DEV_SMS, dev);
+	facts->max_threads = read_attribute(cu, KL_CU_DEV_MAX_THREADS, dev);
+	facts->smem_optin = read_attribute(cu, KL_CU_DEV_SMEM_OPTIN, dev);
+	facts->smem_sm = read_attribute(cu, KL_CU_DEV_SMEM_SM, dev);
+	facts->l2 = read_attribute(cu, KL_CU_DEV_L2, dev);
+	facts->persisting_l2 = read_attribute(cu, KL_CU_DEV_PERSISTING_L2, dev);
+	facts->vmm = read_attribute(cu, KL_CU_DEV_VMM, dev);
+	facts->cooperative = read_attribute(cu, KL_CU_DEV_COOPERATIVE, dev);
+	facts->cluster = read_attribute(cu, KL_CU_DEV_CLUSTER, dev);
+	facts->tensor_map = read_attribute(cu, KL_CU_DEV_TENSOR_MAP, dev);
 	return 0;
 }
 
-struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *f)
+struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *facts)
 {
 	return (struct kl_plan_facts){
-		.sms = f->sms,
-		.smem_optin = f->smem_optin,
-		.cc = f->cc,
-		.l2 = f->l2,
+		.sms = facts->sms,
+		.smem_optin = facts->smem_optin,
+		.cc = facts->cc,
+		.l2 = facts->l2,
 	};
 }

@@ -296,6 +296,6 @@ struct kl_gpu_facts {
 /** Needs init, no context. */
 int kl_gpu_facts_read(struct kl_gpu_facts *out, const struct kl_gpu_driver *cu, int ordinal);
 /** What plans may ask. */
-struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *f);
+struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *facts);
 
 #endif

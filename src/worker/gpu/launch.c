@@ -11,102 +11,107 @@
 #define QUIRK_BIT ((uint64_t)1 << 21) /* ... in the descriptor's second word */
 
 /* Where a pointer of the plan points: 0 if the set has no such tensor. */
-static uint64_t arg_pointer(const struct kl_gpu_bound *b, enum kl_plan_arg_kind kind, int index,
+static uint64_t arg_pointer(const struct kl_gpu_bound *bound, enum kl_plan_arg_kind kind, int index,
 			    int64_t offset)
 {
 	if (kind == KL_PLAN_SCRATCH)
-		return b->scratch[index].at + (uint64_t)offset;
-	if (kind != KL_PLAN_TENSOR || index < 0 || (size_t)index >= b->set->n ||
-	    !b->set->layout[index].tensor)
+		return bound->scratch[index].at + (uint64_t)offset;
+	if (kind != KL_PLAN_TENSOR || index < 0 || (size_t)index >= bound->set->n ||
+	    !bound->set->layout[index].tensor)
 		return 0;
-	return b->set->buffer[index].at + (uint64_t)offset;
+	return bound->set->buffer[index].at + (uint64_t)offset;
 }
 
-int kl_gpu_launch_map(struct kl_gpu_bound *b, const struct kl_gpu_device *d, size_t i, bool quirks)
+int kl_gpu_launch_map(struct kl_gpu_bound *bound, const struct kl_gpu_device *device, size_t i,
+		      bool quirks)
 {
-	const struct kl_plan_map *m = &b->at->map[i];
-	struct kl_cu_tensor_map *to = &b->map[i];
-	uint64_t at = arg_pointer(b, m->of_scratch ? KL_PLAN_SCRATCH : KL_PLAN_TENSOR, m->of,
-				  m->offset);
+	const struct kl_plan_map *map = &bound->at->map[i];
+	struct kl_cu_tensor_map *to = &bound->map[i];
+	uint64_t at = arg_pointer(bound, map->of_scratch ? KL_PLAN_SCRATCH : KL_PLAN_TENSOR,
+				  map->of, map->offset);
 	int rc;
 
 	if (!at)
-		return kl_error(KL_EINVALID, "map '%s' is of no tensor", m->name);
-	if (m->kind == KL_PLAN_TILED)
-		rc = d->cu->map_tiled(to, m->dtype, (uint32_t)m->rank, (void *)(uintptr_t)at,
-				      m->dim, m->stride, m->box, m->elem, m->interleave, m->swizzle,
-				      m->l2, m->oob);
+		return kl_error(KL_EINVALID, "map '%s' is of no tensor", map->name);
+	if (map->kind == KL_PLAN_TILED)
+		rc = device->cu->map_tiled(to, map->dtype, (uint32_t)map->rank,
+					   (void *)(uintptr_t)at, map->dim, map->stride, map->box,
+					   map->elem, map->interleave, map->swizzle, map->l2,
+					   map->oob);
 	else
-		rc = d->cu->map_im2col(to, m->dtype, (uint32_t)m->rank, (void *)(uintptr_t)at,
-				       m->dim, m->stride, m->lower, m->upper, m->channels,
-				       m->pixels, m->elem, m->interleave, m->swizzle, m->l2,
-				       m->oob);
+		rc = device->cu->map_im2col(to, map->dtype, (uint32_t)map->rank,
+					    (void *)(uintptr_t)at, map->dim, map->stride,
+					    map->lower, map->upper, map->channels, map->pixels,
+					    map->elem, map->interleave, map->swizzle, map->l2,
+					    map->oob);
 	if (rc)
-		return kl_gpu_error(d->cu, rc, KL_EINVALID, "the driver refuses tensor map '%s'",
-				    m->name);
-	if (quirks && d->cu->version <= QUIRK_DRIVER && m->span > 0 && m->span < QUIRK_BYTES) {
-		b->quirk = b->quirk || (to->word[1] & QUIRK_BIT);
+		return kl_gpu_error(device->cu, rc, KL_EINVALID,
+				    "the driver refuses tensor map '%s'", map->name);
+	if (quirks && device->cu->version <= QUIRK_DRIVER && map->span > 0 &&
+	    map->span < QUIRK_BYTES) {
+		bound->quirk = bound->quirk || (to->word[1] & QUIRK_BIT);
 		to->word[1] &= ~QUIRK_BIT;
 	}
 	return 0;
 }
 
-static size_t arg_size(const struct kl_plan_arg *a)
+static size_t arg_size(const struct kl_plan_arg *arg)
 {
-	switch (a->kind) {
+	switch (arg->kind) {
 	case KL_PLAN_MAP:
 		return MAP_BYTES;
 	case KL_PLAN_VALUE:
-		return (size_t)a->size;
+		return (size_t)arg->size;
 	case KL_PLAN_BYTES:
-		return a->nblob;
+		return arg->nblob;
 	default:
 		return sizeof(uint64_t);
 	}
 }
 
-static int put_reloc(const struct kl_gpu_bound *b, unsigned char *to, size_t size,
-		     const struct kl_plan_reloc *r)
+static int put_reloc(const struct kl_gpu_bound *bound, unsigned char *to, size_t size,
+		     const struct kl_plan_reloc *reloc)
 {
-	size_t need = r->kind == KL_PLAN_MAP ? MAP_BYTES : sizeof(uint64_t);
+	size_t need = reloc->kind == KL_PLAN_MAP ? MAP_BYTES : sizeof(uint64_t);
 	uint64_t at;
 
-	if (r->at < 0 || (uint64_t)r->at > size || size - (uint64_t)r->at < need)
+	if (reloc->at < 0 || (uint64_t)reloc->at > size || size - (uint64_t)reloc->at < need)
 		return kl_error(KL_EINVALID, "a relocation at byte %lld is beyond the argument",
-				(long long)r->at);
-	if (r->kind == KL_PLAN_MAP) {
-		memcpy(to + r->at, &b->map[r->index], MAP_BYTES);
+				(long long)reloc->at);
+	if (reloc->kind == KL_PLAN_MAP) {
+		memcpy(to + reloc->at, &bound->map[reloc->index], MAP_BYTES);
 		return 0;
 	}
-	at = arg_pointer(b, r->kind, r->index, r->offset);
+	at = arg_pointer(bound, reloc->kind, reloc->index, reloc->offset);
 	if (!at)
 		return kl_error(KL_EINVALID, "a relocation names no tensor");
-	memcpy(to + r->at, &at, sizeof(at));
+	memcpy(to + reloc->at, &at, sizeof(at));
 	return 0;
 }
 
-static int put_arg(const struct kl_gpu_bound *b, unsigned char *to, const struct kl_plan_arg *a)
+static int put_arg(const struct kl_gpu_bound *bound, unsigned char *to,
+		   const struct kl_plan_arg *arg)
 {
 	uint64_t at = 0;
 	int err = 0;
 
-	switch (a->kind) {
+	switch (arg->kind) {
 	case KL_PLAN_MAP:
-		memcpy(to, &b->map[a->index], MAP_BYTES);
+		memcpy(to, &bound->map[arg->index], MAP_BYTES);
 		break;
 	case KL_PLAN_VALUE:
-		memcpy(to, &a->bits, (size_t)a->size);
+		memcpy(to, &arg->bits, (size_t)arg->size);
 		break;
 	case KL_PLAN_BYTES:
-		memcpy(to, a->blob, a->nblob);
-		for (size_t i = 0; i < a->nreloc && err == 0; i++)
-			err = put_reloc(b, to, a->nblob, &a->reloc[i]);
+		memcpy(to, arg->blob, arg->nblob);
+		for (size_t i = 0; i < arg->nreloc && err == 0; i++)
+			err = put_reloc(bound, to, arg->nblob, &arg->reloc[i]);
 		break;
 	case KL_PLAN_NULL:
 		memcpy(to, &at, sizeof(at));
 		break;
 	default:
-		at = arg_pointer(b, a->kind, a->index, a->offset);
+		at = arg_pointer(bound, arg->kind, arg->index, arg->offset);
 		if (!at)
 			return kl_error(KL_EINVALID, "it is no tensor");
 		memcpy(to, &at, sizeof(at));
@@ -116,176 +121,191 @@ static int put_arg(const struct kl_gpu_bound *b, unsigned char *to, const struct
 }
 
 /* Arguments begin at multiples of 64, as tensor maps have to. */
-int kl_gpu_launch_put(struct kl_gpu_launch *l, const struct kl_gpu_bound *b)
+int kl_gpu_launch_put(struct kl_gpu_launch *launch, const struct kl_gpu_bound *bound)
 {
-	const struct kl_plan_launch *p = l->plan;
+	const struct kl_plan_launch *plan_launch = launch->plan;
 	size_t total = 0;
 	int err;
 
-	for (size_t i = 0; i < p->nargs; i++)
-		total += (arg_size(&p->arg[i]) + 63) / 64 * 64;
-	l->store = aligned_alloc(64, total + 64);
-	if (!l->store)
+	for (size_t i = 0; i < plan_launch->nargs; i++)
+		total += (arg_size(&plan_launch->arg[i]) + 63) / 64 * 64;
+	launch->store = aligned_alloc(64, total + 64);
+	if (!launch->store)
 		return kl_error(KL_EIO, "no memory for a kernel's arguments");
 	total = 0;
-	for (size_t i = 0; i < p->nargs; i++) {
-		l->arg[i] = l->store + total;
-		l->size[i] = arg_size(&p->arg[i]);
-		if ((err = put_arg(b, l->arg[i], &p->arg[i])) < 0)
-			return kl_error_in(err, "argument %zu of '%s'", i, p->kernel);
-		total += (l->size[i] + 63) / 64 * 64;
+	for (size_t i = 0; i < plan_launch->nargs; i++) {
+		launch->arg[i] = launch->store + total;
+		launch->size[i] = arg_size(&plan_launch->arg[i]);
+		if ((err = put_arg(bound, launch->arg[i], &plan_launch->arg[i])) < 0)
+			return kl_error_in(err, "argument %zu of '%s'", i, plan_launch->kernel);
+		total += (launch->size[i] + 63) / 64 * 64;
 	}
 	return 0;
 }
 
-static void add_attribute(struct kl_gpu_launch *l, struct kl_cu_launch_attribute a)
+static void add_attribute(struct kl_gpu_launch *launch, struct kl_cu_launch_attribute attribute)
 {
-	l->attr[l->config.nattr++] = a;
+	launch->attr[launch->config.nattr++] = attribute;
 }
 
-void kl_gpu_launch_configure(struct kl_gpu_launch *l, const struct kl_gpu_device *d)
+void kl_gpu_launch_configure(struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
-	const struct kl_plan_launch *p = l->plan;
+	const struct kl_plan_launch *plan_launch = launch->plan;
 
-	memcpy(l->config.grid, p->grid, sizeof(l->config.grid));
-	memcpy(l->config.block, p->block, sizeof(l->config.block));
-	l->config.smem = (unsigned)p->smem;
-	l->config.stream = d->stream;
-	l->config.attr = l->attr;
-	if (p->cooperative)
-		add_attribute(l, (struct kl_cu_launch_attribute){ .id = KL_CU_LAUNCH_COOPERATIVE,
-								  .value.cooperative = 1 });
-	if (p->cluster[0])
-		add_attribute(l, (struct kl_cu_launch_attribute){
-					 .id = KL_CU_LAUNCH_CLUSTER,
-					 .value.cluster = { p->cluster[0], p->cluster[1],
-							    p->cluster[2] } });
-	if (p->pdl)
-		add_attribute(l, (struct kl_cu_launch_attribute){ .id = KL_CU_LAUNCH_PDL,
-								  .value.pdl = 1 });
+	memcpy(launch->config.grid, plan_launch->grid, sizeof(launch->config.grid));
+	memcpy(launch->config.block, plan_launch->block, sizeof(launch->config.block));
+	launch->config.smem = (unsigned)plan_launch->smem;
+	launch->config.stream = device->stream;
+	launch->config.attr = launch->attr;
+	if (plan_launch->cooperative)
+		add_attribute(launch,
+			      (struct kl_cu_launch_attribute){ .id = KL_CU_LAUNCH_COOPERATIVE,
+							       .value.cooperative = 1 });
+	if (plan_launch->cluster[0])
+		add_attribute(launch, (struct kl_cu_launch_attribute){
+					      .id = KL_CU_LAUNCH_CLUSTER,
+					      .value.cluster = { plan_launch->cluster[0],
+								 plan_launch->cluster[1],
+								 plan_launch->cluster[2] } });
+	if (plan_launch->pdl)
+		add_attribute(launch, (struct kl_cu_launch_attribute){ .id = KL_CU_LAUNCH_PDL,
+								       .value.pdl = 1 });
 }
 
 /* -- is it a launch that this kernel takes? ---------------------------------------- */
 
-static int check_params(const struct kl_gpu_launch *l, const struct kl_gpu_device *d)
+static int check_params(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
-	const char *kernel = l->plan->kernel;
+	const char *kernel = launch->plan->kernel;
 	size_t offset, size, n = 0;
 
-	while (!d->cu->func_param(l->f, n, &offset, &size)) {
-		if (n >= l->plan->nargs)
+	while (!device->cu->func_param(launch->f, n, &offset, &size)) {
+		if (n >= launch->plan->nargs)
 			return kl_error(KL_EINVALID,
 					"'%s' has more than the %zu parameters that the plan "
 					"gives",
-					kernel, l->plan->nargs);
-		if (size != l->size[n])
+					kernel, launch->plan->nargs);
+		if (size != launch->size[n])
 			return kl_error(KL_EINVALID,
 					"'%s' has a parameter %zu of %zu bytes, the plan "
 					"gives %zu",
-					kernel, n, size, l->size[n]);
+					kernel, n, size, launch->size[n]);
 		n++;
 	}
-	if (n < l->plan->nargs)
+	if (n < launch->plan->nargs)
 		return kl_error(KL_EINVALID, "'%s' has %zu parameters, the plan gives %zu", kernel,
-				n, l->plan->nargs);
+				n, launch->plan->nargs);
 	return 0;
 }
 
-static int func_attribute(const struct kl_gpu_launch *l, const struct kl_gpu_device *d, int which)
+static int func_attribute(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device,
+			  int which)
 {
-	int v = 0;
+	int value = 0;
 
-	return d->cu->func_get(&v, which, l->f) ? 0 : v;
+	return device->cu->func_get(&value, which, launch->f) ? 0 : value;
 }
 
-static int check_block(const struct kl_gpu_launch *l, const struct kl_gpu_device *d)
+static int check_block(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
-	const struct kl_plan_launch *p = l->plan;
-	uint64_t threads = (uint64_t)p->block[0] * p->block[1] * p->block[2];
-	int most = func_attribute(l, d, KL_CU_FUNC_MAX_THREADS);
-	int fixed = func_attribute(l, d, KL_CU_FUNC_STATIC_SMEM), rc;
+	const struct kl_plan_launch *plan_launch = launch->plan;
+	uint64_t threads = (uint64_t)plan_launch->block[0] * plan_launch->block[1] *
+			   plan_launch->block[2];
+	int most = func_attribute(launch, device, KL_CU_FUNC_MAX_THREADS);
+	int fixed = func_attribute(launch, device, KL_CU_FUNC_STATIC_SMEM), rc;
 
 	if (most > 0 && threads > (uint64_t)most)
 		return kl_error(
 			KL_EINVALID,
 			"'%s' is launched with blocks of %llu threads; its registers or launch "
 			"bounds allow %d",
-			p->kernel, (unsigned long long)threads, most);
-	if (p->smem + fixed > d->facts.smem_optin)
+			plan_launch->kernel, (unsigned long long)threads, most);
+	if (plan_launch->smem + fixed > device->facts.smem_optin)
 		return kl_error(
 			KL_EINVALID,
 			"'%s' needs %lld bytes of shared memory (%d of them static), a block can "
 			"have %lld",
-			p->kernel, (long long)p->smem + fixed, fixed,
-			(long long)d->facts.smem_optin);
-	if (p->smem > func_attribute(l, d, KL_CU_FUNC_MAX_DYNAMIC_SMEM) &&
-	    (rc = d->cu->func_set(l->f, KL_CU_FUNC_MAX_DYNAMIC_SMEM, (int)p->smem)))
-		return kl_gpu_error(d->cu, rc, KL_EINVALID,
-				    "'%s' cannot have %lld bytes of shared memory", p->kernel,
-				    (long long)p->smem);
+			plan_launch->kernel, (long long)plan_launch->smem + fixed, fixed,
+			(long long)device->facts.smem_optin);
+	if (plan_launch->smem > func_attribute(launch, device, KL_CU_FUNC_MAX_DYNAMIC_SMEM) &&
+	    (rc = device->cu->func_set(launch->f, KL_CU_FUNC_MAX_DYNAMIC_SMEM,
+				       (int)plan_launch->smem)))
+		return kl_gpu_error(device->cu, rc, KL_EINVALID,
+				    "'%s' cannot have %lld bytes of shared memory",
+				    plan_launch->kernel, (long long)plan_launch->smem);
 	return 0;
 }
 
-static int check_cluster(const struct kl_gpu_launch *l, const struct kl_gpu_device *d)
+static int check_cluster(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
-	const struct kl_plan_launch *p = l->plan;
+	const struct kl_plan_launch *plan_launch = launch->plan;
 	int n = 0, rc;
 
-	if (!p->cluster[0])
+	if (!plan_launch->cluster[0])
 		return 0;
-	if (!d->facts.cluster)
+	if (!device->facts.cluster)
 		return kl_error(KL_ECANNOT, "%s has no clusters, which '%s' asks for",
-				d->facts.name, p->kernel);
+				device->facts.name, plan_launch->kernel);
 	for (int i = 0; i < 3; i++)
-		if (!p->cluster[i] || p->grid[i] % p->cluster[i])
+		if (!plan_launch->cluster[i] || plan_launch->grid[i] % plan_launch->cluster[i])
 			return kl_error(KL_EINVALID,
 					"'%s': a grid of %u is no multiple of its cluster of %u",
-					p->kernel, p->grid[i], p->cluster[i]);
-	if (p->nonportable && (rc = d->cu->func_set(l->f, KL_CU_FUNC_NONPORTABLE_CLUSTER, 1)))
-		return kl_gpu_error(d->cu, rc, KL_EINVALID, "'%s' cannot have a larger cluster",
-				    p->kernel);
-	rc = d->cu->clusters(&n, l->f, &l->config);
+					plan_launch->kernel, plan_launch->grid[i],
+					plan_launch->cluster[i]);
+	if (plan_launch->nonportable &&
+	    (rc = device->cu->func_set(launch->f, KL_CU_FUNC_NONPORTABLE_CLUSTER, 1)))
+		return kl_gpu_error(device->cu, rc, KL_EINVALID,
+				    "'%s' cannot have a larger cluster", plan_launch->kernel);
+	rc = device->cu->clusters(&n, launch->f, &launch->config);
 	if (rc || n < 1)
 		return kl_error(KL_EINVALID, "no cluster of %u x %u x %u blocks of '%s' fits",
-				p->cluster[0], p->cluster[1], p->cluster[2], p->kernel);
+				plan_launch->cluster[0], plan_launch->cluster[1],
+				plan_launch->cluster[2], plan_launch->kernel);
 	return 0;
 }
 
-static int check_cooperative(const struct kl_gpu_launch *l, const struct kl_gpu_device *d)
+static int check_cooperative(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
-	const struct kl_plan_launch *p = l->plan;
-	uint64_t blocks = (uint64_t)p->grid[0] * p->grid[1] * p->grid[2];
+	const struct kl_plan_launch *plan_launch = launch->plan;
+	uint64_t blocks = (uint64_t)plan_launch->grid[0] * plan_launch->grid[1] *
+			  plan_launch->grid[2];
 	int n = 0, rc;
 
-	if (!p->cooperative)
+	if (!plan_launch->cooperative)
 		return 0;
-	rc = d->cu->occupancy(&n, l->f, (int)(p->block[0] * p->block[1] * p->block[2]),
-			      (size_t)p->smem);
+	rc = device->cu->occupancy(
+		&n, launch->f,
+		(int)(plan_launch->block[0] * plan_launch->block[1] * plan_launch->block[2]),
+		(size_t)plan_launch->smem);
 	if (rc)
-		return kl_gpu_error(d->cu, rc, KL_EINVALID, "'%s' cannot be launched", p->kernel);
-	if (blocks > (uint64_t)n * (uint64_t)d->facts.sms)
+		return kl_gpu_error(device->cu, rc, KL_EINVALID, "'%s' cannot be launched",
+				    plan_launch->kernel);
+	if (blocks > (uint64_t)n * (uint64_t)device->facts.sms)
 		return kl_error(KL_EINVALID,
 				"'%s' is cooperative with %llu blocks, of which %llu fit at once",
-				p->kernel, (unsigned long long)blocks,
-				(unsigned long long)n * (unsigned long long)d->facts.sms);
+				plan_launch->kernel, (unsigned long long)blocks,
+				(unsigned long long)n * (unsigned long long)device->facts.sms);
 	return 0;
 }
 
-int kl_gpu_launch_find(struct kl_gpu_launch *l, size_t n, const struct kl_gpu_bound *b,
-		       const struct kl_gpu_device *d)
+int kl_gpu_launch_find(struct kl_gpu_launch *launch, size_t n, const struct kl_gpu_bound *bound,
+		       const struct kl_gpu_device *device)
 {
 	int err, rc;
 
 	for (size_t i = 0; i < n; i++) {
-		rc = d->cu->module_function(&l[i].f, b->module->handle, l[i].plan->kernel);
+		rc = device->cu->module_function(&launch[i].f, bound->module->handle,
+						 launch[i].plan->kernel);
 		if (rc == KL_CU_NOT_FOUND)
 			return kl_error(KL_EINVALID, "the cubin has no kernel '%s'",
-					l[i].plan->kernel);
+					launch[i].plan->kernel);
 		if (rc)
-			return kl_gpu_error(d->cu, rc, KL_EINVALID, "kernel '%s' cannot be had",
-					    l[i].plan->kernel);
-		if ((err = check_params(&l[i], d)) < 0 || (err = check_block(&l[i], d)) < 0 ||
-		    (err = check_cluster(&l[i], d)) < 0 || (err = check_cooperative(&l[i], d)) < 0)
+			return kl_gpu_error(device->cu, rc, KL_EINVALID,
+					    "kernel '%s' cannot be had", launch[i].plan->kernel);
+		if ((err = check_params(&launch[i], device)) < 0 ||
+		    (err = check_block(&launch[i], device)) < 0 ||
+		    (err = check_cluster(&launch[i], device)) < 0 ||
+		    (err = check_cooperative(&launch[i], device)) < 0)
 			return err;
 	}
 	return 0;

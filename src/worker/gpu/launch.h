@@ -36,15 +36,16 @@ struct kl_gpu_bound {
 };
 
 /** Map i of the plan, encoded by the driver. KL_EINVALID: it is of no tensor, or refused. */
-int kl_gpu_launch_map(struct kl_gpu_bound *b, const struct kl_gpu_device *d, size_t i, bool quirks);
+int kl_gpu_launch_map(struct kl_gpu_bound *bound, const struct kl_gpu_device *device, size_t i,
+		      bool quirks);
 /** KL_EINVALID: an argument or a relocation in it names no tensor, or does not fit. */
-int kl_gpu_launch_put(struct kl_gpu_launch *l, const struct kl_gpu_bound *b);
-void kl_gpu_launch_configure(struct kl_gpu_launch *l, const struct kl_gpu_device *d);
+int kl_gpu_launch_put(struct kl_gpu_launch *launch, const struct kl_gpu_bound *bound);
+void kl_gpu_launch_configure(struct kl_gpu_launch *launch, const struct kl_gpu_device *device);
 /**
  * The kernels of n launches, each asked whether it takes what the plan gives: parameters, block,
  * cluster, cooperation. KL_EINVALID or KL_ECANNOT as bind.h says.
  */
-int kl_gpu_launch_find(struct kl_gpu_launch *l, size_t n, const struct kl_gpu_bound *b,
-		       const struct kl_gpu_device *d);
+int kl_gpu_launch_find(struct kl_gpu_launch *launch, size_t n, const struct kl_gpu_bound *bound,
+		       const struct kl_gpu_device *device);
 
 #endif

@@ -43,30 +43,30 @@ static void load_runtime(void)
 }
 
 /* Its <iostream> has no object that would do it at load. */
-static void start_streams(const struct kl_gpu_launcher *l)
+static void start_streams(const struct kl_gpu_launcher *launcher)
 {
 	static _Alignas(16) char object[64];
-	void (*start)(void *) = (void (*)(void *))dlsym(l->lib, "_ZNSt8ios_base4InitC1Ev");
+	void (*start)(void *) = (void (*)(void *))dlsym(launcher->lib, "_ZNSt8ios_base4InitC1Ev");
 
 	if (start)
 		start(object);
 }
 
 /* The runtime's own start: it takes the primary context, which is ours. */
-static int start_runtime(const struct kl_gpu_launcher *l)
+static int start_runtime(const struct kl_gpu_launcher *launcher)
 {
-	int (*set)(int) = (int (*)(int))dlsym(l->lib, "cudaSetDevice");
-	int (*nothing)(void *) = (int (*)(void *))dlsym(l->lib, "cudaFree");
+	int (*set)(int) = (int (*)(int))dlsym(launcher->lib, "cudaSetDevice");
+	int (*nothing)(void *) = (int (*)(void *))dlsym(launcher->lib, "cudaFree");
 	int rc;
 
 	if (!set || !nothing) /* it does without */
 		return 0;
-	if ((rc = set(l->device->ordinal)) || (rc = nothing(NULL)))
+	if ((rc = set(launcher->device->ordinal)) || (rc = nothing(NULL)))
 		return kl_error(KL_ECANNOT, "the CUDA runtime does not start: error %d", rc);
 	return 0;
 }
 
-static int load_image(struct kl_gpu_launcher *l, const void *image, size_t n)
+static int load_image(struct kl_gpu_launcher *launcher, const void *image, size_t n)
 {
 	KL_AUTO(kl_closep) int fd = memfd_create("kernel", MFD_CLOEXEC);
 	char path[64];
@@ -86,16 +86,17 @@ static int load_image(struct kl_gpu_launcher *l, const void *image, size_t n)
 	/* what it may call of the driver by name */
 	dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 	/* nothing of the candidate's runs at load: the audit saw to it */
-	l->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!l->lib && strstr(dlerror(), "libcudart"))
+	launcher->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!launcher->lib && strstr(dlerror(), "libcudart"))
 		return kl_error(KL_ECANNOT,
 				"the CUDA runtime that the kernel was built for is not here "
 				"(KLINEAGE_CUDA_LIBRARIES names more directories)");
-	if (!l->lib)
+	if (!launcher->lib)
 		return kl_error(KL_EINVALID, "the kernel's host code cannot be loaded");
-	l->entry = (int (*)(void *const *, void *const *, void *))dlsym(l->lib, "klineage_launch");
-	l->dims = dlsym(l->lib, "klineage_dims");
-	if (!l->entry || !l->dims)
+	launcher->entry = (int (*)(void *const *, void *const *, void *))dlsym(launcher->lib,
+									       "klineage_launch");
+	launcher->dims = dlsym(launcher->lib, "klineage_dims");
+	if (!launcher->entry || !launcher->dims)
 		return kl_error(KL_EINVALID, "host code without klineage_launch and klineage_dims");
 	return 0;
 }
@@ -110,88 +111,91 @@ struct search {
 static int remember_object(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	const ElfW(Addr) page = 4095;
-	struct search *s = ctx;
+	struct search *search = ctx;
 	ElfW(Addr) lo = 0, hi = 0;
 
-	if (info->dlpi_addr != s->base)
+	if (info->dlpi_addr != search->base)
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
-			lo = (s->base + info->dlpi_phdr[i].p_vaddr) & ~page;
-			hi = (s->base + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz) &
+			lo = (search->base + info->dlpi_phdr[i].p_vaddr) & ~page;
+			hi = (search->base + info->dlpi_phdr[i].p_vaddr +
+			      info->dlpi_phdr[i].p_memsz) &
 			     ~page;
 		}
 	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		ElfW(Addr) from = s->base + p->p_vaddr, to = from + p->p_memsz;
-		size_t k = s->l->nrange;
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		ElfW(Addr) from = search->base + phdr->p_vaddr, to = from + phdr->p_memsz;
+		size_t k = search->l->nrange;
 
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_W) || k == KL_ARRAY_SIZE(s->l->range))
+		if (phdr->p_type != PT_LOAD || !(phdr->p_flags & PF_W) ||
+		    k == KL_ARRAY_SIZE(search->l->range))
 			continue;
 		/* what the loader has closed again */
 		if (lo <= from && from < hi)
 			from = hi < to ? hi : to;
-		s->l->range[k].at = (unsigned char *)from;
-		s->l->range[k].bytes = to - from;
-		s->l->range[k].copy = kl_malloc(to - from + 1);
-		memcpy(s->l->range[k].copy, s->l->range[k].at, to - from);
-		s->l->nrange++;
+		search->l->range[k].at = (unsigned char *)from;
+		search->l->range[k].bytes = to - from;
+		search->l->range[k].copy = kl_malloc(to - from + 1);
+		memcpy(search->l->range[k].copy, search->l->range[k].at, to - from);
+		search->l->nrange++;
 	}
 	return 1;
 }
 
-static int remember_variables(struct kl_gpu_launcher *l)
+static int remember_variables(struct kl_gpu_launcher *launcher)
 {
-	struct search s = { .l = l };
+	struct search search = { .l = launcher };
 	struct link_map *map = NULL;
 
-	if (dlinfo(l->lib, RTLD_DI_LINKMAP, &map) || !map)
+	if (dlinfo(launcher->lib, RTLD_DI_LINKMAP, &map) || !map)
 		return kl_error(KL_EIO,
 				"the loader does not say where the kernel's host code lies");
-	s.base = map->l_addr;
-	return dl_iterate_phdr(remember_object, &s) ?
+	search.base = map->l_addr;
+	return dl_iterate_phdr(remember_object, &search) ?
 		       0 :
 		       kl_error(KL_EIO, "the kernel's host code is not to be found");
 }
 
-void kl_gpu_launcher_restore(struct kl_gpu_launcher *l)
+void kl_gpu_launcher_restore(struct kl_gpu_launcher *launcher)
 {
-	for (size_t i = 0; i < l->nrange; i++)
-		memcpy(l->range[i].at, l->range[i].copy, l->range[i].bytes);
+	for (size_t i = 0; i < launcher->nrange; i++)
+		memcpy(launcher->range[i].at, launcher->range[i].copy, launcher->range[i].bytes);
 }
 
 /*
  * -- life ----------------------------------------------------------------------------------------
  */
 
-int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *d,
+int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *device,
 			 const void *image, size_t n, bool trace)
 {
-	KL_AUTO(kl_gpu_launcher_freep) struct kl_gpu_launcher *l = kl_calloc(1, sizeof(*l));
+	KL_AUTO(kl_gpu_launcher_freep) struct kl_gpu_launcher *launcher = kl_calloc(
+		1, sizeof(*launcher));
 	int err;
 
-	l->device = d;
-	if (trace && kl_gpu_trace_open(&l->trace, d) < 0) {
-		snprintf(l->why, sizeof(l->why), "%s", kl_error_last());
+	launcher->device = device;
+	if (trace && kl_gpu_trace_open(&launcher->trace, device) < 0) {
+		snprintf(launcher->why, sizeof(launcher->why), "%s", kl_error_last());
 		kl_error_clear();
 	}
-	if ((err = load_image(l, image, n)) < 0 || (err = start_runtime(l)) < 0)
+	if ((err = load_image(launcher, image, n)) < 0 || (err = start_runtime(launcher)) < 0)
 		return err;
-	start_streams(l);
-	if ((err = remember_variables(l)) < 0 || (err = kl_gpu_seal(&l->closed)) < 0)
+	start_streams(launcher);
+	if ((err = remember_variables(launcher)) < 0 || (err = kl_gpu_seal(&launcher->closed)) < 0)
 		return err;
-	*out = kl_steal(&l);
+	*out = kl_steal(&launcher);
 	return 0;
 }
 
 /* What it has registered with the runtime stays: the process is for one object. */
-void kl_gpu_launcher_free(struct kl_gpu_launcher *l)
+void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher)
 {
-	if (!l)
+	if (!launcher)
 		return;
-	for (size_t i = 0; i < l->nrange; i++)
-		free(l->range[i].copy);
-	free(l);
+	for (size_t i = 0; i < launcher->nrange; i++)
+		free(launcher->range[i].copy);
+	free(launcher);
 }
 
 /*
@@ -203,7 +207,7 @@ static void *code_address(uint64_t at)
 	return (void *)(uintptr_t)at;
 }
 
-static int call_entry(struct kl_gpu_launcher *l, const struct kl_gpu_tensor_layout *layout,
+static int call_entry(struct kl_gpu_launcher *launcher, const struct kl_gpu_tensor_layout *layout,
 		      size_t n, const uint64_t *at, const int64_t *dims)
 {
 	void *in[KL_GPU_MAX_TENSORS] = { NULL }, *out[KL_GPU_MAX_TENSORS] = { NULL };
@@ -215,18 +219,18 @@ static int call_entry(struct kl_gpu_launcher *l, const struct kl_gpu_tensor_layo
 		if (layout[i].tensor && layout[i].writable)
 			out[nout++] = code_address(at[i]);
 	}
-	memcpy(l->dims, dims, KL_GPU_LAUNCHER_DIMS * sizeof(*dims));
-	return l->entry(in, out, l->device->stream);
+	memcpy(launcher->dims, dims, KL_GPU_LAUNCHER_DIMS * sizeof(*dims));
+	return launcher->entry(in, out, launcher->device->stream);
 }
 
-int kl_gpu_launcher_call(struct kl_gpu_launcher *l, const struct kl_gpu_set *s,
+int kl_gpu_launcher_call(struct kl_gpu_launcher *launcher, const struct kl_gpu_set *set,
 			 const int64_t dims[KL_GPU_LAUNCHER_DIMS])
 {
 	uint64_t at[KL_GPU_MAX_TENSORS];
 
-	for (size_t i = 0; i < s->n; i++)
-		at[i] = s->buffer[i].at;
-	return call_entry(l, s->layout, s->n, at, dims);
+	for (size_t i = 0; i < set->n; i++)
+		at[i] = set->buffer[i].at;
+	return call_entry(launcher, set->layout, set->n, at, dims);
 }
 
 struct timed {
@@ -240,32 +244,33 @@ struct timed {
  * It may remember nothing of the calls before, here neither: a few kilobytes, copied behind the
  * hold.
  */
-static int run_timed(struct kl_gpu_baseline *b, const uint64_t *at)
+static int run_timed(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
-	struct timed *t = b->state;
+	struct timed *timed = baseline->state;
 
-	kl_gpu_launcher_restore(t->l);
-	return call_entry(t->l, t->layout, t->n, at, t->dims);
+	kl_gpu_launcher_restore(timed->l);
+	return call_entry(timed->l, timed->layout, timed->n, at, timed->dims);
 }
 
-static void close_timed(struct kl_gpu_baseline *b)
+static void close_timed(struct kl_gpu_baseline *baseline)
 {
-	free(b->state);
+	free(baseline->state);
 }
 
-struct kl_gpu_baseline *kl_gpu_launcher_timed(struct kl_gpu_launcher *l, const struct kl_gpu_set *s,
+struct kl_gpu_baseline *kl_gpu_launcher_timed(struct kl_gpu_launcher *launcher,
+					      const struct kl_gpu_set *set,
 					      const int64_t dims[KL_GPU_LAUNCHER_DIMS])
 {
-	struct kl_gpu_baseline *b = kl_calloc(1, sizeof(*b));
-	struct timed *t = kl_calloc(1, sizeof(*t));
+	struct kl_gpu_baseline *baseline = kl_calloc(1, sizeof(*baseline));
+	struct timed *timed = kl_calloc(1, sizeof(*timed));
 
-	t->l = l;
-	t->n = s->n;
-	memcpy(t->layout, s->layout, sizeof(t->layout));
-	memcpy(t->dims, dims, sizeof(t->dims));
-	b->device = l->device;
-	b->run = run_timed;
-	b->close = close_timed;
-	b->state = t;
-	return b;
+	timed->l = launcher;
+	timed->n = set->n;
+	memcpy(timed->layout, set->layout, sizeof(timed->layout));
+	memcpy(timed->dims, dims, sizeof(timed->dims));
+	baseline->device = launcher->device;
+	baseline->run = run_timed;
+	baseline->close = close_timed;
+	baseline->state = timed;
+	return baseline;
 }

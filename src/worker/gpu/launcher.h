@@ -44,17 +44,18 @@ struct kl_gpu_launcher {
  * KL_EINVALID: it cannot be loaded; KL_ECANNOT: no CUDA runtime here, or the process cannot be
  * sealed.
  */
-int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *d,
+int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *device,
 			 const void *image, size_t n, bool trace);
-void kl_gpu_launcher_free(struct kl_gpu_launcher *l);
+void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher);
 KL_DEFINE_CLEANUP(struct kl_gpu_launcher *, kl_gpu_launcher_free)
 
-void kl_gpu_launcher_restore(struct kl_gpu_launcher *l);
+void kl_gpu_launcher_restore(struct kl_gpu_launcher *launcher);
 /** What klineage_launch returned. */
-int kl_gpu_launcher_call(struct kl_gpu_launcher *l, const struct kl_gpu_set *s,
+int kl_gpu_launcher_call(struct kl_gpu_launcher *launcher, const struct kl_gpu_set *set,
 			 const int64_t dims[KL_GPU_LAUNCHER_DIMS]);
-/** As something that can be timed: `layout` says which argument is what. `l` outlives it. */
-struct kl_gpu_baseline *kl_gpu_launcher_timed(struct kl_gpu_launcher *l, const struct kl_gpu_set *s,
+/** As something that can be timed: `layout` says which argument is what. `launcher` outlives it. */
+struct kl_gpu_baseline *kl_gpu_launcher_timed(struct kl_gpu_launcher *launcher,
+					      const struct kl_gpu_set *set,
 					      const int64_t dims[KL_GPU_LAUNCHER_DIMS]);
 
 #endif

@@ -39,20 +39,21 @@ struct kl_gpu_buffer {
 };
 
 /** `align`: a power of two. KL_EIO: no memory, with how much there is. */
-int kl_gpu_buffer_make(struct kl_gpu_buffer *b, const struct kl_gpu_device *d, uint64_t bytes,
-		       uint64_t align, bool right);
-void kl_gpu_buffer_release(struct kl_gpu_buffer *b, const struct kl_gpu_device *d);
+int kl_gpu_buffer_make(struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
+		       uint64_t bytes, uint64_t align, bool right);
+void kl_gpu_buffer_release(struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device);
 /** Waits for the stream first. */
-int kl_gpu_buffer_protect(struct kl_gpu_buffer *b, const struct kl_gpu_device *d, bool read_only);
+int kl_gpu_buffer_protect(struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
+			  bool read_only);
 
 /** A pattern from `seed` around the data; enqueued. */
-int kl_gpu_buffer_poison_slack(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d,
-			       uint64_t seed);
+int kl_gpu_buffer_poison_slack(const struct kl_gpu_buffer *buffer,
+			       const struct kl_gpu_device *device, uint64_t seed);
 /**
  * KL_ENO (no message): it was changed, `*where` is the first such byte counted from the
  * beginning of the data (negative: before it). Waits.
  */
-int kl_gpu_buffer_check_slack(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d,
-			      uint64_t seed, int64_t *where);
+int kl_gpu_buffer_check_slack(const struct kl_gpu_buffer *buffer,
+			      const struct kl_gpu_device *device, uint64_t seed, int64_t *where);
 
 #endif

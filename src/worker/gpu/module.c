@@ -5,56 +5,58 @@
 #include "base/error.h"
 #include "worker/gpu/bind.h"
 
-static int load_module(struct kl_gpu_module *m, const struct kl_gpu_device *d)
+static int load_module(struct kl_gpu_module *module, const struct kl_gpu_device *device)
 {
-	int rc = d->cu->module_load(&m->handle, m->image);
+	int rc = device->cu->module_load(&module->handle, module->image);
 
-	m->generation++;
+	module->generation++;
 	if (!rc)
 		return 0;
-	m->handle = NULL;
+	module->handle = NULL;
 	if (rc == KL_CU_NO_BINARY)
-		return kl_gpu_error(d->cu, rc, KL_ECANNOT,
+		return kl_gpu_error(device->cu, rc, KL_ECANNOT,
 				    "the cubin is not for %s, whose compute capability is %d.%d",
-				    d->facts.name, d->facts.cc / 10, d->facts.cc % 10);
-	return kl_gpu_error(d->cu, rc, rc == KL_CU_OUT_OF_MEMORY ? KL_EIO : KL_EINVALID,
+				    device->facts.name, device->facts.cc / 10,
+				    device->facts.cc % 10);
+	return kl_gpu_error(device->cu, rc, rc == KL_CU_OUT_OF_MEMORY ? KL_EIO : KL_EINVALID,
 			    "the driver cannot load the cubin");
 }
 
-int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *d, const void *image,
-		       size_t n)
+int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *device,
+		       const void *image, size_t n)
 {
-	struct kl_gpu_module *m = kl_calloc(1, sizeof(*m));
+	struct kl_gpu_module *module = kl_calloc(1, sizeof(*module));
 	int err;
 
-	m->nimage = n;
-	m->image = kl_calloc(n + 1, 1); /* text ends in a zero byte */
-	memcpy(m->image, image, n);
-	err = load_module(m, d);
+	module->nimage = n;
+	module->image = kl_calloc(n + 1, 1); /* text ends in a zero byte */
+	memcpy(module->image, image, n);
+	err = load_module(module, device);
 	if (err < 0) {
-		kl_gpu_module_free(m, d);
+		kl_gpu_module_free(module, device);
 		return err;
 	}
-	*out = m;
+	*out = module;
 	return 0;
 }
 
-int kl_gpu_module_reload(struct kl_gpu_module *m, const struct kl_gpu_device *d)
+int kl_gpu_module_reload(struct kl_gpu_module *module, const struct kl_gpu_device *device)
 {
-	int rc = d->cu->stream_sync(d->stream);
+	int rc = device->cu->stream_sync(device->stream);
 
-	if (!rc && m->handle)
-		rc = d->cu->module_unload(m->handle);
-	m->handle = NULL;
-	return rc ? kl_gpu_error(d->cu, rc, KL_EIO, "cannot unload the cubin") : load_module(m, d);
+	if (!rc && module->handle)
+		rc = device->cu->module_unload(module->handle);
+	module->handle = NULL;
+	return rc ? kl_gpu_error(device->cu, rc, KL_EIO, "cannot unload the cubin") :
+		    load_module(module, device);
 }
 
-void kl_gpu_module_free(struct kl_gpu_module *m, const struct kl_gpu_device *d)
+void kl_gpu_module_free(struct kl_gpu_module *module, const struct kl_gpu_device *device)
 {
-	if (!m)
+	if (!module)
 		return;
-	if (m->handle)
-		d->cu->module_unload(m->handle);
-	free(m->image);
-	free(m);
+	if (module->handle)
+		device->cu->module_unload(module->handle);
+	free(module->image);
+	free(module);
 }

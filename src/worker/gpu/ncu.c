@@ -77,22 +77,22 @@ int kl_ncu_find(char **path)
 /* "regex:^(a|b)$"; names are those of symbols, of which '$' and '.' mean more in a pattern. */
 static char *kernel_pattern(const struct kl_strvec *kernel)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_buf_adds(&b, "regex:^(");
+	kl_buf_adds(&buf, "regex:^(");
 	for (size_t i = 0; i < kernel->n; i++) {
-		kl_buf_adds(&b, i ? "|" : "");
-		for (const char *s = kernel->v[i]; *s; s++) {
-			if (!isalnum((unsigned char)*s) && *s != '_')
-				kl_buf_addch(&b, '\\');
-			kl_buf_addch(&b, *s);
+		kl_buf_adds(&buf, i ? "|" : "");
+		for (const char *text = kernel->v[i]; *text; text++) {
+			if (!isalnum((unsigned char)*text) && *text != '_')
+				kl_buf_addch(&buf, '\\');
+			kl_buf_addch(&buf, *text);
 		}
 	}
-	kl_buf_adds(&b, ")$");
-	return kl_buf_detach(&b);
+	kl_buf_adds(&buf, ")$");
+	return kl_buf_detach(&buf);
 }
 
-static void make_command(struct kl_strvec *a, const struct kl_ncu *n)
+static void make_command(struct kl_strvec *names, const struct kl_ncu *ncu)
 {
 	static const char *const fixed[] = { "--csv",   "--page",
 					     "raw",     "--print-units",
@@ -105,18 +105,18 @@ static void make_command(struct kl_strvec *a, const struct kl_ncu *n)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
 		kl_buf_addf(&list, "%s%s", i ? "," : "", metrics[i].metric);
-	kl_strvec_push(a, n->path);
-	kl_strvec_pushv(a, fixed);
-	kl_strvec_take(a, kernel_pattern(n->kernel));
-	kl_strvec_push(a, "--cache-control");
-	kl_strvec_push(a, n->hot ? "none" : "all");
-	kl_strvec_push(a, "--launch-count");
-	kl_strvec_pushf(a, "%d", MAX_LAUNCHES);
-	kl_strvec_push(a, "--metrics");
-	kl_strvec_push(a, list.ptr);
-	kl_strvec_push(a, "--log-file");
-	kl_strvec_push(a, n->log);
-	kl_strvec_pushv(a, n->argv);
+	kl_strvec_push(names, ncu->path);
+	kl_strvec_pushv(names, fixed);
+	kl_strvec_take(names, kernel_pattern(ncu->kernel));
+	kl_strvec_push(names, "--cache-control");
+	kl_strvec_push(names, ncu->hot ? "none" : "all");
+	kl_strvec_push(names, "--launch-count");
+	kl_strvec_pushf(names, "%d", MAX_LAUNCHES);
+	kl_strvec_push(names, "--metrics");
+	kl_strvec_push(names, list.ptr);
+	kl_strvec_push(names, "--log-file");
+	kl_strvec_push(names, ncu->log);
+	kl_strvec_pushv(names, ncu->argv);
 }
 
 /* -- its words -------------------------------------------------------------------- */
@@ -144,14 +144,14 @@ static size_t split_cells(char **out, char *line)
 {
 	size_t n = 0;
 
-	for (char *s = line, *to; n < MAX_COLUMNS && *s == '"';) {
-		out[n++] = to = ++s;
-		while (*s && (*s != '"' || s[1] == '"')) {
-			s += *s == '"';
-			*to++ = *s++;
+	for (char *text = line, *to; n < MAX_COLUMNS && *text == '"';) {
+		out[n++] = to = ++text;
+		while (*text && (*text != '"' || text[1] == '"')) {
+			text += *text == '"';
+			*to++ = *text++;
 		}
-		s += *s == '"';
-		s += *s == ',';
+		text += *text == '"';
+		text += *text == ',';
 		*to = '\0';
 	}
 	return n;
@@ -177,30 +177,30 @@ struct head {
 	bool some;
 };
 
-static void read_head(struct head *h, char **cell, size_t n)
+static void read_head(struct head *head, char **cell, size_t n)
 {
-	*h = (struct head){ .kernel = SIZE_MAX };
+	*head = (struct head){ .kernel = SIZE_MAX };
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
-		h->at[i] = SIZE_MAX;
+		head->at[i] = SIZE_MAX;
 	for (size_t k = 0; k < n; k++) {
 		if (!strcmp(cell[k], "Kernel Name"))
-			h->kernel = k;
+			head->kernel = k;
 		for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
 			if (!strcmp(cell[k], metrics[i].metric))
-				h->at[i] = k;
+				head->at[i] = k;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
-		h->some |= h->at[i] != SIZE_MAX;
+		head->some |= head->at[i] != SIZE_MAX;
 }
 
-static json_t *read_launch(const struct head *h, char **cell, size_t n)
+static json_t *read_launch(const struct head *head, char **cell, size_t n)
 {
 	json_t *launch = json_object();
 	double value;
 
-	kl_json_set_str(launch, "kernel", cell[h->kernel]);
+	kl_json_set_str(launch, "kernel", cell[head->kernel]);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
-		if (h->at[i] < n && read_number(&value, cell[h->at[i]]))
+		if (head->at[i] < n && read_number(&value, cell[head->at[i]]))
 			kl_json_set_int(launch, metrics[i].member,
 					llround(value * metrics[i].unit));
 	return launch;
@@ -210,7 +210,7 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 {
 	KL_AUTO(kl_freep) char *copy = kl_strndup(text, len), *save = NULL;
 	json_t *list = json_array();
-	struct head h = { .kernel = SIZE_MAX };
+	struct head head = { .kernel = SIZE_MAX };
 
 	for (char *line = strtok_r(copy, "\r\n", &save); line;
 	     line = strtok_r(NULL, "\r\n", &save)) {
@@ -221,11 +221,11 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 		if (!n)
 			continue;
 		if (!strcmp(cell[0], "ID"))
-			read_head(&h, cell, n);
+			read_head(&head, cell, n);
 		/* the line of units has no kernel */
-		else if (h.some && h.kernel < n && *cell[h.kernel] &&
+		else if (head.some && head.kernel < n && *cell[head.kernel] &&
 			 json_array_size(list) < MAX_LAUNCHES)
-			json_array_append_new(list, read_launch(&h, cell, n));
+			json_array_append_new(list, read_launch(&head, cell, n));
 	}
 	save = NULL; /* it points into the copy */
 	if (json_array_size(list)) {
@@ -236,26 +236,26 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 	return kl_error(KL_ECANNOT, "ncu wrote no counters");
 }
 
-int kl_ncu_run(json_t **launches, const struct kl_ncu *n)
+int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, text = KL_BUF_INIT;
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.out = &out,
 		.err = &out,
-		.timeout_ms = n->limit_ms,
+		.timeout_ms = ncu->limit_ms,
 		.max_output = MAX_LOG,
 	};
 	struct kl_proc_result res;
 	int err;
 
-	make_command(&a, n);
-	o.argv = (const char *const *)a.v;
-	unlink(n->log);
-	err = kl_proc_run(&res, &o);
-	if (err == 0 && kl_fs_read(&text, n->log, MAX_LOG) < 0)
+	make_command(&list, ncu);
+	opts.argv = (const char *const *)list.v;
+	unlink(ncu->log);
+	err = kl_proc_run(&res, &opts);
+	if (err == 0 && kl_fs_read(&text, ncu->log, MAX_LOG) < 0)
 		kl_error_clear();
-	unlink(n->log);
+	unlink(ncu->log);
 	if (err < 0)
 		return err == KL_EINTR ? err : kl_error(KL_ECANNOT, "%s", kl_error_last());
 	/* an early error it may say before it has a log */

@@ -32,7 +32,7 @@ int kl_ncu_find(char **path);
  * l2_hit_ppm, dram_read, dram_written (bytes), each as far as it was told, all integers.
  * KL_ECANNOT: nothing came, the message says why (no right to the counters, too slow, another GPU).
  */
-int kl_ncu_run(json_t **launches, const struct kl_ncu *n);
+int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu);
 
 /** What it wrote (--csv --page raw), as above; any bytes. KL_ECANNOT: no table of ours in there. */
 int kl_ncu_parse(json_t **launches, const char *text, size_t len);

@@ -27,75 +27,78 @@ struct kl_gpu_nvml {
 	int (*processes)(struct device *, unsigned *, struct process *);
 };
 
-static void *find_symbol(struct kl_gpu_nvml *n, const char *name, const char *older)
+static void *find_symbol(struct kl_gpu_nvml *nvml, const char *name, const char *older)
 {
-	void *p = dlsym(n->lib, name);
+	void *data = dlsym(nvml->lib, name);
 
-	return p || !older ? p : dlsym(n->lib, older);
+	return data || !older ? data : dlsym(nvml->lib, older);
 }
 
 struct kl_gpu_nvml *kl_gpu_nvml_open(const char *uuid)
 {
-	KL_AUTO(kl_gpu_nvml_freep) struct kl_gpu_nvml *n = kl_calloc(1, sizeof(*n));
+	KL_AUTO(kl_gpu_nvml_freep) struct kl_gpu_nvml *nvml = kl_calloc(1, sizeof(*nvml));
 	int (*init)(void), (*by_uuid)(const char *, struct device **);
 
-	n->lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!n->lib)
+	nvml->lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!nvml->lib)
 		return NULL;
-	*(void **)&init = find_symbol(n, "nvmlInit_v2", NULL);
-	*(void **)&by_uuid = find_symbol(n, "nvmlDeviceGetHandleByUUID", NULL);
+	*(void **)&init = find_symbol(nvml, "nvmlInit_v2", NULL);
+	*(void **)&by_uuid = find_symbol(nvml, "nvmlDeviceGetHandleByUUID", NULL);
 	if (!init || !by_uuid || init())
 		return NULL;
-	*(void **)&n->shutdown = find_symbol(n, "nvmlShutdown", NULL);
-	if (by_uuid(uuid, &n->device))
+	*(void **)&nvml->shutdown = find_symbol(nvml, "nvmlShutdown", NULL);
+	if (by_uuid(uuid, &nvml->device))
 		return NULL;
-	*(void **)&n->clock = find_symbol(n, "nvmlDeviceGetClockInfo", NULL);
-	*(void **)&n->max_clock = find_symbol(n, "nvmlDeviceGetMaxClockInfo", NULL);
-	*(void **)&n->temperature = find_symbol(n, "nvmlDeviceGetTemperature", NULL);
-	*(void **)&n->power = find_symbol(n, "nvmlDeviceGetPowerUsage", NULL);
-	*(void **)&n->reasons = find_symbol(n, "nvmlDeviceGetCurrentClocksEventReasons",
-					    "nvmlDeviceGetCurrentClocksThrottleReasons");
-	*(void **)&n->processes = find_symbol(n, "nvmlDeviceGetComputeRunningProcesses_v3", NULL);
-	return kl_steal(&n);
+	*(void **)&nvml->clock = find_symbol(nvml, "nvmlDeviceGetClockInfo", NULL);
+	*(void **)&nvml->max_clock = find_symbol(nvml, "nvmlDeviceGetMaxClockInfo", NULL);
+	*(void **)&nvml->temperature = find_symbol(nvml, "nvmlDeviceGetTemperature", NULL);
+	*(void **)&nvml->power = find_symbol(nvml, "nvmlDeviceGetPowerUsage", NULL);
+	*(void **)&nvml->reasons = find_symbol(nvml, "nvmlDeviceGetCurrentClocksEventReasons",
+					       "nvmlDeviceGetCurrentClocksThrottleReasons");
+	*(void **)&nvml->processes = find_symbol(nvml, "nvmlDeviceGetComputeRunningProcesses_v3",
+						 NULL);
+	return kl_steal(&nvml);
 }
 
-void kl_gpu_nvml_free(struct kl_gpu_nvml *n)
+void kl_gpu_nvml_free(struct kl_gpu_nvml *nvml)
 {
-	if (!n)
+	if (!nvml)
 		return;
-	if (n->shutdown)
-		n->shutdown();
-	if (n->lib)
-		dlclose(n->lib);
-	free(n);
+	if (nvml->shutdown)
+		nvml->shutdown();
+	if (nvml->lib)
+		dlclose(nvml->lib);
+	free(nvml);
 }
 
-static int ask_device(int (*call)(struct device *, int, unsigned *), struct device *d, int which)
+static int ask_device(int (*call)(struct device *, int, unsigned *), struct device *device,
+		      int which)
 {
-	unsigned v;
+	unsigned value;
 
-	return call && !call(d, which, &v) ? (int)v : -1;
+	return call && !call(device, which, &value) ? (int)value : -1;
 }
 
-void kl_gpu_nvml_state(struct kl_gpu_state *out, struct kl_gpu_nvml *n)
+void kl_gpu_nvml_state(struct kl_gpu_state *out, struct kl_gpu_nvml *nvml)
 {
 	unsigned long long reasons;
 	unsigned mw;
 
-	out->sm_mhz = ask_device(n->clock, n->device, CLOCK_SM);
-	out->mem_mhz = ask_device(n->clock, n->device, CLOCK_MEM);
-	out->max_sm_mhz = ask_device(n->max_clock, n->device, CLOCK_SM);
-	out->celsius = ask_device(n->temperature, n->device, TEMPERATURE_GPU);
-	out->milliwatt = n->power && !n->power(n->device, &mw) ? (int)mw : -1;
-	out->reasons = n->reasons && !n->reasons(n->device, &reasons) ? (int64_t)reasons : -1;
+	out->sm_mhz = ask_device(nvml->clock, nvml->device, CLOCK_SM);
+	out->mem_mhz = ask_device(nvml->clock, nvml->device, CLOCK_MEM);
+	out->max_sm_mhz = ask_device(nvml->max_clock, nvml->device, CLOCK_SM);
+	out->celsius = ask_device(nvml->temperature, nvml->device, TEMPERATURE_GPU);
+	out->milliwatt = nvml->power && !nvml->power(nvml->device, &mw) ? (int)mw : -1;
+	out->reasons = nvml->reasons && !nvml->reasons(nvml->device, &reasons) ? (int64_t)reasons :
+										 -1;
 }
 
-int kl_gpu_nvml_processes(struct kl_gpu_nvml *n, unsigned *pid, int max)
+int kl_gpu_nvml_processes(struct kl_gpu_nvml *nvml, unsigned *pid, int max)
 {
 	enum { MOST = 256 };
 	struct process *all = kl_calloc(MOST, sizeof(*all));
 	unsigned have = MOST;
-	int rc = n->processes ? n->processes(n->device, &have, all) : -1;
+	int rc = nvml->processes ? nvml->processes(nvml->device, &have, all) : -1;
 
 	for (unsigned i = 0; !rc && i < have && (int)i < max; i++)
 		pid[i] = all[i].pid;

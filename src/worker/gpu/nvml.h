@@ -16,7 +16,7 @@ struct kl_gpu_nvml;
 
 /** NULL: not to be had. */
 struct kl_gpu_nvml *kl_gpu_nvml_open(const char *uuid);
-void kl_gpu_nvml_free(struct kl_gpu_nvml *n);
+void kl_gpu_nvml_free(struct kl_gpu_nvml *nvml);
 KL_DEFINE_CLEANUP(struct kl_gpu_nvml *, kl_gpu_nvml_free)
 
 enum kl_gpu_clock_reason {
@@ -32,12 +32,12 @@ struct kl_gpu_state {
 	int celsius, milliwatt;
 	int64_t reasons; /* enum kl_gpu_clock_reason; -1 */
 };
-void kl_gpu_nvml_state(struct kl_gpu_state *out, struct kl_gpu_nvml *n);
+void kl_gpu_nvml_state(struct kl_gpu_state *out, struct kl_gpu_nvml *nvml);
 
 /**
  * Processes with a compute context on it, ours included; -1: not known. At most `max` pids are
  * written.
  */
-int kl_gpu_nvml_processes(struct kl_gpu_nvml *n, unsigned *pid, int max);
+int kl_gpu_nvml_processes(struct kl_gpu_nvml *nvml, unsigned *pid, int max);
 
 #endif

@@ -10,34 +10,35 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 			const struct kl_plan *plan, size_t real)
 {
 	json_t *doc = json_object(), *dims = json_array(), *at = json_array(), *args = json_array();
-	struct kl_job_names n;
+	struct kl_job_names names;
 
-	kl_job_names(&n, job);
+	kl_job_names(&names, job);
 	for (size_t i = 0; i < job->ndim; i++) {
 		json_array_append_new(dims, json_string(job->dim_name[i]));
 		json_array_append_new(at, json_integer(pt->dim[i]));
 	}
 	for (size_t i = 0; i < job->nargs; i++) {
-		json_t *a = n.tensor[i] || n.scalar[i].name ? json_object() : json_null();
+		json_t *array = names.tensor[i] || names.scalar[i].name ? json_object() :
+									  json_null();
 		int64_t bits;
 
-		if (n.tensor[i]) {
-			kl_json_set_str(a, "tensor", n.tensor[i]);
-		} else if (n.scalar[i].name) {
-			double v = n.scalar[i].value;
+		if (names.tensor[i]) {
+			kl_json_set_str(array, "tensor", names.tensor[i]);
+		} else if (names.scalar[i].name) {
+			double value = names.scalar[i].value;
 
 			/* the truth, too, is about the number that the kernel gets */
 			if (job->arg[i].dtype == KL_F32)
-				v = (float)v;
-			memcpy(&bits, &v, sizeof(bits));
-			kl_json_set_str(a, "scalar", n.scalar[i].name);
-			kl_json_set_str(a, "dtype",
+				value = (float)value;
+			memcpy(&bits, &value, sizeof(bits));
+			kl_json_set_str(array, "scalar", names.scalar[i].name);
+			kl_json_set_str(array, "dtype",
 					real && kl_dtype_is_float(job->arg[i].dtype) ?
 						real == 8 ? "f64" : "f32" :
-						n.scalar[i].dtype);
-			kl_json_set_int(a, "bits", bits);
+						names.scalar[i].dtype);
+			kl_json_set_int(array, "bits", bits);
 		}
-		json_array_append_new(args, a);
+		json_array_append_new(args, array);
 	}
 	/* a reference is counted, nothing is changed */
 	kl_json_set(doc, "plan", json_incref((json_t *)(uintptr_t)kl_plan_doc(plan)));
@@ -55,27 +56,27 @@ struct names {
 	int64_t at[KL_JOB_MAX_DIMS], bytes[KL_GPU_MAX_TENSORS];
 };
 
-static int read_arg(struct names *n, size_t i, const json_t *a)
+static int read_arg(struct names *names, size_t i, const json_t *array)
 {
 	const char *name;
 	int64_t bits;
 	int err;
 
-	if (json_is_null(a))
+	if (json_is_null(array))
 		return 0;
-	n->tensor[i] = kl_json_str_or(a, "tensor", NULL);
-	if (n->tensor[i])
+	names->tensor[i] = kl_json_str_or(array, "tensor", NULL);
+	if (names->tensor[i])
 		return 0;
-	if ((err = kl_json_str(&name, a, "scalar")) < 0 ||
-	    (err = kl_json_str(&n->scalar[i].dtype, a, "dtype")) < 0 ||
-	    (err = kl_json_int(&bits, a, "bits")) < 0)
+	if ((err = kl_json_str(&name, array, "scalar")) < 0 ||
+	    (err = kl_json_str(&names->scalar[i].dtype, array, "dtype")) < 0 ||
+	    (err = kl_json_int(&bits, array, "bits")) < 0)
 		return err;
-	n->scalar[i].name = name;
-	memcpy(&n->scalar[i].value, &bits, sizeof(bits));
+	names->scalar[i].name = name;
+	memcpy(&names->scalar[i].value, &bits, sizeof(bits));
 	return 0;
 }
 
-static int read_names(struct names *n, const json_t *doc)
+static int read_names(struct names *names, const json_t *doc)
 {
 	json_t *dims, *at, *args;
 	int err;
@@ -83,24 +84,24 @@ static int read_names(struct names *n, const json_t *doc)
 	if ((err = kl_json_arr(&dims, doc, "dims")) < 0 ||
 	    (err = kl_json_arr(&at, doc, "at")) < 0 || (err = kl_json_arr(&args, doc, "args")) < 0)
 		return err;
-	n->names.ndim = json_array_size(dims);
-	n->names.ntensor = json_array_size(args);
-	if (n->names.ndim > KL_JOB_MAX_DIMS || json_array_size(at) != n->names.ndim ||
-	    n->names.ntensor > KL_GPU_MAX_TENSORS)
+	names->names.ndim = json_array_size(dims);
+	names->names.ntensor = json_array_size(args);
+	if (names->names.ndim > KL_JOB_MAX_DIMS || json_array_size(at) != names->names.ndim ||
+	    names->names.ntensor > KL_GPU_MAX_TENSORS)
 		return kl_error(KL_EINVALID, "the binding's dims or arguments are too many");
-	for (size_t i = 0; i < n->names.ndim; i++) {
-		n->dim[i] = json_string_value(json_array_get(dims, i));
-		n->at[i] = json_integer_value(json_array_get(at, i));
-		if (!n->dim[i] || !json_is_integer(json_array_get(at, i)))
+	for (size_t i = 0; i < names->names.ndim; i++) {
+		names->dim[i] = json_string_value(json_array_get(dims, i));
+		names->at[i] = json_integer_value(json_array_get(at, i));
+		if (!names->dim[i] || !json_is_integer(json_array_get(at, i)))
 			return kl_error(KL_EINVALID, "dim %zu of the binding has no name or number",
 					i);
 	}
-	for (size_t i = 0; i < n->names.ntensor; i++)
-		if ((err = read_arg(n, i, json_array_get(args, i))) < 0)
+	for (size_t i = 0; i < names->names.ntensor; i++)
+		if ((err = read_arg(names, i, json_array_get(args, i))) < 0)
 			return err;
-	n->names.dim = n->dim;
-	n->names.tensor = n->tensor;
-	n->names.scalar = n->scalar;
+	names->names.dim = names->dim;
+	names->names.tensor = names->tensor;
+	names->names.scalar = names->scalar;
 	return 0;
 }
 

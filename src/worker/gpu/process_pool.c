@@ -30,24 +30,24 @@ struct kl_gpu_keep {
 
 struct kl_gpu_keep *kl_gpu_keep_new(void)
 {
-	struct kl_gpu_keep *k = kl_calloc(1, sizeof(*k));
+	struct kl_gpu_keep *keep = kl_calloc(1, sizeof(*keep));
 
-	k->lock.fd = -1;
-	return k;
+	keep->lock.fd = -1;
+	return keep;
 }
 
-void kl_gpu_keep_free(struct kl_gpu_keep *k)
+void kl_gpu_keep_free(struct kl_gpu_keep *keep)
 {
-	if (!k)
+	if (!keep)
 		return;
-	for (size_t i = 0; i < k->nidle; i++)
-		kl_gpu_child_free(k->idle[i]);
-	kl_lock_release(&k->lock);
-	kl_strvec_release(&k->notes);
-	free(k);
+	for (size_t i = 0; i < keep->nidle; i++)
+		kl_gpu_child_free(keep->idle[i]);
+	kl_lock_release(&keep->lock);
+	kl_strvec_release(&keep->notes);
+	free(keep);
 }
 
-void kl_gpu_keep_note(struct kl_gpu_keep *k, const char *fmt, ...)
+void kl_gpu_keep_note(struct kl_gpu_keep *keep, const char *fmt, ...)
 {
 	char text[500];
 	va_list ap;
@@ -55,40 +55,41 @@ void kl_gpu_keep_note(struct kl_gpu_keep *k, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (size_t i = 0; i < k->notes.n; i++)
-		if (!strcmp(k->notes.v[i], text))
+	for (size_t i = 0; i < keep->notes.n; i++)
+		if (!strcmp(keep->notes.v[i], text))
 			return;
-	kl_strvec_push(&k->notes, text);
+	kl_strvec_push(&keep->notes, text);
 }
 
-const struct kl_gpu_facts *kl_gpu_keep_facts(const struct kl_gpu_keep *k)
+const struct kl_gpu_facts *kl_gpu_keep_facts(const struct kl_gpu_keep *keep)
 {
-	return k && k->chosen ? &k->facts : NULL;
+	return keep && keep->chosen ? &keep->facts : NULL;
 }
 
-void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *k)
+void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *keep)
 {
 	json_t *notes;
 
-	if (!k || !k->chosen)
+	if (!keep || !keep->chosen)
 		return;
-	kl_json_set_str(result, "device", k->facts.name);
-	kl_json_set_str(result, "driver", k->driver);
-	kl_json_set_int(result, "cc", k->facts.cc);
-	if (!k->notes.n)
+	kl_json_set_str(result, "device", keep->facts.name);
+	kl_json_set_str(result, "driver", keep->driver);
+	kl_json_set_int(result, "cc", keep->facts.cc);
+	if (!keep->notes.n)
 		return;
 	notes = json_array();
-	for (size_t i = 0; i < k->notes.n; i++)
-		json_array_append_new(notes, json_string(k->notes.v[i]));
+	for (size_t i = 0; i < keep->notes.n; i++)
+		json_array_append_new(notes, json_string(keep->notes.v[i]));
 	kl_json_set(result, "gpu_notes", notes);
 }
 
-void kl_gpu_keep_walled(struct kl_gpu_keep *k, const struct kl_gpu_child *c)
+void kl_gpu_keep_walled(struct kl_gpu_keep *keep, const struct kl_gpu_child *child)
 {
-	k->closed = k->nhost++ ? k->closed & c->launcher.closed : c->launcher.closed;
+	keep->closed = keep->nhost++ ? keep->closed & child->launcher.closed :
+				       child->launcher.closed;
 }
 
-void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *k)
+void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *keep)
 {
 	static const struct {
 		unsigned what;
@@ -101,137 +102,139 @@ void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *k)
 	json_t *wall = json_object(), *closed = json_array();
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++)
-		if (k->closed & words[i].what)
+		if (keep->closed & words[i].what)
 			json_array_append_new(closed, json_string(words[i].word));
-	kl_json_set_int(wall, "processes", k->nhost);
+	kl_json_set_int(wall, "processes", keep->nhost);
 	kl_json_set(wall, "closed", closed);
 	kl_json_set(result, "wall", wall);
 }
 
 /* -- the choice of a device ------------------------------------------------------ */
 
-static int try_lock(struct kl_gpu_keep *k, const char *uuid, int64_t wait_ms)
+static int try_lock(struct kl_gpu_keep *keep, const char *uuid, int64_t wait_ms)
 {
 	KL_AUTO(kl_freep) char *resource = kl_asprintf("gpu-%s", uuid);
 
-	return kl_lock_take_machine(&k->lock, resource, wait_ms);
+	return kl_lock_take_machine(&keep->lock, resource, wait_ms);
 }
 
-static int none_fits(const struct kl_gpu_child *c, const char *arch)
+static int none_fits(const struct kl_gpu_child *child, const char *arch)
 {
-	const struct kl_gpu_facts *f = &c->hello.device[0];
+	const struct kl_gpu_facts *facts = &child->hello.device[0];
 
 	return kl_error(KL_ECANNOT, "no GPU here runs code for %s: %s has compute capability %d.%d",
-			arch, f->name, f->cc / 10, f->cc % 10);
+			arch, facts->name, facts->cc / 10, facts->cc % 10);
 }
 
 /* The first free one that runs the code; where none is free, wait for the first. */
-static int choose_device(int *out, struct kl_gpu_keep *k, const struct kl_gpu_child *c,
+static int choose_device(int *out, struct kl_gpu_keep *keep, const struct kl_gpu_child *child,
 			 const char *arch)
 {
 	const char *locked = getenv(KL_GPU_LOCKED);
 	int first = -1, err;
 
-	for (int i = 0; i < c->hello.ndevice; i++) {
-		if (!kl_plan_arch_runs(arch, c->hello.device[i].cc) ||
-		    (locked && strcmp(locked, c->hello.device[i].uuid)))
+	for (int i = 0; i < child->hello.ndevice; i++) {
+		if (!kl_plan_arch_runs(arch, child->hello.device[i].cc) ||
+		    (locked && strcmp(locked, child->hello.device[i].uuid)))
 			continue;
 		if (first < 0)
 			first = i;
 		*out = i;
 		if (locked)
 			return 0;
-		err = try_lock(k, c->hello.device[i].uuid, 0);
+		err = try_lock(keep, child->hello.device[i].uuid, 0);
 		if (err == 0)
 			return 0;
 		if (err != KL_EBUSY) {
 			/* where no lock can be had nobody else can have it either */
-			kl_gpu_keep_note(k, "the GPU could not be locked: %s", kl_error_last());
+			kl_gpu_keep_note(keep, "the GPU could not be locked: %s", kl_error_last());
 			kl_error_clear();
 			return 0;
 		}
 	}
 	if (first < 0)
-		return none_fits(c, arch);
+		return none_fits(child, arch);
 	*out = first;
-	err = try_lock(k, c->hello.device[first].uuid, LOCK_WAIT_MS);
+	err = try_lock(keep, child->hello.device[first].uuid, LOCK_WAIT_MS);
 	if (err == KL_EBUSY)
-		return kl_error_in(KL_ECANNOT, "%s is in use", c->hello.device[first].name);
+		return kl_error_in(KL_ECANNOT, "%s is in use", child->hello.device[first].name);
 	return err;
 }
 
-static void who_else(struct kl_gpu_keep *k)
+static void who_else(struct kl_gpu_keep *keep)
 {
-	KL_AUTO(kl_gpu_nvml_freep) struct kl_gpu_nvml *n = kl_gpu_nvml_open(k->facts.uuid);
+	KL_AUTO(kl_gpu_nvml_freep) struct kl_gpu_nvml *nvml = kl_gpu_nvml_open(keep->facts.uuid);
 	unsigned pid[8];
-	int have = n ? kl_gpu_nvml_processes(n, pid, 8) : -1;
+	int have = nvml ? kl_gpu_nvml_processes(nvml, pid, 8) : -1;
 
 	if (have > 0)
-		kl_gpu_keep_note(k, "%d other process%s compute%s on this GPU", have,
+		kl_gpu_keep_note(keep, "%d other process%s compute%s on this GPU", have,
 				 have > 1 ? "es" : "", have > 1 ? "" : "s");
 }
 
-static int settle_child(struct kl_gpu_keep *k, const struct kl_gpu_child *c, const char *arch)
+static int settle_child(struct kl_gpu_keep *keep, const struct kl_gpu_child *child,
+			const char *arch)
 {
-	int ordinal = 0, err = choose_device(&ordinal, k, c, arch);
+	int ordinal = 0, err = choose_device(&ordinal, keep, child, arch);
 
 	if (err < 0)
 		return err;
-	k->facts = c->hello.device[ordinal];
-	if (*c->hello.build)
-		snprintf(k->driver, sizeof(k->driver), "%s", c->hello.build);
+	keep->facts = child->hello.device[ordinal];
+	if (*child->hello.build)
+		snprintf(keep->driver, sizeof(keep->driver), "%s", child->hello.build);
 	else
-		snprintf(k->driver, sizeof(k->driver), "CUDA %d.%d", c->hello.driver / 1000,
-			 c->hello.driver % 1000 / 10);
-	k->chosen = true;
-	who_else(k); /* none of our own processes has a context yet */
+		snprintf(keep->driver, sizeof(keep->driver), "CUDA %d.%d",
+			 child->hello.driver / 1000, child->hello.driver % 1000 / 10);
+	keep->chosen = true;
+	who_else(keep); /* none of our own processes has a context yet */
 	return 0;
 }
 
 /* -- processes ----------------------------------------------------------------------- */
 
-static struct kl_gpu_child *take_child(struct kl_gpu_keep *k, size_t i)
+static struct kl_gpu_child *take_child(struct kl_gpu_keep *keep, size_t i)
 {
-	struct kl_gpu_child *c = k->idle[i];
+	struct kl_gpu_child *child = keep->idle[i];
 
-	memmove(&k->idle[i], &k->idle[i + 1], (--k->nidle - i) * sizeof(k->idle[0]));
-	return c;
+	memmove(&keep->idle[i], &keep->idle[i + 1], (--keep->nidle - i) * sizeof(keep->idle[0]));
+	return child;
 }
 
-static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct kl_job *job,
-		       const char *cubin, bool host)
+static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_keep *keep,
+		       const struct kl_job *job, const char *cubin, bool host)
 {
-	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = NULL;
-	int err = host ? kl_gpu_child_start_host(&c) : kl_gpu_child_start(&c), ordinal = -1;
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
+	int err = host ? kl_gpu_child_start_host(&child) : kl_gpu_child_start(&child), ordinal = -1;
 
-	if (err < 0 || (!k->chosen && (err = settle_child(k, c, job->arch)) < 0))
+	if (err < 0 || (!keep->chosen && (err = settle_child(keep, child, job->arch)) < 0))
 		return err;
-	ordinal = kl_gpu_child_ordinal(c, k->facts.uuid);
+	ordinal = kl_gpu_child_ordinal(child, keep->facts.uuid);
 	if (ordinal < 0)
-		return kl_error(KL_EIO, "%s (%s) is not there any more", k->facts.name,
-				k->facts.uuid);
-	if ((err = kl_gpu_child_open(c, ordinal)) < 0)
+		return kl_error(KL_EIO, "%s (%s) is not there any more", keep->facts.name,
+				keep->facts.uuid);
+	if ((err = kl_gpu_child_open(child, ordinal)) < 0)
 		return err;
 	if (cubin) {
-		err = host ? kl_gpu_child_launcher(c, cubin, true) :
-			     kl_gpu_child_module(c, 0, cubin);
+		err = host ? kl_gpu_child_launcher(child, cubin, true) :
+			     kl_gpu_child_module(child, 0, cubin);
 		if (err < 0)
 			return err;
 		if (host)
-			kl_gpu_keep_walled(k, c);
-		c->cubin = kl_strdup(cubin);
+			kl_gpu_keep_walled(keep, child);
+		child->cubin = kl_strdup(cubin);
 	}
-	*out = kl_steal(&c);
+	*out = kl_steal(&child);
 	return 0;
 }
 
-static int wait_well(const struct kl_gpu_keep *k)
+static int wait_well(const struct kl_gpu_keep *keep)
 {
-	return k->sick ? kl_error(KL_EIO,
-				  "%s is not well since a kernel hung on it: nothing more is asked "
-				  "of it",
-				  k->facts.name) :
-			 0;
+	return keep->sick ?
+		       kl_error(KL_EIO,
+				"%s is not well since a kernel hung on it: nothing more is asked "
+				"of it",
+				keep->facts.name) :
+		       0;
 }
 
 int kl_gpu_keep_host(struct kl_gpu_child **out, const struct kl_job *job)
@@ -243,46 +246,47 @@ int kl_gpu_keep_host(struct kl_gpu_child **out, const struct kl_job *job)
 
 int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin)
 {
-	struct kl_gpu_keep *k = job->gpu;
-	int err = wait_well(k);
+	struct kl_gpu_keep *keep = job->gpu;
+	int err = wait_well(keep);
 
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < k->nidle && cubin; i++) {
-		if (strcmp(k->idle[i]->cubin, cubin))
+	for (size_t i = 0; i < keep->nidle && cubin; i++) {
+		if (strcmp(keep->idle[i]->cubin, cubin))
 			continue;
-		*out = take_child(k, i);
+		*out = take_child(keep, i);
 		return 0;
 	}
-	return fresh_child(out, k, job, cubin, cubin && kl_job_is_host(job, cubin));
+	return fresh_child(out, keep, job, cubin, cubin && kl_job_is_host(job, cubin));
 }
 
-static void probe_pool(struct kl_gpu_keep *k)
+static void probe_pool(struct kl_gpu_keep *keep)
 {
-	if (kl_gpu_child_probe(k->facts.uuid) == 0) {
-		kl_gpu_keep_note(k, "after a hang another process found the GPU healthy");
+	if (kl_gpu_child_probe(keep->facts.uuid) == 0) {
+		kl_gpu_keep_note(keep, "after a hang another process found the GPU healthy");
 		return;
 	}
-	k->sick = true;
-	kl_gpu_keep_note(k, "after a hang: %s", kl_error_last());
+	keep->sick = true;
+	kl_gpu_keep_note(keep, "after a hang: %s", kl_error_last());
 	kl_error_clear();
 }
 
 /* Often the end of something that failed, whose message stands. */
-void kl_gpu_keep_back(struct kl_gpu_keep *k, struct kl_gpu_child *c)
+void kl_gpu_keep_back(struct kl_gpu_keep *keep, struct kl_gpu_child *child)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
-	bool stuck = c->stuck;
+	bool stuck = child->stuck;
 
 	/* its buffers go now: the next use makes others */
-	if (kl_gpu_child_alive(c) && c->cubin && kl_gpu_child_drop(c, KL_GPU_OP_SET, 0) == 0) {
-		if (k->nidle == MAX_IDLE)
-			kl_gpu_child_free(take_child(k, 0));
-		k->idle[k->nidle++] = c;
+	if (kl_gpu_child_alive(child) && child->cubin &&
+	    kl_gpu_child_drop(child, KL_GPU_OP_SET, 0) == 0) {
+		if (keep->nidle == MAX_IDLE)
+			kl_gpu_child_free(take_child(keep, 0));
+		keep->idle[keep->nidle++] = child;
 		return;
 	}
-	kl_gpu_child_free(c);
+	kl_gpu_child_free(child);
 	if (stuck)
-		probe_pool(k);
+		probe_pool(keep);
 	kl_error(KL_EIO, "%s", message);
 }

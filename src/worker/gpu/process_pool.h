@@ -30,7 +30,7 @@ struct kl_gpu_keep;
 
 /** Empty: no process started, no GPU locked. To be freed after the subjects of its job. */
 struct kl_gpu_keep *kl_gpu_keep_new(void);
-void kl_gpu_keep_free(struct kl_gpu_keep *k);
+void kl_gpu_keep_free(struct kl_gpu_keep *keep);
 KL_DEFINE_CLEANUP(struct kl_gpu_keep *, kl_gpu_keep_free)
 
 /**
@@ -41,21 +41,21 @@ KL_DEFINE_CLEANUP(struct kl_gpu_keep *, kl_gpu_keep_free)
 int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
 /** An empty one that host code may be loaded into; kl_gpu_keep_walled says that it was. */
 int kl_gpu_keep_host(struct kl_gpu_child **out, const struct kl_job *job);
-/** Host code was loaded into `c` by kl_gpu_child_launcher. */
-void kl_gpu_keep_walled(struct kl_gpu_keep *k, const struct kl_gpu_child *c);
+/** Host code was loaded into `child` by kl_gpu_child_launcher. */
+void kl_gpu_keep_walled(struct kl_gpu_keep *keep, const struct kl_gpu_child *child);
 /** For the next who asks for its artefact, if it is alive; else it is buried, and the GPU probed. */
-void kl_gpu_keep_back(struct kl_gpu_keep *k, struct kl_gpu_child *c);
+void kl_gpu_keep_back(struct kl_gpu_keep *keep, struct kl_gpu_child *child);
 /** result.device, driver, cc and gpu_notes: of the GPU that was used; nothing where none was. */
-void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *k);
+void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *keep);
 /**
  * result.wall of a job with host code: in how many processes it was, what was closed to all of
  * them.
  */
-void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *k);
+void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *keep);
 /** The facts of the locked device; NULL: none yet. */
-const struct kl_gpu_facts *kl_gpu_keep_facts(const struct kl_gpu_keep *k);
+const struct kl_gpu_facts *kl_gpu_keep_facts(const struct kl_gpu_keep *keep);
 /** One more of gpu_notes, unless it is there. */
-void kl_gpu_keep_note(struct kl_gpu_keep *k, const char *fmt, ...)
+void kl_gpu_keep_note(struct kl_gpu_keep *keep, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -87,31 +87,31 @@ static struct sock_filter filter_test(uint16_t code, uint32_t k, uint8_t yes, ui
 	return (struct sock_filter){ .code = code, .jt = yes, .jf = no, .k = k };
 }
 
-static size_t build_filter(struct sock_filter *f)
+static size_t build_filter(struct sock_filter *filter)
 {
 	const uint16_t load = BPF_LD | BPF_W | BPF_ABS, same = BPF_JMP | BPF_JEQ | BPF_K;
 	const uint32_t kill = SECCOMP_RET_KILL_PROCESS;
 	size_t n = 0;
 
-	f[n++] = filter_statement(load, offsetof(struct seccomp_data, arch));
-	f[n++] = filter_test(same, THIS_ARCH, 1, 0);
-	f[n++] = filter_statement(BPF_RET | BPF_K, kill);
-	f[n++] = filter_statement(load, offsetof(struct seccomp_data, nr));
-	f[n++] = filter_test(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
-	f[n++] = filter_statement(BPF_RET | BPF_K, kill);
+	filter[n++] = filter_statement(load, offsetof(struct seccomp_data, arch));
+	filter[n++] = filter_test(same, THIS_ARCH, 1, 0);
+	filter[n++] = filter_statement(BPF_RET | BPF_K, kill);
+	filter[n++] = filter_statement(load, offsetof(struct seccomp_data, nr));
+	filter[n++] = filter_test(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
+	filter[n++] = filter_statement(BPF_RET | BPF_K, kill);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(deadly); i++) {
-		f[n++] = filter_test(same, (uint32_t)deadly[i], 0, 1);
-		f[n++] = filter_statement(BPF_RET | BPF_K, kill);
+		filter[n++] = filter_test(same, (uint32_t)deadly[i], 0, 1);
+		filter[n++] = filter_statement(BPF_RET | BPF_K, kill);
 	}
 	/* its flags lie in memory, where a filter cannot look; libc then uses clone */
-	f[n++] = filter_test(same, SYS_clone3, 0, 1);
-	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	filter[n++] = filter_test(same, SYS_clone3, 0, 1);
+	filter[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
 	/* threads of the driver's are counted from outside; a process is none */
-	f[n++] = filter_test(same, SYS_clone, 0, 3);
-	f[n++] = filter_statement(load, offsetof(struct seccomp_data, args[0]));
-	f[n++] = filter_test(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
-	f[n++] = filter_statement(BPF_RET | BPF_K, kill);
-	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	filter[n++] = filter_test(same, SYS_clone, 0, 3);
+	filter[n++] = filter_statement(load, offsetof(struct seccomp_data, args[0]));
+	filter[n++] = filter_test(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+	filter[n++] = filter_statement(BPF_RET | BPF_K, kill);
+	filter[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	return n;
 }
 

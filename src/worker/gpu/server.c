@@ -23,38 +23,38 @@
 /* -- messages ------------------------------------------------------------------- */
 
 /* What is still under way are the gate's own small kernels, unless one of the candidate's hangs. */
-static int state_of(const struct kl_gpu_serve *s)
+static int state_of(const struct kl_gpu_serve *server)
 {
-	int rc = s->device ? kl_gpu_wait(s->device, SETTLE_MS) : 0;
+	int rc = server->device ? kl_gpu_wait(server->device, SETTLE_MS) : 0;
 
 	return !rc ? KL_GPU_WELL : rc == KL_CU_NOT_READY ? KL_GPU_STUCK : KL_GPU_LOST;
 }
 
-int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request, void *reply,
+int kl_gpu_serve_reply(struct kl_gpu_serve *server, const struct kl_gpu_head *request, void *reply,
 		       size_t n)
 {
-	struct kl_gpu_reply *r = reply;
+	struct kl_gpu_reply *gpu_reply = reply;
 
-	r->head = *request;
-	r->head.bytes = (uint32_t)n;
-	if (r->state == KL_GPU_WELL)
-		r->state = state_of(s);
-	if (send(s->socket, reply, n, MSG_NOSIGNAL) != (ssize_t)n)
+	gpu_reply->head = *request;
+	gpu_reply->head.bytes = (uint32_t)n;
+	if (gpu_reply->state == KL_GPU_WELL)
+		gpu_reply->state = state_of(server);
+	if (send(server->socket, reply, n, MSG_NOSIGNAL) != (ssize_t)n)
 		return kl_error_errno("cannot answer");
 	return 0;
 }
 
 /* A reply of `n` bytes with the error that a handler met, or none. */
-static int send_answer(struct kl_gpu_serve *s, const struct kl_gpu_head *request, int err,
+static int send_answer(struct kl_gpu_serve *server, const struct kl_gpu_head *request, int err,
 		       void *reply, size_t n)
 {
-	struct kl_gpu_reply *r = reply;
+	struct kl_gpu_reply *gpu_reply = reply;
 
-	r->err = err;
+	gpu_reply->err = err;
 	if (err < 0)
-		snprintf(r->message, sizeof(r->message), "%s", kl_error_last());
+		snprintf(gpu_reply->message, sizeof(gpu_reply->message), "%s", kl_error_last());
 	kl_error_clear();
-	return kl_gpu_serve_reply(s, request, reply, n);
+	return kl_gpu_serve_reply(server, request, reply, n);
 }
 
 /* One message into `room`, and the descriptor that came with it, or -1. */
@@ -80,11 +80,12 @@ static int receive_request(int socket, void *room, size_t *n, int *fd)
 	while (have < 0 && errno == EINTR);
 	if (have <= 0)
 		return ENDED;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+	for (struct cmsghdr *cmsghdr = CMSG_FIRSTHDR(&msg); cmsghdr;
+	     cmsghdr = CMSG_NXTHDR(&msg, cmsghdr)) {
+		if (cmsghdr->cmsg_level != SOL_SOCKET || cmsghdr->cmsg_type != SCM_RIGHTS)
 			continue;
-		got = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(all, CMSG_DATA(c), (size_t)got * sizeof(int));
+		got = (int)((cmsghdr->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(all, CMSG_DATA(cmsghdr), (size_t)got * sizeof(int));
 	}
 	for (int i = 1; i < got; i++)
 		close(all[i]);
@@ -99,172 +100,175 @@ static int receive_request(int socket, void *room, size_t *n, int *fd)
 int kl_gpu_serve_map(void **out, int fd, uint64_t bytes, bool writable)
 {
 	struct stat st;
-	void *p;
+	void *data;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < bytes ||
 	    !bytes)
 		return kl_error(KL_EINVALID, "no memory of %llu bytes came with the message",
 				(unsigned long long)bytes);
-	p = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
+	data = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
+	if (data == MAP_FAILED)
 		return kl_error_errno("cannot map shared memory");
-	*out = p;
+	*out = data;
 	return 0;
 }
 
 /* -- slots ------------------------------------------------------------------------ */
 
-int kl_gpu_serve_get_bound(struct kl_gpu_bound **out, struct kl_gpu_serve *s, uint32_t slot)
+int kl_gpu_serve_get_bound(struct kl_gpu_bound **out, struct kl_gpu_serve *server, uint32_t slot)
 {
-	if (slot >= KL_GPU_MAX_BINDS || !s->bind[slot].bound)
+	if (slot >= KL_GPU_MAX_BINDS || !server->bind[slot].bound)
 		return kl_error(KL_EINVALID, "no binding %u", slot);
-	*out = s->bind[slot].bound;
+	*out = server->bind[slot].bound;
 	return 0;
 }
 
-int kl_gpu_serve_get_set(struct kl_gpu_serve_set **out, struct kl_gpu_serve *s, uint32_t slot)
+int kl_gpu_serve_get_set(struct kl_gpu_serve_set **out, struct kl_gpu_serve *server, uint32_t slot)
 {
-	if (slot >= KL_GPU_MAX_SETS || !s->set[slot].set)
+	if (slot >= KL_GPU_MAX_SETS || !server->set[slot].set)
 		return kl_error(KL_EINVALID, "no set of tensors %u", slot);
-	*out = &s->set[slot];
+	*out = &server->set[slot];
 	return 0;
 }
 
-static void drop_bind(struct kl_gpu_serve *s, uint32_t slot)
+static void drop_bind(struct kl_gpu_serve *server, uint32_t slot)
 {
-	kl_gpu_bound_free(s->bind[slot].bound, s->device);
-	s->bind[slot].bound = NULL;
+	kl_gpu_bound_free(server->bind[slot].bound, server->device);
+	server->bind[slot].bound = NULL;
 }
 
 /* What is bound to it goes first. */
-static void drop_set(struct kl_gpu_serve *s, uint32_t slot)
+static void drop_set(struct kl_gpu_serve *server, uint32_t slot)
 {
-	struct kl_gpu_serve_set *set = &s->set[slot];
+	struct kl_gpu_serve_set *set = &server->set[slot];
 
 	for (uint32_t i = 0; i < KL_GPU_MAX_BINDS; i++)
-		if (s->bind[i].bound && s->bind[i].set == slot)
-			drop_bind(s, i);
-	kl_gpu_set_free(set->set, s->device);
+		if (server->bind[i].bound && server->bind[i].set == slot)
+			drop_bind(server, i);
+	kl_gpu_set_free(set->set, server->device);
 	if (set->host)
 		munmap(set->host, set->host_bytes);
 	memset(set, 0, sizeof(*set));
 }
 
-static void drop_module(struct kl_gpu_serve *s, uint32_t slot)
+static void drop_module(struct kl_gpu_serve *server, uint32_t slot)
 {
 	for (uint32_t i = 0; i < KL_GPU_MAX_BINDS; i++)
-		if (s->bind[i].bound && s->bind[i].module == slot)
-			drop_bind(s, i);
-	kl_gpu_module_free(s->module[slot], s->device);
-	s->module[slot] = NULL;
+		if (server->bind[i].bound && server->bind[i].module == slot)
+			drop_bind(server, i);
+	kl_gpu_module_free(server->module[slot], server->device);
+	server->module[slot] = NULL;
 }
 
 /* -- operations ----------------------------------------------------------------------- */
 
-static int serve_hello(struct kl_gpu_serve *s, const void *request, int fd)
+static int serve_hello(struct kl_gpu_serve *server, const void *request, int fd)
 {
-	const struct kl_gpu_head *q = request;
-	struct kl_gpu_hello r = { 0 };
+	const struct kl_gpu_head *head = request;
+	struct kl_gpu_hello hello = { 0 };
 	int err = 0, n = 0, rc;
 
-	if (q->slot == KL_GPU_FOR_HOST && s->closed != KL_GPU_CLOSED_WALL && !s->cu)
-		err = kl_gpu_wall(&s->closed);
-	if (!err && !s->cu)
-		err = kl_gpu_driver_open(&s->cu);
-	if (err == 0 && (rc = s->cu->init(0)))
-		err = kl_gpu_error(s->cu, rc, KL_ECANNOT,
+	if (head->slot == KL_GPU_FOR_HOST && server->closed != KL_GPU_CLOSED_WALL && !server->cu)
+		err = kl_gpu_wall(&server->closed);
+	if (!err && !server->cu)
+		err = kl_gpu_driver_open(&server->cu);
+	if (err == 0 && (rc = server->cu->init(0)))
+		err = kl_gpu_error(server->cu, rc, KL_ECANNOT,
 				   "no GPU here: CUDA (driver %s, CUDA %d.%d) cannot "
 				   "start",
-				   *s->cu->build ? s->cu->build : "of unknown version",
-				   s->cu->version / 1000, s->cu->version % 1000 / 10);
-	if (err == 0 && ((rc = s->cu->device_count(&n)) || n < 1))
+				   *server->cu->build ? server->cu->build : "of unknown version",
+				   server->cu->version / 1000, server->cu->version % 1000 / 10);
+	if (err == 0 && ((rc = server->cu->device_count(&n)) || n < 1))
 		err = kl_error(KL_ECANNOT, "no GPU here: the CUDA driver sees none");
 	for (int i = 0; i < n && i < KL_GPU_MAX_DEVICES && err == 0; i++) {
-		err = kl_gpu_facts_read(&r.device[i], s->cu, i);
-		r.ndevice = i + 1;
+		err = kl_gpu_facts_read(&hello.device[i], server->cu, i);
+		hello.ndevice = i + 1;
 	}
-	if (s->cu) {
-		r.driver = s->cu->version;
-		memcpy(r.build, s->cu->build, sizeof(r.build));
+	if (server->cu) {
+		hello.driver = server->cu->version;
+		memcpy(hello.build, server->cu->build, sizeof(hello.build));
 	}
-	return send_answer(s, request, err, &r, sizeof(r));
+	return send_answer(server, request, err, &hello, sizeof(hello));
 }
 
-static int open_device(struct kl_gpu_serve *s, const void *request, int fd)
+static int open_device(struct kl_gpu_serve *server, const void *request, int fd)
 {
-	const struct kl_gpu_open *q = request;
-	struct kl_gpu_reply r = { 0 };
+	const struct kl_gpu_open *open = request;
+	struct kl_gpu_reply reply = { 0 };
 	int err = 0, rc;
 
-	if (!s->cu || s->device)
+	if (!server->cu || server->device)
 		err = kl_error(KL_EINVALID, "a device is opened once, after hello");
 	if (err == 0)
-		err = kl_gpu_device_open(&s->device, s->cu, q->ordinal);
-	if (err == 0 &&
-	    ((rc = s->cu->event_create(&s->before, 0)) || (rc = s->cu->event_create(&s->after, 0))))
-		err = kl_gpu_error(s->cu, rc, KL_ECANNOT, "no events");
-	return send_answer(s, request, err, &r, sizeof(r));
+		err = kl_gpu_device_open(&server->device, server->cu, open->ordinal);
+	if (err == 0 && ((rc = server->cu->event_create(&server->before, 0)) ||
+			 (rc = server->cu->event_create(&server->after, 0))))
+		err = kl_gpu_error(server->cu, rc, KL_ECANNOT, "no events");
+	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
-static int put_module(struct kl_gpu_serve *s, const void *request, int fd)
+static int put_module(struct kl_gpu_serve *server, const void *request, int fd)
 {
-	const struct kl_gpu_put_module *q = request;
-	struct kl_gpu_reply r = { 0 };
+	const struct kl_gpu_put_module *module = request;
+	struct kl_gpu_reply reply = { 0 };
 	void *image = NULL;
 	int err = 0;
 
-	if (q->head.slot >= KL_GPU_MAX_MODULES || q->bytes > KL_GPU_MAX_CUBIN)
+	if (module->head.slot >= KL_GPU_MAX_MODULES || module->bytes > KL_GPU_MAX_CUBIN)
 		err = kl_error(KL_EINVALID, "a cubin too many, or too large");
 	if (err == 0)
-		err = kl_gpu_serve_map(&image, fd, q->bytes, false);
+		err = kl_gpu_serve_map(&image, fd, module->bytes, false);
 	if (err == 0) {
-		drop_module(s, q->head.slot);
-		err = kl_gpu_module_load(&s->module[q->head.slot], s->device, image, q->bytes);
-		munmap(image, q->bytes);
+		drop_module(server, module->head.slot);
+		err = kl_gpu_module_load(&server->module[module->head.slot], server->device, image,
+					 module->bytes);
+		munmap(image, module->bytes);
 	}
-	return send_answer(s, request, err, &r, sizeof(r));
+	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
-static int check_layout(const struct kl_gpu_put_set *q)
+static int check_layout(const struct kl_gpu_put_set *set)
 {
-	if (q->head.slot >= KL_GPU_MAX_SETS || q->n > KL_GPU_MAX_TENSORS ||
-	    q->host_bytes > (uint64_t)1 << 46)
+	if (set->head.slot >= KL_GPU_MAX_SETS || set->n > KL_GPU_MAX_TENSORS ||
+	    set->host_bytes > (uint64_t)1 << 46)
 		return kl_error(KL_EINVALID, "a set of tensors too many, or too large");
-	for (uint32_t i = 0; i < q->n; i++) {
-		uint64_t n = q->layout[i].bytes;
+	for (uint32_t i = 0; i < set->n; i++) {
+		uint64_t n = set->layout[i].bytes;
 
-		if (q->layout[i].tensor && (q->offset[i] % 8 || q->offset[i] > q->host_bytes ||
-					    n > q->host_bytes - q->offset[i]))
+		if (set->layout[i].tensor &&
+		    (set->offset[i] % 8 || set->offset[i] > set->host_bytes ||
+		     n > set->host_bytes - set->offset[i]))
 			return kl_error(KL_EINVALID, "tensor %u lies outside of the shared memory",
 					i);
 	}
 	return 0;
 }
 
-static int put_set(struct kl_gpu_serve *s, const void *request, int fd)
+static int put_set(struct kl_gpu_serve *server, const void *request, int fd)
 {
-	const struct kl_gpu_put_set *q = request;
-	struct kl_gpu_reply r = { 0 };
+	const struct kl_gpu_put_set *gpu_put_set = request;
+	struct kl_gpu_reply reply = { 0 };
 	struct kl_gpu_serve_set *set;
 	void *host = NULL;
-	int err = check_layout(q);
+	int err = check_layout(gpu_put_set);
 
 	if (err == 0)
-		err = kl_gpu_serve_map(&host, fd, q->host_bytes, true);
+		err = kl_gpu_serve_map(&host, fd, gpu_put_set->host_bytes, true);
 	if (err == 0) {
-		set = &s->set[q->head.slot];
-		drop_set(s, q->head.slot);
+		set = &server->set[gpu_put_set->head.slot];
+		drop_set(server, gpu_put_set->head.slot);
 		set->host = host;
-		set->host_bytes = q->host_bytes;
-		memcpy(set->offset, q->offset, sizeof(set->offset));
-		err = kl_gpu_set_make(&set->set, s->device, q->layout, q->n, q->right);
+		set->host_bytes = gpu_put_set->host_bytes;
+		memcpy(set->offset, gpu_put_set->offset, sizeof(set->offset));
+		err = kl_gpu_set_make(&set->set, server->device, gpu_put_set->layout,
+				      gpu_put_set->n, gpu_put_set->right);
 		if (err < 0)
-			drop_set(s, q->head.slot);
+			drop_set(server, gpu_put_set->head.slot);
 	}
-	return send_answer(s, request, err, &r, sizeof(r));
+	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
-static int make_binding(struct kl_gpu_serve *s, const struct kl_gpu_put_bind *q, int fd)
+static int make_binding(struct kl_gpu_serve *server, const struct kl_gpu_put_bind *bind, int fd)
 {
 	/* bytes of struct arguments live in it */
 	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
@@ -274,107 +278,110 @@ static int make_binding(struct kl_gpu_serve *s, const struct kl_gpu_put_bind *q,
 	struct kl_plan_at *at = NULL;
 	int err;
 
-	if (q->head.slot >= KL_GPU_MAX_BINDS || q->module >= KL_GPU_MAX_MODULES ||
-	    !s->module[q->module] || q->bytes > KL_GPU_MAX_PLAN)
+	if (bind->head.slot >= KL_GPU_MAX_BINDS || bind->module >= KL_GPU_MAX_MODULES ||
+	    !server->module[bind->module] || bind->bytes > KL_GPU_MAX_PLAN)
 		return kl_error(KL_EINVALID, "a binding too many, too large, or of no module");
-	if ((err = kl_gpu_serve_get_set(&set, s, q->set)) < 0 ||
-	    (err = kl_gpu_serve_map(&text, fd, q->bytes, false)) < 0)
+	if ((err = kl_gpu_serve_get_set(&set, server, bind->set)) < 0 ||
+	    (err = kl_gpu_serve_map(&text, fd, bind->bytes, false)) < 0)
 		return err;
-	drop_bind(s, q->head.slot);
-	err = kl_gpu_doc_resolve(&at, &plan, text, q->bytes, set->set, &s->device->facts);
-	munmap(text, q->bytes);
-	if (err < 0 || (err = kl_gpu_bound_make(&bound, s->device, s->module[q->module], set->set,
-						at, kl_plan_quirks(plan))) < 0)
+	drop_bind(server, bind->head.slot);
+	err = kl_gpu_doc_resolve(&at, &plan, text, bind->bytes, set->set, &server->device->facts);
+	munmap(text, bind->bytes);
+	if (err < 0 ||
+	    (err = kl_gpu_bound_make(&bound, server->device, server->module[bind->module], set->set,
+				     at, kl_plan_quirks(plan))) < 0)
 		return err;
-	s->bind[q->head.slot].bound = bound;
-	s->bind[q->head.slot].module = q->module;
-	s->bind[q->head.slot].set = q->set;
-	return kl_gpu_bound_prepare(bound, s->device, q->seed, q->limit_ms);
+	server->bind[bind->head.slot].bound = bound;
+	server->bind[bind->head.slot].module = bind->module;
+	server->bind[bind->head.slot].set = bind->set;
+	return kl_gpu_bound_prepare(bound, server->device, bind->seed, bind->limit_ms);
 }
 
-static int put_bind(struct kl_gpu_serve *s, const void *request, int fd)
+static int put_bind(struct kl_gpu_serve *server, const void *request, int fd)
 {
-	struct kl_gpu_reply r = { 0 };
+	struct kl_gpu_reply reply = { 0 };
 
-	return send_answer(s, request, make_binding(s, request, fd), &r, sizeof(r));
+	return send_answer(server, request, make_binding(server, request, fd), &reply,
+			   sizeof(reply));
 }
 
-static int serve_drop(struct kl_gpu_serve *s, const void *request, int fd)
+static int serve_drop(struct kl_gpu_serve *server, const void *request, int fd)
 {
-	const struct kl_gpu_drop *q = request;
-	struct kl_gpu_reply r = { 0 };
+	const struct kl_gpu_drop *drop = request;
+	struct kl_gpu_reply reply = { 0 };
 	int err = 0;
 
-	if (q->op == KL_GPU_OP_MODULE && q->head.slot < KL_GPU_MAX_MODULES)
-		drop_module(s, q->head.slot);
-	else if (q->op == KL_GPU_OP_SET && q->head.slot < KL_GPU_MAX_SETS)
-		drop_set(s, q->head.slot);
-	else if (q->op == KL_GPU_OP_BIND && q->head.slot < KL_GPU_MAX_BINDS)
-		drop_bind(s, q->head.slot);
+	if (drop->op == KL_GPU_OP_MODULE && drop->head.slot < KL_GPU_MAX_MODULES)
+		drop_module(server, drop->head.slot);
+	else if (drop->op == KL_GPU_OP_SET && drop->head.slot < KL_GPU_MAX_SETS)
+		drop_set(server, drop->head.slot);
+	else if (drop->op == KL_GPU_OP_BIND && drop->head.slot < KL_GPU_MAX_BINDS)
+		drop_bind(server, drop->head.slot);
 	else
 		err = kl_error(KL_EINVALID, "nothing of that kind to drop");
-	return send_answer(s, request, err, &r, sizeof(r));
+	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
 /* -- a call --------------------------------------------------------------------------- */
 
-int kl_gpu_serve_upload(struct kl_gpu_serve *s, struct kl_gpu_serve_set *set)
+int kl_gpu_serve_upload(struct kl_gpu_serve *server, struct kl_gpu_serve_set *set)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < set->set->n && err == 0; i++)
 		if (set->set->layout[i].tensor && !set->set->layout[i].output)
-			err = kl_gpu_set_upload(set->set, s->device, i, set->host + set->offset[i]);
+			err = kl_gpu_set_upload(set->set, server->device, i,
+						set->host + set->offset[i]);
 	return err;
 }
 
-int kl_gpu_serve_download(struct kl_gpu_serve *s, struct kl_gpu_serve_set *set)
+int kl_gpu_serve_download(struct kl_gpu_serve *server, struct kl_gpu_serve_set *set)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < set->set->n && err == 0; i++)
 		if (set->set->layout[i].tensor && set->set->layout[i].writable)
-			err = kl_gpu_set_download(set->set, s->device, i,
+			err = kl_gpu_set_download(set->set, server->device, i,
 						  set->host + set->offset[i]);
 	return err;
 }
 
 /* Everything before the launches; waits, so that an error after is of the kernels. */
-static int before_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q,
-		       struct kl_gpu_bound *b, struct kl_gpu_serve_set *set,
-		       struct kl_gpu_module *m)
+static int before_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call *call,
+		       struct kl_gpu_bound *bound, struct kl_gpu_serve_set *set,
+		       struct kl_gpu_module *module)
 {
 	int err = 0, rc;
 
-	if (q->flags & KL_GPU_CALL_RELOAD)
-		err = kl_gpu_module_reload(m, s->device);
-	if (err == 0 && q->flags & KL_GPU_CALL_UPLOAD)
-		err = kl_gpu_serve_upload(s, set);
-	if (err < 0 || (err = kl_gpu_set_poison(set->set, s->device, q->seed)) < 0 ||
-	    (err = kl_gpu_bound_ready(b, s->device, q->seed)) < 0 ||
-	    (q->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(s->device)) < 0))
+	if (call->flags & KL_GPU_CALL_RELOAD)
+		err = kl_gpu_module_reload(module, server->device);
+	if (err == 0 && call->flags & KL_GPU_CALL_UPLOAD)
+		err = kl_gpu_serve_upload(server, set);
+	if (err < 0 || (err = kl_gpu_set_poison(set->set, server->device, call->seed)) < 0 ||
+	    (err = kl_gpu_bound_ready(bound, server->device, call->seed)) < 0 ||
+	    (call->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(server->device)) < 0))
 		return err;
-	rc = s->cu->stream_sync(s->device->stream);
-	return rc ? kl_gpu_error(s->cu, rc, KL_EIO, "the GPU fails before the call") : 0;
+	rc = server->cu->stream_sync(server->device->stream);
+	return rc ? kl_gpu_error(server->cu, rc, KL_EIO, "the GPU fails before the call") : 0;
 }
 
-static int run_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q,
-		    const struct kl_gpu_bound *b, struct kl_gpu_called *out)
+static int run_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call *call,
+		    const struct kl_gpu_bound *bound, struct kl_gpu_called *out)
 {
 	int rc, which, ran;
 	float ms = 0;
 
-	s->cu->event_record(s->before, s->device->stream);
-	rc = kl_gpu_bound_launch(b, s->device, &which);
-	s->cu->event_record(s->after, s->device->stream);
-	ran = kl_gpu_wait(s->device, q->limit_ms);
+	server->cu->event_record(server->before, server->device->stream);
+	rc = kl_gpu_bound_launch(bound, server->device, &which);
+	server->cu->event_record(server->after, server->device->stream);
+	ran = kl_gpu_wait(server->device, call->limit_ms);
 	if (ran == KL_CU_NOT_READY) {
 		out->end = KL_GPU_CALL_HANG;
 		out->r.state = KL_GPU_STUCK;
 		return 0;
 	}
 	if (!rc && !ran) {
-		if (!s->cu->event_ms(&ms, s->before, s->after))
+		if (!server->cu->event_ms(&ms, server->before, server->after))
 			out->event_ns = (int64_t)((double)ms * 1e6);
 		return 0;
 	}
@@ -385,33 +392,34 @@ static int run_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q,
 		rc = ran ? ran : rc;
 		out->end = KL_GPU_CALL_FAULT;
 		if (!kl_gpu_is_fault(rc))
-			return kl_gpu_error(s->cu, rc, KL_EIO, "the GPU fails in a call of '%s'",
-					    kl_gpu_bound_kernel(b, which));
+			return kl_gpu_error(server->cu, rc, KL_EIO,
+					    "the GPU fails in a call of '%s'",
+					    kl_gpu_bound_kernel(bound, which));
 	}
-	kl_gpu_driver_name(s->cu, rc, out->name);
+	kl_gpu_driver_name(server->cu, rc, out->name);
 	/* with one launch it is known which; with several only of one that was refused */
-	if (out->end == KL_GPU_CALL_FAULT && kl_gpu_bound_launches(b) > 1)
+	if (out->end == KL_GPU_CALL_FAULT && kl_gpu_bound_launches(bound) > 1)
 		out->launch = -1;
-	snprintf(out->kernel, sizeof(out->kernel), "%s", kl_gpu_bound_kernel(b, out->launch));
+	snprintf(out->kernel, sizeof(out->kernel), "%s", kl_gpu_bound_kernel(bound, out->launch));
 	return 0;
 }
 
-static int after_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q,
-		      const struct kl_gpu_bound *b, struct kl_gpu_serve_set *set,
+static int after_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call *call,
+		      const struct kl_gpu_bound *bound, struct kl_gpu_serve_set *set,
 		      struct kl_gpu_called *out)
 {
 	size_t arg = 0;
 	int err = 0;
 
-	if (q->flags & KL_GPU_CALL_CHECK) {
-		err = kl_gpu_set_check(set->set, s->device, &arg, &out->where);
+	if (call->flags & KL_GPU_CALL_CHECK) {
+		err = kl_gpu_set_check(set->set, server->device, &arg, &out->where);
 		if (err == KL_ENO) {
 			out->end = KL_GPU_CALL_SLACK;
 			out->arg = (int32_t)arg;
 			return 0;
 		}
 		if (err == 0)
-			err = kl_gpu_bound_check(b, s->device);
+			err = kl_gpu_bound_check(bound, server->device);
 		if (err == KL_ENO) {
 			out->end = KL_GPU_CALL_SCRATCH;
 			snprintf(out->r.message, sizeof(out->r.message), "%s", kl_error_last());
@@ -419,66 +427,67 @@ static int after_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q,
 			return 0;
 		}
 	}
-	if (err == 0 && q->flags & KL_GPU_CALL_DOWNLOAD)
-		err = kl_gpu_serve_download(s, set);
+	if (err == 0 && call->flags & KL_GPU_CALL_DOWNLOAD)
+		err = kl_gpu_serve_download(server, set);
 	return err;
 }
 
-static int serve_call(struct kl_gpu_serve *s, const void *request, int fd)
+static int serve_call(struct kl_gpu_serve *server, const void *request, int fd)
 {
-	const struct kl_gpu_do_call *q = request;
+	const struct kl_gpu_do_call *call = request;
 	struct kl_gpu_called out = { .launch = -1, .arg = -1 };
 	struct kl_gpu_serve_set *set = NULL;
-	struct kl_gpu_bound *b = NULL;
-	int err = kl_gpu_serve_get_bound(&b, s, q->head.slot);
+	struct kl_gpu_bound *bound = NULL;
+	int err = kl_gpu_serve_get_bound(&bound, server, call->head.slot);
 
 	if (err == 0)
-		err = kl_gpu_serve_get_set(&set, s, s->bind[q->head.slot].set);
+		err = kl_gpu_serve_get_set(&set, server, server->bind[call->head.slot].set);
 	if (err == 0)
-		err = before_call(s, q, b, set, s->module[s->bind[q->head.slot].module]);
+		err = before_call(server, call, bound, set,
+				  server->module[server->bind[call->head.slot].module]);
 	if (err == 0)
-		err = run_call(s, q, b, &out);
+		err = run_call(server, call, bound, &out);
 	if (err == 0 && out.end == KL_GPU_CALL_OK)
-		err = after_call(s, q, b, set, &out);
+		err = after_call(server, call, bound, set, &out);
 	if (err < 0) {
 		out.r.err = err;
 		snprintf(out.r.message, sizeof(out.r.message), "%s", kl_error_last());
 		kl_error_clear();
 	} else {
-		out.quirk = kl_gpu_bound_quirk(b);
+		out.quirk = kl_gpu_bound_quirk(bound);
 	}
-	return kl_gpu_serve_reply(s, request, &out, sizeof(out));
+	return kl_gpu_serve_reply(server, request, &out, sizeof(out));
 }
 
 /* Written, looked at there, read back and looked at here. */
-static int probe_device(struct kl_gpu_serve *s)
+static int probe_device(struct kl_gpu_serve *server)
 {
 	enum { BYTES = 1 << 20 };
-	struct kl_gpu_pattern p = { .seed = kl_rng_os_seed(), .keep = ~(uint64_t)0 };
+	struct kl_gpu_pattern pattern = { .seed = kl_rng_os_seed(), .keep = ~(uint64_t)0 };
 	KL_AUTO(kl_freep) char *here = kl_malloc(BYTES);
 	uint64_t there[2], own[2], where;
-	struct kl_gpu_buffer b;
-	int err = kl_gpu_buffer_make(&b, s->device, BYTES, 256, false);
+	struct kl_gpu_buffer buffer;
+	int err = kl_gpu_buffer_make(&buffer, server->device, BYTES, 256, false);
 
 	if (err < 0)
 		return err;
-	kl_gpu_pattern(here, &p, 0, BYTES);
-	kl_gpu_fingerprint_host(own, here, BYTES, p.seed);
-	if ((err = kl_gpu_fill(s->device, b.at, BYTES, 0, &p)) == 0 &&
-	    (err = kl_gpu_check(s->device, b.at, BYTES, 0, &p, &where)) == 0)
-		err = kl_gpu_fingerprint(s->device, there, b.at, BYTES, p.seed);
+	kl_gpu_pattern(here, &pattern, 0, BYTES);
+	kl_gpu_fingerprint_host(own, here, BYTES, pattern.seed);
+	if ((err = kl_gpu_fill(server->device, buffer.at, BYTES, 0, &pattern)) == 0 &&
+	    (err = kl_gpu_check(server->device, buffer.at, BYTES, 0, &pattern, &where)) == 0)
+		err = kl_gpu_fingerprint(server->device, there, buffer.at, BYTES, pattern.seed);
 	if (err == KL_ENO || (err == 0 && memcmp(there, own, sizeof(own))))
 		err = kl_error(KL_EIO, "%s does not keep what is written to it",
-			       s->device->facts.name);
-	kl_gpu_buffer_release(&b, s->device);
+			       server->device->facts.name);
+	kl_gpu_buffer_release(&buffer, server->device);
 	return err;
 }
 
-static int serve_probe(struct kl_gpu_serve *s, const void *request, int fd)
+static int serve_probe(struct kl_gpu_serve *server, const void *request, int fd)
 {
-	struct kl_gpu_reply r = { 0 };
+	struct kl_gpu_reply reply = { 0 };
 
-	return send_answer(s, request, probe_device(s), &r, sizeof(r));
+	return send_answer(server, request, probe_device(server), &reply, sizeof(reply));
 }
 
 /* -- the process ------------------------------------------------------------------------ */
@@ -500,16 +509,17 @@ static const struct {
 	[KL_GPU_OP_LAUNCH] = { sizeof(struct kl_gpu_do_launch), true, kl_gpu_serve_launch },
 };
 
-static int serve_one(struct kl_gpu_serve *s, const struct kl_gpu_head *h, size_t n, int fd)
+static int serve_one(struct kl_gpu_serve *server, const struct kl_gpu_head *head, size_t n, int fd)
 {
-	if (n < sizeof(*h) || h->magic != KL_GPU_WIRE_MAGIC || h->bytes != n)
+	if (n < sizeof(*head) || head->magic != KL_GPU_WIRE_MAGIC || head->bytes != n)
 		return kl_error(KL_EINVALID, "a broken message");
-	if (h->op >= KL_GPU_OP_TIME && h->op < KL_GPU_OP_TIME_END && s->device)
-		return kl_gpu_time_serve ? kl_gpu_time_serve(s, h, n, fd) : -1;
-	if (h->op >= KL_ARRAY_SIZE(operations) || !operations[h->op].serve ||
-	    operations[h->op].bytes != n || (operations[h->op].needs_device && !s->device))
-		return kl_error(KL_EINVALID, "operation %u of %zu bytes", h->op, n);
-	return operations[h->op].serve(s, h, fd);
+	if (head->op >= KL_GPU_OP_TIME && head->op < KL_GPU_OP_TIME_END && server->device)
+		return kl_gpu_time_serve ? kl_gpu_time_serve(server, head, n, fd) : -1;
+	if (head->op >= KL_ARRAY_SIZE(operations) || !operations[head->op].serve ||
+	    operations[head->op].bytes != n ||
+	    (operations[head->op].needs_device && !server->device))
+		return kl_error(KL_EINVALID, "operation %u of %zu bytes", head->op, n);
+	return operations[head->op].serve(server, head, fd);
 }
 
 static void set_limits(void)
@@ -523,16 +533,16 @@ static void set_limits(void)
 int kl_gpu_serve_main(void)
 {
 	static _Alignas(64) char room[KL_GPU_WIRE_MAX];
-	struct kl_gpu_serve *s = kl_calloc(1, sizeof(*s));
+	struct kl_gpu_serve *server = kl_calloc(1, sizeof(*server));
 	size_t n = 0;
 	int err, fd;
 
 	set_limits();
-	s->socket = KL_GPU_WIRE_FD;
+	server->socket = KL_GPU_WIRE_FD;
 	for (;;) {
-		err = receive_request(s->socket, room, &n, &fd);
+		err = receive_request(server->socket, room, &n, &fd);
 		if (err == 0)
-			err = serve_one(s, (const struct kl_gpu_head *)room, n, fd);
+			err = serve_one(server, (const struct kl_gpu_head *)room, n, fd);
 		if (fd >= 0)
 			close(fd);
 		if (err)

@@ -38,27 +38,27 @@ struct kl_gpu_serve {
  * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Its head is filled in, and its
  * state unless it says one.
  */
-int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request, void *reply,
+int kl_gpu_serve_reply(struct kl_gpu_serve *server, const struct kl_gpu_head *request, void *reply,
 		       size_t n);
 /** The slot's content, or KL_EINVALID. */
-int kl_gpu_serve_get_bound(struct kl_gpu_bound **out, struct kl_gpu_serve *s, uint32_t slot);
-int kl_gpu_serve_get_set(struct kl_gpu_serve_set **out, struct kl_gpu_serve *s, uint32_t slot);
+int kl_gpu_serve_get_bound(struct kl_gpu_bound **out, struct kl_gpu_serve *server, uint32_t slot);
+int kl_gpu_serve_get_set(struct kl_gpu_serve_set **out, struct kl_gpu_serve *server, uint32_t slot);
 /** Inputs of the set from its shared mapping. */
-int kl_gpu_serve_upload(struct kl_gpu_serve *s, struct kl_gpu_serve_set *set);
-int kl_gpu_serve_download(struct kl_gpu_serve *s, struct kl_gpu_serve_set *set);
+int kl_gpu_serve_upload(struct kl_gpu_serve *server, struct kl_gpu_serve_set *set);
+int kl_gpu_serve_download(struct kl_gpu_serve *server, struct kl_gpu_serve_set *set);
 /** A shared mapping of `bytes` of `fd`, whose size is checked; closes nothing. */
 int kl_gpu_serve_map(void **out, int fd, uint64_t bytes, bool writable);
 
 /* server_host.c: LAUNCHER and LAUNCH. */
-int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd);
-int kl_gpu_serve_launch(struct kl_gpu_serve *s, const void *request, int fd);
+int kl_gpu_serve_launcher(struct kl_gpu_serve *server, const void *request, int fd);
+int kl_gpu_serve_launch(struct kl_gpu_serve *server, const void *request, int fd);
 
 /**
  * server.c: operations KL_GPU_OP_TIME to KL_GPU_OP_TIME_END. `request` has `n` bytes, `fd` is -1 or
  * a descriptor that is closed afterwards. It sends the reply itself; a negative return ends the
  * process.
  */
-int kl_gpu_time_serve(struct kl_gpu_serve *s, const struct kl_gpu_head *request, size_t n, int fd)
-	__attribute__((weak));
+int kl_gpu_time_serve(struct kl_gpu_serve *server, const struct kl_gpu_head *request, size_t n,
+		      int fd) __attribute__((weak));
 
 #endif

@@ -6,115 +6,121 @@
 #include "base/rng.h"
 #include "worker/gpu/bind.h"
 
-int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *d,
+int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *device,
 		    const struct kl_gpu_tensor_layout *layout, size_t n, bool right)
 {
-	struct kl_gpu_set *s = kl_calloc(1, sizeof(*s));
+	struct kl_gpu_set *set = kl_calloc(1, sizeof(*set));
 	int err = 0;
 
-	s->n = n;
-	s->right = right;
-	memcpy(s->layout, layout, n * sizeof(*layout));
+	set->n = n;
+	set->right = right;
+	memcpy(set->layout, layout, n * sizeof(*layout));
 	for (size_t i = 0; i < n && err == 0; i++)
 		if (layout[i].tensor)
-			err = kl_gpu_buffer_make(&s->buffer[i], d, layout[i].bytes, 256, right);
+			err = kl_gpu_buffer_make(&set->buffer[i], device, layout[i].bytes, 256,
+						 right);
 	if (err == 0)
-		err = kl_gpu_set_slack(s, d, kl_rng_os_seed());
+		err = kl_gpu_set_slack(set, device, kl_rng_os_seed());
 	if (err < 0) {
-		kl_gpu_set_free(s, d);
+		kl_gpu_set_free(set, device);
 		return err;
 	}
-	*out = s;
+	*out = set;
 	return 0;
 }
 
-void kl_gpu_set_free(struct kl_gpu_set *s, const struct kl_gpu_device *d)
+void kl_gpu_set_free(struct kl_gpu_set *set, const struct kl_gpu_device *device)
 {
-	if (!s)
+	if (!set)
 		return;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->layout[i].tensor)
-			kl_gpu_buffer_release(&s->buffer[i], d);
-	free(s);
+	for (size_t i = 0; i < set->n; i++)
+		if (set->layout[i].tensor)
+			kl_gpu_buffer_release(&set->buffer[i], device);
+	free(set);
 }
 
-int kl_gpu_set_slack(struct kl_gpu_set *s, const struct kl_gpu_device *d, uint64_t seed)
+int kl_gpu_set_slack(struct kl_gpu_set *set, const struct kl_gpu_device *device, uint64_t seed)
 {
 	int err = 0;
 
-	s->slack_seed = seed;
-	for (size_t i = 0; i < s->n && err == 0; i++) {
-		if (!s->layout[i].tensor)
+	set->slack_seed = seed;
+	for (size_t i = 0; i < set->n && err == 0; i++) {
+		if (!set->layout[i].tensor)
 			continue;
-		if ((err = kl_gpu_buffer_protect(&s->buffer[i], d, false)) == 0 &&
-		    (err = kl_gpu_buffer_poison_slack(&s->buffer[i], d, kl_gpu_mix(seed, i))) == 0)
-			err = kl_gpu_buffer_protect(&s->buffer[i], d, !s->layout[i].writable);
+		if ((err = kl_gpu_buffer_protect(&set->buffer[i], device, false)) == 0 &&
+		    (err = kl_gpu_buffer_poison_slack(&set->buffer[i], device,
+						      kl_gpu_mix(seed, i))) == 0)
+			err = kl_gpu_buffer_protect(&set->buffer[i], device,
+						    !set->layout[i].writable);
 	}
 	return err;
 }
 
-int kl_gpu_set_upload(struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i,
+int kl_gpu_set_upload(struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 		      const void *from)
 {
 	int rc, err;
 
-	if (!s->layout[i].bytes)
+	if (!set->layout[i].bytes)
 		return 0;
-	if ((err = kl_gpu_buffer_protect(&s->buffer[i], d, false)) < 0)
+	if ((err = kl_gpu_buffer_protect(&set->buffer[i], device, false)) < 0)
 		return err;
-	rc = d->cu->to_device(s->buffer[i].at, from, s->layout[i].bytes, d->stream);
+	rc = device->cu->to_device(set->buffer[i].at, from, set->layout[i].bytes, device->stream);
 	if (rc)
-		return kl_gpu_error(d->cu, rc, KL_EIO, "cannot copy to the GPU");
-	return kl_gpu_buffer_protect(&s->buffer[i], d, !s->layout[i].writable);
+		return kl_gpu_error(device->cu, rc, KL_EIO, "cannot copy to the GPU");
+	return kl_gpu_buffer_protect(&set->buffer[i], device, !set->layout[i].writable);
 }
 
-int kl_gpu_set_download(const struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i,
+int kl_gpu_set_download(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 			void *to)
 {
 	int rc = 0;
 
-	if (s->layout[i].bytes)
-		rc = d->cu->to_host(to, s->buffer[i].at, s->layout[i].bytes, d->stream);
+	if (set->layout[i].bytes)
+		rc = device->cu->to_host(to, set->buffer[i].at, set->layout[i].bytes,
+					 device->stream);
 	if (!rc)
-		rc = d->cu->stream_sync(d->stream);
-	return rc ? kl_gpu_error(d->cu, rc, KL_EIO, "cannot copy from the GPU") : 0;
+		rc = device->cu->stream_sync(device->stream);
+	return rc ? kl_gpu_error(device->cu, rc, KL_EIO, "cannot copy from the GPU") : 0;
 }
 
-struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *l, size_t i,
+struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *layout, size_t i,
 					 uint64_t seed)
 {
 	bool like = seed & 1;
 
 	return (struct kl_gpu_pattern){
 		.seed = kl_gpu_mix(seed, 1000 + i),
-		.keep = like ? l->keep_like : l->keep,
-		.set = like ? l->set_like : l->set,
+		.keep = like ? layout->keep_like : layout->keep,
+		.set = like ? layout->set_like : layout->set,
 	};
 }
 
-int kl_gpu_set_poison(const struct kl_gpu_set *s, const struct kl_gpu_device *d, uint64_t seed)
+int kl_gpu_set_poison(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
+		      uint64_t seed)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < s->n && err == 0; i++) {
-		struct kl_gpu_pattern p = kl_gpu_set_pattern(&s->layout[i], i, seed);
+	for (size_t i = 0; i < set->n && err == 0; i++) {
+		struct kl_gpu_pattern pattern = kl_gpu_set_pattern(&set->layout[i], i, seed);
 
-		if (s->layout[i].tensor && s->layout[i].output)
-			err = kl_gpu_fill(d, s->buffer[i].at, s->layout[i].bytes, 0, &p);
+		if (set->layout[i].tensor && set->layout[i].output)
+			err = kl_gpu_fill(device, set->buffer[i].at, set->layout[i].bytes, 0,
+					  &pattern);
 	}
 	return err;
 }
 
-int kl_gpu_set_check(const struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t *i_out,
-		     int64_t *where)
+int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
+		     size_t *i_out, int64_t *where)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < s->n && err == 0; i++) {
-		if (!s->layout[i].tensor || !s->layout[i].writable)
+	for (size_t i = 0; i < set->n && err == 0; i++) {
+		if (!set->layout[i].tensor || !set->layout[i].writable)
 			continue;
-		err = kl_gpu_buffer_check_slack(&s->buffer[i], d, kl_gpu_mix(s->slack_seed, i),
-						where);
+		err = kl_gpu_buffer_check_slack(&set->buffer[i], device,
+						kl_gpu_mix(set->slack_seed, i), where);
 		*i_out = i;
 	}
 	return err;

@@ -11,11 +11,11 @@
 #define THREADS 256
 #define MAX_PRINTF ((size_t)1 << 20)
 
-static uint64_t finish_hash(uint64_t z)
+static uint64_t finish_hash(uint64_t depth)
 {
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	depth = (depth ^ (depth >> 30)) * 0xbf58476d1ce4e5b9u;
+	depth = (depth ^ (depth >> 27)) * 0x94d049bb133111ebu;
+	return depth ^ (depth >> 31);
 }
 
 uint64_t kl_gpu_mix(uint64_t seed, uint64_t i)
@@ -23,15 +23,16 @@ uint64_t kl_gpu_mix(uint64_t seed, uint64_t i)
 	return finish_hash(seed + (i + 1) * GOLDEN);
 }
 
-void kl_gpu_pattern(void *out, const struct kl_gpu_pattern *p, uint64_t from, size_t n)
+void kl_gpu_pattern(void *out, const struct kl_gpu_pattern *pattern, uint64_t from, size_t n)
 {
 	unsigned char *to = out;
 
 	while (n) {
-		uint64_t v = (kl_gpu_mix(p->seed, from / 8) & p->keep) | p->set;
+		uint64_t value = (kl_gpu_mix(pattern->seed, from / 8) & pattern->keep) |
+				 pattern->set;
 		size_t skip = from % 8, part = 8 - skip < n ? 8 - skip : n;
 
-		memcpy(to, (const char *)&v + skip, part);
+		memcpy(to, (const char *)&value + skip, part);
 		to += part;
 		from += part;
 		n -= part;
@@ -40,116 +41,119 @@ void kl_gpu_pattern(void *out, const struct kl_gpu_pattern *p, uint64_t from, si
 
 /* -- the device ------------------------------------------------------------- */
 
-static int find_tools(struct kl_gpu_device *d)
+static int find_tools(struct kl_gpu_device *device)
 {
 	const struct {
 		const char *name;
 		struct kl_cu_function **f;
 	} tools[] = {
-		{ "kl_fill", &d->fill },
-		{ "kl_check", &d->check },
-		{ "kl_print", &d->print },
-		{ "kl_scrub_shared", &d->scrub_shared },
-		{ "kl_scrub_local", &d->scrub_local },
+		{ "kl_fill", &device->fill },
+		{ "kl_check", &device->check },
+		{ "kl_print", &device->print },
+		{ "kl_scrub_shared", &device->scrub_shared },
+		{ "kl_scrub_local", &device->scrub_local },
 	};
-	int rc = d->cu->module_load(&d->tools, kl_gpu_ptx);
+	int rc = device->cu->module_load(&device->tools, kl_gpu_ptx);
 
 	if (rc)
-		return kl_gpu_error(d->cu, rc, KL_ECANNOT,
+		return kl_gpu_error(device->cu, rc, KL_ECANNOT,
 				    "the driver cannot compile the gate's own kernels");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tools); i++)
-		if ((rc = d->cu->module_function(tools[i].f, d->tools, tools[i].name)))
-			return kl_gpu_error(d->cu, rc, KL_ECANNOT, "no %s", tools[i].name);
-	rc = d->cu->func_set(d->scrub_shared, KL_CU_FUNC_MAX_DYNAMIC_SMEM,
-			     (int)d->facts.smem_optin);
-	return rc ? kl_gpu_error(d->cu, rc, KL_ECANNOT, "no shared memory to overwrite") : 0;
+		if ((rc = device->cu->module_function(tools[i].f, device->tools, tools[i].name)))
+			return kl_gpu_error(device->cu, rc, KL_ECANNOT, "no %s", tools[i].name);
+	rc = device->cu->func_set(device->scrub_shared, KL_CU_FUNC_MAX_DYNAMIC_SMEM,
+				  (int)device->facts.smem_optin);
+	return rc ? kl_gpu_error(device->cu, rc, KL_ECANNOT, "no shared memory to overwrite") : 0;
 }
 
-static struct kl_cu_mem_prop memory_place(const struct kl_gpu_device *d)
+static struct kl_cu_mem_prop memory_place(const struct kl_gpu_device *device)
 {
 	return (struct kl_cu_mem_prop){
 		.type = KL_CU_ALLOCATION_PINNED,
-		.location = { .type = KL_CU_LOCATION_DEVICE, .id = d->dev },
+		.location = { .type = KL_CU_LOCATION_DEVICE, .id = device->dev },
 	};
 }
 
-static int open_context(struct kl_gpu_device *d)
+static int open_context(struct kl_gpu_device *device)
 {
-	struct kl_cu_mem_prop prop = memory_place(d);
+	struct kl_cu_mem_prop prop = memory_place(device);
 	size_t granule = 0;
 	int rc;
 
 	/* already set by a library in this process: then it is as it is */
-	d->cu->ctx_flags(d->dev, KL_CU_CTX_SPIN);
-	if ((rc = d->cu->ctx_retain(&d->context, d->dev)) || (rc = d->cu->ctx_set(d->context)))
-		return kl_gpu_error(d->cu, rc, KL_ECANNOT, "%s (%s) cannot be used", d->facts.name,
-				    d->facts.uuid);
-	d->cu->ctx_limit(KL_CU_LIMIT_PRINTF, MAX_PRINTF);
-	if ((rc = d->cu->mem_granularity(&granule, &prop, 0)) ||
-	    (rc = d->cu->stream_create(&d->stream, KL_CU_STREAM_NON_BLOCKING)))
-		return kl_gpu_error(d->cu, rc, KL_ECANNOT, "%s cannot be used", d->facts.name);
-	d->granule = granule ? granule : (uint64_t)2 << 20;
+	device->cu->ctx_flags(device->dev, KL_CU_CTX_SPIN);
+	if ((rc = device->cu->ctx_retain(&device->context, device->dev)) ||
+	    (rc = device->cu->ctx_set(device->context)))
+		return kl_gpu_error(device->cu, rc, KL_ECANNOT, "%s (%s) cannot be used",
+				    device->facts.name, device->facts.uuid);
+	device->cu->ctx_limit(KL_CU_LIMIT_PRINTF, MAX_PRINTF);
+	if ((rc = device->cu->mem_granularity(&granule, &prop, 0)) ||
+	    (rc = device->cu->stream_create(&device->stream, KL_CU_STREAM_NON_BLOCKING)))
+		return kl_gpu_error(device->cu, rc, KL_ECANNOT, "%s cannot be used",
+				    device->facts.name);
+	device->granule = granule ? granule : (uint64_t)2 << 20;
 	return 0;
 }
 
 int kl_gpu_device_open(struct kl_gpu_device **out, struct kl_gpu_driver *cu, int ordinal)
 {
-	KL_AUTO(kl_gpu_device_freep) struct kl_gpu_device *d = kl_calloc(1, sizeof(*d));
+	KL_AUTO(kl_gpu_device_freep) struct kl_gpu_device *device = kl_calloc(1, sizeof(*device));
 	struct kl_gpu_buffer result = { 0 };
 	int rc, err;
 
-	d->cu = cu;
-	d->ordinal = ordinal;
-	if ((err = kl_gpu_facts_read(&d->facts, cu, ordinal)) < 0)
+	device->cu = cu;
+	device->ordinal = ordinal;
+	if ((err = kl_gpu_facts_read(&device->facts, cu, ordinal)) < 0)
 		return err;
-	if (!d->facts.vmm)
+	if (!device->facts.vmm)
 		return kl_error(KL_ECANNOT,
 				"%s has no virtual memory management, which guards need",
-				d->facts.name);
-	if ((rc = cu->device_get(&d->dev, ordinal)))
+				device->facts.name);
+	if ((rc = cu->device_get(&device->dev, ordinal)))
 		return kl_gpu_error(cu, rc, KL_ECANNOT, "no GPU %d", ordinal);
-	if ((err = open_context(d)) < 0 || (err = find_tools(d)) < 0 ||
-	    (err = kl_gpu_buffer_make(&result, d, RESULT_BYTES, 256, false)) < 0)
+	if ((err = open_context(device)) < 0 || (err = find_tools(device)) < 0 ||
+	    (err = kl_gpu_buffer_make(&result, device, RESULT_BYTES, 256, false)) < 0)
 		return err;
-	d->result = result.at; /* lives as long as the context */
-	*out = kl_steal(&d);
+	device->result = result.at; /* lives as long as the context */
+	*out = kl_steal(&device);
 	return 0;
 }
 
 /* With the context everything goes that is in it; whoever shares it keeps it. */
-void kl_gpu_device_free(struct kl_gpu_device *d)
+void kl_gpu_device_free(struct kl_gpu_device *device)
 {
-	if (!d)
+	if (!device)
 		return;
-	if (d->stream)
-		d->cu->stream_destroy(d->stream);
-	if (d->tools)
-		d->cu->module_unload(d->tools);
-	if (d->context)
-		d->cu->ctx_release(d->dev);
-	free(d);
+	if (device->stream)
+		device->cu->stream_destroy(device->stream);
+	if (device->tools)
+		device->cu->module_unload(device->tools);
+	if (device->context)
+		device->cu->ctx_release(device->dev);
+	free(device);
 }
 
 /* -- the tools --------------------------------------------------------------- */
 
-static int launch_tool(const struct kl_gpu_device *d, struct kl_cu_function *f, unsigned blocks,
-		       unsigned threads, unsigned smem, void **args)
+static int launch_tool(const struct kl_gpu_device *device, struct kl_cu_function *function,
+		       unsigned blocks, unsigned threads, unsigned smem, void **args)
 {
-	struct kl_cu_launch_config c = {
+	struct kl_cu_launch_config config = {
 		.grid = { blocks, 1, 1 },
 		.block = { threads, 1, 1 },
 		.smem = smem,
-		.stream = d->stream,
+		.stream = device->stream,
 	};
-	int rc = d->cu->launch(&c, f, args, NULL);
+	int rc = device->cu->launch(&config, function, args, NULL);
 
-	return rc ? kl_gpu_error(d->cu, rc, KL_EIO, "a kernel of the gate's own was refused") : 0;
+	return rc ? kl_gpu_error(device->cu, rc, KL_EIO, "a kernel of the gate's own was refused") :
+		    0;
 }
 
 /* Enough blocks for n words, and no more than the device runs at once. */
-static unsigned block_count(const struct kl_gpu_device *d, uint64_t words)
+static unsigned block_count(const struct kl_gpu_device *device, uint64_t words)
 {
-	uint64_t need = (words + THREADS - 1) / THREADS, most = (uint64_t)d->facts.sms * 8;
+	uint64_t need = (words + THREADS - 1) / THREADS, most = (uint64_t)device->facts.sms * 8;
 
 	return (unsigned)(need < most ? need : most);
 }
@@ -162,105 +166,113 @@ struct span {
 
 static struct span span_of(uint64_t at, uint64_t n, uint64_t from)
 {
-	struct span s = { .base = at & ~(uint64_t)7, .first = from / 8, .head = at % 8 };
+	struct span span = { .base = at & ~(uint64_t)7, .first = from / 8, .head = at % 8 };
 
 	if (at % 8 != from % 8)
 		KL_BUG("a pattern that is not aligned with its memory");
-	s.n = (s.head + n + 7) / 8;
-	s.tail = (s.head + n) % 8 ? (unsigned)((s.head + n) % 8) : 8;
-	return s;
+	span.n = (span.head + n + 7) / 8;
+	span.tail = (span.head + n) % 8 ? (unsigned)((span.head + n) % 8) : 8;
+	return span;
 }
 
-int kl_gpu_fill(const struct kl_gpu_device *d, uint64_t at, uint64_t n, uint64_t from,
-		const struct kl_gpu_pattern *p)
+int kl_gpu_fill(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
+		const struct kl_gpu_pattern *pattern)
 {
-	struct span s = span_of(at, n, from);
-	struct kl_gpu_pattern q = *p;
-	void *args[] = { &s.base, &s.n, &s.first, &q.seed, &q.keep, &q.set, &s.head, &s.tail };
+	struct span span = span_of(at, n, from);
+	struct kl_gpu_pattern gpu_pattern = *pattern;
+	void *args[] = { &span.base,        &span.n,          &span.first, &gpu_pattern.seed,
+			 &gpu_pattern.keep, &gpu_pattern.set, &span.head,  &span.tail };
 
-	return n ? launch_tool(d, d->fill, block_count(d, s.n), THREADS, 0, args) : 0;
+	return n ? launch_tool(device, device->fill, block_count(device, span.n), THREADS, 0,
+			       args) :
+		   0;
 }
 
-static int read_result(const struct kl_gpu_device *d, void *out, size_t n)
+static int read_result(const struct kl_gpu_device *device, void *out, size_t n)
 {
-	int rc = d->cu->to_host(out, d->result, n, d->stream);
+	int rc = device->cu->to_host(out, device->result, n, device->stream);
 
 	if (!rc)
-		rc = d->cu->stream_sync(d->stream);
-	return rc ? kl_gpu_error(d->cu, rc, KL_EIO, "cannot read from the GPU") : 0;
+		rc = device->cu->stream_sync(device->stream);
+	return rc ? kl_gpu_error(device->cu, rc, KL_EIO, "cannot read from the GPU") : 0;
 }
 
-int kl_gpu_check(const struct kl_gpu_device *d, uint64_t at, uint64_t n, uint64_t from,
-		 const struct kl_gpu_pattern *p, uint64_t *where_out)
+int kl_gpu_check(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
+		 const struct kl_gpu_pattern *pattern, uint64_t *where_out)
 {
-	struct span s = span_of(at, n, from);
-	struct kl_gpu_pattern q = *p;
-	uint64_t result = d->result, found = 0;
-	void *args[] = { &s.base, &s.n,    &s.first, &q.seed, &q.keep,
-			 &q.set,  &s.head, &s.tail,  &result };
+	struct span span = span_of(at, n, from);
+	struct kl_gpu_pattern gpu_pattern = *pattern;
+	uint64_t result = device->result, found = 0;
+	void *args[] = { &span.base,        &span.n,           &span.first,
+			 &gpu_pattern.seed, &gpu_pattern.keep, &gpu_pattern.set,
+			 &span.head,        &span.tail,        &result };
 	int err, rc;
 
 	if (!n)
 		return 0;
-	if ((rc = d->cu->set8(d->result, 0xff, sizeof(found), d->stream)))
-		return kl_gpu_error(d->cu, rc, KL_EIO, "cannot write to the GPU");
-	if ((err = launch_tool(d, d->check, block_count(d, s.n), THREADS, 0, args)) < 0 ||
-	    (err = read_result(d, &found, sizeof(found))) < 0)
+	if ((rc = device->cu->set8(device->result, 0xff, sizeof(found), device->stream)))
+		return kl_gpu_error(device->cu, rc, KL_EIO, "cannot write to the GPU");
+	if ((err = launch_tool(device, device->check, block_count(device, span.n), THREADS, 0,
+			       args)) < 0 ||
+	    (err = read_result(device, &found, sizeof(found))) < 0)
 		return err;
 	if (found == ~(uint64_t)0)
 		return 0;
-	*where_out = found - s.head;
+	*where_out = found - span.head;
 	return KL_ENO;
 }
 
-int kl_gpu_check_zero(const struct kl_gpu_device *d, uint64_t at, uint64_t n, uint64_t *where_out)
+int kl_gpu_check_zero(const struct kl_gpu_device *device, uint64_t at, uint64_t n,
+		      uint64_t *where_out)
 {
 	const struct kl_gpu_pattern zero = { 0 };
 
-	return kl_gpu_check(d, at, n, at % 8, &zero, where_out);
+	return kl_gpu_check(device, at, n, at % 8, &zero, where_out);
 }
 
-int kl_gpu_fingerprint_to(const struct kl_gpu_device *d, uint64_t out, uint64_t at, uint64_t n,
+int kl_gpu_fingerprint_to(const struct kl_gpu_device *device, uint64_t out, uint64_t at, uint64_t n,
 			  uint64_t key)
 {
 	uint64_t words = (n + 7) / 8;
 	unsigned tail = n % 8 ? (unsigned)(n % 8) : 8;
 	void *args[] = { &at, &words, &tail, &key, &out };
-	int rc = d->cu->set8(out, 0, 16, d->stream);
+	int rc = device->cu->set8(out, 0, 16, device->stream);
 
 	if (rc)
-		return kl_gpu_error(d->cu, rc, KL_EIO, "cannot write to the GPU");
-	return n ? launch_tool(d, d->print, block_count(d, words), THREADS, 0, args) : 0;
+		return kl_gpu_error(device->cu, rc, KL_EIO, "cannot write to the GPU");
+	return n ? launch_tool(device, device->print, block_count(device, words), THREADS, 0,
+			       args) :
+		   0;
 }
 
-int kl_gpu_fingerprint(const struct kl_gpu_device *d, uint64_t print[2], uint64_t at, uint64_t n,
-		       uint64_t key)
+int kl_gpu_fingerprint(const struct kl_gpu_device *device, uint64_t print[2], uint64_t at,
+		       uint64_t n, uint64_t key)
 {
-	int err = kl_gpu_fingerprint_to(d, d->result, at, n, key);
+	int err = kl_gpu_fingerprint_to(device, device->result, at, n, key);
 
-	return err < 0 ? err : read_result(d, print, 16);
+	return err < 0 ? err : read_result(device, print, 16);
 }
 
-void kl_gpu_fingerprint_host(uint64_t print[2], const void *p, uint64_t n, uint64_t key)
+void kl_gpu_fingerprint_host(uint64_t print[2], const void *data, uint64_t n, uint64_t key)
 {
-	const unsigned char *at = p;
+	const unsigned char *at = data;
 
 	print[0] = print[1] = 0;
 	for (uint64_t i = 0; n; i++) {
 		size_t part = n < 8 ? (size_t)n : 8;
-		uint64_t v = 0;
+		uint64_t value = 0;
 
-		memcpy(&v, at, part);
-		print[0] += finish_hash(v ^ kl_gpu_mix(key, i));
-		print[1] += finish_hash(v + kl_gpu_mix(~key, i));
+		memcpy(&value, at, part);
+		print[0] += finish_hash(value ^ kl_gpu_mix(key, i));
+		print[1] += finish_hash(value + kl_gpu_mix(~key, i));
 		at += part;
 		n -= part;
 	}
 }
 
-int kl_gpu_scrub(const struct kl_gpu_device *d)
+int kl_gpu_scrub(const struct kl_gpu_device *device)
 {
-	unsigned words = (unsigned)(d->facts.smem_optin / 4), value = 0x7ff5a5a5u;
+	unsigned words = (unsigned)(device->facts.smem_optin / 4), value = 0x7ff5a5a5u;
 	unsigned per_sm = 2048 / THREADS;
 	uint64_t never = 0;
 	void *shared[] = { &words, &value }, *local[] = { &value, &never };
@@ -271,34 +283,37 @@ int kl_gpu_scrub(const struct kl_gpu_device *d)
 	 * promised
 	 */
 	for (int i = 0; i < 2; i++)
-		if ((err = launch_tool(d, d->scrub_shared, (unsigned)d->facts.sms, 1024,
-				       (unsigned)d->facts.smem_optin, shared)) < 0)
+		if ((err = launch_tool(device, device->scrub_shared, (unsigned)device->facts.sms,
+				       1024, (unsigned)device->facts.smem_optin, shared)) < 0)
 			return err;
-	return launch_tool(d, d->scrub_local, (unsigned)d->facts.sms * per_sm, THREADS, 0, local);
+	return launch_tool(device, device->scrub_local, (unsigned)device->facts.sms * per_sm,
+			   THREADS, 0, local);
 }
 
-int kl_gpu_flush_prepare(struct kl_gpu_device *d)
+int kl_gpu_flush_prepare(struct kl_gpu_device *device)
 {
-	struct kl_gpu_buffer b = { 0 };
+	struct kl_gpu_buffer buffer = { 0 };
 	int err;
 
-	if (d->flush_at)
+	if (device->flush_at)
 		return 0;
-	if ((err = kl_gpu_buffer_make(&b, d, 2 * (uint64_t)d->facts.l2 + 4, 256, false)) < 0)
+	if ((err = kl_gpu_buffer_make(&buffer, device, 2 * (uint64_t)device->facts.l2 + 4, 256,
+				      false)) < 0)
 		return err;
-	d->flush_bytes = b.bytes & ~(uint64_t)3;
-	d->flush_at = b.at; /* lives as long as the context */
+	device->flush_bytes = buffer.bytes & ~(uint64_t)3;
+	device->flush_at = buffer.at; /* lives as long as the context */
 	return 0;
 }
 
-int kl_gpu_flush_l2(struct kl_gpu_device *d)
+int kl_gpu_flush_l2(struct kl_gpu_device *device)
 {
-	int err = kl_gpu_flush_prepare(d), rc;
+	int err = kl_gpu_flush_prepare(device), rc;
 
 	if (err < 0)
 		return err;
-	if ((d->facts.persisting_l2 && (rc = d->cu->ctx_reset_l2())) ||
-	    (rc = d->cu->set32(d->flush_at, 0x5a5a5a5a, d->flush_bytes / 4, d->stream)))
-		return kl_gpu_error(d->cu, rc, KL_EIO, "cannot flush the L2 cache");
+	if ((device->facts.persisting_l2 && (rc = device->cu->ctx_reset_l2())) ||
+	    (rc = device->cu->set32(device->flush_at, 0x5a5a5a5a, device->flush_bytes / 4,
+				    device->stream)))
+		return kl_gpu_error(device->cu, rc, KL_EIO, "cannot flush the L2 cache");
 	return 0;
 }

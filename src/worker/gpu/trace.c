@@ -40,12 +40,12 @@ static void give_buffer(uint8_t **buffer, size_t *size, size_t *most)
 	*most = 0;
 }
 
-static uint32_t read_u32(const uint8_t *p)
+static uint32_t read_u32(const uint8_t *bytes)
 {
-	uint32_t v;
+	uint32_t value;
 
-	memcpy(&v, p, sizeof(v));
-	return v;
+	memcpy(&value, bytes, sizeof(value));
+	return value;
 }
 
 void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name)
@@ -61,30 +61,30 @@ void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name)
 	snprintf(out, KL_GPU_TRACE_NAME, "%.*s#%s", (int)shown, name, hex);
 }
 
-static void note_record(struct kl_gpu_trace *t, const uint8_t *r)
+static void note_record(struct kl_gpu_trace *trace, const uint8_t *bytes)
 {
-	uint32_t kind = read_u32(r);
+	uint32_t kind = read_u32(bytes);
 	bool kernel = kind == KIND_KERNEL || kind == KIND_CONCURRENT_KERNEL;
-	struct kl_gpu_seen_one *one = &t->seen.one[t->seen.n];
+	struct kl_gpu_seen_one *one = &trace->seen.one[trace->seen.n];
 	const char *name;
 
 	if (!kernel && kind != KIND_MEMCPY && kind != KIND_MEMSET)
 		return;
-	if (t->seen.n == KL_GPU_TRACE_MOST) {
-		t->seen.lost++;
+	if (trace->seen.n == KL_GPU_TRACE_MOST) {
+		trace->seen.lost++;
 		return;
 	}
-	t->seen.n++;
+	trace->seen.n++;
 	memset(one, 0, sizeof(*one));
 	one->kind = kernel              ? KL_GPU_SEEN_KERNEL :
 		    kind == KIND_MEMCPY ? KL_GPU_SEEN_COPY :
 					  KL_GPU_SEEN_FILL;
-	one->elsewhere = read_u32(r + (kernel ? KERNEL_STREAM : COPY_STREAM)) != t->stream;
+	one->elsewhere = read_u32(bytes + (kernel ? KERNEL_STREAM : COPY_STREAM)) != trace->stream;
 	if (kernel) {
-		memcpy(&name, r + KERNEL_NAME, sizeof(name));
+		memcpy(&name, bytes + KERNEL_NAME, sizeof(name));
 		kl_gpu_trace_name(one->name, name ? name : "?");
 	} else {
-		memcpy(&one->bytes, r + COPY_BYTES, sizeof(one->bytes));
+		memcpy(&one->bytes, bytes + COPY_BYTES, sizeof(one->bytes));
 	}
 }
 
@@ -97,56 +97,57 @@ static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
 	free(buffer);
 }
 
-static int start_trace(struct kl_gpu_trace *t)
+static int start_trace(struct kl_gpu_trace *trace)
 {
 	static const int kinds[] = { KIND_CONCURRENT_KERNEL, KIND_MEMCPY, KIND_MEMSET };
-	int rc = t->register_callbacks(give_buffer, take_buffer);
+	int rc = trace->register_callbacks(give_buffer, take_buffer);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds) && !rc; i++)
-		rc = t->enable(kinds[i]);
+		rc = trace->enable(kinds[i]);
 	if (!rc)
-		rc = t->stream_id(t->device->context, t->device->stream, 0, &t->stream);
+		rc = trace->stream_id(trace->device->context, trace->device->stream, 0,
+				      &trace->stream);
 	return rc ? kl_error(KL_ECANNOT, "CUPTI refuses: error %d", rc) : 0;
 }
 
-int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *d)
+int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *device)
 {
 	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so",
 					     NULL };
-	struct kl_gpu_trace *t = kl_calloc(1, sizeof(*t));
+	struct kl_gpu_trace *trace = kl_calloc(1, sizeof(*trace));
 	const struct kl_gpu_symbol symbols[] = {
-		{ (void **)&t->register_callbacks, "cuptiActivityRegisterCallbacks" },
-		{ (void **)&t->enable, "cuptiActivityEnable" },
-		{ (void **)&t->flush, "cuptiActivityFlushAll" },
-		{ (void **)&t->next, "cuptiActivityGetNextRecord" },
-		{ (void **)&t->stream_id, "cuptiGetStreamIdEx" },
+		{ (void **)&trace->register_callbacks, "cuptiActivityRegisterCallbacks" },
+		{ (void **)&trace->enable, "cuptiActivityEnable" },
+		{ (void **)&trace->flush, "cuptiActivityFlushAll" },
+		{ (void **)&trace->next, "cuptiActivityGetNextRecord" },
+		{ (void **)&trace->stream_id, "cuptiGetStreamIdEx" },
 	};
 	void *lib = NULL;
 	int err = tracer ? kl_error(KL_ECANNOT, "CUPTI has one user in a process") : 0;
 
-	t->device = d;
+	trace->device = device;
 	if (err == 0 && (err = kl_gpu_baseline_library(&lib, names)) < 0) {
 		lib = dlopen("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
 			     RTLD_NOW | RTLD_LOCAL);
 		err = lib ? 0 : err;
 	}
 	if (err < 0 || (err = kl_gpu_baseline_symbols(lib, symbols, KL_ARRAY_SIZE(symbols))) < 0 ||
-	    (err = start_trace(t)) < 0) {
-		free(t);
+	    (err = start_trace(trace)) < 0) {
+		free(trace);
 		return err;
 	}
-	*out = tracer = t;
+	*out = tracer = trace;
 	return 0;
 }
 
-void kl_gpu_trace_begin(struct kl_gpu_trace *t)
+void kl_gpu_trace_begin(struct kl_gpu_trace *trace)
 {
-	t->flush(FLUSH_FORCED);
-	memset(&t->seen, 0, sizeof(t->seen));
+	trace->flush(FLUSH_FORCED);
+	memset(&trace->seen, 0, sizeof(trace->seen));
 }
 
-void kl_gpu_trace_end(struct kl_gpu_trace *t, struct kl_gpu_seen *out)
+void kl_gpu_trace_end(struct kl_gpu_trace *trace, struct kl_gpu_seen *out)
 {
-	t->flush(FLUSH_FORCED);
-	*out = t->seen;
+	trace->flush(FLUSH_FORCED);
+	*out = trace->seen;
 }

@@ -35,8 +35,8 @@ void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name);
 
 struct kl_gpu_trace;
 /** KL_ECANNOT: no CUPTI here, or it refuses. Stays open for as long as the process lives. */
-int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *d);
-void kl_gpu_trace_begin(struct kl_gpu_trace *t);
-void kl_gpu_trace_end(struct kl_gpu_trace *t, struct kl_gpu_seen *out);
+int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *device);
+void kl_gpu_trace_begin(struct kl_gpu_trace *trace);
+void kl_gpu_trace_end(struct kl_gpu_trace *trace, struct kl_gpu_seen *out);
 
 #endif

@@ -5,12 +5,12 @@
 #include "base/clock.h"
 #include "worker/gpu/bind.h"
 
-int kl_gpu_wait(const struct kl_gpu_device *d, int64_t limit_ms)
+int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms)
 {
 	int64_t start = kl_clock_ns(), end = start + limit_ms * 1000000, now;
 	int rc;
 
-	while ((rc = d->cu->stream_query(d->stream)) == KL_CU_NOT_READY) {
+	while ((rc = device->cu->stream_query(device->stream)) == KL_CU_NOT_READY) {
 		now = kl_clock_ns();
 		if (now >= end)
 			return rc;

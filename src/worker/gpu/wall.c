@@ -27,18 +27,18 @@
 
 static int allow_path(int set, const char *path, uint64_t access)
 {
-	struct landlock_path_beneath_attr a = { .parent_fd = open(path, O_PATH | O_CLOEXEC) };
+	struct landlock_path_beneath_attr attr = { .parent_fd = open(path, O_PATH | O_CLOEXEC) };
 	struct stat st;
 	int rc;
 
-	if (a.parent_fd < 0)
+	if (attr.parent_fd < 0)
 		return 0; /* not here: nothing to allow */
 	/* a file has no directory to list */
-	a.allowed_access = fstat(a.parent_fd, &st) || S_ISDIR(st.st_mode) ?
-				   access :
-				   access & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
-	rc = (int)syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &a, 0);
-	close(a.parent_fd);
+	attr.allowed_access = fstat(attr.parent_fd, &st) || S_ISDIR(st.st_mode) ?
+				      access :
+				      access & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
+	rc = (int)syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &attr, 0);
+	close(attr.parent_fd);
 	return rc;
 }
 
@@ -79,13 +79,13 @@ static int allow_libraries(int set, const char *variable)
 	const char *dirs = getenv(variable);
 	int rc = 0;
 
-	for (const char *p = dirs; p && *p && !rc;) {
-		size_t n = strcspn(p, ":");
-		KL_AUTO(kl_freep) char *dir = kl_strndup(p, n);
+	for (const char *at = dirs; at && *at && !rc;) {
+		size_t n = strcspn(at, ":");
+		KL_AUTO(kl_freep) char *dir = kl_strndup(at, n);
 
 		if (*dir == '/')
 			rc = allow_path(set, dir, READ);
-		p += n + (p[n] == ':');
+		at += n + (at[n] == ':');
 	}
 	return rc;
 }
@@ -96,15 +96,15 @@ static int allow_devices(int set)
 		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 	};
 	DIR *dev = opendir("/dev");
-	struct dirent *e;
+	struct dirent *entry;
 	int rc = allow_path(set, "/dev", LANDLOCK_ACCESS_FS_READ_DIR);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(plain) && !rc; i++)
 		rc = allow_path(set, plain[i], READ | WRITE);
-	while (!rc && dev && (e = readdir(dev))) {
-		KL_AUTO(kl_freep) char *path = kl_asprintf("/dev/%s", e->d_name);
+	while (!rc && dev && (entry = readdir(dev))) {
+		KL_AUTO(kl_freep) char *path = kl_asprintf("/dev/%s", entry->d_name);
 
-		if (!strncmp(e->d_name, "nvidia", 6))
+		if (!strncmp(entry->d_name, "nvidia", 6))
 			rc = allow_path(set, path, READ | WRITE);
 	}
 	if (dev)
@@ -121,29 +121,33 @@ static int allow_itself(int set, uint64_t truncate)
 /* Root without them owns files and nothing more. */
 static int drop_capabilities(void)
 {
-	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_header_struct __user_cap_header_struct = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* refused to who has none */
-	return (int)syscall(SYS_capset, &h, none);
+	return (int)syscall(SYS_capset, &__user_cap_header_struct, none);
 }
 
 /* As the kernel has it, whatever was asked of it. */
 static bool has_capabilities(void)
 {
-	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct d[2] = { { 0 } };
+	struct __user_cap_header_struct __user_cap_header_struct = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct structs[2] = { { 0 } };
 
-	return syscall(SYS_capget, &h, d) || d[0].effective || d[0].permitted || d[1].effective ||
-	       d[1].permitted;
+	return syscall(SYS_capget, &__user_cap_header_struct, structs) || structs[0].effective ||
+	       structs[0].permitted || structs[1].effective || structs[1].permitted;
 }
 
 int kl_gpu_wall(unsigned *closed)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	uint64_t truncate = abi >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0;
-	const struct landlock_ruleset_attr a = {
+	const struct landlock_ruleset_attr attr = {
 		.handled_access_fs = READ | WRITE | LANDLOCK_ACCESS_FS_EXECUTE |
 				     LANDLOCK_ACCESS_FS_REMOVE_DIR |
 				     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
@@ -158,7 +162,7 @@ int kl_gpu_wall(unsigned *closed)
 		return kl_error(KL_ECANNOT,
 				"host code is not run here: this kernel has no Landlock, which "
 				"closes the files to it (Linux 5.19 or newer has)");
-	set = (int)syscall(SYS_landlock_create_ruleset, &a, sizeof(a), 0);
+	set = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	rc = set < 0 ? -1 : allow_system(set);
 	rc = rc ? rc : allow_libraries(set, "LD_LIBRARY_PATH");
 	rc = rc ? rc : allow_libraries(set, "KLINEAGE_CUDA_LIBRARIES");

@@ -35,9 +35,9 @@
 
 /* -- measuring ------------------------------------------------------------- */
 
-static int64_t elapsed_ms(const struct kl_blocks *b)
+static int64_t elapsed_ms(const struct kl_blocks *blocks)
 {
-	return b->clock_ns ? b->clock_ns(b->ctx) : kl_clock_ns();
+	return blocks->clock_ns ? blocks->clock_ns(blocks->ctx) : kl_clock_ns();
 }
 
 static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
@@ -45,10 +45,10 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
 		order[i] = i;
 	for (int i = KL_BLOCKS_SUBJECTS; i > 1; i--) {
-		int k = (int)kl_rng_below(rng, (uint64_t)i), t = order[i - 1];
+		int k = (int)kl_rng_below(rng, (uint64_t)i), turn = order[i - 1];
 
 		order[i - 1] = order[k];
-		order[k] = t;
+		order[k] = turn;
 	}
 }
 
@@ -57,72 +57,74 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
  * Drawn anew for each block, since who follows whom matters a little as well. Of
  * a slow subject the first measurement alone.
  */
-static int measure_block(struct kl_blocks *b)
+static int measure_block(struct kl_blocks *blocks)
 {
 	int order[KL_BLOCKS_SUBJECTS], n[KL_BLOCKS_SUBJECTS] = { 0 }, err;
 	double sum[KL_BLOCKS_SUBJECTS] = { 0 };
 
-	draw_order(b->rng, order);
-	if (b->begin)
-		b->begin(b->ctx);
+	draw_order(blocks->rng, order);
+	if (blocks->begin)
+		blocks->begin(blocks->ctx);
 	for (int i = 0; i < 2 * KL_BLOCKS_SUBJECTS; i++) {
 		int who = order[i < KL_BLOCKS_SUBJECTS ? i : 2 * KL_BLOCKS_SUBJECTS - 1 - i];
-		struct kl_blocks_subject *s = &b->subject[who];
+		struct kl_blocks_subject *subject = &blocks->subject[who];
 
-		if (!s->there || (n[who] && s->once))
+		if (!subject->there || (n[who] && subject->once))
 			continue;
-		if ((err = b->sample(b->ctx, (enum kl_blocks_who)who, &sum[who])))
+		if ((err = blocks->sample(blocks->ctx, (enum kl_blocks_who)who, &sum[who])))
 			return err;
 		n[who]++;
 	}
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
-		if (b->subject[i].there)
-			b->subject[i].log_ns[b->n] = sum[i] / n[i];
-	b->n++;
+		if (blocks->subject[i].there)
+			blocks->subject[i].log_ns[blocks->n] = sum[i] / n[i];
+	blocks->n++;
 	return 0;
 }
 
-static void make_room(struct kl_blocks *b)
+static void make_room(struct kl_blocks *blocks)
 {
-	if (b->n < b->alloc)
+	if (blocks->n < blocks->alloc)
 		return;
-	b->alloc = 2 * b->alloc + 16;
+	blocks->alloc = 2 * blocks->alloc + 16;
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
-		b->subject[i].log_ns = kl_realloc(b->subject[i].log_ns, b->alloc, sizeof(double));
+		blocks->subject[i].log_ns = kl_realloc(blocks->subject[i].log_ns, blocks->alloc,
+						       sizeof(double));
 }
 
-void kl_blocks_release(struct kl_blocks *b)
+void kl_blocks_release(struct kl_blocks *blocks)
 {
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++) {
-		free(b->subject[i].log_ns);
-		b->subject[i].log_ns = NULL;
+		free(blocks->subject[i].log_ns);
+		blocks->subject[i].log_ns = NULL;
 	}
-	b->n = b->alloc = 0;
+	blocks->n = blocks->alloc = 0;
 }
 
 /* -- figures --------------------------------------------------------------- */
 
-static double own_time(const struct kl_blocks *b, size_t i)
+static double own_time(const struct kl_blocks *blocks, size_t i)
 {
-	return (b->subject[KL_BLOCKS_CANDIDATE].log_ns[i] + b->subject[KL_BLOCKS_AGAIN].log_ns[i]) /
+	return (blocks->subject[KL_BLOCKS_CANDIDATE].log_ns[i] +
+		blocks->subject[KL_BLOCKS_AGAIN].log_ns[i]) /
 	       2;
 }
 
-struct kl_interval kl_blocks_ratio(const struct kl_blocks *b, enum kl_blocks_who who)
+struct kl_interval kl_blocks_ratio(const struct kl_blocks *blocks, enum kl_blocks_who who)
 {
-	KL_AUTO(kl_freep) double *d = kl_calloc(b->n, sizeof(*d));
-	const double *other = b->subject[who].log_ns;
+	KL_AUTO(kl_freep) double *values = kl_calloc(blocks->n, sizeof(*values));
+	const double *other = blocks->subject[who].log_ns;
 
-	for (size_t i = 0; i < b->n; i++)
-		d[i] = who == KL_BLOCKS_AGAIN ?
-			       other[i] - b->subject[KL_BLOCKS_CANDIDATE].log_ns[i] :
-			       other[i] - own_time(b, i);
-	return kl_stats_centre(d, b->n);
+	for (size_t i = 0; i < blocks->n; i++)
+		values[i] = who == KL_BLOCKS_AGAIN ?
+				    other[i] - blocks->subject[KL_BLOCKS_CANDIDATE].log_ns[i] :
+				    other[i] - own_time(blocks, i);
+	return kl_stats_centre(values, blocks->n);
 }
 
-static double half_width(struct kl_interval c)
+static double half_width(struct kl_interval interval)
 {
-	return (c.hi - c.lo) / 2;
+	return (interval.hi - interval.lo) / 2;
 }
 
 static double interval_reach(struct kl_interval aa)
@@ -136,72 +138,74 @@ static double far_of(double aa)
 	return log1p(fmax(FAR, 3 * aa));
 }
 
-static int compare_doubles(const void *a, const void *b)
+static int compare_doubles(const void *left, const void *right)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	double value = *(const double *)left, other = *(const double *)right;
 
-	return (x > y) - (x < y);
+	return (value > other) - (value < other);
 }
 
 /*
  * Scale of the A/A differences as the smaller ones show it: those that a disturbance made do not
  * count.
  */
-static double time_scale(const struct kl_blocks *b)
+static double time_scale(const struct kl_blocks *blocks)
 {
-	KL_AUTO(kl_freep) double *d = kl_calloc(b->n, sizeof(*d));
+	KL_AUTO(kl_freep) double *values = kl_calloc(blocks->n, sizeof(*values));
 	double mid;
 
-	for (size_t i = 0; i < b->n; i++)
-		d[i] = b->subject[KL_BLOCKS_AGAIN].log_ns[i] -
-		       b->subject[KL_BLOCKS_CANDIDATE].log_ns[i];
-	mid = kl_stats_median(d, b->n);
-	for (size_t i = 0; i < b->n; i++)
-		d[i] = fabs(d[i] - mid);
-	qsort(d, b->n, sizeof(*d), compare_doubles);
-	return fmin(d[b->n / 2] / HALF_OF_NORMAL, d[b->n / 3] / THIRD_OF_NORMAL);
+	for (size_t i = 0; i < blocks->n; i++)
+		values[i] = blocks->subject[KL_BLOCKS_AGAIN].log_ns[i] -
+			    blocks->subject[KL_BLOCKS_CANDIDATE].log_ns[i];
+	mid = kl_stats_median(values, blocks->n);
+	for (size_t i = 0; i < blocks->n; i++)
+		values[i] = fabs(values[i] - mid);
+	qsort(values, blocks->n, sizeof(*values), compare_doubles);
+	return fmin(values[blocks->n / 2] / HALF_OF_NORMAL,
+		    values[blocks->n / 3] / THIRD_OF_NORMAL);
 }
 
 /*
  * By what A/A may be off when the time is up: its interval narrows, and 1 stays within it. Of a
  * width that comes from disturbances alone next to nothing is left by then.
  */
-static double reach_at_end(const struct kl_blocks *b, struct kl_interval aa, int64_t ms)
+static double reach_at_end(const struct kl_blocks *blocks, struct kl_interval aa, int64_t ms)
 {
-	double share = fmin(1, (double)(ms > 1 ? ms : 1) / (double)(b->max_ms > 1 ? b->max_ms : 1));
-	double quiet = 2 * time_scale(b) * sqrt(share / (double)b->n);
+	double share = fmin(1, (double)(ms > 1 ? ms : 1) /
+				       (double)(blocks->max_ms > 1 ? blocks->max_ms : 1));
+	double quiet = 2 * time_scale(blocks) * sqrt(share / (double)blocks->n);
 
 	return fmin(fmin(interval_reach(aa), half_width(aa) * sqrt(share)), quiet);
 }
 
 /* Will the word stay what it is? */
-static bool beyond_doubt(const struct kl_blocks *b, struct kl_interval c, struct kl_interval aa,
-			 int64_t ms)
+static bool beyond_doubt(const struct kl_blocks *blocks, struct kl_interval interval,
+			 struct kl_interval aa, int64_t ms)
 {
 	double far = fmax(far_of(interval_reach(aa)), BEYOND_DOUBT * far_of(0));
-	double end = far_of(reach_at_end(b, aa, ms));
+	double end = far_of(reach_at_end(blocks, aa, ms));
 
-	if (c.lo > far || c.hi < -far)
+	if (interval.lo > far || interval.hi < -far)
 		return true;
-	return c.lo >= -end && c.hi <= end;
+	return interval.lo >= -end && interval.hi <= end;
 }
 
-static bool is_settled(const struct kl_blocks *b, int64_t ms)
+static bool is_settled(const struct kl_blocks *blocks, int64_t ms)
 {
-	struct kl_interval aa = kl_blocks_ratio(b, KL_BLOCKS_AGAIN);
+	struct kl_interval aa = kl_blocks_ratio(blocks, KL_BLOCKS_AGAIN);
 	double nearest = INFINITY;
 	bool all_beyond = true;
 
 	for (int who = KL_BLOCKS_PARENT; who <= KL_BLOCKS_BASELINE; who++) {
-		struct kl_interval c;
+		struct kl_interval interval;
 
-		if (!b->subject[who].there)
+		if (!blocks->subject[who].there)
 			continue;
-		c = kl_blocks_ratio(b, (enum kl_blocks_who)who);
-		nearest = fmin(nearest, fabs(c.mid));
-		if (beyond_doubt(b, c, aa, ms))
+		interval = kl_blocks_ratio(blocks, (enum kl_blocks_who)who);
+		nearest = fmin(nearest, fabs(interval.mid));
+		if (beyond_doubt(blocks, interval, aa, ms))
 			continue;
-		if (half_width(c) > fmax(VS_HALF, VS_SHARE * fabs(c.mid)))
+		if (half_width(interval) > fmax(VS_HALF, VS_SHARE * fabs(interval.mid)))
 			return false;
 		all_beyond = false;
 	}
@@ -210,29 +214,30 @@ static bool is_settled(const struct kl_blocks *b, int64_t ms)
 	return all_beyond || half_width(aa) <= fmax(AA_HALF, AA_SHARE * nearest);
 }
 
-static bool is_enough(const struct kl_blocks *b, size_t *look, int64_t ms)
+static bool is_enough(const struct kl_blocks *blocks, size_t *look, int64_t ms)
 {
-	bool slow = b->n >= LEAST_BLOCKS && ms >= b->max_ms / SLOW_SHARE;
+	bool slow = blocks->n >= LEAST_BLOCKS && ms >= blocks->max_ms / SLOW_SHARE;
 
-	if (ms >= b->max_ms && (b->n >= b->min || (slow && ms >= 2 * b->max_ms)))
+	if (ms >= blocks->max_ms &&
+	    (blocks->n >= blocks->min || (slow && ms >= 2 * blocks->max_ms)))
 		return true;
-	if (b->n < b->min ? !slow : b->n < *look)
+	if (blocks->n < blocks->min ? !slow : blocks->n < *look)
 		return false;
-	*look = b->n + 1 + b->n / 8; /* the interval costs the square of its samples */
-	return is_settled(b, ms);
+	*look = blocks->n + 1 + blocks->n / 8; /* the interval costs the square of its samples */
+	return is_settled(blocks, ms);
 }
 
-int kl_blocks_run(struct kl_blocks *b)
+int kl_blocks_run(struct kl_blocks *blocks)
 {
-	int64_t begin = elapsed_ms(b), ms = 0;
-	size_t look = b->min;
+	int64_t begin = elapsed_ms(blocks), ms = 0;
+	size_t look = blocks->min;
 	int err;
 
-	while (!is_enough(b, &look, ms)) {
-		make_room(b);
-		if ((err = measure_block(b)))
+	while (!is_enough(blocks, &look, ms)) {
+		make_room(blocks);
+		if ((err = measure_block(blocks)))
 			return err;
-		ms = (elapsed_ms(b) - begin) / 1000000;
+		ms = (elapsed_ms(blocks) - begin) / 1000000;
 	}
 	return 0;
 }
@@ -243,41 +248,42 @@ void kl_blocks_note(json_t *notes, const char *fmt, ...)
 {
 	char text[512];
 	size_t i;
-	json_t *v;
+	json_t *value;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_foreach(notes, i, v)
-		if (!strcmp(json_string_value(v), text))
+	json_array_foreach(notes, i, value)
+		if (!strcmp(json_string_value(value), text))
 			return;
 	json_array_append_new(notes, json_string(text));
 }
 
 /* exp(x) in `unit`s, within what a reader's 64-bit integer takes. */
-static int64_t scale_value(double x, double unit)
+static int64_t scale_value(double value, double unit)
 {
-	return llround(fmin(fmax(exp(x) * unit, 0), 9e15));
+	return llround(fmin(fmax(exp(value) * unit, 0), 9e15));
 }
 
-static void set_interval(json_t *obj, const char *mid, struct kl_interval c)
+static void set_interval(json_t *obj, const char *mid, struct kl_interval interval)
 {
-	kl_json_set_int(obj, "lo_ppm", scale_value(c.lo, 1e6));
-	kl_json_set_int(obj, mid, scale_value(c.mid, 1e6));
-	kl_json_set_int(obj, "hi_ppm", scale_value(c.hi, 1e6));
+	kl_json_set_int(obj, "lo_ppm", scale_value(interval.lo, 1e6));
+	kl_json_set_int(obj, mid, scale_value(interval.mid, 1e6));
+	kl_json_set_int(obj, "hi_ppm", scale_value(interval.hi, 1e6));
 }
 
-int64_t kl_blocks_ns(const struct kl_blocks *b, enum kl_blocks_who who)
+int64_t kl_blocks_ns(const struct kl_blocks *blocks, enum kl_blocks_who who)
 {
-	KL_AUTO(kl_freep) double *d = kl_calloc(b->n, sizeof(*d));
+	KL_AUTO(kl_freep) double *values = kl_calloc(blocks->n, sizeof(*values));
 
-	for (size_t i = 0; i < b->n; i++)
-		d[i] = who == KL_BLOCKS_CANDIDATE ? own_time(b, i) : b->subject[who].log_ns[i];
-	return scale_value(kl_stats_centre(d, b->n).mid, 1);
+	for (size_t i = 0; i < blocks->n; i++)
+		values[i] = who == KL_BLOCKS_CANDIDATE ? own_time(blocks, i) :
+							 blocks->subject[who].log_ns[i];
+	return scale_value(kl_stats_centre(values, blocks->n).mid, 1);
 }
 
-static void weaken_speed(const struct kl_blocks *b, const char *id, struct kl_interval aa,
+static void weaken_speed(const struct kl_blocks *blocks, const char *id, struct kl_interval aa,
 			 json_t *notes)
 {
 	if (aa.lo > 0 || aa.hi < 0)
@@ -290,32 +296,32 @@ static void weaken_speed(const struct kl_blocks *b, const char *id, struct kl_in
 			notes,
 			"%s: the kernel against itself varies by more than 1 %%: a noisy machine",
 			id);
-	if (b->n < b->min)
-		kl_blocks_note(notes, "%s: slow calls, %zu blocks only", id, b->n);
+	if (blocks->n < blocks->min)
+		kl_blocks_note(notes, "%s: slow calls, %zu blocks only", id, blocks->n);
 }
 
-json_t *kl_blocks_report(const struct kl_blocks *b, const char *id, json_t *notes)
+json_t *kl_blocks_report(const struct kl_blocks *blocks, const char *id, json_t *notes)
 {
 	json_t *at = json_object(), *aa = json_object(), *vs = json_array();
-	struct kl_interval same = kl_blocks_ratio(b, KL_BLOCKS_AGAIN);
+	struct kl_interval same = kl_blocks_ratio(blocks, KL_BLOCKS_AGAIN);
 
 	kl_json_set_str(at, "id", id);
-	kl_json_set_int(at, "ns", kl_blocks_ns(b, KL_BLOCKS_CANDIDATE));
-	kl_json_set_int(at, "blocks", (int64_t)b->n);
+	kl_json_set_int(at, "ns", kl_blocks_ns(blocks, KL_BLOCKS_CANDIDATE));
+	kl_json_set_int(at, "blocks", (int64_t)blocks->n);
 	set_interval(aa, "mid_ppm", same);
 	kl_json_set(at, "aa", aa);
 	for (int who = KL_BLOCKS_PARENT; who <= KL_BLOCKS_BASELINE; who++) {
-		json_t *v;
+		json_t *value;
 
-		if (!b->subject[who].there)
+		if (!blocks->subject[who].there)
 			continue;
-		v = json_object();
-		kl_json_set_str(v, "what", b->subject[who].what);
-		kl_json_set_int(v, "ns", kl_blocks_ns(b, (enum kl_blocks_who)who));
-		set_interval(v, "ratio_ppm", kl_blocks_ratio(b, (enum kl_blocks_who)who));
-		json_array_append_new(vs, v);
+		value = json_object();
+		kl_json_set_str(value, "what", blocks->subject[who].what);
+		kl_json_set_int(value, "ns", kl_blocks_ns(blocks, (enum kl_blocks_who)who));
+		set_interval(value, "ratio_ppm", kl_blocks_ratio(blocks, (enum kl_blocks_who)who));
+		json_array_append_new(vs, value);
 	}
 	kl_json_set(at, "vs", vs);
-	weaken_speed(b, id, same, notes);
+	weaken_speed(blocks, id, same, notes);
 	return at;
 }

@@ -57,18 +57,18 @@ struct kl_blocks {
 };
 
 /** Blocks until the intervals are narrow or the time is up. */
-int kl_blocks_run(struct kl_blocks *b);
-void kl_blocks_release(struct kl_blocks *b);
+int kl_blocks_run(struct kl_blocks *blocks);
+void kl_blocks_release(struct kl_blocks *blocks);
 
 /**
  * Logarithm of `who`'s time over the candidate's, its two measurements taken together; of
  * KL_BLOCKS_AGAIN over the candidate's first.
  */
-struct kl_interval kl_blocks_ratio(const struct kl_blocks *b, enum kl_blocks_who who);
+struct kl_interval kl_blocks_ratio(const struct kl_blocks *blocks, enum kl_blocks_who who);
 /** The typical time; of KL_BLOCKS_CANDIDATE both its measurements. */
-int64_t kl_blocks_ns(const struct kl_blocks *b, enum kl_blocks_who who);
+int64_t kl_blocks_ns(const struct kl_blocks *blocks, enum kl_blocks_who who);
 /** A point of result.profile.points; what weakens its figures is added to `notes`. */
-json_t *kl_blocks_report(const struct kl_blocks *b, const char *id, json_t *notes);
+json_t *kl_blocks_report(const struct kl_blocks *blocks, const char *id, json_t *notes);
 
 /** Add a sentence to an array of them, unless it is there. */
 void kl_blocks_note(json_t *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

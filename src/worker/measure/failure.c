@@ -19,30 +19,31 @@ const char *kl_failure_class(enum kl_call_end end)
 	return classes[end];
 }
 
-const char *kl_failure_class_wrong(const struct kl_mismatch *m)
+const char *kl_failure_class_wrong(const struct kl_mismatch *mismatch)
 {
-	return m->edge_only ? "wrong-edge" : "wrong-all";
+	return mismatch->edge_only ? "wrong-edge" : "wrong-all";
 }
 
 json_t *kl_failure(const struct kl_job *job, const struct kl_member *at,
-		   const struct kl_mismatch *m, const char *why)
+		   const struct kl_mismatch *mismatch, const char *why)
 {
-	json_t *f = json_object(), *index;
+	json_t *facts = json_object(), *index;
 	char seed[24];
 
 	snprintf(seed, sizeof(seed), "%" PRIu64, at->seed);
-	kl_json_set_str(f, "point", at->point->id);
-	kl_json_set_str(f, "band", at->band);
-	kl_json_set_str(f, "seed", seed);
-	kl_json_set_str(f, "why", why);
-	kl_json_set_str(f, "out", m && m->out >= 0 ? job->arg[m->out].name : NULL);
-	if (!m || m->out < 0)
-		return f;
+	kl_json_set_str(facts, "point", at->point->id);
+	kl_json_set_str(facts, "band", at->band);
+	kl_json_set_str(facts, "seed", seed);
+	kl_json_set_str(facts, "why", why);
+	kl_json_set_str(facts, "out",
+			mismatch && mismatch->out >= 0 ? job->arg[mismatch->out].name : NULL);
+	if (!mismatch || mismatch->out < 0)
+		return facts;
 	index = json_array();
-	for (size_t i = 0; i < m->naxes; i++)
-		json_array_append_new(index, json_integer(m->index[i]));
-	kl_json_set(f, "index", index);
-	kl_json_set_str(f, "got", m->got);
-	kl_json_set_str(f, "wanted", m->wanted);
-	return f;
+	for (size_t i = 0; i < mismatch->naxes; i++)
+		json_array_append_new(index, json_integer(mismatch->index[i]));
+	kl_json_set(facts, "index", index);
+	kl_json_set_str(facts, "got", mismatch->got);
+	kl_json_set_str(facts, "wanted", mismatch->wanted);
+	return facts;
 }

@@ -13,12 +13,12 @@
 /** Class of an end other than KL_CALL_OK. */
 const char *kl_failure_class(enum kl_call_end end);
 /** Class of a wrong answer. */
-const char *kl_failure_class_wrong(const struct kl_mismatch *m);
+const char *kl_failure_class_wrong(const struct kl_mismatch *mismatch);
 /**
- * The place where `m` stands is given as well, unless `m` is NULL or m->out is -1: no answer was
- * judged.
+ * The place where `mismatch` stands is given as well, unless `mismatch` is NULL or m->out is -1: no
+ * answer was judged.
  */
 json_t *kl_failure(const struct kl_job *job, const struct kl_member *at,
-		   const struct kl_mismatch *m, const char *why);
+		   const struct kl_mismatch *mismatch, const char *why);
 
 #endif

@@ -22,13 +22,13 @@ int kl_profile_fail(json_t *result, const char *class, const char *fmt, ...)
 }
 
 void kl_profile_describe(json_t *result, const struct kl_job *job, const struct kl_member *at,
-			 const struct kl_mismatch *m, const char *why)
+			 const struct kl_mismatch *mismatch, const char *why)
 {
 	json_t *correct = json_object_get(result, "correct");
 
 	if (!correct)
 		kl_json_set(result, "correct", correct = json_object());
-	kl_json_set(correct, "failure", kl_failure(job, at, m, why));
+	kl_json_set(correct, "failure", kl_failure(job, at, mismatch, why));
 }
 
 int kl_profile_fail_end(json_t *result, const struct kl_job *job, const struct kl_member *at,
@@ -43,7 +43,7 @@ int kl_profile_fail_end(json_t *result, const struct kl_job *job, const struct k
 }
 
 int kl_profile_fail_wrong(json_t *result, const struct kl_job *job, const struct kl_member *at,
-			  const struct kl_mismatch *m, const struct kl_member *kept)
+			  const struct kl_mismatch *mismatch, const struct kl_member *kept)
 {
 	char why[300], what[160];
 
@@ -52,10 +52,10 @@ int kl_profile_fail_wrong(json_t *result, const struct kl_job *job, const struct
 		snprintf(why, sizeof(why), "a timed call was %s", what);
 		kl_profile_fail(result, "cheat", "%s", why);
 	} else {
-		snprintf(why, sizeof(why), "a timed call answered wrongly: %s", m->why);
-		kl_profile_fail(result, kl_failure_class_wrong(m), "%s: got %s, wanted %s", why,
-				m->got, m->wanted);
+		snprintf(why, sizeof(why), "a timed call answered wrongly: %s", mismatch->why);
+		kl_profile_fail(result, kl_failure_class_wrong(mismatch), "%s: got %s, wanted %s",
+				why, mismatch->got, mismatch->wanted);
 	}
-	kl_profile_describe(result, job, at, m, why);
+	kl_profile_describe(result, job, at, mismatch, why);
 	return KL_PROFILE_FAILED;
 }

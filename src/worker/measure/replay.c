@@ -9,14 +9,15 @@
 
 #define TELLING 8 /* elements of an output that are no coincidence */
 
-static bool is_telling(const struct kl_job *job, const struct kl_member *m, const void *const *got)
+static bool is_telling(const struct kl_job *job, const struct kl_member *member,
+		       const void *const *got)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
 		size_t n, size = kl_dtype_bytes(job->arg[i].dtype);
 
 		if (!kl_arg_is_output(&job->arg[i]))
 			continue;
-		n = (size_t)kl_point_elements(m->point, i);
+		n = (size_t)kl_point_elements(member->point, i);
 		/* shifted by one it is itself: one value all over */
 		if (n >= TELLING && memcmp(got[i], (const char *)got[i] + size, (n - 1) * size))
 			return true;
@@ -28,12 +29,12 @@ const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_m
 				     const struct kl_member *const *met, size_t nmet,
 				     const void *const *got)
 {
-	struct kl_mismatch x;
+	struct kl_mismatch mismatch;
 
 	if (!is_telling(job, own, got))
 		return NULL;
 	for (size_t i = nmet; i-- > 0;)
-		if (met[i] != own && kl_compare(&x, job, met[i], got) == 0)
+		if (met[i] != own && kl_compare(&mismatch, job, met[i], got) == 0)
 			return met[i];
 	return NULL;
 }

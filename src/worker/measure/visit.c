@@ -10,86 +10,89 @@
 
 #define MAX_OBJECT ((size_t)64 << 20)
 
-bool kl_visit_ok(const struct kl_visit *v)
+bool kl_visit_ok(const struct kl_visit *visit)
 {
-	return v->call.end == KL_CALL_OK && v->mismatch.out < 0;
+	return visit->call.end == KL_CALL_OK && visit->mismatch.out < 0;
 }
 
-static void copy_in(struct kl_subject *s, const struct kl_job *job, const struct kl_member *m)
+static void copy_in(struct kl_subject *subject, const struct kl_job *job,
+		    const struct kl_member *member)
 {
 	for (size_t i = 0; i < job->nargs; i++)
-		if (m->input[i])
-			memcpy(kl_subject_buffer(s, i), m->input[i], kl_subject_bytes(s, i));
+		if (member->input[i])
+			memcpy(kl_subject_buffer(subject, i), member->input[i],
+			       kl_subject_bytes(subject, i));
 }
 
 /* One checked call; false when something is wrong with it. */
-static bool call_subject(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p,
-			 const struct kl_member *m)
+static bool call_subject(struct kl_visit *visit, struct kl_subject *subject,
+			 const struct kl_visit_plan *plan, const struct kl_member *member)
 {
 	const void *got[KL_JOB_MAX_ARGS] = { NULL };
 
-	v->at = m;
-	kl_subject_poison(s, kl_rng_u64(p->rng));
-	copy_in(s, p->job, m);
-	if (!p->point->hot)
-		kl_subject_flush(s);
-	if (kl_subject_call(s, &v->call) < 0 || v->call.end != KL_CALL_OK)
+	visit->at = member;
+	kl_subject_poison(subject, kl_rng_u64(plan->rng));
+	copy_in(subject, plan->job, member);
+	if (!plan->point->hot)
+		kl_subject_flush(subject);
+	if (kl_subject_call(subject, &visit->call) < 0 || visit->call.end != KL_CALL_OK)
 		return false;
-	for (size_t i = 0; i < p->job->nargs; i++)
-		got[i] = kl_subject_buffer(s, i);
-	v->calls++;
-	if (kl_compare(&v->mismatch, p->job, m, got) < 0 || v->mismatch.out >= 0) {
-		v->kept = kl_replay_of(p->job, m, v->met, v->nmet, got);
+	for (size_t i = 0; i < plan->job->nargs; i++)
+		got[i] = kl_subject_buffer(subject, i);
+	visit->calls++;
+	if (kl_compare(&visit->mismatch, plan->job, member, got) < 0 || visit->mismatch.out >= 0) {
+		visit->kept = kl_replay_of(plan->job, member, visit->met, visit->nmet, got);
 		return false;
 	}
-	if (!v->nmet || m != v->met[0])
-		v->met[v->nmet++] = m;
+	if (!visit->nmet || member != visit->met[0])
+		visit->met[visit->nmet++] = member;
 	return true;
 }
 
-static void take_times(struct kl_visit *v)
+static void take_times(struct kl_visit *visit)
 {
-	int64_t ns = v->call.ns > 1 ? v->call.ns : 1;
+	int64_t ns = visit->call.ns > 1 ? visit->call.ns : 1;
 
-	int64_t wall = v->call.wall_ns > 1 ? v->call.wall_ns : 1;
+	int64_t wall = visit->call.wall_ns > 1 ? visit->call.wall_ns : 1;
 
-	if (!v->least_ns || ns < v->least_ns)
-		v->least_ns = ns;
-	if (!v->least_wall_ns || wall < v->least_wall_ns)
-		v->least_wall_ns = wall;
-	v->measured++;
-	v->disturbed += v->call.disturbed;
+	if (!visit->least_ns || ns < visit->least_ns)
+		visit->least_ns = ns;
+	if (!visit->least_wall_ns || wall < visit->least_wall_ns)
+		visit->least_wall_ns = wall;
+	visit->measured++;
+	visit->disturbed += visit->call.disturbed;
 }
 
-static void shuffle_members(const struct kl_member **m, const struct kl_visit_plan *p)
+static void shuffle_members(const struct kl_member **members, const struct kl_visit_plan *plan)
 {
-	memcpy(m, p->input, p->ninput * sizeof(*m));
-	for (size_t i = p->ninput; i > 1; i--) {
-		size_t k = kl_rng_below(p->rng, i);
-		const struct kl_member *t = m[i - 1];
+	memcpy(members, plan->input, plan->ninput * sizeof(*members));
+	for (size_t i = plan->ninput; i > 1; i--) {
+		size_t k = kl_rng_below(plan->rng, i);
+		const struct kl_member *member = members[i - 1];
 
-		m[i - 1] = m[k];
-		m[k] = t;
+		members[i - 1] = members[k];
+		members[k] = member;
 	}
 }
 
-static void measure_members(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p)
+static void measure_members(struct kl_visit *visit, struct kl_subject *subject,
+			    const struct kl_visit_plan *plan)
 {
-	const struct kl_member *m[KL_VISIT_MAX_INPUTS];
+	const struct kl_member *members[KL_VISIT_MAX_INPUTS];
 
-	shuffle_members(m, p);
-	if (!call_subject(v, s, p, m[0]))
+	shuffle_members(members, plan);
+	if (!call_subject(visit, subject, plan, members[0]))
 		return;
-	v->first_ns = v->call.ns;
-	v->slow = v->first_ns > KL_VISIT_SLOW_NS;
-	if (v->slow)
-		take_times(v);
-	for (size_t i = 1; i <= p->calls && !v->slow; i++) {
-		if (p->point->hot && i > 1 && !call_subject(v, s, p, m[0]))
+	visit->first_ns = visit->call.ns;
+	visit->slow = visit->first_ns > KL_VISIT_SLOW_NS;
+	if (visit->slow)
+		take_times(visit);
+	for (size_t i = 1; i <= plan->calls && !visit->slow; i++) {
+		if (plan->point->hot && i > 1 && !call_subject(visit, subject, plan, members[0]))
 			return;
-		if (!call_subject(v, s, p, m[i]))
+		if (!call_subject(visit, subject, plan, members[i]))
 			return;
-		take_times(v);
+		take_times(visit);
 	}
 }
 
@@ -98,11 +101,11 @@ static void measure_members(struct kl_visit *v, struct kl_subject *s, const stru
  * worth some per cent of a short call; were it the same file each time, that would
  * pass for a difference between two kernels.
  */
-static int start_copy(struct kl_subject **s, const struct kl_visit_plan *p,
+static int start_copy(struct kl_subject **subjects, const struct kl_visit_plan *plan,
 		      struct kl_subject_spec spec)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/object-%d", p->job->pool, (int)getpid());
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/object-%d", plan->job->pool, (int)getpid());
 	int err = kl_fs_read(&bytes, spec.so, MAX_OBJECT);
 
 	if (!err)
@@ -110,24 +113,25 @@ static int start_copy(struct kl_subject **s, const struct kl_visit_plan *p,
 	if (err < 0)
 		return err;
 	spec.so = path;
-	err = kl_subject_start(s, p->job, p->point, &spec);
+	err = kl_subject_start(subjects, plan->job, plan->point, &spec);
 	unlink(path);
 	return err;
 }
 
-int kl_visit(struct kl_visit *out, const struct kl_visit_plan *p)
+int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan)
 {
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
-	struct kl_subject_spec spec = p->spec;
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+	struct kl_subject_spec spec = plan->spec;
 	int err;
 
 	*out = (struct kl_visit){ .mismatch.out = -1 };
-	spec.memory = p->memory;
-	err = spec.so ? start_copy(&s, p, spec) : kl_subject_start(&s, p->job, p->point, &spec);
+	spec.memory = plan->memory;
+	err = spec.so ? start_copy(&subject, plan, spec) :
+			kl_subject_start(&subject, plan->job, plan->point, &spec);
 	if (err < 0)
 		return err;
-	out->traced = kl_subject_traced(s);
-	out->handshake_ns = kl_subject_handshake_ns(s);
-	measure_members(out, s, p);
+	out->traced = kl_subject_traced(subject);
+	out->handshake_ns = kl_subject_handshake_ns(subject);
+	measure_members(out, subject, plan);
 	return 0;
 }

@@ -58,7 +58,7 @@ struct kl_visit {
 };
 
 /** 0 whatever the kernel did; an error when the subject could not be started. */
-int kl_visit(struct kl_visit *out, const struct kl_visit_plan *p);
-bool kl_visit_ok(const struct kl_visit *v);
+int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan);
+bool kl_visit_ok(const struct kl_visit *visit);
 
 #endif

@@ -19,19 +19,21 @@ struct kl_answer {
 	char *bytes[KL_JOB_MAX_ARGS]; /* outputs only */
 };
 
-void kl_answer_release(struct kl_answer *x);
+void kl_answer_release(struct kl_answer *answer);
 /** A buffer for every output at the member's point, unless there is one. */
-void kl_answer_room(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m);
+void kl_answer_room(struct kl_answer *answer, const struct kl_job *job,
+		    const struct kl_member *member);
 /** Output `i` as an oracle left it: real numbers (double or float) or the integers themselves. */
-void kl_answer_put(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m,
-		   size_t i, const void *from, bool real_is_double);
-/** The truth of `m` in every output, rounded to the dtype. */
-void kl_answer_truth(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m);
-/** kl_compare of this answer with `m`. */
-int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
-		      const struct kl_answer *x);
+void kl_answer_put(struct kl_answer *answer, const struct kl_job *job,
+		   const struct kl_member *member, size_t i, const void *from, bool real_is_double);
+/** The truth of `member` in every output, rounded to the dtype. */
+void kl_answer_truth(struct kl_answer *answer, const struct kl_job *job,
+		     const struct kl_member *member);
+/** kl_compare of this answer with `member`. */
+int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job,
+		      const struct kl_member *member, const struct kl_answer *answer);
 /** 1: it is right, 0: it is not, and *at says where first (kl_compare_first); negative: an error. */
-int kl_answer_right(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
-		    const struct kl_answer *x);
+int kl_answer_right(struct kl_mismatch *at, const struct kl_job *job,
+		    const struct kl_member *member, const struct kl_answer *answer);
 
 #endif

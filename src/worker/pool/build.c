@@ -24,12 +24,12 @@ char *kl_poolbuild_path(const char *dir, size_t i)
 	return kl_asprintf("%s/m%04zu", dir, i);
 }
 
-static uint64_t member_seed(const struct kl_poolbuild *b, const struct kl_member *m)
+static uint64_t member_seed(const struct kl_poolbuild *poolbuild, const struct kl_member *member)
 {
 	char label[128];
 
-	snprintf(label, sizeof(label), "%s/%s/%d", m->point->id, m->band, m->draw);
-	return kl_rng_derive(b->seed, label);
+	snprintf(label, sizeof(label), "%s/%s/%d", member->point->id, member->band, member->draw);
+	return kl_rng_derive(poolbuild->seed, label);
 }
 
 /* -- files ---------------------------------------------------------------- */
@@ -70,54 +70,54 @@ struct writer {
 	char message[300];
 };
 
-static void *write_member(void *p)
+static void *write_member(void *data)
 {
-	struct writer *w = p;
+	struct writer *writer = data;
 
-	w->err = write_file(w->path, w->data, w->n);
-	if (w->err < 0)
-		snprintf(w->message, sizeof(w->message), "%s", kl_error_last());
+	writer->err = write_file(writer->path, writer->data, writer->n);
+	if (writer->err < 0)
+		snprintf(writer->message, sizeof(writer->message), "%s", kl_error_last());
 	return NULL;
 }
 
-static void writer_release(struct writer *w)
+static void writer_release(struct writer *writer)
 {
-	if (w->running)
-		pthread_join(w->thread, NULL);
-	free(w->path);
-	free(w->data);
-	*w = (struct writer){ .err = w->err };
+	if (writer->running)
+		pthread_join(writer->thread, NULL);
+	free(writer->path);
+	free(writer->data);
+	*writer = (struct writer){ .err = writer->err };
 }
 
 /* The last one stands, or why it does not. */
-static int writer_wait(struct writer *w)
+static int writer_wait(struct writer *writer)
 {
 	int err;
 
-	if (w->running)
-		pthread_join(w->thread, NULL);
-	w->running = false;
-	err = w->err < 0 ? kl_error((enum kl_err)w->err, "%s", w->message) : 0;
-	w->err = 0;
-	writer_release(w);
+	if (writer->running)
+		pthread_join(writer->thread, NULL);
+	writer->running = false;
+	err = writer->err < 0 ? kl_error((enum kl_err)writer->err, "%s", writer->message) : 0;
+	writer->err = 0;
+	writer_release(writer);
 	return err;
 }
 
 /* Takes both over. */
-static int writer_start(struct writer *w, char *path, char *data, size_t n)
+static int writer_start(struct writer *writer, char *path, char *data, size_t n)
 {
-	int err = writer_wait(w);
+	int err = writer_wait(writer);
 
-	w->path = path;
-	w->data = data;
-	w->n = n;
+	writer->path = path;
+	writer->data = data;
+	writer->n = n;
 	if (err < 0)
 		return err;
-	w->running = !pthread_create(&w->thread, NULL, write_member, w);
-	if (w->running)
+	writer->running = !pthread_create(&writer->thread, NULL, write_member, writer);
+	if (writer->running)
 		return 0;
-	write_member(w);
-	return writer_wait(w);
+	write_member(writer);
+	return writer_wait(writer);
 }
 
 /* -- one point -------------------------------------------------------------- */
@@ -137,91 +137,98 @@ struct share {
 	struct writer writer;
 };
 
-static void share_release(struct share *s)
+static void share_release(struct share *share)
 {
-	kl_oracles_release(&s->oracles);
-	writer_release(&s->writer);
+	kl_oracles_release(&share->oracles);
+	writer_release(&share->writer);
 }
 
-static int make_member(struct share *s, size_t i)
+static int make_member(struct share *share, size_t i)
 {
-	const struct kl_poolbuild *b = s->m->b;
+	const struct kl_poolbuild *poolbuild = share->m->b;
 	KL_AUTO(kl_freep) char *base = NULL;
-	struct kl_poolfile l;
+	struct kl_poolfile pool;
 	int err;
 
-	kl_poolfile_init(&l, b->job, &b->member[i]);
-	base = kl_calloc(1, l.total);
-	err = kl_poolmake(base, b->job, &b->member[i], member_seed(b, &b->member[i]), &s->oracles);
+	kl_poolfile_init(&pool, poolbuild->job, &poolbuild->member[i]);
+	base = kl_calloc(1, pool.total);
+	err = kl_poolmake(base, poolbuild->job, &poolbuild->member[i],
+			  member_seed(poolbuild, &poolbuild->member[i]), &share->oracles);
 	if (err < 0)
 		return err;
-	return writer_start(&s->writer, kl_poolbuild_path(b->dir, i), kl_steal(&base), l.total);
+	return writer_start(&share->writer, kl_poolbuild_path(poolbuild->dir, i), kl_steal(&base),
+			    pool.total);
 }
 
 /* The first member, and its twin while the first is at hand. */
-static int make_twins(struct share *s)
+static int make_twins(struct share *share)
 {
-	const struct kl_poolbuild *b = s->m->b;
-	size_t i = s->m->first, twin = s->m->twin;
-	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(b->dir, i), *base = NULL, *other = NULL;
-	struct kl_member first = b->member[i];
-	struct kl_poolfile l, lt;
+	const struct kl_poolbuild *poolbuild = share->m->b;
+	size_t i = share->m->first, twin = share->m->twin;
+	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(poolbuild->dir, i), *base = NULL,
+			       *other = NULL;
+	struct kl_member first = poolbuild->member[i];
+	struct kl_poolfile pool, lt;
 	bool made;
 	int err;
 
-	kl_poolfile_init(&l, b->job, &first);
-	kl_poolfile_init(&lt, b->job, &b->member[twin]);
-	base = kl_calloc(1, l.total);
+	kl_poolfile_init(&pool, poolbuild->job, &first);
+	kl_poolfile_init(&lt, poolbuild->job, &poolbuild->member[twin]);
+	base = kl_calloc(1, pool.total);
 	other = kl_calloc(1, lt.total);
-	err = kl_poolmake(base, b->job, &first, member_seed(b, &first), &s->oracles);
-	first.seed = b->seed;
-	kl_poolfile_point(&first, &l, b->job, base);
+	err = kl_poolmake(base, poolbuild->job, &first, member_seed(poolbuild, &first),
+			  &share->oracles);
+	first.seed = poolbuild->seed;
+	kl_poolfile_point(&first, &pool, poolbuild->job, base);
 	if (err == 0)
-		err = write_file(path, base, l.total);
+		err = write_file(path, base, pool.total);
 	if (err == 0)
-		err = kl_poolmake_twin(other, b->job, &b->member[twin], &first,
-				       member_seed(b, &b->member[twin]), &s->oracles, &made);
+		err = kl_poolmake_twin(other, poolbuild->job, &poolbuild->member[twin], &first,
+				       member_seed(poolbuild, &poolbuild->member[twin]),
+				       &share->oracles, &made);
 	if (err < 0)
 		return err;
-	return writer_start(&s->writer, kl_poolbuild_path(b->dir, twin), kl_steal(&other),
-			    made ? lt.total : 0);
+	return writer_start(&share->writer, kl_poolbuild_path(poolbuild->dir, twin),
+			    kl_steal(&other), made ? lt.total : 0);
 }
 
 static int make_share(void *ctx)
 {
-	struct share *s = ctx;
-	struct making *m = s->m;
-	const struct kl_poolbuild *b = m->b;
-	int err = kl_oracles_start(&s->oracles, b->job, b->member[m->first].point);
+	struct share *share = ctx;
+	struct making *making = share->m;
+	const struct kl_poolbuild *poolbuild = making->b;
+	int err = kl_oracles_start(&share->oracles, poolbuild->job,
+				   poolbuild->member[making->first].point);
 	size_t i;
 
-	if (err == 0 && s->leads)
-		err = m->twin == SIZE_MAX ? make_member(s, m->first) : make_twins(s);
-	while (err == 0 && !atomic_load(&m->failed) &&
-	       (i = atomic_fetch_add(&m->next, 1)) < m->last)
-		if (i != m->twin)
-			err = make_member(s, i);
+	if (err == 0 && share->leads)
+		err = making->twin == SIZE_MAX ? make_member(share, making->first) :
+						 make_twins(share);
+	while (err == 0 && !atomic_load(&making->failed) &&
+	       (i = atomic_fetch_add(&making->next, 1)) < making->last)
+		if (i != making->twin)
+			err = make_member(share, i);
 	if (err == 0)
-		err = writer_wait(&s->writer);
+		err = writer_wait(&share->writer);
 	if (err < 0)
-		atomic_store(&m->failed, true);
+		atomic_store(&making->failed, true);
 	/* its children are tied to the thread that made them */
-	share_release(s);
+	share_release(share);
 	return err;
 }
 
 /* -- all points ------------------------------------------------------------ */
 
-static size_t shares_of(const struct kl_poolbuild *b, const struct making *m)
+static size_t shares_of(const struct kl_poolbuild *poolbuild, const struct making *making)
 {
-	size_t n = (m->last - m->first) / 2, room;
-	struct kl_poolfile l;
+	size_t n = (making->last - making->first) / 2, room;
+	struct kl_poolfile pool;
 
 	/* a small point is not worth more children */
-	if (!b->member[m->first].point->perf || n < 2)
+	if (!poolbuild->member[making->first].point->perf || n < 2)
 		return 1;
-	kl_poolfile_init(&l, b->job, &b->member[m->first]);
-	room = SHARE_BYTES / l.total;
+	kl_poolfile_init(&pool, poolbuild->job, &poolbuild->member[making->first]);
+	room = SHARE_BYTES / pool.total;
 	n = n < SHARES ? n : SHARES;
 	n = n < kl_par_width() ? n : kl_par_width();
 	return n < room ? n : room ? room : 1;
@@ -234,63 +241,66 @@ struct plan {
 	size_t nmaking, nshare;
 };
 
-static void plan_release(struct plan *p)
+static void plan_release(struct plan *plan)
 {
-	kl_tasks_release(p->task, p->nshare);
-	free(p->making);
-	free(p->share);
-	free(p->task);
+	kl_tasks_release(plan->task, plan->nshare);
+	free(plan->making);
+	free(plan->share);
+	free(plan->task);
 }
 
-static void plan_points(struct plan *p, const struct kl_poolbuild *b)
+static void plan_points(struct plan *plan, const struct kl_poolbuild *poolbuild)
 {
-	p->making = kl_calloc(b->n + 1, sizeof(*p->making));
-	for (size_t i = 0; i < b->n; i++) {
-		struct making *m = p->nmaking ? &p->making[p->nmaking - 1] : NULL;
+	plan->making = kl_calloc(poolbuild->n + 1, sizeof(*plan->making));
+	for (size_t i = 0; i < poolbuild->n; i++) {
+		struct making *making = plan->nmaking ? &plan->making[plan->nmaking - 1] : NULL;
 
-		if (!m || b->member[i].point != b->member[m->first].point) {
-			m = &p->making[p->nmaking++];
-			*m = (struct making){ .b = b, .first = i, .twin = SIZE_MAX };
-			atomic_store(&m->next, i + 1);
+		if (!making ||
+		    poolbuild->member[i].point != poolbuild->member[making->first].point) {
+			making = &plan->making[plan->nmaking++];
+			*making = (struct making){ .b = poolbuild, .first = i, .twin = SIZE_MAX };
+			atomic_store(&making->next, i + 1);
 		}
-		m->last = i + 1;
-		if (!strcmp(b->member[i].band, KL_POOL_TWIN))
-			m->twin = i;
+		making->last = i + 1;
+		if (!strcmp(poolbuild->member[i].band, KL_POOL_TWIN))
+			making->twin = i;
 	}
 }
 
-static void plan_shares(struct plan *p, const struct kl_poolbuild *b)
+static void plan_shares(struct plan *plan, const struct kl_poolbuild *poolbuild)
 {
-	bool alone = b->job->surface == KL_SURFACE_CUDA;
+	bool alone = poolbuild->job->surface == KL_SURFACE_CUDA;
 
-	p->share = kl_calloc(SHARES * p->nmaking + 1, sizeof(*p->share));
-	p->task = kl_calloc(SHARES * p->nmaking + 1, sizeof(*p->task));
-	for (size_t i = 0; i < p->nmaking; i++) {
-		size_t n = alone ? 1 : shares_of(b, &p->making[i]);
+	plan->share = kl_calloc(SHARES * plan->nmaking + 1, sizeof(*plan->share));
+	plan->task = kl_calloc(SHARES * plan->nmaking + 1, sizeof(*plan->task));
+	for (size_t i = 0; i < plan->nmaking; i++) {
+		size_t n = alone ? 1 : shares_of(poolbuild, &plan->making[i]);
 
 		for (size_t k = 0; k < n; k++) {
-			p->share[p->nshare] = (struct share){ .m = &p->making[i], .leads = k == 0 };
-			p->task[p->nshare] = (struct kl_task){ .run = make_share,
-							       .ctx = &p->share[p->nshare] };
-			p->nshare++;
+			plan->share[plan->nshare] = (struct share){ .m = &plan->making[i],
+								    .leads = k == 0 };
+			plan->task[plan->nshare] = (struct kl_task){
+				.run = make_share, .ctx = &plan->share[plan->nshare]
+			};
+			plan->nshare++;
 		}
 	}
 }
 
-int kl_poolbuild(const struct kl_poolbuild *b)
+int kl_poolbuild(const struct kl_poolbuild *poolbuild)
 {
-	KL_AUTO(plan_release) struct plan p = { .nshare = 0 };
+	KL_AUTO(plan_release) struct plan plan = { .nshare = 0 };
 	int err = 0;
 
-	plan_points(&p, b);
-	plan_shares(&p, b);
-	if (b->job->surface == KL_SURFACE_CUDA) {
-		for (size_t i = 0; i < p.nshare && err == 0; i++)
-			err = make_share(&p.share[i]);
+	plan_points(&plan, poolbuild);
+	plan_shares(&plan, poolbuild);
+	if (poolbuild->job->surface == KL_SURFACE_CUDA) {
+		for (size_t i = 0; i < plan.nshare && err == 0; i++)
+			err = make_share(&plan.share[i]);
 		return err;
 	}
-	kl_tasks_run(p.task, p.nshare);
-	for (size_t i = 0; i < p.nshare && err == 0; i++)
-		err = kl_task_result(&p.task[i]);
+	kl_tasks_run(plan.task, plan.nshare);
+	for (size_t i = 0; i < plan.nshare && err == 0; i++)
+		err = kl_task_result(&plan.task[i]);
 	return err;
 }

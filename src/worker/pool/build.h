@@ -20,7 +20,7 @@ struct kl_poolbuild {
 };
 
 /** The errors of kl_pool_open(). A twin that cannot be had is an empty file. */
-int kl_poolbuild(const struct kl_poolbuild *b);
+int kl_poolbuild(const struct kl_poolbuild *poolbuild);
 
 /** Where member `i` lies; the caller's. */
 char *kl_poolbuild_path(const char *dir, size_t i);

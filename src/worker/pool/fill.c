@@ -38,28 +38,28 @@ struct fill {
 	int64_t running; /* rows that a running sum goes over, 0: none */
 };
 
-static void fill_free(struct fill *f)
+static void fill_free(struct fill *fill)
 {
-	if (f->inner)
-		fill_free(f->inner);
-	free(f->choice);
-	free(f);
+	if (fill->inner)
+		fill_free(fill->inner);
+	free(fill->choice);
+	free(fill);
 }
 KL_DEFINE_CLEANUP(struct fill *, fill_free)
 
-int kl_fill_number(double *out, const json_t *j)
+int kl_fill_number(double *out, const json_t *value)
 {
-	const char *s = json_string_value(j);
+	const char *text = json_string_value(value);
 
-	if (json_is_number(j))
-		*out = json_number_value(j);
-	else if (s && !strcmp(s, "inf"))
+	if (json_is_number(value))
+		*out = json_number_value(value);
+	else if (text && !strcmp(text, "inf"))
 		*out = INFINITY;
-	else if (s && !strcmp(s, "-inf"))
+	else if (text && !strcmp(text, "-inf"))
 		*out = -INFINITY;
-	else if (s && !strcmp(s, "nan"))
+	else if (text && !strcmp(text, "nan"))
 		*out = NAN;
-	else if (s && !strcmp(s, "-0"))
+	else if (text && !strcmp(text, "-0"))
 		*out = -0.0;
 	else
 		return kl_error(KL_EINVALID,
@@ -67,73 +67,73 @@ int kl_fill_number(double *out, const json_t *j)
 	return 0;
 }
 
-static int read_pair(double *a, double *b, const json_t *v, const char *what)
+static int read_pair(double *samples, double *values, const json_t *value, const char *what)
 {
 	int err;
 
-	if (!json_is_array(v) || json_array_size(v) != 2)
+	if (!json_is_array(value) || json_array_size(value) != 2)
 		return kl_error(KL_EINVALID, "fill '%s' needs two numbers", what);
-	err = kl_fill_number(a, json_array_get(v, 0));
-	return err < 0 ? err : kl_fill_number(b, json_array_get(v, 1));
+	err = kl_fill_number(samples, json_array_get(value, 0));
+	return err < 0 ? err : kl_fill_number(values, json_array_get(value, 1));
 }
 
-static int parse_ints(struct fill *f, const json_t *v)
+static int parse_ints(struct fill *fill, const json_t *value)
 {
-	const json_t *lo = json_array_get(v, 0), *hi = json_array_get(v, 1);
+	const json_t *lo = json_array_get(value, 0), *hi = json_array_get(value, 1);
 
-	if (json_array_size(v) != 2 || !json_is_integer(lo) || !json_is_integer(hi) ||
+	if (json_array_size(value) != 2 || !json_is_integer(lo) || !json_is_integer(hi) ||
 	    json_integer_value(lo) > json_integer_value(hi))
 		return kl_error(KL_EINVALID,
 				"fill 'ints' needs two whole numbers, the smaller first");
-	f->lo = json_integer_value(lo);
-	f->hi = json_integer_value(hi);
+	fill->lo = json_integer_value(lo);
+	fill->hi = json_integer_value(hi);
 	return 0;
 }
 
-static int parse_index(struct fill *f, const json_t *v, const char *point)
+static int parse_index(struct fill *fill, const json_t *value, const char *point)
 {
-	if (json_is_object(v))
-		v = json_object_get(v, point);
-	if (!json_is_integer(v) || json_integer_value(v) < 1)
+	if (json_is_object(value))
+		value = json_object_get(value, point);
+	if (!json_is_integer(value) || json_integer_value(value) < 1)
 		return kl_error(KL_EINVALID, "fill 'index' has no positive bound at point '%s'",
 				point);
-	f->lo = 0;
-	f->hi = json_integer_value(v) - 1;
+	fill->lo = 0;
+	fill->hi = json_integer_value(value) - 1;
 	return 0;
 }
 
-static int parse_choice(struct fill *f, const json_t *v)
+static int parse_choice(struct fill *fill, const json_t *value)
 {
 	int err = 0;
 
-	f->nchoice = json_array_size(v);
-	if (!f->nchoice)
+	fill->nchoice = json_array_size(value);
+	if (!fill->nchoice)
 		return kl_error(KL_EINVALID, "fill 'choice' needs at least one value");
-	f->choice = kl_calloc(f->nchoice, sizeof(*f->choice));
-	for (size_t i = 0; i < f->nchoice && err == 0; i++)
-		err = kl_fill_number(&f->choice[i], json_array_get(v, i));
+	fill->choice = kl_calloc(fill->nchoice, sizeof(*fill->choice));
+	for (size_t i = 0; i < fill->nchoice && err == 0; i++)
+		err = kl_fill_number(&fill->choice[i], json_array_get(value, i));
 	return err;
 }
 
-static int parse_fill(struct fill **out, const json_t *j, const char *point);
+static int parse_fill(struct fill **out, const json_t *value, const char *point);
 
-static int parse_kind(struct fill *f, const json_t *v, const char *point)
+static int parse_kind(struct fill *fill, const json_t *value, const char *point)
 {
-	switch (f->kind) {
+	switch (fill->kind) {
 	case NORMAL:
 	case UNIFORM:
 	case OUTLIERS:
-		return read_pair(&f->a, &f->b, v, kinds[f->kind]);
+		return read_pair(&fill->a, &fill->b, value, kinds[fill->kind]);
 	case CONST:
-		return kl_fill_number(&f->a, v);
+		return kl_fill_number(&fill->a, value);
 	case INTS:
-		return parse_ints(f, v);
+		return parse_ints(fill, value);
 	case INDEX:
-		return parse_index(f, v, point);
+		return parse_index(fill, value, point);
 	case CHOICE:
-		return parse_choice(f, v);
+		return parse_choice(fill, value);
 	case REPEAT:
-		return parse_fill(&f->inner, v, point);
+		return parse_fill(&fill->inner, value, point);
 	case ONE_HOT:
 	case CAUCHY:
 		break;
@@ -141,90 +141,91 @@ static int parse_kind(struct fill *f, const json_t *v, const char *point)
 	return 0;
 }
 
-static int parse_after(struct fill *f, const json_t *j)
+static int parse_after(struct fill *fill, const json_t *value)
 {
-	const char *map = json_string_value(json_object_get(j, "map"));
-	const char *unit = json_string_value(json_object_get(j, "unit"));
-	const json_t *scale = json_object_get(j, "scale"), *lower = json_object_get(j, "lower");
-	const json_t *running = json_object_get(j, "running");
+	const char *map = json_string_value(json_object_get(value, "map"));
+	const char *unit = json_string_value(json_object_get(value, "unit"));
+	const json_t *scale = json_object_get(value, "scale"),
+		     *lower = json_object_get(value, "lower");
+	const json_t *running = json_object_get(value, "running");
 
-	f->lower = lower ? (int)json_integer_value(lower) : -1;
-	f->running = json_integer_value(running);
-	if ((lower && (!json_is_integer(lower) || f->lower < 0)) ||
-	    (running && (!json_is_integer(running) || f->running < 1)))
+	fill->lower = lower ? (int)json_integer_value(lower) : -1;
+	fill->running = json_integer_value(running);
+	if ((lower && (!json_is_integer(lower) || fill->lower < 0)) ||
+	    (running && (!json_is_integer(running) || fill->running < 1)))
 		return kl_error(KL_EINVALID,
 				"'lower' and 'running' of a fill are no whole numbers");
 	if (map) {
 		for (size_t i = 1; i < KL_ARRAY_SIZE(maps); i++)
 			if (!strcmp(map, maps[i]))
-				f->map = (enum map)i;
-		if (f->map == MAP_NONE)
+				fill->map = (enum map)i;
+		if (fill->map == MAP_NONE)
 			return kl_error(KL_EINVALID, "unknown map '%s' of a fill", map);
 	}
-	f->unit = unit && !strcmp(unit, "last");
-	f->scale = 1.0;
-	return scale ? kl_fill_number(&f->scale, scale) : 0;
+	fill->unit = unit && !strcmp(unit, "last");
+	fill->scale = 1.0;
+	return scale ? kl_fill_number(&fill->scale, scale) : 0;
 }
 
-static int parse_fill(struct fill **out, const json_t *j, const char *point)
+static int parse_fill(struct fill **out, const json_t *item, const char *point)
 {
-	KL_AUTO(fill_freep) struct fill *f = kl_calloc(1, sizeof(*f));
-	const json_t *v = NULL;
+	KL_AUTO(fill_freep) struct fill *fill = kl_calloc(1, sizeof(*fill));
+	const json_t *value = NULL;
 	int err;
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds) && !v; i++) {
-		v = json_object_get(j, kinds[i]);
-		f->kind = (enum kind)i;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds) && !value; i++) {
+		value = json_object_get(item, kinds[i]);
+		fill->kind = (enum kind)i;
 	}
-	if (!v)
+	if (!value)
 		return kl_error(KL_EINVALID, "a fill names none of the known kinds");
-	err = parse_kind(f, v, point);
+	err = parse_kind(fill, value, point);
 	if (err == 0)
-		err = parse_after(f, j);
+		err = parse_after(fill, item);
 	if (err < 0)
 		return err;
-	*out = kl_steal(&f);
+	*out = kl_steal(&fill);
 	return 0;
 }
 
-static int64_t draw_int(const struct fill *f, struct kl_rng *r)
+static int64_t draw_int(const struct fill *fill, struct kl_rng *rng)
 {
-	uint64_t span = (uint64_t)f->hi - (uint64_t)f->lo;
-	uint64_t off = span == UINT64_MAX ? kl_rng_u64(r) : kl_rng_below(r, span + 1);
+	uint64_t span = (uint64_t)fill->hi - (uint64_t)fill->lo;
+	uint64_t off = span == UINT64_MAX ? kl_rng_u64(rng) : kl_rng_below(rng, span + 1);
 
-	return (int64_t)((uint64_t)f->lo + off);
+	return (int64_t)((uint64_t)fill->lo + off);
 }
 
-static double apply_map(enum map m, double x)
+static double apply_map(enum map map, double value)
 {
-	switch (m) {
+	switch (map) {
 	case MAP_SIGMOID:
-		return 1.0 / (1.0 + exp(-x));
+		return 1.0 / (1.0 + exp(-value));
 	case MAP_LOGSIGMOID:
-		return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x));
+		return value < 0 ? value - log1p(exp(value)) : -log1p(exp(-value));
 	case MAP_EXP:
-		return exp(x);
+		return exp(value);
 	case MAP_ABS:
-		return fabs(x);
+		return fabs(value);
 	case MAP_SOFTPLUS:
-		return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+		return value > 0 ? value + log1p(exp(-value)) : log1p(exp(value));
 	case MAP_NONE:
 		break;
 	}
-	return x;
+	return value;
 }
 
-static void apply_maps(const struct fill *f, double *row, size_t n)
+static void apply_maps(const struct fill *fill, double *row, size_t n)
 {
 	double sum = 0;
 
-	if (f->map != MAP_NONE)
+	if (fill->map != MAP_NONE)
 		for (size_t i = 0; i < n; i++)
-			row[i] = apply_map(f->map, row[i]);
-	if (f->scale != 1.0)
+			row[i] = apply_map(fill->map, row[i]);
+	if (fill->scale != 1.0)
 		for (size_t i = 0; i < n; i++)
-			row[i] *= f->scale;
-	if (!f->unit)
+			row[i] *= fill->scale;
+	if (!fill->unit)
 		return;
 	for (size_t i = 0; i < n; i++)
 		sum += row[i] * row[i];
@@ -234,100 +235,101 @@ static void apply_maps(const struct fill *f, double *row, size_t n)
 }
 
 /* One row. For `repeat`, `first` says that the row was not drawn yet. */
-static void draw_row(const struct fill *f, struct kl_rng *r, double *row, size_t n, bool first)
+static void draw_row(const struct fill *fill, struct kl_rng *rng, double *row, size_t n, bool first)
 {
-	switch (f->kind) {
+	switch (fill->kind) {
 	case NORMAL:
 		for (size_t i = 0; i < n; i++)
-			row[i] = f->a + f->b * kl_rng_normal(r);
+			row[i] = fill->a + fill->b * kl_rng_normal(rng);
 		break;
 	case UNIFORM:
 		for (size_t i = 0; i < n; i++)
-			row[i] = f->a + (f->b - f->a) * kl_rng_uniform(r);
+			row[i] = fill->a + (fill->b - fill->a) * kl_rng_uniform(rng);
 		break;
 	case CONST:
 		for (size_t i = 0; i < n; i++)
-			row[i] = f->a;
+			row[i] = fill->a;
 		break;
 	case INTS:
 	case INDEX:
 		for (size_t i = 0; i < n; i++)
-			row[i] = (double)draw_int(f, r);
+			row[i] = (double)draw_int(fill, rng);
 		break;
 	case ONE_HOT:
 		memset(row, 0, n * sizeof(*row));
 		if (n)
-			row[kl_rng_below(r, n)] = 1.0;
+			row[kl_rng_below(rng, n)] = 1.0;
 		break;
 	case CHOICE:
 		for (size_t i = 0; i < n; i++)
-			row[i] = f->choice[kl_rng_below(r, f->nchoice)];
+			row[i] = fill->choice[kl_rng_below(rng, fill->nchoice)];
 		break;
 	case OUTLIERS:
 		for (size_t i = 0; i < n; i++) {
-			row[i] = kl_rng_normal(r);
-			if (kl_rng_uniform(r) < f->a)
-				row[i] += f->b * kl_rng_normal(r);
+			row[i] = kl_rng_normal(rng);
+			if (kl_rng_uniform(rng) < fill->a)
+				row[i] += fill->b * kl_rng_normal(rng);
 		}
 		break;
 	case CAUCHY:
 		for (size_t i = 0; i < n; i++)
-			row[i] = tan(M_PI * (kl_rng_uniform(r) - 0.5));
+			row[i] = tan(M_PI * (kl_rng_uniform(rng) - 0.5));
 		break;
 	case REPEAT:
 		if (!first)
 			return;
-		draw_row(f->inner, r, row, n, true);
+		draw_row(fill->inner, rng, row, n, true);
 		break;
 	}
-	apply_maps(f, row, n);
+	apply_maps(fill, row, n);
 }
 
 /* Row `i` as one of a lower triangle: ones on the diagonal, zeros right of it. */
-static void make_lower(double *row, size_t n, const struct kl_fill_spec *s, int axis, size_t i)
+static void make_lower(double *row, size_t n, const struct kl_fill_spec *spec, int axis, size_t i)
 {
-	for (size_t a = s->naxes - 1; a-- > (size_t)axis + 1;)
-		i /= (size_t)s->extent[a];
-	i = i % (size_t)s->extent[axis] % n;
+	for (size_t first = spec->naxes - 1; first-- > (size_t)axis + 1;)
+		i /= (size_t)spec->extent[first];
+	i = i % (size_t)spec->extent[axis] % n;
 	row[i] = 1;
 	for (size_t k = i + 1; k < n; k++)
 		row[k] = 0;
 }
 
 /* `before` becomes this row, added to it unless a new stretch begins. */
-static void make_running(double *row, double *before, size_t n, const struct kl_fill_spec *s,
+static void make_running(double *row, double *before, size_t n, const struct kl_fill_spec *spec,
 			 int64_t stretch, size_t i)
 {
-	bool first = (int64_t)(i % (size_t)s->extent[s->naxes - 2]) % stretch == 0;
+	bool first = (int64_t)(i % (size_t)spec->extent[spec->naxes - 2]) % stretch == 0;
 
 	for (size_t k = 0; k < n; k++)
 		before[k] = row[k] += first ? 0 : before[k];
 }
 
-static int check_axes(const struct fill *f, const struct kl_fill_spec *s)
+static int check_axes(const struct fill *fill, const struct kl_fill_spec *spec)
 {
-	if (f->running && s->naxes < 2)
+	if (fill->running && spec->naxes < 2)
 		return kl_error(KL_EINVALID, "fill 'running' needs an axis before the last");
-	if (f->lower >= 0 && (size_t)f->lower + 1 >= s->naxes)
+	if (fill->lower >= 0 && (size_t)fill->lower + 1 >= spec->naxes)
 		return kl_error(KL_EINVALID, "fill 'lower' needs an axis before the last");
 	return 0;
 }
 
-static bool fits_whole(const struct fill *f, const struct kl_fill_spec *s)
+static bool fits_whole(const struct fill *fill, const struct kl_fill_spec *spec)
 {
-	return !kl_dtype_is_float(s->dtype) && (f->kind == INTS || f->kind == INDEX) &&
-	       f->map == MAP_NONE && f->scale == 1.0 && !f->unit;
+	return !kl_dtype_is_float(spec->dtype) && (fill->kind == INTS || fill->kind == INDEX) &&
+	       fill->map == MAP_NONE && fill->scale == 1.0 && !fill->unit;
 }
 
 /* two's complement, little-endian: the low bytes are the narrower integer */
-static void draw_whole(char *out, const struct fill *f, enum kl_dtype t, size_t n, struct kl_rng *r)
+static void draw_whole(char *out, const struct fill *fill, enum kl_dtype dtype, size_t n,
+		       struct kl_rng *rng)
 {
-	size_t size = kl_dtype_bytes(t);
+	size_t size = kl_dtype_bytes(dtype);
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t v = draw_int(f, r);
+		int64_t value = draw_int(fill, rng);
 
-		memcpy(out + i * size, &v, size);
+		memcpy(out + i * size, &value, size);
 	}
 }
 
@@ -340,69 +342,72 @@ struct drawing {
 };
 
 /* Each block draws from a stream of its own, so that they may be drawn side by side. */
-static void block_stream(struct kl_rng *r, const struct drawing *d, size_t row)
+static void block_stream(struct kl_rng *rng, const struct drawing *drawing, size_t row)
 {
-	kl_rng_seed(r, row ? kl_rng_mix(d->s->seed ^ kl_rng_mix(row / d->block)) : d->s->seed);
+	kl_rng_seed(rng, row ? kl_rng_mix(drawing->s->seed ^ kl_rng_mix(row / drawing->block)) :
+			       drawing->s->seed);
 }
 
 static void draw_rows(void *ctx, size_t from, size_t to)
 {
-	const struct drawing *d = ctx;
-	const struct kl_fill_spec *s = d->s;
-	const struct fill *f = d->f;
-	KL_AUTO(kl_freep) double *row = kl_calloc(d->n, sizeof(*row));
-	KL_AUTO(kl_freep) double *before = kl_calloc(f->running ? d->n : 1, sizeof(*before));
-	struct kl_rng r;
+	const struct drawing *drawing = ctx;
+	const struct kl_fill_spec *spec = drawing->s;
+	const struct fill *fill = drawing->f;
+	KL_AUTO(kl_freep) double *row = kl_calloc(drawing->n, sizeof(*row));
+	KL_AUTO(kl_freep) double *before = kl_calloc(fill->running ? drawing->n : 1,
+						     sizeof(*before));
+	struct kl_rng rng;
 
 	for (size_t i = from; i < to; i++) {
-		if (i % d->block == 0)
-			block_stream(&r, d, i);
-		draw_row(f, &r, row, d->n, i == 0);
-		if (f->lower >= 0)
-			make_lower(row, d->n, s, f->lower, i);
-		if (f->running)
-			make_running(row, before, d->n, s, f->running, i);
-		if (s->factor != 1.0 && (i == 0 || f->kind != REPEAT))
-			for (size_t k = 0; k < d->n; k++)
-				row[k] *= s->factor;
-		kl_tensor_store(d->out, s->dtype, i * d->n, row, d->n);
+		if (i % drawing->block == 0)
+			block_stream(&rng, drawing, i);
+		draw_row(fill, &rng, row, drawing->n, i == 0);
+		if (fill->lower >= 0)
+			make_lower(row, drawing->n, spec, fill->lower, i);
+		if (fill->running)
+			make_running(row, before, drawing->n, spec, fill->running, i);
+		if (spec->factor != 1.0 && (i == 0 || fill->kind != REPEAT))
+			for (size_t k = 0; k < drawing->n; k++)
+				row[k] *= spec->factor;
+		kl_tensor_store(drawing->out, spec->dtype, i * drawing->n, row, drawing->n);
 	}
 }
 
 static void draw_whole_rows(void *ctx, size_t from, size_t to)
 {
-	const struct drawing *d = ctx;
-	size_t size = kl_dtype_bytes(d->s->dtype);
-	struct kl_rng r;
+	const struct drawing *drawing = ctx;
+	size_t size = kl_dtype_bytes(drawing->s->dtype);
+	struct kl_rng rng;
 
 	for (size_t i = from; i < to; i++) {
-		if (i % d->block == 0)
-			block_stream(&r, d, i);
-		draw_whole((char *)d->out + i * d->n * size, d->f, d->s->dtype, d->n, &r);
+		if (i % drawing->block == 0)
+			block_stream(&rng, drawing, i);
+		draw_whole((char *)drawing->out + i * drawing->n * size, drawing->f,
+			   drawing->s->dtype, drawing->n, &rng);
 	}
 }
 
-int kl_fill_make(void *out, const struct kl_fill_spec *s)
+int kl_fill_make(void *out, const struct kl_fill_spec *spec)
 {
-	KL_AUTO(fill_freep) struct fill *f = NULL;
-	struct drawing d = { .s = s, .out = out, .rows = 1 };
-	int err = parse_fill(&f, s->fill, s->point);
+	KL_AUTO(fill_freep) struct fill *fill = NULL;
+	struct drawing drawing = { .s = spec, .out = out, .rows = 1 };
+	int err = parse_fill(&fill, spec->fill, spec->point);
 
-	if (err < 0 || (err = check_axes(f, s)) < 0)
+	if (err < 0 || (err = check_axes(fill, spec)) < 0)
 		return err;
-	d.f = f;
-	d.n = s->naxes ? (size_t)s->extent[s->naxes - 1] : 1;
-	for (size_t a = 0; a + 1 < s->naxes; a++)
-		d.rows *= (size_t)s->extent[a];
-	if (!d.n || !d.rows)
+	drawing.f = fill;
+	drawing.n = spec->naxes ? (size_t)spec->extent[spec->naxes - 1] : 1;
+	for (size_t first = 0; first + 1 < spec->naxes; first++)
+		drawing.rows *= (size_t)spec->extent[first];
+	if (!drawing.n || !drawing.rows)
 		return 0;
-	d.block = d.n < BLOCK ? BLOCK / d.n : 1;
-	if (fits_whole(f, s))
-		kl_par_for(d.rows, d.block, draw_whole_rows, &d);
-	else if (f->kind == REPEAT || f->running) /* a row needs the one before it */
-		draw_rows(&d, 0, d.rows);
+	drawing.block = drawing.n < BLOCK ? BLOCK / drawing.n : 1;
+	if (fits_whole(fill, spec))
+		kl_par_for(drawing.rows, drawing.block, draw_whole_rows, &drawing);
+	else if (fill->kind == REPEAT || fill->running) /* a row needs the one before it */
+		draw_rows(&drawing, 0, drawing.rows);
 	else
-		kl_par_for(d.rows, d.block, draw_rows, &d);
+		kl_par_for(drawing.rows, drawing.block, draw_rows, &drawing);
 	return 0;
 }
 
@@ -434,23 +439,23 @@ static const json_t *band_fill(const struct kl_job *job, const char *band, const
 int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt, const char *band,
 		 uint64_t seed, size_t arg)
 {
-	const struct kl_job_arg *a = &job->arg[arg];
-	const json_t *own = band_fill(job, band, a->name);
-	struct kl_fill_spec s = {
-		.fill = own ? own : a->fill,
-		.dtype = a->dtype,
+	const struct kl_job_arg *left = &job->arg[arg];
+	const json_t *own = band_fill(job, band, left->name);
+	struct kl_fill_spec spec = {
+		.fill = own ? own : left->fill,
+		.dtype = left->dtype,
 		.extent = pt->arg[arg].extent,
 		.naxes = pt->arg[arg].naxes,
 		.point = pt->id,
-		.seed = kl_rng_derive(seed, a->name),
+		.seed = kl_rng_derive(seed, left->name),
 		.factor = 1.0,
 	};
 	int err;
 
-	if (a->sweep && !strcmp(band, "scale-up"))
-		s.factor = SCALE_UP;
-	if (a->sweep && !strcmp(band, "scale-down"))
-		s.factor = SCALE_DOWN;
-	err = kl_fill_make(out, &s);
-	return err < 0 ? kl_error_in(err, "argument '%s', band '%s'", a->name, band) : 0;
+	if (left->sweep && !strcmp(band, "scale-up"))
+		spec.factor = SCALE_UP;
+	if (left->sweep && !strcmp(band, "scale-down"))
+		spec.factor = SCALE_DOWN;
+	err = kl_fill_make(out, &spec);
+	return err < 0 ? kl_error_in(err, "argument '%s', band '%s'", left->name, band) : 0;
 }

@@ -33,7 +33,7 @@ enum kl_fill_grain { KL_GRAIN_ELEMENT, KL_GRAIN_ROW, KL_GRAIN_TENSOR };
 enum kl_fill_grain kl_fill_grain(const json_t *fill);
 
 /** A number of a fill: a JSON number or "inf", "-inf", "nan", "-0". */
-int kl_fill_number(double *out, const json_t *j);
+int kl_fill_number(double *out, const json_t *value);
 
 /**
  * The bytes of argument `arg` for a member (point, band, seed): the band's

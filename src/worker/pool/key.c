@@ -12,74 +12,74 @@
 #define MAX_INDEX (16u << 20)
 #define MAX_OBJECT (64u << 20)
 
-static json_t *arg_key(const struct kl_job_arg *a)
+static json_t *arg_key(const struct kl_job_arg *arg)
 {
-	json_t *o = json_object();
+	json_t *object = json_object();
 	char value[40];
 
-	kl_json_set_str(o, "name", a->name);
-	kl_json_set_int(o, "role", a->role);
-	kl_json_set_int(o, "dtype", a->dtype);
-	snprintf(value, sizeof(value), "%a", a->value);
-	kl_json_set_str(o, "value", value);
-	kl_json_set_bool(o, "sweep", a->sweep);
-	kl_json_set(o, "fill", a->fill ? json_deep_copy(a->fill) : json_null());
-	return o;
+	kl_json_set_str(object, "name", arg->name);
+	kl_json_set_int(object, "role", arg->role);
+	kl_json_set_int(object, "dtype", arg->dtype);
+	snprintf(value, sizeof(value), "%a", arg->value);
+	kl_json_set_str(object, "value", value);
+	kl_json_set_bool(object, "sweep", arg->sweep);
+	kl_json_set(object, "fill", arg->fill ? json_deep_copy(arg->fill) : json_null());
+	return object;
 }
 
-static json_t *point_key(const struct kl_job *job, const struct kl_point *p)
+static json_t *point_key(const struct kl_job *job, const struct kl_point *point)
 {
-	json_t *o = json_object(), *values = json_array();
+	json_t *object = json_object(), *values = json_array();
 
-	kl_json_set_str(o, "id", p->id);
-	kl_json_set_bool(o, "perf", p->perf);
+	kl_json_set_str(object, "id", point->id);
+	kl_json_set_bool(object, "perf", point->perf);
 	for (size_t i = 0; i < job->nargs; i++) {
 		json_t *extent = json_array();
 
-		for (size_t a = 0; a < p->arg[i].naxes; a++)
-			json_array_append_new(extent, json_integer(p->arg[i].extent[a]));
-		json_array_append_new(values, json_integer(p->arg[i].value));
+		for (size_t first = 0; first < point->arg[i].naxes; first++)
+			json_array_append_new(extent, json_integer(point->arg[i].extent[first]));
+		json_array_append_new(values, json_integer(point->arg[i].value));
 		json_array_append_new(values, extent);
 	}
-	kl_json_set(o, "values", values);
+	kl_json_set(object, "values", values);
 	if (job->surface == KL_SURFACE_CUDA) {
 		json_t *dims = json_array();
 
 		for (size_t i = 0; i < job->ndim; i++)
-			json_array_append_new(dims, json_integer(p->dim[i]));
-		kl_json_set(o, "dims", dims);
+			json_array_append_new(dims, json_integer(point->dim[i]));
+		kl_json_set(object, "dims", dims);
 	}
-	return o;
+	return object;
 }
 
 /* Twins are told apart by the rules. */
-static json_t *rule_key(const struct kl_rule *r)
+static json_t *rule_key(const struct kl_rule *rule)
 {
-	const double number[] = { r->max, r->rms, r->ulps, r->acc, r->tol };
-	json_t *o = json_object(), *numbers = json_array(), *per = json_array();
+	const double number[] = { rule->max, rule->rms, rule->ulps, rule->acc, rule->tol };
+	json_t *object = json_object(), *numbers = json_array(), *per = json_array();
 	char text[40];
 
-	kl_json_set_int(o, "kind", r->kind);
-	kl_json_set_int(o, "out", r->out);
-	kl_json_set_int(o, "indices", r->indices);
-	kl_json_set_int(o, "of", r->of);
+	kl_json_set_int(object, "kind", rule->kind);
+	kl_json_set_int(object, "out", rule->out);
+	kl_json_set_int(object, "indices", rule->indices);
+	kl_json_set_int(object, "of", rule->of);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(number); i++) {
 		snprintf(text, sizeof(text), "%a", number[i]);
 		json_array_append_new(numbers, json_string(text));
 	}
-	for (int i = 0; i < r->npaxes; i++) {
-		json_array_append_new(per, json_integer(r->per[i]));
-		json_array_append_new(per, json_integer(r->cut[i]));
+	for (int i = 0; i < rule->npaxes; i++) {
+		json_array_append_new(per, json_integer(rule->per[i]));
+		json_array_append_new(per, json_integer(rule->cut[i]));
 	}
-	kl_json_set_bool(o, "zeros", r->zeros);
-	kl_json_set(o, "numbers", numbers);
-	kl_json_set(o, "per", per);
-	return o;
+	kl_json_set_bool(object, "zeros", rule->zeros);
+	kl_json_set(object, "numbers", numbers);
+	kl_json_set(object, "per", per);
+	return object;
 }
 
 json_t *kl_poolkey_of(const struct kl_job *job)
 {
-	json_t *o = json_object(), *args = json_array(), *points = json_array();
+	json_t *object = json_object(), *args = json_array(), *points = json_array();
 	json_t *rules = json_array();
 
 	for (size_t i = 0; i < job->nargs; i++)
@@ -88,35 +88,36 @@ json_t *kl_poolkey_of(const struct kl_job *job)
 		json_array_append_new(points, point_key(job, &job->point[i]));
 	for (size_t i = 0; i < job->nrule; i++)
 		json_array_append_new(rules, rule_key(&job->rule[i]));
-	kl_json_set_str(o, "oracle_entry", job->oracle_entry);
+	kl_json_set_str(object, "oracle_entry", job->oracle_entry);
 	if (job->oracle_plan)
-		kl_json_set(o, "oracle_plan", json_deep_copy(kl_plan_doc(job->oracle_plan)));
-	kl_json_set(o, "args", args);
-	kl_json_set(o, "points", points);
-	kl_json_set(o, "rules", rules);
-	kl_json_set(o, "exact", job->exact ? json_deep_copy(job->exact) : json_array());
-	kl_json_set(o, "bands", job->bands ? json_deep_copy(job->bands) : json_array());
-	return o;
+		kl_json_set(object, "oracle_plan", json_deep_copy(kl_plan_doc(job->oracle_plan)));
+	kl_json_set(object, "args", args);
+	kl_json_set(object, "points", points);
+	kl_json_set(object, "rules", rules);
+	kl_json_set(object, "exact", job->exact ? json_deep_copy(job->exact) : json_array());
+	kl_json_set(object, "bands", job->bands ? json_deep_copy(job->bands) : json_array());
+	return object;
 }
 
-static bool same_file(const char *a, const char *b)
+static bool same_file(const char *left, const char *right)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf x = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf y = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	return kl_fs_read(&x, a, MAX_OBJECT) == 0 && kl_fs_read(&y, b, MAX_OBJECT) == 0 &&
-	       x.len == y.len && !memcmp(x.ptr, y.ptr, x.len);
+	return kl_fs_read(&text, left, MAX_OBJECT) == 0 &&
+	       kl_fs_read(&buf, right, MAX_OBJECT) == 0 && text.len == buf.len &&
+	       !memcmp(text.ptr, buf.ptr, text.len);
 }
 
 /* The key as it reads after a round through text: numbers may lose what text does not say. */
 static bool same_key(const json_t *kept, const json_t *key)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf x = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf y = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_json_canonical(&x, kept);
-	kl_json_canonical(&y, key);
-	return x.len == y.len && !memcmp(x.ptr, y.ptr, x.len);
+	kl_json_canonical(&text, kept);
+	kl_json_canonical(&buf, key);
+	return text.len == buf.len && !memcmp(text.ptr, buf.ptr, text.len);
 }
 
 static int read_index(json_t **out, const char *dir)
@@ -158,10 +159,10 @@ int kl_poolkey_clear(const char *dir)
 static int copy_digest(const char *dir, const char *name, const char *from)
 {
 	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, name);
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	int err = kl_fs_read(&b, from, MAX_OBJECT);
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	int err = kl_fs_read(&buf, from, MAX_OBJECT);
 
-	return err < 0 ? err : kl_fs_put(to, b.ptr, b.len, 0600);
+	return err < 0 ? err : kl_fs_put(to, buf.ptr, buf.len, 0600);
 }
 
 int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key, uint64_t seed)

@@ -13,90 +13,93 @@
 #include "worker/pool/twin.h"
 #include "worker/subject/trial.h"
 
-void kl_oracles_release(struct kl_oracles *o)
+void kl_oracles_release(struct kl_oracles *oracles)
 {
-	kl_subject_freep(&o->truth);
-	kl_subject_freep(&o->honest);
-	kl_subject_freep(&o->abs);
-	*o = (struct kl_oracles){ 0 };
+	kl_subject_freep(&oracles->truth);
+	kl_subject_freep(&oracles->honest);
+	kl_subject_freep(&oracles->abs);
+	*oracles = (struct kl_oracles){ 0 };
 }
 
-int kl_oracles_start(struct kl_oracles *o, const struct kl_job *job, const struct kl_point *pt)
+int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
+		     const struct kl_point *pt)
 {
 	bool elementwise = false;
-	int err = kl_trial_oracle_start(&o->truth, job, pt, true);
+	int err = kl_trial_oracle_start(&oracles->truth, job, pt, true);
 
 	if (err == 0)
-		err = kl_trial_oracle_start(&o->honest, job, pt, false);
+		err = kl_trial_oracle_start(&oracles->honest, job, pt, false);
 	for (size_t i = 0; i < job->nargs; i++)
 		elementwise = elementwise || kl_poolfile_elementwise(job, i);
 	if (err < 0 || !elementwise)
 		return err;
-	o->abs_job = *job;
+	oracles->abs_job = *job;
 	for (size_t i = 0; i < job->nargs; i++)
-		o->abs_job.arg[i].value = fabs(job->arg[i].value);
-	return kl_trial_oracle_start(&o->abs, &o->abs_job, pt, true);
+		oracles->abs_job.arg[i].value = fabs(job->arg[i].value);
+	return kl_trial_oracle_start(&oracles->abs, &oracles->abs_job, pt, true);
 }
 
 /* "C[3,4] at 'case0', band 'noise'" */
 static const char *place_name(char *out, size_t cap, const struct kl_job *job,
-			      const struct kl_member *m, size_t arg, size_t i)
+			      const struct kl_member *member, size_t arg, size_t i)
 {
-	const struct kl_point *p = m->point;
+	const struct kl_point *point = member->point;
 	int64_t index[KL_JOB_MAX_AXES];
 	size_t n = 0;
 
-	kl_tensor_index(index, p->arg[arg].extent, p->arg[arg].naxes, i);
+	kl_tensor_index(index, point->arg[arg].extent, point->arg[arg].naxes, i);
 	n += (size_t)snprintf(out, cap, "%s[", job->arg[arg].name);
-	for (size_t a = 0; a < p->arg[arg].naxes && n < cap; a++)
-		n += (size_t)snprintf(out + n, cap - n, "%s%" PRId64, a ? "," : "", index[a]);
+	for (size_t first = 0; first < point->arg[arg].naxes && n < cap; first++)
+		n += (size_t)snprintf(out + n, cap - n, "%s%" PRId64, first ? "," : "",
+				      index[first]);
 	if (n < cap)
-		snprintf(out + n, cap - n, "] at '%s', band '%s'", p->id, m->band);
+		snprintf(out + n, cap - n, "] at '%s', band '%s'", point->id, member->band);
 	return out;
 }
 
 /* Finite inputs must have a finite truth; only `bands` may ask for other answers. */
-static int check_truth(const struct kl_job *job, const struct kl_member *m, const char *base,
-		       const struct kl_poolfile *l)
+static int check_truth(const struct kl_job *job, const struct kl_member *member, const char *base,
+		       const struct kl_poolfile *pool)
 {
-	bool finite = strncmp(m->band, "band", 4) != 0;
+	bool finite = strncmp(member->band, "band", 4) != 0;
 	char at[200];
 
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]) && kl_dtype_is_float(job->arg[i].dtype))
 			finite = finite &&
-				 kl_tensor_finite(job->arg[i].dtype, base + l->at[i][KL_PART_INPUT],
-						  (size_t)kl_point_elements(m->point, i));
+				 kl_tensor_finite(job->arg[i].dtype,
+						  base + pool->at[i][KL_PART_INPUT],
+						  (size_t)kl_point_elements(member->point, i));
 	for (size_t i = 0; i < job->nargs; i++) {
-		const double *y = (const double *)(base + l->at[i][KL_PART_TRUTH]);
-		size_t n = l->bytes[i][KL_PART_TRUTH] / sizeof(*y);
+		const double *values = (const double *)(base + pool->at[i][KL_PART_TRUTH]);
+		size_t n = pool->bytes[i][KL_PART_TRUTH] / sizeof(*values);
 
 		if (!finite || !kl_arg_is_output(&job->arg[i]) ||
-		    !kl_dtype_is_float(job->arg[i].dtype) || kl_tensor_finite(KL_F64, y, n))
+		    !kl_dtype_is_float(job->arg[i].dtype) || kl_tensor_finite(KL_F64, values, n))
 			continue;
 		for (size_t k = 0; k < n; k++) {
-			if (!isfinite(y[k]))
+			if (!isfinite(values[k]))
 				return kl_error(
 					KL_ECANNOT,
 					"the oracle gives %g for %s, and every input is finite",
-					y[k], place_name(at, sizeof(at), job, m, i, k));
+					values[k], place_name(at, sizeof(at), job, member, i, k));
 		}
 	}
 	return 0;
 }
 
-static void take_part(char *base, const struct kl_poolfile *l, const struct kl_job *job,
-		      struct kl_subject *s, enum kl_poolpart part)
+static void take_part(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+		      struct kl_subject *subject, enum kl_poolpart part)
 {
 	for (size_t i = 0; i < job->nargs; i++)
-		if (l->bytes[i][part])
-			kl_par_copy(base + l->at[i][part], kl_subject_buffer(s, i),
-				    l->bytes[i][part]);
+		if (pool->bytes[i][part])
+			kl_par_copy(base + pool->at[i][part], kl_subject_buffer(subject, i),
+				    pool->bytes[i][part]);
 }
 
 /* The oracle on absolute inputs: what cancellation can cost. */
-static int run_absolute(char *base, const struct kl_poolfile *l, const struct kl_job *job,
-			const struct kl_member *m, struct kl_oracles *o)
+static int run_absolute(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+			const struct kl_member *member, struct kl_oracles *oracles)
 {
 	void *own[KL_JOB_MAX_ARGS] = { NULL };
 	const void *input[KL_JOB_MAX_ARGS] = { NULL };
@@ -105,99 +108,101 @@ static int run_absolute(char *base, const struct kl_poolfile *l, const struct kl
 	for (size_t i = 0; i < job->nargs; i++) {
 		if (!kl_arg_is_input(&job->arg[i]))
 			continue;
-		input[i] = base + l->at[i][KL_PART_INPUT];
+		input[i] = base + pool->at[i][KL_PART_INPUT];
 		if (!kl_dtype_is_float(job->arg[i].dtype))
 			continue;
-		input[i] = own[i] = kl_malloc(l->bytes[i][KL_PART_INPUT] + 1);
-		kl_tensor_abs(own[i], job->arg[i].dtype, base + l->at[i][KL_PART_INPUT],
-			      (size_t)kl_point_elements(m->point, i));
+		input[i] = own[i] = kl_malloc(pool->bytes[i][KL_PART_INPUT] + 1);
+		kl_tensor_abs(own[i], job->arg[i].dtype, base + pool->at[i][KL_PART_INPUT],
+			      (size_t)kl_point_elements(member->point, i));
 	}
-	err = kl_trial_oracle(o->abs, job, m->point, input, true);
+	err = kl_trial_oracle(oracles->abs, job, member->point, input, true);
 	if (err == 0)
-		take_part(base, l, job, o->abs, KL_PART_ABSUM);
+		take_part(base, pool, job, oracles->abs, KL_PART_ABSUM);
 	for (size_t i = 0; i < job->nargs; i++)
 		free(own[i]);
 	return err;
 }
 
 /* One oracle's answer to the inputs in `base`, into its part. */
-static int ask_oracle(char *base, const struct kl_poolfile *l, const struct kl_job *job,
-		      const struct kl_member *m, struct kl_subject *oracle, enum kl_poolpart part)
+static int ask_oracle(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+		      const struct kl_member *member, struct kl_subject *oracle,
+		      enum kl_poolpart part)
 {
 	const void *input[KL_JOB_MAX_ARGS] = { NULL };
 	int err;
 
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]))
-			input[i] = base + l->at[i][KL_PART_INPUT];
-	err = kl_trial_oracle(oracle, job, m->point, input, part == KL_PART_TRUTH);
+			input[i] = base + pool->at[i][KL_PART_INPUT];
+	err = kl_trial_oracle(oracle, job, member->point, input, part == KL_PART_TRUTH);
 	if (err == 0)
-		take_part(base, l, job, oracle, part);
+		take_part(base, pool, job, oracle, part);
 	return err;
 }
 
 /* The truth of the inputs in `base`; the rest is asked only of inputs that stay. */
-static int ask_truth(char *base, const struct kl_poolfile *l, const struct kl_job *job,
-		     const struct kl_member *m, struct kl_oracles *o)
+static int ask_truth(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+		     const struct kl_member *member, struct kl_oracles *oracles)
 {
-	int err = ask_oracle(base, l, job, m, o->truth, KL_PART_TRUTH);
+	int err = ask_oracle(base, pool, job, member, oracles->truth, KL_PART_TRUTH);
 
-	return err < 0 ? err : check_truth(job, m, base, l);
+	return err < 0 ? err : check_truth(job, member, base, pool);
 }
 
-static int ask_honest(char *base, const struct kl_poolfile *l, const struct kl_job *job,
-		      const struct kl_member *m, struct kl_oracles *o)
+static int ask_honest(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+		      const struct kl_member *member, struct kl_oracles *oracles)
 {
-	int err = ask_oracle(base, l, job, m, o->honest, KL_PART_HONEST);
+	int err = ask_oracle(base, pool, job, member, oracles->honest, KL_PART_HONEST);
 
 	if (err < 0)
 		return err;
-	return o->abs && !m->exact ? run_absolute(base, l, job, m, o) : 0;
+	return oracles->abs && !member->exact ? run_absolute(base, pool, job, member, oracles) : 0;
 }
 
-int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *m, uint64_t seed,
-		struct kl_oracles *o)
+int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member, uint64_t seed,
+		struct kl_oracles *oracles)
 {
-	struct kl_poolfile l;
+	struct kl_poolfile pool;
 	int err = 0;
 
-	kl_poolfile_init(&l, job, m);
+	kl_poolfile_init(&pool, job, member);
 	for (size_t i = 0; i < job->nargs && err == 0; i++)
 		if (kl_arg_is_input(&job->arg[i]))
-			err = kl_fill_band(base + l.at[i][KL_PART_INPUT], job, m->point, m->band,
-					   seed, i);
+			err = kl_fill_band(base + pool.at[i][KL_PART_INPUT], job, member->point,
+					   member->band, seed, i);
 	if (err == 0)
-		err = ask_truth(base, &l, job, m, o);
-	return err < 0 ? err : ask_honest(base, &l, job, m, o);
+		err = ask_truth(base, &pool, job, member, oracles);
+	return err < 0 ? err : ask_honest(base, &pool, job, member, oracles);
 }
 
-int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *m,
-		     const struct kl_member *other, uint64_t seed, struct kl_oracles *o, bool *made)
+int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
+		     const struct kl_member *other, uint64_t seed, struct kl_oracles *oracles,
+		     bool *made)
 {
 	void *input[KL_JOB_MAX_ARGS] = { NULL };
-	struct kl_member own = *m;
-	struct kl_poolfile l;
+	struct kl_member own = *member;
+	struct kl_poolfile pool;
 	int err = 0;
 
 	*made = false;
-	kl_poolfile_init(&l, job, m);
-	kl_poolfile_point(&own, &l, job, base);
+	kl_poolfile_init(&pool, job, member);
+	kl_poolfile_point(&own, &pool, job, base);
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]))
-			input[i] = base + l.at[i][KL_PART_INPUT];
-	for (int t = 0; t < KL_TWIN_TRIES && err == 0; t++) {
+			input[i] = base + pool.at[i][KL_PART_INPUT];
+	for (int turn = 0; turn < KL_TWIN_TRIES && err == 0; turn++) {
 		size_t changed;
 
-		err = kl_twin_draw(input, &changed, job, other, seed, t);
+		err = kl_twin_draw(input, &changed, job, other, seed, turn);
 		if (err == 0 && changed)
-			err = ask_truth(base, &l, job, m, o);
+			err = ask_truth(base, &pool, job, member, oracles);
 		if (err < 0 || !changed || (err = kl_twin_apart(job, other, &own)) <= 0)
 			continue;
 		/*
 		 * each must be told from the other: whichever comes first may be the one that is
 		 * kept
 		 */
-		err = ask_honest(base, &l, job, m, o);
+		err = ask_honest(base, &pool, job, member, oracles);
 		if (err == 0)
 			err = kl_twin_apart(job, &own, other);
 		if (err > 0) {

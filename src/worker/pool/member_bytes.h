@@ -15,21 +15,22 @@ struct kl_oracles {
 	struct kl_job abs_job;
 };
 
-int kl_oracles_start(struct kl_oracles *o, const struct kl_job *job, const struct kl_point *pt);
-void kl_oracles_release(struct kl_oracles *o);
+int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
+		     const struct kl_point *pt);
+void kl_oracles_release(struct kl_oracles *oracles);
 
 /**
  * `base` is room for the member's file, zeroed; `seed` is the member's own.
  * KL_ECANNOT: an oracle does not answer, or not with numbers.
  */
-int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *m, uint64_t seed,
-		struct kl_oracles *o);
+int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member, uint64_t seed,
+		struct kl_oracles *oracles);
 /**
  * The same for a twin of `other`, whose pointers are set. *made is false where no
  * change of the inputs that is a twin's makes the answers differ (twin.h).
  */
-int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *m,
-		     const struct kl_member *other, uint64_t seed, struct kl_oracles *o,
+int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
+		     const struct kl_member *other, uint64_t seed, struct kl_oracles *oracles,
 		     bool *made);
 
 #endif

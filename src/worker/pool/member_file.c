@@ -13,43 +13,46 @@ bool kl_poolfile_elementwise(const struct kl_job *job, size_t arg)
 	return false;
 }
 
-void kl_poolfile_init(struct kl_poolfile *l, const struct kl_job *job, const struct kl_member *m)
+void kl_poolfile_init(struct kl_poolfile *pool, const struct kl_job *job,
+		      const struct kl_member *member)
 {
-	*l = (struct kl_poolfile){ 0 };
+	*pool = (struct kl_poolfile){ 0 };
 	for (size_t i = 0; i < job->nargs; i++) {
-		const struct kl_job_arg *a = &job->arg[i];
-		bool real = kl_dtype_is_float(a->dtype);
-		size_t n, size = kl_dtype_bytes(a->dtype);
+		const struct kl_job_arg *arg = &job->arg[i];
+		bool real = kl_dtype_is_float(arg->dtype);
+		size_t n, size = kl_dtype_bytes(arg->dtype);
 
-		if (!kl_arg_is_input(a) && !kl_arg_is_output(a))
+		if (!kl_arg_is_input(arg) && !kl_arg_is_output(arg))
 			continue;
-		n = (size_t)kl_point_elements(m->point, i);
-		if (kl_arg_is_input(a))
-			l->bytes[i][KL_PART_INPUT] = n * size;
-		if (kl_arg_is_output(a)) {
-			l->bytes[i][KL_PART_TRUTH] = n * (real ? sizeof(double) : size);
-			l->bytes[i][KL_PART_HONEST] = real ? n * sizeof(float) : 0;
-			if (real && !m->exact && kl_poolfile_elementwise(job, i))
-				l->bytes[i][KL_PART_ABSUM] = n * sizeof(double);
+		n = (size_t)kl_point_elements(member->point, i);
+		if (kl_arg_is_input(arg))
+			pool->bytes[i][KL_PART_INPUT] = n * size;
+		if (kl_arg_is_output(arg)) {
+			pool->bytes[i][KL_PART_TRUTH] = n * (real ? sizeof(double) : size);
+			pool->bytes[i][KL_PART_HONEST] = real ? n * sizeof(float) : 0;
+			if (real && !member->exact && kl_poolfile_elementwise(job, i))
+				pool->bytes[i][KL_PART_ABSUM] = n * sizeof(double);
 		}
-		for (int p = 0; p < KL_PARTS; p++) {
-			l->at[i][p] = l->total;
-			l->total += (l->bytes[i][p] + ALIGN - 1) / ALIGN * ALIGN;
+		for (int at = 0; at < KL_PARTS; at++) {
+			pool->at[i][at] = pool->total;
+			pool->total += (pool->bytes[i][at] + ALIGN - 1) / ALIGN * ALIGN;
 		}
 	}
-	l->total += ALIGN; /* so that even empty tensors have an address */
+	pool->total += ALIGN; /* so that even empty tensors have an address */
 }
 
-void kl_poolfile_point(struct kl_member *m, const struct kl_poolfile *l, const struct kl_job *job,
-		       const char *base)
+void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *pool,
+		       const struct kl_job *job, const char *base)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
-		const struct kl_job_arg *a = &job->arg[i];
-		bool out = kl_arg_is_output(a), real = kl_dtype_is_float(a->dtype);
+		const struct kl_job_arg *arg = &job->arg[i];
+		bool out = kl_arg_is_output(arg), real = kl_dtype_is_float(arg->dtype);
 
-		m->input[i] = kl_arg_is_input(a) ? base + l->at[i][KL_PART_INPUT] : NULL;
-		m->truth[i] = out ? base + l->at[i][KL_PART_TRUTH] : NULL;
-		m->honest[i] = out && real ? base + l->at[i][KL_PART_HONEST] : NULL;
-		m->absum[i] = l->bytes[i][KL_PART_ABSUM] ? base + l->at[i][KL_PART_ABSUM] : NULL;
+		member->input[i] = kl_arg_is_input(arg) ? base + pool->at[i][KL_PART_INPUT] : NULL;
+		member->truth[i] = out ? base + pool->at[i][KL_PART_TRUTH] : NULL;
+		member->honest[i] = out && real ? base + pool->at[i][KL_PART_HONEST] : NULL;
+		member->absum[i] = pool->bytes[i][KL_PART_ABSUM] ?
+					   base + pool->at[i][KL_PART_ABSUM] :
+					   NULL;
 	}
 }

@@ -47,15 +47,15 @@ struct kl_pool {
 
 /* -- which members there are -------------------------------------------- */
 
-static void plan_add(struct kl_pool *p, const struct kl_point *pt, const char *band, int draw,
+static void plan_add(struct kl_pool *pool, const struct kl_point *pt, const char *band, int draw,
 		     bool exact)
 {
-	struct kl_member *m;
+	struct kl_member *member;
 
-	KL_GROW(p->member, p->n + 1, p->alloc);
-	m = &p->member[p->n++];
-	*m = (struct kl_member){ .point = pt, .draw = draw, .exact = exact };
-	snprintf(m->band, sizeof(m->band), "%s", band);
+	KL_GROW(pool->member, pool->n + 1, pool->alloc);
+	member = &pool->member[pool->n++];
+	*member = (struct kl_member){ .point = pt, .draw = draw, .exact = exact };
+	snprintf(member->band, sizeof(member->band), "%s", band);
 }
 
 static bool does_sweep(const struct kl_job *job)
@@ -80,9 +80,9 @@ static bool has_twin(const struct kl_job *job, const struct kl_point *pt)
 	return inputs && (pt->perf || all <= TWIN_ELEMENTS);
 }
 
-static bool is_spare(const struct kl_member *m)
+static bool is_spare(const struct kl_member *member)
 {
-	return m->draw >= SPARE;
+	return member->draw >= SPARE;
 }
 
 static int count_spares(const struct kl_job *job, const struct kl_point *pt)
@@ -92,8 +92,8 @@ static int count_spares(const struct kl_job *job, const struct kl_point *pt)
 
 	for (size_t i = 0; i < job->nargs; i++)
 		inputs += kl_arg_is_input(&job->arg[i]) ? kl_point_elements(pt, i) : 0;
-	for (size_t r = 0; r < job->nrule; r++) {
-		size_t n = kl_yard_group(job, r, pt);
+	for (size_t row = 0; row < job->nrule; row++) {
+		size_t n = kl_yard_group(job, row, pt);
 
 		small = small || (n > 0 && n < SPARE_GROUP);
 	}
@@ -101,159 +101,161 @@ static int count_spares(const struct kl_job *job, const struct kl_point *pt)
 }
 
 /* Once more for each band that is there, from member `first` on. */
-static void plan_spares(struct kl_pool *p, const struct kl_job *job, size_t first)
+static void plan_spares(struct kl_pool *pool, const struct kl_job *job, size_t first)
 {
-	size_t last = p->n;
+	size_t last = pool->n;
 
 	for (size_t i = first; i < last; i++) {
 		char band[32];
-		struct kl_member m = p->member[i];
-		int n = m.draw || m.exact || !strcmp(m.band, KL_POOL_TWIN) ?
+		struct kl_member member = pool->member[i];
+		int n = member.draw || member.exact || !strcmp(member.band, KL_POOL_TWIN) ?
 				0 :
-				count_spares(job, m.point);
+				count_spares(job, member.point);
 
-		snprintf(band, sizeof(band), "%s", m.band);
-		for (int d = 0; d < n; d++)
-			plan_add(p, m.point, band, SPARE + d, false);
+		snprintf(band, sizeof(band), "%s", member.band);
+		for (int depth = 0; depth < n; depth++)
+			plan_add(pool, member.point, band, SPARE + depth, false);
 	}
 }
 
-static void plan_members(struct kl_pool *p, const struct kl_job *job)
+static void plan_members(struct kl_pool *pool, const struct kl_job *job)
 {
 	char band[32];
 
 	for (size_t i = 0; i < job->npoint; i++) {
 		const struct kl_point *pt = &job->point[i];
-		size_t first = p->n;
+		size_t first = pool->n;
 
-		for (int d = 0; d < (pt->perf ? KL_POOL_DRAWS : 1); d++)
-			plan_add(p, pt, "noise", d, false);
+		for (int depth = 0; depth < (pt->perf ? KL_POOL_DRAWS : 1); depth++)
+			plan_add(pool, pt, "noise", depth, false);
 		if (has_twin(job, pt))
-			plan_add(p, pt, KL_POOL_TWIN, 0, false);
-		for (size_t e = 0; e < json_array_size(job->exact); e++) {
-			snprintf(band, sizeof(band), "exact%zu", e);
-			if (kl_job_band_at(json_array_get(job->exact, e), pt))
-				plan_add(p, pt, band, 0, true);
+			plan_add(pool, pt, KL_POOL_TWIN, 0, false);
+		for (size_t end = 0; end < json_array_size(job->exact); end++) {
+			snprintf(band, sizeof(band), "exact%zu", end);
+			if (kl_job_band_at(json_array_get(job->exact, end), pt))
+				plan_add(pool, pt, band, 0, true);
 		}
-		for (size_t b = 0; b < json_array_size(job->bands); b++) {
-			snprintf(band, sizeof(band), "band%zu", b);
-			if (kl_job_band_at(json_array_get(job->bands, b), pt))
-				plan_add(p, pt, band, 0, false);
+		for (size_t second = 0; second < json_array_size(job->bands); second++) {
+			snprintf(band, sizeof(band), "band%zu", second);
+			if (kl_job_band_at(json_array_get(job->bands, second), pt))
+				plan_add(pool, pt, band, 0, false);
 		}
 		if (pt->perf && does_sweep(job)) {
-			plan_add(p, pt, "scale-up", 0, false);
-			plan_add(p, pt, "scale-down", 0, false);
+			plan_add(pool, pt, "scale-up", 0, false);
+			plan_add(pool, pt, "scale-down", 0, false);
 		}
-		plan_spares(p, job, first);
+		plan_spares(pool, job, first);
 	}
 }
 
-static int build_pool(struct kl_pool *p, const struct kl_job *job, const json_t *key)
+static int build_pool(struct kl_pool *pool, const struct kl_job *job, const json_t *key)
 {
-	struct kl_poolbuild all = { .job = job, .dir = p->dir, .member = p->member, .n = p->n };
+	struct kl_poolbuild all = {
+		.job = job, .dir = pool->dir, .member = pool->member, .n = pool->n
+	};
 	int err;
 
-	p->seed = all.seed = job->seed ? job->seed : kl_rng_os_seed();
-	err = kl_poolkey_clear(p->dir);
+	pool->seed = all.seed = job->seed ? job->seed : kl_rng_os_seed();
+	err = kl_poolkey_clear(pool->dir);
 	if (err == 0)
 		err = kl_poolbuild(&all);
-	return err < 0 ? err : kl_poolkey_write(p->dir, job, key, p->seed);
+	return err < 0 ? err : kl_poolkey_write(pool->dir, job, key, pool->seed);
 }
 
 /* -- opening ------------------------------------------------------------ */
 
-static int map_member(struct kl_pool *p, const struct kl_job *job, size_t i)
+static int map_member(struct kl_pool *pool, const struct kl_job *job, size_t i)
 {
-	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(p->dir, i);
+	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(pool->dir, i);
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct kl_member *m = &p->member[i];
-	struct kl_poolfile l;
+	struct kl_member *member = &pool->member[i];
+	struct kl_poolfile layout;
 	struct stat st;
 	char *at;
 
-	if (p->slot[i].at)
+	if (pool->slot[i].at)
 		return 0;
-	kl_poolfile_init(&l, job, m);
+	kl_poolfile_init(&layout, job, member);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return kl_error_errno("cannot open '%s'", path);
-	p->slot[i].none = st.st_size == 0 && !strcmp(m->band, KL_POOL_TWIN);
-	if (p->slot[i].none)
+	pool->slot[i].none = st.st_size == 0 && !strcmp(member->band, KL_POOL_TWIN);
+	if (pool->slot[i].none)
 		return 0;
-	if ((size_t)st.st_size != l.total)
+	if ((size_t)st.st_size != layout.total)
 		return kl_error(KL_EINVALID, "'%s' has another size than its member", path);
-	at = mmap(NULL, l.total, PROT_READ, MAP_PRIVATE, fd, 0);
+	at = mmap(NULL, layout.total, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return kl_error_errno("cannot map '%s'", path);
-	p->slot[i].at = at;
-	p->slot[i].len = l.total;
-	m->seed = p->seed;
-	kl_poolfile_point(m, &l, job, at);
+	pool->slot[i].at = at;
+	pool->slot[i].len = layout.total;
+	member->seed = pool->seed;
+	kl_poolfile_point(member, &layout, job, at);
 	return 0;
 }
 
-static void unmap_pool(struct kl_pool *p)
+static void unmap_pool(struct kl_pool *pool)
 {
-	for (size_t i = 0; p->slot && i < p->n; i++) {
-		if (p->slot[i].at)
-			munmap(p->slot[i].at, p->slot[i].len);
-		p->slot[i].at = NULL;
+	for (size_t i = 0; pool->slot && i < pool->n; i++) {
+		if (pool->slot[i].at)
+			munmap(pool->slot[i].at, pool->slot[i].len);
+		pool->slot[i].at = NULL;
 	}
 }
 
-static int map_all(struct kl_pool *p, const struct kl_job *job)
+static int map_all(struct kl_pool *pool, const struct kl_job *job)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < p->n && err == 0; i++)
-		err = map_member(p, job, i);
+	for (size_t i = 0; i < pool->n && err == 0; i++)
+		err = map_member(pool, job, i);
 	if (err < 0)
-		unmap_pool(p);
+		unmap_pool(pool);
 	return err;
 }
 
 /* Twins that could not be had are no members, nor is what was drawn for the yards alone. */
-static void drop_hidden(struct kl_pool *p)
+static void drop_hidden(struct kl_pool *pool)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->n; i++) {
-		if (is_spare(&p->member[i]) && p->slot[i].at)
-			munmap(p->slot[i].at, p->slot[i].len);
-		if (p->slot[i].none || is_spare(&p->member[i]))
+	for (size_t i = 0; i < pool->n; i++) {
+		if (is_spare(&pool->member[i]) && pool->slot[i].at)
+			munmap(pool->slot[i].at, pool->slot[i].len);
+		if (pool->slot[i].none || is_spare(&pool->member[i]))
 			continue;
-		p->member[n] = p->member[i];
-		p->slot[n++] = p->slot[i];
+		pool->member[n] = pool->member[i];
+		pool->slot[n++] = pool->slot[i];
 	}
-	p->n = n;
+	pool->n = n;
 }
 
 /* Is this a spare draw of what the member is a draw of? */
-static bool spare_of(const struct kl_member *spare, const struct kl_member *m)
+static bool spare_of(const struct kl_member *spare, const struct kl_member *member)
 {
-	return is_spare(spare) && !m->exact && spare->point == m->point &&
-	       !strcmp(spare->band, strcmp(m->band, KL_POOL_TWIN) ? m->band : "noise");
+	return is_spare(spare) && !member->exact && spare->point == member->point &&
+	       !strcmp(spare->band, strcmp(member->band, KL_POOL_TWIN) ? member->band : "noise");
 }
 
 /* What the spare draws of a member's band show, added to its own yards. */
-static int widen_yards(struct kl_pool *p, const struct kl_job *job, size_t member)
+static int widen_yards(struct kl_pool *pool, const struct kl_job *job, size_t member)
 {
-	struct kl_yard *y = (struct kl_yard *)p->member[member].yard;
+	struct kl_yard *yard = (struct kl_yard *)pool->member[member].yard;
 	size_t n = 1;
 
-	for (size_t i = member + 1; i < p->n && p->member[i].point == p->member[member].point;
-	     i++) {
-		if (!spare_of(&p->member[i], &p->member[member]))
+	for (size_t i = member + 1;
+	     i < pool->n && pool->member[i].point == pool->member[member].point; i++) {
+		if (!spare_of(&pool->member[i], &pool->member[member]))
 			continue;
-		for (size_t r = 0; r < job->nrule; r++) {
+		for (size_t row = 0; row < job->nrule; row++) {
 			struct kl_yard other;
 			int err;
 
-			if (job->rule[r].kind != KL_RULE_NOISE)
+			if (job->rule[row].kind != KL_RULE_NOISE)
 				continue;
-			err = kl_yard_make(&other, job, r, &p->member[i]);
+			err = kl_yard_make(&other, job, row, &pool->member[i]);
 			if (err < 0)
 				return err;
-			kl_yard_merge(&y[r], &other, n);
+			kl_yard_merge(&yard[row], &other, n);
 			kl_yard_release(&other);
 		}
 		n++;
@@ -261,21 +263,21 @@ static int widen_yards(struct kl_pool *p, const struct kl_job *job, size_t membe
 	return 0;
 }
 
-static int make_yards(struct kl_pool *p, const struct kl_job *job)
+static int make_yards(struct kl_pool *pool, const struct kl_job *job)
 {
-	p->nrule = job->nrule;
-	for (size_t i = 0; i < p->n; i++) {
-		struct kl_yard *y;
+	pool->nrule = job->nrule;
+	for (size_t i = 0; i < pool->n; i++) {
+		struct kl_yard *yard;
 		int err = 0;
 
-		if (p->slot[i].none || is_spare(&p->member[i]))
+		if (pool->slot[i].none || is_spare(&pool->member[i]))
 			continue;
-		y = kl_calloc(job->nrule + 1, sizeof(*y));
-		p->member[i].yard = y;
-		for (size_t r = 0; r < job->nrule && err == 0; r++)
-			err = kl_yard_make(&y[r], job, r, &p->member[i]);
+		yard = kl_calloc(job->nrule + 1, sizeof(*yard));
+		pool->member[i].yard = yard;
+		for (size_t row = 0; row < job->nrule && err == 0; row++)
+			err = kl_yard_make(&yard[row], job, row, &pool->member[i]);
 		if (err == 0)
-			err = widen_yards(p, job, i);
+			err = widen_yards(pool, job, i);
 		if (err < 0)
 			return err;
 	}
@@ -295,82 +297,82 @@ static int make_dir(const char *dir)
 
 int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 {
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = kl_calloc(1, sizeof(*p));
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = kl_calloc(1, sizeof(*pool));
 	KL_AUTO(json_decrefp) json_t *key = kl_poolkey_of(job);
 	KL_AUTO(kl_freep) char *lock_path = kl_fs_join(job->pool, "lock");
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	int err = make_dir(job->pool);
 
-	p->dir = kl_strdup(job->pool);
-	plan_members(p, job);
-	p->slot = kl_calloc(p->n + 1, sizeof(*p->slot));
+	pool->dir = kl_strdup(job->pool);
+	plan_members(pool, job);
+	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
 	/* another worker of the operation may be building it right now */
 	if (err == 0)
 		err = kl_lock_take(&lock, lock_path, -1);
 	if (err < 0)
 		return err;
-	if (!kl_poolkey_fresh(p->dir, job, key, &p->seed) || map_all(p, job) < 0) {
+	if (!kl_poolkey_fresh(pool->dir, job, key, &pool->seed) || map_all(pool, job) < 0) {
 		kl_error_clear();
-		err = build_pool(p, job, key);
+		err = build_pool(pool, job, key);
 		if (err == 0)
-			err = map_all(p, job);
+			err = map_all(pool, job);
 	}
 	if (err < 0)
 		return err;
-	err = make_yards(p, job);
+	err = make_yards(pool, job);
 	if (err < 0)
 		return err;
-	drop_hidden(p);
-	*out = kl_steal(&p);
+	drop_hidden(pool);
+	*out = kl_steal(&pool);
 	return 0;
 }
 
-void kl_pool_free(struct kl_pool *p)
+void kl_pool_free(struct kl_pool *pool)
 {
-	unmap_pool(p);
-	for (size_t i = 0; i < p->n; i++) {
-		struct kl_yard *y = (struct kl_yard *)p->member[i].yard;
+	unmap_pool(pool);
+	for (size_t i = 0; i < pool->n; i++) {
+		struct kl_yard *yard = (struct kl_yard *)pool->member[i].yard;
 
-		for (size_t r = 0; y && r < p->nrule; r++)
-			kl_yard_release(&y[r]);
-		free(y);
+		for (size_t row = 0; yard && row < pool->nrule; row++)
+			kl_yard_release(&yard[row]);
+		free(yard);
 	}
-	free(p->member);
-	free(p->slot);
-	free(p->dir);
-	free(p);
+	free(pool->member);
+	free(pool->slot);
+	free(pool->dir);
+	free(pool);
 }
 
-size_t kl_pool_size(const struct kl_pool *p)
+size_t kl_pool_size(const struct kl_pool *pool)
 {
-	return p->n;
+	return pool->n;
 }
 
-const struct kl_member *kl_pool_get(const struct kl_pool *p, size_t i)
+const struct kl_member *kl_pool_get(const struct kl_pool *pool, size_t i)
 {
-	return &p->member[i];
+	return &pool->member[i];
 }
 
-size_t kl_pool_noise(const struct kl_pool *p, const struct kl_point *pt,
+size_t kl_pool_noise(const struct kl_pool *pool, const struct kl_point *pt,
 		     const struct kl_member **out, size_t max)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->n && n < max; i++)
-		if (p->member[i].point == pt && !strcmp(p->member[i].band, "noise"))
-			out[n++] = &p->member[i];
+	for (size_t i = 0; i < pool->n && n < max; i++)
+		if (pool->member[i].point == pt && !strcmp(pool->member[i].band, "noise"))
+			out[n++] = &pool->member[i];
 	return n;
 }
 
-const struct kl_member *kl_pool_twin(const struct kl_pool *p, const struct kl_point *pt)
+const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl_point *pt)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->member[i].point == pt && !strcmp(p->member[i].band, KL_POOL_TWIN))
-			return &p->member[i];
+	for (size_t i = 0; i < pool->n; i++)
+		if (pool->member[i].point == pt && !strcmp(pool->member[i].band, KL_POOL_TWIN))
+			return &pool->member[i];
 	return NULL;
 }
 
-uint64_t kl_pool_seed(const struct kl_pool *p)
+uint64_t kl_pool_seed(const struct kl_pool *pool)
 {
-	return p->seed;
+	return pool->seed;
 }

@@ -34,15 +34,15 @@ struct kl_pool;
  * or is not finite where it must be; the message says.
  */
 int kl_pool_open(struct kl_pool **out, const struct kl_job *job);
-void kl_pool_free(struct kl_pool *p);
+void kl_pool_free(struct kl_pool *pool);
 KL_DEFINE_CLEANUP(struct kl_pool *, kl_pool_free)
-size_t kl_pool_size(const struct kl_pool *p);
-const struct kl_member *kl_pool_get(const struct kl_pool *p, size_t i);
+size_t kl_pool_size(const struct kl_pool *pool);
+const struct kl_member *kl_pool_get(const struct kl_pool *pool, size_t i);
 /** The noise-band members of a point, for profiling: at least 3 for a perf point. */
-size_t kl_pool_noise(const struct kl_pool *p, const struct kl_point *pt,
+size_t kl_pool_noise(const struct kl_pool *pool, const struct kl_point *pt,
 		     const struct kl_member **out, size_t max);
 /** The twin of the point's first noise member; NULL: it has none. */
-const struct kl_member *kl_pool_twin(const struct kl_pool *p, const struct kl_point *pt);
-uint64_t kl_pool_seed(const struct kl_pool *p);
+const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl_point *pt);
+uint64_t kl_pool_seed(const struct kl_pool *pool);
 
 #endif

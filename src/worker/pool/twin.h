@@ -19,16 +19,16 @@
 #define KL_TWIN_TRIES 7 /* 0..3: one element of each input; then 1/64, 1/8, all but the ends */
 
 /**
- * Inputs of try `t` into the buffers `input[arg]`, and how many elements have other
- * bytes than those of `m`; 0: this try has no other.
+ * Inputs of try `turn` into the buffers `input[arg]`, and how many elements have other
+ * bytes than those of `member`; 0: this try has no other.
  */
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
-		 const struct kl_member *m, uint64_t seed, int t);
+		 const struct kl_member *member, uint64_t seed, int turn);
 /**
- * Do the rules tell the truth of `other` from a right answer to `m`, however wrong
+ * Do the rules tell the truth of `other` from a right answer to `member`, however wrong
  * within its bounds that is? 1 or 0, negative: an error.
  */
-int kl_twin_apart(const struct kl_job *job, const struct kl_member *m,
+int kl_twin_apart(const struct kl_job *job, const struct kl_member *member,
 		  const struct kl_member *other);
 
 #endif

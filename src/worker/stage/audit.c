@@ -53,61 +53,62 @@ static const char *rule_name(const struct kl_job *job, size_t arg)
 }
 
 /* 1: the rules pass this answer, 0: they do not, negative: an error. */
-static int does_pass(const struct audit *a, const struct kl_member *m, const struct kl_answer *x,
-		     struct kl_mismatch *where)
+static int does_pass(const struct audit *audit, const struct kl_member *member,
+		     const struct kl_answer *answer, struct kl_mismatch *where)
 {
 	struct kl_mismatch own;
 
-	return kl_answer_right(where ? where : &own, a->job, m, x);
+	return kl_answer_right(where ? where : &own, audit->job, member, answer);
 }
 
-static size_t element_count(const struct kl_member *m, size_t arg)
+static size_t element_count(const struct kl_member *member, size_t arg)
 {
-	return (size_t)kl_point_elements(m->point, arg);
+	return (size_t)kl_point_elements(member->point, arg);
 }
 
 /* -- the honest answer -------------------------------------------------- */
 
 /* The oracle in float says nothing about rounding in double. */
-static void check_yardstick(struct audit *a)
+static void check_yardstick(struct audit *audit)
 {
-	for (size_t i = 0; i < a->job->nargs; i++) {
-		const char *rule = rule_name(a->job, i);
+	for (size_t i = 0; i < audit->job->nargs; i++) {
+		const char *rule = rule_name(audit->job, i);
 
-		if (!kl_arg_is_output(&a->job->arg[i]) || a->job->arg[i].dtype != KL_F64)
+		if (!kl_arg_is_output(&audit->job->arg[i]) || audit->job->arg[i].dtype != KL_F64)
 			continue;
 		if (rule && !strcmp(rule, "noise"))
-			add_finding(a->problems,
+			add_finding(audit->problems,
 				    "rule noise cannot judge '%s': f64 has no honest yardstick",
-				    a->job->arg[i].name);
+				    audit->job->arg[i].name);
 		else
-			add_finding(a->notes, "'%s' is f64: there is no honest yardstick",
-				    a->job->arg[i].name);
+			add_finding(audit->notes, "'%s' is f64: there is no honest yardstick",
+				    audit->job->arg[i].name);
 	}
 }
 
-static int check_honest(struct audit *a)
+static int check_honest(struct audit *audit)
 {
-	for (size_t k = 0; k < kl_pool_size(a->pool); k++) {
-		const struct kl_member *m = kl_pool_get(a->pool, k);
-		KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
+	for (size_t k = 0; k < kl_pool_size(audit->pool); k++) {
+		const struct kl_member *member = kl_pool_get(audit->pool, k);
+		KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
 		struct kl_mismatch at;
 		int ok;
 
-		kl_answer_truth(&x, a->job, m);
-		for (size_t i = 0; i < a->job->nargs; i++)
-			if (m->honest[i] && a->job->arg[i].dtype != KL_F64)
-				kl_answer_put(&x, a->job, m, i, m->honest[i], false);
-		ok = does_pass(a, m, &x, &at);
+		kl_answer_truth(&answer, audit->job, member);
+		for (size_t i = 0; i < audit->job->nargs; i++)
+			if (member->honest[i] && audit->job->arg[i].dtype != KL_F64)
+				kl_answer_put(&answer, audit->job, member, i, member->honest[i],
+					      false);
+		ok = does_pass(audit, member, &answer, &at);
 		if (ok < 0)
 			return ok;
 		if (!ok)
 			add_finding(
-				a->problems,
+				audit->problems,
 				"the oracle in float does not pass for '%s' at '%s', band '%s': "
 				"%s, wanted %s (%s)",
-				a->job->arg[at.out].name, m->point->id, m->band, at.got, at.wanted,
-				at.why);
+				audit->job->arg[at.out].name, member->point->id, member->band,
+				at.got, at.wanted, at.why);
 	}
 	return 0;
 }
@@ -123,56 +124,57 @@ struct scan {
 
 static void scan_shares(void *ctx, size_t first, size_t last)
 {
-	struct scan *s = ctx;
+	struct scan *scan = ctx;
 	double room[ROOM];
 
 	for (size_t k = first; k < last; k++)
-		for (size_t off = k * s->n / SHARES, end = (k + 1) * s->n / SHARES, n; off < end;
-		     off += n) {
+		for (size_t off = k * scan->n / SHARES, end = (k + 1) * scan->n / SHARES, n;
+		     off < end; off += n) {
 			n = end - off < ROOM ? end - off : ROOM;
-			kl_tensor_load(room, s->t, s->from, off, n);
+			kl_tensor_load(room, scan->t, scan->from, off, n);
 			for (size_t i = 0; i < n; i++)
-				s->most[k] = fabs(room[i]) > s->most[k] ? fabs(room[i]) :
-									  s->most[k];
+				scan->most[k] = fabs(room[i]) > scan->most[k] ? fabs(room[i]) :
+										scan->most[k];
 		}
 }
 
-static double largest_allowed(const struct audit *a, const struct kl_member *m)
+static double largest_allowed(const struct audit *audit, const struct kl_member *member)
 {
 	double most = 0;
 
-	for (size_t i = 0; i < a->job->nargs; i++) {
-		enum kl_dtype t = a->job->arg[i].dtype;
-		struct scan s = { .t = kl_dtype_is_float(t) ? KL_F64 : t,
-				  .from = m->truth[i],
-				  .n = element_count(m, i) };
+	for (size_t i = 0; i < audit->job->nargs; i++) {
+		enum kl_dtype dtype = audit->job->arg[i].dtype;
+		struct scan scan = { .t = kl_dtype_is_float(dtype) ? KL_F64 : dtype,
+				     .from = member->truth[i],
+				     .n = element_count(member, i) };
 
-		if (!kl_arg_is_output(&a->job->arg[i]))
+		if (!kl_arg_is_output(&audit->job->arg[i]))
 			continue;
-		kl_par_for(SHARES, s.n < SHARES * ROOM ? SHARES : 1, scan_shares, &s);
+		kl_par_for(SHARES, scan.n < SHARES * ROOM ? SHARES : 1, scan_shares, &scan);
 		for (size_t k = 0; k < SHARES; k++)
-			most = fmax(most, s.most[k]);
+			most = fmax(most, scan.most[k]);
 	}
 	return most;
 }
 
 /* An exact band shows a narrow sum only if sums leave the range that it counts exactly. */
-static void check_exceed(struct audit *a)
+static void check_exceed(struct audit *audit)
 {
-	for (size_t i = 0; i < kl_pool_size(a->pool); i++) {
-		const struct kl_member *m = kl_pool_get(a->pool, i);
-		const json_t *band = m->exact ? json_array_get(a->job->exact,
-							       strtoul(m->band + 5, NULL, 10)) :
-						NULL;
+	for (size_t i = 0; i < kl_pool_size(audit->pool); i++) {
+		const struct kl_member *member = kl_pool_get(audit->pool, i);
+		const json_t *band = member->exact ?
+					     json_array_get(audit->job->exact,
+							    strtoul(member->band + 5, NULL, 10)) :
+					     NULL;
 		double must = kl_json_num_or(band, "must_exceed", 0), most;
 
-		if (!must || !m->point->perf)
+		if (!must || !member->point->perf)
 			continue;
-		most = largest_allowed(a, m);
+		most = largest_allowed(audit, member);
 		if (!(most > must))
-			add_finding(a->problems,
+			add_finding(audit->problems,
 				    "no answer exceeds %g at '%s', band '%s': the largest is %g",
-				    must, m->point->id, m->band, most);
+				    must, member->point->id, member->band, most);
 	}
 }
 
@@ -180,13 +182,13 @@ static void check_exceed(struct audit *a)
 
 enum trivial { ZEROS, ONES, ROW_MEAN, PREVIOUS, COPY };
 
-static void put_constant(char *to, enum kl_dtype t, size_t n, double c)
+static void put_constant(char *to, enum kl_dtype dtype, size_t n, double center)
 {
 	KL_AUTO(kl_freep) double *row = kl_malloc(n * sizeof(*row) + 1);
 
 	for (size_t i = 0; i < n; i++)
-		row[i] = c;
-	kl_tensor_convert(to, t, row, KL_F64, n);
+		row[i] = center;
+	kl_tensor_convert(to, dtype, row, KL_F64, n);
 }
 
 struct rows {
@@ -197,49 +199,50 @@ struct rows {
 
 static void mean_rows(void *ctx, size_t from, size_t to)
 {
-	const struct rows *r = ctx;
-	KL_AUTO(kl_freep) double *v = kl_malloc(r->row * sizeof(*v) + 1);
+	const struct rows *rows = ctx;
+	KL_AUTO(kl_freep) double *values = kl_malloc(rows->row * sizeof(*values) + 1);
 
 	for (size_t k = from; k < to; k++) {
 		double sum = 0;
 
-		kl_tensor_load(v, r->t, r->at, k * r->row, r->row);
-		for (size_t i = 0; i < r->row; i++)
-			sum += v[i];
-		for (size_t i = 0; i < r->row; i++)
-			v[i] = sum / (double)r->row;
-		kl_tensor_store(r->at, r->t, k * r->row, v, r->row);
+		kl_tensor_load(values, rows->t, rows->at, k * rows->row, rows->row);
+		for (size_t i = 0; i < rows->row; i++)
+			sum += values[i];
+		for (size_t i = 0; i < rows->row; i++)
+			values[i] = sum / (double)rows->row;
+		kl_tensor_store(rows->at, rows->t, k * rows->row, values, rows->row);
 	}
 }
 
-static void put_row_mean(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m,
-			 size_t out)
+static void put_row_mean(struct kl_answer *answer, const struct kl_job *job,
+			 const struct kl_member *member, size_t out)
 {
-	size_t naxes = m->point->arg[out].naxes, n = element_count(m, out);
-	struct rows r = { .at = x->bytes[out], .t = job->arg[out].dtype };
+	size_t naxes = member->point->arg[out].naxes, n = element_count(member, out);
+	struct rows rows = { .at = answer->bytes[out], .t = job->arg[out].dtype };
 
-	r.row = naxes ? (size_t)m->point->arg[out].extent[naxes - 1] : 1;
+	rows.row = naxes ? (size_t)member->point->arg[out].extent[naxes - 1] : 1;
 	/* a row of one is its own mean: then the mean of all */
-	if (r.row < 2)
-		r.row = n;
-	kl_par_for(n / r.row, 1 + 65536 / r.row, mean_rows, &r);
+	if (rows.row < 2)
+		rows.row = n;
+	kl_par_for(n / rows.row, 1 + 65536 / rows.row, mean_rows, &rows);
 }
 
 /* The input's values one after the other, from its beginning again where it is shorter. */
-static void put_copy(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m,
-		     size_t out, size_t in)
+static void put_copy(struct kl_answer *answer, const struct kl_job *job,
+		     const struct kl_member *member, size_t out, size_t in)
 {
-	size_t n = element_count(m, out), have = element_count(m, in),
+	size_t n = element_count(member, out), have = element_count(member, in),
 	       size = kl_dtype_bytes(job->arg[out].dtype);
 
 	for (size_t off = 0; off < n && have; off += have)
-		kl_tensor_convert(x->bytes[out] + off * size, job->arg[out].dtype, m->input[in],
-				  job->arg[in].dtype, n - off < have ? n - off : have);
+		kl_tensor_convert(answer->bytes[out] + off * size, job->arg[out].dtype,
+				  member->input[in], job->arg[in].dtype,
+				  n - off < have ? n - off : have);
 }
 
 /* One output replaced, the others right: nobody may get away with any part of the work. */
-static int try_trivial(struct audit *a, const struct kl_member *m, const struct kl_member *previous,
-		       size_t out, enum trivial kind, size_t in)
+static int try_trivial(struct audit *audit, const struct kl_member *member,
+		       const struct kl_member *previous, size_t out, enum trivial kind, size_t in)
 {
 	/* clang-format off */
 	static const char *const names[] = {
@@ -248,84 +251,86 @@ static int try_trivial(struct audit *a, const struct kl_member *m, const struct 
 		[COPY] = "a copy of input ",
 	};
 	/* clang-format on */
-	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
-	const struct kl_job *job = a->job;
-	size_t n = element_count(m, out), size = kl_dtype_bytes(job->arg[out].dtype);
+	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
+	const struct kl_job *job = audit->job;
+	size_t n = element_count(member, out), size = kl_dtype_bytes(job->arg[out].dtype);
 	KL_AUTO(kl_freep) char *right = NULL;
 	int ok;
 
-	kl_answer_truth(&x, job, m);
+	kl_answer_truth(&answer, job, member);
 	if (kind == COPY && in != out) {
 		right = kl_malloc(n * size + 1);
-		kl_par_copy(right, x.bytes[out], n * size);
+		kl_par_copy(right, answer.bytes[out], n * size);
 	}
 	if (kind == ZEROS || kind == ONES)
-		put_constant(x.bytes[out], job->arg[out].dtype, n, kind == ONES);
+		put_constant(answer.bytes[out], job->arg[out].dtype, n, kind == ONES);
 	else if (kind == ROW_MEAN)
-		put_row_mean(&x, job, m, out);
+		put_row_mean(&answer, job, member, out);
 	else if (kind == PREVIOUS)
-		kl_answer_put(&x, job, m, out, previous->truth[out], true);
+		kl_answer_put(&answer, job, member, out, previous->truth[out], true);
 	else
-		put_copy(&x, job, m, out, in);
+		put_copy(&answer, job, member, out, in);
 	/* where copying is the work, a copy is the right answer */
-	if (right && kl_par_same(right, x.bytes[out], n * size)) {
-		add_finding(a->notes, "'%s' is a copy of '%s' at '%s': not held against it",
-			    job->arg[out].name, job->arg[in].name, m->point->id);
+	if (right && kl_par_same(right, answer.bytes[out], n * size)) {
+		add_finding(audit->notes, "'%s' is a copy of '%s' at '%s': not held against it",
+			    job->arg[out].name, job->arg[in].name, member->point->id);
 		return 0;
 	}
-	ok = does_pass(a, m, &x, NULL);
+	ok = does_pass(audit, member, &answer, NULL);
 	if (ok > 0)
-		add_finding(a->problems, "rule %s of '%s' passes %s%s%s%s at '%s'",
+		add_finding(audit->problems, "rule %s of '%s' passes %s%s%s%s at '%s'",
 			    rule_name(job, out), job->arg[out].name, names[kind],
 			    kind == COPY ? "'" : "", kind == COPY ? job->arg[in].name : "",
-			    kind == COPY ? "'" : "", m->point->id);
+			    kind == COPY ? "'" : "", member->point->id);
 	return ok < 0 ? ok : 0;
 }
 
-static int trivial_for(struct audit *a, const struct kl_member *m, const struct kl_member *previous,
-		       size_t out)
+static int trivial_for(struct audit *audit, const struct kl_member *member,
+		       const struct kl_member *previous, size_t out)
 {
 	int err = 0;
 
 	for (int kind = ZEROS; kind < COPY && err == 0; kind++) {
 		if (kind == PREVIOUS && !previous)
 			continue;
-		if (kind == ROW_MEAN && !kl_dtype_is_float(a->job->arg[out].dtype))
+		if (kind == ROW_MEAN && !kl_dtype_is_float(audit->job->arg[out].dtype))
 			continue;
-		err = try_trivial(a, m, previous, out, (enum trivial)kind, 0);
+		err = try_trivial(audit, member, previous, out, (enum trivial)kind, 0);
 	}
-	for (size_t in = 0; in < a->job->nargs && err == 0; in++)
-		if (kl_arg_is_input(&a->job->arg[in]) && element_count(m, in))
-			err = try_trivial(a, m, previous, out, COPY, in);
+	for (size_t in = 0; in < audit->job->nargs && err == 0; in++)
+		if (kl_arg_is_input(&audit->job->arg[in]) && element_count(member, in))
+			err = try_trivial(audit, member, previous, out, COPY, in);
 	return err;
 }
 
-static int check_trivial(struct audit *a)
+static int check_trivial(struct audit *audit)
 {
 	int err = 0;
 
-	for (size_t p = 0; p < a->job->npoint; p++) {
-		const struct kl_member *m[2] = { NULL };
+	for (size_t at = 0; at < audit->job->npoint; at++) {
+		const struct kl_member *members[2] = { NULL };
 
 		/* at a point of one element almost everything is right by chance */
-		if (!a->job->point[p].perf || !kl_pool_noise(a->pool, &a->job->point[p], m, 2))
+		if (!audit->job->point[at].perf ||
+		    !kl_pool_noise(audit->pool, &audit->job->point[at], members, 2))
 			continue;
-		for (size_t out = 0; out < a->job->nargs && err == 0; out++)
-			if (kl_arg_is_output(&a->job->arg[out]) && element_count(m[0], out))
-				err = trivial_for(a, m[0], m[1], out);
+		for (size_t out = 0; out < audit->job->nargs && err == 0; out++)
+			if (kl_arg_is_output(&audit->job->arg[out]) &&
+			    element_count(members[0], out))
+				err = trivial_for(audit, members[0], members[1], out);
 	}
 	return err;
 }
 
 /* -- twins -------------------------------------------------------------- */
 
-static void check_twins(struct audit *a)
+static void check_twins(struct audit *audit)
 {
-	for (size_t p = 0; p < a->job->npoint; p++) {
-		const struct kl_point *pt = &a->job->point[p];
+	for (size_t at = 0; at < audit->job->npoint; at++) {
+		const struct kl_point *pt = &audit->job->point[at];
 
-		if (pt->perf && !kl_pool_twin(a->pool, pt))
-			add_finding(a->notes,
+		if (pt->perf && !kl_pool_twin(audit->pool, pt))
+			add_finding(audit->notes,
 				    "no twin at '%s': no change of few elements changes an answer; "
 				    "answers kept by a part of the input may pass",
 				    pt->id);
@@ -334,102 +339,104 @@ static void check_twins(struct audit *a)
 
 /* -- every output judged ------------------------------------------------ */
 
-static void check_judged(struct audit *a)
+static void check_judged(struct audit *audit)
 {
-	for (size_t i = 0; i < a->job->nargs; i++)
-		if (kl_arg_is_output(&a->job->arg[i]) && !rule_name(a->job, i))
-			add_finding(a->problems, "no rule judges output '%s'", a->job->arg[i].name);
+	for (size_t i = 0; i < audit->job->nargs; i++)
+		if (kl_arg_is_output(&audit->job->arg[i]) && !rule_name(audit->job, i))
+			add_finding(audit->problems, "no rule judges output '%s'",
+				    audit->job->arg[i].name);
 }
 
 /* -- every input matters ------------------------------------------------ */
 
 /* Other bytes for input `arg`; false: its fill leaves no other. */
-static int redraw_member(void *out, const struct audit *a, const struct kl_member *m, size_t arg,
-			 bool *other)
+static int redraw_member(void *out, const struct audit *audit, const struct kl_member *member,
+			 size_t arg, bool *other)
 {
-	const struct kl_job_arg *x = &a->job->arg[arg];
-	size_t bytes = element_count(m, arg) * kl_dtype_bytes(x->dtype);
-	uint64_t seed = kl_rng_derive(m->seed, "redraw");
-	int err = kl_fill_band(out, a->job, m->point, m->band, seed, arg);
+	const struct kl_job_arg *job_arg = &audit->job->arg[arg];
+	size_t bytes = element_count(member, arg) * kl_dtype_bytes(job_arg->dtype);
+	uint64_t seed = kl_rng_derive(member->seed, "redraw");
+	int err = kl_fill_band(out, audit->job, member->point, member->band, seed, arg);
 
-	*other = err == 0 && memcmp(out, m->input[arg], bytes);
-	if (err < 0 || *other || !kl_dtype_is_float(x->dtype) || !bytes)
+	*other = err == 0 && memcmp(out, member->input[arg], bytes);
+	if (err < 0 || *other || !kl_dtype_is_float(job_arg->dtype) || !bytes)
 		return err;
 	/* a constant: any numbers will do to see whether it is looked at */
 	{
 		KL_AUTO(json_decrefp) json_t *normal = json_pack("{s:[f,f]}", "normal", 0.0, 1.0);
-		struct kl_fill_spec s = {
+		struct kl_fill_spec spec = {
 			.fill = normal,
-			.dtype = x->dtype,
-			.extent = m->point->arg[arg].extent,
-			.naxes = m->point->arg[arg].naxes,
-			.point = m->point->id,
+			.dtype = job_arg->dtype,
+			.extent = member->point->arg[arg].extent,
+			.naxes = member->point->arg[arg].naxes,
+			.point = member->point->id,
 			.seed = seed,
 			.factor = 1.0,
 		};
 
 		*other = true;
-		return kl_fill_make(out, &s);
+		return kl_fill_make(out, &spec);
 	}
 }
 
-/* Does the truth on `input` still pass as an answer to `m`? */
-static int truth_passes(struct audit *a, struct kl_subject *oracle, const struct kl_member *m,
-			const void *const *input)
+/* Does the truth on `input` still pass as an answer to `member`? */
+static int truth_passes(struct audit *audit, struct kl_subject *oracle,
+			const struct kl_member *member, const void *const *input)
 {
-	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
-	int err = kl_trial_oracle(oracle, a->job, m->point, input, true);
+	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
+	int err = kl_trial_oracle(oracle, audit->job, member->point, input, true);
 
 	if (err < 0)
 		return err;
-	kl_answer_room(&x, a->job, m);
-	for (size_t i = 0; i < a->job->nargs; i++)
-		if (kl_arg_is_output(&a->job->arg[i]))
-			kl_answer_put(&x, a->job, m, i, kl_subject_buffer(oracle, i), true);
-	return does_pass(a, m, &x, NULL);
+	kl_answer_room(&answer, audit->job, member);
+	for (size_t i = 0; i < audit->job->nargs; i++)
+		if (kl_arg_is_output(&audit->job->arg[i]))
+			kl_answer_put(&answer, audit->job, member, i, kl_subject_buffer(oracle, i),
+				      true);
+	return does_pass(audit, member, &answer, NULL);
 }
 
 enum moved { MOVED, STILL, NO_OTHER };
 
-static int try_input(enum moved *out, struct audit *a, struct kl_subject *oracle,
-		     const struct kl_member *m, size_t arg)
+static int try_input(enum moved *out, struct audit *audit, struct kl_subject *oracle,
+		     const struct kl_member *member, size_t arg)
 {
 	const void *input[KL_JOB_MAX_ARGS];
-	KL_AUTO(kl_freep) char *own = kl_calloc(element_count(m, arg) + 1,
-						kl_dtype_bytes(a->job->arg[arg].dtype));
+	KL_AUTO(kl_freep) char *own = kl_calloc(element_count(member, arg) + 1,
+						kl_dtype_bytes(audit->job->arg[arg].dtype));
 	bool other;
-	int err = redraw_member(own, a, m, arg, &other);
+	int err = redraw_member(own, audit, member, arg, &other);
 
 	if (err < 0)
 		return err;
 	*out = NO_OTHER;
 	if (!other)
 		return 0;
-	memcpy(input, m->input, sizeof(input));
+	memcpy(input, member->input, sizeof(input));
 	input[arg] = own;
-	err = truth_passes(a, oracle, m, input);
+	err = truth_passes(audit, oracle, member, input);
 	*out = err > 0 ? STILL : MOVED;
 	return err < 0 ? err : 0;
 }
 
-static size_t size_of(const struct audit *a, const struct kl_point *p)
+static size_t size_of(const struct audit *audit, const struct kl_point *point)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < a->job->nargs; i++)
-		if (kl_arg_is_input(&a->job->arg[i]) || kl_arg_is_output(&a->job->arg[i]))
-			n += (size_t)kl_point_elements(p, i);
+	for (size_t i = 0; i < audit->job->nargs; i++)
+		if (kl_arg_is_input(&audit->job->arg[i]) || kl_arg_is_output(&audit->job->arg[i]))
+			n += (size_t)kl_point_elements(point, i);
 	return n;
 }
 
 /* Indices of the points, the smallest first. */
-static void by_size(size_t *order, const struct audit *a)
+static void by_size(size_t *order, const struct audit *audit)
 {
-	for (size_t i = 0; i < a->job->npoint; i++) {
+	for (size_t i = 0; i < audit->job->npoint; i++) {
 		size_t k = i;
 
-		for (; k > 0 &&
-		       size_of(a, &a->job->point[order[k - 1]]) > size_of(a, &a->job->point[i]);
+		for (; k > 0 && size_of(audit, &audit->job->point[order[k - 1]]) >
+					size_of(audit, &audit->job->point[i]);
 		     k--)
 			order[k] = order[k - 1];
 		order[k] = i;
@@ -437,52 +444,53 @@ static void by_size(size_t *order, const struct audit *a)
 }
 
 /* Small points first: one that moves is enough, and it is cheap there. */
-static int check_inputs(struct audit *a)
+static int check_inputs(struct audit *audit)
 {
-	KL_AUTO(kl_freep) size_t *order = kl_calloc(a->job->npoint + 1, sizeof(*order));
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(audit->job->npoint + 1, sizeof(*order));
 	enum moved seen[KL_JOB_MAX_ARGS];
 	size_t left = 0;
 	int err = 0;
 
-	by_size(order, a);
-	for (size_t i = 0; i < a->job->nargs; i++) {
-		seen[i] = kl_arg_is_input(&a->job->arg[i]) ? NO_OTHER : MOVED;
+	by_size(order, audit);
+	for (size_t i = 0; i < audit->job->nargs; i++) {
+		seen[i] = kl_arg_is_input(&audit->job->arg[i]) ? NO_OTHER : MOVED;
 		left += seen[i] != MOVED;
 	}
-	for (size_t p = 0; p < a->job->npoint && left && err == 0; p++) {
-		const struct kl_point *pt = &a->job->point[order[p]];
+	for (size_t at = 0; at < audit->job->npoint && left && err == 0; at++) {
+		const struct kl_point *pt = &audit->job->point[order[at]];
 		KL_AUTO(kl_subject_freep) struct kl_subject *oracle = NULL;
-		const struct kl_member *m;
+		const struct kl_member *member;
 
-		if (!kl_pool_noise(a->pool, pt, &m, 1))
+		if (!kl_pool_noise(audit->pool, pt, &member, 1))
 			continue;
-		err = kl_trial_oracle_start(&oracle, a->job, pt, true);
-		for (size_t i = 0; i < a->job->nargs && err == 0; i++) {
+		err = kl_trial_oracle_start(&oracle, audit->job, pt, true);
+		for (size_t i = 0; i < audit->job->nargs && err == 0; i++) {
 			enum moved now = NO_OTHER;
 
 			if (seen[i] == MOVED)
 				continue;
-			err = try_input(&now, a, oracle, m, i);
+			err = try_input(&now, audit, oracle, member, i);
 			left -= now == MOVED;
 			seen[i] = now == NO_OTHER ? seen[i] : now;
 		}
 	}
-	for (size_t i = 0; i < a->job->nargs && err == 0; i++) {
+	for (size_t i = 0; i < audit->job->nargs && err == 0; i++) {
 		if (seen[i] == STILL)
 			add_finding(
-				a->problems,
+				audit->problems,
 				"input '%s' does not matter: other values leave every answer right",
-				a->job->arg[i].name);
+				audit->job->arg[i].name);
 		if (seen[i] == NO_OTHER)
-			add_finding(a->notes, "input '%s' has a constant integer fill: not redrawn",
-				    a->job->arg[i].name);
+			add_finding(audit->notes,
+				    "input '%s' has a constant integer fill: not redrawn",
+				    audit->job->arg[i].name);
 	}
 	return err;
 }
 
 /* -- fewer bits --------------------------------------------------------- */
 
-static int lower_at(struct audit *a, const struct kl_member *m)
+static int lower_at(struct audit *audit, const struct kl_member *member)
 {
 	const void *input[KL_JOB_MAX_ARGS];
 	char *own[KL_JOB_MAX_ARGS] = { NULL };
@@ -491,68 +499,69 @@ static int lower_at(struct audit *a, const struct kl_member *m)
 	size_t changed = 0;
 	int ok = 0;
 
-	memcpy(input, m->input, sizeof(input));
-	for (size_t i = 0; i < a->job->nargs; i++) {
-		enum kl_dtype t = a->job->arg[i].dtype;
-		size_t n = kl_arg_is_input(&a->job->arg[i]) ? element_count(m, i) : 0;
+	memcpy(input, member->input, sizeof(input));
+	for (size_t i = 0; i < audit->job->nargs; i++) {
+		enum kl_dtype dtype = audit->job->arg[i].dtype;
+		size_t n = kl_arg_is_input(&audit->job->arg[i]) ? element_count(member, i) : 0;
 
-		if (!n || !kl_dtype_is_float(t))
+		if (!n || !kl_dtype_is_float(dtype))
 			continue;
-		own[i] = kl_malloc(n * kl_dtype_bytes(t));
-		memcpy(own[i], m->input[i], n * kl_dtype_bytes(t));
-		changed += kl_tensor_lower(own[i], t, n);
+		own[i] = kl_malloc(n * kl_dtype_bytes(dtype));
+		memcpy(own[i], member->input[i], n * kl_dtype_bytes(dtype));
+		changed += kl_tensor_lower(own[i], dtype, n);
 		input[i] = own[i];
-		name = kl_tensor_lower_name(t);
+		name = kl_tensor_lower_name(dtype);
 	}
 	if (!changed) {
-		add_finding(a->notes, "%s at '%s': precision not audited",
+		add_finding(audit->notes, "%s at '%s': precision not audited",
 			    name ? "every float input is exact in the next lower format" :
 				   "no float input",
-			    m->point->id);
+			    member->point->id);
 	} else {
-		ok = kl_trial_oracle_start(&oracle, a->job, m->point, true);
+		ok = kl_trial_oracle_start(&oracle, audit->job, member->point, true);
 		if (ok == 0)
-			ok = truth_passes(a, oracle, m, input);
+			ok = truth_passes(audit, oracle, member, input);
 		if (ok > 0)
 			add_finding(
-				a->problems,
+				audit->problems,
 				"the rules pass the truth of inputs rounded to %s at '%s': too loose",
-				name, m->point->id);
+				name, member->point->id);
 	}
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
 		free(own[i]);
 	return ok < 0 ? ok : 0;
 }
 
-static int check_lower(struct audit *a)
+static int check_lower(struct audit *audit)
 {
 	int err = 0;
 
-	for (size_t p = 0; p < a->job->npoint && err == 0; p++) {
-		const struct kl_member *m;
+	for (size_t at = 0; at < audit->job->npoint && err == 0; at++) {
+		const struct kl_member *member;
 
-		if (a->job->point[p].perf && kl_pool_noise(a->pool, &a->job->point[p], &m, 1))
-			err = lower_at(a, m);
+		if (audit->job->point[at].perf &&
+		    kl_pool_noise(audit->pool, &audit->job->point[at], &member, 1))
+			err = lower_at(audit, member);
 	}
 	return err;
 }
 
 /* -- all of it ---------------------------------------------------------- */
 
-static void report_audit(json_t *result, struct audit *a)
+static void report_audit(json_t *result, struct audit *audit)
 {
-	json_t *o = json_object();
-	size_t n = json_array_size(a->problems);
+	json_t *object = json_object();
+	size_t n = json_array_size(audit->problems);
 	char text[500];
 
-	kl_json_set_bool(o, "ok", n == 0);
-	kl_json_set(o, "problems", json_incref(a->problems));
-	kl_json_set(o, "notes", json_incref(a->notes));
-	kl_json_set(result, "audit", o);
+	kl_json_set_bool(object, "ok", n == 0);
+	kl_json_set(object, "problems", json_incref(audit->problems));
+	kl_json_set(object, "notes", json_incref(audit->notes));
+	kl_json_set(result, "audit", object);
 	if (!n)
 		return;
 	snprintf(text, sizeof(text), "contract audit: %s%s",
-		 json_string_value(json_array_get(a->problems, 0)),
+		 json_string_value(json_array_get(audit->problems, 0)),
 		 n > 1 ? " (and more: see audit.problems)" : "");
 	kl_json_set_str(result, "status", "cannot");
 	kl_json_set_str(result, "class", NULL);
@@ -563,21 +572,21 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
 {
 	KL_AUTO(json_decrefp) json_t *problems = json_array();
 	KL_AUTO(json_decrefp) json_t *notes = json_array();
-	struct audit a = { .job = job, .pool = pool, .problems = problems, .notes = notes };
+	struct audit audit = { .job = job, .pool = pool, .problems = problems, .notes = notes };
 	int err;
 
-	check_judged(&a);
-	check_yardstick(&a);
-	check_twins(&a);
-	check_exceed(&a);
-	err = check_honest(&a);
+	check_judged(&audit);
+	check_yardstick(&audit);
+	check_twins(&audit);
+	check_exceed(&audit);
+	err = check_honest(&audit);
 	if (err == 0)
-		err = check_trivial(&a);
+		err = check_trivial(&audit);
 	if (err == 0)
-		err = check_inputs(&a);
+		err = check_inputs(&audit);
 	if (err == 0)
-		err = check_lower(&a);
+		err = check_lower(&audit);
 	if (err == 0)
-		report_audit(result, &a);
+		report_audit(result, &audit);
 	return err;
 }

@@ -32,7 +32,7 @@ static const struct kl_point *perf_point(const struct kl_job *job)
 
 int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *pool)
 {
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	const struct kl_point *pt = perf_point(job);
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
@@ -40,14 +40,14 @@ int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *po
 		.entry = job->entry,
 		.cpu = -1,
 	};
-	const struct kl_member *m;
+	const struct kl_member *member;
 	struct kl_call end;
 	int err;
 
-	if (!pt || !kl_pool_noise(pool, pt, &m, 1))
+	if (!pt || !kl_pool_noise(pool, pt, &member, 1))
 		return kl_error(KL_EINVALID, "no performance point to call the candidate at");
-	if ((err = kl_subject_start(&s, job, pt, &spec)) < 0 ||
-	    (err = kl_trial_kernel(&end, s, job, m->input, 2)) < 0)
+	if ((err = kl_subject_start(&subject, job, pt, &spec)) < 0 ||
+	    (err = kl_trial_kernel(&end, subject, job, member->input, 2)) < 0)
 		return err;
 	return end.end == KL_CALL_OK ? 0 : kl_error(KL_ECANNOT, "the kernel %s", end.what);
 }
@@ -110,18 +110,18 @@ static int count_launches(json_t **launches, const struct kl_job *job, const jso
 /* Whatever hinders it, the verdict stands. */
 int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc)
 {
-	json_t *o = json_object(), *launches = NULL, *notes = json_array();
+	json_t *object = json_object(), *launches = NULL, *notes = json_array();
 	int err = count_launches(&launches, job, doc);
 
 	if (err < 0)
 		kl_blocks_note(notes, "no counters: %s", kl_error_last());
 	if (json_array_size(notes))
-		kl_json_set(o, "notes", json_incref(notes));
+		kl_json_set(object, "notes", json_incref(notes));
 	if (launches) {
-		kl_json_set_str(o, "by", "ncu");
-		kl_json_set(o, "launches", launches);
+		kl_json_set_str(object, "by", "ncu");
+		kl_json_set(object, "launches", launches);
 	}
-	kl_json_set(result, "counters", o);
+	kl_json_set(result, "counters", object);
 	json_decref(notes);
 	if (err == KL_EINTR)
 		return err;

@@ -16,167 +16,179 @@
 
 #define RIGHT_BYTES ((size_t)1 << 30) /* of answers that were found right */
 
-void kl_kept_release(struct kl_kept *k)
+void kl_kept_release(struct kl_kept *kept)
 {
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
-		free(k->bytes[i]);
-	*k = (struct kl_kept){ 0 };
+		free(kept->bytes[i]);
+	*kept = (struct kl_kept){ 0 };
 }
 
 /* -- failures ----------------------------------------------------------- */
 
-static void set_failure(struct kl_inquiry *r, const char *class, const struct kl_member *m,
-			const struct kl_mismatch *x, const char *why)
+static void set_failure(struct kl_inquiry *inquiry, const char *class,
+			const struct kl_member *member, const struct kl_mismatch *mismatch,
+			const char *why)
 {
-	r->class = class;
-	r->failure = kl_failure(r->job, m, x, why);
-	kl_json_set_int(r->failure, "draw", m->draw);
-	snprintf(r->message, sizeof(r->message), "%s at '%s', band '%s': %s", class, m->point->id,
-		 m->band, why);
+	inquiry->class = class;
+	inquiry->failure = kl_failure(inquiry->job, member, mismatch, why);
+	kl_json_set_int(inquiry->failure, "draw", member->draw);
+	snprintf(inquiry->message, sizeof(inquiry->message), "%s at '%s', band '%s': %s", class,
+		 member->point->id, member->band, why);
 }
 
-static void fail_at(struct kl_inquiry *r, const char *class, const struct kl_member *m,
-		    const struct kl_mismatch *x, const char *where, const char *why)
+static void fail_at(struct kl_inquiry *inquiry, const char *class, const struct kl_member *member,
+		    const struct kl_mismatch *mismatch, const char *where, const char *why)
 {
 	char text[240], at[200];
 	size_t n = 0;
 
 	snprintf(text, sizeof(text), "%s%s", where, why);
-	set_failure(r, class, m, x, text);
+	set_failure(inquiry, class, member, mismatch, text);
 	at[0] = '\0';
-	for (size_t i = 0; i < x->naxes; i++)
+	for (size_t i = 0; i < mismatch->naxes; i++)
 		n += (size_t)snprintf(at + n, sizeof(at) - n, "%s%" PRId64, i ? "," : "",
-				      x->index[i]);
-	snprintf(r->message, sizeof(r->message),
-		 "%s at '%s', band '%s': %s[%s] is %s, wanted %s: %s", class, m->point->id, m->band,
-		 r->job->arg[x->out].name, at, x->got, x->wanted, text);
+				      mismatch->index[i]);
+	snprintf(inquiry->message, sizeof(inquiry->message),
+		 "%s at '%s', band '%s': %s[%s] is %s, wanted %s: %s", class, member->point->id,
+		 member->band, inquiry->job->arg[mismatch->out].name, at, mismatch->got,
+		 mismatch->wanted, text);
 }
 
-static void fail_call(struct kl_inquiry *r, const struct kl_member *m, const struct kl_call *end)
+static void fail_call(struct kl_inquiry *inquiry, const struct kl_member *member,
+		      const struct kl_call *end)
 {
 	char what[240];
 
 	snprintf(what, sizeof(what), "the kernel %s", end->what);
-	set_failure(r, kl_failure_class(end->end), m, NULL, what);
+	set_failure(inquiry, kl_failure_class(end->end), member, NULL, what);
 }
 
 /* Poison the outputs again as before the call: a place that looks the same was never written. */
-static bool never_written(struct kl_inquiry *r, struct kl_subject *s, const struct kl_mismatch *x,
-			  const struct kl_point *pt, uint64_t poison)
+static bool never_written(struct kl_inquiry *inquiry, struct kl_subject *subject,
+			  const struct kl_mismatch *mismatch, const struct kl_point *pt,
+			  uint64_t poison)
 {
-	size_t size = kl_dtype_bytes(r->job->arg[x->out].dtype), i = 0;
+	size_t size = kl_dtype_bytes(inquiry->job->arg[mismatch->out].dtype), i = 0;
 	char before[8];
 	char *at;
 
-	if (r->job->arg[x->out].role != KL_ROLE_OUT)
+	if (inquiry->job->arg[mismatch->out].role != KL_ROLE_OUT)
 		return false;
-	for (size_t a = 0; a < x->naxes; a++)
-		i = i * (size_t)pt->arg[x->out].extent[a] + (size_t)x->index[a];
-	at = (char *)kl_subject_buffer(s, (size_t)x->out) + i * size;
+	for (size_t first = 0; first < mismatch->naxes; first++)
+		i = i * (size_t)pt->arg[mismatch->out].extent[first] +
+		    (size_t)mismatch->index[first];
+	at = (char *)kl_subject_buffer(subject, (size_t)mismatch->out) + i * size;
 	memcpy(before, at, size);
-	kl_subject_poison(s, poison);
-	at = (char *)kl_subject_buffer(s, (size_t)x->out) + i * size;
+	kl_subject_poison(subject, poison);
+	at = (char *)kl_subject_buffer(subject, (size_t)mismatch->out) + i * size;
 	return size >= 2 && !memcmp(before, at, size);
 }
 
-static bool fail_replay(struct kl_inquiry *r, const struct kl_round *v, const struct kl_member *m,
-			const struct kl_mismatch *x, const void *const *got)
+static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round,
+			const struct kl_member *member, const struct kl_mismatch *mismatch,
+			const void *const *got)
 {
-	const struct kl_member *kept = kl_replay_of(r->job, m, r->met, r->nmet, got);
+	const struct kl_member *kept = kl_replay_of(inquiry->job, member, inquiry->met,
+						    inquiry->nmet, got);
 	char why[160];
 
 	if (!kept)
 		return false;
 	kl_replay_why(why, sizeof(why), kept);
-	if (v->twins)
+	if (round->twins)
 		strncat(why, ": kept by a part of the content", sizeof(why) - strlen(why) - 1);
-	fail_at(r, "cheat", m, x, v->where, why);
+	fail_at(inquiry, "cheat", member, mismatch, round->where, why);
 	return true;
 }
 
-static void fail_wrong(struct kl_inquiry *r, struct kl_subject *s, const struct kl_round *v,
-		       size_t member, const struct kl_mismatch *x, const void *const *got,
-		       uint64_t poison)
+static void fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
+		       const struct kl_round *round, size_t member,
+		       const struct kl_mismatch *mismatch, const void *const *got, uint64_t poison)
 {
-	const struct kl_member *m = kl_pool_get(r->pool, member);
-	const char *class = kl_failure_class_wrong(x);
-	const char *why = x->why;
+	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
+	const char *class = kl_failure_class_wrong(mismatch);
+	const char *why = mismatch->why;
 
-	if (fail_replay(r, v, m, x, got))
+	if (fail_replay(inquiry, round, output_member, mismatch, got))
 		return;
-	if (never_written(r, s, x, v->point, poison))
+	if (never_written(inquiry, subject, mismatch, round->point, poison))
 		why = "never written: what stood there before the call stands there still";
-	if (r->passed[v->right][member]) {
+	if (inquiry->passed[round->right][member]) {
 		class = "nondeterministic";
 		why = "this input was answered rightly before, and now is not";
 	}
-	fail_at(r, class, m, x, v->where, why);
+	fail_at(inquiry, class, output_member, mismatch, round->where, why);
 }
 
 /* -- one call ----------------------------------------------------------- */
 
 /* Inputs are mapped read-only in the child; this is the belt to those braces. */
-static bool inputs_unchanged(struct kl_inquiry *r, struct kl_subject *s, const struct kl_member *m)
+static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subject,
+			     const struct kl_member *member)
 {
-	for (size_t i = 0; i < r->job->nargs; i++) {
-		const struct kl_job_arg *a = &r->job->arg[i];
+	for (size_t i = 0; i < inquiry->job->nargs; i++) {
+		const struct kl_job_arg *arg = &inquiry->job->arg[i];
 		char why[120];
 
-		if (a->role != KL_ROLE_IN || !kl_subject_bytes(s, i) ||
-		    kl_par_same(kl_subject_buffer(s, i), m->input[i], kl_subject_bytes(s, i)))
+		if (arg->role != KL_ROLE_IN || !kl_subject_bytes(subject, i) ||
+		    kl_par_same(kl_subject_buffer(subject, i), member->input[i],
+				kl_subject_bytes(subject, i)))
 			continue;
-		snprintf(why, sizeof(why), "input '%s' was changed by the call", a->name);
-		set_failure(r, "cheat", m, NULL, why);
+		snprintf(why, sizeof(why), "input '%s' was changed by the call", arg->name);
+		set_failure(inquiry, "cheat", member, NULL, why);
 		return false;
 	}
 	return true;
 }
 
 /* Keep the first answer; a later one must have its bits. */
-static void same_bits(struct kl_inquiry *r, struct kl_subject *s, const struct kl_round *v,
-		      const struct kl_member *m)
+static void same_bits(struct kl_inquiry *inquiry, struct kl_subject *subject,
+		      const struct kl_round *round, const struct kl_member *member)
 {
-	for (size_t i = 0; i < r->job->nargs; i++) {
-		enum kl_dtype t = r->job->arg[i].dtype;
-		struct kl_mismatch x = { .out = (int)i };
-		size_t n = kl_arg_is_output(&r->job->arg[i]) ? kl_subject_bytes(s, i) : 0, k = 0;
+	for (size_t i = 0; i < inquiry->job->nargs; i++) {
+		enum kl_dtype dtype = inquiry->job->arg[i].dtype;
+		struct kl_mismatch mismatch = { .out = (int)i };
+		size_t n = kl_arg_is_output(&inquiry->job->arg[i]) ? kl_subject_bytes(subject, i) :
+								     0,
+		       k = 0;
 		const char *now, *then;
 
 		if (!n)
 			continue;
-		now = kl_subject_buffer(s, i);
-		if (!v->kept->bytes[i]) {
-			v->kept->bytes[i] = kl_malloc(n);
-			kl_par_copy(v->kept->bytes[i], now, n);
+		now = kl_subject_buffer(subject, i);
+		if (!round->kept->bytes[i]) {
+			round->kept->bytes[i] = kl_malloc(n);
+			kl_par_copy(round->kept->bytes[i], now, n);
 			continue;
 		}
-		then = v->kept->bytes[i];
+		then = round->kept->bytes[i];
 		if (kl_par_same(now, then, n))
 			continue;
 		while (now[k] == then[k])
 			k++;
-		k /= kl_dtype_bytes(t);
-		x.naxes = m->point->arg[i].naxes;
-		kl_tensor_index(x.index, m->point->arg[i].extent, x.naxes, k);
-		kl_tensor_print(x.got, sizeof(x.got), t, now, k);
-		kl_tensor_print(x.wanted, sizeof(x.wanted), t, then, k);
-		fail_at(r, "nondeterministic", m, &x, v->where,
+		k /= kl_dtype_bytes(dtype);
+		mismatch.naxes = member->point->arg[i].naxes;
+		kl_tensor_index(mismatch.index, member->point->arg[i].extent, mismatch.naxes, k);
+		kl_tensor_print(mismatch.got, sizeof(mismatch.got), dtype, now, k);
+		kl_tensor_print(mismatch.wanted, sizeof(mismatch.wanted), dtype, then, k);
+		fail_at(inquiry, "nondeterministic", member, &mismatch, round->where,
 			"the same input gave other bits in an earlier call");
 		return;
 	}
 }
 
 /* Has this answer the bits of one to the same member that was found right? */
-static bool known_right(const struct kl_inquiry *r, struct kl_subject *s, size_t member,
+static bool known_right(const struct kl_inquiry *inquiry, struct kl_subject *subject, size_t member,
 			const void *const *got)
 {
-	const struct kl_answer *x = &r->right[member];
+	const struct kl_answer *answer = &inquiry->right[member];
 	bool some = false;
 
-	for (size_t i = 0; i < r->job->nargs; i++) {
+	for (size_t i = 0; i < inquiry->job->nargs; i++) {
 		if (!got[i])
 			continue;
-		if (!x->bytes[i] || !kl_par_same(got[i], x->bytes[i], kl_subject_bytes(s, i)))
+		if (!answer->bytes[i] ||
+		    !kl_par_same(got[i], answer->bytes[i], kl_subject_bytes(subject, i)))
 			return false;
 		some = true;
 	}
@@ -184,150 +196,151 @@ static bool known_right(const struct kl_inquiry *r, struct kl_subject *s, size_t
 }
 
 /* While there is room for it. */
-static void keep_right(struct kl_inquiry *r, struct kl_subject *s, size_t member,
+static void keep_right(struct kl_inquiry *inquiry, struct kl_subject *subject, size_t member,
 		       const void *const *got)
 {
-	const struct kl_member *m = kl_pool_get(r->pool, member);
-	struct kl_answer *x = &r->right[member];
+	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
+	struct kl_answer *answer = &inquiry->right[member];
 	size_t need = 0;
 
-	for (size_t i = 0; i < r->job->nargs; i++)
-		need += got[i] && !x->bytes[i] ? kl_subject_bytes(s, i) : 0;
-	if (need > RIGHT_BYTES - r->right_bytes)
+	for (size_t i = 0; i < inquiry->job->nargs; i++)
+		need += got[i] && !answer->bytes[i] ? kl_subject_bytes(subject, i) : 0;
+	if (need > RIGHT_BYTES - inquiry->right_bytes)
 		return;
-	r->right_bytes += need;
-	kl_answer_room(x, r->job, m);
-	for (size_t i = 0; i < r->job->nargs; i++)
+	inquiry->right_bytes += need;
+	kl_answer_room(answer, inquiry->job, output_member);
+	for (size_t i = 0; i < inquiry->job->nargs; i++)
 		if (got[i])
-			kl_par_copy(x->bytes[i], got[i], kl_subject_bytes(s, i));
+			kl_par_copy(answer->bytes[i], got[i], kl_subject_bytes(subject, i));
 }
 
 /* As kl_compare. What has the bits of a right answer is right; whatever differs is looked at. */
-static int judge_member(struct kl_mismatch *x, struct kl_inquiry *r, struct kl_subject *s,
-			size_t member, const void *const *got)
+static int judge_member(struct kl_mismatch *mismatch, struct kl_inquiry *inquiry,
+			struct kl_subject *subject, size_t member, const void *const *got)
 {
-	const struct kl_member *m = kl_pool_get(r->pool, member);
+	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
 	int err;
 
-	if (known_right(r, s, member, got)) {
-		*x = (struct kl_mismatch){ .out = -1, .elements = r->judged[member] };
+	if (known_right(inquiry, subject, member, got)) {
+		*mismatch = (struct kl_mismatch){ .out = -1, .elements = inquiry->judged[member] };
 		return 0;
 	}
-	err = kl_compare(x, r->job, m, got);
+	err = kl_compare(mismatch, inquiry->job, output_member, got);
 	if (err == 0) {
-		r->judged[member] = x->elements;
-		keep_right(r, s, member, got);
+		inquiry->judged[member] = mismatch->elements;
+		keep_right(inquiry, subject, member, got);
 	}
 	return err;
 }
 
-static int one_call(struct kl_inquiry *r, struct kl_subject *s, const struct kl_round *v,
-		    size_t member)
+static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
+		    const struct kl_round *round, size_t member)
 {
-	const struct kl_member *m = kl_pool_get(r->pool, member);
+	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
 	const void *got[KL_JOB_MAX_ARGS] = { NULL };
-	uint64_t poison = r->seed + (uint64_t)++r->calls * 0x9e3779b97f4a7c15u;
-	struct kl_mismatch x;
+	uint64_t poison = inquiry->seed + (uint64_t)++inquiry->calls * 0x9e3779b97f4a7c15u;
+	struct kl_mismatch mismatch;
 	struct kl_call end;
 	int err;
 
 	/* every third is plausible: at each point, and not in step with pairs */
-	poison = (poison & ~(uint64_t)1) | (r->calls % 3 == 0);
-	err = kl_trial_kernel(&end, s, r->job, m->input, poison);
+	poison = (poison & ~(uint64_t)1) | (inquiry->calls % 3 == 0);
+	err = kl_trial_kernel(&end, subject, inquiry->job, output_member->input, poison);
 	if (err < 0)
 		return err;
 	if (end.end != KL_CALL_OK) {
-		fail_call(r, m, &end);
+		fail_call(inquiry, output_member, &end);
 		return 0;
 	}
-	for (size_t i = 0; i < r->job->nargs; i++)
-		if (kl_arg_is_output(&r->job->arg[i]))
-			got[i] = kl_subject_buffer(s, i);
-	err = judge_member(&x, r, s, member, got);
+	for (size_t i = 0; i < inquiry->job->nargs; i++)
+		if (kl_arg_is_output(&inquiry->job->arg[i]))
+			got[i] = kl_subject_buffer(subject, i);
+	err = judge_member(&mismatch, inquiry, subject, member, got);
 	if (err < 0 && err != KL_ENO)
 		return err;
-	r->elements += x.elements;
-	if (x.margin > r->margin)
-		r->margin = x.margin;
-	if (!inputs_unchanged(r, s, m))
+	inquiry->elements += mismatch.elements;
+	if (mismatch.margin > inquiry->margin)
+		inquiry->margin = mismatch.margin;
+	if (!inputs_unchanged(inquiry, subject, output_member))
 		return 0;
 	if (err == KL_ENO) {
-		fail_wrong(r, s, v, member, &x, got, poison);
+		fail_wrong(inquiry, subject, round, member, &mismatch, got, poison);
 		return 0;
 	}
-	r->passed[v->right][member] = true;
-	if (member == v->watch && v->kept && r->job->deterministic)
-		same_bits(r, s, v, m);
+	inquiry->passed[round->right][member] = true;
+	if (member == round->watch && round->kept && inquiry->job->deterministic)
+		same_bits(inquiry, subject, round, output_member);
 	return 0;
 }
 
-int kl_inquiry_round(struct kl_inquiry *r, const struct kl_round *v)
+int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 {
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
-		.so = r->job->candidate_so,
-		.entry = r->job->entry,
-		.align_right = v->right,
+		.so = inquiry->job->candidate_so,
+		.entry = inquiry->job->entry,
+		.align_right = round->right,
 		.cpu = -1,
 	};
-	size_t p = (size_t)(v->point - r->job->point);
-	int err = kl_subject_start(&s, r->job, v->point, &spec);
+	size_t at = (size_t)(round->point - inquiry->job->point);
+	int err = kl_subject_start(&subject, inquiry->job, round->point, &spec);
 
 	if (err == KL_EINVALID) {
-		set_failure(r, "launch", kl_pool_get(r->pool, v->member[0]), NULL, kl_error_last());
+		set_failure(inquiry, "launch", kl_pool_get(inquiry->pool, round->member[0]), NULL,
+			    kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
 	if (err < 0)
-		return kl_error_in(err, "candidate at '%s'", v->point->id);
-	r->nmet = 0;
-	for (size_t i = 0; i < v->n && !r->class && err == 0; i++) {
+		return kl_error_in(err, "candidate at '%s'", round->point->id);
+	inquiry->nmet = 0;
+	for (size_t i = 0; i < round->n && !inquiry->class && err == 0; i++) {
 		int64_t start = kl_clock_ns(), took;
 
-		if (v->leave && v->leave(v->ctx, i))
+		if (round->leave && round->leave(round->ctx, i))
 			continue;
-		err = one_call(r, s, v, v->member[i]);
-		r->met[r->nmet++] = kl_pool_get(r->pool, v->member[i]);
-		r->made[p]++;
+		err = one_call(inquiry, subject, round, round->member[i]);
+		inquiry->met[inquiry->nmet++] = kl_pool_get(inquiry->pool, round->member[i]);
+		inquiry->made[at]++;
 		took = kl_clock_ns() - start;
-		if (!r->cost[p] || took < r->cost[p])
-			r->cost[p] = took;
+		if (!inquiry->cost[at] || took < inquiry->cost[at])
+			inquiry->cost[at] = took;
 	}
 	return err;
 }
 
 /* -- life ---------------------------------------------------------------- */
 
-void kl_inquiry_init(struct kl_inquiry *r, const struct kl_job *job, struct kl_pool *pool,
+void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struct kl_pool *pool,
 		     size_t most)
 {
 	size_t n = kl_pool_size(pool);
 
-	*r = (struct kl_inquiry){
+	*inquiry = (struct kl_inquiry){
 		.job = job,
 		.pool = pool,
 		.seed = kl_rng_derive(kl_pool_seed(pool), "correct"),
 	};
-	r->passed[0] = kl_calloc(n + 1, sizeof(bool));
-	r->passed[1] = kl_calloc(n + 1, sizeof(bool));
-	r->right = kl_calloc(n + 1, sizeof(*r->right));
-	r->judged = kl_calloc(n + 1, sizeof(*r->judged));
-	r->met = kl_calloc(most + 1, sizeof(*r->met));
-	r->cost = kl_calloc(job->npoint + 1, sizeof(*r->cost));
-	r->made = kl_calloc(job->npoint + 1, sizeof(*r->made));
+	inquiry->passed[0] = kl_calloc(n + 1, sizeof(bool));
+	inquiry->passed[1] = kl_calloc(n + 1, sizeof(bool));
+	inquiry->right = kl_calloc(n + 1, sizeof(*inquiry->right));
+	inquiry->judged = kl_calloc(n + 1, sizeof(*inquiry->judged));
+	inquiry->met = kl_calloc(most + 1, sizeof(*inquiry->met));
+	inquiry->cost = kl_calloc(job->npoint + 1, sizeof(*inquiry->cost));
+	inquiry->made = kl_calloc(job->npoint + 1, sizeof(*inquiry->made));
 }
 
-void kl_inquiry_release(struct kl_inquiry *r)
+void kl_inquiry_release(struct kl_inquiry *inquiry)
 {
-	for (size_t i = 0; r->pool && i < kl_pool_size(r->pool); i++)
-		kl_answer_release(&r->right[i]);
-	json_decref(r->failure);
-	free(r->right);
-	free(r->judged);
-	free(r->passed[0]);
-	free(r->passed[1]);
-	free(r->met);
-	free(r->cost);
-	free(r->made);
+	for (size_t i = 0; inquiry->pool && i < kl_pool_size(inquiry->pool); i++)
+		kl_answer_release(&inquiry->right[i]);
+	json_decref(inquiry->failure);
+	free(inquiry->right);
+	free(inquiry->judged);
+	free(inquiry->passed[0]);
+	free(inquiry->passed[1]);
+	free(inquiry->met);
+	free(inquiry->cost);
+	free(inquiry->made);
 }

@@ -21,7 +21,7 @@
 struct kl_kept {
 	char *bytes[KL_JOB_MAX_ARGS]; /* NULL: nothing kept */
 };
-void kl_kept_release(struct kl_kept *k);
+void kl_kept_release(struct kl_kept *kept);
 
 struct kl_inquiry {
 	const struct kl_job *job;
@@ -61,11 +61,11 @@ struct kl_round {
 };
 
 /** `most`: calls of one round. */
-void kl_inquiry_init(struct kl_inquiry *r, const struct kl_job *job, struct kl_pool *pool,
+void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struct kl_pool *pool,
 		     size_t most);
-void kl_inquiry_release(struct kl_inquiry *r);
+void kl_inquiry_release(struct kl_inquiry *inquiry);
 
 /** 0 whatever the kernel did; an error when it cannot be asked. */
-int kl_inquiry_round(struct kl_inquiry *r, const struct kl_round *v);
+int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round);
 
 #endif

@@ -43,94 +43,97 @@ struct profile {
 /* -- one measurement ------------------------------------------------------- */
 
 /* A comparison that does not work out is left, not held against the candidate. */
-static int drop_side(struct profile *p, enum kl_blocks_who who, const char *why)
+static int drop_side(struct profile *profile, enum kl_blocks_who who, const char *why)
 {
-	kl_blocks_note(p->notes, "%s is not compared: %s", p->blocks.subject[who].what, why);
-	p->blocks.subject[who].there = false;
+	kl_blocks_note(profile->notes, "%s is not compared: %s", profile->blocks.subject[who].what,
+		       why);
+	profile->blocks.subject[who].there = false;
 	return 0;
 }
 
 static void begin_block(void *ctx)
 {
-	struct profile *p = ctx;
+	struct profile *profile = ctx;
 
-	p->calls = p->longest_ns > DEAR_NS ? 1 : p->ninput - 1;
+	profile->calls = profile->longest_ns > DEAR_NS ? 1 : profile->ninput - 1;
 }
 
-static int fail_visit(struct profile *p, const struct kl_visit *v)
+static int fail_visit(struct profile *profile, const struct kl_visit *visit)
 {
-	return v->call.end != KL_CALL_OK ?
-		       kl_profile_fail_end(p->result, p->job, v->at, &v->call) :
-		       kl_profile_fail_wrong(p->result, p->job, v->at, &v->mismatch, v->kept);
+	return visit->call.end != KL_CALL_OK ?
+		       kl_profile_fail_end(profile->result, profile->job, visit->at, &visit->call) :
+		       kl_profile_fail_wrong(profile->result, profile->job, visit->at,
+					     &visit->mismatch, visit->kept);
 }
 
-static int take_visit(struct profile *p, enum kl_blocks_who who, const struct kl_visit *v,
+static int take_visit(struct profile *profile, enum kl_blocks_who who, const struct kl_visit *visit,
 		      double *log_ns)
 {
 	bool candidate = who == KL_BLOCKS_CANDIDATE || who == KL_BLOCKS_AGAIN;
 
-	KL_GROW(p->handshake, p->nhandshake + 1, p->handshake_alloc);
-	p->handshake[p->nhandshake++] = (double)v->handshake_ns;
-	if (!v->traced)
+	KL_GROW(profile->handshake, profile->nhandshake + 1, profile->handshake_alloc);
+	profile->handshake[profile->nhandshake++] = (double)visit->handshake_ns;
+	if (!visit->traced)
 		kl_blocks_note(
-			p->notes,
+			profile->notes,
 			"ptrace is refused here: the end of a call was checked by a second look "
 			"at its outputs only");
-	if (!kl_visit_ok(v)) {
+	if (!kl_visit_ok(visit)) {
 		if (candidate)
-			return fail_visit(p, v);
-		return drop_side(p, who,
-				 v->call.end != KL_CALL_OK ? v->call.what : v->mismatch.why);
+			return fail_visit(profile, visit);
+		return drop_side(profile, who,
+				 visit->call.end != KL_CALL_OK ? visit->call.what :
+								 visit->mismatch.why);
 	}
-	if (candidate && v->least_wall_ns + FLOOR_SLACK_NS < p->point->floor_ns)
-		return kl_profile_fail(p->result, "cheat",
+	if (candidate && visit->least_wall_ns + FLOOR_SLACK_NS < profile->point->floor_ns)
+		return kl_profile_fail(profile->result, "cheat",
 				       "%lld ns at '%s' is below the physical floor of %lld ns: "
 				       "the work cannot have been done",
-				       (long long)v->least_wall_ns, p->point->id,
-				       (long long)p->point->floor_ns);
-	p->blocks.subject[who].once |= v->slow || v->first_ns > DEAR_NS;
-	*log_ns += log((double)v->least_ns);
-	p->measured += v->measured;
-	if (v->first_ns > p->longest_ns)
-		p->longest_ns = v->first_ns;
-	p->disturbed += v->disturbed;
+				       (long long)visit->least_wall_ns, profile->point->id,
+				       (long long)profile->point->floor_ns);
+	profile->blocks.subject[who].once |= visit->slow || visit->first_ns > DEAR_NS;
+	*log_ns += log((double)visit->least_ns);
+	profile->measured += visit->measured;
+	if (visit->first_ns > profile->longest_ns)
+		profile->longest_ns = visit->first_ns;
+	profile->disturbed += visit->disturbed;
 	return 0;
 }
 
 static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 {
-	struct profile *p = ctx;
-	struct kl_visit_plan plan = { .job = p->job,
-				      .point = p->point,
-				      .spec = p->spec[who],
-				      .input = p->input,
-				      .ninput = p->ninput,
-				      .calls = p->calls,
-				      .memory = &p->memory,
-				      .rng = &p->rng };
-	struct kl_visit v;
-	int err = kl_visit(&v, &plan);
+	struct profile *profile = ctx;
+	struct kl_visit_plan plan = { .job = profile->job,
+				      .point = profile->point,
+				      .spec = profile->spec[who],
+				      .input = profile->input,
+				      .ninput = profile->ninput,
+				      .calls = profile->calls,
+				      .memory = &profile->memory,
+				      .rng = &profile->rng };
+	struct kl_visit visit;
+	int err = kl_visit(&visit, &plan);
 
 	if (err < 0 && (who == KL_BLOCKS_PARENT || who == KL_BLOCKS_BASELINE))
-		return drop_side(p, who, kl_error_last());
+		return drop_side(profile, who, kl_error_last());
 	if (err == KL_EINVALID)
-		return kl_profile_fail(p->result, "launch", "%s", kl_error_last());
-	return err < 0 ? err : take_visit(p, who, &v, log_ns);
+		return kl_profile_fail(profile->result, "launch", "%s", kl_error_last());
+	return err < 0 ? err : take_visit(profile, who, &visit, log_ns);
 }
 
 /* -- the machine ------------------------------------------------------------ */
 
-/* May `b` be used while `a` is busy? Not if they are one core. */
-static bool other_core(int a, int b)
+/* May `second` be used while `first` is busy? Not if they are one core. */
+static bool other_core(int first, int second)
 {
 	KL_AUTO(kl_freep)
-	char *pa = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", a);
+	char *pa = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", first);
 	KL_AUTO(kl_freep)
-	char *pb = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", b);
+	char *pb = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", second);
 	KL_AUTO(kl_buf_release) struct kl_buf ta = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf tb = KL_BUF_INIT;
 
-	if (a == b)
+	if (first == second)
 		return false;
 	return kl_fs_read(&ta, pa, 4096) < 0 || kl_fs_read(&tb, pb, 4096) < 0 ||
 	       strcmp(ta.ptr, tb.ptr);
@@ -145,16 +148,16 @@ static bool choose_processors(int *ours, int *theirs, const cpu_set_t *allowed)
 	int other = -1;
 
 	*ours = *theirs = -1;
-	for (int c = 0; c < CPU_SETSIZE; c++)
-		if (CPU_ISSET(c, allowed))
-			*theirs = c;
-	for (int c = 0; c < CPU_SETSIZE; c++) {
-		if (!CPU_ISSET(c, allowed) || c == *theirs)
+	for (int ch = 0; ch < CPU_SETSIZE; ch++)
+		if (CPU_ISSET(ch, allowed))
+			*theirs = ch;
+	for (int ch = 0; ch < CPU_SETSIZE; ch++) {
+		if (!CPU_ISSET(ch, allowed) || ch == *theirs)
 			continue;
 		if (other < 0)
-			other = c;
-		if (other_core(c, *theirs)) {
-			*ours = c;
+			other = ch;
+		if (other_core(ch, *theirs)) {
+			*ours = ch;
 			return true;
 		}
 	}
@@ -162,116 +165,117 @@ static bool choose_processors(int *ours, int *theirs, const cpu_set_t *allowed)
 	return other >= 0;
 }
 
-static void set_subjects(struct profile *p, int cpu)
+static void set_subjects(struct profile *profile, int cpu)
 {
-	const struct kl_job *j = p->job;
+	const struct kl_job *job = profile->job;
 	struct kl_subject_spec kernel = {
-		.kind = KL_SUBJECT_KERNEL, .so = j->candidate_so, .entry = j->entry, .cpu = cpu
+		.kind = KL_SUBJECT_KERNEL, .so = job->candidate_so, .entry = job->entry, .cpu = cpu
 	};
-	struct kl_blocks_subject *s = p->blocks.subject;
+	struct kl_blocks_subject *subject = profile->blocks.subject;
 
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
-		p->spec[i] = kernel;
-	s[KL_BLOCKS_CANDIDATE].there = s[KL_BLOCKS_AGAIN].there = true;
-	s[KL_BLOCKS_PARENT].what = "parent";
-	p->spec[KL_BLOCKS_PARENT].so = j->parent_so;
-	s[KL_BLOCKS_PARENT].there = j->parent_so != NULL;
-	s[KL_BLOCKS_BASELINE].what = j->baseline;
-	s[KL_BLOCKS_BASELINE].there = j->baseline != NULL;
-	p->spec[KL_BLOCKS_BASELINE] = (struct kl_subject_spec){ .kind = KL_SUBJECT_BASELINE,
-								.baseline = j->baseline,
-								.cpu = cpu };
+		profile->spec[i] = kernel;
+	subject[KL_BLOCKS_CANDIDATE].there = subject[KL_BLOCKS_AGAIN].there = true;
+	subject[KL_BLOCKS_PARENT].what = "parent";
+	profile->spec[KL_BLOCKS_PARENT].so = job->parent_so;
+	subject[KL_BLOCKS_PARENT].there = job->parent_so != NULL;
+	subject[KL_BLOCKS_BASELINE].what = job->baseline;
+	subject[KL_BLOCKS_BASELINE].there = job->baseline != NULL;
+	profile->spec[KL_BLOCKS_BASELINE] = (struct kl_subject_spec){ .kind = KL_SUBJECT_BASELINE,
+								      .baseline = job->baseline,
+								      .cpu = cpu };
 }
 
 /* 0, KL_PROFILE_FAILED or an error */
-static int profile_point(struct profile *p, const struct kl_point *pt, struct kl_pool *pool,
+static int profile_point(struct profile *profile, const struct kl_point *pt, struct kl_pool *pool,
 			 json_t *points, int cpu, int64_t max_ms)
 {
 	int err;
 
-	p->point = pt;
-	p->measured = p->disturbed = 0;
-	p->longest_ns = 0;
-	p->ninput = kl_pool_noise(pool, pt, p->input, KL_VISIT_MAX_INPUTS);
-	if (p->ninput > KL_VISIT_MAX_INPUTS)
-		p->ninput = KL_VISIT_MAX_INPUTS;
-	if (p->ninput < 2)
+	profile->point = pt;
+	profile->measured = profile->disturbed = 0;
+	profile->longest_ns = 0;
+	profile->ninput = kl_pool_noise(pool, pt, profile->input, KL_VISIT_MAX_INPUTS);
+	if (profile->ninput > KL_VISIT_MAX_INPUTS)
+		profile->ninput = KL_VISIT_MAX_INPUTS;
+	if (profile->ninput < 2)
 		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2",
-				p->ninput, pt->id);
-	kl_blocks_release(&p->blocks);
-	kl_subject_memory_release(&p->memory);
-	p->blocks = (struct kl_blocks){ .min = (size_t)p->job->profile_min_blocks,
-					.max_ms = max_ms,
-					.rng = &p->rng,
-					.sample = take_sample,
-					.begin = begin_block,
-					.ctx = p };
-	set_subjects(p, cpu);
-	if ((err = kl_blocks_run(&p->blocks)) < 0)
+				profile->ninput, pt->id);
+	kl_blocks_release(&profile->blocks);
+	kl_subject_memory_release(&profile->memory);
+	profile->blocks = (struct kl_blocks){ .min = (size_t)profile->job->profile_min_blocks,
+					      .max_ms = max_ms,
+					      .rng = &profile->rng,
+					      .sample = take_sample,
+					      .begin = begin_block,
+					      .ctx = profile };
+	set_subjects(profile, cpu);
+	if ((err = kl_blocks_run(&profile->blocks)) < 0)
 		return kl_error_in(err, "profile of '%s'", pt->id);
 	if (err == KL_PROFILE_FAILED)
 		return err;
-	json_array_append_new(points, kl_blocks_report(&p->blocks, pt->id, p->notes));
-	if (p->disturbed > p->measured / 4)
+	json_array_append_new(points, kl_blocks_report(&profile->blocks, pt->id, profile->notes));
+	if (profile->disturbed > profile->measured / 4)
 		kl_blocks_note(
-			p->notes,
+			profile->notes,
 			"%s: the processors did other work as well: times are processor time",
 			pt->id);
 	return 0;
 }
 
-static int profile_points(struct profile *p, struct kl_pool *pool, json_t *points, int cpu)
+static int profile_points(struct profile *profile, struct kl_pool *pool, json_t *points, int cpu)
 {
-	const struct kl_job *j = p->job;
+	const struct kl_job *job = profile->job;
 	int64_t n = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < j->npoint; i++)
-		n += j->point[i].perf;
-	for (size_t i = 0; i < j->npoint && !err; i++)
-		if (j->point[i].perf)
-			err = profile_point(p, &j->point[i], pool, points, cpu,
-					    j->profile_max_ms / n);
+	for (size_t i = 0; i < job->npoint; i++)
+		n += job->point[i].perf;
+	for (size_t i = 0; i < job->npoint && !err; i++)
+		if (job->point[i].perf)
+			err = profile_point(profile, &job->point[i], pool, points, cpu,
+					    job->profile_max_ms / n);
 	return err < 0 ? err : 0;
 }
 
-static void release_profile(struct profile *p)
+static void release_profile(struct profile *profile)
 {
-	kl_blocks_release(&p->blocks);
-	kl_subject_memory_release(&p->memory);
-	free(p->handshake);
+	kl_blocks_release(&profile->blocks);
+	kl_subject_memory_release(&profile->memory);
+	free(profile->handshake);
 }
 
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool)
 {
-	KL_AUTO(release_profile) struct profile p = { .result = result, .job = job };
+	KL_AUTO(release_profile) struct profile profile = { .result = result, .job = job };
 	json_t *out = json_object(), *points = json_array();
 	cpu_set_t before, one;
 	int ours, theirs, err;
 
-	p.notes = json_array();
-	kl_rng_seed(&p.rng, kl_rng_os_seed());
+	profile.notes = json_array();
+	kl_rng_seed(&profile.rng, kl_rng_os_seed());
 	kl_json_set(result, "profile", out);
 	kl_json_set(out, "points", points);
-	kl_json_set(out, "notes", p.notes);
+	kl_json_set(out, "notes", profile.notes);
 	if (job->surface == KL_SURFACE_CUDA)
 		return kl_gpu_profile(result, job, pool);
 	if (sched_getaffinity(0, sizeof(before), &before) < 0)
 		return kl_error_errno("cannot ask for the processors");
 	if (!choose_processors(&ours, &theirs, &before)) {
-		kl_blocks_note(p.notes, "one processor: not profiled");
+		kl_blocks_note(profile.notes, "one processor: not profiled");
 		return 0;
 	}
 	if (!other_core(ours, theirs))
-		kl_blocks_note(p.notes, "the clock and the kernel share one core: times are rough");
+		kl_blocks_note(profile.notes,
+			       "the clock and the kernel share one core: times are rough");
 	CPU_ZERO(&one);
 	CPU_SET(ours, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) < 0)
 		return kl_error_errno("cannot stay on processor %d", ours);
-	err = profile_points(&p, pool, points, theirs);
+	err = profile_points(&profile, pool, points, theirs);
 	sched_setaffinity(0, sizeof(before), &before);
-	if (p.nhandshake)
+	if (profile.nhandshake)
 		kl_json_set_int(out, "handshake_ns",
-				(int64_t)kl_stats_median(p.handshake, p.nhandshake));
+				(int64_t)kl_stats_median(profile.handshake, profile.nhandshake));
 	return err;
 }

@@ -22,17 +22,17 @@ static const struct {
 	{ "x86-64-v4", "SkylakeX", "AVX512_CORE" },
 };
 
-int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *w, void *const *data)
+int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *wire, void *const *data)
 {
 	int err;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(baselines); i++) {
-		if (strcmp(baselines[i].name, w->baseline_name))
+		if (strcmp(baselines[i].name, wire->baseline_name))
 			continue;
-		err = baselines[i].open(out, w, data);
-		return err < 0 ? kl_error_in(err, "%s", w->baseline_name) : 0;
+		err = baselines[i].open(out, wire, data);
+		return err < 0 ? kl_error_in(err, "%s", wire->baseline_name) : 0;
 	}
-	return kl_error(KL_EINVALID, "no baseline is called '%s'", w->baseline_name);
+	return kl_error(KL_EINVALID, "no baseline is called '%s'", wire->baseline_name);
 }
 
 void kl_baseline_env(struct kl_strvec *env, const char *isa)
@@ -49,17 +49,17 @@ void kl_baseline_env(struct kl_strvec *env, const char *isa)
 	}
 }
 
-int kl_baseline_arg(const struct kl_wire *w, enum kl_role role, int n)
+int kl_baseline_arg(const struct kl_wire *wire, enum kl_role role, int n)
 {
-	for (uint32_t i = 0; i < w->nargs; i++)
-		if (w->arg[i].role == role && n-- == 0)
+	for (uint32_t i = 0; i < wire->nargs; i++)
+		if (wire->arg[i].role == role && n-- == 0)
 			return (int)i;
 	return -1;
 }
 
-bool kl_baseline_f32(const struct kl_wire *w, int arg, const int64_t *extent, int naxes)
+bool kl_baseline_f32(const struct kl_wire *wire, int arg, const int64_t *extent, int naxes)
 {
-	if (arg < 0 || w->arg[arg].dtype != KL_F32 || w->arg[arg].naxes != naxes)
+	if (arg < 0 || wire->arg[arg].dtype != KL_F32 || wire->arg[arg].naxes != naxes)
 		return false;
-	return !memcmp(w->arg[arg].extent, extent, sizeof(*extent) * (size_t)naxes);
+	return !memcmp(wire->arg[arg].extent, extent, sizeof(*extent) * (size_t)naxes);
 }

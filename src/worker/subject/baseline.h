@@ -28,20 +28,20 @@ struct kl_baseline_call {
 };
 
 /** In the child: load and prepare. `data[i]` is tensor argument i. Lives as long as the process. */
-int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *w, void *const *data);
+int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *wire, void *const *data);
 
 /** Push NAME=value strings for the level `isa` ("x86-64-v3"; NULL: any). */
 void kl_baseline_env(struct kl_strvec *env, const char *isa);
 
 /* one a library */
-int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *w,
+int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *wire,
 			       void *const *data);
-int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w,
+int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,
 			      void *const *data);
 
 /** Arguments by role: the n-th dim, in, out; -1: none. For the implementations. */
-int kl_baseline_arg(const struct kl_wire *w, enum kl_role role, int n);
+int kl_baseline_arg(const struct kl_wire *wire, enum kl_role role, int n);
 /** Is argument `arg` an f32 tensor of these extents? */
-bool kl_baseline_f32(const struct kl_wire *w, int arg, const int64_t *extent, int naxes);
+bool kl_baseline_f32(const struct kl_wire *wire, int arg, const int64_t *extent, int naxes);
 
 #endif

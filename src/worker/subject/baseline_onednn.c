@@ -76,18 +76,18 @@ struct conv {
 
 static void run_conv(void *state)
 {
-	struct conv *c = state;
-	dnnl_exec_arg_t pack[] = { { DNNL_ARG_FROM, c->w }, { DNNL_ARG_TO, c->packed } };
+	struct conv *conv = state;
+	dnnl_exec_arg_t pack[] = { { DNNL_ARG_FROM, conv->w }, { DNNL_ARG_TO, conv->packed } };
 	dnnl_exec_arg_t args[] = {
-		{ DNNL_ARG_SRC, c->x },
-		{ DNNL_ARG_WEIGHTS, c->packed },
-		{ DNNL_ARG_DST, c->y },
+		{ DNNL_ARG_SRC, conv->x },
+		{ DNNL_ARG_WEIGHTS, conv->packed },
+		{ DNNL_ARG_DST, conv->y },
 	};
 
-	if (c->reorder)
-		c->api.dnnl_primitive_execute(c->reorder, c->stream, 2, pack);
-	c->api.dnnl_primitive_execute(c->primitive, c->stream, 3, args);
-	c->api.dnnl_stream_wait(c->stream);
+	if (conv->reorder)
+		conv->api.dnnl_primitive_execute(conv->reorder, conv->stream, 2, pack);
+	conv->api.dnnl_primitive_execute(conv->primitive, conv->stream, 3, args);
+	conv->api.dnnl_stream_wait(conv->stream);
 }
 
 static int load_onednn(struct api *api)
@@ -110,97 +110,105 @@ static int load_onednn(struct api *api)
 	return 0;
 }
 
-static bool describe_layout(struct conv *c, md_t *out, const dnnl_dims_t dims,
+static bool describe_layout(struct conv *conv, md_t *out, const dnnl_dims_t dims,
 			    dnnl_format_tag_t tag)
 {
 #if DNNL_VERSION_MAJOR >= 3
-	return c->api.dnnl_memory_desc_create_with_tag(out, 4, dims, dnnl_f32, tag) == dnnl_success;
+	return conv->api.dnnl_memory_desc_create_with_tag(out, 4, dims, dnnl_f32, tag) ==
+	       dnnl_success;
 #else
-	return c->api.dnnl_memory_desc_init_by_tag(out, 4, dims, dnnl_f32, tag) == dnnl_success;
+	return conv->api.dnnl_memory_desc_init_by_tag(out, 4, dims, dnnl_f32, tag) == dnnl_success;
 #endif
 }
 
-static bool choose_layouts(struct conv *c)
+static bool choose_layouts(struct conv *conv)
 {
 	static const dnnl_dims_t strides = { 1, 1 }, dilates = { 0, 0 }, pad = { 1, 1 };
 #if DNNL_VERSION_MAJOR >= 3
-	return c->api.dnnl_convolution_forward_primitive_desc_create(
-		       &c->pd, c->engine, dnnl_forward_inference, dnnl_convolution_auto, c->x_md,
-		       c->any_md, NULL, c->y_md, strides, dilates, pad, pad, NULL) == dnnl_success;
+	return conv->api.dnnl_convolution_forward_primitive_desc_create(
+		       &conv->pd, conv->engine, dnnl_forward_inference, dnnl_convolution_auto,
+		       conv->x_md, conv->any_md, NULL, conv->y_md, strides, dilates, pad, pad,
+		       NULL) == dnnl_success;
 #else
-	dnnl_convolution_desc_t d;
+	dnnl_convolution_desc_t desc;
 
 	(void)dilates;
-	return c->api.dnnl_convolution_forward_desc_init(&d, dnnl_forward_inference,
-							 dnnl_convolution_auto, &c->x_md,
-							 &c->any_md, NULL, &c->y_md, strides, pad,
-							 pad) == dnnl_success &&
-	       c->api.dnnl_primitive_desc_create(&c->pd, &d, NULL, c->engine, NULL) == dnnl_success;
+	return conv->api.dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference,
+							    dnnl_convolution_auto, &conv->x_md,
+							    &conv->any_md, NULL, &conv->y_md,
+							    strides, pad, pad) == dnnl_success &&
+	       conv->api.dnnl_primitive_desc_create(&conv->pd, &desc, NULL, conv->engine, NULL) ==
+		       dnnl_success;
 #endif
 }
 
-static bool pack_weights(struct conv *c, md_in_t packed_md)
+static bool pack_weights(struct conv *conv, md_in_t packed_md)
 {
 	dnnl_primitive_desc_t pd;
 
-	if (c->api.dnnl_memory_desc_equal(packed_md, IN(c->w_md))) {
-		c->packed = c->w;
+	if (conv->api.dnnl_memory_desc_equal(packed_md, IN(conv->w_md))) {
+		conv->packed = conv->w;
 		return true;
 	}
-	return c->api.dnnl_memory_create(&c->packed, packed_md, c->engine, DNNL_MEMORY_ALLOCATE) ==
-		       dnnl_success &&
-	       c->api.dnnl_reorder_primitive_desc_create(&pd, IN(c->w_md), c->engine, packed_md,
-							 c->engine, NULL) == dnnl_success &&
-	       c->api.dnnl_primitive_create(&c->reorder, pd) == dnnl_success;
+	return conv->api.dnnl_memory_create(&conv->packed, packed_md, conv->engine,
+					    DNNL_MEMORY_ALLOCATE) == dnnl_success &&
+	       conv->api.dnnl_reorder_primitive_desc_create(&pd, IN(conv->w_md), conv->engine,
+							    packed_md, conv->engine,
+							    NULL) == dnnl_success &&
+	       conv->api.dnnl_primitive_create(&conv->reorder, pd) == dnnl_success;
 }
 
-static int build_conv(struct conv *c, const int64_t dim[5], void *x, void *w, void *y)
+static int build_conv(struct conv *conv, const int64_t dim[5], void *bytes, void *w, void *data)
 {
 	const dnnl_dims_t xd = { dim[0], dim[3], dim[1], dim[2] }, wd = { dim[4], dim[3], 3, 3 };
 	const dnnl_dims_t yd = { dim[0], dim[4], dim[1], dim[2] };
 
-	if (c->api.dnnl_engine_create(&c->engine, dnnl_cpu, 0) != dnnl_success ||
-	    c->api.dnnl_stream_create(&c->stream, c->engine, dnnl_stream_default_flags) !=
+	if (conv->api.dnnl_engine_create(&conv->engine, dnnl_cpu, 0) != dnnl_success ||
+	    conv->api.dnnl_stream_create(&conv->stream, conv->engine, dnnl_stream_default_flags) !=
 		    dnnl_success ||
-	    !describe_layout(c, &c->x_md, xd, dnnl_nhwc) ||
-	    !describe_layout(c, &c->w_md, wd, dnnl_ohwi) ||
-	    !describe_layout(c, &c->y_md, yd, dnnl_nhwc) ||
-	    !describe_layout(c, &c->any_md, wd, dnnl_format_tag_any) || !choose_layouts(c) ||
-	    c->api.dnnl_memory_create(&c->x, IN(c->x_md), c->engine, x) != dnnl_success ||
-	    c->api.dnnl_memory_create(&c->w, IN(c->w_md), c->engine, w) != dnnl_success ||
-	    c->api.dnnl_memory_create(&c->y, IN(c->y_md), c->engine, y) != dnnl_success ||
-	    !pack_weights(c,
-			  c->api.dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0)) ||
-	    c->api.dnnl_primitive_create(&c->primitive, c->pd) != dnnl_success)
+	    !describe_layout(conv, &conv->x_md, xd, dnnl_nhwc) ||
+	    !describe_layout(conv, &conv->w_md, wd, dnnl_ohwi) ||
+	    !describe_layout(conv, &conv->y_md, yd, dnnl_nhwc) ||
+	    !describe_layout(conv, &conv->any_md, wd, dnnl_format_tag_any) ||
+	    !choose_layouts(conv) ||
+	    conv->api.dnnl_memory_create(&conv->x, IN(conv->x_md), conv->engine, bytes) !=
+		    dnnl_success ||
+	    conv->api.dnnl_memory_create(&conv->w, IN(conv->w_md), conv->engine, w) !=
+		    dnnl_success ||
+	    conv->api.dnnl_memory_create(&conv->y, IN(conv->y_md), conv->engine, data) !=
+		    dnnl_success ||
+	    !pack_weights(conv, conv->api.dnnl_primitive_desc_query_md(conv->pd,
+								       dnnl_query_weights_md, 0)) ||
+	    conv->api.dnnl_primitive_create(&conv->primitive, conv->pd) != dnnl_success)
 		return kl_error(KL_ECANNOT, "oneDNN refuses this convolution");
 	return 0;
 }
 
-int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w,
+int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,
 			      void *const *data)
 {
-	static struct conv c; /* one a process, which is the child's only work */
-	int x = kl_baseline_arg(w, KL_ROLE_IN, 0), k = kl_baseline_arg(w, KL_ROLE_IN, 1);
-	int y = kl_baseline_arg(w, KL_ROLE_OUT, 0), err;
+	static struct conv conv; /* one a process, which is the child's only work */
+	int value = kl_baseline_arg(wire, KL_ROLE_IN, 0), k = kl_baseline_arg(wire, KL_ROLE_IN, 1);
+	int year = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;
 	int64_t dim[5]; /* N H W C F */
 
 	for (int i = 0; i < 5; i++) {
-		int at = kl_baseline_arg(w, KL_ROLE_DIM, i);
+		int at = kl_baseline_arg(wire, KL_ROLE_DIM, i);
 
 		if (at < 0)
 			return kl_error(KL_ECANNOT, "needs five dims in the order N H W C F");
-		dim[i] = w->arg[at].extent[0];
+		dim[i] = wire->arg[at].extent[0];
 	}
-	if (w->nargs != 8 ||
-	    !kl_baseline_f32(w, x, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
-	    !kl_baseline_f32(w, k, (int64_t[]){ dim[4], 3, 3, dim[3] }, 4) ||
-	    !kl_baseline_f32(w, y, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
+	if (wire->nargs != 8 ||
+	    !kl_baseline_f32(wire, value, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
+	    !kl_baseline_f32(wire, k, (int64_t[]){ dim[4], 3, 3, dim[3] }, 4) ||
+	    !kl_baseline_f32(wire, year, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
 		return kl_error(KL_ECANNOT, "needs f32 in [N,H,W,C], in [F,3,3,C] and out "
 					    "[N,H,W,F], and no other argument");
-	if ((err = load_onednn(&c.api)) < 0 ||
-	    (err = build_conv(&c, dim, data[x], data[k], data[y])) < 0)
+	if ((err = load_onednn(&conv.api)) < 0 ||
+	    (err = build_conv(&conv, dim, data[value], data[k], data[year])) < 0)
 		return err;
-	*out = (struct kl_baseline_call){ .run = run_conv, .state = &c };
+	*out = (struct kl_baseline_call){ .run = run_conv, .state = &conv };
 	return 0;
 }
 #endif

@@ -22,10 +22,10 @@ struct sgemm {
 
 static void run_gemm(void *state)
 {
-	struct sgemm *s = state;
+	struct sgemm *sgemm = state;
 
-	s->fn(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, s->m, s->n, s->k, 1.0f, s->a, s->k, s->b, s->n,
-	      0.0f, s->c, s->n);
+	sgemm->fn(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, sgemm->m, sgemm->n, sgemm->k, 1.0f,
+		  sgemm->a, sgemm->k, sgemm->b, sgemm->n, 0.0f, sgemm->c, sgemm->n);
 }
 
 static int load_openblas(sgemm_fn *out)
@@ -43,36 +43,37 @@ static int load_openblas(sgemm_fn *out)
 	return 0;
 }
 
-int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *w,
+int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *wire,
 			       void *const *data)
 {
-	static struct sgemm s; /* one a process, which is the child's only work */
+	static struct sgemm sgemm; /* one a process, which is the child's only work */
 	int64_t dim[3];
-	int a = kl_baseline_arg(w, KL_ROLE_IN, 0), b = kl_baseline_arg(w, KL_ROLE_IN, 1);
-	int c = kl_baseline_arg(w, KL_ROLE_OUT, 0), err;
+	int first = kl_baseline_arg(wire, KL_ROLE_IN, 0),
+	    second = kl_baseline_arg(wire, KL_ROLE_IN, 1);
+	int ch = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;
 
 	for (int i = 0; i < 3; i++) {
-		int at = kl_baseline_arg(w, KL_ROLE_DIM, i);
+		int at = kl_baseline_arg(wire, KL_ROLE_DIM, i);
 
 		if (at < 0)
 			return kl_error(KL_ECANNOT, "needs three dims in the order M N K");
-		dim[i] = w->arg[at].extent[0];
+		dim[i] = wire->arg[at].extent[0];
 		if (dim[i] < 1 || dim[i] > INT_MAX)
 			return kl_error(KL_ECANNOT, "a dim is outside 1 to %d", INT_MAX);
 	}
-	if (w->nargs != 6 || !kl_baseline_f32(w, a, (int64_t[]){ dim[0], dim[2] }, 2) ||
-	    !kl_baseline_f32(w, b, (int64_t[]){ dim[2], dim[1] }, 2) ||
-	    !kl_baseline_f32(w, c, (int64_t[]){ dim[0], dim[1] }, 2))
+	if (wire->nargs != 6 || !kl_baseline_f32(wire, first, (int64_t[]){ dim[0], dim[2] }, 2) ||
+	    !kl_baseline_f32(wire, second, (int64_t[]){ dim[2], dim[1] }, 2) ||
+	    !kl_baseline_f32(wire, ch, (int64_t[]){ dim[0], dim[1] }, 2))
 		return kl_error(KL_ECANNOT, "needs f32 in [M,K], in [K,N] and out [M,N], "
 					    "and no other argument");
-	if ((err = load_openblas(&s.fn)) < 0)
+	if ((err = load_openblas(&sgemm.fn)) < 0)
 		return err;
-	s.m = (int)dim[0];
-	s.n = (int)dim[1];
-	s.k = (int)dim[2];
-	s.a = data[a];
-	s.b = data[b];
-	s.c = data[c];
-	*out = (struct kl_baseline_call){ .run = run_gemm, .state = &s };
+	sgemm.m = (int)dim[0];
+	sgemm.n = (int)dim[1];
+	sgemm.k = (int)dim[2];
+	sgemm.a = data[first];
+	sgemm.b = data[second];
+	sgemm.c = data[ch];
+	*out = (struct kl_baseline_call){ .run = run_gemm, .state = &sgemm };
 	return 0;
 }

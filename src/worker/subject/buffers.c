@@ -5,35 +5,36 @@
 #include "worker/subject/poison.h"
 #include "worker/subject/subject_state.h"
 
-static void fill_random(unsigned char *p, size_t n, enum kl_dtype t, struct kl_rng *r,
+static void fill_random(unsigned char *bytes, size_t n, enum kl_dtype dtype, struct kl_rng *rng,
 			bool like_an_answer)
 {
 	uint64_t keep, set, word;
 
-	kl_poison_mask(&keep, &set, t, like_an_answer);
-	for (; n >= 8; n -= 8, p += 8) {
-		word = (kl_rng_u64(r) & keep) | set;
-		memcpy(p, &word, 8);
+	kl_poison_mask(&keep, &set, dtype, like_an_answer);
+	for (; n >= 8; n -= 8, bytes += 8) {
+		word = (kl_rng_u64(rng) & keep) | set;
+		memcpy(bytes, &word, 8);
 	}
-	word = (kl_rng_u64(r) & keep) | set;
-	memcpy(p, &word, n);
+	word = (kl_rng_u64(rng) & keep) | set;
+	memcpy(bytes, &word, n);
 }
 
-void kl_cpu_subject_poison(struct kl_cpu_subject *s, uint64_t seed)
+void kl_cpu_subject_poison(struct kl_cpu_subject *subject, uint64_t seed)
 {
-	struct kl_rng r;
+	struct kl_rng rng;
 
-	for (uint32_t i = 0; i < s->wire->nargs; i++) {
-		const struct kl_wire_arg *a = &s->wire->arg[i];
-		struct kl_tensor *t = &s->tensor[i];
+	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
+		const struct kl_wire_arg *arg = &subject->wire->arg[i];
+		struct kl_tensor *tensor = &subject->tensor[i];
 
-		if (!a->tensor)
+		if (!arg->tensor)
 			continue;
-		kl_rng_seed(&r, kl_rng_derive(seed, s->name[i]));
-		if (a->role == KL_ROLE_OUT)
-			fill_random(t->map + a->offset, a->bytes, a->dtype, &r, seed & 1);
-		fill_random(t->slack, t->nslack, a->dtype, &r, false);
-		memcpy(t->map + (a->offset ? 0 : a->bytes), t->slack, t->nslack);
+		kl_rng_seed(&rng, kl_rng_derive(seed, subject->name[i]));
+		if (arg->role == KL_ROLE_OUT)
+			fill_random(tensor->map + arg->offset, arg->bytes, arg->dtype, &rng,
+				    seed & 1);
+		fill_random(tensor->slack, tensor->nslack, arg->dtype, &rng, false);
+		memcpy(tensor->map + (arg->offset ? 0 : arg->bytes), tensor->slack, tensor->nslack);
 	}
 }
 
@@ -42,29 +43,29 @@ void kl_cpu_subject_poison(struct kl_cpu_subject *s, uint64_t seed)
 
 static bool has_clflushopt(void)
 {
-	unsigned a, b, c, d;
+	unsigned left, right, ch, depth;
 
-	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 23));
+	return __get_cpuid_count(7, 0, &left, &right, &ch, &depth) && (right & (1u << 23));
 }
 
-static void flush_lines(unsigned char *p, size_t n, bool opt)
+static void flush_lines(unsigned char *bytes, size_t n, bool opt)
 {
 	for (size_t i = 0; i < n; i += 64) {
 		if (opt) /* clflushopt, for assemblers and -march that lack it */
-			__asm__ volatile(".byte 0x66; clflush %0" : "+m"(p[i]));
+			__asm__ volatile(".byte 0x66; clflush %0" : "+m"(bytes[i]));
 		else
-			__asm__ volatile("clflush %0" : "+m"(p[i]));
+			__asm__ volatile("clflush %0" : "+m"(bytes[i]));
 	}
 }
 
-void kl_cpu_subject_flush(struct kl_cpu_subject *s)
+void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 {
 	bool opt = has_clflushopt();
 
 	/* lines are evicted by their physical address, hence from the child's processor too */
-	for (uint32_t i = 0; i < s->wire->nargs; i++)
-		if (s->wire->arg[i].tensor)
-			flush_lines(s->tensor[i].map, s->wire->arg[i].map_bytes, opt);
+	for (uint32_t i = 0; i < subject->wire->nargs; i++)
+		if (subject->wire->arg[i].tensor)
+			flush_lines(subject->tensor[i].map, subject->wire->arg[i].map_bytes, opt);
 	__asm__ volatile("mfence" ::: "memory");
 }
 #else

@@ -33,10 +33,10 @@
 
 int64_t kl_call_now(void)
 {
-	struct timespec t;
+	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static inline void relax_core(void)
@@ -57,21 +57,21 @@ static void store_word(uint64_t *word, uint64_t value)
 }
 
 /* Give the processor away between looks, unless the moment matters. */
-static void idle_wait(const struct kl_cpu_subject *s, int64_t waited)
+static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 {
-	struct timespec t = { 0, 20 * US };
+	struct timespec now = { 0, 20 * US };
 
-	if (s->precise && waited < 200 * MS)
+	if (subject->precise && waited < 200 * MS)
 		return;
 	if (waited > 50 * MS)
-		t.tv_nsec = s->precise ? 50 * US : MS;
-	nanosleep(&t, NULL);
+		now.tv_nsec = subject->precise ? 50 * US : MS;
+	nanosleep(&now, NULL);
 }
 
 enum seen { SEEN, STOPPED, LATE };
 
 /* Wait for a word of the control page, for a stop, or for `limit` to pass. */
-static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint64_t want,
+static enum seen wait_word(struct kl_cpu_subject *subject, const uint64_t *word, uint64_t want,
 			   int64_t limit, struct kl_trace_event *ev)
 {
 	int64_t begin = kl_call_now(), now;
@@ -82,15 +82,15 @@ static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint6
 		relax_core();
 		if (n % 512)
 			continue;
-		if (kl_trace_poll(s->pid, ev)) {
+		if (kl_trace_poll(subject->pid, ev)) {
 			if (ev->kind != KL_TRACE_STOP)
 				return STOPPED;
-			kl_trace_continue(s->pid); /* an interrupt that came too late */
+			kl_trace_continue(subject->pid); /* an interrupt that came too late */
 		}
 		now = kl_call_now();
 		if (now - begin > limit)
 			return LATE;
-		idle_wait(s, now - begin);
+		idle_wait(subject, now - begin);
 	}
 }
 
@@ -98,7 +98,7 @@ static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint6
  * `done` was seen; wait for the trap. If it does not come at once, stop the
  * child and see: preempted between the two is honest, elsewhere is a lie.
  */
-static enum seen wait_trap(struct kl_cpu_subject *s, int64_t limit, struct kl_trace_event *ev)
+static enum seen wait_trap(struct kl_cpu_subject *subject, int64_t limit, struct kl_trace_event *ev)
 {
 	int64_t begin = kl_call_now(), now;
 	struct kl_trace_regs regs;
@@ -106,160 +106,167 @@ static enum seen wait_trap(struct kl_cpu_subject *s, int64_t limit, struct kl_tr
 
 	for (;;) {
 		now = kl_call_now();
-		if (kl_trace_poll(s->pid, ev)) {
+		if (kl_trace_poll(subject->pid, ev)) {
 			if (ev->kind != KL_TRACE_STOP)
 				return STOPPED;
-			if (!kl_trace_get_regs(s->pid, &regs) ||
-			    kl_trace_pc(&regs) < s->hello.stored ||
-			    kl_trace_pc(&regs) > s->hello.trapped)
+			if (!kl_trace_get_regs(subject->pid, &regs) ||
+			    kl_trace_pc(&regs) < subject->hello.stored ||
+			    kl_trace_pc(&regs) > subject->hello.trapped)
 				return LATE;
-			kl_trace_continue(s->pid);
+			kl_trace_continue(subject->pid);
 		}
 		if (now - begin > limit)
 			return LATE;
 		if (!asked && now - begin > SETTLE_NS) {
-			kl_trace_interrupt(s->pid);
+			kl_trace_interrupt(subject->pid);
 			asked = true;
 		}
 		relax_core();
 		if (asked) /* it may need our processor to get there */
-			idle_wait(s, now - begin);
+			idle_wait(subject, now - begin);
 	}
 }
 
 /* Stopped at our own trap, on our own stack? */
-static bool at_home(struct kl_cpu_subject *s, const struct kl_trace_event *ev)
+static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event *ev)
 {
 	struct kl_trace_regs regs;
 
 	return ev->kind == KL_TRACE_SIGNAL && ev->signal == SIGTRAP &&
-	       kl_trace_get_regs(s->pid, &regs) && kl_trace_pc(&regs) == s->hello.trapped &&
-	       (!kl_trace_sp(&s->home) || kl_trace_sp(&regs) == kl_trace_sp(&s->home));
+	       kl_trace_get_regs(subject->pid, &regs) &&
+	       kl_trace_pc(&regs) == subject->hello.trapped &&
+	       (!kl_trace_sp(&subject->home) || kl_trace_sp(&regs) == kl_trace_sp(&subject->home));
 }
 
 /* Out of the trap, back to where it was first: nothing but the stub runs until it sees a nonce. */
-static bool release_child(struct kl_cpu_subject *s, uint64_t go, struct kl_call *out)
+static bool release_child(struct kl_cpu_subject *subject, uint64_t go, struct kl_call *out)
 {
-	store_word(&s->control->go, go);
-	store_word(&s->control->ready, ~(uint64_t)0);
-	store_word(&s->control->done, 0);
-	if (!kl_trace_set_regs(s->pid, &s->home)) {
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "vanished between two calls");
+	store_word(&subject->control->go, go);
+	store_word(&subject->control->ready, ~(uint64_t)0);
+	store_word(&subject->control->done, 0);
+	if (!kl_trace_set_regs(subject->pid, &subject->home)) {
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "vanished between two calls");
 		return false;
 	}
-	kl_trace_continue(s->pid);
+	kl_trace_continue(subject->pid);
 	return true;
 }
 
 /* The child waits in the stub for the next nonce. */
-static bool arm_call(struct kl_cpu_subject *s, struct kl_call *out)
+static bool arm_call(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 
-	if (s->traced && !release_child(s, 0, out))
+	if (subject->traced && !release_child(subject, 0, out))
 		return false;
-	switch (wait_word(s, &s->control->ready, s->traced ? 0 : s->last, READY_NS, &ev)) {
+	switch (wait_word(subject, &subject->control->ready, subject->traced ? 0 : subject->last,
+			  READY_NS, &ev)) {
 	case SEEN:
 		return true;
 	case STOPPED:
-		kl_outcome(s, &ev, out);
+		kl_outcome(subject, &ev, out);
 		return false;
 	case LATE:
 		break;
 	}
-	kl_outcome_kill(s, out, KL_CALL_CHEAT, "did not come back to the waiting loop");
+	kl_outcome_kill(subject, out, KL_CALL_CHEAT, "did not come back to the waiting loop");
 	return false;
 }
 
-static bool page_untouched(const struct kl_cpu_subject *s, uint64_t nonce)
+static bool page_untouched(const struct kl_cpu_subject *subject, uint64_t nonce)
 {
-	const struct kl_control *c = s->control;
+	const struct kl_control *control = subject->control;
 	uint64_t any = 0;
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(c->pad0); i++)
-		any |= c->pad0[i] | c->pad1[i];
-	for (size_t i = 0; i < KL_ARRAY_SIZE(c->pad2); i++)
-		any |= c->pad2[i];
-	return !any && c->go == nonce && c->done == nonce && c->ready == (s->traced ? 0 : nonce);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(control->pad0); i++)
+		any |= control->pad0[i] | control->pad1[i];
+	for (size_t i = 0; i < KL_ARRAY_SIZE(control->pad2); i++)
+		any |= control->pad2[i];
+	return !any && control->go == nonce && control->done == nonce &&
+	       control->ready == (subject->traced ? 0 : nonce);
 }
 
-static uint64_t outputs_print(const struct kl_cpu_subject *s)
+static uint64_t outputs_print(const struct kl_cpu_subject *subject)
 {
-	uint64_t h = 0x9e3779b97f4a7c15u;
+	uint64_t hash = 0x9e3779b97f4a7c15u;
 
-	for (uint32_t i = 0; i < s->wire->nargs; i++) {
-		const struct kl_wire_arg *a = &s->wire->arg[i];
-		const uint64_t *p = (const uint64_t *)s->tensor[i].map;
+	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
+		const struct kl_wire_arg *arg = &subject->wire->arg[i];
+		const uint64_t *values = (const uint64_t *)subject->tensor[i].map;
 
-		for (size_t n = 0; a->tensor && a->writable && n < a->map_bytes / 8; n++)
-			h = (h ^ p[n]) * 0xff51afd7ed558ccdu;
+		for (size_t n = 0; arg->tensor && arg->writable && n < arg->map_bytes / 8; n++)
+			hash = (hash ^ values[n]) * 0xff51afd7ed558ccdu;
 	}
-	return h;
+	return hash;
 }
 
 /* Without ptrace: back in the loop by its own word, and the outputs stay as they are. */
-static bool end_alone(struct kl_cpu_subject *s, uint64_t nonce, struct kl_call *out)
+static bool end_alone(struct kl_cpu_subject *subject, uint64_t nonce, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 	struct timespec pause = { 0, LINGER_NS };
-	uint64_t print = outputs_print(s);
+	uint64_t print = outputs_print(subject);
 
-	s->last = nonce;
-	switch (wait_word(s, &s->control->ready, nonce, READY_NS, &ev)) {
+	subject->last = nonce;
+	switch (wait_word(subject, &subject->control->ready, nonce, READY_NS, &ev)) {
 	case SEEN:
 		break;
 	case STOPPED:
-		kl_outcome(s, &ev, out);
+		kl_outcome(subject, &ev, out);
 		return false;
 	case LATE:
-		kl_outcome_kill(s, out, KL_CALL_CHEAT, "did not come back to the waiting loop");
+		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
+				"did not come back to the waiting loop");
 		return false;
 	}
 	nanosleep(&pause, NULL);
-	if (print != outputs_print(s)) {
-		kl_outcome_kill(s, out, KL_CALL_CHEAT, "outputs changed after the call had ended");
+	if (print != outputs_print(subject)) {
+		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
+				"outputs changed after the call had ended");
 		return false;
 	}
 	return true;
 }
 
 /* With ptrace: `ev` if it stopped already. `*trap` is when that was seen. */
-static bool end_traced(struct kl_cpu_subject *s, const struct kl_trace_event *stopped,
+static bool end_traced(struct kl_cpu_subject *subject, const struct kl_trace_event *stopped,
 		       int64_t *trap, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 
 	if (stopped) {
 		ev = *stopped;
-	} else if (wait_trap(s, READY_NS, &ev) == LATE) {
-		kl_outcome_kill(s, out, KL_CALL_CHEAT,
+	} else if (wait_trap(subject, READY_NS, &ev) == LATE) {
+		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
 				"wrote the completion word and went on computing");
 		return false;
 	}
 	*trap = kl_call_now();
-	if (at_home(s, &ev))
+	if (at_home(subject, &ev))
 		return true;
-	if (ev.kind == KL_TRACE_SIGNAL && ev.signal == SIGTRAP && load_word(&s->control->done))
-		kl_outcome_kill(s, out, KL_CALL_CHEAT,
+	if (ev.kind == KL_TRACE_SIGNAL && ev.signal == SIGTRAP &&
+	    load_word(&subject->control->done))
+		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
 				"left the call with another stack, or from another place");
 	else
-		kl_outcome(s, &ev, out);
+		kl_outcome(subject, &ev, out);
 	return false;
 }
 
 /* Bytes around an output that are not as poison left them. */
-static bool slack_intact(struct kl_cpu_subject *s, struct kl_call *out)
+static bool slack_intact(struct kl_cpu_subject *subject, struct kl_call *out)
 {
-	for (uint32_t i = 0; i < s->wire->nargs; i++) {
-		const struct kl_wire_arg *a = &s->wire->arg[i];
-		const struct kl_tensor *t = &s->tensor[i];
-		const unsigned char *at = t->map + (a->offset ? 0 : a->bytes);
+	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
+		const struct kl_wire_arg *arg = &subject->wire->arg[i];
+		const struct kl_tensor *tensor = &subject->tensor[i];
+		const unsigned char *at = tensor->map + (arg->offset ? 0 : arg->bytes);
 
-		if (!a->tensor || !a->writable || !memcmp(at, t->slack, t->nslack))
+		if (!arg->tensor || !arg->writable || !memcmp(at, tensor->slack, tensor->nslack))
 			continue;
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "out of bounds of '%s': wrote %s",
-				s->name[i],
-				a->offset ? "before its first element" : "behind its last element");
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "out of bounds of '%s': wrote %s",
+				subject->name[i],
+				arg->offset ? "before its first element" :
+					      "behind its last element");
 		return false;
 	}
 	return true;
@@ -270,16 +277,17 @@ struct times {
 	int64_t used; /* processor time from a little before `go` to the trap; -1: not known */
 };
 
-static int64_t processor_ns(const struct kl_cpu_subject *s)
+static int64_t processor_ns(const struct kl_cpu_subject *subject)
 {
-	struct timespec t;
+	struct timespec now;
 
-	if (!s->traced || !s->has_clock || clock_gettime(s->clock, &t) < 0)
+	if (!subject->traced || !subject->has_clock || clock_gettime(subject->clock, &now) < 0)
 		return -1;
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static bool one_call(struct kl_cpu_subject *s, bool empty, struct times *t, struct kl_call *out)
+static bool one_call(struct kl_cpu_subject *subject, bool empty, struct times *times,
+		     struct kl_call *out)
 {
 	struct kl_trace_event ev;
 	enum seen seen;
@@ -288,41 +296,43 @@ static bool one_call(struct kl_cpu_subject *s, bool empty, struct times *t, stru
 	bool at_once;
 
 	do
-		nonce = (kl_rng_u64(&s->nonce) & ~(uint64_t)1) | empty;
-	while (nonce < 2 || nonce == s->last);
+		nonce = (kl_rng_u64(&subject->nonce) & ~(uint64_t)1) | empty;
+	while (nonce < 2 || nonce == subject->last);
 	/*
 	 * A call that is not timed finds its nonce there. One that has to wait for it spins,
 	 * perhaps on the processor that we would need to write it.
 	 */
-	at_once = s->traced && !s->precise;
-	if (!at_once && !arm_call(s, out))
+	at_once = subject->traced && !subject->precise;
+	if (!at_once && !arm_call(subject, out))
 		return false;
-	used = processor_ns(s);
-	t->go = kl_call_now();
+	used = processor_ns(subject);
+	times->go = kl_call_now();
 	if (!at_once)
-		store_word(&s->control->go, nonce);
-	else if (!release_child(s, nonce, out))
+		store_word(&subject->control->go, nonce);
+	else if (!release_child(subject, nonce, out))
 		return false;
-	seen = wait_word(s, &s->control->done, nonce, s->call_ms * MS, &ev);
-	t->done = t->trap = kl_call_now();
+	seen = wait_word(subject, &subject->control->done, nonce, subject->call_ms * MS, &ev);
+	times->done = times->trap = kl_call_now();
 	if (seen == LATE) {
-		kl_outcome_kill(s, out, KL_CALL_HANG, "did not end within %lld ms",
-				(long long)s->call_ms);
+		kl_outcome_kill(subject, out, KL_CALL_HANG, "did not end within %lld ms",
+				(long long)subject->call_ms);
 		return false;
 	}
-	if (seen == STOPPED && !s->traced) {
-		kl_outcome(s, &ev, out);
+	if (seen == STOPPED && !subject->traced) {
+		kl_outcome(subject, &ev, out);
 		return false;
 	}
-	if (s->traced ? !end_traced(s, seen == STOPPED ? &ev : NULL, &t->trap, out) :
-			!end_alone(s, nonce, out))
+	if (subject->traced ?
+		    !end_traced(subject, seen == STOPPED ? &ev : NULL, &times->trap, out) :
+		    !end_alone(subject, nonce, out))
 		return false;
-	t->used = used < 0 ? -1 : processor_ns(s) - used;
-	if (!page_untouched(s, nonce)) {
-		kl_outcome_kill(s, out, KL_CALL_CHEAT, "wrote to the control page of the gate");
+	times->used = used < 0 ? -1 : processor_ns(subject) - used;
+	if (!page_untouched(subject, nonce)) {
+		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
+				"wrote to the control page of the gate");
 		return false;
 	}
-	return slack_intact(s, out);
+	return slack_intact(subject, out);
 }
 
 /*
@@ -331,89 +341,91 @@ static bool one_call(struct kl_cpu_subject *s, bool empty, struct times *t, stru
  * side, a call took no longer than the processor worked for it: more means that
  * the child, or we, had to wait for one.
  */
-static void take_time(const struct kl_cpu_subject *s, const struct times *t, struct kl_call *out)
+static void take_time(const struct kl_cpu_subject *subject, const struct times *times,
+		      struct kl_call *out)
 {
-	int64_t ns = t->done - t->go - s->empty_done;
+	int64_t ns = times->done - times->go - subject->empty_done;
 
-	if (s->traced && t->trap - t->go - s->empty_trap - s->jitter > ns)
-		ns = t->trap - t->go - s->empty_trap - s->jitter;
+	if (subject->traced && times->trap - times->go - subject->empty_trap - subject->jitter > ns)
+		ns = times->trap - times->go - subject->empty_trap - subject->jitter;
 	out->wall_ns = ns > 0 ? ns : 0;
-	if (t->used >= 0 && ns > t->used) {
-		out->disturbed = ns > t->used + s->jitter + t->used / 256;
+	if (times->used >= 0 && ns > times->used) {
+		out->disturbed = ns > times->used + subject->jitter + times->used / 256;
 		/*
 		 * A guest's kernel takes time that its host stole from whoever runs
 		 * when it learns of it: far less processor time than wall time proves nothing.
 		 */
-		if (t->used >= ns / STOLEN_SHARE)
-			ns = t->used;
+		if (times->used >= ns / STOLEN_SHARE)
+			ns = times->used;
 	}
 	out->ns = ns > 0 ? ns : 0;
 }
 
-int kl_cpu_subject_call(struct kl_cpu_subject *s, struct kl_call *out)
+int kl_cpu_subject_call(struct kl_cpu_subject *subject, struct kl_call *out)
 {
-	struct times t;
+	struct times times;
 
 	*out = (struct kl_call){ .end = KL_CALL_OK };
-	if (!s->pid)
+	if (!subject->pid)
 		return kl_error(KL_EINVALID, "the subject of this call is gone");
-	if (one_call(s, false, &t, out))
-		take_time(s, &t, out);
+	if (one_call(subject, false, &times, out))
+		take_time(subject, &times, out);
 	return 0;
 }
 
-static int first_trap(struct kl_cpu_subject *s)
+static int first_trap(struct kl_cpu_subject *subject)
 {
 	struct kl_trace_event ev;
 	int64_t begin = kl_call_now();
 
-	while (!kl_trace_poll(s->pid, &ev)) {
+	while (!kl_trace_poll(subject->pid, &ev)) {
 		if (kl_call_now() - begin > READY_NS)
 			return kl_error(KL_EIO, "the kernel's process does not answer");
-		idle_wait(s, kl_call_now() - begin);
+		idle_wait(subject, kl_call_now() - begin);
 	}
-	if (ev.kind != KL_TRACE_SIGNAL || !at_home(s, &ev) ||
-	    !kl_trace_get_regs(s->pid, &s->home)) {
+	if (ev.kind != KL_TRACE_SIGNAL || !at_home(subject, &ev) ||
+	    !kl_trace_get_regs(subject->pid, &subject->home)) {
 		if (ev.kind == KL_TRACE_GONE)
-			s->pid = 0;
+			subject->pid = 0;
 		return kl_error(KL_ECANNOT,
 				"the kernel's process cannot be sealed here (seccomp refused?)");
 	}
 	return 0;
 }
 
-static int by_size(const void *a, const void *b)
+static int by_size(const void *left, const void *right)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	double value = *(const double *)left, other = *(const double *)right;
 
-	return (x > y) - (x < y);
+	return (value > other) - (value < other);
 }
 
-static int64_t at_most(int64_t x, int64_t most)
+static int64_t at_most(int64_t value, int64_t most)
 {
-	return x < most ? x : most;
+	return value < most ? value : most;
 }
 
-int kl_call_settle(struct kl_cpu_subject *s)
+int kl_call_settle(struct kl_cpu_subject *subject)
 {
 	double done[EMPTY_CALLS], trap[EMPTY_CALLS];
-	int n = s->precise ? EMPTY_CALLS : 3, err;
+	int n = subject->precise ? EMPTY_CALLS : 3, err;
 	struct kl_call out;
-	struct times t;
+	struct times times;
 
-	if (s->traced && (err = first_trap(s)) < 0)
+	if (subject->traced && (err = first_trap(subject)) < 0)
 		return err;
-	s->has_clock = !clock_getcpuclockid(s->pid, &s->clock);
+	subject->has_clock = !clock_getcpuclockid(subject->pid, &subject->clock);
 	for (int i = 0; i < n; i++) {
-		if (!one_call(s, true, &t, &out))
+		if (!one_call(subject, true, &times, &out))
 			return kl_error(KL_ECANNOT, "an empty call failed: %s", out.what);
-		done[i] = (double)(t.done - t.go);
-		trap[i] = (double)(t.trap - t.go);
+		done[i] = (double)(times.done - times.go);
+		trap[i] = (double)(times.trap - times.go);
 	}
 	qsort(done, (size_t)n, sizeof(*done), by_size);
 	qsort(trap, (size_t)n, sizeof(*trap), by_size);
-	s->empty_done = at_most((int64_t)done[n / 4], MOST_HANDSHAKE_NS);
-	s->empty_trap = at_most((int64_t)trap[n / 4], MOST_TRAP_NS);
-	s->jitter = at_most((int64_t)trap[n * 9 / 10] - s->empty_trap + 500, MOST_JITTER_NS);
+	subject->empty_done = at_most((int64_t)done[n / 4], MOST_HANDSHAKE_NS);
+	subject->empty_trap = at_most((int64_t)trap[n / 4], MOST_TRAP_NS);
+	subject->jitter = at_most((int64_t)trap[n * 9 / 10] - subject->empty_trap + 500,
+				  MOST_JITTER_NS);
 	return 0;
 }

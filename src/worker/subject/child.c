@@ -33,18 +33,18 @@ struct child {
 	struct kl_hello hello;
 };
 
-static int map_plan(struct child *c)
+static int map_plan(struct child *child)
 {
-	void *p = mmap(NULL, sizeof(struct kl_wire), PROT_READ, MAP_SHARED, KL_WIRE_FD_PLAN, 0);
+	void *data = mmap(NULL, sizeof(struct kl_wire), PROT_READ, MAP_SHARED, KL_WIRE_FD_PLAN, 0);
 
-	if (p == MAP_FAILED)
+	if (data == MAP_FAILED)
 		return kl_error_errno("cannot map the plan");
-	c->plan = p;
-	p = mmap(NULL, sizeof(struct kl_control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-		 KL_WIRE_FD_CONTROL, 0);
-	if (p == MAP_FAILED)
+	child->plan = data;
+	data = mmap(NULL, sizeof(struct kl_control), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_POPULATE, KL_WIRE_FD_CONTROL, 0);
+	if (data == MAP_FAILED)
 		return kl_error_errno("cannot map the control page");
-	c->control = p;
+	child->control = data;
 	return 0;
 }
 
@@ -64,28 +64,28 @@ static int pin_core(int cpu)
 /* `bytes` of space with KL_WIRE_GUARD of nothing on both sides. */
 static int reserve_range(uint64_t *at, uint64_t bytes)
 {
-	void *p = mmap(NULL, bytes + 2 * KL_WIRE_GUARD, PROT_NONE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *data = mmap(NULL, bytes + 2 * KL_WIRE_GUARD, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (p == MAP_FAILED)
+	if (data == MAP_FAILED)
 		return kl_error_errno("no address space for %llu bytes", (unsigned long long)bytes);
-	*at = (uint64_t)(uintptr_t)p + KL_WIRE_GUARD;
+	*at = (uint64_t)(uintptr_t)data + KL_WIRE_GUARD;
 	return 0;
 }
 
-static int map_tensors(struct child *c)
+static int map_tensors(struct child *child)
 {
 	int fd = KL_WIRE_FD_TENSOR, err;
 
-	for (uint32_t i = 0; i < c->plan->nargs; i++) {
-		const struct kl_wire_arg *a = &c->plan->arg[i];
-		int prot = PROT_READ | (a->writable ? PROT_WRITE : 0);
+	for (uint32_t i = 0; i < child->plan->nargs; i++) {
+		const struct kl_wire_arg *arg = &child->plan->arg[i];
+		int prot = PROT_READ | (arg->writable ? PROT_WRITE : 0);
 
-		if (!a->tensor)
+		if (!arg->tensor)
 			continue;
-		if ((err = reserve_range(&c->hello.map[i], a->map_bytes)) < 0)
+		if ((err = reserve_range(&child->hello.map[i], arg->map_bytes)) < 0)
 			return err;
-		if (mmap((void *)c->hello.map[i], a->map_bytes, prot,
+		if (mmap((void *)child->hello.map[i], arg->map_bytes, prot,
 			 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd++, 0) == MAP_FAILED)
 			return kl_error_errno("cannot map argument %u", i);
 	}
@@ -94,84 +94,84 @@ static int map_tensors(struct child *c)
 
 static int give_arena(void *object, int64_t bytes, bool dirty)
 {
-	struct arena *a = dlsym(object, "kl_rt_arena");
+	struct arena *arena = dlsym(object, "kl_rt_arena");
 	uint64_t at = 0;
 	int err;
 
-	if (!a || bytes <= 0)
+	if (!arena || bytes <= 0)
 		return 0;
 	if ((err = reserve_range(&at, (uint64_t)bytes)) < 0)
 		return err;
 	if (mmap((void *)at, (size_t)bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return kl_error_errno("no memory for the kernel's allocations");
-	a->base = (void *)at;
-	a->size = (size_t)bytes;
+	arena->base = (void *)at;
+	arena->size = (size_t)bytes;
 	if (dirty) /* the first page as well: what it holds does not matter */
-		memset(a->base, DIRT, a->size < DIRTY_ARENA ? a->size : DIRTY_ARENA);
+		memset(arena->base, DIRT, arena->size < DIRTY_ARENA ? arena->size : DIRTY_ARENA);
 	return 0;
 }
 
-static int load_subject(struct child *c)
+static int load_subject(struct child *child)
 {
-	const struct kl_wire *w = c->plan;
+	const struct kl_wire *wire = child->plan;
 	void *data[KL_JOB_MAX_ARGS] = { NULL }, *object;
 
-	for (uint32_t i = 0; i < w->nargs; i++)
-		if (w->arg[i].tensor)
-			data[i] = (void *)(c->hello.map[i] + w->arg[i].offset);
-	if (w->baseline)
-		return kl_baseline_open(&c->frame->baseline, w, data);
-	object = dlopen(w->so, RTLD_NOW | RTLD_LOCAL);
+	for (uint32_t i = 0; i < wire->nargs; i++)
+		if (wire->arg[i].tensor)
+			data[i] = (void *)(child->hello.map[i] + wire->arg[i].offset);
+	if (wire->baseline)
+		return kl_baseline_open(&child->frame->baseline, wire, data);
+	object = dlopen(wire->so, RTLD_NOW | RTLD_LOCAL);
 	if (!object)
-		return kl_error(KL_EINVALID, "cannot load '%s': %s", w->so, dlerror());
-	*(void **)&c->frame->fn = dlsym(object, w->entry);
-	if (!c->frame->fn)
-		return kl_error(KL_EINVALID, "'%s' defines no '%s'", w->so, w->entry);
-	return give_arena(object, w->arena_bytes, w->cpu < 0);
+		return kl_error(KL_EINVALID, "cannot load '%s': %s", wire->so, dlerror());
+	*(void **)&child->frame->fn = dlsym(object, wire->entry);
+	if (!child->frame->fn)
+		return kl_error(KL_EINVALID, "'%s' defines no '%s'", wire->so, wire->entry);
+	return give_arena(object, wire->arena_bytes, wire->cpu < 0);
 }
 
-static int build_frame(struct child *c)
+static int build_frame(struct child *child)
 {
 	int err;
 
-	c->frame = mmap(NULL, sizeof(*c->frame), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (c->frame == MAP_FAILED)
+	child->frame = mmap(NULL, sizeof(*child->frame), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (child->frame == MAP_FAILED)
 		return kl_error_errno("no memory for the call frame");
-	if ((err = load_subject(c)) < 0 ||
-	    (err = kl_signature_prepare(c->frame, c->plan, c->hello.map)) < 0)
+	if ((err = load_subject(child)) < 0 ||
+	    (err = kl_signature_prepare(child->frame, child->plan, child->hello.map)) < 0)
 		return err;
-	if (mprotect(c->frame, sizeof(*c->frame), PROT_READ) < 0)
+	if (mprotect(child->frame, sizeof(*child->frame), PROT_READ) < 0)
 		return kl_error_errno("cannot protect the call frame");
 	return 0;
 }
 
-static int prepare_child(struct child *c)
+static int prepare_child(struct child *child)
 {
 	int err;
 
-	if ((err = kl_seal_limits()) < 0 || (err = map_plan(c)) < 0 ||
-	    (err = pin_core(c->plan->cpu)) < 0 || (err = map_tensors(c)) < 0)
+	if ((err = kl_seal_limits()) < 0 || (err = map_plan(child)) < 0 ||
+	    (err = pin_core(child->plan->cpu)) < 0 || (err = map_tensors(child)) < 0)
 		return err;
-	return build_frame(c);
+	return build_frame(child);
 }
 
 /* One byte of answer, or -1 when the parent is gone. */
-static int say_hello(struct child *c, int err)
+static int say_hello(struct child *child, int err)
 {
 	unsigned char answer;
 
-	c->hello.err = err;
+	child->hello.err = err;
 	if (err < 0)
-		snprintf(c->hello.message, sizeof(c->hello.message), "%s", kl_error_last());
+		snprintf(child->hello.message, sizeof(child->hello.message), "%s", kl_error_last());
 #if KL_STUB_TRACE
-	c->hello.stored = (uint64_t)(uintptr_t)kl_stub_stored;
-	c->hello.trapped = (uint64_t)(uintptr_t)kl_stub_trapped;
+	child->hello.stored = (uint64_t)(uintptr_t)kl_stub_stored;
+	child->hello.trapped = (uint64_t)(uintptr_t)kl_stub_trapped;
 #endif
-	c->hello.stack_top = (uint64_t)(uintptr_t)&answer;
-	if (send(KL_WIRE_FD_SOCKET, &c->hello, sizeof(c->hello), MSG_NOSIGNAL) !=
-		    sizeof(c->hello) ||
+	child->hello.stack_top = (uint64_t)(uintptr_t)&answer;
+	if (send(KL_WIRE_FD_SOCKET, &child->hello, sizeof(child->hello), MSG_NOSIGNAL) !=
+		    sizeof(child->hello) ||
 	    err < 0)
 		return -1;
 	return recv(KL_WIRE_FD_SOCKET, &answer, 1, 0) == 1 ? answer : -1;
@@ -188,17 +188,17 @@ static __attribute__((noinline)) void dirty_stack(void)
 
 int kl_child_main(void)
 {
-	struct child c = { 0 };
+	struct child child = { 0 };
 	int answer, sealed;
 
-	answer = say_hello(&c, prepare_child(&c));
+	answer = say_hello(&child, prepare_child(&child));
 	if (answer < 0)
 		return KL_CHILD_NOT_READY;
-	sealed = !c.plan->baseline;
-	if (c.plan->cpu < 0)
+	sealed = !child.plan->baseline;
+	if (child.plan->cpu < 0)
 		dirty_stack();
-	munmap((void *)(uintptr_t)c.plan, sizeof(struct kl_wire));
+	munmap((void *)(uintptr_t)child.plan, sizeof(struct kl_wire));
 	if (sealed && kl_seal() < 0)
 		_exit(KL_CHILD_NOT_SEALED);
-	kl_stub_wait(c.control, c.frame, kl_signature_call, answer == KL_WIRE_TRACED);
+	kl_stub_wait(child.control, child.frame, kl_signature_call, answer == KL_WIRE_TRACED);
 }

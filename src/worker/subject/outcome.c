@@ -72,7 +72,7 @@ static const struct {
 	CALL(timer_create),
 };
 
-void kl_outcome_kill(struct kl_cpu_subject *s, struct kl_call *out, enum kl_call_end end,
+void kl_outcome_kill(struct kl_cpu_subject *subject, struct kl_call *out, enum kl_call_end end,
 		     const char *fmt, ...)
 {
 	va_list ap;
@@ -81,42 +81,43 @@ void kl_outcome_kill(struct kl_cpu_subject *s, struct kl_call *out, enum kl_call
 	va_start(ap, fmt);
 	vsnprintf(out->what, sizeof(out->what), fmt, ap);
 	va_end(ap);
-	kl_cpu_subject_reap(s);
+	kl_cpu_subject_reap(subject);
 }
 
-static void system_call(struct kl_cpu_subject *s, struct kl_call *out)
+static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	struct kl_trace_regs regs;
 	unsigned char op[2] = { 0 };
 	const char *name = NULL;
 	long number;
 
-	if (!s->traced || !kl_trace_get_regs(s->pid, &regs)) {
-		kl_outcome_kill(s, out, KL_CALL_CHEAT, "made a system call");
+	if (!subject->traced || !kl_trace_get_regs(subject->pid, &regs)) {
+		kl_outcome_kill(subject, out, KL_CALL_CHEAT, "made a system call");
 		return;
 	}
 	number = kl_trace_syscall(&regs);
-	kl_trace_read(s->pid, kl_trace_pc(&regs) - 2, op, 2);
+	kl_trace_read(subject->pid, kl_trace_pc(&regs) - 2, op, 2);
 	if (op[0] == 0xcd) { /* int 0x80 numbers them differently */
-		kl_outcome_kill(s, out, KL_CALL_CHEAT, "made the 32-bit system call %ld", number);
+		kl_outcome_kill(subject, out, KL_CALL_CHEAT, "made the 32-bit system call %ld",
+				number);
 		return;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(calls); i++)
 		if (calls[i].number == number)
 			name = calls[i].name;
-	kl_outcome_kill(s, out, KL_CALL_CHEAT, "made the system call %ld%s%s%s", number,
+	kl_outcome_kill(subject, out, KL_CALL_CHEAT, "made the system call %ld%s%s%s", number,
 			name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
 /* A general protection fault: what instruction would it be? */
-static const char *protected_instruction(struct kl_cpu_subject *s)
+static const char *protected_instruction(struct kl_cpu_subject *subject)
 {
 	struct kl_trace_regs regs;
 	unsigned char op[16] = { 0 };
 
-	if (!kl_trace_get_regs(s->pid, &regs))
+	if (!kl_trace_get_regs(subject->pid, &regs))
 		return NULL;
-	kl_trace_read(s->pid, kl_trace_pc(&regs), op, sizeof(op));
+	kl_trace_read(subject->pid, kl_trace_pc(&regs), op, sizeof(op));
 	if (op[0] == 0x0f && op[1] == 0x31)
 		return "rdtsc";
 	if (op[0] == 0x0f && op[1] == 0x33)
@@ -129,112 +130,115 @@ static const char *protected_instruction(struct kl_cpu_subject *s)
 }
 
 /* Is `addr` in or around a tensor? */
-static bool near_tensor(struct kl_cpu_subject *s, uint64_t addr, struct kl_call *out)
+static bool near_tensor(struct kl_cpu_subject *subject, uint64_t addr, struct kl_call *out)
 {
-	for (uint32_t i = 0; i < s->wire->nargs; i++) {
-		const struct kl_wire_arg *a = &s->wire->arg[i];
-		uint64_t map = s->hello.map[i], data = map + a->offset;
-		int64_t byte = (int64_t)(addr - data), size = (int64_t)kl_dtype_bytes(a->dtype);
+	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
+		const struct kl_wire_arg *arg = &subject->wire->arg[i];
+		uint64_t map = subject->hello.map[i], data = map + arg->offset;
+		int64_t byte = (int64_t)(addr - data), size = (int64_t)kl_dtype_bytes(arg->dtype);
 
-		if (!a->tensor || addr < map - KL_WIRE_GUARD ||
-		    addr >= map + a->map_bytes + KL_WIRE_GUARD)
+		if (!arg->tensor || addr < map - KL_WIRE_GUARD ||
+		    addr >= map + arg->map_bytes + KL_WIRE_GUARD)
 			continue;
-		if (addr >= map && addr < map + a->map_bytes)
-			kl_outcome_kill(s, out, KL_CALL_FAULT,
-					"stored to read-only input '%s' at byte %lld", s->name[i],
-					(long long)byte);
+		if (addr >= map && addr < map + arg->map_bytes)
+			kl_outcome_kill(subject, out, KL_CALL_FAULT,
+					"stored to read-only input '%s' at byte %lld",
+					subject->name[i], (long long)byte);
 		else
-			kl_outcome_kill(s, out, KL_CALL_FAULT,
-					"out of bounds of '%s': byte %lld of %llu (element %lld)",
-					s->name[i], (long long)byte, (unsigned long long)a->bytes,
-					(long long)(byte < 0 ? (byte - size + 1) / size :
-							       byte / size));
+			kl_outcome_kill(
+				subject, out, KL_CALL_FAULT,
+				"out of bounds of '%s': byte %lld of %llu (element %lld)",
+				subject->name[i], (long long)byte, (unsigned long long)arg->bytes,
+				(long long)(byte < 0 ? (byte - size + 1) / size : byte / size));
 		return true;
 	}
 	return false;
 }
 
-static void explain_segv(struct kl_cpu_subject *s, struct kl_call *out)
+static void explain_segv(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	const char *name;
 	uint64_t addr;
 	int code;
 
-	if (!kl_trace_fault(s->pid, &addr, &code)) {
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "segmentation fault");
+	if (!kl_trace_fault(subject->pid, &addr, &code)) {
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "segmentation fault");
 		return;
 	}
 	if (code == SI_KERNEL) {
-		name = protected_instruction(s);
+		name = protected_instruction(subject);
 		if (name)
-			kl_outcome_kill(s, out, KL_CALL_CHEAT, "looked at a clock: %s", name);
+			kl_outcome_kill(subject, out, KL_CALL_CHEAT, "looked at a clock: %s", name);
 		else
-			kl_outcome_kill(s, out, KL_CALL_FAULT,
+			kl_outcome_kill(subject, out, KL_CALL_FAULT,
 					"general protection fault: a misaligned vector access, "
 					"a wild address or a privileged instruction");
 		return;
 	}
-	if (near_tensor(s, addr, out))
+	if (near_tensor(subject, addr, out))
 		return;
 	/* below the stack's first frame by less than any limit, and not mapped: it ran over */
-	if (addr < s->hello.stack_top && s->hello.stack_top - addr < (uint64_t)1 << 30)
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "stack overflow (8 MiB)");
+	if (addr < subject->hello.stack_top && subject->hello.stack_top - addr < (uint64_t)1 << 30)
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "stack overflow (8 MiB)");
 	else if (addr < 65536)
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "null pointer (address %llu)",
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "null pointer (address %llu)",
 				(unsigned long long)addr);
 	else
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "access to unmapped or protected memory");
+		kl_outcome_kill(subject, out, KL_CALL_FAULT,
+				"access to unmapped or protected memory");
 }
 
-static void set_signalled(struct kl_cpu_subject *s, int sig, struct kl_call *out)
+static void set_signalled(struct kl_cpu_subject *subject, int sig, struct kl_call *out)
 {
 	switch (sig) {
 	case SIGSYS:
-		system_call(s, out);
+		system_call(subject, out);
 		break;
 	case SIGSEGV:
-		explain_segv(s, out);
+		explain_segv(subject, out);
 		break;
 	case SIGILL:
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "illegal instruction");
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "illegal instruction");
 		break;
 	case SIGFPE:
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "division by zero or overflow (SIGFPE)");
+		kl_outcome_kill(subject, out, KL_CALL_FAULT,
+				"division by zero or overflow (SIGFPE)");
 		break;
 	case SIGTRAP:
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "a breakpoint or debug trap");
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "a breakpoint or debug trap");
 		break;
 	case SIGKILL:
-		kl_outcome_kill(s, out, KL_CALL_FAULT,
+		kl_outcome_kill(subject, out, KL_CALL_FAULT,
 				"killed by the system, out of memory perhaps");
 		break;
 	default:
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "signal %d", sig);
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "signal %d", sig);
 		break;
 	}
 }
 
-static void set_ended(struct kl_cpu_subject *s, int status, struct kl_call *out)
+static void set_ended(struct kl_cpu_subject *subject, int status, struct kl_call *out)
 {
 	if (!WIFSIGNALED(status))
-		kl_outcome_kill(s, out, KL_CALL_EXIT, "ended its process with exit code %d",
+		kl_outcome_kill(subject, out, KL_CALL_EXIT, "ended its process with exit code %d",
 				WEXITSTATUS(status));
 	else if (WTERMSIG(status) == SIGSEGV)
-		kl_outcome_kill(s, out, KL_CALL_FAULT,
+		kl_outcome_kill(subject, out, KL_CALL_FAULT,
 				"segmentation fault, or a forbidden instruction");
 	else
-		set_signalled(s, WTERMSIG(status), out);
+		set_signalled(subject, WTERMSIG(status), out);
 }
 
-void kl_outcome(struct kl_cpu_subject *s, const struct kl_trace_event *ev, struct kl_call *out)
+void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
+		struct kl_call *out)
 {
 	if (ev->kind == KL_TRACE_GONE)
-		s->pid = 0;
+		subject->pid = 0;
 	if (ev->kind == KL_TRACE_SIGNAL)
-		set_signalled(s, ev->signal, out);
+		set_signalled(subject, ev->signal, out);
 	else if (ev->kind == KL_TRACE_EXITING && WIFSIGNALED(ev->status) &&
 		 WTERMSIG(ev->status) == SIGKILL)
-		system_call(s, out); /* how strict mode ends it */
+		system_call(subject, out); /* how strict mode ends it */
 	else
-		set_ended(s, ev->status, out);
+		set_ended(subject, ev->status, out);
 }

@@ -37,10 +37,10 @@ static const struct mask like[] = {
 	[KL_U8] = { 0x3f3f3f3f3f3f3f3fu, 0 },
 };
 
-void kl_poison_mask(uint64_t *keep, uint64_t *set, enum kl_dtype t, bool like_an_answer)
+void kl_poison_mask(uint64_t *keep, uint64_t *set, enum kl_dtype dtype, bool like_an_answer)
 {
-	const struct mask *m = like_an_answer ? &like[t] : &wild[t];
+	const struct mask *mask = like_an_answer ? &like[dtype] : &wild[dtype];
 
-	*keep = m->keep;
-	*set = m->set;
+	*keep = mask->keep;
+	*set = mask->set;
 }

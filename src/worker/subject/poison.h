@@ -12,6 +12,6 @@
  * answer has, as a buffer that was used before: floats of magnitude 1/4 to 1/2 and 1 to 2, small
  * integers.
  */
-void kl_poison_mask(uint64_t *keep, uint64_t *set, enum kl_dtype t, bool like_an_answer);
+void kl_poison_mask(uint64_t *keep, uint64_t *set, enum kl_dtype dtype, bool like_an_answer);
 
 #endif

@@ -31,13 +31,13 @@
 
 static int set_limit(int what, rlim_t value, const char *name)
 {
-	struct rlimit r;
+	struct rlimit rlimit;
 
 	/* a jail may have set it lower, and only root could raise it again */
-	if (getrlimit(what, &r) == 0 && r.rlim_max < value)
-		value = r.rlim_max;
-	r = (struct rlimit){ value, value };
-	if (setrlimit(what, &r) < 0)
+	if (getrlimit(what, &rlimit) == 0 && rlimit.rlim_max < value)
+		value = rlimit.rlim_max;
+	rlimit = (struct rlimit){ value, value };
+	if (setrlimit(what, &rlimit) < 0)
 		return kl_error_errno("cannot limit %s of the kernel's process", name);
 	return 0;
 }

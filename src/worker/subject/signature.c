@@ -18,9 +18,9 @@ void kl_signature_call(const void *frame, uint64_t go)
 		f->baseline.run(f->baseline.state);
 }
 #else
-static ffi_type *type_of(enum kl_dtype t)
+static ffi_type *type_of(enum kl_dtype dtype)
 {
-	switch (t) {
+	switch (dtype) {
 	case KL_F64:
 		return &ffi_type_double;
 	case KL_F32:
@@ -44,19 +44,20 @@ static ffi_type *type_of(enum kl_dtype t)
 	case KL_U8:
 		return &ffi_type_uint8;
 	}
-	KL_BUG("dtype %d", (int)t);
+	KL_BUG("dtype %d", (int)dtype);
 }
 
-int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint64_t *map)
+int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire, const uint64_t *map)
 {
-	for (uint32_t i = 0; i < w->nargs; i++) {
-		const struct kl_wire_arg *a = &w->arg[i];
+	for (uint32_t i = 0; i < wire->nargs; i++) {
+		const struct kl_wire_arg *arg = &wire->arg[i];
 
-		f->type[i] = a->tensor ? &ffi_type_pointer : type_of(a->dtype);
-		f->store[i] = a->tensor ? map[i] + a->offset : a->bits;
-		f->value[i] = &f->store[i];
+		frame->type[i] = arg->tensor ? &ffi_type_pointer : type_of(arg->dtype);
+		frame->store[i] = arg->tensor ? map[i] + arg->offset : arg->bits;
+		frame->value[i] = &frame->store[i];
 	}
-	if (ffi_prep_cif(&f->cif, FFI_DEFAULT_ABI, w->nargs, &ffi_type_void, f->type) != FFI_OK)
+	if (ffi_prep_cif(&frame->cif, FFI_DEFAULT_ABI, wire->nargs, &ffi_type_void, frame->type) !=
+	    FFI_OK)
 		return kl_error(KL_EINVALID, "libffi cannot call a function with these arguments");
 	return 0;
 }
@@ -68,11 +69,11 @@ static void do_nothing(void)
 void kl_signature_call(const void *frame, uint64_t go)
 {
 	/* libffi's prototype lacks the const; it writes to neither cif nor values */
-	struct kl_frame *f = (struct kl_frame *)(uintptr_t)frame;
+	struct kl_frame *other = (struct kl_frame *)(uintptr_t)frame;
 
-	if (!f->baseline.run)
-		ffi_call(&f->cif, (go & 1) ? do_nothing : f->fn, NULL, f->value);
+	if (!other->baseline.run)
+		ffi_call(&other->cif, (go & 1) ? do_nothing : other->fn, NULL, other->value);
 	else if (!(go & 1))
-		f->baseline.run(f->baseline.state);
+		other->baseline.run(other->baseline.state);
 }
 #endif

@@ -31,7 +31,7 @@ struct kl_frame {
 };
 
 /** Prepare; `map[i]` is where the memfd of tensor argument i begins. */
-int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint64_t *map);
+int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire, const uint64_t *map);
 
 /** One call, or with bit 0 of `go` a call of an empty function. What the stub invokes. */
 void kl_signature_call(const void *frame, uint64_t go);

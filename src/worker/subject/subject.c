@@ -8,43 +8,43 @@ int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const st
 						 kl_subject_start_cpu(out, job, pt, spec);
 }
 
-void kl_subject_free(struct kl_subject *s)
+void kl_subject_free(struct kl_subject *subject)
 {
-	if (s)
-		s->ops->free(s);
+	if (subject)
+		subject->ops->free(subject);
 }
 
-void *kl_subject_buffer(struct kl_subject *s, size_t arg)
+void *kl_subject_buffer(struct kl_subject *subject, size_t arg)
 {
-	return s->ops->buffer(s, arg);
+	return subject->ops->buffer(subject, arg);
 }
 
-size_t kl_subject_bytes(const struct kl_subject *s, size_t arg)
+size_t kl_subject_bytes(const struct kl_subject *subject, size_t arg)
 {
-	return s->ops->bytes(s, arg);
+	return subject->ops->bytes(subject, arg);
 }
 
-void kl_subject_poison(struct kl_subject *s, uint64_t seed)
+void kl_subject_poison(struct kl_subject *subject, uint64_t seed)
 {
-	s->ops->poison(s, seed);
+	subject->ops->poison(subject, seed);
 }
 
-bool kl_subject_traced(const struct kl_subject *s)
+bool kl_subject_traced(const struct kl_subject *subject)
 {
-	return s->ops->traced(s);
+	return subject->ops->traced(subject);
 }
 
-int64_t kl_subject_handshake_ns(const struct kl_subject *s)
+int64_t kl_subject_handshake_ns(const struct kl_subject *subject)
 {
-	return s->ops->handshake_ns(s);
+	return subject->ops->handshake_ns(subject);
 }
 
-void kl_subject_flush(struct kl_subject *s)
+void kl_subject_flush(struct kl_subject *subject)
 {
-	s->ops->flush(s);
+	subject->ops->flush(subject);
 }
 
-int kl_subject_call(struct kl_subject *s, struct kl_call *out)
+int kl_subject_call(struct kl_subject *subject, struct kl_call *out)
 {
-	return s->ops->call(s, out);
+	return subject->ops->call(subject, out);
 }

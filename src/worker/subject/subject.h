@@ -71,7 +71,7 @@ struct kl_subject_memory {
 		int fd;
 	} tensor[KL_JOB_MAX_ARGS];
 };
-void kl_subject_memory_release(struct kl_subject_memory *m);
+void kl_subject_memory_release(struct kl_subject_memory *memory);
 
 struct kl_subject_spec {
 	enum kl_subject_kind kind;
@@ -94,7 +94,7 @@ struct kl_subject;
  */
 int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
 		     const struct kl_subject_spec *spec);
-void kl_subject_free(struct kl_subject *s);
+void kl_subject_free(struct kl_subject *subject);
 KL_DEFINE_CLEANUP(struct kl_subject *, kl_subject_free)
 
 /**
@@ -102,8 +102,8 @@ KL_DEFINE_CLEANUP(struct kl_subject *, kl_subject_free)
  * elements times element size; an oracle's float tensors have kl_real elements.
  * To be touched between calls only.
  */
-void *kl_subject_buffer(struct kl_subject *s, size_t arg);
-size_t kl_subject_bytes(const struct kl_subject *s, size_t arg);
+void *kl_subject_buffer(struct kl_subject *subject, size_t arg);
+size_t kl_subject_bytes(const struct kl_subject *subject, size_t arg);
 
 /**
  * Fill every `out` buffer, and the slack around all buffers, with a pattern derived
@@ -112,14 +112,14 @@ size_t kl_subject_bytes(const struct kl_subject *s, size_t arg);
  * magnitude 1/4 to 2, integers below 64), as a buffer has that was used before: nothing
  * may be read from the one kind or the other.
  */
-void kl_subject_poison(struct kl_subject *s, uint64_t seed);
+void kl_subject_poison(struct kl_subject *subject, uint64_t seed);
 /** Was the child stopped by ptrace? See above for what is weaker when not. */
-bool kl_subject_traced(const struct kl_subject *s);
+bool kl_subject_traced(const struct kl_subject *subject);
 /** What an empty call takes, which is subtracted; meaningful with a cpu. */
-int64_t kl_subject_handshake_ns(const struct kl_subject *s);
+int64_t kl_subject_handshake_ns(const struct kl_subject *subject);
 
 /** Evict every argument buffer from the caches. */
-void kl_subject_flush(struct kl_subject *s);
+void kl_subject_flush(struct kl_subject *subject);
 
 enum kl_call_end {
 	KL_CALL_OK,
@@ -141,6 +141,6 @@ struct kl_call {
  * One call, at most job->call_ms. 0 whatever the kernel did; the child is gone unless
  * `end` is KL_CALL_OK. Slack around outputs is checked: a changed byte is KL_CALL_FAULT.
  */
-int kl_subject_call(struct kl_subject *s, struct kl_call *out);
+int kl_subject_call(struct kl_subject *subject, struct kl_call *out);
 
 #endif

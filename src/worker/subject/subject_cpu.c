@@ -28,105 +28,107 @@
 /* Loading is trusted work (the audit saw to that), but a library may compile at load. */
 #define HELLO_SECONDS 60
 
-static bool is_float(enum kl_dtype t)
+static bool is_float(enum kl_dtype dtype)
 {
-	return t == KL_F64 || t == KL_F32 || t == KL_F16 || t == KL_BF16;
+	return dtype == KL_F64 || dtype == KL_F32 || dtype == KL_F16 || dtype == KL_BF16;
 }
 
 /* A scalar in the representation of its dtype, in the low bytes of a word. */
-static uint64_t scalar_bits(enum kl_dtype t, double v)
+static uint64_t scalar_bits(enum kl_dtype dtype, double value)
 {
 	uint64_t bits = 0;
-	float f = (float)v;
-	int64_t i = (t == KL_U64 && v >= 9223372036854775808.0) ? (int64_t)(uint64_t)v : (int64_t)v;
+	float factor = (float)value;
+	int64_t i = (dtype == KL_U64 && value >= 9223372036854775808.0) ? (int64_t)(uint64_t)value :
+									  (int64_t)value;
 
-	switch (t) {
+	switch (dtype) {
 	case KL_F64:
-		memcpy(&bits, &v, sizeof(v));
+		memcpy(&bits, &value, sizeof(value));
 		break;
 	case KL_F32:
-		memcpy(&bits, &f, sizeof(f));
+		memcpy(&bits, &factor, sizeof(factor));
 		break;
 	default:
-		memcpy(&bits, &i, kl_dtype_bytes(t));
+		memcpy(&bits, &i, kl_dtype_bytes(dtype));
 		break;
 	}
 	return bits;
 }
 
-static void plan_value(struct kl_wire_arg *a, const struct kl_job_arg *arg, int64_t dim,
+static void plan_value(struct kl_wire_arg *left, const struct kl_job_arg *arg, int64_t dim,
 		       bool oracle, bool real_is_double)
 {
-	double v = arg->value;
+	double value = arg->value;
 
 	if (arg->role == KL_ROLE_DIM) {
-		a->extent[0] = dim;
-		memcpy(&a->bits, &dim, kl_dtype_bytes(a->dtype));
+		left->extent[0] = dim;
+		memcpy(&left->bits, &dim, kl_dtype_bytes(left->dtype));
 		return;
 	}
 	/* the truth, too, is about the number that the kernel gets */
-	if (a->dtype == KL_F32)
-		v = (float)v;
-	if (oracle && is_float(a->dtype))
-		a->dtype = real_is_double ? KL_F64 : KL_F32;
-	a->bits = scalar_bits(a->dtype, v);
+	if (left->dtype == KL_F32)
+		value = (float)value;
+	if (oracle && is_float(left->dtype))
+		left->dtype = real_is_double ? KL_F64 : KL_F32;
+	left->bits = scalar_bits(left->dtype, value);
 }
 
-static int plan_tensor(struct kl_wire_arg *a, const struct kl_point *pt, size_t arg,
+static int plan_tensor(struct kl_wire_arg *left, const struct kl_point *pt, size_t arg,
 		       const struct kl_subject_spec *spec)
 {
 	uint64_t n = (uint64_t)kl_point_elements(pt, arg);
 
-	if (spec->kind == KL_SUBJECT_ORACLE && is_float(a->dtype))
-		a->dtype = spec->real_is_double ? KL_F64 : KL_F32;
+	if (spec->kind == KL_SUBJECT_ORACLE && is_float(left->dtype))
+		left->dtype = spec->real_is_double ? KL_F64 : KL_F32;
 	if (n > (uint64_t)1 << 40)
 		return kl_error(KL_EINVALID, "argument %zu has too many elements", arg);
-	a->tensor = 1;
-	a->bytes = n * kl_dtype_bytes(a->dtype);
-	a->map_bytes = (a->bytes + PAGE - 1) / PAGE * PAGE;
-	if (!a->map_bytes)
-		a->map_bytes = PAGE;
-	a->offset = spec->align_right ? a->map_bytes - a->bytes : 0;
-	a->writable = a->role != KL_ROLE_IN;
-	a->naxes = (int)pt->arg[arg].naxes;
-	memcpy(a->extent, pt->arg[arg].extent, sizeof(a->extent));
+	left->tensor = 1;
+	left->bytes = n * kl_dtype_bytes(left->dtype);
+	left->map_bytes = (left->bytes + PAGE - 1) / PAGE * PAGE;
+	if (!left->map_bytes)
+		left->map_bytes = PAGE;
+	left->offset = spec->align_right ? left->map_bytes - left->bytes : 0;
+	left->writable = left->role != KL_ROLE_IN;
+	left->naxes = (int)pt->arg[arg].naxes;
+	memcpy(left->extent, pt->arg[arg].extent, sizeof(left->extent));
 	return 0;
 }
 
-static int plan_memory(struct kl_cpu_subject *s, const struct kl_job *job,
+static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 		       const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
-	struct kl_wire *w = s->wire;
+	struct kl_wire *wire = subject->wire;
 	bool oracle = spec->kind == KL_SUBJECT_ORACLE;
 	int err;
 
-	w->baseline = spec->kind == KL_SUBJECT_BASELINE;
-	w->cpu = spec->cpu;
-	w->arena_bytes = job->arena_bytes;
-	w->nargs = (uint32_t)job->nargs;
+	wire->baseline = spec->kind == KL_SUBJECT_BASELINE;
+	wire->cpu = spec->cpu;
+	wire->arena_bytes = job->arena_bytes;
+	wire->nargs = (uint32_t)job->nargs;
 	for (size_t i = 0; i < job->nargs; i++) {
-		struct kl_wire_arg *a = &w->arg[i];
+		struct kl_wire_arg *arg = &wire->arg[i];
 
-		a->role = job->arg[i].role;
-		a->dtype = job->arg[i].dtype;
-		memcpy(s->name[i], job->arg[i].name, sizeof(s->name[i]));
-		if (a->role == KL_ROLE_DIM || a->role == KL_ROLE_SCALAR)
-			plan_value(a, &job->arg[i], pt->arg[i].value, oracle, spec->real_is_double);
-		else if ((err = plan_tensor(a, pt, i, spec)) < 0)
+		arg->role = job->arg[i].role;
+		arg->dtype = job->arg[i].dtype;
+		memcpy(subject->name[i], job->arg[i].name, sizeof(subject->name[i]));
+		if (arg->role == KL_ROLE_DIM || arg->role == KL_ROLE_SCALAR)
+			plan_value(arg, &job->arg[i], pt->arg[i].value, oracle,
+				   spec->real_is_double);
+		else if ((err = plan_tensor(arg, pt, i, spec)) < 0)
 			return err;
 	}
-	if ((spec->so && strlen(spec->so) >= sizeof(w->so)) ||
-	    (spec->entry && strlen(spec->entry) >= sizeof(w->entry)) ||
-	    (spec->baseline && strlen(spec->baseline) >= sizeof(w->baseline_name)))
+	if ((spec->so && strlen(spec->so) >= sizeof(wire->so)) ||
+	    (spec->entry && strlen(spec->entry) >= sizeof(wire->entry)) ||
+	    (spec->baseline && strlen(spec->baseline) >= sizeof(wire->baseline_name)))
 		return kl_error(KL_EINVALID,
 				"the name of an object, entry or baseline is too long");
 	/* a bare name would be searched for in the system's directories */
 	if (spec->so && spec->so[0] != '/')
 		return kl_error(KL_EINVALID, "the path of an object has to be absolute: '%s'",
 				spec->so);
-	snprintf(w->so, sizeof(w->so), "%s", spec->so ? spec->so : "");
-	snprintf(w->entry, sizeof(w->entry), "%s", spec->entry ? spec->entry : "");
-	snprintf(w->baseline_name, sizeof(w->baseline_name), "%s",
+	snprintf(wire->so, sizeof(wire->so), "%s", spec->so ? spec->so : "");
+	snprintf(wire->entry, sizeof(wire->entry), "%s", spec->entry ? spec->entry : "");
+	snprintf(wire->baseline_name, sizeof(wire->baseline_name), "%s",
 		 spec->baseline ? spec->baseline : "");
 	return 0;
 }
@@ -153,7 +155,7 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 	_exit(KL_CHILD_NOT_READY);
 }
 
-static int spawn_child(struct kl_cpu_subject *s, const struct kl_job *job, int plan_fd,
+static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job, int plan_fd,
 		       int control_fd)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
@@ -169,147 +171,149 @@ static int spawn_child(struct kl_cpu_subject *s, const struct kl_job *job, int p
 		return err;
 	kl_strvec_push(&env, "LC_ALL=C");
 	kl_strvec_push(&env, "LD_BIND_NOW=1");
-	if (s->wire->baseline)
+	if (subject->wire->baseline)
 		kl_baseline_env(&env, job->isa);
-	for (uint32_t i = 0; i < s->wire->nargs; i++)
-		if (s->wire->arg[i].tensor)
-			fd[nfd++] = s->tensor[i].fd;
+	for (uint32_t i = 0; i < subject->wire->nargs; i++)
+		if (subject->wire->arg[i].tensor)
+			fd[nfd++] = subject->tensor[i].fd;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return kl_error_errno("cannot make a socket pair");
-	s->socket = pair[0];
+	subject->socket = pair[0];
 	fd[KL_WIRE_FD_SOCKET] = pair[1];
-	setsockopt(s->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	s->pid = fork();
-	if (!s->pid)
+	setsockopt(subject->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	subject->pid = fork();
+	if (!subject->pid)
 		exec_child(path, env.v, fd, nfd);
-	err = s->pid < 0 ? kl_error_errno("cannot start a process for the kernel") : 0;
+	err = subject->pid < 0 ? kl_error_errno("cannot start a process for the kernel") : 0;
 	if (err < 0)
-		s->pid = 0;
+		subject->pid = 0;
 	close(pair[1]);
 	return err;
 }
 
-static int read_hello(struct kl_cpu_subject *s, const struct kl_subject_spec *spec)
+static int read_hello(struct kl_cpu_subject *subject, const struct kl_subject_spec *spec)
 {
-	char *to = (char *)&s->hello;
+	char *to = (char *)&subject->hello;
 	size_t have = 0;
 	ssize_t n;
 
-	while (have < sizeof(s->hello)) {
-		n = recv(s->socket, to + have, sizeof(s->hello) - have, 0);
+	while (have < sizeof(subject->hello)) {
+		n = recv(subject->socket, to + have, sizeof(subject->hello) - have, 0);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			break;
 		have += (size_t)n;
 	}
-	if (have < sizeof(s->hello))
+	if (have < sizeof(subject->hello))
 		return kl_error(KL_EINVALID, "loading '%s' %s",
 				spec->so ? spec->so : spec->baseline,
 				n < 0 ? "takes too long" : "ended its process");
-	s->hello.message[sizeof(s->hello.message) - 1] = '\0';
-	if (s->hello.err < 0)
-		return kl_error((enum kl_err)s->hello.err, "%s", s->hello.message);
+	subject->hello.message[sizeof(subject->hello.message) - 1] = '\0';
+	if (subject->hello.err < 0)
+		return kl_error((enum kl_err)subject->hello.err, "%s", subject->hello.message);
 	return 0;
 }
 
-static int greet_child(struct kl_cpu_subject *s, const struct kl_subject_spec *spec)
+static int greet_child(struct kl_cpu_subject *subject, const struct kl_subject_spec *spec)
 {
 	char answer;
-	int err = read_hello(s, spec);
+	int err = read_hello(subject, spec);
 
 	if (err < 0)
 		return err;
-	s->traced = KL_STUB_TRACE && !spec->untraced && kl_trace_attach(s->pid);
-	answer = s->traced ? KL_WIRE_TRACED : KL_WIRE_ALONE;
-	if (send(s->socket, &answer, 1, MSG_NOSIGNAL) != 1)
+	subject->traced = KL_STUB_TRACE && !spec->untraced && kl_trace_attach(subject->pid);
+	answer = subject->traced ? KL_WIRE_TRACED : KL_WIRE_ALONE;
+	if (send(subject->socket, &answer, 1, MSG_NOSIGNAL) != 1)
 		return kl_error_errno("cannot speak to the kernel's process");
-	close(s->socket);
-	s->socket = -1;
-	return kl_call_settle(s);
+	close(subject->socket);
+	subject->socket = -1;
+	return kl_call_settle(subject);
 }
 
-void kl_cpu_subject_reap(struct kl_cpu_subject *s)
+void kl_cpu_subject_reap(struct kl_cpu_subject *subject)
 {
 	int status;
 
-	if (!s->pid)
+	if (!subject->pid)
 		return;
-	kill(s->pid, SIGKILL);
+	kill(subject->pid, SIGKILL);
 	/* one that stands in its exit event is beyond signals: it has to be sent on */
-	kl_trace_continue(s->pid);
+	kl_trace_continue(subject->pid);
 	for (;;) {
-		if (waitpid(s->pid, &status, __WALL) < 0 && errno != EINTR)
+		if (waitpid(subject->pid, &status, __WALL) < 0 && errno != EINTR)
 			break;
 		if (WIFEXITED(status) || WIFSIGNALED(status))
 			break;
-		kl_trace_continue(s->pid); /* its exit event */
+		kl_trace_continue(subject->pid); /* its exit event */
 	}
-	s->pid = 0;
+	subject->pid = 0;
 }
 
-static void end_cpu(struct kl_cpu_subject *s)
+static void end_cpu(struct kl_cpu_subject *subject)
 {
-	kl_cpu_subject_reap(s);
-	if (s->socket >= 0)
-		close(s->socket);
-	kl_memory_give(s);
-	if (s->wire)
-		munmap(s->wire, sizeof(*s->wire));
-	if (s->control)
-		munmap(s->control, sizeof(*s->control));
-	free(s);
+	kl_cpu_subject_reap(subject);
+	if (subject->socket >= 0)
+		close(subject->socket);
+	kl_memory_give(subject);
+	if (subject->wire)
+		munmap(subject->wire, sizeof(*subject->wire));
+	if (subject->control)
+		munmap(subject->control, sizeof(*subject->control));
+	free(subject);
 }
 
 KL_DEFINE_CLEANUP(struct kl_cpu_subject *, end_cpu)
 
 /* -- the interface ------------------------------------------------------- */
 
-static struct kl_cpu_subject *as_cpu(struct kl_subject *s)
+static struct kl_cpu_subject *as_cpu(struct kl_subject *subject)
 {
-	return (struct kl_cpu_subject *)s;
+	return (struct kl_cpu_subject *)subject;
 }
 
-static void cpu_free(struct kl_subject *s)
+static void cpu_free(struct kl_subject *subject)
 {
-	end_cpu(as_cpu(s));
+	end_cpu(as_cpu(subject));
 }
 
 static void *cpu_buffer(struct kl_subject *base, size_t arg)
 {
-	struct kl_cpu_subject *s = as_cpu(base);
+	struct kl_cpu_subject *subject = as_cpu(base);
 
-	return s->tensor[arg].map ? s->tensor[arg].map + s->wire->arg[arg].offset : NULL;
+	return subject->tensor[arg].map ?
+		       subject->tensor[arg].map + subject->wire->arg[arg].offset :
+		       NULL;
 }
 
-static size_t cpu_bytes(const struct kl_subject *s, size_t arg)
+static size_t cpu_bytes(const struct kl_subject *subject, size_t arg)
 {
-	return ((const struct kl_cpu_subject *)s)->wire->arg[arg].bytes;
+	return ((const struct kl_cpu_subject *)subject)->wire->arg[arg].bytes;
 }
 
-static void poison_cpu(struct kl_subject *s, uint64_t seed)
+static void poison_cpu(struct kl_subject *subject, uint64_t seed)
 {
-	kl_cpu_subject_poison(as_cpu(s), seed);
+	kl_cpu_subject_poison(as_cpu(subject), seed);
 }
 
-static bool cpu_traced(const struct kl_subject *s)
+static bool cpu_traced(const struct kl_subject *subject)
 {
-	return ((const struct kl_cpu_subject *)s)->traced;
+	return ((const struct kl_cpu_subject *)subject)->traced;
 }
 
-static int64_t handshake_ns(const struct kl_subject *s)
+static int64_t handshake_ns(const struct kl_subject *subject)
 {
-	return ((const struct kl_cpu_subject *)s)->empty_done;
+	return ((const struct kl_cpu_subject *)subject)->empty_done;
 }
 
-static void flush_cpu(struct kl_subject *s)
+static void flush_cpu(struct kl_subject *subject)
 {
-	kl_cpu_subject_flush(as_cpu(s));
+	kl_cpu_subject_flush(as_cpu(subject));
 }
 
-static int call_cpu(struct kl_subject *s, struct kl_call *out)
+static int call_cpu(struct kl_subject *subject, struct kl_call *out)
 {
-	return kl_cpu_subject_call(as_cpu(s), out);
+	return kl_cpu_subject_call(as_cpu(subject), out);
 }
 
 static const struct kl_subject_ops operations = {
@@ -326,28 +330,29 @@ static const struct kl_subject_ops operations = {
 int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 			 const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
-	KL_AUTO(end_cpup) struct kl_cpu_subject *s = kl_calloc(1, sizeof(*s));
+	KL_AUTO(end_cpup) struct kl_cpu_subject *subject = kl_calloc(1, sizeof(*subject));
 	KL_AUTO(kl_closep) int plan_fd = -1;
 	KL_AUTO(kl_closep) int control_fd = -1;
 	int err;
 
-	s->base.ops = &operations;
-	s->socket = -1;
+	subject->base.ops = &operations;
+	subject->socket = -1;
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
-		s->tensor[i].fd = -1;
-	s->precise = spec->cpu >= 0;
-	s->call_ms = job->call_ms;
-	s->memory = spec->memory;
-	kl_rng_seed(&s->nonce, kl_rng_os_seed());
-	if ((err = kl_memory_shared((void **)&s->wire, &plan_fd, "plan", sizeof(*s->wire))) < 0 ||
-	    (err = kl_memory_shared((void **)&s->control, &control_fd, "control",
-				    sizeof(*s->control))) < 0 ||
-	    (err = plan_memory(s, job, pt, spec)) < 0 || (err = kl_memory_take(s)) < 0)
+		subject->tensor[i].fd = -1;
+	subject->precise = spec->cpu >= 0;
+	subject->call_ms = job->call_ms;
+	subject->memory = spec->memory;
+	kl_rng_seed(&subject->nonce, kl_rng_os_seed());
+	if ((err = kl_memory_shared((void **)&subject->wire, &plan_fd, "plan",
+				    sizeof(*subject->wire))) < 0 ||
+	    (err = kl_memory_shared((void **)&subject->control, &control_fd, "control",
+				    sizeof(*subject->control))) < 0 ||
+	    (err = plan_memory(subject, job, pt, spec)) < 0 || (err = kl_memory_take(subject)) < 0)
 		return err;
-	kl_cpu_subject_poison(s, 1);
-	if ((err = spawn_child(s, job, plan_fd, control_fd)) < 0 ||
-	    (err = greet_child(s, spec)) < 0)
+	kl_cpu_subject_poison(subject, 1);
+	if ((err = spawn_child(subject, job, plan_fd, control_fd)) < 0 ||
+	    (err = greet_child(subject, spec)) < 0)
 		return err;
-	*out = &kl_steal(&s)->base;
+	*out = &kl_steal(&subject)->base;
 	return 0;
 }

@@ -35,68 +35,69 @@ struct gpu_subject {
 	struct kl_strvec kernel; /* host code: what it may launch; empty: not known */
 };
 
-static struct gpu_subject *as_gpu(struct kl_subject *s)
+static struct gpu_subject *as_gpu(struct kl_subject *subject)
 {
-	return (struct gpu_subject *)s;
+	return (struct gpu_subject *)subject;
 }
 
-static void end_gpu(struct gpu_subject *s)
+static void end_gpu(struct gpu_subject *subject)
 {
-	if (s->child) {
-		kl_gpu_child_host_back(s->child, &s->host);
-		kl_gpu_keep_back(s->keep, s->child);
+	if (subject->child) {
+		kl_gpu_child_host_back(subject->child, &subject->host);
+		kl_gpu_keep_back(subject->keep, subject->child);
 	}
-	kl_gpu_host_release(&s->host);
-	kl_strvec_release(&s->kernel);
-	free(s);
+	kl_gpu_host_release(&subject->host);
+	kl_strvec_release(&subject->kernel);
+	free(subject);
 }
 KL_DEFINE_CLEANUP(struct gpu_subject *, end_gpu)
 
-static void gpu_free(struct kl_subject *s)
+static void gpu_free(struct kl_subject *subject)
 {
-	end_gpu(as_gpu(s));
+	end_gpu(as_gpu(subject));
 }
 
 /* Outputs are poisoned on the device; what that looks like is made here when somebody looks. */
 static void *gpu_buffer(struct kl_subject *base, size_t arg)
 {
-	struct gpu_subject *s = as_gpu(base);
-	unsigned char *at = s->host.at + s->host.offset[arg];
-	struct kl_gpu_pattern p = kl_gpu_set_pattern(&s->layout[arg], arg, s->seed);
+	struct gpu_subject *subject = as_gpu(base);
+	unsigned char *at = subject->host.at + subject->host.offset[arg];
+	struct kl_gpu_pattern pattern = kl_gpu_set_pattern(&subject->layout[arg], arg,
+							   subject->seed);
 
-	if (!s->layout[arg].tensor)
+	if (!subject->layout[arg].tensor)
 		return NULL;
-	if (s->stale[arg])
-		kl_gpu_pattern(at, &p, 0, s->layout[arg].bytes);
-	s->stale[arg] = false;
+	if (subject->stale[arg])
+		kl_gpu_pattern(at, &pattern, 0, subject->layout[arg].bytes);
+	subject->stale[arg] = false;
 	return at;
 }
 
-static size_t gpu_bytes(const struct kl_subject *s, size_t arg)
+static size_t gpu_bytes(const struct kl_subject *subject, size_t arg)
 {
-	return ((const struct gpu_subject *)s)->layout[arg].bytes;
+	return ((const struct gpu_subject *)subject)->layout[arg].bytes;
 }
 
 static void poison_gpu(struct kl_subject *base, uint64_t seed)
 {
-	struct gpu_subject *s = as_gpu(base);
+	struct gpu_subject *subject = as_gpu(base);
 
-	s->seed = seed;
-	for (size_t i = 0; i < s->nargs; i++)
-		s->stale[i] = s->layout[i].tensor && s->layout[i].output;
+	subject->seed = seed;
+	for (size_t i = 0; i < subject->nargs; i++)
+		subject->stale[i] = subject->layout[i].tensor && subject->layout[i].output;
 }
 
-static bool gpu_traced(const struct kl_subject *s)
+static bool gpu_traced(const struct kl_subject *subject)
 {
 	return true;
 }
 
-static int64_t handshake_ns(const struct kl_subject *s)
+static int64_t handshake_ns(const struct kl_subject *subject)
 {
 	return 0;
 }
 
-static void flush_gpu(struct kl_subject *s)
+static void flush_gpu(struct kl_subject *subject)
 {
 }
 
@@ -125,63 +126,64 @@ static const char *error_meaning(const char *error)
 	return "ended badly";
 }
 
-static void describe_end(struct kl_call *out, const struct gpu_subject *s,
-			 const struct kl_gpu_called *c)
+static void describe_end(struct kl_call *out, const struct gpu_subject *subject,
+			 const struct kl_gpu_called *called)
 {
 	char where[300] = "";
 
-	if (*c->kernel)
-		snprintf(where, sizeof(where), " in '%s'", c->kernel);
-	switch (c->end) {
+	if (*called->kernel)
+		snprintf(where, sizeof(where), " in '%s'", called->kernel);
+	switch (called->end) {
 	case KL_GPU_CALL_OK:
 		out->end = KL_CALL_OK;
 		break;
 	case KL_GPU_CALL_HANG:
 		out->end = KL_CALL_HANG;
 		snprintf(out->what, sizeof(out->what), "did not end within %" PRId64 " ms",
-			 s->call_ms);
+			 subject->call_ms);
 		break;
 	case KL_GPU_CALL_REFUSED:
 		out->end = KL_CALL_LAUNCH;
-		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s", c->name,
+		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s", called->name,
 			 where);
 		break;
 	case KL_GPU_CALL_SLACK:
 		out->end = KL_CALL_FAULT;
 		snprintf(out->what, sizeof(out->what),
 			 "wrote out of bounds of '%s': byte %" PRId64 " of %" PRIu64,
-			 s->name[c->arg], c->where, s->layout[c->arg].bytes);
+			 subject->name[called->arg], called->where,
+			 subject->layout[called->arg].bytes);
 		break;
 	case KL_GPU_CALL_RETURNED:
 		out->end = KL_CALL_LAUNCH;
 		snprintf(out->what, sizeof(out->what), "returned %d from klineage_launch",
-			 c->launch);
+			 called->launch);
 		break;
 	case KL_GPU_CALL_LATE:
 		out->end = KL_CALL_CHEAT;
 		snprintf(out->what, sizeof(out->what),
 			 "kept the device busy for %" PRId64 " ns after its "
 			 "stream was done",
-			 c->where);
+			 called->where);
 		break;
 	case KL_GPU_CALL_SCRATCH:
 		out->end = KL_CALL_FAULT;
-		snprintf(out->what, sizeof(out->what), "%s", c->r.message);
+		snprintf(out->what, sizeof(out->what), "%s", called->r.message);
 		break;
 	default:
 		out->end = KL_CALL_FAULT;
-		snprintf(out->what, sizeof(out->what), "%s: %s%s", error_meaning(c->name), c->name,
-			 where);
+		snprintf(out->what, sizeof(out->what), "%s: %s%s", error_meaning(called->name),
+			 called->name, where);
 		break;
 	}
 }
 
-static bool is_own(const struct gpu_subject *s, const char *seen)
+static bool is_own(const struct gpu_subject *subject, const char *seen)
 {
 	char name[KL_GPU_TRACE_NAME];
 
-	for (size_t i = 0; i < s->kernel.n; i++) {
-		kl_gpu_trace_name(name, s->kernel.v[i]);
+	for (size_t i = 0; i < subject->kernel.n; i++) {
+		kl_gpu_trace_name(name, subject->kernel.v[i]);
 		if (!strcmp(name, seen))
 			return true;
 	}
@@ -189,7 +191,7 @@ static bool is_own(const struct gpu_subject *s, const char *seen)
 }
 
 /* Host code ran in that process: what ran on the device, and was it the candidate's own? */
-static void look_seen(struct kl_call *out, const struct gpu_subject *s,
+static void look_seen(struct kl_call *out, const struct gpu_subject *subject,
 		      const struct kl_gpu_seen *seen)
 {
 	size_t own_kernels = 0;
@@ -208,7 +210,7 @@ static void look_seen(struct kl_call *out, const struct gpu_subject *s,
 		}
 		if (one->kind != KL_GPU_SEEN_KERNEL)
 			continue;
-		if (!is_own(s, one->name)) {
+		if (!is_own(subject, one->name)) {
 			out->end = KL_CALL_CHEAT;
 			snprintf(out->what, sizeof(out->what),
 				 "launched '%.120s', which is no kernel of its "
@@ -225,13 +227,15 @@ static void look_seen(struct kl_call *out, const struct gpu_subject *s,
 	}
 }
 
-static int call_host(struct gpu_subject *s, struct kl_gpu_launched *l, struct kl_call *out)
+static int call_host(struct gpu_subject *subject, struct kl_gpu_launched *launched,
+		     struct kl_call *out)
 {
-	int before = kl_gpu_child_threads(s->child), after;
-	int err = kl_gpu_child_launch(s->child, 0, s->dim, s->flags, s->seed, s->call_ms, l);
+	int before = kl_gpu_child_threads(subject->child), after;
+	int err = kl_gpu_child_launch(subject->child, 0, subject->dim, subject->flags,
+				      subject->seed, subject->call_ms, launched);
 
 	/* it is not there any more: it was ended for what it asked the system, or crashed */
-	if (err == KL_EIO && !kl_gpu_child_alive(s->child) &&
+	if (err == KL_EIO && !kl_gpu_child_alive(subject->child) &&
 	    strstr(kl_error_last(), "ended by signal")) {
 		bool system_call = strstr(kl_error_last(), "signal 31") != NULL;
 
@@ -242,22 +246,22 @@ static int call_host(struct gpu_subject *s, struct kl_gpu_launched *l, struct kl
 		kl_error_clear();
 		return 0;
 	}
-	if (err < 0 || l->c.end != KL_GPU_CALL_OK)
+	if (err < 0 || launched->c.end != KL_GPU_CALL_OK)
 		return err;
-	after = kl_gpu_child_threads(s->child);
+	after = kl_gpu_child_threads(subject->child);
 	if (before > 0 && after > before) {
 		out->end = KL_CALL_CHEAT;
 		snprintf(out->what, sizeof(out->what), "started %d thread%s", after - before,
 			 after - before > 1 ? "s" : "");
-	} else if (s->child->launcher.traced && s->kernel.n) {
-		look_seen(out, s, &l->seen);
+	} else if (subject->child->launcher.traced && subject->kernel.n) {
+		look_seen(out, subject, &launched->seen);
 	}
 	return 0;
 }
 
 static int call_gpu(struct kl_subject *base, struct kl_call *out)
 {
-	struct gpu_subject *s = as_gpu(base);
+	struct gpu_subject *subject = as_gpu(base);
 	struct kl_gpu_launched launched;
 	struct kl_gpu_called called;
 	int err;
@@ -265,14 +269,15 @@ static int call_gpu(struct kl_subject *base, struct kl_call *out)
 	memset(out, 0, sizeof(*out));
 	memset(&called, 0, sizeof(called));
 	memset(&launched, 0, sizeof(launched));
-	if (s->host_code) {
-		err = call_host(s, &launched, out);
+	if (subject->host_code) {
+		err = call_host(subject, &launched, out);
 		called = launched.c;
 	} else {
-		err = kl_gpu_child_call(s->child, 0, s->flags, s->seed, s->call_ms, &called);
+		err = kl_gpu_child_call(subject->child, 0, subject->flags, subject->seed,
+					subject->call_ms, &called);
 	}
 	if (err == 0 && out->end != KL_CALL_OK) {
-		kl_gpu_child_kill(s->child);
+		kl_gpu_child_kill(subject->child);
 		return 0;
 	}
 	if (err == KL_ETIMEOUT) { /* the driver itself waits for the kernel */
@@ -281,20 +286,20 @@ static int call_gpu(struct kl_subject *base, struct kl_call *out)
 	} else if (err < 0) {
 		return err;
 	}
-	if (called.arg < -1 || called.arg >= (int32_t)s->nargs ||
+	if (called.arg < -1 || called.arg >= (int32_t)subject->nargs ||
 	    (called.end == KL_GPU_CALL_SLACK && called.arg < 0))
 		return kl_error(KL_EIO, "the GPU process names argument %d", called.arg);
-	memset(s->stale, 0, sizeof(s->stale));
-	describe_end(out, s, &called);
+	memset(subject->stale, 0, sizeof(subject->stale));
+	describe_end(out, subject, &called);
 	out->ns = called.event_ns;
 	out->wall_ns = called.event_ns;
 	if (called.quirk)
-		kl_gpu_keep_note(s->keep,
+		kl_gpu_keep_note(subject->keep,
 				 "a bit of small tensor maps was cleared, as CUTLASS does for "
 				 "drivers up to CUDA 13.1");
 	/* what is not well is not asked again, whatever the end was */
 	if (out->end != KL_CALL_OK)
-		kl_gpu_child_kill(s->child);
+		kl_gpu_child_kill(subject->child);
 	return 0;
 }
 
@@ -311,21 +316,21 @@ static const struct kl_subject_ops operations = {
 
 /* -- the start ------------------------------------------------------------------------ */
 
-static void lay_out(struct kl_gpu_tensor_layout *l, const struct kl_job_arg *a, int64_t n,
+static void lay_out(struct kl_gpu_tensor_layout *layout, const struct kl_job_arg *arg, int64_t n,
 		    size_t real)
 {
-	enum kl_dtype t = a->dtype;
+	enum kl_dtype dtype = arg->dtype;
 
-	l->tensor = kl_arg_is_input(a) || kl_arg_is_output(a);
-	if (!l->tensor)
+	layout->tensor = kl_arg_is_input(arg) || kl_arg_is_output(arg);
+	if (!layout->tensor)
 		return;
-	if (real && kl_dtype_is_float(t))
-		t = real == 8 ? KL_F64 : KL_F32;
-	l->bytes = (uint64_t)n;
-	l->writable = kl_arg_is_output(a);
-	l->output = a->role == KL_ROLE_OUT;
-	kl_poison_mask(&l->keep, &l->set, t, false);
-	kl_poison_mask(&l->keep_like, &l->set_like, t, true);
+	if (real && kl_dtype_is_float(dtype))
+		dtype = real == 8 ? KL_F64 : KL_F32;
+	layout->bytes = (uint64_t)n;
+	layout->writable = kl_arg_is_output(arg);
+	layout->output = arg->role == KL_ROLE_OUT;
+	kl_poison_mask(&layout->keep, &layout->set, dtype, false);
+	kl_poison_mask(&layout->keep_like, &layout->set_like, dtype, true);
 }
 
 static const struct kl_plan *plan_of(const struct kl_job *job, const struct kl_subject_spec *spec)
@@ -335,43 +340,45 @@ static const struct kl_plan *plan_of(const struct kl_job *job, const struct kl_s
 	return job->parent_so && spec->so == job->parent_so ? job->parent_plan : job->plan;
 }
 
-static int bind_all(struct gpu_subject *s, const struct kl_job *job, const struct kl_point *pt,
-		    const struct kl_subject_spec *spec, size_t real)
+static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
+		    const struct kl_point *pt, const struct kl_subject_spec *spec, size_t real)
 {
 	const struct kl_plan *plan = plan_of(job, spec);
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	int err;
 
-	if (s->host_code) {
-		if ((err = kl_gpu_host_make(&s->host, s->layout, s->nargs)) < 0)
+	if (subject->host_code) {
+		if ((err = kl_gpu_host_make(&subject->host, subject->layout, subject->nargs)) < 0)
 			return err;
-		return kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right,
-					&s->host);
+		return kl_gpu_child_set(subject->child, 0, subject->layout, subject->nargs,
+					spec->align_right, &subject->host);
 	}
 	if (!plan)
 		return kl_error(KL_EINVALID, "the job has no launch plan for '%s'", spec->so);
 	doc = kl_gpu_doc_make(job, pt, plan, real);
-	if ((err = kl_gpu_child_host(s->child, &s->host, s->layout, s->nargs)) < 0 ||
-	    (err = kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right,
-				    &s->host)) < 0)
+	if ((err = kl_gpu_child_host(subject->child, &subject->host, subject->layout,
+				     subject->nargs)) < 0 ||
+	    (err = kl_gpu_child_set(subject->child, 0, subject->layout, subject->nargs,
+				    spec->align_right, &subject->host)) < 0)
 		return err;
-	return kl_gpu_child_bind(s->child, 0, 0, 0, doc, kl_rng_os_seed(), job->call_ms);
+	return kl_gpu_child_bind(subject->child, 0, 0, 0, doc, kl_rng_os_seed(), job->call_ms);
 }
 
 /* What is weaker here than it should be is said. */
-static void note_host(struct gpu_subject *s)
+static void note_host(struct gpu_subject *subject)
 {
-	const struct kl_gpu_launcher_ready *l = &s->child->launcher;
+	const struct kl_gpu_launcher_ready *ready = &subject->child->launcher;
 
-	if (!l->traced)
-		kl_gpu_keep_note(s->keep, "kernels that host code launched were not looked at: %s",
-				 l->why);
+	if (!ready->traced)
+		kl_gpu_keep_note(subject->keep,
+				 "kernels that host code launched were not looked at: %s",
+				 ready->why);
 }
 
 int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 			 const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
-	KL_AUTO(end_gpup) struct gpu_subject *s = kl_calloc(1, sizeof(*s));
+	KL_AUTO(end_gpup) struct gpu_subject *subject = kl_calloc(1, sizeof(*subject));
 	size_t real = spec->kind != KL_SUBJECT_ORACLE ? 0 : spec->real_is_double ? 8 : 4;
 	int64_t size[KL_JOB_MAX_ARGS];
 	int err;
@@ -379,29 +386,29 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	if (spec->kind == KL_SUBJECT_BASELINE)
 		return kl_error(KL_ECANNOT,
 				"vendor libraries for cuda are called by the profile alone");
-	s->base.ops = &operations;
-	s->keep = job->gpu;
-	s->host.fd = -1;
-	s->nargs = job->nargs;
-	s->call_ms = job->call_ms;
+	subject->base.ops = &operations;
+	subject->keep = job->gpu;
+	subject->host.fd = -1;
+	subject->nargs = job->nargs;
+	subject->call_ms = job->call_ms;
 	/* an oracle is trusted to keep nothing from call to call */
-	s->flags = real ? KL_GPU_CALL_UPLOAD | KL_GPU_CALL_DOWNLOAD | KL_GPU_CALL_CHECK :
-			  KL_GPU_CALL_ALL;
+	subject->flags = real ? KL_GPU_CALL_UPLOAD | KL_GPU_CALL_DOWNLOAD | KL_GPU_CALL_CHECK :
+				KL_GPU_CALL_ALL;
 	kl_job_tensor_bytes(size, job, pt, real);
 	for (size_t i = 0; i < job->nargs; i++) {
-		memcpy(s->name[i], job->arg[i].name, sizeof(s->name[i]));
-		lay_out(&s->layout[i], &job->arg[i], size[i], real);
+		memcpy(subject->name[i], job->arg[i].name, sizeof(subject->name[i]));
+		lay_out(&subject->layout[i], &job->arg[i], size[i], real);
 	}
-	s->host_code = kl_job_is_host(job, spec->so);
-	memcpy(s->dim, pt->dim, sizeof(s->dim));
-	if (s->host_code && !strcmp(spec->so, job->candidate_so))
-		kl_strvec_copy(&s->kernel, &job->kernel);
-	if ((err = kl_gpu_keep_child(&s->child, job, spec->so)) < 0 ||
-	    (err = bind_all(s, job, pt, spec, real)) < 0)
+	subject->host_code = kl_job_is_host(job, spec->so);
+	memcpy(subject->dim, pt->dim, sizeof(subject->dim));
+	if (subject->host_code && !strcmp(spec->so, job->candidate_so))
+		kl_strvec_copy(&subject->kernel, &job->kernel);
+	if ((err = kl_gpu_keep_child(&subject->child, job, spec->so)) < 0 ||
+	    (err = bind_all(subject, job, pt, spec, real)) < 0)
 		return err;
-	if (s->host_code)
-		note_host(s);
-	poison_gpu(&s->base, 1);
-	*out = &kl_steal(&s)->base;
+	if (subject->host_code)
+		note_host(subject);
+	poison_gpu(&subject->base, 1);
+	*out = &kl_steal(&subject)->base;
 	return 0;
 }

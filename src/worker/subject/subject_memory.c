@@ -32,69 +32,72 @@ int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes)
 	return 0;
 }
 
-static void drop_lent(struct kl_subject_lent *m)
+static void drop_lent(struct kl_subject_lent *lent)
 {
-	if (m->map) {
-		munmap(m->map, m->bytes);
-		close(m->fd);
-		free(m->slack);
+	if (lent->map) {
+		munmap(lent->map, lent->bytes);
+		close(lent->fd);
+		free(lent->slack);
 	}
-	*m = (struct kl_subject_lent){ .fd = -1 };
+	*lent = (struct kl_subject_lent){ .fd = -1 };
 }
 
-void kl_subject_memory_release(struct kl_subject_memory *m)
+void kl_subject_memory_release(struct kl_subject_memory *memory)
 {
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
-		drop_lent(&m->tensor[i]);
+		drop_lent(&memory->tensor[i]);
 }
 
-static int take_tensor(struct kl_tensor *t, const struct kl_wire_arg *a,
+static int take_tensor(struct kl_tensor *tensor, const struct kl_wire_arg *arg,
 		       struct kl_subject_lent *lent)
 {
-	t->nslack = a->map_bytes - a->bytes;
-	if (lent && lent->map && lent->bytes == a->map_bytes) {
-		t->map = lent->map;
-		t->fd = lent->fd;
-		t->slack = lent->slack;
+	tensor->nslack = arg->map_bytes - arg->bytes;
+	if (lent && lent->map && lent->bytes == arg->map_bytes) {
+		tensor->map = lent->map;
+		tensor->fd = lent->fd;
+		tensor->slack = lent->slack;
 		lent->map = NULL;
 		return 0;
 	}
-	t->slack = kl_malloc(PAGE);
-	return kl_memory_shared((void **)&t->map, &t->fd, "tensor", a->map_bytes);
+	tensor->slack = kl_malloc(PAGE);
+	return kl_memory_shared((void **)&tensor->map, &tensor->fd, "tensor", arg->map_bytes);
 }
 
-int kl_memory_take(struct kl_cpu_subject *s)
+int kl_memory_take(struct kl_cpu_subject *subject)
 {
-	for (uint32_t i = 0; i < s->wire->nargs; i++) {
-		const struct kl_wire_arg *a = &s->wire->arg[i];
-		int err = !a->tensor ? 0 :
-				       take_tensor(&s->tensor[i], a,
-						   s->memory ? &s->memory->tensor[i] : NULL);
+	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
+		const struct kl_wire_arg *arg = &subject->wire->arg[i];
+		int err = !arg->tensor ?
+				  0 :
+				  take_tensor(&subject->tensor[i], arg,
+					      subject->memory ? &subject->memory->tensor[i] : NULL);
 
 		if (err < 0)
-			return kl_error_in(err, "argument '%s'", s->name[i]);
+			return kl_error_in(err, "argument '%s'", subject->name[i]);
 	}
 	return 0;
 }
 
-void kl_memory_give(struct kl_cpu_subject *s)
+void kl_memory_give(struct kl_cpu_subject *subject)
 {
 	for (uint32_t i = 0; i < KL_JOB_MAX_ARGS; i++) {
-		struct kl_tensor *t = &s->tensor[i];
-		struct kl_subject_lent mine = { .map = t->map, .slack = t->slack, .fd = t->fd };
+		struct kl_tensor *tensor = &subject->tensor[i];
+		struct kl_subject_lent mine = { .map = tensor->map,
+						.slack = tensor->slack,
+						.fd = tensor->fd };
 
-		if (!t->map) {
-			if (t->fd >= 0)
-				close(t->fd);
-			free(t->slack);
+		if (!tensor->map) {
+			if (tensor->fd >= 0)
+				close(tensor->fd);
+			free(tensor->slack);
 			continue;
 		}
-		mine.bytes = s->wire->arg[i].map_bytes;
-		if (!s->memory) {
+		mine.bytes = subject->wire->arg[i].map_bytes;
+		if (!subject->memory) {
 			drop_lent(&mine);
 			continue;
 		}
-		drop_lent(&s->memory->tensor[i]);
-		s->memory->tensor[i] = mine;
+		drop_lent(&subject->memory->tensor[i]);
+		subject->memory->tensor[i] = mine;
 	}
 }

@@ -44,28 +44,29 @@ struct kl_cpu_subject {
 
 /* call.c */
 /** The first trap, and the cost of an empty call. */
-int kl_call_settle(struct kl_cpu_subject *s);
+int kl_call_settle(struct kl_cpu_subject *subject);
 int64_t kl_call_now(void);
 
 /* outcome.c */
 /** Say how a child ended; kills and reaps it. */
-void kl_outcome(struct kl_cpu_subject *s, const struct kl_trace_event *ev, struct kl_call *out);
+void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
+		struct kl_call *out);
 /** End a child that is being found out. */
-void kl_outcome_kill(struct kl_cpu_subject *s, struct kl_call *out, enum kl_call_end end,
+void kl_outcome_kill(struct kl_cpu_subject *subject, struct kl_call *out, enum kl_call_end end,
 		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* subject_memory.c */
 /** A memfd of `bytes` mapped into this process. */
 int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes);
 /** Memory of each tensor of the plan, as far as it was lent before and fits. */
-int kl_memory_take(struct kl_cpu_subject *s);
+int kl_memory_take(struct kl_cpu_subject *subject);
 /** Back to who lends it, or away. */
-void kl_memory_give(struct kl_cpu_subject *s);
+void kl_memory_give(struct kl_cpu_subject *subject);
 
 /* subject_cpu.c, buffers.c, call.c: what is behind the interface */
 /** SIGKILL, reap. */
-void kl_cpu_subject_reap(struct kl_cpu_subject *s);
-void kl_cpu_subject_poison(struct kl_cpu_subject *s, uint64_t seed);
-void kl_cpu_subject_flush(struct kl_cpu_subject *s);
-int kl_cpu_subject_call(struct kl_cpu_subject *s, struct kl_call *out);
+void kl_cpu_subject_reap(struct kl_cpu_subject *subject);
+void kl_cpu_subject_poison(struct kl_cpu_subject *subject, uint64_t seed);
+void kl_cpu_subject_flush(struct kl_cpu_subject *subject);
+int kl_cpu_subject_call(struct kl_cpu_subject *subject, struct kl_call *out);
 
 #endif

@@ -59,19 +59,19 @@ bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs)
 	return !ptrace(PTRACE_SETREGS, pid, NULL, (void *)(uintptr_t)&regs->r);
 }
 
-uint64_t kl_trace_pc(const struct kl_trace_regs *r)
+uint64_t kl_trace_pc(const struct kl_trace_regs *regs)
 {
-	return r->r.rip;
+	return regs->r.rip;
 }
 
-uint64_t kl_trace_sp(const struct kl_trace_regs *r)
+uint64_t kl_trace_sp(const struct kl_trace_regs *regs)
 {
-	return r->r.rsp;
+	return regs->r.rsp;
 }
 
-long kl_trace_syscall(const struct kl_trace_regs *r)
+long kl_trace_syscall(const struct kl_trace_regs *regs)
 {
-	return (long)r->r.orig_rax;
+	return (long)regs->r.orig_rax;
 }
 #else
 bool kl_trace_get_regs(pid_t pid, struct kl_trace_regs *out)

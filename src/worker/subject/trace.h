@@ -46,10 +46,10 @@ void kl_trace_continue(pid_t pid);
 
 bool kl_trace_get_regs(pid_t pid, struct kl_trace_regs *out);
 bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs);
-uint64_t kl_trace_pc(const struct kl_trace_regs *r);
-uint64_t kl_trace_sp(const struct kl_trace_regs *r);
+uint64_t kl_trace_pc(const struct kl_trace_regs *regs);
+uint64_t kl_trace_sp(const struct kl_trace_regs *regs);
 /** The system call it is in, or -1. */
-long kl_trace_syscall(const struct kl_trace_regs *r);
+long kl_trace_syscall(const struct kl_trace_regs *regs);
 /** Where a fault was (si_addr) and its si_code. */
 bool kl_trace_fault(pid_t pid, uint64_t *addr, int *code);
 /** Up to `n` bytes of the child's memory; returns how many. */

@@ -5,14 +5,15 @@
 #include "base/par.h"
 #include "job/tensor.h"
 
-int kl_trial_kernel(struct kl_call *end, struct kl_subject *s, const struct kl_job *job,
+int kl_trial_kernel(struct kl_call *end, struct kl_subject *subject, const struct kl_job *job,
 		    const void *const *input, uint64_t poison)
 {
-	kl_subject_poison(s, poison);
+	kl_subject_poison(subject, poison);
 	for (size_t i = 0; i < job->nargs; i++)
-		if (kl_arg_is_input(&job->arg[i]) && kl_subject_bytes(s, i))
-			kl_par_copy(kl_subject_buffer(s, i), input[i], kl_subject_bytes(s, i));
-	return kl_subject_call(s, end);
+		if (kl_arg_is_input(&job->arg[i]) && kl_subject_bytes(subject, i))
+			kl_par_copy(kl_subject_buffer(subject, i), input[i],
+				    kl_subject_bytes(subject, i));
+	return kl_subject_call(subject, end);
 }
 
 int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
@@ -33,27 +34,28 @@ int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
 	return err < 0 ? kl_error_in(err, "oracle at '%s'", pt->id) : 0;
 }
 
-int kl_trial_oracle(struct kl_subject *s, const struct kl_job *job, const struct kl_point *pt,
+int kl_trial_oracle(struct kl_subject *subject, const struct kl_job *job, const struct kl_point *pt,
 		    const void *const *input, bool real_is_double)
 {
 	struct kl_call end;
 	int err;
 
-	kl_subject_poison(s, 0x6f7261636c66);
+	kl_subject_poison(subject, 0x6f7261636c66);
 	for (size_t i = 0; i < job->nargs; i++) {
-		const struct kl_job_arg *a = &job->arg[i];
-		size_t n = kl_arg_is_input(a) ? (size_t)kl_point_elements(pt, i) : 0;
+		const struct kl_job_arg *arg = &job->arg[i];
+		size_t n = kl_arg_is_input(arg) ? (size_t)kl_point_elements(pt, i) : 0;
 
 		if (!n)
 			continue;
-		if (kl_dtype_is_float(a->dtype))
-			kl_tensor_convert(kl_subject_buffer(s, i), real_is_double ? KL_F64 : KL_F32,
-					  input[i], a->dtype, n);
+		if (kl_dtype_is_float(arg->dtype))
+			kl_tensor_convert(kl_subject_buffer(subject, i),
+					  real_is_double ? KL_F64 : KL_F32, input[i], arg->dtype,
+					  n);
 		else
-			kl_par_copy(kl_subject_buffer(s, i), input[i],
-				    n * kl_dtype_bytes(a->dtype));
+			kl_par_copy(kl_subject_buffer(subject, i), input[i],
+				    n * kl_dtype_bytes(arg->dtype));
 	}
-	err = kl_subject_call(s, &end);
+	err = kl_subject_call(subject, &end);
 	if (err < 0)
 		return kl_error_in(err, "oracle at '%s'", pt->id);
 	if (end.end != KL_CALL_OK)

@@ -13,7 +13,7 @@
  * A kernel once: inputs copied in (`input[arg]` in the dtype), outputs poisoned,
  * called. The answer is at kl_subject_buffer().
  */
-int kl_trial_kernel(struct kl_call *end, struct kl_subject *s, const struct kl_job *job,
+int kl_trial_kernel(struct kl_call *end, struct kl_subject *subject, const struct kl_job *job,
 		    const void *const *input, uint64_t poison);
 
 /** An oracle in a child of its own, for many calls at `pt`. */
@@ -25,7 +25,7 @@ int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
  * tensors, the dtype for integers. KL_ECANNOT: it did not come to an end; the message
  * says how.
  */
-int kl_trial_oracle(struct kl_subject *s, const struct kl_job *job, const struct kl_point *pt,
+int kl_trial_oracle(struct kl_subject *subject, const struct kl_job *job, const struct kl_point *pt,
 		    const void *const *input, bool real_is_double);
 
 #endif

@@ -48,28 +48,28 @@ struct kl_gpu_timer {
 int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job,
 		      const struct kl_point *pt, const struct kl_member *const *member,
 		      size_t nmember, bool there[KL_BLOCKS_SUBJECTS], json_t *notes);
-void kl_gpu_timer_free(struct kl_gpu_timer *t);
+void kl_gpu_timer_free(struct kl_gpu_timer *timer);
 KL_DEFINE_CLEANUP(struct kl_gpu_timer *, kl_gpu_timer_free)
 
 const char *kl_gpu_timer_what(const struct kl_job *job, int who);
 /** 0 whatever the subject did: see out->how; the process is gone after a fault or a hang. */
-int kl_gpu_timer_visit(struct kl_gpu_timer *t, int who, enum kl_gpu_time_mode mode,
+int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mode mode,
 		       const uint32_t *which, size_t n, uint32_t warm, uint64_t seed,
 		       struct kl_gpu_time_visited *out);
 /** `rounds` of `calls` and of twice as many; one round has no spread. */
-int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds,
+int kl_gpu_timer_slope(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t rounds,
 		       struct kl_gpu_time_sloped *out);
 /**
  * Host code: what one more call takes by this process's own clock, from two requests of n and 2n
  * calls in `rounds`. Less can be claimed over there, but not done.
  */
-int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds,
+int kl_gpu_timer_outside(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t rounds,
 			 double *ns);
 /** Is every process that it needs there? */
-bool kl_gpu_timer_alive(const struct kl_gpu_timer *t);
-int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t calls,
+bool kl_gpu_timer_alive(const struct kl_gpu_timer *timer);
+int kl_gpu_timer_bench(struct kl_gpu_timer *timer, int who, uint32_t warm, uint32_t calls,
 		       struct kl_gpu_time_benched *out);
 /** `got[arg]`: outputs of what ran last on that set; valid until the next call of any of these. */
-int kl_gpu_timer_answer(struct kl_gpu_timer *t, uint32_t set, const void **got);
+int kl_gpu_timer_answer(struct kl_gpu_timer *timer, uint32_t set, const void **got);
 
 #endif

@@ -8,37 +8,40 @@
 
 /* -- inputs and outputs --------------------------------------------------------------------- */
 
-static int upload_place(struct kl_gpu_timing *t, uint32_t place)
+static int upload_place(struct kl_gpu_timing *timing, uint32_t place)
 {
 	struct kl_gpu_set *set;
-	int err = kl_gpu_timing_check_place(t, place), rc;
+	int err = kl_gpu_timing_check_place(timing, place), rc;
 
-	if (err < 0 || (err = kl_gpu_serve_upload(t->s, &t->s->set[t->set[place]])) < 0)
+	if (err < 0 ||
+	    (err = kl_gpu_serve_upload(timing->s, &timing->s->set[timing->set[place]])) < 0)
 		return err;
-	set = kl_gpu_timing_set(t, place);
+	set = kl_gpu_timing_set(timing, place);
 	for (size_t i = 0; i < set->n; i++) {
-		struct kl_gpu_pristine *p = &t->pristine[place];
+		struct kl_gpu_pristine *pristine = &timing->pristine[place];
 
 		if (!set->layout[i].tensor || !set->layout[i].writable || set->layout[i].output ||
 		    !set->layout[i].bytes)
 			continue;
-		if (!p->has[i] && (err = kl_gpu_buffer_make(&p->copy[i], t->device,
-							    set->layout[i].bytes, 256, false)) < 0)
+		if (!pristine->has[i] &&
+		    (err = kl_gpu_buffer_make(&pristine->copy[i], timing->device,
+					      set->layout[i].bytes, 256, false)) < 0)
 			return err;
-		p->has[i] = true;
-		if ((rc = t->cu->copy(p->copy[i].at, set->buffer[i].at, set->layout[i].bytes,
-				      t->device->stream)))
-			return kl_gpu_error(t->cu, rc, KL_EIO, "cannot copy on the GPU");
+		pristine->has[i] = true;
+		if ((rc = timing->cu->copy(pristine->copy[i].at, set->buffer[i].at,
+					   set->layout[i].bytes, timing->device->stream)))
+			return kl_gpu_error(timing->cu, rc, KL_EIO, "cannot copy on the GPU");
 	}
-	rc = kl_gpu_wait(t->device, KL_GPU_OWN_MS);
-	return rc ? kl_gpu_error(t->cu, rc, KL_EIO, "cannot copy to the GPU") : 0;
+	rc = kl_gpu_wait(timing->device, KL_GPU_OWN_MS);
+	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot copy to the GPU") : 0;
 }
 
-static int fetch_place(struct kl_gpu_timing *t, uint32_t place)
+static int fetch_place(struct kl_gpu_timing *timing, uint32_t place)
 {
-	int err = kl_gpu_timing_check_place(t, place);
+	int err = kl_gpu_timing_check_place(timing, place);
 
-	return err < 0 ? err : kl_gpu_serve_download(t->s, &t->s->set[t->set[place]]);
+	return err < 0 ? err :
+			 kl_gpu_serve_download(timing->s, &timing->s->set[timing->set[place]]);
 }
 
 /* -- the door ---------------------------------------------------------------------------------- */
@@ -64,68 +67,69 @@ union reply {
 	struct kl_gpu_time_benched benched;
 };
 
-static int serve_request(struct kl_gpu_serve *s, const struct kl_gpu_head *h, union reply *r,
-			 size_t *n)
+static int serve_request(struct kl_gpu_serve *server, const struct kl_gpu_head *head,
+			 union reply *reply, size_t *n)
 {
-	const void *q = h;
-	struct kl_gpu_timing *t = NULL;
+	const void *data = head;
+	struct kl_gpu_timing *timing = NULL;
 	int err;
 
-	*n = sizeof(r->plain);
-	switch (h->op) {
+	*n = sizeof(reply->plain);
+	switch (head->op) {
 	case KL_GPU_TIME_BEGIN:
-		*n = sizeof(r->begun);
+		*n = sizeof(reply->begun);
 		break;
 	case KL_GPU_TIME_VENDOR:
-		*n = sizeof(r->vendored);
+		*n = sizeof(reply->vendored);
 		break;
 	case KL_GPU_TIME_VISIT:
-		*n = sizeof(r->visited);
+		*n = sizeof(reply->visited);
 		break;
 	case KL_GPU_TIME_SLOPE:
-		*n = sizeof(r->sloped);
+		*n = sizeof(reply->sloped);
 		break;
 	case KL_GPU_TIME_BENCH:
-		*n = sizeof(r->benched);
+		*n = sizeof(reply->benched);
 		break;
 	}
-	if ((err = kl_gpu_timing_open(&t, s)) < 0)
+	if ((err = kl_gpu_timing_open(&timing, server)) < 0)
 		return err;
-	switch (h->op) {
+	switch (head->op) {
 	case KL_GPU_TIME_BEGIN:
-		return kl_gpu_timing_begin(t, q, &r->begun.bytes_per_ns);
+		return kl_gpu_timing_begin(timing, data, &reply->begun.bytes_per_ns);
 	case KL_GPU_TIME_BOUND:
-		return kl_gpu_timing_add_bound(t, q);
+		return kl_gpu_timing_add_bound(timing, data);
 	case KL_GPU_TIME_VENDOR:
-		return kl_gpu_timing_add_vendor(t, q, r->vendored.what);
+		return kl_gpu_timing_add_vendor(timing, data, reply->vendored.what);
 	case KL_GPU_TIME_UPLOAD:
-		return upload_place(t, h->slot);
+		return upload_place(timing, head->slot);
 	case KL_GPU_TIME_FETCH:
-		return fetch_place(t, h->slot);
+		return fetch_place(timing, head->slot);
 	case KL_GPU_TIME_VISIT:
-		return kl_gpu_timing_visit(t, q, &r->visited);
+		return kl_gpu_timing_visit(timing, data, &reply->visited);
 	case KL_GPU_TIME_LAUNCHER:
-		return kl_gpu_timing_add_launcher(t, q);
+		return kl_gpu_timing_add_launcher(timing, data);
 	case KL_GPU_TIME_SLOPE:
-		return kl_gpu_timing_slope(t, q, &r->sloped);
+		return kl_gpu_timing_slope(timing, data, &reply->sloped);
 	default:
-		return kl_gpu_timing_bench(t, q, &r->benched);
+		return kl_gpu_timing_bench(timing, data, &reply->benched);
 	}
 }
 
-int kl_gpu_time_serve(struct kl_gpu_serve *s, const struct kl_gpu_head *h, size_t n, int fd)
+int kl_gpu_time_serve(struct kl_gpu_serve *server, const struct kl_gpu_head *head, size_t n, int fd)
 {
-	union reply r;
+	union reply reply;
 	size_t size;
 	int err;
 
-	if (h->op - KL_GPU_OP_TIME >= KL_ARRAY_SIZE(sizes) || sizes[h->op - KL_GPU_OP_TIME] != n)
-		return kl_error(KL_EINVALID, "operation %u of %zu bytes", h->op, n);
-	memset(&r, 0, sizeof(r));
-	err = serve_request(s, h, &r, &size);
-	r.plain.err = err;
+	if (head->op - KL_GPU_OP_TIME >= KL_ARRAY_SIZE(sizes) ||
+	    sizes[head->op - KL_GPU_OP_TIME] != n)
+		return kl_error(KL_EINVALID, "operation %u of %zu bytes", head->op, n);
+	memset(&reply, 0, sizeof(reply));
+	err = serve_request(server, head, &reply, &size);
+	reply.plain.err = err;
 	if (err < 0)
-		snprintf(r.plain.message, sizeof(r.plain.message), "%s", kl_error_last());
+		snprintf(reply.plain.message, sizeof(reply.plain.message), "%s", kl_error_last());
 	kl_error_clear();
-	return kl_gpu_serve_reply(s, h, &r, size);
+	return kl_gpu_serve_reply(server, head, &reply, size);
 }

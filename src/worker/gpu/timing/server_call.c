@@ -10,144 +10,150 @@
 #define VENDOR_OPS 8
 
 /* Tensors that are read and written: as they were. */
-static int restore_place(struct kl_gpu_timing *t, uint32_t place)
+static int restore_place(struct kl_gpu_timing *timing, uint32_t place)
 {
-	const struct kl_gpu_set *set = kl_gpu_timing_set(t, place);
+	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, place);
 	int rc = 0;
 
 	for (size_t i = 0; i < set->n && !rc; i++)
-		if (t->pristine[place].has[i])
-			rc = t->cu->copy(set->buffer[i].at, t->pristine[place].copy[i].at,
-					 set->layout[i].bytes, t->device->stream);
-	return rc ? kl_gpu_error(t->cu, rc, KL_EIO, "cannot copy on the GPU") : 0;
+		if (timing->pristine[place].has[i])
+			rc = timing->cu->copy(set->buffer[i].at, timing->pristine[place].copy[i].at,
+					      set->layout[i].bytes, timing->device->stream);
+	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot copy on the GPU") : 0;
 }
 
-int kl_gpu_timing_ready(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place,
+int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			uint64_t seed)
 {
 	uint64_t at[KL_GPU_MAX_TENSORS];
 	int err, rc;
 
-	if ((err = kl_gpu_set_poison(kl_gpu_timing_set(t, place), t->device, seed)) < 0 ||
-	    (err = restore_place(t, place)) < 0)
+	if ((err = kl_gpu_set_poison(kl_gpu_timing_set(timing, place), timing->device, seed)) < 0 ||
+	    (err = restore_place(timing, place)) < 0)
 		return err;
-	if (!x->vendor)
-		return kl_gpu_bound_ready(kl_gpu_timing_bound(t, x, place), t->device, seed);
-	if (!x->vendor->before)
+	if (!timed->vendor)
+		return kl_gpu_bound_ready(kl_gpu_timing_bound(timing, timed, place), timing->device,
+					  seed);
+	if (!timed->vendor->before)
 		return 0;
-	kl_gpu_timing_addresses(at, kl_gpu_timing_set(t, place));
-	rc = x->vendor->before(x->vendor, at);
+	kl_gpu_timing_addresses(at, kl_gpu_timing_set(timing, place));
+	rc = timed->vendor->before(timed->vendor, at);
 	return rc ? kl_error(KL_EIO, "the library failed before the call: status %d", rc) : 0;
 }
 
-int kl_gpu_timing_finish(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place)
+int kl_gpu_timing_finish(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place)
 {
 	uint64_t at[KL_GPU_MAX_TENSORS];
 	int rc;
 
-	if (!x->vendor || !x->vendor->after)
+	if (!timed->vendor || !timed->vendor->after)
 		return 0;
-	kl_gpu_timing_addresses(at, kl_gpu_timing_set(t, place));
-	rc = x->vendor->after(x->vendor, at);
+	kl_gpu_timing_addresses(at, kl_gpu_timing_set(timing, place));
+	rc = timed->vendor->after(timed->vendor, at);
 	return rc ? kl_error(KL_EIO, "the library failed after the call: status %d", rc) : 0;
 }
 
-int kl_gpu_timing_launch(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place,
+int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which)
 {
 	uint64_t at[KL_GPU_MAX_TENSORS];
 
 	*which = -1;
-	if (!x->vendor)
-		return kl_gpu_bound_launch(kl_gpu_timing_bound(t, x, place), t->device, which);
-	kl_gpu_timing_addresses(at, kl_gpu_timing_set(t, place));
-	return x->vendor->run(x->vendor, at);
+	if (!timed->vendor)
+		return kl_gpu_bound_launch(kl_gpu_timing_bound(timing, timed, place),
+					   timing->device, which);
+	kl_gpu_timing_addresses(at, kl_gpu_timing_set(timing, place));
+	return timed->vendor->run(timed->vendor, at);
 }
 
-int kl_gpu_timing_touch(struct kl_gpu_timing *t, uint32_t place)
+int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place)
 {
-	const struct kl_gpu_set *set = kl_gpu_timing_set(t, place);
+	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, place);
 	int err = 0;
 
 	for (size_t i = 0; i < set->n && err == 0; i++)
 		if (set->layout[i].tensor && !set->layout[i].output && set->layout[i].bytes)
-			err = kl_gpu_fingerprint_to(t->device, t->sink, set->buffer[i].at,
+			err = kl_gpu_fingerprint_to(timing->device, timing->sink, set->buffer[i].at,
 						    set->layout[i].bytes, 0);
 	return err;
 }
 
-int kl_gpu_timing_flush(struct kl_gpu_timing *t)
+int kl_gpu_timing_flush(struct kl_gpu_timing *timing)
 {
-	int rc = t->cu->set32(t->device->flush_at, 0x5a5a5a5a, t->device->flush_bytes / 4,
-			      t->device->stream);
+	int rc = timing->cu->set32(timing->device->flush_at, 0x5a5a5a5a,
+				   timing->device->flush_bytes / 4, timing->device->stream);
 
-	return rc ? kl_gpu_error(t->cu, rc, KL_EIO, "cannot flush the L2 cache") : 0;
+	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot flush the L2 cache") : 0;
 }
 
-int kl_gpu_timing_print(struct kl_gpu_timing *t, uint32_t call, uint32_t place)
+int kl_gpu_timing_print(struct kl_gpu_timing *timing, uint32_t call, uint32_t place)
 {
-	const struct kl_gpu_set *set = kl_gpu_timing_set(t, place);
+	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, place);
 	int err = 0;
 
 	for (size_t i = 0; i < set->n && err == 0; i++)
 		if (set->layout[i].tensor && set->layout[i].writable && set->layout[i].bytes)
 			err = kl_gpu_fingerprint_to(
-				t->device, t->prints + 16 * (call * KL_GPU_MAX_TENSORS + i),
-				set->buffer[i].at, set->layout[i].bytes, t->key);
+				timing->device,
+				timing->prints + 16 * (call * KL_GPU_MAX_TENSORS + i),
+				set->buffer[i].at, set->layout[i].bytes, timing->key);
 	return err;
 }
 
-int kl_gpu_timing_stamp(struct kl_gpu_timing *t, uint32_t call, int which)
+int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which)
 {
-	return kl_gpu_stamp_to(&t->tool, t->stamps + (2 * call + (uint64_t)which) *
-							     sizeof(struct kl_gpu_stamp));
+	return kl_gpu_stamp_to(&timing->tool, timing->stamps + (2 * call + (uint64_t)which) *
+								       sizeof(struct kl_gpu_stamp));
 }
 
 /* -- how it ended ---------------------------------------------------------------------- */
 
-size_t kl_gpu_timing_launches(const struct kl_gpu_timing *t, const struct kl_gpu_timed *x)
+size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed)
 {
-	return x->vendor ? VENDOR_OPS : kl_gpu_bound_launches(kl_gpu_timing_bound(t, x, 0));
+	return timed->vendor ? VENDOR_OPS :
+			       kl_gpu_bound_launches(kl_gpu_timing_bound(timing, timed, 0));
 }
 
-static void note_end(struct kl_gpu_timing *t, struct kl_gpu_time_end *how,
-		     const struct kl_gpu_timed *x, int end, int rc, int which)
+static void note_end(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
+		     const struct kl_gpu_timed *timed, int end, int rc, int which)
 {
 	how->end = end;
-	how->launch = end == KL_GPU_CALL_FAULT && kl_gpu_timing_launches(t, x) > 1 ? -1 : which;
-	if (rc && !x->vendor)
-		kl_gpu_driver_name(t->cu, rc, how->name);
+	how->launch = end == KL_GPU_CALL_FAULT && kl_gpu_timing_launches(timing, timed) > 1 ? -1 :
+											      which;
+	if (rc && !timed->vendor)
+		kl_gpu_driver_name(timing->cu, rc, how->name);
 	else if (rc)
 		snprintf(how->name, sizeof(how->name), "status %d", rc);
-	if (!x->vendor)
+	if (!timed->vendor)
 		snprintf(how->kernel, sizeof(how->kernel), "%s",
-			 kl_gpu_bound_kernel(kl_gpu_timing_bound(t, x, 0), how->launch));
+			 kl_gpu_bound_kernel(kl_gpu_timing_bound(timing, timed, 0), how->launch));
 }
 
-int kl_gpu_timing_settle(struct kl_gpu_timing *t, struct kl_gpu_time_end *how,
-			 const struct kl_gpu_timed *x, int rc, int which, int64_t limit_ms)
+int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
+			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms)
 {
 	int ran;
 
-	kl_gpu_release(&t->tool);
-	ran = kl_gpu_wait(t->device, limit_ms + KL_GPU_OWN_MS);
+	kl_gpu_release(&timing->tool);
+	ran = kl_gpu_wait(timing->device, limit_ms + KL_GPU_OWN_MS);
 	if (ran == KL_CU_NOT_READY)
-		note_end(t, how, x, KL_GPU_CALL_HANG, 0, which);
+		note_end(timing, how, timed, KL_GPU_CALL_HANG, 0, which);
 	else if (ran && kl_gpu_is_fault(ran))
-		note_end(t, how, x, KL_GPU_CALL_FAULT, ran, which);
+		note_end(timing, how, timed, KL_GPU_CALL_FAULT, ran, which);
 	else if (ran)
-		return kl_gpu_error(t->cu, ran, KL_EIO, "the GPU fails while it is timed");
+		return kl_gpu_error(timing->cu, ran, KL_EIO, "the GPU fails while it is timed");
 	else if (rc)
-		note_end(t, how, x, KL_GPU_CALL_REFUSED, rc, which);
+		note_end(timing, how, timed, KL_GPU_CALL_REFUSED, rc, which);
 	return 0;
 }
 
-void kl_gpu_timing_check_scratch(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
-				 const struct kl_gpu_time_visit *q, struct kl_gpu_time_visited *out)
+void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
+				 const struct kl_gpu_time_visit *visit,
+				 struct kl_gpu_time_visited *out)
 {
-	for (uint32_t i = 0; i < q->ncall && !x->vendor; i++)
-		if (kl_gpu_bound_check(kl_gpu_timing_bound(t, x, q->which[i]), t->device) ==
-		    KL_ENO) {
+	for (uint32_t i = 0; i < visit->ncall && !timed->vendor; i++)
+		if (kl_gpu_bound_check(kl_gpu_timing_bound(timing, timed, visit->which[i]),
+				       timing->device) == KL_ENO) {
 			out->how.end = KL_GPU_CALL_SCRATCH;
 			snprintf(out->r.message, sizeof(out->r.message), "%s", kl_error_last());
 			kl_error_clear();
@@ -155,61 +161,64 @@ void kl_gpu_timing_check_scratch(struct kl_gpu_timing *t, struct kl_gpu_timed *x
 		}
 }
 
-static int read_back(struct kl_gpu_timing *t, void *to, uint64_t from, size_t n)
+static int read_back(struct kl_gpu_timing *timing, void *to, uint64_t from, size_t n)
 {
-	int rc = t->cu->to_host(to, from, n, t->device->stream);
+	int rc = timing->cu->to_host(to, from, n, timing->device->stream);
 
 	if (!rc)
-		rc = t->cu->stream_sync(t->device->stream);
-	return rc ? kl_gpu_error(t->cu, rc, KL_EIO, "cannot read from the GPU") : 0;
+		rc = timing->cu->stream_sync(timing->device->stream);
+	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot read from the GPU") : 0;
 }
 
-int kl_gpu_timing_read_prints(struct kl_gpu_timing *t, const struct kl_gpu_time_visit *q,
+int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const struct kl_gpu_time_visit *visit,
 			      struct kl_gpu_time_visited *out)
 {
 	KL_AUTO(kl_freep) uint64_t *all = kl_malloc(KL_GPU_PRINT_BYTES);
-	int err = read_back(t, all, t->prints, (size_t)q->ncall * KL_GPU_MAX_TENSORS * 16);
+	int err = read_back(timing, all, timing->prints,
+			    (size_t)visit->ncall * KL_GPU_MAX_TENSORS * 16);
 
 	if (err < 0)
 		return err;
-	for (uint32_t c = 0; c < q->ncall; c++) {
-		const struct kl_gpu_set *set = kl_gpu_timing_set(t, q->which[c]);
+	for (uint32_t column = 0; column < visit->ncall; column++) {
+		const struct kl_gpu_set *set = kl_gpu_timing_set(timing, visit->which[column]);
 
 		for (size_t i = 0; i < set->n; i++) {
-			const uint64_t *p = all + 2 * (c * KL_GPU_MAX_TENSORS + i);
+			const uint64_t *values = all + 2 * (column * KL_GPU_MAX_TENSORS + i);
 
 			if (!set->layout[i].tensor || !set->layout[i].writable ||
 			    !set->layout[i].bytes)
 				continue;
-			out->print[c][0] = kl_gpu_mix(out->print[c][0] ^ p[0], i);
-			out->print[c][1] = kl_gpu_mix(out->print[c][1] ^ p[1], i);
+			out->print[column][0] = kl_gpu_mix(out->print[column][0] ^ values[0], i);
+			out->print[column][1] = kl_gpu_mix(out->print[column][1] ^ values[1], i);
 		}
 	}
 	return 0;
 }
 
-int kl_gpu_timing_read_clock(struct kl_gpu_timing *t, uint32_t n, double *mhz)
+int kl_gpu_timing_read_clock(struct kl_gpu_timing *timing, uint32_t n, double *mhz)
 {
-	KL_AUTO(kl_freep) struct kl_gpu_stamp *s = kl_malloc(KL_GPU_STAMP_BYTES);
+	KL_AUTO(kl_freep) struct kl_gpu_stamp *stamp = kl_malloc(KL_GPU_STAMP_BYTES);
 	uint64_t ns = 0, cycles = 0;
-	int err = read_back(t, s, t->stamps, n * 2 * sizeof(*s));
+	int err = read_back(timing, stamp, timing->stamps, n * 2 * sizeof(*stamp));
 
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; i < n; i++) {
-		if (!s[2 * i].clock || s[2 * i + 1].clock <= s[2 * i].clock ||
-		    s[2 * i + 1].timer_ns <= s[2 * i].timer_ns)
+		if (!stamp[2 * i].clock || stamp[2 * i + 1].clock <= stamp[2 * i].clock ||
+		    stamp[2 * i + 1].timer_ns <= stamp[2 * i].timer_ns)
 			continue;
-		ns += s[2 * i + 1].timer_ns - s[2 * i].timer_ns;
-		cycles += s[2 * i + 1].clock - s[2 * i].clock;
+		ns += stamp[2 * i + 1].timer_ns - stamp[2 * i].timer_ns;
+		cycles += stamp[2 * i + 1].clock - stamp[2 * i].clock;
 	}
 	*mhz = ns ? (double)cycles / (double)ns * 1e3 : 0;
 	return 0;
 }
 
-double kl_gpu_timing_event_ns(struct kl_gpu_timing *t, uint32_t call)
+double kl_gpu_timing_event_ns(struct kl_gpu_timing *timing, uint32_t call)
 {
 	float ms = 0;
 
-	return t->cu->event_ms(&ms, t->before[call], t->after[call]) ? -1 : (double)ms * 1e6;
+	return timing->cu->event_ms(&ms, timing->before[call], timing->after[call]) ?
+		       -1 :
+		       (double)ms * 1e6;
 }

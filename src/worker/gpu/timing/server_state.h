@@ -57,24 +57,25 @@ struct kl_gpu_timing {
 
 /* -- server_state.c: sets and subjects ------------------------------------------------ */
 
-int kl_gpu_timing_open(struct kl_gpu_timing **out, struct kl_gpu_serve *s);
-int kl_gpu_timing_begin(struct kl_gpu_timing *t, const struct kl_gpu_time_begin *q,
+int kl_gpu_timing_open(struct kl_gpu_timing **out, struct kl_gpu_serve *server);
+int kl_gpu_timing_begin(struct kl_gpu_timing *timing, const struct kl_gpu_time_begin *begin,
 			double *bytes_per_ns);
-int kl_gpu_timing_add_bound(struct kl_gpu_timing *t, const struct kl_gpu_time_bound *q);
-int kl_gpu_timing_add_vendor(struct kl_gpu_timing *t, const struct kl_gpu_time_vendor *q,
+int kl_gpu_timing_add_bound(struct kl_gpu_timing *timing, const struct kl_gpu_time_bound *bound);
+int kl_gpu_timing_add_vendor(struct kl_gpu_timing *timing, const struct kl_gpu_time_vendor *vendor,
 			     char what[96]);
-int kl_gpu_timing_add_launcher(struct kl_gpu_timing *t, const struct kl_gpu_time_launcher *q);
+int kl_gpu_timing_add_launcher(struct kl_gpu_timing *timing,
+			       const struct kl_gpu_time_launcher *launcher);
 /** Device memory that lives as long as the context. */
-int kl_gpu_timing_memory(uint64_t *at, const struct kl_gpu_device *d, uint64_t bytes);
+int kl_gpu_timing_memory(uint64_t *at, const struct kl_gpu_device *device, uint64_t bytes);
 /** KL_EINVALID: there is no such subject, no such place among the point's sets. */
-int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *t, uint32_t who);
-int kl_gpu_timing_check_place(const struct kl_gpu_timing *t, uint32_t place);
+int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *timing, uint32_t who);
+int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place);
 /** What lies at a place that was checked. */
-struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *t, uint32_t place);
-struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *t,
-					 const struct kl_gpu_timed *x, uint32_t place);
+struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_t place);
+struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *timing,
+					 const struct kl_gpu_timed *timed, uint32_t place);
 void kl_gpu_timing_addresses(uint64_t at[KL_GPU_MAX_TENSORS], const struct kl_gpu_set *set);
-void kl_gpu_timing_drop_graph(struct kl_gpu_timing *t, struct kl_gpu_timed *x);
+void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed);
 
 /* -- server_call.c: one call, what is around it, how it ended ---------------------- */
 
@@ -82,46 +83,46 @@ void kl_gpu_timing_drop_graph(struct kl_gpu_timing *t, struct kl_gpu_timed *x);
  * Poison, pristine contents, what the subject needs before a call; all but settle and read are
  * enqueued.
  */
-int kl_gpu_timing_ready(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place,
+int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			uint64_t seed);
 /** The call itself: 0, or what refused it. */
-int kl_gpu_timing_launch(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place,
+int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which);
-int kl_gpu_timing_finish(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place);
+int kl_gpu_timing_finish(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place);
 /** Inputs read by a kernel of ours: in the L2 cache as far as they fit. */
-int kl_gpu_timing_touch(struct kl_gpu_timing *t, uint32_t place);
+int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place);
 /** The L2 cache emptied, without the reset of persisting lines, which may wait for the stream. */
-int kl_gpu_timing_flush(struct kl_gpu_timing *t);
+int kl_gpu_timing_flush(struct kl_gpu_timing *timing);
 /** Fingerprints of the outputs; `which` of the two stamps of a call. */
-int kl_gpu_timing_print(struct kl_gpu_timing *t, uint32_t call, uint32_t place);
-int kl_gpu_timing_stamp(struct kl_gpu_timing *t, uint32_t call, int which);
+int kl_gpu_timing_print(struct kl_gpu_timing *timing, uint32_t call, uint32_t place);
+int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which);
 /** Launches of a call, or what a call of a library counts as. */
-size_t kl_gpu_timing_launches(const struct kl_gpu_timing *t, const struct kl_gpu_timed *x);
+size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed);
 /**
  * Wait for what was enqueued; `rc` is what refused a launch, or 0. Negative: the machine is in
  * trouble; 0 and how->end otherwise.
  */
-int kl_gpu_timing_settle(struct kl_gpu_timing *t, struct kl_gpu_time_end *how,
-			 const struct kl_gpu_timed *x, int rc, int which, int64_t limit_ms);
-void kl_gpu_timing_check_scratch(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
-				 const struct kl_gpu_time_visit *q,
+int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
+			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms);
+void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
+				 const struct kl_gpu_time_visit *visit,
 				 struct kl_gpu_time_visited *out);
 /** One fingerprint of a call from those of its outputs. */
-int kl_gpu_timing_read_prints(struct kl_gpu_timing *t, const struct kl_gpu_time_visit *q,
+int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const struct kl_gpu_time_visit *visit,
 			      struct kl_gpu_time_visited *out);
 /** Mean clock over the stamps of `n` calls; 0: not known. */
-int kl_gpu_timing_read_clock(struct kl_gpu_timing *t, uint32_t n, double *mhz);
+int kl_gpu_timing_read_clock(struct kl_gpu_timing *timing, uint32_t n, double *mhz);
 /** Between the events around a call; -1: not known. */
-double kl_gpu_timing_event_ns(struct kl_gpu_timing *t, uint32_t call);
+double kl_gpu_timing_event_ns(struct kl_gpu_timing *timing, uint32_t call);
 
 /* -- server_visit.c, server_clock.c: many calls ---------------------------------- */
 
-int kl_gpu_timing_visit(struct kl_gpu_timing *t, const struct kl_gpu_time_visit *q,
+int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_visit *visit,
 			struct kl_gpu_time_visited *out);
-int kl_gpu_timing_slope(struct kl_gpu_timing *t, const struct kl_gpu_time_slope *q,
+int kl_gpu_timing_slope(struct kl_gpu_timing *timing, const struct kl_gpu_time_slope *slope,
 			struct kl_gpu_time_sloped *out);
 /** As Triton's do_bench does it. */
-int kl_gpu_timing_bench(struct kl_gpu_timing *t, const struct kl_gpu_time_bench *q,
+int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_bench *bench,
 			struct kl_gpu_time_benched *out);
 
 #endif

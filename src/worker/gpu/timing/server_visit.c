@@ -6,90 +6,93 @@
 /* -- call by call --------------------------------------------------------------- */
 
 /* About what one call and all around it take of the stream's queue. */
-static size_t count_operations(const struct kl_gpu_timing *t, const struct kl_gpu_timed *x)
+static size_t count_operations(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed)
 {
-	return 2 * (kl_gpu_timing_launches(t, x) + KL_PLAN_MAX_SCRATCH) +
-	       4 * kl_gpu_timing_set(t, 0)->n + 16;
+	return 2 * (kl_gpu_timing_launches(timing, timed) + KL_PLAN_MAX_SCRATCH) +
+	       4 * kl_gpu_timing_set(timing, 0)->n + 16;
 }
 
-static int enqueue_call(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
-			const struct kl_gpu_time_visit *q, uint32_t c, int *rc, int *which)
+static int enqueue_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
+			const struct kl_gpu_time_visit *visit, uint32_t column, int *rc, int *which)
 {
-	uint32_t place = q->which[c];
-	bool hot = q->mode == KL_GPU_TIME_HOT;
+	uint32_t place = visit->which[column];
+	bool hot = visit->mode == KL_GPU_TIME_HOT;
 	int err;
 
-	if ((err = kl_gpu_scrub(t->device)) < 0 ||
-	    (hot && (err = kl_gpu_timing_ready(t, x, q->warm, ~q->seed)) < 0) ||
-	    (err = kl_gpu_timing_ready(t, x, place, q->seed + 2 * c)) < 0)
+	if ((err = kl_gpu_scrub(timing->device)) < 0 ||
+	    (hot && (err = kl_gpu_timing_ready(timing, timed, visit->warm, ~visit->seed)) < 0) ||
+	    (err = kl_gpu_timing_ready(timing, timed, place, visit->seed + 2 * column)) < 0)
 		return err;
 	if (hot) {
-		if ((err = kl_gpu_timing_touch(t, place)) < 0)
+		if ((err = kl_gpu_timing_touch(timing, place)) < 0)
 			return err;
-		if ((*rc = kl_gpu_timing_launch(t, x, q->warm, which)))
+		if ((*rc = kl_gpu_timing_launch(timing, timed, visit->warm, which)))
 			return 0;
-	} else if ((err = kl_gpu_timing_flush(t)) < 0) {
+	} else if ((err = kl_gpu_timing_flush(timing)) < 0) {
 		return err;
 	}
-	if ((err = kl_gpu_timing_stamp(t, c, 0)) < 0)
+	if ((err = kl_gpu_timing_stamp(timing, column, 0)) < 0)
 		return err;
-	t->cu->event_record(t->before[c], t->device->stream);
-	*rc = kl_gpu_timing_launch(t, x, place, which);
-	t->cu->event_record(t->after[c], t->device->stream);
+	timing->cu->event_record(timing->before[column], timing->device->stream);
+	*rc = kl_gpu_timing_launch(timing, timed, place, which);
+	timing->cu->event_record(timing->after[column], timing->device->stream);
 	if (*rc)
 		return 0;
-	if ((err = kl_gpu_timing_stamp(t, c, 1)) < 0 ||
-	    (err = kl_gpu_timing_finish(t, x, place)) < 0)
+	if ((err = kl_gpu_timing_stamp(timing, column, 1)) < 0 ||
+	    (err = kl_gpu_timing_finish(timing, timed, place)) < 0)
 		return err;
-	return kl_gpu_timing_print(t, c, place);
+	return kl_gpu_timing_print(timing, column, place);
 }
 
-static int reset_l2(struct kl_gpu_timing *t)
+static int reset_l2(struct kl_gpu_timing *timing)
 {
-	int rc = t->device->facts.persisting_l2 ? t->cu->ctx_reset_l2() : 0;
+	int rc = timing->device->facts.persisting_l2 ? timing->cu->ctx_reset_l2() : 0;
 
-	return rc ? kl_gpu_error(t->cu, rc, KL_EIO, "cannot reset the L2 cache") : 0;
+	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot reset the L2 cache") : 0;
 }
 
 /* As many calls behind one hold as the queue takes. */
-static int visit_calls(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
-		       const struct kl_gpu_time_visit *q, struct kl_gpu_time_visited *out)
+static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
+		       const struct kl_gpu_time_visit *visit, struct kl_gpu_time_visited *out)
 {
-	size_t most = KL_GPU_HOLD_OPS / count_operations(t, x), n;
+	size_t most = KL_GPU_HOLD_OPS / count_operations(timing, timed), n;
 	int err = 0, rc = 0, which = -1;
 	bool late[KL_GPU_TIME_CALLS] = { false };
 
-	for (uint32_t c = 0; c < q->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK;
-	     c += (uint32_t)n) {
-		n = most < 1 ? 1 : most < q->ncall - c ? most : q->ncall - c;
-		if ((err = reset_l2(t)) < 0 || (err = kl_gpu_hold(&t->tool)) < 0)
+	for (uint32_t column = 0;
+	     column < visit->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK;
+	     column += (uint32_t)n) {
+		n = most < 1 ? 1 : most < visit->ncall - column ? most : visit->ncall - column;
+		if ((err = reset_l2(timing)) < 0 || (err = kl_gpu_hold(&timing->tool)) < 0)
 			return err;
 		for (size_t i = 0; i < n && err == 0 && !rc; i++)
-			err = enqueue_call(t, x, q, c + (uint32_t)i, &rc, &which);
+			err = enqueue_call(timing, timed, visit, column + (uint32_t)i, &rc, &which);
 		/* the hold gives way after a while: then the processor may have been too slow */
 		for (size_t i = 0; i < n; i++)
-			late[c + i] = t->cu->event_query(t->before[c]) != KL_CU_NOT_READY;
+			late[column + i] = timing->cu->event_query(timing->before[column]) !=
+					   KL_CU_NOT_READY;
 		if (err < 0) {
-			kl_gpu_release(&t->tool);
+			kl_gpu_release(&timing->tool);
 			return err;
 		}
-		err = kl_gpu_timing_settle(t, &out->how, x, rc, which, q->limit_ms);
+		err = kl_gpu_timing_settle(timing, &out->how, timed, rc, which, visit->limit_ms);
 	}
-	for (uint32_t c = 0; c < q->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK; c++)
-		out->ns[c] = late[c] ? -1 : kl_gpu_timing_event_ns(t, c);
-	out->ntime = q->ncall;
+	for (uint32_t column = 0;
+	     column < visit->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK; column++)
+		out->ns[column] = late[column] ? -1 : kl_gpu_timing_event_ns(timing, column);
+	out->ntime = visit->ncall;
 	return err;
 }
 
 /* -- all calls at once ---------------------------------------------------------- */
 
-static int launch_all(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
-		      const struct kl_gpu_time_visit *q, int *which)
+static int launch_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
+		      const struct kl_gpu_time_visit *visit, int *which)
 {
 	int rc = 0;
 
-	for (uint32_t c = 0; c < q->ncall && !rc; c++)
-		rc = kl_gpu_timing_launch(t, x, q->which[c], which);
+	for (uint32_t column = 0; column < visit->ncall && !rc; column++)
+		rc = kl_gpu_timing_launch(timing, timed, visit->which[column], which);
 	return rc;
 }
 
@@ -97,110 +100,114 @@ static int launch_all(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
  * A graph of the calls; without one where it cannot be captured. Made anew for every batch: one
  * graph is faster than its like by up to one in a hundred, for as long as it lives.
  */
-static void make_graph(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
-		       const struct kl_gpu_time_visit *q)
+static void make_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
+		       const struct kl_gpu_time_visit *visit)
 {
-	struct kl_cu_graph *g = NULL;
+	struct kl_cu_graph *graph = NULL;
 	int which, rc;
 
-	kl_gpu_timing_drop_graph(t, x);
-	if (x->no_graph)
+	kl_gpu_timing_drop_graph(timing, timed);
+	if (timed->no_graph)
 		return;
-	rc = t->cu->capture_begin(t->device->stream, 2 /* relaxed: this thread alone, any call */);
+	rc = timing->cu->capture_begin(timing->device->stream,
+				       2 /* relaxed: this thread alone, any call */);
 	if (!rc) {
-		rc = launch_all(t, x, q, &which);
-		if (t->cu->capture_end(t->device->stream, &g) || rc || !g)
+		rc = launch_all(timing, timed, visit, &which);
+		if (timing->cu->capture_end(timing->device->stream, &graph) || rc || !graph)
 			rc = rc ? rc : -1;
 	}
 	if (!rc)
-		rc = t->cu->graph_instantiate(&x->graph, g, 0);
-	if (g)
-		t->cu->graph_free(g);
+		rc = timing->cu->graph_instantiate(&timed->graph, graph, 0);
+	if (graph)
+		timing->cu->graph_free(graph);
 	if (rc) {
-		x->graph = NULL;
-		x->no_graph = true;
+		timed->graph = NULL;
+		timed->no_graph = true;
 	}
 }
 
-static int prepare_batch(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
-			 const struct kl_gpu_time_visit *q)
+static int prepare_batch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
+			 const struct kl_gpu_time_visit *visit)
 {
 	int err = 0;
 
-	for (uint32_t c = 0; c < q->ncall && err == 0; c++)
-		err = kl_gpu_timing_ready(t, x, q->which[c], q->seed + 2 * c);
-	if (err < 0 || (err = kl_gpu_scrub(t->device)) < 0)
+	for (uint32_t column = 0; column < visit->ncall && err == 0; column++)
+		err = kl_gpu_timing_ready(timing, timed, visit->which[column],
+					  visit->seed + 2 * column);
+	if (err < 0 || (err = kl_gpu_scrub(timing->device)) < 0)
 		return err;
-	if (q->mode == KL_GPU_TIME_BATCH_COLD)
-		return kl_gpu_timing_flush(t);
-	for (uint32_t c = 0; c < q->ncall && err == 0; c++)
-		err = kl_gpu_timing_touch(t, q->which[c]);
+	if (visit->mode == KL_GPU_TIME_BATCH_COLD)
+		return kl_gpu_timing_flush(timing);
+	for (uint32_t column = 0; column < visit->ncall && err == 0; column++)
+		err = kl_gpu_timing_touch(timing, visit->which[column]);
 	return err;
 }
 
-static int visit_batch(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
-		       const struct kl_gpu_time_visit *q, struct kl_gpu_time_visited *out)
+static int visit_batch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
+		       const struct kl_gpu_time_visit *visit, struct kl_gpu_time_visited *out)
 {
 	int err, rc, which = -1;
 	bool late;
 
-	make_graph(t, x, q);
-	if ((err = reset_l2(t)) < 0 || (err = prepare_batch(t, x, q)) < 0)
+	make_graph(timing, timed, visit);
+	if ((err = reset_l2(timing)) < 0 || (err = prepare_batch(timing, timed, visit)) < 0)
 		return err;
-	if ((rc = kl_gpu_wait(t->device, KL_GPU_OWN_MS)))
-		return kl_gpu_error(t->cu, rc, KL_EIO, "the GPU fails before it is timed");
-	if ((err = kl_gpu_hold(&t->tool)) < 0)
+	if ((rc = kl_gpu_wait(timing->device, KL_GPU_OWN_MS)))
+		return kl_gpu_error(timing->cu, rc, KL_EIO, "the GPU fails before it is timed");
+	if ((err = kl_gpu_hold(&timing->tool)) < 0)
 		return err;
-	if ((err = kl_gpu_timing_stamp(t, 0, 0)) < 0) {
-		kl_gpu_release(&t->tool);
+	if ((err = kl_gpu_timing_stamp(timing, 0, 0)) < 0) {
+		kl_gpu_release(&timing->tool);
 		return err;
 	}
-	t->cu->event_record(t->before[0], t->device->stream);
-	rc = x->graph ? t->cu->graph_launch(x->graph, t->device->stream) :
-			launch_all(t, x, q, &which);
-	t->cu->event_record(t->after[0], t->device->stream);
-	err = kl_gpu_timing_stamp(t, 0, 1);
-	late = t->cu->event_query(t->before[0]) != KL_CU_NOT_READY;
-	for (uint32_t c = 0; c < q->ncall && err == 0 && !rc; c++)
-		if ((err = kl_gpu_timing_finish(t, x, q->which[c])) == 0)
-			err = kl_gpu_timing_print(t, c, q->which[c]);
+	timing->cu->event_record(timing->before[0], timing->device->stream);
+	rc = timed->graph ? timing->cu->graph_launch(timed->graph, timing->device->stream) :
+			    launch_all(timing, timed, visit, &which);
+	timing->cu->event_record(timing->after[0], timing->device->stream);
+	err = kl_gpu_timing_stamp(timing, 0, 1);
+	late = timing->cu->event_query(timing->before[0]) != KL_CU_NOT_READY;
+	for (uint32_t column = 0; column < visit->ncall && err == 0 && !rc; column++)
+		if ((err = kl_gpu_timing_finish(timing, timed, visit->which[column])) == 0)
+			err = kl_gpu_timing_print(timing, column, visit->which[column]);
 	if (err < 0) {
-		kl_gpu_release(&t->tool);
+		kl_gpu_release(&timing->tool);
 		return err;
 	}
-	if ((err = kl_gpu_timing_settle(t, &out->how, x, rc, which, q->limit_ms)) < 0)
+	if ((err = kl_gpu_timing_settle(timing, &out->how, timed, rc, which, visit->limit_ms)) < 0)
 		return err;
 	out->ntime = 1;
-	out->ns[0] = late ? -1 : kl_gpu_timing_event_ns(t, 0) / q->ncall;
+	out->ns[0] = late ? -1 : kl_gpu_timing_event_ns(timing, 0) / visit->ncall;
 	return 0;
 }
 
-int kl_gpu_timing_visit(struct kl_gpu_timing *t, const struct kl_gpu_time_visit *q,
+int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_visit *visit,
 			struct kl_gpu_time_visited *out)
 {
-	bool batch = q->mode == KL_GPU_TIME_BATCH_COLD || q->mode == KL_GPU_TIME_BATCH_HOT;
-	struct kl_gpu_timed *x = NULL;
-	int err = kl_gpu_timing_subject(&x, t, q->head.slot);
+	bool batch = visit->mode == KL_GPU_TIME_BATCH_COLD || visit->mode == KL_GPU_TIME_BATCH_HOT;
+	struct kl_gpu_timed *timed = NULL;
+	int err = kl_gpu_timing_subject(&timed, timing, visit->head.slot);
 
-	if (err == 0 && (q->ncall < 1 || q->ncall > t->nset || q->mode > KL_GPU_TIME_BATCH_HOT))
-		err = kl_error(KL_EINVALID, "%u calls on %u sets", q->ncall, t->nset);
-	for (uint32_t i = 0; err == 0 && i < q->ncall; i++)
-		err = q->which[i] == q->warm && q->mode == KL_GPU_TIME_HOT ?
+	if (err == 0 && (visit->ncall < 1 || visit->ncall > timing->nset ||
+			 visit->mode > KL_GPU_TIME_BATCH_HOT))
+		err = kl_error(KL_EINVALID, "%u calls on %u sets", visit->ncall, timing->nset);
+	for (uint32_t i = 0; err == 0 && i < visit->ncall; i++)
+		err = visit->which[i] == visit->warm && visit->mode == KL_GPU_TIME_HOT ?
 			      kl_error(KL_EINVALID, "a call on the set that warms it up") :
-			      kl_gpu_timing_check_place(t, q->which[i]);
-	if (err == 0 && q->mode == KL_GPU_TIME_HOT)
-		err = kl_gpu_timing_check_place(t, q->warm);
+			      kl_gpu_timing_check_place(timing, visit->which[i]);
+	if (err == 0 && visit->mode == KL_GPU_TIME_HOT)
+		err = kl_gpu_timing_check_place(timing, visit->warm);
 	if (err < 0)
 		return err;
-	out->ncall = q->ncall;
+	out->ncall = visit->ncall;
 	/* a stamp of an earlier visit is none of this one */
-	if ((err = t->cu->set8(t->stamps, 0, KL_GPU_STAMP_BYTES, t->device->stream)))
-		return kl_gpu_error(t->cu, err, KL_EIO, "cannot write to the GPU");
-	err = batch ? visit_batch(t, x, q, out) : visit_calls(t, x, q, out);
+	if ((err = timing->cu->set8(timing->stamps, 0, KL_GPU_STAMP_BYTES, timing->device->stream)))
+		return kl_gpu_error(timing->cu, err, KL_EIO, "cannot write to the GPU");
+	err = batch ? visit_batch(timing, timed, visit, out) :
+		      visit_calls(timing, timed, visit, out);
 	if (err < 0 || out->how.end != KL_GPU_CALL_OK)
 		return err;
-	kl_gpu_timing_check_scratch(t, x, q, out);
-	if ((err = kl_gpu_timing_read_prints(t, q, out)) < 0)
+	kl_gpu_timing_check_scratch(timing, timed, visit, out);
+	if ((err = kl_gpu_timing_read_prints(timing, visit, out)) < 0)
 		return err;
-	return kl_gpu_timing_read_clock(t, batch ? 1 : q->ncall, &out->mhz);
+	return kl_gpu_timing_read_clock(timing, batch ? 1 : visit->ncall, &out->mhz);
 }

@@ -17,27 +17,27 @@
 
 static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 {
-	struct kl_gpu_time *p = ctx;
+	struct kl_gpu_time *timing = ctx;
 	double ns;
-	int err = kl_gpu_time_measure(p, (int)who, p->batch, p->calls, &ns);
+	int err = kl_gpu_time_measure(timing, (int)who, timing->batch, timing->calls, &ns);
 
-	if (!err && p->there[who]) {
+	if (!err && timing->there[who]) {
 		*log_ns += log(ns);
-		p->blocks.subject[who].once |= ns > KL_GPU_DEAR_NS;
+		timing->blocks.subject[who].once |= ns > KL_GPU_DEAR_NS;
 	}
 	return err;
 }
 
 static void block_begins(void *ctx)
 {
-	struct kl_gpu_time *p = ctx;
-	struct kl_gpu_state s;
+	struct kl_gpu_time *timing = ctx;
+	struct kl_gpu_state state;
 
-	if (!p->nvml)
+	if (!timing->nvml)
 		return;
-	kl_gpu_nvml_state(&s, p->nvml);
-	if (s.reasons > 0)
-		p->reasons |= s.reasons;
+	kl_gpu_nvml_state(&state, timing->nvml);
+	if (state.reasons > 0)
+		timing->reasons |= state.reasons;
 }
 
 /* -- a point ------------------------------------------------------------------------------- */
@@ -46,76 +46,81 @@ static void block_begins(void *ctx)
  * Is the candidate's second module asked no more, where calls are dear? What its first says was
  * judged.
  */
-static bool known_enough(struct kl_gpu_time *p, int who, uint32_t m)
+static bool known_enough(struct kl_gpu_time *timing, int who, uint32_t count)
 {
-	return who == KL_BLOCKS_AGAIN && m && p->known[who].ns > KL_GPU_DEAR_NS &&
-	       kl_gpu_time_known(p, who)->judged[m];
+	return who == KL_BLOCKS_AGAIN && count && timing->known[who].ns > KL_GPU_DEAR_NS &&
+	       kl_gpu_time_known(timing, who)->judged[count];
 }
 
 /* Every subject's answer to every input, in full, and about how long a call takes. */
-static int get_to_know(struct kl_gpu_time *p)
+static int get_to_know(struct kl_gpu_time *timing)
 {
 	int err;
 
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++)
-		for (uint32_t m = 0; m < p->timer->nmember && p->there[who]; m++) {
-			uint32_t warm = m ? 0 : 1;
+		for (uint32_t count = 0; count < timing->timer->nmember && timing->there[who];
+		     count++) {
+			uint32_t warm = count ? 0 : 1;
 			double ns;
 
-			if (known_enough(p, who, m))
+			if (known_enough(timing, who, count))
 				continue;
-			if ((err = kl_gpu_time_visit(p, who, false, &m, 1, warm, &ns)))
+			if ((err = kl_gpu_time_visit(timing, who, false, &count, 1, warm, &ns)))
 				return err;
-			if (p->there[who] && !isnan(ns))
-				p->known[who].ns = ns;
+			if (timing->there[who] && !isnan(ns))
+				timing->known[who].ns = ns;
 		}
 	return 0;
 }
 
-static int time_single(struct kl_gpu_time *p)
+static int time_single(struct kl_gpu_time *timing)
 {
-	size_t calls = p->timer->nset - 1 < 16 ? p->timer->nset - 1 : 16;
+	size_t calls = timing->timer->nset - 1 < 16 ? timing->timer->nset - 1 : 16;
 	int err;
 
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
-		double a, b = NAN;
+		double left, right = NAN;
 
-		if (!p->there[who])
+		if (!timing->there[who])
 			continue;
-		if ((err = kl_gpu_time_measure(p, who, false, calls, &a)) || !p->there[who] ||
-		    (err = kl_gpu_time_measure(p, who, false, calls, &b)) || !p->there[who])
+		if ((err = kl_gpu_time_measure(timing, who, false, calls, &left)) ||
+		    !timing->there[who] ||
+		    (err = kl_gpu_time_measure(timing, who, false, calls, &right)) ||
+		    !timing->there[who])
 			return err;
-		p->single_ns[who] = (a + b) / 2;
+		timing->single_ns[who] = (left + right) / 2;
 	}
 	return 0;
 }
 
-static void choose_mode(struct kl_gpu_time *p)
+static void choose_mode(struct kl_gpu_time *timing)
 {
-	double ns = p->known[KL_BLOCKS_CANDIDATE].ns;
-	size_t most = p->timer->nset - (p->point->hot ? 1 : 0);
+	double ns = timing->known[KL_BLOCKS_CANDIDATE].ns;
+	size_t most = timing->timer->nset - (timing->point->hot ? 1 : 0);
 
-	p->batch = ns > 0 && ns < KL_GPU_BRIEF_NS;
-	p->calls = (size_t)fmax(1, fmin((double)most, VISIT_NS / (ns + AROUND_NS)));
-	if (p->batch && !p->point->hot && p->timer->nset * p->timer->bytes < 2 * p->timer->l2)
+	timing->batch = ns > 0 && ns < KL_GPU_BRIEF_NS;
+	timing->calls = (size_t)fmax(1, fmin((double)most, VISIT_NS / (ns + AROUND_NS)));
+	if (timing->batch && !timing->point->hot &&
+	    timing->timer->nset * timing->timer->bytes < 2 * timing->timer->l2)
 		kl_blocks_note(
-			p->notes,
+			timing->notes,
 			"%s: %zu sets of tensors are less than twice the L2 cache: the cache is "
 			"emptied before a batch, not within it",
-			p->point->id, p->timer->nset);
+			timing->point->id, timing->timer->nset);
 }
 
 /*
  * The contract's floor; and, where nothing is in the cache, its bytes at the device memory's
  * peak - less what may still lie in the cache, written, when the kernel ends.
  */
-static double physical_floor(const struct kl_gpu_time *p)
+static double physical_floor(const struct kl_gpu_time *timing)
 {
-	double bytes = (double)p->timer->bytes - (double)p->timer->l2,
-	       least = (double)p->point->floor_ns;
+	double bytes = (double)timing->timer->bytes - (double)timing->timer->l2,
+	       least = (double)timing->point->floor_ns;
 
-	if (p->point->floor_ns > 0 && !p->point->hot && p->timer->bytes_per_ns > 0 && bytes > 0)
-		least = fmax(least, bytes / (p->timer->bytes_per_ns * PEAK_SLACK));
+	if (timing->point->floor_ns > 0 && !timing->point->hot && timing->timer->bytes_per_ns > 0 &&
+	    bytes > 0)
+		least = fmax(least, bytes / (timing->timer->bytes_per_ns * PEAK_SLACK));
 	return least;
 }
 
@@ -123,47 +128,49 @@ static double physical_floor(const struct kl_gpu_time *p)
  * -- all of it ----------------------------------------------------------------------------------
  */
 
-static void set_blocks(struct kl_gpu_time *p, int64_t max_ms)
+static void set_blocks(struct kl_gpu_time *timing, int64_t max_ms)
 {
-	kl_blocks_release(&p->blocks);
-	p->blocks = (struct kl_blocks){ .min = (size_t)p->job->profile_min_blocks,
-					.max_ms = max_ms,
-					.rng = &p->rng,
-					.sample = take_sample,
-					.begin = block_begins,
-					.ctx = p };
+	kl_blocks_release(&timing->blocks);
+	timing->blocks = (struct kl_blocks){ .min = (size_t)timing->job->profile_min_blocks,
+					     .max_ms = max_ms,
+					     .rng = &timing->rng,
+					     .sample = take_sample,
+					     .begin = block_begins,
+					     .ctx = timing };
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
-		p->blocks.subject[who].what = kl_gpu_timer_what(p->job, who);
-		p->blocks.subject[who].there = p->there[who];
+		timing->blocks.subject[who].what = kl_gpu_timer_what(timing->job, who);
+		timing->blocks.subject[who].there = timing->there[who];
 	}
 }
 
-static int measure_point(struct kl_gpu_time *p, int64_t max_ms)
+static int measure_point(struct kl_gpu_time *timing, int64_t max_ms)
 {
 	json_t *at;
 	int err;
 
-	set_blocks(p, max_ms);
-	p->floor_ns = physical_floor(p);
-	if ((err = get_to_know(p)))
+	set_blocks(timing, max_ms);
+	timing->floor_ns = physical_floor(timing);
+	if ((err = get_to_know(timing)))
 		return err;
-	choose_mode(p);
-	if ((p->batch && (err = time_single(p))) || (err = kl_blocks_run(&p->blocks)))
+	choose_mode(timing);
+	if ((timing->batch && (err = time_single(timing))) ||
+	    (err = kl_blocks_run(&timing->blocks)))
 		return err;
-	at = kl_blocks_report(&p->blocks, p->point->id, p->notes);
-	json_array_append_new(p->points, at);
-	kl_gpu_time_add_figures(p, at);
-	kl_gpu_time_note_clocks(p);
-	if ((err = kl_gpu_time_cross_check(p, at)) < 0 || (err = kl_gpu_time_check_outside(p, at)))
+	at = kl_blocks_report(&timing->blocks, timing->point->id, timing->notes);
+	json_array_append_new(timing->points, at);
+	kl_gpu_time_add_figures(timing, at);
+	kl_gpu_time_note_clocks(timing);
+	if ((err = kl_gpu_time_cross_check(timing, at)) < 0 ||
+	    (err = kl_gpu_time_check_outside(timing, at)))
 		return err;
-	if ((err = kl_gpu_time_bench(p, at, KL_BLOCKS_CANDIDATE)) < 0)
+	if ((err = kl_gpu_time_bench(timing, at, KL_BLOCKS_CANDIDATE)) < 0)
 		return err;
-	return kl_gpu_time_bench(p, at, KL_BLOCKS_BASELINE);
+	return kl_gpu_time_bench(timing, at, KL_BLOCKS_BASELINE);
 }
 
 /* Once more, without what took the process down. */
-static int profile_point(struct kl_gpu_time *p, const struct kl_point *pt, struct kl_pool *pool,
-			 int64_t max_ms)
+static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
+			 struct kl_pool *pool, int64_t max_ms)
 {
 	const struct kl_member *member[KL_GPU_TIMER_MEMBERS];
 	size_t n = kl_pool_noise(pool, pt, member, KL_GPU_TIMER_MEMBERS);
@@ -172,48 +179,50 @@ static int profile_point(struct kl_gpu_time *p, const struct kl_point *pt, struc
 	if (n < 2)
 		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2",
 				n, pt->id);
-	p->point = pt;
-	p->there[KL_BLOCKS_CANDIDATE] = p->there[KL_BLOCKS_AGAIN] = true;
-	p->there[KL_BLOCKS_PARENT] = p->job->parent_so != NULL;
-	p->there[KL_BLOCKS_BASELINE] = p->job->baseline != NULL;
+	timing->point = pt;
+	timing->there[KL_BLOCKS_CANDIDATE] = timing->there[KL_BLOCKS_AGAIN] = true;
+	timing->there[KL_BLOCKS_PARENT] = timing->job->parent_so != NULL;
+	timing->there[KL_BLOCKS_BASELINE] = timing->job->baseline != NULL;
 	do {
-		memset(p->known, 0, sizeof(p->known));
-		memset(p->single_ns, 0, sizeof(p->single_ns));
-		p->reasons = p->late = 0;
-		kl_gpu_timer_free(p->timer);
-		p->timer = NULL;
-		err = kl_gpu_timer_open(&p->timer, p->job, pt, member, n, p->there, p->notes);
+		memset(timing->known, 0, sizeof(timing->known));
+		memset(timing->single_ns, 0, sizeof(timing->single_ns));
+		timing->reasons = timing->late = 0;
+		kl_gpu_timer_free(timing->timer);
+		timing->timer = NULL;
+		err = kl_gpu_timer_open(&timing->timer, timing->job, pt, member, n, timing->there,
+					timing->notes);
 		if (err == KL_EINVALID)
-			return kl_profile_fail(p->result, "launch", "%s", kl_error_last());
-		if (err == 0 && !p->nvml)
-			p->nvml = kl_gpu_nvml_open(kl_gpu_child_facts(p->timer->child[0])->uuid);
+			return kl_profile_fail(timing->result, "launch", "%s", kl_error_last());
+		if (err == 0 && !timing->nvml)
+			timing->nvml = kl_gpu_nvml_open(
+				kl_gpu_child_facts(timing->timer->child[0])->uuid);
 		if (err == 0)
-			err = measure_point(p, max_ms);
+			err = measure_point(timing, max_ms);
 	} while (err == KL_GPU_AGAIN_WITHOUT);
 	return err < 0 ? kl_error_in(err, "profile of '%s'", pt->id) : err;
 }
 
-static void release_stage(struct kl_gpu_time *p)
+static void release_stage(struct kl_gpu_time *timing)
 {
-	kl_blocks_release(&p->blocks);
-	kl_gpu_timer_free(p->timer);
-	kl_gpu_nvml_free(p->nvml);
+	kl_blocks_release(&timing->blocks);
+	kl_gpu_timer_free(timing->timer);
+	kl_gpu_nvml_free(timing->nvml);
 }
 
 int kl_gpu_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool)
 {
-	KL_AUTO(release_stage) struct kl_gpu_time p = { .result = result, .job = job };
+	KL_AUTO(release_stage) struct kl_gpu_time timing = { .result = result, .job = job };
 	json_t *out = json_object_get(result, "profile");
 	int64_t n = 0;
 	int err = 0;
 
-	p.points = json_object_get(out, "points");
-	p.notes = json_object_get(out, "notes");
-	kl_rng_seed(&p.rng, kl_rng_os_seed());
+	timing.points = json_object_get(out, "points");
+	timing.notes = json_object_get(out, "notes");
+	kl_rng_seed(&timing.rng, kl_rng_os_seed());
 	for (size_t i = 0; i < job->npoint; i++)
 		n += job->point[i].perf;
 	for (size_t i = 0; i < job->npoint && !err; i++)
 		if (job->point[i].perf)
-			err = profile_point(&p, &job->point[i], pool, job->profile_max_ms / n);
+			err = profile_point(&timing, &job->point[i], pool, job->profile_max_ms / n);
 	return err < 0 ? err : 0;
 }

@@ -22,40 +22,42 @@
 #define SLOPE_TRIES 3
 
 /* What may disturb the clock is next to nothing of a dear call. */
-static uint32_t count_rounds(const struct kl_gpu_time *p)
+static uint32_t count_rounds(const struct kl_gpu_time *timing)
 {
-	return p->known[KL_BLOCKS_CANDIDATE].ns > KL_GPU_DEAR_NS ? 1 : KL_GPU_TIME_SLOPE_ROUNDS;
+	return timing->known[KL_BLOCKS_CANDIDATE].ns > KL_GPU_DEAR_NS ? 1 :
+									KL_GPU_TIME_SLOPE_ROUNDS;
 }
 
-int kl_gpu_time_cross_check(struct kl_gpu_time *p, json_t *at)
+int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at)
 {
-	double ns = fmax(p->known[KL_BLOCKS_CANDIDATE].ns, 1000);
+	double ns = fmax(timing->known[KL_BLOCKS_CANDIDATE].ns, 1000);
 	uint32_t calls = (uint32_t)fmax(ns > KL_GPU_DEAR_NS ? 1 : 2,
 					fmin(SLOPE_CALLS, SLOPE_NS / ns));
-	struct kl_gpu_time_sloped s;
+	struct kl_gpu_time_sloped sloped;
 	bool longer = true;
 	int err;
 
 	for (int i = 0; i < SLOPE_TRIES && longer; i++) {
-		if ((err = kl_gpu_timer_slope(p->timer, KL_BLOCKS_CANDIDATE, calls, count_rounds(p),
-					      &s)) < 0)
+		if ((err = kl_gpu_timer_slope(timing->timer, KL_BLOCKS_CANDIDATE, calls,
+					      count_rounds(timing), &sloped)) < 0)
 			return err;
-		if (s.how.end != KL_GPU_CALL_OK)
+		if (sloped.how.end != KL_GPU_CALL_OK)
 			return 0;
-		longer = s.wall_ns - s.spread_ns > 1.15 * s.event_ns + KL_GPU_EVENT_NS;
+		longer = sloped.wall_ns - sloped.spread_ns >
+			 1.15 * sloped.event_ns + KL_GPU_EVENT_NS;
 	}
-	if (s.wall_ns > 0)
-		kl_json_set_int(at, "slope_ns", llround(s.wall_ns));
-	if (longer ||
-	    fabs(s.wall_ns - s.event_ns) > 0.05 * s.event_ns + KL_GPU_EVENT_NS + s.spread_ns)
+	if (sloped.wall_ns > 0)
+		kl_json_set_int(at, "slope_ns", llround(sloped.wall_ns));
+	if (longer || fabs(sloped.wall_ns - sloped.event_ns) >
+			      0.05 * sloped.event_ns + KL_GPU_EVENT_NS + sloped.spread_ns)
 		kl_blocks_note(
-			p->notes,
+			timing->notes,
 			"%s: one more call takes %.0f ns by the clock, %.0f ns between events",
-			p->point->id, s.wall_ns, s.event_ns);
+			timing->point->id, sloped.wall_ns, sloped.event_ns);
 	if (longer) {
-		kl_json_set_str(p->result, "status", "inconclusive");
+		kl_json_set_str(timing->result, "status", "inconclusive");
 		kl_json_set_str(
-			p->result, "message",
+			timing->result, "message",
 			"by the clock a call takes longer than between events: it cannot be timed");
 	}
 	return 0;
@@ -65,18 +67,18 @@ int kl_gpu_time_cross_check(struct kl_gpu_time *p, json_t *at)
  * Host code could have told its own process what to answer. By the clock of this one, a call takes
  * what it takes; enqueueing comes to it, which nobody but that process can tell apart.
  */
-int kl_gpu_time_check_outside(struct kl_gpu_time *p, json_t *at)
+int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 {
-	double claimed = p->known[KL_BLOCKS_CANDIDATE].ns, ns = INFINITY,
+	double claimed = timing->known[KL_BLOCKS_CANDIDATE].ns, ns = INFINITY,
 	       most = 1.25 * claimed + OUTSIDE_NS;
 	uint32_t calls = claimed > KL_GPU_DEAR_NS ? 1 : OUTSIDE_CALLS;
 
-	if (!p->job->host || !(claimed > 0))
+	if (!timing->job->host || !(claimed > 0))
 		return 0;
 	/* who is kept from the processor is late once, not each time */
 	for (int i = 0; i < OUTSIDE_TRIES && ns > most; i++) {
-		int err = kl_gpu_timer_outside(p->timer, KL_BLOCKS_CANDIDATE, calls,
-					       count_rounds(p), &ns);
+		int err = kl_gpu_timer_outside(timing->timer, KL_BLOCKS_CANDIDATE, calls,
+					       count_rounds(timing), &ns);
 
 		if (err < 0)
 			return err;
@@ -86,69 +88,70 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *p, json_t *at)
 	kl_json_set_int(at, "outside_ns", llround(ns));
 	if (ns <= most)
 		return 0;
-	return kl_profile_fail(p->result, "cheat",
+	return kl_profile_fail(timing->result, "cheat",
 			       "a call at '%s' takes %.0f ns by the worker's clock, but "
 			       "its process says %.0f ns",
-			       p->point->id, ns, claimed);
+			       timing->point->id, ns, claimed);
 }
 
 /* Where the figures of a subject go; NULL: nowhere. */
-static json_t *place_of(const struct kl_gpu_time *p, json_t *at, int who)
+static json_t *place_of(const struct kl_gpu_time *timing, json_t *at, int who)
 {
-	json_t *vs = json_object_get(at, "vs"), *v;
+	json_t *vs = json_object_get(at, "vs"), *value;
 	size_t i;
 
-	if (!p->there[who] || who == KL_BLOCKS_AGAIN)
+	if (!timing->there[who] || who == KL_BLOCKS_AGAIN)
 		return NULL;
 	if (who == KL_BLOCKS_CANDIDATE)
 		return at;
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), kl_gpu_timer_what(p->job, who)))
-			return v;
+	json_array_foreach(vs, i, value)
+		if (!strcmp(kl_json_str_or(value, "what", ""), kl_gpu_timer_what(timing->job, who)))
+			return value;
 	return NULL;
 }
 
-int kl_gpu_time_bench(struct kl_gpu_time *p, json_t *at, int who)
+int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who)
 {
-	json_t *into = place_of(p, at, who);
-	double ns = fmax(p->known[who].ns, 1000);
+	json_t *into = place_of(timing, at, who);
+	double ns = fmax(timing->known[who].ns, 1000);
 	/* one of the slowest, as Triton does */
 	double least = ns > BENCH_NS ? 1 : 5;
 	uint32_t calls = (uint32_t)fmax(least, fmin(BENCH_CALLS, BENCH_NS / (ns + BENCH_ZERO_NS)));
 	uint32_t warm = (uint32_t)fmax(1, fmin(BENCH_WARM, BENCH_NS / 4 / ns));
-	struct kl_gpu_time_benched b;
+	struct kl_gpu_time_benched benched;
 	int err;
 
 	if (!into)
 		return 0;
-	if ((err = kl_gpu_timer_bench(p->timer, who, warm, calls, &b)) < 0)
+	if ((err = kl_gpu_timer_bench(timing->timer, who, warm, calls, &benched)) < 0)
 		return err;
-	if (b.how.end == KL_GPU_CALL_OK && b.median_ns > 0)
-		kl_json_set_int(into, "do_bench_ns", llround(b.median_ns));
+	if (benched.how.end == KL_GPU_CALL_OK && benched.median_ns > 0)
+		kl_json_set_int(into, "do_bench_ns", llround(benched.median_ns));
 	return 0;
 }
 
-void kl_gpu_time_add_figures(struct kl_gpu_time *p, json_t *at)
+void kl_gpu_time_add_figures(struct kl_gpu_time *timing, json_t *at)
 {
-	kl_json_set_str(at, "by", p->batch ? "batch" : "event");
-	kl_json_set_int(at, "sets", (int64_t)p->timer->nset);
-	kl_json_set_int(at, "calls", (int64_t)(p->batch ? p->timer->nset : p->calls));
+	kl_json_set_str(at, "by", timing->batch ? "batch" : "event");
+	kl_json_set_int(at, "sets", (int64_t)timing->timer->nset);
+	kl_json_set_int(at, "calls",
+			(int64_t)(timing->batch ? timing->timer->nset : timing->calls));
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
-		const struct kl_gpu_known *k = &p->known[who];
-		json_t *into = place_of(p, at, who);
+		const struct kl_gpu_known *known = &timing->known[who];
+		json_t *into = place_of(timing, at, who);
 
 		if (!into)
 			continue;
-		if (k->nmhz)
-			kl_json_set_int(into, "mhz", llround(k->mhz / (double)k->nmhz));
-		if (p->batch && p->single_ns[who] > 0)
-			kl_json_set_int(into, "single_ns", llround(p->single_ns[who]));
-		if (who == KL_BLOCKS_BASELINE && *p->timer->library)
-			kl_json_set_str(into, "library", p->timer->library);
+		if (known->nmhz)
+			kl_json_set_int(into, "mhz", llround(known->mhz / (double)known->nmhz));
+		if (timing->batch && timing->single_ns[who] > 0)
+			kl_json_set_int(into, "single_ns", llround(timing->single_ns[who]));
+		if (who == KL_BLOCKS_BASELINE && *timing->timer->library)
+			kl_json_set_str(into, "library", timing->timer->library);
 	}
 }
 
-void kl_gpu_time_note_clocks(struct kl_gpu_time *p)
+void kl_gpu_time_note_clocks(struct kl_gpu_time *timing)
 {
 	static const struct {
 		int64_t reason;
@@ -162,9 +165,9 @@ void kl_gpu_time_note_clocks(struct kl_gpu_time *p)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++)
-		if (p->reasons & known[i].reason)
-			kl_blocks_note(p->notes, "%s: %s", p->point->id, known[i].text);
-	if (p->late)
-		kl_blocks_note(p->notes, "%s: %d calls did not count, the processor was late",
-			       p->point->id, p->late);
+		if (timing->reasons & known[i].reason)
+			kl_blocks_note(timing->notes, "%s: %s", timing->point->id, known[i].text);
+	if (timing->late)
+		kl_blocks_note(timing->notes, "%s: %d calls did not count, the processor was late",
+			       timing->point->id, timing->late);
 }

@@ -50,26 +50,26 @@ struct kl_gpu_time {
 /* -- stage_visit.c ------------------------------------------------------------------- */
 
 /** The candidate's second module answers as its first; each process has fingerprints of its own. */
-struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *p, int who);
+struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *timing, int who);
 /**
  * `n` timed calls on the sets `which`, each answer judged: *ns of one, NAN where the processor was
  * late.
  */
-int kl_gpu_time_visit(struct kl_gpu_time *p, int who, bool batch, const uint32_t *which, size_t n,
-		      uint32_t warm, double *ns);
+int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uint32_t *which,
+		      size_t n, uint32_t warm, double *ns);
 /** The same on drawn sets; who always is late cannot be timed: KL_ECANNOT. */
-int kl_gpu_time_measure(struct kl_gpu_time *p, int who, bool batch, size_t calls, double *ns);
+int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns);
 
 /* -- stage_figures.c: what makes it believable, into the point's report `at` ------------- */
 
 /** Is what events say what the clock says? If it is not, the result says that nothing is known. */
-int kl_gpu_time_cross_check(struct kl_gpu_time *p, json_t *at);
+int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at);
 /** Host code: is it what the clock of this process says? */
-int kl_gpu_time_check_outside(struct kl_gpu_time *p, json_t *at);
+int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at);
 /** As Triton's do_bench measures. */
-int kl_gpu_time_bench(struct kl_gpu_time *p, json_t *at, int who);
-void kl_gpu_time_add_figures(struct kl_gpu_time *p, json_t *at);
+int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who);
+void kl_gpu_time_add_figures(struct kl_gpu_time *timing, json_t *at);
 /** Notes: clocks that were held back, calls that did not count. */
-void kl_gpu_time_note_clocks(struct kl_gpu_time *p);
+void kl_gpu_time_note_clocks(struct kl_gpu_time *timing);
 
 #endif

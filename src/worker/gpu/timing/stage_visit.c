@@ -21,31 +21,33 @@ static bool is_candidate(int who)
 	return who == KL_BLOCKS_CANDIDATE || who == KL_BLOCKS_AGAIN;
 }
 
-struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *p, int who)
+struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *timing, int who)
 {
-	return &p->known[who == KL_BLOCKS_AGAIN && !p->job->host ? KL_BLOCKS_CANDIDATE : who];
+	return &timing->known[who == KL_BLOCKS_AGAIN && !timing->job->host ? KL_BLOCKS_CANDIDATE :
+									     who];
 }
 
-static int drop_side(struct kl_gpu_time *p, int who, const char *why)
+static int drop_side(struct kl_gpu_time *timing, int who, const char *why)
 {
-	kl_blocks_note(p->notes, "%s is not compared: %s", kl_gpu_timer_what(p->job, who), why);
-	p->there[who] = p->blocks.subject[who].there = false;
-	return kl_gpu_timer_alive(p->timer) ? 0 : KL_GPU_AGAIN_WITHOUT;
+	kl_blocks_note(timing->notes, "%s is not compared: %s", kl_gpu_timer_what(timing->job, who),
+		       why);
+	timing->there[who] = timing->blocks.subject[who].there = false;
+	return kl_gpu_timer_alive(timing->timer) ? 0 : KL_GPU_AGAIN_WITHOUT;
 }
 
 /* -- judging ------------------------------------------------------------------------- */
 
-static const struct kl_member *member_of(const struct kl_gpu_time *p, uint32_t set)
+static const struct kl_member *member_of(const struct kl_gpu_time *timing, uint32_t set)
 {
-	return p->timer->member[set % p->timer->nmember];
+	return timing->timer->member[set % timing->timer->nmember];
 }
 
-static void say_end(struct kl_call *out, const struct kl_gpu_time_visited *v)
+static void say_end(struct kl_call *out, const struct kl_gpu_time_visited *visited)
 {
-	const char *in = *v->how.kernel ? " in " : "";
+	const char *in = *visited->how.kernel ? " in " : "";
 
 	*out = (struct kl_call){ .end = KL_CALL_FAULT };
-	switch (v->how.end) {
+	switch (visited->how.end) {
 	case KL_GPU_CALL_HANG:
 		out->end = KL_CALL_HANG;
 		snprintf(out->what, sizeof(out->what), "did not end in time");
@@ -53,56 +55,58 @@ static void say_end(struct kl_call *out, const struct kl_gpu_time_visited *v)
 	case KL_GPU_CALL_REFUSED:
 		out->end = KL_CALL_LAUNCH;
 		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s%.100s",
-			 v->how.name, in, v->how.kernel);
+			 visited->how.name, in, visited->how.kernel);
 		break;
 	case KL_GPU_CALL_SCRATCH:
-		snprintf(out->what, sizeof(out->what), "left %.180s", v->r.message);
+		snprintf(out->what, sizeof(out->what), "left %.180s", visited->r.message);
 		break;
 	default:
-		snprintf(out->what, sizeof(out->what), "ended with %s%s%.100s", v->how.name, in,
-			 v->how.kernel);
+		snprintf(out->what, sizeof(out->what), "ended with %s%s%.100s", visited->how.name,
+			 in, visited->how.kernel);
 		break;
 	}
 }
 
-static int bad_end(struct kl_gpu_time *p, int who, const struct kl_gpu_time_visited *v,
+static int bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_visited *visited,
 		   uint32_t set)
 {
 	struct kl_call call;
 
-	say_end(&call, v);
+	say_end(&call, visited);
 	if (is_candidate(who))
-		return kl_profile_fail_end(p->result, p->job, member_of(p, set), &call);
-	return drop_side(p, who, call.what);
+		return kl_profile_fail_end(timing->result, timing->job, member_of(timing, set),
+					   &call);
+	return drop_side(timing, who, call.what);
 }
 
 /* Look at the answer itself. */
-static int compare_answer(struct kl_gpu_time *p, int who, uint32_t set)
+static int compare_answer(struct kl_gpu_time *timing, int who, uint32_t set)
 {
-	const struct kl_member *m = member_of(p, set), *kept;
+	const struct kl_member *member = member_of(timing, set), *kept;
 	const void *got[KL_JOB_MAX_ARGS] = { NULL };
 	struct kl_mismatch mismatch = { .out = -1 };
-	int err = kl_gpu_timer_answer(p->timer, set, got);
+	int err = kl_gpu_timer_answer(timing->timer, set, got);
 
 	if (err < 0)
 		return err;
-	err = kl_compare(&mismatch, p->job, m, got);
+	err = kl_compare(&mismatch, timing->job, member, got);
 	if (err == KL_EINVALID)
 		return err;
 	if (mismatch.out < 0)
 		return 0;
 	if (!is_candidate(who))
-		return drop_side(p, who, mismatch.why);
-	kept = kl_replay_of(p->job, m, p->timer->member, p->timer->nmember, got);
-	return kl_profile_fail_wrong(p->result, p->job, m, &mismatch, kept);
+		return drop_side(timing, who, mismatch.why);
+	kept = kl_replay_of(timing->job, member, timing->timer->member, timing->timer->nmember,
+			    got);
+	return kl_profile_fail_wrong(timing->result, timing->job, member, &mismatch, kept);
 }
 
-static int fail_fickle(struct kl_gpu_time *p, uint32_t set)
+static int fail_fickle(struct kl_gpu_time *timing, uint32_t set)
 {
 	static const char why[] = "timed calls on the same input answered with different bits";
 
-	kl_profile_fail(p->result, "nondeterministic", "%s", why);
-	kl_profile_describe(p->result, p->job, member_of(p, set), NULL, why);
+	kl_profile_fail(timing->result, "nondeterministic", "%s", why);
+	kl_profile_describe(timing->result, timing->job, member_of(timing, set), NULL, why);
 	return KL_PROFILE_FAILED;
 }
 
@@ -110,132 +114,136 @@ static int fail_fickle(struct kl_gpu_time *p, uint32_t set)
  * The answer of one timed call: known by its fingerprint, else judged in full. What differs
  * from a judged answer and is right as well is a failure where the contract wants equal bits.
  */
-static int judge_answer(struct kl_gpu_time *p, int who, uint32_t set, const uint64_t print[2])
+static int judge_answer(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2])
 {
-	struct kl_gpu_known *k = kl_gpu_time_known(p, who);
-	size_t m = set % p->timer->nmember;
+	struct kl_gpu_known *known = kl_gpu_time_known(timing, who);
+	size_t count = set % timing->timer->nmember;
 	int err;
 
-	if (k->judged[m] && !memcmp(k->print[m], print, sizeof(k->print[m])))
+	if (known->judged[count] &&
+	    !memcmp(known->print[count], print, sizeof(known->print[count])))
 		return 0;
-	if ((err = compare_answer(p, who, set)) || !p->there[who])
+	if ((err = compare_answer(timing, who, set)) || !timing->there[who])
 		return err;
-	if (k->judged[m] && p->job->deterministic && is_candidate(who))
-		return fail_fickle(p, set);
-	memcpy(k->print[m], print, sizeof(k->print[m]));
-	k->judged[m] = true;
+	if (known->judged[count] && timing->job->deterministic && is_candidate(who))
+		return fail_fickle(timing, set);
+	memcpy(known->print[count], print, sizeof(known->print[count]));
+	known->judged[count] = true;
 	return 0;
 }
 
 /* -- a visit ---------------------------------------------------------------------------- */
 
-static enum kl_gpu_time_mode mode_of(const struct kl_gpu_time *p, bool batch)
+static enum kl_gpu_time_mode mode_of(const struct kl_gpu_time *timing, bool batch)
 {
 	if (batch)
-		return p->point->hot ? KL_GPU_TIME_BATCH_HOT : KL_GPU_TIME_BATCH_COLD;
-	return p->point->hot ? KL_GPU_TIME_HOT : KL_GPU_TIME_COLD;
+		return timing->point->hot ? KL_GPU_TIME_BATCH_HOT : KL_GPU_TIME_BATCH_COLD;
+	return timing->point->hot ? KL_GPU_TIME_HOT : KL_GPU_TIME_COLD;
 }
 
-static int below_floor(struct kl_gpu_time *p, double ns)
+static int below_floor(struct kl_gpu_time *timing, double ns)
 {
-	return kl_profile_fail(p->result, "cheat",
+	return kl_profile_fail(timing->result, "cheat",
 			       "%.0f ns at '%s' is below the physical floor of %.0f ns: "
 			       "the work cannot have been done",
-			       ns, p->point->id, p->floor_ns);
+			       ns, timing->point->id, timing->floor_ns);
 }
 
-static void note_clock(struct kl_gpu_time *p, int who, double mhz)
+static void note_clock(struct kl_gpu_time *timing, int who, double mhz)
 {
-	struct kl_gpu_known *k = &p->known[who];
+	struct kl_gpu_known *known = &timing->known[who];
 
 	if (!(mhz > 0))
 		return;
-	k->mhz += mhz;
-	k->nmhz++;
+	known->mhz += mhz;
+	known->nmhz++;
 }
 
 /* The visit's time in *ns, NAN where the processor was late for all of it. */
-static int take_visit(struct kl_gpu_time *p, int who, const uint32_t *which,
-		      const struct kl_gpu_time_visited *v, double *ns)
+static int take_visit(struct kl_gpu_time *timing, int who, const uint32_t *which,
+		      const struct kl_gpu_time_visited *visited, double *ns)
 {
 	double valid[KL_GPU_TIME_CALLS], least = INFINITY;
 	size_t n = 0;
 	int err;
 
 	*ns = NAN;
-	if (v->how.end != KL_GPU_CALL_OK)
-		return bad_end(p, who, v, which[0]);
-	for (uint32_t i = 0; i < v->ncall; i++)
-		if ((err = judge_answer(p, who, which[i], v->print[i])) || !p->there[who])
+	if (visited->how.end != KL_GPU_CALL_OK)
+		return bad_end(timing, who, visited, which[0]);
+	for (uint32_t i = 0; i < visited->ncall; i++)
+		if ((err = judge_answer(timing, who, which[i], visited->print[i])) ||
+		    !timing->there[who])
 			return err;
-	for (uint32_t i = 0; i < v->ntime; i++)
-		if (v->ns[i] > 0)
-			valid[n++] = v->ns[i];
-	p->late += (int)(v->ntime - n);
-	note_clock(p, who, v->mhz);
+	for (uint32_t i = 0; i < visited->ntime; i++)
+		if (visited->ns[i] > 0)
+			valid[n++] = visited->ns[i];
+	timing->late += (int)(visited->ntime - n);
+	note_clock(timing, who, visited->mhz);
 	if (!n)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		least = fmin(least, valid[i]);
-	if (is_candidate(who) && least + KL_GPU_EVENT_NS < p->floor_ns)
-		return below_floor(p, least);
+	if (is_candidate(who) && least + KL_GPU_EVENT_NS < timing->floor_ns)
+		return below_floor(timing, least);
 	*ns = kl_stats_median(valid, n);
 	return 0;
 }
 
-int kl_gpu_time_visit(struct kl_gpu_time *p, int who, bool batch, const uint32_t *which, size_t n,
-		      uint32_t warm, double *ns)
+int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uint32_t *which,
+		      size_t n, uint32_t warm, double *ns)
 {
-	struct kl_gpu_time_visited v;
-	int err = kl_gpu_timer_visit(p->timer, who, mode_of(p, batch), which, n, warm,
-				     kl_rng_u64(&p->rng), &v);
+	struct kl_gpu_time_visited visited;
+	int err = kl_gpu_timer_visit(timing->timer, who, mode_of(timing, batch), which, n, warm,
+				     kl_rng_u64(&timing->rng), &visited);
 
-	return err < 0 ? err : take_visit(p, who, which, &v, ns);
+	return err < 0 ? err : take_visit(timing, who, which, &visited, ns);
 }
 
 /* Sets in a drawn order; the last is the one to warm up on. */
-static void draw_order(struct kl_gpu_time *p, uint32_t order[KL_GPU_TIME_CALLS])
+static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CALLS])
 {
-	size_t n = p->timer->nset;
+	size_t n = timing->timer->nset;
 
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
 	for (size_t i = n; i > 1; i--) {
-		size_t k = (size_t)kl_rng_below(&p->rng, i);
-		uint32_t t = order[i - 1];
+		size_t k = (size_t)kl_rng_below(&timing->rng, i);
+		uint32_t turn = order[i - 1];
 
 		order[i - 1] = order[k];
-		order[k] = t;
+		order[k] = turn;
 	}
 }
 
 /* One visit; one that was late is made again, and who always is cannot be timed. */
-static int visit_in_time(struct kl_gpu_time *p, int who, bool batch, size_t calls, double *ns)
+static int visit_in_time(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns)
 {
 	uint32_t order[KL_GPU_TIME_CALLS];
-	size_t n = p->timer->nset;
+	size_t n = timing->timer->nset;
 	int err;
 
 	for (int i = 0; i < 5; i++) {
-		draw_order(p, order);
-		err = kl_gpu_time_visit(p, who, batch, order, batch ? n : calls, order[n - 1], ns);
-		if (err || !isnan(*ns) || !p->there[who])
+		draw_order(timing, order);
+		err = kl_gpu_time_visit(timing, who, batch, order, batch ? n : calls, order[n - 1],
+					ns);
+		if (err || !isnan(*ns) || !timing->there[who])
 			return err;
 	}
 	return kl_error(KL_ECANNOT, "the processor is too slow to launch kernels in time");
 }
 
-int kl_gpu_time_measure(struct kl_gpu_time *p, int who, bool batch, size_t calls, double *ns)
+int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns)
 {
 	double one[MORE_BATCHES];
-	int n = !batch                                           ? 1 :
-		p->known[KL_BLOCKS_CANDIDATE].ns < VERY_BRIEF_NS ? MORE_BATCHES :
-								   BATCHES,
+	int n = !batch                                                ? 1 :
+		timing->known[KL_BLOCKS_CANDIDATE].ns < VERY_BRIEF_NS ? MORE_BATCHES :
+									BATCHES,
 	    err;
 
 	*ns = NAN;
 	for (int i = 0; i < n; i++)
-		if ((err = visit_in_time(p, who, batch, calls, &one[i])) || !p->there[who])
+		if ((err = visit_in_time(timing, who, batch, calls, &one[i])) ||
+		    !timing->there[who])
 			return err;
 	*ns = kl_stats_median(one, (size_t)n);
 	return 0;

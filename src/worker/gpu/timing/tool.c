@@ -50,65 +50,65 @@ static const char ptx[] =
 	"	ret;\n"
 	"}\n";
 
-int kl_gpu_time_tool_open(struct kl_gpu_time_tool *t, const struct kl_gpu_device *d)
+int kl_gpu_time_tool_open(struct kl_gpu_time_tool *tool, const struct kl_gpu_device *device)
 {
-	const struct kl_gpu_driver *cu = d->cu;
+	const struct kl_gpu_driver *cu = device->cu;
 	void *gate = NULL;
 	int rc;
 
-	t->device = d;
-	if ((rc = cu->module_load(&t->module, ptx)) ||
-	    (rc = cu->module_function(&t->hold, t->module, "kl_hold")) ||
-	    (rc = cu->module_function(&t->stamp, t->module, "kl_stamp")) ||
+	tool->device = device;
+	if ((rc = cu->module_load(&tool->module, ptx)) ||
+	    (rc = cu->module_function(&tool->hold, tool->module, "kl_hold")) ||
+	    (rc = cu->module_function(&tool->stamp, tool->module, "kl_stamp")) ||
 	    (rc = cu->host_alloc(&gate, 4096, 0)))
 		return kl_gpu_error(cu, rc, KL_ECANNOT, "the tools for timing cannot be had");
-	t->gate = gate;
-	*t->gate = 0;
+	tool->gate = gate;
+	*tool->gate = 0;
 	return 0;
 }
 
-void kl_gpu_time_tool_close(struct kl_gpu_time_tool *t)
+void kl_gpu_time_tool_close(struct kl_gpu_time_tool *tool)
 {
-	if (t->gate)
-		t->device->cu->host_free((void *)(uintptr_t)t->gate);
-	if (t->module)
-		t->device->cu->module_unload(t->module);
-	t->gate = NULL;
-	t->module = NULL;
+	if (tool->gate)
+		tool->device->cu->host_free((void *)(uintptr_t)tool->gate);
+	if (tool->module)
+		tool->device->cu->module_unload(tool->module);
+	tool->gate = NULL;
+	tool->module = NULL;
 }
 
-static int launch_tool(const struct kl_gpu_time_tool *t, struct kl_cu_function *f, unsigned blocks,
-		       void **args)
+static int launch_tool(const struct kl_gpu_time_tool *tool, struct kl_cu_function *function,
+		       unsigned blocks, void **args)
 {
-	const struct kl_cu_launch_config c = {
+	const struct kl_cu_launch_config config = {
 		.grid = { blocks, 1, 1 },
 		.block = { 1, 1, 1 },
-		.stream = t->device->stream,
+		.stream = tool->device->stream,
 	};
-	int rc = t->device->cu->launch(&c, f, args, NULL);
+	int rc = tool->device->cu->launch(&config, function, args, NULL);
 
-	return rc ? kl_gpu_error(t->device->cu, rc, KL_EIO,
+	return rc ? kl_gpu_error(tool->device->cu, rc, KL_EIO,
 				 "a kernel of the gate's own was refused") :
 		    0;
 }
 
-int kl_gpu_hold(struct kl_gpu_time_tool *t)
+int kl_gpu_hold(struct kl_gpu_time_tool *tool)
 {
-	uint64_t gate = (uint64_t)(uintptr_t)t->gate, ns = KL_GPU_HOLD_NS;
-	uint32_t ticket = ++t->ticket;
+	uint64_t gate = (uint64_t)(uintptr_t)tool->gate, ns = KL_GPU_HOLD_NS;
+	uint32_t ticket = ++tool->ticket;
 	void *args[] = { &gate, &ticket, &ns };
 
-	return launch_tool(t, t->hold, 1, args);
+	return launch_tool(tool, tool->hold, 1, args);
 }
 
-void kl_gpu_release(struct kl_gpu_time_tool *t)
+void kl_gpu_release(struct kl_gpu_time_tool *tool)
 {
-	__atomic_store_n(t->gate, t->ticket, __ATOMIC_SEQ_CST);
+	__atomic_store_n(tool->gate, tool->ticket, __ATOMIC_SEQ_CST);
 }
 
-int kl_gpu_stamp_to(const struct kl_gpu_time_tool *t, uint64_t out)
+int kl_gpu_stamp_to(const struct kl_gpu_time_tool *tool, uint64_t out)
 {
 	void *args[] = { &out };
 
-	return launch_tool(t, t->stamp, (unsigned)t->device->facts.sms, args);
+	return launch_tool(tool, tool->stamp, (unsigned)tool->device->facts.sms, args);
 }

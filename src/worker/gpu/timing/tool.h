@@ -28,11 +28,11 @@ struct kl_gpu_time_tool {
 	uint32_t ticket;
 };
 
-int kl_gpu_time_tool_open(struct kl_gpu_time_tool *t, const struct kl_gpu_device *d);
-void kl_gpu_time_tool_close(struct kl_gpu_time_tool *t);
-int kl_gpu_hold(struct kl_gpu_time_tool *t);
-void kl_gpu_release(struct kl_gpu_time_tool *t);
+int kl_gpu_time_tool_open(struct kl_gpu_time_tool *tool, const struct kl_gpu_device *device);
+void kl_gpu_time_tool_close(struct kl_gpu_time_tool *tool);
+int kl_gpu_hold(struct kl_gpu_time_tool *tool);
+void kl_gpu_release(struct kl_gpu_time_tool *tool);
 /** Enqueue: a struct kl_gpu_stamp of multiprocessor 0 at device address `out`. */
-int kl_gpu_stamp_to(const struct kl_gpu_time_tool *t, uint64_t out);
+int kl_gpu_stamp_to(const struct kl_gpu_time_tool *tool, uint64_t out);
 
 #endif
