@@ -38,7 +38,7 @@ static size_t read_commits(git_oid *commit)
 
 static int write_events(const char *dir)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	git_oid *commit = kl_calloc(ROOM, sizeof(*commit));
 	size_t n = read_commits(commit);
 	struct kl_note_line *note = kl_calloc(n + 1, sizeof(*note));
@@ -46,22 +46,22 @@ static int write_events(const char *dir)
 	int err;
 
 	for (size_t i = 0; i < n; i++) {
-		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 		struct kl_buf line = KL_BUF_INIT;
 		char hex[KL_OID_HEX], surface[KL_DIGEST_HEX];
 
 		kl_oid_hex(hex, &commit[i]);
 		kl_digest_hex(surface, hex, strlen(hex));
-		e = sample_event(i, "sample", surface, surface);
-		e->commit = hex;
-		kl_event_write(&line, e);
+		event = sample_event(i, "sample", surface, surface);
+		event->commit = hex;
+		kl_event_write(&line, event);
 		note[i].commit = commit[i];
 		note[i].line = kl_buf_detach(&line);
 	}
 	start = kl_clock_ns();
-	err = kl_repo_open_at(&r, dir);
+	err = kl_repo_open_at(&repo, dir);
 	if (!err)
-		err = kl_notes_add(r, KL_NOTES_GATE, note, n);
+		err = kl_notes_add(repo, KL_NOTES_GATE, note, n);
 	if (!err)
 		printf("%zu %" PRId64 "\n", n, kl_clock_ns() - start);
 	for (size_t i = 0; i < n; i++)
@@ -73,24 +73,24 @@ static int write_events(const char *dir)
 
 static int fold_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	struct kl_fold f;
+	struct kl_fold fold;
 	size_t *n = payload;
 
-	kl_fold_lines(&f, text, len, NULL, NULL);
-	*n += f.verdicts.n;
-	kl_fold_release(&f);
+	kl_fold_lines(&fold, text, len, NULL, NULL);
+	*n += fold.verdicts.n;
+	kl_fold_release(&fold);
 	return 0;
 }
 
 static int fold_events(const char *dir)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	int64_t start = kl_clock_ns();
 	size_t n = 0;
-	int err = kl_repo_open_at(&r, dir);
+	int err = kl_repo_open_at(&repo, dir);
 
 	if (!err)
-		err = kl_notes_each(r, KL_NOTES_GATE, fold_note, &n);
+		err = kl_notes_each(repo, KL_NOTES_GATE, fold_note, &n);
 	if (!err)
 		printf("%zu %" PRId64 "\n", n, kl_clock_ns() - start);
 	return err;
@@ -98,18 +98,18 @@ static int fold_events(const char *dir)
 
 static int folded(const char *dir)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	KL_AUTO(kl_folded_freep) struct kl_folded *f = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_folded_freep) struct kl_folded *other = NULL;
 	int64_t start = kl_clock_ns(), ns = 0;
-	int err = kl_repo_open_at(&r, dir);
+	int err = kl_repo_open_at(&repo, dir);
 
 	if (!err)
-		err = kl_folded_open(&f, r, KL_NOTES_GATE);
-	for (size_t i = 0; !err && i < kl_folded_count(f); i++)
-		ns += kl_folded_event(f, i)->ns; /* each is looked at */
+		err = kl_folded_open(&other, repo, KL_NOTES_GATE);
+	for (size_t i = 0; !err && i < kl_folded_count(other); i++)
+		ns += kl_folded_event(other, i)->ns; /* each is looked at */
 	if (!err)
-		printf("%zu %" PRId64 " %zu\n", ns > 0 ? kl_folded_count(f) : 0,
-		       kl_clock_ns() - start, kl_folded_notes_read(f));
+		printf("%zu %" PRId64 " %zu\n", ns > 0 ? kl_folded_count(other) : 0,
+		       kl_clock_ns() - start, kl_folded_notes_read(other));
 	return err;
 }
 

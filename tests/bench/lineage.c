@@ -31,7 +31,7 @@ static int state(struct kl_surface **out, const struct kl_surface *base, size_t 
 	return kl_surface_with(out, base, &edit, 1);
 }
 
-static void make_step(struct kl_step *s, size_t i, const char *workload)
+static void make_step(struct kl_step *step, size_t i, const char *workload)
 {
 	KL_AUTO(kl_freep) char *locus = kl_asprintf("axpy.c:axpy:%zu", i);
 	KL_AUTO(json_decrefp) json_t *record = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
@@ -40,38 +40,38 @@ static void make_step(struct kl_step *s, size_t i, const char *workload)
 							 "induced", "rewriter", "passes", "source",
 							 "lower-tile", "delta", "clean");
 
-	kl_step_from_json(s, record);
-	s->kind = i ? KL_STEP_FORWARD : KL_STEP_ROOT;
-	s->number = (int)i;
-	s->derivation = kl_strdup("inverse");
-	s->workload = kl_strdup(workload);
-	s->platform = kl_strdup("cpu/x86-64-v3");
-	s->expert = kl_strdup("0123456789012345678901234567890123456789");
-	s->termination = kl_strdup("complete");
+	kl_step_from_json(step, record);
+	step->kind = i ? KL_STEP_FORWARD : KL_STEP_ROOT;
+	step->number = (int)i;
+	step->derivation = kl_strdup("inverse");
+	step->workload = kl_strdup(workload);
+	step->platform = kl_strdup("cpu/x86-64-v3");
+	step->expert = kl_strdup("0123456789012345678901234567890123456789");
+	step->termination = kl_strdup("complete");
 }
 
 static void add_message(struct kl_buf *out, size_t i, const char *workload)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf m = KL_BUF_INIT;
-	struct kl_step s;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct kl_step step;
 
-	make_step(&s, i, workload);
-	kl_step_message(&m, &s);
-	kl_step_release(&s);
-	kl_buf_addf(out, "data %zu\n%s\n", m.len, m.ptr);
+	make_step(&step, i, workload);
+	kl_step_message(&buf, &step);
+	kl_step_release(&step);
+	kl_buf_addf(out, "data %zu\n%s\n", buf.len, buf.ptr);
 }
 
-static void add_file(struct kl_buf *out, const struct kl_file *f)
+static void add_file(struct kl_buf *out, const struct kl_file *file)
 {
-	kl_buf_addf(out, "M 100644 inline %s\ndata %zu\n", f->path, f->len);
-	kl_buf_add(out, f->data, f->len);
+	kl_buf_addf(out, "M 100644 inline %s\ndata %zu\n", file->path, file->len);
+	kl_buf_add(out, file->data, file->len);
 	kl_buf_addch(out, '\n');
 }
 
 static int import(const char *dir, const char *ref, const struct kl_surface *base, size_t steps)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT;
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.argv = (const char *[]){ "git", "-C", dir, "fast-import", "--quiet", NULL },
 		.flags = KL_PROC_INHERIT_STDERR,
 	};
@@ -79,23 +79,23 @@ static int import(const char *dir, const char *ref, const struct kl_surface *bas
 	int err = 0;
 
 	for (size_t i = 0; i <= steps && !err; i++) {
-		KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+		KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 
 		kl_buf_addf(&in, "commit %s\ncommitter bench <bench@klineage.invalid> %zu +0000\n",
 			    ref, EPOCH + i);
 		add_message(&in, i, base->contract->workload);
-		err = state(&s, base, i);
+		err = state(&surface, base, i);
 		if (!err)
-			add_file(&in, &s->file[0]);
+			add_file(&in, &surface->file[0]);
 		if (!err && !i) {
-			add_file(&in, &s->oracle[0]);
-			add_file(&in, &s->contract_file);
+			add_file(&in, &surface->oracle[0]);
+			add_file(&in, &surface->contract_file);
 		}
 	}
-	o.in = in.ptr;
-	o.in_len = in.len;
+	opts.in = in.ptr;
+	opts.in_len = in.len;
 	if (!err)
-		err = kl_proc_run(&res, &o);
+		err = kl_proc_run(&res, &opts);
 	return err || !res.exit ? err : kl_error(KL_EIO, "git fast-import failed");
 }
 
@@ -122,7 +122,7 @@ static void add_note(struct kl_note_line *note, const git_oid *commit, struct kl
 	note->line = kl_buf_detach(&line);
 }
 
-static int write_notes(struct kl_repo *r, char *commits, const struct kl_surface *base,
+static int write_notes(struct kl_repo *repo, char *commits, const struct kl_surface *base,
 		       size_t steps)
 {
 	struct kl_note_line *note = kl_calloc(2 * steps + 1, sizeof(*note));
@@ -131,26 +131,27 @@ static int write_notes(struct kl_repo *r, char *commits, const struct kl_surface
 	int err = 0;
 
 	for (size_t i = 0; i <= steps && !err; i++) {
-		KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
-		KL_AUTO(kl_event_freep) struct kl_event *e = NULL, *forward = NULL;
+		KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL, *forward = NULL;
 		git_oid commit;
 
 		err = kl_oid_parse(&commit, next_line(&commits));
 		if (!err)
-			err = state(&s, base, i);
+			err = state(&surface, base, i);
 		if (err)
 			break;
-		e = sample_event(i, s->contract->workload, s->digest, s->contract_digest);
-		add_note(&note[n++], &commit, e);
+		event = sample_event(i, surface->contract->workload, surface->digest,
+				     surface->contract_digest);
+		add_note(&note[n++], &commit, event);
 		if (i) {
-			forward = kl_event_inverse(e, before, EPOCH);
+			forward = kl_event_inverse(event, before, EPOCH);
 			add_note(&note[n++], &commit, forward);
 			kl_event_free(before);
 		}
-		before = kl_event_ref(e);
+		before = kl_event_ref(event);
 	}
 	if (!err)
-		err = kl_notes_add(r, KL_NOTES_GATE, note, n);
+		err = kl_notes_add(repo, KL_NOTES_GATE, note, n);
 	while (n)
 		free((char *)note[--n].line);
 	free(note);
@@ -159,7 +160,7 @@ static int write_notes(struct kl_repo *r, char *commits, const struct kl_surface
 
 int main(int argc, char **argv)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_surface_freep) struct kl_surface *base = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf commits = KL_BUF_INIT;
 	char ref[256];
@@ -180,9 +181,9 @@ int main(int argc, char **argv)
 		err = kl_proc_output(&commits, (const char *[]){ "git", "-C", argv[1], "rev-list",
 								 "--reverse", ref, NULL });
 	if (!err)
-		err = kl_repo_open_at(&r, argv[1]);
+		err = kl_repo_open_at(&repo, argv[1]);
 	if (!err)
-		err = write_notes(r, commits.ptr, base, steps);
+		err = write_notes(repo, commits.ptr, base, steps);
 	if (err)
 		fprintf(stderr, "lineage: %s\n", kl_error_last());
 	return err ? 1 : 0;

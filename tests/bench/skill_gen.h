@@ -58,21 +58,21 @@ static const char *const skill_gen_tests[] = {
 	"M % 8 == 0",
 };
 
-static inline char *skill_gen_hex(uint64_t seed, uint64_t a, uint64_t b, size_t n)
+static inline char *skill_gen_hex(uint64_t seed, uint64_t left, uint64_t right, size_t n)
 {
-	char *s = kl_malloc(n + 1);
-	uint64_t x = kl_rng_mix(seed ^ kl_rng_mix(a * 1000003 + b));
+	char *text = kl_malloc(n + 1);
+	uint64_t value = kl_rng_mix(seed ^ kl_rng_mix(left * 1000003 + right));
 
-	for (size_t i = 0; i < n; i++, x = i % 16 ? x >> 4 : kl_rng_mix(x + i))
-		s[i] = "0123456789abcdef"[x & 15];
-	s[n] = '\0';
-	return s;
+	for (size_t i = 0; i < n; i++, value = i % 16 ? value >> 4 : kl_rng_mix(value + i))
+		text[i] = "0123456789abcdef"[value & 15];
+	text[n] = '\0';
+	return text;
 }
 
 /* What the k-th event says: where it was, whether it passed, how fast. */
-static inline size_t skill_gen_place(const struct skill_gen *g, size_t k)
+static inline size_t skill_gen_place(const struct skill_gen *gen, size_t k)
 {
-	return g->simple ? 0 : k % KL_ARRAY_SIZE(skill_gen_places);
+	return gen->simple ? 0 : k % KL_ARRAY_SIZE(skill_gen_places);
 }
 
 static inline bool skill_gen_passed(size_t k)
@@ -88,35 +88,37 @@ static inline struct kl_card_ratio skill_gen_ratio(size_t k)
 }
 
 /** The k-th event, sealed; the caller's reference. */
-static inline json_t *skill_gen_event(const struct skill_gen *g, size_t k)
+static inline json_t *skill_gen_event(const struct skill_gen *gen, size_t k)
 {
-	struct kl_card_ratio r = skill_gen_ratio(k);
+	struct kl_card_ratio ratio = skill_gen_ratio(k);
 	char digest[KL_DIGEST_HEX];
 	struct kl_event *event;
-	json_t *e;
+	json_t *entry;
 
 	kl_digest_hex(digest, &k, sizeof(k));
-	e = json_pack("{s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:{s:s,s:s,s:s,s:[s]},s:s,s:s,s:s?,s:[s,s,s],"
-		      "s:{s:i,s:i,s:[{s:s,s:I,s:I,s:I,s:s}]}}",
-		      "v", 1, "kind", "gate", "time", "2026-01-01T00:00:00Z", "workload", "w",
-		      "policy", 2, "surface", digest, "contract", digest, "platform", "id",
-		      skill_gen_places[skill_gen_place(g, k)].platform, "device", "sample",
-		      "compiler", "gcc 12.2.0", "flags", "-O2", "tier", "host-sandboxed", "verdict",
-		      skill_gen_passed(k) ? "pass" : "fail", "class",
-		      skill_gen_passed(k) ? NULL : "wrong-edge", "features", "avx2.fma", "shuffle",
-		      "vec.256", "profile", "ns", 1000000, "aa_ppm", 4000, "vs", "what", "parent",
-		      "ratio_ppm", (json_int_t)r.ppm, "lo_ppm", (json_int_t)r.lo, "hi_ppm",
-		      (json_int_t)r.hi, "verdict", "fast");
-	event = kl_event_from_json(e);
+	entry = json_pack(
+		"{s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:{s:s,s:s,s:s,s:[s]},s:s,s:s,s:s?,s:[s,s,s],"
+		"s:{s:i,s:i,s:[{s:s,s:I,s:I,s:I,s:s}]}}",
+		"v", 1, "kind", "gate", "time", "2026-01-01T00:00:00Z", "workload", "w", "policy",
+		2, "surface", digest, "contract", digest, "platform", "id",
+		skill_gen_places[skill_gen_place(gen, k)].platform, "device", "sample", "compiler",
+		"gcc 12.2.0", "flags", "-O2", "tier", "host-sandboxed", "verdict",
+		skill_gen_passed(k) ? "pass" : "fail", "class",
+		skill_gen_passed(k) ? NULL : "wrong-edge", "features", "avx2.fma", "shuffle",
+		"vec.256", "profile", "ns", 1000000, "aa_ppm", 4000, "vs", "what", "parent",
+		"ratio_ppm", (json_int_t)ratio.ppm, "lo_ppm", (json_int_t)ratio.lo, "hi_ppm",
+		(json_int_t)ratio.hi, "verdict", "fast");
+	event = kl_event_from_json(entry);
 	kl_event_seal(event);
-	kl_json_set_str(e, "id", event->id);
+	kl_json_set_str(entry, "id", event->id);
 	kl_event_free(event);
-	return e;
+	return entry;
 }
 
-static inline char *skill_gen_cite(const struct skill_gen *g, size_t k)
+static inline char *skill_gen_cite(const struct skill_gen *gen, size_t k)
 {
-	return g->event ? kl_strdup(g->event[k % g->nevent]) : skill_gen_hex(g->seed, 2, k, 64);
+	return gen->event ? kl_strdup(gen->event[k % gen->nevent]) :
+			    skill_gen_hex(gen->seed, 2, k, 64);
 }
 
 static inline char *skill_gen_id(size_t i)
@@ -124,152 +126,152 @@ static inline char *skill_gen_id(size_t i)
 	return kl_asprintf("skill-%06zu", i);
 }
 
-static inline void skill_gen_dims(struct kl_card_dims *d, struct kl_rng *r, const char *names)
+static inline void skill_gen_dims(struct kl_card_dims *dims, struct kl_rng *rng, const char *names)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec v = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
 
-	kl_strvec_split(&v, names, " ");
-	for (size_t i = 0; i < v.n; i++)
-		kl_card_dims_add(d, v.v[i], (int64_t)1 << (2 + 3 * kl_rng_below(r, 5)));
+	kl_strvec_split(&list, names, " ");
+	for (size_t i = 0; i < list.n; i++)
+		kl_card_dims_add(dims, list.v[i], (int64_t)1 << (2 + 3 * kl_rng_below(rng, 5)));
 }
 
-static inline void skill_gen_facts(struct kl_strvec *v, const struct skill_gen *g, struct kl_rng *r,
-				   size_t n)
+static inline void skill_gen_facts(struct kl_strvec *list, const struct skill_gen *gen,
+				   struct kl_rng *rng, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		size_t f = kl_rng_below(r, g->facts);
+		size_t field = kl_rng_below(rng, gen->facts);
 
-		kl_strvec_pushf(v, f % 3 ? "fact.%zu" : "trait:t%zu", f);
+		kl_strvec_pushf(list, field % 3 ? "fact.%zu" : "trait:t%zu", field);
 	}
-	kl_strvec_uniq(v);
+	kl_strvec_uniq(list);
 }
 
 /* A trial and the row that it verified, if it passed. */
-static inline void skill_gen_trial(struct kl_card *c, const struct skill_gen *g, struct kl_rng *r,
-				   size_t i, size_t k)
+static inline void skill_gen_trial(struct kl_card *card, const struct skill_gen *gen,
+				   struct kl_rng *rng, size_t i, size_t k)
 {
 	static const char *const dtype[] = { "f32", "f16", "bf16" };
-	size_t which = kl_rng_below(r, KL_ARRAY_SIZE(skill_gen_cases));
-	size_t event = kl_rng_below(r, g->event ? g->nevent : 1 << 20),
-	       place = skill_gen_place(g, event);
-	const char *d = dtype[kl_rng_below(r, 3)];
-	struct kl_card_trial t;
+	size_t which = kl_rng_below(rng, KL_ARRAY_SIZE(skill_gen_cases));
+	size_t event = kl_rng_below(rng, gen->event ? gen->nevent : 1 << 20),
+	       place = skill_gen_place(gen, event);
+	const char *dir = dtype[kl_rng_below(rng, 3)];
+	struct kl_card_trial trial;
 	struct kl_card_row row = { 0 };
 
-	kl_card_trial_init(&t);
-	t.trial = 1;
-	t.level = (enum kl_level)kl_rng_below(r, 5);
-	t.case_ = kl_strdup(skill_gen_cases[which].op);
-	t.workload = kl_strdup(t.case_);
-	skill_gen_dims(&t.dims, r, skill_gen_cases[which].dims);
-	t.dtype = kl_strdup(d);
-	t.language = kl_strdup(skill_gen_places[place].language);
-	t.platform = kl_strdup(skill_gen_places[place].platform);
-	t.state = skill_gen_hex(g->seed, i, 1000 + k, 40);
-	t.event = skill_gen_cite(g, event);
-	t.isolated = kl_rng_below(r, 8) != 0;
-	t.result = skill_gen_passed(event) ? KL_RESULT_PASS : KL_RESULT_FAIL;
-	t.how = KL_HOW_MECHANICAL;
-	if (t.result == KL_RESULT_FAIL) {
-		t.class_ = kl_strdup("wrong-edge");
+	kl_card_trial_init(&trial);
+	trial.trial = 1;
+	trial.level = (enum kl_level)kl_rng_below(rng, 5);
+	trial.case_ = kl_strdup(skill_gen_cases[which].op);
+	trial.workload = kl_strdup(trial.case_);
+	skill_gen_dims(&trial.dims, rng, skill_gen_cases[which].dims);
+	trial.dtype = kl_strdup(dir);
+	trial.language = kl_strdup(skill_gen_places[place].language);
+	trial.platform = kl_strdup(skill_gen_places[place].platform);
+	trial.state = skill_gen_hex(gen->seed, i, 1000 + k, 40);
+	trial.event = skill_gen_cite(gen, event);
+	trial.isolated = kl_rng_below(rng, 8) != 0;
+	trial.result = skill_gen_passed(event) ? KL_RESULT_PASS : KL_RESULT_FAIL;
+	trial.how = KL_HOW_MECHANICAL;
+	if (trial.result == KL_RESULT_FAIL) {
+		trial.class_ = kl_strdup("wrong-edge");
 	} else {
-		t.ratio = skill_gen_ratio(event);
-		row.case_ = kl_strdup(t.case_);
-		kl_card_dims_copy(&row.dims, &t.dims);
-		row.dtype = kl_strdup(d);
-		row.language = kl_strdup(t.language);
-		row.platform = kl_strdup(t.platform);
-		row.ratio = t.ratio;
+		trial.ratio = skill_gen_ratio(event);
+		row.case_ = kl_strdup(trial.case_);
+		kl_card_dims_copy(&row.dims, &trial.dims);
+		row.dtype = kl_strdup(dir);
+		row.language = kl_strdup(trial.language);
+		row.platform = kl_strdup(trial.platform);
+		row.ratio = trial.ratio;
 		row.by = KL_ROW_TRIAL;
-		row.event = kl_strdup(t.event);
-		kl_card_add_row(c, &row);
+		row.event = kl_strdup(trial.event);
+		kl_card_add_row(card, &row);
 	}
-	kl_card_add_trial(c, &t);
+	kl_card_add_trial(card, &trial);
 }
 
-static inline void skill_gen_evidence(struct kl_card *c, const struct skill_gen *g,
-				      struct kl_rng *r, size_t i, size_t k)
+static inline void skill_gen_evidence(struct kl_card *card, const struct skill_gen *gen,
+				      struct kl_rng *rng, size_t i, size_t k)
 {
-	size_t event = kl_rng_below(r, g->event ? g->nevent : 1 << 20), place;
-	struct kl_card_evidence e = {
-		.lineage = kl_asprintf("w%zu/n", (size_t)kl_rng_below(r, g->lineages)),
-		.step = 1 + (int64_t)kl_rng_below(r, 16),
-		.before = skill_gen_hex(g->seed, i, 3000 + k, 40),
-		.after = skill_gen_hex(g->seed, i, 4000 + k, 40),
+	size_t event = kl_rng_below(rng, gen->event ? gen->nevent : 1 << 20), place;
+	struct kl_card_evidence evidence = {
+		.lineage = kl_asprintf("w%zu/n", (size_t)kl_rng_below(rng, gen->lineages)),
+		.step = 1 + (int64_t)kl_rng_below(rng, 16),
+		.before = skill_gen_hex(gen->seed, i, 3000 + k, 40),
+		.after = skill_gen_hex(gen->seed, i, 4000 + k, 40),
 		.derivation = KL_DERIVED_INVERSE,
 		.origin = kl_strdup("induced"),
 	};
 
 	while (!skill_gen_passed(event))
 		event = (event + KL_ARRAY_SIZE(skill_gen_places)) %
-			(g->event ? g->nevent : 1 << 20);
-	place = skill_gen_place(g, event);
-	e.language = kl_strdup(skill_gen_places[place].language);
-	e.platform = kl_strdup(skill_gen_places[place].platform);
-	e.event = skill_gen_cite(g, event);
-	kl_card_add_evidence(c, &e);
+			(gen->event ? gen->nevent : 1 << 20);
+	place = skill_gen_place(gen, event);
+	evidence.language = kl_strdup(skill_gen_places[place].language);
+	evidence.platform = kl_strdup(skill_gen_places[place].platform);
+	evidence.event = skill_gen_cite(gen, event);
+	kl_card_add_evidence(card, &evidence);
 }
 
-static inline char *skill_gen_code(const struct skill_gen *g, size_t i)
+static inline char *skill_gen_code(const struct skill_gen *gen, size_t i)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	for (size_t line = 0; b.len < g->text; line++)
+	for (size_t line = 0; buf.len < gen->text; line++)
 		kl_buf_addf(
-			&b,
+			&buf,
 			"for (int k%zu = 0; k%zu < K; k%zu++) { acc[%zu] += a[k%zu] * b[%zu]; }\n",
 			line, line, line, i % 16, line, line % 8);
-	return kl_buf_detach(&b);
+	return kl_buf_detach(&buf);
 }
 
 /** The i-th card; the caller's. */
-static inline struct kl_card *skill_gen_card(const struct skill_gen *g, size_t i)
+static inline struct kl_card *skill_gen_card(const struct skill_gen *gen, size_t i)
 {
-	struct kl_card *c = kl_card_new();
+	struct kl_card *card = kl_card_new();
 	struct kl_card_carrier *carrier = kl_calloc(1, sizeof(*carrier));
-	struct kl_rng r;
+	struct kl_rng rng;
 
-	kl_rng_seed(&r, kl_rng_mix(g->seed + i));
-	c->id = skill_gen_id(i);
-	c->intent = kl_asprintf(
+	kl_rng_seed(&rng, kl_rng_mix(gen->seed + i));
+	card->id = skill_gen_id(i);
+	card->intent = kl_asprintf(
 		"Keep the operands of step %zu in the place where its inner loop reads them, so "
 		"that the loop waits for no memory while it computes.",
 		i);
-	c->mechanism = kl_strdup("cache-block");
-	c->action = kl_strdup("unblock");
-	c->anchor.construct = kl_strdup("a loop nest that reads two operands");
-	carrier->language = kl_strdup(g->simple ? "c" : "cuda");
+	card->mechanism = kl_strdup("cache-block");
+	card->action = kl_strdup("unblock");
+	card->anchor.construct = kl_strdup("a loop nest that reads two operands");
+	carrier->language = kl_strdup(gen->simple ? "c" : "cuda");
 	carrier->form = KL_CARRIER_SNIPPET;
-	carrier->text = skill_gen_code(g, i);
-	c->carriers.v = carrier;
-	c->carriers.n = c->carriers.alloc = 1;
-	for (size_t k = kl_rng_below(&r, 3); k-- > 0;) {
-		struct kl_card_pre p = {
+	carrier->text = skill_gen_code(gen, i);
+	card->carriers.v = carrier;
+	card->carriers.n = card->carriers.alloc = 1;
+	for (size_t k = kl_rng_below(&rng, 3); k-- > 0;) {
+		struct kl_card_pre pre = {
 			.id = kl_asprintf("p%zu", k),
 			.text = kl_strdup("a condition"),
-			.test = kl_strdup(
-				skill_gen_tests[kl_rng_below(&r, KL_ARRAY_SIZE(skill_gen_tests))]),
+			.test = kl_strdup(skill_gen_tests[kl_rng_below(
+				&rng, KL_ARRAY_SIZE(skill_gen_tests))]),
 		};
 
-		KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
-		c->sound.v[c->sound.n++] = p;
+		KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
+		card->sound.v[card->sound.n++] = pre;
 	}
-	skill_gen_facts(&c->provides, g, &r, 1 + kl_rng_below(&r, 2));
-	kl_strvec_copy(&c->scope.provides, &c->provides);
-	if (!kl_rng_below(&r, 2))
-		skill_gen_facts(&c->scope.requires, g, &r, 1 + kl_rng_below(&r, 2));
-	if (!kl_rng_below(&r, 4))
-		skill_gen_facts(&c->scope.conflicts, g, &r, 1);
-	if (!g->simple && !kl_rng_below(&r, 4))
-		kl_strvec_push(&c->scope.needs, "cp.async");
-	kl_strvec_push(&c->scope.cases, "gemm");
-	kl_strvec_push(&c->scope.languages, "c");
-	for (size_t k = 1 + kl_rng_below(&r, 3); k-- > 0;)
-		skill_gen_evidence(c, g, &r, i, k);
-	for (size_t k = kl_rng_below(&r, 5); k-- > 0;)
-		skill_gen_trial(c, g, &r, i, k);
-	kl_card_normalize(c);
-	return c;
+	skill_gen_facts(&card->provides, gen, &rng, 1 + kl_rng_below(&rng, 2));
+	kl_strvec_copy(&card->scope.provides, &card->provides);
+	if (!kl_rng_below(&rng, 2))
+		skill_gen_facts(&card->scope.requires, gen, &rng, 1 + kl_rng_below(&rng, 2));
+	if (!kl_rng_below(&rng, 4))
+		skill_gen_facts(&card->scope.conflicts, gen, &rng, 1);
+	if (!gen->simple && !kl_rng_below(&rng, 4))
+		kl_strvec_push(&card->scope.needs, "cp.async");
+	kl_strvec_push(&card->scope.cases, "gemm");
+	kl_strvec_push(&card->scope.languages, "c");
+	for (size_t k = 1 + kl_rng_below(&rng, 3); k-- > 0;)
+		skill_gen_evidence(card, gen, &rng, i, k);
+	for (size_t k = kl_rng_below(&rng, 5); k-- > 0;)
+		skill_gen_trial(card, gen, &rng, i, k);
+	kl_card_normalize(card);
+	return card;
 }
 
 #endif

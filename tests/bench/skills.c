@@ -21,12 +21,12 @@
 
 #define EVENTS 4096
 
-static void gen_init(struct skill_gen *g)
+static void gen_init(struct skill_gen *gen)
 {
-	*g = (struct skill_gen){
+	*gen = (struct skill_gen){
 		.seed = 1, .facts = 300, .lineages = 400, .text = 900, .nevent = EVENTS
 	};
-	g->event = kl_calloc(EVENTS, sizeof(*g->event));
+	gen->event = kl_calloc(EVENTS, sizeof(*gen->event));
 }
 
 static void add_file(struct kl_buf *out, const char *path, const struct kl_buf *text)
@@ -36,16 +36,16 @@ static void add_file(struct kl_buf *out, const char *path, const struct kl_buf *
 	kl_buf_addch(out, '\n');
 }
 
-static void add_events(struct kl_buf *out, struct skill_gen *g)
+static void add_events(struct kl_buf *out, struct skill_gen *gen)
 {
 	for (size_t k = 0; k < EVENTS; k++) {
-		KL_AUTO(json_decrefp) json_t *e = skill_gen_event(g, k);
+		KL_AUTO(json_decrefp) json_t *entry = skill_gen_event(gen, k);
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		const char *id = kl_json_str_or(e, "id", "");
+		const char *id = kl_json_str_or(entry, "id", "");
 		KL_AUTO(kl_freep) char *path = kl_asprintf("evidence/%.2s/%s.json", id, id);
 
-		snprintf(g->event[k], sizeof(g->event[k]), "%s", id);
-		kl_json_canonical(&text, e);
+		snprintf(gen->event[k], sizeof(gen->event[k]), "%s", id);
+		kl_json_canonical(&text, entry);
 		kl_buf_addch(&text, '\n');
 		add_file(out, path, &text);
 	}
@@ -53,35 +53,35 @@ static void add_events(struct kl_buf *out, struct skill_gen *g)
 
 static int write_cards(const char *dir, size_t n)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
 	struct kl_proc_result res;
-	struct skill_gen g;
+	struct skill_gen gen;
 	git_oid root;
 	char hex[KL_OID_HEX];
-	int err = kl_repo_open_at(&r, dir);
+	int err = kl_repo_open_at(&repo, dir);
 
 	if (!err)
-		err = kl_library_root(&root, r);
+		err = kl_library_root(&root, repo);
 	if (err < 0)
 		return err;
 	kl_oid_hex(hex, &root);
-	gen_init(&g);
+	gen_init(&gen);
 	kl_buf_addf(&out,
 		    "commit " KL_LIBRARY_REF
 		    "\ncommitter bench <bench@klineage.invalid> 1 +0000\ndata 0\n"
 		    "from %s\n",
 		    hex);
-	add_events(&out, &g);
+	add_events(&out, &gen);
 	for (size_t i = 0; i < n; i++) {
-		KL_AUTO(kl_card_freep) struct kl_card *c = skill_gen_card(&g, i);
+		KL_AUTO(kl_card_freep) struct kl_card *card = skill_gen_card(&gen, i);
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		KL_AUTO(kl_freep) char *path = kl_asprintf("cards/%s.yaml", c->id);
+		KL_AUTO(kl_freep) char *path = kl_asprintf("cards/%s.yaml", card->id);
 
-		kl_card_write(&text, c);
+		kl_card_write(&text, card);
 		add_file(&out, path, &text);
 	}
-	free(g.event);
+	free(gen.event);
 	err = kl_proc_run(&res, &(struct kl_proc_opts){
 					.argv = (const char *const[]){ "git", "fast-import",
 								       "--quiet", "--force", NULL },
@@ -96,17 +96,17 @@ static int write_cards(const char *dir, size_t n)
 
 static int build_index(const char *dir)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
 	struct rusage use;
 	int64_t start = kl_clock_ns();
-	int err = kl_repo_open_at(&r, dir);
+	int err = kl_repo_open_at(&repo, dir);
 
 	if (!err)
 		err = kl_taxonomy_load(&tax);
 	if (!err)
-		err = kl_index_open(&ix, r, tax);
+		err = kl_index_open(&ix, repo, tax);
 	if (err < 0)
 		return err;
 	if (!kl_index_was_built(ix) || kl_index_bad(ix))
@@ -118,7 +118,7 @@ static int build_index(const char *dir)
 }
 
 /* a target of one of the generator's kinds */
-static int make_target(struct kl_target *t, const struct kl_taxonomy *tax, size_t i)
+static int make_target(struct kl_target *target, const struct kl_taxonomy *tax, size_t i)
 {
 	static const char text[] =
 		"klineage: 1\nworkload: sgemm\ncase: {op: gemm, dims: {M: %d, N: 1024, K: 512}}\n"
@@ -129,43 +129,43 @@ static int make_target(struct kl_target *t, const struct kl_taxonomy *tax, size_
 		"domain: [M >= 1, N >= 1, K >= 1]\nalso: [{M: 127, N: 63, K: 65}]\n"
 		"oracle: {language: c, sources: [oracle.c], entry: oracle}\naccept: {rule: noise}\n";
 	KL_AUTO(kl_freep) char *contract = kl_asprintf(text, 64 << i % 6);
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
-	struct kl_file f = { .path = (char *)"k.c", .mode = 0100644, .data = (char *)"" };
-	struct kl_surface s = { .dir = (char *)"", .file = &f, .nfile = 1 };
-	int err = kl_contract_parse(&c, "klineage.yaml", contract, strlen(contract));
+	KL_AUTO(kl_contract_freep) struct kl_contract *other = NULL;
+	struct kl_file file = { .path = (char *)"k.c", .mode = 0100644, .data = (char *)"" };
+	struct kl_surface surface = { .dir = (char *)"", .file = &file, .nfile = 1 };
+	int err = kl_contract_parse(&other, "klineage.yaml", contract, strlen(contract));
 
-	s.contract = c;
+	surface.contract = other;
 	if (!err)
-		err = kl_target_init(t, tax, &s, i % 2 ? "cpu/x86-64-v3" : "cuda/sm_90");
+		err = kl_target_init(target, tax, &surface, i % 2 ? "cpu/x86-64-v3" : "cuda/sm_90");
 	for (size_t k = 0; !err && k < i % 5; k++) {
 		KL_AUTO(kl_freep) char *fact = kl_asprintf("fact.%zu", 3 * (i + k) + 1);
 
-		kl_target_add_prior(t, fact);
+		kl_target_add_prior(target, fact);
 	}
 	return err;
 }
 
 static int ask(const char *dir, size_t n)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
-	struct kl_retrieve_opts o = KL_RETRIEVE_OPTS_INIT;
-	int err = kl_repo_open_at(&r, dir);
+	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
+	int err = kl_repo_open_at(&repo, dir);
 
 	if (!err)
 		err = kl_taxonomy_load(&tax);
 	for (size_t i = 0; !err && i < n; i++) {
-		KL_AUTO(kl_target_release) struct kl_target t = { .known = KL_KNOWN_INIT };
+		KL_AUTO(kl_target_release) struct kl_target target = { .known = KL_KNOWN_INIT };
 		KL_AUTO(kl_retrieval_release) struct kl_retrieval found = { 0 };
 		KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
 		int64_t start;
 
-		if ((err = make_target(&t, tax, i)) < 0)
+		if ((err = make_target(&target, tax, i)) < 0)
 			break;
 		start = kl_clock_ns();
-		err = kl_index_open(&ix, r, tax);
+		err = kl_index_open(&ix, repo, tax);
 		if (!err)
-			err = kl_retrieve(&found, ix, &t, &o);
+			err = kl_retrieve(&found, ix, &target, &opts);
 		if (!err && !found.n)
 			err = kl_error(KL_EINVALID, "nothing was found");
 		if (!err)

@@ -152,29 +152,29 @@ static void line(bool good, const char *name, const char *how, int64_t start_ns,
 }
 
 /* Three calls, values compared where they end well; both guard sides. */
-static bool calls(struct kl_subject *s, int64_t n, struct kl_call *end, char *why, size_t room,
-		  int64_t *ns)
+static bool calls(struct kl_subject *subject, int64_t n, struct kl_call *end, char *why,
+		  size_t room, int64_t *ns)
 {
 	for (int turn = 0; turn < 3; turn++) {
-		float *x = kl_subject_buffer(s, 1), *y;
+		float *values = kl_subject_buffer(subject, 1), *samples;
 		int64_t start;
 
 		for (int64_t i = 0; i < n; i++)
-			x[i] = (float)(i % 1000 + turn);
-		kl_subject_poison(s, (uint64_t)turn + 10);
+			values[i] = (float)(i % 1000 + turn);
+		kl_subject_poison(subject, (uint64_t)turn + 10);
 		start = kl_clock_ns();
-		if (kl_subject_call(s, end) < 0) {
+		if (kl_subject_call(subject, end) < 0) {
 			snprintf(why, room, "%s", kl_error_last());
 			return false;
 		}
 		*ns = kl_clock_ns() - start;
 		if (end->end != KL_CALL_OK)
 			return true;
-		y = kl_subject_buffer(s, 2);
+		samples = kl_subject_buffer(subject, 2);
 		for (int64_t i = 0; i < n; i++)
-			if (y[i] != 1.5f * (float)(i % 1000 + turn)) {
+			if (samples[i] != 1.5f * (float)(i % 1000 + turn)) {
 				snprintf(why, room, "call %d: y[%lld] is %g, wanted %g", turn,
-					 (long long)i, (double)y[i],
+					 (long long)i, (double)samples[i],
 					 1.5 * (double)(i % 1000 + turn));
 				return false;
 			}
@@ -202,22 +202,22 @@ static void one_case(const char *dir, size_t i, struct kl_gpu_keep **keep)
 						.so = job->candidate_so,
 						.align_right = right,
 						.cpu = -1 };
-		struct kl_subject *s = NULL;
+		struct kl_subject *subject = NULL;
 		struct kl_call end = { 0 };
 		int err;
 
 		start = kl_clock_ns();
-		err = kl_subject_start(&s, job, job->point, &spec);
+		err = kl_subject_start(&subject, job, job->point, &spec);
 		started = kl_clock_ns() - start;
 		snprintf(why, sizeof(why), "%s", err ? kl_error_last() : "");
 		good = err == cases[i].start && (!err || strstr(why, cases[i].text));
 		if (good && !err) {
-			good = calls(s, n, &end, why, sizeof(why), &ns);
+			good = calls(subject, n, &end, why, sizeof(why), &ns);
 			if (!*why)
 				snprintf(why, sizeof(why), "%s", end.what);
 			good = good && end.end == cases[i].end && strstr(why, cases[i].text);
 		}
-		kl_subject_free(s);
+		kl_subject_free(subject);
 		if (!good || cases[i].end == KL_CALL_HANG)
 			break;
 	}
@@ -257,7 +257,7 @@ static void stage(const char *dir, const char *name, const char *plan, const cha
 static void locked(const char *dir)
 {
 	struct kl_job *job = job_of(dir, PLAN("scale"), NULL, N, "/nowhere");
-	struct kl_gpu_child *c = NULL;
+	struct kl_gpu_child *child = NULL;
 	int64_t start;
 	int ready[2], err;
 	pid_t other;
@@ -267,20 +267,20 @@ static void locked(const char *dir)
 		return;
 	other = fork();
 	if (!other) {
-		if (kl_gpu_keep_child(&c, job, job->candidate_so) == 0 &&
+		if (kl_gpu_keep_child(&child, job, job->candidate_so) == 0 &&
 		    write(ready[1], "x", 1) == 1)
 			kl_clock_sleep_ms(1500);
 		_exit(0);
 	}
 	err = read(ready[0], &byte, 1) != 1;
 	start = kl_clock_ns();
-	err = err ? err : kl_gpu_keep_child(&c, job, job->candidate_so);
+	err = err ? err : kl_gpu_keep_child(&child, job, job->candidate_so);
 	start = kl_clock_ns() - start;
 	waitpid(other, NULL, 0);
 	line(!err && start > 1000000000, "a second worker waits", err ? kl_error_last() : "", start,
 	     0);
-	if (c)
-		kl_gpu_keep_back(job->gpu, c);
+	if (child)
+		kl_gpu_keep_back(job->gpu, child);
 	end_job(job);
 }
 
@@ -297,37 +297,39 @@ static void locked(const char *dir)
 		bad += rc_ != 0;                                                                \
 	} while (0)
 
-static void tools(const struct kl_gpu_device *d)
+static void tools(const struct kl_gpu_device *device)
 {
 	enum { BYTES = 1000003, FROM = 24, OFF = 3 };
-	struct kl_gpu_pattern p = { 77, 0x003fffff003fffffu, 0x7fc000017fc00001u };
+	struct kl_gpu_pattern pattern = { 77, 0x003fffff003fffffu, 0x7fc000017fc00001u };
 	unsigned char *here = kl_malloc(BYTES + 64);
 	uint64_t print[2], own[2], where = 0;
-	struct kl_gpu_buffer b;
-	int err = kl_gpu_buffer_make(&b, d, BYTES + 64, 256, false);
+	struct kl_gpu_buffer buffer;
+	int err = kl_gpu_buffer_make(&buffer, device, BYTES + 64, 256, false);
 
-	err = err ? err : kl_gpu_fill(d, b.at + OFF, BYTES, FROM + OFF, &p);
-	err = err ? err : kl_gpu_check(d, b.at + OFF, BYTES, FROM + OFF, &p, &where);
-	err = err ? err : d->cu->to_host(here, b.at + OFF, BYTES, d->stream);
-	err = err ? err : d->cu->stream_sync(d->stream);
+	err = err ? err : kl_gpu_fill(device, buffer.at + OFF, BYTES, FROM + OFF, &pattern);
+	err = err ? err :
+		    kl_gpu_check(device, buffer.at + OFF, BYTES, FROM + OFF, &pattern, &where);
+	err = err ? err : device->cu->to_host(here, buffer.at + OFF, BYTES, device->stream);
+	err = err ? err : device->cu->stream_sync(device->stream);
 	if (!err) {
 		unsigned char *want = kl_malloc(BYTES);
 
-		kl_gpu_pattern(want, &p, FROM + OFF, BYTES);
+		kl_gpu_pattern(want, &pattern, FROM + OFF, BYTES);
 		err = memcmp(want, here, BYTES);
 		free(want);
 	}
 	line(!err, "pattern there as here", err ? kl_error_last() : "", 0, 0);
-	err = kl_gpu_fill(d, b.at, BYTES, 0, &p);
-	err = err ? err : kl_gpu_fingerprint(d, print, b.at, BYTES - 1, 99);
-	err = err ? err : d->cu->to_host(here, b.at, BYTES, d->stream);
-	err = err ? err : d->cu->stream_sync(d->stream);
+	err = kl_gpu_fill(device, buffer.at, BYTES, 0, &pattern);
+	err = err ? err : kl_gpu_fingerprint(device, print, buffer.at, BYTES - 1, 99);
+	err = err ? err : device->cu->to_host(here, buffer.at, BYTES, device->stream);
+	err = err ? err : device->cu->stream_sync(device->stream);
 	kl_gpu_fingerprint_host(own, here, BYTES - 1, 99);
 	line(!err && !memcmp(print, own, 16), "fingerprint there as here", "", 0, 0);
-	err = d->cu->set8(b.at + 500001, 0, 1, d->stream);
-	line(!err && kl_gpu_check(d, b.at, BYTES, 0, &p, &where) == KL_ENO && where == 500001,
+	err = device->cu->set8(buffer.at + 500001, 0, 1, device->stream);
+	line(!err && kl_gpu_check(device, buffer.at, BYTES, 0, &pattern, &where) == KL_ENO &&
+		     where == 500001,
 	     "one byte is seen", "", 0, 0);
-	kl_gpu_buffer_release(&b, d);
+	kl_gpu_buffer_release(&buffer, device);
 	free(here);
 }
 
@@ -335,54 +337,57 @@ static void costs(struct kl_gpu_device *d, const char *dir)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "kernels.cubin");
 	KL_AUTO(kl_buf_release) struct kl_buf image = KL_BUF_INIT;
-	struct kl_gpu_module *m = NULL;
-	struct kl_gpu_buffer b;
+	struct kl_gpu_module *module = NULL;
+	struct kl_gpu_buffer buffer;
 	enum { BIG = 32 << 20 };
 	char *here = kl_malloc(BIG);
 
 	memset(here, 1, BIG);
 	if (kl_fs_read(&image, path, 1 << 24) < 0 ||
-	    kl_gpu_module_load(&m, d, image.ptr, image.len) < 0) {
+	    kl_gpu_module_load(&module, d, image.ptr, image.len) < 0) {
 		line(false, "costs", kl_error_last(), 0, 0);
 		return;
 	}
-	COST("module unloaded and loaded (74 kB)", 20, kl_gpu_module_reload(m, d));
+	COST("module unloaded and loaded (74 kB)", 20, kl_gpu_module_reload(module, d));
 	COST("shared and local memory overwritten", 20, kl_gpu_scrub(d));
 	COST("L2 flushed", 20, kl_gpu_flush_l2(d));
 	COST("buffer of 32 MiB made and released", 20,
-	     kl_gpu_buffer_make(&b, d, BIG, 256, false) || (kl_gpu_buffer_release(&b, d), 0));
-	if (kl_gpu_buffer_make(&b, d, BIG, 256, false) < 0)
+	     kl_gpu_buffer_make(&buffer, d, BIG, 256, false) ||
+		     (kl_gpu_buffer_release(&buffer, d), 0));
+	if (kl_gpu_buffer_make(&buffer, d, BIG, 256, false) < 0)
 		return;
 	COST("read-only and back", 20,
-	     kl_gpu_buffer_protect(&b, d, true) || kl_gpu_buffer_protect(&b, d, false));
-	COST("32 MiB to the device", 10, d->cu->to_device(b.at, here, BIG, d->stream));
-	COST("32 MiB from the device", 10, d->cu->to_host(here, b.at, BIG, d->stream));
+	     kl_gpu_buffer_protect(&buffer, d, true) || kl_gpu_buffer_protect(&buffer, d, false));
+	COST("32 MiB to the device", 10, d->cu->to_device(buffer.at, here, BIG, d->stream));
+	COST("32 MiB from the device", 10, d->cu->to_host(here, buffer.at, BIG, d->stream));
 	COST("32 MiB poisoned", 20,
-	     kl_gpu_fill(d, b.at, BIG, 0, &(struct kl_gpu_pattern){ 1, 2, 3 }));
-	COST("32 MiB fingerprinted", 20, kl_gpu_fingerprint(d, (uint64_t[2]){ 0 }, b.at, BIG, 5));
-	kl_gpu_module_free(m, d);
+	     kl_gpu_fill(d, buffer.at, BIG, 0, &(struct kl_gpu_pattern){ 1, 2, 3 }));
+	COST("32 MiB fingerprinted", 20,
+	     kl_gpu_fingerprint(d, (uint64_t[2]){ 0 }, buffer.at, BIG, 5));
+	kl_gpu_module_free(module, d);
 }
 
 static void direct(const char *dir)
 {
 	struct kl_gpu_driver *cu = NULL;
-	struct kl_gpu_device *d = NULL;
+	struct kl_gpu_device *device = NULL;
 	int64_t start = kl_clock_ns(), inited;
 	int err = kl_gpu_driver_open(&cu);
 
 	err = err ? err : cu->init(0);
 	inited = kl_clock_ns() - start;
 	start = kl_clock_ns();
-	err = err ? err : kl_gpu_device_open(&d, cu, 0);
-	line(!err, "driver, then context and tools", err ? kl_error_last() : d->facts.name, inited,
-	     kl_clock_ns() - start);
+	err = err ? err : kl_gpu_device_open(&device, cu, 0);
+	line(!err, "driver, then context and tools", err ? kl_error_last() : device->facts.name,
+	     inited, kl_clock_ns() - start);
 	if (err)
 		return;
 	printf("     driver %s, CUDA %d, cc %d, %d SMs, L2 %lld, shared %lld, granule %llu, %s\n",
-	       cu->build, cu->version, d->facts.cc, d->facts.sms, (long long)d->facts.l2,
-	       (long long)d->facts.smem_optin, (unsigned long long)d->granule, d->facts.uuid);
-	tools(d);
-	costs(d, dir);
+	       cu->build, cu->version, device->facts.cc, device->facts.sms,
+	       (long long)device->facts.l2, (long long)device->facts.smem_optin,
+	       (unsigned long long)device->granule, device->facts.uuid);
+	tools(device);
+	costs(device, dir);
 }
 
 int main(int argc, char **argv)

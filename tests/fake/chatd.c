@@ -110,51 +110,51 @@ static void die(const char *what)
 
 static void nap(long ms)
 {
-	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+	struct timespec now = { ms / 1000, ms % 1000 * 1000000 };
 
-	nanosleep(&t, NULL);
+	nanosleep(&now, NULL);
 }
 
 /* -- bytes ------------------------------------------------------------------------ */
 
-static bool raw_out(struct conn *c, const char *p, size_t n)
+static bool raw_out(struct conn *conn, const char *at, size_t n)
 {
 	while (n) {
-		ssize_t k = c->ssl ? SSL_write(c->ssl, p, n > 1 << 14 ? 1 << 14 : (int)n) :
-				     send(c->fd, p, n, MSG_NOSIGNAL);
+		ssize_t k = conn->ssl ? SSL_write(conn->ssl, at, n > 1 << 14 ? 1 << 14 : (int)n) :
+					send(conn->fd, at, n, MSG_NOSIGNAL);
 
 		if (k <= 0)
 			return false;
-		p += k;
+		at += k;
 		n -= (size_t)k;
 	}
 	return true;
 }
 
-static bool out(struct conn *c, const char *p, size_t n)
+static bool out(struct conn *conn, const char *at, size_t n)
 {
-	if (!c->drip)
-		return raw_out(c, p, n);
-	for (; n; n--, p++) {
-		if (!raw_out(c, p, 1))
+	if (!conn->drip)
+		return raw_out(conn, at, n);
+	for (; n; n--, at++) {
+		if (!raw_out(conn, at, 1))
 			return false;
-		nap(c->delay_ms);
+		nap(conn->delay_ms);
 	}
 	return true;
 }
 
 /* A piece of the body, as a chunk. */
-static bool chunk(struct conn *c, const char *p, size_t n)
+static bool chunk(struct conn *conn, const char *at, size_t n)
 {
 	char size[32];
 
 	snprintf(size, sizeof(size), "%zx\r\n", n);
-	return out(c, size, strlen(size)) && out(c, p, n) && out(c, "\r\n", 2);
+	return out(conn, size, strlen(size)) && out(conn, at, n) && out(conn, "\r\n", 2);
 }
 
-static ssize_t in(struct conn *c, char *p, size_t n)
+static ssize_t in(struct conn *conn, char *at, size_t n)
 {
-	return c->ssl ? SSL_read(c->ssl, p, (int)n) : read(c->fd, p, n);
+	return conn->ssl ? SSL_read(conn->ssl, at, (int)n) : read(conn->fd, at, n);
 }
 
 /* -- the request ------------------------------------------------------------------ */
@@ -163,21 +163,21 @@ static const char *header(const char *head, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (const char *p = strstr(head, "\r\n"); p; p = strstr(p, "\r\n")) {
-		p += 2;
-		if (!strncasecmp(p, name, n) && p[n] == ':')
-			return p + n + 1 + strspn(p + n + 1, " ");
+	for (const char *at = strstr(head, "\r\n"); at; at = strstr(at, "\r\n")) {
+		at += 2;
+		if (!strncasecmp(at, name, n) && at[n] == ':')
+			return at + n + 1 + strspn(at + n + 1, " ");
 	}
 	return NULL;
 }
 
-static bool read_request(struct conn *c)
+static bool read_request(struct conn *conn)
 {
 	size_t len = 0, room = 1 << 16, want = 0;
 	char *buf = malloc(room + 1), *end = NULL;
 
 	for (;;) {
-		ssize_t k = in(c, buf + len, room - len);
+		ssize_t k = in(conn, buf + len, room - len);
 
 		if (k <= 0)
 			break;
@@ -192,9 +192,9 @@ static bool read_request(struct conn *c)
 			want = size ? (size_t)atol(size) : 0;
 		}
 		if (end && len >= (size_t)(end - buf) + want) {
-			c->head = strdup(buf);
-			c->body = strndup(end, want);
-			c->body_len = want;
+			conn->head = strdup(buf);
+			conn->body = strndup(end, want);
+			conn->body_len = want;
 			free(buf);
 			return true;
 		}
@@ -211,27 +211,27 @@ static bool read_request(struct conn *c)
 }
 
 /* The key that came, and the headers without it. */
-static json_t *headers_of(struct conn *c)
+static json_t *headers_of(struct conn *conn)
 {
 	json_t *all = json_object();
 
-	for (char *p = strstr(c->head, "\r\n"); p;) {
-		char *line = p + 2, *end = strstr(line, "\r\n"), *colon = strchr(line, ':');
+	for (char *at = strstr(conn->head, "\r\n"); at;) {
+		char *line = at + 2, *end = strstr(line, "\r\n"), *colon = strchr(line, ':');
 		size_t n = end ? (size_t)(end - line) : strlen(line);
 		char name[128], value[4200];
 
-		p = end;
+		at = end;
 		if (!colon || colon >= line + n)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(colon - line), line);
 		colon += 1 + strspn(colon + 1, " ");
 		snprintf(value, sizeof(value), "%.*s", (int)(line + n - colon), colon);
-		for (char *q = name; *q; q++)
-			*q |= *q >= 'A' && *q <= 'Z' ? 0x20 : 0;
+		for (char *next = name; *next; next++)
+			*next |= *next >= 'A' && *next <= 'Z' ? 0x20 : 0;
 		if (!strcmp(name, "x-api-key"))
-			snprintf(c->key, sizeof(c->key), "%s", value);
+			snprintf(conn->key, sizeof(conn->key), "%s", value);
 		else if (!strcmp(name, "authorization"))
-			snprintf(c->key, sizeof(c->key), "%s",
+			snprintf(conn->key, sizeof(conn->key), "%s",
 				 value + (strncmp(value, "Bearer ", 7) ? 0 : 7));
 		else
 			json_object_set_new(all, name, json_string(value));
@@ -239,175 +239,175 @@ static json_t *headers_of(struct conn *c)
 	return all;
 }
 
-static void log_request(struct conn *c)
+static void log_request(struct conn *conn)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 	char path[256] = "";
 
-	sscanf(c->head, "%*s %255s", path);
-	c->anthropic = strstr(path, "/messages");
-	json_object_set_new(j, "headers", headers_of(c));
-	json_object_set_new(j, "n", json_integer((json_int_t)server.requests++));
-	json_object_set_new(j, "path", json_string(path));
-	json_object_set_new(j, "body", json_stringn(c->body, c->body_len));
-	json_object_set_new(j, "key",
-			    json_string(!*c->key                                  ? "none" :
-					server.key && !strcmp(c->key, server.key) ? "right" :
-										    "wrong"));
+	sscanf(conn->head, "%*s %255s", path);
+	conn->anthropic = strstr(path, "/messages");
+	json_object_set_new(value, "headers", headers_of(conn));
+	json_object_set_new(value, "n", json_integer((json_int_t)server.requests++));
+	json_object_set_new(value, "path", json_string(path));
+	json_object_set_new(value, "body", json_stringn(conn->body, conn->body_len));
+	json_object_set_new(value, "key",
+			    json_string(!*conn->key                                  ? "none" :
+					server.key && !strcmp(conn->key, server.key) ? "right" :
+										       "wrong"));
 	if (server.log) {
-		json_dumpf(j, server.log, JSON_COMPACT | JSON_SORT_KEYS);
+		json_dumpf(value, server.log, JSON_COMPACT | JSON_SORT_KEYS);
 		fputc('\n', server.log);
 		fflush(server.log);
 	}
-	json_decref(j);
+	json_decref(value);
 }
 
-static json_t *next_line(const struct conn *c)
+static json_t *next_line(const struct conn *conn)
 {
 	for (size_t i = 0; i < server.n; i++) {
-		struct script_line *l = &server.line[i];
-		const char *match = json_string_value(json_object_get(l->j, "match"));
+		struct script_line *line = &server.line[i];
+		const char *match = json_string_value(json_object_get(line->j, "match"));
 
-		if (!l->left || (match && !strstr(c->body, match)))
+		if (!line->left || (match && !strstr(conn->body, match)))
 			continue;
-		l->left--;
-		return l->j;
+		line->left--;
+		return line->j;
 	}
 	return NULL;
 }
 
 /* -- replies ------------------------------------------------------------------------ */
 
-static const char *str(const json_t *j, const char *key, const char *dflt)
+static const char *str(const json_t *item, const char *key, const char *dflt)
 {
-	const json_t *v = json_object_get(j, key);
+	const json_t *value = json_object_get(item, key);
 
-	return json_is_string(v) ? json_string_value(v) : dflt;
+	return json_is_string(value) ? json_string_value(value) : dflt;
 }
 
-static long num(const json_t *j, const char *key, long dflt)
+static long num(const json_t *item, const char *key, long dflt)
 {
-	const json_t *v = json_object_get(j, key);
+	const json_t *value = json_object_get(item, key);
 
-	return json_is_integer(v) ? (long)json_integer_value(v) : dflt;
+	return json_is_integer(value) ? (long)json_integer_value(value) : dflt;
 }
 
-static bool head(struct conn *c, long status, const char *type, long length)
+static bool head(struct conn *conn, long status, const char *type, long length)
 {
-	char h[8192];
-	json_t *more = json_object_get(c->line, "headers"), *v;
+	char hex[8192];
+	json_t *more = json_object_get(conn->line, "headers"), *value;
 	const char *name;
 	size_t n;
 
-	n = (size_t)snprintf(h, sizeof(h),
+	n = (size_t)snprintf(hex, sizeof(hex),
 			     "HTTP/1.1 %ld Whatever\r\nconnection: close\r\ncontent-type: %s\r\n"
 			     "request-id: req_%zu\r\n",
 			     status, type, server.requests);
 	if (length >= 0)
-		n += (size_t)snprintf(h + n, sizeof(h) - n, "content-length: %ld\r\n", length);
+		n += (size_t)snprintf(hex + n, sizeof(hex) - n, "content-length: %ld\r\n", length);
 	else
-		n += (size_t)snprintf(h + n, sizeof(h) - n, "transfer-encoding: chunked\r\n");
-	json_object_foreach(more, name, v)
-		n += (size_t)snprintf(h + n, sizeof(h) - n, "%s: %s\r\n", name,
-				      json_string_value(v));
-	n += (size_t)snprintf(h + n, sizeof(h) - n, "\r\n");
-	return out(c, h, n);
+		n += (size_t)snprintf(hex + n, sizeof(hex) - n, "transfer-encoding: chunked\r\n");
+	json_object_foreach(more, name, value)
+		n += (size_t)snprintf(hex + n, sizeof(hex) - n, "%s: %s\r\n", name,
+				      json_string_value(value));
+	n += (size_t)snprintf(hex + n, sizeof(hex) - n, "\r\n");
+	return out(conn, hex, n);
 }
 
-static void page(struct conn *c, long status, const char *type, const char *text)
+static void page(struct conn *conn, long status, const char *type, const char *text)
 {
-	if (head(c, status, type, (long)strlen(text)))
-		out(c, text, strlen(text));
+	if (head(conn, status, type, (long)strlen(text)))
+		out(conn, text, strlen(text));
 }
 
-static void error_page(struct conn *c, long status, const char *message)
+static void error_page(struct conn *conn, long status, const char *message)
 {
-	json_t *e = c->anthropic ? json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error",
-					     "type", "some_error", "message", message) :
-				   json_pack("{s:{s:s, s:s, s:n}}", "error", "message", message,
-					     "type", "some_error", "code");
-	char *text = json_dumps(e, JSON_COMPACT);
+	json_t *entry = conn->anthropic ? json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error",
+						    "type", "some_error", "message", message) :
+					  json_pack("{s:{s:s, s:s, s:n}}", "error", "message",
+						    message, "type", "some_error", "code");
+	char *text = json_dumps(entry, JSON_COMPACT);
 
-	page(c, status, "application/json", text);
+	page(conn, status, "application/json", text);
 	free(text);
-	json_decref(e);
+	json_decref(entry);
 }
 
 /* One event; takes the reference. */
-static bool event(struct conn *c, const char *type, json_t *j)
+static bool event(struct conn *conn, const char *type, json_t *value)
 {
-	char *text = json_dumps(j, JSON_COMPACT), *whole = NULL;
-	bool ok = asprintf(&whole, c->anthropic ? "event: %s\ndata: %s\n\n" : "%.0sdata: %s\n\n",
+	char *text = json_dumps(value, JSON_COMPACT), *whole = NULL;
+	bool ok = asprintf(&whole, conn->anthropic ? "event: %s\ndata: %s\n\n" : "%.0sdata: %s\n\n",
 			   type, text) >= 0 &&
-		  chunk(c, whole, strlen(whole));
+		  chunk(conn, whole, strlen(whole));
 
 	free(text);
 	free(whole);
-	json_decref(j);
+	json_decref(value);
 	return ok;
 }
 
-static long used(const struct conn *c, const char *key)
+static long used(const struct conn *conn, const char *key)
 {
-	return num(json_object_get(c->line, "usage"), key, 0);
+	return num(json_object_get(conn->line, "usage"), key, 0);
 }
 
-static json_t *anthropic_usage(const struct conn *c)
+static json_t *anthropic_usage(const struct conn *conn)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:{s:I, s:I}}", "input_tokens",
-			 (json_int_t)used(c, "input"), "output_tokens", (json_int_t)1,
-			 "cache_read_input_tokens", (json_int_t)used(c, "cache_read"),
+			 (json_int_t)used(conn, "input"), "output_tokens", (json_int_t)1,
+			 "cache_read_input_tokens", (json_int_t)used(conn, "cache_read"),
 			 "cache_creation_input_tokens",
-			 (json_int_t)(used(c, "cache_write_5m") + used(c, "cache_write_1h")),
+			 (json_int_t)(used(conn, "cache_write_5m") + used(conn, "cache_write_1h")),
 			 "cache_creation", "ephemeral_5m_input_tokens",
-			 (json_int_t)used(c, "cache_write_5m"), "ephemeral_1h_input_tokens",
-			 (json_int_t)used(c, "cache_write_1h"));
+			 (json_int_t)used(conn, "cache_write_5m"), "ephemeral_1h_input_tokens",
+			 (json_int_t)used(conn, "cache_write_1h"));
 }
 
-static json_t *choice(const struct conn *c, int index, const char *text, const char *reason)
+static json_t *choice(const struct conn *conn, int index, const char *text, const char *reason)
 {
-	json_t *j = json_pack("{s:s, s:s, s:s, s:[{s:i, s:{}, s:n}]}", "id", "chatcmpl-1", "object",
-			      "chat.completion.chunk", "model", c->model, "choices", "index", index,
-			      "delta", "finish_reason");
-	json_t *first = json_array_get(json_object_get(j, "choices"), 0);
+	json_t *value = json_pack("{s:s, s:s, s:s, s:[{s:i, s:{}, s:n}]}", "id", "chatcmpl-1",
+				  "object", "chat.completion.chunk", "model", conn->model,
+				  "choices", "index", index, "delta", "finish_reason");
+	json_t *first = json_array_get(json_object_get(value, "choices"), 0);
 
 	if (text)
 		json_object_set_new(json_object_get(first, "delta"), "content", json_string(text));
 	if (reason)
 		json_object_set_new(first, "finish_reason", json_string(reason));
-	return j;
+	return value;
 }
 
-static bool begin(struct conn *c)
+static bool begin(struct conn *conn)
 {
-	json_t *m;
+	json_t *member;
 
-	if (!c->anthropic)
-		return event(c, "", choice(c, 0, "", NULL));
-	m = json_pack("{s:s, s:s, s:s, s:s, s:[], s:n}", "id", "msg_1", "type", "message", "role",
-		      "assistant", "model", c->model, "content", "stop_reason");
-	if (json_object_get(c->line, "usage"))
-		json_object_set_new(m, "usage", anthropic_usage(c));
-	return event(c, "message_start",
-		     json_pack("{s:s, s:o}", "type", "message_start", "message", m)) &&
-	       event(c, "content_block_start",
+	if (!conn->anthropic)
+		return event(conn, "", choice(conn, 0, "", NULL));
+	member = json_pack("{s:s, s:s, s:s, s:s, s:[], s:n}", "id", "msg_1", "type", "message",
+			   "role", "assistant", "model", conn->model, "content", "stop_reason");
+	if (json_object_get(conn->line, "usage"))
+		json_object_set_new(member, "usage", anthropic_usage(conn));
+	return event(conn, "message_start",
+		     json_pack("{s:s, s:o}", "type", "message_start", "message", member)) &&
+	       event(conn, "content_block_start",
 		     json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_start", "index",
 			       0, "content_block", "type", "text", "text", "")) &&
-	       event(c, "ping", json_pack("{s:s}", "type", "ping"));
+	       event(conn, "ping", json_pack("{s:s}", "type", "ping"));
 }
 
-static bool piece(struct conn *c, const char *text)
+static bool piece(struct conn *conn, const char *text)
 {
-	if (!c->anthropic)
-		return event(c, "", choice(c, 0, text, NULL));
-	return event(c, "content_block_delta",
+	if (!conn->anthropic)
+		return event(conn, "", choice(conn, 0, text, NULL));
+	return event(conn, "content_block_delta",
 		     json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_delta", "index",
 			       0, "delta", "type", "text_delta", "text", text));
 }
 
-static bool pieces(struct conn *c, const char *text)
+static bool pieces(struct conn *conn, const char *text)
 {
-	size_t size = (size_t)num(c->line, "piece", 7), n = strlen(text);
+	size_t size = (size_t)num(conn->line, "piece", 7), n = strlen(text);
 
 	while (n) {
 		size_t k = n < size ? n : size;
@@ -417,7 +417,7 @@ static bool pieces(struct conn *c, const char *text)
 		while (k < n && (text[k] & 0xc0) == 0x80)
 			k++;
 		part = strndup(text, k);
-		ok = piece(c, part);
+		ok = piece(conn, part);
 		free(part);
 		if (!ok)
 			return false;
@@ -427,193 +427,196 @@ static bool pieces(struct conn *c, const char *text)
 	return true;
 }
 
-static const char *reason(const struct conn *c)
+static const char *reason(const struct conn *conn)
 {
-	const char *stop = str(c->line, "stop", "end");
-	bool a = c->anthropic;
+	const char *stop = str(conn->line, "stop", "end");
+	bool _bool = conn->anthropic;
 
-	return !strcmp(stop, "length")  ? a ? "max_tokens" : "length" :
-	       !strcmp(stop, "refusal") ? a ? "refusal" : "content_filter" :
-	       a                        ? "end_turn" :
+	return !strcmp(stop, "length")  ? _bool ? "max_tokens" : "length" :
+	       !strcmp(stop, "refusal") ? _bool ? "refusal" : "content_filter" :
+	       _bool                    ? "end_turn" :
 					  "stop";
 }
 
-static bool finish(struct conn *c)
+static bool finish(struct conn *conn)
 {
-	json_t *j, *u = json_object_get(c->line, "usage");
+	json_t *value, *usage = json_object_get(conn->line, "usage");
 
-	if (!c->anthropic) {
-		if (!event(c, "", choice(c, 0, NULL, reason(c))))
+	if (!conn->anthropic) {
+		if (!event(conn, "", choice(conn, 0, NULL, reason(conn))))
 			return false;
-		if (!u)
+		if (!usage)
 			return true;
-		j = json_pack(
-			"{s:s, s:s, s:[], s:{s:I, s:I, s:I, s:{s:I}}}", "id", "chatcmpl-1", "model",
-			c->model, "choices", "usage", "prompt_tokens",
-			(json_int_t)(used(c, "input") + used(c, "cache_read")), "completion_tokens",
-			(json_int_t)used(c, "output"), "total_tokens",
-			(json_int_t)(used(c, "input") + used(c, "cache_read") + used(c, "output")),
-			"prompt_tokens_details", "cached_tokens",
-			(json_int_t)used(c, "cache_read"));
-		return event(c, "", j);
+		value = json_pack("{s:s, s:s, s:[], s:{s:I, s:I, s:I, s:{s:I}}}", "id",
+				  "chatcmpl-1", "model", conn->model, "choices", "usage",
+				  "prompt_tokens",
+				  (json_int_t)(used(conn, "input") + used(conn, "cache_read")),
+				  "completion_tokens", (json_int_t)used(conn, "output"),
+				  "total_tokens",
+				  (json_int_t)(used(conn, "input") + used(conn, "cache_read") +
+					       used(conn, "output")),
+				  "prompt_tokens_details", "cached_tokens",
+				  (json_int_t)used(conn, "cache_read"));
+		return event(conn, "", value);
 	}
-	j = json_pack("{s:s, s:{s:s, s:n}}", "type", "message_delta", "delta", "stop_reason",
-		      reason(c), "stop_sequence");
-	if (u)
-		json_object_set_new(j, "usage",
+	value = json_pack("{s:s, s:{s:s, s:n}}", "type", "message_delta", "delta", "stop_reason",
+			  reason(conn), "stop_sequence");
+	if (usage)
+		json_object_set_new(value, "usage",
 				    json_pack("{s:I}", "output_tokens",
-					      (json_int_t)used(c, "output")));
-	return event(c, "content_block_stop",
+					      (json_int_t)used(conn, "output")));
+	return event(conn, "content_block_stop",
 		     json_pack("{s:s, s:i}", "type", "content_block_stop", "index", 0)) &&
-	       event(c, "message_delta", j);
+	       event(conn, "message_delta", value);
 }
 
-static void end(struct conn *c)
+static void end(struct conn *conn)
 {
-	if (c->anthropic)
-		event(c, "message_stop", json_pack("{s:s}", "type", "message_stop"));
+	if (conn->anthropic)
+		event(conn, "message_stop", json_pack("{s:s}", "type", "message_stop"));
 	else
-		chunk(c, "data: [DONE]\n\n", 14);
+		chunk(conn, "data: [DONE]\n\n", 14);
 }
 
 /* Until the other side hangs up. */
-static void wait_for_end(struct conn *c)
+static void wait_for_end(struct conn *conn)
 {
 	char gone[256];
 
-	while (in(c, gone, sizeof(gone)) > 0)
+	while (in(conn, gone, sizeof(gone)) > 0)
 		;
 }
 
-static void huge_text(struct conn *c)
+static void huge_text(struct conn *conn)
 {
 	char *part = malloc((1 << 16) + 1);
 
 	memset(part, 'x', 1 << 16);
 	part[1 << 16] = '\0';
-	for (long n = 0; n < 50000000 && piece(c, part); n += 1 << 16)
+	for (long n = 0; n < 50000000 && piece(conn, part); n += 1 << 16)
 		;
 	free(part);
 }
 
-static void huge_raw(struct conn *c, bool event_line)
+static void huge_raw(struct conn *conn, bool event_line)
 {
 	char *part = malloc(1 << 16);
 
 	memset(part, 'x', 1 << 16);
 	if (event_line)
-		chunk(c, "data: ", 6);
+		chunk(conn, "data: ", 6);
 	for (long n = 0;
-	     n < 50000000 && (event_line ? chunk(c, part, 1 << 16) : out(c, part, 1 << 16));
+	     n < 50000000 && (event_line ? chunk(conn, part, 1 << 16) : out(conn, part, 1 << 16));
 	     n += 1 << 16)
 		;
 	free(part);
 }
 
-static void echo_key(struct conn *c)
+static void echo_key(struct conn *conn)
 {
 	char text[9000], pad[1200];
-	const char *where = str(c->line, "where", "text");
+	const char *where = str(conn->line, "where", "text");
 
-	snprintf(text, sizeof(text), "the key %s is fine, %s", c->key, c->key);
+	snprintf(text, sizeof(text), "the key %s is fine, %s", conn->key, conn->key);
 	/* so that what is quoted of it ends within the key */
 	memset(pad, 'p', sizeof(pad));
-	pad[num(c->line, "pad", 0)] = '\0';
+	pad[num(conn->line, "pad", 0)] = '\0';
 	if (!strcmp(where, "status")) {
-		snprintf(text, sizeof(text), "%skey %s refused", pad, c->key);
-		error_page(c, 401, text);
+		snprintf(text, sizeof(text), "%skey %s refused", pad, conn->key);
+		error_page(conn, 401, text);
 	} else if (!strcmp(where, "page")) {
-		snprintf(text, sizeof(text), "<html>%s%s", pad, c->key);
-		page(c, 200, "text/html", text);
+		snprintf(text, sizeof(text), "<html>%s%s", pad, conn->key);
+		page(conn, 200, "text/html", text);
 	} else if (!strcmp(where, "location")) {
-		snprintf(text, sizeof(text), "https://example.invalid/%s%s", pad, c->key);
-		json_object_set_new(c->line, "headers", json_pack("{s:s}", "location", text));
-		page(c, 302, "text/plain", "");
+		snprintf(text, sizeof(text), "https://example.invalid/%s%s", pad, conn->key);
+		json_object_set_new(conn->line, "headers", json_pack("{s:s}", "location", text));
+		page(conn, 302, "text/plain", "");
 	} else if (!strcmp(where, "json")) {
-		snprintf(text, sizeof(text), "data: {\"%s%s\n\n", pad, c->key);
-		if (head(c, 200, "text/event-stream", -1) && begin(c))
-			chunk(c, text, strlen(text));
+		snprintf(text, sizeof(text), "data: {\"%s%s\n\n", pad, conn->key);
+		if (head(conn, 200, "text/event-stream", -1) && begin(conn))
+			chunk(conn, text, strlen(text));
 	} else if (!strcmp(where, "error")) {
-		snprintf(text, sizeof(text), "%s%s", pad, c->key);
-		if (head(c, 200, "text/event-stream", -1) && begin(c))
-			event(c, "error",
+		snprintf(text, sizeof(text), "%s%s", pad, conn->key);
+		if (head(conn, 200, "text/event-stream", -1) && begin(conn))
+			event(conn, "error",
 			      json_pack("{s:s, s:{s:s}}", "type", "error", "error", "message",
 					text));
-	} else if (head(c, 200, "text/event-stream", -1) && begin(c) && pieces(c, text) &&
-		   finish(c)) {
-		end(c);
-		chunk(c, "", 0);
+	} else if (head(conn, 200, "text/event-stream", -1) && begin(conn) && pieces(conn, text) &&
+		   finish(conn)) {
+		end(conn);
+		chunk(conn, "", 0);
 	}
 }
 
-static void raw(struct conn *c)
+static void raw(struct conn *conn)
 {
-	const json_t *j = json_object_get(c->line, "raw");
-	long times = num(c->line, "times", 1);
+	const json_t *value = json_object_get(conn->line, "raw");
+	long times = num(conn->line, "times", 1);
 
-	while (times-- > 0 && out(c, json_string_value(j), json_string_length(j)))
+	while (times-- > 0 && out(conn, json_string_value(value), json_string_length(value)))
 		;
-	j = json_object_get(c->line, "then");
-	out(c, str(c->line, "then", ""), json_string_length(j));
+	value = json_object_get(conn->line, "then");
+	out(conn, str(conn->line, "then", ""), json_string_length(value));
 }
 
-static void stream(struct conn *c, enum fault f)
+static void stream(struct conn *conn, enum fault fault)
 {
-	const char *text = str(c->line, "text", "");
+	const char *text = str(conn->line, "text", "");
 	char *half = strndup(text, strlen(text) / 2);
 
-	if (!head(c, 200, "text/event-stream; charset=utf-8", -1) || f == NOTHING)
+	if (!head(conn, 200, "text/event-stream; charset=utf-8", -1) || fault == NOTHING)
 		goto last;
-	if (!begin(c))
+	if (!begin(conn))
 		goto done;
-	switch (f) {
+	switch (fault) {
 	case CUT:
 	case CUT_CLEAN:
 	case STALL:
 	case ERROR_EVENT:
 	case BAD_JSON:
-		pieces(c, half);
+		pieces(conn, half);
 		break;
 	case HUGE_TEXT:
-		huge_text(c);
+		huge_text(conn);
 		break;
 	case HUGE_EVENT:
-		huge_raw(c, true);
+		huge_raw(conn, true);
 		break;
 	case PING:
-		while (event(c, "ping",
-			     c->anthropic ? json_pack("{s:s}", "type", "ping") :
-					    choice(c, 0, "", NULL)))
-			nap(c->delay_ms);
+		while (event(conn, "ping",
+			     conn->anthropic ? json_pack("{s:s}", "type", "ping") :
+					       choice(conn, 0, "", NULL)))
+			nap(conn->delay_ms);
 		break;
 	case EMPTY:
 		break;
 	default:
-		pieces(c, text);
+		pieces(conn, text);
 	}
-	if (f == STALL)
-		wait_for_end(c);
-	if (f == BAD_JSON)
-		chunk(c, "data: {\"type\": \"content_block_delta\", oops}\n\n", 46);
-	if (f == ERROR_EVENT)
-		event(c, "error",
+	if (fault == STALL)
+		wait_for_end(conn);
+	if (fault == BAD_JSON)
+		chunk(conn, "data: {\"type\": \"content_block_delta\", oops}\n\n", 46);
+	if (fault == ERROR_EVENT)
+		event(conn, "error",
 		      json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error", "type",
 				"overloaded_error", "message",
-				str(c->line, "message", "Overloaded")));
-	if (f == TWO && c->anthropic)
-		begin(c);
-	if (f == TWO && !c->anthropic)
-		event(c, "", choice(c, 1, "another", NULL));
-	if (f == CUT || f == STALL || f == BAD_JSON || f == HUGE_TEXT || f == HUGE_EVENT)
+				str(conn->line, "message", "Overloaded")));
+	if (fault == TWO && conn->anthropic)
+		begin(conn);
+	if (fault == TWO && !conn->anthropic)
+		event(conn, "", choice(conn, 1, "another", NULL));
+	if (fault == CUT || fault == STALL || fault == BAD_JSON || fault == HUGE_TEXT ||
+	    fault == HUGE_EVENT)
 		goto done;
-	if (f != CUT_CLEAN && f != ERROR_EVENT && finish(c) && f != CUT_LATE)
-		end(c);
-	if (f == OPEN_END)
-		wait_for_end(c);
-	if (f == CUT_LATE)
+	if (fault != CUT_CLEAN && fault != ERROR_EVENT && finish(conn) && fault != CUT_LATE)
+		end(conn);
+	if (fault == OPEN_END)
+		wait_for_end(conn);
+	if (fault == CUT_LATE)
 		goto done;
 last:
-	chunk(c, "", 0);
+	chunk(conn, "", 0);
 done:
 	free(half);
 }
@@ -629,65 +632,65 @@ static enum fault fault_of(const json_t *line)
 	exit(2);
 }
 
-static void answer(struct conn *c)
+static void answer(struct conn *conn)
 {
-	enum fault f = fault_of(c->line);
-	long status = num(c->line, "status", 200);
+	enum fault fault = fault_of(conn->line);
+	long status = num(conn->line, "status", 200);
 
-	c->delay_ms = num(c->line, "delay_ms", 0);
-	c->drip = f == DRIP;
-	if (f == LATE)
-		nap(c->delay_ms);
-	if (!c->line)
-		error_page(c, 400, "chatd: the script has no line left");
-	else if (f == HANG)
-		wait_for_end(c);
-	else if (f == CLOSE)
+	conn->delay_ms = num(conn->line, "delay_ms", 0);
+	conn->drip = fault == DRIP;
+	if (fault == LATE)
+		nap(conn->delay_ms);
+	if (!conn->line)
+		error_page(conn, 400, "chatd: the script has no line left");
+	else if (fault == HANG)
+		wait_for_end(conn);
+	else if (fault == CLOSE)
 		return;
-	else if (f == HTML)
-		page(c, status, "text/html",
+	else if (fault == HTML)
+		page(conn, status, "text/html",
 		     "<!DOCTYPE html><html><body><h1>Bad \033[31mGateway</h1></body></html>");
-	else if (f == HUGE_PAGE && head(c, status, "text/plain", 50000000))
-		huge_raw(c, false);
-	else if (f == ECHO_KEY)
-		echo_key(c);
-	else if (f == RAW)
-		raw(c);
+	else if (fault == HUGE_PAGE && head(conn, status, "text/plain", 50000000))
+		huge_raw(conn, false);
+	else if (fault == ECHO_KEY)
+		echo_key(conn);
+	else if (fault == RAW)
+		raw(conn);
 	else if (status != 200)
-		error_page(c, status, str(c->line, "message", "no"));
+		error_page(conn, status, str(conn->line, "message", "no"));
 	else
-		stream(c, f);
+		stream(conn, fault);
 }
 
 static void *serve(void *payload)
 {
-	struct conn *c = payload;
-	json_t *j;
+	struct conn *conn = payload;
+	json_t *value;
 
 	if (server.tls) {
-		c->ssl = SSL_new(server.tls);
-		SSL_set_fd(c->ssl, c->fd);
+		conn->ssl = SSL_new(server.tls);
+		SSL_set_fd(conn->ssl, conn->fd);
 	}
-	if ((!c->ssl || SSL_accept(c->ssl) == 1) && read_request(c)) {
+	if ((!conn->ssl || SSL_accept(conn->ssl) == 1) && read_request(conn)) {
 		pthread_mutex_lock(&server.lock);
-		log_request(c);
-		c->line = json_deep_copy(next_line(c));
+		log_request(conn);
+		conn->line = json_deep_copy(next_line(conn));
 		pthread_mutex_unlock(&server.lock);
-		j = json_loads(c->body, 0, NULL);
-		c->model = strdup(str(c->line, "model", str(j, "model", "unknown")));
-		json_decref(j);
-		answer(c);
-		if (c->ssl && fault_of(c->line) != CUT)
-			SSL_shutdown(c->ssl);
+		value = json_loads(conn->body, 0, NULL);
+		conn->model = strdup(str(conn->line, "model", str(value, "model", "unknown")));
+		json_decref(value);
+		answer(conn);
+		if (conn->ssl && fault_of(conn->line) != CUT)
+			SSL_shutdown(conn->ssl);
 	}
-	if (c->ssl)
-		SSL_free(c->ssl);
-	close(c->fd);
-	free(c->head);
-	free(c->body);
-	free(c->model);
-	json_decref(c->line);
-	free(c);
+	if (conn->ssl)
+		SSL_free(conn->ssl);
+	close(conn->fd);
+	free(conn->head);
+	free(conn->body);
+	free(conn->model);
+	json_decref(conn->line);
+	free(conn);
 	return NULL;
 }
 
@@ -695,26 +698,26 @@ static void *serve(void *payload)
 
 static void read_script(const char *path)
 {
-	FILE *f = fopen(path, "r");
+	FILE *file = fopen(path, "r");
 	char *line = NULL;
 	size_t room = 0;
-	json_error_t e;
+	json_error_t error;
 
-	if (!f)
+	if (!file)
 		die(path);
-	while (getline(&line, &room, f) > 0) {
-		struct script_line *l = &server.line[server.n++];
+	while (getline(&line, &room, file) > 0) {
+		struct script_line *script_line = &server.line[server.n++];
 
-		l->j = json_loads(line, JSON_ALLOW_NUL, &e);
-		if (!l->j) {
-			fprintf(stderr, "chatd: %s:%zu: %s\n", path, server.n, e.text);
+		script_line->j = json_loads(line, JSON_ALLOW_NUL, &error);
+		if (!script_line->j) {
+			fprintf(stderr, "chatd: %s:%zu: %s\n", path, server.n, error.text);
 			exit(2);
 		}
-		fault_of(l->j);
-		l->left = 1 + num(l->j, "repeat", 0);
+		fault_of(script_line->j);
+		script_line->left = 1 + num(script_line->j, "repeat", 0);
 	}
 	free(line);
-	fclose(f);
+	fclose(file);
 }
 
 static void extend(X509 *cert, int nid, const char *value)
@@ -734,9 +737,9 @@ static void make_certificate(const char *path, bool expired)
 	EVP_PKEY *key = EVP_EC_gen("P-256");
 	X509 *cert = X509_new();
 	X509_NAME *name = X509_get_subject_name(cert);
-	FILE *f = fopen(path, "w");
+	FILE *file = fopen(path, "w");
 
-	if (!f)
+	if (!file)
 		die(path);
 	X509_set_version(cert, 2);
 	ASN1_INTEGER_set(X509_get_serialNumber(cert), (long)time(NULL));
@@ -749,8 +752,8 @@ static void make_certificate(const char *path, bool expired)
 	extend(cert, NID_basic_constraints, "critical,CA:TRUE");
 	extend(cert, NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
 	X509_sign(cert, key, EVP_sha256());
-	PEM_write_X509(f, cert);
-	fclose(f);
+	PEM_write_X509(file, cert);
+	fclose(file);
 	server.tls = SSL_CTX_new(TLS_server_method());
 	if (!SSL_CTX_use_certificate(server.tls, cert) || !SSL_CTX_use_PrivateKey(server.tls, key))
 		die("certificate");
@@ -758,17 +761,17 @@ static void make_certificate(const char *path, bool expired)
 
 static int listen_on(const char *address, long port)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	socklen_t len = sizeof(a);
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	socklen_t len = sizeof(in);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
-	if (strncmp(address, "127.", 4) || inet_pton(AF_INET, address, &a.sin_addr) != 1)
+	if (strncmp(address, "127.", 4) || inet_pton(AF_INET, address, &in.sin_addr) != 1)
 		die("an address that is not of the loopback");
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 64) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+	if (fd < 0 || bind(fd, (struct sockaddr *)&in, sizeof(in)) < 0 || listen(fd, 64) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&in, &len) < 0)
 		die("cannot listen");
-	printf("%d\n", ntohs(a.sin_port));
+	printf("%d\n", ntohs(in.sin_port));
 	fflush(stdout);
 	return fd;
 }
@@ -786,7 +789,7 @@ int main(int argc, char **argv)
 	const char *script = option(argc, argv, "--script"), *log = option(argc, argv, "--log");
 	const char *tls = option(argc, argv, "--tls"), *port = option(argc, argv, "--port");
 	const char *address = option(argc, argv, "--address");
-	struct pollfd p[2] = { { .fd = 0, .events = POLLIN } };
+	struct pollfd pollfds[2] = { { .fd = 0, .events = POLLIN } };
 	char gone[256];
 
 	signal(SIGPIPE, SIG_IGN);
@@ -799,22 +802,22 @@ int main(int argc, char **argv)
 	server.log = log ? fopen(log, "a") : NULL;
 	if (tls)
 		make_certificate(tls, option(argc, argv, "--expired"));
-	p[1] = (struct pollfd){ .fd = listen_on(address ? address : "127.0.0.1",
-						port ? atol(port) : 0),
-				.events = POLLIN };
-	while (poll(p, 2, -1) >= 0 || errno == EINTR) {
-		struct conn *c;
-		pthread_t t;
+	pollfds[1] = (struct pollfd){ .fd = listen_on(address ? address : "127.0.0.1",
+						      port ? atol(port) : 0),
+				      .events = POLLIN };
+	while (poll(pollfds, 2, -1) >= 0 || errno == EINTR) {
+		struct conn *conn;
+		pthread_t pthread;
 
-		if (p[0].revents && read(0, gone, sizeof(gone)) <= 0)
+		if (pollfds[0].revents && read(0, gone, sizeof(gone)) <= 0)
 			return 0;
-		if (!(p[1].revents & POLLIN))
+		if (!(pollfds[1].revents & POLLIN))
 			continue;
-		c = calloc(1, sizeof(*c));
-		c->fd = accept(p[1].fd, NULL, NULL);
-		if (c->fd < 0 || pthread_create(&t, NULL, serve, c))
+		conn = calloc(1, sizeof(*conn));
+		conn->fd = accept(pollfds[1].fd, NULL, NULL);
+		if (conn->fd < 0 || pthread_create(&pthread, NULL, serve, conn))
 			die("accept");
-		pthread_detach(t);
+		pthread_detach(pthread);
 	}
 	return 2;
 }

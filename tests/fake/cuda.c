@@ -40,19 +40,19 @@ static long conf(const char *key, long dflt)
 	char path[4096], name[64];
 	long value, found = dflt;
 	Dl_info info;
-	FILE *f;
+	FILE *file;
 
 	if (!here[0] && dladdr((void *)(uintptr_t)conf, &info)) {
 		snprintf(here, sizeof(here), "%s", info.dli_fname);
 		*(strrchr(here, '/') ? strrchr(here, '/') : here) = '\0';
 	}
 	snprintf(path, sizeof(path), "%s/conf", here);
-	f = fopen(path, "re");
-	while (f && fscanf(f, "%63s %ld", name, &value) == 2)
+	file = fopen(path, "re");
+	while (file && fscanf(file, "%63s %ld", name, &value) == 2)
 		if (!strcmp(name, key))
 			found = value;
-	if (f)
-		fclose(f);
+	if (file)
+		fclose(file);
 	return found;
 }
 
@@ -91,10 +91,10 @@ static __thread volatile sig_atomic_t inside;
 
 static int64_t now(void)
 {
-	struct timespec t;
+	struct timespec at;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	return at.tv_sec * 1000000000ll + at.tv_nsec;
 }
 
 static void caught(int sig)
@@ -106,20 +106,20 @@ static void caught(int sig)
 	siglongjmp(back, sig);
 }
 
-static int execute(struct item *i)
+static int execute(struct item *item)
 {
 	int sig;
 
-	if (i->event) {
-		i->event->ns = now();
-		i->event->pending = 0;
+	if (item->event) {
+		item->event->ns = now();
+		item->event->pending = 0;
 		return 0;
 	}
 	sig = sigsetjmp(back, 1);
 	if (!sig) {
 		inside = 1;
-		i->launch.shared = shared_memory;
-		i->f->run(i->arg, &i->launch);
+		item->launch.shared = shared_memory;
+		item->f->run(item->arg, &item->launch);
 	}
 	inside = 0;
 	switch (sig) {
@@ -155,21 +155,21 @@ static void *work(void *unused)
 	return unused;
 }
 
-static void enqueue(struct item *i)
+static void enqueue(struct item *item)
 {
-	pthread_t t;
+	pthread_t pthread;
 
 	pthread_mutex_lock(&lock);
 	if (!running) {
-		for (int s = 1; s < 32; s++)
-			if (s == SIGSEGV || s == SIGBUS || s == SIGILL || s == SIGTRAP ||
-			    s == SIGABRT || s == SIGFPE)
-				signal(s, caught);
-		running = !pthread_create(&t, NULL, work, NULL);
+		for (int sign = 1; sign < 32; sign++)
+			if (sign == SIGSEGV || sign == SIGBUS || sign == SIGILL ||
+			    sign == SIGTRAP || sign == SIGABRT || sign == SIGFPE)
+				signal(sign, caught);
+		running = !pthread_create(&pthread, NULL, work, NULL);
 	}
 	while ((tail + 1) % MAX_QUEUE == head)
 		pthread_cond_wait(&changed, &lock);
-	queue[tail] = i;
+	queue[tail] = item;
 	tail = (tail + 1) % MAX_QUEUE;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
@@ -186,11 +186,11 @@ static int drain(void)
 
 /* -- the tools of gpu_ptx.cu ---------------------------------------------------------------- */
 
-static uint64_t finish(uint64_t z)
+static uint64_t finish(uint64_t depth)
 {
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
+	depth = (depth ^ (depth >> 30)) * 0xbf58476d1ce4e5b9ull;
+	depth = (depth ^ (depth >> 27)) * 0x94d049bb133111ebull;
+	return depth ^ (depth >> 31);
 }
 
 static uint64_t mix(uint64_t seed, uint64_t i)
@@ -202,58 +202,59 @@ static uint64_t mix(uint64_t seed, uint64_t i)
 #define U32(i) (*(uint32_t *)arg[i])
 
 /* Byte b of the words that a fill or check is about. */
-static unsigned char byte_at(void **arg, uint64_t b)
+static unsigned char byte_at(void **arg, uint64_t second)
 {
-	return (unsigned char)(((mix(U64(3), U64(2) + b / 8) & U64(4)) | U64(5)) >> (8 * (b % 8)));
+	return (unsigned char)(((mix(U64(3), U64(2) + second / 8) & U64(4)) | U64(5)) >>
+			       (8 * (second % 8)));
 }
 
-static void tool_fill(void **arg, const struct fake_launch *l)
+static void tool_fill(void **arg, const struct fake_launch *launch)
 {
 	unsigned char *to = (unsigned char *)U64(0);
 
-	for (uint64_t b = U32(6); b < 8 * (U64(1) - 1) + U32(7); b++)
-		to[b] = byte_at(arg, b);
+	for (uint64_t second = U32(6); second < 8 * (U64(1) - 1) + U32(7); second++)
+		to[second] = byte_at(arg, second);
 }
 
-static void tool_check(void **arg, const struct fake_launch *l)
+static void tool_check(void **arg, const struct fake_launch *launch)
 {
 	const unsigned char *at = (const unsigned char *)U64(0);
 	uint64_t *where = (uint64_t *)U64(8);
 
-	for (uint64_t b = U32(6); b < 8 * (U64(1) - 1) + U32(7); b++)
-		if (at[b] != byte_at(arg, b)) {
-			*where = b < *where ? b : *where;
+	for (uint64_t second = U32(6); second < 8 * (U64(1) - 1) + U32(7); second++)
+		if (at[second] != byte_at(arg, second)) {
+			*where = second < *where ? second : *where;
 			return;
 		}
 }
 
-static void tool_print(void **arg, const struct fake_launch *l)
+static void tool_print(void **arg, const struct fake_launch *launch)
 {
 	const unsigned char *at = (const unsigned char *)U64(0);
 	uint64_t *out = (uint64_t *)U64(4);
 
 	for (uint64_t i = 0; i < U64(1); i++) {
-		uint64_t v = 0;
+		uint64_t value = 0;
 
-		memcpy(&v, at + 8 * i, i == U64(1) - 1 ? U32(2) : 8);
-		out[0] += finish(v ^ mix(U64(3), i));
-		out[1] += finish(v + mix(~U64(3), i));
+		memcpy(&value, at + 8 * i, i == U64(1) - 1 ? U32(2) : 8);
+		out[0] += finish(value ^ mix(U64(3), i));
+		out[1] += finish(value + mix(~U64(3), i));
 	}
 }
 
-static void tool_shared(void **arg, const struct fake_launch *l)
+static void tool_shared(void **arg, const struct fake_launch *launch)
 {
 	for (unsigned i = 0; i < U32(0); i++)
-		((unsigned *)l->shared)[i] = U32(1) + i;
+		((unsigned *)launch->shared)[i] = U32(1) + i;
 }
 
-static void tool_local(void **arg, const struct fake_launch *l)
+static void tool_local(void **arg, const struct fake_launch *launch)
 {
 }
 
 /* -- those of tool.c ---------------------------------------------------------------- */
 
-static void tool_hold(void **arg, const struct fake_launch *l)
+static void tool_hold(void **arg, const struct fake_launch *launch)
 {
 	const volatile uint32_t *gate = (const volatile uint32_t *)U64(0);
 	int64_t begin = now();
@@ -262,7 +263,7 @@ static void tool_hold(void **arg, const struct fake_launch *l)
 		;
 }
 
-static void tool_stamp(void **arg, const struct fake_launch *l)
+static void tool_stamp(void **arg, const struct fake_launch *launch)
 {
 	uint64_t *out = (uint64_t *)U64(0);
 
@@ -272,7 +273,7 @@ static void tool_stamp(void **arg, const struct fake_launch *l)
 
 /* -- and what the driver itself enqueues ------------------------------------------------------ */
 
-static void own_set(void **arg, const struct fake_launch *l)
+static void own_set(void **arg, const struct fake_launch *launch)
 {
 	unsigned char *to = (unsigned char *)U64(0);
 
@@ -281,7 +282,7 @@ static void own_set(void **arg, const struct fake_launch *l)
 		to[i] = (unsigned char)(U32(1) >> (8 * (i % 4)));
 }
 
-static void own_copy(void **arg, const struct fake_launch *l)
+static void own_copy(void **arg, const struct fake_launch *launch)
 {
 	memmove((void *)U64(0), (void *)U64(1), U64(2));
 }
@@ -315,9 +316,9 @@ int cuInit(unsigned flags)
 	return conf("devices", 1) ? 0 : 100;
 }
 
-int cuDriverGetVersion(int *v)
+int cuDriverGetVersion(int *values)
 {
-	*v = (int)conf("version", 13000);
+	*values = (int)conf("version", 13000);
 	return 0;
 }
 
@@ -372,12 +373,12 @@ int cuDeviceGetName(char *name, int len, int dev)
 	return 0;
 }
 
-int cuDeviceGetUuid_v2(unsigned char *u, int dev)
+int cuDeviceGetUuid_v2(unsigned char *bytes, int dev)
 {
-	memset(u, 0xfa, 16);
-	u[14] = (unsigned char)getppid(); /* tests at the same time do not share it */
-	u[13] = (unsigned char)(getppid() >> 8);
-	u[15] = (unsigned char)dev;
+	memset(bytes, 0xfa, 16);
+	bytes[14] = (unsigned char)getppid(); /* tests at the same time do not share it */
+	bytes[13] = (unsigned char)(getppid() >> 8);
+	bytes[15] = (unsigned char)dev;
 	return 0;
 }
 
@@ -387,38 +388,38 @@ int cuDeviceTotalMem_v2(size_t *n, int dev)
 	return 0;
 }
 
-int cuDeviceGetAttribute(int *v, int which, int dev)
+int cuDeviceGetAttribute(int *values, int which, int dev)
 {
 	switch (which) {
 	case 1:
-		*v = 1024;
+		*values = 1024;
 		break;
 	case 16:
-		*v = SMS;
+		*values = SMS;
 		break;
 	case 36:
-		*v = 2619000;
+		*values = 2619000;
 		break;
 	case 37:
-		*v = 5120;
+		*values = 5120;
 		break;
 	case 38:
-		*v = 1 << 16;
+		*values = 1 << 16;
 		break;
 	case 75:
-		*v = (int)conf("cc", 90) / 10;
+		*values = (int)conf("cc", 90) / 10;
 		break;
 	case 76:
-		*v = (int)conf("cc", 90) % 10;
+		*values = (int)conf("cc", 90) % 10;
 		break;
 	case 81:
-		*v = SHARED + 1024;
+		*values = SHARED + 1024;
 		break;
 	case 97:
-		*v = SHARED;
+		*values = SHARED;
 		break;
 	default:
-		*v = 1;
+		*values = 1;
 		break;
 	}
 	return 0;
@@ -428,16 +429,16 @@ int cuDevicePrimaryCtxSetFlags_v2(int dev, unsigned flags)
 {
 	return 0;
 }
-int cuDevicePrimaryCtxRetain(void **c, int dev)
+int cuDevicePrimaryCtxRetain(void **data, int dev)
 {
-	*c = here;
+	*data = here;
 	return 0;
 }
 int cuDevicePrimaryCtxRelease_v2(int dev)
 {
 	return 0;
 }
-int cuCtxSetCurrent(void *c)
+int cuCtxSetCurrent(void *data)
 {
 	return 0;
 }
@@ -445,7 +446,7 @@ int cuCtxSynchronize(void)
 {
 	return drain();
 }
-int cuCtxSetLimit(int limit, size_t v)
+int cuCtxSetLimit(int limit, size_t value)
 {
 	return 0;
 }
@@ -465,45 +466,45 @@ struct module {
 
 int cuModuleLoadData(struct module **out, const char *image)
 {
-	const Elf64_Ehdr *e = (const void *)image;
-	struct module *m;
+	const Elf64_Ehdr *ehdr = (const void *)image;
+	struct module *module;
 	char path[64];
 	size_t n;
 	int fd;
 
 	if (memcmp(image, ELFMAG, 4) && strncmp(image, ".version", 8))
 		return strncmp(image, "SM", 2) ? 200 : 209;
-	m = calloc(1, sizeof(*m));
+	module = calloc(1, sizeof(*module));
 	if (*image == '.') {
-		*out = m;
+		*out = module;
 		return 0;
 	}
 	/*
 	 * gcc's linker puts the section headers last; a name of its own, so that it is another
 	 * object
 	 */
-	n = e->e_shoff + (size_t)e->e_shnum * e->e_shentsize;
+	n = ehdr->e_shoff + (size_t)ehdr->e_shnum * ehdr->e_shentsize;
 	fd = memfd_create("cubin", 0);
 	if (fd < 0 || write(fd, image, n) != (ssize_t)n)
 		return 2;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	/* the descriptor stays open: a name that was seen before would be the object of then */
-	m->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	*out = m;
-	return m->lib ? 0 : 200;
+	module->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	*out = module;
+	return module->lib ? 0 : 200;
 }
 
-int cuModuleUnload(struct module *m)
+int cuModuleUnload(struct module *module)
 {
 	int rc = drain();
 
-	if (m->lib)
-		dlclose(m->lib);
-	for (struct function *f = m->f, *next; f; f = next) {
-		next = f->next;
-		free(f);
+	if (module->lib)
+		dlclose(module->lib);
+	for (struct function *function = module->f, *next; function; function = next) {
+		next = function->next;
+		free(function);
 	}
-	free(m);
+	free(module);
 	return rc;
 }
 
@@ -517,66 +518,66 @@ static const void *beside(void *lib, const char *name, const char *what)
 
 static int number(void *lib, const char *name, const char *what, int dflt)
 {
-	const int *p = beside(lib, name, what);
+	const int *values = beside(lib, name, what);
 
-	return p ? *p : dflt;
+	return values ? *values : dflt;
 }
 
-int cuModuleGetFunction(struct function **out, struct module *m, const char *name)
+int cuModuleGetFunction(struct function **out, struct module *module, const char *name)
 {
-	struct function *f;
+	struct function *function;
 
-	for (f = m->f; f; f = f->next)
-		if (!strcmp(f->name, name)) {
-			*out = f;
+	for (function = module->f; function; function = function->next)
+		if (!strcmp(function->name, name)) {
+			*out = function;
 			return 0;
 		}
-	f = calloc(1, sizeof(*f));
-	for (size_t i = 0; !m->lib && i < sizeof(tools) / sizeof(tools[0]); i++)
+	function = calloc(1, sizeof(*function));
+	for (size_t i = 0; !module->lib && i < sizeof(tools) / sizeof(tools[0]); i++)
 		if (!strcmp(tools[i].name, name))
-			*f = tools[i];
-	if (m->lib && beside(m->lib, name, "params")) {
-		f->name = strdup(name);
-		*(void **)&f->run = dlsym(m->lib, name);
-		f->params = beside(m->lib, name, "params");
-		f->refuse = number(m->lib, name, "refuse", 0);
+			*function = tools[i];
+	if (module->lib && beside(module->lib, name, "params")) {
+		function->name = strdup(name);
+		*(void **)&function->run = dlsym(module->lib, name);
+		function->params = beside(module->lib, name, "params");
+		function->refuse = number(module->lib, name, "refuse", 0);
 	}
-	f->max_threads = m->lib ? number(m->lib, name, "max_threads", 1024) : 1024;
-	f->max_smem = 48 * 1024;
-	if (!f->run) {
-		free(f);
+	function->max_threads = module->lib ? number(module->lib, name, "max_threads", 1024) : 1024;
+	function->max_smem = 48 * 1024;
+	if (!function->run) {
+		free(function);
 		return 500;
 	}
-	f->next = m->f;
-	m->f = f;
-	*out = f;
+	function->next = module->f;
+	module->f = function;
+	*out = function;
 	return 0;
 }
 
-int cuFuncGetAttribute(int *v, int which, struct function *f)
+int cuFuncGetAttribute(int *values, int which, struct function *function)
 {
-	*v = which == 0 ? f->max_threads : which == 8 ? f->max_smem : 0;
+	*values = which == 0 ? function->max_threads : which == 8 ? function->max_smem : 0;
 	return 0;
 }
 
-int cuFuncSetAttribute(struct function *f, int which, int v)
+int cuFuncSetAttribute(struct function *function, int which, int value)
 {
-	if (which == 8 && v > SHARED)
+	if (which == 8 && value > SHARED)
 		return 1;
 	if (which == 8)
-		f->max_smem = v;
+		function->max_smem = value;
 	if (which == 14)
-		f->nonportable = v;
+		function->nonportable = value;
 	return 0;
 }
 
-int cuFuncGetParamInfo(struct function *f, size_t i, size_t *offset, size_t *size)
+int cuFuncGetParamInfo(struct function *function, size_t i, size_t *offset, size_t *size)
 {
 	for (size_t k = 0; k <= i; k++)
-		if (f->params[k] < 0)
+		if (function->params[k] < 0)
 			return 1;
 	*offset = 0;
-	*size = (size_t)f->params[i];
+	*size = (size_t)function->params[i];
 	return 0;
 }
 
@@ -601,88 +602,93 @@ struct config {
 	unsigned nattr;
 };
 
-static void note(const struct item *i)
+static void note(const struct item *item)
 {
 	char path[4096];
-	const struct fake_launch *l = &i->launch;
-	FILE *f;
+	const struct fake_launch *launch = &item->launch;
+	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/launches", here);
-	if (!strncmp(i->f->name, "kl_", 3) || access(path, W_OK) || !(f = fopen(path, "ae")))
+	if (!strncmp(item->f->name, "kl_", 3) || access(path, W_OK) || !(file = fopen(path, "ae")))
 		return;
-	fprintf(f,
+	fprintf(file,
 		"%s grid %u,%u,%u block %u,%u,%u cluster %u,%u,%u smem %u cooperative %d pdl %d\n",
-		i->f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-		l->block[2], l->cluster[0], l->cluster[1], l->cluster[2], l->smem, l->cooperative,
-		l->pdl);
-	fclose(f);
+		item->f->name, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
+		launch->block[1], launch->block[2], launch->cluster[0], launch->cluster[1],
+		launch->cluster[2], launch->smem, launch->cooperative, launch->pdl);
+	fclose(file);
 }
 
-int cuLaunchKernelEx(const struct config *c, struct function *f, void **arg, void **extra)
+int cuLaunchKernelEx(const struct config *config, struct function *function, void **arg,
+		     void **extra)
 {
-	unsigned threads = c->block[0] * c->block[1] * c->block[2];
-	struct item *i;
+	unsigned threads = config->block[0] * config->block[1] * config->block[2];
+	struct item *item;
 	size_t used = 0;
 
 	if (sticky)
 		return sticky;
 	if (conf("sick", 0))
 		return 999;
-	if (f->refuse)
-		return f->refuse;
-	if (!threads || threads > 1024 || !c->grid[0] || (int)c->smem > f->max_smem)
+	if (function->refuse)
+		return function->refuse;
+	if (!threads || threads > 1024 || !config->grid[0] ||
+	    (int)config->smem > function->max_smem)
 		return 1;
-	i = calloc(1, sizeof(*i));
-	i->f = f;
-	memcpy(i->launch.grid, c->grid, sizeof(c->grid));
-	memcpy(i->launch.block, c->block, sizeof(c->block));
-	i->launch.smem = c->smem;
-	for (unsigned a = 0; a < c->nattr; a++) {
-		if (c->attr[a].id == 2)
-			i->launch.cooperative = c->attr[a].flag;
-		else if (c->attr[a].id == 4)
-			memcpy(i->launch.cluster, c->attr[a].xyz, sizeof(i->launch.cluster));
-		else if (c->attr[a].id == 6)
-			i->launch.pdl = c->attr[a].flag;
+	item = calloc(1, sizeof(*item));
+	item->f = function;
+	memcpy(item->launch.grid, config->grid, sizeof(config->grid));
+	memcpy(item->launch.block, config->block, sizeof(config->block));
+	item->launch.smem = config->smem;
+	for (unsigned first = 0; first < config->nattr; first++) {
+		if (config->attr[first].id == 2)
+			item->launch.cooperative = config->attr[first].flag;
+		else if (config->attr[first].id == 4)
+			memcpy(item->launch.cluster, config->attr[first].xyz,
+			       sizeof(item->launch.cluster));
+		else if (config->attr[first].id == 6)
+			item->launch.pdl = config->attr[first].flag;
 	}
-	for (size_t k = 0; f->params[k] >= 0; k++) {
-		i->arg[k] = i->store + used;
-		memcpy(i->arg[k], arg[k], (size_t)f->params[k]);
-		used += ((size_t)f->params[k] + 63) / 64 * 64;
+	for (size_t k = 0; function->params[k] >= 0; k++) {
+		item->arg[k] = item->store + used;
+		memcpy(item->arg[k], arg[k], (size_t)function->params[k]);
+		used += ((size_t)function->params[k] + 63) / 64 * 64;
 	}
-	note(i);
-	enqueue(i);
+	note(item);
+	enqueue(item);
 	return 0;
 }
 
 /* A launch by host code, which has no cubin: a function of its own. */
 int fakeLaunch(void (*run)(void **, const struct fake_launch *), const int *params, void **arg)
 {
-	struct function *f = calloc(1, sizeof(*f));
-	const struct config c = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
+	struct function *function = calloc(1, sizeof(*function));
+	const struct config config = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
 
-	f->name = "fakeLaunch";
-	f->run = run;
-	f->params = params;
-	f->max_threads = 1024;
-	f->max_smem = SHARED;
-	return cuLaunchKernelEx(&c, f, arg, NULL);
+	function->name = "fakeLaunch";
+	function->run = run;
+	function->params = params;
+	function->max_threads = 1024;
+	function->max_smem = SHARED;
+	return cuLaunchKernelEx(&config, function, arg, NULL);
 }
 
-int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, struct function *f, int block, size_t smem)
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, struct function *function, int block,
+						size_t smem)
 {
 	*n = 2048 / (block ? block : 1);
 	return 0;
 }
 
-int cuOccupancyMaxActiveClusters(int *n, struct function *f, const struct config *c)
+int cuOccupancyMaxActiveClusters(int *n, struct function *function, const struct config *config)
 {
 	*n = 0;
-	for (unsigned a = 0; a < c->nattr; a++) {
-		unsigned size = c->attr[a].xyz[0] * c->attr[a].xyz[1] * c->attr[a].xyz[2];
+	for (unsigned first = 0; first < config->nattr; first++) {
+		unsigned size = config->attr[first].xyz[0] * config->attr[first].xyz[1] *
+				config->attr[first].xyz[2];
 
-		if (c->attr[a].id == 4)
-			*n = size <= (f->nonportable ? 16u : 8u);
+		if (config->attr[first].id == 4)
+			*n = size <= (function->nonportable ? 16u : 8u);
 	}
 	return 0;
 }
@@ -720,12 +726,12 @@ int cuMemGetAllocationGranularity(size_t *n, const void *prop, int option)
 
 int cuMemAddressReserve(ptr *at, size_t n, size_t align, ptr hint, unsigned long long flags)
 {
-	void *p = mmap(NULL, n + GRANULE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		       -1, 0);
+	void *data = mmap(NULL, n + GRANULE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0);
 
-	if (p == MAP_FAILED)
+	if (data == MAP_FAILED)
 		return 2;
-	*at = ((ptr)p + GRANULE - 1) / GRANULE * GRANULE;
+	*at = ((ptr)data + GRANULE - 1) / GRANULE * GRANULE;
 	return 0;
 }
 
@@ -734,29 +740,29 @@ int cuMemAddressFree(ptr at, size_t n)
 	return munmap((void *)at, n) ? 1 : 0;
 }
 
-int cuMemCreate(unsigned long long *h, size_t n, const void *prop, unsigned long long flags)
+int cuMemCreate(unsigned long long *values, size_t n, const void *prop, unsigned long long flags)
 {
 	int fd = n > (size_t)1 << 30 ? -1 : memfd_create("device", MFD_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, (off_t)n))
 		return 2;
-	*h = (unsigned long long)fd;
+	*values = (unsigned long long)fd;
 	return n % GRANULE ? 1 : 0;
 }
 
-int cuMemRelease(unsigned long long h)
+int cuMemRelease(unsigned long long hour)
 {
-	return close((int)h) ? 1 : 0;
+	return close((int)hour) ? 1 : 0;
 }
 
-int cuMemMap(ptr at, size_t n, size_t offset, unsigned long long h, unsigned long long flags)
+int cuMemMap(ptr at, size_t n, size_t offset, unsigned long long hour, unsigned long long flags)
 {
 	int i = 0;
 
 	while (i < MAX_MAPS && maps[i].n)
 		i++;
 	if (i == MAX_MAPS ||
-	    mmap((void *)at, n, PROT_NONE, MAP_SHARED | MAP_FIXED, (int)h, 0) == MAP_FAILED)
+	    mmap((void *)at, n, PROT_NONE, MAP_SHARED | MAP_FIXED, (int)hour, 0) == MAP_FAILED)
 		return 2;
 	maps[i] = (struct mapping){ at, n, 0 };
 	return 0;
@@ -764,11 +770,11 @@ int cuMemMap(ptr at, size_t n, size_t offset, unsigned long long h, unsigned lon
 
 int cuMemUnmap(ptr at, size_t n)
 {
-	struct mapping *m = mapping_of(at);
+	struct mapping *mapping = mapping_of(at);
 
-	if (drain() || !m || m->at != at || m->n != n)
+	if (drain() || !mapping || mapping->at != at || mapping->n != n)
 		return sticky ? sticky : 1;
-	memset(m, 0, sizeof(*m));
+	memset(mapping, 0, sizeof(*mapping));
 	return mmap((void *)at, n, PROT_NONE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED ?
 		       2 :
@@ -777,19 +783,19 @@ int cuMemUnmap(ptr at, size_t n)
 
 int cuMemSetAccess(ptr at, size_t n, const int *desc, size_t count)
 {
-	struct mapping *m = mapping_of(at);
+	struct mapping *mapping = mapping_of(at);
 
-	if (!m || drain())
-		return m ? sticky : 1;
-	m->access = desc[2];
+	if (!mapping || drain())
+		return mapping ? sticky : 1;
+	mapping->access = desc[2];
 	return mprotect((void *)at, n, desc[2] == 3 ? PROT_READ | PROT_WRITE : PROT_READ) ? 1 : 0;
 }
 
 static bool may(ptr at, size_t n, int access)
 {
-	const struct mapping *m = mapping_of(at);
+	const struct mapping *mapping = mapping_of(at);
 
-	return m && at + n <= m->at + m->n && m->access >= access;
+	return mapping && at + n <= mapping->at + mapping->n && mapping->access >= access;
 }
 
 int cuMemcpyHtoDAsync_v2(ptr to, const void *from, size_t n, void *stream)
@@ -812,18 +818,18 @@ int cuMemcpyDtoHAsync_v2(void *to, ptr from, size_t n, void *stream)
 	return 0;
 }
 
-static void put(struct function *f, void **arg)
+static void put(struct function *function, void **arg)
 {
-	struct item *i = calloc(1, sizeof(*i));
+	struct item *item = calloc(1, sizeof(*item));
 	size_t used = 0;
 
-	i->f = f;
-	for (size_t k = 0; f->params[k] >= 0; k++) {
-		i->arg[k] = i->store + used;
-		memcpy(i->arg[k], arg[k], (size_t)f->params[k]);
+	item->f = function;
+	for (size_t k = 0; function->params[k] >= 0; k++) {
+		item->arg[k] = item->store + used;
+		memcpy(item->arg[k], arg[k], (size_t)function->params[k]);
 		used += 64;
 	}
-	enqueue(i);
+	enqueue(item);
 }
 
 int cuMemcpyDtoDAsync_v2(ptr to, ptr from, size_t n, void *stream)
@@ -836,35 +842,35 @@ int cuMemcpyDtoDAsync_v2(ptr to, ptr from, size_t n, void *stream)
 	return 0;
 }
 
-static int set(ptr to, uint32_t v, size_t n)
+static int set(ptr to, uint32_t value, size_t n)
 {
 	if (sticky)
 		return sticky;
 	if (!may(to, n, 3))
 		return 1;
-	put(&own_set_f, (void *[]){ &to, &v, &n });
+	put(&own_set_f, (void *[]){ &to, &value, &n });
 	return 0;
 }
 
-int cuMemsetD8Async(ptr to, unsigned char v, size_t n, void *stream)
+int cuMemsetD8Async(ptr to, unsigned char ch, size_t n, void *stream)
 {
-	return set(to, v * 0x01010101u, n);
+	return set(to, ch * 0x01010101u, n);
 }
 
-int cuMemsetD32Async(ptr to, unsigned v, size_t n, void *stream)
+int cuMemsetD32Async(ptr to, unsigned value, size_t n, void *stream)
 {
-	return set(to, v, 4 * n);
+	return set(to, value, 4 * n);
 }
 
-int cuMemHostAlloc(void **p, size_t n, unsigned flags)
+int cuMemHostAlloc(void **data, size_t n, unsigned flags)
 {
-	*p = malloc(n);
+	*data = malloc(n);
 	return 0;
 }
 
-int cuMemFreeHost(void *p)
+int cuMemFreeHost(void *data)
 {
-	free(p);
+	free(data);
 	return 0;
 }
 
@@ -872,25 +878,25 @@ int cuMemFreeHost(void *p)
  * -- streams, events, graphs -------------------------------------------------------------------------
  */
 
-int cuStreamCreate(void **s, unsigned flags)
+int cuStreamCreate(void **source, unsigned flags)
 {
-	*s = queue;
+	*source = queue;
 	return 0;
 }
-int cuStreamDestroy_v2(void *s)
+int cuStreamDestroy_v2(void *source)
 {
 	return drain();
 }
-int cuStreamSynchronize(void *s)
+int cuStreamSynchronize(void *source)
 {
 	return drain();
 }
-int cuStreamWaitEvent(void *s, struct event *e, unsigned flags)
+int cuStreamWaitEvent(void *source, struct event *event, unsigned flags)
 {
 	return 0;
 }
 
-int cuStreamQuery(void *s)
+int cuStreamQuery(void *source)
 {
 	int rc;
 
@@ -900,34 +906,34 @@ int cuStreamQuery(void *s)
 	return rc;
 }
 
-int cuEventCreate(struct event **e, unsigned flags)
+int cuEventCreate(struct event **events, unsigned flags)
 {
-	*e = calloc(1, sizeof(**e));
+	*events = calloc(1, sizeof(**events));
 	return 0;
 }
 
-int cuEventDestroy_v2(struct event *e)
+int cuEventDestroy_v2(struct event *event)
 {
 	drain();
-	free(e);
+	free(event);
 	return 0;
 }
 
-int cuEventRecord(struct event *e, void *s)
+int cuEventRecord(struct event *event, void *source)
 {
-	struct item *i = calloc(1, sizeof(*i));
+	struct item *item = calloc(1, sizeof(*item));
 
-	i->event = e;
-	e->pending = 1;
-	enqueue(i);
+	item->event = event;
+	event->pending = 1;
+	enqueue(item);
 	return sticky;
 }
 
-int cuEventQuery(struct event *e)
+int cuEventQuery(struct event *event)
 {
-	return e->pending ? 600 : sticky;
+	return event->pending ? 600 : sticky;
 }
-int cuEventSynchronize(struct event *e)
+int cuEventSynchronize(struct event *event)
 {
 	return drain();
 }
@@ -939,27 +945,27 @@ int cuEventElapsedTime(float *ms, struct event *from, struct event *to)
 }
 
 /* Not pretended: who captures a graph is told so. */
-int cuStreamBeginCapture_v2(void *s, int mode)
+int cuStreamBeginCapture_v2(void *source, int mode)
 {
 	return 801;
 }
-int cuStreamEndCapture(void *s, void **g)
+int cuStreamEndCapture(void *source, void **data)
 {
 	return 801;
 }
-int cuGraphInstantiateWithFlags(void **x, void *g, unsigned long long flags)
+int cuGraphInstantiateWithFlags(void **data, void *bytes, unsigned long long flags)
 {
 	return 801;
 }
-int cuGraphLaunch(void *x, void *s)
+int cuGraphLaunch(void *data, void *source)
 {
 	return 801;
 }
-int cuGraphDestroy(void *g)
+int cuGraphDestroy(void *data)
 {
 	return 0;
 }
-int cuGraphExecDestroy(void *x)
+int cuGraphExecDestroy(void *data)
 {
 	return 0;
 }
@@ -968,40 +974,40 @@ int cuGraphExecDestroy(void *x)
  * -- tensor maps: what was asked for, in the first words ------------------------------------------------
  */
 
-int cuTensorMapEncodeTiled(uint64_t *m, int type, uint32_t rank, void *at, const uint64_t *dim,
+int cuTensorMapEncodeTiled(uint64_t *values, int type, uint32_t rank, void *at, const uint64_t *dim,
 			   const uint64_t *stride, const uint32_t *box, const uint32_t *elem,
 			   int interleave, int swizzle, int l2, int oob)
 {
-	memset(m, 0, 128);
+	memset(values, 0, 128);
 	for (uint32_t i = 0; i < rank; i++)
 		if (!box[i] || box[i] > 256 || !dim[i])
 			return 1;
 	if ((ptr)at % 16)
 		return 1;
-	m[0] = (ptr)at;
-	m[1] = (uint64_t)1 << 21 | rank;
-	m[2] = dim[0];
-	m[3] = rank > 1 ? dim[1] : 1;
-	m[4] = rank > 1 ? stride[0] : 0;
-	m[5] = (uint64_t)swizzle;
-	m[6] = (uint64_t)type;
+	values[0] = (ptr)at;
+	values[1] = (uint64_t)1 << 21 | rank;
+	values[2] = dim[0];
+	values[3] = rank > 1 ? dim[1] : 1;
+	values[4] = rank > 1 ? stride[0] : 0;
+	values[5] = (uint64_t)swizzle;
+	values[6] = (uint64_t)type;
 	return 0;
 }
 
-int cuTensorMapEncodeIm2col(uint64_t *m, int type, uint32_t rank, void *at, const uint64_t *dim,
-			    const uint64_t *stride, const int *lower, const int *upper,
-			    uint32_t channels, uint32_t pixels, const uint32_t *elem,
-			    int interleave, int swizzle, int l2, int oob)
+int cuTensorMapEncodeIm2col(uint64_t *values, int type, uint32_t rank, void *at,
+			    const uint64_t *dim, const uint64_t *stride, const int *lower,
+			    const int *upper, uint32_t channels, uint32_t pixels,
+			    const uint32_t *elem, int interleave, int swizzle, int l2, int oob)
 {
-	memset(m, 0, 128);
+	memset(values, 0, 128);
 	if (rank < 3 || channels > 256 || pixels > 1024)
 		return 1;
-	m[0] = (ptr)at;
-	m[1] = (uint64_t)1 << 21 | rank;
-	m[2] = dim[0];
-	m[3] = channels;
-	m[4] = pixels;
-	m[5] = (uint64_t)(uint32_t)lower[0];
-	m[6] = (uint64_t)(uint32_t)upper[0];
+	values[0] = (ptr)at;
+	values[1] = (uint64_t)1 << 21 | rank;
+	values[2] = dim[0];
+	values[3] = channels;
+	values[4] = pixels;
+	values[5] = (uint64_t)(uint32_t)lower[0];
+	values[6] = (uint64_t)(uint32_t)upper[0];
 	return 0;
 }

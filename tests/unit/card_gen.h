@@ -8,24 +8,24 @@
 #include "base/rng.h"
 #include "card/card.h"
 
-static inline char *gen_hex(struct kl_rng *r, size_t n)
+static inline char *gen_hex(struct kl_rng *rng, size_t n)
 {
-	char *s = kl_malloc(n + 1);
+	char *text = kl_malloc(n + 1);
 
 	for (size_t i = 0; i < n; i++)
-		s[i] = "0123456789abcdef"[kl_rng_below(r, 16)];
-	s[n] = '\0';
-	return s;
+		text[i] = "0123456789abcdef"[kl_rng_below(rng, 16)];
+	text[n] = '\0';
+	return text;
 }
 
-static inline const char *gen_pick(struct kl_rng *r, const char *const *list, size_t n)
+static inline const char *gen_pick(struct kl_rng *rng, const char *const *list, size_t n)
 {
-	return list[kl_rng_below(r, n)];
+	return list[kl_rng_below(rng, n)];
 }
 #define GEN_PICK(r, list) gen_pick(r, list, KL_ARRAY_SIZE(list))
 
 /* pieces joined at random; `lines`: newlines, tabs, too */
-static inline char *gen_text(struct kl_rng *r, bool lines)
+static inline char *gen_text(struct kl_rng *rng, bool lines)
 {
 	static const char *const pieces[] = {
 		"a",
@@ -75,222 +75,226 @@ static inline char *gen_text(struct kl_rng *r, bool lines)
 		"\xe2\x80\xa9",
 	};
 	static const char *const breaks[] = { "\n", "\n\n", "\t", "\n\t", "\n  ", " \n" };
-	struct kl_buf b = KL_BUF_INIT;
-	size_t n = 1 + kl_rng_below(r, kl_rng_below(r, 4) ? 6 : 60);
+	struct kl_buf buf = KL_BUF_INIT;
+	size_t n = 1 + kl_rng_below(rng, kl_rng_below(rng, 4) ? 6 : 60);
 
 	for (size_t i = 0; i < n; i++) {
-		if (lines && !kl_rng_below(r, 3))
-			kl_buf_adds(&b, GEN_PICK(r, breaks));
-		kl_buf_adds(&b, GEN_PICK(r, pieces));
+		if (lines && !kl_rng_below(rng, 3))
+			kl_buf_adds(&buf, GEN_PICK(rng, breaks));
+		kl_buf_adds(&buf, GEN_PICK(rng, pieces));
 	}
-	if (lines && kl_rng_below(r, 2))
-		kl_buf_addch(&b, '\n');
-	return kl_buf_detach(&b);
+	if (lines && kl_rng_below(rng, 2))
+		kl_buf_addch(&buf, '\n');
+	return kl_buf_detach(&buf);
 }
 
-static inline char *gen_word(struct kl_rng *r)
+static inline char *gen_word(struct kl_rng *rng)
 {
 	static const char *const words[] = {
 		"gemm", "conv2d", "null", "true", "no",    "1e9", "0123",
 		"3x3",  "off",    "a.b",  "x_y",  "12-34", "e5",
 	};
 
-	return kl_strdup(GEN_PICK(r, words));
+	return kl_strdup(GEN_PICK(rng, words));
 }
 
-static inline void gen_facts(struct kl_strvec *v, struct kl_rng *r)
+static inline void gen_facts(struct kl_strvec *list, struct kl_rng *rng)
 {
 	static const char *const facts[] = {
 		"cp.async", "trait:tiled", "mma",     "call._ZGVbN4v_expf",
 		"ldg.128",  "bar",         "vec.256", "null",
 	};
 
-	for (size_t n = kl_rng_below(r, 5); n; n--) {
-		const char *f = GEN_PICK(r, facts);
+	for (size_t n = kl_rng_below(rng, 5); n; n--) {
+		const char *format = GEN_PICK(rng, facts);
 
-		if (!kl_strvec_has(v, f))
-			kl_strvec_push(v, f);
+		if (!kl_strvec_has(list, format))
+			kl_strvec_push(list, format);
 	}
 }
 
-static inline void gen_dims(struct kl_card_dims *d, struct kl_rng *r)
+static inline void gen_dims(struct kl_card_dims *dims, struct kl_rng *rng)
 {
 	static const char *const names[] = { "M", "N", "K", "y", "BK" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (kl_rng_below(r, 2))
-			kl_card_dims_add(d, names[i],
-					 (int64_t)kl_rng_u64(r) >> kl_rng_below(r, 63));
+		if (kl_rng_below(rng, 2))
+			kl_card_dims_add(dims, names[i],
+					 (int64_t)kl_rng_u64(rng) >> kl_rng_below(rng, 63));
 }
 
-static inline struct kl_card_ratio gen_ratio(struct kl_rng *r)
+static inline struct kl_card_ratio gen_ratio(struct kl_rng *rng)
 {
-	struct kl_card_ratio x = { .ppm = 1 + (int64_t)kl_rng_below(r, 5000000) };
+	struct kl_card_ratio ratio = { .ppm = 1 + (int64_t)kl_rng_below(rng, 5000000) };
 
-	if (kl_rng_below(r, 2)) {
-		x.lo = x.ppm;
-		x.hi = x.ppm + 1000;
+	if (kl_rng_below(rng, 2)) {
+		ratio.lo = ratio.ppm;
+		ratio.hi = ratio.ppm + 1000;
 	}
-	return x;
+	return ratio;
 }
 
-static inline void gen_carrier(struct kl_card *c, struct kl_rng *r)
+static inline void gen_carrier(struct kl_card *card, struct kl_rng *rng)
 {
 	static const char *const languages[] = { "c", "cuda", "triton" };
-	struct kl_card_carrier k = {
-		.language = kl_strdup(GEN_PICK(r, languages)),
-		.form = kl_rng_below(r, 2) ? KL_CARRIER_SNIPPET : KL_CARRIER_PROSE,
-		.text = gen_text(r, true),
+	struct kl_card_carrier carrier = {
+		.language = kl_strdup(GEN_PICK(rng, languages)),
+		.form = kl_rng_below(rng, 2) ? KL_CARRIER_SNIPPET : KL_CARRIER_PROSE,
+		.text = gen_text(rng, true),
 	};
 
-	if (c->evidence.n && kl_rng_below(r, 2))
-		k.of = kl_strdup(c->evidence.v[kl_rng_below(r, c->evidence.n)].event);
-	KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
-	c->carriers.v[c->carriers.n++] = k;
+	if (card->evidence.n && kl_rng_below(rng, 2))
+		carrier.of = kl_strdup(card->evidence.v[kl_rng_below(rng, card->evidence.n)].event);
+	KL_GROW(card->carriers.v, card->carriers.n + 1, card->carriers.alloc);
+	card->carriers.v[card->carriers.n++] = carrier;
 }
 
-static inline void gen_evidence(struct kl_card *c, struct kl_rng *r)
+static inline void gen_evidence(struct kl_card *card, struct kl_rng *rng)
 {
-	bool anew = kl_rng_below(r, 2);
-	struct kl_card_evidence e = {
-		.lineage = kl_asprintf("w%d/n", (int)kl_rng_below(r, 5)),
-		.step = 1 + (int64_t)kl_rng_below(r, 20),
-		.before = gen_hex(r, 40),
-		.after = gen_hex(r, 40),
-		.rederived = anew ? gen_hex(r, 40) : NULL,
+	bool anew = kl_rng_below(rng, 2);
+	struct kl_card_evidence evidence = {
+		.lineage = kl_asprintf("w%d/n", (int)kl_rng_below(rng, 5)),
+		.step = 1 + (int64_t)kl_rng_below(rng, 20),
+		.before = gen_hex(rng, 40),
+		.after = gen_hex(rng, 40),
+		.rederived = anew ? gen_hex(rng, 40) : NULL,
 		.derivation = anew ? KL_DERIVED_ANEW : KL_DERIVED_INVERSE,
 		.origin = kl_strdup("induced"),
 		.language = kl_strdup("cuda"),
 		.platform = kl_strdup("cuda/sm_90"),
-		.event = gen_hex(r, 64),
-		.confirmed = anew ? gen_hex(r, 64) : NULL,
+		.event = gen_hex(rng, 64),
+		.confirmed = anew ? gen_hex(rng, 64) : NULL,
 	};
 	struct kl_card_row row = {
-		.case_ = gen_word(r),
+		.case_ = gen_word(rng),
 		.dtype = kl_strdup("f16"),
 		.language = kl_strdup("cuda"),
 		.platform = kl_strdup("cuda/sm_90"),
-		.ratio = gen_ratio(r),
+		.ratio = gen_ratio(rng),
 		.by = anew ? KL_ROW_REDERIVED : KL_ROW_UNVERIFIED,
-		.event = kl_strdup(e.event),
+		.event = kl_strdup(evidence.event),
 	};
 
-	gen_dims(&row.dims, r);
-	kl_card_add_row(c, &row);
-	kl_card_add_evidence(c, &e);
+	gen_dims(&row.dims, rng);
+	kl_card_add_row(card, &row);
+	kl_card_add_evidence(card, &evidence);
 }
 
-static inline void gen_pre(struct kl_card *c, struct kl_rng *r, int i)
+static inline void gen_pre(struct kl_card *card, struct kl_rng *rng, int i)
 {
-	bool by = kl_rng_below(r, 2);
-	struct kl_card_pre p = {
+	bool by = kl_rng_below(rng, 2);
+	struct kl_card_pre pre = {
 		.id = kl_asprintf("p%d", i),
-		.text = gen_text(r, false),
-		.test = kl_rng_below(r, 2) ? kl_strdup("cap('cp.async') && !(K % 64 != 0)") : NULL,
+		.text = gen_text(rng, false),
+		.test = kl_rng_below(rng, 2) ? kl_strdup("cap('cp.async') && !(K % 64 != 0)") :
+					       NULL,
 		.state = by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED,
-		.by = by ? gen_hex(r, 64) : NULL,
+		.by = by ? gen_hex(rng, 64) : NULL,
 		.class_ = by ? kl_strdup("fault") : NULL,
 	};
 
 	if (i % 2) {
-		KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
-		c->sound.v[c->sound.n++] = p;
+		KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
+		card->sound.v[card->sound.n++] = pre;
 	} else {
-		KL_GROW(c->useful.v, c->useful.n + 1, c->useful.alloc);
-		c->useful.v[c->useful.n++] = p;
+		KL_GROW(card->useful.v, card->useful.n + 1, card->useful.alloc);
+		card->useful.v[card->useful.n++] = pre;
 	}
 }
 
-static inline void gen_risk(struct kl_card *c, struct kl_rng *r)
+static inline void gen_risk(struct kl_card *card, struct kl_rng *rng)
 {
-	struct kl_card_risk k = { .class_ = kl_strdup("wrong-all"), .text = gen_text(r, false) };
+	struct kl_card_risk risk = { .class_ = kl_strdup("wrong-all"),
+				     .text = gen_text(rng, false) };
 
-	for (size_t n = 1 + kl_rng_below(r, 3); n; n--)
-		kl_strvec_take(&k.events, gen_hex(r, 64));
-	if (c->sound.n && kl_rng_below(r, 2))
-		k.violates = kl_strdup(c->sound.v[0].id);
-	kl_card_add_risk(c, &k);
+	for (size_t n = 1 + kl_rng_below(rng, 3); n; n--)
+		kl_strvec_take(&risk.events, gen_hex(rng, 64));
+	if (card->sound.n && kl_rng_below(rng, 2))
+		risk.violates = kl_strdup(card->sound.v[0].id);
+	kl_card_add_risk(card, &risk);
 }
 
-static inline void gen_control(struct kl_card_control *k, struct kl_rng *r)
+static inline void gen_control(struct kl_card_control *control, struct kl_rng *rng)
 {
-	k->there = true;
-	k->result = kl_rng_below(r, 2) ? KL_RESULT_PASS : KL_RESULT_FAIL;
-	k->class_ = k->result == KL_RESULT_FAIL ? kl_strdup("no-edit") : NULL;
-	k->event = k->result == KL_RESULT_PASS ? gen_hex(r, 64) : NULL;
-	k->usd = (int64_t)kl_rng_below(r, 2000000) - 1;
+	control->there = true;
+	control->result = kl_rng_below(rng, 2) ? KL_RESULT_PASS : KL_RESULT_FAIL;
+	control->class_ = control->result == KL_RESULT_FAIL ? kl_strdup("no-edit") : NULL;
+	control->event = control->result == KL_RESULT_PASS ? gen_hex(rng, 64) : NULL;
+	control->usd = (int64_t)kl_rng_below(rng, 2000000) - 1;
 }
 
-static inline void gen_trial(struct kl_card *c, struct kl_rng *r)
+static inline void gen_trial(struct kl_card *card, struct kl_rng *rng)
 {
-	struct kl_card_trial t;
+	struct kl_card_trial trial;
 
-	kl_card_trial_init(&t);
-	t.trial = 1 + (int64_t)kl_rng_below(r, 3);
-	t.level = (enum kl_level)kl_rng_below(r, 5);
-	t.workload = gen_word(r);
-	t.case_ = gen_word(r);
-	gen_dims(&t.dims, r);
-	t.dtype = kl_strdup("f32");
-	t.language = kl_strdup("c");
-	t.platform = kl_strdup("cpu/x86-64-v3");
-	t.state = gen_hex(r, 40);
-	t.result = kl_rng_below(r, 2) ? KL_RESULT_PASS : KL_RESULT_FAIL;
-	t.class_ = t.result == KL_RESULT_FAIL ? kl_strdup("wrong-edge") : NULL;
-	t.event = t.result == KL_RESULT_PASS || kl_rng_below(r, 2) ? gen_hex(r, 64) : NULL;
-	t.ratio = gen_ratio(r);
-	t.recovered = (int64_t)kl_rng_below(r, 1500000) - 1;
-	t.usd = (int64_t)kl_rng_below(r, 1500000) - 1;
-	t.isolated = kl_rng_below(r, 4);
-	t.foreign = !kl_rng_below(r, 4);
-	if (kl_rng_below(r, 2)) {
-		t.model = gen_text(r, false);
-		gen_control(&t.control, r);
+	kl_card_trial_init(&trial);
+	trial.trial = 1 + (int64_t)kl_rng_below(rng, 3);
+	trial.level = (enum kl_level)kl_rng_below(rng, 5);
+	trial.workload = gen_word(rng);
+	trial.case_ = gen_word(rng);
+	gen_dims(&trial.dims, rng);
+	trial.dtype = kl_strdup("f32");
+	trial.language = kl_strdup("c");
+	trial.platform = kl_strdup("cpu/x86-64-v3");
+	trial.state = gen_hex(rng, 40);
+	trial.result = kl_rng_below(rng, 2) ? KL_RESULT_PASS : KL_RESULT_FAIL;
+	trial.class_ = trial.result == KL_RESULT_FAIL ? kl_strdup("wrong-edge") : NULL;
+	trial.event = trial.result == KL_RESULT_PASS || kl_rng_below(rng, 2) ? gen_hex(rng, 64) :
+									       NULL;
+	trial.ratio = gen_ratio(rng);
+	trial.recovered = (int64_t)kl_rng_below(rng, 1500000) - 1;
+	trial.usd = (int64_t)kl_rng_below(rng, 1500000) - 1;
+	trial.isolated = kl_rng_below(rng, 4);
+	trial.foreign = !kl_rng_below(rng, 4);
+	if (kl_rng_below(rng, 2)) {
+		trial.model = gen_text(rng, false);
+		gen_control(&trial.control, rng);
 	} else {
-		t.how = KL_HOW_MECHANICAL;
+		trial.how = KL_HOW_MECHANICAL;
 	}
-	if (kl_rng_below(r, 2)) {
-		kl_strvec_push(&t.with, "another-1234567");
-		gen_control(&t.alone, r);
+	if (kl_rng_below(rng, 2)) {
+		kl_strvec_push(&trial.with, "another-1234567");
+		gen_control(&trial.alone, rng);
 	}
-	kl_card_add_trial(c, &t);
+	kl_card_add_trial(card, &trial);
 }
 
 /* its status is what its trials give; without trials a hypothesis */
 static inline struct kl_card *gen_card(uint64_t seed)
 {
-	struct kl_rng r;
-	struct kl_card *c = kl_card_new();
+	struct kl_rng rng;
+	struct kl_card *card = kl_card_new();
 
-	kl_rng_seed(&r, seed);
-	c->intent = gen_text(&r, false);
-	c->mechanism = kl_rng_below(&r, 2) ? gen_word(&r) : NULL;
-	c->action = kl_rng_below(&r, 2) ? gen_word(&r) : NULL;
-	c->anchor.construct = gen_text(&r, false);
-	c->anchor.acts_on = kl_rng_below(&r, 2) ? gen_text(&r, false) : NULL;
-	for (size_t n = kl_rng_below(&r, 4); n; n--)
-		gen_evidence(c, &r);
-	c->id = kl_card_make_id(c->intent, c->evidence.n ? c->evidence.v[0].event : NULL);
-	for (size_t n = kl_rng_below(&r, 3); n; n--)
-		gen_carrier(c, &r);
-	for (int n = (int)kl_rng_below(&r, 6), i = 0; i < n; i++)
-		gen_pre(c, &r, i);
-	gen_facts(&c->provides, &r);
-	if (!kl_rng_below(&r, 4))
-		kl_strvec_push(&c->enables, "another-1234567");
-	for (size_t n = kl_rng_below(&r, 3); n; n--)
-		gen_risk(c, &r);
-	gen_facts(&c->scope.needs, &r);
-	gen_facts(&c->scope.requires, &r);
-	kl_strvec_push(&c->scope.cases, "gemm");
-	kl_strvec_push(&c->scope.languages, "cuda");
-	for (size_t n = kl_rng_below(&r, 4); n; n--)
-		gen_trial(c, &r);
-	if (!kl_rng_below(&r, 10))
-		kl_card_retract(c, "it was never faster", "A U Thor <a@example.invalid>",
+	kl_rng_seed(&rng, seed);
+	card->intent = gen_text(&rng, false);
+	card->mechanism = kl_rng_below(&rng, 2) ? gen_word(&rng) : NULL;
+	card->action = kl_rng_below(&rng, 2) ? gen_word(&rng) : NULL;
+	card->anchor.construct = gen_text(&rng, false);
+	card->anchor.acts_on = kl_rng_below(&rng, 2) ? gen_text(&rng, false) : NULL;
+	for (size_t n = kl_rng_below(&rng, 4); n; n--)
+		gen_evidence(card, &rng);
+	card->id = kl_card_make_id(card->intent,
+				   card->evidence.n ? card->evidence.v[0].event : NULL);
+	for (size_t n = kl_rng_below(&rng, 3); n; n--)
+		gen_carrier(card, &rng);
+	for (int n = (int)kl_rng_below(&rng, 6), i = 0; i < n; i++)
+		gen_pre(card, &rng, i);
+	gen_facts(&card->provides, &rng);
+	if (!kl_rng_below(&rng, 4))
+		kl_strvec_push(&card->enables, "another-1234567");
+	for (size_t n = kl_rng_below(&rng, 3); n; n--)
+		gen_risk(card, &rng);
+	gen_facts(&card->scope.needs, &rng);
+	gen_facts(&card->scope.requires, &rng);
+	kl_strvec_push(&card->scope.cases, "gemm");
+	kl_strvec_push(&card->scope.languages, "cuda");
+	for (size_t n = kl_rng_below(&rng, 4); n; n--)
+		gen_trial(card, &rng);
+	if (!kl_rng_below(&rng, 10))
+		kl_card_retract(card, "it was never faster", "A U Thor <a@example.invalid>",
 				"2026-11-20T10:00:00Z");
-	kl_card_normalize(c);
-	return c;
+	kl_card_normalize(card);
+	return card;
 }
 
 #endif

@@ -49,65 +49,66 @@ struct kl_provider {
 };
 
 int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
-		     const struct kl_provider_opts *o)
+		     const struct kl_provider_opts *opts)
 {
 	*out = kl_calloc(1, sizeof(**out));
 	(*out)->metered = !fake.unmetered;
 	return 0;
 }
 
-void kl_provider_free(struct kl_provider *p)
+void kl_provider_free(struct kl_provider *provider)
 {
-	free(p);
+	free(provider);
 }
 
-const char *kl_provider_name(const struct kl_provider *p)
+const char *kl_provider_name(const struct kl_provider *provider)
 {
 	return "fake";
 }
 
-bool kl_provider_metered(const struct kl_provider *p)
+bool kl_provider_metered(const struct kl_provider *provider)
 {
-	return p->metered;
+	return provider->metered;
 }
 
-int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-		     const struct kl_provider_request *q)
+int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
+		     const struct kl_provider_request *request)
 {
-	kl_buf_addf(out, "%s\n", q->model);
-	for (size_t i = 0; i < q->nsystem; i++)
-		kl_buf_addf(out, "S:%s\n", q->system[i]);
-	for (size_t i = 0; i < q->nmessage; i++)
-		kl_buf_addf(out, "%s:%s\n", q->message[i].assistant ? "A" : "U",
-			    q->message[i].text);
+	kl_buf_addf(out, "%s\n", request->model);
+	for (size_t i = 0; i < request->nsystem; i++)
+		kl_buf_addf(out, "S:%s\n", request->system[i]);
+	for (size_t i = 0; i < request->nmessage; i++)
+		kl_buf_addf(out, "%s:%s\n", request->message[i].assistant ? "A" : "U",
+			    request->message[i].text);
 	return 0;
 }
 
-static void fake_charge(const struct kl_request_context *x, int64_t nano)
+static void fake_charge(const struct kl_request_context *context, int64_t nano)
 {
 	KL_AUTO(kl_freep) char *line = NULL;
 	char key[KL_DIGEST_HEX];
 	int fd = open(fake.till, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 
-	kl_provider_key(key, x->key, x->turn + 1);
+	kl_provider_key(key, context->key, context->turn + 1);
 	snprintf(fake.charge, sizeof(fake.charge), "c%016llx",
 		 (unsigned long long)kl_rng_os_seed());
-	line = kl_asprintf("%s %zu %s %lld %s\n", x->phase, x->turn, key, (long long)nano,
-			   fake.charge);
+	line = kl_asprintf("%s %zu %s %lld %s\n", context->phase, context->turn, key,
+			   (long long)nano, fake.charge);
 	if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line))
 		abort();
 	close(fd);
 }
 
-static int fake_answer(struct kl_reply *out, const struct kl_provider_request *q,
-		       const struct kl_request_context *x, const struct kl_provider_watch *watch)
+static int fake_answer(struct kl_reply *out, const struct kl_provider_request *request,
+		       const struct kl_request_context *context,
+		       const struct kl_provider_watch *watch)
 {
 	if (fake.way == FAKE_CUT)
 		return kl_error(KL_EIO, "the connection broke");
 	if (fake.way == FAKE_EMPTY)
 		return kl_error(KL_EINVALID, "the model refused to answer");
-	out->text = kl_asprintf("reply %zu of %s to: %s%s", x->turn, x->phase,
-				q->message[q->nmessage - 1].text,
+	out->text = kl_asprintf("reply %zu of %s to: %s%s", context->turn, context->phase,
+				request->message[request->nmessage - 1].text,
 				fake.name_charge ? fake.charge : "");
 	out->model = kl_strdup("fake-1");
 	return watch->heard((int64_t)strlen(out->text), &out->usage, watch->payload) ?
@@ -115,17 +116,19 @@ static int fake_answer(struct kl_reply *out, const struct kl_provider_request *q
 		       0;
 }
 
-int kl_provider_send(struct kl_reply *out, struct kl_provider *p,
-		     const struct kl_provider_request *q, const struct kl_request_context *x,
+int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
+		     const struct kl_provider_request *request,
+		     const struct kl_request_context *context,
 		     const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
-	int64_t in, tokens = fake.out && fake.out < q->max_tokens ? fake.out : q->max_tokens;
+	int64_t in, tokens = fake.out && fake.out < request->max_tokens ? fake.out :
+									  request->max_tokens;
 
 	*out = (struct kl_reply){ 0 };
 	fake.asked++;
-	fake.max_tokens = q->max_tokens;
-	kl_provider_body(&body, NULL, p, q);
+	fake.max_tokens = request->max_tokens;
+	kl_provider_body(&body, NULL, provider, request);
 	in = (int64_t)body.len; /* the dearest that tokens can be */
 	free(fake.last);
 	fake.last = kl_buf_detach(&body);
@@ -135,13 +138,13 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *p,
 	}
 	if (fake.before)
 		fake.before();
-	fake_charge(x, in * FAKE_IN + tokens * FAKE_OUT);
+	fake_charge(context, in * FAKE_IN + tokens * FAKE_OUT);
 	if (fake.way == FAKE_AGAIN) {
 		int err = kl_error(KL_EIO, "nothing came");
 
 		if (watch->again(watch->payload))
 			return err;
-		fake_charge(x, in * FAKE_IN + tokens * FAKE_OUT);
+		fake_charge(context, in * FAKE_IN + tokens * FAKE_OUT);
 	}
 	if (fake.after)
 		fake.after();
@@ -150,7 +153,7 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *p,
 		.input = fake.way == FAKE_ABSURD ? -5 : in,
 		.output = tokens,
 	};
-	return fake_answer(out, q, x, watch);
+	return fake_answer(out, request, context, watch);
 }
 
 /** What was charged in all, and how often. */
@@ -163,8 +166,8 @@ static __attribute__((unused)) int64_t fake_charged(size_t *times)
 	if (!kl_fs_exists(fake.till))
 		return 0;
 	assert_ok(kl_fs_read(&text, fake.till, (size_t)256 << 20));
-	for (char *s = text.ptr; *s; s = strchr(s, '\n') + 1) {
-		char *blank = strchr(s, ' ');
+	for (char *string = text.ptr; *string; string = strchr(string, '\n') + 1) {
+		char *blank = strchr(string, ' ');
 
 		blank = strchr(strchr(blank + 1, ' ') + 1, ' ');
 		sum += atoll(blank + 1);

@@ -14,30 +14,30 @@
 #include "model/request.h"
 #include "scratch.h"
 
-static int fault_talk(const char *dir, const struct kl_session_opts *o)
+static int fault_talk(const char *dir, const struct kl_session_opts *opts)
 {
 	static const char *const blocks[] = { "the rules" };
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 	int err;
 
 	if ((err = kl_repo_open_at(&repo, dir)) < 0 ||
-	    (err = kl_session_open(&session, repo, o)) < 0 ||
-	    (err = kl_session_conversation(&c, session, "n", "p", blocks, 1)) < 0)
+	    (err = kl_session_open(&session, repo, opts)) < 0 ||
+	    (err = kl_session_conversation(&conversation, session, "n", "p", blocks, 1)) < 0)
 		return err;
 	for (size_t i = 0; i < 2; i++) {
-		struct kl_request a = { .user = i ? "second" : "first" };
+		struct kl_request request = { .user = i ? "second" : "first" };
 		const char *reply;
 
-		if ((err = kl_request_send(&reply, &c, i, &a)) < 0)
+		if ((err = kl_request_send(&reply, &conversation, i, &request)) < 0)
 			return err;
 	}
 	return 0;
 }
 
 /** 0, 1 (an error), or 128 + the signal. */
-static int fault_run(const char *dir, const struct kl_session_opts *o, const char *fault,
+static int fault_run(const char *dir, const struct kl_session_opts *opts, const char *fault,
 		     const char *log)
 {
 	int status;
@@ -48,20 +48,21 @@ static int fault_run(const char *dir, const struct kl_session_opts *o, const cha
 			setenv("KLINEAGE_FAULT", fault, 1);
 		if (log)
 			setenv("KLINEAGE_FAULT_LOG", log, 1);
-		_exit(fault_talk(dir, o) ? 1 : 0);
+		_exit(fault_talk(dir, opts) ? 1 : 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /** Run it to its end; the names of the points that it came by. */
-static void fault_points(struct kl_strvec *name, const char *dir, const struct kl_session_opts *o)
+static void fault_points(struct kl_strvec *name, const char *dir,
+			 const struct kl_session_opts *opts)
 {
 	KL_AUTO(kl_freep) char *log = kl_asprintf("%s.log", dir);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;
 
-	assert_int_equal(fault_run(dir, o, NULL, log), 0);
+	assert_int_equal(fault_run(dir, opts, NULL, log), 0);
 	assert_ok(kl_fs_read(&text, log, 1 << 20));
 	assert_ok(kl_fs_remove(log));
 	kl_strvec_split(&line, text.ptr, "\n");
@@ -71,11 +72,11 @@ static void fault_points(struct kl_strvec *name, const char *dir, const struct k
 }
 
 /** Stop it at point `n` (from 1), in words `at`. */
-static void fault_stop(const char *dir, const struct kl_session_opts *o, int n, bool dies,
+static void fault_stop(const char *dir, const struct kl_session_opts *opts, int n, bool dies,
 		       const char *at)
 {
 	KL_AUTO(kl_freep) char *fault = kl_asprintf("%d:%s", n, dies ? "kill" : "fail");
-	int rc = fault_run(dir, o, fault, NULL);
+	int rc = fault_run(dir, opts, fault, NULL);
 
 	/* where the ledger cannot be moved the reply is stored without, and all goes on */
 	if (rc != (dies ? 128 + SIGKILL : 1) && (dies || rc))
@@ -86,27 +87,27 @@ static void fault_stop(const char *dir, const struct kl_session_opts *o, int n, 
 static char *fault_stored(size_t *n, const char *dir)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
-	struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
+	struct kl_buf buf = KL_BUF_INIT;
 
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_conversation_load(&c, repo, "w", "n", "p"));
-	for (size_t i = 0; i < c.n; i++)
-		kl_buf_addf(&b, "%s\n", c.turn[i].reply);
-	*n = c.n;
-	return kl_buf_detach(&b);
+	assert_ok(kl_conversation_load(&conversation, repo, "w", "n", "p"));
+	for (size_t i = 0; i < conversation.n; i++)
+		kl_buf_addf(&buf, "%s\n", conversation.turn[i].reply);
+	*n = conversation.n;
+	return kl_buf_detach(&buf);
 }
 
 /**
  * Go on after a stop: to both turns, nothing of what was stored bought again. How many were stored
  * before.
  */
-static size_t fault_go_on(const char *dir, const struct kl_session_opts *o, const char *at)
+static size_t fault_go_on(const char *dir, const struct kl_session_opts *opts, const char *at)
 {
 	size_t had, has;
 	KL_AUTO(kl_freep) char *before = fault_stored(&had, dir);
 	KL_AUTO(kl_freep) char *after = NULL;
-	int rc = fault_run(dir, o, NULL, NULL);
+	int rc = fault_run(dir, opts, NULL, NULL);
 
 	if (rc)
 		fail_msg("%s: cannot be gone on with: %d", at, rc);
@@ -122,11 +123,11 @@ static size_t fault_go_on(const char *dir, const struct kl_session_opts *o, cons
 static void fault_check_money(const char *dir, int64_t charged, const char *at)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	struct kl_ledger_totals t;
+	struct kl_ledger_totals totals;
 
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_ledger_totals(&t, repo, "w"));
-	if (charged > t.of[0].settled + t.of[0].reserved)
+	assert_ok(kl_ledger_totals(&totals, repo, "w"));
+	if (charged > totals.of[0].settled + totals.of[0].reserved)
 		fail_msg("%s: the ledger counts less than was charged", at);
 }
 

@@ -21,22 +21,22 @@ struct request {
 };
 
 /** A request of `n` messages, user first, NULL after the last. */
-static __attribute__((unused)) void request_of(struct request *t, const char *const *said)
+static __attribute__((unused)) void request_of(struct request *request, const char *const *said)
 {
-	memset(t, 0, sizeof(*t));
+	memset(request, 0, sizeof(*request));
 	for (size_t i = 0; said[i]; i++) {
 		assert_true(i < MAX_TALK);
-		t->message[i] = (struct kl_message){ .assistant = i % 2, .text = said[i] };
-		t->q.nmessage = i + 1;
+		request->message[i] = (struct kl_message){ .assistant = i % 2, .text = said[i] };
+		request->q.nmessage = i + 1;
 	}
-	t->q.model = "test-model-1";
-	t->q.max_tokens = 1000;
-	t->q.system = request_system;
-	t->q.nsystem = 2;
-	t->q.message = t->message;
-	t->q.cache = KL_CACHE_5M;
-	t->x.phase = "back-0";
-	t->x.turn = t->q.nmessage / 2;
+	request->q.model = "test-model-1";
+	request->q.max_tokens = 1000;
+	request->q.system = request_system;
+	request->q.nsystem = 2;
+	request->q.message = request->message;
+	request->q.cache = KL_CACHE_5M;
+	request->x.phase = "back-0";
+	request->x.turn = request->q.nmessage / 2;
 }
 
 #define REQUEST(t, ...) request_of((t), (const char *const[]){ __VA_ARGS__, NULL })

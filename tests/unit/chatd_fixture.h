@@ -39,17 +39,17 @@ struct chatd {
 	char *log, *ca;
 };
 
-static __attribute__((unused)) void chatd_stop(struct chatd *d)
+static __attribute__((unused)) void chatd_stop(struct chatd *chatd)
 {
-	if (d->pid > 0) {
-		kill(d->pid, SIGKILL);
-		waitpid(d->pid, NULL, 0);
-		close(d->stdin_fd);
+	if (chatd->pid > 0) {
+		kill(chatd->pid, SIGKILL);
+		waitpid(chatd->pid, NULL, 0);
+		close(chatd->stdin_fd);
 	}
 	unsetenv("CURL_CA_BUNDLE");
-	free(d->log);
-	free(d->ca);
-	*d = (struct chatd){ 0 };
+	free(chatd->log);
+	free(chatd->ca);
+	*chatd = (struct chatd){ 0 };
 }
 
 /* Beside the test's own program. */
@@ -77,7 +77,7 @@ enum {
  * CHATD_ELSEWHERE: at 127.0.0.2, for which the certificate is not. CHATD_SECOND: beside another
  * one.
  */
-static __attribute__((unused)) void chatd_start(struct chatd *d, const char *script, int flags)
+static __attribute__((unused)) void chatd_start(struct chatd *chatd, const char *script, int flags)
 {
 	KL_AUTO(kl_freep) char *path = chatd_path(), *file = kl_fs_join(scratch_root, "script");
 	bool second = flags & CHATD_SECOND;
@@ -86,16 +86,16 @@ static __attribute__((unused)) void chatd_start(struct chatd *d, const char *scr
 	int to[2], from[2];
 	char port[16];
 
-	*d = (struct chatd){ .tls = flags & CHATD_TLS,
-			     .log = kl_fs_join(scratch_root, second ? "log2" : "log"),
-			     .ca = kl_fs_join(scratch_root, second ? "ca2.pem" : "ca.pem") };
+	*chatd = (struct chatd){ .tls = flags & CHATD_TLS,
+				 .log = kl_fs_join(scratch_root, second ? "log2" : "log"),
+				 .ca = kl_fs_join(scratch_root, second ? "ca2.pem" : "ca.pem") };
 	assert_ok(kl_fs_put(file, script, strlen(script), 0600));
-	assert_ok(kl_fs_remove(d->log));
-	assert_ok(kl_fs_remove(d->ca));
-	argv[argc++] = d->log;
-	if (d->tls) {
+	assert_ok(kl_fs_remove(chatd->log));
+	assert_ok(kl_fs_remove(chatd->ca));
+	argv[argc++] = chatd->log;
+	if (chatd->tls) {
 		argv[argc++] = "--tls";
-		argv[argc++] = d->ca;
+		argv[argc++] = chatd->ca;
 	}
 	if (flags & CHATD_ELSEWHERE) {
 		argv[argc++] = "--address";
@@ -104,8 +104,8 @@ static __attribute__((unused)) void chatd_start(struct chatd *d, const char *scr
 	if (flags & CHATD_EXPIRED)
 		argv[argc++] = "--expired";
 	assert_int_equal(pipe2(to, O_CLOEXEC) | pipe2(from, O_CLOEXEC), 0);
-	d->pid = fork();
-	if (!d->pid) {
+	chatd->pid = fork();
+	if (!chatd->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(to[0], 0);
 		dup2(from[1], 1);
@@ -114,36 +114,37 @@ static __attribute__((unused)) void chatd_start(struct chatd *d, const char *scr
 	}
 	close(to[0]);
 	close(from[1]);
-	d->stdin_fd = to[1];
+	chatd->stdin_fd = to[1];
 	assert_true(read(from[0], port, sizeof(port)) > 1);
 	close(from[0]);
-	d->port = atoi(port);
-	if (d->tls && !(flags & CHATD_STRANGER))
-		setenv("CURL_CA_BUNDLE", d->ca, 1);
+	chatd->port = atoi(port);
+	if (chatd->tls && !(flags & CHATD_STRANGER))
+		setenv("CURL_CA_BUNDLE", chatd->ca, 1);
 }
 
 /** Request `n` as it was logged (owned), and how many there were. */
-static __attribute__((unused)) json_t *chatd_request(const struct chatd *d, size_t n, size_t *count)
+static __attribute__((unused)) json_t *chatd_request(const struct chatd *chatd, size_t n,
+						     size_t *count)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	json_t *found = NULL;
 	size_t i = 0;
 
-	if (kl_fs_exists(d->log))
-		assert_ok(kl_fs_read(&text, d->log, 1 << 28));
-	for (char *p = text.ptr, *nl; (nl = strchr(p, '\n')); p = nl + 1, i++)
+	if (kl_fs_exists(chatd->log))
+		assert_ok(kl_fs_read(&text, chatd->log, 1 << 28));
+	for (char *at = text.ptr, *nl; (nl = strchr(at, '\n')); at = nl + 1, i++)
 		if (i == n)
-			assert_ok(kl_json_parse(&found, p, (size_t)(nl - p)));
+			assert_ok(kl_json_parse(&found, at, (size_t)(nl - at)));
 	if (count)
 		*count = i;
 	return found;
 }
 
-static __attribute__((unused)) size_t chatd_count(const struct chatd *d)
+static __attribute__((unused)) size_t chatd_count(const struct chatd *chatd)
 {
 	size_t n;
 
-	json_decref(chatd_request(d, (size_t)-1, &n));
+	json_decref(chatd_request(chatd, (size_t)-1, &n));
 	return n;
 }
 

@@ -35,53 +35,53 @@ struct cuda_kernel {
 	"klineage-launch: 1\ncompile: {arch: sm_90a}\n" \
 	"launch:\n  - {kernel: k, grid: [\"cdiv(n, 256)\"], block: [256], args: [x, y]}\n"
 
-static inline void cuda_file(struct kl_file *f, const char *path, const char *text)
+static inline void cuda_file(struct kl_file *file, const char *path, const char *text)
 {
-	*f = (struct kl_file){
+	*file = (struct kl_file){
 		.path = (char *)path, .mode = 0100644, .data = (char *)text, .len = strlen(text)
 	};
 }
 
-static inline void cuda_setup(struct cuda_kernel *k)
+static inline void cuda_setup(struct cuda_kernel *kernel)
 {
-	memset(k, 0, sizeof(*k));
-	k->there = kl_nvcc_find(&k->nvcc, NULL) == 0;
-	if (!k->there)
+	memset(kernel, 0, sizeof(*kernel));
+	kernel->there = kl_nvcc_find(&kernel->nvcc, NULL) == 0;
+	if (!kernel->there)
 		print_message("SKIPPED: %s\n", kl_error_last());
-	assert_ok(kl_jail_open(&k->jail, KL_JAIL_AUTO));
-	assert_ok(kl_fs_tempdir(&k->dir, "kl-cuda"));
-	assert_ok(kl_contract_parse(&k->contract, "klineage.yaml", CUDA_CONTRACT,
+	assert_ok(kl_jail_open(&kernel->jail, KL_JAIL_AUTO));
+	assert_ok(kl_fs_tempdir(&kernel->dir, "kl-cuda"));
+	assert_ok(kl_contract_parse(&kernel->contract, "klineage.yaml", CUDA_CONTRACT,
 				    strlen(CUDA_CONTRACT)));
-	k->surface.contract = k->contract;
-	k->surface.dir = (char *)"";
-	k->surface.file = k->file;
-	k->surface.oracle = k->oracle;
+	kernel->surface.contract = kernel->contract;
+	kernel->surface.dir = (char *)"";
+	kernel->surface.file = kernel->file;
+	kernel->surface.oracle = kernel->oracle;
 }
 
-static inline void cuda_teardown(struct cuda_kernel *k)
+static inline void cuda_teardown(struct cuda_kernel *kernel)
 {
-	if (k->there)
-		kl_nvcc_release(&k->nvcc);
-	kl_contract_free(k->contract);
-	kl_fs_tempdir_cleanup(&k->dir);
+	if (kernel->there)
+		kl_nvcc_release(&kernel->nvcc);
+	kl_contract_free(kernel->contract);
+	kl_fs_tempdir_cleanup(&kernel->dir);
 }
 
 /* `plan` NULL: CUDA_PLAN. `flags`: space-separated, or NULL. */
-static inline int cuda_compile(struct kl_artefact **out, struct cuda_kernel *k, const char *source,
-			       const char *plan, const char *flags)
+static inline int cuda_compile(struct kl_artefact **out, struct cuda_kernel *kernel,
+			       const char *source, const char *plan, const char *flags)
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 
-	cuda_file(&k->file[0], "k.cu", source);
-	cuda_file(&k->file[1], "launch.yaml", plan ? plan : CUDA_PLAN);
-	k->surface.nfile = 2;
-	kl_strvec_release(&k->contract->flags);
+	cuda_file(&kernel->file[0], "k.cu", source);
+	cuda_file(&kernel->file[1], "launch.yaml", plan ? plan : CUDA_PLAN);
+	kernel->surface.nfile = 2;
+	kl_strvec_release(&kernel->contract->flags);
 	if (flags)
-		kl_strvec_split(&k->contract->flags, flags, " ");
-	k->class_ = NULL;
-	assert_ok(kl_launch_read(&launch, &k->surface, false));
-	return kl_compile_cuda(out, &k->class_, &k->jail, &k->nvcc, NULL, &k->surface, launch,
-			       k->dir);
+		kl_strvec_split(&kernel->contract->flags, flags, " ");
+	kernel->class_ = NULL;
+	assert_ok(kl_launch_read(&launch, &kernel->surface, false));
+	return kl_compile_cuda(out, &kernel->class_, &kernel->jail, &kernel->nvcc, NULL,
+			       &kernel->surface, launch, kernel->dir);
 }
 
 #endif

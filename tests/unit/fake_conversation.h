@@ -37,14 +37,14 @@ static struct {
 static __attribute__((unused)) void fake_clear(const char *const *script)
 {
 	for (size_t i = 0; i < fake_model.n; i++) {
-		struct fake_conversation *t = &fake_model.store[i];
+		struct fake_conversation *conversation = &fake_model.store[i];
 
-		for (size_t k = 0; k < t->n; k++) {
-			free(t->user[k]);
-			free(t->key[k]);
-			free(t->reply[k]);
+		for (size_t k = 0; k < conversation->n; k++) {
+			free(conversation->user[k]);
+			free(conversation->key[k]);
+			free(conversation->reply[k]);
 		}
-		free(t->system);
+		free(conversation->system);
 	}
 	memset(&fake_model, 0, sizeof(fake_model));
 	fake_model.script = script;
@@ -61,85 +61,87 @@ static __attribute__((unused)) struct fake_conversation *fake_find(const char *p
 /* the n-th reply of a phase */
 static const char *fake_line(const char *phase, size_t n)
 {
-	for (const char *const *s = fake_model.script; s && s[0]; s += 2)
-		if (!strcmp(s[0], phase) && !n--)
-			return s[1];
+	for (const char *const *list = fake_model.script; list && list[0]; list += 2)
+		if (!strcmp(list[0], phase) && !n--)
+			return list[1];
 	return NULL;
 }
 
-static void fake_push(struct kl_conversation *c, const struct fake_conversation *t, size_t i)
+static void fake_push(struct kl_conversation *other, const struct fake_conversation *conversation,
+		      size_t i)
 {
 	static const git_oid none;
 	struct kl_turn turn = {
-		.user = kl_strdup(t->user[i]),
-		.key = kl_strdup(t->key[i]),
-		.reply = kl_strdup(t->reply[i]),
+		.user = kl_strdup(conversation->user[i]),
+		.key = kl_strdup(conversation->key[i]),
+		.reply = kl_strdup(conversation->reply[i]),
 		.alone = !fake_model.seen,
 	};
 
-	kl_conversation_push(c, &turn, &none);
+	kl_conversation_push(other, &turn, &none);
 }
 
 int kl_session_conversation(struct kl_conversation *out, struct kl_session *session,
 			    const char *name, const char *phase, const char *const *system,
 			    size_t nsystem)
 {
-	struct fake_conversation *t = fake_find(phase);
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct fake_conversation *conversation = fake_find(phase);
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	assert_non_null(session);
 	for (size_t i = 0; i < nsystem; i++)
-		kl_buf_addf(&b, "%s\n", system[i]);
-	if (!t) {
+		kl_buf_addf(&buf, "%s\n", system[i]);
+	if (!conversation) {
 		assert_true(fake_model.n < 32);
-		t = &fake_model.store[fake_model.n++];
-		snprintf(t->phase, sizeof(t->phase), "%s", phase);
-		snprintf(t->name, sizeof(t->name), "%s", name);
-		t->system = kl_strdup(b.ptr);
+		conversation = &fake_model.store[fake_model.n++];
+		snprintf(conversation->phase, sizeof(conversation->phase), "%s", phase);
+		snprintf(conversation->name, sizeof(conversation->name), "%s", name);
+		conversation->system = kl_strdup(buf.ptr);
 	}
-	assert_string_equal(t->system, b.ptr);
-	assert_string_equal(t->name, name);
+	assert_string_equal(conversation->system, buf.ptr);
+	assert_string_equal(conversation->name, name);
 	*out = (struct kl_conversation){ .phase = kl_strdup(phase), .session = session };
-	for (size_t i = 0; i < t->n; i++)
-		fake_push(out, t, i);
+	for (size_t i = 0; i < conversation->n; i++)
+		fake_push(out, conversation, i);
 	return 0;
 }
 
 int kl_request_send(const char **reply, struct kl_conversation *conversation, size_t turn,
 		    const struct kl_request *request)
 {
-	struct fake_conversation *t = fake_find(conversation->phase);
-	struct kl_buf b = KL_BUF_INIT;
+	struct fake_conversation *fake_conversation = fake_find(conversation->phase);
+	struct kl_buf buf = KL_BUF_INIT;
 	const char *line;
 
-	assert_true(turn <= t->n && turn < FAKE_TURNS);
-	if (turn < t->n) {
+	assert_true(turn <= fake_conversation->n && turn < FAKE_TURNS);
+	if (turn < fake_conversation->n) {
 		/*
 		 * A text that follows from records alone is the same each time. What a compound
 		 * step removed besides is known only while it is held; its text stands as it was
 		 * said.
 		 */
-		if (!strstr(t->user[turn], ": a part]"))
-			assert_string_equal(t->user[turn], request->user);
-		assert_string_equal(t->key[turn], request->key);
+		if (!strstr(fake_conversation->user[turn], ": a part]"))
+			assert_string_equal(fake_conversation->user[turn], request->user);
+		assert_string_equal(fake_conversation->key[turn], request->key);
 		*reply = conversation->turn[turn].reply;
 		return 0;
 	}
 	if (fake_model.broken)
 		return kl_error(KL_EIO, "%s", fake_model.broken);
-	line = fake_line(t->phase, turn);
+	line = fake_line(fake_conversation->phase, turn);
 	if (!line)
-		return kl_error(KL_ENO, "the budget is spent: turn %zu of %s", turn, t->phase);
-	kl_buf_adds(&b, line);
+		return kl_error(KL_ENO, "the budget is spent: turn %zu of %s", turn,
+				fake_conversation->phase);
+	kl_buf_adds(&buf, line);
 	if (request->dir && fake_model.in_dir)
 		fake_model.in_dir(request->dir);
 	if (request->collect)
-		assert_ok(request->collect(&b, request->dir, request->payload));
-	t->user[turn] = kl_strdup(request->user);
-	t->key[turn] = kl_strdup(request->key);
-	t->reply[turn] = kl_buf_detach(&b);
-	t->n++;
-	fake_push(conversation, t, turn);
+		assert_ok(request->collect(&buf, request->dir, request->payload));
+	fake_conversation->user[turn] = kl_strdup(request->user);
+	fake_conversation->key[turn] = kl_strdup(request->key);
+	fake_conversation->reply[turn] = kl_buf_detach(&buf);
+	fake_conversation->n++;
+	fake_push(conversation, fake_conversation, turn);
 	*reply = conversation->turn[turn].reply;
 	fake_model.asked++;
 	return 0;

@@ -24,52 +24,52 @@ struct gpu_fixture {
 	json_t *doc;             /* what it was read from */
 };
 
-static inline void gpu_file(const struct gpu_fixture *f, const char *name, const char *text)
+static inline void gpu_file(const struct gpu_fixture *fixture, const char *name, const char *text)
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(f->dir, name);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(fixture->dir, name);
 
 	assert_ok(kl_fs_put(path, text, strlen(text), 0600));
 }
 
 /* "cc 80\n": what the GPU is to be; read anew by each process. */
-static inline void gpu_conf(const struct gpu_fixture *f, const char *text)
+static inline void gpu_conf(const struct gpu_fixture *fixture, const char *text)
 {
-	gpu_file(f, "conf", text);
+	gpu_file(fixture, "conf", text);
 }
 
-static inline void gpu_setup(struct gpu_fixture *f)
+static inline void gpu_setup(struct gpu_fixture *fixture)
 {
 	KL_AUTO(kl_freep) char *to = NULL, *libraries = NULL;
 	const char *from = KL_SOURCE "/" KL_BUILD "/tests/fake/libcuda.so.1";
 
-	memset(f, 0, sizeof(*f));
-	assert_ok(kl_fs_tempdir(&f->dir, "kl-gpu-test"));
-	to = kl_fs_join(f->dir, "libcuda.so.1");
+	memset(fixture, 0, sizeof(*fixture));
+	assert_ok(kl_fs_tempdir(&fixture->dir, "kl-gpu-test"));
+	to = kl_fs_join(fixture->dir, "libcuda.so.1");
 	assert_int_equal(access(from, R_OK), 0);
 	assert_int_equal(symlink(from, to), 0);
 	/* the loader resolves the link's name, not its target: dladdr gives this directory */
 	/* the target's, for a process that may read nothing beside its libraries */
-	libraries = kl_asprintf("%s:" KL_SOURCE "/" KL_BUILD "/tests/fake", f->dir);
+	libraries = kl_asprintf("%s:" KL_SOURCE "/" KL_BUILD "/tests/fake", fixture->dir);
 	setenv("LD_LIBRARY_PATH", libraries, 1);
-	gpu_conf(f, "version 13000\n");
+	gpu_conf(fixture, "version 13000\n");
 }
 
-static inline void gpu_teardown(struct gpu_fixture *f)
+static inline void gpu_teardown(struct gpu_fixture *fixture)
 {
-	kl_gpu_keep_free(f->gpu);
-	kl_job_free(f->job);
-	json_decref(f->doc);
-	kl_fs_tempdir_cleanup(&f->dir);
+	kl_gpu_keep_free(fixture->gpu);
+	kl_job_free(fixture->job);
+	json_decref(fixture->doc);
+	kl_fs_tempdir_cleanup(&fixture->dir);
 	unsetenv("LD_LIBRARY_PATH");
 }
 
 /* for cmocka: the fixture is *state */
 static inline int gpu_setup_test(void **state)
 {
-	struct gpu_fixture *f = kl_calloc(1, sizeof(*f));
+	struct gpu_fixture *fixture = kl_calloc(1, sizeof(*fixture));
 
-	gpu_setup(f);
-	*state = f;
+	gpu_setup(fixture);
+	*state = fixture;
 	return 0;
 }
 
@@ -81,24 +81,24 @@ static inline int gpu_teardown_test(void **state)
 }
 
 /* An object from the text of kernels (fake/kernel.h). Owned. */
-static inline char *gpu_cubin(const struct gpu_fixture *f, const char *name, const char *real,
+static inline char *gpu_cubin(const struct gpu_fixture *fixture, const char *name, const char *real,
 			      const char *body)
 {
 	KL_AUTO(kl_freep) char *file = kl_asprintf("%s.c", name);
-	KL_AUTO(kl_freep) char *c = kl_fs_join(f->dir, file);
+	KL_AUTO(kl_freep) char *ch = kl_fs_join(fixture->dir, file);
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
 		"#include <string.h>\n#include <stdlib.h>\n#include <unistd.h>\n#include \"kernel.h\"\n"
 		"typedef %s kl_real;\n%s\n",
 		real, body);
-	char *out = kl_asprintf("%s/%s.cubin", f->dir, name);
+	char *out = kl_asprintf("%s/%s.cubin", fixture->dir, name);
 	const char *argv[] = { "gcc",     "-O1",
 			       "-w",      "-fPIC",
 			       "-shared", "-fno-builtin",
 			       "-I",      KL_SOURCE "/tests/fake",
 			       "-o",      out,
-			       c,         NULL };
+			       ch,        NULL };
 
-	gpu_file(f, file, text);
+	gpu_file(fixture, file, text);
 	assert_ok(kl_proc_output(NULL, argv));
 	return out;
 }
@@ -118,14 +118,14 @@ static inline char *gpu_cubin(const struct gpu_fixture *f, const char *name, con
 	"\"grid\":[\"cdiv(n,256)\"],\"block\":[256],\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\"]}]}"
 
 /* The job that scales: `body` NULL: a right kernel; `plan` NULL: its plan. */
-static inline struct kl_job *gpu_job_of(struct gpu_fixture *f, const char *body, const char *plan,
-					const char *stages)
+static inline struct kl_job *gpu_job_of(struct gpu_fixture *fixture, const char *body,
+					const char *plan, const char *stages)
 {
-	KL_AUTO(kl_freep) char *truth = gpu_cubin(f, "truth", "double", SCALE_ORACLE);
-	KL_AUTO(kl_freep) char *honest = gpu_cubin(f, "honest", "float", SCALE_ORACLE);
-	KL_AUTO(kl_freep) char *cand = gpu_cubin(f, "cand", "float",
+	KL_AUTO(kl_freep) char *truth = gpu_cubin(fixture, "truth", "double", SCALE_ORACLE);
+	KL_AUTO(kl_freep) char *honest = gpu_cubin(fixture, "honest", "float", SCALE_ORACLE);
+	KL_AUTO(kl_freep) char *cand = gpu_cubin(fixture, "cand", "float",
 						 body ? body : SCALE_KERNEL(""));
-	KL_AUTO(kl_freep) char *pool = kl_fs_join(f->dir, "pool");
+	KL_AUTO(kl_freep) char *pool = kl_fs_join(fixture->dir, "pool");
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
 		"{\"schema\":\"klineage.job/1\",\"surface\":\"cuda\",\"arch\":\"sm_90a\",\"dims\":[\"n\"],"
@@ -142,20 +142,21 @@ static inline struct kl_job *gpu_job_of(struct gpu_fixture *f, const char *body,
 		truth, honest, cand, plan ? plan : SCALE_PLAN, SCALE_ORACLE_PLAN, pool, stages);
 
 	assert_ok(kl_json_parse(&doc, text, strlen(text)));
-	kl_gpu_keep_free(f->gpu);
-	kl_job_free(f->job);
-	f->job = NULL;
-	f->gpu = kl_gpu_keep_new();
-	assert_ok(kl_job_parse(&f->job, doc));
-	f->job->gpu = f->gpu;
-	json_decref(f->doc);
-	f->doc = json_incref(doc);
-	return f->job;
+	kl_gpu_keep_free(fixture->gpu);
+	kl_job_free(fixture->job);
+	fixture->job = NULL;
+	fixture->gpu = kl_gpu_keep_new();
+	assert_ok(kl_job_parse(&fixture->job, doc));
+	fixture->job->gpu = fixture->gpu;
+	json_decref(fixture->doc);
+	fixture->doc = json_incref(doc);
+	return fixture->job;
 }
 
-static inline struct kl_job *gpu_job(struct gpu_fixture *f, const char *body, const char *plan)
+static inline struct kl_job *gpu_job(struct gpu_fixture *fixture, const char *body,
+				     const char *plan)
 {
-	return gpu_job_of(f, body, plan, "\"correct\"");
+	return gpu_job_of(fixture, body, plan, "\"correct\"");
 }
 
 static inline struct kl_subject_spec gpu_spec(const struct kl_job *job, bool right)
@@ -168,21 +169,21 @@ static inline struct kl_subject_spec gpu_spec(const struct kl_job *job, bool rig
 	};
 }
 
-/* Start at point `p`, call once with x[i] = i, and say how it ended. */
-static inline struct kl_call gpu_try(struct kl_job *job, size_t p, bool right)
+/* Start at point `at`, call once with x[i] = i, and say how it ended. */
+static inline struct kl_call gpu_try(struct kl_job *job, size_t at, bool right)
 {
 	struct kl_subject_spec spec = gpu_spec(job, right);
-	struct kl_subject *s = NULL;
+	struct kl_subject *subject = NULL;
 	struct kl_call end;
-	float *x;
+	float *values;
 
-	assert_ok(kl_subject_start(&s, job, &job->point[p], &spec));
-	x = kl_subject_buffer(s, 1);
-	for (size_t i = 0; i < kl_subject_bytes(s, 1) / 4; i++)
-		x[i] = (float)i;
-	kl_subject_poison(s, 2);
-	assert_ok(kl_subject_call(s, &end));
-	kl_subject_free(s);
+	assert_ok(kl_subject_start(&subject, job, &job->point[at], &spec));
+	values = kl_subject_buffer(subject, 1);
+	for (size_t i = 0; i < kl_subject_bytes(subject, 1) / 4; i++)
+		values[i] = (float)i;
+	kl_subject_poison(subject, 2);
+	assert_ok(kl_subject_call(subject, &end));
+	kl_subject_free(subject);
 	return end;
 }
 

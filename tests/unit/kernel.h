@@ -23,47 +23,48 @@ struct kernel {
 	const char *class_;
 };
 
-static inline void kernel_setup(struct kernel *k)
+static inline void kernel_setup(struct kernel *kernel)
 {
-	memset(k, 0, sizeof(*k));
-	assert_ok(kl_jail_open(&k->jail, KL_JAIL_AUTO));
-	assert_ok(kl_machine_platform(&k->platform, NULL));
-	assert_ok(kl_fs_tempdir(&k->dir, "kl-kernel"));
-	k->contract.entry = (char *)"k";
-	k->contract.oracle_entry = (char *)"oracle";
-	k->surface.contract = &k->contract;
-	k->surface.file = k->file;
-	k->surface.oracle = k->oracle;
+	memset(kernel, 0, sizeof(*kernel));
+	assert_ok(kl_jail_open(&kernel->jail, KL_JAIL_AUTO));
+	assert_ok(kl_machine_platform(&kernel->platform, NULL));
+	assert_ok(kl_fs_tempdir(&kernel->dir, "kl-kernel"));
+	kernel->contract.entry = (char *)"k";
+	kernel->contract.oracle_entry = (char *)"oracle";
+	kernel->surface.contract = &kernel->contract;
+	kernel->surface.file = kernel->file;
+	kernel->surface.oracle = kernel->oracle;
 }
 
-static inline void kernel_teardown(struct kernel *k)
+static inline void kernel_teardown(struct kernel *kernel)
 {
-	kl_strvec_release(&k->contract.flags);
-	kl_fs_tempdir_cleanup(&k->dir);
+	kl_strvec_release(&kernel->contract.flags);
+	kl_fs_tempdir_cleanup(&kernel->dir);
 }
 
-static inline void kernel_file(struct kl_file *f, const char *path, const char *text)
+static inline void kernel_file(struct kl_file *file, const char *path, const char *text)
 {
-	*f = (struct kl_file){
+	*file = (struct kl_file){
 		.path = (char *)path, .mode = 0100644, .data = (char *)text, .len = strlen(text)
 	};
 }
 
 /* `second`: another source, or NULL. `flags`: space-separated, or NULL. */
-static inline int kernel_compile(struct kl_artefact **out, struct kernel *k, const char *source,
-				 const char *second, const char *flags)
+static inline int kernel_compile(struct kl_artefact **out, struct kernel *kernel,
+				 const char *source, const char *second, const char *flags)
 {
-	kernel_file(&k->file[0], "k.c", source);
-	k->surface.nfile = 1;
+	kernel_file(&kernel->file[0], "k.c", source);
+	kernel->surface.nfile = 1;
 	if (second) {
-		kernel_file(&k->file[1], "sub/second.c", second);
-		k->surface.nfile = 2;
+		kernel_file(&kernel->file[1], "sub/second.c", second);
+		kernel->surface.nfile = 2;
 	}
-	kl_strvec_release(&k->contract.flags);
+	kl_strvec_release(&kernel->contract.flags);
 	if (flags)
-		kl_strvec_split(&k->contract.flags, flags, " ");
-	k->class_ = NULL;
-	return kl_compile_surface(out, &k->class_, &k->jail, &k->platform, &k->surface, k->dir);
+		kl_strvec_split(&kernel->contract.flags, flags, " ");
+	kernel->class_ = NULL;
+	return kl_compile_surface(out, &kernel->class_, &kernel->jail, &kernel->platform,
+				  &kernel->surface, kernel->dir);
 }
 
 #endif

@@ -37,37 +37,37 @@ static char *fake_word(const char *text, const char *key)
 	return at ? kl_strndup(at + strlen(key), strcspn(at + strlen(key), " \t\n*")) : NULL;
 }
 
-static int64_t fake_ns(const struct kl_surface *s)
+static int64_t fake_ns(const struct kl_surface *surface)
 {
-	KL_AUTO(kl_freep) char *word = s ? fake_word(s->file[0].data, "NS:") : NULL;
+	KL_AUTO(kl_freep) char *word = surface ? fake_word(surface->file[0].data, "NS:") : NULL;
 
 	return word ? atoll(word) : 0;
 }
 
-static void fake_facts(struct kl_event *event, const struct kl_surface *s)
+static void fake_facts(struct kl_event *event, const struct kl_surface *surface)
 {
-	KL_AUTO(kl_freep) char *code = fake_word(s->file[0].data, "CODE:");
+	KL_AUTO(kl_freep) char *code = fake_word(surface->file[0].data, "CODE:");
 	struct kl_facts *facts = &event->facts;
 
-	for (const char *at = s->file[0].data; (at = strstr(at, " F:")); at++) {
-		KL_AUTO(kl_freep) char *f = fake_word(at, " F:");
+	for (const char *at = surface->file[0].data; (at = strstr(at, " F:")); at++) {
+		KL_AUTO(kl_freep) char *format = fake_word(at, " F:");
 
-		kl_strvec_push(&facts->features, f);
+		kl_strvec_push(&facts->features, format);
 	}
 	kl_strvec_uniq(&facts->features);
-	kl_digest_hex(facts->code_digest, code ? code : s->file[0].data,
-		      code ? strlen(code) : s->file[0].len);
+	kl_digest_hex(facts->code_digest, code ? code : surface->file[0].data,
+		      code ? strlen(code) : surface->file[0].len);
 	event->compiled = true;
 }
 
-static void fake_profile(struct kl_event *event, const struct kl_surface *s,
+static void fake_profile(struct kl_event *event, const struct kl_surface *surface,
 			 const struct kl_surface *parent)
 {
 	struct kl_profile *profile = &event->profile;
-	int64_t ratio = parent ? fake_ns(parent) * 1000000 / fake_ns(s) : 0;
+	int64_t ratio = parent ? fake_ns(parent) * 1000000 / fake_ns(surface) : 0;
 
 	profile->there = true;
-	profile->ns = fake_ns(s);
+	profile->ns = fake_ns(surface);
 	if (!parent)
 		return;
 	profile->vs.v = kl_calloc(1, sizeof(*profile->vs.v));
@@ -82,28 +82,28 @@ static void fake_profile(struct kl_event *event, const struct kl_surface *s,
 	};
 }
 
-static int fake_judge(struct kl_judgement **out, const struct kl_surface *s,
+static int fake_judge(struct kl_judgement **out, const struct kl_surface *surface,
 		      const struct kl_surface *parent, void *payload)
 {
-	struct fake *f = payload;
-	KL_AUTO(kl_freep) char *bad = fake_word(s->file[0].data, "BAD:");
+	struct fake *fake = payload;
+	KL_AUTO(kl_freep) char *bad = fake_word(surface->file[0].data, "BAD:");
 	struct kl_event *event;
 
-	if (++f->calls == f->interrupt_at)
+	if (++fake->calls == fake->interrupt_at)
 		return kl_error(KL_EINTR, "interrupted");
 	event = kl_event_new();
 	*out = kl_judgement_new(event);
 	event->kind = KL_KIND_GATE;
 	event->time = "2026-01-01T00:00:00Z";
-	event->workload = kl_event_keep(event, s->contract->workload);
-	event->surface = kl_event_keep(event, s->digest);
-	event->contract = kl_event_keep(event, s->contract_digest);
+	event->workload = kl_event_keep(event, surface->contract->workload);
+	event->surface = kl_event_keep(event, surface->digest);
+	event->contract = kl_event_keep(event, surface->contract_digest);
 	event->tier = KL_TIER_HOST_SANDBOXED;
 	kl_judgement_set(*out, bad ? KL_VERDICT_FAIL : KL_VERDICT_PASS, bad,
 			 bad ? "y[3]: got 1, wanted 2" : NULL);
-	fake_facts(event, s);
+	fake_facts(event, surface);
 	if (!bad)
-		fake_profile(event, s, parent);
+		fake_profile(event, surface, parent);
 	kl_event_seal(event);
 	return 0;
 }
@@ -139,14 +139,15 @@ static __attribute__((unused)) char *fake_repo(const char *name)
 	return dir;
 }
 
-static __attribute__((unused)) struct kl_sequencer fake_sequencer(struct kl_repo *r, struct fake *f)
+static __attribute__((unused)) struct kl_sequencer fake_sequencer(struct kl_repo *repo,
+								  struct fake *fake)
 {
-	struct kl_sequencer s = KL_SEQUENCER_INIT;
+	struct kl_sequencer sequencer = KL_SEQUENCER_INIT;
 
-	s.repo = r;
-	s.judge = fake_judge;
-	s.payload = f;
-	return s;
+	sequencer.repo = repo;
+	sequencer.judge = fake_judge;
+	sequencer.payload = fake;
+	return sequencer;
 }
 
 static const struct kl_sequencer_opts fake_opts __attribute__((unused)) = {
@@ -158,20 +159,20 @@ static const struct kl_sequencer_opts fake_opts __attribute__((unused)) = {
 };
 
 /* the whole of it */
-static __attribute__((unused)) int fake_deopt(const char *dir, const struct kl_sequencer_opts *o,
+static __attribute__((unused)) int fake_deopt(const char *dir, const struct kl_sequencer_opts *opts,
 					      struct kl_outcome *out)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct fake f = { 0 };
-	struct kl_sequencer s;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct fake fake = { 0 };
+	struct kl_sequencer sequencer;
 	int err;
 
-	assert_ok(kl_repo_open_at(&r, dir));
-	s = fake_sequencer(r, &f);
-	err = kl_sequencer_start(&s, o);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	sequencer = fake_sequencer(repo, &fake);
+	err = kl_sequencer_start(&sequencer, opts);
 	if (!err)
-		err = kl_sequencer_run(&s, out);
-	kl_sequencer_release(&s);
+		err = kl_sequencer_run(&sequencer, out);
+	kl_sequencer_release(&sequencer);
 	return err;
 }
 

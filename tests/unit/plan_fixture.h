@@ -21,11 +21,11 @@ static inline struct kl_contract *plan_contract(const char *name)
 {
 	KL_AUTO(kl_freep) char *file = kl_asprintf("%s.contract", name);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_contract *c = NULL;
+	struct kl_contract *contract = NULL;
 
 	plan_text(&text, file);
-	assert_ok(kl_contract_parse(&c, "klineage.yaml", text.ptr, text.len));
-	return c;
+	assert_ok(kl_contract_parse(&contract, "klineage.yaml", text.ptr, text.len));
+	return contract;
 }
 
 /* The 80 bytes that chain.yaml passes by value, and an empty file. */
@@ -39,22 +39,23 @@ static inline size_t plan_files(struct kl_file file[2])
 	return 2;
 }
 
-static inline int plan_read(struct kl_launch **out, const struct kl_contract *c, const char *text)
+static inline int plan_read(struct kl_launch **out, const struct kl_contract *contract,
+			    const char *text)
 {
 	struct kl_file file[2];
 	size_t n = plan_files(file);
 
-	return kl_launch_parse(out, c, "launch.yaml", text, strlen(text), file, n, NULL);
+	return kl_launch_parse(out, contract, "launch.yaml", text, strlen(text), file, n, NULL);
 }
 
-static inline struct kl_launch *plan_good(const struct kl_contract *c, const char *name)
+static inline struct kl_launch *plan_good(const struct kl_contract *contract, const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_launch *l = NULL;
+	struct kl_launch *launch = NULL;
 
 	plan_text(&text, name);
-	assert_ok(plan_read(&l, c, text.ptr));
-	return l;
+	assert_ok(plan_read(&launch, contract, text.ptr));
+	return launch;
 }
 
 /* `text` with the first `from` replaced, which must be there. */

@@ -11,7 +11,7 @@ static __attribute__((unused)) struct kl_surface *state_of(const char *source, c
 	KL_AUTO(kl_freep) char *dir = scratch_dir("state");
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "copy.c");
 	KL_AUTO(kl_freep) char *other = kl_fs_join(dir, "copy.h");
-	struct kl_surface *s;
+	struct kl_surface *surface;
 
 	sh(dir, "printf '%s' >klineage.yaml && echo 'void copy(void) {}' >oracle.c", fake_contract);
 	assert_ok(kl_fs_put(path, source, strlen(source), 0644));
@@ -20,8 +20,8 @@ static __attribute__((unused)) struct kl_surface *state_of(const char *source, c
 			"mv k klineage.yaml");
 		assert_ok(kl_fs_put(other, header, strlen(header), 0644));
 	}
-	assert_ok(kl_surface_from_dir(&s, dir, ""));
-	return s;
+	assert_ok(kl_surface_from_dir(&surface, dir, ""));
+	return surface;
 }
 
 #endif

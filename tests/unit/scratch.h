@@ -60,14 +60,14 @@ static __attribute__((unused, format(printf, 3, 4))) int try_sh(struct kl_buf *o
 	KL_AUTO(kl_buf_release) struct kl_buf script = KL_BUF_INIT;
 	struct kl_buf text = KL_BUF_INIT;
 	struct kl_proc_result res;
-	struct kl_proc_opts o = { .dir = dir, .out = &text, .flags = KL_PROC_INHERIT_STDERR };
+	struct kl_proc_opts opts = { .dir = dir, .out = &text, .flags = KL_PROC_INHERIT_STDERR };
 	va_list ap;
 
 	va_start(ap, fmt);
 	kl_buf_vaddf(&script, fmt, ap);
 	va_end(ap);
-	o.argv = (const char *const[]){ "sh", "-ec", script.ptr, NULL };
-	assert_ok(kl_proc_run(&res, &o));
+	opts.argv = (const char *const[]){ "sh", "-ec", script.ptr, NULL };
+	assert_ok(kl_proc_run(&res, &opts));
 	if (text.len && text.ptr[text.len - 1] == '\n')
 		text.ptr[--text.len] = '\0';
 	if (out)

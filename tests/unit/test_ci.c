@@ -14,34 +14,35 @@ struct recipe {
 	struct kl_yaml *y;
 };
 
-static void recipe_release(struct recipe *r)
+static void recipe_release(struct recipe *recipe)
 {
-	kl_yaml_free(r->y);
-	kl_buf_release(&r->text);
+	kl_yaml_free(recipe->y);
+	kl_buf_release(&recipe->text);
 }
 
-static void load(struct recipe *r, const char *name)
+static void load(struct recipe *recipe, const char *name)
 {
 	KL_AUTO(kl_freep) char *path = kl_asprintf(KL_SOURCE "/templates/ci/%s", name);
 
-	*r = (struct recipe){ .text = KL_BUF_INIT };
-	assert_ok(kl_fs_read(&r->text, path, 1 << 20));
-	assert_ok(kl_yaml_parse(&r->y, name, r->text.ptr, r->text.len));
+	*recipe = (struct recipe){ .text = KL_BUF_INIT };
+	assert_ok(kl_fs_read(&recipe->text, path, 1 << 20));
+	assert_ok(kl_yaml_parse(&recipe->y, name, recipe->text.ptr, recipe->text.len));
 }
 
-static const char *text_at(const struct kl_yaml *y, const char *a, const char *b, const char *c)
+static const char *text_at(const struct kl_yaml *node, const char *left, const char *right,
+			   const char *ch)
 {
-	const char *const keys[] = { a, b, c };
+	const char *const keys[] = { left, right, ch };
 
-	for (size_t i = 0; i < 3 && y && keys[i]; i++)
-		y = kl_yaml_get(y, keys[i]);
-	return y && y->text ? y->text : "";
+	for (size_t i = 0; i < 3 && node && keys[i]; i++)
+		node = kl_yaml_get(node, keys[i]);
+	return node && node->text ? node->text : "";
 }
 
 /* f of every step of every job */
-static void each_step(const struct kl_yaml *y, void (*f)(const struct kl_yaml *step))
+static void each_step(const struct kl_yaml *node, void (*f)(const struct kl_yaml *step))
 {
-	const struct kl_yaml *jobs = kl_yaml_get(y, "jobs");
+	const struct kl_yaml *jobs = kl_yaml_get(node, "jobs");
 	size_t seen = 0;
 
 	assert_non_null(jobs);
@@ -77,7 +78,7 @@ static void checks_out_nothing_of_theirs(const struct kl_yaml *step)
 }
 
 /* what whoever opens a pull request chooses */
-static void names_nothing_chosen(const struct recipe *r)
+static void names_nothing_chosen(const struct recipe *recipe)
 {
 	static const char *const bad[] = {
 		"pull_request_target",
@@ -96,52 +97,52 @@ static void names_nothing_chosen(const struct recipe *r)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
-		if (strstr(r->text.ptr, bad[i]))
+		if (strstr(recipe->text.ptr, bad[i]))
 			fail_msg("it has %s", bad[i]);
 }
 
 static void github_judges_without_rights(void **state)
 {
-	KL_AUTO(recipe_release) struct recipe r;
+	KL_AUTO(recipe_release) struct recipe recipe;
 	const struct kl_yaml *on, *rights;
 
-	load(&r, "github-actions.yml");
-	on = kl_yaml_get(r.y, "on");
+	load(&recipe, "github-actions.yml");
+	on = kl_yaml_get(recipe.y, "on");
 	assert_non_null(on);
 	assert_int_equal(on->n, 1);
 	assert_non_null(kl_yaml_get(on, "pull_request"));
-	rights = kl_yaml_get(r.y, "permissions");
+	rights = kl_yaml_get(recipe.y, "permissions");
 	assert_non_null(rights);
 	assert_int_equal(rights->n, 1);
 	assert_string_equal(text_at(rights, "contents", NULL, NULL), "read");
-	assert_null(strstr(r.text.ptr, "secrets."));
-	assert_null(strstr(r.text.ptr, "github.token"));
-	names_nothing_chosen(&r);
-	each_step(r.y, runs_no_expression);
-	each_step(r.y, has_no_right);
+	assert_null(strstr(recipe.text.ptr, "secrets."));
+	assert_null(strstr(recipe.text.ptr, "github.token"));
+	names_nothing_chosen(&recipe);
+	each_step(recipe.y, runs_no_expression);
+	each_step(recipe.y, has_no_right);
 }
 
 static void github_reports_without_their_code(void **state)
 {
-	KL_AUTO(recipe_release) struct recipe r;
+	KL_AUTO(recipe_release) struct recipe recipe;
 	const struct kl_yaml *on, *rights;
 
-	load(&r, "github-report.yml");
-	on = kl_yaml_get(r.y, "on");
+	load(&recipe, "github-report.yml");
+	on = kl_yaml_get(recipe.y, "on");
 	assert_non_null(on);
 	assert_int_equal(on->n, 1);
 	assert_non_null(kl_yaml_get(on, "workflow_run"));
-	rights = kl_yaml_get(r.y, "permissions");
+	rights = kl_yaml_get(recipe.y, "permissions");
 	assert_non_null(rights);
 	assert_int_equal(rights->n, 3);
 	assert_string_equal(text_at(rights, "pull-requests", NULL, NULL), "write");
-	assert_null(strstr(r.text.ptr, "secrets."));
-	names_nothing_chosen(&r);
-	each_step(r.y, runs_no_expression);
-	each_step(r.y, checks_out_nothing_of_theirs);
+	assert_null(strstr(recipe.text.ptr, "secrets."));
+	names_nothing_chosen(&recipe);
+	each_step(recipe.y, runs_no_expression);
+	each_step(recipe.y, checks_out_nothing_of_theirs);
 	/* only what the repository's own people sent is pushed */
 	assert_non_null(strstr(
-		r.text.ptr,
+		recipe.text.ptr,
 		"if: github.event.workflow_run.head_repository.full_name == github.repository\n"
 		"        run: |\n          sh \"$KLINEAGE_CI\" take-notes\n"
 		"          sh \"$KLINEAGE_CI\" push-notes\n"));
@@ -149,15 +150,15 @@ static void github_reports_without_their_code(void **state)
 
 static void gitlab_reports_where_there_is_a_token(void **state)
 {
-	KL_AUTO(recipe_release) struct recipe r;
+	KL_AUTO(recipe_release) struct recipe recipe;
 	const struct kl_yaml *rules;
 
-	load(&r, "gitlab-ci.yml");
-	names_nothing_chosen(&r);
-	rules = kl_yaml_get(kl_yaml_get(r.y, "klineage-report"), "rules");
+	load(&recipe, "gitlab-ci.yml");
+	names_nothing_chosen(&recipe);
+	rules = kl_yaml_get(kl_yaml_get(recipe.y, "klineage-report"), "rules");
 	assert_int_equal(rules->n, 1);
 	assert_contains(text_at(rules->item[0], "if", NULL, NULL), "&& $KLINEAGE_TOKEN");
-	assert_non_null(kl_yaml_get(kl_yaml_get(r.y, "klineage-gate"), "script"));
+	assert_non_null(kl_yaml_get(kl_yaml_get(recipe.y, "klineage-gate"), "script"));
 }
 
 int main(void)

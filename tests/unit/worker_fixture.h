@@ -21,91 +21,93 @@ struct fixture {
 
 static inline json_t *fx_json(const char *text)
 {
-	json_t *j = NULL;
+	json_t *value = NULL;
 
 	if (text)
-		assert_ok(kl_json_parse(&j, text, strlen(text)));
-	return j;
+		assert_ok(kl_json_parse(&value, text, strlen(text)));
+	return value;
 }
 
 static inline struct fixture *fx_new(void)
 {
-	struct fixture *f = kl_calloc(1, sizeof(*f));
+	struct fixture *fixture = kl_calloc(1, sizeof(*fixture));
 
-	assert_ok(kl_fs_tempdir(&f->dir, "kl-worker-test"));
-	f->job.point = f->point;
-	f->job.rule = f->rule;
-	f->job.pool = kl_fs_join(f->dir, "pool");
-	f->job.exact = json_array();
-	f->job.bands = json_array();
-	f->job.deterministic = true;
-	f->job.arena_bytes = 1 << 20;
-	f->job.call_ms = 2000;
-	snprintf(f->job.entry, sizeof(f->job.entry), "k");
-	snprintf(f->job.oracle_entry, sizeof(f->job.oracle_entry), "oracle");
-	return f;
+	assert_ok(kl_fs_tempdir(&fixture->dir, "kl-worker-test"));
+	fixture->job.point = fixture->point;
+	fixture->job.rule = fixture->rule;
+	fixture->job.pool = kl_fs_join(fixture->dir, "pool");
+	fixture->job.exact = json_array();
+	fixture->job.bands = json_array();
+	fixture->job.deterministic = true;
+	fixture->job.arena_bytes = 1 << 20;
+	fixture->job.call_ms = 2000;
+	snprintf(fixture->job.entry, sizeof(fixture->job.entry), "k");
+	snprintf(fixture->job.oracle_entry, sizeof(fixture->job.oracle_entry), "oracle");
+	return fixture;
 }
 
-static inline void fx_free(struct fixture *f)
+static inline void fx_free(struct fixture *fixture)
 {
-	kl_fs_tempdir_cleanup(&f->dir);
-	for (size_t i = 0; i < f->job.nargs; i++)
-		json_decref(f->job.arg[i].fill);
-	json_decref(f->job.exact);
-	json_decref(f->job.bands);
-	free(f->job.truth_so);
-	free(f->job.honest_so);
-	free(f->job.candidate_so);
-	free(f->job.pool);
-	free(f);
+	kl_fs_tempdir_cleanup(&fixture->dir);
+	for (size_t i = 0; i < fixture->job.nargs; i++)
+		json_decref(fixture->job.arg[i].fill);
+	json_decref(fixture->job.exact);
+	json_decref(fixture->job.bands);
+	free(fixture->job.truth_so);
+	free(fixture->job.honest_so);
+	free(fixture->job.candidate_so);
+	free(fixture->job.pool);
+	free(fixture);
 }
 KL_DEFINE_CLEANUP(struct fixture *, fx_free)
 
-static inline int fx_arg(struct fixture *f, const char *name, enum kl_role role, enum kl_dtype t,
-			 const char *fill)
+static inline int fx_arg(struct fixture *fixture, const char *name, enum kl_role role,
+			 enum kl_dtype dtype, const char *fill)
 {
-	struct kl_job_arg *a = &f->job.arg[f->job.nargs];
+	struct kl_job_arg *arg = &fixture->job.arg[fixture->job.nargs];
 
-	snprintf(a->name, sizeof(a->name), "%s", name);
-	a->role = role;
-	a->dtype = t;
-	a->fill = fx_json(fill);
-	return (int)f->job.nargs++;
+	snprintf(arg->name, sizeof(arg->name), "%s", name);
+	arg->role = role;
+	arg->dtype = dtype;
+	arg->fill = fx_json(fill);
+	return (int)fixture->job.nargs++;
 }
 
-static inline struct kl_point *fx_point(struct fixture *f, const char *id, bool perf)
+static inline struct kl_point *fx_point(struct fixture *fixture, const char *id, bool perf)
 {
-	struct kl_point *p = &f->point[f->job.npoint++];
+	struct kl_point *point = &fixture->point[fixture->job.npoint++];
 
-	snprintf(p->id, sizeof(p->id), "%s", id);
-	p->perf = perf;
-	p->weight = 1;
-	return p;
+	snprintf(point->id, sizeof(point->id), "%s", id);
+	point->perf = perf;
+	point->weight = 1;
+	return point;
 }
 
-static inline void fx_extent(struct kl_point *p, int arg, size_t naxes, int64_t a, int64_t b)
+static inline void fx_extent(struct kl_point *point, int arg, size_t naxes, int64_t left,
+			     int64_t right)
 {
-	p->arg[arg].naxes = naxes;
-	p->arg[arg].extent[0] = a;
-	p->arg[arg].extent[1] = b;
+	point->arg[arg].naxes = naxes;
+	point->arg[arg].extent[0] = left;
+	point->arg[arg].extent[1] = right;
 }
 
-static inline struct kl_rule *fx_rule(struct fixture *f, enum kl_rule_kind kind, int out)
+static inline struct kl_rule *fx_rule(struct fixture *fixture, enum kl_rule_kind kind, int out)
 {
-	struct kl_rule *r = &f->rule[f->job.nrule++];
+	struct kl_rule *rule = &fixture->rule[fixture->job.nrule++];
 
-	*r = (struct kl_rule){ .kind = kind, .out = out, .max = 4, .rms = 2 };
-	return r;
+	*rule = (struct kl_rule){ .kind = kind, .out = out, .max = 4, .rms = 2 };
+	return rule;
 }
 
 /* An object from C source; `real` is what kl_real is in it. */
-static inline char *fx_so(struct fixture *f, const char *name, const char *real, const char *body)
+static inline char *fx_so(struct fixture *fixture, const char *name, const char *real,
+			  const char *body)
 {
-	KL_AUTO(kl_freep) char *c = kl_asprintf("%s/%s.c", f->dir, name);
+	KL_AUTO(kl_freep) char *ch = kl_asprintf("%s/%s.c", fixture->dir, name);
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
 		"#include <stdint.h>\n#include <string.h>\n#include <math.h>\ntypedef %s kl_real;\n%s\n",
 		real, body);
-	char *so = kl_asprintf("%s/%s.so", f->dir, name);
+	char *so = kl_asprintf("%s/%s.so", fixture->dir, name);
 	const char *argv[] = { "gcc",
 			       "-O2",
 			       "-w",
@@ -116,27 +118,27 @@ static inline char *fx_so(struct fixture *f, const char *name, const char *real,
 			       "-Wl,-z,now,-z,relro",
 			       "-o",
 			       so,
-			       c,
+			       ch,
 			       "-lm",
 			       NULL };
 
-	assert_ok(kl_fs_put(c, text, strlen(text), 0600));
+	assert_ok(kl_fs_put(ch, text, strlen(text), 0600));
 	assert_ok(kl_proc_output(NULL, argv));
 	return so;
 }
 
-static inline void fx_oracle(struct fixture *f, const char *body)
+static inline void fx_oracle(struct fixture *fixture, const char *body)
 {
-	free(f->job.truth_so);
-	free(f->job.honest_so);
-	f->job.truth_so = fx_so(f, "truth", "double", body);
-	f->job.honest_so = fx_so(f, "honest", "float", body);
+	free(fixture->job.truth_so);
+	free(fixture->job.honest_so);
+	fixture->job.truth_so = fx_so(fixture, "truth", "double", body);
+	fixture->job.honest_so = fx_so(fixture, "honest", "float", body);
 }
 
-static inline void fx_candidate(struct fixture *f, const char *name, const char *body)
+static inline void fx_candidate(struct fixture *fixture, const char *name, const char *body)
 {
-	free(f->job.candidate_so);
-	f->job.candidate_so = fx_so(f, name, "float", body);
+	free(fixture->job.candidate_so);
+	fixture->job.candidate_so = fx_so(fixture, name, "float", body);
 }
 
 /* C[M,N] = A[M,K] B[K,N], noise rule, one exact band, three points. */
@@ -145,38 +147,38 @@ static inline void fx_candidate(struct fixture *f, const char *name, const char 
 	"{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 0;\n"           \
 	"  for (int64_t k = 0; k < K; k++) s += A[i*K+k] * B[k*N+j]; C[i*N+j] = s; } }\n"
 
-static inline void fx_gemm_point(struct fixture *f, const char *id, bool perf, int64_t m, int64_t n,
-				 int64_t k)
+static inline void fx_gemm_point(struct fixture *fixture, const char *id, bool perf, int64_t count,
+				 int64_t n, int64_t k)
 {
-	struct kl_point *p = fx_point(f, id, perf);
+	struct kl_point *point = fx_point(fixture, id, perf);
 
-	p->arg[0].value = m;
-	p->arg[1].value = n;
-	p->arg[2].value = k;
-	fx_extent(p, 3, 2, m, k);
-	fx_extent(p, 4, 2, k, n);
-	fx_extent(p, 5, 2, m, n);
+	point->arg[0].value = count;
+	point->arg[1].value = n;
+	point->arg[2].value = k;
+	fx_extent(point, 3, 2, count, k);
+	fx_extent(point, 4, 2, k, n);
+	fx_extent(point, 5, 2, count, n);
 }
 
 static inline struct fixture *fx_gemm(void)
 {
-	struct fixture *f = fx_new();
+	struct fixture *fixture = fx_new();
 
-	fx_arg(f, "M", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(f, "N", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(f, "K", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(f, "A", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(f, "B", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(f, "C", KL_ROLE_OUT, KL_F32, NULL);
-	f->job.arg[3].sweep = f->job.arg[4].sweep = true;
-	fx_rule(f, KL_RULE_NOISE, 5);
-	fx_gemm_point(f, "case0", true, 64, 64, 64);
-	fx_gemm_point(f, "also0", false, 1, 1, 1);
-	fx_gemm_point(f, "also1", false, 17, 19, 23);
-	json_array_append_new(f->job.exact,
+	fx_arg(fixture, "M", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(fixture, "N", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(fixture, "K", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(fixture, "A", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "B", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "C", KL_ROLE_OUT, KL_F32, NULL);
+	fixture->job.arg[3].sweep = fixture->job.arg[4].sweep = true;
+	fx_rule(fixture, KL_RULE_NOISE, 5);
+	fx_gemm_point(fixture, "case0", true, 64, 64, 64);
+	fx_gemm_point(fixture, "also0", false, 1, 1, 1);
+	fx_gemm_point(fixture, "also1", false, 17, 19, 23);
+	json_array_append_new(fixture->job.exact,
 			      fx_json("{\"A\":{\"ints\":[-2,2]},\"B\":{\"ints\":[-2,2]}}"));
-	fx_oracle(f, FX_GEMM_ORACLE);
-	return f;
+	fx_oracle(fixture, FX_GEMM_ORACLE);
+	return fixture;
 }
 
 #endif

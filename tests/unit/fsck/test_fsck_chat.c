@@ -21,28 +21,28 @@ struct fixture {
 	struct kl_repo *r;
 };
 
-static void fixture_release(struct fixture *f)
+static void fixture_release(struct fixture *fixture)
 {
-	kl_repo_free(f->r);
-	free(f->dir);
+	kl_repo_free(fixture->r);
+	free(fixture->dir);
 }
 
 static const char *const blocks[] = { "T" };
 
-static void say(struct kl_repo *r, const struct kl_session_opts *o, const char *phase, size_t turns,
-		struct kl_buf *replies)
+static void say(struct kl_repo *repo, const struct kl_session_opts *opts, const char *phase,
+		size_t turns, struct kl_buf *replies)
 {
 	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 
-	assert_ok(kl_session_open(&session, r, o));
-	assert_ok(kl_session_conversation(&c, session, "n", phase, blocks, 1));
+	assert_ok(kl_session_open(&session, repo, opts));
+	assert_ok(kl_session_conversation(&conversation, session, "n", phase, blocks, 1));
 	for (size_t i = 0; i < turns; i++) {
 		KL_AUTO(kl_freep) char *user = kl_asprintf("question %zu T", i);
-		struct kl_request a = { .user = user };
+		struct kl_request request = { .user = user };
 		const char *reply;
 
-		assert_ok(kl_request_send(&reply, &c, i, &a));
+		assert_ok(kl_request_send(&reply, &conversation, i, &request));
 		kl_buf_addf(replies, "%s %zu: %s\n", phase, i, reply);
 	}
 }
@@ -50,18 +50,18 @@ static void say(struct kl_repo *r, const struct kl_session_opts *o, const char *
 /* two conversations of a metered command: 3 turns */
 static struct fixture fixture(const char *name, struct kl_buf *replies)
 {
-	struct fixture f = { .dir = scratch_repo(name) };
-	struct kl_session_opts o = { .workload = "w", .provider = "exec" };
+	struct fixture other = { .dir = scratch_repo(name) };
+	struct kl_session_opts opts = { .workload = "w", .provider = "exec" };
 
-	sh(f.dir,
+	sh(other.dir,
 	   "git config klineage.chat.exec ./answer && git config klineage.chat.model m && "
 	   "git config klineage.chat.metered true && git config klineage.m.price 'input=3 output=15 cache-read=1' && "
 	   "git config klineage.chat.exec \"sh $(pwd)/answer\"");
-	sh(f.dir, "cat >answer <<'X'\n" SCRIPT "\nX\n");
-	assert_ok(kl_repo_open_at(&f.r, f.dir));
-	say(f.r, &o, "back-0", 2, replies);
-	say(f.r, &o, "forward-1", 1, replies);
-	return f;
+	sh(other.dir, "cat >answer <<'X'\n" SCRIPT "\nX\n");
+	assert_ok(kl_repo_open_at(&other.r, other.dir));
+	say(other.r, &opts, "back-0", 2, replies);
+	say(other.r, &opts, "forward-1", 1, replies);
+	return other;
 }
 
 #define FIXTURE(name)                                             \
@@ -73,18 +73,18 @@ static void note(bool error, const char *where, const char *what, void *payload)
 	kl_buf_addf(payload, "%s %s: %s\n", error ? "error" : "warning", where, what);
 }
 
-static char *findings(struct fixture *f)
+static char *findings(struct fixture *fixture)
 {
-	struct kl_buf b = KL_BUF_INIT;
-	struct kl_chat_check c = { .repo = f->r, .report = note, .payload = &b };
+	struct kl_buf buf = KL_BUF_INIT;
+	struct kl_chat_check check = { .repo = fixture->r, .report = note, .payload = &buf };
 
-	assert_ok(kl_chat_check(&c));
-	return kl_buf_detach(&b);
+	assert_ok(kl_chat_check(&check));
+	return kl_buf_detach(&buf);
 }
 
-static void assert_findings(struct fixture *f, const char *part)
+static void assert_findings(struct fixture *fixture, const char *part)
 {
-	KL_AUTO(kl_freep) char *got = findings(f);
+	KL_AUTO(kl_freep) char *got = findings(fixture);
 
 	if (*part ? !strstr(got, part) : *got)
 		fail_msg("wanted '%s', got: %s", part, got);
@@ -173,14 +173,14 @@ static void a_recording_answers_the_same(void **state)
 	KL_AUTO(kl_freep) char *file = kl_fs_join(f.dir, "rec.jsonl"),
 			       *dir = scratch_repo("replayed");
 	KL_AUTO(kl_repo_freep) struct kl_repo *other = NULL;
-	struct kl_session_opts o = { .workload = "w", .provider = "replay", .replay = file };
+	struct kl_session_opts opts = { .workload = "w", .provider = "replay", .replay = file };
 
 	assert_ok(kl_recording_format(&text, f.r, "w", "n"));
 	assert_ok(kl_fs_put(file, text.ptr, text.len, 0644));
 	assert_sh("4", f.dir, "wc -l <rec.jsonl");
 	assert_ok(kl_repo_open_at(&other, dir));
-	say(other, &o, "back-0", 2, &again);
-	say(other, &o, "forward-1", 1, &again);
+	say(other, &opts, "back-0", 2, &again);
+	say(other, &opts, "forward-1", 1, &again);
 	assert_string_equal(again.ptr, said.ptr);
 	assert_error(KL_ENOTFOUND, "no conversation", kl_recording_format(&none, f.r, "w", "m"));
 	assert_int_equal(none.len, 0);
@@ -190,23 +190,23 @@ static void a_recording_answers_the_same(void **state)
 static void spend_puts_money_and_time_together(void **state)
 {
 	FIXTURE("spend");
-	KL_AUTO(kl_spend_release) struct kl_spend s = { 0 }, none = { 0 };
+	KL_AUTO(kl_spend_release) struct kl_spend spend = { 0 }, none = { 0 };
 	int64_t turn = 100 * 3000 + 7 * 15000 + 3 * 1000;
 
-	assert_ok(kl_spend_load(&s, f.r, "w"));
-	assert_int_equal(s.n, 2);
-	assert_string_equal(s.phase[0].phase, "back-0");
-	assert_int_equal(s.phase[0].requests, 2);
-	assert_int_equal(s.phase[0].settled, 2 * turn);
-	assert_int_equal(s.phase[0].reserved, 0);
-	assert_int_equal(s.phase[0].usage.cache_read, 6);
-	assert_int_equal(s.phase[1].settled, turn);
-	assert_int_equal(s.totals.of[KL_BUDGET_INDUCE].settled, 3 * turn);
-	assert_int_equal(s.cap[KL_BUDGET_MATERIALIZE], 10 * KL_DOLLAR);
-	assert_int_equal(s.npoint, 4);
-	assert_int_equal(s.point[0].nano, 0);
-	assert_int_equal(s.point[3].nano, 3 * turn);
-	assert_int_equal(s.point[3].ns, 0);
+	assert_ok(kl_spend_load(&spend, f.r, "w"));
+	assert_int_equal(spend.n, 2);
+	assert_string_equal(spend.phase[0].phase, "back-0");
+	assert_int_equal(spend.phase[0].requests, 2);
+	assert_int_equal(spend.phase[0].settled, 2 * turn);
+	assert_int_equal(spend.phase[0].reserved, 0);
+	assert_int_equal(spend.phase[0].usage.cache_read, 6);
+	assert_int_equal(spend.phase[1].settled, turn);
+	assert_int_equal(spend.totals.of[KL_BUDGET_INDUCE].settled, 3 * turn);
+	assert_int_equal(spend.cap[KL_BUDGET_MATERIALIZE], 10 * KL_DOLLAR);
+	assert_int_equal(spend.npoint, 4);
+	assert_int_equal(spend.point[0].nano, 0);
+	assert_int_equal(spend.point[3].nano, 3 * turn);
+	assert_int_equal(spend.point[3].ns, 0);
 	assert_ok(kl_spend_load(&none, f.r, "v"));
 	assert_int_equal(none.npoint, 0);
 }

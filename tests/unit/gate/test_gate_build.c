@@ -48,7 +48,7 @@ static void put_all(const char *dir)
 	put(dir, "k.c", kernel_text);
 }
 
-static void session_open(struct session *s, struct kl_repo *repo, const char *dir,
+static void session_open(struct session *session, struct kl_repo *repo, const char *dir,
 			 enum kl_jail_level level)
 {
 	static const char other[] =
@@ -59,36 +59,37 @@ static void session_open(struct session *s, struct kl_repo *repo, const char *di
 				      .data = (char *)other,
 				      .len = sizeof(other) - 1 };
 
-	*s = (struct session){ .scratch = NULL };
-	assert_ok(kl_jail_open(&s->jail, level));
-	assert_ok(kl_fs_tempdir(&s->scratch, "kl-build"));
-	s->b = (struct kl_builder){
-		.session = { .jail = &s->jail, .repo = repo, .dir = s->scratch },
+	*session = (struct session){ .scratch = NULL };
+	assert_ok(kl_jail_open(&session->jail, level));
+	assert_ok(kl_fs_tempdir(&session->scratch, "kl-build"));
+	session->b = (struct kl_builder){
+		.session = { .jail = &session->jail, .repo = repo, .dir = session->scratch },
 	};
-	assert_ok(kl_builder_open(&s->b));
-	assert_ok(kl_surface_from_dir(&s->candidate, dir, ""));
-	assert_ok(kl_surface_with(&s->parent, s->candidate, &edit, 1));
+	assert_ok(kl_builder_open(&session->b));
+	assert_ok(kl_surface_from_dir(&session->candidate, dir, ""));
+	assert_ok(kl_surface_with(&session->parent, session->candidate, &edit, 1));
 }
 
-static void session_close(struct session *s)
+static void session_close(struct session *session)
 {
-	kl_builder_release(&s->b);
-	kl_surface_free(s->candidate);
-	kl_surface_free(s->parent);
-	kl_fs_tempdir_cleanup(&s->scratch);
+	kl_builder_release(&session->b);
+	kl_surface_free(session->candidate);
+	kl_surface_free(session->parent);
+	kl_fs_tempdir_cleanup(&session->scratch);
 }
 
-static int all(struct kl_builder_set *set, struct session *s)
+static int all(struct kl_builder_set *set, struct session *session)
 {
-	const struct kl_builder_wanted w = { .candidate = s->candidate, .parent = s->parent };
+	const struct kl_builder_wanted wanted = { .candidate = session->candidate,
+						  .parent = session->parent };
 
-	return kl_builder_all(set, &s->b, &w);
+	return kl_builder_all(set, &session->b, &wanted);
 }
 
 /* How many compilers ran on oracles and on the runtime, by what they left. */
-static int compiled(const struct session *s)
+static int compiled(const struct session *session)
 {
-	KL_AUTO(kl_freep) char *n = sh_text(s->scratch,
+	KL_AUTO(kl_freep) char *n = sh_text(session->scratch,
 					    "find . -name src-truth -o -name src-honest "
 					    "-o -path '*/runtime/rt/runtime.c' | wc -l");
 
@@ -106,7 +107,7 @@ static void one_judgement_is_compiled_at_once(void **state)
 
 	put_all(dir);
 	for (int level = KL_JAIL_BWRAP; level <= KL_JAIL_NONE; level++) {
-		KL_AUTO(session_close) struct session s = { .scratch = NULL };
+		KL_AUTO(session_close) struct session session = { .scratch = NULL };
 		struct kl_builder_set set, again;
 		const struct kl_built *alone;
 		struct kl_jail probe;
@@ -115,8 +116,8 @@ static void one_judgement_is_compiled_at_once(void **state)
 			print_message("SKIPPED: %s\n", kl_error_last());
 			continue;
 		}
-		session_open(&s, NULL, dir, (enum kl_jail_level)level);
-		assert_ok(all(&set, &s));
+		session_open(&session, NULL, dir, (enum kl_jail_level)level);
+		assert_ok(all(&set, &session));
 		assert_non_null(set.candidate->artefact);
 		assert_non_null(set.parent->artefact);
 		assert_string_not_equal(set.candidate->artefact->digest, "");
@@ -125,11 +126,11 @@ static void one_judgement_is_compiled_at_once(void **state)
 		assert_true(kl_fs_exists(set.oracle->truth) && kl_fs_exists(set.oracle->honest));
 		assert_null(set.baseline);
 		/* what is there stays */
-		assert_ok(all(&again, &s));
+		assert_ok(all(&again, &session));
 		assert_memory_equal(&set, &again, sizeof(set));
-		assert_ok(kl_builder_surface(&alone, &s.b, s.parent));
+		assert_ok(kl_builder_surface(&alone, &session.b, session.parent));
 		assert_ptr_equal(alone, set.parent);
-		assert_int_equal(compiled(&s), 3);
+		assert_int_equal(compiled(&session), 3);
 	}
 }
 
@@ -137,17 +138,18 @@ static void one_judgement_is_compiled_at_once(void **state)
 static void order_does_not_matter(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("order");
-	KL_AUTO(session_close) struct session s = { .scratch = NULL }, t = { .scratch = NULL };
+	KL_AUTO(session_close) struct session other = { .scratch = NULL },
+					      session = { .scratch = NULL };
 	struct kl_builder_set set;
 	const struct kl_built *alone;
 
 	put_all(dir);
-	session_open(&s, NULL, dir, KL_JAIL_AUTO);
-	session_open(&t, NULL, dir, KL_JAIL_AUTO);
-	assert_ok(all(&set, &s));
-	assert_ok(kl_builder_surface(&alone, &t.b, t.candidate));
+	session_open(&other, NULL, dir, KL_JAIL_AUTO);
+	session_open(&session, NULL, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &other));
+	assert_ok(kl_builder_surface(&alone, &session.b, session.candidate));
 	assert_string_equal(alone->artefact->digest, set.candidate->artefact->digest);
-	assert_int_equal(compiled(&t), 1);
+	assert_int_equal(compiled(&session), 1);
 }
 
 static void refusals_and_errors_keep_their_order(void **state)
@@ -158,10 +160,10 @@ static void refusals_and_errors_keep_their_order(void **state)
 	put_all(dir);
 	put(dir, "k.c", "this is no C\n");
 	{
-		KL_AUTO(session_close) struct session s = { .scratch = NULL };
+		KL_AUTO(session_close) struct session session = { .scratch = NULL };
 
-		session_open(&s, NULL, dir, KL_JAIL_AUTO);
-		assert_ok(all(&set, &s));
+		session_open(&session, NULL, dir, KL_JAIL_AUTO);
+		assert_ok(all(&set, &session));
 		assert_null(set.candidate->artefact);
 		assert_string_equal(set.candidate->class_, "compile");
 		assert_contains(set.candidate->message, "k.c:1:");
@@ -170,19 +172,21 @@ static void refusals_and_errors_keep_their_order(void **state)
 	/* without an oracle nothing can be said of any candidate */
 	put(dir, "oracle.c", "also no C\n");
 	{
-		KL_AUTO(session_close) struct session s = { .scratch = NULL };
+		KL_AUTO(session_close) struct session session = { .scratch = NULL };
 
-		session_open(&s, NULL, dir, KL_JAIL_AUTO);
-		assert_error(KL_ECANNOT, "oracle of 'twice': oracle: oracle.c:1:", all(&set, &s));
+		session_open(&session, NULL, dir, KL_JAIL_AUTO);
+		assert_error(KL_ECANNOT,
+			     "oracle of 'twice': oracle: oracle.c:1:", all(&set, &session));
 		/* an error is not kept: it is asked again */
-		assert_error(KL_ECANNOT, "oracle of 'twice': oracle: oracle.c:1:", all(&set, &s));
+		assert_error(KL_ECANNOT,
+			     "oracle of 'twice': oracle: oracle.c:1:", all(&set, &session));
 	}
 	put(dir, "oracle.c", "/* KL_ORACLE_TODO */\n");
 	{
-		KL_AUTO(session_close) struct session s = { .scratch = NULL };
+		KL_AUTO(session_close) struct session session = { .scratch = NULL };
 
-		session_open(&s, NULL, dir, KL_JAIL_AUTO);
-		assert_error(KL_ECANNOT, "not written yet", all(&set, &s));
+		session_open(&session, NULL, dir, KL_JAIL_AUTO);
+		assert_error(KL_ECANNOT, "not written yet", all(&set, &session));
 	}
 }
 
@@ -194,29 +198,30 @@ static void the_next_session_has_the_oracle(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("next");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(session_close) struct session s = { .scratch = NULL }, t = { .scratch = NULL },
-					      u = { .scratch = NULL };
+	KL_AUTO(session_close) struct session session = { .scratch = NULL },
+					      other_session = { .scratch = NULL },
+					      other = { .scratch = NULL };
 	KL_AUTO(kl_freep) char *first = NULL, *second = NULL, *third = NULL;
 	struct kl_builder_set set;
 
 	put_all(dir);
 	assert_ok(kl_repo_open_at(&repo, dir));
-	session_open(&s, repo, dir, KL_JAIL_AUTO);
-	assert_ok(all(&set, &s));
-	assert_int_equal(compiled(&s), 3);
+	session_open(&session, repo, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &session));
+	assert_int_equal(compiled(&session), 3);
 	first = bytes(set.oracle->truth);
 	assert_sh("3", dir, "find " OBJECTS " -type f | wc -l");
-	session_open(&t, repo, dir, KL_JAIL_AUTO);
-	assert_ok(all(&set, &t));
-	assert_int_equal(compiled(&t), 0);
+	session_open(&other_session, repo, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &other_session));
+	assert_int_equal(compiled(&other_session), 0);
 	second = bytes(set.oracle->truth);
 	assert_string_equal(first, second);
 	assert_non_null(set.candidate->artefact);
 	/* another oracle is another object, and the old one is not touched */
 	sh(dir, "sed -i 's/2 \\* x/3 * x/' oracle.c");
-	session_open(&u, repo, dir, KL_JAIL_AUTO);
-	assert_ok(all(&set, &u));
-	assert_int_equal(compiled(&u), 2);
+	session_open(&other, repo, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &other));
+	assert_int_equal(compiled(&other), 2);
 	third = bytes(set.oracle->truth);
 	assert_string_not_equal(first, third);
 	assert_sh("5", dir, "find " OBJECTS " -type f | wc -l");
@@ -244,12 +249,12 @@ static void an_entry_that_is_not_ours_is_none(void **state)
 	assert_ok(kl_repo_open_at(&repo, dir));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(harm); i++) {
 		for (int turn = 0; turn < 2; turn++) {
-			KL_AUTO(session_close) struct session s = { .scratch = NULL };
+			KL_AUTO(session_close) struct session session = { .scratch = NULL };
 
-			session_open(&s, repo, dir, KL_JAIL_AUTO);
-			assert_ok(all(&set, &s));
-			if (compiled(&s) != (turn ? 1 : 3))
-				fail_msg("%s: %d compiled", harm[i], compiled(&s));
+			session_open(&session, repo, dir, KL_JAIL_AUTO);
+			assert_ok(all(&set, &session));
+			if (compiled(&session) != (turn ? 1 : 3))
+				fail_msg("%s: %d compiled", harm[i], compiled(&session));
 			if (!turn)
 				sh(dir, "set -- $(find $PWD/" OBJECTS " -type f); f=$1 g=$2; %s",
 				   harm[i]);
@@ -284,14 +289,14 @@ static void what_cannot_be_kept_is_no_error(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("full");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(session_close) struct session s = { .scratch = NULL };
+	KL_AUTO(session_close) struct session session = { .scratch = NULL };
 	struct kl_builder_set set;
 
 	put_all(dir);
 	assert_ok(kl_repo_open_at(&repo, dir));
 	sh(dir, "mkdir -p .git/klineage && : >.git/klineage/cache");
-	session_open(&s, repo, dir, KL_JAIL_AUTO);
-	assert_ok(all(&set, &s));
+	session_open(&session, repo, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &session));
 	assert_non_null(set.candidate->artefact);
 }
 

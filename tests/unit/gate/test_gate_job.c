@@ -11,21 +11,21 @@ static struct kl_contract *contract(const char *name)
 {
 	KL_AUTO(kl_freep) char *path = kl_asprintf(DATA "%s", name);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_contract *c = NULL;
+	struct kl_contract *other = NULL;
 
 	assert_ok(kl_fs_read(&text, path, KL_CONTRACT_MAX_BYTES));
-	assert_ok(kl_contract_parse(&c, name, text.ptr, text.len));
-	return c;
+	assert_ok(kl_contract_parse(&other, name, text.ptr, text.len));
+	return other;
 }
 
-static json_t *job(const struct kl_contract *c)
+static json_t *job(const struct kl_contract *contract)
 {
-	static const struct kl_platform p = { .id = "cpu/x86-64-v3", .march = "x86-64-v3" };
+	static const struct kl_platform platform = { .id = "cpu/x86-64-v3", .march = "x86-64-v3" };
 	const struct kl_artefact candidate = { .object = (char[]){ "/c.so" } };
-	const struct kl_job_spec s = {
-		.backend = kl_backend_of(c),
-		.contract = c,
-		.platform = &p,
+	const struct kl_job_spec spec = {
+		.backend = kl_backend_of(contract),
+		.contract = contract,
+		.platform = &platform,
 		.truth = "/t.so",
 		.honest = "/h.so",
 		.candidate = &candidate,
@@ -35,33 +35,33 @@ static json_t *job(const struct kl_contract *c)
 		.seed = UINT64_MAX,
 		.profile_max_ms = 1234,
 	};
-	json_t *j = NULL;
+	json_t *value = NULL;
 
-	assert_ok(kl_job_write(&j, &s));
-	return j;
+	assert_ok(kl_job_write(&value, &spec));
+	return value;
 }
 
 /* The member at a path of keys and indices ("points.0.values") must be `want`. */
-static void assert_at(const json_t *j, const char *path, const char *want)
+static void assert_at(const json_t *value, const char *path, const char *want)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec part = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf got = KL_BUF_INIT;
 
 	kl_strvec_split(&part, path, ".");
-	for (size_t i = 0; j && i < part.n; i++)
-		j = json_is_array(j) ? json_array_get(j, strtoul(part.v[i], NULL, 10)) :
-				       json_object_get(j, part.v[i]);
-	if (!j)
+	for (size_t i = 0; value && i < part.n; i++)
+		value = json_is_array(value) ? json_array_get(value, strtoul(part.v[i], NULL, 10)) :
+					       json_object_get(value, part.v[i]);
+	if (!value)
 		fail_msg("no %s", path);
-	kl_json_canonical(&got, j);
+	kl_json_canonical(&got, value);
 	if (strcmp(got.ptr, want))
 		fail_msg("%s is %s, not %s", path, got.ptr, want);
 }
 
 static void everything_is_resolved(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("most.yaml");
-	KL_AUTO(json_decrefp) json_t *j = job(c);
+	KL_AUTO(kl_contract_freep) struct kl_contract *other = contract("most.yaml");
+	KL_AUTO(json_decrefp) json_t *value = job(other);
 	/* clang-format off */
 	static const struct { const char *path, *want; } rows[] = {
 		{ "schema", "\"klineage.job/1\"" },
@@ -89,25 +89,25 @@ static void everything_is_resolved(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
-		assert_at(j, rows[i].path, rows[i].want);
+		assert_at(value, rows[i].path, rows[i].want);
 }
 
 /* A floor must be too fast for any machine, and grow with the work. */
 static void floors_follow_the_contract(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("axpy.yaml");
-	KL_AUTO(json_decrefp) json_t *small = job(c), *large = NULL, *none = NULL;
-	int64_t a, b;
+	KL_AUTO(kl_contract_freep) struct kl_contract *other = contract("axpy.yaml");
+	KL_AUTO(json_decrefp) json_t *small = job(other), *large = NULL, *none = NULL;
+	int64_t left, right;
 
-	a = kl_json_int_or(json_array_get(json_object_get(small, "points"), 0), "floor_ns", -1);
+	left = kl_json_int_or(json_array_get(json_object_get(small, "points"), 0), "floor_ns", -1);
 	/* 64 KB in no less than a nanosecond, in no more than 10 GB/s would take */
-	assert_in_range(a, 1, 6400);
-	c->perf[0].dims.v[0] *= 100;
-	large = job(c);
-	b = kl_json_int_or(json_array_get(json_object_get(large, "points"), 0), "floor_ns", -1);
-	assert_in_range(b, 95 * a, 105 * a + 105);
-	c->floor.bytes_auto = false;
-	none = job(c);
+	assert_in_range(left, 1, 6400);
+	other->perf[0].dims.v[0] *= 100;
+	large = job(other);
+	right = kl_json_int_or(json_array_get(json_object_get(large, "points"), 0), "floor_ns", -1);
+	assert_in_range(right, 95 * left, 105 * left + 105);
+	other->floor.bytes_auto = false;
+	none = job(other);
 	assert_at(none, "points.0.floor_ns", "0");
 	assert_at(none, "points.1.floor_ns", "0");
 }
@@ -115,16 +115,17 @@ static void floors_follow_the_contract(void **state)
 /* No entry and no machine level: plans, names of dims, and their values at each point. */
 static void a_device_job_carries_plans(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("cuda.yaml");
-	KL_AUTO(json_decrefp) json_t *plan = json_pack("{s:i}", "klineage-launch", 1), *j = NULL;
-	static const struct kl_platform p = { .id = "cuda/sm_90", .march = "sm_90a" };
+	KL_AUTO(kl_contract_freep) struct kl_contract *other = contract("cuda.yaml");
+	KL_AUTO(json_decrefp) json_t *plan = json_pack("{s:i}", "klineage-launch", 1),
+				     *value = NULL;
+	static const struct kl_platform platform = { .id = "cuda/sm_90", .march = "sm_90a" };
 	struct kl_launch launch = { .json = plan };
 	const struct kl_artefact candidate = { .object = (char[]){ "/c.cubin" },
 					       .launch = &launch };
-	const struct kl_job_spec s = {
-		.backend = kl_backend_of(c),
-		.contract = c,
-		.platform = &p,
+	const struct kl_job_spec spec = {
+		.backend = kl_backend_of(other),
+		.contract = other,
+		.platform = &platform,
 		.truth = "/t.cubin",
 		.honest = "/h.cubin",
 		.candidate = &candidate,
@@ -133,31 +134,33 @@ static void a_device_job_carries_plans(void **state)
 		.correct = true,
 	};
 
-	assert_ok(kl_job_write(&j, &s));
-	assert_at(j, "surface", "\"cuda\"");
-	assert_at(j, "arch", "\"sm_90a\"");
-	assert_at(j, "dims", "[\"M\",\"N\"]");
-	assert_at(j, "plan", "{\"klineage-launch\":1}");
-	assert_at(j, "parent_plan", "null");
-	assert_at(j, "points.0.dims", "[256,512]");
-	assert_at(j, "points.1.dims", "[1,8]");
-	assert_at(j, "points.1.values", "[[1,8],0.5,[1],[1,8]]");
-	assert_null(json_object_get(j, "entry"));
-	assert_null(json_object_get(j, "isa"));
+	assert_ok(kl_job_write(&value, &spec));
+	assert_at(value, "surface", "\"cuda\"");
+	assert_at(value, "arch", "\"sm_90a\"");
+	assert_at(value, "dims", "[\"M\",\"N\"]");
+	assert_at(value, "plan", "{\"klineage-launch\":1}");
+	assert_at(value, "parent_plan", "null");
+	assert_at(value, "points.0.dims", "[256,512]");
+	assert_at(value, "points.1.dims", "[1,8]");
+	assert_at(value, "points.1.values", "[[1,8],0.5,[1],[1,8]]");
+	assert_null(json_object_get(value, "entry"));
+	assert_null(json_object_get(value, "isa"));
 	/* 100000 operations an element at 20 a femtosecond; its 0.5 MB take less */
-	assert_at(j, "points.0.floor_ns", "655");
+	assert_at(value, "points.0.floor_ns", "655");
 }
 
 static void what_does_not_fit_here_is_not_asked(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("axpy.yaml");
-	static const struct kl_platform p = { .march = "x86-64-v3" };
-	const struct kl_job_spec s = { .backend = kl_backend_of(c), .contract = c, .platform = &p };
-	json_t *j = NULL;
+	KL_AUTO(kl_contract_freep) struct kl_contract *other = contract("axpy.yaml");
+	static const struct kl_platform platform = { .march = "x86-64-v3" };
+	const struct kl_job_spec spec = { .backend = kl_backend_of(other),
+					  .contract = other,
+					  .platform = &platform };
+	json_t *value = NULL;
 
-	c->perf[0].dims.v[0] = 1LL << 35;
-	assert_error(KL_ECANNOT, "half of this machine's memory", kl_job_write(&j, &s));
-	assert_null(j);
+	other->perf[0].dims.v[0] = 1LL << 35;
+	assert_error(KL_ECANNOT, "half of this machine's memory", kl_job_write(&value, &spec));
+	assert_null(value);
 }
 
 /* The worker reads strictly: what we write must be what it takes. */
@@ -173,20 +176,20 @@ static void the_worker_reads_what_is_written(void **state)
 	}
 	assert_ok(kl_fs_tempdir(&dir, "job"));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
-		KL_AUTO(kl_contract_freep) struct kl_contract *c = contract(names[i]);
-		KL_AUTO(json_decrefp) json_t *j = job(c), *result = NULL;
+		KL_AUTO(kl_contract_freep) struct kl_contract *other = contract(names[i]);
+		KL_AUTO(json_decrefp) json_t *value = job(other), *result = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT;
 		KL_AUTO(kl_freep) char *pool = kl_fs_join(dir, names[i]);
 		const char *const argv[] = { worker, NULL };
-		struct kl_proc_opts o = { .argv = argv, .out = &out, .timeout_ms = 60000 };
+		struct kl_proc_opts opts = { .argv = argv, .out = &out, .timeout_ms = 60000 };
 		struct kl_proc_result res;
 		const char *message;
 
-		kl_json_set_str(j, "pool", pool);
-		kl_json_canonical(&in, j);
-		o.in = in.ptr;
-		o.in_len = in.len;
-		assert_ok(kl_proc_run(&res, &o));
+		kl_json_set_str(value, "pool", pool);
+		kl_json_canonical(&in, value);
+		opts.in = in.ptr;
+		opts.in_len = in.len;
+		assert_ok(kl_proc_run(&res, &opts));
 		/* its objects do not exist: the job was read, and that is what it says */
 		if (kl_json_parse(&result, out.ptr, out.len) < 0)
 			fail_msg("%s: exit %d, no result: %s", names[i], res.exit, out.ptr);

@@ -41,8 +41,8 @@ static struct {
 
 static int setup(void **state)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET };
-	socklen_t len = sizeof(a);
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	socklen_t len = sizeof(in);
 	const char *gcc[] = { "gcc", "-O1", "-w", "-o", NULL, KL_SOURCE "/tests/data/jail/inside.c",
 			      NULL };
 
@@ -61,11 +61,11 @@ static int setup(void **state)
 	gcc[4] = fx.inside;
 	assert_ok(kl_proc_output(NULL, gcc));
 	fx.listener = socket(AF_INET, SOCK_STREAM, 0);
-	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(fx.listener, (struct sockaddr *)&a, sizeof(a)), 0);
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fx.listener, (struct sockaddr *)&in, sizeof(in)), 0);
 	assert_int_equal(listen(fx.listener, 64), 0);
-	assert_int_equal(getsockname(fx.listener, (struct sockaddr *)&a, &len), 0);
-	fx.port = ntohs(a.sin_port);
+	assert_int_equal(getsockname(fx.listener, (struct sockaddr *)&in, &len), 0);
+	fx.port = ntohs(in.sin_port);
 	setenv("KL_JAIL_TEST", "1", 1);
 	return 0;
 }
@@ -78,56 +78,56 @@ static int teardown(void **state)
 }
 
 /* Does the level work here? Only its own probe may say no. */
-static bool here(struct level *l)
+static bool here(struct level *level)
 {
 	struct kl_proc_result res;
 	const char *const argv[] = { "/bin/sh", "-c", "exit 7", NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf err = KL_BUF_INIT;
-	struct kl_jail_run o = {
+	struct kl_jail_run run = {
 		.policy = KL_JAIL_RUN, .argv = argv, .err = &err, .timeout_ms = 10000
 	};
 
-	if (l->probed)
-		return l->probed > 0;
-	o.workdir = fx.work;
-	l->probed = 1;
-	if (geteuid() != 0 && (l->jail.level == KL_JAIL_CHROOT ||
-			       (l->jail.level == KL_JAIL_BWRAP && !l->jail.userns))) {
-		l->probed = -1;
-		strcpy(l->why, "needs root");
-	} else if (kl_jail_run(&res, &l->jail, &o) < 0) {
-		l->probed = -1;
-		snprintf(l->why, sizeof(l->why), "%s", kl_error_last());
+	if (level->probed)
+		return level->probed > 0;
+	run.workdir = fx.work;
+	level->probed = 1;
+	if (geteuid() != 0 && (level->jail.level == KL_JAIL_CHROOT ||
+			       (level->jail.level == KL_JAIL_BWRAP && !level->jail.userns))) {
+		level->probed = -1;
+		strcpy(level->why, "needs root");
+	} else if (kl_jail_run(&res, &level->jail, &run) < 0) {
+		level->probed = -1;
+		snprintf(level->why, sizeof(level->why), "%s", kl_error_last());
 	} else if (res.exit != 7) {
-		l->probed = -1;
-		snprintf(l->why, sizeof(l->why), "%.500s", err.ptr);
+		level->probed = -1;
+		snprintf(level->why, sizeof(level->why), "%.500s", err.ptr);
 	}
-	return l->probed > 0;
+	return level->probed > 0;
 }
 
-static int inside_run(struct kl_proc_result *res, struct kl_buf *out, const struct kl_jail *j,
-		      struct kl_jail_run o, const char *verb, const char *a, const char *b)
+static int inside_run(struct kl_proc_result *res, struct kl_buf *out, const struct kl_jail *jail,
+		      struct kl_jail_run run, const char *verb, const char *left, const char *right)
 {
-	const char *argv[] = { fx.inside, verb, a, a ? b : NULL, NULL };
+	const char *argv[] = { fx.inside, verb, left, left ? right : NULL, NULL };
 
-	o.argv = argv;
-	o.workdir = fx.work;
-	o.out = out;
-	if (!o.timeout_ms)
-		o.timeout_ms = 20000;
-	return kl_jail_run(res, j, &o);
+	run.argv = argv;
+	run.workdir = fx.work;
+	run.out = out;
+	if (!run.timeout_ms)
+		run.timeout_ms = 20000;
+	return kl_jail_run(res, jail, &run);
 }
 
-static int attempt(const struct kl_jail *j, enum kl_jail_policy policy, const char *verb,
-		   const char *a)
+static int attempt(const struct kl_jail *jail, enum kl_jail_policy policy, const char *verb,
+		   const char *left)
 {
-	struct kl_jail_run o = { .policy = policy };
+	struct kl_jail_run run = { .policy = policy };
 	struct kl_proc_result res;
 
 	KL_AUTO(kl_buf_release) struct kl_buf err = KL_BUF_INIT;
 
-	o.err = &err;
-	assert_ok(inside_run(&res, NULL, j, o, verb, a, NULL));
+	run.err = &err;
+	assert_ok(inside_run(&res, NULL, jail, run, verb, left, NULL));
 	if (err.len)
 		print_message("%s: %s", verb, err.ptr);
 	assert_int_equal(res.signal, 0);
@@ -135,164 +135,164 @@ static int attempt(const struct kl_jail *j, enum kl_jail_policy policy, const ch
 	return res.exit;
 }
 
-static void confine(const struct kl_jail *j, enum kl_jail_policy policy)
+static void confine(const struct kl_jail *jail, enum kl_jail_policy policy)
 {
 	KL_AUTO(kl_freep) char *port = kl_asprintf("%d", fx.port);
 	KL_AUTO(kl_freep) char *pid = kl_asprintf("%d", getpid());
 	KL_AUTO(kl_freep) char *mine = kl_fs_join(fx.work, "mine");
 	KL_AUTO(kl_freep) char *out = kl_fs_join(fx.open_dir, "out");
-	bool free_run = j->level == KL_JAIL_NONE;
+	bool free_run = jail->level == KL_JAIL_NONE;
 	int no = free_run ? 0 : 1;
 
-	assert_int_equal(attempt(j, policy, "write", mine), 0);
-	assert_int_equal(attempt(j, policy, "read", mine), 0);
-	assert_int_equal(attempt(j, policy, "read", fx.closed), no);
+	assert_int_equal(attempt(jail, policy, "write", mine), 0);
+	assert_int_equal(attempt(jail, policy, "read", mine), 0);
+	assert_int_equal(attempt(jail, policy, "read", fx.closed), no);
 	if (kl_fs_exists("/etc/ld.so.cache"))
-		assert_int_equal(attempt(j, policy, "read", "/etc/ld.so.cache"), 0);
-	assert_int_equal(attempt(j, policy, "connect", port), no);
-	assert_int_equal(attempt(j, policy, "write", "/usr/kl-test"), no || geteuid() != 0);
+		assert_int_equal(attempt(jail, policy, "read", "/etc/ld.so.cache"), 0);
+	assert_int_equal(attempt(jail, policy, "connect", port), no);
+	assert_int_equal(attempt(jail, policy, "write", "/usr/kl-test"), no || geteuid() != 0);
 	if (free_run)
 		unlink("/usr/kl-test");
-	assert_int_equal(attempt(j, policy, "getenv", "KL_JAIL_TEST"), 1);
-	assert_int_equal(attempt(j, policy, "signal", pid), no);
+	assert_int_equal(attempt(jail, policy, "getenv", "KL_JAIL_TEST"), 1);
+	assert_int_equal(attempt(jail, policy, "signal", pid), no);
 	if (!free_run)
-		assert_int_equal(attempt(j, policy, "userns", NULL), 1);
+		assert_int_equal(attempt(jail, policy, "userns", NULL), 1);
 	/* a dropped user id alone keeps out only what is closed to others */
-	if (!j->no_mounts) {
-		assert_int_equal(attempt(j, policy, "read", fx.secret), no);
-		assert_int_equal(attempt(j, policy, "read", "/etc/passwd"), no);
-		assert_int_equal(attempt(j, policy, "write", out), no);
+	if (!jail->no_mounts) {
+		assert_int_equal(attempt(jail, policy, "read", fx.secret), no);
+		assert_int_equal(attempt(jail, policy, "read", "/etc/passwd"), no);
+		assert_int_equal(attempt(jail, policy, "write", out), no);
 	}
-	assert_int_equal(attempt(j, policy, "write", fx.secret), no);
+	assert_int_equal(attempt(jail, policy, "write", fx.secret), no);
 	/* Landlock does not rule modes: in the worker's jail the user's own can be changed */
-	if (!(j->level == KL_JAIL_LANDLOCK && policy == KL_JAIL_RUN && geteuid()))
-		assert_int_equal(attempt(j, policy, "chmod", fx.secret), no);
+	if (!(jail->level == KL_JAIL_LANDLOCK && policy == KL_JAIL_RUN && geteuid()))
+		assert_int_equal(attempt(jail, policy, "chmod", fx.secret), no);
 	assert_int_equal(chmod(fx.secret, 0644), 0);
 	unlink(out);
 }
 
-static int forks(const struct kl_jail *j, int max)
+static int forks(const struct kl_jail *jail, int max)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
-	struct kl_jail_run o = { .policy = KL_JAIL_RUN, .max_procs = max };
+	struct kl_jail_run run = { .policy = KL_JAIL_RUN, .max_procs = max };
 	struct kl_proc_result res;
 
-	assert_ok(inside_run(&res, &out, j, o, "forks", "300", NULL));
+	assert_ok(inside_run(&res, &out, jail, run, "forks", "300", NULL));
 	return atoi(out.ptr);
 }
 
-static void limits(const struct kl_jail *j)
+static void limits(const struct kl_jail *jail)
 {
-	struct kl_jail_run o = { .policy = KL_JAIL_RUN, .timeout_ms = 300 };
+	struct kl_jail_run run = { .policy = KL_JAIL_RUN, .timeout_ms = 300 };
 	struct kl_proc_result res;
 
-	assert_ok(inside_run(&res, NULL, j, o, "spin", NULL, NULL));
+	assert_ok(inside_run(&res, NULL, jail, run, "spin", NULL, NULL));
 	assert_true(res.timed_out);
 	assert_true(res.wall_ns < 5000000000);
 
-	o = (struct kl_jail_run){ .policy = KL_JAIL_RUN, .mem_mib = 128 };
-	assert_ok(inside_run(&res, NULL, j, o, "alloc", "64", NULL));
+	run = (struct kl_jail_run){ .policy = KL_JAIL_RUN, .mem_mib = 128 };
+	assert_ok(inside_run(&res, NULL, jail, run, "alloc", "64", NULL));
 	assert_int_equal(res.exit, 0);
-	assert_ok(inside_run(&res, NULL, j, o, "alloc", "256", NULL));
+	assert_ok(inside_run(&res, NULL, jail, run, "alloc", "256", NULL));
 	assert_int_equal(res.exit, 1);
-	o.policy = KL_JAIL_COMPILE;
-	assert_ok(inside_run(&res, NULL, j, o, "alloc", "256", NULL));
+	run.policy = KL_JAIL_COMPILE;
+	assert_ok(inside_run(&res, NULL, jail, run, "alloc", "256", NULL));
 	assert_int_equal(res.exit, 1);
 
-	o = (struct kl_jail_run){ .policy = KL_JAIL_RUN, .file_mib = 2 };
-	assert_ok(inside_run(&res, NULL, j, o, "grow", "grown", "1"));
+	run = (struct kl_jail_run){ .policy = KL_JAIL_RUN, .file_mib = 2 };
+	assert_ok(inside_run(&res, NULL, jail, run, "grow", "grown", "1"));
 	assert_int_equal(res.exit, 0);
-	assert_ok(inside_run(&res, NULL, j, o, "grow", "grown", "4"));
+	assert_ok(inside_run(&res, NULL, jail, run, "grow", "grown", "4"));
 	assert_int_equal(res.exit, 1);
 
-	o = (struct kl_jail_run){ .policy = KL_JAIL_RUN };
-	assert_ok(inside_run(&res, NULL, j, o, "die", NULL, NULL));
+	run = (struct kl_jail_run){ .policy = KL_JAIL_RUN };
+	assert_ok(inside_run(&res, NULL, jail, run, "die", NULL, NULL));
 	assert_int_equal(res.signal, SIGSEGV);
 
 	/* the kernel never counts what belongs to uid 0 */
-	if (!(geteuid() == 0 && (j->userns || j->level == KL_JAIL_NONE)))
-		assert_in_range(forks(j, 24), 1, 24);
+	if (!(geteuid() == 0 && (jail->userns || jail->level == KL_JAIL_NONE)))
+		assert_in_range(forks(jail, 24), 1, 24);
 }
 
-static void nothing_lingers(const struct kl_jail *j)
+static void nothing_lingers(const struct kl_jail *jail)
 {
 	KL_AUTO(kl_freep) char *beat = kl_fs_join(fx.work, "beat");
-	struct stat a, b;
+	struct stat left, right;
 	bool still = true;
 
 	unlink(beat);
-	assert_int_equal(attempt(j, KL_JAIL_RUN, "linger", beat), 0);
+	assert_int_equal(attempt(jail, KL_JAIL_RUN, "linger", beat), 0);
 	/* a process that was killed may be held by the disk a moment longer */
 	for (int i = 0; still && i < 20; i++) {
-		assert_int_equal(stat(beat, &a), 0);
+		assert_int_equal(stat(beat, &left), 0);
 		kl_clock_sleep_ms(250);
-		assert_int_equal(stat(beat, &b), 0);
-		still = a.st_size != b.st_size;
+		assert_int_equal(stat(beat, &right), 0);
+		still = left.st_size != right.st_size;
 	}
 	assert_false(still);
 }
 
 static void test_control(void **state)
 {
-	struct kl_jail j;
+	struct kl_jail jail;
 
-	assert_ok(kl_jail_open(&j, KL_JAIL_NONE));
-	assert_string_equal(kl_jail_tier(&j), "unsandboxed");
-	confine(&j, KL_JAIL_RUN);
-	limits(&j);
-	assert_int_equal(attempt(&j, KL_JAIL_RUN, "worker", NULL), 0);
+	assert_ok(kl_jail_open(&jail, KL_JAIL_NONE));
+	assert_string_equal(kl_jail_tier(&jail), "unsandboxed");
+	confine(&jail, KL_JAIL_RUN);
+	limits(&jail);
+	assert_int_equal(attempt(&jail, KL_JAIL_RUN, "worker", NULL), 0);
 }
 
 static void test_level(void **state)
 {
-	struct level *l = *state;
+	struct level *level = *state;
 
-	if (!here(l)) {
-		print_message("SKIPPED: jail '%s' does not work on this machine: %s\n", l->name,
-			      l->why);
+	if (!here(level)) {
+		print_message("SKIPPED: jail '%s' does not work on this machine: %s\n", level->name,
+			      level->why);
 		skip();
 	}
-	confine(&l->jail, KL_JAIL_COMPILE);
-	confine(&l->jail, KL_JAIL_RUN);
-	limits(&l->jail);
-	assert_int_equal(attempt(&l->jail, KL_JAIL_RUN, "worker", NULL), 0);
-	nothing_lingers(&l->jail);
+	confine(&level->jail, KL_JAIL_COMPILE);
+	confine(&level->jail, KL_JAIL_RUN);
+	limits(&level->jail);
+	assert_int_equal(attempt(&level->jail, KL_JAIL_RUN, "worker", NULL), 0);
+	nothing_lingers(&level->jail);
 }
 
 /* A program that only its owner may run, and named files, are still seen inside. */
 static void test_readable(void **state)
 {
-	struct level *l = *state;
+	struct level *level = *state;
 	/* the program itself may be named, too */
 	const char *const readable[] = { fx.inside, fx.secret, NULL };
-	struct kl_jail_run o = { .policy = KL_JAIL_RUN, .readable = readable };
+	struct kl_jail_run run = { .policy = KL_JAIL_RUN, .readable = readable };
 	struct kl_proc_result res;
 
-	if (!here(l))
+	if (!here(level))
 		skip();
-	assert_ok(inside_run(&res, NULL, &l->jail, o, "read", fx.secret, NULL));
+	assert_ok(inside_run(&res, NULL, &level->jail, run, "read", fx.secret, NULL));
 	assert_int_equal(res.exit, 0);
-	assert_ok(inside_run(&res, NULL, &l->jail, o, "write", fx.secret, NULL));
+	assert_ok(inside_run(&res, NULL, &level->jail, run, "write", fx.secret, NULL));
 	assert_int_equal(res.exit, 1);
-	if (l->jail.level == KL_JAIL_CHROOT)
+	if (level->jail.level == KL_JAIL_CHROOT)
 		return;
 	assert_int_equal(chmod(fx.inside, 0700), 0);
-	assert_ok(inside_run(&res, NULL, &l->jail, o, "read", fx.secret, NULL));
+	assert_ok(inside_run(&res, NULL, &level->jail, run, "read", fx.secret, NULL));
 	assert_int_equal(res.exit, 0);
-	assert_int_equal(attempt(&l->jail, KL_JAIL_RUN, "read", fx.closed), 1);
+	assert_int_equal(attempt(&level->jail, KL_JAIL_RUN, "read", fx.closed), 1);
 	assert_int_equal(chmod(fx.inside, 0755), 0);
 }
 
 static void test_names(void **state)
 {
 	enum kl_jail_level level;
-	struct kl_jail j;
+	struct kl_jail jail;
 
 	assert_ok(kl_jail_level_parse(&level, "landlock"));
 	assert_int_equal(level, KL_JAIL_LANDLOCK);
 	assert_error(KL_EINVALID, "unknown jail 'docker'", kl_jail_level_parse(&level, "docker"));
-	if (!kl_jail_open(&j, KL_JAIL_AUTO))
-		assert_true(j.level != KL_JAIL_NONE && j.level != KL_JAIL_AUTO);
+	if (!kl_jail_open(&jail, KL_JAIL_AUTO))
+		assert_true(jail.level != KL_JAIL_NONE && jail.level != KL_JAIL_AUTO);
 }
 
 #define LEVEL_TEST(f, i)                                      \

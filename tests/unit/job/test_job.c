@@ -37,37 +37,37 @@ static int parse(struct kl_job **out, const char *text)
 
 static void everything_arrives(void **state)
 {
-	KL_AUTO(kl_job_freep) struct kl_job *j = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 
-	if (parse(&j, whole) < 0)
+	if (parse(&job, whole) < 0)
 		fail_msg("%s", kl_error_last());
-	assert_string_equal(j->entry, "sgemm");
-	assert_string_equal(j->oracle_entry, "oracle");
-	assert_string_equal(j->truth_so, "/d/truth.so");
-	assert_string_equal(j->candidate_so, "/d/cand.so");
-	assert_null(j->parent_so);
-	assert_string_equal(j->isa, "x86-64-v3");
-	assert_int_equal(j->nargs, 4);
-	assert_int_equal(j->arg[1].role, KL_ROLE_SCALAR);
-	assert_true(j->arg[1].value == 1.5);
-	assert_true(j->arg[2].sweep && j->arg[2].fill);
-	assert_int_equal(j->arg[3].role, KL_ROLE_OUT);
-	assert_int_equal(j->npoint, 1);
-	assert_true(j->point[0].perf && j->point[0].hot);
-	assert_int_equal(j->point[0].weight, 3);
-	assert_int_equal(j->point[0].floor_ns, 7);
-	assert_int_equal(j->point[0].arg[0].value, 1024);
-	assert_int_equal(j->point[0].arg[2].extent[1], 512);
-	assert_int_equal(kl_point_elements(&j->point[0], 2), 1024 * 512);
-	assert_int_equal(j->nrule, 1);
-	assert_int_equal(j->rule[0].out, 3);
-	assert_true(j->rule[0].max == 5 && j->rule[0].rms == 2.5);
-	assert_int_equal(j->rule[0].npaxes, 1);
-	assert_true(j->do_audit && !j->do_correct && j->do_profile);
-	assert_true(j->seed == UINT64_MAX);
-	assert_int_equal(json_array_size(j->exact), 1);
-	assert_int_equal(j->call_ms, 10000);
-	assert_int_equal(j->profile_min_blocks, 8);
+	assert_string_equal(job->entry, "sgemm");
+	assert_string_equal(job->oracle_entry, "oracle");
+	assert_string_equal(job->truth_so, "/d/truth.so");
+	assert_string_equal(job->candidate_so, "/d/cand.so");
+	assert_null(job->parent_so);
+	assert_string_equal(job->isa, "x86-64-v3");
+	assert_int_equal(job->nargs, 4);
+	assert_int_equal(job->arg[1].role, KL_ROLE_SCALAR);
+	assert_true(job->arg[1].value == 1.5);
+	assert_true(job->arg[2].sweep && job->arg[2].fill);
+	assert_int_equal(job->arg[3].role, KL_ROLE_OUT);
+	assert_int_equal(job->npoint, 1);
+	assert_true(job->point[0].perf && job->point[0].hot);
+	assert_int_equal(job->point[0].weight, 3);
+	assert_int_equal(job->point[0].floor_ns, 7);
+	assert_int_equal(job->point[0].arg[0].value, 1024);
+	assert_int_equal(job->point[0].arg[2].extent[1], 512);
+	assert_int_equal(kl_point_elements(&job->point[0], 2), 1024 * 512);
+	assert_int_equal(job->nrule, 1);
+	assert_int_equal(job->rule[0].out, 3);
+	assert_true(job->rule[0].max == 5 && job->rule[0].rms == 2.5);
+	assert_int_equal(job->rule[0].npaxes, 1);
+	assert_true(job->do_audit && !job->do_correct && job->do_profile);
+	assert_true(job->seed == UINT64_MAX);
+	assert_int_equal(json_array_size(job->exact), 1);
+	assert_int_equal(job->call_ms, 10000);
+	assert_int_equal(job->profile_min_blocks, 8);
 }
 
 /* One edit of the whole each, and a word of the message that has to come. */
@@ -150,27 +150,27 @@ static void a_device_job_arrives(void **state)
 {
 	static const struct kl_plan_facts h100 = { 132, 232448, 90, 50 << 20 };
 	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
-	KL_AUTO(kl_job_freep) struct kl_job *j = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 	int64_t bytes[KL_JOB_MAX_ARGS];
 
-	if (parse(&j, device) < 0)
+	if (parse(&job, device) < 0)
 		fail_msg("%s", kl_error_last());
-	assert_int_equal(j->surface, KL_SURFACE_CUDA);
-	assert_string_equal(j->entry, "");
-	assert_string_equal(j->arch, "sm_90a");
-	assert_int_equal(j->ndim, 2);
-	assert_string_equal(j->dim_name[1], "N");
-	assert_int_equal(j->point[0].dim[1], 100);
-	assert_non_null(j->plan);
-	assert_null(j->parent_plan);
-	assert_non_null(j->oracle_plan);
-	kl_job_tensor_bytes(bytes, j, &j->point[0], 8);
+	assert_int_equal(job->surface, KL_SURFACE_CUDA);
+	assert_string_equal(job->entry, "");
+	assert_string_equal(job->arch, "sm_90a");
+	assert_int_equal(job->ndim, 2);
+	assert_string_equal(job->dim_name[1], "N");
+	assert_int_equal(job->point[0].dim[1], 100);
+	assert_non_null(job->plan);
+	assert_null(job->parent_plan);
+	assert_non_null(job->oracle_plan);
+	kl_job_tensor_bytes(bytes, job, &job->point[0], 8);
 	assert_int_equal(bytes[0], 64 * 100 * 8);
 	assert_int_equal(bytes[1], 0);
 	assert_int_equal(bytes[2], 64 * 4);
-	kl_job_tensor_bytes(bytes, j, &j->point[0], 0);
+	kl_job_tensor_bytes(bytes, job, &job->point[0], 0);
 	assert_int_equal(bytes[3], 64 * 100 * 2);
-	if (kl_plan_resolve(&at, j->plan, j->point[0].dim, bytes, &h100) < 0)
+	if (kl_plan_resolve(&at, job->plan, job->point[0].dim, bytes, &h100) < 0)
 		fail_msg("%s", kl_error_last());
 	assert_int_equal(at->launch[0].grid[0], 25);
 	assert_int_equal(at->launch[0].arg[1].index, 3);
@@ -196,20 +196,20 @@ static const struct edit device_edits[] = {
 static void edits_are_refused_in(const char *whole_job, const struct edit *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct edit *e = &list[i];
-		const char *at = strstr(whole_job, e->from);
+		const struct edit *edit = &list[i];
+		const char *at = strstr(whole_job, edit->from);
 		KL_AUTO(kl_freep) char *text = NULL;
-		struct kl_job *j = NULL;
+		struct kl_job *job = NULL;
 		int err;
 
 		assert_non_null(at);
-		text = kl_asprintf("%.*s%s%s", (int)(at - whole_job), whole_job, e->to,
-				   at + strlen(e->from));
-		err = parse(&j, text);
-		if (err >= 0 || !strstr(kl_error_last(), e->says))
-			fail_msg("%s -> %s: %s", e->from, e->to,
+		text = kl_asprintf("%.*s%s%s", (int)(at - whole_job), whole_job, edit->to,
+				   at + strlen(edit->from));
+		err = parse(&job, text);
+		if (err >= 0 || !strstr(kl_error_last(), edit->says))
+			fail_msg("%s -> %s: %s", edit->from, edit->to,
 				 err < 0 ? kl_error_last() : "accepted");
-		assert_null(j);
+		assert_null(job);
 	}
 }
 
@@ -224,10 +224,10 @@ static void odd_scalars(void **state)
 	const char *at = strstr(whole, "\"value\":1.5");
 	KL_AUTO(kl_freep) char *text = kl_asprintf("%.*s\"value\":\"-inf\"%s", (int)(at - whole),
 						   whole, at + 11);
-	KL_AUTO(kl_job_freep) struct kl_job *j = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 
-	assert_int_equal(parse(&j, text), 0);
-	assert_true(j->arg[1].value < -1e308);
+	assert_int_equal(parse(&job, text), 0);
+	assert_true(job->arg[1].value < -1e308);
 }
 
 int main(void)

@@ -5,54 +5,54 @@
 
 static void one_mechanism_is_one_card(void **state)
 {
-	static const struct made a[] = {
+	static const struct made left[] = {
 		{ "unblock", "cache-block", "tiled", NULL, "vec.128", 1500000, 0, false, 0 },
 		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false,
 		  0 },
 	};
-	static const struct made b[] = {
+	static const struct made right[] = {
 		{ "unblock", "cache-block", "tiled", NULL, "vec.128", 1100000, 0, false, 0 },
 		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 800000, 0, true, 0 },
 	};
-	const struct kl_card *c;
-	struct world w;
+	const struct kl_card *card;
+	struct world world;
 
-	open_world(&w, "group");
-	make_lineage(w.r, simple, "one", a, 2);
-	make_lineage(w.r, other_op, "two", b, 2);
-	lift(&w.l, &w.t, w.r, &w.lib);
-	assert_int_equal(w.l.n, 2);
-	c = card_of(&w.l, "vector-loop");
-	assert_int_equal(c->evidence.n, 2);
-	assert_int_equal(c->rows.n, 2);
-	assert_int_equal(c->rows.v[0].ratio.ppm, 2500000);
-	assert_string_equal(c->rows.v[0].case_, "copy");
-	assert_int_equal(c->rows.v[0].by, KL_ROW_UNVERIFIED);
-	assert_int_equal(c->rows.v[1].by, KL_ROW_REDERIVED);
-	assert_string_equal(c->rows.v[1].dtype, "f32");
-	assert_string_equal(c->provides.v[0], "vec.256");
-	assert_string_equal(c->scope.needs.v[0], "vec.256");
-	assert_int_equal(c->scope.cases.n, 2);
+	open_world(&world, "group");
+	make_lineage(world.r, simple, "one", left, 2);
+	make_lineage(world.r, other_op, "two", right, 2);
+	lift(&world.l, &world.t, world.r, &world.lib);
+	assert_int_equal(world.l.n, 2);
+	card = card_of(&world.l, "vector-loop");
+	assert_int_equal(card->evidence.n, 2);
+	assert_int_equal(card->rows.n, 2);
+	assert_int_equal(card->rows.v[0].ratio.ppm, 2500000);
+	assert_string_equal(card->rows.v[0].case_, "copy");
+	assert_int_equal(card->rows.v[0].by, KL_ROW_UNVERIFIED);
+	assert_int_equal(card->rows.v[1].by, KL_ROW_REDERIVED);
+	assert_string_equal(card->rows.v[1].dtype, "f32");
+	assert_string_equal(card->provides.v[0], "vec.256");
+	assert_string_equal(card->scope.needs.v[0], "vec.256");
+	assert_int_equal(card->scope.cases.n, 2);
 	/* both lineages had tiles before */
-	assert_true(kl_strvec_has(&c->scope.requires, "trait:tiled"));
+	assert_true(kl_strvec_has(&card->scope.requires, "trait:tiled"));
 	/* faster here, slower there: that is a risk, not another card */
-	assert_int_equal(c->risk.n, 1);
-	assert_string_equal(c->risk.v[0].class_, "slower");
-	assert_int_equal(c->enables.n, 0);
-	assert_string_equal(sound(c, "isa-c")->test, "language != 'c' || cap('vec.256')");
-	assert_string_equal(sound(c, "domain-scale")->test, "op != 'scale' || (n % 8 == 0)");
-	assert_null(sound(c, "domain-copy"));
+	assert_int_equal(card->risk.n, 1);
+	assert_string_equal(card->risk.v[0].class_, "slower");
+	assert_int_equal(card->enables.n, 0);
+	assert_string_equal(sound(card, "isa-c")->test, "language != 'c' || cap('vec.256')");
+	assert_string_equal(sound(card, "domain-scale")->test, "op != 'scale' || (n % 8 == 0)");
+	assert_null(sound(card, "domain-copy"));
 	/* the one that was derived anew is the carrier */
-	assert_int_equal(c->carriers.n, 1);
-	assert_contains(c->carriers.v[0].text, "+/* anew */");
-	assert_int_equal(c->status, KL_CARD_HYPOTHESIS);
-	close_world(&w);
+	assert_int_equal(card->carriers.n, 1);
+	assert_contains(card->carriers.v[0].text, "+/* anew */");
+	assert_int_equal(card->status, KL_CARD_HYPOTHESIS);
+	close_world(&world);
 }
 
 static void what_was_slower_enables_what_came_next(void **state)
 {
 	/* clang-format off */
-	static const struct made a[] = {
+	static const struct made mades[] = {
 		{ "allocate-scratch", "static-scratch", NULL, NULL, "static-data", 900000, 0, false, 0 },
 		{ "split-fma", "fma", NULL, NULL, "static-data fma.scalar", 1000000, 0, false, 0 },
 		{ "sink-invariant", "hoist-invariant", "hoisted", NULL, "static-data fma.scalar", -1200000, 0, false, 0 },
@@ -60,118 +60,118 @@ static void what_was_slower_enables_what_came_next(void **state)
 		{ "devectorize", "vector-loop", NULL, NULL, "static-data fma.scalar vec.256", 3000000, 0, false, 0 },
 	};
 	/* clang-format on */
-	const struct kl_card *c;
-	struct world w;
+	const struct kl_card *card;
+	struct world world;
 
-	open_world(&w, "enabler");
-	make_lineage(w.r, simple, "one", a, 5);
-	lift(&w.l, &w.t, w.r, &w.lib);
-	c = card_of(&w.l, "static-scratch");
-	assert_int_equal(c->enables.n, 1);
-	assert_string_equal(c->enables.v[0], card_of(&w.l, "vector-loop")->id);
-	assert_int_equal(c->risk.n, 0);
-	assert_int_equal(card_of(&w.l, "fma")->enables.n, 1);
-	assert_int_equal(card_of(&w.l, "vector-loop")->enables.n, 0);
+	open_world(&world, "enabler");
+	make_lineage(world.r, simple, "one", mades, 5);
+	lift(&world.l, &world.t, world.r, &world.lib);
+	card = card_of(&world.l, "static-scratch");
+	assert_int_equal(card->enables.n, 1);
+	assert_string_equal(card->enables.v[0], card_of(&world.l, "vector-loop")->id);
+	assert_int_equal(card->risk.n, 0);
+	assert_int_equal(card_of(&world.l, "fma")->enables.n, 1);
+	assert_int_equal(card_of(&world.l, "vector-loop")->enables.n, 0);
 	/*
 	 * noise hides whether it is a gain: then nobody says that it is none; but where it is none
 	 * for sure
 	 */
-	assert_int_equal(card_of(&w.l, "hoist-invariant")->enables.n, 0);
-	assert_int_equal(card_of(&w.l, "loop-fusion")->enables.n, 1);
-	close_world(&w);
+	assert_int_equal(card_of(&world.l, "hoist-invariant")->enables.n, 0);
+	assert_int_equal(card_of(&world.l, "loop-fusion")->enables.n, 1);
+	close_world(&world);
 }
 
 static void each_case_is_a_row(void **state)
 {
-	static const struct made a[] = {
+	static const struct made mades[] = {
 		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2000000, 4000000, false, 0 },
 	};
-	const struct kl_card *c;
-	struct world w;
+	const struct kl_card *card;
+	struct world world;
 
-	open_world(&w, "cases");
-	make_lineage(w.r, two_cases, "one", a, 1);
-	lift(&w.l, &w.t, w.r, &w.lib);
-	c = card_of(&w.l, "vector-loop");
-	assert_int_equal(c->rows.n, 2);
+	open_world(&world, "cases");
+	make_lineage(world.r, two_cases, "one", mades, 1);
+	lift(&world.l, &world.t, world.r, &world.lib);
+	card = card_of(&world.l, "vector-loop");
+	assert_int_equal(card->rows.n, 2);
 	for (size_t i = 0; i < 2; i++) {
 		int64_t n;
 
-		assert_true(kl_card_dims_get(&n, &c->rows.v[i].dims, "n"));
-		assert_int_equal(c->rows.v[i].ratio.ppm, n == 64 ? 2000000 : 4000000);
+		assert_true(kl_card_dims_get(&n, &card->rows.v[i].dims, "n"));
+		assert_int_equal(card->rows.v[i].ratio.ppm, n == 64 ? 2000000 : 4000000);
 	}
-	close_world(&w);
+	close_world(&world);
 }
 
 static void what_cannot_be_told_is_left_out(void **state)
 {
-	static const struct made a[] = {
+	static const struct made mades[] = {
 		{ "devectorize", "vector-loop", NULL, "compound", "vec.256", 2000000, 0, false, 0 },
 		{ "oddity", "no-such-mechanism", NULL, NULL, "vec.256", 2000000, 0, false, 0 },
 		{ "unnamed", NULL, NULL, "unknown", "vec.256", 2000000, 0, false, 0 },
 	};
-	struct world w;
+	struct world world;
 
-	open_world(&w, "left-out");
-	make_lineage(w.r, simple, "one", a, 3);
-	lift(&w.l, &w.t, w.r, &w.lib);
-	assert_int_equal(w.l.n, 0);
-	assert_int_equal(w.l.notes.n, 3);
-	assert_string_equal(w.l.notes.v[0],
+	open_world(&world, "left-out");
+	make_lineage(world.r, simple, "one", mades, 3);
+	lift(&world.l, &world.t, world.r, &world.lib);
+	assert_int_equal(world.l.n, 0);
+	assert_int_equal(world.l.notes.n, 3);
+	assert_string_equal(world.l.notes.v[0],
 			    "one/x step 1 (devectorize): more than one mechanism changed");
-	assert_string_equal(w.l.notes.v[1], "one/x step 2 (oddity): no known mechanism");
-	close_world(&w);
+	assert_string_equal(world.l.notes.v[1], "one/x step 2 (oddity): no known mechanism");
+	close_world(&world);
 }
 
 static void what_took_it_away_conflicts(void **state)
 {
-	static const struct made a[] = {
+	static const struct made mades[] = {
 		{ "prefetch-off", "prefetch", NULL, NULL, "prefetch", 1200000, 0, false, 0 },
 		{ "plain-store", "nt-store", NULL, NULL, "nt-store", 1300000, 0, false, 0 },
 	};
-	struct world w;
+	struct world world;
 
-	open_world(&w, "conflict");
-	make_lineage(w.r, simple, "one", a, 2);
-	lift(&w.l, &w.t, w.r, &w.lib);
-	assert_true(kl_strvec_has(&card_of(&w.l, "prefetch")->scope.conflicts, "nt-store"));
-	assert_int_equal(card_of(&w.l, "nt-store")->scope.conflicts.n, 0);
-	close_world(&w);
+	open_world(&world, "conflict");
+	make_lineage(world.r, simple, "one", mades, 2);
+	lift(&world.l, &world.t, world.r, &world.lib);
+	assert_true(kl_strvec_has(&card_of(&world.l, "prefetch")->scope.conflicts, "nt-store"));
+	assert_int_equal(card_of(&world.l, "nt-store")->scope.conflicts.n, 0);
+	close_world(&world);
 }
 
 /* lifted again nothing changes; more lineages give evidence to the cards that are there */
 static void cards_gain_evidence_instead_of_twins(void **state)
 {
-	static const struct made a[] = {
+	static const struct made left[] = {
 		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false, 0 },
 	};
 	/* its author's own word, which nobody else has, makes no twin either */
-	static const struct made b[] = {
+	static const struct made right[] = {
 		{ "go-scalar", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false, 0 },
 	};
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_freep) char *id = NULL;
-	struct world w, again = { 0 };
+	struct world world, again = { 0 };
 
-	open_world(&w, "twins");
-	make_lineage(w.r, simple, "one", a, 1);
-	lift(&w.l, &w.t, w.r, &w.lib);
-	assert_ok(kl_lift_put(&w.l, 0, w.lib));
-	id = kl_strdup(w.l.v[0].card->id);
-	lift(&again.l, &again.t, w.r, &again.lib);
+	open_world(&world, "twins");
+	make_lineage(world.r, simple, "one", left, 1);
+	lift(&world.l, &world.t, world.r, &world.lib);
+	assert_ok(kl_lift_put(&world.l, 0, world.lib));
+	id = kl_strdup(world.l.v[0].card->id);
+	lift(&again.l, &again.t, world.r, &again.lib);
 	assert_int_equal(again.l.n, 0);
 	kl_lift_release(&again.l);
 	kl_transitions_release(&again.t);
 	kl_library_free(again.lib);
 	/* somebody words it better meanwhile */
-	assert_ok(kl_library_card(&c, w.lib, id));
-	free(c->intent);
-	c->intent = kl_strdup("in better words");
-	assert_ok(kl_library_put(w.lib,
-				 &(struct kl_library_change){ .card = c, .subject = "reword" }));
-	make_lineage(w.r, other_op, "two", b, 1);
+	assert_ok(kl_library_card(&card, world.lib, id));
+	free(card->intent);
+	card->intent = kl_strdup("in better words");
+	assert_ok(kl_library_put(world.lib,
+				 &(struct kl_library_change){ .card = card, .subject = "reword" }));
+	make_lineage(world.r, other_op, "two", right, 1);
 	again = (struct world){ 0 };
-	lift(&again.l, &again.t, w.r, &again.lib);
+	lift(&again.l, &again.t, world.r, &again.lib);
 	assert_int_equal(again.l.n, 1);
 	assert_non_null(again.l.v[0].old);
 	assert_int_equal(again.l.v[0].gained, 1);
@@ -182,55 +182,55 @@ static void cards_gain_evidence_instead_of_twins(void **state)
 	kl_lift_release(&again.l);
 	kl_transitions_release(&again.t);
 	kl_library_free(again.lib);
-	close_world(&w);
+	close_world(&world);
 }
 
 /* two who lift the same at once: the second finds it there, and nothing is lost */
 static void two_lifters_agree(void **state)
 {
-	static const struct made a[] = {
+	static const struct made mades[] = {
 		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false, 0 },
 	};
-	struct world w, v;
+	struct world world, other;
 
-	open_world(&w, "agree");
-	make_lineage(w.r, simple, "one", a, 1);
-	lift(&w.l, &w.t, w.r, &w.lib);
-	v = (struct world){ .dir = kl_strdup(w.dir) };
-	assert_ok(kl_repo_open_at(&v.r, v.dir));
-	lift(&v.l, &v.t, v.r, &v.lib);
-	assert_ok(kl_lift_put(&w.l, 0, w.lib));
-	assert_ok(kl_lift_put(&v.l, 0, v.lib));
-	assert_int_equal(kl_library_count(v.lib), 1);
-	assert_sh("2", w.dir, "git rev-list --count klineage/skills");
-	close_world(&v);
-	close_world(&w);
+	open_world(&world, "agree");
+	make_lineage(world.r, simple, "one", mades, 1);
+	lift(&world.l, &world.t, world.r, &world.lib);
+	other = (struct world){ .dir = kl_strdup(world.dir) };
+	assert_ok(kl_repo_open_at(&other.r, other.dir));
+	lift(&other.l, &other.t, other.r, &other.lib);
+	assert_ok(kl_lift_put(&world.l, 0, world.lib));
+	assert_ok(kl_lift_put(&other.l, 0, other.lib));
+	assert_int_equal(kl_library_count(other.lib), 1);
+	assert_sh("2", world.dir, "git rev-list --count klineage/skills");
+	close_world(&other);
+	close_world(&world);
 }
 
 static void retracted_cards_learn_nothing(void **state)
 {
-	static const struct made a[] = {
+	static const struct made mades[] = {
 		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false, 0 },
 	};
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
-	struct world w, again = { 0 };
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+	struct world world, again = { 0 };
 
-	open_world(&w, "retracted");
-	make_lineage(w.r, simple, "one", a, 1);
-	lift(&w.l, &w.t, w.r, &w.lib);
-	assert_ok(kl_lift_put(&w.l, 0, w.lib));
-	assert_ok(kl_library_card(&c, w.lib, w.l.v[0].card->id));
-	kl_card_retract(c, "no", "A <a@b>", "2026-11-20T10:00:00Z");
-	assert_ok(kl_library_put(w.lib,
-				 &(struct kl_library_change){ .card = c, .subject = "retract" }));
-	lift(&again.l, &again.t, w.r, &again.lib);
+	open_world(&world, "retracted");
+	make_lineage(world.r, simple, "one", mades, 1);
+	lift(&world.l, &world.t, world.r, &world.lib);
+	assert_ok(kl_lift_put(&world.l, 0, world.lib));
+	assert_ok(kl_library_card(&card, world.lib, world.l.v[0].card->id));
+	kl_card_retract(card, "no", "A <a@b>", "2026-11-20T10:00:00Z");
+	assert_ok(kl_library_put(world.lib, &(struct kl_library_change){ .card = card,
+									 .subject = "retract" }));
+	lift(&again.l, &again.t, world.r, &again.lib);
 	assert_int_equal(again.l.n, 0);
 	assert_int_equal(again.l.notes.n, 1);
 	assert_contains(again.l.notes.v[0], "is retracted: it learns nothing more");
 	kl_lift_release(&again.l);
 	kl_transitions_release(&again.t);
 	kl_library_free(again.lib);
-	close_world(&w);
+	close_world(&world);
 }
 
 int main(void)

@@ -23,25 +23,25 @@ static void a_whole_reply(void **state)
 		"whole", "sound", "n % 8 == 0", "-") PRE("long", "useful", "-", "R1")
 		RISK("wrong-edge", "whole",
 		     "R1, R2") "<carrier language=\"c\" form='prose'>\nfirst\n\tthen <x>\n</carrier>\nDone.\n";
-	KL_AUTO(kl_words_release) struct kl_words w = { 0 };
+	KL_AUTO(kl_words_release) struct kl_words words = { 0 };
 
-	assert_ok(kl_words_parse(&w, text, strlen(text)));
-	assert_string_equal(w.intent, "several elements at once, by vector registers");
-	assert_string_equal(w.construct, "a loop over elements");
-	assert_string_equal(w.acts_on, "its body");
-	assert_int_equal(w.npre, 2);
-	assert_true(w.pre[0].sound);
-	assert_string_equal(w.pre[0].test, "n % 8 == 0");
-	assert_null(w.pre[0].witness);
-	assert_false(w.pre[1].sound);
-	assert_null(w.pre[1].test);
-	assert_string_equal(w.pre[1].witness, "R1");
-	assert_int_equal(w.nrisk, 1);
-	assert_string_equal(w.risk[0].violates, "whole");
-	assert_string_equal(w.risk[0].events, "R1, R2");
-	assert_int_equal(w.ncarrier, 1);
-	assert_string_equal(w.carrier[0].form, "prose");
-	assert_string_equal(w.carrier[0].text, "first\n\tthen <x>\n");
+	assert_ok(kl_words_parse(&words, text, strlen(text)));
+	assert_string_equal(words.intent, "several elements at once, by vector registers");
+	assert_string_equal(words.construct, "a loop over elements");
+	assert_string_equal(words.acts_on, "its body");
+	assert_int_equal(words.npre, 2);
+	assert_true(words.pre[0].sound);
+	assert_string_equal(words.pre[0].test, "n % 8 == 0");
+	assert_null(words.pre[0].witness);
+	assert_false(words.pre[1].sound);
+	assert_null(words.pre[1].test);
+	assert_string_equal(words.pre[1].witness, "R1");
+	assert_int_equal(words.nrisk, 1);
+	assert_string_equal(words.risk[0].violates, "whole");
+	assert_string_equal(words.risk[0].events, "R1, R2");
+	assert_int_equal(words.ncarrier, 1);
+	assert_string_equal(words.carrier[0].form, "prose");
+	assert_string_equal(words.carrier[0].text, "first\n\tthen <x>\n");
 }
 
 static void no_reply(void **state)
@@ -67,19 +67,20 @@ static void no_reply(void **state)
 	};
 	/* clang-format on */
 	KL_AUTO(kl_buf_release) struct kl_buf many = KL_BUF_INIT;
-	struct kl_words w;
+	struct kl_words words;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		assert_int_equal(kl_words_parse(&w, bad[i].text, strlen(bad[i].text)), KL_EINVALID);
+		assert_int_equal(kl_words_parse(&words, bad[i].text, strlen(bad[i].text)),
+				 KL_EINVALID);
 		if (!strstr(kl_error_last(), bad[i].says))
 			fail_msg("%s\nnot: %s\nfor %s", kl_error_last(), bad[i].says, bad[i].text);
 	}
 	kl_buf_adds(&many, CARD);
 	for (int i = 0; i < 17; i++)
 		kl_buf_adds(&many, PRE("a", "sound", "-", "-"));
-	assert_int_equal(kl_words_parse(&w, many.ptr, many.len), KL_EINVALID);
+	assert_int_equal(kl_words_parse(&words, many.ptr, many.len), KL_EINVALID);
 	assert_contains(kl_error_last(), "more than 16 conditions");
-	assert_int_equal(kl_words_parse(&w, CARD "\0", sizeof(CARD)), KL_EINVALID);
+	assert_int_equal(kl_words_parse(&words, CARD "\0", sizeof(CARD)), KL_EINVALID);
 }
 
 /* whatever bytes: taken or refused, nothing else */
@@ -92,16 +93,16 @@ static void any_bytes(void **state)
 
 	kl_rng_seed(&rng, 11);
 	for (int round = 0; round < 3000; round++) {
-		KL_AUTO(kl_freep) char *s = kl_strndup(text, sizeof(text) - 1);
-		struct kl_words w = { 0 };
+		KL_AUTO(kl_freep) char *string = kl_strndup(text, sizeof(text) - 1);
+		struct kl_words words = { 0 };
 		size_t len = sizeof(text) - 1;
 
 		for (uint64_t n = 1 + kl_rng_below(&rng, 4); n; n--)
-			s[kl_rng_below(&rng, len)] = "<>/\n:=-a\"\x80"[kl_rng_below(&rng, 10)];
+			string[kl_rng_below(&rng, len)] = "<>/\n:=-a\"\x80"[kl_rng_below(&rng, 10)];
 		if (kl_rng_below(&rng, 4) == 0)
 			len = (size_t)kl_rng_below(&rng, len);
-		taken += !kl_words_parse(&w, s, len);
-		kl_words_release(&w);
+		taken += !kl_words_parse(&words, string, len);
+		kl_words_release(&words);
 	}
 	assert_true(taken > 100 && taken < 2900);
 }
@@ -112,7 +113,8 @@ static void any_bytes(void **state)
  * "one" was faster, "two" slower and is of another operator whose dims are a multiple of 8; a step
  * back failed
  */
-static void open_group(struct world *w, struct kl_wording *wording, struct kl_wording_group *g)
+static void open_group(struct world *world, struct kl_wording *wording,
+		       struct kl_wording_group *group)
 {
 	static const struct made one[] = {
 		{ "reroll", "unroll", NULL, NULL, "vec.128", 1500000, 0, false, 0 },
@@ -124,62 +126,62 @@ static void open_group(struct world *w, struct kl_wording *wording, struct kl_wo
 		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 800000, 0, false,
 		  0 },
 	};
-	struct kl_wording_opts o = { .who = "exec" };
+	struct kl_wording_opts opts = { .who = "exec" };
 	struct kl_step step = { .kind = KL_STEP_REJECTED, .number = 1 };
-	struct kl_refusal r = { .lineage = kl_strdup("one/x"), .said = kl_strdup("") };
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	struct kl_refusal refusal = { .lineage = kl_strdup("one/x"), .said = kl_strdup("") };
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	git_oid tree;
 
-	make_lineage(w->r, simple, "one", one, 2);
-	make_lineage(w->r, other_op, "two", two, 2);
-	w->t = (struct kl_transitions){ 0 };
-	assert_ok(kl_transitions_load(&w->t, w->r, NULL));
-	tree = state_tree(w->r, simple, "one", "void k(void) { refused; }");
-	assert_ok(kl_surface_from_tree(&s, w->r, &tree, ""));
+	make_lineage(world->r, simple, "one", one, 2);
+	make_lineage(world->r, other_op, "two", two, 2);
+	world->t = (struct kl_transitions){ 0 };
+	assert_ok(kl_transitions_load(&world->t, world->r, NULL));
+	tree = state_tree(world->r, simple, "one", "void k(void) { refused; }");
+	assert_ok(kl_surface_from_tree(&surface, world->r, &tree, ""));
 	step.action = kl_strdup("devectorize");
 	step.mechanism = kl_strdup("vector-loop");
-	r.commit = commit(w->r, &tree, &w->t.v[0].before, 1, &step);
-	r.on = w->t.v[0].before;
-	r.step = step;
-	r.event = event_of(event(s, "call.foo", 30), false);
-	r.event->verdict = KL_VERDICT_FAIL;
-	r.event->failure = KL_FAILURE_WRONG_EDGE;
-	kl_event_seal(r.event);
-	KL_GROW(w->t.r, w->t.nr + 1, w->t.nr_alloc);
-	w->t.r[w->t.nr++] = r;
-	assert_ok(kl_library_open(&w->lib, w->r));
-	assert_ok(kl_lift_run(&w->l, &w->t, w->lib));
-	o.repo = w->r;
-	assert_ok(kl_wording_open(wording, &w->l, &o));
-	for (size_t i = 0; i < w->l.n; i++)
-		if (!strcmp(w->l.v[i].card->mechanism, "vector-loop"))
-			assert_ok(kl_wording_group(g, wording, i));
-	assert_int_equal(g->n, 2);
-	assert_int_equal(g->nrefused, 1);
+	refusal.commit = commit(world->r, &tree, &world->t.v[0].before, 1, &step);
+	refusal.on = world->t.v[0].before;
+	refusal.step = step;
+	refusal.event = event_of(event(surface, "call.foo", 30), false);
+	refusal.event->verdict = KL_VERDICT_FAIL;
+	refusal.event->failure = KL_FAILURE_WRONG_EDGE;
+	kl_event_seal(refusal.event);
+	KL_GROW(world->t.r, world->t.nr + 1, world->t.nr_alloc);
+	world->t.r[world->t.nr++] = refusal;
+	assert_ok(kl_library_open(&world->lib, world->r));
+	assert_ok(kl_lift_run(&world->l, &world->t, world->lib));
+	opts.repo = world->r;
+	assert_ok(kl_wording_open(wording, &world->l, &opts));
+	for (size_t i = 0; i < world->l.n; i++)
+		if (!strcmp(world->l.v[i].card->mechanism, "vector-loop"))
+			assert_ok(kl_wording_group(group, wording, i));
+	assert_int_equal(group->n, 2);
+	assert_int_equal(group->nrefused, 1);
 }
 
-static int check(struct kl_card **out, struct kl_wording_group *g, const char *text)
+static int check(struct kl_card **out, struct kl_wording_group *group, const char *text)
 {
-	KL_AUTO(kl_words_release) struct kl_words w = { 0 };
+	KL_AUTO(kl_words_release) struct kl_words words = { 0 };
 
-	assert_ok(kl_words_parse(&w, text, strlen(text)));
-	return kl_wording_check(out, g, &w);
+	assert_ok(kl_words_parse(&words, text, strlen(text)));
+	return kl_wording_check(out, group, &words);
 }
 
 static void what_holds_is_taken(void **state)
 {
-	struct world w;
+	struct world world;
 	struct kl_wording wording;
-	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL, *old = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT, b = KL_BUF_INIT;
-	const struct kl_card_pre *p;
+	KL_AUTO(kl_wording_group_release) struct kl_wording_group group = { 0 };
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL, *old = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT, right = KL_BUF_INIT;
+	const struct kl_card_pre *pre;
 
-	open_world(&w, "taken");
-	open_group(&w, &wording, &g);
-	old = kl_card_copy(g.r->card);
+	open_world(&world, "taken");
+	open_group(&world, &wording, &group);
+	old = kl_card_copy(group.r->card);
 	assert_ok(check(
-		&c, &g,
+		&card, &group,
 		CARD PRE("eights", "sound", "n % 8 == 0",
 			 "-") PRE("narrow", "sound", "has('vec.128')",
 				  "R1") PRE("long", "useful", "n >= 64",
@@ -187,39 +189,39 @@ static void what_holds_is_taken(void **state)
 						     "-") RISK("wrong-edge", "narrow", "R1")
 			RISK("slower", "-",
 			     "T2") "<carrier language=c form=annotated-snippet>\nfor (;;) x; /* 2.5x */\n</carrier>\n"));
-	assert_string_equal(c->intent, "several elements at once, by vector registers");
-	assert_string_equal(c->anchor.construct, "a loop over elements");
-	p = sound(c, "narrow");
-	assert_int_equal(p->state, KL_PRE_WITNESSED);
-	assert_string_equal(p->by, w.t.r[0].event->id);
-	assert_string_equal(p->class_, "wrong-edge");
-	assert_int_equal(sound(c, "eights")->state, KL_PRE_ASSUMED);
-	assert_int_equal(c->useful.n, 1);
-	assert_int_equal(c->carriers.n, 2);
+	assert_string_equal(card->intent, "several elements at once, by vector registers");
+	assert_string_equal(card->anchor.construct, "a loop over elements");
+	pre = sound(card, "narrow");
+	assert_int_equal(pre->state, KL_PRE_WITNESSED);
+	assert_string_equal(pre->by, world.t.r[0].event->id);
+	assert_string_equal(pre->class_, "wrong-edge");
+	assert_int_equal(sound(card, "eights")->state, KL_PRE_ASSUMED);
+	assert_int_equal(card->useful.n, 1);
+	assert_int_equal(card->carriers.n, 2);
 	/*
 	 * id, evidence, rows, scope, provides and what was measured of conditions are not its to
 	 * change
 	 */
-	assert_string_equal(c->id, old->id);
-	assert_int_equal(c->evidence.n, old->evidence.n);
-	assert_non_null(sound(c, "isa-c"));
-	for (size_t i = 0; i < c->risk.n; i++)
-		assert_true(c->risk.v[i].events.n > 0);
-	kl_card_free(kl_steal(&c));
+	assert_string_equal(card->id, old->id);
+	assert_int_equal(card->evidence.n, old->evidence.n);
+	assert_non_null(sound(card, "isa-c"));
+	for (size_t i = 0; i < card->risk.n; i++)
+		assert_true(card->risk.v[i].events.n > 0);
+	kl_card_free(kl_steal(&card));
 	/* with nothing but the words themselves all else is byte for byte as it was */
-	assert_ok(check(&c, &g, CARD));
+	assert_ok(check(&card, &group, CARD));
 	for (size_t i = 0; i < 3; i++) {
-		char **now[] = { &c->intent, &c->anchor.construct, &c->anchor.acts_on };
+		char **now[] = { &card->intent, &card->anchor.construct, &card->anchor.acts_on };
 		char *was[] = { old->intent, old->anchor.construct, old->anchor.acts_on };
 
 		free(*now[i]);
 		*now[i] = kl_strdup(was[i]);
 	}
-	kl_card_write(&a, c);
-	kl_card_write(&b, old);
-	assert_string_equal(a.ptr, b.ptr);
+	kl_card_write(&left, card);
+	kl_card_write(&right, old);
+	assert_string_equal(left.ptr, right.ptr);
 	kl_wording_release(&wording);
-	close_world(&w);
+	close_world(&world);
 }
 
 static void what_does_not_hold_is_refused(void **state)
@@ -269,63 +271,63 @@ static void what_does_not_hold_is_refused(void **state)
 		  "a second carrier" },
 	};
 	/* clang-format on */
-	struct world w;
+	struct world world;
 	struct kl_wording wording;
-	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
+	KL_AUTO(kl_wording_group_release) struct kl_wording_group group = { 0 };
 
-	open_world(&w, "refused");
-	open_group(&w, &wording, &g);
+	open_world(&world, "refused");
+	open_group(&world, &wording, &group);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		struct kl_card *c = NULL;
+		struct kl_card *card = NULL;
 
-		if (check(&c, &g, bad[i].text) != KL_EINVALID)
+		if (check(&card, &group, bad[i].text) != KL_EINVALID)
 			fail_msg("taken: %s", bad[i].text);
-		assert_null(c);
+		assert_null(card);
 		if (!strstr(kl_error_last(), bad[i].says))
 			fail_msg("%s\nnot: %s\nfor %s", kl_error_last(), bad[i].says, bad[i].text);
 	}
 	kl_wording_release(&wording);
-	close_world(&w);
+	close_world(&world);
 }
 
 /* shapes are no speeds */
 static void shapes_are_no_speeds(void **state)
 {
-	struct world w;
+	struct world world;
 	struct kl_wording wording;
-	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_wording_group_release) struct kl_wording_group group = { 0 };
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
-	open_world(&w, "shapes");
-	open_group(&w, &wording, &g);
+	open_world(&world, "shapes");
+	open_group(&world, &wording, &group);
 	assert_ok(check(
-		&c, &g,
+		&card, &group,
 		"<card>\nintent: tiles of 32 x 8 by 256-bit loads, 2x2 a thread, n % 8 elements left\n"
 		"construct: a loop over 16 x 16 blocks\nacts-on: m16n8k16\n</card>\n"));
 	kl_wording_release(&wording);
-	close_world(&w);
+	close_world(&world);
 }
 
 /* the same group is asked the same, and another one something else */
 static void questions(void **state)
 {
-	struct world w;
+	struct world world;
 	struct kl_wording wording;
-	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
+	KL_AUTO(kl_wording_group_release) struct kl_wording_group group = { 0 };
 	KL_AUTO(kl_driver_release) struct kl_driver driver = { 0 };
 	struct kl_driver_turn turn[3];
 	struct kl_buf user[3];
 
-	open_world(&w, "questions");
-	open_group(&w, &wording, &g);
-	kl_wording_driver(&driver, &g);
+	open_world(&world, "questions");
+	open_group(&world, &wording, &group);
+	kl_wording_driver(&driver, &group);
 	assert_int_equal(strncmp(driver.phase, "lift-vector-loop-", 17), 0);
 	for (int i = 0; i < 3; i++) {
 		user[i] = (struct kl_buf)KL_BUF_INIT;
 		turn[i] = (struct kl_driver_turn)KL_DRIVER_TURN_INIT;
 		driver.why = i == 2 ? kl_strdup("it was ```nothing") : NULL;
 		driver.dialogue.kind = i == 2 ? KL_DIALOGUE_AGAIN : KL_DIALOGUE_STEP;
-		kl_wording_compose(&turn[i], &g, driver.dialogue.kind);
+		kl_wording_compose(&turn[i], &group, driver.dialogue.kind);
 		assert_ok(kl_driver_write(&user[i], &driver, &turn[i]));
 	}
 	assert_string_equal(user[0].ptr, user[1].ptr);
@@ -343,7 +345,7 @@ static void questions(void **state)
 		kl_driver_turn_release(&turn[i]);
 	}
 	kl_wording_release(&wording);
-	close_world(&w);
+	close_world(&world);
 }
 
 int main(void)

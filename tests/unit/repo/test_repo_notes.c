@@ -16,58 +16,59 @@ struct fixture {
 	size_t n;
 };
 
-static void fixture_release(struct fixture *f)
+static void fixture_release(struct fixture *fixture)
 {
-	kl_repo_free(f->r);
-	free(f->dir);
-	free(f->commit);
+	kl_repo_free(fixture->r);
+	free(fixture->dir);
+	free(fixture->commit);
 }
 
 /* A repository with `n` commits. */
 static struct fixture fixture(const char *name, int n)
 {
-	struct fixture f = { .dir = scratch_dir(name) };
+	struct fixture other = { .dir = scratch_dir(name) };
 	git_oid head;
 
-	sh(f.dir,
+	sh(other.dir,
 	   "git init -q -b main .; awk 'BEGIN { for (i = 1; i <= %d; i++) "
 	   "printf \"commit refs/heads/main\\ncommitter C <c@d> %%d +0000\\ndata 1\\nx\\n\", i }' "
 	   "| git fast-import --quiet",
 	   n);
-	assert_ok(kl_repo_open_at(&f.r, f.dir));
-	head = oid_of(f.dir, "main");
-	assert_ok(kl_repo_touching(&f.commit, &f.n, f.r, &head, NULL, 0, (size_t)n));
-	assert_int_equal(f.n, n);
-	return f;
+	assert_ok(kl_repo_open_at(&other.r, other.dir));
+	head = oid_of(other.dir, "main");
+	assert_ok(kl_repo_touching(&other.commit, &other.n, other.r, &head, NULL, 0, (size_t)n));
+	assert_int_equal(other.n, n);
+	return other;
 }
 
 #define FIXTURE(name, n) KL_AUTO(fixture_release) struct fixture f = fixture(name, n)
 
-static void add(const struct fixture *f, const git_oid *commit, const char *line)
+static void add(const struct fixture *fixture, const git_oid *commit, const char *line)
 {
 	struct kl_note_line one = { .commit = *commit, .line = line };
 
-	assert_ok(kl_notes_add(f->r, KL_NOTES_GATE, &one, 1));
+	assert_ok(kl_notes_add(fixture->r, KL_NOTES_GATE, &one, 1));
 }
 
-static void assert_note(const struct fixture *f, const git_oid *commit, const char *want)
+static void assert_note(const struct fixture *fixture, const git_oid *commit, const char *want)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, commit);
-	assert_ok(kl_notes_read(&text, f->r, KL_NOTES_GATE, commit));
+	assert_ok(kl_notes_read(&text, fixture->r, KL_NOTES_GATE, commit));
 	assert_string_equal(text.ptr, want);
 	kl_buf_rtrim(&text);
-	assert_sh(text.ptr, f->dir, "git notes --ref=klineage/gate show %s 2>/dev/null || :", hex);
+	assert_sh(text.ptr, fixture->dir,
+		  "git notes --ref=klineage/gate show %s 2>/dev/null || :", hex);
 }
 
-static void assert_clean(const struct fixture *f)
+static void assert_clean(const struct fixture *fixture)
 {
-	assert_sh("", f->dir,
+	assert_sh("", fixture->dir,
 		  "find .git -name '*.lock' -o -path .git/klineage/txn; "
 		  "git for-each-ref refs/klineage/tmp");
-	assert_sh("", f->dir, "git fsck --strict 2>&1 | grep -v dangling || :");
+	assert_sh("", fixture->dir, "git fsck --strict 2>&1 | grep -v dangling || :");
 }
 
 static void adds(void **state)
@@ -116,24 +117,24 @@ static void prepares(void **state)
 {
 	FIXTURE("prepares", 2);
 	struct kl_note_line line = { .commit = f.commit[0], .line = "{\"id\":\"a\"}" };
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(f.r);
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(f.r);
 	git_oid tip, old, again;
 
 	assert_ok(kl_notes_prepare(&tip, &old, f.r, KL_NOTES_GATE, &line, 1));
 	assert_true(git_oid_is_zero(&old));
 	sh(f.dir, "! git rev-parse -q --verify refs/notes/klineage/gate >/dev/null");
-	kl_refs_txn_update(t, KL_NOTES_GATE, &tip, &old);
-	kl_refs_txn_create(t, "refs/klineage/op/main", &f.commit[1]);
+	kl_refs_txn_update(txn, KL_NOTES_GATE, &tip, &old);
+	kl_refs_txn_create(txn, "refs/klineage/op/main", &f.commit[1]);
 	add(&f, f.commit + 1, "{\"id\":\"b\"}"); /* somebody was quicker */
-	assert_error(KL_ECHANGED, "created meanwhile", kl_refs_txn_commit(t, "x"));
+	assert_error(KL_ECHANGED, "created meanwhile", kl_refs_txn_commit(txn, "x"));
 	assert_ok(kl_notes_prepare(&tip, &old, f.r, KL_NOTES_GATE, &line, 1));
 	assert_oid(f.dir, KL_NOTES_GATE, &old);
 	{
-		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *u = kl_refs_txn_new(f.r);
+		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *transaction = kl_refs_txn_new(f.r);
 
-		kl_refs_txn_update(u, KL_NOTES_GATE, &tip, &old);
-		kl_refs_txn_create(u, "refs/klineage/op/main", &f.commit[1]);
-		assert_ok(kl_refs_txn_commit(u, "x"));
+		kl_refs_txn_update(transaction, KL_NOTES_GATE, &tip, &old);
+		kl_refs_txn_create(transaction, "refs/klineage/op/main", &f.commit[1]);
+		assert_ok(kl_refs_txn_commit(transaction, "x"));
 	}
 	assert_note(&f, f.commit, "{\"id\":\"a\"}\n");
 	assert_note(&f, f.commit + 1, "{\"id\":\"b\"}\n");
@@ -224,15 +225,15 @@ static void merges(void **state)
 {
 	FIXTURE("merges", 2);
 	KL_AUTO(kl_freep) char *other = kl_asprintf("%s/../merges2", f.dir);
-	KL_AUTO(kl_repo_freep) struct kl_repo *o = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	struct kl_note_line line = { f.commit[0], "{\"id\":\"c\"}" };
 
 	add(&f, f.commit, "{\"id\":\"a\"}");
 	sh(f.dir, "git clone -q . ../merges2; cd ../merges2; "
 		  "git fetch -q origin refs/notes/klineage/gate:refs/notes/klineage/gate");
 	add(&f, f.commit, "{\"id\":\"b\"}");
-	assert_ok(kl_repo_open_at(&o, other));
-	assert_ok(kl_notes_add(o, KL_NOTES_GATE, &line, 1));
+	assert_ok(kl_repo_open_at(&repo, other));
+	assert_ok(kl_notes_add(repo, KL_NOTES_GATE, &line, 1));
 	sh(f.dir,
 	   "git fetch -q ../merges2 refs/notes/klineage/gate:refs/notes/remotes/o/klineage/gate; "
 	   "git config notes.klineage/gate.mergeStrategy cat_sort_uniq; "
@@ -243,7 +244,7 @@ static void merges(void **state)
 static void signs(void **state)
 {
 	FIXTURE("signs", 1);
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	struct kl_note_line line = { f.commit[0], "{\"id\":\"a\"}" };
 
 	if (try_sh(NULL, f.dir, "command -v ssh-keygen >/dev/null")) {
@@ -256,26 +257,26 @@ static void signs(void **state)
 	   "git config user.signingKey \"$PWD/../notes-key\"; git config commit.gpgSign true; "
 	   "echo \"committer@example.com $(cat ../notes-key.pub)\" >../signers; "
 	   "git config gpg.ssh.allowedSignersFile \"$PWD/../signers\"");
-	assert_ok(kl_repo_open_at(&r, f.dir));
-	assert_ok(kl_notes_add(r, KL_NOTES_GATE, &line, 1));
+	assert_ok(kl_repo_open_at(&repo, f.dir));
+	assert_ok(kl_notes_add(repo, KL_NOTES_GATE, &line, 1));
 	sh(f.dir, "git verify-commit refs/notes/klineage/gate 2>/dev/null");
 	assert_sh("2", f.dir, "git rev-list --count refs/notes/klineage/gate");
 	assert_note(&f, f.commit, "{\"id\":\"0\"}\n{\"id\":\"a\"}\n");
 }
 
 /* One writer, one event a call, on a few commits that all writers share. */
-static int writer(const struct fixture *f, int who)
+static int writer(const struct fixture *fixture, int who)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 
-	if (kl_repo_open_at(&r, f->dir) < 0)
+	if (kl_repo_open_at(&repo, fixture->dir) < 0)
 		return 1;
 	for (int i = 0; i < EVENTS; i++) {
 		char text[64];
-		struct kl_note_line line = { f->commit[(size_t)i % f->n], text };
+		struct kl_note_line line = { fixture->commit[(size_t)i % fixture->n], text };
 
 		snprintf(text, sizeof(text), "{\"id\":\"%d-%d\"}", who, i);
-		if (kl_notes_add(r, KL_NOTES_GATE, &line, 1) < 0) {
+		if (kl_notes_add(repo, KL_NOTES_GATE, &line, 1) < 0) {
 			fprintf(stderr, "writer %d, event %d: %s\n", who, i, kl_error_last());
 			return 1;
 		}
@@ -290,25 +291,25 @@ static void eight_writers(void **state)
 	pid_t pid[WRITERS];
 	int status;
 
-	for (int w = 0; w < WRITERS; w++) {
-		pid[w] = fork();
-		if (!pid[w])
-			_exit(writer(&f, w));
+	for (int width = 0; width < WRITERS; width++) {
+		pid[width] = fork();
+		if (!pid[width])
+			_exit(writer(&f, width));
 	}
-	for (int w = 0; w < WRITERS; w++) {
-		assert_int_equal(waitpid(pid[w], &status, 0), pid[w]);
+	for (int width = 0; width < WRITERS; width++) {
+		assert_int_equal(waitpid(pid[width], &status, 0), pid[width]);
 		assert_int_equal(status, 0);
 	}
 	print_message("%d writers, %d events each: %.1f s\n", WRITERS, EVENTS,
 		      (double)(kl_clock_ns() - start) / 1e9);
-	for (int w = 0; w < WRITERS; w++) {
+	for (int width = 0; width < WRITERS; width++) {
 		KL_AUTO(kl_freep) char *want = kl_asprintf("%d", EVENTS);
 
 		assert_sh(want, f.dir,
 			  "for c in $(git notes --ref=klineage/gate list | cut -d' ' -f2); "
 			  "do git notes --ref=klineage/gate show $c; done | grep '\"id\":\"%d-' | "
 			  "sort -u | wc -l",
-			  w);
+			  width);
 	}
 	assert_clean(&f);
 }
@@ -317,13 +318,13 @@ static void eight_writers(void **state)
  * Stock git writes to the same ref without asking for our lock. It moves the
  * ref by compare-and-swap: `git notes append` on the ref itself would not.
  */
-static int git_writer(const struct fixture *f)
+static int git_writer(const struct fixture *fixture)
 {
-	for (size_t i = 0; i < f->n; i++) {
+	for (size_t i = 0; i < fixture->n; i++) {
 		char hex[KL_OID_HEX];
 
-		kl_oid_hex(hex, f->commit + i);
-		if (try_sh(NULL, f->dir,
+		kl_oid_hex(hex, fixture->commit + i);
+		if (try_sh(NULL, fixture->dir,
 			   "r=refs/notes/klineage/gate; "
 			   "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
 			   "old=$(git rev-parse -q --verify $r || printf %%040d 0); "

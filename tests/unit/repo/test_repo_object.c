@@ -6,30 +6,30 @@
 
 static struct kl_repo *open_repo(const char *dir)
 {
-	struct kl_repo *r = NULL;
+	struct kl_repo *repo = NULL;
 
-	assert_ok(kl_repo_open_at(&r, dir));
-	return r;
+	assert_ok(kl_repo_open_at(&repo, dir));
+	return repo;
 }
 
 static void resolve(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("resolve");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = open_repo(dir);
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = open_repo(dir);
 	KL_AUTO(kl_freep) char *hex = sh_text(dir, "git rev-parse HEAD:a.txt");
 	git_oid oid;
 
 	sh(dir, "git tag -a -m t v1; git commit -q --allow-empty -m 'second thing'");
-	assert_ok(kl_repo_resolve(&oid, r, "v1"));
+	assert_ok(kl_repo_resolve(&oid, repo, "v1"));
 	assert_oid(dir, "v1^{commit}", &oid);
-	assert_ok(kl_repo_resolve(&oid, r, "HEAD^{/first}"));
+	assert_ok(kl_repo_resolve(&oid, repo, "HEAD^{/first}"));
 	assert_oid(dir, "HEAD~1", &oid);
-	assert_ok(kl_repo_resolve(&oid, r, "@"));
-	assert_error(KL_ENOTFOUND, "no revision '--all'", kl_repo_resolve(&oid, r, "--all"));
-	assert_error(KL_ENOTFOUND, "HEAD~9", kl_repo_resolve(&oid, r, "HEAD~9"));
-	assert_error(KL_ENOTFOUND, hex, kl_repo_resolve(&oid, r, hex));
+	assert_ok(kl_repo_resolve(&oid, repo, "@"));
+	assert_error(KL_ENOTFOUND, "no revision '--all'", kl_repo_resolve(&oid, repo, "--all"));
+	assert_error(KL_ENOTFOUND, "HEAD~9", kl_repo_resolve(&oid, repo, "HEAD~9"));
+	assert_error(KL_ENOTFOUND, hex, kl_repo_resolve(&oid, repo, hex));
 	assert_error(KL_ENOTFOUND, "0123",
-		     kl_repo_resolve(&oid, r, "0123456789012345678901234567890123456789"));
+		     kl_repo_resolve(&oid, repo, "0123456789012345678901234567890123456789"));
 	assert_error(KL_EINVALID, "object id", kl_oid_parse(&oid, "12"));
 	assert_error(KL_EINVALID, "object id",
 		     kl_oid_parse(&oid, "XYZ3456789012345678901234567890123456789"));
@@ -38,7 +38,7 @@ static void resolve(void **state)
 static void trees(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("trees");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = open_repo(dir);
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = open_repo(dir);
 	KL_AUTO(kl_blobs_release) struct kl_blobs all = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
@@ -48,34 +48,34 @@ static void trees(void **state)
 
 	sh(dir, "echo x >dir.c; mkdir -p dir/sub; echo y >dir/sub/y; chmod +x dir/sub/y; "
 		"ln -s a.txt link; git add .; git commit -q -m more");
-	assert_ok(kl_repo_resolve(&head, r, "HEAD"));
-	assert_ok(kl_repo_tree_of(&tree, r, &head));
+	assert_ok(kl_repo_resolve(&head, repo, "HEAD"));
+	assert_ok(kl_repo_tree_of(&tree, repo, &head));
 	assert_oid(dir, "HEAD^{tree}", &tree);
-	assert_ok(kl_repo_tree_list(&all, r, &tree, 100));
+	assert_ok(kl_repo_tree_list(&all, repo, &tree, 100));
 	for (size_t i = 0; i < all.n; i++)
 		kl_buf_addf(&names, "%s%o %s", i ? "\n" : "", all.b[i].mode, all.b[i].path);
 	want = sh_text(dir, "git ls-files -s | sed 's,^\\([0-9]*\\) .*\t,\\1 ,'");
 	assert_string_equal(names.ptr, want);
 	assert_error(KL_EINVALID, "more than 4 files",
-		     kl_repo_tree_list(&(struct kl_blobs){ 0 }, r, &tree, 4));
-	assert_ok(kl_repo_subtree(&sub, r, &tree, "dir/sub"));
+		     kl_repo_tree_list(&(struct kl_blobs){ 0 }, repo, &tree, 4));
+	assert_ok(kl_repo_subtree(&sub, repo, &tree, "dir/sub"));
 	assert_oid(dir, "HEAD:dir/sub", &sub);
-	assert_ok(kl_repo_subtree(&sub, r, &tree, ""));
+	assert_ok(kl_repo_subtree(&sub, repo, &tree, ""));
 	assert_oid(dir, "HEAD^{tree}", &sub);
-	assert_error(KL_ENOTFOUND, "nope", kl_repo_subtree(&sub, r, &tree, "nope"));
-	assert_error(KL_ENOTFOUND, "not a directory", kl_repo_subtree(&sub, r, &tree, "a.txt"));
-	assert_ok(kl_repo_tree_entry(&oid, &mode, r, &tree, "dir/sub/y"));
+	assert_error(KL_ENOTFOUND, "nope", kl_repo_subtree(&sub, repo, &tree, "nope"));
+	assert_error(KL_ENOTFOUND, "not a directory", kl_repo_subtree(&sub, repo, &tree, "a.txt"));
+	assert_ok(kl_repo_tree_entry(&oid, &mode, repo, &tree, "dir/sub/y"));
 	assert_int_equal(mode, 0100755);
-	assert_ok(kl_repo_blob_read(&data, r, &oid, 10));
+	assert_ok(kl_repo_blob_read(&data, repo, &oid, 10));
 	assert_string_equal(data.ptr, "y\n");
-	assert_error(KL_EINVALID, "more than 1", kl_repo_blob_read(&data, r, &oid, 1));
-	assert_error(KL_EINVALID, "not a file", kl_repo_blob_read(&data, r, &tree, 100));
+	assert_error(KL_EINVALID, "more than 1", kl_repo_blob_read(&data, repo, &oid, 1));
+	assert_error(KL_EINVALID, "not a file", kl_repo_blob_read(&data, repo, &tree, 100));
 }
 
 static void edits(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("edits");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = open_repo(dir);
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = open_repo(dir);
 	/* clang-format off */
 	const struct kl_tree_edit some[] = {
 		{ .path = "dir/b.txt", .data = "new\n", .len = 4 },
@@ -96,38 +96,38 @@ static void edits(void **state)
 	const struct kl_tree_edit git[] = { { .path = "d/.GIT/config", .data = "f", .len = 1 } };
 	git_oid tree = oid_of(dir, "HEAD^{tree}"), out, again;
 
-	assert_ok(kl_repo_tree_edit(&out, r, &tree, some, KL_ARRAY_SIZE(some)));
+	assert_ok(kl_repo_tree_edit(&out, repo, &tree, some, KL_ARRAY_SIZE(some)));
 	sh(dir, "git rm -q a.txt; echo new >dir/b.txt; mkdir -p z/y; printf deep >z/y/x; "
 		"chmod +x z/y/x; git add .");
 	assert_oid(dir, "$(git write-tree)", &out);
 	sh(dir, "git reset -q --hard; git rm -q dir/b.txt; printf f >dir; git add dir");
-	assert_ok(kl_repo_tree_edit(&out, r, &tree, file_for_dir, 2));
+	assert_ok(kl_repo_tree_edit(&out, repo, &tree, file_for_dir, 2));
 	assert_oid(dir, "$(git write-tree)", &out);
 	sh(dir, "git reset -q --hard; git rm -q a.txt; mkdir a.txt; printf f >a.txt/in; git add .");
-	assert_ok(kl_repo_tree_edit(&out, r, &tree, dir_for_file, 2));
+	assert_ok(kl_repo_tree_edit(&out, repo, &tree, dir_for_file, 2));
 	assert_oid(dir, "$(git write-tree)", &out);
-	assert_ok(kl_repo_tree_edit(&out, r, &tree, all, 2));
+	assert_ok(kl_repo_tree_edit(&out, repo, &tree, all, 2));
 	assert_oid(dir, "4b825dc642cb6eb9a060e54bf8d69288fbee4904", &out);
-	assert_ok(kl_repo_tree_edit(&out, r, &tree, NULL, 0));
+	assert_ok(kl_repo_tree_edit(&out, repo, &tree, NULL, 0));
 	assert_oid(dir, "HEAD^{tree}", &out);
-	assert_ok(kl_repo_tree_edit(&again, r, NULL, some, 1));
+	assert_ok(kl_repo_tree_edit(&again, repo, NULL, some, 1));
 	assert_sh("dir/b.txt", dir, "git ls-tree -r --name-only %s", git_oid_tostr_s(&again));
 	assert_error(KL_EINVALID, "below a file",
-		     kl_repo_tree_edit(&out, r, &tree, dir_for_file, 1));
+		     kl_repo_tree_edit(&out, repo, &tree, dir_for_file, 1));
 	assert_error(KL_EINVALID, "is a directory",
-		     kl_repo_tree_edit(&out, r, &tree, file_for_dir, 1));
-	assert_error(KL_EINVALID, "../x", kl_repo_tree_edit(&out, r, &tree, bad, 1));
-	assert_error(KL_EINVALID, ".GIT", kl_repo_tree_edit(&out, r, &tree, git, 1));
+		     kl_repo_tree_edit(&out, repo, &tree, file_for_dir, 1));
+	assert_error(KL_EINVALID, "../x", kl_repo_tree_edit(&out, repo, &tree, bad, 1));
+	assert_error(KL_EINVALID, ".GIT", kl_repo_tree_edit(&out, repo, &tree, git, 1));
 	sh(dir, "git fsck --strict");
 }
 
 static void commits(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("commits");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = open_repo(dir);
-	KL_AUTO(kl_commit_release) struct kl_commit c = { 0 };
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = open_repo(dir);
+	KL_AUTO(kl_commit_release) struct kl_commit commit = { 0 };
 	git_oid head = oid_of(dir, "HEAD"), out, again;
-	struct kl_commit_spec s = {
+	struct kl_commit_spec spec = {
 		.tree = oid_of(dir, "HEAD^{tree}"),
 		.parent = &head,
 		.nparent = 1,
@@ -137,45 +137,45 @@ static void commits(void **state)
 
 	setenv("GIT_AUTHOR_DATE", "2026-01-02T03:04:05+0230", 1);
 	setenv("GIT_COMMITTER_DATE", "1700000000 -0500", 1);
-	assert_ok(kl_repo_commit_write(&out, r, &s));
+	assert_ok(kl_repo_commit_write(&out, repo, &spec));
 	assert_oid(dir, "$(printf 'Subject\\n\\nBody\\n' | git commit-tree -p HEAD HEAD^{tree})",
 		   &out);
 	unsetenv("GIT_AUTHOR_DATE");
 	unsetenv("GIT_COMMITTER_DATE");
-	assert_ok(kl_repo_commit_write(&out, r, &s));
+	assert_ok(kl_repo_commit_write(&out, repo, &spec));
 	sh(dir, "test $(( $(date +%%s) - $(git log -1 --format=%%ct %s) )) -lt 60",
 	   git_oid_tostr_s(&out));
-	s.author = "R <r@example.com>";
-	s.time = 1234567890;
-	s.offset = -90;
-	assert_ok(kl_repo_commit_write(&out, r, &s));
+	spec.author = "R <r@example.com>";
+	spec.time = 1234567890;
+	spec.offset = -90;
+	assert_ok(kl_repo_commit_write(&out, repo, &spec));
 	assert_sh("R <r@example.com> 1234567890 -0130\nR <r@example.com> 1234567890 -0130", dir,
 		  "git cat-file -p %s | sed -n 's/^author //p;s/^committer //p'",
 		  git_oid_tostr_s(&out));
-	assert_ok(kl_repo_commit_write(&again, r, &s));
+	assert_ok(kl_repo_commit_write(&again, repo, &spec));
 	assert_true(git_oid_equal(&out, &again));
-	assert_ok(kl_repo_commit_read(&c, r, &out));
-	assert_string_equal(c.author, s.author);
-	assert_string_equal(c.message, s.message);
-	assert_int_equal(c.author_time, 1234567890);
-	assert_int_equal(c.author_offset, -90);
-	assert_int_equal(c.nparent, 1);
-	assert_true(git_oid_equal(c.parent, &head));
+	assert_ok(kl_repo_commit_read(&commit, repo, &out));
+	assert_string_equal(commit.author, spec.author);
+	assert_string_equal(commit.message, spec.message);
+	assert_int_equal(commit.author_time, 1234567890);
+	assert_int_equal(commit.author_offset, -90);
+	assert_int_equal(commit.nparent, 1);
+	assert_true(git_oid_equal(commit.parent, &head));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		s.author = bad[i];
-		assert_error(KL_EINVALID, "Name <mail>", kl_repo_commit_write(&out, r, &s));
+		spec.author = bad[i];
+		assert_error(KL_EINVALID, "Name <mail>", kl_repo_commit_write(&out, repo, &spec));
 	}
-	s.author = NULL;
-	s.tree = head;
-	assert_error(KL_ENOTFOUND, "no tree", kl_repo_commit_write(&out, r, &s));
+	spec.author = NULL;
+	spec.tree = head;
+	assert_error(KL_ENOTFOUND, "no tree", kl_repo_commit_write(&out, repo, &spec));
 	sh(dir, "git fsck --strict");
 }
 
 static void signed_commits(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("signed");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_commit_spec s = { .tree = oid_of(dir, "HEAD^{tree}"), .message = "signed" };
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_commit_spec spec = { .tree = oid_of(dir, "HEAD^{tree}"), .message = "signed" };
 	git_oid out;
 
 	if (try_sh(NULL, dir, "command -v ssh-keygen >/dev/null")) {
@@ -186,13 +186,13 @@ static void signed_commits(void **state)
 		"git config user.signingKey \"$PWD/../key\"; git config commit.gpgSign true; "
 		"echo \"committer@example.com $(cat ../key.pub)\" >../signers; "
 		"git config gpg.ssh.allowedSignersFile \"$PWD/../signers\"");
-	r = open_repo(dir);
-	assert_ok(kl_repo_commit_write(&out, r, &s));
+	repo = open_repo(dir);
+	assert_ok(kl_repo_commit_write(&out, repo, &spec));
 	sh(dir, "git verify-commit %s 2>/dev/null", git_oid_tostr_s(&out));
 	assert_sh("signed", dir, "git log -1 --format=%%s %s", git_oid_tostr_s(&out));
 	/* reproducible ones have no room for a signature */
-	s.author = "R <r@example.com>";
-	assert_ok(kl_repo_commit_write(&out, r, &s));
+	spec.author = "R <r@example.com>";
+	assert_ok(kl_repo_commit_write(&out, repo, &spec));
 	assert_sh("0", dir, "git cat-file -p %s | grep -c gpgsig || :", git_oid_tostr_s(&out));
 }
 
@@ -200,7 +200,7 @@ static void diffs(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("diffs");
 	KL_AUTO(kl_freep) char *want = NULL;
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf one = KL_BUF_INIT;
 	git_oid from, to, out;
@@ -210,18 +210,18 @@ static void diffs(void **state)
 	   "sed -i -e s/^7$/seven/ -e s/^30$/x/ n.c; printf 'int f(void)\\n{\\n}\\n' >dir/f.c; "
 	   "printf 'a\\0c' >bin; git rm -q a.txt; chmod +x dir/b.txt; git add .; git commit -qm next; "
 	   "git config diff.noprefix true; git config diff.context 0");
-	r = open_repo(dir);
+	repo = open_repo(dir);
 	from = oid_of(dir, "HEAD~1^{tree}");
 	to = oid_of(dir, "HEAD^{tree}");
-	assert_ok(kl_repo_diff(&all, r, &from, &to, NULL));
-	assert_ok(kl_repo_apply(&out, r, &from, "", all.ptr, all.len));
+	assert_ok(kl_repo_diff(&all, repo, &from, &to, NULL));
+	assert_ok(kl_repo_apply(&out, repo, &from, "", all.ptr, all.len));
 	assert_true(git_oid_equal(&out, &to));
-	assert_ok(kl_repo_diff(&one, r, &from, &to, "dir"));
+	assert_ok(kl_repo_diff(&one, repo, &from, &to, "dir"));
 	want = sh_text(dir, "git diff-tree -p -r HEAD~1 HEAD -- dir");
 	kl_buf_rtrim(&one);
 	assert_string_equal(one.ptr, want);
 	kl_buf_clear(&one);
-	assert_ok(kl_repo_diff(&one, r, &to, &to, NULL));
+	assert_ok(kl_repo_diff(&one, repo, &to, &to, NULL));
 	assert_int_equal(one.len, 0);
 }
 
@@ -231,20 +231,21 @@ static void patches(void **state)
 	static const char escape[] = "--- a/../../x\n+++ b/../../x\n@@ -0,0 +1 @@\n+x\n";
 	static const char dotgit[] = "--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+x\n";
 	KL_AUTO(kl_freep) char *dir = scratch_repo("patches");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = open_repo(dir);
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = open_repo(dir);
 	KL_AUTO(kl_freep) char *status = sh_text(dir,
 						 "git status --porcelain; sha256sum .git/index");
 	git_oid tree = oid_of(dir, "HEAD^{tree}"), out;
 
-	assert_ok(kl_repo_apply(&out, r, &tree, "dir/", patch, strlen(patch)));
+	assert_ok(kl_repo_apply(&out, repo, &tree, "dir/", patch, strlen(patch)));
 	assert_sh("three", dir, "git cat-file -p %s:dir/b.txt", git_oid_tostr_s(&out));
-	assert_ok(kl_repo_apply(&out, r, &tree, "dir", patch, strlen(patch)));
+	assert_ok(kl_repo_apply(&out, repo, &tree, "dir", patch, strlen(patch)));
 	assert_error(KL_ENO, "does not apply",
-		     kl_repo_apply(&out, r, &tree, "", patch, strlen(patch)));
-	assert_error(KL_EINVALID, "not a patch", kl_repo_apply(&out, r, &tree, "", "hello\n", 6));
-	assert_error(KL_EINVALID, "not a patch", kl_repo_apply(&out, r, &tree, "", patch, 40));
-	assert_int_not_equal(kl_repo_apply(&out, r, &tree, "dir", escape, strlen(escape)), 0);
-	assert_int_not_equal(kl_repo_apply(&out, r, &tree, "", dotgit, strlen(dotgit)), 0);
+		     kl_repo_apply(&out, repo, &tree, "", patch, strlen(patch)));
+	assert_error(KL_EINVALID, "not a patch",
+		     kl_repo_apply(&out, repo, &tree, "", "hello\n", 6));
+	assert_error(KL_EINVALID, "not a patch", kl_repo_apply(&out, repo, &tree, "", patch, 40));
+	assert_int_not_equal(kl_repo_apply(&out, repo, &tree, "dir", escape, strlen(escape)), 0);
+	assert_int_not_equal(kl_repo_apply(&out, repo, &tree, "", dotgit, strlen(dotgit)), 0);
 	assert_sh(status, dir, "git status --porcelain; sha256sum .git/index");
 }
 
@@ -253,19 +254,19 @@ static void bare_patches(void **state)
 	static const char patch[] = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+three\n";
 	KL_AUTO(kl_freep) char *dir = scratch_repo("src");
 	KL_AUTO(kl_freep) char *bare = kl_asprintf("%s/../src.git", dir);
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	git_oid tree = oid_of(dir, "HEAD^{tree}"), out;
 
 	sh(dir, "git clone -q --bare . ../src.git");
-	r = open_repo(bare);
-	assert_ok(kl_repo_apply(&out, r, &tree, "", patch, strlen(patch)));
+	repo = open_repo(bare);
+	assert_ok(kl_repo_apply(&out, repo, &tree, "", patch, strlen(patch)));
 	assert_sh("three", bare, "git cat-file -p %s:a.txt", git_oid_tostr_s(&out));
 }
 
 static void touching(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("touching");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = open_repo(dir);
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = open_repo(dir);
 	const char *const paths[] = { "dir" }, *const star[] = { "*" };
 	KL_AUTO(kl_freep) git_oid *found = NULL, *none = NULL, *every = NULL;
 	git_oid head;
@@ -276,16 +277,16 @@ static void touching(void **state)
 	   "git checkout -q -b side HEAD~1; echo 3 >dir/c.txt; git add .; git commit -qm side; "
 	   "git checkout -q main; git merge -q -m merge side; echo 5 >a.txt; git commit -qam last");
 	head = oid_of(dir, "HEAD");
-	assert_ok(kl_repo_touching(&found, &n, r, &head, paths, 1, 100));
+	assert_ok(kl_repo_touching(&found, &n, repo, &head, paths, 1, 100));
 	assert_int_equal(n, 3);
 	assert_oid(dir, ":/merge", &found[0]);
 	assert_oid(dir, "HEAD~2", &found[1]);
 	assert_oid(dir, "HEAD~4", &found[2]);
-	assert_ok(kl_repo_touching(&every, &n, r, &head, NULL, 0, 2));
+	assert_ok(kl_repo_touching(&every, &n, repo, &head, NULL, 0, 2));
 	assert_int_equal(n, 2);
 	/* paths are names, not patterns, whatever the user's environment wants */
 	setenv("GIT_GLOB_PATHSPECS", "1", 1);
-	assert_ok(kl_repo_touching(&none, &n, r, &head, star, 1, 100));
+	assert_ok(kl_repo_touching(&none, &n, repo, &head, star, 1, 100));
 	unsetenv("GIT_GLOB_PATHSPECS");
 	assert_int_equal(n, 0);
 }
@@ -293,7 +294,7 @@ static void touching(void **state)
 static void touching_long(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("long");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	const char *const paths[] = { "k/rare.c" };
 	KL_AUTO(kl_freep) git_oid *found = NULL;
 	git_oid head;
@@ -306,10 +307,10 @@ static void touching_long(void **state)
 	   "if (i > 1) printf \"\\nfrom :%%d\", i - 1; f = i %% 4000 ? \"other\" : \"rare\"; "
 	   "printf \"\\nM 100644 inline k/%%s.c\\ndata %%d\\n%%d\\n\", f, length(i \"\"), i } }' "
 	   "| git fast-import --quiet");
-	r = open_repo(dir);
+	repo = open_repo(dir);
 	head = oid_of(dir, "main");
 	start = kl_clock_ns();
-	assert_ok(kl_repo_touching(&found, &n, r, &head, paths, 1, 1000));
+	assert_ok(kl_repo_touching(&found, &n, repo, &head, paths, 1, 1000));
 	assert_int_equal(n, 5);
 	assert_oid(dir, "main", &found[0]);
 	print_message("5 of 20000 commits touch the path: %.3f s\n",

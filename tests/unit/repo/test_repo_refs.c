@@ -15,30 +15,31 @@ struct fixture {
 	git_oid one, two; /* HEAD~1, HEAD */
 };
 
-static void fixture_release(struct fixture *f)
+static void fixture_release(struct fixture *fixture)
 {
-	kl_repo_free(f->r);
-	free(f->dir);
+	kl_repo_free(fixture->r);
+	free(fixture->dir);
 }
 
 static struct fixture fixture(const char *name)
 {
-	struct fixture f = { .dir = scratch_repo(name) };
+	struct fixture other = { .dir = scratch_repo(name) };
 
-	sh(f.dir, "git commit -q --allow-empty -m second");
-	f.one = oid_of(f.dir, "HEAD~1");
-	f.two = oid_of(f.dir, "HEAD");
-	assert_ok(kl_repo_open_at(&f.r, f.dir));
-	return f;
+	sh(other.dir, "git commit -q --allow-empty -m second");
+	other.one = oid_of(other.dir, "HEAD~1");
+	other.two = oid_of(other.dir, "HEAD");
+	assert_ok(kl_repo_open_at(&other.r, other.dir));
+	return other;
 }
 
 #define FIXTURE(name) KL_AUTO(fixture_release) struct fixture f = fixture(name)
 #define TXN(t) KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(f.r)
 
-static void assert_clean(const struct fixture *f)
+static void assert_clean(const struct fixture *fixture)
 {
-	assert_sh("", f->dir, "find .git -name '*.lock'; ls .git/klineage/txn* 2>/dev/null || :");
-	sh(f->dir, "git fsck --strict 2>/dev/null");
+	assert_sh("", fixture->dir,
+		  "find .git -name '*.lock'; ls .git/klineage/txn* 2>/dev/null || :");
+	sh(fixture->dir, "git fsck --strict 2>/dev/null");
 }
 
 static void moves(void **state)
@@ -173,9 +174,9 @@ static void refused_by_hook(void **state)
  * Kill update-ref, or it and us, at a point that a hook chooses: git calls
  * the hook with "prepared" when all refs are locked.
  */
-static void install_killer(const struct fixture *f, const char *when, const char *whom)
+static void install_killer(const struct fixture *fixture, const char *when, const char *whom)
 {
-	sh(f->dir,
+	sh(fixture->dir,
 	   "cat >.git/hooks/reference-transaction <<'EOF'\n"
 	   "#!/bin/sh\n"
 	   "test \"$1\" = %s || exit 0\n"
@@ -188,24 +189,25 @@ static void install_killer(const struct fixture *f, const char *when, const char
 	   when, whom);
 }
 
-static void queue_up(struct kl_refs_txn *t, const struct fixture *f)
+static void queue_up(struct kl_refs_txn *txn, const struct fixture *fixture)
 {
-	kl_refs_txn_create(t, "refs/heads/klineage/walk/w/n", &f->one);
-	kl_refs_txn_update(t, "refs/heads/main", &f->one, &f->two); /* HEAD's branch */
-	kl_refs_txn_delete(t, "refs/klineage/gone", &f->one);
-	kl_refs_txn_verify(t, "refs/heads/still", &f->two);
+	kl_refs_txn_create(txn, "refs/heads/klineage/walk/w/n", &fixture->one);
+	/* HEAD's branch */
+	kl_refs_txn_update(txn, "refs/heads/main", &fixture->one, &fixture->two);
+	kl_refs_txn_delete(txn, "refs/klineage/gone", &fixture->one);
+	kl_refs_txn_verify(txn, "refs/heads/still", &fixture->two);
 }
 
-static void assert_all_old(const struct fixture *f)
+static void assert_all_old(const struct fixture *fixture)
 {
 	KL_AUTO(kl_freep) char *want = NULL;
 	char one[KL_OID_HEX], two[KL_OID_HEX];
 
-	kl_oid_hex(one, &f->one);
-	kl_oid_hex(two, &f->two);
+	kl_oid_hex(one, &fixture->one);
+	kl_oid_hex(two, &fixture->two);
 	want = kl_asprintf("%s refs/heads/main\n%s refs/heads/still\n%s refs/klineage/gone", two,
 			   two, one);
-	assert_sh(want, f->dir, "git for-each-ref --format='%%(objectname) %%(refname)'");
+	assert_sh(want, fixture->dir, "git for-each-ref --format='%%(objectname) %%(refname)'");
 }
 
 static void update_ref_killed(void **state)
@@ -226,20 +228,20 @@ static void update_ref_killed(void **state)
 }
 
 /* Run the transaction in a process of its own, which gets killed with it. */
-static void commit_in_child(const struct fixture *f)
+static void commit_in_child(const struct fixture *fixture)
 {
 	pid_t pid = fork();
 	int status;
 
 	if (!pid) {
-		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-		struct kl_refs_txn *t;
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		struct kl_refs_txn *txn;
 
-		if (kl_repo_open_at(&r, f->dir) < 0)
+		if (kl_repo_open_at(&repo, fixture->dir) < 0)
 			_exit(1);
-		t = kl_refs_txn_new(r);
-		queue_up(t, f);
-		_exit(kl_refs_txn_commit(t, "x") < 0 ? 1 : 0);
+		txn = kl_refs_txn_new(repo);
+		queue_up(txn, fixture);
+		_exit(kl_refs_txn_commit(txn, "x") < 0 ? 1 : 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
@@ -388,16 +390,17 @@ static void bare_and_linked(void **state)
 	FIXTURE("shapes");
 	KL_AUTO(kl_freep) char *bare = kl_asprintf("%s/../shapes.git", f.dir);
 	KL_AUTO(kl_freep) char *tree = kl_asprintf("%s/../shapes-w", f.dir);
-	KL_AUTO(kl_repo_freep) struct kl_repo *b = NULL, *w = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL, *other = NULL;
 
 	sh(f.dir, "git clone -q --bare . ../shapes.git; git worktree add -q ../shapes-w");
-	assert_ok(kl_repo_open_at(&b, bare));
-	assert_ok(kl_repo_open_at(&w, tree));
+	assert_ok(kl_repo_open_at(&repo, bare));
+	assert_ok(kl_repo_open_at(&other, tree));
 	for (int i = 0; i < 2; i++) {
-		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(i ? w : b);
+		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(i ? other :
+											 repo);
 
-		kl_refs_txn_create(t, "refs/klineage/op/x", &f.one);
-		assert_ok(kl_refs_txn_commit(t, "x"));
+		kl_refs_txn_create(txn, "refs/klineage/op/x", &f.one);
+		assert_ok(kl_refs_txn_commit(txn, "x"));
 	}
 	assert_oid(bare, "refs/klineage/op/x", &f.one);
 	assert_oid(f.dir, "refs/klineage/op/x", &f.one);

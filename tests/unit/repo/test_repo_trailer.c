@@ -51,11 +51,11 @@ static char *as_git(const char *dir, const char *message, const char *key)
 
 	assert_ok(kl_fs_put(path, message, strlen(message), 0600));
 	text = sh_text(dir, "git interpret-trailers --parse message");
-	for (char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
-		if (strncasecmp(p, key, n) || p[n] != ':')
+	for (char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		if (strncasecmp(at, key, n) || at[n] != ':')
 			continue;
 		free(value);
-		value = kl_strndup(p + n + 2, strcspn(p + n + 2, "\n"));
+		value = kl_strndup(at + n + 2, strcspn(at + n + 2, "\n"));
 	}
 	return value;
 }
@@ -127,13 +127,13 @@ static void random_messages(void **state)
 	kl_rng_seed(&rng, seed);
 	print_message("seed %llu\n", (unsigned long long)seed);
 	for (int i = 0; i < 200; i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf m = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 		uint64_t n = kl_rng_below(&rng, 12);
 
-		kl_buf_adds(&m, kl_rng_below(&rng, 8) ? "Subject\n\n" : "");
+		kl_buf_adds(&buf, kl_rng_below(&rng, 8) ? "Subject\n\n" : "");
 		while (n--)
-			kl_buf_adds(&m, piece[kl_rng_below(&rng, KL_ARRAY_SIZE(piece))]);
-		compare(dir, m.ptr);
+			kl_buf_adds(&buf, piece[kl_rng_below(&rng, KL_ARRAY_SIZE(piece))]);
+		compare(dir, buf.ptr);
 	}
 }
 

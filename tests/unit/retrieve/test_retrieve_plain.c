@@ -9,40 +9,42 @@ struct plain {
 	bool ok[64]; /* sound, and of a status that counts */
 };
 
-static bool lists(const struct kl_strvec *v, const char *s)
+static bool lists(const struct kl_strvec *list, const char *text)
 {
-	return kl_strvec_has(v, s);
+	return kl_strvec_has(list, text);
 }
 
-static bool gives(const struct kl_card *c, const char *s)
+static bool gives(const struct kl_card *card, const char *text)
 {
-	return !strcmp(c->id, s) || lists(&c->provides, s) || lists(&c->scope.provides, s);
+	return !strcmp(card->id, text) || lists(&card->provides, text) ||
+	       lists(&card->scope.provides, text);
 }
 
-static bool clashes(const struct kl_card *a, const struct kl_card *b)
+static bool clashes(const struct kl_card *left, const struct kl_card *right)
 {
-	for (size_t i = 0; i < a->scope.conflicts.n; i++)
-		if (lists(&b->provides, a->scope.conflicts.v[i]) ||
-		    lists(&b->scope.provides, a->scope.conflicts.v[i]))
+	for (size_t i = 0; i < left->scope.conflicts.n; i++)
+		if (lists(&right->provides, left->scope.conflicts.v[i]) ||
+		    lists(&right->scope.provides, left->scope.conflicts.v[i]))
 			return true;
 	return false;
 }
 
 /* is there a first one, and then a next? */
-static bool can_order(struct plain *p, const size_t *set, size_t n)
+static bool can_order(struct plain *plain, const size_t *set, size_t n)
 {
 	unsigned placed = 0;
 
 	for (size_t round = 0; round < n; round++)
 		for (size_t k = 0; k < n; k++) {
-			const struct kl_card *c = p->l->card[set[k]];
+			const struct kl_card *card = plain->l->card[set[k]];
 			bool ready = true;
 
-			for (size_t i = 0; i < c->scope.requires.n && ready; i++) {
-				ready = kl_target_has(p->t, c->scope.requires.v[i]);
-				for (size_t m = 0; m < n && !ready; m++)
-					ready = placed >> m & 1 &&
-						gives(p->l->card[set[m]], c->scope.requires.v[i]);
+			for (size_t i = 0; i < card->scope.requires.n && ready; i++) {
+				ready = kl_target_has(plain->t, card->scope.requires.v[i]);
+				for (size_t count = 0; count < n && !ready; count++)
+					ready = placed >> count & 1 &&
+						gives(plain->l->card[set[count]],
+						      card->scope.requires.v[i]);
 			}
 			if (ready)
 				placed |= 1u << k;
@@ -50,243 +52,252 @@ static bool can_order(struct plain *p, const size_t *set, size_t n)
 	return placed == (1u << n) - 1;
 }
 
-/* do these cards close what each of them and `c` requires? */
-static bool closes(struct plain *p, const struct kl_card *c, const size_t *set, size_t n)
+/* do these cards close what each of them and `card` requires? */
+static bool closes(struct plain *plain, const struct kl_card *card, const size_t *set, size_t n)
 {
 	for (size_t k = 0; k <= n; k++) {
-		const struct kl_card *who = k ? p->l->card[set[k - 1]] : c;
+		const struct kl_card *who = k ? plain->l->card[set[k - 1]] : card;
 
 		for (size_t i = 0; i < who->scope.requires.n; i++) {
-			bool met = kl_target_has(p->t, who->scope.requires.v[i]);
+			bool met = kl_target_has(plain->t, who->scope.requires.v[i]);
 
-			for (size_t m = 0; m < n && !met; m++)
-				met = gives(p->l->card[set[m]], who->scope.requires.v[i]);
+			for (size_t count = 0; count < n && !met; count++)
+				met = gives(plain->l->card[set[count]], who->scope.requires.v[i]);
 			if (!met)
 				return false;
 		}
 	}
-	if (!can_order(p, set, n))
+	if (!can_order(plain, set, n))
 		return false;
-	for (size_t a = 0; a < n; a++) {
-		if (clashes(c, p->l->card[set[a]]) || clashes(p->l->card[set[a]], c))
+	for (size_t first = 0; first < n; first++) {
+		if (clashes(card, plain->l->card[set[first]]) ||
+		    clashes(plain->l->card[set[first]], card))
 			return false;
-		for (size_t b = 0; b < n; b++)
-			if (a != b && clashes(p->l->card[set[a]], p->l->card[set[b]]))
+		for (size_t second = 0; second < n; second++)
+			if (first != second &&
+			    clashes(plain->l->card[set[first]], plain->l->card[set[second]]))
 				return false;
 	}
 	return true;
 }
 
-static bool any_prior(struct plain *p, const struct kl_strvec *v)
+static bool any_prior(struct plain *plain, const struct kl_strvec *list)
 {
-	for (size_t i = 0; i < v->n; i++)
-		if (kl_target_has(p->t, v->v[i]))
+	for (size_t i = 0; i < list->n; i++)
+		if (kl_target_has(plain->t, list->v[i]))
 			return true;
 	return false;
 }
 
 /* may it be one of those that close? */
-static bool usable(struct plain *p, size_t i)
+static bool usable(struct plain *plain, size_t i)
 {
-	return p->ok[i] && p->axis[0][i] && p->axis[1][i] && p->axis[2][i] &&
-	       !any_prior(p, &p->l->card[i]->scope.conflicts);
+	return plain->ok[i] && plain->axis[0][i] && plain->axis[1][i] && plain->axis[2][i] &&
+	       !any_prior(plain, &plain->l->card[i]->scope.conflicts);
 }
 
-static int least(struct plain *p, const struct kl_card *c)
+static int least(struct plain *plain, const struct kl_card *card)
 {
-	size_t set[3], n = p->l->n;
+	size_t set[3], n = plain->l->n;
 
-	if (closes(p, c, set, 0))
+	if (closes(plain, card, set, 0))
 		return 0;
 	for (set[0] = 0; set[0] < n; set[0]++)
-		if (usable(p, set[0]) && closes(p, c, set, 1))
+		if (usable(plain, set[0]) && closes(plain, card, set, 1))
 			return 1;
 	for (set[0] = 0; set[0] < n; set[0]++)
 		for (set[1] = set[0] + 1; set[1] < n; set[1]++)
-			if (usable(p, set[0]) && usable(p, set[1]) && closes(p, c, set, 2))
+			if (usable(plain, set[0]) && usable(plain, set[1]) &&
+			    closes(plain, card, set, 2))
 				return 2;
 	for (set[0] = 0; set[0] < n; set[0]++)
 		for (set[1] = set[0] + 1; set[1] < n; set[1]++)
 			for (set[2] = set[1] + 1; set[2] < n; set[2]++)
-				if (usable(p, set[0]) && usable(p, set[1]) && usable(p, set[2]) &&
-				    closes(p, c, set, 3))
+				if (usable(plain, set[0]) && usable(plain, set[1]) &&
+				    usable(plain, set[2]) && closes(plain, card, set, 3))
 					return 3;
 	return -1;
 }
 
-static bool false_somewhere(struct plain *p, const struct kl_card *c)
+static bool false_somewhere(struct plain *plain, const struct kl_card *card)
 {
-	for (size_t i = 0; i < c->sound.n; i++)
-		if (c->sound.v[i].test &&
-		    kl_target_test(p->t, c->sound.v[i].test, true, NULL) == KL_FALSE)
+	for (size_t i = 0; i < card->sound.n; i++)
+		if (card->sound.v[i].test &&
+		    kl_target_test(plain->t, card->sound.v[i].test, true, NULL) == KL_FALSE)
 			return true;
 	return false;
 }
 
-static void read_plainly(struct plain *p)
+static void read_plainly(struct plain *plain)
 {
-	for (size_t i = 0; i < p->l->n; i++) {
-		const struct kl_card *c = p->l->card[i];
+	for (size_t i = 0; i < plain->l->n; i++) {
+		const struct kl_card *card = plain->l->card[i];
 		int64_t most = -1;
 
-		p->ok[i] = (c->status == KL_CARD_ADMITTED || c->status == KL_CARD_PROVISIONAL) &&
-			   !false_somewhere(p, c);
-		for (size_t k = 0; k < c->rows.n; k++) {
-			const struct kl_card_row *r = &c->rows.v[k];
+		plain->ok[i] = (card->status == KL_CARD_ADMITTED ||
+				card->status == KL_CARD_PROVISIONAL) &&
+			       !false_somewhere(plain, card);
+		for (size_t k = 0; k < card->rows.n; k++) {
+			const struct kl_card_row *row = &card->rows.v[k];
 			struct kl_case point;
-			int64_t x[3];
+			int64_t values[3];
 
-			if (!kl_card_row_is_verified(c, r))
+			if (!kl_card_row_is_verified(card, row))
 				continue;
-			kl_case_init(&point, tax, r->case_, r->dtype);
-			for (size_t d = 0; d < r->dims.n; d++)
-				kl_case_dim(&point, tax, r->dims.v[d].name, r->dims.v[d].v);
-			x[0] = kl_similarity_case(tax, &point, &p->t->point);
-			x[1] = kl_similarity_language(tax, r->language, p->t->language);
-			x[2] = kl_similarity_platform(tax, r->platform, p->t->platform);
-			for (size_t n = 0; n < c->scope.needs.n; n++)
-				if (!kl_capset_has(&p->t->caps,
-						   kl_taxonomy_cap(tax, c->scope.needs.v[n])))
-					x[2] = 0;
-			for (int a = 0; a < 3; a++)
-				p->best[a][i] = p->best[a][i] > x[a] ? p->best[a][i] : x[a];
-			if (x[0] * x[1] * x[2] > most) {
-				most = x[0] * x[1] * x[2];
-				for (int a = 0; a < 3; a++)
-					p->axis[a][i] = x[a];
+			kl_case_init(&point, tax, row->case_, row->dtype);
+			for (size_t dim = 0; dim < row->dims.n; dim++)
+				kl_case_dim(&point, tax, row->dims.v[dim].name, row->dims.v[dim].v);
+			values[0] = kl_similarity_case(tax, &point, &plain->t->point);
+			values[1] = kl_similarity_language(tax, row->language, plain->t->language);
+			values[2] = kl_similarity_platform(tax, row->platform, plain->t->platform);
+			for (size_t n = 0; n < card->scope.needs.n; n++)
+				if (!kl_capset_has(&plain->t->caps,
+						   kl_taxonomy_cap(tax, card->scope.needs.v[n])))
+					values[2] = 0;
+			for (int first = 0; first < 3; first++)
+				plain->best[first][i] = plain->best[first][i] > values[first] ?
+								plain->best[first][i] :
+								values[first];
+			if (values[0] * values[1] * values[2] > most) {
+				most = values[0] * values[1] * values[2];
+				for (int first = 0; first < 3; first++)
+					plain->axis[first][i] = values[first];
 			}
 		}
 	}
-	for (size_t i = 0; i < p->l->n; i++) {
-		const struct kl_card *c = p->l->card[i];
-		int64_t axis[4] = { p->axis[0][i], p->axis[1][i], p->axis[2][i], 0 };
-		bool there = kl_target_has(p->t, c->id) || c->provides.n;
+	for (size_t i = 0; i < plain->l->n; i++) {
+		const struct kl_card *card = plain->l->card[i];
+		int64_t axis[4] = { plain->axis[0][i], plain->axis[1][i], plain->axis[2][i], 0 };
+		bool there = kl_target_has(plain->t, card->id) || card->provides.n;
 		size_t passed, trials;
-		int m;
+		int count;
 
-		for (size_t k = 0; k < c->provides.n; k++)
-			there = there && (kl_target_has(p->t, c->id) ||
-					  kl_target_has(p->t, c->provides.v[k]));
-		m = there || any_prior(p, &c->scope.conflicts) ? -1 : least(p, c);
-		axis[3] = p->best[3][i] = p->axis[3][i] = m < 0 ? 0 : KL_ONE / (1 + m);
-		kl_status_count(&passed, &trials, c);
-		p->score[i] = kl_similarity_score((double)(axis[0] * axis[1] * axis[2]) / 1e18 *
-							  (double)axis[3] / KL_ONE,
-						  passed, trials);
+		for (size_t k = 0; k < card->provides.n; k++)
+			there = there && (kl_target_has(plain->t, card->id) ||
+					  kl_target_has(plain->t, card->provides.v[k]));
+		count = there || any_prior(plain, &card->scope.conflicts) ? -1 : least(plain, card);
+		axis[3] = plain->best[3][i] = plain->axis[3][i] = count < 0 ? 0 :
+									      KL_ONE / (1 + count);
+		kl_status_count(&passed, &trials, card);
+		plain->score[i] = kl_similarity_score((double)(axis[0] * axis[1] * axis[2]) / 1e18 *
+							      (double)axis[3] / KL_ONE,
+						      passed, trials);
 	}
 }
 
-/* is `a` before `b` on an axis (4: by score)? */
-static bool before(const struct plain *p, int axis, size_t a, size_t b)
+/* is `first` before `second` on an axis (4: by score)? */
+static bool before(const struct plain *plain, int axis, size_t first, size_t second)
 {
-	if (axis < 4 && p->best[axis][a] != p->best[axis][b])
-		return p->best[axis][a] > p->best[axis][b];
-	if (p->score[a] != p->score[b])
-		return p->score[a] > p->score[b];
-	return strcmp(p->l->card[a]->id, p->l->card[b]->id) < 0;
+	if (axis < 4 && plain->best[axis][first] != plain->best[axis][second])
+		return plain->best[axis][first] > plain->best[axis][second];
+	if (plain->score[first] != plain->score[second])
+		return plain->score[first] > plain->score[second];
+	return strcmp(plain->l->card[first]->id, plain->l->card[second]->id) < 0;
 }
 
-static bool is_top(const struct plain *p, int axis, size_t i, size_t k)
+static bool is_top(const struct plain *plain, int axis, size_t i, size_t k)
 {
 	size_t better = 0;
 
-	for (size_t j = 0; j < p->l->n; j++)
-		better += p->ok[j] && p->score[j] && j != i && before(p, axis, j, i);
-	return p->ok[i] && p->score[i] && better < k;
+	for (size_t j = 0; j < plain->l->n; j++)
+		better += plain->ok[j] && plain->score[j] && j != i && before(plain, axis, j, i);
+	return plain->ok[i] && plain->score[i] && better < k;
 }
 
-static void random_prior(struct kl_target *t, struct kl_rng *rng, const struct skill_gen *g)
+static void random_prior(struct kl_target *target, struct kl_rng *rng, const struct skill_gen *gen)
 {
-	struct kl_strvec v = KL_STRVEC_INIT;
+	struct kl_strvec list = KL_STRVEC_INIT;
 
-	skill_gen_facts(&v, g, rng, kl_rng_below(rng, 4));
-	for (size_t i = 0; i < v.n; i++)
-		kl_target_add_prior(t, v.v[i]);
+	skill_gen_facts(&list, gen, rng, kl_rng_below(rng, 4));
+	for (size_t i = 0; i < list.n; i++)
+		kl_target_add_prior(target, list.v[i]);
 	if (!kl_rng_below(rng, 3))
-		kl_target_add_prior(t, "skill-000003");
-	kl_strvec_release(&v);
+		kl_target_add_prior(target, "skill-000003");
+	kl_strvec_release(&list);
 }
 
-static void same_list(const struct kl_retrieval *a, const struct kl_retrieval *b)
+static void same_list(const struct kl_retrieval *left, const struct kl_retrieval *right)
 {
-	assert_int_equal(a->n, b->n);
-	for (size_t i = 0; i < a->n; i++) {
-		assert_string_equal(a->v[i].id, b->v[i].id);
-		assert_int_equal(a->v[i].score, b->v[i].score);
-		assert_int_equal(a->v[i].top, b->v[i].top);
-		assert_int_equal(a->v[i].needs.n, b->v[i].needs.n);
+	assert_int_equal(left->n, right->n);
+	for (size_t i = 0; i < left->n; i++) {
+		assert_string_equal(left->v[i].id, right->v[i].id);
+		assert_int_equal(left->v[i].score, right->v[i].score);
+		assert_int_equal(left->v[i].top, right->v[i].top);
+		assert_int_equal(left->v[i].needs.n, right->v[i].needs.n);
 	}
 }
 
 static void one_library(uint64_t seed)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("random-%d", (int)seed);
-	KL_AUTO(lib_release) struct lib l = lib_new(name);
+	KL_AUTO(lib_release) struct lib lib = lib_new(name);
 	static const char *const platform[] = { "cpu/x86-64-v3", "cuda/sm_90", "cuda/sm_80",
 						"cpu/x86-64-v1" };
-	struct skill_gen g = {
+	struct skill_gen gen = {
 		.seed = seed, .facts = 12, .lineages = 6, .text = 50, .simple = seed % 3 == 0
 	};
 	struct kl_rng rng;
 
 	kl_rng_seed(&rng, seed);
-	fill(&l, &g, 24 + kl_rng_below(&rng, 16));
+	fill(&lib, &gen, 24 + kl_rng_below(&rng, 16));
 	for (int round = 0; round < 4; round++) {
-		KL_AUTO(kl_target_release) struct kl_target t = target(
+		KL_AUTO(kl_target_release) struct kl_target other = target(
 			platform[kl_rng_below(&rng, 4)]);
-		KL_AUTO(kl_retrieval_release) struct kl_retrieval r = { 0 }, again = { 0 };
+		KL_AUTO(kl_retrieval_release) struct kl_retrieval retrieval = { 0 }, again = { 0 };
 		size_t k = 1 + kl_rng_below(&rng, 8), last = SIZE_MAX;
-		struct kl_retrieve_opts o = KL_RETRIEVE_OPTS_INIT;
-		struct plain p = { .l = &l, .t = &t };
+		struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
+		struct plain plain = { .l = &lib, .t = &other };
 
-		o.per_axis = k;
-		random_prior(&t, &rng, &g);
-		read_plainly(&p);
-		r = ask_opts(&l, &t, o);
-		again = ask_opts(&l, &t, o);
-		same_list(&r, &again);
-		for (size_t i = 0; i < l.n; i++) {
-			const struct kl_retrieved *v = NULL;
+		opts.per_axis = k;
+		random_prior(&other, &rng, &gen);
+		read_plainly(&plain);
+		retrieval = ask_opts(&lib, &other, opts);
+		again = ask_opts(&lib, &other, opts);
+		same_list(&retrieval, &again);
+		for (size_t i = 0; i < lib.n; i++) {
+			const struct kl_retrieved *retrieved = NULL;
 			unsigned top = 0;
 
-			for (size_t j = 0; j < r.n; j++)
-				if (!strcmp(r.v[j].id, l.card[i]->id))
-					v = &r.v[j];
-			for (int a = 0; a < 4; a++)
-				top |= is_top(&p, a, i, k) ? 1u << a : 0;
-			if (top && !v)
-				fail_msg("seed %d: %s is not offered", (int)seed, l.card[i]->id);
-			if (!v)
+			for (size_t j = 0; j < retrieval.n; j++)
+				if (!strcmp(retrieval.v[j].id, lib.card[i]->id))
+					retrieved = &retrieval.v[j];
+			for (int first = 0; first < 4; first++)
+				top |= is_top(&plain, first, i, k) ? 1u << first : 0;
+			if (top && !retrieved)
+				fail_msg("seed %d: %s is not offered", (int)seed, lib.card[i]->id);
+			if (!retrieved)
 				continue;
 			/* never one that is unsound, or that nothing verified */
-			assert_true(p.ok[i]);
-			assert_int_equal(v->top, top);
-			assert_int_equal(v->score, p.score[i]);
-			for (int a = 0; a < 4; a++) {
-				assert_int_equal(v->best[a], p.best[a][i]);
-				assert_int_equal(v->axis[a], p.axis[a][i]);
+			assert_true(plain.ok[i]);
+			assert_int_equal(retrieved->top, top);
+			assert_int_equal(retrieved->score, plain.score[i]);
+			for (int first = 0; first < 4; first++) {
+				assert_int_equal(retrieved->best[first], plain.best[first][i]);
+				assert_int_equal(retrieved->axis[first], plain.axis[first][i]);
 			}
-			assert_true(top || v->needed_by);
-			if (p.axis[3][i])
-				assert_int_equal(KL_ONE / (1 + (int64_t)v->needs.n),
-						 v->needed_by && !v->needs.n ? KL_ONE :
-									       p.axis[3][i]);
+			assert_true(top || retrieved->needed_by);
+			if (plain.axis[3][i])
+				assert_int_equal(KL_ONE / (1 + (int64_t)retrieved->needs.n),
+						 retrieved->needed_by && !retrieved->needs.n ?
+							 KL_ONE :
+							 plain.axis[3][i]);
 		}
 		/* those that were looked for, in order; each after what it needs */
-		for (size_t j = 0; j < r.n; j++) {
-			size_t i = (size_t)atoi(r.v[j].id + 6);
+		for (size_t j = 0; j < retrieval.n; j++) {
+			size_t i = (size_t)atoi(retrieval.v[j].id + 6);
 
-			for (size_t n = 0; n < r.v[j].needs.n; n++) {
+			for (size_t n = 0; n < retrieval.v[j].needs.n; n++) {
 				bool earlier = false;
 
-				for (size_t e = 0; e < j && !earlier; e++)
-					earlier = !strcmp(r.v[e].id, r.v[j].needs.v[n]);
+				for (size_t end = 0; end < j && !earlier; end++)
+					earlier = !strcmp(retrieval.v[end].id,
+							  retrieval.v[j].needs.v[n]);
 				assert_true(earlier);
 			}
-			if (r.v[j].needed_by)
+			if (retrieval.v[j].needed_by)
 				continue;
 			if (last != SIZE_MAX)
-				assert_true(before(&p, 4, last, i));
+				assert_true(before(&plain, 4, last, i));
 			last = i;
 		}
 	}

@@ -26,13 +26,13 @@ static int teardown(void **state)
 static struct kl_case make(const char *op, const char *dtype, const char *dims)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
-	struct kl_case c;
+	struct kl_case other;
 
-	kl_case_init(&c, tax, op, dtype);
+	kl_case_init(&other, tax, op, dtype);
 	kl_strvec_split(&words, dims, " =");
 	for (size_t i = 0; i + 1 < words.n; i += 2)
-		kl_case_dim(&c, tax, words.v[i], atoll(words.v[i + 1]));
-	return c;
+		kl_case_dim(&other, tax, words.v[i], atoll(words.v[i + 1]));
+	return other;
 }
 
 static void test_operators(void **state)
@@ -56,29 +56,29 @@ static void test_operators(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
-		struct kl_case a = make(row[i].a, "f32", ""), b = make(row[i].b, "f32", "");
+		struct kl_case left = make(row[i].a, "f32", ""), right = make(row[i].b, "f32", "");
 
-		if (kl_similarity_operator(tax, &a, &b) != row[i].ppm ||
-		    kl_similarity_operator(tax, &b, &a) != row[i].ppm)
+		if (kl_similarity_operator(tax, &left, &right) != row[i].ppm ||
+		    kl_similarity_operator(tax, &right, &left) != row[i].ppm)
 			fail_msg("%s, %s: %lld", row[i].a, row[i].b,
-				 (long long)kl_similarity_operator(tax, &a, &b));
+				 (long long)kl_similarity_operator(tax, &left, &right));
 	}
 }
 
 static void test_extents(void **state)
 {
-	struct kl_case a = make("gemm", "f32", "M=1024 N=1024 K=1024");
-	struct kl_case b = make("gemm", "f32", "M=4096 N=4096 K=4096");
-	struct kl_case c = make("gemm", "f32", "M=1024 N=1024 K=4096");
+	struct kl_case left = make("gemm", "f32", "M=1024 N=1024 K=1024");
+	struct kl_case right = make("gemm", "f32", "M=4096 N=4096 K=4096");
+	struct kl_case other = make("gemm", "f32", "M=1024 N=1024 K=4096");
 	struct kl_case conv = make("conv2d", "f32", "N=1 H=32 W=32 C=64 F=128 R=4 S=4 pad=1");
 	struct kl_case flat = make("gemm", "f32", "M=1 N=1 K=1");
 
-	assert_int_equal(kl_similarity_extents(&a, &a), 1000000);
-	assert_int_equal(kl_similarity_extents(&a, &b), 367879); /* each 2 apart: exp(-1) */
-	assert_int_equal(kl_similarity_extents(&a, &c), 716531); /* mean 2/3: exp(-1/3) */
+	assert_int_equal(kl_similarity_extents(&left, &left), 1000000);
+	assert_int_equal(kl_similarity_extents(&left, &right), 367879); /* each 2 apart: exp(-1) */
+	assert_int_equal(kl_similarity_extents(&left, &other), 716531); /* mean 2/3: exp(-1/3) */
 	/* rows 10 and 10, cols 10 and 7, reduction 10 and 6, window 0 and 4: exp(-11/4/2) */
-	assert_int_equal(kl_similarity_extents(&a, &conv), llround(1e6 * exp(-11.0 / 8)));
-	assert_int_equal(kl_similarity_extents(&conv, &a), kl_similarity_extents(&a, &conv));
+	assert_int_equal(kl_similarity_extents(&left, &conv), llround(1e6 * exp(-11.0 / 8)));
+	assert_int_equal(kl_similarity_extents(&conv, &left), kl_similarity_extents(&left, &conv));
 	assert_int_equal(kl_similarity_extents(&flat, &flat), 1000000);
 	/* S is both rows and reduction of attention */
 	conv = make("attention", "f16", "B=2 S=1024 H=4 D=64");
@@ -93,15 +93,15 @@ static void test_extents(void **state)
 
 static void test_case(void **state)
 {
-	struct kl_case a = make("gemm", "f32", "M=1024 N=1024 K=1024");
-	struct kl_case b = make("gemm", "bf16", "M=4096 N=4096 K=4096");
-	struct kl_case c = make("gemm", "f16", "M=4096 N=4096 K=4096");
+	struct kl_case left = make("gemm", "f32", "M=1024 N=1024 K=1024");
+	struct kl_case right = make("gemm", "bf16", "M=4096 N=4096 K=4096");
+	struct kl_case other = make("gemm", "f16", "M=4096 N=4096 K=4096");
 
-	assert_int_equal(kl_similarity_case(tax, &a, &a), 1000000);
-	assert_int_equal(kl_similarity_dtype(&a, &b), 0);
-	assert_int_equal(kl_similarity_dtype(&c, &b), 500000);
-	assert_int_equal(kl_similarity_case(tax, &a, &b), 610363); /* 0.5 + 0.3 * 0.367879 */
-	assert_int_equal(kl_similarity_case(tax, &c, &b), 900000); /* 0.5 + 0.3 + 0.1 */
+	assert_int_equal(kl_similarity_case(tax, &left, &left), 1000000);
+	assert_int_equal(kl_similarity_dtype(&left, &right), 0);
+	assert_int_equal(kl_similarity_dtype(&other, &right), 500000);
+	assert_int_equal(kl_similarity_case(tax, &left, &right), 610363); /* 0.5 + 0.3 * 0.367879 */
+	assert_int_equal(kl_similarity_case(tax, &other, &right), 900000); /* 0.5 + 0.3 + 0.1 */
 }
 
 static void test_languages(void **state)
@@ -123,9 +123,9 @@ static void test_languages(void **state)
 /* over a small table of its own, so that the sets can be counted here */
 static void test_platforms(void **state)
 {
-	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *t = NULL;
+	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *taxonomy = NULL;
 	KL_AUTO(kl_freep) char *dir = scratch_dir("tables");
-	const struct kl_tax_platform *p;
+	const struct kl_tax_platform *platform;
 
 	sh(dir, "cp \"%s\"/templates/operators.yaml \"%s\"/templates/languages.yaml .", KL_SOURCE,
 	   KL_SOURCE);
@@ -133,18 +133,19 @@ static void test_platforms(void **state)
 	   "printf '%%s\\n' 'klineage-capabilities: 1' 'capabilities: {a: x, b: x, c: x, d: x}' 'platforms:' "
 	   "'  one: {has: [a, b, c], numbers: {n: 1, m: 2}}' '  two: {like: one, has: [d], without: [a], numbers: {n: 3}}' "
 	   "'  far: {has: [d]}' >capabilities.yaml");
-	assert_ok(kl_taxonomy_load_dir(&t, dir));
-	assert_int_equal(kl_similarity_platform(t, "one", "one"), 1000000);
-	assert_int_equal(kl_similarity_platform(t, "one", "two"), 500000); /* b c of a b c d */
-	assert_int_equal(kl_similarity_platform(t, "two", "far"), 333333);
-	assert_int_equal(kl_similarity_platform(t, "one", "far"), 0);
-	assert_int_equal(kl_similarity_platform(t, "one", "unlisted"), 0);
-	assert_int_equal(kl_similarity_platform(t, "unlisted", "unlisted"), 1000000);
-	p = kl_taxonomy_platform(t, "two");
-	assert_int_equal(p->nnumber, 2);
-	assert_int_equal(p->number[0].v, 3);
-	assert_int_equal(p->number[1].v, 2);
-	assert_true(strcmp(t->digest, tax->digest) != 0);
+	assert_ok(kl_taxonomy_load_dir(&taxonomy, dir));
+	assert_int_equal(kl_similarity_platform(taxonomy, "one", "one"), 1000000);
+	/* b c of a b c d */
+	assert_int_equal(kl_similarity_platform(taxonomy, "one", "two"), 500000);
+	assert_int_equal(kl_similarity_platform(taxonomy, "two", "far"), 333333);
+	assert_int_equal(kl_similarity_platform(taxonomy, "one", "far"), 0);
+	assert_int_equal(kl_similarity_platform(taxonomy, "one", "unlisted"), 0);
+	assert_int_equal(kl_similarity_platform(taxonomy, "unlisted", "unlisted"), 1000000);
+	platform = kl_taxonomy_platform(taxonomy, "two");
+	assert_int_equal(platform->nnumber, 2);
+	assert_int_equal(platform->number[0].v, 3);
+	assert_int_equal(platform->number[1].v, 2);
+	assert_true(strcmp(taxonomy->digest, tax->digest) != 0);
 }
 
 static void test_score(void **state)
@@ -169,8 +170,8 @@ static void test_shipped(void **state)
 		assert_ok(kl_plan_arch_facts(&facts, platforms[i]));
 		assert_non_null(kl_taxonomy_platform(tax, name));
 	}
-	for (int v = 1; v <= 4; v++) {
-		snprintf(name, sizeof(name), "cpu/x86-64-v%d", v);
+	for (int value = 1; value <= 4; value++) {
+		snprintf(name, sizeof(name), "cpu/x86-64-v%d", value);
 		assert_non_null(kl_taxonomy_platform(tax, name));
 	}
 	assert_true(kl_capset_has(&kl_taxonomy_platform(tax, "cuda/sm_90")->has,
@@ -207,13 +208,13 @@ static void test_bad(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *t = NULL;
+		KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *taxonomy = NULL;
 		KL_AUTO(kl_freep) char *dir = scratch_dir("bad");
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, bad[i].file);
 
 		sh(dir, "cp \"%s\"/templates/*.yaml .", KL_SOURCE);
 		assert_ok(kl_fs_put(path, bad[i].text, strlen(bad[i].text), 0644));
-		assert_error(KL_EINVALID, bad[i].says, kl_taxonomy_load_dir(&t, dir));
+		assert_error(KL_EINVALID, bad[i].says, kl_taxonomy_load_dir(&taxonomy, dir));
 	}
 }
 

@@ -28,32 +28,33 @@ static void test_target(void **state)
 		{ "this is no predicate", false, KL_UNKNOWN },
 	};
 	/* clang-format on */
-	KL_AUTO(kl_target_release) struct kl_target t = target("cpu/x86-64-v3"),
-						    g = target("cuda/sm_90");
+	KL_AUTO(kl_target_release) struct kl_target other = target("cpu/x86-64-v3"),
+						    other_target = target("cuda/sm_90");
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++)
-		if (kl_target_test(&t, row[i].test, row[i].everywhere, NULL) != row[i].want)
+		if (kl_target_test(&other, row[i].test, row[i].everywhere, NULL) != row[i].want)
 			fail_msg("%s: not %s", row[i].test, kl_truth_name(row[i].want));
-	assert_string_equal(t.dtype, "f32");
+	assert_string_equal(other.dtype, "f32");
 	assert_int_equal(
-		kl_target_test(&g, "smem_optin == 232448 && cc == 90 && warp == 32 && cap('wgmma')",
+		kl_target_test(&other_target,
+			       "smem_optin == 232448 && cc == 90 && warp == 32 && cap('wgmma')",
 			       true, NULL),
 		KL_TRUE);
 	/* asking at other points leaves the case as it was */
-	assert_int_equal(kl_target_test(&t, "M == 1024", false, NULL), KL_TRUE);
+	assert_int_equal(kl_target_test(&other, "M == 1024", false, NULL), KL_TRUE);
 }
 
 static void test_of_commit(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("commit");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
-	KL_AUTO(kl_target_release) struct kl_target t = { .known = KL_KNOWN_INIT },
-						    w = { .known = KL_KNOWN_INIT };
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+	KL_AUTO(kl_target_release) struct kl_target target = { .known = KL_KNOWN_INIT },
+						    other = { .known = KL_KNOWN_INIT };
 	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "k/klineage.yaml");
 	KL_AUTO(kl_freep) char *note = kl_fs_join(dir, "note");
-	json_t *e;
+	json_t *entry;
 	git_oid head, tree;
 
 	sh(dir,
@@ -65,14 +66,15 @@ static void test_of_commit(void **state)
 	   "-m 'pack it' -m 'Klineage-Skill: pack-panel-1234567@abc\nKlineage-Trait: packed' && "
 	   "echo 'int z;' >>k/sgemm.c && git commit -q -a -m 'untile' -m 'Klineage-Direction: back\nKlineage-Trait: tiled' "
 	   "&& echo r >README && git add README && git commit -q -m 'elsewhere'");
-	assert_ok(kl_repo_open_at(&r, dir));
+	assert_ok(kl_repo_open_at(&repo, dir));
 	head = oid_of(dir, "HEAD");
-	assert_ok(kl_repo_tree_of(&tree, r, &head));
-	assert_ok(kl_surface_from_tree(&s, r, &tree, "k"));
-	assert_ok(kl_target_of_commit(&t, tax, r, s, &head, "cpu/x86-64-v2"));
-	assert_false(t.measured);
-	assert_true(kl_target_has(&t, "pack-panel-1234567") && kl_target_has(&t, "trait:packed"));
-	assert_false(kl_target_has(&t, "trait:tiled"));
+	assert_ok(kl_repo_tree_of(&tree, repo, &head));
+	assert_ok(kl_surface_from_tree(&surface, repo, &tree, "k"));
+	assert_ok(kl_target_of_commit(&target, tax, repo, surface, &head, "cpu/x86-64-v2"));
+	assert_false(target.measured);
+	assert_true(kl_target_has(&target, "pack-panel-1234567") &&
+		    kl_target_has(&target, "trait:packed"));
+	assert_false(kl_target_has(&target, "trait:tiled"));
 	/*
 	 * the event stands on the commit that last changed the surface; the older and the failed do
 	 * not count
@@ -80,22 +82,23 @@ static void test_of_commit(void **state)
 	for (int i = 0; i < 3; i++) {
 		static const char *const feature[] = { "old", "new", "failed" };
 
-		e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:{s:s},s:[s]}", "v", 1, "kind", "gate",
-			      "time", i == 0 ? "2026-01-01T00:00:00Z" : "2026-01-02T00:00:00Z",
-			      "surface", s->digest, "contract", s->contract_digest, "verdict",
-			      i == 2 ? "fail" : "pass", "platform", "id",
-			      i == 2 ? "cpu/x86-64-v4" : "cpu/x86-64-v3", "features", feature[i]);
-		seal_doc(e);
-		kl_json_canonical(&line, e);
+		entry = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:{s:s},s:[s]}", "v", 1, "kind", "gate",
+				  "time", i == 0 ? "2026-01-01T00:00:00Z" : "2026-01-02T00:00:00Z",
+				  "surface", surface->digest, "contract", surface->contract_digest,
+				  "verdict", i == 2 ? "fail" : "pass", "platform", "id",
+				  i == 2 ? "cpu/x86-64-v4" : "cpu/x86-64-v3", "features",
+				  feature[i]);
+		seal_doc(entry);
+		kl_json_canonical(&line, entry);
 		kl_buf_addch(&line, '\n');
-		json_decref(e);
+		json_decref(entry);
 	}
 	assert_ok(kl_fs_put(note, line.ptr, line.len, 0644));
 	sh(dir, "git notes --ref klineage/gate add -F note HEAD~1");
-	assert_ok(kl_target_of_commit(&w, tax, r, s, &head, NULL));
-	assert_string_equal(w.platform, "cpu/x86-64-v3");
-	assert_true(w.measured && kl_target_has(&w, "new"));
-	assert_false(kl_target_has(&w, "failed") || kl_target_has(&w, "old"));
+	assert_ok(kl_target_of_commit(&other, tax, repo, surface, &head, NULL));
+	assert_string_equal(other.platform, "cpu/x86-64-v3");
+	assert_true(other.measured && kl_target_has(&other, "new"));
+	assert_false(kl_target_has(&other, "failed") || kl_target_has(&other, "old"));
 }
 
 int main(void)

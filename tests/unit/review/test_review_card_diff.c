@@ -5,39 +5,40 @@
 #include "review/card_diff.h"
 #include "text/json.h"
 
-static char *text_of(const struct kl_card *c)
+static char *text_of(const struct kl_card *card)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_card_write(&b, c);
-	return kl_buf_detach(&b);
+	kl_card_write(&buf, card);
+	return kl_buf_detach(&buf);
 }
 
 static void a_card_is_as_it_is(void **state)
 {
 	for (uint64_t seed = 0; seed < 500; seed++) {
-		KL_AUTO(kl_card_freep) struct kl_card *c = gen_card(seed);
-		KL_AUTO(kl_findings_release) struct kl_findings f = { 0 };
+		KL_AUTO(kl_card_freep) struct kl_card *card = gen_card(seed);
+		KL_AUTO(kl_findings_release) struct kl_findings findings = { 0 };
 
-		kl_card_diff(&f, c, c);
-		if (f.n)
-			fail_msg("card %d differs from itself: %s", (int)seed, f.v[0].text);
+		kl_card_diff(&findings, card, card);
+		if (findings.n)
+			fail_msg("card %d differs from itself: %s", (int)seed, findings.v[0].text);
 	}
 }
 
 /* One member of the card, at the top or one below, from another card. */
-static void mix(json_t *into, const json_t *from, struct kl_rng *r)
+static void mix(json_t *into, const json_t *from, struct kl_rng *rng)
 {
-	size_t n = 0, pick = kl_rng_below(r, json_object_size(into));
+	size_t n = 0, pick = kl_rng_below(rng, json_object_size(into));
 	const char *key;
-	json_t *v, *other;
+	json_t *value, *other;
 
-	json_object_foreach(into, key, v) {
+	json_object_foreach(into, key, value) {
 		if (n++ != pick)
 			continue;
 		other = json_object_get(from, key);
-		if (other && json_is_object(v) && json_is_object(other) && json_object_size(v))
-			mix(v, other, r);
+		if (other && json_is_object(value) && json_is_object(other) &&
+		    json_object_size(value))
+			mix(value, other, rng);
 		else if (other)
 			json_object_set_new(into, key, json_deep_copy(other));
 		return;
@@ -48,32 +49,33 @@ static void mix(json_t *into, const json_t *from, struct kl_rng *r)
 static void every_change_is_told(void **state)
 {
 	size_t changed = 0, same = 0;
-	struct kl_rng r;
+	struct kl_rng rng;
 
-	kl_rng_seed(&r, 19);
+	kl_rng_seed(&rng, 19);
 	for (int i = 0; i < 6000; i++) {
-		KL_AUTO(kl_card_freep) struct kl_card *a = gen_card(kl_rng_below(&r, 1000)),
-						      *b = gen_card(kl_rng_below(&r, 1000));
+		KL_AUTO(kl_card_freep) struct kl_card *left = gen_card(kl_rng_below(&rng, 1000)),
+						      *right = gen_card(kl_rng_below(&rng, 1000));
 		KL_AUTO(kl_card_freep) struct kl_card *mixed = NULL;
-		KL_AUTO(json_decrefp) json_t *ja = kl_card_to_json(a), *jb = kl_card_to_json(b);
-		KL_AUTO(kl_findings_release) struct kl_findings f = { 0 };
-		KL_AUTO(kl_freep) char *x = NULL, *y = NULL;
+		KL_AUTO(json_decrefp) json_t *ja = kl_card_to_json(left),
+					     *jb = kl_card_to_json(right);
+		KL_AUTO(kl_findings_release) struct kl_findings findings = { 0 };
+		KL_AUTO(kl_freep) char *string = NULL, *text = NULL;
 
-		mix(ja, jb, &r);
-		json_object_set_new(ja, "id", json_string(a->id));
+		mix(ja, jb, &rng);
+		json_object_set_new(ja, "id", json_string(left->id));
 		if (kl_card_from_json(&mixed, "mixed", ja) < 0)
 			continue; /* a row without what it rests on, mostly */
-		x = text_of(a);
-		y = text_of(mixed);
-		kl_card_diff(&f, a, mixed);
-		if (!strcmp(x, y)) {
+		string = text_of(left);
+		text = text_of(mixed);
+		kl_card_diff(&findings, left, mixed);
+		if (!strcmp(string, text)) {
 			same++;
-			assert_int_equal(f.n, 0);
+			assert_int_equal(findings.n, 0);
 			continue;
 		}
 		changed++;
-		if (!f.n)
-			fail_msg("silent:\n%s\n--- and ---\n%s", x, y);
+		if (!findings.n)
+			fail_msg("silent:\n%s\n--- and ---\n%s", string, text);
 	}
 	assert_true(changed > 1000 && same > 10);
 }
@@ -81,14 +83,14 @@ static void every_change_is_told(void **state)
 static void added_and_turned_round(void **state)
 {
 	for (uint64_t seed = 0; seed < 300; seed++) {
-		KL_AUTO(kl_card_freep) struct kl_card *a = gen_card(seed),
-						      *b = gen_card(seed + 1000);
-		KL_AUTO(kl_findings_release) struct kl_findings f = { 0 };
+		KL_AUTO(kl_card_freep) struct kl_card *left = gen_card(seed),
+						      *right = gen_card(seed + 1000);
+		KL_AUTO(kl_findings_release) struct kl_findings findings = { 0 };
 
-		kl_card_diff(&f, NULL, a);
-		assert_true(f.n > 0);
-		kl_card_diff(&f, a, b);
-		kl_card_diff(&f, b, a);
+		kl_card_diff(&findings, NULL, left);
+		assert_true(findings.n > 0);
+		kl_card_diff(&findings, left, right);
+		kl_card_diff(&findings, right, left);
 	}
 }
 

@@ -8,37 +8,37 @@
 
 static char *plain(const char *text)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_say_plain(&b, text);
-	return kl_buf_detach(&b);
+	kl_say_plain(&buf, text);
+	return kl_buf_detach(&buf);
 }
 
 static char *markdown(const char *text)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_say_markdown(&b, text);
-	return kl_buf_detach(&b);
+	kl_say_markdown(&buf, text);
+	return kl_buf_detach(&buf);
 }
 
 static void says_what_the_format_says(void **state)
 {
-	KL_AUTO(kl_findings_release) struct kl_findings f = { 0 };
-	KL_AUTO(kl_freep) char *p = NULL, *m = NULL;
+	KL_AUTO(kl_findings_release) struct kl_findings findings = { 0 };
+	KL_AUTO(kl_freep) char *at = NULL, *message = NULL;
 
-	kl_findings_add(&f, KL_ANSWER, "code", "%s is %w, %d of %d%%: %rx, %rx", "a_b", "ours",
-			(int64_t)-3, INT64_MAX, (int64_t)2500000, (int64_t)1234567);
-	kl_findings_add(&f, KL_NOTE, "other", "%s", NULL);
-	assert_int_equal(f.n, 2);
-	assert_int_equal(f.answers, 1);
-	p = plain(f.v[0].text);
-	m = markdown(f.v[0].text);
-	assert_string_equal(p, "'a_b' is ours, -3 of 9223372036854775807%: 2.5x, 1.235x");
-	assert_string_equal(m, "`a_b` is ours, -3 of 9223372036854775807%: 2.5x, 1.235x");
-	kl_freep(&p);
-	p = plain(f.v[1].text);
-	assert_string_equal(p, "''");
+	kl_findings_add(&findings, KL_ANSWER, "code", "%s is %w, %d of %d%%: %rx, %rx", "a_b",
+			"ours", (int64_t)-3, INT64_MAX, (int64_t)2500000, (int64_t)1234567);
+	kl_findings_add(&findings, KL_NOTE, "other", "%s", NULL);
+	assert_int_equal(findings.n, 2);
+	assert_int_equal(findings.answers, 1);
+	at = plain(findings.v[0].text);
+	message = markdown(findings.v[0].text);
+	assert_string_equal(at, "'a_b' is ours, -3 of 9223372036854775807%: 2.5x, 1.235x");
+	assert_string_equal(message, "`a_b` is ours, -3 of 9223372036854775807%: 2.5x, 1.235x");
+	kl_freep(&at);
+	at = plain(findings.v[1].text);
+	assert_string_equal(at, "''");
 }
 
 static void quotes_are_cleaned(void **state)
@@ -59,22 +59,22 @@ static void quotes_are_cleaned(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-		KL_AUTO(kl_freep) char *p = NULL, *m = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+		KL_AUTO(kl_freep) char *at = NULL, *message = NULL;
 
-		kl_say(&b, "%s", rows[i].in);
-		p = plain(b.ptr);
-		m = markdown(b.ptr);
-		if (strcmp(p, rows[i].plain) || strcmp(m, rows[i].markdown))
-			fail_msg("row %zu: \"%s\", \"%s\"", i, p, m);
+		kl_say(&buf, "%s", rows[i].in);
+		at = plain(buf.ptr);
+		message = markdown(buf.ptr);
+		if (strcmp(at, rows[i].plain) || strcmp(message, rows[i].markdown))
+			fail_msg("row %zu: \"%s\", \"%s\"", i, at, message);
 	}
 }
 
 static void our_own_words_are_no_markup(void **state)
 {
-	KL_AUTO(kl_freep) char *m = markdown("[1, 2] <x> a_b *c* @d #1");
+	KL_AUTO(kl_freep) char *message = markdown("[1, 2] <x> a_b *c* @d #1");
 
-	assert_string_equal(m, "\\[1, 2\\] \\<x\\> a\\_b \\*c\\* \\@d \\#1");
+	assert_string_equal(message, "\\[1, 2\\] \\<x\\> a\\_b \\*c\\* \\@d \\#1");
 }
 
 /* whatever is quoted, the text is one line of characters, and one code span */
@@ -105,36 +105,36 @@ static void nothing_gets_out_of_its_quotes(void **state)
 		"\x7f",
 		"\xc2\x85",
 	};
-	struct kl_rng r;
+	struct kl_rng rng;
 
-	kl_rng_seed(&r, 17);
+	kl_rng_seed(&rng, 17);
 	for (int i = 0; i < 20000; i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, b = KL_BUF_INIT;
-		KL_AUTO(kl_freep) char *p = NULL, *m = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, buf = KL_BUF_INIT;
+		KL_AUTO(kl_freep) char *at = NULL, *message = NULL;
 		const char *inside, *end;
 		size_t fence;
 
-		for (size_t n = kl_rng_below(&r, kl_rng_below(&r, 9) ? 8 : 200); n; n--)
-			kl_buf_adds(&in, pieces[kl_rng_below(&r, KL_ARRAY_SIZE(pieces))]);
-		kl_say(&b, "x %s y", in.ptr);
-		p = plain(b.ptr);
-		m = markdown(b.ptr);
-		assert_int_equal(kl_utf8_span(m, strlen(m)), strlen(m));
-		for (const char *s = p; *s; s++)
-			assert_false((unsigned char)*s < ' ' || *s == 0x7f);
-		assert_true(strlen(p) < 220);
+		for (size_t n = kl_rng_below(&rng, kl_rng_below(&rng, 9) ? 8 : 200); n; n--)
+			kl_buf_adds(&in, pieces[kl_rng_below(&rng, KL_ARRAY_SIZE(pieces))]);
+		kl_say(&buf, "x %s y", in.ptr);
+		at = plain(buf.ptr);
+		message = markdown(buf.ptr);
+		assert_int_equal(kl_utf8_span(message, strlen(message)), strlen(message));
+		for (const char *text = at; *text; text++)
+			assert_false((unsigned char)*text < ' ' || *text == 0x7f);
+		assert_true(strlen(at) < 220);
 		/* the fence closes where the text ends, and nowhere before */
-		assert_int_equal(strncmp(m, "x `", 3), 0);
-		fence = strspn(m + 2, "`");
-		inside = m + 2 + fence;
-		end = m + strlen(m) - 2 - fence;
+		assert_int_equal(strncmp(message, "x `", 3), 0);
+		fence = strspn(message + 2, "`");
+		inside = message + 2 + fence;
+		end = message + strlen(message) - 2 - fence;
 		assert_string_equal(end + fence, " y");
 		assert_true(inside <= end && strspn(end, "`") == fence && end[-1] != '`');
-		for (const char *s = inside; s < end; s += s[0] == '`' ? 0 : 1) {
-			size_t run = strspn(s, "`");
+		for (const char *text = inside; text < end; text += text[0] == '`' ? 0 : 1) {
+			size_t run = strspn(text, "`");
 
 			assert_true(run < fence);
-			s += run;
+			text += run;
 		}
 	}
 }

@@ -22,10 +22,10 @@ static void shuffle(size_t *order, struct kl_rng *rng)
 	for (size_t i = 0; i < TIPS; i++)
 		order[i] = i;
 	for (size_t i = TIPS; i > 1; i--) {
-		size_t k = kl_rng_below(rng, i), t = order[i - 1];
+		size_t k = kl_rng_below(rng, i), turn = order[i - 1];
 
 		order[i - 1] = order[k];
-		order[k] = t;
+		order[k] = turn;
 	}
 }
 
@@ -43,38 +43,38 @@ static bool accept_all(const char *line, size_t len, void *payload)
 	return true;
 }
 
-static void add_note(struct kl_repo *r, const char *ref, const git_oid *commit, int n)
+static void add_note(struct kl_repo *repo, const char *ref, const git_oid *commit, int n)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *e = make_event(n);
+	KL_AUTO(kl_event_freep) struct kl_event *event = make_event(n);
 	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 	struct kl_note_line one = { .commit = *commit };
 
-	kl_event_write(&line, e);
+	kl_event_write(&line, event);
 	one.line = line.ptr;
-	assert_ok(kl_notes_add(r, ref, &one, 1));
+	assert_ok(kl_notes_add(repo, ref, &one, 1));
 }
 
 /* six notes refs that share a beginning; each gets events of its own, and some that others have */
-static void make_notes(git_oid *tip, struct kl_repo *r, const char *dir, const git_oid *commit,
+static void make_notes(git_oid *tip, struct kl_repo *repo, const char *dir, const git_oid *commit,
 		       size_t n, struct kl_rng *rng)
 {
 	for (int i = 0; i < 8; i++)
-		add_note(r, "refs/notes/klineage/base", &commit[kl_rng_below(rng, n)], i);
-	for (size_t t = 0; t < TIPS; t++) {
-		KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/notes/klineage/t%zu", t);
+		add_note(repo, "refs/notes/klineage/base", &commit[kl_rng_below(rng, n)], i);
+	for (size_t turn = 0; turn < TIPS; turn++) {
+		KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/notes/klineage/t%zu", turn);
 
 		sh(dir, "git update-ref %s refs/notes/klineage/base", ref);
 		for (size_t i = 1 + kl_rng_below(rng, 6); i > 0; i--)
-			add_note(r, ref, &commit[kl_rng_below(rng, n)],
+			add_note(repo, ref, &commit[kl_rng_below(rng, n)],
 				 (int)(100 + kl_rng_below(rng, 40)));
-		tip[t] = oid_of(dir, ref);
+		tip[turn] = oid_of(dir, ref);
 	}
 }
 
 static void events_in_any_order(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("events");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_freep) git_oid *commit = NULL;
 	char hex[KL_OID_HEX];
 	struct kl_rng rng;
@@ -83,28 +83,28 @@ static void events_in_any_order(void **state)
 
 	sh(dir,
 	   "git init -q -b main . && for i in 1 2 3 4 5 6 7; do git commit -q --allow-empty -m $i; done");
-	assert_ok(kl_repo_open_at(&r, dir));
+	assert_ok(kl_repo_open_at(&repo, dir));
 	head = oid_of(dir, "main");
-	assert_ok(kl_repo_touching(&commit, &n, r, &head, NULL, 0, 100));
+	assert_ok(kl_repo_touching(&commit, &n, repo, &head, NULL, 0, 100));
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		git_oid tip[TIPS], tree, first = { { 0 } };
 
 		kl_rng_seed(&rng, seed);
-		make_notes(tip, r, dir, commit, n, &rng);
+		make_notes(tip, repo, dir, commit, n, &rng);
 		for (int k = 0; k < ORDERS; k++) {
 			size_t order[TIPS];
 			git_oid at;
 
 			shuffle(order, &rng);
 			at = tip[order[0]];
-			for (size_t t = 1; t < TIPS; t++) {
+			for (size_t turn = 1; turn < TIPS; turn++) {
 				struct kl_notes_merged done;
 
-				assert_ok(kl_notes_merge(&at, &done, r, &at, &tip[order[t]],
+				assert_ok(kl_notes_merge(&at, &done, repo, &at, &tip[order[turn]],
 							 accept_all, NULL));
 				assert_int_equal(done.refused, 0);
 			}
-			assert_ok(kl_repo_tree_of(&tree, r, &at));
+			assert_ok(kl_repo_tree_of(&tree, repo, &at));
 			if (k)
 				assert_memory_equal(&tree, &first, sizeof(tree));
 			first = tree;
@@ -123,20 +123,20 @@ static void events_in_any_order(void **state)
 
 static struct kl_card *make_card(const char *id)
 {
-	struct kl_card *c = kl_card_new();
+	struct kl_card *card = kl_card_new();
 
-	c->id = kl_strdup(id);
-	c->intent = kl_strdup("an intent");
-	c->anchor.construct = kl_strdup("a loop");
-	return c;
+	card->id = kl_strdup(id);
+	card->intent = kl_strdup("an intent");
+	card->anchor.construct = kl_strdup("a loop");
+	return card;
 }
 
 /* The card gains what event n is evidence of, and perhaps another wording. */
-static void grow(struct kl_library *l, const char *id, int n, struct kl_rng *rng)
+static void grow(struct kl_library *library, const char *id, int n, struct kl_rng *rng)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
-	struct kl_event *e = make_event(n);
+	struct kl_event *event = make_event(n);
 	struct kl_card_evidence row = {
 		.lineage = kl_asprintf("w/n%d", n),
 		.step = 1,
@@ -146,36 +146,37 @@ static void grow(struct kl_library *l, const char *id, int n, struct kl_rng *rng
 		.origin = kl_strdup("induced"),
 		.language = kl_strdup("c"),
 		.platform = kl_strdup("cpu/x86-64-v3"),
-		.event = kl_strdup(e->id),
+		.event = kl_strdup(event->id),
 	};
 
-	kl_map_put(&events, row.event, e);
-	if (kl_library_card(&c, l, id) < 0)
-		c = make_card(id);
+	kl_map_put(&events, row.event, event);
+	if (kl_library_card(&card, library, id) < 0)
+		card = make_card(id);
 	if (!kl_rng_below(rng, 3)) {
-		free(c->intent);
-		c->intent = kl_asprintf("an intent in words %d", (int)kl_rng_below(rng, 5));
+		free(card->intent);
+		card->intent = kl_asprintf("an intent in words %d", (int)kl_rng_below(rng, 5));
 	}
-	kl_card_add_evidence(c, &row);
-	assert_ok(kl_library_put(
-		l, &(struct kl_library_change){ .card = c, .events = &events, .subject = "grow" }));
+	kl_card_add_evidence(card, &row);
+	assert_ok(kl_library_put(library, &(struct kl_library_change){ .card = card,
+								       .events = &events,
+								       .subject = "grow" }));
 }
 
-static void make_libraries(git_oid *tip, struct kl_repo *r, const char *dir, struct kl_rng *rng)
+static void make_libraries(git_oid *tip, struct kl_repo *repo, const char *dir, struct kl_rng *rng)
 {
 	static const char *const id[] = { "one", "two", "three", "four", "five" };
 
-	for (size_t t = 0; t <= TIPS; t++) { /* the first is what they share */
-		KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	for (size_t turn = 0; turn <= TIPS; turn++) { /* the first is what they share */
+		KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
 
-		if (t)
+		if (turn)
 			sh(dir, "git update-ref %s base", KL_LIBRARY_REF);
-		assert_ok(kl_library_open(&l, r));
+		assert_ok(kl_library_open(&library, repo));
 		for (size_t i = 2 + kl_rng_below(rng, 4); i > 0; i--)
-			grow(l, id[kl_rng_below(rng, KL_ARRAY_SIZE(id))],
+			grow(library, id[kl_rng_below(rng, KL_ARRAY_SIZE(id))],
 			     (int)kl_rng_below(rng, 60), rng);
-		if (t)
-			tip[t - 1] = *kl_library_tip(l);
+		if (turn)
+			tip[turn - 1] = *kl_library_tip(library);
 		else
 			sh(dir, "git tag -f base klineage/skills >/dev/null");
 	}
@@ -185,36 +186,37 @@ static void cards_in_any_order(void **state)
 {
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		KL_AUTO(kl_freep) char *dir = scratch_repo("cards");
-		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 		git_oid tip[TIPS], tree, first = { { 0 } };
 		char hex[KL_OID_HEX];
 		struct kl_rng rng;
 
-		assert_ok(kl_repo_open_at(&r, dir));
+		assert_ok(kl_repo_open_at(&repo, dir));
 		kl_rng_seed(&rng, seed);
-		make_libraries(tip, r, dir, &rng);
+		make_libraries(tip, repo, dir, &rng);
 		for (int k = 0; k < ORDERS; k++) {
 			size_t order[TIPS];
 			git_oid at;
 
 			shuffle(order, &rng);
 			at = tip[order[0]];
-			for (size_t t = 1; t < TIPS; t++) {
+			for (size_t turn = 1; turn < TIPS; turn++) {
 				KL_AUTO(kl_library_merged_release) struct kl_library_merged done = {
 					0
 				};
 
-				assert_ok(kl_library_merge(&at, &done, r, &at, &tip[order[t]]));
+				assert_ok(
+					kl_library_merge(&at, &done, repo, &at, &tip[order[turn]]));
 			}
-			assert_ok(kl_repo_tree_of(&tree, r, &at));
+			assert_ok(kl_repo_tree_of(&tree, repo, &at));
 			if (k)
 				assert_memory_equal(&tree, &first, sizeof(tree));
 			first = tree;
 			sh(dir, "git update-ref refs/all %s", hex_of(hex, &at));
 		}
 		/* each card has the evidence of all its versions */
-		for (size_t t = 0; t < TIPS; t++) {
-			const char *tip_hex = hex_of(hex, &tip[t]);
+		for (size_t turn = 0; turn < TIPS; turn++) {
+			const char *tip_hex = hex_of(hex, &tip[turn]);
 
 			sh(dir,
 			   "git ls-tree --name-only %s:cards | while read -r f; do "

@@ -5,7 +5,7 @@
 #include "walk/step.h"
 #include "walk/walk.h"
 
-static void begin(struct kl_walk *w, int64_t steps, int64_t rejections)
+static void begin(struct kl_walk *walk, int64_t steps, int64_t rejections)
 {
 	struct kl_walk_init init = {
 		.workload = "w",
@@ -19,7 +19,7 @@ static void begin(struct kl_walk *w, int64_t steps, int64_t rejections)
 		.rejection_limit = rejections,
 	};
 
-	kl_walk_init(w, &init);
+	kl_walk_init(walk, &init);
 }
 
 static struct kl_walk_seen seen(const char *commit, const char *surface)
@@ -34,95 +34,95 @@ static struct kl_walk_seen seen(const char *commit, const char *surface)
 
 static json_t *proposal(const char *id, const char *surface)
 {
-	json_t *p = json_object();
+	json_t *profile = json_object();
 
-	kl_json_set_str(p, "id", id);
-	kl_json_set_str(p, "surface", surface);
-	kl_json_set_str(p, "action", "untile");
-	return p;
+	kl_json_set_str(profile, "id", id);
+	kl_json_set_str(profile, "surface", surface);
+	kl_json_set_str(profile, "action", "untile");
+	return profile;
 }
 
 static void test_transitions(void **state)
 {
-	struct kl_walk w;
-	struct kl_walk_seen s = seen("0", "S0");
+	struct kl_walk walk;
+	struct kl_walk_seen walk_seen = seen("0", "S0");
 
-	begin(&w, 2, 2);
-	assert_int_equal(kl_walk_next(&w), KL_WALK_EXPERT);
-	kl_walk_expert_passed(&w, &s);
-	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
-	kl_walk_proposed(&w, proposal("p1", "S1"));
-	assert_int_equal(kl_walk_next(&w), KL_WALK_JUDGE);
-	s = seen("c1", "S1");
-	kl_walk_accepted(&w, &s);
-	assert_string_equal(kl_walk_tip(&w), "c1");
-	assert_null(kl_walk_limit(&w));
+	begin(&walk, 2, 2);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_EXPERT);
+	kl_walk_expert_passed(&walk, &walk_seen);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_ASK);
+	kl_walk_proposed(&walk, proposal("p1", "S1"));
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_JUDGE);
+	walk_seen = seen("c1", "S1");
+	kl_walk_accepted(&walk, &walk_seen);
+	assert_string_equal(kl_walk_tip(&walk), "c1");
+	assert_null(kl_walk_limit(&walk));
 	for (int i = 0; i < 2; i++) {
-		kl_walk_proposed(&w, proposal(i ? "p3" : "p2", i ? "S3" : "S2"));
-		s = seen(i ? "r2" : "r1", i ? "S3" : "S2");
-		json_decref(s.facts);
-		s.facts = NULL;
-		kl_walk_rejected(&w, &s);
+		kl_walk_proposed(&walk, proposal(i ? "p3" : "p2", i ? "S3" : "S2"));
+		walk_seen = seen(i ? "r2" : "r1", i ? "S3" : "S2");
+		json_decref(walk_seen.facts);
+		walk_seen.facts = NULL;
+		kl_walk_rejected(&walk, &walk_seen);
 	}
-	assert_string_equal(kl_walk_rejected_tip(&w), "r2");
-	assert_string_equal(kl_walk_limit(&w), "rejection-limit");
-	kl_walk_proposed(&w, proposal("p4", "S4"));
-	s = seen("c2", "S4");
-	kl_walk_accepted(&w, &s);
-	assert_string_equal(kl_walk_limit(&w), "step-limit");
-	kl_walk_end(&w, "step-limit", 7, "A <a>", 0);
-	assert_int_equal(kl_walk_next(&w), KL_WALK_FINISH);
-	kl_walk_release(&w);
+	assert_string_equal(kl_walk_rejected_tip(&walk), "r2");
+	assert_string_equal(kl_walk_limit(&walk), "rejection-limit");
+	kl_walk_proposed(&walk, proposal("p4", "S4"));
+	walk_seen = seen("c2", "S4");
+	kl_walk_accepted(&walk, &walk_seen);
+	assert_string_equal(kl_walk_limit(&walk), "step-limit");
+	kl_walk_end(&walk, "step-limit", 7, "A <a>", 0);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_FINISH);
+	kl_walk_release(&walk);
 }
 
 /* a question that a model left unanswered counts like a refusal of what it proposed */
 static void test_timed_out(void **state)
 {
-	struct kl_walk w;
-	struct kl_walk_seen s = seen("r1", "S1");
+	struct kl_walk walk;
+	struct kl_walk_seen walk_seen = seen("r1", "S1");
 
-	begin(&w, 9, 3);
-	kl_walk_expert_passed(&w, &s);
-	kl_walk_timed_out(&w);
-	kl_walk_timed_out(&w);
-	assert_null(kl_walk_limit(&w));
-	kl_walk_timed_out(&w);
-	assert_string_equal(kl_walk_limit(&w), "rejection-limit");
-	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
-	kl_walk_release(&w);
+	begin(&walk, 9, 3);
+	kl_walk_expert_passed(&walk, &walk_seen);
+	kl_walk_timed_out(&walk);
+	kl_walk_timed_out(&walk);
+	assert_null(kl_walk_limit(&walk));
+	kl_walk_timed_out(&walk);
+	assert_string_equal(kl_walk_limit(&walk), "rejection-limit");
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_ASK);
+	kl_walk_release(&walk);
 }
 
 static void test_tried(void **state)
 {
-	struct kl_walk w;
-	struct kl_walk_seen s = seen("c1", "S1");
+	struct kl_walk walk;
+	struct kl_walk_seen walk_seen = seen("c1", "S1");
 
-	begin(&w, 9, 9);
-	assert_true(kl_walk_tried(&w, "x", "S0", "", false)); /* the expert itself */
-	kl_walk_proposed(&w, proposal("p1", "S1"));
-	kl_walk_accepted(&w, &s);
-	kl_walk_proposed(&w, proposal("p2", "S2"));
-	s = (struct kl_walk_seen){
+	begin(&walk, 9, 9);
+	assert_true(kl_walk_tried(&walk, "x", "S0", "", false)); /* the expert itself */
+	kl_walk_proposed(&walk, proposal("p1", "S1"));
+	kl_walk_accepted(&walk, &walk_seen);
+	kl_walk_proposed(&walk, proposal("p2", "S2"));
+	walk_seen = (struct kl_walk_seen){
 		.commit = "r", .surface = "S2", .event = "", .class_ = "compile"
 	};
-	kl_walk_rejected(&w, &s);
-	kl_json_set_str(json_array_get(kl_walk_rejections(&w), 0), "edit", "e2");
-	kl_walk_proposed(&w, proposal("p3", "S3"));
-	s = (struct kl_walk_seen){
+	kl_walk_rejected(&walk, &walk_seen);
+	kl_json_set_str(json_array_get(kl_walk_rejections(&walk), 0), "edit", "e2");
+	kl_walk_proposed(&walk, proposal("p3", "S3"));
+	walk_seen = (struct kl_walk_seen){
 		.commit = "r", .surface = "S3", .event = "", .class_ = "no-change"
 	};
-	kl_walk_rejected(&w, &s);
-	kl_json_set_str(json_array_get(kl_walk_rejections(&w), 1), "edit", "e3");
+	kl_walk_rejected(&walk, &walk_seen);
+	kl_json_set_str(json_array_get(kl_walk_rejections(&walk), 1), "edit", "e3");
 	/* a failed edit is put off to the second round, one without effect is given up */
-	assert_true(kl_walk_tried(&w, "x", "S9", "e2", false));
-	assert_false(kl_walk_tried(&w, "x", "S9", "e2", true));
-	assert_true(kl_walk_tried(&w, "x", "S9", "e3", true));
-	assert_true(kl_walk_tried(&w, "x", "S1", "", false));  /* visited */
-	assert_true(kl_walk_tried(&w, "p2", "?", "", false));  /* rejected */
-	assert_true(kl_walk_tried(&w, "x", "S2", "", false));  /* fails from anywhere */
-	assert_false(kl_walk_tried(&w, "x", "S3", "", false)); /* no change from there only */
-	assert_false(kl_walk_tried(&w, "x", "S9", "", false));
-	kl_walk_release(&w);
+	assert_true(kl_walk_tried(&walk, "x", "S9", "e2", false));
+	assert_false(kl_walk_tried(&walk, "x", "S9", "e2", true));
+	assert_true(kl_walk_tried(&walk, "x", "S9", "e3", true));
+	assert_true(kl_walk_tried(&walk, "x", "S1", "", false));  /* visited */
+	assert_true(kl_walk_tried(&walk, "p2", "?", "", false));  /* rejected */
+	assert_true(kl_walk_tried(&walk, "x", "S2", "", false));  /* fails from anywhere */
+	assert_false(kl_walk_tried(&walk, "x", "S3", "", false)); /* no change from there only */
+	assert_false(kl_walk_tried(&walk, "x", "S9", "", false));
+	kl_walk_release(&walk);
 }
 
 static void test_decide(void **state)
@@ -146,43 +146,43 @@ static void test_decide(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
-		struct kl_walk_ruling r = { row[i].verdict, row[i].class_, row[i].same,
-					    row[i].compound, row[i].unknown };
+		struct kl_walk_ruling ruling = { row[i].verdict, row[i].class_, row[i].same,
+						 row[i].compound, row[i].unknown };
 		const char *class_, *delta;
-		struct kl_walk w;
+		struct kl_walk walk;
 
-		begin(&w, 9, 9);
-		kl_walk_proposed(&w, proposal("p", "S"));
+		begin(&walk, 9, 9);
+		kl_walk_proposed(&walk, proposal("p", "S"));
 		if (row[i].final)
-			kl_json_set_bool(kl_walk_pending(&w), "final", true);
+			kl_json_set_bool(kl_walk_pending(&walk), "final", true);
 		if (row[i].held)
-			kl_json_set(w.state, "held", proposal("q", "T"));
-		assert_int_equal(kl_walk_decide(&class_, &delta, &w, &r), row[i].want);
+			kl_json_set(walk.state, "held", proposal("q", "T"));
+		assert_int_equal(kl_walk_decide(&class_, &delta, &walk, &ruling), row[i].want);
 		assert_string_equal(class_, row[i].want_class);
 		assert_string_equal(delta, row[i].want_delta);
-		kl_walk_release(&w);
+		kl_walk_release(&walk);
 	}
 }
 
 static void test_held(void **state)
 {
-	struct kl_walk w;
+	struct kl_walk walk;
 
-	begin(&w, 9, 9);
-	assert_false(kl_walk_exhausted(&w));
-	kl_walk_proposed(&w, proposal("p", "S"));
-	kl_walk_held(&w);
-	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
-	assert_true(kl_walk_tried(&w, "p", "S", "", false));
-	assert_true(kl_walk_exhausted(&w));
-	assert_int_equal(kl_walk_next(&w), KL_WALK_JUDGE);
-	assert_true(kl_json_bool_or(kl_walk_pending(&w), "final", false));
-	assert_null(kl_walk_held_proposal(&w));
-	kl_walk_release(&w);
+	begin(&walk, 9, 9);
+	assert_false(kl_walk_exhausted(&walk));
+	kl_walk_proposed(&walk, proposal("p", "S"));
+	kl_walk_held(&walk);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_ASK);
+	assert_true(kl_walk_tried(&walk, "p", "S", "", false));
+	assert_true(kl_walk_exhausted(&walk));
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_JUDGE);
+	assert_true(kl_json_bool_or(kl_walk_pending(&walk), "final", false));
+	assert_null(kl_walk_held_proposal(&walk));
+	kl_walk_release(&walk);
 }
 
 /* begins a walk with a model, and accepts `n` steps c1 ... cn of it */
-static void begin_derived(struct kl_walk *w, int n)
+static void begin_derived(struct kl_walk *walk, int n)
 {
 	struct kl_walk_init init = {
 		.workload = "w",
@@ -196,92 +196,92 @@ static void begin_derived(struct kl_walk *w, int n)
 		.step_limit = 99,
 		.rejection_limit = 3,
 	};
-	struct kl_walk_seen s = seen("0", "S0");
+	struct kl_walk_seen walk_seen = seen("0", "S0");
 
-	kl_walk_init(w, &init);
-	kl_walk_expert_passed(w, &s);
+	kl_walk_init(walk, &init);
+	kl_walk_expert_passed(walk, &walk_seen);
 	for (int i = 1; i <= n; i++) {
-		KL_AUTO(kl_freep) char *c = kl_asprintf("c%d", i);
+		KL_AUTO(kl_freep) char *ch = kl_asprintf("c%d", i);
 		KL_AUTO(kl_freep) char *event = kl_asprintf("E%d", i);
 
 		if (i > 1)
-			kl_walk_underived(w, "gave-up", NULL);
-		kl_walk_proposed(w, proposal("p", c));
-		s = seen(c, c);
-		s.event = event;
-		kl_walk_accepted(w, &s);
+			kl_walk_underived(walk, "gave-up", NULL);
+		kl_walk_proposed(walk, proposal("p", ch));
+		walk_seen = seen(ch, ch);
+		walk_seen.event = event;
+		kl_walk_accepted(walk, &walk_seen);
 	}
 }
 
 static void test_derive(void **state)
 {
-	struct kl_walk w;
-	struct kl_walk_seen s = {
+	struct kl_walk walk;
+	struct kl_walk_seen seen = {
 		.commit = "d", .surface = "D", .event = "ED", .class_ = "wrong-edge"
 	};
 
-	begin_derived(&w, 1);
-	assert_int_equal(kl_walk_next(&w), KL_WALK_DERIVE);
-	assert_string_equal(kl_walk_goal(&w), "1111111111111111111111111111111111111111");
-	assert_string_equal(kl_walk_goal_event(&w), "E");
-	assert_string_equal(kl_walk_derived_tip(&w), "");
+	begin_derived(&walk, 1);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_DERIVE);
+	assert_string_equal(kl_walk_goal(&walk), "1111111111111111111111111111111111111111");
+	assert_string_equal(kl_walk_goal_event(&walk), "E");
+	assert_string_equal(kl_walk_derived_tip(&walk), "");
 	/* an attempt, a repair, and that one holds */
-	kl_walk_derived(&w, proposal("q", "D"));
-	assert_int_equal(kl_walk_next(&w), KL_WALK_JUDGE_DERIVED);
-	kl_walk_attempted(&w, &s, NULL);
-	assert_int_equal(kl_walk_next(&w), KL_WALK_DERIVE);
-	assert_null(kl_walk_pending(&w));
-	assert_string_equal(kl_walk_rejected_tip(&w), "d");
-	assert_int_equal(json_array_size(kl_walk_rejections(&w)), 0);
-	assert_string_equal(kl_json_str_or(json_array_get(kl_walk_attempts(&w), 0), "class", ""),
+	kl_walk_derived(&walk, proposal("q", "D"));
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_JUDGE_DERIVED);
+	kl_walk_attempted(&walk, &seen, NULL);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_DERIVE);
+	assert_null(kl_walk_pending(&walk));
+	assert_string_equal(kl_walk_rejected_tip(&walk), "d");
+	assert_int_equal(json_array_size(kl_walk_rejections(&walk)), 0);
+	assert_string_equal(kl_json_str_or(json_array_get(kl_walk_attempts(&walk), 0), "class", ""),
 			    "wrong-edge");
-	kl_walk_derived(&w, proposal("q", "D"));
-	s.commit = "d2";
-	kl_walk_rederived(&w, &s);
-	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
-	assert_string_equal(kl_walk_derived_tip(&w), "d2");
-	assert_string_equal(kl_walk_rejected_tip(&w), "d");
-	assert_string_equal(kl_walk_tip(&w), "c1");
-	assert_string_equal(kl_json_str_or(kl_walk_step(&w), "derivation", ""), "rederived");
-	kl_walk_release(&w);
+	kl_walk_derived(&walk, proposal("q", "D"));
+	seen.commit = "d2";
+	kl_walk_rederived(&walk, &seen);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_ASK);
+	assert_string_equal(kl_walk_derived_tip(&walk), "d2");
+	assert_string_equal(kl_walk_rejected_tip(&walk), "d");
+	assert_string_equal(kl_walk_tip(&walk), "c1");
+	assert_string_equal(kl_json_str_or(kl_walk_step(&walk), "derivation", ""), "rederived");
+	kl_walk_release(&walk);
 
 	/* K_i of the second step is what the first led to */
-	begin_derived(&w, 2);
-	assert_string_equal(kl_walk_goal(&w), "c1");
-	assert_string_equal(kl_walk_goal_event(&w), "E1");
-	kl_walk_release(&w);
+	begin_derived(&walk, 2);
+	assert_string_equal(kl_walk_goal(&walk), "c1");
+	assert_string_equal(kl_walk_goal_event(&walk), "E1");
+	kl_walk_release(&walk);
 }
 
 static void test_underived(void **state)
 {
 	static const struct kl_walk_seen nothing = { .class_ = "unusable" };
-	struct kl_walk w;
+	struct kl_walk walk;
 
 	/* the first attempt and three repairs */
-	begin_derived(&w, 1);
+	begin_derived(&walk, 1);
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(kl_walk_next(&w), KL_WALK_DERIVE);
-		kl_walk_attempted(&w, &nothing, "no edit in it");
+		assert_int_equal(kl_walk_next(&walk), KL_WALK_DERIVE);
+		kl_walk_attempted(&walk, &nothing, "no edit in it");
 	}
-	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
-	assert_string_equal(kl_json_str_or(kl_walk_step(&w), "derivation", ""), "inverse");
-	assert_string_equal(kl_walk_rejected_tip(&w), "");
-	kl_walk_release(&w);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_ASK);
+	assert_string_equal(kl_json_str_or(kl_walk_step(&walk), "derivation", ""), "inverse");
+	assert_string_equal(kl_walk_rejected_tip(&walk), "");
+	kl_walk_release(&walk);
 
 	/* a model that gives up is asked again at the next step, a budget is not */
-	begin_derived(&w, 2);
-	assert_int_equal(kl_walk_next(&w), KL_WALK_DERIVE);
-	kl_walk_underived(&w, "budget", NULL);
-	assert_string_equal(kl_walk_rederiver(&w), "");
-	kl_walk_proposed(&w, proposal("p9", "S9"));
+	begin_derived(&walk, 2);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_DERIVE);
+	kl_walk_underived(&walk, "budget", NULL);
+	assert_string_equal(kl_walk_rederiver(&walk), "");
+	kl_walk_proposed(&walk, proposal("p9", "S9"));
 	{
-		struct kl_walk_seen s = seen("c9", "S9");
+		struct kl_walk_seen walk_seen = seen("c9", "S9");
 
-		kl_walk_accepted(&w, &s);
+		kl_walk_accepted(&walk, &walk_seen);
 	}
-	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
-	assert_null(json_object_get(kl_walk_step(&w), "derivation"));
-	kl_walk_release(&w);
+	assert_int_equal(kl_walk_next(&walk), KL_WALK_ASK);
+	assert_null(json_object_get(kl_walk_step(&walk), "derivation"));
+	kl_walk_release(&walk);
 }
 
 static void test_decide_derived(void **state)
@@ -309,46 +309,46 @@ static void test_decide_derived(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
-		struct kl_walk_derived_ruling r = { row[i].verdict,    row[i].class_,
-						    row[i].same,       row[i].unchanged,
-						    row[i].not_slower, row[i].slower };
+		struct kl_walk_derived_ruling ruling = { row[i].verdict,    row[i].class_,
+							 row[i].same,       row[i].unchanged,
+							 row[i].not_slower, row[i].slower };
 		const char *class_;
-		struct kl_walk w;
+		struct kl_walk walk;
 
-		begin_derived(&w, 1);
-		kl_walk_derived(&w, proposal("q", "D"));
+		begin_derived(&walk, 1);
+		kl_walk_derived(&walk, proposal("q", "D"));
 		for (int k = 0; k < row[i].measured; k++)
-			kl_walk_measured(&w, json_object());
-		assert_int_equal(kl_walk_decide_derived(&class_, &w, &r), row[i].want);
+			kl_walk_measured(&walk, json_object());
+		assert_int_equal(kl_walk_decide_derived(&class_, &walk, &ruling), row[i].want);
 		assert_string_equal(class_, row[i].want_class);
-		kl_walk_release(&w);
+		kl_walk_release(&walk);
 	}
 }
 
 /* what a model proposed counts in all, what others did in a row */
 static void test_model_limit(void **state)
 {
-	struct kl_walk w;
+	struct kl_walk walk;
 
-	begin_derived(&w, 1);
+	begin_derived(&walk, 1);
 	for (int i = 0; i < 6; i++) {
-		struct kl_walk_seen s = seen("c", "S");
+		struct kl_walk_seen walk_seen = seen("c", "S");
 		bool model = i % 2;
 
 		if (i)
-			assert_null(kl_walk_limit(&w));
-		kl_walk_underived(&w, "gave-up", NULL);
-		kl_walk_proposed(&w, proposal("p", "S"));
-		kl_json_set_str(kl_walk_pending(&w), "rewriter", model ? "chat" : "history");
-		json_decref(s.facts);
-		s.facts = NULL;
-		kl_walk_rejected(&w, &s);
-		kl_walk_proposed(&w, proposal("p", "S"));
-		s = seen("c", "S");
-		kl_walk_accepted(&w, &s);
+			assert_null(kl_walk_limit(&walk));
+		kl_walk_underived(&walk, "gave-up", NULL);
+		kl_walk_proposed(&walk, proposal("p", "S"));
+		kl_json_set_str(kl_walk_pending(&walk), "rewriter", model ? "chat" : "history");
+		json_decref(walk_seen.facts);
+		walk_seen.facts = NULL;
+		kl_walk_rejected(&walk, &walk_seen);
+		kl_walk_proposed(&walk, proposal("p", "S"));
+		walk_seen = seen("c", "S");
+		kl_walk_accepted(&walk, &walk_seen);
 	}
-	assert_string_equal(kl_walk_limit(&w), "rejection-limit");
-	kl_walk_release(&w);
+	assert_string_equal(kl_walk_limit(&walk), "rejection-limit");
+	kl_walk_release(&walk);
 }
 
 /* what is stored comes back, and what is not a state is refused */
@@ -361,32 +361,32 @@ static void test_storage(void **state)
 		"{\"schema\":\"klineage.operation/2\"}",
 	};
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_walk w, again;
+	struct kl_walk walk, again;
 
-	begin(&w, 9, 9);
-	kl_walk_proposed(&w, proposal("p", "S"));
-	kl_json_pretty(&text, w.state);
+	begin(&walk, 9, 9);
+	kl_walk_proposed(&walk, proposal("p", "S"));
+	kl_json_pretty(&text, walk.state);
 	assert_ok(kl_walk_parse(&again, text.ptr, text.len));
-	assert_true(json_equal(w.state, again.state));
+	assert_true(json_equal(walk.state, again.state));
 	kl_walk_release(&again);
-	json_object_del(w.state, "pending");
+	json_object_del(walk.state, "pending");
 	kl_buf_clear(&text);
-	kl_json_pretty(&text, w.state);
+	kl_json_pretty(&text, walk.state);
 	assert_error(KL_EINVALID, "nothing to judge", kl_walk_parse(&again, text.ptr, text.len));
-	kl_json_set_str(w.state, "phase", "derive");
+	kl_json_set_str(walk.state, "phase", "derive");
 	kl_buf_clear(&text);
-	kl_json_pretty(&text, w.state);
+	kl_json_pretty(&text, walk.state);
 	assert_error(KL_EINVALID, "no step to derive", kl_walk_parse(&again, text.ptr, text.len));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_EINVALID, "operation",
 			     kl_walk_parse(&again, bad[i], strlen(bad[i])));
-	kl_walk_release(&w);
+	kl_walk_release(&walk);
 }
 
 static void test_step_message(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_step_release) struct kl_step s = {
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_step_release) struct kl_step step = {
 		.kind = KL_STEP_REJECTED,
 		.number = 3,
 		.action = kl_strdup("untile"),
@@ -397,15 +397,15 @@ static void test_step_message(void **state)
 	};
 	KL_AUTO(kl_step_release) struct kl_step back = { 0 };
 
-	kl_step_message(&b, &s);
+	kl_step_message(&buf, &step);
 	assert_string_equal(
-		b.ptr,
+		buf.ptr,
 		"rejected (wrong-edge): untile in a.c:f:1-2\n\nwhy\n\n| ---\n| diff --git a b\n| From me\nx\n"
 		"| Klineage-Step: 9\n\n"
 		"Klineage-Action: untile\nKlineage-Mechanism: tile Klineage-Class: pass\n"
 		"Klineage-Locus: a.c:f:1-2\nKlineage-Direction: back\nKlineage-Step: 3\n"
 		"Klineage-Class: wrong-edge\n");
-	assert_ok(kl_step_parse(&back, "m", b.ptr));
+	assert_ok(kl_step_parse(&back, "m", buf.ptr));
 	assert_int_equal(back.kind, KL_STEP_REJECTED);
 	assert_int_equal(back.number, 3);
 	assert_string_equal(back.class_, "wrong-edge");

@@ -4,22 +4,24 @@
 #include "fsck/check.h"
 #include "lineage/view.h"
 
-static void on_finding(enum kl_check_severity s, const char *where, const char *what, void *payload)
+static void on_finding(enum kl_check_severity severity, const char *where, const char *what,
+		       void *payload)
 {
-	print_message("%s: %s: %s\n", s == KL_CHECK_ERROR ? "error" : "warning", where, what);
+	print_message("%s: %s: %s\n", severity == KL_CHECK_ERROR ? "error" : "warning", where,
+		      what);
 }
 
 static void assert_clean(const char *dir)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_check c = { .report = on_finding };
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_check check = { .report = on_finding };
 
 	sh(dir, "git fsck --strict --no-dangling");
-	assert_ok(kl_repo_open_at(&r, dir));
-	c.repo = r;
-	assert_ok(kl_check_run(&c));
-	assert_int_equal(c.errors, 0);
-	assert_int_equal(c.warnings, 0);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	check.repo = repo;
+	assert_ok(kl_check_run(&check));
+	assert_int_equal(check.errors, 0);
+	assert_int_equal(check.warnings, 0);
 }
 
 #define WALK "klineage/walk/copy/x86-64-v3-$(git rev-parse --short=7 main)"
@@ -89,26 +91,26 @@ static void test_interrupted(void **state)
 {
 	for (int at = 1; at <= 4; at++) {
 		KL_AUTO(kl_freep) char *dir = fake_repo("interrupted");
-		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-		struct fake f = { .interrupt_at = at };
-		struct kl_sequencer s;
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		struct fake fake = { .interrupt_at = at };
+		struct kl_sequencer sequencer;
 		struct kl_outcome out;
 
-		assert_ok(kl_repo_open_at(&r, dir));
-		s = fake_sequencer(r, &f);
-		assert_ok(kl_sequencer_start(&s, &fake_opts));
-		assert_error(KL_EINTR, "interrupted", kl_sequencer_run(&s, &out));
+		assert_ok(kl_repo_open_at(&repo, dir));
+		sequencer = fake_sequencer(repo, &fake);
+		assert_ok(kl_sequencer_start(&sequencer, &fake_opts));
+		assert_error(KL_EINTR, "interrupted", kl_sequencer_run(&sequencer, &out));
 		assert_contains(kl_error_hints(), "--continue");
-		kl_sequencer_release(&s);
+		kl_sequencer_release(&sequencer);
 		kl_outcome_release(&out);
 		assert_sh("refs/heads/main\nrefs/klineage/op/main", dir,
 			  "git for-each-ref --format='%%(refname)'");
 		sh(dir, "git fsck --strict --no-dangling");
 
-		s = fake_sequencer(r, &f);
-		assert_ok(kl_sequencer_resume(&s));
-		assert_ok(kl_sequencer_run(&s, &out));
-		kl_sequencer_release(&s);
+		sequencer = fake_sequencer(repo, &fake);
+		assert_ok(kl_sequencer_resume(&sequencer));
+		assert_ok(kl_sequencer_run(&sequencer, &out));
+		kl_sequencer_release(&sequencer);
 		assert_sh("2", dir, "git rev-list --count main.." WALK);
 		assert_sh("naive", dir, "git show " LINEAGE "~2:copy.c | grep -o naive");
 		assert_clean(dir);
@@ -119,46 +121,46 @@ static void test_interrupted(void **state)
 static void test_refusals(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = fake_repo("refusals");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_sequencer_opts o = fake_opts;
-	struct fake f = { 0 };
-	struct kl_sequencer s, other;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_sequencer_opts opts = fake_opts;
+	struct fake fake = { 0 };
+	struct kl_sequencer sequencer, other;
 	struct kl_outcome out;
 
-	assert_ok(kl_repo_open_at(&r, dir));
-	o.rewriters = "hsitory";
-	assert_error(KL_EUSAGE, "no rewriter 'hsitory'", fake_deopt(dir, &o, &out));
-	o = fake_opts;
-	o.name = "Bad Name";
-	assert_error(KL_EUSAGE, "cannot be a lineage's name", fake_deopt(dir, &o, &out));
-	o = fake_opts;
-	o.expert = "nonsense";
-	assert_error(KL_ENOTFOUND, "nonsense", fake_deopt(dir, &o, &out));
+	assert_ok(kl_repo_open_at(&repo, dir));
+	opts.rewriters = "hsitory";
+	assert_error(KL_EUSAGE, "no rewriter 'hsitory'", fake_deopt(dir, &opts, &out));
+	opts = fake_opts;
+	opts.name = "Bad Name";
+	assert_error(KL_EUSAGE, "cannot be a lineage's name", fake_deopt(dir, &opts, &out));
+	opts = fake_opts;
+	opts.expert = "nonsense";
+	assert_error(KL_ENOTFOUND, "nonsense", fake_deopt(dir, &opts, &out));
 	sh(dir, "git branch klineage");
 	assert_error(KL_EINVALID, "klineage", fake_deopt(dir, &fake_opts, &out));
 	sh(dir, "git branch -D -q klineage");
 	assert_sh("refs/heads/main", dir, "git for-each-ref --format='%%(refname)'");
 
 	/* two at once: the process that works, and the operation that waits */
-	s = fake_sequencer(r, &f);
-	assert_ok(kl_sequencer_start(&s, &fake_opts));
-	other = fake_sequencer(r, &f);
+	sequencer = fake_sequencer(repo, &fake);
+	assert_ok(kl_sequencer_start(&sequencer, &fake_opts));
+	other = fake_sequencer(repo, &fake);
 	assert_error(KL_EBUSY, "another git klineage", kl_sequencer_start(&other, &fake_opts));
 	kl_sequencer_release(&other);
-	kl_sequencer_release(&s);
-	other = fake_sequencer(r, &f);
+	kl_sequencer_release(&sequencer);
+	other = fake_sequencer(repo, &fake);
 	assert_error(KL_EBUSY, "already in progress", kl_sequencer_start(&other, &fake_opts));
 	assert_contains(kl_error_hints(), "--abort");
 	kl_sequencer_release(&other);
 
 	/* abort restores every ref, as none has moved */
-	s = fake_sequencer(r, &f);
-	assert_ok(kl_sequencer_abort(&s));
-	kl_sequencer_release(&s);
+	sequencer = fake_sequencer(repo, &fake);
+	assert_ok(kl_sequencer_abort(&sequencer));
+	kl_sequencer_release(&sequencer);
 	assert_sh("refs/heads/main", dir, "git for-each-ref --format='%%(refname)'");
-	s = fake_sequencer(r, &f);
-	assert_error(KL_ENOTFOUND, "no operation", kl_sequencer_abort(&s));
-	kl_sequencer_release(&s);
+	sequencer = fake_sequencer(repo, &fake);
+	assert_error(KL_ENOTFOUND, "no operation", kl_sequencer_abort(&sequencer));
+	kl_sequencer_release(&sequencer);
 
 	assert_ok(fake_deopt(dir, &fake_opts, &out));
 	kl_outcome_release(&out);
@@ -169,11 +171,11 @@ static void test_refusals(void **state)
 static void test_expert_fails(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = fake_repo("expert");
-	struct kl_sequencer_opts o = fake_opts;
+	struct kl_sequencer_opts opts = fake_opts;
 	struct kl_outcome out;
 
-	o.expert = "main~1";
-	assert_error(KL_ENO, "fails its own gate", fake_deopt(dir, &o, &out));
+	opts.expert = "main~1";
+	assert_error(KL_ENO, "fails its own gate", fake_deopt(dir, &opts, &out));
 	assert_sh("refs/heads/main\nrefs/notes/klineage/gate", dir,
 		  "git for-each-ref --format='%%(refname)'");
 	assert_sh("1", dir, "git notes --ref=klineage/gate show main~1 | grep -c wrong-edge");
@@ -205,23 +207,23 @@ static void test_nothing_accepted(void **state)
 static void test_limits(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = fake_repo("limits");
-	struct kl_sequencer_opts o = fake_opts;
+	struct kl_sequencer_opts opts = fake_opts;
 	struct kl_outcome out;
 
-	o.step_limit = 1;
-	assert_ok(fake_deopt(dir, &o, &out));
+	opts.step_limit = 1;
+	assert_ok(fake_deopt(dir, &opts, &out));
 	assert_string_equal(out.termination, "step-limit");
 	assert_int_equal(out.steps, 1);
 	kl_outcome_release(&out);
 	/* going on from there: backward steps are not undone, older commits are */
-	o = fake_opts;
-	o.expert = "klineage/walk/copy/x86-64-v3-$X";
-	o.name = "second";
+	opts = fake_opts;
+	opts.expert = "klineage/walk/copy/x86-64-v3-$X";
+	opts.name = "second";
 	{
 		KL_AUTO(kl_freep) char *tip = sh_text(dir, "git rev-parse " WALK);
 
-		o.expert = tip;
-		assert_ok(fake_deopt(dir, &o, &out));
+		opts.expert = tip;
+		assert_ok(fake_deopt(dir, &opts, &out));
 	}
 	assert_int_equal(out.steps, 1);
 	assert_sh("naive", dir, "git show klineage/lineage/copy/second~1:copy.c | grep -o naive");
@@ -232,34 +234,34 @@ static void test_limits(void **state)
 static void test_stepwise(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = fake_repo("stepwise");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_sequencer_opts o = fake_opts;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_sequencer_opts opts = fake_opts;
 	struct kl_claim claim = { .action = "simplify", .text = "by hand" };
-	struct fake f = { 0 };
-	struct kl_sequencer s;
+	struct fake fake = { 0 };
+	struct kl_sequencer sequencer;
 	struct kl_outcome out;
 
-	o.rewriters = "stepwise";
-	assert_ok(kl_repo_open_at(&r, dir));
-	s = fake_sequencer(r, &f);
-	assert_ok(kl_sequencer_start(&s, &o));
-	assert_ok(kl_sequencer_run(&s, &out));
+	opts.rewriters = "stepwise";
+	assert_ok(kl_repo_open_at(&repo, dir));
+	sequencer = fake_sequencer(repo, &fake);
+	assert_ok(kl_sequencer_start(&sequencer, &opts));
+	assert_ok(kl_sequencer_run(&sequencer, &out));
 	assert_true(out.waiting);
 	sh(out.edit_dir, "grep -q expert copy.c && test -f klineage.yaml && test -f oracle.c");
-	kl_sequencer_release(&s);
+	kl_sequencer_release(&sequencer);
 
-	s = fake_sequencer(r, &f);
-	assert_ok(kl_sequencer_resume(&s));
-	assert_error(KL_EINVALID, "nothing new", kl_sequencer_collect(&s, &claim));
+	sequencer = fake_sequencer(repo, &fake);
+	assert_ok(kl_sequencer_resume(&sequencer));
+	assert_error(KL_EINVALID, "nothing new", kl_sequencer_collect(&sequencer, &claim));
 	sh(out.edit_dir, "printf '/* NS:3000 */\\nvoid copy(void) { hand(); }\\n' >copy.c");
-	assert_ok(kl_sequencer_collect(&s, &claim));
+	assert_ok(kl_sequencer_collect(&sequencer, &claim));
 	kl_outcome_release(&out);
-	assert_ok(kl_sequencer_run(&s, &out));
+	assert_ok(kl_sequencer_run(&sequencer, &out));
 	assert_true(out.waiting);
 	assert_int_equal(out.steps, 1);
 	kl_outcome_release(&out);
-	assert_ok(kl_sequencer_stop(&s));
-	assert_ok(kl_sequencer_run(&s, &out));
+	assert_ok(kl_sequencer_stop(&sequencer));
+	assert_ok(kl_sequencer_run(&sequencer, &out));
 	assert_false(out.waiting);
 	assert_string_equal(out.termination, "stopped");
 	assert_sh(
@@ -269,7 +271,7 @@ static void test_stepwise(void **state)
 		" | grep .");
 	assert_sh("", dir, "git status --porcelain");
 	assert_sh("gone", dir, "test -e .git/klineage/edit || echo gone");
-	kl_sequencer_release(&s);
+	kl_sequencer_release(&sequencer);
 	kl_outcome_release(&out);
 	assert_clean(dir);
 }
@@ -278,7 +280,7 @@ static void test_patches(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = fake_repo("patches");
 	KL_AUTO(kl_freep) char *list = kl_asprintf("patches:%s/p", scratch_root);
-	struct kl_sequencer_opts o = fake_opts;
+	struct kl_sequencer_opts opts = fake_opts;
 	struct kl_outcome out;
 
 	/*
@@ -289,57 +291,57 @@ static void test_patches(void **state)
 	   "rm -rf ../p && mkdir ../p && sed 's/NS:1000/NS:1500/' k/copy.c >k/x && mv k/x k/copy.c && "
 	   "git diff >../p/1.diff && git commit -qam a && sed 's/expert()/simple()/' k/copy.c >k/x && mv k/x k/copy.c && "
 	   "git diff --relative=k >../p/2.diff && cp ../p/1.diff ../p/3.diff && git checkout -qf . && git reset -q --hard HEAD~1");
-	o.rewriters = list;
-	assert_ok(fake_deopt(dir, &o, &out));
+	opts.rewriters = list;
+	assert_ok(fake_deopt(dir, &opts, &out));
 	assert_int_equal(out.steps, 2);
 	assert_sh("2.diff\n1.diff", dir,
 		  "git log -2 --format='%%(trailers:key=Klineage-Source,valueonly)' " WALK
 		  " | grep .");
 	assert_clean(dir);
 	kl_outcome_release(&out);
-	o.rewriters = "patches:/nonexistent";
-	o.name = "x";
-	assert_error(KL_ENOTFOUND, "nonexistent", fake_deopt(dir, &o, &out));
-	o.rewriters = "patches";
-	assert_error(KL_EUSAGE, "needs a directory", fake_deopt(dir, &o, &out));
+	opts.rewriters = "patches:/nonexistent";
+	opts.name = "x";
+	assert_error(KL_ENOTFOUND, "nonexistent", fake_deopt(dir, &opts, &out));
+	opts.rewriters = "patches";
+	assert_error(KL_EUSAGE, "needs a directory", fake_deopt(dir, &opts, &out));
 }
 
 static void test_view(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = fake_repo("view");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec refs = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *workload = NULL;
 	KL_AUTO(kl_freep) char *name = NULL;
 	struct kl_outcome out;
-	struct kl_view v;
+	struct kl_view view;
 
 	assert_ok(fake_deopt(dir, &fake_opts, &out));
-	assert_ok(kl_repo_open_at(&r, dir));
-	assert_ok(kl_view_list(&refs, r, "copy"));
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_view_list(&refs, repo, "copy"));
 	assert_int_equal(refs.n, 1);
 	assert_ok(kl_view_split(&workload, &name, refs.v[0]));
-	assert_ok(kl_view_load(&v, r, workload, name));
-	assert_int_equal(v.n, 3);
-	assert_int_equal(v.rejected, 1);
-	assert_int_equal(v.step[0].ns, 8000);
-	assert_int_equal(v.step[2].ns, 1000);
+	assert_ok(kl_view_load(&view, repo, workload, name));
+	assert_int_equal(view.n, 3);
+	assert_int_equal(view.rejected, 1);
+	assert_int_equal(view.step[0].ns, 8000);
+	assert_int_equal(view.step[2].ns, 1000);
 	/* K_1 against K_0: 8000 / 4000; K_2 against K_1: 4000 / 1000 */
-	assert_int_equal(v.step[1].prev.ppm, 2000000);
-	assert_int_equal(v.step[2].prev.ppm, 4000000);
-	assert_int_equal(v.step[2].root.ppm, 8000000);
+	assert_int_equal(view.step[1].prev.ppm, 2000000);
+	assert_int_equal(view.step[2].prev.ppm, 4000000);
+	assert_int_equal(view.step[2].root.ppm, 8000000);
 	/* each measured to 1 %: together wider than 1 %, narrower than 2 % */
-	assert_in_range(v.step[2].root.lo, 8000000 - 120000, 8000000 - 100000);
-	assert_in_range(v.step[2].root.hi, 8000000 + 100000, 8000000 + 120000);
-	assert_int_equal(v.step[2].gained.n, 2);
-	assert_string_equal(v.step[2].gained.v[0], "prefetch");
-	assert_string_equal(v.step[2].lost.v[0], "vec.128");
-	assert_int_equal(v.step[1].verdict, KL_VERDICT_PASS);
-	assert_int_equal(v.step[1].speed, KL_SPEED_FAST);
-	assert_int_equal(v.step[1].tier, KL_TIER_HOST_SANDBOXED);
-	kl_view_release(&v);
+	assert_in_range(view.step[2].root.lo, 8000000 - 120000, 8000000 - 100000);
+	assert_in_range(view.step[2].root.hi, 8000000 + 100000, 8000000 + 120000);
+	assert_int_equal(view.step[2].gained.n, 2);
+	assert_string_equal(view.step[2].gained.v[0], "prefetch");
+	assert_string_equal(view.step[2].lost.v[0], "vec.128");
+	assert_int_equal(view.step[1].verdict, KL_VERDICT_PASS);
+	assert_int_equal(view.step[1].speed, KL_SPEED_FAST);
+	assert_int_equal(view.step[1].tier, KL_TIER_HOST_SANDBOXED);
+	kl_view_release(&view);
 	kl_outcome_release(&out);
-	assert_error(KL_ENOTFOUND, "no lineage", kl_view_load(&v, r, "copy", "other"));
+	assert_error(KL_ENOTFOUND, "no lineage", kl_view_load(&view, repo, "copy", "other"));
 }
 
 /*
@@ -352,14 +354,14 @@ static void test_compound(void **state)
 		"int a(void)\n{\n\treturn 0; /* %s*/\n}\nvoid copy(void)\n{\n\ta(); /* %s*/\n}\n",
 	};
 	KL_AUTO(kl_freep) char *dir = scratch_dir("compound");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	char *primary[] = { (char *)"prefetch", NULL };
 	struct kl_mechanism prefetch = { .name = (char *)"prefetch",
 					 .action = (char *)"prefetch-off",
 					 .primary = { primary, 1, 0 } };
 	struct kl_mechanisms table = { &prefetch, 1 };
-	struct fake f = { 0 };
-	struct kl_sequencer s;
+	struct fake fake = { 0 };
+	struct kl_sequencer sequencer;
 	struct kl_outcome out;
 
 	sh(dir,
@@ -377,12 +379,12 @@ static void test_compound(void **state)
 		   i ? "both\n\nKlineage-Mechanism: prefetch\nKlineage-Action: prefetch-off" :
 		       "plain");
 	}
-	assert_ok(kl_repo_open_at(&r, dir));
-	s = fake_sequencer(r, &f);
-	s.mechanisms = &table;
-	assert_ok(kl_sequencer_start(&s, &fake_opts));
-	assert_ok(kl_sequencer_run(&s, &out));
-	kl_sequencer_release(&s);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	sequencer = fake_sequencer(repo, &fake);
+	sequencer.mechanisms = &table;
+	assert_ok(kl_sequencer_start(&sequencer, &fake_opts));
+	assert_ok(kl_sequencer_run(&sequencer, &out));
+	kl_sequencer_release(&sequencer);
 	assert_int_equal(out.steps, 2);
 	assert_sh("compound\nclean", dir,
 		  "git log -2 --format='%%(trailers:key=Klineage-Delta,valueonly)' " WALK

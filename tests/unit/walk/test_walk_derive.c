@@ -48,89 +48,89 @@ static struct kl_proposal *edit(const struct kl_surface *before, const char *wor
 				const char *body)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_proposal *p = kl_calloc(1, sizeof(*p));
-	struct kl_file f = before->file[0];
+	struct kl_proposal *proposal = kl_calloc(1, sizeof(*proposal));
+	struct kl_file file = before->file[0];
 
 	kl_buf_addf(&text, "/* %s */\nvoid copy(void)\n{\n\t%s\n}\n", words, body);
-	f.data = text.ptr;
-	f.len = text.len;
-	assert_ok(kl_surface_with(&p->candidate, before, &f, 1));
-	kl_proposal_id(p->id, before->digest, p->candidate->digest);
-	kl_proposal_edit(p->edit, before, p->candidate);
-	p->rewriter = kl_strdup("chat");
-	p->source = kl_asprintf("turn %s", body);
-	p->action = kl_strdup("");
-	p->mechanism = kl_strdup("");
-	p->locus = kl_strdup("copy.c");
-	p->text = kl_strdup("as the model puts it");
-	p->origin = "induced";
-	p->traits = json_object();
-	return p;
+	file.data = text.ptr;
+	file.len = text.len;
+	assert_ok(kl_surface_with(&proposal->candidate, before, &file, 1));
+	kl_proposal_id(proposal->id, before->digest, proposal->candidate->digest);
+	kl_proposal_edit(proposal->edit, before, proposal->candidate);
+	proposal->rewriter = kl_strdup("chat");
+	proposal->source = kl_asprintf("turn %s", body);
+	proposal->action = kl_strdup("");
+	proposal->mechanism = kl_strdup("");
+	proposal->locus = kl_strdup("copy.c");
+	proposal->text = kl_strdup("as the model puts it");
+	proposal->origin = "induced";
+	proposal->traits = json_object();
+	return proposal;
 }
 
-static int rederive(struct kl_proposal **out, char **why, const struct kl_rederive *r)
+static int rederive(struct kl_proposal **out, char **why, const struct kl_rederive *other)
 {
-	int attempt = (int)json_array_size(r->attempts);
+	int attempt = (int)json_array_size(other->attempts);
 	size_t i;
-	json_t *a;
+	json_t *array;
 
-	assert_non_null(r->session);
-	assert_non_null(r->goal);
+	assert_non_null(other->session);
+	assert_non_null(other->goal);
 	/* K_i is not in sight: what is shown of it is its event */
-	assert_string_not_equal(r->goal->surface, r->before->digest);
-	assert_string_equal(r->name, NAME);
-	assert_string_equal(r->rewriter, "chat");
-	json_array_foreach(r->attempts, i, a) {
-		const char *id = kl_json_str_or(a, "event", "");
+	assert_string_not_equal(other->goal->surface, other->before->digest);
+	assert_string_equal(other->name, NAME);
+	assert_string_equal(other->rewriter, "chat");
+	json_array_foreach(other->attempts, i, array) {
+		const char *id = kl_json_str_or(array, "event", "");
 
-		assert_true(*kl_json_str_or(a, "class", ""));
-		assert_true(!*id || r->event(id, r->payload));
+		assert_true(*kl_json_str_or(array, "class", ""));
+		assert_true(!*id || other->event(id, other->payload));
 	}
 	if (++m.asked == m.interrupt_at)
 		return kl_error(KL_EINTR, "interrupted");
-	for (const struct answer *t = table; t->step; t++) {
-		if (t->step != r->step || t->attempt != attempt)
+	for (const struct answer *answer = table; answer->step; answer++) {
+		if (answer->step != other->step || answer->attempt != attempt)
 			continue;
-		if (t->how == '?')
+		if (answer->how == '?')
 			*why = kl_strdup("it has two answers");
-		else if (t->how == '$')
+		else if (answer->how == '$')
 			return kl_error(KL_ENO, "$0.10 are left of $40");
-		else if (t->how == '~')
+		else if (answer->how == '~')
 			return kl_error(KL_ETIMEOUT, "the server sent nothing for 600 s");
-		else if (t->how == '!')
+		else if (answer->how == '!')
 			return kl_error(KL_EIO, "the server says: overloaded");
-		else if (t->how == '=')
-			*out = edit(r->before, "NS:1000 F:vec.256 F:prefetch", "expert();");
-		else if (t->how != '-')
-			*out = edit(r->before, t->text, "anew();");
+		else if (answer->how == '=')
+			*out = edit(other->before, "NS:1000 F:vec.256 F:prefetch", "expert();");
+		else if (answer->how != '-')
+			*out = edit(other->before, answer->text, "anew();");
 		return 0;
 	}
-	fail_msg("nobody expects attempt %d at step %d", attempt, r->step);
+	fail_msg("nobody expects attempt %d at step %d", attempt, other->step);
 	return 0;
 }
 
-static bool same_code(const struct kl_surface *a, const struct kl_surface *b)
+static bool same_code(const struct kl_surface *left, const struct kl_surface *right)
 {
-	KL_AUTO(kl_freep) char *x = fake_word(a->file[0].data, "CODE:");
-	KL_AUTO(kl_freep) char *y = fake_word(b->file[0].data, "CODE:");
+	KL_AUTO(kl_freep) char *string = fake_word(left->file[0].data, "CODE:");
+	KL_AUTO(kl_freep) char *text = fake_word(right->file[0].data, "CODE:");
 
-	return x && y && !strcmp(x, y);
+	return string && text && !strcmp(string, text);
 }
 
 /* like the gate of a walk: the same code is a failure; NOISY: what noise leaves of an interval */
-static int judge(struct kl_judgement **out, const struct kl_surface *s,
+static int judge(struct kl_judgement **out, const struct kl_surface *surface,
 		 const struct kl_surface *parent, void *payload)
 {
-	int err = fake_judge(out, s, parent, payload);
+	int err = fake_judge(out, surface, parent, payload);
 	struct kl_event *event;
 
 	if (err < 0)
 		return err;
 	event = (*out)->event;
-	if (parent && same_code(s, parent)) {
+	if (parent && same_code(surface, parent)) {
 		event->verdict = KL_VERDICT_FAIL;
 		event->failure = KL_FAILURE_NO_CHANGE;
-	} else if (parent && strstr(s->file[0].data, "NOISY") && m.again < m.noisy) {
+	} else if (parent && strstr(surface->file[0].data, "NOISY") && m.again < m.noisy) {
 		event->profile.vs.v[0].lo_ppm = 500000;
 		event->profile.vs.v[0].hi_ppm = 1500000;
 		event->by = m.again ? "another run" : "one run"; /* so is its id another */
@@ -139,63 +139,63 @@ static int judge(struct kl_judgement **out, const struct kl_surface *s,
 	return 0;
 }
 
-static int judge_anew(struct kl_judgement **out, const struct kl_surface *s,
+static int judge_anew(struct kl_judgement **out, const struct kl_surface *surface,
 		      const struct kl_surface *parent, void *payload)
 {
 	m.again++;
-	return judge(out, s, parent, payload);
+	return judge(out, surface, parent, payload);
 }
 
-static struct kl_sequencer sequencer(struct kl_repo *r, struct fake *f)
+static struct kl_sequencer sequencer(struct kl_repo *repo, struct fake *fake)
 {
-	struct kl_sequencer s = fake_sequencer(r, f);
+	struct kl_sequencer other = fake_sequencer(repo, fake);
 
-	s.judge = judge;
-	s.judge_anew = judge_anew;
-	s.model.open = chat_open;
-	s.model.rederive = rederive;
-	return s;
+	other.judge = judge;
+	other.judge_anew = judge_anew;
+	other.model.open = chat_open;
+	other.model.rederive = rederive;
+	return other;
 }
 
 static struct kl_sequencer_opts options(void)
 {
-	struct kl_sequencer_opts o = fake_opts;
+	struct kl_sequencer_opts opts = fake_opts;
 
-	o.name = NAME;
-	o.rederive = "chat";
-	return o;
+	opts.name = NAME;
+	opts.rederive = "chat";
+	return opts;
 }
 
 /* a new walk whose model answers so */
-static int walk(const char *dir, const struct answer *t, struct kl_outcome *out)
+static int walk(const char *dir, const struct answer *answer, struct kl_outcome *out)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_sequencer_opts o = options();
-	struct fake f = { 0 };
-	struct kl_sequencer s;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_sequencer_opts opts = options();
+	struct fake fake = { 0 };
+	struct kl_sequencer other;
 	int err;
 
 	memset(&m, 0, sizeof(m));
-	table = t;
-	assert_ok(kl_repo_open_at(&r, dir));
-	s = sequencer(r, &f);
-	err = kl_sequencer_start(&s, &o);
+	table = answer;
+	assert_ok(kl_repo_open_at(&repo, dir));
+	other = sequencer(repo, &fake);
+	err = kl_sequencer_start(&other, &opts);
 	if (!err)
-		err = kl_sequencer_run(&s, out);
-	kl_sequencer_release(&s);
+		err = kl_sequencer_run(&other, out);
+	kl_sequencer_release(&other);
 	return err;
 }
 
 static void assert_sound(const char *dir)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_check c = { 0 };
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_check check = { 0 };
 
 	sh(dir, "git fsck --strict --no-dangling");
-	assert_ok(kl_repo_open_at(&r, dir));
-	c.repo = r;
-	assert_ok(kl_check_run(&c));
-	assert_int_equal(c.errors + c.warnings, 0);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	check.repo = repo;
+	assert_ok(kl_check_run(&check));
+	assert_int_equal(check.errors + check.warnings, 0);
 	assert_sh("", dir, "git for-each-ref refs/klineage/op refs/klineage/tmp");
 }
 
@@ -204,18 +204,18 @@ static void assert_sound(const char *dir)
 
 static void test_rederived(void **state)
 {
-	static const struct answer t[] = { /*
+	static const struct answer answers[] = { /*
 		 * K_2 from K_1: as fast at the second attempt. K_1 from K_0: faster, at the first
 		 */
-					   { 1, 0, "NS:1000 BAD:wrong-edge", 0 },
-					   { 1, 1, "NS:1000 F:avx", 0 },
-					   { 2, 0, "NS:3900", 0 },
-					   { 0 }
+						 { 1, 0, "NS:1000 BAD:wrong-edge", 0 },
+						 { 1, 1, "NS:1000 F:avx", 0 },
+						 { 2, 0, "NS:3900", 0 },
+						 { 0 }
 	};
 	KL_AUTO(kl_freep) char *dir = fake_repo("rederived");
 	struct kl_outcome out;
 
-	assert_ok(walk(dir, t, &out));
+	assert_ok(walk(dir, answers, &out));
 	assert_int_equal(out.steps, 2);
 	assert_int_equal(out.rejections, 1);
 	assert_int_equal(out.rederived, 2);
@@ -316,28 +316,29 @@ static void test_inverse(void **state)
 /* the same files as K_i, or the same machine code: not slower, and not measured */
 static void test_same_as_goal(void **state)
 {
-	static const struct answer t[] = { { 1, 0, NULL, '=' },
-					   { 2, 0, "NS:99999 CODE:tiled", 0 },
-					   { 0 } };
+	static const struct answer answers[] = { { 1, 0, NULL, '=' },
+						 { 2, 0, "NS:99999 CODE:tiled", 0 },
+						 { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("same");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	struct kl_outcome out;
 	struct kl_ratio against;
-	struct kl_view v;
+	struct kl_view view;
 
 	sh(dir, "git reset -q --hard main~3");
 	fake_commit(dir, "NS:4000 F:vec.128 CODE:tiled", "\\ttiled();\\n", "copy: tile it");
 	fake_commit(dir, "NS:1000 F:vec.256 F:prefetch", "\\texpert();\\n", "copy: the expert");
-	assert_ok(walk(dir, t, &out));
+	assert_ok(walk(dir, answers, &out));
 	assert_int_equal(out.rederived, 2);
 	sh(dir, "test \"$(git rev-parse " LINEAGE "^2^{tree})\" = \"$(git rev-parse " LINEAGE
 		"^{tree})\"");
 	assert_sh("1", dir, "git show " LINEAGE "~1^2:copy.c | grep -c 'anew()'");
-	assert_ok(kl_repo_open_at(&r, dir));
-	assert_ok(kl_view_load(&v, r, "copy", NAME));
-	assert_string_equal(kl_view_rederived(&against, r, &v.step[2]), "the same files");
-	assert_string_equal(kl_view_rederived(&against, r, &v.step[1]), "the same machine code");
-	kl_view_release(&v);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_view_load(&view, repo, "copy", NAME));
+	assert_string_equal(kl_view_rederived(&against, repo, &view.step[2]), "the same files");
+	assert_string_equal(kl_view_rederived(&against, repo, &view.step[1]),
+			    "the same machine code");
+	kl_view_release(&view);
 	assert_sound(dir);
 	kl_outcome_release(&out);
 }
@@ -348,26 +349,26 @@ static void test_same_as_goal(void **state)
  */
 static void test_noise(void **state)
 {
-	static const struct answer t[] = { { 1, 0, "NS:1000 NOISY", 0 },
-					   { 2, 0, NULL, '-' },
-					   { 0 } };
+	static const struct answer answers[] = { { 1, 0, "NS:1000 NOISY", 0 },
+						 { 2, 0, NULL, '-' },
+						 { 0 } };
 
 	for (int noisy = 0; noisy < 4; noisy++) {
 		KL_AUTO(kl_freep) char *dir = fake_repo("noise");
-		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-		struct kl_sequencer_opts o = options();
-		struct fake f = { 0 };
-		struct kl_sequencer s;
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		struct kl_sequencer_opts opts = options();
+		struct fake fake = { 0 };
+		struct kl_sequencer other;
 		struct kl_outcome out;
 
 		memset(&m, 0, sizeof(m));
 		m.noisy = noisy;
-		table = t;
-		assert_ok(kl_repo_open_at(&r, dir));
-		s = sequencer(r, &f);
-		assert_ok(kl_sequencer_start(&s, &o));
-		assert_ok(kl_sequencer_run(&s, &out));
-		kl_sequencer_release(&s);
+		table = answers;
+		assert_ok(kl_repo_open_at(&repo, dir));
+		other = sequencer(repo, &fake);
+		assert_ok(kl_sequencer_start(&other, &opts));
+		assert_ok(kl_sequencer_run(&other, &out));
+		kl_sequencer_release(&other);
 		assert_int_equal(m.asked, 2);
 		assert_int_equal(m.again, noisy < 2 ? noisy : 2);
 		assert_int_equal(out.rederived, noisy < 3);
@@ -388,34 +389,34 @@ static void test_noise(void **state)
  */
 static void test_interrupted(void **state)
 {
-	static const struct answer t[] = { { 1, 0, "NS:1000 BAD:wrong-edge", 0 },
-					   { 1, 1, "NS:1000 F:avx", 0 },
-					   { 2, 0, "NS:3900", 0 },
-					   { 0 } };
+	static const struct answer answers[] = { { 1, 0, "NS:1000 BAD:wrong-edge", 0 },
+						 { 1, 1, "NS:1000 F:avx", 0 },
+						 { 2, 0, "NS:3900", 0 },
+						 { 0 } };
 
 	for (int at = 1; at <= 10; at++) {
 		KL_AUTO(kl_freep) char *dir = fake_repo("cut");
-		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-		struct kl_sequencer_opts o = options();
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		struct kl_sequencer_opts opts = options();
 		bool model = at > 7;
-		struct fake f = { .interrupt_at = model ? 0 : at };
-		struct kl_sequencer s;
+		struct fake fake = { .interrupt_at = model ? 0 : at };
+		struct kl_sequencer other;
 		struct kl_outcome out;
 
 		memset(&m, 0, sizeof(m));
 		m.interrupt_at = model ? at - 7 : 0;
-		table = t;
-		assert_ok(kl_repo_open_at(&r, dir));
-		s = sequencer(r, &f);
-		assert_ok(kl_sequencer_start(&s, &o));
-		assert_error(KL_EINTR, "interrupted", kl_sequencer_run(&s, &out));
-		kl_sequencer_release(&s);
+		table = answers;
+		assert_ok(kl_repo_open_at(&repo, dir));
+		other = sequencer(repo, &fake);
+		assert_ok(kl_sequencer_start(&other, &opts));
+		assert_error(KL_EINTR, "interrupted", kl_sequencer_run(&other, &out));
+		kl_sequencer_release(&other);
 		kl_outcome_release(&out);
 		sh(dir, "git fsck --strict --no-dangling && git gc -q --prune=now");
-		s = sequencer(r, &f);
-		assert_ok(kl_sequencer_resume(&s));
-		assert_ok(kl_sequencer_run(&s, &out));
-		kl_sequencer_release(&s);
+		other = sequencer(repo, &fake);
+		assert_ok(kl_sequencer_resume(&other));
+		assert_ok(kl_sequencer_run(&other, &out));
+		kl_sequencer_release(&other);
 		assert_int_equal(out.rederived, 2);
 		assert_int_equal(m.asked, 3 + model);
 		assert_sh("wrong-edge", dir, TRAILER("Attempts", LINEAGE));
@@ -430,57 +431,58 @@ static void test_interrupted(void **state)
  */
 static void test_errors(void **state)
 {
-	static const struct answer t[] = { { 1, 0, NULL, '!' }, { 2, 0, NULL, '-' }, { 0 } };
+	static const struct answer answers[] = { { 1, 0, NULL, '!' }, { 2, 0, NULL, '-' }, { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("errors");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct fake f = { 0 };
-	struct kl_sequencer_opts o = options();
-	struct kl_sequencer s;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct fake fake = { 0 };
+	struct kl_sequencer_opts opts = options();
+	struct kl_sequencer other;
 	struct kl_outcome out;
 
-	assert_error(KL_EIO, "overloaded", walk(dir, t, &out));
+	assert_error(KL_EIO, "overloaded", walk(dir, answers, &out));
 	assert_contains(kl_error_hints(), "--continue");
 	kl_outcome_release(&out);
-	assert_ok(kl_repo_open_at(&r, dir));
-	s = sequencer(r, &f);
-	assert_ok(kl_sequencer_resume(&s));
-	assert_int_equal(kl_walk_next(&s.op.walk), KL_WALK_DERIVE);
-	assert_ok(kl_sequencer_skip(&s));
-	assert_ok(kl_sequencer_run(&s, &out));
-	kl_sequencer_release(&s);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	other = sequencer(repo, &fake);
+	assert_ok(kl_sequencer_resume(&other));
+	assert_int_equal(kl_walk_next(&other.op.walk), KL_WALK_DERIVE);
+	assert_ok(kl_sequencer_skip(&other));
+	assert_ok(kl_sequencer_run(&other, &out));
+	kl_sequencer_release(&other);
 	assert_sh("skipped", dir, TRAILER("Attempts", LINEAGE));
 	kl_outcome_release(&out);
 
-	s = sequencer(r, &f);
+	other = sequencer(repo, &fake);
 	m.no_chat = true;
-	o.name = "other";
-	assert_error(KL_EINVALID, "no provider", kl_sequencer_start(&s, &o));
-	kl_sequencer_release(&s);
+	opts.name = "other";
+	assert_error(KL_EINVALID, "no provider", kl_sequencer_start(&other, &opts));
+	kl_sequencer_release(&other);
 	assert_sh("", dir, "git for-each-ref refs/klineage/op");
 }
 
 /* three times in a row is an error, and what was counted is kept */
 static void test_timeouts(void **state)
 {
-	static const struct answer t[] = { { 1, 0, NULL, '~' }, { 1, 1, NULL, '~' },
-					   { 1, 2, NULL, '~' }, { 1, 3, NULL, '-' },
-					   { 2, 0, NULL, '-' }, { 0 } };
+	static const struct answer answers[] = { { 1, 0, NULL, '~' }, { 1, 1, NULL, '~' },
+						 { 1, 2, NULL, '~' }, { 1, 3, NULL, '-' },
+						 { 2, 0, NULL, '-' }, { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("timeouts");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct fake f = { 0 };
-	struct kl_sequencer s;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct fake fake = { 0 };
+	struct kl_sequencer other;
 	struct kl_outcome out;
 
-	assert_error(KL_ETIMEOUT, "sent nothing for 600 s; 3 times in a row", walk(dir, t, &out));
+	assert_error(KL_ETIMEOUT, "sent nothing for 600 s; 3 times in a row",
+		     walk(dir, answers, &out));
 	assert_contains(kl_error_hints(), "--continue");
 	assert_int_equal(m.asked, 3);
 	kl_outcome_release(&out);
-	assert_ok(kl_repo_open_at(&r, dir));
-	s = sequencer(r, &f);
-	assert_ok(kl_sequencer_resume(&s));
-	assert_int_equal(json_integer_value(json_object_get(s.op.walk.state, "timeouts")), 3);
-	assert_ok(kl_sequencer_run(&s, &out));
-	kl_sequencer_release(&s);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	other = sequencer(repo, &fake);
+	assert_ok(kl_sequencer_resume(&other));
+	assert_int_equal(json_integer_value(json_object_get(other.op.walk.state, "timeouts")), 3);
+	assert_ok(kl_sequencer_run(&other, &out));
+	kl_sequencer_release(&other);
 	assert_sh("timeout, timeout, timeout, gave-up", dir, TRAILER("Attempts", LINEAGE));
 	assert_sound(dir);
 	kl_outcome_release(&out);
@@ -489,25 +491,25 @@ static void test_timeouts(void **state)
 /* ended while an attempt waits to be judged: the step stands, nothing of the attempt is left */
 static void test_stopped(void **state)
 {
-	static const struct answer t[] = { { 1, 0, "NS:1000", 0 }, { 0 } };
+	static const struct answer answers[] = { { 1, 0, "NS:1000", 0 }, { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("stopped");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_sequencer_opts o = options();
-	struct fake f = { .interrupt_at = 4 };
-	struct kl_sequencer s;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_sequencer_opts opts = options();
+	struct fake fake = { .interrupt_at = 4 };
+	struct kl_sequencer other;
 	struct kl_outcome out;
 
 	memset(&m, 0, sizeof(m));
-	table = t;
-	assert_ok(kl_repo_open_at(&r, dir));
-	s = sequencer(r, &f);
-	assert_ok(kl_sequencer_start(&s, &o));
-	assert_error(KL_EINTR, "", kl_sequencer_run(&s, &out));
-	assert_int_equal(kl_walk_next(&s.op.walk), KL_WALK_JUDGE_DERIVED);
+	table = answers;
+	assert_ok(kl_repo_open_at(&repo, dir));
+	other = sequencer(repo, &fake);
+	assert_ok(kl_sequencer_start(&other, &opts));
+	assert_error(KL_EINTR, "", kl_sequencer_run(&other, &out));
+	assert_int_equal(kl_walk_next(&other.op.walk), KL_WALK_JUDGE_DERIVED);
 	kl_outcome_release(&out);
-	assert_ok(kl_sequencer_stop(&s));
-	assert_ok(kl_sequencer_run(&s, &out));
-	kl_sequencer_release(&s);
+	assert_ok(kl_sequencer_stop(&other));
+	assert_ok(kl_sequencer_run(&other, &out));
+	kl_sequencer_release(&other);
 	assert_int_equal(out.steps, 1);
 	assert_string_equal(out.termination, "stopped");
 	assert_sh("inverse", dir, TRAILER("Derivation", LINEAGE));
@@ -521,12 +523,12 @@ static struct {
 	int asked;
 } reader;
 
-static int audit(json_t **audited, const struct kl_trait_reading *r)
+static int audit(json_t **audited, const struct kl_trait_reading *reading)
 {
 	reader.asked++;
-	assert_string_equal(kl_json_str_or(r->claims, "tiled", ""), "no");
-	assert_non_null(strstr(r->state->file[0].data, "naive"));
-	assert_int_equal(r->step, 2);
+	assert_string_equal(kl_json_str_or(reading->claims, "tiled", ""), "no");
+	assert_non_null(strstr(reading->state->file[0].data, "naive"));
+	assert_int_equal(reading->step, 2);
 	if (!reader.says)
 		return kl_error(KL_ENO, "nothing is left of $40");
 	return kl_json_parse(audited, reader.says, strlen(reader.says));
@@ -543,7 +545,7 @@ static void test_traits(void **state)
 		{ "{}", "\"tiled\":\"unknown\"", "unknown" },
 		{ NULL, "\"tiled\":\"no unaudited\"", "clean" },
 	};
-	static const struct answer t[] = { { 1, 0, NULL, '-' }, { 2, 0, NULL, '-' }, { 0 } };
+	static const struct answer answers[] = { { 1, 0, NULL, '-' }, { 2, 0, NULL, '-' }, { 0 } };
 	char *primary[] = { (char *)"trait:tiled", NULL };
 	struct kl_mechanism tile = { .name = (char *)"tile",
 				     .primary = { primary, 1, 0 },
@@ -552,10 +554,10 @@ static void test_traits(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
 		KL_AUTO(kl_freep) char *dir = fake_repo("traits");
-		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-		struct kl_sequencer_opts o = options();
-		struct fake f = { 0 };
-		struct kl_sequencer s;
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		struct kl_sequencer_opts opts = options();
+		struct fake fake = { 0 };
+		struct kl_sequencer other;
 		struct kl_outcome out;
 
 		sh(dir, "git reset -q --hard main~3");
@@ -566,14 +568,14 @@ static void test_traits(void **state)
 		memset(&m, 0, sizeof(m));
 		reader.says = row[i].says;
 		reader.asked = 0;
-		table = t;
-		assert_ok(kl_repo_open_at(&r, dir));
-		s = sequencer(r, &f);
-		s.mechanisms = &mechanisms;
-		s.model.audit = audit;
-		assert_ok(kl_sequencer_start(&s, &o));
-		assert_ok(kl_sequencer_run(&s, &out));
-		kl_sequencer_release(&s);
+		table = answers;
+		assert_ok(kl_repo_open_at(&repo, dir));
+		other = sequencer(repo, &fake);
+		other.mechanisms = &mechanisms;
+		other.model.audit = audit;
+		assert_ok(kl_sequencer_start(&other, &opts));
+		assert_ok(kl_sequencer_run(&other, &out));
+		kl_sequencer_release(&other);
 		assert_int_equal(reader.asked, 1);
 		sh(dir, "git notes --ref=klineage/gate show " WALK " | grep -F '%s'", row[i].trait);
 		sh(dir,
@@ -589,12 +591,12 @@ static void test_traits(void **state)
 /* the gate is elsewhere: the walk waits with K_i' at hand, and a thought buys nothing */
 static bool away, sent;
 
-static int judge_away(struct kl_judgement **out, const struct kl_surface *s,
+static int judge_away(struct kl_judgement **out, const struct kl_surface *surface,
 		      const struct kl_surface *parent, void *payload)
 {
-	int err = judge(out, s, parent, payload);
+	int err = judge(out, surface, parent, payload);
 
-	if (!err && away && strstr(s->file[0].data, "anew")) {
+	if (!err && away && strstr(surface->file[0].data, "anew")) {
 		(*out)->event->verdict = KL_VERDICT_NOT_RUN;
 		(*out)->deferred = true;
 	}
@@ -619,38 +621,40 @@ static size_t collected(void *payload)
 
 static void test_waiting(void **state)
 {
-	static const struct answer t[] = { { 1, 0, "NS:1000", 0 }, { 2, 0, NULL, '-' }, { 0 } };
+	static const struct answer answers[] = { { 1, 0, "NS:1000", 0 },
+						 { 2, 0, NULL, '-' },
+						 { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("waiting");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_sequencer_opts o = options();
-	struct fake f = { 0 };
-	struct kl_sequencer s;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_sequencer_opts opts = options();
+	struct fake fake = { 0 };
+	struct kl_sequencer other;
 	struct kl_outcome out;
 
 	memset(&m, 0, sizeof(m));
-	table = t;
+	table = answers;
 	away = true;
-	assert_ok(kl_repo_open_at(&r, dir));
+	assert_ok(kl_repo_open_at(&repo, dir));
 	for (int i = 0; i < 2; i++) {
-		s = sequencer(r, &f);
-		s.judge = judge_away;
-		s.send = send_parcel;
-		s.collected = collected;
-		assert_ok(i ? kl_sequencer_resume(&s) : kl_sequencer_start(&s, &o));
-		assert_ok(kl_sequencer_run(&s, &out));
+		other = sequencer(repo, &fake);
+		other.judge = judge_away;
+		other.send = send_parcel;
+		other.collected = collected;
+		assert_ok(i ? kl_sequencer_resume(&other) : kl_sequencer_start(&other, &opts));
+		assert_ok(kl_sequencer_run(&other, &out));
 		assert_true(out.waiting);
 		assert_true(sent);
 		assert_int_equal(m.asked, 1);
-		kl_sequencer_release(&s);
+		kl_sequencer_release(&other);
 		kl_outcome_release(&out);
 		sh(dir, "git fsck --strict --no-dangling && git gc -q --prune=now");
 	}
 	away = false;
-	s = sequencer(r, &f);
-	s.judge = judge_away;
-	assert_ok(kl_sequencer_resume(&s));
-	assert_ok(kl_sequencer_run(&s, &out));
-	kl_sequencer_release(&s);
+	other = sequencer(repo, &fake);
+	other.judge = judge_away;
+	assert_ok(kl_sequencer_resume(&other));
+	assert_ok(kl_sequencer_run(&other, &out));
+	kl_sequencer_release(&other);
 	assert_int_equal(out.rederived, 1);
 	assert_int_equal(m.asked, 2);
 	assert_sound(dir);
@@ -663,28 +667,28 @@ static void test_waiting(void **state)
  */
 static void test_travels(void **state)
 {
-	static const struct answer t[] = { { 1, 0, "NS:1000 BAD:wrong-edge", 0 },
-					   { 1, 1, "NS:1000 F:avx", 0 },
-					   { 2, 0, NULL, '-' },
-					   { 0 } };
+	static const struct answer answers[] = { { 1, 0, "NS:1000 BAD:wrong-edge", 0 },
+						 { 1, 1, "NS:1000 F:avx", 0 },
+						 { 2, 0, NULL, '-' },
+						 { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("travels");
 	KL_AUTO(kl_freep) char *to = scratch_dir("travels-to");
-	KL_AUTO(kl_freep) char *x = kl_asprintf("%s/tx", scratch_root);
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL, *there = NULL;
+	KL_AUTO(kl_freep) char *text = kl_asprintf("%s/tx", scratch_root);
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL, *there = NULL;
 	struct kl_import_result res;
-	struct kl_check c = { 0 };
+	struct kl_check check = { 0 };
 	struct kl_outcome out;
 	size_t files;
 
-	assert_ok(walk(dir, t, &out));
+	assert_ok(walk(dir, answers, &out));
 	kl_outcome_release(&out);
-	assert_ok(kl_repo_open_at(&r, dir));
+	assert_ok(kl_repo_open_at(&repo, dir));
 	sh(scratch_root, "rm -rf tx");
-	assert_ok(kl_export_write(r, "copy", NAME, x, &files));
-	sh(x, "test -f rederived/0002-* && ls rejected | grep -q 0002-");
+	assert_ok(kl_export_write(repo, "copy", NAME, text, &files));
+	sh(text, "test -f rederived/0002-* && ls rejected | grep -q 0002-");
 	sh(to, "git init -q .");
 	assert_ok(kl_repo_open_at(&there, to));
-	assert_ok(kl_import_read(&res, there, x, NULL));
+	assert_ok(kl_import_read(&res, there, text, NULL));
 	assert_int_equal(res.steps, 2);
 	assert_int_equal(res.rejected, 2);
 	sh(scratch_root, "test \"$(git -C travels rev-parse " LINEAGE
@@ -694,7 +698,7 @@ static void test_travels(void **state)
 	assert_sh("forward", to, TRAILER("Direction", REJECTED));
 	assert_sound(to);
 	sh(scratch_root, "cd tx && sed -i 's/anew()/knew()/' rederived/0002-*");
-	assert_error(KL_EINVALID, "was changed", kl_import_read(&res, there, x, "again"));
+	assert_error(KL_EINVALID, "was changed", kl_import_read(&res, there, text, "again"));
 
 	/* the same words over a K_i' that was never judged */
 	sh(to,
@@ -704,9 +708,9 @@ static void test_travels(void **state)
 	   "^{tree}) && "
 	   "git notes --ref=klineage/gate copy %s " LINEAGE,
 	   "$(git -C ../travels rev-parse " LINEAGE ")");
-	c.repo = there;
-	assert_ok(kl_check_run(&c));
-	assert_int_equal(c.errors, 1);
+	check.repo = there;
+	assert_ok(kl_check_run(&check));
+	assert_int_equal(check.errors, 1);
 }
 
 int main(void)

@@ -16,65 +16,65 @@ struct parts {
 
 static json_t *file_json(const char *name, const char *data, size_t len)
 {
-	json_t *f = json_object();
+	json_t *facts = json_object();
 	char hex[KL_SHA256_HEX];
 
 	kl_sha256_hex(hex, data, len);
-	kl_json_set_str(f, "name", name);
-	kl_json_set_str(f, "sha256", hex);
-	kl_json_set_int(f, "size", (int64_t)len);
-	return f;
+	kl_json_set_str(facts, "name", name);
+	kl_json_set_str(facts, "sha256", hex);
+	kl_json_set_int(facts, "size", (int64_t)len);
+	return facts;
 }
 
-static void make(struct parts *p, const char *candidate, const char *pool)
+static void make(struct parts *parts, const char *candidate, const char *pool)
 {
 	char hex[KL_SHA256_HEX];
 	KL_AUTO(json_decrefp) json_t *doc = json_object();
 
-	*p = (struct parts){ .doc = KL_BUF_INIT, .manifest = KL_BUF_INIT };
+	*parts = (struct parts){ .doc = KL_BUF_INIT, .manifest = KL_BUF_INIT };
 	kl_sha256_hex(hex, "object", 6);
-	snprintf(p->object, sizeof(p->object), "files/%s", hex);
+	snprintf(parts->object, sizeof(parts->object), "files/%s", hex);
 	kl_json_set_str(doc, "schema", "klineage.job/1");
-	kl_json_set_str(doc, "truth", p->object);
-	kl_json_set_str(doc, "candidate", candidate ? candidate : p->object);
+	kl_json_set_str(doc, "truth", parts->object);
+	kl_json_set_str(doc, "candidate", candidate ? candidate : parts->object);
 	kl_json_set_str(doc, "pool", pool ? pool : "pools/0123456789abcdef");
-	kl_json_canonical(&p->doc, doc);
-	kl_sha256_hex(hex, p->doc.ptr, p->doc.len);
-	snprintf(p->job, sizeof(p->job), "jobs/%s.json", hex);
-	p->entry = json_pack("{s:s,s:s,s:s,s:s}", "workload", "w", "surface", "s", "contract", "c",
-			     "job", p->job);
-	p->files = json_array();
-	json_array_append_new(p->files, file_json(p->object, "object", 6));
-	json_array_append_new(p->files, file_json(p->job, p->doc.ptr, p->doc.len));
+	kl_json_canonical(&parts->doc, doc);
+	kl_sha256_hex(hex, parts->doc.ptr, parts->doc.len);
+	snprintf(parts->job, sizeof(parts->job), "jobs/%s.json", hex);
+	parts->entry = json_pack("{s:s,s:s,s:s,s:s}", "workload", "w", "surface", "s", "contract",
+				 "c", "job", parts->job);
+	parts->files = json_array();
+	json_array_append_new(parts->files, file_json(parts->object, "object", 6));
+	json_array_append_new(parts->files, file_json(parts->job, parts->doc.ptr, parts->doc.len));
 }
 
-static void seal(struct parts *p)
+static void seal(struct parts *parts)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *m = NULL;
+	KL_AUTO(json_decrefp) json_t *member = NULL;
 	char hex[KL_SHA256_HEX];
 
-	kl_json_canonical(&text, p->entry);
+	kl_json_canonical(&text, parts->entry);
 	kl_sha256_hex(hex, text.ptr, text.len);
-	kl_json_set_str(p->entry, "digest", hex);
-	m = json_pack("{s:s,s:O,s:[O]}", "schema", "klineage.bundle/1", "files", p->files, "jobs",
-		      p->entry);
-	kl_json_canonical(&p->manifest, m);
+	kl_json_set_str(parts->entry, "digest", hex);
+	member = json_pack("{s:s,s:O,s:[O]}", "schema", "klineage.bundle/1", "files", parts->files,
+			   "jobs", parts->entry);
+	kl_json_canonical(&parts->manifest, member);
 }
 
-static void release(struct parts *p)
+static void release(struct parts *parts)
 {
-	kl_buf_release(&p->doc);
-	kl_buf_release(&p->manifest);
-	json_decref(p->entry);
-	json_decref(p->files);
+	kl_buf_release(&parts->doc);
+	kl_buf_release(&parts->manifest);
+	json_decref(parts->entry);
+	json_decref(parts->files);
 }
 
-static void pack(struct kl_buf *out, const struct parts *p)
+static void pack(struct kl_buf *out, const struct parts *parts)
 {
-	kl_tar_add(out, p->object, "object", 6);
-	kl_tar_add(out, p->job, p->doc.ptr, p->doc.len);
-	kl_tar_add(out, "manifest.json", p->manifest.ptr, p->manifest.len);
+	kl_tar_add(out, parts->object, "object", 6);
+	kl_tar_add(out, parts->job, parts->doc.ptr, parts->doc.len);
+	kl_tar_add(out, "manifest.json", parts->manifest.ptr, parts->manifest.len);
 	kl_tar_end(out);
 }
 
@@ -86,33 +86,33 @@ static int unpack(struct kl_unpacked *out, const struct kl_buf *bytes)
 	return kl_unpack(out, bytes->ptr, bytes->len, dir);
 }
 
-static int try_parts(struct parts *p)
+static int try_parts(struct parts *parts)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	KL_AUTO(kl_unpacked_release) struct kl_unpacked u = { NULL };
+	KL_AUTO(kl_unpacked_release) struct kl_unpacked unpacked = { NULL };
 
-	seal(p);
-	pack(&bytes, p);
-	return unpack(&u, &bytes);
+	seal(parts);
+	pack(&bytes, parts);
+	return unpack(&unpacked, &bytes);
 }
 
 static void a_bundle_is_unpacked(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	KL_AUTO(kl_unpacked_release) struct kl_unpacked u = { NULL };
+	KL_AUTO(kl_unpacked_release) struct kl_unpacked unpacked = { NULL };
 	KL_AUTO(json_decrefp) json_t *job = NULL;
 	KL_AUTO(kl_freep) char *object = NULL;
-	KL_AUTO(release) struct parts p;
+	KL_AUTO(release) struct parts parts;
 
-	make(&p, NULL, NULL);
-	seal(&p);
-	pack(&bytes, &p);
+	make(&parts, NULL, NULL);
+	seal(&parts);
+	pack(&bytes, &parts);
 	assert_ok(kl_fs_tempdir(&dir, "klineage-test"));
-	assert_ok(kl_unpack(&u, bytes.ptr, bytes.len, dir));
-	assert_int_equal(json_array_size(u.jobs), 1);
-	assert_ok(kl_unpack_job(&job, json_array_get(u.jobs, 0), dir));
-	object = kl_fs_join(dir, p.object);
+	assert_ok(kl_unpack(&unpacked, bytes.ptr, bytes.len, dir));
+	assert_int_equal(json_array_size(unpacked.jobs), 1);
+	assert_ok(kl_unpack_job(&job, json_array_get(unpacked.jobs, 0), dir));
+	object = kl_fs_join(dir, parts.object);
 	assert_string_equal(kl_json_str_or(job, "candidate", ""), object);
 	assert_true(kl_fs_exists(object));
 }
@@ -135,16 +135,16 @@ static void jobs_name_nothing_but_what_is_in_the_bundle(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		KL_AUTO(release) struct parts p;
+		KL_AUTO(release) struct parts parts;
 
-		make(&p, bad[i], NULL);
-		assert_error(KL_EINVALID, "a job names", try_parts(&p));
+		make(&parts, bad[i], NULL);
+		assert_error(KL_EINVALID, "a job names", try_parts(&parts));
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad_pool); i++) {
-		KL_AUTO(release) struct parts p;
+		KL_AUTO(release) struct parts parts;
 
-		make(&p, NULL, bad_pool[i]);
-		assert_error(KL_EINVALID, "pool", try_parts(&p));
+		make(&parts, NULL, bad_pool[i]);
+		assert_error(KL_EINVALID, "pool", try_parts(&parts));
 	}
 }
 
@@ -166,33 +166,34 @@ static void the_manifest_says_what_is_there(void **state)
 	kl_json_set_str(digest.entry, "surface", "changed");
 	{
 		KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-		KL_AUTO(kl_unpacked_release) struct kl_unpacked u = { NULL };
-		KL_AUTO(json_decrefp) json_t *m = json_pack("{s:s,s:O,s:[O]}", "schema",
-							    "klineage.bundle/1", "files",
-							    digest.files, "jobs", digest.entry);
+		KL_AUTO(kl_unpacked_release) struct kl_unpacked unpacked = { NULL };
+		KL_AUTO(json_decrefp) json_t *member = json_pack("{s:s,s:O,s:[O]}", "schema",
+								 "klineage.bundle/1", "files",
+								 digest.files, "jobs",
+								 digest.entry);
 
 		kl_buf_clear(&digest.manifest);
-		kl_json_canonical(&digest.manifest, m);
+		kl_json_canonical(&digest.manifest, member);
 		pack(&bytes, &digest);
-		assert_error(KL_EINVALID, "what its digest says", unpack(&u, &bytes));
+		assert_error(KL_EINVALID, "what its digest says", unpack(&unpacked, &bytes));
 	}
 }
 
 static void any_byte_that_is_changed_is_seen(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	KL_AUTO(release) struct parts p;
+	KL_AUTO(release) struct parts parts;
 
-	make(&p, NULL, NULL);
-	seal(&p);
-	pack(&bytes, &p);
+	make(&parts, NULL, NULL);
+	seal(&parts);
+	pack(&bytes, &parts);
 	/* every seventh, for the sake of the disk */
 	for (size_t i = 3; i < bytes.len; i += 7) {
-		KL_AUTO(kl_unpacked_release) struct kl_unpacked u = { NULL };
+		KL_AUTO(kl_unpacked_release) struct kl_unpacked unpacked = { NULL };
 		int err;
 
 		bytes.ptr[i] ^= 0x04;
-		err = unpack(&u, &bytes);
+		err = unpack(&unpacked, &bytes);
 		bytes.ptr[i] ^= 0x04;
 		/*
 		 * the manifest's own words may change and still be words: then the name of the
@@ -201,8 +202,8 @@ static void any_byte_that_is_changed_is_seen(void **state)
 		if (!err) {
 			char hex[KL_SHA256_HEX];
 
-			kl_sha256_hex(hex, p.manifest.ptr, p.manifest.len);
-			assert_string_not_equal(hex, u.digest);
+			kl_sha256_hex(hex, parts.manifest.ptr, parts.manifest.len);
+			assert_string_not_equal(hex, unpacked.digest);
 		} else {
 			assert_int_equal(err, KL_EINVALID);
 		}
@@ -211,13 +212,13 @@ static void any_byte_that_is_changed_is_seen(void **state)
 
 /* --- the results ------------------------------------------------------------------------ */
 
-static void add(struct kl_report *r, const char *job)
+static void add(struct kl_report *report, const char *job)
 {
 	KL_AUTO(json_decrefp) json_t *line = json_object();
 
 	kl_json_set_str(line, "job", job);
 	kl_json_set_str(line, "result", "fine");
-	assert_ok(kl_report_add(r, line));
+	assert_ok(kl_report_add(report, line));
 }
 
 /*
@@ -233,18 +234,18 @@ static void a_report_goes_on_wherever_it_was_cut(void **state)
 	assert_ok(kl_fs_tempdir(&dir, "klineage-test"));
 	path = kl_fs_join(dir, "results");
 	for (size_t cut = 0; !whole.len || cut <= whole.len; cut++) {
-		KL_AUTO(kl_report_release) struct kl_report r = KL_REPORT_INIT;
+		KL_AUTO(kl_report_release) struct kl_report report = KL_REPORT_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
 		if (whole.len)
 			assert_ok(kl_fs_put(path, whole.ptr, cut, 0600));
-		assert_ok(kl_report_open(&r, path, "b"));
-		assert_int_equal(r.ended, whole.len && cut == whole.len);
-		if (!kl_report_has(&r, "1"))
-			add(&r, "1");
-		if (!kl_report_has(&r, "2"))
-			add(&r, "2");
-		assert_ok(kl_report_end(&r, NULL));
+		assert_ok(kl_report_open(&report, path, "b"));
+		assert_int_equal(report.ended, whole.len && cut == whole.len);
+		if (!kl_report_has(&report, "1"))
+			add(&report, "1");
+		if (!kl_report_has(&report, "2"))
+			add(&report, "2");
+		assert_ok(kl_report_end(&report, NULL));
 		assert_ok(kl_fs_read(&text, path, 1 << 20));
 		if (!whole.len)
 			kl_buf_add(&whole, text.ptr, text.len);
@@ -255,14 +256,14 @@ static void a_report_goes_on_wherever_it_was_cut(void **state)
 static void one_worker_at_a_time(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
-	KL_AUTO(kl_report_release) struct kl_report a = KL_REPORT_INIT;
-	KL_AUTO(kl_report_release) struct kl_report b = KL_REPORT_INIT;
+	KL_AUTO(kl_report_release) struct kl_report left = KL_REPORT_INIT;
+	KL_AUTO(kl_report_release) struct kl_report right = KL_REPORT_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
 
 	assert_ok(kl_fs_tempdir(&dir, "klineage-test"));
 	path = kl_fs_join(dir, "results");
-	assert_ok(kl_report_open(&a, path, "b"));
-	assert_error(KL_EBUSY, "another", kl_report_open(&b, path, "b"));
+	assert_ok(kl_report_open(&left, path, "b"));
+	assert_error(KL_EBUSY, "another", kl_report_open(&right, path, "b"));
 }
 
 int main(void)

@@ -16,41 +16,41 @@
 
 static void test_says_why_there_is_no_gpu(void **state)
 {
-	struct gpu_fixture *f = *state;
-	KL_AUTO(kl_freep) char *library = kl_fs_join(f->dir, "libcuda.so.1");
-	struct kl_gpu_child *c = NULL;
+	struct gpu_fixture *fixture = *state;
+	KL_AUTO(kl_freep) char *library = kl_fs_join(fixture->dir, "libcuda.so.1");
+	struct kl_gpu_child *child = NULL;
 
-	gpu_conf(f, "version 12020\n");
-	assert_error(KL_ECANNOT, "speaks CUDA 12.2, 12.4 is needed", kl_gpu_child_start(&c));
-	gpu_conf(f, "devices 0\n");
-	assert_error(KL_ECANNOT, "no GPU here", kl_gpu_child_start(&c));
+	gpu_conf(fixture, "version 12020\n");
+	assert_error(KL_ECANNOT, "speaks CUDA 12.2, 12.4 is needed", kl_gpu_child_start(&child));
+	gpu_conf(fixture, "devices 0\n");
+	assert_error(KL_ECANNOT, "no GPU here", kl_gpu_child_start(&child));
 	/* a library that is none */
-	gpu_file(f, "not", "no library");
+	gpu_file(fixture, "not", "no library");
 	assert_ok(kl_proc_output(NULL, (const char *const[]){ "ln", "-sf", "not", library, NULL }));
-	assert_error(KL_ECANNOT, "no CUDA driver can be opened", kl_gpu_child_start(&c));
-	assert_null(c);
+	assert_error(KL_ECANNOT, "no CUDA driver can be opened", kl_gpu_child_start(&child));
+	assert_null(child);
 }
 
 static void test_wrong_architecture(void **state)
 {
-	struct gpu_fixture *f = *state;
-	struct kl_job *job = gpu_job(f, NULL, NULL);
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = gpu_job(fixture, NULL, NULL);
 	struct kl_subject_spec spec = gpu_spec(job, false);
-	struct kl_subject *s = NULL;
+	struct kl_subject *subject = NULL;
 
-	gpu_conf(f, "cc 80\n");
+	gpu_conf(fixture, "cc 80\n");
 	assert_error(KL_ECANNOT,
 		     "no GPU here runs code for sm_90a: Fake GPU 0 has compute capability 8.0",
-		     kl_subject_start(&s, job, job->point, &spec));
-	gpu_conf(f, "cc 90\n");
-	gpu_file(f, "cand.cubin", "SM80 code");
+		     kl_subject_start(&subject, job, job->point, &spec));
+	gpu_conf(fixture, "cc 90\n");
+	gpu_file(fixture, "cand.cubin", "SM80 code");
 	assert_error(KL_ECANNOT, "the cubin is not for Fake GPU 0",
-		     kl_subject_start(&s, job, job->point, &spec));
-	gpu_file(f, "cand.cubin", "what is this");
+		     kl_subject_start(&subject, job, job->point, &spec));
+	gpu_file(fixture, "cand.cubin", "what is this");
 	assert_error(KL_EINVALID, "cannot load the cubin",
-		     kl_subject_start(&s, job, job->point, &spec));
-	gpu_file(f, "cand.cubin", "");
-	assert_error(KL_EINVALID, "is empty", kl_subject_start(&s, job, job->point, &spec));
+		     kl_subject_start(&subject, job, job->point, &spec));
+	gpu_file(fixture, "cand.cubin", "");
+	assert_error(KL_EINVALID, "is empty", kl_subject_start(&subject, job, job->point, &spec));
 }
 
 /* -- calls --------------------------------------------------------------------------- */
@@ -62,27 +62,27 @@ static void test_calls(void **state)
 
 	for (int turn = 0; turn < 4; turn++) {
 		struct kl_subject_spec spec = gpu_spec(job, turn & 1);
-		struct kl_subject *s = NULL;
+		struct kl_subject *subject = NULL;
 		struct kl_point *pt = &job->point[turn / 2];
 		size_t n = (size_t)pt->dim[0];
-		float *x, *y;
+		float *samples, *values;
 
-		assert_ok(kl_subject_start(&s, job, pt, &spec));
-		assert_int_equal(kl_subject_bytes(s, 1), 4 * n);
-		assert_null(kl_subject_buffer(s, 0));
+		assert_ok(kl_subject_start(&subject, job, pt, &spec));
+		assert_int_equal(kl_subject_bytes(subject, 1), 4 * n);
+		assert_null(kl_subject_buffer(subject, 0));
 		for (uint64_t seed = 10; seed < 13; seed++) {
-			x = kl_subject_buffer(s, 1);
+			samples = kl_subject_buffer(subject, 1);
 			for (size_t i = 0; i < n; i++)
-				x[i] = (float)i + (float)seed;
-			kl_subject_poison(s, seed);
-			assert_ok(kl_subject_call(s, &end));
+				samples[i] = (float)i + (float)seed;
+			kl_subject_poison(subject, seed);
+			assert_ok(kl_subject_call(subject, &end));
 			assert_int_equal(end.end, KL_CALL_OK);
 			assert_true(end.ns > 0);
-			y = kl_subject_buffer(s, 2);
+			values = kl_subject_buffer(subject, 2);
 			for (size_t i = 0; i < n; i++)
-				assert_true(y[i] == 1.5f * ((float)i + (float)seed));
+				assert_true(values[i] == 1.5f * ((float)i + (float)seed));
 		}
-		kl_subject_free(s);
+		kl_subject_free(subject);
 	}
 }
 
@@ -91,48 +91,49 @@ static void test_poison_is_known(void **state)
 {
 	struct kl_job *job = gpu_job(*state, SCALE_KERNEL("n = 0;"), NULL);
 	struct kl_subject_spec spec = gpu_spec(job, true);
-	struct kl_subject *s = NULL;
+	struct kl_subject *subject = NULL;
 	struct kl_call end;
-	float before[3000], *y;
+	float before[3000], *values;
 
-	assert_ok(kl_subject_start(&s, job, job->point, &spec));
+	assert_ok(kl_subject_start(&subject, job, job->point, &spec));
 	for (uint64_t seed = 6; seed < 8; seed++) {
-		kl_subject_poison(s, seed);
-		memcpy(before, kl_subject_buffer(s, 2), sizeof(before));
-		memset(kl_subject_buffer(s, 2), 0, sizeof(before));
-		assert_ok(kl_subject_call(s, &end));
-		y = kl_subject_buffer(s, 2);
-		assert_memory_equal(y, before, sizeof(before));
+		kl_subject_poison(subject, seed);
+		memcpy(before, kl_subject_buffer(subject, 2), sizeof(before));
+		memset(kl_subject_buffer(subject, 2), 0, sizeof(before));
+		assert_ok(kl_subject_call(subject, &end));
+		values = kl_subject_buffer(subject, 2);
+		assert_memory_equal(values, before, sizeof(before));
 		for (int i = 0; i < 3000; i++)
-			assert_true(seed & 1 ? y[i] * y[i] >= 0.0625f && y[i] * y[i] < 4 :
-					       y[i] != y[i]);
+			assert_true(seed & 1 ? values[i] * values[i] >= 0.0625f &&
+						       values[i] * values[i] < 4 :
+					       values[i] != values[i]);
 	}
-	kl_subject_free(s);
+	kl_subject_free(subject);
 }
 
 /* One process serves an artefact at all its points; another artefact has another. */
 static void test_process_is_kept(void **state)
 {
 	struct kl_job *job = gpu_job(*state, NULL, NULL);
-	struct kl_gpu_child *c = NULL, *d = NULL, *e = NULL;
+	struct kl_gpu_child *other = NULL, *gpu_child = NULL, *child = NULL;
 	pid_t first;
 
-	assert_ok(kl_gpu_keep_child(&c, job, job->candidate_so));
-	first = c->pid;
-	kl_gpu_keep_back(job->gpu, c);
-	assert_ok(kl_gpu_keep_child(&c, job, job->candidate_so));
-	assert_int_equal(c->pid, first);
-	assert_ok(kl_gpu_keep_child(&d, job, job->truth_so));
-	assert_ok(kl_gpu_keep_child(&e, job, job->candidate_so));
-	assert_int_not_equal(d->pid, first);
-	assert_int_not_equal(e->pid, first);
-	kl_gpu_child_kill(c); /* as after a fault */
-	kl_gpu_keep_back(job->gpu, c);
-	kl_gpu_keep_back(job->gpu, e);
-	assert_ok(kl_gpu_keep_child(&c, job, job->candidate_so));
-	assert_int_not_equal(c->pid, first);
-	kl_gpu_keep_back(job->gpu, c);
-	kl_gpu_keep_back(job->gpu, d);
+	assert_ok(kl_gpu_keep_child(&other, job, job->candidate_so));
+	first = other->pid;
+	kl_gpu_keep_back(job->gpu, other);
+	assert_ok(kl_gpu_keep_child(&other, job, job->candidate_so));
+	assert_int_equal(other->pid, first);
+	assert_ok(kl_gpu_keep_child(&gpu_child, job, job->truth_so));
+	assert_ok(kl_gpu_keep_child(&child, job, job->candidate_so));
+	assert_int_not_equal(gpu_child->pid, first);
+	assert_int_not_equal(child->pid, first);
+	kl_gpu_child_kill(other); /* as after a fault */
+	kl_gpu_keep_back(job->gpu, other);
+	kl_gpu_keep_back(job->gpu, child);
+	assert_ok(kl_gpu_keep_child(&other, job, job->candidate_so));
+	assert_int_not_equal(other->pid, first);
+	kl_gpu_keep_back(job->gpu, other);
+	kl_gpu_keep_back(job->gpu, gpu_child);
 }
 
 static const struct {
@@ -162,18 +163,18 @@ static const struct {
 
 static void test_ends(void **state)
 {
-	struct gpu_fixture *f = *state;
+	struct gpu_fixture *fixture = *state;
 	struct kl_call end;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(ends); i++) {
-		struct kl_job *job = gpu_job(f, ends[i].body, ends[i].plan);
+		struct kl_job *job = gpu_job(fixture, ends[i].body, ends[i].plan);
 
 		end = gpu_try(job, 0, false);
 		if (end.end != ends[i].end || !strstr(end.what, ends[i].what))
 			fail_msg("%s: end %d, \"%s\"", ends[i].name, (int)end.end, end.what);
 		/* and nothing of it reaches the next */
 		if (i % 4 == 0) {
-			job = gpu_job(f, NULL, NULL);
+			job = gpu_job(fixture, NULL, NULL);
 			assert_int_equal(gpu_try(job, 0, true).end, KL_CALL_OK);
 		}
 	}
@@ -197,18 +198,18 @@ static void test_right_aligned_meets_the_guard(void **state)
 static void expect_twice(struct kl_job *job)
 {
 	struct kl_subject_spec spec = gpu_spec(job, false);
-	struct kl_subject *s = NULL;
+	struct kl_subject *subject = NULL;
 	struct kl_call end;
 
-	assert_ok(kl_subject_start(&s, job, job->point, &spec));
+	assert_ok(kl_subject_start(&subject, job, job->point, &spec));
 	for (int i = 0; i < 3; i++) {
-		kl_subject_poison(s, 2);
-		((float *)kl_subject_buffer(s, 1))[0] = 2;
-		assert_ok(kl_subject_call(s, &end));
+		kl_subject_poison(subject, 2);
+		((float *)kl_subject_buffer(subject, 1))[0] = 2;
+		assert_ok(kl_subject_call(subject, &end));
 		assert_int_equal(end.end, KL_CALL_OK);
-		assert_true(((float *)kl_subject_buffer(s, 2))[0] == 3);
+		assert_true(((float *)kl_subject_buffer(subject, 2))[0] == 3);
 	}
-	kl_subject_free(s);
+	kl_subject_free(subject);
 }
 
 /* Right in the first call only, by a global and by shared memory: neither lasts. */
@@ -274,7 +275,7 @@ static void test_prepare(void **state)
 {
 	struct kl_job *job;
 	struct kl_subject_spec spec;
-	struct kl_subject *s = NULL;
+	struct kl_subject *subject = NULL;
 	struct kl_call end;
 
 	expect_twice(gpu_job(*state, MAKE WITH_SCRATCH("if (t[3] != n) s = 0;"), PREPARE));
@@ -284,7 +285,7 @@ static void test_prepare(void **state)
 	job = gpu_job(*state, "KERNEL(make, 8, 4) { *(int *)0 = 1; }" WITH_SCRATCH(""), PREPARE);
 	spec = gpu_spec(job, false);
 	assert_error(KL_EINVALID, "prepare did not end well: CUDA_ERROR_ILLEGAL_ADDRESS",
-		     kl_subject_start(&s, job, job->point, &spec));
+		     kl_subject_start(&subject, job, job->point, &spec));
 }
 
 /* -- what does not fit ------------------------------------------------------------------------ */
@@ -313,8 +314,8 @@ static void test_plans_that_do_not_fit(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		struct kl_job *job = gpu_job(*state, bad[i].body, bad[i].plan);
 		struct kl_subject_spec spec = gpu_spec(job, false);
-		struct kl_subject *s = NULL;
-		int err = kl_subject_start(&s, job, job->point, &spec);
+		struct kl_subject *subject = NULL;
+		int err = kl_subject_start(&subject, job, job->point, &spec);
 
 		if (err != bad[i].kind || !strstr(kl_error_last(), bad[i].error))
 			fail_msg("%zu: %d: %s", i, err, kl_error_last());
@@ -326,11 +327,11 @@ static void test_plans_that_do_not_fit(void **state)
  */
 static void test_launch_attributes(void **state)
 {
-	struct gpu_fixture *f = *state;
+	struct gpu_fixture *fixture = *state;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *path = kl_fs_join(f->dir, "launches");
+	KL_AUTO(kl_freep) char *path = kl_fs_join(fixture->dir, "launches");
 	struct kl_job *job = gpu_job(
-		f, SCALE_KERNEL("") "KERNEL(wide, 8) { }",
+		fixture, SCALE_KERNEL("") "KERNEL(wide, 8) { }",
 		"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"launch\":["
 		"{\"kernel\":\"wide\",\"grid\":[32,2],\"block\":[64],\"cluster\":[16],\"nonportable\":true,"
 		"\"smem\":100000,\"args\":[\"x\"]},"
@@ -338,7 +339,7 @@ static void test_launch_attributes(void **state)
 		"{\"kernel\":\"scale\",\"grid\":[\"cdiv(n,256)\"],\"block\":[256],\"pdl\":true,"
 		"\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\"]}]}");
 
-	gpu_file(f, "launches", "");
+	gpu_file(fixture, "launches", "");
 	assert_int_equal(gpu_try(job, 0, false).end, KL_CALL_OK);
 	assert_ok(kl_fs_read(&text, path, 65536));
 	assert_string_equal(
@@ -381,45 +382,45 @@ static void test_tensor_map(void **state)
 
 static void test_health_after_a_hang(void **state)
 {
-	struct gpu_fixture *f = *state;
-	struct kl_job *job = gpu_job(f, SCALE_KERNEL("for (;;) pause();"), NULL);
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = gpu_job(fixture, SCALE_KERNEL("for (;;) pause();"), NULL);
 	struct kl_subject_spec spec = gpu_spec(job, false);
-	struct kl_subject *s = NULL;
+	struct kl_subject *subject = NULL;
 	struct kl_call end;
 
 	job->call_ms = 200;
 	assert_int_equal(gpu_try(job, 0, false).end, KL_CALL_HANG);
 	/* it was well: one may go on */
-	assert_ok(kl_subject_start(&s, job, job->point, &spec));
-	kl_subject_poison(s, 2);
-	assert_ok(kl_subject_call(s, &end));
+	assert_ok(kl_subject_start(&subject, job, job->point, &spec));
+	kl_subject_poison(subject, 2);
+	assert_ok(kl_subject_call(subject, &end));
 	assert_int_equal(end.end, KL_CALL_HANG);
-	gpu_conf(f, "sick 1\n");
-	kl_subject_free(s); /* and now it is not */
-	s = NULL;
+	gpu_conf(fixture, "sick 1\n");
+	kl_subject_free(subject); /* and now it is not */
+	subject = NULL;
 	assert_error(KL_EIO, "not well since a kernel hung",
-		     kl_subject_start(&s, job, job->point, &spec));
+		     kl_subject_start(&subject, job, job->point, &spec));
 }
 
 static void test_second_worker_waits(void **state)
 {
 	struct kl_job *job = gpu_job(*state, NULL, NULL);
 	KL_AUTO(kl_freep) char *resource = NULL;
-	struct kl_gpu_child *c = NULL;
+	struct kl_gpu_child *child = NULL;
 	int64_t start, took;
 	int ready[2];
 	pid_t other;
 	char byte;
 
-	assert_ok(kl_gpu_child_start(&c));
-	resource = kl_asprintf("gpu-%s", c->hello.device[0].uuid);
-	kl_gpu_child_free(c);
+	assert_ok(kl_gpu_child_start(&child));
+	resource = kl_asprintf("gpu-%s", child->hello.device[0].uuid);
+	kl_gpu_child_free(child);
 	assert_int_equal(pipe(ready), 0);
 	other = fork();
 	if (!other) {
-		struct kl_lock l = KL_LOCK_INIT;
+		struct kl_lock lock = KL_LOCK_INIT;
 
-		if (kl_lock_take_machine(&l, resource, 0) < 0)
+		if (kl_lock_take_machine(&lock, resource, 0) < 0)
 			_exit(1);
 		byte = write(ready[1], "x", 1) == 1;
 		kl_clock_sleep_ms(400);
@@ -427,10 +428,10 @@ static void test_second_worker_waits(void **state)
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	start = kl_clock_ns();
-	assert_ok(kl_gpu_keep_child(&c, job, job->candidate_so));
+	assert_ok(kl_gpu_keep_child(&child, job, job->candidate_so));
 	took = kl_clock_ns() - start;
 	assert_true(took > 200000000);
-	kl_gpu_keep_back(job->gpu, c);
+	kl_gpu_keep_back(job->gpu, child);
 	waitpid(other, NULL, 0);
 	close(ready[0]);
 	close(ready[1]);
@@ -443,46 +444,46 @@ static void test_second_worker_waits(void **state)
 /* A GPU process, greeted and opened, to be told nonsense. */
 static struct kl_gpu_child *opened(void)
 {
-	struct kl_gpu_child *c = NULL;
+	struct kl_gpu_child *child = NULL;
 
-	assert_ok(kl_gpu_child_start(&c));
-	assert_ok(kl_gpu_child_open(c, 0));
-	return c;
+	assert_ok(kl_gpu_child_start(&child));
+	assert_ok(kl_gpu_child_open(child, 0));
+	return child;
 }
 
 static void expect_end(const void *message, size_t n, const char *what)
 {
-	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = opened();
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = opened();
 	char reply[8192];
 	int status;
 
-	assert_int_equal(send(c->socket, message, n, MSG_NOSIGNAL), (ssize_t)n);
-	if (recv(c->socket, reply, sizeof(reply), 0) > 0)
+	assert_int_equal(send(child->socket, message, n, MSG_NOSIGNAL), (ssize_t)n);
+	if (recv(child->socket, reply, sizeof(reply), 0) > 0)
 		fail_msg("%s: answered", what);
-	assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
-	c->pid = 0;
+	assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+	child->pid = 0;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 70)
 		fail_msg("%s: status %x", what, status);
 }
 
 static void test_broken_frames(void **state)
 {
-	struct kl_gpu_head h = kl_gpu_head(KL_GPU_OP_PROBE, 0, sizeof(h));
+	struct kl_gpu_head head = kl_gpu_head(KL_GPU_OP_PROBE, 0, sizeof(head));
 	struct kl_gpu_put_set set = { .head = kl_gpu_head(KL_GPU_OP_SET, 0, sizeof(set)) };
 	char big[70000] = { 0 };
 
 	expect_end("x", 1, "one byte");
-	expect_end(&h, sizeof(h) - 1, "short");
-	h.bytes = 999;
-	expect_end(&h, sizeof(h), "another size");
-	h.bytes = sizeof(h);
-	h.magic = 1;
-	expect_end(&h, sizeof(h), "no magic");
-	h = kl_gpu_head(77, 0, sizeof(h));
-	h.op = 63;
-	expect_end(&h, sizeof(h), "no operation");
-	h = kl_gpu_head(KL_GPU_OP_SET, 0, sizeof(h));
-	expect_end(&h, sizeof(h), "a set that is a head");
+	expect_end(&head, sizeof(head) - 1, "short");
+	head.bytes = 999;
+	expect_end(&head, sizeof(head), "another size");
+	head.bytes = sizeof(head);
+	head.magic = 1;
+	expect_end(&head, sizeof(head), "no magic");
+	head = kl_gpu_head(77, 0, sizeof(head));
+	head.op = 63;
+	expect_end(&head, sizeof(head), "no operation");
+	head = kl_gpu_head(KL_GPU_OP_SET, 0, sizeof(head));
+	expect_end(&head, sizeof(head), "a set that is a head");
 	memcpy(big, &set, sizeof(set));
 	((struct kl_gpu_head *)big)->bytes = sizeof(set) + 8;
 	expect_end(big, sizeof(set) + 8, "too long");
@@ -535,46 +536,47 @@ static void test_bad_requests_are_answered(void **state)
 static void test_broken_replies(void **state)
 {
 	for (int way = 0; way < 4; way++) {
-		struct kl_gpu_child c = { .socket = -1 };
-		struct kl_gpu_drop q = { .head = kl_gpu_head(KL_GPU_OP_DROP, 5, sizeof(q)) };
-		struct kl_gpu_reply r = { .head = q.head };
+		struct kl_gpu_child child = { .socket = -1 };
+		struct kl_gpu_drop drop = { .head = kl_gpu_head(KL_GPU_OP_DROP, 5, sizeof(drop)) };
+		struct kl_gpu_reply reply = { .head = drop.head };
 		int pair[2];
 
 		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-		c.socket = pair[0];
-		c.pid = fork();
-		if (!c.pid) {
+		child.socket = pair[0];
+		child.pid = fork();
+		if (!child.pid) {
 			close(pair[0]);
-			r.head.bytes = sizeof(r);
+			reply.head.bytes = sizeof(reply);
 			if (way == 0)
-				r.head.slot = 6;
+				reply.head.slot = 6;
 			if (way == 1)
-				r.head.bytes = 7;
-			if (recv(pair[1], &q, sizeof(q), 0) <= 0 || way == 2)
+				reply.head.bytes = 7;
+			if (recv(pair[1], &drop, sizeof(drop), 0) <= 0 || way == 2)
 				_exit(3);
-			if (send(pair[1], &r, way == 3 ? 20 : sizeof(r), 0) < 0)
+			if (send(pair[1], &reply, way == 3 ? 20 : sizeof(reply), 0) < 0)
 				_exit(4);
 			pause();
 		}
 		close(pair[1]);
 		assert_error(KL_EIO, way == 2 ? "ended with exit code 3" : "what it was not asked",
-			     kl_gpu_child_ask(&c, &q, sizeof(q), -1, &r, sizeof(r), 5000));
-		assert_false(kl_gpu_child_alive(&c));
-		kl_gpu_child_kill(&c);
+			     kl_gpu_child_ask(&child, &drop, sizeof(drop), -1, &reply,
+					      sizeof(reply), 5000));
+		assert_false(kl_gpu_child_alive(&child));
+		kl_gpu_child_kill(&child);
 	}
 }
 
 static void test_no_answer(void **state)
 {
-	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = opened();
-	struct kl_gpu_drop q = { .head = kl_gpu_head(KL_GPU_OP_DROP, 5, sizeof(q)) };
-	struct kl_gpu_reply r;
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = opened();
+	struct kl_gpu_drop drop = { .head = kl_gpu_head(KL_GPU_OP_DROP, 5, sizeof(drop)) };
+	struct kl_gpu_reply reply;
 
-	kill(c->pid, SIGSTOP);
+	kill(child->pid, SIGSTOP);
 	assert_error(KL_ETIMEOUT, "does not answer within 100 ms",
-		     kl_gpu_child_ask(c, &q, sizeof(q), -1, &r, sizeof(r), 100));
-	assert_true(c->stuck);
-	assert_false(kl_gpu_child_alive(c));
+		     kl_gpu_child_ask(child, &drop, sizeof(drop), -1, &reply, sizeof(reply), 100));
+	assert_true(child->stuck);
+	assert_false(kl_gpu_child_alive(child));
 }
 
 /*
@@ -619,13 +621,13 @@ struct thrift {
 	int64_t cases;       /* of 11 at case0 and 9 at also0; -1: no matter */
 };
 
-static void try_thrift(struct gpu_fixture *f, const struct thrift *t)
+static void try_thrift(struct gpu_fixture *fixture, const struct thrift *thrift)
 {
-	struct kl_job *job = gpu_job_of(f, t->body, NULL, "\"correct\"");
+	struct kl_job *job = gpu_job_of(fixture, thrift->body, NULL, "\"correct\"");
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	KL_AUTO(json_decrefp) json_t *result = json_object();
 	KL_AUTO(kl_freep) char *notes = NULL;
-	const json_t *c;
+	const json_t *child;
 	int64_t calls, cases;
 
 	job->seed = 20260101; /* a kernel that looks at its poison sees the same one */
@@ -634,19 +636,20 @@ static void try_thrift(struct gpu_fixture *f, const struct thrift *t)
 				      json_pack("{s:{s:[f,f]}}", "x", "uniform", 1.0 + i, 2.0 + i));
 	assert_ok(kl_pool_open(&pool, job));
 	assert_ok(kl_stage_correct(result, job, pool));
-	c = json_object_get(result, "correct");
-	notes = json_dumps(json_object_get(c, "notes") ? json_object_get(c, "notes") : json_null(),
+	child = json_object_get(result, "correct");
+	notes = json_dumps(json_object_get(child, "notes") ? json_object_get(child, "notes") :
+							     json_null(),
 			   JSON_ENCODE_ANY);
-	calls = kl_json_int_or(c, "calls", 0);
-	cases = kl_json_int_or(c, "cases", 0);
+	calls = kl_json_int_or(child, "calls", 0);
+	cases = kl_json_int_or(child, "cases", 0);
 	print_message("%lld calls, %lld cases, %s: %s\n", (long long)calls, (long long)cases, notes,
 		      kl_json_str_or(result, "message", ""));
-	assert_string_equal(kl_json_str_or(result, "class", "pass"), t->class);
-	assert_in_range(calls, t->least, t->most);
-	if (t->cases >= 0)
-		assert_int_equal(cases, t->cases);
-	if (t->note)
-		assert_contains(notes, t->note);
+	assert_string_equal(kl_json_str_or(result, "class", "pass"), thrift->class);
+	assert_in_range(calls, thrift->least, thrift->most);
+	if (thrift->cases >= 0)
+		assert_int_equal(cases, thrift->cases);
+	if (thrift->note)
+		assert_contains(notes, thrift->note);
 	else
 		assert_string_equal(notes, "null");
 }
@@ -698,24 +701,24 @@ static void test_slow_kernels_are_asked_less(void **state)
 	"\"\",\"\",\"\",\"byte\",\"%\",\"ns\",\"%\",\"%\",\"%\",\"%\"\n"
 
 /* A pretended ncu, which runs its program as the real one does and then says `words`. */
-static json_t *counted(struct gpu_fixture *f, const char *words, const char *kernel)
+static json_t *counted(struct gpu_fixture *fixture, const char *words, const char *kernel)
 {
-	struct kl_job *job = gpu_job_of(f, kernel, NULL, "\"correct\",\"counters\"");
-	KL_AUTO(kl_freep) char *ncu = kl_fs_join(f->dir, "ncu"), *worker = NULL,
-			       *file = kl_fs_join(f->dir, "job");
+	struct kl_job *job = gpu_job_of(fixture, kernel, NULL, "\"correct\",\"counters\"");
+	KL_AUTO(kl_freep) char *ncu = kl_fs_join(fixture->dir, "ncu"), *worker = NULL,
+			       *file = kl_fs_join(fixture->dir, "job");
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
 		"#!/bin/sh\necho \"$*\" >'%s/args'\n"
 		"while [ $# -gt 0 ]; do case $1 in --log-file) log=$2; shift 2; break ;; esac; shift; done\n%s",
-		f->dir, words);
+		fixture->dir, words);
 	KL_AUTO(kl_buf_release) struct kl_buf doc = KL_BUF_INIT, out = KL_BUF_INIT;
 	const char *argv[] = { NULL, "--job", file, NULL };
 	json_t *result = NULL;
 
-	gpu_file(f, "ncu", text);
+	gpu_file(fixture, "ncu", text);
 	assert_int_equal(chmod(ncu, 0755), 0);
 	assert_true(job->do_counters);
-	kl_json_canonical(&doc, f->doc);
-	gpu_file(f, "job", doc.ptr);
+	kl_json_canonical(&doc, fixture->doc);
+	gpu_file(fixture, "job", doc.ptr);
 	assert_ok(kl_fs_program(&worker, "klineage-worker"));
 	argv[0] = worker;
 	setenv("KLINEAGE_NCU", ncu, 1);
@@ -728,18 +731,18 @@ static json_t *counted(struct gpu_fixture *f, const char *words, const char *ker
 
 static const char *first_note(const json_t *result)
 {
-	const char *s = json_string_value(
+	const char *text = json_string_value(
 		json_array_get(json_object_get(json_object_get(result, "counters"), "notes"), 0));
 
-	return s ? s : "";
+	return text ? text : "";
 }
 
 static void test_counters(void **state)
 {
-	struct gpu_fixture *f = *state;
+	struct gpu_fixture *fixture = *state;
 	/* it counts only if the program below it did what it should */
-	KL_AUTO(json_decrefp) json_t *r = counted(
-		f,
+	KL_AUTO(json_decrefp) json_t *record = counted(
+		fixture,
 		"\"$@\" >\"${0%/*}/below\" || exit 3\n" CSV(
 			"==PROF== Connected to process 7\n" HEAD
 			"\"0\",\"7\",\"scale\",\"24,000\",\"63.125\",\"1,234.56\",\"n/a\",\"100\",\"0\",\"99.9999\"\n"
@@ -747,7 +750,7 @@ static void test_counters(void **state)
 			"==PROF== Disconnected\n"),
 		NULL);
 	KL_AUTO(json_decrefp) json_t *want = NULL;
-	KL_AUTO(kl_freep) char *args = kl_fs_join(f->dir, "args");
+	KL_AUTO(kl_freep) char *args = kl_fs_join(fixture->dir, "args");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const char *said =
 		"{\"by\":\"ncu\",\"launches\":[{\"kernel\":\"scale\",\"ns\":1235,\"dram_ppm\":631250,"
@@ -755,8 +758,8 @@ static void test_counters(void **state)
 		"{\"kernel\":\"scale, \\\"again\\\"\",\"l2_hit_ppm\":125000}]}";
 
 	assert_ok(kl_json_parse(&want, said, strlen(said)));
-	if (!json_equal(json_object_get(r, "counters"), want))
-		fail_msg("%s", json_dumps(json_object_get(r, "counters"), 0));
+	if (!json_equal(json_object_get(record, "counters"), want))
+		fail_msg("%s", json_dumps(json_object_get(record, "counters"), 0));
 	assert_ok(kl_fs_read(&text, args, 1 << 16));
 	assert_contains(text.ptr, "--kernel-name regex:^(scale)$ --cache-control all");
 	assert_contains(text.ptr, "lts__t_sector_hit_rate.pct");
@@ -782,10 +785,10 @@ static void test_no_counters(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
-		KL_AUTO(json_decrefp) json_t *r = counted(*state, tries[i].words, NULL);
+		KL_AUTO(json_decrefp) json_t *record = counted(*state, tries[i].words, NULL);
 
-		assert_contains(first_note(r), tries[i].note);
-		assert_null(json_object_get(json_object_get(r, "counters"), "launches"));
+		assert_contains(first_note(record), tries[i].note);
+		assert_null(json_object_get(json_object_get(record, "counters"), "launches"));
 	}
 }
 

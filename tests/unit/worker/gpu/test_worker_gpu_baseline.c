@@ -15,51 +15,51 @@
 
 static const struct kl_gpu_device device;
 
-static struct kl_gpu_baseline_arg arg(int role, int dtype, int naxes, int64_t a, int64_t b,
-				      int64_t c, int64_t d)
+static struct kl_gpu_baseline_arg arg(int role, int dtype, int naxes, int64_t left, int64_t right,
+				      int64_t column, int64_t dim)
 {
 	return (struct kl_gpu_baseline_arg){
-		.role = role, .dtype = dtype, .naxes = naxes, .extent = { a, b, c, d }
+		.role = role, .dtype = dtype, .naxes = naxes, .extent = { left, right, column, dim }
 	};
 }
 
-static void refused(struct kl_gpu_baseline_spec *s, const char *name, const char *part)
+static void refused(struct kl_gpu_baseline_spec *spec, const char *name, const char *part)
 {
 	const uint64_t at[KL_GPU_BASELINE_ARGS] = { 0 };
-	struct kl_gpu_baseline *b = NULL;
+	struct kl_gpu_baseline *baseline = NULL;
 
-	snprintf(s->name, sizeof(s->name), "%s", name);
-	assert_error(KL_ECANNOT, part, kl_gpu_baseline_open(&b, s, &device, at));
-	assert_null(b);
+	snprintf(spec->name, sizeof(spec->name), "%s", name);
+	assert_error(KL_ECANNOT, part, kl_gpu_baseline_open(&baseline, spec, &device, at));
+	assert_null(baseline);
 }
 
 static void signatures(void **state)
 {
-	struct kl_gpu_baseline_spec s = { .nargs = 3 };
+	struct kl_gpu_baseline_spec spec = { .nargs = 3 };
 
-	s.arg[0] = arg(KL_ROLE_IN, KL_BF16, 2, 64, 32, 0, 0);
-	s.arg[1] = arg(KL_ROLE_IN, KL_BF16, 2, 48, 32, 0, 0);
-	s.arg[2] = arg(KL_ROLE_OUT, KL_F32, 2, 64, 48, 0, 0);
-	refused(&s, "cublas.gemm", "cublas.gemm: needs A, B and C in bf16");
-	s.arg[2].dtype = KL_BF16;
-	s.arg[1].extent[1] = 31;
-	refused(&s, "cublas.gemm", "needs A [M,K], B [N,K], C [M,N]");
-	s.arg[1].naxes = 3;
-	refused(&s, "cublas.gemm", "needs matrices");
-	refused(&s, "cublas.syrk", "no baseline of the name 'cublas.syrk'");
+	spec.arg[0] = arg(KL_ROLE_IN, KL_BF16, 2, 64, 32, 0, 0);
+	spec.arg[1] = arg(KL_ROLE_IN, KL_BF16, 2, 48, 32, 0, 0);
+	spec.arg[2] = arg(KL_ROLE_OUT, KL_F32, 2, 64, 48, 0, 0);
+	refused(&spec, "cublas.gemm", "cublas.gemm: needs A, B and C in bf16");
+	spec.arg[2].dtype = KL_BF16;
+	spec.arg[1].extent[1] = 31;
+	refused(&spec, "cublas.gemm", "needs A [M,K], B [N,K], C [M,N]");
+	spec.arg[1].naxes = 3;
+	refused(&spec, "cublas.gemm", "needs matrices");
+	refused(&spec, "cublas.syrk", "no baseline of the name 'cublas.syrk'");
 
-	s.arg[0] = arg(KL_ROLE_IN, KL_F16, 4, 8, 56, 56, 64);
-	s.arg[1] = arg(KL_ROLE_IN, KL_F16, 4, 128, 3, 3, 64);
-	s.arg[2] = arg(KL_ROLE_OUT, KL_F16, 4, 8, 55, 56, 128);
-	refused(&s, "cudnn.conv2d", "cudnn.conv2d: needs x [N,H,W,C]");
-	s.arg[2] = arg(KL_ROLE_OUT, KL_F16, 4, 8, 56, 56, 64);
-	refused(&s, "cudnn.conv2d-nchw", "cudnn.conv2d-nchw: needs x [N,H,W,C]");
+	spec.arg[0] = arg(KL_ROLE_IN, KL_F16, 4, 8, 56, 56, 64);
+	spec.arg[1] = arg(KL_ROLE_IN, KL_F16, 4, 128, 3, 3, 64);
+	spec.arg[2] = arg(KL_ROLE_OUT, KL_F16, 4, 8, 55, 56, 128);
+	refused(&spec, "cudnn.conv2d", "cudnn.conv2d: needs x [N,H,W,C]");
+	spec.arg[2] = arg(KL_ROLE_OUT, KL_F16, 4, 8, 56, 56, 64);
+	refused(&spec, "cudnn.conv2d-nchw", "cudnn.conv2d-nchw: needs x [N,H,W,C]");
 
-	s.nargs = 4;
+	spec.nargs = 4;
 	for (int i = 0; i < 4; i++)
-		s.arg[i] = arg(i < 3 ? KL_ROLE_IN : KL_ROLE_OUT, KL_F16, 4, 2, 128, 4, 64);
-	s.arg[2].extent[3] = 128;
-	refused(&s, "cudnn.sdpa", "needs q, o [B,S,H,D]");
+		spec.arg[i] = arg(i < 3 ? KL_ROLE_IN : KL_ROLE_OUT, KL_F16, 4, 2, 128, 4, 64);
+	spec.arg[2].extent[3] = 128;
+	refused(&spec, "cudnn.sdpa", "needs q, o [B,S,H,D]");
 }
 
 static void missing_library(void **state)
@@ -78,9 +78,9 @@ static void library_path(void **state)
 	static const char *const names[] = { "libkl-test-lib.so.1", NULL };
 	KL_AUTO(kl_freep) char *dir = kl_strdup("/tmp/kl-test-XXXXXX"), *so = NULL, *cmd = NULL,
 			       *path = NULL;
-	void *lib, *f = NULL;
-	const struct kl_gpu_symbol one[] = { { &f, "kl_test_symbol" } },
-				   none[] = { { &f, "kl_test_none" } };
+	void *lib, *data = NULL;
+	const struct kl_gpu_symbol one[] = { { &data, "kl_test_symbol" } },
+				   none[] = { { &data, "kl_test_none" } };
 
 	assert_non_null(mkdtemp(dir));
 	so = kl_asprintf("%s/libkl-test-lib.so.1", dir);
@@ -92,7 +92,7 @@ static void library_path(void **state)
 	setenv("KLINEAGE_CUDA_LIBRARIES", path, 1);
 	assert_ok(kl_gpu_baseline_library(&lib, names));
 	assert_ok(kl_gpu_baseline_symbols(lib, one, 1));
-	assert_int_equal(((int (*)(void))f)(), 7);
+	assert_int_equal(((int (*)(void))data)(), 7);
 	assert_error(KL_ECANNOT, "no kl_test_none", kl_gpu_baseline_symbols(lib, none, 1));
 	unsetenv("KLINEAGE_CUDA_LIBRARIES");
 	free(cmd);

@@ -18,66 +18,66 @@
 		"\n	return fakeLaunch(scale, scale_params, arg);\n}\n"
 
 /* The job of the fixture with a shared object in place of the cubin, as the gate writes it. */
-static struct kl_job *host_job(struct gpu_fixture *f, const char *source, const char *stages)
+static struct kl_job *host_job(struct gpu_fixture *fixture, const char *source, const char *stages)
 {
-	return gpu_job_of(f, source, "null,\"host\":true,\"kernels\":[\"scale\"]", stages);
+	return gpu_job_of(fixture, source, "null,\"host\":true,\"kernels\":[\"scale\"]", stages);
 }
 
-static json_t *correct(struct kl_job *j)
+static json_t *correct(struct kl_job *job)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	json_t *result = json_object();
 
 	kl_json_set_str(result, "status", "pass");
-	assert_ok(kl_pool_open(&pool, j));
-	assert_ok(kl_stage_correct(result, j, pool));
+	assert_ok(kl_pool_open(&pool, job));
+	assert_ok(kl_stage_correct(result, job, pool));
 	return result;
 }
 
-static void wants(struct gpu_fixture *f, const char *source, const char *status, const char *class_,
-		  const char *part)
+static void wants(struct gpu_fixture *fixture, const char *source, const char *status,
+		  const char *class_, const char *part)
 {
-	KL_AUTO(json_decrefp) json_t *r = correct(host_job(f, source, "\"correct\""));
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *record = correct(host_job(fixture, source, "\"correct\""));
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_json_canonical(&b, r);
-	if (strcmp(kl_json_str_or(r, "status", ""), status) ||
-	    (class_ && strcmp(kl_json_str_or(r, "class", ""), class_)) ||
-	    (part && !strstr(b.ptr, part)))
+	kl_json_canonical(&buf, record);
+	if (strcmp(kl_json_str_or(record, "status", ""), status) ||
+	    (class_ && strcmp(kl_json_str_or(record, "class", ""), class_)) ||
+	    (part && !strstr(buf.ptr, part)))
 		fail_msg("wanted %s %s '%s', got %s\n%s", status, class_ ? class_ : "",
-			 part ? part : "", b.ptr, source);
+			 part ? part : "", buf.ptr, source);
 }
 
 static void test_right(void **state)
 {
 	KL_AUTO(json_decrefp) json_t *described = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct gpu_fixture *f = *state;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct gpu_fixture *fixture = *state;
 
-	wants(f, HOST("", "", "1.5f"), "pass", NULL, NULL);
+	wants(fixture, HOST("", "", "1.5f"), "pass", NULL, NULL);
 	/* what could not be looked at is said */
-	kl_gpu_keep_describe(described, f->job->gpu);
-	kl_json_canonical(&b, described);
-	assert_non_null(strstr(b.ptr, "were not looked at"));
+	kl_gpu_keep_describe(described, fixture->job->gpu);
+	kl_json_canonical(&buf, described);
+	assert_non_null(strstr(buf.ptr, "were not looked at"));
 }
 
 /* What the gate asks for before it believes the tier. */
 static void test_says_wall(void **state)
 {
 	KL_AUTO(json_decrefp) json_t *before = json_object(), *after = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct gpu_fixture *f = *state;
-	struct kl_job *j = host_job(f, HOST("", "", "1.5f"), "\"correct\"");
-	json_t *r;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = host_job(fixture, HOST("", "", "1.5f"), "\"correct\"");
+	json_t *record;
 
-	kl_gpu_keep_describe_wall(before, j->gpu);
+	kl_gpu_keep_describe_wall(before, job->gpu);
 	assert_int_equal(kl_json_int_or(json_object_get(before, "wall"), "processes", -1), 0);
-	r = correct(j);
-	json_decref(r);
-	kl_gpu_keep_describe_wall(after, j->gpu);
+	record = correct(job);
+	json_decref(record);
+	kl_gpu_keep_describe_wall(after, job->gpu);
 	assert_true(kl_json_int_or(json_object_get(after, "wall"), "processes", -1) > 0);
-	kl_json_canonical(&b, after);
-	assert_non_null(strstr(b.ptr, "\"closed\":[\"capabilities\",\"landlock\",\"seccomp\"]"));
+	kl_json_canonical(&buf, after);
+	assert_non_null(strstr(buf.ptr, "\"closed\":[\"capabilities\",\"landlock\",\"seccomp\"]"));
 }
 
 static void test_wrong(void **state)
@@ -106,8 +106,8 @@ static void test_forgets(void **state)
 
 static void test_forbidden(void **state)
 {
-	struct gpu_fixture *f = *state;
-	KL_AUTO(kl_freep) char *file = kl_fs_join(f->dir, "left");
+	struct gpu_fixture *fixture = *state;
+	KL_AUTO(kl_freep) char *file = kl_fs_join(fixture->dir, "left");
 	KL_AUTO(kl_freep) char *writes = kl_asprintf(
 		"int fd = open(\"%s\", O_CREAT | O_WRONLY, 0600); "
 		"if (fd >= 0) write(fd, \"x\", 1);",
@@ -122,19 +122,19 @@ static void test_forbidden(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(system_calls); i++)
-		wants(f, system_calls[i], "fail", "cheat", "made a system call");
-	wants(f,
+		wants(fixture, system_calls[i], "fail", "cheat", "made a system call");
+	wants(fixture,
 	      HOST("static void *idle(void *p) { for (;;) pause(); return p; }\n",
 		   "pthread_t t; pthread_create(&t, NULL, idle, NULL);", "1.5f"),
 	      "fail", "cheat", "started 1 thread");
-	wants(f, source, "pass", NULL, NULL);
+	wants(fixture, source, "pass", NULL, NULL);
 	assert_false(kl_fs_exists(file));
 }
 
 /* Other people's files, another process's environment, what only root may read: none is there. */
 static void test_walled(void **state)
 {
-	struct gpu_fixture *f = *state;
+	struct gpu_fixture *fixture = *state;
 	KL_AUTO(kl_fs_tempdir_cleanup) char *elsewhere = NULL;
 	KL_AUTO(kl_freep) char *secret = NULL,
 			       *environ_ = kl_asprintf("/proc/%d/environ", (int)getpid());
@@ -150,7 +150,7 @@ static void test_walled(void **state)
 		KL_AUTO(kl_freep) char *source = kl_asprintf(HOST("", "%s", "1.5f"), reads);
 
 		assert_int_equal(access(paths[i], R_OK), 0);
-		wants(f, source, "pass", NULL, NULL);
+		wants(fixture, source, "pass", NULL, NULL);
 	}
 }
 
@@ -158,19 +158,19 @@ static void test_profile(void **state)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	KL_AUTO(json_decrefp) json_t *result = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct gpu_fixture *f = *state;
-	struct kl_job *j = host_job(f, HOST("", "", "1.5f"), "\"profile\"");
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = host_job(fixture, HOST("", "", "1.5f"), "\"profile\"");
 
-	j->parent_so = gpu_cubin(f, "parent", "float", HOST("", "", "1.5f"));
-	j->profile_max_ms = 200;
+	job->parent_so = gpu_cubin(fixture, "parent", "float", HOST("", "", "1.5f"));
+	job->profile_max_ms = 200;
 	kl_json_set_str(result, "status", "pass");
-	assert_ok(kl_pool_open(&pool, j));
-	assert_ok(kl_stage_profile(result, j, pool));
-	kl_json_canonical(&b, result);
-	print_message("%s\n", b.ptr);
+	assert_ok(kl_pool_open(&pool, job));
+	assert_ok(kl_stage_profile(result, job, pool));
+	kl_json_canonical(&buf, result);
+	print_message("%s\n", buf.ptr);
 	assert_string_equal(kl_json_str_or(result, "class", "none"), "none");
-	assert_non_null(strstr(b.ptr, "\"what\":\"parent\""));
+	assert_non_null(strstr(buf.ptr, "\"what\":\"parent\""));
 }
 
 /* A few right calls and then none: it cannot count. */
@@ -178,31 +178,31 @@ static void test_profile_forgets(void **state)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	KL_AUTO(json_decrefp) json_t *result = json_object();
-	struct gpu_fixture *f = *state;
-	struct kl_job *j = host_job(
-		f, HOST("static int calls;\n", "if (++calls > 1) return 0;", "1.5f"),
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = host_job(
+		fixture, HOST("static int calls;\n", "if (++calls > 1) return 0;", "1.5f"),
 		"\"profile\"");
 
-	j->profile_max_ms = 200;
+	job->profile_max_ms = 200;
 	kl_json_set_str(result, "status", "pass");
-	assert_ok(kl_pool_open(&pool, j));
-	assert_ok(kl_stage_profile(result, j, pool));
+	assert_ok(kl_pool_open(&pool, job));
+	assert_ok(kl_stage_profile(result, job, pool));
 	assert_string_equal(kl_json_str_or(result, "class", "none"), "none");
 }
 
 static void test_job(void **state)
 {
-	struct gpu_fixture *f = *state;
-	struct kl_job *j = host_job(f, HOST("", "", "1.5f"), "\"correct\"");
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = host_job(fixture, HOST("", "", "1.5f"), "\"correct\"");
 
-	assert_true(j->host);
-	assert_null(j->plan);
-	assert_true(kl_strvec_has(&j->kernel, "scale"));
-	assert_true(kl_job_is_host(j, j->candidate_so));
-	assert_false(kl_job_is_host(j, j->truth_so));
-	j = gpu_job(f, NULL, NULL);
-	assert_false(j->host);
-	assert_false(kl_job_is_host(j, j->candidate_so));
+	assert_true(job->host);
+	assert_null(job->plan);
+	assert_true(kl_strvec_has(&job->kernel, "scale"));
+	assert_true(kl_job_is_host(job, job->candidate_so));
+	assert_false(kl_job_is_host(job, job->truth_so));
+	job = gpu_job(fixture, NULL, NULL);
+	assert_false(job->host);
+	assert_false(kl_job_is_host(job, job->candidate_so));
 }
 
 int main(void)

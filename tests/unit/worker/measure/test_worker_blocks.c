@@ -23,17 +23,17 @@ struct model {
 
 static int sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 {
-	struct model *m = ctx;
-	double x = log(m->ns[who]) + m->jitter * kl_rng_normal(&m->rng) +
-		   m->drift * (double)m->clock_ns * 1e-9;
+	struct model *model = ctx;
+	double value = log(model->ns[who]) + model->jitter * kl_rng_normal(&model->rng) +
+		       model->drift * (double)model->clock_ns * 1e-9;
 
-	if (kl_rng_uniform(&m->rng) < m->outlier)
-		x += log(3);
-	*log_ns += x;
+	if (kl_rng_uniform(&model->rng) < model->outlier)
+		value += log(3);
+	*log_ns += value;
 	/* a measurement is more than the call */
-	m->clock_ns += m->overhead_ns ? m->overhead_ns : (int64_t)(10 * exp(x));
-	m->samples[who]++;
-	return m->fail_after && m->samples[who] >= m->fail_after ? 7 : 0;
+	model->clock_ns += model->overhead_ns ? model->overhead_ns : (int64_t)(10 * exp(value));
+	model->samples[who]++;
+	return model->fail_after && model->samples[who] >= model->fail_after ? 7 : 0;
 }
 
 static void begin(void *ctx)
@@ -46,29 +46,29 @@ static int64_t now(void *ctx)
 	return ((struct model *)ctx)->clock_ns;
 }
 
-static void start(struct kl_blocks *b, struct model *m, uint64_t seed, double ratio)
+static void start(struct kl_blocks *blocks, struct model *model, uint64_t seed, double ratio)
 {
-	kl_rng_seed(&m->rng, seed);
-	m->ns[KL_BLOCKS_CANDIDATE] = m->ns[KL_BLOCKS_AGAIN] = 1e6;
-	m->ns[KL_BLOCKS_PARENT] = m->ns[KL_BLOCKS_BASELINE] = 1e6 * ratio;
-	*b = (struct kl_blocks){ .min = 8,
-				 .max_ms = 15000,
-				 .rng = &m->rng,
-				 .sample = sample,
-				 .begin = begin,
-				 .clock_ns = now,
-				 .ctx = m };
-	b->subject[KL_BLOCKS_CANDIDATE].there = b->subject[KL_BLOCKS_AGAIN].there = true;
-	b->subject[KL_BLOCKS_PARENT] = (struct kl_blocks_subject){ .what = "parent",
-								   .there = true };
+	kl_rng_seed(&model->rng, seed);
+	model->ns[KL_BLOCKS_CANDIDATE] = model->ns[KL_BLOCKS_AGAIN] = 1e6;
+	model->ns[KL_BLOCKS_PARENT] = model->ns[KL_BLOCKS_BASELINE] = 1e6 * ratio;
+	*blocks = (struct kl_blocks){ .min = 8,
+				      .max_ms = 15000,
+				      .rng = &model->rng,
+				      .sample = sample,
+				      .begin = begin,
+				      .clock_ns = now,
+				      .ctx = model };
+	blocks->subject[KL_BLOCKS_CANDIDATE].there = blocks->subject[KL_BLOCKS_AGAIN].there = true;
+	blocks->subject[KL_BLOCKS_PARENT] = (struct kl_blocks_subject){ .what = "parent",
+									.there = true };
 }
 
 /* the words of a verdict (event/speed.h), for one comparison */
 enum word { FAST, SLOW, SAME, UNSURE };
-static enum word word(const struct kl_blocks *b)
+static enum word word(const struct kl_blocks *blocks)
 {
-	struct kl_interval aa = kl_blocks_ratio(b, KL_BLOCKS_AGAIN);
-	struct kl_interval vs = kl_blocks_ratio(b, KL_BLOCKS_PARENT);
+	struct kl_interval aa = kl_blocks_ratio(blocks, KL_BLOCKS_AGAIN);
+	struct kl_interval vs = kl_blocks_ratio(blocks, KL_BLOCKS_PARENT);
 	double far = log1p(fmax(0.01, 3 * fmax(aa.hi, -aa.lo)));
 
 	if (vs.lo > far)
@@ -80,18 +80,18 @@ static enum word word(const struct kl_blocks *b)
 
 static enum word run(const struct model *model, uint64_t seed, double ratio, struct kl_interval *vs)
 {
-	struct model m = *model;
-	struct kl_blocks b;
-	enum word w;
+	struct model other = *model;
+	struct kl_blocks blocks;
+	enum word kind;
 
-	start(&b, &m, seed, ratio);
-	assert_ok(kl_blocks_run(&b));
-	assert_true(b.n >= 8);
-	assert_int_equal(m.begun, b.n);
-	*vs = kl_blocks_ratio(&b, KL_BLOCKS_PARENT);
-	w = word(&b);
-	kl_blocks_release(&b);
-	return w;
+	start(&blocks, &other, seed, ratio);
+	assert_ok(kl_blocks_run(&blocks));
+	assert_true(blocks.n >= 8);
+	assert_int_equal(other.begun, blocks.n);
+	*vs = kl_blocks_ratio(&blocks, KL_BLOCKS_PARENT);
+	kind = word(&blocks);
+	kl_blocks_release(&blocks);
+	return kind;
 }
 
 #define RUNS 60
@@ -153,15 +153,15 @@ static void two_per_cent(void **state)
 /* What is clear takes no more blocks than it must. */
 static void clear_is_short(void **state)
 {
-	struct model m = { .jitter = 0.01 };
-	struct kl_blocks b;
+	struct model model = { .jitter = 0.01 };
+	struct kl_blocks blocks;
 
-	start(&b, &m, 5, 3);
-	assert_ok(kl_blocks_run(&b));
-	assert_in_range(b.n, 8, 20);
-	assert_int_equal(m.samples[KL_BLOCKS_CANDIDATE], 2 * b.n);
-	assert_int_equal(m.samples[KL_BLOCKS_BASELINE], 0);
-	kl_blocks_release(&b);
+	start(&blocks, &model, 5, 3);
+	assert_ok(kl_blocks_run(&blocks));
+	assert_in_range(blocks.n, 8, 20);
+	assert_int_equal(model.samples[KL_BLOCKS_CANDIDATE], 2 * blocks.n);
+	assert_int_equal(model.samples[KL_BLOCKS_BASELINE], 0);
+	kl_blocks_release(&blocks);
 }
 
 /*
@@ -169,16 +169,16 @@ static void clear_is_short(void **state)
  */
 static void clear_is_short_on_a_noisy_machine(void **state)
 {
-	struct model m = { .jitter = 0.05 };
+	struct model model = { .jitter = 0.05 };
 	size_t blocks = 0;
 
 	for (uint64_t seed = 1; seed <= 20; seed++) {
-		struct kl_blocks b;
+		struct kl_blocks right;
 
-		start(&b, &m, seed, 2);
-		assert_ok(kl_blocks_run(&b));
-		blocks += b.n;
-		kl_blocks_release(&b);
+		start(&right, &model, seed, 2);
+		assert_ok(kl_blocks_run(&right));
+		blocks += right.n;
+		kl_blocks_release(&right);
 	}
 	assert_in_range(blocks, 20 * 8, 20 * 12);
 }
@@ -189,14 +189,14 @@ static double blocks_of(const struct model *model, double ratio, int n[4])
 
 	n[FAST] = n[SLOW] = n[SAME] = n[UNSURE] = 0;
 	for (uint64_t seed = 1; seed <= RUNS; seed++) {
-		struct model m = *model;
-		struct kl_blocks b;
+		struct model other = *model;
+		struct kl_blocks right;
 
-		start(&b, &m, seed, ratio);
-		assert_ok(kl_blocks_run(&b));
-		blocks += b.n;
-		n[word(&b)]++;
-		kl_blocks_release(&b);
+		start(&right, &other, seed, ratio);
+		assert_ok(kl_blocks_run(&right));
+		blocks += right.n;
+		n[word(&right)]++;
+		kl_blocks_release(&right);
 	}
 	print_message(
 		"ratio %.3f jitter %.3f outliers %.2f: %d fast %d slow %d same %d ambiguous, %.1f blocks\n",
@@ -227,11 +227,11 @@ static void equals_do_not_wait_for_the_end(void **state)
  */
 static void disturbances_do_not_make_equals(void **state)
 {
-	const struct model m = { .jitter = 0.005, .outlier = 0.04, .overhead_ns = 15000000 };
+	const struct model model = { .jitter = 0.005, .outlier = 0.04, .overhead_ns = 15000000 };
 	int n[4];
 
 	for (int i = 2; i <= 5; i++) {
-		blocks_of(&m, 1 + i / 100.0, n);
+		blocks_of(&model, 1 + i / 100.0, n);
 		assert_true(n[FAST] >= RUNS * 95 / 100);
 		assert_int_equal(n[SLOW], 0);
 	}
@@ -244,13 +244,13 @@ static void slow_calls_give_no_false_words(void **state)
 	int n[4];
 
 	for (size_t i = 0; i < sizeof(jitter) / sizeof(jitter[0]); i++) {
-		struct model m = { .jitter = jitter[i], .overhead_ns = 300000000 };
+		struct model model = { .jitter = jitter[i], .overhead_ns = 300000000 };
 
-		assert_true(blocks_of(&m, 1, n) <= 8);
+		assert_true(blocks_of(&model, 1, n) <= 8);
 		assert_int_equal(n[FAST] + n[SLOW], 0);
-		blocks_of(&m, 1.03, n);
+		blocks_of(&model, 1.03, n);
 		assert_int_equal(n[SLOW], 0);
-		blocks_of(&m, 3, n);
+		blocks_of(&model, 3, n);
 		assert_int_equal(n[FAST], RUNS);
 	}
 }
@@ -258,42 +258,43 @@ static void slow_calls_give_no_false_words(void **state)
 /* A noisy machine's run ends at its time, a slow kernel's with fewer blocks. */
 static void time_is_up(void **state)
 {
-	struct model m = { .jitter = 0.5 };
-	struct kl_blocks b;
+	struct model model = { .jitter = 0.5 };
+	struct kl_blocks blocks;
 
-	start(&b, &m, 6, 1.6);
-	b.max_ms = 2000;
-	assert_ok(kl_blocks_run(&b));
-	assert_in_range(m.clock_ns / 1000000, 2000, 2500);
-	kl_blocks_release(&b);
+	start(&blocks, &model, 6, 1.6);
+	blocks.max_ms = 2000;
+	assert_ok(kl_blocks_run(&blocks));
+	assert_in_range(model.clock_ns / 1000000, 2000, 2500);
+	kl_blocks_release(&blocks);
 
-	m = (struct model){ .jitter = 0.001 };
-	start(&b, &m, 7, 1);
-	m.ns[KL_BLOCKS_CANDIDATE] = m.ns[KL_BLOCKS_AGAIN] = m.ns[KL_BLOCKS_PARENT] = 2e8;
+	model = (struct model){ .jitter = 0.001 };
+	start(&blocks, &model, 7, 1);
+	model.ns[KL_BLOCKS_CANDIDATE] = model.ns[KL_BLOCKS_AGAIN] = model.ns[KL_BLOCKS_PARENT] =
+		2e8;
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
-		b.subject[i].once = true;
-	assert_ok(kl_blocks_run(&b));
-	assert_in_range(b.n, 4, 7);
-	assert_int_equal(m.samples[KL_BLOCKS_AGAIN], b.n);
-	kl_blocks_release(&b);
+		blocks.subject[i].once = true;
+	assert_ok(kl_blocks_run(&blocks));
+	assert_in_range(blocks.n, 4, 7);
+	assert_int_equal(model.samples[KL_BLOCKS_AGAIN], blocks.n);
+	kl_blocks_release(&blocks);
 }
 
 static void a_sampler_ends_it(void **state)
 {
-	struct model m = { .jitter = 0.01, .fail_after = 5 };
-	struct kl_blocks b;
+	struct model model = { .jitter = 0.01, .fail_after = 5 };
+	struct kl_blocks blocks;
 
-	start(&b, &m, 8, 1);
-	assert_int_equal(kl_blocks_run(&b), 7);
-	kl_blocks_release(&b);
+	start(&blocks, &model, 8, 1);
+	assert_int_equal(kl_blocks_run(&blocks), 7);
+	kl_blocks_release(&blocks);
 }
 
 static struct kl_blocks *dropping;
 static int drops(void *ctx, enum kl_blocks_who who, double *log_ns)
 {
-	struct model *m = ctx;
+	struct model *model = ctx;
 
-	if (who == KL_BLOCKS_PARENT && ++m->drop_after == 5) {
+	if (who == KL_BLOCKS_PARENT && ++model->drop_after == 5) {
 		dropping->subject[who].there = false;
 		return 0;
 	}
@@ -303,24 +304,24 @@ static int drops(void *ctx, enum kl_blocks_who who, double *log_ns)
 /* A comparison that stops working is left out, the other one stays. */
 static void a_comparison_falls_out(void **state)
 {
-	struct model m = { .jitter = 0.002 };
-	struct kl_blocks b;
+	struct model model = { .jitter = 0.002 };
+	struct kl_blocks blocks;
 	KL_AUTO(json_decrefp) json_t *notes = json_array(), *at = NULL;
 	const json_t *vs;
 
-	start(&b, &m, 9, 2);
-	b.sample = drops;
-	b.subject[KL_BLOCKS_BASELINE] = (struct kl_blocks_subject){ .what = "vendor",
-								    .there = true };
-	dropping = &b;
-	assert_ok(kl_blocks_run(&b));
-	at = kl_blocks_report(&b, "case0", notes);
+	start(&blocks, &model, 9, 2);
+	blocks.sample = drops;
+	blocks.subject[KL_BLOCKS_BASELINE] = (struct kl_blocks_subject){ .what = "vendor",
+									 .there = true };
+	dropping = &blocks;
+	assert_ok(kl_blocks_run(&blocks));
+	at = kl_blocks_report(&blocks, "case0", notes);
 	vs = json_object_get(at, "vs");
 	assert_int_equal(json_array_size(vs), 1);
 	assert_string_equal(kl_json_str_or(json_array_get(vs, 0), "what", ""), "vendor");
 	assert_in_range(kl_json_int_or(json_array_get(vs, 0), "ratio_ppm", 0), 1980000, 2020000);
 	assert_in_range(kl_json_int_or(at, "ns", 0), 990000, 1010000);
-	kl_blocks_release(&b);
+	kl_blocks_release(&blocks);
 }
 
 static void notes_are_said_once(void **state)

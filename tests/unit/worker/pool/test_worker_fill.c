@@ -11,13 +11,13 @@
 #define COLS 40
 #define N (ROWS * COLS)
 
-static int make(void *out, enum kl_dtype t, const char *fill, uint64_t seed)
+static int make(void *out, enum kl_dtype dtype, const char *fill, uint64_t seed)
 {
 	static const int64_t extent[] = { ROWS, COLS };
-	KL_AUTO(json_decrefp) json_t *j = fx_json(fill);
-	struct kl_fill_spec s = {
-		.fill = j,
-		.dtype = t,
+	KL_AUTO(json_decrefp) json_t *value = fx_json(fill);
+	struct kl_fill_spec spec = {
+		.fill = value,
+		.dtype = dtype,
 		.extent = extent,
 		.naxes = 2,
 		.point = "case0",
@@ -25,7 +25,7 @@ static int make(void *out, enum kl_dtype t, const char *fill, uint64_t seed)
 		.factor = 1,
 	};
 
-	return kl_fill_make(out, &s);
+	return kl_fill_make(out, &spec);
 }
 
 static void made(double *out, const char *fill)
@@ -33,72 +33,72 @@ static void made(double *out, const char *fill)
 	assert_ok(make(out, KL_F64, fill, 7));
 }
 
-static void moments(const double *x, double *mean, double *sd)
+static void moments(const double *values, double *mean, double *sd)
 {
-	double s = 0, q = 0;
+	double seconds = 0, quantile = 0;
 
 	for (int i = 0; i < N; i++)
-		s += x[i];
+		seconds += values[i];
 	for (int i = 0; i < N; i++)
-		q += (x[i] - s / N) * (x[i] - s / N);
-	*mean = s / N;
-	*sd = sqrt(q / N);
+		quantile += (values[i] - seconds / N) * (values[i] - seconds / N);
+	*mean = seconds / N;
+	*sd = sqrt(quantile / N);
 }
 
 static void distributions(void **state)
 {
-	double x[N], mean, sd;
+	double values[N], mean, sd;
 	int hit[5] = { 0 }, far = 0;
 
-	made(x, "{\"normal\":[3.0,2.0]}");
-	moments(x, &mean, &sd);
+	made(values, "{\"normal\":[3.0,2.0]}");
+	moments(values, &mean, &sd);
 	assert_true(fabs(mean - 3) < 0.25 && fabs(sd - 2) < 0.2);
-	made(x, "{\"uniform\":[-1.0,3.0]}");
-	moments(x, &mean, &sd);
+	made(values, "{\"uniform\":[-1.0,3.0]}");
+	moments(values, &mean, &sd);
 	assert_true(fabs(mean - 1) < 0.15 && fabs(sd - 4 / sqrt(12)) < 0.1);
 	for (int i = 0; i < N; i++)
-		assert_true(x[i] >= -1 && x[i] < 3);
-	made(x, "{\"ints\":[-2,2]}");
+		assert_true(values[i] >= -1 && values[i] < 3);
+	made(values, "{\"ints\":[-2,2]}");
 	for (int i = 0; i < N; i++) {
-		assert_true(x[i] == rint(x[i]) && fabs(x[i]) <= 2);
-		hit[(int)x[i] + 2]++;
+		assert_true(values[i] == rint(values[i]) && fabs(values[i]) <= 2);
+		hit[(int)values[i] + 2]++;
 	}
 	for (int i = 0; i < 5; i++)
 		assert_true(hit[i] > N / 5 - 120 && hit[i] < N / 5 + 120);
-	made(x, "{\"cauchy\":true}");
+	made(values, "{\"cauchy\":true}");
 	for (int i = 0; i < N; i++)
-		far += fabs(x[i]) > 20;
+		far += fabs(values[i]) > 20;
 	assert_true(far > 20 && far < 140); /* 2/pi/20 of them, about 64 */
 }
 
 static void outliers_are_few_and_far(void **state)
 {
-	double x[N];
+	double values[N];
 	int beyond = 0;
 
-	made(x, "{\"outliers\":[0.05,1000.0]}");
+	made(values, "{\"outliers\":[0.05,1000.0]}");
 	for (int i = 0; i < N; i++)
-		beyond += fabs(x[i]) > 10;
+		beyond += fabs(values[i]) > 10;
 	assert_true(beyond > 60 && beyond < 140); /* 5 % of them, about 99 */
 }
 
 static void same_seed_same_bytes(void **state)
 {
-	float a[N], b[N];
+	float left[N], right[N];
 
-	assert_ok(make(a, KL_F32, "{\"normal\":[0.0,1.0]}", 1));
-	assert_ok(make(b, KL_F32, "{\"normal\":[0.0,1.0]}", 1));
-	assert_memory_equal(a, b, sizeof(a));
-	assert_ok(make(b, KL_F32, "{\"normal\":[0.0,1.0]}", 2));
-	assert_int_not_equal(memcmp(a, b, sizeof(a)), 0);
+	assert_ok(make(left, KL_F32, "{\"normal\":[0.0,1.0]}", 1));
+	assert_ok(make(right, KL_F32, "{\"normal\":[0.0,1.0]}", 1));
+	assert_memory_equal(left, right, sizeof(left));
+	assert_ok(make(right, KL_F32, "{\"normal\":[0.0,1.0]}", 2));
+	assert_int_not_equal(memcmp(left, right, sizeof(left)), 0);
 }
 
 static int make_large(float *out, int64_t rows, const char *fill, bool pinned)
 {
 	const int64_t extent[] = { rows, 1000 };
-	KL_AUTO(json_decrefp) json_t *j = fx_json(fill);
-	struct kl_fill_spec s = {
-		.fill = j,
+	KL_AUTO(json_decrefp) json_t *value = fx_json(fill);
+	struct kl_fill_spec spec = {
+		.fill = value,
 		.dtype = KL_F32,
 		.extent = extent,
 		.naxes = 2,
@@ -111,11 +111,11 @@ static int make_large(float *out, int64_t rows, const char *fill, bool pinned)
 
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	CPU_ZERO(&one);
-	for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&one); c++)
-		if (CPU_ISSET(c, &before))
-			CPU_SET(c, &one);
+	for (int ch = 0; ch < CPU_SETSIZE && !CPU_COUNT(&one); ch++)
+		if (CPU_ISSET(ch, &before))
+			CPU_SET(ch, &one);
 	assert_int_equal(sched_setaffinity(0, sizeof(one), pinned ? &one : &before), 0);
-	err = kl_fill_make(out, &s);
+	err = kl_fill_make(out, &spec);
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 	return err;
 }
@@ -133,87 +133,92 @@ static void blocks_are_drawn_alike(void **state)
 		"{\"normal\":[0.0,1.0],\"running\":7}",
 		"{\"repeat\":{\"normal\":[0.0,1.0]}}",
 	};
-	KL_AUTO(kl_freep) float *a = kl_calloc(LONG * ROW, sizeof(*a));
-	KL_AUTO(kl_freep) float *b = kl_calloc(LONG * ROW, sizeof(*b));
+	KL_AUTO(kl_freep) float *left = kl_calloc(LONG * ROW, sizeof(*left));
+	KL_AUTO(kl_freep) float *right = kl_calloc(LONG * ROW, sizeof(*right));
 
-	for (size_t f = 0; f < KL_ARRAY_SIZE(fills); f++) {
-		memset(b, 0xff, LONG * ROW * sizeof(*b));
-		assert_ok(make_large(a, LONG, fills[f], false));
-		assert_ok(make_large(b, LONG, fills[f], true));
-		assert_memory_equal(a, b, LONG * ROW * sizeof(*a));
+	for (size_t field = 0; field < KL_ARRAY_SIZE(fills); field++) {
+		memset(right, 0xff, LONG * ROW * sizeof(*right));
+		assert_ok(make_large(left, LONG, fills[field], false));
+		assert_ok(make_large(right, LONG, fills[field], true));
+		assert_memory_equal(left, right, LONG * ROW * sizeof(*left));
 		/* and a shorter tensor has the same rows */
-		assert_ok(make_large(b, 100, fills[f], false));
-		assert_memory_equal(a, b, (size_t)100 * ROW * sizeof(*a));
+		assert_ok(make_large(right, 100, fills[field], false));
+		assert_memory_equal(left, right, (size_t)100 * ROW * sizeof(*left));
 	}
-	assert_ok(make_large(b, LONG, fills[3], false));
-	assert_ok(make_large(a, LONG, fills[0], false));
+	assert_ok(make_large(right, LONG, fills[3], false));
+	assert_ok(make_large(left, LONG, fills[0], false));
 	/* sums run on from block to block */
 	for (int i = 0; i < LONG; i++)
-		for (int c = 0; c < ROW; c += 37) {
+		for (int ch = 0; ch < ROW; ch += 37) {
 			double sum = 0;
 
 			for (int k = i / 7 * 7; k <= i; k++)
-				sum += a[k * ROW + c];
-			assert_true(fabs(sum - b[i * ROW + c]) < 1e-5);
+				sum += left[k * ROW + ch];
+			assert_true(fabs(sum - right[i * ROW + ch]) < 1e-5);
 		}
-	for (int x = 0; x < LONG; x += BLOCK_ROWS)
-		for (int y = 0; y < x; y += BLOCK_ROWS)
-			assert_int_not_equal(memcmp(a + x * ROW, a + y * ROW, 8 * sizeof(*a)), 0);
+	for (int value = 0; value < LONG; value += BLOCK_ROWS)
+		for (int year = 0; year < value; year += BLOCK_ROWS)
+			assert_int_not_equal(memcmp(left + value * ROW, left + year * ROW,
+						    8 * sizeof(*left)),
+					     0);
 }
 
 static void rows(void **state)
 {
-	double x[N];
+	double values[N];
 
-	made(x, "{\"one-hot\":true}");
-	for (int r = 0; r < ROWS; r++) {
+	made(values, "{\"one-hot\":true}");
+	for (int rc = 0; rc < ROWS; rc++) {
 		int ones = 0, zeros = 0;
 
-		for (int c = 0; c < COLS; c++) {
-			ones += x[r * COLS + c] == 1;
-			zeros += x[r * COLS + c] == 0;
+		for (int ch = 0; ch < COLS; ch++) {
+			ones += values[rc * COLS + ch] == 1;
+			zeros += values[rc * COLS + ch] == 0;
 		}
 		assert_true(ones == 1 && zeros == COLS - 1);
 	}
-	made(x, "{\"repeat\":{\"normal\":[0.0,1.0],\"map\":\"abs\"},\"scale\":2.0}");
-	for (int r = 1; r < ROWS; r++)
-		assert_memory_equal(x, x + r * COLS, COLS * sizeof(*x));
-	assert_true(x[0] != x[1] && x[0] >= 0);
-	made(x, "{\"normal\":[0.0,5.0],\"unit\":\"last\"}");
-	for (int r = 0; r < ROWS; r++) {
-		double q = 0;
+	made(values, "{\"repeat\":{\"normal\":[0.0,1.0],\"map\":\"abs\"},\"scale\":2.0}");
+	for (int rc = 1; rc < ROWS; rc++)
+		assert_memory_equal(values, values + rc * COLS, COLS * sizeof(*values));
+	assert_true(values[0] != values[1] && values[0] >= 0);
+	made(values, "{\"normal\":[0.0,5.0],\"unit\":\"last\"}");
+	for (int rc = 0; rc < ROWS; rc++) {
+		double quantile = 0;
 
-		for (int c = 0; c < COLS; c++)
-			q += x[r * COLS + c] * x[r * COLS + c];
-		assert_true(fabs(q - 1) < 1e-12);
+		for (int ch = 0; ch < COLS; ch++)
+			quantile += values[rc * COLS + ch] * values[rc * COLS + ch];
+		assert_true(fabs(quantile - 1) < 1e-12);
 	}
 }
 
 /* What runs along the axis before the last. */
 static void rows_know_their_place(void **state)
 {
-	double x[N], y[N];
+	double samples[N], values[N];
 
-	made(x, "{\"uniform\":[2.0,3.0],\"lower\":0}");
-	for (int r = 0; r < ROWS; r++)
-		for (int c = 0; c < COLS; c++) {
-			int d = c - r % COLS;
+	made(samples, "{\"uniform\":[2.0,3.0],\"lower\":0}");
+	for (int rc = 0; rc < ROWS; rc++)
+		for (int ch = 0; ch < COLS; ch++) {
+			int depth = ch - rc % COLS;
 
-			assert_true(d > 0 ? x[r * COLS + c] == 0 :
-				    d < 0 ? x[r * COLS + c] >= 2 :
-					    x[r * COLS + c] == 1);
+			assert_true(depth > 0 ? samples[rc * COLS + ch] == 0 :
+				    depth < 0 ? samples[rc * COLS + ch] >= 2 :
+						samples[rc * COLS + ch] == 1);
 		}
-	made(x, "{\"normal\":[0.0,1.0]}");
-	made(y, "{\"normal\":[0.0,1.0],\"running\":16}");
-	for (int r = 0; r < ROWS; r++)
-		for (int c = 0; c < COLS; c++) {
-			double before = r % 16 ? y[(r - 1) * COLS + c] : 0;
+	made(samples, "{\"normal\":[0.0,1.0]}");
+	made(values, "{\"normal\":[0.0,1.0],\"running\":16}");
+	for (int rc = 0; rc < ROWS; rc++)
+		for (int ch = 0; ch < COLS; ch++) {
+			double before = rc % 16 ? values[(rc - 1) * COLS + ch] : 0;
 
-			assert_true(y[r * COLS + c] == x[r * COLS + c] + before);
+			assert_true(values[rc * COLS + ch] == samples[rc * COLS + ch] + before);
 		}
-	assert_int_equal(make(x, KL_F64, "{\"normal\":[0.0,1.0],\"lower\":1}", 1), KL_EINVALID);
-	assert_int_equal(make(x, KL_F64, "{\"normal\":[0.0,1.0],\"running\":0}", 1), KL_EINVALID);
-	assert_int_equal(make(x, KL_F64, "{\"normal\":[0.0,1.0],\"running\":1.5}", 1), KL_EINVALID);
+	assert_int_equal(make(samples, KL_F64, "{\"normal\":[0.0,1.0],\"lower\":1}", 1),
+			 KL_EINVALID);
+	assert_int_equal(make(samples, KL_F64, "{\"normal\":[0.0,1.0],\"running\":0}", 1),
+			 KL_EINVALID);
+	assert_int_equal(make(samples, KL_F64, "{\"normal\":[0.0,1.0],\"running\":1.5}", 1),
+			 KL_EINVALID);
 }
 
 /* A batch of triangles: the row of each is found in a middle axis; sums begin anew with it. */
@@ -222,7 +227,7 @@ static void places_are_found_in_the_middle(void **state)
 	static const int64_t extent[] = { 2, 6, 3, 4 };
 	KL_AUTO(json_decrefp) json_t *lower = fx_json("{\"const\":7.0,\"lower\":1}");
 	KL_AUTO(json_decrefp) json_t *sums = fx_json("{\"const\":1.0,\"running\":5}");
-	struct kl_fill_spec s = {
+	struct kl_fill_spec spec = {
 		.fill = lower,
 		.dtype = KL_F64,
 		.extent = extent,
@@ -231,21 +236,22 @@ static void places_are_found_in_the_middle(void **state)
 		.seed = 3,
 		.factor = 1,
 	};
-	double x[2][6][3][4];
+	double values[2][6][3][4];
 
-	assert_ok(kl_fill_make(x, &s));
-	for (int b = 0; b < 2; b++)
-		for (int t = 0; t < 6; t++)
-			for (int h = 0; h < 3; h++)
-				for (int c = 0; c < 4; c++)
-					assert_true(x[b][t][h][c] == (c > t % 4  ? 0 :
-								      c == t % 4 ? 1 :
-										   7));
-	s.fill = sums;
-	s.naxes = 3; /* 2 x 6 x 3: sums along the 6 */
-	assert_ok(kl_fill_make(x, &s));
+	assert_ok(kl_fill_make(values, &spec));
+	for (int second = 0; second < 2; second++)
+		for (int turn = 0; turn < 6; turn++)
+			for (int hour = 0; hour < 3; hour++)
+				for (int ch = 0; ch < 4; ch++)
+					assert_true(values[second][turn][hour][ch] ==
+						    (ch > turn % 4  ? 0 :
+						     ch == turn % 4 ? 1 :
+								      7));
+	spec.fill = sums;
+	spec.naxes = 3; /* 2 x 6 x 3: sums along the 6 */
+	assert_ok(kl_fill_make(values, &spec));
 	for (int i = 0; i < 36; i++)
-		assert_true(((double *)x)[i] == i / 3 % 6 % 5 + 1);
+		assert_true(((double *)values)[i] == i / 3 % 6 % 5 + 1);
 }
 
 static void maps_then_scale(void **state)
@@ -263,84 +269,89 @@ static void maps_then_scale(void **state)
 		{ "{\"const\":-800.0,\"map\":\"logsigmoid\"}", -800 },
 		{ "{\"const\":800.0,\"map\":\"softplus\"}", 800 },
 	};
-	double x[N];
+	double values[N];
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
-		made(x, t[i].fill);
-		if (fabs(x[N - 1] - t[i].want) > 1e-14 * fabs(t[i].want))
-			fail_msg("%s: %.17g", t[i].fill, x[N - 1]);
+		made(values, t[i].fill);
+		if (fabs(values[N - 1] - t[i].want) > 1e-14 * fabs(t[i].want))
+			fail_msg("%s: %.17g", t[i].fill, values[N - 1]);
 	}
 }
 
 static void special_values(void **state)
 {
-	float x[N];
+	float values[N];
 	int seen[4] = { 0 };
 
-	assert_ok(make(x, KL_F32, "{\"choice\":[\"inf\",\"-inf\",\"nan\",\"-0\"]}", 3));
+	assert_ok(make(values, KL_F32, "{\"choice\":[\"inf\",\"-inf\",\"nan\",\"-0\"]}", 3));
 	for (int i = 0; i < N; i++)
-		seen[isnan(x[i]) ? 2 : x[i] == 0 && signbit(x[i]) ? 3 : x[i] > 0 ? 0 : 1]++;
+		seen[isnan(values[i])                     ? 2 :
+		     values[i] == 0 && signbit(values[i]) ? 3 :
+		     values[i] > 0                        ? 0 :
+							    1]++;
 	for (int i = 0; i < 4; i++)
 		assert_true(seen[i] > N / 8);
 }
 
 static void wide_integers_are_exact(void **state)
 {
-	int64_t x[N], odd = 0;
-	uint8_t u[N];
+	int64_t values[N], odd = 0;
+	uint8_t bytes[N];
 
-	assert_ok(make(x, KL_I64, "{\"ints\":[9223372036854775000,9223372036854775807]}", 3));
+	assert_ok(make(values, KL_I64, "{\"ints\":[9223372036854775000,9223372036854775807]}", 3));
 	for (int i = 0; i < N; i++) {
-		assert_true(x[i] >= 9223372036854775000);
-		odd += x[i] & 1;
+		assert_true(values[i] >= 9223372036854775000);
+		odd += values[i] & 1;
 	}
 	assert_true(odd > N / 3); /* doubles there are multiples of 1024 */
-	assert_ok(make(x, KL_I64, "{\"ints\":[-9223372036854775808,9223372036854775807]}", 3));
-	assert_ok(make(u, KL_U8, "{\"index\":{\"case0\":10}}", 3));
+	assert_ok(make(values, KL_I64, "{\"ints\":[-9223372036854775808,9223372036854775807]}", 3));
+	assert_ok(make(bytes, KL_U8, "{\"index\":{\"case0\":10}}", 3));
 	for (int i = 0; i < N; i++)
-		assert_true(u[i] < 10);
+		assert_true(bytes[i] < 10);
 }
 
 static void bad_fills_are_named(void **state)
 {
-	double x[N];
+	double values[N];
 
-	assert_error(KL_EINVALID, "none of the known kinds", make(x, KL_F64, "{\"gauss\":1}", 1));
-	assert_error(KL_EINVALID, "'normal' needs two", make(x, KL_F64, "{\"normal\":[1.0]}", 1));
+	assert_error(KL_EINVALID, "none of the known kinds",
+		     make(values, KL_F64, "{\"gauss\":1}", 1));
+	assert_error(KL_EINVALID, "'normal' needs two",
+		     make(values, KL_F64, "{\"normal\":[1.0]}", 1));
 	assert_error(KL_EINVALID, "unknown map 'relu'",
-		     make(x, KL_F64, "{\"const\":1,\"map\":\"relu\"}", 1));
+		     make(values, KL_F64, "{\"const\":1,\"map\":\"relu\"}", 1));
 	assert_error(KL_EINVALID, "at point 'case0'",
-		     make(x, KL_F64, "{\"index\":{\"case1\":10}}", 1));
-	assert_error(KL_EINVALID, "smaller first", make(x, KL_F64, "{\"ints\":[2,1]}", 1));
+		     make(values, KL_F64, "{\"index\":{\"case1\":10}}", 1));
+	assert_error(KL_EINVALID, "smaller first", make(values, KL_F64, "{\"ints\":[2,1]}", 1));
 }
 
 static void bands_replace_and_scale(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_new();
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_new();
 	float noise[64], up[64], down[64], band[64], fixed[64];
-	struct kl_point *p = fx_point(f, "case0", true);
+	struct kl_point *point = fx_point(fixture, "case0", true);
 
-	fx_arg(f, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(f, "y", KL_ROLE_IN, KL_F32, "{\"const\":3.0}");
-	f->job.arg[0].sweep = true;
-	fx_extent(p, 0, 1, 64, 0);
-	fx_extent(p, 1, 1, 64, 0);
-	json_array_append_new(f->job.bands, fx_json("{\"x\":{\"const\":5.0}}"));
-	assert_ok(kl_fill_band(noise, &f->job, p, "noise", 9, 0));
-	assert_ok(kl_fill_band(up, &f->job, p, "scale-up", 9, 0));
-	assert_ok(kl_fill_band(down, &f->job, p, "scale-down", 9, 0));
-	assert_ok(kl_fill_band(band, &f->job, p, "band0", 9, 0));
-	assert_ok(kl_fill_band(fixed, &f->job, p, "band0", 9, 1));
+	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ROLE_IN, KL_F32, "{\"const\":3.0}");
+	fixture->job.arg[0].sweep = true;
+	fx_extent(point, 0, 1, 64, 0);
+	fx_extent(point, 1, 1, 64, 0);
+	json_array_append_new(fixture->job.bands, fx_json("{\"x\":{\"const\":5.0}}"));
+	assert_ok(kl_fill_band(noise, &fixture->job, point, "noise", 9, 0));
+	assert_ok(kl_fill_band(up, &fixture->job, point, "scale-up", 9, 0));
+	assert_ok(kl_fill_band(down, &fixture->job, point, "scale-down", 9, 0));
+	assert_ok(kl_fill_band(band, &fixture->job, point, "band0", 9, 0));
+	assert_ok(kl_fill_band(fixed, &fixture->job, point, "band0", 9, 1));
 	for (int i = 0; i < 64; i++) {
 		assert_true(up[i] == noise[i] * 64 && down[i] == noise[i] / 1024);
 		assert_true(band[i] == 5 && fixed[i] == 3);
 	}
 	/* not swept: not scaled; and every argument has a stream of its own */
-	assert_ok(kl_fill_band(up, &f->job, p, "scale-up", 9, 1));
+	assert_ok(kl_fill_band(up, &fixture->job, point, "scale-up", 9, 1));
 	assert_true(up[0] == 3);
-	json_decref(f->job.arg[1].fill);
-	f->job.arg[1].fill = fx_json("{\"normal\":[0.0,1.0]}");
-	assert_ok(kl_fill_band(up, &f->job, p, "noise", 9, 1));
+	json_decref(fixture->job.arg[1].fill);
+	fixture->job.arg[1].fill = fx_json("{\"normal\":[0.0,1.0]}");
+	assert_ok(kl_fill_band(up, &fixture->job, point, "noise", 9, 1));
 	assert_true(up[0] != noise[0]);
 }
 

@@ -9,13 +9,14 @@
 #include "worker/compare/compare.h"
 #include "worker/pool/twin.h"
 
-static const struct kl_member *member(const struct kl_pool *p, const char *point, const char *band)
+static const struct kl_member *member(const struct kl_pool *pool, const char *point,
+				      const char *band)
 {
-	for (size_t i = 0; i < kl_pool_size(p); i++) {
-		const struct kl_member *m = kl_pool_get(p, i);
+	for (size_t i = 0; i < kl_pool_size(pool); i++) {
+		const struct kl_member *output_member = kl_pool_get(pool, i);
 
-		if (!strcmp(m->point->id, point) && !strcmp(m->band, band))
-			return m;
+		if (!strcmp(output_member->point->id, point) && !strcmp(output_member->band, band))
+			return output_member;
 	}
 	fail_msg("no member %s of %s", band, point);
 	return NULL;
@@ -23,205 +24,206 @@ static const struct kl_member *member(const struct kl_pool *p, const char *point
 
 static void members_follow_from_the_job(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-	const struct kl_member *m[8];
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	const struct kl_member *members[8];
 
-	json_array_append_new(f->job.bands, fx_json("{\"A\":{\"const\":1.0}}"));
-	assert_ok(kl_pool_open(&p, &f->job));
+	json_array_append_new(fixture->job.bands, fx_json("{\"A\":{\"const\":1.0}}"));
+	assert_ok(kl_pool_open(&pool, &fixture->job));
 	/* case0: 3 noise, twin, 1 exact, 1 band, 2 scales; also: 1 + 1 + 1 + 1 */
-	assert_int_equal(kl_pool_size(p), 8 + 4 + 4);
-	assert_int_equal(kl_pool_noise(p, &f->point[0], m, 8), 3);
-	assert_int_equal(kl_pool_noise(p, &f->point[2], m, 8), 1);
-	assert_true(member(p, "also1", "exact0")->exact);
-	assert_int_not_equal(kl_pool_seed(p), 0);
+	assert_int_equal(kl_pool_size(pool), 8 + 4 + 4);
+	assert_int_equal(kl_pool_noise(pool, &fixture->point[0], members, 8), 3);
+	assert_int_equal(kl_pool_noise(pool, &fixture->point[2], members, 8), 1);
+	assert_true(member(pool, "also1", "exact0")->exact);
+	assert_int_not_equal(kl_pool_seed(pool), 0);
 }
 
-static bool has_member(const struct kl_pool *p, const char *point, const char *band)
+static bool has_member(const struct kl_pool *pool, const char *point, const char *band)
 {
-	for (size_t i = 0; i < kl_pool_size(p); i++)
-		if (!strcmp(kl_pool_get(p, i)->point->id, point) &&
-		    !strcmp(kl_pool_get(p, i)->band, band))
+	for (size_t i = 0; i < kl_pool_size(pool); i++)
+		if (!strcmp(kl_pool_get(pool, i)->point->id, point) &&
+		    !strcmp(kl_pool_get(pool, i)->band, band))
 			return true;
 	return false;
 }
 
 static void bands_may_be_for_some_points(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 
-	json_array_append_new(f->job.bands, fx_json("{\"A\":{\"const\":1.0},\"at\":\"also\"}"));
-	json_object_set_new(json_array_get(f->job.exact, 0), "at", json_string("cases"));
-	assert_ok(kl_pool_open(&p, &f->job));
-	assert_true(has_member(p, "case0", "exact0") && !has_member(p, "case0", "band0"));
-	assert_true(has_member(p, "also0", "band0") && !has_member(p, "also0", "exact0"));
-	assert_true(has_member(p, "also1", "band0") && !has_member(p, "also1", "exact0"));
+	json_array_append_new(fixture->job.bands,
+			      fx_json("{\"A\":{\"const\":1.0},\"at\":\"also\"}"));
+	json_object_set_new(json_array_get(fixture->job.exact, 0), "at", json_string("cases"));
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_true(has_member(pool, "case0", "exact0") && !has_member(pool, "case0", "band0"));
+	assert_true(has_member(pool, "also0", "band0") && !has_member(pool, "also0", "exact0"));
+	assert_true(has_member(pool, "also1", "band0") && !has_member(pool, "also1", "exact0"));
 }
 
 static void answers_are_the_oracles(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-	const struct kl_member *m, *draws[2];
-	const float *a, *b, *honest;
-	const double *c;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	const struct kl_member *output_member, *draws[2];
+	const float *left, *right, *honest;
+	const double *values;
 	int differ = 0;
 
-	assert_ok(kl_pool_open(&p, &f->job));
-	m = member(p, "also1", "noise");
-	a = m->input[3];
-	b = m->input[4];
-	c = m->truth[5];
-	honest = m->honest[5];
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	output_member = member(pool, "also1", "noise");
+	left = output_member->input[3];
+	right = output_member->input[4];
+	values = output_member->truth[5];
+	honest = output_member->honest[5];
 	for (int i = 0; i < 17; i++)
 		for (int j = 0; j < 19; j++) {
-			double d = 0;
-			float h = 0;
+			double distance = 0;
+			float high = 0;
 
 			for (int k = 0; k < 23; k++) {
-				d += (double)a[i * 23 + k] * b[k * 19 + j];
-				h += a[i * 23 + k] * b[k * 19 + j];
+				distance += (double)left[i * 23 + k] * right[k * 19 + j];
+				high += left[i * 23 + k] * right[k * 19 + j];
 			}
 			/* the oracle may have been compiled with fused products */
-			assert_true(fabs(c[i * 19 + j] - d) < 1e-12);
-			assert_true(fabsf(honest[i * 19 + j] - h) < 1e-4f);
-			differ += honest[i * 19 + j] != c[i * 19 + j];
+			assert_true(fabs(values[i * 19 + j] - distance) < 1e-12);
+			assert_true(fabsf(honest[i * 19 + j] - high) < 1e-4f);
+			differ += honest[i * 19 + j] != values[i * 19 + j];
 		}
 	assert_true(differ > 100);
-	assert_null(m->absum[5]);
-	assert_non_null(m->yard);
-	assert_int_equal(kl_pool_noise(p, &f->point[0], draws, 2), 2);
+	assert_null(output_member->absum[5]);
+	assert_non_null(output_member->yard);
+	assert_int_equal(kl_pool_noise(pool, &fixture->point[0], draws, 2), 2);
 	assert_memory_not_equal(draws[0]->input[3], draws[1]->input[3], 64 * 64 * 4);
 }
 
 static void scale_bands_scale(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-	const float *x;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	const float *values;
 	float most = 0;
 
-	f->job.arg[4].sweep = false;
-	assert_ok(kl_pool_open(&p, &f->job));
-	x = member(p, "case0", "scale-up")->input[3];
+	fixture->job.arg[4].sweep = false;
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	values = member(pool, "case0", "scale-up")->input[3];
 	for (int i = 0; i < 64 * 64; i++)
-		most = fmaxf(most, fabsf(x[i]));
+		most = fmaxf(most, fabsf(values[i]));
 	assert_true(most > 150 && most < 500);
-	x = member(p, "case0", "scale-down")->input[3];
-	assert_true(fabsf(x[0]) < 0.01f);
-	x = member(p, "case0", "scale-down")->input[4];
+	values = member(pool, "case0", "scale-down")->input[3];
+	assert_true(fabsf(values[0]) < 0.01f);
+	values = member(pool, "case0", "scale-down")->input[4];
 	most = 0;
 	for (int i = 0; i < 64 * 64; i++)
-		most = fmaxf(most, fabsf(x[i]));
+		most = fmaxf(most, fabsf(values[i]));
 	assert_true(most > 2);
 }
 
 static void absolute_sums_for_elementwise(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-	const struct kl_member *m;
-	const float *a, *b;
-	double s = 0;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	const struct kl_member *output_member;
+	const float *left, *right;
+	double seconds = 0;
 
-	f->rule[0].kind = KL_RULE_ELEMENTWISE;
-	assert_ok(kl_pool_open(&p, &f->job));
-	m = member(p, "also1", "noise");
-	a = m->input[3];
-	b = m->input[4];
+	fixture->rule[0].kind = KL_RULE_ELEMENTWISE;
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	output_member = member(pool, "also1", "noise");
+	left = output_member->input[3];
+	right = output_member->input[4];
 	for (int k = 0; k < 23; k++)
-		s += fabs((double)a[k] * b[k * 19]);
-	assert_true(fabs(*(const double *)m->absum[5] - s) < 1e-12);
-	assert_null(member(p, "also1", "exact0")->absum[5]);
+		seconds += fabs((double)left[k] * right[k * 19]);
+	assert_true(fabs(*(const double *)output_member->absum[5] - seconds) < 1e-12);
+	assert_null(member(pool, "also1", "exact0")->absum[5]);
 }
 
-static uint64_t opened(struct fixture *f, float *first)
+static uint64_t opened(struct fixture *fixture, float *first)
 {
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 
-	assert_ok(kl_pool_open(&p, &f->job));
-	*first = *(const float *)kl_pool_get(p, 0)->input[3];
-	return kl_pool_seed(p);
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	*first = *(const float *)kl_pool_get(pool, 0)->input[3];
+	return kl_pool_seed(pool);
 }
 
-static ino_t inode_time(const struct fixture *f, int64_t *when)
+static ino_t inode_time(const struct fixture *fixture, int64_t *when)
 {
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/m0000", f->job.pool);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/m0000", fixture->job.pool);
 	struct stat st;
 
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	*when = st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-	assert_int_equal(stat(f->job.pool, &st), 0);
+	assert_int_equal(stat(fixture->job.pool, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	return st.st_ino;
 }
 
 static void a_pool_is_reopened_or_made_anew(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-	KL_AUTO(kl_freep) char *m = kl_asprintf("%s/m0001", f->job.pool);
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_freep) char *message = kl_asprintf("%s/m0001", fixture->job.pool);
 	float first, again;
-	uint64_t seed = opened(f, &first);
+	uint64_t seed = opened(fixture, &first);
 	int64_t made, then;
 
-	inode_time(f, &made);
-	assert_int_equal(opened(f, &again), seed);
-	inode_time(f, &then);
+	inode_time(fixture, &made);
+	assert_int_equal(opened(fixture, &again), seed);
+	inode_time(fixture, &then);
 	assert_true(again == first && then == made);
 
 	/* a member cut short: made anew, from another seed */
-	assert_ok(kl_fs_put(m, "x", 1, 0600));
-	assert_int_not_equal(opened(f, &again), seed);
+	assert_ok(kl_fs_put(message, "x", 1, 0600));
+	assert_int_not_equal(opened(fixture, &again), seed);
 	assert_true(again != first);
-	inode_time(f, &then);
+	inode_time(fixture, &then);
 	assert_true(then != made);
 
 	/* another seed asked for; the same seed gives the same bytes */
-	f->job.seed = seed;
-	assert_int_equal(opened(f, &again), seed);
+	fixture->job.seed = seed;
+	assert_int_equal(opened(fixture, &again), seed);
 	assert_true(again == first);
 
 	/* another point */
-	inode_time(f, &made);
-	fx_gemm_point(f, "also2", false, 2, 2, 2);
-	opened(f, &again);
-	inode_time(f, &then);
+	inode_time(fixture, &made);
+	fx_gemm_point(fixture, "also2", false, 2, 2, 2);
+	opened(fixture, &again);
+	inode_time(fixture, &then);
 	assert_true(then != made);
 
 	/* another rule: twins are told apart by it */
 	made = then;
-	f->rule[0].max = 5;
-	opened(f, &again);
-	inode_time(f, &then);
+	fixture->rule[0].max = 5;
+	opened(fixture, &again);
+	inode_time(fixture, &then);
 	assert_true(then != made);
 
 	/* another truth alone */
 	made = then;
-	free(f->job.truth_so);
-	f->job.truth_so = fx_so(f, "truth2", "double", FX_GEMM_ORACLE "int other;");
-	opened(f, &again);
-	inode_time(f, &then);
+	free(fixture->job.truth_so);
+	fixture->job.truth_so = fx_so(fixture, "truth2", "double", FX_GEMM_ORACLE "int other;");
+	opened(fixture, &again);
+	inode_time(fixture, &then);
 	assert_true(then != made);
 
 	/* another yardstick alone */
 	made = then;
-	free(f->job.honest_so);
-	f->job.honest_so = fx_so(f, "honest2", "float", FX_GEMM_ORACLE "int third;");
-	opened(f, &again);
-	inode_time(f, &then);
+	free(fixture->job.honest_so);
+	fixture->job.honest_so = fx_so(fixture, "honest2", "float", FX_GEMM_ORACLE "int third;");
+	opened(fixture, &again);
+	inode_time(fixture, &then);
 	assert_true(then != made);
 }
 
-static void to_files(const struct fixture *f, char *text, size_t n)
+static void to_files(const struct fixture *fixture, char *text, size_t n)
 {
-	KL_AUTO(kl_freep) char *script = kl_asprintf("cd '%s' && sha256sum m*", f->job.pool);
+	KL_AUTO(kl_freep) char *script = kl_asprintf("cd '%s' && sha256sum m*", fixture->job.pool);
 	const char *argv[] = { "sh", "-c", script, NULL };
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	assert_ok(kl_proc_output(&b, argv));
-	snprintf(text, n, "%s", b.ptr);
+	assert_ok(kl_proc_output(&buf, argv));
+	snprintf(text, n, "%s", buf.ptr);
 }
 
 /* By one processor or by all, the files are the same: nothing depends on who made a member when. */
@@ -234,20 +236,20 @@ static void processors_do_not_matter(void **state)
 	if (CPU_COUNT(&before) < 2)
 		skip();
 	CPU_ZERO(&one);
-	for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&one); c++)
-		if (CPU_ISSET(c, &before))
-			CPU_SET(c, &one);
+	for (int ch = 0; ch < CPU_SETSIZE && !CPU_COUNT(&one); ch++)
+		if (CPU_ISSET(ch, &before))
+			CPU_SET(ch, &one);
 	for (int i = 0; i < 3; i++) {
-		KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+		KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 		int err;
 
-		f->job.seed = 77;
+		fixture->job.seed = 77;
 		sched_setaffinity(0, sizeof(one), i == 1 ? &one : &before);
-		err = kl_pool_open(&p, &f->job);
+		err = kl_pool_open(&pool, &fixture->job);
 		sched_setaffinity(0, sizeof(before), &before);
 		assert_ok(err);
-		to_files(f, text[i], sizeof(text[i]));
+		to_files(fixture, text[i], sizeof(text[i]));
 	}
 	assert_string_equal(text[0], text[1]);
 	assert_string_equal(text[0], text[2]);
@@ -274,81 +276,81 @@ static void bad_oracles_are_named(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
-		KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+		KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 
-		f->job.call_ms = 300;
-		fx_oracle(f, t[i].body);
-		assert_error(KL_ECANNOT, t[i].message, kl_pool_open(&p, &f->job));
-		assert_null(p);
+		fixture->job.call_ms = 300;
+		fx_oracle(fixture, t[i].body);
+		assert_error(KL_ECANNOT, t[i].message, kl_pool_open(&pool, &fixture->job));
+		assert_null(pool);
 		/* and nothing is left that looks like a pool */
-		assert_error(KL_ECANNOT, t[i].message, kl_pool_open(&p, &f->job));
+		assert_error(KL_ECANNOT, t[i].message, kl_pool_open(&pool, &fixture->job));
 	}
 }
 
 /* A scalar of the kernel's is rounded to its dtype before the truth sees it, too. */
 static void scalars_are_the_kernels(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_new();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-	struct kl_point *pt = fx_point(f, "case0", true);
-	const struct kl_member *m;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_new();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	struct kl_point *pt = fx_point(fixture, "case0", true);
+	const struct kl_member *member;
 
-	fx_arg(f, "s", KL_ROLE_SCALAR, KL_F32, NULL);
-	fx_arg(f, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(f, "y", KL_ROLE_OUT, KL_F32, NULL);
-	f->job.arg[0].value = -0.1;
+	fx_arg(fixture, "s", KL_ROLE_SCALAR, KL_F32, NULL);
+	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ROLE_OUT, KL_F32, NULL);
+	fixture->job.arg[0].value = -0.1;
 	fx_extent(pt, 1, 1, 10, 0);
 	fx_extent(pt, 2, 1, 10, 0);
-	fx_rule(f, KL_RULE_ELEMENTWISE, 2);
-	fx_oracle(f, "void oracle(kl_real s, const kl_real *x, kl_real *y)"
-		     "{ for (int i = 0; i < 10; i++) y[i] = s * x[i]; }");
-	assert_ok(kl_pool_open(&p, &f->job));
-	m = kl_pool_get(p, 0);
+	fx_rule(fixture, KL_RULE_ELEMENTWISE, 2);
+	fx_oracle(fixture, "void oracle(kl_real s, const kl_real *x, kl_real *y)"
+			   "{ for (int i = 0; i < 10; i++) y[i] = s * x[i]; }");
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	member = kl_pool_get(pool, 0);
 	for (int i = 0; i < 10; i++) {
-		double want = (double)-0.1f * ((const float *)m->input[1])[i];
+		double want = (double)-0.1f * ((const float *)member->input[1])[i];
 
-		assert_true(((const double *)m->truth[2])[i] == want);
-		assert_true(((const double *)m->absum[2])[i] == fabs(want));
+		assert_true(((const double *)member->truth[2])[i] == want);
+		assert_true(((const double *)member->absum[2])[i] == fabs(want));
 	}
 }
 
-static size_t differing(const struct kl_member *a, const struct kl_member *b, size_t arg)
+static size_t differing(const struct kl_member *left, const struct kl_member *right, size_t arg)
 {
-	size_t n = (size_t)kl_point_elements(a->point, arg), differ = 0;
+	size_t n = (size_t)kl_point_elements(left->point, arg), differ = 0;
 
 	for (size_t i = 0; i < n; i++)
-		differ += memcmp((const char *)a->input[arg] + 4 * i,
-				 (const char *)b->input[arg] + 4 * i, 4) != 0;
+		differ += memcmp((const char *)left->input[arg] + 4 * i,
+				 (const char *)right->input[arg] + 4 * i, 4) != 0;
 	return differ;
 }
 
 /* One element of each input; each truth is wrong as an answer to the other. */
 static void twins_differ_in_one_element_of_each_input(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-	const struct kl_member *m[2];
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	const struct kl_member *members[2];
 	size_t rows = 0;
 
-	assert_ok(kl_pool_open(&p, &f->job));
+	assert_ok(kl_pool_open(&pool, &fixture->job));
 	for (int i = 0; i < 3; i++) {
-		const double *a, *b;
+		const double *samples, *values;
 
-		assert_int_equal(kl_pool_noise(p, &f->point[i], m, 1), 1);
-		m[1] = kl_pool_twin(p, &f->point[i]);
-		assert_non_null(m[1]);
-		assert_string_equal(m[1]->band, "twin");
-		assert_int_equal(differing(m[0], m[1], 3), 1);
-		assert_int_equal(differing(m[0], m[1], 4), 1);
-		assert_int_equal(kl_twin_apart(&f->job, m[0], m[1]), 1);
-		assert_int_equal(kl_twin_apart(&f->job, m[1], m[0]), 1);
-		assert_int_equal(kl_twin_apart(&f->job, m[1], m[1]), 0);
+		assert_int_equal(kl_pool_noise(pool, &fixture->point[i], members, 1), 1);
+		members[1] = kl_pool_twin(pool, &fixture->point[i]);
+		assert_non_null(members[1]);
+		assert_string_equal(members[1]->band, "twin");
+		assert_int_equal(differing(members[0], members[1], 3), 1);
+		assert_int_equal(differing(members[0], members[1], 4), 1);
+		assert_int_equal(kl_twin_apart(&fixture->job, members[0], members[1]), 1);
+		assert_int_equal(kl_twin_apart(&fixture->job, members[1], members[0]), 1);
+		assert_int_equal(kl_twin_apart(&fixture->job, members[1], members[1]), 0);
 		/* of the answer, what does not hang on those elements is the same */
-		a = m[0]->truth[5];
-		b = m[1]->truth[5];
-		for (int64_t k = 0; k < kl_point_elements(&f->point[i], 5); k++)
-			rows += a[k] != b[k];
+		samples = members[0]->truth[5];
+		values = members[1]->truth[5];
+		for (int64_t k = 0; k < kl_point_elements(&fixture->point[i], 5); k++)
+			rows += samples[k] != values[k];
 	}
 	/* one row and one column of each */
 	assert_int_equal(rows, 1 + (17 + 19 - 1) + (64 + 64 - 1));
@@ -357,55 +359,55 @@ static void twins_differ_in_one_element_of_each_input(void **state)
 /* y = the largest of x: one element seldom changes it, a share of them may not either. */
 static struct fixture *largest(const char *fill, int64_t n)
 {
-	struct fixture *f = fx_new();
-	struct kl_point *pt = fx_point(f, "case0", true);
+	struct fixture *fixture = fx_new();
+	struct kl_point *pt = fx_point(fixture, "case0", true);
 
-	fx_arg(f, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(f, "x", KL_ROLE_IN, KL_F32, fill);
-	fx_arg(f, "y", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, fill);
+	fx_arg(fixture, "y", KL_ROLE_OUT, KL_F32, NULL);
 	pt->arg[0].value = n;
 	fx_extent(pt, 1, 1, n, 0);
 	fx_extent(pt, 2, 1, 1, 0);
-	fx_rule(f, KL_RULE_EXACT, 2);
-	fx_oracle(f,
+	fx_rule(fixture, KL_RULE_EXACT, 2);
+	fx_oracle(fixture,
 		  "void oracle(int64_t n, const kl_real *x, kl_real *y)"
 		  "{ y[0] = x[0]; for (int64_t i = 1; i < n; i++) if (x[i] > y[0]) y[0] = x[i]; }");
-	return f;
+	return fixture;
 }
 
 static void more_changes_where_one_element_changes_nothing(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = largest("{\"normal\":[0.0,1.0]}", 4096);
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-	const struct kl_member *m[2];
+	KL_AUTO(fx_freep) struct fixture *fixture = largest("{\"normal\":[0.0,1.0]}", 4096);
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	const struct kl_member *members[2];
 	size_t n;
 
-	f->job.seed = 7;
-	assert_ok(kl_pool_open(&p, &f->job));
-	assert_int_equal(kl_pool_noise(p, &f->point[0], m, 1), 1);
-	m[1] = kl_pool_twin(p, &f->point[0]);
-	assert_non_null(m[1]);
-	n = differing(m[0], m[1], 1);
+	fixture->job.seed = 7;
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_int_equal(kl_pool_noise(pool, &fixture->point[0], members, 1), 1);
+	members[1] = kl_pool_twin(pool, &fixture->point[0]);
+	assert_non_null(members[1]);
+	n = differing(members[0], members[1], 1);
 	assert_true(n > 16 && n <= 4094);
-	assert_true(*(const double *)m[0]->truth[2] != *(const double *)m[1]->truth[2]);
+	assert_true(*(const double *)members[0]->truth[2] != *(const double *)members[1]->truth[2]);
 }
 
 static void no_twin_where_nothing_changes_the_answer(void **state)
 {
 	/* every element but one in thousands is the largest */
-	KL_AUTO(fx_freep) struct fixture *f = largest("{\"ints\":[0,1]}", 4096);
+	KL_AUTO(fx_freep) struct fixture *fixture = largest("{\"ints\":[0,1]}", 4096);
 	KL_AUTO(json_decrefp) json_t *result = json_object();
 	const json_t *notes;
 	bool said = false;
 
 	for (int turn = 0; turn < 2; turn++) { /* the second opens the files of the first */
-		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 
-		assert_ok(kl_pool_open(&p, &f->job));
-		assert_null(kl_pool_twin(p, &f->point[0]));
-		assert_int_equal(kl_pool_size(p), 3);
+		assert_ok(kl_pool_open(&pool, &fixture->job));
+		assert_null(kl_pool_twin(pool, &fixture->point[0]));
+		assert_int_equal(kl_pool_size(pool), 3);
 		if (turn == 1)
-			assert_ok(kl_stage_audit(result, &f->job, p));
+			assert_ok(kl_stage_audit(result, &fixture->job, pool));
 	}
 	notes = json_object_get(json_object_get(result, "audit"), "notes");
 	for (size_t i = 0; i < json_array_size(notes); i++)
@@ -417,27 +419,27 @@ static void no_twin_where_nothing_changes_the_answer(void **state)
 /* A row of a one-hot input changes as a whole: a twin keeps what its fill promises. */
 static void twins_keep_what_a_fill_promises(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-	const float *a, *b;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	const float *left, *right;
 
-	json_decref(f->job.arg[3].fill);
-	json_decref(f->job.arg[4].fill);
-	f->job.arg[3].fill = fx_json("{\"one-hot\":true}");
-	f->job.arg[4].fill = fx_json("{\"normal\":[0.0,1.0],\"unit\":\"last\"}");
-	f->job.arg[3].sweep = f->job.arg[4].sweep = false;
-	f->rule[0].kind = KL_RULE_REL_L2;
-	f->rule[0].tol = 1e-6;
-	assert_ok(kl_pool_open(&p, &f->job));
-	assert_non_null(kl_pool_twin(p, &f->point[0]));
-	a = kl_pool_twin(p, &f->point[0])->input[3];
-	b = kl_pool_twin(p, &f->point[0])->input[4];
+	json_decref(fixture->job.arg[3].fill);
+	json_decref(fixture->job.arg[4].fill);
+	fixture->job.arg[3].fill = fx_json("{\"one-hot\":true}");
+	fixture->job.arg[4].fill = fx_json("{\"normal\":[0.0,1.0],\"unit\":\"last\"}");
+	fixture->job.arg[3].sweep = fixture->job.arg[4].sweep = false;
+	fixture->rule[0].kind = KL_RULE_REL_L2;
+	fixture->rule[0].tol = 1e-6;
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_non_null(kl_pool_twin(pool, &fixture->point[0]));
+	left = kl_pool_twin(pool, &fixture->point[0])->input[3];
+	right = kl_pool_twin(pool, &fixture->point[0])->input[4];
 	for (int i = 0; i < 64; i++) {
 		float ones = 0, sq = 0;
 
 		for (int k = 0; k < 64; k++) {
-			ones += a[64 * i + k];
-			sq += b[64 * i + k] * b[64 * i + k];
+			ones += left[64 * i + k];
+			sq += right[64 * i + k] * right[64 * i + k];
 		}
 		assert_true(ones == 1);
 		assert_true(fabsf(sq - 1) < 1e-5f);
@@ -453,32 +455,33 @@ static void one_number_is_judged_by_many_draws(void **state)
 	int lucky = 0;
 
 	for (uint64_t seed = 1; seed <= 12; seed++) {
-		KL_AUTO(fx_freep) struct fixture *f = largest("{\"normal\":[0.0,1.0]}", 512);
-		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-		const struct kl_member *m[3];
+		KL_AUTO(fx_freep) struct fixture *fixture = largest("{\"normal\":[0.0,1.0]}", 512);
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+		const struct kl_member *members[3];
 
-		f->rule[0] = (struct kl_rule){
+		fixture->rule[0] = (struct kl_rule){
 			.kind = KL_RULE_NOISE, .out = 2, .max = 4, .rms = 2
 		};
-		fx_oracle(f, "void oracle(int64_t n, const kl_real *x, kl_real *y)"
-			     "{ y[0] = 0; for (int64_t i = 0; i < n; i++) y[0] += x[i]; }");
-		f->job.seed = seed;
-		assert_ok(kl_pool_open(&p, &f->job));
-		assert_int_equal(kl_pool_noise(p, &f->point[0], m, 3), 3);
-		for (int d = 0; d < 3; d++) {
-			const float *x = m[d]->input[1];
-			double truth = *(const double *)m[d]->truth[2];
+		fx_oracle(fixture, "void oracle(int64_t n, const kl_real *x, kl_real *y)"
+				   "{ y[0] = 0; for (int64_t i = 0; i < n; i++) y[0] += x[i]; }");
+		fixture->job.seed = seed;
+		assert_ok(kl_pool_open(&pool, &fixture->job));
+		assert_int_equal(kl_pool_noise(pool, &fixture->point[0], members, 3), 3);
+		for (int depth = 0; depth < 3; depth++) {
+			const float *values = members[depth]->input[1];
+			double truth = *(const double *)members[depth]->truth[2];
 			float back = 0;
 			const void *got[3] = { NULL, NULL, &back };
 			struct kl_mismatch at;
 
 			for (int i = 511; i >= 0; i--)
-				back += x[i];
-			assert_ok(kl_compare(&at, &f->job, m[d], got));
-			lucky += fabs(*(const float *)m[d]->honest[2] - truth) <
-				 m[d]->yard[0].max[0] / 16;
-			back = (float)(truth + 40 * m[d]->yard[0].max[0]);
-			assert_int_equal(kl_compare(&at, &f->job, m[d], got), KL_ENO);
+				back += values[i];
+			assert_ok(kl_compare(&at, &fixture->job, members[depth], got));
+			lucky += fabs(*(const float *)members[depth]->honest[2] - truth) <
+				 members[depth]->yard[0].max[0] / 16;
+			back = (float)(truth + 40 * members[depth]->yard[0].max[0]);
+			assert_int_equal(kl_compare(&at, &fixture->job, members[depth], got),
+					 KL_ENO);
 		}
 	}
 	assert_true(lucky > 0);
@@ -486,14 +489,14 @@ static void one_number_is_judged_by_many_draws(void **state)
 
 static void empty_tensors_are_fine(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 
-	fx_gemm_point(f, "also2", false, 3, 4, 0);
-	fx_gemm_point(f, "also3", false, 0, 4, 5);
-	assert_ok(kl_pool_open(&p, &f->job));
-	assert_true(*(const double *)member(p, "also2", "noise")->truth[5] == 0);
-	assert_non_null(member(p, "also3", "noise")->truth[5]);
+	fx_gemm_point(fixture, "also2", false, 3, 4, 0);
+	fx_gemm_point(fixture, "also3", false, 0, 4, 5);
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_true(*(const double *)member(pool, "also2", "noise")->truth[5] == 0);
+	assert_non_null(member(pool, "also3", "noise")->truth[5]);
 }
 
 int main(void)

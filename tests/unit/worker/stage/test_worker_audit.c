@@ -2,43 +2,43 @@
 /* Contracts good and bad: what kl_stage_audit must let through and what it must name. */
 #include "worker_fixture.h"
 
-static json_t *audit(struct fixture *f)
+static json_t *audit(struct fixture *fixture)
 {
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	json_t *result = json_object();
 
-	assert_ok(kl_pool_open(&p, &f->job));
-	assert_ok(kl_stage_audit(result, &f->job, p));
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_ok(kl_stage_audit(result, &fixture->job, pool));
 	return result;
 }
 
 static char *text_of(const json_t *result, const char *list)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_json_pretty(&b, json_object_get(json_object_get(result, "audit"), list));
-	return kl_buf_detach(&b);
+	kl_json_pretty(&buf, json_object_get(json_object_get(result, "audit"), list));
+	return kl_buf_detach(&buf);
 }
 
-static void assert_sound(struct fixture *f)
+static void assert_sound(struct fixture *fixture)
 {
-	KL_AUTO(json_decrefp) json_t *r = audit(f);
-	KL_AUTO(kl_freep) char *problems = text_of(r, "problems");
+	KL_AUTO(json_decrefp) json_t *record = audit(fixture);
+	KL_AUTO(kl_freep) char *problems = text_of(record, "problems");
 
-	if (!kl_json_bool_or(json_object_get(r, "audit"), "ok", false))
+	if (!kl_json_bool_or(json_object_get(record, "audit"), "ok", false))
 		fail_msg("%s", problems);
-	assert_null(json_object_get(r, "status"));
+	assert_null(json_object_get(record, "status"));
 }
 
-static void assert_problem(struct fixture *f, const char *part)
+static void assert_problem(struct fixture *fixture, const char *part)
 {
-	KL_AUTO(json_decrefp) json_t *r = audit(f);
-	KL_AUTO(kl_freep) char *problems = text_of(r, "problems");
+	KL_AUTO(json_decrefp) json_t *record = audit(fixture);
+	KL_AUTO(kl_freep) char *problems = text_of(record, "problems");
 
 	assert_contains(problems, part);
-	assert_false(kl_json_bool_or(json_object_get(r, "audit"), "ok", true));
-	assert_string_equal(kl_json_str_or(r, "status", ""), "cannot");
-	assert_contains(kl_json_str_or(r, "message", ""), "contract audit: ");
+	assert_false(kl_json_bool_or(json_object_get(record, "audit"), "ok", true));
+	assert_string_equal(kl_json_str_or(record, "status", ""), "cannot");
+	assert_contains(kl_json_str_or(record, "message", ""), "contract audit: ");
 }
 
 static void a_good_contract_passes(void **state)
@@ -50,122 +50,126 @@ static void a_good_contract_passes(void **state)
 	};
 
 	for (size_t i = 0; i < 3; i++) {
-		KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+		KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 
-		f->rule[0].kind = kinds[i];
-		f->rule[0].ulps = 1;
-		f->rule[0].acc = 32;
-		f->rule[0].tol = 1e-5;
-		assert_sound(f);
+		fixture->rule[0].kind = kinds[i];
+		fixture->rule[0].ulps = 1;
+		fixture->rule[0].acc = 32;
+		fixture->rule[0].tol = 1e-5;
+		assert_sound(fixture);
 	}
 }
 
 static void loose_rules_are_named(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 
-	f->rule[0].kind = KL_RULE_REL_L2;
-	f->rule[0].tol = 1e-2;
-	assert_problem(f, "rounded to tf32 at 'case0'");
-	f->rule[0].tol = 1.5;
-	assert_problem(f, "rule rel-l2 of 'C' passes an answer of zeros");
-	assert_problem(f, "passes the mean of each row");
+	fixture->rule[0].kind = KL_RULE_REL_L2;
+	fixture->rule[0].tol = 1e-2;
+	assert_problem(fixture, "rounded to tf32 at 'case0'");
+	fixture->rule[0].tol = 1.5;
+	assert_problem(fixture, "rule rel-l2 of 'C' passes an answer of zeros");
+	assert_problem(fixture, "passes the mean of each row");
 	/* beyond what the quotient of two normal numbers reaches: some points have one element */
-	f->rule[0].tol = 1e9;
-	assert_problem(f, "passes an answer of ones");
-	assert_problem(f, "passes a copy of input 'A'");
-	assert_problem(f, "passes the answer to another input");
-	assert_problem(f, "input 'B' does not matter");
+	fixture->rule[0].tol = 1e9;
+	assert_problem(fixture, "passes an answer of ones");
+	assert_problem(fixture, "passes a copy of input 'A'");
+	assert_problem(fixture, "passes the answer to another input");
+	assert_problem(fixture, "input 'B' does not matter");
 }
 
 static void a_rule_tighter_than_honest_is_named(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 
-	f->rule[0].kind = KL_RULE_EXACT;
-	assert_problem(f, "the oracle in float does not pass for 'C' at 'case0', band 'noise'");
+	fixture->rule[0].kind = KL_RULE_EXACT;
+	assert_problem(fixture,
+		       "the oracle in float does not pass for 'C' at 'case0', band 'noise'");
 }
 
 /* Sums beyond 2^24: the band would refuse right kernels that add in another order. */
 static void exact_bands_that_are_not_are_named(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 
 	json_array_append_new(
-		f->job.exact,
+		fixture->job.exact,
 		fx_json("{\"A\":{\"ints\":[3000,4001]},\"B\":{\"ints\":[3000,4001]}}"));
-	assert_problem(f, "the oracle in float does not pass for 'C' at 'case0', band 'exact1'");
+	assert_problem(fixture,
+		       "the oracle in float does not pass for 'C' at 'case0', band 'exact1'");
 }
 
 /* Sums of 64 products of at most 2 each way never leave what a half counts. */
 static void bands_that_stay_small_are_named(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 
-	json_object_set_new(json_array_get(f->job.exact, 0), "must_exceed", json_real(2048));
-	assert_problem(f, "no answer exceeds 2048 at 'case0', band 'exact0'");
-	json_object_set_new(json_array_get(f->job.exact, 0), "A", fx_json("{\"ints\":[0,20]}"));
-	json_object_set_new(json_array_get(f->job.exact, 0), "B", fx_json("{\"ints\":[0,20]}"));
-	assert_sound(f);
+	json_object_set_new(json_array_get(fixture->job.exact, 0), "must_exceed", json_real(2048));
+	assert_problem(fixture, "no answer exceeds 2048 at 'case0', band 'exact0'");
+	json_object_set_new(json_array_get(fixture->job.exact, 0), "A",
+			    fx_json("{\"ints\":[0,20]}"));
+	json_object_set_new(json_array_get(fixture->job.exact, 0), "B",
+			    fx_json("{\"ints\":[0,20]}"));
+	assert_sound(fixture);
 }
 
 static void unused_inputs_are_named(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 
 	fx_oracle(
-		f,
+		fixture,
 		"void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
 		"{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 0;"
 		"for (int64_t k = 0; k < K; k++) s += A[i*K+k] * A[i*K+(k+j)%K]; C[i*N+j] = s; } }");
-	assert_problem(f, "input 'B' does not matter");
+	assert_problem(fixture, "input 'B' does not matter");
 }
 
 static void an_output_without_rule_is_named(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 
-	f->job.nrule = 0;
-	assert_problem(f, "no rule judges output 'C'");
+	fixture->job.nrule = 0;
+	assert_problem(fixture, "no rule judges output 'C'");
 }
 
 static void an_unstable_oracle_is_named(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 
 	/* exp of sums: overflows in float, not in double, when inputs are scaled up */
 	fx_oracle(
-		f,
+		fixture,
 		"void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
 		"{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 1;"
 		"for (int64_t k = 0; k < K; k++) { kl_real t = A[i*K+k]; s = (kl_real)(t * t * t * t * t * t * t * t);"
 		"s = s * s * s; s = s / (s + 1) * B[k*N+j]; } C[i*N+j] = s + j; } }");
-	json_array_clear(f->job.exact);
-	assert_problem(f, "band 'scale-up'");
+	json_array_clear(fixture->job.exact);
+	assert_problem(fixture, "band 'scale-up'");
 }
 
 /* x * c, where the rule and the fills are integers: precision is not audited, and said so. */
 static void integers_have_no_lower_format(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_new();
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_new();
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 	KL_AUTO(kl_freep) char *notes = NULL, *problems = NULL;
-	struct kl_point *p = fx_point(f, "case0", true);
+	struct kl_point *point = fx_point(fixture, "case0", true);
 
-	fx_arg(f, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(f, "x", KL_ROLE_IN, KL_I32, "{\"ints\":[-1000,1000]}");
-	fx_arg(f, "c", KL_ROLE_IN, KL_I32, "{\"const\":3}");
-	fx_arg(f, "y", KL_ROLE_OUT, KL_I64, NULL);
-	p->arg[0].value = 100;
-	fx_extent(p, 1, 1, 100, 0);
-	fx_extent(p, 2, 1, 1, 0);
-	fx_extent(p, 3, 1, 100, 0);
-	fx_rule(f, KL_RULE_EXACT, 3);
-	fx_oracle(f, "void oracle(int64_t n, const int32_t *x, const int32_t *c, int64_t *y)"
-		     "{ for (int64_t i = 0; i < n; i++) y[i] = (int64_t)x[i] * c[0] + 7; }");
-	r = audit(f);
-	notes = text_of(r, "notes");
-	problems = text_of(r, "problems");
+	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ROLE_IN, KL_I32, "{\"ints\":[-1000,1000]}");
+	fx_arg(fixture, "c", KL_ROLE_IN, KL_I32, "{\"const\":3}");
+	fx_arg(fixture, "y", KL_ROLE_OUT, KL_I64, NULL);
+	point->arg[0].value = 100;
+	fx_extent(point, 1, 1, 100, 0);
+	fx_extent(point, 2, 1, 1, 0);
+	fx_extent(point, 3, 1, 100, 0);
+	fx_rule(fixture, KL_RULE_EXACT, 3);
+	fx_oracle(fixture, "void oracle(int64_t n, const int32_t *x, const int32_t *c, int64_t *y)"
+			   "{ for (int64_t i = 0; i < n; i++) y[i] = (int64_t)x[i] * c[0] + 7; }");
+	record = audit(fixture);
+	notes = text_of(record, "notes");
+	problems = text_of(record, "problems");
 	assert_string_equal(problems, "[]\n");
 	assert_contains(notes, "no float input at 'case0'");
 	assert_contains(notes, "input 'c' has a constant integer fill");
@@ -176,64 +180,65 @@ static void copies(void **state)
 {
 	static const char copy[] = "void oracle(int64_t n, const kl_real *x, kl_real *y)"
 				   "{ for (int64_t i = 0; i < n; i++) y[i] = x[i]; }";
-	KL_AUTO(fx_freep) struct fixture *f = fx_new();
-	struct kl_point *p = fx_point(f, "case0", true);
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_new();
+	struct kl_point *point = fx_point(fixture, "case0", true);
 
-	fx_arg(f, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(f, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(f, "y", KL_ROLE_OUT, KL_F32, NULL);
-	p->arg[0].value = 100;
-	fx_extent(p, 1, 1, 100, 0);
-	fx_extent(p, 2, 1, 100, 0);
-	fx_rule(f, KL_RULE_EXACT, 2);
-	fx_oracle(f, copy);
-	assert_sound(f);
+	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ROLE_OUT, KL_F32, NULL);
+	point->arg[0].value = 100;
+	fx_extent(point, 1, 1, 100, 0);
+	fx_extent(point, 2, 1, 100, 0);
+	fx_rule(fixture, KL_RULE_EXACT, 2);
+	fx_oracle(fixture, copy);
+	assert_sound(fixture);
 	/* y += 0: an untouched y is right */
-	f->job.arg[2].role = KL_ROLE_INOUT;
-	f->job.arg[2].fill = fx_json("{\"normal\":[0.0,1.0]}");
-	fx_oracle(f, "void oracle(int64_t n, const kl_real *x, kl_real *y) { y[0] += 0 * x[0]; }");
-	assert_problem(f, "passes a copy of input 'y'");
+	fixture->job.arg[2].role = KL_ROLE_INOUT;
+	fixture->job.arg[2].fill = fx_json("{\"normal\":[0.0,1.0]}");
+	fx_oracle(fixture,
+		  "void oracle(int64_t n, const kl_real *x, kl_real *y) { y[0] += 0 * x[0]; }");
+	assert_problem(fixture, "passes a copy of input 'y'");
 }
 
 /* In double there is no noise to compare with, but a norm. */
 static void doubles_need_a_norm(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 
 	for (int i = 3; i < 6; i++)
-		f->job.arg[i].dtype = KL_F64;
-	assert_problem(f, "rule noise cannot judge 'C'");
-	f->rule[0].kind = KL_RULE_REL_L2;
-	f->rule[0].tol = 1e-13;
-	assert_sound(f);
-	f->rule[0].tol = 1e-6;
-	assert_problem(f, "rounded to f32 at 'case0'");
+		fixture->job.arg[i].dtype = KL_F64;
+	assert_problem(fixture, "rule noise cannot judge 'C'");
+	fixture->rule[0].kind = KL_RULE_REL_L2;
+	fixture->rule[0].tol = 1e-13;
+	assert_sound(fixture);
+	fixture->rule[0].tol = 1e-6;
+	assert_problem(fixture, "rounded to f32 at 'case0'");
 }
 
 /* Selection: values are bits, so rounded inputs give another answer. */
 static void selection_sees_fewer_bits(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *f = fx_new();
-	struct kl_point *p = fx_point(f, "case0", true);
-	struct kl_rule *r;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_new();
+	struct kl_point *point = fx_point(fixture, "case0", true);
+	struct kl_rule *rule;
 
-	fx_arg(f, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(f, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(f, "v", KL_ROLE_OUT, KL_F32, NULL);
-	fx_arg(f, "i", KL_ROLE_OUT, KL_I32, NULL);
-	p->arg[0].value = 64;
-	fx_extent(p, 1, 2, 8, 64);
-	fx_extent(p, 2, 2, 8, 1);
-	fx_extent(p, 3, 2, 8, 1);
-	r = fx_rule(f, KL_RULE_MULTISET, 2);
-	r->indices = 3;
-	r->of = 1;
+	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "v", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(fixture, "i", KL_ROLE_OUT, KL_I32, NULL);
+	point->arg[0].value = 64;
+	fx_extent(point, 1, 2, 8, 64);
+	fx_extent(point, 2, 2, 8, 1);
+	fx_extent(point, 3, 2, 8, 1);
+	rule = fx_rule(fixture, KL_RULE_MULTISET, 2);
+	rule->indices = 3;
+	rule->of = 1;
 	fx_oracle(
-		f,
+		fixture,
 		"void oracle(int64_t n, const kl_real *x, kl_real *v, int32_t *i)"
 		"{ for (int r = 0; r < 8; r++) { int b = 0;"
 		"for (int c = 1; c < n; c++) if (x[r*n+c] > x[r*n+b]) b = c; v[r] = x[r*n+b]; i[r] = b; } }");
-	assert_sound(f);
+	assert_sound(fixture);
 }
 
 int main(void)

@@ -40,25 +40,27 @@ static json_t *judged(const char *name, const char *body)
 	return result;
 }
 
-static const char *class_of(const json_t *r)
+static const char *class_of(const json_t *record)
 {
-	return kl_json_str_or(r, "class", "");
+	return kl_json_str_or(record, "class", "");
 }
 
 struct kernel {
 	const char *name, *body, *class, *point, *why;
 };
 
-static void assert_refused(const struct kernel *k)
+static void assert_refused(const struct kernel *kernel)
 {
-	KL_AUTO(json_decrefp) json_t *r = judged(k->name, k->body);
-	const json_t *failure = json_object_get(json_object_get(r, "correct"), "failure");
-	const char *message = kl_json_str_or(r, "message", "");
+	KL_AUTO(json_decrefp) json_t *record = judged(kernel->name, kernel->body);
+	const json_t *failure = json_object_get(json_object_get(record, "correct"), "failure");
+	const char *message = kl_json_str_or(record, "message", "");
 
-	if (strcmp(class_of(r), k->class) || strcmp(kl_json_str_or(r, "status", ""), "fail") ||
-	    strcmp(kl_json_str_or(failure, "point", ""), k->point) || !strstr(message, k->why))
-		fail_msg("%s: '%s', %s (wanted %s at %s: %s)", k->name, class_of(r), message,
-			 k->class, k->point, k->why);
+	if (strcmp(class_of(record), kernel->class) ||
+	    strcmp(kl_json_str_or(record, "status", ""), "fail") ||
+	    strcmp(kl_json_str_or(failure, "point", ""), kernel->point) ||
+	    !strstr(message, kernel->why))
+		fail_msg("%s: '%s', %s (wanted %s at %s: %s)", kernel->name, class_of(record),
+			 message, kernel->class, kernel->point, kernel->why);
 	assert_string_not_equal(kl_json_str_or(failure, "seed", ""), "");
 }
 
@@ -171,17 +173,18 @@ static void odd_kernels_pass(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
-		KL_AUTO(json_decrefp) json_t *r = judged(kernels[i].name, kernels[i].body);
-		const json_t *c = json_object_get(r, "correct");
+		KL_AUTO(json_decrefp) json_t *record = judged(kernels[i].name, kernels[i].body);
+		const json_t *child = json_object_get(record, "correct");
 
-		if (*class_of(r))
-			fail_msg("%s: %s", kernels[i].name, kl_json_str_or(r, "message", ""));
+		if (*class_of(record))
+			fail_msg("%s: %s", kernels[i].name, kl_json_str_or(record, "message", ""));
 		/* case0: 3 noise, twin, exact, 2 scales; two also points: noise, twin, exact */
-		assert_int_equal(kl_json_int_or(c, "cases", 0), 7 + 2 * 3);
-		assert_true(kl_json_int_or(c, "calls", 0) >= 6 + 4 + 2 + 4 + 2 * (4 + 4 + 3) + 50);
-		assert_true(kl_json_int_or(c, "margin_ppm", -1) <= 1000000);
-		assert_int_equal(json_array_size(json_object_get(c, "seeds")), 1);
-		assert_null(json_object_get(c, "failure"));
+		assert_int_equal(kl_json_int_or(child, "cases", 0), 7 + 2 * 3);
+		assert_true(kl_json_int_or(child, "calls", 0) >=
+			    6 + 4 + 2 + 4 + 2 * (4 + 4 + 3) + 50);
+		assert_true(kl_json_int_or(child, "margin_ppm", -1) <= 1000000);
+		assert_int_equal(json_array_size(json_object_get(child, "seeds")), 1);
+		assert_null(json_object_get(child, "failure"));
 	}
 }
 
@@ -202,10 +205,10 @@ static void free_bits_where_the_contract_says_so(void **state)
 
 static void an_object_that_cannot_be_loaded(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *r = judged("undefined",
-						 "void other(void); " GEMM "{ other(); }");
+	KL_AUTO(json_decrefp) json_t *record = judged("undefined",
+						      "void other(void); " GEMM "{ other(); }");
 
-	assert_string_equal(class_of(r), "launch");
+	assert_string_equal(class_of(record), "launch");
 }
 
 /* The seed in a failure, given back as the job's, shows the same failure. */
@@ -214,14 +217,14 @@ static void a_failure_can_be_replayed(void **state)
 	static const char body[] = GEMM "{" PLAIN "C[20 * N + 20] *= 1.001f; }";
 	KL_AUTO(json_decrefp) json_t *first = judged("replay", body);
 	const json_t *was = json_object_get(json_object_get(first, "correct"), "failure");
-	KL_AUTO(fx_freep) struct fixture *g = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *other = NULL;
 	KL_AUTO(json_decrefp) json_t *second = json_object();
 
-	g->job.seed = strtoull(kl_json_str_or(was, "seed", "0"), NULL, 10);
-	assert_ok(kl_pool_open(&p, &g->job));
-	fx_candidate(g, "replay", body);
-	assert_ok(kl_stage_correct(second, &g->job, p));
+	fixture->job.seed = strtoull(kl_json_str_or(was, "seed", "0"), NULL, 10);
+	assert_ok(kl_pool_open(&other, &fixture->job));
+	fx_candidate(fixture, "replay", body);
+	assert_ok(kl_stage_correct(second, &fixture->job, other));
 	assert_string_equal(kl_json_str_or(first, "message", "1"),
 			    kl_json_str_or(second, "message", "2"));
 	assert_true(
@@ -239,26 +242,26 @@ static void inout_starts_from_the_member(void **state)
 		  "wrong-all", 0, 0 },
 	};
 	/* clang-format on */
-	KL_AUTO(fx_freep) struct fixture *g = fx_new();
-	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
-	struct kl_point *pt = fx_point(g, "case0", true);
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_new();
+	KL_AUTO(kl_pool_freep) struct kl_pool *other = NULL;
+	struct kl_point *pt = fx_point(fixture, "case0", true);
 
-	fx_arg(g, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(g, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(g, "y", KL_ROLE_INOUT, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ROLE_INOUT, KL_F32, "{\"normal\":[0.0,1.0]}");
 	pt->arg[0].value = 1000;
 	fx_extent(pt, 1, 1, 1000, 0);
 	fx_extent(pt, 2, 1, 1000, 0);
-	fx_rule(g, KL_RULE_NOISE, 2);
-	fx_oracle(g, "void oracle(int64_t n, const kl_real *x, kl_real *y)"
-		     "{ for (int64_t i = 0; i < n; i++) y[i] += x[i]; }");
-	assert_ok(kl_pool_open(&p, &g->job));
+	fx_rule(fixture, KL_RULE_NOISE, 2);
+	fx_oracle(fixture, "void oracle(int64_t n, const kl_real *x, kl_real *y)"
+			   "{ for (int64_t i = 0; i < n; i++) y[i] += x[i]; }");
+	assert_ok(kl_pool_open(&other, &fixture->job));
 	for (size_t i = 0; i < 3; i++) {
-		KL_AUTO(json_decrefp) json_t *r = json_object();
+		KL_AUTO(json_decrefp) json_t *record = json_object();
 
-		fx_candidate(g, kernels[i].name, kernels[i].body);
-		assert_ok(kl_stage_correct(r, &g->job, p));
-		assert_string_equal(class_of(r), kernels[i].class);
+		fx_candidate(fixture, kernels[i].name, kernels[i].body);
+		assert_ok(kl_stage_correct(record, &fixture->job, other));
+		assert_string_equal(class_of(record), kernels[i].class);
 	}
 }
 

@@ -35,17 +35,17 @@ static char *dir;
 
 static char *build(const char *name, const char *define, const char *body)
 {
-	char *c = kl_asprintf("%s/%s.c", dir, name), *so = kl_asprintf("%s/%s.so", dir, name);
+	char *ch = kl_asprintf("%s/%s.c", dir, name), *so = kl_asprintf("%s/%s.so", dir, name);
 	char *text = kl_asprintf("#include <stdint.h>\n%s\n", body);
 	const char *argv[] = {
 		"gcc",  "-O2", "-w", "-fPIC", "-shared", "-nostartfiles", "-Wl,-z,now,-z,relro",
-		define, "-o",  so,   c,       NULL
+		define, "-o",  so,   ch,      NULL
 	};
 
-	assert_int_equal(kl_fs_put(c, text, strlen(text), 0600), 0);
+	assert_int_equal(kl_fs_put(ch, text, strlen(text), 0600), 0);
 	if (kl_proc_output(NULL, argv) < 0)
 		fail_msg("%s: %s", name, kl_error_last());
-	free(c);
+	free(ch);
 	free(text);
 	return so;
 }
@@ -58,7 +58,7 @@ static struct kl_job *make_job(const char *candidate, const char *extra, const c
 	KL_AUTO(kl_freep) char *honest = build("honest", "-DREAL=float", ORACLE);
 	KL_AUTO(kl_freep) char *text = NULL;
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
-	struct kl_job *j = NULL;
+	struct kl_job *job = NULL;
 
 	text = kl_asprintf(
 		"{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"sgemm\",\"oracle_entry\":\"oracle\","
@@ -73,21 +73,21 @@ static struct kl_job *make_job(const char *candidate, const char *extra, const c
 		"\"do\":[\"profile\"],\"seed\":\"0\",\"arena_bytes\":1048576,\"call_ms\":5000,"
 		"\"profile\":{\"min_blocks\":6,\"max_ms\":%d}}",
 		truth, honest, candidate, extra, dir, n, point, n, n, n, n, n, n, n, n, n, max_ms);
-	if (kl_json_parse(&doc, text, strlen(text)) < 0 || kl_job_parse(&j, doc) < 0)
+	if (kl_json_parse(&doc, text, strlen(text)) < 0 || kl_job_parse(&job, doc) < 0)
 		fail_msg("%s\n%s", kl_error_last(), text);
-	return j;
+	return job;
 }
 
-static json_t *profile(const struct kl_job *j)
+static json_t *profile(const struct kl_job *job)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
 	json_t *result = json_object();
 
-	if (kl_pool_open(&pool, j) < 0 || kl_stage_profile(result, j, pool) < 0)
+	if (kl_pool_open(&pool, job) < 0 || kl_stage_profile(result, job, pool) < 0)
 		fail_msg("%s", kl_error_last());
 	/* the copies that were visited are gone */
-	assert_int_equal(kl_fs_list(&left, j->pool), 0);
+	assert_int_equal(kl_fs_list(&left, job->pool), 0);
 	for (size_t i = 0; i < left.n; i++)
 		assert_null(strstr(left.v[i], "object"));
 	return result;
@@ -100,21 +100,21 @@ static const json_t *point(const json_t *result)
 
 static const json_t *versus(const json_t *result, const char *what)
 {
-	const json_t *vs = json_object_get(point(result), "vs"), *v;
+	const json_t *vs = json_object_get(point(result), "vs"), *value;
 	size_t i;
 
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), what))
-			return v;
+	json_array_foreach(vs, i, value)
+		if (!strcmp(kl_json_str_or(value, "what", ""), what))
+			return value;
 	return NULL;
 }
 
 static void print(const json_t *result)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_json_canonical(&b, result);
-	print_message("%s\n", b.ptr);
+	kl_json_canonical(&buf, result);
+	print_message("%s\n", buf.ptr);
 }
 
 static bool single(void)
@@ -127,12 +127,12 @@ static bool single(void)
 /* does a note say that there are no more blocks than these? */
 static bool slow_calls(const json_t *result, int64_t blocks)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *note = kl_asprintf("slow calls, %lld blocks only",
 						   (long long)blocks);
 
-	kl_json_canonical(&b, result);
-	return strstr(b.ptr, note);
+	kl_json_canonical(&buf, result);
+	return strstr(buf.ptr, note);
 }
 
 /* Three times the work takes three times the time: wherever the middle lies on a busy machine, the
@@ -142,49 +142,49 @@ static void a_slower_parent(void **state)
 	KL_AUTO(kl_freep) char *fast = build("fast", "-DX", HEAD GEMM "}");
 	KL_AUTO(kl_freep) char *slow = build("slow", "-DX", HEAD GEMM GEMM GEMM "}");
 	KL_AUTO(kl_freep) char *extra = kl_asprintf("\"parent\":\"%s\",", slow);
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(fast, extra, "\"rank\":\"hot\",", 96,
-							  3000);
-	KL_AUTO(json_decrefp) json_t *r = profile(j);
-	const json_t *v = versus(r, "parent"), *aa = json_object_get(point(r), "aa");
+	KL_AUTO(kl_job_freep) struct kl_job *job = make_job(fast, extra, "\"rank\":\"hot\",", 96,
+							    3000);
+	KL_AUTO(json_decrefp) json_t *record = profile(job);
+	const json_t *value = versus(record, "parent"), *aa = json_object_get(point(record), "aa");
 	int64_t ratio, blocks;
 
-	print(r);
+	print(record);
 	if (single())
 		skip();
-	assert_non_null(v);
-	ratio = kl_json_int_or(v, "ratio_ppm", 0);
-	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= ratio &&
-		    kl_json_int_or(v, "hi_ppm", 0) >= ratio);
-	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= 3300000 &&
-		    kl_json_int_or(v, "hi_ppm", 0) >= 2700000);
+	assert_non_null(value);
+	ratio = kl_json_int_or(value, "ratio_ppm", 0);
+	assert_true(kl_json_int_or(value, "lo_ppm", 0) <= ratio &&
+		    kl_json_int_or(value, "hi_ppm", 0) >= ratio);
+	assert_true(kl_json_int_or(value, "lo_ppm", 0) <= 3300000 &&
+		    kl_json_int_or(value, "hi_ppm", 0) >= 2700000);
 	assert_true(kl_json_int_or(aa, "lo_ppm", 0) <= 1100000 &&
 		    kl_json_int_or(aa, "hi_ppm", 0) >= 900000);
 	if (kl_json_int_or(aa, "hi_ppm", 0) < 1200000 && kl_json_int_or(aa, "lo_ppm", 0) > 830000)
 		assert_in_range(ratio, 1500000, 6000000); /* a machine that can tell */
 	/* where six would take too long four or five are enough, and a note says so */
-	blocks = kl_json_int_or(point(r), "blocks", 0);
+	blocks = kl_json_int_or(point(record), "blocks", 0);
 	assert_true(blocks >= 4);
-	assert_true(blocks >= 6 || slow_calls(r, blocks));
-	assert_null(json_object_get(r, "status"));
+	assert_true(blocks >= 6 || slow_calls(record, blocks));
+	assert_null(json_object_get(record, "status"));
 }
 
 static void against_openblas(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(
+	KL_AUTO(kl_job_freep) struct kl_job *job = make_job(
 		so, "\"baseline\":\"openblas.sgemm\",\"isa\":\"x86-64-v2\",", "", 128, 2000);
-	KL_AUTO(json_decrefp) json_t *r = profile(j);
+	KL_AUTO(json_decrefp) json_t *record = profile(job);
 
-	print(r);
+	print(record);
 	if (single())
 		skip();
-	if (!versus(r, "openblas.sgemm")) { /* not installed: said, not failed */
-		assert_null(json_object_get(r, "status"));
-		assert_true(json_array_size(
-				    json_object_get(json_object_get(r, "profile"), "notes")) > 0);
+	if (!versus(record, "openblas.sgemm")) { /* not installed: said, not failed */
+		assert_null(json_object_get(record, "status"));
+		assert_true(json_array_size(json_object_get(json_object_get(record, "profile"),
+							    "notes")) > 0);
 		skip();
 	}
-	assert_in_range(kl_json_int_or(versus(r, "openblas.sgemm"), "ratio_ppm", 0), 10000,
+	assert_in_range(kl_json_int_or(versus(record, "openblas.sgemm"), "ratio_ppm", 0), 10000,
 			1000000);
 }
 
@@ -193,18 +193,18 @@ static void a_timed_call_is_checked(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build(
 		"later", "-DX", "static int calls;" HEAD GEMM "if (calls++) C[M * N - 5] += 1; }");
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 500);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
-	const json_t *f;
+	KL_AUTO(kl_job_freep) struct kl_job *job = make_job(so, "", "", 64, 500);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
+	const json_t *facts;
 
 	if (single())
 		skip();
-	r = profile(j);
-	f = json_object_get(json_object_get(r, "correct"), "failure");
-	assert_string_equal(kl_json_str_or(r, "status", ""), "fail");
-	assert_non_null(f);
-	assert_string_equal(kl_json_str_or(f, "out", ""), "C");
-	assert_null(point(r));
+	record = profile(job);
+	facts = json_object_get(json_object_get(record, "correct"), "failure");
+	assert_string_equal(kl_json_str_or(record, "status", ""), "fail");
+	assert_non_null(facts);
+	assert_string_equal(kl_json_str_or(facts, "out", ""), "C");
+	assert_null(point(record));
 }
 
 static void bad_ends_fail(void **state)
@@ -223,39 +223,39 @@ static void bad_ends_fail(void **state)
 		skip();
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		KL_AUTO(kl_freep) char *so = build(bad[i].name, "-DX", bad[i].body);
-		KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 500);
-		KL_AUTO(json_decrefp) json_t *r = profile(j);
+		KL_AUTO(kl_job_freep) struct kl_job *job = make_job(so, "", "", 64, 500);
+		KL_AUTO(json_decrefp) json_t *record = profile(job);
 
-		assert_string_equal(kl_json_str_or(r, "status", ""), "fail");
-		assert_string_equal(kl_json_str_or(r, "class", ""), bad[i].class);
+		assert_string_equal(kl_json_str_or(record, "status", ""), "fail");
+		assert_string_equal(kl_json_str_or(record, "class", ""), bad[i].class);
 	}
 }
 
 static void an_object_that_does_not_load(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("other", "-DX", "void dgemm(void) { }");
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 500);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *job = make_job(so, "", "", 64, 500);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
 	if (single())
 		skip();
-	r = profile(j);
-	assert_string_equal(kl_json_str_or(r, "class", ""), "launch");
-	assert_non_null(strstr(kl_json_str_or(r, "message", ""), "defines no 'sgemm'"));
+	record = profile(job);
+	assert_string_equal(kl_json_str_or(record, "class", ""), "launch");
+	assert_non_null(strstr(kl_json_str_or(record, "message", ""), "defines no 'sgemm'"));
 }
 
 static void below_the_floor_is_a_cheat(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "\"floor_ns\":2000000000,", 64,
-							  500);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *job = make_job(so, "", "\"floor_ns\":2000000000,", 64,
+							    500);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
 	if (single())
 		skip();
-	r = profile(j);
-	assert_string_equal(kl_json_str_or(r, "class", ""), "cheat");
-	assert_non_null(strstr(kl_json_str_or(r, "message", ""), "floor"));
+	record = profile(job);
+	assert_string_equal(kl_json_str_or(record, "class", ""), "cheat");
+	assert_non_null(strstr(kl_json_str_or(record, "message", ""), "floor"));
 }
 
 /* A comparison that is wrong itself says nothing about the candidate. */
@@ -265,40 +265,42 @@ static void a_wrong_parent_is_not_compared(void **state)
 	KL_AUTO(kl_freep) char *wrong = build("wrong", "-DX", HEAD "}");
 	KL_AUTO(kl_freep) char *extra = kl_asprintf(
 		"\"parent\":\"%s\",\"baseline\":\"onednn.conv2d\",", wrong);
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, extra, "", 64, 500);
-	KL_AUTO(json_decrefp) json_t *r = profile(j);
+	KL_AUTO(kl_job_freep) struct kl_job *job = make_job(so, extra, "", 64, 500);
+	KL_AUTO(json_decrefp) json_t *record = profile(job);
 
-	print(r);
+	print(record);
 	if (single())
 		skip();
-	assert_null(json_object_get(r, "status"));
-	assert_non_null(point(r));
-	assert_null(versus(r, "parent"));
-	assert_null(versus(r, "onednn.conv2d"));
-	assert_int_equal(json_array_size(json_object_get(point(r), "vs")), 0);
-	assert_true(json_array_size(json_object_get(json_object_get(r, "profile"), "notes")) >= 2);
+	assert_null(json_object_get(record, "status"));
+	assert_non_null(point(record));
+	assert_null(versus(record, "parent"));
+	assert_null(versus(record, "onednn.conv2d"));
+	assert_int_equal(json_array_size(json_object_get(point(record), "vs")), 0);
+	assert_true(json_array_size(json_object_get(json_object_get(record, "profile"), "notes")) >=
+		    2);
 }
 
 static void one_processor(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 500);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *job = make_job(so, "", "", 64, 500);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 	cpu_set_t before, one;
 
 	sched_getaffinity(0, sizeof(before), &before);
 	CPU_ZERO(&one);
-	for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&one); c++)
-		if (CPU_ISSET(c, &before))
-			CPU_SET(c, &one);
+	for (int ch = 0; ch < CPU_SETSIZE && !CPU_COUNT(&one); ch++)
+		if (CPU_ISSET(ch, &before))
+			CPU_SET(ch, &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	r = profile(j);
+	record = profile(job);
 	sched_setaffinity(0, sizeof(before), &before);
-	assert_null(point(r));
-	assert_null(json_object_get(r, "status"));
-	assert_string_equal(json_string_value(json_array_get(
-				    json_object_get(json_object_get(r, "profile"), "notes"), 0)),
-			    "one processor: not profiled");
+	assert_null(point(record));
+	assert_null(json_object_get(record, "status"));
+	assert_string_equal(
+		json_string_value(json_array_get(
+			json_object_get(json_object_get(record, "profile"), "notes"), 0)),
+		"one processor: not profiled");
 }
 
 /* The time limit holds, by and large, when no precision can be reached. */
@@ -308,19 +310,19 @@ static void the_time_limit_holds(void **state)
 		"jitter", "-DX",
 		HEAD GEMM
 		"uint32_t h; __builtin_memcpy(&h, A, 4); for (volatile uint32_t i = 0; i < (h % 64) * 20000; i++) ; }");
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 1000);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
-	struct timespec a, b;
+	KL_AUTO(kl_job_freep) struct kl_job *job = make_job(so, "", "", 64, 1000);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
+	struct timespec left, right;
 
 	if (single())
 		skip();
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	r = profile(j);
-	clock_gettime(CLOCK_MONOTONIC, &b);
-	print(r);
-	if (b.tv_sec - a.tv_sec > 20)
-		fail_msg("%ld s", (long)(b.tv_sec - a.tv_sec));
-	assert_true(kl_json_int_or(point(r), "blocks", 0) >= 4);
+	clock_gettime(CLOCK_MONOTONIC, &left);
+	record = profile(job);
+	clock_gettime(CLOCK_MONOTONIC, &right);
+	print(record);
+	if (right.tv_sec - left.tv_sec > 20)
+		fail_msg("%ld s", (long)(right.tv_sec - left.tv_sec));
+	assert_true(kl_json_int_or(point(record), "blocks", 0) >= 4);
 }
 
 static int set_up(void **state)

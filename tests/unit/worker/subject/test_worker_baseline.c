@@ -21,35 +21,35 @@ struct fixture {
 	struct kl_subject *s;
 };
 
-static void add(struct fixture *f, enum kl_role role, size_t naxes, const int64_t *v)
+static void add(struct fixture *fixture, enum kl_role role, size_t naxes, const int64_t *values)
 {
-	size_t at = f->job.nargs++;
+	size_t at = fixture->job.nargs++;
 
-	f->job.arg[at].role = role;
-	f->job.arg[at].dtype = role == KL_ROLE_DIM ? KL_I64 : KL_F32;
-	snprintf(f->job.arg[at].name, sizeof(f->job.arg[at].name), "arg%zu", at);
-	f->point.arg[at].value = v[0];
-	f->point.arg[at].naxes = naxes;
-	memcpy(f->point.arg[at].extent, v, naxes * sizeof(*v));
+	fixture->job.arg[at].role = role;
+	fixture->job.arg[at].dtype = role == KL_ROLE_DIM ? KL_I64 : KL_F32;
+	snprintf(fixture->job.arg[at].name, sizeof(fixture->job.arg[at].name), "arg%zu", at);
+	fixture->point.arg[at].value = values[0];
+	fixture->point.arg[at].naxes = naxes;
+	memcpy(fixture->point.arg[at].extent, values, naxes * sizeof(*values));
 }
 
-static void dims(struct fixture *f, int n, const int64_t *v)
+static void dims(struct fixture *fixture, int n, const int64_t *values)
 {
 	static char isa[] = "x86-64-v2";
 
-	memset(f, 0, sizeof(*f));
-	f->job.call_ms = 20000;
-	f->job.isa = isa;
+	memset(fixture, 0, sizeof(*fixture));
+	fixture->job.call_ms = 20000;
+	fixture->job.isa = isa;
 	for (int i = 0; i < n; i++)
-		add(f, KL_ROLE_DIM, 0, &v[i]);
+		add(fixture, KL_ROLE_DIM, 0, &values[i]);
 }
 
 /* KL_ECANNOT for want of the library skips the test; the library itself is tried where there is
  * one. */
-static int start(struct fixture *f, const char *name)
+static int start(struct fixture *fixture, const char *name)
 {
 	struct kl_subject_spec spec = { .kind = KL_SUBJECT_BASELINE, .baseline = name, .cpu = -1 };
-	int err = kl_subject_start(&f->s, &f->job, &f->point, &spec);
+	int err = kl_subject_start(&fixture->s, &fixture->job, &fixture->point, &spec);
 
 	if (err == KL_ECANNOT && strstr(kl_error_last(), "make deps")) {
 		print_message("%s\n", kl_error_last());
@@ -58,118 +58,121 @@ static int start(struct fixture *f, const char *name)
 	return err;
 }
 
-static void fill(struct fixture *f, size_t arg)
+static void fill(struct fixture *fixture, size_t arg)
 {
-	float *p = kl_subject_buffer(f->s, arg);
-	struct kl_rng r;
+	float *values = kl_subject_buffer(fixture->s, arg);
+	struct kl_rng rng;
 
-	kl_rng_seed(&r, arg);
-	for (size_t i = 0; i < kl_subject_bytes(f->s, arg) / 4; i++)
-		p[i] = (float)(kl_rng_below(&r, 9)) - 4; /* sums are exact */
+	kl_rng_seed(&rng, arg);
+	for (size_t i = 0; i < kl_subject_bytes(fixture->s, arg) / 4; i++)
+		values[i] = (float)(kl_rng_below(&rng, 9)) - 4; /* sums are exact */
 }
 
-static void run(struct fixture *f, size_t out)
+static void run(struct fixture *fixture, size_t out)
 {
-	struct kl_call c;
+	struct kl_call call;
 
-	kl_subject_poison(f->s, 6);
-	assert_true(isnan(((float *)kl_subject_buffer(f->s, out))[0]));
-	assert_int_equal(kl_subject_call(f->s, &c), 0);
-	if (c.end != KL_CALL_OK)
-		fail_msg("%s", c.what);
+	kl_subject_poison(fixture->s, 6);
+	assert_true(isnan(((float *)kl_subject_buffer(fixture->s, out))[0]));
+	assert_int_equal(kl_subject_call(fixture->s, &call), 0);
+	if (call.end != KL_CALL_OK)
+		fail_msg("%s", call.what);
 }
 
 static void sgemm_is_row_major(void **state)
 {
 	enum { M = 5, N = 7, K = 3 };
-	struct fixture f;
-	const float *a, *b, *c;
+	struct fixture fixture;
+	const float *left, *right, *values;
 
-	dims(&f, 3, (int64_t[]){ M, N, K });
-	add(&f, KL_ROLE_IN, 2, (int64_t[]){ M, K });
-	add(&f, KL_ROLE_IN, 2, (int64_t[]){ K, N });
-	add(&f, KL_ROLE_OUT, 2, (int64_t[]){ M, N });
-	if (start(&f, "openblas.sgemm") < 0)
+	dims(&fixture, 3, (int64_t[]){ M, N, K });
+	add(&fixture, KL_ROLE_IN, 2, (int64_t[]){ M, K });
+	add(&fixture, KL_ROLE_IN, 2, (int64_t[]){ K, N });
+	add(&fixture, KL_ROLE_OUT, 2, (int64_t[]){ M, N });
+	if (start(&fixture, "openblas.sgemm") < 0)
 		fail_msg("%s", kl_error_last());
-	fill(&f, 3);
-	fill(&f, 4);
-	run(&f, 5);
-	a = kl_subject_buffer(f.s, 3);
-	b = kl_subject_buffer(f.s, 4);
-	c = kl_subject_buffer(f.s, 5);
+	fill(&fixture, 3);
+	fill(&fixture, 4);
+	run(&fixture, 5);
+	left = kl_subject_buffer(fixture.s, 3);
+	right = kl_subject_buffer(fixture.s, 4);
+	values = kl_subject_buffer(fixture.s, 5);
 	for (int i = 0; i < M; i++)
 		for (int j = 0; j < N; j++) {
-			float s = 0;
+			float seconds = 0;
 
 			for (int k = 0; k < K; k++)
-				s += a[i * K + k] * b[k * N + j];
-			assert_true(s == c[i * N + j]);
+				seconds += left[i * K + k] * right[k * N + j];
+			assert_true(seconds == values[i * N + j]);
 		}
-	kl_subject_free(f.s);
+	kl_subject_free(fixture.s);
 }
 
 enum { BATCH = 2, H = 6, W = 5, CH = 3, F = 4 };
 
-static float conv_at(const float *x, const float *w, int n, int h, int v, int f)
+static float conv_at(const float *samples, const float *values, int n, int hour, int value, int fd)
 {
-	float s = 0;
+	float seconds = 0;
 
-	for (int r = 0; r < 3; r++)
-		for (int t = 0; t < 3; t++)
-			for (int c = 0; c < CH; c++) {
-				int y = h + r - 1, z = v + t - 1;
+	for (int rc = 0; rc < 3; rc++)
+		for (int turn = 0; turn < 3; turn++)
+			for (int ch = 0; ch < CH; ch++) {
+				int year = hour + rc - 1, zeros = value + turn - 1;
 
-				if (y >= 0 && y < H && z >= 0 && z < W)
-					s += x[((n * H + y) * W + z) * CH + c] *
-					     w[((f * 3 + r) * 3 + t) * CH + c];
+				if (year >= 0 && year < H && zeros >= 0 && zeros < W)
+					seconds += samples[((n * H + year) * W + zeros) * CH + ch] *
+						   values[((fd * 3 + rc) * 3 + turn) * CH + ch];
 			}
-	return s;
+	return seconds;
 }
 
 static void conv2d_is_nhwc(void **state)
 {
-	struct fixture f;
-	const float *x, *w, *y;
+	struct fixture fixture;
+	const float *numbers, *samples, *values;
 
-	dims(&f, 5, (int64_t[]){ BATCH, H, W, CH, F });
-	add(&f, KL_ROLE_IN, 4, (int64_t[]){ BATCH, H, W, CH });
-	add(&f, KL_ROLE_IN, 4, (int64_t[]){ F, 3, 3, CH });
-	add(&f, KL_ROLE_OUT, 4, (int64_t[]){ BATCH, H, W, F });
-	if (start(&f, "onednn.conv2d") < 0)
+	dims(&fixture, 5, (int64_t[]){ BATCH, H, W, CH, F });
+	add(&fixture, KL_ROLE_IN, 4, (int64_t[]){ BATCH, H, W, CH });
+	add(&fixture, KL_ROLE_IN, 4, (int64_t[]){ F, 3, 3, CH });
+	add(&fixture, KL_ROLE_OUT, 4, (int64_t[]){ BATCH, H, W, F });
+	if (start(&fixture, "onednn.conv2d") < 0)
 		fail_msg("%s", kl_error_last());
 	for (int round = 0; round < 2; round++) { /* new weights are packed anew */
-		fill(&f, 5);
-		fill(&f, 6);
-		((float *)kl_subject_buffer(f.s, 6))[0] = (float)(round * 11);
-		run(&f, 7);
-		x = kl_subject_buffer(f.s, 5);
-		w = kl_subject_buffer(f.s, 6);
-		y = kl_subject_buffer(f.s, 7);
+		fill(&fixture, 5);
+		fill(&fixture, 6);
+		((float *)kl_subject_buffer(fixture.s, 6))[0] = (float)(round * 11);
+		run(&fixture, 7);
+		numbers = kl_subject_buffer(fixture.s, 5);
+		samples = kl_subject_buffer(fixture.s, 6);
+		values = kl_subject_buffer(fixture.s, 7);
 		for (int n = 0; n < BATCH; n++)
-			for (int h = 0; h < H; h++)
-				for (int v = 0; v < W; v++)
-					for (int o = 0; o < F; o++)
-						assert_true(conv_at(x, w, n, h, v, o) ==
-							    y[((n * H + h) * W + v) * F + o]);
+			for (int hour = 0; hour < H; hour++)
+				for (int value = 0; value < W; value++)
+					for (int option = 0; option < F; option++)
+						assert_true(
+							conv_at(numbers, samples, n, hour, value,
+								option) ==
+							values[((n * H + hour) * W + value) * F +
+							       option]);
 	}
-	kl_subject_free(f.s);
+	kl_subject_free(fixture.s);
 }
 
 static void misfits_are_refused(void **state)
 {
-	struct fixture f;
+	struct fixture fixture;
 
-	dims(&f, 2, (int64_t[]){ 4, 4 });
-	assert_int_equal(start(&f, "openblas.sgemm"), KL_ECANNOT);
+	dims(&fixture, 2, (int64_t[]){ 4, 4 });
+	assert_int_equal(start(&fixture, "openblas.sgemm"), KL_ECANNOT);
 	assert_non_null(strstr(kl_error_last(), "three dims"));
-	dims(&f, 3, (int64_t[]){ 4, 5, 6 });
-	add(&f, KL_ROLE_IN, 2, (int64_t[]){ 6, 4 }); /* A transposed */
-	add(&f, KL_ROLE_IN, 2, (int64_t[]){ 6, 5 });
-	add(&f, KL_ROLE_OUT, 2, (int64_t[]){ 4, 5 });
-	assert_int_equal(start(&f, "openblas.sgemm"), KL_ECANNOT);
+	dims(&fixture, 3, (int64_t[]){ 4, 5, 6 });
+	add(&fixture, KL_ROLE_IN, 2, (int64_t[]){ 6, 4 }); /* A transposed */
+	add(&fixture, KL_ROLE_IN, 2, (int64_t[]){ 6, 5 });
+	add(&fixture, KL_ROLE_OUT, 2, (int64_t[]){ 4, 5 });
+	assert_int_equal(start(&fixture, "openblas.sgemm"), KL_ECANNOT);
 	assert_non_null(strstr(kl_error_last(), "[M,K]"));
-	assert_int_equal(start(&f, "onednn.conv2d"), KL_ECANNOT);
-	assert_int_equal(start(&f, "mkl.sgemm"), KL_EINVALID);
+	assert_int_equal(start(&fixture, "onednn.conv2d"), KL_ECANNOT);
+	assert_int_equal(start(&fixture, "mkl.sgemm"), KL_EINVALID);
 	assert_non_null(strstr(kl_error_last(), "no baseline is called 'mkl.sgemm'"));
 }
 

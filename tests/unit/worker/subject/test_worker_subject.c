@@ -48,7 +48,7 @@ static const char head[] =
 
 static char *build(const char *name, const char *body)
 {
-	char *c = kl_asprintf("%s/%s.c", dir, name), *so = kl_asprintf("%s/%s.so", dir, name);
+	char *ch = kl_asprintf("%s/%s.c", dir, name), *so = kl_asprintf("%s/%s.so", dir, name);
 	char *text = kl_asprintf("%s%s\n}\n", head, body);
 	const char *argv[] = { "gcc",
 			       "-O1",
@@ -61,18 +61,18 @@ static char *build(const char *name, const char *body)
 			       RED_ZONE "-Wl,-z,now,-z,relro",
 			       "-o",
 			       so,
-			       c,
+			       ch,
 			       NULL };
 
-	assert_int_equal(kl_fs_put(c, text, strlen(text), 0600), 0);
+	assert_int_equal(kl_fs_put(ch, text, strlen(text), 0600), 0);
 	if (kl_proc_output(NULL, argv) < 0)
 		fail_msg("%s: %s", name, kl_error_last());
-	free(c);
+	free(ch);
 	free(text);
 	return so;
 }
 
-static void make_job(struct kl_job *j, struct kl_point *p)
+static void make_job(struct kl_job *job, struct kl_point *point)
 {
 	static const struct kl_job_arg args[4] = {
 		{ .name = "n", .role = KL_ROLE_DIM, .dtype = KL_I64 },
@@ -81,16 +81,16 @@ static void make_job(struct kl_job *j, struct kl_point *p)
 		{ .name = "y", .role = KL_ROLE_OUT, .dtype = KL_F32 },
 	};
 
-	memset(j, 0, sizeof(*j));
-	memset(p, 0, sizeof(*p));
-	memcpy(j->arg, args, sizeof(args));
-	j->nargs = 4;
-	j->arena_bytes = 1 << 20;
-	j->call_ms = 500;
-	p->arg[0].value = N;
+	memset(job, 0, sizeof(*job));
+	memset(point, 0, sizeof(*point));
+	memcpy(job->arg, args, sizeof(args));
+	job->nargs = 4;
+	job->arena_bytes = 1 << 20;
+	job->call_ms = 500;
+	point->arg[0].value = N;
 	for (int i = 2; i < 4; i++) {
-		p->arg[i].naxes = 1;
-		p->arg[i].extent[0] = N;
+		point->arg[i].naxes = 1;
+		point->arg[i].extent[0] = N;
 	}
 }
 
@@ -104,16 +104,16 @@ static struct kl_subject *start(const char *so, bool right, bool untraced, int c
 					.align_right = right,
 					.cpu = cpu,
 					.untraced = untraced };
-	struct kl_subject *s;
-	float *x;
+	struct kl_subject *subject;
+	float *values;
 
 	make_job(&job, &point);
-	if (kl_subject_start(&s, &job, &point, &spec) < 0)
+	if (kl_subject_start(&subject, &job, &point, &spec) < 0)
 		fail_msg("%s", kl_error_last());
-	x = kl_subject_buffer(s, 2);
+	values = kl_subject_buffer(subject, 2);
 	for (int i = 0; i < N; i++)
-		x[i] = (float)i;
-	return s;
+		values[i] = (float)i;
+	return subject;
 }
 
 /* Off processor 0, where timed children run; we spin. False: there is no other. */
@@ -127,13 +127,13 @@ static bool step_aside(void)
 	return CPU_COUNT(&set) && !sched_setaffinity(0, sizeof(set), &set);
 }
 
-static void assert_scaled(struct kl_subject *s)
+static void assert_scaled(struct kl_subject *subject)
 {
-	const float *y = kl_subject_buffer(s, 3);
+	const float *values = kl_subject_buffer(subject, 3);
 
 	for (int i = 0; i < N; i++)
-		if (y[i] != 2.5f * (float)i)
-			fail_msg("y[%d] is %g", i, (double)y[i]);
+		if (values[i] != 2.5f * (float)i)
+			fail_msg("y[%d] is %g", i, (double)values[i]);
 }
 
 static void honest(void **state)
@@ -142,43 +142,43 @@ static void honest(void **state)
 
 	for (int i = 0; i < 8; i++) {
 		KL_AUTO(kl_subject_freep)
-		struct kl_subject *s = start(so, i & 1, i & 2, i & 4 ? 0 : -1);
-		struct kl_call c;
+		struct kl_subject *subject = start(so, i & 1, i & 2, i & 4 ? 0 : -1);
+		struct kl_call call;
 
 		for (int n = 0; n < 5; n++) {
-			kl_subject_poison(s, (uint64_t)n);
-			assert_int_equal(isnan(((float *)kl_subject_buffer(s, 3))[N - 1]),
+			kl_subject_poison(subject, (uint64_t)n);
+			assert_int_equal(isnan(((float *)kl_subject_buffer(subject, 3))[N - 1]),
 					 !(n & 1));
-			assert_int_equal(kl_subject_call(s, &c), 0);
-			if (c.end != KL_CALL_OK)
-				fail_msg("%d: %s", i, c.what);
-			assert_scaled(s);
+			assert_int_equal(kl_subject_call(subject, &call), 0);
+			if (call.end != KL_CALL_OK)
+				fail_msg("%d: %s", i, call.what);
+			assert_scaled(subject);
 		}
-		assert_int_equal(kl_subject_traced(s), !(i & 2));
-		assert_int_equal(kl_subject_bytes(s, 3), N * 4);
+		assert_int_equal(kl_subject_traced(subject), !(i & 2));
+		assert_int_equal(kl_subject_bytes(subject, 3), N * 4);
 	}
 }
 
 static void poison_differs_by_seed_and_reaches_slack(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("honest", "scale_all(n, s, x, y);");
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, -1);
-	uint32_t *y = kl_subject_buffer(s, 3), first = (kl_subject_poison(s, 1), y[0]),
-		 behind = y[N];
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = start(so, false, false, -1);
+	uint32_t *values = kl_subject_buffer(subject, 3),
+		 first = (kl_subject_poison(subject, 1), values[0]), behind = values[N];
 
-	kl_subject_poison(s, 2);
-	assert_int_not_equal(first, y[0]);
-	assert_int_not_equal(behind, y[N]);
-	kl_subject_poison(s, 1);
-	assert_int_equal(first, y[0]);
+	kl_subject_poison(subject, 2);
+	assert_int_not_equal(first, values[0]);
+	assert_int_not_equal(behind, values[N]);
+	kl_subject_poison(subject, 1);
+	assert_int_equal(first, values[0]);
 	/* odd: numbers as an answer might have; the slack is wild in any case */
 	for (int i = 0; i < N; i++) {
 		float old;
 
-		memcpy(&old, &y[i], 4);
+		memcpy(&old, &values[i], 4);
 		assert_true(fabsf(old) >= 0.25f && fabsf(old) < 2);
 	}
-	assert_true(isnan(*(float *)&y[N]));
+	assert_true(isnan(*(float *)&values[N]));
 }
 
 /*
@@ -206,39 +206,39 @@ static void memory_is_lent_and_written_anew(void **state)
 	make_job(&job, &point);
 	for (size_t i = 0; i < 2 * KL_ARRAY_SIZE(body); i++) {
 		KL_AUTO(kl_freep) char *so = i % 2 ? NULL : build("lent", body[i / 2]);
-		struct kl_subject *s;
-		struct kl_call c;
+		struct kl_subject *subject;
+		struct kl_call call;
 
 		spec.so = so ? so : reader;
-		assert_int_equal(kl_subject_start(&s, &job, &point, &spec), 0);
+		assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), 0);
 		if (at) /* however the last one ended */
-			assert_ptr_equal(kl_subject_buffer(s, 3), at);
-		at = kl_subject_buffer(s, 3);
+			assert_ptr_equal(kl_subject_buffer(subject, 3), at);
+		at = kl_subject_buffer(subject, 3);
 		assert_true(isnan(*((float *)at + N)));
 		for (int k = 0; k < N; k++)
-			((float *)kl_subject_buffer(s, 2))[k] = (float)k;
-		kl_subject_poison(s, 2 * i);
-		assert_int_equal(kl_subject_call(s, &c), 0);
-		if (!so && c.end != KL_CALL_OK)
-			fail_msg("after \"%s\": %s", body[i / 2], c.what);
+			((float *)kl_subject_buffer(subject, 2))[k] = (float)k;
+		kl_subject_poison(subject, 2 * i);
+		assert_int_equal(kl_subject_call(subject, &call), 0);
+		if (!so && call.end != KL_CALL_OK)
+			fail_msg("after \"%s\": %s", body[i / 2], call.what);
 		if (!so)
-			assert_scaled(s);
-		kl_subject_free(s);
+			assert_scaled(subject);
+		kl_subject_free(subject);
 	}
 	/* another size has memory of its own, the other way round as well */
 	for (int turn = 0; turn < 4; turn++) {
-		struct kl_subject *s;
-		struct kl_call c;
+		struct kl_subject *subject;
+		struct kl_call call;
 
 		spec.so = honest;
 		spec.align_right = turn & 1;
 		point.arg[0].value = point.arg[2].extent[0] = point.arg[3].extent[0] =
 			turn & 2 ? 3000 : N - 1;
-		assert_int_equal(kl_subject_start(&s, &job, &point, &spec), 0);
-		kl_subject_poison(s, 2);
-		assert_int_equal(kl_subject_call(s, &c), 0);
-		assert_int_equal(c.end, KL_CALL_OK);
-		kl_subject_free(s);
+		assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), 0);
+		kl_subject_poison(subject, 2);
+		assert_int_equal(kl_subject_call(subject, &call), 0);
+		assert_int_equal(call.end, KL_CALL_OK);
+		kl_subject_free(subject);
 	}
 }
 
@@ -317,20 +317,21 @@ static const struct bad bads[] = {
 #endif
 };
 
-static void check_bad(const struct bad *b, bool untraced)
+static void check_bad(const struct bad *bad, bool untraced)
 {
 	if (getenv("KL_TEST_TRACE"))
-		fprintf(stderr, "%s\n", b->name);
-	KL_AUTO(kl_freep) char *so = build(b->name, b->body);
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, b->right, untraced, -1);
-	enum kl_call_end want = untraced && b->fault_alone ? KL_CALL_FAULT : b->end;
-	struct kl_call c;
+		fprintf(stderr, "%s\n", bad->name);
+	KL_AUTO(kl_freep) char *so = build(bad->name, bad->body);
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = start(so, bad->right, untraced, -1);
+	enum kl_call_end want = untraced && bad->fault_alone ? KL_CALL_FAULT : bad->end;
+	struct kl_call call;
 
-	assert_int_equal(kl_subject_call(s, &c), 0);
-	if (c.end != want || (!untraced && !strstr(c.what, b->what)))
-		fail_msg("%s%s: end %d \"%s\", wanted %d \"%s\"", b->name,
-			 untraced ? " (untraced)" : "", (int)c.end, c.what, (int)want, b->what);
-	assert_true(kl_subject_call(s, &c) < 0); /* it is gone */
+	assert_int_equal(kl_subject_call(subject, &call), 0);
+	if (call.end != want || (!untraced && !strstr(call.what, bad->what)))
+		fail_msg("%s%s: end %d \"%s\", wanted %d \"%s\"", bad->name,
+			 untraced ? " (untraced)" : "", (int)call.end, call.what, (int)want,
+			 bad->what);
+	assert_true(kl_subject_call(subject, &call) < 0); /* it is gone */
 }
 
 static void bad_ends(void **state)
@@ -365,12 +366,12 @@ static void bad_ends_untraced(void **state)
 static void forged(const char *name, const char *body, enum kl_call_end want, const char *what)
 {
 	KL_AUTO(kl_freep) char *so = build(name, body);
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, 0);
-	struct kl_call c;
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = start(so, false, false, 0);
+	struct kl_call call;
 
-	assert_int_equal(kl_subject_call(s, &c), 0);
-	if (c.end != want || !strstr(c.what, what))
-		fail_msg("%s: end %d \"%s\"", name, (int)c.end, c.what);
+	assert_int_equal(kl_subject_call(subject, &call), 0);
+	if (call.end != want || !strstr(call.what, what))
+		fail_msg("%s: end %d \"%s\"", name, (int)call.end, call.what);
 }
 
 static void forgers(void **state)
@@ -392,13 +393,13 @@ static void forgers(void **state)
 /* A "done" that comes a little early gains nothing: the trap is what counts. */
 static void forging_briefly_gains_nothing(void **state)
 {
-	KL_AUTO(kl_freep) char *a = build("work", WORK(300000));
-	KL_AUTO(kl_freep) char *b = build(
+	KL_AUTO(kl_freep) char *left = build("work", WORK(300000));
+	KL_AUTO(kl_freep) char *right = build(
 		"forge_short", FIND
 		"for (long i = 0; i < 150000; i++) __asm__ volatile(\"\"); "
 		"page[16] = page[0]; for (long i = 0; i < 150000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
-	KL_AUTO(kl_subject_freep) struct kl_subject *sa = start(a, false, false, 0);
-	KL_AUTO(kl_subject_freep) struct kl_subject *sb = start(b, false, false, 0);
+	KL_AUTO(kl_subject_freep) struct kl_subject *sa = start(left, false, false, 0);
+	KL_AUTO(kl_subject_freep) struct kl_subject *sb = start(right, false, false, 0);
 	double least_a = HUGE_VAL, least_b = HUGE_VAL;
 	struct kl_call ca, cb;
 
@@ -427,16 +428,16 @@ static void environment_is_reset(void **state)
 		"unsigned long f; __asm__ volatile(\"pushf; pop %0\" : \"=r\"(f));\n"
 		"scale_all(n, s, x, y); y[0] = m & 0xffc0; y[1] = (f >> 10) & 1; y[2] = ++calls;\n"
 		"m = 0xffc0; __asm__ volatile(\"ldmxcsr %0; std\" :: \"m\"(m));");
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, -1);
-	const float *y = kl_subject_buffer(s, 3);
-	struct kl_call c;
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = start(so, false, false, -1);
+	const float *values = kl_subject_buffer(subject, 3);
+	struct kl_call call;
 
 	for (int i = 1; i < 4; i++) {
-		assert_int_equal(kl_subject_call(s, &c), 0);
-		assert_int_equal(c.end, KL_CALL_OK);
-		assert_int_equal(y[0], 0x1f80);
-		assert_int_equal(y[1], 0);
-		assert_int_equal(y[2], i);
+		assert_int_equal(kl_subject_call(subject, &call), 0);
+		assert_int_equal(call.end, KL_CALL_OK);
+		assert_int_equal(values[0], 0x1f80);
+		assert_int_equal(values[1], 0);
+		assert_int_equal(values[2], i);
 	}
 }
 
@@ -453,15 +454,15 @@ static void takeover_of_the_loop_is_undone(void **state)
 		"scale_all(n, s, x, y);\n"
 		"for (int i = 0; i < 120; i++) if (sp[i] == (uint64_t)page) { page[8] = 0; for (int d = 1; d < 6; d++)"
 		" if (sp[i + d] == 1 && sp[i + d + 1] == page[0]) sp[i + d - 1] = 0, sp[i + d - 2] += d > 2 ? 64 : 0; }");
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, -1);
-	struct kl_call c;
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = start(so, false, false, -1);
+	struct kl_call call;
 
 	for (int i = 0; i < 3; i++) {
-		kl_subject_poison(s, (uint64_t)i);
-		assert_int_equal(kl_subject_call(s, &c), 0);
-		if (c.end != KL_CALL_OK)
-			fail_msg("%s", c.what);
-		assert_scaled(s);
+		kl_subject_poison(subject, (uint64_t)i);
+		assert_int_equal(kl_subject_call(subject, &call), 0);
+		if (call.end != KL_CALL_OK)
+			fail_msg("%s", call.what);
+		assert_scaled(subject);
 	}
 }
 #endif
@@ -474,15 +475,15 @@ static void arena_is_given(void **state)
 		"scale_all(n, s, x, y); y[0] = kl_rt_arena.size;");
 	KL_AUTO(kl_freep) char *over = build("arena_over",
 					     "kl_rt_arena.base[kl_rt_arena.size] = 1;");
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, -1);
-	KL_AUTO(kl_subject_freep) struct kl_subject *t = start(over, false, false, -1);
-	struct kl_call c;
+	KL_AUTO(kl_subject_freep) struct kl_subject *other = start(so, false, false, -1);
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = start(over, false, false, -1);
+	struct kl_call call;
 
-	assert_int_equal(kl_subject_call(s, &c), 0);
-	assert_int_equal(c.end, KL_CALL_OK);
-	assert_int_equal(((float *)kl_subject_buffer(s, 3))[0], 1 << 20);
-	assert_int_equal(kl_subject_call(t, &c), 0);
-	assert_int_equal(c.end, KL_CALL_FAULT);
+	assert_int_equal(kl_subject_call(other, &call), 0);
+	assert_int_equal(call.end, KL_CALL_OK);
+	assert_int_equal(((float *)kl_subject_buffer(other, 3))[0], 1 << 20);
+	assert_int_equal(kl_subject_call(subject, &call), 0);
+	assert_int_equal(call.end, KL_CALL_FAULT);
 }
 
 static void times_are_right(void **state)
@@ -493,22 +494,22 @@ static void times_are_right(void **state)
 	KL_AUTO(kl_freep) char *half = build(
 		"timed_half",
 		"for (long i = 0; i < 5000000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, 0);
-	KL_AUTO(kl_subject_freep) struct kl_subject *h = start(half, false, false, 0);
+	KL_AUTO(kl_subject_freep) struct kl_subject *other = start(so, false, false, 0);
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = start(half, false, false, 0);
 	double best = HUGE_VAL, best_half = HUGE_VAL;
-	struct kl_call c;
+	struct kl_call call;
 
 	if (!step_aside())
 		skip();
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(kl_subject_call(s, &c), 0);
-		best = fmin(best, (double)c.ns);
-		assert_int_equal(kl_subject_call(h, &c), 0);
-		best_half = fmin(best_half, (double)c.ns);
+		assert_int_equal(kl_subject_call(other, &call), 0);
+		best = fmin(best, (double)call.ns);
+		assert_int_equal(kl_subject_call(subject, &call), 0);
+		best_half = fmin(best_half, (double)call.ns);
 	}
 	if (best / best_half < 1.6 || best / best_half > 2.4)
 		fail_msg("%.0f ns against %.0f ns for half the work", best, best_half);
-	assert_true(kl_subject_handshake_ns(s) > 0 && kl_subject_handshake_ns(s) < 10000);
+	assert_true(kl_subject_handshake_ns(other) > 0 && kl_subject_handshake_ns(other) < 10000);
 }
 
 static void broken_objects(void **state)
@@ -520,29 +521,29 @@ static void broken_objects(void **state)
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL, .so = so, .entry = "absent", .cpu = -1
 	};
-	struct kl_subject *s = NULL;
+	struct kl_subject *subject = NULL;
 
 	make_job(&job, &point);
-	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), KL_EINVALID);
+	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), KL_EINVALID);
 	assert_non_null(strstr(kl_error_last(), "defines no 'absent'"));
 	kl_fs_put(text, "no object", 9, 0600);
 	spec.so = text;
-	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), KL_EINVALID);
+	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), KL_EINVALID);
 	spec.so = "relative.so";
-	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), KL_EINVALID);
+	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), KL_EINVALID);
 	spec = (struct kl_subject_spec){ .kind = KL_SUBJECT_BASELINE,
 					 .baseline = "none.such",
 					 .cpu = -1 };
-	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), KL_EINVALID);
+	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), KL_EINVALID);
 	spec.baseline = "openblas.sgemm";
-	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), KL_ECANNOT);
-	assert_null(s);
+	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), KL_ECANNOT);
+	assert_null(subject);
 }
 
 static void types_by_value(void **state)
 {
-	static const enum kl_dtype t[] = { KL_I32, KL_F64, KL_U8, KL_I16, KL_U64 };
-	static const double v[] = { -7, 0.1, 250, -300, 9007199254740993.0 };
+	static const enum kl_dtype dtype[] = { KL_I32, KL_F64, KL_U8, KL_I16, KL_U64 };
+	static const double values[] = { -7, 0.1, 250, -300, 9007199254740993.0 };
 	KL_AUTO(kl_freep) char *so = build(
 		"types",
 		"} void types(int32_t a, double b, uint8_t c, int16_t d, uint64_t e, double *y) {\n"
@@ -550,27 +551,27 @@ static void types_by_value(void **state)
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL, .so = so, .entry = "types", .cpu = -1
 	};
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	struct kl_job job;
 	struct kl_point point;
-	struct kl_call c;
+	struct kl_call call;
 
 	make_job(&job, &point);
 	for (int i = 0; i < 5; i++)
 		job.arg[i] = (struct kl_job_arg){ .role = KL_ROLE_SCALAR,
-						  .dtype = t[i],
-						  .value = v[i] };
+						  .dtype = dtype[i],
+						  .value = values[i] };
 	job.arg[0].role = KL_ROLE_DIM;
 	point.arg[0].value = -7;
 	job.arg[5] = (struct kl_job_arg){ .role = KL_ROLE_OUT, .dtype = KL_F64 };
 	job.nargs = 6;
 	point.arg[5].naxes = 1;
 	point.arg[5].extent[0] = 5;
-	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), 0);
-	assert_int_equal(kl_subject_call(s, &c), 0);
-	assert_int_equal(c.end, KL_CALL_OK);
+	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), 0);
+	assert_int_equal(kl_subject_call(subject, &call), 0);
+	assert_int_equal(call.end, KL_CALL_OK);
 	for (int i = 0; i < 5; i++)
-		assert_true(((double *)kl_subject_buffer(s, 5))[i] == v[i]);
+		assert_true(((double *)kl_subject_buffer(subject, 5))[i] == values[i]);
 }
 
 /* kl_real is a double: x and y are, and so is the scalar, of the value that the kernel's f32 has.
@@ -583,23 +584,24 @@ static void oracle_in_double(void **state)
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_ORACLE, .so = so, .entry = "o", .cpu = -1, .real_is_double = true
 	};
-	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	struct kl_job job;
 	struct kl_point point;
-	struct kl_call c;
-	double *x;
+	struct kl_call call;
+	double *values;
 
 	make_job(&job, &point);
 	job.arg[1].value = 0.1;
-	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), 0);
-	assert_int_equal(kl_subject_bytes(s, 2), N * 8);
-	x = kl_subject_buffer(s, 2);
+	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), 0);
+	assert_int_equal(kl_subject_bytes(subject, 2), N * 8);
+	values = kl_subject_buffer(subject, 2);
 	for (int i = 0; i < N; i++)
-		x[i] = i / 3.0;
-	assert_int_equal(kl_subject_call(s, &c), 0);
-	assert_int_equal(c.end, KL_CALL_OK);
+		values[i] = i / 3.0;
+	assert_int_equal(kl_subject_call(subject, &call), 0);
+	assert_int_equal(call.end, KL_CALL_OK);
 	for (int i = 0; i < N; i++)
-		assert_true(((double *)kl_subject_buffer(s, 3))[i] == (double)0.1f * (i / 3.0));
+		assert_true(((double *)kl_subject_buffer(subject, 3))[i] ==
+			    (double)0.1f * (i / 3.0));
 }
 
 static void empty_tensors(void **state)
@@ -610,17 +612,17 @@ static void empty_tensors(void **state)
 	};
 	struct kl_job job;
 	struct kl_point point;
-	struct kl_call c;
+	struct kl_call call;
 
 	make_job(&job, &point);
 	point.arg[0].value = point.arg[2].extent[0] = point.arg[3].extent[0] = 0;
 	for (int right = 0; right < 2; right++) {
-		KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
+		KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 
 		spec.align_right = right;
-		assert_int_equal(kl_subject_start(&s, &job, &point, &spec), 0);
-		assert_int_equal(kl_subject_call(s, &c), 0);
-		assert_int_equal(c.end, KL_CALL_OK);
+		assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), 0);
+		assert_int_equal(kl_subject_call(subject, &call), 0);
+		assert_int_equal(call.end, KL_CALL_OK);
 	}
 }
 
@@ -635,11 +637,11 @@ static void children_die_with_the_parent(void **state)
 	assert_int_equal(pipe(pipe_fd), 0);
 	pid = fork();
 	if (!pid) {
-		struct kl_subject *s = start(so, false, true, -1);
-		struct kl_call c;
+		struct kl_subject *subject = start(so, false, true, -1);
+		struct kl_call call;
 
 		(void)!write(pipe_fd[1], "r", 1);
-		kl_subject_call(s, &c);
+		kl_subject_call(subject, &call);
 		_exit(0);
 	}
 	assert_int_equal(read(pipe_fd[0], &byte, 1), 1);
@@ -650,10 +652,10 @@ static void children_die_with_the_parent(void **state)
 	for (int i = 0; i < 100; i++) {
 		KL_AUTO(kl_freep) char *grep = kl_asprintf(
 			"grep -ls '%s' /proc/[0-9]*/maps | grep -v self", so);
-		FILE *p = popen(grep, "r");
-		bool any = fgetc(p) != EOF;
+		FILE *file = popen(grep, "r");
+		bool any = fgetc(file) != EOF;
 
-		pclose(p);
+		pclose(file);
 		if (!any)
 			return;
 		usleep(20000);

@@ -8,23 +8,23 @@
 
 #include "base/rng.h"
 
-static json_t *profile(struct kl_job *j)
+static json_t *profile(struct kl_job *job)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	json_t *result = json_object();
 
-	j->profile_max_ms = 200;
-	assert_ok(kl_pool_open(&pool, j));
-	assert_ok(kl_stage_profile(result, j, pool));
-	kl_json_canonical(&b, result);
-	print_message("%s\n", b.ptr);
+	job->profile_max_ms = 200;
+	assert_ok(kl_pool_open(&pool, job));
+	assert_ok(kl_stage_profile(result, job, pool));
+	kl_json_canonical(&buf, result);
+	print_message("%s\n", buf.ptr);
 	return result;
 }
 
-static struct kl_job *job_of(struct gpu_fixture *f, const char *body)
+static struct kl_job *job_of(struct gpu_fixture *fixture, const char *body)
 {
-	return gpu_job_of(f, body, NULL, "\"profile\"");
+	return gpu_job_of(fixture, body, NULL, "\"profile\"");
 }
 
 static const json_t *point(const json_t *result)
@@ -34,21 +34,21 @@ static const json_t *point(const json_t *result)
 
 static const char *notes(const json_t *result)
 {
-	static struct kl_buf b;
+	static struct kl_buf buf;
 
-	kl_buf_release(&b);
-	kl_json_canonical(&b, json_object_get(json_object_get(result, "profile"), "notes"));
-	return b.ptr;
+	kl_buf_release(&buf);
+	kl_json_canonical(&buf, json_object_get(json_object_get(result, "profile"), "notes"));
+	return buf.ptr;
 }
 
 static const json_t *versus(const json_t *result, const char *what)
 {
-	const json_t *vs = json_object_get(point(result), "vs"), *v;
+	const json_t *vs = json_object_get(point(result), "vs"), *value;
 	size_t i;
 
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), what))
-			return v;
+	json_array_foreach(vs, i, value)
+		if (!strcmp(kl_json_str_or(value, "what", ""), what))
+			return value;
 	return NULL;
 }
 
@@ -56,34 +56,34 @@ static const json_t *versus(const json_t *result, const char *what)
 #define SLOW(loops) SCALE_KERNEL("for (volatile int w = 0; w < " loops "; w++) ;")
 
 /* Adopts `so` as the parent, whose plan is the candidate's. */
-static void add_parent(struct gpu_fixture *f, char *so)
+static void add_parent(struct gpu_fixture *fixture, char *so)
 {
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	struct kl_job_names names;
 
-	f->job->parent_so = so;
+	fixture->job->parent_so = so;
 	assert_ok(kl_json_parse(&doc, SCALE_PLAN, strlen(SCALE_PLAN)));
-	kl_job_names(&names, f->job);
-	assert_ok(kl_plan_parse(&f->job->parent_plan, doc, &names.names, NULL));
+	kl_job_names(&names, fixture->job);
+	assert_ok(kl_plan_parse(&fixture->job->parent_plan, doc, &names.names, NULL));
 }
 
 static void a_slower_parent(void **state)
 {
-	struct kl_job *j = job_of(*state, SLOW("100000"));
-	KL_AUTO(json_decrefp) json_t *r = NULL;
-	const json_t *v;
+	struct kl_job *job = job_of(*state, SLOW("100000"));
+	KL_AUTO(json_decrefp) json_t *record = NULL;
+	const json_t *value;
 
 	add_parent(*state, gpu_cubin(*state, "parent", "float", SLOW("400000")));
-	r = profile(j);
-	assert_null(json_object_get(r, "status"));
-	v = versus(r, "parent");
-	assert_non_null(v);
-	assert_in_range(kl_json_int_or(v, "ratio_ppm", 0), 1500000, 9000000);
-	assert_string_equal(kl_json_str_or(point(r), "by", ""), "event");
-	assert_true(kl_json_int_or(point(r), "blocks", 0) >= 4);
-	assert_true(kl_json_int_or(point(r), "sets", 0) > 3);
-	assert_true(kl_json_int_or(point(r), "do_bench_ns", 0) > 0);
-	assert_int_equal(kl_json_int_or(point(r), "mhz", 0), 1500);
+	record = profile(job);
+	assert_null(json_object_get(record, "status"));
+	value = versus(record, "parent");
+	assert_non_null(value);
+	assert_in_range(kl_json_int_or(value, "ratio_ppm", 0), 1500000, 9000000);
+	assert_string_equal(kl_json_str_or(point(record), "by", ""), "event");
+	assert_true(kl_json_int_or(point(record), "blocks", 0) >= 4);
+	assert_true(kl_json_int_or(point(record), "sets", 0) > 3);
+	assert_true(kl_json_int_or(point(record), "do_bench_ns", 0) > 0);
+	assert_int_equal(kl_json_int_or(point(record), "mhz", 0), 1500);
 }
 
 /* What an event cannot time is timed by many calls, and both figures are there. */
@@ -91,56 +91,56 @@ static void a_slower_parent(void **state)
  * The pretended GPU computes on a processor that others use as well: what is brief may look long,
  * not always.
  */
-static json_t *profile_brief(struct kl_job *j)
+static json_t *profile_brief(struct kl_job *job)
 {
-	json_t *r = profile(j);
+	json_t *record = profile(job);
 
-	for (int turn = 0; turn < 4 && strcmp(kl_json_str_or(point(r), "by", ""), "batch");
+	for (int turn = 0; turn < 4 && strcmp(kl_json_str_or(point(record), "by", ""), "batch");
 	     turn++) {
-		json_decref(r);
-		r = profile(j);
+		json_decref(record);
+		record = profile(job);
 	}
-	return r;
+	return record;
 }
 
 static void brief_kernels_go_by_batches(void **state)
 {
-	struct kl_job *j = job_of(*state, NULL);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state, NULL);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	r = profile_brief(j);
-	assert_null(json_object_get(r, "status"));
-	assert_string_equal(kl_json_str_or(point(r), "by", ""), "batch");
-	assert_true(kl_json_int_or(point(r), "ns", 0) > 0);
-	assert_true(kl_json_int_or(point(r), "single_ns", 0) > 0);
+	record = profile_brief(job);
+	assert_null(json_object_get(record, "status"));
+	assert_string_equal(kl_json_str_or(point(record), "by", ""), "batch");
+	assert_true(kl_json_int_or(point(record), "ns", 0) > 0);
+	assert_true(kl_json_int_or(point(record), "single_ns", 0) > 0);
 }
 
 static void brief_ones_have_parents_too(void **state)
 {
-	struct kl_job *j = job_of(*state, NULL);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state, NULL);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
 	add_parent(*state, gpu_cubin(*state, "parent", "float", SLOW("30000")));
-	r = profile_brief(j);
-	assert_null(json_object_get(r, "status"));
-	assert_true(kl_json_int_or(versus(r, "parent"), "ratio_ppm", 0) > 1500000);
-	assert_true(kl_json_int_or(versus(r, "parent"), "single_ns", 0) > 0);
+	record = profile_brief(job);
+	assert_null(json_object_get(record, "status"));
+	assert_true(kl_json_int_or(versus(record, "parent"), "ratio_ppm", 0) > 1500000);
+	assert_true(kl_json_int_or(versus(record, "parent"), "single_ns", 0) > 0);
 }
 
 /* Every timed call is looked at: one that stops computing after a while is found out. */
 static void a_lazy_kernel(void **state)
 {
-	struct kl_job *j = job_of(*state,
-				  SCALE_KERNEL("static int calls; if (++calls > 40) return;"));
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state,
+				    SCALE_KERNEL("static int calls; if (++calls > 40) return;"));
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	r = profile(j);
-	assert_string_equal(kl_json_str_or(r, "status", ""), "fail");
-	assert_contains(kl_json_str_or(r, "class", ""), "wrong");
-	assert_contains(kl_json_str_or(r, "message", ""), "a timed call answered wrongly");
+	record = profile(job);
+	assert_string_equal(kl_json_str_or(record, "status", ""), "fail");
+	assert_contains(kl_json_str_or(record, "class", ""), "wrong");
+	assert_contains(kl_json_str_or(record, "message", ""), "a timed call answered wrongly");
 	assert_string_equal(
-		kl_json_str_or(json_object_get(json_object_get(r, "correct"), "failure"), "point",
-			       ""),
+		kl_json_str_or(json_object_get(json_object_get(record, "correct"), "failure"),
+			       "point", ""),
 		"case0");
 }
 
@@ -153,104 +153,104 @@ static void a_lazy_kernel(void **state)
 /* Right answers in two roundings, where the contract wants equal bits. */
 static void a_fickle_kernel(void **state)
 {
-	struct kl_job *j = job_of(*state, FICKLE);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state, FICKLE);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	r = profile(j);
-	assert_string_equal(kl_json_str_or(r, "class", ""), "nondeterministic");
+	record = profile(job);
+	assert_string_equal(kl_json_str_or(record, "class", ""), "nondeterministic");
 }
 
 static void a_fickle_kernel_where_it_may(void **state)
 {
-	struct kl_job *j = job_of(*state, FICKLE);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state, FICKLE);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	j->deterministic = false;
-	r = profile(j);
-	assert_null(json_object_get(r, "status"));
+	job->deterministic = false;
+	record = profile(job);
+	assert_null(json_object_get(record, "status"));
 }
 
 static void a_faulting_candidate(void **state)
 {
-	struct kl_job *j = job_of(
+	struct kl_job *job = job_of(
 		*state, SCALE_KERNEL("static int calls; if (++calls > 30) *(int *)64 = 1;"));
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	r = profile(j);
-	assert_string_equal(kl_json_str_or(r, "class", ""), "fault");
-	assert_contains(kl_json_str_or(r, "message", ""), "CUDA_ERROR_ILLEGAL_ADDRESS");
+	record = profile(job);
+	assert_string_equal(kl_json_str_or(record, "class", ""), "fault");
+	assert_contains(kl_json_str_or(record, "message", ""), "CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
 /* A parent that takes the GPU process with it is left out, the rest goes on in a new one. */
 static void a_faulting_parent(void **state)
 {
-	struct kl_job *j = job_of(*state, NULL);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state, NULL);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
 	add_parent(*state,
 		   gpu_cubin(*state, "parent", "float",
 			     SCALE_KERNEL("static int calls; if (++calls > 30) *(int *)64 = 1;")));
-	r = profile(j);
-	assert_null(json_object_get(r, "status"));
-	assert_null(versus(r, "parent"));
-	assert_contains(notes(r), "parent is not compared");
-	assert_true(kl_json_int_or(point(r), "ns", 0) > 0);
+	record = profile(job);
+	assert_null(json_object_get(record, "status"));
+	assert_null(versus(record, "parent"));
+	assert_contains(notes(record), "parent is not compared");
+	assert_true(kl_json_int_or(point(record), "ns", 0) > 0);
 }
 
 static void a_wrong_parent(void **state)
 {
-	struct kl_job *j = job_of(*state, NULL);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state, NULL);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
 	add_parent(*state, gpu_cubin(*state, "parent", "float", SCALE_KERNEL("s += 1;")));
-	r = profile(j);
-	assert_null(json_object_get(r, "status"));
-	assert_contains(notes(r), "parent is not compared: error");
+	record = profile(job);
+	assert_null(json_object_get(record, "status"));
+	assert_contains(notes(record), "parent is not compared: error");
 }
 
 static void a_baseline_that_is_not_here(void **state)
 {
-	struct kl_job *j = job_of(*state, NULL);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state, NULL);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	j->baseline = kl_strdup("cublas.gemm");
-	r = profile(j);
-	assert_null(json_object_get(r, "status"));
-	assert_contains(notes(r), "cublas.gemm is not compared: cublas.gemm: needs matrices");
+	job->baseline = kl_strdup("cublas.gemm");
+	record = profile(job);
+	assert_null(json_object_get(record, "status"));
+	assert_contains(notes(record), "cublas.gemm is not compared: cublas.gemm: needs matrices");
 
-	json_decref(r);
-	free(j->baseline);
-	j->baseline = kl_strdup("nobody.knows");
-	r = profile(j);
-	assert_contains(notes(r), "no baseline of the name 'nobody.knows'");
+	json_decref(record);
+	free(job->baseline);
+	job->baseline = kl_strdup("nobody.knows");
+	record = profile(job);
+	assert_contains(notes(record), "no baseline of the name 'nobody.knows'");
 }
 
 /* A baseline that is a plan of our own is a subject like any other. */
 static void a_baseline_of_our_own(void **state)
 {
-	struct gpu_fixture *f = *state;
-	struct kl_job *j = job_of(f, SLOW("100000"));
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = job_of(fixture, SLOW("100000"));
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	add_parent(f, gpu_cubin(f, "base", "float", SLOW("300000")));
-	j->baseline = kl_strdup("ours.scale");
-	j->baseline_so = kl_steal(&j->parent_so);
-	j->baseline_plan = kl_steal(&j->parent_plan);
-	r = profile(j);
-	assert_non_null(versus(r, "ours.scale"));
-	assert_true(kl_json_int_or(versus(r, "ours.scale"), "ratio_ppm", 0) > 1200000);
-	assert_true(kl_json_int_or(versus(r, "ours.scale"), "do_bench_ns", 0) > 0);
+	add_parent(fixture, gpu_cubin(fixture, "base", "float", SLOW("300000")));
+	job->baseline = kl_strdup("ours.scale");
+	job->baseline_so = kl_steal(&job->parent_so);
+	job->baseline_plan = kl_steal(&job->parent_plan);
+	record = profile(job);
+	assert_non_null(versus(record, "ours.scale"));
+	assert_true(kl_json_int_or(versus(record, "ours.scale"), "ratio_ppm", 0) > 1200000);
+	assert_true(kl_json_int_or(versus(record, "ours.scale"), "do_bench_ns", 0) > 0);
 }
 
 static void below_the_floor(void **state)
 {
-	struct kl_job *j = job_of(*state, NULL);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state, NULL);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	j->point[0].floor_ns = 1000000000;
-	r = profile(j);
-	assert_string_equal(kl_json_str_or(r, "class", ""), "cheat");
-	assert_contains(kl_json_str_or(r, "message", ""), "below the physical floor");
+	job->point[0].floor_ns = 1000000000;
+	record = profile(job);
+	assert_string_equal(kl_json_str_or(record, "class", ""), "cheat");
+	assert_contains(kl_json_str_or(record, "message", ""), "below the physical floor");
 }
 
 /* Appends a byte to the file "count" at each call. */
@@ -259,13 +259,13 @@ static void below_the_floor(void **state)
 		"{ int h = open(\"%s/count\", O_WRONLY | O_CREAT | O_APPEND, 0600);" \
 		" write(h, \".\", 1); close(h); }" also)
 
-static size_t calls_of(struct gpu_fixture *f, const char *kernel, json_t **result)
+static size_t calls_of(struct gpu_fixture *fixture, const char *kernel, json_t **result)
 {
-	KL_AUTO(kl_freep) char *body = kl_asprintf(kernel, f->dir),
-			       *path = kl_fs_join(f->dir, "count");
+	KL_AUTO(kl_freep) char *body = kl_asprintf(kernel, fixture->dir),
+			       *path = kl_fs_join(fixture->dir, "count");
 	struct stat st;
 
-	*result = profile(job_of(f, body));
+	*result = profile(job_of(fixture, body));
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(unlink(path), 0);
 	print_message("%lld calls\n", (long long)st.st_size);
@@ -287,13 +287,13 @@ static void dear_calls_are_few(void **state)
 
 static void hot_as_well(void **state)
 {
-	struct kl_job *j = job_of(*state, NULL);
-	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct kl_job *job = job_of(*state, NULL);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	j->point[0].hot = true;
-	r = profile(j);
-	assert_null(json_object_get(r, "status"));
-	assert_true(kl_json_int_or(point(r), "ns", 0) > 0);
+	job->point[0].hot = true;
+	record = profile(job);
+	assert_null(json_object_get(record, "status"));
+	assert_true(kl_json_int_or(point(record), "ns", 0) > 0);
 }
 
 int main(void)
