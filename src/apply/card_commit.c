@@ -21,13 +21,13 @@ static bool is_none(const git_oid *oid)
 	return !memcmp(oid, &none, sizeof(none));
 }
 
-bool kl_made_is_right(const char *class_)
+bool kl_card_commit_is_correct(const char *class_)
 {
 	return !strcmp(class_, "slower") || !strcmp(class_, "no-change") ||
 	       !strncmp(class_, "not-", 4);
 }
 
-enum kl_speed kl_made_speed(struct kl_card_ratio *ratio, const struct kl_event *event)
+enum kl_speed kl_card_commit_speed(struct kl_card_ratio *ratio, const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
@@ -43,11 +43,12 @@ static bool is_ambiguous(const struct kl_judgement *judgement)
 	struct kl_card_ratio ratio;
 
 	return judgement->event->verdict == KL_VERDICT_PASS &&
-	       kl_made_speed(&ratio, judgement->event) == KL_SPEED_AMBIGUOUS;
+	       kl_card_commit_speed(&ratio, judgement->event) == KL_SPEED_AMBIGUOUS;
 }
 
-int kl_made_judge(struct kl_judgement **out, struct kl_gate *gate, const struct kl_surface *surface,
-		  const struct kl_surface *parent, bool anew)
+int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
+			 const struct kl_surface *surface, const struct kl_surface *parent,
+			 bool anew)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	int err = anew ? kl_gate_judge_anew(&judgement, gate, surface, parent) :
@@ -71,8 +72,8 @@ int kl_made_judge(struct kl_judgement **out, struct kl_gate *gate, const struct 
 	return 0;
 }
 
-int kl_made_same_code(bool *same, struct kl_gate *gate, const struct kl_judgement *judgement,
-		      const struct kl_surface *surface)
+int kl_card_commit_same_code(bool *same, struct kl_gate *gate, const struct kl_judgement *judgement,
+			     const struct kl_surface *surface)
 {
 	KL_AUTO(kl_facts_release) struct kl_facts facts = { 0 };
 	int err = kl_gate_facts(&facts, gate, surface);
@@ -115,8 +116,8 @@ static int write_commit(git_oid *out, struct kl_repo *repo, const git_oid *tree,
 }
 
 /* a run goes on from it: so nothing of now is in it */
-int kl_made_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
-		 const struct kl_surface *surface, bool reference)
+int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
+			const struct kl_surface *surface, bool reference)
 {
 	static const char as_kernel[] = "oracle as a kernel\n\nKlineage-Root: baseline";
 	KL_AUTO(kl_freep) char *message = kl_asprintf("%s: the %s\n", surface->contract->workload,
@@ -147,65 +148,67 @@ static char *copy_text(const char *text)
 	return text && *text ? kl_strdup(text) : NULL;
 }
 
-static char *text_of(const struct kl_made *made)
+static char *text_of(const struct kl_card_commit *card_commit)
 {
-	return made->card ? kl_asprintf("%s\n\nBy card %s, %s.", made->card->intent, made->card->id,
-					made->how) :
-			    kl_strdup(made->how);
+	return card_commit->card ? kl_asprintf("%s\n\nBy card %s, %s.", card_commit->card->intent,
+					       card_commit->card->id, card_commit->how) :
+				   kl_strdup(card_commit->how);
 }
 
-static void message_of(struct kl_buf *out, const struct kl_made *made)
+static void message_of(struct kl_buf *out, const struct kl_card_commit *card_commit)
 {
-	const struct kl_card *card = made->card;
-	const char *action = made->action         ? made->action :
+	const struct kl_card *card = card_commit->card;
+	const char *action = card_commit->action  ? card_commit->action :
 			     card && card->action ? card->action :
 						    "apply";
 	KL_AUTO(kl_step_release) struct kl_step step = {
-		.kind = *made->class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD,
+		.kind = *card_commit->class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD,
 		.forward = true,
-		.number = made->number,
+		.number = card_commit->number,
 		.action = kl_strdup(action),
-		.mechanism = copy_text(made->mechanism ? made->mechanism :
-				       card            ? card->mechanism :
-							 NULL),
-		.locus = kl_proposal_locus(made->from, made->to),
-		.text = text_of(made),
-		.class_ = copy_text(made->class_),
-		.rewriter = kl_strdup(made->rewriter),
-		.source = copy_text(made->source),
+		.mechanism = copy_text(card_commit->mechanism ? card_commit->mechanism :
+				       card                   ? card->mechanism :
+								NULL),
+		.locus = kl_proposal_locus(card_commit->from, card_commit->to),
+		.text = text_of(card_commit),
+		.class_ = copy_text(card_commit->class_),
+		.rewriter = kl_strdup(card_commit->rewriter),
+		.source = copy_text(card_commit->source),
 	};
 
 	kl_step_message(out, &step);
 	if (card)
-		kl_buf_addf(out, "Klineage-Skill: %s@%s\n", card->id, made->blob);
+		kl_buf_addf(out, "Klineage-Skill: %s@%s\n", card->id, card_commit->blob);
 }
 
 /* the sources that changed, and nothing else */
-int kl_made_tree(git_oid *out, const struct kl_made *made)
+int kl_card_commit_tree(git_oid *out, const struct kl_card_commit *card_commit)
 {
-	int err = kl_repo_tree_of(out, made->repo, &made->parent);
+	int err = kl_repo_tree_of(out, card_commit->repo, &card_commit->parent);
 
-	for (size_t i = 0; !err && i < made->to->nfile; i++) {
-		const struct kl_file *left = &made->from->file[i], *right = &made->to->file[i];
+	for (size_t i = 0; !err && i < card_commit->to->nfile; i++) {
+		const struct kl_file *left = &card_commit->from->file[i],
+				     *right = &card_commit->to->file[i];
 
 		if (left->len != right->len || memcmp(left->data, right->data, right->len))
-			err = edit_tree(out, made->repo, out, made->to->dir, right, 1);
+			err = edit_tree(out, card_commit->repo, out, card_commit->to->dir, right,
+					1);
 	}
 	return err;
 }
 
-int kl_made_write(git_oid *out, git_oid *tree, const struct kl_made *other)
+int kl_card_commit_write(git_oid *out, git_oid *tree, const struct kl_card_commit *other)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
-	git_oid made;
-	int err = kl_made_tree(&made, other);
+	git_oid card_commit;
+	int err = kl_card_commit_tree(&card_commit, other);
 
 	if (err < 0)
 		return err;
 	message_of(&message, other);
 	if (tree)
-		*tree = made;
-	return write_commit(out, other->repo, &made, &other->parent, 1, message.ptr);
+		*tree = card_commit;
+	return write_commit(out, other->repo, &card_commit, &other->parent, 1, message.ptr);
 }
 
 /* --- keeping it ----------------------------------------------------------------------------- */
@@ -233,17 +236,19 @@ int kl_keep_root(struct kl_keep *keep, const git_oid *commit, const char *text,
 	return add_link(keep, commit, kl_strdup(text), event);
 }
 
-int kl_keep_add(struct kl_keep *keep, const git_oid *commit, const struct kl_made *made)
+int kl_keep_add(struct kl_keep *keep, const git_oid *commit,
+		const struct kl_card_commit *card_commit)
 {
 	struct kl_buf text = KL_BUF_INIT;
 
-	kl_buf_addf(&text, "kept: %s, %s\n", made->card ? made->card->id : made->rewriter,
-		    made->outcome ? made->outcome :
-		    *made->class_ ? made->class_ :
-				    "pass");
-	if (made->outcome)
-		kl_buf_addf(&text, "\nKlineage-Outcome: %s\n", made->outcome);
-	return add_link(keep, commit, kl_buf_detach(&text), made->event);
+	kl_buf_addf(&text, "kept: %s, %s\n",
+		    card_commit->card ? card_commit->card->id : card_commit->rewriter,
+		    card_commit->outcome ? card_commit->outcome :
+		    *card_commit->class_ ? card_commit->class_ :
+					   "pass");
+	if (card_commit->outcome)
+		kl_buf_addf(&text, "\nKlineage-Outcome: %s\n", card_commit->outcome);
+	return add_link(keep, commit, kl_buf_detach(&text), card_commit->event);
 }
 
 static int read_ref(git_oid *out, struct kl_repo *repo, const char *ref)

@@ -19,7 +19,7 @@
  * happened. The link's own message tells the outcome, so that a run that was killed can be gone
  * through again (materialize_log.h).
  */
-struct kl_made {
+struct kl_card_commit {
 	struct kl_repo *repo;
 	git_oid parent; /* the state that it was tried on */
 	const struct kl_surface *from, *to;
@@ -36,15 +36,15 @@ struct kl_made {
 };
 
 /** The commit alone; nothing keeps it yet. `*tree` (may be NULL) is its tree. */
-int kl_made_write(git_oid *out, git_oid *tree, const struct kl_made *made);
+int kl_card_commit_write(git_oid *out, git_oid *tree, const struct kl_card_commit *card_commit);
 /** The tree that it would have. */
-int kl_made_tree(git_oid *out, const struct kl_made *made);
+int kl_card_commit_tree(git_oid *out, const struct kl_card_commit *card_commit);
 
 /*
  * What keeps commits: links and notes, ready to move with other refs.
  *
  *	KL_AUTO(kl_keep_release) struct kl_keep k = { .repo = repo, .chain = chain };
- *	kl_made_write(&oid, NULL, &m); kl_keep_add(&k, &oid, &m);
+ *	kl_card_commit_write(&oid, NULL, &m); kl_keep_add(&k, &oid, &m);
  *	kl_keep_move(&k, branch, &oid, &was);	or, within another transaction, kl_keep_into(t, &k)
  */
 struct kl_keep {
@@ -58,8 +58,9 @@ struct kl_keep {
 	struct kl_noting noting;
 };
 void kl_keep_release(struct kl_keep *keep);
-/** `event` of `made` gets commit and tree, and goes into the commit's note. */
-int kl_keep_add(struct kl_keep *keep, const git_oid *commit, const struct kl_made *made);
+/** `event` of `card_commit` gets commit and tree, and goes into the commit's note. */
+int kl_keep_add(struct kl_keep *keep, const git_oid *commit,
+		const struct kl_card_commit *card_commit);
 /** The same of a commit that is none of ours: the root, with what is to be said of it. */
 int kl_keep_root(struct kl_keep *keep, const git_oid *commit, const char *text,
 		 struct kl_event *event);
@@ -76,29 +77,30 @@ int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, co
  * tree. The same state on the same commit is the same commit. `reference`: it is the oracle as a
  * kernel (oracle_kernel.h), and says so; else the worktree's. No ref moves.
  */
-int kl_made_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
-		 const struct kl_surface *surface, bool reference);
+int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
+			const struct kl_surface *surface, bool reference);
 
 /**
  * Judge `surface` against `parent` (NULL: nothing). What is correct and so noisy that its speed is
  * ambiguous is measured anew, twice at most. KL_ECANNOT: there is no verdict here and now.
  */
-int kl_made_judge(struct kl_judgement **out, struct kl_gate *gate, const struct kl_surface *surface,
-		  const struct kl_surface *parent, bool anew);
+int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
+			 const struct kl_surface *surface, const struct kl_surface *parent,
+			 bool anew);
 
 /**
  * Is this a class of what the gate found right, and what is refused all the same: "slower",
  * "no-change", "not-there", "not-faster" ...? Its event says "pass".
  */
-bool kl_made_is_right(const char *class_);
+bool kl_card_commit_is_correct(const char *class_);
 
 /**
  * Is what was judged the same machine code as `surface`? Then it is as fast, whatever a clock says.
  */
-int kl_made_same_code(bool *same, struct kl_gate *gate, const struct kl_judgement *judgement,
-		      const struct kl_surface *surface);
+int kl_card_commit_same_code(bool *same, struct kl_gate *gate, const struct kl_judgement *judgement,
+			     const struct kl_surface *surface);
 
 /** Against what the event calls the parent; NONE: not compared. */
-enum kl_speed kl_made_speed(struct kl_card_ratio *ratio, const struct kl_event *event);
+enum kl_speed kl_card_commit_speed(struct kl_card_ratio *ratio, const struct kl_event *event);
 
 #endif

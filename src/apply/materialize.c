@@ -13,7 +13,7 @@
 
 static const git_oid none;
 
-const char *kl_mat_outcome_name(enum kl_mat_outcome outcome)
+const char *kl_materialize_outcome_name(enum kl_materialize_outcome outcome)
 {
 	static const char *const name[] = { "left", "applies", "known", "unused",
 					    "fail", "node",    "best" };
@@ -57,36 +57,36 @@ void kl_materialize_refs(char branch[256], char chain[256], const char *workload
 int kl_materialize_begun(git_oid *root, struct kl_repo *repo, const char *workload,
 			 const char *name)
 {
-	struct kl_mat_log log;
+	struct kl_materialize_log log;
 	char branch[256], chain[256];
 	int err;
 
 	kl_materialize_refs(branch, chain, workload, name);
-	if ((err = kl_mat_log_load(&log, repo, chain)) < 0)
+	if ((err = kl_materialize_log_load(&log, repo, chain)) < 0)
 		return err;
 	if (!log.there)
 		err = kl_error(KL_ENOTFOUND, "nothing was begun under the name '%s/%s'", workload,
 			       name);
 	*root = log.root;
-	kl_mat_log_release(&log);
+	kl_materialize_log_release(&log);
 	return err;
 }
 
-static void mat_release(struct kl_mat *run)
+static void mat_release(struct kl_materialize_run *run)
 {
-	kl_mat_log_release(&run->log);
+	kl_materialize_log_release(&run->log);
 	free(run->platform);
 }
 
-static size_t add_node(struct kl_mat *run, const git_oid *commit, struct kl_surface *state,
-		       int depth)
+static size_t add_node(struct kl_materialize_run *run, const git_oid *commit,
+		       struct kl_surface *state, int depth)
 {
 	struct kl_materialization *materialization = run->m;
 
 	KL_GROW(materialization->node, materialization->nnode + 1, materialization->node_alloc);
-	materialization->node[materialization->nnode] = (struct kl_mat_node){ .commit = *commit,
-									      .state = state,
-									      .depth = depth };
+	materialization->node[materialization->nnode] = (struct kl_materialize_node){
+		.commit = *commit, .state = state, .depth = depth
+	};
 	return materialization->nnode++;
 }
 
@@ -103,7 +103,7 @@ static bool learned_from(const struct kl_index *ix, size_t card, const char *lin
 	return false;
 }
 
-static void leave_out(struct kl_retrieval *retrieval, const struct kl_mat *run)
+static void leave_out(struct kl_retrieval *retrieval, const struct kl_materialize_run *run)
 {
 	size_t n = 0;
 
@@ -118,9 +118,9 @@ static void leave_out(struct kl_retrieval *retrieval, const struct kl_mat *run)
 	retrieval->n = n;
 }
 
-int kl_mat_pool(struct kl_retrieval *out, const struct kl_mat *run, size_t node)
+int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_run *run, size_t node)
 {
-	const struct kl_mat_node *mat_node = &run->m->node[node];
+	const struct kl_materialize_node *mat_node = &run->m->node[node];
 	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
 	struct kl_target target = { .known = KL_KNOWN_INIT };
 	int err = kl_target_of_commit(&target, run->o->tax, run->o->repo, mat_node->state,
@@ -135,7 +135,7 @@ int kl_mat_pool(struct kl_retrieval *out, const struct kl_mat *run, size_t node)
 	return err;
 }
 
-static bool was_tried(const struct kl_mat *run, const char *card, size_t node)
+static bool was_tried(const struct kl_materialize_run *run, const char *card, size_t node)
 {
 	for (size_t i = 0; i < run->m->n; i++)
 		if (run->m->v[i].on == node && !strcmp(run->m->v[i].by, "card") &&
@@ -144,7 +144,7 @@ static bool was_tried(const struct kl_mat *run, const char *card, size_t node)
 	return false;
 }
 
-static bool is_known(const struct kl_mat *run, const struct kl_surface *surface)
+static bool is_known(const struct kl_materialize_run *run, const struct kl_surface *surface)
 {
 	for (size_t i = 0; i < run->m->nnode; i++)
 		if (!strcmp(run->m->node[i].state->digest, surface->digest))
@@ -155,8 +155,8 @@ static bool is_known(const struct kl_mat *run, const struct kl_surface *surface)
 /* --- one edit of one node --------------------------------------------------------------------- */
 
 /* is it faster than the best, too? it was compared with the node that it stands on */
-static int beats_best(bool *out, const struct kl_mat *run, const struct kl_surface *surface,
-		      size_t on)
+static int beats_best(bool *out, const struct kl_materialize_run *run,
+		      const struct kl_surface *surface, size_t on)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	struct kl_card_ratio ratio;
@@ -165,21 +165,21 @@ static int beats_best(bool *out, const struct kl_mat *run, const struct kl_surfa
 	*out = true;
 	if (on == run->m->best)
 		return 0;
-	err = kl_made_judge(&judgement, run->o->gate, surface, run->m->node[run->m->best].state,
-			    false);
+	err = kl_card_commit_judge(&judgement, run->o->gate, surface,
+				   run->m->node[run->m->best].state, false);
 	if (!err)
 		*out = judgement->event->verdict == KL_VERDICT_PASS &&
-		       kl_made_speed(&ratio, judgement->event) == KL_SPEED_FAST;
+		       kl_card_commit_speed(&ratio, judgement->event) == KL_SPEED_FAST;
 	return err;
 }
 
-static void set_outcome(struct kl_mat_try *trial, const struct kl_event *event)
+static void set_outcome(struct kl_materialize_attempt *trial, const struct kl_event *event)
 {
 	snprintf(trial->event, sizeof(trial->event), "%s", event->id);
-	trial->speed = kl_made_speed(&trial->ratio, event);
+	trial->speed = kl_card_commit_speed(&trial->ratio, event);
 }
 
-static int weigh_edit(struct kl_mat_try *trial, const struct kl_mat *run,
+static int weigh_edit(struct kl_materialize_attempt *trial, const struct kl_materialize_run *run,
 		      const struct kl_judgement *judgement, const struct kl_surface *surface)
 {
 	const char *class_ = kl_event_class(judgement->event);
@@ -188,40 +188,41 @@ static int weigh_edit(struct kl_mat_try *trial, const struct kl_mat *run,
 
 	set_outcome(trial, judgement->event);
 	if (judgement->event->verdict != KL_VERDICT_PASS) {
-		trial->outcome = KL_MAT_FAIL;
+		trial->outcome = KL_MATERIALIZE_FAIL;
 		trial->why = kl_strdup(*class_ ? class_ :
 						 kl_verdict_name(judgement->event->verdict));
 		return 0;
 	}
-	trial->outcome = KL_MAT_NODE;
+	trial->outcome = KL_MATERIALIZE_NODE;
 	if (trial->speed != KL_SPEED_FAST)
 		return 0;
 	if (!(err = beats_best(&best, run, surface, trial->on)) && best)
-		trial->outcome = KL_MAT_BEST;
+		trial->outcome = KL_MATERIALIZE_BEST;
 	return err;
 }
 
 /* a failed one is a node that nothing is built on, so that it is not judged twice */
-static void make_node(struct kl_mat_try *trial, struct kl_mat *run, const git_oid *commit,
-		      struct kl_surface *to, struct kl_event *event)
+static void make_node(struct kl_materialize_attempt *trial, struct kl_materialize_run *run,
+		      const git_oid *commit, struct kl_surface *to, struct kl_event *event)
 {
 	struct kl_materialization *materialization = run->m;
 
 	trial->node = add_node(run, commit, to, materialization->node[trial->on].depth + 1);
 	materialization->node[trial->node].event = kl_event_ref(event);
-	materialization->node[trial->node].correct = trial->outcome != KL_MAT_FAIL;
-	if (trial->outcome == KL_MAT_BEST)
+	materialization->node[trial->node].correct = trial->outcome != KL_MATERIALIZE_FAIL;
+	if (trial->outcome == KL_MATERIALIZE_BEST)
 		materialization->best = trial->node;
 }
 
-static int keep_edit(struct kl_mat_try *trial, struct kl_mat *run, const struct kl_mat_edit *edit,
-		     struct kl_event *event, const git_oid *commit)
+static int keep_edit(struct kl_materialize_attempt *trial, struct kl_materialize_run *run,
+		     const struct kl_materialize_edit *edit, struct kl_event *event,
+		     const git_oid *commit)
 {
-	const struct kl_mat_node on = run->m->node[trial->on];
-	bool best = trial->outcome == KL_MAT_BEST;
+	const struct kl_materialize_node on = run->m->node[trial->on];
+	bool best = trial->outcome == KL_MATERIALIZE_BEST;
 	KL_AUTO(kl_keep_release) struct kl_keep keep = { .repo = run->o->repo,
 							 .chain = run->m->chain };
-	struct kl_made made = {
+	struct kl_card_commit card_commit = {
 		.repo = run->o->repo,
 		.parent = on.commit,
 		.from = on.state,
@@ -234,8 +235,8 @@ static int keep_edit(struct kl_mat_try *trial, struct kl_mat *run, const struct 
 		.action = edit->action,
 		.mechanism = edit->mechanism,
 		.number = on.depth + 1,
-		.class_ = trial->outcome == KL_MAT_FAIL ? trial->why : "",
-		.outcome = kl_mat_outcome_name(trial->outcome),
+		.class_ = trial->outcome == KL_MATERIALIZE_FAIL ? trial->why : "",
+		.outcome = kl_materialize_outcome_name(trial->outcome),
 		.event = event,
 	};
 	git_oid oid;
@@ -244,8 +245,8 @@ static int keep_edit(struct kl_mat_try *trial, struct kl_mat *run, const struct 
 	if (commit) /* made before, when noise hid what it is worth */
 		oid = *commit;
 	else
-		err = kl_made_write(&oid, NULL, &made);
-	if (err < 0 || (err = kl_keep_add(&keep, &oid, &made)) < 0 ||
+		err = kl_card_commit_write(&oid, NULL, &card_commit);
+	if (err < 0 || (err = kl_keep_add(&keep, &oid, &card_commit)) < 0 ||
 	    (err = kl_keep_move(&keep, best ? run->m->branch : NULL, &oid, &run->tip)) < 0)
 		return err;
 	if (best)
@@ -255,60 +256,62 @@ static int keep_edit(struct kl_mat_try *trial, struct kl_mat *run, const struct 
 }
 
 /* what a killed run knew of it; false: nothing, or nothing that is worth it */
-static int recall_edit(bool *done, const git_oid **commit, struct kl_mat_try *trial,
-		       struct kl_mat *run, const struct kl_mat_edit *edit)
+static int recall_edit(bool *done, const git_oid **commit, struct kl_materialize_attempt *trial,
+		       struct kl_materialize_run *run, const struct kl_materialize_edit *edit)
 {
-	const struct kl_mat_node *on = &run->m->node[trial->on];
-	const struct kl_mat_logged *was;
+	const struct kl_materialize_node *on = &run->m->node[trial->on];
+	const struct kl_materialize_logged *was;
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	git_oid tree;
-	struct kl_made made = {
+	struct kl_card_commit card_commit = {
 		.repo = run->o->repo, .parent = on->commit, .from = on->state, .to = *edit->to
 	};
-	int err = kl_made_tree(&tree, &made);
+	int err = kl_card_commit_tree(&tree, &card_commit);
 
 	*done = false;
 	*commit = NULL;
-	if (err < 0 || !(was = kl_mat_log_find(&run->log, &on->commit, &tree)))
+	if (err < 0 || !(was = kl_materialize_log_find(&run->log, &on->commit, &tree)))
 		return err;
 	*commit = &was->commit;
-	if ((err = kl_mat_log_event(&event, run->o->repo, &was->commit, *edit->to, on->state)) <
-		    0 ||
+	if ((err = kl_materialize_log_event(&event, run->o->repo, &was->commit, *edit->to,
+					    on->state)) < 0 ||
 	    !event)
 		return err;
 	set_outcome(trial, event);
-	if (was->outcome == KL_MAT_NODE && trial->speed == KL_SPEED_AMBIGUOUS)
+	if (was->outcome == KL_MATERIALIZE_NODE && trial->speed == KL_SPEED_AMBIGUOUS)
 		return 0;
 	*done = true;
 	trial->outcome = was->outcome;
-	if (trial->outcome == KL_MAT_FAIL)
+	if (trial->outcome == KL_MATERIALIZE_FAIL)
 		trial->why = kl_strdup(was->class_);
 	make_node(trial, run, &was->commit, kl_steal(edit->to), event);
 	return 0;
 }
 
-int kl_mat_settle(struct kl_mat_try *trial, struct kl_mat *run, const struct kl_mat_edit *edit)
+int kl_materialize_settle(struct kl_materialize_attempt *trial, struct kl_materialize_run *run,
+			  const struct kl_materialize_edit *edit)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	const git_oid *commit;
 	bool done;
 	int err;
 
-	trial->outcome = KL_MAT_KNOWN;
+	trial->outcome = KL_MATERIALIZE_KNOWN;
 	if (is_known(run, *edit->to))
 		return 0;
 	if ((err = recall_edit(&done, &commit, trial, run, edit)) < 0 || done)
 		return err;
 	run->judged++;
-	if ((err = kl_made_judge(&judgement, run->o->gate, *edit->to, run->m->node[trial->on].state,
-				 false)) < 0 ||
+	if ((err = kl_card_commit_judge(&judgement, run->o->gate, *edit->to,
+					run->m->node[trial->on].state, false)) < 0 ||
 	    (err = KL_FAULT("mat-judged")) < 0 ||
 	    (err = weigh_edit(trial, run, judgement, *edit->to)) < 0)
 		return err;
 	return keep_edit(trial, run, edit, judgement->event, commit);
 }
 
-size_t kl_mat_add_try(struct kl_mat *run, struct kl_mat_try *trial)
+size_t kl_materialize_add_attempt(struct kl_materialize_run *run,
+				  struct kl_materialize_attempt *trial)
 {
 	struct kl_materialization *materialization = run->m;
 
@@ -323,7 +326,8 @@ size_t kl_mat_add_try(struct kl_mat *run, struct kl_mat_try *trial)
 
 /* --- a carrier, by a tool --------------------------------------------------------------------- */
 
-static int try_into(struct kl_mat_try *trial, struct kl_mat *run, const struct kl_card *card)
+static int try_into(struct kl_materialize_attempt *trial, struct kl_materialize_run *run,
+		    const struct kl_card *card)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;
 	struct kl_carrier_try carrier = {
@@ -336,23 +340,24 @@ static int try_into(struct kl_mat_try *trial, struct kl_mat *run, const struct k
 	int err = kl_carrier_apply(&to, &trial->how, &carrier);
 
 	if (err == KL_ENO) {
-		trial->outcome = KL_MAT_LEFT;
+		trial->outcome = KL_MATERIALIZE_LEFT;
 		trial->why = kl_strdup(kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
-	trial->outcome = KL_MAT_APPLIES;
+	trial->outcome = KL_MATERIALIZE_APPLIES;
 	if (err < 0 || run->o->dry)
 		return err;
-	return kl_mat_settle(trial, run,
-			     &(struct kl_mat_edit){ .card = card, .how = trial->how, .to = &to });
+	return kl_materialize_settle(
+		trial, run,
+		&(struct kl_materialize_edit){ .card = card, .how = trial->how, .to = &to });
 }
 
 /* the card as it is now; `*tried` is where its outcome stands */
-static int try_card(size_t *tried, struct kl_card **card, struct kl_mat *run, size_t on,
+static int try_card(size_t *tried, struct kl_card **card, struct kl_materialize_run *run, size_t on,
 		    const struct kl_retrieved *retrieved)
 {
-	struct kl_mat_try trial = {
+	struct kl_materialize_attempt trial = {
 		.on = on, .status = retrieved->status, .how = "", .by = "card"
 	};
 	int err = kl_index_load(card, run->o->index, run->o->library, retrieved->card);
@@ -362,11 +367,11 @@ static int try_card(size_t *tried, struct kl_card **card, struct kl_mat *run, si
 	trial.card = kl_strdup(retrieved->id);
 	kl_oid_hex(trial.blob, &kl_index_card(run->o->index, retrieved->card)->blob);
 	err = try_into(&trial, run, *card);
-	*tried = kl_mat_add_try(run, &trial);
+	*tried = kl_materialize_add_attempt(run, &trial);
 	return err;
 }
 
-static bool is_enough(const struct kl_mat *run)
+static bool is_enough(const struct kl_materialize_run *run)
 {
 	return run->o->one && run->judged;
 }
@@ -375,16 +380,17 @@ static bool is_enough(const struct kl_mat *run)
  * Every card of the pool that `only` names (NULL: all), until the best moves. What is correct and
  * not faster is built on, `left` steps more, by what its card enables.
  */
-static int try_pool(struct kl_mat *run, size_t node, const struct kl_strvec *only, int left)
+static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_strvec *only,
+		    int left)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	size_t best = run->m->best;
-	int err = kl_mat_pool(&pool, run, node);
+	int err = kl_materialize_pool(&pool, run, node);
 
 	if (!node && !only)
 		run->m->offered = pool.n;
-	for (size_t i = 0; !err && i < pool.n && run->m->n < KL_MAT_TRIES && run->m->best == best &&
-			   !is_enough(run);
+	for (size_t i = 0; !err && i < pool.n && run->m->n < KL_MATERIALIZE_ATTEMPTS &&
+			   run->m->best == best && !is_enough(run);
 	     i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 		size_t tried;
@@ -393,20 +399,21 @@ static int try_pool(struct kl_mat *run, size_t node, const struct kl_strvec *onl
 		    was_tried(run, pool.v[i].id, node))
 			continue;
 		err = try_card(&tried, &card, run, node, &pool.v[i]);
-		if (!err && run->m->v[tried].outcome == KL_MAT_NODE && card->enables.n && left)
+		if (!err && run->m->v[tried].outcome == KL_MATERIALIZE_NODE && card->enables.n &&
+		    left)
 			err = try_pool(run, run->m->v[tried].node, &card->enables, left - 1);
 	}
 	return err;
 }
 
-int kl_mat_climb(struct kl_mat *run)
+int kl_materialize_climb(struct kl_materialize_run *run)
 {
 	size_t at;
 	int err;
 
 	do {
 		at = run->m->best;
-		err = try_pool(run, at, NULL, KL_MAT_BUILD_ON);
+		err = try_pool(run, at, NULL, KL_MATERIALIZE_BUILD_ON);
 	} while (!err && run->m->best != at && !is_enough(run));
 	return err;
 }
@@ -414,7 +421,7 @@ int kl_mat_climb(struct kl_mat *run)
 /* --- the root --------------------------------------------------------------------------------- */
 
 /* the first link of the chain is the root, so that nothing that a note stands on can go */
-static int begin_run(struct kl_mat *run, struct kl_event *event)
+static int begin_run(struct kl_materialize_run *run, struct kl_event *event)
 {
 	KL_AUTO(kl_keep_release) struct kl_keep keep = { .repo = run->o->repo,
 							 .chain = run->m->chain };
@@ -427,17 +434,17 @@ static int begin_run(struct kl_mat *run, struct kl_event *event)
 	return kl_keep_move(&keep, NULL, NULL, NULL);
 }
 
-static int judge_root(struct kl_mat *run)
+static int judge_root(struct kl_materialize_run *run)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	int err = 0;
 
 	if (run->log.there)
-		err = kl_mat_log_event(&run->m->node[0].event, run->o->repo, &run->o->commit,
-				       run->o->root, NULL);
+		err = kl_materialize_log_event(&run->m->node[0].event, run->o->repo,
+					       &run->o->commit, run->o->root, NULL);
 	if (err < 0 || run->m->node[0].event)
 		return err;
-	if ((err = kl_made_judge(&judgement, run->o->gate, run->o->root, NULL, false)) < 0)
+	if ((err = kl_card_commit_judge(&judgement, run->o->gate, run->o->root, NULL, false)) < 0)
 		return err;
 	if (judgement->event->verdict != KL_VERDICT_PASS)
 		return kl_error(KL_ENO, "the root fails the gate%s%s: %s",
@@ -447,7 +454,7 @@ static int judge_root(struct kl_mat *run)
 	return begin_run(run, judgement->event);
 }
 
-static bool is_ours(const struct kl_mat *run)
+static bool is_ours(const struct kl_materialize_run *run)
 {
 	bool ours = !memcmp(&run->tip, &run->o->commit, sizeof(none));
 
@@ -456,7 +463,7 @@ static bool is_ours(const struct kl_mat *run)
 	return ours;
 }
 
-static int read_tip(struct kl_mat *run)
+static int read_tip(struct kl_materialize_run *run)
 {
 	int err = kl_refs_get(&run->tip, run->o->repo, run->m->branch);
 
@@ -469,7 +476,7 @@ static int read_tip(struct kl_mat *run)
 	return 0;
 }
 
-static int can_begin(struct kl_mat *run)
+static int can_begin(struct kl_materialize_run *run)
 {
 	int err;
 
@@ -490,7 +497,7 @@ static int can_begin(struct kl_mat *run)
 	return err;
 }
 
-static int find_platform(struct kl_mat *run)
+static int find_platform(struct kl_materialize_run *run)
 {
 	struct kl_platform platform;
 	int err;
@@ -508,37 +515,37 @@ static int find_platform(struct kl_mat *run)
 int kl_materialize_check(const struct kl_materialize_opts *opts)
 {
 	struct kl_materialization materialization = { .left_out = KL_STRVEC_INIT };
-	KL_AUTO(mat_release) struct kl_mat run = { .o = opts, .m = &materialization };
+	KL_AUTO(mat_release) struct kl_materialize_run run = { .o = opts, .m = &materialization };
 	int err;
 
 	kl_materialize_refs(materialization.branch, materialization.chain,
 			    opts->root->contract->workload, opts->name);
-	err = kl_mat_log_load(&run.log, opts->repo, materialization.chain);
+	err = kl_materialize_log_load(&run.log, opts->repo, materialization.chain);
 	return err < 0 ? err : can_begin(&run);
 }
 
 /* tools are not to see what the model is not to see */
-static int climb_all(struct kl_mat *run)
+static int climb_all(struct kl_materialize_run *run)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	int err;
 
 	if (run->o->arm == KL_CARDS_FULL)
-		return kl_mat_climb(run);
-	err = kl_mat_pool(&pool, run, 0);
+		return kl_materialize_climb(run);
+	err = kl_materialize_pool(&pool, run, 0);
 	run->m->offered = pool.n;
 	return err;
 }
 
 int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *opts)
 {
-	KL_AUTO(mat_release) struct kl_mat run = { .o = opts, .m = out };
+	KL_AUTO(mat_release) struct kl_materialize_run run = { .o = opts, .m = out };
 	struct kl_surface *root = NULL;
 	int err;
 
 	*out = (struct kl_materialization){ .left_out = KL_STRVEC_INIT, .nano = -1 };
 	kl_materialize_refs(out->branch, out->chain, opts->root->contract->workload, opts->name);
-	if ((err = kl_mat_log_load(&run.log, opts->repo, out->chain)) < 0 ||
+	if ((err = kl_materialize_log_load(&run.log, opts->repo, out->chain)) < 0 ||
 	    (err = find_platform(&run)) < 0 || (err = can_begin(&run)) < 0 ||
 	    (err = kl_surface_with(&root, opts->root, NULL, 0)) < 0)
 		return err;
@@ -547,5 +554,5 @@ int kl_materialize(struct kl_materialization *out, const struct kl_materialize_o
 	if ((!opts->dry && (err = judge_root(&run)) < 0) || (err = climb_all(&run)) < 0)
 		return err;
 	out->stopped = is_enough(&run);
-	return opts->session && !opts->dry ? kl_mat_ask(&run) : 0;
+	return opts->session && !opts->dry ? kl_materialize_ask(&run) : 0;
 }

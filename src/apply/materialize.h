@@ -28,18 +28,18 @@
  *
  * Every commit is kept by `chain` from the moment it is made; `branch` is the best.
  */
-enum kl_mat_outcome {
-	KL_MAT_LEFT,    /* no edit came of it: `why` */
-	KL_MAT_APPLIES, /* a dry run: it would be judged */
-	KL_MAT_KNOWN,   /* leads to a state that was judged before */
-	KL_MAT_UNUSED,  /* a reply that cannot be used, or gives up: `why` */
-	KL_MAT_FAIL,    /* the gate refused it: `why` is the class */
-	KL_MAT_NODE,    /* correct, not faster */
-	KL_MAT_BEST,    /* fast: the best from here on */
+enum kl_materialize_outcome {
+	KL_MATERIALIZE_LEFT,    /* no edit came of it: `why` */
+	KL_MATERIALIZE_APPLIES, /* a dry run: it would be judged */
+	KL_MATERIALIZE_KNOWN,   /* leads to a state that was judged before */
+	KL_MATERIALIZE_UNUSED,  /* a reply that cannot be used, or gives up: `why` */
+	KL_MATERIALIZE_FAIL,    /* the gate refused it: `why` is the class */
+	KL_MATERIALIZE_NODE,    /* correct, not faster */
+	KL_MATERIALIZE_BEST,    /* fast: the best from here on */
 };
-const char *kl_mat_outcome_name(enum kl_mat_outcome outcome);
+const char *kl_materialize_outcome_name(enum kl_materialize_outcome outcome);
 
-struct kl_mat_try {
+struct kl_materialize_attempt {
 	char *card; /* ""; by none */
 	char blob[KL_OID_HEX];
 	const char *by; /* "card": a tool; "chat", "exec" */
@@ -47,7 +47,7 @@ struct kl_mat_try {
 	enum kl_card_status status;
 	size_t on;   /* node that it was tried on */
 	size_t node; /* that came of it; 0: none */
-	enum kl_mat_outcome outcome;
+	enum kl_materialize_outcome outcome;
 	const char *how;     /* carrier.h; "" */
 	char *why;           /* of what was left, or failed; "" */
 	enum kl_speed speed; /* against the node it stands on */
@@ -55,7 +55,7 @@ struct kl_mat_try {
 	char event[KL_DIGEST_HEX];
 };
 
-struct kl_mat_node {
+struct kl_materialize_node {
 	git_oid commit;
 	struct kl_surface *state;
 	struct kl_event *event; /* by which it was judged, or NULL */
@@ -64,9 +64,9 @@ struct kl_mat_node {
 };
 
 struct kl_materialization {
-	struct kl_mat_try *v;
+	struct kl_materialize_attempt *v;
 	size_t n, alloc;
-	struct kl_mat_node *node; /* [0] is the root */
+	struct kl_materialize_node *node; /* [0] is the root */
 	size_t nnode, node_alloc;
 	size_t best;
 	/* refs; branch is there if best is not 0, or was there before */

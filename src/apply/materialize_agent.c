@@ -18,7 +18,7 @@
  */
 struct climber {
 	struct kl_driver driver;
-	struct kl_mat *w;
+	struct kl_materialize_run *w;
 	struct kl_strvec told; /* cards that it has seen whole */
 	size_t told_bytes;
 	struct kl_map closed; /* "<node> <card>": had its tries there */
@@ -49,7 +49,7 @@ static void climber_release(struct climber *climber)
 	kl_buf_release(&climber->offered);
 }
 
-static struct kl_mat_node *node_at(const struct climber *climber, size_t i)
+static struct kl_materialize_node *node_at(const struct climber *climber, size_t i)
 {
 	return &climber->w->m->node[i];
 }
@@ -81,7 +81,7 @@ static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
 	if ((err = load_card(&card, climber, retrieved->card)) < 0)
 		return err;
 	kl_agent_card(&text, card, climber->w->o->arm);
-	*ok = climber->told_bytes + text.len <= KL_MAT_PREFIX_MAX;
+	*ok = climber->told_bytes + text.len <= KL_MATERIALIZE_PREFIX_MAX;
 	kl_strvec_push(*ok ? &climber->told : &climber->w->m->left_out, retrieved->id);
 	kl_strvec_uniq(*ok ? &climber->told : &climber->w->m->left_out);
 	if (!*ok)
@@ -124,7 +124,7 @@ static int open_conversation(struct climber *climber)
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
 	bool ok;
-	int err = opts->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, climber->w, 0);
+	int err = opts->arm == KL_CARDS_NONE ? 0 : kl_materialize_pool(&pool, climber->w, 0);
 
 	for (size_t i = 0; !err && i < pool.n; i++)
 		err = tell_card(&ok, &cards, climber, &pool.v[i]);
@@ -187,7 +187,7 @@ static int make_offer(struct climber *climber)
 	if (!climber->pooled) {
 		kl_retrieval_release(&climber->pool);
 		climber->pool = (struct kl_retrieval){ 0 };
-		err = kl_mat_pool(&climber->pool, climber->w, climber->at);
+		err = kl_materialize_pool(&climber->pool, climber->w, climber->at);
 		climber->pooled = !err;
 	}
 	for (size_t i = 0; !err && i < climber->pool.n; i++) {
@@ -248,7 +248,7 @@ static int find_next(bool *more, struct climber *climber)
 	int err = make_offer(climber);
 
 	if (!err && !none && !climber->noffer && climber->at != climber->w->m->best) {
-		stand_at(climber, climber->w->m->best, NULL, KL_MAT_BUILD_ON);
+		stand_at(climber, climber->w->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
 		err = make_offer(climber);
 	}
 	*more = none || climber->noffer;
@@ -277,8 +277,8 @@ static size_t index_find(const struct kl_index *ix, const char *id)
  * the card that a reply names: one of those that were offered; when it was said, they may have been
  * others
  */
-static int named_card(struct kl_card **out, struct kl_mat_try *trial, const struct climber *climber,
-		      const char *id, bool stored)
+static int named_card(struct kl_card **out, struct kl_materialize_attempt *trial,
+		      const struct climber *climber, const char *id, bool stored)
 {
 	const struct kl_index *ix = climber->w->o->index;
 	const struct kl_retrieved *retrieved;
@@ -301,7 +301,7 @@ static int named_card(struct kl_card **out, struct kl_mat_try *trial, const stru
 	return load_card(out, climber, card);
 }
 
-static char *outcome_sentence(const struct kl_mat_try *trial)
+static char *outcome_sentence(const struct kl_materialize_attempt *trial)
 {
 	if (trial->ratio.ppm)
 		return kl_asprintf(
@@ -313,7 +313,7 @@ static char *outcome_sentence(const struct kl_mat_try *trial)
 }
 
 /* right, but not the best: is it built on? */
-static int after_node(struct climber *climber, const struct kl_mat_try *trial,
+static int after_node(struct climber *climber, const struct kl_materialize_attempt *trial,
 		      const struct kl_card *card)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
@@ -323,7 +323,7 @@ static int after_node(struct climber *climber, const struct kl_mat_try *trial,
 	note_outcome(climber, "not-faster", node_at(climber, trial->node)->event,
 		     outcome_sentence(trial));
 	if (card && card->enables.n && climber->left) {
-		err = kl_mat_pool(&pool, climber->w, trial->node);
+		err = kl_materialize_pool(&pool, climber->w, trial->node);
 		for (size_t i = 0; !err && i < pool.n; i++)
 			enables |= kl_strvec_has(&card->enables, pool.v[i].id);
 	}
@@ -335,11 +335,11 @@ static int after_node(struct climber *climber, const struct kl_mat_try *trial,
 }
 
 /* what a tool can put in on top is put in first: it is free */
-static int after_best(struct climber *climber, const struct kl_mat_try *trial)
+static int after_best(struct climber *climber, const struct kl_materialize_attempt *trial)
 {
 	KL_AUTO(kl_freep) char *said = outcome_sentence(trial);
 	size_t was = climber->w->m->best;
-	int err = climber->w->o->arm == KL_CARDS_FULL ? kl_mat_climb(climber->w) : 0;
+	int err = climber->w->o->arm == KL_CARDS_FULL ? kl_materialize_climb(climber->w) : 0;
 
 	note_outcome(climber, "", NULL,
 		     kl_asprintf("%s%s", said,
@@ -347,11 +347,11 @@ static int after_best(struct climber *climber, const struct kl_mat_try *trial)
 					 "" :
 					 " Since then patches of "
 					 "cards were applied that made it faster still."));
-	stand_at(climber, climber->w->m->best, NULL, KL_MAT_BUILD_ON);
+	stand_at(climber, climber->w->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
 	return err;
 }
 
-static void after_failure(struct climber *climber, const struct kl_mat_try *attempt)
+static void after_failure(struct climber *climber, const struct kl_materialize_attempt *attempt)
 {
 	struct kl_dialogue *dialogue = &climber->driver.dialogue;
 
@@ -366,17 +366,17 @@ static void after_failure(struct climber *climber, const struct kl_mat_try *atte
 	go_on(climber);
 }
 
-static int after_edit(struct climber *climber, const struct kl_mat_try *trial,
+static int after_edit(struct climber *climber, const struct kl_materialize_attempt *trial,
 		      const struct kl_card *card)
 {
 	climber->driver.dialogue.unusable = 0;
 	switch (trial->outcome) {
-	case KL_MAT_FAIL:
+	case KL_MATERIALIZE_FAIL:
 		after_failure(climber, trial);
 		return 0;
-	case KL_MAT_BEST:
+	case KL_MATERIALIZE_BEST:
 		return after_best(climber, trial);
-	case KL_MAT_NODE:
+	case KL_MATERIALIZE_NODE:
 		close_card(climber, climber->at, trial->card);
 		return after_node(climber, trial, card);
 	default:
@@ -405,7 +405,7 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 		set_text(&climber->outcome, kl_strdup("You left it."));
 		go_on(climber);
 	} else if (climber->at != climber->w->m->best) {
-		stand_at(climber, climber->w->m->best, NULL, KL_MAT_BUILD_ON);
+		stand_at(climber, climber->w->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
 		note_outcome(climber, "", NULL, kl_strdup("You left it."));
 	} else {
 		end_run(climber, kl_asprintf("nothing left: %.300s", text));
@@ -443,27 +443,28 @@ static int follow_stored(struct climber *climber)
 					      "about a kernel that this run does not come to: %s",
 					      turn + 1, digest),
 				     "choose another name with --name");
-	stand_at(climber, i - 1, NULL, KL_MAT_BUILD_ON);
+	stand_at(climber, i - 1, NULL, KL_MATERIALIZE_BUILD_ON);
 	climber->driver.dialogue.kind = kind;
 	return 0;
 }
 
-static int take_edit(struct climber *climber, struct kl_mat_try *attempt,
+static int take_edit(struct climber *climber, struct kl_materialize_attempt *attempt,
 		     struct kl_agent_answer *answer, const struct kl_card *card)
 {
 	const char *text = answer->text ? answer->text : "";
 	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", attempt->by, text);
-	int err = kl_mat_settle(attempt, climber->w,
-				&(struct kl_mat_edit){
-					.card = card,
-					.action = card && card->action ? NULL : answer->action,
-					.mechanism = card ? NULL : answer->mechanism,
-					.how = how,
-					.to = &answer->to,
-				});
+	int err = kl_materialize_settle(attempt, climber->w,
+					&(struct kl_materialize_edit){
+						.card = card,
+						.action = card && card->action ? NULL :
+										 answer->action,
+						.mechanism = card ? NULL : answer->mechanism,
+						.how = how,
+						.to = &answer->to,
+					});
 
 	attempt->how = "";
-	kl_mat_add_try(climber->w, attempt);
+	kl_materialize_add_attempt(climber->w, attempt);
 	if (!err)
 		err = after_edit(climber, attempt, card);
 	kl_dialogue_next(&climber->driver.dialogue, climber->driver.dialogue.kind);
@@ -474,13 +475,13 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	struct kl_driver *driver = &climber->driver;
-	struct kl_mat_try attempt = {
+	struct kl_materialize_attempt attempt = {
 		.card = kl_strdup(answer->card ? answer->card : ""),
 		.source = kl_strdup(answer->source),
 		.on = climber->at,
 		.by = driver->rewriter,
 		.how = "",
-		.outcome = KL_MAT_UNUSED,
+		.outcome = KL_MATERIALIZE_UNUSED,
 	};
 	const char *text = answer->text ? answer->text : "";
 	int err = 0;
@@ -492,7 +493,7 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 			return take_edit(climber, &attempt, answer, card);
 	}
 	attempt.why = kl_strdup(driver->why ? driver->why : text);
-	kl_mat_add_try(climber->w, &attempt);
+	kl_materialize_add_attempt(climber->w, &attempt);
 	if (usable && !answer->to)
 		gives_up(climber, attempt.card, text);
 	return err < 0 ? err : 0;
@@ -502,10 +503,10 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 static void close_tried(struct climber *climber)
 {
 	for (size_t i = 0; i < climber->w->m->n; i++) {
-		const struct kl_mat_try *trial = &climber->w->m->v[i];
+		const struct kl_materialize_attempt *trial = &climber->w->m->v[i];
 
-		if (!strcmp(trial->by, "card") &&
-		    (trial->outcome == KL_MAT_NODE || trial->outcome == KL_MAT_KNOWN))
+		if (!strcmp(trial->by, "card") && (trial->outcome == KL_MATERIALIZE_NODE ||
+						   trial->outcome == KL_MATERIALIZE_KNOWN))
 			close_card(climber, trial->on, trial->card);
 	}
 }
@@ -554,7 +555,7 @@ static char *say_end(const struct kl_driver *driver)
 	return kl_strdup("a conversation has no more turns");
 }
 
-int kl_mat_ask(struct kl_mat *run)
+int kl_materialize_ask(struct kl_materialize_run *run)
 {
 	static const char *const prompt[KL_DIALOGUE_END] = {
 		[KL_DIALOGUE_STEP] = "materialize-turn",
@@ -574,9 +575,9 @@ int kl_mat_ask(struct kl_mat *run)
 	const char *model;
 	int err;
 
-	stand_at(&climber, run->m->best, NULL, KL_MAT_BUILD_ON);
+	stand_at(&climber, run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
 	err = open_conversation(&climber);
-	while (!err && run->m->n < KL_MAT_TRIES && kl_driver_next(&climber.driver))
+	while (!err && run->m->n < KL_MATERIALIZE_ATTEMPTS && kl_driver_next(&climber.driver))
 		err = one_turn(&climber);
 	if (!err && !run->m->ended)
 		set_text(&run->m->ended, say_end(&climber.driver));

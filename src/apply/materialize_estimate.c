@@ -13,22 +13,22 @@
 #define EVIDENCE 3000 /* of a turn: what the gate said */
 #define FEWEST 2      /* one step, and that nothing is left */
 
-static int add_cards(struct kl_buf *out, struct kl_mat_estimate *estimate,
+static int add_cards(struct kl_buf *out, struct kl_materialize_estimate *estimate,
 		     const struct kl_materialize_opts *opts)
 {
 	struct kl_materialization materialization = { .left_out = KL_STRVEC_INIT };
-	struct kl_mat_node root = { .commit = opts->commit,
-				    .state = (struct kl_surface *)opts->root };
-	struct kl_mat run = { .o = opts,
-			      .m = &materialization,
-			      .platform = (char *)opts->platform };
+	struct kl_materialize_node root = { .commit = opts->commit,
+					    .state = (struct kl_surface *)opts->root };
+	struct kl_materialize_run run = { .o = opts,
+					  .m = &materialization,
+					  .platform = (char *)opts->platform };
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	int err;
 
 	materialization.node = &root;
 	materialization.nnode = 1;
-	err = opts->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, &run, 0);
-	for (size_t i = 0; !err && i < pool.n && out->len < KL_MAT_PREFIX_MAX; i++) {
+	err = opts->arm == KL_CARDS_NONE ? 0 : kl_materialize_pool(&pool, &run, 0);
+	for (size_t i = 0; !err && i < pool.n && out->len < KL_MATERIALIZE_PREFIX_MAX; i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
 		if (!(err = kl_index_load(&card, opts->index, opts->library, pool.v[i].card))) {
@@ -39,7 +39,8 @@ static int add_cards(struct kl_buf *out, struct kl_mat_estimate *estimate,
 	return err;
 }
 
-static void add_up(struct kl_mat_estimate *estimate, int end, const struct kl_session *session)
+static void add_up(struct kl_materialize_estimate *estimate, int end,
+		   const struct kl_session *session)
 {
 	for (int64_t turn = 0; turn < estimate->requests[end]; turn++) {
 		int64_t all = estimate->prefix_bytes + estimate->state_bytes +
@@ -53,14 +54,15 @@ static void add_up(struct kl_mat_estimate *estimate, int end, const struct kl_se
 	}
 }
 
-int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opts *opts)
+int kl_materialize_estimate(struct kl_materialize_estimate *out,
+			    const struct kl_materialize_opts *opts)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
 	int64_t ideas;
 	int err;
 
-	*out = (struct kl_mat_estimate){ 0 };
+	*out = (struct kl_materialize_estimate){ 0 };
 	if ((err = add_cards(&cards, out, opts)) < 0 ||
 	    (err = kl_brief_system_cards(&texts, opts->repo, "materialize", opts->root,
 					 cards.ptr ? cards.ptr : "")) < 0)

@@ -10,7 +10,7 @@
  * is part of the answer; the two ends are sums over its requests, each with all that was said
  * before it (session.h, kl_session_cost).
  */
-struct kl_mat_estimate {
+struct kl_materialize_estimate {
 	int64_t cards;        /* that fit the root, and are told whole */
 	int64_t prefix_bytes; /* system texts: rules, cards, contract */
 	int64_t state_bytes;  /* sources */
@@ -19,6 +19,7 @@ struct kl_mat_estimate {
 	int64_t nano[2]; /* dollars; 0: it is not metered */
 };
 
-int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opts *opts);
+int kl_materialize_estimate(struct kl_materialize_estimate *out,
+			    const struct kl_materialize_opts *opts);
 
 #endif

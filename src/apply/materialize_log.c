@@ -8,28 +8,30 @@
 
 #define MAX_LINKS 100000
 
-void kl_mat_log_release(struct kl_mat_log *log)
+void kl_materialize_log_release(struct kl_materialize_log *log)
 {
 	for (size_t i = 0; i < log->n; i++)
 		free(log->v[i].class_);
 	free(log->v);
-	*log = (struct kl_mat_log){ 0 };
+	*log = (struct kl_materialize_log){ 0 };
 }
 
-static bool outcome_of(enum kl_mat_outcome *out, const char *word)
+static bool outcome_of(enum kl_materialize_outcome *out, const char *word)
 {
-	static const enum kl_mat_outcome kept[] = { KL_MAT_FAIL, KL_MAT_NODE, KL_MAT_BEST };
+	static const enum kl_materialize_outcome kept[] = { KL_MATERIALIZE_FAIL,
+							    KL_MATERIALIZE_NODE,
+							    KL_MATERIALIZE_BEST };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kept); i++)
-		if (word && !strcmp(word, kl_mat_outcome_name(kept[i]))) {
+		if (word && !strcmp(word, kl_materialize_outcome_name(kept[i]))) {
 			*out = kept[i];
 			return true;
 		}
 	return false;
 }
 
-static int add_logged(struct kl_mat_log *log, struct kl_repo *repo, const git_oid *commit,
-		      enum kl_mat_outcome outcome)
+static int add_logged(struct kl_materialize_log *log, struct kl_repo *repo, const git_oid *commit,
+		      enum kl_materialize_outcome outcome)
 {
 	struct kl_commit other = { 0 };
 	int err = kl_repo_commit_read(&other, repo, commit);
@@ -38,7 +40,7 @@ static int add_logged(struct kl_mat_log *log, struct kl_repo *repo, const git_oi
 		char *class_ = kl_trailer_get(other.message, "Klineage-Class");
 
 		KL_GROW(log->v, log->n + 1, log->alloc);
-		log->v[log->n++] = (struct kl_mat_logged){
+		log->v[log->n++] = (struct kl_materialize_logged){
 			.commit = *commit,
 			.parent = other.parent[0],
 			.tree = other.tree,
@@ -51,11 +53,11 @@ static int add_logged(struct kl_mat_log *log, struct kl_repo *repo, const git_oi
 }
 
 /* newest first, as they hang together */
-static int read_link(struct kl_mat_log *log, git_oid *at, bool *more, struct kl_repo *repo)
+static int read_link(struct kl_materialize_log *log, git_oid *at, bool *more, struct kl_repo *repo)
 {
 	struct kl_commit commit = { 0 };
 	KL_AUTO(kl_freep) char *word = NULL;
-	enum kl_mat_outcome outcome;
+	enum kl_materialize_outcome outcome;
 	int err = kl_repo_commit_read(&commit, repo, at);
 
 	if (!err && (commit.nparent < 1 || commit.nparent > 2))
@@ -73,13 +75,13 @@ static int read_link(struct kl_mat_log *log, git_oid *at, bool *more, struct kl_
 	return err;
 }
 
-int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *repo, const char *chain)
+int kl_materialize_log_load(struct kl_materialize_log *out, struct kl_repo *repo, const char *chain)
 {
 	git_oid at;
 	bool more = true;
 	int err = kl_refs_get(&at, repo, chain);
 
-	*out = (struct kl_mat_log){ 0 };
+	*out = (struct kl_materialize_log){ 0 };
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
@@ -88,11 +90,11 @@ int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *repo, const char *ch
 		err = i < MAX_LINKS ? read_link(out, &at, &more, repo) :
 				      kl_error(KL_EINVALID, "it has more than %d links", MAX_LINKS);
 	if (err < 0) {
-		kl_mat_log_release(out);
+		kl_materialize_log_release(out);
 		return kl_error_in(err, "'%s'", chain);
 	}
 	for (size_t i = 0; i < out->n / 2; i++) {
-		struct kl_mat_logged logged = out->v[i];
+		struct kl_materialize_logged logged = out->v[i];
 
 		out->v[i] = out->v[out->n - 1 - i];
 		out->v[out->n - 1 - i] = logged;
@@ -101,8 +103,9 @@ int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *repo, const char *ch
 	return 0;
 }
 
-const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *log, const git_oid *parent,
-					    const git_oid *tree)
+const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_materialize_log *log,
+							    const git_oid *parent,
+							    const git_oid *tree)
 {
 	for (size_t i = log->n; i-- > 0;)
 		if (!memcmp(&log->v[i].parent, parent, sizeof(*parent)) &&
@@ -112,8 +115,8 @@ const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *log, const 
 }
 
 /* the last one counts; of several, one that compares with the state that it was made from */
-int kl_mat_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
-		     const struct kl_surface *surface, const struct kl_surface *on)
+int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
+			     const struct kl_surface *surface, const struct kl_surface *on)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	bool best = false;

@@ -107,9 +107,9 @@ static int weigh_trial(struct kl_roundtrip_trial *trial, const struct kl_judgeme
 				*judgement->event->message ?
 					judgement->event->message :
 					kl_verdict_name(judgement->event->verdict));
-	if ((err = kl_made_same_code(&same, gate, judgement, goal)) < 0)
+	if ((err = kl_card_commit_same_code(&same, gate, judgement, goal)) < 0)
 		return err == KL_ENO ? kl_error_in(KL_ECANNOT, "K* is not what it was") : err;
-	kl_made_speed(&trial->recovered, judgement->event);
+	kl_card_commit_speed(&trial->recovered, judgement->event);
 	if (same)
 		trial->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
 	return trial->recovered.ppm ?
@@ -121,14 +121,15 @@ static int compare_trial(struct kl_roundtrip_trial *trial, const struct kl_round
 			 const struct kl_materialize_opts *opts)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
-	const struct kl_mat_node *best = &trial->m.node[trial->m.best];
+	const struct kl_materialize_node *best = &trial->m.node[trial->m.best];
 	int err;
 
 	if (!strcmp(best->state->digest, rt->goal->digest)) {
 		trial->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
 		return 0;
 	}
-	if ((err = kl_made_judge(&judgement, opts->gate, best->state, rt->goal, false)) < 0 ||
+	if ((err = kl_card_commit_judge(&judgement, opts->gate, best->state, rt->goal, false)) <
+		    0 ||
 	    (err = weigh_trial(trial, judgement, rt->goal, opts->gate)) < 0)
 		return err;
 	snprintf(trial->event, sizeof(trial->event), "%s", judgement->event->id);
@@ -142,7 +143,7 @@ static bool is_noisy(const struct kl_roundtrip_trial *trial)
 		      trial->recovered.hi >= KL_ROUNDTRIP_SUCCESS;
 
 	for (size_t i = 0; !trial->success && i < trial->m.n; i++)
-		hidden |= trial->m.v[i].outcome == KL_MAT_NODE &&
+		hidden |= trial->m.v[i].outcome == KL_MATERIALIZE_NODE &&
 			  trial->m.v[i].speed == KL_SPEED_AMBIGUOUS;
 	return hidden;
 }

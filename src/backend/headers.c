@@ -178,8 +178,8 @@ void kl_headers_readable(const char *out[KL_HEADERS_READABLE], const char *toolk
 	out[n] = NULL;
 }
 
-void kl_headers_say(char *to, size_t size, const struct kl_map *known,
-		    const struct kl_strvec *names)
+void kl_headers_print(char *to, size_t size, const struct kl_map *known,
+		      const struct kl_strvec *names)
 {
 	for (size_t i = 0; i < names->n; i++) {
 		const struct kl_headers *headers = kl_map_get(known, names->v[i]);

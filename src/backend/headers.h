@@ -42,7 +42,7 @@ void kl_headers_readable(const char *out[KL_HEADERS_READABLE], const char *toolk
 			 const struct kl_map *known, const struct kl_strvec *names);
 
 /** ", cutlass 0123456789ab" for each, behind the compiler's version. */
-void kl_headers_say(char *to, size_t size, const struct kl_map *known,
-		    const struct kl_strvec *names);
+void kl_headers_print(char *to, size_t size, const struct kl_map *known,
+		      const struct kl_strvec *names);
 
 #endif

@@ -152,7 +152,7 @@ void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 	pthread_mutex_unlock(&progress->lock);
 }
 
-void kl_progress_say(struct kl_progress *progress, const char *fmt, ...)
+void kl_progress_print(struct kl_progress *progress, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -29,7 +29,7 @@ void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
 void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** A line that stays: the progress line is cleared, printed, and redrawn. */
-void kl_progress_say(struct kl_progress *progress, const char *fmt, ...)
+void kl_progress_print(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** Clears the line and frees. */
 void kl_progress_free(struct kl_progress *progress);

@@ -100,7 +100,7 @@ int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *n
 {
 	KL_AUTO(json_decrefp) json_t *list = json_array();
 	struct saying saying = { .json = json, .list = list };
-	struct kl_unsettled unsettled = {
+	struct kl_open_reservations reservations = {
 		.repo = repo,
 		.workload = workload,
 		.name = name,
@@ -113,8 +113,8 @@ int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *n
 
 	if (cost && !kl_money_parse(&nano, cost))
 		return kl_error(KL_EUSAGE, "--cost takes US dollars, like 0.25, not '%s'", cost);
-	unsettled.cost = cost ? &nano : NULL;
-	if ((err = kl_unsettled_settle(&unsettled)) < 0)
+	reservations.cost = cost ? &nano : NULL;
+	if ((err = kl_open_reservations_settle(&reservations)) < 0)
 		return err;
 	if (json)
 		print_json(&saying, workload);

@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "cmd/cmd.h"
 #include "cmd/deopt_model.h"
-#include "cmd/deopt_say.h"
+#include "cmd/deopt_print.h"
 #include "cmd/opt.h"
 #include "contract/select.h"
 #include "walk/estimate.h"
@@ -212,7 +212,8 @@ static int print_estimate(struct tools *tools, const struct options *options,
 	    (err = kl_deopt_model_look(&session, &tools->model, expert->contract->workload)) < 0)
 		return err;
 	kl_estimate_walk(&estimate, session);
-	return kl_deopt_say_estimate(&estimate, session, expert->contract->workload, options->json);
+	return kl_deopt_print_estimate(&estimate, session, expert->contract->workload,
+				       options->json);
 }
 
 static int start_walk(struct kl_sequencer *sequencer, struct tools *tools, struct options *options,
@@ -332,7 +333,7 @@ static int run_walk(struct kl_sequencer *sequencer, struct tools *tools,
 	if (err == KL_ENO || (!err && !out.waiting))
 		kl_deopt_model_forget(sequencer->repo);
 	if (!err)
-		kl_deopt_say_outcome(&out, options->json);
+		kl_deopt_print_outcome(&out, options->json);
 	kl_outcome_release(&out);
 	return err;
 }
@@ -347,7 +348,7 @@ static int print_status(struct kl_sequencer *sequencer, struct tools *tools, boo
 	}
 	if (err < 0 || (err = resume_model(sequencer, tools)) < 0)
 		return err;
-	return kl_deopt_say_status(&sequencer->op.walk, &tools->model, json);
+	return kl_deopt_print_status(&sequencer->op.walk, &tools->model, json);
 }
 
 static int abort_it(struct kl_sequencer *sequencer)

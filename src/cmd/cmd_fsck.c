@@ -107,7 +107,7 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (kl_listing_asked(&out))
 		check.payload = json_array();
 	if ((err = kl_check_run(&check)) < 0 || (err = check_cards(&cards, &check)) < 0 ||
-	    (err = kl_made_check(&chains, check.repo, on_card, &check)) < 0)
+	    (err = kl_check_card_commits(&chains, check.repo, on_card, &check)) < 0)
 		return err;
 	if (kl_listing_asked(&out))
 		print_listing(&out, &check, cards, chains, check.payload);

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/deopt_model.h"
-#include "cmd/estimate_say.h"
+#include "cmd/estimate_print.h"
 #include "cmd/lift_witness.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"

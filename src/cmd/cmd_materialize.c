@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/materialize_print.h"
 #include "cmd/materialize_root.h"
-#include "cmd/materialize_say.h"
 #include "cmd/opt.h"
 #include "cmd/resume_args.h"
 #include "cmd/skill_model.h"
@@ -34,7 +34,7 @@ struct session {
 	struct kl_gate *gate;
 	struct kl_skill_model model;
 	struct kl_session *session;
-	struct kl_mat_root root;
+	struct kl_materialize_root root;
 	char *name;
 	json_t *kept; /* what was said when the run began, and now */
 	struct kl_materialization m;
@@ -45,7 +45,7 @@ static void session_release(struct session *session)
 {
 	kl_materialize_release(&session->m);
 	kl_roundtrip_release(&session->rt);
-	kl_mat_root_release(&session->root);
+	kl_materialize_root_release(&session->root);
 	kl_skill_model_release(&session->model);
 	kl_gate_free(session->gate);
 	kl_progress_free(session->progress);
@@ -67,14 +67,14 @@ static int find_root(struct session *session, const struct args *args)
 {
 	int err;
 
-	session->root = (struct kl_mat_root){
+	session->root = (struct kl_materialize_root){
 		.workload = args->workload,
 		.root = args->root,
 		.called = args->name,
 		.again = args->again,
 		.dry = args->dry,
 	};
-	err = kl_mat_root_find(&session->root, session->repo);
+	err = kl_materialize_root_find(&session->root, session->repo);
 	if (!err && session->root.name)
 		session->name = kl_strdup(session->root.name);
 	return err;
@@ -248,14 +248,14 @@ static int check_name(const char *name)
 static int print_estimate(struct session *session, struct args *args)
 {
 	struct kl_materialize_opts opts;
-	struct kl_mat_estimate estimate;
+	struct kl_materialize_estimate estimate;
 	int err = read_options(&opts, session, args, workload_of(session));
 
-	if (err < 0 || (err = kl_mat_estimate(&estimate, &opts)) < 0)
+	if (err < 0 || (err = kl_materialize_estimate(&estimate, &opts)) < 0)
 		return err;
 	kl_progress_free(kl_steal(&session->progress));
-	return kl_materialize_say_estimate(&estimate, session->session, workload_of(session),
-					   args->out.json);
+	return kl_materialize_print_estimate(&estimate, session->session, workload_of(session),
+					     args->out.json);
 }
 
 static int prepare_run(struct session *session, struct args *args)
@@ -290,16 +290,16 @@ static int materialize_cards(struct session *session, struct args *args)
 	err = kl_materialize(&session->m, &opts);
 	kl_progress_free(kl_steal(&session->progress));
 	if (err == KL_ENO && !args->again && (!args->root || strcmp(args->root, "baseline")))
-		return kl_mat_root_hint(err);
+		return kl_materialize_root_hint(err);
 	return err;
 }
 
 static int report_result(const struct session *session, const struct args *args)
 {
 	if (kl_listing_asked(&args->out)) {
-		kl_materialize_say_listing(&args->out, &session->m, workload_of(session),
-					   session->name, session->m.best || session->root.go_on,
-					   args->dry);
+		kl_materialize_print_listing(&args->out, &session->m, workload_of(session),
+					     session->name, session->m.best || session->root.go_on,
+					     args->dry);
 		return 0;
 	}
 	kl_materialize_say(args->patch ? stderr : stdout, &session->m, args->dry);
@@ -309,7 +309,7 @@ static int report_result(const struct session *session, const struct args *args)
 			"also uses cards that nobody has reproduced\n",
 			kl_index_count(session->index));
 	return args->patch && session->m.best ?
-		       kl_materialize_say_patch(session->repo, &session->m) :
+		       kl_materialize_print_patch(session->repo, &session->m) :
 		       0;
 }
 
@@ -370,7 +370,7 @@ static int run_trials(struct session *session, struct args *args)
 	for (int64_t i = 0; !err && i < args->trials; i++) {
 		err = kl_roundtrip_trial(&session->rt, &opts);
 		if (!err && !kl_listing_asked(&args->out))
-			kl_materialize_say_trial(&session->rt);
+			kl_materialize_print_trial(&session->rt);
 		fflush(stdout);
 	}
 	kl_progress_free(kl_steal(&session->progress));
@@ -393,7 +393,7 @@ static int run_roundtrip(struct session *session, struct args *args)
 	    (err = open_library(session, args)) < 0 ||
 	    (err = open_gate(session, args, workload)) < 0 || (err = run_trials(session, args)) < 0)
 		return err;
-	kl_materialize_say_roundtrip(&session->rt, &args->out);
+	kl_materialize_print_roundtrip(&session->rt, &args->out);
 	return session->rt.successes ? 0 : 1;
 }
 

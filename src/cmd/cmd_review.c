@@ -23,7 +23,7 @@ static void print_wrapped(const struct kl_term *term, size_t indent, const char 
 						  indent + own + 20;
 	size_t at = indent + own;
 
-	kl_say_plain(&plain, text);
+	kl_finding_plain(&plain, text);
 	printf("%*s%s%s%s", (int)indent, "", kl_paint(term, paint), mark,
 	       *mark ? kl_paint(term, KL_PAINT_RESET) : "");
 	for (const char *string = plain.ptr; *string;) {

@@ -42,18 +42,18 @@ int kl_hook_block_parse(enum kl_hook_block *out, const char *word)
 struct settings {
 	enum kl_hook_block block;
 	bool profile, notes;
-	enum kl_pushed_want push;
+	enum kl_push_need push;
 	const struct kl_term *term;
 };
 
-static int push_setting(enum kl_pushed_want *out, struct kl_repo *repo)
+static int push_setting(enum kl_push_need *out, struct kl_repo *repo)
 {
 	const char *word = kl_repo_config(repo, "klineage.hooks.push");
 
-	*out = !word || !strcmp(word, "nothing") ? KL_PUSHED_NOTHING :
-	       !strcmp(word, "check")            ? KL_PUSHED_CHECK :
-						   KL_PUSHED_GATE;
-	if (*out == KL_PUSHED_GATE && strcmp(word, "gate"))
+	*out = !word || !strcmp(word, "nothing") ? KL_PUSH_NEEDS_NOTHING :
+	       !strcmp(word, "check")            ? KL_PUSH_NEEDS_CHECK :
+						   KL_PUSH_NEEDS_GATE;
+	if (*out == KL_PUSH_NEEDS_GATE && strcmp(word, "gate"))
 		return kl_error(KL_EINVALID,
 				"config klineage.hooks.push: '%s' is none of nothing, check, "
 				"gate",
@@ -371,7 +371,7 @@ static int push_notes(struct kl_repo *repo, const struct push *push, size_t note
 static int before_push(struct kl_repo *repo, const struct settings *set, int argc, char **argv)
 {
 	KL_AUTO(push_release) struct push push = { 0 };
-	KL_AUTO(kl_pushed_release) struct kl_pushed found = { 0 };
+	KL_AUTO(kl_push_check_release) struct kl_push_check found = { 0 };
 	KL_AUTO(kl_freep) git_oid *commit = NULL;
 	size_t n = 0;
 	int err;
@@ -379,7 +379,7 @@ static int before_push(struct kl_repo *repo, const struct settings *set, int arg
 	if ((err = read_push(&push, repo, argc, argv)) < 0 ||
 	    (err = kl_repo_not_at_remote(&commit, &n, repo, &push.tips, &push.there, push.remote,
 					 MAX_COMMITS)) < 0 ||
-	    (err = kl_pushed_look(&found, repo, commit, n, set->push)) < 0)
+	    (err = kl_push_check(&found, repo, commit, n, set->push)) < 0)
 		return err;
 	for (size_t i = 0; i < found.missing.n; i++)
 		printf("klineage: %s\n", found.missing.v[i]);

@@ -10,20 +10,20 @@
 #include "contract/select.h"
 #include "repo/refs.h"
 
-void kl_mat_root_release(struct kl_mat_root *root)
+void kl_materialize_root_release(struct kl_materialize_root *root)
 {
 	kl_surface_free(root->state);
 	free(root->name);
 }
 
-int kl_mat_root_hint(int err)
+int kl_materialize_root_hint(int err)
 {
 	return kl_error_hint(err,
 			     "'--root baseline' begins with the contract's oracle as a kernel");
 }
 
-static int take_state(struct kl_mat_root *root, struct kl_repo *repo, enum kl_state_kind kind,
-		      const char *rev, const char *workload)
+static int take_state(struct kl_materialize_root *root, struct kl_repo *repo,
+		      enum kl_state_kind kind, const char *rev, const char *workload)
 {
 	KL_AUTO(kl_selection_release) struct kl_selection sel = { 0 };
 	int err = kl_select(&sel, repo, kind, rev, workload);
@@ -35,7 +35,7 @@ static int take_state(struct kl_mat_root *root, struct kl_repo *repo, enum kl_st
 	return 0;
 }
 
-static int take_commit(struct kl_mat_root *root, struct kl_repo *repo, const char *workload)
+static int take_commit(struct kl_materialize_root *root, struct kl_repo *repo, const char *workload)
 {
 	char hex[KL_OID_HEX];
 
@@ -46,7 +46,7 @@ static int take_commit(struct kl_mat_root *root, struct kl_repo *repo, const cha
 /* --- a run that is there --------------------------------------------------------------------- */
 
 /* the workload that is meant: its kernel need not be there */
-static int find_workload(char **out, const struct kl_mat_root *root, struct kl_repo *repo)
+static int find_workload(char **out, const struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	KL_AUTO(kl_freep) char *dir = NULL;
@@ -67,7 +67,7 @@ static int find_workload(char **out, const struct kl_mat_root *root, struct kl_r
 }
 
 /* the one called so, else the only one of the workload */
-static int find_run(struct kl_mat_root *root, struct kl_repo *repo, const char *workload,
+static int find_run(struct kl_materialize_root *root, struct kl_repo *repo, const char *workload,
 		    const char *kind)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
@@ -98,7 +98,7 @@ static int find_run(struct kl_mat_root *root, struct kl_repo *repo, const char *
 				workload, called ? " under the name " : "", called ? called : "");
 }
 
-static int find_best(struct kl_mat_root *root, struct kl_repo *repo)
+static int find_best(struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *workload = NULL;
 	int err;
@@ -110,7 +110,7 @@ static int find_best(struct kl_mat_root *root, struct kl_repo *repo)
 	return take_commit(root, repo, workload);
 }
 
-static int find_begun(struct kl_mat_root *root, struct kl_repo *repo)
+static int find_begun(struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *workload = NULL;
 	int err;
@@ -136,7 +136,7 @@ static bool has_surface(struct kl_repo *repo, const git_oid *tree, const struct 
 	       !strcmp(there->contract_digest, surface->contract_digest);
 }
 
-static int find_worktree(struct kl_mat_root *root, struct kl_repo *repo)
+static int find_worktree(struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	git_oid tree;
 	int err;
@@ -147,11 +147,11 @@ static int find_worktree(struct kl_mat_root *root, struct kl_repo *repo)
 		return err;
 	if (root->dry || has_surface(repo, &tree, root->state))
 		return 0;
-	return kl_made_root(&root->commit, repo, &root->commit, root->state, false);
+	return kl_card_commit_root(&root->commit, repo, &root->commit, root->state, false);
 }
 
 /* a dry run has the commit, too: what was done to the kernel of HEAD was not done to this one */
-static int find_baseline(struct kl_mat_root *root, struct kl_repo *repo)
+static int find_baseline(struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *dir = NULL;
 	git_oid head, tree;
@@ -162,10 +162,10 @@ static int find_baseline(struct kl_mat_root *root, struct kl_repo *repo)
 	    (err = kl_select_dir(&dir, repo, &tree, root->workload)) < 0 ||
 	    (err = kl_reference_make(&root->state, repo, &tree, dir)) < 0)
 		return err;
-	return kl_made_root(&root->commit, repo, &head, root->state, true);
+	return kl_card_commit_root(&root->commit, repo, &head, root->state, true);
 }
 
-int kl_mat_root_find(struct kl_mat_root *root, struct kl_repo *repo)
+int kl_materialize_root_find(struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	const char *word = root->root ? root->root : "HEAD";
 	int err;
@@ -179,5 +179,5 @@ int kl_mat_root_find(struct kl_mat_root *root, struct kl_repo *repo)
 	if (!strcmp(word, "baseline"))
 		return find_baseline(root, repo);
 	err = take_state(root, repo, KL_STATE_REV, word, root->workload);
-	return err == KL_ENOTFOUND ? kl_mat_root_hint(err) : err;
+	return err == KL_ENOTFOUND ? kl_materialize_root_hint(err) : err;
 }

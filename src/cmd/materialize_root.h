@@ -8,12 +8,12 @@
  * materialize_root - where a run of `materialize` begins: `--root`, or where it began that is to go
  * on.
  *
- *	struct kl_mat_root root = { .workload = argv[0], .root = "best", ... };
- *	kl_mat_root_find(&root, repo);
+ *	struct kl_materialize_root root = { .workload = argv[0], .root = "best", ... };
+ *	kl_materialize_root_find(&root, repo);
  *	... root.state, root.commit ...
- *	kl_mat_root_release(&root);
+ *	kl_materialize_root_release(&root);
  */
-struct kl_mat_root {
+struct kl_materialize_root {
 	/* what is asked for; borrowed */
 	const char *workload; /* NULL: the one that the user stands in, or the only one */
 	const char *root;     /* a revision, "worktree", "best", "baseline"; NULL: HEAD */
@@ -28,9 +28,9 @@ struct kl_mat_root {
 };
 
 /** KL_ENOTFOUND: there is no such run; else as kl_select and kl_reference_make. */
-int kl_mat_root_find(struct kl_mat_root *root, struct kl_repo *repo);
+int kl_materialize_root_find(struct kl_materialize_root *root, struct kl_repo *repo);
 /** To an error of a root that is not there, or is no kernel: what else can be begun with. */
-int kl_mat_root_hint(int err);
-void kl_mat_root_release(struct kl_mat_root *root);
+int kl_materialize_root_hint(int err);
+void kl_materialize_root_release(struct kl_materialize_root *root);
 
 #endif

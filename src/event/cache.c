@@ -48,8 +48,8 @@ void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key)
 static void whole_key(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key)
 {
 	kl_cache_key_hex(hex, key);
-	if (key->runner && key->told)
-		kl_told_key(hex, key->told);
+	if (key->runner && key->runner_device)
+		kl_runner_device_key(hex, key->runner_device);
 }
 
 /* A damaged file is no entry, nor is an honest one on other files. */
@@ -171,8 +171,8 @@ static bool same_device(const struct kl_place *place, const struct kl_cache_key 
 {
 	if (!key->runner)
 		return !strcmp(place->device, key->platform->device);
-	return !key->told || (!strcmp(place->device, key->told->device) &&
-			      !strcmp(place->driver, key->told->driver));
+	return !key->runner_device || (!strcmp(place->device, key->runner_device->device) &&
+				       !strcmp(place->driver, key->runner_device->driver));
 }
 
 bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key *key)

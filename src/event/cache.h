@@ -22,7 +22,8 @@ struct kl_cache_key {
 	 * ...
 	 */
 	const char *runner;
-	const struct kl_told *told; /* ... with the device that it told of last; NULL: none */
+	const struct kl_runner_device
+		*runner_device; /* ... with the device that it told of last; NULL: none */
 	const struct kl_strvec *flags;
 	enum kl_tier tier;
 	const char *parent; /* digest of what it is compared with, NULL: none */

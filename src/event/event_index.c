@@ -35,60 +35,63 @@ struct note {
 	uint32_t skipped, whole; /* whole: the commit's only blob */
 };
 
-struct kl_folded {
+struct kl_event_index {
 	struct kl_mapfile file;
 	const struct head *head;
-	const struct kl_folded_event *event;
+	const struct kl_event_index_entry *event;
 	const struct note *note; /* by commit */
 	const uint32_t *by_surface;
 };
 
-void kl_folded_free(struct kl_folded *folded)
+void kl_event_index_free(struct kl_event_index *event_index)
 {
-	if (!folded)
+	if (!event_index)
 		return;
-	kl_mapfile_release(&folded->file);
-	free(folded);
+	kl_mapfile_release(&event_index->file);
+	free(event_index);
 }
 
 /* --- asking ---------------------------------------------------------------------- */
 
-size_t kl_folded_count(const struct kl_folded *folded)
+size_t kl_event_index_count(const struct kl_event_index *event_index)
 {
-	return (size_t)folded->head->events;
+	return (size_t)event_index->head->events;
 }
 
-const struct kl_folded_event *kl_folded_event(const struct kl_folded *folded, size_t i)
+const struct kl_event_index_entry *kl_event_index_entry(const struct kl_event_index *event_index,
+							size_t i)
 {
-	return &folded->event[i];
+	return &event_index->event[i];
 }
 
-const struct kl_folded_event *kl_folded_by_surface(const struct kl_folded *folded, size_t i)
+const struct kl_event_index_entry *kl_event_index_by_surface(
+	const struct kl_event_index *event_index, size_t i)
 {
-	return &folded->event[folded->by_surface[i]];
+	return &event_index->event[event_index->by_surface[i]];
 }
 
-size_t kl_folded_skipped(const struct kl_folded *folded)
+size_t kl_event_index_skipped(const struct kl_event_index *event_index)
 {
-	return (size_t)folded->head->skipped;
+	return (size_t)event_index->head->skipped;
 }
 
-size_t kl_folded_notes_read(const struct kl_folded *folded)
+size_t kl_event_index_notes_read(const struct kl_event_index *event_index)
 {
-	return (size_t)folded->head->read;
+	return (size_t)event_index->head->read;
 }
 
-typedef int compare_fn(const struct kl_folded *f, size_t i, const void *what);
+typedef int compare_fn(const struct kl_event_index *f, size_t i, const void *what);
 
 /* The first that is not before what is asked for. */
-static size_t lower_bound(const struct kl_folded *folded, compare_fn *compare, const void *what)
+static size_t lower_bound(const struct kl_event_index *event_index, compare_fn *compare,
+			  const void *what)
 {
-	size_t lo = 0, hi = kl_folded_count(folded);
+	size_t lo = 0, hi = kl_event_index_count(event_index);
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (compare(folded, mid, what) < 0)
+		if (compare(event_index, mid, what) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -96,34 +99,36 @@ static size_t lower_bound(const struct kl_folded *folded, compare_fn *compare, c
 	return lo;
 }
 
-static size_t find_range(size_t *first, const struct kl_folded *folded, compare_fn *compare,
-			 const void *what)
+static size_t find_range(size_t *first, const struct kl_event_index *event_index,
+			 compare_fn *compare, const void *what)
 {
 	size_t n = 0;
 
-	*first = lower_bound(folded, compare, what);
-	while (*first + n < kl_folded_count(folded) && !compare(folded, *first + n, what))
+	*first = lower_bound(event_index, compare, what);
+	while (*first + n < kl_event_index_count(event_index) &&
+	       !compare(event_index, *first + n, what))
 		n++;
 	return n;
 }
 
-static int compare_commit(const struct kl_folded *folded, size_t i, const void *commit)
+static int compare_commit(const struct kl_event_index *event_index, size_t i, const void *commit)
 {
-	return memcmp(&folded->event[i].commit, commit, sizeof(git_oid));
+	return memcmp(&event_index->event[i].commit, commit, sizeof(git_oid));
 }
 
-size_t kl_folded_of_commit(size_t *first, const struct kl_folded *folded, const git_oid *commit)
+size_t kl_event_index_of_commit(size_t *first, const struct kl_event_index *event_index,
+				const git_oid *commit)
 {
-	return find_range(first, folded, compare_commit, commit);
+	return find_range(first, event_index, compare_commit, commit);
 }
 
 struct digests {
 	uint8_t surface[32], contract[32];
 };
 
-static int compare_surface(const struct kl_folded *folded, size_t i, const void *what)
+static int compare_surface(const struct kl_event_index *event_index, size_t i, const void *what)
 {
-	const struct kl_folded_event *event = kl_folded_by_surface(folded, i);
+	const struct kl_event_index_entry *event = kl_event_index_by_surface(event_index, i);
 	const struct digests *digests = what;
 	int ch = memcmp(event->surface, digests->surface, 32);
 
@@ -145,17 +150,18 @@ static void read_digest(uint8_t out[32], const char *hex)
 		out[i] = (uint8_t)(hex_nibble(hex[2 * i]) << 4 | hex_nibble(hex[2 * i + 1]));
 }
 
-size_t kl_folded_of_surface(size_t *first, const struct kl_folded *folded, const char *surface,
-			    const char *contract)
+size_t kl_event_index_of_surface(size_t *first, const struct kl_event_index *event_index,
+				 const char *surface, const char *contract)
 {
 	struct digests digests;
 
 	read_digest(digests.surface, surface);
 	read_digest(digests.contract, contract);
-	return find_range(first, folded, compare_surface, &digests);
+	return find_range(first, event_index, compare_surface, &digests);
 }
 
-int kl_folded_read(struct kl_event **out, struct kl_repo *repo, const struct kl_folded_event *event)
+int kl_event_index_read(struct kl_event **out, struct kl_repo *repo,
+			const struct kl_event_index_entry *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_repo_blob_read(&text, repo, &event->blob, MAX_NOTE);
@@ -170,7 +176,7 @@ int kl_folded_read(struct kl_event **out, struct kl_repo *repo, const struct kl_
 /* --- one note ---------------------------------------------------------------------- */
 
 struct made {
-	struct kl_folded_event *v;
+	struct kl_event_index_entry *v;
 	size_t n, alloc, skipped;
 };
 
@@ -234,11 +240,11 @@ static void copy_word(char *to, size_t size, const char *word)
 	memcpy(to, word, n);
 }
 
-static struct kl_folded_event record_of(const struct kl_event *event, const struct note *note,
-					const struct span *line)
+static struct kl_event_index_entry record_of(const struct kl_event *event, const struct note *note,
+					     const struct span *line)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
-	struct kl_folded_event folded_event = {
+	struct kl_event_index_entry folded_event = {
 		.commit = note->commit,
 		.blob = note->blob,
 		.at = (uint32_t)line->at,
@@ -280,7 +286,7 @@ static void take_event(struct made *made, const struct note *note, const char *t
 
 static int by_id(const void *left, const void *right)
 {
-	const struct kl_folded_event *event = left, *folded_event = right;
+	const struct kl_event_index_entry *event = left, *folded_event = right;
 
 	return memcmp(event->id, folded_event->id, sizeof(event->id));
 }
@@ -291,9 +297,9 @@ static void fold_note(struct made *made, const struct note *note, const char *te
 
 	kl_fold_lines(&fold, text, len, NULL, NULL);
 	for (size_t i = 0; i < fold.verdicts.n; i++)
-		take_event(made, note, text, len, fold.verdicts.v[i], KL_FOLDED_VERDICT);
+		take_event(made, note, text, len, fold.verdicts.v[i], KL_EVENT_INDEX_VERDICT);
 	for (size_t i = 0; i < fold.profiles.n; i++)
-		take_event(made, note, text, len, fold.profiles.v[i], KL_FOLDED_PROFILE);
+		take_event(made, note, text, len, fold.profiles.v[i], KL_EVENT_INDEX_PROFILE);
 	made->skipped = fold.skipped;
 	kl_fold_release(&fold);
 	if (made->n)
@@ -304,7 +310,7 @@ static void fold_note(struct made *made, const struct note *note, const char *te
 
 struct making {
 	struct kl_repo *r;
-	const struct kl_folded *base; /* NULL: none */
+	const struct kl_event_index *base; /* NULL: none */
 	struct kl_note_at *at;
 	size_t n;
 	struct kl_buf events, notes;
@@ -330,7 +336,7 @@ static void making_free(struct making *making)
 }
 KL_DEFINE_CLEANUP(struct making *, making_free)
 
-static const struct note *in_base(const struct kl_folded *base, const git_oid *commit,
+static const struct note *in_base(const struct kl_event_index *base, const git_oid *commit,
 				  const git_oid *blob)
 {
 	size_t lo = 0, hi = base ? (size_t)base->head->notes : 0;
@@ -352,7 +358,7 @@ static const struct note *in_base(const struct kl_folded *base, const git_oid *c
 	return NULL;
 }
 
-static void copy_old(struct made *made, const struct kl_folded *base, const struct note *note)
+static void copy_old(struct made *made, const struct kl_event_index *base, const struct note *note)
 {
 	for (uint32_t i = 0; i < note->n; i++) {
 		KL_GROW(made->v, made->n + 1, made->alloc);
@@ -422,9 +428,9 @@ static void keep_batch(struct making *making, size_t n)
 
 static int by_surface(const void *left, const void *right, void *events)
 {
-	const struct kl_folded_event *all = events;
-	const struct kl_folded_event *event = &all[*(const uint32_t *)left],
-				     *folded_event = &all[*(const uint32_t *)right];
+	const struct kl_event_index_entry *all = events;
+	const struct kl_event_index_entry *event = &all[*(const uint32_t *)left],
+					  *folded_event = &all[*(const uint32_t *)right];
 	int ch = memcmp(event->surface, folded_event->surface, 32);
 
 	if (!ch)
@@ -453,7 +459,7 @@ static void write_out(struct kl_buf *out, struct making *making)
 	kl_buf_add(out, order, making->nevents * sizeof(*order));
 }
 
-static int make_index(struct kl_buf *out, struct kl_repo *repo, const struct kl_folded *base,
+static int make_index(struct kl_buf *out, struct kl_repo *repo, const struct kl_event_index *base,
 		      struct kl_note_at *at, size_t n)
 {
 	KL_AUTO(making_freep) struct making *making = kl_calloc(1, sizeof(*making));
@@ -486,7 +492,7 @@ static size_t align_up(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
-static bool event_ok(const struct kl_folded_event *event)
+static bool event_ok(const struct kl_event_index_entry *event)
 {
 	return !event->time[sizeof(event->time) - 1] &&
 	       !event->platform[sizeof(event->platform) - 1] &&
@@ -494,51 +500,55 @@ static bool event_ok(const struct kl_folded_event *event)
 }
 
 /* Set the pointers, if they point into the file and its numbers into what they are about. */
-static bool is_good(struct kl_folded *folded)
+static bool is_good(struct kl_event_index *event_index)
 {
 	size_t at = sizeof(struct kl_mapfile_head), ne, nn;
 
-	if (folded->file.len < at + sizeof(struct head))
+	if (event_index->file.len < at + sizeof(struct head))
 		return false;
-	folded->head = (const struct head *)(folded->file.base + at);
+	event_index->head = (const struct head *)(event_index->file.base + at);
 	at += align_up(sizeof(struct head));
-	ne = (size_t)folded->head->events;
-	nn = (size_t)folded->head->notes;
-	if (ne > folded->file.len / sizeof(*folded->event) ||
-	    nn > folded->file.len / sizeof(*folded->note))
+	ne = (size_t)event_index->head->events;
+	nn = (size_t)event_index->head->notes;
+	if (ne > event_index->file.len / sizeof(*event_index->event) ||
+	    nn > event_index->file.len / sizeof(*event_index->note))
 		return false;
-	folded->event = (const struct kl_folded_event *)(folded->file.base + at);
-	at += align_up(ne * sizeof(*folded->event));
-	folded->note = (const struct note *)(folded->file.base + at);
-	at += align_up(nn * sizeof(*folded->note));
-	folded->by_surface = (const uint32_t *)(folded->file.base + at);
-	if (align_up(at + ne * sizeof(*folded->by_surface)) != folded->file.len)
+	event_index->event = (const struct kl_event_index_entry *)(event_index->file.base + at);
+	at += align_up(ne * sizeof(*event_index->event));
+	event_index->note = (const struct note *)(event_index->file.base + at);
+	at += align_up(nn * sizeof(*event_index->note));
+	event_index->by_surface = (const uint32_t *)(event_index->file.base + at);
+	if (align_up(at + ne * sizeof(*event_index->by_surface)) != event_index->file.len)
 		return false;
 	for (size_t i = 0; i < ne; i++)
-		if (folded->by_surface[i] >= ne || !event_ok(&folded->event[i]))
+		if (event_index->by_surface[i] >= ne || !event_ok(&event_index->event[i]))
 			return false;
 	for (size_t i = 0; i < nn; i++)
-		if (folded->note[i].first > ne || folded->note[i].n > ne - folded->note[i].first)
+		if (event_index->note[i].first > ne ||
+		    event_index->note[i].n > ne - event_index->note[i].first)
 			return false;
 	return true;
 }
 
-static struct kl_folded *map_file(const char *path, const char *key)
+static struct kl_event_index *map_file(const char *path, const char *key)
 {
-	KL_AUTO(kl_folded_freep) struct kl_folded *folded = kl_calloc(1, sizeof(*folded));
+	KL_AUTO(kl_event_index_freep) struct kl_event_index *event_index = kl_calloc(
+		1, sizeof(*event_index));
 
-	folded->file = (struct kl_mapfile)KL_MAPFILE_INIT;
-	return kl_mapfile_open(&folded->file, path, MAGIC, VERSION, key) && is_good(folded) ?
-		       kl_steal(&folded) :
+	event_index->file = (struct kl_mapfile)KL_MAPFILE_INIT;
+	return kl_mapfile_open(&event_index->file, path, MAGIC, VERSION, key) &&
+			       is_good(event_index) ?
+		       kl_steal(&event_index) :
 		       NULL;
 }
 
-static int build_index(struct kl_folded **out, struct kl_repo *repo, const char *dir,
+static int build_index(struct kl_event_index **out, struct kl_repo *repo, const char *dir,
 		       const char *path, const char *key, struct kl_note_at *at, size_t n)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec others = KL_STRVEC_INIT;
-	KL_AUTO(kl_folded_freep) struct kl_folded *base = NULL,
-						  *folded = kl_calloc(1, sizeof(*folded));
+	KL_AUTO(kl_event_index_freep) struct kl_event_index *base = NULL,
+							    *event_index = kl_calloc(
+								    1, sizeof(*event_index));
 	KL_AUTO(kl_buf_release) struct kl_buf made = KL_BUF_INIT;
 	int err;
 
@@ -549,15 +559,15 @@ static int build_index(struct kl_folded **out, struct kl_repo *repo, const char 
 	if ((err = make_index(&made, repo, base, at, n)) < 0)
 		return err;
 	kl_mapfile_end(&made);
-	kl_mapfile_keep(&folded->file, &made, n ? path : "");
-	if (!is_good(folded))
+	kl_mapfile_keep(&event_index->file, &made, n ? path : "");
+	if (!is_good(event_index))
 		KL_BUG("an index of events that was just made is not whole");
 	kl_mapfile_tidy(&others, KEEP, dir, PREFIX, SUFFIX);
-	*out = kl_steal(&folded);
+	*out = kl_steal(&event_index);
 	return 0;
 }
 
-int kl_folded_open(struct kl_folded **out, struct kl_repo *repo, const char *ref)
+int kl_event_index_open(struct kl_event_index **out, struct kl_repo *repo, const char *ref)
 {
 	KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_common_dir(repo), "klineage/cache");
 	KL_AUTO(kl_freep) char *path = NULL;

@@ -10,13 +10,13 @@
  * which bring a kernel that nobody has judged, or that has failed. A verdict is looked for by what
  * was judged, in every note and in this clone's cache: a merge or a rebase needs none of its own.
  */
-enum kl_pushed_want {
-	KL_PUSHED_NOTHING,
-	KL_PUSHED_CHECK, /* the quick stages are enough */
-	KL_PUSHED_GATE,  /* a pass of the whole gate */
+enum kl_push_need {
+	KL_PUSH_NEEDS_NOTHING,
+	KL_PUSH_NEEDS_CHECK, /* the quick stages are enough */
+	KL_PUSH_NEEDS_GATE,  /* a pass of the whole gate */
 };
 
-struct kl_pushed {
+struct kl_push_check {
 	size_t noted; /* commits that bear gate notes */
 	/*
 	 * "<commit> <workload>: <what is wrong>", oldest first; then events with a wrong signature
@@ -24,8 +24,8 @@ struct kl_pushed {
 	struct kl_strvec missing;
 };
 
-int kl_pushed_look(struct kl_pushed *out, struct kl_repo *repo, const git_oid *commit, size_t n,
-		   enum kl_pushed_want want);
-void kl_pushed_release(struct kl_pushed *pushed);
+int kl_push_check(struct kl_push_check *out, struct kl_repo *repo, const git_oid *commit, size_t n,
+		  enum kl_push_need want);
+void kl_push_check_release(struct kl_push_check *push_check);
 
 #endif

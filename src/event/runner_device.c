@@ -23,14 +23,14 @@ static char *path_of(struct kl_repo *repo, const char *runner, const char *platf
 	return kl_asprintf("%s/klineage/runners/%s.json", kl_repo_common_dir(repo), hex);
 }
 
-void kl_told_get(struct kl_told *out, struct kl_repo *repo, const char *runner,
-		 const char *platform)
+void kl_runner_device_get(struct kl_runner_device *out, struct kl_repo *repo, const char *runner,
+			  const char *platform)
 {
 	KL_AUTO(kl_freep) char *path = path_of(repo, runner, platform);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *value = NULL;
 
-	*out = (struct kl_told){ .device = "" };
+	*out = (struct kl_runner_device){ .device = "" };
 	if (kl_fs_read(&text, path, MAX_BYTES) == 0 &&
 	    kl_json_parse(&value, text.ptr, text.len) == 0 &&
 	    !strcmp(kl_json_str_or(value, "schema", ""), SCHEMA)) {
@@ -42,23 +42,24 @@ void kl_told_get(struct kl_told *out, struct kl_repo *repo, const char *runner,
 	kl_error_clear();
 }
 
-int kl_told_put(struct kl_repo *repo, const char *runner, const char *platform,
-		const struct kl_told *told)
+int kl_runner_device_put(struct kl_repo *repo, const char *runner, const char *platform,
+			 const struct kl_runner_device *runner_device)
 {
 	KL_AUTO(kl_freep) char *path = path_of(repo, runner, platform);
 	KL_AUTO(json_decrefp) json_t *value = json_object();
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_told before;
+	struct kl_runner_device before;
 	int err;
 
-	kl_told_get(&before, repo, runner, platform);
-	if (!strcmp(before.device, told->device) && !strcmp(before.driver, told->driver))
+	kl_runner_device_get(&before, repo, runner, platform);
+	if (!strcmp(before.device, runner_device->device) &&
+	    !strcmp(before.driver, runner_device->driver))
 		return 0;
 	kl_json_set_str(value, "schema", SCHEMA);
 	kl_json_set_str(value, "runner", runner);
 	kl_json_set_str(value, "platform", platform);
-	kl_json_set_str(value, "device", told->device);
-	kl_json_set_str(value, "driver", told->driver);
+	kl_json_set_str(value, "device", runner_device->device);
+	kl_json_set_str(value, "driver", runner_device->driver);
 	kl_json_canonical(&text, value);
 	if ((err = KL_FAULT("runner-put")) < 0 || (err = kl_fs_mkdir_of(path)) < 0 ||
 	    (err = kl_fs_write(path, text.ptr, text.len)) < 0)
@@ -66,15 +67,15 @@ int kl_told_put(struct kl_repo *repo, const char *runner, const char *platform,
 	return KL_FAULT("runner-put-done");
 }
 
-void kl_told_key(char hex[KL_DIGEST_HEX], const struct kl_told *told)
+void kl_runner_device_key(char hex[KL_DIGEST_HEX], const struct kl_runner_device *runner_device)
 {
 	struct kl_digest *digest;
 
-	if (!*told->device && !*told->driver)
+	if (!*runner_device->device && !*runner_device->driver)
 		return;
 	digest = kl_digest_new();
 	kl_digest_adds(digest, hex);
-	kl_digest_adds(digest, told->device);
-	kl_digest_adds(digest, told->driver);
+	kl_digest_adds(digest, runner_device->device);
+	kl_digest_adds(digest, runner_device->driver);
 	kl_digest_end(digest, hex);
 }

@@ -11,24 +11,24 @@
  * $GIT_COMMON_DIR/klineage/runners/<digest of runner and platform>.json
  * (docs/formats.md, "Bundles and results").
  *
- *	kl_told_get(&t, repo, "bundle", "cuda/sm_90");		before: where verdicts are looked for
- *	kl_told_key(hex, &t);
- *	kl_told_put(repo, "bundle", "cuda/sm_90", &t);		after: where this one is kept
- *	kl_told_key(hex, &t);
+ *	kl_runner_device_get(&device, repo, "bundle", "cuda/sm_90");
+ *	kl_runner_device_key(hex, &device);		before: where verdicts are looked for
+ *	kl_runner_device_put(repo, "bundle", "cuda/sm_90", &device);
+ *	kl_runner_device_key(hex, &device);		after: where this one is kept
  */
-#define KL_TOLD_WORDS 201 /* with the NUL */
+#define KL_RUNNER_DEVICE_WORDS 201 /* with the NUL */
 
-struct kl_told {
-	char device[KL_TOLD_WORDS], driver[KL_TOLD_WORDS]; /* "": not told */
+struct kl_runner_device {
+	char device[KL_RUNNER_DEVICE_WORDS], driver[KL_RUNNER_DEVICE_WORDS]; /* "": not told */
 };
 
 /** Both "" where nothing was told, or what is there is damaged. */
-void kl_told_get(struct kl_told *out, struct kl_repo *repo, const char *runner,
-		 const char *platform);
+void kl_runner_device_get(struct kl_runner_device *out, struct kl_repo *repo, const char *runner,
+			  const char *platform);
 /** Durable when it returns. */
-int kl_told_put(struct kl_repo *repo, const char *runner, const char *platform,
-		const struct kl_told *told);
+int kl_runner_device_put(struct kl_repo *repo, const char *runner, const char *platform,
+			 const struct kl_runner_device *runner_device);
 /** A key that does not know the device becomes one that does; where nothing was told it stays. */
-void kl_told_key(char hex[KL_DIGEST_HEX], const struct kl_told *told);
+void kl_runner_device_key(char hex[KL_DIGEST_HEX], const struct kl_runner_device *runner_device);
 
 #endif

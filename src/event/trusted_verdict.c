@@ -38,23 +38,23 @@ static int signer_of(char **signer, struct kl_repo *repo, struct kl_event *event
 	return err;
 }
 
-int kl_vouched_find(struct kl_event **event, char **signer, struct kl_repo *repo,
-		    const struct kl_cache_key *key)
+int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_repo *repo,
+			    const struct kl_cache_key *key)
 {
-	KL_AUTO(kl_folded_freep) struct kl_folded *folded = NULL;
+	KL_AUTO(kl_event_index_freep) struct kl_event_index *event_index = NULL;
 	size_t first, n;
 	int err;
 
 	if (!kl_repo_config(repo, "gpg.ssh.allowedSignersFile"))
 		return kl_error(KL_ENOTFOUND, "nobody is allowed to sign");
-	if ((err = kl_folded_open(&folded, repo, KL_NOTES_GATE)) < 0)
+	if ((err = kl_event_index_open(&event_index, repo, KL_NOTES_GATE)) < 0)
 		return err;
-	n = kl_folded_of_surface(&first, folded, key->surface, key->contract);
+	n = kl_event_index_of_surface(&first, event_index, key->surface, key->contract);
 	for (size_t i = n; i-- > 0;) {
 		KL_AUTO(kl_event_freep) struct kl_event *other = NULL;
 
-		if ((err = kl_folded_read(&other, repo, kl_folded_by_surface(folded, first + i))) <
-		    0)
+		if ((err = kl_event_index_read(
+			     &other, repo, kl_event_index_by_surface(event_index, first + i))) < 0)
 			return err;
 		if (!event_serves(other, key))
 			continue;

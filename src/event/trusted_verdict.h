@@ -16,7 +16,7 @@
  * profile serves who wants none; one that was compared with another parent, or not at all, does not
  * serve who asks for it.
  */
-int kl_vouched_find(struct kl_event **event, char **signer, struct kl_repo *repo,
-		    const struct kl_cache_key *key);
+int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_repo *repo,
+			    const struct kl_cache_key *key);
 
 #endif

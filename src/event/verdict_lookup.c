@@ -12,40 +12,40 @@
 
 #define HEX (KL_DIGEST_HEX - 1)
 
-void kl_judged_release(struct kl_judged *judged)
+void kl_verdict_lookup_release(struct kl_verdict_lookup *lookup)
 {
-	for (size_t i = 0; i < judged->n; i++) {
-		free(judged->one[i].dir);
-		free(judged->one[i].workload);
-		free(judged->one[i].why);
-		kl_fold_release(&judged->one[i].fold);
+	for (size_t i = 0; i < lookup->n; i++) {
+		free(lookup->one[i].dir);
+		free(lookup->one[i].workload);
+		free(lookup->one[i].why);
+		kl_fold_release(&lookup->one[i].fold);
 	}
-	free(judged->one);
-	kl_map_release(&judged->commits);
-	kl_trust_release(&judged->trust);
-	*judged = (struct kl_judged){ 0 };
+	free(lookup->one);
+	kl_map_release(&lookup->commits);
+	kl_trust_release(&lookup->trust);
+	*lookup = (struct kl_verdict_lookup){ 0 };
 }
 
 /* --- what is asked for ------------------------------------------------------------ */
 
-static struct kl_judged_one *add_judged(struct kl_judged *judged, const git_oid *commit,
-					const char *dir, const char *workload)
+static struct kl_verdict_entry *add_judged(struct kl_verdict_lookup *lookup, const git_oid *commit,
+					   const char *dir, const char *workload)
 {
-	struct kl_judged_one *one;
+	struct kl_verdict_entry *one;
 
-	KL_GROW(judged->one, judged->n + 1, judged->alloc);
-	one = &judged->one[judged->n++];
-	*one = (struct kl_judged_one){ .dir = kl_strdup(dir), .workload = kl_strdup(workload) };
+	KL_GROW(lookup->one, lookup->n + 1, lookup->alloc);
+	one = &lookup->one[lookup->n++];
+	*one = (struct kl_verdict_entry){ .dir = kl_strdup(dir), .workload = kl_strdup(workload) };
 	if (commit)
 		kl_oid_hex(one->commit, commit);
 	return one;
 }
 
-void kl_judged_state(struct kl_judged *judged, const struct kl_surface *surface,
-		     const git_oid *commit)
+void kl_verdict_lookup_state(struct kl_verdict_lookup *lookup, const struct kl_surface *surface,
+			     const git_oid *commit)
 {
-	struct kl_judged_one *one = add_judged(judged, commit, surface->dir,
-					       surface->contract->workload);
+	struct kl_verdict_entry *one = add_judged(lookup, commit, surface->dir,
+						  surface->contract->workload);
 
 	snprintf(one->surface, sizeof(one->surface), "%s", surface->digest);
 	snprintf(one->contract, sizeof(one->contract), "%s", surface->contract_digest);
@@ -70,7 +70,8 @@ static int changed_by(struct kl_changed *out, struct kl_repo *repo, const git_oi
 	return err < 0 ? err : kl_changed(out, repo, n ? &before : NULL, &tree);
 }
 
-int kl_judged_commit(struct kl_judged *judged, struct kl_repo *repo, const git_oid *commit)
+int kl_verdict_lookup_commit(struct kl_verdict_lookup *lookup, struct kl_repo *repo,
+			     const git_oid *commit)
 {
 	KL_AUTO(kl_changed_release) struct kl_changed changed = { 0 };
 	static char mark[] = "";
@@ -78,14 +79,14 @@ int kl_judged_commit(struct kl_judged *judged, struct kl_repo *repo, const git_o
 	int err = changed_by(&changed, repo, commit);
 
 	kl_oid_hex(hex, commit);
-	kl_map_put(&judged->commits, hex, mark);
+	kl_map_put(&lookup->commits, hex, mark);
 	for (size_t i = 0; i < changed.n && !err; i++) {
 		const struct kl_changed_one *one = &changed.one[i];
 
 		if (one->now)
-			kl_judged_state(judged, one->now, commit);
+			kl_verdict_lookup_state(lookup, one->now, commit);
 		else if (one->why)
-			add_judged(judged, commit, one->dir, one->workload)->why = kl_strdup(
+			add_judged(lookup, commit, one->dir, one->workload)->why = kl_strdup(
 				one->why);
 		/* else it is gone */
 	}
@@ -95,7 +96,7 @@ int kl_judged_commit(struct kl_judged *judged, struct kl_repo *repo, const git_o
 /* --- finding it --------------------------------------------------------------------- */
 
 struct finding {
-	struct kl_judged *j;
+	struct kl_verdict_lookup *j;
 	struct kl_map by_surface; /* digest -> list of indices, owned */
 };
 
@@ -168,44 +169,44 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 }
 
 /* Lines that name a surface for another reason, and doubles, are none of ours. */
-static void drop_others(struct kl_judged *judged)
+static void drop_others(struct kl_verdict_lookup *lookup)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
 	size_t n = 0;
 
-	for (size_t i = 0; i < judged->trust.n; i++) {
-		struct kl_trust_line *line = &judged->trust.v[i];
-		const struct kl_judged_one *one = &judged->one[line->tag];
+	for (size_t i = 0; i < lookup->trust.n; i++) {
+		struct kl_trust_line *line = &lookup->trust.v[i];
+		const struct kl_verdict_entry *one = &lookup->one[line->tag];
 		const char *sig = line->event->sig, *id = line->event->id;
 		KL_AUTO(kl_freep) char *key = kl_asprintf("%zu %s %d %s", line->tag, id, line->own,
 							  sig);
 
 		if (kl_event_is_for(line->event, one->surface, one->contract) &&
-		    !kl_map_put(&seen, key, judged))
-			judged->trust.v[n++] = *line;
+		    !kl_map_put(&seen, key, lookup))
+			lookup->trust.v[n++] = *line;
 		else
 			kl_event_free(line->event);
 	}
-	judged->trust.n = n;
+	lookup->trust.n = n;
 }
 
-static int read_cache(struct kl_judged *judged, struct kl_repo *repo)
+static int read_cache(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < judged->n && !err; i++) {
+	for (size_t i = 0; i < lookup->n && !err; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
-		const struct kl_judged_one *one = &judged->one[i];
+		const struct kl_verdict_entry *one = &lookup->one[i];
 
 		if (*one->surface)
 			err = kl_cache_list(&lines, repo, one->surface, one->contract);
-		kl_trust_add(&judged->trust, i, lines.ptr, lines.len, true);
+		kl_trust_add(&lookup->trust, i, lines.ptr, lines.len, true);
 	}
 	return err;
 }
 
 /* What the commit's own note says of this workload with other files. */
-static int count_stale(struct kl_judged_one *one, struct kl_repo *repo)
+static int count_stale(struct kl_verdict_entry *one, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
@@ -224,9 +225,9 @@ static int count_stale(struct kl_judged_one *one, struct kl_repo *repo)
 	return 0;
 }
 
-int kl_judged_find(struct kl_judged *judged, struct kl_repo *repo)
+int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
 {
-	struct finding finding = { .j = judged };
+	struct finding finding = { .j = lookup };
 	int err;
 
 	index_wanted(&finding);
@@ -234,28 +235,28 @@ int kl_judged_find(struct kl_judged *judged, struct kl_repo *repo)
 	kl_map_release(&finding.by_surface);
 	if (err == KL_ENOTFOUND)
 		err = 0;
-	if (err < 0 || (err = read_cache(judged, repo)) < 0)
+	if (err < 0 || (err = read_cache(lookup, repo)) < 0)
 		return err;
-	drop_others(judged);
-	if ((err = kl_trust_judge(&judged->trust, repo)) < 0)
+	drop_others(lookup);
+	if ((err = kl_trust_judge(&lookup->trust, repo)) < 0)
 		return err;
-	for (size_t i = 0; i < judged->n && !err; i++) {
-		struct kl_judged_one *one = &judged->one[i];
+	for (size_t i = 0; i < lookup->n && !err; i++) {
+		struct kl_verdict_entry *one = &lookup->one[i];
 
-		kl_trust_fold(&one->fold, &judged->trust, i, one->surface, one->contract);
+		kl_trust_fold(&one->fold, &lookup->trust, i, one->surface, one->contract);
 		if (!one->fold.verdicts.n && !one->fold.checks.n)
 			err = count_stale(one, repo);
 	}
-	for (size_t i = 0; i < judged->trust.n; i++)
-		judged->one[judged->trust.v[i].tag].unsigned_ += !judged->trust.v[i].counts &&
-								 judged->trust.v[i].sig.state !=
+	for (size_t i = 0; i < lookup->trust.n; i++)
+		lookup->one[lookup->trust.v[i].tag].unsigned_ += !lookup->trust.v[i].counts &&
+								 lookup->trust.v[i].sig.state !=
 									 KL_SIGN_BAD;
 	return err;
 }
 
 /* --- asking ----------------------------------------------------------------------------- */
 
-const struct kl_event *kl_judged_failure(const struct kl_judged_one *one)
+const struct kl_event *kl_verdict_entry_failure(const struct kl_verdict_entry *one)
 {
 	for (size_t i = 0; i < one->fold.verdicts.n; i++)
 		if (kl_event_is_fail(one->fold.verdicts.v[i]))
@@ -263,7 +264,7 @@ const struct kl_event *kl_judged_failure(const struct kl_judged_one *one)
 	return NULL;
 }
 
-const struct kl_event *kl_judged_pass(const struct kl_judged_one *one)
+const struct kl_event *kl_verdict_entry_pass(const struct kl_verdict_entry *one)
 {
 	const struct kl_event *best = NULL;
 
@@ -277,7 +278,7 @@ const struct kl_event *kl_judged_pass(const struct kl_judged_one *one)
 	return best;
 }
 
-bool kl_judged_checked(const struct kl_judged_one *one)
+bool kl_verdict_entry_checked(const struct kl_verdict_entry *one)
 {
 	for (size_t i = 0; i < one->fold.checks.n; i++)
 		if (one->fold.checks.v[i]->verdict == KL_VERDICT_PASS)

@@ -13,8 +13,8 @@
 #define LINEAGES "refs/heads/klineage/lineage/"
 #define REJECTED "refs/klineage/rejected/"
 
-void kl_check_say(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
-		  const char *fmt, ...)
+void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
+		     const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;
@@ -30,9 +30,9 @@ void kl_check_say(struct kl_checker *checker, enum kl_check_severity severity, c
 		checker->c->report(severity, where, buf.ptr, checker->c->payload);
 }
 
-void kl_check_say_error(struct kl_checker *checker, const char *where)
+void kl_check_report_error(struct kl_checker *checker, const char *where)
 {
-	kl_check_say(checker, KL_CHECK_ERROR, where, "%s", kl_error_last());
+	kl_check_report(checker, KL_CHECK_ERROR, where, "%s", kl_error_last());
 	kl_error_clear();
 }
 
@@ -52,7 +52,7 @@ static bool split_ref(char **workload, char **name, struct kl_checker *checker, 
 	*name = kl_strdup(slash ? slash + 1 : "");
 	if (slash && kl_slug_ok(*workload) && kl_slug_ok(*name))
 		return true;
-	kl_check_say(checker, KL_CHECK_ERROR, ref, "it is not named <workload>/<name>");
+	kl_check_report(checker, KL_CHECK_ERROR, ref, "it is not named <workload>/<name>");
 	return false;
 }
 
@@ -81,7 +81,7 @@ static int each_ref(struct kl_checker *checker, const char *prefix)
 
 static void found_in_chat(bool error, const char *where, const char *what, void *payload)
 {
-	kl_check_say(payload, error ? KL_CHECK_ERROR : KL_CHECK_WARNING, where, "%s", what);
+	kl_check_report(payload, error ? KL_CHECK_ERROR : KL_CHECK_WARNING, where, "%s", what);
 }
 
 static int check_chat(struct kl_checker *checker)
@@ -104,10 +104,10 @@ static int check_operation(struct kl_checker *checker)
 	if (err == KL_ENOTFOUND)
 		kl_error_clear();
 	else if (err < 0)
-		kl_check_say_error(checker, op.ref);
+		kl_check_report_error(checker, op.ref);
 	else
-		kl_check_say(checker, KL_CHECK_WARNING, op.ref,
-			     "an operation is in progress: 'git klineage deopt --status'");
+		kl_check_report(checker, KL_CHECK_WARNING, op.ref,
+				"an operation is in progress: 'git klineage deopt --status'");
 	kl_opstate_release(&op);
 	return 0;
 }

@@ -103,7 +103,7 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 		return err;
 	/* a trial may fail for more than what the gate says: what it was to bring is not there */
 	refused = outcome ? !strcmp(outcome, "fail") :
-			    step.class_ && !kl_made_is_right(step.class_);
+			    step.class_ && !kl_card_commit_is_correct(step.class_);
 	if (refused ? !fail : !pass)
 		report_finding(checker, true, "no event in its note says that %.10s %s", hex,
 			       refused ? "fails" : "is right");
@@ -191,7 +191,8 @@ static int check_branches(struct checker *checker)
 	return err;
 }
 
-int kl_made_check(size_t *chains, struct kl_repo *repo, kl_library_report *report, void *payload)
+int kl_check_card_commits(size_t *chains, struct kl_repo *repo, kl_library_report *report,
+			  void *payload)
 {
 	KL_AUTO(checker_release) struct checker checker = { .r = repo,
 							    .report = report,

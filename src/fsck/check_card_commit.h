@@ -11,6 +11,7 @@
  * says of it. Whether an event judged the files of its commit is the business of fsck/check.h.
  */
 /** Counts the chains. 0 once everything was looked at, whatever was found. */
-int kl_made_check(size_t *chains, struct kl_repo *repo, kl_library_report *report, void *payload);
+int kl_check_card_commits(size_t *chains, struct kl_repo *repo, kl_library_report *report,
+			  void *payload);
 
 #endif

@@ -62,17 +62,17 @@ static void check_event(struct kl_checker *checker, const git_oid *commit, const
 	kl_check_short(at, commit);
 	if (kl_event_parse(&event, line, len) < 0) {
 		if (is_later(line, len))
-			kl_check_say(checker, KL_CHECK_WARNING, at,
-				     "an event of a later version of git-klineage");
+			kl_check_report(checker, KL_CHECK_WARNING, at,
+					"an event of a later version of git-klineage");
 		else
-			kl_check_say_error(checker, at);
+			kl_check_report_error(checker, at);
 		kl_error_clear();
 		return;
 	}
 	kl_map_put(&checker->cited, event->id, checker);
 	if (event->kind == KL_KIND_GATE && !is_for_commit(checker, event, commit))
-		kl_check_say(checker, KL_CHECK_WARNING, at,
-			     "event %.12s is stale: it was reached for other files", event->id);
+		kl_check_report(checker, KL_CHECK_WARNING, at,
+				"event %.12s is stale: it was reached for other files", event->id);
 	kl_error_clear();
 	if (*event->sig) {
 		kl_trust_add_event(&checker->signed_, checker->signed_at.n, kl_event_ref(event),
@@ -106,9 +106,9 @@ static int check_signatures(struct kl_checker *checker)
 		const struct kl_trust_line *line = &checker->signed_.v[i];
 
 		if (line->sig.state == KL_SIGN_BAD)
-			kl_check_say(checker, KL_CHECK_ERROR, checker->signed_at.v[line->tag],
-				     "event %.12s has a wrong signature: %s", line->event->id,
-				     line->sig.why);
+			kl_check_report(checker, KL_CHECK_ERROR, checker->signed_at.v[line->tag],
+					"event %.12s has a wrong signature: %s", line->event->id,
+					line->sig.why);
 	}
 	return err;
 }
@@ -128,8 +128,8 @@ int kl_check_events(struct kl_checker *checker)
 
 		*id++ = '\0';
 		if (!kl_map_get(&checker->cited, id))
-			kl_check_say(checker, KL_CHECK_ERROR, checker->citing.v[i],
-				     "its event cites %.12s, which is not here", id);
+			kl_check_report(checker, KL_CHECK_ERROR, checker->citing.v[i],
+					"its event cites %.12s, which is not here", id);
 	}
 	return err;
 }

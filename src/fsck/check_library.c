@@ -97,7 +97,7 @@ static void check_failure(struct kl_library_checker *checker, const char *id, co
 
 	if (!event || !class_)
 		return;
-	if (has_passed(event) ? !kl_made_is_right(class_) :
+	if (has_passed(event) ? !kl_card_commit_is_correct(class_) :
 				strcmp(class_, kl_event_class(event)) != 0)
 		report_finding(checker, true, "%s is about '%s', its event %.12s says '%s'", what,
 			       class_, id, has_passed(event) ? "pass" : kl_event_class(event));

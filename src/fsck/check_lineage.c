@@ -69,15 +69,16 @@ static void check_rederived(struct kl_checker *checker, const char *ref, const g
 	    kl_surface_from_tree(&other, checker->c->repo, &goal->tree, "") < 0 ||
 	    find_passes(&own, checker, anew, surface) < 0 ||
 	    find_passes(&of_goal, checker, &goal->oid, other) < 0) {
-		kl_check_say_error(checker, ref);
+		kl_check_report_error(checker, ref);
 		return;
 	}
 	if (strcmp(surface->contract_digest, other->contract_digest))
-		kl_check_say(checker, KL_CHECK_ERROR, ref,
-			     "the re-derivation of step %d has another contract", number);
+		kl_check_report(checker, KL_CHECK_ERROR, ref,
+				"the re-derivation of step %d has another contract", number);
 	if (!own.n && !of_goal.n) {
-		kl_check_say(checker, KL_CHECK_WARNING, ref,
-			     "no event of step %d and its re-derivation is in this clone", number);
+		kl_check_report(checker, KL_CHECK_WARNING, ref,
+				"no event of step %d and its re-derivation is in this clone",
+				number);
 		return;
 	}
 	for (size_t i = 0; i < own.n; i++) {
@@ -89,10 +90,10 @@ static void check_rederived(struct kl_checker *checker, const char *ref, const g
 		    has_code(&of_goal, event->facts.code_digest))
 			return;
 	}
-	kl_check_say(checker, KL_CHECK_ERROR, ref,
-		     "no event says that the re-derivation of step %d is correct and not "
-		     "slower than K_%d",
-		     number, number);
+	kl_check_report(checker, KL_CHECK_ERROR, ref,
+			"no event says that the re-derivation of step %d is correct and not "
+			"slower than K_%d",
+			number, number);
 }
 
 static void check_second_parent(struct kl_checker *checker, const char *ref,
@@ -105,18 +106,19 @@ static void check_second_parent(struct kl_checker *checker, const char *ref,
 
 	if (chain->c[i].nparent == 1) {
 		if (!strcmp(how, "rederived") || !strcmp(how, "unisolated"))
-			kl_check_say(checker, KL_CHECK_ERROR, ref,
-				     "step %d says re-derived, but has no second parent", number);
+			kl_check_report(checker, KL_CHECK_ERROR, ref,
+					"step %d says re-derived, but has no second parent",
+					number);
 		return;
 	}
 	if (chain->c[i].nparent != 2 ||
 	    kl_repo_parents(&parent, &n, checker->c->repo, &chain->c[i].parent[1]) < 0 || n != 1 ||
 	    memcmp(&parent[0], &chain->c[i + 1].oid, sizeof(parent[0])))
-		kl_check_say(checker, KL_CHECK_ERROR, ref,
-			     "the re-derivation of step %d is not on the state before", number);
+		kl_check_report(checker, KL_CHECK_ERROR, ref,
+				"the re-derivation of step %d is not on the state before", number);
 	else if (!strcmp(how, "inverse"))
-		kl_check_say(checker, KL_CHECK_ERROR, ref,
-			     "step %d says inverse, but has a second parent", number);
+		kl_check_report(checker, KL_CHECK_ERROR, ref,
+				"step %d says inverse, but has a second parent", number);
 	else
 		check_rederived(checker, ref, &chain->c[i].parent[1], &chain->c[i], number);
 	kl_error_clear();
@@ -139,11 +141,11 @@ static void check_against_walk(struct kl_checker *checker, const char *ref,
 	}
 	if (kl_chain_read(&other, checker, &tip, 0, true) < 0 ||
 	    kl_check_contract(&surface, &dir, checker, &other.c[0].tree, workload) < 0) {
-		kl_check_say_error(checker, walk);
+		kl_check_report_error(checker, walk);
 		return;
 	}
 	if (other.n < chain->n) {
-		kl_check_say(checker, KL_CHECK_ERROR, ref, "it has more steps than its walk");
+		kl_check_report(checker, KL_CHECK_ERROR, ref, "it has more steps than its walk");
 		return;
 	}
 	for (size_t i = 0; i < chain->n; i++) {
@@ -151,10 +153,10 @@ static void check_against_walk(struct kl_checker *checker, const char *ref,
 
 		/* w is K_0 first, l is K* first */
 		if (kl_forward_tree(&tree, checker->c->repo, &other.c[i].tree, dir) < 0)
-			kl_check_say_error(checker, walk);
+			kl_check_report_error(checker, walk);
 		else if (memcmp(&tree, &chain->c[chain->n - 1 - i].tree, sizeof(tree)))
-			kl_check_say(checker, KL_CHECK_ERROR, ref,
-				     "K_%zu is not the state that the walk reached", i);
+			kl_check_report(checker, KL_CHECK_ERROR, ref,
+					"K_%zu is not the state that the walk reached", i);
 	}
 }
 
@@ -167,12 +169,12 @@ static void check_trees(struct kl_checker *checker, const char *ref, const struc
 		if (i && !memcmp(&chain->c[i].tree, &chain->c[i - 1].tree, sizeof(git_oid)))
 			continue;
 		if (kl_repo_tree_list(&blobs, checker->c->repo, &chain->c[i].tree, MAX_FILES) < 0)
-			kl_check_say_error(checker, ref);
+			kl_check_report_error(checker, ref);
 		for (size_t field = 0; field < blobs.n; field++)
 			if (blobs.b[field].mode != 0100644 && blobs.b[field].mode != 0100755)
-				kl_check_say(checker, KL_CHECK_ERROR, ref,
-					     "'%s' in step %d is no regular file",
-					     blobs.b[field].path, chain->step[i].number);
+				kl_check_report(checker, KL_CHECK_ERROR, ref,
+						"'%s' in step %d is no regular file",
+						blobs.b[field].path, chain->step[i].number);
 	}
 }
 
@@ -183,7 +185,7 @@ void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid
 
 	checker->c->lineages++;
 	if (kl_chain_read(&chain, checker, tip, 0, false) < 0) {
-		kl_check_say_error(checker, ref);
+		kl_check_report_error(checker, ref);
 		return;
 	}
 	for (size_t i = 0; i < chain.n; i++) {
@@ -192,17 +194,18 @@ void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid
 
 		if ((root ? step->kind != KL_STEP_ROOT : step->kind != KL_STEP_FORWARD) ||
 		    step->number != (int)(chain.n - 1 - i))
-			kl_check_say(checker, KL_CHECK_ERROR, ref,
-				     "commit %zu from the root is not step %zu of a lineage",
-				     chain.n - 1 - i, chain.n - 1 - i);
+			kl_check_report(checker, KL_CHECK_ERROR, ref,
+					"commit %zu from the root is not step %zu of a lineage",
+					chain.n - 1 - i, chain.n - 1 - i);
 		else if (!root && !step->derivation)
-			kl_check_say(checker, KL_CHECK_ERROR, ref,
-				     "step %d does not say how it was derived", step->number);
+			kl_check_report(checker, KL_CHECK_ERROR, ref,
+					"step %d does not say how it was derived", step->number);
 		else if (!root)
 			check_second_parent(checker, ref, &chain, i);
 		if (root && (!step->workload || strcmp(step->workload, workload)))
-			kl_check_say(checker, KL_CHECK_ERROR, ref, "its root is of workload '%s'",
-				     step->workload ? step->workload : "");
+			kl_check_report(checker, KL_CHECK_ERROR, ref,
+					"its root is of workload '%s'",
+					step->workload ? step->workload : "");
 	}
 	if (checker->foreign)
 		check_trees(checker, ref, &chain);

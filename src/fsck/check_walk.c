@@ -64,7 +64,7 @@ static void check_change(struct kl_checker *checker, const char *ref, const stru
 	kl_check_short(at, &chain->c[i].oid);
 	if (kl_repo_diff(&diff, checker->c->repo, &chain->c[i + 1].tree, &chain->c[i].tree, NULL) <
 	    0) {
-		kl_check_say_error(checker, ref);
+		kl_check_report_error(checker, ref);
 		return;
 	}
 	for (const char *text = diff.ptr; (text = strstr(text, "diff --git a/")); text++) {
@@ -82,9 +82,9 @@ static void check_change(struct kl_checker *checker, const char *ref, const stru
 			source = !strncmp(text, line, strlen(line));
 		}
 		if (!source)
-			kl_check_say(checker, KL_CHECK_ERROR, ref,
-				     "%s changes a file that is no source: %.*s", at,
-				     (int)strcspn(text + 13, " \n"), text + 13);
+			kl_check_report(checker, KL_CHECK_ERROR, ref,
+					"%s changes a file that is no source: %.*s", at,
+					(int)strcspn(text + 13, " \n"), text + 13);
 	}
 }
 
@@ -115,7 +115,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 
 	checker->c->walks++;
 	if (kl_chain_read(&chain, checker, tip, 0, true) < 0) {
-		kl_check_say_error(checker, ref);
+		kl_check_report_error(checker, ref);
 		return;
 	}
 	while (back < chain.n && chain.step[back].action && chain.step[back].kind == KL_STEP_BACK)
@@ -125,22 +125,22 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 		if (chain.step[i].number == 1)
 			back = i + 1;
 	if (!back || back == chain.n) {
-		kl_check_say(checker, KL_CHECK_ERROR, ref,
-			     "it has no backward steps on an expert's commit");
+		kl_check_report(checker, KL_CHECK_ERROR, ref,
+				"it has no backward steps on an expert's commit");
 		return;
 	}
 	if (kl_check_contract(&surface, &dir, checker, &chain.c[0].tree, workload) < 0) {
-		kl_check_say_error(checker, ref);
+		kl_check_report_error(checker, ref);
 		return;
 	}
 	for (size_t i = 0; i < back; i++) {
 		if (chain.step[i].number != (int)(back - i))
-			kl_check_say(checker, KL_CHECK_ERROR, ref,
-				     "step %d stands where step %zu belongs", chain.step[i].number,
-				     back - i);
+			kl_check_report(checker, KL_CHECK_ERROR, ref,
+					"step %d stands where step %zu belongs",
+					chain.step[i].number, back - i);
 		if (chain.c[i].nparent != 1)
-			kl_check_say(checker, KL_CHECK_ERROR, ref, "step %d has %zu parents",
-				     chain.step[i].number, chain.c[i].nparent);
+			kl_check_report(checker, KL_CHECK_ERROR, ref, "step %d has %zu parents",
+					chain.step[i].number, chain.c[i].nparent);
 		if (i + 1 < chain.n)
 			check_change(checker, ref, &chain, i, dir, surface->contract);
 	}
@@ -154,7 +154,7 @@ void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oi
 
 	checker->c->rejected++;
 	if (kl_chain_read(&chain, checker, tip, 1, false) < 0) {
-		kl_check_say_error(checker, ref);
+		kl_check_report_error(checker, ref);
 		return;
 	}
 	for (size_t i = 0; i < chain.n; i++) {
@@ -162,9 +162,9 @@ void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oi
 
 		kl_check_short(at, &chain.c[i].oid);
 		if (chain.step[i].kind != KL_STEP_REJECTED || !chain.step[i].class_)
-			kl_check_say(checker, KL_CHECK_ERROR, ref, "%s is no rejected step", at);
+			kl_check_report(checker, KL_CHECK_ERROR, ref, "%s is no rejected step", at);
 		else if (!chain.c[i].nparent || chain.c[i].nparent > 2)
-			kl_check_say(checker, KL_CHECK_ERROR, ref,
-				     "%s does not stand on the state it was tried on", at);
+			kl_check_report(checker, KL_CHECK_ERROR, ref,
+					"%s does not stand on the state it was tried on", at);
 	}
 }

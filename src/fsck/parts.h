@@ -24,10 +24,10 @@ struct kl_checker {
 };
 
 /** A finding, counted and reported. */
-void kl_check_say(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
-		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
+		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /** An error of reading is a finding, too; it is cleared. */
-void kl_check_say_error(struct kl_checker *checker, const char *where);
+void kl_check_report_error(struct kl_checker *checker, const char *where);
 /** A commit as messages name it. */
 void kl_check_short(char out[KL_OID_HEX], const git_oid *oid);
 

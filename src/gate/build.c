@@ -288,7 +288,7 @@ static void take_baseline(struct missing *missing, struct kl_builder *builder,
 		kl_map_put(&builder->baseline, key,
 			   kl_steal(&missing->pieces.piece[missing->baseline].baseline));
 	else if (err != KL_ENOTFOUND)
-		kl_progress_say(builder->progress, "%s", kl_error_last());
+		kl_progress_print(builder->progress, "%s", kl_error_last());
 	kl_error_clear();
 }
 
@@ -323,7 +323,7 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 }
 
 static int want_all(struct missing *missing, struct kl_builder *builder,
-		    const struct kl_builder_wanted *wanted)
+		    const struct kl_builder_needs *wanted)
 {
 	bool other = wanted->parent &&
 		     (strcmp(wanted->parent->digest, wanted->candidate->digest) ||
@@ -345,7 +345,7 @@ static int want_all(struct missing *missing, struct kl_builder *builder,
 }
 
 int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
-		   const struct kl_builder_wanted *wanted)
+		   const struct kl_builder_needs *wanted)
 {
 	KL_AUTO(missing_release) struct missing missing = { .made = NULL };
 	KL_AUTO(kl_freep) char *candidate = surface_key(wanted->candidate);

@@ -65,7 +65,7 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 		       const struct kl_surface *surface);
 
 /* All that one judgement needs. */
-struct kl_builder_wanted {
+struct kl_builder_needs {
 	const struct kl_surface *candidate, *parent; /* parent NULL: none */
 	const char *march; /* a baseline of ours for it is wanted, too; or NULL */
 };
@@ -80,6 +80,6 @@ struct kl_builder_set {
  * that was refused there is no parent and no baseline. Borrowed.
  */
 int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
-		   const struct kl_builder_wanted *wanted);
+		   const struct kl_builder_needs *wanted);
 
 #endif

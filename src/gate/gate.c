@@ -309,7 +309,7 @@ static bool same_code(const struct kl_built *left, const struct kl_built *right)
 static int build_task(struct task *task, struct kl_judgement *judgement, struct kl_gate *gate,
 		      const struct kl_surface *surface, const struct kl_surface *parent)
 {
-	const struct kl_builder_wanted wanted = {
+	const struct kl_builder_needs wanted = {
 		.candidate = surface,
 		.parent = gate->o.quick ? NULL : parent,
 		.march = gate->o.no_profile ? NULL : task->platform.march,
@@ -388,7 +388,7 @@ static bool recall_vouched(struct kl_event **event, char **signer, struct kl_gat
 			   const struct kl_cache_key *key)
 {
 	return gate->repo && !gate->o.no_cache &&
-	       kl_vouched_find(event, signer, gate->repo, key) == 0;
+	       kl_trusted_verdict_find(event, signer, gate->repo, key) == 0;
 }
 
 /*
@@ -421,7 +421,7 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		.runner = gate->runner.way->run ? NULL : gate->runner.name,
 	};
 	char hex[KL_DIGEST_HEX];
-	struct kl_told told;
+	struct kl_runner_device runner_device;
 	struct kl_bundle_job away = {
 		.cache = hex, .runner = gate->runner.name, .dir = candidate->dir, .commit = commit
 	};
@@ -436,8 +436,8 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	if (task.backend->device)
 		task.backend->device->list(where.device, sizeof(where.device));
 	if (key.runner && gate->repo) {
-		kl_told_get(&told, gate->repo, key.runner, where.id);
-		key.told = &told;
+		kl_runner_device_get(&runner_device, gate->repo, key.runner, where.id);
+		key.runner_device = &runner_device;
 	}
 	if (recall_event(&judgement->event, gate, &key) ||
 	    recall_vouched(&judgement->event, &judgement->voucher, gate, &key)) {

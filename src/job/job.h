@@ -113,7 +113,7 @@ struct kl_job {
 	int64_t arena_bytes;
 	int64_t call_ms; /* limit of one call */
 	int64_t profile_min_blocks, profile_max_ms;
-	struct kl_gpu_keep *gpu; /* cuda: borrowed; set by the caller before the job runs */
+	struct kl_gpu_processes *gpu; /* cuda: borrowed; set by the caller before the job runs */
 };
 
 int kl_job_parse(struct kl_job **out, const json_t *doc);

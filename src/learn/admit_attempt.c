@@ -122,7 +122,7 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 			    const struct kl_attempt_of *of, const struct kl_judgement *judgement)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec missing = KL_STRVEC_INIT;
-	enum kl_speed speed = kl_made_speed(&attempt->ratio, judgement->event);
+	enum kl_speed speed = kl_card_commit_speed(&attempt->ratio, judgement->event);
 	bool same = false;
 	int err;
 
@@ -134,7 +134,7 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
 				judgement->event->message);
 	if (of->against &&
-	    (err = kl_made_same_code(&same, work->o->gate, judgement, of->against)) < 0)
+	    (err = kl_card_commit_same_code(&same, work->o->gate, judgement, of->against)) < 0)
 		return err;
 	if (same) { /* no measurement can tell more, and no reader is to be paid for it */
 		set_class(attempt, "no-change");
@@ -169,8 +169,8 @@ int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	/* another trial is another measurement */
 	bool anew = work->a->v[work->a->chosen].trials > 0;
-	int err = kl_made_judge(&judgement, work->o->gate, attempt->to,
-				of->against ? of->against : of->on, anew);
+	int err = kl_card_commit_judge(&judgement, work->o->gate, attempt->to,
+				       of->against ? of->against : of->on, anew);
 
 	attempt->recovered = -1;
 	if (err < 0 || (err = classify_attempt(attempt, work, of, judgement)) < 0)
@@ -186,7 +186,7 @@ static int keep_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 			const struct kl_attempt_of *of, const char *how, const char *source)
 {
 	char blob[KL_OID_HEX];
-	struct kl_made made = {
+	struct kl_card_commit card_commit = {
 		.repo = work->o->repo,
 		.parent = *of->commit,
 		.from = of->on,
@@ -208,9 +208,9 @@ static int keep_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 	if (err < 0)
 		return err;
 	kl_oid_hex(blob, kl_library_blob(work->o->library, at));
-	if ((err = kl_made_write(&attempt->commit, NULL, &made)) < 0)
+	if ((err = kl_card_commit_write(&attempt->commit, NULL, &card_commit)) < 0)
 		return err;
-	return kl_keep_add(&work->keep, &attempt->commit, &made);
+	return kl_keep_add(&work->keep, &attempt->commit, &card_commit);
 }
 
 /* --- by a tool -------------------------------------------------------------------------------- */
@@ -265,7 +265,7 @@ static int no_answer(int err)
 
 static bool may_repair(const struct kl_attempt *attempt)
 {
-	return kl_made_is_right(attempt->class_) || !strcmp(attempt->class_, "no-edit") ||
+	return kl_card_commit_is_correct(attempt->class_) || !strcmp(attempt->class_, "no-edit") ||
 	       kl_feedback_repairs(attempt->class_);
 }
 

@@ -367,7 +367,8 @@ static int find_facts(struct kl_admit *work)
 {
 	const struct kl_admit_state *state = state_of(work);
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
-	int err = kl_mat_log_event(&event, work->o->repo, &state->commit, state->state, NULL);
+	int err = kl_materialize_log_event(&event, work->o->repo, &state->commit, state->state,
+					   NULL);
 
 	if (!err && event) {
 		kl_event_free(work->facts);

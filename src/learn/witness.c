@@ -33,25 +33,25 @@ void kl_witness_release(struct kl_witness *witness)
 }
 
 /* what belongs to one condition */
-static void forget_results(struct kl_seeker *seeker)
+static void forget_results(struct kl_witness_search *search)
 {
-	kl_clauses_release(&seeker->clauses);
-	kl_keep_release(&seeker->keep);
-	seeker->keep = (struct kl_keep){ 0 };
-	kl_map_release(&seeker->events);
-	seeker->events = (struct kl_map){ .free_value = kl_event_free_value };
+	kl_clauses_release(&search->clauses);
+	kl_keep_release(&search->keep);
+	search->keep = (struct kl_keep){ 0 };
+	kl_map_release(&search->events);
+	search->events = (struct kl_map){ .free_value = kl_event_free_value };
 }
 
-static void seeker_release(struct kl_seeker *seeker)
+static void seeker_release(struct kl_witness_search *search)
 {
-	forget_results(seeker);
-	for (size_t i = 0; i < seeker->ngate; i++) {
-		kl_gate_free(seeker->gate[i].gate);
-		free(seeker->gate[i].platform);
+	forget_results(search);
+	for (size_t i = 0; i < search->ngate; i++) {
+		kl_gate_free(search->gate[i].gate);
+		free(search->gate[i].platform);
 	}
-	free(seeker->gate);
-	free(seeker->no_device);
-	kl_card_free(seeker->card);
+	free(search->gate);
+	free(search->no_device);
+	kl_card_free(search->card);
 }
 
 /* --- one clause ------------------------------------------------------------------------------- */
@@ -73,31 +73,31 @@ static bool asks_for(const char *test, const char *prefix)
 }
 
 /* is the condition about this kernel at all, and true of it? */
-static bool is_about(struct kl_seeker *seeker, struct kl_target *at, size_t i)
+static bool is_about(struct kl_witness_search *search, struct kl_target *at, size_t i)
 {
-	KL_AUTO(kl_freep) char *test = kl_clauses_one(&seeker->clauses, i);
+	KL_AUTO(kl_freep) char *test = kl_clauses_one(&search->clauses, i);
 
-	if (*seeker->clauses.guard &&
-	    kl_target_test(at, seeker->clauses.guard, true, NULL) != KL_FALSE)
+	if (*search->clauses.guard &&
+	    kl_target_test(at, search->clauses.guard, true, NULL) != KL_FALSE)
 		return false;
 	return kl_target_test(at, test, true, NULL) == KL_TRUE;
 }
 
-static int ask_kernel(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+static int ask_kernel(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		      const struct kl_transition *transition, size_t i)
 {
 	struct kl_target at = { .known = KL_KNOWN_INIT };
-	int err = kl_target_init(&at, seeker->o->tax, transition->to, transition->platform);
+	int err = kl_target_init(&at, search->o->tax, transition->to, transition->platform);
 
 	if (err < 0)
-		return kl_witness_unsure(seeker, clause, err);
+		return kl_witness_unsure(search, clause, err);
 	kl_target_add_event(&at, transition->event);
-	if (!is_about(seeker, &at, i))
+	if (!is_about(search, &at, i))
 		;
-	else if (asks_for(seeker->clauses.v.v[i], "cap("))
-		err = kl_witness_on_platforms(seeker, clause, transition, &at, i);
+	else if (asks_for(search->clauses.v.v[i], "cap("))
+		err = kl_witness_on_platforms(search, clause, transition, &at, i);
 	else
-		err = kl_witness_at_points(seeker, clause, transition, &at, i);
+		err = kl_witness_at_points(search, clause, transition, &at, i);
 	kl_target_release(&at);
 	return err;
 }
@@ -111,27 +111,27 @@ static bool is_evidence(const struct kl_card *card, const struct kl_transition *
 }
 
 /* are all kernels of the card here? One that is not may need what those that are do not */
-static bool all_here(const struct kl_seeker *seeker)
+static bool all_here(const struct kl_witness_search *search)
 {
 	size_t n = 0;
 
-	for (size_t k = 0; k < seeker->o->t->n; k++)
-		n += is_evidence(seeker->card, &seeker->o->t->v[k]);
-	return n >= seeker->card->evidence.n;
+	for (size_t k = 0; k < search->o->t->n; k++)
+		n += is_evidence(search->card, &search->o->t->v[k]);
+	return n >= search->card->evidence.n;
 }
 
-static int ask_clause(struct kl_seeker *seeker, size_t i)
+static int ask_clause(struct kl_witness_search *search, size_t i)
 {
-	struct kl_witness_clause *clause = &seeker->r->clause[i];
+	struct kl_witness_clause *clause = &search->r->clause[i];
 	int err = 0;
 
-	kl_progress_title(seeker->o->progress, "%s: %s", seeker->card->id, clause->text);
-	for (size_t k = 0; !err && k < seeker->o->t->n && clause->end == KL_WITNESS_OPEN; k++)
-		if (is_evidence(seeker->card, &seeker->o->t->v[k]))
-			err = ask_kernel(seeker, clause, &seeker->o->t->v[k], i);
+	kl_progress_title(search->o->progress, "%s: %s", search->card->id, clause->text);
+	for (size_t k = 0; !err && k < search->o->t->n && clause->end == KL_WITNESS_OPEN; k++)
+		if (is_evidence(search->card, &search->o->t->v[k]))
+			err = ask_kernel(search, clause, &search->o->t->v[k], i);
 	if (!err && clause->end == KL_WITNESS_OPEN && !clause->passes)
-		err = kl_witness_by_carrier(seeker, i);
-	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !all_here(seeker)) {
+		err = kl_witness_by_carrier(search, i);
+	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !all_here(search)) {
 		clause->unsure = true;
 		free(clause->why);
 		clause->why = kl_strdup(
@@ -140,7 +140,7 @@ static int ask_clause(struct kl_seeker *seeker, size_t i)
 	/* a kernel that nobody could ask may need it */
 	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !clause->unsure)
 		clause->end = KL_WITNESS_PASSES;
-	if (!clause->why && clause->end == KL_WITNESS_OPEN && !seeker->o->dry)
+	if (!clause->why && clause->end == KL_WITNESS_OPEN && !search->o->dry)
 		clause->why = kl_strdup(
 			"none of the kernels that it was learned from is here, or is one to ask");
 	return err;
@@ -148,21 +148,22 @@ static int ask_clause(struct kl_seeker *seeker, size_t i)
 
 /* --- one condition, one card ------------------------------------------------------------------ */
 
-static struct kl_witness_result *add_result(struct kl_seeker *seeker, const struct kl_card_pre *pre)
+static struct kl_witness_result *add_result(struct kl_witness_search *search,
+					    const struct kl_card_pre *pre)
 {
-	struct kl_witness *witness = seeker->out;
+	struct kl_witness *witness = search->out;
 	struct kl_witness_result *result;
 
 	KL_GROW(witness->v, witness->n + 1, witness->alloc);
 	result = &witness->v[witness->n++];
 	*result = (struct kl_witness_result){
-		.card = kl_strdup(seeker->card->id),
+		.card = kl_strdup(search->card->id),
 		.pre = kl_strdup(pre->id),
-		.n = seeker->clauses.v.n,
-		.clause = kl_calloc(seeker->clauses.v.n, sizeof(*result->clause)),
+		.n = search->clauses.v.n,
+		.clause = kl_calloc(search->clauses.v.n, sizeof(*result->clause)),
 	};
 	for (size_t i = 0; i < result->n; i++)
-		result->clause[i].text = kl_strdup(seeker->clauses.v.v[i]);
+		result->clause[i].text = kl_strdup(search->clauses.v.v[i]);
 	return result;
 }
 
@@ -174,24 +175,24 @@ static bool any_decided(const struct kl_witness_result *result)
 	return false;
 }
 
-static int seek_pre(struct kl_seeker *seeker, size_t pre)
+static int seek_pre(struct kl_witness_search *search, size_t pre)
 {
-	const struct kl_card_pre *condition = &seeker->card->sound.v[pre];
-	KL_AUTO(kl_freep) char *chain = kl_asprintf("refs/klineage/trials/%s", seeker->card->id);
+	const struct kl_card_pre *condition = &search->card->sound.v[pre];
+	KL_AUTO(kl_freep) char *chain = kl_asprintf("refs/klineage/trials/%s", search->card->id);
 	int err;
 
-	forget_results(seeker);
-	if ((err = kl_clauses_split(&seeker->clauses, condition->test)) < 0)
+	forget_results(search);
+	if ((err = kl_clauses_split(&search->clauses, condition->test)) < 0)
 		return err;
-	seeker->keep = (struct kl_keep){ .repo = seeker->o->repo, .chain = chain };
-	seeker->r = add_result(seeker, condition);
-	err = kl_witness_at_hand(seeker);
-	for (size_t i = 0; !err && i < seeker->r->n; i++)
-		if (seeker->r->clause[i].end == KL_WITNESS_OPEN)
-			err = ask_clause(seeker, i);
-	if (!err && !seeker->o->dry && any_decided(seeker->r))
-		err = kl_witness_put(seeker, pre);
-	forget_results(seeker);
+	search->keep = (struct kl_keep){ .repo = search->o->repo, .chain = chain };
+	search->r = add_result(search, condition);
+	err = kl_witness_at_hand(search);
+	for (size_t i = 0; !err && i < search->r->n; i++)
+		if (search->r->clause[i].end == KL_WITNESS_OPEN)
+			err = ask_clause(search, i);
+	if (!err && !search->o->dry && any_decided(search->r))
+		err = kl_witness_put(search, pre);
+	forget_results(search);
 	return err;
 }
 
@@ -206,34 +207,34 @@ static const struct kl_card_pre *find_open(size_t *at, const struct kl_card *car
 	return NULL;
 }
 
-static int read_card(struct kl_seeker *seeker, const char *id)
+static int read_card(struct kl_witness_search *search, const char *id)
 {
-	kl_card_free(seeker->card);
-	seeker->card = NULL;
-	return kl_library_card(&seeker->card, seeker->o->library, id);
+	kl_card_free(search->card);
+	search->card = NULL;
+	return kl_library_card(&search->card, search->o->library, id);
 }
 
-static int seek_card(struct kl_seeker *seeker, const char *id)
+static int seek_card(struct kl_witness_search *search, const char *id)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec pres = KL_STRVEC_INIT;
-	int err = read_card(seeker, id);
+	int err = read_card(search, id);
 
 	if (err == KL_EINVALID || err == KL_ECANNOT) {
-		kl_strvec_push(&seeker->out->notes, kl_error_last());
+		kl_strvec_push(&search->out->notes, kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
-	if (err < 0 || seeker->card->status == KL_CARD_RETRACTED)
+	if (err < 0 || search->card->status == KL_CARD_RETRACTED)
 		return err;
-	for (size_t i = 0; i < seeker->card->sound.n; i++)
-		kl_strvec_push(&pres, seeker->card->sound.v[i].id);
+	for (size_t i = 0; i < search->card->sound.n; i++)
+		kl_strvec_push(&pres, search->card->sound.v[i].id);
 	for (size_t i = 0; !err && i < pres.n; i++) {
 		size_t at;
 
-		if (find_open(&at, seeker->card, pres.v[i]))
-			err = seek_pre(seeker, at);
+		if (find_open(&at, search->card, pres.v[i]))
+			err = seek_pre(search, at);
 		if (!err) /* it may have changed */
-			err = read_card(seeker, id);
+			err = read_card(search, id);
 	}
 	return err;
 }
@@ -256,14 +257,14 @@ static int pick_cards(struct kl_strvec *out, const struct kl_witness_opts *opts)
 
 int kl_witness_seek(struct kl_witness *out, const struct kl_witness_opts *opts)
 {
-	KL_AUTO(seeker_release) struct kl_seeker seeker = { .o = opts, .out = out };
+	KL_AUTO(seeker_release) struct kl_witness_search search = { .o = opts, .out = out };
 	KL_AUTO(kl_strvec_release) struct kl_strvec cards = KL_STRVEC_INIT;
 	int err;
 
 	*out = (struct kl_witness){ 0 };
-	seeker.events.free_value = kl_event_free_value;
+	search.events.free_value = kl_event_free_value;
 	err = pick_cards(&cards, opts);
 	for (size_t i = 0; !err && i < cards.n; i++)
-		err = seek_card(&seeker, cards.v[i]);
+		err = seek_card(&search, cards.v[i]);
 	return err;
 }

@@ -10,32 +10,32 @@
 #define MAX_STATES 3 /* that are tried for one clause */
 
 /* is it the clause that is false of the state before the step, and nothing else? */
-static int is_false(bool *yes, struct kl_seeker *seeker, const struct kl_transition *transition,
-		    size_t i)
+static int is_false(bool *yes, struct kl_witness_search *search,
+		    const struct kl_transition *transition, size_t i)
 {
 	struct kl_target at = { .known = KL_KNOWN_INIT };
-	int err = kl_target_init(&at, seeker->o->tax, transition->from, transition->platform);
+	int err = kl_target_init(&at, search->o->tax, transition->from, transition->platform);
 
 	*yes = false;
 	if (err < 0)
 		return err;
 	kl_target_add_features(&at, &transition->had);
-	*yes = kl_witness_false_one(seeker, &at) == i;
+	*yes = kl_witness_false_one(search, &at) == i;
 	kl_target_release(&at);
 	return 0;
 }
 
-static int apply_carrier(struct kl_surface **out, struct kl_seeker *seeker,
+static int apply_carrier(struct kl_surface **out, struct kl_witness_search *search,
 			 const struct kl_gate *gate, const struct kl_transition *transition)
 {
 	const char *how;
 
 	return kl_carrier_apply(out, &how,
 				&(struct kl_carrier_try){
-					.repo = seeker->o->repo,
-					.library = seeker->o->repo,
+					.repo = search->o->repo,
+					.library = search->o->repo,
 					.jail = kl_gate_jail(gate),
-					.card = seeker->card,
+					.card = search->card,
 					.state = transition->from,
 				});
 }
@@ -55,7 +55,7 @@ static void carried_release(struct carried *carried)
 }
 
 /* takes the verdict */
-static int take_verdict(struct carried *carried, struct kl_seeker *seeker,
+static int take_verdict(struct carried *carried, struct kl_witness_search *search,
 			struct kl_witness_clause *clause, const struct kl_transition *transition,
 			const struct kl_surface *made, struct kl_judgement **judgements)
 {
@@ -63,7 +63,7 @@ static int take_verdict(struct carried *carried, struct kl_seeker *seeker,
 	struct kl_judgement **first = pass ? &carried->right : &carried->wrong;
 	int err;
 
-	if (!kl_witness_is_there(seeker->card, &(*judgements)->event->facts.features)) {
+	if (!kl_witness_is_there(search->card, &(*judgements)->event->facts.features)) {
 		kl_witness_leave_open(clause,
 				      "the carrier did not bring there what the card provides");
 		return 0;
@@ -72,7 +72,7 @@ static int take_verdict(struct carried *carried, struct kl_seeker *seeker,
 		kl_witness_leave_open(clause, (*judgements)->event->message);
 		return 0;
 	}
-	err = kl_witness_keep(seeker, transition, &transition->before, made, *judgements,
+	err = kl_witness_keep(search, transition, &transition->before, made, *judgements,
 			      "the card's carrier on a state where it is false");
 	if (err < 0 || *first)
 		return err;
@@ -82,7 +82,7 @@ static int take_verdict(struct carried *carried, struct kl_seeker *seeker,
 	return 0;
 }
 
-static int try_on(struct carried *carried, struct kl_seeker *seeker,
+static int try_on(struct carried *carried, struct kl_witness_search *search,
 		  struct kl_witness_clause *clause, const struct kl_transition *transition)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *made = NULL;
@@ -92,21 +92,21 @@ static int try_on(struct carried *carried, struct kl_seeker *seeker,
 
 	kl_strvec_pushf(&clause->plan, "%s K_%d, by the carrier", transition->lineage,
 			transition->step.number - 1);
-	if (seeker->o->dry)
+	if (search->o->dry)
 		return 0;
-	if ((err = kl_witness_gate(&gate, seeker, "")) < 0 ||
-	    (err = apply_carrier(&made, seeker, gate, transition)) < 0)
-		return kl_witness_unsure(seeker, clause, err);
-	if ((err = kl_witness_judge(&judgement, seeker, clause, gate, made, true)) < 0 ||
+	if ((err = kl_witness_gate(&gate, search, "")) < 0 ||
+	    (err = apply_carrier(&made, search, gate, transition)) < 0)
+		return kl_witness_unsure(search, clause, err);
+	if ((err = kl_witness_judge(&judgement, search, clause, gate, made, true)) < 0 ||
 	    !judgement)
 		return err;
-	return take_verdict(carried, seeker, clause, transition, made, &judgement);
+	return take_verdict(carried, search, clause, transition, made, &judgement);
 }
 
 /*
  * states differ in other things, too: only what is so of all of them says something of the clause
  */
-static void conclude_clause(struct carried *carried, struct kl_seeker *seeker,
+static void conclude_clause(struct carried *carried, struct kl_witness_search *search,
 			    struct kl_witness_clause *clause)
 {
 	if (carried->right && carried->wrong) { /* says more than what was said of points */
@@ -114,34 +114,34 @@ static void conclude_clause(struct carried *carried, struct kl_seeker *seeker,
 		clause->why = kl_strdup(
 			"the carrier is right on one such state, and wrong on another");
 	} else if (carried->wrong) {
-		kl_witness_fails(seeker, clause, carried->wrong, kl_steal(&carried->wrong_at));
+		kl_witness_fails(search, clause, carried->wrong, kl_steal(&carried->wrong_at));
 	} else if (carried->right) {
-		kl_witness_passes(seeker, clause, carried->right, kl_steal(&carried->right_at));
+		kl_witness_passes(search, clause, carried->right, kl_steal(&carried->right_at));
 	}
 }
 
-int kl_witness_by_carrier(struct kl_seeker *seeker, size_t i)
+int kl_witness_by_carrier(struct kl_witness_search *search, size_t i)
 {
-	struct kl_witness_clause *clause = &seeker->r->clause[i];
+	struct kl_witness_clause *clause = &search->r->clause[i];
 	KL_AUTO(carried_release) struct carried got = { 0 };
 	size_t tried = 0;
 	int err = 0;
 
-	for (size_t k = 0; !err && k < seeker->o->t->n && tried < MAX_STATES; k++) {
-		const struct kl_transition *transition = &seeker->o->t->v[k];
+	for (size_t k = 0; !err && k < search->o->t->n && tried < MAX_STATES; k++) {
+		const struct kl_transition *transition = &search->o->t->v[k];
 		bool yes;
 
-		if (!kl_carrier_mechanical(seeker->card,
+		if (!kl_carrier_mechanical(search->card,
 					   transition->from->contract->language->name))
 			continue;
-		if ((err = is_false(&yes, seeker, transition, i)) < 0)
-			return kl_witness_unsure(seeker, clause, err);
+		if ((err = is_false(&yes, search, transition, i)) < 0)
+			return kl_witness_unsure(search, clause, err);
 		if (!yes)
 			continue;
 		tried++;
-		err = try_on(&got, seeker, clause, transition);
+		err = try_on(&got, search, clause, transition);
 	}
 	if (!err)
-		conclude_clause(&got, seeker, clause);
+		conclude_clause(&got, search, clause);
 	return err;
 }

@@ -36,13 +36,13 @@ static bool may_count(struct kl_witness_clause *clause, const struct kl_widening
 /*
  * the state before must be right there: it has all of the kernel but the step, and the same oracle
  */
-static int run_control(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+static int run_control(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       struct kl_gate *gate, const struct kl_transition *transition,
 		       const struct kl_widening *widening, const struct kl_judgement *judgement)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
 	int at = failed_where(widening, judgement),
-	    err = kl_witness_judge(&before, seeker, clause, gate, widening->from, true);
+	    err = kl_witness_judge(&before, search, clause, gate, widening->from, true);
 	KL_AUTO(kl_freep) char *point = NULL;
 
 	if (err < 0 || !before)
@@ -52,18 +52,18 @@ static int run_control(struct kl_seeker *seeker, struct kl_witness_clause *claus
 		return 0;
 	}
 	point = kl_witness_point_words(widening->to->contract, &widening->point[at]);
-	if ((err = kl_witness_keep(seeker, transition, kl_witness_commit(transition), widening->to,
+	if ((err = kl_witness_keep(search, transition, kl_witness_commit(transition), widening->to,
 				   judgement, widening->words)) < 0 ||
-	    (err = kl_witness_keep(seeker, transition, &transition->before, widening->from, before,
+	    (err = kl_witness_keep(search, transition, &transition->before, widening->from, before,
 				   widening->words)) < 0)
 		return err;
-	kl_witness_fails(seeker, clause, judgement,
+	kl_witness_fails(search, clause, judgement,
 			 kl_asprintf("%s K_%d at %s", transition->lineage, transition->step.number,
 				     point));
 	return 0;
 }
 
-int kl_witness_at_points(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			 const struct kl_transition *transition, struct kl_target *at, size_t i)
 {
 	KL_AUTO(kl_widening_release) struct kl_widening widening = { 0 };
@@ -73,7 +73,7 @@ int kl_witness_at_points(struct kl_seeker *seeker, struct kl_witness_clause *cla
 					      .to = transition->to,
 					      .from = transition->from,
 					      .at = at,
-					      .clauses = &seeker->clauses,
+					      .clauses = &search->clauses,
 					      .i = i,
 				      });
 
@@ -83,24 +83,24 @@ int kl_witness_at_points(struct kl_seeker *seeker, struct kl_witness_clause *cla
 		return 0;
 	}
 	if (err < 0)
-		return kl_witness_unsure(seeker, clause, err);
+		return kl_witness_unsure(search, clause, err);
 	kl_strvec_pushf(&clause->plan, "%s K_%d at %s", transition->lineage,
 			transition->step.number, widening.words);
-	if (seeker->o->dry)
+	if (search->o->dry)
 		return 0;
-	if ((err = kl_witness_gate(&gate, seeker, "")) < 0)
-		return kl_witness_unsure(seeker, clause, err);
-	if ((err = kl_witness_judge(&judgement, seeker, clause, gate, widening.to, true)) < 0 ||
+	if ((err = kl_witness_gate(&gate, search, "")) < 0)
+		return kl_witness_unsure(search, clause, err);
+	if ((err = kl_witness_judge(&judgement, search, clause, gate, widening.to, true)) < 0 ||
 	    !judgement)
 		return err;
 	if (!kl_witness_passed(judgement))
 		return may_count(clause, &widening, judgement) ?
-			       run_control(seeker, clause, gate, transition, &widening, judgement) :
+			       run_control(search, clause, gate, transition, &widening, judgement) :
 			       0;
-	if ((err = kl_witness_keep(seeker, transition, kl_witness_commit(transition), widening.to,
+	if ((err = kl_witness_keep(search, transition, kl_witness_commit(transition), widening.to,
 				   judgement, widening.words)) < 0)
 		return err;
-	kl_witness_passes(seeker, clause, judgement,
+	kl_witness_passes(search, clause, judgement,
 			  kl_asprintf("%s K_%d at %s", transition->lineage, transition->step.number,
 				      widening.words));
 	return 0;

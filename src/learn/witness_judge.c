@@ -13,19 +13,19 @@
 
 /* --- the gate ------------------------------------------------------------------------------ */
 
-int kl_witness_gate(struct kl_gate **out, struct kl_seeker *seeker, const char *platform)
+int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, const char *platform)
 {
 	struct kl_gate *gate = NULL;
 	int err;
 
-	for (size_t i = 0; i < seeker->ngate; i++)
-		if (!strcmp(seeker->gate[i].platform, platform)) {
-			*out = seeker->gate[i].gate;
+	for (size_t i = 0; i < search->ngate; i++)
+		if (!strcmp(search->gate[i].platform, platform)) {
+			*out = search->gate[i].gate;
 			return 0;
 		}
-	err = kl_gate_open(&gate, seeker->o->repo,
+	err = kl_gate_open(&gate, search->o->repo,
 			   &(struct kl_gate_opts){
-				   .progress = seeker->o->progress,
+				   .progress = search->o->progress,
 				   .platform = *platform ? platform : NULL,
 				   .no_profile = true,
 			   });
@@ -35,8 +35,8 @@ int kl_witness_gate(struct kl_gate **out, struct kl_seeker *seeker, const char *
 	}
 	if (err < 0)
 		return err;
-	KL_GROW(seeker->gate, seeker->ngate + 1, seeker->gate_alloc);
-	seeker->gate[seeker->ngate++] = (struct kl_witness_session){ kl_strdup(platform), gate };
+	KL_GROW(search->gate, search->ngate + 1, search->gate_alloc);
+	search->gate[search->ngate++] = (struct kl_witness_session){ kl_strdup(platform), gate };
 	*out = gate;
 	return 0;
 }
@@ -60,13 +60,13 @@ void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why)
 			*bytes = ' ';
 }
 
-int kl_witness_unsure(struct kl_seeker *seeker, struct kl_witness_clause *clause, int err)
+int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause *clause, int err)
 {
 	if (!is_open(err))
 		return err;
 	if (err == KL_ECANNOT) {
-		free(seeker->out->cannot);
-		seeker->out->cannot = kl_strdup(kl_error_last());
+		free(search->out->cannot);
+		search->out->cannot = kl_strdup(kl_error_last());
 	}
 	clause->unsure = true;
 	kl_witness_leave_open(clause, kl_error_last());
@@ -75,7 +75,7 @@ int kl_witness_unsure(struct kl_seeker *seeker, struct kl_witness_clause *clause
 }
 
 /* `*judgements` NULL: no verdict, and the clause says why; `runs`: it is known to compile */
-int kl_witness_judge(struct kl_judgement **judgements, struct kl_seeker *seeker,
+int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search *search,
 		     struct kl_witness_clause *clause, struct kl_gate *gate,
 		     const struct kl_surface *surface, bool runs)
 {
@@ -83,20 +83,20 @@ int kl_witness_judge(struct kl_judgement **judgements, struct kl_seeker *seeker,
 	int err = 0;
 
 	*judgements = NULL;
-	if (seeker->out->runs >= seeker->o->limit) {
-		seeker->out->limited = true;
-		err = kl_error(KL_ENO, "the limit of %zu gate runs is reached", seeker->o->limit);
-	} else if (runs && seeker->no_device && kl_backend_of(surface->contract)->device) {
-		err = kl_error(KL_ECANNOT, "%s", seeker->no_device);
+	if (search->out->runs >= search->o->limit) {
+		search->out->limited = true;
+		err = kl_error(KL_ENO, "the limit of %zu gate runs is reached", search->o->limit);
+	} else if (runs && search->no_device && kl_backend_of(surface->contract)->device) {
+		err = kl_error(KL_ECANNOT, "%s", search->no_device);
 	} else {
-		err = kl_made_judge(judgements, gate, surface, NULL, false);
-		if (err == KL_ECANNOT && kl_gate_lacked_device(gate) && !seeker->no_device)
-			seeker->no_device = kl_strdup(kl_error_last());
+		err = kl_card_commit_judge(judgements, gate, surface, NULL, false);
+		if (err == KL_ECANNOT && kl_gate_lacked_device(gate) && !search->no_device)
+			search->no_device = kl_strdup(kl_error_last());
 	}
 	if (err < 0)
-		return kl_witness_unsure(seeker, clause, err);
-	seeker->out->runs += !(*judgements)->cached;
-	seeker->out->verdicts++;
+		return kl_witness_unsure(search, clause, err);
+	search->out->runs += !(*judgements)->cached;
+	search->out->verdicts++;
 	event = (*judgements)->event;
 	if (event->verdict == KL_VERDICT_PASS || event->verdict == KL_VERDICT_FAIL)
 		return 0;
@@ -145,7 +145,7 @@ const git_oid *kl_witness_commit(const struct kl_transition *transition)
 	return kl_lift_is_verified(transition) ? &transition->rederived : &transition->after;
 }
 
-void kl_witness_fails(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+void kl_witness_fails(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		      const struct kl_judgement *judgement, char *at)
 {
 	clause->end = KL_WITNESS_FAILS;
@@ -154,17 +154,17 @@ void kl_witness_fails(struct kl_seeker *seeker, struct kl_witness_clause *clause
 	clause->event = kl_strdup(judgement->event->id);
 	free(clause->at);
 	clause->at = at;
-	kl_map_put(&seeker->events, clause->event, kl_event_ref(judgement->event));
+	kl_map_put(&search->events, clause->event, kl_event_ref(judgement->event));
 }
 
 /* the first one that shows it is named */
-void kl_witness_passes(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+void kl_witness_passes(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       const struct kl_judgement *judgement, char *at)
 {
 	if (!clause->passes++) {
 		clause->event = kl_strdup(judgement->event->id);
 		clause->at = kl_strdup(at);
-		kl_map_put(&seeker->events, clause->event, kl_event_ref(judgement->event));
+		kl_map_put(&search->events, clause->event, kl_event_ref(judgement->event));
 	}
 	free(at);
 }

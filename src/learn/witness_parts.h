@@ -46,7 +46,7 @@ struct kl_witness_session {
 	struct kl_gate *gate;
 };
 
-struct kl_seeker {
+struct kl_witness_search {
 	const struct kl_witness_opts *o;
 	struct kl_witness *out;
 	struct kl_witness_session *gate;
@@ -60,37 +60,37 @@ struct kl_seeker {
 };
 
 /* Each asks one clause of one kernel, K_i, or of states; what came of it stands in the clause. */
-int kl_witness_at_points(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			 const struct kl_transition *transition, struct kl_target *at,
 			 size_t i); /* witness_dims.c */
-int kl_witness_on_platforms(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+int kl_witness_on_platforms(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			    const struct kl_transition *transition, const struct kl_target *at,
-			    size_t i);                         /* witness_port.c */
-int kl_witness_by_carrier(struct kl_seeker *seeker, size_t i); /* witness_carry.c */
-/** Events at hand (witness_known.c) end what clauses they can. */
-int kl_witness_at_hand(struct kl_seeker *seeker);
+			    size_t i);                                 /* witness_port.c */
+int kl_witness_by_carrier(struct kl_witness_search *search, size_t i); /* witness_carry.c */
+/** Events at hand (witness_past.c) end what clauses they can. */
+int kl_witness_at_hand(struct kl_witness_search *search);
 /** The one clause that is false of a target while all others are true; clauses.v.n: none is. */
-size_t kl_witness_false_one(struct kl_seeker *seeker, struct kl_target *target);
+size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target);
 
 /* --- the gate, and what it says (witness_judge.c) --------------------------------------------- */
 
 /** A session for a platform, "": where this machine judges. KL_ECANNOT. */
-int kl_witness_gate(struct kl_gate **out, struct kl_seeker *seeker, const char *platform);
+int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, const char *platform);
 /**
  * A pass or a failure; `*judgements` NULL: neither, and the clause says why. `runs`: it will, since
  * it compiles.
  */
-int kl_witness_judge(struct kl_judgement **judgements, struct kl_seeker *seeker,
+int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search *search,
 		     struct kl_witness_clause *clause, struct kl_gate *gate,
 		     const struct kl_surface *surface, bool runs);
 /** No verdict here and now: 0, and the clause is open and unsure; or the error that ends all. */
-int kl_witness_unsure(struct kl_seeker *seeker, struct kl_witness_clause *clause, int err);
+int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause *clause, int err);
 /** It stays as it was; the first reason is kept, as one plain line. */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why);
 /** Both take `at`. */
-void kl_witness_fails(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+void kl_witness_fails(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		      const struct kl_judgement *judgement, char *at);
-void kl_witness_passes(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+void kl_witness_passes(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       const struct kl_judgement *judgement, char *at);
 bool kl_witness_passed(const struct kl_judgement *judgement);
 /** Is it the class of a kernel that ran and was wrong? */
@@ -106,10 +106,10 @@ bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *fea
  * The surface, as it was judged, becomes a commit on `parent` that is kept when the card is put;
  * `what` is in words where the condition is false.
  */
-int kl_witness_keep(struct kl_seeker *seeker, const struct kl_transition *transition,
+int kl_witness_keep(struct kl_witness_search *search, const struct kl_transition *transition,
 		    const git_oid *parent, const struct kl_surface *surface,
 		    const struct kl_judgement *judgement, const char *what);
 /** Into the card and the library: one commit. */
-int kl_witness_put(struct kl_seeker *seeker, size_t pre);
+int kl_witness_put(struct kl_witness_search *search, size_t pre);
 
 #endif

@@ -21,14 +21,14 @@ static size_t shared_count(const struct kl_taxonomy *tax, const struct kl_capset
 	return n;
 }
 
-static bool is_false_on(struct kl_seeker *seeker, const struct kl_transition *transition, size_t i,
-			const char *platform)
+static bool is_false_on(struct kl_witness_search *search, const struct kl_transition *transition,
+			size_t i, const char *platform)
 {
-	KL_AUTO(kl_freep) char *test = kl_clauses_one(&seeker->clauses, i);
+	KL_AUTO(kl_freep) char *test = kl_clauses_one(&search->clauses, i);
 	struct kl_target there = { .known = KL_KNOWN_INIT };
 	bool no;
 
-	if (kl_target_init(&there, seeker->o->tax, transition->to, platform) < 0) {
+	if (kl_target_init(&there, search->o->tax, transition->to, platform) < 0) {
 		kl_error_clear();
 		return false;
 	}
@@ -39,10 +39,11 @@ static bool is_false_on(struct kl_seeker *seeker, const struct kl_transition *tr
 
 /* of its kind, nearest first: what else it lacks would fail for its own reasons */
 static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS],
-				struct kl_seeker *seeker, const struct kl_transition *transition,
-				const struct kl_target *at, size_t i)
+				struct kl_witness_search *search,
+				const struct kl_transition *transition, const struct kl_target *at,
+				size_t i)
 {
-	const struct kl_taxonomy *tax = seeker->o->tax;
+	const struct kl_taxonomy *tax = search->o->tax;
 	size_t kind = strcspn(at->platform, "/") + 1, n = 0;
 
 	for (size_t pos = 0; pos < tax->nplatform; pos++) {
@@ -50,7 +51,7 @@ static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS]
 		size_t near = shared_count(tax, &one->has, &at->caps), k = n;
 
 		if (strncmp(one->name, at->platform, kind) ||
-		    !is_false_on(seeker, transition, i, one->name))
+		    !is_false_on(search, transition, i, one->name))
 			continue;
 		for (; k && shared_count(tax, &out[k - 1]->has, &at->caps) < near; k--)
 			if (k < MAX_PLATFORMS)
@@ -97,7 +98,7 @@ static int does_compile(char **why, struct kl_gate *gate, const struct kl_surfac
 	return 0;
 }
 
-static int port_state(struct ported *out, struct kl_seeker *seeker,
+static int port_state(struct ported *out, struct kl_witness_search *search,
 		      const struct kl_transition *transition, const char *platform)
 {
 	const struct kl_backend *backend = kl_backend_of(transition->to->contract);
@@ -108,8 +109,8 @@ static int port_state(struct ported *out, struct kl_seeker *seeker,
 	    (err = backend->port(&out->from, transition->from, platform)) < 0)
 		return err;
 	if (runs_elsewhere(transition))
-		return kl_witness_gate(&out->gate, seeker, platform);
-	if ((err = kl_witness_gate(&out->gate, seeker, "")) < 0 ||
+		return kl_witness_gate(&out->gate, search, platform);
+	if ((err = kl_witness_gate(&out->gate, search, "")) < 0 ||
 	    (err = does_compile(&from, out->gate, out->from)) < 0 ||
 	    (err = does_compile(&to, out->gate, out->to)) < 0)
 		return err;
@@ -123,7 +124,7 @@ static int port_state(struct ported *out, struct kl_seeker *seeker,
 	return 0;
 }
 
-static int judge_before(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+static int judge_before(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			const struct kl_transition *transition, const struct ported *ported,
 			const char *platform, const struct kl_judgement *judgement)
 {
@@ -132,9 +133,9 @@ static int judge_before(struct kl_seeker *seeker, struct kl_witness_clause *clau
 
 	/* that it compiles is known; it cannot be run */
 	if (!runs_elsewhere(transition))
-		return kl_witness_keep(seeker, transition, kl_witness_commit(transition),
+		return kl_witness_keep(search, transition, kl_witness_commit(transition),
 				       ported->to, judgement, platform);
-	if ((err = kl_witness_judge(&before, seeker, clause, ported->gate, ported->from, true)) <
+	if ((err = kl_witness_judge(&before, search, clause, ported->gate, ported->from, true)) <
 		    0 ||
 	    !before)
 		return err < 0 ? err : KL_ENO;
@@ -142,10 +143,10 @@ static int judge_before(struct kl_seeker *seeker, struct kl_witness_clause *clau
 		kl_witness_leave_open(clause, "the state before the step fails there, too");
 		return KL_ENO;
 	}
-	if ((err = kl_witness_keep(seeker, transition, kl_witness_commit(transition), ported->to,
+	if ((err = kl_witness_keep(search, transition, kl_witness_commit(transition), ported->to,
 				   judgement, platform)) < 0)
 		return err;
-	return kl_witness_keep(seeker, transition, &transition->before, ported->from, before,
+	return kl_witness_keep(search, transition, &transition->before, ported->from, before,
 			       platform);
 }
 
@@ -160,7 +161,7 @@ static bool may_count(const struct kl_transition *transition, enum kl_failure fa
 	return runs_elsewhere(transition) && kl_witness_ran(failure);
 }
 
-static int ask_platform(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+static int ask_platform(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			const struct kl_transition *transition, const char *platform)
 {
 	KL_AUTO(ported_release) struct ported ported = { 0 };
@@ -170,45 +171,45 @@ static int ask_platform(struct kl_seeker *seeker, struct kl_witness_clause *clau
 
 	kl_strvec_pushf(&clause->plan, "%s K_%d for %s", transition->lineage,
 			transition->step.number, platform);
-	if (seeker->o->dry)
+	if (search->o->dry)
 		return 0;
-	if ((err = port_state(&ported, seeker, transition, platform)) < 0)
-		return kl_witness_unsure(seeker, clause, err);
-	err = kl_witness_judge(&judgement, seeker, clause, ported.gate, ported.to,
+	if ((err = port_state(&ported, search, transition, platform)) < 0)
+		return kl_witness_unsure(search, clause, err);
+	err = kl_witness_judge(&judgement, search, clause, ported.gate, ported.to,
 			       runs_elsewhere(transition));
 	if (err < 0 || !judgement)
 		return err;
 	at = kl_asprintf("%s K_%d for %s", transition->lineage, transition->step.number, platform);
 	if (kl_witness_passed(judgement) &&
-	    kl_witness_is_there(seeker->card, &judgement->event->facts.features)) {
-		err = kl_witness_keep(seeker, transition, kl_witness_commit(transition), ported.to,
+	    kl_witness_is_there(search->card, &judgement->event->facts.features)) {
+		err = kl_witness_keep(search, transition, kl_witness_commit(transition), ported.to,
 				      judgement, platform);
-		kl_witness_passes(seeker, clause, judgement, at);
+		kl_witness_passes(search, clause, judgement, at);
 		return err;
 	}
 	if (kl_witness_passed(judgement))
 		kl_witness_leave_open(clause, "there the compiler does it without the mechanism");
 	else if (!may_count(transition, judgement->event->failure))
 		kl_witness_leave_open(clause, judgement->event->message);
-	else if (!(err = judge_before(seeker, clause, transition, &ported, platform, judgement))) {
-		kl_witness_fails(seeker, clause, judgement, at);
+	else if (!(err = judge_before(search, clause, transition, &ported, platform, judgement))) {
+		kl_witness_fails(search, clause, judgement, at);
 		return 0;
 	}
 	free(at);
 	return err == KL_ENO ? 0 : err;
 }
 
-int kl_witness_on_platforms(struct kl_seeker *seeker, struct kl_witness_clause *clause,
+int kl_witness_on_platforms(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			    const struct kl_transition *transition, const struct kl_target *at,
 			    size_t i)
 {
 	const struct kl_tax_platform *platforms[MAX_PLATFORMS];
-	size_t n = lacking_platforms(platforms, seeker, transition, at, i);
+	size_t n = lacking_platforms(platforms, search, transition, at, i);
 	int err = 0;
 
 	if (!n)
 		kl_witness_leave_open(clause, "no platform of the table lacks it");
 	for (size_t k = 0; !err && k < n && clause->end == KL_WITNESS_OPEN; k++)
-		err = ask_platform(seeker, clause, transition, platforms[k]->name);
+		err = ask_platform(search, clause, transition, platforms[k]->name);
 	return err;
 }

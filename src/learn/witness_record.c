@@ -48,7 +48,7 @@ static int tree_of(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 	return err < 0 ? err : edit_tree(out, repo, surface->dir, &surface->contract_file, 1);
 }
 
-static int message_of(struct kl_buf *out, struct kl_seeker *seeker,
+static int message_of(struct kl_buf *out, struct kl_witness_search *search,
 		      const struct kl_transition *transition, const struct kl_judgement *judgement,
 		      const char *what)
 {
@@ -60,37 +60,37 @@ static int message_of(struct kl_buf *out, struct kl_seeker *seeker,
 		.action = kl_strdup("witness"),
 		.rewriter = kl_strdup("witness"),
 		.class_ = fail ? kl_strdup(kl_event_class(judgement->event)) : NULL,
-		.text = kl_asprintf("Where '%s' of card %s is false:\n%s.", seeker->r->pre,
-				    seeker->card->id, what),
+		.text = kl_asprintf("Where '%s' of card %s is false:\n%s.", search->r->pre,
+				    search->card->id, what),
 	};
 	char blob[KL_OID_HEX];
 	size_t at;
-	int err = kl_library_find(&at, seeker->o->library, seeker->card->id);
+	int err = kl_library_find(&at, search->o->library, search->card->id);
 
 	if (err < 0)
 		return err;
-	kl_oid_hex(blob, kl_library_blob(seeker->o->library, at));
+	kl_oid_hex(blob, kl_library_blob(search->o->library, at));
 	kl_step_message(out, &step);
-	kl_buf_addf(out, "Klineage-Skill: %s@%s\n", seeker->card->id, blob);
+	kl_buf_addf(out, "Klineage-Skill: %s@%s\n", search->card->id, blob);
 	return 0;
 }
 
-int kl_witness_keep(struct kl_seeker *seeker, const struct kl_transition *transition,
+int kl_witness_keep(struct kl_witness_search *search, const struct kl_transition *transition,
 		    const git_oid *parent, const struct kl_surface *surface,
 		    const struct kl_judgement *judgement, const char *what)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
 	git_oid made;
-	int err = message_of(&message, seeker, transition, judgement, what);
+	int err = message_of(&message, search, transition, judgement, what);
 
 	spec.message = message.ptr;
-	if (err < 0 || (err = tree_of(&spec.tree, seeker->o->repo, parent, surface)) < 0 ||
-	    (err = kl_repo_commit_write(&made, seeker->o->repo, &spec)) < 0)
+	if (err < 0 || (err = tree_of(&spec.tree, search->o->repo, parent, surface)) < 0 ||
+	    (err = kl_repo_commit_write(&made, search->o->repo, &spec)) < 0)
 		return err;
-	return kl_keep_add(&seeker->keep, &made,
-			   &(struct kl_made){
-				   .card = seeker->card,
+	return kl_keep_add(&search->keep, &made,
+			   &(struct kl_card_commit){
+				   .card = search->card,
 				   .class_ = kl_event_class(judgement->event),
 				   .event = judgement->event,
 			   });
@@ -126,14 +126,15 @@ static struct kl_card_pre take_pre(struct kl_card *card, size_t at)
 }
 
 /* those of one fate as a predicate; all of them are the text that it was */
-static char *test_of(const struct kl_seeker *seeker, const char *test, enum kl_witness_end end)
+static char *test_of(const struct kl_witness_search *search, const char *test,
+		     enum kl_witness_end end)
 {
-	KL_AUTO(kl_freep) bool *keep = kl_calloc(seeker->r->n + 1, sizeof(*keep));
+	KL_AUTO(kl_freep) bool *keep = kl_calloc(search->r->n + 1, sizeof(*keep));
 	size_t n = 0;
 
-	for (size_t i = 0; i < seeker->r->n; i++)
-		n += keep[i] = seeker->r->clause[i].end == end;
-	return n == seeker->r->n ? kl_strdup(test) : kl_clauses_join(&seeker->clauses, keep);
+	for (size_t i = 0; i < search->r->n; i++)
+		n += keep[i] = search->r->clause[i].end == end;
+	return n == search->r->n ? kl_strdup(test) : kl_clauses_join(&search->clauses, keep);
 }
 
 static void add_risk(struct kl_card *card, const struct kl_witness_clause *clause, const char *id)
@@ -148,17 +149,17 @@ static void add_risk(struct kl_card *card, const struct kl_witness_clause *claus
 	kl_card_add_risk(card, &risk);
 }
 
-static void add_witnessed(struct kl_card *card, const struct kl_seeker *seeker,
+static void add_witnessed(struct kl_card *card, const struct kl_witness_search *search,
 			  const struct kl_card_pre *old, size_t i)
 {
-	const struct kl_witness_clause *clause = &seeker->r->clause[i];
+	const struct kl_witness_clause *clause = &search->r->clause[i];
 	char *id = kl_card_has_pre(card, old->id) ? new_id(card, old->id) : kl_strdup(old->id);
 
 	add_pre(card, (struct kl_card_pre){
 			      .id = id,
 			      .text = kl_strdup(old->text),
-			      .test = seeker->r->n == 1 ? kl_strdup(old->test) :
-							  kl_clauses_one(&seeker->clauses, i),
+			      .test = search->r->n == 1 ? kl_strdup(old->test) :
+							  kl_clauses_one(&search->clauses, i),
 			      .state = KL_PRE_WITNESSED,
 			      .by = kl_strdup(clause->event),
 			      .class_ = kl_strdup(clause->class_),
@@ -180,10 +181,10 @@ static void forget_pre(struct kl_card *card, const char *id)
  * what is open stays one condition, what is witnessed has one of its own for each event, the rest
  * goes
  */
-static void change_card(struct kl_card *card, const struct kl_seeker *seeker, size_t pre)
+static void change_card(struct kl_card *card, const struct kl_witness_search *search, size_t pre)
 {
 	struct kl_card_pre old = take_pre(card, pre);
-	char *open = test_of(seeker, old.test, KL_WITNESS_OPEN);
+	char *open = test_of(search, old.test, KL_WITNESS_OPEN);
 
 	if (open)
 		add_pre(card, (struct kl_card_pre){
@@ -191,9 +192,9 @@ static void change_card(struct kl_card *card, const struct kl_seeker *seeker, si
 				      .text = kl_strdup(old.text),
 				      .test = open,
 			      });
-	for (size_t i = 0; i < seeker->r->n; i++)
-		if (seeker->r->clause[i].end == KL_WITNESS_FAILS)
-			add_witnessed(card, seeker, &old, i);
+	for (size_t i = 0; i < search->r->n; i++)
+		if (search->r->clause[i].end == KL_WITNESS_FAILS)
+			add_witnessed(card, search, &old, i);
 	if (!kl_card_has_pre(card, old.id))
 		forget_pre(card, old.id);
 	kl_card_pre_release(&old);
@@ -215,33 +216,33 @@ static void add_result(struct kl_buf *body, const struct kl_witness_clause *clau
 		kl_buf_addf(body, "open, %s", clause->why ? clause->why : "nothing was judged");
 }
 
-int kl_witness_put(struct kl_seeker *seeker, size_t pre)
+int kl_witness_put(struct kl_witness_search *search, size_t pre)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(seeker->card);
+	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(search->card);
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *subject = NULL;
 	size_t n[3] = { 0 };
 	int err;
 
-	for (size_t i = 0; i < seeker->r->n; i++) {
-		n[seeker->r->clause[i].end]++;
-		add_result(&body, &seeker->r->clause[i]);
+	for (size_t i = 0; i < search->r->n; i++) {
+		n[search->r->clause[i].end]++;
+		add_result(&body, &search->r->clause[i]);
 	}
-	subject = kl_asprintf("witness: %s '%s', %zu witnessed, %zu not needed", seeker->card->id,
-			      seeker->r->pre, n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES]);
-	change_card(card, seeker, pre);
+	subject = kl_asprintf("witness: %s '%s', %zu witnessed, %zu not needed", search->card->id,
+			      search->r->pre, n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES]);
+	change_card(card, search, pre);
 	if ((err = KL_FAULT("witness-put")) < 0)
 		return err;
-	err = kl_library_put(seeker->o->library,
+	err = kl_library_put(search->o->library,
 			     &(struct kl_library_change){
 				     .card = card,
-				     .base = seeker->card,
-				     .events = &seeker->events,
+				     .base = search->card,
+				     .events = &search->events,
 				     .subject = subject,
 				     .body = body.ptr,
-				     .also = seeker->keep.n ? kl_keep_into : NULL,
-				     .payload = &seeker->keep,
+				     .also = search->keep.n ? kl_keep_into : NULL,
+				     .payload = &search->keep,
 			     });
-	seeker->r->put = !err;
+	search->r->put = !err;
 	return err;
 }

@@ -12,7 +12,7 @@
 #include "text/yaml_node.h"
 
 struct settler {
-	struct kl_unsettled *u;
+	struct kl_open_reservations *u;
 	int64_t left;          /* of what the user said */
 	struct kl_strvec open; /* "<name>/<phase>" of those that have open ones */
 };
@@ -32,10 +32,11 @@ static void note_settled(struct kl_map *ids, const struct kl_ledger *ledger)
 			kl_map_put(ids, ledger->e[i].id, (void *)ledger);
 }
 
-static bool is_meant(const struct kl_unsettled *unsettled, const struct kl_ledger_entry *entry)
+static bool is_meant(const struct kl_open_reservations *reservations,
+		     const struct kl_ledger_entry *entry)
 {
-	return (!unsettled->name || !strcmp(unsettled->name, entry->name)) &&
-	       (!unsettled->phase || !strcmp(unsettled->phase, entry->phase));
+	return (!reservations->name || !strcmp(reservations->name, entry->name)) &&
+	       (!reservations->phase || !strcmp(reservations->phase, entry->phase));
 }
 
 /* the ledger may come from anybody, and names become a path */
@@ -87,11 +88,11 @@ static int64_t take_stated(struct settler *settler)
 static int settle_one(struct settler *settler, const struct kl_ledger_entry *entry,
 		      const struct kl_turn *turn)
 {
-	struct kl_unsettled *unsettled = settler->u;
+	struct kl_open_reservations *reservations = settler->u;
 	struct kl_reservation reservation = { .nano = entry->nano };
-	enum kl_settled_by by = turn            ? KL_SETTLED_REPLY :
-				unsettled->cost ? KL_SETTLED_STATED :
-						  KL_SETTLED_WORST;
+	enum kl_settled_by by = turn               ? KL_SETTLED_REPLY :
+				reservations->cost ? KL_SETTLED_STATED :
+						     KL_SETTLED_WORST;
 	struct kl_ledger_bill bill = {
 		.budget = entry->budget,
 		.name = entry->name,
@@ -108,10 +109,10 @@ static int settle_one(struct settler *settler, const struct kl_ledger_entry *ent
 	memcpy(reservation.id, entry->id, sizeof(reservation.id));
 	if (bill.stated)
 		bill.nano = take_stated(settler);
-	if ((err = kl_ledger_settle(unsettled->repo, unsettled->workload, &bill, NULL)) < 0)
+	if ((err = kl_ledger_settle(reservations->repo, reservations->workload, &bill, NULL)) < 0)
 		return err;
-	if (unsettled->tell)
-		unsettled->tell(entry, bill.nano, by, unsettled->payload);
+	if (reservations->tell)
+		reservations->tell(entry, bill.nano, by, reservations->payload);
 	return 0;
 }
 
@@ -131,14 +132,14 @@ static void account_release(struct account *account)
 }
 
 /* as things stand once the conversation is locked: its owner may have settled meanwhile */
-static int account_load(struct account *account, const struct kl_unsettled *unsettled,
+static int account_load(struct account *account, const struct kl_open_reservations *reservations,
 			const char *name, const char *phase)
 {
 	int err;
 
-	if ((err = kl_ledger_load(&account->l, unsettled->repo, unsettled->workload)) < 0 ||
-	    (err = kl_conversation_load(&account->c, unsettled->repo, unsettled->workload, name,
-					phase)) < 0)
+	if ((err = kl_ledger_load(&account->l, reservations->repo, reservations->workload)) < 0 ||
+	    (err = kl_conversation_load(&account->c, reservations->repo, reservations->workload,
+					name, phase)) < 0)
 		return err;
 	note_settled(&account->ids, &account->l);
 	return 0;
@@ -199,10 +200,10 @@ static int settle_named(struct settler *settler, const char *which)
 	return settle_conversation(settler, &account);
 }
 
-int kl_unsettled_settle(struct kl_unsettled *unsettled)
+int kl_open_reservations_settle(struct kl_open_reservations *reservations)
 {
 	KL_AUTO(settler_release) struct settler settler = {
-		.u = unsettled, .left = unsettled->cost ? *unsettled->cost : 0
+		.u = reservations, .left = reservations->cost ? *reservations->cost : 0
 	};
 	int err = find_open(&settler);
 

@@ -11,8 +11,8 @@
  * provider charged, or at its worst case. One whose conversation is locked, that is
  * under way, is left alone.
  *
- *	struct kl_unsettled u = { .repo = r, .workload = "c-topk", .tell = tell };
- *	err = kl_unsettled_settle(&u);
+ *	struct kl_open_reservations u = { .repo = r, .workload = "c-topk", .tell = tell };
+ *	err = kl_open_reservations_settle(&u);
  */
 enum kl_settled_by {
 	KL_SETTLED_REPLY,  /* its reply is stored */
@@ -21,7 +21,7 @@ enum kl_settled_by {
 	KL_SETTLED_NOT     /* it is under way */
 };
 
-struct kl_unsettled {
+struct kl_open_reservations {
 	struct kl_repo *repo;
 	const char *workload;
 	const char *name, *phase; /* NULL: every one */
@@ -35,6 +35,6 @@ struct kl_unsettled {
 };
 
 /** KL_EINVALID: the ledger is none. What was settled before an error stays settled. */
-int kl_unsettled_settle(struct kl_unsettled *unsettled);
+int kl_open_reservations_settle(struct kl_open_reservations *reservations);
 
 #endif

@@ -431,7 +431,7 @@ static int take_turn(struct kl_lock *lock, const struct kl_conversation *convers
  */
 static int settle_stored(struct kl_conversation *conversation)
 {
-	struct kl_unsettled unsettled = {
+	struct kl_open_reservations reservations = {
 		.repo = conversation->session->repo,
 		.workload = conversation->workload,
 		.name = conversation->name,
@@ -446,11 +446,11 @@ static int settle_stored(struct kl_conversation *conversation)
 	if (conversation->settled || !conversation->session->price)
 		return 0;
 	conversation->settled = true;
-	if ((err = kl_ledger_totals(&now, unsettled.repo, conversation->workload)) < 0)
+	if ((err = kl_ledger_totals(&now, reservations.repo, conversation->workload)) < 0)
 		return err;
 	for (int second = 0; second < KL_BUDGETS; second++)
 		reserved += now.of[second].reserved;
-	return reserved ? kl_unsettled_settle(&unsettled) : 0;
+	return reserved ? kl_open_reservations_settle(&reservations) : 0;
 }
 
 /* What others have stored since we looked is added; what we have stays where it is. */

@@ -56,111 +56,115 @@ void kl_retrieval_release(struct kl_retrieval *retrieval)
 	*retrieval = (struct kl_retrieval){ 0 };
 }
 
-static void asking_init(struct kl_asking *asking, const struct kl_index *ix,
+static void asking_init(struct kl_retrieve_query *query, const struct kl_index *ix,
 			struct kl_target *target, const struct kl_retrieve_opts *opts)
 {
 	size_t ns = kl_index_nstrings(ix), np = kl_index_npriors(ix);
 
-	*asking = (struct kl_asking){ .ix = ix, .t = target, .o = opts, .n = kl_index_count(ix) };
-	asking->fit = kl_calloc(asking->n + 1, sizeof(*asking->fit));
-	asking->point = kl_calloc(kl_index_npoints(ix) + 1, sizeof(*asking->point));
-	asking->test = kl_calloc(ns + 1, 1);
-	asking->has = kl_calloc(ns + 1, 1);
-	asking->able = kl_calloc(ns + 1, 1);
-	asking->language = kl_calloc(ns + 1, sizeof(*asking->language));
-	asking->platform = kl_calloc(ns + 1, sizeof(*asking->platform));
-	asking->closure = kl_malloc(np + 1);
-	memset(asking->closure, -2, np + 1);
+	*query = (struct kl_retrieve_query){
+		.ix = ix, .t = target, .o = opts, .n = kl_index_count(ix)
+	};
+	query->fit = kl_calloc(query->n + 1, sizeof(*query->fit));
+	query->point = kl_calloc(kl_index_npoints(ix) + 1, sizeof(*query->point));
+	query->test = kl_calloc(ns + 1, 1);
+	query->has = kl_calloc(ns + 1, 1);
+	query->able = kl_calloc(ns + 1, 1);
+	query->language = kl_calloc(ns + 1, sizeof(*query->language));
+	query->platform = kl_calloc(ns + 1, sizeof(*query->platform));
+	query->closure = kl_malloc(np + 1);
+	memset(query->closure, -2, np + 1);
 }
 
-static void asking_release(struct kl_asking *asking)
+static void asking_release(struct kl_retrieve_query *query)
 {
-	kl_close_release(asking);
-	free(asking->fit);
-	free(asking->point);
-	free(asking->test);
-	free(asking->has);
-	free(asking->able);
-	free(asking->language);
-	free(asking->platform);
-	free(asking->closure);
+	kl_close_release(query);
+	free(query->fit);
+	free(query->point);
+	free(query->test);
+	free(query->has);
+	free(query->able);
+	free(query->language);
+	free(query->platform);
+	free(query->closure);
 }
 
 /* --- facts of one card --- */
 
-static const char *text_of(const struct kl_asking *asking, uint32_t string)
+static const char *text_of(const struct kl_retrieve_query *query, uint32_t string)
 {
-	return kl_index_string(asking->ix, string);
+	return kl_index_string(query->ix, string);
 }
 
-static const char *id_of(const struct kl_asking *asking, size_t card)
+static const char *id_of(const struct kl_retrieve_query *query, size_t card)
 {
-	return text_of(asking, kl_index_card(asking->ix, card)->id);
+	return text_of(query, kl_index_card(query->ix, card)->id);
 }
 
-static enum kl_truth truth_of(struct kl_asking *asking, uint32_t test)
+static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 {
-	if (!asking->test[test])
-		asking->test[test] =
-			(int8_t)(kl_target_test(asking->t, text_of(asking, test), true, NULL) + 1);
-	return (enum kl_truth)(asking->test[test] - 1);
+	if (!query->test[test])
+		query->test[test] =
+			(int8_t)(kl_target_test(query->t, text_of(query, test), true, NULL) + 1);
+	return (enum kl_truth)(query->test[test] - 1);
 }
 
 /* The first sound predicate that is false, as its place in the list; -1: none. */
-static int false_sound(struct kl_asking *asking, size_t card)
+static int false_sound(struct kl_retrieve_query *query, size_t card)
 {
-	struct kl_index_list list = kl_index_card(asking->ix, card)->sound;
-	const uint32_t *item = kl_index_items(asking->ix, list);
+	struct kl_index_list list = kl_index_card(query->ix, card)->sound;
+	const uint32_t *item = kl_index_items(query->ix, list);
 
 	for (size_t i = 0; i + 1 < list.n; i += 2)
-		if (*text_of(asking, item[i + 1]) && truth_of(asking, item[i + 1]) == KL_FALSE)
+		if (*text_of(query, item[i + 1]) && truth_of(query, item[i + 1]) == KL_FALSE)
 			return (int)i;
 	return -1;
 }
 
-bool kl_asking_is_sound(struct kl_asking *asking, size_t card)
+bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card)
 {
-	struct kl_fit *fit = &asking->fit[card];
+	struct kl_fit *fit = &query->fit[card];
 
 	if (!fit->sound)
-		fit->sound = false_sound(asking, card) < 0 ? 1 : 2;
+		fit->sound = false_sound(query, card) < 0 ? 1 : 2;
 	return fit->sound == 1;
 }
 
-static void settle_card(struct kl_asking *asking, size_t card)
+static void settle_card(struct kl_retrieve_query *query, size_t card)
 {
 	int count;
 
-	if (asking->fit[card].settled)
+	if (query->fit[card].settled)
 		return;
-	asking->fit[card].settled = true;
-	count = kl_close(asking, kl_index_card(asking->ix, card)->prior, NULL);
-	kl_measure_prior(asking, card, count < 0 ? 0 : KL_ONE / (1 + count));
+	query->fit[card].settled = true;
+	count = kl_close(query, kl_index_card(query->ix, card)->prior, NULL);
+	kl_measure_prior(query, card, count < 0 ? 0 : KL_ONE / (1 + count));
 }
 
 /* --- the best of an axis --- */
 
 /* Is x better than y on the axis? Ties by the score, then by id. */
-static bool is_better(const struct kl_asking *asking, int axis, uint32_t value, uint32_t other)
+static bool is_better(const struct kl_retrieve_query *query, int axis, uint32_t value,
+		      uint32_t other)
 {
-	const struct kl_fit *fit = &asking->fit[value], *other_fit = &asking->fit[other];
+	const struct kl_fit *fit = &query->fit[value], *other_fit = &query->fit[other];
 
 	if (axis < KL_AXES && fit->best[axis] != other_fit->best[axis])
 		return fit->best[axis] > other_fit->best[axis];
 	if (fit->score != other_fit->score)
 		return fit->score > other_fit->score;
-	return strcmp(id_of(asking, value), id_of(asking, other)) < 0;
+	return strcmp(id_of(query, value), id_of(query, other)) < 0;
 }
 
 /* A heap whose top is the worst that is kept. */
-static void sift_down(const struct kl_asking *asking, int axis, uint32_t *heap, size_t n, size_t i)
+static void sift_down(const struct kl_retrieve_query *query, int axis, uint32_t *heap, size_t n,
+		      size_t i)
 {
 	for (size_t k; (k = 2 * i + 1) < n; i = k) {
 		uint32_t turn;
 
-		if (k + 1 < n && is_better(asking, axis, heap[k], heap[k + 1]))
+		if (k + 1 < n && is_better(query, axis, heap[k], heap[k + 1]))
 			k++;
-		if (!is_better(asking, axis, heap[i], heap[k]))
+		if (!is_better(query, axis, heap[i], heap[k]))
 			return;
 		turn = heap[i];
 		heap[i] = heap[k];
@@ -176,31 +180,31 @@ static inline bool is_worse(const struct kl_fit *fit, int axis, const struct kl_
 }
 
 /* The best `k` with a score, best first. */
-static size_t select_best(const struct kl_asking *asking, int axis, uint32_t *heap, size_t k)
+static size_t select_best(const struct kl_retrieve_query *query, int axis, uint32_t *heap, size_t k)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < asking->n; i++) {
-		if (!asking->fit[i].score ||
-		    (n == k && is_worse(&asking->fit[i], axis, &asking->fit[heap[0]])))
+	for (size_t i = 0; i < query->n; i++) {
+		if (!query->fit[i].score ||
+		    (n == k && is_worse(&query->fit[i], axis, &query->fit[heap[0]])))
 			continue;
 		if (n < k) {
 			heap[n++] = (uint32_t)i;
 			for (size_t at = n == k ? k / 2 : 0; at-- > 0;)
-				sift_down(asking, axis, heap, n, at);
-		} else if (is_better(asking, axis, (uint32_t)i, heap[0])) {
+				sift_down(query, axis, heap, n, at);
+		} else if (is_better(query, axis, (uint32_t)i, heap[0])) {
 			heap[0] = (uint32_t)i;
-			sift_down(asking, axis, heap, n, 0);
+			sift_down(query, axis, heap, n, 0);
 		}
 	}
 	for (size_t at = n < k ? n / 2 : 0; at-- > 0;)
-		sift_down(asking, axis, heap, n, at);
+		sift_down(query, axis, heap, n, at);
 	for (size_t left = n; left > 1; left--) {
 		uint32_t turn = heap[0];
 
 		heap[0] = heap[left - 1];
 		heap[left - 1] = turn;
-		sift_down(asking, axis, heap, left - 1, 0);
+		sift_down(query, axis, heap, left - 1, 0);
 	}
 	return n;
 }
@@ -209,18 +213,19 @@ static size_t select_best(const struct kl_asking *asking, int axis, uint32_t *he
  * Go down a list of the best until enough of them are sound and settled; true: nothing on the way
  * was settled only now, which may have moved it.
  */
-static bool walk_down(size_t *taken, struct kl_asking *asking, const uint32_t *list, size_t n)
+static bool walk_down(size_t *taken, struct kl_retrieve_query *query, const uint32_t *list,
+		      size_t n)
 {
 	bool firm = true;
 
 	*taken = 0;
-	for (size_t i = 0; i < n && *taken < asking->o->per_axis; i++) {
-		if (!kl_asking_is_sound(asking, list[i]))
+	for (size_t i = 0; i < n && *taken < query->o->per_axis; i++) {
+		if (!kl_retrieve_query_is_sound(query, list[i]))
 			continue;
-		if (asking->fit[list[i]].settled) {
+		if (query->fit[list[i]].settled) {
 			++*taken;
 		} else {
-			settle_card(asking, list[i]);
+			settle_card(query, list[i]);
 			firm = false;
 		}
 	}
@@ -228,7 +233,8 @@ static bool walk_down(size_t *taken, struct kl_asking *asking, const uint32_t *l
 }
 
 /* Few, and nearly in order: by insertion. Those without a score any more go; how many are left. */
-static size_t put_in_order(const struct kl_asking *asking, int axis, uint32_t *list, size_t n)
+static size_t put_in_order(const struct kl_retrieve_query *query, int axis, uint32_t *list,
+			   size_t n)
 {
 	size_t left = 0;
 
@@ -236,9 +242,9 @@ static size_t put_in_order(const struct kl_asking *asking, int axis, uint32_t *l
 		uint32_t card = list[i];
 		size_t k = left;
 
-		if (!asking->fit[card].score)
+		if (!query->fit[card].score)
 			continue;
-		for (; k > 0 && is_better(asking, axis, card, list[k - 1]); k--)
+		for (; k > 0 && is_better(query, axis, card, list[k - 1]); k--)
 			list[k] = list[k - 1];
 		list[k] = card;
 		left++;
@@ -252,30 +258,30 @@ struct limit {
 	const char *id;
 };
 
-static struct limit limit_of(const struct kl_asking *asking, int axis, uint32_t card)
+static struct limit limit_of(const struct kl_retrieve_query *query, int axis, uint32_t card)
 {
-	return (struct limit){ asking->fit[card].best[axis], asking->fit[card].score,
-			       id_of(asking, card) };
+	return (struct limit){ query->fit[card].best[axis], query->fit[card].score,
+			       id_of(query, card) };
 }
 
 /*
  * How many at the front of a list still come before all cards that are not in it: settling a card
  * only makes it worse, and those outside were worse than the limit.
  */
-static size_t count_ahead(const struct kl_asking *asking, int axis, const uint32_t *list, size_t n,
-			  const struct limit *limit)
+static size_t count_ahead(const struct kl_retrieve_query *query, int axis, const uint32_t *list,
+			  size_t n, const struct limit *limit)
 {
 	size_t i = 0;
 
 	for (; i < n; i++) {
-		const struct kl_fit *fit = &asking->fit[list[i]];
+		const struct kl_fit *fit = &query->fit[list[i]];
 
 		if (fit->best[axis] < limit->best)
 			break;
 		if (fit->best[axis] > limit->best)
 			continue;
 		if (fit->score < limit->score ||
-		    (fit->score == limit->score && strcmp(id_of(asking, list[i]), limit->id) > 0))
+		    (fit->score == limit->score && strcmp(id_of(query, list[i]), limit->id) > 0))
 			break;
 	}
 	return i;
@@ -285,36 +291,36 @@ static size_t count_ahead(const struct kl_asking *asking, int axis, const uint32
  * Settle what is on the way down, and go down again, for as long as the list tells who is the best;
  * false: it no longer does. `whole`: no card with a score is outside of it.
  */
-static bool settle_down(size_t *taken, struct kl_asking *asking, int axis, uint32_t *list,
+static bool settle_down(size_t *taken, struct kl_retrieve_query *query, int axis, uint32_t *list,
 			size_t *n, bool whole)
 {
-	const struct limit limit = *n ? limit_of(asking, axis, list[*n - 1]) : (struct limit){ 0 };
+	const struct limit limit = *n ? limit_of(query, axis, list[*n - 1]) : (struct limit){ 0 };
 	bool first = true;
 
-	for (size_t ahead = *n; !walk_down(taken, asking, list, ahead); first = false) {
-		*n = put_in_order(asking, axis, list, *n);
-		ahead = whole ? *n : count_ahead(asking, axis, list, *n, &limit);
+	for (size_t ahead = *n; !walk_down(taken, query, list, ahead); first = false) {
+		*n = put_in_order(query, axis, list, *n);
+		ahead = whole ? *n : count_ahead(query, axis, list, *n, &limit);
 	}
-	return first || whole || *taken == asking->o->per_axis;
+	return first || whole || *taken == query->o->per_axis;
 }
 
 /* Mark the best of an axis that are sound; more are looked at only where many are not. */
-static void mark_axis(struct kl_asking *asking, int axis, uint8_t *top)
+static void mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top)
 {
 	size_t pool = FIRST_POOL;
 
 	for (;;) {
 		KL_AUTO(kl_freep) uint32_t *list = kl_calloc(pool + 1, sizeof(*list));
-		size_t taken, n = select_best(asking, axis, list, pool);
+		size_t taken, n = select_best(query, axis, list, pool);
 
-		if (!settle_down(&taken, asking, axis, list, &n, n < pool))
+		if (!settle_down(&taken, query, axis, list, &n, n < pool))
 			continue;
-		if (taken < asking->o->per_axis && n == pool) {
+		if (taken < query->o->per_axis && n == pool) {
 			pool *= 16;
 			continue;
 		}
 		for (size_t i = 0, turn = 0; i < n && turn < taken; i++)
-			if (asking->fit[list[i]].sound == 1) {
+			if (query->fit[list[i]].sound == 1) {
 				top[list[i]] |= (uint8_t)(1u << axis);
 				turn++;
 			}
@@ -347,37 +353,37 @@ void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *car
 			card->useful.v[i].test ? card->useful.v[i].test : "", false);
 }
 
-static void describe_card(struct kl_retrieved *retrieved, struct kl_asking *asking, size_t card,
-			  unsigned top)
+static void describe_card(struct kl_retrieved *retrieved, struct kl_retrieve_query *query,
+			  size_t card, unsigned top)
 {
-	const struct kl_index_card *entry = kl_index_card(asking->ix, card);
-	const uint32_t *item = kl_index_items(asking->ix, entry->sound);
+	const struct kl_index_card *entry = kl_index_card(query->ix, card);
+	const uint32_t *item = kl_index_items(query->ix, entry->sound);
 
 	*retrieved = (struct kl_retrieved){
 		.card = card,
-		.id = kl_strdup(text_of(asking, entry->id)),
+		.id = kl_strdup(text_of(query, entry->id)),
 		.status = (enum kl_card_status)entry->status,
-		.score = asking->fit[card].score,
+		.score = query->fit[card].score,
 		.top = top,
 		.passed = entry->passed,
 		.trials = entry->trials,
-		.row = asking->fit[card].row,
+		.row = query->fit[card].row,
 	};
-	kl_measure_row(retrieved->axis, asking, card);
-	retrieved->axis[KL_AXIS_PRIOR] = asking->fit[card].best[KL_AXIS_PRIOR];
+	kl_measure_row(retrieved->axis, query, card);
+	retrieved->axis[KL_AXIS_PRIOR] = query->fit[card].best[KL_AXIS_PRIOR];
 	for (int i = 0; i < KL_AXES; i++)
-		retrieved->best[i] = asking->fit[card].best[i];
+		retrieved->best[i] = query->fit[card].best[i];
 	for (size_t i = 0; i + 1 < entry->sound.n; i += 2)
-		add_pre(&retrieved->sound, asking->t, text_of(asking, item[i]),
-			text_of(asking, item[i + 1]), true);
+		add_pre(&retrieved->sound, query->t, text_of(query, item[i]),
+			text_of(query, item[i + 1]), true);
 }
 
-static struct kl_retrieved *push_card(struct kl_retrieval *out, struct kl_asking *asking,
+static struct kl_retrieved *push_card(struct kl_retrieval *out, struct kl_retrieve_query *query,
 				      size_t card, unsigned top)
 {
-	settle_card(asking, card);
+	settle_card(query, card);
 	KL_GROW(out->v, out->n + 1, out->alloc);
-	describe_card(&out->v[out->n], asking, card, top);
+	describe_card(&out->v[out->n], query, card, top);
 	return &out->v[out->n++];
 }
 
@@ -390,44 +396,44 @@ static bool is_listed(const struct kl_retrieval *out, size_t card)
 }
 
 /* A card after those that it takes to close what it requires. */
-static void list_card(struct kl_retrieval *out, struct kl_asking *asking, const uint8_t *top,
+static void list_card(struct kl_retrieval *out, struct kl_retrieve_query *query, const uint8_t *top,
 		      size_t card)
 {
-	const struct kl_index_card *entry = kl_index_card(asking->ix, card);
+	const struct kl_index_card *entry = kl_index_card(query->ix, card);
 	size_t need[KL_CLOSURE_MAX];
 	struct kl_retrieved *retrieved;
-	int count = kl_close(asking, entry->prior, need);
+	int count = kl_close(query, entry->prior, need);
 
 	for (int i = 0; i < count; i++)
 		if (!is_listed(out, need[i]) && need[i] != card) {
-			retrieved = push_card(out, asking, need[i], top[need[i]]);
-			retrieved->needed_by = kl_strdup(text_of(asking, entry->id));
+			retrieved = push_card(out, query, need[i], top[need[i]]);
+			retrieved->needed_by = kl_strdup(text_of(query, entry->id));
 		}
 	if (is_listed(out, card))
 		return;
-	retrieved = push_card(out, asking, card, top[card]);
+	retrieved = push_card(out, query, card, top[card]);
 	for (int i = 0; i < count; i++)
-		kl_strvec_push(&retrieved->needs, id_of(asking, need[i]));
+		kl_strvec_push(&retrieved->needs, id_of(query, need[i]));
 }
 
-static void list_best(struct kl_retrieval *out, struct kl_asking *asking, const uint8_t *top)
+static void list_best(struct kl_retrieval *out, struct kl_retrieve_query *query, const uint8_t *top)
 {
-	uint32_t *all = kl_calloc(KL_AXES * asking->o->per_axis + 1, sizeof(*all));
+	uint32_t *all = kl_calloc(KL_AXES * query->o->per_axis + 1, sizeof(*all));
 	size_t n = 0;
 
-	for (size_t i = 0; i < asking->n; i++)
+	for (size_t i = 0; i < query->n; i++)
 		if (top[i])
 			all[n++] = (uint32_t)i;
 	/* few: by insertion */
 	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && is_better(asking, KL_AXES, all[k], all[k - 1]); k--) {
+		for (size_t k = i; k > 0 && is_better(query, KL_AXES, all[k], all[k - 1]); k--) {
 			uint32_t turn = all[k];
 
 			all[k] = all[k - 1];
 			all[k - 1] = turn;
 		}
-	for (size_t i = 0; i < n && (!asking->o->limit || i < asking->o->limit); i++)
-		list_card(out, asking, top, all[i]);
+	for (size_t i = 0; i < n && (!query->o->limit || i < query->o->limit); i++)
+		list_card(out, query, top, all[i]);
 	free(all);
 }
 
@@ -467,15 +473,15 @@ static void add_step(struct kl_retrieved_path *path, int64_t step, const char *i
 	path->n++;
 }
 
-static void add_paths(struct kl_retrieval *out, const struct kl_asking *asking)
+static void add_paths(struct kl_retrieval *out, const struct kl_retrieve_query *query)
 {
 	for (size_t i = 0; i < out->n; i++) {
-		struct kl_index_list list = kl_index_card(asking->ix, out->v[i].card)->evidence;
-		const uint32_t *item = kl_index_items(asking->ix, list);
+		struct kl_index_list list = kl_index_card(query->ix, out->v[i].card)->evidence;
+		const uint32_t *item = kl_index_items(query->ix, list);
 
 		for (size_t k = 0; k + 1 < list.n; k += 2)
-			add_step(path_of(out, text_of(asking, item[k])),
-				 strtoll(text_of(asking, item[k + 1]), NULL, 10), out->v[i].id);
+			add_step(path_of(out, text_of(query, item[k])),
+				 strtoll(text_of(query, item[k + 1]), NULL, 10), out->v[i].id);
 	}
 	if (out->npath)
 		qsort(out->path, out->npath, sizeof(*out->path), by_lineage);
@@ -483,33 +489,33 @@ static void add_paths(struct kl_retrieval *out, const struct kl_asking *asking)
 
 /* --- what was not taken --- */
 
-static char *why_not(struct kl_asking *asking, const struct kl_retrieved *retrieved)
+static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved *retrieved)
 {
-	const struct kl_index_card *card = kl_index_card(asking->ix, retrieved->card);
-	const struct kl_index_prior *prior = kl_index_prior(asking->ix, card->prior);
-	int64_t step = kl_measure_lacking(asking, card->prior);
+	const struct kl_index_card *card = kl_index_card(query->ix, retrieved->card);
+	const struct kl_index_prior *prior = kl_index_prior(query->ix, card->prior);
+	int64_t step = kl_measure_lacking(query, card->prior);
 
 	if (retrieved->row < 0)
 		return kl_strdup("it has no verified row");
 	if (step >= 0)
-		return kl_asprintf("platform: it needs %s", text_of(asking, (uint32_t)step));
+		return kl_asprintf("platform: it needs %s", text_of(query, (uint32_t)step));
 	if (!retrieved->axis[KL_AXIS_PLATFORM] || !retrieved->axis[KL_AXIS_LANGUAGE])
 		return kl_asprintf("%s: it is verified on nothing like this one",
 				   retrieved->axis[KL_AXIS_PLATFORM] ? "language" : "platform");
-	step = kl_asking_first(asking, prior->conflicts, true);
+	step = kl_retrieve_query_first(query, prior->conflicts, true);
 	if (step >= 0)
-		return kl_asprintf("prior: it conflicts with %s", text_of(asking, (uint32_t)step));
-	if (!asking->o->repair && kl_asking_is_done(asking, card))
+		return kl_asprintf("prior: it conflicts with %s", text_of(query, (uint32_t)step));
+	if (!query->o->repair && kl_retrieve_query_is_done(query, card))
 		return kl_strdup("prior: what it provides is there");
-	step = kl_asking_first(asking, prior->requires, false);
+	step = kl_retrieve_query_first(query, prior->requires, false);
 	if (!retrieved->axis[KL_AXIS_PRIOR] && step >= 0)
 		return kl_asprintf("prior: it requires %s, and no %d cards close that",
-				   text_of(asking, (uint32_t)step), KL_CLOSURE_MAX);
-	if (!kl_asking_is_sound(asking, retrieved->card)) {
-		const uint32_t *item = kl_index_items(asking->ix, card->sound);
+				   text_of(query, (uint32_t)step), KL_CLOSURE_MAX);
+	if (!kl_retrieve_query_is_sound(query, retrieved->card)) {
+		const uint32_t *item = kl_index_items(query->ix, card->sound);
 
 		return kl_asprintf("sound '%s' is false",
-				   text_of(asking, item[false_sound(asking, retrieved->card)]));
+				   text_of(query, item[false_sound(query, retrieved->card)]));
 	}
 	return NULL;
 }
@@ -524,37 +530,37 @@ static double fit_nearness(const struct kl_fit *fit)
 	return value;
 }
 
-static bool is_nearer(const struct kl_asking *asking, uint32_t value, uint32_t other)
+static bool is_nearer(const struct kl_retrieve_query *query, uint32_t value, uint32_t other)
 {
-	double distance = fit_nearness(&asking->fit[value]) - fit_nearness(&asking->fit[other]);
+	double distance = fit_nearness(&query->fit[value]) - fit_nearness(&query->fit[other]);
 
 	if (distance != 0)
 		return distance > 0;
-	return strcmp(id_of(asking, value), id_of(asking, other)) < 0;
+	return strcmp(id_of(query, value), id_of(query, other)) < 0;
 }
 
-static void add_dropped(struct kl_retrieval *out, struct kl_asking *asking)
+static void add_dropped(struct kl_retrieval *out, struct kl_retrieve_query *query)
 {
 	uint32_t best[MAX_DROPPED + 1];
 	size_t n = 0;
 
-	for (size_t i = 0; i < asking->n; i++) {
+	for (size_t i = 0; i < query->n; i++) {
 		size_t k = n;
 
 		/* a score and not known to be unsound: it was only not among the best */
-		if (!asking->fit[i].wanted || (asking->fit[i].score && asking->fit[i].sound != 2))
+		if (!query->fit[i].wanted || (query->fit[i].score && query->fit[i].sound != 2))
 			continue;
-		if (n == MAX_DROPPED && !is_nearer(asking, (uint32_t)i, best[n - 1]))
+		if (n == MAX_DROPPED && !is_nearer(query, (uint32_t)i, best[n - 1]))
 			continue;
-		for (; k > 0 && is_nearer(asking, (uint32_t)i, best[k - 1]); k--)
+		for (; k > 0 && is_nearer(query, (uint32_t)i, best[k - 1]); k--)
 			best[k] = best[k - 1];
 		best[k] = (uint32_t)i;
 		n += n < MAX_DROPPED;
 	}
 	for (size_t i = 0; i < n; i++) {
 		KL_GROW(out->dropped, out->ndropped + 1, out->dropped_alloc);
-		describe_card(&out->dropped[out->ndropped], asking, best[i], 0);
-		out->dropped[out->ndropped].why = why_not(asking, &out->dropped[out->ndropped]);
+		describe_card(&out->dropped[out->ndropped], query, best[i], 0);
+		out->dropped[out->ndropped].why = why_not(query, &out->dropped[out->ndropped]);
 		out->ndropped++;
 	}
 }
@@ -562,26 +568,26 @@ static void add_dropped(struct kl_retrieval *out, struct kl_asking *asking)
 int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *target,
 		const struct kl_retrieve_opts *opts)
 {
-	KL_AUTO(asking_release) struct kl_asking asking;
+	KL_AUTO(asking_release) struct kl_retrieve_query query;
 	KL_AUTO(kl_freep) uint8_t *top = NULL;
 
-	asking_init(&asking, ix, target, opts);
+	asking_init(&query, ix, target, opts);
 	*out = (struct kl_retrieval){ 0 };
 	if (!opts->per_axis)
 		return kl_error(KL_EINVALID, "no card of any axis is asked for");
-	top = kl_calloc(asking.n + 1, 1);
-	kl_measure(&asking);
-	for (size_t i = 0; i < asking.n; i++)
-		out->cards += asking.fit[i].wanted;
+	top = kl_calloc(query.n + 1, 1);
+	kl_measure(&query);
+	for (size_t i = 0; i < query.n; i++)
+		out->cards += query.fit[i].wanted;
 	/* to say why, all must be known */
-	for (size_t i = 0; opts->explain && i < asking.n; i++)
-		if (asking.fit[i].wanted)
-			settle_card(&asking, i);
+	for (size_t i = 0; opts->explain && i < query.n; i++)
+		if (query.fit[i].wanted)
+			settle_card(&query, i);
 	for (int axis = 0; axis < KL_AXES; axis++)
-		mark_axis(&asking, axis, top);
-	list_best(out, &asking, top);
-	add_paths(out, &asking);
+		mark_axis(&query, axis, top);
+	list_best(out, &query, top);
+	add_paths(out, &query);
 	if (opts->explain)
-		add_dropped(out, &asking);
+		add_dropped(out, &query);
 	return 0;
 }

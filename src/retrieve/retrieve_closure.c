@@ -10,68 +10,68 @@
 
 /* --- who provides what ---------------------------------------------------------- */
 
-static void index_cards(struct kl_asking *asking)
+static void index_cards(struct kl_retrieve_query *query)
 {
-	size_t np = kl_index_npriors(asking->ix);
+	size_t np = kl_index_npriors(query->ix);
 	uint32_t *next;
 
-	asking->cards_at = kl_calloc(np + 2, sizeof(*asking->cards_at));
-	asking->cards_of = kl_calloc(asking->n + 1, sizeof(*asking->cards_of));
-	for (size_t i = 0; i < asking->n; i++)
-		asking->cards_at[kl_index_card(asking->ix, i)->prior + 1]++;
+	query->cards_at = kl_calloc(np + 2, sizeof(*query->cards_at));
+	query->cards_of = kl_calloc(query->n + 1, sizeof(*query->cards_of));
+	for (size_t i = 0; i < query->n; i++)
+		query->cards_at[kl_index_card(query->ix, i)->prior + 1]++;
 	for (size_t at = 0; at < np; at++)
-		asking->cards_at[at + 1] += asking->cards_at[at];
+		query->cards_at[at + 1] += query->cards_at[at];
 	next = kl_calloc(np + 1, sizeof(*next));
-	memcpy(next, asking->cards_at, np * sizeof(*next));
-	for (size_t i = 0; i < asking->n; i++)
-		asking->cards_of[next[kl_index_card(asking->ix, i)->prior]++] = (uint32_t)i;
+	memcpy(next, query->cards_at, np * sizeof(*next));
+	for (size_t i = 0; i < query->n; i++)
+		query->cards_of[next[kl_index_card(query->ix, i)->prior]++] = (uint32_t)i;
 	free(next);
 }
 
-static void index_givers(struct kl_asking *asking)
+static void index_givers(struct kl_retrieve_query *query)
 {
-	size_t np = kl_index_npriors(asking->ix), ns = kl_index_nstrings(asking->ix), total = 0;
+	size_t np = kl_index_npriors(query->ix), ns = kl_index_nstrings(query->ix), total = 0;
 	uint32_t *next;
 
-	asking->givers_at = kl_calloc(ns + 2, sizeof(*asking->givers_at));
+	query->givers_at = kl_calloc(ns + 2, sizeof(*query->givers_at));
 	for (size_t at = 0; at < np; at++) {
-		struct kl_index_list list = kl_index_prior(asking->ix, at)->provides;
-		const uint32_t *item = kl_index_items(asking->ix, list);
+		struct kl_index_list list = kl_index_prior(query->ix, at)->provides;
+		const uint32_t *item = kl_index_items(query->ix, list);
 
 		total += list.n;
 		for (size_t i = 0; i < list.n; i++)
-			asking->givers_at[item[i] + 1]++;
+			query->givers_at[item[i] + 1]++;
 	}
 	for (size_t step = 0; step < ns; step++)
-		asking->givers_at[step + 1] += asking->givers_at[step];
-	asking->givers = kl_calloc(total + 1, sizeof(*asking->givers));
+		query->givers_at[step + 1] += query->givers_at[step];
+	query->givers = kl_calloc(total + 1, sizeof(*query->givers));
 	next = kl_calloc(ns + 1, sizeof(*next));
-	memcpy(next, asking->givers_at, ns * sizeof(*next));
+	memcpy(next, query->givers_at, ns * sizeof(*next));
 	for (size_t at = 0; at < np; at++) {
-		struct kl_index_list list = kl_index_prior(asking->ix, at)->provides;
-		const uint32_t *item = kl_index_items(asking->ix, list);
+		struct kl_index_list list = kl_index_prior(query->ix, at)->provides;
+		const uint32_t *item = kl_index_items(query->ix, list);
 
 		for (size_t i = 0; i < list.n; i++)
-			asking->givers[next[item[i]]++] = (uint32_t)at;
+			query->givers[next[item[i]]++] = (uint32_t)at;
 	}
 	free(next);
-	asking->card_by_id = kl_malloc((ns + 1) * sizeof(*asking->card_by_id));
-	memset(asking->card_by_id, -1, (ns + 1) * sizeof(*asking->card_by_id));
-	for (size_t i = 0; i < asking->n; i++)
-		asking->card_by_id[kl_index_card(asking->ix, i)->id] = (int32_t)i;
+	query->card_by_id = kl_malloc((ns + 1) * sizeof(*query->card_by_id));
+	memset(query->card_by_id, -1, (ns + 1) * sizeof(*query->card_by_id));
+	for (size_t i = 0; i < query->n; i++)
+		query->card_by_id[kl_index_card(query->ix, i)->id] = (int32_t)i;
 }
 
-void kl_close_release(struct kl_asking *asking)
+void kl_close_release(struct kl_retrieve_query *query)
 {
-	for (size_t i = 0; i < asking->nasked; i++)
-		free(asking->best[asking->asked[i]]);
-	free(asking->asked);
-	free(asking->best);
-	free(asking->cards_at);
-	free(asking->cards_of);
-	free(asking->givers_at);
-	free(asking->givers);
-	free(asking->card_by_id);
+	for (size_t i = 0; i < query->nasked; i++)
+		free(query->best[query->asked[i]]);
+	free(query->asked);
+	free(query->best);
+	free(query->cards_at);
+	free(query->cards_of);
+	free(query->givers_at);
+	free(query->givers);
+	free(query->card_by_id);
 }
 
 /* --- cards for one requirement ------------------------------------------------------ */
@@ -86,43 +86,44 @@ struct kl_givers {
 }; /* best first */
 
 /* Good at what it does, and near: without the prior axis, which is being worked out. */
-static double rank_of(const struct kl_asking *asking, size_t card)
+static double rank_of(const struct kl_retrieve_query *query, size_t card)
 {
-	const struct kl_index_card *entry = kl_index_card(asking->ix, card);
+	const struct kl_index_card *entry = kl_index_card(query->ix, card);
 
-	return (double)asking->fit[card].product * (double)(entry->passed + 1) /
+	return (double)query->fit[card].product * (double)(entry->passed + 1) /
 	       (double)(entry->trials + 2);
 }
 
-static bool any_there(struct kl_asking *asking, struct kl_index_list list)
+static bool any_there(struct kl_retrieve_query *query, struct kl_index_list list)
 {
-	const uint32_t *item = kl_index_items(asking->ix, list);
+	const uint32_t *item = kl_index_items(query->ix, list);
 
 	for (size_t i = 0; i < list.n; i++)
-		if (kl_asking_has(asking, item[i]))
+		if (kl_retrieve_query_has(query, item[i]))
 			return true;
 	return false;
 }
 
 /* Could it be applied to this target at all? */
-static bool may_give(struct kl_asking *asking, size_t card)
+static bool may_give(struct kl_retrieve_query *query, size_t card)
 {
-	return asking->fit[card].product > 0 &&
-	       !any_there(asking, kl_index_prior(asking->ix, kl_index_card(asking->ix, card)->prior)
-					  ->conflicts);
+	return query->fit[card].product > 0 &&
+	       !any_there(
+		       query,
+		       kl_index_prior(query->ix, kl_index_card(query->ix, card)->prior)->conflicts);
 }
 
 /* best first, ties by id */
-static bool is_before(const struct kl_asking *asking, const struct giver *other,
+static bool is_before(const struct kl_retrieve_query *query, const struct giver *other,
 		      const struct giver *giver)
 {
 	if (other->rank != giver->rank)
 		return other->rank > giver->rank;
-	return strcmp(kl_index_string(asking->ix, kl_index_card(asking->ix, other->card)->id),
-		      kl_index_string(asking->ix, kl_index_card(asking->ix, giver->card)->id)) < 0;
+	return strcmp(kl_index_string(query->ix, kl_index_card(query->ix, other->card)->id),
+		      kl_index_string(query->ix, kl_index_card(query->ix, giver->card)->id)) < 0;
 }
 
-static size_t insert_giver(const struct kl_asking *asking, struct giver *giver, size_t n,
+static size_t insert_giver(const struct kl_retrieve_query *query, struct giver *giver, size_t n,
 			   struct giver one)
 {
 	size_t i = n < MAX_GIVERS ? n : MAX_GIVERS;
@@ -130,7 +131,7 @@ static size_t insert_giver(const struct kl_asking *asking, struct giver *giver, 
 	for (size_t k = 0; k < n; k++)
 		if (giver[k].card == one.card)
 			return n;
-	for (; i > 0 && is_before(asking, &one, &giver[i - 1]); i--)
+	for (; i > 0 && is_before(query, &one, &giver[i - 1]); i--)
 		if (i < MAX_GIVERS)
 			giver[i] = giver[i - 1];
 	if (i < MAX_GIVERS)
@@ -139,52 +140,52 @@ static size_t insert_giver(const struct kl_asking *asking, struct giver *giver, 
 }
 
 /* Sound predicates are asked of the best alone, so that most cards' are never read. */
-static size_t drop_unsound(struct kl_asking *asking, struct giver *giver, size_t n)
+static size_t drop_unsound(struct kl_retrieve_query *query, struct giver *giver, size_t n)
 {
 	size_t left = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (kl_asking_is_sound(asking, giver[i].card))
+		if (kl_retrieve_query_is_sound(query, giver[i].card))
 			giver[left++] = giver[i];
 	return left;
 }
 
 /* They are the same for whoever asks. */
-static const struct kl_givers *find_givers(struct kl_asking *asking, uint32_t string)
+static const struct kl_givers *find_givers(struct kl_retrieve_query *query, uint32_t string)
 {
 	struct giver givers[MAX_GIVERS];
 	struct kl_givers *out;
 	size_t n = 0;
 
-	if (!asking->cards_at) {
-		index_cards(asking);
-		index_givers(asking);
-		asking->best = kl_calloc(kl_index_nstrings(asking->ix) + 1, sizeof(*asking->best));
+	if (!query->cards_at) {
+		index_cards(query);
+		index_givers(query);
+		query->best = kl_calloc(kl_index_nstrings(query->ix) + 1, sizeof(*query->best));
 	}
-	if (asking->best[string])
-		return asking->best[string];
-	if (asking->card_by_id[string] >= 0 && may_give(asking, (size_t)asking->card_by_id[string]))
+	if (query->best[string])
+		return query->best[string];
+	if (query->card_by_id[string] >= 0 && may_give(query, (size_t)query->card_by_id[string]))
 		n = insert_giver(
-			asking, givers, n,
-			(struct giver){ (uint32_t)asking->card_by_id[string],
-					rank_of(asking, (size_t)asking->card_by_id[string]) });
-	for (uint32_t i = asking->givers_at[string]; i < asking->givers_at[string + 1]; i++) {
-		uint32_t at = asking->givers[i];
+			query, givers, n,
+			(struct giver){ (uint32_t)query->card_by_id[string],
+					rank_of(query, (size_t)query->card_by_id[string]) });
+	for (uint32_t i = query->givers_at[string]; i < query->givers_at[string + 1]; i++) {
+		uint32_t at = query->givers[i];
 
-		for (uint32_t k = asking->cards_at[at]; k < asking->cards_at[at + 1]; k++)
-			if (may_give(asking, asking->cards_of[k]))
+		for (uint32_t k = query->cards_at[at]; k < query->cards_at[at + 1]; k++)
+			if (may_give(query, query->cards_of[k]))
 				n = insert_giver(
-					asking, givers, n,
-					(struct giver){ asking->cards_of[k],
-							rank_of(asking, asking->cards_of[k]) });
+					query, givers, n,
+					(struct giver){ query->cards_of[k],
+							rank_of(query, query->cards_of[k]) });
 	}
 	out = kl_calloc(1, sizeof(*out));
-	out->n = drop_unsound(asking, givers, n);
+	out->n = drop_unsound(query, givers, n);
 	for (size_t i = 0; i < out->n; i++)
 		out->card[i] = givers[i].card;
-	KL_GROW(asking->asked, asking->nasked + 1, asking->asked_alloc);
-	asking->asked[asking->nasked++] = string;
-	return asking->best[string] = out;
+	KL_GROW(query->asked, query->nasked + 1, query->asked_alloc);
+	query->asked[query->nasked++] = string;
+	return query->best[string] = out;
 }
 
 /* --- the search ----------------------------------------------------------------------- */
@@ -194,9 +195,10 @@ struct open_set {
 	size_t n;
 };
 
-static bool is_listed(const struct kl_asking *asking, struct kl_index_list list, uint32_t string)
+static bool is_listed(const struct kl_retrieve_query *query, struct kl_index_list list,
+		      uint32_t string)
 {
-	const uint32_t *item = kl_index_items(asking->ix, list);
+	const uint32_t *item = kl_index_items(query->ix, list);
 
 	for (size_t i = 0; i < list.n; i++)
 		if (item[i] == string)
@@ -204,26 +206,26 @@ static bool is_listed(const struct kl_asking *asking, struct kl_index_list list,
 	return false;
 }
 
-static bool gives_fact(const struct kl_asking *asking, size_t card, uint32_t string)
+static bool gives_fact(const struct kl_retrieve_query *query, size_t card, uint32_t string)
 {
-	const struct kl_index_card *entry = kl_index_card(asking->ix, card);
+	const struct kl_index_card *entry = kl_index_card(query->ix, card);
 
 	return entry->id == string ||
-	       is_listed(asking, kl_index_prior(asking->ix, entry->prior)->provides, string);
+	       is_listed(query, kl_index_prior(query->ix, entry->prior)->provides, string);
 }
 
 /* What a prior still requires, given the target and the cards chosen; false: too much. */
-static bool add_open(struct kl_asking *asking, struct open_set *open, uint32_t prior,
+static bool add_open(struct kl_retrieve_query *query, struct open_set *open, uint32_t prior,
 		     const size_t *chosen, size_t n)
 {
-	struct kl_index_list list = kl_index_prior(asking->ix, prior)->requires;
-	const uint32_t *item = kl_index_items(asking->ix, list);
+	struct kl_index_list list = kl_index_prior(query->ix, prior)->requires;
+	const uint32_t *item = kl_index_items(query->ix, list);
 
 	for (size_t i = 0; i < list.n; i++) {
-		bool met = kl_asking_has(asking, item[i]);
+		bool met = kl_retrieve_query_has(query, item[i]);
 
 		for (size_t k = 0; k < n && !met; k++)
-			met = gives_fact(asking, chosen[k], item[i]);
+			met = gives_fact(query, chosen[k], item[i]);
 		for (size_t k = 0; k < open->n && !met; k++)
 			met = open->v[k] == item[i];
 		if (met)
@@ -236,62 +238,62 @@ static bool add_open(struct kl_asking *asking, struct open_set *open, uint32_t p
 }
 
 /* by text: numbers are the file's affair */
-static uint32_t first_of(const struct kl_asking *asking, const struct open_set *open)
+static uint32_t first_of(const struct kl_retrieve_query *query, const struct open_set *open)
 {
 	uint32_t best = open->v[0];
 
 	for (size_t i = 1; i < open->n; i++)
-		if (strcmp(kl_index_string(asking->ix, open->v[i]),
-			   kl_index_string(asking->ix, best)) < 0)
+		if (strcmp(kl_index_string(query->ix, open->v[i]),
+			   kl_index_string(query->ix, best)) < 0)
 			best = open->v[i];
 	return best;
 }
 
-static bool any_listed(const struct kl_asking *asking, struct kl_index_list in,
+static bool any_listed(const struct kl_retrieve_query *query, struct kl_index_list in,
 		       struct kl_index_list list)
 {
-	const uint32_t *item = kl_index_items(asking->ix, list);
+	const uint32_t *item = kl_index_items(query->ix, list);
 
 	for (size_t i = 0; i < list.n; i++)
-		if (is_listed(asking, in, item[i]))
+		if (is_listed(query, in, item[i]))
 			return true;
 	return false;
 }
 
 /* Does one bring what the other cannot be with? */
-static bool cards_clash(const struct kl_asking *asking, uint32_t prior, uint32_t other)
+static bool cards_clash(const struct kl_retrieve_query *query, uint32_t prior, uint32_t other)
 {
-	const struct kl_index_prior *index_prior = kl_index_prior(asking->ix, prior),
-				    *other_prior = kl_index_prior(asking->ix, other);
+	const struct kl_index_prior *index_prior = kl_index_prior(query->ix, prior),
+				    *other_prior = kl_index_prior(query->ix, other);
 
-	return any_listed(asking, other_prior->conflicts, index_prior->provides) ||
-	       any_listed(asking, index_prior->conflicts, other_prior->provides);
+	return any_listed(query, other_prior->conflicts, index_prior->provides) ||
+	       any_listed(query, index_prior->conflicts, other_prior->provides);
 }
 
-static bool clash_any(const struct kl_asking *asking, size_t card, uint32_t for_prior,
+static bool clash_any(const struct kl_retrieve_query *query, size_t card, uint32_t for_prior,
 		      const size_t *chosen, size_t n)
 {
-	uint32_t prior = kl_index_card(asking->ix, card)->prior;
+	uint32_t prior = kl_index_card(query->ix, card)->prior;
 
-	if (cards_clash(asking, prior, for_prior))
+	if (cards_clash(query, prior, for_prior))
 		return true;
 	for (size_t k = 0; k < n; k++)
 		if (chosen[k] == card ||
-		    cards_clash(asking, prior, kl_index_card(asking->ix, chosen[k])->prior))
+		    cards_clash(query, prior, kl_index_card(query->ix, chosen[k])->prior))
 			return true;
 	return false;
 }
 
-static bool is_ready(struct kl_asking *asking, size_t card, const size_t *placed, size_t n)
+static bool is_ready(struct kl_retrieve_query *query, size_t card, const size_t *placed, size_t n)
 {
 	struct open_set open = { .n = 0 };
 
-	return add_open(asking, &open, kl_index_card(asking->ix, card)->prior, placed, n) &&
-	       !open.n;
+	return add_open(query, &open, kl_index_card(query->ix, card)->prior, placed, n) && !open.n;
 }
 
 /* Each after what it stands on; false: they stand on each other, and none can be first. */
-static bool order_cards(struct kl_asking *asking, size_t *card, const size_t *chosen, size_t n)
+static bool order_cards(struct kl_retrieve_query *query, size_t *card, const size_t *chosen,
+			size_t n)
 {
 	bool done[KL_CLOSURE_MAX] = { false };
 
@@ -299,7 +301,7 @@ static bool order_cards(struct kl_asking *asking, size_t *card, const size_t *ch
 		size_t pick = n;
 
 		for (size_t i = n; i-- > 0 && pick == n;)
-			if (!done[i] && is_ready(asking, chosen[i], card, at))
+			if (!done[i] && is_ready(query, chosen[i], card, at))
 				pick = i;
 		if (pick == n)
 			return false;
@@ -316,49 +318,49 @@ struct closing {
 };
 
 /* Choose `left` more cards so that nothing stays open. */
-static bool search_closure(struct kl_asking *asking, struct closing *closing,
+static bool search_closure(struct kl_retrieve_query *query, struct closing *closing,
 			   const struct open_set *open, size_t n, size_t left)
 {
 	const struct kl_givers *givers;
 
 	if (!open->n)
-		return order_cards(asking, closing->ordered, closing->chosen, n);
+		return order_cards(query, closing->ordered, closing->chosen, n);
 	if (!left)
 		return false;
-	givers = find_givers(asking, first_of(asking, open));
+	givers = find_givers(query, first_of(query, open));
 	for (size_t i = 0; i < givers->n; i++) {
 		struct open_set next = { .n = 0 };
 
-		if (clash_any(asking, givers->card[i], closing->prior, closing->chosen, n))
+		if (clash_any(query, givers->card[i], closing->prior, closing->chosen, n))
 			continue;
 		closing->chosen[n] = givers->card[i];
 		for (size_t k = 0; k < open->n; k++)
-			if (!gives_fact(asking, givers->card[i], open->v[k]))
+			if (!gives_fact(query, givers->card[i], open->v[k]))
 				next.v[next.n++] = open->v[k];
-		if (add_open(asking, &next, kl_index_card(asking->ix, givers->card[i])->prior,
+		if (add_open(query, &next, kl_index_card(query->ix, givers->card[i])->prior,
 			     closing->chosen, n + 1) &&
-		    search_closure(asking, closing, &next, n + 1, left - 1))
+		    search_closure(query, closing, &next, n + 1, left - 1))
 			return true;
 	}
 	return false;
 }
 
-int kl_close(struct kl_asking *asking, uint32_t prior, size_t card[KL_CLOSURE_MAX])
+int kl_close(struct kl_retrieve_query *query, uint32_t prior, size_t card[KL_CLOSURE_MAX])
 {
 	struct open_set open = { .n = 0 };
 	struct closing closing = { .prior = prior };
 
-	if (!card && asking->closure[prior] != -2)
-		return asking->closure[prior];
-	asking->closure[prior] = -1;
-	if (!add_open(asking, &open, prior, NULL, 0))
+	if (!card && query->closure[prior] != -2)
+		return query->closure[prior];
+	query->closure[prior] = -1;
+	if (!add_open(query, &open, prior, NULL, 0))
 		return -1;
 	for (size_t k = 0; k <= KL_CLOSURE_MAX; k++) {
-		if (!search_closure(asking, &closing, &open, 0, k))
+		if (!search_closure(query, &closing, &open, 0, k))
 			continue;
 		if (card)
 			memcpy(card, closing.ordered, k * sizeof(*card));
-		asking->closure[prior] = (int8_t)k;
+		query->closure[prior] = (int8_t)k;
 		return (int)k;
 	}
 	return -1;

@@ -22,7 +22,7 @@ struct kl_fit {
 
 struct kl_givers;
 
-struct kl_asking {
+struct kl_retrieve_query {
 	const struct kl_index *ix;
 	struct kl_target *t;
 	const struct kl_retrieve_opts *o;
@@ -49,41 +49,42 @@ struct kl_asking {
  * Similarities of all wanted cards; on the prior axis, where there is something to close, a
  * bound.
  */
-void kl_measure(struct kl_asking *asking);
+void kl_measure(struct kl_retrieve_query *query);
 /** Set the prior axis, and with it the score. */
-void kl_measure_prior(struct kl_asking *asking, size_t card, int64_t prior);
+void kl_measure_prior(struct kl_retrieve_query *query, size_t card, int64_t prior);
 /** The three axes of a card's best row. */
-void kl_measure_row(int64_t axis[3], struct kl_asking *asking, size_t card);
+void kl_measure_row(int64_t axis[3], struct kl_retrieve_query *query, size_t card);
 /** A capability that it needs and the target's platform has not, as a string's number; -1: none. */
-int64_t kl_measure_lacking(struct kl_asking *asking, uint32_t prior);
+int64_t kl_measure_lacking(struct kl_retrieve_query *query, uint32_t prior);
 
 /* Threads may find the same answer at once; they find the same one. */
 #define KL_KEEP(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
 #define KL_KEPT(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
 
 /** The answer, asked for the first time: 1 no, 2 yes. */
-int8_t kl_asking_has_new(struct kl_asking *asking, uint32_t string);
+int8_t kl_retrieve_query_has_new(struct kl_retrieve_query *query, uint32_t string);
 
 /** Has the target the fact, trait or card of that string? */
-static inline bool kl_asking_has(struct kl_asking *asking, uint32_t string)
+static inline bool kl_retrieve_query_has(struct kl_retrieve_query *query, uint32_t string)
 {
-	int8_t int8 = KL_KEPT(asking->has[string]);
+	int8_t int8 = KL_KEPT(query->has[string]);
 
-	return (int8 ? int8 : kl_asking_has_new(asking, string)) == 2;
+	return (int8 ? int8 : kl_retrieve_query_has_new(query, string)) == 2;
 }
 
 /** The first of a list that is there, or is not; -1: none. */
-int64_t kl_asking_first(struct kl_asking *asking, struct kl_index_list list, bool there);
+int64_t kl_retrieve_query_first(struct kl_retrieve_query *query, struct kl_index_list list,
+				bool there);
 /** Is what the card brings there, or the card itself? */
-bool kl_asking_is_done(struct kl_asking *asking, const struct kl_index_card *card);
+bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_index_card *card);
 /** No sound predicate of the card is false. */
-bool kl_asking_is_sound(struct kl_asking *asking, size_t card);
+bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card);
 
 /**
  * How many cards, at most KL_CLOSURE_MAX, it takes until all that a prior requires is there; -1:
  * more, or nothing provides it. `card` (may be NULL) gets them in the order to apply.
  */
-int kl_close(struct kl_asking *asking, uint32_t prior, size_t card[KL_CLOSURE_MAX]);
-void kl_close_release(struct kl_asking *asking);
+int kl_close(struct kl_retrieve_query *query, uint32_t prior, size_t card[KL_CLOSURE_MAX]);
+void kl_close_release(struct kl_retrieve_query *query);
 
 #endif

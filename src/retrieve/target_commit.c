@@ -101,11 +101,11 @@ static int event_on(struct kl_event **out, struct kl_repo *repo, const struct kl
 
 /* NULL: its signature is bad. */
 static int read_trusted(struct kl_event **out, struct kl_repo *repo,
-			const struct kl_folded_event *folded_event)
+			const struct kl_event_index_entry *folded_event)
 {
 	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
 	struct kl_event *event = NULL;
-	int err = kl_folded_read(&event, repo, folded_event);
+	int err = kl_event_index_read(&event, repo, folded_event);
 
 	if (err < 0)
 		return err;
@@ -120,17 +120,19 @@ static int read_trusted(struct kl_event **out, struct kl_repo *repo,
 static int event_elsewhere(struct kl_event **out, struct kl_repo *repo,
 			   const struct kl_surface *surface, const char *platform)
 {
-	KL_AUTO(kl_folded_freep) struct kl_folded *folded = NULL;
+	KL_AUTO(kl_event_index_freep) struct kl_event_index *event_index = NULL;
 	size_t first, n;
-	int err = kl_folded_open(&folded, repo, KL_NOTES_GATE);
+	int err = kl_event_index_open(&event_index, repo, KL_NOTES_GATE);
 
 	if (err < 0)
 		return err;
-	n = kl_folded_of_surface(&first, folded, surface->digest, surface->contract_digest);
+	n = kl_event_index_of_surface(&first, event_index, surface->digest,
+				      surface->contract_digest);
 	for (size_t i = n; !err && !*out && i-- > 0;) {
-		const struct kl_folded_event *event = kl_folded_by_surface(folded, first + i);
+		const struct kl_event_index_entry *event = kl_event_index_by_surface(event_index,
+										     first + i);
 
-		if (event->as & KL_FOLDED_VERDICT && event->pass &&
+		if (event->as & KL_EVENT_INDEX_VERDICT && event->pass &&
 		    (!platform || !strcmp(event->platform, platform)))
 			err = read_trusted(out, repo, event);
 	}

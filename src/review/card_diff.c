@@ -141,7 +141,7 @@ static void new_card(struct kl_card_pair *pair)
 	NOTE(pair, "card-added", "a new card, %w: %s", kl_card_status_name(card->status),
 	     card->intent);
 	for (size_t i = 0; i < card->ver.n; i++)
-		kl_card_diff_say_trial(pair, &card->ver.v[i]);
+		kl_card_diff_print_trial(pair, &card->ver.v[i]);
 	if (card->status != KL_CARD_ADMITTED && card->status != KL_CARD_PROVISIONAL)
 		return;
 	for (size_t i = 0; i < card->scope.cases.n; i++)

@@ -51,6 +51,6 @@ void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_
 void kl_card_diff_evidence(struct kl_card_pair *pair);
 void kl_card_diff_risks(struct kl_card_pair *pair);
 void kl_card_diff_trials(struct kl_card_pair *pair);
-void kl_card_diff_say_trial(struct kl_card_pair *pair, const struct kl_card_trial *trial);
+void kl_card_diff_print_trial(struct kl_card_pair *pair, const struct kl_card_trial *trial);
 
 #endif

@@ -93,7 +93,7 @@ static const struct kl_card_trial *find_trial(const struct kl_card *card,
 	return NULL;
 }
 
-void kl_card_diff_say_trial(struct kl_card_pair *pair, const struct kl_card_trial *trial)
+void kl_card_diff_print_trial(struct kl_card_pair *pair, const struct kl_card_trial *trial)
 {
 	char end[SHORT + 1];
 
@@ -136,5 +136,5 @@ void kl_card_diff_trials(struct kl_card_pair *pair)
 	}
 	for (size_t i = 0; i < pair->now->ver.n; i++)
 		if (!find_trial(pair->old, &pair->now->ver.v[i]))
-			kl_card_diff_say_trial(pair, &pair->now->ver.v[i]);
+			kl_card_diff_print_trial(pair, &pair->now->ver.v[i]);
 }

@@ -110,7 +110,7 @@ void kl_vsay(struct kl_buf *out, const char *fmt, va_list ap)
 	}
 }
 
-void kl_say(struct kl_buf *out, const char *fmt, ...)
+void kl_finding_addf(struct kl_buf *out, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -135,7 +135,7 @@ void kl_findings_add(struct kl_findings *findings, enum kl_weight weight, const 
 
 /* --- showing them ----------------------------------------------------------------- */
 
-void kl_say_plain(struct kl_buf *out, const char *text)
+void kl_finding_plain(struct kl_buf *out, const char *text)
 {
 	for (; *text; text++)
 		kl_buf_addch(out, *text == OPEN || *text == CLOSE ? '\'' : *text);
@@ -163,7 +163,7 @@ static void add_span(struct kl_buf *out, const char *text, size_t n)
 		kl_buf_addch(out, '`');
 }
 
-void kl_say_markdown(struct kl_buf *out, const char *text)
+void kl_finding_markdown(struct kl_buf *out, const char *text)
 {
 	while (*text) {
 		if (*text == OPEN) {

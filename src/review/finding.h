@@ -46,12 +46,12 @@ void kl_findings_add(struct kl_findings *findings, enum kl_weight weight, const 
 void kl_findings_release(struct kl_findings *findings);
 
 /** A text by the format above. */
-void kl_say(struct kl_buf *out, const char *fmt, ...);
+void kl_finding_addf(struct kl_buf *out, const char *fmt, ...);
 void kl_vsay(struct kl_buf *out, const char *fmt, va_list ap);
 
 /** With quotes: for terminals and JSON. Nothing in it can be a control sequence. */
-void kl_say_plain(struct kl_buf *out, const char *text);
+void kl_finding_plain(struct kl_buf *out, const char *text);
 /** With code spans, our own words escaped: nothing in it is a link, a mention, an image or HTML. */
-void kl_say_markdown(struct kl_buf *out, const char *text);
+void kl_finding_markdown(struct kl_buf *out, const char *text);
 
 #endif

@@ -184,7 +184,7 @@ static json_t *findings_json(const struct kl_findings *findings)
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		json_t *value = json_object();
 
-		kl_say_plain(&text, findings->v[i].text);
+		kl_finding_plain(&text, findings->v[i].text);
 		kl_json_set_bool(value, "answer", findings->v[i].weight == KL_ANSWER);
 		kl_json_set_str(value, "code", findings->v[i].code);
 		kl_json_set_str(value, "text", text.ptr);

@@ -12,7 +12,8 @@
  *
  * The range is what `head` has and `base` has not: it begins at their merge base. A finding that
  * must be answered (review/finding.h) makes the review a "no". All that others wrote is kept quoted
- * in the texts; who shows them uses kl_say_plain or kl_say_markdown, or the functions below.
+ * in the texts; who shows them uses kl_finding_plain or kl_finding_markdown, or the functions
+ * below.
  *
  *	KL_AUTO(kl_review_release) struct kl_review v = { 0 };
  *	kl_review_run(&v, repo, "main..topic");
@@ -27,7 +28,7 @@ enum kl_review_part {
 };
 
 struct kl_review_item {
-	char *title;   /* one line, by kl_say */
+	char *title;   /* one line, by kl_finding_addf */
 	json_t *facts; /* owned object: its name and the like, for programs */
 	struct kl_findings found;
 };

@@ -29,7 +29,7 @@ struct changes {
 	struct change *v;
 	size_t n;
 	struct kl_strvec whys;
-	struct kl_judged judged;
+	struct kl_verdict_lookup lookup;
 };
 
 static void changes_release(struct changes *changes)
@@ -39,7 +39,7 @@ static void changes_release(struct changes *changes)
 	free(changes->v);
 	kl_changed_release(&changes->changed);
 	kl_strvec_release(&changes->whys);
-	kl_judged_release(&changes->judged);
+	kl_verdict_lookup_release(&changes->lookup);
 }
 
 /* --- what changed ------------------------------------------------------------------- */
@@ -172,13 +172,13 @@ static const struct kl_comparison *against_parent(const struct kl_event *event)
 		       NULL;
 }
 
-static const struct kl_event *judged_surface(const struct kl_judged *judged, const char *surface,
-					     const struct kl_event *like)
+static const struct kl_event *judged_surface(const struct kl_verdict_lookup *lookup,
+					     const char *surface, const struct kl_event *like)
 {
-	for (size_t i = 0; i < judged->n; i++) {
-		const struct kl_event *event = strcmp(judged->one[i].surface, surface) ?
+	for (size_t i = 0; i < lookup->n; i++) {
+		const struct kl_event *event = strcmp(lookup->one[i].surface, surface) ?
 						       NULL :
-						       kl_judged_pass(&judged->one[i]);
+						       kl_verdict_entry_pass(&lookup->one[i]);
 
 		if (event && !strcmp(event->place.id, like->place.id))
 			return event;
@@ -187,7 +187,7 @@ static const struct kl_event *judged_surface(const struct kl_judged *judged, con
 }
 
 /* From state to state, back to the base; false: something on the way was not compared. */
-static bool ratio_to(struct ratio *out, const struct kl_judged *judged,
+static bool ratio_to(struct ratio *out, const struct kl_verdict_lookup *lookup,
 		     const struct kl_event *event, const char *base)
 {
 	const struct kl_comparison *link = against_parent(event);
@@ -197,13 +197,13 @@ static bool ratio_to(struct ratio *out, const struct kl_judged *judged,
 		*out = (struct ratio){ .is = *link, .direct = true };
 		return true;
 	}
-	for (size_t n = 0; n <= judged->n && link; n++) {
+	for (size_t n = 0; n <= lookup->n && link; n++) {
 		kl_chain_add(&chain, link, event->profile.aa_ppm);
 		if (!strcmp(link->surface, base)) {
 			*out = (struct ratio){ .is = kl_chain_ratio(&chain) };
 			return true;
 		}
-		event = judged_surface(judged, link->surface, event);
+		event = judged_surface(lookup, link->surface, event);
 		link = event ? against_parent(event) : NULL;
 	}
 	return false;
@@ -249,13 +249,13 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 /* --- kernels --------------------------------------------------------------------------------- */
 
 /* Of the lines that an event was read from the one with the best signature. */
-static const struct kl_trust_line *line_of(const struct kl_judged *judged,
+static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *lookup,
 					   const struct kl_event *event)
 {
 	const struct kl_trust_line *found = NULL;
 
-	for (size_t i = 0; i < judged->trust.n; i++) {
-		const struct kl_trust_line *line = &judged->trust.v[i];
+	for (size_t i = 0; i < lookup->trust.n; i++) {
+		const struct kl_trust_line *line = &lookup->trust.v[i];
 
 		if (!line->counts || strcmp(line->event->id, event->id))
 			continue;
@@ -268,10 +268,10 @@ static const struct kl_trust_line *line_of(const struct kl_judged *judged,
 }
 
 /* Members that every verdict has. */
-static void verdict_facts(json_t *facts, const struct kl_judged *judged,
+static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 			  const struct kl_event *event)
 {
-	const struct kl_trust_line *line = event ? line_of(judged, event) : NULL;
+	const struct kl_trust_line *line = event ? line_of(lookup, event) : NULL;
 	const char *class_ = event ? kl_event_class(event) : "";
 
 	if (!event)
@@ -285,22 +285,22 @@ static void verdict_facts(json_t *facts, const struct kl_judged *judged,
 }
 
 /* One word for what is known of a state. */
-static const char *fate_of(const struct kl_judged_one *one)
+static const char *fate_of(const struct kl_verdict_entry *one)
 {
-	return one->why               ? "unreadable" :
-	       kl_judged_failure(one) ? "fail" :
-	       kl_judged_pass(one)    ? "pass" :
-	       one->unsigned_         ? "unsigned" :
-	       kl_judged_checked(one) ? "checked" :
-	       one->stale             ? "stale" :
-					"missing";
+	return one->why                      ? "unreadable" :
+	       kl_verdict_entry_failure(one) ? "fail" :
+	       kl_verdict_entry_pass(one)    ? "pass" :
+	       one->unsigned_                ? "unsigned" :
+	       kl_verdict_entry_checked(one) ? "checked" :
+	       one->stale                    ? "stale" :
+					       "missing";
 }
 
 /* Why a state without a passing verdict has none. */
 static void say_missing(struct kl_findings *findings, enum kl_weight weight,
-			const struct kl_judged_one *one)
+			const struct kl_verdict_entry *one)
 {
-	const struct kl_event *fail = kl_judged_failure(one);
+	const struct kl_event *fail = kl_verdict_entry_failure(one);
 	const char *fate = fate_of(one);
 
 	if (one->why)
@@ -338,7 +338,7 @@ static void say_speed(struct kl_review_item *item, const struct changes *all,
 					"at another place");
 		return;
 	}
-	if (!ratio_to(&ratio, &all->judged, now, change->old->digest)) {
+	if (!ratio_to(&ratio, &all->lookup, now, change->old->digest)) {
 		kl_findings_add(&item->found, KL_NOTE, "not-compared",
 				"nothing says how fast it is against the base");
 		return;
@@ -357,9 +357,9 @@ static void say_speed(struct kl_review_item *item, const struct changes *all,
 static int review_kernel(struct kl_review_work *work, const struct changes *all,
 			 const struct change *change)
 {
-	const struct kl_judged_one *one = &all->judged.one[change->at_now];
-	const struct kl_event *fail = kl_judged_failure(one);
-	const struct kl_event *now = fail ? NULL : kl_judged_pass(one), *old = NULL;
+	const struct kl_verdict_entry *one = &all->lookup.one[change->at_now];
+	const struct kl_event *fail = kl_verdict_entry_failure(one);
+	const struct kl_event *now = fail ? NULL : kl_verdict_entry_pass(one), *old = NULL;
 	struct kl_review_item *item = kl_review_add(work, KL_REVIEW_KERNELS, "%s in %s: %w",
 						    change->workload,
 						    *change->dir ? change->dir : ".", fate_of(one));
@@ -368,11 +368,11 @@ static int review_kernel(struct kl_review_work *work, const struct changes *all,
 	kl_json_set_str(item->facts, "dir", change->dir);
 	kl_json_set_str(item->facts, "surface", change->now->digest);
 	kl_json_set_str(item->facts, "verdict", fate_of(one));
-	verdict_facts(item->facts, &all->judged, now ? now : fail);
+	verdict_facts(item->facts, &all->lookup, now ? now : fail);
 	if (!now)
 		say_missing(&item->found, KL_ANSWER, one);
 	if (now && change->old) {
-		old = judged_surface(&all->judged, change->old->digest, now);
+		old = judged_surface(&all->lookup, change->old->digest, now);
 		say_speed(item, all, change, now);
 		say_features(item, old, now);
 		if (old && now->tier < old->tier)
@@ -385,12 +385,12 @@ static int review_kernel(struct kl_review_work *work, const struct changes *all,
 
 /* --- commits ---------------------------------------------------------------------------------- */
 
-static void review_commit(struct kl_review_work *work, const struct kl_judged *judged,
-			  const struct kl_judged_one *one)
+static void review_commit(struct kl_review_work *work, const struct kl_verdict_lookup *lookup,
+			  const struct kl_verdict_entry *one)
 {
 	const char *fate = fate_of(one);
-	const struct kl_event *fail = kl_judged_failure(one);
-	const struct kl_event *event = fail ? fail : kl_judged_pass(one);
+	const struct kl_event *fail = kl_verdict_entry_failure(one);
+	const struct kl_event *event = fail ? fail : kl_verdict_entry_pass(one);
 	const struct kl_comparison *parent = event ? against_parent(event) : NULL;
 	KL_AUTO(kl_freep) char *name = kl_strndup(one->commit, 10);
 	struct kl_review_item *item = kl_review_add(work, KL_REVIEW_COMMITS, "%w %s: %w", name,
@@ -399,7 +399,7 @@ static void review_commit(struct kl_review_work *work, const struct kl_judged *j
 	kl_json_set_str(item->facts, "commit", one->commit);
 	kl_json_set_str(item->facts, "workload", one->workload);
 	kl_json_set_str(item->facts, "verdict", fate);
-	verdict_facts(item->facts, judged, event);
+	verdict_facts(item->facts, lookup, event);
 	/* what matters of a state that was left again is told of the last one */
 	if (strcmp(fate, "pass"))
 		say_missing(&item->found, KL_NOTE, one);
@@ -409,13 +409,13 @@ static void review_commit(struct kl_review_work *work, const struct kl_judged *j
 				parent->lo_ppm, parent->hi_ppm, kl_speed_name(parent->speed));
 }
 
-static void say_bad_signatures(struct kl_review_work *work, const struct kl_judged *judged)
+static void say_bad_signatures(struct kl_review_work *work, const struct kl_verdict_lookup *lookup)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
 	int64_t more = 0;
 
-	for (size_t i = 0; i < judged->trust.n; i++) {
-		const struct kl_trust_line *line = &judged->trust.v[i];
+	for (size_t i = 0; i < lookup->trust.n; i++) {
+		const struct kl_trust_line *line = &lookup->trust.v[i];
 		KL_AUTO(kl_freep) char *id = kl_strndup(line->event->id, 12);
 
 		if (line->sig.state != KL_SIGN_BAD || kl_map_put(&seen, line->event->id, work))
@@ -444,26 +444,26 @@ int kl_review_kernels(struct kl_review_work *work)
 		review_contract(work, change);
 		if (!change->now)
 			continue;
-		change->at_now = all.judged.n;
-		kl_judged_state(&all.judged, change->now, &work->v->head);
-		change->at_old = all.judged.n;
+		change->at_now = all.lookup.n;
+		kl_verdict_lookup_state(&all.lookup, change->now, &work->v->head);
+		change->at_old = all.lookup.n;
 		if (change->old)
-			kl_judged_state(&all.judged, change->old, NULL);
+			kl_verdict_lookup_state(&all.lookup, change->old, NULL);
 	}
 	if (!err && all.n) {
-		size_t first = all.judged.n;
+		size_t first = all.lookup.n;
 
 		for (size_t i = 0; i < work->ncommit && !err; i++)
-			err = kl_judged_commit(&all.judged, work->r, &work->commit[i]);
+			err = kl_verdict_lookup_commit(&all.lookup, work->r, &work->commit[i]);
 		if (!err)
-			err = kl_judged_find(&all.judged, work->r);
+			err = kl_verdict_lookup_run(&all.lookup, work->r);
 		for (size_t i = 0; i < all.n && !err; i++)
 			if (all.v[i].now)
 				err = review_kernel(work, &all, &all.v[i]);
-		for (size_t i = first; i < all.judged.n && !err; i++)
-			review_commit(work, &all.judged, &all.judged.one[i]);
+		for (size_t i = first; i < all.lookup.n && !err; i++)
+			review_commit(work, &all.lookup, &all.lookup.one[i]);
 		if (!err)
-			say_bad_signatures(work, &all.judged);
+			say_bad_signatures(work, &all.lookup);
 	}
 	return err;
 }

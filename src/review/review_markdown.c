@@ -42,10 +42,10 @@ static void add_answers(struct comment *comment, const char *title,
 		if (findings->v[i].weight != KL_ANSWER)
 			continue;
 		if (title) {
-			kl_say_markdown(&line, title);
+			kl_finding_markdown(&line, title);
 			kl_buf_adds(&line, ": ");
 		}
-		kl_say_markdown(&line, findings->v[i].text);
+		kl_finding_markdown(&line, findings->v[i].text);
 		add_line(comment, "- ", &line);
 	}
 }
@@ -107,7 +107,7 @@ static void add_notes(struct comment *comment, const char *before,
 	for (size_t i = 0; i < findings->n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 
-		kl_say_markdown(&line, findings->v[i].text);
+		kl_finding_markdown(&line, findings->v[i].text);
 		if (findings->v[i].weight == KL_ANSWER)
 			kl_buf_adds(&line, " **(to answer)**");
 		add_line(comment, before, &line);
@@ -132,7 +132,7 @@ static void write_details(struct comment *comment, const struct kl_review *revie
 	for (size_t i = 0; i < n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 
-		kl_say_markdown(&line, review->part[part].v[i].title);
+		kl_finding_markdown(&line, review->part[part].v[i].title);
 		add_line(comment, "- ", &line);
 		add_notes(comment, "  - ", &review->part[part].v[i].found);
 	}

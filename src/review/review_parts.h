@@ -24,7 +24,7 @@ int kl_review_violations(struct kl_findings *out, struct kl_review_work *work,
 			 const struct kl_surface *old, const struct kl_surface *now);
 int kl_review_cards(struct kl_review_work *work);
 
-/** A new last item; `title` by kl_say. Borrowed until the next one of that part. */
+/** A new last item; `title` by kl_finding_addf. Borrowed until the next one of that part. */
 struct kl_review_item *kl_review_add(struct kl_review_work *work, enum kl_review_part part,
 				     const char *title, ...);
 

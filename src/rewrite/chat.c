@@ -90,8 +90,8 @@ static void end_idea(struct proposer *proposer, const char *why)
 	struct kl_dialogue *dialogue = &proposer->driver.dialogue;
 
 	if (dialogue->kind != KL_DIALOGUE_SPLIT && proposer->driver.fresh)
-		kl_rewrite_say(proposer->rw, "%s: nothing left: %.300s", proposer->driver.phase,
-			       why);
+		kl_rewrite_print(proposer->rw, "%s: nothing left: %.300s", proposer->driver.phase,
+				 why);
 	kl_dialogue_end(dialogue);
 	proposer->nothing = dialogue->kind == KL_DIALOGUE_END;
 }
@@ -109,10 +109,10 @@ static int read_reply(struct kl_proposal **out, struct proposer *proposer, const
 	if ((err = kl_driver_accept(driver, err)) < 0)
 		return err;
 	if (err && driver->dialogue.kind == KL_DIALOGUE_END && driver->fresh)
-		kl_rewrite_say(proposer->rw,
-			       "%s: %d replies in a row could not be used; the last: "
-			       "%s",
-			       driver->phase, driver->dialogue.unusable, driver->why);
+		kl_rewrite_print(proposer->rw,
+				 "%s: %d replies in a row could not be used; the last: "
+				 "%s",
+				 driver->phase, driver->dialogue.unusable, driver->why);
 	return 0;
 }
 

@@ -151,18 +151,19 @@ int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 			break;
 		err = apply_patch(&tree, rw, &mail);
 		if (err == KL_ENO) {
-			kl_rewrite_say(rw, "%s does not apply to this state; passed over",
-				       names.v[i]);
+			kl_rewrite_print(rw, "%s does not apply to this state; passed over",
+					 names.v[i]);
 			err = 0;
 			continue;
 		}
 		if (!err)
 			err = offer_patch(out, rw, names.v[i], &mail, &tree);
 		if (!err && !*out)
-			kl_rewrite_say(rw,
-				       "%s changes no source of the contract, or was tried before; "
-				       "passed over",
-				       names.v[i]);
+			kl_rewrite_print(
+				rw,
+				"%s changes no source of the contract, or was tried before; "
+				"passed over",
+				names.v[i]);
 	}
 	return err;
 }

@@ -131,7 +131,7 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 	return 0;
 }
 
-void kl_rewrite_say(struct kl_rewrite *rw, const char *fmt, ...)
+void kl_rewrite_print(struct kl_rewrite *rw, const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;

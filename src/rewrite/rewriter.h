@@ -116,7 +116,7 @@ int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope
  */
 int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw,
 		    const struct kl_envelope *envelope, const char *rewriter, const char *source);
-void kl_rewrite_say(struct kl_rewrite *rw, const char *fmt, ...)
+void kl_rewrite_print(struct kl_rewrite *rw, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /**
  * The sources of the state as they are in a tree below `dir`: `*edit` and its

@@ -63,8 +63,8 @@ void kl_sync_release(struct kl_sync *sync)
 	sync->n = sync->alloc = 0;
 }
 
-void kl_sync_say(struct kl_sync_round *round, enum kl_sync_how how, const char *ref,
-		 const char *fmt, ...)
+void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const char *ref,
+		    const char *fmt, ...)
 {
 	struct kl_buf what = KL_BUF_INIT;
 	va_list ap;
@@ -161,8 +161,8 @@ static void take_ref(struct kl_sync_round *round, enum kl_sync_kind kind, const 
 	if (kind == KL_SYNC_LINEAGE || kind == KL_SYNC_REJECTED) {
 		leaf = ref->name + strlen(prefixes[kind]);
 		if (!leaf_ok(leaf)) {
-			kl_sync_say(round, KL_SYNC_LEFT, ref->name,
-				    "it is not named <workload>/<name>");
+			kl_sync_report(round, KL_SYNC_LEFT, ref->name,
+				       "it is not named <workload>/<name>");
 			return;
 		}
 	}
@@ -265,20 +265,21 @@ static void say_would(struct kl_sync_round *round, const char *ref, const git_oi
 	bool back = false, forth = false;
 
 	if (!theirs && round->s->push)
-		kl_sync_say(round, KL_SYNC_GIVEN, ref, "new there");
+		kl_sync_report(round, KL_SYNC_GIVEN, ref, "new there");
 	if (!theirs || !memcmp(&theirs->oid, ours, sizeof(*ours)))
 		return;
 	if (kl_repo_is_ancestor(&back, round->r, &theirs->oid, ours) < 0 ||
 	    kl_repo_is_ancestor(&forth, round->r, ours, &theirs->oid) < 0)
 		kl_error_clear();
 	if (back && round->s->push)
-		kl_sync_say(round, KL_SYNC_GIVEN, ref, "more than there");
+		kl_sync_report(round, KL_SYNC_GIVEN, ref, "more than there");
 	if (back || !round->s->fetch)
 		return;
 	if (theirs->kind == KL_SYNC_LINEAGE)
-		kl_sync_say(round, KL_SYNC_RENAMED, ref, "another one of that name is there");
+		kl_sync_report(round, KL_SYNC_RENAMED, ref, "another one of that name is there");
 	else
-		kl_sync_say(round, forth ? KL_SYNC_MOVED : KL_SYNC_UNITED, ref, "other than there");
+		kl_sync_report(round, forth ? KL_SYNC_MOVED : KL_SYNC_UNITED, ref,
+			       "other than there");
 }
 
 /* What would be done, as far as it can be told without fetching. */
@@ -290,7 +291,7 @@ static int show_plan(struct kl_sync_round *round)
 		git_oid oid;
 
 		if (kl_refs_get(&oid, round->r, round->v[i].ref) < 0)
-			kl_sync_say(round, KL_SYNC_TAKEN, round->v[i].ref, "new here");
+			kl_sync_report(round, KL_SYNC_TAKEN, round->v[i].ref, "new here");
 	}
 	kl_error_clear();
 	for (int kind = 0; !err && kind <= KL_SYNC_CARDS; kind++) {

@@ -55,25 +55,25 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	kl_error_clear();
 	err = kl_notes_merge(&tip, &done, round->r, &ours, &ref->oid, accept_line, NULL);
 	if (err == KL_EINVALID) { /* no notes at all: leave it, the rest may be good */
-		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		ref->left = true;
 		return 0;
 	}
 	if (err < 0)
 		return err;
 	if (done.refused)
-		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "%zu line%s of theirs %s no event",
-			    done.refused, done.refused == 1 ? "" : "s",
-			    done.refused == 1 ? "is" : "are");
+		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%zu line%s of theirs %s no event",
+			       done.refused, done.refused == 1 ? "" : "s",
+			       done.refused == 1 ? "is" : "are");
 	if (!memcmp(&tip, &ours, sizeof(tip)))
 		return 0;
 	kl_refs_txn_update(txn, ref->ref, &tip, none ? NULL : &ours);
-	kl_sync_say(round,
-		    none                                 ? KL_SYNC_TAKEN :
-		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED :
-							   KL_SYNC_MOVED,
-		    ref->ref, "%zu event%s on %zu commit%s", done.events,
-		    done.events == 1 ? "" : "s", done.commits, done.commits == 1 ? "" : "s");
+	kl_sync_report(round,
+		       none                                 ? KL_SYNC_TAKEN :
+		       memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED :
+							      KL_SYNC_MOVED,
+		       ref->ref, "%zu event%s on %zu commit%s", done.events,
+		       done.events == 1 ? "" : "s", done.commits, done.commits == 1 ? "" : "s");
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static int verify_signature(bool *good, struct kl_sync_round *round, struct kl_s
 	*good = !err && !check.errors;
 	if (!err && check.errors) {
 		ref->left = true;
-		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "it is not sound: %s", first.what);
+		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "it is not sound: %s", first.what);
 	}
 	free(first.what);
 	return err;
@@ -222,18 +222,18 @@ static int take_steps(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	if (place.is_new && (err = kl_refs_can_create(round->r, place.ref)) < 0) {
 		if (err != KL_EINVALID)
 			return err;
-		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
 	renamed = strcmp(place.ref, ref->ref) != 0;
 	kl_refs_txn_update(txn, place.ref, &ref->oid, place.is_new ? NULL : &place.old);
 	if (renamed)
-		kl_sync_say(round, KL_SYNC_RENAMED, place.ref,
-			    "their '%s'; ours of that name is another one", ref->leaf);
+		kl_sync_report(round, KL_SYNC_RENAMED, place.ref,
+			       "their '%s'; ours of that name is another one", ref->leaf);
 	else
-		kl_sync_say(round, place.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, place.ref, "%s",
-			    "");
+		kl_sync_report(round, place.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, place.ref, "%s",
+			       "");
 	return 0;
 }
 
@@ -256,7 +256,7 @@ static int take_cards(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 		err = kl_error(KL_EINVALID,
 			       "a worktree stands on it: check out another branch there");
 	if (err == KL_EINVALID || err == KL_ECANNOT) {
-		kl_sync_say(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		kl_error_clear();
 		ref->left = true;
 		return 0;
@@ -264,15 +264,15 @@ static int take_cards(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	if (err < 0 || !memcmp(&tip, &ours, sizeof(tip)))
 		return err;
 	kl_refs_txn_update(txn, ref->ref, &tip, none ? NULL : &ours);
-	kl_sync_say(round,
-		    none                                 ? KL_SYNC_TAKEN :
-		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED :
-							   KL_SYNC_MOVED,
-		    ref->ref, "%zu new card%s, %zu changed", done.added, done.added == 1 ? "" : "s",
-		    done.changed);
+	kl_sync_report(round,
+		       none                                 ? KL_SYNC_TAKEN :
+		       memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED :
+							      KL_SYNC_MOVED,
+		       ref->ref, "%zu new card%s, %zu changed", done.added,
+		       done.added == 1 ? "" : "s", done.changed);
 	for (size_t i = 0; i < done.both.n; i++)
-		kl_sync_say(round, KL_SYNC_UNITED, ref->ref, "both sides changed %s",
-			    done.both.v[i]);
+		kl_sync_report(round, KL_SYNC_UNITED, ref->ref, "both sides changed %s",
+			       done.both.v[i]);
 	return 0;
 }
 

@@ -32,8 +32,8 @@ struct kl_sync_round {
 	struct kl_map renamed; /* leaf of theirs -> owned leaf of ours */
 };
 
-void kl_sync_say(struct kl_sync_round *round, enum kl_sync_how how, const char *ref,
-		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const char *ref,
+		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /** The remote's ref of that name, or NULL. */
 struct kl_sync_ref *kl_sync_find(struct kl_sync_round *round, const char *ref);

@@ -26,9 +26,9 @@ static int has_grown(bool *give, struct kl_sync_round *round, const struct kl_re
 		return err;
 	if ((err = kl_repo_is_ancestor(&back, round->r, &ours->oid, &theirs->oid)) < 0 || back)
 		return err;
-	kl_sync_say(round, KL_SYNC_LEFT, ours->name,
-		    round->s->fetch ? "the remote's has what ours has not" :
-				      "the remote has what is not here: sync without --push");
+	kl_sync_report(round, KL_SYNC_LEFT, ours->name,
+		       round->s->fetch ? "the remote's has what ours has not" :
+					 "the remote has what is not here: sync without --push");
 	return 0;
 }
 
@@ -70,10 +70,10 @@ static int give_lineages(struct kl_sync_round *round, struct kl_pushes *pushes,
 			continue;
 		}
 		kl_strvec_push(left, leaf);
-		kl_sync_say(round, KL_SYNC_LEFT, ours.ref[i].name,
-			    "the remote has another lineage of that name; to give ours: "
-			    "git branch -m klineage/lineage/%s klineage/lineage/%s-2",
-			    leaf, leaf);
+		kl_sync_report(round, KL_SYNC_LEFT, ours.ref[i].name,
+			       "the remote has another lineage of that name; to give ours: "
+			       "git branch -m klineage/lineage/%s klineage/lineage/%s-2",
+			       leaf, leaf);
 	}
 	return err;
 }
@@ -126,10 +126,11 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 			continue;
 		err = count_strangers(&n, round, &ref->oid);
 		if (!err && n)
-			kl_sync_say(round, KL_SYNC_LEFT, ref->name,
-				    "%zu commit%s that it stands on %s not "
-				    "known to be at the remote: push their branch first, and fetch",
-				    n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+			kl_sync_report(
+				round, KL_SYNC_LEFT, ref->name,
+				"%zu commit%s that it stands on %s not "
+				"known to be at the remote: push their branch first, and fetch",
+				n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 		else if (!err)
 			kl_pushes_add(pushes, ref->name, &ref->oid, theirs ? &theirs->oid : &none);
 	}
@@ -148,8 +149,8 @@ static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushe
 		bool there = kl_refs_get(&old, round->r, tracking) == 0;
 
 		kl_refs_txn_update(txn, tracking, &pushes->v[i].to, there ? &old : NULL);
-		kl_sync_say(round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
-			    memcmp(&pushes->v[i].from, &none, sizeof(none)) ? "" : "new there");
+		kl_sync_report(round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
+			       memcmp(&pushes->v[i].from, &none, sizeof(none)) ? "" : "new there");
 	}
 	/* a plain fetch may have been quicker: then it is said there already */
 	if (kl_refs_txn_commit(txn, "klineage sync: given") < 0 && kl_proc_interrupted())

@@ -36,8 +36,8 @@ static void tell_user(struct kl_sequencer *sequencer, const char *what)
 {
 	const json_t *step = kl_walk_step(&sequencer->op.walk);
 
-	kl_progress_say(sequencer->progress, "  %s in %s: %s", name_of(step),
-			member_word(step, "locus"), what);
+	kl_progress_print(sequencer->progress, "  %s in %s: %s", name_of(step),
+			  member_word(step, "locus"), what);
 }
 
 static void tell_title(struct kl_sequencer *sequencer, const char *what)

@@ -215,9 +215,9 @@ static void add_speed(struct kl_buf *out, const struct kl_event *event)
 static void tell_user(struct kl_sequencer *sequencer, const char *what, const json_t *pending,
 		      const char *more)
 {
-	kl_progress_say(sequencer->progress, "%s %s in %s%s", what,
-			kl_json_str_or(pending, "action", "step"),
-			kl_json_str_or(pending, "locus", "?"), more);
+	kl_progress_print(sequencer->progress, "%s %s in %s%s", what,
+			  kl_json_str_or(pending, "action", "step"),
+			  kl_json_str_or(pending, "locus", "?"), more);
 }
 
 static int save_walk(struct kl_sequencer *sequencer, const char *what)

@@ -156,8 +156,8 @@ static int timed_out(struct kl_sequencer *sequencer)
 	if ((err = kl_sequencer_save(sequencer, "time-out")) < 0)
 		return err;
 	if (++sequencer->timeouts < KL_DIALOGUE_UNUSABLE) {
-		kl_progress_say(sequencer->progress, "  %s; that counts as a turn of the model",
-				message);
+		kl_progress_print(sequencer->progress, "  %s; that counts as a turn of the model",
+				  message);
 		kl_error_clear();
 		return 0;
 	}

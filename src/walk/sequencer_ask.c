@@ -18,7 +18,7 @@ static void say_reason(const char *text, void *payload)
 {
 	struct kl_sequencer *sequencer = payload;
 
-	kl_progress_say(sequencer->progress, "%s", text);
+	kl_progress_print(sequencer->progress, "%s", text);
 }
 
 int kl_sequencer_aim(struct kl_sequencer *sequencer)
@@ -112,7 +112,7 @@ int kl_sequencer_ask(struct kl_sequencer *sequencer)
 	kl_progress_step(sequencer->progress, "looking for something to remove");
 	err = kl_rewrite_next(&proposal, &stop, &sequencer->rw, list);
 	if (err == KL_ENO && kl_rewriters_model(list)) {
-		kl_progress_say(sequencer->progress, "%s", kl_error_last());
+		kl_progress_print(sequencer->progress, "%s", kl_error_last());
 		kl_error_clear();
 		return kl_sequencer_end(sequencer, "budget");
 	}

@@ -78,7 +78,7 @@ static int run_stages(json_t *result, const struct kl_job *job, const json_t *do
 static int work_batch(const char *path)
 {
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
-	KL_AUTO(kl_gpu_keep_freep) struct kl_gpu_keep *gpu = NULL;
+	KL_AUTO(kl_gpu_processes_freep) struct kl_gpu_processes *gpu = NULL;
 	KL_AUTO(json_decrefp) json_t *result = json_object(), *doc = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
@@ -86,7 +86,7 @@ static int work_batch(const char *path)
 	if ((err = read_job(&job, &doc, path)) < 0)
 		return err;
 	if (job->surface == KL_SURFACE_CUDA)
-		job->gpu = gpu = kl_gpu_keep_new();
+		job->gpu = gpu = kl_gpu_processes_new();
 	kl_json_set_str(result, "schema", "klineage.result/1");
 	kl_json_set_str(result, "status", "pass");
 	err = run_stages(result, job, doc);
@@ -96,9 +96,9 @@ static int work_batch(const char *path)
 	} else if (err < 0) {
 		return err;
 	}
-	kl_gpu_keep_describe(result, job->gpu);
+	kl_gpu_processes_describe(result, job->gpu);
 	if (job->host)
-		kl_gpu_keep_describe_wall(result, job->gpu);
+		kl_gpu_processes_describe_wall(result, job->gpu);
 	kl_json_canonical(&text, result);
 	printf("%s\n", text.ptr);
 	if (fflush(stdout) || ferror(stdout))
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "--child"))
 		return kl_child_main();
 	if (argc == 2 && !strcmp(argv[1], "--gpu-child"))
-		return kl_gpu_serve_main();
+		return kl_gpu_server_main();
 	if (argc == 2 && !strcmp(argv[1], "--version"))
 		return printf("klineage-worker %s\n", KL_VERSION) < 0;
 	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))

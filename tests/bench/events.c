@@ -99,17 +99,17 @@ static int fold_events(const char *dir)
 static int folded(const char *dir)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_folded_freep) struct kl_folded *other = NULL;
+	KL_AUTO(kl_event_index_freep) struct kl_event_index *other = NULL;
 	int64_t start = kl_clock_ns(), ns = 0;
 	int err = kl_repo_open_at(&repo, dir);
 
 	if (!err)
-		err = kl_folded_open(&other, repo, KL_NOTES_GATE);
-	for (size_t i = 0; !err && i < kl_folded_count(other); i++)
-		ns += kl_folded_event(other, i)->ns; /* each is looked at */
+		err = kl_event_index_open(&other, repo, KL_NOTES_GATE);
+	for (size_t i = 0; !err && i < kl_event_index_count(other); i++)
+		ns += kl_event_index_entry(other, i)->ns; /* each is looked at */
 	if (!err)
-		printf("%zu %" PRId64 " %zu\n", ns > 0 ? kl_folded_count(other) : 0,
-		       kl_clock_ns() - start, kl_folded_notes_read(other));
+		printf("%zu %" PRId64 " %zu\n", ns > 0 ? kl_event_index_count(other) : 0,
+		       kl_clock_ns() - start, kl_event_index_notes_read(other));
 	return err;
 }
 

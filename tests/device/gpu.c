@@ -133,13 +133,13 @@ static struct kl_job *job_of(const char *dir, const char *plan, const char *cubi
 	if (kl_json_parse(&doc, text, strlen(text)) < 0 || kl_job_parse(&job, doc) < 0)
 		fprintf(stderr, "%s\n", kl_error_last());
 	else
-		job->gpu = kl_gpu_keep_new();
+		job->gpu = kl_gpu_processes_new();
 	return job;
 }
 
 static void end_job(struct kl_job *job)
 {
-	kl_gpu_keep_free(job->gpu);
+	kl_gpu_processes_free(job->gpu);
 	kl_job_free(job);
 }
 
@@ -182,11 +182,11 @@ static bool calls(struct kl_subject *subject, int64_t n, struct kl_call *end, ch
 	return true;
 }
 
-static void one_case(const char *dir, size_t i, struct kl_gpu_keep **keep)
+static void one_case(const char *dir, size_t i, struct kl_gpu_processes **keep)
 {
 	int64_t n = cases[i].n ? cases[i].n : N, start = kl_clock_ns(), started, ns = 0;
 	struct kl_job *job = job_of(dir, cases[i].plan, cases[i].cubin, n, "/nowhere");
-	struct kl_gpu_keep *own;
+	struct kl_gpu_processes *own;
 	char why[600] = "";
 	bool good = false;
 
@@ -246,7 +246,7 @@ static void stage(const char *dir, const char *name, const char *plan, const cha
 	if (err == 0)
 		err = kl_stage_correct(result, job, pool);
 	got = err ? kl_error_last() : kl_json_str_or(result, "class", "pass");
-	kl_gpu_keep_describe(result, job->gpu);
+	kl_gpu_processes_describe(result, job->gpu);
 	line(!err && !strcmp(got, class), name, err ? got : kl_json_str_or(result, "message", got),
 	     opened, kl_clock_ns() - start);
 	kl_pool_free(pool);
@@ -267,20 +267,20 @@ static void locked(const char *dir)
 		return;
 	other = fork();
 	if (!other) {
-		if (kl_gpu_keep_child(&child, job, job->candidate_so) == 0 &&
+		if (kl_gpu_processes_child(&child, job, job->candidate_so) == 0 &&
 		    write(ready[1], "x", 1) == 1)
 			kl_clock_sleep_ms(1500);
 		_exit(0);
 	}
 	err = read(ready[0], &byte, 1) != 1;
 	start = kl_clock_ns();
-	err = err ? err : kl_gpu_keep_child(&child, job, job->candidate_so);
+	err = err ? err : kl_gpu_processes_child(&child, job, job->candidate_so);
 	start = kl_clock_ns() - start;
 	waitpid(other, NULL, 0);
 	line(!err && start > 1000000000, "a second worker waits", err ? kl_error_last() : "", start,
 	     0);
 	if (child)
-		kl_gpu_keep_back(job->gpu, child);
+		kl_gpu_processes_put(job->gpu, child);
 	end_job(job);
 }
 
@@ -392,13 +392,13 @@ static void direct(const char *dir)
 
 int main(int argc, char **argv)
 {
-	struct kl_gpu_keep *keep = kl_gpu_keep_new();
+	struct kl_gpu_processes *keep = kl_gpu_processes_new();
 
 	if (argc != 2)
 		return 129;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(cases); i++)
 		one_case(argv[1], i, &keep);
-	kl_gpu_keep_free(keep);
+	kl_gpu_processes_free(keep);
 	stage(argv[1], "stages: right", PLAN("scale"), "pass");
 	stage(argv[1], "stages: wrong", PLAN("wrong"), "wrong-all");
 	stage(argv[1], "stages: an element left out", PLAN("half_done"), "wrong-edge");

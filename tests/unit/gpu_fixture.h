@@ -20,8 +20,8 @@
 struct gpu_fixture {
 	char *dir; /* libcuda.so.1, conf, objects, pool */
 	struct kl_job *job;
-	struct kl_gpu_keep *gpu; /* the job's */
-	json_t *doc;             /* what it was read from */
+	struct kl_gpu_processes *gpu; /* the job's */
+	json_t *doc;                  /* what it was read from */
 };
 
 static inline void gpu_file(const struct gpu_fixture *fixture, const char *name, const char *text)
@@ -56,7 +56,7 @@ static inline void gpu_setup(struct gpu_fixture *fixture)
 
 static inline void gpu_teardown(struct gpu_fixture *fixture)
 {
-	kl_gpu_keep_free(fixture->gpu);
+	kl_gpu_processes_free(fixture->gpu);
 	kl_job_free(fixture->job);
 	json_decref(fixture->doc);
 	kl_fs_tempdir_cleanup(&fixture->dir);
@@ -142,10 +142,10 @@ static inline struct kl_job *gpu_job_of(struct gpu_fixture *fixture, const char 
 		truth, honest, cand, plan ? plan : SCALE_PLAN, SCALE_ORACLE_PLAN, pool, stages);
 
 	assert_ok(kl_json_parse(&doc, text, strlen(text)));
-	kl_gpu_keep_free(fixture->gpu);
+	kl_gpu_processes_free(fixture->gpu);
 	kl_job_free(fixture->job);
 	fixture->job = NULL;
-	fixture->gpu = kl_gpu_keep_new();
+	fixture->gpu = kl_gpu_processes_new();
 	assert_ok(kl_job_parse(&fixture->job, doc));
 	fixture->job->gpu = fixture->gpu;
 	json_decref(fixture->doc);

@@ -297,15 +297,15 @@ static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *reco
 		  const struct kl_event *event)
 {
 	const char *runner = kl_json_str_or(record, "runner", NULL);
-	struct kl_told told;
+	struct kl_runner_device runner_device;
 
 	snprintf(key, KL_DIGEST_HEX, "%s", kl_json_str_or(record, "cache", ""));
 	if (!runner)
 		return 0;
-	snprintf(told.device, sizeof(told.device), "%s", event->place.device);
-	snprintf(told.driver, sizeof(told.driver), "%s", event->place.driver);
-	kl_told_key(key, &told);
-	return kl_told_put(in->repo, runner, event->place.id, &told);
+	snprintf(runner_device.device, sizeof(runner_device.device), "%s", event->place.device);
+	snprintf(runner_device.driver, sizeof(runner_device.driver), "%s", event->place.driver);
+	kl_runner_device_key(key, &runner_device);
+	return kl_runner_device_put(in->repo, runner, event->place.id, &runner_device);
 }
 
 /* A wrong answer that was seen once outranks later right ones. `*again`: this one is known. */

@@ -15,7 +15,7 @@
 #define MAX_IDLE 4 /* candidate, parent, the oracle twice */
 #define LOCK_WAIT_MS 600000
 
-struct kl_gpu_keep {
+struct kl_gpu_processes {
 	struct kl_gpu_child *idle[MAX_IDLE]; /* the longest unused first */
 	size_t nidle;
 	bool chosen;
@@ -28,15 +28,15 @@ struct kl_gpu_keep {
 	struct kl_strvec notes;
 };
 
-struct kl_gpu_keep *kl_gpu_keep_new(void)
+struct kl_gpu_processes *kl_gpu_processes_new(void)
 {
-	struct kl_gpu_keep *keep = kl_calloc(1, sizeof(*keep));
+	struct kl_gpu_processes *keep = kl_calloc(1, sizeof(*keep));
 
 	keep->lock.fd = -1;
 	return keep;
 }
 
-void kl_gpu_keep_free(struct kl_gpu_keep *keep)
+void kl_gpu_processes_free(struct kl_gpu_processes *keep)
 {
 	if (!keep)
 		return;
@@ -47,7 +47,7 @@ void kl_gpu_keep_free(struct kl_gpu_keep *keep)
 	free(keep);
 }
 
-void kl_gpu_keep_note(struct kl_gpu_keep *keep, const char *fmt, ...)
+void kl_gpu_processes_note(struct kl_gpu_processes *keep, const char *fmt, ...)
 {
 	char text[500];
 	va_list ap;
@@ -61,12 +61,12 @@ void kl_gpu_keep_note(struct kl_gpu_keep *keep, const char *fmt, ...)
 	kl_strvec_push(&keep->notes, text);
 }
 
-const struct kl_gpu_facts *kl_gpu_keep_facts(const struct kl_gpu_keep *keep)
+const struct kl_gpu_facts *kl_gpu_processes_facts(const struct kl_gpu_processes *keep)
 {
 	return keep && keep->chosen ? &keep->facts : NULL;
 }
 
-void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *keep)
+void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *keep)
 {
 	json_t *notes;
 
@@ -83,13 +83,13 @@ void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *keep)
 	kl_json_set(result, "gpu_notes", notes);
 }
 
-void kl_gpu_keep_walled(struct kl_gpu_keep *keep, const struct kl_gpu_child *child)
+void kl_gpu_processes_walled(struct kl_gpu_processes *keep, const struct kl_gpu_child *child)
 {
 	keep->closed = keep->nhost++ ? keep->closed & child->launcher.closed :
 				       child->launcher.closed;
 }
 
-void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *keep)
+void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *keep)
 {
 	static const struct {
 		unsigned what;
@@ -111,7 +111,7 @@ void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *keep)
 
 /* -- the choice of a device ------------------------------------------------------ */
 
-static int try_lock(struct kl_gpu_keep *keep, const char *uuid, int64_t wait_ms)
+static int try_lock(struct kl_gpu_processes *keep, const char *uuid, int64_t wait_ms)
 {
 	KL_AUTO(kl_freep) char *resource = kl_asprintf("gpu-%s", uuid);
 
@@ -127,7 +127,7 @@ static int none_fits(const struct kl_gpu_child *child, const char *arch)
 }
 
 /* The first free one that runs the code; where none is free, wait for the first. */
-static int choose_device(int *out, struct kl_gpu_keep *keep, const struct kl_gpu_child *child,
+static int choose_device(int *out, struct kl_gpu_processes *keep, const struct kl_gpu_child *child,
 			 const char *arch)
 {
 	const char *locked = getenv(KL_GPU_LOCKED);
@@ -147,7 +147,8 @@ static int choose_device(int *out, struct kl_gpu_keep *keep, const struct kl_gpu
 			return 0;
 		if (err != KL_EBUSY) {
 			/* where no lock can be had nobody else can have it either */
-			kl_gpu_keep_note(keep, "the GPU could not be locked: %s", kl_error_last());
+			kl_gpu_processes_note(keep, "the GPU could not be locked: %s",
+					      kl_error_last());
 			kl_error_clear();
 			return 0;
 		}
@@ -161,18 +162,18 @@ static int choose_device(int *out, struct kl_gpu_keep *keep, const struct kl_gpu
 	return err;
 }
 
-static void who_else(struct kl_gpu_keep *keep)
+static void who_else(struct kl_gpu_processes *keep)
 {
 	KL_AUTO(kl_gpu_nvml_freep) struct kl_gpu_nvml *nvml = kl_gpu_nvml_open(keep->facts.uuid);
 	unsigned pid[8];
 	int have = nvml ? kl_gpu_nvml_processes(nvml, pid, 8) : -1;
 
 	if (have > 0)
-		kl_gpu_keep_note(keep, "%d other process%s compute%s on this GPU", have,
-				 have > 1 ? "es" : "", have > 1 ? "" : "s");
+		kl_gpu_processes_note(keep, "%d other process%s compute%s on this GPU", have,
+				      have > 1 ? "es" : "", have > 1 ? "" : "s");
 }
 
-static int settle_child(struct kl_gpu_keep *keep, const struct kl_gpu_child *child,
+static int settle_child(struct kl_gpu_processes *keep, const struct kl_gpu_child *child,
 			const char *arch)
 {
 	int ordinal = 0, err = choose_device(&ordinal, keep, child, arch);
@@ -192,7 +193,7 @@ static int settle_child(struct kl_gpu_keep *keep, const struct kl_gpu_child *chi
 
 /* -- processes ----------------------------------------------------------------------- */
 
-static struct kl_gpu_child *take_child(struct kl_gpu_keep *keep, size_t i)
+static struct kl_gpu_child *take_child(struct kl_gpu_processes *keep, size_t i)
 {
 	struct kl_gpu_child *child = keep->idle[i];
 
@@ -200,7 +201,7 @@ static struct kl_gpu_child *take_child(struct kl_gpu_keep *keep, size_t i)
 	return child;
 }
 
-static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_keep *keep,
+static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_processes *keep,
 		       const struct kl_job *job, const char *cubin, bool host)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
@@ -220,14 +221,14 @@ static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_keep *keep,
 		if (err < 0)
 			return err;
 		if (host)
-			kl_gpu_keep_walled(keep, child);
+			kl_gpu_processes_walled(keep, child);
 		child->cubin = kl_strdup(cubin);
 	}
 	*out = kl_steal(&child);
 	return 0;
 }
 
-static int wait_well(const struct kl_gpu_keep *keep)
+static int wait_well(const struct kl_gpu_processes *keep)
 {
 	return keep->sick ?
 		       kl_error(KL_EIO,
@@ -237,16 +238,16 @@ static int wait_well(const struct kl_gpu_keep *keep)
 		       0;
 }
 
-int kl_gpu_keep_host(struct kl_gpu_child **out, const struct kl_job *job)
+int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job)
 {
 	int err = wait_well(job->gpu);
 
 	return err ? err : fresh_child(out, job->gpu, job, NULL, true);
 }
 
-int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin)
+int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin)
 {
-	struct kl_gpu_keep *keep = job->gpu;
+	struct kl_gpu_processes *keep = job->gpu;
 	int err = wait_well(keep);
 
 	if (err < 0)
@@ -260,19 +261,19 @@ int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const
 	return fresh_child(out, keep, job, cubin, cubin && kl_job_is_host(job, cubin));
 }
 
-static void probe_pool(struct kl_gpu_keep *keep)
+static void probe_pool(struct kl_gpu_processes *keep)
 {
 	if (kl_gpu_child_probe(keep->facts.uuid) == 0) {
-		kl_gpu_keep_note(keep, "after a hang another process found the GPU healthy");
+		kl_gpu_processes_note(keep, "after a hang another process found the GPU healthy");
 		return;
 	}
 	keep->sick = true;
-	kl_gpu_keep_note(keep, "after a hang: %s", kl_error_last());
+	kl_gpu_processes_note(keep, "after a hang: %s", kl_error_last());
 	kl_error_clear();
 }
 
 /* Often the end of something that failed, whose message stands. */
-void kl_gpu_keep_back(struct kl_gpu_keep *keep, struct kl_gpu_child *child)
+void kl_gpu_processes_put(struct kl_gpu_processes *keep, struct kl_gpu_child *child)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
 	bool stuck = child->stuck;

@@ -15,11 +15,11 @@
  * The GPU is locked, by its UUID, for as long as the keep lives: a second worker
  * waits. Of several devices the first free one that runs the job's architecture is taken.
  *
- *	kl_gpu_keep_child(&c, job, "/dir/cand.cubin");	opened, locked, the module in slot 0
+ *	kl_gpu_processes_child(&c, job, "/dir/cand.cubin");	opened, locked, the module in slot 0
  *	...
- *	kl_gpu_keep_back(job->gpu, c);
+ *	kl_gpu_processes_put(job->gpu, c);
  */
-struct kl_gpu_keep;
+struct kl_gpu_processes;
 
 /*
  * In the environment: the UUID of a GPU that is locked by who runs us. It is taken without a lock,
@@ -29,33 +29,33 @@ struct kl_gpu_keep;
 #define KL_GPU_LOCKED "KLINEAGE_GPU_LOCKED"
 
 /** Empty: no process started, no GPU locked. To be freed after the subjects of its job. */
-struct kl_gpu_keep *kl_gpu_keep_new(void);
-void kl_gpu_keep_free(struct kl_gpu_keep *keep);
-KL_DEFINE_CLEANUP(struct kl_gpu_keep *, kl_gpu_keep_free)
+struct kl_gpu_processes *kl_gpu_processes_new(void);
+void kl_gpu_processes_free(struct kl_gpu_processes *keep);
+KL_DEFINE_CLEANUP(struct kl_gpu_processes *, kl_gpu_processes_free)
 
 /**
  * A process of its own for this artefact (NULL: an empty one, for whoever loads several).
  * KL_ECANNOT: no GPU, none of the architecture, none free; KL_EINVALID: the cubin cannot be loaded;
  * KL_EIO: after a hang the GPU was not well any more.
  */
-int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
-/** An empty one that host code may be loaded into; kl_gpu_keep_walled says that it was. */
-int kl_gpu_keep_host(struct kl_gpu_child **out, const struct kl_job *job);
+int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
+/** An empty one that host code may be loaded into; kl_gpu_processes_walled says that it was. */
+int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job);
 /** Host code was loaded into `child` by kl_gpu_child_launcher. */
-void kl_gpu_keep_walled(struct kl_gpu_keep *keep, const struct kl_gpu_child *child);
+void kl_gpu_processes_walled(struct kl_gpu_processes *keep, const struct kl_gpu_child *child);
 /** For the next who asks for its artefact, if it is alive; else it is buried, and the GPU probed. */
-void kl_gpu_keep_back(struct kl_gpu_keep *keep, struct kl_gpu_child *child);
+void kl_gpu_processes_put(struct kl_gpu_processes *keep, struct kl_gpu_child *child);
 /** result.device, driver, cc and gpu_notes: of the GPU that was used; nothing where none was. */
-void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *keep);
+void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *keep);
 /**
  * result.wall of a job with host code: in how many processes it was, what was closed to all of
  * them.
  */
-void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *keep);
+void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *keep);
 /** The facts of the locked device; NULL: none yet. */
-const struct kl_gpu_facts *kl_gpu_keep_facts(const struct kl_gpu_keep *keep);
+const struct kl_gpu_facts *kl_gpu_processes_facts(const struct kl_gpu_processes *keep);
 /** One more of gpu_notes, unless it is there. */
-void kl_gpu_keep_note(struct kl_gpu_keep *keep, const char *fmt, ...)
+void kl_gpu_processes_note(struct kl_gpu_processes *keep, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -23,15 +23,15 @@
 /* -- messages ------------------------------------------------------------------- */
 
 /* What is still under way are the gate's own small kernels, unless one of the candidate's hangs. */
-static int state_of(const struct kl_gpu_serve *server)
+static int state_of(const struct kl_gpu_server *server)
 {
 	int rc = server->device ? kl_gpu_wait(server->device, SETTLE_MS) : 0;
 
 	return !rc ? KL_GPU_WELL : rc == KL_CU_NOT_READY ? KL_GPU_STUCK : KL_GPU_LOST;
 }
 
-int kl_gpu_serve_reply(struct kl_gpu_serve *server, const struct kl_gpu_head *request, void *reply,
-		       size_t n)
+int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *request,
+			void *reply, size_t n)
 {
 	struct kl_gpu_reply *gpu_reply = reply;
 
@@ -45,7 +45,7 @@ int kl_gpu_serve_reply(struct kl_gpu_serve *server, const struct kl_gpu_head *re
 }
 
 /* A reply of `n` bytes with the error that a handler met, or none. */
-static int send_answer(struct kl_gpu_serve *server, const struct kl_gpu_head *request, int err,
+static int send_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
 		       void *reply, size_t n)
 {
 	struct kl_gpu_reply *gpu_reply = reply;
@@ -54,7 +54,7 @@ static int send_answer(struct kl_gpu_serve *server, const struct kl_gpu_head *re
 	if (err < 0)
 		snprintf(gpu_reply->message, sizeof(gpu_reply->message), "%s", kl_error_last());
 	kl_error_clear();
-	return kl_gpu_serve_reply(server, request, reply, n);
+	return kl_gpu_server_reply(server, request, reply, n);
 }
 
 /* One message into `room`, and the descriptor that came with it, or -1. */
@@ -97,7 +97,7 @@ static int receive_request(int socket, void *room, size_t *n, int *fd)
 	return 0;
 }
 
-int kl_gpu_serve_map(void **out, int fd, uint64_t bytes, bool writable)
+int kl_gpu_server_map(void **out, int fd, uint64_t bytes, bool writable)
 {
 	struct stat st;
 	void *data;
@@ -115,7 +115,7 @@ int kl_gpu_serve_map(void **out, int fd, uint64_t bytes, bool writable)
 
 /* -- slots ------------------------------------------------------------------------ */
 
-int kl_gpu_serve_get_bound(struct kl_gpu_bound **out, struct kl_gpu_serve *server, uint32_t slot)
+int kl_gpu_server_get_bound(struct kl_gpu_bound **out, struct kl_gpu_server *server, uint32_t slot)
 {
 	if (slot >= KL_GPU_MAX_BINDS || !server->bind[slot].bound)
 		return kl_error(KL_EINVALID, "no binding %u", slot);
@@ -123,7 +123,8 @@ int kl_gpu_serve_get_bound(struct kl_gpu_bound **out, struct kl_gpu_serve *serve
 	return 0;
 }
 
-int kl_gpu_serve_get_set(struct kl_gpu_serve_set **out, struct kl_gpu_serve *server, uint32_t slot)
+int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *server,
+			  uint32_t slot)
 {
 	if (slot >= KL_GPU_MAX_SETS || !server->set[slot].set)
 		return kl_error(KL_EINVALID, "no set of tensors %u", slot);
@@ -131,16 +132,16 @@ int kl_gpu_serve_get_set(struct kl_gpu_serve_set **out, struct kl_gpu_serve *ser
 	return 0;
 }
 
-static void drop_bind(struct kl_gpu_serve *server, uint32_t slot)
+static void drop_bind(struct kl_gpu_server *server, uint32_t slot)
 {
 	kl_gpu_bound_free(server->bind[slot].bound, server->device);
 	server->bind[slot].bound = NULL;
 }
 
 /* What is bound to it goes first. */
-static void drop_set(struct kl_gpu_serve *server, uint32_t slot)
+static void drop_set(struct kl_gpu_server *server, uint32_t slot)
 {
-	struct kl_gpu_serve_set *set = &server->set[slot];
+	struct kl_gpu_server_set *set = &server->set[slot];
 
 	for (uint32_t i = 0; i < KL_GPU_MAX_BINDS; i++)
 		if (server->bind[i].bound && server->bind[i].set == slot)
@@ -151,7 +152,7 @@ static void drop_set(struct kl_gpu_serve *server, uint32_t slot)
 	memset(set, 0, sizeof(*set));
 }
 
-static void drop_module(struct kl_gpu_serve *server, uint32_t slot)
+static void drop_module(struct kl_gpu_server *server, uint32_t slot)
 {
 	for (uint32_t i = 0; i < KL_GPU_MAX_BINDS; i++)
 		if (server->bind[i].bound && server->bind[i].module == slot)
@@ -162,7 +163,7 @@ static void drop_module(struct kl_gpu_serve *server, uint32_t slot)
 
 /* -- operations ----------------------------------------------------------------------- */
 
-static int serve_hello(struct kl_gpu_serve *server, const void *request, int fd)
+static int serve_hello(struct kl_gpu_server *server, const void *request, int fd)
 {
 	const struct kl_gpu_head *head = request;
 	struct kl_gpu_hello hello = { 0 };
@@ -191,7 +192,7 @@ static int serve_hello(struct kl_gpu_serve *server, const void *request, int fd)
 	return send_answer(server, request, err, &hello, sizeof(hello));
 }
 
-static int open_device(struct kl_gpu_serve *server, const void *request, int fd)
+static int open_device(struct kl_gpu_server *server, const void *request, int fd)
 {
 	const struct kl_gpu_open *open = request;
 	struct kl_gpu_reply reply = { 0 };
@@ -207,7 +208,7 @@ static int open_device(struct kl_gpu_serve *server, const void *request, int fd)
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
-static int put_module(struct kl_gpu_serve *server, const void *request, int fd)
+static int put_module(struct kl_gpu_server *server, const void *request, int fd)
 {
 	const struct kl_gpu_put_module *module = request;
 	struct kl_gpu_reply reply = { 0 };
@@ -217,7 +218,7 @@ static int put_module(struct kl_gpu_serve *server, const void *request, int fd)
 	if (module->head.slot >= KL_GPU_MAX_MODULES || module->bytes > KL_GPU_MAX_CUBIN)
 		err = kl_error(KL_EINVALID, "a cubin too many, or too large");
 	if (err == 0)
-		err = kl_gpu_serve_map(&image, fd, module->bytes, false);
+		err = kl_gpu_server_map(&image, fd, module->bytes, false);
 	if (err == 0) {
 		drop_module(server, module->head.slot);
 		err = kl_gpu_module_load(&server->module[module->head.slot], server->device, image,
@@ -244,16 +245,16 @@ static int check_layout(const struct kl_gpu_put_set *set)
 	return 0;
 }
 
-static int put_set(struct kl_gpu_serve *server, const void *request, int fd)
+static int put_set(struct kl_gpu_server *server, const void *request, int fd)
 {
 	const struct kl_gpu_put_set *gpu_put_set = request;
 	struct kl_gpu_reply reply = { 0 };
-	struct kl_gpu_serve_set *set;
+	struct kl_gpu_server_set *set;
 	void *host = NULL;
 	int err = check_layout(gpu_put_set);
 
 	if (err == 0)
-		err = kl_gpu_serve_map(&host, fd, gpu_put_set->host_bytes, true);
+		err = kl_gpu_server_map(&host, fd, gpu_put_set->host_bytes, true);
 	if (err == 0) {
 		set = &server->set[gpu_put_set->head.slot];
 		drop_set(server, gpu_put_set->head.slot);
@@ -268,11 +269,11 @@ static int put_set(struct kl_gpu_serve *server, const void *request, int fd)
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
-static int make_binding(struct kl_gpu_serve *server, const struct kl_gpu_put_bind *bind, int fd)
+static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind, int fd)
 {
 	/* bytes of struct arguments live in it */
 	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
-	struct kl_gpu_serve_set *set = NULL;
+	struct kl_gpu_server_set *set = NULL;
 	struct kl_gpu_bound *bound = NULL;
 	void *text = NULL;
 	struct kl_plan_at *at = NULL;
@@ -281,8 +282,8 @@ static int make_binding(struct kl_gpu_serve *server, const struct kl_gpu_put_bin
 	if (bind->head.slot >= KL_GPU_MAX_BINDS || bind->module >= KL_GPU_MAX_MODULES ||
 	    !server->module[bind->module] || bind->bytes > KL_GPU_MAX_PLAN)
 		return kl_error(KL_EINVALID, "a binding too many, too large, or of no module");
-	if ((err = kl_gpu_serve_get_set(&set, server, bind->set)) < 0 ||
-	    (err = kl_gpu_serve_map(&text, fd, bind->bytes, false)) < 0)
+	if ((err = kl_gpu_server_get_set(&set, server, bind->set)) < 0 ||
+	    (err = kl_gpu_server_map(&text, fd, bind->bytes, false)) < 0)
 		return err;
 	drop_bind(server, bind->head.slot);
 	err = kl_gpu_doc_resolve(&at, &plan, text, bind->bytes, set->set, &server->device->facts);
@@ -297,7 +298,7 @@ static int make_binding(struct kl_gpu_serve *server, const struct kl_gpu_put_bin
 	return kl_gpu_bound_prepare(bound, server->device, bind->seed, bind->limit_ms);
 }
 
-static int put_bind(struct kl_gpu_serve *server, const void *request, int fd)
+static int put_bind(struct kl_gpu_server *server, const void *request, int fd)
 {
 	struct kl_gpu_reply reply = { 0 };
 
@@ -305,7 +306,7 @@ static int put_bind(struct kl_gpu_serve *server, const void *request, int fd)
 			   sizeof(reply));
 }
 
-static int serve_drop(struct kl_gpu_serve *server, const void *request, int fd)
+static int serve_drop(struct kl_gpu_server *server, const void *request, int fd)
 {
 	const struct kl_gpu_drop *drop = request;
 	struct kl_gpu_reply reply = { 0 };
@@ -324,7 +325,7 @@ static int serve_drop(struct kl_gpu_serve *server, const void *request, int fd)
 
 /* -- a call --------------------------------------------------------------------------- */
 
-int kl_gpu_serve_upload(struct kl_gpu_serve *server, struct kl_gpu_serve_set *set)
+int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set)
 {
 	int err = 0;
 
@@ -335,7 +336,7 @@ int kl_gpu_serve_upload(struct kl_gpu_serve *server, struct kl_gpu_serve_set *se
 	return err;
 }
 
-int kl_gpu_serve_download(struct kl_gpu_serve *server, struct kl_gpu_serve_set *set)
+int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set)
 {
 	int err = 0;
 
@@ -347,8 +348,8 @@ int kl_gpu_serve_download(struct kl_gpu_serve *server, struct kl_gpu_serve_set *
 }
 
 /* Everything before the launches; waits, so that an error after is of the kernels. */
-static int before_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call *call,
-		       struct kl_gpu_bound *bound, struct kl_gpu_serve_set *set,
+static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
+		       struct kl_gpu_bound *bound, struct kl_gpu_server_set *set,
 		       struct kl_gpu_module *module)
 {
 	int err = 0, rc;
@@ -356,7 +357,7 @@ static int before_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call 
 	if (call->flags & KL_GPU_CALL_RELOAD)
 		err = kl_gpu_module_reload(module, server->device);
 	if (err == 0 && call->flags & KL_GPU_CALL_UPLOAD)
-		err = kl_gpu_serve_upload(server, set);
+		err = kl_gpu_server_upload(server, set);
 	if (err < 0 || (err = kl_gpu_set_poison(set->set, server->device, call->seed)) < 0 ||
 	    (err = kl_gpu_bound_ready(bound, server->device, call->seed)) < 0 ||
 	    (call->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(server->device)) < 0))
@@ -365,7 +366,7 @@ static int before_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call 
 	return rc ? kl_gpu_error(server->cu, rc, KL_EIO, "the GPU fails before the call") : 0;
 }
 
-static int run_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call *call,
+static int run_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
 		    const struct kl_gpu_bound *bound, struct kl_gpu_called *out)
 {
 	int rc, which, ran;
@@ -404,8 +405,8 @@ static int run_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call *ca
 	return 0;
 }
 
-static int after_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call *call,
-		      const struct kl_gpu_bound *bound, struct kl_gpu_serve_set *set,
+static int after_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
+		      const struct kl_gpu_bound *bound, struct kl_gpu_server_set *set,
 		      struct kl_gpu_called *out)
 {
 	size_t arg = 0;
@@ -428,20 +429,20 @@ static int after_call(struct kl_gpu_serve *server, const struct kl_gpu_do_call *
 		}
 	}
 	if (err == 0 && call->flags & KL_GPU_CALL_DOWNLOAD)
-		err = kl_gpu_serve_download(server, set);
+		err = kl_gpu_server_download(server, set);
 	return err;
 }
 
-static int serve_call(struct kl_gpu_serve *server, const void *request, int fd)
+static int serve_call(struct kl_gpu_server *server, const void *request, int fd)
 {
 	const struct kl_gpu_do_call *call = request;
 	struct kl_gpu_called out = { .launch = -1, .arg = -1 };
-	struct kl_gpu_serve_set *set = NULL;
+	struct kl_gpu_server_set *set = NULL;
 	struct kl_gpu_bound *bound = NULL;
-	int err = kl_gpu_serve_get_bound(&bound, server, call->head.slot);
+	int err = kl_gpu_server_get_bound(&bound, server, call->head.slot);
 
 	if (err == 0)
-		err = kl_gpu_serve_get_set(&set, server, server->bind[call->head.slot].set);
+		err = kl_gpu_server_get_set(&set, server, server->bind[call->head.slot].set);
 	if (err == 0)
 		err = before_call(server, call, bound, set,
 				  server->module[server->bind[call->head.slot].module]);
@@ -456,11 +457,11 @@ static int serve_call(struct kl_gpu_serve *server, const void *request, int fd)
 	} else {
 		out.quirk = kl_gpu_bound_quirk(bound);
 	}
-	return kl_gpu_serve_reply(server, request, &out, sizeof(out));
+	return kl_gpu_server_reply(server, request, &out, sizeof(out));
 }
 
 /* Written, looked at there, read back and looked at here. */
-static int probe_device(struct kl_gpu_serve *server)
+static int probe_device(struct kl_gpu_server *server)
 {
 	enum { BYTES = 1 << 20 };
 	struct kl_gpu_pattern pattern = { .seed = kl_rng_os_seed(), .keep = ~(uint64_t)0 };
@@ -483,7 +484,7 @@ static int probe_device(struct kl_gpu_serve *server)
 	return err;
 }
 
-static int serve_probe(struct kl_gpu_serve *server, const void *request, int fd)
+static int serve_probe(struct kl_gpu_server *server, const void *request, int fd)
 {
 	struct kl_gpu_reply reply = { 0 };
 
@@ -495,7 +496,7 @@ static int serve_probe(struct kl_gpu_serve *server, const void *request, int fd)
 static const struct {
 	size_t bytes;
 	bool needs_device;
-	int (*serve)(struct kl_gpu_serve *s, const void *request, int fd);
+	int (*serve)(struct kl_gpu_server *s, const void *request, int fd);
 } operations[] = {
 	[KL_GPU_OP_HELLO] = { sizeof(struct kl_gpu_head), false, serve_hello },
 	[KL_GPU_OP_OPEN] = { sizeof(struct kl_gpu_open), false, open_device },
@@ -505,11 +506,11 @@ static const struct {
 	[KL_GPU_OP_CALL] = { sizeof(struct kl_gpu_do_call), true, serve_call },
 	[KL_GPU_OP_DROP] = { sizeof(struct kl_gpu_drop), true, serve_drop },
 	[KL_GPU_OP_PROBE] = { sizeof(struct kl_gpu_head), true, serve_probe },
-	[KL_GPU_OP_LAUNCHER] = { sizeof(struct kl_gpu_put_launcher), true, kl_gpu_serve_launcher },
-	[KL_GPU_OP_LAUNCH] = { sizeof(struct kl_gpu_do_launch), true, kl_gpu_serve_launch },
+	[KL_GPU_OP_LAUNCHER] = { sizeof(struct kl_gpu_put_launcher), true, kl_gpu_server_launcher },
+	[KL_GPU_OP_LAUNCH] = { sizeof(struct kl_gpu_do_launch), true, kl_gpu_server_launch },
 };
 
-static int serve_one(struct kl_gpu_serve *server, const struct kl_gpu_head *head, size_t n, int fd)
+static int serve_one(struct kl_gpu_server *server, const struct kl_gpu_head *head, size_t n, int fd)
 {
 	if (n < sizeof(*head) || head->magic != KL_GPU_WIRE_MAGIC || head->bytes != n)
 		return kl_error(KL_EINVALID, "a broken message");
@@ -530,10 +531,10 @@ static void set_limits(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-int kl_gpu_serve_main(void)
+int kl_gpu_server_main(void)
 {
 	static _Alignas(64) char room[KL_GPU_WIRE_MAX];
-	struct kl_gpu_serve *server = kl_calloc(1, sizeof(*server));
+	struct kl_gpu_server *server = kl_calloc(1, sizeof(*server));
 	size_t n = 0;
 	int err, fd;
 

@@ -22,7 +22,7 @@ static void take_error(struct kl_gpu_reply *reply, int err)
 	kl_error_clear();
 }
 
-int kl_gpu_serve_launcher(struct kl_gpu_serve *server, const void *request, int fd)
+int kl_gpu_server_launcher(struct kl_gpu_server *server, const void *request, int fd)
 {
 	const struct kl_gpu_put_launcher *launcher = request;
 	struct kl_gpu_launcher_ready out = { 0 };
@@ -33,7 +33,7 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *server, const void *request, int 
 		err = kl_error(KL_EINVALID, "host code in a process that has no wall");
 	else if (server->launcher || launcher->bytes > KL_GPU_MAX_CUBIN)
 		err = kl_error(KL_EINVALID, "host code that is too large, or a second piece of it");
-	if (err == 0 && (err = kl_gpu_serve_map(&image, fd, launcher->bytes, false)) == 0) {
+	if (err == 0 && (err = kl_gpu_server_map(&image, fd, launcher->bytes, false)) == 0) {
 		err = kl_gpu_launcher_open(&server->launcher, server->device, image,
 					   launcher->bytes, launcher->trace);
 		munmap(image, launcher->bytes);
@@ -44,18 +44,18 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *server, const void *request, int 
 		memcpy(out.why, server->launcher->why, sizeof(out.why));
 	}
 	take_error(&out.r, err);
-	return kl_gpu_serve_reply(server, request, &out, sizeof(out));
+	return kl_gpu_server_reply(server, request, &out, sizeof(out));
 }
 
-static int before_call(struct kl_gpu_serve *server, const struct kl_gpu_do_launch *launch,
-		       struct kl_gpu_serve_set *set)
+static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_launch *launch,
+		       struct kl_gpu_server_set *set)
 {
 	int err = 0, rc;
 
 	if (launch->flags & KL_GPU_CALL_RELOAD)
 		kl_gpu_launcher_restore(server->launcher);
 	if (launch->flags & KL_GPU_CALL_UPLOAD)
-		err = kl_gpu_serve_upload(server, set);
+		err = kl_gpu_server_upload(server, set);
 	if (err < 0 || (err = kl_gpu_set_poison(set->set, server->device, launch->seed)) < 0 ||
 	    (launch->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(server->device)) < 0))
 		return err;
@@ -73,7 +73,7 @@ static int64_t processor_ns(void)
 }
 
 /* The stream is done; is the device? */
-static int settle_call(struct kl_gpu_serve *server, struct kl_gpu_called *out)
+static int settle_call(struct kl_gpu_server *server, struct kl_gpu_called *out)
 {
 	int64_t from = processor_ns(), took;
 	float ms = 0;
@@ -91,8 +91,8 @@ static int settle_call(struct kl_gpu_serve *server, struct kl_gpu_called *out)
 	return 0;
 }
 
-static int run_call(struct kl_gpu_serve *server, const struct kl_gpu_do_launch *launch,
-		    struct kl_gpu_serve_set *set, struct kl_gpu_launched *out)
+static int run_call(struct kl_gpu_server *server, const struct kl_gpu_do_launch *launch,
+		    struct kl_gpu_server_set *set, struct kl_gpu_launched *out)
 {
 	int rc, ran;
 
@@ -121,8 +121,8 @@ static int run_call(struct kl_gpu_serve *server, const struct kl_gpu_do_launch *
 	return 0;
 }
 
-static int after_call(struct kl_gpu_serve *server, const struct kl_gpu_do_launch *launch,
-		      struct kl_gpu_serve_set *set, struct kl_gpu_called *out)
+static int after_call(struct kl_gpu_server *server, const struct kl_gpu_do_launch *launch,
+		      struct kl_gpu_server_set *set, struct kl_gpu_called *out)
 {
 	size_t arg = 0;
 	int err = 0;
@@ -135,19 +135,19 @@ static int after_call(struct kl_gpu_serve *server, const struct kl_gpu_do_launch
 		return 0;
 	}
 	return err == 0 && launch->flags & KL_GPU_CALL_DOWNLOAD ?
-		       kl_gpu_serve_download(server, set) :
+		       kl_gpu_server_download(server, set) :
 		       err;
 }
 
-int kl_gpu_serve_launch(struct kl_gpu_serve *server, const void *request, int fd)
+int kl_gpu_server_launch(struct kl_gpu_server *server, const void *request, int fd)
 {
 	const struct kl_gpu_do_launch *launch = request;
 	KL_AUTO(kl_freep) struct kl_gpu_launched *out = kl_calloc(1, sizeof(*out));
-	struct kl_gpu_serve_set *set = NULL;
+	struct kl_gpu_server_set *set = NULL;
 	int err = server->launcher ? 0 : kl_error(KL_EINVALID, "no host code to call");
 
 	out->c.launch = out->c.arg = -1;
-	if (err == 0 && (err = kl_gpu_serve_get_set(&set, server, launch->head.slot)) == 0)
+	if (err == 0 && (err = kl_gpu_server_get_set(&set, server, launch->head.slot)) == 0)
 		err = before_call(server, launch, set);
 	if (err == 0 && server->launcher->trace)
 		kl_gpu_trace_begin(server->launcher->trace);
@@ -158,5 +158,5 @@ int kl_gpu_serve_launch(struct kl_gpu_serve *server, const void *request, int fd
 	if (err == 0 && out->c.end == KL_GPU_CALL_OK)
 		err = after_call(server, launch, set, &out->c);
 	take_error(&out->c.r, err);
-	return kl_gpu_serve_reply(server, request, out, sizeof(*out));
+	return kl_gpu_server_reply(server, request, out, sizeof(*out));
 }

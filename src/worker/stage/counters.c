@@ -92,7 +92,7 @@ static int run_ncu(json_t **launches, const struct kl_job *job, const char *file
 static int count_launches(json_t **launches, const struct kl_job *job, const json_t *doc)
 {
 	KL_AUTO(kl_freep) char *file = kl_asprintf("%s/counters-%d", job->pool, (int)getpid());
-	const struct kl_gpu_facts *gpu = kl_gpu_keep_facts(job->gpu);
+	const struct kl_gpu_facts *gpu = kl_gpu_processes_facts(job->gpu);
 	int err;
 
 	if (job->surface != KL_SURFACE_CUDA || job->host || !job->plan || !gpu || !perf_point(job))

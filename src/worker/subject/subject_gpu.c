@@ -20,7 +20,7 @@
  */
 struct gpu_subject {
 	struct kl_subject base; /* first: what the interface sees */
-	struct kl_gpu_keep *keep;
+	struct kl_gpu_processes *keep;
 	struct kl_gpu_child *child;
 	struct kl_gpu_host host;
 	struct kl_gpu_tensor_layout layout[KL_JOB_MAX_ARGS];
@@ -44,7 +44,7 @@ static void end_gpu(struct gpu_subject *subject)
 {
 	if (subject->child) {
 		kl_gpu_child_host_back(subject->child, &subject->host);
-		kl_gpu_keep_back(subject->keep, subject->child);
+		kl_gpu_processes_put(subject->keep, subject->child);
 	}
 	kl_gpu_host_release(&subject->host);
 	kl_strvec_release(&subject->kernel);
@@ -294,9 +294,9 @@ static int call_gpu(struct kl_subject *base, struct kl_call *out)
 	out->ns = called.event_ns;
 	out->wall_ns = called.event_ns;
 	if (called.quirk)
-		kl_gpu_keep_note(subject->keep,
-				 "a bit of small tensor maps was cleared, as CUTLASS does for "
-				 "drivers up to CUDA 13.1");
+		kl_gpu_processes_note(subject->keep,
+				      "a bit of small tensor maps was cleared, as CUTLASS does for "
+				      "drivers up to CUDA 13.1");
 	/* what is not well is not asked again, whatever the end was */
 	if (out->end != KL_CALL_OK)
 		kl_gpu_child_kill(subject->child);
@@ -370,9 +370,9 @@ static void note_host(struct gpu_subject *subject)
 	const struct kl_gpu_launcher_ready *ready = &subject->child->launcher;
 
 	if (!ready->traced)
-		kl_gpu_keep_note(subject->keep,
-				 "kernels that host code launched were not looked at: %s",
-				 ready->why);
+		kl_gpu_processes_note(subject->keep,
+				      "kernels that host code launched were not looked at: %s",
+				      ready->why);
 }
 
 int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
@@ -403,7 +403,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	memcpy(subject->dim, pt->dim, sizeof(subject->dim));
 	if (subject->host_code && !strcmp(spec->so, job->candidate_so))
 		kl_strvec_copy(&subject->kernel, &job->kernel);
-	if ((err = kl_gpu_keep_child(&subject->child, job, spec->so)) < 0 ||
+	if ((err = kl_gpu_processes_child(&subject->child, job, spec->so)) < 0 ||
 	    (err = bind_all(subject, job, pt, spec, real)) < 0)
 		return err;
 	if (subject->host_code)

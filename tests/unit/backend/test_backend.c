@@ -328,7 +328,7 @@ static void its_kernels_are_compiled_and_audited(void **state)
 
 	{
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
-		const struct kl_builder_wanted wanted = {
+		const struct kl_builder_needs wanted = {
 			.candidate = surface,
 			.parent = parent,
 			.march = "x86-64-v3",
@@ -387,7 +387,7 @@ static void its_oracles_outlive_a_session(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_repo("outlive");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = surface_of(dir, KERNEL("2 * x[i]"));
-	const struct kl_builder_wanted wanted = { .candidate = surface };
+	const struct kl_builder_needs wanted = { .candidate = surface };
 	struct kl_builder_set set;
 
 	assert_ok(kl_repo_open_at(&repo, dir));

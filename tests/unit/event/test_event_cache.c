@@ -112,36 +112,37 @@ static void a_runner_has_a_device(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
 	KL_AUTO(kl_event_freep) struct kl_event *other = event("s"), *back = NULL;
-	struct kl_told told, gpu[] = { { "GPU A", "1" }, { "GPU A", "2" }, { "GPU B", "1" } };
+	struct kl_runner_device runner_device,
+		gpu[] = { { "GPU A", "1" }, { "GPU A", "2" }, { "GPU B", "1" } };
 
 	fixture_open(&fixture, "told");
 	fixture.key.runner = "ssh:a";
-	fixture.key.told = &told;
-	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
-	assert_string_equal(told.device, "");
-	assert_ok(kl_told_put(fixture.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
-	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
-	assert_string_equal(told.device, "GPU A");
-	assert_string_equal(told.driver, "1");
+	fixture.key.runner_device = &runner_device;
+	kl_runner_device_get(&runner_device, fixture.repo, "ssh:a", "cuda/sm_90");
+	assert_string_equal(runner_device.device, "");
+	assert_ok(kl_runner_device_put(fixture.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
+	kl_runner_device_get(&runner_device, fixture.repo, "ssh:a", "cuda/sm_90");
+	assert_string_equal(runner_device.device, "GPU A");
+	assert_string_equal(runner_device.driver, "1");
 	assert_ok(kl_cache_put(fixture.repo, &fixture.key, other));
 	for (size_t i = 1; i < KL_ARRAY_SIZE(gpu); i++) {
-		assert_ok(kl_told_put(fixture.repo, "ssh:a", "cuda/sm_90", &gpu[i]));
-		kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
+		assert_ok(kl_runner_device_put(fixture.repo, "ssh:a", "cuda/sm_90", &gpu[i]));
+		kl_runner_device_get(&runner_device, fixture.repo, "ssh:a", "cuda/sm_90");
 		assert_int_equal(kl_cache_get(&back, fixture.repo, &fixture.key), KL_ENOTFOUND);
 		assert_int_equal(kl_cache_find(&back, fixture.repo, &fixture.key), KL_ENOTFOUND);
 	}
-	assert_ok(kl_told_put(fixture.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
-	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
+	assert_ok(kl_runner_device_put(fixture.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
+	kl_runner_device_get(&runner_device, fixture.repo, "ssh:a", "cuda/sm_90");
 	assert_ok(kl_cache_get(&back, fixture.repo, &fixture.key));
 	/* another runner, another platform of the same one: not told */
-	kl_told_get(&told, fixture.repo, "ssh:b", "cuda/sm_90");
-	assert_string_equal(told.device, "");
-	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_80");
-	assert_string_equal(told.device, "");
+	kl_runner_device_get(&runner_device, fixture.repo, "ssh:b", "cuda/sm_90");
+	assert_string_equal(runner_device.device, "");
+	kl_runner_device_get(&runner_device, fixture.repo, "ssh:a", "cuda/sm_80");
+	assert_string_equal(runner_device.device, "");
 	/* damage is as if nothing had been told */
 	sh(fixture.dir, "for f in .git/klineage/runners/*; do echo '{' >\"$f\"; done");
-	kl_told_get(&told, fixture.repo, "ssh:a", "cuda/sm_90");
-	assert_string_equal(told.device, "");
+	kl_runner_device_get(&runner_device, fixture.repo, "ssh:a", "cuda/sm_90");
+	assert_string_equal(runner_device.device, "");
 }
 
 /* kill -9 or a bad disk: the entry is as if it were not there. */

@@ -94,7 +94,7 @@ static void hex_of(char out[65], const uint8_t *bytes)
 
 struct check {
 	struct kl_repo *r;
-	struct kl_folded *f;
+	struct kl_event_index *f;
 	size_t events;
 };
 
@@ -115,10 +115,11 @@ static int check_note(const git_oid *commit, const char *text, size_t len, void 
 
 		kl_map_put(&want, of, kl_map_get(&want, of) ? both : profile);
 	}
-	n = kl_folded_of_commit(&first, check->f, commit);
+	n = kl_event_index_of_commit(&first, check->f, commit);
 	assert_int_equal(n, want.n);
 	for (i = 0; i < n; i++) {
-		const struct kl_folded_event *event = kl_folded_event(check->f, first + i);
+		const struct kl_event_index_entry *event = kl_event_index_entry(check->f,
+										first + i);
 		KL_AUTO(kl_event_freep) struct kl_event *whole = NULL;
 		char id[65], hex[65];
 		const char *as;
@@ -126,10 +127,11 @@ static int check_note(const git_oid *commit, const char *text, size_t len, void 
 		hex_of(id, event->id);
 		as = kl_map_get(&want, id);
 		assert_non_null(as);
-		assert_int_equal(event->as, *as == 'v' ? KL_FOLDED_VERDICT :
-					    *as == 'p' ? KL_FOLDED_PROFILE :
-							 KL_FOLDED_VERDICT | KL_FOLDED_PROFILE);
-		assert_ok(kl_folded_read(&whole, check->r, event));
+		assert_int_equal(event->as,
+				 *as == 'v' ? KL_EVENT_INDEX_VERDICT :
+				 *as == 'p' ? KL_EVENT_INDEX_PROFILE :
+					      KL_EVENT_INDEX_VERDICT | KL_EVENT_INDEX_PROFILE);
+		assert_ok(kl_event_index_read(&whole, check->r, event));
 		assert_string_equal(whole->id, id);
 		hex_of(hex, event->surface);
 		assert_string_equal(whole->surface, hex);
@@ -149,20 +151,20 @@ static size_t check_all(struct fixture *fixture)
 	struct check check = { .r = fixture->r };
 	size_t read;
 
-	assert_ok(kl_folded_open(&check.f, fixture->r, KL_NOTES_GATE));
+	assert_ok(kl_event_index_open(&check.f, fixture->r, KL_NOTES_GATE));
 	assert_ok(kl_notes_each(fixture->r, KL_NOTES_GATE, check_note, &check));
-	assert_int_equal(check.events, kl_folded_count(check.f));
+	assert_int_equal(check.events, kl_event_index_count(check.f));
 	for (size_t i = 1; i < check.events; i++) {
-		const struct kl_folded_event *left = kl_folded_by_surface(check.f, i - 1),
-					     *right = kl_folded_by_surface(check.f, i);
+		const struct kl_event_index_entry *left = kl_event_index_by_surface(check.f, i - 1),
+						  *right = kl_event_index_by_surface(check.f, i);
 		int depth = memcmp(left->surface, right->surface, 32);
 
 		if (!depth)
 			depth = memcmp(left->contract, right->contract, 32);
 		assert_true(depth < 0 || (!depth && strcmp(left->time, right->time) <= 0));
 	}
-	read = kl_folded_notes_read(check.f);
-	kl_folded_free(check.f);
+	read = kl_event_index_notes_read(check.f);
+	kl_event_index_free(check.f);
 	return read;
 }
 
@@ -255,7 +257,7 @@ static void hostile(void **state)
 	path = kl_asprintf("%s/%s", other.dir, name);
 	assert_ok(kl_fs_read(&whole, path, SIZE_MAX / 2));
 	for (int round = 0; round < 400; round++) {
-		KL_AUTO(kl_folded_freep) struct kl_folded *folded = NULL;
+		KL_AUTO(kl_event_index_freep) struct kl_event_index *event_index = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf bad = KL_BUF_INIT, now = KL_BUF_INIT;
 		size_t first;
 
@@ -271,19 +273,21 @@ static void hostile(void **state)
 		}
 		kl_mapfile_end(&bad);
 		assert_ok(kl_fs_write(path, bad.ptr, bad.len));
-		assert_ok(kl_folded_open(&folded, other.r, KL_NOTES_GATE));
+		assert_ok(kl_event_index_open(&event_index, other.r, KL_NOTES_GATE));
 		assert_ok(kl_fs_read(&now, path, SIZE_MAX / 2));
 		if (now.len == bad.len && !memcmp(now.ptr, bad.ptr, bad.len))
 			taken++;
 		else
 			refused++;
-		for (size_t i = 0; i < kl_folded_count(folded); i++) {
+		for (size_t i = 0; i < kl_event_index_count(event_index); i++) {
 			KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
 			/* a place that is none is said to be none */
-			if (kl_folded_read(&event, other.r, kl_folded_by_surface(folded, i)) < 0)
+			if (kl_event_index_read(&event, other.r,
+						kl_event_index_by_surface(event_index, i)) < 0)
 				kl_error_clear();
-			kl_folded_of_commit(&first, folded, &kl_folded_event(folded, i)->commit);
+			kl_event_index_of_commit(&first, event_index,
+						 &kl_event_index_entry(event_index, i)->commit);
 		}
 	}
 	assert_true(taken > 20 && refused > 20);
@@ -292,30 +296,31 @@ static void hostile(void **state)
 static void by_surface(void **state)
 {
 	KL_AUTO(fixture_release) struct fixture other = fixture("surface", 30);
-	KL_AUTO(kl_folded_freep) struct kl_folded *folded = NULL;
+	KL_AUTO(kl_event_index_freep) struct kl_event_index *event_index = NULL;
 	struct kl_rng rng;
 	size_t first, n, all = 0;
 	char digest[2][KL_DIGEST_HEX];
 
 	kl_rng_seed(&rng, 3);
 	add_some(&other, &rng, 60);
-	assert_ok(kl_folded_open(&folded, other.r, KL_NOTES_GATE));
+	assert_ok(kl_event_index_open(&event_index, other.r, KL_NOTES_GATE));
 	for (uint64_t step = 0; step < 3; step++)
 		for (uint64_t column = 0; column < 3; column++) {
 			kl_digest_hex(digest[0], &step, sizeof(step));
 			kl_digest_hex(digest[1], &column, sizeof(column));
-			n = kl_folded_of_surface(&first, folded, digest[0], digest[1]);
+			n = kl_event_index_of_surface(&first, event_index, digest[0], digest[1]);
 			all += n;
 			for (size_t i = 0; i < n; i++) {
 				KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-				assert_ok(kl_folded_read(&event, other.r,
-							 kl_folded_by_surface(folded, first + i)));
+				assert_ok(kl_event_index_read(
+					&event, other.r,
+					kl_event_index_by_surface(event_index, first + i)));
 				assert_true(kl_event_is_for(event, digest[0], digest[1]));
 			}
 		}
-	assert_int_equal(all, kl_folded_count(folded));
-	assert_int_equal(kl_folded_of_surface(&first, folded, "no digest", digest[1]), 0);
+	assert_int_equal(all, kl_event_index_count(event_index));
+	assert_int_equal(kl_event_index_of_surface(&first, event_index, "no digest", digest[1]), 0);
 }
 
 int main(void)

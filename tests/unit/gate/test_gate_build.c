@@ -80,8 +80,8 @@ static void session_close(struct session *session)
 
 static int all(struct kl_builder_set *set, struct session *session)
 {
-	const struct kl_builder_wanted wanted = { .candidate = session->candidate,
-						  .parent = session->parent };
+	const struct kl_builder_needs wanted = { .candidate = session->candidate,
+						 .parent = session->parent };
 
 	return kl_builder_all(set, &session->b, &wanted);
 }

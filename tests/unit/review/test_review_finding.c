@@ -10,7 +10,7 @@ static char *plain(const char *text)
 {
 	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_say_plain(&buf, text);
+	kl_finding_plain(&buf, text);
 	return kl_buf_detach(&buf);
 }
 
@@ -18,7 +18,7 @@ static char *markdown(const char *text)
 {
 	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_say_markdown(&buf, text);
+	kl_finding_markdown(&buf, text);
 	return kl_buf_detach(&buf);
 }
 
@@ -62,7 +62,7 @@ static void quotes_are_cleaned(void **state)
 		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 		KL_AUTO(kl_freep) char *at = NULL, *message = NULL;
 
-		kl_say(&buf, "%s", rows[i].in);
+		kl_finding_addf(&buf, "%s", rows[i].in);
 		at = plain(buf.ptr);
 		message = markdown(buf.ptr);
 		if (strcmp(at, rows[i].plain) || strcmp(message, rows[i].markdown))
@@ -116,7 +116,7 @@ static void nothing_gets_out_of_its_quotes(void **state)
 
 		for (size_t n = kl_rng_below(&rng, kl_rng_below(&rng, 9) ? 8 : 200); n; n--)
 			kl_buf_adds(&in, pieces[kl_rng_below(&rng, KL_ARRAY_SIZE(pieces))]);
-		kl_say(&buf, "x %s y", in.ptr);
+		kl_finding_addf(&buf, "x %s y", in.ptr);
 		at = plain(buf.ptr);
 		message = markdown(buf.ptr);
 		assert_int_equal(kl_utf8_span(message, strlen(message)), strlen(message));

@@ -199,7 +199,7 @@ static int add_host(struct kl_gpu_timer *timer, int who, const char *so)
 
 	if (err < 0)
 		return err;
-	kl_gpu_keep_walled(timer->job->gpu, child_of(timer, who));
+	kl_gpu_processes_walled(timer->job->gpu, child_of(timer, who));
 	memcpy(launcher.dim, timer->point->dim, sizeof(launcher.dim));
 	return ask_child(timer, who, &launcher, sizeof(launcher), &reply, sizeof(reply), ASK_MS);
 }
@@ -231,8 +231,8 @@ static int start_child(struct kl_gpu_timer *timer, int who)
 {
 	struct kl_gpu_child **childs = &timer->child[timer->job->host ? who : 0];
 	int err = timer->job->host && who != KL_BLOCKS_BASELINE ?
-			  kl_gpu_keep_host(childs, timer->job) :
-			  kl_gpu_keep_child(childs, timer->job, NULL);
+			  kl_gpu_processes_host(childs, timer->job) :
+			  kl_gpu_processes_child(childs, timer->job, NULL);
 
 	if (err < 0)
 		return err;
@@ -307,7 +307,7 @@ void kl_gpu_timer_free(struct kl_gpu_timer *timer)
 			continue;
 		if (kl_gpu_child_alive(timer->child[i]))
 			kl_gpu_child_kill(timer->child[i]);
-		kl_gpu_keep_back(timer->job->gpu, timer->child[i]);
+		kl_gpu_processes_put(timer->job->gpu, timer->child[i]);
 	}
 	for (size_t i = 0; i < KL_GPU_TIMER_MEMBERS; i++)
 		kl_gpu_host_release(&timer->host[i]);

@@ -14,7 +14,7 @@ static int upload_place(struct kl_gpu_timing *timing, uint32_t place)
 	int err = kl_gpu_timing_check_place(timing, place), rc;
 
 	if (err < 0 ||
-	    (err = kl_gpu_serve_upload(timing->s, &timing->s->set[timing->set[place]])) < 0)
+	    (err = kl_gpu_server_upload(timing->s, &timing->s->set[timing->set[place]])) < 0)
 		return err;
 	set = kl_gpu_timing_set(timing, place);
 	for (size_t i = 0; i < set->n; i++) {
@@ -41,7 +41,7 @@ static int fetch_place(struct kl_gpu_timing *timing, uint32_t place)
 	int err = kl_gpu_timing_check_place(timing, place);
 
 	return err < 0 ? err :
-			 kl_gpu_serve_download(timing->s, &timing->s->set[timing->set[place]]);
+			 kl_gpu_server_download(timing->s, &timing->s->set[timing->set[place]]);
 }
 
 /* -- the door ---------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ union reply {
 	struct kl_gpu_time_benched benched;
 };
 
-static int serve_request(struct kl_gpu_serve *server, const struct kl_gpu_head *head,
+static int serve_request(struct kl_gpu_server *server, const struct kl_gpu_head *head,
 			 union reply *reply, size_t *n)
 {
 	const void *data = head;
@@ -116,7 +116,8 @@ static int serve_request(struct kl_gpu_serve *server, const struct kl_gpu_head *
 	}
 }
 
-int kl_gpu_time_serve(struct kl_gpu_serve *server, const struct kl_gpu_head *head, size_t n, int fd)
+int kl_gpu_time_serve(struct kl_gpu_server *server, const struct kl_gpu_head *head, size_t n,
+		      int fd)
 {
 	union reply reply;
 	size_t size;
@@ -131,5 +132,5 @@ int kl_gpu_time_serve(struct kl_gpu_serve *server, const struct kl_gpu_head *hea
 	if (err < 0)
 		snprintf(reply.plain.message, sizeof(reply.plain.message), "%s", kl_error_last());
 	kl_error_clear();
-	return kl_gpu_serve_reply(server, head, &reply, size);
+	return kl_gpu_server_reply(server, head, &reply, size);
 }

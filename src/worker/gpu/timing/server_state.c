@@ -19,7 +19,7 @@ int kl_gpu_timing_memory(uint64_t *at, const struct kl_gpu_device *device, uint6
 	return err;
 }
 
-int kl_gpu_timing_open(struct kl_gpu_timing **out, struct kl_gpu_serve *server)
+int kl_gpu_timing_open(struct kl_gpu_timing **out, struct kl_gpu_server *server)
 {
 	struct kl_gpu_timing *timing = server->time;
 	int err, rc = 0;
@@ -80,7 +80,7 @@ static double peak_clock(const struct kl_gpu_timing *timing)
 int kl_gpu_timing_begin(struct kl_gpu_timing *timing, const struct kl_gpu_time_begin *begin,
 			double *bytes_per_ns)
 {
-	struct kl_gpu_serve_set *set;
+	struct kl_gpu_server_set *set;
 	int err;
 
 	*bytes_per_ns = peak_clock(timing);
@@ -97,7 +97,7 @@ int kl_gpu_timing_begin(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 	if (begin->nset < 1 || begin->nset > KL_GPU_TIME_CALLS)
 		return kl_error(KL_EINVALID, "%u sets of tensors to time with", begin->nset);
 	for (uint32_t i = 0; i < begin->nset; i++) {
-		if ((err = kl_gpu_serve_get_set(&set, timing->s, begin->set[i])) < 0)
+		if ((err = kl_gpu_server_get_set(&set, timing->s, begin->set[i])) < 0)
 			return err;
 		timing->set[i] = begin->set[i];
 	}
@@ -132,7 +132,7 @@ int kl_gpu_timing_add_bound(struct kl_gpu_timing *timing, const struct kl_gpu_ti
 	timed = &timing->subject[bound->head.slot];
 	drop_subject(timing, timed);
 	for (uint32_t i = 0; i < timing->nset; i++) {
-		if ((err = kl_gpu_serve_get_bound(&gpu_bound, timing->s, bound->bind[i])) < 0)
+		if ((err = kl_gpu_server_get_bound(&gpu_bound, timing->s, bound->bind[i])) < 0)
 			return err;
 		if (timing->s->bind[bound->bind[i]].set != timing->set[i])
 			return kl_error(KL_EINVALID, "binding %u is of another set",

@@ -37,7 +37,7 @@ struct kl_gpu_pristine {
 };
 
 struct kl_gpu_timing {
-	struct kl_gpu_serve *s;
+	struct kl_gpu_server *s;
 	struct kl_gpu_device *device;
 	const struct kl_gpu_driver *cu;
 	struct kl_gpu_time_tool tool;
@@ -57,7 +57,7 @@ struct kl_gpu_timing {
 
 /* -- server_state.c: sets and subjects ------------------------------------------------ */
 
-int kl_gpu_timing_open(struct kl_gpu_timing **out, struct kl_gpu_serve *server);
+int kl_gpu_timing_open(struct kl_gpu_timing **out, struct kl_gpu_server *server);
 int kl_gpu_timing_begin(struct kl_gpu_timing *timing, const struct kl_gpu_time_begin *begin,
 			double *bytes_per_ns);
 int kl_gpu_timing_add_bound(struct kl_gpu_timing *timing, const struct kl_gpu_time_bound *bound);

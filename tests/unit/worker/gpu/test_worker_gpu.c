@@ -118,22 +118,22 @@ static void test_process_is_kept(void **state)
 	struct kl_gpu_child *other = NULL, *gpu_child = NULL, *child = NULL;
 	pid_t first;
 
-	assert_ok(kl_gpu_keep_child(&other, job, job->candidate_so));
+	assert_ok(kl_gpu_processes_child(&other, job, job->candidate_so));
 	first = other->pid;
-	kl_gpu_keep_back(job->gpu, other);
-	assert_ok(kl_gpu_keep_child(&other, job, job->candidate_so));
+	kl_gpu_processes_put(job->gpu, other);
+	assert_ok(kl_gpu_processes_child(&other, job, job->candidate_so));
 	assert_int_equal(other->pid, first);
-	assert_ok(kl_gpu_keep_child(&gpu_child, job, job->truth_so));
-	assert_ok(kl_gpu_keep_child(&child, job, job->candidate_so));
+	assert_ok(kl_gpu_processes_child(&gpu_child, job, job->truth_so));
+	assert_ok(kl_gpu_processes_child(&child, job, job->candidate_so));
 	assert_int_not_equal(gpu_child->pid, first);
 	assert_int_not_equal(child->pid, first);
 	kl_gpu_child_kill(other); /* as after a fault */
-	kl_gpu_keep_back(job->gpu, other);
-	kl_gpu_keep_back(job->gpu, child);
-	assert_ok(kl_gpu_keep_child(&other, job, job->candidate_so));
+	kl_gpu_processes_put(job->gpu, other);
+	kl_gpu_processes_put(job->gpu, child);
+	assert_ok(kl_gpu_processes_child(&other, job, job->candidate_so));
 	assert_int_not_equal(other->pid, first);
-	kl_gpu_keep_back(job->gpu, other);
-	kl_gpu_keep_back(job->gpu, gpu_child);
+	kl_gpu_processes_put(job->gpu, other);
+	kl_gpu_processes_put(job->gpu, gpu_child);
 }
 
 static const struct {
@@ -369,7 +369,7 @@ static void test_tensor_map(void **state)
 
 	job->npoint = 1;
 	expect_twice(job);
-	kl_gpu_keep_describe(result, job->gpu);
+	kl_gpu_processes_describe(result, job->gpu);
 	assert_string_equal(kl_json_str_or(result, "device", ""), "Fake GPU 0");
 	assert_int_equal(kl_json_int_or(result, "cc", 0), 90);
 	assert_contains(json_string_value(json_array_get(json_object_get(result, "gpu_notes"), 0)),
@@ -428,10 +428,10 @@ static void test_second_worker_waits(void **state)
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	start = kl_clock_ns();
-	assert_ok(kl_gpu_keep_child(&child, job, job->candidate_so));
+	assert_ok(kl_gpu_processes_child(&child, job, job->candidate_so));
 	took = kl_clock_ns() - start;
 	assert_true(took > 200000000);
-	kl_gpu_keep_back(job->gpu, child);
+	kl_gpu_processes_put(job->gpu, child);
 	waitpid(other, NULL, 0);
 	close(ready[0]);
 	close(ready[1]);

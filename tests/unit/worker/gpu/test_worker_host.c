@@ -56,7 +56,7 @@ static void test_right(void **state)
 
 	wants(fixture, HOST("", "", "1.5f"), "pass", NULL, NULL);
 	/* what could not be looked at is said */
-	kl_gpu_keep_describe(described, fixture->job->gpu);
+	kl_gpu_processes_describe(described, fixture->job->gpu);
 	kl_json_canonical(&buf, described);
 	assert_non_null(strstr(buf.ptr, "were not looked at"));
 }
@@ -70,11 +70,11 @@ static void test_says_wall(void **state)
 	struct kl_job *job = host_job(fixture, HOST("", "", "1.5f"), "\"correct\"");
 	json_t *record;
 
-	kl_gpu_keep_describe_wall(before, job->gpu);
+	kl_gpu_processes_describe_wall(before, job->gpu);
 	assert_int_equal(kl_json_int_or(json_object_get(before, "wall"), "processes", -1), 0);
 	record = correct(job);
 	json_decref(record);
-	kl_gpu_keep_describe_wall(after, job->gpu);
+	kl_gpu_processes_describe_wall(after, job->gpu);
 	assert_true(kl_json_int_or(json_object_get(after, "wall"), "processes", -1) > 0);
 	kl_json_canonical(&buf, after);
 	assert_non_null(strstr(buf.ptr, "\"closed\":[\"capabilities\",\"landlock\",\"seccomp\"]"));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/deopt_say.h"
+#include "cmd/deopt_print.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "cmd/estimate_say.h"
+#include "cmd/estimate_print.h"
 #include "cmd/listing.h"
 #include "model/money.h"
 
@@ -87,7 +87,7 @@ static void print_money(int64_t spent, int64_t cap)
 	printf("  spent     %s of %s\n", left, right);
 }
 
-int kl_deopt_say_status(const struct kl_walk *walk, struct kl_deopt_model *model, bool json)
+int kl_deopt_print_status(const struct kl_walk *walk, struct kl_deopt_model *model, bool json)
 {
 	const json_t *pending = kl_walk_pending(walk);
 	const char *phase = kl_walk_str(walk, "phase");
@@ -198,7 +198,7 @@ static void print_outcome(const struct kl_outcome *out)
 	printf("  read it   git klineage log %s/%s\n", out->workload, out->name);
 }
 
-void kl_deopt_say_outcome(const struct kl_outcome *out, bool json)
+void kl_deopt_print_outcome(const struct kl_outcome *out, bool json)
 {
 	if (json)
 		print_json(out);
@@ -208,8 +208,8 @@ void kl_deopt_say_outcome(const struct kl_outcome *out, bool json)
 
 /* --- what it will cost ------------------------------------------------------------ */
 
-int kl_deopt_say_estimate(const struct kl_estimate *estimate, struct kl_session *session,
-			  const char *workload, bool json)
+int kl_deopt_print_estimate(const struct kl_estimate *estimate, struct kl_session *session,
+			    const char *workload, bool json)
 {
 	/* clang-format off */
 	const struct kl_estimate_row rows[] = {
@@ -229,8 +229,8 @@ int kl_deopt_say_estimate(const struct kl_estimate *estimate, struct kl_session 
 	};
 	/* clang-format on */
 
-	return kl_estimate_say(
-		&(struct kl_estimate_say){
+	return kl_estimate_print(
+		&(struct kl_estimate_print){
 			.workload = workload,
 			.one = "a walk",
 			.all = "the walks of this workload",

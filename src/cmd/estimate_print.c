@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/estimate_say.h"
+#include "cmd/estimate_print.h"
 
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ json_t *kl_estimate_say_ends(const int64_t values[2])
 	return value;
 }
 
-static void print_json(const struct kl_estimate_say *say, int64_t spent, int64_t cap)
+static void print_json(const struct kl_estimate_print *say, int64_t spent, int64_t cap)
 {
 	KL_AUTO(json_decrefp) json_t *value = json_object();
 
@@ -44,7 +44,7 @@ static void print_row(const struct kl_estimate_row *row)
 		       row->what);
 }
 
-static void print_text(const struct kl_estimate_say *say, int64_t spent, int64_t cap)
+static void print_text(const struct kl_estimate_print *say, int64_t spent, int64_t cap)
 {
 	char left[KL_MONEY_TEXT], right[KL_MONEY_TEXT];
 
@@ -67,7 +67,7 @@ static void print_text(const struct kl_estimate_say *say, int64_t spent, int64_t
 	printf("spent so far: %s of the %s at which %s end\n", left, right, say->all);
 }
 
-int kl_estimate_say(const struct kl_estimate_say *say, struct kl_session *session, bool json)
+int kl_estimate_print(const struct kl_estimate_print *say, struct kl_session *session, bool json)
 {
 	int64_t spent, cap;
 	int err = kl_session_money(&spent, &cap, session);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_CMD_ESTIMATE_SAY_H
-#define KL_CMD_ESTIMATE_SAY_H
+#ifndef KL_CMD_ESTIMATE_PRINT_H
+#define KL_CMD_ESTIMATE_PRINT_H
 
 #include "model/session.h"
 #include "text/json.h"
 
 /*
- * estimate_say - what `--estimate` of a verb prints: what a conversation is likely to cost, at
+ * estimate_print - what `--estimate` of a verb prints: what a conversation is likely to cost, at
  * least and at most, what that assumes, and what is spent of the cap. For people, or as one line of
  * JSON, schema klineage.estimate/1 (docs/formats.md).
  */
@@ -19,7 +19,7 @@ struct kl_estimate_row {
 	int64_t number;           /* this one */
 };
 
-struct kl_estimate_say {
+struct kl_estimate_print {
 	const char *workload;
 	const char *one;     /* "a walk" */
 	const char *all;     /* whose cap it is: "the walks of this workload" */
@@ -30,7 +30,7 @@ struct kl_estimate_say {
 };
 
 /** Errors are of the ledger, which `session` knows. */
-int kl_estimate_say(const struct kl_estimate_say *say, struct kl_session *session, bool json);
+int kl_estimate_print(const struct kl_estimate_print *say, struct kl_session *session, bool json);
 
 /** [least, most] */
 json_t *kl_estimate_say_ends(const int64_t values[2]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/materialize_say.h"
+#include "cmd/materialize_print.h"
 
 #include <string.h>
 
-#include "cmd/estimate_say.h"
+#include "cmd/estimate_print.h"
 #include "model/money.h"
 #include "text/utf8.h"
 #include "walk/step.h"
@@ -18,7 +18,7 @@ static void print_plain(FILE *to, const char *text, size_t max)
 		fputc(buf.ptr[i] == '\n' || buf.ptr[i] == '\t' ? ' ' : buf.ptr[i], to);
 }
 
-static void add_ratio(struct kl_buf *buf, const struct kl_mat_try *trial)
+static void add_ratio(struct kl_buf *buf, const struct kl_materialize_attempt *trial)
 {
 	kl_buf_addf(buf, "%.3fx [%.3f, %.3f] %s", (double)trial->ratio.ppm / 1e6,
 		    (double)trial->ratio.lo / 1e6, (double)trial->ratio.hi / 1e6,
@@ -26,7 +26,7 @@ static void add_ratio(struct kl_buf *buf, const struct kl_mat_try *trial)
 }
 
 static void print_try(FILE *to, const struct kl_materialization *materialization,
-		      const struct kl_mat_try *trial)
+		      const struct kl_materialize_attempt *trial)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
 	bool tool = !strcmp(trial->by, "card");
@@ -38,10 +38,10 @@ static void print_try(FILE *to, const struct kl_materialization *materialization
 			*trial->blob ? kl_card_status_name(trial->status) : "not offered", hex);
 	else
 		fprintf(to, "%s on %.10s", trial->by, hex);
-	fprintf(to, ": %s", kl_mat_outcome_name(trial->outcome));
+	fprintf(to, ": %s", kl_materialize_outcome_name(trial->outcome));
 	if (!tool)
 		fprintf(to, ", by %s, %s", trial->by, trial->source);
-	if (*trial->how && trial->outcome != KL_MAT_LEFT)
+	if (*trial->how && trial->outcome != KL_MATERIALIZE_LEFT)
 		fprintf(to, ", %s", trial->how);
 	if (*trial->why) {
 		fputs(": ", to);
@@ -103,7 +103,7 @@ void kl_materialize_say(FILE *to, const struct kl_materialization *materializati
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *try_json(const struct kl_materialization *materialization,
-			const struct kl_mat_try *trial)
+			const struct kl_materialize_attempt *trial)
 {
 	json_t *value = json_object();
 	char hex[KL_OID_HEX];
@@ -117,7 +117,7 @@ static json_t *try_json(const struct kl_materialization *materialization,
 	kl_json_set_str(value, "on", hex);
 	kl_oid_hex(hex, &materialization->node[trial->node].commit);
 	kl_json_set_str(value, "commit", trial->node ? hex : NULL);
-	kl_json_set_str(value, "outcome", kl_mat_outcome_name(trial->outcome));
+	kl_json_set_str(value, "outcome", kl_materialize_outcome_name(trial->outcome));
 	kl_json_set_str(value, "how", *trial->how ? trial->how : NULL);
 	kl_json_set_str(value, "why", *trial->why ? trial->why : NULL);
 	kl_json_set_str(value, "speed", trial->speed ? kl_speed_name(trial->speed) : NULL);
@@ -135,9 +135,9 @@ static json_t *tries_json(const struct kl_materialization *materialization)
 	return list;
 }
 
-void kl_materialize_say_listing(const struct kl_listing *out,
-				const struct kl_materialization *materialization,
-				const char *workload, const char *name, bool has_branch, bool dry)
+void kl_materialize_print_listing(const struct kl_listing *out,
+				  const struct kl_materialization *materialization,
+				  const char *workload, const char *name, bool has_branch, bool dry)
 {
 	static const char *const fields[] = { "card",  "blob",      "status",  "by",  "source",
 					      "on",    "commit",    "outcome", "how", "why",
@@ -166,7 +166,8 @@ void kl_materialize_say_listing(const struct kl_listing *out,
 	kl_listing_print(out, value, "tries", fields);
 }
 
-int kl_materialize_say_patch(struct kl_repo *repo, const struct kl_materialization *materialization)
+int kl_materialize_print_patch(struct kl_repo *repo,
+			       const struct kl_materialization *materialization)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	struct kl_commit root = { 0 };
@@ -191,7 +192,7 @@ int kl_materialize_say_patch(struct kl_repo *repo, const struct kl_materializati
 
 /* --- roundtrips ------------------------------------------------------------------------------- */
 
-void kl_materialize_say_trial(const struct kl_roundtrip *rt)
+void kl_materialize_print_trial(const struct kl_roundtrip *rt)
 {
 	const struct kl_roundtrip_trial *trial = &rt->v[rt->n - 1];
 	char hex[KL_OID_HEX];
@@ -255,7 +256,7 @@ static void print_roundtrip(const struct kl_listing *out, const struct kl_roundt
 	kl_listing_print(out, value, "trials", fields);
 }
 
-void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out)
+void kl_materialize_print_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out)
 {
 	if (kl_listing_asked(out)) {
 		print_roundtrip(out, rt);
@@ -268,8 +269,8 @@ void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl
 
 /* --- estimates -------------------------------------------------------------------------------- */
 
-int kl_materialize_say_estimate(const struct kl_mat_estimate *estimate, struct kl_session *session,
-				const char *workload, bool json)
+int kl_materialize_print_estimate(const struct kl_materialize_estimate *estimate,
+				  struct kl_session *session, const char *workload, bool json)
 {
 	/* clang-format off */
 	const struct kl_estimate_row rows[] = {
@@ -283,8 +284,8 @@ int kl_materialize_say_estimate(const struct kl_mat_estimate *estimate, struct k
 	};
 	/* clang-format on */
 
-	return kl_estimate_say(
-		&(struct kl_estimate_say){
+	return kl_estimate_print(
+		&(struct kl_estimate_print){
 			.workload = workload,
 			.one = "a run",
 			.all = "runs on this workload",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* witness_known - witnesses among events that exist: refused edits, trials, materialized work */
+/* witness_past - witnesses among events that exist: refused edits, trials, materialized work */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +17,25 @@ struct tried {
 };
 
 /* an edit that does not compile, or that no plan launches, may only have been clumsy */
-static bool may_count(const struct kl_seeker *seeker, const struct kl_event *event)
+static bool may_count(const struct kl_witness_search *search, const struct kl_event *event)
 {
 	return event->verdict == KL_VERDICT_FAIL && kl_witness_ran(event->failure) &&
-	       kl_witness_is_there(seeker->card, &event->facts.features);
+	       kl_witness_is_there(search->card, &event->facts.features);
 }
 
 /* the clause that alone is false there; clauses.v.n: none, or more than one */
-size_t kl_witness_false_one(struct kl_seeker *seeker, struct kl_target *target)
+size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target)
 {
-	size_t at = seeker->clauses.v.n;
+	size_t at = search->clauses.v.n;
 
-	for (size_t i = 0; i < seeker->clauses.v.n; i++) {
-		KL_AUTO(kl_freep) char *test = kl_clauses_one(&seeker->clauses, i);
+	for (size_t i = 0; i < search->clauses.v.n; i++) {
+		KL_AUTO(kl_freep) char *test = kl_clauses_one(&search->clauses, i);
 		enum kl_truth truth = kl_target_test(target, test, true, NULL);
 
 		if (truth == KL_TRUE)
 			continue;
-		if (truth == KL_UNKNOWN || at < seeker->clauses.v.n)
-			return seeker->clauses.v.n;
+		if (truth == KL_UNKNOWN || at < search->clauses.v.n)
+			return search->clauses.v.n;
 		at = i;
 	}
 	return at;
@@ -64,7 +64,7 @@ static int find_dir(char **out, struct kl_repo *repo, const git_oid *commit, con
 	return err < 0 ? err : KL_ENOTFOUND;
 }
 
-static int look_at(struct kl_seeker *seeker, const struct tried *tried)
+static int look_at(struct kl_witness_search *search, const struct tried *tried)
 {
 	struct kl_target target = { .known = KL_KNOWN_INIT };
 	KL_AUTO(kl_surface_freep) struct kl_surface *on = NULL;
@@ -72,14 +72,14 @@ static int look_at(struct kl_seeker *seeker, const struct tried *tried)
 	struct kl_witness_clause *clause;
 	git_oid tree;
 	size_t i;
-	int err = find_dir(&dir, seeker->o->repo, &tried->commit, tried->event->surface);
+	int err = find_dir(&dir, search->o->repo, &tried->commit, tried->event->surface);
 
 	if (!err)
-		err = kl_repo_tree_of(&tree, seeker->o->repo, &tried->on);
+		err = kl_repo_tree_of(&tree, search->o->repo, &tried->on);
 	if (!err)
-		err = kl_surface_from_tree(&on, seeker->o->repo, &tree, dir);
+		err = kl_surface_from_tree(&on, search->o->repo, &tree, dir);
 	if (!err) /* what it was tried on passed: only such states are built on */
-		err = kl_target_of_commit(&target, seeker->o->tax, seeker->o->repo, on, &tried->on,
+		err = kl_target_of_commit(&target, search->o->tax, search->o->repo, on, &tried->on,
 					  tried->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
 		kl_error_clear();
@@ -87,33 +87,33 @@ static int look_at(struct kl_seeker *seeker, const struct tried *tried)
 	}
 	if (err < 0)
 		return err;
-	i = target.measured ? kl_witness_false_one(seeker, &target) : seeker->clauses.v.n;
+	i = target.measured ? kl_witness_false_one(search, &target) : search->clauses.v.n;
 	kl_target_release(&target);
-	if (i == seeker->clauses.v.n || seeker->r->clause[i].end != KL_WITNESS_OPEN)
+	if (i == search->clauses.v.n || search->r->clause[i].end != KL_WITNESS_OPEN)
 		return 0;
-	clause = &seeker->r->clause[i];
+	clause = &search->r->clause[i];
 	clause->end = KL_WITNESS_FAILS;
 	snprintf(clause->class_, sizeof(clause->class_), "%s", kl_event_class(tried->event));
 	clause->event = kl_strdup(tried->event->id);
 	clause->at = kl_asprintf("%s, as it was tried before", on->contract->workload);
-	kl_map_put(&seeker->events, clause->event, kl_event_ref(tried->event));
+	kl_map_put(&search->events, clause->event, kl_event_ref(tried->event));
 	return 0;
 }
 
 /* --- refused attempts to derive the step anew ------------------------------------------------- */
 
-static int look_at_refusals(struct kl_seeker *seeker)
+static int look_at_refusals(struct kl_witness_search *search)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < seeker->o->t->nr; i++) {
-		const struct kl_refusal *refusal = &seeker->o->t->r[i];
+	for (size_t i = 0; !err && i < search->o->t->nr; i++) {
+		const struct kl_refusal *refusal = &search->o->t->r[i];
 
 		if (refusal->event && refusal->step.forward && refusal->step.mechanism &&
-		    seeker->card->mechanism &&
-		    !strcmp(refusal->step.mechanism, seeker->card->mechanism) &&
-		    may_count(seeker, refusal->event))
-			err = look_at(seeker, &(struct tried){ refusal->commit, refusal->on,
+		    search->card->mechanism &&
+		    !strcmp(refusal->step.mechanism, search->card->mechanism) &&
+		    may_count(search, refusal->event))
+			err = look_at(search, &(struct tried){ refusal->commit, refusal->on,
 							       refusal->event });
 	}
 	return err;
@@ -122,26 +122,26 @@ static int look_at_refusals(struct kl_seeker *seeker)
 /* --- trials, materialized work ---------------------------------------------------------------- */
 
 /* the card's own; not what was looked for here before */
-static bool is_of_card(const struct kl_seeker *seeker, const char *message)
+static bool is_of_card(const struct kl_witness_search *search, const char *message)
 {
 	KL_AUTO(kl_freep) char *skill = kl_trailer_get(message, "Klineage-Skill");
 	KL_AUTO(kl_freep) char *rewriter = kl_trailer_get(message, "Klineage-Rewriter");
-	size_t n = strlen(seeker->card->id);
+	size_t n = strlen(search->card->id);
 
-	return skill && !strncmp(skill, seeker->card->id, n) && skill[n] == '@' &&
+	return skill && !strncmp(skill, search->card->id, n) && skill[n] == '@' &&
 	       !(rewriter && !strcmp(rewriter, "witness"));
 }
 
-static int look_at_commit(struct kl_seeker *seeker, const git_oid *commit)
+static int look_at_commit(struct kl_witness_search *search, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_commit_release) struct kl_commit other = { 0 };
 	char tree[KL_OID_HEX];
-	int err = kl_repo_commit_read(&other, seeker->o->repo, commit);
+	int err = kl_repo_commit_read(&other, search->o->repo, commit);
 
-	if (err < 0 || other.nparent != 1 || !is_of_card(seeker, other.message))
+	if (err < 0 || other.nparent != 1 || !is_of_card(search, other.message))
 		return err;
-	if ((err = kl_notes_read(&text, seeker->o->repo, KL_NOTES_GATE, commit)) < 0)
+	if ((err = kl_notes_read(&text, search->o->repo, KL_NOTES_GATE, commit)) < 0)
 		return err;
 	kl_oid_hex(tree, &other.tree);
 	for (const char *at = text.ptr; !err && text.len && *at;) {
@@ -149,15 +149,15 @@ static int look_at_commit(struct kl_seeker *seeker, const git_oid *commit)
 		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
 		if (n && !kl_event_parse(&event, at, n) && !strcmp(event->tree, tree) &&
-		    may_count(seeker, event))
-			err = look_at(seeker, &(struct tried){ *commit, other.parent[0], event });
+		    may_count(search, event))
+			err = look_at(search, &(struct tried){ *commit, other.parent[0], event });
 		kl_error_clear();
 		at += n + (at[n] == '\n');
 	}
 	return err;
 }
 
-static int look_at_chain(struct kl_seeker *seeker, const git_oid *tip)
+static int look_at_chain(struct kl_witness_search *search, const git_oid *tip)
 {
 	git_oid at = *tip;
 	bool more = true;
@@ -166,9 +166,9 @@ static int look_at_chain(struct kl_seeker *seeker, const git_oid *tip)
 	for (size_t i = 0; !err && more && i < MAX_LINKS; i++) {
 		KL_AUTO(kl_commit_release) struct kl_commit link = { 0 };
 
-		err = kl_repo_commit_read(&link, seeker->o->repo, &at);
+		err = kl_repo_commit_read(&link, search->o->repo, &at);
 		if (!err && link.nparent)
-			err = look_at_commit(seeker, &link.parent[0]);
+			err = look_at_commit(search, &link.parent[0]);
 		more = !err && link.nparent == 2;
 		if (more)
 			at = link.parent[1];
@@ -180,22 +180,22 @@ static int look_at_chain(struct kl_seeker *seeker, const git_oid *tip)
 	return err;
 }
 
-static int look_at_chains(struct kl_seeker *seeker, const char *prefix)
+static int look_at_chains(struct kl_witness_search *search, const char *prefix)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	int err = kl_refs_list(&refs, seeker->o->repo, prefix);
+	int err = kl_refs_list(&refs, search->o->repo, prefix);
 
 	for (size_t i = 0; !err && i < refs.n; i++)
-		err = look_at_chain(seeker, &refs.ref[i].oid);
+		err = look_at_chain(search, &refs.ref[i].oid);
 	return err;
 }
 
-int kl_witness_at_hand(struct kl_seeker *seeker)
+int kl_witness_at_hand(struct kl_witness_search *search)
 {
-	KL_AUTO(kl_freep) char *trials = kl_asprintf("refs/klineage/trials/%s", seeker->card->id);
-	int err = look_at_refusals(seeker);
+	KL_AUTO(kl_freep) char *trials = kl_asprintf("refs/klineage/trials/%s", search->card->id);
+	int err = look_at_refusals(search);
 
 	if (!err)
-		err = look_at_chains(seeker, trials);
-	return err < 0 ? err : look_at_chains(seeker, "refs/klineage/nodes/");
+		err = look_at_chains(search, trials);
+	return err < 0 ? err : look_at_chains(search, "refs/klineage/nodes/");
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CMD_MATERIALIZE_PRINT_H
+#define KL_CMD_MATERIALIZE_PRINT_H
+
+#include <stdio.h>
+
+#include "apply/materialize_estimate.h"
+#include "apply/roundtrip.h"
+#include "cmd/listing.h"
+
+/* materialize_print - what `materialize` prints. */
+
+/** What came of each card, and the end; for people, and for programs. */
+void kl_materialize_say(FILE *to, const struct kl_materialization *materialization, bool dry);
+void kl_materialize_print_listing(const struct kl_listing *out,
+				  const struct kl_materialization *materialization,
+				  const char *workload, const char *name, bool has_branch,
+				  bool dry);
+/**
+ * The best as one patch from the root, or from its parent where the root is an oracle
+ * (oracle_kernel.h).
+ */
+int kl_materialize_print_patch(struct kl_repo *repo,
+			       const struct kl_materialization *materialization);
+
+void kl_materialize_print_trial(const struct kl_roundtrip *rt); /* the last one */
+void kl_materialize_print_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out);
+
+int kl_materialize_print_estimate(const struct kl_materialize_estimate *estimate,
+				  struct kl_session *session, const char *workload, bool json);
+
+#endif
