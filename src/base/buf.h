@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * buf - a growing byte string, always NUL-terminated after its `len` bytes.
@@ -36,6 +37,8 @@ void kl_buf_add(struct kl_buf *buf, const void *data, size_t n);
 void kl_buf_adds(struct kl_buf *buf, const char *text);
 void kl_buf_addch(struct kl_buf *buf, char ch);
 void kl_buf_addf(struct kl_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** Millionths as a decimal, without zeros at its end: 2610000 is "2.61". */
+void kl_buf_add_decimal(struct kl_buf *buf, int64_t millionths);
 void kl_buf_vaddf(struct kl_buf *buf, const char *fmt, va_list ap);
 /** Drop trailing white space. */
 void kl_buf_rtrim(struct kl_buf *buf);

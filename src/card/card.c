@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "card/shape.h"
+#include "card/card_types.h"
 #include "card/status.h"
 #include "text/digest.h"
 
@@ -17,7 +17,7 @@ struct kl_card *kl_card_new(void)
 {
 	struct kl_card *card = kl_calloc(1, sizeof(*card));
 
-	kl_shape_clear(card, &kl_shape_card);
+	kl_schema_clear(card, &kl_card_schema);
 	card->schema = KL_CARD_SCHEMA;
 	return card;
 }
@@ -26,7 +26,7 @@ void kl_card_free(struct kl_card *card)
 {
 	if (!card)
 		return;
-	kl_shape_release(card, &kl_shape_card);
+	kl_schema_release(card, &kl_card_schema);
 	free(card);
 }
 
@@ -34,7 +34,7 @@ struct kl_card *kl_card_copy(const struct kl_card *card)
 {
 	struct kl_card *copy = kl_malloc(sizeof(*copy));
 
-	kl_shape_copy(copy, card, &kl_shape_card);
+	kl_schema_copy(copy, card, &kl_card_schema);
 	return copy;
 }
 
@@ -64,7 +64,7 @@ int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_ya
 	int err;
 
 	if ((err = check_schema(name, node)) < 0 ||
-	    (err = kl_shape_read(card, &kl_shape_card, name, node)) < 0)
+	    (err = kl_schema_read(card, &kl_card_schema, name, node)) < 0)
 		return err;
 	kl_card_normalize(card);
 	*out = kl_steal(&card);
@@ -98,7 +98,7 @@ void kl_card_write(struct kl_buf *out, const struct kl_card *card)
 	struct kl_card now = *card;
 
 	now.status = kl_status_of(card);
-	node = kl_shape_write(&now, &kl_shape_card);
+	node = kl_schema_write(&now, &kl_card_schema);
 	kl_yaml_emit(out, node);
 }
 
@@ -108,7 +108,7 @@ json_t *kl_card_to_json(const struct kl_card *card)
 	struct kl_card now = *card;
 
 	now.status = kl_status_of(card);
-	node = kl_shape_write(&now, &kl_shape_card);
+	node = kl_schema_write(&now, &kl_card_schema);
 	return kl_yaml_to_json(node);
 }
 
@@ -129,45 +129,45 @@ int kl_card_canonical_line(const struct kl_card *card, const char *text, size_t 
 
 void kl_card_normalize(struct kl_card *card)
 {
-	kl_shape_normalize(card, &kl_shape_card);
+	kl_schema_normalize(card, &kl_card_schema);
 	card->status = kl_status_of(card);
 }
 
-static bool add_row(struct kl_card *card, void *list, void *row, const struct kl_shape *shape)
+static bool add_row(struct kl_card *card, void *list, void *row, const struct kl_schema *schema)
 {
 	struct kl_list *other = list;
 	size_t before = other->n;
 
-	kl_shape_push(list, row, shape);
-	memset(row, 0, shape->size);
+	kl_schema_push(list, row, schema);
+	memset(row, 0, schema->size);
 	kl_card_normalize(card);
 	return other->n > before;
 }
 
 bool kl_card_add_evidence(struct kl_card *card, struct kl_card_evidence *evidence)
 {
-	return add_row(card, &card->evidence, evidence, &kl_shape_evidence);
+	return add_row(card, &card->evidence, evidence, &kl_card_evidence_schema);
 }
 
 bool kl_card_add_row(struct kl_card *card, struct kl_card_row *row)
 {
-	return add_row(card, &card->rows, row, &kl_shape_row);
+	return add_row(card, &card->rows, row, &kl_card_row_schema);
 }
 
 bool kl_card_add_trial(struct kl_card *card, struct kl_card_trial *trial)
 {
-	return add_row(card, &card->ver, trial, &kl_shape_trial);
+	return add_row(card, &card->ver, trial, &kl_card_trial_schema);
 }
 
 bool kl_card_add_risk(struct kl_card *card, struct kl_card_risk *risk)
 {
-	return add_row(card, &card->risk, risk, &kl_shape_risk);
+	return add_row(card, &card->risk, risk, &kl_card_risk_schema);
 }
 
 void kl_card_trial_init(struct kl_card_trial *trial)
 {
 	memset(trial, 0, sizeof(*trial));
-	kl_shape_clear(trial, &kl_shape_trial);
+	kl_schema_clear(trial, &kl_card_trial_schema);
 }
 
 void kl_card_retract(struct kl_card *card, const char *why, const char *by, const char *time)
@@ -183,7 +183,7 @@ void kl_card_retract(struct kl_card *card, const char *why, const char *by, cons
 
 void kl_card_pre_release(struct kl_card_pre *pre)
 {
-	kl_shape_release(pre, &kl_shape_pre);
+	kl_schema_release(pre, &kl_card_pre_schema);
 }
 
 /* kept sorted by name */
@@ -236,14 +236,13 @@ static void push_text(const char *text, void *payload)
 
 void kl_card_events(struct kl_strvec *out, const struct kl_card *card)
 {
-	kl_shape_each(card, &kl_shape_card, KL_FIELD_EVENT, push_text, out);
-	kl_shape_each(card, &kl_shape_card, KL_FIELD_EVENTS, push_text, out);
+	kl_schema_each(card, &kl_card_schema, &kl_card_event_id, push_text, out);
 	kl_strvec_uniq(out);
 }
 
 void kl_card_commits(struct kl_strvec *out, const struct kl_card *card)
 {
-	kl_shape_each(card, &kl_shape_card, KL_FIELD_COMMIT, push_text, out);
+	kl_schema_each(card, &kl_card_schema, &kl_card_commit_id, push_text, out);
 	kl_strvec_uniq(out);
 }
 

@@ -313,7 +313,5 @@ const char *kl_level_name(enum kl_level level); /* "other-state", ... */
 /* 0 .. 3; language and platform are both 3 */
 int kl_level_rank(enum kl_level level);
 const char *kl_carrier_form_name(enum kl_carrier_form form);
-/** "2.61", "0.7", "1": no trailing zeros, at most six places. */
-void kl_card_decimal(struct kl_buf *out, int64_t millionths);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "card/shape.h"
+#include "card/card_types.h"
 #include "event/event.h"
 
 struct merger {
@@ -100,25 +100,13 @@ static const void *merge_number(struct merger *merger, const struct kl_field *fi
 		       three.ours;
 }
 
-static int compare_dims(const struct kl_card_dims *left, const struct kl_card_dims *right)
-{
-	for (size_t i = 0; i < left->n && i < right->n; i++) {
-		int ch = strcmp(left->v[i].name, right->v[i].name);
-
-		if (!ch)
-			ch = (left->v[i].v > right->v[i].v) - (left->v[i].v < right->v[i].v);
-		if (ch)
-			return ch;
-	}
-	return (left->n > right->n) - (left->n < right->n);
-}
-
 static void merge_dims(struct kl_card_dims *out, struct merger *merger,
 		       const struct kl_field *field, struct three three)
 {
-	bool theirs = takes_theirs(merger, field, compare_dims(three.ours, three.theirs),
-				   three.base && !compare_dims(three.base, three.ours),
-				   three.base && !compare_dims(three.base, three.theirs), false);
+	bool theirs = takes_theirs(merger, field, kl_card_dims_compare(three.ours, three.theirs),
+				   three.base && !kl_card_dims_compare(three.base, three.ours),
+				   three.base && !kl_card_dims_compare(three.base, three.theirs),
+				   false);
 
 	*out = (struct kl_card_dims){ 0 };
 	kl_card_dims_copy(out, theirs ? three.theirs : three.ours);
@@ -147,66 +135,66 @@ static void merge_set(struct kl_strvec *out, bool keep_all, struct three three)
 
 /* --- lists of rows -------------------------------------------------------------------------- */
 
-static void merge_record(void *out, struct merger *merger, const struct kl_shape *shape,
+static void merge_record(void *out, struct merger *merger, const struct kl_schema *schema,
 			 struct three three);
 
 static const void *same_row(const struct kl_list *list, const void *row,
-			    const struct kl_shape *shape)
+			    const struct kl_schema *schema)
 {
 	for (size_t i = 0; list && i < list->n; i++)
-		if (kl_shape_same_key(list->v + i * shape->size, row, shape))
-			return list->v + i * shape->size;
+		if (kl_schema_same_key(list->v + i * schema->size, row, schema))
+			return list->v + i * schema->size;
 	return NULL;
 }
 
 /* by its first string, if it has one */
-static const char *row_name(const void *row, const struct kl_shape *shape)
+static const char *row_name(const void *row, const struct kl_schema *schema)
 {
-	return shape->field->kind <= KL_FIELD_PREDICATE ?
-		       *(char *const *)field_in(row, shape->field) :
+	return schema->field->kind == KL_FIELD_STRING ?
+		       *(char *const *)field_in(row, schema->field) :
 		       NULL;
 }
 
 static void merge_rows(struct kl_list *out, struct merger *merger, const struct kl_field *field,
 		       struct three row)
 {
-	const struct kl_shape *shape = field->sub;
-	KL_AUTO(kl_freep) char *made = kl_calloc(1, shape->size);
+	const struct kl_schema *schema = field->sub;
+	KL_AUTO(kl_freep) char *made = kl_calloc(1, schema->size);
 
-	if (kl_shape_equal(row.ours, row.theirs, shape)) {
-		kl_shape_copy(made, row.ours, shape);
+	if (kl_schema_equal(row.ours, row.theirs, schema)) {
+		kl_schema_copy(made, row.ours, schema);
 	} else if (field->flags & KL_UNION) {
-		KL_AUTO(kl_freep) char *other = kl_calloc(1, shape->size);
+		KL_AUTO(kl_freep) char *other = kl_calloc(1, schema->size);
 
-		kl_shape_copy(made, row.ours, shape);
-		kl_shape_copy(other, row.theirs, shape);
-		kl_shape_unite(made, other, shape);
+		kl_schema_copy(made, row.ours, schema);
+		kl_schema_copy(other, row.theirs, schema);
+		kl_schema_unite(made, other, schema);
 	} else {
-		struct merger below = { merger->both, field->key, row_name(row.ours, shape) };
+		struct merger below = { merger->both, field->key, row_name(row.ours, schema) };
 
-		merge_record(made, &below, shape, row);
+		merge_record(made, &below, schema, row);
 	}
-	kl_shape_push(out, made, shape);
+	kl_schema_push(out, made, schema);
 }
 
 static void merge_list(struct kl_list *out, struct merger *merger, const struct kl_field *field,
 		       struct three three)
 {
 	const struct kl_list *base = three.base, *side[] = { three.ours, three.theirs };
-	const struct kl_shape *shape = field->sub;
+	const struct kl_schema *schema = field->sub;
 
 	*out = (struct kl_list){ 0 };
 	for (int i = 0; i < 2; i++)
 		for (size_t k = 0; k < side[i]->n; k++) {
-			const void *row = side[i]->v + k * shape->size;
-			const void *other = same_row(side[!i], row, shape),
-				   *old = same_row(base, row, shape);
+			const void *row = side[i]->v + k * schema->size;
+			const void *other = same_row(side[!i], row, schema),
+				   *old = same_row(base, row, schema);
 			struct three rows = { old, row, other };
 
 			if (other && i)
 				continue; /* merged when ours was looked at */
 			if (!other && !(field->flags & KL_UNION) && old &&
-			    kl_shape_equal(old, row, shape))
+			    kl_schema_equal(old, row, schema))
 				continue; /* taken out by the other side */
 			if (!other)
 				rows.theirs = row;
@@ -230,16 +218,14 @@ static void merge_field(void *out, struct merger *merger, const struct kl_field 
 	case KL_FIELD_WORD:
 		*(int *)out = *(const int *)merge_number(merger, field, three);
 		break;
-	case KL_FIELD_FACTS:
-	case KL_FIELD_SLUGS:
-	case KL_FIELD_EVENTS:
-	case KL_FIELD_PLATFORMS:
-	case KL_FIELD_LINES:
-	case KL_FIELD_KIND:
+	case KL_FIELD_SET:
 		merge_set(out, field->flags & KL_UNION, three);
 		break;
-	case KL_FIELD_DIMS:
-		merge_dims(out, merger, field, three);
+	case KL_FIELD_VALUE:
+		if (field->value == &kl_card_dims_value)
+			merge_dims(out, merger, field, three);
+		else
+			merge_set(out, false, three);
 		break;
 	case KL_FIELD_LIST:
 	case KL_FIELD_MAP:
@@ -250,15 +236,15 @@ static void merge_field(void *out, struct merger *merger, const struct kl_field 
 		break;
 	case KL_FIELD_PART:
 		KL_BUG("'%s' is merged as a whole row", field->key);
-	default:
+	case KL_FIELD_STRING:
 		merge_string(out, merger, field, three);
 	}
 }
 
-static void merge_record(void *out, struct merger *merger, const struct kl_shape *shape,
+static void merge_record(void *out, struct merger *merger, const struct kl_schema *schema,
 			 struct three three)
 {
-	for (const struct kl_field *field = shape->field; field->key; field++) {
+	for (const struct kl_field *field = schema->field; field->key; field++) {
 		struct merger below = *merger;
 
 		if (field->kind == KL_FIELD_GROUP && !merger->where)
@@ -307,7 +293,7 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 	if (strcmp(ours->id, theirs->id))
 		return kl_error(KL_EINVALID, "'%s' and '%s' are two cards", ours->id, theirs->id);
 	card = kl_card_new();
-	merge_record(card, &merger, &kl_shape_card, (struct three){ base, ours, theirs });
+	merge_record(card, &merger, &kl_card_schema, (struct three){ base, ours, theirs });
 	mend_card(card);
 	kl_card_normalize(card);
 	*out = card;

@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* card_table - the fields of a SkillCard, as tables for shape.h */
+/* card_table - the fields of a SkillCard, as tables for text/schema.h */
 #include <string.h>
 
 #include "base/error.h"
 #include "card/card.h"
 #include "card/card_check.h"
-#include "card/shape.h"
+#include "card/card_types.h"
 
-/* The card, as tables: keys in the order in which they are written. */
-
-#define END                                     \
-	{                                       \
-		NULL, 0, 0, 0, 0, 0, NULL, NULL \
-	}
+/* keys stand in the order in which they are written */
 
 /* --- find ------------------------------------------------------------------------------- */
 
 static const struct kl_field find_fields[] = {
 #define AT(m) offsetof(struct kl_card_find, m)
-	{ "language", KL_FIELD_SLUG, KL_KEY | KL_NEEDED, AT(language), 0, 0, NULL, NULL },
-	{ "facts", KL_FIELD_FACTS, 0, AT(facts), 0, 0, NULL, NULL },
-	{ "loop_has", KL_FIELD_LINES, 0, AT(loop_has), 0, 0, NULL, NULL },
-	{ "const", KL_FIELD_DIMS, 0, AT(constant), 0, 0, NULL, NULL },
-	END
+	KL_STRING_FIELD("language", KL_KEY | KL_NEEDED, AT(language), &kl_string_slug),
+	KL_SET_FIELD("facts", 0, AT(facts), &kl_card_fact, 0, 0),
+	KL_SET_FIELD("loop_has", 0, AT(loop_has), &kl_string_line, 0, 0),
+	KL_VALUE_FIELD("const", 0, AT(constant), &kl_card_dims_value), KL_FIELDS_END
 #undef AT
 };
-static const struct kl_shape find_record = {
+static const struct kl_schema find_record = {
 	"an entry of 'find'", sizeof(struct kl_card_find), find_fields, NULL, NULL, NULL,
 };
 
@@ -37,14 +31,13 @@ static const char *const forms[] = {
 
 static const struct kl_field carrier_fields[] = {
 #define AT(m) offsetof(struct kl_card_carrier, m)
-	{ "language", KL_FIELD_SLUG, KL_KEY | KL_NEEDED, AT(language), 0, 0, NULL, NULL },
-	{ "form", KL_FIELD_WORD, KL_KEY | KL_NEEDED, AT(form), 0, 0, forms, NULL },
-	{ "of", KL_FIELD_EVENT, KL_NULL, AT(of), 0, 0, NULL, NULL },
-	{ "text", KL_FIELD_TEXT, KL_NEEDED, AT(text), 0, 0, NULL, NULL },
-	END
+	KL_STRING_FIELD("language", KL_KEY | KL_NEEDED, AT(language), &kl_string_slug),
+	KL_WORD_FIELD("form", KL_KEY | KL_NEEDED, AT(form), forms),
+	KL_STRING_FIELD("of", KL_NULL, AT(of), &kl_card_event_id),
+	KL_STRING_FIELD("text", KL_NEEDED, AT(text), &kl_string_text), KL_FIELDS_END
 #undef AT
 };
-static const struct kl_shape carrier_record = {
+static const struct kl_schema carrier_record = {
 	"a carrier", sizeof(struct kl_card_carrier), carrier_fields, kl_check_carrier, NULL, NULL,
 };
 
@@ -54,16 +47,16 @@ static const char *const pre_states[] = { "assumed", "witnessed", NULL };
 
 static const struct kl_field pre_fields[] = {
 #define AT(m) offsetof(struct kl_card_pre, m)
-	{ "id", KL_FIELD_SLUG, KL_KEY | KL_NEEDED, AT(id), 0, 0, NULL, NULL },
-	{ "text", KL_FIELD_LINE, KL_NEEDED, AT(text), 0, 0, NULL, NULL },
-	{ "test", KL_FIELD_PREDICATE, KL_NULL, AT(test), 0, 0, NULL, NULL },
-	{ "state", KL_FIELD_WORD, KL_NEEDED, AT(state), 0, 0, pre_states, NULL },
-	{ "by", KL_FIELD_EVENT, 0, AT(by), 0, 0, NULL, NULL },
-	{ "class", KL_FIELD_SLUG, 0, AT(class_), 0, 0, NULL, NULL },
-	END
+	KL_STRING_FIELD("id", KL_KEY | KL_NEEDED, AT(id), &kl_string_slug),
+	KL_STRING_FIELD("text", KL_NEEDED, AT(text), &kl_string_line),
+	KL_STRING_FIELD("test", KL_NULL, AT(test), &kl_card_predicate),
+	KL_WORD_FIELD("state", KL_NEEDED, AT(state), pre_states),
+	KL_STRING_FIELD("by", 0, AT(by), &kl_card_event_id),
+	KL_STRING_FIELD("class", 0, AT(class_), &kl_string_slug),
+	KL_FIELDS_END
 #undef AT
 };
-const struct kl_shape kl_shape_pre = {
+const struct kl_schema kl_card_pre_schema = {
 	"a precondition", sizeof(struct kl_card_pre), pre_fields, kl_check_pre, NULL, NULL,
 };
 
@@ -73,20 +66,20 @@ static const char *const row_by[] = { "trial", "rederived", "unverified", NULL }
 
 static const struct kl_field row_fields[] = {
 #define AT(m) offsetof(struct kl_card_row, m)
-	{ "case", KL_FIELD_SLUG, KL_ORDER | KL_NEEDED, AT(case_), 0, 0, NULL, NULL },
-	{ "dims", KL_FIELD_DIMS, KL_KEY | KL_NEEDED, AT(dims), 0, 0, NULL, NULL },
-	{ "dtype", KL_FIELD_SLUG, KL_ORDER | KL_NEEDED, AT(dtype), 0, 0, NULL, NULL },
-	{ "language", KL_FIELD_SLUG, KL_ORDER | KL_NEEDED, AT(language), 0, 0, NULL, NULL },
-	{ "platform", KL_FIELD_PATH, KL_ORDER | KL_NEEDED, AT(platform), 0, 0, NULL, NULL },
-	{ "ratio", KL_FIELD_DECIMAL, KL_NEEDED, AT(ratio.ppm), 1, 0, NULL, NULL },
-	{ "lo", KL_FIELD_DECIMAL, 0, AT(ratio.lo), 1, 0, NULL, NULL },
-	{ "hi", KL_FIELD_DECIMAL, 0, AT(ratio.hi), 1, 0, NULL, NULL },
-	{ "by", KL_FIELD_WORD, KL_NEEDED, AT(by), 0, 0, row_by, NULL },
-	{ "event", KL_FIELD_EVENT, KL_KEY | KL_NEEDED, AT(event), 0, 0, NULL, NULL },
-	END
+	KL_STRING_FIELD("case", KL_ORDER | KL_NEEDED, AT(case_), &kl_string_slug),
+	KL_VALUE_FIELD("dims", KL_KEY | KL_NEEDED, AT(dims), &kl_card_dims_value),
+	KL_STRING_FIELD("dtype", KL_ORDER | KL_NEEDED, AT(dtype), &kl_string_slug),
+	KL_STRING_FIELD("language", KL_ORDER | KL_NEEDED, AT(language), &kl_string_slug),
+	KL_STRING_FIELD("platform", KL_ORDER | KL_NEEDED, AT(platform), &kl_string_path),
+	KL_DECIMAL_FIELD("ratio", KL_NEEDED, AT(ratio.ppm), 1, 0),
+	KL_DECIMAL_FIELD("lo", 0, AT(ratio.lo), 1, 0),
+	KL_DECIMAL_FIELD("hi", 0, AT(ratio.hi), 1, 0),
+	KL_WORD_FIELD("by", KL_NEEDED, AT(by), row_by),
+	KL_STRING_FIELD("event", KL_KEY | KL_NEEDED, AT(event), &kl_card_event_id),
+	KL_FIELDS_END
 #undef AT
 };
-const struct kl_shape kl_shape_row = {
+const struct kl_schema kl_card_row_schema = {
 	"a row of 'effect'", sizeof(struct kl_card_row), row_fields, NULL, NULL, NULL,
 };
 
@@ -96,21 +89,21 @@ static const char *const derivations[] = { "rederived", "unisolated", "inverse",
 
 static const struct kl_field evidence_fields[] = {
 #define AT(m) offsetof(struct kl_card_evidence, m)
-	{ "lineage", KL_FIELD_PATH, KL_ORDER | KL_NEEDED, AT(lineage), 0, 0, NULL, NULL },
-	{ "step", KL_FIELD_INT, KL_ORDER | KL_NEEDED, AT(step), 1, 1000000, NULL, NULL },
-	{ "before", KL_FIELD_COMMIT, KL_NEEDED, AT(before), 0, 0, NULL, NULL },
-	{ "after", KL_FIELD_COMMIT, KL_NEEDED, AT(after), 0, 0, NULL, NULL },
-	{ "rederived", KL_FIELD_COMMIT, KL_NULL, AT(rederived), 0, 0, NULL, NULL },
-	{ "derivation", KL_FIELD_WORD, KL_NEEDED, AT(derivation), 0, 0, derivations, NULL },
-	{ "origin", KL_FIELD_SLUG, KL_NEEDED, AT(origin), 0, 0, NULL, NULL },
-	{ "language", KL_FIELD_SLUG, KL_NEEDED, AT(language), 0, 0, NULL, NULL },
-	{ "platform", KL_FIELD_PATH, KL_NEEDED, AT(platform), 0, 0, NULL, NULL },
-	{ "event", KL_FIELD_EVENT, KL_KEY | KL_NEEDED, AT(event), 0, 0, NULL, NULL },
-	{ "confirmed", KL_FIELD_EVENT, 0, AT(confirmed), 0, 0, NULL, NULL },
-	END
+	KL_STRING_FIELD("lineage", KL_ORDER | KL_NEEDED, AT(lineage), &kl_string_path),
+	KL_INT_FIELD("step", KL_ORDER | KL_NEEDED, AT(step), 1, 1000000),
+	KL_STRING_FIELD("before", KL_NEEDED, AT(before), &kl_card_commit_id),
+	KL_STRING_FIELD("after", KL_NEEDED, AT(after), &kl_card_commit_id),
+	KL_STRING_FIELD("rederived", KL_NULL, AT(rederived), &kl_card_commit_id),
+	KL_WORD_FIELD("derivation", KL_NEEDED, AT(derivation), derivations),
+	KL_STRING_FIELD("origin", KL_NEEDED, AT(origin), &kl_string_slug),
+	KL_STRING_FIELD("language", KL_NEEDED, AT(language), &kl_string_slug),
+	KL_STRING_FIELD("platform", KL_NEEDED, AT(platform), &kl_string_path),
+	KL_STRING_FIELD("event", KL_KEY | KL_NEEDED, AT(event), &kl_card_event_id),
+	KL_STRING_FIELD("confirmed", 0, AT(confirmed), &kl_card_event_id),
+	KL_FIELDS_END
 #undef AT
 };
-const struct kl_shape kl_shape_evidence = {
+const struct kl_schema kl_card_evidence_schema = {
 	"a row of 'evidence'",
 	sizeof(struct kl_card_evidence),
 	evidence_fields,
@@ -123,14 +116,14 @@ const struct kl_shape kl_shape_evidence = {
 
 static const struct kl_field risk_fields[] = {
 #define AT(m) offsetof(struct kl_card_risk, m)
-	{ "class", KL_FIELD_SLUG, KL_KEY | KL_NEEDED, AT(class_), 0, 0, NULL, NULL },
-	{ "violates", KL_FIELD_SLUG, KL_KEY, AT(violates), 0, 0, NULL, NULL },
-	{ "text", KL_FIELD_LINE, KL_KEY | KL_NEEDED, AT(text), 0, 0, NULL, NULL },
-	{ "events", KL_FIELD_EVENTS, KL_NEEDED | KL_UNION, AT(events), 1, 0, NULL, NULL },
-	END
+	KL_STRING_FIELD("class", KL_KEY | KL_NEEDED, AT(class_), &kl_string_slug),
+	KL_STRING_FIELD("violates", KL_KEY, AT(violates), &kl_string_slug),
+	KL_STRING_FIELD("text", KL_KEY | KL_NEEDED, AT(text), &kl_string_line),
+	KL_SET_FIELD("events", KL_NEEDED | KL_UNION, AT(events), &kl_card_event_id, 1, 0),
+	KL_FIELDS_END
 #undef AT
 };
-const struct kl_shape kl_shape_risk = {
+const struct kl_schema kl_card_risk_schema = {
 	"a row of 'risk'", sizeof(struct kl_card_risk), risk_fields, NULL, NULL, NULL,
 };
 
@@ -144,64 +137,63 @@ static const char *const hows[] = { "agent", "mechanical", NULL };
 
 static const struct kl_field control_fields[] = {
 #define AT(m) offsetof(struct kl_card_control, m)
-	{ "result", KL_FIELD_WORD, KL_NEEDED, AT(result), 0, 0, results, NULL },
-	{ "class", KL_FIELD_SLUG, 0, AT(class_), 0, 0, NULL, NULL },
-	{ "ratio", KL_FIELD_DECIMAL, 0, AT(ratio.ppm), 1, 0, NULL, NULL },
-	{ "lo", KL_FIELD_DECIMAL, 0, AT(ratio.lo), 1, 0, NULL, NULL },
-	{ "hi", KL_FIELD_DECIMAL, 0, AT(ratio.hi), 1, 0, NULL, NULL },
-	{ "event", KL_FIELD_EVENT, KL_NULL, AT(event), 0, 0, NULL, NULL },
-	{ "usd", KL_FIELD_DECIMAL, 0, AT(usd), 0, 0, NULL, NULL },
-	END
+	KL_WORD_FIELD("result", KL_NEEDED, AT(result), results),
+	KL_STRING_FIELD("class", 0, AT(class_), &kl_string_slug),
+	KL_DECIMAL_FIELD("ratio", 0, AT(ratio.ppm), 1, 0),
+	KL_DECIMAL_FIELD("lo", 0, AT(ratio.lo), 1, 0),
+	KL_DECIMAL_FIELD("hi", 0, AT(ratio.hi), 1, 0),
+	KL_STRING_FIELD("event", KL_NULL, AT(event), &kl_card_event_id),
+	KL_DECIMAL_FIELD("usd", 0, AT(usd), 0, 0),
+	KL_FIELDS_END
 #undef AT
 };
-static const struct kl_shape control_record = {
+static const struct kl_schema control_record = {
 	"a control", sizeof(struct kl_card_control), control_fields, kl_check_control, NULL, NULL,
 };
 
 static const struct kl_field retracted_fields[] = {
 #define AT(m) offsetof(struct kl_card_trial, m)
-	{ "retracted", KL_FIELD_LINE, KL_KEY | KL_NEEDED, AT(retracted), 0, 0, NULL, NULL },
-	{ "by", KL_FIELD_LINE, KL_KEY | KL_NEEDED, AT(by), 0, 0, NULL, NULL },
-	{ "time", KL_FIELD_TIME, KL_KEY | KL_ORDER | KL_NEEDED, AT(time), 0, 0, NULL, NULL },
-	{ "event", KL_FIELD_EVENT, 0, AT(event), 0, 0, NULL, NULL },
-	END
+	KL_STRING_FIELD("retracted", KL_KEY | KL_NEEDED, AT(retracted), &kl_string_line),
+	KL_STRING_FIELD("by", KL_KEY | KL_NEEDED, AT(by), &kl_string_line),
+	KL_STRING_FIELD("time", KL_KEY | KL_ORDER | KL_NEEDED, AT(time), &kl_string_time),
+	KL_STRING_FIELD("event", 0, AT(event), &kl_card_event_id), KL_FIELDS_END
 };
-static const struct kl_shape retracted_record = {
+static const struct kl_schema retracted_record = {
 	"a retraction", sizeof(struct kl_card_trial), retracted_fields, NULL, NULL, NULL,
 };
 
 static const struct kl_field trial_fields[] = {
-	{ "trial", KL_FIELD_INT, KL_ORDER | KL_NEEDED, AT(trial), 1, 1000, NULL, NULL },
-	{ "level", KL_FIELD_WORD, KL_NEEDED, AT(level), 0, 0, levels, NULL },
-	{ "workload", KL_FIELD_SLUG, KL_ORDER | KL_NEEDED, AT(workload), 0, 0, NULL, NULL },
-	{ "lineage", KL_FIELD_PATH, 0, AT(lineage), 0, 0, NULL, NULL },
-	{ "case", KL_FIELD_SLUG, KL_NEEDED, AT(case_), 0, 0, NULL, NULL },
-	{ "dims", KL_FIELD_DIMS, KL_NEEDED, AT(dims), 0, 0, NULL, NULL },
-	{ "dtype", KL_FIELD_SLUG, KL_NEEDED, AT(dtype), 0, 0, NULL, NULL },
-	{ "language", KL_FIELD_SLUG, KL_ORDER | KL_NEEDED, AT(language), 0, 0, NULL, NULL },
-	{ "platform", KL_FIELD_PATH, KL_ORDER | KL_NEEDED, AT(platform), 0, 0, NULL, NULL },
-	{ "state", KL_FIELD_COMMIT, KL_ORDER | KL_NEEDED, AT(state), 0, 0, NULL, NULL },
-	{ "made", KL_FIELD_COMMIT, 0, AT(made), 0, 0, NULL, NULL },
-	{ "result", KL_FIELD_WORD, KL_NEEDED, AT(result), 0, 0, results, NULL },
-	{ "class", KL_FIELD_SLUG, 0, AT(class_), 0, 0, NULL, NULL },
-	{ "ratio", KL_FIELD_DECIMAL, 0, AT(ratio.ppm), 1, 0, NULL, NULL },
-	{ "lo", KL_FIELD_DECIMAL, 0, AT(ratio.lo), 1, 0, NULL, NULL },
-	{ "hi", KL_FIELD_DECIMAL, 0, AT(ratio.hi), 1, 0, NULL, NULL },
-	{ "recovered", KL_FIELD_DECIMAL, 0, AT(recovered), 0, 0, NULL, NULL },
-	{ "event", KL_FIELD_EVENT, KL_KEY | KL_NULL, AT(event), 0, 0, NULL, NULL },
-	{ "repairs", KL_FIELD_INT, 0, AT(repairs), 0, 1000, NULL, NULL },
-	{ "how", KL_FIELD_WORD, KL_NEEDED, AT(how), 0, 0, hows, NULL },
-	{ "model", KL_FIELD_LINE, 0, AT(model), 0, 0, NULL, NULL },
-	{ "usd", KL_FIELD_DECIMAL, 0, AT(usd), 0, 0, NULL, NULL },
-	{ "isolated", KL_FIELD_BOOL, KL_NEEDED, AT(isolated), 0, 0, NULL, NULL },
-	{ "foreign", KL_FIELD_BOOL, KL_WEAK, AT(foreign), 0, 0, NULL, NULL },
-	{ "with", KL_FIELD_SLUGS, 0, AT(with), 0, 0, NULL, NULL },
-	{ "alone", KL_FIELD_PART, 0, AT(alone), 0, 0, NULL, &control_record },
-	{ "control", KL_FIELD_PART, 0, AT(control), 0, 0, NULL, &control_record },
-	END
+	KL_INT_FIELD("trial", KL_ORDER | KL_NEEDED, AT(trial), 1, 1000),
+	KL_WORD_FIELD("level", KL_NEEDED, AT(level), levels),
+	KL_STRING_FIELD("workload", KL_ORDER | KL_NEEDED, AT(workload), &kl_string_slug),
+	KL_STRING_FIELD("lineage", 0, AT(lineage), &kl_string_path),
+	KL_STRING_FIELD("case", KL_NEEDED, AT(case_), &kl_string_slug),
+	KL_VALUE_FIELD("dims", KL_NEEDED, AT(dims), &kl_card_dims_value),
+	KL_STRING_FIELD("dtype", KL_NEEDED, AT(dtype), &kl_string_slug),
+	KL_STRING_FIELD("language", KL_ORDER | KL_NEEDED, AT(language), &kl_string_slug),
+	KL_STRING_FIELD("platform", KL_ORDER | KL_NEEDED, AT(platform), &kl_string_path),
+	KL_STRING_FIELD("state", KL_ORDER | KL_NEEDED, AT(state), &kl_card_commit_id),
+	KL_STRING_FIELD("made", 0, AT(made), &kl_card_commit_id),
+	KL_WORD_FIELD("result", KL_NEEDED, AT(result), results),
+	KL_STRING_FIELD("class", 0, AT(class_), &kl_string_slug),
+	KL_DECIMAL_FIELD("ratio", 0, AT(ratio.ppm), 1, 0),
+	KL_DECIMAL_FIELD("lo", 0, AT(ratio.lo), 1, 0),
+	KL_DECIMAL_FIELD("hi", 0, AT(ratio.hi), 1, 0),
+	KL_DECIMAL_FIELD("recovered", 0, AT(recovered), 0, 0),
+	KL_STRING_FIELD("event", KL_KEY | KL_NULL, AT(event), &kl_card_event_id),
+	KL_INT_FIELD("repairs", 0, AT(repairs), 0, 1000),
+	KL_WORD_FIELD("how", KL_NEEDED, AT(how), hows),
+	KL_STRING_FIELD("model", 0, AT(model), &kl_string_line),
+	KL_DECIMAL_FIELD("usd", 0, AT(usd), 0, 0),
+	KL_BOOL_FIELD("isolated", KL_NEEDED, AT(isolated)),
+	KL_BOOL_FIELD("foreign", KL_WEAK, AT(foreign)),
+	KL_SET_FIELD("with", 0, AT(with), &kl_string_slug, 0, 0),
+	KL_PART_FIELD("alone", 0, AT(alone), &control_record),
+	KL_PART_FIELD("control", 0, AT(control), &control_record),
+	KL_FIELDS_END
 #undef AT
 };
-const struct kl_shape kl_shape_trial = {
+const struct kl_schema kl_card_trial_schema = {
 	"a row of 'ver'",  sizeof(struct kl_card_trial), trial_fields, kl_check_trial, "retracted",
 	&retracted_record,
 };
@@ -210,54 +202,51 @@ const struct kl_shape kl_shape_trial = {
 
 #define AT(m) offsetof(struct kl_card, m)
 #define GROUP(name, text)                                                      \
-	static const struct kl_shape name##_record = {                         \
+	static const struct kl_schema name##_record = {                        \
 		text, sizeof(struct kl_card), name##_fields, NULL, NULL, NULL, \
 	}
 
 static const struct kl_field anchor_fields[] = {
-	{ "construct", KL_FIELD_LINE, KL_NEEDED, AT(anchor.construct), 0, 0, NULL, NULL },
-	{ "acts_on", KL_FIELD_LINE, 0, AT(anchor.acts_on), 0, 0, NULL, NULL },
-	{ "find", KL_FIELD_MAP, 0, AT(anchor.find), 0, 0, NULL, &find_record },
-	END
+	KL_STRING_FIELD("construct", KL_NEEDED, AT(anchor.construct), &kl_string_line),
+	KL_STRING_FIELD("acts_on", 0, AT(anchor.acts_on), &kl_string_line),
+	KL_MAP_FIELD("find", 0, AT(anchor.find), &find_record, 0, 0), KL_FIELDS_END
 };
 GROUP(anchor, "'anchor'");
 
 static const struct kl_field pre_parts[] = {
-	{ "sound", KL_FIELD_LIST, KL_NEEDED, AT(sound), 0, 0, NULL, &kl_shape_pre },
-	{ "useful", KL_FIELD_LIST, KL_NEEDED, AT(useful), 0, 0, NULL, &kl_shape_pre },
-	END
+	KL_LIST_FIELD("sound", KL_NEEDED, AT(sound), &kl_card_pre_schema, 0, 0),
+	KL_LIST_FIELD("useful", KL_NEEDED, AT(useful), &kl_card_pre_schema, 0, 0), KL_FIELDS_END
 };
-static const struct kl_shape pres_record = {
+static const struct kl_schema pres_record = {
 	"'pre'", sizeof(struct kl_card), pre_parts, NULL, NULL, NULL,
 };
 
 static const struct kl_field effect_fields[] = {
-	{ "kind", KL_FIELD_KIND, KL_NEEDED, AT(enables), 0, 0, NULL, NULL },
-	{ "provides", KL_FIELD_FACTS, KL_NEEDED, AT(provides), 0, 0, NULL, NULL },
-	{ "rows", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(rows), 0, 0, NULL, &kl_shape_row },
-	END
+	KL_VALUE_FIELD("kind", KL_NEEDED, AT(enables), &kl_card_kind_value),
+	KL_SET_FIELD("provides", KL_NEEDED, AT(provides), &kl_card_fact, 0, 0),
+	KL_LIST_FIELD("rows", KL_NEEDED | KL_UNION, AT(rows), &kl_card_row_schema, 0, 0),
+	KL_FIELDS_END
 };
 GROUP(effect, "'effect'");
 
 static const struct kl_field platforms_fields[] = {
-	{ "needs", KL_FIELD_FACTS, KL_NEEDED, AT(scope.needs), 0, 0, NULL, NULL }, END
+	KL_SET_FIELD("needs", KL_NEEDED, AT(scope.needs), &kl_card_fact, 0, 0), KL_FIELDS_END
 };
 GROUP(platforms, "'platforms'");
 
 static const struct kl_field prior_fields[] = {
-	{ "requires", KL_FIELD_FACTS, KL_NEEDED, AT(scope.requires), 0, 0, NULL, NULL },
-	{ "provides", KL_FIELD_FACTS, KL_NEEDED, AT(scope.provides), 0, 0, NULL, NULL },
-	{ "conflicts", KL_FIELD_FACTS, KL_NEEDED, AT(scope.conflicts), 0, 0, NULL, NULL },
-	END
+	KL_SET_FIELD("requires", KL_NEEDED, AT(scope.requires), &kl_card_fact, 0, 0),
+	KL_SET_FIELD("provides", KL_NEEDED, AT(scope.provides), &kl_card_fact, 0, 0),
+	KL_SET_FIELD("conflicts", KL_NEEDED, AT(scope.conflicts), &kl_card_fact, 0, 0),
+	KL_FIELDS_END
 };
 GROUP(prior, "'prior'");
 
 static const struct kl_field scope_fields[] = {
-	{ "cases", KL_FIELD_SLUGS, KL_NEEDED, AT(scope.cases), 0, 0, NULL, NULL },
-	{ "languages", KL_FIELD_SLUGS, KL_NEEDED, AT(scope.languages), 0, 0, NULL, NULL },
-	{ "platforms", KL_FIELD_GROUP, KL_NEEDED, 0, 0, 0, NULL, &platforms_record },
-	{ "prior", KL_FIELD_GROUP, KL_NEEDED, 0, 0, 0, NULL, &prior_record },
-	END
+	KL_SET_FIELD("cases", KL_NEEDED, AT(scope.cases), &kl_string_slug, 0, 0),
+	KL_SET_FIELD("languages", KL_NEEDED, AT(scope.languages), &kl_string_slug, 0, 0),
+	KL_GROUP_FIELD("platforms", KL_NEEDED, 0, &platforms_record),
+	KL_GROUP_FIELD("prior", KL_NEEDED, 0, &prior_record), KL_FIELDS_END
 };
 GROUP(scope, "'scope'");
 
@@ -266,24 +255,24 @@ static const char *const statuses[] = { "hypothesis", "provisional", "admitted",
 
 /* clang-format off */
 static const struct kl_field card_fields[] = {
-	{ "schema", KL_FIELD_INT, KL_NEEDED, AT(schema), 1, KL_CARD_SCHEMA, NULL, NULL },
-	{ "id", KL_FIELD_SLUG, KL_NEEDED, AT(id), 0, 0, NULL, NULL },
-	{ "status", KL_FIELD_WORD, KL_NEEDED, AT(status), 0, 0, statuses, NULL },
-	{ "intent", KL_FIELD_LINE, KL_NEEDED, AT(intent), 0, 0, NULL, NULL },
-	{ "mechanism", KL_FIELD_SLUG, 0, AT(mechanism), 0, 0, NULL, NULL },
-	{ "action", KL_FIELD_SLUG, 0, AT(action), 0, 0, NULL, NULL },
-	{ "anchor", KL_FIELD_GROUP, KL_NEEDED, 0, 0, 0, NULL, &anchor_record },
-	{ "carriers", KL_FIELD_LIST, KL_NEEDED, AT(carriers), 0, 64, NULL, &carrier_record },
-	{ "pre", KL_FIELD_GROUP, KL_NEEDED, 0, 0, 0, NULL, &pres_record },
-	{ "effect", KL_FIELD_GROUP, KL_NEEDED, 0, 0, 0, NULL, &effect_record },
-	{ "evidence", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(evidence), 0, 0, NULL, &kl_shape_evidence },
-	{ "risk", KL_FIELD_LIST, KL_NEEDED, AT(risk), 0, 0, NULL, &kl_shape_risk },
-	{ "scope", KL_FIELD_GROUP, KL_NEEDED, 0, 0, 0, NULL, &scope_record },
-	{ "ver", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(ver), 0, 0, NULL, &kl_shape_trial },
-	END
+	KL_INT_FIELD("schema", KL_NEEDED, AT(schema), 1, KL_CARD_SCHEMA),
+	KL_STRING_FIELD("id", KL_NEEDED, AT(id), &kl_string_slug),
+	KL_WORD_FIELD("status", KL_NEEDED, AT(status), statuses),
+	KL_STRING_FIELD("intent", KL_NEEDED, AT(intent), &kl_string_line),
+	KL_STRING_FIELD("mechanism", 0, AT(mechanism), &kl_string_slug),
+	KL_STRING_FIELD("action", 0, AT(action), &kl_string_slug),
+	KL_GROUP_FIELD("anchor", KL_NEEDED, 0, &anchor_record),
+	KL_LIST_FIELD("carriers", KL_NEEDED, AT(carriers), &carrier_record, 0, 64),
+	KL_GROUP_FIELD("pre", KL_NEEDED, 0, &pres_record),
+	KL_GROUP_FIELD("effect", KL_NEEDED, 0, &effect_record),
+	KL_LIST_FIELD("evidence", KL_NEEDED | KL_UNION, AT(evidence), &kl_card_evidence_schema, 0, 0),
+	KL_LIST_FIELD("risk", KL_NEEDED, AT(risk), &kl_card_risk_schema, 0, 0),
+	KL_GROUP_FIELD("scope", KL_NEEDED, 0, &scope_record),
+	KL_LIST_FIELD("ver", KL_NEEDED | KL_UNION, AT(ver), &kl_card_trial_schema, 0, 0),
+	KL_FIELDS_END
 };
 /* clang-format on */
-const struct kl_shape kl_shape_card = {
+const struct kl_schema kl_card_schema = {
 	"the card", sizeof(struct kl_card), card_fields, kl_check_card, NULL, NULL,
 };
 

@@ -129,7 +129,7 @@ static void write_effect(struct kl_buf *out, const struct kl_card *card)
 
 		kl_buf_addf(out, "| %s | %s | %s | %s | ", row->case_, row->dtype, row->language,
 			    row->platform);
-		kl_card_decimal(out, row->ratio.ppm);
+		kl_buf_add_decimal(out, row->ratio.ppm);
 		kl_buf_addf(out, " | %s |\n", kl_card_row_is_verified(card, row) ? "yes" : "no");
 	}
 	if (card->rows.n)

@@ -39,7 +39,7 @@ static void print_control(const char *what, const struct kl_card_control *contro
 	printf("  %s: %s%s%s", what, control->result == KL_RESULT_PASS ? "passed" : "failed",
 	       control->class_ ? ", " : "", control->class_ ? control->class_ : "");
 	if (control->ratio.ppm) {
-		kl_card_decimal(&ratio, control->ratio.ppm);
+		kl_buf_add_decimal(&ratio, control->ratio.ppm);
 		printf("; %s times the speed", ratio.ptr);
 	}
 	putchar('\n');
@@ -71,7 +71,7 @@ static void print_trial(const struct kl_admission *admission)
 	printf("  %s%s%s", trial->result == KL_RESULT_PASS ? "passed" : "failed",
 	       trial->class_ ? ", " : "", trial->class_ ? trial->class_ : "");
 	if (trial->ratio.ppm) {
-		kl_card_decimal(&ratio, trial->ratio.ppm);
+		kl_buf_add_decimal(&ratio, trial->ratio.ppm);
 		printf("; %s times the speed", ratio.ptr);
 	}
 	if (trial->event)

@@ -180,7 +180,7 @@ static void print_row(const struct answer *answer, const struct kl_card *card,
 		kl_case_dim(&point, answer->tax, row->dims.v[i].name, row->dims.v[i].v);
 	kl_buf_addf(&buf, "    nearest point: %s %s in %s on %s, ", row->case_, row->dtype,
 		    row->language, row->platform);
-	kl_card_decimal(&buf, row->ratio.ppm);
+	kl_buf_add_decimal(&buf, row->ratio.ppm);
 	kl_buf_adds(&buf, " times the speed; operator ");
 	add_decimal(&buf, kl_similarity_operator(answer->tax, &point, &answer->target.point));
 	kl_buf_adds(&buf, ", extents ");

@@ -348,7 +348,7 @@ static void add_slower(struct kl_card *card, const struct kl_transition *transit
 	const struct kl_contract *contract = transition->from->contract;
 	struct kl_card_risk risk = { .class_ = kl_strdup("slower") };
 
-	kl_card_decimal(&ratio, kl_lift_ratio_of(transition));
+	kl_buf_add_decimal(&ratio, kl_lift_ratio_of(transition));
 	risk.text = kl_asprintf("%s in %s ran at %s of its speed on %s", transition->dtype,
 				contract->op, ratio.ptr, transition->platform);
 	kl_strvec_push(&risk.events, transition->event->id);

@@ -357,7 +357,7 @@ static void write_test(struct kl_buf *out, const struct parting *parting, size_t
 	for (size_t i = 0; i < n; i++) {
 		kl_buf_addf(out, "%s%s %c ", i ? " || " : "", parting[i].key,
 			    parting[i].above ? '>' : '<');
-		kl_card_decimal(out, parting[i].none);
+		kl_buf_add_decimal(out, parting[i].none);
 	}
 }
 
@@ -366,7 +366,7 @@ static void write_side(struct kl_buf *out, const struct parting *parting, size_t
 	for (size_t i = 0; i < n; i++) {
 		kl_buf_addf(out, "%s%s %s ", i ? ", " : "", parting[i].key,
 			    parting[i].above == gain ? ">=" : "<=");
-		kl_card_decimal(out, gain ? parting[i].gain : parting[i].none);
+		kl_buf_add_decimal(out, gain ? parting[i].gain : parting[i].none);
 	}
 }
 

@@ -89,7 +89,7 @@ static void add_ratios(struct kl_buf *out, const struct kl_wording_group *group,
 			kl_buf_addf(out, " %s=%lld", contract->dim_name[dim],
 				    (long long)dims->v[dim]);
 		kl_buf_adds(out, ": ");
-		kl_card_decimal(out, ratio.ppm);
+		kl_buf_add_decimal(out, ratio.ppm);
 		kl_buf_addch(out, '\n');
 	}
 }

@@ -2,7 +2,7 @@
 /* card_diff_scope - changes of a card's scope and effect */
 #include <string.h>
 
-#include "card/shape.h"
+#include "card/card_types.h"
 #include "card/status.h"
 #include "review/card_diff_parts.h"
 
@@ -101,7 +101,7 @@ static const char *const by_words[] = { "a trial", "a derivation anew", "nothing
 static const struct kl_card_row *find_row(const struct kl_card *card, const struct kl_card_row *row)
 {
 	for (size_t i = 0; i < card->rows.n; i++)
-		if (kl_shape_same_key(&card->rows.v[i], row, &kl_shape_row))
+		if (kl_schema_same_key(&card->rows.v[i], row, &kl_card_row_schema))
 			return &card->rows.v[i];
 	return NULL;
 }

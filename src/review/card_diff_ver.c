@@ -2,7 +2,7 @@
 /* card_diff_ver - changes of a card's evidence, risks and trials */
 #include <string.h>
 
-#include "card/shape.h"
+#include "card/card_types.h"
 #include "review/card_diff_parts.h"
 
 static const struct kl_card_evidence *find_evidence(const struct kl_card *card, const char *event)
@@ -24,7 +24,7 @@ void kl_card_diff_evidence(struct kl_card_pair *pair)
 		if (!right)
 			ANSWER(pair, "evidence-removed", "evidence is gone: %s step %d (event %w)",
 			       left->lineage, left->step, brief_id(end, left->event));
-		else if (!kl_shape_equal(left, right, &kl_shape_evidence))
+		else if (!kl_schema_equal(left, right, &kl_card_evidence_schema))
 			ANSWER(pair, "evidence-rewritten",
 			       "evidence is rewritten under the same event: %s step %d "
 			       "(%w)",
@@ -88,7 +88,7 @@ static const struct kl_card_trial *find_trial(const struct kl_card *card,
 					      const struct kl_card_trial *trial)
 {
 	for (size_t i = 0; i < card->ver.n; i++)
-		if (kl_shape_same_key(&card->ver.v[i], trial, &kl_shape_trial))
+		if (kl_schema_same_key(&card->ver.v[i], trial, &kl_card_trial_schema))
 			return &card->ver.v[i];
 	return NULL;
 }
@@ -119,7 +119,7 @@ void kl_card_diff_trials(struct kl_card_pair *pair)
 		const struct kl_card_trial *left = &pair->old->ver.v[i],
 					   *right = find_trial(pair->now, left);
 
-		if (right && kl_shape_equal(left, right, &kl_shape_trial))
+		if (right && kl_schema_equal(left, right, &kl_card_trial_schema))
 			continue;
 		if (right)
 			ANSWER(pair, "trial-rewritten",

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shape_read - reads a structure from YAML by its table, strictly */
+/* schema_read - reads a structure from YAML by its table, strictly */
 #include <ctype.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "card/card.h"
-#include "card/predicate.h"
-#include "card/shape.h"
-
+#include "text/schema.h"
+#include "text/yaml_node.h"
 #define MAX_LINE 2000
 #define MAX_TEXT (256u * 1024)
 #define MAX_ROWS 4096
 #define MAX_SET 256
-#define MAX_DIMS 32
 
 struct reader {
 	const char *name;
@@ -27,23 +24,20 @@ static int count_words(const char *text, const char *set)
 	return (int)strspn(text, set);
 }
 
-#define LOWER "abcdefghijklmnopqrstuvwxyz0123456789"
-
-static bool is_slug(const char *text)
+static bool is_slug(const char *text, size_t len)
 {
-	size_t n = strspn(text, LOWER "._-");
-
-	return n && !text[n] && n <= 64 && isalnum((unsigned char)*text) && !strstr(text, "..") &&
-	       text[n - 1] != '.' && (n < 5 || strcmp(text + n - 5, ".lock") != 0);
+	return len <= 64 && kl_node_is_slug(text);
 }
 
-static bool is_path(const char *text)
+static bool is_path(const char *text, size_t len)
 {
+	if (len > 200)
+		return false;
 	for (;;) {
 		size_t n = strcspn(text, "/");
 		KL_AUTO(kl_freep) char *part = kl_strndup(text, n);
 
-		if (!is_slug(part))
+		if (!kl_node_is_slug(part))
 			return false;
 		if (!text[n])
 			return true;
@@ -51,32 +45,25 @@ static bool is_path(const char *text)
 	}
 }
 
-static bool is_hex(const char *text, size_t n)
-{
-	return strlen(text) == n && strspn(text, "0123456789abcdef") == n;
-}
-
-/* "cp.async", "trait:tiled", "!cp.async", "call._ZGVbN4v_expf" */
-static bool is_fact(const char *text)
-{
-	size_t n;
-
-	text += *text == '!';
-	n = strspn(text, LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ._:*-");
-	return n && !text[n] && n <= 96 && (isalnum((unsigned char)*text) || *text == '_');
-}
-
-static bool is_time(const char *text)
+static bool is_time(const char *text, size_t len)
 {
 	static const char form[] = "0000-00-00T00:00:00Z";
 
-	if (strlen(text) != strlen(form))
+	if (len != strlen(form))
 		return false;
 	for (size_t i = 0; form[i]; i++)
 		if (form[i] == '0' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
 			return false;
 	return true;
 }
+
+const struct kl_string_type kl_string_slug = {
+	"a name ([a-z0-9][a-z0-9._-]*, at most 64)",
+	is_slug,
+	NULL,
+};
+const struct kl_string_type kl_string_path = { "names joined by '/'", is_path, NULL };
+const struct kl_string_type kl_string_time = { "a time (2026-11-20T10:00:00Z)", is_time, NULL };
 
 /*
  * Text goes to terminals and into prompts: no control bytes but the newline and the tab, and none
@@ -98,59 +85,40 @@ static bool is_harmless(const char *text, bool lines)
 	return true;
 }
 
-static int check_predicate(struct reader *reader, const struct kl_yaml *node)
+static int check_harmless(const char *file, const struct kl_yaml *node, const char *key, bool lines)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
-	size_t at = 0;
-
-	if (!kl_predicate_parse(&predicate, node->text, &at))
-		return 0;
-	return kl_yaml_error(reader->name, node, "'%s' is no predicate: at its byte %zu: %s",
-			     reader->key, at + 1, kl_error_last());
+	if (node->len > (lines ? MAX_TEXT : MAX_LINE))
+		return kl_yaml_error(file, node, "'%s' is too long", key);
+	if (!is_harmless(node->text, lines))
+		return kl_yaml_error(file, node,
+				     lines ? "control characters in '%s'" :
+					     "'%s' must be one line without control characters",
+				     key);
+	return 0;
 }
 
-static int check_string(struct reader *reader, enum kl_field_kind kind, const struct kl_yaml *node)
+static int check_line(const char *file, const struct kl_yaml *node, const char *key)
 {
-	static const char *const must_be[] = {
-		[KL_FIELD_SLUG] = "a name ([a-z0-9][a-z0-9._-]*, at most 64)",
-		[KL_FIELD_PATH] = "names joined by '/'",
-		[KL_FIELD_COMMIT] = "a commit (40 hex digits)",
-		[KL_FIELD_EVENT] = "an event's id (64 hex digits)",
-		[KL_FIELD_TIME] = "a time (2026-11-20T10:00:00Z)",
-		[KL_FIELD_FACTS] = "a fact ('cp.async', 'trait:tiled')",
-	};
-	const char *text = node->text;
-	bool ok = true;
+	return check_harmless(file, node, key, false);
+}
 
-	if (kind == KL_FIELD_PREDICATE)
-		return check_predicate(reader, node);
-	if (kind == KL_FIELD_LINE || kind == KL_FIELD_TEXT) {
-		if (node->len > (kind == KL_FIELD_TEXT ? MAX_TEXT : MAX_LINE))
-			return kl_yaml_error(reader->name, node, "'%s' is too long", reader->key);
-		if (!is_harmless(text, kind == KL_FIELD_TEXT))
-			return kl_yaml_error(
-				reader->name, node,
-				kind == KL_FIELD_TEXT ?
-					"control characters in '%s'" :
-					"'%s' must be one line without control characters",
-				reader->key);
-		return 0;
-	}
-	if (kind == KL_FIELD_SLUG)
-		ok = is_slug(text);
-	else if (kind == KL_FIELD_PATH)
-		ok = is_path(text) && node->len <= 200;
-	else if (kind == KL_FIELD_COMMIT)
-		ok = is_hex(text, 40);
-	else if (kind == KL_FIELD_EVENT)
-		ok = is_hex(text, 64);
-	else if (kind == KL_FIELD_TIME)
-		ok = is_time(text);
-	else if (kind == KL_FIELD_FACTS)
-		ok = is_fact(text);
-	return ok ? 0 :
-		    kl_yaml_error(reader->name, node, "'%s' must be %s, not '%.80s'", reader->key,
-				  must_be[kind], text);
+static int check_text(const char *file, const struct kl_yaml *node, const char *key)
+{
+	return check_harmless(file, node, key, true);
+}
+
+const struct kl_string_type kl_string_line = { "one line of text", NULL, check_line };
+const struct kl_string_type kl_string_text = { "text", NULL, check_text };
+
+static int check_string(struct reader *reader, const struct kl_string_type *type,
+			const struct kl_yaml *node)
+{
+	if (type->check)
+		return type->check(reader->name, node, reader->key);
+	return type->is_valid(node->text, node->len) ?
+		       0 :
+		       kl_yaml_error(reader->name, node, "'%s' must be %s, not '%.80s'",
+				     reader->key, type->must_be, node->text);
 }
 
 static int read_scalar(struct reader *reader, const struct kl_yaml *node)
@@ -163,12 +131,12 @@ static int read_scalar(struct reader *reader, const struct kl_yaml *node)
 	return 0;
 }
 
-static int read_string(char **out, struct reader *reader, enum kl_field_kind kind,
+static int read_string(char **out, struct reader *reader, const struct kl_string_type *type,
 		       const struct kl_yaml *node)
 {
 	int err;
 
-	if ((err = read_scalar(reader, node)) < 0 || (err = check_string(reader, kind, node)) < 0)
+	if ((err = read_scalar(reader, node)) < 0 || (err = check_string(reader, type, node)) < 0)
 		return err;
 	*out = kl_strdup(node->text);
 	return 0;
@@ -209,7 +177,7 @@ static int read_number(int64_t *out, struct reader *reader, const struct kl_fiel
 		       const struct kl_yaml *node)
 {
 	int64_t value, max = field->max ? field->max : INT64_MAX;
-	bool whole = field->kind == KL_FIELD_INT;
+	bool whole = field->kind != KL_FIELD_DECIMAL;
 	int err = read_scalar(reader, node);
 
 	if (err < 0)
@@ -274,15 +242,6 @@ static int read_members(struct reader *reader, const struct kl_field *field,
 	return 0;
 }
 
-static enum kl_field_kind member_kind(enum kl_field_kind set)
-{
-	return set == KL_FIELD_SLUGS || set == KL_FIELD_KIND ? KL_FIELD_SLUG :
-	       set == KL_FIELD_EVENTS                        ? KL_FIELD_EVENT :
-	       set == KL_FIELD_PLATFORMS                     ? KL_FIELD_PATH :
-	       set == KL_FIELD_LINES                         ? KL_FIELD_LINE :
-							       KL_FIELD_FACTS;
-}
-
 static int read_set(struct kl_strvec *out, struct reader *reader, const struct kl_field *field,
 		    const struct kl_yaml *node)
 {
@@ -291,7 +250,7 @@ static int read_set(struct kl_strvec *out, struct reader *reader, const struct k
 	for (size_t i = 0; !err && i < node->n; i++) {
 		char *text;
 
-		if ((err = read_string(&text, reader, member_kind(field->kind), node->item[i])) < 0)
+		if ((err = read_string(&text, reader, field->string, node->item[i])) < 0)
 			return err;
 		if (kl_strvec_has(out, text))
 			err = kl_yaml_error(reader->name, node->item[i],
@@ -301,51 +260,23 @@ static int read_set(struct kl_strvec *out, struct reader *reader, const struct k
 	return err;
 }
 
-static bool is_dim_name(const char *text)
-{
-	size_t n = strspn(text, LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-
-	return n && !text[n] && n <= 63 && !isdigit((unsigned char)*text);
-}
-
-static int read_dims(struct kl_card_dims *out, struct reader *reader, const struct kl_yaml *node)
-{
-	static const struct kl_field any = { .kind = KL_FIELD_INT, .min = INT64_MIN + 1 };
-
-	if (node->kind != KL_YAML_MAP || node->n > MAX_DIMS)
-		return kl_yaml_error(reader->name, node, "'%s' must be a map of at most %d numbers",
-				     reader->key, MAX_DIMS);
-	for (size_t i = 0; i < node->n; i++) {
-		int64_t value;
-		int err;
-
-		if (!is_dim_name(node->key[i]))
-			return kl_yaml_key_error(reader->name, node, i,
-						 "'%.64s' is no name of a number", node->key[i]);
-		if ((err = read_number(&value, reader, &any, node->item[i])) < 0)
-			return err;
-		kl_card_dims_add(out, node->key[i], value);
-	}
-	return 0;
-}
-
-static int read_row(struct kl_list *out, struct reader *reader, const struct kl_shape *record,
+static int read_row(struct kl_list *out, struct reader *reader, const struct kl_schema *record,
 		    const struct kl_yaml *node, const char *key)
 {
 	KL_AUTO(kl_freep) char *row = kl_calloc(1, record->size);
-	struct kl_shape rest = *record;
+	struct kl_schema rest = *record;
 	char *taken;
 	int err;
 
-	kl_shape_clear(row, record);
+	kl_schema_clear(row, record);
 	if (key) {
 		*(char **)(row + record->field->at) = kl_strdup(key);
 		rest.field++;
 	}
-	err = kl_shape_read(row, key ? &rest : record, reader->name, node);
-	taken = kl_shape_push(out, row, record);
+	err = kl_schema_read(row, key ? &rest : record, reader->name, node);
+	taken = kl_schema_push(out, row, record);
 	for (size_t i = 0; !err && i + 1 < out->n; i++)
-		if (kl_shape_same_key(out->v + i * record->size, taken, record))
+		if (kl_schema_same_key(out->v + i * record->size, taken, record))
 			err = kl_yaml_error(reader->name, node, "%s stands here twice",
 					    record->what);
 	return err;
@@ -361,6 +292,12 @@ static int read_list(struct kl_list *out, struct reader *reader, const struct kl
 	return err;
 }
 
+/* a type that has no simple answer is asked of the whole row by its schema's check */
+static bool is_name(const struct kl_string_type *type, const char *key)
+{
+	return !type->is_valid || type->is_valid(key, strlen(key));
+}
+
 static int read_map(struct kl_list *out, struct reader *reader, const struct kl_field *field,
 		    const struct kl_yaml *node)
 {
@@ -369,24 +306,12 @@ static int read_map(struct kl_list *out, struct reader *reader, const struct kl_
 	if (node->kind != KL_YAML_MAP)
 		return kl_yaml_error(reader->name, node, "'%s' must be a map", reader->key);
 	for (size_t i = 0; !err && i < node->n; i++) {
-		if (!is_slug(node->key[i]))
+		if (!is_name(field->sub->field->string, node->key[i]))
 			return kl_yaml_key_error(reader->name, node, i,
 						 "'%.64s' cannot be a name here", node->key[i]);
 		err = read_row(out, reader, field->sub, node->item[i], node->key[i]);
 	}
 	return err;
-}
-
-static int read_kind(struct kl_strvec *out, struct reader *reader, const struct kl_yaml *node)
-{
-	static const struct kl_field set = { .kind = KL_FIELD_SLUGS, .min = 1 };
-
-	if (node->kind == KL_YAML_SCALAR && !strcmp(node->text, "win"))
-		return 0;
-	if (node->kind != KL_YAML_MAP || node->n != 1 || strcmp(node->key[0], "enabler"))
-		return kl_yaml_error(reader->name, node,
-				     "'%s' must be win, or {enabler: [<card>, ...]}", reader->key);
-	return read_set(out, reader, &set, node->item[0]);
 }
 
 /* --- records -------------------------------------------------------------------------- */
@@ -402,47 +327,42 @@ static int read_field(void *at, struct reader *reader, const struct kl_field *fi
 		return read_bool(at, reader, node);
 	case KL_FIELD_WORD:
 		return read_word(at, reader, field, node);
-	case KL_FIELD_FACTS:
-	case KL_FIELD_SLUGS:
-	case KL_FIELD_EVENTS:
-	case KL_FIELD_PLATFORMS:
-	case KL_FIELD_LINES:
+	case KL_FIELD_SET:
 		return read_set(at, reader, field, node);
-	case KL_FIELD_DIMS:
-		return read_dims(at, reader, node);
+	case KL_FIELD_VALUE:
+		return field->value->read(at, reader->name, field, node);
 	case KL_FIELD_LIST:
 		return read_list(at, reader, field, node);
 	case KL_FIELD_MAP:
 		return read_map(at, reader, field, node);
 	case KL_FIELD_PART:
 		*(bool *)at = true;
-		return kl_shape_read(at, field->sub, reader->name, node);
+		return kl_schema_read(at, field->sub, reader->name, node);
 	case KL_FIELD_GROUP:
-		return kl_shape_read(at, field->sub, reader->name, node);
-	case KL_FIELD_KIND:
-		return read_kind(at, reader, node);
-	default:
-		return read_string(at, reader, field->kind, node);
+		return kl_schema_read(at, field->sub, reader->name, node);
+	case KL_FIELD_STRING:
+		return read_string(at, reader, field->string, node);
 	}
+	KL_BUG("a field of the kind %d", field->kind);
 }
 
-static const struct kl_field *find_field(const struct kl_shape *shape, const char *key)
+static const struct kl_field *find_field(const struct kl_schema *schema, const char *key)
 {
-	for (const struct kl_field *field = shape->field; field->key; field++)
+	for (const struct kl_field *field = schema->field; field->key; field++)
 		if (!strcmp(field->key, key))
 			return field;
 	return NULL;
 }
 
-static int refuse_unknown(const struct kl_shape *shape, const char *name,
+static int refuse_unknown(const struct kl_schema *schema, const char *name,
 			  const struct kl_yaml *node, size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
-	for (const struct kl_field *field = shape->field; field->key; field++)
+	for (const struct kl_field *field = schema->field; field->key; field++)
 		kl_buf_addf(&list, "%s%s", list.len ? ", " : "", field->key);
 	return kl_yaml_key_error(name, node, i, "unknown key '%.64s' in %s (known: %s)",
-				 node->key[i], shape->what, list.ptr);
+				 node->key[i], schema->what, list.ptr);
 }
 
 static bool is_null(const struct kl_yaml *node)
@@ -450,21 +370,21 @@ static bool is_null(const struct kl_yaml *node)
 	return node->kind == KL_YAML_SCALAR && node->plain && !strcmp(node->text, "null");
 }
 
-int kl_shape_read(void *obj, const struct kl_shape *shape, const char *name,
-		  const struct kl_yaml *node)
+int kl_schema_read(void *obj, const struct kl_schema *schema, const char *name,
+		   const struct kl_yaml *node)
 {
 	struct reader reader = { .name = name };
 	int err = 0;
 
 	if (node->kind != KL_YAML_MAP)
-		return kl_yaml_error(name, node, "%s must be a map {key: value}", shape->what);
-	if (shape->other && kl_yaml_get(node, shape->other_key))
-		shape = shape->other;
+		return kl_yaml_error(name, node, "%s must be a map {key: value}", schema->what);
+	if (schema->other && kl_yaml_get(node, schema->other_key))
+		schema = schema->other;
 	for (size_t i = 0; !err && i < node->n; i++) {
-		const struct kl_field *field = find_field(shape, node->key[i]);
+		const struct kl_field *field = find_field(schema, node->key[i]);
 
 		if (!field)
-			return refuse_unknown(shape, name, node, i);
+			return refuse_unknown(schema, name, node, i);
 		if (is_null(node->item[i]) && (field->flags & KL_NULL))
 			continue;
 		if (is_null(node->item[i]))
@@ -473,9 +393,34 @@ int kl_shape_read(void *obj, const struct kl_shape *shape, const char *name,
 		reader.key = field->key;
 		err = read_field((char *)obj + field->at, &reader, field, node->item[i]);
 	}
-	for (const struct kl_field *field = shape->field; !err && field->key; field++)
+	for (const struct kl_field *field = schema->field; !err && field->key; field++)
 		if (field->flags & KL_NEEDED && !kl_yaml_get(node, field->key))
 			err = kl_yaml_error(name, node, "'%s' is missing in %s", field->key,
-					    shape->what);
-	return err < 0 || !shape->check ? err : shape->check(obj, name, node);
+					    schema->what);
+	return err < 0 || !schema->check ? err : schema->check(obj, name, node);
+}
+
+int kl_schema_parse(void *obj, const struct kl_schema *schema, const char *file, const char *text,
+		    size_t len)
+{
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
+	int err = kl_yaml_parse(&node, file, text, len);
+
+	return err < 0 ? err : kl_schema_read(obj, schema, file, node);
+}
+
+int kl_schema_read_int(int64_t *out, const char *file, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	struct reader reader = { file, field->key };
+
+	return read_number(out, &reader, field, node);
+}
+
+int kl_schema_read_set(struct kl_strvec *out, const char *file, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	struct reader reader = { file, field->key };
+
+	return read_set(out, &reader, field, node);
 }

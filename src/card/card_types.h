@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CARD_CARD_TYPES_H
+#define KL_CARD_CARD_TYPES_H
+
+#include "text/schema.h"
+
+/*
+ * card_types - the types of a card's texts and values, and the tables made of them (text/schema.h).
+ * Who compares rows of cards needs the tables, too; their fields stand in card_table.c.
+ */
+extern const struct kl_string_type kl_card_commit_id; /* 40 hex digits */
+extern const struct kl_string_type kl_card_event_id;  /* 64 hex digits */
+extern const struct kl_string_type kl_card_fact;      /* "cp.async", "!trait:tiled" */
+extern const struct kl_string_type kl_card_predicate; /* predicate.h */
+
+extern const struct kl_value_type kl_card_dims_value; /* struct kl_card_dims: {K: 64} */
+/** struct kl_strvec of the cards it enables: win | {enabler: [...]}; empty: win. */
+extern const struct kl_value_type kl_card_kind_value;
+
+/** Order by names, then by numbers. */
+int kl_card_dims_compare(const void *left, const void *right);
+
+extern const struct kl_schema kl_card_schema, kl_card_evidence_schema, kl_card_row_schema,
+	kl_card_trial_schema, kl_card_risk_schema, kl_card_pre_schema;
+
+#endif
