@@ -145,8 +145,8 @@ static int read_kind(void *at, const char *file, const struct kl_field *field,
 	if (node->kind == KL_YAML_SCALAR && !strcmp(node->text, "win"))
 		return 0;
 	if (node->kind != KL_YAML_MAP || node->n != 1 || strcmp(node->key[0], "enabler"))
-		return kl_yaml_error(file, node,
-				     "'%s' must be win, or {enabler: [<card>, ...]}", field->key);
+		return kl_yaml_error(file, node, "'%s' must be win, or {enabler: [<card>, ...]}",
+				     field->key);
 	return kl_schema_read_set(at, file, &set, node->item[0]);
 }
 

@@ -44,7 +44,8 @@ struct kl_mechanism {
 };
 struct kl_mechanisms {
 	struct kl_mechanism *m;
-	size_t n;
+	size_t n, alloc;
+	int64_t version; /* of the file's form */
 };
 
 int kl_mechanisms_load(struct kl_mechanisms *out, const char *path);

@@ -5,27 +5,71 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "event/facts.h"
-#include "text/yaml.h"
+#include "text/schema.h"
 
 #define MAX_FILE ((size_t)1 << 20)
 
-static void release_one(struct kl_mechanism *mechanism)
+/* lower-case words joined by '-': what a trailer can hold */
+static bool is_name(const char *text, size_t len)
 {
-	free(mechanism->name);
-	free(mechanism->text);
-	free(mechanism->action);
-	kl_strvec_release(&mechanism->primary);
-	kl_strvec_release(&mechanism->incidental);
-	kl_strvec_release(&mechanism->companions);
-	kl_strvec_release(&mechanism->fallbacks);
+	return len && len <= 64 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == len &&
+	       text[0] != '-' && text[len - 1] != '-';
 }
+
+static bool is_pattern(const char *text, size_t len)
+{
+	return len && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   ".:_*?[]-") == len;
+}
+
+static const struct kl_string_type name_type = { "lower-case words joined by '-'", is_name, NULL };
+static const struct kl_string_type pattern_type = {
+	"a fact or a pattern of facts ('vec.256', 'call.*', 'trait:tiled')",
+	is_pattern,
+	NULL,
+};
+
+static int check_incidental(const void *obj, const char *file, const struct kl_yaml *at)
+{
+	const struct kl_mechanism *mechanism = obj;
+
+	for (size_t i = 0; i < mechanism->incidental.n; i++)
+		if (!kl_strvec_has(&mechanism->primary, mechanism->incidental.v[i]))
+			return kl_yaml_error(file, at,
+					     "mechanism '%s': incidental '%s' is not primary",
+					     mechanism->name, mechanism->incidental.v[i]);
+	return 0;
+}
+
+static const struct kl_field mechanism_fields[] = {
+#define AT(m) offsetof(struct kl_mechanism, m)
+	KL_STRING_FIELD("name", KL_KEY, AT(name), &name_type),
+	KL_STRING_FIELD("text", KL_NEEDED, AT(text), &kl_string_line),
+	KL_STRING_FIELD("action", KL_NEEDED, AT(action), &kl_string_line),
+	KL_SET_FIELD("primary", KL_NEEDED, AT(primary), &pattern_type, 1, 0),
+	KL_SET_FIELD("incidental", 0, AT(incidental), &pattern_type, 0, 0),
+	KL_SET_FIELD("companions", 0, AT(companions), &pattern_type, 0, 0),
+	KL_SET_FIELD("fallbacks", 0, AT(fallbacks), &pattern_type, 0, 0),
+	KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema mechanism_schema = {
+	"a mechanism", sizeof(struct kl_mechanism), mechanism_fields, check_incidental, NULL, NULL,
+};
+
+static const struct kl_field file_fields[] = {
+#define AT(m) offsetof(struct kl_mechanisms, m)
+	KL_INT_FIELD("klineage-mechanisms", KL_NEEDED, AT(version), 1, 1),
+	KL_MAP_FIELD("mechanisms", KL_NEEDED, 0, &mechanism_schema, 0, 0), KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema file_schema = {
+	"the file", sizeof(struct kl_mechanisms), file_fields, NULL, NULL, NULL,
+};
 
 void kl_mechanisms_release(struct kl_mechanisms *mechanisms)
 {
-	for (size_t i = 0; i < mechanisms->n; i++)
-		release_one(&mechanisms->m[i]);
-	free(mechanisms->m);
-	*mechanisms = (struct kl_mechanisms){ 0 };
+	kl_schema_release(mechanisms, &file_schema);
 }
 
 const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechanisms,
@@ -37,124 +81,11 @@ const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechan
 	return NULL;
 }
 
-/* Lower-case words joined by '-': what a trailer can hold. */
-static bool name_ok(const char *text)
-{
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
-
-	return n && !text[n] && text[0] != '-' && text[n - 1] != '-' && n <= 64;
-}
-
-static bool pattern_ok(const char *text)
-{
-	return *text &&
-	       !text[strspn(
-		       text,
-		       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_*?[]-")];
-}
-
-static int read_text(char **out, const char *file, const struct kl_yaml *node)
-{
-	if (node->kind != KL_YAML_SCALAR || !node->len)
-		return kl_yaml_error(file, node, "a line of text is wanted");
-	*out = kl_strdup(node->text);
-	return 0;
-}
-
-static int read_list(struct kl_strvec *out, const char *file, const struct kl_yaml *node)
-{
-	if (node->kind != KL_YAML_SEQ)
-		return kl_yaml_error(file, node, "a list of facts is wanted");
-	for (size_t i = 0; i < node->n; i++) {
-		const struct kl_yaml *value = node->item[i];
-
-		if (value->kind != KL_YAML_SCALAR || !pattern_ok(value->text))
-			return kl_yaml_error(
-				file, value,
-				"a fact is wanted: 'vec.256', 'call.*', 'trait:tiled'");
-		kl_strvec_push(out, value->text);
-	}
-	return 0;
-}
-
-static int read_key(struct kl_mechanism *mechanism, const char *file, const char *key,
-		    const struct kl_yaml *node)
-{
-	if (!strcmp(key, "text"))
-		return read_text(&mechanism->text, file, node);
-	if (!strcmp(key, "action"))
-		return read_text(&mechanism->action, file, node);
-	if (!strcmp(key, "primary"))
-		return read_list(&mechanism->primary, file, node);
-	if (!strcmp(key, "incidental"))
-		return read_list(&mechanism->incidental, file, node);
-	if (!strcmp(key, "companions"))
-		return read_list(&mechanism->companions, file, node);
-	if (!strcmp(key, "fallbacks"))
-		return read_list(&mechanism->fallbacks, file, node);
-	return kl_yaml_error(file, node, "unknown key '%.60s'", key);
-}
-
-static int read_mechanism(struct kl_mechanism *mechanism, const char *file, const char *name,
-			  const struct kl_yaml *node)
-{
-	int err = 0;
-
-	mechanism->name = kl_strdup(name);
-	if (!name_ok(name))
-		return kl_yaml_error(file, node,
-				     "mechanism '%.64s': lower-case words joined by '-'", name);
-	if (node->kind != KL_YAML_MAP)
-		return kl_yaml_error(file, node, "mechanism '%s' wants a map", name);
-	for (size_t i = 0; !err && i < node->n; i++)
-		err = read_key(mechanism, file, node->key[i], node->item[i]);
-	if (!err && (!mechanism->text || !mechanism->action || !mechanism->primary.n))
-		err = kl_yaml_error(file, node, "mechanism '%s' wants text, action and primary",
-				    name);
-	for (size_t i = 0; !err && i < mechanism->incidental.n; i++)
-		if (!kl_strvec_has(&mechanism->primary, mechanism->incidental.v[i]))
-			err = kl_yaml_error(file, node,
-					    "mechanism '%s': incidental '%s' is not primary", name,
-					    mechanism->incidental.v[i]);
-	return err;
-}
-
-static int read_all(struct kl_mechanisms *out, const char *file, const struct kl_yaml *node)
-{
-	const struct kl_yaml *version = kl_yaml_get(node, "klineage-mechanisms");
-	const struct kl_yaml *map = kl_yaml_get(node, "mechanisms");
-	int err = 0;
-
-	if (!version || version->kind != KL_YAML_SCALAR || strcmp(version->text, "1"))
-		return kl_yaml_error(file, version ? version : node,
-				     "'klineage-mechanisms: 1' is wanted");
-	if (!map || map->kind != KL_YAML_MAP)
-		return kl_yaml_error(file, map ? map : node, "a map 'mechanisms' is wanted");
-	for (size_t i = 0; i < node->n; i++)
-		if (node->item[i] != version && node->item[i] != map)
-			return kl_yaml_error(file, node->item[i], "unknown key '%.60s'",
-					     node->key[i]);
-	out->m = kl_calloc(map->n + 1, sizeof(*out->m));
-	for (size_t i = 0; !err && i < map->n; i++) {
-		out->n++;
-		err = read_mechanism(&out->m[i], file, map->key[i], map->item[i]);
-	}
-	return err;
-}
-
 int kl_mechanisms_load(struct kl_mechanisms *out, const char *path)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
 	struct kl_mechanisms mechanisms = { 0 };
-	int err = kl_fs_read(&text, path, MAX_FILE);
+	int err = kl_schema_load(&mechanisms, &file_schema, path, MAX_FILE);
 
-	if (!err)
-		err = kl_yaml_parse(&node, path, text.ptr, text.len);
-	if (!err && node->kind != KL_YAML_MAP)
-		err = kl_yaml_error(path, node, "a map is wanted");
-	if (!err)
-		err = read_all(&mechanisms, path, node);
 	if (err < 0) {
 		kl_mechanisms_release(&mechanisms);
 		return err;

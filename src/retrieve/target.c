@@ -312,8 +312,8 @@ static void add_platform(struct kl_target *target)
 		if (kl_capset_has(&platform->has, (int)i))
 			kl_known_member(&target->known, "cap", target->tax->caps.v[i]);
 	kl_known_close(&target->known, "cap");
-	for (size_t i = 0; i < platform->nnumber; i++)
-		put_constant(target, platform->number[i].name, platform->number[i].v);
+	for (size_t i = 0; i < platform->numbers.n; i++)
+		put_constant(target, platform->numbers.v[i].name, platform->numbers.v[i].v);
 	if (kl_backend_owner(&backend, &kl_backends, target->platform) < 0 || !backend->limits ||
 	    backend->limits(&facts, target->platform) < 0) {
 		kl_error_clear();

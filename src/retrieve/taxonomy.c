@@ -6,7 +6,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fs.h"
-#include "text/yaml_node.h"
+#include "card/card_types.h"
+#include "text/schema.h"
 
 #define MAX_FILE ((size_t)1 << 20)
 #define MAX_OPS 4096
@@ -23,9 +24,7 @@ void kl_taxonomy_free(struct kl_taxonomy *taxonomy)
 		free(taxonomy->op[i].name);
 	}
 	for (size_t i = 0; i < taxonomy->nplatform; i++) {
-		for (size_t k = 0; k < taxonomy->platform[i].nnumber; k++)
-			free(taxonomy->platform[i].number[k].name);
-		free(taxonomy->platform[i].number);
+		kl_card_dims_value.release(&taxonomy->platform[i].numbers);
 		free(taxonomy->platform[i].name);
 	}
 	free(taxonomy->op);
@@ -86,285 +85,412 @@ const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *tax
 	return NULL;
 }
 
-/* --- operators ---------------------------------------------------------------- */
+/* --- what the three files have in common ------------------------------------------ */
 
-static int read_roles(struct kl_taxonomy *taxonomy, struct kl_node node)
+/* the value of a key, or of an entry of it, for messages that a table cannot give */
+static const struct kl_yaml *entry_at(const struct kl_yaml *map, const char *key, size_t i)
 {
-	int err = kl_node_map(node, 1, KL_TAX_ROLES);
+	const struct kl_yaml *value = kl_yaml_get(map, key);
 
-	for (size_t i = 0; !err && i < node.y->n; i++)
-		kl_strvec_push(&taxonomy->roles, node.y->key[i]);
-	return err;
+	return value->kind == KL_YAML_SCALAR ? value : value->item[i];
 }
 
-static int read_dim(struct kl_tax_dim *dim, const struct kl_taxonomy *taxonomy, const char *name,
-		    struct kl_node node)
+static void copy_names(struct kl_strvec *out, const struct kl_texts *texts)
 {
-	int err = kl_node_list(node, 1, KL_TAX_ROLES);
+	for (size_t i = 0; i < texts->n; i++)
+		kl_strvec_push(out, texts->v[i].name);
+}
 
-	dim->name = kl_strdup(name);
-	for (size_t i = 0; !err && i < node.y->n; i++) {
-		struct kl_node item = kl_node_item(node, i);
-		const char *word;
-		int role;
+/* --- operators ------------------------------------------------------------------- */
 
-		if ((err = kl_node_text(&word, item)) < 0)
+/* the roles of each dim, by their names; the order is the file's */
+struct dim_rows {
+	struct dim_row {
+		char *name;
+		struct kl_strvec roles;
+	} * v;
+	size_t n, alloc;
+};
+
+struct op_row {
+	char *name, *text, *under;
+	struct kl_strvec aka;
+	struct dim_rows dims;
+};
+
+struct operators {
+	struct {
+		struct op_row *v;
+		size_t n, alloc;
+	} ops;
+	struct kl_texts roles;
+	int64_t version;
+};
+
+static int read_dims(void *at, const char *file, const struct kl_field *field,
+		     const struct kl_yaml *node)
+{
+	struct dim_rows *dims = at;
+
+	if (node->kind != KL_YAML_MAP || !node->n || node->n > MAX_WORDS)
+		return kl_yaml_error(file, node, "'%s' must be a map of 1 to %d dims", field->key,
+				     MAX_WORDS);
+	for (size_t i = 0; i < node->n; i++) {
+		const struct kl_field roles = { .key = node->key[i],
+						.min = 1,
+						.max = KL_TAX_ROLES,
+						.string = &kl_string_line };
+		int err;
+
+		KL_GROW(dims->v, dims->n + 1, dims->alloc);
+		dims->v[dims->n++] = (struct dim_row){ .name = kl_strdup(node->key[i]) };
+		err = kl_schema_read_set(&dims->v[i].roles, file, &roles, node->item[i]);
+		if (err < 0)
 			return err;
-		role = kl_taxonomy_role(taxonomy, word);
-		if (role < 0)
-			return kl_node_error(item, "no role '%.40s'", word);
-		dim->roles |= 1u << role;
 	}
-	return err;
+	return 0;
 }
+
+static void release_dims(void *at)
+{
+	struct dim_rows *dims = at;
+
+	for (size_t i = 0; i < dims->n; i++) {
+		free(dims->v[i].name);
+		kl_strvec_release(&dims->v[i].roles);
+	}
+	free(dims->v);
+}
+
+/* the tables of a taxonomy are read, never written or copied */
+static const struct kl_value_type dims_value = { .read = read_dims, .release = release_dims };
+
+static const struct kl_field op_fields[] = {
+#define AT(m) offsetof(struct op_row, m)
+	KL_STRING_FIELD("name", KL_KEY, AT(name), &kl_string_slug),
+	KL_STRING_FIELD("text", KL_NEEDED, AT(text), &kl_string_line),
+	KL_STRING_FIELD("under", 0, AT(under), &kl_string_slug),
+	KL_SET_FIELD("aka", 0, AT(aka), &kl_string_slug, 1, MAX_WORDS),
+	KL_VALUE_FIELD("dims", 0, AT(dims), &dims_value),
+	KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema op_schema = {
+	"an operator", sizeof(struct op_row), op_fields, NULL, NULL, NULL,
+};
+
+static const struct kl_field operators_fields[] = {
+#define AT(m) offsetof(struct operators, m)
+	KL_INT_FIELD("klineage-operators", KL_NEEDED, AT(version), 1, 1),
+	{ .key = "roles",
+	  .kind = KL_FIELD_VALUE,
+	  .flags = KL_NEEDED,
+	  .at = AT(roles),
+	  .min = 1,
+	  .max = KL_TAX_ROLES,
+	  .value = &kl_texts_value },
+	KL_MAP_FIELD("operators", KL_NEEDED, AT(ops), &op_schema, 1, MAX_OPS),
+	KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema operators_schema = {
+	"the file", sizeof(struct operators), operators_fields, NULL, NULL, NULL,
+};
 
 static int add_name(struct kl_taxonomy *taxonomy, struct kl_tax_op *op, const char *name,
-		    struct kl_node node)
+		    const char *file, const struct kl_yaml *node)
 {
-	if (!kl_node_is_slug(name))
-		return kl_node_error(node, "'%.64s' is no name of an operator", name);
 	if (kl_map_get(&taxonomy->op_names, name))
-		return kl_node_error(node, "the name '%.64s' is there already", name);
+		return kl_yaml_error(file, node, "the name '%.64s' is there already", name);
 	kl_map_put(&taxonomy->op_names, name, op);
 	return 0;
 }
 
-static int read_op(struct kl_taxonomy *taxonomy, struct kl_tax_op *op, const char *name,
-		   struct kl_node node)
+static int add_dim(struct kl_tax_op *op, const struct kl_taxonomy *taxonomy,
+		   const struct dim_row *row, const char *file, const struct kl_yaml *node)
 {
-	static const char *const known[] = { "text", "under", "aka", "dims", NULL };
-	struct kl_node under = kl_node_get(node, "under"), aka = kl_node_get(node, "aka");
-	struct kl_node dims = kl_node_get(node, "dims");
-	const char *word;
-	int err = kl_node_keys(node, known, 1);
+	struct kl_tax_dim *dim = &op->dim[op->ndim++];
 
-	op->name = kl_strdup(name);
-	op->parent = -1;
-	op->depth = 2;
-	if (!err && under.y && !(err = kl_node_text(&word, under))) {
-		op->parent = kl_taxonomy_op(taxonomy, word);
-		if (op->parent < 0)
-			return kl_node_error(under, "no operator '%.64s' above", word);
-		op->depth = taxonomy->op[op->parent].depth + 1;
+	dim->name = kl_strdup(row->name);
+	for (size_t i = 0; i < row->roles.n; i++) {
+		int role = kl_taxonomy_role(taxonomy, row->roles.v[i]);
+
+		if (role < 0)
+			return kl_yaml_error(file, node->item[i], "no role '%.40s'",
+					     row->roles.v[i]);
+		dim->roles |= 1u << role;
 	}
-	if (!err)
-		err = add_name(taxonomy, op, name, node);
-	if (!err && aka.y)
-		err = kl_node_list(aka, 1, MAX_WORDS);
-	for (size_t i = 0; !err && aka.y && i < aka.y->n; i++) {
-		err = kl_node_text(&word, kl_node_item(aka, i));
-		if (!err)
-			err = add_name(taxonomy, op, word, kl_node_item(aka, i));
-	}
-	if (!err && dims.y)
-		err = kl_node_map(dims, 1, MAX_WORDS);
-	if (err || !dims.y)
-		return err;
-	op->dim = kl_calloc(dims.y->n, sizeof(*op->dim));
-	for (; !err && op->ndim < dims.y->n; op->ndim++)
-		err = read_dim(&op->dim[op->ndim], taxonomy, dims.y->key[op->ndim],
-			       kl_node_item(dims, op->ndim));
-	return err;
-}
-
-static int read_operators(struct kl_taxonomy *taxonomy, struct kl_node top)
-{
-	static const char *const known[] = { "klineage-operators", "roles", "operators", NULL };
-	struct kl_node ops = kl_node_get(top, "operators");
-	int64_t version;
-	int err = kl_node_keys(top, known, 3);
-
-	if (!err)
-		err = kl_node_int(&version, kl_node_get(top, known[0]), 1, 1);
-	if (!err)
-		err = read_roles(taxonomy, kl_node_get(top, "roles"));
-	if (!err)
-		err = kl_node_map(ops, 1, MAX_OPS);
-	if (err < 0)
-		return err;
-	taxonomy->op = kl_calloc(ops.y->n, sizeof(*taxonomy->op));
-	for (size_t i = 0; !err && i < ops.y->n; i++) {
-		taxonomy->nop++;
-		err = read_op(taxonomy, &taxonomy->op[i], ops.y->key[i], kl_node_item(ops, i));
-	}
-	return err;
-}
-
-/* --- languages ----------------------------------------------------------------- */
-
-static int read_pair(struct kl_taxonomy *taxonomy, struct kl_node node)
-{
-	static const char *const known[] = { "of", "similarity", NULL };
-	struct kl_node of = kl_node_get(node, "of");
-	size_t all = taxonomy->languages.n;
-	double value;
-	int err = kl_node_keys(node, known, 2), at[2] = { 0, 0 };
-
-	if (!err)
-		err = kl_node_list(of, 2, 2);
-	for (size_t i = 0; !err && i < 2; i++) {
-		const char *word;
-
-		if ((err = kl_node_text(&word, kl_node_item(of, i))) < 0)
-			return err;
-		at[i] = kl_taxonomy_language(taxonomy, word);
-		if (at[i] < 0)
-			return kl_node_error(kl_node_item(of, i), "no language '%.40s'", word);
-	}
-	if (!err)
-		err = kl_node_num_in(&value, kl_node_get(node, "similarity"), 0, 1);
-	if (err < 0)
-		return err;
-	taxonomy->language_ppm[(size_t)at[0] * all + (size_t)at[1]] = (int64_t)(value * 1e6 + 0.5);
-	taxonomy->language_ppm[(size_t)at[1] * all + (size_t)at[0]] = (int64_t)(value * 1e6 + 0.5);
 	return 0;
 }
 
-static int read_languages(struct kl_taxonomy *taxonomy, struct kl_node top)
+static int add_op(struct kl_taxonomy *taxonomy, struct kl_tax_op *op, const struct op_row *row,
+		  const char *file, const struct kl_yaml *node)
 {
-	static const char *const known[] = { "klineage-languages", "languages", "pairs", NULL };
-	struct kl_node names = kl_node_get(top, "languages"), pairs = kl_node_get(top, "pairs");
-	int64_t version;
-	int err = kl_node_keys(top, known, 3);
+	int err;
 
-	if (!err)
-		err = kl_node_int(&version, kl_node_get(top, known[0]), 1, 1);
-	if (!err)
-		err = kl_node_map(names, 1, MAX_WORDS);
-	if (!err)
-		err = kl_node_list(pairs, 0, MAX_WORDS * MAX_WORDS);
-	for (size_t i = 0; !err && i < names.y->n; i++)
-		kl_strvec_push(&taxonomy->languages, names.y->key[i]);
-	taxonomy->language_ppm = kl_calloc(taxonomy->languages.n * taxonomy->languages.n + 1,
-					   sizeof(*taxonomy->language_ppm));
-	for (size_t i = 0; i < taxonomy->languages.n; i++)
-		taxonomy->language_ppm[i * taxonomy->languages.n + i] = 1000000;
-	for (size_t i = 0; !err && i < pairs.y->n; i++)
-		err = read_pair(taxonomy, kl_node_item(pairs, i));
+	op->name = kl_strdup(row->name);
+	op->parent = -1;
+	op->depth = 2;
+	if (row->under) {
+		op->parent = kl_taxonomy_op(taxonomy, row->under);
+		if (op->parent < 0)
+			return kl_yaml_error(file, entry_at(node, "under", 0),
+					     "no operator '%.64s' above", row->under);
+		op->depth = taxonomy->op[op->parent].depth + 1;
+	}
+	err = add_name(taxonomy, op, row->name, file, node);
+	for (size_t i = 0; !err && i < row->aka.n; i++)
+		err = add_name(taxonomy, op, row->aka.v[i], file, entry_at(node, "aka", i));
+	op->dim = kl_calloc(row->dims.n + 1, sizeof(*op->dim));
+	for (size_t i = 0; !err && i < row->dims.n; i++)
+		err = add_dim(op, taxonomy, &row->dims.v[i], file, entry_at(node, "dims", i));
 	return err;
 }
 
-/* --- capabilities ---------------------------------------------------------------- */
+static int add_operators(struct kl_taxonomy *taxonomy, const void *rows, const char *file,
+			 const struct kl_yaml *node)
+{
+	const struct operators *operators = rows;
+	int err = 0;
+
+	copy_names(&taxonomy->roles, &operators->roles);
+	taxonomy->op = kl_calloc(operators->ops.n, sizeof(*taxonomy->op));
+	for (size_t i = 0; !err && i < operators->ops.n; i++)
+		err = add_op(taxonomy, &taxonomy->op[taxonomy->nop++], &operators->ops.v[i], file,
+			     entry_at(node, "operators", i));
+	return err;
+}
+
+/* --- languages -------------------------------------------------------------------- */
+
+struct pair_row {
+	struct kl_strvec of;
+	int64_t similarity; /* millionths */
+};
+
+struct languages {
+	struct {
+		struct pair_row *v;
+		size_t n, alloc;
+	} pairs;
+	struct kl_texts languages;
+	int64_t version;
+};
+
+static const struct kl_field pair_fields[] = {
+#define AT(m) offsetof(struct pair_row, m)
+	KL_SET_FIELD("of", KL_NEEDED, AT(of), &kl_string_slug, 2, 2),
+	KL_DECIMAL_FIELD("similarity", KL_NEEDED, AT(similarity), 0, 1000000), KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema pair_schema = {
+	"a pair", sizeof(struct pair_row), pair_fields, NULL, NULL, NULL,
+};
+
+static const struct kl_field languages_fields[] = {
+#define AT(m) offsetof(struct languages, m)
+	KL_INT_FIELD("klineage-languages", KL_NEEDED, AT(version), 1, 1),
+	{ .key = "languages",
+	  .kind = KL_FIELD_VALUE,
+	  .flags = KL_NEEDED,
+	  .at = AT(languages),
+	  .min = 1,
+	  .max = MAX_WORDS,
+	  .value = &kl_texts_value },
+	KL_LIST_FIELD("pairs", KL_NEEDED, AT(pairs), &pair_schema, 0, MAX_WORDS *MAX_WORDS),
+	KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema languages_schema = {
+	"the file", sizeof(struct languages), languages_fields, NULL, NULL, NULL,
+};
+
+static int add_pair(struct kl_taxonomy *taxonomy, const struct pair_row *row, const char *file,
+		    const struct kl_yaml *node)
+{
+	size_t all = taxonomy->languages.n, at[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		int found = kl_taxonomy_language(taxonomy, row->of.v[i]);
+
+		if (found < 0)
+			return kl_yaml_error(file, entry_at(node, "of", i), "no language '%.40s'",
+					     row->of.v[i]);
+		at[i] = (size_t)found;
+	}
+	taxonomy->language_ppm[at[0] * all + at[1]] = row->similarity;
+	taxonomy->language_ppm[at[1] * all + at[0]] = row->similarity;
+	return 0;
+}
+
+static int add_languages(struct kl_taxonomy *taxonomy, const void *rows, const char *file,
+			 const struct kl_yaml *node)
+{
+	const struct languages *languages = rows;
+	size_t n = languages->languages.n;
+	int err = 0;
+
+	copy_names(&taxonomy->languages, &languages->languages);
+	taxonomy->language_ppm = kl_calloc(n * n + 1, sizeof(*taxonomy->language_ppm));
+	for (size_t i = 0; i < n; i++)
+		taxonomy->language_ppm[i * n + i] = 1000000;
+	for (size_t i = 0; !err && i < languages->pairs.n; i++)
+		err = add_pair(taxonomy, &languages->pairs.v[i], file, entry_at(node, "pairs", i));
+	return err;
+}
+
+/* --- capabilities ----------------------------------------------------------------- */
+
+struct platform_row {
+	char *name, *like;
+	struct kl_strvec has, without;
+	struct kl_card_dims numbers;
+};
+
+struct capabilities {
+	struct {
+		struct platform_row *v;
+		size_t n, alloc;
+	} platforms;
+	struct kl_texts capabilities;
+	int64_t version;
+};
+
+static const struct kl_field platform_fields[] = {
+#define AT(m) offsetof(struct platform_row, m)
+	KL_STRING_FIELD("name", KL_KEY, AT(name), &kl_string_path),
+	KL_STRING_FIELD("like", 0, AT(like), &kl_string_path),
+	KL_SET_FIELD("has", 0, AT(has), &kl_string_line, 1, KL_TAX_CAPS),
+	KL_SET_FIELD("without", 0, AT(without), &kl_string_line, 1, KL_TAX_CAPS),
+	KL_VALUE_FIELD("numbers", 0, AT(numbers), &kl_card_dims_value),
+	KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema platform_schema = {
+	"a platform", sizeof(struct platform_row), platform_fields, NULL, NULL, NULL,
+};
+
+static const struct kl_field capabilities_fields[] = {
+#define AT(m) offsetof(struct capabilities, m)
+	KL_INT_FIELD("klineage-capabilities", KL_NEEDED, AT(version), 1, 1),
+	{ .key = "capabilities",
+	  .kind = KL_FIELD_VALUE,
+	  .flags = KL_NEEDED,
+	  .at = AT(capabilities),
+	  .min = 1,
+	  .max = KL_TAX_CAPS,
+	  .value = &kl_texts_value },
+	KL_MAP_FIELD("platforms", KL_NEEDED, AT(platforms), &platform_schema, 1, MAX_OPS),
+	KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema capabilities_schema = {
+	"the file", sizeof(struct capabilities), capabilities_fields, NULL, NULL, NULL,
+};
 
 /* set or clear each capability of a list */
-static int read_set(struct kl_capset *set, const struct kl_taxonomy *taxonomy, struct kl_node node,
-		    bool on)
+static int apply_caps(struct kl_capset *set, const struct kl_taxonomy *taxonomy,
+		      const struct kl_strvec *caps, bool on, const char *file,
+		      const struct kl_yaml *node)
 {
-	int err = node.y ? kl_node_list(node, 1, KL_TAX_CAPS) : 0;
+	for (size_t i = 0; i < caps->n; i++) {
+		const struct kl_yaml *at = entry_at(node, on ? "has" : "without", i);
+		int cap = kl_taxonomy_cap(taxonomy, caps->v[i]);
 
-	for (size_t i = 0; !err && node.y && i < node.y->n; i++) {
-		struct kl_node item = kl_node_item(node, i);
-		const char *word;
-		int cap;
-
-		if ((err = kl_node_text(&word, item)) < 0)
-			return err;
-		cap = kl_taxonomy_cap(taxonomy, word);
 		if (cap < 0)
-			return kl_node_error(item, "no capability '%.40s'", word);
+			return kl_yaml_error(file, at, "no capability '%.40s'", caps->v[i]);
 		if (kl_capset_has(set, cap) == on)
-			return kl_node_error(item, "'%.40s' is %s already", word,
+			return kl_yaml_error(file, at, "'%.40s' is %s already", caps->v[i],
 					     on ? "there" : "gone");
 		set->w[cap / 64] ^= (uint64_t)1 << cap % 64;
 	}
-	return err;
+	return 0;
 }
 
-static void put_number(struct kl_tax_platform *platform, const char *name, int64_t value)
+static void put_number(struct kl_card_dims *numbers, const char *name, int64_t value)
 {
-	size_t i;
-
-	for (i = 0; i < platform->nnumber && strcmp(platform->number[i].name, name); i++)
-		;
-	if (i == platform->nnumber) {
-		platform->number = kl_realloc(platform->number, ++platform->nnumber,
-					      sizeof(*platform->number));
-		platform->number[i].name = kl_strdup(name);
-	}
-	platform->number[i].v = value;
+	for (size_t i = 0; i < numbers->n; i++)
+		if (!strcmp(numbers->v[i].name, name)) {
+			numbers->v[i].v = value;
+			return;
+		}
+	kl_card_dims_add(numbers, name, value);
 }
 
-static int read_numbers(struct kl_tax_platform *platform, struct kl_node node)
+static int add_platform(struct kl_taxonomy *taxonomy, const struct platform_row *row,
+			const char *file, const struct kl_yaml *node)
 {
-	int err = node.y ? kl_node_map(node, 1, MAX_WORDS) : 0;
-	int64_t value;
-
-	for (size_t i = 0; !err && node.y && i < node.y->n; i++) {
-		err = kl_node_int(&value, kl_node_item(node, i), 0, INT64_MAX / 2);
-		if (!err)
-			put_number(platform, node.y->key[i], value);
-	}
-	return err;
-}
-
-static int read_platform(struct kl_taxonomy *taxonomy, struct kl_tax_platform *platform,
-			 const char *name, struct kl_node node)
-{
-	static const char *const known[] = { "like", "has", "without", "numbers", NULL };
-	struct kl_node like = kl_node_get(node, "like");
+	struct kl_tax_platform platform = { 0 };
 	const struct kl_tax_platform *base;
-	const char *word;
-	int err = kl_node_keys(node, known, 0);
+	int err = 0;
 
-	if (!err && like.y && !(err = kl_node_text(&word, like))) {
-		base = kl_taxonomy_platform(taxonomy, word);
+	if (row->like) {
+		base = kl_taxonomy_platform(taxonomy, row->like);
 		if (!base)
-			return kl_node_error(like, "no platform '%.40s' above", word);
-		platform->has = base->has;
-		for (size_t i = 0; i < base->nnumber; i++)
-			put_number(platform, base->number[i].name, base->number[i].v);
+			return kl_yaml_error(file, entry_at(node, "like", 0),
+					     "no platform '%.40s' above", row->like);
+		platform.has = base->has;
+		kl_card_dims_copy(&platform.numbers, &base->numbers);
 	}
-	platform->name = kl_strdup(name);
+	for (size_t i = 0; i < row->numbers.n; i++) {
+		if (row->numbers.v[i].v < 0)
+			err = kl_yaml_error(file, kl_yaml_get(node, "numbers"),
+					    "'%s' is less than 0", row->numbers.v[i].name);
+		put_number(&platform.numbers, row->numbers.v[i].name, row->numbers.v[i].v);
+	}
 	if (!err)
-		err = read_set(&platform->has, taxonomy, kl_node_get(node, "has"), true);
+		err = apply_caps(&platform.has, taxonomy, &row->has, true, file, node);
 	if (!err)
-		err = read_set(&platform->has, taxonomy, kl_node_get(node, "without"), false);
-	return err ? err : read_numbers(platform, kl_node_get(node, "numbers"));
+		err = apply_caps(&platform.has, taxonomy, &row->without, false, file, node);
+	platform.name = kl_strdup(row->name);
+	taxonomy->platform[taxonomy->nplatform++] = platform;
+	return err;
 }
 
-static int read_capabilities(struct kl_taxonomy *taxonomy, struct kl_node top)
+static int add_capabilities(struct kl_taxonomy *taxonomy, const void *rows, const char *file,
+			    const struct kl_yaml *node)
 {
-	static const char *const known[] = { "klineage-capabilities", "capabilities", "platforms",
-					     NULL };
-	struct kl_node caps = kl_node_get(top, "capabilities"), all = kl_node_get(top, "platforms");
-	int64_t version;
-	int err = kl_node_keys(top, known, 3);
+	const struct capabilities *capabilities = rows;
+	int err = 0;
 
-	if (!err)
-		err = kl_node_int(&version, kl_node_get(top, known[0]), 1, 1);
-	if (!err)
-		err = kl_node_map(caps, 1, KL_TAX_CAPS);
-	if (!err)
-		err = kl_node_map(all, 1, MAX_OPS);
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < caps.y->n; i++)
-		kl_strvec_push(&taxonomy->caps, caps.y->key[i]);
-	taxonomy->platform = kl_calloc(all.y->n, sizeof(*taxonomy->platform));
-	for (size_t i = 0; !err && i < all.y->n; i++) {
-		err = read_platform(taxonomy, &taxonomy->platform[i], all.y->key[i],
-				    kl_node_item(all, i));
-		taxonomy->nplatform++;
-	}
+	copy_names(&taxonomy->caps, &capabilities->capabilities);
+	taxonomy->platform = kl_calloc(capabilities->platforms.n, sizeof(*taxonomy->platform));
+	for (size_t i = 0; !err && i < capabilities->platforms.n; i++)
+		err = add_platform(taxonomy, &capabilities->platforms.v[i], file,
+				   entry_at(node, "platforms", i));
 	return err;
 }
 
 /* --- files ------------------------------------------------------------------------ */
 
-static int read_file(struct kl_taxonomy *taxonomy, struct kl_digest *digest, const char *dir,
-		     const char *name,
-		     int (*read)(struct kl_taxonomy *taxonomy, struct kl_node top))
+static const struct table {
+	const char *name;
+	const struct kl_schema *schema;
+	int (*add)(struct kl_taxonomy *taxonomy, const void *rows, const char *file,
+		   const struct kl_yaml *node);
+} tables[] = {
+	{ "operators.yaml", &operators_schema, add_operators },
+	{ "languages.yaml", &languages_schema, add_languages },
+	{ "capabilities.yaml", &capabilities_schema, add_capabilities },
+};
+
+static int read_table(struct kl_taxonomy *taxonomy, struct kl_digest *digest, const char *dir,
+		      const struct table *table)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
-	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, table->name);
+	KL_AUTO(kl_freep) void *rows = kl_calloc(1, table->schema->size);
 	int err = kl_fs_read(&text, path, MAX_FILE);
 
 	if (!err)
 		err = kl_yaml_parse(&node, path, text.ptr, text.len);
 	if (!err)
-		err = read(taxonomy, (struct kl_node){ path, node, "the file" });
-	kl_digest_adds(digest, name);
+		err = kl_schema_read(rows, table->schema, path, node);
+	if (!err)
+		err = table->add(taxonomy, rows, path, node);
+	kl_schema_release(rows, table->schema);
+	kl_digest_adds(digest, table->name);
 	kl_digest_add(digest, text.ptr, text.len);
 	return err;
 }
@@ -373,12 +499,10 @@ int kl_taxonomy_load_dir(struct kl_taxonomy **out, const char *dir)
 {
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *taxonomy = kl_calloc(1, sizeof(*taxonomy));
 	struct kl_digest *digest = kl_digest_new();
-	int err = read_file(taxonomy, digest, dir, "operators.yaml", read_operators);
+	int err = 0;
 
-	if (!err)
-		err = read_file(taxonomy, digest, dir, "languages.yaml", read_languages);
-	if (!err)
-		err = read_file(taxonomy, digest, dir, "capabilities.yaml", read_capabilities);
+	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(tables); i++)
+		err = read_table(taxonomy, digest, dir, &tables[i]);
 	kl_digest_end(digest, taxonomy->digest);
 	if (err < 0)
 		return err;

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "card/card.h"
 #include "text/digest.h"
 
 /*
@@ -44,11 +45,7 @@ struct kl_tax_op {
 struct kl_tax_platform {
 	char *name; /* "cuda/sm_90" */
 	struct kl_capset has;
-	struct {
-		char *name;
-		int64_t v;
-	} * number;
-	size_t nnumber;
+	struct kl_card_dims numbers; /* {smem_block_bytes: 232448} */
 };
 
 struct kl_taxonomy {

@@ -7,7 +7,7 @@
 #include "rewrite/cocci.h"
 #include "rewrite/rewriter.h"
 #include "rewrite/tokenpass.h"
-#include "text/yaml.h"
+#include "text/schema.h"
 
 /*
  * passes - mechanical simplifications, listed in passes.yaml beside their
@@ -19,14 +19,18 @@
 
 enum each { EACH_ALL, EACH_SITE, EACH_TILE };
 
+enum kind { KIND_TOKEN, KIND_COCCI };
+
 struct pass {
-	char *name, *action, *mechanism, *text;
+	char *name, *file, *action, *mechanism, *text;
+	enum kind kind;
 	enum each each;
 	const struct kl_tokenpass *token; /* or */
 	char *cocci;                      /* text of the semantic patch */
 	size_t cocci_len;
 	struct kl_strvec languages;
-	json_t *traits;
+	struct kl_texts traits; /* trait: yes or no */
+	json_t *claims;         /* the same, for a proposal */
 };
 
 struct passes {
@@ -34,165 +38,109 @@ struct passes {
 	size_t n, alloc;
 };
 
-static void passes_release(struct passes *ps)
-{
-	for (size_t i = 0; i < ps->n; i++) {
-		free(ps->p[i].name);
-		free(ps->p[i].action);
-		free(ps->p[i].mechanism);
-		free(ps->p[i].text);
-		free(ps->p[i].cocci);
-		kl_strvec_release(&ps->p[i].languages);
-		json_decref(ps->p[i].traits);
-	}
-	free(ps->p);
-}
-
 /* --- passes.yaml ---------------------------------------------------------- */
 
-static int read_scalar(char **out, const char *file, const struct kl_yaml *map, const char *key)
-{
-	const struct kl_yaml *node = kl_yaml_get(map, key);
-
-	if (!node || node->kind != KL_YAML_SCALAR)
-		return kl_yaml_error(file, node ? node : map,
-				     "a pass needs '%s', a word or a line of text", key);
-	*out = kl_strdup(node->text);
-	return 0;
-}
-
-static int load_traits(json_t **out, const char *file, const struct kl_yaml *map)
-{
-	const struct kl_yaml *node = kl_yaml_get(map, "traits");
-
-	*out = json_object();
-	if (!node)
-		return 0;
-	if (node->kind != KL_YAML_MAP)
-		return kl_yaml_error(file, node, "'traits' is a map of trait to yes or no");
-	for (size_t i = 0; i < node->n; i++) {
-		if (node->item[i]->kind != KL_YAML_SCALAR)
-			return kl_yaml_error(file, node->item[i], "a trait is yes or no");
-		kl_json_set_str(*out, node->key[i], node->item[i]->text);
-	}
-	return 0;
-}
-
-static int no_language(const char *file, const struct kl_yaml *node)
+static int check_language(const char *file, const struct kl_yaml *node, const char *key)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 	const char *name[KL_LANGUAGES_MAX + 1];
 
+	if (kl_language_find(&kl_languages, node->text))
+		return 0;
 	kl_language_names(name, &kl_languages);
 	for (size_t i = 0; name[i]; i++)
 		kl_buf_addf(&list, "%s%s", !i ? "" : name[i + 1] ? ", " : " or ", name[i]);
-	return kl_yaml_error(file, node, "a language of a pass is %s", list.ptr);
+	return kl_yaml_error(file, node, "'%s' of a pass are %s, not '%.40s'", key, list.ptr,
+			     node->text);
 }
 
-/* of surfaces in which languages; without a word those in C */
-static int load_languages(struct kl_strvec *out, const char *file, const struct kl_yaml *map)
+static int check_pass(const void *obj, const char *file, const struct kl_yaml *at)
 {
-	const struct kl_yaml *node = kl_yaml_get(map, "languages");
+	const struct pass *pass = obj;
 
-	if (!node)
-		kl_strvec_push(out, kl_language_c.name);
-	else if (node->kind != KL_YAML_SEQ)
-		return kl_yaml_error(file, node, "'languages' is a list");
-	for (size_t i = 0; node && i < node->n; i++) {
-		const char *word = node->item[i]->kind == KL_YAML_SCALAR ? node->item[i]->text : "";
+	if (pass->kind == KIND_TOKEN)
+		return kl_tokenpass_find(pass->name) ?
+			       0 :
+			       kl_yaml_error(file, at, "there is no token pass '%s'", pass->name);
+	if (!pass->file)
+		return kl_yaml_error(file, at, "'file' is missing: a pass of kind cocci has one");
+	return kl_fs_path_ok(pass->file) ? 0 :
+					   kl_yaml_error(file, at, "'%s' does not lie beside %s",
+							 pass->file, PASSES_FILE);
+}
 
-		if (!kl_language_find(&kl_languages, word))
-			return no_language(file, node->item[i]);
-		kl_strvec_push(out, word);
+static const char *const kinds[] = { "token", "cocci", NULL };
+static const char *const eachs[] = { "all", "site", "tile", NULL };
+static const struct kl_string_type language_type = { "a language", NULL, check_language };
+
+static const struct kl_field pass_fields[] = {
+#define AT(m) offsetof(struct pass, m)
+	KL_STRING_FIELD("name", KL_KEY | KL_NEEDED, AT(name), &kl_string_line),
+	KL_WORD_FIELD("kind", KL_NEEDED, AT(kind), kinds),
+	KL_STRING_FIELD("file", 0, AT(file), &kl_string_line),
+	KL_WORD_FIELD("each", 0, AT(each), eachs),
+	KL_STRING_FIELD("action", KL_NEEDED, AT(action), &kl_string_line),
+	KL_STRING_FIELD("mechanism", KL_NEEDED, AT(mechanism), &kl_string_line),
+	KL_STRING_FIELD("text", KL_NEEDED, AT(text), &kl_string_line),
+	KL_VALUE_FIELD("traits", 0, AT(traits), &kl_texts_value),
+	KL_SET_FIELD("languages", 0, AT(languages), &language_type, 1, 0),
+	KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema pass_schema = {
+	"a pass", sizeof(struct pass), pass_fields, check_pass, NULL, NULL,
+};
+
+static const struct kl_field file_fields[] = {
+	KL_LIST_FIELD("passes", KL_NEEDED, 0, &pass_schema, 0, 0), KL_FIELDS_END
+};
+static const struct kl_schema file_schema = {
+	"the file", sizeof(struct passes), file_fields, NULL, NULL, NULL,
+};
+
+static void passes_release(struct passes *passes)
+{
+	for (size_t i = 0; i < passes->n; i++) {
+		free(passes->p[i].cocci);
+		json_decref(passes->p[i].claims);
 	}
-	return 0;
+	kl_schema_release(passes, &file_schema);
 }
 
-static int load_cocci(struct pass *pass, const char *dir, const char *file,
-		      const struct kl_yaml *map)
+static int load_cocci(struct pass *pass, const char *dir)
 {
-	KL_AUTO(kl_freep) char *leaf = NULL;
-	KL_AUTO(kl_freep) char *path = NULL;
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, pass->file);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
-	if ((err = read_scalar(&leaf, file, map, "file")) < 0)
-		return err;
-	if (!kl_fs_path_ok(leaf))
-		return kl_yaml_error(file, map, "'%s' does not lie beside %s", leaf, PASSES_FILE);
-	path = kl_fs_join(dir, leaf);
 	if ((err = kl_fs_read(&text, path, MAX_PASS_BYTES)) < 0 ||
-	    (err = kl_cocci_audit(leaf, text.ptr, text.len)) < 0)
+	    (err = kl_cocci_audit(pass->file, text.ptr, text.len)) < 0)
 		return err;
 	pass->cocci_len = text.len;
 	pass->cocci = kl_buf_detach(&text);
 	return 0;
 }
 
-static int load_pass(struct pass *pass, const char *dir, const char *file,
-		     const struct kl_yaml *map)
-{
-	static const char *const known[] = { "name",      "kind", "file",   "each",     "action",
-					     "mechanism", "text", "traits", "languages" };
-	const struct kl_yaml *each = kl_yaml_get(map, "each");
-	KL_AUTO(kl_freep) char *kind = NULL;
-	int err;
-
-	for (size_t i = 0; i < map->n; i++) {
-		size_t k = 0;
-
-		while (k < KL_ARRAY_SIZE(known) && strcmp(known[k], map->key[i]))
-			k++;
-		if (k == KL_ARRAY_SIZE(known))
-			return kl_yaml_error(file, map->item[i], "unknown key '%s'", map->key[i]);
-	}
-	if ((err = read_scalar(&pass->name, file, map, "name")) < 0 ||
-	    (err = read_scalar(&kind, file, map, "kind")) < 0 ||
-	    (err = read_scalar(&pass->action, file, map, "action")) < 0 ||
-	    (err = read_scalar(&pass->mechanism, file, map, "mechanism")) < 0 ||
-	    (err = read_scalar(&pass->text, file, map, "text")) < 0 ||
-	    (err = load_traits(&pass->traits, file, map)) < 0 ||
-	    (err = load_languages(&pass->languages, file, map)) < 0)
-		return err;
-	if (each && each->kind == KL_YAML_SCALAR && !strcmp(each->text, "site"))
-		pass->each = EACH_SITE;
-	else if (each && each->kind == KL_YAML_SCALAR && !strcmp(each->text, "tile"))
-		pass->each = EACH_TILE;
-	else if (each && (each->kind != KL_YAML_SCALAR || strcmp(each->text, "all")))
-		return kl_yaml_error(file, each, "'each' is all, site or tile");
-	if (!strcmp(kind, "cocci"))
-		return load_cocci(pass, dir, file, map);
-	if (strcmp(kind, "token"))
-		return kl_yaml_error(file, map, "'kind' is cocci or token");
-	pass->token = kl_tokenpass_find(pass->name);
-	if (!pass->token)
-		return kl_yaml_error(file, map, "there is no token pass '%s'", pass->name);
-	return 0;
-}
-
 static int load_file(struct passes *out, const char *dir)
 {
 	KL_AUTO(kl_freep) char *file = kl_fs_join(dir, PASSES_FILE);
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
-	const struct kl_yaml *list;
-	int err;
+	int err = kl_schema_load(out, &file_schema, file, MAX_PASS_BYTES);
 
-	if ((err = kl_fs_read(&text, file, MAX_PASS_BYTES)) < 0 ||
-	    (err = kl_yaml_parse(&node, file, text.ptr, text.len)) < 0)
-		return err;
-	list = node->kind == KL_YAML_MAP ? kl_yaml_get(node, "passes") : NULL;
-	if (!list || list->kind != KL_YAML_SEQ || node->n != 1)
-		return kl_yaml_error(file, node, "the one key of this file is 'passes', a list");
-	for (size_t i = 0; i < list->n; i++) {
-		if (list->item[i]->kind != KL_YAML_MAP)
-			return kl_yaml_error(file, list->item[i], "a pass is a map");
-		KL_GROW(out->p, out->n + 1, out->alloc);
-		out->p[out->n] = (struct pass){ 0 };
-		if ((err = load_pass(&out->p[out->n++], dir, file, list->item[i])) < 0)
-			return err;
+	for (size_t i = 0; !err && i < out->n; i++) {
+		struct pass *pass = &out->p[i];
+
+		pass->claims = json_object();
+		for (size_t k = 0; k < pass->traits.n; k++)
+			kl_json_set_str(pass->claims, pass->traits.v[k].name,
+					pass->traits.v[k].text);
+		if (!pass->languages.n)
+			kl_strvec_push(&pass->languages, kl_language_c.name);
+		if (pass->kind == KIND_TOKEN)
+			pass->token = kl_tokenpass_find(pass->name);
+		else
+			err = load_cocci(pass, dir);
 	}
-	return 0;
+	return err;
 }
 
 /* the passes of a person's own directory, or the shipped ones */
@@ -470,7 +418,7 @@ int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *r
 			.claim = {
 				.rewriter = "passes", .source = pass->name, .action = pass->action,
 				.mechanism = pass->mechanism, .text = pass->text,
-				.origin = "induced", .traits = pass->traits,
+				.origin = "induced", .traits = pass->claims,
 			},
 		};
 

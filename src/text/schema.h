@@ -58,6 +58,17 @@ struct kl_value_type {
 	int (*compare)(const void *left, const void *right);
 };
 
+/** A map of names to lines of text, in the order of the file: {rows: "output axis"}. */
+struct kl_texts {
+	struct kl_text {
+		char *name, *text;
+	} * v;
+	size_t n, alloc;
+};
+extern const struct kl_value_type kl_texts_value;
+/** Index of a name, -1. */
+int kl_texts_find(const struct kl_texts *texts, const char *name);
+
 enum kl_field_kind {
 	KL_FIELD_STRING,  /* char * of a string type; NULL: absent */
 	KL_FIELD_SET,     /* struct kl_strvec of a string type; sorted when it is normalized */
@@ -151,6 +162,8 @@ int kl_schema_read(void *obj, const struct kl_schema *schema, const char *file,
 /** The same of a file's text, one document. */
 int kl_schema_parse(void *obj, const struct kl_schema *schema, const char *file, const char *text,
 		    size_t len);
+/** The same of a file. */
+int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, size_t max_bytes);
 struct kl_yaml *kl_schema_write(const void *obj, const struct kl_schema *schema);
 /** Everything absent, in zeroed memory. */
 void kl_schema_clear(void *obj, const struct kl_schema *schema);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fs.h"
 #include "base/vec.h"
 #include "text/schema.h"
 #include "text/yaml_node.h"
@@ -407,6 +408,14 @@ int kl_schema_parse(void *obj, const struct kl_schema *schema, const char *file,
 	int err = kl_yaml_parse(&node, file, text, len);
 
 	return err < 0 ? err : kl_schema_read(obj, schema, file, node);
+}
+
+int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, size_t max_bytes)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_fs_read(&text, path, max_bytes);
+
+	return err < 0 ? err : kl_schema_parse(obj, schema, path, text.ptr, text.len);
 }
 
 int kl_schema_read_int(int64_t *out, const char *file, const struct kl_field *field,

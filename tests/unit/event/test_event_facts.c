@@ -146,19 +146,19 @@ static void test_malformed(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *text, *message; } table[] = {
-		{ "mechanisms: {}\n", "'klineage-mechanisms: 1' is wanted" },
+		{ "mechanisms: {}\n", "'klineage-mechanisms' is missing in the file" },
 		{ "klineage-mechanisms: 2\nmechanisms: {}\n", ":1:" },
-		{ "klineage-mechanisms: 1\n", "a map 'mechanisms'" },
+		{ "klineage-mechanisms: 1\n", "'mechanisms' is missing in the file" },
 		{ "klineage-mechanisms: 1\nmechanisms: {}\nmore: 1\n", "unknown key 'more'" },
-		{ "klineage-mechanisms: 1\nmechanisms:\n  Bad Name: {text: a, action: b, primary: [c]}\n", "lower-case" },
-		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b}\n", "wants text, action and primary" },
-		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: []}\n", "wants text" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  Bad Name: {text: a, action: b, primary: [c]}\n", "'Bad Name' cannot be a name here" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b}\n", "'primary' is missing in a mechanism" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: []}\n", "'primary' has no entry" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: c}\n", "3:" },
-		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c d]}\n", "a fact is wanted" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c d]}\n", "a fact or a pattern of facts" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c], colour: red}\n", "unknown key 'colour'" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c], incidental: [d]}\n", "'d' is not primary" },
-		{ "klineage-mechanisms: 1\nmechanisms:\n  a: [1]\n", "wants a map" },
-		{ "- 1\n", "a map is wanted" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: [1]\n", "a mechanism must be a map" },
+		{ "- 1\n", "the file must be a map" },
 	};
 	/* clang-format on */
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "m.yaml");

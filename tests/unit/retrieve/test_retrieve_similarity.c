@@ -142,9 +142,9 @@ static void test_platforms(void **state)
 	assert_int_equal(kl_similarity_platform(taxonomy, "one", "unlisted"), 0);
 	assert_int_equal(kl_similarity_platform(taxonomy, "unlisted", "unlisted"), 1000000);
 	platform = kl_taxonomy_platform(taxonomy, "two");
-	assert_int_equal(platform->nnumber, 2);
-	assert_int_equal(platform->number[0].v, 3);
-	assert_int_equal(platform->number[1].v, 2);
+	assert_int_equal(platform->numbers.n, 2);
+	assert_int_equal(platform->numbers.v[0].v, 3);
+	assert_int_equal(platform->numbers.v[1].v, 2);
 	assert_true(strcmp(taxonomy->digest, tax->digest) != 0);
 }
 

@@ -230,17 +230,17 @@ static void test_own_passes(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *yaml, *why; } bad[] = {
-		{ "passes: {}", "a list" },
+		{ "passes: {}", "'passes' must be a list" },
 		{ "passes:\n  - {name: x, kind: token, action: a, mechanism: m, text: t}\n", "no token pass 'x'" },
 		{ "passes:\n  - {name: x, kind: cocci, file: ../x, action: a, mechanism: m, text: t}\n", "beside" },
 		{ "passes:\n  - {name: x, kind: cocci, file: s.cocci, action: a, mechanism: m, text: t}\n", "may not use" },
-		{ "passes:\n  - {name: x, kind: magic, action: a, mechanism: m, text: t}\n", "cocci or token" },
+		{ "passes:\n  - {name: x, kind: magic, action: a, mechanism: m, text: t}\n", "'kind' must be one of token, cocci" },
 		{ "passes:\n  - {nome: x}\n", "unknown key 'nome'" },
 		{ "passes:\n  - {name: roll-loop, kind: token, action: a, mechanism: m, text: t, languages: cuda}\n",
-		  "'languages' is a list" },
+		  "'languages' must be a list" },
 		{ "passes:\n  - {name: roll-loop, kind: token, action: a, mechanism: m, text: t, languages: [go]}\n",
 		  "c or cuda" },
-		{ "passes:\n  - {name: drop-unroll, kind: token}\n", "needs 'action'" },
+		{ "passes:\n  - {name: drop-unroll, kind: token}\n", "'action' is missing in a pass" },
 	};
 	/* clang-format on */
 	KL_AUTO(kl_freep) char *dir = scratch_dir("own");

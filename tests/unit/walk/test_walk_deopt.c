@@ -359,7 +359,7 @@ static void test_compound(void **state)
 	struct kl_mechanism prefetch = { .name = (char *)"prefetch",
 					 .action = (char *)"prefetch-off",
 					 .primary = { primary, 1, 0 } };
-	struct kl_mechanisms table = { &prefetch, 1 };
+	struct kl_mechanisms table = { .m = &prefetch, .n = 1 };
 	struct fake fake = { 0 };
 	struct kl_sequencer sequencer;
 	struct kl_outcome out;

@@ -550,7 +550,7 @@ static void test_traits(void **state)
 	struct kl_mechanism tile = { .name = (char *)"tile",
 				     .primary = { primary, 1, 0 },
 				     .companions = { (char *[]){ (char *)"*", NULL }, 1, 0 } };
-	struct kl_mechanisms mechanisms = { &tile, 1 };
+	struct kl_mechanisms mechanisms = { .m = &tile, .n = 1 };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
 		KL_AUTO(kl_freep) char *dir = fake_repo("traits");
