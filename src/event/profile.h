@@ -30,7 +30,7 @@ struct kl_comparisons {
 };
 
 /** One performance case, of several. */
-struct kl_point {
+struct kl_profile_point {
 	const char *id;
 	int64_t ns;
 	int64_t aa_ppm; /* as of the profile */
@@ -42,7 +42,7 @@ struct kl_profile {
 	int64_t ns;     /* weighted mean over the cases; 0: not known */
 	int64_t aa_ppm; /* how far it reaches from 1 against itself */
 	struct kl_comparisons vs;
-	struct kl_point *point; /* where there are several cases */
+	struct kl_profile_point *point; /* where there are several cases */
 	size_t npoint;
 	json_t *points; /* owned: as the worker wrote them; NULL: none */
 };

@@ -61,7 +61,7 @@ static void one_slow_case_decides(void **state)
 	struct kl_comparison mean = { .what = "parent", .lo_ppm = 1200000, .hi_ppm = 1300000 };
 	struct kl_comparison good = { .what = "parent", .lo_ppm = 1900000, .hi_ppm = 2000000 };
 	struct kl_comparison bad = { .what = "parent", .lo_ppm = 900000, .hi_ppm = 950000 };
-	struct kl_point point[] = { { .vs = { &good, 1 } }, { .vs = { &bad, 1 } } };
+	struct kl_profile_point point[] = { { .vs = { &good, 1 } }, { .vs = { &bad, 1 } } };
 	struct kl_profile profile = profile_of(&mean, 1000);
 
 	assert_true(kl_speed_is_not_slower(&profile));
