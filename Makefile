@@ -45,8 +45,8 @@ ifneq ($(V),1)
 Q := @
 endif
 
-# two programs from one tree; what both need is in base, plan and text/json
-LIB_SRC := $(sort $(shell find src -name '*.c' ! -path 'src/cmd/*' ! -path 'src/job/*' ! -path 'src/worker/*'))
+# two programs from one tree; what both need is in base, plan, job and text/json
+LIB_SRC := $(sort $(shell find src -name '*.c' ! -path 'src/cmd/*' ! -path 'src/worker/*'))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/cmd -name '*.c')))
 # the worker stands alone: base, plan, job, JSON, libffi

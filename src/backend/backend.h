@@ -7,6 +7,7 @@
 #include "event/platform.h"
 #include "event/vocabulary.h"
 #include "jail/jail.h"
+#include "job/job.h"
 #include "repo/repo.h"
 
 /*
@@ -54,7 +55,7 @@ struct kl_backend {
 	const struct kl_oracle_words *words; /* NULL: no oracle can be made a kernel */
 
 	/* --- judging */
-	const char *subject; /* `surface` of a job: who calls a kernel */
+	enum kl_job_surface surface; /* who calls its kernels */
 	/* how well a run is confined; OTHER: as the run jail does */
 	enum kl_tier tier;
 	bool walled;   /* its own host code runs, behind the worker's wall */
@@ -64,8 +65,8 @@ struct kl_backend {
 	struct {
 		int64_t bytes_per_ns, flops_per_ns;
 	} peak;
-	/** Write into a job how its kernels are called. */
-	void (*describe)(json_t *job, const struct kl_backend_job *of);
+	/** Set in a job how its kernels are called. */
+	void (*describe)(struct kl_job *job, const struct kl_backend_job *of);
 
 	/* --- platforms */
 	const char *platforms;              /* in messages: "cuda/sm_<number>" */

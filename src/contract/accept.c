@@ -12,11 +12,6 @@ enum { RULE_NOISE, RULE_EXACT, RULE_ELEMENTWISE, RULE_REL_L2, RULE_MULTISET };
 static const char *const rule_names[] = { "noise",  "exact",    "elementwise",
 					  "rel-l2", "multiset", NULL };
 
-static bool is_answer(const struct kl_arg *arg)
-{
-	return arg->kind == KL_ARG_OUT || arg->kind == KL_ARG_INOUT;
-}
-
 /* The argument a key names, or an error at the key's value. */
 static int read_arg_name(int *out, const struct kl_contract *contract, struct kl_node node)
 {
@@ -163,7 +158,7 @@ static const char *const *keys_of(int kind)
 /* One output is judged by one rule: says so when a second comes. */
 static int claim_arg(bool *judged, const struct kl_contract *contract, int arg, struct kl_node node)
 {
-	if (!is_answer(&contract->arg[arg]))
+	if (!kl_arg_kind_is_output(contract->arg[arg].kind))
 		return kl_node_error(node, "'%s' is no out or inout: a rule judges answers",
 				     contract->arg[arg].name);
 	if (judged[arg])
@@ -181,7 +176,7 @@ static int add_rule(struct kl_contract *contract, int kind, int arg, struct kl_n
 	if (kind != RULE_EXACT && !kl_dtype_is_float(left->dtype))
 		return kl_node_error(
 			node, "'%s' cannot judge '%s': it is %s, it needs its own rule (out: ...)",
-			rule_names[kind], left->name, left->dtype);
+			rule_names[kind], left->name, kl_dtype_name(left->dtype));
 	kl_json_set_str(rule, "out", left->name);
 	kl_json_set_str(rule, "rule", rule_names[kind]);
 	if ((err = read_numbers(rule, kind, left, node)) < 0)
@@ -233,15 +228,16 @@ static int read_multiset(struct kl_contract *contract, bool *judged, struct kl_n
 	    (err = claim_arg(judged, contract, i, indices)) < 0 ||
 	    (err = read_arg_name(&value, contract, of)) < 0)
 		return err;
-	if (strcmp(contract->arg[i].dtype, "i32") && strcmp(contract->arg[i].dtype, "i64"))
+	if (contract->arg[i].dtype != KL_I32 && contract->arg[i].dtype != KL_I64)
 		return kl_node_error(indices, "'indices' must be i32 or i64, '%s' is %s",
-				     contract->arg[i].name, contract->arg[i].dtype);
+				     contract->arg[i].name, kl_dtype_name(contract->arg[i].dtype));
 	if (contract->arg[value].kind != KL_ARG_IN)
 		return kl_node_error(of, "'of' must be an in, '%s' is not",
 				     contract->arg[value].name);
-	if (strcmp(contract->arg[number].dtype, contract->arg[value].dtype))
+	if (contract->arg[number].dtype != contract->arg[value].dtype)
 		return kl_node_error(values, "'values' is %s but 'of' is %s",
-				     contract->arg[number].dtype, contract->arg[value].dtype);
+				     kl_dtype_name(contract->arg[number].dtype),
+				     kl_dtype_name(contract->arg[value].dtype));
 	if ((err = check_rows(contract, number, i, value, node)) < 0)
 		return err;
 	rule = json_object();
@@ -280,7 +276,7 @@ static int read_rule(struct kl_contract *contract, bool *judged, struct kl_node 
 		return kl_node_error(node,
 				     "'out' is missing: in a list every rule names its output");
 	for (size_t i = 0; i < contract->nargs; i++) {
-		if (!is_answer(&contract->arg[i]))
+		if (!kl_arg_kind_is_output(contract->arg[i].kind))
 			continue;
 		judged[i] = true;
 		if ((err = add_rule(contract, kind, (int)i, node)) < 0)
@@ -307,7 +303,7 @@ int kl_contract_accept_read(struct kl_contract *contract, struct kl_node top)
 		return err;
 	}
 	for (size_t i = 0; i < contract->nargs; i++)
-		if (is_answer(&contract->arg[i]) && !judged[i])
+		if (kl_arg_kind_is_output(contract->arg[i].kind) && !judged[i])
 			return kl_node_error(node, "no rule judges '%s'", contract->arg[i].name);
 	return 0;
 }

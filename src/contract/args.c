@@ -4,14 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "contract/dtype.h"
 #include "contract/fill.h"
 #include "contract/parts.h"
-
-static bool is_tensor(const struct kl_arg *arg)
-{
-	return arg->kind >= KL_ARG_IN;
-}
 
 static int read_dtype(struct kl_arg *arg, struct kl_node node)
 {
@@ -20,9 +14,8 @@ static int read_dtype(struct kl_arg *arg, struct kl_node node)
 
 	if (err < 0)
 		return err;
-	if (!kl_dtype_find(text))
+	if (!kl_dtype_parse(&arg->dtype, text))
 		return kl_node_error(node, "'dtype' is '%.64s'; known: %s", text, kl_dtype_list());
-	arg->dtype = kl_strdup(text);
 	return 0;
 }
 
@@ -44,7 +37,7 @@ static int read_dim(struct kl_contract *contract, struct kl_arg *arg, struct kl_
 	if ((err = kl_node_keys(node, known, 2)) < 0 ||
 	    (dtype.y && (err = kl_node_choice(&which, dtype, dtypes)) < 0))
 		return err;
-	arg->dtype = kl_strdup(dtypes[which]);
+	arg->dtype = which ? KL_I32 : KL_I64;
 	arg->dim = -1;
 	for (size_t i = 0; i < contract->dims.n; i++)
 		if (!strcmp(contract->dim_name[i], arg->name))
@@ -62,21 +55,22 @@ static int read_scalar(struct kl_arg *arg, struct kl_node node)
 {
 	static const char *const known[] = { "name", "kind", "dtype", "value", NULL };
 	struct kl_node value = kl_node_get(node, "value");
-	const struct kl_dtype_info *info;
 	int err;
 
 	if ((err = kl_node_keys(node, known, 4)) < 0 ||
 	    (err = read_dtype(arg, kl_node_get(node, "dtype"))) < 0 ||
 	    (err = kl_node_num_in(&arg->value, value, -1e300, 1e300)) < 0)
 		return err;
-	info = kl_dtype_find(arg->dtype);
 	/* no C type that every compiler passes alike */
-	if (info->is_float && kl_dtype_size(arg->dtype) == 2)
+	if (arg->dtype == KL_F16 || arg->dtype == KL_BF16)
 		return kl_node_error(kl_node_get(node, "dtype"),
-				     "a scalar is not passed by value as %s", info->name);
-	if (!info->is_float && !(arg->value >= info->int_min && arg->value <= info->int_max &&
-				 arg->value == floor(arg->value)))
-		return kl_node_error(value, "'value' must be an integer that %s holds", info->name);
+				     "a scalar is not passed by value as %s",
+				     kl_dtype_name(arg->dtype));
+	if (!kl_dtype_is_float(arg->dtype) &&
+	    !(arg->value >= kl_dtype_int_min(arg->dtype) &&
+	      arg->value <= kl_dtype_int_max(arg->dtype) && arg->value == floor(arg->value)))
+		return kl_node_error(value, "'value' must be an integer that %s holds",
+				     kl_dtype_name(arg->dtype));
 	return 0;
 }
 
@@ -93,7 +87,8 @@ static int read_axis(struct kl_contract *contract, struct kl_arg *arg, struct kl
 		return err;
 	/* an argument's name: shapes that depend on each other or on data */
 	for (size_t i = 0; i < KL_MAX_ARGS && contract->arg[i].name; i++)
-		if (!strcmp(text, contract->arg[i].name) && is_tensor(&contract->arg[i]))
+		if (!strcmp(text, contract->arg[i].name) &&
+		    kl_arg_kind_is_tensor(contract->arg[i].kind))
 			return kl_node_error(node,
 					     "the shape of '%s' depends on argument '%s': "
 					     "shapes are over dims only",
@@ -154,12 +149,12 @@ int kl_contract_fill_read(json_t **out, const struct kl_contract *contract, size
 {
 	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
 	const struct kl_expr_names names = kl_contract_names(contract);
-	const struct kl_dtype_info *info = kl_dtype_find(contract->arg[arg].dtype);
+	enum kl_dtype dtype = contract->arg[arg].dtype;
 	KL_AUTO(json_decrefp) json_t *fill = NULL;
 	const struct kl_dims *dims;
 	const char *index;
 	char id[32];
-	int err = kl_fill_read(&fill, node, info, &names);
+	int err = kl_fill_read(&fill, node, dtype, &names);
 
 	if (err < 0 || (err = check_axes(&contract->arg[arg], fill, node)) < 0)
 		return err;
@@ -171,10 +166,10 @@ int kl_contract_fill_read(json_t **out, const struct kl_contract *contract, size
 
 		if (kl_expr_eval(&value, expr, dims->v) < 0)
 			return kl_node_error(node, "'index' at %s: %s", id, kl_error_last());
-		if (value < 1 || (double)value - 1 > info->int_max)
+		if (value < 1 || (double)value - 1 > kl_dtype_int_max(dtype))
 			return kl_node_error(
 				node, "'index' at %s is %lld: it must be at least 1 and fit %s", id,
-				(long long)value, info->name);
+				(long long)value, kl_dtype_name(dtype));
 	}
 	*out = kl_steal(&fill);
 	return 0;
@@ -196,10 +191,10 @@ static int read_tensor(struct kl_contract *contract, struct kl_arg *arg, struct 
 	if (fill.y)
 		return kl_contract_fill_read(&arg->fill, contract, (size_t)(arg - contract->arg),
 					     fill);
-	arg->fill = kl_fill_default(kl_dtype_find(arg->dtype));
+	arg->fill = kl_fill_default(arg->dtype);
 	if (!arg->fill)
 		return kl_node_error(node, "'%s' needs a fill: %s has no default", arg->name,
-				     arg->dtype);
+				     kl_dtype_name(arg->dtype));
 	return 0;
 }
 

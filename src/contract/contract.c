@@ -177,7 +177,6 @@ void kl_contract_free(struct kl_contract *contract)
 	kl_strvec_release(&contract->headers);
 	for (size_t i = 0; i < KL_MAX_ARGS; i++) {
 		free(contract->arg[i].name);
-		free(contract->arg[i].dtype);
 		for (size_t first = 0; first < KL_MAX_AXES; first++)
 			kl_expr_free(contract->arg[i].shape[first]);
 		json_decref(contract->arg[i].fill);

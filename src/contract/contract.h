@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "contract/language.h"
+#include "job/argument.h"
 #include "text/json.h"
 
 /*
@@ -21,10 +22,6 @@
  */
 #define KL_CONTRACT_FILE "klineage.yaml"
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
-#define KL_TENSOR_MAX_BYTES (1LL << 40) /* of one point's tensors together */
-#define KL_MAX_DIMS 16
-#define KL_MAX_ARGS 32
-#define KL_MAX_AXES 8
 #define KL_MAX_DOMAIN 64
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
@@ -38,12 +35,10 @@ struct kl_dims { /* one point: a value for each dim of the case, in its order */
 	int64_t v[KL_MAX_DIMS];
 };
 
-enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOUT };
-
 struct kl_arg {
 	char *name;
 	enum kl_arg_kind kind;
-	char *dtype;  /* "f32", ... */
+	enum kl_dtype dtype;
 	int dim;      /* KL_ARG_DIM: index into dims */
 	double value; /* KL_ARG_SCALAR */
 	struct kl_expr *shape[KL_MAX_AXES];
@@ -120,9 +115,6 @@ int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_
 /** Bytes of a tensor argument at a point. */
 int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, size_t arg,
 			     const struct kl_dims *dims);
-/** Bytes of one element, 0 for an unknown dtype. */
-size_t kl_dtype_size(const char *dtype);
-bool kl_dtype_is_float(const char *dtype);
 /** Least bytes a call must move: every input read once, every output written once, inout both. */
 int kl_contract_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims);
 

@@ -10,7 +10,7 @@
 #define MAX_MAGNITUDE 1e300
 
 struct reading {
-	const struct kl_dtype_info *dtype;
+	enum kl_dtype dtype;
 	const struct kl_expr_names *dims;
 	bool inside_repeat;
 };
@@ -35,21 +35,22 @@ static int read_value(double *out, struct kl_node node, const struct reading *re
 
 	if (err < 0)
 		return err;
-	if (!reading->dtype->is_float && !(*out >= reading->dtype->int_min &&
-					   *out <= reading->dtype->int_max && *out == floor(*out)))
+	if (!kl_dtype_is_float(reading->dtype) &&
+	    !(*out >= kl_dtype_int_min(reading->dtype) &&
+	      *out <= kl_dtype_int_max(reading->dtype) && *out == floor(*out)))
 		return kl_node_error(node, "'%s' must be an integer that %s holds", node.what,
-				     reading->dtype->name);
+				     kl_dtype_name(reading->dtype));
 	return 0;
 }
 
 static int need_float(struct kl_node node, const struct reading *reading)
 {
-	if (reading->dtype->is_float)
+	if (kl_dtype_is_float(reading->dtype))
 		return 0;
 	return kl_node_error(node,
 			     "'%s' makes no %s: take ints, zeros, ones, const, choice, "
 			     "one-hot, index or repeat",
-			     node.what, reading->dtype->name);
+			     node.what, kl_dtype_name(reading->dtype));
 }
 
 /* [a, b] of finite numbers. */
@@ -101,8 +102,8 @@ static int read_ints(json_t **out, struct kl_node node, const struct reading *re
 		return kl_node_error(node, "'ints' takes two numbers [lo, hi]");
 	for (size_t i = 0; i < 2; i++)
 		if ((err = kl_node_int(&values[i], kl_node_item(node, i),
-				       (int64_t)reading->dtype->int_min,
-				       (int64_t)reading->dtype->int_max)) < 0)
+				       (int64_t)kl_dtype_int_min(reading->dtype),
+				       (int64_t)kl_dtype_int_max(reading->dtype))) < 0)
 			return err;
 	if (values[0] > values[1])
 		return kl_node_error(node, "'ints' takes [lo, hi] with lo not above hi");
@@ -346,7 +347,7 @@ static int read_any(json_t **out, struct kl_node node, const struct reading *rea
 					     read_word(out, node, reading);
 }
 
-int kl_fill_read(json_t **out, struct kl_node node, const struct kl_dtype_info *dtype,
+int kl_fill_read(json_t **out, struct kl_node node, enum kl_dtype dtype,
 		 const struct kl_expr_names *dims)
 {
 	const struct reading reading = { .dtype = dtype, .dims = dims };
@@ -354,9 +355,9 @@ int kl_fill_read(json_t **out, struct kl_node node, const struct kl_dtype_info *
 	return read_any(out, node, &reading);
 }
 
-json_t *kl_fill_default(const struct kl_dtype_info *dtype)
+json_t *kl_fill_default(enum kl_dtype dtype)
 {
-	return dtype->is_float ? json_pack("{s:[ff]}", "normal", 0.0, 1.0) : NULL;
+	return kl_dtype_is_float(dtype) ? json_pack("{s:[ff]}", "normal", 0.0, 1.0) : NULL;
 }
 
 bool kl_fill_is_shaped(const json_t *fill)

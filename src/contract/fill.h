@@ -2,7 +2,7 @@
 #ifndef KL_CONTRACT_FILL_H
 #define KL_CONTRACT_FILL_H
 
-#include "contract/dtype.h"
+#include "job/argument.h"
 #include "plan/expr.h"
 #include "text/json.h"
 #include "text/yaml_node.h"
@@ -16,11 +16,11 @@
  */
 
 /** Read a word or a map, checked against the type it has to make. */
-int kl_fill_read(json_t **out, struct kl_node node, const struct kl_dtype_info *dtype,
+int kl_fill_read(json_t **out, struct kl_node node, enum kl_dtype dtype,
 		 const struct kl_expr_names *dims);
 
 /** `normal`, or NULL for an integer type, which has no default. */
-json_t *kl_fill_default(const struct kl_dtype_info *dtype);
+json_t *kl_fill_default(enum kl_dtype dtype);
 
 /** Has it a `map`, `unit`, `lower` or `running`, so that scaling it would change its meaning? */
 bool kl_fill_is_shaped(const json_t *fill);

@@ -215,7 +215,8 @@ static int parse_plan(struct kl_plan **out, struct reading *reading, const json_
 		if (arg->kind >= KL_ARG_IN)
 			tensor[i] = arg->name;
 		else if (arg->kind == KL_ARG_SCALAR)
-			scalars[i] = (struct kl_plan_scalar){ arg->name, arg->dtype, arg->value };
+			scalars[i] = (struct kl_plan_scalar){ arg->name, kl_dtype_name(arg->dtype),
+							      arg->value };
 	}
 	return kl_plan_parse(out, doc, &names, reading->place) < 0 ? at_place(reading) : 0;
 }

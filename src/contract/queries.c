@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "contract/dtype.h"
 #include "contract/parts.h"
 
 int kl_contract_arg(const struct kl_contract *contract, const char *name)
@@ -85,7 +84,7 @@ int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_
 int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, size_t arg,
 			     const struct kl_dims *dims)
 {
-	int64_t extent[KL_MAX_AXES], bytes = (int64_t)kl_dtype_size(contract->arg[arg].dtype);
+	int64_t extent[KL_MAX_AXES], bytes = (int64_t)kl_dtype_bytes(contract->arg[arg].dtype);
 	int err = kl_contract_shape(extent, contract, arg, dims);
 
 	if (err < 0)

@@ -28,6 +28,13 @@ static enum use use_of(const struct kl_param *param)
 	return USE_SCALAR;
 }
 
+static bool is_float(const struct kl_param *param)
+{
+	enum kl_dtype dtype;
+
+	return param->dtype && kl_dtype_parse(&dtype, param->dtype) && kl_dtype_is_float(dtype);
+}
+
 static bool is_wide(const struct kl_param *param)
 {
 	return !strcmp(param->dtype, "i64") || !strcmp(param->dtype, "u64");
@@ -85,8 +92,7 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 		add_shape(buf, proto, param);
 		kl_buf_adds(buf, "]");
 		if (use != USE_OUT)
-			kl_buf_addf(buf, ", fill: %s",
-				    kl_dtype_is_float(param->dtype) ? "normal" : "TODO");
+			kl_buf_addf(buf, ", fill: %s", is_float(param) ? "normal" : "TODO");
 		kl_buf_adds(buf, "}");
 		if (!strcmp(param->dtype, "u16"))
 			kl_buf_adds(buf, "    # or f16, bf16, if that is what it stores");
@@ -126,7 +132,7 @@ static char *accept_of(const struct kl_proto *proto)
 
 		if (use != USE_OUT && use != USE_INOUT)
 			continue;
-		if (kl_dtype_is_float(param->dtype)) {
+		if (is_float(param)) {
 			floats = true;
 			kl_buf_addf(&list, "\n  - {rule: noise, out: %s, max: 4, rms: 2}",
 				    param->name);
@@ -171,7 +177,7 @@ static char *sources_of(const struct kl_language *language, const struct kl_prot
 static const char *example_input(const struct kl_proto *proto)
 {
 	for (size_t i = 0; i < proto->n; i++)
-		if (use_of(&proto->param[i]) == USE_IN && kl_dtype_is_float(proto->param[i].dtype))
+		if (use_of(&proto->param[i]) == USE_IN && is_float(&proto->param[i]))
 			return proto->param[i].name;
 	return "x";
 }
@@ -185,7 +191,7 @@ static char *oracle_prototype(const struct kl_proto *proto)
 	kl_buf_adds(&buf, "void oracle(");
 	for (size_t i = 0; i < proto->n; i++) {
 		const struct kl_param *param = &proto->param[i];
-		bool real = param->dtype && kl_dtype_is_float(param->dtype);
+		bool real = is_float(param);
 
 		kl_buf_addf(&buf, "%s%s%s %s%s", i ? ", " : "",
 			    param->pointer && param->is_const ? "const " : "",

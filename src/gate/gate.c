@@ -14,7 +14,7 @@
 #include "event/judgement.h"
 #include "event/trusted_verdict.h"
 #include "gate/build.h"
-#include "gate/job.h"
+#include "gate/resolve.h"
 #include "gate/runner/bundle.h"
 #include "gate/runner/runner.h"
 
@@ -157,10 +157,10 @@ static enum kl_tier tier_of(const struct kl_gate *gate, const struct kl_backend 
 	return kl_tier_parse(kl_jail_tier(&gate->jail));
 }
 
-static int make_job(json_t **job, struct kl_gate *gate, const struct kl_surface *surface,
+static int make_job(json_t **doc, struct kl_gate *gate, const struct kl_surface *surface,
 		    const struct task *task)
 {
-	const struct kl_job_spec spec = {
+	const struct kl_resolve_of of = {
 		.backend = task->backend,
 		.contract = surface->contract,
 		.platform = &task->platform,
@@ -180,8 +180,12 @@ static int make_job(json_t **job, struct kl_gate *gate, const struct kl_surface 
 		.seed = gate->o.seed,
 		.profile_max_ms = gate->o.profile_ms ? gate->o.profile_ms : PROFILE_MS,
 	};
+	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
+	int err = kl_resolve_job(&job, &of);
 
-	return kl_job_write(job, &spec);
+	if (!err)
+		*doc = kl_job_write(job);
+	return err;
 }
 
 /* What only another machine can do, it is asked. */

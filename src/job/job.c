@@ -9,6 +9,12 @@
 #include "job/job_parts.h"
 #include "job/job_read.h"
 
+const char *const kl_job_surface_names[] = {
+	[KL_SURFACE_C] = "c",
+	[KL_SURFACE_CUDA] = "cuda",
+	NULL,
+};
+
 static int parse_do(struct kl_job *job, const json_t *doc)
 {
 	json_t *list, *value;
@@ -95,9 +101,9 @@ static int parse_dim_names(struct kl_job *job, const json_t *doc)
 
 	if (err < 0)
 		return err;
-	if (json_array_size(list) < 1 || json_array_size(list) > KL_JOB_MAX_DIMS)
+	if (json_array_size(list) < 1 || json_array_size(list) > KL_MAX_DIMS)
 		return kl_error(KL_EINVALID, "%zu dims, 1 to %d are possible",
-				json_array_size(list), KL_JOB_MAX_DIMS);
+				json_array_size(list), KL_MAX_DIMS);
 	json_array_foreach(list, i, value) {
 		const char *text = json_string_value(value);
 
@@ -143,6 +149,17 @@ static int parse_device(struct kl_job *job, const json_t *doc)
 	return parse_dim_names(job, doc);
 }
 
+static int find_surface(enum kl_job_surface *out, const char *name)
+{
+	for (int i = 0; kl_job_surface_names[i]; i++) {
+		if (!strcmp(kl_job_surface_names[i], name)) {
+			*out = (enum kl_job_surface)i;
+			return 0;
+		}
+	}
+	return kl_error(KL_ECANNOT, "this worker has no surface '%s'", name);
+}
+
 static int parse_names(struct kl_job *job, const json_t *doc)
 {
 	const char *text;
@@ -150,13 +167,12 @@ static int parse_names(struct kl_job *job, const json_t *doc)
 
 	if ((err = kl_json_str(&text, doc, "schema")) < 0)
 		return err;
-	if (strcmp(text, "klineage.job/1"))
-		return kl_error(KL_EINVALID, "this worker reads klineage.job/1, not '%s'", text);
+	if (strcmp(text, KL_JOB_SCHEMA))
+		return kl_error(KL_EINVALID, "this worker reads " KL_JOB_SCHEMA ", not '%s'", text);
 	if ((err = kl_json_str(&text, doc, "surface")) < 0)
 		return err;
-	if (strcmp(text, "c") && strcmp(text, "cuda"))
-		return kl_error(KL_ECANNOT, "this worker has no surface '%s'", text);
-	job->surface = strcmp(text, "c") ? KL_SURFACE_CUDA : KL_SURFACE_C;
+	if ((err = find_surface(&job->surface, text)) < 0)
+		return err;
 	if ((err = job->surface == KL_SURFACE_CUDA ? parse_device(job, doc) :
 						     parse_entries(job, doc)) < 0 ||
 	    (err = kl_job_read_heap(&job->truth_so, doc, "truth", false)) < 0 ||
@@ -170,12 +186,12 @@ static int parse_names(struct kl_job *job, const json_t *doc)
 	return kl_job_read_heap(&job->pool, doc, "pool", false);
 }
 
-void kl_job_tensor_bytes(int64_t out[KL_JOB_MAX_ARGS], const struct kl_job *job,
+void kl_job_tensor_bytes(int64_t out[KL_MAX_ARGS], const struct kl_job *job,
 			 const struct kl_point *point, size_t real)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
-		bool tensor = job->arg[i].role != KL_ROLE_SCALAR && job->arg[i].role != KL_ROLE_DIM;
-		size_t size = real && job->arg[i].dtype <= KL_BF16 ?
+		bool tensor = kl_arg_kind_is_tensor(job->arg[i].kind);
+		size_t size = real && kl_dtype_is_float(job->arg[i].dtype) ?
 				      real :
 				      kl_dtype_bytes(job->arg[i].dtype);
 
@@ -210,7 +226,7 @@ static int parse_plans(struct kl_job *job, const json_t *doc)
 	if (job->surface != KL_SURFACE_CUDA)
 		return 0;
 	for (size_t i = 0; i < job->nargs; i++)
-		if (job->arg[i].role == KL_ROLE_DIM)
+		if (job->arg[i].kind == KL_ARG_DIM)
 			return kl_error(KL_EINVALID, "argument '%s': dims are passed by the plan",
 					job->arg[i].name);
 	if ((err = parse_plan(&job->plan, job, doc, "plan", job->candidate_so && !job->host)) < 0 ||
@@ -252,7 +268,7 @@ static int parse_job(struct kl_job *job, const json_t *doc)
 	    (err = kl_job_parse_bands(&job->bands, job, doc, "bands")) < 0 ||
 	    (err = kl_job_read_bool(&job->deterministic, doc, "deterministic", true)) < 0 ||
 	    (err = parse_do(job, doc)) < 0 || (err = parse_seed(job, doc)) < 0 ||
-	    (err = kl_job_read_int(&job->arena_bytes, doc, "arena_bytes", 0, KL_JOB_MAX_BYTES)) <
+	    (err = kl_job_read_int(&job->arena_bytes, doc, "arena_bytes", 0, KL_TENSOR_MAX_BYTES)) <
 		    0 ||
 	    (err = kl_job_read_int(&job->call_ms, doc, "call_ms", 1, 3600 * 1000)) < 0)
 		return err;
@@ -287,7 +303,7 @@ void kl_job_free(struct kl_job *job)
 	free(job->baseline_so);
 	free(job->isa);
 	free(job->pool);
-	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
+	for (size_t i = 0; i < KL_MAX_ARGS; i++)
 		json_decref(job->arg[i].fill);
 	json_decref(job->exact);
 	json_decref(job->bands);

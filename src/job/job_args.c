@@ -10,21 +10,6 @@
 
 #define MAX_POINTS 256
 
-static const struct {
-	const char *name;
-	size_t bytes;
-} dtypes[] = {
-	[KL_F64] = { "f64", 8 },   [KL_F32] = { "f32", 4 }, [KL_F16] = { "f16", 2 },
-	[KL_BF16] = { "bf16", 2 }, [KL_I64] = { "i64", 8 }, [KL_I32] = { "i32", 4 },
-	[KL_I16] = { "i16", 2 },   [KL_I8] = { "i8", 1 },   [KL_U64] = { "u64", 8 },
-	[KL_U32] = { "u32", 4 },   [KL_U16] = { "u16", 2 }, [KL_U8] = { "u8", 1 },
-};
-
-size_t kl_dtype_bytes(enum kl_dtype dtype)
-{
-	return dtypes[dtype].bytes;
-}
-
 int64_t kl_point_elements(const struct kl_point *point, size_t arg)
 {
 	int64_t n = 1;
@@ -49,29 +34,21 @@ static int parse_dtype(enum kl_dtype *out, const json_t *obj)
 
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(dtypes); i++) {
-		if (!strcmp(dtypes[i].name, text)) {
-			*out = (enum kl_dtype)i;
-			return 0;
-		}
-	}
+	if (kl_dtype_parse(out, text))
+		return 0;
 	return kl_error(KL_EINVALID, "no dtype is called '%s'", text);
 }
 
-static int parse_role(enum kl_role *out, const json_t *obj)
+static int parse_kind(enum kl_arg_kind *out, const json_t *obj)
 {
-	static const char *const names[] = {
-		[KL_ROLE_DIM] = "dim", [KL_ROLE_SCALAR] = "scalar", [KL_ROLE_IN] = "in",
-		[KL_ROLE_OUT] = "out", [KL_ROLE_INOUT] = "inout",
-	};
 	const char *text;
 	int err = kl_json_str(&text, obj, "kind");
 
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
-		if (!strcmp(names[i], text)) {
-			*out = (enum kl_role)i;
+	for (int i = 0; kl_arg_kind_names[i]; i++) {
+		if (!strcmp(kl_arg_kind_names[i], text)) {
+			*out = (enum kl_arg_kind)i;
 			return 0;
 		}
 	}
@@ -128,7 +105,7 @@ static int parse_fill(struct kl_job_arg *arg, const json_t *obj)
 	json_t *fill = json_object_get(obj, "fill");
 	int err;
 
-	if (arg->role != KL_ROLE_IN && arg->role != KL_ROLE_INOUT) {
+	if (arg->kind != KL_ARG_IN && arg->kind != KL_ARG_INOUT) {
 		if (fill)
 			return kl_error(KL_EINVALID, "only in and inout have a fill");
 		return 0;
@@ -154,16 +131,16 @@ static int parse_arg(struct kl_job *job, const json_t *obj)
 		return err;
 	if (kl_job_arg_index(job, arg->name) >= 0)
 		return kl_error(KL_EINVALID, "two arguments are called '%s'", arg->name);
-	if ((err = parse_role(&arg->role, obj)) < 0 || (err = parse_dtype(&arg->dtype, obj)) < 0 ||
+	if ((err = parse_kind(&arg->kind, obj)) < 0 || (err = parse_dtype(&arg->dtype, obj)) < 0 ||
 	    (err = kl_job_read_bool(&arg->sweep, obj, "sweep", false)) < 0 ||
 	    (err = parse_fill(arg, obj)) < 0)
 		return kl_error_in(err, "argument '%s'", arg->name);
-	if (arg->role == KL_ROLE_DIM && arg->dtype != KL_I64 && arg->dtype != KL_I32)
+	if (arg->kind == KL_ARG_DIM && arg->dtype != KL_I64 && arg->dtype != KL_I32)
 		return kl_error(KL_EINVALID, "dim '%s' is neither i64 nor i32", arg->name);
-	if (arg->role == KL_ROLE_SCALAR && (arg->dtype == KL_F16 || arg->dtype == KL_BF16))
+	if (arg->kind == KL_ARG_SCALAR && (arg->dtype == KL_F16 || arg->dtype == KL_BF16))
 		return kl_error(KL_EINVALID, "scalar '%s': f16 and bf16 are not passed by value",
 				arg->name);
-	if (arg->role == KL_ROLE_SCALAR) {
+	if (arg->kind == KL_ARG_SCALAR) {
 		if ((err = read_number(&arg->value, json_object_get(obj, "value"))) < 0)
 			return kl_error_in(err, "scalar '%s'", arg->name);
 	} else if (json_object_get(obj, "value")) {
@@ -181,9 +158,9 @@ int kl_job_parse_args(struct kl_job *job, const json_t *doc)
 
 	if (err < 0)
 		return err;
-	if (json_array_size(list) < 1 || json_array_size(list) > KL_JOB_MAX_ARGS)
+	if (json_array_size(list) < 1 || json_array_size(list) > KL_MAX_ARGS)
 		return kl_error(KL_EINVALID, "%zu arguments, 1 to %d are possible",
-				json_array_size(list), KL_JOB_MAX_ARGS);
+				json_array_size(list), KL_MAX_ARGS);
 	json_array_foreach(list, i, value)
 		if ((err = parse_arg(job, value)) < 0)
 			return err;
@@ -196,16 +173,16 @@ static int parse_extents(struct kl_point *point, const struct kl_job_arg *arg, s
 	size_t axes = json_array_size(value);
 	int64_t bytes = (int64_t)kl_dtype_bytes(arg->dtype);
 
-	if (!json_is_array(value) || axes > KL_JOB_MAX_AXES)
+	if (!json_is_array(value) || axes > KL_MAX_AXES)
 		return kl_error(KL_EINVALID, "'%s' needs a list of at most %d extents", arg->name,
-				KL_JOB_MAX_AXES);
+				KL_MAX_AXES);
 	for (size_t i = 0; i < axes; i++) {
 		int64_t n = json_integer_value(json_array_get(value, i));
 
 		if (!json_is_integer(json_array_get(value, i)) || n < 0)
 			return kl_error(KL_EINVALID, "'%s': an extent is not a whole number from 0",
 					arg->name);
-		if (n && bytes > KL_JOB_MAX_BYTES / n)
+		if (n && bytes > KL_TENSOR_MAX_BYTES / n)
 			return kl_error(KL_EINVALID, "'%s' has more than 2^40 bytes", arg->name);
 		bytes *= n;
 		point->arg[at].extent[i] = n;
@@ -225,7 +202,7 @@ static int parse_values(struct kl_point *point, const struct kl_job *job, const 
 		const struct kl_job_arg *arg = &job->arg[i];
 		const json_t *value = json_array_get(list, i);
 
-		if (arg->role == KL_ROLE_DIM) {
+		if (arg->kind == KL_ARG_DIM) {
 			if (!json_is_integer(value))
 				return kl_error(KL_EINVALID, "dim '%s' needs a whole number",
 						arg->name);
@@ -234,7 +211,7 @@ static int parse_values(struct kl_point *point, const struct kl_job *job, const 
 			    point->arg[i].value != (int32_t)point->arg[i].value)
 				return kl_error(KL_EINVALID, "dim '%s' does not fit in i32",
 						arg->name);
-		} else if (arg->role == KL_ROLE_SCALAR) {
+		} else if (arg->kind == KL_ARG_SCALAR) {
 			if (!json_is_number(value) && !json_is_string(value))
 				return kl_error(KL_EINVALID, "scalar '%s' needs a number",
 						arg->name);
@@ -392,11 +369,11 @@ void kl_job_names(struct kl_job_names *out, const struct kl_job *job)
 	for (size_t i = 0; i < job->nargs; i++) {
 		const struct kl_job_arg *arg = &job->arg[i];
 
-		if (arg->role == KL_ROLE_SCALAR)
+		if (arg->kind == KL_ARG_SCALAR)
 			out->scalar[i] = (struct kl_plan_scalar){ arg->name,
-								  dtypes[arg->dtype].name,
+								  kl_dtype_name(arg->dtype),
 								  arg->value };
-		else if (arg->role != KL_ROLE_DIM)
+		else if (arg->kind != KL_ARG_DIM)
 			out->tensor[i] = arg->name;
 	}
 }

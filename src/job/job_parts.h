@@ -10,17 +10,14 @@
  * KL_EINVALID, with the place.
  */
 
-/* Of a tensor, or of all that a call may take. */
-#define KL_JOB_MAX_BYTES ((int64_t)1 << 40)
-
 /** "args": what the kernel is called with. */
 int kl_job_parse_args(struct kl_job *job, const json_t *doc);
-/** -1: no argument has that name. */
-int kl_job_arg_index(const struct kl_job *job, const char *name);
 /** "points": where it is called, each with the extents of its tensors. */
 int kl_job_parse_points(struct kl_job *job, const json_t *doc);
 /** "accept": what judges its outputs, every one of them. */
 int kl_job_parse_rules(struct kl_job *job, const json_t *doc);
+/** "accept" again. */
+json_t *kl_job_write_rules(const struct kl_job *job);
 /**
  * "exact" and "bands": the list in `doc`, checked, a reference of the caller's; empty where none
  * is.

@@ -16,7 +16,7 @@ static int rule_arg(int *out, const struct kl_job *job, const json_t *obj, const
 	if (err < 0)
 		return err;
 	*out = kl_job_arg_index(job, text);
-	if (*out < 0 || job->arg[*out].role == KL_ROLE_DIM || job->arg[*out].role == KL_ROLE_SCALAR)
+	if (*out < 0 || job->arg[*out].kind == KL_ARG_DIM || job->arg[*out].kind == KL_ARG_SCALAR)
 		return kl_error(KL_EINVALID, "'%s' names no tensor: '%s'", key, text);
 	return 0;
 }
@@ -29,12 +29,12 @@ static int parse_axis(int *axis, int64_t *cut, const json_t *value)
 
 	*cut = 1;
 	if (json_is_integer(value) && json_integer_value(value) >= 0 &&
-	    json_integer_value(value) < KL_JOB_MAX_AXES) {
+	    json_integer_value(value) < KL_MAX_AXES) {
 		*axis = (int)json_integer_value(value);
 		return 0;
 	}
-	if (json_object_size(value) != 1 || key[0] < '0' || key[0] >= '0' + KL_JOB_MAX_AXES ||
-	    key[1] || !json_is_integer(item) || json_integer_value(item) < 1)
+	if (json_object_size(value) != 1 || key[0] < '0' || key[0] >= '0' + KL_MAX_AXES || key[1] ||
+	    !json_is_integer(item) || json_integer_value(item) < 1)
 		return kl_error(KL_EINVALID, "'per' names no axis");
 	*axis = key[0] - '0';
 	*cut = json_integer_value(item);
@@ -49,9 +49,8 @@ static int parse_per(struct kl_rule *rule, const json_t *obj)
 
 	if (!list)
 		return 0;
-	if (!json_is_array(list) || json_array_size(list) > KL_JOB_MAX_AXES)
-		return kl_error(KL_EINVALID, "'per' is not a list of at most %d axes",
-				KL_JOB_MAX_AXES);
+	if (!json_is_array(list) || json_array_size(list) > KL_MAX_AXES)
+		return kl_error(KL_EINVALID, "'per' is not a list of at most %d axes", KL_MAX_AXES);
 	json_array_foreach(list, i, value) {
 		if ((err = parse_axis(&rule->per[i], &rule->cut[i], value)) < 0)
 			return err;
@@ -62,14 +61,13 @@ static int parse_per(struct kl_rule *rule, const json_t *obj)
 
 static const struct rule_form {
 	const char *name;
-	enum kl_rule_kind kind;
 	const char *known[8];
 } rule_forms[] = {
-	{ "noise", KL_RULE_NOISE, { "rule", "out", "max", "rms", "per" } },
-	{ "exact", KL_RULE_EXACT, { "rule", "out" } },
-	{ "elementwise", KL_RULE_ELEMENTWISE, { "rule", "out", "ulps", "acc" } },
-	{ "rel-l2", KL_RULE_REL_L2, { "rule", "out", "tol", "per", "zeros" } },
-	{ "multiset", KL_RULE_MULTISET, { "rule", "out", "values", "indices", "of" } },
+	[KL_RULE_NOISE] = { "noise", { "rule", "out", "max", "rms", "per" } },
+	[KL_RULE_EXACT] = { "exact", { "rule", "out" } },
+	[KL_RULE_ELEMENTWISE] = { "elementwise", { "rule", "out", "ulps", "acc" } },
+	[KL_RULE_REL_L2] = { "rel-l2", { "rule", "out", "tol", "per", "zeros" } },
+	[KL_RULE_MULTISET] = { "multiset", { "rule", "out", "values", "indices", "of" } },
 };
 
 static const struct rule_form *rule_form(const char *name)
@@ -90,7 +88,7 @@ static int parse_multiset(struct kl_rule *rule, const struct kl_job *job, const 
 	    (err = rule_arg(&rule->indices, job, obj, "indices")) < 0 ||
 	    (err = rule_arg(&rule->of, job, obj, "of")) < 0)
 		return err;
-	if (job->arg[rule->indices].role == KL_ROLE_IN || job->arg[rule->of].role != KL_ROLE_IN)
+	if (job->arg[rule->indices].kind == KL_ARG_IN || job->arg[rule->of].kind != KL_ARG_IN)
 		return kl_error(KL_EINVALID,
 				"a multiset's indices are an output and 'of' is an input");
 	return 0;
@@ -108,7 +106,7 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 	form = rule_form(name);
 	if (!form)
 		return kl_error(KL_EINVALID, "no rule is called '%s'", name);
-	rule->kind = form->kind;
+	rule->kind = (enum kl_rule_kind)(form - rule_forms);
 	if ((err = kl_job_read_only(obj, "a rule", form->known)) < 0 ||
 	    (err = parse_per(rule, obj)) < 0 ||
 	    (err = kl_job_read_num(&rule->max, obj, "max", 4)) < 0 ||
@@ -123,7 +121,7 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 					       rule_arg(&rule->out, job, obj, "out");
 	if (err < 0)
 		return kl_error_in(err, "rule '%s'", name);
-	if (job->arg[rule->out].role == KL_ROLE_IN)
+	if (job->arg[rule->out].kind == KL_ARG_IN)
 		return kl_error(KL_EINVALID, "rule '%s' judges '%s', which is an input", name,
 				job->arg[rule->out].name);
 	job->nrule++;
@@ -134,7 +132,7 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 static int all_judged(const struct kl_job *job)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
-		bool judged = job->arg[i].role != KL_ROLE_OUT && job->arg[i].role != KL_ROLE_INOUT;
+		bool judged = job->arg[i].kind != KL_ARG_OUT && job->arg[i].kind != KL_ARG_INOUT;
 
 		for (size_t n = 0; n < job->nrule; n++)
 			judged |= job->rule[n].out == (int)i ||
@@ -147,19 +145,86 @@ static int all_judged(const struct kl_job *job)
 	return 0;
 }
 
-int kl_job_parse_rules(struct kl_job *job, const json_t *doc)
+int kl_job_set_rules(struct kl_job *job, const json_t *list)
 {
-	json_t *list, *value;
+	json_t *value;
 	size_t i;
-	int err = kl_json_arr(&list, doc, "accept");
+	int err;
 
-	if (err < 0)
-		return err;
-	if (json_array_size(list) > KL_JOB_MAX_ARGS)
+	if (json_array_size(list) > KL_MAX_ARGS)
 		return kl_error(KL_EINVALID, "more rules than arguments are possible");
 	job->rule = kl_calloc(json_array_size(list) + 1, sizeof(*job->rule));
 	json_array_foreach(list, i, value)
 		if ((err = parse_rule(job, value)) < 0)
 			return err;
 	return all_judged(job);
+}
+
+int kl_job_parse_rules(struct kl_job *job, const json_t *doc)
+{
+	json_t *list;
+	int err = kl_json_arr(&list, doc, "accept");
+
+	return err < 0 ? err : kl_job_set_rules(job, list);
+}
+
+static json_t *write_per(const struct kl_rule *rule)
+{
+	json_t *per = json_array();
+
+	for (int i = 0; i < rule->npaxes; i++) {
+		char axis[2] = { (char)('0' + rule->per[i]), '\0' };
+		json_t *cut;
+
+		if (rule->cut[i] <= 1) {
+			json_array_append_new(per, json_integer(rule->per[i]));
+			continue;
+		}
+		cut = json_object();
+		kl_json_set_int(cut, axis, rule->cut[i]);
+		json_array_append_new(per, cut);
+	}
+	return per;
+}
+
+static json_t *write_rule(const struct kl_job *job, const struct kl_rule *rule)
+{
+	json_t *item = json_object();
+
+	kl_json_set_str(item, rule->kind == KL_RULE_MULTISET ? "values" : "out",
+			job->arg[rule->out].name);
+	kl_json_set_str(item, "rule", rule_forms[rule->kind].name);
+	switch (rule->kind) {
+	case KL_RULE_NOISE:
+		kl_json_set_num(item, "max", rule->max);
+		kl_json_set_num(item, "rms", rule->rms);
+		kl_json_set(item, "per", write_per(rule));
+		break;
+	case KL_RULE_EXACT:
+		break;
+	case KL_RULE_ELEMENTWISE:
+		kl_json_set_num(item, "ulps", rule->ulps);
+		kl_json_set_num(item, "acc", rule->acc);
+		break;
+	case KL_RULE_REL_L2:
+		kl_json_set_num(item, "tol", rule->tol);
+		if (rule->zeros)
+			kl_json_set_bool(item, "zeros", true);
+		kl_json_set(item, "per", write_per(rule));
+		break;
+	case KL_RULE_MULTISET:
+		kl_json_set_str(item, "indices", job->arg[rule->indices].name);
+		kl_json_set_str(item, "of", job->arg[rule->of].name);
+		break;
+	}
+	return item;
+}
+
+json_t *kl_job_write_rules(const struct kl_job *job)
+{
+	json_t *rules = json_array();
+
+	for (size_t i = 0; i < job->nrule; i++)
+		json_array_append_new(rules, write_rule(job, &job->rule[i]));
+	return rules;
 }

@@ -24,11 +24,6 @@ static const struct format formats[] = {
 	[KL_BF16] = { 7, -126, 3, 0x1.fep+127, "fp8", 0x1p-126, 0x1.8p45 },
 };
 
-bool kl_dtype_is_float(enum kl_dtype dtype)
-{
-	return dtype <= KL_BF16;
-}
-
 const char *kl_tensor_lower_name(enum kl_dtype dtype)
 {
 	return kl_dtype_is_float(dtype) ? formats[dtype].lower_name : NULL;

@@ -310,7 +310,7 @@ static int parse_head(struct kl_plan *plan, const struct kl_spot *top, const jso
 
 static void take_names(struct kl_plan *plan, const struct kl_plan_names *names)
 {
-	size_t n = names->ndim < KL_PLAN_MAX_DIMS ? names->ndim : KL_PLAN_MAX_DIMS;
+	size_t n = names->ndim < KL_MAX_DIMS ? names->ndim : KL_MAX_DIMS;
 
 	plan->ndim = n;
 	plan->name = kl_calloc(n + KL_PLAN_FACTS + 2 * KL_PLAN_MAX_NAMES, sizeof(*plan->name));
@@ -391,9 +391,15 @@ static void free_names(struct kl_plan *plan)
 	free(plan->name);
 }
 
+struct kl_plan *kl_plan_ref(struct kl_plan *plan)
+{
+	plan->refs++;
+	return plan;
+}
+
 void kl_plan_free(struct kl_plan *plan)
 {
-	if (!plan)
+	if (!plan || plan->refs-- > 0)
 		return;
 	json_decref(plan->doc);
 	if (plan->artefact) {
@@ -409,7 +415,7 @@ void kl_plan_free(struct kl_plan *plan)
 		free(plan->require_text[i]);
 	}
 	for (size_t i = 0; i < KL_PLAN_MAX_SCRATCH; i++)
-		for (size_t k = 0; k < KL_PLAN_MAX_AXES; k++)
+		for (size_t k = 0; k < KL_MAX_AXES; k++)
 			kl_expr_free(plan->scratch[i].shape[k]);
 	kl_plan_maps_release(plan);
 	kl_plan_launches_release(plan->prepare, plan->nprepare);

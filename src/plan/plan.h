@@ -71,6 +71,9 @@ struct kl_plan_facts {
 #define KL_PLAN_PLACE 160
 int kl_plan_parse(struct kl_plan **out, const json_t *doc, const struct kl_plan_names *names,
 		  char *place);
+/** Another reference to a plan, which is never changed once parsed; not thread-safe. */
+struct kl_plan *kl_plan_ref(struct kl_plan *plan);
+/** Drop one reference. */
 void kl_plan_free(struct kl_plan *plan);
 KL_DEFINE_CLEANUP(struct kl_plan *, kl_plan_free)
 

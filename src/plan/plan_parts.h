@@ -2,6 +2,7 @@
 #ifndef KL_PLAN_PLAN_PARTS_H
 #define KL_PLAN_PLAN_PARTS_H
 
+#include "plan/limits.h"
 #include "plan/plan_spot.h"
 
 /*
@@ -12,10 +13,7 @@
  * of it as is known at that place. Resolving fills an array of values of the same order.
  */
 #define KL_PLAN_FACTS 4 /* sms, smem_optin, cc, l2 */
-#define KL_PLAN_MAX_DIMS 64
-#define KL_PLAN_MAX_AXES 8
 #define KL_PLAN_MAX_RELOC 8
-#define KL_PLAN_MAX_BYTES (1LL << 40)
 
 struct plan_scratch {
 	char name[64];
@@ -23,7 +21,7 @@ struct plan_scratch {
 	int64_t item; /* bytes of one element */
 	size_t naxes;
 	bool in_bytes; /* `bytes` is the one extent */
-	struct kl_expr *shape[KL_PLAN_MAX_AXES];
+	struct kl_expr *shape[KL_MAX_AXES];
 	int64_t align;
 };
 
@@ -71,6 +69,7 @@ struct plan_launch {
 };
 
 struct kl_plan {
+	unsigned refs; /* beside the first */
 	json_t *doc;
 	struct kl_plan_compile compile;
 	struct kl_plan_artefact *artefact;

@@ -26,7 +26,7 @@ static int parse_shape(struct plan_scratch *scratch, const struct kl_plan *plan,
 	if (json_object_get(value, "bytes"))
 		return kl_spot_error(up, "a scratch has 'dtype' and 'shape', or 'bytes', not both");
 	if ((err = kl_spot_choice(&which, &dtype, json_object_get(value, "dtype"), dtypes)) < 0 ||
-	    (err = kl_spot_list(&shape, list, 1, KL_PLAN_MAX_AXES)) < 0)
+	    (err = kl_spot_list(&shape, list, 1, KL_MAX_AXES)) < 0)
 		return err;
 	scratch->item = sizes[which];
 	scratch->naxes = json_array_size(list);
@@ -121,13 +121,13 @@ static int resolve_one(struct plan_point *pt, size_t i, const struct kl_spot *at
 	for (size_t k = 0; k < scratch->naxes; k++) {
 		struct kl_spot axis = bytes ? shape : kl_spot_item(&shape, k);
 		int64_t n;
-		int err = kl_plan_eval_in(&n, pt, &axis, scratch->shape[k], 1, KL_PLAN_MAX_BYTES,
+		int err = kl_plan_eval_in(&n, pt, &axis, scratch->shape[k], 1, KL_TENSOR_MAX_BYTES,
 					  bytes ? "a size in bytes" : "an extent");
 
 		if (err < 0)
 			return err;
 		if (__builtin_mul_overflow(out->bytes, n, &out->bytes) ||
-		    out->bytes > KL_PLAN_MAX_BYTES)
+		    out->bytes > KL_TENSOR_MAX_BYTES)
 			return kl_spot_error(&axis, "the scratch takes more than 2^40 bytes");
 	}
 	return 0;
@@ -146,7 +146,7 @@ int kl_plan_scratch_resolve(struct plan_point *pt)
 		if (err < 0)
 			return err;
 		sum += pt->at->scratch[i].bytes;
-		if (sum > KL_PLAN_MAX_BYTES)
+		if (sum > KL_TENSOR_MAX_BYTES)
 			return kl_spot_error(&at,
 					     "the scratch of this plan takes more than 2^40 bytes "
 					     "together");

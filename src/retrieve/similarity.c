@@ -19,11 +19,13 @@ static uint64_t name_digest(const char *text)
 void kl_case_init(struct kl_case *other, const struct kl_taxonomy *taxonomy, const char *op,
 		  const char *dtype)
 {
+	enum kl_dtype known;
+
 	memset(other, 0, sizeof(*other));
 	other->op = kl_taxonomy_op(taxonomy, op);
 	other->name = name_digest(other->op >= 0 ? taxonomy->op[other->op].name : op);
 	other->dtype = name_digest(dtype);
-	other->width = (uint32_t)kl_dtype_size(dtype);
+	other->width = kl_dtype_parse(&known, dtype) ? (uint32_t)kl_dtype_bytes(known) : 0;
 }
 
 void kl_case_dim(struct kl_case *other, const struct kl_taxonomy *taxonomy, const char *name,

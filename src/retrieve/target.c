@@ -127,7 +127,7 @@ static void put_tensor(struct kl_target_point *point, const struct kl_contract *
 		       size_t arg, const struct kl_dims *dims)
 {
 	const struct kl_arg *left = &contract->arg[arg];
-	int64_t extent[KL_MAX_AXES], stride = (int64_t)kl_dtype_size(left->dtype);
+	int64_t extent[KL_MAX_AXES], stride = (int64_t)kl_dtype_bytes(left->dtype);
 
 	if (!left->naxes || kl_contract_shape(extent, contract, arg, dims) < 0) {
 		kl_error_clear();
@@ -268,13 +268,13 @@ const char *kl_target_dtype(const struct kl_contract *contract)
 		if (!arg->naxes)
 			continue;
 		if (!*best)
-			best = arg->dtype;
+			best = kl_dtype_name(arg->dtype);
 		if (!kl_dtype_is_float(arg->dtype) ||
 		    kl_contract_tensor_bytes(&bytes, contract, i, &contract->dims) < 0)
 			continue;
 		if (bytes > most) {
 			most = bytes;
-			best = arg->dtype;
+			best = kl_dtype_name(arg->dtype);
 		}
 	}
 	kl_error_clear();

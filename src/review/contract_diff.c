@@ -228,15 +228,14 @@ static bool is_wider(const json_t *left, const json_t *right)
 	       lo == low && high >= hi;
 }
 
-static const char *const kind_words[] = { "dim", "scalar", "in", "out", "inout" };
-
 static void diff_arg(struct pair *pair, const struct kl_arg *left, const struct kl_arg *right)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT, text = KL_BUF_INIT;
 
-	if (left->kind != right->kind || strcmp(left->dtype, right->dtype))
+	if (left->kind != right->kind || left->dtype != right->dtype)
 		ANSWER(pair, "arg-changed", "the argument %s is %w %s, before %w %s", left->name,
-		       kind_words[right->kind], right->dtype, kind_words[left->kind], left->dtype);
+		       kl_arg_kind_names[right->kind], kl_dtype_name(right->dtype),
+		       kl_arg_kind_names[left->kind], kl_dtype_name(left->dtype));
 	if (left->kind == KL_ARG_SCALAR && right->kind == KL_ARG_SCALAR &&
 	    left->value != right->value) {
 		kl_buf_addf(&buf, "%.12g", left->value);

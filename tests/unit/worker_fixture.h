@@ -61,13 +61,13 @@ static inline void fx_free(struct fixture *fixture)
 }
 KL_DEFINE_CLEANUP(struct fixture *, fx_free)
 
-static inline int fx_arg(struct fixture *fixture, const char *name, enum kl_role role,
+static inline int fx_arg(struct fixture *fixture, const char *name, enum kl_arg_kind kind,
 			 enum kl_dtype dtype, const char *fill)
 {
 	struct kl_job_arg *arg = &fixture->job.arg[fixture->job.nargs];
 
 	snprintf(arg->name, sizeof(arg->name), "%s", name);
-	arg->role = role;
+	arg->kind = kind;
 	arg->dtype = dtype;
 	arg->fill = fx_json(fill);
 	return (int)fixture->job.nargs++;
@@ -164,12 +164,12 @@ static inline struct fixture *fx_gemm(void)
 {
 	struct fixture *fixture = fx_new();
 
-	fx_arg(fixture, "M", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(fixture, "N", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(fixture, "K", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(fixture, "A", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(fixture, "B", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(fixture, "C", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(fixture, "M", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "N", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "K", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "A", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "B", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "C", KL_ARG_OUT, KL_F32, NULL);
 	fixture->job.arg[3].sweep = fixture->job.arg[4].sweep = true;
 	fx_rule(fixture, KL_RULE_NOISE, 5);
 	fx_gemm_point(fixture, "case0", true, 64, 64, 64);

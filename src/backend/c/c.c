@@ -160,11 +160,11 @@ static int add_recipe(struct kl_digest *key, const void *state)
 
 /* --- judging -------------------------------------------------------------------------------- */
 
-static void describe_job(json_t *job, const struct kl_backend_job *of)
+static void describe_job(struct kl_job *job, const struct kl_backend_job *of)
 {
-	kl_json_set_str(job, "entry", of->contract->entry);
-	kl_json_set_str(job, "oracle_entry", of->contract->oracle_entry);
-	kl_json_set_str(job, "isa", of->platform->march);
+	snprintf(job->entry, sizeof(job->entry), "%s", of->contract->entry);
+	snprintf(job->oracle_entry, sizeof(job->oracle_entry), "%s", of->contract->oracle_entry);
+	job->isa = kl_strdup(of->platform->march);
 }
 
 static const char *const includes[] = { "math", "stddef", "stdint", "stdlib", "string", NULL };
@@ -179,7 +179,7 @@ const struct kl_backend kl_backend_c = {
 	.language = &kl_language_c,
 	.object = "so",
 	.words = &words,
-	.subject = "c",
+	.surface = KL_SURFACE_C,
 	/*
 	 * Generous peaks of one core. Bytes may all come from a near cache, so the rate is that of
 	 * two 64-byte loads a cycle at 6 GHz; operations are two 16-lane FMAs a cycle.

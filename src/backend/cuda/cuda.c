@@ -187,40 +187,37 @@ static int compile_baseline(struct kl_artefact **out, const void *state,
 
 /* --- judging -------------------------------------------------------------------------------- */
 
-static json_t *plan_of(const struct kl_launch *launch)
+static struct kl_plan *plan_of(const struct kl_launch *launch)
 {
-	return launch ? json_deep_copy(launch->json) : json_null();
+	return launch ? kl_plan_ref(launch->plan) : NULL;
 }
 
 /* What is launched, and the names that plans use. */
-static void describe_plans(json_t *job, const struct kl_backend_job *of)
+static void describe_plans(struct kl_job *job, const struct kl_backend_job *of)
 {
 	const struct kl_contract *contract = of->contract;
-	json_t *dims = json_array();
 
 	for (size_t i = 0; i < contract->dims.n; i++)
-		json_array_append_new(dims, json_string(contract->dim_name[i]));
-	kl_json_set(job, "dims", dims);
-	kl_json_set_str(job, "arch", of->platform->march);
-	kl_json_set(job, "plan", plan_of(of->candidate->launch));
-	kl_json_set(job, "parent_plan", plan_of(of->parent ? of->parent->launch : NULL));
-	kl_json_set(job, "oracle_plan", plan_of(of->oracle));
+		snprintf(job->dim_name[i], sizeof(job->dim_name[i]), "%s", contract->dim_name[i]);
+	job->ndim = contract->dims.n;
+	snprintf(job->arch, sizeof(job->arch), "%s", of->platform->march);
+	job->plan = plan_of(of->candidate->launch);
+	job->parent_plan = plan_of(of->parent ? of->parent->launch : NULL);
+	job->oracle_plan = plan_of(of->oracle);
 	if (!of->baseline)
 		return;
-	kl_json_set_str(job, "baseline_cubin", of->baseline->object);
-	kl_json_set(job, "baseline_plan", plan_of(of->baseline->launch));
+	job->baseline_so = kl_strdup(of->baseline->object);
+	job->baseline_plan = plan_of(of->baseline->launch);
 }
 
-static void describe_host(json_t *job, const struct kl_backend_job *of)
+static void describe_host(struct kl_job *job, const struct kl_backend_job *of)
 {
 	const struct kl_strvec *names = &of->candidate->kernels;
-	json_t *kernels = json_array();
 
 	describe_plans(job, of);
 	for (size_t i = 0; i < names->n; i++)
-		json_array_append_new(kernels, json_string(names->v[i]));
-	kl_json_set_bool(job, "host", true);
-	kl_json_set(job, "kernels", kernels);
+		kl_strvec_push(&job->kernel, names->v[i]);
+	job->host = true;
 }
 
 /* --- the rows ------------------------------------------------------------------------------- */
@@ -250,7 +247,7 @@ const struct kl_backend kl_backend_cuda = {
 	.language = &kl_language_cuda,
 	.object = "cubin",
 	.words = &words,
-	.subject = "cuda",
+	.surface = KL_SURFACE_CUDA,
 	.tier = KL_TIER_DEVICE_ONLY,
 	.counters = true,
 	.device = &kl_cuda_device,
@@ -276,7 +273,7 @@ const struct kl_backend kl_backend_cuda = {
 const struct kl_backend kl_backend_cuda_host = {
 	.language = &kl_language_cuda_host,
 	.object = "cubin",
-	.subject = "cuda",
+	.surface = KL_SURFACE_CUDA,
 	.tier = KL_TIER_HOST_SANDBOXED,
 	.walled = true,
 	.device = &kl_cuda_device,

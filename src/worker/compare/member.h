@@ -21,16 +21,16 @@ struct kl_yard {
 
 struct kl_member {
 	const struct kl_point *point;
-	char band[32]; /* "noise", "twin", "exact0", "band1", "scale-up", ... */
-	int draw;      /* which of several members of that band */
-	bool exact;    /* answers must be bit-equal */
-	uint64_t seed; /* the pool's: job->seed of a replay */
-	const void *input[KL_JOB_MAX_ARGS]; /* in the kernel's dtype; NULL if not in/inout */
+	char band[32];                  /* "noise", "twin", "exact0", "band1", "scale-up", ... */
+	int draw;                       /* which of several members of that band */
+	bool exact;                     /* answers must be bit-equal */
+	uint64_t seed;                  /* the pool's: job->seed of a replay */
+	const void *input[KL_MAX_ARGS]; /* in the kernel's dtype; NULL if not in/inout */
 	/* outputs: double for floats, the dtype for integers */
-	const void *truth[KL_JOB_MAX_ARGS];
-	const void *honest[KL_JOB_MAX_ARGS]; /* outputs: float for floats, NULL for integers */
+	const void *truth[KL_MAX_ARGS];
+	const void *honest[KL_MAX_ARGS]; /* outputs: float for floats, NULL for integers */
 	/* rule elementwise: double, oracle on |inputs|; or NULL */
-	const void *absum[KL_JOB_MAX_ARGS];
+	const void *absum[KL_MAX_ARGS];
 	const struct kl_yard *yard; /* job->nrule; NULL: kl_compare makes its own */
 };
 

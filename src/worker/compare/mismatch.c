@@ -23,7 +23,7 @@ bool kl_mismatch_border(const int64_t *index, const int64_t *extent, size_t naxe
 
 bool kl_mismatch_note(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i)
 {
-	int64_t index[KL_JOB_MAX_AXES];
+	int64_t index[KL_MAX_AXES];
 	bool first = mismatch->out < 0;
 
 	kl_tensor_index(index, output->extent, output->naxes, i);

@@ -94,9 +94,9 @@ int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *symbol, size_
 int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *spec, bool out, int n, int naxes)
 {
 	for (uint32_t i = 0; i < spec->nargs; i++) {
-		int32_t want = out ? KL_ROLE_OUT : KL_ROLE_IN;
+		int32_t want = out ? KL_ARG_OUT : KL_ARG_IN;
 
-		if (spec->arg[i].role == want && n-- == 0)
+		if (spec->arg[i].kind == want && n-- == 0)
 			return spec->arg[i].naxes == naxes ? (int)i : -1;
 	}
 	return -1;

@@ -17,7 +17,7 @@
  *				contract's layout, are done before and after what is timed
  *	cudnn.sdpa		f16 in q, k, v [B,S,H,D], out o; not causal, scale 1/sqrt(D)
  *
- * Arguments are taken by the order of their roles. What does not fit, a library that is not here
+ * Arguments are taken by the order of their kinds. What does not fit, a library that is not here
  * and one that refuses are KL_ECANNOT with the reason: the comparison is left out.
  *
  * Libraries are looked for in the directories of $KLINEAGE_CUDA_LIBRARIES (separated by
@@ -28,7 +28,7 @@
 #define KL_GPU_BASELINE_AXES 8
 
 struct kl_gpu_baseline_arg {
-	int32_t role, dtype; /* enum kl_role, kl_dtype */
+	int32_t kind, dtype; /* enum kl_arg_kind, kl_dtype */
 	int32_t naxes, reserved;
 	int64_t extent[KL_GPU_BASELINE_AXES];
 };

@@ -80,7 +80,7 @@ int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *p
  * KL_ECANNOT: the process does not say that all of enum kl_gpu_closed is closed to it.
  */
 int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool trace);
-/** Call it on a set. `dims`: KL_JOB_MAX_DIMS of them. */
+/** Call it on a set. `dims`: KL_MAX_DIMS of them. */
 int kl_gpu_child_launch(struct kl_gpu_child *child, uint32_t set, const int64_t *dims,
 			uint32_t flags, uint64_t seed, int64_t limit_ms,
 			struct kl_gpu_launched *out);

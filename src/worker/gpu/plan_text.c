@@ -51,9 +51,9 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 /* What a plan is parsed against, out of the document of client.h. */
 struct names {
 	struct kl_plan_names names;
-	const char *dim[KL_JOB_MAX_DIMS], *tensor[KL_GPU_MAX_TENSORS];
+	const char *dim[KL_MAX_DIMS], *tensor[KL_GPU_MAX_TENSORS];
 	struct kl_plan_scalar scalar[KL_GPU_MAX_TENSORS];
-	int64_t at[KL_JOB_MAX_DIMS], bytes[KL_GPU_MAX_TENSORS];
+	int64_t at[KL_MAX_DIMS], bytes[KL_GPU_MAX_TENSORS];
 };
 
 static int read_arg(struct names *names, size_t i, const json_t *array)
@@ -86,7 +86,7 @@ static int read_names(struct names *names, const json_t *doc)
 		return err;
 	names->names.ndim = json_array_size(dims);
 	names->names.ntensor = json_array_size(args);
-	if (names->names.ndim > KL_JOB_MAX_DIMS || json_array_size(at) != names->names.ndim ||
+	if (names->names.ndim > KL_MAX_DIMS || json_array_size(at) != names->names.ndim ||
 	    names->names.ntensor > KL_GPU_MAX_TENSORS)
 		return kl_error(KL_EINVALID, "the binding's dims or arguments are too many");
 	for (size_t i = 0; i < names->names.ndim; i++) {

@@ -28,7 +28,7 @@ static void copy_in(struct kl_subject *subject, const struct kl_job *job,
 static bool call_subject(struct kl_visit *visit, struct kl_subject *subject,
 			 const struct kl_visit_plan *plan, const struct kl_member *member)
 {
-	const void *got[KL_JOB_MAX_ARGS] = { NULL };
+	const void *got[KL_MAX_ARGS] = { NULL };
 
 	visit->at = member;
 	kl_subject_poison(subject, kl_rng_u64(plan->rng));

@@ -8,7 +8,7 @@
 
 void kl_answer_release(struct kl_answer *answer)
 {
-	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
+	for (size_t i = 0; i < KL_MAX_ARGS; i++)
 		free(answer->bytes[i]);
 	*answer = (struct kl_answer){ 0 };
 }
@@ -53,7 +53,7 @@ static int compare_answer(struct kl_mismatch *at, const struct kl_job *job,
 			  const struct kl_member *member, const struct kl_answer *answer,
 			  bool first)
 {
-	const void *got[KL_JOB_MAX_ARGS] = { NULL };
+	const void *got[KL_MAX_ARGS] = { NULL };
 
 	for (size_t i = 0; i < job->nargs; i++)
 		got[i] = answer->bytes[i];

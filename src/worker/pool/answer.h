@@ -16,7 +16,7 @@
  *	kl_answer_compare(&mismatch, job, m, &x);
  */
 struct kl_answer {
-	char *bytes[KL_JOB_MAX_ARGS]; /* outputs only */
+	char *bytes[KL_MAX_ARGS]; /* outputs only */
 };
 
 void kl_answer_release(struct kl_answer *answer);

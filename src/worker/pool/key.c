@@ -18,7 +18,7 @@ static json_t *arg_key(const struct kl_job_arg *arg)
 	char value[40];
 
 	kl_json_set_str(object, "name", arg->name);
-	kl_json_set_int(object, "role", arg->role);
+	kl_json_set_int(object, "role", arg->kind);
 	kl_json_set_int(object, "dtype", arg->dtype);
 	snprintf(value, sizeof(value), "%a", arg->value);
 	kl_json_set_str(object, "value", value);

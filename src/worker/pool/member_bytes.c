@@ -44,7 +44,7 @@ static const char *place_name(char *out, size_t cap, const struct kl_job *job,
 			      const struct kl_member *member, size_t arg, size_t i)
 {
 	const struct kl_point *point = member->point;
-	int64_t index[KL_JOB_MAX_AXES];
+	int64_t index[KL_MAX_AXES];
 	size_t n = 0;
 
 	kl_tensor_index(index, point->arg[arg].extent, point->arg[arg].naxes, i);
@@ -101,8 +101,8 @@ static void take_part(char *base, const struct kl_poolfile *pool, const struct k
 static int run_absolute(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
 			const struct kl_member *member, struct kl_oracles *oracles)
 {
-	void *own[KL_JOB_MAX_ARGS] = { NULL };
-	const void *input[KL_JOB_MAX_ARGS] = { NULL };
+	void *own[KL_MAX_ARGS] = { NULL };
+	const void *input[KL_MAX_ARGS] = { NULL };
 	int err;
 
 	for (size_t i = 0; i < job->nargs; i++) {
@@ -128,7 +128,7 @@ static int ask_oracle(char *base, const struct kl_poolfile *pool, const struct k
 		      const struct kl_member *member, struct kl_subject *oracle,
 		      enum kl_poolpart part)
 {
-	const void *input[KL_JOB_MAX_ARGS] = { NULL };
+	const void *input[KL_MAX_ARGS] = { NULL };
 	int err;
 
 	for (size_t i = 0; i < job->nargs; i++)
@@ -179,7 +179,7 @@ int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_membe
 		     const struct kl_member *other, uint64_t seed, struct kl_oracles *oracles,
 		     bool *made)
 {
-	void *input[KL_JOB_MAX_ARGS] = { NULL };
+	void *input[KL_MAX_ARGS] = { NULL };
 	struct kl_member own = *member;
 	struct kl_poolfile pool;
 	int err = 0;

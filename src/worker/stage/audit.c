@@ -401,7 +401,7 @@ enum moved { MOVED, STILL, NO_OTHER };
 static int try_input(enum moved *out, struct audit *audit, struct kl_subject *oracle,
 		     const struct kl_member *member, size_t arg)
 {
-	const void *input[KL_JOB_MAX_ARGS];
+	const void *input[KL_MAX_ARGS];
 	KL_AUTO(kl_freep) char *own = kl_calloc(element_count(member, arg) + 1,
 						kl_dtype_bytes(audit->job->arg[arg].dtype));
 	bool other;
@@ -447,7 +447,7 @@ static void by_size(size_t *order, const struct audit *audit)
 static int check_inputs(struct audit *audit)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(audit->job->npoint + 1, sizeof(*order));
-	enum moved seen[KL_JOB_MAX_ARGS];
+	enum moved seen[KL_MAX_ARGS];
 	size_t left = 0;
 	int err = 0;
 
@@ -492,8 +492,8 @@ static int check_inputs(struct audit *audit)
 
 static int lower_at(struct audit *audit, const struct kl_member *member)
 {
-	const void *input[KL_JOB_MAX_ARGS];
-	char *own[KL_JOB_MAX_ARGS] = { NULL };
+	const void *input[KL_MAX_ARGS];
+	char *own[KL_MAX_ARGS] = { NULL };
 	KL_AUTO(kl_subject_freep) struct kl_subject *oracle = NULL;
 	const char *name = NULL;
 	size_t changed = 0;
@@ -527,7 +527,7 @@ static int lower_at(struct audit *audit, const struct kl_member *member)
 				"the rules pass the truth of inputs rounded to %s at '%s': too loose",
 				name, member->point->id);
 	}
-	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
+	for (size_t i = 0; i < KL_MAX_ARGS; i++)
 		free(own[i]);
 	return ok < 0 ? ok : 0;
 }

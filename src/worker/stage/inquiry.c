@@ -18,7 +18,7 @@
 
 void kl_kept_release(struct kl_kept *kept)
 {
-	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
+	for (size_t i = 0; i < KL_MAX_ARGS; i++)
 		free(kept->bytes[i]);
 	*kept = (struct kl_kept){ 0 };
 }
@@ -72,7 +72,7 @@ static bool never_written(struct kl_inquiry *inquiry, struct kl_subject *subject
 	char before[8];
 	char *at;
 
-	if (inquiry->job->arg[mismatch->out].role != KL_ROLE_OUT)
+	if (inquiry->job->arg[mismatch->out].kind != KL_ARG_OUT)
 		return false;
 	for (size_t first = 0; first < mismatch->naxes; first++)
 		i = i * (size_t)pt->arg[mismatch->out].extent[first] +
@@ -130,7 +130,7 @@ static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subj
 		const struct kl_job_arg *arg = &inquiry->job->arg[i];
 		char why[120];
 
-		if (arg->role != KL_ROLE_IN || !kl_subject_bytes(subject, i) ||
+		if (arg->kind != KL_ARG_IN || !kl_subject_bytes(subject, i) ||
 		    kl_par_same(kl_subject_buffer(subject, i), member->input[i],
 				kl_subject_bytes(subject, i)))
 			continue;
@@ -237,7 +237,7 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		    const struct kl_round *round, size_t member)
 {
 	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
-	const void *got[KL_JOB_MAX_ARGS] = { NULL };
+	const void *got[KL_MAX_ARGS] = { NULL };
 	uint64_t poison = inquiry->seed + (uint64_t)++inquiry->calls * 0x9e3779b97f4a7c15u;
 	struct kl_mismatch mismatch;
 	struct kl_call end;

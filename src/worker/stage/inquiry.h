@@ -19,7 +19,7 @@
 
 /* Answers kept to be compared bit by bit with later ones. */
 struct kl_kept {
-	char *bytes[KL_JOB_MAX_ARGS]; /* NULL: nothing kept */
+	char *bytes[KL_MAX_ARGS]; /* NULL: nothing kept */
 };
 void kl_kept_release(struct kl_kept *kept);
 

@@ -49,10 +49,10 @@ void kl_baseline_env(struct kl_strvec *env, const char *isa)
 	}
 }
 
-int kl_baseline_arg(const struct kl_wire *wire, enum kl_role role, int n)
+int kl_baseline_arg(const struct kl_wire *wire, enum kl_arg_kind kind, int n)
 {
 	for (uint32_t i = 0; i < wire->nargs; i++)
-		if (wire->arg[i].role == role && n-- == 0)
+		if (wire->arg[i].kind == kind && n-- == 0)
 			return (int)i;
 	return -1;
 }

@@ -13,7 +13,7 @@
  * gives the environment that makes the libraries keep to it, which has to
  * stand before they are loaded.
  *
- * A name maps the contract's arguments by the order of their roles; a
+ * A name maps the contract's arguments by the order of their kinds; a
  * signature that does not fit is KL_ECANNOT with the reason, as is a library
  * that is not here.
  *
@@ -39,8 +39,8 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,
 			      void *const *data);
 
-/** Arguments by role: the n-th dim, in, out; -1: none. For the implementations. */
-int kl_baseline_arg(const struct kl_wire *wire, enum kl_role role, int n);
+/** Arguments by kind: the n-th dim, in, out; -1: none. For the implementations. */
+int kl_baseline_arg(const struct kl_wire *wire, enum kl_arg_kind kind, int n);
 /** Is argument `arg` an f32 tensor of these extents? */
 bool kl_baseline_f32(const struct kl_wire *wire, int arg, const int64_t *extent, int naxes);
 

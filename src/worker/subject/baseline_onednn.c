@@ -188,12 +188,12 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 			      void *const *data)
 {
 	static struct conv conv; /* one a process, which is the child's only work */
-	int value = kl_baseline_arg(wire, KL_ROLE_IN, 0), k = kl_baseline_arg(wire, KL_ROLE_IN, 1);
-	int year = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;
+	int value = kl_baseline_arg(wire, KL_ARG_IN, 0), k = kl_baseline_arg(wire, KL_ARG_IN, 1);
+	int year = kl_baseline_arg(wire, KL_ARG_OUT, 0), err;
 	int64_t dim[5]; /* N H W C F */
 
 	for (int i = 0; i < 5; i++) {
-		int at = kl_baseline_arg(wire, KL_ROLE_DIM, i);
+		int at = kl_baseline_arg(wire, KL_ARG_DIM, i);
 
 		if (at < 0)
 			return kl_error(KL_ECANNOT, "needs five dims in the order N H W C F");

@@ -48,12 +48,12 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 {
 	static struct sgemm sgemm; /* one a process, which is the child's only work */
 	int64_t dim[3];
-	int first = kl_baseline_arg(wire, KL_ROLE_IN, 0),
-	    second = kl_baseline_arg(wire, KL_ROLE_IN, 1);
-	int ch = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;
+	int first = kl_baseline_arg(wire, KL_ARG_IN, 0),
+	    second = kl_baseline_arg(wire, KL_ARG_IN, 1);
+	int ch = kl_baseline_arg(wire, KL_ARG_OUT, 0), err;
 
 	for (int i = 0; i < 3; i++) {
-		int at = kl_baseline_arg(wire, KL_ROLE_DIM, i);
+		int at = kl_baseline_arg(wire, KL_ARG_DIM, i);
 
 		if (at < 0)
 			return kl_error(KL_ECANNOT, "needs three dims in the order M N K");

@@ -115,7 +115,7 @@ static int give_arena(void *object, int64_t bytes, bool dirty)
 static int load_subject(struct child *child)
 {
 	const struct kl_wire *wire = child->plan;
-	void *data[KL_JOB_MAX_ARGS] = { NULL }, *object;
+	void *data[KL_MAX_ARGS] = { NULL }, *object;
 
 	for (uint32_t i = 0; i < wire->nargs; i++)
 		if (wire->arg[i].tensor)

@@ -24,10 +24,10 @@ struct kl_frame {
 	struct kl_baseline_call baseline; /* run != NULL: called instead of fn */
 #ifndef KL_NO_FFI
 	ffi_cif cif;
-	ffi_type *type[KL_JOB_MAX_ARGS];
+	ffi_type *type[KL_MAX_ARGS];
 #endif
-	void *value[KL_JOB_MAX_ARGS];    /* -> store */
-	uint64_t store[KL_JOB_MAX_ARGS]; /* values by value, or pointers */
+	void *value[KL_MAX_ARGS];    /* -> store */
+	uint64_t store[KL_MAX_ARGS]; /* values by value, or pointers */
 };
 
 /** Prepare; `map[i]` is where the memfd of tensor argument i begins. */

@@ -69,7 +69,7 @@ struct kl_subject_memory {
 		unsigned char *slack;
 		uint64_t bytes;
 		int fd;
-	} tensor[KL_JOB_MAX_ARGS];
+	} tensor[KL_MAX_ARGS];
 };
 void kl_subject_memory_release(struct kl_subject_memory *memory);
 

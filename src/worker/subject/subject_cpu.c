@@ -60,7 +60,7 @@ static void plan_value(struct kl_wire_arg *left, const struct kl_job_arg *arg, i
 {
 	double value = arg->value;
 
-	if (arg->role == KL_ROLE_DIM) {
+	if (arg->kind == KL_ARG_DIM) {
 		left->extent[0] = dim;
 		memcpy(&left->bits, &dim, kl_dtype_bytes(left->dtype));
 		return;
@@ -88,7 +88,7 @@ static int plan_tensor(struct kl_wire_arg *left, const struct kl_point *pt, size
 	if (!left->map_bytes)
 		left->map_bytes = PAGE;
 	left->offset = spec->align_right ? left->map_bytes - left->bytes : 0;
-	left->writable = left->role != KL_ROLE_IN;
+	left->writable = left->kind != KL_ARG_IN;
 	left->naxes = (int)pt->arg[arg].naxes;
 	memcpy(left->extent, pt->arg[arg].extent, sizeof(left->extent));
 	return 0;
@@ -108,10 +108,10 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 	for (size_t i = 0; i < job->nargs; i++) {
 		struct kl_wire_arg *arg = &wire->arg[i];
 
-		arg->role = job->arg[i].role;
+		arg->kind = job->arg[i].kind;
 		arg->dtype = job->arg[i].dtype;
 		memcpy(subject->name[i], job->arg[i].name, sizeof(subject->name[i]));
-		if (arg->role == KL_ROLE_DIM || arg->role == KL_ROLE_SCALAR)
+		if (arg->kind == KL_ARG_DIM || arg->kind == KL_ARG_SCALAR)
 			plan_value(arg, &job->arg[i], pt->arg[i].value, oracle,
 				   spec->real_is_double);
 		else if ((err = plan_tensor(arg, pt, i, spec)) < 0)
@@ -138,7 +138,7 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 {
 	static char name[] = "klineage-worker", option[] = "--child";
 	static char *const argv[] = { name, option, NULL };
-	int high[KL_WIRE_FD_TENSOR + KL_JOB_MAX_ARGS];
+	int high[KL_WIRE_FD_TENSOR + KL_MAX_ARGS];
 	sigset_t none;
 
 	sigemptyset(&none);
@@ -161,7 +161,7 @@ static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job,
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int fd[KL_WIRE_FD_TENSOR + KL_JOB_MAX_ARGS] = { null, null, null, plan_fd, control_fd };
+	int fd[KL_WIRE_FD_TENSOR + KL_MAX_ARGS] = { null, null, null, plan_fd, control_fd };
 	int nfd = KL_WIRE_FD_TENSOR, pair[2], err;
 	struct timeval wait = { .tv_sec = HELLO_SECONDS };
 
@@ -337,7 +337,7 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 
 	subject->base.ops = &operations;
 	subject->socket = -1;
-	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
+	for (size_t i = 0; i < KL_MAX_ARGS; i++)
 		subject->tensor[i].fd = -1;
 	subject->precise = spec->cpu >= 0;
 	subject->call_ms = job->call_ms;

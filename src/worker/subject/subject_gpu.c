@@ -23,15 +23,15 @@ struct gpu_subject {
 	struct kl_gpu_processes *keep;
 	struct kl_gpu_child *child;
 	struct kl_gpu_host host;
-	struct kl_gpu_tensor_layout layout[KL_JOB_MAX_ARGS];
-	char name[KL_JOB_MAX_ARGS][64];
+	struct kl_gpu_tensor_layout layout[KL_MAX_ARGS];
+	char name[KL_MAX_ARGS][64];
 	size_t nargs;
 	int64_t call_ms;
 	uint32_t flags;
 	uint64_t seed;
-	bool stale[KL_JOB_MAX_ARGS]; /* poisoned there, not yet here */
+	bool stale[KL_MAX_ARGS]; /* poisoned there, not yet here */
 	bool host_code;
-	int64_t dim[KL_JOB_MAX_DIMS];
+	int64_t dim[KL_MAX_DIMS];
 	struct kl_strvec kernel; /* host code: what it may launch; empty: not known */
 };
 
@@ -328,7 +328,7 @@ static void lay_out(struct kl_gpu_tensor_layout *layout, const struct kl_job_arg
 		dtype = real == 8 ? KL_F64 : KL_F32;
 	layout->bytes = (uint64_t)n;
 	layout->writable = kl_arg_is_output(arg);
-	layout->output = arg->role == KL_ROLE_OUT;
+	layout->output = arg->kind == KL_ARG_OUT;
 	kl_poison_mask(&layout->keep, &layout->set, dtype, false);
 	kl_poison_mask(&layout->keep_like, &layout->set_like, dtype, true);
 }
@@ -380,7 +380,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 {
 	KL_AUTO(end_gpup) struct gpu_subject *subject = kl_calloc(1, sizeof(*subject));
 	size_t real = spec->kind != KL_SUBJECT_ORACLE ? 0 : spec->real_is_double ? 8 : 4;
-	int64_t size[KL_JOB_MAX_ARGS];
+	int64_t size[KL_MAX_ARGS];
 	int err;
 
 	if (spec->kind == KL_SUBJECT_BASELINE)

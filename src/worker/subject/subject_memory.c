@@ -44,7 +44,7 @@ static void drop_lent(struct kl_subject_lent *lent)
 
 void kl_subject_memory_release(struct kl_subject_memory *memory)
 {
-	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
+	for (size_t i = 0; i < KL_MAX_ARGS; i++)
 		drop_lent(&memory->tensor[i]);
 }
 
@@ -80,7 +80,7 @@ int kl_memory_take(struct kl_cpu_subject *subject)
 
 void kl_memory_give(struct kl_cpu_subject *subject)
 {
-	for (uint32_t i = 0; i < KL_JOB_MAX_ARGS; i++) {
+	for (uint32_t i = 0; i < KL_MAX_ARGS; i++) {
 		struct kl_tensor *tensor = &subject->tensor[i];
 		struct kl_subject_lent mine = { .map = tensor->map,
 						.slack = tensor->slack,

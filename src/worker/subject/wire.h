@@ -40,7 +40,7 @@ struct kl_control {
 };
 
 struct kl_wire_arg {
-	enum kl_role role;
+	enum kl_arg_kind kind;
 	enum kl_dtype dtype; /* as the C prototype has it (oracle: kl_real's) */
 	int tensor;          /* passed as a pointer */
 	int writable;
@@ -49,7 +49,7 @@ struct kl_wire_arg {
 	uint64_t map_bytes; /* tensor: of its memfd, whole pages */
 	uint64_t offset;    /* tensor: where data begin in the memfd */
 	int naxes;
-	int64_t extent[KL_JOB_MAX_AXES];
+	int64_t extent[KL_MAX_AXES];
 };
 
 struct kl_wire {
@@ -57,7 +57,7 @@ struct kl_wire {
 	int cpu;      /* -1: anywhere */
 	int64_t arena_bytes;
 	uint32_t nargs;
-	struct kl_wire_arg arg[KL_JOB_MAX_ARGS];
+	struct kl_wire_arg arg[KL_MAX_ARGS];
 	char so[4096];
 	char entry[128];
 	char baseline_name[64];
@@ -69,7 +69,7 @@ struct kl_hello {
 	char message[400];
 	uint64_t stored, trapped; /* addresses of the stub, see stub.h */
 	uint64_t stack_top;
-	uint64_t map[KL_JOB_MAX_ARGS]; /* where each tensor's memfd begins */
+	uint64_t map[KL_MAX_ARGS]; /* where each tensor's memfd begins */
 };
 
 #endif

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "contract/contract.h"
-#include "gate/job.h"
+#include "gate/resolve.h"
 
 /* "f:<line>:<column>: <what>" */
 static int has_place(const char *message)
@@ -25,8 +25,12 @@ static int is_printable(const char *text)
 static void check_good(const struct kl_contract *contract)
 {
 	static const struct kl_platform platform = { .march = "x86-64-v3" };
-	const struct kl_job_spec spec = { .contract = contract, .platform = &platform };
-	KL_AUTO(json_decrefp) json_t *job = NULL;
+	const struct kl_artefact candidate = { .object = NULL };
+	const struct kl_resolve_of of = { .backend = kl_backend_of(contract),
+					  .contract = contract,
+					  .platform = &platform,
+					  .candidate = &candidate };
+	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 	int err;
 
 	MUST(contract->nperf >= 1 && contract->nargs >= 1 &&
@@ -39,7 +43,7 @@ static void check_good(const struct kl_contract *contract)
 		MUST(kl_contract_bytes(&bytes, contract, dims) == 0);
 		MUST(bytes > 0 && bytes <= KL_TENSOR_MAX_BYTES);
 	}
-	err = kl_job_write(&job, &spec);
+	err = kl_resolve_job(&job, &of);
 	MUST(err == 0 || err == KL_ECANNOT);
 }
 

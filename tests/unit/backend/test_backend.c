@@ -12,7 +12,7 @@
 #include "backend/machine.h"
 #include "gate/build.h"
 #include "gate/gate.h"
-#include "gate/job.h"
+#include "gate/resolve.h"
 
 /* --- what a contract of it may say ---------------------------------------------------------- */
 
@@ -183,17 +183,17 @@ static int add_recipe(struct kl_digest *key, const void *state)
 	return 0;
 }
 
-static void describe_job(json_t *job, const struct kl_backend_job *of)
+static void describe_job(struct kl_job *job, const struct kl_backend_job *of)
 {
-	kl_json_set_str(job, "entry", of->contract->entry);
-	kl_json_set_str(job, "oracle_entry", of->contract->oracle_entry);
-	kl_json_set_str(job, "isa", of->platform->march);
+	snprintf(job->entry, sizeof(job->entry), "%s", of->contract->entry);
+	snprintf(job->oracle_entry, sizeof(job->oracle_entry), "%s", of->contract->oracle_entry);
+	job->isa = kl_strdup(of->platform->march);
 }
 
 static const struct kl_backend up_backend = {
 	.language = &up,
 	.object = "so",
-	.subject = "c",
+	.surface = KL_SURFACE_C,
 	.peak = { .bytes_per_ns = 1000, .flops_per_ns = 1000 },
 	.describe = describe_job,
 	.platforms = "up/x86-64-v<number>",
@@ -439,7 +439,7 @@ static void platforms_go_to_who_owns_them(void **state)
 	}
 }
 
-/* As `subject` says, the worker calls them like those of C. */
+/* Their `surface` is C, so the worker calls them like kernels in C. */
 static void a_session_judges_them(void **state)
 {
 	static const struct {
@@ -485,8 +485,8 @@ static void the_shipped_rows_are_whole(void **state)
 		for (const char *const *list = language->mains; *list; list++)
 			assert_true(kl_suffix_in(*list, language->suffixes));
 		assert_ptr_equal(backend->language, language);
-		assert_true(backend->object && backend->subject && backend->describe &&
-			    backend->platforms && backend->owns);
+		assert_true(backend->object && backend->describe && backend->platforms &&
+			    backend->owns);
 		assert_true(backend->guess && backend->port && backend->open && backend->close &&
 			    backend->platform);
 		assert_true(backend->prepare && backend->compile && backend->oracle &&

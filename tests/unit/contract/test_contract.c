@@ -94,7 +94,7 @@ static void every_form_is_read(void **state)
 
 	assert_int_equal(contract->nargs, 12);
 	assert_int_equal(contract->arg[0].kind, KL_ARG_DIM);
-	assert_string_equal(contract->arg[1].dtype, "i32");
+	assert_int_equal(contract->arg[1].dtype, KL_I32);
 	assert_int_equal(contract->arg[1].dim, 1);
 	assert_true(contract->arg[2].value == -1.25e-2);
 	assert_true(contract->arg[3].value == 255);

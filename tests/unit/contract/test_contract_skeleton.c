@@ -195,7 +195,7 @@ static void a_filled_skeleton_is_a_contract(void **state)
 	assert_string_equal(contract->sources.v[1], "tile.h");
 	assert_int_equal(contract->nargs, 6);
 	assert_int_equal(contract->arg[1].kind, KL_ARG_DIM);
-	assert_string_equal(contract->arg[1].dtype, "i32");
+	assert_int_equal(contract->arg[1].dtype, KL_I32);
 	assert_int_equal(contract->arg[2].kind, KL_ARG_SCALAR);
 	assert_int_equal(contract->arg[3].kind, KL_ARG_IN);
 	assert_int_equal(contract->arg[4].kind, KL_ARG_INOUT);

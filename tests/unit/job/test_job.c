@@ -48,10 +48,10 @@ static void everything_arrives(void **state)
 	assert_null(job->parent_so);
 	assert_string_equal(job->isa, "x86-64-v3");
 	assert_int_equal(job->nargs, 4);
-	assert_int_equal(job->arg[1].role, KL_ROLE_SCALAR);
+	assert_int_equal(job->arg[1].kind, KL_ARG_SCALAR);
 	assert_true(job->arg[1].value == 1.5);
 	assert_true(job->arg[2].sweep && job->arg[2].fill);
-	assert_int_equal(job->arg[3].role, KL_ROLE_OUT);
+	assert_int_equal(job->arg[3].kind, KL_ARG_OUT);
 	assert_int_equal(job->npoint, 1);
 	assert_true(job->point[0].perf && job->point[0].hot);
 	assert_int_equal(job->point[0].weight, 3);
@@ -68,6 +68,21 @@ static void everything_arrives(void **state)
 	assert_int_equal(json_array_size(job->exact), 1);
 	assert_int_equal(job->call_ms, 10000);
 	assert_int_equal(job->profile_min_blocks, 8);
+}
+
+/* All that the parser keeps is written, in the form that it was read from. */
+static void what_is_parsed_can_be_written(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *doc = NULL, *again = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf want = KL_BUF_INIT, got = KL_BUF_INIT;
+	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
+
+	assert_int_equal(kl_json_parse(&doc, whole, strlen(whole)), 0);
+	assert_int_equal(kl_job_parse(&job, doc), 0);
+	again = kl_job_write(job);
+	kl_json_canonical(&want, doc);
+	kl_json_canonical(&got, again);
+	assert_string_equal(got.ptr, want.ptr);
 }
 
 /* One edit of the whole each, and a word of the message that has to come. */
@@ -151,7 +166,7 @@ static void a_device_job_arrives(void **state)
 	static const struct kl_plan_facts h100 = { 132, 232448, 90, 50 << 20 };
 	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
-	int64_t bytes[KL_JOB_MAX_ARGS];
+	int64_t bytes[KL_MAX_ARGS];
 
 	if (parse(&job, device) < 0)
 		fail_msg("%s", kl_error_last());
@@ -234,6 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_arrives),
+		cmocka_unit_test(what_is_parsed_can_be_written),
 		cmocka_unit_test(a_device_job_arrives),
 		cmocka_unit_test(edits_are_refused),
 		cmocka_unit_test(odd_scalars),

@@ -195,9 +195,11 @@ static void survives_the_job(void **state)
 			if (contract->arg[k].naxes)
 				tensor[k] = contract->arg[k].name;
 			else
-				scalar[k] = (struct kl_plan_scalar){ contract->arg[k].name,
-								     contract->arg[k].dtype,
-								     contract->arg[k].value };
+				scalar[k] = (struct kl_plan_scalar){
+					contract->arg[k].name,
+					kl_dtype_name(contract->arg[k].dtype),
+					contract->arg[k].value
+				};
 		}
 		kl_json_canonical(&text, launch->json);
 		assert_ok(kl_json_parse(&doc, text.ptr, text.len));

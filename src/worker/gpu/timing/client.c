@@ -36,19 +36,19 @@ static struct kl_gpu_child *child_of(const struct kl_gpu_timer *timer, int who)
 
 static void lay_out(struct kl_gpu_timer *timer)
 {
-	int64_t size[KL_JOB_MAX_ARGS];
+	int64_t size[KL_MAX_ARGS];
 
 	kl_job_tensor_bytes(size, timer->job, timer->point, 0);
 	for (size_t i = 0; i < timer->job->nargs; i++) {
 		struct kl_gpu_tensor_layout *layout = &timer->layout[i];
-		enum kl_role role = timer->job->arg[i].role;
+		enum kl_arg_kind kind = timer->job->arg[i].kind;
 
-		layout->tensor = role == KL_ROLE_IN || role == KL_ROLE_OUT || role == KL_ROLE_INOUT;
+		layout->tensor = kl_arg_kind_is_tensor(kind);
 		if (!layout->tensor)
 			continue;
 		layout->bytes = (uint64_t)size[i];
-		layout->writable = role != KL_ROLE_IN;
-		layout->output = role == KL_ROLE_OUT;
+		layout->writable = kind != KL_ARG_IN;
+		layout->output = kind == KL_ARG_OUT;
 		kl_poison_mask(&layout->keep, &layout->set, timer->job->arg[i].dtype, false);
 		kl_poison_mask(&layout->keep_like, &layout->set_like, timer->job->arg[i].dtype,
 			       true);
@@ -174,7 +174,7 @@ static int add_vendor(struct kl_gpu_timer *timer, int who)
 	memcpy(vendor.spec.name, timer->job->baseline, strlen(timer->job->baseline) + 1);
 	vendor.spec.nargs = (uint32_t)timer->job->nargs;
 	for (size_t i = 0; i < timer->job->nargs; i++) {
-		vendor.spec.arg[i].role = (int32_t)timer->job->arg[i].role;
+		vendor.spec.arg[i].kind = (int32_t)timer->job->arg[i].kind;
 		vendor.spec.arg[i].dtype = (int32_t)timer->job->arg[i].dtype;
 		vendor.spec.arg[i].naxes = (int32_t)timer->point->arg[i].naxes;
 		memcpy(vendor.spec.arg[i].extent, timer->point->arg[i].extent,

@@ -83,7 +83,7 @@ static int bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time
 static int compare_answer(struct kl_gpu_time *timing, int who, uint32_t set)
 {
 	const struct kl_member *member = member_of(timing, set), *kept;
-	const void *got[KL_JOB_MAX_ARGS] = { NULL };
+	const void *got[KL_MAX_ARGS] = { NULL };
 	struct kl_mismatch mismatch = { .out = -1 };
 	int err = kl_gpu_timer_answer(timing->timer, set, got);
 

@@ -34,7 +34,7 @@ static struct one *one_new(enum kl_rule_kind kind)
 	struct kl_rng rng;
 
 	one->f = fx_new();
-	fx_arg(one->f, "y", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(one->f, "y", KL_ARG_OUT, KL_F32, NULL);
 	one->m.point = fx_point(one->f, "case0", true);
 	fx_extent(&one->f->point[0], 0, 2, R, C);
 	one->rule = fx_rule(one->f, kind, 0);
@@ -60,7 +60,7 @@ KL_DEFINE_CLEANUP(struct one *, one_free)
 
 static int judge(struct one *one)
 {
-	const void *got[KL_JOB_MAX_ARGS] = { one->got };
+	const void *got[KL_MAX_ARGS] = { one->got };
 
 	return kl_compare(&one->x, &one->f->job, &one->m, got);
 }
@@ -419,11 +419,11 @@ static void halves_and_integers(void **state)
 	float honest[8];
 	uint16_t values[8];
 	int64_t n[4] = { 1, -2, INT64_MAX, INT64_MAX - 1 }, right[4];
-	const void *got[KL_JOB_MAX_ARGS] = { values, right };
+	const void *got[KL_MAX_ARGS] = { values, right };
 	struct kl_mismatch mismatch;
 
-	fx_arg(fixture, "y", KL_ROLE_OUT, KL_BF16, NULL);
-	fx_arg(fixture, "n", KL_ROLE_OUT, KL_I64, NULL);
+	fx_arg(fixture, "y", KL_ARG_OUT, KL_BF16, NULL);
+	fx_arg(fixture, "n", KL_ARG_OUT, KL_I64, NULL);
 	fx_extent(&fixture->point[0], 0, 1, 8, 0);
 	fx_extent(&fixture->point[0], 1, 1, 4, 0);
 	fx_rule(fixture, KL_RULE_NOISE, 0);
@@ -469,9 +469,9 @@ static struct select *select_new(void)
 
 	select->f = fx_new();
 	select->m.point = fx_point(select->f, "case0", true);
-	fx_arg(select->f, "x", KL_ROLE_IN, KL_F32, NULL);
-	fx_arg(select->f, "v", KL_ROLE_OUT, KL_F32, NULL);
-	fx_arg(select->f, "i", KL_ROLE_OUT, KL_I32, NULL);
+	fx_arg(select->f, "x", KL_ARG_IN, KL_F32, NULL);
+	fx_arg(select->f, "v", KL_ARG_OUT, KL_F32, NULL);
+	fx_arg(select->f, "i", KL_ARG_OUT, KL_I32, NULL);
 	fx_extent(&select->f->point[0], 0, 2, 2, C);
 	fx_extent(&select->f->point[0], 1, 2, 2, K);
 	fx_extent(&select->f->point[0], 2, 2, 2, K);
@@ -506,7 +506,7 @@ KL_DEFINE_CLEANUP(struct select *, select_free)
 
 static int pick(struct select *select)
 {
-	const void *got[KL_JOB_MAX_ARGS] = { NULL, select->v, select->i };
+	const void *got[KL_MAX_ARGS] = { NULL, select->v, select->i };
 
 	return kl_compare(&select->r, &select->f->job, &select->m, got);
 }
@@ -598,12 +598,12 @@ static void pieces_are_put_together_in_order(void **state)
 	KL_AUTO(kl_freep) double *truth = kl_malloc(M * sizeof(*truth));
 	KL_AUTO(kl_freep) float *honest = kl_malloc(M * sizeof(*honest));
 	KL_AUTO(kl_freep) float *values = kl_malloc(M * sizeof(*values));
-	const void *got[KL_JOB_MAX_ARGS] = { values };
+	const void *got[KL_MAX_ARGS] = { values };
 	const size_t wrong[] = { ((size_t)450 * Y + 1) * Z + 7, ((size_t)20 * Y + 1) * Z + 250,
 				 ((size_t)499 * Y + 2) * Z + 9 }; /* the last on a border */
 	struct kl_mismatch mismatch;
 
-	fx_arg(fixture, "y", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
 	fx_extent(&fixture->point[0], 0, 3, X, Y);
 	fixture->point[0].arg[0].extent[2] = Z;
 	fx_rule(fixture, KL_RULE_NOISE, 0)->tol = 1e-3;
@@ -691,11 +691,11 @@ static void a_million_floats(void **state)
 	KL_AUTO(kl_freep) double *truth = kl_malloc(M * sizeof(*truth));
 	KL_AUTO(kl_freep) float *honest = kl_malloc(M * sizeof(*honest));
 	KL_AUTO(kl_freep) float *values = kl_malloc(M * sizeof(*values));
-	const void *got[KL_JOB_MAX_ARGS] = { values };
+	const void *got[KL_MAX_ARGS] = { values };
 	struct kl_yard yard;
 	struct kl_mismatch mismatch;
 
-	fx_arg(fixture, "y", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
 	fx_extent(&fixture->point[0], 0, 1, M, 0);
 	fx_rule(fixture, KL_RULE_NOISE, 0)->tol = 1e-3;
 	fixture->rule[0].ulps = 4;

@@ -19,7 +19,7 @@ static struct kl_gpu_baseline_arg arg(int role, int dtype, int naxes, int64_t le
 				      int64_t column, int64_t dim)
 {
 	return (struct kl_gpu_baseline_arg){
-		.role = role, .dtype = dtype, .naxes = naxes, .extent = { left, right, column, dim }
+		.kind = role, .dtype = dtype, .naxes = naxes, .extent = { left, right, column, dim }
 	};
 }
 
@@ -37,9 +37,9 @@ static void signatures(void **state)
 {
 	struct kl_gpu_baseline_spec spec = { .nargs = 3 };
 
-	spec.arg[0] = arg(KL_ROLE_IN, KL_BF16, 2, 64, 32, 0, 0);
-	spec.arg[1] = arg(KL_ROLE_IN, KL_BF16, 2, 48, 32, 0, 0);
-	spec.arg[2] = arg(KL_ROLE_OUT, KL_F32, 2, 64, 48, 0, 0);
+	spec.arg[0] = arg(KL_ARG_IN, KL_BF16, 2, 64, 32, 0, 0);
+	spec.arg[1] = arg(KL_ARG_IN, KL_BF16, 2, 48, 32, 0, 0);
+	spec.arg[2] = arg(KL_ARG_OUT, KL_F32, 2, 64, 48, 0, 0);
 	refused(&spec, "cublas.gemm", "cublas.gemm: needs A, B and C in bf16");
 	spec.arg[2].dtype = KL_BF16;
 	spec.arg[1].extent[1] = 31;
@@ -48,16 +48,16 @@ static void signatures(void **state)
 	refused(&spec, "cublas.gemm", "needs matrices");
 	refused(&spec, "cublas.syrk", "no baseline of the name 'cublas.syrk'");
 
-	spec.arg[0] = arg(KL_ROLE_IN, KL_F16, 4, 8, 56, 56, 64);
-	spec.arg[1] = arg(KL_ROLE_IN, KL_F16, 4, 128, 3, 3, 64);
-	spec.arg[2] = arg(KL_ROLE_OUT, KL_F16, 4, 8, 55, 56, 128);
+	spec.arg[0] = arg(KL_ARG_IN, KL_F16, 4, 8, 56, 56, 64);
+	spec.arg[1] = arg(KL_ARG_IN, KL_F16, 4, 128, 3, 3, 64);
+	spec.arg[2] = arg(KL_ARG_OUT, KL_F16, 4, 8, 55, 56, 128);
 	refused(&spec, "cudnn.conv2d", "cudnn.conv2d: needs x [N,H,W,C]");
-	spec.arg[2] = arg(KL_ROLE_OUT, KL_F16, 4, 8, 56, 56, 64);
+	spec.arg[2] = arg(KL_ARG_OUT, KL_F16, 4, 8, 56, 56, 64);
 	refused(&spec, "cudnn.conv2d-nchw", "cudnn.conv2d-nchw: needs x [N,H,W,C]");
 
 	spec.nargs = 4;
 	for (int i = 0; i < 4; i++)
-		spec.arg[i] = arg(i < 3 ? KL_ROLE_IN : KL_ROLE_OUT, KL_F16, 4, 2, 128, 4, 64);
+		spec.arg[i] = arg(i < 3 ? KL_ARG_IN : KL_ARG_OUT, KL_F16, 4, 2, 128, 4, 64);
 	spec.arg[2].extent[3] = 128;
 	refused(&spec, "cudnn.sdpa", "needs q, o [B,S,H,D]");
 }

@@ -331,8 +331,8 @@ static void bands_replace_and_scale(void **state)
 	float noise[64], up[64], down[64], band[64], fixed[64];
 	struct kl_point *point = fx_point(fixture, "case0", true);
 
-	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(fixture, "y", KL_ROLE_IN, KL_F32, "{\"const\":3.0}");
+	fx_arg(fixture, "x", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ARG_IN, KL_F32, "{\"const\":3.0}");
 	fixture->job.arg[0].sweep = true;
 	fx_extent(point, 0, 1, 64, 0);
 	fx_extent(point, 1, 1, 64, 0);

@@ -296,9 +296,9 @@ static void scalars_are_the_kernels(void **state)
 	struct kl_point *pt = fx_point(fixture, "case0", true);
 	const struct kl_member *member;
 
-	fx_arg(fixture, "s", KL_ROLE_SCALAR, KL_F32, NULL);
-	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(fixture, "y", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(fixture, "s", KL_ARG_SCALAR, KL_F32, NULL);
+	fx_arg(fixture, "x", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
 	fixture->job.arg[0].value = -0.1;
 	fx_extent(pt, 1, 1, 10, 0);
 	fx_extent(pt, 2, 1, 10, 0);
@@ -362,9 +362,9 @@ static struct fixture *largest(const char *fill, int64_t n)
 	struct fixture *fixture = fx_new();
 	struct kl_point *pt = fx_point(fixture, "case0", true);
 
-	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, fill);
-	fx_arg(fixture, "y", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(fixture, "n", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ARG_IN, KL_F32, fill);
+	fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
 	pt->arg[0].value = n;
 	fx_extent(pt, 1, 1, n, 0);
 	fx_extent(pt, 2, 1, 1, 0);

@@ -156,10 +156,10 @@ static void integers_have_no_lower_format(void **state)
 	KL_AUTO(kl_freep) char *notes = NULL, *problems = NULL;
 	struct kl_point *point = fx_point(fixture, "case0", true);
 
-	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(fixture, "x", KL_ROLE_IN, KL_I32, "{\"ints\":[-1000,1000]}");
-	fx_arg(fixture, "c", KL_ROLE_IN, KL_I32, "{\"const\":3}");
-	fx_arg(fixture, "y", KL_ROLE_OUT, KL_I64, NULL);
+	fx_arg(fixture, "n", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ARG_IN, KL_I32, "{\"ints\":[-1000,1000]}");
+	fx_arg(fixture, "c", KL_ARG_IN, KL_I32, "{\"const\":3}");
+	fx_arg(fixture, "y", KL_ARG_OUT, KL_I64, NULL);
 	point->arg[0].value = 100;
 	fx_extent(point, 1, 1, 100, 0);
 	fx_extent(point, 2, 1, 1, 0);
@@ -183,9 +183,9 @@ static void copies(void **state)
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_new();
 	struct kl_point *point = fx_point(fixture, "case0", true);
 
-	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(fixture, "y", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(fixture, "n", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
 	point->arg[0].value = 100;
 	fx_extent(point, 1, 1, 100, 0);
 	fx_extent(point, 2, 1, 100, 0);
@@ -193,7 +193,7 @@ static void copies(void **state)
 	fx_oracle(fixture, copy);
 	assert_sound(fixture);
 	/* y += 0: an untouched y is right */
-	fixture->job.arg[2].role = KL_ROLE_INOUT;
+	fixture->job.arg[2].kind = KL_ARG_INOUT;
 	fixture->job.arg[2].fill = fx_json("{\"normal\":[0.0,1.0]}");
 	fx_oracle(fixture,
 		  "void oracle(int64_t n, const kl_real *x, kl_real *y) { y[0] += 0 * x[0]; }");
@@ -222,10 +222,10 @@ static void selection_sees_fewer_bits(void **state)
 	struct kl_point *point = fx_point(fixture, "case0", true);
 	struct kl_rule *rule;
 
-	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(fixture, "v", KL_ROLE_OUT, KL_F32, NULL);
-	fx_arg(fixture, "i", KL_ROLE_OUT, KL_I32, NULL);
+	fx_arg(fixture, "n", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "v", KL_ARG_OUT, KL_F32, NULL);
+	fx_arg(fixture, "i", KL_ARG_OUT, KL_I32, NULL);
 	point->arg[0].value = 64;
 	fx_extent(point, 1, 2, 8, 64);
 	fx_extent(point, 2, 2, 8, 1);

@@ -246,9 +246,9 @@ static void inout_starts_from_the_member(void **state)
 	KL_AUTO(kl_pool_freep) struct kl_pool *other = NULL;
 	struct kl_point *pt = fx_point(fixture, "case0", true);
 
-	fx_arg(fixture, "n", KL_ROLE_DIM, KL_I64, NULL);
-	fx_arg(fixture, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(fixture, "y", KL_ROLE_INOUT, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "n", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ARG_INOUT, KL_F32, "{\"normal\":[0.0,1.0]}");
 	pt->arg[0].value = 1000;
 	fx_extent(pt, 1, 1, 1000, 0);
 	fx_extent(pt, 2, 1, 1000, 0);

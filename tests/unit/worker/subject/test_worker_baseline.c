@@ -21,12 +21,12 @@ struct fixture {
 	struct kl_subject *s;
 };
 
-static void add(struct fixture *fixture, enum kl_role role, size_t naxes, const int64_t *values)
+static void add(struct fixture *fixture, enum kl_arg_kind kind, size_t naxes, const int64_t *values)
 {
 	size_t at = fixture->job.nargs++;
 
-	fixture->job.arg[at].role = role;
-	fixture->job.arg[at].dtype = role == KL_ROLE_DIM ? KL_I64 : KL_F32;
+	fixture->job.arg[at].kind = kind;
+	fixture->job.arg[at].dtype = kind == KL_ARG_DIM ? KL_I64 : KL_F32;
 	snprintf(fixture->job.arg[at].name, sizeof(fixture->job.arg[at].name), "arg%zu", at);
 	fixture->point.arg[at].value = values[0];
 	fixture->point.arg[at].naxes = naxes;
@@ -41,7 +41,7 @@ static void dims(struct fixture *fixture, int n, const int64_t *values)
 	fixture->job.call_ms = 20000;
 	fixture->job.isa = isa;
 	for (int i = 0; i < n; i++)
-		add(fixture, KL_ROLE_DIM, 0, &values[i]);
+		add(fixture, KL_ARG_DIM, 0, &values[i]);
 }
 
 /* KL_ECANNOT for want of the library skips the test; the library itself is tried where there is
@@ -86,9 +86,9 @@ static void sgemm_is_row_major(void **state)
 	const float *left, *right, *values;
 
 	dims(&fixture, 3, (int64_t[]){ M, N, K });
-	add(&fixture, KL_ROLE_IN, 2, (int64_t[]){ M, K });
-	add(&fixture, KL_ROLE_IN, 2, (int64_t[]){ K, N });
-	add(&fixture, KL_ROLE_OUT, 2, (int64_t[]){ M, N });
+	add(&fixture, KL_ARG_IN, 2, (int64_t[]){ M, K });
+	add(&fixture, KL_ARG_IN, 2, (int64_t[]){ K, N });
+	add(&fixture, KL_ARG_OUT, 2, (int64_t[]){ M, N });
 	if (start(&fixture, "openblas.sgemm") < 0)
 		fail_msg("%s", kl_error_last());
 	fill(&fixture, 3);
@@ -132,9 +132,9 @@ static void conv2d_is_nhwc(void **state)
 	const float *numbers, *samples, *values;
 
 	dims(&fixture, 5, (int64_t[]){ BATCH, H, W, CH, F });
-	add(&fixture, KL_ROLE_IN, 4, (int64_t[]){ BATCH, H, W, CH });
-	add(&fixture, KL_ROLE_IN, 4, (int64_t[]){ F, 3, 3, CH });
-	add(&fixture, KL_ROLE_OUT, 4, (int64_t[]){ BATCH, H, W, F });
+	add(&fixture, KL_ARG_IN, 4, (int64_t[]){ BATCH, H, W, CH });
+	add(&fixture, KL_ARG_IN, 4, (int64_t[]){ F, 3, 3, CH });
+	add(&fixture, KL_ARG_OUT, 4, (int64_t[]){ BATCH, H, W, F });
 	if (start(&fixture, "onednn.conv2d") < 0)
 		fail_msg("%s", kl_error_last());
 	for (int round = 0; round < 2; round++) { /* new weights are packed anew */
@@ -166,9 +166,9 @@ static void misfits_are_refused(void **state)
 	assert_int_equal(start(&fixture, "openblas.sgemm"), KL_ECANNOT);
 	assert_non_null(strstr(kl_error_last(), "three dims"));
 	dims(&fixture, 3, (int64_t[]){ 4, 5, 6 });
-	add(&fixture, KL_ROLE_IN, 2, (int64_t[]){ 6, 4 }); /* A transposed */
-	add(&fixture, KL_ROLE_IN, 2, (int64_t[]){ 6, 5 });
-	add(&fixture, KL_ROLE_OUT, 2, (int64_t[]){ 4, 5 });
+	add(&fixture, KL_ARG_IN, 2, (int64_t[]){ 6, 4 }); /* A transposed */
+	add(&fixture, KL_ARG_IN, 2, (int64_t[]){ 6, 5 });
+	add(&fixture, KL_ARG_OUT, 2, (int64_t[]){ 4, 5 });
 	assert_int_equal(start(&fixture, "openblas.sgemm"), KL_ECANNOT);
 	assert_non_null(strstr(kl_error_last(), "[M,K]"));
 	assert_int_equal(start(&fixture, "onednn.conv2d"), KL_ECANNOT);

@@ -75,10 +75,10 @@ static char *build(const char *name, const char *body)
 static void make_job(struct kl_job *job, struct kl_point *point)
 {
 	static const struct kl_job_arg args[4] = {
-		{ .name = "n", .role = KL_ROLE_DIM, .dtype = KL_I64 },
-		{ .name = "s", .role = KL_ROLE_SCALAR, .dtype = KL_F32, .value = 2.5 },
-		{ .name = "x", .role = KL_ROLE_IN, .dtype = KL_F32 },
-		{ .name = "y", .role = KL_ROLE_OUT, .dtype = KL_F32 },
+		{ .name = "n", .kind = KL_ARG_DIM, .dtype = KL_I64 },
+		{ .name = "s", .kind = KL_ARG_SCALAR, .dtype = KL_F32, .value = 2.5 },
+		{ .name = "x", .kind = KL_ARG_IN, .dtype = KL_F32 },
+		{ .name = "y", .kind = KL_ARG_OUT, .dtype = KL_F32 },
 	};
 
 	memset(job, 0, sizeof(*job));
@@ -558,12 +558,12 @@ static void types_by_value(void **state)
 
 	make_job(&job, &point);
 	for (int i = 0; i < 5; i++)
-		job.arg[i] = (struct kl_job_arg){ .role = KL_ROLE_SCALAR,
+		job.arg[i] = (struct kl_job_arg){ .kind = KL_ARG_SCALAR,
 						  .dtype = dtype[i],
 						  .value = values[i] };
-	job.arg[0].role = KL_ROLE_DIM;
+	job.arg[0].kind = KL_ARG_DIM;
 	point.arg[0].value = -7;
-	job.arg[5] = (struct kl_job_arg){ .role = KL_ROLE_OUT, .dtype = KL_F64 };
+	job.arg[5] = (struct kl_job_arg){ .kind = KL_ARG_OUT, .dtype = KL_F64 };
 	job.nargs = 6;
 	point.arg[5].naxes = 1;
 	point.arg[5].extent[0] = 5;

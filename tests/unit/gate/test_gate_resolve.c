@@ -3,7 +3,7 @@
 
 #include "base/fs.h"
 #include "base/proc.h"
-#include "gate/job.h"
+#include "gate/resolve.h"
 
 #define DATA KL_SOURCE "/tests/data/contracts/good/"
 
@@ -22,7 +22,7 @@ static json_t *job(const struct kl_contract *contract)
 {
 	static const struct kl_platform platform = { .id = "cpu/x86-64-v3", .march = "x86-64-v3" };
 	const struct kl_artefact candidate = { .object = (char[]){ "/c.so" } };
-	const struct kl_job_spec spec = {
+	const struct kl_resolve_of of = {
 		.backend = kl_backend_of(contract),
 		.contract = contract,
 		.platform = &platform,
@@ -35,10 +35,10 @@ static json_t *job(const struct kl_contract *contract)
 		.seed = UINT64_MAX,
 		.profile_max_ms = 1234,
 	};
-	json_t *value = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *made = NULL;
 
-	assert_ok(kl_job_write(&value, &spec));
-	return value;
+	assert_ok(kl_resolve_job(&made, &of));
+	return kl_job_write(made);
 }
 
 /* The member at a path of keys and indices ("points.0.values") must be `want`. */
@@ -116,13 +116,17 @@ static void floors_follow_the_contract(void **state)
 static void a_device_job_carries_plans(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *other = contract("cuda.yaml");
-	KL_AUTO(json_decrefp) json_t *plan = json_pack("{s:i}", "klineage-launch", 1),
-				     *value = NULL;
+	static const char plan[] = "{\"klineage-launch\":1,\"launch\":[{\"args\":[],\"block\":[32],"
+				   "\"grid\":[1],\"kernel\":\"k\"}]}";
+	KL_AUTO(json_decrefp) json_t *doc = NULL, *value = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *made = NULL;
+	const char *dims[] = { "M", "N" };
+	const struct kl_plan_names names = { .dim = dims, .ndim = 2 };
 	static const struct kl_platform platform = { .id = "cuda/sm_90", .march = "sm_90a" };
-	struct kl_launch launch = { .json = plan };
+	struct kl_launch launch = { .json = NULL };
 	const struct kl_artefact candidate = { .object = (char[]){ "/c.cubin" },
 					       .launch = &launch };
-	const struct kl_job_spec spec = {
+	const struct kl_resolve_of of = {
 		.backend = kl_backend_of(other),
 		.contract = other,
 		.platform = &platform,
@@ -134,11 +138,14 @@ static void a_device_job_carries_plans(void **state)
 		.correct = true,
 	};
 
-	assert_ok(kl_job_write(&value, &spec));
+	assert_ok(kl_json_parse(&doc, plan, strlen(plan)));
+	assert_ok(kl_plan_parse(&launch.plan, doc, &names, NULL));
+	assert_ok(kl_resolve_job(&made, &of));
+	value = kl_job_write(made);
 	assert_at(value, "surface", "\"cuda\"");
 	assert_at(value, "arch", "\"sm_90a\"");
 	assert_at(value, "dims", "[\"M\",\"N\"]");
-	assert_at(value, "plan", "{\"klineage-launch\":1}");
+	assert_at(value, "plan", plan);
 	assert_at(value, "parent_plan", "null");
 	assert_at(value, "points.0.dims", "[256,512]");
 	assert_at(value, "points.1.dims", "[1,8]");
@@ -147,20 +154,40 @@ static void a_device_job_carries_plans(void **state)
 	assert_null(json_object_get(value, "isa"));
 	/* 100000 operations an element at 20 a femtosecond; its 0.5 MB take less */
 	assert_at(value, "points.0.floor_ns", "655");
+	kl_plan_free(launch.plan);
 }
 
 static void what_does_not_fit_here_is_not_asked(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *other = contract("axpy.yaml");
 	static const struct kl_platform platform = { .march = "x86-64-v3" };
-	const struct kl_job_spec spec = { .backend = kl_backend_of(other),
+	const struct kl_resolve_of of = { .backend = kl_backend_of(other),
 					  .contract = other,
 					  .platform = &platform };
-	json_t *value = NULL;
+	struct kl_job *made = NULL;
 
 	other->perf[0].dims.v[0] = 1LL << 35;
-	assert_error(KL_ECANNOT, "half of this machine's memory", kl_job_write(&value, &spec));
-	assert_null(value);
+	assert_error(KL_ECANNOT, "half of this machine's memory", kl_resolve_job(&made, &of));
+	assert_null(made);
+}
+
+/* One structure: a job that is written and parsed is written the same again. */
+static void a_job_survives_the_way_to_the_worker(void **state)
+{
+	static const char *const names[] = { "most.yaml", "least.yaml", "axpy.yaml" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
+		KL_AUTO(kl_contract_freep) struct kl_contract *other = contract(names[i]);
+		KL_AUTO(json_decrefp) json_t *value = job(other), *again = NULL;
+		KL_AUTO(kl_job_freep) struct kl_job *parsed = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf want = KL_BUF_INIT, got = KL_BUF_INIT;
+
+		assert_ok(kl_job_parse(&parsed, value));
+		again = kl_job_write(parsed);
+		kl_json_canonical(&want, value);
+		kl_json_canonical(&got, again);
+		assert_string_equal(got.ptr, want.ptr);
+	}
 }
 
 /* The worker reads strictly: what we write must be what it takes. */
@@ -206,6 +233,7 @@ int main(void)
 		cmocka_unit_test(floors_follow_the_contract),
 		cmocka_unit_test(a_device_job_carries_plans),
 		cmocka_unit_test(what_does_not_fit_here_is_not_asked),
+		cmocka_unit_test(a_job_survives_the_way_to_the_worker),
 		cmocka_unit_test(the_worker_reads_what_is_written),
 	};
 

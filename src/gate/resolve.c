@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/resolve.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "contract/fill.h"
+#include "plan/expr.h"
+
+#define MIN_BLOCKS 8
+
+static char *copy_path(const char *path)
+{
+	return path ? kl_strdup(path) : NULL;
+}
+
+/* --- fills ---------------------------------------------------------------------------------- */
+
+/* The bound of an `index` fill at every point: {"case0": 4096, ...}. */
+static int index_bounds(json_t **out, const struct kl_contract *contract, const char *text)
+{
+	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
+	KL_AUTO(json_decrefp) json_t *bounds = json_object();
+	struct kl_expr_names names = kl_contract_names(contract);
+	int err = kl_expr_parse(&expr, text, &names, KL_EXPR_NUMBER, NULL);
+
+	for (size_t i = 0; !err && i < kl_contract_npoints(contract); i++) {
+		char id[32];
+		const struct kl_dims *dims = kl_contract_point(contract, i, id);
+		int64_t bound;
+
+		err = kl_expr_eval(&bound, expr, dims->v);
+		if (!err)
+			kl_json_set_int(bounds, id, bound);
+	}
+	if (!err)
+		*out = kl_steal(&bounds);
+	return err;
+}
+
+static int resolve_fill(json_t **out, const struct kl_contract *contract, json_t *fill)
+{
+	KL_AUTO(json_decrefp) json_t *bounds = NULL;
+	const char *text = kl_fill_index(fill);
+	int err;
+
+	if (!text) {
+		*out = json_incref(fill);
+		return 0;
+	}
+	err = index_bounds(&bounds, contract, text);
+	if (!err)
+		*out = kl_fill_resolve(fill, bounds);
+	return err;
+}
+
+static int resolve_bands(json_t **out, const struct kl_contract *contract, const json_t *bands)
+{
+	json_t *band, *fill;
+	const char *arg;
+	size_t i;
+
+	*out = json_array();
+	json_array_foreach(bands, i, band) {
+		json_t *copy = json_object();
+
+		json_array_append_new(*out, copy);
+		json_object_foreach(band, arg, fill) {
+			json_t *resolved;
+			int err = resolve_fill(&resolved, contract, fill);
+
+			if (err < 0)
+				return err;
+			kl_json_set(copy, arg, resolved);
+		}
+	}
+	return 0;
+}
+
+/* --- arguments and points ------------------------------------------------------------------- */
+
+static int resolve_args(struct kl_job *job, const struct kl_contract *contract)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < contract->nargs; i++) {
+		const struct kl_arg *from = &contract->arg[i];
+		struct kl_job_arg *arg = &job->arg[job->nargs++];
+
+		snprintf(arg->name, sizeof(arg->name), "%s", from->name);
+		arg->kind = from->kind;
+		arg->dtype = from->dtype;
+		arg->value = from->value;
+		arg->sweep = from->sweep;
+		if (from->fill)
+			err = resolve_fill(&arg->fill, contract, from->fill);
+	}
+	return err;
+}
+
+/* The least time that a call can take on any such machine. */
+static int floor_ns(int64_t *out, const struct kl_resolve_of *of, const struct kl_dims *dims)
+{
+	const struct kl_contract *contract = of->contract;
+	int64_t bytes = 0, flops = 0;
+	int err = 0;
+
+	if (contract->floor.bytes)
+		err = kl_expr_eval(&bytes, contract->floor.bytes, dims->v);
+	else if (contract->floor.bytes_auto)
+		err = kl_contract_bytes(&bytes, contract, dims);
+	if (!err && contract->floor.flops)
+		err = kl_expr_eval(&flops, contract->floor.flops, dims->v);
+	if (err < 0)
+		return err;
+	bytes /= of->backend->peak.bytes_per_ns;
+	flops /= of->backend->peak.flops_per_ns;
+	*out = bytes > flops ? bytes : flops;
+	if (*out < 0)
+		*out = 0;
+	return 0;
+}
+
+static int resolve_point(struct kl_point *point, const struct kl_resolve_of *of, size_t i)
+{
+	const struct kl_contract *contract = of->contract;
+	const struct kl_dims *dims = kl_contract_point(contract, i, point->id);
+	int err = 0;
+
+	memcpy(point->dim, dims->v, sizeof(point->dim));
+	if (i < contract->nperf) {
+		point->perf = true;
+		point->weight = contract->perf[i].weight;
+		point->hot = contract->perf[i].hot;
+		err = floor_ns(&point->floor_ns, of, dims);
+	}
+	for (size_t k = 0; !err && k < contract->nargs; k++) {
+		const struct kl_arg *arg = &contract->arg[k];
+
+		if (arg->kind == KL_ARG_DIM)
+			point->arg[k].value = dims->v[arg->dim];
+		if (!kl_arg_kind_is_tensor(arg->kind))
+			continue;
+		point->arg[k].naxes = arg->naxes;
+		err = kl_contract_shape(point->arg[k].extent, contract, k, dims);
+	}
+	return err;
+}
+
+static int resolve_points(struct kl_job *job, const struct kl_resolve_of *of)
+{
+	const struct kl_contract *contract = of->contract;
+	size_t from = of->also_only && contract->nalso ? contract->nperf : 0;
+	size_t total = kl_contract_npoints(contract);
+	int err = 0;
+
+	job->point = kl_calloc(total - from, sizeof(*job->point));
+	for (size_t i = from; !err && i < total; i++)
+		err = resolve_point(&job->point[job->npoint++], of, i);
+	return err;
+}
+
+/* --- the job -------------------------------------------------------------------------------- */
+
+static void name_objects(struct kl_job *job, const struct kl_resolve_of *of)
+{
+	job->truth_so = copy_path(of->truth);
+	job->honest_so = copy_path(of->honest);
+	job->candidate_so = copy_path(of->candidate->object);
+	job->parent_so = of->parent ? copy_path(of->parent->object) : NULL;
+	job->baseline = copy_path(of->contract->baseline);
+	job->pool = copy_path(of->pool);
+}
+
+static void choose_stages(struct kl_job *job, const struct kl_resolve_of *of)
+{
+	job->do_audit = of->audit;
+	job->do_correct = of->correct;
+	job->do_profile = of->profile;
+	job->do_counters = of->counters;
+	job->seed = of->seed;
+	job->deterministic = of->contract->deterministic;
+	job->arena_bytes = of->contract->arena_mib << 20;
+	job->call_ms = of->contract->call_s * 1000;
+	job->profile_min_blocks = MIN_BLOCKS;
+	job->profile_max_ms = of->profile_max_ms;
+}
+
+int kl_resolve_job(struct kl_job **out, const struct kl_resolve_of *of)
+{
+	const struct kl_contract *contract = of->contract;
+	const struct kl_backend_job lent = {
+		.contract = contract,
+		.platform = of->platform,
+		.candidate = of->candidate,
+		.parent = of->parent,
+		.baseline = of->baseline,
+		.oracle = of->oracle_launch,
+	};
+	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
+	int err = kl_contract_fits(contract);
+
+	if (err < 0)
+		return err;
+	job = kl_calloc(1, sizeof(*job));
+	job->surface = of->backend->surface;
+	of->backend->describe(job, &lent);
+	name_objects(job, of);
+	choose_stages(job, of);
+	if ((err = resolve_args(job, contract)) < 0 || (err = resolve_points(job, of)) < 0 ||
+	    (err = kl_job_set_rules(job, contract->accept)) < 0 ||
+	    (err = resolve_bands(&job->exact, contract, contract->exact)) < 0 ||
+	    (err = resolve_bands(&job->bands, contract, contract->bands)) < 0)
+		return err;
+	*out = kl_steal(&job);
+	return 0;
+}

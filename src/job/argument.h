@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_JOB_ARGUMENT_H
+#define KL_JOB_ARGUMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plan/limits.h"
+
+/*
+ * argument - the kinds and element types of a kernel's arguments, with their names in contracts
+ * and jobs.
+ */
+enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOUT };
+
+/* Floats come first. */
+enum kl_dtype {
+	KL_F64,
+	KL_F32,
+	KL_F16,
+	KL_BF16,
+	KL_I64,
+	KL_I32,
+	KL_I16,
+	KL_I8,
+	KL_U64,
+	KL_U32,
+	KL_U16,
+	KL_U8
+};
+#define KL_DTYPES (KL_U8 + 1)
+
+/** "dim", "scalar", "in", "out", "inout"; NULL at the end, indexed by the enum. */
+extern const char *const kl_arg_kind_names[];
+
+/** Does the kernel get a pointer to elements, does it read them, does it write them? */
+bool kl_arg_kind_is_tensor(enum kl_arg_kind kind);
+bool kl_arg_kind_is_input(enum kl_arg_kind kind);
+bool kl_arg_kind_is_output(enum kl_arg_kind kind);
+
+/** False: no element type has that name. */
+bool kl_dtype_parse(enum kl_dtype *out, const char *name);
+/** "f64" ... */
+const char *kl_dtype_name(enum kl_dtype dtype);
+/** "f64, f32, ..." for messages. */
+const char *kl_dtype_list(void);
+/** Of one element. */
+size_t kl_dtype_bytes(enum kl_dtype dtype);
+bool kl_dtype_is_float(enum kl_dtype dtype);
+/**
+ * The least and the largest integer of a type, such that all between them are exact both in it
+ * and as a double: fills are doubles, so i64 and u64 end at 2^53.
+ */
+double kl_dtype_int_min(enum kl_dtype dtype);
+double kl_dtype_int_max(enum kl_dtype dtype);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_PLAN_LIMITS_H
+#define KL_PLAN_LIMITS_H
+
+/* limits - how much a kernel may take: the same for contracts, plans and jobs. */
+#define KL_MAX_DIMS 16                  /* of a case */
+#define KL_MAX_ARGS 32                  /* of a contract */
+#define KL_MAX_AXES 8                   /* of a tensor */
+#define KL_TENSOR_MAX_BYTES (1LL << 40) /* of one point's tensors together */
+
+#endif
