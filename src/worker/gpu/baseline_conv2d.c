@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* baseline_conv2d - baseline cudnn.conv2d, on NHWC or NCHW */
+/* baseline_conv2d - baseline cudnn.conv2d, on NHWC or NCHW tensors */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,11 +25,11 @@ enum {
 enum { CROSS_CORRELATION = 1 };
 enum { UID_X = 1, UID_W, UID_Y };
 
-/* NCHW: tensors of its own for each set that it is called on. */
+/* Most sets that a NCHW baseline keeps copies in NCHW for. */
 #define MAX_COPIES 64
 
 struct copy {
-	uint64_t x, own_x, own_w, own_y; /* x: the caller's, which says whose copy this is */
+	uint64_t x, own_x, own_w, own_y; /* x: the caller's address, which identifies the set */
 };
 
 struct conv {
@@ -37,7 +37,7 @@ struct conv {
 	int x, w, y;
 	int64_t n, h, wd, c, f, r, s, p, q, pad_h, pad_w;
 	bool nchw;
-	/* the legacy calls that change a layout */
+	/* the legacy calls that convert a layout */
 	int (*create)(void **handle);
 	int (*set_stream)(void *handle, struct kl_cu_stream *s);
 	int (*tensor_create)(void **t);

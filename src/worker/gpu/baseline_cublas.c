@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* baseline_cublas - baseline cublas.gemm */
+/* baseline_cublas - baseline cublas.gemm, matrix multiplication */
 #include "worker/gpu/baseline.h"
 
 #include <stdio.h>
@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "job/job.h"
 
-/* cuBLAS's binary interface, as far as it is used. */
+/* The part of cuBLAS's binary interface used here. */
 enum { OP_N = 0, OP_T = 1, R_16F = 2, R_16BF = 14, COMPUTE_32F = 68, GEMM_DEFAULT = -1 };
 
-/* What PyTorch gives it on Hopper, which is what published numbers were taken with. */
+/* PyTorch's workspace size on Hopper, with which published times were measured. */
 #define WORKSPACE ((uint64_t)32 << 20)
 
 struct cublas {
@@ -26,7 +26,7 @@ struct cublas {
 	int type, m, n, k, a, b, c;
 };
 
-/* Row-major C = A B^T is column-major C^T = B A^T: their "TN". */
+/* Row-major C = A B^T is column-major C^T = B A^T: cuBLAS's "TN". */
 static int run_gemm(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
 	const struct cublas *cublas = baseline->state;

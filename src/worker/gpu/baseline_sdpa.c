@@ -7,9 +7,7 @@
 #include "job/job.h"
 #include "worker/gpu/cudnn.h"
 
-/*
- * Attention by cuDNN, as the one operation that versions from 9.13 on have for it.
- */
+/* cuDNN from 9.13 on has attention as a single operation; these are its attributes. */
 enum { A_Q = 2800, A_K = 2801, A_V = 2802, A_O = 2803, A_SCALE = 2805 };
 enum { UID_Q = 1, UID_K, UID_V, UID_O, UID_SCALE };
 
@@ -20,7 +18,7 @@ struct sdpa {
 	float scale;
 };
 
-/* The contract's [B,S,H,D], seen as [B,H,S,D]. */
+/* The contract's [B,S,H,D], as cuDNN's [B,H,S,D]. */
 static void *make_tensor(struct sdpa *sdpa, int64_t uid, int64_t rows)
 {
 	const int64_t dim[4] = { sdpa->b, sdpa->h, rows, sdpa->d };

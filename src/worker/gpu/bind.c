@@ -19,7 +19,7 @@ static int find_all(struct kl_gpu_bound *bound, const struct kl_gpu_device *devi
 	return 0;
 }
 
-/* -- life --------------------------------------------------------------------------- */
+/* -- creation and release ------------------------------------------------------------ */
 
 static int make_scratch(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
@@ -117,7 +117,7 @@ void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
 
 /* -- running -------------------------------------------------------------------------- */
 
-/* No number that a kernel could live with: NaN as float, wild as integer and address. */
+/* A value that no kernel can use unnoticed: NaN as float, out of range as integer and address. */
 static int poison_buffer(const struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
 			 uint64_t seed)
 {
@@ -206,7 +206,7 @@ int kl_gpu_bound_launch(const struct kl_gpu_bound *bound, const struct kl_gpu_de
 		const struct kl_gpu_launch *launch = &bound->launch[i];
 
 		*which = (int)i;
-		/* neither of them is written by the driver */
+		/* the driver writes to neither of them */
 		if ((rc = device->cu->launch(&launch->config, launch->f,
 					     (void **)(uintptr_t)launch->arg, NULL)))
 			return rc;

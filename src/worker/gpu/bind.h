@@ -6,38 +6,39 @@
 #include "worker/gpu/memory.h"
 
 /*
- * bind - a cubin, a set of buffers and a resolved plan become launches.
+ * bind - makes launches from a cubin, a set of buffers and a resolved plan.
  *
  *	kl_gpu_module_load(&mod, d, image, n);
- *	kl_gpu_set_make(&set, d, layout, n, right);	one set of tensors; as many as you like
- *	kl_gpu_bound_make(&b, d, mod, set, at);		args checked, maps encoded, scratch made
+ *	kl_gpu_set_make(&set, d, layout, n, right);	one set of tensors; there can be any number
+ *	kl_gpu_bound_make(&b, d, mod, set, at);	args checked, maps encoded, scratch allocated
  *	kl_gpu_bound_prepare(b, d, seed);		the untimed launches
  *	... upload, protect ...
  *	kl_gpu_bound_ready(b, d, seed);			before a call: scratch poisoned
- *	kl_gpu_bound_launch(b, d);			the timed part, enqueued: zeroing and launches
+ *	kl_gpu_bound_launch(b, d);			enqueues the timed part: zeroing, launches
  *	kl_gpu_bound_check(b, d, &where);		after it: carried scratch, slack of scratch
  *
- * Every launch's parameters are compared with what the kernel declares (number,
- * sizes), so that no plan passes bytes that the kernel does not have. Errors are
- * KL_EINVALID (class `launch`) where the artefact or its plan is at fault; KL_ECANNOT where
- * this device cannot serve it (made for another processor); KL_EIO where memory is out.
+ * The parameters of every launch are compared with those that the kernel declares (number and
+ * sizes), so that no plan passes bytes that the kernel does not have. Errors are KL_EINVALID (class
+ * `launch`) if the artefact or its plan is at fault, KL_ECANNOT if this device cannot run it
+ * (compiled for another architecture), KL_EIO if memory runs out.
  *
- * Two bindings may share module and set; each has a scratch of its own. Module and set
- * outlive what is bound to them.
+ * Two bindings can share a module and a set; each has its own scratch. Module and set must outlive
+ * the bindings made of them.
  */
 
 /* -- module.c: module -------------------------------------------------- */
 
 struct kl_gpu_module {
 	struct kl_cu_module *handle;
-	void *image; /* kept, to load it anew */
+	void *image; /* kept to reload it */
 	size_t nimage;
-	unsigned generation; /* rises with each load: bindings look their kernels up again */
+	/* incremented by each load: bindings then look their kernels up again */
+	unsigned generation;
 };
 
 int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *device,
 		       const void *image, size_t n);
-/** Everything that a kernel could have stored in its own globals and constants is gone. */
+/** Unload and load again; discards everything that a kernel stored in its globals and constants. */
 int kl_gpu_module_reload(struct kl_gpu_module *module, const struct kl_gpu_device *device);
 void kl_gpu_module_free(struct kl_gpu_module *module, const struct kl_gpu_device *device);
 
@@ -46,13 +47,13 @@ void kl_gpu_module_free(struct kl_gpu_module *module, const struct kl_gpu_device
 #define KL_GPU_MAX_TENSORS 32
 
 struct kl_gpu_tensor_layout {
-	uint64_t bytes; /* of data; 0: no tensor in this place, or an empty one */
+	uint64_t bytes; /* of data; 0: not a tensor, or an empty one */
 	bool tensor;    /* contract argument i is a tensor */
 	bool writable;
-	/* pattern that outputs are poisoned with: kl_gpu_pattern, its seed comes with the call */
+	/* an output is poisoned with a kl_gpu_pattern of these masks; the seed is the call's */
 	bool output;
-	uint64_t keep, set;           /* unlike any answer */
-	uint64_t keep_like, set_like; /* like one */
+	uint64_t keep, set;           /* values unlike any answer */
+	uint64_t keep_like, set_like; /* values that look like an answer */
 };
 
 struct kl_gpu_set {
@@ -66,20 +67,26 @@ struct kl_gpu_set {
 int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *device,
 		    const struct kl_gpu_tensor_layout *layout, size_t n, bool right);
 void kl_gpu_set_free(struct kl_gpu_set *set, const struct kl_gpu_device *device);
-/** Copy `from` (layout.bytes) into tensor i; leaves a read-only one read-only. */
+/** Copy layout.bytes from `from` into tensor i; a read-only tensor stays read-only. */
 int kl_gpu_set_upload(struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 		      const void *from);
 int kl_gpu_set_download(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 			void *to);
-/** Every output poisoned, with seed and the tensor's place (kl_gpu_set_pattern); enqueued. */
+/** Enqueue: poison every output; the pattern depends on the seed and the tensor's index. */
 int kl_gpu_set_poison(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
 		      uint64_t seed);
-/** That pattern: the odd seeds give what looks like an answer. Also used by the parent. */
+/**
+ * The pattern for tensor i: odd seeds give values that look like an answer. Also used outside of
+ * the GPU process.
+ */
 struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *layout, size_t i,
 					 uint64_t seed);
-/** New slack everywhere, seeded; a set comes with one. */
+/** Fill the slack of all tensors with a new pattern; kl_gpu_set_make() has done it once. */
 int kl_gpu_set_slack(struct kl_gpu_set *set, const struct kl_gpu_device *device, uint64_t seed);
-/** KL_ENO (no message): tensor *i was written at byte *where, outside of it. */
+/**
+ * Check the slack of writable tensors. KL_ENO (no message): there was a write outside of tensor
+ * *tensor, at byte *where.
+ */
 int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t *i,
 		     int64_t *where);
 
@@ -87,45 +94,55 @@ int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *d
 
 struct kl_gpu_bound;
 
-/** `at` is taken over, also on failure; the plan it came from need not live on. */
+/**
+ * Takes ownership of `at`, also on failure; the plan that it was resolved from can be freed
+ * earlier.
+ */
 int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *device,
 		      struct kl_gpu_module *module, struct kl_gpu_set *set, struct kl_plan_at *at,
 		      bool quirks);
 void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
 /**
- * Scratch in its first state and the `prepare` launches; waits at most `limit_ms` for them. Scratch
- * of `prepare` is read-only after. KL_EINVALID: they were refused, did not end well or in time.
+ * Initialize scratch and run the `prepare` launches; waits at most `limit_ms` for them. Scratch
+ * that `prepare` fills is read-only afterwards. KL_EINVALID: a launch was refused, faulted or did
+ * not end in time.
  */
 int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			 uint64_t seed, int64_t limit_ms);
-/** Poison what is promised to be poison; looks kernels up again after a reload. Enqueued. */
+/**
+ * Enqueue: poison the scratch that the plan declares as poison. Looks kernels up again after a
+ * reload.
+ */
 int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 		       uint64_t seed);
 /**
- * Enqueue what is timed. Returns the CUDA result of the first call that refused, so that nothing
- * is formatted on the way; *which is the launch, -1 a zeroing.
+ * Enqueue the timed part. Returns the CUDA result of the first refused call instead of an error, so
+ * that no message is formatted meanwhile; *which is the index of the launch, -1: a zeroing.
  */
 int kl_gpu_bound_launch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			int *which);
-/** KL_ENO, with a message: "scratch 'tick' (carry) is not zero after the call: byte 4". Waits. */
+/**
+ * Check scratch after a call; waits. KL_ENO: a write outside of it, or carried scratch is not zero;
+ * the message names the scratch and the byte.
+ */
 int kl_gpu_bound_check(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
-/** Kernel of launch i, for messages. */
+/** Name of the kernel of launch `which`, for messages; "" if there is no such launch. */
 const char *kl_gpu_bound_kernel(const struct kl_gpu_bound *bound, int which);
 size_t kl_gpu_bound_launches(const struct kl_gpu_bound *bound);
-/** Descriptor bits were cleared as CUTLASS does (docs/formats.md, quirks). */
+/** True if bits of a tensor map were cleared, as CUTLASS does (docs/formats.md, quirks). */
 bool kl_gpu_bound_quirk(const struct kl_gpu_bound *bound);
 
 /* -- wait.c: waiting ----------------------------------------------------- */
 
 /**
- * Wait for the stream at most `limit_ms`: its CUDA result, KL_CU_NOT_READY when the time is over.
- * A kernel that hangs never ends; the process that called it has to.
+ * Wait for the stream, at most `limit_ms`. Returns its CUDA result, KL_CU_NOT_READY on timeout: a
+ * kernel that hangs can only be ended with its process.
  */
 int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms);
 
-/** Is this result the fault of the kernel that ran (and the context lost)? */
+/** Is this result a fault of the kernel that ran (which also loses the context)? */
 bool kl_gpu_is_fault(int rc);
-/** Does it say that a launch was refused, and nothing else is wrong? */
+/** Does this result mean only that a launch was refused? */
 bool kl_gpu_is_refusal(int rc);
 
 #endif

@@ -25,19 +25,17 @@
 #include "worker/gpu/wall.h"
 
 #define PAGE ((uint64_t)4096)
-#define SPARE_BYTES ((uint64_t)1 << 30) /* more is given back to the system at once */
-/*
- * A driver that wakes a GPU up, and one that has to end a kernel that never would, take their time.
- */
+#define SPARE_BYTES ((uint64_t)1 << 30) /* larger mappings are released at once */
+/* Waking up a GPU and ending a kernel that hangs can take the driver long. */
 #define START_MS 120000
 #define ASK_MS 60000
-/* Host code that does not come back hangs; beside it there are copies of its tensors. */
+/* Time for copies of tensors around a call of host code; after that it counts as hung. */
 #define LAUNCH_MS 20000
 #define REAP_MS 60000
 
-/* -- life -------------------------------------------------------------------- */
+/* -- the process -------------------------------------------------------------- */
 
-/* After fork: only async-signal-safe calls. */
+/* Runs after fork: only async-signal-safe calls. */
 static void exec_child(const char *path, char *const *env, int null, int sock)
 {
 	static char name[] = "klineage-worker", option[] = "--gpu-child";
@@ -53,7 +51,7 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 			_exit(70);
 	if (dup2(sock, KL_GPU_WIRE_FD) < 0)
 		_exit(70);
-	/* a tool that looks on may need its own */
+	/* a profiling tool around the worker may need its descriptors */
 	if (!getenv(KL_GPU_LOCKED)) {
 		syscall(SYS_close_range, 3U, (unsigned)KL_GPU_WIRE_FD - 1, 0U);
 		syscall(SYS_close_range, (unsigned)KL_GPU_WIRE_FD + 1, ~0U, 0U);
@@ -62,7 +60,7 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 	_exit(70);
 }
 
-/* What the driver and vendor libraries are found by, and nothing else. */
+/* Pass only the variables by which the driver and vendor libraries are found. */
 static void set_environment(struct kl_strvec *env)
 {
 	static const char *const kept[] = {
@@ -114,7 +112,10 @@ static int spawn_child(struct kl_gpu_child *child)
 	return err;
 }
 
-/* Its end in words. A driver that is stuck itself may not let go: then it is left behind. */
+/*
+ * Reap the process and describe how it ended. If the driver itself is stuck, the process may not
+ * end in time; it is then left behind.
+ */
 static void reap_child(struct kl_gpu_child *child, char how[64])
 {
 	int64_t end = kl_clock_ns() + (int64_t)REAP_MS * 1000000;
@@ -174,7 +175,7 @@ int kl_gpu_child_ordinal(const struct kl_gpu_child *child, const char *uuid)
 	return -1;
 }
 
-/* -- asking --------------------------------------------------------------------- */
+/* -- requests ------------------------------------------------------------------ */
 
 struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes)
 {
@@ -208,7 +209,7 @@ static int ask_send(struct kl_gpu_child *child, void *request, size_t n, int fd)
 	return sendmsg(child->socket, &msg, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
 
-/* The reply's size, 0: the other end is gone, -1: too late. */
+/* Returns the reply's size; 0: the process is gone; -1: timeout. */
 static ssize_t ask_receive(struct kl_gpu_child *child, void *reply, size_t n, int64_t limit_ms)
 {
 	int64_t end = kl_clock_ns() + limit_ms * 1000000, left;
@@ -230,7 +231,7 @@ static int child_gone(struct kl_gpu_child *child)
 {
 	char how[64];
 
-	/* it has closed its end; what holds it up now is the driver */
+	/* it has closed its socket; only the driver can still delay its end */
 	if (child->pid)
 		kill(child->pid, SIGKILL);
 	reap_child(child, how);
@@ -272,7 +273,7 @@ int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd
 	return reply->err < 0 ? kl_error((enum kl_err)reply->err, "%s", reply->message) : 0;
 }
 
-/* A request whose reply says no more than how it went. */
+/* A request whose reply has no further content. */
 static int ask_plain(struct kl_gpu_child *child, void *request, size_t n, int fd, int64_t limit_ms)
 {
 	struct kl_gpu_reply reply;
@@ -326,9 +327,9 @@ int kl_gpu_child_open(struct kl_gpu_child *child, int ordinal)
 	return err;
 }
 
-/* -- what it is given --------------------------------------------------------------- */
+/* -- uploads -------------------------------------------------------------------------- */
 
-/* `n` bytes as a memfd. */
+/* Copy `n` bytes into a new memfd. */
 static int share_memory(int *fd, const void *data, size_t n)
 {
 	size_t done = 0;
@@ -348,7 +349,7 @@ static int share_memory(int *fd, const void *data, size_t n)
 	return 0;
 }
 
-/* The file at `path` as shared memory. */
+/* Copy the file at `path` into a new memfd. */
 static int share_file(int *memory, uint64_t *bytes, const char *path)
 {
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -437,7 +438,7 @@ int kl_gpu_child_threads(const struct kl_gpu_child *child)
 	return at && sscanf(at, "\nThreads: %d", &n) == 1 ? n : -1;
 }
 
-/* Where each tensor lies; bytes of all. */
+/* Assign each tensor an offset; returns the size of all. */
 static uint64_t lay_out(uint64_t *offset, const struct kl_gpu_tensor_layout *layout, size_t n)
 {
 	uint64_t bytes = 0;
@@ -459,7 +460,7 @@ int kl_gpu_host_make(struct kl_gpu_host *host, const struct kl_gpu_tensor_layout
 	host->fd = memfd_create("tensors", MFD_CLOEXEC);
 	if (host->fd < 0)
 		return kl_error_errno("cannot make shared memory");
-	/* now, so that a full memory is an error here and not a bus error later */
+	/* allocate now, so that a lack of memory is an error here, not a bus error later */
 	err = posix_fallocate(host->fd, 0, (off_t)host->bytes);
 	if (err) {
 		errno = err;

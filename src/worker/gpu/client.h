@@ -10,13 +10,13 @@
 #include "worker/gpu/wire.h"
 
 /*
- * client - the worker's end of a GPU process: start it, ask it, kill it.
+ * client - the worker's side of a GPU process: starts it, sends it requests, kills it.
  *
- * The process holds a CUDA context and whatever it was given: several modules, several sets
- * of tensors, several bindings of one to the other. One that met a fault or a hang is
- * gone afterwards; kl_gpu_child_alive() says so, and the next one starts fresh.
+ * The process holds a CUDA context and what it was sent: several modules, several sets of tensors,
+ * several bindings of a module to a set. After a fault or a hang the process is gone:
+ * kl_gpu_child_alive() returns false, and the caller starts another one.
  *
- *	kl_gpu_child_start(&c);				hello: which devices are there
+ *	kl_gpu_child_start(&c);				hello: lists the devices
  *	kl_gpu_child_open(c, ordinal);
  *	kl_gpu_child_module(c, 0, "/dir/cand.cubin");
  *	kl_gpu_child_set(c, 0, layout, n, right, &host);	host.at + host.offset[i]
@@ -24,7 +24,7 @@
  *	memcpy(host...)
  *	kl_gpu_child_call(c, 0, &call, &called);
  */
-/* The host's side of a set: one shared mapping. */
+/* The host's side of a set: one mapping shared with the GPU process. */
 struct kl_gpu_host {
 	unsigned char *at;
 	uint64_t bytes;
@@ -37,25 +37,32 @@ struct kl_gpu_host {
 	}
 
 struct kl_gpu_child {
-	pid_t pid; /* 0: gone */
+	pid_t pid; /* 0: the process is gone */
 	int socket;
 	bool open;
 	struct kl_gpu_hello hello;
 	int ordinal; /* of the opened device */
-	/* it had to be killed while a kernel ran, or did not answer */
+	/* killed because a kernel was still running or no reply came */
 	bool stuck;
-	char *cubin;                           /* what slot 0 holds, for process_pool.c */
-	struct kl_gpu_launcher_ready launcher; /* host code: what its process is like */
-	/* memory this process had before, for its next set, or at NULL */
+	char *cubin; /* path of the artefact in slot 0, for process_pool.c */
+	/* reply to LAUNCHER; all zero unless host code is loaded */
+	struct kl_gpu_launcher_ready launcher;
+	/* a mapping given back, for the next set; .at is NULL if there is none */
 	struct kl_gpu_host spare;
 };
 
-/** Spawn and greet. KL_ECANNOT: no GPU, no driver, too old: the message says. */
+/**
+ * Start a process and receive its HELLO. KL_ECANNOT: no GPU, no driver, or the driver is too old;
+ * the message says which.
+ */
 int kl_gpu_child_start(struct kl_gpu_child **out);
-/** One that may run host code: with a wall around it (wall.h), or KL_ECANNOT. */
+/**
+ * Start a process that can run host code: it confines itself first (wall.h). KL_ECANNOT if it
+ * cannot.
+ */
 int kl_gpu_child_start_host(struct kl_gpu_child **out);
 int kl_gpu_child_open(struct kl_gpu_child *child, int ordinal);
-/** SIGKILL and reap; NULL is fine. */
+/** SIGKILL and reap, then free; `child` can be NULL. */
 void kl_gpu_child_free(struct kl_gpu_child *child);
 KL_DEFINE_CLEANUP(struct kl_gpu_child *, kl_gpu_child_free)
 void kl_gpu_child_kill(struct kl_gpu_child *child);
@@ -63,46 +70,48 @@ bool kl_gpu_child_alive(const struct kl_gpu_child *child);
 const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *child);
 
 /**
- * One request and its reply, of exactly `nreply` bytes; `fd` -1: none goes with it. An error that
- * the process reports comes back as ours. KL_ETIMEOUT after `limit_ms`, KL_EIO when the process
- * ended: in both it has been killed.
+ * Send one request and receive its reply of exactly `nreply` bytes. `fd` is sent with the request;
+ * -1: none. An error that the process reports is returned with its code and message. KL_ETIMEOUT
+ * after `limit_ms`, KL_EIO if the process has ended; it has been killed in both cases.
  */
 int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
 		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms);
-/** Fill a head. */
+/** Return the head of a request. */
 struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 
-/** KL_ECANNOT, KL_EINVALID (class launch) as in bind.h. */
+/** Load the cubin at `path` into `slot`. KL_ECANNOT, KL_EINVALID (class launch) as in bind.h. */
 int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *path);
 
 /**
- * Host code in place of a module: once in a process. `trace`: what it runs is to be seen.
- * KL_ECANNOT: the process does not say that all of enum kl_gpu_closed is closed to it.
+ * Load host code instead of a module; at most once per process. `trace`: record what it runs.
+ * KL_ECANNOT: the process does not report everything in enum kl_gpu_closed as closed.
  */
 int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool trace);
-/** Call it on a set. `dims`: KL_MAX_DIMS of them. */
+/** Call the host code on a set. `dims` has KL_JOB_MAX_DIMS elements. */
 int kl_gpu_child_launch(struct kl_gpu_child *child, uint32_t set, const int64_t *dims,
 			uint32_t flags, uint64_t seed, int64_t limit_ms,
 			struct kl_gpu_launched *out);
-/** Threads of its process; -1: not known. */
+/** Number of threads of the process; -1: unknown. */
 int kl_gpu_child_threads(const struct kl_gpu_child *child);
 
 int kl_gpu_host_make(struct kl_gpu_host *host, const struct kl_gpu_tensor_layout *layout, size_t n);
 void kl_gpu_host_release(struct kl_gpu_host *host);
 /**
- * The same from what this very process gave back, if that is large enough: fresh memory is dear.
- * Never another's, which may have been an oracle's and hold a truth. Where host code runs it is
- * always fresh.
+ * Like kl_gpu_host_make(), but reuse the mapping that this process gave back if it is large enough,
+ * since fresh memory is slow. A mapping of another process is never reused: it can be an oracle's
+ * and hold a truth. If the process has host code, the mapping is always fresh.
  */
 int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 		      const struct kl_gpu_tensor_layout *layout, size_t n);
-/** Done with it, also when the process is gone. */
+/** Give `host` back for reuse, or release it; valid even if the process is gone. */
 void kl_gpu_child_host_back(struct kl_gpu_child *child, struct kl_gpu_host *host);
 int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right,
 		     const struct kl_gpu_host *host);
 
-/** `doc` is kl_gpu_doc_make()'s. KL_EINVALID also where a `require` does not hold. */
+/**
+ * `doc` comes from kl_gpu_doc_make(). KL_EINVALID also if a `require` of the plan does not hold.
+ */
 int kl_gpu_child_bind(struct kl_gpu_child *child, uint32_t slot, uint32_t module, uint32_t set,
 		      const json_t *doc, uint64_t seed, int64_t limit_ms);
 int kl_gpu_child_call(struct kl_gpu_child *child, uint32_t bind, uint32_t flags, uint64_t seed,
@@ -110,11 +119,11 @@ int kl_gpu_child_call(struct kl_gpu_child *child, uint32_t bind, uint32_t flags,
 int kl_gpu_child_drop(struct kl_gpu_child *child, enum kl_gpu_op what, uint32_t slot);
 
 /**
- * A fresh process opens device `uuid`, writes, reads back and compares: 0 if it is well, KL_EIO and
- * why if not. After a hang, before anything else is asked of that GPU.
+ * Check a GPU after a hang, before anything else is sent to it: a fresh process opens device
+ * `uuid`, writes, reads back and compares. 0 if it is healthy, KL_EIO with the reason if not.
  */
 int kl_gpu_child_probe(const char *uuid);
-/** Ordinal of a device, as this process numbers them; -1: not there. */
+/** Ordinal of device `uuid` as this process numbers them; -1: not present. */
 int kl_gpu_child_ordinal(const struct kl_gpu_child *child, const char *uuid);
 
 #endif

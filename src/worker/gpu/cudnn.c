@@ -47,10 +47,10 @@ struct kl_cudnn {
 	int (*execute)(void *handle, void *plan, void *pack);
 	void *handle, *plan;
 	uint64_t room, nroom;
-	int rc; /* the first status that was not 0 */
+	int rc; /* first nonzero status */
 };
 
-/* -- life ------------------------------------------------------------------------- */
+/* -- creation and release --------------------------------------------------------- */
 
 static int load_cudnn(struct kl_cudnn *cudnn)
 {
@@ -71,7 +71,7 @@ static int load_cudnn(struct kl_cudnn *cudnn)
 	void *lib;
 	int err;
 
-	/* its fused kernels are compiled by a library that it looks for by name only */
+	/* cuDNN compiles its fused kernels with this library, which it looks up by name only */
 	if (kl_gpu_baseline_library(&lib, compiler) < 0)
 		kl_error_clear();
 	err = kl_gpu_baseline_library(&lib, names);
@@ -92,7 +92,7 @@ int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *device)
 	return 0;
 }
 
-/* Descriptors are the process's, which ends soon. */
+/* Descriptors are not freed one by one: the process ends soon. */
 void kl_cudnn_free(struct kl_cudnn *cudnn)
 {
 	if (cudnn && cudnn->handle)
@@ -188,7 +188,7 @@ static bool sums_products(struct kl_cudnn *cudnn, void *config)
 	if (cudnn->rc ||
 	    cudnn->get(config, A_ENGINECFG_ENGINE, KL_CUDNN_T_DESCRIPTOR, 1, &n, &engine) ||
 	    cudnn->get(engine, A_ENGINE_NOTES, KL_CUDNN_T_NOTE, MAX_NOTES, &n, note))
-		return true; /* it does not say: then what it answers will */
+		return true; /* unknown: its answers are judged anyway */
 	for (int64_t i = 0; i < n && i < MAX_NOTES; i++)
 		if (note[i] == NOTE_FFT ||
 		    (note[i] >= NOTE_WINOGRAD && note[i] <= NOTE_WINOGRAD_LAST))
@@ -196,7 +196,7 @@ static bool sums_products(struct kl_cudnn *cudnn, void *config)
 	return true;
 }
 
-/* A plan and the memory it works in; NULL: not for this one. */
+/* Make a plan for an engine and allocate its workspace; NULL if that is not possible. */
 static void *make_plan(struct kl_cudnn *cudnn, void *config)
 {
 	int64_t got = 0, bytes = 0;
@@ -217,7 +217,7 @@ static void *make_plan(struct kl_cudnn *cudnn, void *config)
 	return cudnn->room ? plan : NULL;
 }
 
-/* The least of a few times between events, in ms. */
+/* The least of a few times between events, in ms; INFINITY if it fails. */
 static double try_engine(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 {
 	const struct kl_gpu_driver *cu = cudnn->device->cu;

@@ -5,19 +5,20 @@
 #include "worker/gpu/baseline.h"
 
 /*
- * cudnn - cuDNN's graph interface, as far as baselines use it: tensors and operations become a
- * graph, the library's heuristics name engines for it, and the fastest that they name is kept.
+ * cudnn - the part of cuDNN's graph interface that baselines use.
  *
- * Every step does nothing once one has failed, so that only kl_cudnn_choose() is asked how it went.
+ * Tensors and operations become a graph, the library's heuristics propose engines for it, and the
+ * fastest of these is kept. After the first failure every further step does nothing, so that
+ * callers only check the result of kl_cudnn_choose().
  *
  *	kl_cudnn_open(&x, device);
  *	x.t = kl_cudnn_tensor(x, ...);
  *	op = kl_cudnn_make(x, D_OP...); kl_cudnn_set...; kl_cudnn_done(x, op);
- *	kl_cudnn_choose(x, ops, n, &pack);	tried on real pointers
+ *	kl_cudnn_choose(x, ops, n, &pack);		tried on real pointers
  *	kl_cudnn_run(x, &pack);
  */
 
-/* Its binary interface: kinds of descriptors, attributes, types of values, and values. */
+/* cuDNN's binary interface: kinds of descriptors, types of attributes, data types. */
 enum kl_cudnn_kind {
 	KL_CUDNN_CONV = 1,
 	KL_CUDNN_ENGINE = 2,
@@ -59,23 +60,23 @@ void kl_cudnn_set_desc(struct kl_cudnn *cudnn, void *dest, int attribute, void *
 void *kl_cudnn_done(struct kl_cudnn *cudnn, void *dest);
 
 enum kl_cudnn_use { KL_CUDNN_GIVEN, KL_CUDNN_BY_VALUE };
-/** Four axes. `uid`: its number in a pack. */
+/** A tensor of four axes. `uid`: its number in a pack. */
 void *kl_cudnn_tensor(struct kl_cudnn *cudnn, int64_t uid, int type, const int64_t dim[4],
 		      const int64_t stride[4], enum kl_cudnn_use use);
 
-/* Pointers of one call, by the numbers of tensors. */
+/* Pointers for one call, by the tensors' numbers. */
 struct kl_cudnn_pack {
 	int64_t uid[8];
 	void *at[8];
 	int n;
 };
 /**
- * Engines that sum the products themselves (no Winograd, no Fourier transform) are tried on `pack`;
- * the fastest stays. KL_ECANNOT: none.
+ * Try the proposed engines on `pack` and keep the fastest. Engines that do not sum the products
+ * themselves (Winograd, Fourier transform) are skipped. KL_ECANNOT: no engine works.
  */
 int kl_cudnn_choose(struct kl_cudnn *cudnn, void **ops, int64_t nops,
 		    const struct kl_cudnn_pack *pack);
-/** 0, or the library's status. */
+/** Run the chosen engine. Returns 0 or the library's status. */
 int kl_cudnn_run(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* The kernel module's version, which people know a driver by. */
+/* Read the version of the kernel module, by which users know a driver. */
 static void read_build(char out[64])
 {
 	FILE *file = fopen("/proc/driver/nvidia/version", "re");
@@ -71,7 +71,7 @@ int kl_gpu_driver_open(struct kl_gpu_driver **out)
 	return 0;
 }
 
-/* The library stays open: it does not survive being closed in every version. */
+/* The library stays open: not every version survives dlclose. */
 void kl_gpu_driver_free(struct kl_gpu_driver *cu)
 {
 	free(cu);

@@ -9,23 +9,23 @@
 #include "plan/plan.h"
 
 /*
- * driver - the CUDA driver, opened when it is asked for.
+ * driver - the CUDA driver's functions, loaded from libcuda.so.1 on demand.
  *
- * Neither the build nor a machine without a GPU needs anything of CUDA: the types and
- * values that are used are declared here (they are the driver's binary interface, which
- * does not change under a name), and libcuda.so.1 is found by the dynamic loader at
- * run time. A test compares these declarations with cuda.h where there is one.
+ * Neither the build nor a machine without a GPU needs CUDA: the types and values used here are
+ * declared in this file (they are the driver's binary interface, which does not change under a
+ * name), and the dynamic loader finds libcuda.so.1 at run time. A test compares these declarations
+ * with cuda.h if it is installed.
  *
  *	kl_gpu_driver_open(&cu);		KL_ECANNOT: no driver, or too old
  *	if ((rc = cu->init(0)))
  *		return kl_gpu_error(cu, rc, KL_ECANNOT, "cannot start CUDA");
  *
- * The table is a plain struct of function pointers: whoever wants to pretend a GPU gives
- * another libcuda.so.1 in the loader's path.
+ * The table is a plain struct of function pointers. To simulate a GPU, put another libcuda.so.1
+ * into the loader's path.
  */
-#define KL_CU_MIN_DRIVER 12040 /* cuFuncGetParamInfo is of 12.4 */
+#define KL_CU_MIN_DRIVER 12040 /* cuFuncGetParamInfo needs 12.4 */
 
-/* Handles; all of them pointers to what only the driver knows. */
+/* Handles: opaque pointers of the driver. */
 struct kl_cu_context;
 struct kl_cu_stream;
 struct kl_cu_event;
@@ -34,7 +34,7 @@ struct kl_cu_function;
 struct kl_cu_graph;
 struct kl_cu_graph_exec;
 
-/* CUresult: the values that are told apart. */
+/* CUresult: the values that this code distinguishes. */
 enum kl_cu_result {
 	KL_CU_OK = 0,
 	KL_CU_INVALID_VALUE = 1,
@@ -167,7 +167,7 @@ struct kl_cu_tensor_map {
 	_Alignas(64) uint64_t word[16];
 };
 
-/* X(name in the table, symbol, parameters); all return a CUresult. */
+/* X(member of the table, symbol, parameters); all return a CUresult. */
 /* clang-format off */
 #define KL_CU_CALLS(X)									\
 	X(init, "cuInit", (unsigned flags))						\
@@ -264,18 +264,23 @@ struct kl_gpu_driver {
 	KL_CU_CALLS(KL_CU_MEMBER)
 #undef KL_CU_MEMBER
 	void *lib;
-	int version;    /* 13000: CUDA 13.0 is what it speaks */
-	char build[64]; /* "580.159.04", where the system says */
+	int version;    /* highest CUDA version it supports: 13000 is 13.0 */
+	char build[64]; /* "580.159.04"; empty if unknown */
 };
 
-/** KL_ECANNOT: no libcuda.so.1, or older than KL_CU_MIN_DRIVER; the message says both versions. */
+/**
+ * KL_ECANNOT: no libcuda.so.1, or it is older than KL_CU_MIN_DRIVER; the message has both versions.
+ */
 int kl_gpu_driver_open(struct kl_gpu_driver **out);
 void kl_gpu_driver_free(struct kl_gpu_driver *cu);
 KL_DEFINE_CLEANUP(struct kl_gpu_driver *, kl_gpu_driver_free)
 
-/** "CUDA_ERROR_ILLEGAL_ADDRESS"; "CUDA error 12345" where the driver has no name. */
+/**
+ * Name of an error: "CUDA_ERROR_ILLEGAL_ADDRESS", or "CUDA error 12345" if the driver has none.
+ * Returns `room`.
+ */
 const char *kl_gpu_driver_name(const struct kl_gpu_driver *cu, int rc, char room[64]);
-/** Error `kind`: "<what>: <name of rc> (<its words>)". */
+/** Set and return error `kind`: "<formatted text>: <name of rc> (<the driver's description>)". */
 int kl_gpu_error(const struct kl_gpu_driver *cu, int rc, int kind, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -293,9 +298,9 @@ struct kl_gpu_facts {
 	int vmm, cooperative, cluster, tensor_map;
 };
 
-/** Needs init, no context. */
+/** Read a device's facts; needs cu->init(), but no context. */
 int kl_gpu_facts_read(struct kl_gpu_facts *out, const struct kl_gpu_driver *cu, int ordinal);
-/** What plans may ask. */
+/** The facts that a launch plan can use. */
 struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *facts);
 
 #endif

@@ -6,11 +6,11 @@
 #include "base/error.h"
 
 #define MAP_BYTES sizeof(struct kl_cu_tensor_map)
-#define QUIRK_DRIVER 13010            /* drivers of CUDA 13.1 and older ... */
-#define QUIRK_BYTES 131072            /* ... set a bit wrongly for tensors below this size ... */
-#define QUIRK_BIT ((uint64_t)1 << 21) /* ... in the descriptor's second word */
+#define QUIRK_DRIVER 13010            /* drivers of CUDA 13.1 and older set ... */
+#define QUIRK_BYTES 131072            /* ... a wrong bit for tensors smaller than this ... */
+#define QUIRK_BIT ((uint64_t)1 << 21) /* ... in the second word of the descriptor */
 
-/* Where a pointer of the plan points: 0 if the set has no such tensor. */
+/* Device address of a pointer in the plan; 0 if the set has no such tensor. */
 static uint64_t arg_pointer(const struct kl_gpu_bound *bound, enum kl_plan_arg_kind kind, int index,
 			    int64_t offset)
 {
@@ -120,7 +120,7 @@ static int put_arg(const struct kl_gpu_bound *bound, unsigned char *to,
 	return err;
 }
 
-/* Arguments begin at multiples of 64, as tensor maps have to. */
+/* Arguments are aligned to 64 bytes, which tensor maps need. */
 int kl_gpu_launch_put(struct kl_gpu_launch *launch, const struct kl_gpu_bound *bound)
 {
 	const struct kl_plan_launch *plan_launch = launch->plan;
@@ -172,7 +172,7 @@ void kl_gpu_launch_configure(struct kl_gpu_launch *launch, const struct kl_gpu_d
 								       .value.pdl = 1 });
 }
 
-/* -- is it a launch that this kernel takes? ---------------------------------------- */
+/* -- does the kernel accept the launch? ------------------------------------------- */
 
 static int check_params(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {

@@ -16,7 +16,8 @@
 /* -- loading ------------------------------------------------------------------------------ */
 
 /*
- * Found by its name when the object that needs it is loaded; where the loader does not look, too.
+ * Preload the CUDA runtime, so that the loader finds it by name for the object that needs it, even
+ * if it is in a directory that the loader does not search.
  */
 static void load_runtime(void)
 {
@@ -42,7 +43,7 @@ static void load_runtime(void)
 	}
 }
 
-/* Its <iostream> has no object that would do it at load. */
+/* Initialize libstdc++'s streams: no static object of the host code does so when it is loaded. */
 static void start_streams(const struct kl_gpu_launcher *launcher)
 {
 	static _Alignas(16) char object[64];
@@ -52,14 +53,14 @@ static void start_streams(const struct kl_gpu_launcher *launcher)
 		start(object);
 }
 
-/* The runtime's own start: it takes the primary context, which is ours. */
+/* Initialize the CUDA runtime now; it uses the primary context, which is the device's own. */
 static int start_runtime(const struct kl_gpu_launcher *launcher)
 {
 	int (*set)(int) = (int (*)(int))dlsym(launcher->lib, "cudaSetDevice");
 	int (*nothing)(void *) = (int (*)(void *))dlsym(launcher->lib, "cudaFree");
 	int rc;
 
-	if (!set || !nothing) /* it does without */
+	if (!set || !nothing) /* it does not use the runtime */
 		return 0;
 	if ((rc = set(launcher->device->ordinal)) || (rc = nothing(NULL)))
 		return kl_error(KL_ECANNOT, "the CUDA runtime does not start: error %d", rc);
@@ -83,9 +84,9 @@ static int load_image(struct kl_gpu_launcher *launcher, const void *image, size_
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	load_runtime();
-	/* what it may call of the driver by name */
+	/* makes the driver functions visible that it can call by name */
 	dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-	/* nothing of the candidate's runs at load: the audit saw to it */
+	/* no code of the candidate runs at load: the audit checked that */
 	launcher->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!launcher->lib && strstr(dlerror(), "libcudart"))
 		return kl_error(KL_ECANNOT,
@@ -131,7 +132,7 @@ static int remember_object(struct dl_phdr_info *info, size_t size, void *ctx)
 		if (phdr->p_type != PT_LOAD || !(phdr->p_flags & PF_W) ||
 		    k == KL_ARRAY_SIZE(search->l->range))
 			continue;
-		/* what the loader has closed again */
+		/* skip the part that the loader has made read-only again */
 		if (lo <= from && from < hi)
 			from = hi < to ? hi : to;
 		search->l->range[k].at = (unsigned char *)from;
@@ -163,9 +164,7 @@ void kl_gpu_launcher_restore(struct kl_gpu_launcher *launcher)
 		memcpy(launcher->range[i].at, launcher->range[i].copy, launcher->range[i].bytes);
 }
 
-/*
- * -- life ----------------------------------------------------------------------------------------
- */
+/* -- creation and release ---------------------------------------------------------------- */
 
 int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *device,
 			 const void *image, size_t n, bool trace)
@@ -188,7 +187,7 @@ int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_devic
 	return 0;
 }
 
-/* What it has registered with the runtime stays: the process is for one object. */
+/* Its registrations with the runtime stay: the process serves only this object. */
 void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher)
 {
 	if (!launcher)
@@ -198,9 +197,7 @@ void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher)
 	free(launcher);
 }
 
-/*
- * -- a call ----------------------------------------------------------------------------------------
- */
+/* -- a call -------------------------------------------------------------------------------- */
 
 static void *code_address(uint64_t at)
 {
@@ -241,8 +238,8 @@ struct timed {
 };
 
 /*
- * It may remember nothing of the calls before, here neither: a few kilobytes, copied behind the
- * hold.
+ * Timed calls must not keep state either: restore the variables, a few kilobytes, while the stream
+ * is held.
  */
 static int run_timed(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {

@@ -6,18 +6,19 @@
 #include "worker/gpu/bind.h"
 
 /*
- * launcher - host code of a candidate in the GPU process: klineage_launch of a shared object,
- * called with the device addresses of a set of tensors.
+ * launcher - a candidate's host code in the GPU process.
  *
- * It is the one thing of a candidate's that runs on a processor beside the driver, and it runs
- * where the driver needs system calls: so this is a weaker tier (docs/formats.md, "Host code").
- * What is done about it: the object was audited and cannot name anything but launches; nothing of
- * it runs before the process is sealed (seal.h); its own variables are put back before each call,
- * so that it remembers nothing; the process never sees a truth and times are held against the clock
- * of another. Whoever writes over the memory of this process can still lie about what happened in
- * it.
+ * Loads a shared object and calls its klineage_launch with the device addresses of a set of
+ * tensors.
  *
- *	kl_gpu_launcher_open(&l, device, image, n, true);	true: what ran is looked at (trace.h)
+ * This is the only code of a candidate that runs on a processor next to the driver, where the
+ * driver needs system calls; it is therefore a weaker tier (docs/formats.md, "Host code").
+ * Countermeasures: the object was audited and can refer to nothing but launches; none of its code
+ * runs before the process is sealed (seal.h); its variables are restored before each call, so that
+ * it keeps no state; the process never sees a truth; and its times are checked against the clock of
+ * another process. Code that overwrites the memory of this process can still report false results.
+ *
+ *	kl_gpu_launcher_open(&l, device, image, n, true);	true: record what ran (trace.h)
  *	kl_gpu_launcher_restore(l);
  *	rc = kl_gpu_launcher_call(l, set, dims);		enqueued on the device's stream
  */
@@ -30,19 +31,19 @@ struct kl_gpu_launcher {
 	void *lib;
 	int (*entry)(void *const *in, void *const *out, void *stream);
 	int64_t *dims;
-	size_t nrange; /* its variables, and what they were after it was loaded */
+	size_t nrange; /* its variables, and their contents right after loading */
 	struct {
 		unsigned char *at, *copy;
 		size_t bytes;
 	} range[8];
-	struct kl_gpu_trace *trace; /* NULL: not wanted, or no CUPTI: `why` */
-	unsigned closed;            /* what its process gave up for it: enum kl_gpu_closed */
+	struct kl_gpu_trace *trace; /* NULL: not requested, or no CUPTI (see `why`) */
+	unsigned closed;            /* what was closed to the process for it: enum kl_gpu_closed */
 	char why[200];
 };
 
 /**
- * KL_EINVALID: it cannot be loaded; KL_ECANNOT: no CUDA runtime here, or the process cannot be
- * sealed.
+ * Load host code and seal the process. `device` is borrowed. KL_EINVALID: it cannot be loaded;
+ * KL_ECANNOT: no CUDA runtime here, or the process cannot be sealed.
  */
 int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *device,
 			 const void *image, size_t n, bool trace);
@@ -50,10 +51,13 @@ void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher);
 KL_DEFINE_CLEANUP(struct kl_gpu_launcher *, kl_gpu_launcher_free)
 
 void kl_gpu_launcher_restore(struct kl_gpu_launcher *launcher);
-/** What klineage_launch returned. */
+/** Call klineage_launch and return its result. */
 int kl_gpu_launcher_call(struct kl_gpu_launcher *launcher, const struct kl_gpu_set *set,
 			 const int64_t dims[KL_GPU_LAUNCHER_DIMS]);
-/** As something that can be timed: `layout` says which argument is what. `launcher` outlives it. */
+/**
+ * Wrap it as a subject for the profile; the set's layout says what each argument is. `launcher`
+ * must outlive it. The caller frees it with kl_gpu_baseline_free().
+ */
 struct kl_gpu_baseline *kl_gpu_launcher_timed(struct kl_gpu_launcher *launcher,
 					      const struct kl_gpu_set *set,
 					      const int64_t dims[KL_GPU_LAUNCHER_DIMS]);

@@ -95,7 +95,7 @@ int kl_gpu_buffer_protect(struct kl_gpu_buffer *buffer, const struct kl_gpu_devi
 	return 0;
 }
 
-/* What no kernel would write by itself, and no honest one takes for a number. */
+/* A pattern that no kernel writes by chance and no honest one uses as a number. */
 static struct kl_gpu_pattern seed_pattern(uint64_t seed)
 {
 	return (struct kl_gpu_pattern){

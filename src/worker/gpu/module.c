@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module - loads a cubin into the driver, and loads it anew */
+/* module - loads and reloads a cubin */
 #include <string.h>
 
 #include "base/error.h"
@@ -29,7 +29,7 @@ int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *d
 	int err;
 
 	module->nimage = n;
-	module->image = kl_calloc(n + 1, 1); /* text ends in a zero byte */
+	module->image = kl_calloc(n + 1, 1); /* PTX text needs a terminating zero byte */
 	memcpy(module->image, image, n);
 	err = load_module(module, device);
 	if (err < 0) {

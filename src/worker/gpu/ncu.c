@@ -15,9 +15,9 @@
 #define MAX_LAUNCHES 16
 #define MAX_COLUMNS 256
 #define MAX_LOG ((size_t)4 << 20)
-#define MOST 1e15 /* of any value; beyond it is nonsense */
+#define MOST 1e15 /* limit of a plausible value */
 
-/* What is asked for, what it is called here, and what one of it is. */
+/* ncu's metric, the member of the result, and the factor from ncu's unit to ours. */
 static const struct {
 	const char *metric, *member;
 	double unit;
@@ -74,7 +74,7 @@ int kl_ncu_find(char **path)
 	return *path ? 0 : kl_error(KL_ECANNOT, "ncu is not installed");
 }
 
-/* "regex:^(a|b)$"; names are those of symbols, of which '$' and '.' mean more in a pattern. */
+/* "regex:^(a|b)$"; '$' and '.' of symbol names are escaped. */
 static char *kernel_pattern(const struct kl_strvec *kernel)
 {
 	struct kl_buf buf = KL_BUF_INIT;
@@ -119,9 +119,9 @@ static void make_command(struct kl_strvec *names, const struct kl_ncu *ncu)
 	kl_strvec_pushv(names, ncu->argv);
 }
 
-/* -- its words -------------------------------------------------------------------- */
+/* -- its output -------------------------------------------------------------------- */
 
-/* The first "==ERROR== ..." of its log, for a person. */
+/* Make an error of the first "==ERROR== ..." in its log. */
 static int explain_failure(const char *text, const struct kl_proc_result *res)
 {
 	const char *at = strstr(text, "==ERROR== ");
@@ -139,7 +139,7 @@ static int explain_failure(const char *text, const struct kl_proc_result *res)
 	return kl_error(KL_ECANNOT, "ncu wrote no counters");
 }
 
-/* One line of quoted cells, taken apart in place; how many. */
+/* Split a line of quoted cells in place; returns their number. */
 static size_t split_cells(char **out, char *line)
 {
 	size_t n = 0;
@@ -171,7 +171,7 @@ static bool read_number(double *out, const char *cell)
 	return !*cell && end != plain && !*end && *out >= 0 && *out <= MOST;
 }
 
-/* Which column has what; SIZE_MAX: none. */
+/* Column of the kernel's name and of each metric; SIZE_MAX: absent. */
 struct head {
 	size_t kernel, at[KL_ARRAY_SIZE(metrics)];
 	bool some;
@@ -217,17 +217,17 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 		char *cell[MAX_COLUMNS];
 		size_t n = split_cells(cell, line);
 
-		/* words of its own, or of the program */
+		/* a message of ncu or output of the program */
 		if (!n)
 			continue;
 		if (!strcmp(cell[0], "ID"))
 			read_head(&head, cell, n);
-		/* the line of units has no kernel */
+		/* skip the line of units, which has no kernel */
 		else if (head.some && head.kernel < n && *cell[head.kernel] &&
 			 json_array_size(list) < MAX_LAUNCHES)
 			json_array_append_new(list, read_launch(&head, cell, n));
 	}
-	save = NULL; /* it points into the copy */
+	save = NULL; /* strtok_r's pointer into the copy must not be freed */
 	if (json_array_size(list)) {
 		*launches = list;
 		return 0;
@@ -258,7 +258,7 @@ int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu)
 	unlink(ncu->log);
 	if (err < 0)
 		return err == KL_EINTR ? err : kl_error(KL_ECANNOT, "%s", kl_error_last());
-	/* an early error it may say before it has a log */
+	/* early errors are printed before ncu opens its log */
 	if (res.exit || res.signal || res.timed_out ||
 	    kl_ncu_parse(launches, text.ptr, text.len) < 0) {
 		kl_buf_add(&text, out.ptr, out.len);

@@ -6,7 +6,7 @@
 
 struct device;
 
-/* nvmlProcessInfo_t of version 3 */
+/* nvmlProcessInfo_t, version 3 */
 struct process {
 	unsigned pid;
 	unsigned long long bytes;

@@ -7,14 +7,16 @@
 #include "base/mem.h"
 
 /*
- * nvml - a GPU's state by its management library (libnvidia-ml.so.1, opened at run time): clocks,
- * why they are lower than they could be, temperature, power, who else computes on it. Reads only,
- * needs no privilege. All of it is optional: without the library, or where it refuses, there is
- * nothing to report and nothing fails.
+ * nvml - reads a GPU's state from NVML, its management library.
+ *
+ * The state is clocks, the reasons why they are reduced, temperature, power, and other processes
+ * that compute on it. libnvidia-ml.so.1 is loaded at run time. It only reads and needs no
+ * privilege. All of it is optional: without the library, or if a call is refused, values are
+ * unknown and nothing fails.
  */
 struct kl_gpu_nvml;
 
-/** NULL: not to be had. */
+/** NULL if NVML is not available for this GPU. Free with kl_gpu_nvml_free(). */
 struct kl_gpu_nvml *kl_gpu_nvml_open(const char *uuid);
 void kl_gpu_nvml_free(struct kl_gpu_nvml *nvml);
 KL_DEFINE_CLEANUP(struct kl_gpu_nvml *, kl_gpu_nvml_free)
@@ -28,15 +30,15 @@ enum kl_gpu_clock_reason {
 	KL_GPU_CLOCK_HW_BRAKE = 0x80,
 };
 struct kl_gpu_state {
-	int sm_mhz, mem_mhz, max_sm_mhz; /* -1: not known */
+	int sm_mhz, mem_mhz, max_sm_mhz; /* -1: unknown */
 	int celsius, milliwatt;
-	int64_t reasons; /* enum kl_gpu_clock_reason; -1 */
+	int64_t reasons; /* bits of enum kl_gpu_clock_reason; -1: unknown */
 };
 void kl_gpu_nvml_state(struct kl_gpu_state *out, struct kl_gpu_nvml *nvml);
 
 /**
- * Processes with a compute context on it, ours included; -1: not known. At most `max` pids are
- * written.
+ * Number of processes with a compute context on the GPU, this one included; -1: unknown. At most
+ * `max` pids are stored.
  */
 int kl_gpu_nvml_processes(struct kl_gpu_nvml *nvml, unsigned *pid, int max);
 

@@ -27,7 +27,7 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 		} else if (names.scalar[i].name) {
 			double value = names.scalar[i].value;
 
-			/* the truth, too, is about the number that the kernel gets */
+			/* the kernel gets a float, so the truth uses the rounded value as well */
 			if (job->arg[i].dtype == KL_F32)
 				value = (float)value;
 			memcpy(&bits, &value, sizeof(bits));
@@ -40,7 +40,7 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 		}
 		json_array_append_new(args, array);
 	}
-	/* a reference is counted, nothing is changed */
+	/* const is cast away to count a reference; the document is not changed */
 	kl_json_set(doc, "plan", json_incref((json_t *)(uintptr_t)kl_plan_doc(plan)));
 	kl_json_set(doc, "dims", dims);
 	kl_json_set(doc, "at", at);
@@ -48,7 +48,7 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 	return doc;
 }
 
-/* What a plan is parsed against, out of the document of client.h. */
+/* Names, dims and sizes to parse a plan against, read from the document of plan_text.h. */
 struct names {
 	struct kl_plan_names names;
 	const char *dim[KL_MAX_DIMS], *tensor[KL_GPU_MAX_TENSORS];

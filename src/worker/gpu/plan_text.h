@@ -6,23 +6,25 @@
 #include "worker/gpu/bind.h"
 
 /*
- * plan_text - a plan on its way into the GPU process, which resolves it for the device that it has:
+ * plan_text - a plan as JSON for the GPU process.
+ *
+ * The process resolves it for the device that it has opened. The document is
  *
  *	{"plan": the plan's document, "dims": [names], "at": [values], "args": [...]}
  *
- * with one entry in `args` for each contract argument: null where a plan may name nothing,
- * {"tensor": name}, or {"scalar": name, "dtype": "f32", "bits": the double's bits}.
+ * with one entry in `args` per contract argument: null if a plan cannot refer to it, {"tensor":
+ * name}, or {"scalar": name, "dtype": "f32", "bits": the double's bits}.
  */
 
 /**
- * Owned by the caller. `real`: bytes of an oracle's kl_real, which its float scalars have; 0: a
- * kernel.
+ * The caller owns the result. `real`: size in bytes of an oracle's kl_real, the type of its float
+ * scalars; 0: a kernel.
  */
 json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 			const struct kl_plan *plan, size_t real);
 /**
- * Parse and resolve; `*plan` has to live while `*at` is made a binding of. KL_EINVALID also where a
- * `require` does not hold; KL_ECANNOT: the device has not what it needs.
+ * Parse and resolve. `*plan` must live until a binding has been made of `*at`. KL_EINVALID also if
+ * a `require` does not hold; KL_ECANNOT: the device lacks something that the plan needs.
  */
 int kl_gpu_doc_resolve(struct kl_plan_at **at, struct kl_plan **plan, const char *text, size_t n,
 		       const struct kl_gpu_set *set, const struct kl_gpu_facts *facts);

@@ -12,19 +12,19 @@
 #include "worker/gpu/nvml.h"
 #include "worker/gpu/wall.h"
 
-#define MAX_IDLE 4 /* candidate, parent, the oracle twice */
+#define MAX_IDLE 4 /* candidate, parent, the oracle's two builds */
 #define LOCK_WAIT_MS 600000
 
 struct kl_gpu_processes {
-	struct kl_gpu_child *idle[MAX_IDLE]; /* the longest unused first */
+	struct kl_gpu_child *idle[MAX_IDLE]; /* least recently used first */
 	size_t nidle;
 	bool chosen;
 	struct kl_gpu_facts facts;
 	char driver[64];
 	struct kl_lock lock;
-	bool sick;       /* a hang was not survived */
-	int64_t nhost;   /* processes that host code was loaded into */
-	unsigned closed; /* to every one of them: enum kl_gpu_closed */
+	bool sick;       /* the GPU is not healthy after a hang */
+	int64_t nhost;   /* number of processes with host code */
+	unsigned closed; /* closed to all of them: enum kl_gpu_closed */
 	struct kl_strvec notes;
 };
 
@@ -126,7 +126,10 @@ static int none_fits(const struct kl_gpu_child *child, const char *arch)
 			arch, facts->name, facts->cc / 10, facts->cc % 10);
 }
 
-/* The first free one that runs the code; where none is free, wait for the first. */
+/*
+ * Choose the first free device that runs the code; if all are busy, wait for the first that runs
+ * it.
+ */
 static int choose_device(int *out, struct kl_gpu_processes *keep, const struct kl_gpu_child *child,
 			 const char *arch)
 {
@@ -146,7 +149,7 @@ static int choose_device(int *out, struct kl_gpu_processes *keep, const struct k
 		if (err == 0)
 			return 0;
 		if (err != KL_EBUSY) {
-			/* where no lock can be had nobody else can have it either */
+			/* if locks do not work here, no other process can hold one */
 			kl_gpu_processes_note(keep, "the GPU could not be locked: %s",
 					      kl_error_last());
 			kl_error_clear();
@@ -187,7 +190,7 @@ static int settle_child(struct kl_gpu_processes *keep, const struct kl_gpu_child
 		snprintf(keep->driver, sizeof(keep->driver), "CUDA %d.%d",
 			 child->hello.driver / 1000, child->hello.driver % 1000 / 10);
 	keep->chosen = true;
-	who_else(keep); /* none of our own processes has a context yet */
+	who_else(keep); /* all of them are foreign: no process of this worker has a context yet */
 	return 0;
 }
 
@@ -272,13 +275,13 @@ static void probe_pool(struct kl_gpu_processes *keep)
 	kl_error_clear();
 }
 
-/* Often the end of something that failed, whose message stands. */
+/* Often called after an error, whose message must be kept. */
 void kl_gpu_processes_put(struct kl_gpu_processes *keep, struct kl_gpu_child *child)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
 	bool stuck = child->stuck;
 
-	/* its buffers go now: the next use makes others */
+	/* free its buffers now: the next use makes new ones */
 	if (kl_gpu_child_alive(child) && child->cubin &&
 	    kl_gpu_child_drop(child, KL_GPU_OP_SET, 0) == 0) {
 		if (keep->nidle == MAX_IDLE)

@@ -7,13 +7,13 @@
 /*
  * process_pool - the GPU that a job runs on, and the processes that hold its artefacts.
  *
- * A CUDA context costs much more than a call, so a process is made once for each artefact
- * and used again at other points, with new buffers, a module loaded anew and shared memory
- * overwritten. One that met a fault or a hang is never used again; after a hang, another process
- * has to prove the GPU healthy before anything else is asked of it.
+ * A CUDA context takes much longer to create than a call, so each artefact gets one process, which
+ * is reused at other points with new buffers, a reloaded module and overwritten shared memory. A
+ * process that met a fault or a hang is never reused; after a hang, another process has to find the
+ * GPU healthy before anything else is sent to it.
  *
- * The GPU is locked, by its UUID, for as long as the keep lives: a second worker
- * waits. Of several devices the first free one that runs the job's architecture is taken.
+ * The GPU is locked, by its UUID, until kl_gpu_processes_free(): a second worker waits. With
+ * several devices, the first free one that runs the job's architecture is used.
  *
  *	kl_gpu_processes_child(&c, job, "/dir/cand.cubin");	opened, locked, the module in slot 0
  *	...
@@ -22,39 +22,42 @@
 struct kl_gpu_processes;
 
 /*
- * In the environment: the UUID of a GPU that is locked by who runs us. It is taken without a lock,
- * and the GPU processes get the whole environment and what files are open: a tool around us reaches
- * them so.
+ * Environment variable: UUID of a GPU that the calling process has locked already. It is used
+ * without locking, and the GPU processes inherit the whole environment and all open files, so that
+ * a profiling tool around the worker reaches them.
  */
 #define KL_GPU_LOCKED "KLINEAGE_GPU_LOCKED"
 
-/** Empty: no process started, no GPU locked. To be freed after the subjects of its job. */
+/** Create an empty pool: no process, no locked GPU. Free it after the subjects of its job. */
 struct kl_gpu_processes *kl_gpu_processes_new(void);
 void kl_gpu_processes_free(struct kl_gpu_processes *keep);
 KL_DEFINE_CLEANUP(struct kl_gpu_processes *, kl_gpu_processes_free)
 
 /**
- * A process of its own for this artefact (NULL: an empty one, for whoever loads several).
- * KL_ECANNOT: no GPU, none of the architecture, none free; KL_EINVALID: the cubin cannot be loaded;
- * KL_EIO: after a hang the GPU was not well any more.
+ * A process with this artefact loaded (NULL: an empty process, to load several into). KL_ECANNOT:
+ * no GPU, none of the architecture, none free; KL_EINVALID: the cubin cannot be loaded; KL_EIO: the
+ * GPU is not healthy after a hang.
  */
 int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
-/** An empty one that host code may be loaded into; kl_gpu_processes_walled says that it was. */
+/** A process without host code that can load it; call kl_gpu_processes_walled after loading. */
 int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job);
-/** Host code was loaded into `child` by kl_gpu_child_launcher. */
+/** Record that kl_gpu_child_launcher loaded host code into `child`. */
 void kl_gpu_processes_walled(struct kl_gpu_processes *keep, const struct kl_gpu_child *child);
-/** For the next who asks for its artefact, if it is alive; else it is buried, and the GPU probed. */
+/**
+ * Give `child` back: kept for the next request for its artefact if it is alive, else freed, and the
+ * GPU probed if it hung.
+ */
 void kl_gpu_processes_put(struct kl_gpu_processes *keep, struct kl_gpu_child *child);
-/** result.device, driver, cc and gpu_notes: of the GPU that was used; nothing where none was. */
+/** Set result.device, driver, cc and gpu_notes from the GPU that was used; nothing if none was. */
 void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *keep);
 /**
- * result.wall of a job with host code: in how many processes it was, what was closed to all of
- * them.
+ * Set result.wall of a job with host code: number of processes that ran it, and what was closed to
+ * all of them.
  */
 void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *keep);
-/** The facts of the locked device; NULL: none yet. */
+/** Facts of the chosen device; NULL: none chosen yet. */
 const struct kl_gpu_facts *kl_gpu_processes_facts(const struct kl_gpu_processes *keep);
-/** One more of gpu_notes, unless it is there. */
+/** Add an entry to gpu_notes, unless it is already there. */
 void kl_gpu_processes_note(struct kl_gpu_processes *keep, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

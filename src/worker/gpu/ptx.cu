@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gate's own kernels (tool.h). ptx.c holds what this compiles to, so that no build
- * needs a CUDA compiler; `make ptx` writes it anew.
+ * The gate's own kernels (tool.h). ptx.c contains the compiled PTX, so that no build needs a CUDA
+ * compiler; `make ptx` regenerates it.
  */
 typedef unsigned long long u64;
 
@@ -18,8 +18,9 @@ static __device__ __forceinline__ u64 mix(u64 seed, u64 i)
 }
 
 /*
- * Words [0, n) at `base`, which is a multiple of 8, hold words [first, first + n) of the pattern; of
- * the first word only the bytes from `head` on are meant, of the last those before `tail`.
+ * Words [0, n) at `base`, which is a multiple of 8, become words [first, first + n) of the pattern.
+ * Of the first word only the bytes from `head` on are written, of the last only those before
+ * `tail`.
  */
 extern "C" __global__ void kl_fill(u64 *base, u64 n, u64 first, u64 seed, u64 keep, u64 set,
 				   unsigned head, unsigned tail)
@@ -40,7 +41,7 @@ extern "C" __global__ void kl_fill(u64 *base, u64 n, u64 first, u64 seed, u64 ke
 	}
 }
 
-/* *where: the least byte, counted from `base`, that differs; left as it is if none does. */
+/* Sets *where to the lowest byte, counted from `base`, that differs; unchanged if none does. */
 extern "C" __global__ void kl_check(const u64 *base, u64 n, u64 first, u64 seed, u64 keep, u64 set,
 				    unsigned head, unsigned tail, u64 *where)
 {
@@ -59,7 +60,10 @@ extern "C" __global__ void kl_check(const u64 *base, u64 n, u64 first, u64 seed,
 	}
 }
 
-/* out[0], out[1] += a keyed fingerprint of `n` words, of which the last counts `tail` bytes. */
+/*
+ * Adds a keyed fingerprint of `n` words to out[0] and out[1]; of the last word only `tail` bytes
+ * count.
+ */
 extern "C" __global__ void kl_print(const u64 *base, u64 n, unsigned tail, u64 key, u64 *out)
 {
 	u64 step = (u64)gridDim.x * blockDim.x, a = 0, b = 0;
@@ -83,7 +87,7 @@ extern "C" __global__ void kl_print(const u64 *base, u64 n, unsigned tail, u64 k
 	}
 }
 
-/* One block fills all the shared memory it is given. */
+/* One block overwrites all shared memory that it is given. */
 extern "C" __global__ void kl_scrub_shared(unsigned words, unsigned value)
 {
 	extern __shared__ unsigned room[];
@@ -93,7 +97,7 @@ extern "C" __global__ void kl_scrub_shared(unsigned words, unsigned value)
 	__syncthreads();
 }
 
-/* Local memory of as many threads as fit. */
+/* Each thread overwrites its local memory. */
 extern "C" __global__ void kl_scrub_local(unsigned value, unsigned *never)
 {
 	volatile unsigned room[128];

@@ -23,7 +23,7 @@
 #endif
 #define X32_BIT 0x40000000u
 
-/* No driver asks for these once it runs. */
+/* System calls that no driver needs once it runs. */
 static const int deadly[] = {
 #ifdef SYS_fork
 	SYS_fork,
@@ -103,10 +103,10 @@ static size_t build_filter(struct sock_filter *filter)
 		filter[n++] = filter_test(same, (uint32_t)deadly[i], 0, 1);
 		filter[n++] = filter_statement(BPF_RET | BPF_K, kill);
 	}
-	/* its flags lie in memory, where a filter cannot look; libc then uses clone */
+	/* clone3 has its flags in memory, where a filter cannot read them; libc then uses clone */
 	filter[n++] = filter_test(same, SYS_clone3, 0, 1);
 	filter[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
-	/* threads of the driver's are counted from outside; a process is none */
+	/* the driver may create threads (which are counted from outside), but not processes */
 	filter[n++] = filter_test(same, SYS_clone, 0, 3);
 	filter[n++] = filter_statement(load, offsetof(struct seccomp_data, args[0]));
 	filter[n++] = filter_test(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);

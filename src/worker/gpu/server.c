@@ -17,12 +17,12 @@
 #include "worker/gpu/plan_text.h"
 #include "worker/gpu/wall.h"
 
-#define ENDED 1 /* of a handler: nothing more will come */
+#define ENDED 1 /* the socket is closed: no more requests */
 #define SETTLE_MS 1000
 
 /* -- messages ------------------------------------------------------------------- */
 
-/* What is still under way are the gate's own small kernels, unless one of the candidate's hangs. */
+/* Only the gate's own small kernels can still be running, unless one of the candidate's hangs. */
 static int state_of(const struct kl_gpu_server *server)
 {
 	int rc = server->device ? kl_gpu_wait(server->device, SETTLE_MS) : 0;
@@ -44,7 +44,7 @@ int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *
 	return 0;
 }
 
-/* A reply of `n` bytes with the error that a handler met, or none. */
+/* Send a reply of `n` bytes with the error of a handler, if any. */
 static int send_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
 		       void *reply, size_t n)
 {
@@ -57,7 +57,7 @@ static int send_answer(struct kl_gpu_server *server, const struct kl_gpu_head *r
 	return kl_gpu_server_reply(server, request, reply, n);
 }
 
-/* One message into `room`, and the descriptor that came with it, or -1. */
+/* Receive one message into `room`, and the descriptor sent with it, or -1. */
 static int receive_request(int socket, void *room, size_t *n, int *fd)
 {
 	union {
@@ -138,7 +138,7 @@ static void drop_bind(struct kl_gpu_server *server, uint32_t slot)
 	server->bind[slot].bound = NULL;
 }
 
-/* What is bound to it goes first. */
+/* Bindings to the set are freed first. */
 static void drop_set(struct kl_gpu_server *server, uint32_t slot)
 {
 	struct kl_gpu_server_set *set = &server->set[slot];
@@ -271,7 +271,7 @@ static int put_set(struct kl_gpu_server *server, const void *request, int fd)
 
 static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind, int fd)
 {
-	/* bytes of struct arguments live in it */
+	/* owns the bytes of struct arguments */
 	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
 	struct kl_gpu_server_set *set = NULL;
 	struct kl_gpu_bound *bound = NULL;
@@ -347,7 +347,7 @@ int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_se
 	return err;
 }
 
-/* Everything before the launches; waits, so that an error after is of the kernels. */
+/* Everything before the launches. Waits, so that a later error is one of the kernels. */
 static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
 		       struct kl_gpu_bound *bound, struct kl_gpu_server_set *set,
 		       struct kl_gpu_module *module)
@@ -398,7 +398,7 @@ static int run_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *c
 					    kl_gpu_bound_kernel(bound, which));
 	}
 	kl_gpu_driver_name(server->cu, rc, out->name);
-	/* with one launch it is known which; with several only of one that was refused */
+	/* a fault can be attributed only if there is one launch; a refusal always */
 	if (out->end == KL_GPU_CALL_FAULT && kl_gpu_bound_launches(bound) > 1)
 		out->launch = -1;
 	snprintf(out->kernel, sizeof(out->kernel), "%s", kl_gpu_bound_kernel(bound, out->launch));
@@ -460,7 +460,7 @@ static int serve_call(struct kl_gpu_server *server, const void *request, int fd)
 	return kl_gpu_server_reply(server, request, &out, sizeof(out));
 }
 
-/* Written, looked at there, read back and looked at here. */
+/* Write a pattern, check it on the device, and compare its fingerprint with the host's. */
 static int probe_device(struct kl_gpu_server *server)
 {
 	enum { BYTES = 1 << 20 };
@@ -549,6 +549,6 @@ int kl_gpu_server_main(void)
 		if (err)
 			break;
 	}
-	/* the system takes back what the driver holds; its own way out may wait for a kernel */
+	/* the system frees what the driver holds; the driver's own exit can wait for a kernel */
 	_exit(err == ENDED ? 0 : 70);
 }

@@ -5,12 +5,14 @@
 #include "worker/gpu/wire.h"
 
 /*
- * server - the GPU process: `klineage-worker --gpu-child`. It carries out what wire.h
- * lists until the socket is closed. No candidate's code runs on this side's processor.
+ * server - the main loop of the GPU process, `klineage-worker --gpu-child`.
+ *
+ * Carries out the requests listed in wire.h until the socket is closed. Except for host code
+ * (launcher.h), no code of a candidate runs on the processor in this process.
  */
 int kl_gpu_server_main(void);
 
-/* What the process holds; server_state.h works on it too. */
+/* State of the process; also used by timing/server_state.h. */
 struct kl_gpu_server_set {
 	struct kl_gpu_set *set; /* NULL: empty slot */
 	unsigned char *host;    /* the shared mapping */
@@ -20,7 +22,7 @@ struct kl_gpu_server_set {
 
 struct kl_gpu_server {
 	int socket;
-	unsigned closed; /* enum kl_gpu_closed: may it run host code? */
+	unsigned closed; /* what is closed to the process: enum kl_gpu_closed */
 	struct kl_gpu_driver *cu;
 	struct kl_gpu_device *device; /* NULL until OPEN */
 	struct kl_gpu_module *module[KL_GPU_MAX_MODULES];
@@ -31,33 +33,34 @@ struct kl_gpu_server {
 	} bind[KL_GPU_MAX_BINDS];
 	struct kl_cu_event *before, *after;
 	struct kl_gpu_launcher *launcher; /* host code; NULL: none */
-	void *time;                       /* server_state.h's own; NULL at first */
+	/* struct kl_gpu_timing of timing/server_state.h; NULL until the profile needs it */
+	void *time;
 };
 
 /**
- * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Its head is filled in, and its
- * state unless it says one.
+ * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Fills in its head, and its
+ * state unless the caller has set one.
  */
 int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *request,
 			void *reply, size_t n);
-/** The slot's content, or KL_EINVALID. */
+/** Content of a slot; KL_EINVALID if it is empty or out of range. */
 int kl_gpu_server_get_bound(struct kl_gpu_bound **out, struct kl_gpu_server *server, uint32_t slot);
 int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *server,
 			  uint32_t slot);
-/** Inputs of the set from its shared mapping. */
+/** Copy the set's inputs from its shared mapping to the device. */
 int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
-/** A shared mapping of `bytes` of `fd`, whose size is checked; closes nothing. */
+/** Map `bytes` of `fd`, whose size is checked; the caller closes `fd` and unmaps. */
 int kl_gpu_server_map(void **out, int fd, uint64_t bytes, bool writable);
 
-/* server_host.c: LAUNCHER and LAUNCH. */
+/* server_host.c: operations LAUNCHER and LAUNCH. */
 int kl_gpu_server_launcher(struct kl_gpu_server *server, const void *request, int fd);
 int kl_gpu_server_launch(struct kl_gpu_server *server, const void *request, int fd);
 
 /**
- * server.c: operations KL_GPU_OP_TIME to KL_GPU_OP_TIME_END. `request` has `n` bytes, `fd` is -1 or
- * a descriptor that is closed afterwards. It sends the reply itself; a negative return ends the
- * process.
+ * timing/server.c: operations KL_GPU_OP_TIME to KL_GPU_OP_TIME_END. `request` has `n` bytes; `fd`
+ * is -1 or a descriptor that the caller closes afterwards. Sends the reply itself; a negative
+ * return value ends the process.
  */
 int kl_gpu_time_serve(struct kl_gpu_server *server, const struct kl_gpu_head *request, size_t n,
 		      int fd) __attribute__((weak));

@@ -11,7 +11,7 @@
 #include "worker/gpu/server.h"
 #include "worker/gpu/wall.h"
 
-/* Longer than asking an idle device takes. */
+/* More than a synchronization with an idle device takes. */
 #define LATE_NS 500000
 
 static void take_error(struct kl_gpu_reply *reply, int err)
@@ -63,7 +63,10 @@ static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_laun
 	return rc ? kl_gpu_error(server->cu, rc, KL_EIO, "the GPU fails before the call") : 0;
 }
 
-/* Waiting for the device is spinning; being kept from the processor is not. */
+/*
+ * Processor time of this thread: it grows while the driver spins on the device, not while the
+ * thread is not scheduled.
+ */
 static int64_t processor_ns(void)
 {
 	struct timespec now = { 0 };
@@ -72,7 +75,7 @@ static int64_t processor_ns(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* The stream is done; is the device? */
+/* The stream is done: check that the device is idle as well. */
 static int settle_call(struct kl_gpu_server *server, struct kl_gpu_called *out)
 {
 	int64_t from = processor_ns(), took;

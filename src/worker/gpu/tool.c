@@ -80,7 +80,7 @@ static int open_context(struct kl_gpu_device *device)
 	size_t granule = 0;
 	int rc;
 
-	/* already set by a library in this process: then it is as it is */
+	/* fails harmlessly if a library in this process has set them already */
 	device->cu->ctx_flags(device->dev, KL_CU_CTX_SPIN);
 	if ((rc = device->cu->ctx_retain(&device->context, device->dev)) ||
 	    (rc = device->cu->ctx_set(device->context)))
@@ -119,7 +119,7 @@ int kl_gpu_device_open(struct kl_gpu_device **out, struct kl_gpu_driver *cu, int
 	return 0;
 }
 
-/* With the context everything goes that is in it; whoever shares it keeps it. */
+/* Releasing the context frees everything in it, unless a library still shares it. */
 void kl_gpu_device_free(struct kl_gpu_device *device)
 {
 	if (!device)
@@ -150,7 +150,7 @@ static int launch_tool(const struct kl_gpu_device *device, struct kl_cu_function
 		    0;
 }
 
-/* Enough blocks for n words, and no more than the device runs at once. */
+/* Enough blocks for `words`, but no more than the device runs at once. */
 static unsigned block_count(const struct kl_gpu_device *device, uint64_t words)
 {
 	uint64_t need = (words + THREADS - 1) / THREADS, most = (uint64_t)device->facts.sms * 8;
@@ -158,7 +158,7 @@ static unsigned block_count(const struct kl_gpu_device *device, uint64_t words)
 	return (unsigned)(need < most ? need : most);
 }
 
-/* A range of bytes as words of a pattern. */
+/* A range of bytes in words of a pattern. */
 struct span {
 	uint64_t base, n, first;
 	unsigned head, tail;
@@ -279,8 +279,8 @@ int kl_gpu_scrub(const struct kl_gpu_device *device)
 	int err;
 
 	/*
-	 * as much as a block can have: one on each multiprocessor, twice since order is not
-	 * promised
+	 * a block with all shared memory fills one multiprocessor; launch one per multiprocessor,
+	 * twice because their distribution is not guaranteed
 	 */
 	for (int i = 0; i < 2; i++)
 		if ((err = launch_tool(device, device->scrub_shared, (unsigned)device->facts.sms,

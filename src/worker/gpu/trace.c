@@ -10,8 +10,8 @@
 #include "worker/gpu/baseline.h"
 
 /*
- * CUPTI's binary interface as far as it is used. Records of a kind grow at their end from version
- * to version; what is read here has its place since CUDA 9.
+ * The part of CUPTI's binary interface used here. Versions extend records only at their end; the
+ * fields read here have kept their offsets since CUDA 9.
  */
 enum { KIND_MEMCPY = 1, KIND_MEMSET = 2, KIND_KERNEL = 3, KIND_CONCURRENT_KERNEL = 10 };
 enum { KERNEL_STREAM = 48, KERNEL_NAME = 104, COPY_BYTES = 8, COPY_STREAM = 40 };
@@ -30,7 +30,7 @@ struct kl_gpu_trace {
 	struct kl_gpu_seen seen;
 };
 
-/* Callbacks have no argument for us. */
+/* A global because CUPTI's callbacks have no user argument. */
 static struct kl_gpu_trace *tracer;
 
 static void give_buffer(uint8_t **buffer, size_t *size, size_t *most)

@@ -5,22 +5,23 @@
 #include "worker/gpu/tool.h"
 
 /*
- * trace - what ran on the GPU, by name, from CUPTI's activity records. libcupti is opened when it
- * is asked for. One tracer of a process: CUPTI has no more.
+ * trace - records what ran on the GPU, by name, from CUPTI's activity records.
+ *
+ * libcupti is loaded on demand. A process can have one trace: CUPTI supports only one user.
  *
  *	kl_gpu_trace_open(&t, device);
- *	kl_gpu_trace_begin(t);			forget what was
+ *	kl_gpu_trace_begin(t);		forget earlier records
  *	... calls, and wait for them ...
- *	kl_gpu_trace_end(t, seen);		each kernel and copy
+ *	kl_gpu_trace_end(t, seen);	each kernel and copy
  */
 #define KL_GPU_TRACE_MOST 64
 #define KL_GPU_TRACE_NAME 200
 
 struct kl_gpu_seen {
-	uint32_t n, lost; /* lost: there were more than fit */
+	uint32_t n, lost; /* lost: number that did not fit */
 	struct kl_gpu_seen_one {
 		int32_t kind;                 /* enum kl_gpu_seen_kind */
-		int32_t elsewhere;            /* not on the device's own stream */
+		int32_t elsewhere;            /* nonzero: on another stream than the device's */
 		uint64_t bytes;               /* of a copy or a fill */
 		char name[KL_GPU_TRACE_NAME]; /* of a kernel: kl_gpu_trace_name() */
 	} one[KL_GPU_TRACE_MOST];
@@ -28,13 +29,13 @@ struct kl_gpu_seen {
 enum kl_gpu_seen_kind { KL_GPU_SEEN_KERNEL, KL_GPU_SEEN_COPY, KL_GPU_SEEN_FILL };
 
 /**
- * How a kernel's name stands there: as it is, or, where it is longer (templates have names of
- * thousands of letters), its beginning, '#', and the SHA-256 of all of it.
+ * The form of a kernel's name in a trace: unchanged, or, if it is too long (template instances have
+ * names of thousands of characters), its beginning, '#', and the SHA-256 of the whole name.
  */
 void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name);
 
 struct kl_gpu_trace;
-/** KL_ECANNOT: no CUPTI here, or it refuses. Stays open for as long as the process lives. */
+/** KL_ECANNOT: no CUPTI here, or it refuses. The trace stays open until the process ends. */
 int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *device);
 void kl_gpu_trace_begin(struct kl_gpu_trace *trace);
 void kl_gpu_trace_end(struct kl_gpu_trace *trace, struct kl_gpu_seen *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait - waits for a stream, and sorts CUDA errors */
+/* wait - waits for a stream, classifies CUDA errors */
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms)
 		now = kl_clock_ns();
 		if (now >= end)
 			return rc;
-		if (now - start > 2000000) /* short ones are waited for by looking */
+		if (now - start > 2000000) /* spin for short kernels */
 			usleep(50);
 	}
 	return rc;

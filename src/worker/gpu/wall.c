@@ -32,8 +32,8 @@ static int allow_path(int set, const char *path, uint64_t access)
 	int rc;
 
 	if (attr.parent_fd < 0)
-		return 0; /* not here: nothing to allow */
-	/* a file has no directory to list */
+		return 0; /* it does not exist: nothing to allow */
+	/* the right to list applies to directories only */
 	attr.allowed_access = fstat(attr.parent_fd, &st) || S_ISDIR(st.st_mode) ?
 				      access :
 				      access & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
@@ -73,7 +73,10 @@ static int allow_system(int set)
 	return rc;
 }
 
-/* Where the caller says that libraries lie: absolute, or it is whoever's directory. */
+/*
+ * Allow the library directories in `variable`. Relative ones are skipped: they would depend on the
+ * current directory.
+ */
 static int allow_libraries(int set, const char *variable)
 {
 	const char *dirs = getenv(variable);
@@ -112,13 +115,13 @@ static int allow_devices(int set)
 	return rc;
 }
 
-/* The driver names its threads there, and gives up if it may not. */
+/* The driver writes the names of its threads there, and fails if it cannot. */
 static int allow_itself(int set, uint64_t truncate)
 {
 	return allow_path(set, "/proc/self", READ | WRITE | truncate);
 }
 
-/* Root without them owns files and nothing more. */
+/* Without them root only owns files. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct __user_cap_header_struct = {
@@ -127,11 +130,11 @@ static int drop_capabilities(void)
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* refused to who has none */
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* fails without privilege */
 	return (int)syscall(SYS_capset, &__user_cap_header_struct, none);
 }
 
-/* As the kernel has it, whatever was asked of it. */
+/* Ask the kernel, instead of trusting the calls above. */
 static bool has_capabilities(void)
 {
 	struct __user_cap_header_struct __user_cap_header_struct = {

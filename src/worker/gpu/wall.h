@@ -3,15 +3,16 @@
 #define KL_WORKER_GPU_WALL_H
 
 /*
- * wall - confines a GPU process for host code before the driver is opened: so it holds for the
- * driver's threads, too, and for whoever writes over their memory. By Landlock, files are read
- * where the system's and the vendor's libraries lie and written nowhere but to the GPU's devices
- * and its own entries of /proc; no other process is to be seen there. As root it is without any
- * capability.
+ * wall - confines a GPU process for host code before the driver is opened.
  *
- * seal.h adds, once the driver runs, the system calls that nobody needs any more. Each says what it
- * has closed; the worker runs host code where all of it is, and its result says so
- * (docs/formats.md, "Host code").
+ * So the confinement also holds for the driver's threads, even if host code overwrites their
+ * memory. With Landlock, files can be read only where the libraries of the system and the vendor
+ * are, and written only at the GPU's devices and the process's own entries in /proc, where other
+ * processes are not visible. A process of root loses all capabilities.
+ *
+ * Once the driver runs, seal.h also closes the system calls that are no longer needed. Both report
+ * what they have closed; the worker runs host code only if all of it is closed, and the result
+ * lists it (docs/formats.md, "Host code").
  */
 enum kl_gpu_closed {
 	KL_GPU_CLOSED_CAPABILITIES = 1,
@@ -22,8 +23,8 @@ enum kl_gpu_closed {
 };
 
 /**
- * *closed gains what this process has lost (enum kl_gpu_closed). KL_ECANNOT: this kernel has no Landlock of
- * ABI 2 (Linux 5.19), and host code is not run.
+ * Confine this process; adds what was closed to *closed (enum kl_gpu_closed). KL_ECANNOT: the
+ * system has no Landlock of ABI 2 (Linux 5.19), so host code is not run.
  */
 int kl_gpu_wall(unsigned *closed);
 

@@ -6,37 +6,37 @@
 #include "worker/gpu/trace.h"
 
 /*
- * wire - what the worker and its GPU process say to each other.
+ * wire - the messages between the worker and its GPU process.
  *
- * The process is `klineage-worker --gpu-child`, with a SOCK_SEQPACKET socket as descriptor 3
- * and /dev/null for the rest. One request, one reply; both begin with a head, whose `bytes`
- * is the size of the whole message and has to be what was received, and the size that
- * the operation has. What is large travels as a memfd beside the request (at most one) and
- * both sides map it. Sizes, slots and offsets are checked by who receives them; a broken
- * message ends the process.
+ * The process is `klineage-worker --gpu-child`, with a SOCK_SEQPACKET socket as descriptor
+ * KL_GPU_WIRE_FD and /dev/null as standard input, output and error. Each request has one reply;
+ * both begin with a head, whose `bytes` is the size of the whole message. It must equal both the
+ * number of bytes received and the size of the operation's message. Large data is sent as a memfd
+ * with the request (at most one), which both sides map. The receiver checks sizes, slots and
+ * offsets; a malformed message ends the process.
  *
- * The GPU process never sees a truth: inputs, outputs, cubins and plans are all it gets.
+ * The GPU process never sees a truth: it gets only inputs, outputs, cubins and plans.
  *
- * Everything that is kept has a number (a slot) that the asker chooses:
+ * Everything that the process keeps has a number (a slot) that the worker chooses:
  *
- *	HELLO				the devices; no context yet. Its slot says what for
- *	OPEN	device			a context; the tools are compiled
- *	MODULE	slot, memfd: cubin	load
- *	SET	slot, layout, memfd	tensors; the memfd is the host's side of them
- *	BIND	slot, module, set,	plan JSON resolved at dims; `prepare` is run
+ *	HELLO					lists the devices; no context; slot: enum kl_gpu_for
+ *	OPEN	device				opens a context; the tools are compiled
+ *	MODULE	slot, memfd: cubin		loads it
+ *	SET	slot, layout, memfd		allocates tensors; the memfd is their host side
+ *	BIND	slot, module, set, plan		resolves the plan's JSON at dims, runs `prepare`
  *		memfd: plan
- *	CALL	bind, seed		all that belongs to one call
+ *	CALL	bind, seed			does everything that belongs to one call
  *	DROP	kind, slot
- *	PROBE				does the opened GPU write and read?
- *	LAUNCHER memfd: shared object	host code (launcher.h), of which a process has one at most
- *	LAUNCH	set, dims, seed		all that belongs to a call of it
+ *	PROBE					tests that the opened GPU writes and reads
+ *	LAUNCHER memfd: shared object		loads host code (launcher.h), at most once
+ *	LAUNCH	set, dims, seed			does everything that belongs to a call of it
  *
- * Operations from KL_GPU_OP_TIME on are the profile's (timing/wire.h): kl_gpu_time_serve() gets
- * them with the same state.
+ * Operations from KL_GPU_OP_TIME on belong to the profile (timing/wire.h): kl_gpu_time_serve()
+ * receives them with the same state.
  */
-#define KL_GPU_WIRE_FD 200 /* above what a tool around us has open */
+#define KL_GPU_WIRE_FD 200 /* above the descriptors of a profiling tool around the worker */
 #define KL_GPU_WIRE_MAGIC 0x6b6c6770u
-#define KL_GPU_WIRE_MAX 65536 /* bytes of a message */
+#define KL_GPU_WIRE_MAX 65536 /* maximum size of a message in bytes */
 #define KL_GPU_MAX_MODULES 8
 #define KL_GPU_MAX_SETS 64
 #define KL_GPU_MAX_BINDS 256
@@ -62,20 +62,23 @@ struct kl_gpu_head {
 	uint32_t magic, op, bytes, slot;
 };
 
-/* Slot of HELLO. For host code it puts a wall around itself before it opens the driver (wall.h). */
+/*
+ * Slot of HELLO. With KL_GPU_FOR_HOST the process confines itself before it opens the driver
+ * (wall.h).
+ */
 enum kl_gpu_for { KL_GPU_FOR_DEVICE, KL_GPU_FOR_HOST };
 
-/* Can the process be asked on? */
+/* Whether the process can take further requests. */
 enum kl_gpu_state_after {
 	KL_GPU_WELL,
-	KL_GPU_LOST,  /* the context is lost: end it */
-	KL_GPU_STUCK, /* a kernel still runs: end it, and prove the GPU healthy */
+	KL_GPU_LOST,  /* the context is lost: kill the process */
+	KL_GPU_STUCK, /* a kernel is still running: kill the process, then probe the GPU */
 };
 
-/* Every reply begins so. */
+/* Common beginning of all replies. */
 struct kl_gpu_reply {
 	struct kl_gpu_head head; /* op and slot of the request */
-	int32_t err;             /* 0, or enum kl_err with `message` */
+	int32_t err;             /* 0, or an enum kl_err, described by `message` */
 	int32_t state;           /* enum kl_gpu_state_after */
 	char message[480];
 };
@@ -83,11 +86,11 @@ struct kl_gpu_reply {
 struct kl_gpu_hello { /* reply */
 	struct kl_gpu_reply r;
 	int32_t driver, ndevice; /* CUDA version of the driver */
-	char build[64];          /* its own */
+	char build[64];          /* version of the driver itself */
 	struct kl_gpu_facts device[KL_GPU_MAX_DEVICES];
 };
 
-struct kl_gpu_open { /* request; the reply is a plain one */
+struct kl_gpu_open { /* request; the reply is a plain kl_gpu_reply */
 	struct kl_gpu_head head;
 	int32_t ordinal, reserved;
 };
@@ -105,48 +108,48 @@ struct kl_gpu_put_set { /* request + memfd */
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
 };
 
-struct kl_gpu_put_bind { /* request + memfd: JSON, see kl_gpu_child_bind */
+struct kl_gpu_put_bind { /* request + memfd: JSON of kl_gpu_doc_make */
 	struct kl_gpu_head head;
 	uint32_t module, set;
-	uint64_t bytes; /* of JSON */
+	uint64_t bytes; /* size of the JSON */
 	uint64_t seed;
 	int64_t limit_ms;
 };
 
 enum kl_gpu_call_flags {
-	KL_GPU_CALL_UPLOAD = 1,   /* inputs from the memfd */
-	KL_GPU_CALL_RELOAD = 2,   /* the module is loaded anew first */
-	KL_GPU_CALL_SCRUB = 4,    /* shared and local memory overwritten first */
-	KL_GPU_CALL_DOWNLOAD = 8, /* outputs into the memfd */
-	KL_GPU_CALL_CHECK = 16,   /* slack and carried scratch looked at */
+	KL_GPU_CALL_UPLOAD = 1,   /* copy inputs from the memfd */
+	KL_GPU_CALL_RELOAD = 2,   /* reload the module first */
+	KL_GPU_CALL_SCRUB = 4,    /* overwrite shared and local memory first */
+	KL_GPU_CALL_DOWNLOAD = 8, /* copy outputs to the memfd */
+	KL_GPU_CALL_CHECK = 16,   /* check slack and carried scratch */
 };
 #define KL_GPU_CALL_ALL 31
 
 struct kl_gpu_do_call { /* request */
 	struct kl_gpu_head head;
 	uint32_t flags, reserved;
-	uint64_t seed;    /* of poison */
-	int64_t limit_ms; /* for the launches alone */
+	uint64_t seed;    /* seed of the poison */
+	int64_t limit_ms; /* applies to the launches only */
 };
 
 enum kl_gpu_call_end {
 	KL_GPU_CALL_OK,
-	KL_GPU_CALL_FAULT,    /* the context is lost; the process has ended itself */
-	KL_GPU_CALL_HANG,     /* the process has to be killed */
-	KL_GPU_CALL_REFUSED,  /* a launch was refused: nothing ran wrong, the process goes on */
+	KL_GPU_CALL_FAULT,    /* the context is lost: the process must be killed */
+	KL_GPU_CALL_HANG,     /* still running: the process must be killed */
+	KL_GPU_CALL_REFUSED,  /* a launch was refused: no damage, the process can go on */
 	KL_GPU_CALL_SLACK,    /* tensor `arg` was written outside of it, at byte `where` */
-	KL_GPU_CALL_SCRATCH,  /* r.message */
+	KL_GPU_CALL_SCRATCH,  /* scratch was left in a wrong state: see r.message */
 	KL_GPU_CALL_RETURNED, /* host code: klineage_launch returned `launch`, which is not 0 */
-	/* host code: the device went on for `where` ns after the stream was done */
+	/* host code: the device was still busy for `where` ns after the stream was done */
 	KL_GPU_CALL_LATE,
 };
 
 struct kl_gpu_called { /* reply */
 	struct kl_gpu_reply r;
-	int32_t end, launch; /* enum kl_gpu_call_end; which launch, -1 unknown */
+	int32_t end, launch; /* enum kl_gpu_call_end; index of the launch, -1: unknown */
 	int32_t arg, quirk;
 	int64_t where;
-	int64_t event_ns; /* between events around the launches */
+	int64_t event_ns; /* between the events before and after the launches */
 	char name[64];    /* of the CUDA error */
 	char kernel[256];
 };
@@ -154,18 +157,18 @@ struct kl_gpu_called { /* reply */
 struct kl_gpu_put_launcher { /* request + memfd */
 	struct kl_gpu_head head;
 	uint64_t bytes;
-	uint32_t trace, reserved; /* what it runs is looked at */
+	uint32_t trace, reserved; /* trace: record what it runs */
 };
 struct kl_gpu_launcher_ready { /* reply */
 	struct kl_gpu_reply r;
 	int32_t traced;  /* CUPTI works */
 	uint32_t closed; /* to its process: enum kl_gpu_closed */
-	char why[200];   /* it is not traced */
+	char why[200];   /* reason why it is not traced */
 };
 
 struct kl_gpu_do_launch { /* request; head.slot is the set */
 	struct kl_gpu_head head;
-	/* of kl_gpu_call_flags; RELOAD: its variables are put back */
+	/* enum kl_gpu_call_flags; RELOAD restores its variables */
 	uint32_t flags, reserved;
 	uint64_t seed;
 	int64_t limit_ms;
@@ -173,13 +176,13 @@ struct kl_gpu_do_launch { /* request; head.slot is the set */
 };
 struct kl_gpu_launched { /* reply */
 	struct kl_gpu_called c;
-	int64_t host_ns; /* what klineage_launch itself took */
+	int64_t host_ns; /* duration of klineage_launch itself */
 	struct kl_gpu_seen seen;
 };
 
 struct kl_gpu_drop { /* request */
 	struct kl_gpu_head head;
-	uint32_t op, reserved; /* KL_GPU_OP_MODULE, SET or BIND: what was made by it */
+	uint32_t op, reserved; /* KL_GPU_OP_MODULE, SET or BIND: kind of the slot */
 };
 
 #endif
