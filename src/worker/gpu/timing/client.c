@@ -14,11 +14,11 @@
 
 #define ASK_MS 120000
 #define OUTSIDE_ROUNDS 3
-/* More sets cost more to make than they are worth. */
+/* More sets would take longer to allocate than they are worth. */
 #define MOST_SETS 48
-/* Of the device's memory. */
+/* Sets use at most this fraction (1 in n) of the device's memory. */
 #define MEMORY_SHARE 4
-#define MEMORY_SHARE_HOST 16 /* several processes have sets */
+#define MEMORY_SHARE_HOST 16 /* each of several processes has its sets */
 
 const char *kl_gpu_timer_what(const struct kl_job *job, int who)
 {
@@ -57,8 +57,8 @@ static void lay_out(struct kl_gpu_timer *timer)
 }
 
 /*
- * Cold: so many that together they are twice the L2 cache. Hot: as many as surely stay
- * in it. Never fewer than there are inputs, since these have to differ.
+ * Cold: as many as are twice the L2 cache together. Hot: as many as surely stay in it. Never fewer
+ * than there are members, so that inputs differ.
  */
 static size_t count_sets(const struct kl_gpu_timer *timer)
 {
@@ -103,7 +103,7 @@ static int make_sets(struct kl_gpu_timer *timer, int who)
 	return 0;
 }
 
-/* -- asking ------------------------------------------------------------------------ */
+/* -- requests ---------------------------------------------------------------------- */
 
 static int ask_child(struct kl_gpu_timer *timer, int who, void *data, size_t n, void *reply,
 		     size_t nreply, int64_t limit_ms)
@@ -224,9 +224,9 @@ static int add_child(struct kl_gpu_timer *timer, int who)
 	}
 }
 
-/* -- life ---------------------------------------------------------------------------- */
+/* -- creation and release --------------------------------------------------------------- */
 
-/* Process, tensors, inputs; with host code for each subject. */
+/* Start a process with tensors and inputs; with host code one per subject. */
 static int start_child(struct kl_gpu_timer *timer, int who)
 {
 	struct kl_gpu_child **childs = &timer->child[timer->job->host ? who : 0];
@@ -259,7 +259,7 @@ static int load_children(struct kl_gpu_timer *timer, bool there[KL_BLOCKS_SUBJEC
 		kl_blocks_note(notes, "%s is not compared: %s", kl_gpu_timer_what(timer->job, who),
 			       kl_error_last());
 		there[who] = false;
-		/* once more, without it */
+		/* start again without it if a process is gone */
 		err = kl_gpu_timer_alive(timer) ? 0 : KL_EBUSY;
 	}
 	memcpy(timer->there, there, sizeof(timer->there));
@@ -301,7 +301,7 @@ void kl_gpu_timer_free(struct kl_gpu_timer *timer)
 {
 	if (!timer)
 		return;
-	/* what it holds is of this point alone */
+	/* its contents are valid for this point only */
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++) {
 		if (!timer->child[i])
 			continue;
@@ -322,7 +322,7 @@ static void end_strings(struct kl_gpu_time_end *how)
 	how->kernel[sizeof(how->kernel) - 1] = '\0';
 }
 
-/* A process that does not answer was held up by the kernel. */
+/* A process that does not reply in time is blocked by the kernel. */
 static int is_hung(int err, struct kl_gpu_time_end *how)
 {
 	if (err != KL_ETIMEOUT)
@@ -412,7 +412,7 @@ int kl_gpu_timer_outside(struct kl_gpu_timer *timer, int who, uint32_t calls, ui
 				return err;
 			took[k][i] = (double)(kl_clock_ns() - from);
 		}
-	/* sorted by this: what disturbs makes it later */
+	/* sorts the times: disturbances only add, so the least ones are compared */
 	kl_stats_median(took[0], times);
 	kl_stats_median(took[1], times);
 	*ns = (took[1][0] - took[0][0]) / (3.0 * calls * rounds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server - requests of the profile in the GPU process: inputs, outputs, dispatch */
+/* server - receives the profile's requests in the GPU process: inputs, outputs, dispatch */
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static int fetch_place(struct kl_gpu_timing *timing, uint32_t place)
 			 kl_gpu_server_download(timing->s, &timing->s->set[timing->set[place]]);
 }
 
-/* -- the door ---------------------------------------------------------------------------------- */
+/* -- dispatch ---------------------------------------------------------------------------------- */
 
 static const size_t sizes[] = {
 	[KL_GPU_TIME_BEGIN - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_begin),

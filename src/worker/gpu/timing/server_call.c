@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
 
-/* Kernels, copies and fills that a call of a vendor's library, or of host code, may be. */
+/* Most kernels, copies and fills that a call of a library or of host code is assumed to enqueue. */
 #define VENDOR_OPS 8
 
-/* Tensors that are read and written: as they were. */
+/* Restore the inout tensors' original contents. */
 static int restore_place(struct kl_gpu_timing *timing, uint32_t place)
 {
 	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, place);

@@ -5,12 +5,15 @@
 #include "base/stats.h"
 #include "worker/gpu/timing/server_state.h"
 
-/* What a library zeroes between calls in Triton's do_bench. */
+/* Bytes that Triton's do_bench zeroes before each call. */
 #define BENCH_BYTES ((uint64_t)256 << 20)
 
-/* -- by the clock -------------------------------------------------------------------------- */
+/* -- by the host's clock -------------------------------------------------------------------- */
 
-/* n calls, one after the other over the sets: by our clock, from their release, and by events. */
+/*
+ * Run `n` calls back to back, cycling through the sets. *wall_ns: from their release, by the host's
+ * clock; *device_ns: between events.
+ */
 static int run_of(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t n,
 		  struct kl_gpu_time_end *how, int64_t limit_ms, double *wall_ns, double *device_ns)
 {
@@ -44,7 +47,7 @@ static int ready_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, u
 #define SLOPE_ROUNDS KL_GPU_TIME_SLOPE_ROUNDS
 
 struct slope {
-	double wall[2][SLOPE_ROUNDS], device[2][SLOPE_ROUNDS]; /* of n calls, of 2 n */
+	double wall[2][SLOPE_ROUNDS], device[2][SLOPE_ROUNDS]; /* [0]: n calls, [1]: 2n */
 };
 
 static int run_slopes(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
@@ -65,7 +68,7 @@ static int run_slopes(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 	return err;
 }
 
-/* What disturbs a processor makes it later, never earlier: the least times are compared. */
+/* Disturbances of the host only lengthen times, so the least ones are compared. */
 int kl_gpu_timing_slope(struct kl_gpu_timing *timing, const struct kl_gpu_time_slope *slope,
 			struct kl_gpu_time_sloped *out)
 {
@@ -77,14 +80,15 @@ int kl_gpu_timing_slope(struct kl_gpu_timing *timing, const struct kl_gpu_time_s
 
 	if (err == 0 && (slope->rounds < 1 || slope->rounds > SLOPE_ROUNDS))
 		err = kl_error(KL_EINVALID, "%u rounds for a slope", slope->rounds);
-	/* as many as can be enqueued behind one hold */
+	/* at most as many as can be enqueued while the stream is held */
 	while (err == 0 && calls > 1 &&
 	       2 * calls * kl_gpu_timing_launches(timing, timed) > KL_GPU_HOLD_OPS)
 		calls /= 2;
 	if (err < 0 || (err = run_slopes(timing, timed, slope, calls, &other, &out->how)) < 0 ||
 	    out->how.end != KL_GPU_CALL_OK)
 		return err;
-	spread = kl_stats_median(other.wall[1], slope->rounds) - other.wall[1][0]; /* sorted */
+	/* sorted by kl_stats_median */
+	spread = kl_stats_median(other.wall[1], slope->rounds) - other.wall[1][0];
 	kl_stats_median(other.wall[0], slope->rounds);
 	kl_stats_median(other.device[0], slope->rounds);
 	kl_stats_median(other.device[1], slope->rounds);
@@ -94,11 +98,12 @@ int kl_gpu_timing_slope(struct kl_gpu_timing *timing, const struct kl_gpu_time_s
 	return 0;
 }
 
-/* -- as others do it ------------------------------------------------------------------------ */
+/* -- do_bench ------------------------------------------------------------------------------- */
 
 /*
- * Triton's do_bench: always the same buffers, warm-up calls without a flush, then each call behind
- * a zeroing of 256 MB, which also hides the launch; the median of event times. Nothing is checked.
+ * Triton's do_bench: always the same buffers, warm-up calls without a flush, then each call after
+ * zeroing 256 MB, which also hides the launch latency; the result is the median of event times.
+ * Answers are not checked.
  */
 int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_bench *bench,
 			struct kl_gpu_time_benched *out)

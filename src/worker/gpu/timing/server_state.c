@@ -66,7 +66,7 @@ struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_
 	return timing->s->set[timing->set[place]].set;
 }
 
-/* Clock and width of the device memory, at two transfers a clock. */
+/* Peak rate in bytes per ns, from the memory's clock and bus width at two transfers per clock. */
 static double peak_clock(const struct kl_gpu_timing *timing)
 {
 	int khz = 0, bits = 0;

@@ -7,30 +7,31 @@
 #include "worker/gpu/timing/wire.h"
 
 /*
- * server_state - the profile's state in the GPU process, and its operations: those of wire.h,
- * which server.c receives.
+ * server_state - the profile's state in the GPU process, and its operations.
+ *
+ * These are the operations of wire.h, whose requests server.c receives.
  *
  *	kl_gpu_timing_open(&t, s);		once; lives as long as the process
- *	kl_gpu_timing_begin(t, ...);		a point: its sets, no subject yet
- *	kl_gpu_timing_add_bound(t, ...);	or _vendor, _launcher: who is timed
- *	kl_gpu_timing_visit(t, ...);		timed calls of one of them
+ *	kl_gpu_timing_begin(t, ...);		a point: its sets, no subjects yet
+ *	kl_gpu_timing_add_bound(t, ...);	or _vendor, _launcher: adds a subject
+ *	kl_gpu_timing_visit(t, ...);		timed calls of one subject
  *
- * An error ends the request, not the process. How a subject's calls ended is no error but stands in
- * the reply (struct kl_gpu_time_end).
+ * An error ends the request, not the process. A subject's call that ends badly is not an error; it
+ * is described in the reply (struct kl_gpu_time_end).
  */
-/* How long operations of the gate's own may take, beside those of a subject. */
+/* Time limit for the gate's own operations, in addition to that of the subject. */
 #define KL_GPU_OWN_MS 20000
 
-/* A subject. */
+/* A subject of the profile. */
 struct kl_gpu_timed {
 	bool there;
 	uint32_t bind[KL_GPU_TIME_CALLS];
-	struct kl_gpu_baseline *vendor; /* NULL: bound */
-	struct kl_cu_graph_exec *graph; /* of the last batch */
+	struct kl_gpu_baseline *vendor; /* a library's kernel or host code; NULL: `bind` is used */
+	struct kl_cu_graph_exec *graph; /* graph of the last batch */
 	bool no_graph;
 };
 
-/* The pristine contents of tensors that are written and read. */
+/* Copies of the original contents of inout tensors. */
 struct kl_gpu_pristine {
 	struct kl_gpu_buffer copy[KL_GPU_MAX_TENSORS];
 	bool has[KL_GPU_MAX_TENSORS];
@@ -45,10 +46,10 @@ struct kl_gpu_timing {
 	uint32_t nset, set[KL_GPU_TIME_CALLS];
 	struct kl_gpu_pristine pristine[KL_GPU_TIME_CALLS];
 	uint64_t key;
-	uint64_t prints; /* device: two words for each call and tensor */
-	uint64_t stamps; /* device: two stamps a call */
-	uint64_t sink;   /* device: where reading inputs leaves a fingerprint */
-	uint64_t bench;  /* device: what do_bench zeroes; 0: not yet */
+	uint64_t prints; /* device: two words per call and tensor */
+	uint64_t stamps; /* device: two stamps per call */
+	uint64_t sink;   /* device: receives the unused fingerprint when inputs are only read */
+	uint64_t bench;  /* device: memory that do_bench zeroes; 0: not allocated */
 	struct kl_cu_event *before[KL_GPU_TIME_CALLS], *after[KL_GPU_TIME_CALLS];
 };
 
@@ -65,54 +66,57 @@ int kl_gpu_timing_add_vendor(struct kl_gpu_timing *timing, const struct kl_gpu_t
 			     char what[96]);
 int kl_gpu_timing_add_launcher(struct kl_gpu_timing *timing,
 			       const struct kl_gpu_time_launcher *launcher);
-/** Device memory that lives as long as the context. */
+/** Allocate device memory that lives as long as the context. */
 int kl_gpu_timing_memory(uint64_t *at, const struct kl_gpu_device *device, uint64_t bytes);
-/** KL_EINVALID: there is no such subject, no such place among the point's sets. */
+/**
+ * KL_EINVALID: no such subject; kl_gpu_timing_check_place: no such place among the point's sets.
+ */
 int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *timing, uint32_t who);
 int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place);
-/** What lies at a place that was checked. */
+/** The set or binding at a place that was checked. */
 struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_t place);
 struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *timing,
 					 const struct kl_gpu_timed *timed, uint32_t place);
 void kl_gpu_timing_addresses(uint64_t at[KL_GPU_MAX_TENSORS], const struct kl_gpu_set *set);
 void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed);
 
-/* -- server_call.c: one call, what is around it, how it ended ---------------------- */
+/* -- server_call.c: one call, its preparation, its end -------------------------------- */
 
 /**
- * Poison, pristine contents, what the subject needs before a call; all but settle and read are
- * enqueued.
+ * Prepare a call: poison outputs, restore inout tensors, prepare the subject. This and all
+ * functions below are enqueued, except those that settle, check or read.
  */
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			uint64_t seed);
-/** The call itself: 0, or what refused it. */
+/** The call itself. Returns 0 or the status of the call that was refused. */
 int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which);
 int kl_gpu_timing_finish(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place);
-/** Inputs read by a kernel of ours: in the L2 cache as far as they fit. */
+/** Read the inputs with the gate's own kernel: they are then in the L2 cache, if they fit. */
 int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place);
-/** The L2 cache emptied, without the reset of persisting lines, which may wait for the stream. */
+/** Flush the L2 cache, but do not reset its persisting lines: that can wait for the stream. */
 int kl_gpu_timing_flush(struct kl_gpu_timing *timing);
-/** Fingerprints of the outputs; `which` of the two stamps of a call. */
+/** Fingerprint the outputs of a call; take one of its two clock stamps (`which` is 0 or 1). */
 int kl_gpu_timing_print(struct kl_gpu_timing *timing, uint32_t call, uint32_t place);
 int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which);
-/** Launches of a call, or what a call of a library counts as. */
+/** Number of launches in a call; an upper estimate for a library's kernel or host code. */
 size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed);
 /**
- * Wait for what was enqueued; `rc` is what refused a launch, or 0. Negative: the machine is in
- * trouble; 0 and how->end otherwise.
+ * Release the stream and wait for the enqueued calls. `rc` is the status of a refused launch, or 0.
+ * Returns a negative error if the GPU itself fails; otherwise 0, and how->end says how the calls
+ * ended.
  */
 int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
 			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms);
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 				 const struct kl_gpu_time_visit *visit,
 				 struct kl_gpu_time_visited *out);
-/** One fingerprint of a call from those of its outputs. */
+/** Combine the fingerprints of a call's outputs into one per call. */
 int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const struct kl_gpu_time_visit *visit,
 			      struct kl_gpu_time_visited *out);
-/** Mean clock over the stamps of `n` calls; 0: not known. */
+/** Mean clock over the stamps of `n` calls, in MHz; 0: unknown. */
 int kl_gpu_timing_read_clock(struct kl_gpu_timing *timing, uint32_t n, double *mhz);
-/** Between the events around a call; -1: not known. */
+/** Time between the events around a call; -1: unknown. */
 double kl_gpu_timing_event_ns(struct kl_gpu_timing *timing, uint32_t call);
 
 /* -- server_visit.c, server_clock.c: many calls ---------------------------------- */
@@ -121,7 +125,7 @@ int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_v
 			struct kl_gpu_time_visited *out);
 int kl_gpu_timing_slope(struct kl_gpu_timing *timing, const struct kl_gpu_time_slope *slope,
 			struct kl_gpu_time_sloped *out);
-/** As Triton's do_bench does it. */
+/** Measure as Triton's do_bench does. */
 int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_bench *bench,
 			struct kl_gpu_time_benched *out);
 

@@ -5,7 +5,7 @@
 
 /* -- call by call --------------------------------------------------------------- */
 
-/* About what one call and all around it take of the stream's queue. */
+/* Estimate of the stream operations of one call, its preparation and its checks. */
 static size_t count_operations(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed)
 {
 	return 2 * (kl_gpu_timing_launches(timing, timed) + KL_PLAN_MAX_SCRATCH) +
@@ -51,7 +51,7 @@ static int reset_l2(struct kl_gpu_timing *timing)
 	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot reset the L2 cache") : 0;
 }
 
-/* As many calls behind one hold as the queue takes. */
+/* Enqueue as many calls per hold as the stream accepts. */
 static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit, struct kl_gpu_time_visited *out)
 {
@@ -67,7 +67,7 @@ static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 			return err;
 		for (size_t i = 0; i < n && err == 0 && !rc; i++)
 			err = enqueue_call(timing, timed, visit, column + (uint32_t)i, &rc, &which);
-		/* the hold gives way after a while: then the processor may have been too slow */
+		/* the hold ends after KL_GPU_HOLD_NS: the host may have been too slow */
 		for (size_t i = 0; i < n; i++)
 			late[column + i] = timing->cu->event_query(timing->before[column]) !=
 					   KL_CU_NOT_READY;
@@ -97,8 +97,9 @@ static int launch_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 }
 
 /*
- * A graph of the calls; without one where it cannot be captured. Made anew for every batch: one
- * graph is faster than its like by up to one in a hundred, for as long as it lives.
+ * Capture the calls as a graph; if that fails they are launched without one. A new graph is made
+ * for every batch, because a graph can be up to 1 % faster than an equal one for as long as it
+ * exists.
  */
 static void make_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit)
@@ -199,7 +200,7 @@ int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_v
 	if (err < 0)
 		return err;
 	out->ncall = visit->ncall;
-	/* a stamp of an earlier visit is none of this one */
+	/* clear the stamps of an earlier visit */
 	if ((err = timing->cu->set8(timing->stamps, 0, KL_GPU_STAMP_BYTES, timing->device->stream)))
 		return kl_gpu_error(timing->cu, err, KL_EIO, "cannot write to the GPU");
 	err = batch ? visit_batch(timing, timed, visit, out) :

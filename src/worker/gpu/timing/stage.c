@@ -8,11 +8,11 @@
 #include "worker/gpu/timing/stage_parts.h"
 #include "worker/measure/profile_failure.h"
 
-/* Device time of a visit, about. */
+/* Approximate device time of a visit. */
 #define VISIT_NS 3e6
-/* What is around a call: poison, flush, fingerprint. */
+/* Approximate time of poison, flush and fingerprint around a call. */
 #define AROUND_NS 3e5
-/* The device memory's peak may be this much better than what its clock says. */
+/* The actual peak of the device memory can be higher than computed by this factor. */
 #define PEAK_SLACK 1.1
 
 static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
@@ -43,8 +43,8 @@ static void block_begins(void *ctx)
 /* -- a point ------------------------------------------------------------------------------- */
 
 /*
- * Is the candidate's second module asked no more, where calls are dear? What its first says was
- * judged.
+ * If calls are slow, run the candidate's second module on one input only: its other answers were
+ * judged with the first module's.
  */
 static bool known_enough(struct kl_gpu_time *timing, int who, uint32_t count)
 {
@@ -52,7 +52,7 @@ static bool known_enough(struct kl_gpu_time *timing, int who, uint32_t count)
 	       kl_gpu_time_known(timing, who)->judged[count];
 }
 
-/* Every subject's answer to every input, in full, and about how long a call takes. */
+/* Judge every subject's answer to every input in full, and note about how long a call takes. */
 static int get_to_know(struct kl_gpu_time *timing)
 {
 	int err;
@@ -110,8 +110,9 @@ static void choose_mode(struct kl_gpu_time *timing)
 }
 
 /*
- * The contract's floor; and, where nothing is in the cache, its bytes at the device memory's
- * peak - less what may still lie in the cache, written, when the kernel ends.
+ * The contract's floor. If the caches are cold, also the time that the bytes take at the device
+ * memory's peak, except those that can still be in the cache, not written back, when the kernel
+ * ends.
  */
 static double physical_floor(const struct kl_gpu_time *timing)
 {
@@ -124,9 +125,7 @@ static double physical_floor(const struct kl_gpu_time *timing)
 	return least;
 }
 
-/*
- * -- all of it ----------------------------------------------------------------------------------
- */
+/* -- the stage --------------------------------------------------------------------------------- */
 
 static void set_blocks(struct kl_gpu_time *timing, int64_t max_ms)
 {
@@ -168,7 +167,7 @@ static int measure_point(struct kl_gpu_time *timing, int64_t max_ms)
 	return kl_gpu_time_bench(timing, at, KL_BLOCKS_BASELINE);
 }
 
-/* Once more, without what took the process down. */
+/* Profile a point; repeated without a subject that ended the process. */
 static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
 			 struct kl_pool *pool, int64_t max_ms)
 {

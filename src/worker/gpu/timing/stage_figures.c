@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage_figures - figures that check a GPU time: the host's clock, do_bench, the SM clock */
+/* stage_figures - further figures of a GPU time: the host's clock, do_bench, the SM clock */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #define SLOPE_NS 2e6
 #define SLOPE_CALLS 60
-/* Twice these can be held back at once. What enqueueing a call may take. */
+/* Calls of which twice as many fit behind one hold; time that enqueueing one call can take. */
 #define OUTSIDE_CALLS 12
 #define OUTSIDE_NS 60000.0
 #define OUTSIDE_TRIES 5
@@ -18,10 +18,10 @@
 #define BENCH_CALLS 100
 #define BENCH_WARM 25
 
-/* A machine that does other work as well is slow now and then, not always. */
+/* On a machine with other load a measurement is sometimes slow, but not always. */
 #define SLOPE_TRIES 3
 
-/* What may disturb the clock is next to nothing of a dear call. */
+/* Disturbances of the clock are negligible for slow calls. */
 static uint32_t count_rounds(const struct kl_gpu_time *timing)
 {
 	return timing->known[KL_BLOCKS_CANDIDATE].ns > KL_GPU_DEAR_NS ? 1 :
@@ -64,8 +64,9 @@ int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at)
 }
 
 /*
- * Host code could have told its own process what to answer. By the clock of this one, a call takes
- * what it takes; enqueueing comes to it, which nobody but that process can tell apart.
+ * Host code could manipulate the times that its own process reports, but not the clock of this one.
+ * That clock also includes the time to enqueue the calls, which only the GPU process could
+ * separate.
  */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 {
@@ -75,7 +76,7 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 
 	if (!timing->job->host || !(claimed > 0))
 		return 0;
-	/* who is kept from the processor is late once, not each time */
+	/* scheduling delays do not repeat in every attempt */
 	for (int i = 0; i < OUTSIDE_TRIES && ns > most; i++) {
 		int err = kl_gpu_timer_outside(timing->timer, KL_BLOCKS_CANDIDATE, calls,
 					       count_rounds(timing), &ns);
@@ -94,7 +95,7 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 			       timing->point->id, ns, claimed);
 }
 
-/* Where the figures of a subject go; NULL: nowhere. */
+/* The object in report `at` for the figures of a subject; NULL: none. */
 static json_t *place_of(const struct kl_gpu_time *timing, json_t *at, int who)
 {
 	json_t *vs = json_object_get(at, "vs"), *value;
@@ -114,7 +115,7 @@ int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who)
 {
 	json_t *into = place_of(timing, at, who);
 	double ns = fmax(timing->known[who].ns, 1000);
-	/* one of the slowest, as Triton does */
+	/* at least one call of the slowest kernels, as Triton does */
 	double least = ns > BENCH_NS ? 1 : 5;
 	uint32_t calls = (uint32_t)fmax(least, fmin(BENCH_CALLS, BENCH_NS / (ns + BENCH_ZERO_NS)));
 	uint32_t warm = (uint32_t)fmax(1, fmin(BENCH_WARM, BENCH_NS / 4 / ns));

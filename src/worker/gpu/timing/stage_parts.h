@@ -8,23 +8,24 @@
 #include "worker/measure/blocks.h"
 
 /*
- * stage_parts - what the files of the profile of surface cuda share. stage.c goes from point to
- * point, stage_visit.c makes a visit and judges its answers, stage_figures.c has what stands beside
- * a time. They return 0, a negative error, what kl_profile_fail() returns when the candidate
- * failed, or:
+ * stage_parts - declarations that the files of the profile of surface cuda share.
+ *
+ * stage.c goes from point to point, stage_visit.c makes a visit and judges its answers,
+ * stage_figures.c adds further figures. The functions return 0, a negative error, the result of
+ * kl_profile_fail() if the candidate failed, or KL_GPU_AGAIN_WITHOUT.
  */
-/* A comparison took the GPU process with it: once more, without it. */
+/* A compared subject ended the GPU process: repeat the point without it. */
 #define KL_GPU_AGAIN_WITHOUT 2
 
-/* When a call takes longer, one measurement a block is enough, and one round by the clock. */
+/* If a call takes longer, one measurement per block is enough, and one round by the clock. */
 #define KL_GPU_DEAR_NS 1e7
-/* An event is off by this much. */
+/* Error of an event's time. */
 #define KL_GPU_EVENT_NS 1000.0
 
-struct kl_gpu_known { /* a subject's judged answers */
+struct kl_gpu_known { /* judged answers of a subject */
 	uint64_t print[KL_GPU_TIMER_MEMBERS][2];
 	bool judged[KL_GPU_TIMER_MEMBERS];
-	double ns; /* of a call, roughly */
+	double ns; /* approximate time of a call */
 	double mhz;
 	uint64_t nmhz;
 };
@@ -40,36 +41,46 @@ struct kl_gpu_time {
 	struct kl_gpu_known known[KL_BLOCKS_SUBJECTS];
 	bool there[KL_BLOCKS_SUBJECTS];
 	bool batch;
-	size_t calls; /* of a visit */
+	size_t calls; /* calls of a visit */
 	double floor_ns;
-	double single_ns[KL_BLOCKS_SUBJECTS]; /* in a batch: what one call between events takes */
-	int64_t reasons;                      /* clocks held back while it was measured */
+	/* if `batch`: time of a single call between two events */
+	double single_ns[KL_BLOCKS_SUBJECTS];
+	int64_t reasons; /* reasons for reduced clocks during the measurement */
 	int late;
 };
 
 /* -- stage_visit.c ------------------------------------------------------------------- */
 
-/** The candidate's second module answers as its first; each process has fingerprints of its own. */
+/**
+ * The judged answers of subject `who`. The candidate's second module must answer like the first and
+ * shares its entry; with host code each process has its own fingerprints.
+ */
 struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *timing, int who);
 /**
- * `n` timed calls on the sets `which`, each answer judged: *ns of one, NAN where the processor was
- * late.
+ * Time `n` calls on the sets `which` and judge every answer. *ns is the time of one call, NAN if
+ * the host was late for all of them.
  */
 int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uint32_t *which,
 		      size_t n, uint32_t warm, double *ns);
-/** The same on drawn sets; who always is late cannot be timed: KL_ECANNOT. */
+/**
+ * The same on sets in random order; several batches if `batch`. KL_ECANNOT: the host was late in
+ * every attempt.
+ */
 int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns);
 
-/* -- stage_figures.c: what makes it believable, into the point's report `at` ------------- */
+/* -- stage_figures.c: figures of the point's report `at` -------------------------------- */
 
-/** Is what events say what the clock says? If it is not, the result says that nothing is known. */
+/**
+ * Compare times between events with the host's clock. If they differ, the result is set to
+ * inconclusive.
+ */
 int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at);
-/** Host code: is it what the clock of this process says? */
+/** Host code: compare its times with the clock of this process. */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at);
-/** As Triton's do_bench measures. */
+/** Add the time that Triton's do_bench would measure. */
 int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who);
 void kl_gpu_time_add_figures(struct kl_gpu_time *timing, json_t *at);
-/** Notes: clocks that were held back, calls that did not count. */
+/** Add notes about reduced clocks and calls that did not count. */
 void kl_gpu_time_note_clocks(struct kl_gpu_time *timing);
 
 #endif

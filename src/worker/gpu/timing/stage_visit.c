@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage_visit - a visit of the GPU profile, and its answers judged */
+/* stage_visit - makes a visit of the GPU profile and judges its answers */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,10 @@
 #include "worker/measure/profile_failure.h"
 #include "worker/measure/replay.h"
 
-/* Batches of a visit; of very brief kernels more, since an event is off by more of them. */
+/*
+ * Batches of a measurement; more for very short kernels, since an event's error is a larger part of
+ * their time.
+ */
 #define BATCHES 4
 #define MORE_BATCHES 10
 #define VERY_BRIEF_NS 6000.0
@@ -79,7 +82,7 @@ static int bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time
 	return drop_side(timing, who, call.what);
 }
 
-/* Look at the answer itself. */
+/* Compare the answer with the truth. */
 static int compare_answer(struct kl_gpu_time *timing, int who, uint32_t set)
 {
 	const struct kl_member *member = member_of(timing, set), *kept;
@@ -111,8 +114,9 @@ static int fail_fickle(struct kl_gpu_time *timing, uint32_t set)
 }
 
 /*
- * The answer of one timed call: known by its fingerprint, else judged in full. What differs
- * from a judged answer and is right as well is a failure where the contract wants equal bits.
+ * Judge the answer of one timed call: accepted if its fingerprint is known, else compared in full.
+ * An answer that differs from a judged one and is also right is a failure if the contract requires
+ * equal bits.
  */
 static int judge_answer(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2])
 {
@@ -159,7 +163,7 @@ static void note_clock(struct kl_gpu_time *timing, int who, double mhz)
 	known->nmhz++;
 }
 
-/* The visit's time in *ns, NAN where the processor was late for all of it. */
+/* Judge a visit's answers and compute its time *ns, NAN if the host was late for all calls. */
 static int take_visit(struct kl_gpu_time *timing, int who, const uint32_t *which,
 		      const struct kl_gpu_time_visited *visited, double *ns)
 {
@@ -199,7 +203,7 @@ int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uin
 	return err < 0 ? err : take_visit(timing, who, which, &visited, ns);
 }
 
-/* Sets in a drawn order; the last is the one to warm up on. */
+/* All sets in random order; the last one is used to warm up. */
 static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CALLS])
 {
 	size_t n = timing->timer->nset;
@@ -215,7 +219,7 @@ static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CA
 	}
 }
 
-/* One visit; one that was late is made again, and who always is cannot be timed. */
+/* Make one visit; repeat it if the host was late, and fail if it always is. */
 static int visit_in_time(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns)
 {
 	uint32_t order[KL_GPU_TIME_CALLS];

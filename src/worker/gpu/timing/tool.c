@@ -4,9 +4,10 @@
 #include "base/error.h"
 
 /*
- * kl_hold spins until the word at `gate` has reached `ticket`, or for `ns`: whatever happens to
- * the process that should let it go, the GPU is free again.
- * kl_stamp: whichever thread is on multiprocessor 0 writes; all of them write the like.
+ * kl_hold spins until the word at `gate` has reached `ticket`, or for `ns`: even if the process
+ * that should release it dies, the GPU becomes free again.
+ *
+ * kl_stamp: the threads on multiprocessor 0 write, all about the same values.
  */
 static const char ptx[] =
 	".version 7.0\n"

@@ -5,15 +5,17 @@
 #include "worker/gpu/tool.h"
 
 /*
- * tool - kernels enqueued around a timed call: one that holds the stream until it is let go, and
- * one that notes the multiprocessor's clock beside the wall's.
+ * tool - the kernels that are enqueued around a timed call.
+ *
+ * One holds the stream until it is released; the other stores the multiprocessor's clock together
+ * with the global timer.
  *
  *	kl_gpu_hold(t);			nothing behind it starts ...
  *	... enqueue ...
- *	kl_gpu_release(t);		... before this, or KL_GPU_HOLD_NS are over
+ *	kl_gpu_release(t);		... before this, or before KL_GPU_HOLD_NS have passed
  */
 #define KL_GPU_HOLD_NS 200000000ull
-/* A stream takes about a thousand operations before enqueueing one more waits for the first. */
+/* A stream accepts about a thousand operations before enqueueing another one blocks. */
 #define KL_GPU_HOLD_OPS 500
 
 struct kl_gpu_stamp {
@@ -32,7 +34,7 @@ int kl_gpu_time_tool_open(struct kl_gpu_time_tool *tool, const struct kl_gpu_dev
 void kl_gpu_time_tool_close(struct kl_gpu_time_tool *tool);
 int kl_gpu_hold(struct kl_gpu_time_tool *tool);
 void kl_gpu_release(struct kl_gpu_time_tool *tool);
-/** Enqueue: a struct kl_gpu_stamp of multiprocessor 0 at device address `out`. */
+/** Enqueue: write a struct kl_gpu_stamp of multiprocessor 0 to device address `out`. */
 int kl_gpu_stamp_to(const struct kl_gpu_time_tool *tool, uint64_t out);
 
 #endif
