@@ -50,12 +50,11 @@ struct conv {
 	size_t ncopy;
 };
 
-static struct kl_cudnn_pack pack_pointers(uint64_t value, uint64_t width, uint64_t other)
+static struct kl_cudnn_pack pack_pointers(uint64_t x, uint64_t w, uint64_t y)
 {
 	return (struct kl_cudnn_pack){
 		.uid = { UID_X, UID_W, UID_Y },
-		.at = { (void *)(uintptr_t)value, (void *)(uintptr_t)width,
-			(void *)(uintptr_t)other },
+		.at = { (void *)(uintptr_t)x, (void *)(uintptr_t)w, (void *)(uintptr_t)y },
 		.n = 3,
 	};
 }
@@ -72,21 +71,21 @@ static int run_conv(struct kl_gpu_baseline *baseline, const uint64_t *at)
 
 enum { X, W, Y };
 
-static int transform_layout(struct conv *conv, int what, bool to_nchw, uint64_t from, uint64_t to)
+static int transform_layout(struct conv *conv, int tensor, bool to_nchw, uint64_t from, uint64_t to)
 {
 	const float one = 1, zero = 0;
 
-	return conv->transform(conv->handle, &one, conv->desc[what][!to_nchw],
-			       (void *)(uintptr_t)from, &zero, conv->desc[what][to_nchw],
+	return conv->transform(conv->handle, &one, conv->desc[tensor][!to_nchw],
+			       (void *)(uintptr_t)from, &zero, conv->desc[tensor][to_nchw],
 			       (void *)(uintptr_t)to);
 }
 
-static struct copy *copy_of(struct conv *conv, const struct kl_gpu_device *device, uint64_t value)
+static struct copy *copy_of(struct conv *conv, const struct kl_gpu_device *device, uint64_t x)
 {
 	struct copy *copy;
 
 	for (size_t i = 0; i < conv->ncopy; i++)
-		if (conv->copy[i].x == value)
+		if (conv->copy[i].x == x)
 			return &conv->copy[i];
 	if (conv->ncopy == MAX_COPIES)
 		return NULL;
@@ -97,7 +96,7 @@ static struct copy *copy_of(struct conv *conv, const struct kl_gpu_device *devic
 					     2 * (uint64_t)(conv->f * conv->r * conv->s * conv->c));
 	copy->own_y = kl_gpu_baseline_memory(device,
 					     2 * (uint64_t)(conv->n * conv->p * conv->q * conv->f));
-	copy->x = value;
+	copy->x = x;
 	if (!copy->own_x || !copy->own_w || !copy->own_y)
 		return NULL;
 	conv->ncopy++;
@@ -171,14 +170,14 @@ static int open_layouts(struct conv *conv, const struct kl_gpu_device *device)
 
 /* -- the graph: one operation ---------------------------------------------------------- */
 
-static void *make_tensor(struct conv *conv, int64_t uid, int64_t n, int64_t ch, int64_t hash,
+static void *make_tensor(struct conv *conv, int64_t uid, int64_t n, int64_t ch, int64_t height,
 			 int64_t width)
 {
-	const int64_t dim[4] = { n, ch, hash, width };
-	const int64_t last[4] = { hash * width * ch, 1, width * ch, ch },
-		      first[4] = { ch * hash * width, hash * width, width, 1 };
+	const int64_t dim[4] = { n, ch, height, width };
+	const int64_t nhwc[4] = { height * width * ch, 1, width * ch, ch },
+		      nchw[4] = { ch * height * width, height * width, width, 1 };
 
-	return kl_cudnn_tensor(conv->cudnn, uid, KL_CUDNN_HALF, dim, conv->nchw ? first : last,
+	return kl_cudnn_tensor(conv->cudnn, uid, KL_CUDNN_HALF, dim, conv->nchw ? nchw : nhwc,
 			       KL_CUDNN_GIVEN);
 }
 
@@ -187,18 +186,18 @@ static void *make_operation(struct conv *conv)
 	const int64_t one[2] = { 1, 1 }, pad[2] = { conv->pad_h, conv->pad_w }, spatial = 2;
 	const float alpha = 1, beta = 0;
 	struct kl_cudnn *cudnn = conv->cudnn;
-	void *dest = kl_cudnn_make(cudnn, KL_CUDNN_CONV), *op;
+	void *desc = kl_cudnn_make(cudnn, KL_CUDNN_CONV), *op;
 
-	kl_cudnn_set_int(cudnn, dest, A_COMP, KL_CUDNN_T_DATA_TYPE, KL_CUDNN_FLOAT);
-	kl_cudnn_set_int(cudnn, dest, A_MODE, KL_CUDNN_T_CONV_MODE, CROSS_CORRELATION);
-	kl_cudnn_set(cudnn, dest, A_SPATIAL, KL_CUDNN_T_INT64, 1, &spatial);
-	kl_cudnn_set(cudnn, dest, A_DILATIONS, KL_CUDNN_T_INT64, 2, one);
-	kl_cudnn_set(cudnn, dest, A_STRIDES, KL_CUDNN_T_INT64, 2, one);
-	kl_cudnn_set(cudnn, dest, A_PRE, KL_CUDNN_T_INT64, 2, pad);
-	kl_cudnn_set(cudnn, dest, A_POST, KL_CUDNN_T_INT64, 2, pad);
-	kl_cudnn_done(cudnn, dest);
+	kl_cudnn_set_int(cudnn, desc, A_COMP, KL_CUDNN_T_DATA_TYPE, KL_CUDNN_FLOAT);
+	kl_cudnn_set_int(cudnn, desc, A_MODE, KL_CUDNN_T_CONV_MODE, CROSS_CORRELATION);
+	kl_cudnn_set(cudnn, desc, A_SPATIAL, KL_CUDNN_T_INT64, 1, &spatial);
+	kl_cudnn_set(cudnn, desc, A_DILATIONS, KL_CUDNN_T_INT64, 2, one);
+	kl_cudnn_set(cudnn, desc, A_STRIDES, KL_CUDNN_T_INT64, 2, one);
+	kl_cudnn_set(cudnn, desc, A_PRE, KL_CUDNN_T_INT64, 2, pad);
+	kl_cudnn_set(cudnn, desc, A_POST, KL_CUDNN_T_INT64, 2, pad);
+	kl_cudnn_done(cudnn, desc);
 	op = kl_cudnn_make(cudnn, KL_CUDNN_OP_CONV);
-	kl_cudnn_set_desc(cudnn, op, A_OP_CONV, dest);
+	kl_cudnn_set_desc(cudnn, op, A_OP_CONV, desc);
 	kl_cudnn_set_desc(cudnn, op, A_OP_X,
 			  make_tensor(conv, UID_X, conv->n, conv->c, conv->h, conv->wd));
 	kl_cudnn_set_desc(cudnn, op, A_OP_W,
@@ -214,7 +213,7 @@ static void *make_operation(struct conv *conv)
 
 static int fit_spec(struct conv *conv, const struct kl_gpu_baseline_spec *spec)
 {
-	const int64_t *x, *numbers, *values;
+	const int64_t *x, *w, *y;
 
 	conv->x = kl_gpu_baseline_tensor(spec, false, 0, 4);
 	conv->w = kl_gpu_baseline_tensor(spec, false, 1, 4);
@@ -222,20 +221,17 @@ static int fit_spec(struct conv *conv, const struct kl_gpu_baseline_spec *spec)
 	if (conv->x < 0 || conv->w < 0 || conv->y < 0 || spec->arg[conv->x].dtype != KL_F16 ||
 	    spec->arg[conv->w].dtype != KL_F16 || spec->arg[conv->y].dtype != KL_F16)
 		return kl_error(KL_ECANNOT, "needs f16 in x, w and out y of four axes");
-	x = spec->arg[conv->x].extent, numbers = spec->arg[conv->w].extent,
-	values = spec->arg[conv->y].extent;
+	x = spec->arg[conv->x].extent, w = spec->arg[conv->w].extent, y = spec->arg[conv->y].extent;
 	for (int i = 0; i < 4; i++)
-		if (x[i] < 1 || numbers[i] < 1 || values[i] < 1 || x[i] > 1 << 24 ||
-		    numbers[i] > 1 << 24 || values[i] > 1 << 24)
+		if (x[i] < 1 || w[i] < 1 || y[i] < 1 || x[i] > 1 << 24 || w[i] > 1 << 24 ||
+		    y[i] > 1 << 24)
 			return kl_error(KL_ECANNOT, "an extent is out of range");
 	conv->n = x[0], conv->h = x[1], conv->wd = x[2], conv->c = x[3];
-	conv->f = numbers[0], conv->r = numbers[1], conv->s = numbers[2], conv->p = values[1],
-	conv->q = values[2];
+	conv->f = w[0], conv->r = w[1], conv->s = w[2], conv->p = y[1], conv->q = y[2];
 	conv->pad_h = (conv->p - conv->h + conv->r - 1) / 2;
 	conv->pad_w = (conv->q - conv->wd + conv->s - 1) / 2;
-	if (numbers[3] != conv->c || values[0] != conv->n || values[3] != conv->f ||
-	    conv->pad_h < 0 || conv->pad_w < 0 ||
-	    conv->p != conv->h + 2 * conv->pad_h - conv->r + 1 ||
+	if (w[3] != conv->c || y[0] != conv->n || y[3] != conv->f || conv->pad_h < 0 ||
+	    conv->pad_w < 0 || conv->p != conv->h + 2 * conv->pad_h - conv->r + 1 ||
 	    conv->q != conv->wd + 2 * conv->pad_w - conv->s + 1)
 		return kl_error(KL_ECANNOT,
 				"needs x [N,H,W,C], w [F,R,S,C], y [N,P,Q,F], stride 1");

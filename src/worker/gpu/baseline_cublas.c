@@ -50,24 +50,23 @@ static void close_cublas(struct kl_gpu_baseline *baseline)
 
 static int fit_spec(struct cublas *cublas, const struct kl_gpu_baseline_spec *spec)
 {
-	const struct kl_gpu_baseline_arg *left, *right, *arg;
+	const struct kl_gpu_baseline_arg *a, *b, *c;
 
 	cublas->a = kl_gpu_baseline_tensor(spec, false, 0, 2);
 	cublas->b = kl_gpu_baseline_tensor(spec, false, 1, 2);
 	cublas->c = kl_gpu_baseline_tensor(spec, true, 0, 2);
 	if (cublas->a < 0 || cublas->b < 0 || cublas->c < 0)
 		return kl_error(KL_ECANNOT, "needs matrices in A, B and out C");
-	left = &spec->arg[cublas->a], right = &spec->arg[cublas->b], arg = &spec->arg[cublas->c];
-	if ((left->dtype != KL_BF16 && left->dtype != KL_F16) || right->dtype != left->dtype ||
-	    arg->dtype != left->dtype)
+	a = &spec->arg[cublas->a], b = &spec->arg[cublas->b], c = &spec->arg[cublas->c];
+	if ((a->dtype != KL_BF16 && a->dtype != KL_F16) || b->dtype != a->dtype ||
+	    c->dtype != a->dtype)
 		return kl_error(KL_ECANNOT, "needs A, B and C in bf16 or in f16");
-	if (left->extent[1] != right->extent[1] || arg->extent[0] != left->extent[0] ||
-	    arg->extent[1] != right->extent[0] || left->extent[0] > INT32_MAX ||
-	    left->extent[1] > INT32_MAX || right->extent[0] > INT32_MAX)
+	if (a->extent[1] != b->extent[1] || c->extent[0] != a->extent[0] ||
+	    c->extent[1] != b->extent[0] || a->extent[0] > INT32_MAX || a->extent[1] > INT32_MAX ||
+	    b->extent[0] > INT32_MAX)
 		return kl_error(KL_ECANNOT, "needs A [M,K], B [N,K], C [M,N]");
-	cublas->type = left->dtype == KL_BF16 ? R_16BF : R_16F;
-	cublas->m = (int)left->extent[0], cublas->n = (int)right->extent[0],
-	cublas->k = (int)left->extent[1];
+	cublas->type = a->dtype == KL_BF16 ? R_16BF : R_16F;
+	cublas->m = (int)a->extent[0], cublas->n = (int)b->extent[0], cublas->k = (int)a->extent[1];
 	return 0;
 }
 
@@ -92,17 +91,17 @@ int kl_gpu_baseline_cublas(struct kl_gpu_baseline *baseline,
 			   const struct kl_gpu_baseline_spec *spec, const uint64_t *at)
 {
 	struct cublas *cublas = baseline->state = kl_calloc(1, sizeof(*cublas));
-	uint64_t room;
+	uint64_t workspace;
 	int err, version = 0, rc;
 
 	baseline->close = close_cublas;
 	baseline->run = run_gemm;
 	if ((err = fit_spec(cublas, spec)) < 0 || (err = load_cublas(cublas)) < 0)
 		return err;
-	room = kl_gpu_baseline_memory(baseline->device, WORKSPACE);
+	workspace = kl_gpu_baseline_memory(baseline->device, WORKSPACE);
 	if ((rc = cublas->create(&cublas->handle)) ||
-	    (rc = cublas->set_stream(cublas->handle, baseline->device->stream)) || !room ||
-	    (rc = cublas->set_workspace(cublas->handle, (void *)(uintptr_t)room, WORKSPACE)))
+	    (rc = cublas->set_stream(cublas->handle, baseline->device->stream)) || !workspace ||
+	    (rc = cublas->set_workspace(cublas->handle, (void *)(uintptr_t)workspace, WORKSPACE)))
 		return kl_error(KL_ECANNOT, "cuBLAS cannot start: status %d", rc);
 	cublas->get_version(cublas->handle, &version);
 	snprintf(baseline->what, sizeof(baseline->what), "cuBLAS %d", version);

@@ -12,7 +12,7 @@ enum { A_Q = 2800, A_K = 2801, A_V = 2802, A_O = 2803, A_SCALE = 2805 };
 enum { UID_Q = 1, UID_K, UID_V, UID_O, UID_SCALE };
 
 struct sdpa {
-	struct kl_cudnn *x;
+	struct kl_cudnn *cudnn;
 	int q, k, v, o;
 	int64_t b, s, t, h, d; /* batch, queries, keys, heads, head size */
 	float scale;
@@ -24,24 +24,24 @@ static void *make_tensor(struct sdpa *sdpa, int64_t uid, int64_t rows)
 	const int64_t dim[4] = { sdpa->b, sdpa->h, rows, sdpa->d };
 	const int64_t stride[4] = { rows * sdpa->h * sdpa->d, sdpa->d, sdpa->h * sdpa->d, 1 };
 
-	return kl_cudnn_tensor(sdpa->x, uid, KL_CUDNN_HALF, dim, stride, KL_CUDNN_GIVEN);
+	return kl_cudnn_tensor(sdpa->cudnn, uid, KL_CUDNN_HALF, dim, stride, KL_CUDNN_GIVEN);
 }
 
 static void *make_operation(struct sdpa *sdpa)
 {
 	const int64_t one[4] = { 1, 1, 1, 1 };
-	struct kl_cudnn *cudnn = sdpa->x;
-	void *data = make_tensor(sdpa, UID_Q, sdpa->s), *k = make_tensor(sdpa, UID_K, sdpa->t),
-	     *value = make_tensor(sdpa, UID_V, sdpa->t);
-	void *bytes = make_tensor(sdpa, UID_O, sdpa->s), *op;
+	struct kl_cudnn *cudnn = sdpa->cudnn;
+	void *q = make_tensor(sdpa, UID_Q, sdpa->s), *k = make_tensor(sdpa, UID_K, sdpa->t),
+	     *v = make_tensor(sdpa, UID_V, sdpa->t);
+	void *o = make_tensor(sdpa, UID_O, sdpa->s), *op;
 	void *scale = kl_cudnn_tensor(cudnn, UID_SCALE, KL_CUDNN_FLOAT, one, one,
 				      KL_CUDNN_BY_VALUE);
 
 	op = kl_cudnn_make(cudnn, KL_CUDNN_OP_SDPA);
-	kl_cudnn_set_desc(cudnn, op, A_Q, data);
+	kl_cudnn_set_desc(cudnn, op, A_Q, q);
 	kl_cudnn_set_desc(cudnn, op, A_K, k);
-	kl_cudnn_set_desc(cudnn, op, A_V, value);
-	kl_cudnn_set_desc(cudnn, op, A_O, bytes);
+	kl_cudnn_set_desc(cudnn, op, A_V, v);
+	kl_cudnn_set_desc(cudnn, op, A_O, o);
 	kl_cudnn_set_desc(cudnn, op, A_SCALE, scale);
 	return kl_cudnn_done(cudnn, op);
 }
@@ -62,14 +62,14 @@ static int run_sdpa(struct kl_gpu_baseline *baseline, const uint64_t *at)
 	struct sdpa *sdpa = baseline->state;
 	struct kl_cudnn_pack pack = pack_of(sdpa, at);
 
-	return kl_cudnn_run(sdpa->x, &pack);
+	return kl_cudnn_run(sdpa->cudnn, &pack);
 }
 
 /* -- opening -------------------------------------------------------------------------- */
 
 static int fit_spec(struct sdpa *sdpa, const struct kl_gpu_baseline_spec *spec)
 {
-	const int64_t *numbers, *k, *v, *values;
+	const int64_t *q, *k, *v, *o;
 
 	sdpa->q = kl_gpu_baseline_tensor(spec, false, 0, 4);
 	sdpa->k = kl_gpu_baseline_tensor(spec, false, 1, 4);
@@ -79,12 +79,11 @@ static int fit_spec(struct sdpa *sdpa, const struct kl_gpu_baseline_spec *spec)
 	    spec->arg[sdpa->q].dtype != KL_F16 || spec->arg[sdpa->k].dtype != KL_F16 ||
 	    spec->arg[sdpa->v].dtype != KL_F16 || spec->arg[sdpa->o].dtype != KL_F16)
 		return kl_error(KL_ECANNOT, "needs f16 in q, k, v and out o of four axes");
-	numbers = spec->arg[sdpa->q].extent, k = spec->arg[sdpa->k].extent,
-	v = spec->arg[sdpa->v].extent, values = spec->arg[sdpa->o].extent;
-	sdpa->b = numbers[0], sdpa->s = numbers[1], sdpa->t = k[1], sdpa->h = numbers[2],
-	sdpa->d = numbers[3];
+	q = spec->arg[sdpa->q].extent, k = spec->arg[sdpa->k].extent, v = spec->arg[sdpa->v].extent,
+	o = spec->arg[sdpa->o].extent;
+	sdpa->b = q[0], sdpa->s = q[1], sdpa->t = k[1], sdpa->h = q[2], sdpa->d = q[3];
 	for (int i = 0; i < 4; i++)
-		if (k[i] != v[i] || values[i] != numbers[i] || (i != 1 && k[i] != numbers[i]))
+		if (k[i] != v[i] || o[i] != q[i] || (i != 1 && k[i] != q[i]))
 			return kl_error(KL_ECANNOT, "needs q, o [B,S,H,D] and k, v [B,T,H,D]");
 	sdpa->scale = 1 / sqrtf((float)sdpa->d);
 	return 0;
@@ -94,7 +93,7 @@ static void close_sdpa(struct kl_gpu_baseline *baseline)
 {
 	struct sdpa *sdpa = baseline->state;
 
-	kl_cudnn_free(sdpa->x);
+	kl_cudnn_free(sdpa->cudnn);
 	free(sdpa);
 }
 
@@ -109,10 +108,11 @@ int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *baseline, const struct kl_gpu_b
 	baseline->close = close_sdpa;
 	baseline->run = run_sdpa;
 	if ((err = fit_spec(sdpa, spec)) < 0 ||
-	    (err = kl_cudnn_open(&sdpa->x, baseline->device)) < 0)
+	    (err = kl_cudnn_open(&sdpa->cudnn, baseline->device)) < 0)
 		return err;
 	op = make_operation(sdpa);
 	pack = pack_of(sdpa, at);
-	snprintf(baseline->what, sizeof(baseline->what), "cuDNN %zu", kl_cudnn_version(sdpa->x));
-	return kl_cudnn_choose(sdpa->x, &op, 1, &pack);
+	snprintf(baseline->what, sizeof(baseline->what), "cuDNN %zu",
+		 kl_cudnn_version(sdpa->cudnn));
+	return kl_cudnn_choose(sdpa->cudnn, &op, 1, &pack);
 }

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "worker/gpu/launch.h"
 
-static int find_all(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
+static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
 	int err;
 
@@ -66,7 +66,7 @@ static int build_args(struct kl_gpu_bound *bound, const struct kl_gpu_device *de
 	    (err = make_launches(&bound->launch, bound->at->launch, bound->at->nlaunch, bound,
 				 device)) < 0)
 		return err;
-	return find_all(bound, device);
+	return find_kernels(bound, device);
 }
 
 int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *device,
@@ -135,8 +135,8 @@ static int zero_buffer(const struct kl_gpu_buffer *buffer, const struct kl_gpu_d
 		       device->cu->set32(buffer->at, 0, buffer->bytes / 4, device->stream);
 }
 
-static int first_state(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
-		       uint64_t seed)
+static int init_scratch(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
+			uint64_t seed)
 {
 	int err = 0, rc;
 
@@ -155,9 +155,9 @@ static int first_state(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
 int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			 uint64_t seed, int64_t limit_ms)
 {
-	int err = find_all(bound, device), rc = 0;
+	int err = find_kernels(bound, device), rc = 0;
 
-	if (err < 0 || (err = first_state(bound, device, seed)) < 0)
+	if (err < 0 || (err = init_scratch(bound, device, seed)) < 0)
 		return err;
 	if (device->cu->stream_sync(device->stream))
 		return kl_error(KL_EIO, "the GPU does not do what it is told");
@@ -184,7 +184,7 @@ int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device 
 int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 		       uint64_t seed)
 {
-	int err = find_all(bound, device);
+	int err = find_kernels(bound, device);
 
 	for (size_t i = 0; i < bound->at->nscratch && err == 0; i++)
 		if (bound->at->scratch[i].init == KL_PLAN_POISON)

@@ -87,8 +87,8 @@ int kl_gpu_set_slack(struct kl_gpu_set *set, const struct kl_gpu_device *device,
  * Check the slack of writable tensors. KL_ENO (no message): there was a write outside of tensor
  * *tensor, at byte *where.
  */
-int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t *i,
-		     int64_t *where);
+int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
+		     size_t *tensor, int64_t *where);
 
 /* -- binding ---------------------------------------------------------------- */
 

@@ -120,19 +120,19 @@ static void reap_child(struct kl_gpu_child *child, char how[64])
 {
 	int64_t end = kl_clock_ns() + (int64_t)REAP_MS * 1000000;
 	int status = 0;
-	pid_t got;
+	pid_t reaped;
 
 	snprintf(how, 64, "cannot be ended");
 	if (!child->pid)
 		return;
 	do {
-		got = waitpid(child->pid, &status, WNOHANG);
-		if (!got)
+		reaped = waitpid(child->pid, &status, WNOHANG);
+		if (!reaped)
 			kl_clock_sleep_ms(2);
-	} while (!got && kl_clock_ns() < end);
-	if (got > 0 && WIFSIGNALED(status))
+	} while (!reaped && kl_clock_ns() < end);
+	if (reaped > 0 && WIFSIGNALED(status))
 		snprintf(how, 64, "was ended by signal %d", WTERMSIG(status));
-	else if (got > 0)
+	else if (reaped > 0)
 		snprintf(how, 64, "ended with exit code %d", WEXITSTATUS(status));
 	child->pid = 0;
 }
@@ -195,16 +195,16 @@ static int ask_send(struct kl_gpu_child *child, void *request, size_t n, int fd)
 	} control = { { 0 } };
 	struct iovec io = { .iov_base = request, .iov_len = n };
 	struct msghdr msg = { .msg_iov = &io, .msg_iovlen = 1 };
-	struct cmsghdr *cmsghdr;
+	struct cmsghdr *cmsg;
 
 	if (fd >= 0) {
 		msg.msg_control = &control;
 		msg.msg_controllen = sizeof(control);
-		cmsghdr = CMSG_FIRSTHDR(&msg);
-		cmsghdr->cmsg_level = SOL_SOCKET;
-		cmsghdr->cmsg_type = SCM_RIGHTS;
-		cmsghdr->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cmsghdr), &fd, sizeof(int));
+		cmsg = CMSG_FIRSTHDR(&msg);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
 	}
 	return sendmsg(child->socket, &msg, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
@@ -213,14 +213,14 @@ static int ask_send(struct kl_gpu_child *child, void *request, size_t n, int fd)
 static ssize_t ask_receive(struct kl_gpu_child *child, void *reply, size_t n, int64_t limit_ms)
 {
 	int64_t end = kl_clock_ns() + limit_ms * 1000000, left;
-	struct pollfd pollfd = { .fd = child->socket, .events = POLLIN };
+	struct pollfd pfd = { .fd = child->socket, .events = POLLIN };
 	ssize_t have;
 
 	do {
 		left = (end - kl_clock_ns()) / 1000000;
 		if (left < 0)
 			return -1;
-	} while (poll(&pollfd, 1, left < 1000 ? (int)left + 1 : 1000) <= 0);
+	} while (poll(&pfd, 1, left < 1000 ? (int)left + 1 : 1000) <= 0);
 	do
 		have = recv(child->socket, reply, n, MSG_TRUNC);
 	while (have < 0 && errno == EINTR);
@@ -281,10 +281,10 @@ static int ask_plain(struct kl_gpu_child *child, void *request, size_t n, int fd
 	return kl_gpu_child_ask(child, request, n, fd, &reply, sizeof(reply), limit_ms);
 }
 
-static int start_child(struct kl_gpu_child **out, uint32_t what_for)
+static int start_child(struct kl_gpu_child **out, uint32_t purpose)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = kl_calloc(1, sizeof(*child));
-	struct kl_gpu_head head = kl_gpu_head(KL_GPU_OP_HELLO, what_for, sizeof(head));
+	struct kl_gpu_head head = kl_gpu_head(KL_GPU_OP_HELLO, purpose, sizeof(head));
 	int err;
 
 	child->socket = -1;
@@ -453,7 +453,7 @@ static uint64_t lay_out(uint64_t *offset, const struct kl_gpu_tensor_layout *lay
 
 int kl_gpu_host_make(struct kl_gpu_host *host, const struct kl_gpu_tensor_layout *layout, size_t n)
 {
-	void *data;
+	void *map;
 	int err;
 
 	host->bytes = lay_out(host->offset, layout, n);
@@ -466,10 +466,10 @@ int kl_gpu_host_make(struct kl_gpu_host *host, const struct kl_gpu_tensor_layout
 		errno = err;
 		return kl_error_errno("no memory for %llu bytes", (unsigned long long)host->bytes);
 	}
-	data = mmap(NULL, host->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, host->fd, 0);
-	if (data == MAP_FAILED)
+	map = mmap(NULL, host->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, host->fd, 0);
+	if (map == MAP_FAILED)
 		return kl_error_errno("cannot map shared memory");
-	host->at = data;
+	host->at = map;
 	kl_par_populate(host->at, host->bytes, true);
 	return 0;
 }
@@ -579,14 +579,14 @@ int kl_gpu_child_probe(const char *uuid)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
 	struct kl_gpu_head head = kl_gpu_head(KL_GPU_OP_PROBE, 0, sizeof(head));
-	int err = kl_gpu_child_start(&child), at;
+	int err = kl_gpu_child_start(&child), ordinal;
 
 	if (err < 0)
 		return kl_error_in(KL_EIO, "the GPU is not well any more");
-	at = kl_gpu_child_ordinal(child, uuid);
-	if (at < 0)
+	ordinal = kl_gpu_child_ordinal(child, uuid);
+	if (ordinal < 0)
 		return kl_error(KL_EIO, "%s is not there any more", uuid);
-	if ((err = kl_gpu_child_open(child, at)) == 0)
+	if ((err = kl_gpu_child_open(child, ordinal)) == 0)
 		err = ask_plain(child, &head, sizeof(head), -1, ASK_MS);
 	return err < 0 ? kl_error_in(KL_EIO, "%s is not well any more", uuid) : 0;
 }

@@ -46,7 +46,7 @@ struct kl_cudnn {
 	int (*finalize)(void *d);
 	int (*execute)(void *handle, void *plan, void *pack);
 	void *handle, *plan;
-	uint64_t room, nroom;
+	uint64_t workspace, workspace_bytes;
 	int rc; /* first nonzero status */
 };
 
@@ -109,71 +109,70 @@ size_t kl_cudnn_version(const struct kl_cudnn *cudnn)
 
 void *kl_cudnn_make(struct kl_cudnn *cudnn, enum kl_cudnn_kind kind)
 {
-	void *dest = NULL;
+	void *desc = NULL;
 
 	if (!cudnn->rc)
-		cudnn->rc = cudnn->make((int)kind, &dest);
-	return dest;
+		cudnn->rc = cudnn->make((int)kind, &desc);
+	return desc;
 }
 
-void kl_cudnn_set(struct kl_cudnn *cudnn, void *dest, int attribute, enum kl_cudnn_type type,
+void kl_cudnn_set(struct kl_cudnn *cudnn, void *desc, int attribute, enum kl_cudnn_type type,
 		  int64_t n, const void *data)
 {
 	if (!cudnn->rc)
-		cudnn->rc = cudnn->set(dest, attribute, (int)type, n, data);
+		cudnn->rc = cudnn->set(desc, attribute, (int)type, n, data);
 }
 
-void kl_cudnn_set_int(struct kl_cudnn *cudnn, void *dest, int attribute, enum kl_cudnn_type type,
+void kl_cudnn_set_int(struct kl_cudnn *cudnn, void *desc, int attribute, enum kl_cudnn_type type,
 		      int value)
 {
-	kl_cudnn_set(cudnn, dest, attribute, type, 1, &value);
+	kl_cudnn_set(cudnn, desc, attribute, type, 1, &value);
 }
 
-void kl_cudnn_set_desc(struct kl_cudnn *cudnn, void *dest, int attribute, void *data)
+void kl_cudnn_set_desc(struct kl_cudnn *cudnn, void *desc, int attribute, void *value)
 {
-	kl_cudnn_set(cudnn, dest, attribute, KL_CUDNN_T_DESCRIPTOR, 1, &data);
+	kl_cudnn_set(cudnn, desc, attribute, KL_CUDNN_T_DESCRIPTOR, 1, &value);
 }
 
-void *kl_cudnn_done(struct kl_cudnn *cudnn, void *dest)
+void *kl_cudnn_done(struct kl_cudnn *cudnn, void *desc)
 {
 	if (!cudnn->rc)
-		cudnn->rc = cudnn->finalize(dest);
-	return dest;
+		cudnn->rc = cudnn->finalize(desc);
+	return desc;
 }
 
 void *kl_cudnn_tensor(struct kl_cudnn *cudnn, int64_t uid, int type, const int64_t dim[4],
 		      const int64_t stride[4], enum kl_cudnn_use use)
 {
-	void *data = kl_cudnn_make(cudnn, KL_CUDNN_TENSOR);
+	void *tensor = kl_cudnn_make(cudnn, KL_CUDNN_TENSOR);
 	bool by_value = use == KL_CUDNN_BY_VALUE;
 	int64_t align = by_value ? 4 : 16;
 
-	kl_cudnn_set_int(cudnn, data, A_T_TYPE, KL_CUDNN_T_DATA_TYPE, type);
-	kl_cudnn_set(cudnn, data, A_T_DIMS, KL_CUDNN_T_INT64, 4, dim);
-	kl_cudnn_set(cudnn, data, A_T_STRIDES, KL_CUDNN_T_INT64, 4, stride);
-	kl_cudnn_set(cudnn, data, A_T_UID, KL_CUDNN_T_INT64, 1, &uid);
-	kl_cudnn_set(cudnn, data, A_T_ALIGN, KL_CUDNN_T_INT64, 1, &align);
-	kl_cudnn_set(cudnn, data, A_T_BY_VALUE, KL_CUDNN_T_BOOLEAN, 1, &by_value);
-	return kl_cudnn_done(cudnn, data);
+	kl_cudnn_set_int(cudnn, tensor, A_T_TYPE, KL_CUDNN_T_DATA_TYPE, type);
+	kl_cudnn_set(cudnn, tensor, A_T_DIMS, KL_CUDNN_T_INT64, 4, dim);
+	kl_cudnn_set(cudnn, tensor, A_T_STRIDES, KL_CUDNN_T_INT64, 4, stride);
+	kl_cudnn_set(cudnn, tensor, A_T_UID, KL_CUDNN_T_INT64, 1, &uid);
+	kl_cudnn_set(cudnn, tensor, A_T_ALIGN, KL_CUDNN_T_INT64, 1, &align);
+	kl_cudnn_set(cudnn, tensor, A_T_BY_VALUE, KL_CUDNN_T_BOOLEAN, 1, &by_value);
+	return kl_cudnn_done(cudnn, tensor);
 }
 
 /* -- running ------------------------------------------------------------------------- */
 
-int kl_cudnn_run(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *cudnn_pack)
+int kl_cudnn_run(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 {
-	void *room = (void *)(uintptr_t)cudnn->room, *pack;
+	void *workspace = (void *)(uintptr_t)cudnn->workspace, *desc;
 
 	cudnn->rc = 0;
-	pack = kl_cudnn_make(cudnn, KL_CUDNN_PACK);
-	kl_cudnn_set(cudnn, pack, A_PACK_POINTERS, KL_CUDNN_T_VOID_PTR, cudnn_pack->n,
-		     cudnn_pack->at);
-	kl_cudnn_set(cudnn, pack, A_PACK_UIDS, KL_CUDNN_T_INT64, cudnn_pack->n, cudnn_pack->uid);
-	kl_cudnn_set(cudnn, pack, A_PACK_WORKSPACE, KL_CUDNN_T_VOID_PTR, 1, &room);
-	kl_cudnn_done(cudnn, pack);
+	desc = kl_cudnn_make(cudnn, KL_CUDNN_PACK);
+	kl_cudnn_set(cudnn, desc, A_PACK_POINTERS, KL_CUDNN_T_VOID_PTR, pack->n, pack->at);
+	kl_cudnn_set(cudnn, desc, A_PACK_UIDS, KL_CUDNN_T_INT64, pack->n, pack->uid);
+	kl_cudnn_set(cudnn, desc, A_PACK_WORKSPACE, KL_CUDNN_T_VOID_PTR, 1, &workspace);
+	kl_cudnn_done(cudnn, desc);
 	if (!cudnn->rc)
-		cudnn->rc = cudnn->execute(cudnn->handle, cudnn->plan, pack);
-	if (pack)
-		cudnn->unmake(pack);
+		cudnn->rc = cudnn->execute(cudnn->handle, cudnn->plan, desc);
+	if (desc)
+		cudnn->unmake(desc);
 	return cudnn->rc;
 }
 
@@ -210,11 +209,11 @@ static void *make_plan(struct kl_cudnn *cudnn, void *config)
 	if (cudnn->rc || cudnn->get(plan, A_PLAN_WORKSPACE, KL_CUDNN_T_INT64, 1, &got, &bytes) ||
 	    bytes > MAX_WORKSPACE)
 		return NULL;
-	if (cudnn->room && (uint64_t)bytes <= cudnn->nroom)
+	if (cudnn->workspace && (uint64_t)bytes <= cudnn->workspace_bytes)
 		return plan;
-	cudnn->nroom = bytes > 16 ? (uint64_t)bytes : 16;
-	cudnn->room = kl_gpu_baseline_memory(cudnn->device, cudnn->nroom);
-	return cudnn->room ? plan : NULL;
+	cudnn->workspace_bytes = bytes > 16 ? (uint64_t)bytes : 16;
+	cudnn->workspace = kl_gpu_baseline_memory(cudnn->device, cudnn->workspace_bytes);
+	return cudnn->workspace ? plan : NULL;
 }
 
 /* The least of a few times between events, in ms; INFINITY if it fails. */
@@ -244,23 +243,23 @@ static double try_engine(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pac
 int kl_cudnn_choose(struct kl_cudnn *cudnn, void **ops, int64_t nops,
 		    const struct kl_cudnn_pack *pack)
 {
-	void *bytes = kl_cudnn_make(cudnn, KL_CUDNN_GRAPH), *data, *config[MAX_ENGINES],
+	void *graph = kl_cudnn_make(cudnn, KL_CUDNN_GRAPH), *heuristics, *config[MAX_ENGINES],
 	     *best = NULL;
 	double least = INFINITY;
 	int64_t n = 0;
 
-	kl_cudnn_set(cudnn, bytes, A_GRAPH_OPS, KL_CUDNN_T_DESCRIPTOR, nops, ops);
-	kl_cudnn_set(cudnn, bytes, A_GRAPH_HANDLE, KL_CUDNN_T_HANDLE, 1, &cudnn->handle);
-	kl_cudnn_done(cudnn, bytes);
-	data = kl_cudnn_make(cudnn, KL_CUDNN_HEUR);
-	kl_cudnn_set_desc(cudnn, data, A_HEUR_GRAPH, bytes);
-	kl_cudnn_set_int(cudnn, data, A_HEUR_MODE, KL_CUDNN_T_HEUR_MODE, HEUR_A);
-	kl_cudnn_done(cudnn, data);
+	kl_cudnn_set(cudnn, graph, A_GRAPH_OPS, KL_CUDNN_T_DESCRIPTOR, nops, ops);
+	kl_cudnn_set(cudnn, graph, A_GRAPH_HANDLE, KL_CUDNN_T_HANDLE, 1, &cudnn->handle);
+	kl_cudnn_done(cudnn, graph);
+	heuristics = kl_cudnn_make(cudnn, KL_CUDNN_HEUR);
+	kl_cudnn_set_desc(cudnn, heuristics, A_HEUR_GRAPH, graph);
+	kl_cudnn_set_int(cudnn, heuristics, A_HEUR_MODE, KL_CUDNN_T_HEUR_MODE, HEUR_A);
+	kl_cudnn_done(cudnn, heuristics);
 	for (int i = 0; i < MAX_ENGINES; i++)
 		config[i] = kl_cudnn_make(cudnn, KL_CUDNN_ENGINECFG);
 	if (!cudnn->rc)
-		cudnn->rc = cudnn->get(data, A_HEUR_RESULTS, KL_CUDNN_T_DESCRIPTOR, MAX_ENGINES, &n,
-				       config);
+		cudnn->rc = cudnn->get(heuristics, A_HEUR_RESULTS, KL_CUDNN_T_DESCRIPTOR,
+				       MAX_ENGINES, &n, config);
 	if (cudnn->rc)
 		return kl_error(KL_ECANNOT, "cuDNN takes no such graph: status %d", cudnn->rc);
 	for (int64_t i = 0; i < n && i < MAX_ENGINES; i++) {

@@ -52,12 +52,12 @@ void kl_cudnn_free(struct kl_cudnn *cudnn);
 size_t kl_cudnn_version(const struct kl_cudnn *cudnn);
 
 void *kl_cudnn_make(struct kl_cudnn *cudnn, enum kl_cudnn_kind kind);
-void kl_cudnn_set(struct kl_cudnn *cudnn, void *dest, int attribute, enum kl_cudnn_type type,
+void kl_cudnn_set(struct kl_cudnn *cudnn, void *desc, int attribute, enum kl_cudnn_type type,
 		  int64_t n, const void *data);
-void kl_cudnn_set_int(struct kl_cudnn *cudnn, void *dest, int attribute, enum kl_cudnn_type type,
+void kl_cudnn_set_int(struct kl_cudnn *cudnn, void *desc, int attribute, enum kl_cudnn_type type,
 		      int value);
-void kl_cudnn_set_desc(struct kl_cudnn *cudnn, void *dest, int attribute, void *data);
-void *kl_cudnn_done(struct kl_cudnn *cudnn, void *dest);
+void kl_cudnn_set_desc(struct kl_cudnn *cudnn, void *desc, int attribute, void *value);
+void *kl_cudnn_done(struct kl_cudnn *cudnn, void *desc);
 
 enum kl_cudnn_use { KL_CUDNN_GIVEN, KL_CUDNN_BY_VALUE };
 /** A tensor of four axes. `uid`: its number in a pack. */

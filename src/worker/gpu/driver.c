@@ -90,17 +90,17 @@ const char *kl_gpu_driver_name(const struct kl_gpu_driver *cu, int rc, char room
 
 int kl_gpu_error(const struct kl_gpu_driver *cu, int rc, int kind, const char *fmt, ...)
 {
-	const char *words = NULL;
+	const char *text = NULL;
 	char what[400], name[64];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	if (cu->error_string(rc, &words) || !words)
-		words = "no words for it";
+	if (cu->error_string(rc, &text) || !text)
+		text = "no words for it";
 	return kl_error((enum kl_err)kind, "%s: %s (%s)", what, kl_gpu_driver_name(cu, rc, name),
-			words);
+			text);
 }
 
 static int read_attribute(const struct kl_gpu_driver *cu, int which, int dev)

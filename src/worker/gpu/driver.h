@@ -299,7 +299,7 @@ struct kl_gpu_facts {
 };
 
 /** Read a device's facts; needs cu->init(), but no context. */
-int kl_gpu_facts_read(struct kl_gpu_facts *out, const struct kl_gpu_driver *cu, int ordinal);
+int kl_gpu_facts_read(struct kl_gpu_facts *facts, const struct kl_gpu_driver *cu, int ordinal);
 /** The facts that a launch plan can use. */
 struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *facts);
 

@@ -123,21 +123,21 @@ static int put_arg(const struct kl_gpu_bound *bound, unsigned char *to,
 /* Arguments are aligned to 64 bytes, which tensor maps need. */
 int kl_gpu_launch_put(struct kl_gpu_launch *launch, const struct kl_gpu_bound *bound)
 {
-	const struct kl_plan_launch *plan_launch = launch->plan;
+	const struct kl_plan_launch *plan = launch->plan;
 	size_t total = 0;
 	int err;
 
-	for (size_t i = 0; i < plan_launch->nargs; i++)
-		total += (arg_size(&plan_launch->arg[i]) + 63) / 64 * 64;
+	for (size_t i = 0; i < plan->nargs; i++)
+		total += (arg_size(&plan->arg[i]) + 63) / 64 * 64;
 	launch->store = aligned_alloc(64, total + 64);
 	if (!launch->store)
 		return kl_error(KL_EIO, "no memory for a kernel's arguments");
 	total = 0;
-	for (size_t i = 0; i < plan_launch->nargs; i++) {
+	for (size_t i = 0; i < plan->nargs; i++) {
 		launch->arg[i] = launch->store + total;
-		launch->size[i] = arg_size(&plan_launch->arg[i]);
-		if ((err = put_arg(bound, launch->arg[i], &plan_launch->arg[i])) < 0)
-			return kl_error_in(err, "argument %zu of '%s'", i, plan_launch->kernel);
+		launch->size[i] = arg_size(&plan->arg[i]);
+		if ((err = put_arg(bound, launch->arg[i], &plan->arg[i])) < 0)
+			return kl_error_in(err, "argument %zu of '%s'", i, plan->kernel);
 		total += (launch->size[i] + 63) / 64 * 64;
 	}
 	return 0;
@@ -150,24 +150,23 @@ static void add_attribute(struct kl_gpu_launch *launch, struct kl_cu_launch_attr
 
 void kl_gpu_launch_configure(struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
-	const struct kl_plan_launch *plan_launch = launch->plan;
+	const struct kl_plan_launch *plan = launch->plan;
 
-	memcpy(launch->config.grid, plan_launch->grid, sizeof(launch->config.grid));
-	memcpy(launch->config.block, plan_launch->block, sizeof(launch->config.block));
-	launch->config.smem = (unsigned)plan_launch->smem;
+	memcpy(launch->config.grid, plan->grid, sizeof(launch->config.grid));
+	memcpy(launch->config.block, plan->block, sizeof(launch->config.block));
+	launch->config.smem = (unsigned)plan->smem;
 	launch->config.stream = device->stream;
 	launch->config.attr = launch->attr;
-	if (plan_launch->cooperative)
+	if (plan->cooperative)
 		add_attribute(launch,
 			      (struct kl_cu_launch_attribute){ .id = KL_CU_LAUNCH_COOPERATIVE,
 							       .value.cooperative = 1 });
-	if (plan_launch->cluster[0])
+	if (plan->cluster[0])
 		add_attribute(launch, (struct kl_cu_launch_attribute){
 					      .id = KL_CU_LAUNCH_CLUSTER,
-					      .value.cluster = { plan_launch->cluster[0],
-								 plan_launch->cluster[1],
-								 plan_launch->cluster[2] } });
-	if (plan_launch->pdl)
+					      .value.cluster = { plan->cluster[0], plan->cluster[1],
+								 plan->cluster[2] } });
+	if (plan->pdl)
 		add_attribute(launch, (struct kl_cu_launch_attribute){ .id = KL_CU_LAUNCH_PDL,
 								       .value.pdl = 1 });
 }
@@ -208,82 +207,76 @@ static int func_attribute(const struct kl_gpu_launch *launch, const struct kl_gp
 
 static int check_block(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
-	const struct kl_plan_launch *plan_launch = launch->plan;
-	uint64_t threads = (uint64_t)plan_launch->block[0] * plan_launch->block[1] *
-			   plan_launch->block[2];
-	int most = func_attribute(launch, device, KL_CU_FUNC_MAX_THREADS);
-	int fixed = func_attribute(launch, device, KL_CU_FUNC_STATIC_SMEM), rc;
+	const struct kl_plan_launch *plan = launch->plan;
+	uint64_t threads = (uint64_t)plan->block[0] * plan->block[1] * plan->block[2];
+	int max_threads = func_attribute(launch, device, KL_CU_FUNC_MAX_THREADS);
+	int static_smem = func_attribute(launch, device, KL_CU_FUNC_STATIC_SMEM), rc;
 
-	if (most > 0 && threads > (uint64_t)most)
+	if (max_threads > 0 && threads > (uint64_t)max_threads)
 		return kl_error(
 			KL_EINVALID,
 			"'%s' is launched with blocks of %llu threads; its registers or launch "
 			"bounds allow %d",
-			plan_launch->kernel, (unsigned long long)threads, most);
-	if (plan_launch->smem + fixed > device->facts.smem_optin)
+			plan->kernel, (unsigned long long)threads, max_threads);
+	if (plan->smem + static_smem > device->facts.smem_optin)
 		return kl_error(
 			KL_EINVALID,
 			"'%s' needs %lld bytes of shared memory (%d of them static), a block can "
 			"have %lld",
-			plan_launch->kernel, (long long)plan_launch->smem + fixed, fixed,
+			plan->kernel, (long long)plan->smem + static_smem, static_smem,
 			(long long)device->facts.smem_optin);
-	if (plan_launch->smem > func_attribute(launch, device, KL_CU_FUNC_MAX_DYNAMIC_SMEM) &&
-	    (rc = device->cu->func_set(launch->f, KL_CU_FUNC_MAX_DYNAMIC_SMEM,
-				       (int)plan_launch->smem)))
+	if (plan->smem > func_attribute(launch, device, KL_CU_FUNC_MAX_DYNAMIC_SMEM) &&
+	    (rc = device->cu->func_set(launch->f, KL_CU_FUNC_MAX_DYNAMIC_SMEM, (int)plan->smem)))
 		return kl_gpu_error(device->cu, rc, KL_EINVALID,
-				    "'%s' cannot have %lld bytes of shared memory",
-				    plan_launch->kernel, (long long)plan_launch->smem);
+				    "'%s' cannot have %lld bytes of shared memory", plan->kernel,
+				    (long long)plan->smem);
 	return 0;
 }
 
 static int check_cluster(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
-	const struct kl_plan_launch *plan_launch = launch->plan;
+	const struct kl_plan_launch *plan = launch->plan;
 	int n = 0, rc;
 
-	if (!plan_launch->cluster[0])
+	if (!plan->cluster[0])
 		return 0;
 	if (!device->facts.cluster)
 		return kl_error(KL_ECANNOT, "%s has no clusters, which '%s' asks for",
-				device->facts.name, plan_launch->kernel);
+				device->facts.name, plan->kernel);
 	for (int i = 0; i < 3; i++)
-		if (!plan_launch->cluster[i] || plan_launch->grid[i] % plan_launch->cluster[i])
+		if (!plan->cluster[i] || plan->grid[i] % plan->cluster[i])
 			return kl_error(KL_EINVALID,
 					"'%s': a grid of %u is no multiple of its cluster of %u",
-					plan_launch->kernel, plan_launch->grid[i],
-					plan_launch->cluster[i]);
-	if (plan_launch->nonportable &&
+					plan->kernel, plan->grid[i], plan->cluster[i]);
+	if (plan->nonportable &&
 	    (rc = device->cu->func_set(launch->f, KL_CU_FUNC_NONPORTABLE_CLUSTER, 1)))
 		return kl_gpu_error(device->cu, rc, KL_EINVALID,
-				    "'%s' cannot have a larger cluster", plan_launch->kernel);
+				    "'%s' cannot have a larger cluster", plan->kernel);
 	rc = device->cu->clusters(&n, launch->f, &launch->config);
 	if (rc || n < 1)
 		return kl_error(KL_EINVALID, "no cluster of %u x %u x %u blocks of '%s' fits",
-				plan_launch->cluster[0], plan_launch->cluster[1],
-				plan_launch->cluster[2], plan_launch->kernel);
+				plan->cluster[0], plan->cluster[1], plan->cluster[2], plan->kernel);
 	return 0;
 }
 
 static int check_cooperative(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
-	const struct kl_plan_launch *plan_launch = launch->plan;
-	uint64_t blocks = (uint64_t)plan_launch->grid[0] * plan_launch->grid[1] *
-			  plan_launch->grid[2];
+	const struct kl_plan_launch *plan = launch->plan;
+	uint64_t blocks = (uint64_t)plan->grid[0] * plan->grid[1] * plan->grid[2];
 	int n = 0, rc;
 
-	if (!plan_launch->cooperative)
+	if (!plan->cooperative)
 		return 0;
-	rc = device->cu->occupancy(
-		&n, launch->f,
-		(int)(plan_launch->block[0] * plan_launch->block[1] * plan_launch->block[2]),
-		(size_t)plan_launch->smem);
+	rc = device->cu->occupancy(&n, launch->f,
+				   (int)(plan->block[0] * plan->block[1] * plan->block[2]),
+				   (size_t)plan->smem);
 	if (rc)
 		return kl_gpu_error(device->cu, rc, KL_EINVALID, "'%s' cannot be launched",
-				    plan_launch->kernel);
+				    plan->kernel);
 	if (blocks > (uint64_t)n * (uint64_t)device->facts.sms)
 		return kl_error(KL_EINVALID,
 				"'%s' is cooperative with %llu blocks, of which %llu fit at once",
-				plan_launch->kernel, (unsigned long long)blocks,
+				plan->kernel, (unsigned long long)blocks,
 				(unsigned long long)n * (unsigned long long)device->facts.sms);
 	return 0;
 }

@@ -56,13 +56,13 @@ static void start_streams(const struct kl_gpu_launcher *launcher)
 /* Initialize the CUDA runtime now; it uses the primary context, which is the device's own. */
 static int start_runtime(const struct kl_gpu_launcher *launcher)
 {
-	int (*set)(int) = (int (*)(int))dlsym(launcher->lib, "cudaSetDevice");
-	int (*nothing)(void *) = (int (*)(void *))dlsym(launcher->lib, "cudaFree");
+	int (*set_device)(int) = (int (*)(int))dlsym(launcher->lib, "cudaSetDevice");
+	int (*cuda_free)(void *) = (int (*)(void *))dlsym(launcher->lib, "cudaFree");
 	int rc;
 
-	if (!set || !nothing) /* it does not use the runtime */
+	if (!set_device || !cuda_free) /* it does not use the runtime */
 		return 0;
-	if ((rc = set(launcher->device->ordinal)) || (rc = nothing(NULL)))
+	if ((rc = set_device(launcher->device->ordinal)) || (rc = cuda_free(NULL)))
 		return kl_error(KL_ECANNOT, "the CUDA runtime does not start: error %d", rc);
 	return 0;
 }
@@ -105,7 +105,7 @@ static int load_image(struct kl_gpu_launcher *launcher, const void *image, size_
 /* -- its variables --------------------------------------------------------------------------- */
 
 struct search {
-	struct kl_gpu_launcher *l;
+	struct kl_gpu_launcher *launcher;
 	ElfW(Addr) base;
 };
 
@@ -113,40 +113,40 @@ static int remember_object(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	const ElfW(Addr) page = 4095;
 	struct search *search = ctx;
-	ElfW(Addr) lo = 0, hi = 0;
+	ElfW(Addr) relro = 0, relro_end = 0;
 
 	if (info->dlpi_addr != search->base)
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
-			lo = (search->base + info->dlpi_phdr[i].p_vaddr) & ~page;
-			hi = (search->base + info->dlpi_phdr[i].p_vaddr +
-			      info->dlpi_phdr[i].p_memsz) &
-			     ~page;
+			relro = (search->base + info->dlpi_phdr[i].p_vaddr) & ~page;
+			relro_end = (search->base + info->dlpi_phdr[i].p_vaddr +
+				     info->dlpi_phdr[i].p_memsz) &
+				    ~page;
 		}
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
 		ElfW(Addr) from = search->base + phdr->p_vaddr, to = from + phdr->p_memsz;
-		size_t k = search->l->nrange;
+		size_t k = search->launcher->nrange;
 
 		if (phdr->p_type != PT_LOAD || !(phdr->p_flags & PF_W) ||
-		    k == KL_ARRAY_SIZE(search->l->range))
+		    k == KL_ARRAY_SIZE(search->launcher->range))
 			continue;
 		/* skip the part that the loader has made read-only again */
-		if (lo <= from && from < hi)
-			from = hi < to ? hi : to;
-		search->l->range[k].at = (unsigned char *)from;
-		search->l->range[k].bytes = to - from;
-		search->l->range[k].copy = kl_malloc(to - from + 1);
-		memcpy(search->l->range[k].copy, search->l->range[k].at, to - from);
-		search->l->nrange++;
+		if (relro <= from && from < relro_end)
+			from = relro_end < to ? relro_end : to;
+		search->launcher->range[k].at = (unsigned char *)from;
+		search->launcher->range[k].bytes = to - from;
+		search->launcher->range[k].copy = kl_malloc(to - from + 1);
+		memcpy(search->launcher->range[k].copy, search->launcher->range[k].at, to - from);
+		search->launcher->nrange++;
 	}
 	return 1;
 }
 
 static int remember_variables(struct kl_gpu_launcher *launcher)
 {
-	struct search search = { .l = launcher };
+	struct search search = { .launcher = launcher };
 	struct link_map *map = NULL;
 
 	if (dlinfo(launcher->lib, RTLD_DI_LINKMAP, &map) || !map)
@@ -199,7 +199,7 @@ void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher)
 
 /* -- a call -------------------------------------------------------------------------------- */
 
-static void *code_address(uint64_t at)
+static void *device_pointer(uint64_t at)
 {
 	return (void *)(uintptr_t)at;
 }
@@ -212,9 +212,9 @@ static int call_entry(struct kl_gpu_launcher *launcher, const struct kl_gpu_tens
 
 	for (size_t i = 0; i < n; i++) {
 		if (layout[i].tensor && !layout[i].output)
-			in[nin++] = code_address(at[i]);
+			in[nin++] = device_pointer(at[i]);
 		if (layout[i].tensor && layout[i].writable)
-			out[nout++] = code_address(at[i]);
+			out[nout++] = device_pointer(at[i]);
 	}
 	memcpy(launcher->dims, dims, KL_GPU_LAUNCHER_DIMS * sizeof(*dims));
 	return launcher->entry(in, out, launcher->device->stream);
@@ -231,7 +231,7 @@ int kl_gpu_launcher_call(struct kl_gpu_launcher *launcher, const struct kl_gpu_s
 }
 
 struct timed {
-	struct kl_gpu_launcher *l;
+	struct kl_gpu_launcher *launcher;
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
 	size_t n;
 	int64_t dims[KL_GPU_LAUNCHER_DIMS];
@@ -245,8 +245,8 @@ static int run_timed(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
 	struct timed *timed = baseline->state;
 
-	kl_gpu_launcher_restore(timed->l);
-	return call_entry(timed->l, timed->layout, timed->n, at, timed->dims);
+	kl_gpu_launcher_restore(timed->launcher);
+	return call_entry(timed->launcher, timed->layout, timed->n, at, timed->dims);
 }
 
 static void close_timed(struct kl_gpu_baseline *baseline)
@@ -261,7 +261,7 @@ struct kl_gpu_baseline *kl_gpu_launcher_timed(struct kl_gpu_launcher *launcher,
 	struct kl_gpu_baseline *baseline = kl_calloc(1, sizeof(*baseline));
 	struct timed *timed = kl_calloc(1, sizeof(*timed));
 
-	timed->l = launcher;
+	timed->launcher = launcher;
 	timed->n = set->n;
 	memcpy(timed->layout, set->layout, sizeof(timed->layout));
 	memcpy(timed->dims, dims, sizeof(timed->dims));

@@ -34,7 +34,7 @@ static const struct {
 
 /* -- the program ---------------------------------------------------------------- */
 
-static bool does_run(const char *path)
+static bool is_executable(const char *path)
 {
 	return path[0] == '/' && !kl_fs_is_dir(path) && access(path, X_OK) == 0;
 }
@@ -43,7 +43,7 @@ static char *path_below(const char *dir, const char *name)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
 
-	return does_run(path) ? kl_steal(&path) : NULL;
+	return is_executable(path) ? kl_steal(&path) : NULL;
 }
 
 static char *on_path(void)
@@ -60,12 +60,12 @@ static char *on_path(void)
 
 int kl_ncu_find(char **path)
 {
-	const char *said = getenv("KLINEAGE_NCU");
+	const char *configured = getenv("KLINEAGE_NCU");
 
-	if (said && *said) {
-		if (!does_run(said))
-			return kl_error(KL_ECANNOT, "there is no ncu at '%s'", said);
-		*path = kl_strdup(said);
+	if (configured && *configured) {
+		if (!is_executable(configured))
+			return kl_error(KL_ECANNOT, "there is no ncu at '%s'", configured);
+		*path = kl_strdup(configured);
 		return 0;
 	}
 	*path = on_path();
@@ -82,17 +82,17 @@ static char *kernel_pattern(const struct kl_strvec *kernel)
 	kl_buf_adds(&buf, "regex:^(");
 	for (size_t i = 0; i < kernel->n; i++) {
 		kl_buf_adds(&buf, i ? "|" : "");
-		for (const char *text = kernel->v[i]; *text; text++) {
-			if (!isalnum((unsigned char)*text) && *text != '_')
+		for (const char *at = kernel->v[i]; *at; at++) {
+			if (!isalnum((unsigned char)*at) && *at != '_')
 				kl_buf_addch(&buf, '\\');
-			kl_buf_addch(&buf, *text);
+			kl_buf_addch(&buf, *at);
 		}
 	}
 	kl_buf_adds(&buf, ")$");
 	return kl_buf_detach(&buf);
 }
 
-static void make_command(struct kl_strvec *names, const struct kl_ncu *ncu)
+static void make_command(struct kl_strvec *argv, const struct kl_ncu *ncu)
 {
 	static const char *const fixed[] = { "--csv",   "--page",
 					     "raw",     "--print-units",
@@ -105,18 +105,18 @@ static void make_command(struct kl_strvec *names, const struct kl_ncu *ncu)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
 		kl_buf_addf(&list, "%s%s", i ? "," : "", metrics[i].metric);
-	kl_strvec_push(names, ncu->path);
-	kl_strvec_pushv(names, fixed);
-	kl_strvec_take(names, kernel_pattern(ncu->kernel));
-	kl_strvec_push(names, "--cache-control");
-	kl_strvec_push(names, ncu->hot ? "none" : "all");
-	kl_strvec_push(names, "--launch-count");
-	kl_strvec_pushf(names, "%d", MAX_LAUNCHES);
-	kl_strvec_push(names, "--metrics");
-	kl_strvec_push(names, list.ptr);
-	kl_strvec_push(names, "--log-file");
-	kl_strvec_push(names, ncu->log);
-	kl_strvec_pushv(names, ncu->argv);
+	kl_strvec_push(argv, ncu->path);
+	kl_strvec_pushv(argv, fixed);
+	kl_strvec_take(argv, kernel_pattern(ncu->kernel));
+	kl_strvec_push(argv, "--cache-control");
+	kl_strvec_push(argv, ncu->hot ? "none" : "all");
+	kl_strvec_push(argv, "--launch-count");
+	kl_strvec_pushf(argv, "%d", MAX_LAUNCHES);
+	kl_strvec_push(argv, "--metrics");
+	kl_strvec_push(argv, list.ptr);
+	kl_strvec_push(argv, "--log-file");
+	kl_strvec_push(argv, ncu->log);
+	kl_strvec_pushv(argv, ncu->argv);
 }
 
 /* -- its output -------------------------------------------------------------------- */
@@ -144,14 +144,14 @@ static size_t split_cells(char **out, char *line)
 {
 	size_t n = 0;
 
-	for (char *text = line, *to; n < MAX_COLUMNS && *text == '"';) {
-		out[n++] = to = ++text;
-		while (*text && (*text != '"' || text[1] == '"')) {
-			text += *text == '"';
-			*to++ = *text++;
+	for (char *from = line, *to; n < MAX_COLUMNS && *from == '"';) {
+		out[n++] = to = ++from;
+		while (*from && (*from != '"' || from[1] == '"')) {
+			from += *from == '"';
+			*to++ = *from++;
 		}
-		text += *text == '"';
-		text += *text == ',';
+		from += *from == '"';
+		from += *from == ',';
 		*to = '\0';
 	}
 	return n;
@@ -172,35 +172,35 @@ static bool read_number(double *out, const char *cell)
 }
 
 /* Column of the kernel's name and of each metric; SIZE_MAX: absent. */
-struct head {
+struct columns {
 	size_t kernel, at[KL_ARRAY_SIZE(metrics)];
-	bool some;
+	bool any;
 };
 
-static void read_head(struct head *head, char **cell, size_t n)
+static void read_head(struct columns *columns, char **cell, size_t n)
 {
-	*head = (struct head){ .kernel = SIZE_MAX };
+	*columns = (struct columns){ .kernel = SIZE_MAX };
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
-		head->at[i] = SIZE_MAX;
+		columns->at[i] = SIZE_MAX;
 	for (size_t k = 0; k < n; k++) {
 		if (!strcmp(cell[k], "Kernel Name"))
-			head->kernel = k;
+			columns->kernel = k;
 		for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
 			if (!strcmp(cell[k], metrics[i].metric))
-				head->at[i] = k;
+				columns->at[i] = k;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
-		head->some |= head->at[i] != SIZE_MAX;
+		columns->any |= columns->at[i] != SIZE_MAX;
 }
 
-static json_t *read_launch(const struct head *head, char **cell, size_t n)
+static json_t *read_launch(const struct columns *columns, char **cell, size_t n)
 {
 	json_t *launch = json_object();
 	double value;
 
-	kl_json_set_str(launch, "kernel", cell[head->kernel]);
+	kl_json_set_str(launch, "kernel", cell[columns->kernel]);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
-		if (head->at[i] < n && read_number(&value, cell[head->at[i]]))
+		if (columns->at[i] < n && read_number(&value, cell[columns->at[i]]))
 			kl_json_set_int(launch, metrics[i].member,
 					llround(value * metrics[i].unit));
 	return launch;
@@ -210,7 +210,7 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 {
 	KL_AUTO(kl_freep) char *copy = kl_strndup(text, len), *save = NULL;
 	json_t *list = json_array();
-	struct head head = { .kernel = SIZE_MAX };
+	struct columns columns = { .kernel = SIZE_MAX };
 
 	for (char *line = strtok_r(copy, "\r\n", &save); line;
 	     line = strtok_r(NULL, "\r\n", &save)) {
@@ -221,11 +221,11 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 		if (!n)
 			continue;
 		if (!strcmp(cell[0], "ID"))
-			read_head(&head, cell, n);
+			read_head(&columns, cell, n);
 		/* skip the line of units, which has no kernel */
-		else if (head.some && head.kernel < n && *cell[head.kernel] &&
+		else if (columns.any && columns.kernel < n && *cell[columns.kernel] &&
 			 json_array_size(list) < MAX_LAUNCHES)
-			json_array_append_new(list, read_launch(&head, cell, n));
+			json_array_append_new(list, read_launch(&columns, cell, n));
 	}
 	save = NULL; /* strtok_r's pointer into the copy must not be freed */
 	if (json_array_size(list)) {
@@ -238,7 +238,7 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 
 int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, text = KL_BUF_INIT;
 	struct kl_proc_opts opts = {
 		.out = &out,
@@ -249,8 +249,8 @@ int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu)
 	struct kl_proc_result res;
 	int err;
 
-	make_command(&list, ncu);
-	opts.argv = (const char *const *)list.v;
+	make_command(&argv, ncu);
+	opts.argv = (const char *const *)argv.v;
 	unlink(ncu->log);
 	err = kl_proc_run(&res, &opts);
 	if (err == 0 && kl_fs_read(&text, ncu->log, MAX_LOG) < 0)

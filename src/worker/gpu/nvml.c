@@ -29,9 +29,9 @@ struct kl_gpu_nvml {
 
 static void *find_symbol(struct kl_gpu_nvml *nvml, const char *name, const char *older)
 {
-	void *data = dlsym(nvml->lib, name);
+	void *symbol = dlsym(nvml->lib, name);
 
-	return data || !older ? data : dlsym(nvml->lib, older);
+	return symbol || !older ? symbol : dlsym(nvml->lib, older);
 }
 
 struct kl_gpu_nvml *kl_gpu_nvml_open(const char *uuid)

@@ -18,12 +18,11 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 		json_array_append_new(at, json_integer(pt->dim[i]));
 	}
 	for (size_t i = 0; i < job->nargs; i++) {
-		json_t *array = names.tensor[i] || names.scalar[i].name ? json_object() :
-									  json_null();
+		json_t *arg = names.tensor[i] || names.scalar[i].name ? json_object() : json_null();
 		int64_t bits;
 
 		if (names.tensor[i]) {
-			kl_json_set_str(array, "tensor", names.tensor[i]);
+			kl_json_set_str(arg, "tensor", names.tensor[i]);
 		} else if (names.scalar[i].name) {
 			double value = names.scalar[i].value;
 
@@ -31,14 +30,14 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 			if (job->arg[i].dtype == KL_F32)
 				value = (float)value;
 			memcpy(&bits, &value, sizeof(bits));
-			kl_json_set_str(array, "scalar", names.scalar[i].name);
-			kl_json_set_str(array, "dtype",
+			kl_json_set_str(arg, "scalar", names.scalar[i].name);
+			kl_json_set_str(arg, "dtype",
 					real && kl_dtype_is_float(job->arg[i].dtype) ?
 						real == 8 ? "f64" : "f32" :
 						names.scalar[i].dtype);
-			kl_json_set_int(array, "bits", bits);
+			kl_json_set_int(arg, "bits", bits);
 		}
-		json_array_append_new(args, array);
+		json_array_append_new(args, arg);
 	}
 	/* const is cast away to count a reference; the document is not changed */
 	kl_json_set(doc, "plan", json_incref((json_t *)(uintptr_t)kl_plan_doc(plan)));
@@ -56,20 +55,20 @@ struct names {
 	int64_t at[KL_MAX_DIMS], bytes[KL_GPU_MAX_TENSORS];
 };
 
-static int read_arg(struct names *names, size_t i, const json_t *array)
+static int read_arg(struct names *names, size_t i, const json_t *arg)
 {
 	const char *name;
 	int64_t bits;
 	int err;
 
-	if (json_is_null(array))
+	if (json_is_null(arg))
 		return 0;
-	names->tensor[i] = kl_json_str_or(array, "tensor", NULL);
+	names->tensor[i] = kl_json_str_or(arg, "tensor", NULL);
 	if (names->tensor[i])
 		return 0;
-	if ((err = kl_json_str(&name, array, "scalar")) < 0 ||
-	    (err = kl_json_str(&names->scalar[i].dtype, array, "dtype")) < 0 ||
-	    (err = kl_json_int(&bits, array, "bits")) < 0)
+	if ((err = kl_json_str(&name, arg, "scalar")) < 0 ||
+	    (err = kl_json_str(&names->scalar[i].dtype, arg, "dtype")) < 0 ||
+	    (err = kl_json_int(&bits, arg, "bits")) < 0)
 		return err;
 	names->scalar[i].name = name;
 	memcpy(&names->scalar[i].value, &bits, sizeof(bits));

@@ -30,24 +30,24 @@ struct kl_gpu_processes {
 
 struct kl_gpu_processes *kl_gpu_processes_new(void)
 {
-	struct kl_gpu_processes *keep = kl_calloc(1, sizeof(*keep));
+	struct kl_gpu_processes *processes = kl_calloc(1, sizeof(*processes));
 
-	keep->lock.fd = -1;
-	return keep;
+	processes->lock.fd = -1;
+	return processes;
 }
 
-void kl_gpu_processes_free(struct kl_gpu_processes *keep)
+void kl_gpu_processes_free(struct kl_gpu_processes *processes)
 {
-	if (!keep)
+	if (!processes)
 		return;
-	for (size_t i = 0; i < keep->nidle; i++)
-		kl_gpu_child_free(keep->idle[i]);
-	kl_lock_release(&keep->lock);
-	kl_strvec_release(&keep->notes);
-	free(keep);
+	for (size_t i = 0; i < processes->nidle; i++)
+		kl_gpu_child_free(processes->idle[i]);
+	kl_lock_release(&processes->lock);
+	kl_strvec_release(&processes->notes);
+	free(processes);
 }
 
-void kl_gpu_processes_note(struct kl_gpu_processes *keep, const char *fmt, ...)
+void kl_gpu_processes_note(struct kl_gpu_processes *processes, const char *fmt, ...)
 {
 	char text[500];
 	va_list ap;
@@ -55,41 +55,41 @@ void kl_gpu_processes_note(struct kl_gpu_processes *keep, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (size_t i = 0; i < keep->notes.n; i++)
-		if (!strcmp(keep->notes.v[i], text))
+	for (size_t i = 0; i < processes->notes.n; i++)
+		if (!strcmp(processes->notes.v[i], text))
 			return;
-	kl_strvec_push(&keep->notes, text);
+	kl_strvec_push(&processes->notes, text);
 }
 
-const struct kl_gpu_facts *kl_gpu_processes_facts(const struct kl_gpu_processes *keep)
+const struct kl_gpu_facts *kl_gpu_processes_facts(const struct kl_gpu_processes *processes)
 {
-	return keep && keep->chosen ? &keep->facts : NULL;
+	return processes && processes->chosen ? &processes->facts : NULL;
 }
 
-void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *keep)
+void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *processes)
 {
 	json_t *notes;
 
-	if (!keep || !keep->chosen)
+	if (!processes || !processes->chosen)
 		return;
-	kl_json_set_str(result, "device", keep->facts.name);
-	kl_json_set_str(result, "driver", keep->driver);
-	kl_json_set_int(result, "cc", keep->facts.cc);
-	if (!keep->notes.n)
+	kl_json_set_str(result, "device", processes->facts.name);
+	kl_json_set_str(result, "driver", processes->driver);
+	kl_json_set_int(result, "cc", processes->facts.cc);
+	if (!processes->notes.n)
 		return;
 	notes = json_array();
-	for (size_t i = 0; i < keep->notes.n; i++)
-		json_array_append_new(notes, json_string(keep->notes.v[i]));
+	for (size_t i = 0; i < processes->notes.n; i++)
+		json_array_append_new(notes, json_string(processes->notes.v[i]));
 	kl_json_set(result, "gpu_notes", notes);
 }
 
-void kl_gpu_processes_walled(struct kl_gpu_processes *keep, const struct kl_gpu_child *child)
+void kl_gpu_processes_walled(struct kl_gpu_processes *processes, const struct kl_gpu_child *child)
 {
-	keep->closed = keep->nhost++ ? keep->closed & child->launcher.closed :
-				       child->launcher.closed;
+	processes->closed = processes->nhost++ ? processes->closed & child->launcher.closed :
+						 child->launcher.closed;
 }
 
-void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *keep)
+void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *processes)
 {
 	static const struct {
 		unsigned what;
@@ -102,20 +102,20 @@ void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processe
 	json_t *wall = json_object(), *closed = json_array();
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++)
-		if (keep->closed & words[i].what)
+		if (processes->closed & words[i].what)
 			json_array_append_new(closed, json_string(words[i].word));
-	kl_json_set_int(wall, "processes", keep->nhost);
+	kl_json_set_int(wall, "processes", processes->nhost);
 	kl_json_set(wall, "closed", closed);
 	kl_json_set(result, "wall", wall);
 }
 
 /* -- the choice of a device ------------------------------------------------------ */
 
-static int try_lock(struct kl_gpu_processes *keep, const char *uuid, int64_t wait_ms)
+static int try_lock(struct kl_gpu_processes *processes, const char *uuid, int64_t wait_ms)
 {
 	KL_AUTO(kl_freep) char *resource = kl_asprintf("gpu-%s", uuid);
 
-	return kl_lock_take_machine(&keep->lock, resource, wait_ms);
+	return kl_lock_take_machine(&processes->lock, resource, wait_ms);
 }
 
 static int none_fits(const struct kl_gpu_child *child, const char *arch)
@@ -130,8 +130,8 @@ static int none_fits(const struct kl_gpu_child *child, const char *arch)
  * Choose the first free device that runs the code; if all are busy, wait for the first that runs
  * it.
  */
-static int choose_device(int *out, struct kl_gpu_processes *keep, const struct kl_gpu_child *child,
-			 const char *arch)
+static int choose_device(int *out, struct kl_gpu_processes *processes,
+			 const struct kl_gpu_child *child, const char *arch)
 {
 	const char *locked = getenv(KL_GPU_LOCKED);
 	int first = -1, err;
@@ -145,12 +145,12 @@ static int choose_device(int *out, struct kl_gpu_processes *keep, const struct k
 		*out = i;
 		if (locked)
 			return 0;
-		err = try_lock(keep, child->hello.device[i].uuid, 0);
+		err = try_lock(processes, child->hello.device[i].uuid, 0);
 		if (err == 0)
 			return 0;
 		if (err != KL_EBUSY) {
 			/* if locks do not work here, no other process can hold one */
-			kl_gpu_processes_note(keep, "the GPU could not be locked: %s",
+			kl_gpu_processes_note(processes, "the GPU could not be locked: %s",
 					      kl_error_last());
 			kl_error_clear();
 			return 0;
@@ -159,63 +159,67 @@ static int choose_device(int *out, struct kl_gpu_processes *keep, const struct k
 	if (first < 0)
 		return none_fits(child, arch);
 	*out = first;
-	err = try_lock(keep, child->hello.device[first].uuid, LOCK_WAIT_MS);
+	err = try_lock(processes, child->hello.device[first].uuid, LOCK_WAIT_MS);
 	if (err == KL_EBUSY)
 		return kl_error_in(KL_ECANNOT, "%s is in use", child->hello.device[first].name);
 	return err;
 }
 
-static void who_else(struct kl_gpu_processes *keep)
+static void note_other_users(struct kl_gpu_processes *processes)
 {
-	KL_AUTO(kl_gpu_nvml_freep) struct kl_gpu_nvml *nvml = kl_gpu_nvml_open(keep->facts.uuid);
+	KL_AUTO(kl_gpu_nvml_freep) struct kl_gpu_nvml *nvml = kl_gpu_nvml_open(
+		processes->facts.uuid);
 	unsigned pid[8];
 	int have = nvml ? kl_gpu_nvml_processes(nvml, pid, 8) : -1;
 
 	if (have > 0)
-		kl_gpu_processes_note(keep, "%d other process%s compute%s on this GPU", have,
+		kl_gpu_processes_note(processes, "%d other process%s compute%s on this GPU", have,
 				      have > 1 ? "es" : "", have > 1 ? "" : "s");
 }
 
-static int settle_child(struct kl_gpu_processes *keep, const struct kl_gpu_child *child,
-			const char *arch)
+static int settle_device(struct kl_gpu_processes *processes, const struct kl_gpu_child *child,
+			 const char *arch)
 {
-	int ordinal = 0, err = choose_device(&ordinal, keep, child, arch);
+	int ordinal = 0, err = choose_device(&ordinal, processes, child, arch);
 
 	if (err < 0)
 		return err;
-	keep->facts = child->hello.device[ordinal];
+	processes->facts = child->hello.device[ordinal];
 	if (*child->hello.build)
-		snprintf(keep->driver, sizeof(keep->driver), "%s", child->hello.build);
+		snprintf(processes->driver, sizeof(processes->driver), "%s", child->hello.build);
 	else
-		snprintf(keep->driver, sizeof(keep->driver), "CUDA %d.%d",
+		snprintf(processes->driver, sizeof(processes->driver), "CUDA %d.%d",
 			 child->hello.driver / 1000, child->hello.driver % 1000 / 10);
-	keep->chosen = true;
-	who_else(keep); /* all of them are foreign: no process of this worker has a context yet */
+	processes->chosen = true;
+	/* all compute processes on it are foreign: this worker has no context yet */
+	note_other_users(processes);
 	return 0;
 }
 
 /* -- processes ----------------------------------------------------------------------- */
 
-static struct kl_gpu_child *take_child(struct kl_gpu_processes *keep, size_t i)
+static struct kl_gpu_child *take_child(struct kl_gpu_processes *processes, size_t i)
 {
-	struct kl_gpu_child *child = keep->idle[i];
+	struct kl_gpu_child *child = processes->idle[i];
 
-	memmove(&keep->idle[i], &keep->idle[i + 1], (--keep->nidle - i) * sizeof(keep->idle[0]));
+	memmove(&processes->idle[i], &processes->idle[i + 1],
+		(--processes->nidle - i) * sizeof(processes->idle[0]));
 	return child;
 }
 
-static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_processes *keep,
+static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_processes *processes,
 		       const struct kl_job *job, const char *cubin, bool host)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
 	int err = host ? kl_gpu_child_start_host(&child) : kl_gpu_child_start(&child), ordinal = -1;
 
-	if (err < 0 || (!keep->chosen && (err = settle_child(keep, child, job->arch)) < 0))
+	if (err < 0 ||
+	    (!processes->chosen && (err = settle_device(processes, child, job->arch)) < 0))
 		return err;
-	ordinal = kl_gpu_child_ordinal(child, keep->facts.uuid);
+	ordinal = kl_gpu_child_ordinal(child, processes->facts.uuid);
 	if (ordinal < 0)
-		return kl_error(KL_EIO, "%s (%s) is not there any more", keep->facts.name,
-				keep->facts.uuid);
+		return kl_error(KL_EIO, "%s (%s) is not there any more", processes->facts.name,
+				processes->facts.uuid);
 	if ((err = kl_gpu_child_open(child, ordinal)) < 0)
 		return err;
 	if (cubin) {
@@ -224,59 +228,60 @@ static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_processes *keep,
 		if (err < 0)
 			return err;
 		if (host)
-			kl_gpu_processes_walled(keep, child);
+			kl_gpu_processes_walled(processes, child);
 		child->cubin = kl_strdup(cubin);
 	}
 	*out = kl_steal(&child);
 	return 0;
 }
 
-static int wait_well(const struct kl_gpu_processes *keep)
+static int check_healthy(const struct kl_gpu_processes *processes)
 {
-	return keep->sick ?
+	return processes->sick ?
 		       kl_error(KL_EIO,
 				"%s is not well since a kernel hung on it: nothing more is asked "
 				"of it",
-				keep->facts.name) :
+				processes->facts.name) :
 		       0;
 }
 
 int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job)
 {
-	int err = wait_well(job->gpu);
+	int err = check_healthy(job->gpu);
 
 	return err ? err : fresh_child(out, job->gpu, job, NULL, true);
 }
 
 int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin)
 {
-	struct kl_gpu_processes *keep = job->gpu;
-	int err = wait_well(keep);
+	struct kl_gpu_processes *processes = job->gpu;
+	int err = check_healthy(processes);
 
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < keep->nidle && cubin; i++) {
-		if (strcmp(keep->idle[i]->cubin, cubin))
+	for (size_t i = 0; i < processes->nidle && cubin; i++) {
+		if (strcmp(processes->idle[i]->cubin, cubin))
 			continue;
-		*out = take_child(keep, i);
+		*out = take_child(processes, i);
 		return 0;
 	}
-	return fresh_child(out, keep, job, cubin, cubin && kl_job_is_host(job, cubin));
+	return fresh_child(out, processes, job, cubin, cubin && kl_job_is_host(job, cubin));
 }
 
-static void probe_pool(struct kl_gpu_processes *keep)
+static void probe_device(struct kl_gpu_processes *processes)
 {
-	if (kl_gpu_child_probe(keep->facts.uuid) == 0) {
-		kl_gpu_processes_note(keep, "after a hang another process found the GPU healthy");
+	if (kl_gpu_child_probe(processes->facts.uuid) == 0) {
+		kl_gpu_processes_note(processes,
+				      "after a hang another process found the GPU healthy");
 		return;
 	}
-	keep->sick = true;
-	kl_gpu_processes_note(keep, "after a hang: %s", kl_error_last());
+	processes->sick = true;
+	kl_gpu_processes_note(processes, "after a hang: %s", kl_error_last());
 	kl_error_clear();
 }
 
 /* Often called after an error, whose message must be kept. */
-void kl_gpu_processes_put(struct kl_gpu_processes *keep, struct kl_gpu_child *child)
+void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_child *child)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
 	bool stuck = child->stuck;
@@ -284,13 +289,13 @@ void kl_gpu_processes_put(struct kl_gpu_processes *keep, struct kl_gpu_child *ch
 	/* free its buffers now: the next use makes new ones */
 	if (kl_gpu_child_alive(child) && child->cubin &&
 	    kl_gpu_child_drop(child, KL_GPU_OP_SET, 0) == 0) {
-		if (keep->nidle == MAX_IDLE)
-			kl_gpu_child_free(take_child(keep, 0));
-		keep->idle[keep->nidle++] = child;
+		if (processes->nidle == MAX_IDLE)
+			kl_gpu_child_free(take_child(processes, 0));
+		processes->idle[processes->nidle++] = child;
 		return;
 	}
 	kl_gpu_child_free(child);
 	if (stuck)
-		probe_pool(keep);
+		probe_device(processes);
 	kl_error(KL_EIO, "%s", message);
 }

@@ -30,7 +30,7 @@ struct kl_gpu_processes;
 
 /** Create an empty pool: no process, no locked GPU. Free it after the subjects of its job. */
 struct kl_gpu_processes *kl_gpu_processes_new(void);
-void kl_gpu_processes_free(struct kl_gpu_processes *keep);
+void kl_gpu_processes_free(struct kl_gpu_processes *processes);
 KL_DEFINE_CLEANUP(struct kl_gpu_processes *, kl_gpu_processes_free)
 
 /**
@@ -42,23 +42,23 @@ int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, 
 /** A process without host code that can load it; call kl_gpu_processes_walled after loading. */
 int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job);
 /** Record that kl_gpu_child_launcher loaded host code into `child`. */
-void kl_gpu_processes_walled(struct kl_gpu_processes *keep, const struct kl_gpu_child *child);
+void kl_gpu_processes_walled(struct kl_gpu_processes *processes, const struct kl_gpu_child *child);
 /**
  * Give `child` back: kept for the next request for its artefact if it is alive, else freed, and the
  * GPU probed if it hung.
  */
-void kl_gpu_processes_put(struct kl_gpu_processes *keep, struct kl_gpu_child *child);
+void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_child *child);
 /** Set result.device, driver, cc and gpu_notes from the GPU that was used; nothing if none was. */
-void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *keep);
+void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *processes);
 /**
  * Set result.wall of a job with host code: number of processes that ran it, and what was closed to
  * all of them.
  */
-void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *keep);
+void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *processes);
 /** Facts of the chosen device; NULL: none chosen yet. */
-const struct kl_gpu_facts *kl_gpu_processes_facts(const struct kl_gpu_processes *keep);
+const struct kl_gpu_facts *kl_gpu_processes_facts(const struct kl_gpu_processes *processes);
 /** Add an entry to gpu_notes, unless it is already there. */
-void kl_gpu_processes_note(struct kl_gpu_processes *keep, const char *fmt, ...)
+void kl_gpu_processes_note(struct kl_gpu_processes *processes, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -24,7 +24,7 @@
 #define X32_BIT 0x40000000u
 
 /* System calls that no driver needs once it runs. */
-static const int deadly[] = {
+static const int forbidden[] = {
 #ifdef SYS_fork
 	SYS_fork,
 	SYS_vfork,
@@ -75,7 +75,7 @@ static const int deadly[] = {
 	SYS_clock_settime,
 };
 
-#define MOST (2 * KL_ARRAY_SIZE(deadly) + 24)
+#define MOST (2 * KL_ARRAY_SIZE(forbidden) + 24)
 
 static struct sock_filter filter_statement(uint16_t code, uint32_t k)
 {
@@ -99,8 +99,8 @@ static size_t build_filter(struct sock_filter *filter)
 	filter[n++] = filter_statement(load, offsetof(struct seccomp_data, nr));
 	filter[n++] = filter_test(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
 	filter[n++] = filter_statement(BPF_RET | BPF_K, kill);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(deadly); i++) {
-		filter[n++] = filter_test(same, (uint32_t)deadly[i], 0, 1);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(forbidden); i++) {
+		filter[n++] = filter_test(same, (uint32_t)forbidden[i], 0, 1);
 		filter[n++] = filter_statement(BPF_RET | BPF_K, kill);
 	}
 	/* clone3 has its flags in memory, where a filter cannot read them; libc then uses clone */

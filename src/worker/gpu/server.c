@@ -33,12 +33,12 @@ static int state_of(const struct kl_gpu_server *server)
 int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *request,
 			void *reply, size_t n)
 {
-	struct kl_gpu_reply *gpu_reply = reply;
+	struct kl_gpu_reply *common = reply;
 
-	gpu_reply->head = *request;
-	gpu_reply->head.bytes = (uint32_t)n;
-	if (gpu_reply->state == KL_GPU_WELL)
-		gpu_reply->state = state_of(server);
+	common->head = *request;
+	common->head.bytes = (uint32_t)n;
+	if (common->state == KL_GPU_WELL)
+		common->state = state_of(server);
 	if (send(server->socket, reply, n, MSG_NOSIGNAL) != (ssize_t)n)
 		return kl_error_errno("cannot answer");
 	return 0;
@@ -48,11 +48,11 @@ int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *
 static int send_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
 		       void *reply, size_t n)
 {
-	struct kl_gpu_reply *gpu_reply = reply;
+	struct kl_gpu_reply *common = reply;
 
-	gpu_reply->err = err;
+	common->err = err;
 	if (err < 0)
-		snprintf(gpu_reply->message, sizeof(gpu_reply->message), "%s", kl_error_last());
+		snprintf(common->message, sizeof(common->message), "%s", kl_error_last());
 	kl_error_clear();
 	return kl_gpu_server_reply(server, request, reply, n);
 }
@@ -80,12 +80,11 @@ static int receive_request(int socket, void *room, size_t *n, int *fd)
 	while (have < 0 && errno == EINTR);
 	if (have <= 0)
 		return ENDED;
-	for (struct cmsghdr *cmsghdr = CMSG_FIRSTHDR(&msg); cmsghdr;
-	     cmsghdr = CMSG_NXTHDR(&msg, cmsghdr)) {
-		if (cmsghdr->cmsg_level != SOL_SOCKET || cmsghdr->cmsg_type != SCM_RIGHTS)
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg); cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg)) {
+		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
 			continue;
-		got = (int)((cmsghdr->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(all, CMSG_DATA(cmsghdr), (size_t)got * sizeof(int));
+		got = (int)((cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(all, CMSG_DATA(cmsg), (size_t)got * sizeof(int));
 	}
 	for (int i = 1; i < got; i++)
 		close(all[i]);
@@ -100,16 +99,16 @@ static int receive_request(int socket, void *room, size_t *n, int *fd)
 int kl_gpu_server_map(void **out, int fd, uint64_t bytes, bool writable)
 {
 	struct stat st;
-	void *data;
+	void *map;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < bytes ||
 	    !bytes)
 		return kl_error(KL_EINVALID, "no memory of %llu bytes came with the message",
 				(unsigned long long)bytes);
-	data = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
-	if (data == MAP_FAILED)
+	map = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
 		return kl_error_errno("cannot map shared memory");
-	*out = data;
+	*out = map;
 	return 0;
 }
 
@@ -247,24 +246,23 @@ static int check_layout(const struct kl_gpu_put_set *set)
 
 static int put_set(struct kl_gpu_server *server, const void *request, int fd)
 {
-	const struct kl_gpu_put_set *gpu_put_set = request;
+	const struct kl_gpu_put_set *put = request;
 	struct kl_gpu_reply reply = { 0 };
 	struct kl_gpu_server_set *set;
 	void *host = NULL;
-	int err = check_layout(gpu_put_set);
+	int err = check_layout(put);
 
 	if (err == 0)
-		err = kl_gpu_server_map(&host, fd, gpu_put_set->host_bytes, true);
+		err = kl_gpu_server_map(&host, fd, put->host_bytes, true);
 	if (err == 0) {
-		set = &server->set[gpu_put_set->head.slot];
-		drop_set(server, gpu_put_set->head.slot);
+		set = &server->set[put->head.slot];
+		drop_set(server, put->head.slot);
 		set->host = host;
-		set->host_bytes = gpu_put_set->host_bytes;
-		memcpy(set->offset, gpu_put_set->offset, sizeof(set->offset));
-		err = kl_gpu_set_make(&set->set, server->device, gpu_put_set->layout,
-				      gpu_put_set->n, gpu_put_set->right);
+		set->host_bytes = put->host_bytes;
+		memcpy(set->offset, put->offset, sizeof(set->offset));
+		err = kl_gpu_set_make(&set->set, server->device, put->layout, put->n, put->right);
 		if (err < 0)
-			drop_set(server, gpu_put_set->head.slot);
+			drop_set(server, put->head.slot);
 	}
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }

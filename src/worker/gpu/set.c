@@ -112,7 +112,7 @@ int kl_gpu_set_poison(const struct kl_gpu_set *set, const struct kl_gpu_device *
 }
 
 int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
-		     size_t *i_out, int64_t *where)
+		     size_t *tensor, int64_t *where)
 {
 	int err = 0;
 
@@ -121,7 +121,7 @@ int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *d
 			continue;
 		err = kl_gpu_buffer_check_slack(&set->buffer[i], device,
 						kl_gpu_mix(set->slack_seed, i), where);
-		*i_out = i;
+		*tensor = i;
 	}
 	return err;
 }

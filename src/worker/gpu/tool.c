@@ -11,11 +11,11 @@
 #define THREADS 256
 #define MAX_PRINTF ((size_t)1 << 20)
 
-static uint64_t finish_hash(uint64_t depth)
+static uint64_t finish_hash(uint64_t hash)
 {
-	depth = (depth ^ (depth >> 30)) * 0xbf58476d1ce4e5b9u;
-	depth = (depth ^ (depth >> 27)) * 0x94d049bb133111ebu;
-	return depth ^ (depth >> 31);
+	hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+	hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
+	return hash ^ (hash >> 31);
 }
 
 uint64_t kl_gpu_mix(uint64_t seed, uint64_t i)
@@ -179,9 +179,9 @@ int kl_gpu_fill(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uin
 		const struct kl_gpu_pattern *pattern)
 {
 	struct span span = span_of(at, n, from);
-	struct kl_gpu_pattern gpu_pattern = *pattern;
-	void *args[] = { &span.base,        &span.n,          &span.first, &gpu_pattern.seed,
-			 &gpu_pattern.keep, &gpu_pattern.set, &span.head,  &span.tail };
+	struct kl_gpu_pattern copy = *pattern;
+	void *args[] = { &span.base, &span.n,   &span.first, &copy.seed,
+			 &copy.keep, &copy.set, &span.head,  &span.tail };
 
 	return n ? launch_tool(device, device->fill, block_count(device, span.n), THREADS, 0,
 			       args) :
@@ -198,14 +198,13 @@ static int read_result(const struct kl_gpu_device *device, void *out, size_t n)
 }
 
 int kl_gpu_check(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
-		 const struct kl_gpu_pattern *pattern, uint64_t *where_out)
+		 const struct kl_gpu_pattern *pattern, uint64_t *where)
 {
 	struct span span = span_of(at, n, from);
-	struct kl_gpu_pattern gpu_pattern = *pattern;
+	struct kl_gpu_pattern copy = *pattern;
 	uint64_t result = device->result, found = 0;
-	void *args[] = { &span.base,        &span.n,           &span.first,
-			 &gpu_pattern.seed, &gpu_pattern.keep, &gpu_pattern.set,
-			 &span.head,        &span.tail,        &result };
+	void *args[] = { &span.base, &span.n,    &span.first, &copy.seed, &copy.keep,
+			 &copy.set,  &span.head, &span.tail,  &result };
 	int err, rc;
 
 	if (!n)
@@ -218,16 +217,15 @@ int kl_gpu_check(const struct kl_gpu_device *device, uint64_t at, uint64_t n, ui
 		return err;
 	if (found == ~(uint64_t)0)
 		return 0;
-	*where_out = found - span.head;
+	*where = found - span.head;
 	return KL_ENO;
 }
 
-int kl_gpu_check_zero(const struct kl_gpu_device *device, uint64_t at, uint64_t n,
-		      uint64_t *where_out)
+int kl_gpu_check_zero(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t *where)
 {
 	const struct kl_gpu_pattern zero = { 0 };
 
-	return kl_gpu_check(device, at, n, at % 8, &zero, where_out);
+	return kl_gpu_check(device, at, n, at % 8, &zero, where);
 }
 
 int kl_gpu_fingerprint_to(const struct kl_gpu_device *device, uint64_t out, uint64_t at, uint64_t n,

@@ -61,9 +61,9 @@ void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name)
 	snprintf(out, KL_GPU_TRACE_NAME, "%.*s#%s", (int)shown, name, hex);
 }
 
-static void note_record(struct kl_gpu_trace *trace, const uint8_t *bytes)
+static void note_record(struct kl_gpu_trace *trace, const uint8_t *record)
 {
-	uint32_t kind = read_u32(bytes);
+	uint32_t kind = read_u32(record);
 	bool kernel = kind == KIND_KERNEL || kind == KIND_CONCURRENT_KERNEL;
 	struct kl_gpu_seen_one *one = &trace->seen.one[trace->seen.n];
 	const char *name;
@@ -79,12 +79,12 @@ static void note_record(struct kl_gpu_trace *trace, const uint8_t *bytes)
 	one->kind = kernel              ? KL_GPU_SEEN_KERNEL :
 		    kind == KIND_MEMCPY ? KL_GPU_SEEN_COPY :
 					  KL_GPU_SEEN_FILL;
-	one->elsewhere = read_u32(bytes + (kernel ? KERNEL_STREAM : COPY_STREAM)) != trace->stream;
+	one->elsewhere = read_u32(record + (kernel ? KERNEL_STREAM : COPY_STREAM)) != trace->stream;
 	if (kernel) {
-		memcpy(&name, bytes + KERNEL_NAME, sizeof(name));
+		memcpy(&name, record + KERNEL_NAME, sizeof(name));
 		kl_gpu_trace_name(one->name, name ? name : "?");
 	} else {
-		memcpy(&one->bytes, bytes + COPY_BYTES, sizeof(one->bytes));
+		memcpy(&one->bytes, record + COPY_BYTES, sizeof(one->bytes));
 	}
 }
 

@@ -25,7 +25,7 @@
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14) /* ABI 3 */
 #endif
 
-static int allow_path(int set, const char *path, uint64_t access)
+static int allow_path(int ruleset, const char *path, uint64_t access)
 {
 	struct landlock_path_beneath_attr attr = { .parent_fd = open(path, O_PATH | O_CLOEXEC) };
 	struct stat st;
@@ -37,12 +37,12 @@ static int allow_path(int set, const char *path, uint64_t access)
 	attr.allowed_access = fstat(attr.parent_fd, &st) || S_ISDIR(st.st_mode) ?
 				      access :
 				      access & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
-	rc = (int)syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &attr, 0);
+	rc = (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attr, 0);
 	close(attr.parent_fd);
 	return rc;
 }
 
-static int allow_system(int set)
+static int allow_system(int ruleset)
 {
 	static const char *const readable[] = {
 		"/usr",
@@ -69,7 +69,7 @@ static int allow_system(int set)
 	int rc = 0;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(readable) && !rc; i++)
-		rc = allow_path(set, readable[i], READ);
+		rc = allow_path(ruleset, readable[i], READ);
 	return rc;
 }
 
@@ -77,7 +77,7 @@ static int allow_system(int set)
  * Allow the library directories in `variable`. Relative ones are skipped: they would depend on the
  * current directory.
  */
-static int allow_libraries(int set, const char *variable)
+static int allow_libraries(int ruleset, const char *variable)
 {
 	const char *dirs = getenv(variable);
 	int rc = 0;
@@ -87,28 +87,28 @@ static int allow_libraries(int set, const char *variable)
 		KL_AUTO(kl_freep) char *dir = kl_strndup(at, n);
 
 		if (*dir == '/')
-			rc = allow_path(set, dir, READ);
+			rc = allow_path(ruleset, dir, READ);
 		at += n + (at[n] == ':');
 	}
 	return rc;
 }
 
-static int allow_devices(int set)
+static int allow_devices(int ruleset)
 {
 	static const char *const plain[] = {
 		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 	};
 	DIR *dev = opendir("/dev");
 	struct dirent *entry;
-	int rc = allow_path(set, "/dev", LANDLOCK_ACCESS_FS_READ_DIR);
+	int rc = allow_path(ruleset, "/dev", LANDLOCK_ACCESS_FS_READ_DIR);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(plain) && !rc; i++)
-		rc = allow_path(set, plain[i], READ | WRITE);
+		rc = allow_path(ruleset, plain[i], READ | WRITE);
 	while (!rc && dev && (entry = readdir(dev))) {
 		KL_AUTO(kl_freep) char *path = kl_asprintf("/dev/%s", entry->d_name);
 
 		if (!strncmp(entry->d_name, "nvidia", 6))
-			rc = allow_path(set, path, READ | WRITE);
+			rc = allow_path(ruleset, path, READ | WRITE);
 	}
 	if (dev)
 		closedir(dev);
@@ -116,34 +116,30 @@ static int allow_devices(int set)
 }
 
 /* The driver writes the names of its threads there, and fails if it cannot. */
-static int allow_itself(int set, uint64_t truncate)
+static int allow_itself(int ruleset, uint64_t truncate)
 {
-	return allow_path(set, "/proc/self", READ | WRITE | truncate);
+	return allow_path(ruleset, "/proc/self", READ | WRITE | truncate);
 }
 
 /* Without them root only owns files. */
 static int drop_capabilities(void)
 {
-	struct __user_cap_header_struct __user_cap_header_struct = {
-		.version = _LINUX_CAPABILITY_VERSION_3
-	};
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* fails without privilege */
-	return (int)syscall(SYS_capset, &__user_cap_header_struct, none);
+	return (int)syscall(SYS_capset, &header, none);
 }
 
 /* Ask the kernel, instead of trusting the calls above. */
 static bool has_capabilities(void)
 {
-	struct __user_cap_header_struct __user_cap_header_struct = {
-		.version = _LINUX_CAPABILITY_VERSION_3
-	};
-	struct __user_cap_data_struct structs[2] = { { 0 } };
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2] = { { 0 } };
 
-	return syscall(SYS_capget, &__user_cap_header_struct, structs) || structs[0].effective ||
-	       structs[0].permitted || structs[1].effective || structs[1].permitted;
+	return syscall(SYS_capget, &header, caps) || caps[0].effective || caps[0].permitted ||
+	       caps[1].effective || caps[1].permitted;
 }
 
 int kl_gpu_wall(unsigned *closed)
@@ -159,27 +155,27 @@ int kl_gpu_wall(unsigned *closed)
 				     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
 				     LANDLOCK_ACCESS_FS_REFER | truncate,
 	};
-	int set, rc;
+	int ruleset, rc;
 
 	if (abi < 2)
 		return kl_error(KL_ECANNOT,
 				"host code is not run here: this kernel has no Landlock, which "
 				"closes the files to it (Linux 5.19 or newer has)");
-	set = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	rc = set < 0 ? -1 : allow_system(set);
-	rc = rc ? rc : allow_libraries(set, "LD_LIBRARY_PATH");
-	rc = rc ? rc : allow_libraries(set, "KLINEAGE_CUDA_LIBRARIES");
-	rc = rc ? rc : allow_devices(set);
-	rc = rc ? rc : allow_itself(set, truncate);
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	rc = ruleset < 0 ? -1 : allow_system(ruleset);
+	rc = rc ? rc : allow_libraries(ruleset, "LD_LIBRARY_PATH");
+	rc = rc ? rc : allow_libraries(ruleset, "KLINEAGE_CUDA_LIBRARIES");
+	rc = rc ? rc : allow_devices(ruleset);
+	rc = rc ? rc : allow_itself(ruleset, truncate);
 	rc = rc ? rc : drop_capabilities();
 	if (!rc && !has_capabilities())
 		*closed |= KL_GPU_CLOSED_CAPABILITIES;
 	rc = rc ? rc : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	rc = rc ? rc : (int)syscall(SYS_landlock_restrict_self, set, 0);
+	rc = rc ? rc : (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
 	if (!rc)
 		*closed |= KL_GPU_CLOSED_FILES;
-	if (set >= 0)
-		close(set);
+	if (ruleset >= 0)
+		close(ruleset);
 	return rc ? kl_error(KL_ECANNOT, "host code is not run here: no wall around it: %s",
 			     strerror(errno)) :
 		    0;
