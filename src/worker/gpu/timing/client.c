@@ -78,14 +78,14 @@ static int make_hosts(struct kl_gpu_timer *timer)
 {
 	int err;
 
-	for (size_t count = 0; count < timer->nmember; count++) {
-		if ((err = kl_gpu_host_make(&timer->host[count], timer->layout,
+	for (size_t member = 0; member < timer->nmember; member++) {
+		if ((err = kl_gpu_host_make(&timer->host[member], timer->layout,
 					    timer->job->nargs)) < 0)
 			return err;
 		for (size_t i = 0; i < timer->job->nargs; i++)
-			if (timer->member[count]->input[i])
-				memcpy(timer->host[count].at + timer->host[count].offset[i],
-				       timer->member[count]->input[i], timer->layout[i].bytes);
+			if (timer->member[member]->input[i])
+				memcpy(timer->host[member].at + timer->host[member].offset[i],
+				       timer->member[member]->input[i], timer->layout[i].bytes);
 	}
 	timer->nset = count_sets(timer);
 	return 0;
@@ -105,10 +105,10 @@ static int make_sets(struct kl_gpu_timer *timer, int who)
 
 /* -- requests ---------------------------------------------------------------------- */
 
-static int ask_child(struct kl_gpu_timer *timer, int who, void *data, size_t n, void *reply,
+static int ask_child(struct kl_gpu_timer *timer, int who, void *request, size_t n, void *reply,
 		     size_t nreply, int64_t limit_ms)
 {
-	return kl_gpu_child_ask(child_of(timer, who), data, n, -1, reply, nreply, limit_ms);
+	return kl_gpu_child_ask(child_of(timer, who), request, n, -1, reply, nreply, limit_ms);
 }
 
 static int begin_child(struct kl_gpu_timer *timer, int who)
@@ -229,10 +229,10 @@ static int add_child(struct kl_gpu_timer *timer, int who)
 /* Start a process with tensors and inputs; with host code one per subject. */
 static int start_child(struct kl_gpu_timer *timer, int who)
 {
-	struct kl_gpu_child **childs = &timer->child[timer->job->host ? who : 0];
+	struct kl_gpu_child **child = &timer->child[timer->job->host ? who : 0];
 	int err = timer->job->host && who != KL_BLOCKS_BASELINE ?
-			  kl_gpu_processes_host(childs, timer->job) :
-			  kl_gpu_processes_child(childs, timer->job, NULL);
+			  kl_gpu_processes_host(child, timer->job) :
+			  kl_gpu_processes_child(child, timer->job, NULL);
 
 	if (err < 0)
 		return err;

@@ -70,7 +70,7 @@ union reply {
 static int serve_request(struct kl_gpu_server *server, const struct kl_gpu_head *head,
 			 union reply *reply, size_t *n)
 {
-	const void *data = head;
+	const void *request = head;
 	struct kl_gpu_timing *timing = NULL;
 	int err;
 
@@ -96,23 +96,23 @@ static int serve_request(struct kl_gpu_server *server, const struct kl_gpu_head 
 		return err;
 	switch (head->op) {
 	case KL_GPU_TIME_BEGIN:
-		return kl_gpu_timing_begin(timing, data, &reply->begun.bytes_per_ns);
+		return kl_gpu_timing_begin(timing, request, &reply->begun.bytes_per_ns);
 	case KL_GPU_TIME_BOUND:
-		return kl_gpu_timing_add_bound(timing, data);
+		return kl_gpu_timing_add_bound(timing, request);
 	case KL_GPU_TIME_VENDOR:
-		return kl_gpu_timing_add_vendor(timing, data, reply->vendored.what);
+		return kl_gpu_timing_add_vendor(timing, request, reply->vendored.what);
 	case KL_GPU_TIME_UPLOAD:
 		return upload_place(timing, head->slot);
 	case KL_GPU_TIME_FETCH:
 		return fetch_place(timing, head->slot);
 	case KL_GPU_TIME_VISIT:
-		return kl_gpu_timing_visit(timing, data, &reply->visited);
+		return kl_gpu_timing_visit(timing, request, &reply->visited);
 	case KL_GPU_TIME_LAUNCHER:
-		return kl_gpu_timing_add_launcher(timing, data);
+		return kl_gpu_timing_add_launcher(timing, request);
 	case KL_GPU_TIME_SLOPE:
-		return kl_gpu_timing_slope(timing, data, &reply->sloped);
+		return kl_gpu_timing_slope(timing, request, &reply->sloped);
 	default:
-		return kl_gpu_timing_bench(timing, data, &reply->benched);
+		return kl_gpu_timing_bench(timing, request, &reply->benched);
 	}
 }
 

@@ -179,17 +179,17 @@ int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const struct kl_gpu_
 
 	if (err < 0)
 		return err;
-	for (uint32_t column = 0; column < visit->ncall; column++) {
-		const struct kl_gpu_set *set = kl_gpu_timing_set(timing, visit->which[column]);
+	for (uint32_t call = 0; call < visit->ncall; call++) {
+		const struct kl_gpu_set *set = kl_gpu_timing_set(timing, visit->which[call]);
 
 		for (size_t i = 0; i < set->n; i++) {
-			const uint64_t *values = all + 2 * (column * KL_GPU_MAX_TENSORS + i);
+			const uint64_t *print = all + 2 * (call * KL_GPU_MAX_TENSORS + i);
 
 			if (!set->layout[i].tensor || !set->layout[i].writable ||
 			    !set->layout[i].bytes)
 				continue;
-			out->print[column][0] = kl_gpu_mix(out->print[column][0] ^ values[0], i);
-			out->print[column][1] = kl_gpu_mix(out->print[column][1] ^ values[1], i);
+			out->print[call][0] = kl_gpu_mix(out->print[call][0] ^ print[0], i);
+			out->print[call][1] = kl_gpu_mix(out->print[call][1] ^ print[1], i);
 		}
 	}
 	return 0;

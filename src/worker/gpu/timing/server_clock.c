@@ -14,8 +14,9 @@
  * Run `n` calls back to back, cycling through the sets. *wall_ns: from their release, by the host's
  * clock; *device_ns: between events.
  */
-static int run_of(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t n,
-		  struct kl_gpu_time_end *how, int64_t limit_ms, double *wall_ns, double *device_ns)
+static int run_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t n,
+		     struct kl_gpu_time_end *how, int64_t limit_ms, double *wall_ns,
+		     double *device_ns)
 {
 	int64_t from;
 	int err = kl_gpu_hold(&timing->tool), rc = 0, which = -1;
@@ -46,21 +47,21 @@ static int ready_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, u
 
 #define SLOPE_ROUNDS KL_GPU_TIME_SLOPE_ROUNDS
 
-struct slope {
+struct slope_times {
 	double wall[2][SLOPE_ROUNDS], device[2][SLOPE_ROUNDS]; /* [0]: n calls, [1]: 2n */
 };
 
 static int run_slopes(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
-		      const struct kl_gpu_time_slope *slope, uint32_t calls, struct slope *other,
-		      struct kl_gpu_time_end *how)
+		      const struct kl_gpu_time_slope *slope, uint32_t calls,
+		      struct slope_times *times, struct kl_gpu_time_end *how)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < slope->rounds && err == 0; i++) {
 		err = ready_all(timing, timed, timing->key + i);
 		for (int k = 0; k < 2 && err == 0; k++) {
-			err = run_of(timing, timed, calls << k, how, slope->limit_ms,
-				     &other->wall[k][i], &other->device[k][i]);
+			err = run_calls(timing, timed, calls << k, how, slope->limit_ms,
+					&times->wall[k][i], &times->device[k][i]);
 			if (how->end != KL_GPU_CALL_OK)
 				return err;
 		}
@@ -74,7 +75,7 @@ int kl_gpu_timing_slope(struct kl_gpu_timing *timing, const struct kl_gpu_time_s
 {
 	uint32_t calls = slope->calls ? slope->calls : 1;
 	struct kl_gpu_timed *timed = NULL;
-	struct slope other;
+	struct slope_times times;
 	double spread;
 	int err = kl_gpu_timing_subject(&timed, timing, slope->head.slot);
 
@@ -84,16 +85,16 @@ int kl_gpu_timing_slope(struct kl_gpu_timing *timing, const struct kl_gpu_time_s
 	while (err == 0 && calls > 1 &&
 	       2 * calls * kl_gpu_timing_launches(timing, timed) > KL_GPU_HOLD_OPS)
 		calls /= 2;
-	if (err < 0 || (err = run_slopes(timing, timed, slope, calls, &other, &out->how)) < 0 ||
+	if (err < 0 || (err = run_slopes(timing, timed, slope, calls, &times, &out->how)) < 0 ||
 	    out->how.end != KL_GPU_CALL_OK)
 		return err;
 	/* sorted by kl_stats_median */
-	spread = kl_stats_median(other.wall[1], slope->rounds) - other.wall[1][0];
-	kl_stats_median(other.wall[0], slope->rounds);
-	kl_stats_median(other.device[0], slope->rounds);
-	kl_stats_median(other.device[1], slope->rounds);
-	out->wall_ns = (other.wall[1][0] - other.wall[0][0]) / calls;
-	out->event_ns = (other.device[1][0] - other.device[0][0]) / calls;
+	spread = kl_stats_median(times.wall[1], slope->rounds) - times.wall[1][0];
+	kl_stats_median(times.wall[0], slope->rounds);
+	kl_stats_median(times.device[0], slope->rounds);
+	kl_stats_median(times.device[1], slope->rounds);
+	out->wall_ns = (times.wall[1][0] - times.wall[0][0]) / calls;
+	out->event_ns = (times.device[1][0] - times.device[0][0]) / calls;
 	out->spread_ns = spread / calls;
 	return 0;
 }
@@ -121,9 +122,9 @@ int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 		return err;
 	for (uint32_t i = 0; i < bench->warm && !rc; i++)
 		rc = kl_gpu_timing_launch(timing, timed, 0, &which);
-	for (uint32_t column = 0; column < bench->calls && !rc; column += KL_GPU_TIME_CALLS) {
-		uint32_t part = bench->calls - column < KL_GPU_TIME_CALLS ? bench->calls - column :
-									    KL_GPU_TIME_CALLS;
+	for (uint32_t first = 0; first < bench->calls && !rc; first += KL_GPU_TIME_CALLS) {
+		uint32_t part = bench->calls - first < KL_GPU_TIME_CALLS ? bench->calls - first :
+									   KL_GPU_TIME_CALLS;
 
 		for (uint32_t i = 0; i < part && !rc; i++) {
 			timing->cu->set32(timing->bench, 0, BENCH_BYTES / 4,

@@ -67,7 +67,7 @@ struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_
 }
 
 /* Peak rate in bytes per ns, from the memory's clock and bus width at two transfers per clock. */
-static double peak_clock(const struct kl_gpu_timing *timing)
+static double peak_bandwidth(const struct kl_gpu_timing *timing)
 {
 	int khz = 0, bits = 0;
 
@@ -83,7 +83,7 @@ int kl_gpu_timing_begin(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 	struct kl_gpu_server_set *set;
 	int err;
 
-	*bytes_per_ns = peak_clock(timing);
+	*bytes_per_ns = peak_bandwidth(timing);
 
 	for (int i = 0; i < KL_GPU_TIME_SUBJECTS; i++)
 		drop_subject(timing, &timing->subject[i]);
@@ -123,7 +123,7 @@ int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *timin
 
 int kl_gpu_timing_add_bound(struct kl_gpu_timing *timing, const struct kl_gpu_time_bound *bound)
 {
-	struct kl_gpu_bound *gpu_bound;
+	struct kl_gpu_bound *binding;
 	struct kl_gpu_timed *timed = NULL;
 	int err;
 
@@ -132,7 +132,7 @@ int kl_gpu_timing_add_bound(struct kl_gpu_timing *timing, const struct kl_gpu_ti
 	timed = &timing->subject[bound->head.slot];
 	drop_subject(timing, timed);
 	for (uint32_t i = 0; i < timing->nset; i++) {
-		if ((err = kl_gpu_server_get_bound(&gpu_bound, timing->s, bound->bind[i])) < 0)
+		if ((err = kl_gpu_server_get_bound(&binding, timing->s, bound->bind[i])) < 0)
 			return err;
 		if (timing->s->bind[bound->bind[i]].set != timing->set[i])
 			return kl_error(KL_EINVALID, "binding %u is of another set",

@@ -13,15 +13,15 @@ static size_t count_operations(const struct kl_gpu_timing *timing, const struct 
 }
 
 static int enqueue_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
-			const struct kl_gpu_time_visit *visit, uint32_t column, int *rc, int *which)
+			const struct kl_gpu_time_visit *visit, uint32_t call, int *rc, int *which)
 {
-	uint32_t place = visit->which[column];
+	uint32_t place = visit->which[call];
 	bool hot = visit->mode == KL_GPU_TIME_HOT;
 	int err;
 
 	if ((err = kl_gpu_scrub(timing->device)) < 0 ||
 	    (hot && (err = kl_gpu_timing_ready(timing, timed, visit->warm, ~visit->seed)) < 0) ||
-	    (err = kl_gpu_timing_ready(timing, timed, place, visit->seed + 2 * column)) < 0)
+	    (err = kl_gpu_timing_ready(timing, timed, place, visit->seed + 2 * call)) < 0)
 		return err;
 	if (hot) {
 		if ((err = kl_gpu_timing_touch(timing, place)) < 0)
@@ -31,17 +31,17 @@ static int enqueue_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed
 	} else if ((err = kl_gpu_timing_flush(timing)) < 0) {
 		return err;
 	}
-	if ((err = kl_gpu_timing_stamp(timing, column, 0)) < 0)
+	if ((err = kl_gpu_timing_stamp(timing, call, 0)) < 0)
 		return err;
-	timing->cu->event_record(timing->before[column], timing->device->stream);
+	timing->cu->event_record(timing->before[call], timing->device->stream);
 	*rc = kl_gpu_timing_launch(timing, timed, place, which);
-	timing->cu->event_record(timing->after[column], timing->device->stream);
+	timing->cu->event_record(timing->after[call], timing->device->stream);
 	if (*rc)
 		return 0;
-	if ((err = kl_gpu_timing_stamp(timing, column, 1)) < 0 ||
+	if ((err = kl_gpu_timing_stamp(timing, call, 1)) < 0 ||
 	    (err = kl_gpu_timing_finish(timing, timed, place)) < 0)
 		return err;
-	return kl_gpu_timing_print(timing, column, place);
+	return kl_gpu_timing_print(timing, call, place);
 }
 
 static int reset_l2(struct kl_gpu_timing *timing)
@@ -59,27 +59,26 @@ static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 	int err = 0, rc = 0, which = -1;
 	bool late[KL_GPU_TIME_CALLS] = { false };
 
-	for (uint32_t column = 0;
-	     column < visit->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK;
-	     column += (uint32_t)n) {
-		n = most < 1 ? 1 : most < visit->ncall - column ? most : visit->ncall - column;
+	for (uint32_t call = 0; call < visit->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK;
+	     call += (uint32_t)n) {
+		n = most < 1 ? 1 : most < visit->ncall - call ? most : visit->ncall - call;
 		if ((err = reset_l2(timing)) < 0 || (err = kl_gpu_hold(&timing->tool)) < 0)
 			return err;
 		for (size_t i = 0; i < n && err == 0 && !rc; i++)
-			err = enqueue_call(timing, timed, visit, column + (uint32_t)i, &rc, &which);
+			err = enqueue_call(timing, timed, visit, call + (uint32_t)i, &rc, &which);
 		/* the hold ends after KL_GPU_HOLD_NS: the host may have been too slow */
 		for (size_t i = 0; i < n; i++)
-			late[column + i] = timing->cu->event_query(timing->before[column]) !=
-					   KL_CU_NOT_READY;
+			late[call + i] = timing->cu->event_query(timing->before[call]) !=
+					 KL_CU_NOT_READY;
 		if (err < 0) {
 			kl_gpu_release(&timing->tool);
 			return err;
 		}
 		err = kl_gpu_timing_settle(timing, &out->how, timed, rc, which, visit->limit_ms);
 	}
-	for (uint32_t column = 0;
-	     column < visit->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK; column++)
-		out->ns[column] = late[column] ? -1 : kl_gpu_timing_event_ns(timing, column);
+	for (uint32_t call = 0; call < visit->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK;
+	     call++)
+		out->ns[call] = late[call] ? -1 : kl_gpu_timing_event_ns(timing, call);
 	out->ntime = visit->ncall;
 	return err;
 }
@@ -91,8 +90,8 @@ static int launch_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 {
 	int rc = 0;
 
-	for (uint32_t column = 0; column < visit->ncall && !rc; column++)
-		rc = kl_gpu_timing_launch(timing, timed, visit->which[column], which);
+	for (uint32_t call = 0; call < visit->ncall && !rc; call++)
+		rc = kl_gpu_timing_launch(timing, timed, visit->which[call], which);
 	return rc;
 }
 
@@ -132,15 +131,15 @@ static int prepare_batch(struct kl_gpu_timing *timing, struct kl_gpu_timed *time
 {
 	int err = 0;
 
-	for (uint32_t column = 0; column < visit->ncall && err == 0; column++)
-		err = kl_gpu_timing_ready(timing, timed, visit->which[column],
-					  visit->seed + 2 * column);
+	for (uint32_t call = 0; call < visit->ncall && err == 0; call++)
+		err = kl_gpu_timing_ready(timing, timed, visit->which[call],
+					  visit->seed + 2 * call);
 	if (err < 0 || (err = kl_gpu_scrub(timing->device)) < 0)
 		return err;
 	if (visit->mode == KL_GPU_TIME_BATCH_COLD)
 		return kl_gpu_timing_flush(timing);
-	for (uint32_t column = 0; column < visit->ncall && err == 0; column++)
-		err = kl_gpu_timing_touch(timing, visit->which[column]);
+	for (uint32_t call = 0; call < visit->ncall && err == 0; call++)
+		err = kl_gpu_timing_touch(timing, visit->which[call]);
 	return err;
 }
 
@@ -167,9 +166,9 @@ static int visit_batch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 	timing->cu->event_record(timing->after[0], timing->device->stream);
 	err = kl_gpu_timing_stamp(timing, 0, 1);
 	late = timing->cu->event_query(timing->before[0]) != KL_CU_NOT_READY;
-	for (uint32_t column = 0; column < visit->ncall && err == 0 && !rc; column++)
-		if ((err = kl_gpu_timing_finish(timing, timed, visit->which[column])) == 0)
-			err = kl_gpu_timing_print(timing, column, visit->which[column]);
+	for (uint32_t call = 0; call < visit->ncall && err == 0 && !rc; call++)
+		if ((err = kl_gpu_timing_finish(timing, timed, visit->which[call])) == 0)
+			err = kl_gpu_timing_print(timing, call, visit->which[call]);
 	if (err < 0) {
 		kl_gpu_release(&timing->tool);
 		return err;

@@ -28,7 +28,7 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 	return err;
 }
 
-static void block_begins(void *ctx)
+static void begin_block(void *ctx)
 {
 	struct kl_gpu_time *timing = ctx;
 	struct kl_gpu_state state;
@@ -46,26 +46,26 @@ static void block_begins(void *ctx)
  * If calls are slow, run the candidate's second module on one input only: its other answers were
  * judged with the first module's.
  */
-static bool known_enough(struct kl_gpu_time *timing, int who, uint32_t count)
+static bool can_skip(struct kl_gpu_time *timing, int who, uint32_t member)
 {
-	return who == KL_BLOCKS_AGAIN && count && timing->known[who].ns > KL_GPU_DEAR_NS &&
-	       kl_gpu_time_known(timing, who)->judged[count];
+	return who == KL_BLOCKS_AGAIN && member && timing->known[who].ns > KL_GPU_DEAR_NS &&
+	       kl_gpu_time_known(timing, who)->judged[member];
 }
 
 /* Judge every subject's answer to every input in full, and note about how long a call takes. */
-static int get_to_know(struct kl_gpu_time *timing)
+static int learn_answers(struct kl_gpu_time *timing)
 {
 	int err;
 
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++)
-		for (uint32_t count = 0; count < timing->timer->nmember && timing->there[who];
-		     count++) {
-			uint32_t warm = count ? 0 : 1;
+		for (uint32_t member = 0; member < timing->timer->nmember && timing->there[who];
+		     member++) {
+			uint32_t warm = member ? 0 : 1;
 			double ns;
 
-			if (known_enough(timing, who, count))
+			if (can_skip(timing, who, member))
 				continue;
-			if ((err = kl_gpu_time_visit(timing, who, false, &count, 1, warm, &ns)))
+			if ((err = kl_gpu_time_visit(timing, who, false, &member, 1, warm, &ns)))
 				return err;
 			if (timing->there[who] && !isnan(ns))
 				timing->known[who].ns = ns;
@@ -79,16 +79,16 @@ static int time_single(struct kl_gpu_time *timing)
 	int err;
 
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
-		double left, right = NAN;
+		double first, second = NAN;
 
 		if (!timing->there[who])
 			continue;
-		if ((err = kl_gpu_time_measure(timing, who, false, calls, &left)) ||
+		if ((err = kl_gpu_time_measure(timing, who, false, calls, &first)) ||
 		    !timing->there[who] ||
-		    (err = kl_gpu_time_measure(timing, who, false, calls, &right)) ||
+		    (err = kl_gpu_time_measure(timing, who, false, calls, &second)) ||
 		    !timing->there[who])
 			return err;
-		timing->single_ns[who] = (left + right) / 2;
+		timing->single_ns[who] = (first + second) / 2;
 	}
 	return 0;
 }
@@ -134,7 +134,7 @@ static void set_blocks(struct kl_gpu_time *timing, int64_t max_ms)
 					     .max_ms = max_ms,
 					     .rng = &timing->rng,
 					     .sample = take_sample,
-					     .begin = block_begins,
+					     .begin = begin_block,
 					     .ctx = timing };
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
 		timing->blocks.subject[who].what = kl_gpu_timer_what(timing->job, who);
@@ -149,7 +149,7 @@ static int measure_point(struct kl_gpu_time *timing, int64_t max_ms)
 
 	set_blocks(timing, max_ms);
 	timing->floor_ns = physical_floor(timing);
-	if ((err = get_to_know(timing)))
+	if ((err = learn_answers(timing)))
 		return err;
 	choose_mode(timing);
 	if ((timing->batch && (err = time_single(timing))) ||

@@ -98,16 +98,16 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 /* The object in report `at` for the figures of a subject; NULL: none. */
 static json_t *place_of(const struct kl_gpu_time *timing, json_t *at, int who)
 {
-	json_t *vs = json_object_get(at, "vs"), *value;
+	json_t *vs = json_object_get(at, "vs"), *entry;
 	size_t i;
 
 	if (!timing->there[who] || who == KL_BLOCKS_AGAIN)
 		return NULL;
 	if (who == KL_BLOCKS_CANDIDATE)
 		return at;
-	json_array_foreach(vs, i, value)
-		if (!strcmp(kl_json_str_or(value, "what", ""), kl_gpu_timer_what(timing->job, who)))
-			return value;
+	json_array_foreach(vs, i, entry)
+		if (!strcmp(kl_json_str_or(entry, "what", ""), kl_gpu_timer_what(timing->job, who)))
+			return entry;
 	return NULL;
 }
 

@@ -45,7 +45,7 @@ static const struct kl_member *member_of(const struct kl_gpu_time *timing, uint3
 	return timing->timer->member[set % timing->timer->nmember];
 }
 
-static void say_end(struct kl_call *out, const struct kl_gpu_time_visited *visited)
+static void describe_end(struct kl_call *out, const struct kl_gpu_time_visited *visited)
 {
 	const char *in = *visited->how.kernel ? " in " : "";
 
@@ -70,12 +70,12 @@ static void say_end(struct kl_call *out, const struct kl_gpu_time_visited *visit
 	}
 }
 
-static int bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_visited *visited,
-		   uint32_t set)
+static int handle_bad_end(struct kl_gpu_time *timing, int who,
+			  const struct kl_gpu_time_visited *visited, uint32_t set)
 {
 	struct kl_call call;
 
-	say_end(&call, visited);
+	describe_end(&call, visited);
 	if (is_candidate(who))
 		return kl_profile_fail_end(timing->result, timing->job, member_of(timing, set),
 					   &call);
@@ -104,7 +104,7 @@ static int compare_answer(struct kl_gpu_time *timing, int who, uint32_t set)
 	return kl_profile_fail_wrong(timing->result, timing->job, member, &mismatch, kept);
 }
 
-static int fail_fickle(struct kl_gpu_time *timing, uint32_t set)
+static int fail_nondeterministic(struct kl_gpu_time *timing, uint32_t set)
 {
 	static const char why[] = "timed calls on the same input answered with different bits";
 
@@ -121,18 +121,18 @@ static int fail_fickle(struct kl_gpu_time *timing, uint32_t set)
 static int judge_answer(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2])
 {
 	struct kl_gpu_known *known = kl_gpu_time_known(timing, who);
-	size_t count = set % timing->timer->nmember;
+	size_t member = set % timing->timer->nmember;
 	int err;
 
-	if (known->judged[count] &&
-	    !memcmp(known->print[count], print, sizeof(known->print[count])))
+	if (known->judged[member] &&
+	    !memcmp(known->print[member], print, sizeof(known->print[member])))
 		return 0;
 	if ((err = compare_answer(timing, who, set)) || !timing->there[who])
 		return err;
-	if (known->judged[count] && timing->job->deterministic && is_candidate(who))
-		return fail_fickle(timing, set);
-	memcpy(known->print[count], print, sizeof(known->print[count]));
-	known->judged[count] = true;
+	if (known->judged[member] && timing->job->deterministic && is_candidate(who))
+		return fail_nondeterministic(timing, set);
+	memcpy(known->print[member], print, sizeof(known->print[member]));
+	known->judged[member] = true;
 	return 0;
 }
 
@@ -173,7 +173,7 @@ static int take_visit(struct kl_gpu_time *timing, int who, const uint32_t *which
 
 	*ns = NAN;
 	if (visited->how.end != KL_GPU_CALL_OK)
-		return bad_end(timing, who, visited, which[0]);
+		return handle_bad_end(timing, who, visited, which[0]);
 	for (uint32_t i = 0; i < visited->ncall; i++)
 		if ((err = judge_answer(timing, who, which[i], visited->print[i])) ||
 		    !timing->there[who])
@@ -212,10 +212,10 @@ static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CA
 		order[i] = (uint32_t)i;
 	for (size_t i = n; i > 1; i--) {
 		size_t k = (size_t)kl_rng_below(&timing->rng, i);
-		uint32_t turn = order[i - 1];
+		uint32_t tmp = order[i - 1];
 
 		order[i - 1] = order[k];
-		order[k] = turn;
+		order[k] = tmp;
 	}
 }
 
