@@ -19,7 +19,7 @@
  *				the conversions from and to the contract's layout are not
  *	cudnn.sdpa		f16 in q, k, v [B,S,H,D], out o; not causal, scale 1/sqrt(D)
  *
- * Arguments are matched by the order of their roles. If they do not fit, or the library is missing
+ * Arguments are matched by the order of their kinds. If they do not fit, or the library is missing
  * or refuses them, the result is KL_ECANNOT with the reason, and the comparison is left out.
  *
  * Libraries are searched in the directories of $KLINEAGE_CUDA_LIBRARIES (separated by colons), then

@@ -87,7 +87,7 @@ int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *p
  * KL_ECANNOT: the process does not report everything in enum kl_gpu_closed as closed.
  */
 int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool trace);
-/** Call the host code on a set. `dims` has KL_JOB_MAX_DIMS elements. */
+/** Call the host code on a set. `dims` has KL_MAX_DIMS elements. */
 int kl_gpu_child_launch(struct kl_gpu_child *child, uint32_t set, const int64_t *dims,
 			uint32_t flags, uint64_t seed, int64_t limit_ms,
 			struct kl_gpu_launched *out);

@@ -20,7 +20,7 @@ struct kl_gpu_launch {
 	struct kl_cu_launch_config config;
 	struct kl_cu_launch_attribute attr[3];
 	unsigned char *store;        /* bytes of the arguments */
-	void *arg[KL_PLAN_MAX_ARGS]; /* -> store */
+	void *arg[KL_PLAN_MAX_ARGS]; /* point into `store` */
 	size_t size[KL_PLAN_MAX_ARGS];
 };
 

@@ -104,7 +104,7 @@ struct kl_gpu_put_set { /* request + memfd */
 	struct kl_gpu_head head;
 	uint32_t n, right;
 	uint64_t host_bytes;                 /* size of the memfd */
-	uint64_t offset[KL_GPU_MAX_TENSORS]; /* of tensor i in it */
+	uint64_t offset[KL_GPU_MAX_TENSORS]; /* of tensor i in the memfd */
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
 };
 
@@ -137,7 +137,7 @@ enum kl_gpu_call_end {
 	KL_GPU_CALL_FAULT,    /* the context is lost: the process must be killed */
 	KL_GPU_CALL_HANG,     /* still running: the process must be killed */
 	KL_GPU_CALL_REFUSED,  /* a launch was refused: no damage, the process can go on */
-	KL_GPU_CALL_SLACK,    /* tensor `arg` was written outside of it, at byte `where` */
+	KL_GPU_CALL_SLACK,    /* a write outside of tensor `arg`, at byte `where` */
 	KL_GPU_CALL_SCRATCH,  /* scratch was left in a wrong state: see r.message */
 	KL_GPU_CALL_RETURNED, /* host code: klineage_launch returned `launch`, which is not 0 */
 	/* host code: the device was still busy for `where` ns after the stream was done */
@@ -150,7 +150,7 @@ struct kl_gpu_called { /* reply */
 	int32_t arg, quirk;
 	int64_t where;
 	int64_t event_ns; /* between the events before and after the launches */
-	char name[64];    /* of the CUDA error */
+	char name[64];    /* name of the CUDA error */
 	char kernel[256];
 };
 
@@ -161,8 +161,8 @@ struct kl_gpu_put_launcher { /* request + memfd */
 };
 struct kl_gpu_launcher_ready { /* reply */
 	struct kl_gpu_reply r;
-	int32_t traced;  /* CUPTI works */
-	uint32_t closed; /* to its process: enum kl_gpu_closed */
+	int32_t traced;  /* CUPTI is available: what it runs is recorded */
+	uint32_t closed; /* closed to its process: enum kl_gpu_closed */
 	char why[200];   /* reason why it is not traced */
 };
 

@@ -38,7 +38,7 @@ static int drop_side(struct kl_gpu_time *timing, int who, const char *why)
 	return kl_gpu_timer_alive(timing->timer) ? 0 : KL_GPU_AGAIN_WITHOUT;
 }
 
-/* -- judging ------------------------------------------------------------------------- */
+/* -- judging answers ----------------------------------------------------------------- */
 
 static const struct kl_member *member_of(const struct kl_gpu_time *timing, uint32_t set)
 {

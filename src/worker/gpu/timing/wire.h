@@ -58,12 +58,12 @@ struct kl_gpu_time_begun {
 	double bytes_per_ns;
 };
 
-struct kl_gpu_time_bound { /* head.slot: who */
+struct kl_gpu_time_bound { /* head.slot: the subject */
 	struct kl_gpu_head head;
-	uint32_t bind[KL_GPU_TIME_CALLS]; /* one for each set */
+	uint32_t bind[KL_GPU_TIME_CALLS]; /* one binding per set */
 };
 
-struct kl_gpu_time_vendor { /* head.slot: who */
+struct kl_gpu_time_vendor { /* head.slot: the subject */
 	struct kl_gpu_head head;
 	struct kl_gpu_baseline_spec spec;
 };
@@ -72,7 +72,7 @@ struct kl_gpu_time_vendored { /* reply */
 	char what[96];
 };
 
-struct kl_gpu_time_visit { /* head.slot: who */
+struct kl_gpu_time_visit { /* head.slot: the subject */
 	struct kl_gpu_head head;
 	uint32_t mode, ncall;
 	/* hot: set of the call before each timed one; must not be in `which` */
@@ -100,7 +100,7 @@ struct kl_gpu_time_visited { /* reply */
 	uint64_t print[KL_GPU_TIME_CALLS][2];
 };
 
-struct kl_gpu_time_launcher { /* head.slot: who */
+struct kl_gpu_time_launcher { /* head.slot: the subject */
 	struct kl_gpu_head head;
 	int64_t dim[16];
 };
