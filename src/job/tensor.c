@@ -14,7 +14,7 @@ struct format {
 	int bits, emin, lower;
 	double max;
 	const char *lower_name;
-	double least, beside; /* smallest normal, 1.5 * 2^52 units; where rounding is done here */
+	double least, magic; /* smallest normal, 1.5 * 2^52 units; where rounding is done here */
 };
 
 static const struct format formats[] = {
@@ -30,27 +30,27 @@ const char *kl_tensor_lower_name(enum kl_dtype dtype)
 }
 
 /* |y|'s power of two, without a call: denormal doubles count as 0 */
-static double value_binade(double other)
+static double value_binade(double value)
 {
-	uint64_t unit;
+	uint64_t bits;
 
-	memcpy(&unit, &other, sizeof(unit));
-	unit &= 0x7ff0000000000000u;
-	memcpy(&other, &unit, sizeof(other));
-	return other;
+	memcpy(&bits, &value, sizeof(bits));
+	bits &= 0x7ff0000000000000u;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
 }
 
-double kl_tensor_ulp(enum kl_dtype dtype, double other)
+double kl_tensor_ulp(enum kl_dtype dtype, double value)
 {
 	/* smallest normal, ulp of 1 */
 	static const double least[] = { 0x1p-1022, 0x1p-126, 0x1p-14, 0x1p-126 };
 	static const double unit[] = { 0x1p-52, 0x1p-23, 0x1p-10, 0x1p-7 };
-	double right;
+	double binade;
 
 	if (!kl_dtype_is_float(dtype))
 		return 1.0;
-	right = value_binade(other);
-	return (right < least[dtype] ? least[dtype] : right) * unit[dtype];
+	binade = value_binade(value);
+	return (binade < least[dtype] ? least[dtype] : binade) * unit[dtype];
 }
 
 double kl_tensor_max(enum kl_dtype dtype)
@@ -64,38 +64,38 @@ double kl_tensor_max(enum kl_dtype dtype)
  */
 static double round_small(const struct format *format, double value)
 {
-	double right = value_binade(value), center, ratio;
+	double binade = value_binade(value), magic, rounded;
 
 	if (!isfinite(value))
 		return value;
-	right = right < format->least ? format->least : right;
-	center = right * format->beside;
-	ratio = copysign(value + center - center, value);
-	return fabs(ratio) > format->max ? copysign(INFINITY, value) : ratio;
+	binade = binade < format->least ? format->least : binade;
+	magic = binade * format->magic;
+	rounded = copysign(value + magic - magic, value);
+	return fabs(rounded) > format->max ? copysign(INFINITY, value) : rounded;
 }
 
 static uint32_t bits_of(float value)
 {
-	uint32_t unit;
+	uint32_t bits;
 
-	memcpy(&unit, &value, sizeof(unit));
-	return unit;
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
 }
 
-static float float_of(uint32_t unit)
+static float float_of(uint32_t bits)
 {
 	float value;
 
-	memcpy(&value, &unit, sizeof(value));
+	memcpy(&value, &bits, sizeof(value));
 	return value;
 }
 
-static double f16_load(uint16_t hash)
+static double f16_load(uint16_t half)
 {
-	uint32_t sign = (uint32_t)(hash & 0x8000u) << 16;
-	uint32_t rest = (uint32_t)(hash & 0x7fffu) << 13;
+	uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
+	uint32_t rest = (uint32_t)(half & 0x7fffu) << 13;
 
-	if ((hash & 0x7c00u) == 0x7c00u)
+	if ((half & 0x7c00u) == 0x7c00u)
 		return float_of(sign | 0x7f800000u | rest);
 	/* moving the exponent's bias by a product does subnormals too */
 	return float_of(sign | bits_of(float_of(rest) * 0x1p112f));
@@ -103,15 +103,15 @@ static double f16_load(uint16_t hash)
 
 static uint16_t f16_store(double value)
 {
-	uint32_t unit = bits_of((float)round_small(&formats[KL_F16], value));
-	uint16_t sign = (uint16_t)(unit >> 16 & 0x8000u);
+	uint32_t bits = bits_of((float)round_small(&formats[KL_F16], value));
+	uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
 
 	if (isnan(value))
 		return sign | 0x7e00u;
-	unit &= 0x7fffffffu;
-	if (unit >= 0x7f800000u)
+	bits &= 0x7fffffffu;
+	if (bits >= 0x7f800000u)
 		return sign | 0x7c00u;
-	return sign | (uint16_t)(bits_of(float_of(unit) * 0x1p-112f) >> 13);
+	return sign | (uint16_t)(bits_of(float_of(bits) * 0x1p-112f) >> 13);
 }
 
 static uint16_t bf16_store(double value)
@@ -121,9 +121,9 @@ static uint16_t bf16_store(double value)
 	return (uint16_t)(bits_of((float)round_small(&formats[KL_BF16], value)) >> 16);
 }
 
-static double bf16_load(uint16_t second)
+static double bf16_load(uint16_t half)
 {
-	return float_of((uint32_t)second << 16);
+	return float_of((uint32_t)half << 16);
 }
 
 double kl_tensor_round(enum kl_dtype dtype, double value)
@@ -138,11 +138,11 @@ double kl_tensor_round(enum kl_dtype dtype, double value)
 		return round_small(&formats[dtype], value);
 	default: {
 		uint64_t word = 0;
-		double other;
+		double rounded;
 
 		kl_tensor_store(&word, dtype, 0, &value, 1);
-		kl_tensor_load(&other, dtype, &word, 0, 1);
-		return other;
+		kl_tensor_load(&rounded, dtype, &word, 0, 1);
+		return rounded;
 	}
 	}
 }
@@ -268,7 +268,7 @@ void kl_tensor_store(void *to, enum kl_dtype dtype, size_t off, const double *fr
 struct convert {
 	void *to;
 	const void *from;
-	enum kl_dtype tt, ft;
+	enum kl_dtype to_type, from_type;
 };
 
 static void convert_part(void *ctx, size_t from, size_t to)
@@ -279,58 +279,61 @@ static void convert_part(void *ctx, size_t from, size_t to)
 	for (size_t off = from; off < to; off += PART) {
 		size_t n = to - off < PART ? to - off : PART;
 
-		if (convert->tt == KL_F64) {
-			kl_tensor_load((double *)convert->to + off, convert->ft, convert->from, off,
-				       n);
+		if (convert->to_type == KL_F64) {
+			kl_tensor_load((double *)convert->to + off, convert->from_type,
+				       convert->from, off, n);
 			continue;
 		}
-		kl_tensor_load(room, convert->ft, convert->from, off, n);
-		kl_tensor_store(convert->to, convert->tt, off, room, n);
+		kl_tensor_load(room, convert->from_type, convert->from, off, n);
+		kl_tensor_store(convert->to, convert->to_type, off, room, n);
 	}
 }
 
-void kl_tensor_convert(void *to, enum kl_dtype tt, const void *from, enum kl_dtype ft, size_t n)
+void kl_tensor_convert(void *to, enum kl_dtype to_type, const void *from, enum kl_dtype from_type,
+		       size_t n)
 {
-	struct convert convert = { .to = to, .from = from, .tt = tt, .ft = ft };
+	struct convert convert = {
+		.to = to, .from = from, .to_type = to_type, .from_type = from_type
+	};
 
-	if (tt == ft)
-		kl_par_copy(to, from, n * kl_dtype_bytes(tt));
+	if (to_type == from_type)
+		kl_par_copy(to, from, n * kl_dtype_bytes(to_type));
 	else
 		kl_par_for(n, GRAIN, convert_part, &convert);
 }
 
 /* IEEE magnitudes are ordered as integers are, so rounding the bits rounds the value */
-static uint64_t cut_bits(uint64_t value, uint64_t sign, uint64_t inf, int drop)
+static uint64_t cut_bits(uint64_t bits, uint64_t sign, uint64_t inf, int drop)
 {
-	uint64_t unit = (uint64_t)1 << drop, mag = value & (sign - 1);
-	uint64_t row = (mag + (unit / 2 - 1) + (mag >> drop & 1)) & ~(unit - 1);
+	uint64_t unit = (uint64_t)1 << drop, mag = bits & (sign - 1);
+	uint64_t cut = (mag + (unit / 2 - 1) + (mag >> drop & 1)) & ~(unit - 1);
 
-	return mag >= inf || row >= inf ? value : (value & sign) | row;
+	return mag >= inf || cut >= inf ? bits : (bits & sign) | cut;
 }
 
-#define CUT(type, sign, inf)                                               \
-	do {                                                               \
-		type *p = (type *)c->data + from;                          \
-		for (size_t i = 0; i < to - from; i++) {                   \
-			type v = (type)cut_bits(p[i], sign, inf, c->drop); \
-			changed += v != p[i];                              \
-			p[i] = v;                                          \
-		}                                                          \
+#define CUT(type, sign, inf)                                                   \
+	do {                                                                   \
+		type *p = (type *)lower->data + from;                          \
+		for (size_t i = 0; i < to - from; i++) {                       \
+			type v = (type)cut_bits(p[i], sign, inf, lower->drop); \
+			changed += v != p[i];                                  \
+			p[i] = v;                                              \
+		}                                                              \
 	} while (0)
 
 struct lower {
 	void *data;
-	enum kl_dtype t;
+	enum kl_dtype dtype;
 	int drop;
 	atomic_size_t changed;
 };
 
 static void lower_part(void *ctx, size_t from, size_t to)
 {
-	struct lower *c = ctx;
+	struct lower *lower = ctx;
 	size_t changed = 0;
 
-	switch (c->t) {
+	switch (lower->dtype) {
 	case KL_F64:
 		CUT(uint64_t, (uint64_t)1 << 63, (uint64_t)0x7ff << 52);
 		break;
@@ -344,12 +347,12 @@ static void lower_part(void *ctx, size_t from, size_t to)
 		CUT(uint16_t, 0x8000u, 0x7f80u);
 		break;
 	}
-	atomic_fetch_add(&c->changed, changed);
+	atomic_fetch_add(&lower->changed, changed);
 }
 
 size_t kl_tensor_lower(void *data, enum kl_dtype dtype, size_t n)
 {
-	struct lower lower = { .data = data, .t = dtype };
+	struct lower lower = { .data = data, .dtype = dtype };
 
 	if (!kl_dtype_is_float(dtype))
 		return 0;
@@ -360,29 +363,29 @@ size_t kl_tensor_lower(void *data, enum kl_dtype dtype, size_t n)
 
 struct finite {
 	const void *from;
-	enum kl_dtype t;
+	enum kl_dtype dtype;
 	atomic_bool broken;
 };
 
 static void look_finite(void *ctx, size_t from, size_t to)
 {
 	struct finite *finite = ctx;
-	double room[PART], nothing = 0;
+	double room[PART], product_sum = 0;
 
 	for (size_t off = from; off < to && !atomic_load(&finite->broken); off += PART) {
 		size_t n = to - off < PART ? to - off : PART;
 
-		kl_tensor_load(room, finite->t, finite->from, off, n);
+		kl_tensor_load(room, finite->dtype, finite->from, off, n);
 		for (size_t i = 0; i < n; i++)
-			nothing += room[i] * 0; /* a NaN from an infinity or a NaN */
-		if (nothing != 0)
+			product_sum += room[i] * 0; /* a NaN from an infinity or a NaN */
+		if (product_sum != 0)
 			atomic_store(&finite->broken, true);
 	}
 }
 
 bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n)
 {
-	struct finite finite = { .from = from, .t = dtype };
+	struct finite finite = { .from = from, .dtype = dtype };
 
 	kl_par_for(n, GRAIN, look_finite, &finite);
 	return !atomic_load(&finite.broken);
@@ -391,7 +394,7 @@ bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n)
 struct absolute {
 	void *to;
 	const void *from;
-	enum kl_dtype t;
+	enum kl_dtype dtype;
 };
 
 static void absolute_part(void *ctx, size_t from, size_t to)
@@ -402,16 +405,16 @@ static void absolute_part(void *ctx, size_t from, size_t to)
 	for (size_t off = from; off < to; off += PART) {
 		size_t n = to - off < PART ? to - off : PART;
 
-		kl_tensor_load(room, absolute->t, absolute->from, off, n);
+		kl_tensor_load(room, absolute->dtype, absolute->from, off, n);
 		for (size_t i = 0; i < n; i++)
 			room[i] = fabs(room[i]);
-		kl_tensor_store(absolute->to, absolute->t, off, room, n);
+		kl_tensor_store(absolute->to, absolute->dtype, off, room, n);
 	}
 }
 
 void kl_tensor_abs(void *to, enum kl_dtype dtype, const void *from, size_t n)
 {
-	struct absolute absolute = { .to = to, .from = from, .t = dtype };
+	struct absolute absolute = { .to = to, .from = from, .dtype = dtype };
 
 	kl_par_for(n, GRAIN, absolute_part, &absolute);
 }
@@ -419,42 +422,42 @@ void kl_tensor_abs(void *to, enum kl_dtype dtype, const void *from, size_t n)
 static uint64_t word_of(enum kl_dtype dtype, const void *base, size_t i)
 {
 	size_t size = kl_dtype_bytes(dtype);
-	uint64_t width = 0;
+	uint64_t word = 0;
 
 	/* little-endian, as every platform the gate runs on */
-	memcpy(&width, (const char *)base + i * size, size);
-	return width;
+	memcpy(&word, (const char *)base + i * size, size);
+	return word;
 }
 
 void kl_tensor_print(char *out, size_t cap, enum kl_dtype dtype, const void *base, size_t i)
 {
-	uint64_t width = word_of(dtype, base, i);
+	uint64_t word = word_of(dtype, base, i);
 	int digits = (int)kl_dtype_bytes(dtype) * 2;
 	double value;
 
 	if (dtype >= KL_U64) {
-		snprintf(out, cap, "%" PRIu64, width);
+		snprintf(out, cap, "%" PRIu64, word);
 		return;
 	}
 	if (dtype == KL_I64) {
-		snprintf(out, cap, "%" PRId64, (int64_t)width);
+		snprintf(out, cap, "%" PRId64, (int64_t)word);
 		return;
 	}
 	kl_tensor_load(&value, dtype, base, i, 1);
 	if (isnan(value))
-		snprintf(out, cap, "0x%0*" PRIx64 " (nan)", digits, width);
+		snprintf(out, cap, "0x%0*" PRIx64 " (nan)", digits, word);
 	else if (value == 0.0 && signbit(value))
-		snprintf(out, cap, "0x%0*" PRIx64 " (-0)", digits, width);
+		snprintf(out, cap, "0x%0*" PRIx64 " (-0)", digits, word);
 	else
 		snprintf(out, cap, dtype == KL_F64 ? "%.17g" : "%.9g", value);
 }
 
 void kl_tensor_index(int64_t *index, const int64_t *extent, size_t naxes, size_t i)
 {
-	for (size_t first = naxes; first-- > 0;) {
-		size_t n = extent[first] > 0 ? (size_t)extent[first] : 1;
+	for (size_t axis = naxes; axis-- > 0;) {
+		size_t n = extent[axis] > 0 ? (size_t)extent[axis] : 1;
 
-		index[first] = (int64_t)(i % n);
+		index[axis] = (int64_t)(i % n);
 		i /= n;
 	}
 }

@@ -19,7 +19,8 @@ void kl_tensor_store(void *to, enum kl_dtype dtype, size_t off, const double *fr
 /**
  * `n` elements of type `ft` as `tt`: a load and a store, side by side where there are processors.
  */
-void kl_tensor_convert(void *to, enum kl_dtype tt, const void *from, enum kl_dtype ft, size_t n);
+void kl_tensor_convert(void *to, enum kl_dtype to_type, const void *from, enum kl_dtype from_type,
+		       size_t n);
 /** |from|, likewise. */
 void kl_tensor_abs(void *to, enum kl_dtype dtype, const void *from, size_t n);
 /** Is there no infinity and no NaN? */
@@ -27,7 +28,7 @@ bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n);
 /** The value that `value` becomes when stored. */
 double kl_tensor_round(enum kl_dtype dtype, double value);
 /** Distance of neighbouring values of `dtype` in the binade of `other`; 1 for integers. */
-double kl_tensor_ulp(enum kl_dtype dtype, double other);
+double kl_tensor_ulp(enum kl_dtype dtype, double value);
 
 /** The largest finite value of a float format; infinity for integers. */
 double kl_tensor_max(enum kl_dtype dtype);

@@ -17,9 +17,9 @@
 #define JOB_MS (15 * 60 * 1000)
 
 struct batch {
-	const struct kl_batch *o;
+	const struct kl_batch *opts;
 	char *dir;
-	struct kl_unpacked u;
+	struct kl_unpacked unpacked;
 	struct kl_report report;
 	json_t *audits;   /* contract -> the audit that it passed here */
 	char device[128]; /* the processor */
@@ -28,7 +28,7 @@ struct batch {
 static void batch_release(struct batch *batch)
 {
 	kl_report_release(&batch->report);
-	kl_unpacked_release(&batch->u);
+	kl_unpacked_release(&batch->unpacked);
 	json_decref(batch->audits);
 	kl_fs_tempdir_cleanup(&batch->dir);
 }
@@ -191,7 +191,7 @@ static int judge_entry(json_t **result, struct batch *batch, const json_t *entry
 static json_t *line_for(const struct batch *batch, const json_t *entry, json_t *result, int64_t ms)
 {
 	json_t *line = json_object();
-	bool device_said = kl_json_str_or(result, "device", NULL) != NULL;
+	bool has_device = kl_json_str_or(result, "device", NULL) != NULL;
 	char now[21];
 
 	kl_clock_iso(now);
@@ -199,7 +199,7 @@ static json_t *line_for(const struct batch *batch, const json_t *entry, json_t *
 	kl_json_set_str(line, "surface", kl_json_str_or(entry, "surface", ""));
 	kl_json_set_str(line, "contract", kl_json_str_or(entry, "contract", ""));
 	kl_json_set_str(line, "device",
-			device_said ? kl_json_str_or(result, "device", "") : batch->device);
+			has_device ? kl_json_str_or(result, "device", "") : batch->device);
 	kl_json_set_str(line, "driver", kl_json_str_or(result, "driver", NULL));
 	kl_json_set_str(line, "time", now);
 	kl_json_set_int(line, "ms", ms);
@@ -214,7 +214,7 @@ static int do_one(struct batch *batch, const json_t *entry, size_t number)
 	const char *why;
 	int err;
 
-	fprintf(stderr, "[%zu/%zu] %s %.12s: ", number, json_array_size(batch->u.jobs),
+	fprintf(stderr, "[%zu/%zu] %s %.12s: ", number, json_array_size(batch->unpacked.jobs),
 		kl_json_str_or(entry, "workload", "?"), kl_json_str_or(entry, "surface", "?"));
 	if (kl_report_has(&batch->report, kl_json_str_or(entry, "digest", ""))) {
 		fprintf(stderr, "done before\n");
@@ -241,33 +241,33 @@ static int read_bundle(struct kl_buf *out, const char *path)
 static int open_bundle(struct batch *batch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	int err = read_bundle(&bytes, batch->o->bundle);
+	int err = read_bundle(&bytes, batch->opts->bundle);
 
 	if (!err)
 		err = kl_fs_tempdir(&batch->dir, "klineage-bundle");
 	if (!err)
-		err = kl_unpack(&batch->u, bytes.ptr, bytes.len, batch->dir);
+		err = kl_unpack(&batch->unpacked, bytes.ptr, bytes.len, batch->dir);
 	return err;
 }
 
-int kl_batch_run(const struct kl_batch *batch)
+int kl_batch_run(const struct kl_batch *opts)
 {
-	KL_AUTO(batch_release) struct batch right = { .o = batch,
+	KL_AUTO(batch_release) struct batch batch = { .opts = opts,
 						      .report = KL_REPORT_INIT,
 						      .audits = json_object() };
 	int err;
 
 	kl_proc_catch_signals();
-	find_processor(&right);
-	if ((err = open_bundle(&right)) < 0 ||
-	    (err = kl_report_open(&right.report, batch->output, right.u.digest)) < 0)
+	find_processor(&batch);
+	if ((err = open_bundle(&batch)) < 0 ||
+	    (err = kl_report_open(&batch.report, opts->output, batch.unpacked.digest)) < 0)
 		return err;
-	for (size_t i = 0; !right.report.ended && i < json_array_size(right.u.jobs); i++) {
+	for (size_t i = 0; !batch.report.ended && i < json_array_size(batch.unpacked.jobs); i++) {
 		if (kl_proc_interrupted())
 			return kl_error(KL_EINTR,
 					"interrupted; the same command goes on from here");
-		if ((err = do_one(&right, json_array_get(right.u.jobs, i), i + 1)) < 0)
+		if ((err = do_one(&batch, json_array_get(batch.unpacked.jobs, i), i + 1)) < 0)
 			return err;
 	}
-	return kl_report_end(&right.report, batch->sign_key);
+	return kl_report_end(&batch.report, opts->sign_key);
 }

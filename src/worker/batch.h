@@ -14,6 +14,6 @@ struct kl_batch {
 };
 
 /** 0: the results are whole. What is done stays done whatever ends it. */
-int kl_batch_run(const struct kl_batch *batch);
+int kl_batch_run(const struct kl_batch *opts);
 
 #endif

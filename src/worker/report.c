@@ -59,7 +59,7 @@ static json_t *head_for(const char *bundle)
 
 /* --- what is there already ------------------------------------------------------ */
 
-static void seal_of(char hex[KL_SHA256_HEX], const json_t *line)
+static void line_digest(char hex[KL_SHA256_HEX], const json_t *line)
 {
 	KL_AUTO(json_decrefp) json_t *bare = json_copy((json_t *)line);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -81,7 +81,7 @@ static bool take_line(struct kl_report *report, const char *text, size_t n)
 	if (kl_json_parse(&line, text, n) < 0)
 		return false;
 	job = kl_json_str_or(line, "job", NULL);
-	seal_of(hex, line);
+	line_digest(hex, line);
 	if (!job || strcmp(hex, kl_json_str_or(line, "sha256", "")))
 		return false;
 	kl_map_put(&report->done, job, mark);
@@ -162,7 +162,7 @@ int kl_report_add(struct kl_report *report, json_t *line)
 {
 	char hex[KL_SHA256_HEX];
 
-	seal_of(hex, line);
+	line_digest(hex, line);
 	kl_json_set_str(line, "sha256", hex);
 	kl_map_put(&report->done, kl_json_str_or(line, "job", ""), mark);
 	return append_line(report, line);

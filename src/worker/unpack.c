@@ -49,7 +49,7 @@ static int put_entry(struct files *files, const struct kl_tar_entry *entry, cons
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, entry->name);
 	char hex[KL_SHA256_HEX];
 	const char *digest;
-	json_t *said;
+	json_t *file;
 
 	if (!strcmp(entry->name, MANIFEST)) {
 		files->manifest = entry->data;
@@ -61,31 +61,32 @@ static int put_entry(struct files *files, const struct kl_tar_entry *entry, cons
 	kl_sha256_hex(hex, entry->data, entry->len);
 	if (strncmp(hex, digest, 64))
 		return kl_error(KL_EINVALID, "'%s' is damaged: its digest is another", entry->name);
-	said = json_object();
-	kl_json_set_str(said, "name", entry->name);
-	kl_json_set_str(said, "sha256", hex);
-	kl_json_set_int(said, "size", (int64_t)entry->len);
-	json_array_append_new(files->list, said);
+	file = json_object();
+	kl_json_set_str(file, "name", entry->name);
+	kl_json_set_str(file, "sha256", hex);
+	kl_json_set_int(file, "size", (int64_t)entry->len);
+	json_array_append_new(files->list, file);
 	return kl_fs_put(path, entry->data, entry->len, 0600);
 }
 
-static int put_files(struct files *other, const void *bytes, size_t len, const char *dir)
+static int put_files(struct files *files, const void *bytes, size_t len, const char *dir)
 {
-	KL_AUTO(kl_freep) char *files = kl_fs_join(dir, "files"), *jobs = kl_fs_join(dir, "jobs");
-	KL_AUTO(kl_freep) char *pools = kl_fs_join(dir, "pools");
+	KL_AUTO(kl_freep) char *files_dir = kl_fs_join(dir, "files"),
+			       *jobs_dir = kl_fs_join(dir, "jobs");
+	KL_AUTO(kl_freep) char *pools_dir = kl_fs_join(dir, "pools");
 	struct kl_tar tar;
 	struct kl_tar_entry entry;
 	int err, more = 0;
 
-	if ((err = kl_fs_mkdir(files)) < 0 || (err = kl_fs_mkdir(jobs)) < 0 ||
-	    (err = kl_fs_mkdir(pools)) < 0)
+	if ((err = kl_fs_mkdir(files_dir)) < 0 || (err = kl_fs_mkdir(jobs_dir)) < 0 ||
+	    (err = kl_fs_mkdir(pools_dir)) < 0)
 		return err;
 	kl_tar_open(&tar, bytes, len);
 	while (!err && (more = kl_tar_next(&tar, &entry)) > 0)
-		err = put_entry(other, &entry, dir);
+		err = put_entry(files, &entry, dir);
 	if (err < 0 || more < 0)
 		return err < 0 ? err : more;
-	return other->manifest ? 0 : kl_error(KL_EINVALID, "there is no " MANIFEST " in it");
+	return files->manifest ? 0 : kl_error(KL_EINVALID, "there is no " MANIFEST " in it");
 }
 
 /* --- what the manifest says ---------------------------------------------------------- */
@@ -93,10 +94,10 @@ static int put_files(struct files *other, const void *bytes, size_t len, const c
 static bool is_listed(const json_t *list, const char *name)
 {
 	size_t i;
-	json_t *facts;
+	json_t *file;
 
-	json_array_foreach(list, i, facts)
-		if (!strcmp(kl_json_str_or(facts, "name", ""), name))
+	json_array_foreach(list, i, file)
+		if (!strcmp(kl_json_str_or(file, "name", ""), name))
 			return true;
 	return false;
 }
@@ -138,32 +139,32 @@ static int check_entry(const json_t *entry, const struct files *files, const cha
 	return 0;
 }
 
-static int check_manifest(struct kl_unpacked *out, const struct files *other, const char *dir)
+static int check_manifest(struct kl_unpacked *out, const struct files *files, const char *dir)
 {
-	KL_AUTO(json_decrefp) json_t *member = NULL;
+	KL_AUTO(json_decrefp) json_t *manifest = NULL;
 	const char *schema;
-	json_t *jobs, *files, *entry;
+	json_t *jobs, *listed, *entry;
 	size_t i;
 	int err;
 
-	if (other->len > MAX_MANIFEST)
-		return kl_error(KL_EINVALID, "a manifest of %zu bytes", other->len);
-	if ((err = kl_json_parse(&member, other->manifest, other->len)) < 0 ||
-	    (err = kl_json_str(&schema, member, "schema")) < 0 ||
-	    (err = kl_json_arr(&files, member, "files")) < 0 ||
-	    (err = kl_json_arr(&jobs, member, "jobs")) < 0)
+	if (files->len > MAX_MANIFEST)
+		return kl_error(KL_EINVALID, "a manifest of %zu bytes", files->len);
+	if ((err = kl_json_parse(&manifest, files->manifest, files->len)) < 0 ||
+	    (err = kl_json_str(&schema, manifest, "schema")) < 0 ||
+	    (err = kl_json_arr(&listed, manifest, "files")) < 0 ||
+	    (err = kl_json_arr(&jobs, manifest, "jobs")) < 0)
 		return err;
 	if (strcmp(schema, "klineage.bundle/1"))
 		return kl_error(KL_EINVALID, "a bundle of schema '%s'", schema);
-	if (!json_equal(files, other->list))
+	if (!json_equal(listed, files->list))
 		return kl_error(KL_EINVALID, "its files are not those that the manifest names");
 	if (!json_array_size(jobs) || json_array_size(jobs) > MAX_JOBS)
 		return kl_error(KL_EINVALID, "%zu jobs; there may be 1 to %d",
 				json_array_size(jobs), MAX_JOBS);
 	json_array_foreach(jobs, i, entry)
-		if ((err = check_entry(entry, other, dir)) < 0)
+		if ((err = check_entry(entry, files, dir)) < 0)
 			return kl_error_in(err, "job %zu", i + 1);
-	kl_sha256_hex(out->digest, other->manifest, other->len);
+	kl_sha256_hex(out->digest, files->manifest, files->len);
 	out->jobs = json_incref(jobs);
 	return 0;
 }

@@ -88,28 +88,27 @@ static void check_exact(struct kl_mismatch *mismatch, const struct kl_output *ou
 /* -- all rules ---------------------------------------------------------- */
 
 static int check_rule(struct kl_mismatch *mismatch, const struct kl_job *job,
-		      const struct kl_member *member, size_t rule, const void *const *got,
-		      bool first)
+		      const struct kl_member *member, size_t i, const void *const *got, bool first)
 {
-	const struct kl_rule *other = &job->rule[rule];
+	const struct kl_rule *rule = &job->rule[i];
 	struct kl_yard own = { 0 };
 	struct kl_output output;
 	int err;
 
-	if (other->kind == KL_RULE_MULTISET)
-		return kl_multiset_check(mismatch, job, member, other, got);
-	err = kl_output_init(&output, job, other, member, other->out);
+	if (rule->kind == KL_RULE_MULTISET)
+		return kl_multiset_check(mismatch, job, member, rule, got);
+	err = kl_output_init(&output, job, rule, member, rule->out);
 	if (err < 0)
 		return err;
-	output.got = got[other->out];
+	output.got = got[rule->out];
 	output.first = first;
-	if (member->exact || other->kind == KL_RULE_EXACT) {
-		check_exact(mismatch, &output, other->kind != KL_RULE_EXACT);
+	if (member->exact || rule->kind == KL_RULE_EXACT) {
+		check_exact(mismatch, &output, rule->kind != KL_RULE_EXACT);
 		return 0;
 	}
-	if (!member->yard && (err = kl_yard_make(&own, job, rule, member)) < 0)
+	if (!member->yard && (err = kl_yard_make(&own, job, i, member)) < 0)
 		return err;
-	kl_compare_groups(mismatch, &output, member->yard ? &member->yard[rule] : &own);
+	kl_compare_groups(mismatch, &output, member->yard ? &member->yard[i] : &own);
 	kl_yard_release(&own);
 	return 0;
 }

@@ -7,51 +7,51 @@
 #include "job/tensor.h"
 
 static double allowed_error(const struct kl_output *output, const struct kl_allowed *allowed,
-			    double other, size_t i)
+			    double truth, size_t i)
 {
 	const struct kl_rule *rule = output->rule;
-	double ulp = kl_tensor_ulp(output->dtype, other);
+	double ulp = kl_tensor_ulp(output->dtype, truth);
 
 	if (rule->kind == KL_RULE_NOISE)
 		return fmax(allowed->max, ulp / 2);
 	if (rule->kind == KL_RULE_ELEMENTWISE)
 		return rule->ulps * ulp +
-		       rule->acc * 0x1p-24 * fabs(allowed->absum ? allowed->absum[i] : other);
+		       rule->acc * 0x1p-24 * fabs(allowed->absum ? allowed->absum[i] : truth);
 	return INFINITY;
 }
 
 struct kl_element_result kl_element_judge(const struct kl_output *output,
-					  const struct kl_allowed *allowed, double gain,
-					  double other, double high, size_t i)
+					  const struct kl_allowed *allowed, double got,
+					  double truth, double honest, size_t i)
 {
-	double stored = kl_tensor_round(output->dtype, other);
+	double stored = kl_tensor_round(output->dtype, truth);
 	struct kl_element_result out = { .allowed = -1 };
 
-	if (isnan(other)) {
-		out.why = isnan(gain) ? NULL : "a number where the truth is nan";
+	if (isnan(truth)) {
+		out.why = isnan(got) ? NULL : "a number where the truth is nan";
 		return out;
 	}
-	if (isnan(gain)) {
+	if (isnan(got)) {
 		out.why = "nan where the truth is a number";
 		return out;
 	}
 	if (isinf(stored)) {
-		if (gain == stored)
+		if (got == stored)
 			return out;
-		if (isinf(other) || isinf(gain) || !isfinite(high)) {
+		if (isinf(truth) || isinf(got) || !isfinite(honest)) {
 			out.why = "not the infinity that the truth is in this dtype";
 			return out;
 		}
-	} else if (isinf(gain)) {
+	} else if (isinf(got)) {
 		out.why = "infinite where the truth is finite";
 		return out;
 	}
-	if (output->rule->zeros && other == 0 && fabs(gain) > allowed->zero) {
+	if (output->rule->zeros && truth == 0 && fabs(got) > allowed->zero) {
 		out.why = "not zero where the truth is";
 		return out;
 	}
-	out.d = fabs(gain - other);
-	out.allowed = allowed_error(output, allowed, other, i);
+	out.d = fabs(got - truth);
+	out.allowed = allowed_error(output, allowed, truth, i);
 	if (!(out.d <= out.allowed))
 		out.why = "beyond the allowed error";
 	return out;
@@ -60,20 +60,20 @@ struct kl_element_result kl_element_judge(const struct kl_output *output,
 bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, char *wanted)
 {
 	size_t size = kl_dtype_bytes(output->dtype);
-	const char *got = (const char *)output->got + i * size;
-	double gain, weight;
+	const char *at = (const char *)output->got + i * size;
+	double got, truth;
 
 	if (!kl_dtype_is_float(output->dtype)) {
 		memcpy(wanted, (const char *)output->w->truth[output->arg] + i * size, size);
-		return !memcmp(got, wanted, size);
+		return !memcmp(at, wanted, size);
 	}
 	kl_tensor_store(wanted, output->dtype, 0, (const double *)output->w->truth[output->arg] + i,
 			1);
-	if (!memcmp(got, wanted, size))
+	if (!memcmp(at, wanted, size))
 		return true;
-	kl_tensor_load(&gain, output->dtype, got, 0, 1);
-	kl_tensor_load(&weight, output->dtype, wanted, 0, 1);
-	return (isnan(gain) && isnan(weight)) || (zeros_tie && gain == 0 && weight == 0);
+	kl_tensor_load(&got, output->dtype, at, 0, 1);
+	kl_tensor_load(&truth, output->dtype, wanted, 0, 1);
+	return (isnan(got) && isnan(truth)) || (zeros_tie && got == 0 && truth == 0);
 }
 
 /*

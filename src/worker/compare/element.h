@@ -28,8 +28,8 @@ struct kl_element_result {
 
 /** Element i: `gain` was got, `other` is true, an honest kernel has `high`. */
 struct kl_element_result kl_element_judge(const struct kl_output *output,
-					  const struct kl_allowed *allowed, double gain,
-					  double other, double high, size_t i);
+					  const struct kl_allowed *allowed, double got,
+					  double truth, double honest, size_t i);
 /** Is element i bit-equal to the truth? `wanted` (8 bytes) gets what that is in the dtype. */
 bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, char *wanted);
 

@@ -9,24 +9,24 @@ int kl_groups_init(struct kl_groups *groups, const struct kl_rule *rule, const i
 	int last = -1;
 
 	*groups = (struct kl_groups){ .naxes = naxes, .count = 1, .size = 1 };
-	for (size_t first = 0; first < naxes; first++)
-		groups->part[first] = groups->extent[first] = extent[first];
+	for (size_t axis = 0; axis < naxes; axis++)
+		groups->part[axis] = groups->extent[axis] = extent[axis];
 	for (int i = 0; rule && i < rule->npaxes; i++) {
-		int axis = rule->per[i];
+		int named = rule->per[i];
 
-		if (axis <= last || (size_t)axis >= naxes || rule->cut[i] < 0)
+		if (named <= last || (size_t)named >= naxes || rule->cut[i] < 0)
 			return kl_error(KL_EINVALID,
 					"'per' must name axes of its tensor, in order");
-		last = axis;
-		groups->part[axis] = rule->cut[i] < 1 ? 1 : rule->cut[i];
-		if (groups->part[axis] > extent[axis])
-			groups->part[axis] = extent[axis];
+		last = named;
+		groups->part[named] = rule->cut[i] < 1 ? 1 : rule->cut[i];
+		if (groups->part[named] > extent[named])
+			groups->part[named] = extent[named];
 	}
-	for (size_t first = 0; first < naxes; first++) {
-		groups->size *= (size_t)groups->part[first];
-		groups->count *= groups->part[first] ?
-					 (size_t)((extent[first] + groups->part[first] - 1) /
-						  groups->part[first]) :
+	for (size_t axis = 0; axis < naxes; axis++) {
+		groups->size *= (size_t)groups->part[axis];
+		groups->count *= groups->part[axis] ?
+					 (size_t)((extent[axis] + groups->part[axis] - 1) /
+						  groups->part[axis]) :
 					 0;
 	}
 	return 0;
@@ -37,26 +37,26 @@ static void begin_run(struct kl_group_walk *walk)
 	const struct kl_groups *groups = walk->g;
 	size_t off = 0;
 
-	for (size_t first = 0; first < groups->naxes; first++)
-		off = off * (size_t)groups->extent[first] + (size_t)walk->at[first];
+	for (size_t axis = 0; axis < groups->naxes; axis++)
+		off = off * (size_t)groups->extent[axis] + (size_t)walk->at[axis];
 	walk->off = off;
 	walk->left = 1;
-	for (size_t first = walk->inner; first < groups->naxes; first++)
-		walk->left *= (size_t)(walk->hi[first] - walk->lo[first]);
+	for (size_t axis = walk->inner; axis < groups->naxes; axis++)
+		walk->left *= (size_t)(walk->hi[axis] - walk->lo[axis]);
 	walk->more = walk->left > 0;
 }
 
 void kl_group_start(struct kl_group_walk *walk, const struct kl_groups *groups, size_t group)
 {
 	walk->g = groups;
-	for (size_t first = groups->naxes; first-- > 0;) {
-		size_t pieces = (size_t)((groups->extent[first] + groups->part[first] - 1) /
-					 groups->part[first]);
+	for (size_t axis = groups->naxes; axis-- > 0;) {
+		size_t pieces = (size_t)((groups->extent[axis] + groups->part[axis] - 1) /
+					 groups->part[axis]);
 
-		walk->lo[first] = walk->at[first] = (int64_t)(group % pieces) * groups->part[first];
-		walk->hi[first] = walk->lo[first] + groups->part[first] < groups->extent[first] ?
-					  walk->lo[first] + groups->part[first] :
-					  groups->extent[first];
+		walk->lo[axis] = walk->at[axis] = (int64_t)(group % pieces) * groups->part[axis];
+		walk->hi[axis] = walk->lo[axis] + groups->part[axis] < groups->extent[axis] ?
+					 walk->lo[axis] + groups->part[axis] :
+					 groups->extent[axis];
 		group /= pieces;
 	}
 	walk->inner = groups->naxes ? groups->naxes - 1 : 0;
@@ -68,14 +68,14 @@ void kl_group_start(struct kl_group_walk *walk, const struct kl_groups *groups, 
 /* The next place of the axes before `inner`, counted within the group. */
 static void next_run(struct kl_group_walk *walk)
 {
-	size_t first = walk->inner;
+	size_t axis = walk->inner;
 
-	while (first-- > 0) {
-		if (++walk->at[first] < walk->hi[first]) {
+	while (axis-- > 0) {
+		if (++walk->at[axis] < walk->hi[axis]) {
 			begin_run(walk);
 			return;
 		}
-		walk->at[first] = walk->lo[first];
+		walk->at[axis] = walk->lo[axis];
 	}
 	walk->more = false;
 }
@@ -96,13 +96,13 @@ bool kl_group_next(struct kl_group_walk *walk, size_t *off, size_t *n, size_t ma
 /* All runs of a group are of one length. */
 void kl_group_skip(struct kl_group_walk *walk, size_t n)
 {
-	size_t run = walk->left, k = run ? n / run : 0, first = walk->inner;
+	size_t run = walk->left, k = run ? n / run : 0, axis = walk->inner;
 
-	while (first-- > 0) {
-		size_t count = (size_t)(walk->hi[first] - walk->lo[first]);
+	while (axis-- > 0) {
+		size_t places = (size_t)(walk->hi[axis] - walk->lo[axis]);
 
-		walk->at[first] += (int64_t)(k % count);
-		k /= count;
+		walk->at[axis] += (int64_t)(k % places);
+		k /= places;
 	}
 	if (!walk->more)
 		return;

@@ -9,13 +9,13 @@
 
 bool kl_mismatch_border(const int64_t *index, const int64_t *extent, size_t naxes)
 {
-	for (size_t first = 0; first < naxes; first++) {
-		int64_t n = extent[first], last = n / 8;
+	for (size_t axis = 0; axis < naxes; axis++) {
+		int64_t n = extent[axis], edge = n / 8;
 
 		if (n < 4)
 			continue;
-		last = last < 1 ? 1 : last > 15 ? 15 : last;
-		if (index[first] == 0 || index[first] >= n - last)
+		edge = edge < 1 ? 1 : edge > 15 ? 15 : edge;
+		if (index[axis] == 0 || index[axis] >= n - edge)
 			return true;
 	}
 	return false;
@@ -40,19 +40,19 @@ bool kl_mismatch_note(struct kl_mismatch *mismatch, const struct kl_output *outp
 }
 
 void kl_mismatch_describe(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i,
-			  double other)
+			  double truth)
 {
 	char stored[8];
 
 	kl_tensor_print(mismatch->got, sizeof(mismatch->got), output->dtype, output->got, i);
-	if (kl_dtype_is_float(output->dtype) && isfinite(other) &&
-	    (other != 0 || !signbit(other))) {
+	if (kl_dtype_is_float(output->dtype) && isfinite(truth) &&
+	    (truth != 0 || !signbit(truth))) {
 		snprintf(mismatch->wanted, sizeof(mismatch->wanted),
-			 output->dtype == KL_F64 ? "%.17g" : "%.9g", other);
+			 output->dtype == KL_F64 ? "%.17g" : "%.9g", truth);
 		return;
 	}
 	if (kl_dtype_is_float(output->dtype))
-		kl_tensor_store(stored, output->dtype, 0, &other, 1);
+		kl_tensor_store(stored, output->dtype, 0, &truth, 1);
 	else
 		memcpy(stored,
 		       (const char *)output->w->truth[output->arg] +

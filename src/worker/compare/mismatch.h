@@ -21,7 +21,7 @@ bool kl_mismatch_border(const int64_t *index, const int64_t *extent, size_t naxe
 bool kl_mismatch_note(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i);
 /** `got` and `wanted` of element i, whose truth is y. */
 void kl_mismatch_describe(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i,
-			  double other);
+			  double truth);
 /** An error, and what was allowed: the margin is the worst of all. */
 void kl_mismatch_widen(struct kl_mismatch *mismatch, double error, double allowed);
 /** Add what comes after it. */

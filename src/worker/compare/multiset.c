@@ -13,7 +13,7 @@
 
 struct rows {
 	const struct kl_rule *rule;
-	const struct kl_member *w;
+	const struct kl_member *member;
 	enum kl_dtype dtype, idtype; /* of values and of indices */
 	const char *values, *indices, *x;
 	const void *truth;
@@ -67,7 +67,7 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 
 	*rows = (struct rows){
 		.rule = rule,
-		.w = member,
+		.member = member,
 		.dtype = job->arg[rule->out].dtype,
 		.idtype = job->arg[rule->indices].dtype,
 		.values = got[rule->out],
@@ -99,17 +99,17 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 /* An unsigned number ordered as the value; -0 and +0 alike, one key for every NaN. */
 static uint64_t key_of(const struct rows *rows, const char *at)
 {
-	uint64_t sign = (uint64_t)1 << (8 * rows->size - 1), width = 0, magnitude;
+	uint64_t sign = (uint64_t)1 << (8 * rows->size - 1), bits = 0, magnitude;
 
-	memcpy(&width, at, rows->size);
+	memcpy(&bits, at, rows->size);
 	if (!rows->fraction)
-		return rows->dtype <= KL_I8 ? width ^ sign : width;
-	magnitude = width & (sign - 1);
+		return rows->dtype <= KL_I8 ? bits ^ sign : bits;
+	magnitude = bits & (sign - 1);
 	if (magnitude > (sign - 1 - rows->fraction)) /* beyond infinity */
 		return UINT64_MAX;
 	if (!magnitude)
 		return sign;
-	return width & sign ? ~width & (2 * sign - 1) : width | sign;
+	return bits & sign ? ~bits & (2 * sign - 1) : bits | sign;
 }
 
 /*
@@ -138,8 +138,8 @@ static void sort_keys(uint64_t *key, uint64_t *spare, size_t n)
 			count[(from[i] >> shift & 255) + 1]++;
 		if (n && count[(from[0] >> shift & 255) + 1] == n)
 			continue;
-		for (int second = 0; second < 256; second++)
-			count[second + 1] += count[second];
+		for (int byte = 0; byte < 256; byte++)
+			count[byte + 1] += count[byte];
 		for (size_t i = 0; i < n; i++)
 			to[count[from[i] >> shift & 255]++] = from[i];
 		swap = from;
@@ -154,8 +154,8 @@ static void set_mismatch(struct kl_mismatch *mismatch, const struct kl_job *job,
 			 const struct rows *rows, int arg, const void *base, size_t i,
 			 const char *wanted, const char *why)
 {
-	const struct kl_point *point = rows->w->point;
-	int64_t index[KL_MAX_AXES];
+	const struct kl_point *point = rows->member->point;
+	int64_t index[KL_JOB_MAX_AXES];
 
 	kl_tensor_index(index, point->arg[arg].extent, point->arg[arg].naxes, i);
 	mismatch->bad++;
@@ -179,14 +179,14 @@ static void set_mismatch(struct kl_mismatch *mismatch, const struct kl_job *job,
 static bool index_at(const struct rows *rows, size_t i, size_t *out)
 {
 	size_t size = kl_dtype_bytes(rows->idtype);
-	uint64_t width = 0;
+	uint64_t index = 0;
 
-	memcpy(&width, rows->indices + i * size, size);
+	memcpy(&index, rows->indices + i * size, size);
 	/* a negative number of `size` bytes is far beyond any row as an unsigned one of 8 */
-	if (rows->idtype <= KL_I8 && size < 8 && width >> (8 * size - 1))
-		width |= ~(uint64_t)0 << (8 * size);
-	*out = (size_t)width;
-	return width < rows->cols;
+	if (rows->idtype <= KL_I8 && size < 8 && index >> (8 * size - 1))
+		index |= ~(uint64_t)0 << (8 * size);
+	*out = (size_t)index;
+	return index < rows->cols;
 }
 
 /* Indices and the values they point at; false: the row is wrong. */
@@ -196,8 +196,8 @@ static bool check_indices(struct kl_mismatch *mismatch, const struct kl_job *job
 	char wanted[40];
 	bool ok = true;
 
-	for (size_t column = 0; column < rows->k; column++) {
-		size_t i = row * rows->k + column, at;
+	for (size_t j = 0; j < rows->k; j++) {
+		size_t i = row * rows->k + j, at;
 
 		if (!index_at(rows, i, &at)) {
 			snprintf(wanted, sizeof(wanted), "0 <= index < %zu", rows->cols);
@@ -230,7 +230,7 @@ static void check_order(struct kl_mismatch *mismatch, const struct kl_job *job, 
 {
 	const char *got = rows->values + row * rows->k * rows->size, *want = rows->stored;
 	char text[40];
-	size_t column = 0, dim = 0, surplus, missing, at = 0;
+	size_t given = 0, expected = 0, surplus, missing, at = 0;
 
 	if (kl_dtype_is_float(rows->dtype))
 		kl_tensor_store(rows->stored, rows->dtype, 0,
@@ -249,16 +249,17 @@ static void check_order(struct kl_mismatch *mismatch, const struct kl_job *job, 
 		return;
 	/* walk both in order: the first value given too many, and the first not given */
 	surplus = missing = rows->k;
-	while (column < rows->k && dim < rows->k && (surplus == rows->k || missing == rows->k)) {
-		if (rows->key[column] == rows->want[dim])
-			column++, dim++;
-		else if (rows->key[column] < rows->want[dim])
-			surplus = surplus < rows->k ? surplus : column, column++;
+	while (given < rows->k && expected < rows->k &&
+	       (surplus == rows->k || missing == rows->k)) {
+		if (rows->key[given] == rows->want[expected])
+			given++, expected++;
+		else if (rows->key[given] < rows->want[expected])
+			surplus = surplus < rows->k ? surplus : given, given++;
 		else
-			missing = missing < rows->k ? missing : dim, dim++;
+			missing = missing < rows->k ? missing : expected, expected++;
 	}
-	surplus = surplus < rows->k ? surplus : column;
-	missing = missing < rows->k ? missing : dim;
+	surplus = surplus < rows->k ? surplus : given;
+	missing = missing < rows->k ? missing : expected;
 	while (key_of(rows, got + at * rows->size) != rows->key[surplus])
 		at++;
 	for (size_t i = 0; i < rows->k; i++)

@@ -33,12 +33,12 @@ const double *kl_output_truth(const struct kl_output *output, double *room, size
 
 const double *kl_output_honest(const struct kl_output *output, double *room, size_t off, size_t n)
 {
-	const float *values = output->w->honest[output->arg];
+	const float *honest = output->w->honest[output->arg];
 
-	if (!values)
+	if (!honest)
 		return kl_output_truth(output, room, off, n);
 	for (size_t i = 0; i < n; i++)
-		room[i] = values[off + i];
+		room[i] = honest[off + i];
 	if (output->dtype == KL_F16 || output->dtype == KL_BF16)
 		for (size_t i = 0; i < n; i++)
 			room[i] = kl_tensor_round(output->dtype, room[i]);

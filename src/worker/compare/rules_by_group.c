@@ -13,46 +13,45 @@
 #include "worker/compare/slice.h"
 
 /* four chains, so that additions do not wait for one another */
-static void sums_add(struct kl_slice_error *error, const double *values, const double *samples,
-		     size_t n)
+static void sums_add(struct kl_slice_error *sums, const double *got, const double *truth, size_t n)
 {
-	double numbers[4] = { error->max, 0, 0, 0 }, q[4] = { 0 };
+	double max[4] = { sums->max, 0, 0, 0 }, sq[4] = { 0 };
 	size_t i = 0;
 
 	for (; i + 4 <= n; i += 4)
 		for (int k = 0; k < 4; k++) {
-			double distance = fabs(values[i + k] - samples[i + k]);
+			double distance = fabs(got[i + k] - truth[i + k]);
 
-			numbers[k] = distance > numbers[k] ? distance : numbers[k];
-			q[k] += distance * distance;
+			max[k] = distance > max[k] ? distance : max[k];
+			sq[k] += distance * distance;
 		}
 	for (; i < n; i++) {
-		double distance = fabs(values[i] - samples[i]);
+		double distance = fabs(got[i] - truth[i]);
 
-		numbers[0] = distance > numbers[0] ? distance : numbers[0];
-		q[0] += distance * distance;
+		max[0] = distance > max[0] ? distance : max[0];
+		sq[0] += distance * distance;
 	}
-	error->max = fmax(fmax(numbers[0], numbers[1]), fmax(numbers[2], numbers[3]));
-	error->sq += (q[0] + q[1]) + (q[2] + q[3]);
+	sums->max = fmax(fmax(max[0], max[1]), fmax(max[2], max[3]));
+	sums->sq += (sq[0] + sq[1]) + (sq[2] + sq[3]);
 }
 
 /* violations of the elementwise bound in a block; the largest ratio in *worst */
-static size_t count_over(const struct kl_output *output, const double *numbers,
-			 const double *samples, const double *values, size_t n, double *worst)
+static size_t count_over(const struct kl_output *output, const double *got, const double *truth,
+			 const double *scale, size_t n, double *worst)
 {
-	double left = output->rule->acc * 0x1p-24, value = output->rule->ulps;
+	double acc = output->rule->acc * 0x1p-24, ulps = output->rule->ulps;
 	double least = kl_tensor_ulp(output->dtype, 0), unit = kl_tensor_ulp(output->dtype, 1.0);
 	size_t bad = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t bits;
-		double ulp, distance = fabs(numbers[i] - samples[i]), allowed;
+		double ulp, distance = fabs(got[i] - truth[i]), allowed;
 
-		memcpy(&bits, &samples[i], sizeof(bits));
+		memcpy(&bits, &truth[i], sizeof(bits));
 		bits &= 0x7ff0000000000000u;
 		memcpy(&ulp, &bits, sizeof(ulp));
 		ulp *= unit;
-		allowed = value * (ulp > least ? ulp : least) + left * fabs(values[i]);
+		allowed = ulps * (ulp > least ? ulp : least) + acc * fabs(scale[i]);
 		bad += !(distance <= allowed && distance < INFINITY);
 		if (distance > *worst * allowed)
 			*worst = distance / allowed;
@@ -61,12 +60,12 @@ static size_t count_over(const struct kl_output *output, const double *numbers,
 }
 
 /* Is there a number where the truth is zero? */
-static bool zeros_broken(const double *values, const double *samples, size_t n)
+static bool zeros_broken(const double *got, const double *truth, size_t n)
 {
 	size_t bad = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bad += samples[i] == 0 && values[i] != 0;
+		bad += truth[i] == 0 && got[i] != 0;
 	return bad;
 }
 
@@ -93,17 +92,16 @@ static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *outpu
 		return true;
 	}
 	while (kl_slice_next(walk, &off, &n, KL_SLICE_BLOCK)) {
-		const double *values = (const double *)output->w->truth[output->arg] + off;
+		const double *truth = (const double *)output->w->truth[output->arg] + off;
 
 		kl_tensor_load(got, output->dtype, output->got, off, n);
 		part->n += n;
-		if (output->rule->zeros && zeros_broken(got, values, n))
+		if (output->rule->zeros && zeros_broken(got, truth, n))
 			return false;
 		if (output->rule->kind != KL_RULE_ELEMENTWISE)
-			sums_add(&part->sums, got, values, n);
-		else if (count_over(output, got, values,
-				    allowed->absum ? allowed->absum + off : values, n,
-				    &part->worst))
+			sums_add(&part->sums, got, truth, n);
+		else if (count_over(output, got, truth,
+				    allowed->absum ? allowed->absum + off : truth, n, &part->worst))
 			return false;
 	}
 	return true;
@@ -148,7 +146,7 @@ static bool group_clear(struct kl_mismatch *mismatch, const struct kl_output *ou
 }
 
 struct element {
-	double g, y, h;
+	double got, truth, honest;
 };
 
 static struct element element_at(const struct kl_output *output, size_t i)
@@ -156,19 +154,19 @@ static struct element element_at(const struct kl_output *output, size_t i)
 	struct element element;
 	double room;
 
-	kl_tensor_load(&element.g, output->dtype, output->got, i, 1);
-	element.y = *kl_output_truth(output, &room, i, 1);
-	element.h = *kl_output_honest(output, &room, i, 1);
+	kl_tensor_load(&element.got, output->dtype, output->got, i, 1);
+	element.truth = *kl_output_truth(output, &room, i, 1);
+	element.honest = *kl_output_honest(output, &room, i, 1);
 	/* 64-bit integers may lose their difference on the way to double */
-	if (!kl_dtype_is_float(output->dtype) && element.g == element.y &&
+	if (!kl_dtype_is_float(output->dtype) && element.got == element.truth &&
 	    !kl_element_exact(output, i, false, (char[8]){ 0 }))
-		element.g = nextafter(element.y, INFINITY);
+		element.got = nextafter(element.truth, INFINITY);
 	return element;
 }
 
 /* The sum is too large: name the elements that are too wrong on their own to fit it. */
 static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *output,
-			const struct kl_allowed *other, size_t group, double rms, double allowed)
+			const struct kl_allowed *limits, size_t group, double rms, double allowed)
 {
 	bool l2 = output->rule->kind == KL_RULE_REL_L2;
 	double unit = l2 && allowed > 0 ? output->rule->tol / allowed : 1;
@@ -178,13 +176,13 @@ static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *ou
 	kl_group_start(&walk, &output->groups, group);
 	while (kl_group_next(&walk, &i, &n, 1)) {
 		struct element element = element_at(output, i);
-		struct kl_element_result result = kl_element_judge(output, other, element.g,
-								   element.y, element.h, i);
+		struct kl_element_result result = kl_element_judge(
+			output, limits, element.got, element.truth, element.honest, i);
 
 		if (result.allowed < 0 || result.d <= allowed ||
 		    !kl_mismatch_note(mismatch, output, i))
 			continue;
-		kl_mismatch_describe(mismatch, output, i, element.y);
+		kl_mismatch_describe(mismatch, output, i, element.truth);
 		snprintf(mismatch->why, sizeof(mismatch->why),
 			 "%s error %.3g over group %zu of %zu, %.3g allowed",
 			 l2 ? "relative l2" : "rms", rms * unit, group, output->groups.count,
@@ -201,20 +199,20 @@ static void close_slice(struct kl_slice_found *found, const struct kl_output *ou
 
 	for (; kl_slice_next(walk, &i, &n, 1); found->n++) {
 		struct element element = element_at(output, i);
-		struct kl_element_result result = kl_element_judge(output, allowed, element.g,
-								   element.y, element.h, i);
-		double half = kl_tensor_ulp(output->dtype, element.y) / 2;
+		struct kl_element_result result = kl_element_judge(
+			output, allowed, element.got, element.truth, element.honest, i);
+		double half_ulp = kl_tensor_ulp(output->dtype, element.truth) / 2;
 
 		if (result.allowed >= 0) {
 			found->sq += result.d * result.d;
-			found->floor_sq += half * half;
+			found->floor_sq += half_ulp * half_ulp;
 			kl_mismatch_widen(mismatch, result.d, result.allowed);
 		} else if (result.why) {
 			kl_mismatch_widen(mismatch, INFINITY, 1);
 		}
 		if (!result.why || !kl_mismatch_note(mismatch, output, i))
 			continue;
-		kl_mismatch_describe(mismatch, output, i, element.y);
+		kl_mismatch_describe(mismatch, output, i, element.truth);
 		if (result.allowed < 0)
 			snprintf(mismatch->why, sizeof(mismatch->why), "%s", result.why);
 		else
@@ -228,11 +226,13 @@ static void close_slices(void *ctx, size_t from, size_t to)
 	struct kl_slice_search *search = ctx;
 
 	for (size_t i = from; i < to; i++) {
-		size_t k = search->slice[search->first + i], group = k / search->slices.each;
+		size_t slice = search->slice[search->first + i],
+		       group = slice / search->slices.each;
 		struct kl_allowed allowed = kl_element_allowed(search->v, search->yard, group);
 		struct kl_slice_walk walk;
 
-		kl_slice_start(&walk, search->v, &search->slices, group, k % search->slices.each);
+		kl_slice_start(&walk, search->v, &search->slices, group,
+			       slice % search->slices.each);
 		close_slice(&search->slot[i], search->v, &allowed, &walk);
 	}
 }
@@ -242,17 +242,17 @@ static void group_close(struct kl_mismatch *mismatch, const struct kl_output *ou
 			const struct kl_yard *yard, size_t group, const struct kl_slice_found *sum,
 			int64_t before)
 {
-	struct kl_allowed other = kl_element_allowed(output, yard, group);
-	double allowed = other.rms, rms;
+	struct kl_allowed limits = kl_element_allowed(output, yard, group);
+	double allowed = limits.rms, rms;
 
-	if (other.rms < 0 || !sum->n)
+	if (limits.rms < 0 || !sum->n)
 		return;
 	rms = sqrt(sum->sq / (double)sum->n);
 	if (output->rule->kind == KL_RULE_NOISE)
 		allowed = fmax(allowed, sqrt(sum->floor_sq / (double)sum->n));
 	kl_mismatch_widen(mismatch, rms, allowed);
 	if (rms > allowed && mismatch->bad == before)
-		blame_group(mismatch, output, &other, group, rms, allowed);
+		blame_group(mismatch, output, &limits, group, rms, allowed);
 }
 
 /*

@@ -8,15 +8,15 @@
 #include "worker/compare/slice.h"
 
 /* Only what is finite in the dtype counts. `samples` NULL: norms of y. */
-static void finite_add(struct kl_slice_error *error, const double *values, const double *samples,
+static void finite_add(struct kl_slice_error *sums, const double *truth, const double *honest,
 		       size_t n, double limit)
 {
 	for (size_t i = 0; i < n; i++) {
-		double distance = fabs(samples ? values[i] - samples[i] : values[i]);
+		double distance = fabs(honest ? truth[i] - honest[i] : truth[i]);
 
-		distance = fabs(values[i]) <= limit && distance < INFINITY ? distance : 0;
-		error->max = distance > error->max ? distance : error->max;
-		error->sq += distance * distance;
+		distance = fabs(truth[i]) <= limit && distance < INFINITY ? distance : 0;
+		sums->max = distance > sums->max ? distance : sums->max;
+		sums->sq += distance * distance;
 	}
 }
 
@@ -24,7 +24,7 @@ static void yard_parts(void *ctx, size_t from, size_t to)
 {
 	struct kl_slice_pass *pass = ctx;
 	const struct kl_output *output = pass->v;
-	double truth[KL_SLICE_BLOCK], honest[KL_SLICE_BLOCK];
+	double truth_room[KL_SLICE_BLOCK], honest_room[KL_SLICE_BLOCK];
 	double limit = kl_tensor_max(output->dtype);
 
 	for (size_t i = from; i < to; i++) {
@@ -35,11 +35,11 @@ static void yard_parts(void *ctx, size_t from, size_t to)
 		kl_slice_start(&walk, output, &pass->slices, pass->first + i / pass->slices.each,
 			       i % pass->slices.each);
 		while (kl_slice_next(&walk, &off, &n, KL_SLICE_BLOCK)) {
-			const double *values = kl_output_truth(output, truth, off, n);
+			const double *truth = kl_output_truth(output, truth_room, off, n);
 
-			finite_add(&part->sums, values,
+			finite_add(&part->sums, truth,
 				   output->rule->kind == KL_RULE_NOISE ?
-					   kl_output_honest(output, honest, off, n) :
+					   kl_output_honest(output, honest_room, off, n) :
 					   NULL,
 				   n, limit);
 			part->n += n;
@@ -47,18 +47,18 @@ static void yard_parts(void *ctx, size_t from, size_t to)
 	}
 }
 
-int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
+int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t index,
 		 const struct kl_member *member)
 {
-	const struct kl_rule *other = &job->rule[rule];
+	const struct kl_rule *rule = &job->rule[index];
 	struct kl_output output;
 	struct kl_slice_pass pass = { .v = &output };
 	int err;
 
 	*out = (struct kl_yard){ 0 };
-	if (other->kind != KL_RULE_NOISE && other->kind != KL_RULE_REL_L2)
+	if (rule->kind != KL_RULE_NOISE && rule->kind != KL_RULE_REL_L2)
 		return 0;
-	err = kl_output_init(&output, job, other, member, other->out);
+	err = kl_output_init(&output, job, rule, member, rule->out);
 	if (err < 0)
 		return err;
 	out->ngroup = output.groups.count;
@@ -96,15 +96,15 @@ void kl_yard_merge(struct kl_yard *yard, const struct kl_yard *other, size_t n)
 	}
 }
 
-size_t kl_yard_group(const struct kl_job *job, size_t rule, const struct kl_point *pt)
+size_t kl_yard_group(const struct kl_job *job, size_t index, const struct kl_point *pt)
 {
-	const struct kl_rule *other = &job->rule[rule];
+	const struct kl_rule *rule = &job->rule[index];
 	struct kl_member member = { .point = pt };
 	struct kl_output output;
 
-	if (other->kind != KL_RULE_NOISE)
+	if (rule->kind != KL_RULE_NOISE)
 		return 0;
-	if (kl_output_init(&output, job, other, &member, other->out) < 0) {
+	if (kl_output_init(&output, job, rule, &member, rule->out) < 0) {
 		kl_error_clear();
 		return 0;
 	}

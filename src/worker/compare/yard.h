@@ -10,7 +10,7 @@
  */
 
 /** The yard of one rule, worked out once for a member; kl_yard_release frees. */
-int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
+int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t index,
 		 const struct kl_member *member);
 void kl_yard_release(struct kl_yard *yard);
 /**
@@ -19,6 +19,6 @@ void kl_yard_release(struct kl_yard *yard);
  */
 void kl_yard_merge(struct kl_yard *yard, const struct kl_yard *other, size_t n);
 /** Elements of a group of a rule `noise` at a point; 0: another rule, or one that does not fit. */
-size_t kl_yard_group(const struct kl_job *job, size_t rule, const struct kl_point *pt);
+size_t kl_yard_group(const struct kl_job *job, size_t index, const struct kl_point *pt);
 
 #endif

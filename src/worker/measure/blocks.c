@@ -35,7 +35,7 @@
 
 /* -- measuring ------------------------------------------------------------- */
 
-static int64_t elapsed_ms(const struct kl_blocks *blocks)
+static int64_t clock_ns_now(const struct kl_blocks *blocks)
 {
 	return blocks->clock_ns ? blocks->clock_ns(blocks->ctx) : kl_clock_ns();
 }
@@ -45,10 +45,10 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
 		order[i] = i;
 	for (int i = KL_BLOCKS_SUBJECTS; i > 1; i--) {
-		int k = (int)kl_rng_below(rng, (uint64_t)i), turn = order[i - 1];
+		int k = (int)kl_rng_below(rng, (uint64_t)i), swap = order[i - 1];
 
 		order[i - 1] = order[k];
-		order[k] = turn;
+		order[k] = swap;
 	}
 }
 
@@ -112,14 +112,14 @@ static double own_time(const struct kl_blocks *blocks, size_t i)
 
 struct kl_interval kl_blocks_ratio(const struct kl_blocks *blocks, enum kl_blocks_who who)
 {
-	KL_AUTO(kl_freep) double *values = kl_calloc(blocks->n, sizeof(*values));
-	const double *other = blocks->subject[who].log_ns;
+	KL_AUTO(kl_freep) double *ratios = kl_calloc(blocks->n, sizeof(*ratios));
+	const double *logs = blocks->subject[who].log_ns;
 
 	for (size_t i = 0; i < blocks->n; i++)
-		values[i] = who == KL_BLOCKS_AGAIN ?
-				    other[i] - blocks->subject[KL_BLOCKS_CANDIDATE].log_ns[i] :
-				    other[i] - own_time(blocks, i);
-	return kl_stats_centre(values, blocks->n);
+		ratios[i] = who == KL_BLOCKS_AGAIN ?
+				    logs[i] - blocks->subject[KL_BLOCKS_CANDIDATE].log_ns[i] :
+				    logs[i] - own_time(blocks, i);
+	return kl_stats_centre(ratios, blocks->n);
 }
 
 static double half_width(struct kl_interval interval)
@@ -140,9 +140,9 @@ static double far_of(double aa)
 
 static int compare_doubles(const void *left, const void *right)
 {
-	double value = *(const double *)left, other = *(const double *)right;
+	double x = *(const double *)left, y = *(const double *)right;
 
-	return (value > other) - (value < other);
+	return (x > y) - (x < y);
 }
 
 /*
@@ -151,18 +151,17 @@ static int compare_doubles(const void *left, const void *right)
  */
 static double time_scale(const struct kl_blocks *blocks)
 {
-	KL_AUTO(kl_freep) double *values = kl_calloc(blocks->n, sizeof(*values));
+	KL_AUTO(kl_freep) double *diffs = kl_calloc(blocks->n, sizeof(*diffs));
 	double mid;
 
 	for (size_t i = 0; i < blocks->n; i++)
-		values[i] = blocks->subject[KL_BLOCKS_AGAIN].log_ns[i] -
-			    blocks->subject[KL_BLOCKS_CANDIDATE].log_ns[i];
-	mid = kl_stats_median(values, blocks->n);
+		diffs[i] = blocks->subject[KL_BLOCKS_AGAIN].log_ns[i] -
+			   blocks->subject[KL_BLOCKS_CANDIDATE].log_ns[i];
+	mid = kl_stats_median(diffs, blocks->n);
 	for (size_t i = 0; i < blocks->n; i++)
-		values[i] = fabs(values[i] - mid);
-	qsort(values, blocks->n, sizeof(*values), compare_doubles);
-	return fmin(values[blocks->n / 2] / HALF_OF_NORMAL,
-		    values[blocks->n / 3] / THIRD_OF_NORMAL);
+		diffs[i] = fabs(diffs[i] - mid);
+	qsort(diffs, blocks->n, sizeof(*diffs), compare_doubles);
+	return fmin(diffs[blocks->n / 2] / HALF_OF_NORMAL, diffs[blocks->n / 3] / THIRD_OF_NORMAL);
 }
 
 /*
@@ -229,7 +228,7 @@ static bool is_enough(const struct kl_blocks *blocks, size_t *look, int64_t ms)
 
 int kl_blocks_run(struct kl_blocks *blocks)
 {
-	int64_t begin = elapsed_ms(blocks), ms = 0;
+	int64_t begin = clock_ns_now(blocks), ms = 0;
 	size_t look = blocks->min;
 	int err;
 
@@ -237,7 +236,7 @@ int kl_blocks_run(struct kl_blocks *blocks)
 		make_room(blocks);
 		if ((err = measure_block(blocks)))
 			return err;
-		ms = (elapsed_ms(blocks) - begin) / 1000000;
+		ms = (clock_ns_now(blocks) - begin) / 1000000;
 	}
 	return 0;
 }
@@ -248,39 +247,39 @@ void kl_blocks_note(json_t *notes, const char *fmt, ...)
 {
 	char text[512];
 	size_t i;
-	json_t *value;
+	json_t *note;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_foreach(notes, i, value)
-		if (!strcmp(json_string_value(value), text))
+	json_array_foreach(notes, i, note)
+		if (!strcmp(json_string_value(note), text))
 			return;
 	json_array_append_new(notes, json_string(text));
 }
 
 /* exp(x) in `unit`s, within what a reader's 64-bit integer takes. */
-static int64_t scale_value(double value, double unit)
+static int64_t exp_scaled(double log_value, double unit)
 {
-	return llround(fmin(fmax(exp(value) * unit, 0), 9e15));
+	return llround(fmin(fmax(exp(log_value) * unit, 0), 9e15));
 }
 
 static void set_interval(json_t *obj, const char *mid, struct kl_interval interval)
 {
-	kl_json_set_int(obj, "lo_ppm", scale_value(interval.lo, 1e6));
-	kl_json_set_int(obj, mid, scale_value(interval.mid, 1e6));
-	kl_json_set_int(obj, "hi_ppm", scale_value(interval.hi, 1e6));
+	kl_json_set_int(obj, "lo_ppm", exp_scaled(interval.lo, 1e6));
+	kl_json_set_int(obj, mid, exp_scaled(interval.mid, 1e6));
+	kl_json_set_int(obj, "hi_ppm", exp_scaled(interval.hi, 1e6));
 }
 
 int64_t kl_blocks_ns(const struct kl_blocks *blocks, enum kl_blocks_who who)
 {
-	KL_AUTO(kl_freep) double *values = kl_calloc(blocks->n, sizeof(*values));
+	KL_AUTO(kl_freep) double *logs = kl_calloc(blocks->n, sizeof(*logs));
 
 	for (size_t i = 0; i < blocks->n; i++)
-		values[i] = who == KL_BLOCKS_CANDIDATE ? own_time(blocks, i) :
-							 blocks->subject[who].log_ns[i];
-	return scale_value(kl_stats_centre(values, blocks->n).mid, 1);
+		logs[i] = who == KL_BLOCKS_CANDIDATE ? own_time(blocks, i) :
+						       blocks->subject[who].log_ns[i];
+	return exp_scaled(kl_stats_centre(logs, blocks->n).mid, 1);
 }
 
 static void weaken_speed(const struct kl_blocks *blocks, const char *id, struct kl_interval aa,
@@ -302,26 +301,26 @@ static void weaken_speed(const struct kl_blocks *blocks, const char *id, struct 
 
 json_t *kl_blocks_report(const struct kl_blocks *blocks, const char *id, json_t *notes)
 {
-	json_t *at = json_object(), *aa = json_object(), *vs = json_array();
+	json_t *point = json_object(), *aa = json_object(), *vs = json_array();
 	struct kl_interval same = kl_blocks_ratio(blocks, KL_BLOCKS_AGAIN);
 
-	kl_json_set_str(at, "id", id);
-	kl_json_set_int(at, "ns", kl_blocks_ns(blocks, KL_BLOCKS_CANDIDATE));
-	kl_json_set_int(at, "blocks", (int64_t)blocks->n);
+	kl_json_set_str(point, "id", id);
+	kl_json_set_int(point, "ns", kl_blocks_ns(blocks, KL_BLOCKS_CANDIDATE));
+	kl_json_set_int(point, "blocks", (int64_t)blocks->n);
 	set_interval(aa, "mid_ppm", same);
-	kl_json_set(at, "aa", aa);
+	kl_json_set(point, "aa", aa);
 	for (int who = KL_BLOCKS_PARENT; who <= KL_BLOCKS_BASELINE; who++) {
-		json_t *value;
+		json_t *versus;
 
 		if (!blocks->subject[who].there)
 			continue;
-		value = json_object();
-		kl_json_set_str(value, "what", blocks->subject[who].what);
-		kl_json_set_int(value, "ns", kl_blocks_ns(blocks, (enum kl_blocks_who)who));
-		set_interval(value, "ratio_ppm", kl_blocks_ratio(blocks, (enum kl_blocks_who)who));
-		json_array_append_new(vs, value);
+		versus = json_object();
+		kl_json_set_str(versus, "what", blocks->subject[who].what);
+		kl_json_set_int(versus, "ns", kl_blocks_ns(blocks, (enum kl_blocks_who)who));
+		set_interval(versus, "ratio_ppm", kl_blocks_ratio(blocks, (enum kl_blocks_who)who));
+		json_array_append_new(vs, versus);
 	}
-	kl_json_set(at, "vs", vs);
+	kl_json_set(point, "vs", vs);
 	weaken_speed(blocks, id, same, notes);
-	return at;
+	return point;
 }

@@ -27,23 +27,23 @@ const char *kl_failure_class_wrong(const struct kl_mismatch *mismatch)
 json_t *kl_failure(const struct kl_job *job, const struct kl_member *at,
 		   const struct kl_mismatch *mismatch, const char *why)
 {
-	json_t *facts = json_object(), *index;
+	json_t *failure = json_object(), *index;
 	char seed[24];
 
 	snprintf(seed, sizeof(seed), "%" PRIu64, at->seed);
-	kl_json_set_str(facts, "point", at->point->id);
-	kl_json_set_str(facts, "band", at->band);
-	kl_json_set_str(facts, "seed", seed);
-	kl_json_set_str(facts, "why", why);
-	kl_json_set_str(facts, "out",
+	kl_json_set_str(failure, "point", at->point->id);
+	kl_json_set_str(failure, "band", at->band);
+	kl_json_set_str(failure, "seed", seed);
+	kl_json_set_str(failure, "why", why);
+	kl_json_set_str(failure, "out",
 			mismatch && mismatch->out >= 0 ? job->arg[mismatch->out].name : NULL);
 	if (!mismatch || mismatch->out < 0)
-		return facts;
+		return failure;
 	index = json_array();
 	for (size_t i = 0; i < mismatch->naxes; i++)
 		json_array_append_new(index, json_integer(mismatch->index[i]));
-	kl_json_set(facts, "index", index);
-	kl_json_set_str(facts, "got", mismatch->got);
-	kl_json_set_str(facts, "wanted", mismatch->wanted);
-	return facts;
+	kl_json_set(failure, "index", index);
+	kl_json_set_str(failure, "got", mismatch->got);
+	kl_json_set_str(failure, "wanted", mismatch->wanted);
+	return failure;
 }

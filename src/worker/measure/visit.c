@@ -68,10 +68,10 @@ static void shuffle_members(const struct kl_member **members, const struct kl_vi
 	memcpy(members, plan->input, plan->ninput * sizeof(*members));
 	for (size_t i = plan->ninput; i > 1; i--) {
 		size_t k = kl_rng_below(plan->rng, i);
-		const struct kl_member *member = members[i - 1];
+		const struct kl_member *swap = members[i - 1];
 
 		members[i - 1] = members[k];
-		members[k] = member;
+		members[k] = swap;
 	}
 }
 
@@ -101,7 +101,7 @@ static void measure_members(struct kl_visit *visit, struct kl_subject *subject,
  * worth some per cent of a short call; were it the same file each time, that would
  * pass for a difference between two kernels.
  */
-static int start_copy(struct kl_subject **subjects, const struct kl_visit_plan *plan,
+static int start_copy(struct kl_subject **out, const struct kl_visit_plan *plan,
 		      struct kl_subject_spec spec)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
@@ -113,7 +113,7 @@ static int start_copy(struct kl_subject **subjects, const struct kl_visit_plan *
 	if (err < 0)
 		return err;
 	spec.so = path;
-	err = kl_subject_start(subjects, plan->job, plan->point, &spec);
+	err = kl_subject_start(out, plan->job, plan->point, &spec);
 	unlink(path);
 	return err;
 }

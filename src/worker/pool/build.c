@@ -45,14 +45,14 @@ static int write_file(const char *path, const char *data, size_t n)
 	if (fd < 0)
 		return kl_error_errno("cannot create '%s'", path);
 	while (n) {
-		ssize_t k = write(fd, data, n);
+		ssize_t done = write(fd, data, n);
 
-		if (k < 0 && errno == EINTR)
+		if (done < 0 && errno == EINTR)
 			continue;
-		if (k < 0)
+		if (done < 0)
 			return kl_error_errno("cannot write '%s'", path);
-		data += k;
-		n -= (size_t)k;
+		data += done;
+		n -= (size_t)done;
 	}
 	return 0;
 }
@@ -70,9 +70,9 @@ struct writer {
 	char message[300];
 };
 
-static void *write_member(void *data)
+static void *write_member(void *ctx)
 {
-	struct writer *writer = data;
+	struct writer *writer = ctx;
 
 	writer->err = write_file(writer->path, writer->data, writer->n);
 	if (writer->err < 0)
@@ -124,14 +124,14 @@ static int writer_start(struct writer *writer, char *path, char *data, size_t n)
 
 /* Its members, which shares take as they come to them; the first and the twin are the leader's. */
 struct making {
-	const struct kl_poolbuild *b;
+	const struct kl_poolbuild *poolbuild;
 	size_t first, last, twin; /* [first, last); SIZE_MAX: no twin is planned */
 	atomic_size_t next;
 	atomic_bool failed;
 };
 
 struct share {
-	struct making *m;
+	struct making *making;
 	bool leads;
 	struct kl_oracles oracles;
 	struct writer writer;
@@ -145,58 +145,58 @@ static void share_release(struct share *share)
 
 static int make_member(struct share *share, size_t i)
 {
-	const struct kl_poolbuild *poolbuild = share->m->b;
+	const struct kl_poolbuild *poolbuild = share->making->poolbuild;
 	KL_AUTO(kl_freep) char *base = NULL;
-	struct kl_poolfile pool;
+	struct kl_poolfile layout;
 	int err;
 
-	kl_poolfile_init(&pool, poolbuild->job, &poolbuild->member[i]);
-	base = kl_calloc(1, pool.total);
+	kl_poolfile_init(&layout, poolbuild->job, &poolbuild->member[i]);
+	base = kl_calloc(1, layout.total);
 	err = kl_poolmake(base, poolbuild->job, &poolbuild->member[i],
 			  member_seed(poolbuild, &poolbuild->member[i]), &share->oracles);
 	if (err < 0)
 		return err;
 	return writer_start(&share->writer, kl_poolbuild_path(poolbuild->dir, i), kl_steal(&base),
-			    pool.total);
+			    layout.total);
 }
 
 /* The first member, and its twin while the first is at hand. */
 static int make_twins(struct share *share)
 {
-	const struct kl_poolbuild *poolbuild = share->m->b;
-	size_t i = share->m->first, twin = share->m->twin;
+	const struct kl_poolbuild *poolbuild = share->making->poolbuild;
+	size_t i = share->making->first, twin = share->making->twin;
 	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(poolbuild->dir, i), *base = NULL,
-			       *other = NULL;
+			       *twin_base = NULL;
 	struct kl_member first = poolbuild->member[i];
-	struct kl_poolfile pool, lt;
+	struct kl_poolfile layout, twin_layout;
 	bool made;
 	int err;
 
-	kl_poolfile_init(&pool, poolbuild->job, &first);
-	kl_poolfile_init(&lt, poolbuild->job, &poolbuild->member[twin]);
-	base = kl_calloc(1, pool.total);
-	other = kl_calloc(1, lt.total);
+	kl_poolfile_init(&layout, poolbuild->job, &first);
+	kl_poolfile_init(&twin_layout, poolbuild->job, &poolbuild->member[twin]);
+	base = kl_calloc(1, layout.total);
+	twin_base = kl_calloc(1, twin_layout.total);
 	err = kl_poolmake(base, poolbuild->job, &first, member_seed(poolbuild, &first),
 			  &share->oracles);
 	first.seed = poolbuild->seed;
-	kl_poolfile_point(&first, &pool, poolbuild->job, base);
+	kl_poolfile_point(&first, &layout, poolbuild->job, base);
 	if (err == 0)
-		err = write_file(path, base, pool.total);
+		err = write_file(path, base, layout.total);
 	if (err == 0)
-		err = kl_poolmake_twin(other, poolbuild->job, &poolbuild->member[twin], &first,
+		err = kl_poolmake_twin(twin_base, poolbuild->job, &poolbuild->member[twin], &first,
 				       member_seed(poolbuild, &poolbuild->member[twin]),
 				       &share->oracles, &made);
 	if (err < 0)
 		return err;
 	return writer_start(&share->writer, kl_poolbuild_path(poolbuild->dir, twin),
-			    kl_steal(&other), made ? lt.total : 0);
+			    kl_steal(&twin_base), made ? twin_layout.total : 0);
 }
 
 static int make_share(void *ctx)
 {
 	struct share *share = ctx;
-	struct making *making = share->m;
-	const struct kl_poolbuild *poolbuild = making->b;
+	struct making *making = share->making;
+	const struct kl_poolbuild *poolbuild = making->poolbuild;
 	int err = kl_oracles_start(&share->oracles, poolbuild->job,
 				   poolbuild->member[making->first].point);
 	size_t i;
@@ -222,13 +222,13 @@ static int make_share(void *ctx)
 static size_t shares_of(const struct kl_poolbuild *poolbuild, const struct making *making)
 {
 	size_t n = (making->last - making->first) / 2, room;
-	struct kl_poolfile pool;
+	struct kl_poolfile layout;
 
 	/* a small point is not worth more children */
 	if (!poolbuild->member[making->first].point->perf || n < 2)
 		return 1;
-	kl_poolfile_init(&pool, poolbuild->job, &poolbuild->member[making->first]);
-	room = SHARE_BYTES / pool.total;
+	kl_poolfile_init(&layout, poolbuild->job, &poolbuild->member[making->first]);
+	room = SHARE_BYTES / layout.total;
 	n = n < SHARES ? n : SHARES;
 	n = n < kl_par_width() ? n : kl_par_width();
 	return n < room ? n : room ? room : 1;
@@ -258,7 +258,9 @@ static void plan_points(struct plan *plan, const struct kl_poolbuild *poolbuild)
 		if (!making ||
 		    poolbuild->member[i].point != poolbuild->member[making->first].point) {
 			making = &plan->making[plan->nmaking++];
-			*making = (struct making){ .b = poolbuild, .first = i, .twin = SIZE_MAX };
+			*making = (struct making){ .poolbuild = poolbuild,
+						   .first = i,
+						   .twin = SIZE_MAX };
 			atomic_store(&making->next, i + 1);
 		}
 		making->last = i + 1;
@@ -277,7 +279,7 @@ static void plan_shares(struct plan *plan, const struct kl_poolbuild *poolbuild)
 		size_t n = alone ? 1 : shares_of(poolbuild, &plan->making[i]);
 
 		for (size_t k = 0; k < n; k++) {
-			plan->share[plan->nshare] = (struct share){ .m = &plan->making[i],
+			plan->share[plan->nshare] = (struct share){ .making = &plan->making[i],
 								    .leads = k == 0 };
 			plan->task[plan->nshare] = (struct kl_task){
 				.run = make_share, .ctx = &plan->share[plan->nshare]

@@ -67,14 +67,14 @@ int kl_fill_number(double *out, const json_t *value)
 	return 0;
 }
 
-static int read_pair(double *samples, double *values, const json_t *value, const char *what)
+static int read_pair(double *first, double *second, const json_t *value, const char *what)
 {
 	int err;
 
 	if (!json_is_array(value) || json_array_size(value) != 2)
 		return kl_error(KL_EINVALID, "fill '%s' needs two numbers", what);
-	err = kl_fill_number(samples, json_array_get(value, 0));
-	return err < 0 ? err : kl_fill_number(values, json_array_get(value, 1));
+	err = kl_fill_number(first, json_array_get(value, 0));
+	return err < 0 ? err : kl_fill_number(second, json_array_get(value, 1));
 }
 
 static int parse_ints(struct fill *fill, const json_t *value)
@@ -287,12 +287,12 @@ static void draw_row(const struct fill *fill, struct kl_rng *rng, double *row, s
 /* Row `i` as one of a lower triangle: ones on the diagonal, zeros right of it. */
 static void make_lower(double *row, size_t n, const struct kl_fill_spec *spec, int axis, size_t i)
 {
-	for (size_t first = spec->naxes - 1; first-- > (size_t)axis + 1;)
-		i /= (size_t)spec->extent[first];
+	for (size_t outer = spec->naxes - 1; outer-- > (size_t)axis + 1;)
+		i /= (size_t)spec->extent[outer];
 	i = i % (size_t)spec->extent[axis] % n;
 	row[i] = 1;
-	for (size_t k = i + 1; k < n; k++)
-		row[k] = 0;
+	for (size_t col = i + 1; col < n; col++)
+		row[col] = 0;
 }
 
 /* `before` becomes this row, added to it unless a new stretch begins. */
@@ -335,8 +335,8 @@ static void draw_whole(char *out, const struct fill *fill, enum kl_dtype dtype, 
 
 /* What is drawn, in blocks of whole rows. */
 struct drawing {
-	const struct fill *f;
-	const struct kl_fill_spec *s;
+	const struct fill *fill;
+	const struct kl_fill_spec *spec;
 	void *out;
 	size_t n, rows, block; /* elements of a row; rows; rows of a block */
 };
@@ -344,15 +344,15 @@ struct drawing {
 /* Each block draws from a stream of its own, so that they may be drawn side by side. */
 static void block_stream(struct kl_rng *rng, const struct drawing *drawing, size_t row)
 {
-	kl_rng_seed(rng, row ? kl_rng_mix(drawing->s->seed ^ kl_rng_mix(row / drawing->block)) :
-			       drawing->s->seed);
+	kl_rng_seed(rng, row ? kl_rng_mix(drawing->spec->seed ^ kl_rng_mix(row / drawing->block)) :
+			       drawing->spec->seed);
 }
 
 static void draw_rows(void *ctx, size_t from, size_t to)
 {
 	const struct drawing *drawing = ctx;
-	const struct kl_fill_spec *spec = drawing->s;
-	const struct fill *fill = drawing->f;
+	const struct kl_fill_spec *spec = drawing->spec;
+	const struct fill *fill = drawing->fill;
 	KL_AUTO(kl_freep) double *row = kl_calloc(drawing->n, sizeof(*row));
 	KL_AUTO(kl_freep) double *before = kl_calloc(fill->running ? drawing->n : 1,
 						     sizeof(*before));
@@ -376,29 +376,29 @@ static void draw_rows(void *ctx, size_t from, size_t to)
 static void draw_whole_rows(void *ctx, size_t from, size_t to)
 {
 	const struct drawing *drawing = ctx;
-	size_t size = kl_dtype_bytes(drawing->s->dtype);
+	size_t size = kl_dtype_bytes(drawing->spec->dtype);
 	struct kl_rng rng;
 
 	for (size_t i = from; i < to; i++) {
 		if (i % drawing->block == 0)
 			block_stream(&rng, drawing, i);
-		draw_whole((char *)drawing->out + i * drawing->n * size, drawing->f,
-			   drawing->s->dtype, drawing->n, &rng);
+		draw_whole((char *)drawing->out + i * drawing->n * size, drawing->fill,
+			   drawing->spec->dtype, drawing->n, &rng);
 	}
 }
 
 int kl_fill_make(void *out, const struct kl_fill_spec *spec)
 {
 	KL_AUTO(fill_freep) struct fill *fill = NULL;
-	struct drawing drawing = { .s = spec, .out = out, .rows = 1 };
+	struct drawing drawing = { .spec = spec, .out = out, .rows = 1 };
 	int err = parse_fill(&fill, spec->fill, spec->point);
 
 	if (err < 0 || (err = check_axes(fill, spec)) < 0)
 		return err;
-	drawing.f = fill;
+	drawing.fill = fill;
 	drawing.n = spec->naxes ? (size_t)spec->extent[spec->naxes - 1] : 1;
-	for (size_t first = 0; first + 1 < spec->naxes; first++)
-		drawing.rows *= (size_t)spec->extent[first];
+	for (size_t axis = 0; axis + 1 < spec->naxes; axis++)
+		drawing.rows *= (size_t)spec->extent[axis];
 	if (!drawing.n || !drawing.rows)
 		return 0;
 	drawing.block = drawing.n < BLOCK ? BLOCK / drawing.n : 1;
@@ -439,23 +439,23 @@ static const json_t *band_fill(const struct kl_job *job, const char *band, const
 int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt, const char *band,
 		 uint64_t seed, size_t arg)
 {
-	const struct kl_job_arg *left = &job->arg[arg];
-	const json_t *own = band_fill(job, band, left->name);
+	const struct kl_job_arg *job_arg = &job->arg[arg];
+	const json_t *own = band_fill(job, band, job_arg->name);
 	struct kl_fill_spec spec = {
-		.fill = own ? own : left->fill,
-		.dtype = left->dtype,
+		.fill = own ? own : job_arg->fill,
+		.dtype = job_arg->dtype,
 		.extent = pt->arg[arg].extent,
 		.naxes = pt->arg[arg].naxes,
 		.point = pt->id,
-		.seed = kl_rng_derive(seed, left->name),
+		.seed = kl_rng_derive(seed, job_arg->name),
 		.factor = 1.0,
 	};
 	int err;
 
-	if (left->sweep && !strcmp(band, "scale-up"))
+	if (job_arg->sweep && !strcmp(band, "scale-up"))
 		spec.factor = SCALE_UP;
-	if (left->sweep && !strcmp(band, "scale-down"))
+	if (job_arg->sweep && !strcmp(band, "scale-down"))
 		spec.factor = SCALE_DOWN;
 	err = kl_fill_make(out, &spec);
-	return err < 0 ? kl_error_in(err, "argument '%s', band '%s'", left->name, band) : 0;
+	return err < 0 ? kl_error_in(err, "argument '%s', band '%s'", job_arg->name, band) : 0;
 }

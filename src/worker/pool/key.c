@@ -36,8 +36,8 @@ static json_t *point_key(const struct kl_job *job, const struct kl_point *point)
 	for (size_t i = 0; i < job->nargs; i++) {
 		json_t *extent = json_array();
 
-		for (size_t first = 0; first < point->arg[i].naxes; first++)
-			json_array_append_new(extent, json_integer(point->arg[i].extent[first]));
+		for (size_t axis = 0; axis < point->arg[i].naxes; axis++)
+			json_array_append_new(extent, json_integer(point->arg[i].extent[axis]));
 		json_array_append_new(values, json_integer(point->arg[i].value));
 		json_array_append_new(values, extent);
 	}
@@ -101,23 +101,24 @@ json_t *kl_poolkey_of(const struct kl_job *job)
 
 static bool same_file(const char *left, const char *right)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf left_bytes = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf right_bytes = KL_BUF_INIT;
 
-	return kl_fs_read(&text, left, MAX_OBJECT) == 0 &&
-	       kl_fs_read(&buf, right, MAX_OBJECT) == 0 && text.len == buf.len &&
-	       !memcmp(text.ptr, buf.ptr, text.len);
+	return kl_fs_read(&left_bytes, left, MAX_OBJECT) == 0 &&
+	       kl_fs_read(&right_bytes, right, MAX_OBJECT) == 0 &&
+	       left_bytes.len == right_bytes.len &&
+	       !memcmp(left_bytes.ptr, right_bytes.ptr, left_bytes.len);
 }
 
 /* The key as it reads after a round through text: numbers may lose what text does not say. */
 static bool same_key(const json_t *kept, const json_t *key)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf kept_text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf key_text = KL_BUF_INIT;
 
-	kl_json_canonical(&text, kept);
-	kl_json_canonical(&buf, key);
-	return text.len == buf.len && !memcmp(text.ptr, buf.ptr, text.len);
+	kl_json_canonical(&kept_text, kept);
+	kl_json_canonical(&key_text, key);
+	return kept_text.len == key_text.len && !memcmp(kept_text.ptr, key_text.ptr, kept_text.len);
 }
 
 static int read_index(json_t **out, const char *dir)
@@ -156,13 +157,13 @@ int kl_poolkey_clear(const char *dir)
 	return kl_fs_remove(path);
 }
 
-static int copy_digest(const char *dir, const char *name, const char *from)
+static int copy_object(const char *dir, const char *name, const char *from)
 {
 	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, name);
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-	int err = kl_fs_read(&buf, from, MAX_OBJECT);
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+	int err = kl_fs_read(&bytes, from, MAX_OBJECT);
 
-	return err < 0 ? err : kl_fs_put(to, buf.ptr, buf.len, 0600);
+	return err < 0 ? err : kl_fs_put(to, bytes.ptr, bytes.len, 0600);
 }
 
 int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key, uint64_t seed)
@@ -171,10 +172,10 @@ int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *ke
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *index = json_object();
 	char digits[24];
-	int err = copy_digest(dir, "truth.so", job->truth_so);
+	int err = copy_object(dir, "truth.so", job->truth_so);
 
 	if (err == 0)
-		err = copy_digest(dir, "honest.so", job->honest_so);
+		err = copy_object(dir, "honest.so", job->honest_so);
 	if (err < 0)
 		return err;
 	snprintf(digits, sizeof(digits), "%" PRIu64, seed);

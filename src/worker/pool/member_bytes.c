@@ -49,9 +49,8 @@ static const char *place_name(char *out, size_t cap, const struct kl_job *job,
 
 	kl_tensor_index(index, point->arg[arg].extent, point->arg[arg].naxes, i);
 	n += (size_t)snprintf(out, cap, "%s[", job->arg[arg].name);
-	for (size_t first = 0; first < point->arg[arg].naxes && n < cap; first++)
-		n += (size_t)snprintf(out + n, cap - n, "%s%" PRId64, first ? "," : "",
-				      index[first]);
+	for (size_t axis = 0; axis < point->arg[arg].naxes && n < cap; axis++)
+		n += (size_t)snprintf(out + n, cap - n, "%s%" PRId64, axis ? "," : "", index[axis]);
 	if (n < cap)
 		snprintf(out + n, cap - n, "] at '%s', band '%s'", point->id, member->band);
 	return out;
@@ -59,7 +58,7 @@ static const char *place_name(char *out, size_t cap, const struct kl_job *job,
 
 /* Finite inputs must have a finite truth; only `bands` may ask for other answers. */
 static int check_truth(const struct kl_job *job, const struct kl_member *member, const char *base,
-		       const struct kl_poolfile *pool)
+		       const struct kl_poolfile *layout)
 {
 	bool finite = strncmp(member->band, "band", 4) != 0;
 	char at[200];
@@ -68,63 +67,63 @@ static int check_truth(const struct kl_job *job, const struct kl_member *member,
 		if (kl_arg_is_input(&job->arg[i]) && kl_dtype_is_float(job->arg[i].dtype))
 			finite = finite &&
 				 kl_tensor_finite(job->arg[i].dtype,
-						  base + pool->at[i][KL_PART_INPUT],
+						  base + layout->at[i][KL_PART_INPUT],
 						  (size_t)kl_point_elements(member->point, i));
 	for (size_t i = 0; i < job->nargs; i++) {
-		const double *values = (const double *)(base + pool->at[i][KL_PART_TRUTH]);
-		size_t n = pool->bytes[i][KL_PART_TRUTH] / sizeof(*values);
+		const double *truth = (const double *)(base + layout->at[i][KL_PART_TRUTH]);
+		size_t n = layout->bytes[i][KL_PART_TRUTH] / sizeof(*truth);
 
 		if (!finite || !kl_arg_is_output(&job->arg[i]) ||
-		    !kl_dtype_is_float(job->arg[i].dtype) || kl_tensor_finite(KL_F64, values, n))
+		    !kl_dtype_is_float(job->arg[i].dtype) || kl_tensor_finite(KL_F64, truth, n))
 			continue;
 		for (size_t k = 0; k < n; k++) {
-			if (!isfinite(values[k]))
+			if (!isfinite(truth[k]))
 				return kl_error(
 					KL_ECANNOT,
 					"the oracle gives %g for %s, and every input is finite",
-					values[k], place_name(at, sizeof(at), job, member, i, k));
+					truth[k], place_name(at, sizeof(at), job, member, i, k));
 		}
 	}
 	return 0;
 }
 
-static void take_part(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+static void take_part(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		      struct kl_subject *subject, enum kl_poolpart part)
 {
 	for (size_t i = 0; i < job->nargs; i++)
-		if (pool->bytes[i][part])
-			kl_par_copy(base + pool->at[i][part], kl_subject_buffer(subject, i),
-				    pool->bytes[i][part]);
+		if (layout->bytes[i][part])
+			kl_par_copy(base + layout->at[i][part], kl_subject_buffer(subject, i),
+				    layout->bytes[i][part]);
 }
 
 /* The oracle on absolute inputs: what cancellation can cost. */
-static int run_absolute(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+static int run_absolute(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 			const struct kl_member *member, struct kl_oracles *oracles)
 {
-	void *own[KL_MAX_ARGS] = { NULL };
-	const void *input[KL_MAX_ARGS] = { NULL };
+	void *absolute[KL_JOB_MAX_ARGS] = { NULL };
+	const void *input[KL_JOB_MAX_ARGS] = { NULL };
 	int err;
 
 	for (size_t i = 0; i < job->nargs; i++) {
 		if (!kl_arg_is_input(&job->arg[i]))
 			continue;
-		input[i] = base + pool->at[i][KL_PART_INPUT];
+		input[i] = base + layout->at[i][KL_PART_INPUT];
 		if (!kl_dtype_is_float(job->arg[i].dtype))
 			continue;
-		input[i] = own[i] = kl_malloc(pool->bytes[i][KL_PART_INPUT] + 1);
-		kl_tensor_abs(own[i], job->arg[i].dtype, base + pool->at[i][KL_PART_INPUT],
+		input[i] = absolute[i] = kl_malloc(layout->bytes[i][KL_PART_INPUT] + 1);
+		kl_tensor_abs(absolute[i], job->arg[i].dtype, base + layout->at[i][KL_PART_INPUT],
 			      (size_t)kl_point_elements(member->point, i));
 	}
 	err = kl_trial_oracle(oracles->abs, job, member->point, input, true);
 	if (err == 0)
-		take_part(base, pool, job, oracles->abs, KL_PART_ABSUM);
+		take_part(base, layout, job, oracles->abs, KL_PART_ABSUM);
 	for (size_t i = 0; i < job->nargs; i++)
-		free(own[i]);
+		free(absolute[i]);
 	return err;
 }
 
 /* One oracle's answer to the inputs in `base`, into its part. */
-static int ask_oracle(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+static int ask_oracle(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member, struct kl_subject *oracle,
 		      enum kl_poolpart part)
 {
@@ -133,78 +132,79 @@ static int ask_oracle(char *base, const struct kl_poolfile *pool, const struct k
 
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]))
-			input[i] = base + pool->at[i][KL_PART_INPUT];
+			input[i] = base + layout->at[i][KL_PART_INPUT];
 	err = kl_trial_oracle(oracle, job, member->point, input, part == KL_PART_TRUTH);
 	if (err == 0)
-		take_part(base, pool, job, oracle, part);
+		take_part(base, layout, job, oracle, part);
 	return err;
 }
 
 /* The truth of the inputs in `base`; the rest is asked only of inputs that stay. */
-static int ask_truth(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+static int ask_truth(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		     const struct kl_member *member, struct kl_oracles *oracles)
 {
-	int err = ask_oracle(base, pool, job, member, oracles->truth, KL_PART_TRUTH);
+	int err = ask_oracle(base, layout, job, member, oracles->truth, KL_PART_TRUTH);
 
-	return err < 0 ? err : check_truth(job, member, base, pool);
+	return err < 0 ? err : check_truth(job, member, base, layout);
 }
 
-static int ask_honest(char *base, const struct kl_poolfile *pool, const struct kl_job *job,
+static int ask_honest(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member, struct kl_oracles *oracles)
 {
-	int err = ask_oracle(base, pool, job, member, oracles->honest, KL_PART_HONEST);
+	int err = ask_oracle(base, layout, job, member, oracles->honest, KL_PART_HONEST);
 
 	if (err < 0)
 		return err;
-	return oracles->abs && !member->exact ? run_absolute(base, pool, job, member, oracles) : 0;
+	return oracles->abs && !member->exact ? run_absolute(base, layout, job, member, oracles) :
+						0;
 }
 
 int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member, uint64_t seed,
 		struct kl_oracles *oracles)
 {
-	struct kl_poolfile pool;
+	struct kl_poolfile layout;
 	int err = 0;
 
-	kl_poolfile_init(&pool, job, member);
+	kl_poolfile_init(&layout, job, member);
 	for (size_t i = 0; i < job->nargs && err == 0; i++)
 		if (kl_arg_is_input(&job->arg[i]))
-			err = kl_fill_band(base + pool.at[i][KL_PART_INPUT], job, member->point,
+			err = kl_fill_band(base + layout.at[i][KL_PART_INPUT], job, member->point,
 					   member->band, seed, i);
 	if (err == 0)
-		err = ask_truth(base, &pool, job, member, oracles);
-	return err < 0 ? err : ask_honest(base, &pool, job, member, oracles);
+		err = ask_truth(base, &layout, job, member, oracles);
+	return err < 0 ? err : ask_honest(base, &layout, job, member, oracles);
 }
 
 int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
-		     const struct kl_member *other, uint64_t seed, struct kl_oracles *oracles,
+		     const struct kl_member *original, uint64_t seed, struct kl_oracles *oracles,
 		     bool *made)
 {
-	void *input[KL_MAX_ARGS] = { NULL };
-	struct kl_member own = *member;
-	struct kl_poolfile pool;
+	void *input[KL_JOB_MAX_ARGS] = { NULL };
+	struct kl_member twin = *member;
+	struct kl_poolfile layout;
 	int err = 0;
 
 	*made = false;
-	kl_poolfile_init(&pool, job, member);
-	kl_poolfile_point(&own, &pool, job, base);
+	kl_poolfile_init(&layout, job, member);
+	kl_poolfile_point(&twin, &layout, job, base);
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]))
-			input[i] = base + pool.at[i][KL_PART_INPUT];
-	for (int turn = 0; turn < KL_TWIN_TRIES && err == 0; turn++) {
+			input[i] = base + layout.at[i][KL_PART_INPUT];
+	for (int try = 0; try < KL_TWIN_TRIES && err == 0; try++) {
 		size_t changed;
 
-		err = kl_twin_draw(input, &changed, job, other, seed, turn);
+		err = kl_twin_draw(input, &changed, job, original, seed, try);
 		if (err == 0 && changed)
-			err = ask_truth(base, &pool, job, member, oracles);
-		if (err < 0 || !changed || (err = kl_twin_apart(job, other, &own)) <= 0)
+			err = ask_truth(base, &layout, job, member, oracles);
+		if (err < 0 || !changed || (err = kl_twin_apart(job, original, &twin)) <= 0)
 			continue;
 		/*
 		 * each must be told from the other: whichever comes first may be the one that is
 		 * kept
 		 */
-		err = ask_honest(base, &pool, job, member, oracles);
+		err = ask_honest(base, &layout, job, member, oracles);
 		if (err == 0)
-			err = kl_twin_apart(job, &own, other);
+			err = kl_twin_apart(job, &twin, original);
 		if (err > 0) {
 			*made = true;
 			return 0;

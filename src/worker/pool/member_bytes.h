@@ -30,7 +30,7 @@ int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *me
  * change of the inputs that is a twin's makes the answers differ (twin.h).
  */
 int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
-		     const struct kl_member *other, uint64_t seed, struct kl_oracles *oracles,
+		     const struct kl_member *original, uint64_t seed, struct kl_oracles *oracles,
 		     bool *made);
 
 #endif

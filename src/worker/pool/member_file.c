@@ -13,10 +13,10 @@ bool kl_poolfile_elementwise(const struct kl_job *job, size_t arg)
 	return false;
 }
 
-void kl_poolfile_init(struct kl_poolfile *pool, const struct kl_job *job,
+void kl_poolfile_init(struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member)
 {
-	*pool = (struct kl_poolfile){ 0 };
+	*layout = (struct kl_poolfile){ 0 };
 	for (size_t i = 0; i < job->nargs; i++) {
 		const struct kl_job_arg *arg = &job->arg[i];
 		bool real = kl_dtype_is_float(arg->dtype);
@@ -26,33 +26,34 @@ void kl_poolfile_init(struct kl_poolfile *pool, const struct kl_job *job,
 			continue;
 		n = (size_t)kl_point_elements(member->point, i);
 		if (kl_arg_is_input(arg))
-			pool->bytes[i][KL_PART_INPUT] = n * size;
+			layout->bytes[i][KL_PART_INPUT] = n * size;
 		if (kl_arg_is_output(arg)) {
-			pool->bytes[i][KL_PART_TRUTH] = n * (real ? sizeof(double) : size);
-			pool->bytes[i][KL_PART_HONEST] = real ? n * sizeof(float) : 0;
+			layout->bytes[i][KL_PART_TRUTH] = n * (real ? sizeof(double) : size);
+			layout->bytes[i][KL_PART_HONEST] = real ? n * sizeof(float) : 0;
 			if (real && !member->exact && kl_poolfile_elementwise(job, i))
-				pool->bytes[i][KL_PART_ABSUM] = n * sizeof(double);
+				layout->bytes[i][KL_PART_ABSUM] = n * sizeof(double);
 		}
-		for (int at = 0; at < KL_PARTS; at++) {
-			pool->at[i][at] = pool->total;
-			pool->total += (pool->bytes[i][at] + ALIGN - 1) / ALIGN * ALIGN;
+		for (int part = 0; part < KL_PARTS; part++) {
+			layout->at[i][part] = layout->total;
+			layout->total += (layout->bytes[i][part] + ALIGN - 1) / ALIGN * ALIGN;
 		}
 	}
-	pool->total += ALIGN; /* so that even empty tensors have an address */
+	layout->total += ALIGN; /* so that even empty tensors have an address */
 }
 
-void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *pool,
+void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *layout,
 		       const struct kl_job *job, const char *base)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
 		const struct kl_job_arg *arg = &job->arg[i];
 		bool out = kl_arg_is_output(arg), real = kl_dtype_is_float(arg->dtype);
 
-		member->input[i] = kl_arg_is_input(arg) ? base + pool->at[i][KL_PART_INPUT] : NULL;
-		member->truth[i] = out ? base + pool->at[i][KL_PART_TRUTH] : NULL;
-		member->honest[i] = out && real ? base + pool->at[i][KL_PART_HONEST] : NULL;
-		member->absum[i] = pool->bytes[i][KL_PART_ABSUM] ?
-					   base + pool->at[i][KL_PART_ABSUM] :
+		member->input[i] = kl_arg_is_input(arg) ? base + layout->at[i][KL_PART_INPUT] :
+							  NULL;
+		member->truth[i] = out ? base + layout->at[i][KL_PART_TRUTH] : NULL;
+		member->honest[i] = out && real ? base + layout->at[i][KL_PART_HONEST] : NULL;
+		member->absum[i] = layout->bytes[i][KL_PART_ABSUM] ?
+					   base + layout->at[i][KL_PART_ABSUM] :
 					   NULL;
 	}
 }

@@ -17,10 +17,10 @@ struct kl_poolfile {
 	size_t total;
 };
 
-void kl_poolfile_init(struct kl_poolfile *pool, const struct kl_job *job,
+void kl_poolfile_init(struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member);
 /** Let the member's pointers point into `base`, a file's bytes; no yard. */
-void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *pool,
+void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *layout,
 		       const struct kl_job *job, const char *base);
 /** Does a rule `elementwise` judge this argument? */
 bool kl_poolfile_elementwise(const struct kl_job *job, size_t arg);

@@ -92,8 +92,8 @@ static int count_spares(const struct kl_job *job, const struct kl_point *pt)
 
 	for (size_t i = 0; i < job->nargs; i++)
 		inputs += kl_arg_is_input(&job->arg[i]) ? kl_point_elements(pt, i) : 0;
-	for (size_t row = 0; row < job->nrule; row++) {
-		size_t n = kl_yard_group(job, row, pt);
+	for (size_t rule = 0; rule < job->nrule; rule++) {
+		size_t n = kl_yard_group(job, rule, pt);
 
 		small = small || (n > 0 && n < SPARE_GROUP);
 	}
@@ -113,8 +113,8 @@ static void plan_spares(struct kl_pool *pool, const struct kl_job *job, size_t f
 				count_spares(job, member.point);
 
 		snprintf(band, sizeof(band), "%s", member.band);
-		for (int depth = 0; depth < n; depth++)
-			plan_add(pool, member.point, band, SPARE + depth, false);
+		for (int draw = 0; draw < n; draw++)
+			plan_add(pool, member.point, band, SPARE + draw, false);
 	}
 }
 
@@ -126,18 +126,18 @@ static void plan_members(struct kl_pool *pool, const struct kl_job *job)
 		const struct kl_point *pt = &job->point[i];
 		size_t first = pool->n;
 
-		for (int depth = 0; depth < (pt->perf ? KL_POOL_DRAWS : 1); depth++)
-			plan_add(pool, pt, "noise", depth, false);
+		for (int draw = 0; draw < (pt->perf ? KL_POOL_DRAWS : 1); draw++)
+			plan_add(pool, pt, "noise", draw, false);
 		if (has_twin(job, pt))
 			plan_add(pool, pt, KL_POOL_TWIN, 0, false);
-		for (size_t end = 0; end < json_array_size(job->exact); end++) {
-			snprintf(band, sizeof(band), "exact%zu", end);
-			if (kl_job_band_at(json_array_get(job->exact, end), pt))
+		for (size_t exact = 0; exact < json_array_size(job->exact); exact++) {
+			snprintf(band, sizeof(band), "exact%zu", exact);
+			if (kl_job_band_at(json_array_get(job->exact, exact), pt))
 				plan_add(pool, pt, band, 0, true);
 		}
-		for (size_t second = 0; second < json_array_size(job->bands); second++) {
-			snprintf(band, sizeof(band), "band%zu", second);
-			if (kl_job_band_at(json_array_get(job->bands, second), pt))
+		for (size_t extra = 0; extra < json_array_size(job->bands); extra++) {
+			snprintf(band, sizeof(band), "band%zu", extra);
+			if (kl_job_band_at(json_array_get(job->bands, extra), pt))
 				plan_add(pool, pt, band, 0, false);
 		}
 		if (pt->perf && does_sweep(job)) {
@@ -246,17 +246,17 @@ static int widen_yards(struct kl_pool *pool, const struct kl_job *job, size_t me
 	     i < pool->n && pool->member[i].point == pool->member[member].point; i++) {
 		if (!spare_of(&pool->member[i], &pool->member[member]))
 			continue;
-		for (size_t row = 0; row < job->nrule; row++) {
-			struct kl_yard other;
+		for (size_t rule = 0; rule < job->nrule; rule++) {
+			struct kl_yard spare;
 			int err;
 
-			if (job->rule[row].kind != KL_RULE_NOISE)
+			if (job->rule[rule].kind != KL_RULE_NOISE)
 				continue;
-			err = kl_yard_make(&other, job, row, &pool->member[i]);
+			err = kl_yard_make(&spare, job, rule, &pool->member[i]);
 			if (err < 0)
 				return err;
-			kl_yard_merge(&yard[row], &other, n);
-			kl_yard_release(&other);
+			kl_yard_merge(&yard[rule], &spare, n);
+			kl_yard_release(&spare);
 		}
 		n++;
 	}
@@ -274,8 +274,8 @@ static int make_yards(struct kl_pool *pool, const struct kl_job *job)
 			continue;
 		yard = kl_calloc(job->nrule + 1, sizeof(*yard));
 		pool->member[i].yard = yard;
-		for (size_t row = 0; row < job->nrule && err == 0; row++)
-			err = kl_yard_make(&yard[row], job, row, &pool->member[i]);
+		for (size_t rule = 0; rule < job->nrule && err == 0; rule++)
+			err = kl_yard_make(&yard[rule], job, rule, &pool->member[i]);
 		if (err == 0)
 			err = widen_yards(pool, job, i);
 		if (err < 0)
@@ -333,8 +333,8 @@ void kl_pool_free(struct kl_pool *pool)
 	for (size_t i = 0; i < pool->n; i++) {
 		struct kl_yard *yard = (struct kl_yard *)pool->member[i].yard;
 
-		for (size_t row = 0; yard && row < pool->nrule; row++)
-			kl_yard_release(&yard[row]);
+		for (size_t rule = 0; yard && rule < pool->nrule; rule++)
+			kl_yard_release(&yard[rule]);
 		free(yard);
 	}
 	free(pool->member);

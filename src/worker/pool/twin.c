@@ -86,13 +86,13 @@ static size_t take_share(struct part *part, struct kl_rng *rng, unsigned of_64)
 }
 
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
-		 const struct kl_member *member, uint64_t seed, int turn)
+		 const struct kl_member *member, uint64_t seed, int try)
 {
 	struct kl_rng rng;
 	char label[32];
 	int err = 0;
 
-	snprintf(label, sizeof(label), "twin/%d", turn);
+	snprintf(label, sizeof(label), "twin/%d", try);
 	seed = kl_rng_derive(seed, label);
 	kl_rng_seed(&rng, seed);
 	*changed = 0;
@@ -105,8 +105,8 @@ int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 		kl_par_copy(input[i], member->input[i], n * kl_dtype_bytes(job->arg[i].dtype));
 		err = part_init(&part, input[i], job, member, i, seed);
 		if (err == 0)
-			*changed += turn < SINGLE ? take_one(&part, &rng) :
-						    take_share(&part, &rng, share[turn - SINGLE]);
+			*changed += try < SINGLE ? take_one(&part, &rng) :
+						   take_share(&part, &rng, share[try - SINGLE]);
 	}
 	return err;
 }

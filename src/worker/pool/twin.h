@@ -23,7 +23,7 @@
  * bytes than those of `member`; 0: this try has no other.
  */
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
-		 const struct kl_member *member, uint64_t seed, int turn);
+		 const struct kl_member *member, uint64_t seed, int try);
 /**
  * Do the rules tell the truth of `other` from a right answer to `member`, however wrong
  * within its bounds that is? 1 or 0, negative: an error.

@@ -116,7 +116,7 @@ static int check_honest(struct audit *audit)
 /* -- sums beyond fewer bits --------------------------------------------- */
 
 struct scan {
-	enum kl_dtype t;
+	enum kl_dtype dtype;
 	const void *from;
 	double most[SHARES];
 	size_t n;
@@ -131,20 +131,20 @@ static void scan_shares(void *ctx, size_t first, size_t last)
 		for (size_t off = k * scan->n / SHARES, end = (k + 1) * scan->n / SHARES, n;
 		     off < end; off += n) {
 			n = end - off < ROOM ? end - off : ROOM;
-			kl_tensor_load(room, scan->t, scan->from, off, n);
+			kl_tensor_load(room, scan->dtype, scan->from, off, n);
 			for (size_t i = 0; i < n; i++)
 				scan->most[k] = fabs(room[i]) > scan->most[k] ? fabs(room[i]) :
 										scan->most[k];
 		}
 }
 
-static double largest_allowed(const struct audit *audit, const struct kl_member *member)
+static double largest_answer(const struct audit *audit, const struct kl_member *member)
 {
 	double most = 0;
 
 	for (size_t i = 0; i < audit->job->nargs; i++) {
 		enum kl_dtype dtype = audit->job->arg[i].dtype;
-		struct scan scan = { .t = kl_dtype_is_float(dtype) ? KL_F64 : dtype,
+		struct scan scan = { .dtype = kl_dtype_is_float(dtype) ? KL_F64 : dtype,
 				     .from = member->truth[i],
 				     .n = element_count(member, i) };
 
@@ -170,7 +170,7 @@ static void check_exceed(struct audit *audit)
 
 		if (!must || !member->point->perf)
 			continue;
-		most = largest_allowed(audit, member);
+		most = largest_answer(audit, member);
 		if (!(most > must))
 			add_finding(audit->problems,
 				    "no answer exceeds %g at '%s', band '%s': the largest is %g",
@@ -182,35 +182,35 @@ static void check_exceed(struct audit *audit)
 
 enum trivial { ZEROS, ONES, ROW_MEAN, PREVIOUS, COPY };
 
-static void put_constant(char *to, enum kl_dtype dtype, size_t n, double center)
+static void put_constant(char *to, enum kl_dtype dtype, size_t n, double value)
 {
-	KL_AUTO(kl_freep) double *row = kl_malloc(n * sizeof(*row) + 1);
+	KL_AUTO(kl_freep) double *values = kl_malloc(n * sizeof(*values) + 1);
 
 	for (size_t i = 0; i < n; i++)
-		row[i] = center;
-	kl_tensor_convert(to, dtype, row, KL_F64, n);
+		values[i] = value;
+	kl_tensor_convert(to, dtype, values, KL_F64, n);
 }
 
 struct rows {
 	char *at;
-	enum kl_dtype t;
+	enum kl_dtype dtype;
 	size_t row;
 };
 
 static void mean_rows(void *ctx, size_t from, size_t to)
 {
 	const struct rows *rows = ctx;
-	KL_AUTO(kl_freep) double *values = kl_malloc(rows->row * sizeof(*values) + 1);
+	KL_AUTO(kl_freep) double *row = kl_malloc(rows->row * sizeof(*row) + 1);
 
 	for (size_t k = from; k < to; k++) {
 		double sum = 0;
 
-		kl_tensor_load(values, rows->t, rows->at, k * rows->row, rows->row);
+		kl_tensor_load(row, rows->dtype, rows->at, k * rows->row, rows->row);
 		for (size_t i = 0; i < rows->row; i++)
-			sum += values[i];
+			sum += row[i];
 		for (size_t i = 0; i < rows->row; i++)
-			values[i] = sum / (double)rows->row;
-		kl_tensor_store(rows->at, rows->t, k * rows->row, values, rows->row);
+			row[i] = sum / (double)rows->row;
+		kl_tensor_store(rows->at, rows->dtype, k * rows->row, row, rows->row);
 	}
 }
 
@@ -218,7 +218,7 @@ static void put_row_mean(struct kl_answer *answer, const struct kl_job *job,
 			 const struct kl_member *member, size_t out)
 {
 	size_t naxes = member->point->arg[out].naxes, n = element_count(member, out);
-	struct rows rows = { .at = answer->bytes[out], .t = job->arg[out].dtype };
+	struct rows rows = { .at = answer->bytes[out], .dtype = job->arg[out].dtype };
 
 	rows.row = naxes ? (size_t)member->point->arg[out].extent[naxes - 1] : 1;
 	/* a row of one is its own mean: then the mean of all */
@@ -254,13 +254,13 @@ static int try_trivial(struct audit *audit, const struct kl_member *member,
 	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
 	const struct kl_job *job = audit->job;
 	size_t n = element_count(member, out), size = kl_dtype_bytes(job->arg[out].dtype);
-	KL_AUTO(kl_freep) char *right = NULL;
+	KL_AUTO(kl_freep) char *truth = NULL;
 	int ok;
 
 	kl_answer_truth(&answer, job, member);
 	if (kind == COPY && in != out) {
-		right = kl_malloc(n * size + 1);
-		kl_par_copy(right, answer.bytes[out], n * size);
+		truth = kl_malloc(n * size + 1);
+		kl_par_copy(truth, answer.bytes[out], n * size);
 	}
 	if (kind == ZEROS || kind == ONES)
 		put_constant(answer.bytes[out], job->arg[out].dtype, n, kind == ONES);
@@ -271,7 +271,7 @@ static int try_trivial(struct audit *audit, const struct kl_member *member,
 	else
 		put_copy(&answer, job, member, out, in);
 	/* where copying is the work, a copy is the right answer */
-	if (right && kl_par_same(right, answer.bytes[out], n * size)) {
+	if (truth && kl_par_same(truth, answer.bytes[out], n * size)) {
 		add_finding(audit->notes, "'%s' is a copy of '%s' at '%s': not held against it",
 			    job->arg[out].name, job->arg[in].name, member->point->id);
 		return 0;
@@ -351,15 +351,15 @@ static void check_judged(struct audit *audit)
 
 /* Other bytes for input `arg`; false: its fill leaves no other. */
 static int redraw_member(void *out, const struct audit *audit, const struct kl_member *member,
-			 size_t arg, bool *other)
+			 size_t arg, bool *differs)
 {
 	const struct kl_job_arg *job_arg = &audit->job->arg[arg];
 	size_t bytes = element_count(member, arg) * kl_dtype_bytes(job_arg->dtype);
 	uint64_t seed = kl_rng_derive(member->seed, "redraw");
 	int err = kl_fill_band(out, audit->job, member->point, member->band, seed, arg);
 
-	*other = err == 0 && memcmp(out, member->input[arg], bytes);
-	if (err < 0 || *other || !kl_dtype_is_float(job_arg->dtype) || !bytes)
+	*differs = err == 0 && memcmp(out, member->input[arg], bytes);
+	if (err < 0 || *differs || !kl_dtype_is_float(job_arg->dtype) || !bytes)
 		return err;
 	/* a constant: any numbers will do to see whether it is looked at */
 	{
@@ -374,7 +374,7 @@ static int redraw_member(void *out, const struct audit *audit, const struct kl_m
 			.factor = 1.0,
 		};
 
-		*other = true;
+		*differs = true;
 		return kl_fill_make(out, &spec);
 	}
 }
@@ -404,13 +404,13 @@ static int try_input(enum moved *out, struct audit *audit, struct kl_subject *or
 	const void *input[KL_MAX_ARGS];
 	KL_AUTO(kl_freep) char *own = kl_calloc(element_count(member, arg) + 1,
 						kl_dtype_bytes(audit->job->arg[arg].dtype));
-	bool other;
-	int err = redraw_member(own, audit, member, arg, &other);
+	bool differs;
+	int err = redraw_member(own, audit, member, arg, &differs);
 
 	if (err < 0)
 		return err;
 	*out = NO_OTHER;
-	if (!other)
+	if (!differs)
 		return 0;
 	memcpy(input, member->input, sizeof(input));
 	input[arg] = own;

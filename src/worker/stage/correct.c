@@ -26,7 +26,7 @@
 
 /* One point, and what is left out there. */
 struct course {
-	struct kl_inquiry *r;
+	struct kl_inquiry *inquiry;
 	const struct kl_point *point;
 	size_t *all; /* its members, the twin at the end */
 	size_t n;
@@ -42,31 +42,31 @@ static void course_release(struct course *course)
 	free(course->all);
 }
 
-static bool is_twin(const struct kl_inquiry *inquiry, size_t member)
+static bool is_twin(const struct kl_inquiry *inquiry, size_t index)
 {
-	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
+	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
 
-	return output_member == kl_pool_twin(inquiry->pool, output_member->point);
+	return member == kl_pool_twin(inquiry->pool, member->point);
 }
 
 static void course_init(struct course *course, struct kl_inquiry *inquiry,
 			const struct kl_point *pt)
 {
-	size_t at = SIZE_MAX;
+	size_t twin = SIZE_MAX;
 
-	*course = (struct course){ .r = inquiry, .point = pt, .spare = SIZE_MAX };
+	*course = (struct course){ .inquiry = inquiry, .point = pt, .spare = SIZE_MAX };
 	course->all = kl_calloc(kl_pool_size(inquiry->pool) + 2, sizeof(*course->all));
 	for (size_t i = 0; i < kl_pool_size(inquiry->pool); i++) {
 		if (kl_pool_get(inquiry->pool, i)->point != pt)
 			continue;
 		if (is_twin(inquiry, i))
-			at = i;
+			twin = i;
 		else
 			course->all[course->n++] = i;
 	}
-	course->twin = at != SIZE_MAX;
+	course->twin = twin != SIZE_MAX;
 	if (course->twin)
-		course->all[course->n++] = at;
+		course->all[course->n++] = twin;
 }
 
 /* -- what calls cost ------------------------------------------------------ */
@@ -79,7 +79,7 @@ enum thrift {
 
 static int64_t course_cost(const struct course *course)
 {
-	return course->r->cost[course->point - course->r->job->point];
+	return course->inquiry->cost[course->point - course->inquiry->job->point];
 }
 
 /* Calls that would be made were they cheap. */
@@ -110,13 +110,14 @@ static size_t affordable_members(const struct course *course)
 
 static void note_course(json_t *notes, const struct course *course)
 {
-	int64_t made = course->r->made[course->point - course->r->job->point];
+	int64_t made = course->inquiry->made[course->point - course->inquiry->job->point];
 	size_t met = 0;
 
-	if (course_thrift(course) == NONE || course->r->class)
+	if (course_thrift(course) == NONE || course->inquiry->class)
 		return;
 	for (size_t i = 0; i < course->n; i++)
-		met += course->r->passed[0][course->all[i]] || course->r->passed[1][course->all[i]];
+		met += course->inquiry->passed[0][course->all[i]] ||
+		       course->inquiry->passed[1][course->all[i]];
 	kl_blocks_note(notes,
 		       "%s: calls of %.2g s: %" PRId64 " made to judge the answers, %zu of %zu "
 		       "inputs",
@@ -152,7 +153,7 @@ static bool leave_perf(const void *ctx, size_t i)
 	const struct course *course = ctx;
 
 	if (course_cost(course) > VERY_DEAR_NS &&
-	    kl_pool_get(course->r->pool, course->member[i])->draw > 1)
+	    kl_pool_get(course->inquiry->pool, course->member[i])->draw > 1)
 		return true;
 	return i == course->spare && course_thrift(course) == NONE;
 }
@@ -176,7 +177,7 @@ static int run_half(struct course *course, struct kl_round round, size_t side)
 			order[round.n++] = course->all[course->n - 1];
 		}
 	}
-	return kl_inquiry_round(course->r, &round);
+	return kl_inquiry_round(course->inquiry, &round);
 }
 
 /*
@@ -187,7 +188,7 @@ static int run_half(struct course *course, struct kl_round round, size_t side)
  */
 static int perf_point(struct course *course, bool alone)
 {
-	struct kl_inquiry *inquiry = course->r;
+	struct kl_inquiry *inquiry = course->inquiry;
 	size_t n = course->n - course->twin;
 	int err = 0;
 
@@ -232,16 +233,16 @@ static void draw_order(struct course *course)
 	size_t fixed = course->twin ? 2 : 1, last = course->all[course->n - 1];
 	struct kl_rng rng;
 
-	kl_rng_seed(&rng, kl_rng_derive(course->r->seed, course->point->id));
+	kl_rng_seed(&rng, kl_rng_derive(course->inquiry->seed, course->point->id));
 	if (course->twin && course->n > 2) {
 		memmove(course->all + 2, course->all + 1, (course->n - 2) * sizeof(*course->all));
 		course->all[1] = last;
 	}
 	for (size_t i = course->n; i > fixed + 1; i--) {
-		size_t k = fixed + kl_rng_below(&rng, i - fixed), turn = course->all[i - 1];
+		size_t k = fixed + kl_rng_below(&rng, i - fixed), swap = course->all[i - 1];
 
 		course->all[i - 1] = course->all[k];
-		course->all[k] = turn;
+		course->all[k] = swap;
 	}
 }
 
@@ -277,9 +278,10 @@ static int catch_up(struct course *course, struct kl_round round)
 	round.member = order;
 	round.n = 0;
 	for (size_t i = 0; i < course->n && course_thrift(course) != LEAST; i++)
-		if (!course->r->passed[0][course->all[i]] && !course->r->passed[1][course->all[i]])
+		if (!course->inquiry->passed[0][course->all[i]] &&
+		    !course->inquiry->passed[1][course->all[i]])
 			order[round.n++] = course->all[i];
-	return round.n ? kl_inquiry_round(course->r, &round) : 0;
+	return round.n ? kl_inquiry_round(course->inquiry, &round) : 0;
 }
 
 /*
@@ -303,15 +305,15 @@ static int also_rounds(struct course *course, struct kl_kept kept[2])
 	memcpy(order, course->all, course->n * sizeof(*order));
 	order[course->n] = course->all[0];
 	course->step = 2;
-	for (int right = 0; right < 2 && err == 0 && !course->r->class; right++) {
+	for (int right = 0; right < 2 && err == 0 && !course->inquiry->class; right++) {
 		round.right = right;
 		round.kept = &kept[right];
 		course->first = right && course->n > 1;
-		err = kl_inquiry_round(course->r, &round);
+		err = kl_inquiry_round(course->inquiry, &round);
 	}
-	if (err == 0 && !course->r->class)
+	if (err == 0 && !course->inquiry->class)
 		err = catch_up(course, round);
-	if (err < 0 || course->r->class)
+	if (err < 0 || course->inquiry->class)
 		return err;
 	for (size_t i = 0; i < course->n; i++)
 		order[i] = course->all[course->n - 1 - i];
@@ -319,7 +321,7 @@ static int also_rounds(struct course *course, struct kl_kept kept[2])
 	round.kept = &kept[0];
 	round.n = course->n;
 	round.leave = leave_backward;
-	return kl_inquiry_round(course->r, &round);
+	return kl_inquiry_round(course->inquiry, &round);
 }
 
 static int also_point(struct course *course)

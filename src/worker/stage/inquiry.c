@@ -74,9 +74,8 @@ static bool never_written(struct kl_inquiry *inquiry, struct kl_subject *subject
 
 	if (inquiry->job->arg[mismatch->out].kind != KL_ARG_OUT)
 		return false;
-	for (size_t first = 0; first < mismatch->naxes; first++)
-		i = i * (size_t)pt->arg[mismatch->out].extent[first] +
-		    (size_t)mismatch->index[first];
+	for (size_t axis = 0; axis < mismatch->naxes; axis++)
+		i = i * (size_t)pt->arg[mismatch->out].extent[axis] + (size_t)mismatch->index[axis];
 	at = (char *)kl_subject_buffer(subject, (size_t)mismatch->out) + i * size;
 	memcpy(before, at, size);
 	kl_subject_poison(subject, poison);
@@ -102,22 +101,22 @@ static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round
 }
 
 static void fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
-		       const struct kl_round *round, size_t member,
+		       const struct kl_round *round, size_t index,
 		       const struct kl_mismatch *mismatch, const void *const *got, uint64_t poison)
 {
-	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
+	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
 	const char *class = kl_failure_class_wrong(mismatch);
 	const char *why = mismatch->why;
 
-	if (fail_replay(inquiry, round, output_member, mismatch, got))
+	if (fail_replay(inquiry, round, member, mismatch, got))
 		return;
 	if (never_written(inquiry, subject, mismatch, round->point, poison))
 		why = "never written: what stood there before the call stands there still";
-	if (inquiry->passed[round->right][member]) {
+	if (inquiry->passed[round->right][index]) {
 		class = "nondeterministic";
 		why = "this input was answered rightly before, and now is not";
 	}
-	fail_at(inquiry, class, output_member, mismatch, round->where, why);
+	fail_at(inquiry, class, member, mismatch, round->where, why);
 }
 
 /* -- one call ----------------------------------------------------------- */
@@ -178,10 +177,10 @@ static void same_bits(struct kl_inquiry *inquiry, struct kl_subject *subject,
 }
 
 /* Has this answer the bits of one to the same member that was found right? */
-static bool known_right(const struct kl_inquiry *inquiry, struct kl_subject *subject, size_t member,
+static bool known_right(const struct kl_inquiry *inquiry, struct kl_subject *subject, size_t index,
 			const void *const *got)
 {
-	const struct kl_answer *answer = &inquiry->right[member];
+	const struct kl_answer *answer = &inquiry->right[index];
 	bool some = false;
 
 	for (size_t i = 0; i < inquiry->job->nargs; i++) {
@@ -196,11 +195,11 @@ static bool known_right(const struct kl_inquiry *inquiry, struct kl_subject *sub
 }
 
 /* While there is room for it. */
-static void keep_right(struct kl_inquiry *inquiry, struct kl_subject *subject, size_t member,
+static void keep_right(struct kl_inquiry *inquiry, struct kl_subject *subject, size_t index,
 		       const void *const *got)
 {
-	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
-	struct kl_answer *answer = &inquiry->right[member];
+	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
+	struct kl_answer *answer = &inquiry->right[index];
 	size_t need = 0;
 
 	for (size_t i = 0; i < inquiry->job->nargs; i++)
@@ -208,7 +207,7 @@ static void keep_right(struct kl_inquiry *inquiry, struct kl_subject *subject, s
 	if (need > RIGHT_BYTES - inquiry->right_bytes)
 		return;
 	inquiry->right_bytes += need;
-	kl_answer_room(answer, inquiry->job, output_member);
+	kl_answer_room(answer, inquiry->job, member);
 	for (size_t i = 0; i < inquiry->job->nargs; i++)
 		if (got[i])
 			kl_par_copy(answer->bytes[i], got[i], kl_subject_bytes(subject, i));
@@ -216,28 +215,28 @@ static void keep_right(struct kl_inquiry *inquiry, struct kl_subject *subject, s
 
 /* As kl_compare. What has the bits of a right answer is right; whatever differs is looked at. */
 static int judge_member(struct kl_mismatch *mismatch, struct kl_inquiry *inquiry,
-			struct kl_subject *subject, size_t member, const void *const *got)
+			struct kl_subject *subject, size_t index, const void *const *got)
 {
-	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
+	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
 	int err;
 
-	if (known_right(inquiry, subject, member, got)) {
-		*mismatch = (struct kl_mismatch){ .out = -1, .elements = inquiry->judged[member] };
+	if (known_right(inquiry, subject, index, got)) {
+		*mismatch = (struct kl_mismatch){ .out = -1, .elements = inquiry->judged[index] };
 		return 0;
 	}
-	err = kl_compare(mismatch, inquiry->job, output_member, got);
+	err = kl_compare(mismatch, inquiry->job, member, got);
 	if (err == 0) {
-		inquiry->judged[member] = mismatch->elements;
-		keep_right(inquiry, subject, member, got);
+		inquiry->judged[index] = mismatch->elements;
+		keep_right(inquiry, subject, index, got);
 	}
 	return err;
 }
 
 static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
-		    const struct kl_round *round, size_t member)
+		    const struct kl_round *round, size_t index)
 {
-	const struct kl_member *output_member = kl_pool_get(inquiry->pool, member);
-	const void *got[KL_MAX_ARGS] = { NULL };
+	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
+	const void *got[KL_JOB_MAX_ARGS] = { NULL };
 	uint64_t poison = inquiry->seed + (uint64_t)++inquiry->calls * 0x9e3779b97f4a7c15u;
 	struct kl_mismatch mismatch;
 	struct kl_call end;
@@ -245,31 +244,31 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 
 	/* every third is plausible: at each point, and not in step with pairs */
 	poison = (poison & ~(uint64_t)1) | (inquiry->calls % 3 == 0);
-	err = kl_trial_kernel(&end, subject, inquiry->job, output_member->input, poison);
+	err = kl_trial_kernel(&end, subject, inquiry->job, member->input, poison);
 	if (err < 0)
 		return err;
 	if (end.end != KL_CALL_OK) {
-		fail_call(inquiry, output_member, &end);
+		fail_call(inquiry, member, &end);
 		return 0;
 	}
 	for (size_t i = 0; i < inquiry->job->nargs; i++)
 		if (kl_arg_is_output(&inquiry->job->arg[i]))
 			got[i] = kl_subject_buffer(subject, i);
-	err = judge_member(&mismatch, inquiry, subject, member, got);
+	err = judge_member(&mismatch, inquiry, subject, index, got);
 	if (err < 0 && err != KL_ENO)
 		return err;
 	inquiry->elements += mismatch.elements;
 	if (mismatch.margin > inquiry->margin)
 		inquiry->margin = mismatch.margin;
-	if (!inputs_unchanged(inquiry, subject, output_member))
+	if (!inputs_unchanged(inquiry, subject, member))
 		return 0;
 	if (err == KL_ENO) {
-		fail_wrong(inquiry, subject, round, member, &mismatch, got, poison);
+		fail_wrong(inquiry, subject, round, index, &mismatch, got, poison);
 		return 0;
 	}
-	inquiry->passed[round->right][member] = true;
-	if (member == round->watch && round->kept && inquiry->job->deterministic)
-		same_bits(inquiry, subject, round, output_member);
+	inquiry->passed[round->right][index] = true;
+	if (index == round->watch && round->kept && inquiry->job->deterministic)
+		same_bits(inquiry, subject, round, member);
 	return 0;
 }
 

@@ -127,16 +127,19 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 static bool other_core(int first, int second)
 {
 	KL_AUTO(kl_freep)
-	char *pa = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", first);
+	char *first_path = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings",
+				       first);
 	KL_AUTO(kl_freep)
-	char *pb = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", second);
-	KL_AUTO(kl_buf_release) struct kl_buf ta = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf tb = KL_BUF_INIT;
+	char *second_path = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings",
+					second);
+	KL_AUTO(kl_buf_release) struct kl_buf first_siblings = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf second_siblings = KL_BUF_INIT;
 
 	if (first == second)
 		return false;
-	return kl_fs_read(&ta, pa, 4096) < 0 || kl_fs_read(&tb, pb, 4096) < 0 ||
-	       strcmp(ta.ptr, tb.ptr);
+	return kl_fs_read(&first_siblings, first_path, 4096) < 0 ||
+	       kl_fs_read(&second_siblings, second_path, 4096) < 0 ||
+	       strcmp(first_siblings.ptr, second_siblings.ptr);
 }
 
 /*
@@ -145,24 +148,24 @@ static bool other_core(int first, int second)
  */
 static bool choose_processors(int *ours, int *theirs, const cpu_set_t *allowed)
 {
-	int other = -1;
+	int fallback = -1;
 
 	*ours = *theirs = -1;
-	for (int ch = 0; ch < CPU_SETSIZE; ch++)
-		if (CPU_ISSET(ch, allowed))
-			*theirs = ch;
-	for (int ch = 0; ch < CPU_SETSIZE; ch++) {
-		if (!CPU_ISSET(ch, allowed) || ch == *theirs)
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, allowed))
+			*theirs = cpu;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, allowed) || cpu == *theirs)
 			continue;
-		if (other < 0)
-			other = ch;
-		if (other_core(ch, *theirs)) {
-			*ours = ch;
+		if (fallback < 0)
+			fallback = cpu;
+		if (other_core(cpu, *theirs)) {
+			*ours = cpu;
 			return true;
 		}
 	}
-	*ours = other;
-	return other >= 0;
+	*ours = fallback;
+	return fallback >= 0;
 }
 
 static void set_subjects(struct profile *profile, int cpu)

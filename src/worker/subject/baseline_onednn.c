@@ -158,7 +158,7 @@ static bool pack_weights(struct conv *conv, md_in_t packed_md)
 	       conv->api.dnnl_primitive_create(&conv->reorder, pd) == dnnl_success;
 }
 
-static int build_conv(struct conv *conv, const int64_t dim[5], void *bytes, void *w, void *data)
+static int build_conv(struct conv *conv, const int64_t dim[5], void *x, void *w, void *y)
 {
 	const dnnl_dims_t xd = { dim[0], dim[3], dim[1], dim[2] }, wd = { dim[4], dim[3], 3, 3 };
 	const dnnl_dims_t yd = { dim[0], dim[4], dim[1], dim[2] };
@@ -171,11 +171,11 @@ static int build_conv(struct conv *conv, const int64_t dim[5], void *bytes, void
 	    !describe_layout(conv, &conv->y_md, yd, dnnl_nhwc) ||
 	    !describe_layout(conv, &conv->any_md, wd, dnnl_format_tag_any) ||
 	    !choose_layouts(conv) ||
-	    conv->api.dnnl_memory_create(&conv->x, IN(conv->x_md), conv->engine, bytes) !=
+	    conv->api.dnnl_memory_create(&conv->x, IN(conv->x_md), conv->engine, x) !=
 		    dnnl_success ||
 	    conv->api.dnnl_memory_create(&conv->w, IN(conv->w_md), conv->engine, w) !=
 		    dnnl_success ||
-	    conv->api.dnnl_memory_create(&conv->y, IN(conv->y_md), conv->engine, data) !=
+	    conv->api.dnnl_memory_create(&conv->y, IN(conv->y_md), conv->engine, y) !=
 		    dnnl_success ||
 	    !pack_weights(conv, conv->api.dnnl_primitive_desc_query_md(conv->pd,
 								       dnnl_query_weights_md, 0)) ||
@@ -188,8 +188,8 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 			      void *const *data)
 {
 	static struct conv conv; /* one a process, which is the child's only work */
-	int value = kl_baseline_arg(wire, KL_ARG_IN, 0), k = kl_baseline_arg(wire, KL_ARG_IN, 1);
-	int year = kl_baseline_arg(wire, KL_ARG_OUT, 0), err;
+	int x = kl_baseline_arg(wire, KL_ROLE_IN, 0), w = kl_baseline_arg(wire, KL_ROLE_IN, 1);
+	int y = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;
 	int64_t dim[5]; /* N H W C F */
 
 	for (int i = 0; i < 5; i++) {
@@ -200,13 +200,13 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 		dim[i] = wire->arg[at].extent[0];
 	}
 	if (wire->nargs != 8 ||
-	    !kl_baseline_f32(wire, value, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
-	    !kl_baseline_f32(wire, k, (int64_t[]){ dim[4], 3, 3, dim[3] }, 4) ||
-	    !kl_baseline_f32(wire, year, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
+	    !kl_baseline_f32(wire, x, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
+	    !kl_baseline_f32(wire, w, (int64_t[]){ dim[4], 3, 3, dim[3] }, 4) ||
+	    !kl_baseline_f32(wire, y, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
 		return kl_error(KL_ECANNOT, "needs f32 in [N,H,W,C], in [F,3,3,C] and out "
 					    "[N,H,W,F], and no other argument");
 	if ((err = load_onednn(&conv.api)) < 0 ||
-	    (err = build_conv(&conv, dim, data[value], data[k], data[year])) < 0)
+	    (err = build_conv(&conv, dim, data[x], data[w], data[y])) < 0)
 		return err;
 	*out = (struct kl_baseline_call){ .run = run_conv, .state = &conv };
 	return 0;

@@ -48,9 +48,8 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 {
 	static struct sgemm sgemm; /* one a process, which is the child's only work */
 	int64_t dim[3];
-	int first = kl_baseline_arg(wire, KL_ARG_IN, 0),
-	    second = kl_baseline_arg(wire, KL_ARG_IN, 1);
-	int ch = kl_baseline_arg(wire, KL_ARG_OUT, 0), err;
+	int a = kl_baseline_arg(wire, KL_ROLE_IN, 0), b = kl_baseline_arg(wire, KL_ROLE_IN, 1);
+	int c = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;
 
 	for (int i = 0; i < 3; i++) {
 		int at = kl_baseline_arg(wire, KL_ARG_DIM, i);
@@ -61,9 +60,9 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 		if (dim[i] < 1 || dim[i] > INT_MAX)
 			return kl_error(KL_ECANNOT, "a dim is outside 1 to %d", INT_MAX);
 	}
-	if (wire->nargs != 6 || !kl_baseline_f32(wire, first, (int64_t[]){ dim[0], dim[2] }, 2) ||
-	    !kl_baseline_f32(wire, second, (int64_t[]){ dim[2], dim[1] }, 2) ||
-	    !kl_baseline_f32(wire, ch, (int64_t[]){ dim[0], dim[1] }, 2))
+	if (wire->nargs != 6 || !kl_baseline_f32(wire, a, (int64_t[]){ dim[0], dim[2] }, 2) ||
+	    !kl_baseline_f32(wire, b, (int64_t[]){ dim[2], dim[1] }, 2) ||
+	    !kl_baseline_f32(wire, c, (int64_t[]){ dim[0], dim[1] }, 2))
 		return kl_error(KL_ECANNOT, "needs f32 in [M,K], in [K,N] and out [M,N], "
 					    "and no other argument");
 	if ((err = load_openblas(&sgemm.fn)) < 0)
@@ -71,9 +70,9 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 	sgemm.m = (int)dim[0];
 	sgemm.n = (int)dim[1];
 	sgemm.k = (int)dim[2];
-	sgemm.a = data[first];
-	sgemm.b = data[second];
-	sgemm.c = data[ch];
+	sgemm.a = data[a];
+	sgemm.b = data[b];
+	sgemm.c = data[c];
 	*out = (struct kl_baseline_call){ .run = run_gemm, .state = &sgemm };
 	return 0;
 }

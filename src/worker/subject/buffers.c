@@ -43,9 +43,9 @@ void kl_cpu_subject_poison(struct kl_cpu_subject *subject, uint64_t seed)
 
 static bool has_clflushopt(void)
 {
-	unsigned left, right, ch, depth;
+	unsigned eax, ebx, ecx, edx;
 
-	return __get_cpuid_count(7, 0, &left, &right, &ch, &depth) && (right & (1u << 23));
+	return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx & (1u << 23));
 }
 
 static void flush_lines(unsigned char *bytes, size_t n, bool opt)

@@ -33,10 +33,10 @@
 
 int64_t kl_call_now(void)
 {
-	struct timespec now;
+	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 static inline void relax_core(void)
@@ -59,13 +59,13 @@ static void store_word(uint64_t *word, uint64_t value)
 /* Give the processor away between looks, unless the moment matters. */
 static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 {
-	struct timespec now = { 0, 20 * US };
+	struct timespec pause = { 0, 20 * US };
 
 	if (subject->precise && waited < 200 * MS)
 		return;
 	if (waited > 50 * MS)
-		now.tv_nsec = subject->precise ? 50 * US : MS;
-	nanosleep(&now, NULL);
+		pause.tv_nsec = subject->precise ? 50 * US : MS;
+	nanosleep(&pause, NULL);
 }
 
 enum seen { SEEN, STOPPED, LATE };
@@ -192,10 +192,10 @@ static uint64_t outputs_print(const struct kl_cpu_subject *subject)
 
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
 		const struct kl_wire_arg *arg = &subject->wire->arg[i];
-		const uint64_t *values = (const uint64_t *)subject->tensor[i].map;
+		const uint64_t *words = (const uint64_t *)subject->tensor[i].map;
 
 		for (size_t n = 0; arg->tensor && arg->writable && n < arg->map_bytes / 8; n++)
-			hash = (hash ^ values[n]) * 0xff51afd7ed558ccdu;
+			hash = (hash ^ words[n]) * 0xff51afd7ed558ccdu;
 	}
 	return hash;
 }
@@ -279,11 +279,11 @@ struct times {
 
 static int64_t processor_ns(const struct kl_cpu_subject *subject)
 {
-	struct timespec now;
+	struct timespec ts;
 
-	if (!subject->traced || !subject->has_clock || clock_gettime(subject->clock, &now) < 0)
+	if (!subject->traced || !subject->has_clock || clock_gettime(subject->clock, &ts) < 0)
 		return -1;
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 static bool one_call(struct kl_cpu_subject *subject, bool empty, struct times *times,
@@ -395,9 +395,9 @@ static int first_trap(struct kl_cpu_subject *subject)
 
 static int by_size(const void *left, const void *right)
 {
-	double value = *(const double *)left, other = *(const double *)right;
+	double x = *(const double *)left, y = *(const double *)right;
 
-	return (value > other) - (value < other);
+	return (x > y) - (x < y);
 }
 
 static int64_t at_most(int64_t value, int64_t most)

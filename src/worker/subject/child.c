@@ -35,16 +35,16 @@ struct child {
 
 static int map_plan(struct child *child)
 {
-	void *data = mmap(NULL, sizeof(struct kl_wire), PROT_READ, MAP_SHARED, KL_WIRE_FD_PLAN, 0);
+	void *map = mmap(NULL, sizeof(struct kl_wire), PROT_READ, MAP_SHARED, KL_WIRE_FD_PLAN, 0);
 
-	if (data == MAP_FAILED)
+	if (map == MAP_FAILED)
 		return kl_error_errno("cannot map the plan");
-	child->plan = data;
-	data = mmap(NULL, sizeof(struct kl_control), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_POPULATE, KL_WIRE_FD_CONTROL, 0);
-	if (data == MAP_FAILED)
+	child->plan = map;
+	map = mmap(NULL, sizeof(struct kl_control), PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_POPULATE, KL_WIRE_FD_CONTROL, 0);
+	if (map == MAP_FAILED)
 		return kl_error_errno("cannot map the control page");
-	child->control = data;
+	child->control = map;
 	return 0;
 }
 
@@ -64,12 +64,12 @@ static int pin_core(int cpu)
 /* `bytes` of space with KL_WIRE_GUARD of nothing on both sides. */
 static int reserve_range(uint64_t *at, uint64_t bytes)
 {
-	void *data = mmap(NULL, bytes + 2 * KL_WIRE_GUARD, PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *range = mmap(NULL, bytes + 2 * KL_WIRE_GUARD, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (data == MAP_FAILED)
+	if (range == MAP_FAILED)
 		return kl_error_errno("no address space for %llu bytes", (unsigned long long)bytes);
-	*at = (uint64_t)(uintptr_t)data + KL_WIRE_GUARD;
+	*at = (uint64_t)(uintptr_t)range + KL_WIRE_GUARD;
 	return 0;
 }
 

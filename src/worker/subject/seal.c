@@ -29,15 +29,15 @@
 
 #define STACK_BYTES ((rlim_t)8 << 20)
 
-static int set_limit(int what, rlim_t value, const char *name)
+static int set_limit(int resource, rlim_t value, const char *name)
 {
-	struct rlimit rlimit;
+	struct rlimit limit;
 
 	/* a jail may have set it lower, and only root could raise it again */
-	if (getrlimit(what, &rlimit) == 0 && rlimit.rlim_max < value)
-		value = rlimit.rlim_max;
-	rlimit = (struct rlimit){ value, value };
-	if (setrlimit(what, &rlimit) < 0)
+	if (getrlimit(resource, &limit) == 0 && limit.rlim_max < value)
+		value = limit.rlim_max;
+	limit = (struct rlimit){ value, value };
+	if (setrlimit(resource, &limit) < 0)
 		return kl_error_errno("cannot limit %s of the kernel's process", name);
 	return 0;
 }

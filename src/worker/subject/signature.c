@@ -10,9 +10,9 @@ int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint
 			"this klineage-worker was built without libffi: it has no surface 'c'");
 }
 
-void kl_signature_call(const void *frame, uint64_t go)
+void kl_signature_call(const void *frame_arg, uint64_t go)
 {
-	const struct kl_frame *f = frame;
+	const struct kl_frame *f = frame_arg;
 
 	if (f->baseline.run && !(go & 1))
 		f->baseline.run(f->baseline.state);
@@ -66,14 +66,14 @@ static void do_nothing(void)
 {
 }
 
-void kl_signature_call(const void *frame, uint64_t go)
+void kl_signature_call(const void *frame_arg, uint64_t go)
 {
 	/* libffi's prototype lacks the const; it writes to neither cif nor values */
-	struct kl_frame *other = (struct kl_frame *)(uintptr_t)frame;
+	struct kl_frame *frame = (struct kl_frame *)(uintptr_t)frame_arg;
 
-	if (!other->baseline.run)
-		ffi_call(&other->cif, (go & 1) ? do_nothing : other->fn, NULL, other->value);
+	if (!frame->baseline.run)
+		ffi_call(&frame->cif, (go & 1) ? do_nothing : frame->fn, NULL, frame->value);
 	else if (!(go & 1))
-		other->baseline.run(other->baseline.state);
+		frame->baseline.run(frame->baseline.state);
 }
 #endif

@@ -37,60 +37,61 @@ static bool is_float(enum kl_dtype dtype)
 static uint64_t scalar_bits(enum kl_dtype dtype, double value)
 {
 	uint64_t bits = 0;
-	float factor = (float)value;
-	int64_t i = (dtype == KL_U64 && value >= 9223372036854775808.0) ? (int64_t)(uint64_t)value :
-									  (int64_t)value;
+	float single = (float)value;
+	int64_t integer = (dtype == KL_U64 && value >= 9223372036854775808.0) ?
+				  (int64_t)(uint64_t)value :
+				  (int64_t)value;
 
 	switch (dtype) {
 	case KL_F64:
 		memcpy(&bits, &value, sizeof(value));
 		break;
 	case KL_F32:
-		memcpy(&bits, &factor, sizeof(factor));
+		memcpy(&bits, &single, sizeof(single));
 		break;
 	default:
-		memcpy(&bits, &i, kl_dtype_bytes(dtype));
+		memcpy(&bits, &integer, kl_dtype_bytes(dtype));
 		break;
 	}
 	return bits;
 }
 
-static void plan_value(struct kl_wire_arg *left, const struct kl_job_arg *arg, int64_t dim,
+static void plan_value(struct kl_wire_arg *planned, const struct kl_job_arg *arg, int64_t dim,
 		       bool oracle, bool real_is_double)
 {
 	double value = arg->value;
 
-	if (arg->kind == KL_ARG_DIM) {
-		left->extent[0] = dim;
-		memcpy(&left->bits, &dim, kl_dtype_bytes(left->dtype));
+	if (arg->role == KL_ROLE_DIM) {
+		planned->extent[0] = dim;
+		memcpy(&planned->bits, &dim, kl_dtype_bytes(planned->dtype));
 		return;
 	}
 	/* the truth, too, is about the number that the kernel gets */
-	if (left->dtype == KL_F32)
+	if (planned->dtype == KL_F32)
 		value = (float)value;
-	if (oracle && is_float(left->dtype))
-		left->dtype = real_is_double ? KL_F64 : KL_F32;
-	left->bits = scalar_bits(left->dtype, value);
+	if (oracle && is_float(planned->dtype))
+		planned->dtype = real_is_double ? KL_F64 : KL_F32;
+	planned->bits = scalar_bits(planned->dtype, value);
 }
 
-static int plan_tensor(struct kl_wire_arg *left, const struct kl_point *pt, size_t arg,
+static int plan_tensor(struct kl_wire_arg *planned, const struct kl_point *pt, size_t arg,
 		       const struct kl_subject_spec *spec)
 {
 	uint64_t n = (uint64_t)kl_point_elements(pt, arg);
 
-	if (spec->kind == KL_SUBJECT_ORACLE && is_float(left->dtype))
-		left->dtype = spec->real_is_double ? KL_F64 : KL_F32;
+	if (spec->kind == KL_SUBJECT_ORACLE && is_float(planned->dtype))
+		planned->dtype = spec->real_is_double ? KL_F64 : KL_F32;
 	if (n > (uint64_t)1 << 40)
 		return kl_error(KL_EINVALID, "argument %zu has too many elements", arg);
-	left->tensor = 1;
-	left->bytes = n * kl_dtype_bytes(left->dtype);
-	left->map_bytes = (left->bytes + PAGE - 1) / PAGE * PAGE;
-	if (!left->map_bytes)
-		left->map_bytes = PAGE;
-	left->offset = spec->align_right ? left->map_bytes - left->bytes : 0;
-	left->writable = left->kind != KL_ARG_IN;
-	left->naxes = (int)pt->arg[arg].naxes;
-	memcpy(left->extent, pt->arg[arg].extent, sizeof(left->extent));
+	planned->tensor = 1;
+	planned->bytes = n * kl_dtype_bytes(planned->dtype);
+	planned->map_bytes = (planned->bytes + PAGE - 1) / PAGE * PAGE;
+	if (!planned->map_bytes)
+		planned->map_bytes = PAGE;
+	planned->offset = spec->align_right ? planned->map_bytes - planned->bytes : 0;
+	planned->writable = planned->role != KL_ROLE_IN;
+	planned->naxes = (int)pt->arg[arg].naxes;
+	memcpy(planned->extent, pt->arg[arg].extent, sizeof(planned->extent));
 	return 0;
 }
 
