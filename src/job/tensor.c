@@ -9,12 +9,16 @@
 
 #include "base/par.h"
 
-/* explicit significand bits, smallest normal exponent, largest value */
+/* explicit significand bits, smallest normal exponent, significand bits of the lower format */
 struct format {
 	int bits, emin, lower;
 	double max;
 	const char *lower_name;
-	double least, magic; /* smallest normal, 1.5 * 2^52 units; where rounding is done here */
+	/*
+	 * Only for the formats that round_small() handles: the smallest normal value, and 1.5 *
+	 * 2^52 units in the last place of 1.
+	 */
+	double least, magic;
 };
 
 static const struct format formats[] = {
@@ -29,7 +33,7 @@ const char *kl_tensor_lower_name(enum kl_dtype dtype)
 	return kl_dtype_is_float(dtype) ? formats[dtype].lower_name : NULL;
 }
 
-/* |y|'s power of two, without a call: denormal doubles count as 0 */
+/* The power of two at or below |value|, without a library call; subnormal doubles count as 0. */
 static double value_binade(double value)
 {
 	uint64_t bits;
@@ -59,8 +63,8 @@ double kl_tensor_max(enum kl_dtype dtype)
 }
 
 /*
- * x to f's precision and range. Beside 1.5 * 2^52 units of x's last place a sum has no room for
- * less than one unit, so the addition itself rounds, to even where it is half way.
+ * Round to the precision and range of `format`. A double near 1.5 * 2^52 units of the value's last
+ * place cannot hold less than one unit, so adding that constant rounds to the unit, ties to even.
  */
 static double round_small(const struct format *format, double value)
 {
@@ -97,7 +101,7 @@ static double f16_load(uint16_t half)
 
 	if ((half & 0x7c00u) == 0x7c00u)
 		return float_of(sign | 0x7f800000u | rest);
-	/* moving the exponent's bias by a product does subnormals too */
+	/* multiplying to rebias the exponent handles subnormals as well */
 	return float_of(sign | bits_of(float_of(rest) * 0x1p112f));
 }
 
@@ -200,7 +204,9 @@ void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t of
 	}
 }
 
-/* `lo` and `above` are powers of two or 0, exact as doubles; `above` is one past the largest */
+/*
+ * `lo` and `above` are powers of two or 0, hence exact as doubles; `above` is one past the largest
+ */
 #define SATURATE(type, lo, above, largest)                 \
 	do {                                               \
 		type *p = (type *)to + off;                \
@@ -302,7 +308,7 @@ void kl_tensor_convert(void *to, enum kl_dtype to_type, const void *from, enum k
 		kl_par_for(n, GRAIN, convert_part, &convert);
 }
 
-/* IEEE magnitudes are ordered as integers are, so rounding the bits rounds the value */
+/* IEEE magnitudes are ordered like integers, so rounding the bits rounds the value */
 static uint64_t cut_bits(uint64_t bits, uint64_t sign, uint64_t inf, int drop)
 {
 	uint64_t unit = (uint64_t)1 << drop, mag = bits & (sign - 1);
@@ -377,7 +383,8 @@ static void look_finite(void *ctx, size_t from, size_t to)
 
 		kl_tensor_load(room, finite->dtype, finite->from, off, n);
 		for (size_t i = 0; i < n; i++)
-			product_sum += room[i] * 0; /* a NaN from an infinity or a NaN */
+			/* infinity and NaN give NaN, all else gives 0 */
+			product_sum += room[i] * 0;
 		if (product_sum != 0)
 			atomic_store(&finite->broken, true);
 	}
@@ -424,7 +431,7 @@ static uint64_t word_of(enum kl_dtype dtype, const void *base, size_t i)
 	size_t size = kl_dtype_bytes(dtype);
 	uint64_t word = 0;
 
-	/* little-endian, as every platform the gate runs on */
+	/* little-endian, like every platform that the gate runs on */
 	memcpy(&word, (const char *)base + i * size, size);
 	return word;
 }

@@ -21,8 +21,8 @@ struct batch {
 	char *dir;
 	struct kl_unpacked unpacked;
 	struct kl_report report;
-	json_t *audits;   /* contract -> the audit that it passed here */
-	char device[128]; /* the processor */
+	json_t *audits;   /* contract -> the audit result, if it passed in this run */
+	char device[128]; /* name of the processor */
 };
 
 static void batch_release(struct batch *batch)
@@ -50,7 +50,7 @@ static void find_processor(struct batch *batch)
 		 at ? at : "");
 }
 
-/* Does this processor have the level that the objects were compiled for? */
+/* True if this processor supports the ISA level that the objects were compiled for. */
 static bool level_ok(const char *isa)
 {
 #ifdef __x86_64__
@@ -97,7 +97,7 @@ static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
 	return cannot_result(why);
 }
 
-/* A process of its own: whatever becomes of it, the batch goes on. */
+/* Run the job in a separate process; the batch continues whatever happens to it. */
 static int run_worker(json_t **result, const json_t *job)
 {
 	static const char *const argv[] = { "/proc/self/exe", NULL };
@@ -145,7 +145,10 @@ static void drop_audit(json_t *job)
 			json_array_remove(list, i);
 }
 
-/* Device code has a lock of its own, which the worker takes itself. */
+/*
+ * Take the lock for profiling on a processor. For device code the worker takes the GPU's lock
+ * itself.
+ */
 static int take_turn(struct kl_lock *lock, const json_t *job)
 {
 	int err;
@@ -159,7 +162,7 @@ static int take_turn(struct kl_lock *lock, const json_t *job)
 	return kl_lock_take_machine(lock, "cpu", -1);
 }
 
-/* The audit of a contract holds for all of its jobs in one bundle. */
+/* Judge one job. An audit that passed holds for all jobs of the bundle with the same contract. */
 static int judge_entry(json_t **result, struct batch *batch, const json_t *entry)
 {
 	KL_AUTO(json_decrefp) json_t *job = NULL;

@@ -3,17 +3,19 @@
 #define KL_WORKER_BATCH_H
 
 /*
- * batch - runs the jobs of a bundle, one after the other: `klineage-worker --bundle`, each by a
- * worker process of its own, so that none harms the next. Jobs under one contract share the pool
- * of inputs, and its audit is asked once.
+ * batch - runs the jobs of a bundle one after the other (`klineage-worker --bundle`). Each job gets
+ * a worker process of its own, so that a crash does not affect the next. Jobs with the same
+ * contract share the pool of inputs, and the contract is audited once.
  */
 struct kl_batch {
-	const char *bundle;   /* a file, or "-": stdin */
+	const char *bundle;   /* a file, or "-" for stdin */
 	const char *output;   /* NULL: stdout */
 	const char *sign_key; /* NULL: the results are not signed */
 };
 
-/** 0: the results are whole. What is done stays done whatever ends it. */
+/**
+ * Run all jobs. Returns 0 if the results are complete. Results written before an error are kept.
+ */
 int kl_batch_run(const struct kl_batch *opts);
 
 #endif

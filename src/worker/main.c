@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main - reads a job, runs its stages, prints the result */
+/* main - klineage-worker: reads a job, runs its stages, prints the result */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -90,7 +90,7 @@ static int work_batch(const char *path)
 	kl_json_set_str(result, "schema", "klineage.result/1");
 	kl_json_set_str(result, "status", "pass");
 	err = run_stages(result, job, doc);
-	if (err == KL_ECANNOT) { /* an answer as well: it says why */
+	if (err == KL_ECANNOT) { /* this is a result too, with its reason */
 		kl_json_set_str(result, "status", "cannot");
 		kl_json_set_str(result, "message", kl_error_last());
 	} else if (err < 0) {
@@ -106,7 +106,7 @@ static int work_batch(const char *path)
 	return 0;
 }
 
-/* each of them once, each with its value */
+/* Parse the bundle options: each at most once and with a value. False on a usage error. */
 static bool bundle_options(struct kl_batch *out, int argc, char **argv)
 {
 	const struct {
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 129;
 	}
-	/* short sleeps between looks at a child are meant to be short */
+	/* keep the short sleeps between polls of a child short */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	err = batch.bundle ? kl_batch_run(&batch) : work_batch(job);
 	if (err < 0)

@@ -57,7 +57,7 @@ static json_t *head_for(const char *bundle)
 	return head;
 }
 
-/* --- what is there already ------------------------------------------------------ */
+/* --- resuming a report ------------------------------------------------------ */
 
 static void line_digest(char hex[KL_SHA256_HEX], const json_t *line)
 {
@@ -71,7 +71,7 @@ static void line_digest(char hex[KL_SHA256_HEX], const json_t *line)
 
 static char mark[] = "";
 
-/* Is this a finished result? Then it counts. */
+/* Record the job of a complete result line; false if the line is damaged. */
 static bool take_line(struct kl_report *report, const char *text, size_t n)
 {
 	KL_AUTO(json_decrefp) json_t *line = NULL;
@@ -100,7 +100,7 @@ static int check_head(const char *text, size_t n, const char *bundle)
 	return 0;
 }
 
-/* Up to the first line that is not whole; the rest is lost anyway. */
+/* Keep the file up to the first incomplete line and cut off the rest. */
 static int resume_report(struct kl_report *report, const struct kl_buf *old, const char *bundle)
 {
 	size_t good = 0;

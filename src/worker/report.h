@@ -8,20 +8,20 @@
 #include "text/json.h"
 
 /*
- * report - the results of a bundle as JSON Lines (klineage.results/1): a head that names the
- * bundle, a line for each job under its own digest, an end under the digest of all, a signature.
- * A line is on the disk before the next job begins, so that a worker which was
- * killed goes on behind it.
+ * report - writes the results of a bundle as JSON Lines (klineage.results/1): a header that names
+ * the bundle, a line for each job with its own digest, a final line with the digest of everything
+ * before it, and a signature. A line is on disk before the next job begins, so that a worker that
+ * was killed can resume after it.
  *
- *	kl_report_open(&r, path, digest)	what is there already counts
+ *	kl_report_open(&r, path, digest)	results already in the file count
  *	kl_report_has(&r, job) || kl_report_add(&r, line)	...
  *	kl_report_end(&r, key)
  */
 struct kl_report {
 	int fd;
-	bool is_file, ended; /* ended: it was whole before */
-	struct kl_buf text;  /* all of it */
-	struct kl_map done;  /* digests of jobs */
+	bool is_file, ended; /* ended: the file was already complete when opened */
+	struct kl_buf text;  /* everything written so far */
+	struct kl_map done;  /* digests of the finished jobs */
 	struct kl_lock lock;
 };
 #define KL_REPORT_INIT                                              \
@@ -30,14 +30,14 @@ struct kl_report {
 	}
 
 /**
- * `path` NULL: stdout. KL_EINVALID: the file is no report of this bundle, and stays as it is;
- * KL_EBUSY: another worker writes it.
+ * Open the report, or resume one; `path` NULL: write to stdout. KL_EINVALID: the file is not a
+ * report of this bundle, and is left unchanged; KL_EBUSY: another worker is writing it.
  */
 int kl_report_open(struct kl_report *report, const char *path, const char *bundle);
 bool kl_report_has(const struct kl_report *report, const char *job);
-/** `line` has "job" and gets "sha256". */
+/** Append a result line, which must have "job"; sets its "sha256". */
 int kl_report_add(struct kl_report *report, json_t *line);
-/** `key`: a file for ssh-keygen; NULL: not signed. */
+/** Write the final line and sign with `key`, a key file for ssh-keygen; NULL: do not sign. */
 int kl_report_end(struct kl_report *report, const char *key);
 void kl_report_release(struct kl_report *report);
 

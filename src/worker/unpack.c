@@ -26,7 +26,7 @@ static bool hex_ok(const char *text, size_t digits)
 	return strspn(text, "0123456789abcdef") >= digits;
 }
 
-/* "files/<64 digits>" or "jobs/<64 digits>.json"; `digest` points at the digits */
+/* True for "files/<64 digits>" or "jobs/<64 digits>.json"; *digest then points at the digits. */
 static bool name_ok(const char *name, const char **digest)
 {
 	bool job = !strncmp(name, "jobs/", 5), file = !strncmp(name, "files/", 6);
@@ -37,9 +37,9 @@ static bool name_ok(const char *name, const char **digest)
 
 /* --- files ---------------------------------------------------------------------- */
 
-/* What has been unpacked, to be compared with the manifest. */
+/* Files unpacked so far, to be compared with the manifest. */
 struct files {
-	json_t *list; /* [{name, sha256, size}], as a manifest has it */
+	json_t *list; /* [{name, sha256, size}], as in a manifest */
 	const char *manifest;
 	size_t len;
 };
@@ -89,7 +89,7 @@ static int put_files(struct files *files, const void *bytes, size_t len, const c
 	return files->manifest ? 0 : kl_error(KL_EINVALID, "there is no " MANIFEST " in it");
 }
 
-/* --- what the manifest says ---------------------------------------------------------- */
+/* --- the manifest ---------------------------------------------------------- */
 
 static bool is_listed(const json_t *list, const char *name)
 {

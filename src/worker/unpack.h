@@ -6,21 +6,24 @@
 #include "text/json.h"
 
 /*
- * unpack - unpacks a bundle into a directory (docs/formats.md, "Bundles and results"). It may have
- * come any way: every file is looked for under its own digest and nowhere else, jobs name nothing
- * but such files, and what the manifest says of all of them must be so. A bundle with anything
- * wrong is refused whole.
+ * unpack - unpacks a bundle into a directory and verifies it (docs/formats.md, "Bundles and
+ * results"). A bundle can come from anywhere: every file must match the digest in its name, jobs
+ * may refer only to such files, and the manifest must agree with the files. A bundle with any error
+ * is refused as a whole.
  */
 struct kl_unpacked {
-	json_t *jobs;               /* the manifest's entries, in order */
+	json_t *jobs;               /* entries of the manifest, in order */
 	char digest[KL_SHA256_HEX]; /* of the manifest */
 };
 void kl_unpacked_release(struct kl_unpacked *unpacked);
 
-/** KL_EINVALID: it is damaged, or no bundle. `dir` must be there and empty. */
+/**
+ * Unpack into `dir`, which must be an empty directory. KL_EINVALID: the bundle is damaged, or the
+ * bytes are no bundle.
+ */
 int kl_unpack(struct kl_unpacked *out, const void *bytes, size_t len, const char *dir);
 
-/** The job of an entry, every path absolute below `dir`. */
+/** Read the job of an entry, with every path made absolute below `dir`. */
 int kl_unpack_job(json_t **job, const json_t *entry, const char *dir);
 
 #endif

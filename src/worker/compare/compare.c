@@ -16,7 +16,7 @@
 
 /* -- exact -------------------------------------------------------------- */
 
-/* One block by its bits; false: look closer. */
+/* Compare one block by its bits; false if it must be checked element by element. */
 static bool exact_block(const struct kl_output *output, size_t off, size_t n)
 {
 	size_t size = kl_dtype_bytes(output->dtype);

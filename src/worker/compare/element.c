@@ -77,9 +77,9 @@ bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, 
 }
 
 /*
- * The honest error of few elements is itself a matter of luck: two honest
- * rms values over n elements differ by about 1/sqrt(n), so that a small group
- * needs room for three times that. 1.03 at ten thousand elements, 2 at nine.
+ * With few elements the honest error itself is a matter of luck: two honest rms values over n
+ * elements differ by about 1/sqrt(n), so allow a small group three times that. The factor is 1.03
+ * at ten thousand elements and 2 at nine.
  */
 static double rounding_room(const struct kl_output *output)
 {
@@ -96,7 +96,10 @@ struct kl_allowed kl_element_allowed(const struct kl_output *output, const struc
 		allowed.rms = output->rule->rms * rounding_room(output) * yard->rms[group];
 	} else if (output->rule->kind == KL_RULE_REL_L2) {
 		allowed.rms = output->rule->tol * yard->rms[group];
-		/* a sum may cancel to zero in truth by chance, and nearly so in a kernel */
+		/*
+		 * a sum can cancel to exactly zero in the truth by chance, and only nearly so in a
+		 * kernel
+		 */
 		allowed.zero = 0x1p-16 * yard->rms[group];
 	}
 	return allowed;

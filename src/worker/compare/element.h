@@ -6,31 +6,37 @@
 #include "worker/compare/output.h"
 
 /*
- * element - judges one element of an output: what its group allows, and the verdict. compare.h
- * says what the rules have in common.
+ * element - judges one element of an output against its group's limits. compare.h lists what the
+ * rules have in common.
  */
 struct kl_allowed {
-	double max; /* noise: a * max|h| */
-	/* allowed rms of d: noise b * rms h, rel-l2 t * rms truth; < 0: none */
+	double max; /* noise: a * largest honest error */
+	/*
+	 * allowed rms of got - truth: for noise b * honest rms, for rel-l2 t * rms of the truth; <
+	 * 0: none
+	 */
 	double rms;
 	const double *absum;
-	double zero; /* rel-l2 with zeros: what counts as one where the truth is zero */
+	double zero; /* rel-l2 with zeros: up to this magnitude an answer counts as zero */
 };
 
-/** What is allowed in group `group`; `yard` is the rule's. */
+/** Compute the limits of group `group`; `yard` holds the tolerances of the output's rule. */
 struct kl_allowed kl_element_allowed(const struct kl_output *output, const struct kl_yard *yard,
 				     size_t group);
 
 struct kl_element_result {
-	double d, allowed; /* allowed < 0: not a matter of degree */
-	const char *why;   /* NULL: right */
+	double d, allowed; /* error and its limit; allowed < 0: no limit applies */
+	const char *why;   /* NULL: the element is right */
 };
 
-/** Element i: `gain` was got, `other` is true, an honest kernel has `high`. */
+/** Judge element i: `got` is the kernel's answer, `honest` the answer of an honest kernel. */
 struct kl_element_result kl_element_judge(const struct kl_output *output,
 					  const struct kl_allowed *allowed, double got,
 					  double truth, double honest, size_t i);
-/** Is element i bit-equal to the truth? `wanted` (8 bytes) gets what that is in the dtype. */
+/**
+ * True if element i is bit-equal to the truth; `wanted` (8 bytes) receives the truth in the
+ * output's dtype.
+ */
 bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, char *wanted);
 
 #endif

@@ -65,7 +65,7 @@ void kl_group_start(struct kl_group_walk *walk, const struct kl_groups *groups, 
 	begin_run(walk);
 }
 
-/* The next place of the axes before `inner`, counted within the group. */
+/* Advance the axes before `inner` to the group's next run. */
 static void next_run(struct kl_group_walk *walk)
 {
 	size_t axis = walk->inner;
@@ -93,7 +93,7 @@ bool kl_group_next(struct kl_group_walk *walk, size_t *off, size_t *n, size_t ma
 	return true;
 }
 
-/* All runs of a group are of one length. */
+/* All runs of a group have the same length. */
 void kl_group_skip(struct kl_group_walk *walk, size_t n)
 {
 	size_t run = walk->left, k = run ? n / run : 0, axis = walk->inner;

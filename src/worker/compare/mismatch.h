@@ -6,25 +6,25 @@
 #include "worker/compare/output.h"
 
 /*
- * mismatch - what is reported of wrong answers (struct kl_mismatch of compare.h): the first in
- * full, of the others how many and whether all lie on borders. One begins as { .out = -1 }.
+ * mismatch - records wrong elements in a struct kl_mismatch (compare.h). The first one is recorded
+ * in full, for the others only their number and whether all lie on borders. Initialize one as {
+ * .out = -1 }.
  */
 
 /**
- * Is this place on a border? In some axis of at least 4: the first index, or
- * within the last eighth (at least 1, at most 15 places): where halos and the
- * remainders of tiles lie.
+ * True if the element lies on a border: in some axis of at least 4, at the first index or within
+ * the last eighth (at least 1, at most 15 indices). Halos and the remainders of tiles lie there.
  */
 bool kl_mismatch_border(const int64_t *index, const int64_t *extent, size_t naxes);
 
-/** Count a bad element; true when it is the first, whose details are wanted. */
+/** Count a wrong element; true if it is the first, whose details the caller must fill in. */
 bool kl_mismatch_note(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i);
-/** `got` and `wanted` of element i, whose truth is y. */
+/** Fill in `got` and `wanted` of element i, whose true value is `truth`. */
 void kl_mismatch_describe(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i,
 			  double truth);
-/** An error, and what was allowed: the margin is the worst of all. */
+/** Raise the margin to error / allowed if that is larger. */
 void kl_mismatch_widen(struct kl_mismatch *mismatch, double error, double allowed);
-/** Add what comes after it. */
+/** Merge the result for a later part of the output into `mismatch`. */
 void kl_mismatch_merge(struct kl_mismatch *mismatch, const struct kl_mismatch *part);
 
 #endif

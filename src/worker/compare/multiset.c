@@ -14,17 +14,17 @@
 struct rows {
 	const struct kl_rule *rule;
 	const struct kl_member *member;
-	enum kl_dtype dtype, idtype; /* of values and of indices */
+	enum kl_dtype dtype, idtype; /* dtypes of the values and of the indices */
 	const char *values, *indices, *x;
 	const void *truth;
 	size_t nrow, k, cols;
 	size_t size;       /* bytes of a value */
 	uint64_t fraction; /* bits below a float's exponent */
-	uint64_t salt;     /* of sums, unknown to any kernel */
+	uint64_t salt;     /* salt of checksums, unknown to the kernel */
 	/* scratch */
 	uint64_t *key, *want, *spare;
-	uint32_t *seen; /* row + 1 that used this column */
-	char *stored;   /* a row of truth in the dtype */
+	uint32_t *seen; /* for each column of x: 1 + the last row that named it */
+	char *stored;   /* one row of the truth, in the dtype */
 };
 
 static void rows_release(struct rows *rows)
@@ -96,7 +96,9 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 	return 0;
 }
 
-/* An unsigned number ordered as the value; -0 and +0 alike, one key for every NaN. */
+/*
+ * A key whose unsigned order is the order of the values; -0 and +0 share a key, and so do all NaNs.
+ */
 static uint64_t key_of(const struct rows *rows, const char *at)
 {
 	uint64_t sign = (uint64_t)1 << (8 * rows->size - 1), bits = 0, magnitude;
@@ -113,8 +115,8 @@ static uint64_t key_of(const struct rows *rows, const char *at)
 }
 
 /*
- * The same for the same keys in any order, and for others but by a chance of 2^-64:
- * spares right answers the sorting.
+ * A checksum that does not depend on the order of the keys; different keys share one with a
+ * probability of 2^-64. It saves sorting rows that are right.
  */
 static uint64_t sum_of(const struct rows *rows, const uint64_t *key)
 {
@@ -125,7 +127,7 @@ static uint64_t sum_of(const struct rows *rows, const uint64_t *key)
 	return sum;
 }
 
-/* Byte by byte from the lowest; bytes that all keys share cost one count. */
+/* Radix sort from the lowest byte; a byte that all keys share costs only the count. */
 static void sort_keys(uint64_t *key, uint64_t *spare, size_t n)
 {
 	uint64_t *from = key, *to = spare;
@@ -182,14 +184,14 @@ static bool index_at(const struct rows *rows, size_t i, size_t *out)
 	uint64_t index = 0;
 
 	memcpy(&index, rows->indices + i * size, size);
-	/* a negative number of `size` bytes is far beyond any row as an unsigned one of 8 */
+	/* a negative index, sign-extended to 64 bits and read as unsigned, is far out of range */
 	if (rows->idtype <= KL_I8 && size < 8 && index >> (8 * size - 1))
 		index |= ~(uint64_t)0 << (8 * size);
 	*out = (size_t)index;
 	return index < rows->cols;
 }
 
-/* Indices and the values they point at; false: the row is wrong. */
+/* Check the indices of a row and the values they refer to; false if the row is wrong. */
 static bool check_indices(struct kl_mismatch *mismatch, const struct kl_job *job, struct rows *rows,
 			  size_t row)
 {
@@ -247,7 +249,7 @@ static void check_order(struct kl_mismatch *mismatch, const struct kl_job *job, 
 	sort_keys(rows->want, rows->spare, rows->k);
 	if (!rows->k || !memcmp(rows->key, rows->want, rows->k * sizeof(*rows->key)))
 		return;
-	/* walk both in order: the first value given too many, and the first not given */
+	/* walk both in order: find the first surplus value and the first missing one */
 	surplus = missing = rows->k;
 	while (given < rows->k && expected < rows->k &&
 	       (surplus == rows->k || missing == rows->k)) {

@@ -5,12 +5,12 @@
 #include "worker/compare/compare.h"
 
 /*
- * multiset - the rule for selections in any order: values v with the indices i
- * at which they were found in x, row by row of the last axis.
+ * multiset - the rule for selections in any order, such as top-k: values v and their indices i in
+ * x. Rows lie along the last axis.
  *
- * In each row the indices are distinct and in range, x[i] is bitwise v, and v
- * in order is the truth in order: bitwise, except that zeros of either
- * sign tie (v is some x[i], so its sign is x's own) and any NaN equals a NaN.
+ * In each row the indices must be distinct and in range, x[i] must be bitwise equal to v, and the
+ * sorted values v must be the sorted truth, bit for bit, except that zeros of either sign are equal
+ * (v is some x[i], so its sign is that of x) and any NaN equals a NaN.
  */
 int kl_multiset_check(struct kl_mismatch *mismatch, const struct kl_job *job,
 		      const struct kl_member *member, const struct kl_rule *rule,

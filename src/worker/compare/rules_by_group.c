@@ -12,7 +12,7 @@
 #include "worker/compare/mismatch.h"
 #include "worker/compare/slice.h"
 
-/* four chains, so that additions do not wait for one another */
+/* four independent sums, so that additions do not wait for one another */
 static void sums_add(struct kl_slice_error *sums, const double *got, const double *truth, size_t n)
 {
 	double max[4] = { sums->max, 0, 0, 0 }, sq[4] = { 0 };
@@ -35,7 +35,7 @@ static void sums_add(struct kl_slice_error *sums, const double *got, const doubl
 	sums->sq += (sq[0] + sq[1]) + (sq[2] + sq[3]);
 }
 
-/* violations of the elementwise bound in a block; the largest ratio in *worst */
+/* Count violations of the elementwise bound in a block; the largest error ratio goes to *worst. */
 static size_t count_over(const struct kl_output *output, const double *got, const double *truth,
 			 const double *scale, size_t n, double *worst)
 {
@@ -59,7 +59,7 @@ static size_t count_over(const struct kl_output *output, const double *got, cons
 	return bad;
 }
 
-/* Is there a number where the truth is zero? */
+/* True if an answer is nonzero where the truth is zero. */
 static bool zeros_broken(const double *got, const double *truth, size_t n)
 {
 	size_t bad = 0;
@@ -69,7 +69,7 @@ static bool zeros_broken(const double *got, const double *truth, size_t n)
 	return bad;
 }
 
-/* as doubles, large integers might look equal */
+/* Compare bits: as doubles, large integers might look equal. */
 static bool integers_same(const struct kl_output *output, size_t off, size_t n)
 {
 	size_t size = kl_dtype_bytes(output->dtype);
@@ -78,7 +78,7 @@ static bool integers_same(const struct kl_output *output, size_t off, size_t n)
 		       (const char *)output->w->truth[output->arg] + off * size, n * size);
 }
 
-/* The fast pass over one slice; false: look closer. */
+/* The fast pass over one slice; false if its elements must be checked one by one. */
 static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *output,
 			const struct kl_allowed *allowed, struct kl_slice_walk *walk)
 {
@@ -121,7 +121,10 @@ static void clear_parts(void *ctx, size_t from, size_t to)
 	}
 }
 
-/* Is a group right whose slices are? Integers are by now; floats by the sums. */
+/*
+ * Decide about a group whose slices are all clear. Integers are right by then; floats depend on the
+ * sums.
+ */
 static bool group_clear(struct kl_mismatch *mismatch, const struct kl_output *output,
 			const struct kl_allowed *allowed, const struct kl_slice_sum *all)
 {
@@ -157,14 +160,14 @@ static struct element element_at(const struct kl_output *output, size_t i)
 	kl_tensor_load(&element.got, output->dtype, output->got, i, 1);
 	element.truth = *kl_output_truth(output, &room, i, 1);
 	element.honest = *kl_output_honest(output, &room, i, 1);
-	/* 64-bit integers may lose their difference on the way to double */
+	/* 64-bit integers can become equal when converted to double */
 	if (!kl_dtype_is_float(output->dtype) && element.got == element.truth &&
 	    !kl_element_exact(output, i, false, (char[8]){ 0 }))
 		element.got = nextafter(element.truth, INFINITY);
 	return element;
 }
 
-/* The sum is too large: name the elements that are too wrong on their own to fit it. */
+/* The rms of a group is too large: blame the elements whose own error exceeds it. */
 static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *output,
 			const struct kl_allowed *limits, size_t group, double rms, double allowed)
 {
@@ -190,7 +193,7 @@ static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *ou
 	}
 }
 
-/* Each element of a slice. */
+/* Check each element of a slice. */
 static void close_slice(struct kl_slice_found *found, const struct kl_output *output,
 			const struct kl_allowed *allowed, struct kl_slice_walk *walk)
 {
@@ -237,7 +240,10 @@ static void close_slices(void *ctx, size_t from, size_t to)
 	}
 }
 
-/* All slices of a group are in `sum`; `before` elements were bad before it. */
+/*
+ * Judge the rms of a group whose slices are all added up in `sum`; `before` elements were wrong
+ * before this group.
+ */
 static void group_close(struct kl_mismatch *mismatch, const struct kl_output *output,
 			const struct kl_yard *yard, size_t group, const struct kl_slice_found *sum,
 			int64_t before)
@@ -256,7 +262,8 @@ static void group_close(struct kl_mismatch *mismatch, const struct kl_output *ou
 }
 
 /*
- * Slices that the fast pass did not clear, element by element; where sums count, by whole groups.
+ * Check the slices that the fast pass did not accept, element by element; rules with sums need all
+ * slices of a group.
  */
 static void close_all(struct kl_mismatch *mismatch, const struct kl_output *output,
 		      const struct kl_yard *yard, const size_t *slice, size_t total)
@@ -289,7 +296,10 @@ static void close_all(struct kl_mismatch *mismatch, const struct kl_output *outp
 	free(search.slot);
 }
 
-/* Slices of a batch's i-th group to be looked at closely; elementwise each stands for itself. */
+/*
+ * Put the slices of a batch's i-th group that must be checked into `out`. Under the elementwise
+ * rule each slice is decided on its own.
+ */
 static size_t put_unclear(size_t *out, struct kl_mismatch *mismatch,
 			  const struct kl_slice_pass *pass, size_t i)
 {

@@ -6,11 +6,12 @@
 #include "worker/compare/output.h"
 
 /*
- * rules_by_group - the rules noise, elementwise and rel-l2, which judge a group of elements
- * together: a fast pass over sums, and each element of what it does not clear (compare.h).
+ * rules_by_group - applies the rules noise, elementwise and rel-l2, group by group. A fast pass
+ * over sums comes first; elements of groups that it cannot accept are checked one by one
+ * (compare.h).
  */
 
-/** `mismatch` gets what is wrong, `yard` is the rule's. */
+/** Check an output; wrong elements go into `mismatch`. `yard` holds the tolerances of the rule. */
 void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *output,
 		       const struct kl_yard *yard);
 

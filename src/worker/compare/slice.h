@@ -7,9 +7,9 @@
 #include "worker/compare/output.h"
 
 /*
- * slice - goes through an output in parallel: its groups (group.h) in slices of at most KL_SLICE
- * elements, however many processors there are, so that sums come out the same everywhere. Slice k
- * is slice k % each of group k / each.
+ * slice - processes the groups of an output in parallel. Each group (group.h) is divided into
+ * slices of at most KL_SLICE elements, regardless of the number of processors, so that sums are the
+ * same everywhere. Slice k is slice k % each of group k / each.
  *
  *	struct kl_slice_pass p = { .v = &v, .slices = kl_slices_of(&v) };
  *	for (; p.first < v.groups.count; p.first += n) {
@@ -18,20 +18,20 @@
  *	}
  *	free(p.part);
  *
- * A search is the like, with room for a mismatch in each slice; kl_mismatch_merge in their order
- * makes the first wrong element the first of all.
+ * A search works the same way, with one mismatch for each slice; merging them in order with
+ * kl_mismatch_merge() makes the first wrong element of the output the first one recorded.
  */
-#define KL_SLICE ((size_t)65536) /* elements that a thread looks at together */
-#define KL_SLICE_BLOCK 512 /* elements looked at together: four arrays of doubles stay in L1 */
+#define KL_SLICE ((size_t)65536) /* elements of one slice */
+#define KL_SLICE_BLOCK 512 /* elements processed together; four arrays of doubles stay in L1 */
 
 struct kl_slices {
-	size_t each, size; /* in a group; elements of one */
-	size_t grain;      /* so many make a thread's share */
+	size_t each, size; /* slices of a group; elements of a slice */
+	size_t grain;      /* slices of one thread's share */
 };
 
 struct kl_slices kl_slices_of(const struct kl_output *output);
 
-/* The walk through one slice of a group. */
+/* Iterator over the elements of one slice. */
 struct kl_slice_walk {
 	struct kl_group_walk walk;
 	size_t left;
@@ -39,16 +39,16 @@ struct kl_slice_walk {
 
 void kl_slice_start(struct kl_slice_walk *walk, const struct kl_output *output,
 		    const struct kl_slices *slices, size_t group, size_t part);
-/** The next elements [off, off + n), at most `max` of them; false: that was all. */
+/** Return the next elements [off, off + n), at most `max` of them; false if there are no more. */
 bool kl_slice_next(struct kl_slice_walk *walk, size_t *off, size_t *n, size_t max);
 
 /* -- a pass: sums --------------------------------------------------------- */
 
 struct kl_slice_error {
-	double max, sq; /* largest |d|, sum of d*d; a NaN shows in sq alone */
+	double max, sq; /* largest |got - truth|, sum of its squares; a NaN shows in sq alone */
 };
 
-/* What is known of one slice after a pass. */
+/* Result of a pass over one slice. */
 struct kl_slice_sum {
 	struct kl_slice_error sums;
 	double worst;
@@ -60,18 +60,18 @@ struct kl_slice_pass {
 	const struct kl_output *v;
 	const struct kl_yard *yard;
 	struct kl_slices slices;
-	size_t first;              /* group of part[0] */
-	struct kl_slice_sum *part; /* NULL at first; the caller frees it */
+	size_t first;              /* group that part[0] belongs to */
+	struct kl_slice_sum *part; /* initially NULL; freed by the caller */
 };
 
-/** Groups [p->first, ...) of a batch; how many there are. */
+/** Process the next batch of groups, from pass->first on; returns how many groups it has. */
 size_t kl_slice_pass_run(struct kl_slice_pass *pass, kl_par_fn *fn);
-/** All parts of the i-th group of a batch. */
+/** Combine the slices of the i-th group of the batch. */
 struct kl_slice_sum kl_slice_pass_sum(const struct kl_slice_pass *pass, size_t i);
 
 /* -- a search: each element ------------------------------------------------ */
 
-/* What is found in one slice by looking at each element. */
+/* Result of checking each element of one slice. */
 struct kl_slice_found {
 	struct kl_mismatch m;
 	double sq, floor_sq;
@@ -82,13 +82,13 @@ struct kl_slice_search {
 	const struct kl_output *v;
 	const struct kl_yard *yard;
 	struct kl_slices slices;
-	const size_t *slice; /* those that are searched; NULL: the tensor's own */
-	size_t first;        /* place of slot[0] among them */
+	const size_t *slice; /* slices to search; NULL: all slices of the tensor */
+	size_t first;        /* index of slot[0] in `slice` */
 	bool zeros_tie;
-	struct kl_slice_found *slot; /* NULL at first; the caller frees it */
+	struct kl_slice_found *slot; /* initially NULL; freed by the caller */
 };
 
-/** The next slices of `total`; how many. */
+/** Search the next batch of `total` slices; returns how many it has. */
 size_t kl_slice_search_run(struct kl_slice_search *search, size_t total, kl_par_fn *fn);
 
 #endif

@@ -7,7 +7,7 @@
 #include "job/tensor.h"
 #include "worker/compare/slice.h"
 
-/* Only what is finite in the dtype counts. `samples` NULL: norms of y. */
+/* Ignore values beyond the dtype's range. If `honest` is NULL, add up norms of the truth. */
 static void finite_add(struct kl_slice_error *sums, const double *truth, const double *honest,
 		       size_t n, double limit)
 {

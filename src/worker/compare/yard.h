@@ -5,20 +5,20 @@
 #include "worker/compare/member.h"
 
 /*
- * yard - the tolerances of a rule's groups, from a member's truth and honest answer. struct
+ * yard - computes the tolerances of a rule's groups from a member's truth and honest answer. struct
  * kl_yard is in member.h.
  */
 
-/** The yard of one rule, worked out once for a member; kl_yard_release frees. */
+/** Compute the tolerances of rule `index` for a member; release them with kl_yard_release(). */
 int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t index,
 		 const struct kl_member *member);
 void kl_yard_release(struct kl_yard *yard);
-/**
- * Let `yard` stand for the honest errors of `other`'s draws as well: `n` draws so far, and one
- * more.
- */
+/** Merge the honest errors of a further draw into `yard`, which covers `n` draws so far. */
 void kl_yard_merge(struct kl_yard *yard, const struct kl_yard *other, size_t n);
-/** Elements of a group of a rule `noise` at a point; 0: another rule, or one that does not fit. */
+/**
+ * Number of elements in a group of a `noise` rule at a point; 0 for other rules, or if the rule
+ * does not fit.
+ */
 size_t kl_yard_group(const struct kl_job *job, size_t index, const struct kl_point *pt);
 
 #endif

@@ -11,13 +11,17 @@
 #include "base/mem.h"
 
 /*
- * There are enough blocks when every comparison is settled, which is one of two things. More of
- * them would not change its word: it lies wholly beyond what may be called a difference (1 %, or
- * three times what the A/A ratio may be off) and beyond one and a half times the 1 %, or wholly
- * within what may be called one when the time is up, as far as A/A narrows until then: with the
- * root of the blocks. Or it is narrow: 0.25 %, or a tenth of what it shows, with an A/A ratio to an
- * eighth of the nearest comparison, but no less than a third of the 1 %. Where nothing is compared
- * there is no word to find, and the time alone is known well enough to 5 %.
+ * There are enough blocks when every comparison is settled, which happens in one of two ways.
+ *
+ * Either more blocks would not change its outcome: its interval lies wholly beyond what counts as a
+ * difference (1 %, or three times what the A/A ratio may be off) and beyond one and a half times
+ * the 1 %; or it lies wholly within what will count as no difference when the time is up, allowing
+ * for A/A to narrow until then, with the root of the number of blocks.
+ *
+ * Or its interval is narrow: 0.25 %, or a tenth of the ratio, while A/A is known to an eighth of
+ * the nearest comparison, but no better than to a third of the 1 %.
+ *
+ * If nothing is compared, there is no outcome to find, and a time known to 5 % is good enough.
  */
 #define FAR 0.01
 #define BEYOND_DOUBT 1.5
@@ -26,10 +30,16 @@
 #define AA_ALONE 0.05
 #define VS_HALF 0.0025
 #define VS_SHARE 0.1
-/* However slow the calls are; slow are those of which no more fit into an eighth of the time. */
+/*
+ * The least number of blocks, even of slow calls. Calls are slow if no more than these blocks fit
+ * into an eighth of the time.
+ */
 #define LEAST_BLOCKS 4
 #define SLOW_SHARE 8
-/* of a normal of standard deviation 1, a half and a third lie within: */
+/*
+ * a normal variable of standard deviation 1 lies within these with a probability of a half and of a
+ * third
+ */
 #define HALF_OF_NORMAL 0.6745
 #define THIRD_OF_NORMAL 0.4307
 
@@ -53,9 +63,9 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
 }
 
 /*
- * All subjects in a drawn order and then back: P B C C' C' C B P and the like.
- * Drawn anew for each block, since who follows whom matters a little as well. Of
- * a slow subject the first measurement alone.
+ * Measure all subjects in a random order and then in reverse: P B C C' C' C B P and the like. The
+ * order is drawn anew for each block, since it matters a little which subject follows which. A slow
+ * subject is measured only the first time.
  */
 static int measure_block(struct kl_blocks *blocks)
 {
@@ -132,7 +142,7 @@ static double interval_reach(struct kl_interval aa)
 	return fmax(aa.hi, -aa.lo);
 }
 
-/* What may be called a difference, as a logarithm, when A/A may be off by so much. */
+/* What counts as a difference, as a logarithm, if the A/A ratio may be off by `aa`. */
 static double far_of(double aa)
 {
 	return log1p(fmax(FAR, 3 * aa));
@@ -146,8 +156,8 @@ static int compare_doubles(const void *left, const void *right)
 }
 
 /*
- * Scale of the A/A differences as the smaller ones show it: those that a disturbance made do not
- * count.
+ * Scale of the A/A differences, estimated from the smaller ones, so that those made by a
+ * disturbance do not count.
  */
 static double time_scale(const struct kl_blocks *blocks)
 {
@@ -165,8 +175,8 @@ static double time_scale(const struct kl_blocks *blocks)
 }
 
 /*
- * By what A/A may be off when the time is up: its interval narrows, and 1 stays within it. Of a
- * width that comes from disturbances alone next to nothing is left by then.
+ * What the A/A ratio may be off by when the time is up: its interval narrows, and 1 stays within
+ * it. Width that comes from disturbances alone will then have all but vanished.
  */
 static double reach_at_end(const struct kl_blocks *blocks, struct kl_interval aa, int64_t ms)
 {
@@ -177,7 +187,7 @@ static double reach_at_end(const struct kl_blocks *blocks, struct kl_interval aa
 	return fmin(fmin(interval_reach(aa), half_width(aa) * sqrt(share)), quiet);
 }
 
-/* Will the word stay what it is? */
+/* True if further blocks would not change the outcome. */
 static bool beyond_doubt(const struct kl_blocks *blocks, struct kl_interval interval,
 			 struct kl_interval aa, int64_t ms)
 {
@@ -222,7 +232,8 @@ static bool is_enough(const struct kl_blocks *blocks, size_t *look, int64_t ms)
 		return true;
 	if (blocks->n < blocks->min ? !slow : blocks->n < *look)
 		return false;
-	*look = blocks->n + 1 + blocks->n / 8; /* the interval costs the square of its samples */
+	/* computing an interval costs the square of its samples */
+	*look = blocks->n + 1 + blocks->n / 8;
 	return is_settled(blocks, ms);
 }
 
@@ -259,7 +270,7 @@ void kl_blocks_note(json_t *notes, const char *fmt, ...)
 	json_array_append_new(notes, json_string(text));
 }
 
-/* exp(x) in `unit`s, within what a reader's 64-bit integer takes. */
+/* exp(log_value) in `unit`s, limited to what readers with 64-bit integers accept. */
 static int64_t exp_scaled(double log_value, double unit)
 {
 	return llround(fmin(fmax(exp(log_value) * unit, 0), 9e15));

@@ -6,23 +6,23 @@
 #include "worker/pool/pool.h"
 
 /*
- * profile_failure - reports a candidate that failed while it was timed: result.status, class,
+ * profile_failure - reports a candidate that failed while it was timed. Sets result.status, class,
  * message and correct.failure, whether or not the correctness stage ran.
  */
 
-/* What samplers (blocks.h) return then. */
+/* Samplers (blocks.h) return this after reporting a failure. */
 #define KL_PROFILE_FAILED 1
 
-/** Always KL_PROFILE_FAILED. */
+/** Set status, class and message. Always returns KL_PROFILE_FAILED. */
 int kl_profile_fail(json_t *result, const char *class, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/** On which input and, unless `mismatch` is NULL, where: as kl_failure() says it. */
+/** Record the input and, unless `mismatch` is NULL, the place, as kl_failure() does. */
 void kl_profile_describe(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			 const struct kl_mismatch *mismatch, const char *why);
-/** A call that ended otherwise than well. */
+/** Report a call that did not end with KL_CALL_OK. */
 int kl_profile_fail_end(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			const struct kl_call *call);
-/** A wrong answer; `kept` is the earlier input whose answer it is, or NULL. */
+/** Report a wrong answer; `kept` is the earlier input that the answer belongs to, or NULL. */
 int kl_profile_fail_wrong(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			  const struct kl_mismatch *mismatch, const struct kl_member *kept);
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "job/tensor.h"
 
-#define TELLING 8 /* elements of an output that are no coincidence */
+#define TELLING 8 /* an output of fewer elements could match by coincidence */
 
 static bool is_telling(const struct kl_job *job, const struct kl_member *member,
 		       const void *const *got)
@@ -18,7 +18,7 @@ static bool is_telling(const struct kl_job *job, const struct kl_member *member,
 		if (!kl_arg_is_output(&job->arg[i]))
 			continue;
 		n = (size_t)kl_point_elements(member->point, i);
-		/* shifted by one it is itself: one value all over */
+		/* an output that equals itself shifted by one element holds a single value */
 		if (n >= TELLING && memcmp(got[i], (const char *)got[i] + size, (n - 1) * size))
 			return true;
 	}

@@ -6,19 +6,19 @@
 #include "worker/pool/pool.h"
 
 /*
- * replay - finds wrong answers that are right for an earlier input of the same process. Such an
- * answer was not computed but kept.
+ * replay - detects wrong answers that are right for an earlier input of the same process. Such an
+ * answer was kept, not computed.
  */
 
 /**
- * The member among `met` whose answer `got` is, within the rules; NULL: none, or
- * the answer is too plain to tell (the same value all over, a few elements).
- * `own` is the member that was asked.
+ * The member among `met` whose right answer `got` is, within the rules. NULL if there is none, or
+ * if the answer is too uniform to tell (one value throughout, or few elements). `own` is the member
+ * that the kernel was called with.
  */
 const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_member *own,
 				     const struct kl_member *const *met, size_t nmet,
 				     const void *const *got);
-/** What is to be said of it. */
+/** Write the message for such an answer into `out`. */
 void kl_replay_why(char *out, size_t cap, const struct kl_member *kept);
 
 #endif

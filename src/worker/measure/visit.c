@@ -24,7 +24,7 @@ static void copy_in(struct kl_subject *subject, const struct kl_job *job,
 			       kl_subject_bytes(subject, i));
 }
 
-/* One checked call; false when something is wrong with it. */
+/* Make one call and check its answer; false if anything is wrong with it. */
 static bool call_subject(struct kl_visit *visit, struct kl_subject *subject,
 			 const struct kl_visit_plan *plan, const struct kl_member *member)
 {
@@ -97,9 +97,9 @@ static void measure_members(struct kl_visit *visit, struct kl_subject *subject,
 }
 
 /*
- * A copy of the object, gone as soon as it is loaded. Where the system put a file's pages is
- * worth some per cent of a short call; were it the same file each time, that would
- * pass for a difference between two kernels.
+ * Start the subject from a copy of its object that is unlinked once loaded. The physical placement
+ * of a file's pages can change a short call by some per cent; if all visits used the same file,
+ * that would look like a difference between two kernels.
  */
 static int start_copy(struct kl_subject **out, const struct kl_visit_plan *plan,
 		      struct kl_subject_spec spec)

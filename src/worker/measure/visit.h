@@ -7,22 +7,21 @@
 #include "worker/pool/pool.h"
 
 /*
- * visit - one visit of the profile, a few timed calls: one fresh process of one subject with a
- * fresh copy of its object, one call that is not measured, then measured calls on inputs that this
- * process has not seen. Every answer is checked, the unmeasured one's as well.
+ * visit - one visit of the profile: a few timed calls of one subject in a fresh process. The
+ * process gets a fresh copy of the subject's object and makes one call that is not measured, then
+ * measured calls on inputs that this process has not seen. Every answer is checked, including that
+ * of the unmeasured call.
  *
- * Cold: inputs are copied in and every buffer evicted from the caches right
- * before a call. Hot: nothing is evicted, and each measured call follows an
- * unmeasured one on the first input, so that code, scratch and outputs are
- * warm; the measured input itself is new, as it must be, and comes from another
- * processor's cache.
+ * Cold: inputs are copied in and every buffer is evicted from the caches right before a call. Hot:
+ * nothing is evicted, and each measured call follows an unmeasured one on the first input, so that
+ * code, scratch memory and outputs are warm; the measured input itself is new, as it must be, and
+ * comes from another processor's cache.
  *
- * What counts is the shortest time: on a machine that does other work as
- * well, all errors are in one direction. So only visits that measure equally many
- * calls may be compared.
+ * A visit reports its shortest time: on a machine that also does other work, all errors go in one
+ * direction. Therefore only visits that measure the same number of calls are comparable.
  *
- * A first call slower than KL_VISIT_SLOW_NS is taken as the measurement: what
- * a warm-up would change is small against it.
+ * A first call slower than KL_VISIT_SLOW_NS is taken as the measurement: the effect of a warm-up is
+ * small compared with it.
  */
 #define KL_VISIT_SLOW_NS ((int64_t)200000000)
 #define KL_VISIT_MAX_INPUTS 32
@@ -33,31 +32,34 @@ struct kl_visit_plan {
 	struct kl_subject_spec spec;
 	const struct kl_member *const *input; /* at least 2, at most KL_VISIT_MAX_INPUTS */
 	size_t ninput;
-	size_t calls;                     /* to measure, below ninput */
-	struct kl_subject_memory *memory; /* of all subjects at this point; or NULL */
-	struct kl_rng *rng;               /* order of inputs, poison */
+	size_t calls;                     /* calls to measure; less than ninput */
+	struct kl_subject_memory *memory; /* shared by all subjects at this point; or NULL */
+	struct kl_rng *rng;               /* draws the order of inputs and the poison */
 };
 
 struct kl_visit {
-	int64_t first_ns; /* of the call that is not measured */
-	int64_t least_ns; /* the shortest of the measured times, at least 1 */
-	/* by the parent's clock alone: what a floor is held against */
+	int64_t first_ns; /* time of the unmeasured call */
+	int64_t least_ns; /* the shortest measured time, at least 1 */
+	/* the same by the parent's clock alone; compared with a physical floor */
 	int64_t least_wall_ns;
-	int measured, disturbed; /* calls; those of them that had to wait for a processor */
+	int measured, disturbed; /* measured calls; how many of them had to wait for a processor */
 	int64_t handshake_ns;
 	bool slow, traced;
-	int calls; /* checked */
-	/* why it ended early; all is well while end is KL_CALL_OK and mismatch.out < 0 */
+	int calls; /* calls whose answers were checked */
+	/* why the visit ended early; all is well if end is KL_CALL_OK and mismatch.out < 0 */
 	struct kl_call call;
 	struct kl_mismatch mismatch;
-	/* not NULL: the wrong answer is the one to this earlier input */
+	/* if not NULL, the wrong answer is the right one for this earlier input */
 	const struct kl_member *kept;
-	const struct kl_member *at;                       /* the input of the last call */
-	const struct kl_member *met[KL_VISIT_MAX_INPUTS]; /* those that passed, each once */
+	const struct kl_member *at; /* input of the last call */
+	/* members answered correctly, each once */
+	const struct kl_member *met[KL_VISIT_MAX_INPUTS];
 	size_t nmet;
 };
 
-/** 0 whatever the kernel did; an error when the subject could not be started. */
+/**
+ * Run a visit. Returns 0 whatever the kernel did, an error if the subject could not be started.
+ */
 int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan);
 bool kl_visit_ok(const struct kl_visit *visit);
 

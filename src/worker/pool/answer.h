@@ -6,8 +6,8 @@
 #include "worker/pool/pool.h"
 
 /*
- * answer - a made-up answer, for auditing the rules: one buffer for each output, in the kernel's
- * dtype, for asking kl_compare what it would say.
+ * answer - a made-up answer, to find out whether the rules accept it. It has one buffer for each
+ * output, in the kernel's dtype.
  *
  *	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
  *
@@ -20,19 +20,25 @@ struct kl_answer {
 };
 
 void kl_answer_release(struct kl_answer *answer);
-/** A buffer for every output at the member's point, unless there is one. */
+/** Allocate a buffer for every output at the member's point that has none yet. */
 void kl_answer_room(struct kl_answer *answer, const struct kl_job *job,
 		    const struct kl_member *member);
-/** Output `i` as an oracle left it: real numbers (double or float) or the integers themselves. */
+/**
+ * Set output `i` to an oracle's output `from`: real numbers (double if `real_is_double`, otherwise
+ * float), or the integers themselves.
+ */
 void kl_answer_put(struct kl_answer *answer, const struct kl_job *job,
 		   const struct kl_member *member, size_t i, const void *from, bool real_is_double);
-/** The truth of `member` in every output, rounded to the dtype. */
+/** Set every output to the truth of `member`, rounded to the dtype. */
 void kl_answer_truth(struct kl_answer *answer, const struct kl_job *job,
 		     const struct kl_member *member);
-/** kl_compare of this answer with `member`. */
+/** kl_compare() of this answer with `member`. */
 int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job,
 		      const struct kl_member *member, const struct kl_answer *answer);
-/** 1: it is right, 0: it is not, and *at says where first (kl_compare_first); negative: an error. */
+/**
+ * Judge the answer with kl_compare_first(): 1 if it is right; 0 if not, with the first wrong
+ * element in *at; negative on error.
+ */
 int kl_answer_right(struct kl_mismatch *at, const struct kl_job *job,
 		    const struct kl_member *member, const struct kl_answer *answer);
 

@@ -16,8 +16,8 @@
 #include "base/tasks.h"
 #include "worker/pool/member_bytes.h"
 
-#define SHARES ((size_t)8)            /* threads at one point */
-#define SHARE_BYTES ((size_t)1 << 30) /* what their members may take together */
+#define SHARES ((size_t)8)            /* most threads at one point */
+#define SHARE_BYTES ((size_t)1 << 30) /* most memory for the members they work on */
 
 char *kl_poolbuild_path(const char *dir, size_t i)
 {
@@ -38,7 +38,7 @@ static int write_file(const char *path, const char *data, size_t n)
 {
 	KL_AUTO(kl_closep) int fd = -1;
 
-	/* never into the old file: another worker may have it mapped */
+	/* never overwrite the old file in place: another worker may have it mapped */
 	if (unlink(path) < 0 && errno != ENOENT)
 		return kl_error_errno("cannot remove '%s'", path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -58,8 +58,8 @@ static int write_file(const char *path, const char *data, size_t n)
 }
 
 /*
- * A member's file being written while the next member is made. What goes wrong is said by who waits
- * for it: errors are the thread's own.
+ * Writes a member's file in a thread while the next member is made. Error messages are per thread,
+ * so the error is kept here for the thread that waits for the writer.
  */
 struct writer {
 	pthread_t thread;
@@ -89,7 +89,7 @@ static void writer_release(struct writer *writer)
 	*writer = (struct writer){ .err = writer->err };
 }
 
-/* The last one stands, or why it does not. */
+/* Wait until the last file is written; returns its error, if any. */
 static int writer_wait(struct writer *writer)
 {
 	int err;
@@ -103,7 +103,7 @@ static int writer_wait(struct writer *writer)
 	return err;
 }
 
-/* Takes both over. */
+/* Start writing a file; takes ownership of `path` and `data`. */
 static int writer_start(struct writer *writer, char *path, char *data, size_t n)
 {
 	int err = writer_wait(writer);
@@ -122,10 +122,13 @@ static int writer_start(struct writer *writer, char *path, char *data, size_t n)
 
 /* -- one point -------------------------------------------------------------- */
 
-/* Its members, which shares take as they come to them; the first and the twin are the leader's. */
+/*
+ * The members of one point. Threads (shares) take the next one in turn; the leading share makes the
+ * first member and the twin.
+ */
 struct making {
 	const struct kl_poolbuild *poolbuild;
-	size_t first, last, twin; /* [first, last); SIZE_MAX: no twin is planned */
+	size_t first, last, twin; /* members [first, last); twin is SIZE_MAX if none is planned */
 	atomic_size_t next;
 	atomic_bool failed;
 };
@@ -160,7 +163,7 @@ static int make_member(struct share *share, size_t i)
 			    layout.total);
 }
 
-/* The first member, and its twin while the first is at hand. */
+/* Make the first member, and its twin while the first is still in memory. */
 static int make_twins(struct share *share)
 {
 	const struct kl_poolbuild *poolbuild = share->making->poolbuild;
@@ -212,7 +215,7 @@ static int make_share(void *ctx)
 		err = writer_wait(&share->writer);
 	if (err < 0)
 		atomic_store(&making->failed, true);
-	/* its children are tied to the thread that made them */
+	/* child processes die with the thread that started them, so release them here */
 	share_release(share);
 	return err;
 }
@@ -224,7 +227,7 @@ static size_t shares_of(const struct kl_poolbuild *poolbuild, const struct makin
 	size_t n = (making->last - making->first) / 2, room;
 	struct kl_poolfile layout;
 
-	/* a small point is not worth more children */
+	/* starting more children does not pay off at a small point */
 	if (!poolbuild->member[making->first].point->perf || n < 2)
 		return 1;
 	kl_poolfile_init(&layout, poolbuild->job, &poolbuild->member[making->first]);

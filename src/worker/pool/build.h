@@ -5,24 +5,27 @@
 #include "worker/pool/pool.h"
 
 /*
- * build - makes the files of a pool's members, on all processors. Each thread has oracles of its
- * own. What is in a file depends on job, member and seed alone, not on who made it when.
+ * build - builds the files of a pool's members, on all processors. Each thread has its own oracles.
+ * The contents of a file depend only on job, member and seed, not on the thread or the order.
  *
- * On a GPU, which does one thing at a time in any case, by one thread.
+ * On a GPU, which does one thing at a time anyway, a single thread builds them all.
  */
 struct kl_poolbuild {
 	const struct kl_job *job;
 	const char *dir;
-	uint64_t seed; /* the pool's */
-	/* those of one point stand together, its first noise draw first */
+	uint64_t seed; /* seed of the pool */
+	/* members grouped by point, each point's first noise draw first */
 	const struct kl_member *member;
 	size_t n;
 };
 
-/** The errors of kl_pool_open(). A twin that cannot be had is an empty file. */
+/**
+ * Build all files. Errors are those of kl_pool_open(). A near-duplicate input (twin) that cannot be
+ * made becomes an empty file.
+ */
 int kl_poolbuild(const struct kl_poolbuild *poolbuild);
 
-/** Where member `i` lies; the caller's. */
+/** Path of the file of member `i`; the caller frees it. */
 char *kl_poolbuild_path(const char *dir, size_t i);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "job/tensor.h"
 
-#define BLOCK ((size_t)65536) /* most elements drawn from one stream, unless a row is longer */
+#define BLOCK ((size_t)65536) /* most elements drawn from one stream, except for longer rows */
 #define SCALE_UP 0x1p6
 #define SCALE_DOWN 0x1p-10
 
@@ -35,7 +35,7 @@ struct fill {
 	double scale;
 	bool unit;
 	int lower;       /* axis, or -1 */
-	int64_t running; /* rows that a running sum goes over, 0: none */
+	int64_t running; /* rows covered by a running sum; 0: none */
 };
 
 static void fill_free(struct fill *fill)
@@ -234,7 +234,7 @@ static void apply_maps(const struct fill *fill, double *row, size_t n)
 			row[i] /= sqrt(sum);
 }
 
-/* One row. For `repeat`, `first` says that the row was not drawn yet. */
+/* Draw one row. `first` is true for the first row, which `repeat` draws and keeps. */
 static void draw_row(const struct fill *fill, struct kl_rng *rng, double *row, size_t n, bool first)
 {
 	switch (fill->kind) {
@@ -284,7 +284,7 @@ static void draw_row(const struct fill *fill, struct kl_rng *rng, double *row, s
 	apply_maps(fill, row, n);
 }
 
-/* Row `i` as one of a lower triangle: ones on the diagonal, zeros right of it. */
+/* Turn row `i` into a row of a lower triangle: one on the diagonal, zeros to the right of it. */
 static void make_lower(double *row, size_t n, const struct kl_fill_spec *spec, int axis, size_t i)
 {
 	for (size_t outer = spec->naxes - 1; outer-- > (size_t)axis + 1;)
@@ -295,7 +295,10 @@ static void make_lower(double *row, size_t n, const struct kl_fill_spec *spec, i
 		row[col] = 0;
 }
 
-/* `before` becomes this row, added to it unless a new stretch begins. */
+/*
+ * Add the previous row `before` to this one, unless a new stretch begins here, and store the sum in
+ * both.
+ */
 static void make_running(double *row, double *before, size_t n, const struct kl_fill_spec *spec,
 			 int64_t stretch, size_t i)
 {
@@ -320,7 +323,7 @@ static bool fits_whole(const struct fill *fill, const struct kl_fill_spec *spec)
 	       fill->map == MAP_NONE && fill->scale == 1.0 && !fill->unit;
 }
 
-/* two's complement, little-endian: the low bytes are the narrower integer */
+/* two's complement, little-endian: the low bytes are the value as a narrower integer */
 static void draw_whole(char *out, const struct fill *fill, enum kl_dtype dtype, size_t n,
 		       struct kl_rng *rng)
 {
@@ -333,15 +336,18 @@ static void draw_whole(char *out, const struct fill *fill, enum kl_dtype dtype, 
 	}
 }
 
-/* What is drawn, in blocks of whole rows. */
+/* A tensor being drawn in blocks of whole rows. */
 struct drawing {
 	const struct fill *fill;
 	const struct kl_fill_spec *spec;
 	void *out;
-	size_t n, rows, block; /* elements of a row; rows; rows of a block */
+	size_t n, rows, block; /* elements of a row; number of rows; rows of a block */
 };
 
-/* Each block draws from a stream of its own, so that they may be drawn side by side. */
+/*
+ * Seed the stream of the block that starts at `row`. Each block has its own, so that blocks can be
+ * drawn in parallel.
+ */
 static void block_stream(struct kl_rng *rng, const struct drawing *drawing, size_t row)
 {
 	kl_rng_seed(rng, row ? kl_rng_mix(drawing->spec->seed ^ kl_rng_mix(row / drawing->block)) :
@@ -404,7 +410,7 @@ int kl_fill_make(void *out, const struct kl_fill_spec *spec)
 	drawing.block = drawing.n < BLOCK ? BLOCK / drawing.n : 1;
 	if (fits_whole(fill, spec))
 		kl_par_for(drawing.rows, drawing.block, draw_whole_rows, &drawing);
-	else if (fill->kind == REPEAT || fill->running) /* a row needs the one before it */
+	else if (fill->kind == REPEAT || fill->running) /* each row depends on the previous one */
 		draw_rows(&drawing, 0, drawing.rows);
 	else
 		kl_par_for(drawing.rows, drawing.block, draw_rows, &drawing);
@@ -420,7 +426,10 @@ enum kl_fill_grain kl_fill_grain(const json_t *fill)
 										   KL_GRAIN_ELEMENT;
 }
 
-/* "exact3" of job->exact, "band1" of job->bands: the entry's own fill for `name`, or NULL */
+/*
+ * The fill that a band ("exact3" of job->exact, "band1" of job->bands) sets for argument `name`, or
+ * NULL.
+ */
 static const json_t *band_fill(const struct kl_job *job, const char *band, const char *name)
 {
 	const json_t *list = NULL;

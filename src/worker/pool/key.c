@@ -52,7 +52,7 @@ static json_t *point_key(const struct kl_job *job, const struct kl_point *point)
 	return object;
 }
 
-/* Twins are told apart by the rules. */
+/* The pool depends on the rules because they decide whether a twin differs enough. */
 static json_t *rule_key(const struct kl_rule *rule)
 {
 	const double number[] = { rule->max, rule->rms, rule->ulps, rule->acc, rule->tol };
@@ -110,7 +110,9 @@ static bool same_file(const char *left, const char *right)
 	       !memcmp(left_bytes.ptr, right_bytes.ptr, left_bytes.len);
 }
 
-/* The key as it reads after a round through text: numbers may lose what text does not say. */
+/*
+ * Compare the keys as canonical text: a key that was written and read back can have lost digits.
+ */
 static bool same_key(const json_t *kept, const json_t *key)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf kept_text = KL_BUF_INIT;

@@ -39,7 +39,7 @@ int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
 	return kl_trial_oracle_start(&oracles->abs, &oracles->abs_job, pt, true);
 }
 
-/* "C[3,4] at 'case0', band 'noise'" */
+/* Format a place for a message: "C[3,4] at 'case0', band 'noise'" */
 static const char *place_name(char *out, size_t cap, const struct kl_job *job,
 			      const struct kl_member *member, size_t arg, size_t i)
 {
@@ -56,7 +56,7 @@ static const char *place_name(char *out, size_t cap, const struct kl_job *job,
 	return out;
 }
 
-/* Finite inputs must have a finite truth; only `bands` may ask for other answers. */
+/* Finite inputs must have a finite truth, except in a band of `bands`. */
 static int check_truth(const struct kl_job *job, const struct kl_member *member, const char *base,
 		       const struct kl_poolfile *layout)
 {
@@ -96,7 +96,7 @@ static void take_part(char *base, const struct kl_poolfile *layout, const struct
 				    layout->bytes[i][part]);
 }
 
-/* The oracle on absolute inputs: what cancellation can cost. */
+/* Run the oracle on absolute inputs, which bounds the error that cancellation can cause. */
 static int run_absolute(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 			const struct kl_member *member, struct kl_oracles *oracles)
 {
@@ -122,7 +122,7 @@ static int run_absolute(char *base, const struct kl_poolfile *layout, const stru
 	return err;
 }
 
-/* One oracle's answer to the inputs in `base`, into its part. */
+/* Run one oracle on the inputs in `base` and store its answer as `part`. */
 static int ask_oracle(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member, struct kl_subject *oracle,
 		      enum kl_poolpart part)
@@ -139,7 +139,10 @@ static int ask_oracle(char *base, const struct kl_poolfile *layout, const struct
 	return err;
 }
 
-/* The truth of the inputs in `base`; the rest is asked only of inputs that stay. */
+/*
+ * Compute the truth of the inputs in `base`. The other answers are computed only for inputs that
+ * are kept.
+ */
 static int ask_truth(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		     const struct kl_member *member, struct kl_oracles *oracles)
 {
@@ -199,8 +202,8 @@ int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_membe
 		if (err < 0 || !changed || (err = kl_twin_apart(job, original, &twin)) <= 0)
 			continue;
 		/*
-		 * each must be told from the other: whichever comes first may be the one that is
-		 * kept
+		 * the rules must reject each one's answer for the other: either may come first and
+		 * be kept
 		 */
 		err = ask_honest(base, &layout, job, member, oracles);
 		if (err == 0)

@@ -5,11 +5,12 @@
 #include "worker/pool/member_file.h"
 #include "worker/subject/subject.h"
 
-/*
- * member_bytes - makes the bytes of a member: its inputs drawn, its answers asked of the oracles.
- */
+/* member_bytes - makes a member's bytes: draws its inputs, runs the oracles for its answers. */
 
-/* The oracles at one point; `abs` has its own child, since scalars are absolute there too. */
+/*
+ * The oracles at one point. `abs` has a child of its own, since there the scalars are absolute
+ * values too.
+ */
 struct kl_oracles {
 	struct kl_subject *truth, *honest, *abs;
 	struct kl_job abs_job;
@@ -20,14 +21,14 @@ int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
 void kl_oracles_release(struct kl_oracles *oracles);
 
 /**
- * `base` is room for the member's file, zeroed; `seed` is the member's own.
- * KL_ECANNOT: an oracle does not answer, or not with numbers.
+ * Make a member's inputs and answers in `base`, zeroed memory of its file's size; `seed` is the
+ * member's own. KL_ECANNOT: an oracle fails, or its answer is not finite.
  */
 int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member, uint64_t seed,
 		struct kl_oracles *oracles);
 /**
- * The same for a twin of `other`, whose pointers are set. *made is false where no
- * change of the inputs that is a twin's makes the answers differ (twin.h).
+ * The same for a twin of `original`, whose pointers must be set. *made is false if no change of the
+ * inputs that a twin may have makes the answers differ (twin.h).
  */
 int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
 		     const struct kl_member *original, uint64_t seed, struct kl_oracles *oracles,

@@ -19,21 +19,21 @@
 #include "worker/pool/member_file.h"
 
 /*
- * An honest error over a handful of elements is small by luck now and then, and no
- * yardstick for another's. Where groups are that small each band is drawn a few
- * more times, for the yards alone; draws from SPARE on are these.
+ * An honest error over a handful of elements is sometimes small by luck and then no measure of
+ * another kernel's error. If groups are that small, each band is drawn a few more times, only to
+ * compute tolerances; these draws are numbered from SPARE on.
  */
 #define SPARE 1000
 #define SPARES 15
 #define SPARE_GROUP 32
-#define SPARE_ELEMENTS ((int64_t)4 << 20) /* inputs beyond this: a few only */
-/* An also point of no more elements has a twin, too. */
+#define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw fewer */
+/* a point that is not timed has a twin if it has at most this many elements */
 #define TWIN_ELEMENTS 65536
 
 struct slot {
 	void *at; /* the mapped file */
 	size_t len;
-	bool none; /* a twin that could not be had: an empty file */
+	bool none; /* a twin that could not be made: an empty file */
 };
 
 struct kl_pool {
@@ -42,7 +42,7 @@ struct kl_pool {
 	size_t nrule;
 	struct kl_member *member;
 	size_t n, alloc;
-	struct slot *slot; /* one a member */
+	struct slot *slot; /* one for each member */
 };
 
 /* -- which members there are -------------------------------------------- */
@@ -100,7 +100,7 @@ static int count_spares(const struct kl_job *job, const struct kl_point *pt)
 	return !small ? 0 : inputs > SPARE_ELEMENTS ? SPARES / 5 : SPARES;
 }
 
-/* Once more for each band that is there, from member `first` on. */
+/* Plan spare draws for each band planned so far, from member `first` on. */
 static void plan_spares(struct kl_pool *pool, const struct kl_job *job, size_t first)
 {
 	size_t last = pool->n;
@@ -213,7 +213,7 @@ static int map_all(struct kl_pool *pool, const struct kl_job *job)
 	return err;
 }
 
-/* Twins that could not be had are no members, nor is what was drawn for the yards alone. */
+/* Drop twins that could not be made and draws made only for tolerances. */
 static void drop_hidden(struct kl_pool *pool)
 {
 	size_t n = 0;
@@ -229,14 +229,14 @@ static void drop_hidden(struct kl_pool *pool)
 	pool->n = n;
 }
 
-/* Is this a spare draw of what the member is a draw of? */
+/* True if `spare` is a spare draw of the member's band. */
 static bool spare_of(const struct kl_member *spare, const struct kl_member *member)
 {
 	return is_spare(spare) && !member->exact && spare->point == member->point &&
 	       !strcmp(spare->band, strcmp(member->band, KL_POOL_TWIN) ? member->band : "noise");
 }
 
-/* What the spare draws of a member's band show, added to its own yards. */
+/* Widen the member's tolerances by the spare draws of its band. */
 static int widen_yards(struct kl_pool *pool, const struct kl_job *job, size_t member)
 {
 	struct kl_yard *yard = (struct kl_yard *)pool->member[member].yard;
@@ -306,7 +306,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 	pool->dir = kl_strdup(job->pool);
 	plan_members(pool, job);
 	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
-	/* another worker of the operation may be building it right now */
+	/* another worker of the same operation may be building it right now */
 	if (err == 0)
 		err = kl_lock_take(&lock, lock_path, -1);
 	if (err < 0)

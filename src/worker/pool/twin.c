@@ -11,17 +11,17 @@
 #include "worker/pool/answer.h"
 #include "worker/pool/fill.h"
 
-#define SINGLE 4 /* tries with one element; those after change shares */
-#define LOOKS 32 /* at places whose new value might be the old one */
+#define SINGLE 4 /* attempts that change one element; later ones change shares */
+#define LOOKS 32 /* random places tried until the redrawn value differs */
 
-/* of the shares, in 1/64 of the elements */
+/* share of the elements, in 1/64 */
 static const unsigned share[KL_TWIN_TRIES - SINGLE] = { 1, 8, 64 };
 
-/* One input: what it is, what it might be, and in which parts it may change. */
+/* One input: its bytes, the redrawn bytes, and the parts that can be replaced. */
 struct part {
-	char *now;       /* in the caller's buffer */
-	char *other;     /* drawn anew */
-	size_t grain, n; /* bytes of the least part; how many parts */
+	char *now;       /* bytes in the caller's buffer */
+	char *other;     /* redrawn bytes */
+	size_t grain, n; /* bytes of the smallest part; number of parts */
 	size_t elements; /* of one part */
 };
 
@@ -64,7 +64,7 @@ static size_t take_part(struct part *part, size_t i)
 	return part->elements;
 }
 
-/* The least part, at a place that changes. */
+/* Replace the smallest part at a place where it differs; returns the elements changed. */
 static size_t take_one(struct part *part, struct kl_rng *rng)
 {
 	size_t n = 0;
@@ -74,7 +74,10 @@ static size_t take_one(struct part *part, struct kl_rng *rng)
 	return n;
 }
 
-/* Each part with this chance; the ends stay, where most fingerprints are taken. */
+/*
+ * Replace each part with a probability of of_64/64, but keep both ends, where most fingerprints are
+ * taken.
+ */
 static size_t take_share(struct part *part, struct kl_rng *rng, unsigned of_64)
 {
 	size_t n = 0;
@@ -124,6 +127,6 @@ int kl_twin_apart(const struct kl_job *job, const struct kl_member *member,
 		return 0;
 	if (err != KL_ENO)
 		return err;
-	/* twice the bound: then no answer lies within the bounds of both */
+	/* beyond twice the bound, no answer lies within the bounds of both */
 	return at.margin >= 2;
 }

@@ -5,28 +5,29 @@
 #include "worker/pool/pool.h"
 
 /*
- * twin - inputs that differ from a member's in as little as changes the answer: one element of
- * each input, where that is enough. A kernel that keeps answers, or what it made of one input, by
- * a part of what it is given takes the one for the other.
+ * twin - near-duplicate inputs: they differ from a member's as little as changes the answer. If
+ * possible, one element of each input differs. A kernel that keeps its answers, or data derived
+ * from an input, under a key made from a part of its inputs will mistake one for the other.
  *
- * What is drawn anew comes from the argument's own fill, so that a twin is as
- * good an input as any. Where a fill promises something of a whole row (one-hot,
- * unit) the row is the least that changes; where of the whole tensor (repeat), all of it.
+ * Redrawn values come from the argument's own fill, so that a twin is as valid an input as any. If
+ * a fill constrains a whole row (one-hot, unit), at least that row is redrawn; if it constrains the
+ * whole tensor (repeat), all of it is.
  *
  *	for (t = 0; t < KL_TWIN_TRIES && !apart; t++)
- *		kl_twin_draw(input, &changed, job, m, seed, t) ... ask the oracle ... kl_twin_apart()
+ *		kl_twin_draw(input, &changed, job, m, seed, t) ... run the oracle ... kl_twin_apart()
  */
-#define KL_TWIN_TRIES 7 /* 0..3: one element of each input; then 1/64, 1/8, all but the ends */
+/* 0..3: change one element of each input; then 1/64, 1/8, all but the ends */
+#define KL_TWIN_TRIES 7
 
 /**
- * Inputs of try `turn` into the buffers `input[arg]`, and how many elements have other
- * bytes than those of `member`; 0: this try has no other.
+ * Draw the inputs of attempt `try` into the buffers `input[arg]`. *changed is the number of
+ * elements in the parts that differ from `member`; 0: this attempt changes nothing.
  */
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 		 const struct kl_member *member, uint64_t seed, int try);
 /**
- * Do the rules tell the truth of `other` from a right answer to `member`, however wrong
- * within its bounds that is? 1 or 0, negative: an error.
+ * Returns 1 if the rules reject the truth of `other` as an answer to `member` by so much that no
+ * answer is right for both; 0 if not; negative on error.
  */
 int kl_twin_apart(const struct kl_job *job, const struct kl_member *member,
 		  const struct kl_member *other);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audit - stage audit: checks of the contract itself, before any candidate */
+/* audit - stage audit: checks the contract itself, before any candidate */
 #include "worker/stage/stages.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@
 #include "worker/pool/fill.h"
 #include "worker/subject/trial.h"
 
-#define ROOM ((size_t)256)  /* elements on the way through double */
-#define SHARES ((size_t)64) /* of a tensor that is scanned */
+#define ROOM ((size_t)256)  /* elements converted to double at once */
+#define SHARES ((size_t)64) /* pieces in which a tensor is scanned */
 
 struct audit {
 	const struct kl_job *job;
@@ -52,7 +52,7 @@ static const char *rule_name(const struct kl_job *job, size_t arg)
 	return NULL;
 }
 
-/* 1: the rules pass this answer, 0: they do not, negative: an error. */
+/* Returns 1 if the rules accept this answer, 0 if not, negative on error. */
 static int does_pass(const struct audit *audit, const struct kl_member *member,
 		     const struct kl_answer *answer, struct kl_mismatch *where)
 {
@@ -68,7 +68,10 @@ static size_t element_count(const struct kl_member *member, size_t arg)
 
 /* -- the honest answer -------------------------------------------------- */
 
-/* The oracle in float says nothing about rounding in double. */
+/*
+ * For f64 outputs the oracle in float cannot serve as the honest reference, since it tells nothing
+ * about rounding in double.
+ */
 static void check_yardstick(struct audit *audit)
 {
 	for (size_t i = 0; i < audit->job->nargs; i++) {
@@ -157,7 +160,10 @@ static double largest_answer(const struct audit *audit, const struct kl_member *
 	return most;
 }
 
-/* An exact band shows a narrow sum only if sums leave the range that it counts exactly. */
+/*
+ * An exact band reveals sums in a narrow type only if they leave the range in which that type is
+ * exact.
+ */
 static void check_exceed(struct audit *audit)
 {
 	for (size_t i = 0; i < kl_pool_size(audit->pool); i++) {
@@ -221,13 +227,13 @@ static void put_row_mean(struct kl_answer *answer, const struct kl_job *job,
 	struct rows rows = { .at = answer->bytes[out], .dtype = job->arg[out].dtype };
 
 	rows.row = naxes ? (size_t)member->point->arg[out].extent[naxes - 1] : 1;
-	/* a row of one is its own mean: then the mean of all */
+	/* a row of one element is its own mean: use the mean of all */
 	if (rows.row < 2)
 		rows.row = n;
 	kl_par_for(n / rows.row, 1 + 65536 / rows.row, mean_rows, &rows);
 }
 
-/* The input's values one after the other, from its beginning again where it is shorter. */
+/* Copy the input's values in order, starting over if the input is shorter. */
 static void put_copy(struct kl_answer *answer, const struct kl_job *job,
 		     const struct kl_member *member, size_t out, size_t in)
 {
@@ -240,7 +246,7 @@ static void put_copy(struct kl_answer *answer, const struct kl_job *job,
 				  n - off < have ? n - off : have);
 }
 
-/* One output replaced, the others right: nobody may get away with any part of the work. */
+/* Replace one output and leave the others right: no part of the work may be skipped. */
 static int try_trivial(struct audit *audit, const struct kl_member *member,
 		       const struct kl_member *previous, size_t out, enum trivial kind, size_t in)
 {
@@ -270,7 +276,7 @@ static int try_trivial(struct audit *audit, const struct kl_member *member,
 		kl_answer_put(&answer, job, member, out, previous->truth[out], true);
 	else
 		put_copy(&answer, job, member, out, in);
-	/* where copying is the work, a copy is the right answer */
+	/* if the kernel's task is to copy, a copy is the right answer */
 	if (truth && kl_par_same(truth, answer.bytes[out], n * size)) {
 		add_finding(audit->notes, "'%s' is a copy of '%s' at '%s': not held against it",
 			    job->arg[out].name, job->arg[in].name, member->point->id);
@@ -310,7 +316,10 @@ static int check_trivial(struct audit *audit)
 	for (size_t at = 0; at < audit->job->npoint; at++) {
 		const struct kl_member *members[2] = { NULL };
 
-		/* at a point of one element almost everything is right by chance */
+		/*
+		 * only performance points: with very few elements almost any answer is right by
+		 * chance
+		 */
 		if (!audit->job->point[at].perf ||
 		    !kl_pool_noise(audit->pool, &audit->job->point[at], members, 2))
 			continue;
@@ -349,7 +358,7 @@ static void check_judged(struct audit *audit)
 
 /* -- every input matters ------------------------------------------------ */
 
-/* Other bytes for input `arg`; false: its fill leaves no other. */
+/* Redraw input `arg` into `out`; *differs is false if its fill allows no other values. */
 static int redraw_member(void *out, const struct audit *audit, const struct kl_member *member,
 			 size_t arg, bool *differs)
 {
@@ -361,7 +370,7 @@ static int redraw_member(void *out, const struct audit *audit, const struct kl_m
 	*differs = err == 0 && memcmp(out, member->input[arg], bytes);
 	if (err < 0 || *differs || !kl_dtype_is_float(job_arg->dtype) || !bytes)
 		return err;
-	/* a constant: any numbers will do to see whether it is looked at */
+	/* a constant fill: any other values show whether the input is used */
 	{
 		KL_AUTO(json_decrefp) json_t *normal = json_pack("{s:[f,f]}", "normal", 0.0, 1.0);
 		struct kl_fill_spec spec = {
@@ -379,7 +388,10 @@ static int redraw_member(void *out, const struct audit *audit, const struct kl_m
 	}
 }
 
-/* Does the truth on `input` still pass as an answer to `member`? */
+/*
+ * Returns 1 if the rules accept the truth on `input` as an answer to `member`, 0 if not, negative
+ * on error.
+ */
 static int truth_passes(struct audit *audit, struct kl_subject *oracle,
 			const struct kl_member *member, const void *const *input)
 {
@@ -429,7 +441,7 @@ static size_t size_of(const struct audit *audit, const struct kl_point *point)
 	return n;
 }
 
-/* Indices of the points, the smallest first. */
+/* Sort the indices of the points by size, the smallest first. */
 static void by_size(size_t *order, const struct audit *audit)
 {
 	for (size_t i = 0; i < audit->job->npoint; i++) {
@@ -443,7 +455,10 @@ static void by_size(size_t *order, const struct audit *audit)
 	}
 }
 
-/* Small points first: one that moves is enough, and it is cheap there. */
+/*
+ * Start with small points, where it is cheap: an input that affects the answer at one point is
+ * enough.
+ */
 static int check_inputs(struct audit *audit)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(audit->job->npoint + 1, sizeof(*order));

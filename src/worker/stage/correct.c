@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* correct - stage correct: the candidate's answers on inputs it has not seen */
+/* correct - stage correct: checks the candidate's answers on inputs it has not seen */
 #include "worker/stage/stages.h"
 
 #include <inttypes.h>
@@ -13,28 +13,29 @@
 #include "worker/stage/inquiry.h"
 
 /*
- * What the calls at one point may cost; a kernel that needs more is asked less often. Never left
- * out are, once each, two noise draws and every band at a performance point; at any other a noise
- * draw under one guard side and another input under the other, and the first again, for its bits.
+ * Time for the calls at one point; a slower kernel is called less often. Some calls are always
+ * made, once each: at a performance point, two noise draws and every band; at any other point, a
+ * noise draw with one guard side and another input with the other, and the first input again, to
+ * compare bits.
  */
 #define POINT_NS ((int64_t)3000000000)
-/* A kernel whose call takes longer leaves the third full-shape draw to the profile. */
+/* If a call takes longer, the third full-size draw is left to the profile. */
 #define VERY_DEAR_NS 1000000000
-#define SOAK_CALLS 50 /* and up to SOAK_MORE more, so that no kernel can count them */
+#define SOAK_CALLS 50 /* plus up to SOAK_MORE, so that no kernel can count them */
 #define SOAK_MORE 16
-#define SOAK_NS 500000000 /* what the soak may cost in all */
+#define SOAK_NS 500000000 /* time limit for the whole soak */
 
-/* One point, and what is left out there. */
+/* One point and the calls to skip there. */
 struct course {
 	struct kl_inquiry *inquiry;
 	const struct kl_point *point;
-	size_t *all; /* its members, the twin at the end */
+	size_t *all; /* indices of its members, the twin last */
 	size_t n;
 	bool twin;
-	/* of a round: */
+	/* for the current round: */
 	const size_t *member;
-	size_t spare;       /* a call, by its place, made only if calls are dear */
-	size_t first, step; /* dear: of the places these alone */
+	size_t spare;       /* index of a call that is made only if calls are slow */
+	size_t first, step; /* if calls are slow, make only every `step`-th call from `first` on */
 };
 
 static void course_release(struct course *course)
@@ -73,8 +74,8 @@ static void course_init(struct course *course, struct kl_inquiry *inquiry,
 
 enum thrift {
 	NONE,
-	LEAN, /* each input once */
-	LEAST /* and not each of them */
+	LEAN, /* call each input once */
+	LEAST /* skip some inputs */
 };
 
 static int64_t course_cost(const struct course *course)
@@ -82,15 +83,13 @@ static int64_t course_cost(const struct course *course)
 	return course->inquiry->cost[course->point - course->inquiry->job->point];
 }
 
-/* Calls that would be made were they cheap. */
+/* Number of calls if time were no limit. */
 static size_t full_size(const struct course *course)
 {
 	return course->point->perf ? course->n + 14 : 3 * course->n + 2;
 }
 
-/*
- * Of what is known so far: costs only fall, so that what is left out is, if anything, too little.
- */
+/* Decide from the least cost seen so far, which errs towards skipping too few calls. */
 static enum thrift course_thrift(const struct course *course)
 {
 	if (course_cost(course) * (int64_t)full_size(course) <= POINT_NS)
@@ -100,7 +99,7 @@ static enum thrift course_thrift(const struct course *course)
 		       LEAST;
 }
 
-/* How many inputs there is time for; the first, which is noise, twice. */
+/* Number of inputs that there is time for; the first, which is noise, is called twice. */
 static size_t affordable_members(const struct course *course)
 {
 	int64_t n = POINT_NS / (course_cost(course) ? course_cost(course) : 1) - 1;
@@ -127,9 +126,9 @@ static void note_course(json_t *notes, const struct course *course)
 /* -- performance points --------------------------------------------------- */
 
 /*
- * The twin and then the first input in one process, and in another both by
- * turns. Each is met before the other once, so that what is wrong after the other
- * alone was kept. Where there is no twin, another input stands in for it.
+ * Call the twin and then the first input in one process, and both in turn in another. Each then
+ * comes before the other once, so that an answer that is only wrong after the other one must have
+ * been kept. If there is no twin, another input takes its place.
  */
 static int run_twins(struct kl_inquiry *inquiry, struct kl_round round, size_t first, size_t other,
 		     bool twin)
@@ -159,8 +158,8 @@ static bool leave_perf(const void *ctx, size_t i)
 }
 
 /*
- * Every second member from `side` on; the twin after its sibling, where it would not come
- * otherwise.
+ * Call every second member from `side` on, and the twin right after its sibling if it would
+ * otherwise not be called.
  */
 static int run_half(struct course *course, struct kl_round round, size_t side)
 {
@@ -181,10 +180,10 @@ static int run_half(struct course *course, struct kl_round round, size_t side)
 }
 
 /*
- * Every member but the twin once, in turn in a child with left-aligned and in one with
- * right-aligned buffers. Then, unless calls are dear, the first input of each again in a new child,
- * after another input and after itself: the bits must be those of the first time. The twin comes
- * there; where calls are dear, right after its sibling.
+ * Call every member but the twin once, alternating between a child with left-aligned and one with
+ * right-aligned buffers. Then, unless calls are slow, call the first input of each again in a new
+ * child, after another input and after itself: the bits must be those of the first time. The twin
+ * is called there too; if calls are slow, right after its sibling.
  */
 static int perf_point(struct course *course, bool alone)
 {
@@ -208,7 +207,7 @@ static int perf_point(struct course *course, bool alone)
 		round.member = again;
 		round.n = 4;
 		if (course_thrift(course) != NONE) {
-			/* where no other point can show it, once at least */
+			/* if no other point can show nondeterminism, check it at least once */
 			round.member = again + 1;
 			round.n = alone && side == 0;
 		}
@@ -225,8 +224,8 @@ static int perf_point(struct course *course, bool alone)
 /* -- other points ----------------------------------------------------------- */
 
 /*
- * Noise first, its twin behind it, the bands in a drawn order: where not all are asked, others each
- * time.
+ * Order the members: noise first, then its twin, then the bands in random order, so that if not all
+ * are called, it is a different selection each time.
  */
 static void draw_order(struct course *course)
 {
@@ -246,7 +245,7 @@ static void draw_order(struct course *course)
 	}
 }
 
-/* By the place among the members; one beyond them is the first again. */
+/* Skip by index among the members; the index after the last one stands for the first again. */
 static bool leave_also(const void *ctx, size_t i)
 {
 	const struct course *course = ctx;
@@ -267,7 +266,7 @@ static bool leave_backward(const void *ctx, size_t i)
 	return course_thrift(course) != NONE && i + 1 < course->n;
 }
 
-/* Inputs that were left out before calls turned out cheaper than the first ones. */
+/* Call the inputs that were skipped before calls turned out faster than the first ones. */
 static int catch_up(struct course *course, struct kl_round round)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(course->n + 1, sizeof(*order));
@@ -285,8 +284,9 @@ static int catch_up(struct course *course, struct kl_round round)
 }
 
 /*
- * Every member under both guard sides and the first once more; then, in a new child, backward.
- * Where calls are dear every second one under either side, and in the new child the first alone.
+ * Call every member with both guard sides and the first once more; then, in a new child, all of
+ * them in reverse. If calls are slow, call every second one with either side, and only the first in
+ * the new child.
  */
 static int also_rounds(struct course *course, struct kl_kept kept[2])
 {
@@ -340,7 +340,10 @@ static int also_point(struct course *course)
 
 /* -- many calls ------------------------------------------------------------- */
 
-/* The largest point where many are cheap; dearer is larger, as long as it is cheap enough. */
+/*
+ * The most expensive point at which many calls are affordable; if there is none, the cheapest
+ * point.
+ */
 static size_t soak_point(const struct kl_inquiry *inquiry)
 {
 	size_t best = 0;
@@ -356,7 +359,10 @@ static size_t soak_point(const struct kl_inquiry *inquiry)
 	return best;
 }
 
-/* In one process with changing inputs: for kernels that are right a few times only. */
+/*
+ * Make many calls in one process with changing inputs, to catch kernels that are right only the
+ * first few times.
+ */
 static int soak_members(struct kl_inquiry *inquiry)
 {
 	size_t order[SOAK_CALLS + SOAK_MORE], at = soak_point(inquiry);
@@ -375,7 +381,10 @@ static int soak_members(struct kl_inquiry *inquiry)
 	return course.n && round.n ? kl_inquiry_round(inquiry, &round) : 0;
 }
 
-/* Performance points first: who passes there and fails elsewhere is wrong at an edge. */
+/*
+ * Judge performance points first: a kernel that passes there and fails at another point is wrong at
+ * an edge.
+ */
 static int all_points(struct kl_inquiry *inquiry, json_t *notes)
 {
 	bool also = false;
@@ -419,7 +428,7 @@ static void report_inquiry(json_t *result, struct kl_inquiry *inquiry, json_t *n
 	kl_json_set_int(object, "cases", count_cases(inquiry));
 	kl_json_set_int(object, "calls", inquiry->calls);
 	kl_json_set_int(object, "elements", inquiry->elements);
-	/* infinite where no error at all was allowed */
+	/* infinite if no error at all was allowed */
 	kl_json_set_int(object, "margin_ppm", ppm < 1e15 ? (int64_t)ceil(ppm) : 1000000000000000);
 	if (json_array_size(notes))
 		kl_json_set(object, "notes", json_incref(notes));

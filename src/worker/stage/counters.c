@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counters - stages launch and counters: hardware counters of the candidate, by ncu */
+/* counters - stages launch and counters: hardware counters of the candidate, read by ncu */
 #include "worker/stage/stages.h"
 
 #include <stdio.h>
@@ -15,11 +15,12 @@
 #include "worker/subject/trial.h"
 
 /*
- * Counters of the candidate's launches: this program is run again below ncu, with a job that asks
- * for one call of the candidate. The GPU stays locked by us: who runs below us is told so.
+ * To read the counters of the candidate's launches, this program runs itself below ncu, with a job
+ * for one call of the candidate. This process keeps the GPU locked, and tells the other one so by
+ * the environment variable KL_GPU_LOCKED.
  */
 #define LIMIT_MS 120000
-#define CALL_MS 100000 /* each launch is repeated several times and slowed down */
+#define CALL_MS 100000 /* ncu repeats each launch several times and slows it down */
 #define MAX_KERNELS 64
 
 static const struct kl_point *perf_point(const struct kl_job *job)
@@ -107,7 +108,7 @@ static int count_launches(json_t **launches, const struct kl_job *job, const jso
 	return err;
 }
 
-/* Whatever hinders it, the verdict stands. */
+/* Only an interrupt is an error; other failures become notes and leave the verdict as it is. */
 int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc)
 {
 	json_t *object = json_object(), *launches = NULL, *notes = json_array();

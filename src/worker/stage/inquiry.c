@@ -14,7 +14,7 @@
 #include "worker/measure/replay.h"
 #include "worker/subject/trial.h"
 
-#define RIGHT_BYTES ((size_t)1 << 30) /* of answers that were found right */
+#define RIGHT_BYTES ((size_t)1 << 30) /* memory for answers found right */
 
 void kl_kept_release(struct kl_kept *kept)
 {
@@ -63,7 +63,9 @@ static void fail_call(struct kl_inquiry *inquiry, const struct kl_member *member
 	set_failure(inquiry, kl_failure_class(end->end), member, NULL, what);
 }
 
-/* Poison the outputs again as before the call: a place that looks the same was never written. */
+/*
+ * Poison the outputs again as before the call: an element that stays the same was never written.
+ */
 static bool never_written(struct kl_inquiry *inquiry, struct kl_subject *subject,
 			  const struct kl_mismatch *mismatch, const struct kl_point *pt,
 			  uint64_t poison)
@@ -121,7 +123,7 @@ static void fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 
 /* -- one call ----------------------------------------------------------- */
 
-/* Inputs are mapped read-only in the child; this is the belt to those braces. */
+/* A second line of defence: inputs are already mapped read-only in the child. */
 static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subject,
 			     const struct kl_member *member)
 {
@@ -140,7 +142,7 @@ static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subj
 	return true;
 }
 
-/* Keep the first answer; a later one must have its bits. */
+/* Keep the first answer; a later one must be bitwise equal to it. */
 static void same_bits(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		      const struct kl_round *round, const struct kl_member *member)
 {
@@ -176,7 +178,7 @@ static void same_bits(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	}
 }
 
-/* Has this answer the bits of one to the same member that was found right? */
+/* True if this answer is bitwise equal to one for the same member that was found right. */
 static bool known_right(const struct kl_inquiry *inquiry, struct kl_subject *subject, size_t index,
 			const void *const *got)
 {
@@ -194,7 +196,7 @@ static bool known_right(const struct kl_inquiry *inquiry, struct kl_subject *sub
 	return some;
 }
 
-/* While there is room for it. */
+/* Remember a right answer, while there is memory for it. */
 static void keep_right(struct kl_inquiry *inquiry, struct kl_subject *subject, size_t index,
 		       const void *const *got)
 {
@@ -213,7 +215,9 @@ static void keep_right(struct kl_inquiry *inquiry, struct kl_subject *subject, s
 			kl_par_copy(answer->bytes[i], got[i], kl_subject_bytes(subject, i));
 }
 
-/* As kl_compare. What has the bits of a right answer is right; whatever differs is looked at. */
+/*
+ * Like kl_compare(), but an answer that is bitwise equal to a known right one is accepted at once.
+ */
 static int judge_member(struct kl_mismatch *mismatch, struct kl_inquiry *inquiry,
 			struct kl_subject *subject, size_t index, const void *const *got)
 {
@@ -242,7 +246,7 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	struct kl_call end;
 	int err;
 
-	/* every third is plausible: at each point, and not in step with pairs */
+	/* every third poison is plausible, so that each point has some, out of step with pairs */
 	poison = (poison & ~(uint64_t)1) | (inquiry->calls % 3 == 0);
 	err = kl_trial_kernel(&end, subject, inquiry->job, member->input, poison);
 	if (err < 0)

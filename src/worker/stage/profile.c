@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile - stage profile on a CPU: who is timed, on which processor, against which floor */
+/* profile - stage profile on a CPU: the subjects, their processors, the physical floor */
 #include "worker/stage/stages.h"
 
 #include <math.h>
@@ -16,10 +16,11 @@
 #include "worker/measure/visit.h"
 
 /*
- * When a subject's call takes longer, one measured call a visit, and one visit a block, are enough.
+ * If a subject's call takes longer, one measured call for each visit and one visit for each block
+ * are enough.
  */
 #define DEAR_NS ((int64_t)10000000)
-/* A single time may be below the floor by what a clock and a handshake are wrong. */
+/* A single time can be below the floor by the errors of the clock and of the handshake. */
 #define FLOOR_SLACK_NS 1000
 
 struct profile {
@@ -31,18 +32,21 @@ struct profile {
 	struct kl_rng rng;
 	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
 	struct kl_blocks blocks;
-	/* The same pages for all: which ones they are is worth some per cent, too. */
+	/* All subjects use the same pages: their placement, too, is worth some per cent. */
 	struct kl_subject_memory memory;
-	size_t calls;            /* measured ones of a visit, the same for all of a block */
-	int measured, disturbed; /* calls of this point */
-	int64_t longest_ns;      /* a subject's unmeasured call */
+	size_t calls; /* measured calls of a visit, the same for all subjects of a block */
+	/* measured calls at this point; how many had to wait for a processor */
+	int measured, disturbed;
+	int64_t longest_ns; /* longest unmeasured call of a subject */
 	double *handshake;
 	size_t nhandshake, handshake_alloc;
 };
 
 /* -- one measurement ------------------------------------------------------- */
 
-/* A comparison that does not work out is left, not held against the candidate. */
+/*
+ * If a parent or baseline cannot be measured, drop the comparison instead of failing the candidate.
+ */
 static int drop_side(struct profile *profile, enum kl_blocks_who who, const char *why)
 {
 	kl_blocks_note(profile->notes, "%s is not compared: %s", profile->blocks.subject[who].what,
@@ -123,7 +127,7 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 
 /* -- the machine ------------------------------------------------------------ */
 
-/* May `second` be used while `first` is busy? Not if they are one core. */
+/* True if `second` can run undisturbed while `first` is busy: false if they share a core. */
 static bool other_core(int first, int second)
 {
 	KL_AUTO(kl_freep)
@@ -143,8 +147,8 @@ static bool other_core(int first, int second)
 }
 
 /*
- * One processor for this process, another for its children; the last of those
- * allowed for the children, since the system's own work tends to the first.
+ * Choose one processor for this process and another for its children. The children get the last one
+ * allowed, since the system's own work tends to run on the first. False if only one is allowed.
  */
 static bool choose_processors(int *ours, int *theirs, const cpu_set_t *allowed)
 {
@@ -189,7 +193,7 @@ static void set_subjects(struct profile *profile, int cpu)
 								      .cpu = cpu };
 }
 
-/* 0, KL_PROFILE_FAILED or an error */
+/* Returns 0, KL_PROFILE_FAILED or an error. */
 static int profile_point(struct profile *profile, const struct kl_point *pt, struct kl_pool *pool,
 			 json_t *points, int cpu, int64_t max_ms)
 {

@@ -5,29 +5,33 @@
 #include "worker/pool/pool.h"
 
 /*
- * stages - what a job may ask for; each adds its part to the result
- * (docs/formats.md, "result"). 0 when it could be carried out, whatever the answer.
+ * stages - the stages of a job; each adds its part to the result (docs/formats.md, "result"). They
+ * return 0 if they could run, whatever the verdict.
  */
 
 /**
- * Contract audit: trivial answers must fail, every input must move the output, a
- * lower input format must fail. result.audit
+ * Contract audit: trivial answers must fail, every input must affect an output, and inputs in a
+ * lower format must fail. Sets result.audit.
  */
 int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /**
- * Every member of the pool, both guard sides, determinism under different poison.
- * result.correct; result.status/class/message on failure.
+ * Call the candidate on the members of the pool, with both guard sides, and check that it is
+ * deterministic under different poison. Sets result.correct; on failure also result.status, class
+ * and message.
  */
 int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *pool);
-/** ABBA against parent, baseline and itself; every timed call is checked. result.profile */
+/**
+ * Time the candidate in ABBA order against parent, baseline and itself; every timed call is
+ * checked. Sets result.profile.
+ */
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /**
- * Hardware counters of the candidate's launches (ncu.h), `doc` being what the job was read from.
- * result.counters: with `launches`, or `notes` that say why there are none.
+ * Read hardware counters of the candidate's launches (ncu.h). `doc` is the JSON that the job was
+ * parsed from. Sets result.counters, with `launches`, or with `notes` that say why there are none.
  */
 int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc);
 /**
- * One call of the candidate at the first performance point, for a tool that looks on; nothing is
+ * Call the candidate once at the first performance point, for a tool that observes it; nothing is
  * judged.
  */
 int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *pool);

@@ -6,42 +6,43 @@
 #include "worker/subject/wire.h"
 
 /*
- * baseline - vendor kernels by name, loaded with dlopen when they are asked for:
- * neither the build nor any other job needs the libraries.
+ * baseline - vendor kernels by name, loaded with dlopen() on demand. Neither the build nor any
+ * other job needs the libraries.
  *
- * One thread, and the instruction set level of the platform: kl_baseline_env
- * gives the environment that makes the libraries keep to it, which has to
- * stand before they are loaded.
+ * They run in one thread, at the instruction set level of the platform: kl_baseline_env() gives the
+ * environment variables that enforce this, which must be set before the libraries are loaded.
  *
- * A name maps the contract's arguments by the order of their kinds; a
- * signature that does not fit is KL_ECANNOT with the reason, as is a library
- * that is not here.
+ * A baseline maps the contract's arguments by the order of their roles. A signature that does not
+ * fit is KL_ECANNOT with the reason, and so is a library that is not installed.
  *
  *	openblas.sgemm	three dims M N K, f32 in A [M,K], B [K,N], f32 out C [M,N]
  *	onednn.conv2d	five dims N H W C F, f32 in x [N,H,W,C], w [F,3,3,C],
  *			f32 out y [N,H,W,F]; stride 1, zero padding of 1. The
- *			weights' reordering is part of every call.
+ *			weights are reordered in every call.
  */
 struct kl_baseline_call {
 	void (*run)(void *state);
 	void *state;
 };
 
-/** In the child: load and prepare. `data[i]` is tensor argument i. Lives as long as the process. */
+/**
+ * Load and prepare a baseline, in the child. `data[i]` is tensor argument i. The result lives as
+ * long as the process.
+ */
 int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *wire, void *const *data);
 
 /** Push NAME=value strings for the level `isa` ("x86-64-v3"; NULL: any). */
 void kl_baseline_env(struct kl_strvec *env, const char *isa);
 
-/* one a library */
+/* one for each library */
 int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *wire,
 			       void *const *data);
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,
 			      void *const *data);
 
-/** Arguments by kind: the n-th dim, in, out; -1: none. For the implementations. */
-int kl_baseline_arg(const struct kl_wire *wire, enum kl_arg_kind kind, int n);
-/** Is argument `arg` an f32 tensor of these extents? */
+/** Index of the n-th argument with this role (dim, in, out), or -1. For the implementations. */
+int kl_baseline_arg(const struct kl_wire *wire, enum kl_role role, int n);
+/** True if argument `arg` is an f32 tensor with these extents. */
 bool kl_baseline_f32(const struct kl_wire *wire, int arg, const int64_t *extent, int naxes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* baseline_onednn - baseline onednn.conv2d */
+/* baseline_onednn - the baseline onednn.conv2d */
 #include "worker/subject/baseline.h"
 
 #include <stdlib.h>
@@ -7,9 +7,8 @@
 #include "base/error.h"
 
 /*
- * The headers give types and constants; every function is looked up in the
- * library at run time. Its structs change with the major version, which
- * therefore has to be the one this was built with.
+ * The headers provide types and constants; every function is looked up in the library at run time.
+ * The library's structs change with the major version, so it must be the one this was built with.
  */
 #if defined(__has_include)
 #if __has_include(<oneapi/dnnl/dnnl.h>)
@@ -70,7 +69,7 @@ struct conv {
 	dnnl_stream_t stream;
 	md_t x_md, w_md, y_md, any_md;
 	dnnl_primitive_desc_t pd;
-	dnnl_memory_t x, w, y, packed; /* packed == w where no reordering is needed */
+	dnnl_memory_t x, w, y, packed; /* packed == w if no reordering is needed */
 	dnnl_primitive_t reorder, primitive;
 };
 
@@ -187,7 +186,7 @@ static int build_conv(struct conv *conv, const int64_t dim[5], void *x, void *w,
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,
 			      void *const *data)
 {
-	static struct conv conv; /* one a process, which is the child's only work */
+	static struct conv conv; /* one for each process, whose only work it is */
 	int x = kl_baseline_arg(wire, KL_ROLE_IN, 0), w = kl_baseline_arg(wire, KL_ROLE_IN, 1);
 	int y = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;
 	int64_t dim[5]; /* N H W C F */

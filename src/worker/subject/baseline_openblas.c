@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* baseline_openblas - baseline openblas.sgemm */
+/* baseline_openblas - the baseline openblas.sgemm */
 #include "worker/subject/baseline.h"
 
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ static int load_openblas(sgemm_fn *out)
 int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *wire,
 			       void *const *data)
 {
-	static struct sgemm sgemm; /* one a process, which is the child's only work */
+	static struct sgemm sgemm; /* one for each process, whose only work it is */
 	int64_t dim[3];
 	int a = kl_baseline_arg(wire, KL_ROLE_IN, 0), b = kl_baseline_arg(wire, KL_ROLE_IN, 1);
 	int c = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;

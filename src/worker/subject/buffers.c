@@ -51,7 +51,7 @@ static bool has_clflushopt(void)
 static void flush_lines(unsigned char *bytes, size_t n, bool opt)
 {
 	for (size_t i = 0; i < n; i += 64) {
-		if (opt) /* clflushopt, for assemblers and -march that lack it */
+		if (opt) /* clflushopt, spelled out for assemblers and -march settings without it */
 			__asm__ volatile(".byte 0x66; clflush %0" : "+m"(bytes[i]));
 		else
 			__asm__ volatile("clflush %0" : "+m"(bytes[i]));
@@ -62,14 +62,16 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 {
 	bool opt = has_clflushopt();
 
-	/* lines are evicted by their physical address, hence from the child's processor too */
+	/*
+	 * lines are evicted by physical address, hence from the caches of the child's processor too
+	 */
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
 		if (subject->wire->arg[i].tensor)
 			flush_lines(subject->tensor[i].map, subject->wire->arg[i].map_bytes, opt);
 	__asm__ volatile("mfence" ::: "memory");
 }
 #else
-/* No unprivileged flush by address: read something else of more than any cache's size. */
+/* There is no unprivileged flush by address: read more memory than any cache holds. */
 void kl_cpu_subject_flush(struct kl_cpu_subject *s)
 {
 	enum { BYTES = 64 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call - one call of a kernel in C, timed from outside its process */
+/* call - calls a kernel in C once, timed from outside its process */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +13,21 @@
 #define US 1000LL
 #define MS (1000 * US)
 
-/* How long the stub may need from its last store to its trap before we look where it is. */
+/* Time the stub gets from its last store to its trap before we interrupt it. */
 #define SETTLE_NS (50 * US)
-/* A child that is runnable and does not answer for this long is not ours to wait for. */
+/* Longest wait for a runnable child to answer. */
 #define READY_NS (20000 * MS)
-/* Where we cannot stop the child: how long we look for a change of the outputs after "done". */
+/* Without ptrace: how long to watch the outputs for changes after "done". */
 #define LINGER_NS (200 * US)
-/* Empty calls that measure the handshake: its lower quartile, since a busy machine only adds. */
+/*
+ * Empty calls that measure the handshake. The lower quartile counts, since a busy machine only adds
+ * time.
+ */
 #define EMPTY_CALLS 17
 #define STOLEN_SHARE 4
 /*
- * More than these is not the handshake but other work on the processors, and
- * is not to be taken off a call's time. The last is also what a forged
- * `done` may gain at most.
+ * Upper limits: more than this is not the handshake but other work on the processors, and must not
+ * be subtracted from a call's time. The last is also the most that a forged `done` can gain.
  */
 #define MOST_HANDSHAKE_NS (3 * US)
 #define MOST_TRAP_NS (50 * US)
@@ -56,7 +58,7 @@ static void store_word(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
 
-/* Give the processor away between looks, unless the moment matters. */
+/* Yield the processor between polls, unless exact timing matters. */
 static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 {
 	struct timespec pause = { 0, 20 * US };
@@ -70,7 +72,7 @@ static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 
 enum seen { SEEN, STOPPED, LATE };
 
-/* Wait for a word of the control page, for a stop, or for `limit` to pass. */
+/* Wait for a word of the control page, for the child to stop, or for `limit` to pass. */
 static enum seen wait_word(struct kl_cpu_subject *subject, const uint64_t *word, uint64_t want,
 			   int64_t limit, struct kl_trace_event *ev)
 {
@@ -85,7 +87,7 @@ static enum seen wait_word(struct kl_cpu_subject *subject, const uint64_t *word,
 		if (kl_trace_poll(subject->pid, ev)) {
 			if (ev->kind != KL_TRACE_STOP)
 				return STOPPED;
-			kl_trace_continue(subject->pid); /* an interrupt that came too late */
+			kl_trace_continue(subject->pid); /* an interrupt that arrived late */
 		}
 		now = kl_call_now();
 		if (now - begin > limit)
@@ -95,8 +97,8 @@ static enum seen wait_word(struct kl_cpu_subject *subject, const uint64_t *word,
 }
 
 /*
- * `done` was seen; wait for the trap. If it does not come at once, stop the
- * child and see: preempted between the two is honest, elsewhere is a lie.
+ * `done` was seen; wait for the trap. If it does not come at once, stop the child and look where it
+ * is: between the two it was merely preempted; anywhere else `done` was forged.
  */
 static enum seen wait_trap(struct kl_cpu_subject *subject, int64_t limit, struct kl_trace_event *ev)
 {
@@ -122,12 +124,12 @@ static enum seen wait_trap(struct kl_cpu_subject *subject, int64_t limit, struct
 			asked = true;
 		}
 		relax_core();
-		if (asked) /* it may need our processor to get there */
+		if (asked) /* the child may need our processor to get there */
 			idle_wait(subject, now - begin);
 	}
 }
 
-/* Stopped at our own trap, on our own stack? */
+/* True if the child is stopped at our own trap, on its original stack. */
 static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event *ev)
 {
 	struct kl_trace_regs regs;
@@ -138,7 +140,10 @@ static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event 
 	       (!kl_trace_sp(&subject->home) || kl_trace_sp(&regs) == kl_trace_sp(&subject->home));
 }
 
-/* Out of the trap, back to where it was first: nothing but the stub runs until it sees a nonce. */
+/*
+ * Continue the child from the trap with its initial registers: only the stub runs until it sees a
+ * nonce.
+ */
 static bool release_child(struct kl_cpu_subject *subject, uint64_t go, struct kl_call *out)
 {
 	store_word(&subject->control->go, go);
@@ -152,7 +157,7 @@ static bool release_child(struct kl_cpu_subject *subject, uint64_t go, struct kl
 	return true;
 }
 
-/* The child waits in the stub for the next nonce. */
+/* Let the child wait in the stub for the next nonce. */
 static bool arm_call(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	struct kl_trace_event ev;
@@ -200,7 +205,10 @@ static uint64_t outputs_print(const struct kl_cpu_subject *subject)
 	return hash;
 }
 
-/* Without ptrace: back in the loop by its own word, and the outputs stay as they are. */
+/*
+ * End a call without ptrace: the child must return to the loop on its own, and its outputs must not
+ * change afterwards.
+ */
 static bool end_alone(struct kl_cpu_subject *subject, uint64_t nonce, struct kl_call *out)
 {
 	struct kl_trace_event ev;
@@ -228,7 +236,10 @@ static bool end_alone(struct kl_cpu_subject *subject, uint64_t nonce, struct kl_
 	return true;
 }
 
-/* With ptrace: `ev` if it stopped already. `*trap` is when that was seen. */
+/*
+ * End a call with ptrace; `stopped` is the child's event if it has already stopped. *trap is the
+ * time of the stop.
+ */
 static bool end_traced(struct kl_cpu_subject *subject, const struct kl_trace_event *stopped,
 		       int64_t *trap, struct kl_call *out)
 {
@@ -253,7 +264,7 @@ static bool end_traced(struct kl_cpu_subject *subject, const struct kl_trace_eve
 	return false;
 }
 
-/* Bytes around an output that are not as poison left them. */
+/* Check the bytes around outputs: they must be as poisoning left them. */
 static bool slack_intact(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
@@ -274,7 +285,7 @@ static bool slack_intact(struct kl_cpu_subject *subject, struct kl_call *out)
 
 struct times {
 	int64_t go, done, trap;
-	int64_t used; /* processor time from a little before `go` to the trap; -1: not known */
+	int64_t used; /* processor time from shortly before `go` to the trap; -1: unknown */
 };
 
 static int64_t processor_ns(const struct kl_cpu_subject *subject)
@@ -299,8 +310,8 @@ static bool one_call(struct kl_cpu_subject *subject, bool empty, struct times *t
 		nonce = (kl_rng_u64(&subject->nonce) & ~(uint64_t)1) | empty;
 	while (nonce < 2 || nonce == subject->last);
 	/*
-	 * A call that is not timed finds its nonce there. One that has to wait for it spins,
-	 * perhaps on the processor that we would need to write it.
+	 * A call that is not timed finds its nonce already set. A child that must wait for it
+	 * spins, possibly on the processor that we need to write it.
 	 */
 	at_once = subject->traced && !subject->precise;
 	if (!at_once && !arm_call(subject, out))
@@ -336,10 +347,9 @@ static bool one_call(struct kl_cpu_subject *subject, bool empty, struct times *t
 }
 
 /*
- * `done` can be written early, the trap cannot be reached early: what the
- * trap was later than it ever is honestly belongs to the call. On the other
- * side, a call took no longer than the processor worked for it: more means that
- * the child, or we, had to wait for one.
+ * `done` can be written early, but the trap cannot be reached early: any time by which the trap is
+ * later than in an honest call belongs to the call. Conversely, a call took no longer than the
+ * processor time it used: a longer time means that the child, or we, had to wait for a processor.
  */
 static void take_time(const struct kl_cpu_subject *subject, const struct times *times,
 		      struct kl_call *out)
@@ -352,8 +362,8 @@ static void take_time(const struct kl_cpu_subject *subject, const struct times *
 	if (times->used >= 0 && ns > times->used) {
 		out->disturbed = ns > times->used + subject->jitter + times->used / 256;
 		/*
-		 * A guest's kernel takes time that its host stole from whoever runs
-		 * when it learns of it: far less processor time than wall time proves nothing.
+		 * A guest's kernel charges time stolen by its host to the process that runs when it
+		 * notices: far less processor time than wall time proves nothing.
 		 */
 		if (times->used >= ns / STOLEN_SHARE)
 			ns = times->used;

@@ -15,12 +15,12 @@
 #include "worker/subject/signature.h"
 #include "worker/subject/stub.h"
 
-/* What is not promised to be zero begins as ones: NaN in every format, no index. */
+/* Memory that is not promised to be zero starts as ones: NaN in every format, an invalid index. */
 #define DIRT 0xff
-#define DIRTY_ARENA ((size_t)2 << 20) /* of the arena, where most allocations lie */
+#define DIRTY_ARENA ((size_t)2 << 20) /* the part of the arena where most allocations lie */
 #define DIRTY_STACK ((size_t)256 << 10)
 
-/* What the runtime linked into every kernel exports: where its allocator's memory is. */
+/* The memory of the kernel's allocator, exported by the runtime linked into every kernel. */
 struct arena {
 	unsigned char *base;
 	size_t size;
@@ -61,7 +61,7 @@ static int pin_core(int cpu)
 	return 0;
 }
 
-/* `bytes` of space with KL_WIRE_GUARD of nothing on both sides. */
+/* Reserve `bytes` of address space with KL_WIRE_GUARD unmapped bytes on both sides. */
 static int reserve_range(uint64_t *at, uint64_t bytes)
 {
 	void *range = mmap(NULL, bytes + 2 * KL_WIRE_GUARD, PROT_NONE,
@@ -107,7 +107,7 @@ static int give_arena(void *object, int64_t bytes, bool dirty)
 		return kl_error_errno("no memory for the kernel's allocations");
 	arena->base = (void *)at;
 	arena->size = (size_t)bytes;
-	if (dirty) /* the first page as well: what it holds does not matter */
+	if (dirty) /* includes the first page: its contents do not matter */
 		memset(arena->base, DIRT, arena->size < DIRTY_ARENA ? arena->size : DIRTY_ARENA);
 	return 0;
 }
@@ -157,7 +157,7 @@ static int prepare_child(struct child *child)
 	return build_frame(child);
 }
 
-/* One byte of answer, or -1 when the parent is gone. */
+/* Send hello. Returns the parent's answer, or -1 if the parent is gone or `err` is negative. */
 static int say_hello(struct child *child, int err)
 {
 	unsigned char answer;
@@ -177,7 +177,7 @@ static int say_hello(struct child *child, int err)
 	return recv(KL_WIRE_FD_SOCKET, &answer, 1, 0) == 1 ? answer : -1;
 }
 
-/* Below the frames that the kernel's will lie in. */
+/* Fill the stack below this frame, where the frames of the kernel will lie. */
 static __attribute__((noinline)) void dirty_stack(void)
 {
 	unsigned char below[DIRTY_STACK];

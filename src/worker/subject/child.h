@@ -3,14 +3,13 @@
 #define KL_WORKER_SUBJECT_CHILD_H
 
 /*
- * child - the process that runs the kernel: `klineage-worker --child`, with the
- * descriptors of wire.h. Never returns to its caller's work: it ends by being
- * killed, or with one of these codes.
+ * child - the process that runs a kernel: `klineage-worker --child`, with the descriptors of
+ * wire.h. It never returns to its caller's work: it is killed, or exits with one of these codes.
  */
 enum kl_child_exit {
 	KL_CHILD_USAGE = 129,
-	KL_CHILD_NOT_READY = 70,  /* the reason went through the socket */
-	KL_CHILD_NOT_SEALED = 71, /* after hello; no byte of the kernel was run */
+	KL_CHILD_NOT_READY = 70,  /* the reason was sent through the socket */
+	KL_CHILD_NOT_SEALED = 71, /* sealing failed after hello; no byte of the kernel has run */
 };
 
 int kl_child_main(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome - how a call ended: signal, fault, exit or system call, in words */
+/* outcome - explains how a call ended: signal, fault, exit or system call */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 	}
 	number = kl_trace_syscall(&regs);
 	kl_trace_read(subject->pid, kl_trace_pc(&regs) - 2, op, 2);
-	if (op[0] == 0xcd) { /* int 0x80 numbers them differently */
+	if (op[0] == 0xcd) { /* int 0x80 uses other numbers */
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT, "made the 32-bit system call %ld",
 				number);
 		return;
@@ -109,7 +109,7 @@ static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 			name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
-/* A general protection fault: what instruction would it be? */
+/* Name the clock instruction behind a general protection fault, or NULL. */
 static const char *protected_instruction(struct kl_cpu_subject *subject)
 {
 	struct kl_trace_regs regs;
@@ -129,7 +129,7 @@ static const char *protected_instruction(struct kl_cpu_subject *subject)
 	return NULL;
 }
 
-/* Is `addr` in or around a tensor? */
+/* Report a fault in or near a tensor; false if `addr` is near none. */
 static bool near_tensor(struct kl_cpu_subject *subject, uint64_t addr, struct kl_call *out)
 {
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
@@ -177,7 +177,7 @@ static void explain_segv(struct kl_cpu_subject *subject, struct kl_call *out)
 	}
 	if (near_tensor(subject, addr, out))
 		return;
-	/* below the stack's first frame by less than any limit, and not mapped: it ran over */
+	/* unmapped, and below the first stack frame by less than any limit: a stack overflow */
 	if (addr < subject->hello.stack_top && subject->hello.stack_top - addr < (uint64_t)1 << 30)
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "stack overflow (8 MiB)");
 	else if (addr < 65536)
@@ -238,7 +238,7 @@ void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		set_signalled(subject, ev->signal, out);
 	else if (ev->kind == KL_TRACE_EXITING && WIFSIGNALED(ev->status) &&
 		 WTERMSIG(ev->status) == SIGKILL)
-		system_call(subject, out); /* how strict mode ends it */
+		system_call(subject, out); /* this is how strict mode kills */
 	else
 		set_ended(subject, ev->status, out);
 }

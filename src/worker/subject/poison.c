@@ -5,7 +5,9 @@ struct mask {
 	uint64_t keep, set;
 };
 
-/* signalling NaNs, wild integers; 8 and 16 bits have no value that is far from all others */
+/*
+ * signalling NaNs and wild integers; any 8- or 16-bit value can be an answer, so those are random
+ */
 static const struct mask wild[] = {
 	[KL_F64] = { 0x0007ffffffffffffu, 0x7ff0000000000001u },
 	[KL_F32] = { 0x003fffff003fffffu, 0x7f8000017f800001u },
@@ -21,7 +23,7 @@ static const struct mask wild[] = {
 	[KL_U8] = { ~(uint64_t)0, 0 },
 };
 
-/* of floats: the sign, one bit of the exponent, the significand */
+/* floats keep the sign, one bit of the exponent and the significand */
 static const struct mask like[] = {
 	[KL_F64] = { 0x802fffffffffffffu, 0x3fd0000000000000u },
 	[KL_F32] = { 0x817fffff817fffffu, 0x3e8000003e800000u },

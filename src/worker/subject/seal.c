@@ -33,7 +33,7 @@ static int set_limit(int resource, rlim_t value, const char *name)
 {
 	struct rlimit limit;
 
-	/* a jail may have set it lower, and only root could raise it again */
+	/* a jail can have set a lower limit, and only root could raise it again */
 	if (getrlimit(resource, &limit) == 0 && limit.rlim_max < value)
 		value = limit.rlim_max;
 	limit = (struct rlimit){ value, value };
@@ -48,7 +48,7 @@ int kl_seal_limits(void)
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return kl_error_errno("cannot tie the kernel's process to its parent");
-	/* 1 and not 0: the kernel ignores 0 where cores go through a pipe */
+	/* 1 and not 0: the kernel ignores 0 if core dumps are piped to a program */
 	if ((err = set_limit(RLIMIT_CORE, 1, "core dumps")) < 0 ||
 	    (err = set_limit(RLIMIT_STACK, STACK_BYTES, "the stack")) < 0 ||
 	    (err = set_limit(RLIMIT_FSIZE, 0, "file sizes")) < 0)
@@ -56,7 +56,7 @@ int kl_seal_limits(void)
 	return 0;
 }
 
-/* Everything that is mapped under the names the kernel gives its clock pages. */
+/* Unmap everything mapped under the names of the kernel's clock pages. */
 static int unmap_clocks(void)
 {
 	char text[32768];

@@ -10,14 +10,13 @@
 #include "worker/subject/wire.h"
 
 /*
- * signature - a call with the C types of the contract's arguments (libffi).
+ * signature - calls a kernel with the C types of the contract's arguments (libffi).
  *
- * A worker built where libffi is not (KL_NO_FFI), for a machine with a GPU, has no surface c:
- * kl_signature_prepare() is KL_ECANNOT then.
+ * A worker built without libffi (KL_NO_FFI), for a machine with a GPU, does not support surface c:
+ * kl_signature_prepare() then returns KL_ECANNOT.
  *
- * The frame is everything a call needs. It is built in a mapping of its own,
- * which is then made read-only, so that no kernel can change what the next
- * call gets.
+ * The frame is everything that a call needs. It is built in a mapping of its own, which is then
+ * made read-only, so that no kernel can change the arguments of the next call.
  */
 struct kl_frame {
 	void (*fn)(void);
@@ -26,14 +25,14 @@ struct kl_frame {
 	ffi_cif cif;
 	ffi_type *type[KL_MAX_ARGS];
 #endif
-	void *value[KL_MAX_ARGS];    /* -> store */
-	uint64_t store[KL_MAX_ARGS]; /* values by value, or pointers */
+	void *value[KL_JOB_MAX_ARGS];    /* pointers into store */
+	uint64_t store[KL_JOB_MAX_ARGS]; /* scalars by value, tensors as pointers */
 };
 
-/** Prepare; `map[i]` is where the memfd of tensor argument i begins. */
+/** Prepare the frame; `map[i]` is the address of the memfd of tensor argument i. */
 int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire, const uint64_t *map);
 
-/** One call, or with bit 0 of `go` a call of an empty function. What the stub invokes. */
+/** Call the kernel, or an empty function if bit 0 of `go` is set. Invoked by the stub. */
 void kl_signature_call(const void *frame, uint64_t go);
 
 #endif

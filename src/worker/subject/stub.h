@@ -5,35 +5,33 @@
 #include "worker/subject/wire.h"
 
 /*
- * stub - the loop a child waits in.
+ * stub - the loop in which a child waits for calls
  *
- *	stored:	 traced: int3, so that the parent has us stopped
+ *	stored:	 traced: int3, so that the parent gets us stopped
  *	trapped: ready = last nonce
  *		 spin until go differs from the last nonce
  *		 reset the floating-point environment, flags
  *		 invoke(frame, go)
  *		 done = go; to `stored`
  *
- * On x86-64 it is assembly that needs registers, its own (read-only) text, the
- * read-only frame and the control page, and nothing else. Before each call the
- * parent puts all registers back as they were at the first trap; so
- * whatever an earlier call did to the stack or to any writable memory, it is
- * this code that waits for `go`, and no kernel can start before its time.
- * Where the moment does not matter `go` is there already when it is continued.
+ * On x86-64 the loop is assembly that needs only registers, its own (read-only) text, the read-only
+ * frame and the control page. Before each call the parent resets all registers to their values at
+ * the first trap. Whatever an earlier call did to the stack or to other writable memory, this code
+ * then waits for `go`, and no kernel can start before its time. If the exact start does not matter,
+ * `go` is already set when the child is continued.
  *
- * `done` alone proves nothing, since a kernel can write the control page as
- * well: the parent takes a call for ended when the child stands at `trapped`
- * with the stack pointer of the first trap. A kernel that jumps there has
- * ended its call by doing so, with its outputs as they are.
+ * `done` alone proves nothing, since a kernel can write the control page too. A call counts as
+ * ended only when the child is stopped at `trapped` with the stack pointer of the first trap. A
+ * kernel that jumps there ends its call by doing so, with its outputs as they are.
  *
- * Elsewhere than on x86-64 the loop is plain C, and children are never traced.
+ * On other processors the loop is plain C, and children are never traced.
  */
 typedef void (*kl_stub_invoke)(const void *frame, uint64_t go);
 
 void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced)
 	__attribute__((noreturn));
 
-/* Can this machine's stub be traced? */
+/* 1 if the stub of this processor can be traced. */
 #ifdef __x86_64__
 #define KL_STUB_TRACE 1
 extern const char kl_stub_stored[], kl_stub_trapped[];

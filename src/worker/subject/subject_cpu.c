@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* subject_cpu - kernels in C: a sealed child process that maps the arguments */
+/* subject_cpu - runs kernels in C in a sealed child process that maps the arguments */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,11 +21,16 @@
 #include "worker/subject/subject_state.h"
 
 #define PAGE ((uint64_t)4096)
-/* Sanitized builds name a plain one: a sanitizer's runtime does not survive the seal. */
+/*
+ * Sanitized builds define this as an unsanitized worker: the runtime of a sanitizer does not
+ * survive the seal.
+ */
 #ifndef KL_CHILD_PROGRAM
 #define KL_CHILD_PROGRAM "klineage-worker"
 #endif
-/* Loading is trusted work (the audit saw to that), but a library may compile at load. */
+/*
+ * Loading is trusted work (the audit checks that), but a library can compile code while it loads.
+ */
 #define HELLO_SECONDS 60
 
 static bool is_float(enum kl_dtype dtype)
@@ -33,7 +38,7 @@ static bool is_float(enum kl_dtype dtype)
 	return dtype == KL_F64 || dtype == KL_F32 || dtype == KL_F16 || dtype == KL_BF16;
 }
 
-/* A scalar in the representation of its dtype, in the low bytes of a word. */
+/* A scalar as its dtype represents it, in the low bytes of a word. */
 static uint64_t scalar_bits(enum kl_dtype dtype, double value)
 {
 	uint64_t bits = 0;
@@ -66,7 +71,7 @@ static void plan_value(struct kl_wire_arg *planned, const struct kl_job_arg *arg
 		memcpy(&planned->bits, &dim, kl_dtype_bytes(planned->dtype));
 		return;
 	}
-	/* the truth, too, is about the number that the kernel gets */
+	/* compute the truth, too, for the rounded number that the kernel gets */
 	if (planned->dtype == KL_F32)
 		value = (float)value;
 	if (oracle && is_float(planned->dtype))
@@ -123,7 +128,7 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 	    (spec->baseline && strlen(spec->baseline) >= sizeof(wire->baseline_name)))
 		return kl_error(KL_EINVALID,
 				"the name of an object, entry or baseline is too long");
-	/* a bare name would be searched for in the system's directories */
+	/* dlopen() would search the system's directories for a bare name */
 	if (spec->so && spec->so[0] != '/')
 		return kl_error(KL_EINVALID, "the path of an object has to be absolute: '%s'",
 				spec->so);
@@ -134,7 +139,7 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 	return 0;
 }
 
-/* After fork: only async-signal-safe calls. */
+/* Runs after fork(): only async-signal-safe calls are allowed. */
 static void exec_child(const char *path, char *const *env, const int *fd, int nfd)
 {
 	static char name[] = "klineage-worker", option[] = "--child";
@@ -144,7 +149,7 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* first out of the way of the numbers they are to have */
+	/* first move the descriptors away from the numbers they will be duplicated to */
 	for (int i = 0; i < nfd; i++)
 		if ((high[i] = fcntl(fd[i], F_DUPFD, 256)) < 0)
 			_exit(KL_CHILD_NOT_READY);
@@ -239,14 +244,14 @@ void kl_cpu_subject_reap(struct kl_cpu_subject *subject)
 	if (!subject->pid)
 		return;
 	kill(subject->pid, SIGKILL);
-	/* one that stands in its exit event is beyond signals: it has to be sent on */
+	/* a child stopped in its exit event ignores signals: it must be continued */
 	kl_trace_continue(subject->pid);
 	for (;;) {
 		if (waitpid(subject->pid, &status, __WALL) < 0 && errno != EINTR)
 			break;
 		if (WIFEXITED(status) || WIFSIGNALED(status))
 			break;
-		kl_trace_continue(subject->pid); /* its exit event */
+		kl_trace_continue(subject->pid); /* stopped in its exit event */
 	}
 	subject->pid = 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* subject_gpu - kernels in CUDA: a binding in a GPU process */
+/* subject_gpu - runs kernels in CUDA through a binding in a GPU process */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 
 /*
  * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU
- * process (client.h). No host code of the candidate's exists, so there is nothing to seal. Or, with
- * host code, the shared object that launches by itself in such a process, which then is sealed
- * (launcher.h).
+ * process (client.h). There is no host code of the candidate, so nothing needs sealing. If the
+ * candidate has host code, its shared object does its own launches in such a process, which is then
+ * sealed (launcher.h).
  */
 struct gpu_subject {
 	struct kl_subject base; /* first: what the interface sees */
@@ -29,10 +29,10 @@ struct gpu_subject {
 	int64_t call_ms;
 	uint32_t flags;
 	uint64_t seed;
-	bool stale[KL_MAX_ARGS]; /* poisoned there, not yet here */
+	bool stale[KL_JOB_MAX_ARGS]; /* poisoned on the device, but not yet in the host's copy */
 	bool host_code;
-	int64_t dim[KL_MAX_DIMS];
-	struct kl_strvec kernel; /* host code: what it may launch; empty: not known */
+	int64_t dim[KL_JOB_MAX_DIMS];
+	struct kl_strvec kernel; /* host code: the kernels it may launch; empty: unknown */
 };
 
 static struct gpu_subject *as_gpu(struct kl_subject *subject)
@@ -57,7 +57,7 @@ static void gpu_free(struct kl_subject *subject)
 	end_gpu(as_gpu(subject));
 }
 
-/* Outputs are poisoned on the device; what that looks like is made here when somebody looks. */
+/* Outputs are poisoned on the device; the host's copy gets the pattern only when it is read. */
 static void *gpu_buffer(struct kl_subject *base, size_t arg)
 {
 	struct gpu_subject *subject = as_gpu(base);
@@ -190,7 +190,7 @@ static bool is_own(const struct gpu_subject *subject, const char *seen)
 	return false;
 }
 
-/* Host code ran in that process: what ran on the device, and was it the candidate's own? */
+/* Check what host code ran on the device: only the candidate's own kernels are allowed. */
 static void look_seen(struct kl_call *out, const struct gpu_subject *subject,
 		      const struct kl_gpu_seen *seen)
 {
@@ -234,7 +234,7 @@ static int call_host(struct gpu_subject *subject, struct kl_gpu_launched *launch
 	int err = kl_gpu_child_launch(subject->child, 0, subject->dim, subject->flags,
 				      subject->seed, subject->call_ms, launched);
 
-	/* it is not there any more: it was ended for what it asked the system, or crashed */
+	/* the process is gone: it was killed for a system call, or crashed */
 	if (err == KL_EIO && !kl_gpu_child_alive(subject->child) &&
 	    strstr(kl_error_last(), "ended by signal")) {
 		bool system_call = strstr(kl_error_last(), "signal 31") != NULL;
@@ -280,7 +280,7 @@ static int call_gpu(struct kl_subject *base, struct kl_call *out)
 		kl_gpu_child_kill(subject->child);
 		return 0;
 	}
-	if (err == KL_ETIMEOUT) { /* the driver itself waits for the kernel */
+	if (err == KL_ETIMEOUT) { /* the driver is waiting for the kernel */
 		called.end = KL_GPU_CALL_HANG;
 		kl_error_clear();
 	} else if (err < 0) {
@@ -297,7 +297,7 @@ static int call_gpu(struct kl_subject *base, struct kl_call *out)
 		kl_gpu_processes_note(subject->keep,
 				      "a bit of small tensor maps was cleared, as CUTLASS does for "
 				      "drivers up to CUDA 13.1");
-	/* what is not well is not asked again, whatever the end was */
+	/* do not use a process again after any failure */
 	if (out->end != KL_CALL_OK)
 		kl_gpu_child_kill(subject->child);
 	return 0;
@@ -364,7 +364,7 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 	return kl_gpu_child_bind(subject->child, 0, 0, 0, doc, kl_rng_os_seed(), job->call_ms);
 }
 
-/* What is weaker here than it should be is said. */
+/* Add a note if the checks are weaker here than they should be. */
 static void note_host(struct gpu_subject *subject)
 {
 	const struct kl_gpu_launcher_ready *ready = &subject->child->launcher;
@@ -391,7 +391,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	subject->host.fd = -1;
 	subject->nargs = job->nargs;
 	subject->call_ms = job->call_ms;
-	/* an oracle is trusted to keep nothing from call to call */
+	/* an oracle is trusted not to keep data between calls */
 	subject->flags = real ? KL_GPU_CALL_UPLOAD | KL_GPU_CALL_DOWNLOAD | KL_GPU_CALL_CHECK :
 				KL_GPU_CALL_ALL;
 	kl_job_tensor_bytes(size, job, pt, real);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* subject_memory - argument memory that outlives a kernel's process, for the next one to use */
+/* subject_memory - allocates argument memory and keeps it for the next process of a kernel */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "worker/subject/subject_state.h"
 
-#define PAGE 4096 /* no slack is larger, whatever the data's size */
+#define PAGE 4096 /* slack is never larger than this, whatever the size of the data */
 
 int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes)
 {
@@ -18,7 +18,7 @@ int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes)
 	*fd = memfd_create(name, MFD_CLOEXEC);
 	if (*fd < 0)
 		return kl_error_errno("cannot make shared memory");
-	/* now, so that a full memory is an error here and not a bus error there */
+	/* allocate now, so that a lack of memory is an error here and not a SIGBUS later */
 	err = posix_fallocate(*fd, 0, (off_t)bytes);
 	if (err) {
 		errno = err;

@@ -5,7 +5,7 @@
 #include "worker/subject/subject.h"
 
 /*
- * subject_ops - the operations of subject.h as a table, one row a surface: subject_cpu.c,
+ * subject_ops - the operations of subject.h as a table, one for each surface: subject_cpu.c and
  * subject_gpu.c. Each has a struct that begins with this one.
  */
 struct kl_subject {

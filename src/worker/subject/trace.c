@@ -113,7 +113,7 @@ bool kl_trace_fault(pid_t pid, uint64_t *addr, int *code)
 
 size_t kl_trace_read(pid_t pid, uint64_t addr, void *out, size_t n)
 {
-	/* no further than the page's end, so that a short read is not an error */
+	/* read no further than the end of the page, so that a short read is not an error */
 	size_t room = 4096 - (size_t)(addr & 4095);
 	struct iovec to = { out, n < room ? n : room }, from = { (void *)addr, to.iov_len };
 	ssize_t got = process_vm_readv(pid, &to, 1, &from, 1, 0);

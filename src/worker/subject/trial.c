@@ -29,7 +29,7 @@ int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
 	};
 	int err = kl_subject_start(out, job, pt, &spec);
 
-	if (err == KL_EINVALID) /* it cannot be loaded */
+	if (err == KL_EINVALID) /* the oracle cannot be loaded */
 		err = KL_ECANNOT;
 	return err < 0 ? kl_error_in(err, "oracle at '%s'", pt->id) : 0;
 }

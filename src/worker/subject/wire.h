@@ -7,19 +7,19 @@
 #include "job/job.h"
 
 /*
- * wire - what the parent (subject.c) and the child (child.c) share. Both are
- * the same program, so the structs may travel as they are.
+ * wire - the data shared by the parent (subject_cpu.c) and the child (child.c). Both are the same
+ * program, so structs can be passed unchanged.
  *
- * The child inherits these descriptors and no other:
+ * The child inherits these descriptors and no others:
  *	0 1 2	/dev/null
  *	3	the plan: a memfd holding one struct kl_wire, mapped read-only
  *	4	the control page: a memfd of one page, mapped shared
- *	5	a socket: the child says hello once, the parent answers one byte
+ *	5	a socket: the child sends hello once, the parent answers one byte
  *	6 ...	one memfd for each tensor argument, in order of arguments
  *
- * Life of a child: map everything, load the object, hello; the parent attaches
- * (ptrace) and answers KL_WIRE_TRACED, or KL_WIRE_ALONE where it may not; the
- * child closes all descriptors, seals itself and waits in the stub (stub.h).
+ * Life cycle of a child: it maps everything, loads the object and sends hello; the parent attaches
+ * (ptrace) and answers KL_WIRE_TRACED, or KL_WIRE_ALONE if it is not allowed to attach; the child
+ * closes all descriptors, seals itself and waits in the stub (stub.h).
  */
 enum kl_wire_fd { KL_WIRE_FD_PLAN = 3, KL_WIRE_FD_CONTROL, KL_WIRE_FD_SOCKET, KL_WIRE_FD_TENSOR };
 
@@ -29,25 +29,25 @@ enum kl_wire_fd { KL_WIRE_FD_PLAN = 3, KL_WIRE_FD_CONTROL, KL_WIRE_FD_SOCKET, KL
 /* Unmapped space on both sides of every tensor. */
 #define KL_WIRE_GUARD ((uint64_t)64 << 20)
 
-/* The control page; each word on a cache line of its own. */
+/* The control page, with each word on its own cache line. */
 struct kl_control {
 	uint64_t go; /* parent: a nonce that starts a call; bit 0: the empty call */
 	uint64_t pad0[7];
-	uint64_t ready; /* child: the last nonce, "waiting for the next" */
+	uint64_t ready; /* child: the nonce of the last call, set when it waits for the next one */
 	uint64_t pad1[7];
 	uint64_t done; /* child: the nonce of the call that ended */
 	uint64_t pad2[4096 / 8 - 17];
 };
 
 struct kl_wire_arg {
-	enum kl_arg_kind kind;
-	enum kl_dtype dtype; /* as the C prototype has it (oracle: kl_real's) */
+	enum kl_role role;
+	enum kl_dtype dtype; /* type in the C prototype (oracle: that of kl_real) */
 	int tensor;          /* passed as a pointer */
 	int writable;
 	uint64_t bits;      /* dim, scalar: the value, in the dtype's own representation */
-	uint64_t bytes;     /* tensor: of data */
-	uint64_t map_bytes; /* tensor: of its memfd, whole pages */
-	uint64_t offset;    /* tensor: where data begin in the memfd */
+	uint64_t bytes;     /* tensor: bytes of its data */
+	uint64_t map_bytes; /* tensor: bytes of its memfd, whole pages */
+	uint64_t offset;    /* tensor: offset of the data in the memfd */
 	int naxes;
 	int64_t extent[KL_MAX_AXES];
 };
@@ -63,13 +63,13 @@ struct kl_wire {
 	char baseline_name[64];
 };
 
-/* What the child says once everything is in place; sent before any byte of the kernel runs. */
+/* Sent by the child once everything is in place, before any byte of the kernel runs. */
 struct kl_hello {
-	int err; /* enum kl_err, with `message`; the child is gone then */
+	int err; /* 0 or an enum kl_err with `message`; on error the child has ended */
 	char message[400];
 	uint64_t stored, trapped; /* addresses of the stub, see stub.h */
 	uint64_t stack_top;
-	uint64_t map[KL_MAX_ARGS]; /* where each tensor's memfd begins */
+	uint64_t map[KL_JOB_MAX_ARGS]; /* address of each tensor's memfd in the child */
 };
 
 #endif
