@@ -158,7 +158,7 @@ static int take_turn(struct kl_lock *lock, const json_t *job)
 	err = kl_lock_take_machine(lock, "cpu", 0);
 	if (err != KL_EBUSY)
 		return err;
-	fprintf(stderr, "klineage-worker: waiting: somebody else profiles on this machine\n");
+	fprintf(stderr, "klineage-worker: waiting: another process is profiling on this machine\n");
 	return kl_lock_take_machine(lock, "cpu", -1);
 }
 
@@ -220,11 +220,11 @@ static int do_one(struct batch *batch, const json_t *entry, size_t number)
 	fprintf(stderr, "[%zu/%zu] %s %.12s: ", number, json_array_size(batch->unpacked.jobs),
 		kl_json_str_or(entry, "workload", "?"), kl_json_str_or(entry, "surface", "?"));
 	if (kl_report_has(&batch->report, kl_json_str_or(entry, "digest", ""))) {
-		fprintf(stderr, "done before\n");
+		fprintf(stderr, "already done\n");
 		return 0;
 	}
 	if ((err = judge_entry(&result, batch, entry)) < 0) {
-		fprintf(stderr, "not done\n");
+		fprintf(stderr, "failed\n");
 		return err;
 	}
 	line = line_for(batch, entry, result, (kl_clock_ns() - begin) / 1000000);
@@ -268,7 +268,7 @@ int kl_batch_run(const struct kl_batch *opts)
 	for (size_t i = 0; !batch.report.ended && i < json_array_size(batch.unpacked.jobs); i++) {
 		if (kl_proc_interrupted())
 			return kl_error(KL_EINTR,
-					"interrupted; the same command goes on from here");
+					"interrupted; run the same command again to resume");
 		if ((err = do_one(&batch, json_array_get(batch.unpacked.jobs, i), i + 1)) < 0)
 			return err;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main - klineage-worker: reads a job, runs its stages, prints the result */
+/* main - reads a job, runs its stages and prints the result */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

@@ -94,9 +94,9 @@ static int check_head(const char *text, size_t n, const char *bundle)
 
 	if (kl_json_parse(&head, text, n) < 0 ||
 	    strcmp(kl_json_str_or(head, "schema", ""), "klineage.results/1"))
-		return kl_error(KL_EINVALID, "there is something else in that file");
+		return kl_error(KL_EINVALID, "file exists and is not a results file");
 	if (strcmp(kl_json_str_or(head, "bundle", ""), bundle))
-		return kl_error(KL_EINVALID, "it holds the results of another bundle");
+		return kl_error(KL_EINVALID, "file holds the results of another bundle");
 	return 0;
 }
 
@@ -124,7 +124,7 @@ static int resume_report(struct kl_report *report, const struct kl_buf *old, con
 	kl_error_clear();
 	kl_buf_add(&report->text, old->ptr, good);
 	if (ftruncate(report->fd, (off_t)good) < 0 || lseek(report->fd, 0, SEEK_END) < 0)
-		return kl_error_errno("cannot go on with the results");
+		return kl_error_errno("cannot resume the results");
 	return 0;
 }
 
@@ -142,7 +142,8 @@ int kl_report_open(struct kl_report *report, const char *path, const char *bundl
 			return kl_error_errno("cannot open '%s'", path);
 		if ((err = kl_lock_take(&report->lock, path, 0)) < 0)
 			return err == KL_EBUSY ?
-				       kl_error(KL_EBUSY, "another klineage-worker writes '%s'",
+				       kl_error(KL_EBUSY,
+						"another klineage-worker is writing to '%s'",
 						path) :
 				       err;
 		if (!(err = kl_buf_read_fd(&old, report->fd, MAX_REPORT)))
@@ -185,13 +186,12 @@ static int sign_text(char **sig, const struct kl_buf *text, const char *key)
 	int err = kl_proc_run(&res, &opts);
 
 	if (err == KL_ENOTFOUND)
-		return kl_error(KL_EIO,
-				"'ssh-keygen' is not installed: the results are not signed");
+		return kl_error(KL_EIO, "cannot sign the results: 'ssh-keygen' is not installed");
 	if (err < 0)
 		return err;
 	kl_buf_rtrim(&words);
 	if (res.exit || !out.len)
-		return kl_error(KL_EIO, "'ssh-keygen' does not sign the results: %s", words.ptr);
+		return kl_error(KL_EIO, "'ssh-keygen' cannot sign the results: %s", words.ptr);
 	*sig = kl_buf_detach(&out);
 	return 0;
 }

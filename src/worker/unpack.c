@@ -57,10 +57,11 @@ static int put_entry(struct files *files, const struct kl_tar_entry *entry, cons
 		return 0;
 	}
 	if (!name_ok(entry->name, &digest))
-		return kl_error(KL_EINVALID, "'%s' has no place in a bundle", entry->name);
+		return kl_error(KL_EINVALID, "unexpected file '%s' in the bundle", entry->name);
 	kl_sha256_hex(hex, entry->data, entry->len);
 	if (strncmp(hex, digest, 64))
-		return kl_error(KL_EINVALID, "'%s' is damaged: its digest is another", entry->name);
+		return kl_error(KL_EINVALID, "'%s' is damaged: its digest does not match its name",
+				entry->name);
 	file = json_object();
 	kl_json_set_str(file, "name", entry->name);
 	kl_json_set_str(file, "sha256", hex);
@@ -86,7 +87,7 @@ static int put_files(struct files *files, const void *bytes, size_t len, const c
 		err = put_entry(files, &entry, dir);
 	if (err < 0 || more < 0)
 		return err < 0 ? err : more;
-	return files->manifest ? 0 : kl_error(KL_EINVALID, "there is no " MANIFEST " in it");
+	return files->manifest ? 0 : kl_error(KL_EINVALID, "the bundle has no " MANIFEST "");
 }
 
 /* --- the manifest ---------------------------------------------------------- */
@@ -112,7 +113,7 @@ static int check_digest(const json_t *entry)
 	kl_json_canonical(&text, bare);
 	kl_sha256_hex(hex, text.ptr, text.len);
 	return strcmp(hex, kl_json_str_or(entry, "digest", "")) ?
-		       kl_error(KL_EINVALID, "a job is not what its digest says") :
+		       kl_error(KL_EINVALID, "a job does not match its digest") :
 		       0;
 }
 
@@ -128,13 +129,15 @@ static int check_entry(const json_t *entry, const struct files *files, const cha
 	if (err < 0 || (err = kl_json_str(&name, entry, "job")) < 0)
 		return err;
 	if (strncmp(name, "jobs/", 5) || !name_ok(name, &digest) || !is_listed(files->list, name))
-		return kl_error(KL_EINVALID, "a job names '%s', which is not there", name);
+		return kl_error(KL_EINVALID, "a job refers to '%s', which is not in the bundle",
+				name);
 	if ((err = kl_unpack_job(&job, entry, dir)) < 0)
 		return err;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(object_key); i++) {
 		text = kl_json_str_or(job, object_key[i], NULL);
 		if (text && !is_listed(files->list, text + strlen(dir) + 1))
-			return kl_error(KL_EINVALID, "a job names an object that is not there");
+			return kl_error(KL_EINVALID,
+					"a job refers to an object that is not in the bundle");
 	}
 	return 0;
 }
@@ -148,18 +151,18 @@ static int check_manifest(struct kl_unpacked *out, const struct files *files, co
 	int err;
 
 	if (files->len > MAX_MANIFEST)
-		return kl_error(KL_EINVALID, "a manifest of %zu bytes", files->len);
+		return kl_error(KL_EINVALID, "the manifest is too large: %zu bytes", files->len);
 	if ((err = kl_json_parse(&manifest, files->manifest, files->len)) < 0 ||
 	    (err = kl_json_str(&schema, manifest, "schema")) < 0 ||
 	    (err = kl_json_arr(&listed, manifest, "files")) < 0 ||
 	    (err = kl_json_arr(&jobs, manifest, "jobs")) < 0)
 		return err;
 	if (strcmp(schema, "klineage.bundle/1"))
-		return kl_error(KL_EINVALID, "a bundle of schema '%s'", schema);
+		return kl_error(KL_EINVALID, "unsupported bundle schema '%s'", schema);
 	if (!json_equal(listed, files->list))
-		return kl_error(KL_EINVALID, "its files are not those that the manifest names");
+		return kl_error(KL_EINVALID, "the files differ from those listed in the manifest");
 	if (!json_array_size(jobs) || json_array_size(jobs) > MAX_JOBS)
-		return kl_error(KL_EINVALID, "%zu jobs; there may be 1 to %d",
+		return kl_error(KL_EINVALID, "the bundle has %zu jobs; must be 1 to %d",
 				json_array_size(jobs), MAX_JOBS);
 	json_array_foreach(jobs, i, entry)
 		if ((err = check_entry(entry, files, dir)) < 0)
@@ -202,19 +205,20 @@ int kl_unpack_job(json_t **out, const json_t *entry, const char *dir)
 	    (err = kl_json_parse(&job, text.ptr, text.len)) < 0)
 		return err;
 	if (!json_is_object(job))
-		return kl_error(KL_EINVALID, "a job that is no object");
+		return kl_error(KL_EINVALID, "a job is not a JSON object");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(object_key); i++) {
 		const char *name = kl_json_str_or(job, object_key[i], NULL);
 
 		if (!name)
 			continue;
 		if (strncmp(name, "files/", 6) || !name_ok(name, &digest))
-			return kl_error(KL_EINVALID, "a job names '%.80s'", name);
+			return kl_error(KL_EINVALID, "a job has the invalid object path '%.80s'",
+					name);
 		set_path(job, object_key[i], name, dir);
 	}
 	pool = kl_json_str_or(job, "pool", "");
 	if (strncmp(pool, "pools/", 6) || !hex_ok(pool + 6, 16) || strlen(pool) != 22)
-		return kl_error(KL_EINVALID, "a job's pool is '%.80s'", pool);
+		return kl_error(KL_EINVALID, "a job has the invalid pool path '%.80s'", pool);
 	set_path(job, "pool", pool, dir);
 	*out = kl_steal(&job);
 	return 0;

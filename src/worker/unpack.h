@@ -6,14 +6,14 @@
 #include "text/json.h"
 
 /*
- * unpack - unpacks a bundle into a directory and verifies it (docs/formats.md, "Bundles and
- * results"). A bundle can come from anywhere: every file must match the digest in its name, jobs
- * may refer only to such files, and the manifest must agree with the files. A bundle with any error
- * is refused as a whole.
+ * unpack - unpacks a bundle into a directory and verifies it. The format is in docs/formats.md,
+ * "Bundles and results". A bundle can come from anywhere: every file must match the digest in its
+ * name, jobs may refer only to such files, and the manifest must agree with the files. A bundle
+ * with any error is refused as a whole.
  */
 struct kl_unpacked {
 	json_t *jobs;               /* entries of the manifest, in order */
-	char digest[KL_SHA256_HEX]; /* of the manifest */
+	char digest[KL_SHA256_HEX]; /* SHA-256 of the manifest */
 };
 void kl_unpacked_release(struct kl_unpacked *unpacked);
 

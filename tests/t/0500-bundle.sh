@@ -143,7 +143,7 @@ test_expect_success 'a worker goes on where one was killed, and leaves the resul
 	cp away/a.results whole && klineage-worker --bundle a.tar -o whole && test_cmp away/a.results whole &&
 	cp away/a.results whole && exits 128 klineage-worker --bundle w.tar -o whole 2>err &&
 	says "another bundle" err && test_cmp away/a.results whole &&
-	echo mine >mine && exits 128 klineage-worker --bundle a.tar -o mine 2>err && says "something else" err &&
+	echo mine >mine && exits 128 klineage-worker --bundle a.tar -o mine 2>err && says "not a results file" err &&
 	test "$(cat mine)" = mine
 '
 

@@ -7,10 +7,10 @@
 #include "worker/pool/pool.h"
 
 /*
- * visit - one visit of the profile: a few timed calls of one subject in a fresh process. The
- * process gets a fresh copy of the subject's object and makes one call that is not measured, then
- * measured calls on inputs that this process has not seen. Every answer is checked, including that
- * of the unmeasured call.
+ * visit - makes a few timed calls of one subject in a fresh process. This is one visit of the
+ * profile: the process gets a fresh copy of the subject's object and makes one call that is not
+ * measured, then measured calls on inputs that this process has not seen. Every answer is checked,
+ * including that of the unmeasured call.
  *
  * Cold: inputs are copied in and every buffer is evicted from the caches right before a call. Hot:
  * nothing is evicted, and each measured call follows an unmeasured one on the first input, so that

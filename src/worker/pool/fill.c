@@ -62,8 +62,7 @@ int kl_fill_number(double *out, const json_t *value)
 	else if (text && !strcmp(text, "-0"))
 		*out = -0.0;
 	else
-		return kl_error(KL_EINVALID,
-				"a number of a fill is neither a number nor inf, -inf, nan, -0");
+		return kl_error(KL_EINVALID, "a fill value must be a number, inf, -inf, nan or -0");
 	return 0;
 }
 
@@ -154,13 +153,13 @@ static int parse_after(struct fill *fill, const json_t *value)
 	if ((lower && (!json_is_integer(lower) || fill->lower < 0)) ||
 	    (running && (!json_is_integer(running) || fill->running < 1)))
 		return kl_error(KL_EINVALID,
-				"'lower' and 'running' of a fill are no whole numbers");
+				"'lower' and 'running' of a fill must be whole numbers");
 	if (map) {
 		for (size_t i = 1; i < KL_ARRAY_SIZE(maps); i++)
 			if (!strcmp(map, maps[i]))
 				fill->map = (enum map)i;
 		if (fill->map == MAP_NONE)
-			return kl_error(KL_EINVALID, "unknown map '%s' of a fill", map);
+			return kl_error(KL_EINVALID, "unknown map '%s' in a fill", map);
 	}
 	fill->unit = unit && !strcmp(unit, "last");
 	fill->scale = 1.0;
@@ -178,7 +177,7 @@ static int parse_fill(struct fill **out, const json_t *item, const char *point)
 		fill->kind = (enum kind)i;
 	}
 	if (!value)
-		return kl_error(KL_EINVALID, "a fill names none of the known kinds");
+		return kl_error(KL_EINVALID, "a fill has no known kind");
 	err = parse_kind(fill, value, point);
 	if (err == 0)
 		err = parse_after(fill, item);

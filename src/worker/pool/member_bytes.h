@@ -5,7 +5,9 @@
 #include "worker/pool/member_file.h"
 #include "worker/subject/subject.h"
 
-/* member_bytes - makes a member's bytes: draws its inputs, runs the oracles for its answers. */
+/*
+ * member_bytes - makes a member's bytes by drawing its inputs and running the oracles
+ */
 
 /*
  * The oracles at one point. `abs` has a child of its own, since there the scalars are absolute

@@ -38,7 +38,7 @@ void kl_poolfile_init(struct kl_poolfile *layout, const struct kl_job *job,
 			layout->total += (layout->bytes[i][part] + ALIGN - 1) / ALIGN * ALIGN;
 		}
 	}
-	layout->total += ALIGN; /* so that even empty tensors have an address */
+	layout->total += ALIGN; /* give even empty tensors an address */
 }
 
 void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *layout,

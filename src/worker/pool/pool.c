@@ -182,7 +182,7 @@ static int map_member(struct kl_pool *pool, const struct kl_job *job, size_t i)
 	if (pool->slot[i].none)
 		return 0;
 	if ((size_t)st.st_size != layout.total)
-		return kl_error(KL_EINVALID, "'%s' has another size than its member", path);
+		return kl_error(KL_EINVALID, "'%s' has the wrong size for its member", path);
 	at = mmap(NULL, layout.total, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return kl_error_errno("cannot map '%s'", path);
@@ -291,7 +291,7 @@ static int make_dir(const char *dir)
 	if (err < 0)
 		return err;
 	if (chmod(dir, 0700) < 0)
-		return kl_error_errno("cannot close '%s' to others", dir);
+		return kl_error_errno("cannot restrict access to '%s'", dir);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ struct part {
 	char *now;       /* bytes in the caller's buffer */
 	char *other;     /* redrawn bytes */
 	size_t grain, n; /* bytes of the smallest part; number of parts */
-	size_t elements; /* of one part */
+	size_t elements; /* elements of one part */
 };
 
 static void part_release(struct part *part)

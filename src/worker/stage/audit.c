@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audit - stage audit: checks the contract itself, before any candidate */
+/* audit - checks the contract itself, before any candidate (stage audit) */
 #include "worker/stage/stages.h"
 
 #include <math.h>

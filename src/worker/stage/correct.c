@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* correct - stage correct: checks the candidate's answers on inputs it has not seen */
+/* correct - checks the candidate's answers on inputs it has not seen (stage correct) */
 #include "worker/stage/stages.h"
 
 #include <inttypes.h>

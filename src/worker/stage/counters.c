@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counters - stages launch and counters: hardware counters of the candidate, read by ncu */
+/* counters - reads the candidate's hardware counters by ncu (stages launch and counters) */
 #include "worker/stage/stages.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 /*
  * To read the counters of the candidate's launches, this program runs itself below ncu, with a job
  * for one call of the candidate. This process keeps the GPU locked, and tells the other one so by
- * the environment variable KL_GPU_LOCKED.
+ * KLINEAGE_GPU_LOCKED in its environment.
  */
 #define LIMIT_MS 120000
 #define CALL_MS 100000 /* ncu repeats each launch several times and slows it down */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile - stage profile on a CPU: the subjects, their processors, the physical floor */
+/* profile - times the candidate on a CPU and checks its physical floor (stage profile) */
 #include "worker/stage/stages.h"
 
 #include <math.h>
@@ -267,7 +267,7 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 	if (job->surface == KL_SURFACE_CUDA)
 		return kl_gpu_profile(result, job, pool);
 	if (sched_getaffinity(0, sizeof(before), &before) < 0)
-		return kl_error_errno("cannot ask for the processors");
+		return kl_error_errno("cannot get the CPU affinity");
 	if (!choose_processors(&ours, &theirs, &before)) {
 		kl_blocks_note(profile.notes, "one processor: not profiled");
 		return 0;
@@ -278,7 +278,7 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 	CPU_ZERO(&one);
 	CPU_SET(ours, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) < 0)
-		return kl_error_errno("cannot stay on processor %d", ours);
+		return kl_error_errno("cannot pin this process to processor %d", ours);
 	err = profile_points(&profile, pool, points, theirs);
 	sched_setaffinity(0, sizeof(before), &before);
 	if (profile.nhandshake)

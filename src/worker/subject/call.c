@@ -377,7 +377,7 @@ int kl_cpu_subject_call(struct kl_cpu_subject *subject, struct kl_call *out)
 
 	*out = (struct kl_call){ .end = KL_CALL_OK };
 	if (!subject->pid)
-		return kl_error(KL_EINVALID, "the subject of this call is gone");
+		return kl_error(KL_EINVALID, "the kernel process has exited");
 	if (one_call(subject, false, &times, out))
 		take_time(subject, &times, out);
 	return 0;

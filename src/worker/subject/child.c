@@ -57,7 +57,7 @@ static int pin_core(int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set) < 0)
-		return kl_error_errno("cannot stay on processor %d", cpu);
+		return kl_error_errno("cannot pin the kernel's process to processor %d", cpu);
 	return 0;
 }
 

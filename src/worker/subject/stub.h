@@ -5,7 +5,7 @@
 #include "worker/subject/wire.h"
 
 /*
- * stub - the loop in which a child waits for calls
+ * stub - the loop in which a child waits for calls.
  *
  *	stored:	 traced: int3, so that the parent gets us stopped
  *	trapped: ready = last nonce

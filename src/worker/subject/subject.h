@@ -75,7 +75,7 @@ struct kl_subject_spec {
 	enum kl_subject_kind kind;
 	const char *so; /* path of the shared object, for kernel and oracle */
 	const char *entry;
-	const char *baseline; /* "openblas.sgemm" */
+	const char *baseline; /* name of the baseline, such as "openblas.sgemm" */
 	bool real_is_double;  /* oracle: whether kl_real is double or float in `so` */
 	bool align_right;     /* align buffers to the guard page on their right */
 	/*

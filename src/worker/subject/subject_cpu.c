@@ -231,7 +231,7 @@ static int greet_child(struct kl_cpu_subject *subject, const struct kl_subject_s
 	subject->traced = KL_STUB_TRACE && !spec->untraced && kl_trace_attach(subject->pid);
 	answer = subject->traced ? KL_WIRE_TRACED : KL_WIRE_ALONE;
 	if (send(subject->socket, &answer, 1, MSG_NOSIGNAL) != 1)
-		return kl_error_errno("cannot speak to the kernel's process");
+		return kl_error_errno("cannot send to the kernel's process");
 	close(subject->socket);
 	subject->socket = -1;
 	return kl_call_settle(subject);

@@ -19,7 +19,7 @@
  * sealed (launcher.h).
  */
 struct gpu_subject {
-	struct kl_subject base; /* first: what the interface sees */
+	struct kl_subject base; /* must be first: the interface's part */
 	struct kl_gpu_processes *keep;
 	struct kl_gpu_child *child;
 	struct kl_gpu_host host;

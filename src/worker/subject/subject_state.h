@@ -22,7 +22,7 @@ struct kl_tensor {
 };
 
 struct kl_cpu_subject {
-	struct kl_subject base; /* first: what the interface sees */
+	struct kl_subject base; /* must be first: the interface's part */
 	pid_t pid;              /* 0: the child has ended */
 	bool traced, precise;   /* precise: the child is pinned, so the parent spins */
 	int socket;
@@ -65,7 +65,7 @@ int kl_memory_take(struct kl_cpu_subject *subject);
 /** Return the memory to its owner, or free it. */
 void kl_memory_give(struct kl_cpu_subject *subject);
 
-/* subject_cpu.c, buffers.c, call.c: what is behind the interface */
+/* subject_cpu.c, buffers.c, call.c: operations of the interface */
 /** Kill and reap the child, if it still runs. */
 void kl_cpu_subject_reap(struct kl_cpu_subject *subject);
 void kl_cpu_subject_poison(struct kl_cpu_subject *subject, uint64_t seed);

@@ -53,7 +53,7 @@ struct kl_wire_arg {
 };
 
 struct kl_wire {
-	int baseline; /* trusted library: not sealed */
+	int baseline; /* a vendor library: trusted, not sealed */
 	int cpu;      /* -1: anywhere */
 	int64_t arena_bytes;
 	uint32_t nargs;

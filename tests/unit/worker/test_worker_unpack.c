@@ -138,7 +138,7 @@ static void jobs_name_nothing_but_what_is_in_the_bundle(void **state)
 		KL_AUTO(release) struct parts parts;
 
 		make(&parts, bad[i], NULL);
-		assert_error(KL_EINVALID, "a job names", try_parts(&parts));
+		assert_error(KL_EINVALID, "object", try_parts(&parts));
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad_pool); i++) {
 		KL_AUTO(release) struct parts parts;
@@ -154,13 +154,13 @@ static void the_manifest_says_what_is_there(void **state)
 
 	make(&fewer, NULL, NULL);
 	json_array_remove(fewer.files, 0);
-	assert_error(KL_EINVALID, "files are not those", try_parts(&fewer));
+	assert_error(KL_EINVALID, "files differ from those", try_parts(&fewer));
 	make(&other, NULL, NULL);
 	kl_json_set_int(json_array_get(other.files, 0), "size", 7);
-	assert_error(KL_EINVALID, "files are not those", try_parts(&other));
+	assert_error(KL_EINVALID, "files differ from those", try_parts(&other));
 	make(&job, NULL, NULL);
 	kl_json_set_str(job.entry, "job", job.object);
-	assert_error(KL_EINVALID, "which is not there", try_parts(&job));
+	assert_error(KL_EINVALID, "which is not in the bundle", try_parts(&job));
 	make(&digest, NULL, NULL);
 	seal(&digest);
 	kl_json_set_str(digest.entry, "surface", "changed");
@@ -175,7 +175,7 @@ static void the_manifest_says_what_is_there(void **state)
 		kl_buf_clear(&digest.manifest);
 		kl_json_canonical(&digest.manifest, member);
 		pack(&bytes, &digest);
-		assert_error(KL_EINVALID, "what its digest says", unpack(&unpacked, &bytes));
+		assert_error(KL_EINVALID, "does not match its digest", unpack(&unpacked, &bytes));
 	}
 }
 
