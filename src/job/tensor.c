@@ -373,7 +373,7 @@ struct finite {
 	atomic_bool broken;
 };
 
-static void look_finite(void *ctx, size_t from, size_t to)
+static void finite_part(void *ctx, size_t from, size_t to)
 {
 	struct finite *finite = ctx;
 	double room[PART], product_sum = 0;
@@ -394,7 +394,7 @@ bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n)
 {
 	struct finite finite = { .from = from, .dtype = dtype };
 
-	kl_par_for(n, GRAIN, look_finite, &finite);
+	kl_par_for(n, GRAIN, finite_part, &finite);
 	return !atomic_load(&finite.broken);
 }
 

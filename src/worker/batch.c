@@ -75,12 +75,12 @@ static bool level_ok(const char *isa)
 
 static json_t *cannot_result(const char *why)
 {
-	json_t *record = json_object();
+	json_t *result = json_object();
 
-	kl_json_set_str(record, "schema", "klineage.result/1");
-	kl_json_set_str(record, "status", "cannot");
-	kl_json_set_str(record, "message", why);
-	return record;
+	kl_json_set_str(result, "schema", "klineage.result/1");
+	kl_json_set_str(result, "status", "cannot");
+	kl_json_set_str(result, "message", why);
+	return result;
 }
 
 static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)

@@ -63,7 +63,7 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 		     const struct kl_rule *rule, const void *const *got)
 {
 	const struct kl_point *point = member->point;
-	size_t n = (size_t)kl_point_elements(point, (size_t)rule->out);
+	size_t count = (size_t)kl_point_elements(point, (size_t)rule->out);
 
 	*rows = (struct rows){
 		.rule = rule,
@@ -80,9 +80,9 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 		.fraction = fraction_bits(job->arg[rule->out].dtype),
 		.salt = kl_rng_os_seed(),
 	};
-	rows->nrow = rows->k ? n / rows->k : 0;
+	rows->nrow = rows->k ? count / rows->k : 0;
 	if (job->arg[rule->of].dtype != rows->dtype || kl_dtype_is_float(rows->idtype) ||
-	    (size_t)kl_point_elements(point, (size_t)rule->indices) != n ||
+	    (size_t)kl_point_elements(point, (size_t)rule->indices) != count ||
 	    (size_t)kl_point_elements(point, (size_t)rule->of) != rows->nrow * rows->cols)
 		return kl_error(KL_EINVALID,
 				"rule multiset: '%s', '%s' and '%s' do not fit in shape or dtype",

@@ -143,7 +143,7 @@ static double interval_reach(struct kl_interval aa)
 }
 
 /* What counts as a difference, as a logarithm, if the A/A ratio may be off by `aa`. */
-static double far_of(double aa)
+static double far_limit(double aa)
 {
 	return log1p(fmax(FAR, 3 * aa));
 }
@@ -191,8 +191,8 @@ static double reach_at_end(const struct kl_blocks *blocks, struct kl_interval aa
 static bool beyond_doubt(const struct kl_blocks *blocks, struct kl_interval interval,
 			 struct kl_interval aa, int64_t ms)
 {
-	double far = fmax(far_of(interval_reach(aa)), BEYOND_DOUBT * far_of(0));
-	double end = far_of(reach_at_end(blocks, aa, ms));
+	double far = fmax(far_limit(interval_reach(aa)), BEYOND_DOUBT * far_limit(0));
+	double end = far_limit(reach_at_end(blocks, aa, ms));
 
 	if (interval.lo > far || interval.hi < -far)
 		return true;
@@ -293,8 +293,8 @@ int64_t kl_blocks_ns(const struct kl_blocks *blocks, enum kl_blocks_who who)
 	return exp_scaled(kl_stats_centre(logs, blocks->n).mid, 1);
 }
 
-static void weaken_speed(const struct kl_blocks *blocks, const char *id, struct kl_interval aa,
-			 json_t *notes)
+static void note_noise(const struct kl_blocks *blocks, const char *id, struct kl_interval aa,
+		       json_t *notes)
 {
 	if (aa.lo > 0 || aa.hi < 0)
 		kl_blocks_note(notes,
@@ -332,6 +332,6 @@ json_t *kl_blocks_report(const struct kl_blocks *blocks, const char *id, json_t 
 		json_array_append_new(vs, versus);
 	}
 	kl_json_set(point, "vs", vs);
-	weaken_speed(blocks, id, same, notes);
+	note_noise(blocks, id, same, notes);
 	return point;
 }

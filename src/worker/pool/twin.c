@@ -118,15 +118,15 @@ int kl_twin_apart(const struct kl_job *job, const struct kl_member *member,
 		  const struct kl_member *other)
 {
 	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
-	struct kl_mismatch at;
+	struct kl_mismatch mismatch;
 	int err;
 
 	kl_answer_truth(&answer, job, other);
-	err = kl_answer_compare(&at, job, member, &answer);
+	err = kl_answer_compare(&mismatch, job, member, &answer);
 	if (err == 0)
 		return 0;
 	if (err != KL_ENO)
 		return err;
 	/* beyond twice the bound, no answer lies within the bounds of both */
-	return at.margin >= 2;
+	return mismatch.margin >= 2;
 }

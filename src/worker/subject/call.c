@@ -403,7 +403,7 @@ static int first_trap(struct kl_cpu_subject *subject)
 	return 0;
 }
 
-static int by_size(const void *left, const void *right)
+static int compare_doubles(const void *left, const void *right)
 {
 	double x = *(const double *)left, y = *(const double *)right;
 
@@ -431,8 +431,8 @@ int kl_call_settle(struct kl_cpu_subject *subject)
 		done[i] = (double)(times.done - times.go);
 		trap[i] = (double)(times.trap - times.go);
 	}
-	qsort(done, (size_t)n, sizeof(*done), by_size);
-	qsort(trap, (size_t)n, sizeof(*trap), by_size);
+	qsort(done, (size_t)n, sizeof(*done), compare_doubles);
+	qsort(trap, (size_t)n, sizeof(*trap), compare_doubles);
 	subject->empty_done = at_most((int64_t)done[n / 4], MOST_HANDSHAKE_NS);
 	subject->empty_trap = at_most((int64_t)trap[n / 4], MOST_TRAP_NS);
 	subject->jitter = at_most((int64_t)trap[n * 9 / 10] - subject->empty_trap + 500,

@@ -20,7 +20,7 @@
  */
 struct gpu_subject {
 	struct kl_subject base; /* must be first: the interface's part */
-	struct kl_gpu_processes *keep;
+	struct kl_gpu_processes *processes;
 	struct kl_gpu_child *child;
 	struct kl_gpu_host host;
 	struct kl_gpu_tensor_layout layout[KL_MAX_ARGS];
@@ -44,7 +44,7 @@ static void end_gpu(struct gpu_subject *subject)
 {
 	if (subject->child) {
 		kl_gpu_child_host_back(subject->child, &subject->host);
-		kl_gpu_processes_put(subject->keep, subject->child);
+		kl_gpu_processes_put(subject->processes, subject->child);
 	}
 	kl_gpu_host_release(&subject->host);
 	kl_strvec_release(&subject->kernel);
@@ -191,8 +191,8 @@ static bool is_own(const struct gpu_subject *subject, const char *seen)
 }
 
 /* Check what host code ran on the device: only the candidate's own kernels are allowed. */
-static void look_seen(struct kl_call *out, const struct gpu_subject *subject,
-		      const struct kl_gpu_seen *seen)
+static void check_seen(struct kl_call *out, const struct gpu_subject *subject,
+		       const struct kl_gpu_seen *seen)
 {
 	size_t own_kernels = 0;
 
@@ -254,7 +254,7 @@ static int call_host(struct gpu_subject *subject, struct kl_gpu_launched *launch
 		snprintf(out->what, sizeof(out->what), "started %d thread%s", after - before,
 			 after - before > 1 ? "s" : "");
 	} else if (subject->child->launcher.traced && subject->kernel.n) {
-		look_seen(out, subject, &launched->seen);
+		check_seen(out, subject, &launched->seen);
 	}
 	return 0;
 }
@@ -294,7 +294,7 @@ static int call_gpu(struct kl_subject *base, struct kl_call *out)
 	out->ns = called.event_ns;
 	out->wall_ns = called.event_ns;
 	if (called.quirk)
-		kl_gpu_processes_note(subject->keep,
+		kl_gpu_processes_note(subject->processes,
 				      "a bit of small tensor maps was cleared, as CUTLASS does for "
 				      "drivers up to CUDA 13.1");
 	/* do not use a process again after any failure */
@@ -370,7 +370,7 @@ static void note_host(struct gpu_subject *subject)
 	const struct kl_gpu_launcher_ready *ready = &subject->child->launcher;
 
 	if (!ready->traced)
-		kl_gpu_processes_note(subject->keep,
+		kl_gpu_processes_note(subject->processes,
 				      "kernels that host code launched were not looked at: %s",
 				      ready->why);
 }
@@ -387,7 +387,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 		return kl_error(KL_ECANNOT,
 				"vendor libraries for cuda are called by the profile alone");
 	subject->base.ops = &operations;
-	subject->keep = job->gpu;
+	subject->processes = job->gpu;
 	subject->host.fd = -1;
 	subject->nargs = job->nargs;
 	subject->call_ms = job->call_ms;
