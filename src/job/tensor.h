@@ -13,19 +13,6 @@
  *
  * `off` and `n` count elements.
  */
-bool kl_dtype_is_float(enum kl_dtype dtype);
-
-/** True if the kernel reads this argument as a tensor. */
-static inline bool kl_arg_is_input(const struct kl_job_arg *arg)
-{
-	return arg->role == KL_ROLE_IN || arg->role == KL_ROLE_INOUT;
-}
-
-static inline bool kl_arg_is_output(const struct kl_job_arg *arg)
-{
-	return arg->role == KL_ROLE_OUT || arg->role == KL_ROLE_INOUT;
-}
-
 void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t off, size_t n);
 void kl_tensor_store(void *to, enum kl_dtype dtype, size_t off, const double *from, size_t n);
 /**

@@ -24,7 +24,7 @@
 
 struct kl_mismatch {
 	int out; /* argument index; -1: no mismatch */
-	int64_t index[KL_JOB_MAX_AXES];
+	int64_t index[KL_MAX_AXES];
 	size_t naxes;
 	char got[40], wanted[40];
 	char why[120];

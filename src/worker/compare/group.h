@@ -16,9 +16,9 @@
  */
 struct kl_groups {
 	size_t naxes;
-	int64_t extent[KL_JOB_MAX_AXES];
+	int64_t extent[KL_MAX_AXES];
 	/* length of each axis in one group: all of it, 1, or a piece */
-	int64_t part[KL_JOB_MAX_AXES];
+	int64_t part[KL_MAX_AXES];
 	size_t count;
 	size_t size; /* elements of the first group, which is the largest */
 };
@@ -32,7 +32,7 @@ int kl_groups_init(struct kl_groups *groups, const struct kl_rule *rule, const i
 
 struct kl_group_walk {
 	const struct kl_groups *g;
-	int64_t lo[KL_JOB_MAX_AXES], hi[KL_JOB_MAX_AXES], at[KL_JOB_MAX_AXES];
+	int64_t lo[KL_MAX_AXES], hi[KL_MAX_AXES], at[KL_MAX_AXES];
 	size_t inner;     /* from this axis on, elements of a group are contiguous */
 	size_t off, left; /* of the current run of contiguous elements */
 	bool more;

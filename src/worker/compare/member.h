@@ -26,13 +26,13 @@ struct kl_member {
 	int draw;      /* number of this draw among the members of that band */
 	bool exact;    /* answers must be bit-equal */
 	uint64_t seed; /* the pool's seed; given as job->seed, it makes the same members again */
-	const void *input[KL_JOB_MAX_ARGS]; /* in the kernel's dtype; NULL if not in/inout */
+	const void *input[KL_MAX_ARGS]; /* in the kernel's dtype; NULL if not in/inout */
 	/* outputs: double for float dtypes, the dtype itself for integers */
-	const void *truth[KL_JOB_MAX_ARGS];
+	const void *truth[KL_MAX_ARGS];
 	/* outputs: float for float dtypes, NULL for integers */
-	const void *honest[KL_JOB_MAX_ARGS];
+	const void *honest[KL_MAX_ARGS];
 	/* rule elementwise: the oracle on |inputs| in double; otherwise NULL */
-	const void *absum[KL_JOB_MAX_ARGS];
+	const void *absum[KL_MAX_ARGS];
 	const struct kl_yard *yard; /* job->nrule of them; NULL: kl_compare() computes its own */
 };
 

@@ -157,7 +157,7 @@ static void set_mismatch(struct kl_mismatch *mismatch, const struct kl_job *job,
 			 const char *wanted, const char *why)
 {
 	const struct kl_point *point = rows->member->point;
-	int64_t index[KL_JOB_MAX_AXES];
+	int64_t index[KL_MAX_AXES];
 
 	kl_tensor_index(index, point->arg[arg].extent, point->arg[arg].naxes, i);
 	mismatch->bad++;

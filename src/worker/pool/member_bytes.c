@@ -100,8 +100,8 @@ static void take_part(char *base, const struct kl_poolfile *layout, const struct
 static int run_absolute(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 			const struct kl_member *member, struct kl_oracles *oracles)
 {
-	void *absolute[KL_JOB_MAX_ARGS] = { NULL };
-	const void *input[KL_JOB_MAX_ARGS] = { NULL };
+	void *absolute[KL_MAX_ARGS] = { NULL };
+	const void *input[KL_MAX_ARGS] = { NULL };
 	int err;
 
 	for (size_t i = 0; i < job->nargs; i++) {
@@ -182,7 +182,7 @@ int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_membe
 		     const struct kl_member *original, uint64_t seed, struct kl_oracles *oracles,
 		     bool *made)
 {
-	void *input[KL_JOB_MAX_ARGS] = { NULL };
+	void *input[KL_MAX_ARGS] = { NULL };
 	struct kl_member twin = *member;
 	struct kl_poolfile layout;
 	int err = 0;

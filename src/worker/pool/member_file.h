@@ -12,8 +12,8 @@
 enum kl_poolpart { KL_PART_INPUT, KL_PART_TRUTH, KL_PART_HONEST, KL_PART_ABSUM, KL_PARTS };
 
 struct kl_poolfile {
-	size_t at[KL_JOB_MAX_ARGS][KL_PARTS];
-	size_t bytes[KL_JOB_MAX_ARGS][KL_PARTS]; /* 0: the part does not exist */
+	size_t at[KL_MAX_ARGS][KL_PARTS];
+	size_t bytes[KL_MAX_ARGS][KL_PARTS]; /* 0: the part does not exist */
 	size_t total;
 };
 

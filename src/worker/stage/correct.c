@@ -20,13 +20,13 @@
  */
 #define POINT_NS ((int64_t)3000000000)
 /* If a call takes longer, the third full-size draw is left to the profile. */
-#define VERY_DEAR_NS 1000000000
+#define VERY_SLOW_NS 1000000000
 #define SOAK_CALLS 50 /* plus up to SOAK_MORE, so that no kernel can count them */
 #define SOAK_MORE 16
 #define SOAK_NS 500000000 /* time limit for the whole soak */
 
 /* One point and the calls to skip there. */
-struct course {
+struct schedule {
 	struct kl_inquiry *inquiry;
 	const struct kl_point *point;
 	size_t *all; /* indices of its members, the twin last */
@@ -38,9 +38,9 @@ struct course {
 	size_t first, step; /* if calls are slow, make only every `step`-th call from `first` on */
 };
 
-static void course_release(struct course *course)
+static void schedule_release(struct schedule *schedule)
 {
-	free(course->all);
+	free(schedule->all);
 }
 
 static bool is_twin(const struct kl_inquiry *inquiry, size_t index)
@@ -50,77 +50,79 @@ static bool is_twin(const struct kl_inquiry *inquiry, size_t index)
 	return member == kl_pool_twin(inquiry->pool, member->point);
 }
 
-static void course_init(struct course *course, struct kl_inquiry *inquiry,
-			const struct kl_point *pt)
+static void schedule_init(struct schedule *schedule, struct kl_inquiry *inquiry,
+			  const struct kl_point *pt)
 {
 	size_t twin = SIZE_MAX;
 
-	*course = (struct course){ .inquiry = inquiry, .point = pt, .spare = SIZE_MAX };
-	course->all = kl_calloc(kl_pool_size(inquiry->pool) + 2, sizeof(*course->all));
+	*schedule = (struct schedule){ .inquiry = inquiry, .point = pt, .spare = SIZE_MAX };
+	schedule->all = kl_calloc(kl_pool_size(inquiry->pool) + 2, sizeof(*schedule->all));
 	for (size_t i = 0; i < kl_pool_size(inquiry->pool); i++) {
 		if (kl_pool_get(inquiry->pool, i)->point != pt)
 			continue;
 		if (is_twin(inquiry, i))
 			twin = i;
 		else
-			course->all[course->n++] = i;
+			schedule->all[schedule->n++] = i;
 	}
-	course->twin = twin != SIZE_MAX;
-	if (course->twin)
-		course->all[course->n++] = twin;
+	schedule->twin = twin != SIZE_MAX;
+	if (schedule->twin)
+		schedule->all[schedule->n++] = twin;
 }
 
 /* -- what calls cost ------------------------------------------------------ */
 
-enum thrift {
+enum saving {
 	NONE,
 	LEAN, /* call each input once */
 	LEAST /* skip some inputs */
 };
 
-static int64_t course_cost(const struct course *course)
+static int64_t schedule_cost(const struct schedule *schedule)
 {
-	return course->inquiry->cost[course->point - course->inquiry->job->point];
+	return schedule->inquiry->cost[schedule->point - schedule->inquiry->job->point];
 }
 
 /* Number of calls if time were no limit. */
-static size_t full_size(const struct course *course)
+static size_t full_size(const struct schedule *schedule)
 {
-	return course->point->perf ? course->n + 14 : 3 * course->n + 2;
+	return schedule->point->perf ? schedule->n + 14 : 3 * schedule->n + 2;
 }
 
 /* Decide from the least cost seen so far, which errs towards skipping too few calls. */
-static enum thrift course_thrift(const struct course *course)
+static enum saving schedule_saving(const struct schedule *schedule)
 {
-	if (course_cost(course) * (int64_t)full_size(course) <= POINT_NS)
+	if (schedule_cost(schedule) * (int64_t)full_size(schedule) <= POINT_NS)
 		return NONE;
-	return course->point->perf || course_cost(course) * (int64_t)(course->n + 2) <= POINT_NS ?
+	return schedule->point->perf ||
+			       schedule_cost(schedule) * (int64_t)(schedule->n + 2) <= POINT_NS ?
 		       LEAN :
 		       LEAST;
 }
 
 /* Number of inputs that there is time for; the first, which is noise, is called twice. */
-static size_t affordable_members(const struct course *course)
+static size_t affordable_members(const struct schedule *schedule)
 {
-	int64_t n = POINT_NS / (course_cost(course) ? course_cost(course) : 1) - 1;
+	int64_t n = POINT_NS / (schedule_cost(schedule) ? schedule_cost(schedule) : 1) - 1;
 
 	return n < 2 ? 2 : (size_t)n;
 }
 
-static void note_course(json_t *notes, const struct course *course)
+static void note_schedule(json_t *notes, const struct schedule *schedule)
 {
-	int64_t made = course->inquiry->made[course->point - course->inquiry->job->point];
+	int64_t made = schedule->inquiry->made[schedule->point - schedule->inquiry->job->point];
 	size_t met = 0;
 
-	if (course_thrift(course) == NONE || course->inquiry->class)
+	if (schedule_saving(schedule) == NONE || schedule->inquiry->class)
 		return;
-	for (size_t i = 0; i < course->n; i++)
-		met += course->inquiry->passed[0][course->all[i]] ||
-		       course->inquiry->passed[1][course->all[i]];
+	for (size_t i = 0; i < schedule->n; i++)
+		met += schedule->inquiry->passed[0][schedule->all[i]] ||
+		       schedule->inquiry->passed[1][schedule->all[i]];
 	kl_blocks_note(notes,
 		       "%s: calls of %.2g s: %" PRId64 " made to judge the answers, %zu of %zu "
 		       "inputs",
-		       course->point->id, (double)course_cost(course) / 1e9, made, met, course->n);
+		       schedule->point->id, (double)schedule_cost(schedule) / 1e9, made, met,
+		       schedule->n);
 }
 
 /* -- performance points --------------------------------------------------- */
@@ -149,34 +151,34 @@ static int run_twins(struct kl_inquiry *inquiry, struct kl_round round, size_t f
 
 static bool leave_perf(const void *ctx, size_t i)
 {
-	const struct course *course = ctx;
+	const struct schedule *schedule = ctx;
 
-	if (course_cost(course) > VERY_DEAR_NS &&
-	    kl_pool_get(course->inquiry->pool, course->member[i])->draw > 1)
+	if (schedule_cost(schedule) > VERY_SLOW_NS &&
+	    kl_pool_get(schedule->inquiry->pool, schedule->member[i])->draw > 1)
 		return true;
-	return i == course->spare && course_thrift(course) == NONE;
+	return i == schedule->spare && schedule_saving(schedule) == NONE;
 }
 
 /*
  * Call every second member from `side` on, and the twin right after its sibling if it would
  * otherwise not be called.
  */
-static int run_half(struct course *course, struct kl_round round, size_t side)
+static int run_half(struct schedule *schedule, struct kl_round round, size_t side)
 {
-	KL_AUTO(kl_freep) size_t *order = kl_calloc(course->n + 1, sizeof(*order));
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(schedule->n + 1, sizeof(*order));
 
-	round.member = course->member = order;
+	round.member = schedule->member = order;
 	round.leave = leave_perf;
-	round.ctx = course;
-	course->spare = SIZE_MAX;
-	for (size_t i = side; i < course->n - course->twin; i += 2) {
-		order[round.n++] = course->all[i];
-		if (i == 0 && course->twin) {
-			course->spare = round.n;
-			order[round.n++] = course->all[course->n - 1];
+	round.ctx = schedule;
+	schedule->spare = SIZE_MAX;
+	for (size_t i = side; i < schedule->n - schedule->twin; i += 2) {
+		order[round.n++] = schedule->all[i];
+		if (i == 0 && schedule->twin) {
+			schedule->spare = round.n;
+			order[round.n++] = schedule->all[schedule->n - 1];
 		}
 	}
-	return kl_inquiry_round(course->inquiry, &round);
+	return kl_inquiry_round(schedule->inquiry, &round);
 }
 
 /*
@@ -185,35 +187,35 @@ static int run_half(struct course *course, struct kl_round round, size_t side)
  * child, after another input and after itself: the bits must be those of the first time. The twin
  * is called there too; if calls are slow, right after its sibling.
  */
-static int perf_point(struct course *course, bool alone)
+static int perf_point(struct schedule *schedule, bool alone)
 {
-	struct kl_inquiry *inquiry = course->inquiry;
-	size_t n = course->n - course->twin;
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	size_t n = schedule->n - schedule->twin;
 	int err = 0;
 
 	for (size_t side = 0; side < 2 && side < n && err == 0 && !inquiry->class; side++) {
-		const size_t next = course->all[(side + 1) % n];
-		const size_t again[] = { next, course->all[side], next, course->all[side] };
+		const size_t next = schedule->all[(side + 1) % n];
+		const size_t again[] = { next, schedule->all[side], next, schedule->all[side] };
 		struct kl_kept kept = { 0 };
 		struct kl_round round = {
-			.point = course->point,
+			.point = schedule->point,
 			.right = side,
-			.watch = course->all[side],
+			.watch = schedule->all[side],
 			.kept = &kept,
 			.where = "",
 		};
 
-		err = run_half(course, round, side);
+		err = run_half(schedule, round, side);
 		round.member = again;
 		round.n = 4;
-		if (course_thrift(course) != NONE) {
+		if (schedule_saving(schedule) != NONE) {
 			/* if no other point can show nondeterminism, check it at least once */
 			round.member = again + 1;
 			round.n = alone && side == 0;
 		}
 		if (err == 0 && !inquiry->class && round.n == 4 && side == 0)
-			err = run_twins(inquiry, round, course->all[0],
-					course->twin ? course->all[n] : next, course->twin);
+			err = run_twins(inquiry, round, schedule->all[0],
+					schedule->twin ? schedule->all[n] : next, schedule->twin);
 		else if (err == 0 && !inquiry->class && round.n)
 			err = kl_inquiry_round(inquiry, &round);
 		kl_kept_release(&kept);
@@ -227,60 +229,61 @@ static int perf_point(struct course *course, bool alone)
  * Order the members: noise first, then its twin, then the bands in random order, so that if not all
  * are called, it is a different selection each time.
  */
-static void draw_order(struct course *course)
+static void draw_order(struct schedule *schedule)
 {
-	size_t fixed = course->twin ? 2 : 1, last = course->all[course->n - 1];
+	size_t fixed = schedule->twin ? 2 : 1, last = schedule->all[schedule->n - 1];
 	struct kl_rng rng;
 
-	kl_rng_seed(&rng, kl_rng_derive(course->inquiry->seed, course->point->id));
-	if (course->twin && course->n > 2) {
-		memmove(course->all + 2, course->all + 1, (course->n - 2) * sizeof(*course->all));
-		course->all[1] = last;
+	kl_rng_seed(&rng, kl_rng_derive(schedule->inquiry->seed, schedule->point->id));
+	if (schedule->twin && schedule->n > 2) {
+		memmove(schedule->all + 2, schedule->all + 1,
+			(schedule->n - 2) * sizeof(*schedule->all));
+		schedule->all[1] = last;
 	}
-	for (size_t i = course->n; i > fixed + 1; i--) {
-		size_t k = fixed + kl_rng_below(&rng, i - fixed), swap = course->all[i - 1];
+	for (size_t i = schedule->n; i > fixed + 1; i--) {
+		size_t k = fixed + kl_rng_below(&rng, i - fixed), swap = schedule->all[i - 1];
 
-		course->all[i - 1] = course->all[k];
-		course->all[k] = swap;
+		schedule->all[i - 1] = schedule->all[k];
+		schedule->all[k] = swap;
 	}
 }
 
 /* Skip by index among the members; the index after the last one stands for the first again. */
 static bool leave_also(const void *ctx, size_t i)
 {
-	const struct course *course = ctx;
-	enum thrift now = course_thrift(course);
+	const struct schedule *schedule = ctx;
+	enum saving now = schedule_saving(schedule);
 
 	if (now == NONE)
 		return false;
-	if (i == course->n)
-		return now == LEAST || course->first;
-	return i % course->step != course->first ||
-	       (now == LEAST && i >= affordable_members(course));
+	if (i == schedule->n)
+		return now == LEAST || schedule->first;
+	return i % schedule->step != schedule->first ||
+	       (now == LEAST && i >= affordable_members(schedule));
 }
 
 static bool leave_backward(const void *ctx, size_t i)
 {
-	const struct course *course = ctx;
+	const struct schedule *schedule = ctx;
 
-	return course_thrift(course) != NONE && i + 1 < course->n;
+	return schedule_saving(schedule) != NONE && i + 1 < schedule->n;
 }
 
 /* Call the inputs that were skipped before calls turned out faster than the first ones. */
-static int catch_up(struct course *course, struct kl_round round)
+static int catch_up(struct schedule *schedule, struct kl_round round)
 {
-	KL_AUTO(kl_freep) size_t *order = kl_calloc(course->n + 1, sizeof(*order));
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(schedule->n + 1, sizeof(*order));
 
 	round.leave = NULL;
 	round.right = false;
 	round.watch = SIZE_MAX;
 	round.member = order;
 	round.n = 0;
-	for (size_t i = 0; i < course->n && course_thrift(course) != LEAST; i++)
-		if (!course->inquiry->passed[0][course->all[i]] &&
-		    !course->inquiry->passed[1][course->all[i]])
-			order[round.n++] = course->all[i];
-	return round.n ? kl_inquiry_round(course->inquiry, &round) : 0;
+	for (size_t i = 0; i < schedule->n && schedule_saving(schedule) != LEAST; i++)
+		if (!schedule->inquiry->passed[0][schedule->all[i]] &&
+		    !schedule->inquiry->passed[1][schedule->all[i]])
+			order[round.n++] = schedule->all[i];
+	return round.n ? kl_inquiry_round(schedule->inquiry, &round) : 0;
 }
 
 /*
@@ -288,51 +291,51 @@ static int catch_up(struct course *course, struct kl_round round)
  * them in reverse. If calls are slow, call every second one with either side, and only the first in
  * the new child.
  */
-static int also_rounds(struct course *course, struct kl_kept kept[2])
+static int also_rounds(struct schedule *schedule, struct kl_kept kept[2])
 {
-	KL_AUTO(kl_freep) size_t *order = kl_calloc(course->n + 1, sizeof(*order));
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(schedule->n + 1, sizeof(*order));
 	struct kl_round round = {
-		.point = course->point,
+		.point = schedule->point,
 		.member = order,
-		.n = course->n + 1,
-		.watch = course->all[0],
+		.n = schedule->n + 1,
+		.watch = schedule->all[0],
 		.where = "",
 		.leave = leave_also,
-		.ctx = course,
+		.ctx = schedule,
 	};
 	int err = 0;
 
-	memcpy(order, course->all, course->n * sizeof(*order));
-	order[course->n] = course->all[0];
-	course->step = 2;
-	for (int right = 0; right < 2 && err == 0 && !course->inquiry->class; right++) {
+	memcpy(order, schedule->all, schedule->n * sizeof(*order));
+	order[schedule->n] = schedule->all[0];
+	schedule->step = 2;
+	for (int right = 0; right < 2 && err == 0 && !schedule->inquiry->class; right++) {
 		round.right = right;
 		round.kept = &kept[right];
-		course->first = right && course->n > 1;
-		err = kl_inquiry_round(course->inquiry, &round);
+		schedule->first = right && schedule->n > 1;
+		err = kl_inquiry_round(schedule->inquiry, &round);
 	}
-	if (err == 0 && !course->inquiry->class)
-		err = catch_up(course, round);
-	if (err < 0 || course->inquiry->class)
+	if (err == 0 && !schedule->inquiry->class)
+		err = catch_up(schedule, round);
+	if (err < 0 || schedule->inquiry->class)
 		return err;
-	for (size_t i = 0; i < course->n; i++)
-		order[i] = course->all[course->n - 1 - i];
+	for (size_t i = 0; i < schedule->n; i++)
+		order[i] = schedule->all[schedule->n - 1 - i];
 	round.right = false;
 	round.kept = &kept[0];
-	round.n = course->n;
+	round.n = schedule->n;
 	round.leave = leave_backward;
-	return kl_inquiry_round(course->inquiry, &round);
+	return kl_inquiry_round(schedule->inquiry, &round);
 }
 
-static int also_point(struct course *course)
+static int also_point(struct schedule *schedule)
 {
 	struct kl_kept kept[2] = { 0 };
 	int err;
 
-	if (!course->n)
+	if (!schedule->n)
 		return 0;
-	draw_order(course);
-	err = also_rounds(course, kept);
+	draw_order(schedule);
+	err = also_rounds(schedule, kept);
 	kl_kept_release(&kept[0]);
 	kl_kept_release(&kept[1]);
 	return err;
@@ -367,18 +370,18 @@ static int soak_members(struct kl_inquiry *inquiry)
 {
 	size_t order[SOAK_CALLS + SOAK_MORE], at = soak_point(inquiry);
 	struct kl_round round = { .member = order, .watch = SIZE_MAX, .where = "soak: " };
-	KL_AUTO(course_release) struct course course = { .all = NULL };
+	KL_AUTO(schedule_release) struct schedule schedule = { .all = NULL };
 	struct kl_rng rng;
 
-	course_init(&course, inquiry, &inquiry->job->point[at]);
+	schedule_init(&schedule, inquiry, &inquiry->job->point[at]);
 	kl_rng_seed(&rng, kl_rng_derive(inquiry->seed, "soak"));
-	round.point = course.point;
+	round.point = schedule.point;
 	round.n = SOAK_CALLS + kl_rng_below(&rng, SOAK_MORE);
 	if (inquiry->cost[at] > SOAK_NS / SOAK_CALLS)
 		round.n = (size_t)(SOAK_NS / inquiry->cost[at]);
-	for (size_t i = 0; i < round.n && course.n; i++)
-		order[i] = course.all[kl_rng_below(&rng, course.n)];
-	return course.n && round.n ? kl_inquiry_round(inquiry, &round) : 0;
+	for (size_t i = 0; i < round.n && schedule.n; i++)
+		order[i] = schedule.all[kl_rng_below(&rng, schedule.n)];
+	return schedule.n && round.n ? kl_inquiry_round(inquiry, &round) : 0;
 }
 
 /*
@@ -394,13 +397,13 @@ static int all_points(struct kl_inquiry *inquiry, json_t *notes)
 		also = also || !inquiry->job->point[i].perf;
 	for (size_t k = 0; k < 2 * inquiry->job->npoint && err == 0 && !inquiry->class; k++) {
 		const struct kl_point *pt = &inquiry->job->point[k % inquiry->job->npoint];
-		KL_AUTO(course_release) struct course course = { .all = NULL };
+		KL_AUTO(schedule_release) struct schedule schedule = { .all = NULL };
 
 		if (pt->perf != (k < inquiry->job->npoint))
 			continue;
-		course_init(&course, inquiry, pt);
-		err = pt->perf ? perf_point(&course, !also) : also_point(&course);
-		note_course(notes, &course);
+		schedule_init(&schedule, inquiry, pt);
+		err = pt->perf ? perf_point(&schedule, !also) : also_point(&schedule);
+		note_schedule(notes, &schedule);
 	}
 	return err < 0 || inquiry->class ? err : soak_members(inquiry);
 }

@@ -240,7 +240,7 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		    const struct kl_round *round, size_t index)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
-	const void *got[KL_JOB_MAX_ARGS] = { NULL };
+	const void *got[KL_MAX_ARGS] = { NULL };
 	uint64_t poison = inquiry->seed + (uint64_t)++inquiry->calls * 0x9e3779b97f4a7c15u;
 	struct kl_mismatch mismatch;
 	struct kl_call end;

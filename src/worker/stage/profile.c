@@ -19,7 +19,7 @@
  * If a subject's call takes longer, one measured call for each visit and one visit for each block
  * are enough.
  */
-#define DEAR_NS ((int64_t)10000000)
+#define SLOW_NS ((int64_t)10000000)
 /* A single time can be below the floor by the errors of the clock and of the handshake. */
 #define FLOOR_SLACK_NS 1000
 
@@ -59,7 +59,7 @@ static void begin_block(void *ctx)
 {
 	struct profile *profile = ctx;
 
-	profile->calls = profile->longest_ns > DEAR_NS ? 1 : profile->ninput - 1;
+	profile->calls = profile->longest_ns > SLOW_NS ? 1 : profile->ninput - 1;
 }
 
 static int fail_visit(struct profile *profile, const struct kl_visit *visit)
@@ -95,7 +95,7 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 				       "the work cannot have been done",
 				       (long long)visit->least_wall_ns, profile->point->id,
 				       (long long)profile->point->floor_ns);
-	profile->blocks.subject[who].once |= visit->slow || visit->first_ns > DEAR_NS;
+	profile->blocks.subject[who].once |= visit->slow || visit->first_ns > SLOW_NS;
 	*log_ns += log((double)visit->least_ns);
 	profile->measured += visit->measured;
 	if (visit->first_ns > profile->longest_ns)

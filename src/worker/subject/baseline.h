@@ -12,7 +12,7 @@
  * They run in one thread, at the instruction set level of the platform: kl_baseline_env() gives the
  * environment variables that enforce this, which must be set before the libraries are loaded.
  *
- * A baseline maps the contract's arguments by the order of their roles. A signature that does not
+ * A baseline maps the contract's arguments by the order of their kinds. A signature that does not
  * fit is KL_ECANNOT with the reason, and so is a library that is not installed.
  *
  *	openblas.sgemm	three dims M N K, f32 in A [M,K], B [K,N], f32 out C [M,N]
@@ -41,7 +41,7 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 			      void *const *data);
 
 /** Index of the n-th argument with this role (dim, in, out), or -1. For the implementations. */
-int kl_baseline_arg(const struct kl_wire *wire, enum kl_role role, int n);
+int kl_baseline_arg(const struct kl_wire *wire, enum kl_arg_kind kind, int n);
 /** True if argument `arg` is an f32 tensor with these extents. */
 bool kl_baseline_f32(const struct kl_wire *wire, int arg, const int64_t *extent, int naxes);
 

@@ -187,8 +187,8 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 			      void *const *data)
 {
 	static struct conv conv; /* one for each process, whose only work it is */
-	int x = kl_baseline_arg(wire, KL_ROLE_IN, 0), w = kl_baseline_arg(wire, KL_ROLE_IN, 1);
-	int y = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;
+	int x = kl_baseline_arg(wire, KL_ARG_IN, 0), w = kl_baseline_arg(wire, KL_ARG_IN, 1);
+	int y = kl_baseline_arg(wire, KL_ARG_OUT, 0), err;
 	int64_t dim[5]; /* N H W C F */
 
 	for (int i = 0; i < 5; i++) {

@@ -48,8 +48,8 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 {
 	static struct sgemm sgemm; /* one for each process, whose only work it is */
 	int64_t dim[3];
-	int a = kl_baseline_arg(wire, KL_ROLE_IN, 0), b = kl_baseline_arg(wire, KL_ROLE_IN, 1);
-	int c = kl_baseline_arg(wire, KL_ROLE_OUT, 0), err;
+	int a = kl_baseline_arg(wire, KL_ARG_IN, 0), b = kl_baseline_arg(wire, KL_ARG_IN, 1);
+	int c = kl_baseline_arg(wire, KL_ARG_OUT, 0), err;
 
 	for (int i = 0; i < 3; i++) {
 		int at = kl_baseline_arg(wire, KL_ARG_DIM, i);

@@ -25,8 +25,8 @@ struct kl_frame {
 	ffi_cif cif;
 	ffi_type *type[KL_MAX_ARGS];
 #endif
-	void *value[KL_JOB_MAX_ARGS];    /* pointers into store */
-	uint64_t store[KL_JOB_MAX_ARGS]; /* scalars by value, tensors as pointers */
+	void *value[KL_MAX_ARGS];    /* pointers into store */
+	uint64_t store[KL_MAX_ARGS]; /* scalars by value, tensors as pointers */
 };
 
 /** Prepare the frame; `map[i]` is the address of the memfd of tensor argument i. */

@@ -66,7 +66,7 @@ static void plan_value(struct kl_wire_arg *planned, const struct kl_job_arg *arg
 {
 	double value = arg->value;
 
-	if (arg->role == KL_ROLE_DIM) {
+	if (arg->kind == KL_ARG_DIM) {
 		planned->extent[0] = dim;
 		memcpy(&planned->bits, &dim, kl_dtype_bytes(planned->dtype));
 		return;
@@ -94,7 +94,7 @@ static int plan_tensor(struct kl_wire_arg *planned, const struct kl_point *pt, s
 	if (!planned->map_bytes)
 		planned->map_bytes = PAGE;
 	planned->offset = spec->align_right ? planned->map_bytes - planned->bytes : 0;
-	planned->writable = planned->role != KL_ROLE_IN;
+	planned->writable = planned->kind != KL_ARG_IN;
 	planned->naxes = (int)pt->arg[arg].naxes;
 	memcpy(planned->extent, pt->arg[arg].extent, sizeof(planned->extent));
 	return 0;

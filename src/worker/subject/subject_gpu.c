@@ -29,9 +29,9 @@ struct gpu_subject {
 	int64_t call_ms;
 	uint32_t flags;
 	uint64_t seed;
-	bool stale[KL_JOB_MAX_ARGS]; /* poisoned on the device, but not yet in the host's copy */
+	bool stale[KL_MAX_ARGS]; /* poisoned on the device, but not yet in the host's copy */
 	bool host_code;
-	int64_t dim[KL_JOB_MAX_DIMS];
+	int64_t dim[KL_MAX_DIMS];
 	struct kl_strvec kernel; /* host code: the kernels it may launch; empty: unknown */
 };
 

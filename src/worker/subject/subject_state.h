@@ -30,8 +30,8 @@ struct kl_cpu_subject {
 	struct kl_control *control; /* shared with the child */
 	struct kl_wire *wire;
 	struct kl_hello hello;
-	char name[KL_JOB_MAX_ARGS][64]; /* names of the arguments */
-	struct kl_tensor tensor[KL_JOB_MAX_ARGS];
+	char name[KL_MAX_ARGS][64]; /* names of the arguments */
+	struct kl_tensor tensor[KL_MAX_ARGS];
 	/* takes the tensors back at the end; NULL: they are freed */
 	struct kl_subject_memory *memory;
 	struct kl_trace_regs home; /* registers at the first trap */

@@ -40,7 +40,7 @@ struct kl_control {
 };
 
 struct kl_wire_arg {
-	enum kl_role role;
+	enum kl_arg_kind kind;
 	enum kl_dtype dtype; /* type in the C prototype (oracle: that of kl_real) */
 	int tensor;          /* passed as a pointer */
 	int writable;
@@ -69,7 +69,7 @@ struct kl_hello {
 	char message[400];
 	uint64_t stored, trapped; /* addresses of the stub, see stub.h */
 	uint64_t stack_top;
-	uint64_t map[KL_JOB_MAX_ARGS]; /* address of each tensor's memfd in the child */
+	uint64_t map[KL_MAX_ARGS]; /* address of each tensor's memfd in the child */
 };
 
 #endif
