@@ -49,8 +49,9 @@ endif
 LIB_SRC := $(sort $(shell find src -name '*.c' ! -path 'src/cmd/*' ! -path 'src/worker/*'))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/cmd -name '*.c')))
-# the worker stands alone: base, plan, job, JSON, libffi
-WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(wildcard src/base/*.c src/plan/*.c src/job/*.c)) src/text/json.c)
+# the worker stands alone: base, plan, job, of text what needs no libyaml and no OpenSSL, libffi
+WORKER_TEXT := $(addprefix src/text/,json.c yaml_tree.c yaml_node.c yaml_write.c schema.c schema_read.c schema_write.c texts.c)
+WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(wildcard src/base/*.c src/plan/*.c src/job/*.c)) $(WORKER_TEXT))
 WORKER_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/worker -name '*.c')))
 # unit tests lie in the room that they test; their programs all in one folder, so their names differ
 TEST_SRC := $(sort $(shell find tests/unit -name 'test_*.c'))

@@ -234,6 +234,7 @@ static void merge_field(void *out, struct merger *merger, const struct kl_field 
 	case KL_FIELD_GROUP:
 		merge_record(out, merger, field->sub, three);
 		break;
+	case KL_FIELD_DOUBLE:
 	case KL_FIELD_PART:
 		KL_BUG("'%s' is merged as a whole row", field->key);
 	case KL_FIELD_STRING:

@@ -57,7 +57,7 @@ void kl_schema_release(void *obj, const struct kl_schema *schema)
 			kl_freep(field_at(obj, field));
 		else if (field->kind == KL_FIELD_SET)
 			kl_strvec_release(field_at(obj, field));
-		else if (field->kind == KL_FIELD_VALUE)
+		else if (field->kind == KL_FIELD_VALUE && field->value->release)
 			field->value->release(field_at(obj, field));
 		else if (is_list(field))
 			list_release(field_at(obj, field), field->sub);
@@ -93,7 +93,7 @@ static void copy_owned(void *to, const void *from, const struct kl_schema *schem
 
 			kl_strvec_copy(&copy, field_in(from, field));
 			*(struct kl_strvec *)field_at(to, field) = copy;
-		} else if (field->kind == KL_FIELD_VALUE) {
+		} else if (field->kind == KL_FIELD_VALUE && field->value->copy) {
 			field->value->copy(field_at(to, field), field_in(from, field));
 		} else if (is_list(field)) {
 			list_copy(field_at(to, field), field_in(from, field), field->sub);

@@ -24,6 +24,9 @@
  *	err = kl_schema_read(&pass, &schema, "passes.yaml", node);
  *	kl_schema_release(&pass, &schema);
  *
+ * Fields are read in the order of the table, whatever the order of the file, so that a value type
+ * can use what stands above it.
+ *
  * A list is any structure { T *v; size_t n, alloc; }. What a room means by a text is a string type
  * of its own, any other kind of value a value type.
  */
@@ -47,7 +50,7 @@ extern const struct kl_string_type kl_string_time; /* 2026-11-20T10:00:00Z */
 struct kl_value_type {
 	int (*read)(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node);
-	/** NULL: absent. */
+	/** Returns NULL for an absent value. Where all is only read, the rest may be NULL. */
 	struct kl_yaml *(*write)(const void *at, const struct kl_field *field);
 	void (*release)(void *at);
 	/** What is at `to` is not released. */
@@ -74,6 +77,7 @@ enum kl_field_kind {
 	KL_FIELD_SET,     /* struct kl_strvec of a string type; sorted when it is normalized */
 	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
 	KL_FIELD_DECIMAL, /* int64_t, millionths; likewise */
+	KL_FIELD_DOUBLE,  /* double within [low, high], decimal; nothing stands for absent */
 	KL_FIELD_BOOL,    /* bool; false: absent, unless it is needed */
 	KL_FIELD_WORD,    /* enum (int): index into words */
 	KL_FIELD_LIST,    /* list of `sub` */
@@ -100,6 +104,7 @@ struct kl_field {
 	int flags;
 	size_t at;        /* offset */
 	int64_t min, max; /* of a number, of a count of entries; 0, 0: the default */
+	double low, high; /* DOUBLE */
 	const struct kl_string_type *string; /* STRING; of each entry of a SET */
 	const char *const *words;            /* WORD */
 	const struct kl_schema *sub;         /* LIST, MAP, GROUP, PART */
@@ -118,6 +123,9 @@ struct kl_field {
 #define KL_DECIMAL_FIELD(name, flag, offset, least, most) \
 	{ .key = (name), .kind = KL_FIELD_DECIMAL, .flags = (flag), .at = (offset), \
 	  .min = (least), .max = (most) }
+#define KL_DOUBLE_FIELD(name, flag, offset, least, most) \
+	{ .key = (name), .kind = KL_FIELD_DOUBLE, .flags = (flag), .at = (offset), \
+	  .low = (least), .high = (most) }
 #define KL_BOOL_FIELD(name, flag, offset) \
 	{ .key = (name), .kind = KL_FIELD_BOOL, .flags = (flag), .at = (offset) }
 #define KL_WORD_FIELD(name, flag, offset, list) \

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fs.h"
 #include "base/vec.h"
 #include "text/schema.h"
 #include "text/yaml_node.h"
@@ -324,6 +323,9 @@ static int read_field(void *at, struct reader *reader, const struct kl_field *fi
 	case KL_FIELD_INT:
 	case KL_FIELD_DECIMAL:
 		return read_number(at, reader, field, node);
+	case KL_FIELD_DOUBLE:
+		return kl_node_num_in(at, (struct kl_node){ reader->name, node, reader->key },
+				      field->low, field->high);
 	case KL_FIELD_BOOL:
 		return read_bool(at, reader, node);
 	case KL_FIELD_WORD:
@@ -371,6 +373,35 @@ static bool is_null(const struct kl_yaml *node)
 	return node->kind == KL_YAML_SCALAR && node->plain && !strcmp(node->text, "null");
 }
 
+static int check_keys(const struct kl_schema *schema, const char *name, const struct kl_yaml *node)
+{
+	for (size_t i = 0; i < node->n; i++)
+		if (!find_field(schema, node->key[i]))
+			return refuse_unknown(schema, name, node, i);
+	return 0;
+}
+
+/* A misspelled key is a better answer than the one that is missing for it. */
+static int refuse_missing(const struct kl_schema *schema, const char *name,
+			  const struct kl_yaml *node, const char *key)
+{
+	int err = check_keys(schema, name, node);
+
+	return err < 0 ? err :
+			 kl_yaml_error(name, node, "'%s' is missing in %s", key, schema->what);
+}
+
+static int read_member(void *obj, struct reader *reader, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	if (is_null(node) && (field->flags & KL_NULL))
+		return 0;
+	if (is_null(node))
+		return kl_yaml_error(reader->name, node, "'%s' may not be null", field->key);
+	reader->key = field->key;
+	return read_field((char *)obj + field->at, reader, field, node);
+}
+
 int kl_schema_read(void *obj, const struct kl_schema *schema, const char *name,
 		   const struct kl_yaml *node)
 {
@@ -381,41 +412,17 @@ int kl_schema_read(void *obj, const struct kl_schema *schema, const char *name,
 		return kl_yaml_error(name, node, "%s must be a map {key: value}", schema->what);
 	if (schema->other && kl_yaml_get(node, schema->other_key))
 		schema = schema->other;
-	for (size_t i = 0; !err && i < node->n; i++) {
-		const struct kl_field *field = find_field(schema, node->key[i]);
+	for (const struct kl_field *field = schema->field; !err && field->key; field++) {
+		const struct kl_yaml *value = kl_yaml_get(node, field->key);
 
-		if (!field)
-			return refuse_unknown(schema, name, node, i);
-		if (is_null(node->item[i]) && (field->flags & KL_NULL))
-			continue;
-		if (is_null(node->item[i]))
-			return kl_yaml_error(name, node->item[i], "'%s' may not be null",
-					     field->key);
-		reader.key = field->key;
-		err = read_field((char *)obj + field->at, &reader, field, node->item[i]);
+		if (value)
+			err = read_member(obj, &reader, field, value);
+		else if (field->flags & KL_NEEDED)
+			err = refuse_missing(schema, name, node, field->key);
 	}
-	for (const struct kl_field *field = schema->field; !err && field->key; field++)
-		if (field->flags & KL_NEEDED && !kl_yaml_get(node, field->key))
-			err = kl_yaml_error(name, node, "'%s' is missing in %s", field->key,
-					    schema->what);
+	if (!err)
+		err = check_keys(schema, name, node);
 	return err < 0 || !schema->check ? err : schema->check(obj, name, node);
-}
-
-int kl_schema_parse(void *obj, const struct kl_schema *schema, const char *file, const char *text,
-		    size_t len)
-{
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
-	int err = kl_yaml_parse(&node, file, text, len);
-
-	return err < 0 ? err : kl_schema_read(obj, schema, file, node);
-}
-
-int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, size_t max_bytes)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err = kl_fs_read(&text, path, max_bytes);
-
-	return err < 0 ? err : kl_schema_parse(obj, schema, path, text.ptr, text.len);
 }
 
 int kl_schema_read_int(int64_t *out, const char *file, const struct kl_field *field,

@@ -14,6 +14,14 @@ struct kl_yaml *kl_schema_write_int(int64_t value)
 	return kl_yaml_new_plain(text);
 }
 
+static struct kl_yaml *write_double(double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.17g", value);
+	return kl_yaml_new_plain(text);
+}
+
 static struct kl_yaml *write_decimal(int64_t value)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
@@ -71,6 +79,8 @@ static struct kl_yaml *write_field(const void *at, const struct kl_field *field)
 	case KL_FIELD_DECIMAL:
 		return *(const int64_t *)at < field->min ? NULL :
 							   write_decimal(*(const int64_t *)at);
+	case KL_FIELD_DOUBLE:
+		return write_double(*(const double *)at);
 	case KL_FIELD_BOOL:
 		return !*(const bool *)at && !(field->flags & KL_NEEDED) ?
 			       NULL :
@@ -80,7 +90,7 @@ static struct kl_yaml *write_field(const void *at, const struct kl_field *field)
 	case KL_FIELD_SET:
 		return list->n || field->flags & KL_NEEDED ? kl_schema_write_set(list) : NULL;
 	case KL_FIELD_VALUE:
-		return field->value->write(at, field);
+		return field->value->write ? field->value->write(at, field) : NULL;
 	case KL_FIELD_LIST:
 		return other->n || field->flags & KL_NEEDED ? write_list(other, field->sub) : NULL;
 	case KL_FIELD_MAP:

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text/yaml.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -23,27 +21,6 @@ static void reader_release(struct reader *reader)
 {
 	yaml_event_delete(&reader->event);
 	yaml_parser_delete(&reader->parser);
-}
-
-static void node_free(struct kl_yaml *node)
-{
-	for (size_t i = 0; i < node->n; i++) {
-		if (node->key)
-			free(node->key[i]);
-		kl_yaml_free(node->item[i]);
-	}
-	free(node->key);
-	free(node->key_line);
-	free(node->key_col);
-	free(node->item);
-	free(node->text);
-	free(node);
-}
-
-void kl_yaml_free(struct kl_yaml *node)
-{
-	if (node)
-		node_free(node);
 }
 
 static int refuse_at(const struct reader *reader, yaml_mark_t at, const char *what)
@@ -134,6 +111,7 @@ static int read_seq(struct kl_yaml **out, struct reader *reader, int depth)
 		if ((err = read_node(&child, reader, depth + 1)) < 0)
 			return err;
 		KL_GROW(node->item, node->n + 1, alloc);
+		child->up = node;
 		node->item[node->n++] = child;
 	}
 	if (!err)
@@ -191,6 +169,7 @@ static int read_map(struct kl_yaml **out, struct reader *reader, int depth)
 		KL_GROW(node->key, node->n + 1, key_alloc);
 		KL_GROW(node->key_line, node->n + 1, line_alloc);
 		KL_GROW(node->key_col, node->n + 1, col_alloc);
+		child->up = node;
 		node->item[node->n] = child;
 		node->key_line[node->n] = (int)at.line + 1;
 		node->key_col[node->n] = (int)at.column + 1;
@@ -244,51 +223,4 @@ int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size
 		return refuse_at(&reader, reader.event.start_mark, "a second document");
 	*out = kl_steal(&node);
 	return 0;
-}
-
-const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key)
-{
-	if (map->kind != KL_YAML_MAP)
-		return NULL;
-	for (size_t i = 0; i < map->n; i++)
-		if (!strcmp(map->key[i], key))
-			return map->item[i];
-	return NULL;
-}
-
-/* The text quotes a hostile file: no escape sequence may reach a terminal. */
-static int error_at(const char *name, int line, int col, const char *fmt, va_list ap)
-{
-	char text[1024];
-
-	vsnprintf(text, sizeof(text), fmt, ap);
-	for (unsigned char *bytes = (unsigned char *)text; *bytes; bytes++)
-		if (*bytes < 0x20 || *bytes == 0x7f)
-			*bytes = '?';
-	if (!line)
-		return kl_error(KL_EINVALID, "%s: %s", name, text);
-	return kl_error(KL_EINVALID, "%s:%d:%d: %s", name, line, col, text);
-}
-
-int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
-{
-	va_list ap;
-	int err;
-
-	va_start(ap, fmt);
-	err = error_at(name, at->line, at->col, fmt, ap);
-	va_end(ap);
-	return err;
-}
-
-int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, const char *fmt, ...)
-{
-	va_list ap;
-	int err;
-
-	va_start(ap, fmt);
-	err = error_at(name, map->key_line ? map->key_line[i] : 0,
-		       map->key_col ? map->key_col[i] : 0, fmt, ap);
-	va_end(ap);
-	return err;
 }

@@ -2,6 +2,7 @@
 #ifndef KL_TEXT_YAML_H
 #define KL_TEXT_YAML_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/mem.h"
@@ -24,6 +25,8 @@ struct kl_yaml {
 	int flow;                /* to be written in braces (yaml_write.h) */
 	struct kl_yaml **item;   /* seq: elements; map: values */
 	char **key;              /* map: keys, same index */
+	struct kl_yaml *up;      /* the list or map that it is in; NULL: the root */
+	bool paths;              /* root: errors name paths ("launch[0].grid[1]: ...") too */
 	int *key_line, *key_col; /* map: where each key stands; NULL: it was not read */
 	size_t n;
 };
@@ -36,7 +39,10 @@ KL_DEFINE_CLEANUP(struct kl_yaml *, kl_yaml_free)
 /** Value of a key, borrowed, or NULL. */
 const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key);
 
-/** KL_EINVALID "<name>:<line>:<column>: ..." at a node; a tree that was not read has no lines. */
+/**
+ * KL_EINVALID "<name>:<line>:<column>: ..." at a node. A tree that was not parsed has no lines:
+ * "<name>: ...". `name` NULL: only the path, if the tree has paths.
+ */
 int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -68,12 +68,14 @@ void kl_yaml_put(struct kl_yaml *map, const char *key, struct kl_yaml *value)
 {
 	grow_node(map);
 	map->key[map->n] = kl_strdup(key);
+	value->up = map;
 	map->item[map->n++] = value;
 }
 
 void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value)
 {
 	grow_node(seq);
+	value->up = seq;
 	seq->item[seq->n++] = value;
 }
 
