@@ -123,10 +123,11 @@ int kl_buf_read_fd(struct kl_buf *buf, int fd, size_t max)
 
 void kl_buf_add_decimal(struct kl_buf *buf, int64_t millionths)
 {
-	uint64_t unit = millionths < 0 ? -(uint64_t)millionths : (uint64_t)millionths;
+	uint64_t magnitude = millionths < 0 ? -(uint64_t)millionths : (uint64_t)millionths;
 
 	kl_buf_addf(buf, "%s%llu.%06llu", millionths < 0 ? "-" : "",
-		    (unsigned long long)(unit / 1000000), (unsigned long long)(unit % 1000000));
+		    (unsigned long long)(magnitude / 1000000),
+		    (unsigned long long)(magnitude % 1000000));
 	while (buf->ptr[buf->len - 1] == '0')
 		buf->ptr[--buf->len] = '\0';
 	if (buf->ptr[buf->len - 1] == '.')

@@ -11,7 +11,7 @@
  *
  *	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
  *	kl_buf_addf(&b, "%d\n", n);
- *	return kl_buf_detach(&b);	(the caller frees)
+ *	return kl_buf_detach(&b);	the caller frees it
  */
 struct kl_buf {
 	char *ptr; /* never NULL: an empty buffer points at a shared "" */
@@ -26,24 +26,24 @@ extern char kl_buf_empty[];
 	}
 
 void kl_buf_release(struct kl_buf *buf);
-/** Empty, storage kept. */
+/** Empty the buffer, keep its storage. */
 void kl_buf_clear(struct kl_buf *buf);
-/** The string, owned by the caller; the buffer is empty again. */
+/** Return the string, which the caller owns, and leave the buffer empty. */
 char *kl_buf_detach(struct kl_buf *buf);
 
-/** Room for `n` more bytes and the NUL. */
+/** Make room for `n` more bytes and the NUL. */
 void kl_buf_reserve(struct kl_buf *buf, size_t n);
 void kl_buf_add(struct kl_buf *buf, const void *data, size_t n);
 void kl_buf_adds(struct kl_buf *buf, const char *text);
 void kl_buf_addch(struct kl_buf *buf, char ch);
 void kl_buf_addf(struct kl_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** Millionths as a decimal, without zeros at its end: 2610000 is "2.61". */
+/** Add millionths as a decimal without trailing zeros: 2610000 is "2.61". */
 void kl_buf_add_decimal(struct kl_buf *buf, int64_t millionths);
 void kl_buf_vaddf(struct kl_buf *buf, const char *fmt, va_list ap);
 /** Drop trailing white space. */
 void kl_buf_rtrim(struct kl_buf *buf);
 
-/** Read `fd` to its end; KL_EINVALID once more than `max` bytes came. */
+/** Append all of `fd`; KL_EINVALID if it has more than `max` bytes. */
 int kl_buf_read_fd(struct kl_buf *buf, int fd, size_t max);
 
 #endif

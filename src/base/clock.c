@@ -15,9 +15,9 @@ int64_t kl_clock_ns(void)
 
 void kl_clock_sleep_ms(int64_t ms)
 {
-	struct timespec now = { ms / 1000, (ms % 1000) * 1000000 };
+	struct timespec delay = { ms / 1000, (ms % 1000) * 1000000 };
 
-	nanosleep(&now, NULL);
+	nanosleep(&delay, NULL);
 }
 
 void kl_clock_iso(char out[21])

@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-/* clock - monotonic nanoseconds, and time as git-klineage writes it. */
+/* clock - monotonic time, sleeping and UTC timestamps. */
+/** Monotonic clock, nanoseconds. */
 int64_t kl_clock_ns(void);
 void kl_clock_sleep_ms(int64_t ms);
-/** "2026-11-20T10:00:00Z" of now, or of $KLINEAGE_TIME (tests); `out` has 21 bytes. */
+/** The current UTC time as "2026-11-20T10:00:00Z", or $KLINEAGE_TIME (tests). */
 void kl_clock_iso(char out[21]);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fixed size: a message must be possible when memory is what failed. */
+/* Fixed size, so that a failed allocation can be reported. */
 static _Thread_local char message[4096];
 static _Thread_local char hints[2048];
 
@@ -15,7 +15,7 @@ static int set_error(int kind, const char *suffix, const char *fmt, va_list ap)
 {
 	char text[sizeof(message)];
 
-	/* The arguments may point into the present message. */
+	/* The arguments can point into the current message. */
 	vsnprintf(text, sizeof(text), fmt, ap);
 	snprintf(message, sizeof(message), "%s%s%s", text, suffix ? ": " : "",
 		 suffix ? suffix : "");

@@ -3,10 +3,10 @@
 #define KL_BASE_ERROR_H
 
 /*
- * error - error codes, and the message that goes with one.
+ * error - error codes and the thread's last error message.
  *
- * A function returns 0, or one of these negative kinds, which a caller may
- * act on; the words for a person lie in one thread-local slot:
+ * A function returns 0 or one of these negative codes, which the caller can act on; the message for
+ * the user is kept in one thread-local slot:
  *
  *	if (fd < 0)
  *		return kl_error_errno("cannot open '%s'", path);
@@ -15,51 +15,51 @@
  *	if (err < 0)
  *		return kl_error_in(err, "workload '%s'", name);
  *
- * The message is set exactly once, where the failure begins, and may be
- * given context on the way up. Only src/cmd prints it. Messages are lower
- * case, without a full stop, and say what, where and what to do.
+ * The message is set exactly once, where the failure occurs; callers can prefix context. Only
+ * src/cmd prints it. Messages start in lower case, have no full stop, and say what failed, where,
+ * and what to do.
  */
 enum kl_err {
-	KL_ENOTFOUND = -1, /* it is not there */
-	KL_EINVALID = -2,  /* input that breaks its format or its promise */
-	KL_EEXISTS = -3,   /* the name is taken */
-	KL_ECHANGED = -4,  /* somebody else moved it meanwhile: read again */
-	KL_EBUSY = -5,     /* a lock is held, an operation in progress */
+	KL_ENOTFOUND = -1, /* does not exist */
+	KL_EINVALID = -2,  /* malformed input, or input that violates a requirement */
+	KL_EEXISTS = -3,   /* already exists */
+	KL_ECHANGED = -4,  /* changed by another process: read it again */
+	KL_EBUSY = -5,     /* a lock is held, or an operation is in progress */
 	KL_ECANNOT = -6,   /* cannot be tested here (exit code 125) */
-	KL_EIO = -7,       /* the system refused: disk, memory, process */
-	KL_ETIMEOUT = -8,  /* a limit ran out */
+	KL_EIO = -7,       /* a system call failed: disk, memory, process */
+	KL_ETIMEOUT = -8,  /* a time limit was exceeded */
 	KL_EINTR = -9,     /* the user interrupted */
-	KL_ENO = -10,      /* a negative answer, not a failure (exit 1) */
-	KL_EUSAGE = -11,   /* the command line is wrong (exit 129) */
+	KL_ENO = -10,      /* a negative result, not a failure (exit code 1) */
+	KL_EUSAGE = -11,   /* wrong command line (exit code 129) */
 };
 
-/** Set the message, return `kind`. */
+/** Set the message and return `kind`. Clears the hints. */
 int kl_error(enum kl_err kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**
- * The same from errno: ": <strerror>" is added; ENOENT is KL_ENOTFOUND, EEXIST
- * KL_EEXISTS, the rest KL_EIO.
+ * Set the message with ": <strerror(errno)>" appended. Returns KL_ENOTFOUND for ENOENT, KL_EEXISTS
+ * for EEXIST, KL_EINTR for EINTR and KL_EIO for anything else.
  */
 int kl_error_errno(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** Put "<context>: " in front of the present message; returns `err`. */
+/** Prefix the current message with "<context>: "; returns `err`. */
 int kl_error_in(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** Add "\n<hint line>" that the command layer prints as a `hint:`; returns `err`. */
+/** Add a line that the command layer prints as a `hint:`; returns `err`. */
 int kl_error_hint(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** The message; borrowed, valid until the next error of this thread. */
+/** The message; borrowed, valid until this thread sets another error. */
 const char *kl_error_last(void);
 
-/** The hints, newline-separated, or "" . */
+/** The hints, separated by newlines, or "". */
 const char *kl_error_hints(void);
 
 void kl_error_clear(void);
 
-/** Exit code of an error kind: 1, 125, 129 or 128. */
+/** Exit code of an error code: 0, 1, 125, 128, 129 or 130. */
 int kl_error_exit(int err);
 
-/** A bug in git-klineage itself: print and abort. */
+/** Report a bug in git-klineage itself and abort. */
 #define KL_BUG(...) kl_bug(__FILE__, __LINE__, __VA_ARGS__)
 void kl_bug(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));

@@ -35,6 +35,6 @@ int kl_fault(const char *name)
 	return kl_error(KL_EIO, "fault point '%s' was told to fail", name);
 }
 #else
-/* ISO C wants a declaration in every file. */
+/* ISO C requires a declaration in every translation unit. */
 typedef int kl_fault_points_are_not_built_in;
 #endif

@@ -3,11 +3,11 @@
 #define KL_BASE_FAULT_H
 
 /*
- * fault - fault points before and after every durable step. They are built in only with
- * `make FAULT=1` (macro KL_FAULT_POINTS). With KLINEAGE_FAULT=<n>:kill the n-th point that is
- * reached kills the process with SIGKILL, <n>:fail makes it report KL_EIO.
- * KLINEAGE_FAULT_LOG=<file> gets one line "<n> <name>" for each point reached, so that a sweep
- * knows N.
+ * fault - fault points before and after every durable step. They are compiled in only with
+ * `make FAULT=1` (macro KL_FAULT_POINTS). KLINEAGE_FAULT=<n>:kill kills the process with SIGKILL at
+ * the n-th point that it reaches; <n>:fail makes that point return KL_EIO. A line "<n> <name>" for
+ * each point reached is appended to the file $KLINEAGE_FAULT_LOG, so that a sweep knows how many
+ * there are.
  *
  *	if ((err = KL_FAULT("op-ref")) < 0)
  *		return err;

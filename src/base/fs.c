@@ -41,7 +41,7 @@ bool kl_fs_is_dir(const char *path)
 
 int kl_fs_read(struct kl_buf *out, const char *path, size_t max)
 {
-	/* O_NONBLOCK: a FIFO put in a file's place must not hang us. */
+	/* O_NONBLOCK: do not hang if `path` is a FIFO */
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	int err;
@@ -112,7 +112,7 @@ int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode
 	return sync_dir_of(path);
 }
 
-/* a rename would take /dev/null away */
+/* A rename would replace /dev/null itself. */
 int kl_fs_write_output(const char *path, const void *data, size_t n)
 {
 	struct stat st;
@@ -133,18 +133,18 @@ int kl_fs_put(const char *path, const void *data, size_t n, int mode)
 
 int kl_fs_mkdir(const char *path)
 {
-	KL_AUTO(kl_freep) char *at = kl_strdup(path);
+	KL_AUTO(kl_freep) char *dir = kl_strdup(path);
 
-	for (char *text = at + 1; *text; text++) {
-		if (*text != '/')
+	for (char *ch = dir + 1; *ch; ch++) {
+		if (*ch != '/')
 			continue;
-		*text = '\0';
-		if (mkdir(at, 0777) < 0 && errno != EEXIST)
-			return kl_error_errno("cannot make directory '%s'", at);
-		*text = '/';
+		*ch = '\0';
+		if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+			return kl_error_errno("cannot make directory '%s'", dir);
+		*ch = '/';
 	}
-	if (mkdir(at, 0777) < 0 && errno != EEXIST)
-		return kl_error_errno("cannot make directory '%s'", at);
+	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+		return kl_error_errno("cannot make directory '%s'", dir);
 	if (!kl_fs_is_dir(path))
 		return kl_error(KL_EEXISTS, "'%s' is in the way of a directory", path);
 	return 0;
@@ -160,7 +160,7 @@ int kl_fs_mkdir_of(const char *path)
 	return kl_fs_mkdir(dir);
 }
 
-/* By descriptor, so that no component can be swapped for a symlink under us. */
+/* Works on descriptors, so that no component can be replaced by a symlink meanwhile. */
 static int remove_at(int at, const char *name)
 {
 	struct dirent *entry;
@@ -213,7 +213,7 @@ void kl_fs_tempdir_cleanup(char **dir)
 	if (!*dir)
 		return;
 	if (kl_fs_remove(*dir) < 0)
-		kl_error_clear(); /* a leftover in /tmp is no reason to fail */
+		kl_error_clear(); /* a leftover in /tmp is not an error */
 	free(*dir);
 	*dir = NULL;
 }
@@ -248,21 +248,21 @@ bool kl_fs_path_ok(const char *path)
 
 	if (len == 0 || len > 4096)
 		return false;
-	for (const char *text = path; *text; text++)
-		if ((unsigned char)*text < 32 || *text == 127 || *text == '\\')
+	for (const char *at = path; *at; at++)
+		if ((unsigned char)*at < 32 || *at == 127 || *at == '\\')
 			return false;
-	for (const char *text = path;;) {
-		size_t n = strcspn(text, "/");
+	for (const char *at = path;;) {
+		size_t n = strcspn(at, "/");
 
-		if (!part_ok(text, n))
+		if (!part_ok(at, n))
 			return false;
-		if (!text[n])
+		if (!at[n])
 			return true;
-		text += n + 1;
+		at += n + 1;
 	}
 }
 
-/* Directory of the running program, or NULL. */
+/* Directory of the running program, or NULL; the caller frees. */
 static char *own_dir(void)
 {
 	char self[PATH_MAX];
@@ -279,7 +279,7 @@ static char *own_dir(void)
 	return kl_strdup(self);
 }
 
-/* The first of `n` candidates that exists; frees the others. */
+/* Set *out to the first of `n` candidates that exists; frees the others. */
 static int first_there(char **out, const char *what, char **path, size_t n)
 {
 	char *found = NULL;

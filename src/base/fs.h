@@ -8,64 +8,64 @@
 #include "base/buf.h"
 
 /*
- * fs - files and directories, with ceilings and with durable writes.
+ * fs - files and directories: bounded reads, durable writes.
  */
 
-/** Read a regular file (symlinks followed) of at most `max` bytes. */
+/** Append a regular file of at most `max` bytes to `out`. Follows symlinks. */
 int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
 
 /**
- * Replace `path` by `data`: temporary file in the same directory, fsync,
- * rename, fsync of the directory. After kill -9 the old or the new file is
- * there, never half of one.
+ * Replace `path` atomically: write a temporary file in the same directory, fsync it, rename it and
+ * fsync the directory. A crash leaves either the old or the new file.
  */
 int kl_fs_write(const char *path, const void *data, size_t n);
-/** The same with permissions, as far as the umask lets them. */
+/** The same with permissions `mode`, less the umask. */
 int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode);
 
-/** Where a user wants an answer (-o): a device or a pipe is written to, not replaced. */
+/** Write an output file that the user names (-o): writes into a device or pipe, replaces a file. */
 int kl_fs_write_output(const char *path, const void *data, size_t n);
 
-/** Plain create-or-truncate with `mode`, not durable: for scratch files. */
+/** Create or truncate with `mode`, not durable: for scratch files. */
 int kl_fs_put(const char *path, const void *data, size_t n, int mode);
 
 /** mkdir -p */
 int kl_fs_mkdir(const char *path);
 /** mkdir -p of the directory part of `path`. */
 int kl_fs_mkdir_of(const char *path);
-/** rm -rf; never follows symlinks, absent is fine. */
+/** rm -rf: never follows symlinks; succeeds if `path` does not exist. */
 int kl_fs_remove(const char *path);
+/** Does `path` exist, also as a dangling symlink? */
 bool kl_fs_exists(const char *path);
+/** Follows symlinks. */
 bool kl_fs_is_dir(const char *path);
 
-/** A new directory below $TMPDIR (or /tmp), 0700; `*out` is the caller's. */
+/** Create a directory below $TMPDIR (or /tmp), mode 0700; the caller frees `*out`. */
 int kl_fs_tempdir(char **out, const char *prefix);
 /** Cleanup: remove the directory tree and free the string. */
 void kl_fs_tempdir_cleanup(char **dir);
 
-/** `left/right`, one slash; the caller frees. */
+/** "<left>/<right>" with a single slash; the caller frees. */
 char *kl_fs_join(const char *left, const char *right);
 
-/**
- * Names in a directory, sorted, without "." and "..".
- */
+/** Append the sorted names in a directory, without "." and "..", to `out`. */
 struct kl_strvec;
 int kl_fs_list(struct kl_strvec *out, const char *dir);
 
 /**
- * May a tracked file name `path`? Relative, no empty, "." or ".." part, no
- * ".git" part in any case, no backslash or control byte, at most 4096 bytes.
+ * Can a tracked file have the path `path`? It must be relative, at most 4096 bytes, without
+ * backslashes and control characters; no component can be empty, ".", ".." or ".git" (in any case)
+ * or longer than 255 bytes.
  */
 bool kl_fs_path_ok(const char *path);
 
 /**
- * Where the program's data lie: $KLINEAGE_SHARE, the checkout, or the installed
- * share directory. Caller frees.
+ * Full path of a data file of the program: below $KLINEAGE_SHARE, the checkout or the installed
+ * share directory. The caller frees. KL_ENOTFOUND if it is in none of them.
  */
 int kl_fs_share(char **out, const char *relative);
 /**
- * Full path of a sibling program (klineage-worker): beside this executable, or libexec. Caller
- * frees.
+ * Full path of a sibling program (klineage-worker): next to this executable or in libexec. The
+ * caller frees. KL_ENOTFOUND if it is in neither.
  */
 int kl_fs_program(char **out, const char *name);
 

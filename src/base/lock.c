@@ -34,7 +34,7 @@ static int open_lock(const char *path)
 	return fd;
 }
 
-/* The holder's pid as /proc/locks tells it, or 0. */
+/* The holder's pid from /proc/locks, or 0. */
 static long lock_holder(int fd)
 {
 	struct stat st;
@@ -94,7 +94,7 @@ void kl_lock_release(struct kl_lock *lock)
 
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms)
 {
-	/* /tmp is what every user of a machine shares and may write. */
+	/* every user of the machine can write to /tmp */
 	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", resource);
 
 	return kl_lock_take(lock, path, wait_ms);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * lock - flock(2) on a file: freed by the kernel when the holder dies, so
- * there is nothing stale to clear. The file itself stays.
+ * lock - flock(2) on a file. The kernel frees it when the holder dies, so there are no stale locks.
+ * The file itself stays.
  */
 struct kl_lock {
 	int fd; /* -1: not held */
@@ -19,16 +19,15 @@ struct kl_lock {
 	}
 
 /**
- * Take the lock, waiting at most `wait_ms` (0: not at all, -1: for ever);
- * KL_EBUSY if somebody holds it. The message names the file and, where it is
- * known, the holder's pid.
+ * Take the lock, waiting at most `wait_ms` (0: do not wait, -1: wait for ever). KL_EBUSY if another
+ * process holds it: the message names the file and, if known, that process. KL_EINTR on a signal.
  */
 int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms);
 void kl_lock_release(struct kl_lock *lock);
 
 /**
- * The one lock of this machine for a resource ("cpu", "gpu-<uuid>"), shared
- * by all users: held while profiling, so that two profiles never overlap.
+ * Take the machine-wide lock of a resource ("cpu", "gpu-<uuid>"), shared by all users. It is held
+ * while profiling, so that two profiles never overlap.
  */
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms);
 

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* FNV-1a; the keys are our own names or bounded input, never a flood. */
+/* FNV-1a: keys are our own names or bounded input, so collision attacks are no concern. */
 static uint64_t hash_key(const char *text)
 {
 	uint64_t hash = 14695981039346656037u;
@@ -17,7 +17,7 @@ static uint64_t hash_key(const char *text)
 	return hash;
 }
 
-/* The slot of `key`, or the free one where it belongs. */
+/* The slot of `key`, or the free slot to insert it at. */
 static size_t find_slot(const struct kl_map *map, const char *key)
 {
 	size_t i = hash_key(key) & (map->nslot - 1);

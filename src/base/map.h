@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * map - string keys to pointers. Keys are copied; values stay the caller's,
- * unless `free_value` is set, which then gets every value that is replaced
- * or still there at release. Iteration is in insertion order.
+ * map - hash map from strings to pointers. Keys are copied. Values stay the caller's unless
+ * `free_value` is set: it then frees every value that is replaced or left at release. Iteration is
+ * in insertion order.
  */
 struct kl_map_entry {
 	char *key;
@@ -17,7 +17,7 @@ struct kl_map_entry {
 struct kl_map {
 	struct kl_map_entry *e; /* in insertion order */
 	size_t n, alloc;
-	size_t *slot; /* open addressing; index + 1, 0 is free */
+	size_t *slot; /* open addressing: index into `e` plus 1; 0: free */
 	size_t nslot;
 	void (*free_value)(void *);
 };
@@ -27,8 +27,9 @@ struct kl_map {
 		0   \
 	}
 
+/** The value, or NULL. */
 void *kl_map_get(const struct kl_map *map, const char *key);
-/** Insert or replace; returns the value kept before, or NULL (always NULL with free_value). */
+/** Insert or replace. Returns the old value or NULL; always NULL if `free_value` is set. */
 void *kl_map_put(struct kl_map *map, const char *key, void *value);
 void kl_map_release(struct kl_map *map);
 

@@ -17,7 +17,7 @@
 
 #define ORDER 0x01020304u
 #define BLOCK ((size_t)1 << 20)
-#define STALE_S 3600 /* nobody writes for so long */
+#define STALE_S 3600 /* no write takes this long */
 
 void kl_mapfile_release(struct kl_mapfile *mapfile)
 {
@@ -29,37 +29,37 @@ void kl_mapfile_release(struct kl_mapfile *mapfile)
 	mapfile->mapped = false;
 }
 
-static uint64_t stir_bytes(uint64_t hash, const unsigned char *bytes)
+static uint64_t stir_bytes(uint64_t lane, const unsigned char *bytes)
 {
-	uint64_t width;
+	uint64_t word;
 
-	memcpy(&width, bytes, 8);
-	hash = (hash ^ width) * 0x9fb21c651e98df25u;
-	return hash << 29 | hash >> 35;
+	memcpy(&word, bytes, 8);
+	lane = (lane ^ word) * 0x9fb21c651e98df25u;
+	return lane << 29 | lane >> 35;
 }
 
-/* Four lanes of multiply and rotate. */
+/* Multiply and rotate in four lanes. */
 static uint64_t checksum_of(const void *data, size_t n)
 {
 	const unsigned char *bytes = data;
-	uint64_t values[4] = { n, ~(uint64_t)n, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu }, all = 0;
-	uint64_t left = values[0], right = values[1], column = values[2], dim = values[3];
+	uint64_t lanes[4] = { n, ~(uint64_t)n, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu }, all = 0;
+	uint64_t lane0 = lanes[0], lane1 = lanes[1], lane2 = lanes[2], lane3 = lanes[3];
 
-	/* in registers: compilers leave an array in memory */
+	/* separate variables stay in registers; compilers leave an array in memory */
 	for (; n >= 32; n -= 32, bytes += 32) {
-		left = stir_bytes(left, bytes);
-		right = stir_bytes(right, bytes + 8);
-		column = stir_bytes(column, bytes + 16);
-		dim = stir_bytes(dim, bytes + 24);
+		lane0 = stir_bytes(lane0, bytes);
+		lane1 = stir_bytes(lane1, bytes + 8);
+		lane2 = stir_bytes(lane2, bytes + 16);
+		lane3 = stir_bytes(lane3, bytes + 24);
 	}
-	values[0] = left;
-	values[1] = right;
-	values[2] = column;
-	values[3] = dim;
+	lanes[0] = lane0;
+	lanes[1] = lane1;
+	lanes[2] = lane2;
+	lanes[3] = lane3;
 	for (; n; n--, bytes++)
-		values[n % 4] = (values[n % 4] ^ *bytes) * 0x9fb21c651e98df25u;
+		lanes[n % 4] = (lanes[n % 4] ^ *bytes) * 0x9fb21c651e98df25u;
 	for (int i = 0; i < 4; i++) {
-		all = (all ^ values[i]) * 0xd6e8feb86659fd93u;
+		all = (all ^ lanes[i]) * 0xd6e8feb86659fd93u;
 		all ^= all >> 32;
 	}
 	return all;
@@ -68,7 +68,7 @@ static uint64_t checksum_of(const void *data, size_t n)
 struct summing {
 	const char *p;
 	size_t n;
-	uint64_t *sum; /* of each block */
+	uint64_t *sum; /* one per block */
 };
 
 static void sum_blocks(void *ctx, size_t from, size_t to)
@@ -83,7 +83,7 @@ static void sum_blocks(void *ctx, size_t from, size_t to)
 	}
 }
 
-/* over the head without its sum, and over the sums of the rest's blocks */
+/* Checksum of the head, with `checksum` as 0, and of the checksums of the blocks after it. */
 static uint64_t sum_of(const char *base, size_t len)
 {
 	size_t rest = len - sizeof(struct kl_mapfile_head), n = (rest + BLOCK - 1) / BLOCK;
@@ -200,17 +200,17 @@ struct file {
 
 static int newest_first(const void *left, const void *right)
 {
-	const struct file *other = left, *file = right;
+	const struct file *x = left, *y = right;
 
-	return other->time != file->time ? (other->time < file->time ? 1 : -1) :
-					   strcmp(other->path, file->path);
+	return x->time != y->time ? (x->time < y->time ? 1 : -1) : strcmp(x->path, y->path);
 }
 
 static bool is_called(const char *name, const char *prefix, const char *suffix)
 {
-	size_t n = strlen(name), at = strlen(prefix), step = strlen(suffix);
+	size_t len = strlen(name), prefix_len = strlen(prefix), suffix_len = strlen(suffix);
 
-	return n > at + step && !strncmp(name, prefix, at) && !strcmp(name + n - step, suffix);
+	return len > prefix_len + suffix_len && !strncmp(name, prefix, prefix_len) &&
+	       !strcmp(name + len - suffix_len, suffix);
 }
 
 void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix,
@@ -238,7 +238,7 @@ void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefi
 		kl_strvec_take(out, file[i].path);
 }
 
-/* What was being written by somebody who was killed. */
+/* Is it a stale temporary file of a killed writer? */
 static bool is_left_over(const char *dir, const char *name, const char *prefix, const char *suffix)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);

@@ -9,11 +9,10 @@
 #include "base/buf.h"
 
 /*
- * mapfile - a file that is made once and then mapped into memory: a cache of something that can
- * be made again. It begins with a head that says what it is, of which version, made from what,
- * how long, and a checksum of all; one that is not whole is none. What follows the head is the
- * maker's, who still has to see that its numbers point somewhere: a checksum finds damage, not
- * malice.
+ * mapfile - a cache file that is written once and then mapped into memory. It starts with a head:
+ * magic, version, key of its source, length and a checksum over everything. A file that fails a
+ * check counts as absent. The payload after the head is the caller's, who must still check that
+ * offsets in it are in range: a checksum detects damage, not malice.
  *
  *	kl_mapfile_begin(&buf, "KLSKILLS", 1, key);
  *	kl_buf_add(&buf, ...); kl_mapfile_align(&buf);
@@ -26,15 +25,15 @@
 
 struct kl_mapfile_head {
 	char magic[8];
-	uint32_t version, order; /* order: of bytes, as this machine has them */
+	uint32_t version, order; /* order: detects another byte order */
 	uint64_t length, checksum;
-	char key[KL_MAPFILE_KEY]; /* what it was made from, NUL-padded */
+	char key[KL_MAPFILE_KEY]; /* identifies the source, NUL-padded */
 };
 
 struct kl_mapfile {
-	const char *base; /* the head; NULL: nothing is open */
+	const char *base; /* starts with the head; NULL: not open */
 	size_t len;
-	bool mapped; /* else it is `made` */
+	bool mapped; /* otherwise `base` points into `made` */
 	struct kl_buf made;
 };
 #define KL_MAPFILE_INIT             \
@@ -44,32 +43,36 @@ struct kl_mapfile {
 
 void kl_mapfile_release(struct kl_mapfile *mapfile);
 
-/** False: there is none, or none that is whole, or not of this key (NULL: any). No error is set. */
+/**
+ * Map `path`. Returns false, without setting an error, if the file is absent, damaged or has
+ * another magic, version or key. A NULL `key` accepts any key.
+ */
 bool kl_mapfile_open(struct kl_mapfile *out, const char *path, const char *magic, uint32_t version,
 		     const char *key);
 
-/** `key` is cut at KL_MAPFILE_KEY - 1 bytes. */
+/** Clear `buf` and add the head. `key` is cut at KL_MAPFILE_KEY - 1 bytes. */
 void kl_mapfile_begin(struct kl_buf *buf, const char *magic, uint32_t version, const char *key);
-/** To a multiple of 8. */
+/** Pad with NUL bytes to a multiple of 8. */
 void kl_mapfile_align(struct kl_buf *buf);
+/** Align, and complete the length and checksum of the head. */
 void kl_mapfile_end(struct kl_buf *buf);
 /**
- * Write it (to a temporary file, renamed) and map it; where that cannot be done, or `path` is "",
- * it stays in memory. Takes `buf`.
+ * Write the file atomically and map it. If that fails, or `path` is "", the content stays in
+ * memory. Takes over the content of `buf`.
  */
 void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *buf, const char *path);
 
 /**
- * Files in a directory that are called <prefix>...<suffix>, newest first, but not `but`: those
- * that a new one may be made from. Full paths, the caller's.
+ * List the files of a directory that are named <prefix>...<suffix>, newest first, except the path
+ * `but`. A new cache file can be built from them. Appends full paths to `out`.
  */
 struct kl_strvec;
 void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix,
 		       const char *suffix, const char *but);
 
 /**
- * Remove of those all but the first `keep`, and what a killed process left half written an hour
- * ago or more.
+ * Remove all of these files except the first `keep`, and the temporary files that a killed process
+ * left more than an hour ago.
  */
 void kl_mapfile_tidy(const struct kl_strvec *others, size_t keep, const char *dir,
 		     const char *prefix, const char *suffix);

@@ -24,9 +24,7 @@ static void *or_die(void *data)
 	return data;
 }
 
-/*
- * What is large gets large pages, which come with far fewer faults; a system without them says no.
- */
+/* Ask for huge pages for large blocks: far fewer page faults. Errors are ignored. */
 static void *advise_huge(void *data, size_t size)
 {
 	uintptr_t from = ((uintptr_t)data + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -60,13 +58,13 @@ void *kl_realloc(void *data, size_t n, size_t size)
 
 char *kl_strndup(const char *text, size_t n)
 {
-	char *at;
+	char *copy;
 
 	n = strnlen(text, n);
-	at = kl_malloc(n + 1);
-	memcpy(at, text, n);
-	at[n] = '\0';
-	return at;
+	copy = kl_malloc(n + 1);
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	return copy;
 }
 
 char *kl_strdup(const char *text)
@@ -76,14 +74,14 @@ char *kl_strdup(const char *text)
 
 char *kl_asprintf(const char *fmt, ...)
 {
-	char *at = NULL;
+	char *text = NULL;
 	va_list ap;
-	int n;
+	int len;
 
 	va_start(ap, fmt);
-	n = vasprintf(&at, fmt, ap);
+	len = vasprintf(&text, fmt, ap);
 	va_end(ap);
-	return or_die(n < 0 ? NULL : at);
+	return or_die(len < 0 ? NULL : text);
 }
 
 void kl_closep(int *fd)

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 /*
- * mem - allocation that cannot fail, and ownership that is visible.
+ * mem - allocation that cannot fail, and scoped cleanup.
  *
- * kl_malloc and friends abort when memory is out, so there are no branches
- * for it. Sizes that come from outside are bounded before they get here.
+ * kl_malloc and friends abort when out of memory, so callers need no error path. Sizes from outside
+ * are bounded by the caller.
  *
- * KL_AUTO(fn) marks a variable that `fn(&variable)` cleans up at the end of
- * its scope, in reverse order of declaration; kl_steal(&p) hands it out:
+ * KL_AUTO(fn) marks a variable on which fn(&variable) is called at the end of its scope, in reverse
+ * order of declaration; kl_steal(&p) passes ownership on:
  *
  *	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/x", dir);
  *	...
@@ -21,7 +21,7 @@
  */
 #define KL_AUTO(fn) __attribute__((cleanup(fn)))
 
-/** Define `func##p(type *p)`, a cleanup that calls func(*p) if not NULL. */
+/** Define `func##p(type *p)`, a cleanup function that calls func(*p) unless *p is NULL. */
 #define KL_DEFINE_CLEANUP(type, func)                               \
 	static inline __attribute__((unused)) void func##p(type *p) \
 	{                                                           \
@@ -39,14 +39,15 @@
 #define KL_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 void *kl_malloc(size_t size);
-/** Zeroed; the product is checked for overflow. */
+/** Zeroed; aborts if the product overflows. */
 void *kl_calloc(size_t n, size_t size);
+/** Aborts if the product overflows. */
 void *kl_realloc(void *data, size_t n, size_t size);
 char *kl_strdup(const char *text);
 char *kl_strndup(const char *text, size_t n);
 char *kl_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** Grow `ptr` (an array with `alloc` places) so that `need` fit. */
+/** Grow the array `ptr` of capacity `alloc` to hold at least `need` elements. */
 #define KL_GROW(ptr, need, alloc)                                           \
 	do {                                                                \
 		if ((need) > (alloc)) {                                     \
@@ -55,7 +56,7 @@ char *kl_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 		}                                                           \
 	} while (0)
 
-/** Cleanup of a plain heap pointer. */
+/** Cleanup function of a heap pointer. */
 static inline void kl_freep(void *pp)
 {
 	void **data = pp;
@@ -64,7 +65,7 @@ static inline void kl_freep(void *pp)
 	*data = NULL;
 }
 
-/** Cleanup of a file descriptor; -1 is none. */
+/** Cleanup function of a file descriptor; -1 means none. */
 void kl_closep(int *fd);
 
 #endif

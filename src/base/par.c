@@ -22,7 +22,7 @@ struct loop {
 	size_t n, grain;
 	kl_par_fn *fn;
 	void *ctx;
-	atomic_size_t next; /* piece */
+	atomic_size_t next; /* next piece to run */
 };
 
 static void work_loop(struct loop *loop)
@@ -51,8 +51,11 @@ size_t kl_par_width(void)
 	return n < MAX_THREADS ? n : MAX_THREADS;
 }
 
-/* Signals are the first thread's. */
-static size_t start_threads(pthread_t *pthread, size_t want, struct loop *loop)
+/*
+ * Signals are blocked in the new threads, so that the calling thread handles them. Returns their
+ * number.
+ */
+static size_t start_threads(pthread_t *thread, size_t want, struct loop *loop)
 {
 	pthread_attr_t attr;
 	sigset_t all, before;
@@ -63,7 +66,7 @@ static size_t start_threads(pthread_t *pthread, size_t want, struct loop *loop)
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (n < want && !pthread_create(&pthread[n], &attr, thread_main, loop))
+	while (n < want && !pthread_create(&thread[n], &attr, thread_main, loop))
 		n++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
@@ -75,13 +78,13 @@ void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx)
 	struct loop loop = { .n = n, .grain = grain ? grain : 1, .fn = fn, .ctx = ctx };
 	size_t pieces = n / loop.grain + (n % loop.grain != 0),
 	       have = pieces > 1 ? kl_par_width() : 1, started;
-	pthread_t pthreads[MAX_THREADS];
+	pthread_t threads[MAX_THREADS];
 
 	have = have > pieces ? pieces : have;
-	started = start_threads(pthreads, have > 1 ? have - 1 : 0, &loop);
+	started = start_threads(threads, have > 1 ? have - 1 : 0, &loop);
 	work_loop(&loop);
 	for (size_t i = 0; i < started; i++)
-		pthread_join(pthreads[i], NULL);
+		pthread_join(threads[i], NULL);
 }
 
 /* -- memory ------------------------------------------------------------------ */
@@ -123,7 +126,7 @@ bool kl_par_same(const void *left, const void *right, size_t n)
 	return !atomic_load(&pair.differs);
 }
 
-/* Kernels before 5.14 do not know it: then pages come when they are touched. */
+/* Kernels before 5.14 do not support it: pages are then faulted in on first use. */
 static void populate_part(void *ctx, size_t from, size_t to)
 {
 	struct pair *pair = ctx;

@@ -6,16 +6,16 @@
 #include <stddef.h>
 
 /*
- * par - a loop over all processors that this thread may use.
+ * par - parallel loop over the processors that this thread can use.
  *
- * [0, n) is cut into pieces of `grain` (the last may be shorter), the same ones however many
- * processors there are: what is worked out for each piece and put together in order does not depend
- * on their number. Threads are made and joined within the call, so that none is there at a fork.
- * With one processor (a thread that is pinned while it measures), one piece, or no thread to be
- * had, the caller does it all.
+ * [0, n) is cut into pieces of `grain` (the last can be shorter). The pieces do not depend on the
+ * number of processors, so neither does a result that is combined from the pieces in order. Threads
+ * are created and joined within the call, so that none exists at a fork. The caller runs all pieces
+ * itself if there is one processor (e.g. a thread pinned for a measurement) or one piece, or if no
+ * thread can be created.
  *
- * `fn` runs in other threads: it must not set errors, which are the thread's own (base/tasks.h
- * keeps them).
+ * `fn` runs in other threads. It must not set errors, which are per thread; base/tasks.h passes
+ * them on.
  *
  *	static void add(void *ctx, size_t from, size_t to);
  *	kl_par_for(n, 65536, add, &sums);
@@ -23,13 +23,13 @@
 typedef void kl_par_fn(void *ctx, size_t from, size_t to);
 void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx);
 
-/** How many threads may be of use, this one included. */
+/** Number of threads that kl_par_for() uses at most, including this one. */
 size_t kl_par_width(void);
 
-/* memcpy and memcmp == 0 of what is large */
+/* Parallel memcpy() and memcmp() == 0 for large blocks. */
 void kl_par_copy(void *to, const void *from, size_t n);
 bool kl_par_same(const void *left, const void *right, size_t n);
-/** Have the pages of a mapping at hand, all at once instead of one by one; `write`: as one's own. */
+/** Fault in the pages of a mapping in parallel; `write`: for writing, as private copies. */
 void kl_par_populate(void *at, size_t n, bool write);
 
 #endif

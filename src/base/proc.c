@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* A signal handler has nothing but a global to write to. */
+/* Set by the signal handler. */
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int sig)
@@ -40,7 +40,7 @@ void kl_proc_hold_standard(void)
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd)
-			return; /* no /dev/null: as well as can be */
+			return; /* no /dev/null: best effort */
 }
 
 bool kl_proc_interrupted(void)
@@ -53,7 +53,7 @@ struct stream {
 	struct kl_buf *buf;
 };
 
-/* Is this program to be stopped because the user wants us to? */
+/* Must this program be stopped because of an interrupt? */
 static bool stop_wanted(const struct kl_proc_opts *opts)
 {
 	return interrupted && !(opts->flags & KL_PROC_FINISH);
@@ -82,12 +82,12 @@ static void run_release(struct run *run)
 
 static int open_pipe(struct stream *stream, bool we_read)
 {
-	int values[2];
+	int ends[2];
 
-	if (pipe2(values, O_CLOEXEC) < 0)
+	if (pipe2(ends, O_CLOEXEC) < 0)
 		return kl_error_errno("cannot make a pipe");
-	stream->ours = values[we_read ? 0 : 1];
-	stream->theirs = values[we_read ? 1 : 0];
+	stream->ours = ends[we_read ? 0 : 1];
+	stream->theirs = ends[we_read ? 1 : 0];
 	if (fcntl(stream->ours, F_SETFL, O_NONBLOCK) < 0)
 		return kl_error_errno("cannot set up a pipe");
 	return 0;
@@ -116,7 +116,7 @@ static void child_stdio(int fd, int theirs, bool inherit, int null_flags)
 		_exit(126);
 }
 
-/* In the child: never returns. The exec's errno goes back through `report`. */
+/* Runs in the child, never returns. Writes the errno of a failed exec to `report`. */
 static void run_child(struct run *run, int report)
 {
 	const struct kl_proc_opts *opts = run->o;
@@ -160,25 +160,25 @@ fail:
 
 static int spawn_child(struct run *run)
 {
-	int values[2], err = 0;
+	int report[2], err = 0;
 	ssize_t n;
 
-	if (pipe2(values, O_CLOEXEC) < 0)
+	if (pipe2(report, O_CLOEXEC) < 0)
 		return kl_error_errno("cannot make a pipe");
 	fflush(NULL);
 	run->pid = fork();
 	if (run->pid == 0)
-		run_child(run, values[1]);
-	close(values[1]);
+		run_child(run, report[1]);
+	close(report[1]);
 	if (run->pid < 0) {
-		close(values[0]);
+		close(report[0]);
 		return kl_error_errno("cannot fork");
 	}
 	setpgid(run->pid, run->pid);
 	do
-		n = read(values[0], &err, sizeof(err));
+		n = read(report[0], &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
-	close(values[0]);
+	close(report[0]);
 	kl_closep(&run->in.theirs);
 	kl_closep(&run->out.theirs);
 	kl_closep(&run->err.theirs);
@@ -203,8 +203,8 @@ static void feed_input(struct run *run)
 
 static void drain_stream(struct run *run, struct stream *stream)
 {
-	char part[65536];
-	ssize_t n = read(stream->ours, part, sizeof(part));
+	char chunk[65536];
+	ssize_t n = read(stream->ours, chunk, sizeof(chunk));
 	size_t room;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -218,40 +218,42 @@ static void drain_stream(struct run *run, struct stream *stream)
 		run->truncated = true;
 		n = (ssize_t)room;
 	}
-	kl_buf_add(stream->buf, part, (size_t)n);
+	kl_buf_add(stream->buf, chunk, (size_t)n);
 }
 
 /*
- * A program may not read its input. The signal for that is this thread's alone: kept from it here,
- * and what came of it taken back, so that neither the caller's own handling of it nor another
- * thread's is touched.
+ * A program can exit without reading its input, which raises SIGPIPE in the writing thread. Block
+ * the signal in this thread, and consume a pending one afterwards, so that the handling of SIGPIPE
+ * in the caller and in other threads is unaffected.
  */
 struct no_pipe_signal {
 	sigset_t pipe, before;
 	bool had;
 };
 
-static void hold_pipe_signal(struct no_pipe_signal *signal)
+static void hold_pipe_signal(struct no_pipe_signal *held)
 {
 	sigset_t pending;
 
-	sigemptyset(&signal->pipe);
-	sigaddset(&signal->pipe, SIGPIPE);
+	sigemptyset(&held->pipe);
+	sigaddset(&held->pipe, SIGPIPE);
 	sigpending(&pending);
-	signal->had = sigismember(&pending, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &signal->pipe, &signal->before);
+	held->had = sigismember(&pending, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &held->pipe, &held->before);
 }
 
-static void drop_pipe_signal(const struct no_pipe_signal *signal)
+static void drop_pipe_signal(const struct no_pipe_signal *held)
 {
-	const struct timespec now = { 0 };
+	const struct timespec at_once = { 0 };
 
-	while (!signal->had && sigtimedwait(&signal->pipe, NULL, &now) < 0 && errno == EINTR)
+	while (!held->had && sigtimedwait(&held->pipe, NULL, &at_once) < 0 && errno == EINTR)
 		;
-	pthread_sigmask(SIG_SETMASK, &signal->before, NULL);
+	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
 }
 
-/* Move bytes until all pipes are closed; KL_ETIMEOUT or KL_EINTR otherwise. */
+/*
+ * Pump data until all pipes are closed. KL_ETIMEOUT at `end` (0: no limit), KL_EINTR on interrupt.
+ */
 static int pump_streams(struct run *run, int64_t end)
 {
 	while (run->in.ours >= 0 || run->out.ours >= 0 || run->err.ours >= 0) {
@@ -278,13 +280,13 @@ static int pump_streams(struct run *run, int64_t end)
 	return 0;
 }
 
-/* Wait for the program's end, by short naps once its pipes are closed. */
+/* Wait for the program to end; with a time limit, poll in short naps. Errors as pump_streams(). */
 static int reap_child(struct run *run, int64_t end, int *status)
 {
 	int64_t nap_ns = 50000;
 
 	for (;;) {
-		struct timespec now = { 0, nap_ns };
+		struct timespec nap = { 0, nap_ns };
 		pid_t got = waitpid(run->pid, status, end || stop_wanted(run->o) ? WNOHANG : 0);
 
 		if (got == run->pid)
@@ -296,7 +298,7 @@ static int reap_child(struct run *run, int64_t end, int *status)
 		if (end && kl_clock_ns() >= end)
 			return KL_ETIMEOUT;
 		if (end)
-			nanosleep(&now, NULL);
+			nanosleep(&nap, NULL);
 		nap_ns = nap_ns < 5000000 ? nap_ns * 2 : 5000000;
 	}
 }
@@ -328,7 +330,7 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 		while (waitpid(run.pid, &status, 0) < 0 && errno == EINTR)
 			;
 	} else {
-		kill(-run.pid, SIGKILL); /* whatever it left behind */
+		kill(-run.pid, SIGKILL); /* any processes it left behind */
 	}
 	*res = (struct kl_proc_result){
 		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
@@ -342,9 +344,9 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 	return err == KL_ETIMEOUT ? 0 : err;
 }
 
-/* --- beside us ----------------------------------------------------------------- */
+/* --- in the background ---------------------------------------------------------- */
 
-/* All of the input in a file without a name: nobody has to feed it. */
+/* Put all of the input into an anonymous file, so that it need not be fed through a pipe. */
 static int input_file(struct run *run)
 {
 	const char *at = run->o->in;
@@ -394,7 +396,7 @@ bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc)
 
 	if (!proc->pid || waitpid(proc->pid, &status, WNOHANG) != proc->pid)
 		return false;
-	kill(-proc->pid, SIGKILL); /* whatever it left behind */
+	kill(-proc->pid, SIGKILL); /* any processes it left behind */
 	proc->pid = 0;
 	*res = (struct kl_proc_result){
 		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,

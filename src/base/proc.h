@@ -10,26 +10,26 @@
 #include "base/buf.h"
 
 /*
- * proc - runs a program: input from a buffer, output into buffers with ceilings, a time limit that
- * kills its whole process group. Or starts one and goes on.
+ * proc - runs a program, or starts one in the background. A run takes its input from a buffer,
+ * collects output into bounded buffers, and kills the whole process group at its time limit.
  */
 struct kl_proc_opts {
-	const char *const *argv; /* NULL-terminated; argv[0] through PATH */
-	const char *const *env;  /* NULL: inherit; else the whole environment */
-	const char *dir;         /* NULL: stay */
+	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
+	const char *const *env;  /* NULL: inherit; otherwise the complete environment */
+	const char *dir;         /* working directory; NULL: inherit */
 	const void *in;          /* stdin bytes; NULL: /dev/null */
 	size_t in_len;
-	struct kl_buf *out, *err; /* NULL: /dev/null; KL_PROC_INHERIT_* keep ours */
-	size_t max_output;        /* per stream; 0: 64 MiB; more is cut and `truncated` set */
+	struct kl_buf *out, *err; /* NULL: /dev/null, or ours with KL_PROC_INHERIT_* */
+	size_t max_output;        /* bytes per stream; 0: 64 MiB; more is cut, `truncated` is set */
 	int64_t timeout_ms;       /* 0: none */
 	int flags;                /* enum kl_proc_flags */
 	/*
-	 * Runs in the child after fork, before exec: limits, sandboxes. Only
-	 * async-signal-safe calls. Non-zero: the child exits with it as errno.
+	 * Called in the child between fork and exec, to set up limits or a sandbox. Only
+	 * async-signal-safe calls. A non-zero return is an errno: the program is not run.
 	 */
 	int (*before_exec)(void *payload);
 	void *payload;
-	const int *keep_fds; /* descriptors the child inherits, -1 ends */
+	const int *keep_fds; /* descriptors that the child inherits, terminated by -1; or NULL */
 };
 
 enum kl_proc_flags {
@@ -38,44 +38,45 @@ enum kl_proc_flags {
 	KL_PROC_INHERIT_STDOUT = 1 << 2,
 	/*
 	 * A short program that must not be cut off: neither an interrupt nor our own death kills
-	 * it.
+	 * it, and an interrupt does not end the wait for it.
 	 */
 	KL_PROC_FINISH = 1 << 3,
 	/*
-	 * Our own death asks it to end, and does not kill it: it has programs of its own to take
-	 * along.
+	 * Our own death sends it SIGTERM instead of SIGKILL, so that it can end its own child
+	 * processes.
 	 */
 	KL_PROC_ASK = 1 << 4,
 };
 
 struct kl_proc_result {
-	int exit;   /* exit code, or -1 */
-	int signal; /* killing signal, or 0 */
+	int exit;   /* exit code; -1: ended by a signal */
+	int signal; /* signal that killed it; 0: it exited */
 	bool timed_out;
 	bool truncated;
 	int64_t wall_ns;
 };
 
 /**
- * 0 once the program ran, whatever it answered; an error if it could not be
- * started (KL_ENOTFOUND: no such program). SIGINT while waiting kills the
- * group and returns KL_EINTR.
+ * Run a program and wait for it. Returns 0 if it ran, whatever its exit code and also after a
+ * timeout; an error if it could not be started (KL_ENOTFOUND: no such program). An interrupt
+ * (SIGINT, SIGTERM, SIGHUP) kills its process group and returns KL_EINTR.
  */
 int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts);
 
 /**
- * Run with stdout in `out` (may be NULL); any other end than exit 0 is an error that quotes stderr.
+ * Run with stdout in `out` (can be NULL). Any end other than exit code 0 is KL_EIO; its message
+ * quotes stderr.
  */
 int kl_proc_output(struct kl_buf *out, const char *const *argv);
 
 /**
- * A program that runs beside us. `o` as above, but `out` and `err` only say that a pipe is wanted,
- * and limits are the caller's affair: kl_proc_stop(). `p` is the caller's until kl_proc_release(),
- * which kills what still runs.
+ * A program that runs in the background. In its `opts`, non-NULL `out` and `err` only request a
+ * pipe, and `timeout_ms` and `max_output` are ignored: the caller limits it by kl_proc_stop(). The
+ * caller must call kl_proc_release(), which kills the program if it still runs.
  */
 struct kl_proc {
-	pid_t pid;    /* 0: none, or it was reaped */
-	int out, err; /* our ends, non-blocking; -1: none, or closed */
+	pid_t pid;    /* 0: not started, or already reaped */
+	int out, err; /* our ends of the pipes, non-blocking; -1: none, or closed */
 };
 #define KL_PROC_INIT                 \
 	{                            \
@@ -83,19 +84,19 @@ struct kl_proc {
 	}
 
 int kl_proc_start(struct kl_proc *proc, const struct kl_proc_opts *opts);
-/** true: it has ended, `res` says how (not how long); only once. */
+/** True once, when the program has ended: fills `res` except `wall_ns`. Does not wait. */
 bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc);
-/** SIGTERM for the program, whose own programs are its affair; SIGKILL for its whole group. */
+/** Send a signal: SIGKILL to the whole process group, any other to the program alone. */
 void kl_proc_stop(const struct kl_proc *proc, int sig);
 void kl_proc_release(struct kl_proc *proc);
 
-/** Has the user pressed Ctrl-C (or SIGTERM come) since kl_proc_catch_signals()? */
+/** Was SIGINT, SIGTERM or SIGHUP received since kl_proc_catch_signals()? */
 bool kl_proc_interrupted(void);
 /** Install the handlers that kl_proc_interrupted() reports; main calls it once. */
 void kl_proc_catch_signals(void);
 /**
- * Hold descriptors 0 to 2 that are closed, so that no file of ours becomes one of them; main calls
- * it first. Writing to a closed stdout stays an error.
+ * Open those of the descriptors 0 to 2 that are closed, so that no file of ours gets their number.
+ * main() calls it first. Writing to a closed stdout stays an error.
  */
 void kl_proc_hold_standard(void);
 

@@ -16,11 +16,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define DELAY_S 2 /* as git's own, or GIT_PROGRESS_DELAY */
+#define DELAY_S 2 /* as git; GIT_PROGRESS_DELAY overrides it */
 
 /*
- * What is done at once needs no line. A step may take long without another word, so that it is a
- * thread that draws the first line when the time has come.
+ * Fast operations show no line. A step can be long without an update, so a timer thread draws the
+ * first line.
  */
 struct kl_progress {
 	struct kl_buf title, step;
@@ -51,11 +51,11 @@ static void *draw_later(void *payload)
 	return NULL;
 }
 
-/* Signals are for the thread that knows what to do about them. */
+/* Signals are blocked in the timer thread, so that the main thread handles them. */
 static void start_timer(struct kl_progress *progress)
 {
-	const char *said = getenv("GIT_PROGRESS_DELAY");
-	int64_t seconds = said && *said ? atoi(said) : DELAY_S;
+	const char *delay = getenv("GIT_PROGRESS_DELAY");
+	int64_t seconds = delay && *delay ? atoi(delay) : DELAY_S;
 	pthread_condattr_t attr;
 	sigset_t all, old;
 
@@ -85,7 +85,7 @@ struct kl_progress *kl_progress_new(enum kl_progress_mode mode)
 
 	if (mode == KL_PROGRESS_NEVER || (mode == KL_PROGRESS_AUTO && (!tty || dumb)))
 		return NULL;
-	/* In the background a program must not write over the foreground's line. */
+	/* A background process must not overwrite the line of a foreground one. */
 	if (mode == KL_PROGRESS_AUTO && tcgetpgrp(STDERR_FILENO) != getpgrp())
 		return NULL;
 	progress = kl_calloc(1, sizeof(*progress));
@@ -98,21 +98,21 @@ struct kl_progress *kl_progress_new(enum kl_progress_mode mode)
 
 static int terminal_width(void)
 {
-	struct winsize winsize;
+	struct winsize size;
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &winsize) < 0 || winsize.ws_col < 20)
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
 		return 80;
-	return winsize.ws_col;
+	return size.ws_col;
 }
 
 static void draw_line(struct kl_progress *progress, bool now)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-	int64_t turn = kl_clock_ns();
+	int64_t now_ns = kl_clock_ns();
 
-	if (!progress->tty || progress->waiting || (!now && turn - progress->drawn_ns < 50000000))
+	if (!progress->tty || progress->waiting || (!now && now_ns - progress->drawn_ns < 50000000))
 		return;
-	progress->drawn_ns = turn;
+	progress->drawn_ns = now_ns;
 	kl_buf_addf(&buf, "%s%s%s", progress->title.ptr, progress->step.len ? "  " : "",
 		    progress->step.ptr);
 	fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, buf.ptr);

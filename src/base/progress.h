@@ -7,10 +7,10 @@
 #include "base/mem.h"
 
 /*
- * progress - one line on stderr that says what is being done: rewritten in
- * place on a terminal; on a pipe each new `title` becomes a line of its own.
- * All calls accept NULL and then do nothing. In AUTO mode nothing is shown for the first two
- * seconds (GIT_PROGRESS_DELAY), nor on a dumb terminal.
+ * progress - a progress line on stderr. On a terminal it is rewritten in place; on a pipe each new
+ * title is printed as a line. All functions accept NULL and then do nothing. AUTO mode shows
+ * nothing in the first two seconds (or $GIT_PROGRESS_DELAY), in the background, and on a dumb
+ * terminal.
  */
 struct kl_progress;
 
@@ -20,18 +20,18 @@ enum kl_progress_mode {
 	KL_PROGRESS_NEVER,
 };
 
-/** NULL when nothing is to be shown. */
+/** NULL if `mode` and the terminal show no progress. */
 struct kl_progress *kl_progress_new(enum kl_progress_mode mode);
-/** The lasting part: "[3/7] devectorize topk.c:scan". */
+/** Set the lasting part, "[3/7] devectorize topk.c:scan", and clear the changing one. */
 void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** The changing part: "profile, block 5". */
+/** Set the changing part: "profile, block 5". */
 void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** A line that stays: the progress line is cleared, printed, and redrawn. */
+/** Print a permanent line: clears the progress line, prints, and redraws it. */
 void kl_progress_print(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** Clears the line and frees. */
+/** Clear the line and free `progress`. */
 void kl_progress_free(struct kl_progress *progress);
 KL_DEFINE_CLEANUP(struct kl_progress *, kl_progress_free)
 

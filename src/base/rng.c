@@ -7,16 +7,16 @@
 
 #include "base/error.h"
 
-uint64_t kl_rng_mix(uint64_t depth)
+uint64_t kl_rng_mix(uint64_t z)
 {
-	depth = (depth ^ (depth >> 30)) * 0xbf58476d1ce4e5b9u;
-	depth = (depth ^ (depth >> 27)) * 0x94d049bb133111ebu;
-	return depth ^ (depth >> 31);
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
 }
 
-static uint64_t split_mix(uint64_t *values)
+static uint64_t split_mix(uint64_t *state)
 {
-	return kl_rng_mix(*values += 0x9e3779b97f4a7c15u);
+	return kl_rng_mix(*state += 0x9e3779b97f4a7c15u);
 }
 
 void kl_rng_seed(struct kl_rng *rng, uint64_t seed)
@@ -26,23 +26,23 @@ void kl_rng_seed(struct kl_rng *rng, uint64_t seed)
 	rng->has_spare = 0;
 }
 
-static uint64_t rotate_left(uint64_t value, int k)
+static uint64_t rotate_left(uint64_t bits, int k)
 {
-	return (value << k) | (value >> (64 - k));
+	return (bits << k) | (bits >> (64 - k));
 }
 
 uint64_t kl_rng_u64(struct kl_rng *rng)
 {
-	uint64_t *values = rng->s;
-	uint64_t out = rotate_left(values[1] * 5, 7) * 9;
-	uint64_t turn = values[1] << 17;
+	uint64_t *state = rng->s;
+	uint64_t out = rotate_left(state[1] * 5, 7) * 9;
+	uint64_t shifted = state[1] << 17;
 
-	values[2] ^= values[0];
-	values[3] ^= values[1];
-	values[1] ^= values[2];
-	values[0] ^= values[3];
-	values[2] ^= turn;
-	values[3] = rotate_left(values[3], 45);
+	state[2] ^= state[0];
+	state[3] ^= state[1];
+	state[1] ^= state[2];
+	state[0] ^= state[3];
+	state[2] ^= shifted;
+	state[3] = rotate_left(state[3], 45);
 	return out;
 }
 
@@ -53,32 +53,32 @@ double kl_rng_uniform(struct kl_rng *rng)
 
 double kl_rng_normal(struct kl_rng *rng)
 {
-	double unit, value, quantile, factor;
+	double u, v, square, factor;
 
 	if (rng->has_spare) {
 		rng->has_spare = 0;
 		return rng->spare;
 	}
 	do {
-		unit = 2 * kl_rng_uniform(rng) - 1;
-		value = 2 * kl_rng_uniform(rng) - 1;
-		quantile = unit * unit + value * value;
-	} while (quantile >= 1 || quantile == 0);
-	factor = sqrt(-2 * log(quantile) / quantile);
-	rng->spare = value * factor;
+		u = 2 * kl_rng_uniform(rng) - 1;
+		v = 2 * kl_rng_uniform(rng) - 1;
+		square = u * u + v * v;
+	} while (square >= 1 || square == 0);
+	factor = sqrt(-2 * log(square) / square);
+	rng->spare = v * factor;
 	rng->has_spare = 1;
-	return unit * factor;
+	return u * factor;
 }
 
 uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n)
 {
-	uint64_t limit = -n % n; /* 2^64 mod n: reject below it */
-	uint64_t value;
+	uint64_t limit = -n % n; /* 2^64 mod n; reject draws below it */
+	uint64_t draw;
 
 	do
-		value = kl_rng_u64(rng);
-	while (value < limit);
-	return value % n;
+		draw = kl_rng_u64(rng);
+	while (draw < limit);
+	return draw % n;
 }
 
 void kl_rng_os(void *data, size_t n)
@@ -109,9 +109,9 @@ uint64_t kl_rng_os_seed(void)
 
 uint64_t kl_rng_derive(uint64_t seed, const char *label)
 {
-	uint64_t value = seed;
+	uint64_t state = seed;
 
 	for (; *label; label++)
-		value = split_mix(&value) ^ (unsigned char)*label;
-	return split_mix(&value);
+		state = split_mix(&state) ^ (unsigned char)*label;
+	return split_mix(&state);
 }

@@ -7,12 +7,12 @@
 
 /*
  * rng - reproducible random numbers: xoshiro256**, seeded by splitmix64 (Blackman & Vigna 2018). A
- * seed is 64 bits; the gate draws it from the operating system and logs it, so that a failure can
- * be replayed.
+ * seed has 64 bits. The gate draws one from the operating system and logs it, so that a failure
+ * can be replayed.
  */
 struct kl_rng {
 	uint64_t s[4];
-	double spare; /* second normal of a pair */
+	double spare; /* second normal of a pair; valid if has_spare */
 	int has_spare;
 };
 
@@ -24,12 +24,13 @@ double kl_rng_uniform(struct kl_rng *rng);
 double kl_rng_normal(struct kl_rng *rng);
 /** Uniform in [0, n), n >= 1, unbiased. */
 uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n);
-/** Fill from the operating system; never fails. */
+/** Fill `data` with random bytes from the operating system; aborts if it has none. */
 void kl_rng_os(void *data, size_t n);
+/** A seed from the operating system, never 0. */
 uint64_t kl_rng_os_seed(void);
 /** A bijection that scatters neighbours (the output step of splitmix64). */
-uint64_t kl_rng_mix(uint64_t value);
-/** A seed derived from `seed` and a label: independent streams by name. */
+uint64_t kl_rng_mix(uint64_t z);
+/** Derive a seed from `seed` and a label: each label gives an independent stream. */
 uint64_t kl_rng_derive(uint64_t seed, const char *label);
 
 #endif

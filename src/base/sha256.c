@@ -16,32 +16,32 @@ static const uint32_t k[64] = {
 	0xc67178f2,
 };
 
-static uint32_t rotate_right(uint32_t value, int n)
+static uint32_t rotate_right(uint32_t word, int n)
 {
-	return value >> n | value << (32 - n);
+	return word >> n | word << (32 - n);
 }
 
-static void hash_block(uint32_t values[8], const unsigned char *bytes)
+static void hash_block(uint32_t state[8], const unsigned char *block)
 {
-	uint32_t numbers[64], v[8];
+	uint32_t w[64], v[8];
 
 	for (int i = 0; i < 16; i++)
-		numbers[i] = (uint32_t)bytes[4 * i] << 24 | (uint32_t)bytes[4 * i + 1] << 16 |
-			     (uint32_t)bytes[4 * i + 2] << 8 | bytes[4 * i + 3];
+		w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
+		       (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
 	for (int i = 16; i < 64; i++) {
-		uint32_t left = numbers[i - 15], right = numbers[i - 2];
+		uint32_t w15 = w[i - 15], w2 = w[i - 2];
 
-		numbers[i] = numbers[i - 16] + numbers[i - 7] +
-			     (rotate_right(left, 7) ^ rotate_right(left, 18) ^ left >> 3) +
-			     (rotate_right(right, 17) ^ rotate_right(right, 19) ^ right >> 10);
+		w[i] = w[i - 16] + w[i - 7] +
+		       (rotate_right(w15, 7) ^ rotate_right(w15, 18) ^ w15 >> 3) +
+		       (rotate_right(w2, 17) ^ rotate_right(w2, 19) ^ w2 >> 10);
 	}
-	memcpy(v, values, sizeof(v));
+	memcpy(v, state, sizeof(v));
 	for (int i = 0; i < 64; i++) {
 		uint32_t s1 = rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^
 			      rotate_right(v[4], 25);
 		uint32_t s0 = rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^
 			      rotate_right(v[0], 22);
-		uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[i] + numbers[i];
+		uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[i] + w[i];
 		uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
 
 		memmove(v + 1, v, 7 * sizeof(*v));
@@ -49,7 +49,7 @@ static void hash_block(uint32_t values[8], const unsigned char *bytes)
 		v[0] = t1 + t2;
 	}
 	for (int i = 0; i < 8; i++)
-		values[i] += v[i];
+		state[i] += v[i];
 }
 
 void kl_sha256_begin(struct kl_sha256 *sha256)

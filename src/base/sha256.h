@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * sha256 - SHA-256 (FIPS 180-4) for klineage-worker. That links no OpenSSL and is to know that
- * what it was sent arrived whole. git-klineage itself uses text/digest.h.
+ * sha256 - SHA-256 (FIPS 180-4) for klineage-worker, which does not link OpenSSL but must check
+ * that its input arrived intact. git-klineage itself uses text/digest.h.
  */
 #define KL_SHA256_HEX 65 /* 64 lower-case hex digits and the NUL */
 
@@ -21,6 +21,7 @@ void kl_sha256_begin(struct kl_sha256 *sha256);
 void kl_sha256_add(struct kl_sha256 *sha256, const void *data, size_t n);
 void kl_sha256_end(struct kl_sha256 *sha256, char hex[KL_SHA256_HEX]);
 
+/** Hash `data` in one call. */
 void kl_sha256_hex(char hex[KL_SHA256_HEX], const void *data, size_t n);
 
 #endif

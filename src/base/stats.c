@@ -9,9 +9,9 @@
 
 static int compare_doubles(const void *left, const void *right)
 {
-	double value = *(const double *)left, other = *(const double *)right;
+	double x = *(const double *)left, y = *(const double *)right;
 
-	return (value > other) - (value < other);
+	return (x > y) - (x < y);
 }
 
 double kl_stats_median(double *values, size_t n)
@@ -41,14 +41,14 @@ static struct kl_interval student_interval(const double *values, size_t n)
 }
 
 /*
- * Largest w with P(W <= w) <= 0.025 for the signed-rank statistic W of n
- * samples: counted exactly up to 40, by the normal approximation beyond.
+ * Largest w with P(W <= w) <= 0.025 for the signed-rank statistic W of n samples: counted exactly
+ * for up to 40 samples, by the normal approximation for more.
  */
 static size_t critical_rank_sum(size_t n)
 {
 	size_t total = n * (n + 1) / 2;
-	double part = 0, one = ldexp(1, -(int)n);
-	size_t width;
+	double tail = 0, each = ldexp(1, -(int)n);
+	size_t w;
 
 	if (n > 40) {
 		double mean = (double)total / 2;
@@ -58,21 +58,21 @@ static size_t critical_rank_sum(size_t n)
 	}
 	KL_AUTO(kl_freep) double *ways = kl_calloc(total + 1, sizeof(*ways));
 	ways[0] = 1;
-	for (size_t row = 1; row <= n; row++)
-		for (size_t step = total; step >= row; step--)
-			ways[step] += ways[step - row];
-	for (width = 0; width <= total; width++) {
-		part += ways[width] * one;
-		if (part > 0.025)
+	for (size_t rank = 1; rank <= n; rank++)
+		for (size_t sum = total; sum >= rank; sum--)
+			ways[sum] += ways[sum - rank];
+	for (w = 0; w <= total; w++) {
+		tail += ways[w] * each;
+		if (tail > 0.025)
 			break;
 	}
-	return width - 1; /* n >= 6: w >= 1 */
+	return w - 1; /* n >= 6: w >= 1 */
 }
 
 struct kl_interval kl_stats_centre(const double *values, size_t n)
 {
 	struct kl_interval ci;
-	size_t nwalsh = n * (n + 1) / 2, k = 0, column;
+	size_t nwalsh = n * (n + 1) / 2, k = 0, critical;
 
 	if (n < 6)
 		return n ? student_interval(values, n) :
@@ -82,8 +82,8 @@ struct kl_interval kl_stats_centre(const double *values, size_t n)
 		for (size_t j = i; j < n; j++)
 			walsh[k++] = (values[i] + values[j]) / 2;
 	ci.mid = kl_stats_median(walsh, nwalsh);
-	column = critical_rank_sum(n);
-	ci.lo = walsh[column];
-	ci.hi = walsh[nwalsh - 1 - column];
+	critical = critical_rank_sum(n);
+	ci.lo = walsh[critical];
+	ci.hi = walsh[nwalsh - 1 - critical];
 	return ci;
 }

@@ -5,21 +5,20 @@
 #include <stddef.h>
 
 /*
- * stats - robust figures from few, noisy samples.
+ * stats - robust estimates from few, noisy samples.
  */
 struct kl_interval {
 	double mid, lo, hi;
 };
 
-/** Sorts `values`. */
+/** Median of `values`, which it sorts in place; NaN if `n` is 0. */
 double kl_stats_median(double *values, size_t n);
 
 /**
- * Hodges-Lehmann estimate of the centre of `values` with the distribution-free
- * interval of the Wilcoxon signed-rank test at the coverage nearest to but
- * not below 95 % (Hollander & Wolfe, Nonparametric Statistical Methods,
- * ch. 3). Below 6 samples no such interval exists: Student's t then.
- * n = 1 gives an infinite interval. `values` is not changed.
+ * Hodges-Lehmann estimate of the centre of `values`, with the distribution-free interval of the
+ * Wilcoxon signed-rank test at the smallest possible coverage of at least 95 % (Hollander & Wolfe,
+ * Nonparametric Statistical Methods, ch. 3). Fewer than 6 samples allow no such interval, so
+ * Student's t is used for them. The interval is infinite if n is 0 or 1. `values` is not changed.
  */
 struct kl_interval kl_stats_centre(const double *values, size_t n);
 

@@ -8,8 +8,8 @@
 #include "base/buf.h"
 
 /*
- * tar - ustar archives, the container of a bundle: the plainest part of the format, so that
- * `tar tf` shows what is in it and equal content is equal bytes. Regular files alone: no
+ * tar - ustar archives, the container format of a bundle. Only the simplest part of the format is
+ * used, so that `tar tf` can list a bundle and equal content gives equal bytes: regular files, no
  * directories, links, devices, owners, times or long names.
  *
  *	kl_tar_add(&b, "manifest.json", text, len); ... kl_tar_end(&b);
@@ -19,19 +19,21 @@
  *	while ((err = kl_tar_next(&t, &e)) > 0)
  *		... e.name, e.data, e.len	(borrowed from the bytes)
  *
- * The reader takes nothing but what the writer writes; whatever else an archive
- * may hold is KL_EINVALID, saying where.
+ * The reader accepts exactly what the writer produces. Anything else is KL_EINVALID; the message
+ * gives the position.
  */
-#define KL_TAR_NAME 100 /* with the NUL */
+#define KL_TAR_NAME 100 /* bytes, with the NUL */
 #define KL_TAR_MAX_FILE ((size_t)1 << 30)
 
 /**
- * Letters, digits, `_ . + -` in parts between single slashes, none begins with a dot; at most 99
- * bytes.
+ * Is `name` allowed in an archive? At most 99 bytes: letters, digits, `_.+-`, and single slashes
+ * between components, none of which starts with '.' or '-'.
  */
 bool kl_tar_name_ok(const char *name);
 
+/** Append a file. It is a bug if the name is not allowed or the file is above KL_TAR_MAX_FILE. */
 void kl_tar_add(struct kl_buf *out, const char *name, const void *data, size_t len);
+/** Append the end-of-archive marker. */
 void kl_tar_end(struct kl_buf *out);
 
 struct kl_tar {
@@ -45,10 +47,11 @@ struct kl_tar_entry {
 	size_t len;
 };
 
+/** Read from `data`, which is borrowed. */
 void kl_tar_open(struct kl_tar *tar, const void *data, size_t len);
 /**
- * 1: an entry; 0: the end, and nothing behind it; KL_EINVALID. Names rise, bytewise: none comes
- * twice.
+ * Returns 1 for an entry, 0 at the end of the archive, KL_EINVALID if it is malformed or continues
+ * after the end. Names must be in ascending byte order, which excludes duplicates.
  */
 int kl_tar_next(struct kl_tar *tar, struct kl_tar_entry *entry);
 

@@ -5,22 +5,22 @@
 #include <stddef.h>
 
 /*
- * tasks - a few long jobs at once, as many as there are processors: programs to be waited for,
- * mostly. Each has an error of its own, which its thread would take away with it.
+ * tasks - runs a few long tasks in parallel, at most one per processor: mostly programs to wait
+ * for. Keeps the error of each task, which would be lost with its thread.
  *
- * Jobs are begun in order, so the longest is best first. They share nothing but what each only
- * reads.
+ * Tasks are started in order, so the longest should come first. They can share only data that all
+ * of them just read.
  *
  *	struct kl_task t[2] = { { .run = compile, .ctx = &a }, { .run = compile, .ctx = &b } };
  *	kl_tasks_run(t, 2);
- *	err = kl_task_result(&t[0]);	the error of the first, message and hints, as if it had run here
+ *	err = kl_task_result(&t[0]);	sets the error of the first task in this thread
  *	kl_tasks_release(t, 2);
  */
 struct kl_task {
-	int (*run)(void *ctx); /* 0 or enum kl_err, set in its own thread */
+	int (*run)(void *ctx); /* returns 0 or an enum kl_err that it has set */
 	void *ctx;
 	int err;
-	char *message, *hints; /* of a failed one */
+	char *message, *hints; /* of a failed task */
 };
 
 void kl_tasks_run(struct kl_task *task, size_t n);

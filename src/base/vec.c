@@ -31,10 +31,10 @@ void kl_strvec_pushf(struct kl_strvec *list, const char *fmt, ...)
 	kl_strvec_take(list, kl_buf_detach(&buf));
 }
 
-void kl_strvec_pushv(struct kl_strvec *names, const char *const *list)
+void kl_strvec_pushv(struct kl_strvec *list, const char *const *strings)
 {
-	for (; list && *list; list++)
-		kl_strvec_push(names, *list);
+	for (; strings && *strings; strings++)
+		kl_strvec_push(list, *strings);
 }
 
 bool kl_strvec_has(const struct kl_strvec *list, const char *text)

@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 /*
- * vec - an owned list of strings, NULL-terminated so that it serves as argv.
- * Other element types use KL_GROW of mem.h.
+ * vec - an owned list of strings, NULL-terminated so that it can be used as argv. For other element
+ * types use KL_GROW of mem.h.
  */
 struct kl_strvec {
-	char **v; /* v[n] is NULL once something was pushed */
+	char **v; /* v[n] is NULL after the first push */
 	size_t n;
 	size_t alloc;
 };
@@ -23,19 +23,20 @@ struct kl_strvec {
 void kl_strvec_push(struct kl_strvec *list, const char *text);
 void kl_strvec_pushf(struct kl_strvec *list, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** Push all of a NULL-terminated list; NULL: nothing. */
-void kl_strvec_pushv(struct kl_strvec *names, const char *const *list);
+/** Push all strings of a NULL-terminated array, or none if it is NULL. */
+void kl_strvec_pushv(struct kl_strvec *list, const char *const *strings);
 /** Take ownership of `text`. */
 void kl_strvec_take(struct kl_strvec *list, char *text);
 bool kl_strvec_has(const struct kl_strvec *list, const char *text);
 void kl_strvec_sort(struct kl_strvec *list);
-/** Sort and drop doubles. */
+/** Sort and drop duplicates. */
 void kl_strvec_uniq(struct kl_strvec *list);
-/** Pieces of `text` between any of `seps`, empty ones dropped. */
+/** Push the pieces of `text` between any characters of `seps`; empty pieces are dropped. */
 void kl_strvec_split(struct kl_strvec *list, const char *text, const char *seps);
-/** Push what `all` has and `some` has not. */
+/** Push the strings that are in `all` but not in `some`. */
 void kl_strvec_minus(struct kl_strvec *list, const struct kl_strvec *all,
 		     const struct kl_strvec *some);
+/** Push copies of all strings of `from`. */
 void kl_strvec_copy(struct kl_strvec *to, const struct kl_strvec *from);
 void kl_strvec_release(struct kl_strvec *list);
 
