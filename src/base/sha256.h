@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * sha256 - SHA-256 (FIPS 180-4) for klineage-worker, which does not link OpenSSL but must check
- * that its input arrived intact. git-klineage itself uses text/digest.h.
+ * sha256 - SHA-256 (FIPS 180-4) for klineage-worker. It does not link OpenSSL but must check that
+ * its input arrived intact. git-klineage itself uses text/digest.h.
  */
 #define KL_SHA256_HEX 65 /* 64 lower-case hex digits and the NUL */
 

@@ -13,8 +13,8 @@
 
 #define MAX_TURNS 256
 #define MAX_BLOCKS 16
-#define MAX_TEXT ((size_t)16 << 20) /* of one file */
-#define MAX_ALL ((size_t)64 << 20)  /* of a conversation */
+#define MAX_TEXT ((size_t)16 << 20) /* bytes of one file */
+#define MAX_ALL ((size_t)64 << 20)  /* bytes of a conversation */
 
 void kl_turn_release(struct kl_turn *turn)
 {
@@ -122,7 +122,7 @@ void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HE
 struct reader {
 	struct kl_repo *repo;
 	size_t total;   /* bytes read of this conversation */
-	git_oid system; /* the tree of its blocks: the same at every turn */
+	git_oid system; /* tree of the system blocks, the same for every turn */
 };
 
 static int read_file(char **out, struct reader *reader, const git_oid *tree, const char *path)
@@ -196,7 +196,7 @@ static int same_system(struct reader *reader, const git_oid *tree)
 	return err;
 }
 
-/* the commits of the turns, newest first */
+/* Collect the commits of the turns, newest first. */
 static int read_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *tip)
 {
 	KL_AUTO(kl_freep) git_oid *oid = kl_calloc(MAX_TURNS, sizeof(*oid));
@@ -224,7 +224,7 @@ static int read_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_
 	return 0;
 }
 
-/* the digests of the last turn are over all that was said: one check is enough */
+/* The digests of the last turn cover the whole conversation, so checking those is enough. */
 static int check_digests(const struct kl_conversation *conversation)
 {
 	const struct kl_turn *last = &conversation->turn[conversation->n - 1];
@@ -298,7 +298,7 @@ int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, cons
 	return 0;
 }
 
-/* "<workload>/<name>/<phase>" into its parts; false: something else */
+/* Split "<workload>/<name>/<phase>" in place; false if malformed. */
 static bool split_ref(char *text, const char *part[3])
 {
 	for (int i = 0; i < 3; i++) {

@@ -8,38 +8,38 @@
 #include "text/digest.h"
 
 /*
- * conversation - a stored conversation with a model, on
- * refs/klineage/chat/<workload>/<name>/<phase>: a commit a turn, with all that it takes to send
- * the same bytes again. docs/formats.md, "Conversations".
+ * conversation - a conversation with a model, stored as a ref with one commit per turn. The ref is
+ * refs/klineage/chat/<workload>/<name>/<phase>; the commits hold everything needed to send the same
+ * bytes again. docs/formats.md, "Conversations".
  *
  *	kl_conversation_load(&c, repo, "c-topk", "x86-64-v3-1a2b3c4", "back-0");
  *	kl_conversation_write(&oid, repo, &c, &turn);	... move c.ref from c.tip to oid ...
  *	kl_conversation_push(&c, &turn, &oid);
  *
- * Such a ref may come from anybody: what is read is bounded and must be of the format.
+ * Such a ref can come from an untrusted source: reading is bounded and checks the format.
  */
 #define KL_CHAT_REFS "refs/klineage/chat/"
 
 struct kl_turn {
 	char *user, *reply;
-	char *key; /* struct kl_request_context; never NULL */
+	char *key; /* see struct kl_request_context; never NULL */
 	char *provider, *model;
-	char *answered;   /* the model, as it calls itself; or NULL */
+	char *answered;   /* name of the model as reported by the provider, or NULL */
 	char *request_id; /* or NULL */
 	char *time;
-	char *reservation; /* in the ledger; NULL: it was not metered */
+	char *reservation; /* its id in the ledger; NULL: not metered */
 	enum kl_budget budget;
 	enum kl_cache_ttl cache;
 	enum kl_stop stop;
 	int64_t max_tokens;
 	struct kl_usage usage;
-	int64_t nano; /* what it did cost */
-	/* where the price of its tokens stands; NULL: it has none */
+	int64_t nano; /* actual cost, nano-dollars */
+	/* source of the price of its tokens; NULL: not metered */
 	char *price;
-	struct kl_rates rates;      /* that price */
-	char prompt[KL_DIGEST_HEX]; /* digest of all that was sent */
-	char chain[KL_DIGEST_HEX];  /* kl_provider_key of all turns so far */
-	bool alone;                 /* struct kl_reply */
+	struct kl_rates rates;      /* the rates of that price */
+	char prompt[KL_DIGEST_HEX]; /* digest of everything sent */
+	char chain[KL_DIGEST_HEX];  /* kl_provider_key() of all turns so far */
+	bool alone;                 /* as in struct kl_reply */
 	git_oid commit;
 };
 
@@ -51,49 +51,51 @@ struct kl_conversation {
 	size_t nsystem;
 	struct kl_turn *turn;
 	size_t n, alloc;
-	git_oid tip; /* zero: nothing is stored yet */
-	/* of one that is gone on with: kl_session_conversation */
-	struct kl_session *session; /* borrowed; NULL: it was only read */
-	int64_t stored_ns;          /* when we stored its last turn; 0: we did not */
-	bool settled;               /* reservations of stored replies were looked for */
+	git_oid tip; /* zero: nothing stored yet */
+	/* only for a conversation to be continued, by kl_session_conversation() */
+	struct kl_session *session; /* borrowed; NULL: only read */
+	int64_t stored_ns;          /* when this process stored its last turn; 0: never */
+	bool settled;               /* reservations of stored replies have been settled */
 };
 
-/** Not there: an empty one. KL_EINVALID: a name that is none, or not of the format. */
+/** Load a conversation; an absent one is empty. KL_EINVALID: invalid name or malformed content. */
 int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase);
-/** The same by the whole name of the ref. */
+/** The same by the full name of the ref. */
 int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref);
 void kl_conversation_release(struct kl_conversation *conversation);
 
 /**
- * What its turns did cost, nano-dollars; -1: not metered. `*model`: who answered, or NULL;
- * borrowed.
+ * Cost of all turns in nano-dollars; -1: not metered. Sets `*model` to the model of the last turn,
+ * borrowed, or NULL.
  */
 int64_t kl_conversation_cost(const char **model, const struct kl_conversation *conversation);
 /** Check that every reply up to this turn came from a model that had no access to a repository. */
 bool kl_conversation_alone(const struct kl_conversation *conversation, size_t turn);
 
-/** Take the system blocks over; of one that has turns they stand as they are. */
+/** Copy the system blocks, unless the conversation has turns or system blocks already. */
 void kl_conversation_system(struct kl_conversation *conversation, const char *const *block,
 			    size_t n);
 
-/** Those of `from`, which is left without. */
+/** Replace the system blocks by those of `from`, which is left without any. */
 void kl_conversation_take_system(struct kl_conversation *conversation,
 				 struct kl_conversation *from);
 
-/** Digests of turn `n` of the conversation, which says `user`, under `key`. */
+/** Digests of turn `n` of the conversation, given its user text and key. */
 void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HEX],
 			     const struct kl_conversation *conversation, size_t n, const char *user,
 			     const char *key);
 
-/** The commit of the next turn; no ref moves. Its objects are on the disk. */
+/** Write the commit of the next turn, with its objects synced to disk. Moves no ref. */
 int kl_conversation_write(git_oid *out, struct kl_repo *repo,
 			  const struct kl_conversation *conversation, const struct kl_turn *turn);
-/** The ref is at `oid`: takes the turn's strings. */
+/** Append a turn after the ref has moved to `oid`. Takes the turn's strings. */
 void kl_conversation_push(struct kl_conversation *conversation, struct kl_turn *turn,
 			  const git_oid *oid);
 
-/** Every conversation, or those of one workload, or of one name of it; by ref. */
+/**
+ * All conversations, those of a workload, or those of a name of it (NULL: any), in order of refs.
+ */
 struct kl_conversations {
 	struct kl_conversation *c;
 	size_t n, alloc;

@@ -22,7 +22,7 @@
 #define MAX_ENTRY ((size_t)16 << 10)
 #define MAX_ENTRIES 1000000
 #define MAX_SUM (INT64_MAX / 4)
-#define RESERVE_MS 30000 /* others only hold the ref for milliseconds */
+#define RESERVE_MS 30000 /* other processes hold the ref only for milliseconds */
 #define SETTLE_MS 180000
 
 const char *kl_budget_name(enum kl_budget budget)
@@ -57,48 +57,48 @@ void kl_ledger_release(struct kl_ledger *ledger)
 
 static json_t *totals_json(const struct kl_ledger_totals *totals)
 {
-	json_t *value = json_object();
+	json_t *obj = json_object();
 
-	for (int second = 0; second < KL_BUDGETS; second++) {
+	for (int budget = 0; budget < KL_BUDGETS; budget++) {
 		json_t *one = json_object();
 
-		kl_json_set_int(one, "settled", totals->of[second].settled);
-		kl_json_set_int(one, "reserved", totals->of[second].reserved);
-		kl_json_set(value, kl_budget_name(second), one);
+		kl_json_set_int(one, "settled", totals->of[budget].settled);
+		kl_json_set_int(one, "reserved", totals->of[budget].reserved);
+		kl_json_set(obj, kl_budget_name(budget), one);
 	}
-	return value;
+	return obj;
 }
 
 void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *entry,
 			    const char *workload)
 {
-	KL_AUTO(json_decrefp) json_t *value = json_object();
+	KL_AUTO(json_decrefp) json_t *obj = json_object();
 
-	kl_json_set_str(value, "schema", SCHEMA);
-	kl_json_set_str(value, "workload", workload);
-	kl_json_set_str(value, "kind", entry->settles ? "settle" : "reserve");
-	kl_json_set_str(value, "id", entry->id);
-	kl_json_set_str(value, "budget", kl_budget_name(entry->budget));
-	kl_json_set_str(value, "name", entry->name);
-	kl_json_set_str(value, "phase", entry->phase);
-	kl_json_set_str(value, "model", entry->model);
-	kl_json_set_str(value, "time", entry->time);
-	kl_json_set_int(value, "turn", entry->turn);
-	kl_json_set_int(value, "nano", entry->nano);
+	kl_json_set_str(obj, "schema", SCHEMA);
+	kl_json_set_str(obj, "workload", workload);
+	kl_json_set_str(obj, "kind", entry->settles ? "settle" : "reserve");
+	kl_json_set_str(obj, "id", entry->id);
+	kl_json_set_str(obj, "budget", kl_budget_name(entry->budget));
+	kl_json_set_str(obj, "name", entry->name);
+	kl_json_set_str(obj, "phase", entry->phase);
+	kl_json_set_str(obj, "model", entry->model);
+	kl_json_set_str(obj, "time", entry->time);
+	kl_json_set_int(obj, "turn", entry->turn);
+	kl_json_set_int(obj, "nano", entry->nano);
 	if (entry->settles) {
-		kl_json_set_int(value, "released", entry->released);
-		kl_json_set(value, "usage", kl_usage_json(&entry->usage));
+		kl_json_set_int(obj, "released", entry->released);
+		kl_json_set(obj, "usage", kl_usage_json(&entry->usage));
 	}
 	if (entry->stated)
-		kl_json_set_bool(value, "stated", true);
-	kl_json_set(value, "totals", totals_json(&entry->after));
-	kl_json_canonical(out, value);
+		kl_json_set_bool(obj, "stated", true);
+	kl_json_set(obj, "totals", totals_json(&entry->after));
+	kl_json_canonical(out, obj);
 	kl_buf_addch(out, '\n');
 }
 
-static int read_sum(int64_t *out, const json_t *value, const char *key)
+static int read_sum(int64_t *out, const json_t *obj, const char *key)
 {
-	int err = kl_json_int(out, value, key);
+	int err = kl_json_int(out, obj, key);
 
 	if (!err && (*out < 0 || *out > MAX_SUM))
 		return kl_error(KL_EINVALID, "'%s' is no sum of money", key);
@@ -110,17 +110,17 @@ static int read_totals(struct kl_ledger_totals *totals, const json_t *entry)
 	json_t *all = NULL, *one = NULL;
 	int err = kl_json_obj(&all, entry, "totals");
 
-	for (int second = 0; !err && second < KL_BUDGETS; second++)
-		if (!(err = kl_json_obj(&one, all, kl_budget_name(second))) &&
-		    !(err = read_sum(&totals->of[second].settled, one, "settled")))
-			err = read_sum(&totals->of[second].reserved, one, "reserved");
+	for (int budget = 0; !err && budget < KL_BUDGETS; budget++)
+		if (!(err = kl_json_obj(&one, all, kl_budget_name(budget))) &&
+		    !(err = read_sum(&totals->of[budget].settled, one, "settled")))
+			err = read_sum(&totals->of[budget].reserved, one, "reserved");
 	return err;
 }
 
-static int read_text(char **out, const json_t *value, const char *key)
+static int read_text(char **out, const json_t *obj, const char *key)
 {
 	const char *text;
-	int err = kl_json_str(&text, value, key);
+	int err = kl_json_str(&text, obj, key);
 
 	if (!err && (strlen(text) > 256 || text[strcspn(text, "\n\r\t\033\177")]))
 		return kl_error(KL_EINVALID, "'%s' is too long, or no plain text", key);
@@ -129,13 +129,13 @@ static int read_text(char **out, const json_t *value, const char *key)
 	return err;
 }
 
-/* budget, kind and id: words of a fixed set or form */
-static int read_words(struct kl_ledger_entry *entry, const json_t *value, const char *workload)
+/* Schema, workload, kind, id and budget: words of a fixed set or form. */
+static int read_words(struct kl_ledger_entry *entry, const json_t *obj, const char *workload)
 {
-	const char *schema = kl_json_str_or(value, "schema", ""),
-		   *of = kl_json_str_or(value, "workload", "");
-	const char *kind = kl_json_str_or(value, "kind", ""), *id = kl_json_str_or(value, "id", "");
-	const char *budget = kl_json_str_or(value, "budget", "");
+	const char *schema = kl_json_str_or(obj, "schema", ""),
+		   *of = kl_json_str_or(obj, "workload", "");
+	const char *kind = kl_json_str_or(obj, "kind", ""), *id = kl_json_str_or(obj, "id", "");
+	const char *budget = kl_json_str_or(obj, "budget", "");
 
 	if (strcmp(schema, SCHEMA))
 		return kl_error(KL_EINVALID, "its schema is not " SCHEMA);
@@ -156,24 +156,24 @@ static int read_words(struct kl_ledger_entry *entry, const json_t *value, const 
 static int read_members(struct kl_ledger_entry *entry, const char *text, size_t len,
 			const char *workload)
 {
-	KL_AUTO(json_decrefp) json_t *value = NULL;
-	int err = kl_json_parse(&value, text, len);
+	KL_AUTO(json_decrefp) json_t *obj = NULL;
+	int err = kl_json_parse(&obj, text, len);
 
-	if (err < 0 || (err = read_words(entry, value, workload)) < 0 ||
-	    (err = read_text(&entry->name, value, "name")) < 0 ||
-	    (err = read_text(&entry->phase, value, "phase")) < 0 ||
-	    (err = read_text(&entry->model, value, "model")) < 0 ||
-	    (err = read_text(&entry->time, value, "time")) < 0 ||
-	    (err = read_sum(&entry->turn, value, "turn")) < 0 ||
-	    (err = read_sum(&entry->nano, value, "nano")) < 0 ||
-	    (err = read_totals(&entry->after, value)) < 0)
+	if (err < 0 || (err = read_words(entry, obj, workload)) < 0 ||
+	    (err = read_text(&entry->name, obj, "name")) < 0 ||
+	    (err = read_text(&entry->phase, obj, "phase")) < 0 ||
+	    (err = read_text(&entry->model, obj, "model")) < 0 ||
+	    (err = read_text(&entry->time, obj, "time")) < 0 ||
+	    (err = read_sum(&entry->turn, obj, "turn")) < 0 ||
+	    (err = read_sum(&entry->nano, obj, "nano")) < 0 ||
+	    (err = read_totals(&entry->after, obj)) < 0)
 		return err;
 	if (!entry->settles)
 		return 0;
-	if ((err = read_sum(&entry->released, value, "released")) < 0)
+	if ((err = read_sum(&entry->released, obj, "released")) < 0)
 		return err;
-	entry->stated = kl_json_bool_or(value, "stated", false);
-	return kl_usage_read(&entry->usage, json_object_get(value, "usage"));
+	entry->stated = kl_json_bool_or(obj, "stated", false);
+	return kl_usage_read(&entry->usage, json_object_get(obj, "usage"));
 }
 
 int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len,
@@ -235,7 +235,7 @@ static int get_ref(git_oid *out, struct kl_repo *repo, const char *ref)
 	return 0;
 }
 
-/* whoever adds up entries, in whatever way, need not fear for the size of his sums */
+/* Bound the sum of all amounts, so that no sum over entries can overflow. */
 static int add_sum(int64_t *sum, const struct kl_ledger_entry *entry, const char *ref)
 {
 	if (entry->nano > MAX_SUM - *sum || entry->released > MAX_SUM - *sum - entry->nano)
@@ -311,7 +311,7 @@ struct writer {
 	char *ref;
 	struct kl_ledger_entry e;
 	const struct kl_ledger_also *also;
-	git_oid first, base, made; /* the tip at the first try, at this one; our commit */
+	git_oid first, base, made; /* tip at the first try; tip at this try; our commit */
 };
 
 static char *entry_subject(const struct kl_ledger_entry *entry)
@@ -324,7 +324,7 @@ static char *entry_subject(const struct kl_ledger_entry *entry)
 			   (long long)entry->turn);
 }
 
-/* without a signature: a pass phrase for each turn would be none at all */
+/* Not signed: signing would ask for a passphrase at every turn. */
 static int write_commit(struct writer *writer)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -360,8 +360,8 @@ static int move_ref(struct writer *writer)
 }
 
 /*
- * A transaction that failed late may have moved all the same, or be finished by whoever comes
- * next: is there an entry like ours since the first try?
+ * A transaction that failed late can have moved the ref nevertheless, or be completed by another
+ * process. Has our entry been added since the first try?
  */
 static bool is_there(struct writer *writer)
 {
@@ -383,7 +383,7 @@ static bool is_there(struct writer *writer)
 	return found;
 }
 
-/* Has the ref that moves with ours been moved by somebody else? */
+/* KL_ECHANGED if another process has moved the ref that moves with ours. */
 static int check_also(struct writer *writer)
 {
 	git_oid now;
@@ -410,7 +410,7 @@ static bool may_retry(int err, bool settles)
 	return err == KL_ECHANGED || err == KL_EBUSY || (settles && err == KL_EINTR);
 }
 
-/* what the entry is to be on these totals: sets w->e.after, or says that it cannot be */
+/* Complete the entry for these totals (sets w->e.after), or fail if they do not allow it. */
 typedef int fit_fn(struct writer *w, const struct kl_ledger_totals *now, const void *payload);
 
 static int try_entry(struct writer *writer, fit_fn *fit, const void *payload, bool again)
@@ -441,7 +441,7 @@ static int write_entry(struct writer *writer, fit_fn *fit, const void *payload)
 			return kl_error_in(err, "'%s'", writer->ref);
 		if (!writer->e.settles && kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
-		/* what an earlier try wrote may have come to be */
+		/* an earlier try can have succeeded after all */
 		if (is_there(writer))
 			break;
 		if ((err = check_also(writer)) < 0)

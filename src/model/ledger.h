@@ -8,16 +8,18 @@
 #include "repo/repo.h"
 
 /*
- * ledger - what a workload has cost, and may: refs/klineage/ledger/<workload>, a commit for each
- * reservation and each settlement, each with the totals after it, so that the tip says all.
+ * ledger - the costs of a workload against its budgets: a commit per reservation or settlement.
+ * They are on refs/klineage/ledger/<workload>; each has the totals after it, so that reading the
+ * tip is enough.
  *
  *	err = kl_ledger_reserve(&r, repo, "c-topk", &ask);	(KL_ENO: it would pass the cap)
  *	... send; ask for no more than r.tokens ...
  *	err = kl_ledger_settle(repo, "c-topk", &bill, &also);
  *
- * Spent is what was settled and what is reserved and not settled. Who dies in between leaves his
- * reservation, and it counts until open_reservation.h ends it. The ref moves by compare-and-swap:
- * of two processes that would both fit under the cap alone, the second sees the first.
+ * Settled amounts and open reservations count as spent. A process that dies between the two leaves
+ * its reservation, which counts until it is settled by open_reservation.h. The ref moves by
+ * compare-and-swap: of two processes that each fit under the cap alone, the second sees the
+ * reservation of the first.
  * docs/formats.md, "Ledger and prices".
  */
 #define KL_LEDGER_REFS "refs/klineage/ledger/"
@@ -25,17 +27,17 @@
 #define KL_BUDGETS 2
 
 struct kl_ledger_totals {
-	/* by enum kl_budget; nano-dollars */
+	/* indexed by enum kl_budget; nano-dollars */
 	struct {
 		int64_t settled, reserved;
 	} of[KL_BUDGETS];
 };
 
 const char *kl_budget_name(enum kl_budget budget); /* "induce" */
-/** Of the configuration: klineage.budget.<name>. */
+/** The cap from the configuration, klineage.budget.<name>, in nano-dollars. */
 int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget budget);
 
-/** What the tip says; all zero where there is no ledger yet. */
+/** Totals at the tip; all zero if there is no ledger yet. */
 int kl_ledger_totals(struct kl_ledger_totals *out, struct kl_repo *repo, const char *workload);
 
 struct kl_ledger_ask {
@@ -43,16 +45,17 @@ struct kl_ledger_ask {
 	int64_t cap;
 	const char *name, *phase, *model;
 	int64_t turn;
-	int64_t fixed, per_token;     /* of kl_price_worst */
-	int64_t tokens, least_tokens; /* of the reply: wanted, and without which it is no use */
+	int64_t fixed, per_token;     /* from kl_price_worst() */
+	int64_t tokens, least_tokens; /* of the reply: wanted; smallest useful number */
 };
 
 struct kl_reservation {
 	char id[KL_LEDGER_ID];
 	int64_t nano;
-	int64_t tokens; /* those wanted, or as many as the cap leaves room for */
+	int64_t tokens; /* as wanted, or as many as the cap allows */
 };
 
+/** Reserve the worst-case cost of a request. KL_ENO: over the cap; the message has the amounts. */
 int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const char *workload,
 		      const struct kl_ledger_ask *ask);
 
@@ -61,36 +64,37 @@ struct kl_ledger_bill {
 	const char *name, *phase, *model;
 	int64_t turn;
 	const struct kl_reservation *reservation;
-	int64_t nano;                 /* what it did cost */
-	const struct kl_usage *usage; /* NULL: not known */
-	bool stated;                  /* by the user, not by the provider */
+	int64_t nano;                 /* actual cost */
+	const struct kl_usage *usage; /* NULL: unknown */
+	bool stated;                  /* the user stated the cost, not the provider */
 };
 
-/** A ref that moves with the ledger, in one transaction. */
+/** A ref that moves together with the ledger, in one transaction. */
 struct kl_ledger_also {
 	const char *ref;
-	git_oid to, from; /* zero: it must not exist */
+	git_oid to, from; /* new and expected value; `from` zero: must not exist */
 };
 
 /**
- * Goes on trying where a reservation would have given up: for minutes, and after an interrupt.
- * KL_ECHANGED: `also->ref` is not at `from` any more, and nothing was written. `also` may be NULL.
+ * Replace a reservation by the actual cost. Retries for longer than kl_ledger_reserve(), for
+ * minutes and also after an interrupt. `also` can be NULL. KL_ECHANGED: `also->ref` is no longer at
+ * `from`; nothing was written.
  */
 int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl_ledger_bill *bill,
 		     const struct kl_ledger_also *also);
 
-/* --- for those who show and check ------------------------------------------------ */
+/* --- reading all entries --------------------------------------------------------- */
 
 struct kl_ledger_entry {
-	bool settles; /* else it reserves */
+	bool settles; /* a settlement, otherwise a reservation */
 	char id[KL_LEDGER_ID];
 	enum kl_budget budget;
 	char *name, *phase, *model, *time;
 	int64_t turn;
-	int64_t nano;          /* reserved, or what it did cost */
-	int64_t released;      /* settles: the reservation that this ends */
-	struct kl_usage usage; /* settles */
-	bool stated;           /* settles: at what the user said (open_reservation.h) */
+	int64_t nano;          /* reserved, or actual cost */
+	int64_t released;      /* settles: amount of the reservation that it ends */
+	struct kl_usage usage; /* settles: tokens */
+	bool stated;           /* settles: cost stated by the user (open_reservation.h) */
 	struct kl_ledger_totals after;
 	git_oid commit;
 };
@@ -100,7 +104,7 @@ struct kl_ledger {
 	size_t n, alloc;
 };
 
-/** An entry as the file of its commit; `commit` is not in it. KL_EINVALID. */
+/** Parse the file of an entry; leaves `commit` unset. KL_EINVALID if malformed. */
 int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len,
 			  const char *workload);
 void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *entry,
@@ -108,8 +112,8 @@ void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *en
 void kl_ledger_entry_release(struct kl_ledger_entry *entry);
 
 /**
- * All of it; what is not of the format is KL_EINVALID. None: empty. Sums are the checker's
- * business.
+ * Load all entries; an absent ledger is empty. KL_EINVALID if malformed. Does not check that the
+ * totals add up.
  */
 int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *workload);
 void kl_ledger_release(struct kl_ledger *ledger);

@@ -8,22 +8,23 @@
 #include "repo/repo.h"
 
 /*
- * money - US dollars as integers of 10^-9, so that sums are exact. People write and read
- * decimals; no float is on the way.
+ * money - US dollars as integers of 10^-9, so that sums are exact. Users write and read decimals;
+ * no floating point is involved.
  */
 #define KL_DOLLAR INT64_C(1000000000)
-#define KL_MONEY_MAX (INT64_C(1000000) * KL_DOLLAR) /* more is a mistake, not a sum */
+#define KL_MONEY_MAX (INT64_C(1000000) * KL_DOLLAR) /* larger amounts are rejected as mistakes */
 #define KL_MONEY_TEXT 32
 
 /**
- * "40", "0.25": digits, at most 9 behind the point, up to KL_MONEY_MAX; no sign, blank or exponent.
+ * Parse "40" or "0.25" dollars: digits, at most 9 after the point, up to KL_MONEY_MAX; no sign,
+ * white space or exponent. False if malformed.
  */
 bool kl_money_parse(int64_t *nano, const char *text);
 
-/** "$12.3456", rounded to 4 places, away from zero: what was spent is never shown as less. */
+/** Format as "$12.3456", rounded away from zero to 4 places, so that no cost is understated. */
 void kl_money_text(char out[KL_MONEY_TEXT], int64_t nano);
 
-/** A sum in dollars of the configuration; absent: `dflt`. KL_EINVALID names the key. */
+/** Read an amount in dollars from the configuration, or `dflt`. KL_EINVALID names the key. */
 int kl_money_config(int64_t *nano, struct kl_repo *repo, const char *key, int64_t dflt);
 
 #endif

@@ -13,8 +13,8 @@
 
 struct settler {
 	struct kl_open_reservations *u;
-	int64_t left;          /* of what the user said */
-	struct kl_strvec open; /* "<name>/<phase>" of those that have open ones */
+	int64_t left;          /* of the cost stated by the user */
+	struct kl_strvec open; /* "<name>/<phase>" of conversations with open reservations */
 };
 
 static void settler_release(struct settler *settler)
@@ -22,9 +22,9 @@ static void settler_release(struct settler *settler)
 	kl_strvec_release(&settler->open);
 }
 
-/* --- which are open -------------------------------------------------------------- */
+/* --- open reservations ----------------------------------------------------------- */
 
-/* ids of all that were settled */
+/* Collect the ids of all settled reservations. */
 static void note_settled(struct kl_map *ids, const struct kl_ledger *ledger)
 {
 	for (size_t i = 0; i < ledger->n; i++)
@@ -39,7 +39,7 @@ static bool is_meant(const struct kl_open_reservations *reservations,
 	       (!reservations->phase || !strcmp(reservations->phase, entry->phase));
 }
 
-/* the ledger may come from anybody, and names become a path */
+/* The ledger can be untrusted, and the names become a path. */
 static bool is_name(const struct kl_ledger_entry *entry)
 {
 	return kl_node_is_slug(entry->name) && kl_node_is_slug(entry->phase);
@@ -65,7 +65,7 @@ static int find_open(struct settler *settler)
 	return 0;
 }
 
-/* --- what one did cost ------------------------------------------------------------- */
+/* --- settling one ------------------------------------------------------------------ */
 
 static const struct kl_turn *turn_of(const struct kl_conversation *conversation, const char *id)
 {
@@ -76,7 +76,7 @@ static const struct kl_turn *turn_of(const struct kl_conversation *conversation,
 	return NULL;
 }
 
-/* what was said is for all of them: the first bears it */
+/* The stated cost is the total of all of them: book it on the first, 0 on the rest. */
 static int64_t take_stated(struct settler *settler)
 {
 	int64_t nano = settler->left;
@@ -131,7 +131,7 @@ static void account_release(struct account *account)
 	kl_conversation_release(&account->c);
 }
 
-/* as things stand once the conversation is locked: its owner may have settled meanwhile */
+/* Load again once the conversation is locked: its owner can have settled meanwhile. */
 static int account_load(struct account *account, const struct kl_open_reservations *reservations,
 			const char *name, const char *phase)
 {
@@ -193,7 +193,7 @@ static int settle_named(struct settler *settler, const char *which)
 			under_way(settler, &account);
 		return err;
 	}
-	/* who was killed while he stored the reply may yet have stored it */
+	/* a process killed while storing a reply can have left a transaction to complete */
 	if (err < 0 || (err = kl_refs_recover(settler->u->repo, &cleared)) < 0 ||
 	    (err = account_load(&account, settler->u, name, phase)) < 0)
 		return err;

@@ -5,36 +5,36 @@
 #include "model/ledger.h"
 
 /*
- * open_reservation - finds and settles reservations that broke off: whoever made one was killed,
- * or its request ended so that nobody knows what it cost. Each counts as spent until it is settled
- * here: at what its reply did cost, where that is stored; else at what the user says that the
- * provider charged, or at its worst case. One whose conversation is locked, that is
- * under way, is left alone.
+ * open_reservation - finds and settles abandoned reservations. The process that made one was
+ * killed, or its request ended with an unknown cost. Each counts as spent until it is settled here:
+ * at the cost of its stored reply; without one, at what the user states that the provider charged,
+ * or at the full reservation. If the conversation is locked, the request is in progress and the
+ * reservation is left alone.
  *
  *	struct kl_open_reservations u = { .repo = r, .workload = "c-topk", .tell = tell };
  *	err = kl_open_reservations_settle(&u);
  */
 enum kl_settled_by {
 	KL_SETTLED_REPLY,  /* its reply is stored */
-	KL_SETTLED_STATED, /* the user said what it cost */
+	KL_SETTLED_STATED, /* the user stated the cost */
 	KL_SETTLED_WORST,  /* the whole reservation */
-	KL_SETTLED_NOT     /* it is under way */
+	KL_SETTLED_NOT     /* not settled: in progress */
 };
 
 struct kl_open_reservations {
 	struct kl_repo *repo;
 	const char *workload;
-	const char *name, *phase; /* NULL: every one */
-	bool stored_only;         /* those alone whose reply is stored */
-	const int64_t *cost;      /* of all the others, nano-dollars; NULL: the worst */
-	/** Of each: the reservation, what it was settled at, and why. May be NULL. */
+	const char *name, *phase; /* NULL: all */
+	bool stored_only;         /* only those whose reply is stored */
+	const int64_t *cost;      /* total of the others, nano-dollars; NULL: as reserved */
+	/** Called for each reservation with the settled amount and the reason. Can be NULL. */
 	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
 		     void *payload);
 	void *payload;
-	bool locked; /* the caller holds the lock of that conversation */
+	bool locked; /* the caller holds the lock of the conversation */
 };
 
-/** KL_EINVALID: the ledger is none. What was settled before an error stays settled. */
+/** KL_EINVALID: the ledger is malformed. Reservations settled before an error stay settled. */
 int kl_open_reservations_settle(struct kl_open_reservations *reservations);
 
 #endif

@@ -15,7 +15,7 @@
 #define MAX_FILE ((size_t)1 << 20)
 #define MAX_TOKENS 1000000000
 #define MILLION 1000000
-#define DEAREST (10000 * KL_DOLLAR) /* for a million tokens; ten times what was ever asked */
+#define DEAREST (10000 * KL_DOLLAR) /* per million tokens; ten times the highest known price */
 
 void kl_price_free(struct kl_price *price)
 {
@@ -42,7 +42,7 @@ int64_t *kl_rate_at(struct kl_rates *rates, size_t i)
 	return at[i];
 }
 
-/* KL_RATES: none of that name */
+/* Index of a rate, or KL_RATES if the name is unknown. */
 static size_t rate_of(const char *name)
 {
 	size_t i = 0;
@@ -52,7 +52,7 @@ static size_t rate_of(const char *name)
 	return i;
 }
 
-/* Dollars for a million tokens to nano-dollars for one; NULL, or what is wrong with it. */
+/* Convert dollars per million tokens to nano-dollars per token. Returns NULL, or what is wrong. */
 static const char *parse_rate(int64_t *nano, const char *text)
 {
 	int64_t million;
@@ -184,7 +184,7 @@ static int read_model(struct kl_price **out, const struct file *file, size_t at)
 	return 0;
 }
 
-/* the unit stands in the file, since a price for a thousand tokens looks like one for a million */
+/* The file must state its unit: a price per thousand tokens looks like one per million. */
 static int parse_file(struct file *file, const char *name, const char *text, size_t len)
 {
 	const struct kl_yaml *unit;
@@ -223,7 +223,7 @@ static int open_file(struct file *file, const char *path, const char *name)
 	return err < 0 ? err : parse_file(file, name, text.ptr, text.len);
 }
 
-/* "-20251101", "-2026-09-29", "-latest" */
+/* Is it a snapshot suffix: "-20251101", "-2026-09-29", "-latest"? */
 static bool is_snapshot(const char *text)
 {
 	static const char *const form[] = { "-00000000", "-0000-00-00" };
@@ -231,17 +231,17 @@ static bool is_snapshot(const char *text)
 	if (!strcmp(text, "-latest"))
 		return true;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(form); i++) {
-		const char *format = form[i], *ch = text;
+		const char *want = form[i], *ch = text;
 
-		while (*format && (*format == '0' ? isdigit((unsigned char)*ch) : *ch == *format))
-			format++, ch++;
-		if (!*format && !*ch)
+		while (*want && (*want == '0' ? isdigit((unsigned char)*ch) : *ch == *want))
+			want++, ch++;
+		if (!*want && !*ch)
 			return true;
 	}
 	return false;
 }
 
-/* its own name, else the name of which it is a snapshot */
+/* Find the entry of that name, otherwise the entry of which it is a snapshot. */
 static int find_in(struct kl_price **out, const struct file *file, const char *model)
 {
 	size_t best = file->models->n;
@@ -303,7 +303,7 @@ int kl_price_parse(struct kl_price **out, const char *name, const char *text, si
 
 /* --- the configuration -------------------------------------------------------- */
 
-/* "input=3" into the price; `*seen` gets a bit for the rate */
+/* Read "input=3" into the price; sets the bit of the rate in `*seen`. */
 static int config_word(struct kl_price *price, unsigned *seen, const char *key, char *word)
 {
 	char *eq = strchr(word, '=');
@@ -331,7 +331,7 @@ static int config_word(struct kl_price *price, unsigned *seen, const char *key, 
 	return 0;
 }
 
-/* what is not said of caches is taken to be as dear as any provider makes it */
+/* Set missing cache rates to the highest that any provider charges. */
 static void fill_caches(struct kl_rates *rates, unsigned seen)
 {
 	if (!(seen & 1u << 2))
@@ -374,7 +374,7 @@ static int from_config(struct kl_price **out, struct kl_repo *repo, const char *
 	return 0;
 }
 
-/* a path of the configuration: absolute, or below the home directory */
+/* The configured price file: an absolute path, or one that starts with ~/. */
 static int user_file(char **out, struct kl_repo *repo)
 {
 	const char *value = kl_repo_config(repo, "klineage.chat.prices"), *home = getenv("HOME");
@@ -426,7 +426,7 @@ int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model
 		model);
 }
 
-/* --- what it comes to --------------------------------------------------------- */
+/* --- costs -------------------------------------------------------------------- */
 
 static bool count_ok(int64_t n)
 {
@@ -465,7 +465,7 @@ static int64_t larger_of(int64_t left, int64_t right)
 	return left > right ? left : right;
 }
 
-/* some providers write to a cache unasked, but none for the longer time */
+/* Some providers write to a cache unasked, but none for 1 hour. */
 static int64_t dearest_input(const struct kl_rates *rates, enum kl_cache_ttl cache)
 {
 	int64_t n = larger_of(larger_of(rates->input, rates->cache_read), rates->cache_write_5m);

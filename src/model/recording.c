@@ -8,18 +8,18 @@
 
 static void add_head(struct kl_buf *out, const char *workload, const char *name)
 {
-	KL_AUTO(json_decrefp) json_t *value = json_object();
+	KL_AUTO(json_decrefp) json_t *head = json_object();
 
-	kl_json_set_str(value, "schema", "klineage.recording/1");
-	kl_json_set_str(value, "workload", workload);
-	kl_json_set_str(value, "name", name);
-	kl_json_canonical(out, value);
+	kl_json_set_str(head, "schema", "klineage.recording/1");
+	kl_json_set_str(head, "workload", workload);
+	kl_json_set_str(head, "name", name);
+	kl_json_canonical(out, head);
 	kl_buf_addch(out, '\n');
 }
 
 static int add_turn(struct kl_buf *out, const struct kl_conversation *conversation, size_t i)
 {
-	KL_AUTO(json_decrefp) json_t *value = json_object();
+	KL_AUTO(json_decrefp) json_t *obj = json_object();
 	const struct kl_turn *turn = &conversation->turn[i];
 	json_t *text = json_string(turn->reply);
 
@@ -27,14 +27,14 @@ static int add_turn(struct kl_buf *out, const struct kl_conversation *conversati
 		return kl_error(KL_EINVALID,
 				"%s, turn %zu: the reply is not UTF-8; no recording can hold it",
 				conversation->ref, i);
-	kl_json_set(value, "text", text);
-	kl_json_set_str(value, "phase", conversation->phase);
-	kl_json_set_int(value, "turn", (int64_t)i);
-	kl_json_set_str(value, "key", turn->chain);
-	kl_json_set_str(value, "stop", kl_stop_name(turn->stop));
-	kl_json_set_str(value, "model", turn->answered ? turn->answered : turn->model);
-	kl_json_set(value, "usage", kl_usage_json(&turn->usage));
-	kl_json_canonical(out, value);
+	kl_json_set(obj, "text", text);
+	kl_json_set_str(obj, "phase", conversation->phase);
+	kl_json_set_int(obj, "turn", (int64_t)i);
+	kl_json_set_str(obj, "key", turn->chain);
+	kl_json_set_str(obj, "stop", kl_stop_name(turn->stop));
+	kl_json_set_str(obj, "model", turn->answered ? turn->answered : turn->model);
+	kl_json_set(obj, "usage", kl_usage_json(&turn->usage));
+	kl_json_canonical(out, obj);
 	kl_buf_addch(out, '\n');
 	return 0;
 }

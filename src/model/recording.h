@@ -6,11 +6,11 @@
 #include "repo/repo.h"
 
 /*
- * recording - the conversations of a walk as one file that provider `replay` answers from
+ * recording - the conversations of a walk as one file, from which provider `replay` answers
  * (docs/formats.md, "Recordings").
  */
 
-/** KL_ENOTFOUND: there are none; KL_EINVALID: a reply that JSON cannot hold as it is. */
+/** KL_ENOTFOUND: no conversations; KL_EINVALID: a reply is not UTF-8, so JSON cannot hold it. */
 int kl_recording_format(struct kl_buf *out, struct kl_repo *repo, const char *workload,
 			const char *name);
 

@@ -17,7 +17,7 @@
 #include "model/turn.h"
 #include "repo/refs.h"
 
-#define LONG_PAUSE_MS (4 * 60 * 1000) /* beyond, five minutes of cache may be over */
+#define LONG_PAUSE_MS (4 * 60 * 1000) /* after a longer pause a 5-minute cache can have expired */
 #define STORE_MS 180000
 
 /* --- a request on its way --------------------------------------------------------- */
@@ -31,10 +31,10 @@ struct request {
 	struct kl_message *message;
 	const char **keys;
 	int64_t request_bytes;
-	struct kl_reservation reserved; /* for the attempt that goes on */
+	struct kl_reservation reserved; /* of the current attempt */
 	struct kl_reply reply;
-	int64_t nano; /* what it did cost */
-	bool heard;   /* something of the reply came */
+	int64_t nano; /* actual cost, nano-dollars */
+	bool heard;   /* part of the reply has arrived */
 };
 
 static void request_release(struct request *req)
@@ -44,7 +44,7 @@ static void request_release(struct request *req)
 	kl_reply_release(&req->reply);
 }
 
-/* how long the pause before the next turn will be, as far as it can be known */
+/* Choose the cache lifetime by the expected pause before the next turn. */
 static enum kl_cache_ttl pick_cache(const struct kl_conversation *conversation)
 {
 	int64_t pause = conversation->session->pause_ms;
@@ -81,7 +81,7 @@ static void build_request(struct request *req)
 	};
 }
 
-/* the worst that an attempt can cost, with a reply of at least so many tokens */
+/* Reserve the worst-case cost of an attempt whose reply has at least `least_tokens`. */
 static int reserve_tokens(struct request *req, int64_t least_tokens)
 {
 	const struct kl_conversation *conversation = req->conversation;
@@ -118,18 +118,18 @@ static int reserve_first(struct request *req)
 	return err < 0 ? err : reserve_tokens(req, req->session->least_tokens);
 }
 
-/* --- while it comes ------------------------------------------------------------------ */
+/* --- progress ------------------------------------------------------------------------ */
 
 static void show_progress(struct request *req, int64_t bytes, const struct kl_usage *usage)
 {
 	char money[KL_MONEY_TEXT] = "unmetered";
-	/* some say at the beginning what came in; here that count need not be the last one */
+	/* some providers report input tokens at the start; this count need not be final */
 	struct kl_usage so_far = usage ? *usage : (struct kl_usage){ 0 };
 	int64_t in = so_far.input + so_far.cache_read + so_far.cache_write_5m +
 		     so_far.cache_write_1h;
 	int64_t out = so_far.output, nano = 0;
 
-	/* what came is at least a token for every few bytes, whatever was counted so far */
+	/* estimate at least one token per 4 bytes received, if the count is lower */
 	if (out < bytes / 4)
 		out = bytes / 4;
 	so_far.output = out;
@@ -159,7 +159,7 @@ static void show_pause(int64_t ms, const char *why, void *payload)
 			 (long long)(ms + 999) / 1000, why);
 }
 
-/* The attempt before may have cost money: what was reserved for it stands. */
+/* Reserve once more: the previous attempt can have cost money, so its reservation stays. */
 static int reserve_again(void *payload)
 {
 	struct request *req = payload;
@@ -189,7 +189,7 @@ static struct kl_ledger_bill bill_of(const struct request *req)
 	};
 }
 
-/* What is not known counts as what was reserved: never as nothing. */
+/* An unknown cost counts as the reserved amount, never as 0. */
 static void work_out_cost(struct request *req)
 {
 	struct kl_usage *usage = &req->reply.usage;
@@ -204,7 +204,7 @@ static void work_out_cost(struct request *req)
 		req->nano = req->reserved.nano;
 }
 
-/* Nobody knows what it cost, so it counts as its worst case; the user may know better. */
+/* The cost is unknown and counts as the worst case. Tell the user how to settle it. */
 static int explain_open(const struct request *req, int err)
 {
 	char money[KL_MONEY_TEXT];
@@ -217,9 +217,8 @@ static int explain_open(const struct request *req, int err)
 }
 
 /*
- * The request failed. What the provider is sure of is settled: that it cost nothing, or what a
- * reply did cost that came to its end without being one. Of one that was cut nobody knows how
- * many tokens were made: the reservation stands.
+ * The request failed. Settle a known cost: nothing, or that of a complete but invalid reply. The
+ * token count of a truncated reply is unknown, so its reservation stays.
  */
 static int settle_failed(struct request *req, int err)
 {
@@ -241,7 +240,7 @@ static int settle_failed(struct request *req, int err)
 	return *hints ? kl_error_hint(err, "%s", hints) : err;
 }
 
-/* words of a server's, as they may be stored and shown; the caller frees */
+/* Sanitize a text of the server for storage and display; the caller frees. NULL gives NULL. */
 static char *quote_plain(const char *text)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
@@ -281,7 +280,7 @@ static void fill_turn(struct kl_turn *turn, const struct request *req)
 				turn->user, turn->key);
 }
 
-/* the conversation alone: of one that costs nothing, and where the ledger cannot be written */
+/* Move the ref of the conversation alone: it is unmetered, or the ledger cannot be written. */
 static int move_alone(struct kl_session *session, const struct kl_ledger_also *also)
 {
 	int64_t start = kl_clock_ns();
@@ -303,7 +302,7 @@ static int move_alone(struct kl_session *session, const struct kl_ledger_also *a
 	}
 }
 
-/* Reply and settlement, or, if the ledger cannot be moved, the reply: it is never bought again. */
+/* Store reply and settlement; if the ledger cannot be moved, the reply alone: it is paid for. */
 static int store_reply(struct request *req)
 {
 	struct kl_conversation *conversation = req->conversation;
@@ -330,7 +329,7 @@ static int store_reply(struct request *req)
 	return KL_FAULT("chat-stored");
 }
 
-/* --- asking -------------------------------------------------------------------------- */
+/* --- sending ------------------------------------------------------------------------- */
 
 static int collect_files(struct request *req)
 {
@@ -425,9 +424,9 @@ static int take_turn(struct kl_lock *lock, const struct kl_conversation *convers
 }
 
 /*
- * A reply that was stored while the ledger could not be moved is paid for, and no longer reserved.
- * Others' reservations of this conversation broke off, or it would be locked; what they cost is not
- * known.
+ * Settle the reservations of replies that were stored without the ledger. We hold the lock of the
+ * conversation, so other open reservations of it are of interrupted requests; their cost is unknown
+ * and they are left alone.
  */
 static int settle_stored(struct kl_conversation *conversation)
 {
@@ -448,12 +447,12 @@ static int settle_stored(struct kl_conversation *conversation)
 	conversation->settled = true;
 	if ((err = kl_ledger_totals(&now, reservations.repo, conversation->workload)) < 0)
 		return err;
-	for (int second = 0; second < KL_BUDGETS; second++)
-		reserved += now.of[second].reserved;
+	for (int budget = 0; budget < KL_BUDGETS; budget++)
+		reserved += now.of[budget].reserved;
 	return reserved ? kl_open_reservations_settle(&reservations) : 0;
 }
 
-/* What others have stored since we looked is added; what we have stays where it is. */
+/* Append the turns that other processes have stored since we loaded; ours stay in place. */
 static int load_others(struct kl_conversation *conversation)
 {
 	KL_AUTO(kl_conversation_release) struct kl_conversation now = { 0 };
@@ -482,7 +481,7 @@ static int next_turn(struct kl_conversation *conversation, size_t turn,
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	int cleared, err;
 
-	/* who was killed while he stored the reply may yet have stored it */
+	/* a process killed while storing a reply can have left a transaction to complete */
 	if ((err = take_turn(&lock, conversation)) < 0 ||
 	    (err = kl_refs_recover(conversation->session->repo, &cleared)) < 0 ||
 	    (err = load_others(conversation)) < 0 || (err = settle_stored(conversation)) < 0)

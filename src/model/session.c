@@ -7,7 +7,7 @@
 #include "repo/refs.h"
 #include "text/yaml_node.h"
 
-#define MAX_REPLY 1000000 /* tokens; more than any model gives */
+#define MAX_REPLY 1000000 /* tokens; more than any model generates */
 #define DEFAULT_REPLY 32768
 #define DEFAULT_LEAST 1024
 
@@ -164,8 +164,8 @@ int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session)
 }
 
 /*
- * At least: five bytes a token, all but the newest tenth read from a cache. That is cheap but
- * happens; the text of kernels has three to four bytes a token.
+ * The least cost assumes 5 bytes per token and all but the last tenth read from a cache. That is
+ * low but possible: the text of kernels has 3 to 4 bytes per token.
  */
 void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *session,
 		     int64_t request_bytes, int64_t reply_tokens)

@@ -6,7 +6,7 @@
 #include "repo/repo.h"
 
 /*
- * session - a model that may be asked, for a workload: provider, model, price and cap, opened once.
+ * session - a configured model for a workload: provider, model, price and cap.
  *
  *	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
  *	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
@@ -15,53 +15,52 @@
  *	kl_session_conversation(&conversation, session, name, phase, system, nsystem);
  *	err = kl_request_send(&reply, &conversation, turn, &request);
  *
- * Terms, here and in all that uses this room:
+ * Terms, here and in all users of this room:
  *
- *	provider	who answers: provider.h
- *	session		this
- *	conversation	what is stored, refs/klineage/chat/<workload>/<name>/<phase>: system texts and
- *			turns. It survives a crash, and is gone on with from there: conversation.h
- *	turn		one text of the user's and the reply to it, a commit
- *	request		a turn on its way: its worst cost is reserved, it is sent, reply and
- *			settlement are stored in one transaction: request.h
- *	dialogue	which turn follows which: rewrite/dialogue.h
+ *	provider	reaches a model: provider.h
+ *	session		as above
+ *	conversation	stored system texts and turns. It can be continued after a crash:
+ *			conversation.h
+ *	turn		a user text and the reply to it: one commit
+ *	request		a turn in progress: its worst-case cost is reserved, it is sent, and reply
+ *			and settlement are stored in one transaction: request.h
+ *	dialogue	the rule for which turn follows which: rewrite/dialogue.h
  *
- * "chat" is a word of users alone: the verb, the rewriter, the refs, klineage.chat.* in git config.
+ * "chat" is used only in what users see: the verb, the rewriter, the refs, klineage.chat.*.
  */
 struct kl_conversation;
 struct kl_session;
 
-enum kl_budget { KL_BUDGET_INDUCE, KL_BUDGET_MATERIALIZE }; /* $40 and $10 a workload */
+enum kl_budget { KL_BUDGET_INDUCE, KL_BUDGET_MATERIALIZE }; /* default caps: $40 and $10 */
 
 struct kl_session_opts {
 	const char *provider; /* NULL: klineage.chat.provider */
-	/* of provider exec; NULL: klineage.chat.exec, never of a tracked file */
+	/* for provider exec; NULL: klineage.chat.exec, never from a tracked file */
 	const char *command;
-	const char *replay;   /* of provider replay; NULL: klineage.chat.replay */
+	const char *replay;   /* for provider replay; NULL: klineage.chat.replay */
 	const char *model;    /* NULL: klineage.chat.model */
-	const char *workload; /* whose ledger */
+	const char *workload; /* the workload whose ledger is used */
 	enum kl_budget budget;
-	const int64_t *cap;           /* of that budget, nano-dollars; NULL: as configured */
-	int64_t pause_ms;             /* how long gating takes between two turns; 0: unknown */
-	struct kl_progress *progress; /* tokens and money while a reply comes; or NULL */
+	const int64_t *cap; /* of the budget, nano-dollars; NULL: as configured */
+	int64_t pause_ms;   /* expected pause between two turns (gating), ms; 0: unknown */
+	struct kl_progress *progress; /* shows tokens and cost while a reply arrives; or NULL */
 };
 
-/** KL_EINVALID: no provider, no model, a model without a price; says what to configure. */
+/** KL_EINVALID: no provider, no model, or no price for it; the hint says what to configure. */
 int kl_session_open(struct kl_session **out, struct kl_repo *repo,
 		    const struct kl_session_opts *opts);
 void kl_session_free(struct kl_session *session);
 KL_DEFINE_CLEANUP(struct kl_session *, kl_session_free)
 
-/** Get what this workload has spent or reserved, and its cap, both in nano-dollars. */
+/** Get what the workload has spent or reserved, and its cap, both in nano-dollars. */
 int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session);
-/** What a request of so many bytes and reply tokens costs at least and at most; 0 if unmetered. */
+/** Estimate the least and most cost of a request, nano-dollars; 0 if unmetered. */
 void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *session,
 		     int64_t request_bytes, int64_t reply_tokens);
 
 /**
- * A conversation of the session's workload, with the turns that are stored; those system texts that
- * are stored stand, else `text` is copied. The caller releases it. KL_EINVALID as
- * kl_conversation_load.
+ * Load a conversation of the session's workload. If nothing is stored yet, `text` is copied as its
+ * system texts; stored ones are kept. The caller releases it. Errors as kl_conversation_load().
  */
 int kl_session_conversation(struct kl_conversation *out, struct kl_session *session,
 			    const char *name, const char *phase, const char *const *text,

@@ -9,17 +9,17 @@
 #include "model/session.h"
 
 /*
- * session_impl - what session.c, request.c and open_reservation.c share: provider, price and cap.
+ * session_impl - private part of a session, shared by session.c, request.c and open_reservation.c.
  */
 struct kl_session {
 	struct kl_repo *repo;
 	struct kl_provider *provider;
-	struct kl_price *price; /* NULL: nothing is metered */
+	struct kl_price *price; /* NULL: not metered */
 	char *model, *workload;
 	enum kl_budget budget;
 	int64_t cap;
 	int64_t max_tokens, least_tokens;
-	int64_t pause_ms; /* how long gating takes; 0: unknown */
+	int64_t pause_ms; /* as in struct kl_session_opts */
 	int cache;        /* enum kl_cache_ttl, or KL_CACHE_AUTO */
 	struct kl_progress *progress;
 };
@@ -27,8 +27,8 @@ struct kl_session {
 #define KL_CACHE_AUTO (-1)
 
 /**
- * Who sends the next turn of a conversation holds this, until its reply is stored: two would pay
- * for one answer. As kl_lock_take.
+ * Lock a conversation. The sender of its next turn holds the lock until the reply is stored, so
+ * that no two processes pay for the same turn. Errors as kl_lock_take().
  */
 int kl_conversation_lock(struct kl_lock *lock, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase, int64_t wait_ms);

@@ -7,8 +7,8 @@
 #include "model/provider/usage.h"
 
 #define SCHEMA "klineage.turn/1"
-#define MAX_NANO (INT64_MAX / 1024) /* so that those of a whole conversation can be added up */
-#define MAX_RATE 10000000           /* $10000 for a million tokens */
+#define MAX_NANO (INT64_MAX / 1024) /* the sum over a conversation does not overflow */
+#define MAX_RATE 10000000           /* $10000 per million tokens */
 
 static const char *const stops[] = { "end", "length", "refusal", "other" };
 static const char *const caches[] = { "none", "5m", "1h" };
@@ -23,54 +23,54 @@ const char *kl_cache_name(enum kl_cache_ttl ttl)
 	return caches[ttl];
 }
 
-/* nano-dollars a token, and where they stand */
+/* The rates, in nano-dollars per token, and the source of the price. */
 static json_t *price_json(const struct kl_turn *turn)
 {
 	struct kl_rates rates = turn->rates;
-	json_t *value;
+	json_t *price;
 
 	if (!turn->price)
 		return json_null();
-	value = json_object();
-	kl_json_set_str(value, "from", turn->price);
+	price = json_object();
+	kl_json_set_str(price, "from", turn->price);
 	for (size_t i = 0; i < KL_RATES; i++)
-		kl_json_set_int(value, kl_rate_name[i], *kl_rate_at(&rates, i));
-	return value;
+		kl_json_set_int(price, kl_rate_name[i], *kl_rate_at(&rates, i));
+	return price;
 }
 
 void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t number)
 {
-	KL_AUTO(json_decrefp) json_t *value = json_object();
+	KL_AUTO(json_decrefp) json_t *meta = json_object();
 
-	kl_json_set_str(value, "schema", SCHEMA);
-	kl_json_set_int(value, "turn", (int64_t)number);
-	kl_json_set_str(value, "provider", turn->provider);
-	kl_json_set_str(value, "model", turn->model);
-	kl_json_set_str(value, "answered", turn->answered);
-	kl_json_set_str(value, "request_id", turn->request_id);
-	kl_json_set_str(value, "time", turn->time);
-	kl_json_set_str(value, "reservation", turn->reservation);
-	kl_json_set_str(value, "budget", kl_budget_name(turn->budget));
-	kl_json_set_str(value, "cache", kl_cache_name(turn->cache));
-	kl_json_set_str(value, "stop", kl_stop_name(turn->stop));
-	kl_json_set_int(value, "max_tokens", turn->max_tokens);
-	kl_json_set(value, "usage", kl_usage_json(&turn->usage));
-	kl_json_set_int(value, "nano", turn->nano);
-	kl_json_set(value, "price", price_json(turn));
-	kl_json_set_bool(value, "alone", turn->alone);
-	kl_json_set_str(value, "prompt", turn->prompt);
-	kl_json_set_str(value, "chain", turn->chain);
-	kl_json_pretty(out, value);
+	kl_json_set_str(meta, "schema", SCHEMA);
+	kl_json_set_int(meta, "turn", (int64_t)number);
+	kl_json_set_str(meta, "provider", turn->provider);
+	kl_json_set_str(meta, "model", turn->model);
+	kl_json_set_str(meta, "answered", turn->answered);
+	kl_json_set_str(meta, "request_id", turn->request_id);
+	kl_json_set_str(meta, "time", turn->time);
+	kl_json_set_str(meta, "reservation", turn->reservation);
+	kl_json_set_str(meta, "budget", kl_budget_name(turn->budget));
+	kl_json_set_str(meta, "cache", kl_cache_name(turn->cache));
+	kl_json_set_str(meta, "stop", kl_stop_name(turn->stop));
+	kl_json_set_int(meta, "max_tokens", turn->max_tokens);
+	kl_json_set(meta, "usage", kl_usage_json(&turn->usage));
+	kl_json_set_int(meta, "nano", turn->nano);
+	kl_json_set(meta, "price", price_json(turn));
+	kl_json_set_bool(meta, "alone", turn->alone);
+	kl_json_set_str(meta, "prompt", turn->prompt);
+	kl_json_set_str(meta, "chain", turn->chain);
+	kl_json_pretty(out, meta);
 	kl_buf_rtrim(out);
 	kl_buf_addch(out, '\n');
 }
 
-/* one of a list of words, as its place there */
-static int read_word(int *out, const json_t *value, const char *key, const char *const *words,
+/* Read one of `n` words; *out is its index. */
+static int read_word(int *out, const json_t *obj, const char *key, const char *const *words,
 		     size_t n)
 {
 	const char *text;
-	int err = kl_json_str(&text, value, key);
+	int err = kl_json_str(&text, obj, key);
 
 	if (err < 0)
 		return err;
@@ -89,15 +89,15 @@ static bool has_controls(const char *text)
 	return *text;
 }
 
-/* short text; where `null` is allowed it may be that */
-static int read_text(char **out, const json_t *value, const char *key, bool null)
+/* Read a short text; `null`: a JSON null is allowed and leaves *out as it is. */
+static int read_text(char **out, const json_t *obj, const char *key, bool null)
 {
 	const char *text;
 	int err;
 
-	if (null && json_is_null(json_object_get(value, key)))
+	if (null && json_is_null(json_object_get(obj, key)))
 		return 0;
-	err = kl_json_str(&text, value, key);
+	err = kl_json_str(&text, obj, key);
 	if (!err && (strlen(text) > KL_TURN_TEXT || has_controls(text)))
 		return kl_error(KL_EINVALID, "'%s' is too long, or no plain text", key);
 	if (!err) {
@@ -107,10 +107,10 @@ static int read_text(char **out, const json_t *value, const char *key, bool null
 	return err;
 }
 
-static int read_digest(char out[KL_DIGEST_HEX], const json_t *value, const char *key)
+static int read_digest(char out[KL_DIGEST_HEX], const json_t *obj, const char *key)
 {
 	const char *text;
-	int err = kl_json_str(&text, value, key);
+	int err = kl_json_str(&text, obj, key);
 
 	if (err < 0)
 		return err;
@@ -120,23 +120,23 @@ static int read_digest(char out[KL_DIGEST_HEX], const json_t *value, const char 
 	return 0;
 }
 
-static int read_count(int64_t *out, const json_t *value, const char *key)
+static int read_count(int64_t *out, const json_t *obj, const char *key)
 {
-	int err = kl_json_int(out, value, key);
+	int err = kl_json_int(out, obj, key);
 
 	if (!err && (*out < 0 || *out > MAX_NANO))
 		return kl_error(KL_EINVALID, "'%s' is negative or too large", key);
 	return err;
 }
 
-static int read_enums(struct kl_turn *turn, const json_t *value)
+static int read_enums(struct kl_turn *turn, const json_t *obj)
 {
 	static const char *const budgets[] = { "induce", "materialize" };
 	int stop = 0, cache = 0, budget = 0, err;
 
-	if ((err = read_word(&stop, value, "stop", stops, KL_ARRAY_SIZE(stops))) < 0 ||
-	    (err = read_word(&cache, value, "cache", caches, KL_ARRAY_SIZE(caches))) < 0 ||
-	    (err = read_word(&budget, value, "budget", budgets, KL_ARRAY_SIZE(budgets))) < 0)
+	if ((err = read_word(&stop, obj, "stop", stops, KL_ARRAY_SIZE(stops))) < 0 ||
+	    (err = read_word(&cache, obj, "cache", caches, KL_ARRAY_SIZE(caches))) < 0 ||
+	    (err = read_word(&budget, obj, "budget", budgets, KL_ARRAY_SIZE(budgets))) < 0)
 		return err;
 	turn->stop = (enum kl_stop)stop;
 	turn->cache = (enum kl_cache_ttl)cache;
@@ -144,62 +144,62 @@ static int read_enums(struct kl_turn *turn, const json_t *value)
 	return 0;
 }
 
-static int read_strings(struct kl_turn *turn, const json_t *value)
+static int read_strings(struct kl_turn *turn, const json_t *obj)
 {
 	int err;
 
-	if ((err = read_text(&turn->provider, value, "provider", false)) < 0 ||
-	    (err = read_text(&turn->model, value, "model", false)) < 0 ||
-	    (err = read_text(&turn->answered, value, "answered", true)) < 0 ||
-	    (err = read_text(&turn->request_id, value, "request_id", true)) < 0 ||
-	    (err = read_text(&turn->time, value, "time", false)) < 0 ||
-	    (err = read_text(&turn->reservation, value, "reservation", true)) < 0 ||
-	    (err = read_digest(turn->prompt, value, "prompt")) < 0)
+	if ((err = read_text(&turn->provider, obj, "provider", false)) < 0 ||
+	    (err = read_text(&turn->model, obj, "model", false)) < 0 ||
+	    (err = read_text(&turn->answered, obj, "answered", true)) < 0 ||
+	    (err = read_text(&turn->request_id, obj, "request_id", true)) < 0 ||
+	    (err = read_text(&turn->time, obj, "time", false)) < 0 ||
+	    (err = read_text(&turn->reservation, obj, "reservation", true)) < 0 ||
+	    (err = read_digest(turn->prompt, obj, "prompt")) < 0)
 		return err;
-	return read_digest(turn->chain, value, "chain");
+	return read_digest(turn->chain, obj, "chain");
 }
 
 static int read_price(struct kl_turn *turn, const json_t *meta)
 {
-	const json_t *value = json_object_get(meta, "price");
+	const json_t *price = json_object_get(meta, "price");
 	int err;
 
-	if (json_is_null(value))
+	if (json_is_null(price))
 		return 0;
-	if (!json_is_object(value))
+	if (!json_is_object(price))
 		return kl_error(KL_EINVALID, "'price' is neither an object nor null");
-	if ((err = read_text(&turn->price, value, "from", false)) < 0)
+	if ((err = read_text(&turn->price, price, "from", false)) < 0)
 		return err;
 	for (size_t i = 0; i < KL_RATES; i++) {
-		int64_t *n = kl_rate_at(&turn->rates, i);
+		int64_t *rate = kl_rate_at(&turn->rates, i);
 
-		if ((err = read_count(n, value, kl_rate_name[i])) < 0)
+		if ((err = read_count(rate, price, kl_rate_name[i])) < 0)
 			return err;
-		if (*n > MAX_RATE)
+		if (*rate > MAX_RATE)
 			return kl_error(KL_EINVALID, "'price' is too dear to be one");
 	}
 	return 0;
 }
 
-int kl_turn_parse(struct kl_turn *other, const char *text, size_t number)
+int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number)
 {
-	KL_AUTO(json_decrefp) json_t *value = NULL;
-	int64_t turn;
-	int err = kl_json_parse(&value, text, strlen(text));
+	KL_AUTO(json_decrefp) json_t *meta = NULL;
+	int64_t stored;
+	int err = kl_json_parse(&meta, text, strlen(text));
 
 	if (err < 0)
 		return err;
-	if (strcmp(kl_json_str_or(value, "schema", ""), SCHEMA))
+	if (strcmp(kl_json_str_or(meta, "schema", ""), SCHEMA))
 		return kl_error(KL_EINVALID, "its schema is not " SCHEMA);
-	if ((err = kl_json_int(&turn, value, "turn")) < 0)
+	if ((err = kl_json_int(&stored, meta, "turn")) < 0)
 		return err;
-	if (turn != (int64_t)number)
-		return kl_error(KL_EINVALID, "it says that it is turn %lld", (long long)turn);
-	if ((err = read_strings(other, value)) < 0 || (err = read_enums(other, value)) < 0 ||
-	    (err = read_price(other, value)) < 0 ||
-	    (err = read_count(&other->max_tokens, value, "max_tokens")) < 0 ||
-	    (err = read_count(&other->nano, value, "nano")) < 0)
+	if (stored != (int64_t)number)
+		return kl_error(KL_EINVALID, "it says that it is turn %lld", (long long)stored);
+	if ((err = read_strings(turn, meta)) < 0 || (err = read_enums(turn, meta)) < 0 ||
+	    (err = read_price(turn, meta)) < 0 ||
+	    (err = read_count(&turn->max_tokens, meta, "max_tokens")) < 0 ||
+	    (err = read_count(&turn->nano, meta, "nano")) < 0)
 		return err;
-	other->alone = kl_json_bool_or(value, "alone", strcmp(other->provider, "exec"));
-	return kl_usage_read(&other->usage, json_object_get(value, "usage"));
+	turn->alone = kl_json_bool_or(meta, "alone", strcmp(turn->provider, "exec"));
+	return kl_usage_read(&turn->usage, json_object_get(meta, "usage"));
 }

@@ -5,14 +5,15 @@
 #include "base/buf.h"
 #include "model/conversation.h"
 
-/* turn - metadata of a turn as JSON: `meta.json` of its commit. */
+/* turn - the metadata of a turn as JSON: `meta.json` of its commit. */
 void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t number);
 
-/** The texts of `turn` stay as they are. KL_EINVALID: not of the format, or of another turn. */
+/** Fill everything but the user text, reply and key. KL_EINVALID: malformed, or of another turn. */
 int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number);
 
 /**
- * The longest text of a turn besides its user's, reply and key; it is plain text without controls.
+ * Maximum bytes of any other text of a turn (model, request id ...), which must have no control
+ * characters.
  */
 #define KL_TURN_TEXT 512
 

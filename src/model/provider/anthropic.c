@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* anthropic - provider of the Anthropic Messages API */
+/* anthropic - the provider for the Anthropic Messages API */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,10 +7,9 @@
 #include "model/provider/http_shared.h"
 
 /*
- * anthropic - the Messages API. The prefix that does not change is marked for its cache:
- * the system blocks (the first and the last two, of the four marks a request may have), and
- * the last message, whose mark moves on at each turn. A mark follows the text it ends, so that
- * all up to there are the bytes the next request begins with.
+ * The stable prefix is marked for caching. A request can have four marks: three go to system blocks
+ * (the first and the last two), one to the last message, so it moves with each turn. A mark follows
+ * the text that it ends, so the next request begins with the same bytes up to there.
  */
 static const char *const header[] = { "anthropic-version: 2023-06-01", NULL };
 
@@ -79,28 +78,29 @@ static void anthropic_body(struct kl_buf *out, size_t *prefix, const struct kl_p
 }
 
 /*
- * Counts are cumulative, and a later event may leave some out. What was written to
- * the cache is told in all, and mostly also by lifetime; the rest is of the one we asked for.
+ * Counts are cumulative, and a later event can omit some. Tokens written to the cache are reported
+ * as a total and usually also by lifetime; the remainder is counted for the lifetime that we
+ * requested.
  */
-static void read_usage(struct kl_stream *stream, const json_t *value, bool final)
+static void read_usage(struct kl_stream *stream, const json_t *obj, bool final)
 {
 	struct kl_usage *usage = &stream->out->usage;
-	const json_t *by = json_object_get(value, "cache_creation");
+	const json_t *by = json_object_get(obj, "cache_creation");
 	int64_t total = usage->cache_write_5m + usage->cache_write_1h, rest;
-	bool ok = json_is_object(value);
+	bool ok = json_is_object(obj);
 
-	ok = ok && kl_stream_count(&usage->input, value, "input_tokens");
-	ok = ok && kl_stream_count(&usage->output, value, "output_tokens");
-	ok = ok && kl_stream_count(&usage->cache_read, value, "cache_read_input_tokens");
+	ok = ok && kl_stream_count(&usage->input, obj, "input_tokens");
+	ok = ok && kl_stream_count(&usage->output, obj, "output_tokens");
+	ok = ok && kl_stream_count(&usage->cache_read, obj, "cache_read_input_tokens");
 	ok = ok && kl_stream_count(&usage->cache_write_5m, by, "ephemeral_5m_input_tokens");
 	ok = ok && kl_stream_count(&usage->cache_write_1h, by, "ephemeral_1h_input_tokens");
-	ok = ok && kl_stream_count(&total, value, "cache_creation_input_tokens");
+	ok = ok && kl_stream_count(&total, obj, "cache_creation_input_tokens");
 	rest = total - usage->cache_write_5m - usage->cache_write_1h;
 	if (rest > 0 && stream->q->cache == KL_CACHE_1H)
 		usage->cache_write_1h += rest;
 	else if (rest > 0)
 		usage->cache_write_5m += rest;
-	usage->known = ok && final && json_is_integer(json_object_get(value, "output_tokens"));
+	usage->known = ok && final && json_is_integer(json_object_get(obj, "output_tokens"));
 }
 
 static enum kl_stop stop_of(const char *reason)
@@ -112,66 +112,66 @@ static enum kl_stop stop_of(const char *reason)
 	return !strcmp(reason, "refusal") ? KL_STOP_REFUSAL : KL_STOP_OTHER;
 }
 
-static int message_start(struct kl_stream *stream, const json_t *value)
+static int message_start(struct kl_stream *stream, const json_t *event)
 {
-	const json_t *member = json_object_get(value, "message");
-	const char *model = kl_json_str_or(member, "model", NULL);
+	const json_t *message = json_object_get(event, "message");
+	const char *model = kl_json_str_or(message, "model", NULL);
 
 	if (stream->begun)
 		return kl_error(KL_EINVALID, "the reply has two answers");
 	stream->begun = true;
 	stream->out->model = model ? kl_strdup(model) : NULL;
-	read_usage(stream, json_object_get(member, "usage"), false);
+	read_usage(stream, json_object_get(message, "usage"), false);
 	return 0;
 }
 
-static int message_delta(struct kl_stream *stream, const json_t *value)
+static int message_delta(struct kl_stream *stream, const json_t *event)
 {
-	const char *reason = kl_json_str_or(json_object_get(value, "delta"), "stop_reason", NULL);
+	const char *reason = kl_json_str_or(json_object_get(event, "delta"), "stop_reason", NULL);
 
 	if (reason) {
 		stream->out->stop = stop_of(reason);
 		stream->stopped = true;
 	}
-	if (json_object_get(value, "usage"))
-		read_usage(stream, json_object_get(value, "usage"), true);
+	if (json_object_get(event, "usage"))
+		read_usage(stream, json_object_get(event, "usage"), true);
 	return 0;
 }
 
-static int block_delta(struct kl_stream *stream, const json_t *value)
+static int block_delta(struct kl_stream *stream, const json_t *event)
 {
-	const json_t *delta = json_object_get(value, "delta");
+	const json_t *delta = json_object_get(event, "delta");
 	const char *text;
 	int err;
 
 	if (strcmp(kl_json_str_or(delta, "type", ""), "text_delta"))
-		return 0; /* thinking, and what else there will be */
+		return 0; /* thinking, and any future type */
 	if ((err = kl_json_str(&text, delta, "text")) < 0)
 		return err;
 	return kl_stream_add(stream, text);
 }
 
-int kl_anthropic_event(struct kl_stream *stream, const char *data, const json_t *value)
+int kl_anthropic_event(struct kl_stream *stream, const char *data, const json_t *event)
 {
-	const char *type = kl_json_str_or(value, "type", "");
+	const char *type = kl_json_str_or(event, "type", "");
 
 	if (!*type)
 		return kl_error(KL_EINVALID, "it has no type");
 	if (!strcmp(type, "error"))
-		return kl_stream_error(stream, value);
+		return kl_stream_error(stream, event);
 	if (!strcmp(type, "message_start"))
-		return message_start(stream, value);
+		return message_start(stream, event);
 	if (!strcmp(type, "ping"))
 		return 0;
 	if (!stream->begun)
 		return kl_error(KL_EINVALID, "it comes before message_start");
 	if (!strcmp(type, "content_block_start"))
-		return kl_stream_add(stream, kl_json_str_or(json_object_get(value, "content_block"),
+		return kl_stream_add(stream, kl_json_str_or(json_object_get(event, "content_block"),
 							    "text", ""));
 	if (!strcmp(type, "content_block_delta"))
-		return block_delta(stream, value);
+		return block_delta(stream, event);
 	if (!strcmp(type, "message_delta"))
-		return message_delta(stream, value);
+		return message_delta(stream, event);
 	if (!strcmp(type, "message_stop"))
 		stream->stopped = stream->ended = true;
 	return 0;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at `text`, of which `len` are there; 0: it is none. */
+/* Length of the UTF-8 character at `text`, which has `len` bytes left; 0 if it is invalid. */
 static size_t utf8_at(const char *text, size_t len)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
@@ -21,7 +21,7 @@ static size_t utf8_at(const char *text, size_t len)
 		if ((bytes[i] & 0xc0) != 0x80)
 			return 0;
 	if (n == 3 && ((*bytes == 0xe0 && bytes[1] < 0xa0) || (*bytes == 0xed && bytes[1] > 0x9f)))
-		return 0; /* too long a form; half a surrogate pair */
+		return 0; /* overlong form; surrogate */
 	if (n == 4 && ((*bytes == 0xf0 && bytes[1] < 0x90) || (*bytes == 0xf4 && bytes[1] > 0x8f)))
 		return 0;
 	return n;
@@ -77,7 +77,7 @@ void kl_body_member(struct kl_buf *out, const char *key, const char *value)
 	kl_body_string(out, value);
 }
 
-/* U+0080 to U+009F move a terminal's cursor as well as the older controls do. */
+/* U+0080 to U+009F are terminal controls just as the ASCII ones are. */
 static bool is_control(const char *text, size_t n)
 {
 	const unsigned char *bytes = (const unsigned char *)text;

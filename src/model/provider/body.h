@@ -5,18 +5,18 @@
 #include "base/buf.h"
 
 /*
- * body - writes JSON by hand, in a fixed order: a request must begin with the very bytes of the
- * one before it, or no cache of the provider will know it again.
+ * body - writes JSON in a fixed byte order. A request must begin with the same bytes as the
+ * previous one, otherwise the provider's cache does not recognize it.
  */
 
-/** `text` as a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD. */
+/** Append `text` as a quoted JSON string. Invalid UTF-8 becomes U+FFFD. */
 void kl_body_string(struct kl_buf *out, const char *text);
-/** `"key":"value"` */
+/** Append `"key":"value"`. */
 void kl_body_member(struct kl_buf *out, const char *key, const char *value);
 
 /**
- * Text of others on its way into a message for a person: controls and what is no UTF-8 become
- * '?', white space runs one space; at most `max` bytes, "..." after what was cut.
+ * Append untrusted text for use in a message: control characters and invalid UTF-8 become '?', runs
+ * of white space one space. At most `max` bytes, followed by "..." if it was cut.
  */
 void kl_body_quote(struct kl_buf *out, const char *text, size_t len, size_t max);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exec - provider that runs a command of the user's */
+/* exec - the provider that runs a user-supplied command */
 #include <string.h>
 #include <unistd.h>
 
@@ -13,11 +13,11 @@
 #include "model/provider/reply.h"
 
 /*
- * exec - a command of the user's, by /bin/sh -c: the request as JSON on its stdin, the
- * reply as JSON on its stdout, its talk on stderr. It runs in a directory that no repository
- * reaches; its process group ends with it.
+ * The command is run by /bin/sh -c, with the request as JSON on stdin, the reply as JSON on stdout
+ * and diagnostics on stderr. Git finds no repository from its working directory. Its process group
+ * is killed when it ends.
  */
-/* JSON escapes may take six bytes for one, but rarely do */
+/* a JSON escape can take six bytes for one, but most text needs few */
 #define MAX_STDOUT (4 * KL_PROVIDER_MAX_TEXT)
 #define MAX_TAIL 300
 
@@ -30,23 +30,23 @@ static int exec_open(struct kl_provider *provider)
 }
 
 /*
- * No variable of git's leads back to the user's repository, and git looks no
- * higher than the directory. The key of our own requests is nobody else's.
+ * Drop git's variables, which would lead back to the user's repository, and let git search no
+ * directory above `dir`. The key of our own requests is not passed on.
  */
 static void set_environment(struct kl_strvec *env, const char *dir)
 {
 	static const char *const drop[] = { "GIT_", "KLINEAGE_CHAT_KEY=", "OLDPWD=", "PWD=" };
 	const char *end = strrchr(dir, '/');
 
-	for (char **list = environ; *list; list++) {
+	for (char **var = environ; *var; var++) {
 		bool keep = true;
 
 		for (size_t i = 0; i < KL_ARRAY_SIZE(drop); i++)
-			keep = keep && strncmp(*list, drop[i], strlen(drop[i]));
+			keep = keep && strncmp(*var, drop[i], strlen(drop[i]));
 		if (keep)
-			kl_strvec_push(env, *list);
+			kl_strvec_push(env, *var);
 	}
-	/* nor is a directory that only looks like a repository taken for one */
+	/* do not let git take a directory that looks like a bare repository for one */
 	kl_strvec_push(env, "GIT_CONFIG_COUNT=1");
 	kl_strvec_push(env, "GIT_CONFIG_KEY_0=safe.bareRepository");
 	kl_strvec_push(env, "GIT_CONFIG_VALUE_0=explicit");
@@ -55,7 +55,7 @@ static void set_environment(struct kl_strvec *env, const char *dir)
 			dir);
 }
 
-/* An absolute directory without symlinks, as git compares its ceilings; the caller frees. */
+/* Resolve symlinks, since git compares ceiling directories literally; the caller frees. */
 static int real_dir(char **out, const char *dir)
 {
 	KL_AUTO(kl_freep) char *git = kl_fs_join(dir, ".git");
@@ -70,7 +70,7 @@ static int real_dir(char **out, const char *dir)
 	return 0;
 }
 
-/* The end of what it said on stderr, from the beginning of a line where one begins. */
+/* Append the end of its stderr, from the start of a line if possible. */
 static void add_tail(struct kl_buf *out, const struct kl_buf *err)
 {
 	size_t from = err->len > MAX_TAIL ? err->len - MAX_TAIL : 0;
@@ -113,19 +113,19 @@ static int judge_result(const struct kl_provider *provider, const struct kl_proc
 
 static int parse_reply(struct kl_reply *out, const struct kl_buf *text)
 {
-	KL_AUTO(json_decrefp) json_t *value = NULL;
+	KL_AUTO(json_decrefp) json_t *obj = NULL;
 	const char *schema;
 	int err;
 
-	if ((err = kl_json_parse(&value, text->ptr, text->len)) < 0 ||
-	    (err = kl_json_str(&schema, value, "schema")) < 0)
+	if ((err = kl_json_parse(&obj, text->ptr, text->len)) < 0 ||
+	    (err = kl_json_str(&schema, obj, "schema")) < 0)
 		return err;
 	if (strcmp(schema, "klineage.chat-reply/1"))
 		return kl_error(KL_EINVALID, "JSON: 'schema' is not klineage.chat-reply/1");
-	return kl_reply_read(out, value);
+	return kl_reply_read(out, obj);
 }
 
-/* its end, when the repository was hidden from it: that may be why the command is not there */
+/* Add a hint to a failure with hidden repository: the command itself can be hidden with it. */
 static int judge_alone(const struct kl_proc_result *res, int err)
 {
 	if (err < 0 && (res->exit == 126 || res->exit == 127))

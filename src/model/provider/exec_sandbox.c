@@ -26,7 +26,7 @@ static void add_real(struct kl_strvec *out, const char *path)
 	free(real);
 }
 
-/* ours end when we do, so that none of them vanishes meanwhile */
+/* Add a directory of ours: it exists until we end, so it does not vanish meanwhile. */
 static void add_dir(struct kl_strvec *out, const char *path)
 {
 	struct stat st;
@@ -35,7 +35,7 @@ static void add_dir(struct kl_strvec *out, const char *path)
 		add_real(out, path);
 }
 
-/* "/path/.git" that a linked worktree's own directory names, less its last part */
+/* Add a linked worktree: its `gitdir` file names "/path/.git". */
 static void add_worktree(struct kl_strvec *out, const char *admin)
 {
 	KL_AUTO(kl_freep) char *file = kl_fs_join(admin, "gitdir");
@@ -54,21 +54,21 @@ static void add_worktree(struct kl_strvec *out, const char *admin)
 	add_real(out, text.ptr);
 }
 
-/* each entry of a directory whose name has that in it */
+/* Call `add` for each entry of a directory whose name contains `part`. */
 static void each_below(struct kl_strvec *out, const char *dir, const char *part,
 		       void (*add)(struct kl_strvec *out, const char *path))
 {
-	DIR *other = opendir(dir);
+	DIR *handle = opendir(dir);
 	struct dirent *entry;
 
-	while (other && (entry = readdir(other))) {
+	while (handle && (entry = readdir(handle))) {
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, entry->d_name);
 
 		if (*entry->d_name != '.' && strstr(entry->d_name, part))
 			add(out, path);
 	}
-	if (other)
-		closedir(other);
+	if (handle)
+		closedir(handle);
 }
 
 static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
@@ -85,9 +85,9 @@ static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
 	kl_strvec_uniq(out);
 }
 
-/* --- may it be? ------------------------------------------------------------------------- */
+/* --- conditions ------------------------------------------------------------------------- */
 
-/* is `path` `top`, or below it? */
+/* Is `path` equal to `top` or below it? */
 static bool is_in(const char *path, const char *top)
 {
 	size_t n = strlen(top);
@@ -107,7 +107,7 @@ static bool names_path(const char *command, const char *path)
 	return false;
 }
 
-/* what the command could not do without */
+/* Would the command fail without `path`? */
 static bool is_needed(const char *path, const char *command)
 {
 	KL_AUTO(kl_freep) char *home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
@@ -115,7 +115,7 @@ static bool is_needed(const char *path, const char *command)
 	return !strcmp(path, "/") || (home && is_in(home, path)) || names_path(command, path);
 }
 
-/* bubblewrap as it will be run, with a command that does nothing */
+/* Probe: run bubblewrap with these arguments and /bin/true. */
 static bool sandbox_works(const struct kl_strvec *argv)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec try = KL_STRVEC_INIT;
@@ -135,8 +135,8 @@ static bool sandbox_works(const struct kl_strvec *argv)
 	return !res.timed_out && !res.signal && !res.exit;
 }
 
-/* what lies in another that is hidden is gone with it */
-static bool is_gone(const struct kl_strvec *hidden, size_t i)
+/* Is entry `i` inside another hidden directory, and so hidden with it? */
+static bool is_nested(const struct kl_strvec *hidden, size_t i)
 {
 	for (size_t k = 0; k < hidden->n; k++)
 		if (k != i && is_in(hidden->v[i], hidden->v[k]))
@@ -152,7 +152,7 @@ static void add_words(struct kl_strvec *argv, const struct kl_strvec *hidden, co
 
 	kl_strvec_pushv(argv, fixed);
 	for (size_t i = 0; i < hidden->n; i++) {
-		if (is_gone(hidden, i))
+		if (is_nested(hidden, i))
 			continue;
 		kl_strvec_push(argv, "--tmpfs");
 		kl_strvec_push(argv, hidden->v[i]);

@@ -6,16 +6,16 @@
 #include "repo/repo.h"
 
 /*
- * exec_sandbox - hides the repository from a command that derives a step anew. It runs as the
- * user, with the user's files and network, but for what this repository keeps: bubblewrap puts
- * empty directories in the place of its worktrees and of git's own directories, and of those that
- * we work in, and gives it processes of its own (/proc/<pid>/cwd would lead back).
+ * exec_sandbox - hides the repository from a command that derives a step again. The command runs as
+ * the user, with the user's files and network. Bubblewrap mounts empty directories over the
+ * worktrees, the git directories and our temporary directories, and gives the command its own
+ * process namespace, since /proc/<pid>/cwd would lead back.
  */
 
 /**
- * Adds the words to run before the command: none, if it cannot be done here: no bubblewrap or no
- * rights to use it, a worktree that has the home directory or the command in it, no repository,
- * or klineage.chat.hide is false. `dir` stays visible.
+ * Append the bubblewrap arguments that go before the command. Appends nothing if the repository
+ * cannot be hidden: bubblewrap is missing or not permitted, a worktree contains the home directory
+ * or the command, there is no repository, or klineage.chat.hide is false. `dir` stays visible.
  */
 int kl_hide_prefix(struct kl_strvec *argv, struct kl_repo *repo, const char *dir,
 		   const char *command);

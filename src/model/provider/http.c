@@ -16,7 +16,7 @@
 
 #define CONNECT_MS 30000
 #define NAP_MS 100
-#define MAX_VALUE 1024 /* of a header that is kept */
+#define MAX_VALUE 1024 /* bytes of a header value that is kept */
 
 struct transfer {
 	const struct kl_http_post *q;
@@ -24,13 +24,13 @@ struct transfer {
 	struct kl_libcurl curl;
 	CURL *easy;
 	CURLM *multi;
-	struct curl_slist *header; /* an array: libcurl only follows `next` */
+	struct curl_slist *header; /* allocated as an array; libcurl only follows `next` */
 	char said[CURL_ERROR_SIZE];
-	int64_t heard_ns, end_ns; /* when a byte last moved; when it is over */
-	int64_t moved, stream;    /* bytes in both directions; of the stream */
-	int err;                  /* why we ended it, with its message set */
-	bool left;                /* a plain connection would have left this machine */
-	bool full;                /* the body is as long as we want it */
+	int64_t heard_ns, end_ns; /* time of the last byte; deadline */
+	int64_t moved, stream;    /* bytes in both directions; bytes of the stream */
+	int err;                  /* why we ended the transfer; its message is set */
+	bool left;                /* an unencrypted connection to another machine was refused */
+	bool full;                /* the body has reached its maximum size */
 };
 
 void kl_http_reply_release(struct kl_http_reply *reply)
@@ -63,7 +63,7 @@ static void transfer_release(struct transfer *transfer)
 	free(transfer->header);
 }
 
-/* --- what comes back ---------------------------------------------------- */
+/* --- receiving ---------------------------------------------------------- */
 
 static void keep_header(char **to, const struct kl_secret *key, const char *value, size_t n)
 {
@@ -143,24 +143,24 @@ static int on_progress(void *payload, curl_off_t dltotal, curl_off_t dlnow, curl
 	return 0;
 }
 
-/* A name that was this machine's when we read it may still be resolved to another. */
-static curl_socket_t on_socket(void *payload, curlsocktype purpose, struct curl_sockaddr *sockaddr)
+/* Allow loopback addresses only: the name "localhost" can resolve to another machine. */
+static curl_socket_t on_socket(void *payload, curlsocktype purpose, struct curl_sockaddr *peer)
 {
 	struct transfer *transfer = payload;
-	const struct sockaddr_in *v4 = (const void *)&sockaddr->addr;
-	const struct sockaddr_in6 *v6 = (const void *)&sockaddr->addr;
-	bool here = sockaddr->family == AF_INET ?
-			    ntohl(v4->sin_addr.s_addr) >> 24 == 127 :
-			    sockaddr->family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+	const struct sockaddr_in *v4 = (const void *)&peer->addr;
+	const struct sockaddr_in6 *v6 = (const void *)&peer->addr;
+	bool loopback = peer->family == AF_INET ?
+				ntohl(v4->sin_addr.s_addr) >> 24 == 127 :
+				peer->family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 
-	if (!here) {
+	if (!loopback) {
 		transfer->left = true;
 		return CURL_SOCKET_BAD;
 	}
-	return socket(sockaddr->family, sockaddr->socktype | SOCK_CLOEXEC, sockaddr->protocol);
+	return socket(peer->family, peer->socktype | SOCK_CLOEXEC, peer->protocol);
 }
 
-/* --- what is sent ------------------------------------------------------- */
+/* --- options ------------------------------------------------------------ */
 
 static const char *read_config(const struct kl_http_post *post, const char *key)
 {
@@ -169,12 +169,15 @@ static const char *read_config(const struct kl_http_post *post, const char *key)
 	return value && *value ? value : NULL;
 }
 
-static const char *first_set(const char *left, const char *right, const char *ch)
+static const char *first_set(const char *first, const char *second, const char *third)
 {
-	return left && *left ? left : right && *right ? right : ch && *ch ? ch : NULL;
+	return first && *first   ? first :
+	       second && *second ? second :
+	       third && *third   ? third :
+				   NULL;
 }
 
-/* git's own settings, then those of the curl command; what neither says libcurl knows. */
+/* Use git's settings, then those of the curl command, then libcurl's defaults. */
 static void set_trust(struct transfer *transfer)
 {
 	const char *file = first_set(
@@ -200,7 +203,7 @@ static void set_route(struct transfer *transfer)
 	const char *proxy = read_config(transfer->q, "http.proxy");
 
 	if (!url->tls && !transfer->q->insecure) {
-		/* a plain request through a proxy would leave this machine, key and all */
+		/* a proxy would receive the unencrypted request, including the key */
 		transfer->curl.easy_setopt(transfer->easy, CURLOPT_PROXY, "");
 		transfer->curl.easy_setopt(transfer->easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
 		transfer->curl.easy_setopt(transfer->easy, CURLOPT_OPENSOCKETDATA, transfer);
@@ -214,7 +217,7 @@ static void set_route(struct transfer *transfer)
 				   (long)CURL_HTTP_VERSION_1_1);
 }
 
-/* libcurl keeps the list as it is, so that the key is not copied into one of its own. */
+/* Build the list ourselves: curl_slist_append() would copy the key. */
 static void set_headers(struct transfer *transfer)
 {
 	static const char *const always[] = {
@@ -283,18 +286,18 @@ static int stop_wanted(struct transfer *transfer)
 	return 0;
 }
 
-/* Until it is done (`*code`), or we want no more of it. */
+/* Run the transfer to its end, setting `*code`, or until stop_wanted(). */
 static int drive_transfer(struct transfer *transfer, CURLcode *code)
 {
 	int running = 1, left;
 
 	for (;;) {
-		CURLMcode curlmcode = transfer->curl.multi_perform(transfer->multi, &running);
+		CURLMcode status = transfer->curl.multi_perform(transfer->multi, &running);
 		struct CURLMsg *msg;
 
-		if (curlmcode)
+		if (status)
 			return kl_error(KL_EIO, "libcurl: %s",
-					transfer->curl.multi_strerror(curlmcode));
+					transfer->curl.multi_strerror(status));
 		while ((msg = transfer->curl.multi_info_read(transfer->multi, &left)))
 			if (msg->msg == CURLMSG_DONE)
 				*code = msg->data.result;
@@ -308,8 +311,8 @@ static int drive_transfer(struct transfer *transfer, CURLcode *code)
 }
 
 /*
- * How far it got. Once the connection stood, with its proxy and its TLS, the server may
- * have had the request, or enough of it to begin.
+ * Record how far the transfer got. Once the connection was established, including proxy and TLS,
+ * the server can have received the request, or enough of it to start.
  */
 static void note_progress(struct transfer *transfer)
 {
@@ -320,7 +323,7 @@ static void note_progress(struct transfer *transfer)
 	transfer->out->sent = ready_us > 0;
 }
 
-static bool may_pass(struct transfer *transfer, CURLcode code)
+static bool is_transient(struct transfer *transfer, CURLcode code)
 {
 	long proxy_said = 0;
 
@@ -357,7 +360,7 @@ static int judge_transfer(struct transfer *transfer, CURLcode code)
 	kl_body_quote(&said, why, strlen(why), 300);
 	if (transfer->out->begun)
 		return kl_error(KL_EINVALID, "%s: the reply is cut off: %s", origin, said.ptr);
-	transfer->out->transient = may_pass(transfer, code);
+	transfer->out->transient = is_transient(transfer, code);
 	return kl_error(code == CURLE_OPERATION_TIMEDOUT ? KL_ETIMEOUT : KL_EIO, "%s: %s", origin,
 			said.ptr);
 }

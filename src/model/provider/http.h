@@ -10,37 +10,39 @@
 #include "repo/repo.h"
 
 /*
- * http - one POST, its reply handed on as it streams in: over TLS whose peer is verified, with
- * the proxy and the CA bundle that git and curl would take. Redirects are not followed. A
- * plain connection goes to this machine alone, unless `insecure`; it never bears a key
- * elsewhere. Ctrl-C is noticed within a tenth of a second.
+ * http - sends one POST and passes on the reply as it streams in. TLS with a verified peer, using
+ * the proxy and CA bundle that git and curl would use. Redirects are not followed. An unencrypted
+ * connection is allowed to this machine only, unless `insecure`, and never carries a key to another
+ * one. Ctrl-C is noticed within a tenth of a second.
  */
-#define KL_HTTP_MAX_STREAM ((int64_t)64 << 20) /* bytes of a reply that streams */
-#define KL_HTTP_MAX_BODY ((size_t)64 << 10)    /* of one that does not: an error's words */
+#define KL_HTTP_MAX_STREAM ((int64_t)64 << 20) /* bytes of a streamed reply */
+#define KL_HTTP_MAX_BODY ((size_t)64 << 10)    /* bytes kept of any other reply (an error) */
 
 struct kl_http_post {
 	struct kl_repo *repo;      /* for http.proxy and http.sslCAInfo; or NULL */
-	const struct kl_url *url;  /* where it goes to, */
-	const char *path;          /* and below that, with its slash */
-	bool insecure;             /* a plain connection may leave this machine */
+	const struct kl_url *url;  /* base URL */
+	const char *path;          /* appended to `url`, with a leading slash */
+	bool insecure;             /* allow an unencrypted connection to another machine */
 	struct kl_secret *key;     /* or NULL */
-	const char *const *header; /* further ones, NULL-terminated */
+	const char *const *header; /* additional headers, NULL-terminated, or NULL */
 	const struct kl_buf *body; /* JSON */
-	int64_t idle_ms;           /* without a byte in either direction */
-	int64_t total_ms;
-	/** Bytes of a 200 that is an event stream; a negative return ends the transfer with it. */
+	int64_t idle_ms;           /* longest time without a byte in either direction */
+	int64_t total_ms;          /* longest total time */
+	/**
+	 * Receives the bytes of an event stream (status 200); a negative return ends the transfer.
+	 */
 	int (*data)(const char *p, size_t n, void *payload);
 	void *payload;
 };
 
 struct kl_http_reply {
-	long status;    /* 0: none came */
-	bool sent;      /* some of the request may have reached the server */
-	bool begun;     /* some of the stream was handed on */
-	bool transient; /* an error that another attempt may not meet */
-	char *type;     /* of the content, without parameters; or NULL */
+	long status;    /* 0: none received */
+	bool sent;      /* part of the request can have reached the server */
+	bool begun;     /* part of the stream was passed to `data` */
+	bool transient; /* another attempt can succeed */
+	char *type;     /* content type, or NULL */
 	char *request_id, *location, *retry_after, *retry_after_ms; /* or NULL */
-	struct kl_buf body; /* if it was no event stream: its beginning */
+	struct kl_buf body; /* start of the body, if it was not an event stream */
 };
 
 #define KL_HTTP_REPLY_INIT          \
@@ -49,14 +51,14 @@ struct kl_http_reply {
 	}
 
 /**
- * 0: a reply of whatever status has come to its end. Else KL_EIO, KL_ETIMEOUT, KL_EINTR,
- * KL_EINVALID (too large, cut off), KL_ECANNOT (no libcurl), or what `data` returned. `out` says
- * in any case how far it came, and is the caller's to release.
+ * Returns 0 if a complete reply was received, whatever its status. Errors: KL_EIO, KL_ETIMEOUT,
+ * KL_EINTR, KL_EINVALID (too large, truncated), KL_ECANNOT (no libcurl), or the return value of
+ * `data`. `out` is filled as far as the transfer got, also on error; the caller releases it.
  */
 int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *post);
 void kl_http_reply_release(struct kl_http_reply *reply);
 
-/** KL_EINVALID: a plain connection that leaves this machine, and nobody allowed it. */
+/** KL_EINVALID: an unencrypted connection to another machine, without `insecure`. */
 int kl_http_check(const struct kl_url *url, bool insecure);
 
 #endif

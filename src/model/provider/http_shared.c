@@ -12,15 +12,15 @@
 #include "model/provider/http.h"
 #include "model/provider/retry.h"
 
-#define MAX_WORDS 500 /* of a server, in our message */
-#define TOTAL 6       /* times the time without a byte, for a whole reply */
+#define MAX_WORDS 500 /* bytes of a server's message in ours */
+#define TOTAL 6       /* limit of the total time, as a multiple of the idle limit */
 #define NAP_MS 50
 
 struct http_state {
 	const struct kl_http_kind *kind;
 	struct kl_url url;
 	struct kl_secret *key;
-	bool asked; /* for the key: there may be none */
+	bool asked; /* the key has been looked for; there can be none */
 	bool insecure;
 	struct kl_rng rng;
 };
@@ -75,7 +75,7 @@ bool kl_provider_http_is_default(const struct kl_provider *provider)
 	       (!state->kind->url[n] || state->kind->url[n] == '/');
 }
 
-/* --- replies that are none ------------------------------------------------ */
+/* --- error replies -------------------------------------------------------- */
 
 static void add_words(struct kl_buf *out, const struct kl_buf *body)
 {
@@ -92,7 +92,7 @@ static void add_words(struct kl_buf *out, const struct kl_buf *body)
 		kl_body_quote(out, body->ptr, body->len, 200);
 }
 
-/* The server refused: what it says, cleaned of the key. */
+/* The server refused: report its message, with the key removed. */
 static int refuse_reply(const struct http_state *state, struct kl_http_reply *reply)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
@@ -138,7 +138,7 @@ static int on_bytes(const char *at, size_t n, void *payload)
 		return err;
 	err = kl_provider_heard(attempt->watch, (int64_t)attempt->s.text.len,
 				&attempt->s.out->usage);
-	/* a whole reply is not given up, nor waited for until the server hangs up */
+	/* complete: ignore an interrupt, and do not wait until the server closes the connection */
 	return attempt->s.ended ? kl_error(KL_ENO, "that was all") : err;
 }
 
@@ -162,7 +162,7 @@ static int try_once(struct attempt *attempt, struct kl_provider *provider,
 	int err = kl_http_post(&attempt->reply, &post);
 
 	if (err < 0 && attempt->s.stopped && !attempt->s.broken)
-		err = 0; /* its text is whole: how the connection ends is no matter */
+		err = 0; /* the text is complete; how the connection ended does not matter */
 	if (err < 0)
 		return err;
 	if (attempt->reply.status != 200)
@@ -174,9 +174,9 @@ static int try_once(struct attempt *attempt, struct kl_provider *provider,
 }
 
 /*
- * Statuses that say that no model has begun. A 500, a gateway that waited in vain (502, 504, 52x),
- * a request that took too long (408) may come after tokens were made, and a prompt that a filter
- * refused is charged for by some.
+ * Does the status exclude that a model has run? A 500, a gateway timeout (502, 504, 52x) or a
+ * request timeout (408) can occur after tokens were generated, and some servers charge for a prompt
+ * that a filter refused.
  */
 static bool turned_away(const struct kl_http_reply *reply)
 {
@@ -189,21 +189,21 @@ static bool turned_away(const struct kl_http_reply *reply)
 	       reply->status == 501 || reply->status == 503 || reply->status == 529;
 }
 
-/* Does a failure say that nothing was bought? */
+/* Is it certain that a failed attempt cost nothing? */
 static bool cost_nothing(const struct kl_http_reply *reply)
 {
 	return reply->status ? turned_away(reply) : !reply->sent;
 }
 
 /* Is it worth another attempt? */
-static bool may_pass(const struct kl_http_reply *reply, int err)
+static bool may_retry(const struct kl_http_reply *reply, int err)
 {
 	if (err == KL_EINTR)
 		return false;
 	return reply->status ? kl_retry_status(reply->status) : reply->transient;
 }
 
-/* Where this attempt may have cost money the next is made only if the watcher pays once more. */
+/* Is another attempt allowed? If this one can have cost money, only if the watcher agrees. */
 static bool paid_for(const struct attempt *attempt)
 {
 	return cost_nothing(&attempt->reply) || (attempt->watch && attempt->watch->again &&
@@ -224,7 +224,7 @@ static int pause_for(int64_t ms, const struct kl_provider_watch *watch)
 	return 0;
 }
 
-/* 1: another attempt; else the error to end with. */
+/* Returns 1 to try again, otherwise the final error. */
 static int after_failure(const struct attempt *attempt, struct kl_provider *provider,
 			 unsigned number, int err)
 {
@@ -233,7 +233,7 @@ static int after_failure(const struct attempt *attempt, struct kl_provider *prov
 	int64_t ms;
 
 	kl_secret_scrub_error(state->key, err);
-	if (!may_pass(reply, err))
+	if (!may_retry(reply, err))
 		return err;
 	if (number == KL_RETRY_ATTEMPTS)
 		return kl_error_in(err, "given up after %u attempts", number);
@@ -244,7 +244,7 @@ static int after_failure(const struct attempt *attempt, struct kl_provider *prov
 				   (int)(KL_RETRY_MAX_MS / 1000));
 	if (pause_for(ms, attempt->watch) < 0)
 		return KL_EINTR;
-	/* not before the pause: what is reserved stands, and the pause may be the end */
+	/* not before the pause: an interrupt during it would leave a needless reservation */
 	return paid_for(attempt) ? 1 : err;
 }
 
@@ -283,7 +283,7 @@ static void scrub_key(char **text, const struct kl_secret *key)
 	*text = kl_buf_detach(&buf);
 }
 
-/* What the attempt brought, even where it failed. */
+/* Take what was received, even from a failed attempt, with the key removed. */
 static void take_reply(struct kl_reply *out, struct attempt *attempt, const struct kl_secret *key)
 {
 	out->text = kl_buf_detach(&attempt->s.text);

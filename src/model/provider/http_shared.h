@@ -6,14 +6,14 @@
 #include "model/provider/stream.h"
 
 /*
- * http_shared - what the providers over HTTP share: URL and key, attempts, errors in the server's
- * own words. A provider adds its body and the meaning of its events.
+ * http_shared - shared code of the HTTP providers: URL, key, retries and error messages. A provider
+ * adds the request body and the handling of events.
  */
 struct kl_http_kind {
-	const char *url; /* where it is by default */
+	const char *url; /* default base URL */
 	const char *path;
-	const char *key_variable, *key_prefix;
-	const char *const *header; /* besides, NULL-terminated */
+	const char *key_variable, *key_prefix; /* environment variable; header up to the key */
+	const char *const *header;             /* additional headers, NULL-terminated, or NULL */
 	kl_stream_event_fn *event;
 };
 
@@ -23,10 +23,10 @@ int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
 			  const struct kl_provider_request *request,
 			  const struct kl_request_context *context,
 			  const struct kl_provider_watch *watch);
-/** Is it where the kind is by default? */
+/** Does the provider use the default server of its kind? */
 bool kl_provider_http_is_default(const struct kl_provider *provider);
 
-/* The events of the two protocols. */
+/* Event handlers of the two protocols. */
 kl_stream_event_fn kl_anthropic_event, kl_openai_event;
 
 #endif

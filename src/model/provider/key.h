@@ -7,9 +7,9 @@
 #include "text/digest.h"
 
 /*
- * key - the key that a recorded reply is found by: one digest of the keys of all turns so far
- * (struct kl_request_context in provider.h), so that a reply is given only where everything that
- * led to it was the same.
+ * key - the key of a recorded reply: a digest of the keys of all turns so far. Those are in struct
+ * kl_request_context (provider.h). A reply is therefore only used if everything that led to it is
+ * the same.
  *
  * SHA-256 over each key in order: its length in bytes as a decimal number, a NUL byte, its
  * bytes. docs/formats.md, "Recordings".

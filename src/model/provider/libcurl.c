@@ -19,22 +19,22 @@ static void wiping_free(void *data)
 static void *wiping_realloc(void *data, size_t n)
 {
 	size_t had = data ? malloc_usable_size(data) : 0;
-	void *bytes;
+	void *fresh;
 
 	if (data && had >= n)
 		return data;
-	bytes = malloc(n);
-	if (!bytes)
+	fresh = malloc(n);
+	if (!fresh)
 		return NULL;
 	if (data)
-		memcpy(bytes, data, had);
+		memcpy(fresh, data, had);
 	wiping_free(data);
-	return bytes;
+	return fresh;
 }
 
 static void *open_library(void)
 {
-	/* the flavours of one ABI */
+	/* builds with the same ABI */
 	static const char *const name[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
 	void *lib = NULL;
 

@@ -5,8 +5,8 @@
 #include <curl/curl.h>
 
 /*
- * libcurl - libcurl, opened when the first request is sent: no verb that sends nothing needs it.
- * Types and constants come from its header, functions through this table.
+ * libcurl - loads libcurl when the first request is sent, so that other commands do not need it.
+ * Types and constants come from its header, functions from this table.
  */
 /* clang-format off */
 #define KL_LIBCURL_FUNCTIONS(_)						\
@@ -23,9 +23,9 @@ struct kl_libcurl {
 };
 
 /**
- * Load and initialise it, once or many times. What it frees is wiped before, for it copies the
- * headers it is given, the key among them. It is never unloaded: the TLS library behind it
- * would not survive that. KL_ECANNOT: it is not installed, or too old.
+ * Load and initialize libcurl; can be called repeatedly. Memory that it frees is wiped, since it
+ * copies headers, including the key. It is never unloaded, which the TLS library behind it would
+ * not survive. KL_ECANNOT: not installed, or too old.
  */
 int kl_libcurl_open(struct kl_libcurl *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* openai - provider of OpenAI-compatible chat completions */
+/* openai - the provider for OpenAI-compatible chat completions */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,12 +7,12 @@
 #include "model/provider/http_shared.h"
 
 /*
- * openai - chat completions, by OpenAI itself and by all who speak as it does (vLLM,
- * llama.cpp, Ollama). Their caches find a prefix without a mark; it has only to be the same.
+ * Chat completions of OpenAI itself and of compatible servers (vLLM, llama.cpp, Ollama). Their
+ * caches need no marks: they recognize a prefix of identical bytes.
  */
 
 /*
- * OpenAI refuses the old name with newer models; many others pass over the new one, and with it the
+ * OpenAI rejects the old name for newer models; many other servers ignore the new one, and so the
  * limit.
  */
 static const char *token_field(const struct kl_provider *provider)
@@ -26,7 +26,7 @@ static const char *token_field(const struct kl_provider *provider)
 	return kl_provider_http_is_default(provider) ? "max_completion_tokens" : "max_tokens";
 }
 
-/* Templates of many models take one system message, the first. */
+/* Join the blocks: the chat templates of many models accept only one system message, the first. */
 static void add_system(struct kl_buf *out, const struct kl_provider_request *request)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
@@ -63,14 +63,14 @@ static void openai_body(struct kl_buf *out, size_t *prefix, const struct kl_prov
 		    (long long)request->max_tokens);
 }
 
-/* What was read from the cache is part of prompt_tokens. */
-static void read_usage(struct kl_stream *stream, const json_t *value)
+/* Here prompt_tokens includes the tokens read from the cache. */
+static void read_usage(struct kl_stream *stream, const json_t *obj)
 {
 	struct kl_usage usage = { 0 };
 	int64_t prompt = -1, output = -1, cached = 0;
-	bool ok = kl_stream_count(&prompt, value, "prompt_tokens") &&
-		  kl_stream_count(&output, value, "completion_tokens") &&
-		  kl_stream_count(&cached, json_object_get(value, "prompt_tokens_details"),
+	bool ok = kl_stream_count(&prompt, obj, "prompt_tokens") &&
+		  kl_stream_count(&output, obj, "completion_tokens") &&
+		  kl_stream_count(&cached, json_object_get(obj, "prompt_tokens_details"),
 				  "cached_tokens");
 
 	if (ok && output >= 0 && prompt >= cached) {
@@ -112,10 +112,10 @@ static int add_choice(struct kl_stream *stream, const json_t *choice)
 	return 0;
 }
 
-int kl_openai_event(struct kl_stream *stream, const char *data, const json_t *value)
+int kl_openai_event(struct kl_stream *stream, const char *data, const json_t *event)
 {
-	const json_t *choice, *model = json_object_get(value, "model");
-	json_t *choices = json_object_get(value, "choices");
+	const json_t *choice, *model = json_object_get(event, "model");
+	json_t *choices = json_object_get(event, "choices");
 	size_t i;
 	int err;
 
@@ -125,17 +125,17 @@ int kl_openai_event(struct kl_stream *stream, const char *data, const json_t *va
 			       0 :
 			       kl_error(KL_EINVALID, "the stream ends before the reply does");
 	}
-	if (!value)
+	if (!event)
 		return kl_error(KL_EINVALID, "it is no JSON object");
-	if (json_object_get(value, "error") && !json_is_null(json_object_get(value, "error")))
-		return kl_stream_error(stream, value);
+	if (json_object_get(event, "error") && !json_is_null(json_object_get(event, "error")))
+		return kl_stream_error(stream, event);
 	if (!stream->out->model && json_is_string(model))
 		stream->out->model = kl_strdup(json_string_value(model));
 	json_array_foreach(choices, i, choice)
 		if ((err = add_choice(stream, choice)) < 0)
 			return err;
-	if (json_is_object(json_object_get(value, "usage")))
-		read_usage(stream, json_object_get(value, "usage"));
+	if (json_is_object(json_object_get(event, "usage")))
+		read_usage(stream, json_object_get(event, "usage"));
 	return 0;
 }
 

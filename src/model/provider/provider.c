@@ -32,7 +32,7 @@ static int find_provider(const struct kl_provider_ops **out, const char *name)
 	return kl_error(KL_EINVALID, "no provider '%s': there are %s", name, known.ptr);
 }
 
-/* What the options do not say, configuration may. */
+/* An option, with the configuration as fallback. */
 static char *read_option(struct kl_repo *repo, const char *given, const char *key)
 {
 	if (!given && repo)
@@ -105,7 +105,7 @@ bool kl_provider_metered(const struct kl_provider *provider)
 	return provider->ops->metered;
 }
 
-/* user, assistant, user ... user; the providers refuse blocks without text. */
+/* User and assistant alternate, the user first and last; providers refuse empty messages. */
 static int check_request(const struct kl_provider_request *request)
 {
 	if (!request->model || !*request->model)

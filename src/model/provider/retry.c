@@ -15,21 +15,21 @@ bool kl_retry_status(long status)
 	return status == 408 || status == 409 || status == 429 || status >= 500;
 }
 
-/* A number not below 0, whole or with decimals, in thousandths; -1: none. */
+/* Parse a non-negative decimal number; returns thousandths, or -1 if it is not one. */
 static int64_t parse_thousandths(const char *text)
 {
-	double distance;
+	double number;
 	char *end;
 
 	if (!text || !isdigit((unsigned char)*text) || text[strspn(text, "0123456789.")])
 		return -1;
-	distance = strtod(text, &end);
+	number = strtod(text, &end);
 	if (*end)
 		return -1;
-	return distance * 1000 > (double)FOREVER ? FOREVER : (int64_t)(distance * 1000);
+	return number * 1000 > (double)FOREVER ? FOREVER : (int64_t)(number * 1000);
 }
 
-/* The three forms that RFC 9110 lets a date have; the C locale has their names. */
+/* Milliseconds until a date in one of the three forms of RFC 9110, or -1; needs the C locale. */
 static int64_t until_date(const char *text, time_t now)
 {
 	static const char *const form[] = {

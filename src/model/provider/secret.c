@@ -14,18 +14,18 @@
 
 #define MAX_KEY 4096
 #define PAGES 8192   /* a prefix, the key, a NUL */
-#define ASK_MS 60000 /* a helper may have to unlock something */
-/* One that is shorter is made up for a server that wants none: "none", "ollama". */
+#define ASK_MS 60000 /* ms; a helper may need to unlock its store */
+/* Shorter keys are placeholders for servers that need none: "none", "ollama". */
 #define MIN_SCRUB 8
 #define GONE "[key]"
 
 struct kl_secret {
-	char *line;         /* PAGES bytes of their own; NULL: not mapped */
-	size_t prefix, len; /* of the prefix; of both */
+	char *line;         /* PAGES bytes in pages of its own; NULL: not mapped */
+	size_t prefix, len; /* length of the prefix; of prefix and key */
 	const char *source;
 };
 
-/* Both hold for the whole process, so there is no going back while another key may be held. */
+/* Both settings are process-wide and stay, since another key can be in memory. */
 static void no_dumps(void)
 {
 	struct rlimit none = { 0, 0 };
@@ -57,7 +57,7 @@ static int hold_pages(struct kl_secret *secret)
 	if (at == MAP_FAILED)
 		return kl_error_errno("cannot get memory for a key");
 	secret->line = at;
-	/* each is a bolt more: where the system refuses one, the others still hold */
+	/* defence in depth: a failure of any of these is ignored */
 	mlock(at, PAGES);
 	madvise(at, PAGES, MADV_DONTDUMP);
 	madvise(at, PAGES, MADV_WIPEONFORK);
@@ -75,7 +75,7 @@ void kl_secret_free(struct kl_secret *secret)
 	free(secret);
 }
 
-/* Nothing of the key is quoted, not even the byte that is wrong. */
+/* Messages quote no part of the key, not even the invalid byte. */
 static int check_key(const char *key, size_t len, const char *source)
 {
 	if (len > MAX_KEY)
@@ -110,7 +110,7 @@ static int take_key(struct kl_secret *secret, const char *prefix, const char *ke
 	return 0;
 }
 
-/* What kl_proc_run's reading left on the stack below us. */
+/* Wipe the copy that kl_proc_run() left on the stack when it read the key. */
 static void __attribute__((noinline)) wipe_stack(void)
 {
 	char below[96 << 10];
@@ -125,24 +125,24 @@ static void wipe_buf(struct kl_buf *buf)
 	kl_buf_release(buf);
 }
 
-/* No prompt: nobody may sit there, and a background process must not ask a terminal. */
+/* Disable prompts: we can be running unattended or in the background. */
 static void helper_env(struct kl_strvec *env)
 {
 	static const char *const drop[] = { "GIT_DIR=", "GIT_TERMINAL_PROMPT=", "GIT_ASKPASS=" };
 
-	for (char **list = environ; *list; list++) {
+	for (char **var = environ; *var; var++) {
 		bool keep = true;
 
 		for (size_t i = 0; i < KL_ARRAY_SIZE(drop); i++)
-			keep = keep && strncmp(*list, drop[i], strlen(drop[i]));
+			keep = keep && strncmp(*var, drop[i], strlen(drop[i]));
 		if (keep)
-			kl_strvec_push(env, *list);
+			kl_strvec_push(env, *var);
 	}
 	kl_strvec_push(env, "GIT_TERMINAL_PROMPT=0");
 	kl_strvec_push(env, "GIT_ASKPASS=");
 }
 
-/* The password of a `git credential fill`; NULL: no helper has one. */
+/* The password in the output of `git credential fill`, which is modified; NULL if there is none. */
 static const char *password_in(struct kl_buf *out)
 {
 	char *at = out->ptr;
@@ -179,7 +179,7 @@ static int ask_helpers(bool *found, struct kl_secret *secret, struct kl_repo *re
 	const char *key;
 	int err;
 
-	kl_buf_reserve(&out, 32 << 10); /* that it never moves, and leaves nothing behind */
+	kl_buf_reserve(&out, 32 << 10); /* never moved, so it leaves no copy behind */
 	kl_strvec_push(&argv, "git");
 	if (repo)
 		kl_strvec_pushf(&argv, "--git-dir=%s", kl_repo_git_dir(repo));

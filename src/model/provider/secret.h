@@ -7,19 +7,19 @@
 #include "repo/repo.h"
 
 /*
- * secret - the key of a provider: found, held and forgotten so that no log, commit, core dump
- * or error has it. It lies in memory that is locked, in no dump, empty in forked children and
- * wiped at the end. From the first key on this process makes no core dump and lets none of
- * its user's other processes look into it.
+ * secret - the API key of a provider, kept out of logs, commits, core dumps and errors. It is held
+ * in memory that is locked, excluded from dumps, empty in forked children and wiped on release.
+ * After the first lookup the process makes no core dumps and cannot be traced by other processes of
+ * its user.
  */
 struct kl_secret;
 
 /**
- * The key from $KLINEAGE_CHAT_KEY, else from the variable `vendor`, else, where `url` is not NULL,
- * from the credential helpers that git has for it (no prompt; `repo` may be NULL). `*out` is
- * NULL if none has one. Never from configuration and never from a file in a repository.
- * `prefix` is what stands before it in its header: "x-api-key: ".
- * KL_EINVALID: a key with white space, controls or what is not ASCII; it is not quoted.
+ * Look for the key in $KLINEAGE_CHAT_KEY, then in the environment variable `vendor`, then, if `url`
+ * is not NULL, in git's credential helpers for it (without a prompt; `repo` can be NULL). `*out` is
+ * NULL if there is no key. It is never read from configuration or from a file in a repository.
+ * `prefix` is the part of its header before the key: "x-api-key: ". KL_EINVALID: a key with white
+ * space, control or non-ASCII characters; the message does not quote it.
  */
 int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix,
 		   const char *vendor, const char *url);
@@ -27,22 +27,22 @@ void kl_secret_free(struct kl_secret *secret);
 KL_DEFINE_CLEANUP(struct kl_secret *, kl_secret_free)
 
 /**
- * Called as a program begins: where the environment has a key, the process makes no core dump from
- * here on, for that would have the environment in it.
+ * To be called at program start: disables core dumps if the environment has a key, since they would
+ * contain the environment.
  */
 void kl_secret_guard(void);
 
-/** The header line, in the secret's own memory: libcurl is given it as it is. */
+/** The header line, in the secret's own memory so that it is not copied; borrowed. */
 char *kl_secret_header(struct kl_secret *secret);
-/** Where it came from: "ANTHROPIC_API_KEY", "a credential helper of git". */
+/** Source of the key: "ANTHROPIC_API_KEY", "a credential helper of git". */
 const char *kl_secret_source(const struct kl_secret *secret);
 
-/** Take every occurrence of the key out of `text`. `secret` may be NULL. */
+/** Replace every occurrence of the key in `text` by "[key]". `secret` can be NULL. */
 void kl_secret_scrub(const struct kl_secret *secret, struct kl_buf *text);
-/** kl_body_quote of text that may have the key in it, whole or where it would be cut. */
+/** kl_body_quote() of a text that can contain the key; removes it before the text is cut. */
 void kl_secret_quote(struct kl_buf *out, const struct kl_secret *secret, const char *text,
 		     size_t len, size_t max);
-/** Scrub the error that is set; returns `err`. */
+/** Remove the key from the current error message; returns `err`. */
 int kl_secret_scrub_error(const struct kl_secret *secret, int err);
 
 #endif

@@ -7,24 +7,26 @@
 #include "base/buf.h"
 
 /*
- * sse - server-sent events (the WHATWG's text/event-stream), however the bytes are cut: lines end
- * with CR, LF or both; an empty line ends an event; of its fields only `event` and `data` matter.
+ * sse - incremental parser of server-sent events (text/event-stream of the WHATWG). Input can be
+ * split anywhere. Lines end with CR, LF or both; an empty line ends an event; fields other than
+ * `event` and `data` are ignored.
  *
  *	struct kl_sse s = { .event = on_event, .payload = x };
  *	while (bytes come)
  *		if ((err = kl_sse_feed(&s, p, n)) < 0) ...
- *	if (kl_sse_pending(&s)) the stream was cut within an event
+ *	if (kl_sse_pending(&s)) the stream ended within an event
  *	kl_sse_release(&s);
  */
-#define KL_SSE_MAX ((size_t)16 << 20) /* bytes of one line, and of one event's data */
+#define KL_SSE_MAX ((size_t)16 << 20) /* maximum bytes of a line, and of the data of an event */
 
 struct kl_sse {
 	/**
-	 * An event with data; a negative return ends the feeding. `type` is "" where none was said.
+	 * Called for each event with data; a negative return ends the parsing. `type` is "" if the
+	 * event has none.
 	 */
 	int (*event)(const char *type, const char *data, size_t len, void *payload);
 	void *payload;
-	/* its own */
+	/* private */
 	struct kl_buf line, type, data;
 	bool has_data, after_cr, not_first;
 };
@@ -35,9 +37,9 @@ struct kl_sse {
 		.data = KL_BUF_INIT                                                      \
 	}
 
-/** KL_EINVALID: a line or an event above KL_SSE_MAX; else what `event` returned. */
+/** KL_EINVALID: a line or an event above KL_SSE_MAX; otherwise the return value of `event`. */
 int kl_sse_feed(struct kl_sse *sse, const char *at, size_t n);
-/** Is there a line or an event that has not ended? */
+/** Is there an incomplete line or event? */
 bool kl_sse_pending(const struct kl_sse *sse);
 void kl_sse_release(struct kl_sse *sse);
 

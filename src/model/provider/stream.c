@@ -7,7 +7,7 @@
 #include "model/provider/ops.h"
 #include "model/provider/reply.h"
 
-#define MAX_WORDS 500 /* of a server, in our message */
+#define MAX_WORDS 500 /* bytes of a server's message in ours */
 
 static int read_event(struct kl_stream *stream, const char *data, size_t len)
 {
@@ -15,7 +15,7 @@ static int read_event(struct kl_stream *stream, const char *data, size_t len)
 	KL_AUTO(kl_buf_release) struct kl_buf start = KL_BUF_INIT;
 	int err = kl_json_parse(&value, data, len);
 
-	/* not the parser's words: they quote what they stumble over, cut where they like */
+	/* do not use the parser's message: it quotes input, possibly a part of the key */
 	if (err < 0 && *data == '{') {
 		kl_secret_quote(&start, stream->key, data, len, 80);
 		return kl_error(KL_EINVALID, "it is no JSON: %s", start.ptr);
@@ -95,12 +95,12 @@ bool kl_stream_count(int64_t *out, const json_t *obj, const char *key)
 
 const char *kl_stream_words(const json_t *value)
 {
-	const json_t *entry = json_object_get(value, "error");
+	const json_t *error = json_object_get(value, "error");
 
-	if (json_is_string(entry))
-		return json_string_value(entry);
-	if (json_is_object(entry))
-		return kl_json_str_or(entry, "message", kl_json_str_or(entry, "type", NULL));
+	if (json_is_string(error))
+		return json_string_value(error);
+	if (json_is_object(error))
+		return kl_json_str_or(error, "message", kl_json_str_or(error, "type", NULL));
 	return kl_json_str_or(value, "message", kl_json_str_or(value, "detail", NULL));
 }
 

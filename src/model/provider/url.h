@@ -7,22 +7,22 @@
 #include "base/mem.h"
 
 /*
- * url - the base URL of a server, as far as a provider's may go: http or https, a host, perhaps a
- * port and a path. No user, password, query or fragment.
+ * url - the base URL of a server: http or https, a host, optional port and path. User, password,
+ * query and fragment are not allowed.
  */
 struct kl_url {
-	char *base;   /* without a slash at its end */
-	char *origin; /* scheme, host and port: what messages say */
+	char *base;   /* without a trailing slash */
+	char *origin; /* scheme, host and port, for messages */
 	char *host;   /* lower case, without brackets */
 	bool tls;
-	bool loopback; /* the host is this machine by its name or number */
+	bool loopback; /* the host is "localhost" or a loopback address */
 };
 
-/** KL_EINVALID; a URL that holds a password is not quoted. `out` is the caller's to release. */
+/** KL_EINVALID if malformed; does not quote a URL with a password. The caller releases `out`. */
 int kl_url_parse(struct kl_url *out, const char *text);
 void kl_url_release(struct kl_url *url);
 
-/** `path` behind the base, less what of its beginning the base already ends with; caller frees. */
+/** Join base and `path`, without repeating a start of `path` that ends the base; caller frees. */
 char *kl_url_join(const struct kl_url *url, const char *path);
 
 #endif

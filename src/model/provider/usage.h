@@ -6,12 +6,12 @@
 #include "text/json.h"
 
 /*
- * usage - counts of tokens as JSON: an object with input, output, cache_read, cache_write_5m and
- * cache_write_1h, or null where the provider said nothing.
+ * usage - token counts as JSON: an object with input, output, cache_read, cache_write_5m and
+ * cache_write_1h, or null if the provider reported nothing.
  */
 json_t *kl_usage_json(const struct kl_usage *usage);
 
-/** All five or null; KL_EINVALID: another type, negative, above 10^9. */
+/** Read all five counts, or null. KL_EINVALID: another type, negative, or above 10^9. */
 int kl_usage_read(struct kl_usage *out, const json_t *value);
 
 #endif
