@@ -40,7 +40,7 @@ void kl_buf_reserve(struct kl_buf *buf, size_t n)
 	size_t need;
 
 	if (__builtin_add_overflow(buf->len, n, &need) || ++need == 0)
-		KL_BUG("buffer of absurd size");
+		KL_BUG("buffer size overflow");
 	if (need <= buf->alloc)
 		return;
 	if (!buf->alloc)

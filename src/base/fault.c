@@ -32,7 +32,7 @@ int kl_fault(const char *name)
 		kill(getpid(), SIGKILL);
 		pause();
 	}
-	return kl_error(KL_EIO, "fault point '%s' was told to fail", name);
+	return kl_error(KL_EIO, "injected failure at fault point '%s'", name);
 }
 #else
 /* ISO C requires a declaration in every translation unit. */

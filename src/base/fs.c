@@ -98,7 +98,7 @@ int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode
 	mode_t mask;
 
 	if (fd < 0)
-		return kl_error_errno("cannot create a file beside '%s'", path);
+		return kl_error_errno("cannot create a temporary file next to '%s'", path);
 	mask = umask(0);
 	umask(mask);
 	if (fchmod(fd, mode & ~mask) < 0 || write_all(fd, data, n) < 0 || fsync(fd) < 0 ||
@@ -140,13 +140,13 @@ int kl_fs_mkdir(const char *path)
 			continue;
 		*ch = '\0';
 		if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-			return kl_error_errno("cannot make directory '%s'", dir);
+			return kl_error_errno("cannot create directory '%s'", dir);
 		*ch = '/';
 	}
 	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-		return kl_error_errno("cannot make directory '%s'", dir);
+		return kl_error_errno("cannot create directory '%s'", dir);
 	if (!kl_fs_is_dir(path))
-		return kl_error(KL_EEXISTS, "'%s' is in the way of a directory", path);
+		return kl_error(KL_EEXISTS, "'%s' exists and is not a directory", path);
 	return 0;
 }
 
@@ -203,7 +203,7 @@ int kl_fs_tempdir(char **out, const char *prefix)
 		"%s/%s-%d-XXXXXX", base && *base == '/' ? base : "/tmp", prefix, (int)getpid());
 
 	if (!mkdtemp(path))
-		return kl_error_errno("cannot make a temporary directory '%s'", path);
+		return kl_error_errno("cannot create temporary directory '%s'", path);
 	*out = kl_steal(&path);
 	return 0;
 }
@@ -291,10 +291,11 @@ static int first_there(char **out, const char *what, char **path, size_t n)
 			free(path[i]);
 	}
 	if (!found)
-		return kl_error(KL_ENOTFOUND,
-				"cannot find '%s' of git-klineage; set KLINEAGE_SHARE, "
-				"or build and install again",
-				what);
+		return kl_error(
+			KL_ENOTFOUND,
+			"cannot find '%s', which is part of git-klineage; set KLINEAGE_SHARE, or "
+			"build and install again",
+			what);
 	*out = found;
 	return 0;
 }

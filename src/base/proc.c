@@ -85,7 +85,7 @@ static int open_pipe(struct stream *stream, bool we_read)
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return kl_error_errno("cannot make a pipe");
+		return kl_error_errno("cannot create a pipe");
 	stream->ours = ends[we_read ? 0 : 1];
 	stream->theirs = ends[we_read ? 1 : 0];
 	if (fcntl(stream->ours, F_SETFL, O_NONBLOCK) < 0)
@@ -164,7 +164,7 @@ static int spawn_child(struct run *run)
 	ssize_t n;
 
 	if (pipe2(report, O_CLOEXEC) < 0)
-		return kl_error_errno("cannot make a pipe");
+		return kl_error_errno("cannot create a pipe");
 	fflush(NULL);
 	run->pid = fork();
 	if (run->pid == 0)
@@ -354,12 +354,12 @@ static int input_file(struct run *run)
 
 	run->in.theirs = memfd_create("klineage-input", MFD_CLOEXEC);
 	if (run->in.theirs < 0)
-		return kl_error_errno("cannot make a file in memory");
+		return kl_error_errno("cannot create an anonymous file");
 	while (left) {
 		ssize_t n = write(run->in.theirs, at, left);
 
 		if (n < 0 && errno != EINTR)
-			return kl_error_errno("cannot write to memory");
+			return kl_error_errno("cannot write to an anonymous file");
 		at += n < 0 ? 0 : n;
 		left -= n < 0 ? 0 : (size_t)n;
 	}

@@ -91,7 +91,7 @@ void kl_rng_os(void *data, size_t n)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			KL_BUG("the system gives no random numbers");
+			KL_BUG("getrandom failed");
 		at += got;
 		n -= (size_t)got;
 	}

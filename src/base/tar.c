@@ -15,7 +15,7 @@ struct header {
 	char type, link[100], magic[6], version[2], user[32], group[32], major[8], minor[8];
 	char prefix[155], rest[12];
 };
-_Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
+_Static_assert(sizeof(struct header) == BLOCK, "a header must be one block");
 
 static bool char_ok(char ch)
 {
@@ -77,7 +77,7 @@ void kl_tar_add(struct kl_buf *out, const char *name, const void *data, size_t l
 	struct header header;
 
 	if (!kl_tar_name_ok(name) || len > KL_TAR_MAX_FILE)
-		KL_BUG("'%s' cannot stand in an archive", name);
+		KL_BUG("'%s' cannot be stored in an archive", name);
 	fill_header(&header, name, len);
 	kl_buf_add(out, &header, sizeof(header));
 	kl_buf_add(out, data, len);
@@ -124,20 +124,19 @@ static int check_header(const struct kl_tar *tar, const struct header *header,
 	struct header ours;
 
 	if (memcmp(header->magic, "ustar", 6))
-		return kl_error(KL_EINVALID, "at byte %zu: this is no ustar header", tar->at);
+		return kl_error(KL_EINVALID, "at byte %zu: not a ustar header", tar->at);
 	if (header->name[sizeof(header->name) - 1] || !kl_tar_name_ok(header->name))
-		return kl_error(KL_EINVALID, "at byte %zu: a name that is not allowed here",
-				tar->at);
+		return kl_error(KL_EINVALID, "at byte %zu: invalid file name", tar->at);
 	memcpy(entry->name, header->name, sizeof(entry->name));
 	if (header->type != '0')
-		return kl_error(KL_EINVALID, "'%s' is no regular file", entry->name);
+		return kl_error(KL_EINVALID, "'%s' is not a regular file", entry->name);
 	if (read_octal(&entry->len, header->size, sizeof(header->size)) < 0 ||
 	    entry->len > KL_TAR_MAX_FILE)
-		return kl_error(KL_EINVALID, "'%s' has a size that is not allowed here",
-				entry->name);
+		return kl_error(KL_EINVALID, "'%s' has an invalid size", entry->name);
 	fill_header(&ours, entry->name, entry->len);
 	if (memcmp(&ours, header, sizeof(ours)))
-		return kl_error(KL_EINVALID, "the header of '%s' is damaged or of another kind",
+		return kl_error(KL_EINVALID,
+				"the header of '%s' is damaged or not of the expected form",
 				entry->name);
 	return 0;
 }
@@ -145,10 +144,11 @@ static int check_header(const struct kl_tar *tar, const struct header *header,
 static int check_end(const struct kl_tar *tar)
 {
 	if (tar->len - tar->at != 2 * BLOCK || !is_zero(tar->p + tar->at, 2 * BLOCK))
-		return kl_error(KL_EINVALID,
-				"at byte %zu: the archive's end is cut off, "
-				"or something follows it",
-				tar->at);
+		return kl_error(
+			KL_EINVALID,
+			"at byte %zu: the end-of-archive marker is truncated or followed by more "
+			"data",
+			tar->at);
 	return 0;
 }
 
@@ -159,22 +159,23 @@ int kl_tar_next(struct kl_tar *tar, struct kl_tar_entry *entry)
 	int err;
 
 	if (tar->len - tar->at < BLOCK)
-		return kl_error(KL_EINVALID, "the archive is cut off at byte %zu", tar->len);
+		return kl_error(KL_EINVALID, "the archive is truncated at byte %zu", tar->len);
 	if (is_zero(tar->p + tar->at, BLOCK))
 		return check_end(tar);
 	memcpy(&header, tar->p + tar->at, BLOCK);
 	if ((err = check_header(tar, &header, entry)) < 0)
 		return err;
 	if (strcmp(entry->name, tar->last) <= 0)
-		return kl_error(KL_EINVALID, "'%s' comes after '%s'", entry->name, tar->last);
+		return kl_error(KL_EINVALID, "'%s' is out of order: it follows '%s'", entry->name,
+				tar->last);
 	memcpy(tar->last, entry->name, sizeof(tar->last));
 	room = tar->len - tar->at - BLOCK;
 	if (room < entry->len || room - entry->len < (BLOCK - entry->len % BLOCK) % BLOCK)
-		return kl_error(KL_EINVALID, "the archive is cut off within '%s'", entry->name);
+		return kl_error(KL_EINVALID, "the archive is truncated within '%s'", entry->name);
 	entry->data = (const char *)tar->p + tar->at + BLOCK;
 	tar->at += BLOCK + entry->len;
 	if (!is_zero(tar->p + tar->at, (BLOCK - entry->len % BLOCK) % BLOCK))
-		return kl_error(KL_EINVALID, "'%s' is followed by something", entry->name);
+		return kl_error(KL_EINVALID, "'%s' is followed by non-zero padding", entry->name);
 	tar->at += (BLOCK - entry->len % BLOCK) % BLOCK;
 	return 1;
 }

@@ -136,7 +136,7 @@ static int read_file(char **out, struct reader *reader, const git_oid *tree, con
 		return err;
 	reader->total += buf.len;
 	if (reader->total > MAX_ALL)
-		return kl_error(KL_EINVALID, "it has more than %zu MiB", MAX_ALL >> 20);
+		return kl_error(KL_EINVALID, "it is larger than %zu MiB", MAX_ALL >> 20);
 	if (mode != 0100644 || strlen(buf.ptr) != buf.len)
 		return kl_error(KL_EINVALID, "'%s' is not text", path);
 	*out = kl_buf_detach(&buf);
@@ -192,7 +192,7 @@ static int same_system(struct reader *reader, const git_oid *tree)
 	}
 	if (!err && memcmp(&sub, &reader->system, sizeof(sub)))
 		return kl_error(KL_EINVALID,
-				"its system blocks are not those of the turn after it");
+				"its system blocks differ from those of the last turn");
 	return err;
 }
 
@@ -214,7 +214,8 @@ static int read_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_
 		if ((err = kl_repo_parents(&parent, &nparent, repo, &at)) < 0)
 			return err;
 		if (nparent > 1)
-			return kl_error(KL_EINVALID, "turn %zu from its end is a merge", got - 1);
+			return kl_error(KL_EINVALID, "turn %zu from the end is a merge commit",
+					got - 1);
 		if (!nparent)
 			break;
 		at = parent[0];
@@ -234,7 +235,7 @@ static int check_digests(const struct kl_conversation *conversation)
 				last->key);
 	if (strcmp(prompt, last->prompt) || strcmp(chain, last->chain))
 		return kl_error(KL_EINVALID,
-				"turn %zu is not the answer to what is stored before it",
+				"the digests of turn %zu do not match the stored conversation",
 				conversation->n - 1);
 	return 0;
 }
@@ -271,7 +272,7 @@ static int check_names(const char *workload, const char *name, const char *phase
 	for (size_t i = 0; i < KL_ARRAY_SIZE(part); i++)
 		if (!kl_node_is_slug(part[i]))
 			return kl_error(KL_EINVALID,
-					"'%.100s' cannot be part of a conversation's name",
+					"'%.100s' is not valid in the name of a conversation",
 					part[i]);
 	return 0;
 }

@@ -101,7 +101,7 @@ static int read_sum(int64_t *out, const json_t *obj, const char *key)
 	int err = kl_json_int(out, obj, key);
 
 	if (!err && (*out < 0 || *out > MAX_SUM))
-		return kl_error(KL_EINVALID, "'%s' is no sum of money", key);
+		return kl_error(KL_EINVALID, "'%s' is negative or too large", key);
 	return err;
 }
 
@@ -123,7 +123,7 @@ static int read_text(char **out, const json_t *obj, const char *key)
 	int err = kl_json_str(&text, obj, key);
 
 	if (!err && (strlen(text) > 256 || text[strcspn(text, "\n\r\t\033\177")]))
-		return kl_error(KL_EINVALID, "'%s' is too long, or no plain text", key);
+		return kl_error(KL_EINVALID, "'%s' is too long or not plain text", key);
 	if (!err)
 		*out = kl_strdup(text);
 	return err;
@@ -140,7 +140,7 @@ static int read_words(struct kl_ledger_entry *entry, const json_t *obj, const ch
 	if (strcmp(schema, SCHEMA))
 		return kl_error(KL_EINVALID, "its schema is not " SCHEMA);
 	if (strcmp(of, workload))
-		return kl_error(KL_EINVALID, "it is of workload '%.64s'", of);
+		return kl_error(KL_EINVALID, "it is for workload '%.64s'", of);
 	if (strcmp(kind, "settle") && strcmp(kind, "reserve"))
 		return kl_error(KL_EINVALID, "'kind' is neither reserve nor settle");
 	if (strlen(id) != KL_LEDGER_ID - 1 || id[strspn(id, "0123456789abcdef")])
@@ -199,7 +199,7 @@ static int read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_re
 	int err = kl_repo_commit_read(&commit, repo, at);
 
 	if (!err && commit.nparent > 1)
-		err = kl_error(KL_EINVALID, "it is a merge");
+		err = kl_error(KL_EINVALID, "it is a merge commit");
 	if (!err && !(err = kl_repo_tree_entry(&blob, NULL, repo, &commit.tree, FILE_NAME)) &&
 	    !(err = kl_repo_blob_read(&text, repo, &blob, MAX_ENTRY)))
 		err = kl_ledger_entry_parse(&entry, text.ptr, text.len, workload);
@@ -239,7 +239,7 @@ static int get_ref(git_oid *out, struct kl_repo *repo, const char *ref)
 static int add_sum(int64_t *sum, const struct kl_ledger_entry *entry, const char *ref)
 {
 	if (entry->nano > MAX_SUM - *sum || entry->released > MAX_SUM - *sum - entry->nano)
-		return kl_error(KL_EINVALID, "'%s' has more money in it than there is", ref);
+		return kl_error(KL_EINVALID, "the amounts in '%s' are too large", ref);
 	*sum += entry->nano + entry->released;
 	return 0;
 }
@@ -289,7 +289,7 @@ static int read_tip(git_oid *tip, struct kl_ledger_totals *totals, struct kl_rep
 	if (err < 0 || is_zero(tip))
 		return err;
 	if ((err = read_entry(&entry, &parent, repo, tip, workload)) < 0)
-		return kl_error_hint(err, "'git klineage fsck' says more");
+		return kl_error_hint(err, "run 'git klineage fsck' for details");
 	*totals = entry.after;
 	kl_ledger_entry_release(&entry);
 	return 0;
@@ -394,7 +394,8 @@ static int check_also(struct writer *writer)
 	if ((err = get_ref(&now, writer->repo, writer->also->ref)) < 0)
 		return err;
 	if (memcmp(&now, &writer->also->from, sizeof(now)))
-		return kl_error(KL_ECHANGED, "'%s' was moved meanwhile", writer->also->ref);
+		return kl_error(KL_ECHANGED, "'%s' was updated by another process",
+				writer->also->ref);
 	return 0;
 }
 
@@ -482,13 +483,15 @@ static int too_little(const struct kl_ledger_ask *ask, const struct kl_ledger_to
 	kl_money_text(settled, now->of[ask->budget].settled);
 	kl_money_text(reserved, now->of[ask->budget].reserved);
 	kl_money_text(left, ask->cap > spent ? ask->cap - spent : 0);
-	err = kl_error(KL_ENO,
-		       "the budget does not allow it: a request needs %s at worst, %s of %s are "
-		       "left (%s spent, %s reserved)",
-		       want, left, cap, settled, reserved);
+	err = kl_error(
+		KL_ENO,
+		"the budget does not allow it: a request can cost up to %s, %s of %s are left (%s "
+		"spent, %s reserved)",
+		want, left, cap, settled, reserved);
 	if (now->of[ask->budget].reserved)
-		kl_error_hint(err, "'git klineage chat settle' ends reservations that broke off");
-	return kl_error_hint(err, "config klineage.budget.%s is the cap",
+		kl_error_hint(err,
+			      "run 'git klineage chat settle' to settle abandoned reservations");
+	return kl_error_hint(err, "the cap is config klineage.budget.%s",
 			     kl_budget_name(ask->budget));
 }
 
@@ -537,7 +540,8 @@ static int fit_settlement(struct writer *writer, const struct kl_ledger_totals *
 	writer->e.after.of[budget].reserved -= writer->e.released;
 	writer->e.after.of[budget].settled += writer->e.nano;
 	if (writer->e.after.of[budget].reserved < 0 || writer->e.after.of[budget].settled > MAX_SUM)
-		return kl_error(KL_EINVALID, "'%s' does not add up: 'git klineage fsck' says more",
+		return kl_error(KL_EINVALID,
+				"'%s' does not add up; run 'git klineage fsck' for details",
 				writer->ref);
 	return 0;
 }

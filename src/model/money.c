@@ -48,8 +48,9 @@ int kl_money_config(int64_t *nano, struct kl_repo *repo, const char *key, int64_
 		return 0;
 	}
 	if (!kl_money_parse(nano, value))
-		return kl_error(KL_EINVALID,
-				"config %s: '%s' is not a sum in US dollars, like 40 or 2.50", key,
-				value);
+		return kl_error(
+			KL_EINVALID,
+			"config %s: '%s' is not an amount in US dollars, such as 40 or 2.50", key,
+			value);
 	return 0;
 }

@@ -58,11 +58,11 @@ static const char *parse_rate(int64_t *nano, const char *text)
 	int64_t million;
 
 	if (!kl_money_parse(&million, text))
-		return "a price is a decimal number of US dollars, like \"2.50\"";
+		return "a price must be a decimal number of US dollars, such as \"2.50\"";
 	if (million % MILLION)
-		return "a price has at most 3 decimals: is this one for a million tokens?";
+		return "a price has at most 3 decimals; is it per million tokens?";
 	if (million > DEAREST)
-		return "more than $10000 for a million tokens: is this one for a million tokens?";
+		return "a price is at most $10000 per million tokens; is the unit right?";
 	*nano = million / MILLION;
 	return NULL;
 }
@@ -83,7 +83,7 @@ static void file_release(struct file *file)
 static int read_rate(struct kl_rates *rates, const struct file *file, size_t which,
 		     const struct kl_yaml *node)
 {
-	const char *wrong = "a price is a decimal number of US dollars, like \"2.50\"";
+	const char *wrong = "a price must be a decimal number of US dollars, such as \"2.50\"";
 	int64_t nano = 0;
 
 	if (node->kind == KL_YAML_SCALAR)
@@ -108,7 +108,7 @@ static int read_long(struct kl_price *price, const struct file *file, const stru
 	int64_t n = 0;
 
 	if (node->kind != KL_YAML_MAP)
-		return kl_yaml_error(file->name, node, "the prices of a long prompt are a map");
+		return kl_yaml_error(file->name, node, "the prices of a long prompt must be a map");
 	for (size_t i = 0; i < node->n; i++) {
 		size_t which = rate_of(node->key[i]);
 		const struct kl_yaml *value = node->item[i];
@@ -121,13 +121,14 @@ static int read_long(struct kl_price *price, const struct file *file, const stru
 						node->key[i]);
 		else if (value->kind != KL_YAML_SCALAR || !value->len || value->len > 9 ||
 			 value->text[strspn(value->text, "0123456789")] || !(n = atol(value->text)))
-			err = kl_yaml_error(file->name, value, "a number of tokens is wanted");
+			err = kl_yaml_error(file->name, value, "expected a number of tokens");
 		if (err < 0)
 			return err;
 	}
 	if (!n)
-		return kl_yaml_error(file->name, node,
-				     "'above' is missing: how many tokens make it long?");
+		return kl_yaml_error(
+			file->name, node,
+			"'above' is missing: the number of tokens above which these prices apply");
 	price->long_tokens = n;
 	return refuse_missing(file, node);
 }
@@ -155,11 +156,12 @@ static int read_field(struct kl_price *price, const struct file *file, const str
 	if (!strcmp(map->key[i], "date"))
 		return node->kind == KL_YAML_SCALAR && date_ok(node->text) ?
 			       0 :
-			       kl_yaml_error(file->name, node, "a date is wanted, like 2026-11-20");
+			       kl_yaml_error(file->name, node,
+					     "expected a date, such as 2026-11-20");
 	if (!strcmp(map->key[i], "source"))
 		return node->kind == KL_YAML_SCALAR && node->len ?
 			       0 :
-			       kl_yaml_error(file->name, node, "where the price stands is wanted");
+			       kl_yaml_error(file->name, node, "expected the source of the price");
 	return kl_yaml_key_error(file->name, map, i, "unknown key '%s'", map->key[i]);
 }
 
@@ -170,7 +172,7 @@ static int read_model(struct kl_price **out, const struct file *file, size_t at)
 	int err;
 
 	if (map->kind != KL_YAML_MAP)
-		return kl_yaml_error(file->name, map, "the prices of a model are a map");
+		return kl_yaml_error(file->name, map, "the prices of a model must be a map");
 	for (size_t i = 0; i < map->n; i++)
 		if ((err = read_field(price, file, map, i)) < 0)
 			return err;
@@ -195,7 +197,7 @@ static int parse_file(struct file *file, const char *name, const char *text, siz
 		return err;
 	if (file->y->kind != KL_YAML_MAP)
 		return kl_yaml_error(name, file->y,
-				     "a price file is a map with 'unit' and 'models'");
+				     "a price file must be a map with 'unit' and 'models'");
 	for (size_t i = 0; i < file->y->n; i++)
 		if (strcmp(file->y->key[i], "unit") && strcmp(file->y->key[i], "models"))
 			return kl_yaml_key_error(name, file->y, i, "unknown key '%s'",
@@ -204,14 +206,14 @@ static int parse_file(struct file *file, const char *name, const char *text, siz
 	if (!unit)
 		return kl_yaml_error(name, file->y, "'unit: usd-per-mtok' is missing");
 	if (unit->kind != KL_YAML_SCALAR || strcmp(unit->text, "usd-per-mtok"))
-		return kl_yaml_error(name, unit,
-				     "the unit is not usd-per-mtok: US dollars for a "
-				     "million tokens");
+		return kl_yaml_error(
+			name, unit, "the unit must be usd-per-mtok, US dollars per million tokens");
 	file->models = kl_yaml_get(file->y, "models");
 	if (!file->models)
 		return kl_yaml_error(name, file->y, "'models' is missing");
 	if (file->models->kind != KL_YAML_MAP)
-		return kl_yaml_error(name, file->models, "'models' is a map of names to prices");
+		return kl_yaml_error(name, file->models,
+				     "'models' must be a map of names to prices");
 	return 0;
 }
 
@@ -319,13 +321,13 @@ static int config_word(struct kl_price *price, unsigned *seen, const char *key, 
 	}
 	if (which == KL_RATES)
 		return kl_error(KL_EINVALID,
-				"config %s: '%s' is none of input=, output=, cache-read=, "
+				"config %s: '%s' is not one of input=, output=, cache-read=, "
 				"cache-write-5m=, cache-write-1h=",
 				key, word);
 	if ((wrong = parse_rate(&nano, eq + 1)))
 		return kl_error(KL_EINVALID, "config %s: %s: %s", key, word, wrong);
 	if (*seen & 1u << which)
-		return kl_error(KL_EINVALID, "config %s: %s is said twice", key, word);
+		return kl_error(KL_EINVALID, "config %s: %s is given twice", key, word);
 	*seen |= 1u << which;
 	*kl_rate_at(&price->rates, which) = nano;
 	return 0;
@@ -366,9 +368,8 @@ static int from_config(struct kl_price **out, struct kl_repo *repo, const char *
 			return err;
 	if ((seen & 3u) != 3u)
 		return kl_error(KL_EINVALID,
-				"config %s: '%s' does not say %s=, in US dollars for a "
-				"million tokens",
-				key, value, seen & 1u ? "output" : "input");
+				"config %s: '%s' has no %s=, in US dollars per million tokens", key,
+				value, seen & 1u ? "output" : "input");
 	fill_caches(&price->rates, seen);
 	*out = kl_steal(&price);
 	return 0;
@@ -387,8 +388,7 @@ static int user_file(char **out, struct kl_repo *repo)
 		*out = kl_fs_join(home, value + 2);
 	else
 		return kl_error(KL_EINVALID,
-				"config klineage.chat.prices: '%s' begins with neither / nor ~/",
-				value);
+				"config klineage.chat.prices: '%s' must begin with / or ~/", value);
 	return 0;
 }
 
@@ -415,14 +415,11 @@ int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model
 
 	if (err < 0 || *out)
 		return err;
-	err = kl_error(KL_EINVALID,
-		       "no price is known for the model '%s': without one the budget means "
-		       "nothing",
-		       model);
+	err = kl_error(KL_EINVALID, "no price for the model '%s'; the budget needs one", model);
 	return kl_error_hint(
 		err,
-		"git config klineage.%s.price 'input=2 output=10', in US dollars for a "
-		"million tokens; or 'free'",
+		"run: git config klineage.%s.price 'input=2 output=10', in US dollars per million "
+		"tokens; or 'free'",
 		model);
 }
 
@@ -455,7 +452,7 @@ int kl_price_cost(int64_t *nano, const struct kl_price *price, const struct kl_u
 {
 	if (!count_ok(usage->input) || !count_ok(usage->output) || !count_ok(usage->cache_read) ||
 	    !count_ok(usage->cache_write_5m) || !count_ok(usage->cache_write_1h))
-		return kl_error(KL_EINVALID, "the provider counts tokens as no provider can");
+		return kl_error(KL_EINVALID, "the provider reports impossible token counts");
 	*nano = kl_rates_cost(kl_price_rates(price, usage), usage);
 	return 0;
 }

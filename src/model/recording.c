@@ -25,7 +25,7 @@ static int add_turn(struct kl_buf *out, const struct kl_conversation *conversati
 
 	if (!text)
 		return kl_error(KL_EINVALID,
-				"%s, turn %zu: the reply is not UTF-8; no recording can hold it",
+				"%s, turn %zu: the reply is not UTF-8 and cannot be recorded",
 				conversation->ref, i);
 	kl_json_set(obj, "text", text);
 	kl_json_set_str(obj, "phase", conversation->phase);
@@ -48,7 +48,7 @@ int kl_recording_format(struct kl_buf *out, struct kl_repo *repo, const char *wo
 	if (err < 0)
 		return err;
 	if (!conversations.n)
-		return kl_error(KL_ENOTFOUND, "no conversation of '%s/%s' is stored", workload,
+		return kl_error(KL_ENOTFOUND, "no conversation is stored for '%s/%s'", workload,
 				name);
 	add_head(out, workload, name);
 	for (size_t i = 0; i < conversations.n; i++)

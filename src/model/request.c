@@ -154,7 +154,7 @@ static void show_pause(int64_t ms, const char *why, void *payload)
 {
 	struct request *req = payload;
 
-	kl_progress_step(req->session->progress, "%s, turn %zu: again in %lld s: %s",
+	kl_progress_step(req->session->progress, "%s, turn %zu: retrying in %lld s: %s",
 			 req->conversation->phase, req->conversation->n,
 			 (long long)(ms + 999) / 1000, why);
 }
@@ -167,7 +167,7 @@ static int reserve_again(void *payload)
 	int err = req->session->price ? reserve_tokens(req, req->q.max_tokens) : 0;
 
 	if (err == KL_ENO)
-		kl_error(KL_ENO, "%s (and the budget does not allow to ask again)", message);
+		kl_error(KL_ENO, "%s (and the budget does not allow another attempt)", message);
 	return err;
 }
 
@@ -210,10 +210,11 @@ static int explain_open(const struct request *req, int err)
 	char money[KL_MONEY_TEXT];
 
 	kl_money_text(money, req->reserved.nano);
-	return kl_error_hint(err,
-			     "what this request cost is not known: %s stay reserved for it; "
-			     "'git klineage chat settle' ends that",
-			     money);
+	return kl_error_hint(
+		err,
+		"the cost of this request is unknown: %s stay reserved for it until 'git klineage "
+		"chat settle'",
+		money);
 }
 
 /*
@@ -233,7 +234,8 @@ static int settle_failed(struct request *req, int err)
 	work_out_cost(req);
 	bill = bill_of(req);
 	if (kl_ledger_settle(req->session->repo, req->session->workload, &bill, NULL) < 0)
-		err = kl_error((enum kl_err)err, "%s (and its reservation stands: %s)", message,
+		err = kl_error((enum kl_err)err,
+			       "%s (and its reservation could not be settled: %s)", message,
 			       kl_error_last());
 	else
 		err = kl_error((enum kl_err)err, "%s", message);
@@ -342,7 +344,7 @@ static int collect_files(struct request *req)
 	if ((err = req->spec->collect(&text, req->spec->dir, req->spec->payload)) < 0)
 		return err;
 	if (strlen(text.ptr) != text.len)
-		return kl_error(KL_EINVALID, "what was left in '%s' is not text", req->spec->dir);
+		return kl_error(KL_EINVALID, "the files left in '%s' are not text", req->spec->dir);
 	free(req->reply.text);
 	req->reply.text = kl_buf_detach(&text);
 	return 0;
@@ -385,7 +387,7 @@ static int send_turn(struct kl_conversation *conversation, const struct kl_reque
 	int err;
 
 	if (!spec->user || !*spec->user)
-		return kl_error(KL_EINVALID, "nothing to ask");
+		return kl_error(KL_EINVALID, "the request has no text");
 	build_request(&req);
 	if (req.session->price && (err = reserve_first(&req)) < 0)
 		return err;
@@ -418,7 +420,8 @@ static int take_turn(struct kl_lock *lock, const struct kl_conversation *convers
 	if (err != KL_EBUSY)
 		return err;
 	kl_error_clear();
-	kl_progress_step(conversation->session->progress, "%s, turn %zu: another process asks",
+	kl_progress_step(conversation->session->progress,
+			 "%s, turn %zu: waiting for another process to send it",
 			 conversation->phase, conversation->n);
 	return lock_turn(lock, conversation, -1);
 }
@@ -464,7 +467,8 @@ static int load_others(struct kl_conversation *conversation)
 		return err;
 	if (now.n < n ||
 	    memcmp(n ? &now.turn[n - 1].commit : &none, &conversation->tip, sizeof(none)))
-		return kl_error(KL_ECHANGED, "'%s' was rewritten meanwhile", conversation->ref);
+		return kl_error(KL_ECHANGED, "'%s' was rewritten by another process",
+				conversation->ref);
 	if (!n)
 		kl_conversation_take_system(conversation, &now);
 	for (size_t i = n; i < now.n; i++) {
@@ -495,7 +499,7 @@ int kl_request_send(const char **reply, struct kl_conversation *conversation, si
 	int err;
 
 	if (turn > conversation->n)
-		KL_BUG("turn %zu of a conversation that has %zu", turn, conversation->n);
+		KL_BUG("turn %zu of a conversation of %zu turns", turn, conversation->n);
 	if (turn == conversation->n && (err = next_turn(conversation, turn, request)) < 0)
 		return kl_error_in(err, "%s, turn %zu", conversation->phase, turn);
 	*reply = conversation->turn[turn].reply;

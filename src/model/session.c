@@ -29,8 +29,7 @@ static int read_tokens(int64_t *out, struct kl_repo *repo, const char *key, int6
 	int err = kl_repo_config_int(out, repo, key, dflt);
 
 	if (!err && (*out < 1 || *out > MAX_REPLY))
-		return kl_error(KL_EINVALID, "config %s: a reply has 1 to %d tokens", key,
-				MAX_REPLY);
+		return kl_error(KL_EINVALID, "config %s: must be 1 to %d tokens", key, MAX_REPLY);
 	return err;
 }
 
@@ -53,7 +52,7 @@ static int read_cache(int *out, struct kl_repo *repo)
 			return 0;
 		}
 	return kl_error(KL_EINVALID,
-			"config klineage.chat.cache: '%s' is none of auto, none, 5m, 1h", value);
+			"config klineage.chat.cache: '%s' is not one of auto, none, 5m, 1h", value);
 }
 
 static int read_limits(struct kl_session *session)
@@ -81,9 +80,9 @@ static int open_provider(struct kl_session *session, const struct kl_session_opt
 		provider_opts.name = kl_repo_config(session->repo, "klineage.chat.provider");
 	if (!provider_opts.name) {
 		err = kl_error(KL_EINVALID, "no provider is configured");
-		return kl_error_hint(err,
-				     "git config klineage.chat.provider anthropic, openai, exec or "
-				     "replay");
+		return kl_error_hint(
+			err, "run: git config klineage.chat.provider <anthropic, openai, exec or "
+			     "replay>");
 	}
 	return kl_provider_open(&session->provider, session->repo, &provider_opts);
 }
@@ -104,11 +103,12 @@ static int find_price(struct kl_session *session, const struct kl_session_opts *
 	metered = metered || kl_provider_metered(session->provider);
 	if (!model && metered) {
 		err = kl_error(KL_EINVALID, "no model is configured");
-		return kl_error_hint(err, "git config klineage.chat.model <name>");
+		return kl_error_hint(err, "run: git config klineage.chat.model <name>");
 	}
 	if (model && (strlen(model) > 200 || model[strcspn(model, " \t\r\n\033\177")]))
 		return kl_error(KL_EINVALID,
-				"config klineage.chat.model: '%.40s' is no name of a model", model);
+				"config klineage.chat.model: '%.40s' is not a valid model name",
+				model);
 	session->model = kl_strdup(model ? model : kl_provider_name(session->provider));
 	return metered ? kl_price_find(&session->price, session->repo, session->model) : 0;
 }
@@ -120,7 +120,8 @@ int kl_session_open(struct kl_session **out, struct kl_repo *repo,
 	int cleared, err;
 
 	if (!kl_node_is_slug(opts->workload))
-		return kl_error(KL_EINVALID, "'%.100s' is no name of a workload", opts->workload);
+		return kl_error(KL_EINVALID, "'%.100s' is not a valid workload name",
+				opts->workload);
 	session->repo = repo;
 	session->workload = kl_strdup(opts->workload);
 	session->budget = opts->budget;

@@ -79,7 +79,7 @@ static int read_word(int *out, const json_t *obj, const char *key, const char *c
 			*out = (int)i;
 			return 0;
 		}
-	return kl_error(KL_EINVALID, "'%s' is '%.32s'", key, text);
+	return kl_error(KL_EINVALID, "'%s' has the unknown value '%.32s'", key, text);
 }
 
 static bool has_controls(const char *text)
@@ -99,7 +99,7 @@ static int read_text(char **out, const json_t *obj, const char *key, bool null)
 		return 0;
 	err = kl_json_str(&text, obj, key);
 	if (!err && (strlen(text) > KL_TURN_TEXT || has_controls(text)))
-		return kl_error(KL_EINVALID, "'%s' is too long, or no plain text", key);
+		return kl_error(KL_EINVALID, "'%s' is too long or not plain text", key);
 	if (!err) {
 		free(*out);
 		*out = kl_strdup(text);
@@ -115,7 +115,7 @@ static int read_digest(char out[KL_DIGEST_HEX], const json_t *obj, const char *k
 	if (err < 0)
 		return err;
 	if (strlen(text) != KL_DIGEST_HEX - 1 || text[strspn(text, "0123456789abcdef")])
-		return kl_error(KL_EINVALID, "'%s' is no digest", key);
+		return kl_error(KL_EINVALID, "'%s' is not a digest", key);
 	memcpy(out, text, KL_DIGEST_HEX);
 	return 0;
 }
@@ -176,7 +176,7 @@ static int read_price(struct kl_turn *turn, const json_t *meta)
 		if ((err = read_count(rate, price, kl_rate_name[i])) < 0)
 			return err;
 		if (*rate > MAX_RATE)
-			return kl_error(KL_EINVALID, "'price' is too dear to be one");
+			return kl_error(KL_EINVALID, "a rate in 'price' is too high");
 	}
 	return 0;
 }
@@ -194,7 +194,7 @@ int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number)
 	if ((err = kl_json_int(&stored, meta, "turn")) < 0)
 		return err;
 	if (stored != (int64_t)number)
-		return kl_error(KL_EINVALID, "it says that it is turn %lld", (long long)stored);
+		return kl_error(KL_EINVALID, "it is for turn %lld", (long long)stored);
 	if ((err = read_strings(turn, meta)) < 0 || (err = read_enums(turn, meta)) < 0 ||
 	    (err = read_price(turn, meta)) < 0 ||
 	    (err = read_count(&turn->max_tokens, meta, "max_tokens")) < 0 ||

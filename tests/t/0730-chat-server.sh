@@ -76,7 +76,7 @@ test_expect_success 'a reply that breaks off: what was bought stays, and --conti
 	fresh c anthropic && { cat first && line "\"fault\":\"cut\"" answers/step && cat last; } >c.script && serve c &&
 	(
 	cd c && git config klineage.chat.url "http://127.0.0.1:$port" &&
-	exits 128 chat >out 2>err && says "the reply is cut off" err && git fsck --strict --no-dangling &&
+	exits 128 chat >out 2>err && says "the reply is truncated" err && git fsck --strict --no-dangling &&
 	git cat-file blob $chat/back-0:reply | cmp - ../answers/step && test_must_fail git rev-parse -q --verify $chat/back-1 &&
 	held=$(settled) && test "${held% *}" = 8500000 && test "${held#* }" -gt 0 &&
 	deopt --continue >out 2>err && says "1 step accepted" out && git show $walk:k/scale.c | cmp - ../plain.c &&

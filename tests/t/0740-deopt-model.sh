@@ -244,9 +244,9 @@ test_expect_success 'what was said at the start holds for --continue, and comes 
 	exits 129 git klineage deopt --estimate 2>err && says "costs nothing" err &&
 	exits 129 git klineage deopt --rewriter exec --name x 2>err && says "needs a command" err &&
 	test -z "$(git for-each-ref refs/klineage)" &&
-	exits 128 git klineage deopt --rewriter exec --exec "echo garbage" --name x -q 2>err && says "printed no reply" err &&
+	exits 128 git klineage deopt --rewriter exec --exec "echo garbage" --name x -q 2>err && says "printed no valid reply" err &&
 	says "\"exec\": \"echo garbage\"" .git/klineage/op.model &&
-	exits 128 git klineage deopt --continue -q 2>err && says "printed no reply" err &&
+	exits 128 git klineage deopt --continue -q 2>err && says "printed no valid reply" err &&
 	git clone -q --mirror . ../mirror.git && cd ../mirror.git && test -n "$(git for-each-ref refs/klineage/op)" &&
 	exits 129 git klineage deopt --continue -q 2>err && says "needs a command" err && cd ../verbs &&
 	exits 129 git klineage deopt --continue --budget x -q 2>err && says "takes US dollars" err &&

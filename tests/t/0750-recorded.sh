@@ -71,7 +71,7 @@ test_expect_success 'a request that was not recorded is refused' '
 	(cd other && echo "/* changed */" >>topk.c && git commit -qam changed &&
 	 git config klineage.chat.provider replay && git config klineage.chat.replay "$recording" &&
 	 test_must_fail git klineage deopt --rewriter chat --model recorded --name r 2>../err) &&
-	grep "has a reply to phase back-0, turn 0, but to another question" err
+	grep "has a reply to phase back-0, turn 0, but to a different request" err
 '
 
 test_done

@@ -65,7 +65,7 @@ test_expect_success 'who did not make it finds it right, and by far faster than 
 
 test_expect_success 'what was not recorded is not answered' '
 	(target other && echo "/* ours */" >>src/gated.c && git commit -q -a -m changed &&
-	git klineage materialize --status hypothesis --rewriter chat --model recorded --name x >out 2>err; cat out err; says "but to another question" out &&
+	git klineage materialize --status hypothesis --rewriter chat --model recorded --name x >out 2>err; cat out err; says "but to a different request" out &&
 	test -z "$(git for-each-ref refs/heads/klineage/materialize)")
 '
 

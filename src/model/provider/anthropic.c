@@ -118,7 +118,7 @@ static int message_start(struct kl_stream *stream, const json_t *event)
 	const char *model = kl_json_str_or(message, "model", NULL);
 
 	if (stream->begun)
-		return kl_error(KL_EINVALID, "the reply has two answers");
+		return kl_error(KL_EINVALID, "the reply has more than one answer");
 	stream->begun = true;
 	stream->out->model = model ? kl_strdup(model) : NULL;
 	read_usage(stream, json_object_get(message, "usage"), false);
@@ -156,7 +156,7 @@ int kl_anthropic_event(struct kl_stream *stream, const char *data, const json_t 
 	const char *type = kl_json_str_or(event, "type", "");
 
 	if (!*type)
-		return kl_error(KL_EINVALID, "it has no type");
+		return kl_error(KL_EINVALID, "no 'type'");
 	if (!strcmp(type, "error"))
 		return kl_stream_error(stream, event);
 	if (!strcmp(type, "message_start"))
@@ -164,7 +164,7 @@ int kl_anthropic_event(struct kl_stream *stream, const char *data, const json_t 
 	if (!strcmp(type, "ping"))
 		return 0;
 	if (!stream->begun)
-		return kl_error(KL_EINVALID, "it comes before message_start");
+		return kl_error(KL_EINVALID, "not preceded by message_start");
 	if (!strcmp(type, "content_block_start"))
 		return kl_stream_add(stream, kl_json_str_or(json_object_get(event, "content_block"),
 							    "text", ""));

@@ -24,8 +24,9 @@
 static int exec_open(struct kl_provider *provider)
 {
 	if (!provider->command)
-		return kl_error(KL_EUSAGE,
-				"provider 'exec' needs a command: --exec, or klineage.chat.exec");
+		return kl_error(
+			KL_EUSAGE,
+			"provider 'exec' needs a command: give --exec or set klineage.chat.exec");
 	return 0;
 }
 
@@ -65,8 +66,8 @@ static int real_dir(char **out, const char *dir)
 		return kl_error_errno("cannot enter '%s'", dir);
 	*out = real;
 	if (kl_fs_exists(git))
-		return kl_error(KL_EINVALID, "'%s' has a repository: the command is to see none",
-				dir);
+		return kl_error(KL_EINVALID,
+				"'%s' contains a repository, which the command must not see", dir);
 	return 0;
 }
 
@@ -87,7 +88,7 @@ static int refuse_reply(const char *what, const struct kl_buf *err)
 
 	add_tail(&said, err);
 	if (said.len)
-		return kl_error(KL_EINVALID, "the command %s; it said: %s", what, said.ptr);
+		return kl_error(KL_EINVALID, "the command %s; its stderr: %s", what, said.ptr);
 	return kl_error(KL_EINVALID, "the command %s", what);
 }
 
@@ -97,7 +98,7 @@ static int judge_result(const struct kl_provider *provider, const struct kl_proc
 	KL_AUTO(kl_freep) char *what = NULL;
 
 	if (res->timed_out)
-		return kl_error(KL_ETIMEOUT, "the command did not end within %lld s",
+		return kl_error(KL_ETIMEOUT, "the command did not finish within %lld s",
 				(long long)(provider->timeout_ms + 999) / 1000);
 	if (res->truncated)
 		return kl_error(KL_EINVALID, "the command printed more than %zu MiB",
@@ -131,8 +132,8 @@ static int judge_alone(const struct kl_proc_result *res, int err)
 	if (err < 0 && (res->exit == 126 || res->exit == 127))
 		kl_error_hint(
 			err,
-			"while a step is derived anew the command cannot see this repository; if "
-			"it lies there, move it, or say klineage.chat.hide false");
+			"the command cannot see this repository while a step is derived again; if "
+			"it is stored there, move it or set klineage.chat.hide to false");
 	return err;
 }
 
@@ -170,7 +171,7 @@ static int run_command(struct kl_reply *out, struct kl_provider *provider,
 	if (parse_reply(out, &text) < 0) {
 		KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;
 
-		kl_buf_adds(&what, "printed no reply: ");
+		kl_buf_adds(&what, "printed no valid reply: ");
 		kl_body_quote(&what, kl_error_last(), strlen(kl_error_last()), MAX_TAIL);
 		return refuse_reply(what.ptr, &said);
 	}

@@ -49,7 +49,7 @@ int kl_http_check(const struct kl_url *url, bool insecure)
 	if (url->tls || url->loopback || insecure)
 		return 0;
 	kl_error(KL_EINVALID, "'%s' is not encrypted: use https", url->origin);
-	return kl_error_hint(KL_EINVALID, "klineage.chat.insecure allows it, without a key");
+	return kl_error_hint(KL_EINVALID, "set klineage.chat.insecure to allow it, without a key");
 }
 
 static void transfer_release(struct transfer *transfer)
@@ -125,7 +125,7 @@ static size_t on_data(char *at, size_t size, size_t n, void *payload)
 	transfer->out->begun = true;
 	transfer->stream += (int64_t)n;
 	if (transfer->stream > KL_HTTP_MAX_STREAM)
-		transfer->err = kl_error(KL_EINVALID, "the reply goes on after %d MiB",
+		transfer->err = kl_error(KL_EINVALID, "the reply is larger than %d MiB",
 					 (int)(KL_HTTP_MAX_STREAM >> 20));
 	else
 		transfer->err = transfer->q->data(at, n, transfer->q->payload);
@@ -281,7 +281,7 @@ static int stop_wanted(struct transfer *transfer)
 		return kl_error(KL_ETIMEOUT, "%s sent nothing for %.3g s", transfer->q->url->origin,
 				(double)transfer->q->idle_ms / 1000);
 	if (now > transfer->end_ns)
-		return kl_error(KL_ETIMEOUT, "%s did not end its reply within %.3g s",
+		return kl_error(KL_ETIMEOUT, "%s did not complete its reply within %.3g s",
 				transfer->q->url->origin, (double)transfer->q->total_ms / 1000);
 	return 0;
 }
@@ -356,10 +356,13 @@ static int judge_transfer(struct transfer *transfer, CURLcode code)
 	if (!code || transfer->full)
 		return 0;
 	if (transfer->left)
-		return kl_error(KL_EINVALID, "'%s' is not this machine, and not encrypted", origin);
+		return kl_error(
+			KL_EINVALID,
+			"refusing an unencrypted connection to '%s', which is not this machine",
+			origin);
 	kl_body_quote(&said, why, strlen(why), 300);
 	if (transfer->out->begun)
-		return kl_error(KL_EINVALID, "%s: the reply is cut off: %s", origin, said.ptr);
+		return kl_error(KL_EINVALID, "%s: the reply is truncated: %s", origin, said.ptr);
 	transfer->out->transient = is_transient(transfer, code);
 	return kl_error(code == CURLE_OPERATION_TIMEDOUT ? KL_ETIMEOUT : KL_EIO, "%s: %s", origin,
 			said.ptr);
@@ -379,7 +382,7 @@ int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *post)
 	transfer.easy = transfer.curl.easy_init();
 	transfer.multi = transfer.curl.multi_init();
 	if (!transfer.easy || !transfer.multi)
-		return kl_error(KL_EIO, "libcurl gives no handle");
+		return kl_error(KL_EIO, "cannot create a libcurl handle");
 	set_all(&transfer, url);
 	transfer.heard_ns = kl_clock_ns();
 	transfer.end_ns = transfer.heard_ns + post->total_ms * 1000000;

@@ -101,15 +101,16 @@ static int refuse_reply(const struct http_state *state, struct kl_http_reply *re
 
 	kl_secret_scrub(state->key, &reply->body);
 	if (reply->status >= 300 && reply->status < 400)
-		return kl_error(KL_EIO,
-				"%s redirects (%ld) to '%s': redirects are not followed; if it is "
-				"to be trusted, set klineage.chat.url",
-				state->url.origin, reply->status,
-				reply->location ? reply->location : "nowhere");
+		return kl_error(
+			KL_EIO,
+			"%s redirects (%ld) to '%s': redirects are not followed; if you trust it, "
+			"set klineage.chat.url",
+			state->url.origin, reply->status,
+			reply->location ? reply->location : "nowhere");
 	add_words(&words, &reply->body);
 	id = reply->request_id ? kl_asprintf(" (request %s)", reply->request_id) : kl_strdup("");
 	err = kl_error(KL_EIO, "%s: %ld: %s%s", state->url.origin, reply->status,
-		       words.len ? words.ptr : "it does not say why", id);
+		       words.len ? words.ptr : "no reason given", id);
 	if (reply->status == 401 && state->key)
 		kl_error_hint(err, "the key is from %s", kl_secret_source(state->key));
 	return err;
@@ -139,7 +140,7 @@ static int on_bytes(const char *at, size_t n, void *payload)
 	err = kl_provider_heard(attempt->watch, (int64_t)attempt->s.text.len,
 				&attempt->s.out->usage);
 	/* complete: ignore an interrupt, and do not wait until the server closes the connection */
-	return attempt->s.ended ? kl_error(KL_ENO, "that was all") : err;
+	return attempt->s.ended ? kl_error(KL_ENO, "end of reply") : err;
 }
 
 static int try_once(struct attempt *attempt, struct kl_provider *provider,
@@ -240,7 +241,7 @@ static int after_failure(const struct attempt *attempt, struct kl_provider *prov
 	ms = kl_retry_delay(number, reply->retry_after_ms, reply->retry_after, time(NULL),
 			    provider->timeout_ms, &state->rng);
 	if (ms < 0)
-		return kl_error_in(err, "the server asks for a longer pause than %d s",
+		return kl_error_in(err, "the server asks for a delay of more than %d s",
 				   (int)(KL_RETRY_MAX_MS / 1000));
 	if (pause_for(ms, attempt->watch) < 0)
 		return KL_EINTR;
@@ -268,7 +269,7 @@ static int need_key(struct kl_provider *provider)
 	kl_error(KL_EINVALID, "no key for %s", state->url.origin);
 	kl_error_hint(KL_EINVALID, "set %s, or KLINEAGE_CHAT_KEY", state->kind->key_variable);
 	return kl_error_hint(KL_EINVALID,
-			     "or give it to a credential helper: git credential approve");
+			     "or store it in a credential helper with 'git credential approve'");
 }
 
 static void scrub_key(char **text, const struct kl_secret *key)

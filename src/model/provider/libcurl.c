@@ -49,8 +49,9 @@ int kl_libcurl_open(struct kl_libcurl *out)
 	CURLcode code;
 
 	if (!lib)
-		return kl_error(KL_ECANNOT,
-				"no libcurl here: install libcurl4, or use another provider");
+		return kl_error(
+			KL_ECANNOT,
+			"libcurl is not installed: install libcurl4 or use another provider");
 #define RESOLVE(name)                                                 \
 	out->name = (__typeof__(out->name))dlsym(lib, "curl_" #name); \
 	if (!out->name)                                               \
@@ -60,6 +61,7 @@ int kl_libcurl_open(struct kl_libcurl *out)
 	code = out->global_init_mem(CURL_GLOBAL_ALL, malloc, wiping_free, wiping_realloc, strdup,
 				    calloc);
 	if (code)
-		return kl_error(KL_ECANNOT, "libcurl does not start: %s", out->easy_strerror(code));
+		return kl_error(KL_ECANNOT, "cannot initialize libcurl: %s",
+				out->easy_strerror(code));
 	return 0;
 }

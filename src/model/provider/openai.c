@@ -99,7 +99,7 @@ static int add_choice(struct kl_stream *stream, const json_t *choice)
 	int err;
 
 	if (kl_json_int_or(choice, "index", 0))
-		return kl_error(KL_EINVALID, "the reply has two answers");
+		return kl_error(KL_EINVALID, "the reply has more than one answer");
 	if (text && !json_is_string(text) && !json_is_null(text))
 		return kl_error(KL_EINVALID, "JSON: 'content' is not a string");
 	if ((err = kl_stream_add(stream, kl_json_str_or(delta, "content", ""))) < 0 ||
@@ -121,12 +121,12 @@ int kl_openai_event(struct kl_stream *stream, const char *data, const json_t *ev
 
 	if (!strcmp(data, "[DONE]")) {
 		stream->ended = true;
-		return stream->stopped ?
-			       0 :
-			       kl_error(KL_EINVALID, "the stream ends before the reply does");
+		return stream->stopped ? 0 :
+					 kl_error(KL_EINVALID,
+						  "the stream ends before the reply is complete");
 	}
 	if (!event)
-		return kl_error(KL_EINVALID, "it is no JSON object");
+		return kl_error(KL_EINVALID, "not a JSON object");
 	if (json_object_get(event, "error") && !json_is_null(json_object_get(event, "error")))
 		return kl_stream_error(stream, event);
 	if (!stream->out->model && json_is_string(model))

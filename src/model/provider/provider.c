@@ -29,7 +29,7 @@ static int find_provider(const struct kl_provider_ops **out, const char *name)
 		}
 		kl_buf_addf(&known, "%s%s", i ? ", " : "", table[i]->name);
 	}
-	return kl_error(KL_EINVALID, "no provider '%s': there are %s", name, known.ptr);
+	return kl_error(KL_EINVALID, "unknown provider '%s' (available: %s)", name, known.ptr);
 }
 
 /* An option, with the configuration as fallback. */
@@ -51,7 +51,7 @@ static int read_timeout(int64_t *out, struct kl_repo *repo, int64_t given)
 			return err;
 		if (seconds < 0 || seconds > MAX_TIMEOUT_MS / 1000)
 			return kl_error(KL_EINVALID,
-					"config klineage.chat.timeout: seconds, at most a day");
+					"config klineage.chat.timeout: must be 0 to 86400 seconds");
 		given = seconds * 1000;
 	}
 	*out = given > 0 ? given : DEFAULT_TIMEOUT_MS;
@@ -67,7 +67,8 @@ int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
 	int err;
 
 	if (!name)
-		return kl_error(KL_EINVALID, "no provider is named: set klineage.chat.provider");
+		return kl_error(KL_EINVALID,
+				"no provider is configured: set klineage.chat.provider");
 	if ((err = find_provider(&ops, name)) < 0)
 		return err;
 	provider = kl_calloc(1, sizeof(*provider));
@@ -109,16 +110,16 @@ bool kl_provider_metered(const struct kl_provider *provider)
 static int check_request(const struct kl_provider_request *request)
 {
 	if (!request->model || !*request->model)
-		return kl_error(KL_EINVALID, "no model is named: set klineage.chat.model");
+		return kl_error(KL_EINVALID, "no model is configured: set klineage.chat.model");
 	if (request->max_tokens < 1)
-		return kl_error(KL_EINVALID, "a reply of %lld tokens cannot be asked for",
+		return kl_error(KL_EINVALID, "cannot request a reply of %lld tokens",
 				(long long)request->max_tokens);
 	if (request->nmessage % 2 == 0)
-		return kl_error(KL_EINVALID, "a request ends with what the user says");
+		return kl_error(KL_EINVALID, "a request must end with a user message");
 	for (size_t i = 0; i < request->nmessage; i++) {
 		if (request->message[i].assistant != (i % 2 == 1))
-			return kl_error(KL_EINVALID, "message %zu: user and assistant take turns",
-					i);
+			return kl_error(KL_EINVALID,
+					"message %zu: user and assistant must alternate", i);
 		if (!request->message[i].text || !*request->message[i].text)
 			return kl_error(KL_EINVALID, "message %zu is empty", i);
 	}
@@ -154,7 +155,7 @@ static int check_reply(const struct kl_reply *reply, const struct kl_provider_re
 		return 0;
 	if (reply->stop == KL_STOP_LENGTH)
 		return kl_error(KL_EINVALID,
-				"the %lld tokens allowed were spent before a word of the reply",
+				"all %lld tokens allowed were used before any text of the reply",
 				(long long)request->max_tokens);
 	if (reply->stop == KL_STOP_REFUSAL)
 		return kl_error(KL_EINVALID, "the model refused to answer");
@@ -171,7 +172,7 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
 	*out = (struct kl_reply){ .usage.known = true }; /* nothing was sent yet */
 	err = check_request(request);
 	if (!err && request->nmessage != context->turn * 2 + 1)
-		err = kl_error(KL_EINVALID, "turn %zu does not come after %zu messages",
+		err = kl_error(KL_EINVALID, "turn %zu does not match a request of %zu messages",
 			       context->turn, request->nmessage);
 	if (err)
 		return err;

@@ -58,7 +58,7 @@ static int check_turn(const json_t *obj)
 	    (err = kl_json_str(&key, obj, "key")) < 0)
 		return err;
 	if (turn < 0 || strlen(key) != KL_DIGEST_HEX - 1)
-		return kl_error(KL_EINVALID, "'turn' or 'key' is none");
+		return kl_error(KL_EINVALID, "'turn' or 'key' is invalid");
 	err = kl_reply_read(&reply, obj);
 	kl_reply_release(&reply);
 	return err;
@@ -78,7 +78,7 @@ static int add_turn(struct recording *recording, const char *line, size_t len)
 	name = kl_asprintf("%s %s", place, kl_json_str_or(obj, "key", ""));
 	before = kl_map_get(&recording->turn, name);
 	if (before && !json_equal(before, obj))
-		return kl_error(KL_EINVALID, "another reply to what was asked before (%s)", place);
+		return kl_error(KL_EINVALID, "conflicting replies to the same request (%s)", place);
 	kl_map_put(&recording->turn, name, kl_steal(&obj));
 	kl_map_put(&recording->place, place, recording);
 	return 0;
@@ -96,7 +96,7 @@ static int read_lines(struct recording *recording, const char *path, const struc
 		int err;
 
 		if (!nl)
-			return kl_error(KL_EINVALID, "%s:%zu: the line is cut off", path, number);
+			return kl_error(KL_EINVALID, "%s:%zu: the line is truncated", path, number);
 		err = number == 1 ? check_head(at, (size_t)(nl - at)) :
 				    add_turn(recording, at, (size_t)(nl - at));
 		if (err < 0)
@@ -161,10 +161,11 @@ static int replay_send(struct kl_reply *out, struct kl_provider *provider,
 	name = kl_asprintf("%s %s", place, key);
 	obj = kl_map_get(&recording->turn, name);
 	if (!obj && kl_map_get(&recording->place, place))
-		return kl_error(KL_ENOTFOUND,
-				"'%s' has a reply to phase %s, turn %zu, but to another "
-				"question (this one's key is %s)",
-				provider->replay, context->phase, context->turn, key);
+		return kl_error(
+			KL_ENOTFOUND,
+			"'%s' has a reply to phase %s, turn %zu, but to a different request (this "
+			"one has key %s)",
+			provider->replay, context->phase, context->turn, key);
 	if (!obj)
 		return kl_error(KL_ENOTFOUND, "'%s' has no reply to phase %s, turn %zu",
 				provider->replay, context->phase, context->turn);

@@ -31,7 +31,7 @@ int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
 	if (err < 0)
 		return err;
 	if (n < 0 || n > MAX_TOKENS)
-		return kl_error(KL_EINVALID, "JSON: '%s' is no count of tokens", key);
+		return kl_error(KL_EINVALID, "JSON: '%s' is not a token count", key);
 	*out = n;
 	return 0;
 }
@@ -53,7 +53,7 @@ static int read_usage(struct kl_usage *out, const json_t *obj)
 	if (json_is_null(value) || (!value && kl_json_bool_or(obj, "unmetered", false)))
 		return 0;
 	if (!value)
-		return kl_error(KL_EINVALID, "JSON: neither 'usage' nor '\"unmetered\": true'");
+		return kl_error(KL_EINVALID, "JSON: 'usage' or '\"unmetered\": true' is missing");
 	if ((err = kl_json_obj(&value, obj, "usage")) < 0)
 		return err;
 	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(part); i++)
@@ -92,7 +92,7 @@ int kl_reply_read(struct kl_reply *out, const json_t *obj)
 	    (err = read_stop(&out->stop, obj)) < 0 || (err = read_usage(&out->usage, obj)) < 0)
 		return err;
 	if (strlen(text) > KL_PROVIDER_MAX_TEXT)
-		return kl_error(KL_EINVALID, "a reply of more than %zu MiB",
+		return kl_error(KL_EINVALID, "the reply is larger than %zu MiB",
 				KL_PROVIDER_MAX_TEXT >> 20);
 	out->text = kl_strdup(text);
 	out->model = model ? kl_strdup(model) : NULL;

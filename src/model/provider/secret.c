@@ -55,7 +55,7 @@ static int hold_pages(struct kl_secret *secret)
 	char *at = mmap(NULL, PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (at == MAP_FAILED)
-		return kl_error_errno("cannot get memory for a key");
+		return kl_error_errno("cannot allocate memory for a key");
 	secret->line = at;
 	/* defence in depth: a failure of any of these is ignored */
 	mlock(at, PAGES);
@@ -83,12 +83,12 @@ static int check_key(const char *key, size_t len, const char *source)
 				MAX_KEY);
 	for (size_t i = 0; i < len; i++) {
 		const char *what = strchr("\r\n", key[i]) ? "line break" :
-				   strchr("\t ", key[i])  ? "blank" :
-							    "character that no key has";
+				   strchr("\t ", key[i])  ? "space or tab" :
+							    "character not allowed in a key";
 
 		if (key[i] <= ' ' || key[i] > '~')
 			return kl_error(KL_EINVALID,
-					"the key from %s has a %s in it (byte %zu): not used",
+					"the key from %s contains a %s (byte %zu); not using it",
 					source, what, i + 1);
 	}
 	return 0;
@@ -249,7 +249,7 @@ void kl_secret_scrub(const struct kl_secret *secret, struct kl_buf *text)
 	while ((hit = memmem(text->ptr + from, text->len - from, key, len))) {
 		size_t at = (size_t)(hit - text->ptr), rest = text->len - at - len;
 
-		_Static_assert(sizeof(GONE) - 1 <= MIN_SCRUB, "it must fit where a key was");
+		_Static_assert(sizeof(GONE) - 1 <= MIN_SCRUB, "must fit in place of a key");
 		memcpy(hit, GONE, sizeof(GONE) - 1);
 		memmove(hit + sizeof(GONE) - 1, hit + len, rest + 1);
 		text->len = at + sizeof(GONE) - 1 + rest;

@@ -42,7 +42,7 @@ static int end_line(struct kl_sse *sse)
 		kl_buf_add(&sse->type, value, len);
 	} else if (name == 4 && !memcmp(line, "data", 4)) {
 		if (sse->data.len + len > KL_SSE_MAX)
-			return kl_error(KL_EINVALID, "an event of more than %zu MiB",
+			return kl_error(KL_EINVALID, "the event is larger than %zu MiB",
 					KL_SSE_MAX >> 20);
 		kl_buf_add(&sse->data, value, len);
 		kl_buf_addch(&sse->data, '\n');
@@ -65,7 +65,7 @@ int kl_sse_feed(struct kl_sse *sse, const char *at, size_t n)
 		while (at + part < end && at[part] != '\n' && at[part] != '\r')
 			part++;
 		if (sse->line.len + part > KL_SSE_MAX)
-			return kl_error(KL_EINVALID, "a line of more than %zu MiB",
+			return kl_error(KL_EINVALID, "the line is longer than %zu MiB",
 					KL_SSE_MAX >> 20);
 		kl_buf_add(&sse->line, at, part);
 		at += part;

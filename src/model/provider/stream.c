@@ -18,7 +18,7 @@ static int read_event(struct kl_stream *stream, const char *data, size_t len)
 	/* do not use the parser's message: it quotes input, possibly a part of the key */
 	if (err < 0 && *data == '{') {
 		kl_secret_quote(&start, stream->key, data, len, 80);
-		return kl_error(KL_EINVALID, "it is no JSON: %s", start.ptr);
+		return kl_error(KL_EINVALID, "not JSON: %s", start.ptr);
 	}
 	if (err < 0)
 		kl_error_clear();
@@ -63,7 +63,7 @@ int kl_stream_check(const struct kl_stream *stream)
 		return 0;
 	if (!stream->events && !kl_sse_pending(&stream->sse))
 		return kl_error(KL_EINVALID, "the reply is empty");
-	return kl_error(KL_EINVALID, "the reply is cut off after %zu events", stream->events);
+	return kl_error(KL_EINVALID, "the reply is truncated after %zu events", stream->events);
 }
 
 void kl_stream_release(struct kl_stream *stream)
@@ -77,7 +77,7 @@ int kl_stream_add(struct kl_stream *stream, const char *text)
 	size_t n = strlen(text);
 
 	if (stream->text.len + n > KL_PROVIDER_MAX_TEXT)
-		return kl_error(KL_EINVALID, "a reply of more than %zu MiB",
+		return kl_error(KL_EINVALID, "the reply is larger than %zu MiB",
 				KL_PROVIDER_MAX_TEXT >> 20);
 	kl_buf_add(&stream->text, text, n);
 	return 0;
@@ -111,6 +111,6 @@ int kl_stream_error(const struct kl_stream *stream, const json_t *value)
 
 	if (words)
 		kl_secret_quote(&said, stream->key, words, strlen(words), MAX_WORDS);
-	return kl_error(KL_EIO, "the server broke off: %s",
-			said.len ? said.ptr : "it does not say why");
+	return kl_error(KL_EIO, "the server reported an error: %s",
+			said.len ? said.ptr : "no reason given");
 }

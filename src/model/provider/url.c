@@ -69,19 +69,19 @@ int kl_url_parse(struct kl_url *out, const char *text)
 
 	for (const char *ch = text; *ch; ch++)
 		if (!isgraph((unsigned char)*ch) || strchr("\"<>\\^`{|}", *ch))
-			return kl_error(KL_EINVALID, "the URL has a character that no URL has");
+			return kl_error(KL_EINVALID, "the URL contains an invalid character");
 	if (!tls && strncasecmp(text, "http://", 7))
-		return kl_error(KL_EINVALID,
-				"the URL begins neither with https:// nor with http://");
+		return kl_error(KL_EINVALID, "the URL must begin with https:// or http://");
 	if (strchr(text, '@'))
-		return kl_error(KL_EINVALID, "the URL has a user or a password: keys come from the "
-					     "environment or a credential helper");
+		return kl_error(KL_EINVALID,
+				"the URL must not contain a user or password; keys come from the "
+				"environment or a credential helper");
 	if (strpbrk(text, "?#"))
-		return kl_error(KL_EINVALID, "the URL has a query or a fragment");
+		return kl_error(KL_EINVALID, "the URL must not have a query or fragment");
 	n = strcspn(authority, "/");
 	out->host = host_of(authority, n);
 	if (!out->host)
-		return kl_error(KL_EINVALID, "'%s' names no host", text);
+		return kl_error(KL_EINVALID, "'%s' has no valid host", text);
 	while (text + len > authority + n && text[len - 1] == '/')
 		len--;
 	out->base = kl_strndup(text, len);

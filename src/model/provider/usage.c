@@ -25,7 +25,7 @@ static int read_count(int64_t *out, const json_t *value, const char *key)
 	int err = kl_json_int(out, value, key);
 
 	if (!err && (*out < 0 || *out > MAX_TOKENS))
-		return kl_error(KL_EINVALID, "usage: '%s' is no count of tokens", key);
+		return kl_error(KL_EINVALID, "usage: '%s' is not a token count", key);
 	return err;
 }
 
@@ -39,7 +39,7 @@ int kl_usage_read(struct kl_usage *out, const json_t *value)
 		return 0;
 	}
 	if (!json_is_object(value) || json_object_size(value) != 5)
-		return kl_error(KL_EINVALID, "usage: five counts of tokens, or null, are wanted");
+		return kl_error(KL_EINVALID, "usage: expected five token counts or null");
 	if ((err = read_count(&usage.input, value, "input")) < 0 ||
 	    (err = read_count(&usage.output, value, "output")) < 0 ||
 	    (err = read_count(&usage.cache_read, value, "cache_read")) < 0 ||

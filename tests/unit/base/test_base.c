@@ -140,7 +140,7 @@ static void fs_writes_whole_files(void **state)
 	kl_buf_clear(&buf);
 	assert_ok(kl_fs_read(&buf, fifo, 5));
 	assert_string_equal(buf.ptr, "five");
-	assert_error(KL_EEXISTS, "in the way", kl_fs_mkdir(path));
+	assert_error(KL_EEXISTS, "exists and is not a directory", kl_fs_mkdir(path));
 }
 
 static void fs_remove_does_not_follow_symlinks(void **state)

@@ -102,7 +102,7 @@ static void any_shorter_one_is_refused(void **state)
 		assert_int_equal(read_all(copy, n), KL_EINVALID);
 	}
 	kl_buf_addch(&buf, 'x');
-	assert_error(KL_EINVALID, "something follows", read_all(buf.ptr, buf.len));
+	assert_error(KL_EINVALID, "followed by", read_all(buf.ptr, buf.len));
 }
 
 static bool is_content(size_t i)
@@ -190,11 +190,11 @@ static void no_name_twice_and_none_out_of_order(void **state)
 	kl_tar_add(&twice, "a", "1", 1);
 	kl_tar_add(&twice, "a", "2", 1);
 	kl_tar_end(&twice);
-	assert_error(KL_EINVALID, "comes after", read_all(twice.ptr, twice.len));
+	assert_error(KL_EINVALID, "out of order", read_all(twice.ptr, twice.len));
 	kl_tar_add(&back, "b", "1", 1);
 	kl_tar_add(&back, "a", "2", 1);
 	kl_tar_end(&back);
-	assert_error(KL_EINVALID, "comes after", read_all(back.ptr, back.len));
+	assert_error(KL_EINVALID, "out of order", read_all(back.ptr, back.len));
 }
 
 int main(void)

@@ -160,11 +160,11 @@ static void names_are_slugs(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 
-		assert_error(KL_EINVALID, "cannot be part",
+		assert_error(KL_EINVALID, "not valid in the name",
 			     kl_conversation_load(&conversation, f.r, bad[i], "n", "p"));
-		assert_error(KL_EINVALID, "cannot be part",
+		assert_error(KL_EINVALID, "not valid in the name",
 			     kl_conversation_load(&conversation, f.r, "w", bad[i], "p"));
-		assert_error(KL_EINVALID, "cannot be part",
+		assert_error(KL_EINVALID, "not valid in the name",
 			     kl_conversation_load(&conversation, f.r, "w", "n", bad[i]));
 	}
 }
@@ -174,26 +174,26 @@ static void what_is_no_conversation_is_refused(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *script, *says; } t[] = {
-		{ "printf x >user", "not the answer" }, { "printf x >key", "not the answer" },
-		{ "printf x >system/00", "not those of the turn after it" },
-		{ "printf x >system/01", "not those of the turn after it" },
-		{ "rm -r system", "not those of the turn after it" },
+		{ "printf x >user", "do not match the stored conversation" }, { "printf x >key", "do not match the stored conversation" },
+		{ "printf x >system/00", "differ from those of the last turn" },
+		{ "printf x >system/01", "differ from those of the last turn" },
+		{ "rm -r system", "differ from those of the last turn" },
 		{ "rm reply", "reply" }, { "rm meta.json", "meta.json" }, { "rm key", "key" },
 		{ "printf 'a\\000b' >reply", "not text" }, { "rm reply; mkdir reply; echo x >reply/x", "" },
 		{ "rm reply; ln -s user reply", "not text" }, { "chmod +x reply", "not text" },
 		{ "head -c 17000000 /dev/zero | tr '\\0' a >reply", "" },
 		{ "sed -i 's/turn.1/turn\\/9/' meta.json", "schema" },
-		{ "sed -i 's/\"turn\": 1/\"turn\": 0/' meta.json", "it says that it is turn 0" },
-		{ "sed -i 's/\"stop\": \"length\"/\"stop\": \"pause\"/' meta.json", "'stop' is 'pause'" },
+		{ "sed -i 's/\"turn\": 1/\"turn\": 0/' meta.json", "it is for turn 0" },
+		{ "sed -i 's/\"stop\": \"length\"/\"stop\": \"pause\"/' meta.json", "'stop' has the unknown value 'pause'" },
 		{ "sed -i 's/\"nano\": 123456789/\"nano\": -1/' meta.json", "'nano' is negative" },
-		{ "sed -i 's/\"input\": 1,/\"input\": -1,/' meta.json", "no count of tokens" },
-		{ "sed -i 's/\"input\": 1,/\"input\": 1, \"more\": 2,/' meta.json", "five counts" },
-		{ "sed -i 's/\"prompt\": \"./\"prompt\": \"/' meta.json", "no digest" },
+		{ "sed -i 's/\"input\": 1,/\"input\": -1,/' meta.json", "not a token count" },
+		{ "sed -i 's/\"input\": 1,/\"input\": 1, \"more\": 2,/' meta.json", "five token counts" },
+		{ "sed -i 's/\"prompt\": \"./\"prompt\": \"/' meta.json", "not a digest" },
 		{ "sed -i 's/\"model\": \"m-1\"/\"model\": null/' meta.json", "model" },
-		{ "sed -i 's/\"budget\": \".*\"/\"budget\": \"all\"/' meta.json", "'budget' is 'all'" },
-		{ "sed -i 's/\"output\": 22/\"output\": 22000000/' meta.json", "too dear" },
+		{ "sed -i 's/\"budget\": \".*\"/\"budget\": \"all\"/' meta.json", "'budget' has the unknown value 'all'" },
+		{ "sed -i 's/\"output\": 22/\"output\": 22000000/' meta.json", "too high" },
 		{ "sed -i 's/\"from\": .*/\"from\": 3,/' meta.json", "from" },
-		{ "sed -i 's/\"m-1\"/\"m\\\\u001b[2J\"/' meta.json", "no plain text" },
+		{ "sed -i 's/\"m-1\"/\"m\\\\u001b[2J\"/' meta.json", "not plain text" },
 		{ "echo [] >meta.json", "meta.json" }, { "echo '{' >meta.json", "meta.json" }, { ": >meta.json", "meta.json" },
 	};
 	/* clang-format on */

@@ -274,7 +274,7 @@ static void asking_again_is_reserved_again(void **state)
 	sh(f.dir, "git config klineage.budget.induce 0.%09lld",
 	   (long long)(one + charged() / 2 + 2 * worst(200, 4000)));
 	open_conversation(&f);
-	assert_error(KL_EIO, "nothing came (and the budget does not allow to ask again)",
+	assert_error(KL_EIO, "nothing came (and the budget does not allow another attempt)",
 		     try_ask(&f, 1, "second"));
 	assert_int_equal(f.c.n, 1);
 }
@@ -315,13 +315,13 @@ static void what_is_not_configured_is_said(void **state)
 	FIXTURE("config");
 	/* clang-format off */
 	static const struct { const char *key, *value, *says; } t[] = {
-		{ "klineage.chat.model", "m-2", "no price is known for the model 'm-2'" },
-		{ "klineage.chat.model", "m 1", "no name of a model" },
+		{ "klineage.chat.model", "m-2", "no price for the model 'm-2'" },
+		{ "klineage.chat.model", "m 1", "not a valid model name" },
 		{ "klineage.budget.induce", "-1", "klineage.budget.induce" },
 		{ "klineage.chat.maxTokens", "0", "klineage.chat.maxTokens" },
 		{ "klineage.chat.maxTokens", "2000000", "1 to 1000000" },
 		{ "klineage.chat.leastTokens", "x", "klineage.chat.leastTokens" },
-		{ "klineage.chat.cache", "2h", "none of auto, none, 5m, 1h" },
+		{ "klineage.chat.cache", "2h", "not one of auto, none, 5m, 1h" },
 	};
 	/* clang-format on */
 
@@ -336,7 +336,7 @@ static void what_is_not_configured_is_said(void **state)
 
 		assert_error(KL_EINVALID, "no provider", kl_session_open(&f.session, f.r, &opts));
 		opts.workload = "../w";
-		assert_error(KL_EINVALID, "no name of a workload",
+		assert_error(KL_EINVALID, "not a valid workload name",
 			     kl_session_open(&f.session, f.r, &opts));
 	}
 }
@@ -551,7 +551,7 @@ static void a_talk_that_was_rewritten_is_not_gone_on_with(void **state)
 
 	ask(&f, 0, "first");
 	sh(f.dir, "git update-ref -d refs/klineage/chat/w/n/back-0");
-	assert_error(KL_ECHANGED, "rewritten meanwhile", try_ask(&f, 1, "second"));
+	assert_error(KL_ECHANGED, "rewritten by another process", try_ask(&f, 1, "second"));
 	assert_int_equal(fake.asked, 1);
 	assert_money(&f, charged(), 0);
 }

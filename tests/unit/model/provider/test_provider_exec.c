@@ -91,7 +91,7 @@ static void the_example_of_the_documents_works(void **state)
 		"You simplify kernels.\n\nThe contract: \"topk\" \\ 1\n\n# user\n\nfirst\n\n"
 		"# assistant\n\nanswer\n\n# user\n\nthen \"what\"?\n\tthis \xef\xbf\xbd that\n\n\xc3\xa9\n");
 	assert_false(reply.usage.known);
-	assert_error(KL_EINVALID, "failed with 7; it said: no credit",
+	assert_error(KL_EINVALID, "failed with 7; its stderr: no credit",
 		     ask(&bad,
 			 "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'echo no credit >&2; exit 7'",
 			 NULL, 0));
@@ -124,7 +124,7 @@ static void no_repository_is_in_reach(void **state)
 	kl_reply_release(&reply);
 	unsetenv("GIT_DIR");
 	unsetenv("GIT_WORK_TREE");
-	assert_error(KL_EINVALID, "has a repository", ask(&reply, "true", repo, 0));
+	assert_error(KL_EINVALID, "contains a repository", ask(&reply, "true", repo, 0));
 	kl_reply_release(&reply);
 	assert_int_equal(chdir("/"), 0);
 }
@@ -187,7 +187,7 @@ static void who_derives_anew_sees_no_repository(void **state)
 	kl_reply_release(&reply);
 	/* a command that lies there is not hidden from itself */
 	sh(repo, "git config --unset klineage.chat.hide");
-	assert_error(KL_EINVALID, "failed with 3; it said: nothing",
+	assert_error(KL_EINVALID, "failed with 3; its stderr: nothing",
 		     ask_of(&reply, repo, there, true));
 	assert_false(reply.alone);
 	kl_reply_release(&reply);
@@ -208,13 +208,14 @@ static void its_directory_goes_and_our_key_stays_here(void **state)
 
 static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state)
 {
-	assert_refused(KL_EINVALID, "exec: the command failed with 3; it said: no \"credit\" left",
+	assert_refused(KL_EINVALID,
+		       "exec: the command failed with 3; its stderr: no \"credit\" left",
 		       "echo 'no \"credit\"\n left' >&2; exit 3", 0);
 	assert_refused(KL_EINVALID, "was killed by signal 9", "kill -9 $$", 0);
-	assert_refused(KL_EINVALID, "printed nothing; it said: ?[31moops",
+	assert_refused(KL_EINVALID, "printed nothing; its stderr: ?[31moops",
 		       "printf '\\033[31moops\\n' >&2", 0);
 	assert_refused(KL_EINVALID, "failed with 127", "/no/such/agent", 0);
-	assert_refused(KL_EINVALID, "printed no reply: JSON line 1",
+	assert_refused(KL_EINVALID, "printed no valid reply: JSON line 1",
 		       "echo Sure! Here is the kernel:", 0);
 	assert_refused(KL_EINVALID, "near '?'", "printf '{\\033'", 0);
 	assert_refused(KL_EINVALID, "'schema' is missing", "echo '{}'", 0);
@@ -223,12 +224,11 @@ static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state
 #define WITH(rest) "echo '{\"schema\":\"klineage.chat-reply/1\"," rest "}'"
 	assert_refused(KL_EINVALID, "'text' is not a string", WITH("\"text\":4,\"unmetered\":true"),
 		       0);
-	assert_refused(KL_EINVALID, "neither 'usage' nor", WITH("\"text\":\"x\""), 0);
-	assert_refused(KL_EINVALID, "neither 'usage' nor",
-		       WITH("\"text\":\"x\",\"unmetered\":false"), 0);
+	assert_refused(KL_EINVALID, "'usage' or '", WITH("\"text\":\"x\""), 0);
+	assert_refused(KL_EINVALID, "'usage' or '", WITH("\"text\":\"x\",\"unmetered\":false"), 0);
 	assert_refused(KL_EINVALID, "'output' is missing",
 		       WITH("\"text\":\"x\",\"usage\":{\"input\":1}"), 0);
-	assert_refused(KL_EINVALID, "no count of tokens",
+	assert_refused(KL_EINVALID, "not a token count",
 		       WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":-5}"), 0);
 	assert_refused(KL_EINVALID, "not an integer",
 		       WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":1e3}"), 0);
@@ -264,7 +264,7 @@ static void floods_and_sleepers_are_ended_with_all_their_kin(void **state)
 	int64_t from = kl_clock_ns();
 
 	assert_refused(KL_EINVALID, "printed more than 32 MiB", "head -c 50000000 /dev/zero", 0);
-	assert_error(KL_ETIMEOUT, "did not end within 1 s",
+	assert_error(KL_ETIMEOUT, "did not finish within 1 s",
 		     ask(&reply, "sleep 100 & echo $! >pid; sleep 100", dir, 300));
 	kl_reply_release(&reply);
 	assert_true(kl_clock_ns() - from < INT64_C(20) * 1000000000);
@@ -321,14 +321,14 @@ static void what_cannot_be_opened_or_asked_says_why(void **state)
 	assert_error(KL_EINVALID, "set klineage.chat.provider",
 		     kl_provider_open(&provider, NULL, &opts));
 	opts.name = "carrier-pigeon";
-	assert_error(KL_EINVALID, "no provider 'carrier-pigeon': there are ",
+	assert_error(KL_EINVALID, "unknown provider 'carrier-pigeon' (available: ",
 		     kl_provider_open(&provider, NULL, &opts));
 	opts.name = "exec";
 	assert_error(KL_EUSAGE, "klineage.chat.exec", kl_provider_open(&provider, NULL, &opts));
 	opts.command = "false";
 	assert_ok(kl_provider_open(&provider, NULL, &opts));
 	REQUEST(&request, "hello", "you");
-	assert_error(KL_EINVALID, "ends with what the user says",
+	assert_error(KL_EINVALID, "must end with a user message",
 		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
 	assert_true(reply.usage.known && !reply.usage.input && !reply.usage.output);
 	REQUEST(&request, "hello", "", "you");

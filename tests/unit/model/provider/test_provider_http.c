@@ -181,7 +181,7 @@ static void stops_have_their_names(void **state)
 		assert_ok(ask(&seen, &chatd, ways[i].name, 0));
 		assert_int_equal(seen.r.stop, KL_STOP_REFUSAL);
 		release(&seen);
-		assert_error(KL_EINVALID, "the 1000 tokens allowed were spent",
+		assert_error(KL_EINVALID, "all 1000 tokens allowed were used",
 			     ask(&seen, &chatd, ways[i].name, 0));
 		assert_true(seen.r.usage.known); /* it was paid for */
 		assert_int_equal(seen.r.usage.output, 45);
@@ -234,10 +234,10 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 #define NOW "\"headers\":{\"retry-after-ms\":\"10\"}"
 	/* clang-format off */
 	static const struct fault faults[] = {
-		{ F("cut"), KL_EINVALID, "cut off", UNKNOWN, 1, 0, 5000 },
-		{ F("cut-clean"), KL_EINVALID, "cut off after", UNKNOWN, 1, 0, 5000 },
+		{ F("cut"), KL_EINVALID, "truncated", UNKNOWN, 1, 0, 5000 },
+		{ F("cut-clean"), KL_EINVALID, "truncated after", UNKNOWN, 1, 0, 5000 },
 		{ F("cut-late"), 0, "", KNOWN, 1, 0, 5000 },
-		{ F("bad-json"), KL_EINVALID, "it is no JSON: {\"type\": \"content_block_delta\", oops}", UNKNOWN, 1, 0, 5000 },
+		{ F("bad-json"), KL_EINVALID, "not JSON: {\"type\": \"content_block_delta\", oops}", UNKNOWN, 1, 0, 5000 },
 		{ F("html"), KL_EINVALID, "no event stream (text/html): <!DOCTYPE html>", UNKNOWN, 1, 0, 5000 },
 		{ "{\"fault\":\"html\",\"status\":403}\n", KL_EIO, "403: <!DOCTYPE html><html><body><h1>Bad ?[31mG",
 		  ZERO, 1, 0, 5000 },
@@ -245,19 +245,19 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 		{ "{\"fault\":\"html\",\"status\":502," NOW "}\n" GOOD, KL_EIO, "502: <!DOCTYPE html>", UNKNOWN, 1, 0, 5000 },
 		{ F("empty"), KL_EINVALID, "the reply is empty", KNOWN, 1, 0, 5000 },
 		{ F("nothing"), KL_EINVALID, "the reply is empty", UNKNOWN, 1, 0, 5000 },
-		{ F("huge-text"), KL_EINVALID, "more than 8 MiB", UNKNOWN, 1, 0, 20000 },
-		{ F("huge-event"), KL_EINVALID, "more than 16 MiB", UNKNOWN, 1, 0, 20000 },
+		{ F("huge-text"), KL_EINVALID, "larger than 8 MiB", UNKNOWN, 1, 0, 20000 },
+		{ F("huge-event"), KL_EINVALID, "than 16 MiB", UNKNOWN, 1, 0, 20000 },
 		{ F("huge-page"), KL_EINVALID, "no event stream (text/plain): xxx", UNKNOWN, 1, 0, 5000 },
 		{ "{\"fault\":\"huge-page\",\"status\":400}\n", KL_EIO, "400: xxx", ZERO, 1, 0, 5000 },
 		{ F("hang"), KL_ETIMEOUT, "sent nothing for 0.2 s", UNKNOWN, 1, 200, 3000 },
 		{ F("stall"), KL_ETIMEOUT, "sent nothing for 0.2 s", UNKNOWN, 1, 200, 3000 },
-		{ "{\"fault\":\"ping\",\"delay_ms\":10}\n", KL_ETIMEOUT, "did not end its reply within 0.9 s",
+		{ "{\"fault\":\"ping\",\"delay_ms\":10}\n", KL_ETIMEOUT, "did not complete its reply within 0.9 s",
 		  UNKNOWN, 1, 150, 5000 },
 		{ F("open-end"), 0, "", KNOWN, 1, 10000, 5000 },
 		{ "{\"fault\":\"drip\",\"delay_ms\":0,\"piece\":50," T "," USAGE "}\n", 0, "", KNOWN, 1, 2000, 20000 },
 		{ F("close"), KL_EIO, "127.0.0.1", UNKNOWN, 1, 0, 5000 },
-		{ F("error-event"), KL_EIO, "the server broke off: Overloaded", UNKNOWN, 1, 0, 5000 },
-		{ F("two"), KL_EINVALID, "two answers", UNKNOWN, 1, 0, 5000 },
+		{ F("error-event"), KL_EIO, "the server reported an error: Overloaded", UNKNOWN, 1, 0, 5000 },
+		{ F("two"), KL_EINVALID, "more than one answer", UNKNOWN, 1, 0, 5000 },
 		{ "{\"status\":307,\"headers\":{\"location\":\"https://elsewhere.example/v1\"}}\n", KL_EIO,
 		  "redirects (307) to 'https://elsewhere.example/v1': redirects are not followed", ZERO, 1, 0, 5000 },
 		{ "{\"status\":400,\"message\":\"max_tokens: \\u001b[2Jtoo\\nlarge\"}\n", KL_EIO,
@@ -267,7 +267,7 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 		  0, "", KNOWN, 4, 0, 8000 },
 		{ "{\"status\":409," NOW "}\n{\"status\":429," NOW "}\n" GOOD, 0, "", KNOWN, 3, 0, 8000 },
 		{ "{\"status\":429,\"message\":\"slow down\",\"headers\":{\"retry-after\":\"3600\"}}\n" GOOD, KL_EIO,
-		  "the server asks for a longer pause than 300 s", ZERO, 1, 0, 5000 },
+		  "the server asks for a delay of more than 300 s", ZERO, 1, 0, 5000 },
 		{ "{\"status\":529,\"repeat\":9,\"message\":\"Overloaded\"," NOW "}\n", KL_EIO,
 		  "given up after 5 attempts: ", ZERO, 5, 0, 8000 },
 		{ "{" T "}\n", 0, "", UNKNOWN, 1, 0, 5000 },	/* no usage is no zero */
@@ -343,7 +343,7 @@ static void nothing_is_paid_for_an_attempt_that_is_not_made(void **state)
 		&chatd,
 		"{\"status\":500,\"message\":\"oh\",\"headers\":{\"retry-after\":\"3600\"}}\n" GOOD,
 		0);
-	assert_error(KL_EIO, "a longer pause than 300 s", ask(&seen, &chatd, "openai", 0));
+	assert_error(KL_EIO, "a delay of more than 300 s", ask(&seen, &chatd, "openai", 0));
 	assert_int_equal(seen.agains, 0);
 	release(&seen);
 }
@@ -581,7 +581,7 @@ static void the_key_is_in_nothing_that_comes_back(void **state)
 	static const struct { const char *where, *part; bool anthropic_only; } echo[] = {
 		{ "status", "key [key] refused", false }, { "page", "<html>", false },
 		{ "location", "https://example.invalid/[key]", false }, { "json", "[key]", false },
-		{ "error", "the server broke off", false },
+		{ "error", "the server reported an error", false },
 	};
 	/* clang-format on */
 

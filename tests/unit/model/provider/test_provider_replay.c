@@ -87,7 +87,7 @@ static void refuses_what_was_not_and_names_it(void **state)
 	assert_ok(open_text(&provider, file.ptr, file.len));
 	REQUEST(&request, "a", "one", "b");
 	request.x.key = wrong; /* the last key is right, one before it is not */
-	assert_error(KL_ENOTFOUND, "phase back-0, turn 1, but to another question",
+	assert_error(KL_ENOTFOUND, "phase back-0, turn 1, but to a different request",
 		     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
 	assert_null(reply.text);
 	request.x.key = keys;
@@ -108,7 +108,7 @@ static void what_is_no_recording_is_refused_with_its_line(void **state)
 		{ HEAD "\n", ":2: JSON" },
 		{ HEAD "{\"phase\":\"p\",\"turn\":-1,\"key\":\"k\"}\n", ":2: 'turn' or 'key'" },
 		{ HEAD "{\"phase\":\"p\",\"turn\":0,\"key\":\"k\"}\n", ":2: 'turn' or 'key'" },
-		{ "{\"schema\":\"klineage.recording/1\"}", ":1: the line is cut off" },
+		{ "{\"schema\":\"klineage.recording/1\"}", ":1: the line is truncated" },
 	};
 	/* clang-format on */
 	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
@@ -123,10 +123,10 @@ static void what_is_no_recording_is_refused_with_its_line(void **state)
 	add(&file, "back-0", 0, keys, "one"); /* the same twice is the same */
 	assert_ok(open_text(&provider, file.ptr, file.len));
 	kl_provider_free(kl_steal(&provider));
-	assert_error(KL_EINVALID, ":3: the line is cut off",
+	assert_error(KL_EINVALID, ":3: the line is truncated",
 		     open_text(&provider, file.ptr, file.len - 9));
 	add(&file, "back-0", 0, keys, "two");
-	assert_error(KL_EINVALID, ":4: another reply to what was asked before (back-0 0)",
+	assert_error(KL_EINVALID, ":4: conflicting replies to the same request (back-0 0)",
 		     open_text(&provider, file.ptr, file.len));
 	assert_error(KL_EUSAGE, "klineage.chat.replay", kl_provider_open(&provider, NULL, &opts));
 	opts.replay = "/no/such/file";

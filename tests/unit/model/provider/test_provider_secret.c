@@ -98,13 +98,13 @@ static void a_key_that_would_break_its_header_is_refused_unquoted(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *key, *why; } bad[] = {
-		{ "sk-secret\n", "a line break in it (byte 10)" },
-		{ "sk-sec\r\nx-evil: 1", "a line break in it (byte 7)" },
-		{ " sk-secret", "a blank in it (byte 1)" },
-		{ "sk\tsecret", "a blank in it (byte 3)" },
-		{ "sk-\x01secret", "a character that no key has in it (byte 4)" },
-		{ "sk-\xc3\xa9secret", "a character that no key has in it (byte 4)" },
-		{ "sk-secret\x7f", "a character that no key has in it (byte 10)" },
+		{ "sk-secret\n", "a line break (byte 10)" },
+		{ "sk-sec\r\nx-evil: 1", "a line break (byte 7)" },
+		{ " sk-secret", "a space or tab (byte 1)" },
+		{ "sk\tsecret", "a space or tab (byte 3)" },
+		{ "sk-\x01secret", "a character not allowed in a key (byte 4)" },
+		{ "sk-\xc3\xa9secret", "a character not allowed in a key (byte 4)" },
+		{ "sk-secret\x7f", "a character not allowed in a key (byte 10)" },
 	};
 	/* clang-format on */
 	KL_AUTO(kl_freep) char *config = home_config(""), *url = NULL;

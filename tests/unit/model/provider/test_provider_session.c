@@ -142,7 +142,7 @@ static void a_reply_that_breaks_off_is_paid_for_and_asked_again(void **state)
 			"{\"status\":400,\"message\":\"no\"}\n{\"fault\":\"echo-key\"}\n{\"text\":\"r 1\"," USAGE
 			"}\n");
 		assert_null(ask(&wire, 0, &err));
-		assert_error(KL_EINVALID, "cut off", err);
+		assert_error(KL_EINVALID, "truncated", err);
 		stands = totals(&wire).of[KL_BUDGET_INDUCE].reserved;
 		assert_true(stands > 0);
 		assert_null(ask(&wire, 0, &err));

@@ -78,7 +78,7 @@ static void lines_and_events_have_a_ceiling(void **state)
 	memset(part, 'x', 1 << 20);
 	for (; !err && fed < 100; fed++)
 		err = kl_sse_feed(&sse, part, 1 << 20);
-	assert_error(KL_EINVALID, "a line of more than 16 MiB", err);
+	assert_error(KL_EINVALID, "the line is longer than 16 MiB", err);
 	assert_int_equal(fed, 17);
 	kl_sse_release(&sse);
 
@@ -86,7 +86,7 @@ static void lines_and_events_have_a_ceiling(void **state)
 	part[(1 << 20) - 1] = '\n';
 	for (fed = 0, err = 0; !err && fed < 100; fed++)
 		err = kl_sse_feed(&sse, part, 1 << 20);
-	assert_error(KL_EINVALID, "an event of more than 16 MiB", err);
+	assert_error(KL_EINVALID, "the event is larger than 16 MiB", err);
 	assert_int_equal(fed, 17);
 	kl_sse_release(&sse);
 	assert_string_equal(got.ptr, "");

@@ -75,7 +75,7 @@ static void a_password_is_not_quoted(void **state)
 {
 	struct kl_url url = { 0 };
 
-	assert_error(KL_EINVALID, "a user or a password",
+	assert_error(KL_EINVALID, "a user or password",
 		     kl_url_parse(&url, "https://me:hunter2@example.com/v1"));
 	assert_null(strstr(kl_error_last(), "hunter2"));
 	kl_url_release(&url);
