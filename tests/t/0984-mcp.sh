@@ -208,7 +208,7 @@ test_expect_success 'a walk that asks others, too, is its owner'\''s alone; one 
 		hello();
 		for (["deopt_end", { keep => $F }], ["deopt_step", { action => "a", locus => "scale.c", why => "w", edits => [{ path => "scale.c", text => $ENV{PLAIN} }] }]) {
 			my $r = call(@$_);
-			ok($r->{isError} && text_of($r) =~ /asks others, too/, text_of($r));
+			ok($r->{isError} && text_of($r) =~ /rewriters that an agent may not run/, text_of($r));
 		}
 		is(call("deopt_status")->{structuredContent}{result}{phase}, "wait", "it may be looked at");
 	E

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_mcp - git klineage mcp: the server's streams, and waiting for them */
+/* cmd_mcp - git klineage mcp: reads and writes the streams of the server */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,14 +15,14 @@
 static const char synopsis[] = "mcp [--read-only]";
 
 #define MAX_BACKLOG \
-	((size_t)16 << 20) /* of answers that nobody reads: then nothing more is asked */
-#define PIECE 4096         /* a pipe that can be written to takes as much without waiting */
+	((size_t)16 << 20) /* bytes of unread answers, above which requests are not read */
+#define PIECE 4096         /* a writable pipe takes this many bytes without blocking */
 
 struct streams {
 	struct kl_mcp_server server;
 	struct kl_rpc_lines in;
-	size_t sent; /* bytes of server.out that are gone */
-	bool gone;   /* the client */
+	size_t sent; /* bytes of server.out already written */
+	bool gone;   /* the client has closed a stream */
 };
 
 static void streams_release(struct streams *streams)
@@ -67,14 +67,14 @@ static size_t bytes_left(const struct streams *streams)
 	return streams->server.out.len - streams->sent;
 }
 
-/* Never waits: a client that does not read must still be heard. */
+/* Write without blocking: requests of a client that does not read must still be handled. */
 static void write_some(struct streams *streams)
 {
-	const char *at = streams->server.out.ptr + streams->sent;
-	ssize_t n = send(STDOUT_FILENO, at, bytes_left(streams), MSG_DONTWAIT | MSG_NOSIGNAL);
+	const char *start = streams->server.out.ptr + streams->sent;
+	ssize_t n = send(STDOUT_FILENO, start, bytes_left(streams), MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0 && errno == ENOTSOCK)
-		n = write(STDOUT_FILENO, at,
+		n = write(STDOUT_FILENO, start,
 			  bytes_left(streams) < PIECE ? bytes_left(streams) : PIECE);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		streams->gone = true;
@@ -89,8 +89,8 @@ static void write_some(struct streams *streams)
 /* --- waiting -------------------------------------------------------------------------- */
 
 /*
- * How long to wait for what no descriptor tells of: a process that closed its pipes is about to
- * end.
+ * The poll timeout in ms. The exit of a process that has closed its pipes is not signalled by any
+ * descriptor, so poll soon.
  */
 static int poll_timeout(const struct kl_mcp_server *server)
 {
@@ -142,7 +142,8 @@ static int serve_streams(struct streams *streams)
 }
 
 /*
- * What was said before the end is still answered, if somebody takes it at once; what runs is ended.
+ * Stop all calls, write the remaining answers if the client reads them promptly, and wait for the
+ * processes.
  */
 static void finish_streams(struct streams *streams)
 {
@@ -171,7 +172,7 @@ int cmd_mcp(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc)
-		return kl_opt_usage(synopsis, "mcp takes no '%s'", argv[0]);
+		return kl_opt_usage(synopsis, "mcp does not take an argument '%s'", argv[0]);
 	streams.server.repo = ctx->repo;
 	sigaction(SIGPIPE, &ignore, NULL);
 	err = serve_streams(&streams);

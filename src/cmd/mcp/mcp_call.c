@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define MAX_OUT ((size_t)2 << 20) /* more than an agent can read */
+#define MAX_OUT ((size_t)2 << 20) /* bytes; more than an agent can read */
 #define MAX_ERR ((size_t)64 << 10)
-#define BEAT_NS 2000000000LL /* a sign of life */
+#define BEAT_NS 2000000000LL /* report progress at least this often */
 
 struct kl_mcp_call *kl_mcp_call_new(const struct kl_mcp_tool *tool, const json_t *id)
 {
@@ -48,7 +48,7 @@ int kl_mcp_call_start(struct kl_mcp_call *call)
 	};
 	int err;
 
-	/* this very program, whatever lies at its place by now */
+	/* run this very program, even if its file was replaced */
 	kl_strvec_push(&argv, "/proc/self/exe");
 	kl_strvec_push(&argv, call->argv.v[0]);
 	kl_strvec_push(&argv, "--no-color");
@@ -64,7 +64,10 @@ int kl_mcp_call_start(struct kl_mcp_call *call)
 	return err;
 }
 
-/* false: nothing more is there now */
+/*
+ * Read once from a pipe into `to`, at most `max` bytes in all. Returns false if no more is
+ * available now.
+ */
 static bool drain_pipe(struct kl_mcp_call *call, int *fd, struct kl_buf *to, size_t max)
 {
 	char part[65536];
@@ -112,9 +115,9 @@ bool kl_mcp_call_ended(struct kl_mcp_call *call)
 	return true;
 }
 
-/* --- how far it is ------------------------------------------------------------------ */
+/* --- progress ------------------------------------------------------------------ */
 
-/* what a person is to read, however far the work is */
+/* Whether a line of stderr is a message, not a progress line. */
 static bool is_message(const char *line)
 {
 	static const char *const head[] = {
@@ -127,8 +130,8 @@ static bool is_message(const char *line)
 	return false;
 }
 
-/* The last whole line of progress since the last time; false: none. */
-static bool look_again(struct kl_mcp_call *call)
+/* Store the last complete progress line that is new; returns false if there is none. */
+static bool update_progress(struct kl_mcp_call *call)
 {
 	bool found = false;
 	const char *nl;
@@ -153,7 +156,7 @@ json_t *kl_mcp_call_progress(struct kl_mcp_call *call)
 
 	if (!call->token || call->cancelled || !call->running)
 		return NULL;
-	if (!look_again(call) && now - call->told_ns < BEAT_NS)
+	if (!update_progress(call) && now - call->told_ns < BEAT_NS)
 		return NULL;
 	call->told_ns = now;
 	value = json_object();
@@ -163,9 +166,9 @@ json_t *kl_mcp_call_progress(struct kl_mcp_call *call)
 	return value;
 }
 
-/* --- what came of it ------------------------------------------------------------------ */
+/* --- the result ---------------------------------------------------------------------- */
 
-/* lines of stderr: all of them, or what a person is to read */
+/* The lines of stderr: all of them, or only the messages. */
 static json_t *call_messages(const struct kl_mcp_call *call, bool all)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
@@ -223,29 +226,28 @@ static json_t *failed_result(const struct kl_mcp_call *call)
 	json_array_foreach(lines, i, line)
 		kl_buf_addf(&buf, "%s%s", buf.len ? "\n" : "", json_string_value(line));
 	if (call->truncated)
-		kl_buf_addf(&buf, "%s%s has more to say than %zu bytes: ask for less",
+		kl_buf_addf(&buf, "%s%s printed more than %zu bytes; ask for less",
 			    buf.len ? "\n" : "", call->tool->name, MAX_OUT);
 	else if (call->end.signal)
-		kl_buf_addf(&buf, "%s%s was ended by signal %d", buf.len ? "\n" : "",
+		kl_buf_addf(&buf, "%s%s was killed by signal %d", buf.len ? "\n" : "",
 			    call->tool->name, call->end.signal);
 	else if (call->end.exit == 125)
-		kl_buf_adds(
-			&buf,
-			"\nexit 125: it cannot be tested here, which says nothing of the kernel");
+		kl_buf_adds(&buf, "\nexit 125: cannot be judged here; this is not a verdict on the "
+				  "kernel");
 	if (!buf.len)
 		kl_buf_addf(&buf, "exit %d", call->end.exit);
 	return kl_mcp_call_refused(buf.ptr);
 }
 
-/* an answer in words: what was printed, then what was said */
-static json_t *call_words(const struct kl_mcp_call *call)
+/* A text result: stdout, then the messages. */
+static json_t *text_result(const struct kl_mcp_call *call)
 {
-	KL_AUTO(json_decrefp) json_t *said = call_messages(call, false);
+	KL_AUTO(json_decrefp) json_t *messages = call_messages(call, false);
 	json_t *content = json_array(), *line;
 	size_t i;
 
 	add_text(content, call->out.ptr);
-	json_array_foreach(said, i, line)
+	json_array_foreach(messages, i, line)
 		add_text(content, json_string_value(line));
 	return result_of(content, false);
 }
@@ -258,7 +260,7 @@ json_t *kl_mcp_call_result(const struct kl_mcp_call *call)
 	if (call->end.exit < 0 || call->end.exit > 1 || call->truncated)
 		return failed_result(call);
 	if (!(call->tool->flags & KL_MCP_JSON))
-		return call_words(call);
+		return text_result(call);
 	if (call->out.len && kl_json_parse(&value, call->out.ptr, call->out.len) < 0) {
 		result = kl_mcp_call_refused(kl_error_last());
 		kl_error_clear();

@@ -16,10 +16,10 @@
 struct kl_mcp_revision {
 	const char *name;
 	int wants;    /* enum kl_mcp_wants */
-	bool batches; /* several messages in an array */
+	bool batches; /* messages may come in an array */
 };
 
-/* those with a handshake, newest first */
+/* revisions with a handshake, newest first */
 static const struct kl_mcp_revision revisions[] = {
 	{ "2025-11-25", KL_MCP_WANTS_ANNOTATIONS | KL_MCP_WANTS_OUTPUT, false },
 	{ "2025-06-18", KL_MCP_WANTS_ANNOTATIONS | KL_MCP_WANTS_OUTPUT, false },
@@ -37,14 +37,14 @@ static const char instructions[] =
 	"`deopt_step` and `deopt_end` walk an expert kernel backward, one judged simplification at a "
 	"time.";
 
-/* Answers of one array of messages, which go out together. */
+/* The answers to one array of messages, which are sent together. */
 struct kl_mcp_batch {
 	json_t *answers;
-	/* calls that have not ended, and the array itself while it is read */
+	/* unfinished calls, plus one while the array is being read */
 	size_t open;
 };
 
-/* One message, and where its answer goes. */
+/* One message, and the destination of its answer. */
 struct request {
 	struct kl_rpc_message m;
 	struct kl_mcp_batch *batch;
@@ -54,7 +54,7 @@ struct request {
 
 /* --- answers ---------------------------------------------------------------------- */
 
-/* takes the message */
+/* Send a message or add it to the batch; takes ownership of it. */
 static void send_message(struct kl_mcp_server *server, struct kl_mcp_batch *batch, json_t *message)
 {
 	if (batch) {
@@ -84,7 +84,7 @@ static json_t *server_info(void)
 	return value;
 }
 
-/* what every result of a revision without handshake has */
+/* Add the members that every result of a revision without handshake has. */
 static json_t *dress_result(json_t *result, bool modern)
 {
 	json_t *meta;
@@ -110,7 +110,7 @@ static void send_refusal(struct kl_mcp_server *server, const struct request *req
 	send_message(server, request->batch, kl_rpc_error(request->m.id, code, why));
 }
 
-/* --- who speaks which revision -------------------------------------------------------- */
+/* --- protocol revisions -------------------------------------------------------------- */
 
 static const struct kl_mcp_revision *find_revision(const char *name)
 {
@@ -133,17 +133,17 @@ static json_t *supported_versions(void)
 static void refuse_version(struct kl_mcp_server *server, const struct request *request,
 			   const char *asked)
 {
-	json_t *entry = kl_rpc_error(request->m.id, UNSUPPORTED_VERSION,
-				     "Unsupported protocol version");
+	json_t *message = kl_rpc_error(request->m.id, UNSUPPORTED_VERSION,
+				       "Unsupported protocol version");
 	json_t *data = json_object();
 
 	kl_json_set(data, "supported", supported_versions());
 	kl_json_set_str(data, "requested", asked);
-	kl_json_set(json_object_get(entry, "error"), "data", data);
-	send_message(server, request->batch, entry);
+	kl_json_set(json_object_get(message, "error"), "data", data);
+	send_message(server, request->batch, message);
 }
 
-/* Which revision a request is of; false: it was answered. */
+/* Find the revision of a request. Returns false if it was refused, which answers it. */
 static bool place_request(struct kl_mcp_server *server, struct request *request)
 {
 	const json_t *meta = json_object_get(request->m.params, "_meta");
@@ -200,7 +200,7 @@ static void do_initialize(struct kl_mcp_server *server, const struct request *re
 	send_answer(server, request, value);
 }
 
-/* nothing here changes while the program runs, nor from user to user */
+/* The lists are the same for all users and never change while the program runs. */
 static void set_cache(json_t *value)
 {
 	kl_json_set_int(value, "ttlMs", 3600000);
@@ -234,7 +234,7 @@ static void list_tools(struct kl_mcp_server *server, const struct request *reque
 
 	if (json_object_get(request->m.params, "cursor")) {
 		send_refusal(server, request, KL_RPC_PARAMS,
-			     "the list has one page, and no cursor");
+			     "the list has only one page; 'cursor' is not supported");
 		return;
 	}
 	value = json_object();
@@ -247,8 +247,8 @@ static void list_tools(struct kl_mcp_server *server, const struct request *reque
 /* --- calls -------------------------------------------------------------------------- */
 
 /*
- * A walk that asks a model costs money, and one that asks a command runs it: such a walk goes on by
- * its owner's hand alone.
+ * An agent may not continue a walk that uses a model, which costs money, or a command, which it
+ * would run: only the walk's owner may.
  */
 static int check_walk(struct kl_mcp_server *server)
 {
@@ -265,8 +265,9 @@ static int check_walk(struct kl_mcp_server *server)
 	    !*kl_walk_str(&op.walk, "rederive"))
 		return 0;
 	return kl_error(KL_EINVALID,
-			"the walk in progress asks others, too (%s): who began it goes on with "
-			"'git klineage deopt --continue', or ends it",
+			"the walk in progress uses rewriters that an agent may not run "
+			"(%s); its owner can continue it with 'git klineage deopt "
+			"--continue', or end it",
 			kl_walk_str(&op.walk, "rewriters"));
 }
 
@@ -278,7 +279,7 @@ static char *named_document(const json_t *args)
 	return kl_buf_detach(&buf);
 }
 
-/* The command of a call; an error is for whoever called. */
+/* Prepare the command of a call; an error message is for the client. */
 static int prepare_call(struct kl_mcp_server *server, struct kl_mcp_call *call, const json_t *args)
 {
 	int err = kl_mcp_tool_argv(&call->argv, call->tool, args, server->read_only);
@@ -286,7 +287,7 @@ static int prepare_call(struct kl_mcp_server *server, struct kl_mcp_call *call, 
 	if (!err && (call->tool->flags & KL_MCP_WALK))
 		err = check_walk(server);
 	if (!err && server->n >= KL_MCP_RUNNING + KL_MCP_WAITING)
-		err = kl_error(KL_EBUSY, "%zu calls are waiting already; try again later",
+		err = kl_error(KL_EBUSY, "%zu calls are already queued; try again later",
 			       server->n);
 	if (!err && (call->tool->flags & KL_MCP_DOCUMENT))
 		call->input = named_document(args);
@@ -322,7 +323,7 @@ static void call_tool(struct kl_mcp_server *server, const struct request *reques
 	}
 	if (is_known(server, request->m.id)) {
 		send_refusal(server, request, KL_RPC_INVALID,
-			     "a request with this id is being worked on");
+			     "a request with this id is in progress");
 		return;
 	}
 	call = kl_mcp_call_new(tool, request->m.id);
@@ -342,7 +343,7 @@ static void call_tool(struct kl_mcp_server *server, const struct request *reques
 	server->call[server->n++] = kl_steal(&call);
 }
 
-/* takes the call out of the list, answered or not */
+/* Remove the call from the list and free it, answered or not. */
 static void drop_call(struct kl_mcp_server *server, size_t i)
 {
 	struct kl_mcp_call *call = server->call[i];
@@ -428,8 +429,8 @@ static void take_request(struct kl_mcp_server *server, struct request *request)
 	static const struct {
 		const char *method;
 		void (*fn)(struct kl_mcp_server *server, const struct request *request);
-		bool early;  /* before `initialize`, too */
-		bool legacy; /* not of revisions without handshake */
+		bool early;  /* allowed before `initialize` */
+		bool legacy; /* not in revisions without handshake */
 	} methods[] = {
 		{ "initialize", do_initialize, true, true },
 		{ "ping", do_ping, true, true },
@@ -445,7 +446,8 @@ static void take_request(struct kl_mcp_server *server, struct request *request)
 		    (request->modern && methods[i].legacy))
 			continue;
 		if (!methods[i].early && !request->modern && !server->agreed)
-			send_refusal(server, request, KL_RPC_INVALID, "'initialize' comes first");
+			send_refusal(server, request, KL_RPC_INVALID,
+				     "'initialize' must come first");
 		else
 			methods[i].fn(server, request);
 		return;
@@ -458,7 +460,7 @@ static void take_one(struct kl_mcp_server *server, const json_t *value, struct k
 	struct request request = { .batch = batch };
 	int code = kl_rpc_check(&request.m, value);
 
-	/* whoever notifies wants no answer */
+	/* notifications are never answered */
 	if (code && (code != KL_RPC_PARAMS || request.m.kind == KL_RPC_REQUEST))
 		send_refusal(server, &request, code, kl_error_last());
 	else if (!code && request.m.kind == KL_RPC_REQUEST)
@@ -476,11 +478,11 @@ static void take_batch(struct kl_mcp_server *server, const json_t *list)
 	size_t n = json_array_size(list);
 
 	if (!server->agreed || !server->agreed->batches || !n || n > MAX_BATCH) {
-		send_refusal(
-			server, &none, KL_RPC_INVALID,
-			server->agreed && server->agreed->batches ?
-				"an array of 1 to 64 messages is wanted" :
-				"an array of messages is not of this revision of the protocol");
+		send_refusal(server, &none, KL_RPC_INVALID,
+			     server->agreed && server->agreed->batches ?
+				     "expected an array of 1 to 64 messages" :
+				     "this revision of the protocol does not allow arrays of "
+				     "messages");
 		return;
 	}
 	batch = kl_calloc(1, sizeof(*batch));

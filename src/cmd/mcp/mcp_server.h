@@ -7,30 +7,30 @@
 #include "text/rpc.h"
 
 /*
- * mcp_server - the Model Context Protocol, server's side: which message is answered how. Messages
- * come in as lines and go out into `out`; who reads and writes the streams, and waits, is the
- * caller (cmd_mcp.c).
+ * mcp_server - the server side of the Model Context Protocol: handles messages and runs calls.
+ * Messages are passed in as lines; answers are appended to `out`. The caller reads and writes the
+ * streams and waits for them (cmd_mcp.c).
  *
- * Two kinds of client are served, both at once if need be: one that begins with `initialize` and
- * agrees on a revision for the connection (2024-11-05 to 2025-11-25), and one that says its
+ * Two kinds of client are supported, even on the same connection: one that starts with `initialize`
+ * and agrees on a revision for the connection (2024-11-05 to 2025-11-25), and one that sends its
  * revision with every request (2026-07-28).
  *
  *	struct kl_mcp_server s = KL_MCP_SERVER_INIT;
- *	kl_mcp_server_take(&s, line, len)	a message; calls begin
- *	kl_mcp_server_turn(&s)			what runs is looked at: progress, answers, who is next
- *	kl_mcp_server_stop(&s)			nobody listens any more: what runs is to end
+ *	kl_mcp_server_take(&s, line, len)	handle a message; queues calls
+ *	kl_mcp_server_turn(&s)			advance calls: progress, answers, start the next
+ *	kl_mcp_server_stop(&s)			the client is gone: stop all calls
  *	kl_mcp_server_release(&s)
  */
-#define KL_MCP_RUNNING 4  /* calls at once; more wait for their turn */
-#define KL_MCP_WAITING 64 /* and more are refused */
+#define KL_MCP_RUNNING 4  /* calls that run at once; further ones wait */
+#define KL_MCP_WAITING 64 /* calls that wait; further ones are refused */
 
 struct kl_mcp_server {
 	struct kl_repo *repo; /* borrowed */
 	bool read_only;
-	struct kl_buf out; /* lines to be written */
+	struct kl_buf out; /* lines to write */
 	/* private */
-	const struct kl_mcp_revision *agreed; /* by `initialize`; NULL: not yet */
-	struct kl_mcp_call **call;            /* in the order in which they came */
+	const struct kl_mcp_revision *agreed; /* set by `initialize`; NULL: not yet */
+	struct kl_mcp_call **call;            /* owned; in order of arrival */
 	size_t n, alloc;
 };
 
@@ -40,11 +40,11 @@ struct kl_mcp_server {
 	}
 
 void kl_mcp_server_take(struct kl_mcp_server *server, const char *line, size_t len);
-/** A line that was too long to keep: the error is kl_error_last(). */
+/** Answer a message that could not be parsed; kl_error_last() has the error. */
 void kl_mcp_server_refuse(struct kl_mcp_server *server);
 void kl_mcp_server_turn(struct kl_mcp_server *server);
 void kl_mcp_server_stop(struct kl_mcp_server *server);
-/** Kills what still runs. */
+/** Kills the calls that still run. */
 void kl_mcp_server_release(struct kl_mcp_server *server);
 
 #endif

@@ -6,53 +6,52 @@
 #include "text/json.h"
 
 /*
- * mcp_tool - the tools offered to agents, as a table: each is a verb of ours with the options that
- * may be set from there. The JSON Schema that a client is shown and the check of what it sends
- * come from the same table, so a value that is let through is one of the pattern that was
- * promised.
+ * mcp_tool - the table of tools offered to agents: each is a verb, with the options that an agent
+ * may set. The JSON Schema shown to clients and the check of their arguments are made from the same
+ * table, so every accepted value matches the pattern shown.
  *
- * No value can become an option or a command: each is either `--option=<value>` or stands after
- * "--", and no shell sees it. No tool has a path, except of sources within a contract (deopt_step),
+ * No value can become an option or a command: each is passed as `--option=<value>` or after "--",
+ * and no shell sees it. No tool takes a path, except those of sources in a contract (deopt_step),
  * which the verb checks.
  */
 
 enum kl_mcp_flags {
 	KL_MCP_READS = 1 << 0,    /* changes nothing but caches */
-	KL_MCP_FORGETS = 1 << 1,  /* may throw away what an operation has */
-	KL_MCP_JSON = 1 << 2,     /* the verb answers in JSON */
+	KL_MCP_FORGETS = 1 << 1,  /* can discard the work of an operation */
+	KL_MCP_JSON = 1 << 2,     /* the verb prints JSON */
 	KL_MCP_LONG = 1 << 3,     /* the verb has a progress line */
-	KL_MCP_WALK = 1 << 4,     /* goes on with a walk: one that asks nobody else */
-	KL_MCP_DOCUMENT = 1 << 5, /* all arguments are the verb's standard input */
+	KL_MCP_WALK = 1 << 4,     /* continues a walk; only one without model or command */
+	KL_MCP_DOCUMENT = 1 << 5, /* the arguments, as JSON, are the verb's standard input */
 };
 
 struct kl_mcp_param;
 
 struct kl_mcp_tool {
 	const char *name, *title, *help;
-	const char *const *argv;          /* the verb and its fixed options; NULL ends it */
-	const struct kl_mcp_param *param; /* a NULL name ends it */
+	const char *const *argv;          /* the verb and its fixed options; NULL-terminated */
+	const struct kl_mcp_param *param; /* terminated by a NULL name */
 	int flags;                        /* enum kl_mcp_flags */
-	/** Options that follow from what is not there; may be NULL. */
+	/** Add options that depend on several arguments or on `read_only`; may be NULL. */
 	void (*more)(struct kl_strvec *argv, const json_t *args, bool read_only);
 };
 
-/** The table, in the order in which it is listed, ended by a NULL name. */
+/** The table, in the order of tools/list, terminated by a NULL name. */
 extern const struct kl_mcp_tool kl_mcp_tools[];
 
-/** NULL: there is no such tool, or it is not offered. */
+/** Returns NULL if there is no such tool, or if it is not offered. */
 const struct kl_mcp_tool *kl_mcp_tool_find(const char *name, bool read_only);
 
 enum kl_mcp_wants {
-	KL_MCP_WANTS_ANNOTATIONS = 1 << 0, /* revisions from 2025-03-26 on */
-	KL_MCP_WANTS_OUTPUT = 1 << 1,      /* from 2025-06-18 on: title, outputSchema */
+	KL_MCP_WANTS_ANNOTATIONS = 1 << 0, /* revisions since 2025-03-26 */
+	KL_MCP_WANTS_OUTPUT = 1 << 1,      /* since 2025-06-18: title, outputSchema */
 };
 
-/** The "tools" of tools/list; the caller's. */
+/** The "tools" array of tools/list; owned by the caller. */
 json_t *kl_mcp_tool_list(int wants, bool read_only);
 
 /**
- * The command line that a call means, without the program, added to `argv`. KL_EINVALID: a sentence
- * for whoever called, which names the argument.
+ * Append the command line of a call to `argv`, without the program name. KL_EINVALID: an argument
+ * is invalid; the message names it.
  */
 int kl_mcp_tool_argv(struct kl_strvec *argv, const struct kl_mcp_tool *tool, const json_t *args,
 		     bool read_only);
