@@ -22,10 +22,10 @@ static const char *const by_name[] = {
 	[KL_SETTLED_WORST] = "worst",
 };
 static const char *const by_text[] = {
-	[KL_SETTLED_REPLY] = "its reply is stored",
-	[KL_SETTLED_STATED] = "as you say",
+	[KL_SETTLED_REPLY] = "from its stored reply",
+	[KL_SETTLED_STATED] = "as stated",
 	[KL_SETTLED_WORST] = "its worst case",
-	[KL_SETTLED_NOT] = "under way, left alone",
+	[KL_SETTLED_NOT] = "still under way, not settled",
 };
 
 static json_t *entry_json(const struct kl_ledger_entry *entry, int64_t nano, enum kl_settled_by by)
@@ -48,7 +48,7 @@ static void report_settled(const struct kl_ledger_entry *entry, int64_t nano, en
 			   void *payload)
 {
 	struct saying *saying = payload;
-	char was[KL_MONEY_TEXT], is[KL_MONEY_TEXT];
+	char reserved[KL_MONEY_TEXT], settled[KL_MONEY_TEXT];
 
 	if (by == KL_SETTLED_NOT) {
 		saying->under_way++;
@@ -61,14 +61,14 @@ static void report_settled(const struct kl_ledger_entry *entry, int64_t nano, en
 	}
 	if (saying->json)
 		return;
-	kl_money_text(was, entry->nano);
-	kl_money_text(is, nano);
+	kl_money_text(reserved, entry->nano);
+	kl_money_text(settled, nano);
 	printf("%s/%s, turn %lld, %s: %s reserved, ", entry->name, entry->phase,
-	       (long long)entry->turn, entry->time, was);
+	       (long long)entry->turn, entry->time, reserved);
 	if (by == KL_SETTLED_NOT)
 		printf("%s\n", by_text[by]);
 	else
-		printf("settled at %s (%s)\n", is, by_text[by]);
+		printf("settled at %s (%s)\n", settled, by_text[by]);
 }
 
 static void print_json(const struct saying *saying, const char *workload)
@@ -84,15 +84,15 @@ static void print_json(const struct saying *saying, const char *workload)
 
 static void print_sum(const struct saying *saying, const char *workload)
 {
-	char was[KL_MONEY_TEXT], is[KL_MONEY_TEXT];
+	char reserved[KL_MONEY_TEXT], settled[KL_MONEY_TEXT];
 
-	kl_money_text(was, saying->reserved);
-	kl_money_text(is, saying->nano);
+	kl_money_text(reserved, saying->reserved);
+	kl_money_text(settled, saying->nano);
 	if (saying->n)
 		printf("%s: %zu reservation%s of %s settled at %s\n", workload, saying->n,
-		       saying->n == 1 ? "" : "s", was, is);
+		       saying->n == 1 ? "" : "s", reserved, settled);
 	else
-		printf("%s: no reservation broke off\n", workload);
+		printf("%s: no interrupted reservations\n", workload);
 }
 
 int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name,

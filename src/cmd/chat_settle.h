@@ -5,10 +5,10 @@
 #include "repo/repo.h"
 
 /*
- * chat_settle - git klineage chat settle: ends reservations that broke off
- * (model/open_reservation.h), and says of each at what. `name` and `phase` NULL: all of the
- * workload. `cost`: what the user says that they did cost in all, in dollars; NULL: each its worst
- * case.
+ * chat_settle - git klineage chat settle: settles interrupted reservations
+ * (model/open_reservation.h) and prints the amount booked for each. If `name` and `phase` are NULL,
+ * all reservations of the workload are settled. `cost`: their total cost in dollars as stated by
+ * the user; NULL: book the worst case of each, unless its reply is stored.
  */
 int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name,
 		       const char *phase, const char *cost, bool json);

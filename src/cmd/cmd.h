@@ -14,28 +14,28 @@
 /*
  * cmd - the verbs of `git klineage`.
  *
- * Adding one takes four things:
- *  1. cmd_<verb>.c with `int cmd_<verb>(struct kl_cmd_ctx *, int, char **)`:
+ * To add a verb:
+ *  1. Write cmd_<verb>.c with `int cmd_<verb>(struct kl_cmd_ctx *, int, char **)`:
  *     a synopsis, a local option table (opt.h), checks, one call into the
  *     engine, printing. It returns an exit code, or a negative kl_err that
- *     main prints and turns into one.
- *  2. its declaration below and its row in main.c's table.
- *  3. docs/man/git-klineage-<verb>.adoc; a test compares it with `-h`.
- *  4. tests/t/NNNN-<verb>.sh.
+ *     main() prints and turns into an exit code.
+ *  2. Declare it below and add its row to the table in main.c.
+ *  3. Write docs/man/git-klineage-<verb>.adoc; a test compares it with `-h`.
+ *  4. Write tests/t/NNNN-<verb>.sh.
  *
- * stdout is for results, stderr for talk.
+ * Results go to stdout, messages to stderr.
  */
 struct kl_cmd_ctx {
 	const char *verb;
 	struct kl_term term;
-	struct kl_repo *repo; /* open if the row says KL_NEEDS_REPO, else NULL */
+	struct kl_repo *repo; /* open if the table row has KL_NEEDS_REPO, else NULL */
 };
 
 enum kl_cmd_needs {
 	KL_NEEDS_REPO = 1 << 0,
-	KL_NEEDS_IDENTITY = 1 << 1, /* it will write commits or notes */
+	KL_NEEDS_IDENTITY = 1 << 1, /* the verb writes commits or notes */
 	KL_NEEDS_HISTORY = 1 << 2,  /* refuses shallow and partial clones */
-	KL_PAGES = 1 << 3,          /* what it prints is to be read in a pager */
+	KL_PAGES = 1 << 3,          /* the output goes through a pager */
 };
 
 struct kl_cmd {
@@ -45,7 +45,7 @@ struct kl_cmd {
 	const char *summary;
 };
 
-/** The table, ended by a NULL name. */
+/** The table of verbs, terminated by a NULL name. */
 extern const struct kl_cmd kl_cmds[];
 
 int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv);

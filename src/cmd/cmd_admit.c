@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_admit - git klineage admit: one held-out trial of a card */
+/* cmd_admit - git klineage admit: runs one held-out trial of a card */
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -10,7 +10,7 @@
 
 static const char synopsis[] = "admit [<options>] <card>";
 
-#define MAX_WHY 12 /* states that are named when none can be tried */
+#define MAX_WHY 12 /* states listed if none can be tried */
 
 static const struct kl_admit_state *chosen_state(const struct kl_admission *admission)
 {
@@ -20,9 +20,10 @@ static const struct kl_admit_state *chosen_state(const struct kl_admission *admi
 static void print_none(const struct kl_admission *admission)
 {
 	if (!admission->n)
-		printf("%s: there is no lineage here to try it on\n", admission->card->id);
+		printf("%s: no lineage in this repository to try it on\n", admission->card->id);
 	else
-		printf("%s: no state of %zu can be tried\n", admission->card->id, admission->n);
+		printf("%s: cannot be tried on any of %zu states\n", admission->card->id,
+		       admission->n);
 	for (size_t i = 0; i < admission->n && i < MAX_WHY; i++)
 		printf("  %s K_%d: %s\n", admission->v[i].lineage, admission->v[i].step,
 		       admission->v[i].why ? admission->v[i].why : "");
@@ -49,8 +50,8 @@ static void print_others(const struct kl_admission *admission, const struct kl_c
 {
 	if (trial->with.n)
 		printf("  with %s\n", trial->with.v[0]);
-	print_control("that card alone", &trial->alone);
-	print_control("the intent alone", &trial->control);
+	print_control("control, without this card", &trial->alone);
+	print_control("control, only the intent", &trial->control);
 	if (trial->how == KL_HOW_AGENT)
 		printf("  by %s, %lld repair%s\n", trial->model ? trial->model : "a model",
 		       (long long)trial->repairs, trial->repairs == 1 ? "" : "s");
@@ -65,7 +66,7 @@ static void print_trial(const struct kl_admission *admission)
 
 	kl_oid_hex(hex, &state->commit);
 	printf("%s on %s K_%d (%.10s), %s%s\n", admission->card->id, state->lineage, state->step,
-	       hex, kl_level_name(state->level), trial ? "" : ": it would be tried");
+	       hex, kl_level_name(state->level), trial ? "" : ": would be tried");
 	if (!trial)
 		return;
 	printf("  %s%s%s", trial->result == KL_RESULT_PASS ? "passed" : "failed",
@@ -92,28 +93,28 @@ static void print_listing(const struct kl_listing *out, const struct kl_admissio
 		"made",          NULL
 	};
 	KL_AUTO(json_decrefp) json_t *value = json_object();
-	const struct kl_admit_state *admit_state = chosen_state(admission);
+	const struct kl_admit_state *chosen = chosen_state(admission);
 	const struct kl_card_trial *trial = admission->trial;
-	json_t *left = json_array(), *state = json_object();
+	json_t *not_tried = json_array(), *state = json_object();
 	char hex[KL_OID_HEX];
 
 	for (size_t i = 0; i < admission->n; i++) {
-		json_t *one;
+		json_t *entry;
 
 		if (!admission->v[i].why)
 			continue;
-		one = json_object();
-		kl_json_set_str(one, "lineage", admission->v[i].lineage);
-		kl_json_set_int(one, "step", admission->v[i].step);
-		kl_json_set_str(one, "why", admission->v[i].why);
-		json_array_append_new(left, one);
+		entry = json_object();
+		kl_json_set_str(entry, "lineage", admission->v[i].lineage);
+		kl_json_set_int(entry, "step", admission->v[i].step);
+		kl_json_set_str(entry, "why", admission->v[i].why);
+		json_array_append_new(not_tried, entry);
 	}
-	if (admit_state) {
-		kl_oid_hex(hex, &admit_state->commit);
-		kl_json_set_str(state, "lineage", admit_state->lineage);
-		kl_json_set_int(state, "step", admit_state->step);
+	if (chosen) {
+		kl_oid_hex(hex, &chosen->commit);
+		kl_json_set_str(state, "lineage", chosen->lineage);
+		kl_json_set_int(state, "step", chosen->step);
 		kl_json_set_str(state, "commit", hex);
-		kl_json_set_str(state, "level", kl_level_name(admit_state->level));
+		kl_json_set_str(state, "level", kl_level_name(chosen->level));
 	}
 	kl_json_set_str(value, "schema", "klineage.admit/1");
 	kl_json_set_str(value, "card", admission->card->id);
@@ -137,11 +138,11 @@ static void print_listing(const struct kl_listing *out, const struct kl_admissio
 				trial->control.result == KL_RESULT_PASS ? "pass" :
 									  "fail");
 	}
-	if (admit_state)
+	if (chosen)
 		kl_json_set(value, "state", state);
 	else
 		json_decref(state);
-	kl_json_set(value, "not_tried", left);
+	kl_json_set(value, "not_tried", not_tried);
 	kl_listing_print(out, value, NULL, fields);
 }
 
@@ -215,7 +216,8 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 				       KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
 				       KL_SKILL_MODEL_OPTS(&args.model, "induce"),
 				       KL_OPT_BOOL('\0', "no-control", &args.no_control,
-						   "do not ask the model with the intent alone"),
+						   "skip the control that gives the model "
+						   "only the intent"),
 				       KL_OPT_LISTING(&args.out),
 				       KL_OPT_END };
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -223,7 +225,8 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
-		return kl_opt_usage(synopsis, argc ? "one card at a time" : "which card?");
+		return kl_opt_usage(synopsis,
+				    argc ? "only one card can be given" : "no card given");
 	if ((err = kl_listing_check(&args.out, synopsis)) < 0 ||
 	    (err = kl_skill_model_check(&args.model, synopsis)) < 0)
 		return err;

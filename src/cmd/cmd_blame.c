@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_blame - git klineage blame: the step of a lineage that each line of a file comes from */
+/* cmd_blame - git klineage blame: shows the step of a lineage that added each line of a file */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,19 +17,19 @@
 
 static const char synopsis[] = "blame [<options>] <file>";
 
-#define MAX_TEXT ((size_t)4 << 20) /* of a source */
-#define OUTSIDE SIZE_MAX           /* a line that no state of the lineage has */
+#define MAX_TEXT ((size_t)4 << 20) /* bytes of a source file */
+#define OUTSIDE SIZE_MAX           /* the line is not in any state of the lineage */
 
-/* What is asked about: a file, the lineage that it is looked for in, and what its lines say. */
+/* The file to blame, the lineage it is blamed on, and the result. */
 struct subject {
-	char *path;         /* in the contract's directory */
-	char *workload;     /* of the contract around it; NULL: none was found */
-	struct kl_buf text; /* as it lies in the worktree */
-	bool there;         /* it does */
+	char *path;         /* relative to the contract's directory */
+	char *workload;     /* of the enclosing contract; NULL: none found */
+	struct kl_buf text; /* the file in the worktree, or in K* if not there */
+	bool there;         /* the file exists in the worktree */
 	struct kl_view view;
-	size_t *step; /* of each line; OUTSIDE */
+	size_t *step; /* for each line its step, or OUTSIDE */
 	struct kl_strvec lines;
-	struct kl_card **card; /* those that have a step of this lineage as evidence */
+	struct kl_card **card; /* owned; cards with a step of this lineage as evidence */
 	size_t ncard, alloc;
 };
 
@@ -61,7 +61,7 @@ static int read_workload(char **out, const char *path)
 	return err;
 }
 
-/* The innermost contract around the file: paths of a lineage begin there. */
+/* Find the innermost contract that encloses the file; paths in a lineage are relative to it. */
 static int find_contract(struct subject *subject, struct kl_repo *repo, const char *file)
 {
 	KL_AUTO(kl_freep) char *full = kl_asprintf("%s%s", kl_repo_prefix(repo), file);
@@ -107,7 +107,7 @@ static int open_lineage(struct subject *subject, struct kl_repo *repo, const cha
 	int err = kl_view_pick(&workload, &name, repo, lineage ? lineage : subject->workload);
 
 	if (err == KL_EUSAGE)
-		return kl_error_hint(err, "say it with --lineage");
+		return kl_error_hint(err, "choose one with --lineage");
 	return err < 0 ? err : kl_view_load(&subject->view, repo, workload, name);
 }
 
@@ -121,7 +121,7 @@ static size_t step_of(const struct kl_view *view, const git_oid *commit)
 	return OUTSIDE;
 }
 
-/* Each line of a text, without its end. */
+/* Split a text into lines, without their newlines. */
 static void split_lines(struct kl_strvec *out, const char *text)
 {
 	for (const char *at = text; *at;) {
@@ -151,8 +151,8 @@ static int blame_subject(struct subject *subject, struct kl_repo *repo)
 		return kl_error_in(err, "%s/%s", subject->view.workload, subject->view.name);
 	split_lines(&subject->lines, subject->text.ptr);
 	if (subject->lines.n != blame.n)
-		return kl_error(KL_EIO, "git blame knows %zu lines of '%s', which has %zu", blame.n,
-				subject->path, subject->lines.n);
+		return kl_error(KL_EIO, "git blame returned %zu lines for '%s', which has %zu",
+				blame.n, subject->path, subject->lines.n);
 	subject->step = kl_calloc(blame.n + 1, sizeof(*subject->step));
 	for (size_t i = 0; i < blame.n; i++)
 		subject->step[i] = step_of(&subject->view, &blame.line[i]);
@@ -178,7 +178,7 @@ static bool is_evidence(const struct kl_card *card, const struct kl_view *view, 
 	return false;
 }
 
-/* The library's cards on this lineage; a card that cannot be read is fsck's business. */
+/* Load the cards learned from this lineage. Skip unreadable cards: fsck reports those. */
 static int load_cards(struct subject *subject, struct kl_repo *repo)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
@@ -209,12 +209,14 @@ static void format_effect(char out[32], const struct kl_ratio *ratio)
 	snprintf(out, 32, ratio->ppm > 0 ? "%.2fx" : "", (double)ratio->ppm / 1e6);
 }
 
-/* What a step is about, in a word: what it brings, else the backward step that takes it away. */
+/*
+ * A word for the step: the mechanism it adds, else the action of the backward step that undid it.
+ */
 static const char *describe_subject(const struct subject *subject, size_t k)
 {
 	const struct kl_step *step = k == OUTSIDE ? NULL : &subject->view.step[k].step;
 
-	return !step           ? "not of it" :
+	return !step           ? "(not in it)" :
 	       !k              ? "(simplest)" :
 	       step->mechanism ? step->mechanism :
 	       step->action    ? step->action :
@@ -234,7 +236,7 @@ static void print_lines(const struct subject *subject, const struct kl_term *ter
 		char state[24] = "", by[32] = "";
 		const char *what = "";
 
-		/* a run of lines says it once */
+		/* label only the first line of a run */
 		if (k != last) {
 			snprintf(state, sizeof(state), k == OUTSIDE ? "-" : "K_%zu", k);
 			what = describe_subject(subject, k);
@@ -261,8 +263,8 @@ static void print_card(const struct kl_card *card)
 }
 
 /*
- * Each step that has a line here: what it is, where, what it brought, what is known of when it is
- * sound.
+ * Describe each step that has lines in the file: place, speedup, facts gained, and the
+ * preconditions of its cards.
  */
 static void print_steps(const struct subject *subject, const struct kl_term *term)
 {
@@ -288,7 +290,7 @@ static void print_steps(const struct subject *subject, const struct kl_term *ter
 			       (double)step->prev.ppm / 1e6, (double)step->prev.lo / 1e6,
 			       (double)step->prev.hi / 1e6, k - 1);
 		if (step->gained.n)
-			printf("        brought");
+			printf("        gained");
 		for (size_t i = 0; i < step->gained.n; i++)
 			printf(" %s%s", step->gained.v[i], i + 1 == step->gained.n ? "\n" : "");
 		for (size_t i = 0; i < subject->ncard; i++)
@@ -340,7 +342,7 @@ static json_t *step_json(const struct subject *subject, size_t k)
 	return object;
 }
 
-/* One for each line, where a program wants lines. */
+/* One row for each line of the file, for --porcelain. */
 static json_t *rows_json(const struct subject *subject, json_t *steps)
 {
 	json_t *list = json_array();
@@ -405,7 +407,8 @@ int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
-		return kl_opt_usage(synopsis, argc ? "one file at a time" : "which file?");
+		return kl_opt_usage(synopsis,
+				    argc ? "only one file can be given" : "no file given");
 	if ((err = kl_listing_check(&out, synopsis)) < 0 ||
 	    (err = find_contract(&subject, ctx->repo, argv[0])) < 0 ||
 	    (err = read_text(&subject, ctx->repo, argv[0])) < 0 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_chat - git klineage chat: conversations with models, and what they cost */
+/* cmd_chat - git klineage chat: shows conversations with models and their costs */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ struct request {
 	struct kl_listing out;
 	bool bars;
 	const char *output, *cost;
-	char *part[3]; /* workload, name, phase: as many as were said */
+	char *part[3]; /* the first n of workload, name, phase */
 	size_t n;
 };
 
@@ -106,8 +106,8 @@ static int do_log(struct request *request)
 		"workload",         "name",         "phase", "turns", "model", "usage.input",
 		"usage.cache_read", "usage.output", "nano",  "time",  "ref",   NULL
 	};
-	static const char *const head[] = { "conversation",    "turns", "model", "tokens in",
-					    "of these cached", "out",   "cost",  "last" };
+	static const char *const head[] = { "conversation", "turns", "model", "tokens in",
+					    "cached",       "out",   "cost",  "last" };
 	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };
 	KL_AUTO(kl_conversations_release) struct kl_conversations conversations = { 0 };
 	KL_AUTO(json_decrefp) json_t *value = json_object(), *list = json_array();
@@ -130,14 +130,14 @@ static int do_log(struct request *request)
 	else if (conversations.n)
 		kl_table_print(&table);
 	else
-		fprintf(stderr, "no conversation is stored%s%s\n", request->part[0] ? " of " : "",
+		fprintf(stderr, "no stored conversations%s%s\n", request->part[0] ? " for " : "",
 			request->part[0] ? request->part[0] : "");
 	return 0;
 }
 
 /* --- show ------------------------------------------------------------------------- */
 
-/* text of a model or a repository on its way to a terminal: no control bytes but tabs */
+/* The text comes from a model or a repository: replace control characters except tab. */
 static void print_text(const char *text)
 {
 	while (*text) {
@@ -180,7 +180,7 @@ static json_t *turn_json(const struct kl_turn *turn, size_t i)
 
 	kl_turn_format(&meta, turn, i);
 	if (kl_json_parse(&value, meta.ptr, meta.len) < 0)
-		KL_BUG("what we write cannot be read: %s", kl_error_last());
+		KL_BUG("cannot parse our own output: %s", kl_error_last());
 	json_object_del(value, "schema");
 	kl_json_set_str(value, "user", turn->user);
 	kl_json_set_str(value, "reply", turn->reply);
@@ -209,8 +209,8 @@ static int do_show(struct request *request)
 	int err;
 
 	if (request->n != 3)
-		return kl_opt_usage(synopsis,
-				    "show wants <workload>/<name>/<phase>, see 'chat log'");
+		return kl_opt_usage(synopsis, "'show' needs <workload>/<name>/<phase>; 'chat log' "
+					      "lists them");
 	if ((err = kl_conversation_load(&conversation, request->repo, request->part[0],
 					request->part[1], request->part[2])) < 0)
 		return err;
@@ -244,37 +244,37 @@ static void print_budget(const struct kl_spend *spend, enum kl_budget budget)
 	printf("%s: %s of %s for %s", spend->workload, spent, cap,
 	       budget == KL_BUDGET_INDUCE ? "walks" : "materializing");
 	if (spend->totals.of[budget].reserved)
-		printf(", %s of it reserved and not settled", reserved);
+		printf(", %s of it reserved but not settled", reserved);
 	putchar('\n');
 }
 
 static int64_t reserved_total(const struct kl_spend *spend)
 {
-	int64_t n = 0;
+	int64_t total = 0;
 
-	for (int second = 0; second < KL_BUDGETS; second++)
-		n += spend->totals.of[second].reserved;
-	return n;
+	for (int budget = 0; budget < KL_BUDGETS; budget++)
+		total += spend->totals.of[budget].reserved;
+	return total;
 }
 
 static void cost_row(struct kl_table *table, const struct kl_spend_phase *phase)
 {
 	KL_AUTO(kl_freep) char *requests = kl_asprintf("%zu", phase->requests);
-	KL_AUTO(kl_freep) char *in = kl_asprintf("%lld", (long long)prompt_of(&phase->usage));
+	KL_AUTO(kl_freep) char *input = kl_asprintf("%lld", (long long)prompt_of(&phase->usage));
 	KL_AUTO(kl_freep) char *cached = kl_asprintf("%lld", (long long)phase->usage.cache_read);
-	KL_AUTO(kl_freep) char *out = kl_asprintf("%lld", (long long)phase->usage.output);
+	KL_AUTO(kl_freep) char *output = kl_asprintf("%lld", (long long)phase->usage.output);
 	char settled[KL_MONEY_TEXT], reserved[KL_MONEY_TEXT];
 
 	kl_money_text(settled, phase->settled);
 	kl_money_text(reserved, phase->reserved);
 	kl_table_row(table, (const char *[]){ phase->name, phase->phase, requests,
-					      phase->usage.known ? in : "-",
+					      phase->usage.known ? input : "-",
 					      phase->usage.known ? cached : "-",
-					      phase->usage.known ? out : "-", settled,
+					      phase->usage.known ? output : "-", settled,
 					      phase->reserved ? reserved : "-" });
 }
 
-/* each time that it got better, and the first and last in any case */
+/* Show each improvement, the first and last point, and every `every`th one. */
 static bool is_shown(const struct kl_spend *spend, size_t i, size_t every)
 {
 	if (!i || i + 1 == spend->npoint || spend->point[i].ns != spend->point[i - 1].ns)
@@ -310,15 +310,14 @@ static void print_bars(const struct kl_spend *spend)
 
 static void print_cost(const struct kl_spend *spend, bool bars)
 {
-	static const char *const head[] = { "name",      "phase",           "requests",
-					    "tokens in", "of these cached", "out",
-					    "cost",      "reserved" };
+	static const char *const head[] = { "name",   "phase", "requests", "tokens in",
+					    "cached", "out",   "cost",     "reserved" };
 	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };
 
-	for (int second = 0; second < KL_BUDGETS; second++)
-		print_budget(spend, (enum kl_budget)second);
+	for (int budget = 0; budget < KL_BUDGETS; budget++)
+		print_budget(spend, (enum kl_budget)budget);
 	if (reserved_total(spend))
-		printf("'git klineage chat settle %s' ends reservations that broke off\n",
+		printf("'git klineage chat settle %s' settles interrupted reservations\n",
 		       spend->workload);
 	if (!spend->n)
 		return;
@@ -335,13 +334,13 @@ static json_t *budgets_json(const struct kl_spend *spend)
 {
 	json_t *value = json_object();
 
-	for (int second = 0; second < KL_BUDGETS; second++) {
+	for (int budget = 0; budget < KL_BUDGETS; budget++) {
 		json_t *one = json_object();
 
-		kl_json_set_int(one, "cap", spend->cap[second]);
-		kl_json_set_int(one, "settled", spend->totals.of[second].settled);
-		kl_json_set_int(one, "reserved", spend->totals.of[second].reserved);
-		kl_json_set(value, kl_budget_name((enum kl_budget)second), one);
+		kl_json_set_int(one, "cap", spend->cap[budget]);
+		kl_json_set_int(one, "settled", spend->totals.of[budget].settled);
+		kl_json_set_int(one, "reserved", spend->totals.of[budget].reserved);
+		kl_json_set(value, kl_budget_name((enum kl_budget)budget), one);
 	}
 	return value;
 }
@@ -369,20 +368,20 @@ static json_t *cost_json(const struct kl_spend *spend)
 	for (size_t i = 0; i < spend->n; i++)
 		json_array_append_new(phases, phase_json(&spend->phase[i]));
 	for (size_t i = 0; i < spend->npoint; i++) {
-		json_t *profile = json_object();
+		json_t *point = json_object();
 
-		kl_json_set_str(profile, "time", spend->point[i].time);
-		kl_json_set_int(profile, "nano", spend->point[i].nano);
-		kl_json_set(profile, "ns",
+		kl_json_set_str(point, "time", spend->point[i].time);
+		kl_json_set_int(point, "nano", spend->point[i].nano);
+		kl_json_set(point, "ns",
 			    spend->point[i].ns ? json_integer(spend->point[i].ns) : json_null());
-		json_array_append_new(best, profile);
+		json_array_append_new(best, point);
 	}
 	kl_json_set(value, "phases", phases);
 	kl_json_set(value, "best", best);
 	return value;
 }
 
-/* the workload that was named, or all that have a ledger */
+/* List the named workload, or all workloads that have a ledger. */
 static int list_workloads(struct kl_strvec *out, struct request *request)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
@@ -395,7 +394,7 @@ static int list_workloads(struct kl_strvec *out, struct request *request)
 	return err;
 }
 
-/* Each says whose it is, where a program wants lines. */
+/* Add each phase with its workload, for --porcelain. */
 static void add_phases(json_t *to, const struct kl_spend *spend)
 {
 	for (size_t i = 0; i < spend->n; i++) {
@@ -425,7 +424,7 @@ static int do_cost(struct request *request)
 	int err;
 
 	if (request->n > 1)
-		return kl_opt_usage(synopsis, "cost takes a workload, and no more of a name");
+		return kl_opt_usage(synopsis, "'cost' takes only a workload");
 	if ((err = list_workloads(&names, request)) < 0)
 		return err;
 	for (size_t i = 0; i < names.n; i++) {
@@ -458,7 +457,7 @@ static int do_cost(struct request *request)
 static int do_settle(struct request *request)
 {
 	if (!request->n)
-		return kl_opt_usage(synopsis, "settle wants a workload");
+		return kl_opt_usage(synopsis, "'settle' needs a workload");
 	return kl_chat_settle_say(request->repo, request->part[0], request->part[1],
 				  request->part[2], request->cost, request->out.json);
 }
@@ -471,7 +470,7 @@ static int do_export(struct request *request)
 	int err;
 
 	if (request->n != 2 || !request->output)
-		return kl_opt_usage(synopsis, "export wants -o <file> and <workload>/<name>");
+		return kl_opt_usage(synopsis, "'export' needs -o <file> and <workload>/<name>");
 	if ((err = kl_recording_format(&text, request->repo, request->part[0], request->part[1])) <
 	    0)
 		return err;
@@ -482,21 +481,21 @@ static int do_export(struct request *request)
 
 static const struct {
 	const char *name;
-	int (*run)(struct request *r);
+	int (*run)(struct request *request);
 	bool lists;
 } verbs[] = {
 	{ "log", do_log, true },        { "show", do_show, false },     { "cost", do_cost, true },
 	{ "settle", do_settle, false }, { "export", do_export, false },
 };
 
-/* "a/b/c" into its parts, in place */
+/* Split "a/b/c" into its parts, in place. */
 static int split_target(struct request *request, char *what)
 {
 	for (char *next = what; next; what = next) {
 		next = strchr(what, '/');
 		if (request->n == KL_ARRAY_SIZE(request->part) || next == what || !*what)
-			return kl_opt_usage(synopsis,
-					    "a conversation is named <workload>/<name>/<phase>");
+			return kl_opt_usage(synopsis, "invalid conversation name: expected "
+						      "<workload>/<name>/<phase>");
 		request->part[request->n++] = what;
 		if (next)
 			*next++ = '\0';
@@ -512,7 +511,8 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('\0', "bars", &request.bars,
 			    "cost: draw the best time against the money spent (default)"),
 		KL_OPT_STR('\0', "cost", &request.cost, "<usd>",
-			   "settle: book this sum in total (default: all that was reserved)"),
+			   "settle: book this amount in total (default: all that was "
+			   "reserved)"),
 		KL_OPT_STR('o', "output", &request.output, "<file>",
 			   "export: write the recording to this file"),
 		KL_OPT_END
@@ -524,18 +524,21 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&request.out, synopsis)) < 0)
 		return err;
 	if (!argc || argc > 2)
-		return kl_opt_usage(synopsis, argc ? "one conversation at a time" :
-						     "log, show, cost, settle or export?");
+		return kl_opt_usage(synopsis, argc ? "only one conversation can be given" :
+						     "missing subcommand: log, show, cost, "
+						     "settle or export");
 	if (argc == 2 && (err = split_target(&request, argv[1])) < 0)
 		return err;
 	if (request.cost && strcmp(argv[0], "settle"))
-		return kl_opt_usage(synopsis, "--cost is for settle");
+		return kl_opt_usage(synopsis, "--cost needs 'settle'");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(verbs); i++) {
 		if (strcmp(argv[0], verbs[i].name))
 			continue;
 		if ((request.out.porcelain || request.out.nul) && !verbs[i].lists)
-			return kl_opt_usage(synopsis, "--porcelain goes with log and cost");
+			return kl_opt_usage(synopsis, "--porcelain and -z need 'log' or 'cost'");
 		return verbs[i].run(&request);
 	}
-	return kl_opt_usage(synopsis, "'%s' is none of log, show, cost, settle, export", argv[0]);
+	return kl_opt_usage(synopsis,
+			    "unknown subcommand '%s' (expected log, show, cost, settle or export)",
+			    argv[0]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_deopt - git klineage deopt: the backward walk */
+/* cmd_deopt - git klineage deopt: runs the backward walk */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ struct options {
 	int64_t steps, rejections;
 };
 
-/* what a walk needs beside the repository */
+/* what a walk needs besides the repository */
 struct tools {
 	struct kl_progress *progress;
 	struct kl_gate *gate;
@@ -90,7 +90,7 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 	return kl_deopt_model_open(out, &tools->model, workload);
 }
 
-/* How long a provider has to remember what was said: a step's gate, or a journey. */
+/* The expected pause between two requests, for prompt caching: a gate run, or a remote exchange. */
 static int64_t pause_of(const struct tools *tools, int64_t profile_ms)
 {
 	return kl_gate_is_remote(tools->gate) ? JOURNEY_MS :
@@ -132,7 +132,7 @@ static int tools_open(struct tools *tools, struct kl_sequencer *sequencer,
 	if ((err = kl_gate_open(&tools->gate, sequencer->repo, &opts)) < 0)
 		return err;
 	if (most < 1 || most > MOST_JOBS)
-		return kl_error(KL_EINVALID, "klineage.bundleJobs is %lld, not 1 to %d",
+		return kl_error(KL_EINVALID, "klineage.bundleJobs is %lld; must be 1 to %d",
 				(long long)most, MOST_JOBS);
 	sequencer->judge = judge_candidate;
 	sequencer->send = send_away;
@@ -165,11 +165,12 @@ static int read_limits(struct options *options, struct kl_repo *repo)
 				      DEFAULT_REJECTIONS)) < 0)
 		return err;
 	if (options->steps < 1 || options->rejections < 1)
-		return kl_opt_usage(synopsis, "a limit is at least 1");
+		return kl_opt_usage(synopsis,
+				    "the limits of steps and rejections must be at least 1");
 	return 0;
 }
 
-/* the walk takes what is committed: say so when the worktree has something else */
+/* The walk starts from committed files: warn if the worktree differs. */
 static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *repo)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *now = NULL;
@@ -178,16 +179,16 @@ static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *re
 	if (!top)
 		return;
 	if (kl_surface_from_dir(&now, top, committed->dir) < 0)
-		kl_error_clear(); /* whatever is wrong there is not what is walked */
+		kl_error_clear(); /* a broken worktree does not affect the walk */
 	else if (strcmp(now->digest, committed->digest) ||
 		 strcmp(now->contract_digest, committed->contract_digest))
 		fprintf(stderr,
-			"git-klineage: warning: '%s' has changes that are not committed; "
-			"the walk begins at HEAD without them\n",
+			"git-klineage: warning: '%s' has uncommitted changes; the walk "
+			"starts from HEAD without them\n",
 			*committed->dir ? committed->dir : ".");
 }
 
-/* nothing is begun, nothing is sent */
+/* Print the estimate only: start no walk, send nothing. */
 static int print_estimate(struct tools *tools, const struct options *options,
 			  const struct kl_surface *expert)
 {
@@ -205,9 +206,8 @@ static int print_estimate(struct tools *tools, const struct options *options,
 	int err;
 
 	if (!tools->model.who)
-		return kl_error(KL_EUSAGE,
-				"a walk without a model costs nothing: --estimate is for "
-				"--rewriter chat or exec, or --rederive");
+		return kl_error(KL_EUSAGE, "a walk without a model costs nothing; --estimate needs "
+					   "--rewriter chat or exec, or --rederive");
 	if ((err = open_mechanisms(tools)) < 0 || (err = kl_estimate_assume(&estimate, &of)) < 0 ||
 	    (err = kl_deopt_model_look(&session, &tools->model, expert->contract->workload)) < 0)
 		return err;
@@ -272,8 +272,9 @@ static int same_platform(const struct kl_sequencer *sequencer, const struct tool
 	if (!strcmp(began, here.id))
 		return 0;
 	return kl_error(KL_EINVALID,
-			"the walk began on %s, this is %s; times of the two do not compare", began,
-			here.id[0] ? here.id : "another machine");
+			"the walk started on %s but this is %s; their times cannot be "
+			"compared",
+			began, here.id[0] ? here.id : "a different machine");
 }
 
 static int resume_model(struct kl_sequencer *sequencer, struct tools *tools)
@@ -284,7 +285,7 @@ static int resume_model(struct kl_sequencer *sequencer, struct tools *tools)
 	return kl_deopt_model_resume(&tools->model);
 }
 
-/* the step of a file, or of stdin */
+/* Read a stepwise edit from a file, or stdin ("-"), and submit it. */
 static int take_step(struct kl_sequencer *sequencer, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -351,7 +352,7 @@ static int print_status(struct kl_sequencer *sequencer, struct tools *tools, boo
 	return kl_deopt_print_status(&sequencer->op.walk, &tools->model, json);
 }
 
-static int abort_it(struct kl_sequencer *sequencer)
+static int abort_walk(struct kl_sequencer *sequencer)
 {
 	int err = kl_sequencer_abort(sequencer);
 
@@ -367,20 +368,23 @@ static int check_options(const struct options *options, int argc)
 
 	if (modes > 1 || (modes && argc))
 		return kl_opt_usage(
-			synopsis,
-			"one of --continue, --skip, --quit, --abort, --status, and alone");
+			synopsis, "--continue, --skip, --quit, --abort and --status cannot be used "
+				  "together or with a workload");
 	if (argc > 1)
-		return kl_opt_usage(synopsis, "one workload at a time");
+		return kl_opt_usage(synopsis, "only one workload can be given");
 	if (modes && (options->expert || options->name || options->rewriters || options->rederive ||
 		      options->no_rederive || options->estimate))
-		return kl_opt_usage(synopsis,
-				    "the operation in progress has its expert, name and rewriters");
+		return kl_opt_usage(synopsis, "the options of a new walk cannot be used on the "
+					      "operation in progress");
 	if (options->step &&
 	    (!options->go_on || options->claim.action || options->claim.mechanism ||
 	     options->claim.locus || options->claim.text))
-		return kl_opt_usage(synopsis, "--step is for --continue, and says all of the step");
+		return kl_opt_usage(synopsis,
+				    "--step needs --continue and excludes --action, --mechanism, "
+				    "--locus and --message");
 	if (options->rederive && options->no_rederive)
-		return kl_opt_usage(synopsis, "--rederive or --no-rederive?");
+		return kl_opt_usage(synopsis,
+				    "--rederive and --no-rederive cannot be used together");
 	return 0;
 }
 
@@ -395,8 +399,8 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "name", &options.name, "<name>",
 			   "name the lineage (default: platform and expert)"),
 		KL_OPT_STR('\0', "rewriter", &options.rewriters, "<list>",
-			   "ask history, passes[:<dir>], patches:<dir>, exec, chat, stepwise "
-			   "(default: history,passes)"),
+			   "propose steps by history, passes[:<dir>], patches:<dir>, exec, "
+			   "chat, stepwise (default: history,passes)"),
 		KL_OPT_STR('\0', "rederive", &options.rederive, "<model>",
 			   "re-derive steps with chat or exec (default: the model that proposes)"),
 		KL_OPT_BOOL('\0', "no-rederive", &options.no_rederive, "do not re-derive steps"),
@@ -417,9 +421,9 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('\0', "skip", &options.skip,
 			    "reject the current proposal and continue"),
 		KL_OPT_BOOL('\0', "quit", &options.quit,
-			    "end here: the accepted steps become the lineage"),
+			    "end here and record the accepted steps as the lineage"),
 		KL_OPT_BOOL('\0', "abort", &options.abort,
-			    "drop the operation; no branch or note has changed"),
+			    "drop the operation without changing any branch or note"),
 		KL_OPT_BOOL('\0', "status", &options.status, "show where the operation is"),
 		KL_OPT_STR('\0', "action", &options.claim.action, "<word>",
 			   "name the category of a stepwise edit"),
@@ -458,7 +462,7 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (options.status)
 		return print_status(&sequencer, &tools, options.json);
 	if (options.abort)
-		return abort_it(&sequencer);
+		return abort_walk(&sequencer);
 	err = options.go_on || options.skip || options.quit ?
 		      go_on(&sequencer, &tools, &options) :
 		      start_walk(&sequencer, &tools, &options, argc ? argv[0] : NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_export - git klineage export: a lineage as a directory */
+/* cmd_export - git klineage export: writes a lineage to a directory */
 #include <stdlib.h>
 
 #include "cmd/cmd.h"
@@ -37,8 +37,9 @@ int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc < 1 || argc > 2)
-		return kl_opt_usage(synopsis, "say which directory to write to, and before it "
-					      "which lineage, if there are several");
+		return kl_opt_usage(
+			synopsis,
+			"expected a directory, preceded by a lineage if there are several");
 	dir = argv[argc - 1];
 	if ((err = kl_view_pick(&workload, &name, ctx->repo, argc > 1 ? argv[0] : NULL)) < 0 ||
 	    (err = kl_export_write(ctx->repo, workload, name, dir, &files)) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_fsck - git klineage fsck: checks everything that lies in refs */
+/* cmd_fsck - git klineage fsck: checks everything stored in refs */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void print_finding(enum kl_check_severity severity, const char *where, co
 
 	if (!list) {
 		printf("%s: ", severity == KL_CHECK_ERROR ? "error" : "warning");
-		/* a reader's own message begins with the place */
+		/* parse errors already start with the place */
 		if (strncmp(what, where, strlen(where)))
 			printf("%s: ", where);
 		puts(what);
@@ -85,7 +85,7 @@ static void print_sum(const struct kl_check *check, size_t cards, size_t chains)
 		printf(", %zu conversation%s, %zu ledger%s", check->conversations,
 		       plural_s(check->conversations), check->ledgers, plural_s(check->ledgers));
 	if (chains)
-		printf(", %zu chain%s of what cards made", chains, plural_s(chains));
+		printf(", %zu chain%s of card commits", chains, plural_s(chains));
 	printf(", %zu card%s: %zu error%s, %zu warning%s\n", cards, plural_s(cards), check->errors,
 	       plural_s(check->errors), check->warnings, plural_s(check->warnings));
 }
@@ -101,7 +101,7 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc)
-		return kl_opt_usage(synopsis, "fsck takes no argument");
+		return kl_opt_usage(synopsis, "fsck takes no arguments");
 	if ((err = kl_listing_check(&out, synopsis)) < 0)
 		return err;
 	if (kl_listing_asked(&out))

@@ -18,17 +18,17 @@ static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --stag
 			       "gate [<options>] --since <rev> [<rev>]\n"
 			       "gate --import <results>";
 
-#define MAX_REVS 4096 /* as many jobs as a bundle takes */
+#define MAX_REVS 4096 /* the most jobs in a bundle */
 
 struct options {
 	struct kl_listing out;
 	bool worktree, staged, no_profile, quick, fresh, bisect, no_note, quiet, progress;
-	int sign; /* as of struct kl_noting */
+	int sign; /* as in struct kl_noting */
 	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import, *since;
 	const struct kl_term *term;
 };
 
-/* --- what a person sees ---------------------------------------------------- */
+/* --- text output ----------------------------------------------------------- */
 
 static void print_time(int64_t ns)
 {
@@ -79,7 +79,7 @@ static void print_notes(const json_t *notes)
 	putchar('\n');
 }
 
-/* Millionths of what the device can do. */
+/* Print shares of the device's capacity, stored in millionths. */
 static void print_counters(const json_t *counters)
 {
 	static const struct {
@@ -126,7 +126,7 @@ static void print_verdict(const struct kl_judgement *judgement, const struct kl_
 	if (*event->message)
 		printf("  %s\n", event->message);
 	if (json_is_object(event->correct) && event->verdict == KL_VERDICT_PASS)
-		printf("  correct   %lld inputs; the worst error is %.2f of what is allowed\n",
+		printf("  correct   %lld inputs; the worst error is %.2f of the tolerance\n",
 		       (long long)kl_json_int_or(event->correct, "cases", 0),
 		       (double)kl_json_int_or(event->correct, "margin_ppm", 0) / 1e6);
 	print_profile(&event->profile);
@@ -144,13 +144,13 @@ static int require_speed(const struct kl_judgement *judgement, const struct opti
 
 	if (!parent)
 		return kl_error(KL_ECANNOT,
-				"--require %s: there is no parent to compare with, or no profile",
+				"--require %s: no parent to compare with, or no profile",
 				options->require);
 	if (fast ? parent->speed == KL_SPEED_FAST :
 		   kl_speed_is_not_slower(&judgement->event->profile))
 		return 0;
-	fprintf(stderr, "git-klineage: not %s than the parent, as --require asks\n",
-		fast ? "faster" : "known to be no slower");
+	fprintf(stderr, "git-klineage: --require: not shown to be %s than the parent\n",
+		fast ? "faster" : "no slower");
 	return 1;
 }
 
@@ -178,12 +178,15 @@ static int write_note(struct kl_repo *repo, const struct kl_selection *sel,
 	int err = kl_repo_identity(&who, repo);
 
 	if (err < 0)
-		return kl_error_in(err, "cannot note the verdict (--no-note spares it)");
+		return kl_error_in(err, "cannot note the verdict (--no-note skips this)");
 	err = kl_noting_add(&noting, &sel->commit, judgement->event);
 	return err < 0 ? err : kl_noting_write(&noting);
 }
 
-/* Judged elsewhere: 125 with what to do now, unless the results came back at once. */
+/*
+ * Send the jobs to a runner. Fails with KL_ECANNOT (exit 125) and hints about the next command
+ * unless the results came back at once.
+ */
 static int send_away(struct kl_gate *gate, const struct options *options)
 {
 	KL_AUTO(kl_parcel_release) struct kl_parcel parcel = { 0 };
@@ -194,16 +197,15 @@ static int send_away(struct kl_gate *gate, const struct options *options)
 	if (err < 0 || !parcel.waiting)
 		return err;
 	printf("%s\n", parcel.file);
-	err = kl_error(KL_ECANNOT, "no verdict yet: the job waits in '%s'", parcel.file);
-	kl_error_hint(err, "take it to the machine that is to judge, and there: %s",
-		      parcel.command);
-	return kl_error_hint(err, "then here: git klineage gate --import <results>");
+	err = kl_error(KL_ECANNOT, "no verdict yet: the job was written to '%s'", parcel.file);
+	kl_error_hint(err, "copy it to the machine that judges and run there: %s", parcel.command);
+	return kl_error_hint(err, "then run here: git klineage gate --import <results>");
 }
 
-/* One revision, or the worktree, and what became of it. */
+/* One state to judge (a revision, the worktree, or a changed kernel) and its judgement. */
 struct asked {
 	const char *rev;
-	char *cannot; /* why it cannot be judged here, where others can; or NULL */
+	char *cannot; /* with --since: why it cannot be judged here; or NULL */
 	struct kl_selection sel;
 	struct kl_judgement *v;
 };
@@ -229,11 +231,11 @@ static int ask_one(struct asked *asked, struct kl_gate *gate, const struct optio
 				asked->sel.kind == KL_STATE_REV && !options->no_note ? hex : NULL);
 }
 
-/* The verdicts, by way of somebody else if need be; what waits for him goes in one bundle. */
+/* Judge all states. Deferred ones are sent to the runner in one bundle and then looked up again. */
 static int ask_all(struct asked *asked, size_t n, struct kl_gate *gate,
 		   const struct options *options)
 {
-	for (int turn = 0; turn < 2; turn++) {
+	for (int attempt = 0; attempt < 2; attempt++) {
 		size_t deferred = 0;
 		int err = 0;
 
@@ -250,10 +252,10 @@ static int ask_all(struct asked *asked, size_t n, struct kl_gate *gate,
 		}
 		if (err < 0 || !deferred)
 			return err;
-		if (!turn && (err = send_away(gate, options)) < 0)
+		if (!attempt && (err = send_away(gate, options)) < 0)
 			return err;
 	}
-	return kl_error(KL_ECANNOT, "no result came back for this job");
+	return kl_error(KL_ECANNOT, "no result was returned for this job");
 }
 
 static const char *state_label(const struct asked *asked, const struct options *options)
@@ -302,7 +304,7 @@ static void print_listing(const struct kl_listing *out, const struct asked *aske
 	kl_listing_print(out, row, NULL, fields);
 }
 
-/* One verdict to stdout; its exit code. */
+/* Print one verdict and return its exit code. */
 static int show_result(struct asked *asked, const struct options *options, bool several)
 {
 	struct kl_judgement *judgement = asked->v;
@@ -314,22 +316,25 @@ static int show_result(struct asked *asked, const struct options *options, bool 
 				several ? state_label(asked, options) : "", several ? ": " : "",
 				judgement->event->message);
 	} else {
-		if (several && !options->since) /* a verdict names its kernel */
+		if (several && !options->since) /* a verdict already names its kernel */
 			printf("%s: ", asked->rev);
 		print_verdict(judgement, asked->sel.candidate, options->term);
 	}
 	return exit_code(judgement, options);
 }
 
-/* A kernel that fails says more than one that cannot be judged here. */
-static int worse_of(int first, int second, const struct options *options)
+/* With --since, a failed kernel outweighs one that cannot be judged here. */
+static int worse_of(int a, int b, const struct options *options)
 {
-	if (options->since && (first == 1 || second == 1))
+	if (options->since && (a == 1 || b == 1))
 		return 1;
-	return first > second ? first : second;
+	return a > b ? a : b;
 }
 
-/* What is decided is noted and shown, also where others wait; the worst of the exit codes. */
+/*
+ * Note and print the verdicts that are known, even if others are deferred. Returns the worst exit
+ * code.
+ */
 static int show_all(struct kl_repo *repo, struct asked *asked, size_t n,
 		    const struct options *options)
 {
@@ -362,7 +367,7 @@ static int judge_all(struct kl_repo *repo, const struct options *options, struct
 			NULL :
 			kl_progress_new(options->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
 	KL_AUTO(kl_gate_freep) struct kl_gate *gate = NULL;
-	KL_AUTO(kl_freep) char *waits = NULL;
+	KL_AUTO(kl_freep) char *message = NULL;
 	KL_AUTO(kl_freep) char *hints = NULL;
 	struct kl_gate_opts opts = {
 		.progress = progress,
@@ -382,17 +387,17 @@ static int judge_all(struct kl_repo *repo, const struct options *options, struct
 	kl_progress_free(kl_steal(&progress));
 	if (err < 0 && n == 1)
 		return err;
-	/* the message must outlive what shows the others */
-	waits = kl_strdup(err < 0 ? kl_error_last() : "");
+	/* keep the message: printing the other verdicts can overwrite it */
+	message = kl_strdup(err < 0 ? kl_error_last() : "");
 	hints = kl_strdup(err < 0 ? kl_error_hints() : "");
 	code = show_all(repo, asked, n, options);
 	if (code < 0 || !err)
 		return code;
 	if (options->since && code == 1) {
-		fprintf(stderr, "git-klineage: %s\n", waits);
+		fprintf(stderr, "git-klineage: %s\n", message);
 		return 1;
 	}
-	kl_error(err, "%s", waits);
+	kl_error(err, "%s", message);
 	return *hints ? kl_error_hint(err, "%s", hints) : err;
 }
 
@@ -405,7 +410,10 @@ static int tree_at(git_oid *commit, git_oid *tree, struct kl_repo *repo, const c
 	return err < 0 ? err : kl_repo_tree_of(tree, repo, commit);
 }
 
-/* Every kernel that differs, against what it was then. What cannot even be read has failed. */
+/*
+ * Judge each kernel that differs, with its old version as parent. An unreadable contract is a
+ * failure.
+ */
 static int judge_since(struct kl_repo *repo, const struct options *options, const char *rev)
 {
 	KL_AUTO(kl_changed_release) struct kl_changed changed = { 0 };
@@ -426,8 +434,8 @@ static int judge_since(struct kl_repo *repo, const struct options *options, cons
 			continue;
 		if (!one->now)
 			fprintf(stderr, "git-klineage: %s: %s%s\n", one->workload,
-				one->why ? "fails, its contract cannot be read: " :
-					   "its contract is gone",
+				one->why ? "failed, cannot read its contract: " :
+					   "its contract was removed",
 				one->why ? one->why : "");
 		broken |= one->why != NULL;
 		if (!one->now)
@@ -467,12 +475,13 @@ static int import_results(struct kl_repo *repo, const struct options *options)
 	} else {
 		for (size_t i = 0; i < in.lines.n; i++)
 			puts(in.lines.v[i]);
-		printf("%zu imported, %zu known before, %zu refused, %zu not judged%s%s\n",
+		printf("%zu imported, %zu already known, %zu refused, %zu not judged%s%s\n",
 		       in.imported, in.again, in.refused, in.cannot,
 		       in.signer ? "; signed by " : "", in.signer ? in.signer : "");
 	}
 	if (!err && in.cannot)
-		return kl_error(KL_ECANNOT, "%zu could not be judged there: %s", in.cannot, in.why);
+		return kl_error(KL_ECANNOT, "%zu could not be judged by the worker: %s", in.cannot,
+				in.why);
 	return err;
 }
 
@@ -481,36 +490,43 @@ static int check_options(const struct options *options, int argc)
 	char *end = NULL;
 
 	if (options->import && kl_listing_asked(&options->out) && !options->out.json)
-		return kl_opt_usage(synopsis, "--porcelain lists verdicts; --import has --json");
+		return kl_opt_usage(synopsis,
+				    "--import supports --json, but not --porcelain or -z");
 	if (options->import &&
 	    (argc || options->worktree || options->staged || options->runner || options->output))
-		return kl_opt_usage(synopsis, "--import stands alone");
+		return kl_opt_usage(synopsis,
+				    "--import cannot be used with a state to judge, --runner or "
+				    "--output");
 	if (options->seed && options->runner && strcmp(options->runner, "local"))
-		return kl_opt_usage(synopsis, "a replay (--seed) is for the runner 'local'");
+		return kl_opt_usage(synopsis, "--seed needs the runner 'local'");
 
 	if (options->since &&
 	    (argc > 1 || options->worktree || options->staged || options->bisect || options->seed))
-		return kl_opt_usage(synopsis, "--since is for one revision");
+		return kl_opt_usage(
+			synopsis,
+			"--since takes at most one revision, and no --worktree, --staged, "
+			"--bisect or --seed");
 	if (options->worktree + options->staged + (argc > 0) > 1)
-		return kl_opt_usage(synopsis, "revisions, or --worktree, or --staged");
+		return kl_opt_usage(synopsis,
+				    "revisions, --worktree and --staged cannot be used together");
 	if (argc > MAX_REVS || (argc > 1 && (options->bisect || options->seed)))
-		return kl_opt_usage(synopsis, argc > MAX_REVS ?
-						      "too many revisions" :
-						      "--bisect and --seed are for one revision");
+		return kl_opt_usage(synopsis, argc > MAX_REVS ? "too many revisions" :
+								"--bisect and --seed take only one "
+								"revision");
 	if (options->require && strcmp(options->require, "fast") &&
 	    strcmp(options->require, "not-slower"))
 		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'",
 				    options->require);
 	if (options->quick && (options->require || options->bisect))
-		return kl_opt_usage(synopsis, "--quick is not enough for --require and --bisect");
+		return kl_opt_usage(synopsis, "--quick cannot be used with --require or --bisect");
 	if (options->sign > 0 && (options->no_note || options->worktree || options->staged ||
 				  options->seed || options->import))
-		return kl_opt_usage(synopsis, "--sign is for what is noted on a commit");
+		return kl_opt_usage(synopsis, "--sign needs a verdict that is noted on a commit");
 	if (options->require && options->no_profile)
-		return kl_opt_usage(synopsis, "--require needs the profile");
+		return kl_opt_usage(synopsis, "--require and --no-profile cannot be used together");
 	errno = 0;
 	if (options->seed && (strtoull(options->seed, &end, 0) == 0 || *end || errno))
-		return kl_opt_usage(synopsis, "'%s' is no seed", options->seed);
+		return kl_opt_usage(synopsis, "invalid seed '%s'", options->seed);
 	return 0;
 }
 
@@ -533,7 +549,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			    "time the kernel (default); --no-profile skips this"),
 		KL_OPT_BOOL('\0', "quick", &options.quick,
 			    "compile, audit and check the 'also' points only"),
-		KL_OPT_BOOL('\0', "fast", &options.quick, NULL), /* its name until now */
+		KL_OPT_BOOL('\0', "fast", &options.quick, NULL), /* deprecated name of --quick */
 		KL_OPT_STR('\0', "require", &options.require, "fast|not-slower",
 			   "exit with 1 unless it has this speed against the parent"),
 		KL_OPT_BOOL('\0', "fresh", &options.fresh,
@@ -549,7 +565,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('o', "output", &options.output, "<file>",
 			   "write the bundle to this file (runner bundle)"),
 		KL_OPT_STR('\0', "import", &options.import, "<results>",
-			   "import the results of a worker elsewhere"),
+			   "import the results of a worker on another machine"),
 		KL_OPT_STR('\0', "jail", &options.jail, "<level>",
 			   "use jail level auto, bwrap, landlock, chroot or none"),
 		KL_OPT_STR('\0', "platform", &options.platform, "<level>",
@@ -559,7 +575,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			    "show progress even without a terminal"),
 		KL_OPT_END
 	};
-	/* -h works outside a repository, too */
+	/* -h works outside a repository as well */
 	int err = ctx->repo ? kl_repo_config_bool(&sign_always, ctx->repo, "klineage.sign", false) :
 			      0;
 

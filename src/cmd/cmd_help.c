@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_help - git klineage help: the list of verbs, and their manual pages */
+/* cmd_help - git klineage help: lists the verbs and shows their manual pages */
 #include <string.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 
-/* Pages that are about no verb; git finds them as "git help klineage-<name>", too. */
+/* Pages that do not describe a verb; "git help klineage-<name>" shows them as well. */
 static const struct {
 	const char *name, *page;
 	int section;
@@ -30,14 +30,14 @@ static void list_verbs(void)
 }
 
 /*
- * By `man`: the page as it was installed or built. Without `man`, or in a checkout whose
- * pages are not built, its source, which is made to be read.
+ * Show the installed or built page with man(1). Without man, or in a checkout whose pages are not
+ * built, print the page's source, which is readable.
  */
 static int show_manual(const char *page, int section)
 {
 	KL_AUTO(kl_freep) char *beside = kl_asprintf("../share/man/man%d/%s.%d", section, page,
 						     section);
-	KL_AUTO(kl_freep) char *packed = kl_asprintf("%s.gz", beside); /* as distributions do */
+	KL_AUTO(kl_freep) char *packed = kl_asprintf("%s.gz", beside); /* if compressed */
 	KL_AUTO(kl_freep) char *built = kl_asprintf("build/man/%s.%d", page, section);
 	KL_AUTO(kl_freep) char *source = kl_asprintf("docs/man/%s.adoc", page);
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -45,7 +45,7 @@ static int show_manual(const char *page, int section)
 	int err;
 
 	fflush(stdout);
-	/* that of this very program first: another may be installed as well */
+	/* prefer the page of this very program: another version can be installed as well */
 	if (kl_fs_program(&path, beside) == 0 || kl_fs_program(&path, packed) == 0 ||
 	    kl_fs_share(&path, built) == 0)
 		execlp("man", "man", "-l", path, (char *)NULL);
@@ -58,7 +58,7 @@ static int show_manual(const char *page, int section)
 		return 0;
 	}
 	execlp("man", "man", page, (char *)NULL);
-	return kl_error(KL_ENOTFOUND, "no manual page '%s' is installed", page);
+	return kl_error(KL_ENOTFOUND, "manual page '%s' is not installed", page);
 }
 
 int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv)
@@ -70,7 +70,7 @@ int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (done)
 		return done > 0 ? 0 : done;
 	if (argc > 1)
-		return kl_opt_usage(synopsis, "one verb at a time");
+		return kl_opt_usage(synopsis, "only one verb can be given");
 	if (argc == 0) {
 		list_verbs();
 		return 0;

@@ -17,18 +17,18 @@ static const char synopsis[] = "hooks install [--chain] [--json | --porcelain | 
 			       "hooks status [--json | --porcelain | -z]\n"
 			       "hooks run <event> [<argument>...]";
 
-/* --- what there is ---------------------------------------------------------- */
+/* --- status ---------------------------------------------------------------- */
 
 static const struct {
 	const char *word, *text;
 	bool works;
 } states[] = {
-	[KL_HOOK_ABSENT] = { "absent", "not there", false },
-	[KL_HOOK_OURS] = { "ours", "ours", true },
-	[KL_HOOK_CHAINED] = { "chained", "ours, after the one that was there before", true },
-	[KL_HOOK_CALLED] = { "called", "somebody else's, which calls us", true },
-	[KL_HOOK_EDITED] = { "edited", "was ours, and somebody has changed it", false },
-	[KL_HOOK_FOREIGN] = { "foreign", "somebody else's", false },
+	[KL_HOOK_ABSENT] = { "absent", "not installed", false },
+	[KL_HOOK_OURS] = { "ours", "installed", true },
+	[KL_HOOK_CHAINED] = { "chained", "installed, runs after the existing hook", true },
+	[KL_HOOK_CALLED] = { "called", "another hook, which calls git klineage", true },
+	[KL_HOOK_EDITED] = { "edited", "installed, but changed since", false },
+	[KL_HOOK_FOREIGN] = { "foreign", "another hook", false },
 };
 
 static bool is_complete(const struct kl_hooks *hooks)
@@ -66,7 +66,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_hooks *h
 			 (const char *const[]){ "event", "state", "path", NULL });
 }
 
-/* By the top of the worktree, where a person stands or knows the way to. */
+/* The path relative to the top of the worktree, if it is inside. */
 static const char *shown_path(struct kl_repo *repo, const char *path)
 {
 	const char *top = kl_repo_worktree(repo);
@@ -88,7 +88,7 @@ static int print_status(struct kl_repo *repo, const struct kl_listing *out)
 		return !is_complete(&hooks);
 	}
 	if (hooks.way == KL_HOOKS_BY_HAND)
-		printf("%s decides which hooks run here\n", hooks.owner);
+		printf("%s manages the hooks of this repository\n", hooks.owner);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
 		kl_table_row(&table, (const char *const[]){ hooks.hook[i].event,
 							    states[hooks.hook[i].state].text,
@@ -107,24 +107,27 @@ static void say_lines(struct kl_repo *repo, const struct kl_hooks *hooks)
 			       shown_path(repo, hooks->hook[i].path), hooks->hook[i].event);
 }
 
-/* Somebody else's hooks: what to add, and where. */
+/*
+ * The hooks belong to another manager: print the lines to add and where. Returns 0 if they are
+ * there already, else 1.
+ */
 static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("templates/hooks/%s.yaml", hooks->owner);
 	KL_AUTO(kl_freep) char *path = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf snippet = KL_BUF_INIT;
 	int err;
 
 	if (is_complete(hooks)) {
-		printf("%s calls git klineage already\n", hooks->owner);
+		printf("%s already calls git klineage\n", hooks->owner);
 		return 0;
 	}
 	if (hooks->outside)
-		printf("core.hooksPath is '%s': hooks for other repositories, too. Nothing was written; "
-		       "add a line to each:\n",
+		printf("nothing was written: core.hooksPath is '%s', which other "
+		       "repositories share; add a line to each:\n",
 		       hooks->dir);
 	else
-		printf("%s decides which hooks run here. Nothing was written; add%s:\n",
+		printf("nothing was written: %s manages the hooks of this repository; add%s:\n",
 		       hooks->owner,
 		       strcmp(hooks->owner, "husky") && strcmp(hooks->owner, "core.hooksPath") ?
 			       "" :
@@ -134,13 +137,13 @@ static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 		return 1;
 	}
 	printf("    %s:\n\n", shown_path(repo, hooks->hook[0].path));
-	if ((err = kl_fs_share(&path, name)) < 0 || (err = kl_fs_read(&text, path, 1 << 16)) < 0)
+	if ((err = kl_fs_share(&path, name)) < 0 || (err = kl_fs_read(&snippet, path, 1 << 16)) < 0)
 		return err;
-	fputs(text.ptr, stdout);
+	fputs(snippet.ptr, stdout);
 	return 1;
 }
 
-/* A program is told what is there then. */
+/* For programs, print the resulting status instead. */
 static int install_hooks(struct kl_repo *repo, bool chain, const struct kl_listing *out)
 {
 	KL_AUTO(kl_hooks_release) struct kl_hooks hooks = { 0 };
@@ -154,8 +157,8 @@ static int install_hooks(struct kl_repo *repo, bool chain, const struct kl_listi
 		return err;
 	if (kl_listing_asked(out))
 		return print_status(repo, out);
-	printf("hooks are in %s%s\n", shown_path(repo, hooks.ours),
-	       hooks.way == KL_HOOKS_CONFIG ? ", named in the config" : "");
+	printf("installed hooks in %s%s\n", shown_path(repo, hooks.ours),
+	       hooks.way == KL_HOOKS_CONFIG ? ", set in the config" : "");
 	return 0;
 }
 
@@ -174,14 +177,14 @@ static int uninstall_hooks(struct kl_repo *repo, const struct kl_listing *out)
 		return err;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
 		if (hooks.hook[i].state == KL_HOOK_CALLED)
-			printf("take away by hand: %s (%s)\n", shown_path(repo, hooks.hook[i].path),
+			printf("remove manually: %s (%s)\n", shown_path(repo, hooks.hook[i].path),
 			       hooks.hook[i].event);
 	return 0;
 }
 
 /* --- run ------------------------------------------------------------------ */
 
-/* Asked of git where the repository itself cannot be read. */
+/* Ask git for the setting, because the repository could not be opened. */
 static enum kl_hook_block block_by_git(void)
 {
 	static const char *const argv[] = { "git", "config", "--get", "klineage.hooks.block",
@@ -198,7 +201,7 @@ static enum kl_hook_block block_by_git(void)
 	return block;
 }
 
-/* What keeps us from judging is said; whether it stops git, the user has decided. */
+/* Print why nothing was judged. Whether that stops git depends on klineage.hooks.block. */
 static int say_untested(int err)
 {
 	const char *hint = kl_error_hints();
@@ -220,7 +223,7 @@ static int run_hook(int argc, char **argv)
 	int err;
 
 	if (!argc || !kl_hook_known(argv[0]))
-		return kl_opt_usage(synopsis, "'%s' is no event that git klineage has a part in",
+		return kl_opt_usage(synopsis, "git klineage has no hook for '%s'",
 				    argc ? argv[0] : "");
 	err = kl_repo_open(&repo);
 	if (!err)
@@ -262,10 +265,9 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (!strcmp(what, "run"))
 		return run_hook(argc - 1, argv + 1);
 	if (strcmp(what, "install") && strcmp(what, "uninstall") && strcmp(what, "status"))
-		return kl_opt_usage(synopsis,
-				    argc ? "'%s' is nothing that hooks can do" : "say what to do%s",
-				    what);
+		return kl_opt_usage(
+			synopsis, argc ? "unknown subcommand '%s'" : "missing subcommand%s", what);
 	if (argc > 1)
-		return kl_opt_usage(synopsis, "'%s' takes no '%s'", what, argv[1]);
+		return kl_opt_usage(synopsis, "'%s' does not take an argument '%s'", what, argv[1]);
 	return configure_hooks(what, chain, &out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_import - git klineage import: a lineage from a directory */
+/* cmd_import - git klineage import: rebuilds a lineage from a directory */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +39,8 @@ int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
-		return kl_opt_usage(synopsis,
-				    argc ? "one directory at a time" : "which directory?");
+		return kl_opt_usage(synopsis, argc ? "only one directory can be given" :
+						     "no directory given");
 	if ((err = kl_import_read(&out, ctx->repo, argv[0], name)) < 0)
 		return err;
 	if (json) {
@@ -49,6 +49,6 @@ int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	}
 	printf("%s: %zu step%s, %zu rejected, %zu events%s\n", out.lineage + strlen("refs/heads/"),
 	       out.steps, out.steps == 1 ? "" : "s", out.rejected, out.events,
-	       out.already ? "; it was here already, the same" : "");
+	       out.already ? "; already present and identical" : "");
 	return 0;
 }

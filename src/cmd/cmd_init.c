@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_init - git klineage init: a contract for a kernel, a shipped workload, or a CI recipe */
+/* cmd_init - git klineage init: writes a contract, a template with its history, or a CI recipe */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,9 +59,9 @@ static int list_templates(const struct kl_listing *out)
 	return err;
 }
 
-/* --- what others have ---------------------------------------------------------- */
+/* --- remotes ------------------------------------------------------------------- */
 
-/* Where there is a remote, its lineages and cards may come along with a plain fetch: an offer. */
+/* For each remote that is not set up yet, print how to exchange lineages and cards with it. */
 static void offer_remotes(struct kl_repo *repo)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec remotes = KL_STRVEC_INIT;
@@ -74,10 +74,10 @@ static void offer_remotes(struct kl_repo *repo)
 		kl_sync_refspecs(&all, remotes.v[i]);
 		if (kl_sync_configured(&have, repo, remotes.v[i]) < 0 || have.n == all.n)
 			continue;
-		printf("\nlineages, cards and gate events go to and come from '%s' with\n"
-		       "  git klineage sync %s\n"
-		       "to have a plain 'git fetch' bring them, too: git klineage sync --setup %s\n"
-		       "  which adds to the configuration of '%s' (and --unsetup removes)\n",
+		printf("\nto exchange lineages, cards and gate events with '%s':\n  git "
+		       "klineage sync %s\nto fetch them with a plain 'git fetch' as well: "
+		       "git klineage sync --setup %s\n  which adds to the configuration "
+		       "of '%s' (--unsetup removes it):\n",
 		       remotes.v[i], remotes.v[i], remotes.v[i], remotes.v[i]);
 		for (size_t k = 0; k < all.n; k++)
 			if (!kl_strvec_has(&have, all.v[k]))
@@ -86,7 +86,7 @@ static void offer_remotes(struct kl_repo *repo)
 	kl_error_clear();
 }
 
-/* outside a repository there is nobody to exchange with */
+/* Outside a repository there are no remotes. */
 static void offer_here(void)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
@@ -96,14 +96,14 @@ static void offer_here(void)
 	kl_error_clear();
 }
 
-/* --- a kernel of the user's ------------------------------------------------ */
+/* --- a contract for a kernel ----------------------------------------------- */
 
 static int write_new(const char *dir, const char *name, const struct kl_buf *text)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
 
 	if (kl_fs_exists(path)) {
-		kl_error(KL_EEXISTS, "'%s' is there already and is not overwritten", path);
+		kl_error(KL_EEXISTS, "'%s' already exists; not overwriting it", path);
 		return kl_error_hint(KL_EEXISTS, "edit it, or move it away and run this again");
 	}
 	return kl_fs_write(path, text->ptr, text->len);
@@ -125,18 +125,16 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 	if (err < 0)
 		return err;
 	oracle = kl_fs_join(dir, sk.oracle_name);
-	if (kl_fs_exists(oracle)) /* before anything is written */
+	if (kl_fs_exists(oracle)) /* fail before writing anything */
 		return write_new(dir, sk.oracle_name, &sk.oracle);
 	err = write_new(dir, "klineage.yaml", &sk.contract);
 	if (!err)
 		err = write_new(dir, sk.oracle_name, &sk.oracle);
 	if (err < 0)
 		return err;
-	printf("wrote %s and %s beside %s, from `%s`\n"
-	       "next:\n"
-	       "  1. fill in what is marked TODO in klineage.yaml (%zu places)\n"
-	       "  2. write the oracle: plain, slow and right\n"
-	       "  3. git klineage gate --worktree\n",
+	printf("wrote %s and %s next to %s, from `%s`\nnext:\n  1. fill in the places "
+	       "marked TODO in klineage.yaml (%zu places)\n  2. write the oracle: plain "
+	       "code that is correct, however slow\n  3. git klineage gate --worktree\n",
 	       "klineage.yaml", sk.oracle_name, leaf, sk.prototype, sk.todo);
 	offer_here();
 	return 0;
@@ -150,8 +148,8 @@ static int run_git(const char *const *argv)
 }
 
 /*
- * In the present repository: commits on top of HEAD, then a fast-forward, which
- * git refuses where files are in the way.
+ * Add the template to the current repository: write commits on top of HEAD, then fast-forward. git
+ * refuses the latter if files are in the way.
  */
 static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, const char *dir)
 {
@@ -162,9 +160,9 @@ static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, co
 	int err;
 
 	if (!kl_fs_path_ok(prefix))
-		return kl_error(KL_EINVALID, "'%s' is no place for a folder", prefix);
+		return kl_error(KL_EINVALID, "invalid directory '%s'", prefix);
 	if (kl_repo_is_bare(repo))
-		return kl_error(KL_EINVALID, "this repository is bare: nowhere to put '%s'", dir);
+		return kl_error(KL_EINVALID, "cannot add '%s' to a bare repository", dir);
 	err = kl_repo_resolve(&head, repo, "HEAD");
 	unborn = err == KL_ENOTFOUND;
 	if (err < 0 && !unborn)
@@ -172,7 +170,7 @@ static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, co
 	kl_error_clear();
 	if (!unborn && kl_repo_tree_of(&tree, repo, &head) == 0 &&
 	    kl_repo_tree_entry(&entry, NULL, repo, &tree, prefix) == 0)
-		return kl_error(KL_EEXISTS, "'%s' is in HEAD already", prefix);
+		return kl_error(KL_EEXISTS, "'%s' already exists in HEAD", prefix);
 	kl_error_clear();
 	err = kl_starter_replay(&tip, repo, starter, unborn ? NULL : &head, prefix, 0);
 	if (err < 0)
@@ -182,7 +180,7 @@ static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, co
 					"--ff-only", hex, NULL });
 	if (err < 0)
 		return err;
-	printf("%s: %zu commits of '%s' on the present branch\n", dir, starter->patches.n,
+	printf("%s: added %zu commits of '%s' to the current branch\n", dir, starter->patches.n,
 	       starter->name);
 	offer_remotes(repo);
 	return 0;
@@ -199,7 +197,7 @@ static int make_repository(const struct kl_starter *starter, const char *dir)
 	if (kl_fs_exists(dir)) {
 		if (kl_fs_list(&there, dir) < 0 || there.n)
 			return kl_error(KL_EEXISTS,
-					"'%s' is there already and not an empty directory", dir);
+					"'%s' already exists and is not an empty directory", dir);
 	}
 	err = run_git((const char *[]){ "git", "init", "-q", "--object-format=sha1", dir, NULL });
 	if (!err)
@@ -212,7 +210,7 @@ static int make_repository(const struct kl_starter *starter, const char *dir)
 	err = run_git((const char *[]){ "git", "-C", dir, "reset", "-q", "--hard", hex, NULL });
 	if (err < 0)
 		return err;
-	printf("%s: a repository with the %zu commits of '%s'\n", dir, starter->patches.n,
+	printf("%s: created a repository with the %zu commits of '%s'\n", dir, starter->patches.n,
 	       starter->name);
 	return 0;
 }
@@ -227,7 +225,7 @@ static int init_template(const char *name, const char *dir)
 		return err;
 	if (!dir)
 		dir = starter->name;
-	/* An absolute path or one that leaves the repository is a new repository's. */
+	/* An absolute path, or one that leaves the repository, names a new repository. */
 	if (dir[0] != '/' && kl_fs_path_ok(dir)) {
 		err = kl_repo_open(&repo);
 		if (!err)
@@ -241,7 +239,7 @@ static int init_template(const char *name, const char *dir)
 
 /* --- a recipe for CI --------------------------------------------------------- */
 
-/* where a forge looks for what lies in templates/ci */
+/* For each file of templates/ci, the path where its forge looks for it. */
 static const struct recipe {
 	const char *forge, *from, *to;
 } recipes[] = {
@@ -259,7 +257,7 @@ static int read_recipe(struct kl_buf *text, const struct recipe *recipe)
 	return err < 0 ? err : kl_fs_read(text, path, 1 << 20);
 }
 
-/* All of them, or none: looked at before anything is written. */
+/* Write all recipes of the forge or none: check that no target exists before writing. */
 static int init_ci(const char *forge)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
@@ -269,8 +267,8 @@ static int init_ci(const char *forge)
 	if (err < 0)
 		return err;
 	if (!kl_repo_worktree(repo))
-		return kl_error(KL_EINVALID, "this repository is bare: nowhere to put a recipe");
-	for (int turn = 0; turn < 2; turn++) {
+		return kl_error(KL_EINVALID, "cannot add a CI recipe to a bare repository");
+	for (int writing = 0; writing < 2; writing++) {
 		for (size_t i = 0; i < KL_ARRAY_SIZE(recipes); i++) {
 			KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 			KL_AUTO(kl_freep) char *path = kl_fs_join(kl_repo_worktree(repo),
@@ -279,24 +277,25 @@ static int init_ci(const char *forge)
 			if (strcmp(recipes[i].forge, forge))
 				continue;
 			n++;
-			if (!turn && kl_fs_exists(path)) {
+			if (!writing && kl_fs_exists(path)) {
 				err = kl_error(KL_EEXISTS,
-					       "'%s' is there already and is not overwritten",
+					       "'%s' already exists; not overwriting it",
 					       recipes[i].to);
 				return kl_error_hint(err, "compare it with templates/ci/%s",
 						     recipes[i].from);
 			}
-			if (turn && ((err = read_recipe(&text, &recipes[i])) < 0 ||
-				     (err = kl_fs_mkdir_of(path)) < 0 ||
-				     (err = kl_fs_write(path, text.ptr, text.len)) < 0))
+			if (writing && ((err = read_recipe(&text, &recipes[i])) < 0 ||
+					(err = kl_fs_mkdir_of(path)) < 0 ||
+					(err = kl_fs_write(path, text.ptr, text.len)) < 0))
 				return err;
-			if (turn)
+			if (writing)
 				printf("wrote %s\n", recipes[i].to);
 		}
 	}
 	if (!n)
-		return kl_opt_usage(synopsis, "there is no recipe for '%s'", forge);
-	puts("next: read what its first lines ask for, and commit it");
+		return kl_opt_usage(synopsis, "no CI recipe for '%s' (available: github, gitlab)",
+				    forge);
+	puts("next: follow the instructions in its first lines, then commit it");
 	return 0;
 }
 
@@ -308,12 +307,13 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = { KL_OPT_STR('\0', "template", &template, "<name>",
 						  "copy this shipped workload with its history"),
 				       KL_OPT_STR('\0', "ci", &ci, "github|gitlab",
-						  "write recipes that judge pull requests"),
+						  "write CI recipes that judge pull requests"),
 				       KL_OPT_BOOL('\0', "list", &list, "list the templates"),
 				       KL_OPT_STR('\0', "entry", &entry, "<function>",
 						  "use this function, if the file has several"),
 				       KL_OPT_STR('\0', "workload", &workload, "<name>",
-						  "name the workload (default: like the entry)"),
+						  "name the workload (default: the entry's "
+						  "name)"),
 				       KL_OPT_LISTING(&out),
 				       KL_OPT_END };
 	int done = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -323,16 +323,19 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((done = kl_listing_check(&out, synopsis)) < 0)
 		return done;
 	if (kl_listing_asked(&out) && !list)
-		return kl_opt_usage(synopsis, "--json and --porcelain go with --list");
+		return kl_opt_usage(synopsis, "--json, --porcelain and -z need --list");
 	if (list)
-		return argc ? kl_opt_usage(synopsis, "--list takes no argument") :
+		return argc ? kl_opt_usage(synopsis, "--list takes no arguments") :
 			      list_templates(&out);
 	if (ci)
-		return argc || template ? kl_opt_usage(synopsis, "--ci stands alone") : init_ci(ci);
+		return argc || template ?
+			       kl_opt_usage(synopsis,
+					    "--ci cannot be used with --template or an argument") :
+			       init_ci(ci);
 	if (template)
-		return argc > 1 ? kl_opt_usage(synopsis, "at most one directory") :
+		return argc > 1 ? kl_opt_usage(synopsis, "only one directory can be given") :
 				  init_template(template, argc ? argv[0] : NULL);
 	if (argc != 1)
-		return kl_opt_usage(synopsis, "which kernel file?");
+		return kl_opt_usage(synopsis, "expected one kernel file");
 	return init_kernel(argv[0], entry, workload);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_lift - git klineage lift: cards from lineages */
+/* cmd_lift - git klineage lift: makes cards from lineages */
 #include <string.h>
 
 #include "base/error.h"
@@ -31,11 +31,11 @@ static json_t *result_json(const struct kl_lift_result *result)
 	json_t *value = json_object(), *from = json_array();
 
 	for (size_t i = 0; i < result->n; i++) {
-		json_t *trial = json_object();
+		json_t *transition = json_object();
 
-		kl_json_set_str(trial, "lineage", result->t[i]->lineage);
-		kl_json_set_int(trial, "step", result->t[i]->step.number);
-		json_array_append_new(from, trial);
+		kl_json_set_str(transition, "lineage", result->t[i]->lineage);
+		kl_json_set_int(transition, "step", result->t[i]->step.number);
+		json_array_append_new(from, transition);
 	}
 	kl_json_set_str(value, "id", result->card->id);
 	kl_json_set_bool(value, "new", !result->old);
@@ -95,9 +95,9 @@ static void print_table(const struct kl_lift *lift, const struct kl_transitions 
 			kl_buf_addf(&from, "%s%s %d", k ? ", " : "", result->t[k]->lineage,
 				    result->t[k]->step.number);
 		if (result->same_as)
-			kl_buf_addf(&from, "(goes: the same as %s)", result->same_as);
+			kl_buf_addf(&from, "(dropped: same as %s)", result->same_as);
 		kl_table_row(&table,
-			     (const char *[]){ result->same_as ? "twin" :
+			     (const char *[]){ result->same_as ? "same" :
 					       result->old     ? "gains" :
 								 "new",
 					       result->card->id, evidence, rows, from.ptr });
@@ -105,7 +105,8 @@ static void print_table(const struct kl_lift *lift, const struct kl_transitions 
 	if (lift->n)
 		kl_table_print(&table);
 	print_notes(lift);
-	printf("%zu lineage%s, %zu transition%s, %zu of them in %zu card%s that change\n",
+	printf("%zu lineage%s, %zu transition%s, %zu of them used in %zu new or changed "
+	       "card%s\n",
 	       transitions->lineages.n, transitions->lineages.n == 1 ? "" : "s", transitions->n,
 	       transitions->n == 1 ? "" : "s", lift->used, lift->n, lift->n == 1 ? "" : "s");
 }
@@ -130,17 +131,17 @@ static int load_lineages(struct kl_transitions *transitions, struct kl_repo *rep
 	for (int i = 0; !err && i < argc; i++)
 		err = kl_transitions_load(transitions, repo, argv[i]);
 	if (!err && !transitions->lineages.n)
-		return kl_error_hint(
-			kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
-			"'git klineage deopt' makes one; a directory of exported ones will do");
+		return kl_error_hint(kl_error(KL_ENOTFOUND, "no lineages in this repository"),
+				     "create one with 'git klineage deopt', or give a directory of "
+				     "exported lineages");
 	return err;
 }
 
-/* --- a model's words ----------------------------------------------------------- */
+/* --- texts by a model ---------------------------------------------------------- */
 
 struct speaker {
 	struct kl_deopt_model model;
-	char *workload; /* whose conversation is open */
+	char *workload; /* the workload whose session is open */
 };
 
 static void speaker_release(struct speaker *speaker)
@@ -149,7 +150,7 @@ static void speaker_release(struct speaker *speaker)
 	free(speaker->workload);
 }
 
-/* each workload has a ledger of its own */
+/* Each workload has its own ledger: open a new session when the workload changes. */
 static int open_session(struct kl_session **out, const char *workload, void *payload)
 {
 	struct speaker *speaker = payload;
@@ -165,23 +166,23 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 
 static int check_speaker(const struct options *options, const struct kl_deopt_model *model)
 {
-	const char *said = model->exec       ? "--exec" :
-			   model->model      ? "--model" :
-			   model->budget     ? "--budget" :
-			   options->estimate ? "--estimate" :
-					       NULL;
+	const char *option = model->exec       ? "--exec" :
+			     model->model      ? "--model" :
+			     model->budget     ? "--budget" :
+			     options->estimate ? "--estimate" :
+						 NULL;
 
 	if (options->words && strcmp(options->words, "chat") && strcmp(options->words, "exec"))
 		return kl_error(KL_EUSAGE, "--words takes chat or exec, not '%s'", options->words);
 	if (options->estimate && kl_listing_asked(&options->out) && !options->out.json)
-		return kl_opt_usage(synopsis, "--porcelain lists cards; --estimate has --json");
+		return kl_opt_usage(synopsis,
+				    "--estimate supports --json, but not --porcelain or -z");
 	if (options->cards && kl_listing_asked(&options->out) && !options->out.json)
-		return kl_opt_usage(synopsis, "--cards or --porcelain, not both");
-	if (said && !options->words)
-		return kl_error(KL_EUSAGE,
-				"%s is for cards that a model words: --words chat or exec", said);
+		return kl_opt_usage(synopsis, "--cards cannot be used with --porcelain or -z");
+	if (option && !options->words)
+		return kl_error(KL_EUSAGE, "%s needs --words chat or exec", option);
 	if (model->exec && strcmp(options->words, "exec"))
-		return kl_error(KL_EUSAGE, "--exec is the command of '--words exec'");
+		return kl_error(KL_EUSAGE, "--exec needs --words exec");
 	return 0;
 }
 
@@ -204,22 +205,22 @@ static void print_estimate_text(const struct kl_wording_estimate *estimate)
 	if (estimate->nano[1]) {
 		kl_money_text(least, estimate->nano[0]);
 		kl_money_text(most, estimate->nano[1]);
-		printf(": %s to %s to word", least, most);
+		printf(": %s to %s for the texts", least, most);
 	}
 	printf(", %lld to %lld requests%s; nothing was sent\n", (long long)estimate->requests[0],
 	       (long long)estimate->requests[1],
 	       estimate->nano[1] ? "" : "; the model is not metered");
 }
 
-/* the other mode takes cards, and asks no model */
+/* --witness takes cards as arguments and uses no model. */
 static int check_witness(const struct options *options)
 {
-	const char *said = options->words ? "--words" : options->cards ? "--cards" : NULL;
+	const char *option = options->words ? "--words" : options->cards ? "--cards" : NULL;
 
-	if (options->witness && said)
-		return kl_error(KL_EUSAGE, "%s and --witness do not go together", said);
+	if (options->witness && option)
+		return kl_error(KL_EUSAGE, "%s and --witness cannot be used together", option);
 	if (options->runs && !options->witness)
-		return kl_error(KL_EUSAGE, "--runs is the limit of --witness");
+		return kl_error(KL_EUSAGE, "--runs needs --witness");
 	return 0;
 }
 
@@ -237,7 +238,7 @@ static int print_estimate(struct kl_wording *wording, bool json)
 	return 0;
 }
 
-/* one card after the other: what is worded and put is safe, whatever comes */
+/* Word and store the cards one by one, so that an error loses none of the stored ones. */
 static int word_and_put(struct kl_lift *lift, struct kl_library *lib, struct speaker *speaker,
 			const struct options *options)
 {
@@ -297,7 +298,7 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('\0', "witness", &options.witness,
 			    "judge kernels for which an assumed condition is false"),
 		KL_OPT_INT('\0', "runs", &options.runs, "<n>",
-			   "with --witness, run the gate at most this often (default: 64)"),
+			   "with --witness, run the gate at most <n> times (default: 64)"),
 		KL_OPT_BOOL('q', "quiet", &options.quiet, "with --witness, show no progress"),
 		KL_OPT_BOOL('\0', "cards", &options.cards, "print the cards instead of a table"),
 		KL_OPT_BOOL('n', "dry-run", &options.dry,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_log - git klineage log: the steps of a lineage as a table */
+/* cmd_log - git klineage log: prints the steps of a lineage as a table */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "cmd/table.h"
 #include "lineage/view.h"
 
-#define BAR_WIDTH 48 /* where there is room */
-#define BAR_LEFT 22  /* what stands before a bar, and a blank after it */
+#define BAR_WIDTH 48 /* columns, if the terminal is wide enough */
+#define BAR_LEFT 22  /* columns before a bar, and one after it */
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
 
@@ -73,12 +73,12 @@ static void print_bars(const struct kl_view *view, const struct kl_term *term)
 		return;
 	puts("\nspeed against K_0, logarithmic");
 	for (size_t i = 0; i < view->n; i++) {
-		double value = i ? (double)view->step[i].root.ppm / 1e6 : 1;
-		int n = value > 1 ? (int)lround(fmax(room, 1) * log(value) / most) : 0;
+		double ratio = i ? (double)view->step[i].root.ppm / 1e6 : 1;
+		int n = ratio > 1 ? (int)lround(fmax(room, 1) * log(ratio) / most) : 0;
 
-		if (value <= 0)
+		if (ratio <= 0)
 			continue;
-		printf("%5s%-3zu %9.2fx |%s", "K_", i, value, kl_paint(term, KL_PAINT_PASS));
+		printf("%5s%-3zu %9.2fx |%s", "K_", i, ratio, kl_paint(term, KL_PAINT_PASS));
 		while (n-- > 0)
 			putchar('#');
 		puts(kl_paint(term, KL_PAINT_RESET));
@@ -95,7 +95,7 @@ static void print_head(const struct kl_view *view, const struct kl_term *term)
 	       view->n == 2 ? "" : "s", or_dash(root->platform), or_dash(root->termination),
 	       view->rejected);
 	if (best->baseline_ppm > 0)
-		printf("the expert is at %.2f of the speed of %s\n",
+		printf("the expert has %.2f times the speed of %s\n",
 		       (double)best->baseline_ppm / 1e6, best->baseline);
 	putchar('\n');
 }
@@ -103,7 +103,7 @@ static void print_head(const struct kl_view *view, const struct kl_term *term)
 static void print_view(const struct kl_view *view, bool bars, const struct kl_term *term)
 {
 	static const char *const head[] = { "state",   "action undone", "mechanism",
-					    "where",   "time",          "x the one before",
+					    "where",   "time",          "x previous",
 					    "x K_0",   "facts gained",  "derivation",
 					    "verdict", "tier" };
 	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };

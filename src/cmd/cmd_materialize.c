@@ -17,7 +17,7 @@ static const char synopsis[] = "materialize [<options>] [<workload>]\n"
 			       "materialize --continue [<options>] [<workload>]\n"
 			       "materialize --roundtrip <lineage> [<options>]";
 
-#define TRIALS_UNSAID INT64_MIN
+#define TRIALS_NOT_GIVEN INT64_MIN
 
 struct args {
 	const char *workload, *root, *library, *name, *status, *platform, *jail, *cards, *roundtrip;
@@ -27,7 +27,7 @@ struct args {
 };
 
 struct session {
-	struct kl_repo *repo, *other; /* other: the library's, where it is not this one */
+	struct kl_repo *repo, *other; /* other: of --library, or NULL */
 	struct kl_taxonomy *tax;
 	struct kl_index *index;
 	struct kl_progress *progress;
@@ -36,7 +36,7 @@ struct session {
 	struct kl_session *session;
 	struct kl_materialize_root root;
 	char *name;
-	json_t *kept; /* what was said when the run began, and now */
+	json_t *kept; /* options of the run: as it began, and as given now */
 	struct kl_materialization m;
 	struct kl_roundtrip rt;
 };
@@ -61,7 +61,7 @@ static const char *workload_of(const struct session *session)
 	return session->root.state->contract->workload;
 }
 
-/* --- where it begins, and its name ------------------------------------------------------------ */
+/* --- root and name ---------------------------------------------------------------------------- */
 
 static int find_root(struct session *session, const struct args *args)
 {
@@ -99,7 +99,7 @@ static int find_name(struct session *session, const struct args *args)
 	return err;
 }
 
-/* --- what is needed --------------------------------------------------------------------------- */
+/* --- library and gate ------------------------------------------------------------------------- */
 
 static int open_library(struct session *session, const struct args *args)
 {
@@ -113,17 +113,18 @@ static int open_library(struct session *session, const struct args *args)
 	if ((err = kl_taxonomy_load(&session->tax)) < 0 || (err = kl_library_open(&lib, repo)) < 0)
 		return err;
 	if (!kl_library_count(lib) && (!args->cards || strcmp(args->cards, "none"))) {
-		err = kl_error(KL_ENOTFOUND, "the library has no card%s%s",
+		err = kl_error(KL_ENOTFOUND, "the library%s%s has no cards",
 			       args->library ? " in " : "", args->library ? args->library : "");
-		return kl_error_hint(
-			err, "git klineage lift, git klineage skills import and git klineage "
-			     "sync bring cards; --library names another repository");
+		return kl_error_hint(err,
+				     "get cards with 'git klineage lift', 'git klineage skills "
+				     "import' or 'git klineage sync', or use --library");
 	}
 	if ((err = kl_index_of(&session->index, repo, lib, session->tax)) < 0)
 		return err;
 	if (kl_index_bad(session->index))
 		fprintf(stderr,
-			"warning: %zu card%s cannot be read and %s left: git klineage skills lint\n",
+			"warning: %zu card%s cannot be read and %s skipped; see 'git "
+			"klineage skills lint'\n",
 			kl_index_bad(session->index), kl_index_bad(session->index) == 1 ? "" : "s",
 			kl_index_bad(session->index) == 1 ? "is" : "are");
 	return 0;
@@ -142,7 +143,7 @@ static int open_gate(struct session *session, const struct args *args, const cha
 	return kl_gate_open(&session->gate, session->repo, &opts);
 }
 
-/* --- what holds for a run --------------------------------------------------------------------- */
+/* --- options of a run ------------------------------------------------------------------------- */
 
 static char *kept_path(const struct session *session, const char *workload)
 {
@@ -157,7 +158,7 @@ static int keep_workload(const struct session *session, const char *workload)
 	return kl_said_keep(session->kept, path);
 }
 
-/* what is said now stands over what was said when it began */
+/* Options given now override those given when the run began. */
 static int recall_workload(struct session *session, struct args *args, const char *workload)
 {
 	KL_AUTO(kl_freep) char *path = kept_path(session, workload);
@@ -203,14 +204,12 @@ static int read_options(struct kl_materialize_opts *out, struct session *session
 	if (!err && args->status)
 		err = kl_skills_statuses(&statuses, synopsis, args->status);
 	if (!err && arm != KL_CARDS_FULL && !models)
-		err = kl_opt_usage(synopsis,
-				   "--cards says what a model is told: --rewriter chat or exec");
+		err = kl_opt_usage(synopsis, "--cards needs --rewriter chat or exec");
 	if (!err && models && (!args->dry || args->estimate))
 		err = kl_skill_model_open(&session->session, &session->model, workload);
 	if (!err && statuses != 1u << KL_CARD_ADMITTED)
-		fprintf(stderr,
-			"note: cards that are not admitted are used, too; each is named with its "
-			"status\n");
+		fprintf(stderr, "note: cards that are not admitted are used as well; the output "
+				"shows the status of each\n");
 	*out = (struct kl_materialize_opts){
 		.repo = session->repo,
 		.library = session->other ? session->other : session->repo,
@@ -238,8 +237,8 @@ static int check_name(const char *name)
 {
 	return kl_slug_ok(name) ? 0 :
 				  kl_opt_usage(synopsis,
-					       "'%s' is no name: small letters, digits, '.', "
-					       "'_', '-'",
+					       "invalid name '%s': use lower-case letters, "
+					       "digits, '.', '_' and '-'",
 					       name);
 }
 
@@ -262,7 +261,7 @@ static int prepare_run(struct session *session, struct args *args)
 {
 	int err = 0;
 
-	/* a run that goes on is found first: it may say where the library is */
+	/* find a run to continue first: its options can name the library */
 	if (args->again && ((err = find_root(session, args)) < 0 ||
 			    (err = recall_workload(session, args, workload_of(session))) < 0))
 		return err;
@@ -305,8 +304,8 @@ static int report_result(const struct session *session, const struct args *args)
 	kl_materialize_say(args->patch ? stderr : stdout, &session->m, args->dry);
 	if (!session->m.offered && !args->status && kl_index_count(session->index))
 		fprintf(stderr,
-			"hint: of %zu cards none that is admitted fits; --status admitted,hypothesis "
-			"also uses cards that nobody has reproduced\n",
+			"hint: of %zu cards, no admitted one fits; --status "
+			"admitted,hypothesis also uses cards that were never reproduced\n",
 			kl_index_count(session->index));
 	return args->patch && session->m.best ?
 		       kl_materialize_print_patch(session->repo, &session->m) :
@@ -332,24 +331,24 @@ static int check_trials(const struct args *args)
 {
 	return args->trials >= 1 && args->trials <= 100 ?
 		       0 :
-		       kl_opt_usage(synopsis, "--trials takes 1 to 100");
+		       kl_opt_usage(synopsis, "--trials must be 1 to 100");
 }
 
-/* a roundtrip that goes on is the same one: as many trials, by the same cards */
+/* A continued roundtrip keeps its number of trials and its choice of cards. */
 static int recall_trials(struct session *session, struct args *args, const char *workload)
 {
-	bool unsaid = args->trials == TRIALS_UNSAID;
-	long long trials = unsaid ? KL_ROUNDTRIP_TRIALS : args->trials;
-	KL_AUTO(kl_freep) char *said = kl_asprintf("%lld", trials);
+	bool not_given = args->trials == TRIALS_NOT_GIVEN;
+	long long trials = not_given ? KL_ROUNDTRIP_TRIALS : args->trials;
+	KL_AUTO(kl_freep) char *given = kl_asprintf("%lld", trials);
 	int err = recall_workload(session, args, workload);
 
 	if (err < 0)
 		return err;
 	if (args->again && !kl_said_word(session->kept, "trials", NULL))
-		return kl_error(KL_ENOTFOUND, "no roundtrip was begun under the name '%s/%s'",
-				workload, session->name);
+		return kl_error(KL_ENOTFOUND, "no roundtrip named '%s/%s' was started", workload,
+				session->name);
 	args->trials = strtoll(kl_said_word(session->kept, "trials",
-					    args->again && unsaid ? NULL : said),
+					    args->again && not_given ? NULL : given),
 			       NULL, 10);
 	args->held_out = kl_said_word(session->kept, "held_out", args->held_out ? "yes" : NULL) !=
 			 NULL;
@@ -406,36 +405,38 @@ static int check_args(const struct args *args, const struct session *session, in
 	if (err < 0)
 		return err;
 	if (argc > 1 || (argc && args->roundtrip))
-		return kl_opt_usage(synopsis, "one workload at a time");
+		return kl_opt_usage(synopsis, "only one workload can be given");
 	if (args->dry && (args->apply || args->patch || args->again))
-		return kl_opt_usage(synopsis,
-				    "a dry run has no result to apply, print or go on from");
+		return kl_opt_usage(synopsis, "--dry-run cannot be used with --apply, --patch or "
+					      "--continue");
 	if (kl_listing_asked(&args->out) && args->patch)
-		return kl_opt_usage(synopsis, "--%s or --patch, not both",
+		return kl_opt_usage(synopsis, "--%s and --patch cannot be used together",
 				    args->out.json ? "json" : "porcelain");
 	if (kl_listing_asked(&args->out) && !args->out.json && args->estimate)
 		return kl_opt_usage(synopsis,
-				    "--porcelain lists what was tried; --estimate has --json");
+				    "--estimate supports --json, but not --porcelain or -z");
 	if (args->again && args->root)
-		return kl_opt_usage(synopsis, "--continue begins where the run began: no --root");
+		return kl_opt_usage(
+			synopsis, "--root cannot be used with --continue: the run keeps its root");
 	if (args->apply && args->root && !strcmp(args->root, "worktree"))
 		return kl_opt_usage(synopsis,
-				    "--apply wants a committed root: commit first, or use --patch");
+				    "--apply needs a committed root; commit first, or use "
+				    "--patch");
 	if (args->roundtrip &&
 	    (args->apply || args->patch || args->dry || args->root || args->estimate))
-		return kl_opt_usage(synopsis,
-				    "--roundtrip begins at K_0 and changes nothing of yours");
-	if (!args->roundtrip && (args->held_out || args->trials != TRIALS_UNSAID))
-		return kl_opt_usage(synopsis, "--trials and --held-out are for --roundtrip");
+		return kl_opt_usage(synopsis, "--roundtrip cannot be used with --apply, --patch, "
+					      "--dry-run, --root or --estimate");
+	if (!args->roundtrip && (args->held_out || args->trials != TRIALS_NOT_GIVEN))
+		return kl_opt_usage(synopsis, "--trials and --held-out need --roundtrip");
 	if (args->one &&
 	    (args->dry || args->roundtrip || args->estimate || kl_skill_model_is(&session->model)))
-		return kl_opt_usage(synopsis,
-				    "--one is for tools alone: no model, roundtrip or dry run");
-	if (args->trials != TRIALS_UNSAID && check_trials(args) < 0)
+		return kl_opt_usage(synopsis, "--one cannot be used with a model, --roundtrip, "
+					      "--dry-run or --estimate");
+	if (args->trials != TRIALS_NOT_GIVEN && check_trials(args) < 0)
 		return KL_EUSAGE;
 	if (args->estimate && !kl_skill_model_is(&session->model))
 		return kl_opt_usage(synopsis,
-				    "without a model a run costs nothing: --estimate is for "
+				    "a run without a model costs nothing; --estimate needs "
 				    "--rewriter chat or exec");
 	return args->again ?
 		       0 :
@@ -448,7 +449,7 @@ int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		.repo = ctx->repo,
 		.model = { .repo = ctx->repo, .of = KL_BUDGET_MATERIALIZE },
 	};
-	struct args args = { .trials = TRIALS_UNSAID };
+	struct args args = { .trials = TRIALS_NOT_GIVEN };
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "apply", &args.apply,
 			    "fast-forward the current branch to the result"),
@@ -468,7 +469,7 @@ int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "name", &args.name, "<name>",
 			   "name the branch (default: platform and root)"),
 		KL_OPT_BOOL('\0', "one", &args.one,
-			    "stop after one change was judged; --continue resumes"),
+			    "stop after judging one change; --continue resumes"),
 		KL_OPT_BOOL('\0', "patch", &args.patch, "print the result as a patch"),
 		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
 			   "judge for cpu/x86-64-v1 to -v4"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_report - git klineage report: lineages as an HTML page and figures */
+/* cmd_report - git klineage report: writes lineages as an HTML page and figures */
 #include <string.h>
 
 #include "base/fs.h"
@@ -25,7 +25,7 @@ static void views_release(struct views *views)
 	free(views->v);
 }
 
-/* One lineage, or all of a workload. */
+/* Load one lineage, or all lineages of a workload. */
 static int load_views(struct views *views, struct kl_repo *repo, const char *what)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec refs = KL_STRVEC_INIT;
@@ -36,7 +36,7 @@ static int load_views(struct views *views, struct kl_repo *repo, const char *wha
 	if (!refs.n)
 		return kl_view_none(repo, what);
 	if (refs.n > MAX_LINEAGES)
-		return kl_error(KL_EINVALID, "'%s' has %zu lineages: more than a page can show",
+		return kl_error(KL_EINVALID, "'%s' has %zu lineages, more than a page can show",
 				what, refs.n);
 	views->v = kl_calloc(refs.n, sizeof(*views->v));
 	for (size_t i = 0; i < refs.n && !err; i++) {
@@ -133,10 +133,11 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
-		return kl_opt_usage(synopsis, argc ? "one workload at a time" : "which workload?");
+		return kl_opt_usage(synopsis,
+				    argc ? "only one workload can be given" : "no workload given");
 	if (json && !is_file(output))
 		return kl_opt_usage(synopsis,
-				    "--json says what was written: it goes with --output <file>");
+				    "--json lists the written files and needs --output <file>");
 	if ((err = load_views(&views, ctx->repo, argv[0])) < 0 ||
 	    (err = kl_report_html(&html, ctx->repo, views.v, views.n)) < 0)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_retrieve - git klineage retrieve: the cards that fit a kernel, ranked */
+/* cmd_retrieve - git klineage retrieve: ranks the cards that fit a kernel */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +57,9 @@ static void print_target(const struct answer *answer)
 		printf(" %s=%lld", target->dims.v[i].name, (long long)target->dims.v[i].v);
 	printf(", in %s on %s\n", target->language, target->platform);
 	if (target->measured)
-		printf("measured by event %.12s; there already:", target->event);
+		printf("measured by event %.12s; already present:", target->event);
 	else
-		printf("not measured: no passing gate event of this state; there already:");
+		printf("not measured: no passing gate event of this state; already present:");
 	for (size_t i = 0; i < target->prior.n; i++)
 		printf(" %s", target->prior.v[i]);
 	puts(target->prior.n ? "" : " nothing known");
@@ -158,13 +158,13 @@ static void print_pres(const char *kind, const struct kl_retrieved_pres *pres)
 		const struct kl_retrieved_pre *one = &pres->v[i];
 
 		printf("    %-6s %-7s %s: %s", kind, kl_truth_name(one->truth), one->id,
-		       *one->test ? one->test : "(for readers)");
+		       *one->test ? one->test : "(no test)");
 		printf("%s%s%s\n", one->why && *one->why ? "  [" : "", one->why ? one->why : "",
 		       one->why && *one->why ? "]" : "");
 	}
 }
 
-/* The row that the score is from, part by part. */
+/* Print the card's row that gave the score, and its partial scores. */
 static void print_row(const struct answer *answer, const struct kl_card *card,
 		      const struct kl_retrieved *retrieved)
 {
@@ -231,7 +231,7 @@ static int explain_one(struct answer *answer, const struct kl_retrieved *retriev
 		putchar('\n');
 	}
 	if (retrieved->needed_by)
-		printf("    it is here for %s\n", retrieved->needed_by);
+		printf("    required by %s\n", retrieved->needed_by);
 	kl_retrieve_useful(&useful, card, &answer->target);
 	print_pres("sound", &retrieved->sound);
 	print_pres("useful", &useful);
@@ -247,7 +247,7 @@ static int print_explained(struct answer *answer)
 	for (size_t i = 0; !err && i < answer->found.ndropped; i++)
 		err = explain_one(answer, &answer->found.dropped[i]);
 	if (!err)
-		puts("\n*: among the best of that axis");
+		puts("\n*: among the best on that axis");
 	return err;
 }
 
@@ -378,7 +378,7 @@ static int make_target(struct answer *answer, const struct args *args)
 			    args->worktree ? KL_STATE_WORKTREE : KL_STATE_REV,
 			    args->rev ? args->rev : "HEAD", args->workload);
 
-	if (!err && args->worktree) /* what was done before is what the commits below it say */
+	if (!err && args->worktree) /* prior steps are those of HEAD */
 		err = kl_repo_resolve(&head, answer->repo, "HEAD");
 	else if (!err)
 		head = answer->sel.commit;
@@ -408,18 +408,20 @@ static int find_answer(struct answer *answer, const struct args *args)
 static void print_answer(const struct answer *answer, const struct args *args)
 {
 	if (kl_index_bad(answer->ix))
-		fprintf(stderr, "warning: %zu card%s cannot be read: git klineage skills lint\n",
+		fprintf(stderr,
+			"warning: %zu card%s cannot be read; see 'git klineage skills "
+			"lint'\n",
 			kl_index_bad(answer->ix), kl_index_bad(answer->ix) == 1 ? "" : "s");
 	if (!answer->target.measured)
-		fprintf(stderr, "hint: with a gate event of this state more is known: "
-				"git klineage gate\n");
+		fprintf(stderr, "hint: run 'git klineage gate' on this state to know more facts "
+				"about it\n");
 	if (!kl_index_count(answer->ix))
-		fprintf(stderr, "hint: the library is empty: git klineage lift, "
-				"git klineage skills import, git klineage sync\n");
+		fprintf(stderr, "hint: the library is empty; get cards with 'git klineage lift', "
+				"'git klineage skills import' or 'git klineage sync'\n");
 	else if (!answer->found.n && !args->explain)
 		fprintf(stderr,
-			"hint: of %zu cards none fits; --explain says why, --status hypothesis "
-			"asks for those that nothing verified\n",
+			"hint: none of %zu cards fits; --explain shows why, --status "
+			"hypothesis searches the unverified cards\n",
 			kl_index_count(answer->ix));
 }
 
@@ -435,7 +437,7 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
 			   "find cards for another platform (cuda/sm_90)"),
 		KL_OPT_BOOL('\0', "repair", &args.repair,
-			    "keep cards whose effect is there already"),
+			    "keep cards whose effect is already present"),
 		KL_OPT_STR('\0', "rev", &args.rev, "<rev>",
 			   "find cards for this revision (default: HEAD)"),
 		KL_OPT_STR('\0', "status", &args.status, "<list>",
@@ -452,11 +454,11 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&args.out, synopsis)) < 0)
 		return err;
 	if (argc > 1)
-		return kl_opt_usage(synopsis, "one workload at a time");
+		return kl_opt_usage(synopsis, "only one workload can be given");
 	if (args.worktree && args.rev)
-		return kl_opt_usage(synopsis, "--rev or --worktree, not both");
+		return kl_opt_usage(synopsis, "--rev and --worktree cannot be used together");
 	if (args.limit < 0)
-		return kl_opt_usage(synopsis, "--limit wants a number of cards");
+		return kl_opt_usage(synopsis, "--limit must not be negative");
 	args.workload = argc ? argv[0] : NULL;
 	if ((err = find_answer(&answer, &args)) < 0)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_review - git klineage review: what a range of commits means */
+/* cmd_review - git klineage review: reports what a range of commits changes */
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -11,35 +11,35 @@ static const char synopsis[] = "review [<options>] [<base>..<head>]";
 
 enum format { TERM, MARKDOWN, JSON };
 
-/* --- for a person at a terminal ------------------------------------------------- */
+/* --- text for a terminal -------------------------------------------------------- */
 
-/* Words up to the width; what follows the first line stands below its text. */
+/* Wrap the text at the terminal width; continuation lines are indented to the start of the text. */
 static void print_wrapped(const struct kl_term *term, size_t indent, const char *mark,
 			  enum kl_paint paint, const char *text)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf plain = KL_BUF_INIT;
-	size_t own = strlen(mark), room = (size_t)term->width > indent + own + 20 ?
-						  (size_t)term->width :
-						  indent + own + 20;
-	size_t at = indent + own;
+	size_t mark_len = strlen(mark), room = (size_t)term->width > indent + mark_len + 20 ?
+						       (size_t)term->width :
+						       indent + mark_len + 20;
+	size_t column = indent + mark_len;
 
 	kl_finding_plain(&plain, text);
 	printf("%*s%s%s%s", (int)indent, "", kl_paint(term, paint), mark,
 	       *mark ? kl_paint(term, KL_PAINT_RESET) : "");
-	for (const char *string = plain.ptr; *string;) {
-		size_t n = strcspn(string, " ");
+	for (const char *word = plain.ptr; *word;) {
+		size_t n = strcspn(word, " ");
 
-		if (at + n > room && at > indent + own) {
-			printf("\n%*s", (int)(indent + own), "");
-			at = indent + own;
+		if (column + n > room && column > indent + mark_len) {
+			printf("\n%*s", (int)(indent + mark_len), "");
+			column = indent + mark_len;
 		}
-		printf("%.*s", (int)n, string);
-		at += n;
-		string += n;
-		if (*string == ' ') {
-			string++;
-			at++;
-			if (at + strcspn(string, " ") <= room)
+		printf("%.*s", (int)n, word);
+		column += n;
+		word += n;
+		if (*word == ' ') {
+			word++;
+			column++;
+			if (column + strcspn(word, " ") <= room)
 				putchar(' ');
 		}
 	}
@@ -74,14 +74,14 @@ static void print_review(const struct kl_review *review, const struct kl_term *t
 		printf("%snothing to answer%s\n", kl_paint(term, KL_PAINT_PASS),
 		       kl_paint(term, KL_PAINT_RESET));
 	print_findings(term, &review->general, 0);
-	for (int at = 0; at < KL_REVIEW_PARTS; at++) {
-		if (review->part[at].n)
+	for (int part = 0; part < KL_REVIEW_PARTS; part++) {
+		if (review->part[part].n)
 			printf("\n%s%s%s\n", kl_paint(term, KL_PAINT_HEAD),
-			       kl_review_part_name((enum kl_review_part)at),
+			       kl_review_part_name((enum kl_review_part)part),
 			       kl_paint(term, KL_PAINT_RESET));
-		for (size_t i = 0; i < review->part[at].n; i++) {
-			print_wrapped(term, 2, "", KL_PAINT_RESET, review->part[at].v[i].title);
-			print_findings(term, &review->part[at].v[i].found, 4);
+		for (size_t i = 0; i < review->part[part].n; i++) {
+			print_wrapped(term, 2, "", KL_PAINT_RESET, review->part[part].v[i].title);
+			print_findings(term, &review->part[part].v[i].found, 4);
 		}
 	}
 }
@@ -125,7 +125,7 @@ int cmd_review(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc > 1)
-		return kl_opt_usage(synopsis, "one range at a time");
+		return kl_opt_usage(synopsis, "only one range can be given");
 	while (word && format <= JSON && strcmp(word, formats[format]))
 		format++;
 	if (format > JSON)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_show - git klineage show: one step of a lineage, with its diff and what was refused */
+/* cmd_show - git klineage show: prints one step of a lineage, its diff and the rejected attempts */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void print_ratio(const char *label, const struct kl_ratio *ratio, const c
 		       (double)ratio->lo / 1e6, (double)ratio->hi / 1e6, speed);
 }
 
-/* what the message says between its subject and its trailers */
+/* Print the body of the message: the text between its subject and its trailers. */
 static void print_text(const char *message)
 {
 	const char *text = strchr(message, '\n'), *end = NULL;
@@ -54,7 +54,7 @@ static void print_text(const char *message)
 	}
 }
 
-/* K_i', and how it does against K_i */
+/* Print K_i', the re-derived state, and its speed against K_i. */
 static void print_rederived(const struct kl_view_step *step, struct kl_repo *repo)
 {
 	struct kl_ratio against;
@@ -112,7 +112,10 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 	return 0;
 }
 
-/* the K_i that a rejection was tried on: walks count back from K*, lineages forward */
+/*
+ * The number i of the state K_i that a rejection was tried on. Walks count back from K*, lineages
+ * forward.
+ */
 static long tried_on(const struct kl_view *view, struct kl_repo *repo, const git_oid *on)
 {
 	struct kl_commit commit = { 0 };
@@ -128,7 +131,10 @@ static long tried_on(const struct kl_view *view, struct kl_repo *repo, const git
 	return i;
 }
 
-/* of one direction: what was tried on K_i and refused, or on K_{i-1} to derive this step anew */
+/*
+ * Print the rejections of one direction: backward steps tried on K_i, or forward steps tried on
+ * K_{i-1} to re-derive this step.
+ */
 static void print_refused(const struct kl_view *view, const struct kl_view_rejections *all,
 			  struct kl_repo *repo, long state, bool forward)
 {
@@ -143,7 +149,7 @@ static void print_refused(const struct kl_view *view, const struct kl_view_rejec
 			continue;
 		if (!any)
 			printf("\n  tried %s and rejected:\n",
-			       forward ? "to derive this step anew" : "on this state");
+			       forward ? "to re-derive this step" : "on this state");
 		any = true;
 		kl_oid_hex(hex, &rejection->commit);
 		printf("    %.10s  %-14s %s in %s\n", hex, rejection->step.class_,
@@ -167,7 +173,7 @@ static int print_rejections(const struct kl_view *view, size_t i, struct kl_repo
 	return 0;
 }
 
-/* as git's own diff */
+/* Color a diff like git does. */
 static void paint_diff(const char *text, const struct kl_term *term)
 {
 	for (const char *at = text; *at;) {
@@ -203,7 +209,7 @@ static int print_diff(const struct kl_view *view, size_t i, struct kl_repo *repo
 	return 0;
 }
 
-/* "3", "K_3", "K*", or a commit of the lineage */
+/* Find the step named by "3", "K_3", "K*", or a commit of the lineage. */
 static int find_step(size_t *out, const struct kl_view *view, struct kl_repo *repo,
 		     const char *word)
 {
@@ -229,7 +235,8 @@ static int find_step(size_t *out, const struct kl_view *view, struct kl_repo *re
 				*out = i;
 				return 0;
 			}
-	return kl_error(KL_ENOTFOUND, "'%s' is no step of %s/%s", word, view->workload, view->name);
+	return kl_error(KL_ENOTFOUND, "'%s' is not a step of %s/%s", word, view->workload,
+			view->name);
 }
 
 int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
@@ -249,7 +256,7 @@ int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc < 1 || argc > 2)
-		return kl_opt_usage(synopsis, "which step?");
+		return kl_opt_usage(synopsis, "expected a step, and at most one lineage");
 	if ((err = kl_view_pick(&workload, &name, ctx->repo, argc > 1 ? argv[1] : NULL)) < 0 ||
 	    (err = kl_view_load(&view, ctx->repo, workload, name)) < 0 ||
 	    (err = find_step(&i, &view, ctx->repo, argv[0])) < 0)

@@ -97,7 +97,7 @@ static int list_cards(const struct args *args)
 	int bad = 0, err;
 
 	if (args->argc)
-		return kl_opt_usage(synopsis, "list takes no argument");
+		return kl_opt_usage(synopsis, "'list' takes no arguments");
 	if ((err = kl_library_open(&library, args->repo)) < 0)
 		return err;
 	kl_table_row(&table, (const char *[]){ "card", "status", "evidence", "verified", "passed",
@@ -123,7 +123,7 @@ static int list_cards(const struct args *args)
 	else if (table.cells.n > table.columns)
 		kl_table_print(&table);
 	else
-		fprintf(stderr, "no cards here%s; 'git klineage lift' makes some\n",
+		fprintf(stderr, "no cards%s; create some with 'git klineage lift'\n",
 			args->status ? " with that status" : "");
 	return bad;
 }
@@ -138,7 +138,7 @@ static int show_card(const struct args *args)
 	int err;
 
 	if (args->argc != 1)
-		return kl_opt_usage(synopsis, "say which card to show");
+		return kl_opt_usage(synopsis, "'show' needs one card");
 	if ((err = kl_library_open(&library, args->repo)) < 0 ||
 	    (err = kl_library_find(&i, library, args->argv[0])) < 0)
 		return err;
@@ -169,15 +169,15 @@ static int retract_card(const struct args *args)
 	int err;
 
 	if (args->argc != 1)
-		return kl_opt_usage(synopsis, "say which card to retract");
+		return kl_opt_usage(synopsis, "'retract' needs one card");
 	if (!args->reason || !*args->reason)
-		return kl_opt_usage(synopsis, "say why: --reason <why>");
+		return kl_opt_usage(synopsis, "'retract' needs --reason <why>");
 	if ((err = kl_repo_identity(&who, args->repo)) < 0 ||
 	    (err = kl_library_open(&library, args->repo)) < 0 ||
 	    (err = kl_library_card(&card, library, args->argv[0])) < 0)
 		return err;
 	if (card->status == KL_CARD_RETRACTED)
-		return kl_error(KL_EEXISTS, "'%s' is retracted already", card->id);
+		return kl_error(KL_EEXISTS, "'%s' is already retracted", card->id);
 	kl_clock_iso(now);
 	kl_card_retract(card, args->reason, who, now);
 	subject = kl_asprintf("skills: retract %s", card->id);
@@ -230,9 +230,9 @@ static int export_cards(const struct args *args)
 		return export_to_stdout(library, ids.v[0], format);
 	if (!args->output)
 		return ids.n ? kl_opt_usage(synopsis,
-					    "%zu cards need a directory: --output <directory>",
+					    "exporting %zu cards needs --output <directory>",
 					    ids.n) :
-			       kl_error(KL_ENOTFOUND, "there is no card to export");
+			       kl_error(KL_ENOTFOUND, "no cards to export");
 	if ((err = kl_exchange_export(&files, library, &ids, args->output, format)) < 0)
 		return err;
 	printf("%zu card%s, %zu files in %s\n", ids.n, ids.n == 1 ? "" : "s", files, args->output);
@@ -243,7 +243,7 @@ static void print_refused(const char *path, void *payload)
 {
 	const char *why = kl_error_last();
 
-	/* a reader's own message begins with the place */
+	/* parse errors already start with the place */
 	if (strncmp(why, path, strlen(path)))
 		fprintf(stderr, "git-klineage: refused %s: %s\n", path, why);
 	else
@@ -259,8 +259,8 @@ static int import_cards(const struct args *args)
 	int err;
 
 	if (args->shipped == (args->argc > 0))
-		return kl_opt_usage(synopsis,
-				    "say what to import: files, directories, or --shipped");
+		return kl_opt_usage(synopsis, "'import' needs either files and directories, or "
+					      "--shipped");
 	if ((args->shipped && (err = kl_fs_share(&shipped, "skills")) < 0) ||
 	    (err = kl_repo_identity(&who, args->repo)) < 0 ||
 	    (err = kl_library_open(&library, args->repo)) < 0)
@@ -271,14 +271,14 @@ static int import_cards(const struct args *args)
 		err = kl_exchange_import(&result, library, args->argv[i], print_refused, NULL);
 	if (err < 0)
 		return err;
-	printf("%zu new card%s, %zu merged, %zu the same", result.added,
+	printf("%zu new card%s, %zu merged, %zu unchanged", result.added,
 	       result.added == 1 ? "" : "s", result.merged, result.same);
 	if (result.refused)
 		printf(", %zu refused", result.refused);
 	puts("");
 	if (!result.refused)
 		return 0;
-	return kl_error(KL_EINVALID, "%zu refused: no card, or only part of one", result.refused);
+	return kl_error(KL_EINVALID, "%zu refused: not cards, or incomplete ones", result.refused);
 }
 
 /* --- merging -------------------------------------------------------------------------------- */
@@ -289,7 +289,7 @@ static int install_merge(const struct args *args)
 	int err;
 
 	if (args->argc)
-		return kl_opt_usage(synopsis, "install-merge takes no argument");
+		return kl_opt_usage(synopsis, "'install-merge' takes no arguments");
 	err = kl_repo_config_set(args->repo, "merge.klineage-card.name",
 				 args->undo ? NULL : "cards of git-klineage, field by field");
 	if (!err)
@@ -314,7 +314,7 @@ static int merge_driver(const struct args *args)
 	int err, conflict;
 
 	if (args->argc != 3)
-		return kl_opt_usage(synopsis, "merge-driver takes three files");
+		return kl_opt_usage(synopsis, "'merge-driver' takes three files");
 	if ((err = kl_fs_read(&base, args->argv[0], KL_CARD_MAX_BYTES)) < 0 ||
 	    (err = kl_fs_read(&ours, args->argv[1], KL_CARD_MAX_BYTES)) < 0 ||
 	    (err = kl_fs_read(&theirs, args->argv[2], KL_CARD_MAX_BYTES)) < 0)
@@ -325,14 +325,14 @@ static int merge_driver(const struct args *args)
 	if ((err = kl_fs_put(args->argv[1], out.ptr, out.len, 0644)) < 0)
 		return err;
 	if (conflict)
-		kl_error_hint(conflict,
-			      "one of the texts was kept: look, edit, and 'git add' the file");
+		kl_error_hint(conflict, "one side's text was kept; check and edit the file, then "
+					"'git add' it");
 	return conflict;
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static bool of_files(const struct args *args)
+static bool has_files(const struct args *args)
 {
 	return args->argc > 0;
 }
@@ -344,20 +344,20 @@ static int lint_cards(const struct args *args)
 
 struct part {
 	const char *name;
-	int (*run)(const struct args *a);
+	int (*run)(const struct args *args);
 	bool lists;
-	bool (*anywhere)(const struct args *a); /* does it do without a repository? NULL: no */
+	bool (*anywhere)(const struct args *args); /* works without a repository; NULL: never */
 };
 
 static const struct part parts[] = {
 	{ "list", list_cards, true, NULL },
 	{ "show", show_card, false, NULL },
-	{ "lint", lint_cards, true, of_files },
+	{ "lint", lint_cards, true, has_files },
 	{ "retract", retract_card, false, NULL },
 	{ "export", export_cards, false, NULL },
 	{ "import", import_cards, false, NULL },
 	{ "install-merge", install_merge, false, NULL },
-	{ "merge-driver", merge_driver, false, of_files },
+	{ "merge-driver", merge_driver, false, has_files },
 };
 
 static int run_part(const struct part *part, struct args *args, struct kl_cmd_ctx *ctx)
@@ -365,7 +365,7 @@ static int run_part(const struct part *part, struct args *args, struct kl_cmd_ct
 	int err = 0;
 
 	if ((args->out.porcelain || args->out.nul) && !part->lists)
-		return kl_opt_usage(synopsis, "--porcelain goes with list and lint");
+		return kl_opt_usage(synopsis, "--porcelain and -z need 'list' or 'lint'");
 	if (!part->anywhere || !part->anywhere(args))
 		err = kl_repo_open(&ctx->repo);
 	args->repo = ctx->repo;
@@ -398,11 +398,11 @@ int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&args.out, synopsis)) < 0)
 		return err;
 	if (!argc)
-		return kl_opt_usage(synopsis, "say what to do");
+		return kl_opt_usage(synopsis, "missing subcommand");
 	args.argc = argc - 1;
 	args.argv = argv + 1;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(parts); i++)
 		if (!strcmp(parts[i].name, argv[0]))
 			return run_part(&parts[i], &args, ctx);
-	return kl_opt_usage(synopsis, "'%s' is nothing that skills can do", argv[0]);
+	return kl_opt_usage(synopsis, "unknown subcommand '%s'", argv[0]);
 }

@@ -67,7 +67,7 @@ static int run_sync(struct kl_sync *sync, const struct kl_listing *out)
 	return err ? err : left > 0;
 }
 
-/* The offer, shown as it stands in the configuration. */
+/* Add or remove the fetch refspecs, and print the changed lines as in the configuration file. */
 static int set_up(struct kl_repo *repo, const char *remote, bool on, bool dry_run)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec changed = KL_STRVEC_INIT, all = KL_STRVEC_INIT;
@@ -88,8 +88,8 @@ static int set_up(struct kl_repo *repo, const char *remote, bool on, bool dry_ru
 	if (!changed.n)
 		printf("nothing to change: remote '%s' is %s up\n", remote, on ? "set" : "not set");
 	else if (on && !dry_run)
-		printf("a plain 'git fetch %s' now brings them, too; undo: "
-		       "git klineage sync --unsetup %s\n",
+		printf("a plain 'git fetch %s' now fetches them as well; undo: git "
+		       "klineage sync --unsetup %s\n",
 		       remote, remote);
 	return 0;
 }
@@ -115,9 +115,11 @@ int cmd_sync(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&out, synopsis)) < 0)
 		return err;
 	if (argc != 1)
-		return kl_opt_usage(synopsis, argc ? "one remote at a time" : "which remote?");
+		return kl_opt_usage(synopsis,
+				    argc ? "only one remote can be given" : "no remote given");
 	if (fetch + push + on + off > 1)
-		return kl_opt_usage(synopsis, "one of --fetch, --push, --setup, --unsetup");
+		return kl_opt_usage(
+			synopsis, "--fetch, --push, --setup and --unsetup cannot be used together");
 	if (on || off)
 		return set_up(ctx->repo, argv[0], on, sync.dry_run);
 	if (fetch || push) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_version - git klineage version: the versions of what is in use */
+/* cmd_version - git klineage version: prints the versions of git-klineage, libgit2 and git */
 #include "base/buf.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"

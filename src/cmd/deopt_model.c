@@ -26,7 +26,7 @@ static char *kept_path(const struct kl_repo *repo)
 	return kl_fs_join(kl_repo_git_dir(repo), "klineage/op.model");
 }
 
-/* --- who -------------------------------------------------------------------- */
+/* --- choice ----------------------------------------------------------------- */
 
 static int parse_rederive(const char **who, const char *word, const char *from)
 {
@@ -39,19 +39,19 @@ static int parse_rederive(const char **who, const char *word, const char *from)
 	return 0;
 }
 
-static int check_said(const struct kl_deopt_model *model)
+static int check_options(const struct kl_deopt_model *model)
 {
 	if (!model->who && (model->exec || model->model || model->budget))
 		return kl_error(KL_EUSAGE,
-				"%s is for a walk with a model: --rewriter chat or exec, "
-				"or --rederive",
+				"%s needs a walk with a model: --rewriter chat or exec, or "
+				"--rederive",
 				model->exec  ? "--exec" :
 				model->model ? "--model" :
 					       "--budget");
 	if (model->exec && strcmp(model->who, "exec"))
 		return kl_error(KL_EUSAGE,
-				"--exec is the command of the rewriter 'exec', and this "
-				"walk's model is '%s'",
+				"--exec needs the rewriter 'exec', but this walk's model "
+				"is '%s'",
 				model->who);
 	return 0;
 }
@@ -73,19 +73,20 @@ int kl_deopt_model_choose(struct kl_deopt_model *model, const char **rederive,
 		return err;
 	if (proposes && derives && strcmp(proposes, derives))
 		return kl_error(KL_EUSAGE,
-				"one model a walk: '%s' proposes, so '%s' cannot derive anew",
+				"a walk uses one model: '%s' proposes, so '%s' cannot "
+				"re-derive",
 				proposes, derives);
 	*rederive = derives;
 	model->who = proposes || derives ? kl_strdup(proposes ? proposes : derives) : NULL;
-	return check_said(model);
+	return check_options(model);
 }
 
-/* --- what was said ------------------------------------------------------------ */
+/* --- resuming ----------------------------------------------------------------- */
 
 int kl_deopt_model_resume(struct kl_deopt_model *model)
 {
 	KL_AUTO(kl_freep) char *path = kept_path(model->repo);
-	int err = check_said(model);
+	int err = check_options(model);
 
 	return err < 0 || model->kept ? err : kl_said_load(&model->kept, path);
 }
@@ -99,7 +100,8 @@ void kl_deopt_model_forget(struct kl_repo *repo)
 
 /* --- opening ------------------------------------------------------------------ */
 
-static int open_it(struct kl_deopt_model *model, struct kl_session_opts *opts, const char *budget)
+static int open_session(struct kl_deopt_model *model, struct kl_session_opts *opts,
+			const char *budget)
 {
 	int64_t cap;
 
@@ -128,7 +130,7 @@ int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *model, c
 	budget = kl_said_word(model->kept, "budget", model->budget);
 	if (model->who && !strcmp(model->who, "exec"))
 		opts.provider = "exec";
-	if (!model->session && (err = open_it(model, &opts, budget)) < 0)
+	if (!model->session && (err = open_session(model, &opts, budget)) < 0)
 		return err;
 	*out = model->session;
 	return 0;

@@ -8,18 +8,19 @@
 #include "text/json.h"
 
 /*
- * deopt_model - options that choose the model of a walk: who, by which command, for how much.
+ * deopt_model - options that choose the model of a walk: provider, command, model and budget.
  *
- * What was said at the start holds for every --continue. It is kept in this worktree's git
- * directory (klineage/op.model, docs/formats.md, "Refs"), beside the configuration and as trusted
- * as that, and never in an object: a clone or a fetch brings no command here, nor a budget.
+ * The options given when a walk starts hold for every --continue. They are kept in this worktree's
+ * git directory (klineage/op.model, docs/formats.md, "Refs"), beside the configuration and as
+ * trusted as that. They are never stored in an object, so a clone or fetch cannot bring a command
+ * or a budget here.
  */
 struct kl_deopt_model {
-	const char *exec, *model, *budget; /* as said now; NULL: not */
+	const char *exec, *model, *budget; /* options given now; NULL: not given */
 	struct kl_repo *repo;
 	struct kl_progress *progress;
-	int64_t pause_ms; /* session.h */
-	bool begins;      /* the operation is about to begin */
+	int64_t pause_ms; /* as in session.h */
+	bool begins;      /* a new operation is being started */
 	char *who;        /* "chat" or "exec"; NULL: the walk has no model */
 	/* private */
 	json_t *kept;
@@ -29,24 +30,25 @@ struct kl_deopt_model {
 void kl_deopt_model_release(struct kl_deopt_model *model);
 
 /**
- * Who proposes and who derives anew. `*rederive` is what was asked for: "chat", "exec", "none", or
- * NULL (configuration, else who proposes); it becomes who does, or NULL. KL_EUSAGE: two models in
- * one walk, or something said of a model where there is none.
+ * Choose the model that proposes and re-derives, and set `who`. `*rederive` is the option given:
+ * "chat", "exec", "none", or NULL for the configuration or else the model that proposes. It becomes
+ * the model that re-derives, or NULL for none. KL_EUSAGE: two different models in one walk, or a
+ * model option in a walk without a model.
  */
 int kl_deopt_model_choose(struct kl_deopt_model *model, const char **rederive,
 			  const char *rewriters);
-/**
- * Of the operation in progress, `who` being set: what was said at its start, and what is said now.
- */
+/** Load the options of the operation in progress and check those given now; `who` must be set. */
 int kl_deopt_model_resume(struct kl_deopt_model *model);
 
-/** Open the conversation to look at its figures; nothing is kept. */
+/** Open the session, once, without storing the options: to read its figures. `model` owns it. */
 int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *model,
 			const char *workload);
-/** Open the conversation, once; at the beginning of an operation keep what was said. */
+/**
+ * As kl_deopt_model_look, and store the options if an operation starts or options are given now.
+ */
 int kl_deopt_model_open(struct kl_session **out, struct kl_deopt_model *model,
 			const char *workload);
-/** The operation is over: forget what was said; the next one would anyway. */
+/** Delete the stored options when an operation ends. */
 void kl_deopt_model_forget(struct kl_repo *repo);
 
 #endif

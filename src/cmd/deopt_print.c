@@ -9,9 +9,9 @@
 #include "cmd/listing.h"
 #include "model/money.h"
 
-/* --- where it is ------------------------------------------------------------------ */
+/* --- status ----------------------------------------------------------------------- */
 
-/* what a walk that awaits results waits for, and what to do about it */
+/* Print the bundle of a walk that awaits results, and the commands that get them. */
 static void print_awaiting(const json_t *what, const char *indent)
 {
 	printf("%srun there  %s\n%s           on %s\n%sand then   git klineage gate --import <results> && "
@@ -23,34 +23,35 @@ static void print_awaiting(const json_t *what, const char *indent)
 static void print_candidates(const json_t *what)
 {
 	size_t i;
-	json_t *child;
+	json_t *candidate;
 
 	printf("  awaits    the results of %lld job%s\n",
 	       (long long)kl_json_int_or(what, "jobs", 0),
 	       kl_json_int_or(what, "jobs", 0) == 1 ? "" : "s");
-	json_array_foreach(json_object_get(what, "candidates"), i, child)
-		printf("    %.12s  %s%s%s%s\n", kl_json_str_or(child, "surface", "?"),
-		       kl_json_str_or(child, "action", "?"),
-		       *kl_json_str_or(child, "locus", "") ? " in " : "",
-		       kl_json_str_or(child, "locus", ""),
-		       kl_json_bool_or(child, "alternative", false) ? ", if another is rejected" :
-								      "");
+	json_array_foreach(json_object_get(what, "candidates"), i, candidate)
+		printf("    %.12s  %s%s%s%s\n", kl_json_str_or(candidate, "surface", "?"),
+		       kl_json_str_or(candidate, "action", "?"),
+		       *kl_json_str_or(candidate, "locus", "") ? " in " : "",
+		       kl_json_str_or(candidate, "locus", ""),
+		       kl_json_bool_or(candidate, "alternative", false) ?
+			       ", if another is rejected" :
+			       "");
 	print_awaiting(what, "  ");
 }
 
-/* the attempt at hand to derive the last step anew */
+/* Print the current attempt to re-derive the last step. */
 static void print_derivation(const struct kl_walk *walk)
 {
 	const json_t *step = kl_walk_step(walk);
 
-	printf("  derives   %s in %s anew, step %zu, attempt %zu\n",
+	printf("  rederives %s in %s, step %zu, attempt %zu\n",
 	       *kl_json_str_or(step, "mechanism", "") ? kl_json_str_or(step, "mechanism", "") :
 							kl_json_str_or(step, "action", "?"),
 	       kl_json_str_or(step, "locus", "?"), json_array_size(kl_walk_steps(walk)),
 	       json_array_size(json_object_get(step, "attempts")) + 1);
 }
 
-/* what this workload's walks have cost, and may; false where that cannot be said here */
+/* Get the money spent on this workload's walks and its cap; false if unknown here. */
 static bool has_money(int64_t *spent, int64_t *cap, const struct kl_walk *walk,
 		      struct kl_deopt_model *model)
 {
@@ -69,22 +70,22 @@ static void print_status_json(const struct kl_walk *walk, struct kl_deopt_model 
 	int64_t spent, cap;
 
 	if (has_money(&spent, &cap, walk, model)) {
-		json_t *is = json_object();
+		json_t *money = json_object();
 
-		kl_json_set_int(is, "spent", spent);
-		kl_json_set_int(is, "cap", cap);
-		kl_json_set(value, "money", is);
+		kl_json_set_int(money, "spent", spent);
+		kl_json_set_int(money, "cap", cap);
+		kl_json_set(value, "money", money);
 	}
 	kl_listing_put(value);
 }
 
 static void print_money(int64_t spent, int64_t cap)
 {
-	char left[KL_MONEY_TEXT], right[KL_MONEY_TEXT];
+	char spent_text[KL_MONEY_TEXT], cap_text[KL_MONEY_TEXT];
 
-	kl_money_text(left, spent);
-	kl_money_text(right, cap);
-	printf("  spent     %s of %s\n", left, right);
+	kl_money_text(spent_text, spent);
+	kl_money_text(cap_text, cap);
+	printf("  spent     %s of %s\n", spent_text, cap_text);
 }
 
 int kl_deopt_print_status(const struct kl_walk *walk, struct kl_deopt_model *model, bool json)
@@ -151,22 +152,22 @@ static const char *termination_meaning(const char *termination)
 	if (!strcmp(termination, "complete"))
 		return "no rewriter had anything more to remove";
 	if (!strcmp(termination, "step-limit"))
-		return "ended at the limit of steps; K_0 may not be naive";
+		return "ended at the step limit; K_0 may not be naive";
 	if (!strcmp(termination, "rejection-limit"))
-		return "ended at the limit of rejections; K_0 may not be naive";
+		return "ended at the rejection limit; K_0 may not be naive";
 	if (!strcmp(termination, "budget"))
-		return "ended at the budget; K_0 may not be naive";
+		return "ended at the budget limit; K_0 may not be naive";
 	return "ended on request";
 }
 
 static void print_outcome(const struct kl_outcome *out)
 {
-	KL_AUTO(kl_freep) char *anew = NULL;
+	KL_AUTO(kl_freep) char *rederived = NULL;
 
 	if (out->awaiting) {
 		printf("%s: %s, %zu step%s so far; %lld job%s to be judged elsewhere.\n",
 		       out->workload,
-		       out->still ? "still waiting, none of these results is here" :
+		       out->still ? "still waiting, none of these results has arrived" :
 				    "waiting for results",
 		       out->steps, out->steps == 1 ? "" : "s",
 		       (long long)kl_json_int_or(out->awaiting, "jobs", 0),
@@ -184,13 +185,13 @@ static void print_outcome(const struct kl_outcome *out)
 		return;
 	}
 	if (out->unisolated)
-		anew = kl_asprintf(" (%zu re-derived, %zu unisolated)", out->rederived,
-				   out->unisolated);
+		rederived = kl_asprintf(" (%zu re-derived, %zu unisolated)", out->rederived,
+					out->unisolated);
 	else if (out->rederived)
-		anew = kl_asprintf(" (%zu re-derived)", out->rederived);
+		rederived = kl_asprintf(" (%zu re-derived)", out->rederived);
 	printf("%s: %zu step%s accepted%s, %zu rejected; %s.\n"
 	       "  lineage   %s\n  walk      %s\n",
-	       out->workload, out->steps, out->steps == 1 ? "" : "s", anew ? anew : "",
+	       out->workload, out->steps, out->steps == 1 ? "" : "s", rederived ? rederived : "",
 	       out->rejections, termination_meaning(out->termination),
 	       out->lineage + strlen("refs/heads/"), out->walk + strlen("refs/heads/"));
 	if (*out->rejected)
@@ -206,7 +207,7 @@ void kl_deopt_print_outcome(const struct kl_outcome *out, bool json)
 		print_outcome(out);
 }
 
-/* --- what it will cost ------------------------------------------------------------ */
+/* --- estimate --------------------------------------------------------------------- */
 
 int kl_deopt_print_estimate(const struct kl_estimate *estimate, struct kl_session *session,
 			    const char *workload, bool json)
@@ -216,15 +217,15 @@ int kl_deopt_print_estimate(const struct kl_estimate *estimate, struct kl_sessio
 		{ "steps", "steps", "accepted", estimate->steps, 0 },
 		{ "rejections", estimate->proposes ? "rejected" : NULL, "of the model's proposals",
 		  estimate->rejections, 0 },
-		{ "attempts", estimate->derives ? "attempts" : NULL, "to derive a step anew",
+		{ "attempts", estimate->derives ? "attempts" : NULL, "to re-derive a step",
 		  estimate->attempts, 0 },
 		{ "state_bytes", "state", "bytes of source in each request", NULL, estimate->state_bytes },
 		{ NULL, estimate->proposes ? "prompts" : NULL, "bytes to ask for a step", NULL,
 		  estimate->prompt_bytes[0] },
-		{ NULL, estimate->derives ? "prompts" : NULL, "bytes to ask for it anew", NULL,
+		{ NULL, estimate->derives ? "prompts" : NULL, "bytes to re-derive a step", NULL,
 		  estimate->prompt_bytes[1] },
 		{ "reply_tokens", "reply", "tokens", estimate->reply_tokens, 0 },
-		{ "requests", "requests", "in all, each with what was said before it",
+		{ "requests", "requests", "in all, each with the turns before it",
 		  estimate->requests, 0 },
 	};
 	/* clang-format on */
@@ -234,10 +235,10 @@ int kl_deopt_print_estimate(const struct kl_estimate *estimate, struct kl_sessio
 			.workload = workload,
 			.one = "a walk",
 			.all = "the walks of this workload",
-			.note = "at least: five bytes a token, most of a request read from the "
-				"provider's cache;\n"
-				"at most: three bytes a token, nothing read from it; what is reserved "
-				"for one request is more",
+			.note = "at least: five bytes per token, most of a request read "
+				"from the provider's cache;\nat most: three bytes per "
+				"token, nothing cached; the reservation for one request is "
+				"higher",
 			.nano = estimate->nano,
 			.row = rows,
 			.n = KL_ARRAY_SIZE(rows),

@@ -7,11 +7,11 @@
 #include "walk/sequencer.h"
 
 /*
- * deopt_print - what `deopt` prints: how a walk ended or why it stopped, where it is, what one
- * will cost. For people, or as one line of JSON (docs/formats.md, "What verbs print").
+ * deopt_print - prints the outcome, status or estimate of a walk, as text or as one line of JSON
+ * (docs/formats.md, "What verbs print").
  */
 void kl_deopt_print_outcome(const struct kl_outcome *out, bool json);
-/** `model` is resumed; what is spent is said as far as it is known here. */
+/** `model` must be resumed. The money spent is printed if the ledger can be read here. */
 int kl_deopt_print_status(const struct kl_walk *walk, struct kl_deopt_model *model, bool json);
 int kl_deopt_print_estimate(const struct kl_estimate *estimate, struct kl_session *session,
 			    const char *workload, bool json);

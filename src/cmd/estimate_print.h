@@ -6,33 +6,33 @@
 #include "text/json.h"
 
 /*
- * estimate_print - what `--estimate` of a verb prints: what a conversation is likely to cost, at
- * least and at most, what that assumes, and what is spent of the cap. For people, or as one line of
+ * estimate_print - prints the cost estimate of a conversation (`--estimate`): the least and most it
+ * is likely to cost, the assumptions, and the money spent of the cap. As text, or as one line of
  * JSON, schema klineage.estimate/1 (docs/formats.md).
  */
 
-/** One assumption, in the order in which a person reads them. */
+/** One assumption; rows are printed in order. */
 struct kl_estimate_row {
-	const char *key;          /* of JSON; NULL: for people alone */
-	const char *label, *what; /* "steps", "accepted"; NULL: for programs alone */
-	const int64_t *ends;      /* least and most; NULL: one number, */
-	int64_t number;           /* this one */
+	const char *key;          /* JSON member; NULL: in text only */
+	const char *label, *what; /* "steps", "accepted"; NULL: in JSON only */
+	const int64_t *ends;      /* least and most; NULL: use `number` */
+	int64_t number;
 };
 
 struct kl_estimate_print {
 	const char *workload;
 	const char *one;     /* "a walk" */
-	const char *all;     /* whose cap it is: "the walks of this workload" */
-	const char *note;    /* lines after the assumptions; or NULL */
-	const int64_t *nano; /* dollars, least and most */
+	const char *all;     /* what the cap covers: "the walks of this workload" */
+	const char *note;    /* text after the assumptions; or NULL */
+	const int64_t *nano; /* nano-dollars: least and most; 0: not metered */
 	const struct kl_estimate_row *row;
 	size_t n;
 };
 
-/** Errors are of the ledger, which `session` knows. */
-int kl_estimate_print(const struct kl_estimate_print *say, struct kl_session *session, bool json);
+/** Print the estimate. Fails if the ledger of `session` cannot be read. */
+int kl_estimate_print(const struct kl_estimate_print *print, struct kl_session *session, bool json);
 
-/** [least, most] */
-json_t *kl_estimate_say_ends(const int64_t values[2]);
+/** The JSON array [least, most]; owned by the caller. */
+json_t *kl_estimate_say_ends(const int64_t ends[2]);
 
 #endif

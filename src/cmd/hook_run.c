@@ -33,8 +33,8 @@ int kl_hook_block_parse(enum kl_hook_block *out, const char *word)
 		}
 	}
 	return word ? kl_error(KL_EINVALID,
-			       "config klineage.hooks.block: '%s' is none of fail, untested, "
-			       "nothing",
+			       "config klineage.hooks.block: invalid value '%s' (expected "
+			       "fail, untested or nothing)",
 			       word) :
 		      0;
 }
@@ -55,8 +55,8 @@ static int push_setting(enum kl_push_need *out, struct kl_repo *repo)
 						   KL_PUSH_NEEDS_GATE;
 	if (*out == KL_PUSH_NEEDS_GATE && strcmp(word, "gate"))
 		return kl_error(KL_EINVALID,
-				"config klineage.hooks.push: '%s' is none of nothing, check, "
-				"gate",
+				"config klineage.hooks.push: invalid value '%s' (expected "
+				"nothing, check or gate)",
 				word);
 	return 0;
 }
@@ -76,7 +76,7 @@ static int read_settings(struct settings *settings, struct kl_repo *repo)
 
 /* --- one line a kernel ---------------------------------------------------------- */
 
-/* How a kernel fared, from the best to the worst for the commit. */
+/* The result of one kernel, from best to worst for the commit. */
 enum fate { PASSED, UNTESTED, FAILED };
 
 static void print_took(int64_t since)
@@ -126,34 +126,37 @@ static enum fate say_untested(const struct kl_changed_one *one, int64_t since)
 static enum fate say_broken(const struct kl_changed_one *one)
 {
 	if (one->why) {
-		printf("klineage: %s: FAIL, not to be judged: %s\n", one->workload, one->why);
+		printf("klineage: %s: FAIL, cannot be judged: %s\n", one->workload, one->why);
 		return FAILED;
 	}
-	printf("klineage: %s: its contract is gone, nobody judges it any more\n", one->workload);
+	printf("klineage: %s: its contract was removed; it is no longer judged\n", one->workload);
 	return PASSED;
 }
 
 /* --- before a commit -------------------------------------------------------------- */
 
-/* What is judged elsewhere is sent there; 0 with v->deferred if no answer came at once. */
-static int judge_changed(struct kl_judgement **judgements, struct kl_gate *gate,
+/*
+ * Judge a changed kernel, through the runner if there is one. KL_ECANNOT: the runner returned no
+ * result at once.
+ */
+static int judge_changed(struct kl_judgement **out, struct kl_gate *gate,
 			 const struct kl_changed_one *one)
 {
 	KL_AUTO(kl_parcel_release) struct kl_parcel parcel = { 0 };
-	int err = kl_gate_judge(judgements, gate, one->now, one->before);
+	int err = kl_gate_judge(out, gate, one->now, one->before);
 
-	if (err < 0 || !(*judgements)->deferred)
+	if (err < 0 || !(*out)->deferred)
 		return err;
 	if ((err = kl_gate_send(&parcel, gate, NULL)) < 0)
 		return err;
 	if (parcel.why)
 		return kl_error(KL_ECANNOT, "%s", parcel.why);
 	if (parcel.waiting)
-		return kl_error(KL_ECANNOT, "the job waits in '%s'", parcel.file);
-	kl_judgement_free(kl_steal(judgements));
-	err = kl_gate_judge(judgements, gate, one->now, one->before);
-	if (!err && (*judgements)->deferred)
-		return kl_error(KL_ECANNOT, "no result came back for this job");
+		return kl_error(KL_ECANNOT, "the job was written to '%s'", parcel.file);
+	kl_judgement_free(kl_steal(out));
+	err = kl_gate_judge(out, gate, one->now, one->before);
+	if (!err && (*out)->deferred)
+		return kl_error(KL_ECANNOT, "no result was returned for this job");
 	return err;
 }
 
@@ -171,7 +174,7 @@ static int judge_one(enum fate *fate, struct kl_gate *gate, const struct kl_chan
 	return 0;
 }
 
-/* The gate is opened when the first kernel needs it. */
+/* Judge all changed kernels; open the gate when the first one needs it. */
 static int judge_all(enum fate *worst, struct kl_repo *repo, const struct kl_changed *changed,
 		     const struct settings *set)
 {
@@ -223,14 +226,14 @@ static int before_commit(struct kl_repo *repo, const struct settings *set)
 	if (worst == PASSED || set->block == KL_HOOK_BLOCK_NOTHING ||
 	    (worst == UNTESTED && set->block != KL_HOOK_BLOCK_UNTESTED))
 		return 0;
-	fprintf(stderr,
-		"klineage: the commit is stopped; 'git commit --no-verify' makes it all the same\n");
+	fprintf(stderr, "klineage: the commit is refused; use 'git commit --no-verify' to commit "
+			"anyway\n");
 	return 1;
 }
 
-/* --- after one --------------------------------------------------------------------- */
+/* --- after a commit ---------------------------------------------------------------- */
 
-/* Nothing stops a commit that is made: its note can be had later, too. */
+/* Write the notes that waited for this commit. Errors are harmless: the note can be added later. */
 static int after_commit(struct kl_repo *repo)
 {
 	size_t noted;
@@ -245,11 +248,11 @@ static int after_commit(struct kl_repo *repo)
 #define MAX_INPUT ((size_t)64 << 20)
 #define MAX_COMMITS 100000
 
-/* What git is about to push: a line a ref on stdin. */
+/* The refs that git is about to push, from stdin: one per line. */
 struct push {
 	const char *remote;
 	struct kl_oids tips, there;
-	bool notes; /* our notes are among it */
+	bool notes; /* the push includes refs/notes/klineage/gate */
 };
 
 static void push_release(struct push *push)
@@ -262,12 +265,12 @@ static void add_oid(struct kl_oids *to, const char *hex)
 {
 	git_oid oid;
 
-	/* zeros: a deletion, a new ref */
+	/* all zeros: a deletion or a new ref */
 	if (strspn(hex, "0") < strlen(hex) && kl_oid_parse(&oid, hex) == 0)
 		kl_oids_add(to, &oid);
 }
 
-/* "<local ref> <local id> <remote ref> <remote id>" */
+/* Add a line "<local ref> <local id> <remote ref> <remote id>". */
 static void add_ref(struct push *push, const char *local, const char *remote_ref,
 		    const char *remote)
 {
@@ -280,8 +283,8 @@ static void add_ref(struct push *push, const char *local, const char *remote_ref
 }
 
 /*
- * The pre-commit framework gives no input, but says the ends of what it was told; a whole history
- * has no end.
+ * The pre-commit framework passes no stdin, but sets the ends of the pushed range in the
+ * environment. There is no start if the whole history is pushed.
  */
 static void add_from_framework(struct push *push, struct kl_repo *repo)
 {
@@ -310,7 +313,7 @@ static int read_push(struct push *push, struct kl_repo *repo, int argc, char **a
 	int err = isatty(0) ? 0 : kl_buf_read_fd(&text, 0, MAX_INPUT);
 
 	if (err < 0)
-		return kl_error_in(err, "what git pushes");
+		return kl_error_in(err, "refs to push");
 	push->remote = argc ? argv[0] : "";
 	kl_strvec_split(&line, text.ptr, "\n");
 	for (size_t i = 0; i < line.n; i++) {
@@ -325,7 +328,7 @@ static int read_push(struct push *push, struct kl_repo *repo, int argc, char **a
 	return 0;
 }
 
-/* Has the remote all of them, as far as this clone knows? */
+/* Whether the remote has all our notes, according to the tracking ref. */
 static bool known_there(struct kl_repo *repo, const char *remote)
 {
 	KL_AUTO(kl_freep) char *tracking = kl_asprintf("refs/notes/remotes/%s/klineage/gate",
@@ -339,7 +342,9 @@ static bool known_there(struct kl_repo *repo, const char *remote)
 	return same;
 }
 
-/* That they cannot go is said; they are safe here, and the next push takes them. */
+/*
+ * Push the notes as well. Only warn on failure: the notes stay here and the next push sends them.
+ */
 static int push_notes(struct kl_repo *repo, const struct push *push, size_t noted)
 {
 	struct kl_sync sync = {
@@ -361,9 +366,9 @@ static int push_notes(struct kl_repo *repo, const struct push *push, size_t note
 	if (err == KL_EINTR)
 		return err;
 	if (err < 0)
-		fprintf(stderr, "klineage: the notes stay here: %s\n", kl_error_last());
+		fprintf(stderr, "klineage: the notes were not pushed: %s\n", kl_error_last());
 	else if (given)
-		printf("klineage: notes went along, on %zu of these commits\n", noted);
+		printf("klineage: pushed the notes of %zu of these commits\n", noted);
 	kl_error_clear();
 	return 0;
 }
@@ -385,9 +390,9 @@ static int before_push(struct kl_repo *repo, const struct settings *set, int arg
 		printf("klineage: %s\n", found.missing.v[i]);
 	fflush(stdout);
 	if (found.missing.n && set->block != KL_HOOK_BLOCK_NOTHING) {
-		fprintf(stderr,
-			"klineage: the push is stopped; 'git klineage gate <commit>...' judges what "
-			"is missing, 'git push --no-verify' pushes it all the same\n");
+		fprintf(stderr, "klineage: the push is refused; judge the missing commits with "
+				"'git klineage gate <commit>...', or use 'git push --no-verify' to "
+				"push anyway\n");
 		return 1;
 	}
 	return set->notes ? push_notes(repo, &push, found.noted) : 0;
@@ -419,7 +424,7 @@ int kl_hook_run(struct kl_repo *repo, const struct kl_term *term, const char *ev
 {
 	struct settings set = { .term = term };
 
-	/* whoever meant to be strict is not let down by a typo */
+	/* stop git on a bad setting: a typo must not disable a strict one */
 	if (read_settings(&set, repo) < 0) {
 		fprintf(stderr, "klineage: %s\n", kl_error_last());
 		return 1;
@@ -431,5 +436,5 @@ int kl_hook_run(struct kl_repo *repo, const struct kl_term *term, const char *ev
 		       events[i].part == AFTER_COMMIT  ? after_commit(repo) :
 							 before_push(repo, &set, argc, argv);
 	}
-	KL_BUG("an event that nobody knows");
+	KL_BUG("unknown hook event");
 }

@@ -8,24 +8,24 @@
 #include "repo/repo.h"
 
 /*
- * hook_run - runs when git calls one of our hooks: one function an event, a line a kernel. They
- * run where a hook runs: in anybody's environment, with git's own index named by GIT_INDEX_FILE,
- * and they must be quick where there is nothing to do.
+ * hook_run - runs the git hooks of git-klineage: one function per event, one line of output per
+ * kernel. Hooks run in an arbitrary environment, with git's index named by GIT_INDEX_FILE, and must
+ * be quick if there is nothing to do.
  */
 
-/** What stops a commit or a push (config klineage.hooks.block). */
+/** What refuses a commit or a push (config klineage.hooks.block). */
 enum kl_hook_block {
 	KL_HOOK_BLOCK_FAIL,     /* "fail", the default: a failed verdict */
-	KL_HOOK_BLOCK_UNTESTED, /* "untested": also what cannot be judged here */
-	KL_HOOK_BLOCK_NOTHING,  /* "nothing": advice alone */
+	KL_HOOK_BLOCK_UNTESTED, /* "untested": also a kernel that cannot be judged here */
+	KL_HOOK_BLOCK_NOTHING,  /* "nothing": only print */
 };
 
-/** `word` NULL: the default. KL_EINVALID for an unknown one. */
+/** `word` NULL: the default. KL_EINVALID: unknown word. */
 int kl_hook_block_parse(enum kl_hook_block *out, const char *word);
 
 bool kl_hook_known(const char *event);
 
-/** Exit code 0, or 1: git is to stop; negative: an error, which the caller turns into either. */
+/** Returns 0, or 1 to make git stop. On an error (negative) the caller chooses between them. */
 int kl_hook_run(struct kl_repo *repo, const struct kl_term *term, const char *event, int argc,
 		char **argv);
 

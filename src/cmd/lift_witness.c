@@ -54,7 +54,7 @@ static json_t *result_json(const struct kl_witness_result *result)
 	return value;
 }
 
-/* One for each clause, where a program wants lines. */
+/* One row for each clause, for --porcelain. */
 static json_t *rows_json(const struct kl_witness *witness)
 {
 	json_t *rows = json_array();
@@ -135,13 +135,13 @@ static void print_table(const struct kl_witness *witness, bool dry)
 	       n[0] + n[1] + n[2], n[0] + n[1] + n[2] == 1 ? "" : "s", witness->n,
 	       witness->n == 1 ? "" : "s", n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES],
 	       n[KL_WITNESS_OPEN], witness->runs, witness->runs == 1 ? "" : "s",
-	       witness->limited ? ", which was the limit" : "");
+	       witness->limited ? " (the limit)" : "");
 }
 
 static int seek_witness(struct kl_witness *witness, struct kl_repo *repo,
-			const struct kl_strvec *cards, const struct kl_lift_witness *lift_witness)
+			const struct kl_strvec *cards, const struct kl_lift_witness *args)
 {
-	KL_AUTO(kl_progress_freep) struct kl_progress *progress = lift_witness->quiet ?
+	KL_AUTO(kl_progress_freep) struct kl_progress *progress = args->quiet ?
 									  NULL :
 									  kl_progress_new(
 										  KL_PROGRESS_AUTO);
@@ -149,7 +149,7 @@ static int seek_witness(struct kl_witness *witness, struct kl_repo *repo,
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	const char *who;
-	int err = lift_witness->dry ? 0 : kl_repo_identity(&who, repo);
+	int err = args->dry ? 0 : kl_repo_identity(&who, repo);
 
 	if (err < 0 || (err = kl_library_open(&lib, repo)) < 0 ||
 	    (err = kl_taxonomy_load(&tax)) < 0 ||
@@ -162,31 +162,29 @@ static int seek_witness(struct kl_witness *witness, struct kl_repo *repo,
 				       .tax = tax,
 				       .t = &transitions,
 				       .cards = cards,
-				       .dry = lift_witness->dry,
-				       .limit = lift_witness->runs ? (size_t)lift_witness->runs :
-								     KL_WITNESS_RUNS,
+				       .dry = args->dry,
+				       .limit = args->runs ? (size_t)args->runs : KL_WITNESS_RUNS,
 				       .progress = progress,
 			       });
 }
 
-int kl_lift_witness(struct kl_repo *repo, int argc, char **argv,
-		    const struct kl_lift_witness *witness)
+int kl_lift_witness(struct kl_repo *repo, int argc, char **argv, const struct kl_lift_witness *args)
 {
-	KL_AUTO(kl_witness_release) struct kl_witness other = { 0 };
+	KL_AUTO(kl_witness_release) struct kl_witness witness = { 0 };
 	KL_AUTO(kl_strvec_release) struct kl_strvec cards = KL_STRVEC_INIT;
 	int err;
 
-	if (witness->runs < 0)
-		return kl_error(KL_EUSAGE, "--runs takes a number from 1 on");
+	if (args->runs < 0)
+		return kl_error(KL_EUSAGE, "--runs must not be negative");
 	for (int i = 0; i < argc; i++)
 		kl_strvec_push(&cards, argv[i]);
-	if ((err = seek_witness(&other, repo, &cards, witness)) < 0)
+	if ((err = seek_witness(&witness, repo, &cards, args)) < 0)
 		return err;
-	if (kl_listing_asked(&witness->out))
-		print_listing(&witness->out, &other, witness->dry);
+	if (kl_listing_asked(&args->out))
+		print_listing(&args->out, &witness, args->dry);
 	else
-		print_table(&other, witness->dry);
-	if (other.cannot && !other.verdicts)
-		return kl_error(KL_ECANNOT, "nothing could be judged here: %s", other.cannot);
+		print_table(&witness, args->dry);
+	if (witness.cannot && !witness.verdicts)
+		return kl_error(KL_ECANNOT, "nothing could be judged here: %s", witness.cannot);
 	return 0;
 }

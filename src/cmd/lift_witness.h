@@ -9,17 +9,20 @@
 #include "repo/repo.h"
 
 /*
- * lift_witness - git klineage lift --witness: the mode of lift that judges what cards assume
- * (learn/witness.h), and says what came of it.
+ * lift_witness - git klineage lift --witness: judges the assumed preconditions of cards
+ * (learn/witness.h) and prints the results.
  */
 struct kl_lift_witness {
 	struct kl_listing out;
 	bool dry, quiet;
-	int64_t runs; /* limit; 0: as usual */
+	int64_t runs; /* most gate runs; 0: the default */
 };
 
-/** `argv` are cards; none: all. KL_ECANNOT, after it was printed: nothing could be judged here. */
+/**
+ * `argv` names the cards; all cards if it is empty. KL_ECANNOT, after printing: nothing could be
+ * judged here.
+ */
 int kl_lift_witness(struct kl_repo *repo, int argc, char **argv,
-		    const struct kl_lift_witness *witness);
+		    const struct kl_lift_witness *args);
 
 #endif

@@ -19,7 +19,7 @@ void kl_listing_put(const json_t *document)
 int kl_listing_check(const struct kl_listing *listing, const char *synopsis)
 {
 	if (listing->json && (listing->porcelain || listing->nul))
-		return kl_opt_usage(synopsis, "--json or --porcelain, not both");
+		return kl_opt_usage(synopsis, "--json cannot be used with --porcelain or -z");
 	return 0;
 }
 
@@ -55,7 +55,7 @@ static void add_value(struct kl_buf *buf, const json_t *value)
 	}
 }
 
-/* As git quotes a path that needs it. */
+/* Quote like git quotes a path, and only if needed. */
 static void print_field(const struct kl_buf *field)
 {
 	static const char plain[] = "\a\b\t\n\v\f\r\"\\", letter[] = "abtnvfr\"\\";

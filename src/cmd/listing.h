@@ -6,12 +6,12 @@
 #include "text/json.h"
 
 /*
- * listing - what a verb that lists prints for programs. It makes one JSON document; `--json` prints
- * it, `--porcelain` one line for each object of a list in it, its fields in a fixed order,
- * separated by tabs, and `-z` the same with every field ended by NUL, as git check-attr -z does. A
- * field that is not known is empty, a list of words has blanks between them. Without `-z` a field
- * with a control character, a backslash, or a quote at its beginning stands in double quotes with
- * escapes as in C. The order is a promise: new fields come last.
+ * listing - the machine-readable output of verbs that list: --json, --porcelain and -z. The verb
+ * makes one JSON document. `--json` prints it. `--porcelain` prints one line for each object of a
+ * list in it, with fields in a fixed order, separated by tabs. `-z` prints the same fields, each
+ * terminated by NUL, like git check-attr -z. An unknown field is empty; the words of a list are
+ * separated by spaces. Without `-z`, a field that has a control character or a backslash, or starts
+ * with a quote, is quoted with escapes as in C. The order of fields is stable: new ones come last.
  *
  *	struct kl_listing out = { 0 };
  *	const struct kl_opt opts[] = { ..., KL_OPT_LISTING(&out), KL_OPT_END };
@@ -30,16 +30,16 @@ struct kl_listing {
 			    "print lines of tab-separated fields"),        \
 		KL_OPT_BOOL('z', "null", &(l)->nul, "print the same fields, each ended by NUL")
 
-/** One document on stdout: canonical JSON on a line, as `--json` of every verb prints it. */
+/** Print a document on stdout as one line of canonical JSON, the format of every `--json`. */
 void kl_listing_put(const json_t *document);
 
-/** KL_EUSAGE for two kinds at once. */
+/** KL_EUSAGE: --json together with --porcelain or -z. */
 int kl_listing_check(const struct kl_listing *listing, const char *synopsis);
-/** Is it a program that reads? */
+/** Whether machine-readable output was requested. */
 bool kl_listing_asked(const struct kl_listing *listing);
 /**
- * On stdout. `fields` are keys, or paths with points, ended by NULL; `list` is a key of `document`,
- * or NULL: the document itself is the one line.
+ * Print to stdout. `fields` are keys, or paths separated by dots, terminated by NULL. `list` is a
+ * member of `document`, or NULL: the document itself is the only row.
  */
 void kl_listing_print(const struct kl_listing *listing, const json_t *document, const char *list,
 		      const char *const *fields);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main - the table of verbs; runs one and prints its error */
+/* main - the table of verbs; runs one of them and prints its error */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static const struct kl_cmd *find_verb(const char *name)
 	return NULL;
 }
 
-/* Is `word` among the options, before any "--"? */
+/* Whether `word` is among the arguments before any "--". */
 static bool asks_for(int argc, char **argv, const char *word)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -79,7 +79,7 @@ static int prepare_context(struct kl_cmd_ctx *ctx, int needs)
 	return err;
 }
 
-/* --color[=<when>] and --no-color, of any verb, are taken out; the last one counts. */
+/* Remove --color[=<when>] and --no-color, which every verb takes, from argv. The last one wins. */
 static const char *take_color(int *argc, char **argv)
 {
 	const char *when = NULL;
@@ -109,7 +109,7 @@ static int run_verb(const struct kl_cmd *cmd, int argc, char **argv)
 
 	if (asks_for(argc, argv, "--help"))
 		return cmd_help(&ctx, 2, (char *[]){ argv[0], argv[0], NULL });
-	/* help works anywhere */
+	/* -h works outside a repository */
 	if (!asks_for(argc, argv, "-h") && !asks_for(argc, argv, KL_OPT_COMPLETION))
 		result = prepare_context(&ctx, cmd->needs);
 	if (!result)
@@ -135,7 +135,7 @@ static void print_error(void)
 	}
 }
 
-/* Errors are printed once, here; a full disk behind stdout is one, too. */
+/* Print the error of a verb, and report a failed write to stdout. Returns the exit code. */
 static int finish_output(int result)
 {
 	if (result < 0) {

@@ -8,7 +8,7 @@
 #include "text/utf8.h"
 #include "walk/step.h"
 
-/* what a model wrote is not to move the cursor */
+/* A model wrote the text: replace control characters, which could move the cursor. */
 static void print_plain(FILE *to, const char *text, size_t max)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
@@ -18,37 +18,37 @@ static void print_plain(FILE *to, const char *text, size_t max)
 		fputc(buf.ptr[i] == '\n' || buf.ptr[i] == '\t' ? ' ' : buf.ptr[i], to);
 }
 
-static void add_ratio(struct kl_buf *buf, const struct kl_materialize_attempt *trial)
+static void add_ratio(struct kl_buf *buf, const struct kl_materialize_attempt *attempt)
 {
-	kl_buf_addf(buf, "%.3fx [%.3f, %.3f] %s", (double)trial->ratio.ppm / 1e6,
-		    (double)trial->ratio.lo / 1e6, (double)trial->ratio.hi / 1e6,
-		    kl_speed_name(trial->speed));
+	kl_buf_addf(buf, "%.3fx [%.3f, %.3f] %s", (double)attempt->ratio.ppm / 1e6,
+		    (double)attempt->ratio.lo / 1e6, (double)attempt->ratio.hi / 1e6,
+		    kl_speed_name(attempt->speed));
 }
 
 static void print_try(FILE *to, const struct kl_materialization *materialization,
-		      const struct kl_materialize_attempt *trial)
+		      const struct kl_materialize_attempt *attempt)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
-	bool tool = !strcmp(trial->by, "card");
+	bool tool = !strcmp(attempt->by, "card");
 	char hex[KL_OID_HEX];
 
-	kl_oid_hex(hex, &materialization->node[trial->on].commit);
-	if (tool || *trial->card)
-		fprintf(to, "%s (%s) on %.10s", *trial->card ? trial->card : "-",
-			*trial->blob ? kl_card_status_name(trial->status) : "not offered", hex);
+	kl_oid_hex(hex, &materialization->node[attempt->on].commit);
+	if (tool || *attempt->card)
+		fprintf(to, "%s (%s) on %.10s", *attempt->card ? attempt->card : "-",
+			*attempt->blob ? kl_card_status_name(attempt->status) : "not offered", hex);
 	else
-		fprintf(to, "%s on %.10s", trial->by, hex);
-	fprintf(to, ": %s", kl_materialize_outcome_name(trial->outcome));
+		fprintf(to, "%s on %.10s", attempt->by, hex);
+	fprintf(to, ": %s", kl_materialize_outcome_name(attempt->outcome));
 	if (!tool)
-		fprintf(to, ", by %s, %s", trial->by, trial->source);
-	if (*trial->how && trial->outcome != KL_MATERIALIZE_LEFT)
-		fprintf(to, ", %s", trial->how);
-	if (*trial->why) {
+		fprintf(to, ", by %s, %s", attempt->by, attempt->source);
+	if (*attempt->how && attempt->outcome != KL_MATERIALIZE_LEFT)
+		fprintf(to, ", %s", attempt->how);
+	if (*attempt->why) {
 		fputs(": ", to);
-		print_plain(to, trial->why, 300);
+		print_plain(to, attempt->why, 300);
 	}
-	if (trial->ratio.ppm) {
-		add_ratio(&ratio, trial);
+	if (attempt->ratio.ppm) {
+		add_ratio(&ratio, attempt);
 		fprintf(to, ", %s", ratio.ptr);
 	}
 	fputc('\n', to);
@@ -64,7 +64,7 @@ static void print_model(FILE *to, const struct kl_materialization *materializati
 	char money[KL_MONEY_TEXT] = "not metered";
 
 	for (size_t i = 0; i < materialization->left_out.n; i++)
-		fprintf(to, "%s: not told to the model, whose prefix has no room for more\n",
+		fprintf(to, "%s: not given to the model: no room in its prompt prefix\n",
 			materialization->left_out.v[i]);
 	if (!materialization->ended)
 		return;
@@ -83,7 +83,7 @@ void kl_materialize_say(FILE *to, const struct kl_materialization *materializati
 		print_try(to, materialization, &materialization->v[i]);
 	print_model(to, materialization);
 	if (dry) {
-		fprintf(to, "%zu card%s fit; what applies would be judged on %s\n",
+		fprintf(to, "%zu card%s fit; those that apply would be judged on %s\n",
 			materialization->offered, materialization->offered == 1 ? "" : "s",
 			short_ref(materialization->branch));
 		return;
@@ -97,32 +97,33 @@ void kl_materialize_say(FILE *to, const struct kl_materialization *materializati
 	else
 		fprintf(to, "nothing is faster than the root, %.10s\n", hex);
 	if (materialization->stopped)
-		fputs("stopped after one; --continue goes on\n", to);
+		fputs("stopped after one change; --continue resumes\n", to);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *try_json(const struct kl_materialization *materialization,
-			const struct kl_materialize_attempt *trial)
+			const struct kl_materialize_attempt *attempt)
 {
 	json_t *value = json_object();
 	char hex[KL_OID_HEX];
 
-	kl_json_set_str(value, "card", *trial->card ? trial->card : NULL);
-	kl_json_set_str(value, "blob", *trial->blob ? trial->blob : NULL);
-	kl_json_set_str(value, "status", *trial->blob ? kl_card_status_name(trial->status) : NULL);
-	kl_json_set_str(value, "by", trial->by);
-	kl_json_set_str(value, "source", *trial->source ? trial->source : NULL);
-	kl_oid_hex(hex, &materialization->node[trial->on].commit);
+	kl_json_set_str(value, "card", *attempt->card ? attempt->card : NULL);
+	kl_json_set_str(value, "blob", *attempt->blob ? attempt->blob : NULL);
+	kl_json_set_str(value, "status",
+			*attempt->blob ? kl_card_status_name(attempt->status) : NULL);
+	kl_json_set_str(value, "by", attempt->by);
+	kl_json_set_str(value, "source", *attempt->source ? attempt->source : NULL);
+	kl_oid_hex(hex, &materialization->node[attempt->on].commit);
 	kl_json_set_str(value, "on", hex);
-	kl_oid_hex(hex, &materialization->node[trial->node].commit);
-	kl_json_set_str(value, "commit", trial->node ? hex : NULL);
-	kl_json_set_str(value, "outcome", kl_materialize_outcome_name(trial->outcome));
-	kl_json_set_str(value, "how", *trial->how ? trial->how : NULL);
-	kl_json_set_str(value, "why", *trial->why ? trial->why : NULL);
-	kl_json_set_str(value, "speed", trial->speed ? kl_speed_name(trial->speed) : NULL);
-	kl_json_set_int(value, "ratio_ppm", trial->ratio.ppm);
-	kl_json_set_str(value, "event", *trial->event ? trial->event : NULL);
+	kl_oid_hex(hex, &materialization->node[attempt->node].commit);
+	kl_json_set_str(value, "commit", attempt->node ? hex : NULL);
+	kl_json_set_str(value, "outcome", kl_materialize_outcome_name(attempt->outcome));
+	kl_json_set_str(value, "how", *attempt->how ? attempt->how : NULL);
+	kl_json_set_str(value, "why", *attempt->why ? attempt->why : NULL);
+	kl_json_set_str(value, "speed", attempt->speed ? kl_speed_name(attempt->speed) : NULL);
+	kl_json_set_int(value, "ratio_ppm", attempt->ratio.ppm);
+	kl_json_set_str(value, "event", *attempt->event ? attempt->event : NULL);
 	return value;
 }
 
@@ -143,11 +144,11 @@ void kl_materialize_print_listing(const struct kl_listing *out,
 					      "on",    "commit",    "outcome", "how", "why",
 					      "speed", "ratio_ppm", "event",   NULL };
 	KL_AUTO(json_decrefp) json_t *value = json_object();
-	json_t *left = json_array();
+	json_t *left_out = json_array();
 	char hex[KL_OID_HEX];
 
 	for (size_t i = 0; i < materialization->left_out.n; i++)
-		json_array_append_new(left, json_string(materialization->left_out.v[i]));
+		json_array_append_new(left_out, json_string(materialization->left_out.v[i]));
 	kl_json_set_str(value, "schema", "klineage.materialize/1");
 	kl_json_set_str(value, "workload", workload);
 	kl_json_set_str(value, "name", name);
@@ -161,7 +162,7 @@ void kl_materialize_print_listing(const struct kl_listing *out,
 	kl_json_set_bool(value, "stopped", materialization->stopped);
 	kl_json_set_str(value, "ended", materialization->ended);
 	kl_json_set_int(value, "nano", materialization->nano);
-	kl_json_set(value, "left_out", left);
+	kl_json_set(value, "left_out", left_out);
 	kl_json_set(value, "tries", tries_json(materialization));
 	kl_listing_print(out, value, "tries", fields);
 }
@@ -174,7 +175,7 @@ int kl_materialize_print_patch(struct kl_repo *repo,
 	git_oid from, to;
 	int err = kl_repo_commit_read(&root, repo, &materialization->node[0].commit);
 
-	/* nobody has that root: the patch brings it along */
+	/* an oracle root is not in the user's history, so the patch includes it */
 	if (!err && kl_step_is_oracle_root(root.message) && root.nparent)
 		err = kl_repo_tree_of(&from, repo, &root.parent[0]);
 	else if (!err)
@@ -264,7 +265,7 @@ void kl_materialize_print_roundtrip(const struct kl_roundtrip *rt, const struct 
 	}
 	printf("%s: %zu of %zu trials recovered 90 %% of K*\n", rt->lineage, rt->successes, rt->n);
 	if (rt->noisy)
-		printf("%zu in noise; --continue measures anew what it hid\n", rt->noisy);
+		printf("%zu in noise; --continue measures those again\n", rt->noisy);
 }
 
 /* --- estimates -------------------------------------------------------------------------------- */
@@ -274,12 +275,12 @@ int kl_materialize_print_estimate(const struct kl_materialize_estimate *estimate
 {
 	/* clang-format off */
 	const struct kl_estimate_row rows[] = {
-		{ "cards", "cards", "that fit, told whole", NULL, estimate->cards },
+		{ "cards", "cards", "that fit, given in full", NULL, estimate->cards },
 		{ "prefix_bytes", "prefix", "bytes of rules, cards and contract in each request", NULL,
 		  estimate->prefix_bytes },
 		{ "state_bytes", "state", "bytes of source", NULL, estimate->state_bytes },
 		{ "reply_tokens", "reply", "tokens", estimate->reply_tokens, 0 },
-		{ "requests", "requests", "in all, each with what was said before it",
+		{ "requests", "requests", "in all, each with the turns before it",
 		  estimate->requests, 0 },
 	};
 	/* clang-format on */

@@ -8,22 +8,22 @@
 #include "apply/roundtrip.h"
 #include "cmd/listing.h"
 
-/* materialize_print - what `materialize` prints. */
+/* materialize_print - prints the results of `materialize`, as text or as a listing. */
 
-/** What came of each card, and the end; for people, and for programs. */
+/** Print the outcome of each card and of the run, as text. */
 void kl_materialize_say(FILE *to, const struct kl_materialization *materialization, bool dry);
 void kl_materialize_print_listing(const struct kl_listing *out,
 				  const struct kl_materialization *materialization,
 				  const char *workload, const char *name, bool has_branch,
 				  bool dry);
 /**
- * The best as one patch from the root, or from its parent where the root is an oracle
- * (oracle_kernel.h).
+ * Print the best state as one patch against the root, or against its parent if the root is an
+ * oracle (oracle_kernel.h).
  */
 int kl_materialize_print_patch(struct kl_repo *repo,
 			       const struct kl_materialization *materialization);
 
-void kl_materialize_print_trial(const struct kl_roundtrip *rt); /* the last one */
+void kl_materialize_print_trial(const struct kl_roundtrip *rt); /* the last trial */
 void kl_materialize_print_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out);
 
 int kl_materialize_print_estimate(const struct kl_materialize_estimate *estimate,

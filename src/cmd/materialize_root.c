@@ -19,7 +19,7 @@ void kl_materialize_root_release(struct kl_materialize_root *root)
 int kl_materialize_root_hint(int err)
 {
 	return kl_error_hint(err,
-			     "'--root baseline' begins with the contract's oracle as a kernel");
+			     "'--root baseline' starts from the contract's oracle as a kernel");
 }
 
 static int take_state(struct kl_materialize_root *root, struct kl_repo *repo,
@@ -43,9 +43,9 @@ static int take_commit(struct kl_materialize_root *root, struct kl_repo *repo, c
 	return take_state(root, repo, KL_STATE_REV, hex, workload);
 }
 
-/* --- a run that is there --------------------------------------------------------------------- */
+/* --- an existing run ------------------------------------------------------------------------ */
 
-/* the workload that is meant: its kernel need not be there */
+/* Find the workload to use; its kernel need not exist. */
 static int find_workload(char **out, const struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
@@ -66,7 +66,7 @@ static int find_workload(char **out, const struct kl_materialize_root *root, str
 	return 0;
 }
 
-/* the one called so, else the only one of the workload */
+/* Find the run named `called`, or the only run of the workload. */
 static int find_run(struct kl_materialize_root *root, struct kl_repo *repo, const char *workload,
 		    const char *kind)
 {
@@ -84,8 +84,8 @@ static int find_run(struct kl_materialize_root *root, struct kl_repo *repo, cons
 			continue;
 		if (root->name)
 			return kl_error(KL_EUSAGE,
-					"'%s' was materialized under several names; say which "
-					"with --name",
+					"'%s' was materialized under several names; choose "
+					"one with --name",
 					workload);
 		root->name = kl_strdup(name);
 		root->commit = refs.ref[i].oid;
@@ -93,8 +93,7 @@ static int find_run(struct kl_materialize_root *root, struct kl_repo *repo, cons
 	return root->name ?
 		       0 :
 		       kl_error(KL_ENOTFOUND,
-				"there is no best of '%s' yet: nothing was "
-				"materialized%s%s",
+				"'%s' has no best state yet: nothing was materialized%s%s",
 				workload, called ? " under the name " : "", called ? called : "");
 }
 
@@ -122,18 +121,18 @@ static int find_begun(struct kl_materialize_root *root, struct kl_repo *repo)
 	return take_commit(root, repo, workload);
 }
 
-/* --- a state that no commit has --------------------------------------------------------------- */
+/* --- a state without a commit ----------------------------------------------------------------- */
 
 static bool has_surface(struct kl_repo *repo, const git_oid *tree, const struct kl_surface *surface)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *there = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *committed = NULL;
 
-	if (kl_surface_from_tree(&there, repo, tree, surface->dir) < 0) {
+	if (kl_surface_from_tree(&committed, repo, tree, surface->dir) < 0) {
 		kl_error_clear();
 		return false;
 	}
-	return !strcmp(there->digest, surface->digest) &&
-	       !strcmp(there->contract_digest, surface->contract_digest);
+	return !strcmp(committed->digest, surface->digest) &&
+	       !strcmp(committed->contract_digest, surface->contract_digest);
 }
 
 static int find_worktree(struct kl_materialize_root *root, struct kl_repo *repo)
@@ -150,7 +149,7 @@ static int find_worktree(struct kl_materialize_root *root, struct kl_repo *repo)
 	return kl_card_commit_root(&root->commit, repo, &root->commit, root->state, false);
 }
 
-/* a dry run has the commit, too: what was done to the kernel of HEAD was not done to this one */
+/* Commit even in a dry run: steps made on the kernel in HEAD do not count for this root. */
 static int find_baseline(struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *dir = NULL;

@@ -5,8 +5,8 @@
 #include "contract/surface.h"
 
 /*
- * materialize_root - where a run of `materialize` begins: `--root`, or where it began that is to go
- * on.
+ * materialize_root - the root of a run of `materialize`: from `--root`, or from the run to
+ * continue.
  *
  *	struct kl_materialize_root root = { .workload = argv[0], .root = "best", ... };
  *	kl_materialize_root_find(&root, repo);
@@ -14,22 +14,25 @@
  *	kl_materialize_root_release(&root);
  */
 struct kl_materialize_root {
-	/* what is asked for; borrowed */
-	const char *workload; /* NULL: the one that the user stands in, or the only one */
+	/* requested; borrowed */
+	const char *workload; /* NULL: that of the current directory, or the only one */
 	const char *root;     /* a revision, "worktree", "best", "baseline"; NULL: HEAD */
-	const char *called;   /* the run's name, or NULL */
-	bool again;           /* where a run began */
-	bool dry;             /* of the worktree no commit is made */
-	/* what is found */
+	const char *called;   /* name of the run, or NULL */
+	bool again;           /* continue: use the root of an existing run */
+	bool dry;             /* dry run: do not commit the worktree */
+	/* results */
 	struct kl_surface *state;
-	git_oid commit; /* which has it; in a dry run from the worktree: HEAD */
-	bool go_on;     /* it is the tip of the run's branch */
-	char *name;     /* of the run, where it is begun; or NULL */
+	git_oid commit; /* commit of `state`; HEAD in a dry run from the worktree */
+	bool go_on;     /* `commit` is the tip of the run's branch */
+	char *name;     /* owned; name of the existing run, or NULL */
 };
 
-/** KL_ENOTFOUND: there is no such run; else as kl_select and kl_reference_make. */
+/**
+ * Fills in the results. KL_ENOTFOUND: no such run; other errors as in kl_select and
+ * kl_reference_make.
+ */
 int kl_materialize_root_find(struct kl_materialize_root *root, struct kl_repo *repo);
-/** To an error of a root that is not there, or is no kernel: what else can be begun with. */
+/** Add a hint about --root baseline to an error about a missing or unusable root; returns `err`. */
 int kl_materialize_root_hint(int err);
 void kl_materialize_root_release(struct kl_materialize_root *root);
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-/* getopt_long's `val` of option i: 256 + 2i, one more for its --no- form. */
+/* The `val` that getopt_long returns for option i: 256 + 2i, plus 1 for its --no- form. */
 #define FIRST 256
 
 static void add_synopsis(struct kl_buf *buf, const char *synopsis)
@@ -55,7 +55,9 @@ static void print_help(const char *synopsis, const struct kl_opt *opts)
 	fputs(buf.ptr, stdout);
 }
 
-/* The word after the verb in a line of the synopsis ("hooks install [--chain]"), if it is one. */
+/*
+ * Find the subverb in a line of the synopsis ("hooks install [--chain]"); returns its length or 0.
+ */
 static size_t next_subverb(const char **word, const char *line)
 {
 	const char *text = line + strcspn(line, " \n");
@@ -68,8 +70,8 @@ static size_t next_subverb(const char **word, const char *line)
 }
 
 /*
- * As git's own commands answer --git-completion-helper: what may follow, then "--" and the
- * forms with --no-. An option with a value ends in "=".
+ * Print completions in the format of git's own commands: subverbs and options, then "--" and the
+ * --no- forms. An option with a value ends in "=".
  */
 static void print_completion(const char *synopsis, const struct kl_opt *opts)
 {
@@ -124,13 +126,13 @@ static int store_value(const struct kl_opt *opt, bool negated, const char *text,
 		errno = 0;
 		*(int64_t *)opt->value = strtoll(text, &end, 10);
 		if (errno || end == text || *end)
-			return kl_opt_usage(synopsis, "'%s' is no number for --%s", text,
+			return kl_opt_usage(synopsis, "invalid number '%s' for --%s", text,
 					    opt->name);
 		return 0;
 	}
 }
 
-/* What getopt_long wants, made from our table. */
+/* The input of getopt_long, made from our table. */
 struct tables {
 	struct option *longs;
 	struct kl_buf letters;
@@ -187,7 +189,7 @@ int kl_opt_parse(int *argc, char ***argv, const char *synopsis, const struct kl_
 		return 1;
 	}
 	tables_fill(&tables, opts);
-	optind = 0; /* glibc: start anew */
+	optind = 0; /* glibc: restart the scan */
 	opterr = 0;
 	while ((ch = getopt_long(*argc, *argv, tables.letters.ptr, tables.longs, NULL)) != -1) {
 		const struct kl_opt *opt = ch >= FIRST ? &opts[(ch - FIRST) / 2] :
@@ -198,7 +200,7 @@ int kl_opt_parse(int *argc, char ***argv, const char *synopsis, const struct kl_
 			return 1;
 		}
 		if (ch == ':')
-			return kl_opt_usage(synopsis, "option '%s' needs a value",
+			return kl_opt_usage(synopsis, "option '%s' requires a value",
 					    (*argv)[optind - 1]);
 		if (ch == '?' || !opt)
 			return kl_opt_usage(synopsis, "unknown option '%s'", (*argv)[optind - 1]);

@@ -6,8 +6,7 @@
 #include <stdint.h>
 
 /*
- * opt - a verb's options as one table: parsing (getopt_long) and the help
- * text both come from it.
+ * opt - parses a verb's options with getopt_long, and prints their help text, from one table.
  *
  *	bool json = false;
  *	const char *workload = NULL;
@@ -20,8 +19,7 @@
  *	if (done)
  *		return done > 0 ? 0 : done;
  *
- * Options may stand between arguments; "--" ends them. A bool `x` also
- * answers to `--no-x`.
+ * Options may appear between arguments; "--" ends them. A bool option `x` also accepts `--no-x`.
  */
 enum kl_opt_kind {
 	KL_OPT_KIND_END,
@@ -35,7 +33,7 @@ struct kl_opt {
 	char letter; /* '\0': none */
 	const char *name;
 	void *value;      /* bool *, const char **, int64_t * */
-	const char *arg;  /* "<name>" of the argument */
+	const char *arg;  /* name of the value, as in "<name>" */
 	const char *help; /* NULL: hidden */
 };
 
@@ -51,7 +49,7 @@ struct kl_opt {
 	{                                      \
 		KL_OPT_KIND_INT, l, n, v, a, h \
 	}
-/** What shells ask for what may follow, as of git's own commands; handled by kl_opt_parse. */
+/** The option by which shell completion asks for completions, as in git; see kl_opt_parse. */
 #define KL_OPT_COMPLETION "--git-completion-helper"
 
 #define KL_OPT_END                                            \
@@ -60,13 +58,13 @@ struct kl_opt {
 	}
 
 /**
- * 0: parsed, argv[0..argc) are the arguments left. 1: `-h` (or KL_OPT_COMPLETION) was asked
- * and printed on stdout. KL_EUSAGE: the message names the option, the synopsis
- * comes as a hint. `synopsis` may hold several lines.
+ * Returns 0 if parsed: argv[0..argc) are the remaining arguments. Returns 1 if `-h` (or
+ * KL_OPT_COMPLETION) was given; its output has been printed on stdout. KL_EUSAGE: the message names
+ * the option, with the synopsis as a hint. `synopsis` may have several lines.
  */
 int kl_opt_parse(int *argc, char ***argv, const char *synopsis, const struct kl_opt *opts);
 
-/** KL_EUSAGE with the verb's synopsis as a hint. */
+/** Set an error with the verb's synopsis as a hint; returns KL_EUSAGE. */
 int kl_opt_usage(const char *synopsis, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -20,7 +20,7 @@ int kl_said_load(json_t **out, const char *path)
 	if (!err)
 		err = kl_json_parse(&value, text.ptr, text.len);
 	if (!err && !json_is_object(value))
-		err = kl_error(KL_EINVALID, "it is no object");
+		err = kl_error(KL_EINVALID, "not a JSON object");
 	if (err < 0)
 		return kl_error_in(err, "'%s'", path);
 	*out = kl_steal(&value);

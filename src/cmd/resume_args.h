@@ -5,24 +5,26 @@
 #include "text/json.h"
 
 /*
- * resume_args - the command line that began an operation or a run, kept for --continue: an object
- * of strings in a file of the git directory (docs/formats.md), as trusted as the configuration
- * beside it and in no object, so that no clone or fetch brings a command or a budget along.
+ * resume_args - stores the options that started an operation or a run, for --continue. They are a
+ * JSON object of strings in a file of the git directory (docs/formats.md), as trusted as the
+ * configuration beside it. They are never stored in a git object, so a clone or fetch cannot bring
+ * a command or a budget along.
  *
- *	kl_said_load(&said, path);			(or json_object(), at the beginning)
- *	exec = kl_said_word(said, "exec", exec);	(of each option)
+ *	kl_said_load(&said, path);			(json_object() at the start of a run)
+ *	exec = kl_said_word(said, "exec", exec);	(for each option)
  *	kl_said_keep(said, path);
  */
 
 /**
- * `*out` is the caller's; an empty object where there is no file. KL_EINVALID: it is no such file.
+ * Load the options; the caller owns `*out`, an empty object if there is no file. KL_EINVALID: the
+ * file is malformed.
  */
 int kl_said_load(json_t **out, const char *path);
-/** Written whole; where nothing was said, the file goes. */
+/** Replace the file atomically, or remove it if `said` is empty. */
 int kl_said_keep(const json_t *said, const char *path);
 /**
- * What holds: `now` (which is then part of `said`) unless it is NULL, else what was said before, or
- * NULL.
+ * The effective value of an option: `now` if not NULL, which is then stored in `said`; else the
+ * stored value, borrowed from `said`, or NULL.
  */
 const char *kl_said_word(json_t *said, const char *key, const char *now);
 

@@ -27,12 +27,12 @@ int kl_skill_model_check(struct kl_skill_model *model, const char *synopsis)
 		return kl_opt_usage(synopsis, "--rewriter takes chat, exec or none, not '%s'",
 				    model->rewriter);
 	if (!kl_skill_model_is(model) && (model->exec || model->model || model->budget))
-		return kl_opt_usage(synopsis, "%s is for a model: --rewriter chat or exec",
+		return kl_opt_usage(synopsis, "%s needs --rewriter chat or exec",
 				    model->exec  ? "--exec" :
 				    model->model ? "--model" :
 						   "--budget");
 	if (model->exec && strcmp(model->rewriter, "exec"))
-		return kl_opt_usage(synopsis, "--exec is the command of --rewriter exec");
+		return kl_opt_usage(synopsis, "--exec needs --rewriter exec");
 	if (model->budget && !kl_money_parse(&cap, model->budget))
 		return kl_opt_usage(synopsis, "--budget takes US dollars, like 2.50, not '%s'",
 				    model->budget);

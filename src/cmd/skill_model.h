@@ -7,19 +7,19 @@
 #include "repo/repo.h"
 
 /*
- * skill_model - options that choose the model of `admit` and `materialize`: who, by which command,
- * for how much. Unlike a walk neither has one unless it is asked for.
+ * skill_model - options that choose the model of `admit` and `materialize`: provider, command,
+ * model and budget. Unlike a walk, these verbs use no model by default.
  */
 struct kl_skill_model {
-	const char *rewriter, *exec, *model, *budget; /* as said; NULL: not */
+	const char *rewriter, *exec, *model, *budget; /* as given; NULL: not given */
 	struct kl_repo *repo;
 	struct kl_progress *progress;
-	enum kl_budget of; /* whose money it is */
+	enum kl_budget of; /* the budget to spend from */
 	/* private */
 	struct kl_session *session;
 };
 
-/** The four options, for a table of options; `money` is "induce" or "materialize", as `of`. */
+/** The four options for an option table; `money` is "induce" or "materialize", matching `of`. */
 #define KL_SKILL_MODEL_OPTS(m, money)                                                           \
 	KL_OPT_STR('\0', "rewriter", &(m)->rewriter, "<who>",                                   \
 		   "let a model make edits: chat or exec (default: none)"),                     \
@@ -32,10 +32,11 @@ struct kl_skill_model {
 
 void kl_skill_model_release(struct kl_skill_model *model);
 
-/** Is there one? KL_EUSAGE: what was said does not go together. */
+/** Check the options. KL_EUSAGE: they are invalid or contradict each other. */
 int kl_skill_model_check(struct kl_skill_model *model, const char *synopsis);
+/** Whether a model was chosen. */
 bool kl_skill_model_is(const struct kl_skill_model *model);
-/** Open the conversation, once. */
+/** Open the session, once; `model` owns it. */
 int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *model,
 			const char *workload);
 

@@ -41,7 +41,7 @@ struct linter {
 	json_t *list; /* NULL: print */
 	bool fix;
 	size_t cards, errors, warnings, fixed;
-	struct kl_map ids; /* id -> where it was, owned */
+	struct kl_map ids; /* id -> the place of its card, owned */
 };
 
 static void note_finding(struct linter *linter, bool error, const char *where, const char *what)
@@ -50,7 +50,7 @@ static void note_finding(struct linter *linter, bool error, const char *where, c
 
 	*(error ? &linter->errors : &linter->warnings) += 1;
 	if (!linter->list) {
-		/* the reader's own messages begin with the place */
+		/* parse errors already start with the place */
 		if (!strncmp(what, where, strlen(where)))
 			printf("%s: %s\n", error ? "error" : "warning", what);
 		else
@@ -64,14 +64,14 @@ static void note_finding(struct linter *linter, bool error, const char *where, c
 	json_array_append_new(linter->list, value);
 }
 
-/* one card, read: whatever processor did it */
+/* The result of checking one card; filled in on any thread. */
 struct read_card {
 	char *where;      /* "cards/x.yaml" */
-	const char *path; /* of a file on disk, NULL: of the library */
+	const char *path; /* of a file on disk; NULL: in the library */
 	struct kl_buf text;
-	char *id, *error; /* the one or the other */
-	int line;         /* where it is not canonical, 0: it is */
-	char *fixed;      /* canonical, if asked for */
+	char *id, *error; /* exactly one is set */
+	int line;         /* first line that is not canonical; 0: none */
+	char *fixed;      /* canonical text, if --fix and it differs */
 };
 
 static void read_card_release(struct read_card *card)
@@ -85,19 +85,19 @@ static void read_card_release(struct read_card *card)
 
 static void read_card(struct read_card *card, bool fix)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *other = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *parsed = NULL;
 	struct kl_buf fixed = KL_BUF_INIT;
 
-	if (kl_card_parse(&other, card->where, card->text.ptr, card->text.len) < 0) {
+	if (kl_card_parse(&parsed, card->where, card->text.ptr, card->text.len) < 0) {
 		card->error = kl_strdup(kl_error_last());
 		kl_error_clear();
 		return;
 	}
-	card->id = kl_strdup(other->id);
-	card->line = kl_card_canonical_line(other, card->text.ptr, card->text.len);
+	card->id = kl_strdup(parsed->id);
+	card->line = kl_card_canonical_line(parsed, card->text.ptr, card->text.len);
 	if (!fix || !card->line)
 		return;
-	kl_card_write(&fixed, other);
+	kl_card_write(&fixed, parsed);
 	card->fixed = kl_buf_detach(&fixed);
 }
 
@@ -114,13 +114,13 @@ static int report_card(struct linter *linter, const struct read_card *card)
 	}
 	n = strlen(card->id);
 	if (strncmp(leaf, card->id, n) || strcmp(leaf + n, ".yaml")) {
-		what = kl_asprintf("it holds the card '%s', which belongs into %s.yaml", card->id,
+		what = kl_asprintf("contains the card '%s', which belongs in %s.yaml", card->id,
 				   card->id);
 		note_finding(linter, true, card->where, what);
 	}
 	if (kl_map_get(&linter->ids, card->id)) {
 		kl_freep(&what);
-		what = kl_asprintf("the card '%s' is in %s, too", card->id,
+		what = kl_asprintf("the card '%s' is also in %s", card->id,
 				   (char *)kl_map_get(&linter->ids, card->id));
 		note_finding(linter, true, card->where, what);
 	}
@@ -132,7 +132,7 @@ static int report_card(struct linter *linter, const struct read_card *card)
 	if (card->line) {
 		kl_freep(&what);
 		what = kl_asprintf("not canonical from line %d on%s", card->line,
-				   card->path ? "; --fix writes it so" : "");
+				   card->path ? "; --fix rewrites it" : "");
 		note_finding(linter, false, card->where, what);
 	}
 	return 0;
@@ -173,7 +173,7 @@ static int lint_path(struct linter *linter, const char *path)
 	return err;
 }
 
-/* --- the library: objects are read by one, cards by all processors ----------------------- */
+/* --- the library: one thread reads objects, all threads parse cards ----------------------- */
 
 #define BATCH 2048
 
@@ -241,19 +241,19 @@ int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text)
 	*out = 0;
 	kl_strvec_split(&words, text, ",");
 	for (size_t i = 0; i < words.n; i++) {
-		int sign;
+		int status;
 
-		for (sign = KL_CARD_HYPOTHESIS; sign <= KL_CARD_ADMITTED; sign++)
-			if (!strcmp(words.v[i], kl_card_status_name((enum kl_card_status)sign)))
+		for (status = KL_CARD_HYPOTHESIS; status <= KL_CARD_ADMITTED; status++)
+			if (!strcmp(words.v[i], kl_card_status_name((enum kl_card_status)status)))
 				break;
-		if (sign > KL_CARD_ADMITTED)
+		if (status > KL_CARD_ADMITTED)
 			return kl_opt_usage(synopsis,
-					    "'%s' is no status to ask for: hypothesis, "
-					    "provisional, admitted",
+					    "invalid status '%s' (expected hypothesis, "
+					    "provisional or admitted)",
 					    words.v[i]);
-		*out |= 1u << sign;
+		*out |= 1u << status;
 	}
-	return *out ? 0 : kl_opt_usage(synopsis, "--status wants a status");
+	return *out ? 0 : kl_opt_usage(synopsis, "--status requires a status");
 }
 
 int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
@@ -263,9 +263,8 @@ int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
 	int err = 0;
 
 	if (fix && !argc)
-		return kl_error(
-			KL_EUSAGE,
-			"--fix needs files: the library's own cards are written canonically");
+		return kl_error(KL_EUSAGE,
+				"--fix needs files; the library's own cards are always canonical");
 	if (kl_listing_asked(out))
 		linter.list = json_array();
 	if (!argc)
@@ -283,6 +282,6 @@ int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
 		printf("%zu card%s: %zu error%s, %zu warning%s%s\n", linter.cards,
 		       linter.cards == 1 ? "" : "s", linter.errors, linter.errors == 1 ? "" : "s",
 		       linter.warnings, linter.warnings == 1 ? "" : "s",
-		       linter.fixed ? "; written anew where it was not canonical" : "");
+		       linter.fixed ? "; rewrote those that were not canonical" : "");
 	return linter.errors || linter.warnings ? 1 : 0;
 }

@@ -5,23 +5,25 @@
 #include "card/library.h"
 #include "cmd/listing.h"
 
-/*
- * skills - longer parts of the verb `skills`: lint, and words for statuses.
- */
+/* skills - longer parts of the verb `skills`: its listing, lint, and the parser of statuses. */
 
-/** {"schema":"klineage.skills/1",...} on stdout, or its lines; `cards` stays the caller's. */
+/** Print the klineage.skills/1 document, or its rows, on stdout. `cards` is borrowed. */
 void kl_skills_print_list(const struct kl_listing *out, struct kl_library *library, json_t *cards);
 
-/** Check cards of the library, or of these files and directories; exit code, or an error. */
+/**
+ * Check the cards of the library, or of the given files and directories. Returns the exit code, or
+ * an error.
+ */
 int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
 		   const struct kl_listing *out);
 
 /**
- * "admitted,hypothesis" as bits, 1 << enum kl_card_status; `synopsis` is the verb's, for KL_EUSAGE.
+ * Parse a list such as "admitted,hypothesis" into bits, 1 << enum kl_card_status. KL_EUSAGE:
+ * unknown status; `synopsis` is that of the verb.
  */
 int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text);
 
-/** Could the text be a line of a card? KL_EINVALID. */
+/** KL_EINVALID unless the text is one line that fits into a card. */
 int kl_skills_check_line(const char *text);
 
 #endif

@@ -17,7 +17,7 @@ void kl_table_release(struct kl_table *table)
 	kl_strvec_release(&table->cells);
 }
 
-/* characters, not bytes: continuation bytes of UTF-8 take no place */
+/* Count characters, not bytes: continuation bytes of UTF-8 have no width. */
 static size_t text_width(const char *text)
 {
 	size_t n = 0;

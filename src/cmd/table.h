@@ -7,8 +7,8 @@
 #include "base/vec.h"
 
 /*
- * table - rows of text in columns as wide as they need to be. The first row
- * is the heading. Cells are copied.
+ * table - prints rows of text in columns as wide as their widest cell. The first row is the
+ * heading. Cells are copied.
  */
 struct kl_table {
 	size_t columns;
@@ -16,11 +16,11 @@ struct kl_table {
 };
 
 void kl_table_row(struct kl_table *table, const char *const *cell);
-/** On stdout, two blanks between columns, none at the end of a line. */
+/** Print on stdout, with two spaces between columns and none at the end of a line. */
 void kl_table_print(const struct kl_table *table);
 void kl_table_release(struct kl_table *table);
 
-/** "812.3 us", "1.234 ms", "-" for 0. */
+/** Format a time: "812.30 us", "1.234 ms", or "-" for 0. */
 void kl_table_time(char out[32], int64_t ns);
 
 #endif

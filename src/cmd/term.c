@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-/* The defaults are git's for things alike. */
+/* The defaults match those of similar slots in git. */
 static const struct {
 	const char *slot, *dflt;
 } paints[KL_PAINTS] = {
@@ -51,7 +51,7 @@ static bool is_dumb(void)
 	return !term || !*term || !strcmp(term, "dumb");
 }
 
-/* As git's want_color_auto, and NO_COLOR, which git does not know. */
+/* Like git's want_color_auto(), but also honours NO_COLOR, which git does not. */
 static bool auto_color(struct kl_repo *repo)
 {
 	const char *no = getenv("NO_COLOR");
@@ -68,7 +68,7 @@ static bool auto_color(struct kl_repo *repo)
 	return pager && env_true("GIT_PAGER_IN_USE");
 }
 
-/* "always", "never", "auto", or a truth value, which means auto or never */
+/* `when` is "always", "never", "auto", or a boolean, which means auto or never. */
 static int decide_color(bool *out, struct kl_repo *repo, const char *when, const char *who)
 {
 	static const char *const no[] = { "never", "false", "no", "off", "0" };
@@ -84,7 +84,8 @@ static int decide_color(bool *out, struct kl_repo *repo, const char *when, const
 	for (size_t i = 0; i < KL_ARRAY_SIZE(maybe); i++)
 		if (!strcasecmp(when, maybe[i]))
 			return 0;
-	return kl_error(KL_EINVALID, "%s: '%s' is none of always, never, auto", who, when);
+	return kl_error(KL_EINVALID, "%s: invalid value '%s' (expected always, never or auto)", who,
+			when);
 }
 
 static int want_color(bool *out, struct kl_repo *repo, const char *when)
@@ -100,7 +101,7 @@ static int want_color(bool *out, struct kl_repo *repo, const char *when)
 		return decide_color(out, repo, when, who);
 	ui = kl_repo_config(repo, "color.ui");
 	if (decide_color(out, repo, ui ? ui : "auto", "config color.ui") < 0)
-		kl_error_clear(); /* git's own affair */
+		kl_error_clear(); /* git itself reports a bad color.ui */
 	return 0;
 }
 
@@ -120,7 +121,7 @@ static int load_codes(struct kl_term *term, struct kl_repo *repo)
 							       NULL;
 		int err;
 
-		/* git is only asked what a colour looks like that somebody has named */
+		/* run git only for a colour that is configured */
 		if (!key || !kl_repo_config(repo, key)) {
 			snprintf(term->code[i], sizeof(term->code[i]), "%s", plain[i]);
 			continue;
@@ -139,16 +140,19 @@ static int terminal_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	int n = columns ? atoi(columns) : 0;
-	struct winsize winsize;
+	struct winsize size;
 
-	if (n <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &winsize) == 0)
-		n = winsize.ws_col;
+	if (n <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		n = size.ws_col;
 	return n <= 0 ? 80 : n < 20 ? 20 : n;
 }
 
 /* --- pager ------------------------------------------------------------------------- */
 
-/* In the child. `less` goes at once where all fits, shows colours, and leaves the text there. */
+/*
+ * Runs in the child. The options make `less` quit if the text fits on one screen, show colours, and
+ * leave the text on the screen.
+ */
 static void run_pager(const char *command, int in)
 {
 	if (dup2(in, STDIN_FILENO) < 0)
@@ -208,7 +212,7 @@ void kl_term_close(struct kl_term *term)
 	if (term->pager <= 0)
 		return;
 	fflush(stdout);
-	clearerr(stdout); /* the user had seen enough */
+	clearerr(stdout); /* the user can quit the pager early */
 	dup2(term->saved, STDOUT_FILENO);
 	close(term->saved);
 	while (waitpid(term->pager, NULL, 0) < 0 && errno == EINTR)

@@ -9,18 +9,18 @@
 #include "repo/repo.h"
 
 /*
- * term - the terminal as git's own commands treat it: colours by color.klineage, else color.ui; a
- * pager for the verbs that print pages, unless git has started one already (`git -p klineage`,
- * pager.klineage); how wide it is.
+ * term - terminal colours, pager and width, as in git's own commands. Colours follow
+ * color.klineage, else color.ui. Verbs that print pages get a pager, unless git has already started
+ * one (`git -p klineage`, pager.klineage).
  *
  *	printf("%s%s%s\n", kl_paint(t, KL_PAINT_FAIL), word, kl_paint(t, KL_PAINT_RESET));
  */
 enum kl_paint {
 	KL_PAINT_RESET,
-	KL_PAINT_HEAD, /* color.klineage.head: what a page is about */
+	KL_PAINT_HEAD, /* color.klineage.head: headings */
 	KL_PAINT_PASS, /* .pass */
 	KL_PAINT_FAIL, /* .fail */
-	KL_PAINT_WARN, /* .warn: neither */
+	KL_PAINT_WARN, /* .warn: neither pass nor fail */
 	KL_PAINT_OLD,  /* .old, .new, .frag: a diff */
 	KL_PAINT_NEW,
 	KL_PAINT_FRAG,
@@ -28,24 +28,24 @@ enum kl_paint {
 };
 
 struct kl_term {
-	char code[KL_PAINTS][40]; /* all empty: no colours */
-	int width;                /* columns, at least 20; 80 where nobody can tell */
-	pid_t pager;              /* 0: none of ours */
-	int saved;                /* stdout before it */
+	char code[KL_PAINTS][40]; /* escape sequences; all empty: no colours */
+	int width;                /* columns, at least 20; 80 if unknown */
+	pid_t pager;              /* process id; 0: we started none */
+	int saved;                /* a copy of stdout, to restore after the pager */
 };
 
 /**
- * `when`: what --color said, or NULL. `pages`: a pager for stdout, if it is a terminal and
- * klineage.pager.<verb> does not say no. `repo` may be NULL: no colours, no pager. KL_EINVALID: a
- * word that is neither always, never nor auto.
+ * Detect colours and width, and start the pager. `when`: the value of --color, or NULL. `pages`:
+ * start a pager if stdout is a terminal and klineage.pager.<verb> is not false. `repo` may be NULL:
+ * no colours, no pager. KL_EINVALID: `when` or color.klineage is not always, never or auto.
  */
 int kl_term_open(struct kl_term *term, struct kl_repo *repo, const char *when, const char *verb,
 		 bool pages);
-/** Waits until the user has left the pager; stdout is as before. */
+/** Wait until the user has left the pager, and restore stdout. */
 void kl_term_close(struct kl_term *term);
 
 const char *kl_paint(const struct kl_term *term, enum kl_paint what);
-/** A verdict's colour: pass, fail, else warn. */
+/** The colour of a verdict: pass, fail, or warn for others. */
 enum kl_paint kl_paint_verdict(enum kl_verdict verdict);
 
 #endif

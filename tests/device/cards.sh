@@ -174,7 +174,7 @@ admit () {
 	card=$1 most=$2
 	shift 2
 	timed "$most" "$p" "$card" git klineage admit $dry -q "$@" "$card"
-	row "$(sed '/no state of/q; 3q' "$out" | paste -s -d ';')"
+	row "$(sed '/cannot be tried on any of/q; 3q' "$out" | paste -s -d ';')"
 }
 
 # shellcheck disable=SC2046 # a word and a name of a lineage, or nothing

@@ -37,7 +37,7 @@ test_expect_success 'a kernel file gets a contract and an oracle skeleton beside
 test_expect_success 'nothing is overwritten' '
 	cp own/src/klineage.yaml before &&
 	(cd own && exits 128 git klineage init src/axpy.c) 2>err &&
-	says "is not overwritten" err &&
+	says "not overwriting it" err &&
 	test_cmp before own/src/klineage.yaml
 '
 

@@ -34,7 +34,7 @@ test_expect_success 'what waits for another machine goes in one bundle, what is 
 	(cd repo && exits 125 git klineage gate --fresh --no-note --no-profile --runner bundle -o ../jobs.tar \
 		plain cheat kahan zeros >../out 2>../err) &&
 	says "cheat: mm: fail cheat" out && says jobs.tar out && says "no verdict yet" err &&
-	says "hint: then here: git klineage gate --import" err &&
+	says "hint: then run here: git klineage gate --import" err &&
 	test "$(tar tf jobs.tar | grep -c "^jobs/")" = 3
 '
 

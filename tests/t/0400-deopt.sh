@@ -176,7 +176,7 @@ test_expect_success 'a semantic patch with a program in it' '
 test_expect_success 'uncommitted changes are said to be left out' '
 	(
 	cd s && echo "/* changed */" >>k/scale.c &&
-	git klineage deopt --rewriter stepwise --name d >out 2>err && says "not committed" err &&
+	git klineage deopt --rewriter stepwise --name d >out 2>err && says "uncommitted changes" err &&
 	! grep changed .git/klineage/edit/scale.c && git klineage deopt --abort && git checkout -q k/scale.c
 	)
 '

@@ -38,7 +38,7 @@ test_expect_success 'the verdict is that of a local run' '
 
 test_expect_success 'the same results again change nothing' '
 	git -C r rev-parse refs/notes/klineage/gate >before &&
-	(cd r && git klineage gate --import ../away/a.results) >out && says "0 imported, 1 known before" out &&
+	(cd r && git klineage gate --import ../away/a.results) >out && says "0 imported, 1 already known" out &&
 	git -C r notes --ref=klineage/gate show HEAD | grep -c . >n && test "$(cat n)" = 1 &&
 	git -C r rev-parse refs/notes/klineage/gate >after && test_cmp before after
 '

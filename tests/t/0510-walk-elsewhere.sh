@@ -58,7 +58,7 @@ test_expect_success 'a part of the results: the next bundle has what is missing'
 	there ../whole && head -n 3 ../whole >../half && before=$(jobs "$(bundle)") &&
 	exits 128 git klineage gate --import ../half 2>err && says "cut off" err &&
 	git klineage deopt --continue >out && says "waiting for results" out && test "$(jobs "$(bundle)")" -lt "$before" &&
-	git klineage gate --import ../whole >out && says "2 known before" out && git klineage deopt --continue >out
+	git klineage gate --import ../whole >out && says "2 already known" out && git klineage deopt --continue >out
 	) &&
 	trees part >have && test_cmp want have
 '

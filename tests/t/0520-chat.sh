@@ -53,7 +53,7 @@ a=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b=bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb c=cccccccc
 
 test_expect_success 'nothing was said, nothing was spent' '
 	git init -q . && git commit -q --allow-empty -m first &&
-	git klineage chat log >out 2>err && test_must_fail test -s out && says "no conversation" err &&
+	git klineage chat log >out 2>err && test_must_fail test -s out && says "no stored conversations" err &&
 	git klineage chat log --json >out && says "\"conversations\":[]" out &&
 	git klineage chat cost >out 2>err && test_must_fail test -s out && says "no money" err &&
 	git klineage chat cost w >out && says "w: \$0.0000 of \$40.0000 for walks" out &&
@@ -79,8 +79,8 @@ there"; } >sent && len hello >keys &&
 
 test_expect_success 'log has turns, tokens and money' '
 	git klineage chat log >out &&
-	says "w/n/back-0     2      m-1    80         60               40   \$0.3750  2026-11-20T10:01:00Z" out &&
-	says "w/n/forward-1  1      m-1    40         30               20   \$0.0010" out &&
+	says "w/n/back-0     2      m-1    80         60      40   \$0.3750  2026-11-20T10:01:00Z" out &&
+	says "w/n/forward-1  1      m-1    40         30      20   \$0.0010" out &&
 	git klineage chat log w/n >out2 && test_cmp out out2 &&
 	git klineage chat log w/other 2>err >out2 && test_must_fail test -s out2 &&
 	git klineage chat log --json w >out && says "\"nano\":375000000" out && says "\"turns\":2" out
@@ -98,7 +98,7 @@ test_expect_success 'show is text, and moves no cursor' '
 
 test_expect_success 'cost is by phase, against the cap' '
 	git config klineage.budget.induce 0.50 && git klineage chat cost >out &&
-	says "w: \$0.3780 of \$0.5000 for walks, \$0.0030 of it reserved and not settled" out &&
+	says "w: \$0.3780 of \$0.5000 for walks, \$0.0030 of it reserved but not settled" out &&
 	says "w: \$0.0000 of \$10.0000 for materializing" out &&
 	grep -E "^n +back-0 +2 +80 +60 +40 +\\\$0.3750 +-$" out &&
 	grep -E "^n +forward-1 +1 +- +- +- +\\\$0.0000 +\\\$0.0030$" out &&
@@ -150,12 +150,12 @@ test_expect_success 'what broke off is settled: at its reply, as the user says, 
 	cd s && entry reserve $d back-0 2 4000000 375000000 7000000 && entry reserve $e back-1 0 5000000 375000000 12000000 &&
 	git klineage chat cost >out && says "git klineage chat settle w" out &&
 	git klineage chat settle w/n/forward-1 >out &&
-	says "n/forward-1, turn 2, 2026-11-20T10:02:00Z: \$0.0030 reserved, settled at \$0.0010 (its reply is stored)" out &&
+	says "n/forward-1, turn 2, 2026-11-20T10:02:00Z: \$0.0030 reserved, settled at \$0.0010 (from its stored reply)" out &&
 	says "w: 1 reservation of \$0.0030 settled at \$0.0010" out && test "$(totals)" = "376000000 9000000" &&
-	git klineage chat settle w/n/back-0 --cost 0.0005 >out && says "\$0.0040 reserved, settled at \$0.0005 (as you say)" out &&
+	git klineage chat settle w/n/back-0 --cost 0.0005 >out && says "\$0.0040 reserved, settled at \$0.0005 (as stated)" out &&
 	test "$(totals)" = "376500000 5000000" && git cat-file blob refs/klineage/ledger/w:ledger.json | grep "\"stated\":true" &&
 	git klineage chat settle --json w >out && says "\"by\":\"worst\"" out && says "\"nano\":5000000" out &&
-	test "$(totals)" = "381500000 0" && git klineage chat settle w >out && says "w: no reservation broke off" out &&
+	test "$(totals)" = "381500000 0" && git klineage chat settle w >out && says "w: no interrupted reservations" out &&
 	test "$(totals)" = "381500000 0" && git klineage fsck >out && says "0 errors" out && ! grep "not settled" out &&
 	git klineage chat cost >out && test_must_fail grep "chat settle" out
 	)
@@ -165,7 +165,7 @@ test_expect_success 'a request that is under way is left alone' '
 	(
 	cd s && entry reserve $f back-0 2 4000000 381500000 4000000 && mkdir -p .git/klineage/talk/w/n &&
 	mkfifo held && { flock .git/klineage/talk/w/n/back-0 sh -c "echo >held; exec sleep 60" & } && read -r _ <held &&
-	git klineage chat settle w >out && kill $! && says "under way, left alone" out && test "$(totals)" = "381500000 4000000" &&
+	git klineage chat settle w >out && kill $! && says "still under way, not settled" out && test "$(totals)" = "381500000 4000000" &&
 	exits 129 git klineage chat settle && exits 129 git klineage chat settle w --cost -1 2>err && says "US dollars" err &&
 	exits 129 git klineage chat cost --cost 1
 	)

@@ -57,7 +57,7 @@ test_expect_success NVCC 'the job has no plan but the names of the kernels' '
 test_expect_success NVCC 'a worker without a GPU judges none of them' '
 	klineage-worker --bundle jobs.tar -o none.results 2>log &&
 	(cd repo && exits 125 git klineage gate --import ../none.results >../out 2>../err) &&
-	says "0 imported, 0 known before, 0 refused, 5 not judged" out && says "no GPU here" err
+	says "0 imported, 0 already known, 0 refused, 5 not judged" out && says "no GPU here" err
 '
 
 # claims <wall>: all jobs passed, so their worker says, behind that wall
@@ -70,7 +70,7 @@ claims () {
 test_expect_success NVCC 'what comes back without a word of the wall is no verdict, and leaves none' '
 	claims "" >old.results &&
 	(cd repo && exits 125 git klineage gate --import ../old.results >../out 2>../err) &&
-	says "0 imported, 0 known before, 0 refused, 5 not judged" out &&
+	says "0 imported, 0 already known, 0 refused, 5 not judged" out &&
 	says "does not say that a wall stood around host code" err && says "as new as this git-klineage" err &&
 	test -z "$(git -C repo for-each-ref refs/notes)"
 '

@@ -88,7 +88,7 @@ test_expect_success 'a trial is for a state that has the anchor, that is held ou
 '
 
 test_expect_success 'an import brings all of it; all are hypotheses, and the same again from there' '
-	repo one && git klineage skills import "$shipped" >out && says "$cards new cards, 0 merged, 0 the same" out &&
+	repo one && git klineage skills import "$shipped" >out && says "$cards new cards, 0 merged, 0 unchanged" out &&
 	git klineage skills list --status hypothesis >out && test "$(wc -l <out)" = $((cards + 1)) &&
 	git klineage skills lint >out && says "0 errors, 0 warnings" out && git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict &&
 	git klineage skills export -o ../carried >/dev/null && diff -r ../carried/evidence "$shipped/evidence" &&
@@ -104,7 +104,7 @@ test_expect_success 'an import brings all of it; all are hypotheses, and the sam
 '
 
 test_expect_success 'again it changes nothing; --shipped is the same' '
-	cd "$SHARNESS_TRASH_DIRECTORY/one" && at=$(git rev-parse $skills) && git klineage skills import "$shipped" >out && says "0 new cards, 0 merged, $cards the same" out &&
+	cd "$SHARNESS_TRASH_DIRECTORY/one" && at=$(git rev-parse $skills) && git klineage skills import "$shipped" >out && says "0 new cards, 0 merged, $cards unchanged" out &&
 	test "$(git rev-parse $skills)" = "$at" &&
 	repo three && git klineage skills import --shipped && test "$(git rev-parse $skills^{tree})" = "$(git -C ../one rev-parse $skills^{tree})" &&
 	exits 129 git klineage skills import --shipped "$shipped" && exits 129 git klineage skills import

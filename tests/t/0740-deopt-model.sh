@@ -76,7 +76,7 @@ test_expect_success 'what was measured is in the note of K_i-prime, what failed 
 	test "$(trailer Class $rejected)" = wrong-edge && test "$(git rev-parse $rejected^1)" = "$(git rev-parse $walk~1)" &&
 	git notes --ref=klineage/gate show $rejected | grep "\"class\":\"wrong-edge\"" &&
 	git klineage show 2 >out && says $anew out && says "the same machine code" out &&
-	says "tried to derive this step anew" out && says "wrong-edge, unusable" out &&
+	says "tried to re-derive this step" out && says "wrong-edge, unusable" out &&
 	git klineage log >out && says $anew out && says "1 rejected" out &&
 	git klineage log --json >out && says "\"rederived\":\"$(git rev-parse $lineage^2)\"" out
 	)
@@ -98,7 +98,7 @@ test_expect_success 'export and import give the same second parents' '
 	test "$(git rev-parse $lineage)" = "$(git -C ../r rev-parse $lineage)" &&
 	test "$(git rev-parse $lineage^2 $lineage~1^2)" = "$(git -C ../r rev-parse $lineage^2 $lineage~1^2)" &&
 	git klineage fsck >out && says "0 errors, 0 warnings" out &&
-	git klineage show 2 --no-diff >out && says "the same machine code" out && says "tried to derive this step anew" out &&
+	git klineage show 2 --no-diff >out && says "the same machine code" out && says "tried to re-derive this step" out &&
 	cp -R ../x ../y && sed -i "s/four at a time/for at a time/" ../y/rederived/0002-* && git init -q ../j && cd ../j &&
 	exits 128 git klineage import ../y 2>err && says "was changed" err && test -z "$(git for-each-ref)"
 	)
@@ -128,7 +128,7 @@ test_expect_success 'killed while the model thinks: what is stored is not bought
 	await "$ANSWERS/at" && kill -9 $! && rm "$ANSWERS/slow" && { wait $! || :; } && stored >../stored &&
 	printf "%s\n" back-0.0 back-0.1 forward-1.0 forward-1.1 >want && test_cmp want ../stored &&
 	git fsck --strict --no-dangling && git klineage deopt --status >out &&
-	says "1 step accepted, 1 rejected" out && says "anew, step 1, attempt 3" out && says "model     exec" out &&
+	says "1 step accepted, 1 rejected" out && says ", step 1, attempt 3" out && says "model     exec" out &&
 	git gc -q --prune=now && git klineage deopt --continue -q >out && says "2 steps accepted ($both)" out &&
 	git klineage fsck
 	) &&
@@ -238,7 +238,7 @@ test_expect_success 'what was said at the start holds for --continue, and comes 
 	: >answers/log &&
 	(
 	cd verbs && exits 129 git klineage deopt --exec true 2>err && says "walk with a model" err &&
-	exits 129 git klineage deopt --rewriter chat --rederive exec 2>err && says "one model a walk" err &&
+	exits 129 git klineage deopt --rewriter chat --rederive exec 2>err && says "a walk uses one model" err &&
 	exits 129 git klineage deopt --rewriter chat --exec x 2>err &&
 	exits 129 git klineage deopt --rewriter exec --rederive chat --no-rederive 2>err &&
 	exits 129 git klineage deopt --estimate 2>err && says "costs nothing" err &&

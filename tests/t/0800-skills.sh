@@ -27,13 +27,13 @@ test_expect_success 'an empty library is empty, and says where cards come from' 
 	exits 128 git klineage skills show nothing 2>err && says "the library is empty" err &&
 	git klineage skills lint >out && says "0 cards: 0 errors, 0 warnings" out &&
 	git klineage fsck >out && says "0 cards: 0 errors" out &&
-	exits 128 git klineage skills export 2>err && says "no card to export" err &&
+	exits 128 git klineage skills export 2>err && says "no cards to export" err &&
 	test -z "$(git for-each-ref)"
 '
 
 test_expect_success 'import takes cards with their evidence, one commit for each' '
 	repo one &&
-	git klineage skills import "$data" >out && says "2 new cards, 0 merged, 0 the same" out &&
+	git klineage skills import "$data" >out && says "2 new cards, 0 merged, 0 unchanged" out &&
 	test "$(git log --oneline $skills | wc -l)" = 3 &&
 	git diff-tree --name-only -r --no-commit-id $skills >paths &&
 	test "$(grep -c ^cards/ paths)" = 1 &&
@@ -66,7 +66,7 @@ test_expect_success 'list and show' '
 
 test_expect_success 'importing again changes nothing' '
 	before=$(git rev-parse $skills) &&
-	git klineage skills import "$data" >out && says "0 new cards, 0 merged, 2 the same" out &&
+	git klineage skills import "$data" >out && says "0 new cards, 0 merged, 2 unchanged" out &&
 	test "$(git rev-parse $skills)" = "$before"
 '
 
@@ -94,7 +94,7 @@ test_expect_success 'a bad card is refused with its line, and the others come in
 	sed "s/status: hypothesis/status: admitted/" "cards/$row.yaml" >new && mv new "cards/$row.yaml" &&
 	cd ../bad &&
 	exits 128 git klineage skills import ../bad-cards >out 2>err &&
-	says "1 new card, 0 merged, 0 the same, 1 refused" out &&
+	says "1 new card, 0 merged, 0 unchanged, 1 refused" out &&
 	says "$row.yaml:3:9: the card says admitted, but its trials make it hypothesis" err &&
 	git cat-file -e "$skills:cards/$sum.yaml" &&
 	test_must_fail git cat-file -e "$skills:cards/$row.yaml"
@@ -139,7 +139,7 @@ test_expect_success 'lint tells the line, what is not canonical, and mends it' '
 	exits 1 git klineage skills lint cards >out && says "warning: cards/$sum.yaml: not canonical from line 19 on" out &&
 	git klineage skills lint --fix cards >out && cmp "cards/$sum.yaml" "$data/cards/$sum.yaml" &&
 	cp "cards/$sum.yaml" cards/twin.yaml && exits 1 git klineage skills lint cards >out &&
-	says "belongs into $sum.yaml" out && says "is in cards/$sum.yaml, too" out && rm cards/twin.yaml &&
+	says "belongs in $sum.yaml" out && says "is also in cards/$sum.yaml" out && rm cards/twin.yaml &&
 	sed "s/mechanism: /mechanisms: /" "cards/$sum.yaml" >new && mv new "cards/$sum.yaml" &&
 	exits 1 git klineage skills lint --json cards >out &&
 	says "cards/$sum.yaml:5:1: unknown key '\''mechanisms'\'' in the card" out && says "\"errors\":1" out
@@ -157,12 +157,12 @@ test_expect_success 'cards in files need no repository, those of the library do'
 
 test_expect_success 'a retracted card stays as a tombstone, and does not come back' '
 	repo retract && git klineage skills import "$data" &&
-	exits 129 git klineage skills retract $sum 2>err && says "say why" err &&
+	exits 129 git klineage skills retract $sum 2>err && says "needs --reason" err &&
 	git klineage skills retract $sum --reason "slower on every device" >out &&
 	git klineage skills list --status retracted >out && says $sum out &&
 	git log -1 --format=%B $skills >out && says "skills: retract $sum" out && says "slower on every device" out &&
-	exits 128 git klineage skills retract $sum --reason again 2>err && says "retracted already" err &&
-	git klineage skills import "$data" >out && says "0 new cards, 0 merged, 2 the same" out &&
+	exits 128 git klineage skills retract $sum --reason again 2>err && says "is already retracted" err &&
+	git klineage skills import "$data" >out && says "0 new cards, 0 merged, 2 unchanged" out &&
 	git klineage skills list --status retracted >out && says $sum out &&
 	git klineage fsck >out && says "0 errors, 0 warnings" out
 '
@@ -270,10 +270,10 @@ test_expect_success 'eight writers at once lose nothing' '
 '
 
 test_expect_success 'what it does not know it says' '
-	exits 129 git klineage skills 2>err && says "say what to do" err &&
-	exits 129 git klineage skills dance 2>err && says "is nothing that skills can do" err &&
+	exits 129 git klineage skills 2>err && says "missing subcommand" err &&
+	exits 129 git klineage skills dance 2>err && says "unknown subcommand" err &&
 	exits 129 git klineage skills export --format pdf 2>err && says "is no format" err &&
-	exits 129 git klineage skills export 2>err && says "need a directory" err &&
+	exits 129 git klineage skills export 2>err && says "cards needs --output" err &&
 	exits 129 git klineage skills lint --fix 2>err && says "needs files" err
 '
 

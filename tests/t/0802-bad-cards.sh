@@ -16,9 +16,9 @@ bad () {
 	test_expect_success "$1" '
 		cd "$SHARNESS_TRASH_DIRECTORY" && rm -rf in at hand && cp -r "$data" in && sed -f script "$data/cards/$sum.yaml" >"in/cards/$sum.yaml" &&
 		! cmp -s "in/cards/$sum.yaml" "$data/cards/$sum.yaml" && git init -q at && cd at &&
-		exits 128 git klineage skills import ../in >out 2>err && says "1 new card, 0 merged, 0 the same, 1 refused" out &&
+		exits 128 git klineage skills import ../in >out 2>err && says "1 new card, 0 merged, 0 unchanged, 1 refused" out &&
 		says "$sum.yaml:$bad_at: " err && says "$bad_says" err && git cat-file -e "$skills:cards/$row.yaml" &&
-		test_must_fail git cat-file -e "$skills:cards/$sum.yaml" && git klineage skills import "$data" >out && says "1 new card, 0 merged, 1 the same" out &&
+		test_must_fail git cat-file -e "$skills:cards/$sum.yaml" && git klineage skills import "$data" >out && says "1 new card, 0 merged, 1 unchanged" out &&
 		good=$(git rev-parse $skills) &&
 		git worktree add -q ../hand klineage/skills && cp "../in/cards/$sum.yaml" ../hand/cards/ && git -C ../hand commit -q -a -m "by hand" &&
 		git worktree remove --force ../hand && tip=$(git rev-parse $skills) &&
@@ -115,12 +115,12 @@ test_expect_success 'evidence that points nowhere: import refuses it, fsck names
 test_expect_success 'a duplicate id: in one import, and in one library' '
 	cd "$SHARNESS_TRASH_DIRECTORY" && rm -rf in at && cp -r "$data" in && git init -q at && cd at &&
 	sed "s/^intent: .*/intent: something else/" "$data/cards/$sum.yaml" >../in/cards/zzz.yaml &&
-	exits 128 git klineage skills import ../in >out 2>err && says "2 new cards, 0 merged, 0 the same, 1 refused" out &&
+	exits 128 git klineage skills import ../in >out 2>err && says "2 new cards, 0 merged, 0 unchanged, 1 refused" out &&
 	says "zzz.yaml" err && says "the card '\''$sum'\'' is in" err && git cat-file blob "$skills:cards/$sum.yaml" | cmp - "$data/cards/$sum.yaml" &&
-	cp "$data/cards/$sum.yaml" ../in/cards/zzz.yaml && git klineage skills import ../in >out && says "0 new cards, 0 merged, 3 the same" out &&
+	cp "$data/cards/$sum.yaml" ../in/cards/zzz.yaml && git klineage skills import ../in >out && says "0 new cards, 0 merged, 3 unchanged" out &&
 	git worktree add -q ../hand klineage/skills && cp "$data/cards/$sum.yaml" ../hand/cards/zzz.yaml && git -C ../hand add . && git -C ../hand commit -q -m "by hand" &&
 	git worktree remove --force ../hand &&
-	exits 1 git klineage skills lint >out && says "cards/zzz.yaml: it holds the card '\''$sum'\'', which belongs into $sum.yaml" out &&
+	exits 1 git klineage skills lint >out && says "cards/zzz.yaml: contains the card '\''$sum'\'', which belongs in $sum.yaml" out &&
 	exits 1 git klineage fsck >out && says "zzz.yaml holds the card" out &&
 	exits 1 git klineage skills list >out 2>err && test "$(grep -c "^$sum" out)" = 1
 '

@@ -25,7 +25,7 @@ card () {
 
 test_expect_success 'where there is no lineage it says so' '
 	repo none &&
-	exits 128 git klineage lift 2>err && says "there is no lineage in this repository yet" err &&
+	exits 128 git klineage lift 2>err && says "no lineages in this repository" err &&
 	exits 128 git klineage lift nothing 2>err && says "there is no lineage '\''nothing'\'' here" err &&
 	mkdir empty && exits 128 git klineage lift empty 2>err && says "no exported lineage in" err &&
 	test -z "$(git for-each-ref)"
@@ -40,7 +40,7 @@ test_expect_success 'a dry run writes no ref' '
 
 test_expect_success 'cards of exported lineages: right, canonical, with all their evidence' '
 	repo dirs &&
-	git klineage lift "$lineages" >out && says "4 lineages, $steps transitions, $steps of them in" out &&
+	git klineage lift "$lineages" >out && says "4 lineages, $steps transitions, $steps of them used in" out &&
 	git klineage skills lint >out && says ": 0 errors, 0 warnings" out &&
 	git klineage fsck >out && says ": 0 errors, 0 warnings" out &&
 	git klineage skills list --status hypothesis >out &&
@@ -104,7 +104,7 @@ test_expect_success 'a card that was lifted without them learns them, once, and 
 	git klineage lift "$lineages" >out && says "gains  ${two%.yaml}" out && ! grep "${four%.yaml}" out &&
 	git show "$skills:cards/$four" >out && says "text: where there is a product to replace" out &&
 	test "$(git diff --name-only "$tip" $skills)" = "cards/$four" &&
-	git klineage lift "$lineages" >out && says "0 cards that change" out &&
+	git klineage lift "$lineages" >out && says "0 new or changed cards" out &&
 	git update-ref $skills "$tip"
 '
 
@@ -112,13 +112,13 @@ test_expect_success 'branches give the same cards as directories' '
 	tree=$(git rev-parse $skills^{tree}) && repo branches &&
 	for l in "$lineages"/*; do git klineage import "$l" || return 1; done &&
 	git klineage lift >out && says "4 lineages" out && test "$(git rev-parse $skills^{tree})" = "$tree" &&
-	git klineage lift "$lineages" cuda-topk >out && says "0 cards that change" out &&
+	git klineage lift "$lineages" cuda-topk >out && says "0 new or changed cards" out &&
 	git klineage fsck >out && says ": 0 errors, 0 warnings" out
 '
 
 test_expect_success 'one lineage by name' '
 	git update-ref -d $skills && git klineage lift cuda-topk >out && says "1 lineage, $topk transitions" out &&
-	git klineage lift "$(git for-each-ref --format="%(refname)" refs/heads/klineage/lineage/cuda-topk)" >out && says "0 cards that change" out
+	git klineage lift "$(git for-each-ref --format="%(refname)" refs/heads/klineage/lineage/cuda-topk)" >out && says "0 new or changed cards" out
 '
 
 test_expect_success 'more lineages give evidence to the cards that are there, and words stay' '
@@ -142,7 +142,7 @@ test_expect_success 'a directory that was changed is not believed' '
 
 test_expect_success 'a retracted card learns nothing, and no twin takes its place' '
 	stage=$(card sm-stage) && git klineage skills retract "${stage%.yaml}" --reason "not here" &&
-	git klineage lift >out 2>err && says "0 cards that change" out && says "is retracted: it learns nothing more" err &&
+	git klineage lift >out 2>err && says "0 new or changed cards" out && says "is retracted: it learns nothing more" err &&
 	test "$(card sm-stage)" = "$stage"
 '
 
@@ -154,8 +154,8 @@ test_expect_success 'lifted apart in two repositories, one card learns all, wher
 	(cd ../apart-cuda-gdn-cumsum && card sm-stage >../two && git klineage sync origin) && two=$(cat ../two) && test "$one" != "$two" &&
 	git klineage sync origin && (cd ../apart-cuda-gdn-cumsum && git klineage sync origin) && test "$(card sm-stage | wc -l)" = 2 &&
 	first=$(printf "%s\n" "$one" "$two" | sort | head -n 1) second=$(printf "%s\n" "$one" "$two" | sort | tail -n 1) &&
-	git klineage lift --dry-run >out && says "twin   ${second%.yaml}" out && says "(goes: the same as ${first%.yaml})" out &&
-	for c in topk gdn-cumsum; do (cd ../apart-cuda-$c && git klineage lift >out && git klineage lift >out && says "0 cards that change" out) || return 1; done &&
+	git klineage lift --dry-run >out && says "same   ${second%.yaml}" out && says "(dropped: same as ${first%.yaml})" out &&
+	for c in topk gdn-cumsum; do (cd ../apart-cuda-$c && git klineage lift >out && git klineage lift >out && says "0 new or changed cards" out) || return 1; done &&
 	for c in topk gdn-cumsum; do
 		(
 			cd ../apart-cuda-$c && git show "$skills:cards/$first" >out && test "$(grep -c "  - lineage: " out)" = 2 &&
@@ -166,7 +166,7 @@ test_expect_success 'lifted apart in two repositories, one card learns all, wher
 	done &&
 	git klineage sync origin && (cd ../apart-cuda-gdn-cumsum && git klineage sync origin) && git klineage sync origin &&
 	test "$(git rev-parse "$skills^{tree}")" = "$(git -C ../apart-cuda-gdn-cumsum rev-parse "$skills^{tree}")" &&
-	git klineage lift >out && says "0 cards that change" out && git klineage fsck >out && says ": 0 errors, 0 warnings" out
+	git klineage lift >out && says "0 new or changed cards" out && git klineage fsck >out && says ": 0 errors, 0 warnings" out
 '
 
 test_expect_success 'one that was tried, or that is by hand, is no twin to be taken back' '
@@ -183,7 +183,7 @@ test_expect_success 'killed at any moment, it goes on where it was' '
 		timeout -s KILL 0.$ms git klineage lift >out 2>err
 		git fsck --strict >fsck 2>&1 || { cat fsck; return 1; }
 	done
-	git klineage lift && git klineage lift >out && says "0 cards that change" out && git klineage fsck >out && says ": 0 errors" out
+	git klineage lift && git klineage lift >out && says "0 new or changed cards" out && git klineage fsck >out && says ": 0 errors" out
 '
 
 test_done

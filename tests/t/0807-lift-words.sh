@@ -149,7 +149,7 @@ test_expect_success 'bad asking' '
 	exits 129 git klineage lift --words someone 2>err && says "--words takes chat or exec" err &&
 	exits 129 git klineage lift --budget 1 2>err && says "--words chat or exec" err &&
 	exits 129 git klineage lift --estimate 2>err &&
-	exits 129 git klineage lift --words chat --exec x 2>err && says "of '\''--words exec'\''" err &&
+	exits 129 git klineage lift --words chat --exec x 2>err && says "--exec needs --words exec" err &&
 	git config --unset klineage.chat.provider && exits 129 git klineage lift --words exec "$gdn" 2>err && says "klineage.chat.exec" err &&
 	test -z "$(git for-each-ref)"
 '

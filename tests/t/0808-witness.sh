@@ -78,7 +78,7 @@ test_expect_success 'a dry run says what would be judged, and writes nothing' '
 '
 
 test_expect_success 'the limit holds, and the next run goes on from there' '
-	(cp -R base limit && cd limit && seek --runs 1 >out && cat out && says "1 gate run, which was the limit" out && says "the limit of 1 gate runs" out &&
+	(cp -R base limit && cd limit && seek --runs 1 >out && cat out && says "1 gate run (the limit)" out && says "the limit of 1 gate runs" out &&
 	pre domain-scale >pre && says "(n % 8 == 0)" pre && ! grep "m % 4" pre && says "state: assumed" pre && seek >out && says "2 witnessed" out && clean)
 '
 

@@ -114,7 +114,7 @@ test_expect_success 'they come in order, each after what it requires; a false co
 	printf "%s\n" near unknown conv stands-on gpu >../want && test_cmp ../want ../have &&
 	says "after near" ../out && grep "^1  near  *admitted  0.667  1.000  1.000  *1.000  *1.000  *1/1  *-$" ../out &&
 	says "w/n: step 3 gpu, step 4 conv, step 4 near, step 7 unknown, step 9 stands-on" ../out &&
-	says "with a gate event of this state more is known" ../err
+	says "on this state to know more facts" ../err
 '
 
 test_expect_success 'the same question has the same answer, from a new index, too' '
@@ -161,7 +161,7 @@ test_expect_success 'what was done before counts: a card that was used, and trai
 	git commit -q -a -m "use it" -m "Klineage-Skill: near@$(git rev-parse klineage/skills:cards/near.yaml)
 Klineage-Trait: conv" &&
 	git klineage retrieve --platform cpu/x86-64-v3 --explain >../out 2>/dev/null &&
-	says "there already: near trait:conv" ../out && says "near: not offered: prior: what it provides is there" ../out &&
+	says "already present: near trait:conv" ../out && says "near: not offered: prior: what it provides is there" ../out &&
 	says "conv: not offered: prior: what it provides is there" ../out && ! grep "after near" ../out &&
 	git klineage retrieve --platform cpu/x86-64-v3 --repair >../out 2>/dev/null && grep "^[0-9]*  near " ../out &&
 	git klineage retrieve --platform cpu/x86-64-v3 --rev HEAD~1 >../out 2>/dev/null && says "after near" ../out
@@ -171,7 +171,7 @@ test_expect_success 'so does what the gate measured' '
 	git notes --ref klineage/gate list >/dev/null 2>&1; true &&
 	git klineage gate --no-profile --json HEAD >../event 2>../err || { cat ../err; false; } &&
 	git klineage retrieve >../out 2>../err && says "measured by event $(sed "s/.*\"id\":\"\([0-9a-f]\{12\}\).*/\1/" ../event)" ../out &&
-	! grep "more is known" ../err
+	! grep "to know more facts" ../err
 '
 
 test_expect_success 'hypotheses are offered to who asks for them' '
@@ -189,7 +189,7 @@ test_expect_success 'a library that grew is indexed anew; a card that cannot be 
 
 test_expect_success 'nothing fits, nothing is there' '
 	rm ../cards/bad.yaml && library ../cards/failed.yaml &&
-	exits 1 git klineage retrieve --platform cpu/x86-64-v3 2>../err && says "of 1 cards none fits" ../err &&
+	exits 1 git klineage retrieve --platform cpu/x86-64-v3 2>../err && says "none of 1 cards fits" ../err &&
 	git update-ref -d refs/heads/klineage/skills &&
 	exits 1 git klineage retrieve --platform cpu/x86-64-v3 2>../err && says "the library is empty" ../err &&
 	exits 0 git klineage retrieve -h >/dev/null
@@ -197,7 +197,7 @@ test_expect_success 'nothing fits, nothing is there' '
 
 test_expect_success 'bad asking' '
 	exits 125 git klineage retrieve nonsense 2>../err &&
-	exits 129 git klineage retrieve --status retracted 2>../err && says "no status to ask for" ../err &&
+	exits 129 git klineage retrieve --status retracted 2>../err && says "invalid status" ../err &&
 	exits 129 git klineage retrieve --status "" 2>../err &&
 	exits 129 git klineage retrieve a b 2>../err && exits 129 git klineage retrieve --worktree --rev HEAD 2>../err &&
 	exits 129 git klineage retrieve --limit -1 2>../err &&

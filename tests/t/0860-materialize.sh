@@ -21,7 +21,7 @@ test_expect_success 'two experts, two lineages; a card of the first' '
 
 test_expect_success 'admitted on the lineage that it was not learned from, by its patch alone' '
 	(cd lib && card=$(basename "$(git ls-tree --name-only klineage/skills:cards)" .yaml) && echo $card >../id &&
-	before=$(git rev-parse klineage/skills) && git klineage admit -n $card >out && says "on poly/x K_0" out && says "other-workload: it would be tried" out &&
+	before=$(git rev-parse klineage/skills) && git klineage admit -n $card >out && says "on poly/x K_0" out && says "other-workload: would be tried" out &&
 	git klineage admit -n --porcelain $card >out && test "$(cut -f1,2,4,6,7,9 out | tr "\t" :)" = "$card:hypothesis::poly/x:0:other-workload" &&
 	test "$(git rev-parse klineage/skills)" = $before &&
 	again git klineage admit $card >out && cat out && says "passed; " out && says "hypothesis -> admitted" out &&
@@ -36,7 +36,7 @@ test_expect_success 'admitted on the lineage that it was not learned from, by it
 '
 
 test_expect_success 'what was learned from, or passed, is not held out' '
-	(cd lib && before=$(git rev-parse klineage/skills) && exits 1 git klineage admit $(cat ../id) >out && says "no state of 4 can be tried" out &&
+	(cd lib && before=$(git rev-parse klineage/skills) && exits 1 git klineage admit $(cat ../id) >out && says "cannot be tried on any of 4 states" out &&
 	says "scale/x K_0: the card was learned from it" out && says "poly/x K_0: a trial on it passed" out &&
 	test "$(git rev-parse klineage/skills)" = $before)
 '
@@ -77,7 +77,7 @@ test_expect_success 'a name that is taken is refused; from the best it goes on, 
 	exits 128 git klineage materialize --library ../lib --name one shift 2>err && says "already" err && says "--root best" err &&
 	exits 1 git klineage materialize --library ../lib --root best shift >out && says "nothing is faster than the root, $(git rev-parse --short=10 $tip)" out &&
 	test "$(git rev-parse klineage/materialize/shift/one)" = $tip &&
-	exits 128 git klineage materialize --library ../lib --root best --name none shift 2>err && says "there is no best" err)
+	exits 128 git klineage materialize --library ../lib --root best --name none shift 2>err && says "has no best state" err)
 '
 
 test_expect_success '--one is a step; --continue goes on from there, and judges nothing twice' '
@@ -85,7 +85,7 @@ test_expect_success '--one is a step; --continue goes on from there, and judges 
 	says "\"outcome\":\"best\"" out && tip=$(git rev-parse klineage/materialize/shift/step) && links=$(git rev-parse refs/klineage/nodes/shift/step) &&
 	git klineage materialize --continue --name step --json shift >out && says "\"stopped\":false" out && says "\"outcome\":\"best\"" out &&
 	test "$(git rev-parse klineage/materialize/shift/step)" = $tip && test "$(git rev-parse refs/klineage/nodes/shift/step)" = $links &&
-	exits 129 git klineage materialize --one --dry-run shift 2>err && says "for tools alone" err)
+	exits 129 git klineage materialize --one --dry-run shift 2>err && says "cannot be used with a model" err)
 '
 
 test_expect_success 'as a patch, for who applies it himself; as JSON' '
@@ -137,7 +137,7 @@ test_expect_success 'cards that lie: a path that escapes, an unknown field; they
 '
 
 test_expect_success 'nothing to work with: each is said' '
-	(cd t && exits 128 git klineage materialize shift 2>err && says "the library has no card" err && says "git klineage lift" err &&
+	(cd t && exits 128 git klineage materialize shift 2>err && says "the library has no cards" err && says "git klineage lift" err &&
 	exits 128 git klineage materialize --library ../nowhere shift 2>err && says "--library" err &&
 	exits 125 git klineage materialize --library ../lib other 2>err && says "no contract of a workload" err &&
 	exits 129 git klineage materialize --library ../lib --name "A b" shift 2>err &&

@@ -18,7 +18,7 @@ test_expect_success 'a card that a model admits: it is told the card alone, is r
 	eight ../K.wrong poly "v * v $chain" "" && eight ../K.right poly "v * v $chain" "for (; x != end; x++) { float v = *x; *y++ = ELEMENT(v); }" &&
 	answer admit.0 poly.c ../K.wrong && answer admit.1 poly.c ../K.right && printf "I do not know.\n<nothing-left>no idea</nothing-left>\n" >"$ANSWERS/control.0" &&
 	again git klineage admit --rewriter exec --exec "$model" $id >out && cat out && says "passed; " out && says "hypothesis -> admitted" out &&
-	says "the intent alone: failed, no-edit" out && says ", 1 repair" out &&
+	says "only the intent: failed, no-edit" out && says ", 1 repair" out &&
 	git show klineage/skills:cards/$id.yaml >../card && says "how: agent" ../card && says "repairs: 1" ../card && says "isolated: true" ../card &&
 	says "class: no-edit" ../card && says "level: other-workload" ../card && git klineage fsck >out && says ": 0 errors, 0 warnings" out) &&
 	asked >have && printf "%s\n" admit.0 admit.1 control.0 >want && test_cmp want have &&
@@ -70,7 +70,7 @@ test_expect_success 'gone through again it asks nothing and says the same' '
 	exits 128 git klineage materialize --library ../lib --name one shift 2>err && says "--continue" err &&
 	git klineage materialize --continue --name one shift >out && says "best, by exec, materialize.1" out && test ! -s "$ANSWERS/log" &&
 	test "$(git rev-parse klineage/materialize/shift/one)" = $tip && test "$(git rev-parse refs/klineage/nodes/shift/one)" = $nodes &&
-	exits 128 git klineage materialize --continue --name never shift 2>err && says "there is no best" err)
+	exits 128 git klineage materialize --continue --name never shift 2>err && says "has no best state" err)
 '
 
 # await <file>

@@ -64,7 +64,7 @@ test_expect_success 'gone through again it asks nothing, and says the same for p
 
 test_expect_success 'a name that is taken is refused before what was said of it is touched' '
 	(cd lib && kept=.git/klineage/materialize/shift/a.json && cp $kept kept && exits 128 roundtrip --name a --trials 2 --cards none 2>err && says "--continue" err && cmp kept $kept &&
-	exits 128 git klineage materialize --roundtrip shift/x --name never --continue 2>err && says "no roundtrip was begun under the name" err &&
+	exits 128 git klineage materialize --roundtrip shift/x --name never --continue 2>err && says "no roundtrip named" err &&
 	exits 129 roundtrip --name b --trials 0 2>err && exits 129 git klineage materialize --trials 3 shift 2>err)
 '
 

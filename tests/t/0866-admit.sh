@@ -45,7 +45,7 @@ test_expect_success 'two experts in two steps; the first step is no gain, and ma
 
 test_expect_success 'tried as a pair: it passes, since the other passes on top of it and not without it; both have a trial' '
 	(cp -R base pair && cd pair && room=$(card_of prefetch) loop=$(card_of vector-loop) &&
-	again git klineage admit $room >out && cat out && says "hypothesis -> admitted" out && says "with $loop" out && says "that card alone: failed, no-edit" out &&
+	again git klineage admit $room >out && cat out && says "hypothesis -> admitted" out && says "with $loop" out && says "without this card: failed, no-edit" out &&
 	git show klineage/skills:cards/$room.yaml >card && says "with: [$loop]" card && says "class: no-edit" card && says "status: admitted" card &&
 	test "$(field $loop status)" = admitted && first=$(git rev-parse klineage/lineage/poly/x~2) &&
 	made=$(field $room made) && test "$(field $room state)" = $first && test "$(git rev-parse $made~2)" = $first &&

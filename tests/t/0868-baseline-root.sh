@@ -91,7 +91,7 @@ test_expect_success NVCC 'in cuda with its plan: both compile, and pass the audi
 	for t in cuda-gdn-cumsum cuda-topk; do
 		(promised $t $t && { baseline -n --json >out || :; } && root=$(root_of out) && git show $root:src/op/launch.yaml | cmp - src/op/oracle.yaml &&
 		cu=$(git ls-tree --name-only $root src/op/ | grep "\.cu$" | grep -v oracle) && git show $root:$cu >k.cu && ! grep -w "kl_[a-z]*\|KL_ORACLE" k.cu &&
-		exits 125 git klineage gate --runner bundle --json $root >event 2>err && says "the job waits in" err && tar -tf .git/klineage/bundles/*.tar | grep jobs/) || return 1
+		exits 125 git klineage gate --runner bundle --json $root >event 2>err && says "the job was written to" err && tar -tf .git/klineage/bundles/*.tar | grep jobs/) || return 1
 	done
 '
 

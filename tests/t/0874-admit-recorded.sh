@@ -22,12 +22,12 @@ test_expect_success 'a library that was lifted here, and the lineage of a worklo
 
 . "$KLINEAGE_TOP/tests/t/materials.sh"
 test_expect_success 'tools cannot: its patch is for other code' '
-	exits 1 git klineage admit --on topk $card >out && cat out && says "no state of" out && test "$(git show $skills:cards/$card.yaml)" = "$(cat card)"
+	exits 1 git klineage admit --on topk $card >out && cat out && says "cannot be tried on any of" out && test "$(git show $skills:cards/$card.yaml)" = "$(cat card)"
 '
 
 test_expect_success 'the recorded model can; the gate says so anew; what the intent alone gives is beside it' '
 	again git klineage admit --rewriter chat --model recorded --on topk $card >out && cat out && says "topk/" out && says "other-workload" out &&
-	says "passed; " out && says "the intent alone: " out && says "hypothesis -> admitted" out &&
+	says "passed; " out && says "only the intent: " out && says "hypothesis -> admitted" out &&
 	git show $skills:cards/$card.yaml >after && says "status: admitted" after && says "how: agent" after && says "level: other-workload" after &&
 	says "control:" after && state=$(sed -n "s/^    state: //p" after) && made=$(sed -n "s/^    made: //p" after) &&
 	test "$(git rev-parse "$made^")" = "$state" && test -n "$(git for-each-ref --contains "$state" refs/heads/klineage/lineage/topk)" &&

@@ -37,7 +37,7 @@ state () {
 }
 
 test_expect_success 'nothing is there' '
-	repo plain && (cd plain && exits 1 git klineage hooks status >../out) && says "not there" out &&
+	repo plain && (cd plain && exits 1 git klineage hooks status >../out) && says "not installed" out &&
 	test "$(state pre-push plain)" = absent
 '
 
@@ -46,7 +46,7 @@ test_expect_success 'installed: five files that git runs' '
 	for e in $events; do
 		test -x plain/.git/hooks/$e && test "$(state $e plain)" = ours || return 1
 	done &&
-	(cd plain && git klineage hooks status >../out) && ! grep "not there" out
+	(cd plain && git klineage hooks status >../out) && ! grep "not installed" out
 '
 
 test_expect_success 'they are what shellcheck likes' '
@@ -269,12 +269,12 @@ test_expect_success 'the line that was said works' '
 	{ echo "#!/bin/sh"; cat line.sh; } >tracked/.githooks/pre-commit && chmod +x tracked/.githooks/pre-commit &&
 	test "$(state pre-commit tracked)" = called && (
 		cd tracked && cp "$bad"/zeros.c mm.c && exits 1 git commit -q -a -m zeros 2>../err
-	) && says "mm: FAIL" err && (cd tracked && git klineage hooks uninstall >../out) && says "by hand" out
+	) && says "mm: FAIL" err && (cd tracked && git klineage hooks uninstall >../out) && says "remove manually" out
 '
 
 test_expect_success 'husky: its own directory, and the files beside it' '
 	repo husky && mkdir -p husky/.husky/_ && git -C husky config core.hooksPath .husky/_ &&
-	(cd husky && exits 1 git klineage hooks install >../out) && says "husky decides" out &&
+	(cd husky && exits 1 git klineage hooks install >../out) && says "husky manages" out &&
 	says ".husky/pre-commit:" out && ! grep "_/pre-commit" out &&
 	for e in $events; do
 		echo "git klineage hooks run $e -- \"\$@\"" >husky/.husky/$e || return 1
@@ -292,7 +292,7 @@ test_expect_success 'a directory for all repositories is nobody else to fill' '
 
 test_expect_success 'the pre-commit framework: what to add' '
 	repo framework && echo "repos: []" >framework/.pre-commit-config.yaml &&
-	(cd framework && exits 1 git klineage hooks install >../out) && says "pre-commit decides" out &&
+	(cd framework && exits 1 git klineage hooks install >../out) && says "pre-commit manages" out &&
 	says "entry: git klineage hooks run pre-commit" out && says ".pre-commit-config.yaml" out &&
 	sed -n "/- repo:/,/^\$/p" out >part && { echo repos: && cat part; } >framework/.pre-commit-config.yaml &&
 	(cd framework && git klineage hooks install >../out) && says "already" out
@@ -324,7 +324,7 @@ test_expect_success '--chain in spite of it, where its hook is chained' '
 
 test_expect_success 'lefthook: what to add' '
 	repo lefthook && echo "{}" >lefthook/lefthook.yml && (cd lefthook && exits 1 git klineage hooks install >../out) &&
-	says "lefthook decides" out && says "run: git klineage hooks run pre-push" out
+	says "lefthook manages" out && says "run: git klineage hooks run pre-push" out
 '
 
 # --- newer git -----------------------------------------------------------------------
@@ -341,7 +341,7 @@ EOF
 
 test_expect_success 'git 2.54: entries of the configuration, beside a foreign file' '
 	repo entries && foreign entries/.git/hooks/pre-commit && cp entries/.git/config config.before &&
-	(cd entries && PATH=$PWD/../newer:$PATH git-klineage hooks install >../out) && says "named in the config" out &&
+	(cd entries && PATH=$PWD/../newer:$PATH git-klineage hooks install >../out) && says "set in the config" out &&
 	test "$(git -C entries config hook.klineage-pre-push.event)" = pre-push &&
 	test "$(PATH=$PWD/newer:$PATH state pre-commit entries)" = ours && ls entries/.git/hooks >left &&
 	echo pre-commit >want && test_cmp want left

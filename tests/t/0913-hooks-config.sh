@@ -50,7 +50,7 @@ judged () {
 
 test_expect_success ENTRIES 'git runs the entries, beside a file of somebody else s, which stays' '
 	repo repo && printf "#!/bin/sh\necho theirs\n" >repo/.git/hooks/pre-commit && chmod +x repo/.git/hooks/pre-commit &&
-	cp repo/.git/config config.before && (cd repo && git klineage hooks install >../out) && says "named in the config" out &&
+	cp repo/.git/config config.before && (cd repo && git klineage hooks install >../out) && says "set in the config" out &&
 	for e in $events; do
 		test "$(state $e repo)" = ours && git -C repo hook list $e | grep -i klineage || return 1
 	done &&
@@ -69,7 +69,7 @@ test_expect_success ENTRIES 'partial commits, amends, merges, cherry-picks, reba
 
 test_expect_success ENTRIES 'notes travel at a push' '
 	git init -q --bare up.git && git -C repo remote add origin ../up.git && git -C repo push -q origin main >out 2>&1 &&
-	says "notes went along" out && git -C up.git rev-parse -q --verify refs/notes/klineage/gate &&
+	says "pushed the notes" out && git -C up.git rev-parse -q --verify refs/notes/klineage/gate &&
 	git -C repo remote remove origin
 '
 
@@ -85,7 +85,7 @@ test_expect_success ENTRIES 'uninstall leaves the configuration as it was' '
 test_expect_success ENTRIES 'installed under an older git: the files work on, and become entries, and nobody is judged twice' '
 	repo grown && printf "#!/bin/sh\necho theirs\n" >grown/.git/hooks/pre-commit && chmod +x grown/.git/hooks/pre-commit &&
 	cp grown/.git/hooks/pre-commit theirs && (cd grown && PATH=$PWD/../older:$PATH git-klineage hooks install --chain >../out) &&
-	says "hooks are in .git/hooks" out && ! git -C grown config --get-regexp "^hook" &&
+	says "installed hooks in .git/hooks" out && ! git -C grown config --get-regexp "^hook" &&
 	test "$(state pre-commit grown)" = chained && test "$(state pre-push grown)" = ours && judged grown 2 &&
 	(cd grown && git klineage hooks install) && judged grown 3 && says theirs out && test_cmp theirs grown/.git/hooks/pre-commit &&
 	ls grown/.git/hooks >left && echo pre-commit >want && test_cmp want left

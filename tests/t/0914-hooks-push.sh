@@ -36,7 +36,7 @@ test_expect_success 'commits without notes push nothing else, and nothing is sai
 
 test_expect_success 'notes go along with the commits that they are on' '
 	kernel first "$good"/kahan.c kahan && git -C first push -q origin main >out 2>&1 &&
-	says "notes went along, on 1 of these commits" out &&
+	says "pushed the notes of 1 of these commits" out &&
 	test "$(git -C server.git rev-parse $notes)" = "$(git -C first rev-parse $notes)" &&
 	test "$(git -C first rev-parse refs/notes/remotes/origin/klineage/gate)" = "$(git -C first rev-parse $notes)"
 '
@@ -53,11 +53,11 @@ test_expect_success 'refspecs of the configuration are as they were' '
 test_expect_success 'somebody was quicker: both end up with all' '
 	git -C second pull -q && git -C second checkout -q -b other && kernel second "$good"/recursion.c recursion &&
 	test_must_fail git -C second rev-parse -q --verify refs/notes/remotes/origin/klineage/gate &&
-	git -C second push -q origin other >out 2>&1 && says "notes went along" out &&
+	git -C second push -q origin other >out 2>&1 && says "pushed the notes" out &&
 	git -C server.git merge-base --is-ancestor "$(git -C first rev-parse $notes)" $notes &&
 	lines server.git >have && test "$(wc -l <have)" = 2 && git -C server.git fsck --strict &&
 	kernel first "$good"/double-sum.c "double sum" && git -C first push -q origin main >out 2>&1 &&
-	says "notes went along" out && lines server.git >have && test "$(wc -l <have)" = 3 &&
+	says "pushed the notes" out && lines server.git >have && test "$(wc -l <have)" = 3 &&
 	for e in $(lines first | sed "s/.*\"id\":\"\([0-9a-f]*\)\".*/\1/"); do
 		grep -q "$e" have || return 1
 	done
@@ -93,13 +93,13 @@ test_expect_success 'many at once lose nothing' '
 		git -C racer$i push -q origin race$i >race$i.out 2>&1 &
 	done && wait &&
 	for i in 1 2 3 4; do
-		says "notes went along" race$i.out && git -C server.git notes --ref=klineage/gate show race$i >/dev/null || return 1
+		says "pushed the notes" race$i.out && git -C server.git notes --ref=klineage/gate show race$i >/dev/null || return 1
 	done && git -C server.git fsck --strict
 '
 
 test_expect_success 'to what has no name as a remote notes do not go, and that is said' '
 	git init -q --bare unnamed.git && git -C first push -q ../unnamed.git main >out 2>&1 &&
-	says "the notes stay here: no remote" out && git -C unnamed.git rev-parse -q --verify main
+	says "the notes were not pushed: no remote" out && git -C unnamed.git rev-parse -q --verify main
 '
 
 test_expect_success 'a server that takes no notes stops no push' '
@@ -108,7 +108,7 @@ test_expect_success 'a server that takes no notes stops no push' '
 		case $1 in refs/notes/*) echo "no notes here" >&2; exit 1;; esac
 	EOF
 	git -C first remote add strict ../strict.git && git -C first push -q strict main >out 2>&1 &&
-	says "the notes stay here" out && says "no notes here" out &&
+	says "the notes were not pushed" out && says "no notes here" out &&
 	git -C strict.git rev-parse -q --verify main
 '
 
@@ -124,7 +124,7 @@ test_expect_success 'somebody else s hook is asked about the push alone, not abo
 	git init -q --bare asked.git && git -C first remote add asked ../asked.git && (
 		cd first && git klineage hooks uninstall && printf "#!/bin/sh\ncat >>../stdin\n" >.git/hooks/pre-push &&
 		chmod +x .git/hooks/pre-push && git klineage hooks install --chain && git push -q asked main >../out 2>&1
-	) && says "notes went along" out && test "$(wc -l <stdin)" = 1 && says refs/heads/main stdin
+	) && says "pushed the notes" out && test "$(wc -l <stdin)" = 1 && says refs/heads/main stdin
 '
 
 test_expect_success 'lineages and cards are not for a push to give away' '
@@ -149,7 +149,7 @@ test_expect_success 'every pushed kernel must have passed the gate' '
 		git log -2 --abbrev=10 --format=%h HEAD~1 >../short
 	) &&
 	says "$(sed -n 1p short) mm: nobody has judged it" out && says "$(sed -n 2p short) mm: only the quick stages" out &&
-	test "$(grep -c " mm: " out)" = 2 && says "push is stopped" out && test_must_fail git -C server.git rev-parse -q --verify s
+	test "$(grep -c " mm: " out)" = 2 && says "push is refused" out && test_must_fail git -C server.git rev-parse -q --verify s
 '
 
 test_expect_success 'or the quick stages at least' '
@@ -159,7 +159,7 @@ test_expect_success 'or the quick stages at least' '
 
 test_expect_success 'what was asked for is done, and it goes' '
 	(cd strict && git klineage gate --no-profile HEAD~1 HEAD~2 >/dev/null && git push -q origin HEAD:refs/heads/s >../out 2>&1) &&
-	says "notes went along, on 2 of these commits" out && ! grep " mm: " out
+	says "pushed the notes of 2 of these commits" out && ! grep " mm: " out
 '
 
 test_expect_success 'a verdict counts wherever it is noted: the same files after a rebase, and in a merge' '
@@ -190,7 +190,7 @@ test_expect_success 'a typo in the configuration lets nobody through' '
 	(
 		cd strict && exits 1 git -c klineage.hooks.push=gates push -q origin HEAD:refs/heads/word >../out 2>&1 &&
 		echo y >>readme && exits 1 git -c klineage.hooks.profile=maybe commit -q -a -m y 2>../profile
-	) && says "none of nothing, check, gate" out && says "neither true nor false" profile
+	) && says "expected nothing, check or gate" out && says "neither true nor false" profile
 '
 
 test_done

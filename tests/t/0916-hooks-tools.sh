@@ -60,7 +60,7 @@ husky () {
 case $(git version) in 'git version 2.'[1-4][0-9].*|'git version 2.5'[0-3].*) test_set_prereq OLDER ;; esac
 
 test_expect_success OLDER 'husky: what it says to add is a line a file' '
-	repo husky && husky husky && (cd husky && exits 1 git klineage hooks install >../said) && says "husky decides" said &&
+	repo husky && husky husky && (cd husky && exits 1 git klineage hooks install >../said) && says "husky manages" said &&
 	sed -n "/^    [^ ]*:\$/{ s/^ *//; s/:\$//; h; n; s/^ *//; G; s/\n/|/; p; }" said >lines && test "$(wc -l <lines)" = 5
 '
 

@@ -83,12 +83,12 @@ agree () {
 test_expect_success 'lines, NUL-ended fields and JSON say the same' 'each agree'
 
 both () {
-	exits 129 git-klineage "$@" --json --porcelain 2>../err && says "not both" ../err && exits 129 git-klineage "$@" -z --json 2>../err
+	exits 129 git-klineage "$@" --json --porcelain 2>../err && says "cannot be used with" ../err && exits 129 git-klineage "$@" -z --json 2>../err
 }
 test_expect_success 'not two kinds at once, and not where nothing is listed' '
-	each both && (cd repo && exits 129 git klineage skills show -z x 2>../err) && says "goes with list" err &&
-	(cd repo && exits 129 git klineage chat show --porcelain a/b/c 2>../err) && says "goes with log" err &&
-	(cd repo && exits 129 git klineage init --json k.c 2>../err) && says "go with --list" err
+	each both && (cd repo && exits 129 git klineage skills show -z x 2>../err) && says "and -z need" err &&
+	(cd repo && exits 129 git klineage chat show --porcelain a/b/c 2>../err) && says "and -z need" err &&
+	(cd repo && exits 129 git klineage init --json k.c 2>../err) && says "need --list" err
 '
 
 test_expect_success 'the fields are those that the pages promise' '
@@ -169,7 +169,7 @@ broken () {
 gone () {
 	{ sleep 0.1; git-klineage "$@" --porcelain; echo $? >../rc; } 2>../err | :
 	git-klineage "$@" --porcelain 2>/dev/null >../lines
-	if test -s ../lines; then test "$(cat ../rc)" = 141; fi && ! grep -v "^hint\|^no conv\|^no money\|^left out\|^note" ../err
+	if test -s ../lines; then test "$(cat ../rc)" = 141; fi && ! grep -v "^hint\|^no stored conv\|^no money\|^left out\|^note" ../err
 }
 test_expect_success 'a closed pipe ends it without a word' 'each broken && each gone'
 

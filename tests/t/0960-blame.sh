@@ -29,7 +29,7 @@ test_expect_success 'the steps of the lines are those that git knows' '
 test_expect_success 'as a person reads it: state, mechanism, effect, once a run, and then what the steps are' '
 	(cd repo && git klineage blame k/topk.cu) >out &&
 	grep -E "^K_3 +radix-select +19\.8[0-9]*x +[0-9]+\) " out && grep -E "^K_0 +\(simplest\) +1\) " out &&
-	grep -E "^ +2\) /\*" out && says "K_11, " out && says "19.817x [19.761, 19.876] against K_2" out && says "brought redux shfl" out &&
+	grep -E "^ +2\) /\*" out && says "K_11, " out && says "19.817x [19.761, 19.876] against K_2" out && says "gained redux shfl" out &&
 	test "$(grep -cE "^.{5,60} [ 0-9]{5}\) ?" out)" = "$(wc -l <repo/k/topk.cu)" &&
 	(cd repo && git klineage blame --no-steps k/topk.cu) >lines && test "$(wc -l <lines)" = "$(wc -l <repo/k/topk.cu)" &&
 	head -n "$(wc -l <lines)" out >head && test_cmp lines head
@@ -41,7 +41,7 @@ test_expect_success 'the worktree counts: what is not of the lineage says so, th
 		git klineage blame --no-steps k/topk.cu >../out && git klineage blame --json k/topk.cu >../json &&
 		git status --porcelain >../status && cp ../kept k/topk.cu
 	) &&
-	head -n 1 out | grep -E "^- +not of it +1\) /\* new \*/" && says "{\"lines\":[null,0,0," json &&
+	head -n 1 out | grep -E "^- +[(]not in it[)] +1\) /\* new \*/" && says "{\"lines\":[null,0,0," json &&
 	echo " M k/topk.cu" >want && test_cmp want status && git -C repo fsck --strict
 '
 
@@ -73,7 +73,7 @@ test_expect_success 'cards that have a step as evidence are named with what they
 test_expect_success 'what cannot be told is said' '
 	(cd repo && exits 128 git klineage blame k/klineage.yml 2>../err) && says "no '\''klineage.yml'\''" err &&
 	(cd repo && exits 128 git klineage blame --lineage nothing k/topk.cu 2>../err) && says "no lineage" err &&
-	(cd repo && exits 129 git klineage blame 2>../err) && says "which file" err &&
+	(cd repo && exits 129 git klineage blame 2>../err) && says "no file given" err &&
 	(cd repo && printf "a\000b\n" >k/topk.cu && exits 128 git klineage blame k/topk.cu 2>../err; git checkout -q k/topk.cu) && says "is no text" err &&
 	git -C repo branch klineage/lineage/cuda-topk/other $ref && (cd repo && exits 129 git klineage blame k/topk.cu 2>../err) && says "with --lineage" err
 '

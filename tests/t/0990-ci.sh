@@ -273,9 +273,9 @@ test_expect_success 'gate --since: nothing to do, a contract that is gone or can
 	test -z "$(git klineage gate --since main --json)" &&
 	exits 129 git klineage gate --since main --worktree 2>err && exits 129 git klineage gate --since main a b 2>err &&
 	exits 128 git klineage gate --since nowhere 2>err &&
-	git checkout -q -b gone && git rm -q -r k && git commit -q -m gone && git klineage gate --since main 2>err && says "its contract is gone" err &&
+	git checkout -q -b gone && git rm -q -r k && git commit -q -m gone && git klineage gate --since main 2>err && says "its contract was removed" err &&
 	git checkout -q -b unreadable main && echo "{" >k/klineage.yaml && git commit -q -a -m bad && exits 1 git klineage gate --since main 2>err &&
-	says "cannot be read" err
+	says "cannot read its contract" err
 	)
 '
 
@@ -284,7 +284,7 @@ test_expect_success 'init --ci puts the recipes in place, and overwrites nothing
 	git init -q fresh && cd fresh && mkdir sub && cd sub && git klineage init --ci github >out && says "klineage-report.yml" out &&
 	cmp "$ci/github-actions.yml" ../.github/workflows/klineage.yml && cmp "$ci/github-report.yml" ../.github/workflows/klineage-report.yml &&
 	git klineage init --ci gitlab && cmp "$ci/gitlab-ci.yml" ../.gitlab-ci.yml && echo mine >../.gitlab-ci.yml &&
-	exits 128 git klineage init --ci gitlab 2>err && says "not overwritten" err && test "$(cat ../.gitlab-ci.yml)" = mine &&
+	exits 128 git klineage init --ci gitlab 2>err && says "not overwriting it" err && test "$(cat ../.gitlab-ci.yml)" = mine &&
 	rm ../.github/workflows/klineage.yml && exits 128 git klineage init --ci github 2>err && test ! -e ../.github/workflows/klineage.yml &&
 	exits 129 git klineage init --ci gitea 2>err && exits 129 git klineage init --ci github x 2>err &&
 	cd .. && git init -q --bare b.git && cd b.git && exits 128 git klineage init --ci github 2>err && says bare err
