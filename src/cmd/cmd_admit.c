@@ -83,6 +83,60 @@ static void print_trial(const struct kl_admission *admission)
 	       kl_card_status_name(admission->card->status));
 }
 
+/* States that were not tried, each with the reason. */
+static json_t *untried_json(const struct kl_admission *admission)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < admission->n; i++) {
+		json_t *entry;
+
+		if (!admission->v[i].why)
+			continue;
+		entry = json_object();
+		kl_json_set_str(entry, "lineage", admission->v[i].lineage);
+		kl_json_set_int(entry, "step", admission->v[i].step);
+		kl_json_set_str(entry, "why", admission->v[i].why);
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
+static json_t *state_json(const struct kl_admit_state *state)
+{
+	json_t *value = json_object();
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, &state->commit);
+	kl_json_set_str(value, "lineage", state->lineage);
+	kl_json_set_int(value, "step", state->step);
+	kl_json_set_str(value, "commit", hex);
+	kl_json_set_str(value, "level", kl_level_name(state->level));
+	return value;
+}
+
+static const char *result_name(enum kl_result result)
+{
+	return result == KL_RESULT_PASS ? "pass" : "fail";
+}
+
+/* `trial` NULL: it was a dry run. */
+static void put_trial(json_t *value, const struct kl_card_trial *trial)
+{
+	kl_json_set_str(value, "result", trial ? result_name(trial->result) : NULL);
+	kl_json_set_str(value, "class", trial ? trial->class_ : NULL);
+	kl_json_set_str(value, "event", trial ? trial->event : NULL);
+	kl_json_set_str(value, "made", trial ? trial->made : NULL);
+	if (!trial)
+		return;
+	kl_json_set_int(value, "ratio_ppm", trial->ratio.ppm);
+	kl_json_set_int(value, "repairs", trial->repairs);
+	kl_json_set_str(value, "how", trial->how == KL_HOW_AGENT ? "agent" : "mechanical");
+	kl_json_set_str(value, "with", trial->with.n ? trial->with.v[0] : NULL);
+	kl_json_set_str(value, "control",
+			trial->control.there ? result_name(trial->control.result) : NULL);
+}
+
 static void print_listing(const struct kl_listing *out, const struct kl_admission *admission,
 			  bool dry)
 {
@@ -94,55 +148,16 @@ static void print_listing(const struct kl_listing *out, const struct kl_admissio
 	};
 	KL_AUTO(json_decrefp) json_t *value = json_object();
 	const struct kl_admit_state *chosen = chosen_state(admission);
-	const struct kl_card_trial *trial = admission->trial;
-	json_t *not_tried = json_array(), *state = json_object();
-	char hex[KL_OID_HEX];
 
-	for (size_t i = 0; i < admission->n; i++) {
-		json_t *entry;
-
-		if (!admission->v[i].why)
-			continue;
-		entry = json_object();
-		kl_json_set_str(entry, "lineage", admission->v[i].lineage);
-		kl_json_set_int(entry, "step", admission->v[i].step);
-		kl_json_set_str(entry, "why", admission->v[i].why);
-		json_array_append_new(not_tried, entry);
-	}
-	if (chosen) {
-		kl_oid_hex(hex, &chosen->commit);
-		kl_json_set_str(state, "lineage", chosen->lineage);
-		kl_json_set_int(state, "step", chosen->step);
-		kl_json_set_str(state, "commit", hex);
-		kl_json_set_str(state, "level", kl_level_name(chosen->level));
-	}
 	kl_json_set_str(value, "schema", "klineage.admit/1");
 	kl_json_set_str(value, "card", admission->card->id);
 	kl_json_set_bool(value, "dry_run", dry);
 	kl_json_set_str(value, "before", kl_card_status_name(admission->before));
 	kl_json_set_str(value, "status", kl_card_status_name(admission->card->status));
-	kl_json_set_str(value, "result",
-			!trial                          ? NULL :
-			trial->result == KL_RESULT_PASS ? "pass" :
-							  "fail");
-	kl_json_set_str(value, "class", trial ? trial->class_ : NULL);
-	kl_json_set_str(value, "event", trial ? trial->event : NULL);
-	kl_json_set_str(value, "made", trial ? trial->made : NULL);
-	if (trial) {
-		kl_json_set_int(value, "ratio_ppm", trial->ratio.ppm);
-		kl_json_set_int(value, "repairs", trial->repairs);
-		kl_json_set_str(value, "how", trial->how == KL_HOW_AGENT ? "agent" : "mechanical");
-		kl_json_set_str(value, "with", trial->with.n ? trial->with.v[0] : NULL);
-		kl_json_set_str(value, "control",
-				!trial->control.there                   ? NULL :
-				trial->control.result == KL_RESULT_PASS ? "pass" :
-									  "fail");
-	}
+	put_trial(value, admission->trial);
 	if (chosen)
-		kl_json_set(value, "state", state);
-	else
-		json_decref(state);
-	kl_json_set(value, "not_tried", not_tried);
+		kl_json_set(value, "state", state_json(chosen));
+	kl_json_set(value, "not_tried", untried_json(admission));
 	kl_listing_print(out, value, NULL, fields);
 }
 

@@ -388,66 +388,72 @@ static int check_options(const struct options *options, int argc)
 	return 0;
 }
 
+static int parse_options(struct options *options, int *argc, char ***argv)
+{
+	const struct kl_opt opts[] = {
+		KL_OPT_STR('\0', "expert", &options->expert, "<rev>",
+			   "walk back from this expert (default: HEAD)"),
+		KL_OPT_STR('\0', "name", &options->name, "<name>",
+			   "name the lineage (default: platform and expert)"),
+		KL_OPT_STR('\0', "rewriter", &options->rewriters, "<list>",
+			   "propose steps by history, passes[:<dir>], patches:<dir>, exec, "
+			   "chat, stepwise (default: history,passes)"),
+		KL_OPT_STR('\0', "rederive", &options->rederive, "<model>",
+			   "re-derive steps with chat or exec (default: the model that proposes)"),
+		KL_OPT_BOOL('\0', "no-rederive", &options->no_rederive, "do not re-derive steps"),
+		KL_OPT_STR('\0', "exec", &options->exec, "<command>", "run this command for exec"),
+		KL_OPT_STR('\0', "model", &options->model, "<name>",
+			   "use this model for chat and exec (default: klineage.chat.model)"),
+		KL_OPT_STR('\0', "budget", &options->budget, "<usd>",
+			   "limit what the workload's walks may cost "
+			   "(default: klineage.budget.induce)"),
+		KL_OPT_BOOL('\0', "estimate", &options->estimate,
+			    "estimate the cost of a walk; send nothing"),
+		KL_OPT_INT('\0', "steps", &options->steps, "<n>",
+			   "end after this many accepted steps"),
+		KL_OPT_INT('\0', "rejections", &options->rejections, "<n>",
+			   "end after this many rejections in a row"),
+		KL_OPT_BOOL('\0', "continue", &options->go_on,
+			    "resume after an interruption or an edit"),
+		KL_OPT_BOOL('\0', "skip", &options->skip,
+			    "reject the current proposal and continue"),
+		KL_OPT_BOOL('\0', "quit", &options->quit,
+			    "end here and record the accepted steps as the lineage"),
+		KL_OPT_BOOL('\0', "abort", &options->abort,
+			    "drop the operation without changing any branch or note"),
+		KL_OPT_BOOL('\0', "status", &options->status, "show where the operation is"),
+		KL_OPT_STR('\0', "action", &options->claim.action, "<word>",
+			   "name the category of a stepwise edit"),
+		KL_OPT_STR('\0', "mechanism", &options->claim.mechanism, "<name>",
+			   "name the mechanism that a stepwise edit removes"),
+		KL_OPT_STR('\0', "locus", &options->claim.locus, "<place>",
+			   "name the place of a stepwise edit"),
+		KL_OPT_STR('m', "message", &options->claim.text, "<why>",
+			   "give the reason for a stepwise edit"),
+		KL_OPT_STR('\0', "step", &options->step, "<file>",
+			   "read a stepwise edit from this JSON file; - is stdin"),
+		KL_OPT_STR('\0', "runner", &options->runner, "<runner>",
+			   "judge by local (default), bundle or ssh:<host>"),
+		KL_OPT_STR('\0', "jail", &options->jail, "<level>",
+			   "use jail level auto, bwrap, landlock, chroot or none"),
+		KL_OPT_STR('\0', "platform", &options->platform, "<level>",
+			   "compile for x86-64-v1 to x86-64-v4 (default: up to v3)"),
+		KL_OPT_BOOL('\0', "json", &options->json, "print the outcome as JSON"),
+		KL_OPT_BOOL('q', "quiet", &options->quiet, "show no progress"),
+		KL_OPT_BOOL('\0', "progress", &options->progress,
+			    "show progress even without a terminal"),
+		KL_OPT_END
+	};
+
+	return kl_opt_parse(argc, argv, synopsis, opts);
+}
+
 int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(tools_release) struct tools tools = { 0 };
 	KL_AUTO(kl_sequencer_release) struct kl_sequencer sequencer = KL_SEQUENCER_INIT;
 	struct options options = { 0 };
-	const struct kl_opt opts[] = {
-		KL_OPT_STR('\0', "expert", &options.expert, "<rev>",
-			   "walk back from this expert (default: HEAD)"),
-		KL_OPT_STR('\0', "name", &options.name, "<name>",
-			   "name the lineage (default: platform and expert)"),
-		KL_OPT_STR('\0', "rewriter", &options.rewriters, "<list>",
-			   "propose steps by history, passes[:<dir>], patches:<dir>, exec, "
-			   "chat, stepwise (default: history,passes)"),
-		KL_OPT_STR('\0', "rederive", &options.rederive, "<model>",
-			   "re-derive steps with chat or exec (default: the model that proposes)"),
-		KL_OPT_BOOL('\0', "no-rederive", &options.no_rederive, "do not re-derive steps"),
-		KL_OPT_STR('\0', "exec", &options.exec, "<command>", "run this command for exec"),
-		KL_OPT_STR('\0', "model", &options.model, "<name>",
-			   "use this model for chat and exec (default: klineage.chat.model)"),
-		KL_OPT_STR('\0', "budget", &options.budget, "<usd>",
-			   "limit what the workload's walks may cost "
-			   "(default: klineage.budget.induce)"),
-		KL_OPT_BOOL('\0', "estimate", &options.estimate,
-			    "estimate the cost of a walk; send nothing"),
-		KL_OPT_INT('\0', "steps", &options.steps, "<n>",
-			   "end after this many accepted steps"),
-		KL_OPT_INT('\0', "rejections", &options.rejections, "<n>",
-			   "end after this many rejections in a row"),
-		KL_OPT_BOOL('\0', "continue", &options.go_on,
-			    "resume after an interruption or an edit"),
-		KL_OPT_BOOL('\0', "skip", &options.skip,
-			    "reject the current proposal and continue"),
-		KL_OPT_BOOL('\0', "quit", &options.quit,
-			    "end here and record the accepted steps as the lineage"),
-		KL_OPT_BOOL('\0', "abort", &options.abort,
-			    "drop the operation without changing any branch or note"),
-		KL_OPT_BOOL('\0', "status", &options.status, "show where the operation is"),
-		KL_OPT_STR('\0', "action", &options.claim.action, "<word>",
-			   "name the category of a stepwise edit"),
-		KL_OPT_STR('\0', "mechanism", &options.claim.mechanism, "<name>",
-			   "name the mechanism that a stepwise edit removes"),
-		KL_OPT_STR('\0', "locus", &options.claim.locus, "<place>",
-			   "name the place of a stepwise edit"),
-		KL_OPT_STR('m', "message", &options.claim.text, "<why>",
-			   "give the reason for a stepwise edit"),
-		KL_OPT_STR('\0', "step", &options.step, "<file>",
-			   "read a stepwise edit from this JSON file; - is stdin"),
-		KL_OPT_STR('\0', "runner", &options.runner, "<runner>",
-			   "judge by local (default), bundle or ssh:<host>"),
-		KL_OPT_STR('\0', "jail", &options.jail, "<level>",
-			   "use jail level auto, bwrap, landlock, chroot or none"),
-		KL_OPT_STR('\0', "platform", &options.platform, "<level>",
-			   "compile for x86-64-v1 to x86-64-v4 (default: up to v3)"),
-		KL_OPT_BOOL('\0', "json", &options.json, "print the outcome as JSON"),
-		KL_OPT_BOOL('q', "quiet", &options.quiet, "show no progress"),
-		KL_OPT_BOOL('\0', "progress", &options.progress,
-			    "show progress even without a terminal"),
-		KL_OPT_END
-	};
-	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
+	int err = parse_options(&options, &argc, &argv);
 
 	if (err)
 		return err > 0 ? 0 : err;

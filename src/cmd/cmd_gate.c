@@ -530,80 +530,93 @@ static int check_options(const struct options *options, int argc)
 	return 0;
 }
 
-int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
+static int parse_options(struct options *options, struct kl_repo *repo, int *argc, char ***argv)
 {
-	KL_AUTO(asked_freep) struct asked *asked = NULL;
-	struct options options = { .term = &ctx->term };
-	size_t n;
-	bool profile = true, note = true, sign = false, sign_always = false;
+	bool profile = true, note = true, sign, sign_always = false;
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "worktree", &options.worktree, "judge the files in the worktree"),
-		KL_OPT_BOOL('\0', "staged", &options.staged,
+		KL_OPT_BOOL('\0', "worktree", &options->worktree,
+			    "judge the files in the worktree"),
+		KL_OPT_BOOL('\0', "staged", &options->staged,
 			    "judge the files that are staged for commit"),
-		KL_OPT_STR('\0', "since", &options.since, "<rev>",
+		KL_OPT_STR('\0', "since", &options->since, "<rev>",
 			   "judge each kernel that differs from <rev>, timed against <rev>"),
-		KL_OPT_STR('w', "workload", &options.workload, "<name>",
+		KL_OPT_STR('w', "workload", &options->workload, "<name>",
 			   "use the contract of this workload"),
-		KL_OPT_LISTING(&options.out),
+		KL_OPT_LISTING(&options->out),
 		KL_OPT_BOOL('\0', "profile", &profile,
 			    "time the kernel (default); --no-profile skips this"),
-		KL_OPT_BOOL('\0', "quick", &options.quick,
+		KL_OPT_BOOL('\0', "quick", &options->quick,
 			    "compile, audit and check the 'also' points only"),
-		KL_OPT_BOOL('\0', "fast", &options.quick, NULL), /* deprecated name of --quick */
-		KL_OPT_STR('\0', "require", &options.require, "fast|not-slower",
+		KL_OPT_BOOL('\0', "fast", &options->quick, NULL), /* deprecated name of --quick */
+		KL_OPT_STR('\0', "require", &options->require, "fast|not-slower",
 			   "exit with 1 unless it has this speed against the parent"),
-		KL_OPT_BOOL('\0', "fresh", &options.fresh,
+		KL_OPT_BOOL('\0', "fresh", &options->fresh,
 			    "judge again even if this clone has a verdict"),
-		KL_OPT_BOOL('\0', "bisect", &options.bisect,
+		KL_OPT_BOOL('\0', "bisect", &options->bisect,
 			    "exit with 125 if it does not compile or is inconclusive"),
 		KL_OPT_BOOL('\0', "note", &note, "add the verdict to the commit's note (default)"),
 		KL_OPT_BOOL('\0', "sign", &sign, "sign the added events with user.signingKey"),
-		KL_OPT_STR('\0', "seed", &options.seed, "<n>",
+		KL_OPT_STR('\0', "seed", &options->seed, "<n>",
 			   "replay a failure: draw the inputs from this seed"),
-		KL_OPT_STR('\0', "runner", &options.runner, "<runner>",
+		KL_OPT_STR('\0', "runner", &options->runner, "<runner>",
 			   "judge by local (default), bundle or ssh:<host>"),
-		KL_OPT_STR('o', "output", &options.output, "<file>",
+		KL_OPT_STR('o', "output", &options->output, "<file>",
 			   "write the bundle to this file (runner bundle)"),
-		KL_OPT_STR('\0', "import", &options.import, "<results>",
+		KL_OPT_STR('\0', "import", &options->import, "<results>",
 			   "import the results of a worker on another machine"),
-		KL_OPT_STR('\0', "jail", &options.jail, "<level>",
+		KL_OPT_STR('\0', "jail", &options->jail, "<level>",
 			   "use jail level auto, bwrap, landlock, chroot or none"),
-		KL_OPT_STR('\0', "platform", &options.platform, "<level>",
+		KL_OPT_STR('\0', "platform", &options->platform, "<level>",
 			   "compile for x86-64-v1 to x86-64-v4 (default: up to v3)"),
-		KL_OPT_BOOL('q', "quiet", &options.quiet, "show no progress"),
-		KL_OPT_BOOL('\0', "progress", &options.progress,
+		KL_OPT_BOOL('q', "quiet", &options->quiet, "show no progress"),
+		KL_OPT_BOOL('\0', "progress", &options->progress,
 			    "show progress even without a terminal"),
 		KL_OPT_END
 	};
 	/* -h works outside a repository as well */
-	int err = ctx->repo ? kl_repo_config_bool(&sign_always, ctx->repo, "klineage.sign", false) :
-			      0;
+	int err = repo ? kl_repo_config_bool(&sign_always, repo, "klineage.sign", false) : 0;
 
 	if (err < 0)
 		return err;
 	sign = sign_always;
-	err = kl_opt_parse(&argc, &argv, synopsis, opts);
-	if (err)
-		return err > 0 ? 0 : err;
-	options.sign = sign == sign_always ? 0 : sign ? 1 : -1;
-	options.no_profile = !profile;
-	options.no_note = !note;
-	err = kl_listing_check(&options.out, synopsis);
-	if (!err)
-		err = check_options(&options, argc);
-	if (!err && options.import)
-		return import_results(ctx->repo, &options);
-	if (!err && options.since)
-		return judge_since(ctx->repo, &options, argc ? argv[0] : "HEAD");
-	n = argc > 1 ? (size_t)argc : 1;
+	if ((err = kl_opt_parse(argc, argv, synopsis, opts)))
+		return err;
+	options->sign = sign == sign_always ? 0 : sign ? 1 : -1;
+	options->no_profile = !profile;
+	options->no_note = !note;
+	err = kl_listing_check(&options->out, synopsis);
+	return err ? err : check_options(options, *argc);
+}
+
+/* Judge the states that are named, HEAD if none is. */
+static int judge_states(struct kl_repo *repo, const struct options *options, int argc, char **argv)
+{
+	KL_AUTO(asked_freep) struct asked *asked = NULL;
+	size_t n = argc > 1 ? (size_t)argc : 1;
+	int err = 0;
+
 	asked = kl_calloc(n + 1, sizeof(*asked));
 	for (size_t i = 0; i < n && err == 0; i++) {
 		asked[i].rev = argc ? argv[i] : "HEAD";
-		err = kl_select(&asked[i].sel, ctx->repo,
-				options.worktree ? KL_STATE_WORKTREE :
-				options.staged   ? KL_STATE_STAGED :
-						   KL_STATE_REV,
-				asked[i].rev, options.workload);
+		err = kl_select(&asked[i].sel, repo,
+				options->worktree ? KL_STATE_WORKTREE :
+				options->staged   ? KL_STATE_STAGED :
+						    KL_STATE_REV,
+				asked[i].rev, options->workload);
 	}
-	return err < 0 ? err : judge_all(ctx->repo, &options, asked, n);
+	return err < 0 ? err : judge_all(repo, options, asked, n);
+}
+
+int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
+{
+	struct options options = { .term = &ctx->term };
+	int err = parse_options(&options, ctx->repo, &argc, &argv);
+
+	if (err)
+		return err > 0 ? 0 : err;
+	if (options.import)
+		return import_results(ctx->repo, &options);
+	if (options.since)
+		return judge_since(ctx->repo, &options, argc ? argv[0] : "HEAD");
+	return judge_states(ctx->repo, &options, argc, argv);
 }
