@@ -21,23 +21,23 @@ static void drop_pending(struct kl_opstate *op)
 	op->pending = NULL;
 }
 
-static const char *member_word(const json_t *value, const char *key)
+static const char *member_text(const json_t *value, const char *key)
 {
 	return kl_json_str_or(value, key, "");
 }
 
-static const char *name_of(const json_t *record)
+static const char *step_name(const json_t *record)
 {
-	return *member_word(record, "mechanism") ? member_word(record, "mechanism") :
-						   member_word(record, "action");
+	return *member_text(record, "mechanism") ? member_text(record, "mechanism") :
+						   member_text(record, "action");
 }
 
 static void tell_user(struct kl_sequencer *sequencer, const char *what)
 {
 	const json_t *step = kl_walk_step(&sequencer->op.walk);
 
-	kl_progress_print(sequencer->progress, "  %s in %s: %s", name_of(step),
-			  member_word(step, "locus"), what);
+	kl_progress_print(sequencer->progress, "  %s in %s: %s", step_name(step),
+			  member_text(step, "locus"), what);
 }
 
 static void tell_title(struct kl_sequencer *sequencer, const char *what)
@@ -46,8 +46,8 @@ static void tell_title(struct kl_sequencer *sequencer, const char *what)
 	const json_t *step = kl_walk_step(walk);
 
 	kl_progress_title(sequencer->progress, "[%zu] restore %s in %s, attempt %zu: %s",
-			  json_array_size(kl_walk_steps(walk)), name_of(step),
-			  member_word(step, "locus"), json_array_size(kl_walk_attempts(walk)) + 1,
+			  json_array_size(kl_walk_steps(walk)), step_name(step),
+			  member_text(step, "locus"), json_array_size(kl_walk_attempts(walk)) + 1,
 			  what);
 }
 
@@ -82,22 +82,22 @@ static int ask_rewriter(struct kl_proposal **out, char **why, struct kl_sequence
 		return err;
 	if (!sequencer->model.rederive)
 		return kl_error(KL_EINVALID,
-				"the walk's steps are to be derived anew, and nobody can");
+				"the walk must re-derive its steps, but no model is available");
 	return sequencer->model.rederive(out, why, &rederive);
 }
 
-static int no_more(struct kl_sequencer *sequencer, const char *class_, const char *what)
+static int give_up(struct kl_sequencer *sequencer, const char *class_, const char *what)
 {
 	tell_user(sequencer, what);
 	kl_walk_underived(&sequencer->op.walk, class_, NULL);
 	return save_walk(sequencer, class_);
 }
 
-/* a reply that was no edit */
+/* Count a reply that contains no usable edit as a failed attempt. */
 static int refuse_unusable(struct kl_sequencer *sequencer, const char *why)
 {
 	static const struct kl_walk_seen nothing = { .class_ = "unusable" };
-	KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived, the reply cannot be used: %s",
+	KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived, the reply is unusable: %s",
 						   why);
 
 	tell_user(sequencer, text);
@@ -114,19 +114,19 @@ int kl_derive_ask(struct kl_sequencer *sequencer)
 	tell_title(sequencer, kl_walk_rederiver(&sequencer->op.walk));
 	err = ask_rewriter(&proposal, &why, sequencer);
 	if (err == KL_ENO) {
-		KL_AUTO(kl_freep) char *text = kl_asprintf("no step is re-derived any more: %s",
+		KL_AUTO(kl_freep) char *text = kl_asprintf("no further step is re-derived: %s",
 							   kl_error_last());
 
 		kl_error_clear();
-		return no_more(sequencer, "budget", text);
+		return give_up(sequencer, "budget", text);
 	}
-	if (err == KL_ENOTFOUND) { /* a recording ends earlier than this machine asks */
+	if (err == KL_ENOTFOUND) { /* replay: the recording has no such reply */
 		KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived: %s", kl_error_last());
 
 		kl_error_clear();
-		return no_more(sequencer, "gave-up", text);
+		return give_up(sequencer, "gave-up", text);
 	}
-	if (err == KL_ETIMEOUT) { /* counted, and asked again, by the sequencer */
+	if (err == KL_ETIMEOUT) { /* the sequencer counts it and asks again */
 		static const struct kl_walk_seen nothing = { .class_ = "timeout" };
 
 		kl_walk_attempted(&sequencer->op.walk, &nothing, NULL);
@@ -135,7 +135,7 @@ int kl_derive_ask(struct kl_sequencer *sequencer)
 		return err;
 	if (!proposal)
 		return why ? refuse_unusable(sequencer, why) :
-			     no_more(sequencer, "gave-up", "not re-derived, the model gave up");
+			     give_up(sequencer, "gave-up", "not re-derived, the model gave up");
 	kl_walk_derived(&sequencer->op.walk, kl_proposal_to_json(proposal));
 	drop_pending(&sequencer->op);
 	sequencer->op.pending = kl_steal(&proposal->candidate);
@@ -145,24 +145,24 @@ int kl_derive_ask(struct kl_sequencer *sequencer)
 int kl_derive_skip(struct kl_sequencer *sequencer)
 {
 	drop_pending(&sequencer->op);
-	return no_more(sequencer, "skipped", "not re-derived, skipped");
+	return give_up(sequencer, "skipped", "not re-derived, skipped");
 }
 
 /* --- judging ----------------------------------------------------------------- */
 
-/* one attempt, as it is judged */
+/* the attempt that is judged */
 struct trial {
-	struct kl_sequencer *s;
+	struct kl_sequencer *sequencer;
 	struct kl_surface *goal; /* K_i */
-	struct kl_judgement *v;
-	const struct kl_event *event; /* borrowed: the judgement's, or K_i's own */
-	struct kl_walk_derived_ruling r;
+	struct kl_judgement *judgement;
+	const struct kl_event *event; /* borrowed: from the judgement, or K_i's own */
+	struct kl_walk_derived_ruling ruling;
 };
 
 static void trial_release(struct trial *trial)
 {
 	kl_surface_free(trial->goal);
-	kl_judgement_free(trial->v);
+	kl_judgement_free(trial->judgement);
 }
 
 static bool is_counted(const struct kl_walk *walk, const struct kl_event *event)
@@ -171,75 +171,75 @@ static bool is_counted(const struct kl_walk *walk, const struct kl_event *event)
 	json_t *entry;
 
 	json_array_foreach(kl_walk_measurements(walk), i, entry)
-		if (!strcmp(member_word(entry, "id"), event->id))
+		if (!strcmp(member_text(entry, "id"), event->id))
 			return true;
 	return false;
 }
 
 static int judge_against(struct trial *trial, const struct kl_surface *parent)
 {
-	struct kl_sequencer *sequencer = trial->s;
+	struct kl_sequencer *sequencer = trial->sequencer;
 	int err;
 
-	kl_judgement_free(kl_steal(&trial->v));
-	err = sequencer->judge(&trial->v, sequencer->op.pending, parent, sequencer->payload);
-	/* a measurement that was seen to say nothing is not another one */
-	if (!err && !trial->v->deferred && sequencer->judge_anew &&
-	    is_counted(&sequencer->op.walk, trial->v->event)) {
-		kl_judgement_free(kl_steal(&trial->v));
-		err = sequencer->judge_anew(&trial->v, sequencer->op.pending, parent,
+	kl_judgement_free(kl_steal(&trial->judgement));
+	err = sequencer->judge(&trial->judgement, sequencer->op.pending, parent,
+			       sequencer->payload);
+	/* a cached measurement that was already inconclusive does not count again */
+	if (!err && !trial->judgement->deferred && sequencer->judge_anew &&
+	    is_counted(&sequencer->op.walk, trial->judgement->event)) {
+		kl_judgement_free(kl_steal(&trial->judgement));
+		err = sequencer->judge_anew(&trial->judgement, sequencer->op.pending, parent,
 					    sequencer->payload);
 	}
 	if (err < 0)
 		return err;
-	if (trial->v->deferred)
+	if (trial->judgement->deferred)
 		return KL_JUDGE_LATER;
-	trial->event = trial->v->event;
+	trial->event = trial->judgement->event;
 	if (trial->event->verdict == KL_VERDICT_NOT_RUN)
 		return kl_error(KL_ECANNOT, "cannot test here: %s", trial->event->message);
 	return 0;
 }
 
-/* Where its machine code is K_i's there is nothing to compare: it is judged for itself. */
+/* Judge against K_i; if the machine code is the same, there is nothing to compare: judge alone. */
 static int judge_trial(struct trial *trial)
 {
-	struct kl_opstate *op = &trial->s->op;
+	struct kl_opstate *op = &trial->sequencer->op;
 	const char *before = kl_json_str_or(kl_walk_facts(&op->walk), "code", "");
 	int err;
 
 	if (!strcmp(op->pending->digest, trial->goal->digest)) {
 		trial->event = kl_opstate_known(op, kl_walk_goal_event(&op->walk));
-		trial->r.verdict = KL_VERDICT_PASS;
-		trial->r.class_ = "";
-		trial->r.same_code = true;
-		return trial->event ?
-			       0 :
-			       kl_error(KL_EINVALID, "the operation has lost the event of K_i; "
-						     "use --abort");
+		trial->ruling.verdict = KL_VERDICT_PASS;
+		trial->ruling.class_ = "";
+		trial->ruling.same_code = true;
+		return trial->event ? 0 :
+				      kl_error(KL_EINVALID, "the operation lacks the event of K_i; "
+							    "use --abort");
 	}
 	if ((err = judge_against(trial, trial->goal)))
 		return err;
 	if (trial->event->failure == KL_FAILURE_NO_CHANGE) {
-		trial->r.same_code = true;
+		trial->ruling.same_code = true;
 		if ((err = judge_against(trial, NULL)))
 			return err;
 	}
-	trial->r.verdict = trial->event->verdict;
-	trial->r.class_ = kl_event_class(trial->event);
-	trial->r.unchanged = *before && !strcmp(before, trial->event->facts.code_digest);
+	trial->ruling.verdict = trial->event->verdict;
+	trial->ruling.class_ = kl_event_class(trial->event);
+	trial->ruling.unchanged = *before && !strcmp(before, trial->event->facts.code_digest);
 	if (kl_event_is_against(trial->event, trial->goal->digest)) {
-		trial->r.not_slower = kl_speed_is_not_slower(&trial->event->profile);
-		trial->r.slower = kl_speed_is_slower(&trial->event->profile);
+		trial->ruling.not_slower = kl_speed_is_not_slower(&trial->event->profile);
+		trial->ruling.slower = kl_speed_is_slower(&trial->event->profile);
 	}
 	return 0;
 }
 
-/* the attempt as a commit, and all events of it */
+/* Commit the attempt (class_ NULL: as a success) and add all its events. */
 static int keep_trial(char hex[KL_OID_HEX], struct trial *trial, const char *class_)
 {
-	struct kl_opstate *op = &trial->s->op;
+	struct kl_opstate *op = &trial->sequencer->op;
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
-	bool own = trial->v != NULL;
+	bool own = trial->judgement != NULL;
 	git_oid oid, tree;
 	size_t i;
 	json_t *entry;
@@ -266,13 +266,13 @@ static int keep_trial(char hex[KL_OID_HEX], struct trial *trial, const char *cla
 			return err;
 	}
 	if (own && !is_counted(&op->walk, trial->event))
-		err = kl_opstate_event(op, trial->v->event, hex);
+		err = kl_opstate_event(op, trial->judgement->event, hex);
 	return err;
 }
 
 static int take_trial(struct trial *trial)
 {
-	struct kl_opstate *op = &trial->s->op;
+	struct kl_opstate *op = &trial->sequencer->op;
 	char hex[KL_OID_HEX];
 	struct kl_walk_seen seen = {
 		.commit = hex,
@@ -284,19 +284,19 @@ static int take_trial(struct trial *trial)
 
 	if (err < 0)
 		return err;
-	tell_user(trial->s, !trial->v          ? "re-derived, the same files" :
-			    trial->r.same_code ? "re-derived, the same machine code" :
-						 "re-derived");
+	tell_user(trial->sequencer, !trial->judgement       ? "re-derived, the same files" :
+				    trial->ruling.same_code ? "re-derived, the same machine code" :
+							      "re-derived");
 	if (kl_json_bool_or(kl_walk_pending(&op->walk), "unisolated", false))
-		tell_user(trial->s, "the command could see the repository: unisolated");
+		tell_user(trial->sequencer, "the command could see the repository: unisolated");
 	kl_walk_rederived(&op->walk, &seen);
 	drop_pending(op);
-	return save_walk(trial->s, "re-derived");
+	return save_walk(trial->sequencer, "re-derived");
 }
 
 static int refuse_trial(struct trial *trial, const char *class_, bool last)
 {
-	struct kl_opstate *op = &trial->s->op;
+	struct kl_opstate *op = &trial->sequencer->op;
 	KL_AUTO(kl_freep) char *what = kl_asprintf("not re-derived: %s", class_);
 	char hex[KL_OID_HEX];
 	struct kl_walk_seen seen = {
@@ -304,53 +304,53 @@ static int refuse_trial(struct trial *trial, const char *class_, bool last)
 		.surface = op->pending->digest,
 		.event = trial->event->id,
 		.class_ = class_,
-		.ns = trial->v ? trial->event->profile.ns : 0,
+		.ns = trial->judgement ? trial->event->profile.ns : 0,
 	};
 	int err = keep_trial(hex, trial, class_);
 
 	if (err < 0)
 		return err;
-	tell_user(trial->s, what);
+	tell_user(trial->sequencer, what);
 	if (last)
 		kl_walk_underived(&op->walk, class_, &seen);
 	else
 		kl_walk_attempted(&op->walk, &seen, NULL);
 	drop_pending(op);
-	return save_walk(trial->s, what);
+	return save_walk(trial->sequencer, what);
 }
 
 static int measure_again(struct trial *trial)
 {
-	kl_walk_measured(&trial->s->op.walk, kl_event_json(trial->event));
-	tell_user(trial->s, "measured, and noise hides which is faster; once more");
-	return save_walk(trial->s, "measured");
+	kl_walk_measured(&trial->sequencer->op.walk, kl_event_json(trial->event));
+	tell_user(trial->sequencer, "the measurement is too noisy; measuring again");
+	return save_walk(trial->sequencer, "measured");
 }
 
 int kl_derive_judge(struct kl_sequencer *sequencer)
 {
-	KL_AUTO(trial_release) struct trial trial = { .s = sequencer };
-	enum kl_walk_derivation what;
+	KL_AUTO(trial_release) struct trial trial = { .sequencer = sequencer };
+	enum kl_walk_derivation choice;
 	const char *class_;
 	int err;
 
 	tell_title(sequencer, "gate");
 	if (!sequencer->op.pending)
 		return kl_error(KL_EINVALID,
-				"the operation has lost the files of its proposal; use --abort");
+				"the files of the operation's proposal are missing; use --abort");
 	if ((err = kl_opstate_goal(&trial.goal, &sequencer->op)) < 0 || (err = judge_trial(&trial)))
 		return err;
-	what = kl_walk_decide_derived(&class_, &sequencer->op.walk, &trial.r);
-	if (what == KL_DERIVED_MEASURE &&
+	choice = kl_walk_decide_derived(&class_, &sequencer->op.walk, &trial.ruling);
+	if (choice == KL_DERIVED_MEASURE &&
 	    (!sequencer->judge_anew || is_counted(&sequencer->op.walk, trial.event))) {
-		what = KL_DERIVED_UNSHOWN; /* there is no other measurement to be had */
+		choice = KL_DERIVED_UNSHOWN; /* no further measurement is possible */
 		class_ = "not-shown";
 	}
-	switch (what) {
+	switch (choice) {
 	case KL_DERIVED_TAKE:
 		return take_trial(&trial);
 	case KL_DERIVED_MEASURE:
 		return measure_again(&trial);
 	default:
-		return refuse_trial(&trial, class_, what == KL_DERIVED_UNSHOWN);
+		return refuse_trial(&trial, class_, choice == KL_DERIVED_UNSHOWN);
 	}
 }

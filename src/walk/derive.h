@@ -5,19 +5,19 @@
 #include "walk/sequencer.h"
 
 /*
- * derive - has an accepted step derived anew, for the sequencer: tau_i, by a model that sees
- * K_{i-1} and not K_i (rewrite/rederive.h), judged against K_i. What holds is a commit K_i' on the
- * walk's K_{i-1}; what does not is kept among the rejected, forward.
+ * derive - re-derives an accepted step for the sequencer: a model that sees K_{i-1} but not K_i
+ * (rewrite/rederive.h) proposes tau_i, which is judged against K_i. A success becomes a commit K_i'
+ * on the walk's K_{i-1}; a failure is kept as a rejected forward step.
  *
- * The step stands whatever becomes of it. Errors of the model (the network, a server's message) end
- * the run, as those of the gate do, and --continue asks again.
+ * The backward step stays accepted in either case. Errors of the model (the network, a server's
+ * message) end the run, as errors of the gate do, and --continue asks again.
  */
 
-/** Ask for the next attempt; a budget that does not allow it ends all deriving of this walk. */
+/** Ask for the next attempt. If the budget does not allow it, no step is re-derived any more. */
 int kl_derive_ask(struct kl_sequencer *sequencer);
-/** Judge it. 0, KL_JUDGE_LATER (judge.h), or an error. */
+/** Judge the attempt. 0, KL_JUDGE_LATER (judge.h), or an error. */
 int kl_derive_judge(struct kl_sequencer *sequencer);
-/** Leave the step as it is, recorded as "skipped". */
+/** Do not re-derive the step; recorded as "skipped". */
 int kl_derive_skip(struct kl_sequencer *sequencer);
 
 #endif

@@ -6,16 +6,14 @@
 #include "rewrite/brief.h"
 #include "walk/walk.h"
 
-/* what a lineage of one kernel has: the shipped ones lie between */
+/* steps of one kernel's lineage: the shipped lineages lie between */
 #define FEW_STEPS 3
 #define MANY_STEPS 12
-/* a reply names the step and writes functions, or thinks aloud and writes the file */
+/* tokens of a reply: names the step and writes functions, or reasons and writes whole files */
 #define SHORT_REPLY 400
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
-/*
- * a turn beside the sources: facts, what was done; and as the next one tells it, what the gate said
- */
+/* bytes of a turn besides the sources: facts and history; and of the gate's answer that follows */
 #define TURN 2500
 #define EVIDENCE 3000
 
@@ -63,46 +61,48 @@ int kl_estimate_assume(struct kl_estimate *estimate, const struct kl_estimate_of
 
 /* --- sums ------------------------------------------------------------------------- */
 
-/* `n` conversations of `turns` requests, each with all before it */
-static void add_conversations(struct kl_estimate *estimate, int end,
+/* Add `n` conversations of `turns` requests, each of which includes the turns before it. */
+static void add_conversations(struct kl_estimate *estimate, int bound,
 			      const struct kl_session *session, int64_t n, int64_t turns,
 			      int64_t bytes)
 {
 	for (int64_t turn = 0; turn < turns; turn++) {
 		int64_t all = bytes +
-			      turn * (estimate->reply_tokens[end] * BYTES_PER_TOKEN + EVIDENCE);
+			      turn * (estimate->reply_tokens[bound] * BYTES_PER_TOKEN + EVIDENCE);
 		int64_t cost[2], spare;
 
 		/*
-		 * the most that is reserved is more than what can be: there every byte is a token
+		 * The worst case counts every byte as a token, as reservations do. That exceeds any
+		 * real cost, so pass the estimated number of tokens as its number of bytes.
 		 */
-		kl_session_cost(&cost[0], &spare, session, all, estimate->reply_tokens[end]);
+		kl_session_cost(&cost[0], &spare, session, all, estimate->reply_tokens[bound]);
 		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN,
-				estimate->reply_tokens[end]);
-		estimate->nano[end] += n * cost[end];
-		estimate->requests[end] += n;
+				estimate->reply_tokens[bound]);
+		estimate->nano[bound] += n * cost[bound];
+		estimate->requests[bound] += n;
 	}
 }
 
 void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *session)
 {
-	for (int end = 0; end < 2; end++) {
-		int64_t steps = estimate->steps[end], states = steps + 1,
-			spare = estimate->rejections[end] % states;
-		int64_t turns = 1 + estimate->rejections[end] / states;
+	for (int bound = 0; bound < 2; bound++) {
+		int64_t steps = estimate->steps[bound], states = steps + 1,
+			spare = estimate->rejections[bound] % states;
+		int64_t turns = 1 + estimate->rejections[bound] / states;
 
-		estimate->nano[end] = estimate->requests[end] = 0;
-		if (estimate->proposes) { /* the last state's answer is that nothing is left */
+		estimate->nano[bound] = estimate->requests[bound] = 0;
+		if (estimate->proposes) { /* also at the last state, where nothing is left */
 			int64_t bytes = estimate->prompt_bytes[0] + estimate->state_bytes;
 
-			add_conversations(estimate, end, session, states - spare, turns, bytes);
-			add_conversations(estimate, end, session, spare, turns + 1, bytes);
+			add_conversations(estimate, bound, session, states - spare, turns, bytes);
+			add_conversations(estimate, bound, session, spare, turns + 1, bytes);
 		}
 		if (estimate->derives)
-			add_conversations(estimate, end, session, steps, estimate->attempts[end],
+			add_conversations(estimate, bound, session, steps,
+					  estimate->attempts[bound],
 					  estimate->prompt_bytes[1] + estimate->state_bytes);
-		if (end) /* every step may claim a trait */
-			add_conversations(estimate, end, session, steps, 1,
+		if (bound) /* every step may claim a trait */
+			add_conversations(estimate, bound, session, steps, 1,
 					  estimate->prompt_bytes[2] + estimate->state_bytes);
 	}
 }

@@ -7,39 +7,40 @@
 #include "model/session.h"
 
 /*
- * estimate - what a walk with a model is likely to cost, before anything is sent. The assumptions
- * are part of the answer; the two ends are sums over the conversations that they
- * imply, each request with all that was said before it (session.h, kl_session_cost).
+ * estimate - the likely cost of a walk with a model, before anything is sent. The assumptions are
+ * part of the answer. The lower and upper bounds are sums over the conversations that these imply;
+ * each request includes all turns before it (session.h, kl_session_cost).
  *
  *	kl_estimate_assume(&e, &of);
  *	kl_estimate_walk(&e, session);
  */
 struct kl_estimate {
-	/* assumed */
-	bool proposes, derives; /* the model */
-	int64_t steps[2];       /* accepted: at least, at most; likewise below */
+	/* assumed; arrays of two are { lower bound, upper bound } */
+	bool proposes, derives; /* what the model does */
+	int64_t steps[2];       /* accepted */
 	int64_t rejections[2];  /* of the model's proposals */
-	int64_t attempts[2];    /* at each re-derivation */
+	int64_t attempts[2];    /* per re-derivation */
 	int64_t reply_tokens[2];
-	int64_t state_bytes; /* sources */
-	/* to propose, to derive, to read traits: all but the sources */
+	int64_t state_bytes; /* size of the sources */
+	/* prompts to propose, to re-derive and to audit traits, without the sources */
 	int64_t prompt_bytes[3];
 	/* computed */
 	int64_t requests[2];
-	int64_t nano[2]; /* dollars; 0 if it is not metered */
+	int64_t nano[2]; /* nano-dollars; 0 if the provider is not metered */
 };
 
-/** What a walk from `expert` is assumed to be: all borrowed. */
+/** The walk to estimate; all pointers are borrowed. */
 struct kl_estimate_of {
 	struct kl_repo *repo;
 	const struct kl_surface *expert;
 	const struct kl_mechanisms *mechanisms;
-	const char *rewriters, *rederive; /* rederive NULL: nobody */
+	const char *rewriters, *rederive; /* rederive NULL: no step is re-derived */
 	int64_t step_limit, rejection_limit;
 };
 
-/** Errors as those of the prompts, which are filled to see how long they are. */
+/** Set the assumptions. Fails if a prompt cannot be built; they are built to learn their size. */
 int kl_estimate_assume(struct kl_estimate *estimate, const struct kl_estimate_of *of);
+/** Compute requests and cost from the assumptions. */
 void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *session);
 
 #endif

@@ -26,7 +26,10 @@ static void finish_release(struct finish *finish)
 	kl_strvec_release(&finish->lines);
 }
 
-/* a K_i' of the walk ends with the operation; its events stand on that of the lineage */
+/*
+ * Is this a K_i' of the walk? It is dropped with the operation; its events are noted on the K_i' of
+ * the lineage.
+ */
 static bool is_rederived(const struct finish *finish, const char *commit)
 {
 	const json_t *steps = kl_walk_steps(&finish->op->walk);
@@ -40,7 +43,7 @@ static bool is_rederived(const struct finish *finish, const char *commit)
 	return false;
 }
 
-/* the operation's own events, then those of the lineage */
+/* Collect the events of the operation, then those of the lineage. */
 static int collect_notes(struct finish *finish)
 {
 	size_t n = 0;
@@ -67,7 +70,7 @@ static int collect_notes(struct finish *finish)
 	return 0;
 }
 
-/* create `ref` at `oid`, or see that it is there already */
+/* Add the change of `ref` from `before` ("": absent) to `oid`, unless it is at `oid` already. */
 static int put_ref(struct kl_refs_txn *txn, struct finish *finish, const char *ref,
 		   const git_oid *oid, const char *before)
 {
@@ -88,9 +91,10 @@ static int put_ref(struct kl_refs_txn *txn, struct finish *finish, const char *r
 		return 0;
 	}
 	if (!err)
-		return kl_error_hint(kl_error(KL_EEXISTS,
-					      "'%s' was made by somebody else meanwhile", ref),
-				     "rename it with git, then 'git klineage deopt --continue'");
+		return kl_error_hint(kl_error(KL_EEXISTS, "'%s' was created by another process",
+					      ref),
+				     "rename it with git, then run 'git klineage deopt "
+				     "--continue'");
 	kl_refs_txn_create(txn, ref, oid);
 	return 0;
 }
@@ -157,9 +161,9 @@ int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out)
 		err = try_once(&finish, out);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err;
-		/* the notes moved under us: read again; the operation itself may not */
+		/* the notes changed: try again, but not if the operation itself changed */
 		if (kl_refs_get(&at, op->repo, op->ref) < 0 || memcmp(&at, &op->at, sizeof(at)))
-			return kl_error(KL_EBUSY, "the operation was moved by somebody else");
+			return kl_error(KL_EBUSY, "the operation was changed by another process");
 		kl_clock_sleep_ms(20 * (i + 1));
 	}
 }

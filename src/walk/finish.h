@@ -5,9 +5,9 @@
 #include "walk/sequencer.h"
 
 /*
- * finish - ends an operation in one transaction: walk, lineage, rejected, the gate notes, and the
- * operation deleted. Written again after a crash it makes the same commits and finds what is done
- * already.
+ * finish - ends an operation in one transaction: it writes the refs of walk, lineage and
+ * rejections and the gate notes, and deletes the operation. Repeated after a crash it makes the
+ * same commits and skips refs that are already written.
  */
 int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out);
 

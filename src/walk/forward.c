@@ -91,19 +91,22 @@ static int write_root(struct builder *builder, const git_oid *tree)
 	return write_one(&builder->out->commit[0], builder, &root, tree, NULL, 0);
 }
 
-/* what was tried and failed, in order */
-static char *describe_failures(const json_t *record)
+/* The classes of the failed attempts, in order, comma-separated. */
+static char *list_failures(const json_t *record)
 {
 	struct kl_buf buf = KL_BUF_INIT;
 	size_t i;
-	json_t *array;
+	json_t *attempt;
 
-	json_array_foreach(json_object_get(record, "attempts"), i, array)
-		kl_buf_addf(&buf, "%s%s", i ? ", " : "", kl_json_str_or(array, "class", "?"));
+	json_array_foreach(json_object_get(record, "attempts"), i, attempt)
+		kl_buf_addf(&buf, "%s%s", i ? ", " : "", kl_json_str_or(attempt, "class", "?"));
 	return kl_buf_detach(&buf);
 }
 
-/* as far as they are known: the note of what stands on the walk is not needed for it */
+/*
+ * Note the events of K_i' on the lineage's commit: first the measurements, then the last. Skip
+ * events that are missing; the walk's own notes have them.
+ */
 static void add_events(struct builder *builder, const json_t *rederived, const git_oid *commit,
 		       const git_oid *tree)
 {
@@ -120,16 +123,16 @@ static void add_events(struct builder *builder, const json_t *rederived, const g
 		add_note(builder->out, commit, tree, event);
 }
 
-/* K_i', on K_{i-1} */
+/* Write K_i' as a commit on K_{i-1}. */
 static int write_rederived(git_oid *out, struct builder *builder, size_t i, const json_t *record)
 {
 	const json_t *rederived = json_object_get(record, "rederived");
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
-	git_oid walk, full, tree;
+	git_oid commit, full, tree;
 	int err;
 
-	if ((err = kl_oid_parse(&walk, kl_json_str_or(rederived, "commit", ""))) < 0 ||
-	    (err = kl_repo_tree_of(&full, builder->op->repo, &walk)) < 0 ||
+	if ((err = kl_oid_parse(&commit, kl_json_str_or(rederived, "commit", ""))) < 0 ||
+	    (err = kl_repo_tree_of(&full, builder->op->repo, &commit)) < 0 ||
 	    (err = kl_forward_tree(&tree, builder->op->repo, &full,
 				   kl_walk_str(&builder->op->walk, "dir"))) < 0)
 		return err;
@@ -157,11 +160,11 @@ static int write_step(struct builder *builder, size_t i, const json_t *record, c
 	step.kind = KL_STEP_FORWARD;
 	step.number = (int)i;
 	step.derivation = kl_strdup(kl_walk_derivation(rederived));
-	step.attempts = describe_failures(record);
+	step.attempts = list_failures(record);
 	return write_one(&builder->out->commit[i], builder, &step, tree, parent, second ? 2 : 1);
 }
 
-/* event of a walk's state: `back` steps away from K* */
+/* The event of the walk's state that is `back` steps away from K*. */
 static const struct kl_event *event_of(struct builder *builder, size_t back)
 {
 	const struct kl_walk *walk = &builder->op->walk;
@@ -196,7 +199,7 @@ static int build_commits(struct builder *builder)
 	forward->commit = kl_calloc(n + 1, sizeof(*forward->commit));
 	for (size_t i = 0; i <= n; i++) {
 		const struct kl_event *own = event_of(builder, n - i);
-		const struct kl_event *pair = i ? event_of(builder, n - i + 1) : NULL;
+		const struct kl_event *before = i ? event_of(builder, n - i + 1) : NULL;
 		git_oid tree;
 		int err = state_tree(&tree, builder, n - i);
 
@@ -208,9 +211,9 @@ static int build_commits(struct builder *builder)
 			return err;
 		if (own)
 			add_note(forward, &forward->commit[i], &tree, own);
-		if (own && pair) {
+		if (own && before) {
 			KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_inverse(
-				own, pair, kl_json_int_or(walk->state, "end_time", 0));
+				own, before, kl_json_int_or(walk->state, "end_time", 0));
 
 			if ((err = kl_sign_event(builder->op->repo, event)) < 0)
 				return err;

@@ -7,13 +7,12 @@
 #include "walk/step.h"
 
 /*
- * forward - the lineage of a finished walk: an orphan chain K_0, tau_1, K_1 ... K*
- * whose trees are the contract's directory alone. A step that was derived anew has its K_i', on
- * K_{i-1}, as the second parent of K_i; the events of its measurements go onto that.
+ * forward - the lineage of a finished walk: an orphan chain K_0, tau_1, K_1 ... K* whose trees
+ * contain only the contract's directory. For a re-derived step, K_i has K_i' (committed on
+ * K_{i-1}) as its second parent; the events of the measurements are noted on K_i'.
  *
- * Everything in its commits follows from the operation's state, the author and
- * time of its end included, so that writing it twice gives the same ids, and so does an
- * import of its export elsewhere.
+ * The commits depend only on the operation's state, which includes the author and time of its end.
+ * Writing them twice, or importing an export of them elsewhere, gives the same ids.
  */
 struct kl_forward {
 	git_oid tip; /* K* */
@@ -21,13 +20,13 @@ struct kl_forward {
 	git_oid *commit;
 	struct kl_note_line *note; /* events of the lineage's commits */
 	size_t nnote, note_alloc;
-	struct kl_strvec lines; /* what the notes point to */
+	struct kl_strvec lines; /* owns the lines of the notes */
 };
 
 int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op);
 void kl_forward_release(struct kl_forward *forward);
 
-/** The contract's directory of a full tree, without what is not a regular file. */
+/** Extract the contract's directory from a complete tree, keeping only regular files. */
 int kl_forward_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *dir);
 
 #endif

@@ -26,21 +26,21 @@ json_t *kl_judge_facts_json(const struct kl_facts *facts)
 	return value;
 }
 
-void kl_judge_facts_read(struct kl_facts *out, const json_t *item)
+void kl_judge_facts_read(struct kl_facts *out, const json_t *value)
 {
 	const char *key;
-	json_t *value;
+	json_t *trait;
 
 	*out = (struct kl_facts){ .traits = { .free_value = free } };
-	kl_json_strings(&out->features, json_object_get(item, "features"));
-	json_object_foreach(json_object_get(item, "traits"), key, value)
-		if (json_is_string(value))
-			kl_map_put(&out->traits, key, kl_strdup(json_string_value(value)));
+	kl_json_strings(&out->features, json_object_get(value, "features"));
+	json_object_foreach(json_object_get(value, "traits"), key, trait)
+		if (json_is_string(trait))
+			kl_map_put(&out->traits, key, kl_strdup(json_string_value(trait)));
 	snprintf(out->code_digest, sizeof(out->code_digest), "%s",
-		 kl_json_str_or(item, "code", ""));
+		 kl_json_str_or(value, "code", ""));
 }
 
-/* who says that a mechanism goes says that the trait it stands on goes */
+/* A proposal that claims to remove a mechanism also claims to remove its primary traits. */
 static void complete_claims(json_t *pending, const struct kl_mechanism *mechanism)
 {
 	json_t *traits = json_object_get(pending, "traits");
@@ -52,8 +52,9 @@ static void complete_claims(json_t *pending, const struct kl_mechanism *mechanis
 }
 
 /*
- * Claims are claims until a second reader has seen the source: what the proposal says
- * to take away was there, and is gone; what was said of the state before holds on.
+ * Add the proposal's claims as "unaudited", which they stay until a second reader has seen the
+ * source: a trait that it removes was present before and is absent after. Traits known of the
+ * state before also hold after.
  */
 static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
 {
@@ -74,7 +75,7 @@ static void claim_traits(struct kl_facts *before, struct kl_facts *after, const 
 	}
 }
 
-/* what the second reader saw is so, what he did not see is unknown */
+/* Claims that the second reader confirms become facts; the others become unknown. */
 static void audit_traits(struct kl_facts *after, const json_t *pending, const json_t *audited)
 {
 	const char *key;
@@ -89,9 +90,9 @@ static void audit_traits(struct kl_facts *after, const json_t *pending, const js
 	}
 }
 
-/* does the mechanism's removal stand on a trait alone, and nobody but the proposal has seen it? */
-static bool is_hearsay(const struct kl_mechanism *mechanism, const struct kl_facts *before,
-		       const struct kl_facts *after)
+/* Is the mechanism's removal supported only by a claimed trait that the audit did not confirm? */
+static bool is_unconfirmed(const struct kl_mechanism *mechanism, const struct kl_facts *before,
+			   const struct kl_facts *after)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
 	bool doubt = false;
@@ -110,7 +111,7 @@ static bool is_hearsay(const struct kl_mechanism *mechanism, const struct kl_fac
 	return doubt;
 }
 
-/* the event says the claims, too, and where they were seen; they are part of what it is named by */
+/* Put the claims and their audit into the event; its id covers them, so it is sealed again. */
 static void put_traits(struct kl_event *event, const struct kl_facts *facts, json_t *audited)
 {
 	struct kl_map *traits = &event->facts.traits;
@@ -125,10 +126,10 @@ static void put_traits(struct kl_event *event, const struct kl_facts *facts, jso
 	kl_event_seal(event);
 }
 
-/* --- what the difference is called ------------------------------------------ */
+/* --- naming the difference -------------------------------------------------- */
 
 struct named {
-	const struct kl_mechanism *m; /* NULL: no name for it */
+	const struct kl_mechanism *mechanism; /* NULL: unknown */
 	enum kl_delta delta;
 	struct kl_buf why;
 };
@@ -141,9 +142,12 @@ static bool is_primary_gone(const struct kl_mechanism *mechanism, const struct k
 	return false;
 }
 
-/* the mechanism whose primary fact went: one that explains all of it before one that does not */
-static void name_it(struct named *out, const struct kl_sequencer *sequencer,
-		    const struct kl_facts *before, const struct kl_facts *after)
+/*
+ * Find a mechanism whose primary fact is gone; prefer one that explains the whole difference
+ * (clean).
+ */
+static void find_mechanism(struct named *out, const struct kl_sequencer *sequencer,
+			   const struct kl_facts *before, const struct kl_facts *after)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
 
@@ -156,8 +160,8 @@ static void name_it(struct named *out, const struct kl_sequencer *sequencer,
 		if (!is_primary_gone(mechanism, &gone))
 			continue;
 		delta = kl_facts_judge(&why, mechanism, before, after);
-		if (!out->m || (out->delta != KL_DELTA_CLEAN && delta == KL_DELTA_CLEAN)) {
-			out->m = mechanism;
+		if (!out->mechanism || (out->delta != KL_DELTA_CLEAN && delta == KL_DELTA_CLEAN)) {
+			out->mechanism = mechanism;
 			out->delta = delta;
 			kl_buf_clear(&out->why);
 			kl_buf_adds(&out->why, why.ptr);
@@ -165,7 +169,7 @@ static void name_it(struct named *out, const struct kl_sequencer *sequencer,
 	}
 }
 
-/* "undo 1234567: subject" says more in its second half */
+/* For "undo 1234567: subject" use the subject. */
 static char *action_from_text(const json_t *pending)
 {
 	const char *text = kl_json_str_or(pending, "text", ""), *colon = strstr(text, ": ");
@@ -180,18 +184,18 @@ static void settle_name(struct named *out, const struct kl_sequencer *sequencer,
 	const char *claimed = kl_json_str_or(pending, "mechanism", "");
 
 	if (*claimed && sequencer->mechanisms)
-		out->m = kl_mechanisms_find(sequencer->mechanisms, claimed);
-	complete_claims(pending, out->m);
+		out->mechanism = kl_mechanisms_find(sequencer->mechanisms, claimed);
+	complete_claims(pending, out->mechanism);
 	claim_traits(before, after, pending);
-	if (out->m)
-		out->delta = kl_facts_judge(&out->why, out->m, before, after);
+	if (out->mechanism)
+		out->delta = kl_facts_judge(&out->why, out->mechanism, before, after);
 	else if (!*claimed)
-		name_it(out, sequencer, before, after);
-	if (!*claimed && out->m)
-		kl_json_set_str(pending, "mechanism", out->m->name);
+		find_mechanism(out, sequencer, before, after);
+	if (!*claimed && out->mechanism)
+		kl_json_set_str(pending, "mechanism", out->mechanism->name);
 	if (!*kl_json_str_or(pending, "action", "")) {
-		KL_AUTO(kl_freep) char *action = out->m && out->m->action ?
-							 kl_strdup(out->m->action) :
+		KL_AUTO(kl_freep) char *action = out->mechanism && out->mechanism->action ?
+							 kl_strdup(out->mechanism->action) :
 							 action_from_text(pending);
 
 		kl_json_set_str(pending, "action", action);
@@ -200,7 +204,7 @@ static void settle_name(struct named *out, const struct kl_sequencer *sequencer,
 
 /* --- transitions ------------------------------------------------------------ */
 
-/* " 1.42x slower", or "" where no speed was measured */
+/* Append ", 1.42x slower", or nothing if no speed was measured. */
 static void add_speed(struct kl_buf *out, const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
@@ -326,38 +330,38 @@ static int hold_step(struct kl_sequencer *sequencer, const char *why)
 	return save_walk(sequencer, "held for its parts");
 }
 
-/* one judgement */
 struct judged {
-	struct kl_judgement *v;
+	struct kl_judgement *judgement;
 	struct kl_facts before, after;
-	struct named n;
+	struct named named;
 };
 
 static void judged_release(struct judged *judged)
 {
-	kl_judgement_free(judged->v);
+	kl_judgement_free(judged->judgement);
 	kl_facts_release(&judged->before);
 	kl_facts_release(&judged->after);
-	kl_buf_release(&judged->n.why);
+	kl_buf_release(&judged->named.why);
 }
 
 static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
 		       const struct kl_sequencer *sequencer)
 {
 	const struct kl_walk *walk = &sequencer->op.walk;
-	KL_AUTO(json_decrefp) json_t *copy = kl_judge_facts_json(&judged->v->event->facts);
+	KL_AUTO(json_decrefp) json_t *facts = kl_judge_facts_json(&judged->judgement->event->facts);
 
 	kl_judge_facts_read(&judged->before, kl_walk_facts(walk));
-	kl_judge_facts_read(&judged->after, copy);
+	kl_judge_facts_read(&judged->after, facts);
 	ruling->same_code = *judged->after.code_digest &&
 			    !strcmp(judged->before.code_digest, judged->after.code_digest);
-	settle_name(&judged->n, sequencer, kl_walk_pending(walk), &judged->before, &judged->after);
-	ruling->unknown = !judged->n.m;
-	ruling->compound = judged->n.m && judged->n.delta == KL_DELTA_COMPOUND;
+	settle_name(&judged->named, sequencer, kl_walk_pending(walk), &judged->before,
+		    &judged->after);
+	ruling->unknown = !judged->named.mechanism;
+	ruling->compound = judged->named.mechanism && judged->named.delta == KL_DELTA_COMPOUND;
 }
 
-/* an accepted step's claims are read a second time, where a model can */
-static int accept_read(struct kl_sequencer *sequencer, struct judged *judged, const char *delta)
+/* Accept a step after auditing its claims, if the walk has a model for that. */
+static int accept_audited(struct kl_sequencer *sequencer, struct judged *judged, const char *delta)
 {
 	KL_AUTO(json_decrefp) json_t *audited = NULL;
 	int err = kl_model_audit(&audited, sequencer);
@@ -367,28 +371,29 @@ static int accept_read(struct kl_sequencer *sequencer, struct judged *judged, co
 	if (audited)
 		audit_traits(&judged->after, kl_walk_pending(&sequencer->op.walk), audited);
 	if (audited && !strcmp(delta, "clean") &&
-	    is_hearsay(judged->n.m, &judged->before, &judged->after))
+	    is_unconfirmed(judged->named.mechanism, &judged->before, &judged->after))
 		delta = "unknown";
 	if (judged->after.traits.n)
-		put_traits(judged->v->event, &judged->after, audited);
-	return accept_step(sequencer, judged->v, &judged->after, delta, judged->n.why.ptr);
+		put_traits(judged->judgement->event, &judged->after, audited);
+	return accept_step(sequencer, judged->judgement, &judged->after, delta,
+			   judged->named.why.ptr);
 }
 
 static void tell_title(struct kl_sequencer *sequencer)
 {
-	const json_t *profile = kl_walk_pending(&sequencer->op.walk);
-	const char *action = kl_json_str_or(profile, "action", "");
+	const json_t *pending = kl_walk_pending(&sequencer->op.walk);
+	const char *action = kl_json_str_or(pending, "action", "");
 
 	kl_progress_title(sequencer->progress, "[%zu] %s in %s (%s)",
 			  json_array_size(kl_walk_steps(&sequencer->op.walk)) + 1,
-			  *action ? action : "older state", kl_json_str_or(profile, "locus", "?"),
-			  kl_json_str_or(profile, "rewriter", "?"));
+			  *action ? action : "older state", kl_json_str_or(pending, "locus", "?"),
+			  kl_json_str_or(pending, "rewriter", "?"));
 }
 
 int kl_judge_pending(struct kl_sequencer *sequencer)
 {
 	struct kl_walk *walk = &sequencer->op.walk;
-	KL_AUTO(judged_release) struct judged judged = { .n = { .why = KL_BUF_INIT } };
+	KL_AUTO(judged_release) struct judged judged = { .named = { .why = KL_BUF_INIT } };
 	struct kl_walk_ruling ruling = { 0 };
 	const char *class_, *delta;
 	int err;
@@ -396,27 +401,28 @@ int kl_judge_pending(struct kl_sequencer *sequencer)
 	tell_title(sequencer);
 	if (!sequencer->op.pending)
 		return kl_error(KL_EINVALID,
-				"the operation has lost the files of its proposal; use --abort");
-	if ((err = sequencer->judge(&judged.v, sequencer->op.pending, sequencer->op.state,
+				"the files of the operation's proposal are missing; use --abort");
+	if ((err = sequencer->judge(&judged.judgement, sequencer->op.pending, sequencer->op.state,
 				    sequencer->payload)) < 0)
 		return err;
-	if (judged.v->deferred)
+	if (judged.judgement->deferred)
 		return KL_JUDGE_LATER;
-	if (judged.v->event->verdict == KL_VERDICT_NOT_RUN)
-		return kl_error(KL_ECANNOT, "cannot test here: %s", judged.v->event->message);
-	ruling.verdict = judged.v->event->verdict;
-	ruling.class_ = kl_event_class(judged.v->event);
+	if (judged.judgement->event->verdict == KL_VERDICT_NOT_RUN)
+		return kl_error(KL_ECANNOT, "cannot test here: %s",
+				judged.judgement->event->message);
+	ruling.verdict = judged.judgement->event->verdict;
+	ruling.class_ = kl_event_class(judged.judgement->event);
 	if (ruling.verdict == KL_VERDICT_PASS)
 		weigh_step(&ruling, &judged, sequencer);
 	switch (kl_walk_decide(&class_, &delta, walk, &ruling)) {
 	case KL_CHOICE_ACCEPT:
-		return accept_read(sequencer, &judged, delta);
+		return accept_audited(sequencer, &judged, delta);
 	case KL_CHOICE_HOLD:
-		return hold_step(sequencer, judged.n.why.ptr);
+		return hold_step(sequencer, judged.named.why.ptr);
 	default:
 		if (judged.after.traits.n)
-			put_traits(judged.v->event, &judged.after, NULL);
-		return reject_step(sequencer, judged.v, class_);
+			put_traits(judged.judgement->event, &judged.after, NULL);
+		return reject_step(sequencer, judged.judgement, class_);
 	}
 }
 
@@ -425,7 +431,7 @@ int kl_judge_skip(struct kl_sequencer *sequencer)
 	return reject_step(sequencer, NULL, "skipped");
 }
 
-/* the expert's own failure is worth a note; the operation ends with it */
+/* Note the event of the expert's failure and end the operation. */
 static int expert_failed(struct kl_sequencer *sequencer, const struct kl_judgement *judgement)
 {
 	struct kl_opstate *op = &sequencer->op;
@@ -449,7 +455,7 @@ static int expert_failed(struct kl_sequencer *sequencer, const struct kl_judgeme
 	err = kl_error(KL_ENO, "the expert %.7s fails its own gate (%s%s%s): %s", expert,
 		       kl_verdict_name(judgement->event->verdict), *class_ ? ", " : "", class_,
 		       judgement->event->message);
-	return kl_error_hint(err, "'git klineage gate %.12s' judges it again", expert);
+	return kl_error_hint(err, "run 'git klineage gate %.12s' to judge it again", expert);
 }
 
 int kl_judge_expert(struct kl_sequencer *sequencer)

@@ -5,19 +5,22 @@
 #include "walk/sequencer.h"
 
 /*
- * judge - makes a commit of a verdict, for the sequencer: a step of the walk, or a rejection.
+ * judge - judges proposals for the sequencer and commits them as steps or as rejections.
  */
 
-#define KL_JUDGE_LATER 1 /* no verdict yet: the job waits to be sent away */
+#define KL_JUDGE_LATER 1 /* no verdict yet: the job is still to be sent */
 
-/** K* itself. KL_ENO: it fails; its event is noted and the operation is over. */
+/**
+ * Judge K* itself. 0, KL_JUDGE_LATER, or an error. KL_ENO: it fails; its event is noted and the
+ * operation has ended.
+ */
 int kl_judge_expert(struct kl_sequencer *sequencer);
-/** The pending proposal. Both: 0, KL_JUDGE_LATER, or an error. */
+/** Judge the pending proposal. 0, KL_JUDGE_LATER, or an error. */
 int kl_judge_pending(struct kl_sequencer *sequencer);
-/** Reject the pending proposal unjudged, class "skipped". */
+/** Reject the pending proposal without judging it, with class "skipped". */
 int kl_judge_skip(struct kl_sequencer *sequencer);
 
-/** {"features":[...],"traits":{...},"code":"..."} <-> facts. */
+/** Convert facts to and from {"features":[...],"traits":{...},"code":"..."}. */
 json_t *kl_judge_facts_json(const struct kl_facts *facts);
 void kl_judge_facts_read(struct kl_facts *out, const json_t *value);
 

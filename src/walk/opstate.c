@@ -39,7 +39,7 @@ static int read_entry(struct kl_buf *out, struct kl_repo *repo, const git_oid *t
 	return err < 0 ? err : kl_repo_blob_read(out, repo, &blob, max);
 }
 
-/* the state with the files below `folder` in its place; NULL if there is no such folder */
+/* Load the state with its files replaced by those in `folder`; *out stays NULL if there is none. */
 static int load_candidate(struct kl_surface **out, struct kl_opstate *op, const git_oid *tree,
 			  const char *folder)
 {
@@ -221,7 +221,7 @@ static int candidate_tree(git_oid *out, const struct kl_opstate *op)
 	return kl_repo_tree_edit(out, op->repo, &op->tree, edit, n);
 }
 
-/* what keeps all of the same kind reachable from the last */
+/* The last commit of this kind; as a parent it keeps all earlier ones reachable. */
 static const char *last_of_kind(const struct kl_walk *walk, enum kl_step_kind kind)
 {
 	if (kind == KL_STEP_REJECTED)
@@ -238,12 +238,12 @@ int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
 	int err;
 
-	if (op->dry) { /* a name is enough: what it was made of is one */
+	if (op->dry) { /* any id will do as the commit's name: use the tree's */
 		err = candidate_tree(tree, op);
 		*out = *tree;
 		return err;
 	}
-	/* a step forward is the one that the last step back undid */
+	/* a forward step has the number of the backward step that it reverses */
 	step->number = (int)json_array_size(kl_walk_steps(&op->walk)) + !forward;
 	kl_step_message(&message, step);
 	spec.message = message.ptr;
@@ -273,7 +273,7 @@ const struct kl_event *kl_opstate_known(struct kl_opstate *op, const char *id)
 		kl_map_release(&op->known);
 		op->known = (struct kl_map)KL_MAP_INIT;
 		if (kl_event_load(&op->known, "gate.jsonl", op->events.ptr, op->events.len) < 0)
-			kl_error_clear(); /* those before the bad line are there */
+			kl_error_clear(); /* the events before the malformed line are loaded */
 		op->known_to = op->events.len;
 	}
 	return kl_map_get(&op->known, id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome - what a run of the sequencer reports to its caller */
+/* outcome - the report of a run of the sequencer to its caller */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static size_t count_derived(const struct kl_walk *walk, const char *how)
 	return n;
 }
 
-/* the records from `from` on, each with what the gate said */
+/* Append the records from index `from` on, each with its gate event. */
 static void add_judged(json_t *list, struct kl_sequencer *sequencer, const json_t *records,
 		       size_t from)
 {
@@ -36,15 +36,15 @@ static void add_judged(json_t *list, struct kl_sequencer *sequencer, const json_
 		const json_t *rec = json_array_get(records, i);
 		const char *id = kl_json_str_or(rec, "event", "");
 		const struct kl_event *event = kl_opstate_known(&sequencer->op, id);
-		json_t *value = json_object();
+		json_t *entry = json_object();
 
-		kl_json_set_bool(value, "accepted", !json_object_get(rec, "class"));
+		kl_json_set_bool(entry, "accepted", !json_object_get(rec, "class"));
 		for (size_t k = 0; k < KL_ARRAY_SIZE(keys); k++)
 			if (json_object_get(rec, keys[k]))
-				kl_json_set(value, keys[k],
+				kl_json_set(entry, keys[k],
 					    json_deep_copy(json_object_get(rec, keys[k])));
-		kl_json_set(value, "event", event ? kl_event_json(event) : json_null());
-		json_array_append_new(list, value);
+		kl_json_set(entry, "event", event ? kl_event_json(event) : json_null());
+		json_array_append_new(list, entry);
 	}
 }
 

@@ -46,7 +46,7 @@ int kl_sequencer_end(struct kl_sequencer *sequencer, const char *termination)
 	git_oid probe;
 	char *author = NULL;
 	int err;
-	/* a commit of our own says who and when, with git's own rules for both */
+	/* write a commit to obtain the author and time by git's own rules */
 	struct kl_commit_spec spec = { .tree = sequencer->op.tree,
 				       .message = "klineage deopt: end\n" };
 
@@ -86,9 +86,9 @@ static int finish_walk(struct kl_sequencer *sequencer, struct kl_outcome *out)
 	return 0;
 }
 
-/* --- results from elsewhere --------------------------------------------------- */
+/* --- results of a runner ------------------------------------------------------ */
 
-static json_t *what_awaits(const struct kl_parcel *parcel, json_t *candidates)
+static json_t *awaited_json(const struct kl_parcel *parcel, json_t *candidates)
 {
 	json_t *value = json_object();
 
@@ -100,23 +100,23 @@ static json_t *what_awaits(const struct kl_parcel *parcel, json_t *candidates)
 	return value;
 }
 
-/* The same files asked for twice, with a send between: then nothing came of it. */
-static int guard_walk(struct kl_sequencer *sequencer)
+/* A job needed again after it was sent has no result: fail instead of sending it forever. */
+static int check_sent(struct kl_sequencer *sequencer)
 {
-	const struct kl_surface *at = sequencer->op.pending ? sequencer->op.pending :
-							      sequencer->op.state;
+	const struct kl_surface *surface = sequencer->op.pending ? sequencer->op.pending :
+								   sequencer->op.state;
 
-	if (!strcmp(sequencer->sent_for, at->digest))
-		return kl_error(KL_ECANNOT, "no result came back for %.12s%s%s", at->digest,
+	if (!strcmp(sequencer->sent_for, surface->digest))
+		return kl_error(KL_ECANNOT, "no result came back for %.12s%s%s", surface->digest,
 				sequencer->why_not ? ": " : "",
 				sequencer->why_not ? sequencer->why_not : "");
-	memcpy(sequencer->sent_for, at->digest, sizeof(sequencer->sent_for));
+	memcpy(sequencer->sent_for, surface->digest, sizeof(sequencer->sent_for));
 	return 0;
 }
 
 /*
- * The job at hand waits, and with it all that may follow, one way or the other. Their results
- * are here when this returns 0; 1: a person is to bring them.
+ * Send the current job together with the speculative ones. Returns 0 when their results have
+ * arrived, 1 when a user must import them.
  */
 static int send_away(struct kl_sequencer *sequencer, struct kl_outcome *out, const char *before)
 {
@@ -124,7 +124,7 @@ static int send_away(struct kl_sequencer *sequencer, struct kl_outcome *out, con
 	KL_AUTO(kl_parcel_release) struct kl_parcel parcel = { 0 };
 	int err;
 
-	if ((err = guard_walk(sequencer)) < 0 || (err = kl_speculate(candidates, sequencer)) < 0 ||
+	if ((err = check_sent(sequencer)) < 0 || (err = kl_speculate(candidates, sequencer)) < 0 ||
 	    (err = sequencer->send(&parcel, sequencer->payload)) < 0)
 		return err;
 	if (!parcel.waiting) {
@@ -132,7 +132,7 @@ static int send_away(struct kl_sequencer *sequencer, struct kl_outcome *out, con
 		sequencer->why_not = kl_steal(&parcel.why);
 		return 0;
 	}
-	kl_walk_await(&sequencer->op.walk, what_awaits(&parcel, candidates));
+	kl_walk_await(&sequencer->op.walk, awaited_json(&parcel, candidates));
 	if ((err = kl_sequencer_save(sequencer, "waiting for results")) < 0)
 		return err;
 	kl_outcome_fill(out, sequencer);
@@ -143,10 +143,10 @@ static int send_away(struct kl_sequencer *sequencer, struct kl_outcome *out, con
 }
 
 /*
- * A model that did not answer in time has had a turn, as if it had been refused. It is asked again;
- * whoever is silent three times in a row is gone, and a person is to see to it.
+ * A timeout of the model counts as a rejection, and the model is asked again. After
+ * KL_DIALOGUE_UNUSABLE timeouts in a row the run fails, and the user must act.
  */
-static int timed_out(struct kl_sequencer *sequencer)
+static int count_timeout(struct kl_sequencer *sequencer)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
 	KL_AUTO(kl_freep) char *hints = kl_strdup(kl_error_hints());
@@ -165,7 +165,7 @@ static int timed_out(struct kl_sequencer *sequencer)
 	return *hints ? kl_error_hint(err, "%s", hints) : err;
 }
 
-static int run_on(struct kl_sequencer *sequencer, struct kl_outcome *out)
+static int run_phases(struct kl_sequencer *sequencer, struct kl_outcome *out)
 {
 	char before[KL_DIGEST_HEX] = "";
 
@@ -207,7 +207,7 @@ static int run_on(struct kl_sequencer *sequencer, struct kl_outcome *out)
 		if (err == KL_JUDGE_LATER)
 			err = send_away(sequencer, out, before);
 		if (err == KL_ETIMEOUT && sequencer->session)
-			err = timed_out(sequencer);
+			err = count_timeout(sequencer);
 		else
 			sequencer->timeouts = 0;
 		if (err)
@@ -223,10 +223,10 @@ int kl_sequencer_run(struct kl_sequencer *sequencer, struct kl_outcome *out)
 	*out = (struct kl_outcome){ 0 };
 	sequencer->had_steps = json_array_size(kl_walk_steps(&sequencer->op.walk));
 	sequencer->had_rejections = json_array_size(kl_walk_rejections(&sequencer->op.walk));
-	err = run_on(sequencer, out);
+	err = run_phases(sequencer, out);
 	if (err < 0 && err != KL_ENO && !kl_refs_get(&at, sequencer->repo, sequencer->op.ref))
-		kl_error_hint(err, "nothing is lost: 'git klineage deopt --continue' goes on, "
-				   "'--abort' forgets the operation");
+		kl_error_hint(err, "nothing is lost: 'git klineage deopt --continue' resumes the "
+				   "operation, '--abort' discards it");
 	return err;
 }
 
@@ -243,8 +243,7 @@ int kl_sequencer_skip(struct kl_sequencer *sequencer)
 		kl_json_set_str(sequencer->op.walk.state, "phase", "ask");
 		return kl_sequencer_save(sequencer, "edit dropped");
 	default:
-		return kl_error(KL_EUSAGE,
-				"there is no proposal at hand to skip; --continue goes on");
+		return kl_error(KL_EUSAGE, "there is no pending proposal to skip; use --continue");
 	}
 }
 
@@ -255,7 +254,7 @@ int kl_sequencer_stop(struct kl_sequencer *sequencer)
 		return 0;
 	if (kl_walk_next(&sequencer->op.walk) == KL_WALK_EXPERT)
 		return kl_error(KL_EUSAGE,
-				"the expert has not been judged yet, there is nothing to keep; "
+				"the expert has not been judged yet, so there is nothing to keep; "
 				"use --abort");
 	return kl_sequencer_end(sequencer, "stopped");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sequencer_ask - asks rewriters, or a person, for the next step */
+/* sequencer_ask - asks the rewriters or the user for the next step */
 #include <string.h>
 
 #include "base/error.h"
@@ -61,8 +61,8 @@ int kl_sequencer_propose(struct kl_sequencer *sequencer, struct kl_proposal *pro
 	return kl_sequencer_save(sequencer, "proposal");
 }
 
-/* a person is not asked what would be if */
-static char *who_is_asked(const struct kl_sequencer *sequencer)
+/* The walk's rewriters; a speculative walk does not ask the user. */
+static char *list_rewriters(const struct kl_sequencer *sequencer)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
 	struct kl_buf list = KL_BUF_INIT;
@@ -74,7 +74,7 @@ static char *who_is_asked(const struct kl_sequencer *sequencer)
 	return kl_buf_detach(&list);
 }
 
-/* a part of the held proposal; when there is none it stands as it is */
+/* Propose a part of the held proposal; if there is none left, propose the whole as compound. */
 static int ask_for_part(struct kl_sequencer *sequencer)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *whole = NULL, *proposal = NULL;
@@ -82,7 +82,7 @@ static int ask_for_part(struct kl_sequencer *sequencer)
 
 	if (!err)
 		err = kl_rewrite_split(&proposal, &sequencer->rw, whole);
-	if (err == KL_ENO) { /* no money to ask how it might be split */
+	if (err == KL_ENO) { /* no money left to ask a model to split it */
 		kl_error_clear();
 		err = 0;
 	}
@@ -98,7 +98,7 @@ static int ask_for_part(struct kl_sequencer *sequencer)
 int kl_sequencer_ask(struct kl_sequencer *sequencer)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;
-	KL_AUTO(kl_freep) char *list = who_is_asked(sequencer);
+	KL_AUTO(kl_freep) char *list = list_rewriters(sequencer);
 	const char *limit = kl_walk_limit(&sequencer->op.walk);
 	bool stop = false;
 	int err;
@@ -109,7 +109,7 @@ int kl_sequencer_ask(struct kl_sequencer *sequencer)
 		return ask_for_part(sequencer);
 	if (limit)
 		return kl_sequencer_end(sequencer, limit);
-	kl_progress_step(sequencer->progress, "looking for something to remove");
+	kl_progress_step(sequencer->progress, "looking for an optimization to remove");
 	err = kl_rewrite_next(&proposal, &stop, &sequencer->rw, list);
 	if (err == KL_ENO && kl_rewriters_model(list)) {
 		kl_progress_print(sequencer->progress, "%s", kl_error_last());
@@ -127,7 +127,7 @@ int kl_sequencer_ask(struct kl_sequencer *sequencer)
 	return kl_sequencer_save(sequencer, "waiting for an edit");
 }
 
-/* --- what a person proposes -------------------------------------------------- */
+/* --- proposals of the user ---------------------------------------------------- */
 
 int kl_sequencer_collect(struct kl_sequencer *sequencer, const struct kl_claim *claim)
 {
@@ -135,17 +135,17 @@ int kl_sequencer_collect(struct kl_sequencer *sequencer, const struct kl_claim *
 	int err;
 
 	if (kl_walk_next(&sequencer->op.walk) != KL_WALK_WAIT)
-		return 0; /* it was not waiting: just go on */
+		return 0; /* not waiting: just resume */
 	if ((err = kl_sequencer_aim(sequencer)) < 0 ||
 	    (err = kl_stepwise_collect(&proposal, &sequencer->rw, claim)) < 0)
 		return err;
 	if (proposal)
 		return kl_sequencer_propose(sequencer, proposal);
 	err = kl_error(KL_EINVALID,
-		       "nothing new in '%s': it is the state as it was, or one that was judged",
+		       "no new proposal in '%s': the files are unchanged, or were already judged",
 		       sequencer->edit_dir);
-	return kl_error_hint(err,
-			     "edit a source there and --continue; '--quit' ends the walk here");
+	return kl_error_hint(err, "edit a source file there and use --continue, or end the walk "
+				  "with --quit");
 }
 
 int kl_sequencer_take(struct kl_sequencer *sequencer, const struct kl_envelope *step)
@@ -154,9 +154,8 @@ int kl_sequencer_take(struct kl_sequencer *sequencer, const struct kl_envelope *
 	int err;
 
 	if (kl_walk_next(&sequencer->op.walk) != KL_WALK_WAIT)
-		return kl_error(KL_EINVALID,
-				"the walk does not wait for a step; --continue alone goes "
-				"on with it");
+		return kl_error(KL_EINVALID, "the walk is not waiting for a step; use --continue "
+					     "without --step");
 	if ((err = kl_sequencer_aim(sequencer)) < 0 ||
 	    (err = kl_rewrite_check_names(&sequencer->rw, step)) < 0 ||
 	    (err = kl_rewrite_take(&proposal, &sequencer->rw, step, "stepwise", "step")) < 0)

@@ -5,24 +5,24 @@
 #include "walk/sequencer.h"
 
 /*
- * sequencer_parts - the parts of sequencer.c: how an operation begins or is taken up again
- * (sequencer_start.c), what is proposed to it and by whom (sequencer_ask.c), what its caller is
- * told of a run (outcome.c).
+ * sequencer_parts - functions shared by the files of the sequencer: starting and resuming an
+ * operation (sequencer_start.c), asking for proposals (sequencer_ask.c), reporting a run
+ * (outcome.c).
  */
 
-/** One process at a time works on the operation of a worktree: KL_EBUSY, another one does. */
+/** Lock the operation of the worktree for this process. KL_EBUSY: another process holds it. */
 int kl_sequencer_enter(struct kl_sequencer *sequencer);
-/** The state as it is now, durable; `what` is for the reflog. */
+/** Save the current state durably; `what` is for the reflog. */
 int kl_sequencer_save(struct kl_sequencer *sequencer, const char *what);
-/** The walk's own end, saved: finishing is what is left. */
+/** End the walk with this termination and save it; the refs are still to be written. */
 int kl_sequencer_end(struct kl_sequencer *sequencer, const char *termination);
 
-/** The rewriters see the state as it is now. */
+/** Point `sequencer->rw` at the current state, for the rewriters. */
 int kl_sequencer_aim(struct kl_sequencer *sequencer);
-/** Takes the proposal's candidate: it is to be judged next. */
+/** Make the proposal pending, to be judged next; takes its candidate. */
 int kl_sequencer_propose(struct kl_sequencer *sequencer, struct kl_proposal *proposal);
 
-/** What this run has judged, and where the walk stands. */
+/** Fill in the verdicts of this run and the current state of the walk. */
 void kl_outcome_fill(struct kl_outcome *out, struct kl_sequencer *sequencer);
 
 #endif

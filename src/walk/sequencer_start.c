@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sequencer_start - begins an operation, or takes it up again */
+/* sequencer_start - starts or resumes an operation */
 #include <string.h>
 
 #include "base/error.h"
@@ -9,11 +9,10 @@
 
 static int hint_busy(int err)
 {
-	kl_error_hint(
-		err,
-		"'git klineage deopt --continue' goes on with it, '--status' says where it is");
-	return kl_error_hint(err, "'git klineage deopt --abort' forgets it, "
-				  "'--quit' ends it and keeps what was accepted");
+	kl_error_hint(err,
+		      "'git klineage deopt --continue' resumes it, '--status' shows its state");
+	return kl_error_hint(err, "'git klineage deopt --abort' discards it, "
+				  "'--quit' ends it and keeps the accepted steps");
 }
 
 int kl_sequencer_enter(struct kl_sequencer *sequencer)
@@ -27,8 +26,9 @@ int kl_sequencer_enter(struct kl_sequencer *sequencer)
 		return err;
 	err = kl_lock_take(&sequencer->lock, path, 0);
 	if (err == KL_EBUSY)
-		return kl_error(KL_EBUSY,
-				"another git klineage is at work on this worktree's operation");
+		return kl_error(
+			KL_EBUSY,
+			"another git klineage process is working on this worktree's operation");
 	return err < 0 ? err : kl_refs_recover(sequencer->repo, &cleared);
 }
 
@@ -40,13 +40,13 @@ static int default_name(char **out, const struct kl_sequencer_opts *opts, const 
 			    kl_asprintf("%s-%.7s", leaf ? leaf + 1 : opts->platform, expert);
 	if (!kl_slug_ok(*out))
 		return kl_error(KL_EUSAGE,
-				"'%s' cannot be a lineage's name: lower-case letters, digits, "
+				"invalid lineage name '%s': use lower-case letters, digits, "
 				"'.', '_' and '-', at most 64",
 				*out);
 	return 0;
 }
 
-static int names_free(struct kl_sequencer *sequencer, const char *workload, const char *name)
+static int check_names(struct kl_sequencer *sequencer, const char *workload, const char *name)
 {
 	static const char *const kind[] = { "walk", "lineage", "rejected" };
 
@@ -56,17 +56,18 @@ static int names_free(struct kl_sequencer *sequencer, const char *workload, cons
 		int err;
 
 		kl_lineage_ref(ref, kind[i], workload, name);
-		/* rejections of a walk that accepted nothing are carried on */
+		/* a walk that accepted nothing leaves only rejections, which are continued */
 		if (i == 2 && !kl_refs_get(&old, sequencer->repo, ref))
 			continue;
 		err = kl_refs_can_create(sequencer->repo, ref);
 		if (err == KL_EEXISTS) {
-			err = kl_error(KL_EEXISTS, "there is a %s of '%s' named '%s' already",
+			err = kl_error(KL_EEXISTS, "a %s of '%s' named '%s' already exists",
 				       kind[i], workload, name);
-			return kl_error_hint(err,
-					     "choose another name with --name; to go on where it "
-					     "ended: --expert klineage/walk/%s/%s --name %s-2",
-					     workload, name, name);
+			return kl_error_hint(
+				err,
+				"choose another name with --name; to continue from its "
+				"end, use --expert klineage/walk/%s/%s --name %s-2",
+				workload, name, name);
 		}
 		if (err < 0)
 			return err;
@@ -75,7 +76,7 @@ static int names_free(struct kl_sequencer *sequencer, const char *workload, cons
 	return 0;
 }
 
-static int carry_on_rejections(struct kl_sequencer *sequencer)
+static int keep_rejections(struct kl_sequencer *sequencer)
 {
 	char ref[256], hex[KL_OID_HEX];
 	git_oid tip;
@@ -132,11 +133,11 @@ int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer
 	init.workload = sequencer->op.state->contract->workload;
 	init.surface = sequencer->op.state->digest;
 	if ((err = default_name(&name, opts, hex)) < 0 ||
-	    (err = names_free(sequencer, init.workload, name)) < 0)
+	    (err = check_names(sequencer, init.workload, name)) < 0)
 		return err;
 	init.name = name;
 	kl_walk_init(&sequencer->op.walk, &init);
-	if ((err = carry_on_rejections(sequencer)) < 0 ||
+	if ((err = keep_rejections(sequencer)) < 0 ||
 	    (kl_model_name(sequencer) &&
 	     ((err = kl_model_session(&session, sequencer)) < 0 ||
 	      (err = kl_chat_begun(sequencer->repo, name, sequencer->op.state)) < 0)))

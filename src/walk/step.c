@@ -26,7 +26,7 @@ static bool is_set(const char *text)
 	return text && *text;
 }
 
-/* one line without control bytes */
+/* Append `text` as one line, with runs of blanks and control bytes replaced by single spaces. */
 static void add_line(struct kl_buf *out, const char *text)
 {
 	size_t start = out->len;
@@ -53,12 +53,12 @@ static void add_trailer(struct kl_buf *out, const char *key, const char *value)
 }
 
 /*
- * Text of others, made harmless: no line may look like the start of a diff, of
- * a mail or of trailers, and no blanks stand where `git am` drops them.
+ * Append untrusted text. No line may look like the start of a diff, a mail or a trailer, and there
+ * are no blanks or empty lines that `git am` would drop.
  */
 static void add_text(struct kl_buf *out, const char *text)
 {
-	static const char *const meaning[] = { "---",    "diff ",    "Index: ",  "From ",
+	static const char *const special[] = { "---",    "diff ",    "Index: ",  "From ",
 					       ">From ", "-- ",      "#",        "From:",
 					       "Date:",  "Subject:", "Klineage-" };
 	bool blank = false, first = true;
@@ -79,8 +79,8 @@ static void add_text(struct kl_buf *out, const char *text)
 		if (blank && !first)
 			kl_buf_addch(out, '\n');
 		blank = first = false;
-		for (size_t i = 0; i < KL_ARRAY_SIZE(meaning); i++)
-			if (!strncmp(line.ptr, meaning[i], strlen(meaning[i]))) {
+		for (size_t i = 0; i < KL_ARRAY_SIZE(special); i++)
+			if (!strncmp(line.ptr, special[i], strlen(special[i]))) {
 				kl_buf_adds(out, "| ");
 				break;
 			}
@@ -113,7 +113,8 @@ static void add_subject(struct kl_buf *out, const struct kl_step *step)
 	}
 	if (is_set(step->locus) && strcmp(step->locus, "-"))
 		kl_buf_addf(&buf, " in %s", step->locus);
-	if (*buf.ptr == '[') /* git am would drop it, and decode an encoded word */
+	/* git am would drop a "[...]" prefix and decode "=?...?=" */
+	if (*buf.ptr == '[')
 		kl_buf_adds(out, "step ");
 	for (char *text = buf.ptr; (text = strstr(text, "=?"));)
 		*text = '-';
@@ -154,7 +155,7 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *step)
 	add_trailer(out, "Source", step->source);
 }
 
-/* in one reading: a lineage may have thousands of messages */
+/* Read all trailers in one pass, as a lineage can have thousands of messages. */
 static void read_trailers(struct kl_step *step, char **direction, char **number,
 			  const char *message)
 {
@@ -199,10 +200,11 @@ int kl_step_parse(struct kl_step *out, const char *name, const char *message)
 
 	read_trailers(&step, &direction, &number, message);
 	if (!direction || (strcmp(direction, "back") && strcmp(direction, "forward")))
-		return kl_error(KL_EINVALID, "%s: no Klineage-Direction of back or forward", name);
+		return kl_error(KL_EINVALID, "%s: Klineage-Direction must be 'back' or 'forward'",
+				name);
 	n = number ? strtol(number, &end, 10) : -1;
 	if (!number || !*number || *end || n < 0 || n > 1000000)
-		return kl_error(KL_EINVALID, "%s: no Klineage-Step that is a number", name);
+		return kl_error(KL_EINVALID, "%s: Klineage-Step must be a number", name);
 	step.forward = n && step.class_ && !strcmp(direction, "forward");
 	if (!strcmp(direction, "forward") && !step.forward)
 		step.kind = n ? KL_STEP_FORWARD : KL_STEP_ROOT;
@@ -222,8 +224,8 @@ static char *member_text(const json_t *value, const char *key)
 	return kl_strdup(kl_json_str_or(value, key, ""));
 }
 
-/* the traits that a record claims to be gone, comma-separated */
-static char *traits_of(const json_t *record)
+/* The traits that a record claims to be removed, comma-separated. */
+static char *claimed_traits(const json_t *record)
 {
 	struct kl_buf buf = KL_BUF_INIT;
 	const char *key;
@@ -235,19 +237,19 @@ static char *traits_of(const json_t *record)
 	return kl_buf_detach(&buf);
 }
 
-void kl_step_from_json(struct kl_step *out, const json_t *value)
+void kl_step_from_json(struct kl_step *out, const json_t *record)
 {
 	*out = (struct kl_step){
-		.action = member_text(value, "action"),
-		.mechanism = member_text(value, "mechanism"),
-		.locus = member_text(value, "locus"),
-		.text = member_text(value, "text"),
-		.origin = member_text(value, "origin"),
-		.rewriter = member_text(value, "rewriter"),
-		.source = member_text(value, "source"),
-		.delta = member_text(value, "delta"),
-		.class_ = member_text(value, "class"),
-		.trait = traits_of(value),
+		.action = member_text(record, "action"),
+		.mechanism = member_text(record, "mechanism"),
+		.locus = member_text(record, "locus"),
+		.text = member_text(record, "text"),
+		.origin = member_text(record, "origin"),
+		.rewriter = member_text(record, "rewriter"),
+		.source = member_text(record, "source"),
+		.delta = member_text(record, "delta"),
+		.class_ = member_text(record, "class"),
+		.trait = claimed_traits(record),
 	};
 }
 

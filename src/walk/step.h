@@ -7,31 +7,30 @@
 #include "text/json.h"
 
 /*
- * step - one step as it stands in a commit message: a subject and a text for
- * people, then trailers that plain git can filter. The message is made so that it
- * survives mail and `git am` byte for byte.
+ * step - one step as a commit message: a subject and text for people, then trailers that plain
+ * git can filter. The message survives mail and `git am` byte for byte.
  *
- *	back	 on a walk: K_i -> K_{i-1}, Klineage-Step is the distance from K*
- *	forward	 on a lineage: K_{i-1} -> K_i, Klineage-Step is i
+ *	back	 on a walk: K_i -> K_{i-1}; Klineage-Step is the distance from K*
+ *	forward	 on a lineage: K_{i-1} -> K_i; Klineage-Step is i
  *	root	 K_0 of a lineage
- *	rejected a step that the gate or the facts refused, with its class; `forward`: an
- *		attempt to derive a step anew that failed
+ *	rejected a step that the gate or the facts refused, with its class; with `forward` set, a
+ *		failed attempt to re-derive a step
  */
 enum kl_step_kind { KL_STEP_BACK, KL_STEP_FORWARD, KL_STEP_ROOT, KL_STEP_REJECTED };
 
-/** Strings are owned; NULL and "" both mean: no such trailer. */
+/** Owns its strings; NULL and "" both mean that the trailer is absent. */
 struct kl_step {
 	enum kl_step_kind kind;
 	int number;
 	char *action, *mechanism, *locus, *text;
 	char *origin; /* induced, authored, historical */
 	char *rewriter, *source;
-	char *trait;      /* what it claims to have removed: "tiled, packed" */
+	char *trait;      /* traits that it claims to have removed: "tiled, packed" */
 	char *delta;      /* clean, compound, unknown */
 	char *derivation; /* forward: rederived, inverse, unisolated */
-	char *attempts;   /* forward: what failed on the way: "wrong-edge, slower" */
-	char *class_;     /* rejected */
-	bool forward;     /* rejected */
+	char *attempts;   /* forward: classes of the failed attempts: "wrong-edge, slower" */
+	char *class_;     /* rejected only */
+	bool forward;     /* rejected only */
 	/* root only */
 	char *workload, *platform, *expert, *termination;
 };
@@ -39,23 +38,24 @@ struct kl_step {
 void kl_step_release(struct kl_step *step);
 
 void kl_step_message(struct kl_buf *out, const struct kl_step *step);
-/** KL_EINVALID when the trailers are not those of a step; `name` is for the message. */
+/** KL_EINVALID: the trailers are not those of a step. `name` is used in the error message. */
 int kl_step_parse(struct kl_step *out, const char *name, const char *message);
 
 /**
- * Is it the message of a root commit whose kernel is the oracle? Steps below it are of another
- * kernel.
+ * True if this is the message of a root commit whose kernel is the oracle. The steps before it
+ * belong to another kernel.
  */
 bool kl_step_is_oracle_root(const char *message);
 
-/** The record of an operation's state <-> the step (docs/formats.md, "operation"). */
+/** Fill a step from its record in the operation's state (docs/formats.md, "operation"). */
 void kl_step_from_json(struct kl_step *out, const json_t *record);
 /**
- * A K_i', or what failed to be one: the backward step's own words, the attempt's text and author.
+ * Fill the step of an attempt to re-derive, successful or not: action, mechanism, locus and traits
+ * from the backward step's record; text, rewriter and source from the attempt.
  */
 void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_t *attempt);
 
-/** "[a-z0-9][a-z0-9._-]*", at most 64, not ending in ".lock" or ".", without "..". */
+/** "[a-z0-9][a-z0-9._-]*", at most 64 bytes, without "..", not ending in ".lock" or "."? */
 bool kl_slug_ok(const char *text);
 
 #endif

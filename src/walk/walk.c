@@ -72,10 +72,10 @@ static int check_phase(const json_t *value, enum kl_walk_do phase)
 	bool judges = phase == KL_WALK_JUDGE || phase == KL_WALK_JUDGE_DERIVED;
 
 	if (judges && !json_is_object(json_object_get(value, "pending")))
-		return kl_error(KL_EINVALID, "operation: nothing to judge");
+		return kl_error(KL_EINVALID, "operation: no pending proposal to judge");
 	if ((phase == KL_WALK_DERIVE || phase == KL_WALK_JUDGE_DERIVED) &&
 	    !json_array_size(json_object_get(value, "steps")))
-		return kl_error(KL_EINVALID, "operation: no step to derive");
+		return kl_error(KL_EINVALID, "operation: no step to re-derive");
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static int check_state(const json_t *value)
 	int err = kl_json_str(&text, value, "schema");
 
 	if (!err && strcmp(text, SCHEMA))
-		return kl_error(KL_EINVALID, "operation: its state is '%s', not '%s'", text,
+		return kl_error(KL_EINVALID, "operation: schema is '%s', expected '%s'", text,
 				SCHEMA);
 	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(strings); i++)
 		err = kl_json_str(&text, value, strings[i]);
@@ -189,8 +189,8 @@ json_t *kl_walk_facts(const struct kl_walk *walk)
 	return json_object_get(walk->state, "facts");
 }
 
-/* classes that say nothing against the state itself, only against the step to it */
-static bool of_the_step(const char *class_)
+/* Classes that reject only the step; its state can be proposed again. */
+static bool is_step_class(const char *class_)
 {
 	static const char *const list[] = { "no-change", "slower", "skipped", "inconclusive",
 					    "compound" };
@@ -225,7 +225,7 @@ bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surfa
 		if (!strcmp(kl_json_str_or(rec, "id", ""), id) || edit_counts(rec, edit, again))
 			return true;
 		if (!strcmp(kl_json_str_or(rec, "surface", ""), surface) &&
-		    !of_the_step(kl_json_str_or(rec, "class", "")))
+		    !is_step_class(kl_json_str_or(rec, "class", "")))
 			return true;
 	}
 	rec = kl_walk_held_proposal(walk);
@@ -237,17 +237,17 @@ static int64_t read_limit(const struct kl_walk *walk, const char *key)
 	return kl_json_int_or(json_object_get(walk->state, "limits"), key, 0);
 }
 
-/* what a model proposed has cost money, too, and so may a question that it left unanswered */
-static int64_t refused_of_models(const struct kl_walk *walk)
+/* Rejected proposals of a model have cost money, and requests that timed out can have. */
+static int64_t count_model_rejections(const struct kl_walk *walk)
 {
 	int64_t n = kl_json_int_or(walk->state, "timeouts", 0);
 	size_t i;
 	json_t *rec;
 
 	json_array_foreach(kl_walk_rejections(walk), i, rec) {
-		const char *who = kl_json_str_or(rec, "rewriter", "");
+		const char *rewriter = kl_json_str_or(rec, "rewriter", "");
 
-		n += !strcmp(who, "chat") || !strcmp(who, "exec");
+		n += !strcmp(rewriter, "chat") || !strcmp(rewriter, "exec");
 	}
 	return n;
 }
@@ -257,7 +257,7 @@ const char *kl_walk_limit(const struct kl_walk *walk)
 	if ((int64_t)json_array_size(kl_walk_steps(walk)) >= read_limit(walk, "steps"))
 		return "step-limit";
 	if (kl_json_int_or(walk->state, "row", 0) >= read_limit(walk, "rejections") ||
-	    refused_of_models(walk) >= read_limit(walk, "rejections"))
+	    count_model_rejections(walk) >= read_limit(walk, "rejections"))
 		return "rejection-limit";
 	return NULL;
 }
@@ -312,12 +312,12 @@ void kl_walk_go_on(struct kl_walk *walk)
 
 json_t *kl_walk_awaited(const struct kl_walk *walk)
 {
-	json_t *what = json_object_get(walk->state, "awaiting");
+	json_t *awaited = json_object_get(walk->state, "awaiting");
 
-	return json_is_object(what) ? what : NULL;
+	return json_is_object(awaited) ? awaited : NULL;
 }
 
-/* the pending proposal becomes a record: who, what, and what was seen of it */
+/* Turn the pending proposal into the record of a step or rejection, with its verdict. */
 static json_t *seen_record(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
 	json_t *rec = json_deep_copy(kl_walk_pending(walk));
@@ -363,10 +363,10 @@ void kl_walk_timed_out(struct kl_walk *walk)
 
 void kl_walk_held(struct kl_walk *walk)
 {
-	json_t *profile = kl_walk_pending(walk);
+	json_t *proposal = kl_walk_pending(walk);
 
-	json_incref(profile);
-	kl_json_set(walk->state, "held", profile);
+	json_incref(proposal);
+	kl_json_set(walk->state, "held", proposal);
 	json_object_del(walk->state, "pending");
 	set_phase(walk, KL_WALK_ASK);
 }
@@ -407,7 +407,7 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 		*delta = "compound";
 		return KL_CHOICE_ACCEPT;
 	}
-	/* a part that is compound itself is no better than the whole */
+	/* a part that is itself compound is no better than the whole */
 	if (kl_walk_held_proposal(walk)) {
 		*class_ = "compound";
 		return KL_CHOICE_REJECT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk_derive - the walk's state machine for steps that are derived anew */
+/* walk_derive - the part of the walk's state machine that re-derives steps */
 #include <string.h>
 
 #include "walk/walk.h"
@@ -28,8 +28,8 @@ json_t *kl_walk_attempts(const struct kl_walk *walk)
 	return list;
 }
 
-/* a member of the step before the last; there is none before the first */
-static const char *of_goal(const struct kl_walk *walk, const char *key, const char *of_expert)
+/* A member of the step before the last; if there is none, the state's member `of_expert`. */
+static const char *goal_member(const struct kl_walk *walk, const char *key, const char *of_expert)
 {
 	json_t *steps = kl_walk_steps(walk);
 	size_t n = json_array_size(steps);
@@ -40,12 +40,12 @@ static const char *of_goal(const struct kl_walk *walk, const char *key, const ch
 
 const char *kl_walk_goal(const struct kl_walk *walk)
 {
-	return of_goal(walk, "commit", "expert");
+	return goal_member(walk, "commit", "expert");
 }
 
 const char *kl_walk_goal_event(const struct kl_walk *walk)
 {
-	return of_goal(walk, "event", "expert_event");
+	return goal_member(walk, "event", "expert_event");
 }
 
 const char *kl_walk_derived_tip(const struct kl_walk *walk)
@@ -76,30 +76,30 @@ void kl_walk_measured(struct kl_walk *walk, json_t *event)
 	json_array_append_new(kl_walk_measurements(walk), event);
 }
 
-/* who made it and from what, and what was seen of it */
+/* Describe the pending attempt: its rewriter, source and text, and its verdict if there is one. */
 static json_t *seen_outcome(const struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
-	static const char *const said[] = { "rewriter", "source", "text" };
+	static const char *const keys[] = { "rewriter", "source", "text" };
 	const json_t *pending = kl_walk_pending(walk);
-	json_t *value = json_object(), *events = json_array(), *entry;
+	json_t *outcome = json_object(), *events = json_array(), *entry;
 	size_t i;
 
-	for (i = 0; pending && i < KL_ARRAY_SIZE(said); i++)
-		kl_json_set_str(value, said[i], kl_json_str_or(pending, said[i], ""));
+	for (i = 0; pending && i < KL_ARRAY_SIZE(keys); i++)
+		kl_json_set_str(outcome, keys[i], kl_json_str_or(pending, keys[i], ""));
 	if (kl_json_bool_or(pending, "unisolated", false))
-		kl_json_set_bool(value, "unisolated", true);
-	kl_json_set_str(value, "event", seen && seen->event ? seen->event : "");
+		kl_json_set_bool(outcome, "unisolated", true);
+	kl_json_set_str(outcome, "event", seen && seen->event ? seen->event : "");
 	if (!seen || !seen->commit) {
 		json_decref(events);
-		return value;
+		return outcome;
 	}
 	json_array_foreach(kl_walk_measurements(walk), i, entry)
 		json_array_append_new(events, json_string(kl_json_str_or(entry, "id", "")));
-	kl_json_set_str(value, "commit", seen->commit);
-	kl_json_set_str(value, "surface", seen->surface);
-	kl_json_set_int(value, "ns", seen->ns);
-	kl_json_set(value, "measured", events);
-	return value;
+	kl_json_set_str(outcome, "commit", seen->commit);
+	kl_json_set_str(outcome, "surface", seen->surface);
+	kl_json_set_int(outcome, "ns", seen->ns);
+	kl_json_set(outcome, "measured", events);
+	return outcome;
 }
 
 static void settle_derivation(struct kl_walk *walk, const char *derivation)
@@ -117,22 +117,22 @@ const char *kl_walk_derivation(const json_t *outcome)
 
 void kl_walk_rederived(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
-	json_t *how = seen_outcome(walk, seen);
+	json_t *outcome = seen_outcome(walk, seen);
 
-	kl_json_set(kl_walk_step(walk), "rederived", how);
+	kl_json_set(kl_walk_step(walk), "rederived", outcome);
 	kl_json_set_str(walk->state, "derived_last", seen->commit);
 	json_object_del(walk->state, "pending");
-	settle_derivation(walk, kl_walk_derivation(how));
+	settle_derivation(walk, kl_walk_derivation(outcome));
 }
 
 static void add_attempt(struct kl_walk *walk, const char *class_, const struct kl_walk_seen *seen,
 			const char *why)
 {
-	json_t *array = seen_outcome(walk, seen);
+	json_t *attempt = seen_outcome(walk, seen);
 
-	kl_json_set_str(array, "class", class_);
-	kl_json_set_str(array, "why", why ? why : "");
-	json_array_append_new(kl_walk_attempts(walk), array);
+	kl_json_set_str(attempt, "class", class_);
+	kl_json_set_str(attempt, "why", why ? why : "");
+	json_array_append_new(kl_walk_attempts(walk), attempt);
 	if (seen && seen->commit)
 		kl_json_set_str(walk->state, "rejected_last", seen->commit);
 	json_object_del(walk->state, "pending");
@@ -175,7 +175,7 @@ enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct
 		*class_ = "slower";
 		return KL_DERIVED_FAIL;
 	}
-	/* with this one, that will have been so many */
+	/* + 1: this measurement is not recorded yet */
 	if (json_array_size(kl_walk_measurements(walk)) + 1 < KL_WALK_MEASUREMENTS)
 		return KL_DERIVED_MEASURE;
 	*class_ = "not-shown";

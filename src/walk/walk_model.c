@@ -21,7 +21,7 @@ int kl_model_session(struct kl_session **out, struct kl_sequencer *sequencer)
 	int err = 0;
 
 	if (!sequencer->session && !sequencer->model.open)
-		return kl_error(KL_EINVALID, "the walk needs a model, and none is at hand");
+		return kl_error(KL_EINVALID, "the walk needs a model, but none is available");
 	if (!sequencer->session)
 		err = sequencer->model.open(&sequencer->session,
 					    kl_walk_str(&sequencer->op.walk, "workload"),
@@ -74,7 +74,7 @@ int kl_model_audit(json_t **audited, struct kl_sequencer *sequencer)
 	if ((err = kl_model_session(&reading.session, sequencer)) < 0)
 		return err;
 	err = sequencer->model.audit(audited, &reading);
-	/* no money, or a recording that has no reading of them: the claims stay what they are */
+	/* no money left, or a recording without this audit: the claims stay unaudited */
 	if (err == KL_ENO || err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;

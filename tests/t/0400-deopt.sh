@@ -120,7 +120,7 @@ test_expect_success 'stepwise: stop, edit, continue, end' '
 	says "stopped for an edit" out &&
 	exits 128 git klineage deopt 2>err && says "already in progress" err && says "--abort" err &&
 	git klineage deopt --status >out && says "wait" out &&
-	exits 128 git klineage deopt --continue 2>err && says "nothing new" err &&
+	exits 128 git klineage deopt --continue 2>err && says "no new proposal" err &&
 	git show main~2:k/scale.c >.git/klineage/edit/scale.c &&
 	git klineage deopt --continue --action untile -m "by hand" >out && says "1 step so far" out &&
 	git klineage deopt --quit >out && says "on request" out &&
@@ -148,7 +148,7 @@ test_expect_success 'a result ref that somebody else made meanwhile stops the en
 	git show main~2:k/scale.c >.git/klineage/edit/scale.c &&
 	git klineage deopt --continue -m why >out &&
 	git branch klineage/lineage/scale/z main &&
-	exits 128 git klineage deopt --quit 2>err && says "somebody else" err &&
+	exits 128 git klineage deopt --quit 2>err && says "another process" err &&
 	! git rev-parse -q --verify klineage/walk/scale/z &&
 	git branch -q -D klineage/lineage/scale/z &&
 	git klineage deopt --continue >out && git rev-parse -q --verify klineage/lineage/scale/z

@@ -372,11 +372,13 @@ static void test_storage(void **state)
 	json_object_del(walk.state, "pending");
 	kl_buf_clear(&text);
 	kl_json_pretty(&text, walk.state);
-	assert_error(KL_EINVALID, "nothing to judge", kl_walk_parse(&again, text.ptr, text.len));
+	assert_error(KL_EINVALID, "no pending proposal to judge",
+		     kl_walk_parse(&again, text.ptr, text.len));
 	kl_json_set_str(walk.state, "phase", "derive");
 	kl_buf_clear(&text);
 	kl_json_pretty(&text, walk.state);
-	assert_error(KL_EINVALID, "no step to derive", kl_walk_parse(&again, text.ptr, text.len));
+	assert_error(KL_EINVALID, "no step to re-derive",
+		     kl_walk_parse(&again, text.ptr, text.len));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_EINVALID, "operation",
 			     kl_walk_parse(&again, bad[i], strlen(bad[i])));

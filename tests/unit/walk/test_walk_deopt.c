@@ -132,7 +132,7 @@ static void test_refusals(void **state)
 	assert_error(KL_EUSAGE, "no rewriter 'hsitory'", fake_deopt(dir, &opts, &out));
 	opts = fake_opts;
 	opts.name = "Bad Name";
-	assert_error(KL_EUSAGE, "cannot be a lineage's name", fake_deopt(dir, &opts, &out));
+	assert_error(KL_EUSAGE, "invalid lineage name", fake_deopt(dir, &opts, &out));
 	opts = fake_opts;
 	opts.expert = "nonsense";
 	assert_error(KL_ENOTFOUND, "nonsense", fake_deopt(dir, &opts, &out));
@@ -252,7 +252,7 @@ static void test_stepwise(void **state)
 
 	sequencer = fake_sequencer(repo, &fake);
 	assert_ok(kl_sequencer_resume(&sequencer));
-	assert_error(KL_EINVALID, "nothing new", kl_sequencer_collect(&sequencer, &claim));
+	assert_error(KL_EINVALID, "no new proposal", kl_sequencer_collect(&sequencer, &claim));
 	sh(out.edit_dir, "printf '/* NS:3000 */\\nvoid copy(void) { hand(); }\\n' >copy.c");
 	assert_ok(kl_sequencer_collect(&sequencer, &claim));
 	kl_outcome_release(&out);
