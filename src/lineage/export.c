@@ -55,8 +55,8 @@ static int put_root(struct exporter *exporter, const git_oid *tree)
 
 		if ((blobs.b[i].mode & 0170000) != 0100000 || !kl_fs_path_ok(blobs.b[i].path))
 			err = kl_error(KL_EINVALID,
-				       "'%s' in K_0 cannot be exported: not a plain file, "
-				       "or an odd name",
+				       "cannot export '%s' of K_0: not a regular file, or "
+				       "an unsafe name",
 				       blobs.b[i].path);
 		else
 			err = kl_repo_blob_read(&text, exporter->repo, &blobs.b[i].oid, MAX_BLOB);
@@ -68,7 +68,7 @@ static int put_root(struct exporter *exporter, const git_oid *tree)
 	return err;
 }
 
-/* the events of a commit, as they stand in the note */
+/* Append the events of a commit as they are in its note. */
 static int put_events(struct exporter *exporter, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -78,19 +78,19 @@ static int put_events(struct exporter *exporter, const git_oid *commit)
 		kl_error_clear();
 		return 0;
 	}
-	for (const char *string = text.ptr; !err && *string;) {
-		size_t n = strcspn(string, "\n");
+	for (const char *at = text.ptr; !err && *at;) {
+		size_t n = strcspn(at, "\n");
 
 		if (n) {
-			kl_buf_add(&exporter->events, string, n);
+			kl_buf_add(&exporter->events, at, n);
 			kl_buf_addch(&exporter->events, '\n');
 		}
-		string += n + (string[n] == '\n');
+		at += n + (at[n] == '\n');
 	}
 	return err;
 }
 
-/* "0003-untile.patch": a file name from an action of any spelling */
+/* "0003-untile.patch": make a safe file name from any action. */
 static char *patch_name(const char *folder, size_t number, const char *action)
 {
 	KL_AUTO(kl_freep) char *slug = kl_proposal_slug(action ? action : "");
@@ -103,49 +103,49 @@ static int put_patch(struct exporter *exporter, const char *file, const git_oid 
 {
 	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf mail = KL_BUF_INIT;
-	struct kl_commit other = { 0 };
+	struct kl_commit info = { 0 };
 	char hex[KL_OID_HEX];
 	int err;
 
 	if ((err = kl_repo_diff(&diff, exporter->repo, from, to, NULL)) < 0 ||
-	    (err = kl_repo_commit_read(&other, exporter->repo, commit)) < 0)
+	    (err = kl_repo_commit_read(&info, exporter->repo, commit)) < 0)
 		return err;
 	kl_oid_hex(hex, commit);
-	kl_mail_write(&mail, hex, other.author, other.author_time, other.author_offset,
-		      other.message, diff.ptr);
-	kl_commit_release(&other);
+	kl_mail_write(&mail, hex, info.author, info.author_time, info.author_offset, info.message,
+		      diff.ptr);
+	kl_commit_release(&info);
 	return put_file(exporter, file, mail.ptr, mail.len, 0644);
 }
 
-static void set_oid(json_t *value, const char *key, const git_oid *oid)
+static void set_oid(json_t *object, const char *key, const git_oid *oid)
 {
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, oid);
-	kl_json_set_str(value, key, hex);
+	kl_json_set_str(object, key, hex);
 }
 
 static int export_root(struct exporter *exporter)
 {
 	struct kl_commit commit = { 0 };
-	json_t *value = json_object();
+	json_t *root = json_object();
 	int err;
 
-	kl_json_set(exporter->index, "root", value);
+	kl_json_set(exporter->index, "root", root);
 	if ((err = kl_repo_commit_read(&commit, exporter->repo, &exporter->view.step[0].commit)) <
 	    0)
 		return err;
-	set_oid(value, "commit", &commit.oid);
-	kl_json_set_str(value, "author", commit.author);
-	kl_json_set_int(value, "time", commit.author_time);
-	kl_json_set_int(value, "offset", commit.author_offset);
-	kl_json_set_str(value, "message", commit.message);
+	set_oid(root, "commit", &commit.oid);
+	kl_json_set_str(root, "author", commit.author);
+	kl_json_set_int(root, "time", commit.author_time);
+	kl_json_set_int(root, "offset", commit.author_offset);
+	kl_json_set_str(root, "message", commit.message);
 	err = put_root(exporter, &commit.tree);
 	kl_commit_release(&commit);
 	return err < 0 ? err : put_events(exporter, &exporter->view.step[0].commit);
 }
 
-/* K_i' stands on K_{i-1}, like K_i */
+/* Export K_i', whose parent is K_{i-1} as for K_i. */
 static int export_rederived(struct exporter *exporter, size_t i, const git_oid *second,
 			    const git_oid *before, json_t *entry)
 {
@@ -185,7 +185,7 @@ static int export_step(struct exporter *exporter, size_t i)
 	return put_events(exporter, &step->commit);
 }
 
-/* which K_i a state is: of the walk, or of the lineage itself after an import */
+/* Find i for a state K_i, given as a commit of the walk or, after an import, of the lineage. */
 static int state_index(size_t *out, git_oid *tree, struct exporter *exporter,
 		       const struct kl_map *trees, const git_oid *commit, const char *dir)
 {
@@ -212,7 +212,7 @@ static int state_index(size_t *out, git_oid *tree, struct exporter *exporter,
 	return 0;
 }
 
-/* where the contract lies in a walk's trees; the lineage has it at the top */
+/* Find the contract's directory in a tree of the walk; in a lineage it is the root. */
 static int contract_dir(char **out, struct exporter *exporter, const git_oid *rejected)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
@@ -245,7 +245,7 @@ static int export_rejection(struct exporter *exporter, const struct kl_view_reje
 	if ((err = contract_dir(&dir, exporter, &rejection->commit)) < 0)
 		return err;
 	err = state_index(&on, &on_tree, exporter, trees, &rejection->on, dir);
-	if (err == KL_ENOTFOUND) { /* of an earlier walk of that name */
+	if (err == KL_ENOTFOUND) { /* rejected in an earlier walk of that name */
 		kl_error_clear();
 		return 0;
 	}

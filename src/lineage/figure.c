@@ -8,9 +8,9 @@
 #include "text/html.h"
 
 #define WIDTH 860
-#define MAX_POINTS 400 /* more states are thinned out of a figure, not of the table */
+#define MAX_POINTS 400 /* figures show a subset of more states; the table shows all */
 
-/* --- ground ----------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------- */
 
 static const char style[] =
 	"<style>text{font:12px system-ui,sans-serif;fill:currentColor}"
@@ -41,15 +41,15 @@ static void draw_line(struct kl_buf *buf, const char *class_, double x1, double 
 		    class_, x1, y1, x2, y2);
 }
 
-/* `anchor`: start, middle, end; `turn` in degrees */
-static void draw_text(struct kl_buf *buf, double value, double other, const char *anchor, int turn,
-		      const char *words)
+/* `anchor`: start, middle, end; `degrees`: rotation. */
+static void draw_text(struct kl_buf *buf, double x, double y, const char *anchor, int degrees,
+		      const char *text)
 {
-	kl_buf_addf(buf, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", value, other, anchor);
-	if (turn)
-		kl_buf_addf(buf, " transform=\"rotate(%d %.1f %.1f)\"", turn, value, other);
+	kl_buf_addf(buf, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", x, y, anchor);
+	if (degrees)
+		kl_buf_addf(buf, " transform=\"rotate(%d %.1f %.1f)\"", degrees, x, y);
 	kl_buf_addch(buf, '>');
-	kl_html_add(buf, words);
+	kl_html_add(buf, text);
 	kl_buf_adds(buf, "</text>\n");
 }
 
@@ -73,7 +73,7 @@ static double axis_position(const struct axis *axis, double value)
 				    (axis->to - axis->from);
 }
 
-/* Room around what is shown, and never nothing. */
+/* Add a margin, and widen a range that is too small to draw. */
 static void widen_axis(struct axis *axis)
 {
 	axis->lo /= 1.06;
@@ -84,31 +84,31 @@ static void widen_axis(struct axis *axis)
 	}
 }
 
-/* Round factors: 1, 2, 5 of each power of ten, fewer where they would crowd. */
+/* Round factors: 1, 2 and 5 times each power of ten, fewer on an axis of several decades. */
 static size_t axis_ticks(double out[64], const struct axis *axis)
 {
 	static const double steps[] = { 1, 2, 5 };
 	double decades = log10(axis->hi / axis->lo);
 	size_t n = 0;
 
-	for (int err = (int)floor(log10(axis->lo)); err <= (int)ceil(log10(axis->hi)) && n < 60;
-	     err++)
+	for (int power = (int)floor(log10(axis->lo)); power <= (int)ceil(log10(axis->hi)) && n < 60;
+	     power++)
 		for (size_t i = 0; i < (decades > 4 ? 1u : decades > 2 ? 2u : 3u); i++) {
-			double value = steps[decades > 2 && i == 1 ? 2 : i] * pow(10, err);
+			double value = steps[decades > 2 && i == 1 ? 2 : i] * pow(10, power);
 
 			if (value >= axis->lo && value <= axis->hi)
 				out[n++] = value;
 		}
 	if (n >= 2)
 		return n;
-	/* less than an octave: in per cent */
+	/* fewer than two ticks: steps of 5 per cent */
 	n = 0;
 	for (double value = ceil(axis->lo * 20) / 20; value <= axis->hi && n < 60; value += 0.05)
 		out[n++] = value;
 	return n;
 }
 
-static const char *name_of(const struct kl_view_step *step, size_t i)
+static const char *step_name(const struct kl_view_step *step, size_t i)
 {
 	if (!i)
 		return "(simplest)";
@@ -124,16 +124,16 @@ static double step_speed(const struct kl_view_step *step, size_t i)
 	return i ? (double)step->root.ppm / 1e6 : 1;
 }
 
-static bool is_known(const struct kl_view_step *step, size_t i)
+static bool has_speed(const struct kl_view_step *step, size_t i)
 {
 	return !i || step->root.ppm > 0;
 }
 
-/* The vendor's kernel against K_0, by the last state that was compared with it; 0: none was. */
+/* The baseline's speed against K_0, from the last state compared with it; 0: none was. */
 static double expert_baseline(const struct kl_view *view, const char **name)
 {
 	for (size_t i = view->n; i-- > 0;) {
-		if (view->step[i].baseline_ppm <= 0 || !is_known(&view->step[i], i))
+		if (view->step[i].baseline_ppm <= 0 || !has_speed(&view->step[i], i))
 			continue;
 		*name = view->step[i].baseline;
 		return step_speed(&view->step[i], i) * 1e6 / (double)view->step[i].baseline_ppm;
@@ -174,18 +174,18 @@ static void trace_range(struct axis *axis, const struct kl_view *view, double ba
 	widen_axis(axis);
 }
 
-static void trace_point(struct kl_buf *buf, const struct kl_view_step *step, size_t i, double value,
+static void trace_point(struct kl_buf *buf, const struct kl_view_step *step, size_t i, double x,
 			const struct axis *axis)
 {
 	char words[32];
 
 	if (i && step->root.lo > 0)
-		draw_line(buf, "span", value, axis_position(axis, (double)step->root.lo / 1e6),
-			  value, axis_position(axis, (double)step->root.hi / 1e6));
+		draw_line(buf, "span", x, axis_position(axis, (double)step->root.lo / 1e6), x,
+			  axis_position(axis, (double)step->root.hi / 1e6));
 	format_number(words, step_speed(step, i));
-	kl_buf_addf(buf, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", value,
+	kl_buf_addf(buf, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", x,
 		    axis_position(axis, step_speed(step, i)));
-	kl_html_addf(buf, "K_%zu %s: %s", i, name_of(step, i), words);
+	kl_html_addf(buf, "K_%zu %s: %s", i, step_name(step, i), words);
 	kl_buf_adds(buf, "</title></circle>\n");
 }
 
@@ -195,9 +195,9 @@ void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view)
 	size_t stride = view->n / MAX_POINTS + 1, label = view->n / 30 + 1, drawn = 0;
 	double gap = view->n > 1 ? (right - left - 40) / (double)(view->n - 1) : 0, base;
 	struct axis axis = { .from = bottom, .to = top };
-	const char *what = "";
+	const char *baseline = "";
 
-	base = expert_baseline(view, &what);
+	base = expert_baseline(view, &baseline);
 	trace_range(&axis, view, base);
 	begin_figure(svg, 430, "speed against K_0");
 	vertical_axis(svg, &axis, left, right);
@@ -205,21 +205,21 @@ void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view)
 	if (base > 0) {
 		draw_line(svg, "base", left, axis_position(&axis, base), right,
 			  axis_position(&axis, base));
-		draw_text(svg, right, axis_position(&axis, base) - 5, "end", 0, what);
+		draw_text(svg, right, axis_position(&axis, base) - 5, "end", 0, baseline);
 	}
 	kl_buf_adds(svg, "<polyline class=\"line\" points=\"");
 	for (size_t i = 0; i < view->n; i += stride)
-		if (is_known(&view->step[i], i))
+		if (has_speed(&view->step[i], i))
 			kl_buf_addf(svg, "%s%.1f,%.1f", drawn++ ? " " : "",
 				    left + 20 + gap * (double)i,
 				    axis_position(&axis, step_speed(&view->step[i], i)));
 	kl_buf_adds(svg, "\"/>\n");
 	for (size_t i = 0; i < view->n; i += stride)
-		if (is_known(&view->step[i], i))
+		if (has_speed(&view->step[i], i))
 			trace_point(svg, &view->step[i], i, left + 20 + gap * (double)i, &axis);
 	for (size_t i = 0; i < view->n; i += label) {
 		KL_AUTO(kl_freep) char *words = kl_asprintf("K_%zu %.18s", i,
-							    name_of(&view->step[i], i));
+							    step_name(&view->step[i], i));
 
 		draw_text(svg, left + 24 + gap * (double)i, bottom + 16, "end", -45, words);
 	}
@@ -247,7 +247,7 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
 		axis.hi = fmax(axis.hi, (double)(ratio->hi > 0 ? ratio->hi : ratio->ppm) / 1e6);
 	}
 	widen_axis(&axis);
-	begin_figure(svg, height, "each step against the one before");
+	begin_figure(svg, height, "speed of each state against the one before");
 	nticks = axis_ticks(tick, &axis);
 	for (size_t i = 0; i < nticks; i++) {
 		draw_line(svg, "grid", axis_position(&axis, tick[i]), 16,
@@ -257,25 +257,24 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
 	}
 	for (size_t i = 1; i < n; i++) {
 		const struct kl_ratio *ratio = &view->step[i].prev;
-		double other = 10 + 22 * (double)i, first = axis_position(&axis, 1),
-		       second = axis_position(&axis, (double)ratio->ppm / 1e6);
+		double y = 10 + 22 * (double)i, from = axis_position(&axis, 1),
+		       to = axis_position(&axis, (double)ratio->ppm / 1e6);
 		KL_AUTO(kl_freep) char *label = kl_asprintf("K_%zu %.24s", i,
-							    name_of(&view->step[i], i));
+							    step_name(&view->step[i], i));
 
-		draw_text(svg, left - 8, other + 9, "end", 0, label);
+		draw_text(svg, left - 8, y + 9, "end", 0, label);
 		if (ratio->ppm <= 0)
 			continue;
 		kl_buf_addf(
 			svg,
 			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\"/>\n",
-			second >= first ? "up" : "down", fmin(first, second), other - 2,
-			fmax(fabs(second - first), 1));
+			to >= from ? "up" : "down", fmin(from, to), y - 2,
+			fmax(fabs(to - from), 1));
 		if (ratio->lo > 0)
 			draw_line(svg, "whisker", axis_position(&axis, (double)ratio->lo / 1e6),
-				  other + 4, axis_position(&axis, (double)ratio->hi / 1e6),
-				  other + 4);
+				  y + 4, axis_position(&axis, (double)ratio->hi / 1e6), y + 4);
 		format_number(words, (double)ratio->ppm / 1e6);
-		draw_text(svg, right + 10, other + 9, "start", 0, words);
+		draw_text(svg, right + 10, y + 9, "start", 0, words);
 	}
 	draw_line(svg, "axis", axis_position(&axis, 1), 16, axis_position(&axis, 1), height - 34);
 	end_figure(svg);
@@ -283,8 +282,8 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
 
 /* --- cost against best ---------------------------------------------------------------- */
 
-/* "forward-3" is about K_3 */
-static size_t state_of(const struct kl_view *view, const char *phase)
+/* "forward-3" -> 3, the index of K_3; 0 for other phases. */
+static size_t phase_step(const struct kl_view *view, const char *phase)
 {
 	char *stop;
 	unsigned long n = strncmp(phase, "forward-", 8) ? 0 : strtoul(phase + 8, &stop, 10);
@@ -307,10 +306,10 @@ bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct
 	if (total <= 0)
 		return false;
 	for (size_t i = 0; i < view->n; i++)
-		if (!git_oid_is_zero(&view->step[i].rederived) && is_known(&view->step[i], i))
+		if (!git_oid_is_zero(&view->step[i].rederived) && has_speed(&view->step[i], i))
 			axis.hi = fmax(axis.hi, step_speed(&view->step[i], i));
 	widen_axis(&axis);
-	begin_figure(svg, 330, "best state derived anew, against what was spent");
+	begin_figure(svg, 330, "best re-derived state against money spent");
 	vertical_axis(svg, &axis, left, right);
 	draw_line(svg, "axis", left, bottom, right, bottom);
 	for (int i = 0; i <= 4; i++) {
@@ -321,17 +320,17 @@ bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct
 		    axis_position(&axis, 1));
 	for (size_t i = 0; i < ledger->n; i++) {
 		const struct kl_ledger_entry *entry = &ledger->e[i];
-		size_t k = entry->phase ? state_of(view, entry->phase) : 0;
-		double value;
+		size_t k = entry->phase ? phase_step(view, entry->phase) : 0;
+		double x;
 
 		if (!entry->settles || !entry->name || strcmp(entry->name, view->name))
 			continue;
 		spent += entry->nano;
-		value = left + (right - left) * (double)spent / (double)total;
-		kl_buf_addf(svg, " %.1f,%.1f", value, axis_position(&axis, best));
-		if (k && !git_oid_is_zero(&view->step[k].rederived) && is_known(&view->step[k], k))
+		x = left + (right - left) * (double)spent / (double)total;
+		kl_buf_addf(svg, " %.1f,%.1f", x, axis_position(&axis, best));
+		if (k && !git_oid_is_zero(&view->step[k].rederived) && has_speed(&view->step[k], k))
 			best = fmax(best, step_speed(&view->step[k], k));
-		kl_buf_addf(svg, " %.1f,%.1f", value, axis_position(&axis, best));
+		kl_buf_addf(svg, " %.1f,%.1f", x, axis_position(&axis, best));
 	}
 	kl_buf_adds(svg, "\"/>\n");
 	end_figure(svg);

@@ -6,21 +6,18 @@
 #include "model/ledger.h"
 
 /*
- * figure - pictures of a lineage as SVG: each stands alone as a file and within a page, asks
- * nothing of the network, runs no script, and takes its ink from the text around it (currentColor).
- * Speeds are on logarithmic axes: what is equally far is equally many times faster.
+ * figure - figures of a lineage as SVG, usable as files and inside a page: they need no network
+ * and no script, and take their color from the surrounding text (currentColor). Speeds are on
+ * logarithmic axes: equal distances are equal factors.
  */
 
-/**
- * Speed against K_0, state by state, with intervals, and the vendor's baseline where it was
- * measured.
- */
+/** Speed of each state against K_0, with intervals, and the vendor's baseline if it was timed. */
 void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view);
-/** What each step brought against the one before. */
+/** Speed of each state against the one before. */
 void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view);
 /**
- * The best state that was derived anew, against what had been spent by then; false: no money was
- * spent on this lineage, and nothing is written.
+ * Speed of the best re-derived state against the money spent up to then. Returns false and writes
+ * nothing if no money was spent on this lineage.
  */
 bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct kl_ledger *ledger);
 

@@ -31,7 +31,7 @@ struct importer {
 	size_t n;
 	git_oid rejected; /* last one */
 	size_t nrejected;
-	struct kl_map commits; /* id as exported -> oid here (owned) */
+	struct kl_map commits; /* exported id -> oid in this repository (owned) */
 	struct kl_note_line *note;
 	size_t nnote, note_alloc;
 	struct kl_strvec lines;
@@ -60,7 +60,7 @@ int kl_import_date(int64_t *time, int *offset, const char *text)
 		   &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &sign, &zone) != 8 ||
 	    (sign != '+' && sign != '-') || strlen(month) != 3 || !(at = strstr(months, month)) ||
 	    (at - months) % 3)
-		return kl_error(KL_EINVALID, "'%.40s' is no date", text);
+		return kl_error(KL_EINVALID, "invalid date '%.40s'", text);
 	tm.tm_mon = (int)(at - months) / 3;
 	tm.tm_year -= 1900;
 	*offset = (zone / 100 * 60 + zone % 100) * (sign == '-' ? -1 : 1);
@@ -73,12 +73,12 @@ static int read_file(struct kl_buf *out, struct importer *importer, const char *
 	KL_AUTO(kl_freep) char *full = NULL;
 
 	if (!kl_fs_path_ok(path))
-		return kl_error(KL_EINVALID, "lineage.json names the file '%s'", path);
+		return kl_error(KL_EINVALID, "lineage.json has the unsafe path '%s'", path);
 	full = kl_fs_join(importer->dir, path);
 	return kl_fs_read(out, full, MAX_FILE);
 }
 
-/* an entry says which commit it was; the one built here must be that one, unless `anew` */
+/* Map an entry's commit id to the commit built here; unless `anew`, the two must be equal. */
 static int register_commit(struct importer *importer, const json_t *entry, const char *key,
 			   const git_oid *here, bool anew)
 {
@@ -92,7 +92,7 @@ static int register_commit(struct importer *importer, const json_t *entry, const
 	kl_oid_hex(hex, here);
 	if (!anew && strcmp(hex, was))
 		return kl_error(KL_EINVALID,
-				"commit %.12s comes out as %.12s: the export was changed", was,
+				"commit %.12s is rebuilt as %.12s: the export was changed", was,
 				hex);
 	copy = kl_malloc(sizeof(*copy));
 	*copy = *here;
@@ -105,7 +105,7 @@ static int register_commit(struct importer *importer, const json_t *entry, const
 struct files {
 	struct kl_tree_edit *e;
 	size_t n, alloc;
-	struct kl_strvec keep; /* paths and bytes that the edits point to */
+	struct kl_strvec keep; /* owns the paths and contents of the edits */
 };
 
 static void files_release(struct files *files)
@@ -122,11 +122,11 @@ static int add_file(struct files *files, const char *full, const char *path)
 	int err;
 
 	if (lstat(full, &st) < 0)
-		return kl_error_errno("cannot look at '%s'", full);
+		return kl_error_errno("cannot stat '%s'", full);
 	if (!S_ISREG(st.st_mode))
-		return kl_error(KL_EINVALID, "'%s' is not a plain file", full);
+		return kl_error(KL_EINVALID, "'%s' is not a regular file", full);
 	if (!kl_fs_path_ok(path))
-		return kl_error(KL_EINVALID, "'%s' cannot be a tracked file", path);
+		return kl_error(KL_EINVALID, "'%s' is not a valid path of a tracked file", path);
 	if ((err = kl_fs_read(&text, full, MAX_FILE)) < 0)
 		return err;
 	len = text.len;
@@ -154,7 +154,8 @@ static int add_dir(struct files *files, const char *full, const char *path, int 
 		struct stat st;
 
 		if (files->n >= MAX_FILES || depth > 64)
-			return kl_error(KL_EINVALID, "'%s' is too large", full);
+			return kl_error(KL_EINVALID, "'%s' has too many files or directories",
+					full);
 		if (lstat(below, &st) == 0 && S_ISDIR(st.st_mode))
 			err = add_dir(files, below, sub, depth + 1);
 		else
@@ -190,7 +191,7 @@ static int build_root(struct importer *importer)
 
 /* --- patches ------------------------------------------------------------------- */
 
-/* one mailed patch on `before`; the commit gets these parents */
+/* Apply one mailed patch to `before` and commit it with these parents. */
 static int build_patch(git_oid *commit, git_oid *tree, struct importer *importer, const char *file,
 		       const git_oid *before, const git_oid *parent, size_t nparent)
 {
@@ -221,18 +222,18 @@ static int build_patch(git_oid *commit, git_oid *tree, struct importer *importer
 static int build_step(struct importer *importer, size_t i, const json_t *entry)
 {
 	git_oid parent[2] = { importer->commit[i - 1] }, tree;
-	const char *file, *again = kl_json_str_or(entry, "rederived", NULL);
+	const char *file, *rederived = kl_json_str_or(entry, "rederived", NULL);
 	int err;
 
 	if ((err = kl_json_str(&file, entry, "file")) < 0)
 		return err;
-	if (again &&
-	    ((err = build_patch(&parent[1], &tree, importer, again, &importer->tree[i - 1], parent,
-				1)) < 0 ||
+	if (rederived &&
+	    ((err = build_patch(&parent[1], &tree, importer, rederived, &importer->tree[i - 1],
+				parent, 1)) < 0 ||
 	     (err = register_commit(importer, entry, "rederived_commit", &parent[1], false)) < 0))
 		return err;
 	err = build_patch(&importer->commit[i], &importer->tree[i], importer, file,
-			  &importer->tree[i - 1], parent, again ? 2 : 1);
+			  &importer->tree[i - 1], parent, rederived ? 2 : 1);
 	return err < 0 ? err :
 			 register_commit(importer, entry, "commit", &importer->commit[i], false);
 }
@@ -284,14 +285,13 @@ static int build_commits(struct importer *importer)
 		if ((err = build_rejected(importer, entry)) < 0)
 			return err;
 	if (kl_map_get(&importer->commits, tip) == NULL)
-		return kl_error(KL_EINVALID,
-				"lineage.json names a tip that is none of its commits");
+		return kl_error(KL_EINVALID, "the tip in lineage.json is not one of its commits");
 	return 0;
 }
 
 /* --- events ------------------------------------------------------------------- */
 
-/* an event must speak of the files that its commit has */
+/* The event's surface must be that of its commit. */
 static int check_event(struct importer *importer, const struct kl_event *event,
 		       const git_oid *commit)
 {
@@ -304,7 +304,7 @@ static int check_event(struct importer *importer, const struct kl_event *event,
 		return err;
 	if (!kl_event_is_for(event, surface->digest, surface->contract_digest))
 		return kl_error(KL_EINVALID,
-				"event %.12s was reached for other files than its commit has",
+				"event %.12s is about other files than those of its commit",
 				event->id);
 	return 0;
 }
@@ -321,7 +321,7 @@ static int add_event(struct importer *importer, const char *line, size_t len)
 		return err;
 	commit = kl_map_get(&importer->commits, event->commit);
 	if (!commit)
-		return kl_error(KL_EINVALID, "it is about commit '%.12s', which is not exported",
+		return kl_error(KL_EINVALID, "event of commit '%.12s', which is not in the export",
 				event->commit);
 	if ((err = check_event(importer, event, commit)) < 0 ||
 	    (err = kl_repo_tree_of(&tree, importer->repo, commit)) < 0)
@@ -340,28 +340,28 @@ static int read_events(struct importer *importer)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int line = 0, err = read_file(&text, importer, "gate.jsonl");
 
-	for (const char *string = text.ptr; !err && *string;) {
-		size_t n = strcspn(string, "\n");
+	for (const char *at = text.ptr; !err && *at;) {
+		size_t n = strcspn(at, "\n");
 
 		line++;
-		if (n && (err = add_event(importer, string, n)) < 0)
+		if (n && (err = add_event(importer, at, n)) < 0)
 			return kl_error_in(err, "gate.jsonl:%d", line);
-		string += n + (string[n] == '\n');
+		at += n + (at[n] == '\n');
 	}
 	return err;
 }
 
 /* --- refs ---------------------------------------------------------------------- */
 
-/* `*have`: the ref is there, at just this commit */
-static int look_up(bool *have, struct importer *importer, const char *ref, const git_oid *oid)
+/* *have: the ref exists and is at `oid`. KL_EEXISTS: it is at another commit. */
+static int check_ref(bool *have, struct importer *importer, const char *ref, const git_oid *oid)
 {
 	git_oid there;
 	int err = kl_refs_get(&there, importer->repo, ref);
 
 	*have = !err && !memcmp(&there, oid, sizeof(there));
 	if (!err && !*have) {
-		err = kl_error(KL_EEXISTS, "'%s' is there already, and is another one", ref);
+		err = kl_error(KL_EEXISTS, "another '%s' already exists", ref);
 		return kl_error_hint(err, "import it under another name with --name");
 	}
 	if (err == KL_ENOTFOUND)
@@ -369,7 +369,7 @@ static int look_up(bool *have, struct importer *importer, const char *ref, const
 	return err;
 }
 
-static int move_once(struct importer *importer, struct kl_import_result *out)
+static int write_refs(struct importer *importer, struct kl_import_result *out)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(importer->repo);
 	static const git_oid none;
@@ -380,13 +380,14 @@ static int move_once(struct importer *importer, struct kl_import_result *out)
 
 	kl_lineage_ref(out->lineage, "lineage", importer->workload, importer->name);
 	kl_lineage_ref(rejected, "rejected", importer->workload, importer->name);
-	if ((err = look_up(&have, importer, out->lineage, &importer->commit[importer->n - 1])) < 0)
+	if ((err = check_ref(&have, importer, out->lineage, &importer->commit[importer->n - 1])) <
+	    0)
 		return err;
 	out->already = have;
-	if (have) /* the notes and rejections that came with it are here, too */
+	if (have) /* its notes and rejections were written together with it */
 		return 0;
 	if (importer->nrejected &&
-	    (err = look_up(&have_rejected, importer, rejected, &importer->rejected)) < 0)
+	    (err = check_ref(&have_rejected, importer, rejected, &importer->rejected)) < 0)
 		return err;
 	if ((err = kl_notes_prepare(&notes, &old, importer->repo, KL_NOTES_GATE, importer->note,
 				    importer->nnote)) < 0)
@@ -412,16 +413,17 @@ static int check_names(struct importer *importer, const char *name)
 	    (err = kl_json_str(&importer->name, importer->index, "name")) < 0)
 		return err;
 	if (strcmp(schema, KL_EXPORT_SCHEMA))
-		return kl_error(KL_EINVALID, "it is '%s', not '%s'", schema, KL_EXPORT_SCHEMA);
+		return kl_error(KL_EINVALID, "schema is '%s', expected '%s'", schema,
+				KL_EXPORT_SCHEMA);
 	if (name)
 		importer->name = name;
 	if (!kl_slug_ok(importer->workload) || !kl_slug_ok(importer->name))
-		return kl_error(KL_EINVALID, "'%s/%s' cannot be the name of a lineage",
-				importer->workload, importer->name);
+		return kl_error(KL_EINVALID, "invalid lineage name '%s/%s'", importer->workload,
+				importer->name);
 	return 0;
 }
 
-/* everything but the refs */
+/* Do everything except writing the refs. */
 static int rebuild_branch(struct importer *importer, const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -491,7 +493,7 @@ int kl_import_read(struct kl_import_result *out, struct kl_repo *repo, const cha
 	if ((err = rebuild_branch(&importer, name)) < 0)
 		return err;
 	for (int i = 0;; i++) {
-		err = move_once(&importer, out);
+		err = write_refs(&importer, out);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			break;
 		kl_clock_sleep_ms(20 * (i + 1));

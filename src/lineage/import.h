@@ -9,42 +9,42 @@
 #include "repo/repo.h"
 
 /*
- * import - rebuilds a lineage from an exported directory, and believes nothing of it: every commit
- * must come out with the id that lineage.json names, every event's id must be the digest of what
- * it says and its surface that of its commit. Then lineage, rejections and notes appear in one
- * transaction; nothing appears when anything is wrong.
+ * import - rebuilds a lineage from an exported directory, which is not trusted: every commit must
+ * be rebuilt with its id in lineage.json, every event's id must be the digest of its contents, and
+ * its surface must be that of its commit. Lineage, rejections and notes are then written in one
+ * transaction, or not at all if anything is wrong.
  *
- * Rejected steps are rebuilt on the lineage's own states (the walk they were tried
- * on lies in the repository they come from), so their ids differ there; importing again,
- * here or elsewhere, gives the same ids each time.
+ * Rejected steps are rebuilt on the lineage's own states, because the walk on which they were tried
+ * exists only in the original repository. Their ids therefore differ from those there, but every
+ * import gives the same ids.
  */
 struct kl_import_result {
 	char lineage[256];
 	size_t steps, rejected, events;
-	bool already; /* it was here, the same */
+	bool already; /* the same lineage already existed */
 };
 
-/** `name` NULL: the one in lineage.json. KL_EEXISTS: another lineage has that name. */
+/** Import under `name` (NULL: the name in lineage.json). KL_EEXISTS: another lineage has it. */
 int kl_import_read(struct kl_import_result *out, struct kl_repo *repo, const char *dir,
 		   const char *name);
 
 /**
- * An exported lineage as it would be imported: its commits are made (so they can be read) and its
- * events checked, but no ref and no note leads to them.
+ * An exported lineage as it would be imported: its commits are written, so that they can be read,
+ * and its events are checked, but no ref or note refers to them.
  */
 struct kl_import_view {
 	char *workload, *name;
 	git_oid *commit; /* K_0 ... */
 	size_t n;
-	/* the last one; first parent: tried on, second: the one before */
+	/* the last rejection; first parent: state it was tried on, second: previous rejection */
 	git_oid rejected;
 	bool has_rejected;
-	struct kl_map notes; /* commit in hex -> its events, one a line (owned) */
+	struct kl_map notes; /* commit in hex -> its events, one per line (owned) */
 };
 int kl_import_view(struct kl_import_view *out, struct kl_repo *repo, const char *dir);
 void kl_import_view_release(struct kl_import_view *view);
 
-/** "Thu, 1 Jan 2026 00:00:00 +0000" as git writes it; KL_EINVALID. `offset` in minutes. */
+/** Parse git's "Thu, 1 Jan 2026 00:00:00 +0000", or KL_EINVALID. `offset` is in minutes. */
 int kl_import_date(int64_t *time, int *offset, const char *text);
 
 #endif

@@ -9,7 +9,7 @@
 #include "text/json.h"
 
 #define MAX_DIFF ((size_t)256 << 10)
-#define MAX_PAGE ((size_t)32 << 20) /* beyond it edits and evidence are left out, said so */
+#define MAX_PAGE ((size_t)32 << 20) /* beyond this, edits and evidence are omitted with a note */
 
 static const char head[] =
 	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -38,7 +38,7 @@ static const char style[] =
 	"@media print{details{display:block}}\n"
 	"</style>\n";
 
-/* --- bits ---------------------------------------------------------------------- */
+/* --- helpers ------------------------------------------------------------------- */
 
 static void add_time(struct kl_buf *buf, int64_t ns)
 {
@@ -52,16 +52,16 @@ static void add_time(struct kl_buf *buf, int64_t ns)
 
 static void add_ratio(struct kl_buf *buf, const struct kl_ratio *ratio)
 {
-	char text[24], lo[24], hi[24];
+	char factor[24], lo[24], hi[24];
 
 	if (ratio->ppm <= 0) {
 		kl_buf_adds(buf, "–");
 		return;
 	}
-	kl_view_factor(text, (double)ratio->ppm / 1e6);
+	kl_view_factor(factor, (double)ratio->ppm / 1e6);
 	kl_view_factor(lo, (double)ratio->lo / 1e6);
 	kl_view_factor(hi, (double)ratio->hi / 1e6);
-	kl_buf_addf(buf, "%s× <span class=\"soft\">[%s, %s]</span>", text, lo, hi);
+	kl_buf_addf(buf, "%s× <span class=\"soft\">[%s, %s]</span>", factor, lo, hi);
 }
 
 static void add_words(struct kl_buf *buf, const struct kl_strvec *list)
@@ -112,7 +112,7 @@ static void add_diff(struct kl_buf *buf, const char *text, size_t len)
 	}
 	kl_buf_adds(buf, "</pre>\n");
 	if (cut)
-		kl_buf_adds(buf, "<p class=\"soft\">… the rest is left out</p>\n");
+		kl_buf_adds(buf, "<p class=\"soft\">… truncated</p>\n");
 }
 
 static int state_diff(struct kl_buf *buf, struct kl_repo *repo, const struct kl_view *view,
@@ -147,12 +147,12 @@ static void add_comparisons(struct kl_buf *buf, const struct kl_comparisons *vs)
 	}
 }
 
-/* What the gate found, and the event whole. */
+/* Write the gate's findings and the complete event. */
 static void add_evidence(struct kl_buf *buf, const struct kl_event *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf raw = KL_BUF_INIT;
 
-	kl_buf_adds(buf, "<details><summary>what the gate found</summary><dl>");
+	kl_buf_adds(buf, "<details><summary>gate evidence</summary><dl>");
 	write_pair(buf, "verdict", kl_verdict_name(event->verdict));
 	write_pair(buf, "class", kl_event_class(event));
 	write_pair(buf, "tier", kl_tier_name(event->tier));
@@ -197,7 +197,7 @@ static int state_section(struct kl_buf *buf, struct kl_repo *repo, const struct 
 		return err;
 	kl_error_clear();
 	if (buf->len > MAX_PAGE) {
-		kl_buf_adds(buf, "<p class=\"soft\">… left out: the page is long enough</p>\n");
+		kl_buf_adds(buf, "<p class=\"soft\">… omitted: the page is too large</p>\n");
 		return 0;
 	}
 	if (event)
@@ -297,9 +297,9 @@ static int write_figures(struct kl_buf *buf, struct kl_repo *repo, const struct 
 		"<figcaption>Speed against K_0, state by state: log-ratios from state to state add, "
 		"their half-widths in quadrature.</figcaption></figure>\n<figure>");
 	kl_figure_steps(buf, view);
-	kl_buf_adds(buf, "<figcaption>What each state brought against the one before.</figcaption>"
+	kl_buf_adds(buf, "<figcaption>Speed of each state against the one before.</figcaption>"
 			 "</figure>\n");
-	if (err < 0) { /* a ledger that cannot be read is fsck's business */
+	if (err < 0) { /* fsck reports an unreadable ledger */
 		kl_error_clear();
 		return err == KL_EINTR ? err : 0;
 	}
@@ -307,8 +307,8 @@ static int write_figures(struct kl_buf *buf, struct kl_repo *repo, const struct 
 	if (kl_figure_cost(buf, view, &ledger))
 		kl_buf_adds(
 			buf,
-			"<figcaption>The best state that was derived anew, against what had been "
-			"spent on language models by then.</figcaption>");
+			"<figcaption>Speed of the best re-derived state against the money spent "
+			"on language models up to then.</figcaption>");
 	else
 		kl_buf_adds(buf,
 			    "<figcaption>No money was spent on language models here.</figcaption>");

@@ -5,10 +5,10 @@
 #include "lineage/view.h"
 
 /*
- * report - lineages as one HTML page that stands alone: figures, the table of states with diffs and
- * gate evidence folded below, what was rejected. No script, no request to anywhere, whatever the
- * lineages say: all that comes from a repository is escaped, and the page's own policy forbids the
- * rest.
+ * report - lineages as one self-contained HTML page: figures, the table of states, folded diffs
+ * and gate evidence, and the rejected steps. The page has no scripts and makes no requests,
+ * whatever the lineages contain: text from the repository is escaped, and the page's content
+ * security policy forbids the rest.
  */
 int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n);
 

@@ -20,7 +20,7 @@ void kl_spend_release(struct kl_spend *spend)
 	*spend = (struct kl_spend){ 0 };
 }
 
-/* --- what was measured -------------------------------------------------------- */
+/* --- measured times ------------------------------------------------------------ */
 
 struct measured {
 	char time[21];
@@ -49,30 +49,30 @@ static void add_event(struct gated *gated, const struct kl_event *event)
 	gated->m[gated->n++].ns = event->profile.ns;
 }
 
-/* lines that are no events are the checker's business */
+/* Skip lines that are not events; fsck reports them. */
 static int add_lines(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	for (const char *string = text, *end = text + len; string < end;) {
-		const char *nl = memchr(string, '\n', (size_t)(end - string));
-		size_t n = (size_t)((nl ? nl : end) - string);
+	for (const char *at = text, *end = text + len; at < end;) {
+		const char *nl = memchr(at, '\n', (size_t)(end - at));
+		size_t n = (size_t)((nl ? nl : end) - at);
 		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-		if (n && !kl_event_parse(&event, string, n))
+		if (n && !kl_event_parse(&event, at, n))
 			add_event(payload, event);
-		string += n + 1;
+		at += n + 1;
 	}
 	kl_error_clear();
 	return 0;
 }
 
-static int by_time(const void *left, const void *right)
+static int by_time(const void *a, const void *b)
 {
-	const struct measured *measured = left, *other = right;
+	const struct measured *first = a, *second = b;
 
-	return strcmp(measured->time, other->time);
+	return strcmp(first->time, second->time);
 }
 
-/* noted events, and those of a walk in progress */
+/* Load the noted events and those of a walk in progress. */
 static int load_gated(struct gated *gated, struct kl_repo *repo)
 {
 	struct kl_opstate op;
@@ -92,9 +92,10 @@ static int load_gated(struct gated *gated, struct kl_repo *repo)
 	return 0;
 }
 
-/* --- what was paid -------------------------------------------------------------- */
+/* --- payments -------------------------------------------------------------------- */
 
-static struct kl_spend_phase *phase_of(struct kl_spend *spend, const struct kl_ledger_entry *entry)
+static struct kl_spend_phase *find_phase(struct kl_spend *spend,
+					 const struct kl_ledger_entry *entry)
 {
 	struct kl_spend_phase *phase;
 
@@ -125,7 +126,7 @@ static void add_usage(struct kl_usage *sum, const struct kl_usage *usage)
 
 static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entry)
 {
-	struct kl_spend_phase *phase = phase_of(spend, entry);
+	struct kl_spend_phase *phase = find_phase(spend, entry);
 
 	if (!entry->settles) {
 		phase->requests++;
@@ -138,21 +139,21 @@ static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entr
 }
 
 /*
- * the money that is settled after an entry, and the best time until then; `*at` goes along the
- * events
+ * Add the money settled after an entry and the best time up to it; *next is the first measurement
+ * not yet considered.
  */
 static void add_point(struct kl_spend *spend, const struct kl_ledger_entry *entry,
-		      const struct gated *gated, size_t *at)
+		      const struct gated *gated, size_t *next)
 {
 	struct kl_spend_point point = { 0 };
 
 	if (spend->npoint)
 		point = spend->point[spend->npoint - 1];
 	snprintf(point.time, sizeof(point.time), "%s", entry->time);
-	while (*at < gated->n && strcmp(gated->m[*at].time, entry->time) <= 0) {
-		if (!point.ns || gated->m[*at].ns < point.ns)
-			point.ns = gated->m[*at].ns;
-		++*at;
+	while (*next < gated->n && strcmp(gated->m[*next].time, entry->time) <= 0) {
+		if (!point.ns || gated->m[*next].ns < point.ns)
+			point.ns = gated->m[*next].ns;
+		++*next;
 	}
 	if (entry->settles)
 		point.nano = entry->after.of[KL_BUDGET_INDUCE].settled +
@@ -161,14 +162,14 @@ static void add_point(struct kl_spend *spend, const struct kl_ledger_entry *entr
 	spend->point[spend->npoint++] = point;
 }
 
-/* what was measured after the last reply was paid for belongs to it, too */
-static void finish_points(struct kl_spend *spend, const struct gated *gated, size_t at)
+/* Measurements made after the last settlement belong to it. */
+static void finish_points(struct kl_spend *spend, const struct gated *gated, size_t next)
 {
 	struct kl_spend_point *last = spend->npoint ? &spend->point[spend->npoint - 1] : NULL;
 
-	for (; last && at < gated->n; at++)
-		if (!last->ns || gated->m[at].ns < last->ns)
-			last->ns = gated->m[at].ns;
+	for (; last && next < gated->n; next++)
+		if (!last->ns || gated->m[next].ns < last->ns)
+			last->ns = gated->m[next].ns;
 }
 
 int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *workload)
@@ -176,11 +177,11 @@ int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *worklo
 	KL_AUTO(kl_spend_release) struct kl_spend spend = { .workload = kl_strdup(workload) };
 	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	KL_AUTO(gated_release) struct gated gated = { .workload = workload };
-	size_t at = 0;
+	size_t next = 0;
 	int err = kl_ledger_load(&ledger, repo, workload);
 
-	for (int second = 0; !err && second < KL_BUDGETS; second++)
-		err = kl_budget_cap(&spend.cap[second], repo, (enum kl_budget)second);
+	for (int budget = 0; !err && budget < KL_BUDGETS; budget++)
+		err = kl_budget_cap(&spend.cap[budget], repo, (enum kl_budget)budget);
 	if (err < 0 || (err = load_gated(&gated, repo)) < 0)
 		return err;
 	if (ledger.n)
@@ -188,9 +189,9 @@ int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *worklo
 	for (size_t i = 0; i < ledger.n; i++) {
 		add_entry(&spend, &ledger.e[i]);
 		if (!i || ledger.e[i].settles)
-			add_point(&spend, &ledger.e[i], &gated, &at);
+			add_point(&spend, &ledger.e[i], &gated, &next);
 	}
-	finish_points(&spend, &gated, at);
+	finish_points(&spend, &gated, next);
 	*out = spend;
 	spend = (struct kl_spend){ 0 };
 	return 0;

@@ -5,21 +5,20 @@
 #include "model/ledger.h"
 
 /*
- * spend - what a workload's money was spent on: by conversation, and in the course of it the best
- * time that a gate had measured until then. Ledger and events of this clone, put together by their
- * times.
+ * spend - the money spent on a workload: by conversation, and over time with the best gated time
+ * up to then. Combines the ledger and the events of this clone by their timestamps.
  */
 struct kl_spend_phase {
 	char *name, *phase;
 	enum kl_budget budget;
-	size_t requests;           /* reserved for */
-	int64_t settled, reserved; /* nano-dollars; reserved: and not settled */
-	struct kl_usage usage;     /* summed; `known` unless all are unknown */
+	size_t requests;           /* number of reservations */
+	int64_t settled, reserved; /* nano-dollars; reserved: not yet settled */
+	struct kl_usage usage;     /* sum; `known` unless all are unknown */
 };
 
 struct kl_spend_point {
-	int64_t nano; /* settled so far, of both budgets */
-	int64_t ns;   /* the best time of a gated state so far; 0: none yet */
+	int64_t nano; /* settled so far, both budgets */
+	int64_t ns;   /* best time of a gated state so far; 0: none yet */
 	char time[21];
 };
 
@@ -29,11 +28,11 @@ struct kl_spend {
 	int64_t cap[KL_BUDGETS];
 	struct kl_spend_phase *phase; /* in the order of their first request */
 	size_t n, alloc;
-	struct kl_spend_point *point; /* one per settlement, after one at 0 */
+	struct kl_spend_point *point; /* the first ledger entry, then each settlement */
 	size_t npoint, point_alloc;
 };
 
-/** A workload without a ledger has neither phases nor points. */
+/** Load the spending of a workload; without a ledger it has no phases and no points. */
 int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *workload);
 void kl_spend_release(struct kl_spend *spend);
 

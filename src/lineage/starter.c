@@ -43,11 +43,11 @@ static int refuse_unknown(const char *name)
 		return err;
 	for (size_t i = 0; i < names.n; i++)
 		kl_buf_addf(&buf, " %s", names.v[i]);
-	kl_error(KL_ENOTFOUND, "no template '%s'", name);
-	return kl_error_hint(KL_ENOTFOUND, "there are:%s", buf.ptr);
+	kl_error(KL_ENOTFOUND, "unknown template '%s'", name);
+	return kl_error_hint(KL_ENOTFOUND, "available templates:%s", buf.ptr);
 }
 
-static int read_word(char **out, const struct kl_yaml *node, const char *key, const char *path)
+static int read_text(char **out, const struct kl_yaml *node, const char *key, const char *path)
 {
 	const struct kl_yaml *value = kl_yaml_get(node, key);
 
@@ -57,7 +57,7 @@ static int read_word(char **out, const struct kl_yaml *node, const char *key, co
 	return 0;
 }
 
-static int read_about(struct kl_starter *starter)
+static int read_template(struct kl_starter *starter)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(starter->dir, "template.yaml");
 	KL_AUTO(kl_freep) char *date = NULL, *portable = NULL;
@@ -69,17 +69,17 @@ static int read_about(struct kl_starter *starter)
 	if (!err)
 		err = kl_yaml_parse(&node, path, text.ptr, text.len);
 	if (!err)
-		err = read_word(&starter->summary, node, "summary", path);
+		err = read_text(&starter->summary, node, "summary", path);
 	if (!err)
-		err = read_word(&starter->author, node, "author", path);
+		err = read_text(&starter->author, node, "author", path);
 	if (!err)
-		err = read_word(&date, node, "date", path);
+		err = read_text(&date, node, "date", path);
 	if (!err)
-		err = read_word(&portable, node, "portable", path);
+		err = read_text(&portable, node, "portable", path);
 	if (err < 0)
 		return err;
 	if (!strptime(date, "%Y-%m-%dT%H:%M:%SZ", &tm))
-		return kl_error(KL_EINVALID, "%s: '%s' is no date", path, date);
+		return kl_error(KL_EINVALID, "%s: invalid date '%s'", path, date);
 	starter->time = timegm(&tm);
 	starter->portable = (size_t)strtoul(portable, NULL, 10);
 	return 0;
@@ -107,7 +107,7 @@ int kl_starter_open(struct kl_starter **out, const char *name)
 	if (!kl_fs_path_ok(name) || strchr(name, '/') || kl_fs_share(&starter->dir, relative) < 0)
 		return refuse_unknown(name);
 	starter->name = kl_strdup(name);
-	err = read_about(starter);
+	err = read_template(starter);
 	if (!err)
 		err = read_files(starter);
 	if (err < 0)
@@ -116,7 +116,7 @@ int kl_starter_open(struct kl_starter **out, const char *name)
 	return 0;
 }
 
-/* The files that stand from the first commit on. */
+/* Add the files that exist from the first commit on. */
 static int base_tree(git_oid *tree, struct kl_repo *repo, const struct kl_starter *starter,
 		     const char *prefix)
 {

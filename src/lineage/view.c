@@ -40,7 +40,7 @@ int kl_view_split(char **workload, char **name, const char *ref)
 	const char *slash = strncmp(ref, LINEAGES, n) ? NULL : strchr(ref + n, '/');
 
 	if (!slash || strchr(slash + 1, '/'))
-		return kl_error(KL_EINVALID, "'%s' is no lineage", ref);
+		return kl_error(KL_EINVALID, "'%s' is not the ref of a lineage", ref);
 	*workload = kl_strndup(ref + n, slash - ref - n);
 	*name = kl_strdup(slash + 1);
 	return 0;
@@ -83,7 +83,7 @@ int kl_view_none(struct kl_repo *repo, const char *what)
 		const char *name = list.ref[i].name + strlen(LINEAGES), *slash = strchr(name, '/');
 
 		if (slash && !strcmp(slash + 1, what)) {
-			kl_error_hint(err, "'%s' has that name", name);
+			kl_error_hint(err, "did you mean '%s'?", name);
 			n++;
 		}
 	}
@@ -104,8 +104,8 @@ int kl_view_pick(char **workload, char **name, struct kl_repo *repo, const char 
 	if (!refs.n)
 		return kl_error_hint(
 			kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
-			"'git klineage deopt' makes one, 'git klineage import' takes one in");
-	err = kl_error(KL_EUSAGE, "there are %zu lineages%s%s: say which", refs.n,
+			"create one with 'git klineage deopt' or 'git klineage import'");
+	err = kl_error(KL_EUSAGE, "there are %zu lineages%s%s: name one of them", refs.n,
 		       what ? " of " : "", what ? what : "");
 	for (size_t i = 0; i < refs.n && i < MAX_HINTS; i++)
 		kl_error_hint(err, "%s", refs.v[i] + strlen(LINEAGES));
@@ -153,9 +153,9 @@ static int load_commits(struct kl_view *view, struct kl_repo *repo, const git_oi
 	return 0;
 }
 
-/* --- what they say ---------------------------------------------------------- */
+/* --- results of events ------------------------------------------------------- */
 
-static void copy_word(char *to, size_t n, const char *from)
+static void copy_text(char *to, size_t n, const char *from)
 {
 	snprintf(to, n, "%s", from);
 }
@@ -170,14 +170,14 @@ static void read_event(struct kl_view_step *step, const struct kl_event *event)
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 	const struct kl_comparison *baseline = kl_comparisons_baseline(&event->profile.vs);
 
-	copy_word(step->event, sizeof(step->event), event->id);
+	copy_text(step->event, sizeof(step->event), event->id);
 	kl_strvec_copy(&step->features, &event->facts.features);
 	step->verdict = event->verdict;
 	step->tier = event->tier;
 	step->ns = event->profile.ns;
 	if (baseline) {
 		step->baseline_ppm = baseline->ratio_ppm;
-		copy_word(step->baseline, sizeof(step->baseline), baseline->what);
+		copy_text(step->baseline, sizeof(step->baseline), baseline->what);
 	}
 	/* only a forward event compares with the predecessor on the lineage */
 	if (!event->inverse.there || !parent)
@@ -203,7 +203,7 @@ static bool is_check(const char *line, size_t n)
 	return memmem(line, n, "\"kind\":\"check\"", 14) != NULL;
 }
 
-/* A line of a note, as it is: who wants it checked asks fsck. */
+/* Read a line of a note without verifying it; fsck does that. */
 static struct kl_event *read_line(const char *line, size_t n)
 {
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
@@ -213,20 +213,20 @@ static struct kl_event *read_line(const char *line, size_t n)
 	return kl_event_from_json(doc);
 }
 
-/* of the lines of a note the newest forward event, else the newest verdict there is */
+/* Pick the newest forward event of a note, or if it has none the newest verdict. */
 static struct kl_event *pick_event(const char *text, size_t len)
 {
 	bool forward = is_forward(text, len);
 	struct kl_event *best = NULL;
 	size_t n;
 
-	for (const char *string = text, *end = text + len; string < end; string += n + 1) {
-		const char *nl = memchr(string, '\n', (size_t)(end - string));
+	for (const char *at = text, *end = text + len; at < end; at += n + 1) {
+		const char *nl = memchr(at, '\n', (size_t)(end - at));
 		struct kl_event *event;
 
-		n = (size_t)((nl ? nl : end) - string);
-		if (!n || (forward && !is_forward(string, n)) || is_check(string, n) ||
-		    !(event = read_line(string, n)))
+		n = (size_t)((nl ? nl : end) - at);
+		if (!n || (forward && !is_forward(at, n)) || is_check(at, n) ||
+		    !(event = read_line(at, n)))
 			continue;
 		if (best && strcmp(best->time, event->time) >= 0) {
 			kl_event_free(event);
@@ -248,7 +248,7 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	kl_oid_hex(hex, commit);
 	step = kl_map_get(&noting->index, hex);
 	if (step && !*step->event) {
-		/* read at once: thousands of parsed events would be dear to keep */
+		/* take the results now: keeping thousands of parsed events needs too much memory */
 		KL_AUTO(kl_event_freep) struct kl_event *event = pick_event(text, len);
 
 		if (event)
@@ -289,7 +289,7 @@ static void accumulate_steps(struct kl_view *view)
 		}, whole;
 
 		if (!kl_chain_add(&chain, &link, 0))
-			return; /* a gap: nothing is known beyond it */
+			return; /* a gap: ratios to K_0 are unknown from here on */
 		whole = kl_chain_ratio(&chain);
 		view->step[i].root = ratio_of(&whole);
 	}
@@ -361,7 +361,7 @@ int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *repo, con
 		*rejection = (struct kl_view_rejection){ .commit = at };
 		err = commit.nparent ?
 			      kl_step_parse(&rejection->step, ref, commit.message) :
-			      kl_error(KL_EINVALID, "%s: a rejection that stands on nothing", ref);
+			      kl_error(KL_EINVALID, "%s: a rejection has no parent commit", ref);
 		out->n += !err;
 		more = !err && commit.nparent > 1;
 		if (!err)

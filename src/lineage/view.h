@@ -7,17 +7,17 @@
 #include "walk/step.h"
 
 /*
- * view - a lineage with its events, ready to print: its commits in forward order, each with what
- * its gate events say. Nothing is measured here and nothing believed beyond the notes of this
- * clone; fsck is what verifies them.
+ * view - a lineage with its events, ready to print: its commits in forward order, each with the
+ * results in its gate events. Measures nothing and trusts the notes of this clone; fsck verifies
+ * them.
  */
 struct kl_ratio {
-	int64_t ppm, lo, hi; /* predecessor's time over this one's; 0: not known */
+	int64_t ppm, lo, hi; /* predecessor's time over this state's; 0: unknown */
 };
 
 struct kl_view_step {
 	git_oid commit;
-	git_oid rederived;             /* K_i'; zero: there is none */
+	git_oid rederived;             /* K_i'; zero: none */
 	struct kl_step step;           /* number, action, ...; `text` is the subject */
 	int64_t ns;                    /* 0: not profiled */
 	struct kl_ratio prev;          /* against K_{i-1} */
@@ -26,9 +26,9 @@ struct kl_view_step {
 	enum kl_verdict verdict;       /* OTHER: no event in this clone */
 	enum kl_speed speed;           /* against K_{i-1} */
 	enum kl_tier tier;
-	char baseline[64]; /* name, "" : none */
+	char baseline[64]; /* name; "": none */
 	int64_t baseline_ppm;
-	char event[65];            /* id of the forward event, or of the state's own; "" */
+	char event[65];            /* id of the forward event, else of the state's own; "": none */
 	struct kl_strvec features; /* of the compiled state */
 };
 
@@ -45,45 +45,45 @@ int kl_view_load(struct kl_view *out, struct kl_repo *repo, const char *workload
 void kl_view_release(struct kl_view *view);
 
 /**
- * Lineages here: full ref names, sorted. `what` is NULL, "<workload>", "<workload>/<name>" or
- * a full ref.
+ * List the lineages of this repository: full ref names, sorted. `what` is NULL (all),
+ * "<workload>", "<workload>/<name>" or a full ref.
  */
 int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what);
-/** There is none of `what`: KL_ENOTFOUND, with those as hints that have it for a name. */
+/** Fail with KL_ENOTFOUND for the unknown lineage `what`; hints list lineages with that name. */
 int kl_view_none(struct kl_repo *repo, const char *what);
-/** The event that a step's figures come from; KL_ENOTFOUND. */
+/** Get the event from which a step's figures are taken. KL_ENOTFOUND: there is none. */
 int kl_view_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit);
 /**
- * How a step's K_i' compares with K_i: its speed against it where that was measured (else zeros),
- * or in words why it need not be: borrowed, "" if the notes of this clone say nothing.
+ * Compare a step's K_i' with K_i: `against` is its speed if it was measured (else zeros). Returns
+ * in words why it need not be measured, or ""; a constant.
  */
 const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
 			      const struct kl_view_step *step);
-/** A factor to three digits, as many as a timing is good for: "1.25", "12.3", "312". */
+/** Format a factor with three digits, the precision of a timing: "1.25", "12.3", "312". */
 void kl_view_factor(char out[24], double value);
 /**
- * What every verb tells programs of step `i`: its number, commit, action, mechanism and derivation.
+ * The JSON members common to all verbs for step `i`: number, commit, action, mechanism, derivation.
  */
 json_t *kl_view_step_json(const struct kl_view_step *step, size_t i);
-/** Split a lineage ref into its workload and name; both the caller's. KL_EINVALID. */
+/** Split a lineage ref into its workload and name, both owned by the caller, or KL_EINVALID. */
 int kl_view_split(char **workload, char **name, const char *ref);
 
 /**
- * The one lineage that `what` means (NULL: the only one); both the caller's. KL_ENOTFOUND, or
- * KL_EUSAGE with their names as hints when there are several.
+ * Find the lineage named by `what` (NULL: the only one); the caller owns both strings.
+ * KL_ENOTFOUND: there is none; KL_EUSAGE: there are several, and hints list them.
  */
 int kl_view_pick(char **workload, char **name, struct kl_repo *repo, const char *what);
 
-/** One rejected step, or a failed attempt to derive one anew (step.forward). */
+/** One rejected step, or a failed attempt to re-derive one (step.forward). */
 struct kl_view_rejection {
-	git_oid commit, on; /* on: the state it was tried on */
+	git_oid commit, on; /* on: the state on which it was tried */
 	struct kl_step step;
 };
 struct kl_view_rejections {
 	struct kl_view_rejection *r;
 	size_t n, alloc;
 };
-/** Newest first; empty when the ref is not there. */
+/** Load the rejections of a lineage, newest first; empty if it has none. */
 int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *repo, const char *workload,
 		       const char *name);
 void kl_view_rejections_release(struct kl_view_rejections *rejections);

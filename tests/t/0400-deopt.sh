@@ -62,7 +62,7 @@ test_expect_success 'log shows each state, show one of them' '
 	exits 128 git klineage show 3 2>err && says "K_0 to K_2" err &&
 	exits 129 git klineage show 2>err &&
 	exits 128 git klineage log other 2>err && says "no lineage" err && ! grep hint err &&
-	exits 128 git klineage log x 2>err && says "hint: '\''scale/x'\'' has that name" err
+	exits 128 git klineage log x 2>err && says "hint: did you mean '\''scale/x'\''?" err
 	)
 '
 

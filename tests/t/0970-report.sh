@@ -26,7 +26,7 @@ test_expect_success 'a lineage, and a page of it' '
 	git init -q repo && (cd repo && git klineage import "$lineage" >/dev/null && git klineage report cuda-topk -o ../page.html --figures ../figures) &&
 	grep -c "<tr><td>K_" page.html >rows && test "$(cat rows)" = 12 && says "radix-select" page.html &&
 	says "The expert is at 2.62 of the speed of cub.topk" page.html && says "4 rejected" page.html &&
-	test "$(grep -c "<summary>the edit" page.html)" = 11 && test "$(grep -c "<summary>what the gate found" page.html)" = 12 &&
+	test "$(grep -c "<summary>the edit" page.html)" = 11 && test "$(grep -c "<summary>gate evidence" page.html)" = 12 &&
 	says "No money was spent" page.html
 '
 

@@ -141,10 +141,10 @@ static void test_names(void **state)
 	sh(to, "git init -q -b main . && git commit -q --allow-empty -m x && "
 	       "git update-ref refs/heads/klineage/lineage/copy/" NAME " main");
 	assert_ok(kl_repo_open_at(&repo, to));
-	assert_error(KL_EEXISTS, "another one", kl_import_read(&res, repo, text, NULL));
+	assert_error(KL_EEXISTS, "already exists", kl_import_read(&res, repo, text, NULL));
 	assert_ok(kl_import_read(&res, repo, text, "theirs"));
 	assert_string_equal(res.lineage, "refs/heads/klineage/lineage/copy/theirs");
-	assert_error(KL_EINVALID, "cannot be the name", kl_import_read(&res, repo, text, "A b"));
+	assert_error(KL_EINVALID, "invalid lineage name", kl_import_read(&res, repo, text, "A b"));
 }
 
 static void test_dates(void **state)
@@ -162,7 +162,7 @@ static void test_dates(void **state)
 	assert_int_equal(turn, 0);
 	assert_int_equal(off, -480);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
-		assert_error(KL_EINVALID, "is no date", kl_import_date(&turn, &off, bad[i]));
+		assert_error(KL_EINVALID, "invalid date", kl_import_date(&turn, &off, bad[i]));
 }
 
 int main(void)
