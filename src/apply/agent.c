@@ -32,7 +32,7 @@ int kl_agent_open(struct kl_driver *driver, const char *prompt, const char *card
 
 /* --- a turn ------------------------------------------------------------------------------- */
 
-/* no time, no drawn index, no compiler's word: session.h, kl_request.key */
+/* The key has no times, random indices or compiler output (session.h, kl_request.key). */
 static void write_key(struct kl_buf *key, const struct kl_agent_question *question,
 		      enum kl_dialogue_kind kind)
 {

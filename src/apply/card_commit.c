@@ -64,8 +64,8 @@ int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
 		return err;
 	if (judgement->deferred)
 		return kl_error(KL_ECANNOT,
-				"the gate judges elsewhere: cards are tried where it answers "
-				"at once");
+				"cannot try cards with a runner that does not answer at "
+				"once");
 	if (judgement->event->verdict == KL_VERDICT_NOT_RUN)
 		return kl_error(KL_ECANNOT, "the gate did not run: %s", judgement->event->message);
 	*out = kl_steal(&judgement);
@@ -115,7 +115,7 @@ static int write_commit(git_oid *out, struct kl_repo *repo, const git_oid *tree,
 				    });
 }
 
-/* a run goes on from it: so nothing of now is in it */
+/* A later run must get the same commit id, so it takes the parent's time. */
 int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 			const struct kl_surface *surface, bool reference)
 {
@@ -132,7 +132,7 @@ int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *paren
 	spec.offset = commit.author_offset;
 	spec.tree = commit.tree;
 	kl_commit_release(&commit);
-	/* a file may be source and oracle: one set after the other */
+	/* a file can be both source and oracle, so edit the tree once for each set */
 	if ((err = edit_tree(&spec.tree, repo, &spec.tree, surface->dir, surface->file,
 			     surface->nfile)) < 0 ||
 	    (err = edit_tree(&spec.tree, repo, &spec.tree, surface->dir, surface->oracle,
@@ -148,14 +148,14 @@ static char *copy_text(const char *text)
 	return text && *text ? kl_strdup(text) : NULL;
 }
 
-static char *text_of(const struct kl_card_commit *card_commit)
+static char *commit_text(const struct kl_card_commit *card_commit)
 {
 	return card_commit->card ? kl_asprintf("%s\n\nBy card %s, %s.", card_commit->card->intent,
 					       card_commit->card->id, card_commit->how) :
 				   kl_strdup(card_commit->how);
 }
 
-static void message_of(struct kl_buf *out, const struct kl_card_commit *card_commit)
+static void commit_message(struct kl_buf *out, const struct kl_card_commit *card_commit)
 {
 	const struct kl_card *card = card_commit->card;
 	const char *action = card_commit->action  ? card_commit->action :
@@ -170,7 +170,7 @@ static void message_of(struct kl_buf *out, const struct kl_card_commit *card_com
 				       card                   ? card->mechanism :
 								NULL),
 		.locus = kl_proposal_locus(card_commit->from, card_commit->to),
-		.text = text_of(card_commit),
+		.text = commit_text(card_commit),
 		.class_ = copy_text(card_commit->class_),
 		.rewriter = kl_strdup(card_commit->rewriter),
 		.source = copy_text(card_commit->source),
@@ -181,37 +181,37 @@ static void message_of(struct kl_buf *out, const struct kl_card_commit *card_com
 		kl_buf_addf(out, "Klineage-Skill: %s@%s\n", card->id, card_commit->blob);
 }
 
-/* the sources that changed, and nothing else */
+/* Edit only the sources that changed. */
 int kl_card_commit_tree(git_oid *out, const struct kl_card_commit *card_commit)
 {
 	int err = kl_repo_tree_of(out, card_commit->repo, &card_commit->parent);
 
 	for (size_t i = 0; !err && i < card_commit->to->nfile; i++) {
-		const struct kl_file *left = &card_commit->from->file[i],
-				     *right = &card_commit->to->file[i];
+		const struct kl_file *from = &card_commit->from->file[i],
+				     *to = &card_commit->to->file[i];
 
-		if (left->len != right->len || memcmp(left->data, right->data, right->len))
-			err = edit_tree(out, card_commit->repo, out, card_commit->to->dir, right,
-					1);
+		if (from->len != to->len || memcmp(from->data, to->data, to->len))
+			err = edit_tree(out, card_commit->repo, out, card_commit->to->dir, to, 1);
 	}
 	return err;
 }
 
-int kl_card_commit_write(git_oid *out, git_oid *tree, const struct kl_card_commit *other)
+int kl_card_commit_write(git_oid *out, git_oid *tree, const struct kl_card_commit *card_commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
-	git_oid card_commit;
-	int err = kl_card_commit_tree(&card_commit, other);
+	git_oid tree_oid;
+	int err = kl_card_commit_tree(&tree_oid, card_commit);
 
 	if (err < 0)
 		return err;
-	message_of(&message, other);
+	commit_message(&message, card_commit);
 	if (tree)
-		*tree = card_commit;
-	return write_commit(out, other->repo, &card_commit, &other->parent, 1, message.ptr);
+		*tree = tree_oid;
+	return write_commit(out, card_commit->repo, &tree_oid, &card_commit->parent, 1,
+			    message.ptr);
 }
 
-/* --- keeping it ----------------------------------------------------------------------------- */
+/* --- keeping commits ------------------------------------------------------------------------ */
 
 void kl_keep_release(struct kl_keep *keep)
 {
@@ -221,7 +221,7 @@ void kl_keep_release(struct kl_keep *keep)
 	kl_noting_release(&keep->noting);
 }
 
-/* takes `text` */
+/* Takes `text`. */
 static int add_link(struct kl_keep *keep, const git_oid *commit, char *text, struct kl_event *event)
 {
 	KL_GROW(keep->v, keep->n + 1, keep->alloc);
@@ -313,10 +313,10 @@ int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, co
 		err = kl_refs_txn_commit(txn, "klineage: a card was tried");
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err < 0 ? err : KL_FAULT("made-moved");
-		/* notes and chain may move under us, and are read again; the branch may not */
+		/* changes of notes and chain are merged on the next try; those of the branch not */
 		if (branch &&
 		    (read_ref(&at, keep->repo, branch) < 0 || memcmp(&at, was, sizeof(at))))
-			return kl_error(KL_ECHANGED, "'%s' was moved by somebody else", branch);
+			return kl_error(KL_ECHANGED, "'%s' was changed by another process", branch);
 		kl_clock_sleep_ms(20 * (i + 1));
 	}
 }

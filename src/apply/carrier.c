@@ -42,29 +42,29 @@ static bool same_text(const struct kl_file *file, const struct kl_buf *text)
 	return file->len == text->len && (!file->len || !memcmp(file->data, text->ptr, file->len));
 }
 
-/* --- diffs: which file is which ------------------------------------------------------ */
+/* --- diffs: matching files ----------------------------------------------------------- */
 
-/* paths of the "diff --git a/x b/x" lines; no line inside a hunk begins so */
+/* Collect the paths of the "diff --git a/x b/x" lines; no line of a hunk begins like that. */
 static int diff_paths(struct kl_strvec *out, const char *diff)
 {
 	static const char head[] = "diff --git a/";
 
-	for (const char *text = diff; *text;) {
-		size_t n = strcspn(text, "\n"), half;
+	for (const char *at = diff; *at;) {
+		size_t n = strcspn(at, "\n"), half;
 		KL_AUTO(kl_freep) char *path = NULL;
 
-		if (n > sizeof(head) + 3 && !strncmp(text, head, sizeof(head) - 1)) {
-			half = (n - strlen("diff --git ") - 1) / 2; /* "a/x", as long as "b/x" */
-			path = kl_strndup(text + strlen("diff --git a/"), half - 2);
+		if (n > sizeof(head) + 3 && !strncmp(at, head, sizeof(head) - 1)) {
+			half = (n - strlen("diff --git ") - 1) / 2; /* "a/x" and "b/x" */
+			path = kl_strndup(at + strlen("diff --git a/"), half - 2);
 			if (!kl_fs_path_ok(path))
-				return kl_error(KL_ENO,
-						"a path that leads out of the directory: '%s'",
-						path);
+				return kl_error(
+					KL_ENO,
+					"its diff has a path outside of the directory: '%s'", path);
 			kl_strvec_push(out, path);
 		}
-		text += n + (text[n] == '\n');
+		at += n + (at[n] == '\n');
 	}
-	return out->n ? 0 : kl_error(KL_ENO, "its diff names no file by 'diff --git'");
+	return out->n ? 0 : kl_error(KL_ENO, "its diff has no 'diff --git' line");
 }
 
 static const char *base_name(const char *path)
@@ -81,7 +81,7 @@ static const char *file_kind(const char *path)
 	return dot ? dot : "";
 }
 
-/* the only source that `same` holds of, or NULL */
+/* The only source whose `part` is that of `path`, or NULL. */
 static const struct kl_file *only_file(const struct kl_surface *surface, const char *path,
 				       const char *(*part)(const char *path))
 {
@@ -109,23 +109,23 @@ static const struct kl_file *source_for(const struct kl_surface *surface, const 
 	return file || !alone ? file : only_file(surface, path, file_kind);
 }
 
-/* --- diffs: applied ---------------------------------------------------------------------- */
+/* --- diffs: applying --------------------------------------------------------------------- */
 
-/* what the diff makes of one file that stands alone in a tree */
+/* Apply the diff to a tree and read the file at `path` of the result. */
 static int patch_text(struct kl_buf *out, struct kl_repo *repo, const git_oid *tree,
 		      const char *path, const char *diff)
 {
-	git_oid made, blob;
-	int err = kl_repo_apply(&made, repo, tree, "", diff, strlen(diff));
+	git_oid patched, blob;
+	int err = kl_repo_apply(&patched, repo, tree, "", diff, strlen(diff));
 
 	if (!err)
-		err = kl_repo_tree_entry(&blob, NULL, repo, &made, path);
+		err = kl_repo_tree_entry(&blob, NULL, repo, &patched, path);
 	if (err == KL_ENOTFOUND)
-		return kl_error(KL_ENO, "it removes '%s'", path);
+		return kl_error(KL_ENO, "its diff removes '%s'", path);
 	return err ? err : kl_repo_blob_read(out, repo, &blob, MAX_FILE);
 }
 
-/* the state that the carrier was taken from, where the library's repository has it */
+/* The tree from which the carrier's diff was made; KL_ENOTFOUND if the library lacks it. */
 static int base_tree(git_oid *out, const struct kl_carrier_try *try,
 		     const struct kl_card_carrier *carrier)
 {
@@ -144,23 +144,23 @@ static int base_tree(git_oid *out, const struct kl_carrier_try *try,
 static int merge_file(struct kl_buf *out, const struct kl_carrier_try *try, const git_oid *base,
 		      const char *path, const struct kl_file *file, const char *diff)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf was = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf here = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf becomes = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf base_text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf current = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf patched = KL_BUF_INIT;
 	git_oid blob;
 	int err = kl_repo_tree_entry(&blob, NULL, try->library, base, path);
 
 	if (!err)
-		err = kl_repo_blob_read(&was, try->library, &blob, MAX_FILE);
+		err = kl_repo_blob_read(&base_text, try->library, &blob, MAX_FILE);
 	if (!err)
-		err = patch_text(&becomes, try->library, base, path, diff);
+		err = patch_text(&patched, try->library, base, path, diff);
 	if (err)
 		return err;
-	kl_buf_add(&here, file->data, file->len);
-	return kl_repo_merge_text(out, try->repo, &was, &here, &becomes);
+	kl_buf_add(&current, file->data, file->len);
+	return kl_repo_merge_text(out, try->repo, &base_text, &current, &patched);
 }
 
-/* one file of the diff; the whole diff is applied to a tree in which only its files stand */
+/* the files of a diff and the sources to which they are matched */
 struct mapped {
 	struct kl_strvec paths;
 	const struct kl_file **file;
@@ -183,11 +183,11 @@ static int map_files(struct mapped *mapped, const struct kl_carrier_try *try, co
 		mapped->file[i] = source_for(try->state, mapped->paths.v[i], mapped->paths.n == 1);
 		if (!mapped->file[i])
 			return kl_error(KL_ENO,
-					"it changes '%s', and no source of '%s' answers to that",
+					"its diff changes '%s', which matches no source of '%s'",
 					mapped->paths.v[i], try->state->contract->workload);
 		for (size_t k = 0; k < i; k++)
 			if (mapped->file[k] == mapped->file[i])
-				return kl_error(KL_ENO, "it changes '%s' twice",
+				return kl_error(KL_ENO, "its diff changes '%s' twice",
 						mapped->paths.v[i]);
 	}
 	return 0;
@@ -246,7 +246,7 @@ static int apply_diff(struct edits *out, const char **how, const struct kl_carri
 		err = merge_all(out, try, &mapped, &base, carrier->text);
 	if (!err || err == KL_EINTR || err == KL_EIO)
 		return err;
-	kl_error_clear(); /* the base is not here, or both changed the same lines */
+	kl_error_clear(); /* no base, or a conflict */
 	edits_release(out);
 	*out = (struct edits){ 0 };
 	*how = "applied as a patch";
@@ -261,9 +261,9 @@ static int apply_cocci(struct edits *out, const struct kl_carrier_try *try,
 	const char *const *suffixes = try->state->contract->language->spatch;
 
 	if (!suffixes)
-		return kl_error(KL_ENO, "Coccinelle reads no kernels in %s", carrier->language);
+		return kl_error(KL_ENO, "Coccinelle does not support %s", carrier->language);
 	if (!try->jail)
-		return kl_error(KL_ENO, "there is no jail to run it in");
+		return kl_error(KL_ENO, "there is no jail to run its semantic patch");
 	for (size_t i = 0; i < try->state->nfile; i++) {
 		const struct kl_file *file = &try->state->file[i];
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -279,13 +279,13 @@ static int apply_cocci(struct edits *out, const struct kl_carrier_try *try,
 		if (changed)
 			add_edit(out, file->path, &text);
 	}
-	return out->n ? 0 : kl_error(KL_ENO, "it matches nothing here");
+	return out->n ? 0 : kl_error(KL_ENO, "its semantic patch matches nothing here");
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- both kinds ------------------------------------------------------------------------------- */
 
-/* whatever is wrong with a card's own text is an answer about the card */
-static int as_answer(int err)
+/* Errors in a card's own text mean that the card does not apply (KL_ENO). */
+static int card_error(int err)
 {
 	switch (err) {
 	case KL_EINVALID:
@@ -318,5 +318,5 @@ int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_
 		return kl_error(KL_ENO, "it changes nothing here");
 	if (!err)
 		err = kl_surface_with(out, try->state, edits.v, edits.n);
-	return as_answer(err);
+	return card_error(err);
 }

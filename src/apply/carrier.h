@@ -10,30 +10,31 @@
  * carrier - applies a card without a model: its carrier for the target's language is tried on the
  * target's sources.
  *
- *	diff		a three-way merge, if the library's repository still has the state that it
- *			is from; else, and where that collides, as a patch, whose context must match
+ *	diff		a three-way merge if the library's repository has the state from which the
+ *			diff was made; without it, or if the merge conflicts, as a patch whose
+ *			context must match
  *	semantic-patch	by Coccinelle, in the compile jail, on each source
  *
- * Only sources of the contract can change: a diff of another file, one that adds or removes a file,
- * is refused. A diff's file is the target's of that path, else the only one of that name, else, if
- * it is one file and the target has but one of that kind, that one. Whether the result is right is
- * the gate's to say.
+ * Only sources of the contract can change: a diff that changes another file, or adds or removes
+ * one, is refused. A file of the diff is matched to the target's source with the same path, else to
+ * the only one with the same name, else, for a diff of one file, to the only one with the same
+ * suffix. The result is not judged here.
  */
 struct kl_carrier_try {
 	struct kl_repo *repo;       /* scratch objects go here */
-	struct kl_repo *library;    /* where the card is from; may be the same */
+	struct kl_repo *library;    /* that the card comes from; can be `repo` */
 	const struct kl_jail *jail; /* NULL: semantic patches cannot run */
 	const struct kl_card *card;
 	const struct kl_surface *state;
 };
 
 /**
- * The state that the carrier makes of `state`; `*how` (borrowed) is in words what was done. KL_ENO
- * with the reason: there is no such carrier, or it does not apply here, or changes nothing.
+ * Apply the card's carrier to `state`; `*how` (a constant) describes in words how. KL_ENO with the
+ * reason: there is no such carrier, it does not apply, or it changes nothing.
  */
 int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *try);
 
-/** The mechanical carrier for a language, or NULL. */
+/** Find the mechanical carrier for a language, or NULL. */
 const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *card,
 						    const char *language);
 

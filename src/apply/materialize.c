@@ -65,14 +65,14 @@ int kl_materialize_begun(git_oid *root, struct kl_repo *repo, const char *worklo
 	if ((err = kl_materialize_log_load(&log, repo, chain)) < 0)
 		return err;
 	if (!log.there)
-		err = kl_error(KL_ENOTFOUND, "nothing was begun under the name '%s/%s'", workload,
+		err = kl_error(KL_ENOTFOUND, "no run named '%s/%s' has been started", workload,
 			       name);
 	*root = log.root;
 	kl_materialize_log_release(&log);
 	return err;
 }
 
-static void mat_release(struct kl_materialize_run *run)
+static void run_release(struct kl_materialize_run *run)
 {
 	kl_materialize_log_release(&run->log);
 	free(run->platform);
@@ -90,15 +90,15 @@ static size_t add_node(struct kl_materialize_run *run, const git_oid *commit,
 	return materialization->nnode++;
 }
 
-/* --- which cards ----------------------------------------------------------------------------- */
+/* --- cards for a node ------------------------------------------------------------------------ */
 
 static bool learned_from(const struct kl_index *ix, size_t card, const char *lineage)
 {
 	const struct kl_index_list list = kl_index_card(ix, card)->evidence;
-	const uint32_t *values = kl_index_items(ix, list);
+	const uint32_t *items = kl_index_items(ix, list);
 
 	for (size_t i = 0; i + 1 < list.n; i += 2)
-		if (!strcmp(kl_index_string(ix, values[i]), lineage))
+		if (!strcmp(kl_index_string(ix, items[i]), lineage))
 			return true;
 	return false;
 }
@@ -120,11 +120,11 @@ static void leave_out(struct kl_retrieval *retrieval, const struct kl_materializ
 
 int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_run *run, size_t node)
 {
-	const struct kl_materialize_node *mat_node = &run->m->node[node];
+	const struct kl_materialize_node *at = &run->m->node[node];
 	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
 	struct kl_target target = { .known = KL_KNOWN_INIT };
-	int err = kl_target_of_commit(&target, run->o->tax, run->o->repo, mat_node->state,
-				      &mat_node->commit, run->platform);
+	int err = kl_target_of_commit(&target, run->o->tax, run->o->repo, at->state, &at->commit,
+				      run->platform);
 
 	opts.statuses = run->o->statuses;
 	if (!err)
@@ -152,9 +152,9 @@ static bool is_known(const struct kl_materialize_run *run, const struct kl_surfa
 	return false;
 }
 
-/* --- one edit of one node --------------------------------------------------------------------- */
+/* --- one edit of one node -------------------------------------------------------------------- */
 
-/* is it faster than the best, too? it was compared with the node that it stands on */
+/* The gate compared it with its parent; compare with the best node as well. */
 static int beats_best(bool *out, const struct kl_materialize_run *run,
 		      const struct kl_surface *surface, size_t on)
 {
@@ -173,53 +173,53 @@ static int beats_best(bool *out, const struct kl_materialize_run *run,
 	return err;
 }
 
-static void set_outcome(struct kl_materialize_attempt *trial, const struct kl_event *event)
+static void set_outcome(struct kl_materialize_attempt *attempt, const struct kl_event *event)
 {
-	snprintf(trial->event, sizeof(trial->event), "%s", event->id);
-	trial->speed = kl_card_commit_speed(&trial->ratio, event);
+	snprintf(attempt->event, sizeof(attempt->event), "%s", event->id);
+	attempt->speed = kl_card_commit_speed(&attempt->ratio, event);
 }
 
-static int weigh_edit(struct kl_materialize_attempt *trial, const struct kl_materialize_run *run,
+static int weigh_edit(struct kl_materialize_attempt *attempt, const struct kl_materialize_run *run,
 		      const struct kl_judgement *judgement, const struct kl_surface *surface)
 {
 	const char *class_ = kl_event_class(judgement->event);
 	bool best = false;
 	int err;
 
-	set_outcome(trial, judgement->event);
+	set_outcome(attempt, judgement->event);
 	if (judgement->event->verdict != KL_VERDICT_PASS) {
-		trial->outcome = KL_MATERIALIZE_FAIL;
-		trial->why = kl_strdup(*class_ ? class_ :
-						 kl_verdict_name(judgement->event->verdict));
+		attempt->outcome = KL_MATERIALIZE_FAIL;
+		attempt->why = kl_strdup(*class_ ? class_ :
+						   kl_verdict_name(judgement->event->verdict));
 		return 0;
 	}
-	trial->outcome = KL_MATERIALIZE_NODE;
-	if (trial->speed != KL_SPEED_FAST)
+	attempt->outcome = KL_MATERIALIZE_NODE;
+	if (attempt->speed != KL_SPEED_FAST)
 		return 0;
-	if (!(err = beats_best(&best, run, surface, trial->on)) && best)
-		trial->outcome = KL_MATERIALIZE_BEST;
+	if (!(err = beats_best(&best, run, surface, attempt->on)) && best)
+		attempt->outcome = KL_MATERIALIZE_BEST;
 	return err;
 }
 
-/* a failed one is a node that nothing is built on, so that it is not judged twice */
-static void make_node(struct kl_materialize_attempt *trial, struct kl_materialize_run *run,
+/* A failed edit also becomes a node, so that it is not judged twice; nothing is built on it. */
+static void make_node(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
 		      const git_oid *commit, struct kl_surface *to, struct kl_event *event)
 {
 	struct kl_materialization *materialization = run->m;
 
-	trial->node = add_node(run, commit, to, materialization->node[trial->on].depth + 1);
-	materialization->node[trial->node].event = kl_event_ref(event);
-	materialization->node[trial->node].correct = trial->outcome != KL_MATERIALIZE_FAIL;
-	if (trial->outcome == KL_MATERIALIZE_BEST)
-		materialization->best = trial->node;
+	attempt->node = add_node(run, commit, to, materialization->node[attempt->on].depth + 1);
+	materialization->node[attempt->node].event = kl_event_ref(event);
+	materialization->node[attempt->node].correct = attempt->outcome != KL_MATERIALIZE_FAIL;
+	if (attempt->outcome == KL_MATERIALIZE_BEST)
+		materialization->best = attempt->node;
 }
 
-static int keep_edit(struct kl_materialize_attempt *trial, struct kl_materialize_run *run,
+static int keep_edit(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
 		     const struct kl_materialize_edit *edit, struct kl_event *event,
 		     const git_oid *commit)
 {
-	const struct kl_materialize_node on = run->m->node[trial->on];
-	bool best = trial->outcome == KL_MATERIALIZE_BEST;
+	const struct kl_materialize_node on = run->m->node[attempt->on];
+	bool best = attempt->outcome == KL_MATERIALIZE_BEST;
 	KL_AUTO(kl_keep_release) struct kl_keep keep = { .repo = run->o->repo,
 							 .chain = run->m->chain };
 	struct kl_card_commit card_commit = {
@@ -228,21 +228,21 @@ static int keep_edit(struct kl_materialize_attempt *trial, struct kl_materialize
 		.from = on.state,
 		.to = *edit->to,
 		.card = edit->card,
-		.blob = trial->blob,
+		.blob = attempt->blob,
 		.how = edit->how,
-		.rewriter = trial->by,
-		.source = trial->source,
+		.rewriter = attempt->by,
+		.source = attempt->source,
 		.action = edit->action,
 		.mechanism = edit->mechanism,
 		.number = on.depth + 1,
-		.class_ = trial->outcome == KL_MATERIALIZE_FAIL ? trial->why : "",
-		.outcome = kl_materialize_outcome_name(trial->outcome),
+		.class_ = attempt->outcome == KL_MATERIALIZE_FAIL ? attempt->why : "",
+		.outcome = kl_materialize_outcome_name(attempt->outcome),
 		.event = event,
 	};
 	git_oid oid;
 	int err = 0;
 
-	if (commit) /* made before, when noise hid what it is worth */
+	if (commit) /* committed by an earlier run, which could not tell its speed */
 		oid = *commit;
 	else
 		err = kl_card_commit_write(&oid, NULL, &card_commit);
@@ -251,15 +251,18 @@ static int keep_edit(struct kl_materialize_attempt *trial, struct kl_materialize
 		return err;
 	if (best)
 		run->tip = oid;
-	make_node(trial, run, &oid, kl_steal(edit->to), event);
+	make_node(attempt, run, &oid, kl_steal(edit->to), event);
 	return 0;
 }
 
-/* what a killed run knew of it; false: nothing, or nothing that is worth it */
-static int recall_edit(bool *done, const git_oid **commit, struct kl_materialize_attempt *trial,
+/*
+ * Use the result of an earlier run. *done is false if there is none or if its speed was ambiguous;
+ * *commit is the earlier commit of the edit, or NULL.
+ */
+static int recall_edit(bool *done, const git_oid **commit, struct kl_materialize_attempt *attempt,
 		       struct kl_materialize_run *run, const struct kl_materialize_edit *edit)
 {
-	const struct kl_materialize_node *on = &run->m->node[trial->on];
+	const struct kl_materialize_node *on = &run->m->node[attempt->on];
 	const struct kl_materialize_logged *was;
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	git_oid tree;
@@ -277,18 +280,18 @@ static int recall_edit(bool *done, const git_oid **commit, struct kl_materialize
 					    on->state)) < 0 ||
 	    !event)
 		return err;
-	set_outcome(trial, event);
-	if (was->outcome == KL_MATERIALIZE_NODE && trial->speed == KL_SPEED_AMBIGUOUS)
+	set_outcome(attempt, event);
+	if (was->outcome == KL_MATERIALIZE_NODE && attempt->speed == KL_SPEED_AMBIGUOUS)
 		return 0;
 	*done = true;
-	trial->outcome = was->outcome;
-	if (trial->outcome == KL_MATERIALIZE_FAIL)
-		trial->why = kl_strdup(was->class_);
-	make_node(trial, run, &was->commit, kl_steal(edit->to), event);
+	attempt->outcome = was->outcome;
+	if (attempt->outcome == KL_MATERIALIZE_FAIL)
+		attempt->why = kl_strdup(was->class_);
+	make_node(attempt, run, &was->commit, kl_steal(edit->to), event);
 	return 0;
 }
 
-int kl_materialize_settle(struct kl_materialize_attempt *trial, struct kl_materialize_run *run,
+int kl_materialize_settle(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
 			  const struct kl_materialize_edit *edit)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
@@ -296,78 +299,78 @@ int kl_materialize_settle(struct kl_materialize_attempt *trial, struct kl_materi
 	bool done;
 	int err;
 
-	trial->outcome = KL_MATERIALIZE_KNOWN;
+	attempt->outcome = KL_MATERIALIZE_KNOWN;
 	if (is_known(run, *edit->to))
 		return 0;
-	if ((err = recall_edit(&done, &commit, trial, run, edit)) < 0 || done)
+	if ((err = recall_edit(&done, &commit, attempt, run, edit)) < 0 || done)
 		return err;
 	run->judged++;
 	if ((err = kl_card_commit_judge(&judgement, run->o->gate, *edit->to,
-					run->m->node[trial->on].state, false)) < 0 ||
+					run->m->node[attempt->on].state, false)) < 0 ||
 	    (err = KL_FAULT("mat-judged")) < 0 ||
-	    (err = weigh_edit(trial, run, judgement, *edit->to)) < 0)
+	    (err = weigh_edit(attempt, run, judgement, *edit->to)) < 0)
 		return err;
-	return keep_edit(trial, run, edit, judgement->event, commit);
+	return keep_edit(attempt, run, edit, judgement->event, commit);
 }
 
 size_t kl_materialize_add_attempt(struct kl_materialize_run *run,
-				  struct kl_materialize_attempt *trial)
+				  struct kl_materialize_attempt *attempt)
 {
 	struct kl_materialization *materialization = run->m;
 
-	if (!trial->why)
-		trial->why = kl_strdup("");
-	if (!trial->source)
-		trial->source = kl_strdup("");
+	if (!attempt->why)
+		attempt->why = kl_strdup("");
+	if (!attempt->source)
+		attempt->source = kl_strdup("");
 	KL_GROW(materialization->v, materialization->n + 1, materialization->alloc);
-	materialization->v[materialization->n] = *trial;
+	materialization->v[materialization->n] = *attempt;
 	return materialization->n++;
 }
 
-/* --- a carrier, by a tool --------------------------------------------------------------------- */
+/* --- mechanical carriers --------------------------------------------------------------------- */
 
-static int try_into(struct kl_materialize_attempt *trial, struct kl_materialize_run *run,
-		    const struct kl_card *card)
+static int apply_card(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
+		      const struct kl_card *card)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;
-	struct kl_carrier_try carrier = {
+	struct kl_carrier_try try = {
 		.repo = run->o->repo,
 		.library = run->o->library,
 		.jail = run->o->gate ? kl_gate_jail(run->o->gate) : NULL,
 		.card = card,
-		.state = run->m->node[trial->on].state,
+		.state = run->m->node[attempt->on].state,
 	};
-	int err = kl_carrier_apply(&to, &trial->how, &carrier);
+	int err = kl_carrier_apply(&to, &attempt->how, &try);
 
 	if (err == KL_ENO) {
-		trial->outcome = KL_MATERIALIZE_LEFT;
-		trial->why = kl_strdup(kl_error_last());
+		attempt->outcome = KL_MATERIALIZE_LEFT;
+		attempt->why = kl_strdup(kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
-	trial->outcome = KL_MATERIALIZE_APPLIES;
+	attempt->outcome = KL_MATERIALIZE_APPLIES;
 	if (err < 0 || run->o->dry)
 		return err;
 	return kl_materialize_settle(
-		trial, run,
-		&(struct kl_materialize_edit){ .card = card, .how = trial->how, .to = &to });
+		attempt, run,
+		&(struct kl_materialize_edit){ .card = card, .how = attempt->how, .to = &to });
 }
 
-/* the card as it is now; `*tried` is where its outcome stands */
+/* Load and try a card; *tried is the index of the attempt. */
 static int try_card(size_t *tried, struct kl_card **card, struct kl_materialize_run *run, size_t on,
 		    const struct kl_retrieved *retrieved)
 {
-	struct kl_materialize_attempt trial = {
+	struct kl_materialize_attempt attempt = {
 		.on = on, .status = retrieved->status, .how = "", .by = "card"
 	};
 	int err = kl_index_load(card, run->o->index, run->o->library, retrieved->card);
 
 	if (err)
 		return err;
-	trial.card = kl_strdup(retrieved->id);
-	kl_oid_hex(trial.blob, &kl_index_card(run->o->index, retrieved->card)->blob);
-	err = try_into(&trial, run, *card);
-	*tried = kl_materialize_add_attempt(run, &trial);
+	attempt.card = kl_strdup(retrieved->id);
+	kl_oid_hex(attempt.blob, &kl_index_card(run->o->index, retrieved->card)->blob);
+	err = apply_card(&attempt, run, *card);
+	*tried = kl_materialize_add_attempt(run, &attempt);
 	return err;
 }
 
@@ -377,8 +380,8 @@ static bool is_enough(const struct kl_materialize_run *run)
 }
 
 /*
- * Every card of the pool that `only` names (NULL: all), until the best moves. What is correct and
- * not faster is built on, `left` steps more, by what its card enables.
+ * Try every card of the pool that `only` names (NULL: all), until the best moves. On a node that is
+ * correct but not faster, try the cards that its card enables, up to `left` further steps.
  */
 static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_strvec *only,
 		    int left)
@@ -418,9 +421,9 @@ int kl_materialize_climb(struct kl_materialize_run *run)
 	return err;
 }
 
-/* --- the root --------------------------------------------------------------------------------- */
+/* --- the root -------------------------------------------------------------------------------- */
 
-/* the first link of the chain is the root, so that nothing that a note stands on can go */
+/* Make the root the first link of the chain, so that commits with notes stay reachable. */
 static int begin_run(struct kl_materialize_run *run, struct kl_event *event)
 {
 	KL_AUTO(kl_keep_release) struct kl_keep keep = { .repo = run->o->repo,
@@ -454,7 +457,7 @@ static int judge_root(struct kl_materialize_run *run)
 	return begin_run(run, judgement->event);
 }
 
-static bool is_ours(const struct kl_materialize_run *run)
+static bool is_tip_known(const struct kl_materialize_run *run)
 {
 	bool ours = !memcmp(&run->tip, &run->o->commit, sizeof(none));
 
@@ -467,8 +470,8 @@ static int read_tip(struct kl_materialize_run *run)
 {
 	int err = kl_refs_get(&run->tip, run->o->repo, run->m->branch);
 
-	if (!err && run->o->again && !is_ours(run))
-		return kl_error(KL_ECHANGED, "'%s' was moved by somebody else", run->m->branch);
+	if (!err && run->o->again && !is_tip_known(run))
+		return kl_error(KL_ECHANGED, "'%s' is not at a commit of this run", run->m->branch);
 	if (err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
@@ -487,13 +490,13 @@ static int can_begin(struct kl_materialize_run *run)
 	err = kl_refs_can_create(run->o->repo, run->m->branch);
 	if (err == KL_EEXISTS)
 		return kl_error_hint(
-			err, "'--continue' goes on with that run, '--root best' from its best; "
-			     "'--name' gives another name");
+			err, "use '--continue' to resume that run, '--root best' to start from "
+			     "its best, or '--name' for another name");
 	if (!err && run->log.there && memcmp(&run->log.root, &run->o->commit, sizeof(none)))
 		return kl_error_hint(kl_error(KL_EEXISTS,
 					      "a run from another root has the name '%s'",
 					      run->o->name),
-				     "'--name' gives another one");
+				     "choose another name with '--name'");
 	return err;
 }
 
@@ -515,7 +518,7 @@ static int find_platform(struct kl_materialize_run *run)
 int kl_materialize_check(const struct kl_materialize_opts *opts)
 {
 	struct kl_materialization materialization = { .left_out = KL_STRVEC_INIT };
-	KL_AUTO(mat_release) struct kl_materialize_run run = { .o = opts, .m = &materialization };
+	KL_AUTO(run_release) struct kl_materialize_run run = { .o = opts, .m = &materialization };
 	int err;
 
 	kl_materialize_refs(materialization.branch, materialization.chain,
@@ -524,7 +527,7 @@ int kl_materialize_check(const struct kl_materialize_opts *opts)
 	return err < 0 ? err : can_begin(&run);
 }
 
-/* tools are not to see what the model is not to see */
+/* If the model does not see complete cards, try no mechanical carriers either. */
 static int climb_all(struct kl_materialize_run *run)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
@@ -539,7 +542,7 @@ static int climb_all(struct kl_materialize_run *run)
 
 int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *opts)
 {
-	KL_AUTO(mat_release) struct kl_materialize_run run = { .o = opts, .m = out };
+	KL_AUTO(run_release) struct kl_materialize_run run = { .o = opts, .m = out };
 	struct kl_surface *root = NULL;
 	int err;
 

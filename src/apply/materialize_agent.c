@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* materialize_agent - the model's part of a run: cards it is offered, commits it works on */
+/* materialize_agent - the model's part of a materialize run: offers cards and judges its edits */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,26 +10,25 @@
 #include "rewrite/prompt.h"
 
 /*
- * materialize_agent - the model's part: one conversation for the whole run. Its system texts hold
- * the cards that fit
- * the root, whole; each turn shows a node, or says what came of the last edit, and offers cards.
- * What is asked next follows from what came, and of a stored turn from its own first line: a run
- * that was killed goes through the same nodes again.
+ * One conversation for the whole run. Its system texts contain the cards that fit the root,
+ * complete; each turn shows a node or the result of the last edit, and offers cards. The results
+ * decide what is asked next; for a stored turn its own first line does, so that a killed run goes
+ * through the same nodes again.
  */
 struct climber {
 	struct kl_driver driver;
-	struct kl_materialize_run *w;
-	struct kl_strvec told; /* cards that it has seen whole */
+	struct kl_materialize_run *run;
+	struct kl_strvec told; /* cards that the model has seen completely */
 	size_t told_bytes;
-	struct kl_map closed; /* "<node> <card>": had its tries there */
-	/* where it stands */
-	size_t at, shown;      /* nodes; shown: by the last turn that showed one */
-	struct kl_strvec only; /* building on: cards that may come; empty: all */
-	int left;              /* steps more of that */
+	struct kl_map closed; /* "<node> <card>": not offered there any more */
+	/* current position */
+	size_t at, shown;      /* current node, and the one shown last to the model */
+	struct kl_strvec only; /* building on: the cards allowed; empty: all */
+	int left;              /* building on: further steps allowed */
 	struct kl_retrieval pool;
-	bool pooled; /* `pool` is of `at` */
+	bool pooled; /* `pool` is that of `at` */
 	/* the turn */
-	char *class_, *outcome; /* of the last one */
+	char *class_, *outcome; /* of the last turn */
 	struct kl_event *event;
 	struct kl_buf offer, offered;
 	size_t noffer;
@@ -51,23 +50,26 @@ static void climber_release(struct climber *climber)
 
 static struct kl_materialize_node *node_at(const struct climber *climber, size_t i)
 {
-	return &climber->w->m->node[i];
+	return &climber->run->m->node[i];
 }
 
-static void set_text(char **list, char *value)
+static void set_text(char **to, char *text)
 {
-	free(*list);
-	*list = value;
+	free(*to);
+	*to = text;
 }
 
-/* --- what it is told of cards ----------------------------------------------------------------- */
+/* --- showing cards --------------------------------------------------------------------------- */
 
 static int load_card(struct kl_card **out, const struct climber *climber, size_t card)
 {
-	return kl_index_load(out, climber->w->o->index, climber->w->o->library, card);
+	return kl_index_load(out, climber->run->o->index, climber->run->o->library, card);
 }
 
-/* the card whole, unless that is too much for one prefix; `*ok`: it is known to the model now */
+/*
+ * Append the complete card unless the model has seen it or the prompt is full. *ok: the model knows
+ * the card now.
+ */
 static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
 		     const struct kl_retrieved *retrieved)
 {
@@ -76,14 +78,14 @@ static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
 	int err;
 
 	*ok = kl_strvec_has(&climber->told, retrieved->id);
-	if (*ok || kl_strvec_has(&climber->w->m->left_out, retrieved->id))
+	if (*ok || kl_strvec_has(&climber->run->m->left_out, retrieved->id))
 		return 0;
 	if ((err = load_card(&card, climber, retrieved->card)) < 0)
 		return err;
-	kl_agent_card(&text, card, climber->w->o->arm);
+	kl_agent_card(&text, card, climber->run->o->arm);
 	*ok = climber->told_bytes + text.len <= KL_MATERIALIZE_PREFIX_MAX;
-	kl_strvec_push(*ok ? &climber->told : &climber->w->m->left_out, retrieved->id);
-	kl_strvec_uniq(*ok ? &climber->told : &climber->w->m->left_out);
+	kl_strvec_push(*ok ? &climber->told : &climber->run->m->left_out, retrieved->id);
+	kl_strvec_uniq(*ok ? &climber->told : &climber->run->m->left_out);
 	if (!*ok)
 		return 0;
 	climber->told_bytes += text.len;
@@ -92,7 +94,7 @@ static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
 	return 0;
 }
 
-/* system texts that are stored stand, whatever was to be told now */
+/* Do the conversation's system texts have the card? Stored ones can differ from today's. */
 static bool is_told(const struct climber *climber, const char *card)
 {
 	KL_AUTO(kl_freep) char *whole = kl_asprintf("\nid: %s\n", card);
@@ -106,7 +108,7 @@ static bool is_told(const struct climber *climber, const char *card)
 	return false;
 }
 
-/* a conversation that goes on keeps its system texts: cards that came since are told in a turn */
+/* A resumed conversation keeps its system texts, so cards missing there are shown in a turn. */
 static void forget_untold(struct climber *climber)
 {
 	struct kl_strvec told = climber->told;
@@ -120,11 +122,11 @@ static void forget_untold(struct climber *climber)
 
 static int open_conversation(struct climber *climber)
 {
-	const struct kl_materialize_opts *opts = climber->w->o;
+	const struct kl_materialize_opts *opts = climber->run->o;
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
 	bool ok;
-	int err = opts->arm == KL_CARDS_NONE ? 0 : kl_materialize_pool(&pool, climber->w, 0);
+	int err = opts->arm == KL_CARDS_NONE ? 0 : kl_materialize_pool(&pool, climber->run, 0);
 
 	for (size_t i = 0; !err && i < pool.n; i++)
 		err = tell_card(&ok, &cards, climber, &pool.v[i]);
@@ -138,23 +140,23 @@ static int open_conversation(struct climber *climber)
 	return opts->go_on ? kl_driver_skip(&climber->driver, climber->driver.conversation.n) : 0;
 }
 
-/* --- what is offered -------------------------------------------------------------------------- */
+/* --- offering cards -------------------------------------------------------------------------- */
 
-static char *closing_text(size_t at, const char *card)
+static char *closed_key(size_t at, const char *card)
 {
 	return kl_asprintf("%zu %s", at, card);
 }
 
 static void close_card(struct climber *climber, size_t at, const char *card)
 {
-	KL_AUTO(kl_freep) char *key = closing_text(at, card);
+	KL_AUTO(kl_freep) char *key = closed_key(at, card);
 
 	kl_map_put(&climber->closed, key, climber);
 }
 
 static bool may_offer(const struct climber *climber, const struct kl_retrieved *retrieved)
 {
-	KL_AUTO(kl_freep) char *key = closing_text(climber->at, retrieved->id);
+	KL_AUTO(kl_freep) char *key = closed_key(climber->at, retrieved->id);
 
 	return !kl_map_get(&climber->closed, key) &&
 	       (!climber->only.n || kl_strvec_has(&climber->only, retrieved->id));
@@ -171,7 +173,7 @@ static void offer_card(struct climber *climber, const struct kl_retrieved *retri
 	kl_buf_addf(&climber->offered, "%s%s", climber->offered.len ? " " : "", retrieved->id);
 }
 
-/* the cards for where it stands, those that it has not seen yet whole */
+/* Compose the offer of cards for the current node, with the text of those not seen yet. */
 static int make_offer(struct climber *climber)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
@@ -182,12 +184,12 @@ static int make_offer(struct climber *climber)
 	kl_buf_release(&climber->offered);
 	climber->offer = climber->offered = (struct kl_buf)KL_BUF_INIT;
 	climber->noffer = 0;
-	if (climber->w->o->arm == KL_CARDS_NONE)
+	if (climber->run->o->arm == KL_CARDS_NONE)
 		return 0;
 	if (!climber->pooled) {
 		kl_retrieval_release(&climber->pool);
 		climber->pool = (struct kl_retrieval){ 0 };
-		err = kl_materialize_pool(&climber->pool, climber->w, climber->at);
+		err = kl_materialize_pool(&climber->pool, climber->run, climber->at);
 		climber->pooled = !err;
 	}
 	for (size_t i = 0; !err && i < climber->pool.n; i++) {
@@ -208,9 +210,9 @@ static int make_offer(struct climber *climber)
 	return 0;
 }
 
-/* --- where it goes ---------------------------------------------------------------------------- */
+/* --- moving between nodes -------------------------------------------------------------------- */
 
-static void stand_at(struct climber *climber, size_t at, const struct kl_strvec *only, int left)
+static void move_to(struct climber *climber, size_t at, const struct kl_strvec *only, int left)
 {
 	climber->at = at;
 	climber->left = left;
@@ -224,8 +226,8 @@ static void stand_at(struct climber *climber, size_t at, const struct kl_strvec 
 	climber->driver.dialogue.kind = KL_DIALOGUE_STEP;
 }
 
-/* another card, on the node that is shown, or on another one */
-static void go_on(struct climber *climber)
+/* Ask for another card; show the current node first if the model has not just seen it. */
+static void ask_another(struct climber *climber)
 {
 	climber->driver.dialogue.repair = 0;
 	climber->driver.dialogue.kind = climber->at == climber->shown ? KL_DIALOGUE_ANOTHER :
@@ -241,21 +243,21 @@ static void note_outcome(struct climber *climber, const char *class_, struct kl_
 	climber->event = kl_event_ref(event);
 }
 
-/* the next turn's node and offer; false: nothing is left to offer */
+/* Choose the node and offer of the next turn; *more is false if nothing is left to offer. */
 static int find_next(bool *more, struct climber *climber)
 {
-	bool none = climber->w->o->arm == KL_CARDS_NONE;
+	bool none = climber->run->o->arm == KL_CARDS_NONE;
 	int err = make_offer(climber);
 
-	if (!err && !none && !climber->noffer && climber->at != climber->w->m->best) {
-		stand_at(climber, climber->w->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
+	if (!err && !none && !climber->noffer && climber->at != climber->run->m->best) {
+		move_to(climber, climber->run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
 		err = make_offer(climber);
 	}
 	*more = none || climber->noffer;
 	return err;
 }
 
-/* --- what came of a turn ---------------------------------------------------------------------- */
+/* --- results of a turn ----------------------------------------------------------------------- */
 
 static const struct kl_retrieved *pool_find(const struct climber *climber, const char *id)
 {
@@ -274,17 +276,17 @@ static size_t index_find(const struct kl_index *ix, const char *id)
 }
 
 /*
- * the card that a reply names: one of those that were offered; when it was said, they may have been
- * others
+ * Load the card that a reply names, which must be one of those offered; for a stored reply any card
+ * of the index, as the offer may have been different then.
  */
-static int named_card(struct kl_card **out, struct kl_materialize_attempt *trial,
+static int named_card(struct kl_card **out, struct kl_materialize_attempt *attempt,
 		      const struct climber *climber, const char *id, bool stored)
 {
-	const struct kl_index *ix = climber->w->o->index;
+	const struct kl_index *ix = climber->run->o->index;
 	const struct kl_retrieved *retrieved;
 	size_t card;
 
-	if (climber->w->o->arm == KL_CARDS_NONE)
+	if (climber->run->o->arm == KL_CARDS_NONE)
 		return 0;
 	if (!id || !*id)
 		return kl_error(KL_EINVALID,
@@ -296,62 +298,62 @@ static int named_card(struct kl_card **out, struct kl_materialize_attempt *trial
 	    (!stored && (!may_offer(climber, retrieved) || !kl_strvec_has(&climber->told, id))))
 		return kl_error(KL_EINVALID, "the card '%.64s' is not among those that are offered",
 				id);
-	trial->status = (enum kl_card_status)kl_index_card(ix, card)->status;
-	kl_oid_hex(trial->blob, &kl_index_card(ix, card)->blob);
+	attempt->status = (enum kl_card_status)kl_index_card(ix, card)->status;
+	kl_oid_hex(attempt->blob, &kl_index_card(ix, card)->blob);
 	return load_card(out, climber, card);
 }
 
-static char *outcome_sentence(const struct kl_materialize_attempt *trial)
+static char *outcome_sentence(const struct kl_materialize_attempt *attempt)
 {
-	if (trial->ratio.ppm)
+	if (attempt->ratio.ppm)
 		return kl_asprintf(
 			"That is right, and %.3f times as fast as the kernel that it was made "
 			"from (%.3f to %.3f): %s.",
-			(double)trial->ratio.ppm / 1e6, (double)trial->ratio.lo / 1e6,
-			(double)trial->ratio.hi / 1e6, kl_speed_name(trial->speed));
+			(double)attempt->ratio.ppm / 1e6, (double)attempt->ratio.lo / 1e6,
+			(double)attempt->ratio.hi / 1e6, kl_speed_name(attempt->speed));
 	return kl_strdup("That is right, and was not timed.");
 }
 
-/* right, but not the best: is it built on? */
-static int after_node(struct climber *climber, const struct kl_materialize_attempt *trial,
-		      const struct kl_card *card)
+/* Correct, but not a new best: build on it if its card enables others that fit. */
+static int handle_node(struct climber *climber, const struct kl_materialize_attempt *attempt,
+		       const struct kl_card *card)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	bool enables = false;
 	int err = 0;
 
-	note_outcome(climber, "not-faster", node_at(climber, trial->node)->event,
-		     outcome_sentence(trial));
+	note_outcome(climber, "not-faster", node_at(climber, attempt->node)->event,
+		     outcome_sentence(attempt));
 	if (card && card->enables.n && climber->left) {
-		err = kl_materialize_pool(&pool, climber->w, trial->node);
+		err = kl_materialize_pool(&pool, climber->run, attempt->node);
 		for (size_t i = 0; !err && i < pool.n; i++)
 			enables |= kl_strvec_has(&card->enables, pool.v[i].id);
 	}
 	if (enables)
-		stand_at(climber, trial->node, &card->enables, climber->left - 1);
+		move_to(climber, attempt->node, &card->enables, climber->left - 1);
 	else
-		go_on(climber);
+		ask_another(climber);
 	return err;
 }
 
-/* what a tool can put in on top is put in first: it is free */
-static int after_best(struct climber *climber, const struct kl_materialize_attempt *trial)
+/* A new best: try the mechanical carriers on it first, as they are free. */
+static int handle_best(struct climber *climber, const struct kl_materialize_attempt *attempt)
 {
-	KL_AUTO(kl_freep) char *said = outcome_sentence(trial);
-	size_t was = climber->w->m->best;
-	int err = climber->w->o->arm == KL_CARDS_FULL ? kl_materialize_climb(climber->w) : 0;
+	KL_AUTO(kl_freep) char *sentence = outcome_sentence(attempt);
+	size_t was = climber->run->m->best;
+	int err = climber->run->o->arm == KL_CARDS_FULL ? kl_materialize_climb(climber->run) : 0;
 
 	note_outcome(climber, "", NULL,
-		     kl_asprintf("%s%s", said,
-				 climber->w->m->best == was ?
+		     kl_asprintf("%s%s", sentence,
+				 climber->run->m->best == was ?
 					 "" :
 					 " Since then patches of "
 					 "cards were applied that made it faster still."));
-	stand_at(climber, climber->w->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
+	move_to(climber, climber->run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
 	return err;
 }
 
-static void after_failure(struct climber *climber, const struct kl_materialize_attempt *attempt)
+static void handle_failure(struct climber *climber, const struct kl_materialize_attempt *attempt)
 {
 	struct kl_dialogue *dialogue = &climber->driver.dialogue;
 
@@ -363,34 +365,34 @@ static void after_failure(struct climber *climber, const struct kl_materialize_a
 		return;
 	}
 	close_card(climber, climber->at, attempt->card);
-	go_on(climber);
+	ask_another(climber);
 }
 
-static int after_edit(struct climber *climber, const struct kl_materialize_attempt *trial,
-		      const struct kl_card *card)
+static int handle_edit(struct climber *climber, const struct kl_materialize_attempt *attempt,
+		       const struct kl_card *card)
 {
 	climber->driver.dialogue.unusable = 0;
-	switch (trial->outcome) {
+	switch (attempt->outcome) {
 	case KL_MATERIALIZE_FAIL:
-		after_failure(climber, trial);
+		handle_failure(climber, attempt);
 		return 0;
 	case KL_MATERIALIZE_BEST:
-		return after_best(climber, trial);
+		return handle_best(climber, attempt);
 	case KL_MATERIALIZE_NODE:
-		close_card(climber, climber->at, trial->card);
-		return after_node(climber, trial, card);
+		close_card(climber, climber->at, attempt->card);
+		return handle_node(climber, attempt, card);
 	default:
-		close_card(climber, climber->at, trial->card);
+		close_card(climber, climber->at, attempt->card);
 		note_outcome(climber, "known", NULL,
 			     kl_strdup("That very kernel was there before."));
-		go_on(climber);
+		ask_another(climber);
 		return 0;
 	}
 }
 
 static int end_run(struct climber *climber, char *why)
 {
-	set_text(&climber->w->m->ended, why);
+	set_text(&climber->run->m->ended, why);
 	kl_error_clear();
 	climber->driver.dialogue.kind = KL_DIALOGUE_END;
 	return 0;
@@ -403,9 +405,9 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 	if (dialogue->kind == KL_DIALOGUE_REPAIR) {
 		close_card(climber, climber->at, card);
 		set_text(&climber->outcome, kl_strdup("You left it."));
-		go_on(climber);
-	} else if (climber->at != climber->w->m->best) {
-		stand_at(climber, climber->w->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
+		ask_another(climber);
+	} else if (climber->at != climber->run->m->best) {
+		move_to(climber, climber->run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
 		note_outcome(climber, "", NULL, kl_strdup("You left it."));
 	} else {
 		end_run(climber, kl_asprintf("nothing left: %.300s", text));
@@ -413,37 +415,37 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 	kl_dialogue_next(dialogue, dialogue->kind);
 }
 
-/* --- a turn ----------------------------------------------------------------------------------- */
+/* --- a turn ---------------------------------------------------------------------------------- */
 
-static bool is_at(const struct climber *climber, size_t i, const char *digest)
+static bool is_node(const struct climber *climber, size_t i, const char *digest)
 {
 	return node_at(climber, i)->correct &&
 	       !strncmp(node_at(climber, i)->state->digest, digest, strlen(digest));
 }
 
-/* the node that a stored turn was about: it may have stood on another one, at another time */
+/* Move to the node of a stored turn, which can differ from the current one. */
 static int follow_stored(struct climber *climber)
 {
 	enum kl_dialogue_kind kind = climber->driver.dialogue.kind;
-	size_t turn = climber->driver.dialogue.turn, i = climber->w->m->nnode;
+	size_t turn = climber->driver.dialogue.turn, i = climber->run->m->nnode;
 	const char *digest = climber->driver.state;
 
 	if (!*digest)
 		return kl_error(KL_EINVALID,
-				"turn %zu of the stored conversation does not say what it is "
+				"stored turn %zu does not record the kernel that it is "
 				"about",
 				turn + 1);
-	if (is_at(climber, climber->at, digest))
+	if (is_node(climber, climber->at, digest))
 		return 0;
-	while (i > 0 && !is_at(climber, i - 1, digest))
+	while (i > 0 && !is_node(climber, i - 1, digest))
 		i--;
 	if (!i)
 		return kl_error_hint(kl_error(KL_EEXISTS,
-					      "turn %zu of the stored conversation is "
-					      "about a kernel that this run does not come to: %s",
+					      "stored turn %zu refers to a kernel "
+					      "this run never reaches: %s",
 					      turn + 1, digest),
 				     "choose another name with --name");
-	stand_at(climber, i - 1, NULL, KL_MATERIALIZE_BUILD_ON);
+	move_to(climber, i - 1, NULL, KL_MATERIALIZE_BUILD_ON);
 	climber->driver.dialogue.kind = kind;
 	return 0;
 }
@@ -453,7 +455,7 @@ static int take_edit(struct climber *climber, struct kl_materialize_attempt *att
 {
 	const char *text = answer->text ? answer->text : "";
 	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", attempt->by, text);
-	int err = kl_materialize_settle(attempt, climber->w,
+	int err = kl_materialize_settle(attempt, climber->run,
 					&(struct kl_materialize_edit){
 						.card = card,
 						.action = card && card->action ? NULL :
@@ -464,9 +466,9 @@ static int take_edit(struct climber *climber, struct kl_materialize_attempt *att
 					});
 
 	attempt->how = "";
-	kl_materialize_add_attempt(climber->w, attempt);
+	kl_materialize_add_attempt(climber->run, attempt);
 	if (!err)
-		err = after_edit(climber, attempt, card);
+		err = handle_edit(climber, attempt, card);
 	kl_dialogue_next(&climber->driver.dialogue, climber->driver.dialogue.kind);
 	return err;
 }
@@ -493,21 +495,21 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 			return take_edit(climber, &attempt, answer, card);
 	}
 	attempt.why = kl_strdup(driver->why ? driver->why : text);
-	kl_materialize_add_attempt(climber->w, &attempt);
+	kl_materialize_add_attempt(climber->run, &attempt);
 	if (usable && !answer->to)
 		gives_up(climber, attempt.card, text);
 	return err < 0 ? err : 0;
 }
 
-/* what a tool has put in, right and no faster, is not asked for again on the same node */
+/* Do not offer cards that a mechanical carrier already applied to the node without a gain. */
 static void close_tried(struct climber *climber)
 {
-	for (size_t i = 0; i < climber->w->m->n; i++) {
-		const struct kl_materialize_attempt *trial = &climber->w->m->v[i];
+	for (size_t i = 0; i < climber->run->m->n; i++) {
+		const struct kl_materialize_attempt *attempt = &climber->run->m->v[i];
 
-		if (!strcmp(trial->by, "card") && (trial->outcome == KL_MATERIALIZE_NODE ||
-						   trial->outcome == KL_MATERIALIZE_KNOWN))
-			close_card(climber, trial->on, trial->card);
+		if (!strcmp(attempt->by, "card") && (attempt->outcome == KL_MATERIALIZE_NODE ||
+						     attempt->outcome == KL_MATERIALIZE_KNOWN))
+			close_card(climber, attempt->on, attempt->card);
 	}
 }
 
@@ -529,7 +531,7 @@ static int one_turn(struct climber *climber)
 		return end_run(climber, kl_strdup("every card that fits was tried"));
 	if (driver->dialogue.kind == KL_DIALOGUE_STEP)
 		climber->shown = climber->at;
-	kl_progress_title(climber->w->o->progress, "turn %zu: %s", driver->dialogue.turn + 1,
+	kl_progress_title(climber->run->o->progress, "turn %zu: %s", driver->dialogue.turn + 1,
 			  driver->rewriter);
 	err = kl_agent_ask(&answer, driver,
 			   &(struct kl_agent_question){
@@ -541,7 +543,7 @@ static int one_turn(struct climber *climber)
 				   .outcome = climber->outcome,
 				   .event = climber->event,
 			   });
-	/* what the budget or a recording does not give ends the conversation, and not the run */
+	/* an exhausted budget or recording ends the conversation, but not the run */
 	if (err == KL_ENO || err == KL_ENOTFOUND)
 		return end_run(climber, kl_strdup(kl_error_last()));
 	return err < 0 ? err : use_answer(climber, &answer, !err);
@@ -552,7 +554,7 @@ static char *say_end(const struct kl_driver *driver)
 	if (kl_driver_gave_up(driver))
 		return kl_asprintf("%d replies in a row could not be used; the last: %s",
 				   driver->dialogue.unusable, driver->why);
-	return kl_strdup("a conversation has no more turns");
+	return kl_strdup("the conversation has reached its limit of turns");
 }
 
 int kl_materialize_ask(struct kl_materialize_run *run)
@@ -564,7 +566,7 @@ int kl_materialize_ask(struct kl_materialize_run *run)
 	};
 	const struct kl_materialize_opts *opts = run->o;
 	KL_AUTO(climber_release) struct climber climber = {
-		.w = run, .told = KL_STRVEC_INIT, .only = KL_STRVEC_INIT, .shown = SIZE_MAX,
+		.run = run, .told = KL_STRVEC_INIT, .only = KL_STRVEC_INIT, .shown = SIZE_MAX,
 		.outcome = kl_strdup("This is where it begins."), .offer = KL_BUF_INIT,
 		.offered = KL_BUF_INIT, .driver = {
 			.repo = opts->repo, .session = opts->session,
@@ -575,7 +577,7 @@ int kl_materialize_ask(struct kl_materialize_run *run)
 	const char *model;
 	int err;
 
-	stand_at(&climber, run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
+	move_to(&climber, run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
 	err = open_conversation(&climber);
 	while (!err && run->m->n < KL_MATERIALIZE_ATTEMPTS && kl_driver_next(&climber.driver))
 		err = one_turn(&climber);

@@ -6,12 +6,12 @@
 #include "apply/materialize_parts.h"
 #include "rewrite/brief.h"
 
-/* a reply names the step and writes functions, or thinks aloud and writes the file */
+/* tokens of a reply: names the step and writes functions, or reasons and writes whole files */
 #define SHORT_REPLY 400
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
-#define EVIDENCE 3000 /* of a turn: what the gate said */
-#define FEWEST 2      /* one step, and that nothing is left */
+#define EVIDENCE 3000 /* bytes per turn for the gate's answer */
+#define FEWEST 2      /* requests: one step, and one reply that nothing is left */
 
 static int add_cards(struct kl_buf *out, struct kl_materialize_estimate *estimate,
 		     const struct kl_materialize_opts *opts)
@@ -39,18 +39,18 @@ static int add_cards(struct kl_buf *out, struct kl_materialize_estimate *estimat
 	return err;
 }
 
-static void add_up(struct kl_materialize_estimate *estimate, int end,
-		   const struct kl_session *session)
+static void add_requests(struct kl_materialize_estimate *estimate, int bound,
+			 const struct kl_session *session)
 {
-	for (int64_t turn = 0; turn < estimate->requests[end]; turn++) {
+	for (int64_t turn = 0; turn < estimate->requests[bound]; turn++) {
 		int64_t all = estimate->prefix_bytes + estimate->state_bytes +
-			      turn * (estimate->reply_tokens[end] * BYTES_PER_TOKEN + EVIDENCE);
+			      turn * (estimate->reply_tokens[bound] * BYTES_PER_TOKEN + EVIDENCE);
 		int64_t cost[2], spare;
 
-		kl_session_cost(&cost[0], &spare, session, all, estimate->reply_tokens[end]);
+		kl_session_cost(&cost[0], &spare, session, all, estimate->reply_tokens[bound]);
 		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN,
-				estimate->reply_tokens[end]);
-		estimate->nano[end] += cost[end];
+				estimate->reply_tokens[bound]);
+		estimate->nano[bound] += cost[bound];
 	}
 }
 
@@ -80,7 +80,7 @@ int kl_materialize_estimate(struct kl_materialize_estimate *out,
 		out->requests[1] = FEWEST;
 	out->reply_tokens[0] = SHORT_REPLY + out->state_bytes / BYTES_PER_TOKEN / 4;
 	out->reply_tokens[1] = LONG_REPLY + out->state_bytes / BYTES_PER_TOKEN;
-	for (int end = 0; end < 2; end++)
-		add_up(out, end, opts->session);
+	for (int bound = 0; bound < 2; bound++)
+		add_requests(out, bound, opts->session);
 	return 0;
 }

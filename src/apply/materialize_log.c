@@ -33,26 +33,26 @@ static bool outcome_of(enum kl_materialize_outcome *out, const char *word)
 static int add_logged(struct kl_materialize_log *log, struct kl_repo *repo, const git_oid *commit,
 		      enum kl_materialize_outcome outcome)
 {
-	struct kl_commit other = { 0 };
-	int err = kl_repo_commit_read(&other, repo, commit);
+	struct kl_commit info = { 0 };
+	int err = kl_repo_commit_read(&info, repo, commit);
 
-	if (!err && other.nparent == 1) {
-		char *class_ = kl_trailer_get(other.message, "Klineage-Class");
+	if (!err && info.nparent == 1) {
+		char *class_ = kl_trailer_get(info.message, "Klineage-Class");
 
 		KL_GROW(log->v, log->n + 1, log->alloc);
 		log->v[log->n++] = (struct kl_materialize_logged){
 			.commit = *commit,
-			.parent = other.parent[0],
-			.tree = other.tree,
+			.parent = info.parent[0],
+			.tree = info.tree,
 			.outcome = outcome,
 			.class_ = class_ ? class_ : kl_strdup(""),
 		};
 	}
-	kl_commit_release(&other);
+	kl_commit_release(&info);
 	return err;
 }
 
-/* newest first, as they hang together */
+/* Read the link `*at` and step to the previous one. */
 static int read_link(struct kl_materialize_log *log, git_oid *at, bool *more, struct kl_repo *repo)
 {
 	struct kl_commit commit = { 0 };
@@ -88,7 +88,7 @@ int kl_materialize_log_load(struct kl_materialize_log *out, struct kl_repo *repo
 	}
 	for (size_t i = 0; !err && more; i++)
 		err = i < MAX_LINKS ? read_link(out, &at, &more, repo) :
-				      kl_error(KL_EINVALID, "it has more than %d links", MAX_LINKS);
+				      kl_error(KL_EINVALID, "more than %d links", MAX_LINKS);
 	if (err < 0) {
 		kl_materialize_log_release(out);
 		return kl_error_in(err, "'%s'", chain);
@@ -114,12 +114,12 @@ const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_mate
 	return NULL;
 }
 
-/* the last one counts; of several, one that compares with the state that it was made from */
+/* Take the last event, preferring those that compare with `on`. */
 int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
 			     const struct kl_surface *surface, const struct kl_surface *on)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	bool best = false;
+	bool compared = false;
 	int err = kl_notes_read(&text, repo, KL_NOTES_GATE, commit);
 
 	*out = NULL;
@@ -129,9 +129,9 @@ int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const 
 
 		if (n && !kl_event_parse(&event, at, n) && event->kind == KL_KIND_GATE &&
 		    !strcmp(event->surface, surface->digest) &&
-		    (!*out || !best || (on && kl_event_is_against(event, on->digest)))) {
+		    (!*out || !compared || (on && kl_event_is_against(event, on->digest)))) {
 			kl_event_free(*out);
-			best = on && kl_event_is_against(event, on->digest);
+			compared = on && kl_event_is_against(event, on->digest);
 			*out = kl_steal(&event);
 		}
 		kl_error_clear();

@@ -6,32 +6,35 @@
 #include "contract/surface.h"
 
 /*
- * materialize_log - the record of a materialize run, read from its chain (card_commit.h): the same
- * edit of the same commit is neither judged nor kept a second time.
+ * materialize_log - the record of a materialize run, read from its chain (card_commit.h), so that
+ * the same edit of the same commit is not judged or kept twice.
  */
 struct kl_materialize_logged {
 	git_oid commit, parent, tree;
 	enum kl_materialize_outcome outcome;
-	char *class_; /* of a failure; "" */
+	char *class_; /* of a failure; "": none */
 };
 
 struct kl_materialize_log {
 	struct kl_materialize_logged *v; /* oldest first */
 	size_t n, alloc;
 	bool there;   /* the chain exists */
-	git_oid root; /* its first link's: where the run began */
+	git_oid root; /* commit of its first link: where the run began */
 };
 
-/** No chain is no error. KL_EINVALID: it is none of ours. */
+/** Read the chain; it may be missing. KL_EINVALID: it is not a chain of materialize. */
 int kl_materialize_log_load(struct kl_materialize_log *out, struct kl_repo *repo,
 			    const char *chain);
 void kl_materialize_log_release(struct kl_materialize_log *log);
 
-/** What came of that tree on that commit, the last time; or NULL. */
+/** The last attempt with that tree on that parent, or NULL; borrowed. */
 const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_materialize_log *log,
 							    const git_oid *parent,
 							    const git_oid *tree);
-/** The event in its note by which it was judged; `*out` NULL: it is gone. */
+/**
+ * Get the event by which a commit of `surface` was judged from its note, preferably one that
+ * compares with `on` (may be NULL); `*out` is NULL if there is none.
+ */
 int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
 			     const struct kl_surface *surface, const struct kl_surface *on);
 

@@ -14,7 +14,7 @@
 #define NOTHING "/* nothing: the oracle is in one file */\n"
 
 struct maker {
-	const struct kl_surface *s;
+	const struct kl_surface *surface;
 	const struct kl_oracle_words *words; /* of its language */
 	const char *real;                    /* "float", "double" */
 	struct kl_buf text;
@@ -23,21 +23,21 @@ struct maker {
 
 static int refuse_oracle(const struct maker *maker, const char *why)
 {
-	return kl_error(KL_EINVALID, "the oracle of '%s' is no kernel to begin with: %s",
-			maker->s->contract->workload, why);
+	return kl_error(KL_EINVALID, "the oracle of '%s' cannot be a kernel: %s",
+			maker->surface->contract->workload, why);
 }
 
-/* Is the file one that the language's compiler takes by itself, as text? */
+/* Is the file text that the language's compiler accepts as a source of its own? */
 static bool is_main(const struct maker *maker, const char *path)
 {
-	const struct kl_language *language = maker->s->contract->language;
+	const struct kl_language *language = maker->surface->contract->language;
 
 	return kl_suffix_in(path, language->mains) && kl_suffix_in(path, language->texts);
 }
 
 /* --- words -------------------------------------------------------------------------------- */
 
-/* of the oracle's header as kernels say them */
+/* Translate a word of the oracle's header to the kernel's; false if it stays the same. */
 static bool rename_word(char to[32], const struct maker *maker, const char *word, size_t n)
 {
 	static const char *const math[] = { "exp", "log",  "sqrt", "fabs",
@@ -63,7 +63,7 @@ static bool rename_word(char to[32], const struct maker *maker, const char *word
 
 static int add_word(struct maker *maker, const char *word, size_t n)
 {
-	const struct kl_contract *contract = maker->s->contract;
+	const struct kl_contract *contract = maker->surface->contract;
 	KL_AUTO(kl_freep) char *why = NULL;
 	char to[32];
 
@@ -73,7 +73,7 @@ static int add_word(struct maker *maker, const char *word, size_t n)
 		   !memcmp(contract->oracle_entry, word, n)) {
 		kl_buf_adds(&maker->text, contract->entry);
 	} else if (n > 3 && (!memcmp(word, "kl_", 3) || !memcmp(word, "KL_", 3))) {
-		why = kl_asprintf("it uses '%.*s', for which kernels have no word", (int)n, word);
+		why = kl_asprintf("it uses '%.*s', which kernels do not have", (int)n, word);
 		return refuse_oracle(maker, why);
 	} else {
 		kl_buf_add(&maker->text, word, n);
@@ -89,17 +89,17 @@ static void add_header(struct maker *maker)
 {
 	const char *between = "";
 
-	for (const char *const *list = maker->words->includes; *list; list++) {
-		KL_AUTO(kl_freep) char *line = kl_asprintf("#include <%s.h>\n", *list);
+	for (const char *const *name = maker->words->includes; *name; name++) {
+		KL_AUTO(kl_freep) char *line = kl_asprintf("#include <%s.h>\n", *name);
 
 		if (strstr(maker->text.ptr, line))
 			continue;
-		kl_buf_addf(&maker->text, "%s#include <%s.h>", between, *list);
+		kl_buf_addf(&maker->text, "%s#include <%s.h>", between, *name);
 		between = "\n";
 	}
 }
 
-/* as the compiler finds it: beside who includes it, or from the oracle's directory on */
+/* Find an included file as the compiler does: next to its includer, then in the oracle's root. */
 static const struct kl_file *find_included(const struct maker *maker, const char *from,
 					   const char *name)
 {
@@ -109,9 +109,9 @@ static const struct kl_file *find_included(const struct maker *maker, const char
 						 kl_strdup(name);
 
 	for (size_t pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < maker->s->noracle; i++)
-			if (!strcmp(maker->s->oracle[i].path, pass ? name : beside))
-				return &maker->s->oracle[i];
+		for (size_t i = 0; i < maker->surface->noracle; i++)
+			if (!strcmp(maker->surface->oracle[i].path, pass ? name : beside))
+				return &maker->surface->oracle[i];
 	return NULL;
 }
 
@@ -127,7 +127,7 @@ static int add_included(struct maker *maker, const char *from, const char *name)
 	}
 	if (!file || maker->depth == MAX_DEPTH) {
 		why = kl_asprintf("it includes '%s', which is %s", name,
-				  file ? "in itself" : "none of its files");
+				  file ? "nested too deeply" : "not one of its files");
 		return refuse_oracle(maker, why);
 	}
 	maker->depth++;
@@ -136,7 +136,7 @@ static int add_included(struct maker *maker, const char *from, const char *name)
 	return err;
 }
 
-/* "x.h" of `# include "x.h"`; NULL: it is something else. The caller's. */
+/* "x.h" of `# include "x.h"`, to be freed by the caller; NULL for other directives. */
 static char *included_name(const struct kl_ctokens *tokens)
 {
 	if (tokens->n < 2 || !kl_ctoken_is(tokens, 0, "include") ||
@@ -190,12 +190,12 @@ static int add_file(struct maker *maker, const struct kl_file *file)
 	return add_tokens(maker, file->path, file->data, file->len);
 }
 
-/* --- can it be? ------------------------------------------------------------------------------ */
+/* --- requirements ---------------------------------------------------------------------------- */
 
 static int find_real(struct maker *maker)
 {
-	const struct kl_contract *contract = maker->s->contract;
-	const struct kl_arg *first = NULL;
+	const struct kl_contract *contract = maker->surface->contract;
+	const char *dtype = NULL;
 	KL_AUTO(kl_freep) char *why = NULL;
 
 	for (size_t i = 0; i < contract->nargs; i++) {
@@ -204,13 +204,12 @@ static int find_real(struct maker *maker)
 		if (arg->kind == KL_ARG_DIM || !kl_dtype_is_float(arg->dtype) ||
 		    (!maker->words->real_scalars && arg->kind == KL_ARG_SCALAR))
 			continue;
-		if (arg->dtype != KL_F32 && arg->dtype != KL_F64)
-			why = kl_asprintf("'%s' is %s, and it reads and writes wider floats",
-					  arg->name, kl_dtype_name(arg->dtype));
-		else if (first && arg->dtype != first->dtype)
-			why = kl_asprintf("'%s' is %s, others are %s, and it has one type for all",
-					  arg->name, kl_dtype_name(arg->dtype),
-					  kl_dtype_name(first->dtype));
+		if (strcmp(arg->dtype, "f32") && strcmp(arg->dtype, "f64"))
+			why = kl_asprintf("'%s' is %s, but it reads and writes wider floats",
+					  arg->name, arg->dtype);
+		else if (dtype && strcmp(arg->dtype, dtype))
+			why = kl_asprintf("'%s' is %s, others are %s, but it has one type for all",
+					  arg->name, arg->dtype, dtype);
 		if (why)
 			return refuse_oracle(maker, why);
 		first = arg;
@@ -219,32 +218,32 @@ static int find_real(struct maker *maker)
 	return 0;
 }
 
-/* the oracle's one file that is compiled */
+/* Find the oracle's only file that is compiled. */
 static int find_main(const struct kl_file **out, const struct maker *maker)
 {
 	*out = NULL;
-	for (size_t i = 0; i < maker->s->noracle; i++) {
-		if (!is_main(maker, maker->s->oracle[i].path))
+	for (size_t i = 0; i < maker->surface->noracle; i++) {
+		if (!is_main(maker, maker->surface->oracle[i].path))
 			continue;
 		if (*out)
-			return refuse_oracle(
-				maker, "it has several files that are compiled each by itself");
-		*out = &maker->s->oracle[i];
+			return refuse_oracle(maker,
+					     "it has several files that are compiled separately");
+		*out = &maker->surface->oracle[i];
 	}
-	return *out ? 0 : refuse_oracle(maker, "it has no source");
+	return *out ? 0 : refuse_oracle(maker, "it has no source file");
 }
 
 static const char *find_place(const struct maker *maker)
 {
-	const struct kl_strvec *list = &maker->s->contract->sources;
+	const struct kl_strvec *sources = &maker->surface->contract->sources;
 
-	for (size_t i = 0; i < list->n; i++)
-		if (is_main(maker, list->v[i]))
-			return list->v[i];
+	for (size_t i = 0; i < sources->n; i++)
+		if (is_main(maker, sources->v[i]))
+			return sources->v[i];
 	return NULL;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the kernel ------------------------------------------------------------------------------ */
 
 static const struct kl_file *find_plan(const struct kl_surface *surface)
 {
@@ -256,7 +255,7 @@ static const struct kl_file *find_plan(const struct kl_surface *surface)
 
 static int put_in(struct kl_surface **out, const struct maker *maker, const char *place)
 {
-	const struct kl_surface *surface = maker->s;
+	const struct kl_surface *surface = maker->surface;
 	const struct kl_file *plan = surface->contract->oracle_launch ? find_plan(surface) : NULL;
 	struct kl_file *edit = kl_calloc(surface->nfile, sizeof(*edit));
 	int err;
@@ -283,23 +282,23 @@ static int check_plan(const struct kl_surface *surface)
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	int err = kl_launch_read(&launch, surface, false);
 
-	return err < 0 ? kl_error_in(err, "the oracle's plan as a kernel's") : 0;
+	return err < 0 ? kl_error_in(err, "the oracle's launch plan, used for a kernel") : 0;
 }
 
 static int refuse_language(const struct maker *maker)
 {
-	const struct kl_language *language = maker->s->contract->language;
+	const struct kl_language *language = maker->surface->contract->language;
 	KL_AUTO(kl_freep) char *why = NULL;
 
-	why = language->variant ? kl_asprintf("none is made in %s (%s: true)", language->title,
+	why = language->variant ? kl_asprintf("not supported for %s (%s: true)", language->title,
 					      language->variant) :
-				  kl_asprintf("none is made in %s", language->title);
+				  kl_asprintf("not supported for %s", language->title);
 	return refuse_oracle(maker, why);
 }
 
 static int make_kernel(struct kl_surface **out, struct maker *maker)
 {
-	const struct kl_contract *contract = maker->s->contract;
+	const struct kl_contract *contract = maker->surface->contract;
 	const struct kl_file *from;
 	const char *place = find_place(maker);
 	int err;
@@ -307,8 +306,8 @@ static int make_kernel(struct kl_surface **out, struct maker *maker)
 	if (!maker->words)
 		return refuse_language(maker);
 	if (!place)
-		return refuse_oracle(maker, "the surface has no source that could hold it");
-	if ((err = kl_oracle_filled(maker->s)) < 0 || (err = find_real(maker)) < 0 ||
+		return refuse_oracle(maker, "the surface has no source that can contain it");
+	if ((err = kl_oracle_filled(maker->surface)) < 0 || (err = find_real(maker)) < 0 ||
 	    (err = find_main(&from, maker)) < 0)
 		return err;
 	kl_buf_addf(&maker->text, "/* The oracle of %s over %s, as a kernel to begin with. */\n",
@@ -327,7 +326,7 @@ int kl_reference_make(struct kl_surface **out, struct kl_repo *repo, const git_o
 
 	if (err < 0)
 		return err;
-	maker.s = bare;
+	maker.surface = bare;
 	maker.words = kl_backend_of(bare->contract)->words;
 	err = make_kernel(&made, &maker);
 	kl_buf_release(&maker.text);

@@ -38,14 +38,14 @@ static int find_lineage(struct kl_roundtrip *out, struct kl_repo *repo, const ch
 			continue;
 		if (out->lineage)
 			return kl_error(KL_EUSAGE,
-					"'%s' has several lineages; say which, as "
+					"'%s' has several lineages; specify one as "
 					"<workload>/<name>",
 					bare);
 		out->lineage = kl_strdup(refs.ref[i].name + strlen(PREFIX));
 		out->expert = refs.ref[i].oid;
 	}
 	if (!err && !out->lineage)
-		return kl_error(KL_ENOTFOUND, "no lineage '%s' here", bare);
+		return kl_error(KL_ENOTFOUND, "there is no lineage '%s' here", bare);
 	return err;
 }
 
@@ -84,7 +84,7 @@ int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *repo, const cha
 	return read_state(&out->goal, repo, &out->expert);
 }
 
-/* the note of the best says how it compares with K* */
+/* Note the event that compares the best with K*. */
 static int note_event(const struct kl_materialize_opts *opts, const git_oid *commit,
 		      struct kl_event *event)
 {
@@ -101,20 +101,21 @@ static int weigh_trial(struct kl_roundtrip_trial *trial, const struct kl_judgeme
 	int err;
 
 	if (judgement->event->verdict == KL_VERDICT_FAIL)
-		return 0; /* right before, and not any more: nothing is recovered */
+		return 0; /* passed before but fails now: nothing is recovered */
 	if (judgement->event->verdict != KL_VERDICT_PASS)
-		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
+		return kl_error(KL_ECANNOT, "the gate reached no verdict: %s",
 				*judgement->event->message ?
 					judgement->event->message :
 					kl_verdict_name(judgement->event->verdict));
 	if ((err = kl_card_commit_same_code(&same, gate, judgement, goal)) < 0)
-		return err == KL_ENO ? kl_error_in(KL_ECANNOT, "K* is not what it was") : err;
+		return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the gate no longer accepts K*") :
+				       err;
 	kl_card_commit_speed(&trial->recovered, judgement->event);
 	if (same)
 		trial->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
 	return trial->recovered.ppm ?
 		       0 :
-		       kl_error(KL_ECANNOT, "what it made could not be timed against K* here");
+		       kl_error(KL_ECANNOT, "the result could not be timed against K* here");
 }
 
 static int compare_trial(struct kl_roundtrip_trial *trial, const struct kl_roundtrip *rt,
@@ -136,7 +137,7 @@ static int compare_trial(struct kl_roundtrip_trial *trial, const struct kl_round
 	return note_event(opts, &best->commit, judgement->event);
 }
 
-/* does the interval leave it open, or was something that may be faster not built on? */
+/* Does the interval contain the limit, or did a failed trial skip a node of ambiguous speed? */
 static bool is_noisy(const struct kl_roundtrip_trial *trial)
 {
 	bool hidden = trial->recovered.lo < KL_ROUNDTRIP_SUCCESS &&
@@ -148,14 +149,14 @@ static bool is_noisy(const struct kl_roundtrip_trial *trial)
 	return hidden;
 }
 
-static void name_of(char name[65], const struct kl_materialize_opts *opts, size_t trial)
+static void set_trial_name(char name[65], const struct kl_materialize_opts *opts, size_t trial)
 {
 	snprintf(name, 65, "%.60s-%zu", opts->name, trial);
 }
 
-/* what is of the lineage */
-static struct kl_materialize_opts opts_of(const struct kl_roundtrip *rt,
-					  const struct kl_materialize_opts *opts)
+/* The options of a trial: those of the caller, with the lineage's root. */
+static struct kl_materialize_opts trial_opts(const struct kl_roundtrip *rt,
+					     const struct kl_materialize_opts *opts)
 {
 	struct kl_materialize_opts run = *opts;
 
@@ -167,13 +168,13 @@ static struct kl_materialize_opts opts_of(const struct kl_roundtrip *rt,
 int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *opts,
 		       size_t trials)
 {
-	struct kl_materialize_opts run = opts_of(rt, opts);
+	struct kl_materialize_opts run = trial_opts(rt, opts);
 	char name[65];
 	int err = 0;
 
 	run.name = name;
 	for (size_t i = 1; !err && i <= trials; i++) {
-		name_of(name, opts, i);
+		set_trial_name(name, opts, i);
 		err = kl_materialize_check(&run);
 	}
 	return err;
@@ -181,7 +182,7 @@ int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materializ
 
 int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts *opts)
 {
-	struct kl_materialize_opts run = opts_of(rt, opts);
+	struct kl_materialize_opts run = trial_opts(rt, opts);
 	struct kl_roundtrip_trial *trial;
 	int err;
 
@@ -190,7 +191,7 @@ int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts
 	*trial = (struct kl_roundtrip_trial){ .recovered = { 0 } };
 	rt->arm = opts->arm;
 	rt->held_out = opts->without != NULL;
-	name_of(trial->name, opts, rt->n);
+	set_trial_name(trial->name, opts, rt->n);
 	run.name = trial->name;
 	if ((err = kl_materialize(&trial->m, &run)) < 0 ||
 	    (err = compare_trial(trial, rt, &run)) < 0)

@@ -201,7 +201,7 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 	return 0;
 }
 
-/* Judge against K_i; if the machine code is the same, there is nothing to compare: judge alone. */
+/* Judge against K_i. The same machine code cannot be compared, so it is then judged alone. */
 static int judge_trial(struct trial *trial)
 {
 	struct kl_opstate *op = &trial->sequencer->op;

@@ -101,7 +101,7 @@ void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *ses
 			add_conversations(estimate, bound, session, steps,
 					  estimate->attempts[bound],
 					  estimate->prompt_bytes[1] + estimate->state_bytes);
-		if (bound) /* every step may claim a trait */
+		if (bound) /* upper bound: every step claims a trait */
 			add_conversations(estimate, bound, session, steps, 1,
 					  estimate->prompt_bytes[2] + estimate->state_bytes);
 	}

@@ -75,13 +75,13 @@ test_expect_success 'what the oracle includes is written out; comments and strin
 refused () { exits "${3:-128}" baseline -n 2>err && says "$2" err && test -z "$(git for-each-ref refs/klineage)"; }
 
 test_expect_success 'where it is no kernel the reason is said' '
-	(promised half cuda-fmha && refused half "is no kernel to begin with: '"'q' is f16"'") &&
+	(promised half cuda-fmha && refused half "cannot be a kernel: '"'q' is f16"'") &&
 	(promised mixed c-topk && sed -i "s/name: values, kind: out, dtype: f32/name: values, kind: out, dtype: f64/; s/^accept.*/accept: [{rule: elementwise, out: values, ulps: 1, acc: 1}, {rule: exact, out: indices}]/" src/op/klineage.yaml &&
 	git commit -q -a -m x && refused mixed "it has one type for all") &&
 	(promised todo c-topk && echo "/* KL_ORACLE_TODO */" >>src/op/oracle.c && git commit -q -a -m x && refused todo "is not written yet" 125) &&
 	(promised two c-topk && sed -i "s/sources: \[oracle.c\]/sources: [oracle.c, b.c]/" src/op/klineage.yaml && echo "int b;" >src/op/b.c && commit x && refused two "several files") &&
 	(promised word c-topk && sed -i "s/return a > b/return KL_BY_TYPE(fabs)(a) > b/" src/op/oracle.c && git commit -q -a -m x && refused word "KL_BY_TYPE") &&
-	(promised self c-topk && echo "#include \"oracle.c\"" >>src/op/oracle.c && git commit -q -a -m x && refused self "in itself") &&
+	(promised self c-topk && echo "#include \"oracle.c\"" >>src/op/oracle.c && git commit -q -a -m x && refused self "nested too deeply") &&
 	(promised host cuda-gdn-cumsum && sed -i "s/^surface:.*/surface: {language: cuda, host: true, arch: sm_90a, sources: [k.cu]}/" src/op/klineage.yaml && git commit -q -a -m x &&
 	refused host "host: true") &&
 	(promised arch cuda-gdn-cumsum && sed -i "/^compile:/d" src/op/oracle.yaml && git commit -q -a -m x && refused arch "arch")
