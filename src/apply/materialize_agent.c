@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* materialize_agent - the model's part of a materialize run: offers cards and judges its edits */
+/* materialize_agent - the model's part of a materialize run, which offers it cards for each node */
 #include <stdio.h>
 #include <string.h>
 

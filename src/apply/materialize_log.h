@@ -6,8 +6,8 @@
 #include "contract/surface.h"
 
 /*
- * materialize_log - the record of a materialize run, read from its chain (card_commit.h), so that
- * the same edit of the same commit is not judged or kept twice.
+ * materialize_log - reads the record of a materialize run from its chain (card_commit.h). A
+ * resumed run thus does not judge or keep the same edit of the same commit twice.
  */
 struct kl_materialize_logged {
 	git_oid commit, parent, tree;

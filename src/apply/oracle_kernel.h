@@ -5,8 +5,8 @@
 #include "contract/surface.h"
 
 /*
- * oracle_kernel - makes the contract's oracle into a first kernel, for use where there is no kernel
- * or no correct one.
+ * oracle_kernel - makes the contract's oracle into a first kernel. It is used if there is no kernel
+ * yet, or no correct one.
  *
  * The oracle in the contract's own arithmetic, to which the gate compares every kernel, is itself a
  * kernel: its text with float for kl_real and the language's words for those of the oracle (struct

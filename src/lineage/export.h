@@ -5,7 +5,7 @@
 #include "repo/repo.h"
 
 /*
- * export - writes a lineage to a directory that people can review and other repositories import
+ * export - writes a lineage to a directory, for review and for import into other repositories
  * (docs/formats.md, "export"):
  *
  *	lineage.json		names, the root's commit, and every commit's id
