@@ -195,7 +195,7 @@ static int add_file(struct maker *maker, const struct kl_file *file)
 static int find_real(struct maker *maker)
 {
 	const struct kl_contract *contract = maker->surface->contract;
-	const char *dtype = NULL;
+	const struct kl_arg *first = NULL;
 	KL_AUTO(kl_freep) char *why = NULL;
 
 	for (size_t i = 0; i < contract->nargs; i++) {
@@ -204,12 +204,13 @@ static int find_real(struct maker *maker)
 		if (arg->kind == KL_ARG_DIM || !kl_dtype_is_float(arg->dtype) ||
 		    (!maker->words->real_scalars && arg->kind == KL_ARG_SCALAR))
 			continue;
-		if (strcmp(arg->dtype, "f32") && strcmp(arg->dtype, "f64"))
+		if (arg->dtype != KL_F32 && arg->dtype != KL_F64)
 			why = kl_asprintf("'%s' is %s, but it reads and writes wider floats",
-					  arg->name, arg->dtype);
-		else if (dtype && strcmp(arg->dtype, dtype))
+					  arg->name, kl_dtype_name(arg->dtype));
+		else if (first && arg->dtype != first->dtype)
 			why = kl_asprintf("'%s' is %s, others are %s, but it has one type for all",
-					  arg->name, arg->dtype, dtype);
+					  arg->name, kl_dtype_name(arg->dtype),
+					  kl_dtype_name(first->dtype));
 		if (why)
 			return refuse_oracle(maker, why);
 		first = arg;

@@ -314,16 +314,16 @@ void kl_view_factor(char out[24], double value)
 
 json_t *kl_view_step_json(const struct kl_view_step *step, size_t i)
 {
-	json_t *value = json_object();
+	json_t *object = json_object();
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, &step->commit);
-	kl_json_set_int(value, "step", (int64_t)i);
-	kl_json_set_str(value, "commit", hex);
-	kl_json_set_str(value, "action", step->step.action);
-	kl_json_set_str(value, "mechanism", step->step.mechanism);
-	kl_json_set_str(value, "derivation", step->step.derivation);
-	return value;
+	kl_json_set_int(object, "step", (int64_t)i);
+	kl_json_set_str(object, "commit", hex);
+	kl_json_set_str(object, "action", step->step.action);
+	kl_json_set_str(object, "mechanism", step->step.mechanism);
+	kl_json_set_str(object, "derivation", step->step.derivation);
+	return object;
 }
 
 /* --- rejections -------------------------------------------------------------- */
@@ -386,9 +386,9 @@ int kl_view_event(struct kl_event **out, struct kl_repo *repo, const git_oid *co
 	return *out ? 0 : kl_error(KL_ENOTFOUND, "no gate event in this clone");
 }
 
-static bool is_same_word(const char *left, const char *right)
+static bool is_same_text(const char *a, const char *b)
 {
-	return *left && !strcmp(left, right);
+	return *a && !strcmp(a, b);
 }
 
 const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
@@ -402,12 +402,12 @@ const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
 		kl_error_clear();
 		return "";
 	}
-	if (is_same_word(own->surface, goal->surface))
+	if (is_same_text(own->surface, goal->surface))
 		return "the same files";
 	if (kl_event_is_against(own, goal->surface) &&
 	    (kl_speed_is_not_slower(&own->profile) || kl_speed_is_slower(&own->profile)))
 		*against = ratio_of(kl_comparisons_parent(&own->profile.vs));
-	else if (is_same_word(own->facts.code_digest, goal->facts.code_digest))
+	else if (is_same_text(own->facts.code_digest, goal->facts.code_digest))
 		return "the same machine code";
 	return "";
 }

@@ -17,9 +17,9 @@
 #define TURN 2500
 #define EVIDENCE 3000
 
-static int64_t smaller_of(int64_t left, int64_t right)
+static int64_t smaller_of(int64_t a, int64_t b)
 {
-	return left < right ? left : right;
+	return a < b ? a : b;
 }
 
 /* --- assumptions --------------------------------------------------------------- */

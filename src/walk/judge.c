@@ -14,16 +14,16 @@
 
 json_t *kl_judge_facts_json(const struct kl_facts *facts)
 {
-	json_t *value = json_object(), *list = json_array(), *traits = json_object();
+	json_t *object = json_object(), *list = json_array(), *traits = json_object();
 
 	for (size_t i = 0; i < facts->features.n; i++)
 		json_array_append_new(list, json_string(facts->features.v[i]));
 	for (size_t i = 0; i < facts->traits.n; i++)
 		kl_json_set_str(traits, facts->traits.e[i].key, facts->traits.e[i].value);
-	kl_json_set(value, "features", list);
-	kl_json_set(value, "traits", traits);
-	kl_json_set_str(value, "code", facts->code_digest);
-	return value;
+	kl_json_set(object, "features", list);
+	kl_json_set(object, "traits", traits);
+	kl_json_set_str(object, "code", facts->code_digest);
+	return object;
 }
 
 void kl_judge_facts_read(struct kl_facts *out, const json_t *value)
@@ -59,18 +59,18 @@ static void complete_claims(json_t *pending, const struct kl_mechanism *mechanis
 static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
 {
 	const char *key;
-	json_t *value;
+	json_t *claim;
 
 	for (size_t i = 0; i < before->traits.n; i++)
 		if (!kl_map_get(&after->traits, before->traits.e[i].key))
 			kl_map_put(&after->traits, before->traits.e[i].key,
 				   kl_strdup(before->traits.e[i].value));
-	json_object_foreach(json_object_get(pending, "traits"), key, value) {
-		if (!json_is_string(value))
+	json_object_foreach(json_object_get(pending, "traits"), key, claim) {
+		if (!json_is_string(claim))
 			continue;
 		kl_map_put(&after->traits, key,
-			   kl_asprintf("%s unaudited", json_string_value(value)));
-		if (!strcmp(json_string_value(value), "no"))
+			   kl_asprintf("%s unaudited", json_string_value(claim)));
+		if (!strcmp(json_string_value(claim), "no"))
 			kl_map_put(&before->traits, key, kl_strdup("yes unaudited"));
 	}
 }
@@ -79,13 +79,13 @@ static void claim_traits(struct kl_facts *before, struct kl_facts *after, const 
 static void audit_traits(struct kl_facts *after, const json_t *pending, const json_t *audited)
 {
 	const char *key;
-	json_t *value;
+	json_t *claim;
 
-	json_object_foreach(json_object_get(pending, "traits"), key, value) {
-		const char *seen = json_object_get(audited, key) ? json_string_value(value) :
+	json_object_foreach(json_object_get(pending, "traits"), key, claim) {
+		const char *seen = json_object_get(audited, key) ? json_string_value(claim) :
 								   "unknown";
 
-		if (json_is_string(value))
+		if (json_is_string(claim))
 			kl_map_put(&after->traits, key, kl_strdup(seen));
 	}
 }

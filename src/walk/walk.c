@@ -67,19 +67,19 @@ static int check_records(const json_t *list, const char *what, bool with_class)
 	return 0;
 }
 
-static int check_phase(const json_t *value, enum kl_walk_do phase)
+static int check_phase(const json_t *state, enum kl_walk_do phase)
 {
 	bool judges = phase == KL_WALK_JUDGE || phase == KL_WALK_JUDGE_DERIVED;
 
-	if (judges && !json_is_object(json_object_get(value, "pending")))
+	if (judges && !json_is_object(json_object_get(state, "pending")))
 		return kl_error(KL_EINVALID, "operation: no pending proposal to judge");
 	if ((phase == KL_WALK_DERIVE || phase == KL_WALK_JUDGE_DERIVED) &&
-	    !json_array_size(json_object_get(value, "steps")))
+	    !json_array_size(json_object_get(state, "steps")))
 		return kl_error(KL_EINVALID, "operation: no step to re-derive");
 	return 0;
 }
 
-static int check_state(const json_t *value)
+static int check_state(const json_t *state)
 {
 	static const char *const strings[] = { "workload",  "name",   "platform",
 					       "dir",       "expert", "surface",
@@ -87,37 +87,37 @@ static int check_state(const json_t *value)
 	const char *text, *phase = "";
 	json_t *steps, *rejections, *limits;
 	int64_t row;
-	int err = kl_json_str(&text, value, "schema");
+	int err = kl_json_str(&text, state, "schema");
 
 	if (!err && strcmp(text, SCHEMA))
 		return kl_error(KL_EINVALID, "operation: schema is '%s', expected '%s'", text,
 				SCHEMA);
 	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(strings); i++)
-		err = kl_json_str(&text, value, strings[i]);
-	if (err < 0 || (err = kl_json_arr(&steps, value, "steps")) < 0 ||
-	    (err = kl_json_arr(&rejections, value, "rejections")) < 0 ||
-	    (err = kl_json_obj(&limits, value, "limits")) < 0 ||
-	    (err = kl_json_int(&row, value, "row")) < 0 ||
-	    (err = kl_json_str(&phase, value, "phase")) < 0 ||
+		err = kl_json_str(&text, state, strings[i]);
+	if (err < 0 || (err = kl_json_arr(&steps, state, "steps")) < 0 ||
+	    (err = kl_json_arr(&rejections, state, "rejections")) < 0 ||
+	    (err = kl_json_obj(&limits, state, "limits")) < 0 ||
+	    (err = kl_json_int(&row, state, "row")) < 0 ||
+	    (err = kl_json_str(&phase, state, "phase")) < 0 ||
 	    (err = check_records(steps, "step", false)) < 0 ||
 	    (err = check_records(rejections, "rejection", true)) < 0)
 		return kl_error_in(err, "operation");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(phase_name); i++)
 		if (!strcmp(phase, phase_name[i]))
-			return check_phase(value, (enum kl_walk_do)i);
+			return check_phase(state, (enum kl_walk_do)i);
 	return kl_error(KL_EINVALID, "operation: unknown phase '%s'", phase);
 }
 
 int kl_walk_parse(struct kl_walk *walk, const char *text, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *value = NULL;
-	int err = kl_json_parse(&value, text, len);
+	KL_AUTO(json_decrefp) json_t *state = NULL;
+	int err = kl_json_parse(&state, text, len);
 
 	if (err < 0)
 		return kl_error_in(err, "operation");
-	if ((err = check_state(value)) < 0)
+	if ((err = check_state(state)) < 0)
 		return err;
-	walk->state = kl_steal(&value);
+	walk->state = kl_steal(&state);
 	return 0;
 }
 
