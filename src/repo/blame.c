@@ -14,8 +14,8 @@ void kl_blame_release(struct kl_blame *blame)
 }
 
 /*
- * git takes a text that is no commit's (--contents) only where nothing else is named (before 2.41),
- * so that it becomes a commit that no ref knows.
+ * Before 2.41 git accepts --contents only without a revision, so the text becomes a commit that no
+ * ref points to.
  */
 static int commit_text(git_oid *out, struct kl_repo *repo, const git_oid *tip, const char *path,
 		       const struct kl_buf *text)
@@ -24,7 +24,7 @@ static int commit_text(git_oid *out, struct kl_repo *repo, const git_oid *tip, c
 	struct kl_commit_spec spec = {
 		.parent = tip,
 		.nparent = 1,
-		.message = "a text to be looked at\n",
+		.message = "uncommitted text for git blame\n",
 		.author = "git-klineage <klineage@klineage.invalid>",
 	};
 	git_oid tree;
@@ -36,26 +36,27 @@ static int commit_text(git_oid *out, struct kl_repo *repo, const git_oid *tip, c
 }
 
 /*
- * "<id> <there> <here> [<lines>]" before what is said of a commit for the first time, "\t<text>"
- * after it
+ * Each line of the file gives a header "<id> <old line> <new line> [<lines>]", details of the
+ * commit if it appears for the first time, and "\t<text>".
  */
 static int parse_porcelain(struct kl_blame *out, const char *porcelain, const git_oid *outside)
 {
-	git_oid at = { { 0 } };
-	bool have = false;
+	git_oid id = { { 0 } };
+	bool have_id = false;
 
 	for (const char *pos = porcelain; *pos; pos += strcspn(pos, "\n"), pos += *pos == '\n') {
 		if (*pos == '\t') {
-			if (!have)
-				return kl_error(KL_EIO, "git blame answered '%.60s'", pos);
+			if (!have_id)
+				return kl_error(KL_EIO, "unexpected output of git blame: '%.60s'",
+						pos);
 			KL_GROW(out->line, out->n + 1, out->alloc);
-			out->line[out->n++] = outside && git_oid_equal(&at, outside) ?
+			out->line[out->n++] = outside && git_oid_equal(&id, outside) ?
 						      (git_oid){ { 0 } } :
-						      at;
+						      id;
 		} else if (strspn(pos, "0123456789abcdef") == GIT_OID_HEXSZ &&
 			   pos[GIT_OID_HEXSZ] == ' ') {
-			kl_oid_parsen(&at, pos, GIT_OID_HEXSZ);
-			have = true;
+			kl_oid_parsen(&id, pos, GIT_OID_HEXSZ);
+			have_id = true;
 		}
 	}
 	return 0;
@@ -64,19 +65,19 @@ static int parse_porcelain(struct kl_blame *out, const char *porcelain, const gi
 int kl_repo_blame(struct kl_blame *out, struct kl_repo *repo, const git_oid *tip, const char *path,
 		  const struct kl_buf *text)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf have = KL_BUF_INIT, said = KL_BUF_INIT;
-	struct kl_git_call call = { .out = &said };
+	KL_AUTO(kl_buf_release) struct kl_buf old = KL_BUF_INIT, porcelain = KL_BUF_INIT;
+	struct kl_git_call call = { .out = &porcelain };
 	git_oid tree, blob, made;
 	bool outside = false;
 	int err;
 
 	if ((err = kl_repo_tree_of(&tree, repo, tip)) < 0 ||
 	    (err = kl_repo_tree_entry(&blob, NULL, repo, &tree, path)) < 0 ||
-	    (err = kl_repo_blob_read(&have, repo, &blob, MAX_TEXT)) < 0)
+	    (err = kl_repo_blob_read(&old, repo, &blob, MAX_TEXT)) < 0)
 		return err;
-	if (memchr(text ? text->ptr : have.ptr, '\0', text ? text->len : have.len))
-		return kl_error(KL_EINVALID, "'%s' is no text", path);
-	outside = text && (text->len != have.len || memcmp(text->ptr, have.ptr, have.len));
+	if (memchr(text ? text->ptr : old.ptr, '\0', text ? text->len : old.len))
+		return kl_error(KL_EINVALID, "'%s' is a binary file", path);
+	outside = text && (text->len != old.len || memcmp(text->ptr, old.ptr, old.len));
 	if (outside && (err = commit_text(&made, repo, tip, path, text)) < 0)
 		return err;
 	call.args = KL_ARGS("-c", "blame.ignoreRevsFile=", "blame", "--porcelain", "--first-parent",
@@ -84,7 +85,7 @@ int kl_repo_blame(struct kl_blame *out, struct kl_repo *repo, const git_oid *tip
 	*out = (struct kl_blame){ 0 };
 	err = kl_git_do(repo, &call);
 	if (!err)
-		err = parse_porcelain(out, said.ptr, outside ? &made : NULL);
+		err = parse_porcelain(out, porcelain.ptr, outside ? &made : NULL);
 	if (err < 0)
 		kl_blame_release(out);
 	return err;

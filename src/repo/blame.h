@@ -5,18 +5,18 @@
 #include "repo/repo.h"
 
 /*
- * blame - the commit that brought each line of a file. It is one of a branch's first parents, as
- * `git blame` knows it.
+ * blame - finds the commit that introduced each line of a file. Follows first parents only, as
+ * `git blame --first-parent` does.
  */
 struct kl_blame {
-	git_oid *line; /* one a line; zero: of none of these commits */
+	git_oid *line; /* one per line; zero if no commit has the line */
 	size_t n, alloc;
 };
 
 /**
- * The file `path` at `tip`, or, with `text`, that text in its place: lines that `tip` has not are
- * of no commit. No ref, index or worktree changes. KL_ENOTFOUND: no such file there. KL_EINVALID:
- * it is binary.
+ * Blame the file `path` at `tip`. If `text` is not NULL, blame that text in place of the file's
+ * content; lines that are not in `tip` get a zero id. Does not change refs, index or worktree.
+ * KL_ENOTFOUND: no such file at `tip`. KL_EINVALID: the file is binary.
  */
 int kl_repo_blame(struct kl_blame *out, struct kl_repo *repo, const git_oid *tip, const char *path,
 		  const struct kl_buf *text);

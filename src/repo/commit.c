@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commit - writes commits, signed where git would sign them */
+/* commit - writes commits, signed if git would sign them */
 #include "repo/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* "Name <mail>" that git would take as it is, and fsck not complain of. */
-static int check_author(const char *who)
+/* Accept only a "Name <mail>" that git uses unchanged and that git fsck accepts. */
+static int check_author(const char *author)
 {
-	const char *mail = strstr(who, " <");
-	size_t n = strlen(who);
+	const char *mail = strstr(author, " <");
+	size_t n = strlen(author);
 
-	if (!mail || mail == who || n > 1000 || who[n - 1] != '>' ||
-	    strcspn(who, "<") != (size_t)(mail + 1 - who) || strcspn(who, ">") != n - 1 ||
-	    who[0] == ' ' || strchr(who, '\n'))
-		return kl_error(KL_EINVALID, "'%.100s' is not of the form 'Name <mail>'", who);
+	if (!mail || mail == author || n > 1000 || author[n - 1] != '>' ||
+	    strcspn(author, "<") != (size_t)(mail + 1 - author) || strcspn(author, ">") != n - 1 ||
+	    author[0] == ' ' || strchr(author, '\n'))
+		return kl_error(KL_EINVALID, "'%.100s' is not of the form 'Name <mail>'", author);
 	return 0;
 }
 
-static char *date_words(const struct kl_commit_spec *spec)
+static char *dated_author(const struct kl_commit_spec *spec)
 {
 	int off = abs(spec->offset);
 
@@ -33,11 +33,11 @@ static int check_objects(struct kl_repo *repo, const struct kl_commit_spec *spec
 
 	if (git_odb_read_header(&size, &type, repo->odb, &spec->tree) < 0 ||
 	    type != GIT_OBJECT_TREE)
-		return kl_error(KL_ENOTFOUND, "no tree %s to commit", git_oid_tostr_s(&spec->tree));
+		return kl_error(KL_ENOTFOUND, "no such tree: %s", git_oid_tostr_s(&spec->tree));
 	for (size_t i = 0; i < spec->nparent; i++)
 		if (git_odb_read_header(&size, &type, repo->odb, spec->parent + i) < 0 ||
 		    type != GIT_OBJECT_COMMIT)
-			return kl_error(KL_ENOTFOUND, "no commit %s to build on",
+			return kl_error(KL_ENOTFOUND, "no such parent commit: %s",
 					git_oid_tostr_s(spec->parent + i));
 	return 0;
 }
@@ -64,7 +64,7 @@ static int write_plain(git_oid *out, struct kl_repo *repo, const struct kl_commi
 	return err < 0 ? kl_error_git(err, "cannot write a commit") : 0;
 }
 
-/* Signing programs, keys and formats are git's business. */
+/* Run `git commit-tree`, which knows the signing program, key and format. */
 static int write_signed(git_oid *out, struct kl_repo *repo, const struct kl_commit_spec *spec)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
@@ -97,12 +97,12 @@ int kl_repo_commit_write(git_oid *out, struct kl_repo *repo, const struct kl_com
 	if (err < 0)
 		return err;
 	if (spec->author) {
-		KL_AUTO(kl_freep) char *who = NULL;
+		KL_AUTO(kl_freep) char *dated = NULL;
 
 		if ((err = check_author(spec->author)) < 0)
 			return err;
-		who = date_words(spec);
-		return write_plain(out, repo, spec, who, who);
+		dated = dated_author(spec);
+		return write_plain(out, repo, spec, dated, dated);
 	}
 	if ((err = kl_repo_config_bool(&sign, repo, "commit.gpgsign", false)) < 0)
 		return err;

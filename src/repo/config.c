@@ -11,16 +11,16 @@
 #include <strings.h>
 #include <time.h>
 
-/* Section and variable are case-insensitive, what stands between is not. */
+/* Section and variable name are case-insensitive, the subsection is not. */
 static char *normal_key(const char *key)
 {
-	char *k = kl_strdup(key);
-	char *first = strchr(k, '.'), *last = strrchr(k, '.');
+	char *normal = kl_strdup(key);
+	char *first_dot = strchr(normal, '.'), *last_dot = strrchr(normal, '.');
 
-	for (char *at = k; *at; at++)
-		if (!first || at < first || at > last)
+	for (char *at = normal; *at; at++)
+		if (!first_dot || at < first_dot || at > last_dot)
 			*at = (char)tolower((unsigned char)*at);
-	return k;
+	return normal;
 }
 
 int kl_config_load(struct kl_repo *repo)
@@ -47,15 +47,15 @@ int kl_config_load(struct kl_repo *repo)
 
 const char *kl_repo_config(struct kl_repo *repo, const char *key)
 {
-	KL_AUTO(kl_freep) char *k = normal_key(key);
+	KL_AUTO(kl_freep) char *normal = normal_key(key);
 
-	return kl_map_get(&repo->config, k);
+	return kl_map_get(&repo->config, normal);
 }
 
 int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int64_t dflt)
 {
 	const char *value = kl_repo_config(repo, key);
-	int64_t unit = 1, n;
+	int64_t factor = 1, number;
 	char *end;
 
 	if (!value) {
@@ -63,16 +63,20 @@ int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int6
 		return 0;
 	}
 	errno = 0;
-	n = strtoimax(value, &end, 0);
+	number = strtoimax(value, &end, 0);
 	if (end != value && *end && !end[1]) {
-		int ch = tolower((unsigned char)*end);
+		int suffix = tolower((unsigned char)*end);
 
-		unit = ch == 'k' ? 1 << 10 : ch == 'm' ? 1 << 20 : ch == 'g' ? 1 << 30 : 0;
+		factor = suffix == 'k' ? 1 << 10 :
+			 suffix == 'm' ? 1 << 20 :
+			 suffix == 'g' ? 1 << 30 :
+					 0;
 		end++;
 	}
-	if (errno || end == value || *end || !unit || __builtin_mul_overflow(n, unit, &n))
+	if (errno || end == value || *end || !factor ||
+	    __builtin_mul_overflow(number, factor, &number))
 		return kl_error(KL_EINVALID, "config %s: '%s' is not a number", key, value);
-	*out = n;
+	*out = number;
 	return 0;
 }
 
@@ -81,7 +85,7 @@ int kl_repo_config_bool(bool *out, struct kl_repo *repo, const char *key, bool d
 	static const char *const yes[] = { "true", "yes", "on" };
 	static const char *const no[] = { "false", "no", "off", "" };
 	const char *value = kl_repo_config(repo, key);
-	int64_t n;
+	int64_t number;
 
 	if (!value) {
 		*out = dflt;
@@ -99,10 +103,10 @@ int kl_repo_config_bool(bool *out, struct kl_repo *repo, const char *key, bool d
 			return 0;
 		}
 	}
-	if (kl_repo_config_int(&n, repo, key, 0) < 0)
+	if (kl_repo_config_int(&number, repo, key, 0) < 0)
 		return kl_error(KL_EINVALID, "config %s: '%s' is neither true nor false", key,
 				value);
-	*out = n != 0;
+	*out = number != 0;
 	return 0;
 }
 
@@ -118,7 +122,7 @@ int kl_repo_config_color(char *out, size_t n, struct kl_repo *repo, const char *
 	int err = kl_git_do(repo, &call);
 
 	if (err < 0)
-		return kl_error(KL_EINVALID, "config %s: '%s' is no colour", key,
+		return kl_error(KL_EINVALID, "config %s: '%s' is not a colour", key,
 				kl_repo_config(repo, key));
 	snprintf(out, n, "%s", text.ptr);
 	return 0;
@@ -141,51 +145,51 @@ int kl_repo_pager(char **out, struct kl_repo *repo)
 	return 0;
 }
 
-/* git's advice, line by line, as hints. */
 int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
 	struct kl_git_call call = {
-		/* without a value the list ends behind the key */
+		/* if `value` is NULL, it ends the list */
 		.args = KL_ARGS("config", "--local", value ? "--replace-all" : "--unset-all", key,
 				value),
-		.err = &text,
+		.err = &complaint,
 	};
 	int status, err;
 
 	if ((err = kl_git_run(&status, repo, &call)) < 0)
 		return err;
-	/* 5: there was nothing to take out */
+	/* 5: there was nothing to unset */
 	if (status && (value || status != 5))
-		return kl_error(KL_EIO, "git config %s: %s", key, kl_git_complaint(&text));
+		return kl_error(KL_EIO, "git config %s: %s", key, kl_git_complaint(&complaint));
 	return 0;
 }
 
+/* Add each "git config" line of git's advice as a hint. */
 static int no_identity(struct kl_buf *err)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;
-	int kind;
+	int code;
 
 	kl_strvec_split(&line, err->ptr, "\n");
-	kind = kl_error(KL_EINVALID, "no identity to commit with: %s", kl_git_complaint(err));
+	code = kl_error(KL_EINVALID, "no identity to commit with: %s", kl_git_complaint(err));
 	for (size_t i = 0; i < line.n; i++) {
 		const char *at = line.v[i] + strspn(line.v[i], " \t");
 
 		if (!strncmp(at, "git config", 10))
-			kl_error_hint(kind, "%s", at);
+			kl_error_hint(code, "%s", at);
 	}
-	return kind;
+	return code;
 }
 
 static int ask_ident(struct kl_repo *repo, struct kl_ident *id, const char *var)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
 	struct kl_git_call call = {
 		.args = KL_ARGS("var", var),
 		.here = true,
 		.out = &out,
-		.err = &text,
+		.err = &complaint,
 	};
 	const char *end;
 	int status, err = kl_git_run(&status, repo, &call);
@@ -193,7 +197,7 @@ static int ask_ident(struct kl_repo *repo, struct kl_ident *id, const char *var)
 	if (err < 0)
 		return err;
 	if (status)
-		return no_identity(&text);
+		return no_identity(&complaint);
 	kl_buf_rtrim(&out);
 	end = strrchr(out.ptr, '>');
 	if (!end)
@@ -227,7 +231,7 @@ int kl_ident_now(const char **out, struct kl_repo *repo, bool author)
 	long off;
 	int err;
 
-	/* git reads dates in many forms: a given one is its business each time */
+	/* a date from the environment can have many forms, so let git parse it each time */
 	if (!id->who || date) {
 		err = ask_ident(repo, id, author ? "GIT_AUTHOR_IDENT" : "GIT_COMMITTER_IDENT");
 		if (err < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diff - diffs between trees, and patches applied to one */
+/* diff - compares trees and applies patches to a tree */
 #include "repo/internal.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 		 const char *path)
 {
-	KL_AUTO(git_tree_freep) git_tree *left = NULL, *right = NULL;
+	KL_AUTO(git_tree_freep) git_tree *old_tree = NULL, *new_tree = NULL;
 	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
 	git_diff_options options;
 	git_buf text = { 0 };
@@ -17,18 +17,18 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, 
 	int err;
 
 	git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
-	/* all that the user's diff.* settings could change is set here */
+	/* set everything that the user's diff.* settings could change */
 	options.flags = GIT_DIFF_SHOW_BINARY | GIT_DIFF_INDENT_HEURISTIC |
 			GIT_DIFF_DISABLE_PATHSPEC_MATCH;
 	options.old_prefix = "a";
 	options.new_prefix = "b";
 	if (path && *path)
 		options.pathspec = (git_strarray){ .strings = &spec, .count = 1 };
-	err = git_tree_lookup(&left, repo->git, from);
+	err = git_tree_lookup(&old_tree, repo->git, from);
 	if (!err)
-		err = git_tree_lookup(&right, repo->git, to);
+		err = git_tree_lookup(&new_tree, repo->git, to);
 	if (!err)
-		err = git_diff_tree_to_tree(&diff, repo->git, left, right, &options);
+		err = git_diff_tree_to_tree(&diff, repo->git, old_tree, new_tree, &options);
 	if (!err)
 		err = git_diff_to_buf(&text, diff, GIT_DIFF_FORMAT_PATCH);
 	if (err < 0)
@@ -41,18 +41,18 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, 
 int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *to)
 {
-	KL_AUTO(git_tree_freep) git_tree *left = NULL, *right = NULL;
+	KL_AUTO(git_tree_freep) git_tree *old_tree = NULL, *new_tree = NULL;
 	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
 	git_diff_options options;
 	int err;
 
 	git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
 	options.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
-	err = from ? git_tree_lookup(&left, repo->git, from) : 0;
+	err = from ? git_tree_lookup(&old_tree, repo->git, from) : 0;
 	if (!err)
-		err = git_tree_lookup(&right, repo->git, to);
+		err = git_tree_lookup(&new_tree, repo->git, to);
 	if (!err)
-		err = git_diff_tree_to_tree(&diff, repo->git, left, right, &options);
+		err = git_diff_tree_to_tree(&diff, repo->git, old_tree, new_tree, &options);
 	if (err < 0)
 		return kl_error_git(err, "cannot compare two trees");
 	for (size_t i = 0; i < git_diff_num_deltas(diff); i++)
@@ -61,7 +61,7 @@ int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oi
 	return 0;
 }
 
-/* --- applying: git itself, on an index file of our own ------------------ */
+/* --- applying: git apply on a temporary index file ---------------------- */
 
 struct scratch {
 	struct kl_repo *r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* git - runs git, with an environment of its own */
+/* git - runs git as a child process in a controlled environment */
 #include "repo/internal.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "base/proc.h"
 
-/* What `git rev-parse --local-env-vars` lists, and the quarantine's. */
+/* Variables that `git rev-parse --local-env-vars` lists, and the quarantine's. */
 static const char *const local_vars[] = { "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 					  "GIT_CONFIG",
 					  "GIT_CONFIG_PARAMETERS",
@@ -33,17 +33,17 @@ static const char *const local_vars[] = { "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 					  "GIT_QUARANTINE_PATH",
 					  NULL };
 
-/* Tied to where the user stands: wrong for a child in the git directory. */
+/* Relative to the user's directory, so wrong for a child that runs in the git directory. */
 static const char *const standing_vars[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX",
 					     "GIT_INDEX_FILE", NULL };
 
-/* Would make git read another config, or refuse our literal paths. */
+/* These would make git read another config file or reject our literal pathspecs. */
 static const char *const unwanted_vars[] = { "GIT_CONFIG", "GIT_GLOB_PATHSPECS",
 					     "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", NULL };
 
 /*
- * Replace refs are off because libgit2 does not know them: both must see the
- * same objects. No optional locks: the index is refreshed in memory only.
+ * Replace refs are off because libgit2 does not know them, and both must see the same objects.
+ * Optional locks are off so that git refreshes the index only in memory.
  */
 static const char *const our_vars[] = { "LC_ALL=C",
 					"LANGUAGE=C",
@@ -88,23 +88,23 @@ static bool is_config_pair(const char *entry)
 static void child_env(struct kl_strvec *env, const struct kl_repo *repo,
 		      const struct kl_git_call *call)
 {
-	for (char **list = environ; *list; list++) {
-		const char *value = strchr(*list, '=');
+	for (char **entry = environ; *entry; entry++) {
+		const char *value = strchr(*entry, '=');
 
-		if (list_names(our_vars, *list) || list_names(call->setenv, *list) ||
-		    list_names(unwanted_vars, *list))
+		if (list_names(our_vars, *entry) || list_names(call->setenv, *entry) ||
+		    list_names(unwanted_vars, *entry))
 			continue;
-		if (repo->isolated && (list_names(local_vars, *list) || is_config_pair(*list)))
+		if (repo->isolated && (list_names(local_vars, *entry) || is_config_pair(*entry)))
 			continue;
-		if (!call->here && list_names(standing_vars, *list))
+		if (!call->here && list_names(standing_vars, *entry))
 			continue;
 		if (!call->here && value && value[1] != '/' &&
-		    (!strncmp(*list, "GIT_OBJECT_DIRECTORY=", 21) ||
-		     !strncmp(*list, "GIT_COMMON_DIR=", 15)))
-			kl_strvec_pushf(env, "%.*s%s/%s", (int)(value + 1 - *list), *list,
+		    (!strncmp(*entry, "GIT_OBJECT_DIRECTORY=", 21) ||
+		     !strncmp(*entry, "GIT_COMMON_DIR=", 15)))
+			kl_strvec_pushf(env, "%.*s%s/%s", (int)(value + 1 - *entry), *entry,
 					repo->start_dir, value + 1);
 		else
-			kl_strvec_push(env, *list);
+			kl_strvec_push(env, *entry);
 	}
 	kl_strvec_pushv(env, our_vars);
 	if (call->setenv)
@@ -112,9 +112,9 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *repo,
 }
 
 /*
- * In the child. The record lock lives as long as the program does, over
- * exec, and unlike a flock no hook that it starts inherits it; but closing
- * any descriptor of the file would drop it, so the other one goes first.
+ * Runs in the child. Unlike a flock, a record lock survives exec but is not inherited by the hooks
+ * that git starts. Closing any descriptor of the file drops the lock, so the original descriptor is
+ * closed before the lock is taken.
  */
 static int stdin_from(void *payload)
 {
@@ -126,7 +126,7 @@ static int stdin_from(void *payload)
 	return 0;
 }
 
-/* In the child: no file of more bytes than this. */
+/* Runs in the child: limit the size of the files that it writes to `*max` bytes (0: no limit). */
 static int limit_files(const uint64_t *max)
 {
 	struct rlimit rlimit;
@@ -138,7 +138,7 @@ static int limit_files(const uint64_t *max)
 	return setrlimit(RLIMIT_FSIZE, &rlimit) < 0 ? errno : 0;
 }
 
-/* Is this process group the one that the terminal listens to? */
+/* Is this process group the terminal's foreground process group? */
 static bool has_terminal(void)
 {
 	KL_AUTO(kl_closep) int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -147,8 +147,9 @@ static bool has_terminal(void)
 }
 
 /*
- * A child in a process group of its own is in the background, where whoever asks for a
- * passphrase would be stopped; and asking for the terminal from there is itself a reason to be.
+ * A child in a process group of its own is in the background: a program that asks for a passphrase
+ * there is stopped by the terminal (SIGTTIN). tcsetpgrp() from the background raises SIGTTOU, which
+ * would stop the child as well, so SIGTTOU is ignored during the call.
  */
 static void take_terminal(void)
 {
@@ -244,14 +245,14 @@ const char *kl_git_complaint(struct kl_buf *err)
 			return at + n;
 		}
 	}
-	return "it gave no reason";
+	return "no reason given";
 }
 
-int kl_git_do(const struct kl_repo *repo, const struct kl_git_call *git_call)
+int kl_git_do(const struct kl_repo *repo, const struct kl_git_call *given)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call call = *git_call;
-	const char *const *verb = git_call->args;
+	struct kl_git_call call = *given;
+	const char *const *verb = given->args;
 	int status, err;
 
 	if (!call.err)

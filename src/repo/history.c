@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history - commits that touch paths, ancestors, merge bases */
+/* history - finds commits that touch paths, ancestors and merge bases */
 #include "repo/internal.h"
 
 #include <string.h>
 
-/* what `git rev-list` answers */
+/* Run `git rev-list` and return the commits that it prints. */
 static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 			const struct kl_strvec *args)
 {
@@ -20,14 +20,14 @@ static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 	for (const char *at = text.ptr; *at; at += GIT_OID_HEXSZ + 1) {
 		if (text.ptr + text.len - at <= GIT_OID_HEXSZ ||
 		    !kl_oid_parsen(found + count++, at, GIT_OID_HEXSZ))
-			return kl_error(KL_EIO, "git rev-list answered '%.60s'", at);
+			return kl_error(KL_EIO, "unexpected output of git rev-list: '%.60s'", at);
 	}
 	*n = count;
 	*out = kl_steal(&found);
 	return 0;
 }
 
-/* git prunes by path as it walks, with its commit-graph and changed-path filters. */
+/* git limits by path while it walks, using its commit-graph and changed-path filters. */
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max)
 {
@@ -47,14 +47,14 @@ int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oi
 		    const git_oid *to, size_t max)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
-	char text[KL_OID_HEX], string[KL_OID_HEX];
+	char from_hex[KL_OID_HEX], to_hex[KL_OID_HEX];
 
-	kl_oid_hex(text, from);
-	kl_oid_hex(string, to);
+	kl_oid_hex(from_hex, from);
+	kl_oid_hex(to_hex, to);
 	kl_strvec_pushv(&args, KL_ARGS("rev-list", "--topo-order", "--reverse"));
 	kl_strvec_pushf(&args, "--max-count=%zu", max);
-	kl_strvec_push(&args, string);
-	kl_strvec_pushf(&args, "^%s", text);
+	kl_strvec_push(&args, to_hex);
+	kl_strvec_pushf(&args, "^%s", from_hex);
 	kl_strvec_push(&args, "--");
 	return list_commits(out, n, repo, &args);
 }
@@ -67,24 +67,26 @@ static bool is_commit(struct kl_repo *repo, const git_oid *oid)
 	return git_odb_read_header(&size, &type, repo->odb, oid) == 0 && type == GIT_OBJECT_COMMIT;
 }
 
-/* asked of git: libgit2 cannot walk a shallow clone */
-int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *left, const git_oid *right)
+/* Run git, because libgit2 cannot walk a shallow clone. */
+int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *ancestor,
+			const git_oid *descendant)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	char word[KL_OID_HEX], string[KL_OID_HEX];
-	struct kl_git_call call = { .args = KL_ARGS("merge-base", "--is-ancestor", word, string),
-				    .err = &text };
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
+	char ancestor_hex[KL_OID_HEX], descendant_hex[KL_OID_HEX];
+	struct kl_git_call call = { .args = KL_ARGS("merge-base", "--is-ancestor", ancestor_hex,
+						    descendant_hex),
+				    .err = &complaint };
 	int status, err;
 
-	*out = git_oid_equal(left, right);
-	if (*out || !is_commit(repo, left) || !is_commit(repo, right))
+	*out = git_oid_equal(ancestor, descendant);
+	if (*out || !is_commit(repo, ancestor) || !is_commit(repo, descendant))
 		return 0;
-	kl_oid_hex(word, left);
-	kl_oid_hex(string, right);
+	kl_oid_hex(ancestor_hex, ancestor);
+	kl_oid_hex(descendant_hex, descendant);
 	if ((err = kl_git_run(&status, repo, &call)) < 0)
 		return err;
 	if (status > 1)
-		return kl_error(KL_EIO, "git merge-base: %s", kl_git_complaint(&text));
+		return kl_error(KL_EIO, "git merge-base: %s", kl_git_complaint(&complaint));
 	*out = !status;
 	return 0;
 }
@@ -92,22 +94,22 @@ int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *left, co
 int kl_repo_merge_base(git_oid *out, struct kl_repo *repo, const git_oid *left,
 		       const git_oid *right)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, said = KL_BUF_INIT;
-	char string[KL_OID_HEX], word[KL_OID_HEX];
-	struct kl_git_call call = { .args = KL_ARGS("merge-base", string, word),
-				    .out = &said,
-				    .err = &text };
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT, answer = KL_BUF_INIT;
+	char left_hex[KL_OID_HEX], right_hex[KL_OID_HEX];
+	struct kl_git_call call = { .args = KL_ARGS("merge-base", left_hex, right_hex),
+				    .out = &answer,
+				    .err = &complaint };
 	int status, err;
 
-	kl_oid_hex(string, left);
-	kl_oid_hex(word, right);
+	kl_oid_hex(left_hex, left);
+	kl_oid_hex(right_hex, right);
 	if ((err = kl_git_run(&status, repo, &call)) < 0)
 		return err;
 	if (status == 1)
-		return kl_error(KL_ENOTFOUND, "%.12s and %.12s have no common ancestor", string,
-				word);
+		return kl_error(KL_ENOTFOUND, "%.12s and %.12s have no common ancestor", left_hex,
+				right_hex);
 	if (status)
-		return kl_error(KL_EIO, "git merge-base: %s", kl_git_complaint(&text));
-	kl_buf_rtrim(&said);
-	return kl_oid_parse(out, said.ptr);
+		return kl_error(KL_EIO, "git merge-base: %s", kl_git_complaint(&complaint));
+	kl_buf_rtrim(&answer);
+	return kl_oid_parse(out, answer.ptr);
 }

@@ -39,7 +39,7 @@ static char *chained_path(const char *path)
 	return kl_asprintf("%s.klineage-chained", path);
 }
 
-/* 'it'\''s', as sh reads it */
+/* Quote for sh: 'it'\''s' */
 static void add_quoted(struct kl_buf *out, const char *text)
 {
 	kl_buf_addch(out, '\'');
@@ -51,15 +51,15 @@ static void add_quoted(struct kl_buf *out, const char *text)
 	kl_buf_addch(out, '\'');
 }
 
-/* The template, where this program is, and a last line by which it is known again. */
+/* Fill the program's path into the template, and append a last line with a digest of the file. */
 static int make_file(struct kl_buf *out)
 {
-	static const char place[] = "\ninstalled=\n";
+	static const char installed[] = "\ninstalled=\n";
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_freep) char *program = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	char hex[KL_DIGEST_HEX], full[PATH_MAX];
-	const char *at;
+	char hex[KL_DIGEST_HEX], real_program[PATH_MAX];
+	const char *rest;
 	int err = kl_fs_share(&path, TEMPLATE);
 
 	if (!err)
@@ -68,31 +68,31 @@ static int make_file(struct kl_buf *out)
 		err = kl_fs_program(&program, "git-klineage");
 	if (err < 0)
 		return err;
-	if (!realpath(program, full))
+	if (!realpath(program, real_program))
 		return kl_error_errno("cannot find the program '%s'", program);
-	at = strstr(text.ptr, place);
-	if (!at)
-		return kl_error(KL_EIO, "'%s' has no place for the program", path);
-	at += strlen(place) - 1;
-	kl_buf_add(out, text.ptr, (size_t)(at - text.ptr));
-	add_quoted(out, full);
-	kl_buf_adds(out, at);
+	rest = strstr(text.ptr, installed);
+	if (!rest)
+		return kl_error(KL_EIO, "'%s' has no 'installed=' line", path);
+	rest += strlen(installed) - 1;
+	kl_buf_add(out, text.ptr, (size_t)(rest - text.ptr));
+	add_quoted(out, real_program);
+	kl_buf_adds(out, rest);
 	kl_digest_hex(hex, out->ptr, out->len);
 	kl_buf_addf(out, "%s%s\n", MARK, hex);
 	return 0;
 }
 
-/* Does its last line say that we wrote it, and is that still so? */
+/* Find out from the last line whether we wrote the hook, and whether it was changed since. */
 static enum kl_hook_state hook_owner(const char *text, size_t len, const char *event)
 {
-	KL_AUTO(kl_freep) char *call = kl_asprintf("klineage hooks run %s", event);
+	KL_AUTO(kl_freep) char *command = kl_asprintf("klineage hooks run %s", event);
 	const char *mark = NULL;
 	char hex[KL_DIGEST_HEX];
 
 	for (const char *at = text; (at = strstr(at, MARK)); at++)
 		mark = at;
 	if (!mark)
-		return strstr(text, call) ? KL_HOOK_CALLED : KL_HOOK_FOREIGN;
+		return strstr(text, command) ? KL_HOOK_CALLED : KL_HOOK_FOREIGN;
 	kl_digest_hex(hex, text, (size_t)(mark - text));
 	mark += strlen(MARK);
 	if (strlen(mark) == KL_DIGEST_HEX && !strncmp(mark, hex, KL_DIGEST_HEX - 1) &&
@@ -105,7 +105,7 @@ static bool is_there(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0; /* a link to nowhere is somebody's, too */
+	return lstat(path, &st) == 0; /* a dangling symlink also belongs to the user */
 }
 
 static enum kl_hook_state state_of(const char *path, const char *event)
@@ -122,7 +122,7 @@ static enum kl_hook_state state_of(const char *path, const char *event)
 	return state == KL_HOOK_OURS && is_there(before) ? KL_HOOK_CHAINED : state;
 }
 
-/* --- who else has hooks here ---------------------------------------------------- */
+/* --- hooks of the user and of other tools --------------------------------------- */
 
 /* "git version 2.54.0" */
 static int git_has_config_hooks(bool *out, struct kl_repo *repo)
@@ -138,7 +138,7 @@ static int git_has_config_hooks(bool *out, struct kl_repo *repo)
 	return 0;
 }
 
-/* Of what is not there yet, the place where it would be. */
+/* If `path` does not exist, the real path of its nearest existing parent; the caller frees. */
 static char *real_path(const char *path)
 {
 	KL_AUTO(kl_freep) char *part = kl_strdup(path);
@@ -154,14 +154,17 @@ static char *real_path(const char *path)
 
 static bool is_below(const char *path, const char *dir)
 {
-	KL_AUTO(kl_freep) char *left = real_path(path);
-	KL_AUTO(kl_freep) char *right = real_path(dir);
-	size_t n = strlen(right);
+	KL_AUTO(kl_freep) char *real_file = real_path(path);
+	KL_AUTO(kl_freep) char *real_dir = real_path(dir);
+	size_t n = strlen(real_dir);
 
-	return !strncmp(left, right, n) && (!left[n] || left[n] == '/');
+	return !strncmp(real_file, real_dir, n) && (!real_file[n] || real_file[n] == '/');
 }
 
-/* core.hooksPath as git reads it: "~" is a home, relative is to the top of the worktree. */
+/*
+ * core.hooksPath as git reads it: "~" is expanded, and a relative path starts at the top of the
+ * worktree. `*out` is NULL if it is not set.
+ */
 static int hooks_path(char **out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -182,7 +185,7 @@ static int hooks_path(char **out, struct kl_repo *repo)
 	return 0;
 }
 
-/* The file at the top of the worktree by which a tool is known, or NULL; the caller frees. */
+/* Path of the first of `names` at the top of the worktree, or NULL; the caller frees. */
 static char *top_file(const struct kl_repo *repo, const char *const *names)
 {
 	for (; *names; names++) {
@@ -202,17 +205,17 @@ static const char *const framework_files[] = { ".pre-commit-config.yaml", ".pre-
 					       NULL };
 
 /*
- * What a tool's own file calls us by: the pre-commit framework by ids, of which each serves two
- * events.
+ * Does a tool's configuration file call us for this event? The pre-commit framework refers to us by
+ * hook ids, some of which serve two events.
  */
 static bool calls_us(const char *text, const char *owner, const char *event)
 {
-	KL_AUTO(kl_freep) char *call = kl_asprintf("klineage hooks run %s", event);
+	KL_AUTO(kl_freep) char *command = kl_asprintf("klineage hooks run %s", event);
 	const char *id = !strcmp(event, "pre-push")  ? "id: klineage-push" :
 			 !strncmp(event, "post-", 5) ? "id: klineage-note" :
 						       "id: klineage-gate";
 
-	return strstr(text, call) || (!strcmp(owner, "pre-commit") && strstr(text, id));
+	return strstr(text, command) || (!strcmp(owner, "pre-commit") && strstr(text, id));
 }
 
 static void set_hook(struct kl_hook *hook, char *path, enum kl_hook_state state)
@@ -222,7 +225,7 @@ static void set_hook(struct kl_hook *hook, char *path, enum kl_hook_state state)
 	hook->state = state;
 }
 
-/* One file speaks for all events. */
+/* A tool's configuration file, which configures all events. */
 static int by_tool(struct kl_hooks *hooks, const char *owner, const char *file)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -241,7 +244,7 @@ static int by_tool(struct kl_hooks *hooks, const char *owner, const char *file)
 	return 0;
 }
 
-/* Where a person writes hooks: husky's `.husky/_` only calls what is beside it. */
+/* The directory for the user's own hooks: husky's `.husky/_` only calls the hooks in `.husky`. */
 static char *written_dir(const char *dir)
 {
 	size_t n = strlen(dir);
@@ -249,14 +252,14 @@ static char *written_dir(const char *dir)
 	return kl_strndup(dir, n > 2 && !strcmp(dir + n - 2, "/_") ? n - 2 : n);
 }
 
-/* A directory of the user's. */
+/* The user's own hooks directory (core.hooksPath). */
 static void by_directory(struct kl_hooks *hooks, const struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *dir = written_dir(hooks->dir);
-	const char *name = strstr(hooks->dir, "/.husky");
+	const char *husky = strstr(hooks->dir, "/.husky");
 
 	hooks->way = KL_HOOKS_BY_HAND;
-	hooks->owner = name && (!name[7] || name[7] == '/') ? "husky" : "core.hooksPath";
+	hooks->owner = husky && (!husky[7] || husky[7] == '/') ? "husky" : "core.hooksPath";
 	hooks->outside = !is_below(hooks->dir, repo->worktree);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
 		char *path = kl_fs_join(dir, event_names[i]);
@@ -265,7 +268,7 @@ static void by_directory(struct kl_hooks *hooks, const struct kl_repo *repo)
 	}
 }
 
-/* Is one of them ours already? */
+/* Read the state of the hook files in `hooks->ours`; returns true if one of them is ours. */
 static bool by_files(struct kl_hooks *hooks)
 {
 	bool ours = false;
@@ -285,7 +288,10 @@ static char *config_key(const char *event, const char *leaf)
 	return kl_asprintf("hook.klineage-%s.%s", event, leaf);
 }
 
-/* What calls us without an entry: a hook file, of an older install or of somebody's, or a tool. */
+/*
+ * Find what calls us without a config entry: a hook file, from an older install or written by the
+ * user, or a tool's configuration.
+ */
 static int called_otherwise(struct kl_hook *hook, const struct kl_hooks *hooks,
 			    struct kl_repo *repo)
 {
@@ -341,9 +347,9 @@ int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files)
 
 	if (!repo->worktree)
 		return kl_error_hint(kl_error(KL_EINVALID,
-					      "this is a bare repository, or the inside of one: "
-					      "nothing is committed here"),
-				     "what is pushed to it is judged where it is built");
+					      "hooks need a worktree: this is a bare repository "
+					      "or a git directory"),
+				     "install them in a clone in which commits are made");
 	if ((err = git_has_config_hooks(&config, repo)) < 0 || (err = hooks_path(&path, repo)) < 0)
 		return err;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
@@ -371,17 +377,18 @@ int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files)
 
 static int same_bytes(bool *out, const char *left, const char *right)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, buf = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf left_text = KL_BUF_INIT, right_text = KL_BUF_INIT;
 	int err;
 
-	if ((err = kl_fs_read(&text, left, MAX_HOOK)) < 0 ||
-	    (err = kl_fs_read(&buf, right, MAX_HOOK)) < 0)
+	if ((err = kl_fs_read(&left_text, left, MAX_HOOK)) < 0 ||
+	    (err = kl_fs_read(&right_text, right, MAX_HOOK)) < 0)
 		return err;
-	*out = text.len == buf.len && !memcmp(text.ptr, buf.ptr, text.len);
+	*out = left_text.len == right_text.len &&
+	       !memcmp(left_text.ptr, right_text.ptr, left_text.len);
 	return 0;
 }
 
-/* Is there a reason not to touch this one? Nothing was written yet. */
+/* Refuse a hook that must not be overwritten. Called for all hooks before anything is written. */
 static int may_install(const struct kl_hook *hook, bool chain)
 {
 	KL_AUTO(kl_freep) char *before = chained_path(hook->path);
@@ -389,16 +396,15 @@ static int may_install(const struct kl_hook *hook, bool chain)
 	int err;
 
 	if (hook->state == KL_HOOK_EDITED) {
-		err = kl_error(KL_EEXISTS, "'%s' was ours, and somebody has changed it",
-			       hook->path);
-		return kl_error_hint(err, "take your part to a file of its own, and this one away");
+		err = kl_error(KL_EEXISTS, "'%s' was modified after it was installed", hook->path);
+		return kl_error_hint(err, "move your changes to a file of your own and remove it");
 	}
 	if (hook->state != KL_HOOK_FOREIGN)
 		return 0;
 	if (!chain) {
-		err = kl_error(KL_EEXISTS, "there is a hook '%s' already", hook->path);
+		err = kl_error(KL_EEXISTS, "hook '%s' already exists", hook->path);
 		kl_error_hint(err,
-			      "--chain keeps it and calls it first, or add to it yourself: "
+			      "use --chain to keep it and call it first, or add this line to it: "
 			      "git klineage hooks run %s -- \"$@\"",
 			      hook->event);
 		return err;
@@ -407,12 +413,12 @@ static int may_install(const struct kl_hook *hook, bool chain)
 		return 0;
 	if ((err = same_bytes(&same, hook->path, before)) < 0 || same)
 		return err;
-	err = kl_error(KL_EEXISTS, "'%s' and '%s' are both somebody's", hook->path, before);
-	return kl_error_hint(err, "one of them is older: keep the one that is right as '%s'",
+	err = kl_error(KL_EEXISTS, "cannot chain '%s': '%s' already exists", hook->path, before);
+	return kl_error_hint(err, "keep the right one of them as '%s' and remove the other",
 			     hook->path);
 }
 
-/* The foreign hook gets a second name; it loses its first when ours takes it. */
+/* Give the foreign hook a second name; our hook then replaces it under the first. */
 static int keep_foreign(const char *path)
 {
 	KL_AUTO(kl_freep) char *before = chained_path(path);
@@ -450,7 +456,7 @@ static int set_config(struct kl_repo *repo, const char *event)
 {
 	KL_AUTO(kl_freep) char *command = config_key(event, "command");
 	KL_AUTO(kl_freep) char *on = config_key(event, "event");
-	/* found anew each time, so that the repository may be moved */
+	/* git runs this each time, so that the repository can be moved */
 	KL_AUTO(kl_freep) char *line = kl_asprintf(
 		"\"$(git rev-parse --git-common-dir)\"/klineage/hooks/%s", event);
 	struct kl_git_call call = { .args = KL_ARGS("config", "--local", "--replace-all", command,
@@ -465,16 +471,17 @@ static int clear_dir(const char *dir, bool remove);
 static int unset_config(struct kl_repo *repo, const char *event);
 
 /*
- * Entries take the place of files that an install under an older git left, and the other way round.
+ * Drop what an install with an older or newer git left: files if config entries replace them, or
+ * entries if files do. If `remove` is false, only check that none of the files was edited.
  */
 static int drop_other_way(const struct kl_hooks *hooks, struct kl_repo *repo, bool remove)
 {
-	KL_AUTO(kl_freep) char *usual = kl_fs_join(repo->common_dir, "hooks");
-	KL_AUTO(kl_freep) char *own = kl_fs_join(repo->common_dir, "klineage/hooks");
+	KL_AUTO(kl_freep) char *git_hooks = kl_fs_join(repo->common_dir, "hooks");
+	KL_AUTO(kl_freep) char *own_hooks = kl_fs_join(repo->common_dir, "klineage/hooks");
 	int err = 0;
 
 	if (hooks->way == KL_HOOKS_CONFIG) {
-		err = clear_dir(usual, remove);
+		err = clear_dir(git_hooks, remove);
 		return err < 0 || !is_below(hooks->dir, repo->common_dir) ?
 			       err :
 			       clear_dir(hooks->dir, remove);
@@ -482,13 +489,13 @@ static int drop_other_way(const struct kl_hooks *hooks, struct kl_repo *repo, bo
 	for (size_t i = 0; remove && i < KL_HOOKS_EVENTS && !err; i++)
 		err = unset_config(repo, event_names[i]);
 	if (!err)
-		err = clear_dir(own, remove);
+		err = clear_dir(own_hooks, remove);
 	if (!err && remove)
-		rmdir(own);
+		rmdir(own_hooks);
 	return err;
 }
 
-/* A file of ours where older versions of git look is to become an entry. */
+/* With config hooks, install to our own directory even if an older git's install is elsewhere. */
 static void to_entries(struct kl_hooks *hooks)
 {
 	for (size_t i = 0; hooks->way == KL_HOOKS_CONFIG && i < KL_HOOKS_EVENTS; i++) {
@@ -507,7 +514,7 @@ int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain)
 	int err = 0;
 
 	if (hooks->way == KL_HOOKS_BY_HAND)
-		KL_BUG("hooks of others are not written");
+		KL_BUG("hooks managed by another tool cannot be installed");
 	to_entries(hooks);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++)
 		err = may_install(&hooks->hook[i], chain);
@@ -522,9 +529,9 @@ int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain)
 	return err < 0 ? err : drop_other_way(hooks, repo, true);
 }
 
-/* --- and back -------------------------------------------------------------------------- */
+/* --- uninstalling ---------------------------------------------------------------------- */
 
-/* One rename: the foreign hook stands in our place, and nowhere else. */
+/* A single rename(2) puts a chained foreign hook back in place of ours. */
 static int take_away(const char *path, enum kl_hook_state state)
 {
 	KL_AUTO(kl_freep) char *before = chained_path(path);
@@ -533,7 +540,7 @@ static int take_away(const char *path, enum kl_hook_state state)
 	if (err < 0)
 		return err;
 	if (state == KL_HOOK_CHAINED ? rename(before, path) < 0 : unlink(path) < 0)
-		return kl_error_errno("cannot take away '%s'", path);
+		return kl_error_errno("cannot remove '%s'", path);
 	return KL_FAULT("hook-gone");
 }
 
@@ -548,7 +555,8 @@ static int unset_config(struct kl_repo *repo, const char *event)
 }
 
 /*
- * What a crash left of an install: a second name, or a copy, of a hook that is still in its place.
+ * Remove what a crash during an install left: a second name, or a copy, of a hook that is still in
+ * its place.
  */
 static int drop_second(const char *path)
 {
@@ -560,11 +568,11 @@ static int drop_second(const char *path)
 		return 0;
 	err = same_bytes(&same, path, before);
 	if (!err && same && unlink(before) < 0)
-		return kl_error_errno("cannot take away '%s'", before);
+		return kl_error_errno("cannot remove '%s'", before);
 	return err;
 }
 
-/* Our files in one directory; without `remove` only: is one of them not as we wrote it? */
+/* Remove our files from a directory; if `remove` is false, only check that none was edited. */
 static int clear_dir(const char *dir, bool remove)
 {
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
@@ -574,8 +582,8 @@ static int clear_dir(const char *dir, bool remove)
 
 		if (state == KL_HOOK_EDITED)
 			return kl_error(KL_EEXISTS,
-					"'%s' was ours, and somebody has changed it: take it "
-					"away by hand",
+					"'%s' was modified after it was installed: remove it "
+					"manually",
 					path);
 		if (remove && (state == KL_HOOK_OURS || state == KL_HOOK_CHAINED) &&
 		    (err = take_away(path, state)) < 0)
@@ -586,22 +594,22 @@ static int clear_dir(const char *dir, bool remove)
 	return 0;
 }
 
-/* Wherever an install of ours may have been, with another git or another core.hooksPath. */
+/* Clear every directory that an install with another git or core.hooksPath can have written to. */
 int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) char *usual = kl_fs_join(repo->common_dir, "hooks");
-	KL_AUTO(kl_freep) char *own = kl_fs_join(repo->common_dir, "klineage/hooks");
-	const char *dir[] = { own, usual,
-			      is_below(hooks->dir, repo->common_dir) ? hooks->dir : usual };
+	KL_AUTO(kl_freep) char *git_hooks = kl_fs_join(repo->common_dir, "hooks");
+	KL_AUTO(kl_freep) char *own_hooks = kl_fs_join(repo->common_dir, "klineage/hooks");
+	const char *dirs[] = { own_hooks, git_hooks,
+			       is_below(hooks->dir, repo->common_dir) ? hooks->dir : git_hooks };
 	int err = 0;
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(dir) && !err; i++)
-		err = clear_dir(dir[i], false);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(dirs) && !err; i++)
+		err = clear_dir(dirs[i], false);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++)
 		err = unset_config(repo, event_names[i]);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(dir) && !err; i++)
-		err = clear_dir(dir[i], true);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(dirs) && !err; i++)
+		err = clear_dir(dirs[i], true);
 	if (!err)
-		rmdir(own); /* nobody else's */
+		rmdir(own_hooks); /* only we write to it */
 	return err;
 }

@@ -5,15 +5,16 @@
 #include "repo/repo.h"
 
 /*
- * hooks - finds, installs and removes our git hooks beside those of others. git finds a hook by
- * its name in one directory, so that who comes second must not overwrite who came first:
+ * hooks - finds, installs and removes our git hooks beside existing ones. git finds a hook by its
+ * name in a single directory, so installing one must not overwrite an existing hook:
  *
- * - git 2.54 and later: entries of the configuration (`hook.klineage-<event>.command`), which stand
- *   beside any file;
- * - somebody else's tool runs the hooks (husky, lefthook, the pre-commit framework, a core.hooksPath of
- *   the user's): nothing is written, the line to add is said;
- * - else files of our own. A foreign hook of that name is refused, or chained: it moves to
- *   <event>.klineage-chained and is called first. At no moment, a crash included, is there none.
+ * - git 2.54 and later: config entries (`hook.klineage-<event>.command`), which git runs in
+ *   addition to hook files;
+ * - another tool runs the hooks (husky, lefthook, the pre-commit framework, or the user's own
+ *   core.hooksPath): nothing is written, and the user is shown the line to add;
+ * - otherwise hook files. A foreign hook of the same name is refused, or chained: it is renamed to
+ *   <event>.klineage-chained and called first. At every moment, even after a crash, one of the two
+ *   hooks is in place.
  *
  *	kl_hooks_look(&h, repo, false);
  *	kl_hooks_install(&h, repo, chain);
@@ -25,45 +26,46 @@ enum kl_hooks_way { KL_HOOKS_FILES, KL_HOOKS_CONFIG, KL_HOOKS_BY_HAND };
 enum kl_hook_state {
 	KL_HOOK_ABSENT,
 	KL_HOOK_OURS,
-	KL_HOOK_CHAINED, /* ours, a foreign one behind it */
+	KL_HOOK_CHAINED, /* ours, which calls a foreign one first */
 	KL_HOOK_CALLED,  /* a foreign one that calls us */
-	KL_HOOK_EDITED,  /* was ours, somebody has changed it */
+	KL_HOOK_EDITED,  /* ours, but modified by the user */
 	KL_HOOK_FOREIGN,
 };
 
 struct kl_hook {
 	const char *event;
-	char *path; /* the file that decides it */
+	char *path; /* the file that determines the state */
 	enum kl_hook_state state;
 };
 
 struct kl_hooks {
 	enum kl_hooks_way way;
-	/** By hand: whose hooks they are: "husky", "lefthook", "pre-commit", "core.hooksPath". */
+	/** KL_HOOKS_BY_HAND: "husky", "lefthook", "pre-commit" or "core.hooksPath"; static. */
 	const char *owner;
 	char *dir; /* git's hooks directory */
-	/* where our files are: `dir`, or one of our own with config hooks */
+	/* directory of our files: `dir`, or with config hooks a directory of our own */
 	char *ours;
-	bool outside; /* `dir` belongs to no repository: others use it, too */
+	bool outside; /* `dir` is outside the worktree, so other repositories can use it as well */
 	struct kl_hook hook[KL_HOOKS_EVENTS];
 };
 
 /**
- * `files`: git's own directory, whatever tools say that they write there (lefthook, the framework).
- * KL_EINVALID in a bare repository, where nothing is committed.
+ * Find out how hooks are installed here and the state of each. `files`: use files in git's own
+ * hooks directory even if lefthook or the pre-commit framework, which write there, are configured.
+ * KL_EINVALID: the repository has no worktree, so nothing is committed in it.
  */
 int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files);
 void kl_hooks_release(struct kl_hooks *hooks);
 
 /**
- * All or nothing: KL_EEXISTS names what is in the way, before anything is written. Once more is no
- * error, and renews older files of ours. Not with KL_HOOKS_BY_HAND. `hooks` is as after
- * kl_hooks_look.
+ * Install all hooks. KL_EEXISTS: a file is in the way (the message names it), and nothing was
+ * written. Installing again is not an error and updates older files of ours. Must not be called if
+ * `hooks->way` is KL_HOOKS_BY_HAND. `hooks` comes from kl_hooks_look() and is updated.
  */
 int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain);
 /**
- * Takes away whatever install made, brings back what it moved. KL_EEXISTS: one of ours was edited,
- * and nothing was touched.
+ * Remove everything that kl_hooks_install() created, and restore the hooks that it renamed.
+ * KL_EEXISTS: one of our files was edited, and nothing was changed.
  */
 int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo);
 

@@ -7,7 +7,7 @@
 #include "repo/internal.h"
 
 #define MAX_NOTE ((size_t)64 << 20)
-#define MAX_ENTRIES ((size_t)1 << 23) /* shared subtrees: few bytes spell many names */
+#define MAX_ENTRIES ((size_t)1 << 23) /* with shared subtrees a small pack can hold many names */
 #define MAX_FANOUT (GIT_OID_HEXSZ / 2 - 1)
 
 void kl_note_index_release(struct kl_note_index *index)
@@ -35,38 +35,42 @@ static bool all_hex(const char *text)
 	return text[strspn(text, "0123456789abcdef")] == '\0';
 }
 
-/* `name` below the `hex` that the directories above spelled: note, fanout or neither. */
+/*
+ * Collect the notes of `tree`. `hex` is the part of the commit id that the directories above spell;
+ * an entry is a note, a fanout directory, or ignored. `*seen` counts all entries.
+ */
 static int collect_notes(struct kl_note_index *index, size_t *seen, struct kl_repo *repo,
-			 const git_oid *tree, const char *hex)
+			 const git_oid *tree_oid, const char *hex)
 {
-	KL_AUTO(git_tree_freep) git_tree *other = NULL;
-	size_t have = strlen(hex);
-	int err = git_tree_lookup(&other, repo->git, tree);
+	KL_AUTO(git_tree_freep) git_tree *tree = NULL;
+	size_t prefix_len = strlen(hex);
+	int err = git_tree_lookup(&tree, repo->git, tree_oid);
 
 	if (err < 0)
-		return kl_error_git(err, "cannot read notes tree %s", git_oid_tostr_s(tree));
-	for (size_t i = 0; !err && i < git_tree_entrycount(other); i++) {
-		const git_tree_entry *entry = git_tree_entry_byindex(other, i);
+		return kl_error_git(err, "cannot read notes tree %s", git_oid_tostr_s(tree_oid));
+	for (size_t i = 0; !err && i < git_tree_entrycount(tree); i++) {
+		const git_tree_entry *entry = git_tree_entry_byindex(tree, i);
 		const char *name = git_tree_entry_name(entry);
-		size_t n = strlen(name);
+		size_t name_len = strlen(name);
 		char whole[KL_OID_HEX];
 
 		if (++*seen > MAX_ENTRIES)
-			return kl_error(KL_EINVALID, "a tree of more than %zu notes", MAX_ENTRIES);
-		if (have + n > GIT_OID_HEXSZ || !all_hex(name))
+			return kl_error(KL_EINVALID, "notes tree has more than %zu entries",
+					MAX_ENTRIES);
+		if (prefix_len + name_len > GIT_OID_HEXSZ || !all_hex(name))
 			continue;
-		memcpy(whole, hex, have);
-		memcpy(whole + have, name, n + 1);
+		memcpy(whole, hex, prefix_len);
+		memcpy(whole + prefix_len, name, name_len + 1);
 		if (git_tree_entry_type(entry) == GIT_OBJECT_TREE) {
-			if (n == 2 && have + n < GIT_OID_HEXSZ)
+			if (name_len == 2 && prefix_len + name_len < GIT_OID_HEXSZ)
 				err = collect_notes(index, seen, repo, git_tree_entry_id(entry),
 						    whole);
 		} else if (git_tree_entry_type(entry) == GIT_OBJECT_BLOB &&
-			   have + n == GIT_OID_HEXSZ) {
+			   prefix_len + name_len == GIT_OID_HEXSZ) {
 			KL_GROW(index->e, index->n + 1, index->alloc);
 			index->e[index->n] = (struct kl_note_entry){
 				.blob = *git_tree_entry_id(entry),
-				.depth = (unsigned)have / 2,
+				.depth = (unsigned)prefix_len / 2,
 			};
 			kl_oid_parsen(&index->e[index->n++].commit, whole, GIT_OID_HEXSZ);
 		}
@@ -76,10 +80,10 @@ static int collect_notes(struct kl_note_index *index, size_t *seen, struct kl_re
 
 static int by_commit(const void *left, const void *right)
 {
-	const struct kl_note_entry *note_entry = left, *entry = right;
-	int ch = git_oid_cmp(&note_entry->commit, &entry->commit);
+	const struct kl_note_entry *x = left, *y = right;
+	int order = git_oid_cmp(&x->commit, &y->commit);
 
-	return ch ? ch : (entry->depth > note_entry->depth) - (entry->depth < note_entry->depth);
+	return order ? order : (y->depth > x->depth) - (y->depth < x->depth);
 }
 
 int kl_notes_index(struct kl_note_index *out, struct kl_repo *repo, const git_oid *tip)
@@ -105,29 +109,29 @@ int kl_notes_concat(struct kl_buf *out, struct kl_repo *repo, const git_oid *blo
 
 	if (err < 0 || !text.len)
 		return err;
-	/* between two notes git puts one empty line */
+	/* git separates two notes by one empty line */
 	if (out->len)
 		kl_buf_adds(out, out->ptr[out->len - 1] == '\n' ? "\n" : "\n\n");
 	kl_buf_add(out, text.ptr, text.len);
 	return 0;
 }
 
-/* Note blobs of one commit, deepest first: the order in which git puts them together. */
+/* Note blobs of one commit, deepest first: the order in which git concatenates them. */
 static int find_notes(git_oid blob[MAX_FANOUT + 1], size_t *n, struct kl_repo *repo,
-		      const git_oid *tree, const char *hex)
+		      const git_oid *tree_oid, const char *hex)
 {
-	KL_AUTO(git_tree_freep) git_tree *other = NULL;
+	KL_AUTO(git_tree_freep) git_tree *tree = NULL;
 	const git_tree_entry *entry;
 	char dir[3] = { hex[0], hex[1], '\0' };
-	int err = git_tree_lookup(&other, repo->git, tree);
+	int err = git_tree_lookup(&tree, repo->git, tree_oid);
 
 	if (err < 0)
-		return kl_error_git(err, "cannot read notes tree %s", git_oid_tostr_s(tree));
-	entry = hex[2] ? git_tree_entry_byname(other, dir) : NULL;
+		return kl_error_git(err, "cannot read notes tree %s", git_oid_tostr_s(tree_oid));
+	entry = hex[2] ? git_tree_entry_byname(tree, dir) : NULL;
 	if (entry && git_tree_entry_type(entry) == GIT_OBJECT_TREE &&
 	    (err = find_notes(blob, n, repo, git_tree_entry_id(entry), hex + 2)) < 0)
 		return err;
-	entry = git_tree_entry_byname(other, hex);
+	entry = git_tree_entry_byname(tree, hex);
 	if (entry && git_tree_entry_type(entry) == GIT_OBJECT_BLOB)
 		git_oid_cpy(blob + (*n)++, git_tree_entry_id(entry));
 	return 0;

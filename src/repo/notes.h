@@ -5,12 +5,13 @@
 #include "repo/refs.h"
 
 /*
- * notes - gate events as lines of a note on the commit they judge, on
- * refs/notes/klineage/gate. One event a line (JSON Lines), immutable, named
- * by its "id": two notes merge by union, so the ref's merge strategy is
- * cat_sort_uniq. Written by `git fast-import` onto a temporary ref from the
- * old tip, then moved in the transaction of refs.h; when somebody else was
- * quicker: read again, union, retry with jitter.
+ * notes - stores gate events as lines of git notes on the commits they judge.
+ *
+ * The notes ref is refs/notes/klineage/gate. Each line is one immutable event (JSON Lines),
+ * identified by its "id". Two notes merge by union, so the ref's merge strategy is cat_sort_uniq.
+ * `git fast-import` writes the new notes commit on a temporary ref, starting from the old tip; then
+ * a transaction (refs.h) moves the notes ref. If another process moved it first, read the notes
+ * again, unite and retry after a random delay.
  */
 #define KL_NOTES_GATE "refs/notes/klineage/gate"
 
@@ -19,53 +20,56 @@ struct kl_note_line {
 	const char *line; /* no newline */
 };
 
-/** Add lines; those whose id is on the commit already are skipped. */
+/** Add lines; skips lines whose id the commit's note already has. */
 int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n);
 
 /**
- * The same, but leaves the move to a transaction of the caller: `*tip` is the
- * new notes commit (unchanged if nothing was new), `*old` what the ref was at (zero: none).
- * If the transaction answers KL_ECHANGED, prepare again.
+ * As kl_notes_add, but does not move the ref, so that the caller can move it in a transaction.
+ * `*tip` is the new notes commit, or the old one if no line was new; `*old` is the ref's old value
+ * (zero if it did not exist). If the transaction fails with KL_ECHANGED, prepare again.
  */
 int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *repo, const char *ref,
 		     const struct kl_note_line *line, size_t n);
 
-/** Where the notes of a ref are, without their texts: by commit, deeper ones first. */
+/** A note's commit and blob, without its text. */
 struct kl_note_at {
 	git_oid commit, blob;
 };
-/** `*tip` is what the ref is at, zero if there is none; the array is the caller's. */
+/**
+ * List the notes of a ref by commit; of several notes on one commit the deeper ones come first.
+ * `*tip` is the ref's value, zero if it does not exist. The caller frees the array.
+ */
 int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *repo,
 		  const char *ref);
 
-/** Is a line of somebody else's notes to be taken? No newline in it. */
+/** Should this line of the other side's notes be accepted? `line` has no newline. */
 typedef bool kl_notes_accept(const char *line, size_t len, void *payload);
 
 struct kl_notes_merged {
-	size_t events, commits; /* that are new here */
-	size_t refused;         /* lines of theirs that were left */
+	size_t events, commits; /* new events, and commits that got some */
+	size_t refused;         /* lines of theirs that `accept` refused */
 };
 
 /**
- * Unite two tips of a notes ref by event: no line of ours is lost, and of theirs those that
- * `accept` takes (all of theirs is hostile until then). `*tip` is ours if it has all of theirs;
- * theirs if that has all of ours and nothing was refused; else a merge of both, where lines of
- * notes that both changed stand in an order that does not depend on who merged. `ours` zero: none
- * yet. Moves no ref.
+ * Merge two tips of a notes ref by event. All lines of ours are kept, and the lines of theirs that
+ * `accept` accepts; theirs is untrusted until then. `*tip` is ours if it contains theirs; theirs if
+ * it contains ours and no line was refused; otherwise a merge commit of both. The order of lines in
+ * a note that both sides changed does not depend on which side merges. `ours` is zero if there are
+ * no notes here yet. Does not move the ref.
  */
 int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *repo,
 		   const git_oid *ours, const git_oid *theirs, kl_notes_accept *accept,
 		   void *payload);
 
 /**
- * The note text of one commit (fanout handled, mixed depths concatenated as
- * git does); "" if none.
+ * Read the note of one commit; "" if it has none. Handles fanout, and concatenates notes at
+ * different depths as git does.
  */
 int kl_notes_read(struct kl_buf *out, struct kl_repo *repo, const char *ref, const git_oid *commit);
 
 /**
- * Every note of the ref, one callback a note, in tree order; non-zero from
- * `fn` ends and is returned.
+ * Call `fn` once for each commit that has a note, in order of commit ids. A non-zero return of `fn`
+ * ends the iteration and is returned.
  */
 int kl_notes_each(struct kl_repo *repo, const char *ref,
 		  int (*fn)(const git_oid *commit, const char *text, size_t len, void *payload),

@@ -6,12 +6,12 @@
 #include "repo/internal.h"
 #include "repo/notes.h"
 
-#define MAX_BYTES ((size_t)4 << 30) /* of notes that differ, all together */
+#define MAX_BYTES ((size_t)4 << 30) /* total size of the notes that differ */
 
-/* A line of a united note; it points into the text that it came from. */
+/* A line of a merged note; `text` points into the note that it was read from. */
 struct line {
-	const char *s;
-	size_t n;
+	const char *text;
+	size_t len;
 	struct kl_note_key key;
 };
 
@@ -44,64 +44,65 @@ static void merge_release(struct merge *merge)
 
 /* --- one note ------------------------------------------------------------ */
 
-/* By what a line is, then by itself: the first of two that are the same is the one to keep. */
+/* Sort by key, then by bytes; of lines with the same key the first is kept. */
 static int by_key(const void *left, const void *right)
 {
-	const struct line *line = left, *other = right;
-	int ch = strcmp(line->key.full, other->key.full);
+	const struct line *x = left, *y = right;
+	int order = strcmp(x->key.full, y->key.full);
 
-	if (!ch)
-		ch = memcmp(line->s, other->s, line->n < other->n ? line->n : other->n);
-	return ch ? ch : (line->n > other->n) - (line->n < other->n);
+	if (!order)
+		order = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
+	return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-/* Oldest first, events that say no time last: an order that does not tell who merged. */
+/* Oldest first, events without a time last: an order that does not depend on which side merges. */
 static int by_time(const void *left, const void *right)
 {
-	const struct line *other = left, *line = right;
-	int ch = !*other->key.time - !*line->key.time;
+	const struct line *x = left, *y = right;
+	int order = !*x->key.time - !*y->key.time;
 
-	if (!ch)
-		ch = strcmp(other->key.time, line->key.time);
-	return ch ? ch : by_key(left, right);
+	if (!order)
+		order = strcmp(x->key.time, y->key.time);
+	return order ? order : by_key(left, right);
 }
 
-/* The lines of one side; those of theirs that are refused are counted and left. */
+/* Add the lines of one side; lines of theirs that are refused are only counted. */
 static void add_lines(struct lines *lines, struct merge *merge, const char *text, bool theirs)
 {
 	for (const char *at = text; *at;) {
-		size_t n = strcspn(at, "\n");
-		struct line one = { .s = at, .n = n };
+		size_t len = strcspn(at, "\n");
+		struct line one = { .text = at, .len = len };
 
-		if (n && theirs && !merge->accept(at, n, merge->payload)) {
+		if (len && theirs && !merge->accept(at, len, merge->payload)) {
 			merge->done->refused++;
-		} else if (n) {
-			kl_note_key_init(&one.key, at, n);
+		} else if (len) {
+			kl_note_key_init(&one.key, at, len);
 			KL_GROW(lines->v, lines->n + 1, lines->alloc);
 			lines->v[lines->n++] = one;
 		}
-		at += n + (at[n] == '\n');
+		at += len + (at[len] == '\n');
 	}
 }
 
 /*
- * Drop doubles; of an event that is signed on one side both lines stay, as a writer would have it.
+ * Drop duplicates and print the rest. If only one side's line of an event is signed, both lines
+ * stay, as they would if the signature had been added later (see add_new() in notes_write.c).
  */
 static void unite_lines(struct kl_buf *out, struct lines *lines)
 {
-	size_t n = 0;
+	size_t kept = 0;
 
 	qsort(lines->v, lines->n, sizeof(*lines->v), by_key);
 	for (size_t i = 0; i < lines->n; i++) {
-		if (n && !strcmp(lines->v[n - 1].key.full, lines->v[i].key.full))
+		if (kept && !strcmp(lines->v[kept - 1].key.full, lines->v[i].key.full))
 			kl_note_key_release(&lines->v[i].key);
 		else
-			lines->v[n++] = lines->v[i];
+			lines->v[kept++] = lines->v[i];
 	}
-	lines->n = n;
+	lines->n = kept;
 	qsort(lines->v, lines->n, sizeof(*lines->v), by_time);
 	for (size_t i = 0; i < lines->n; i++)
-		kl_buf_addf(out, "%.*s\n", (int)lines->v[i].n, lines->v[i].s);
+		kl_buf_addf(out, "%.*s\n", (int)lines->v[i].len, lines->v[i].text);
 }
 
 static int read_note(struct kl_buf *out, struct merge *merge, const struct kl_note_index *index,
@@ -114,20 +115,20 @@ static int read_note(struct kl_buf *out, struct merge *merge, const struct kl_no
 			err = kl_notes_concat(out, merge->out.r, &index->e[i].blob);
 	merge->bytes += out->len;
 	if (!err && merge->bytes > MAX_BYTES)
-		err = kl_error(KL_EINVALID, "the notes that differ have more than %zu MiB",
+		err = kl_error(KL_EINVALID, "the notes that differ exceed %zu MiB",
 			       MAX_BYTES >> 20);
 	return err;
 }
 
-static bool same_notes(const struct kl_note_index *left, size_t af, size_t at,
-		       const struct kl_note_index *right, size_t bf, size_t bt)
+static bool same_notes(const struct kl_note_index *left, size_t left_from, size_t left_to,
+		       const struct kl_note_index *right, size_t right_from, size_t right_to)
 {
-	if (at - af != 1 || bt - bf != 1)
+	if (left_to - left_from != 1 || right_to - right_from != 1)
 		return false;
-	return git_oid_equal(&left->e[af].blob, &right->e[bf].blob);
+	return git_oid_equal(&left->e[left_from].blob, &right->e[right_from].blob);
 }
 
-/* theirs[from, to) are the notes of one commit */
+/* Merge the notes theirs[from, to) of one commit. */
 static int merge_one(struct merge *merge, size_t from, size_t to)
 {
 	KL_AUTO(lines_release) struct lines lines = { 0 };
@@ -135,13 +136,13 @@ static int merge_one(struct merge *merge, size_t from, size_t to)
 	KL_AUTO(kl_buf_release) struct kl_buf theirs = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const struct kl_note_entry *entry = &merge->theirs.e[from];
-	size_t of, ot, refused = merge->done->refused, had, added;
+	size_t ours_from, ours_to, refused = merge->done->refused, had, added;
 	int err;
 
-	kl_notes_find(&of, &ot, &merge->out.old, &entry->commit);
-	if (same_notes(&merge->out.old, of, ot, &merge->theirs, from, to))
+	kl_notes_find(&ours_from, &ours_to, &merge->out.old, &entry->commit);
+	if (same_notes(&merge->out.old, ours_from, ours_to, &merge->theirs, from, to))
 		return 0;
-	if ((err = read_note(&ours, merge, &merge->out.old, of, ot)) < 0 ||
+	if ((err = read_note(&ours, merge, &merge->out.old, ours_from, ours_to)) < 0 ||
 	    (err = read_note(&theirs, merge, &merge->theirs, from, to)) < 0)
 		return err;
 	add_lines(&lines, merge, ours.ptr, false);
@@ -151,10 +152,10 @@ static int merge_one(struct merge *merge, size_t from, size_t to)
 	added = lines.n > had ? lines.n - had : 0;
 	merge->out.events += added;
 	merge->out.commits += added > 0;
-	/* a note that only they have stays the very blob that it is */
-	if (of == ot && to - from == 1 && merge->done->refused == refused)
+	/* a note that only they have, and of which nothing was refused, keeps its blob */
+	if (ours_from == ours_to && to - from == 1 && merge->done->refused == refused)
 		kl_notes_emit(&merge->out, &entry->commit, NULL, &entry->blob, entry->depth);
-	else if (strcmp(text.ptr, ours.ptr) || ot - of > 1)
+	else if (strcmp(text.ptr, ours.ptr) || ours_to - ours_from > 1)
 		kl_notes_emit(&merge->out, &entry->commit, &text, NULL, entry->depth);
 	return 0;
 }
@@ -176,7 +177,10 @@ static int merge_all(struct merge *merge)
 
 /* --- the commit -------------------------------------------------------------- */
 
-/* None of ours: theirs, less what is refused, on top of theirs. */
+/*
+ * We have no notes yet: the result is their tip, or, if lines were refused, a commit on top of it
+ * without them.
+ */
 static int clean_merge(git_oid *tip, struct merge *merge, const git_oid *theirs)
 {
 	KL_AUTO(kl_note_index_release) struct kl_note_index all = merge->theirs;
@@ -187,15 +191,15 @@ static int clean_merge(git_oid *tip, struct merge *merge, const git_oid *theirs)
 	write.old = all;
 	for (size_t i = 0, next; !err && i < all.n; i = next) {
 		KL_AUTO(lines_release) struct lines lines = { 0 };
-		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, was = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, theirs_text = KL_BUF_INIT;
 		size_t refused = merge->done->refused;
 
 		for (next = i; next < all.n && git_oid_equal(&all.e[i].commit, &all.e[next].commit);
 		     next++)
 			;
-		if ((err = read_note(&was, merge, &all, i, next)) < 0)
+		if ((err = read_note(&theirs_text, merge, &all, i, next)) < 0)
 			break;
-		add_lines(&lines, merge, was.ptr, true);
+		add_lines(&lines, merge, theirs_text.ptr, true);
 		unite_lines(&text, &lines);
 		write.events += lines.n;
 		write.commits++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notes_write - writes notes: union by event id, git fast-import, retry when another was first */
+/* notes_write - writes notes: union by event id, git fast-import, retry if the ref moved */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,13 +16,13 @@
 #define RETRY_MS 12000
 
 /*
- * One prepared write: for each commit that gets lines, its old text and the
- * lines that are new; and the notes that lie at two depths at once, which
- * are put together because a change of the fanout would drop one of them.
+ * A write in preparation. A commit that gets lines keeps its old text and gains the new lines.
+ * Notes of one commit at two depths are joined, because a change of the fanout would drop one of
+ * them.
  */
 struct write {
 	struct kl_notes_write out;
-	const struct kl_note_line **line; /* by commit, then order given */
+	const struct kl_note_line **line; /* by commit, then in the caller's order */
 	size_t nline;
 };
 
@@ -48,17 +48,17 @@ void kl_note_key_release(struct kl_note_key *key)
 	*key = (struct kl_note_key){ 0 };
 }
 
-void kl_note_key_init(struct kl_note_key *key, const char *line, size_t n)
+void kl_note_key_init(struct kl_note_key *key, const char *line, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *value = NULL;
+	KL_AUTO(json_decrefp) json_t *event = NULL;
 	const char *id = NULL;
 
-	if (kl_json_parse(&value, line, n) == 0 && json_is_object(value))
-		id = kl_json_str_or(value, "id", NULL);
-	key->id = id ? kl_asprintf("id %s", id) : kl_asprintf("line %.*s", (int)n, line);
-	key->full = id && kl_json_str_or(value, "sig", NULL) ? kl_asprintf("signed %s", id) :
+	if (kl_json_parse(&event, line, len) == 0 && json_is_object(event))
+		id = kl_json_str_or(event, "id", NULL);
+	key->id = id ? kl_asprintf("id %s", id) : kl_asprintf("line %.*s", (int)len, line);
+	key->full = id && kl_json_str_or(event, "sig", NULL) ? kl_asprintf("signed %s", id) :
 							       kl_strdup(key->id);
-	key->time = kl_strdup(id ? kl_json_str_or(value, "time", "") : "");
+	key->time = kl_strdup(id ? kl_json_str_or(event, "time", "") : "");
 }
 
 static void remember_key(struct kl_map *seen, const struct kl_note_key *key)
@@ -67,27 +67,27 @@ static void remember_key(struct kl_map *seen, const struct kl_note_key *key)
 	kl_map_put(seen, key->full, seen);
 }
 
-/* The old text without empty and doubled lines. */
+/* Copy the old text without empty and duplicate lines. */
 static void keep_old(struct kl_buf *out, struct kl_map *seen, const char *text)
 {
 	KL_AUTO(kl_map_release) struct kl_map lines = KL_MAP_INIT;
 
 	for (const char *at = text; *at;) {
-		size_t n = strcspn(at, "\n");
-		KL_AUTO(kl_freep) char *line = kl_strndup(at, n);
+		size_t len = strcspn(at, "\n");
+		KL_AUTO(kl_freep) char *line = kl_strndup(at, len);
 
-		if (n && !kl_map_put(&lines, line, seen)) {
+		if (len && !kl_map_put(&lines, line, seen)) {
 			KL_AUTO(kl_note_key_release) struct kl_note_key key;
 
-			kl_note_key_init(&key, line, n);
+			kl_note_key_init(&key, line, len);
 			kl_buf_addf(out, "%s\n", line);
 			remember_key(seen, &key);
 		}
-		at += n + (at[n] == '\n');
+		at += len + (at[len] == '\n');
 	}
 }
 
-/* How many of the lines were not there. */
+/* Append the lines that are not in the note yet; returns their number. */
 static size_t add_new(struct kl_buf *out, struct kl_map *seen,
 		      const struct kl_note_line *const *line, size_t n)
 {
@@ -137,13 +137,13 @@ void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
 }
 
 /*
- * fast-import places what `N` gives it; a note on an object that is not in this
- * clone goes where it was.
+ * fast-import's `N` command chooses the fanout itself but needs the commit. A note on a commit that
+ * is not in this clone is written at its old path, or at `depth`.
  */
 void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const struct kl_buf *text,
 		   const git_oid *blob, unsigned depth)
 {
-	char path[80], hex[KL_OID_HEX], what[KL_OID_HEX] = "inline";
+	char path[80], hex[KL_OID_HEX], blob_name[KL_OID_HEX] = "inline";
 	size_t from, to;
 
 	kl_notes_find(&from, &to, &write->old, commit);
@@ -154,13 +154,13 @@ void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const st
 	if (!blob && !text->len)
 		return;
 	if (blob)
-		kl_oid_hex(what, blob);
+		kl_oid_hex(blob_name, blob);
 	kl_oid_hex(hex, commit);
 	if (has_commit(write->r, commit)) {
-		kl_buf_addf(&write->stream, "N %s %s\n", what, hex);
+		kl_buf_addf(&write->stream, "N %s %s\n", blob_name, hex);
 	} else {
 		kl_notes_path(path, commit, from < to ? write->old.e[from].depth : depth);
-		kl_buf_addf(&write->stream, "M 100644 %s %s\n", what, path);
+		kl_buf_addf(&write->stream, "M 100644 %s %s\n", blob_name, path);
 	}
 	if (blob)
 		return;
@@ -169,7 +169,7 @@ void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const st
 	kl_buf_addch(&write->stream, '\n');
 }
 
-/* One commit with its new lines (none: only put its notes together). */
+/* Add lines to the note of one commit; without lines, only join its notes. */
 static int unite_note(struct write *write, const git_oid *commit,
 		      const struct kl_note_line *const *line, size_t n)
 {
@@ -194,10 +194,10 @@ static int unite_note(struct write *write, const git_oid *commit,
 
 static int by_commit(const void *left, const void *right)
 {
-	const struct kl_note_line *const *lines = left, *const *line = right;
-	int ch = git_oid_cmp(&(*lines)->commit, &(*line)->commit);
+	const struct kl_note_line *const *x = left, *const *y = right;
+	int order = git_oid_cmp(&(*x)->commit, &(*y)->commit);
 
-	return ch ? ch : (*lines > *line) - (*lines < *line); /* one array: order given */
+	return order ? order : (*x > *y) - (*x < *y); /* same array: the caller's order */
 }
 
 static bool is_named(const struct write *write, const git_oid *commit)
@@ -207,11 +207,11 @@ static bool is_named(const struct write *write, const git_oid *commit)
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int ch = git_oid_cmp(&write->line[mid]->commit, &key.commit);
+		int order = git_oid_cmp(&write->line[mid]->commit, &key.commit);
 
-		if (!ch)
+		if (!order)
 			return true;
-		if (ch < 0)
+		if (order < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -224,11 +224,12 @@ static int unite_doubled(struct write *write)
 	int err = 0;
 
 	for (size_t i = 1; !err && i < write->out.old.n; i++) {
-		const git_oid *oid = &write->out.old.e[i].commit;
+		const git_oid *commit = &write->out.old.e[i].commit;
 
-		if (git_oid_equal(oid, &write->out.old.e[i - 1].commit) && !is_named(write, oid) &&
-		    (i == 1 || !git_oid_equal(oid, &write->out.old.e[i - 2].commit)))
-			err = unite_note(write, oid, NULL, 0);
+		if (git_oid_equal(commit, &write->out.old.e[i - 1].commit) &&
+		    !is_named(write, commit) &&
+		    (i == 1 || !git_oid_equal(commit, &write->out.old.e[i - 2].commit)))
+			err = unite_note(write, commit, NULL, 0);
 	}
 	return err;
 }
@@ -246,14 +247,14 @@ static int build_trees(struct write *write, const struct kl_note_line *line, siz
 	}
 	qsort(write->line, n, sizeof(*write->line), by_commit);
 	for (size_t i = 0, end; !err && i < n; i = end) {
-		const git_oid *oid = &write->line[i]->commit;
+		const git_oid *commit = &write->line[i]->commit;
 
-		for (end = i; end < n && git_oid_equal(&write->line[end]->commit, oid); end++)
+		for (end = i; end < n && git_oid_equal(&write->line[end]->commit, commit); end++)
 			;
-		if (!has_commit(write->out.r, oid))
-			return kl_error(KL_ENOTFOUND, "no commit %s to note an event on",
-					git_oid_tostr_s(oid));
-		err = unite_note(write, oid, write->line + i, end - i);
+		if (!has_commit(write->out.r, commit))
+			return kl_error(KL_ENOTFOUND, "cannot note an event on %s: no such commit",
+					git_oid_tostr_s(commit));
+		err = unite_note(write, commit, write->line + i, end - i);
 	}
 	return err < 0 ? err : unite_doubled(write);
 }
@@ -272,8 +273,8 @@ static char *commit_subject(const struct kl_notes_write *write)
 }
 
 /*
- * The temporary ref is reset to nothing at the end of the same stream, so
- * that even a killed fast-import leaves none behind.
+ * The same stream deletes the temporary ref at its end, so that even a killed fast-import leaves no
+ * ref behind.
  */
 static int import_tree(git_oid *out, struct kl_notes_write *write)
 {
@@ -286,12 +287,12 @@ static int import_tree(git_oid *out, struct kl_notes_write *write)
 		.args = KL_ARGS("fast-import", "--quiet", "--done"),
 		.out = &answer,
 	};
-	const char *who;
-	int err = kl_ident_now(&who, write->r, false);
+	const char *committer;
+	int err = kl_ident_now(&committer, write->r, false);
 
 	if (err < 0)
 		return err;
-	kl_buf_addf(&head, "commit %s\nmark :1\ncommitter %s\ndata %zu\n%s\n", ref, who,
+	kl_buf_addf(&head, "commit %s\nmark :1\ncommitter %s\ndata %zu\n%s\n", ref, committer,
 		    strlen(message), message);
 	if (!git_oid_is_zero(&write->tip))
 		kl_buf_addf(&head, "from %s\n", git_oid_tostr_s(&write->tip));
@@ -309,7 +310,7 @@ static int import_tree(git_oid *out, struct kl_notes_write *write)
 	return KL_FAULT("notes-imported");
 }
 
-/* fast-import cannot sign; the tree it made can be committed anew. */
+/* fast-import cannot sign, so commit its tree again, signed. */
 static int sign_tip(git_oid *tip, struct kl_notes_write *write)
 {
 	KL_AUTO(kl_freep) char *message = commit_subject(write);
@@ -369,8 +370,8 @@ static int move_ref(struct kl_repo *repo, const char *ref, const git_oid *tip, c
 }
 
 /*
- * Our own writers queue at a lock, which spares them lost races; it is only
- * a courtesy, the compare-and-swap of the ref decides.
+ * klineage processes take a lock in turn, which avoids lost races. The lock is only an
+ * optimization: the compare-and-swap of the ref guarantees correctness.
  */
 int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n)
 {
@@ -393,7 +394,7 @@ int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_lin
 		if (!err || (err != KL_ECHANGED && err != KL_EBUSY))
 			return err;
 		if ((kl_clock_ns() - start) / 1000000 > RETRY_MS)
-			return kl_error_in(err, "'%s' would not hold still", ref);
+			return kl_error_in(err, "'%s' kept changing", ref);
 		if (kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
 		kl_clock_sleep_ms(nap + (int64_t)(kl_rng_os_seed() % (uint64_t)nap));

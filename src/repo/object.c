@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object - object ids and revisions; reads commits and blobs */
+/* object - parses object ids and revisions, reads commits and blobs */
 #include "repo/internal.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static int peel_object(git_oid *out, struct kl_repo *repo, const git_oid *oid, c
 	return 0;
 }
 
-/* git's answer to a revision it does not know: is it only that HEAD is unborn? */
+/* Report an unknown revision; an unborn HEAD gets a message of its own. */
 static int no_revision(struct kl_repo *repo, const char *rev)
 {
 	int err;
@@ -86,17 +86,17 @@ static int lookup_commit(git_commit **out, struct kl_repo *repo, const git_oid *
 	return err < 0 ? kl_error_git(err, "cannot read commit %s", git_oid_tostr_s(oid)) : 0;
 }
 
-int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *commit)
+int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *oid)
 {
-	KL_AUTO(git_commit_freep) git_commit *other = NULL;
-	int err = lookup_commit(&other, repo, commit);
+	KL_AUTO(git_commit_freep) git_commit *commit = NULL;
+	int err = lookup_commit(&commit, repo, oid);
 
 	if (err < 0)
 		return err;
-	*n = git_commit_parentcount(other);
+	*n = git_commit_parentcount(commit);
 	*out = kl_calloc(*n + 1, sizeof(**out));
 	for (size_t i = 0; i < *n; i++)
-		git_oid_cpy(*out + i, git_commit_parent_id(other, (unsigned)i));
+		git_oid_cpy(*out + i, git_commit_parent_id(commit, (unsigned)i));
 	return 0;
 }
 
@@ -108,34 +108,34 @@ int kl_repo_object_size(size_t *out, struct kl_repo *repo, const git_oid *oid)
 	return err < 0 ? kl_error_git(err, "cannot read object %s", git_oid_tostr_s(oid)) : 0;
 }
 
-int kl_repo_tree_of(git_oid *out, struct kl_repo *repo, const git_oid *commit)
+int kl_repo_tree_of(git_oid *out, struct kl_repo *repo, const git_oid *oid)
 {
-	KL_AUTO(git_commit_freep) git_commit *other = NULL;
-	int err = lookup_commit(&other, repo, commit);
+	KL_AUTO(git_commit_freep) git_commit *commit = NULL;
+	int err = lookup_commit(&commit, repo, oid);
 
 	if (!err)
-		git_oid_cpy(out, git_commit_tree_id(other));
+		git_oid_cpy(out, git_commit_tree_id(commit));
 	return err;
 }
 
-int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *repo, const git_oid *commit)
+int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *repo, const git_oid *oid)
 {
-	KL_AUTO(git_commit_freep) git_commit *other = NULL;
-	const git_signature *by;
-	int err = lookup_commit(&other, repo, commit);
+	KL_AUTO(git_commit_freep) git_commit *commit = NULL;
+	const git_signature *author;
+	int err = lookup_commit(&commit, repo, oid);
 
 	if (err < 0)
 		return err;
-	by = git_commit_author(other);
+	author = git_commit_author(commit);
 	*out = (struct kl_commit){
-		.oid = *commit,
-		.tree = *git_commit_tree_id(other),
-		.message = kl_strdup(git_commit_message_raw(other)),
-		.author = kl_asprintf("%s <%s>", by->name, by->email),
-		.author_time = by->when.time,
-		.author_offset = by->when.offset,
+		.oid = *oid,
+		.tree = *git_commit_tree_id(commit),
+		.message = kl_strdup(git_commit_message_raw(commit)),
+		.author = kl_asprintf("%s <%s>", author->name, author->email),
+		.author_time = author->when.time,
+		.author_offset = author->when.offset,
 	};
-	return kl_repo_parents(&out->parent, &out->nparent, repo, commit);
+	return kl_repo_parents(&out->parent, &out->nparent, repo, oid);
 }
 
 void kl_commit_release(struct kl_commit *commit)
@@ -156,9 +156,9 @@ int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *repo, const git_oid *b
 	if (err < 0)
 		return kl_error_git(err, "cannot read object %s", git_oid_tostr_s(blob));
 	if (type != GIT_OBJECT_BLOB)
-		return kl_error(KL_EINVALID, "object %s is not a file", git_oid_tostr_s(blob));
+		return kl_error(KL_EINVALID, "object %s is not a blob", git_oid_tostr_s(blob));
 	if (size > max)
-		return kl_error(KL_EINVALID, "file %s has %zu bytes, more than %zu",
+		return kl_error(KL_EINVALID, "blob %s is %zu bytes, more than %zu",
 				git_oid_tostr_s(blob), size, max);
 	err = git_odb_read(&object, repo->odb, blob);
 	if (err < 0)

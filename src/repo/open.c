@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open - finds and opens the repository, and refuses one that libgit2 cannot read */
+/* open - finds and opens the repository, and rejects formats that libgit2 cannot read */
 #include "repo/internal.h"
 
 #include <git2/sys/repository.h>
@@ -12,8 +12,8 @@
 
 #ifdef __SANITIZE_ADDRESS__
 /*
- * libgit2 1.5 forgets PCRE's match data where a pattern does not match, as
- * when it looks for extensions in the config of a repository of format 1.
+ * libgit2 1.5 leaks PCRE's match data if a pattern does not match, for example when it looks for
+ * extensions in the config of a repository with format version 1.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -23,9 +23,8 @@ const char *__lsan_default_suppressions(void)
 #endif
 
 /*
- * Extensions of the repository format that change nothing for us although
- * libgit2 does not know them: config comes from git, nothing is ever pruned,
- * and absent objects are an error like any other.
+ * Extensions of the repository format that we can ignore although libgit2 does not know them:
+ * configuration comes from git, we never prune, and a missing object is an ordinary error.
  */
 static const char *const harmless[] = {
 	"noop", "noop-v1", "worktreeconfig", "preciousobjects", "partialclone",
@@ -49,20 +48,20 @@ static int refuse_extension(const char *ext, const char *value)
 
 	if (!strcmp(ext, "objectformat"))
 		err = kl_error(KL_ECANNOT,
-			       "this repository names its objects by %s, "
+			       "this repository uses the object format '%s', "
 			       "which libgit2 cannot read",
 			       value);
 	else if (!strcmp(ext, "refstorage"))
 		err = kl_error(KL_ECANNOT,
-			       "this repository keeps its refs in the '%s' "
-			       "format, which libgit2 cannot read",
+			       "this repository uses the ref format '%s', "
+			       "which libgit2 cannot read",
 			       value);
 	else
 		return kl_error(KL_ECANNOT,
-				"this repository has the extension '%s', "
+				"this repository uses the extension '%s', "
 				"which libgit2 cannot read",
 				ext);
-	return kl_error_hint(err, "work in a clone that was made with 'git init "
+	return kl_error_hint(err, "use a repository created with 'git init "
 				  "--object-format=sha1' and refs in files");
 }
 
@@ -77,44 +76,46 @@ static int check_extensions(struct kl_repo *repo)
 	return 0;
 }
 
-/* git would not have it; find out why. */
-static int refused_by_git(const struct kl_repo *repo, struct kl_buf *text)
+/* git rejected the repository: turn its message into an error of the right kind. */
+static int refused_by_git(const struct kl_repo *repo, struct kl_buf *complaint)
 {
-	if (strstr(text->ptr, "not a git repository"))
+	if (strstr(complaint->ptr, "not a git repository"))
 		return kl_error(KL_ENOTFOUND, "'%s' is not in a git repository", repo->start_dir);
-	if (strstr(text->ptr, "dubious ownership")) {
-		KL_AUTO(kl_freep) char *whole = kl_strdup(text->ptr);
+	if (strstr(complaint->ptr, "dubious ownership")) {
+		KL_AUTO(kl_freep) char *whole = kl_strdup(complaint->ptr);
 		char *advice = strstr(whole, "git config --global");
-		int err = kl_error(KL_EINVALID, "%s", kl_git_complaint(text));
+		int err = kl_error(KL_EINVALID, "%s", kl_git_complaint(complaint));
 
 		if (advice)
 			kl_error_hint(err, "%.*s", (int)strcspn(advice, "\n"), advice);
 		return err;
 	}
-	if (strstr(text->ptr, "unknown repository extension") ||
-	    strstr(text->ptr, "repo version")) {
-		for (char *at = text->ptr; *at; at++)
+	if (strstr(complaint->ptr, "unknown repository extension") ||
+	    strstr(complaint->ptr, "repo version")) {
+		for (char *at = complaint->ptr; *at; at++)
 			if (*at == '\n' || *at == '\t')
 				*at = ' ';
 		return kl_error(KL_ECANNOT, "git cannot read this repository: %s",
-				kl_git_complaint(text));
+				kl_git_complaint(complaint));
 	}
 	return kl_error(KL_EINVALID, "git cannot open '%s': %s", repo->start_dir,
-			kl_git_complaint(text));
+			kl_git_complaint(complaint));
 }
 
-/* One question to git; the last answer fails where there is no worktree. */
+/*
+ * Ask git for all paths in one call; --show-toplevel is last because it fails without a worktree.
+ */
 static int locate_repo(struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
 	struct kl_git_call call = {
 		.args = KL_ARGS("rev-parse", "--is-bare-repository", "--show-object-format",
 				"--show-prefix", "--path-format=absolute", "--git-dir",
 				"--git-common-dir", "--git-path", "index", "--show-toplevel"),
 		.here = true,
 		.out = &out,
-		.err = &text,
+		.err = &complaint,
 	};
 	char *line[8] = { 0 };
 	size_t n = 0;
@@ -129,9 +130,9 @@ static int locate_repo(struct kl_repo *repo)
 			*at++ = '\0';
 	}
 	if (n < 6)
-		return refused_by_git(repo, &text);
+		return refused_by_git(repo, &complaint);
 	if (n > 7)
-		return kl_error(KL_ECANNOT, "the repository's path has a newline in it");
+		return kl_error(KL_ECANNOT, "the repository's path contains a newline");
 	repo->bare = !strcmp(line[0], "true");
 	if (strcmp(line[1], "sha1"))
 		return refuse_extension("objectformat", line[1]);
@@ -144,8 +145,8 @@ static int locate_repo(struct kl_repo *repo)
 }
 
 /*
- * A linked worktree may itself be called "main"; the ids of worktrees must
- * differ, so such a name is told apart by a suffix.
+ * "main" is the id of the main worktree. A linked worktree with that name gets a suffix, because
+ * the ids of worktrees must differ.
  */
 static char *worktree_id(const struct kl_repo *repo)
 {
@@ -162,7 +163,7 @@ static char *worktree_id(const struct kl_repo *repo)
 	return *at ? kl_strdup(name) : kl_asprintf("%s.linked", name);
 }
 
-/* Objects where the environment wants them: the quarantine of a push. */
+/* Open the object directories that the environment names, such as the quarantine of a push. */
 static int environment_odb(struct kl_repo *repo)
 {
 	const char *dir = getenv("GIT_OBJECT_DIRECTORY");
@@ -194,12 +195,12 @@ static int open_libgit2(struct kl_repo *repo)
 {
 	unsigned flags = GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_NO_DOTGIT |
 			 GIT_REPOSITORY_OPEN_BARE;
-	/* git has judged the owner; libgit2 1.5 does not know "safe.directory = *" */
+	/* git has checked the owner; libgit2 1.5 does not know "safe.directory = *" */
 	int err = git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 
 	if (!err)
 		err = git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, harmless, KL_ARRAY_SIZE(harmless));
-	/* as git reads: only `git fsck` hashes each object again */
+	/* git does not verify hashes on every read either, only in `git fsck` */
 	if (!err)
 		err = git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
 	if (!err)
@@ -234,7 +235,7 @@ int kl_repo_open(struct kl_repo **out)
 	char dir[PATH_MAX];
 
 	if (!getcwd(dir, sizeof(dir)))
-		return kl_error_errno("cannot tell the current directory");
+		return kl_error_errno("cannot get the current directory");
 	return open_from(out, dir, false);
 }
 
@@ -312,18 +313,18 @@ int kl_repo_private(char **out, const struct kl_repo *repo, const char *name)
 	return 0;
 }
 
-/* The remote that promised the missing objects, or NULL; the caller frees. */
+/* Name of the promisor remote of a partial clone, or NULL; the caller frees. */
 static char *promisor_remote(struct kl_repo *repo)
 {
 	for (size_t i = 0; i < repo->config.n; i++) {
 		const char *key = repo->config.e[i].key, *value = repo->config.e[i].value;
-		size_t n = strlen(key), around = strlen("remote.") + strlen(".promisor");
+		size_t n = strlen(key), affixes = strlen("remote.") + strlen(".promisor");
 
 		if (!strcmp(key, "extensions.partialclone"))
 			return kl_strdup(value);
-		if (n > around && !strncmp(key, "remote.", 7) &&
+		if (n > affixes && !strncmp(key, "remote.", 7) &&
 		    !strcmp(key + n - 9, ".promisor") && strcasecmp(value, "false"))
-			return kl_strndup(key + 7, n - around);
+			return kl_strndup(key + 7, n - affixes);
 	}
 	return NULL;
 }
@@ -340,8 +341,8 @@ int kl_repo_need_history(struct kl_repo *repo)
 	if (!remote)
 		return 0;
 	err = kl_error(KL_ECANNOT,
-		       "this is a partial clone: objects of its history are "
-		       "left at '%s'",
+		       "this is a partial clone: objects of its history exist "
+		       "only at '%s'",
 		       remote);
 	kl_error_hint(err, "git fetch --refetch --no-filter %s", remote);
 	kl_error_hint(err, "git config --unset remote.%s.promisor", remote);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recover - finishes a transaction after a crash, and clears its locks */
+/* recover - finishes a transaction after a crash and removes its locks */
 #include "repo/internal.h"
 
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #define MAX_JOURNAL ((size_t)16 << 20)
 
 /*
- * An empty lock names no owner. A git that is alive and working holds such a
- * one for moments only, so it must have lain untouched for this long.
+ * An empty lock does not show who owns it. A running git holds an empty lock only briefly, so a
+ * lock of ours is removed only if it has not been modified for this long.
  */
 #define EMPTY_AGE_NS 2000000000LL
 
@@ -27,21 +27,21 @@ struct recovery {
 	int cleared;
 };
 
-static int64_t ns_of(struct timespec now)
+static int64_t ns_of(struct timespec ts)
 {
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 /* Wait until the lock is EMPTY_AGE_NS old; false if it changed or is gone. */
-static bool lies_still(const char *path, const struct stat *first)
+static bool lies_still(const char *path, const struct stat *before)
 {
 	for (;;) {
 		struct stat st;
 		struct timespec now;
 		int64_t age;
 
-		if (lstat(path, &st) < 0 || st.st_ino != first->st_ino || st.st_size ||
-		    ns_of(st.st_mtim) != ns_of(first->st_mtim))
+		if (lstat(path, &st) < 0 || st.st_ino != before->st_ino || st.st_size ||
+		    ns_of(st.st_mtim) != ns_of(before->st_mtim))
 			return false;
 		clock_gettime(CLOCK_REALTIME, &now);
 		age = ns_of(now) - ns_of(st.st_mtim);
@@ -51,7 +51,7 @@ static bool lies_still(const char *path, const struct stat *first)
 	}
 }
 
-/* Is this lock what our transaction left? `hex`: the value it wrote, or "". */
+/* Was this lock left by our transaction? `hex` is the value that it wrote, or "". */
 static bool is_ours(const struct recovery *recovery, const char *path, const char *hex)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -79,7 +79,7 @@ static int clear_lock(struct recovery *recovery, const char *path, const char *h
 	return 0;
 }
 
-/* HEAD of a worktree is locked, for its reflog, when it is on a ref that moves. */
+/* git locks the HEAD of a worktree, for its reflog, if it points to a ref that moves. */
 static int clear_head(struct recovery *recovery, const char *dir, const struct kl_refs_txn *txn)
 {
 	KL_AUTO(kl_freep) char *head = kl_fs_join(dir, "HEAD");
@@ -98,15 +98,15 @@ static int clear_head(struct recovery *recovery, const char *dir, const struct k
 
 static int clear_heads(struct recovery *recovery, const struct kl_refs_txn *txn)
 {
-	KL_AUTO(kl_freep) char *trees = kl_fs_join(recovery->r->common_dir, "worktrees");
-	KL_AUTO(kl_strvec_release) struct kl_strvec name = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *worktrees = kl_fs_join(recovery->r->common_dir, "worktrees");
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	int err = clear_head(recovery, recovery->r->common_dir, txn);
 
-	if (err < 0 || !kl_fs_is_dir(trees))
+	if (err < 0 || !kl_fs_is_dir(worktrees))
 		return err;
-	err = kl_fs_list(&name, trees);
-	for (size_t i = 0; !err && i < name.n; i++) {
-		KL_AUTO(kl_freep) char *dir = kl_fs_join(trees, name.v[i]);
+	err = kl_fs_list(&names, worktrees);
+	for (size_t i = 0; !err && i < names.n; i++) {
+		KL_AUTO(kl_freep) char *dir = kl_fs_join(worktrees, names.v[i]);
 
 		err = clear_head(recovery, dir, txn);
 	}
@@ -139,9 +139,9 @@ static int clear_locks(struct recovery *recovery, const struct kl_refs_txn *txn)
 }
 
 /*
- * git prepares all refs, then moves one after the other: killed between two,
- * it leaves some at the new value. What it had begun is finished, so that
- * the refs are all old or all new.
+ * git prepares all refs and then moves them one by one. If it was killed in between, some refs have
+ * the new value: collect the others in `rest`, so that all refs get it. If no ref has moved, `rest`
+ * stays empty and all refs keep the old value.
  */
 static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *repo,
 			const struct kl_refs_txn *txn)
@@ -162,7 +162,7 @@ static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *repo,
 			continue;
 		}
 		if (!cmd->any && !git_oid_equal(&now, &cmd->from))
-			continue; /* somebody else has been there since */
+			continue; /* another process has moved it since */
 		if (cmd->verb == KL_REFS_UPDATE)
 			kl_refs_txn_update(rest, cmd->ref, &cmd->to, &cmd->from);
 		else
@@ -178,7 +178,7 @@ static int move_rest(const struct kl_refs_txn *txn, const char *journal, const c
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *rest = kl_refs_txn_new(txn->r);
 	KL_AUTO(kl_buf_release) struct kl_buf script = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
 	int status, err = rest_to_move(rest, txn->r, txn);
 
 	if (err < 0 || !rest->n)
@@ -186,31 +186,31 @@ static int move_rest(const struct kl_refs_txn *txn, const char *journal, const c
 	kl_txn_format(&script, rest);
 	if ((err = kl_fs_put(file, script.ptr, script.len, 0600)) < 0)
 		return err;
-	err = kl_txn_run(&status, txn->r, file, "klineage: finish after a crash", &text);
+	err = kl_txn_run(&status, txn->r, file, "klineage: finish after a crash", &complaint);
 	unlink(file);
 	if (!err && status)
 		err = kl_error(KL_EIO, "cannot finish the transaction in '%s': %s", journal,
-			       kl_git_complaint(&text));
+			       kl_git_complaint(&complaint));
 	return err;
 }
 
-/* Is an update-ref that reads this file still alive? Then it has the file locked. */
+/* Wait for an update-ref that still reads this file; it holds a record lock on it. */
 static int wait_for_reader(const char *path)
 {
 	KL_AUTO(kl_closep) int fd = open(path, O_RDWR | O_CLOEXEC);
-	int64_t end = kl_clock_ns() + LOCK_WAIT_MS * 1000000LL;
+	int64_t deadline = kl_clock_ns() + LOCK_WAIT_MS * 1000000LL;
 
 	while (fd >= 0) {
-		struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-		if (fcntl(fd, F_GETLK, &whole) < 0)
-			return kl_error_errno("cannot ask for the lock of '%s'", path);
-		if (whole.l_type == F_UNLCK)
+		if (fcntl(fd, F_GETLK, &lock) < 0)
+			return kl_error_errno("cannot query the lock on '%s'", path);
+		if (lock.l_type == F_UNLCK)
 			return 0;
-		if (kl_clock_ns() > end)
+		if (kl_clock_ns() > deadline)
 			return kl_error(KL_EBUSY,
-					"git update-ref (process %ld) still works on '%s'",
-					(long)whole.l_pid, path);
+					"git update-ref (process %ld) is still using '%s'",
+					(long)lock.l_pid, path);
 		kl_clock_sleep_ms(20);
 	}
 	return 0;
@@ -241,7 +241,7 @@ int kl_txn_recover(struct kl_repo *repo, int *cleared)
 	if (!err)
 		err = move_rest(txn, journal, rest);
 	if (err < 0)
-		return kl_error_hint(err, "to give that transaction up, remove '%s'", journal);
+		return kl_error_hint(err, "to abandon that transaction, remove '%s'", journal);
 	if (unlink(journal) < 0)
 		return kl_error_errno("cannot remove '%s'", journal);
 	return 0;

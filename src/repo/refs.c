@@ -46,23 +46,23 @@ int kl_refs_is_checked_out(bool *out, struct kl_repo *repo, const char *ref)
 	if (!err && git_reference_is_branch(found))
 		err = git_branch_is_checked_out(found);
 	if (err < 0)
-		return kl_error_git(err, "cannot ask who stands on '%s'", ref);
+		return kl_error_git(err, "cannot determine if '%s' is checked out", ref);
 	*out = err > 0;
 	return 0;
 }
 
 static int by_name(const void *left, const void *right)
 {
-	const struct kl_ref *ref = left, *other = right;
+	const struct kl_ref *x = left, *y = right;
 
-	return strcmp(ref->name, other->name);
+	return strcmp(x->name, y->name);
 }
 
 static void push_ref(struct kl_ref_list *list, struct kl_repo *repo, git_reference *ref)
 {
 	git_oid oid;
 
-	/* a symbolic ref to nowhere names no object */
+	/* a dangling symbolic ref has no object */
 	if (git_reference_name_to_id(&oid, repo->git, git_reference_name(ref)) < 0)
 		return;
 	KL_GROW(list->ref, list->n + 1, list->alloc);
@@ -94,7 +94,7 @@ int kl_refs_list(struct kl_ref_list *out, struct kl_repo *repo, const char *pref
 	return 0;
 }
 
-/* `taken` stands where `ref` needs a directory, or the other way round. */
+/* Report a directory/file conflict between `ref` and the existing ref `taken`. */
 static int in_the_way(const char *ref, const char *taken)
 {
 	const char *branch = strncmp(taken, "refs/heads/", 11) ? NULL : taken + 11;
@@ -123,7 +123,7 @@ int kl_refs_can_create(struct kl_repo *repo, const char *ref)
 	if ((err = kl_txn_now(&now, repo, ref)) < 0)
 		return err;
 	if (!git_oid_is_zero(&now))
-		return kl_error(KL_EEXISTS, "'%s' exists already", ref);
+		return kl_error(KL_EEXISTS, "'%s' already exists", ref);
 	for (char *at = strrchr(part, '/'); at > part + 4; at = strrchr(part, '/')) {
 		*at = '\0';
 		if ((err = kl_txn_now(&now, repo, part)) < 0)

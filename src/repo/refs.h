@@ -5,17 +5,16 @@
 #include "repo/repo.h"
 
 /*
- * refs - reads refs, and moves several in one transaction.
+ * refs - reads refs, and updates several refs in one transaction.
  *
  *	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(repo);
  *	kl_refs_txn_create(t, "refs/heads/klineage/...", &tip);
  *	kl_refs_txn_update(t, "refs/klineage/op/main", &new, &old);
  *	err = kl_refs_txn_commit(t, "klineage deopt: step 3");
  *
- * Commit goes through one `git update-ref --stdin` fed a finished file, so it
- * is all or nothing. KL_ECHANGED: a ref was not at its old value, none moved.
- * KL_EBUSY: another git held a ref's lock for longer than a moment.
- * Refs outside refs/heads, refs/notes get a reflog on creation.
+ * A commit runs one `git update-ref --stdin` on a complete file, so that either all refs move or
+ * none. KL_ECHANGED: a ref did not have its old value; no ref moved. KL_EBUSY: another git held a
+ * ref's lock during all retries. Refs outside refs/heads and refs/notes get a reflog when created.
  */
 int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref); /* KL_ENOTFOUND */
 
@@ -31,13 +30,13 @@ struct kl_ref_list {
 int kl_refs_list(struct kl_ref_list *out, struct kl_repo *repo, const char *prefix);
 void kl_ref_list_release(struct kl_ref_list *list);
 
-/** Does a worktree stand on this branch? Moving it would leave that one behind. */
+/** Is this branch checked out in a worktree? Moving it would leave that worktree behind. */
 int kl_refs_is_checked_out(bool *out, struct kl_repo *repo, const char *ref);
 
 /**
- * Could `ref` be created? KL_EEXISTS if it is there, KL_EINVALID for an ill
- * name or a directory/file conflict ("a branch called klineage"), saying what
- * to do.
+ * Check whether `ref` can be created. KL_EEXISTS: it exists. KL_EINVALID: the name is invalid, or
+ * there is a directory/file conflict (for example with a branch called "klineage"); a hint says how
+ * to resolve it.
  */
 int kl_refs_can_create(struct kl_repo *repo, const char *ref);
 
@@ -45,22 +44,24 @@ struct kl_refs_txn;
 struct kl_refs_txn *kl_refs_txn_new(struct kl_repo *repo);
 void kl_refs_txn_free(struct kl_refs_txn *txn);
 KL_DEFINE_CLEANUP(struct kl_refs_txn *, kl_refs_txn_free)
-/** Must not exist. */
+/** Create a ref, which must not exist. */
 void kl_refs_txn_create(struct kl_refs_txn *txn, const char *ref, const git_oid *oid);
-/** `old` NULL or zero: must not exist. */
+/** Update a ref from `old`; NULL or zero: it must not exist. */
 void kl_refs_txn_update(struct kl_refs_txn *txn, const char *ref, const git_oid *oid,
 			const git_oid *old);
+/** Delete a ref whose value is `old`; NULL: whatever its value. */
 void kl_refs_txn_delete(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
+/** Require that a ref has the value `old`; NULL or zero: that it does not exist. */
 void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
 int kl_refs_txn_commit(struct kl_refs_txn *txn, const char *reflog);
 
 /**
- * After a crash, by what our journal ($GIT_COMMON_DIR/klineage/txn) tells:
- * remove the `<ref>.lock` files that the killed transaction left, and finish
- * moving the refs if some had moved already. A lock is only removed while
- * our flock is ours, its content is the value we recorded (an empty one: lies
- * untouched since then), and no update-ref of ours is alive; others stay.
- * `*cleared` counts them. Each commit does the same first. docs/formats.md, "Refs".
+ * Recover from a crash with the journal ($GIT_COMMON_DIR/klineage/txn): remove the `<ref>.lock`
+ * files that the killed transaction left, and if some refs had moved, move the rest. A lock is
+ * removed only while we hold our flock, its content is the value that the journal records (an empty
+ * one: it has not been modified since), and no update-ref of ours is running; other locks stay.
+ * `*cleared` is the number of locks removed. Every commit does this first. See docs/formats.md,
+ * "Refs".
  */
 int kl_refs_recover(struct kl_repo *repo, int *cleared);
 

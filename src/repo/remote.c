@@ -9,9 +9,9 @@
 #include "base/fs.h"
 #include "repo/internal.h"
 
-/* --- which ------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------ */
 
-/* "origin" of the key "remote.origin.url"; NULL: another key */
+/* "origin" for the key "remote.origin.url"; NULL for other keys. The caller frees. */
 static char *name_of(const char *key)
 {
 	const char *end = strrchr(key, '.');
@@ -45,11 +45,11 @@ int kl_remote_check(struct kl_repo *repo, const char *remote)
 		return kl_error_hint(err, "git remote add %s <url>",
 				     *remote && *remote != '-' ? remote : "origin");
 	for (size_t i = 0; i < names.n; i++)
-		kl_error_hint(err, "there is '%s'", names.v[i]);
+		kl_error_hint(err, "configured: '%s'", names.v[i]);
 	return err;
 }
 
-/* --- its refs ----------------------------------------------------------------- */
+/* --- refs --------------------------------------------------------------------- */
 
 static bool is_below(const char *ref, const char *const *prefix)
 {
@@ -64,7 +64,7 @@ static int by_name(const void *left, const void *right)
 	return strcmp(((const struct kl_ref *)left)->name, ((const struct kl_ref *)right)->name);
 }
 
-/* "<oid>\t<ref>\n"; a name that git itself would not take is passed over */
+/* Parse lines "<oid>\t<ref>\n"; skips names that are not valid in git. */
 static int take_refs(struct kl_ref_list *out, char *text, const char *const *prefix, size_t max)
 {
 	for (char *at = text, *end; *at; at = end) {
@@ -76,12 +76,12 @@ static int take_refs(struct kl_ref_list *out, char *text, const char *const *pre
 			*end++ = '\0';
 		if (strlen(at) < GIT_OID_HEXSZ + 2 || !kl_oid_parsen(&ref.oid, at, GIT_OID_HEXSZ) ||
 		    at[GIT_OID_HEXSZ] != '\t')
-			return kl_error(KL_EIO, "git ls-remote answered '%.60s'", at);
+			return kl_error(KL_EIO, "unexpected output of git ls-remote: '%.60s'", at);
 		at += GIT_OID_HEXSZ + 1;
 		if (!is_below(at, prefix) || git_reference_name_is_valid(&valid, at) < 0 || !valid)
 			continue;
 		if (out->n == max)
-			return kl_error(KL_EINVALID, "the remote has more than %zu refs of ours",
+			return kl_error(KL_EINVALID, "the remote has more than %zu klineage refs",
 					max);
 		ref.name = kl_strdup(at);
 		KL_GROW(out->ref, out->n + 1, out->alloc);
@@ -116,7 +116,10 @@ int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *re
 
 /* --- fetch ----------------------------------------------------------------------- */
 
-/* Did index-pack come up against our limit? Its dying words are not always heard. */
+/*
+ * Did index-pack exceed our size limit? Its error message does not always arrive, so look for a
+ * temporary pack of that size.
+ */
 static bool hit_limit(const struct kl_repo *repo, const char *text, uint64_t max_bytes)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
@@ -139,10 +142,10 @@ int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_st
 		    uint64_t max_bytes)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 	struct kl_git_call call = {
-		.here = true, .remote = true, .max_file = max_bytes, .err = &text
+		.here = true, .remote = true, .max_file = max_bytes, .err = &complaint
 	};
 	int err;
 
@@ -167,12 +170,12 @@ int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_st
 		return KL_FAULT("remote-fetched");
 	if (err == KL_EINTR)
 		return err;
-	if (strstr(text.ptr, "couldn't find remote ref"))
-		return kl_error(KL_ECHANGED, "remote '%s' changed meanwhile", remote);
-	if (hit_limit(repo, text.ptr, max_bytes))
+	if (strstr(complaint.ptr, "couldn't find remote ref"))
+		return kl_error(KL_ECHANGED, "remote '%s' changed during the fetch", remote);
+	if (hit_limit(repo, complaint.ptr, max_bytes))
 		return kl_error_hint(kl_error(KL_EINVALID, "remote '%s' sends more than %llu MiB",
 					      remote, (unsigned long long)max_bytes >> 20),
-				     "if you trust it: git config klineage.syncMaxMiB <more>");
+				     "if you trust it: git config klineage.syncMaxMiB <MiB>");
 	return kl_error_in(err, "remote '%s'", remote);
 }
 
@@ -197,13 +200,16 @@ void kl_pushes_add(struct kl_pushes *pushes, const char *ref, const git_oid *to,
 						   .from = *from };
 }
 
-/* "!\t<oid>:<ref>\t[rejected] (stale info)" */
+/*
+ * Parse lines "!\t<oid>:<ref>\t[rejected] (stale info)" and set each push's `why`; returns the
+ * number of rejected refs.
+ */
 static size_t take_answer(struct kl_pushes *pushes, char *text)
 {
 	size_t refused = 0;
 
 	for (char *line = text, *end; *line; line = end) {
-		char *to, *why;
+		char *ref, *why;
 
 		end = line + strcspn(line, "\n");
 		if (*end)
@@ -211,19 +217,19 @@ static size_t take_answer(struct kl_pushes *pushes, char *text)
 		if (line[0] != '!' || line[1] != '\t')
 			continue;
 		refused++;
-		to = strchr(line + 2, ':');
-		why = to ? strchr(to, '\t') : NULL;
+		ref = strchr(line + 2, ':');
+		why = ref ? strchr(ref, '\t') : NULL;
 		if (!why)
 			continue;
 		*why++ = '\0';
 		for (size_t i = 0; i < pushes->n; i++)
-			if (!pushes->v[i].why && !strcmp(pushes->v[i].ref, to + 1))
+			if (!pushes->v[i].why && !strcmp(pushes->v[i].ref, ref + 1))
 				pushes->v[i].why = kl_strdup(why);
 	}
 	return refused;
 }
 
-/* What the other side's hooks said: "remote: no" */
+/* Collect the output of the remote's hooks: lines "remote: <text>" */
 static void add_remote_words(struct kl_buf *out, const char *text)
 {
 	for (const char *at = text; (at = strstr(at, "remote: ")); at += strcspn(at, "\n")) {
@@ -238,23 +244,24 @@ static void add_remote_words(struct kl_buf *out, const char *text)
 
 static int refuse_push(const char *remote, const struct kl_pushes *pushes, const char *text)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf remote_output = KL_BUF_INIT;
 
-	add_remote_words(&words, text);
+	add_remote_words(&remote_output, text);
 	for (size_t i = 0; i < pushes->n; i++)
 		if (pushes->v[i].why && !strstr(pushes->v[i].why, "atomic push fail"))
-			return kl_error(KL_ECHANGED, "remote '%s' does not take '%s': %s%s%s",
-					remote, pushes->v[i].ref, pushes->v[i].why,
-					words.len ? ": " : "", words.ptr);
-	return kl_error(KL_ECHANGED, "remote '%s' does not take the push: %s", remote, words.ptr);
+			return kl_error(KL_ECHANGED, "remote '%s' rejected '%s': %s%s%s", remote,
+					pushes->v[i].ref, pushes->v[i].why,
+					remote_output.len ? ": " : "", remote_output.ptr);
+	return kl_error(KL_ECHANGED, "remote '%s' rejected the push: %s", remote,
+			remote_output.ptr);
 }
 
 int kl_remote_push(struct kl_repo *repo, const char *remote, struct kl_pushes *pushes)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call call = { .here = true, .remote = true, .out = &out, .err = &text };
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
+	struct kl_git_call call = { .here = true, .remote = true, .out = &out, .err = &complaint };
 	char from[KL_OID_HEX], to[KL_OID_HEX];
 	int status, err;
 
@@ -281,10 +288,10 @@ int kl_remote_push(struct kl_repo *repo, const char *remote, struct kl_pushes *p
 	if (!status)
 		return KL_FAULT("remote-pushed");
 	if (take_answer(pushes, out.ptr))
-		return refuse_push(remote, pushes, text.ptr);
+		return refuse_push(remote, pushes, complaint.ptr);
 	if (status > 129)
 		return kl_error(KL_EIO, "git push was killed by signal %d", status - 128);
-	return kl_error(KL_EIO, "remote '%s': git push: %s", remote, kl_git_complaint(&text));
+	return kl_error(KL_EIO, "remote '%s': git push: %s", remote, kl_git_complaint(&complaint));
 }
 
 void kl_oids_release(struct kl_oids *oids)
@@ -341,19 +348,19 @@ int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *repo,
 
 int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *repo, const char *key)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, said = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf values = KL_BUF_INIT, complaint = KL_BUF_INIT;
 	struct kl_git_call call = {
 		.args = KL_ARGS("config", "--local", "--get-all", key),
-		.out = &text,
-		.err = &said,
+		.out = &values,
+		.err = &complaint,
 	};
 	int status, err = kl_git_run(&status, repo, &call);
 
 	if (err < 0)
 		return err;
 	if (status > 1)
-		return kl_error(KL_EIO, "git config: %s", kl_git_complaint(&said));
-	kl_strvec_split(out, text.ptr, "\n");
+		return kl_error(KL_EIO, "git config: %s", kl_git_complaint(&complaint));
+	kl_strvec_split(out, values.ptr, "\n");
 	return 0;
 }
 
@@ -365,10 +372,10 @@ int kl_remote_config_add(struct kl_repo *repo, const char *key, const char *valu
 
 int kl_remote_config_remove(struct kl_repo *repo, const char *key, const char *value)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec there = KL_STRVEC_INIT;
-	int err = kl_remote_config_get(&there, repo, key);
+	KL_AUTO(kl_strvec_release) struct kl_strvec values = KL_STRVEC_INIT;
+	int err = kl_remote_config_get(&values, repo, key);
 
-	if (err < 0 || !kl_strvec_has(&there, value))
+	if (err < 0 || !kl_strvec_has(&values, value))
 		return err;
 	return kl_git_do(repo, &(struct kl_git_call){ .args = KL_ARGS("config", "--local",
 								      "--fixed-value",

@@ -5,53 +5,54 @@
 #include "repo/refs.h"
 
 /*
- * remote - a configured remote, asked through git itself: its refs, fetch, push. git's own
- * configuration, credentials and protocols hold; nothing else touches the network. What a remote
- * says is hostile: names and numbers are bounded, and its objects are to be verified by whoever
- * uses them.
+ * remote - lists, fetches from and pushes to configured remotes by running git. git's own
+ * configuration, credentials and protocols apply; nothing else in src/repo uses the network. Data
+ * from a remote is untrusted: names and numbers are limited here, and callers must verify the
+ * objects that they use.
  */
 
-/** KL_ENOTFOUND: no remote of that name is configured; the ones there are come as a hint. */
+/** KL_ENOTFOUND: no remote of that name is configured; hints list those that are. */
 int kl_remote_check(struct kl_repo *repo, const char *remote);
 /** Names of the configured remotes, sorted. */
 void kl_remote_names(struct kl_strvec *out, struct kl_repo *repo);
 
 /**
- * Its refs below any of these prefixes ("refs/notes/klineage/"), sorted; KL_EINVALID: more than
- * `max`.
+ * List the remote's refs below any of the prefixes ("refs/notes/klineage/"), sorted. KL_EINVALID:
+ * there are more than `max`.
  */
 int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *remote,
 		   const char *const *prefix, size_t max);
 
 /**
- * Fetch by refspecs ("+refs/notes/x:refs/notes/remotes/origin/x"), which move nothing but what
- * they name. Objects are checked (fetch.fsckObjects unless the user says otherwise), and no pack
- * may have more than `max_bytes`. KL_ECHANGED: a ref went away meanwhile.
+ * Fetch by refspecs ("+refs/notes/x:refs/notes/remotes/origin/x"); only the refs that they name are
+ * updated. Objects are checked (fetch.fsckObjects is on unless the user has configured it), and a
+ * pack can have at most `max_bytes`. KL_ECHANGED: the remote deleted a ref during the fetch.
  */
 int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_strvec *refspec,
 		    uint64_t max_bytes);
 
 struct kl_push {
 	char *ref;
-	git_oid to, from; /* from: what it is at the remote now; zero: not there */
-	char *why;        /* by the push: why the remote does not take it */
+	git_oid to, from; /* from: its current value at the remote; zero: does not exist */
+	char *why;        /* set by kl_remote_push: why the remote rejected it */
 };
 struct kl_pushes {
 	struct kl_push *v;
 	size_t n, alloc;
-	bool no_verify; /* without the user's hooks: from inside one */
+	bool no_verify; /* do not run the user's hooks; for a push from inside a hook */
 };
 void kl_pushes_release(struct kl_pushes *pushes);
 void kl_pushes_add(struct kl_pushes *pushes, const char *ref, const git_oid *to,
 		   const git_oid *from);
 
 /**
- * Push all or none, each only if the remote's ref is still where `from` says. KL_ECHANGED: it was
- * not done, and each `why` says so; kl_error_last() has the remote's words.
+ * Push all refs or none, and only if each remote ref still has its `from` value. KL_ECHANGED: the
+ * remote rejected the push; `why` is set for the rejected refs, and kl_error_last() includes the
+ * remote's own message.
  */
 int kl_remote_push(struct kl_repo *repo, const char *remote, struct kl_pushes *pushes);
 
-/** A set of tips: what is to go, or what is known to be there. */
+/** An array of object ids: tips to push, or tips that the remote is known to have. */
 struct kl_oids {
 	git_oid *v;
 	size_t n, alloc;
@@ -60,18 +61,19 @@ void kl_oids_release(struct kl_oids *oids);
 void kl_oids_add(struct kl_oids *oids, const git_oid *oid);
 
 /**
- * Commits that `tips` reach and neither `there` (NULL: nothing; ids that are not in this clone are
- * skipped), nor a branch or tracking ref of the remote does, as far as this clone knows. Newest
- * first, at most `max`. The array is the caller's.
+ * Commits that are reachable from `tips`, but not from `there` (NULL: none; ids that are not in
+ * this clone are skipped) nor from this clone's tracking refs of the remote. Newest first, at most
+ * `max`. The caller frees the array.
  */
 int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *repo,
 			  const struct kl_oids *tips, const struct kl_oids *there,
 			  const char *remote, size_t max);
 
-/** The values of a multi-valued key, "remote.origin.fetch", from the repository's own file. */
+/** All values of a key such as "remote.origin.fetch" in the repository's own config file. */
 int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *repo, const char *key);
+/** Add a value to a key in the repository's own config file. */
 int kl_remote_config_add(struct kl_repo *repo, const char *key, const char *value);
-/** Remove that one value; absent is fine. */
+/** Remove one value of a key; not an error if it is absent. */
 int kl_remote_config_remove(struct kl_repo *repo, const char *key, const char *value);
 
 #endif

@@ -12,69 +12,70 @@
 #include "base/vec.h"
 
 /*
- * repo - the user's repository, found and judged by git itself, read and
- * written through libgit2. `git_oid` is our vocabulary; every other type of
- * libgit2 stays inside src/repo.
+ * repo - the user's repository: found and validated by git, read and written through libgit2.
+ * `git_oid` is the only libgit2 type used outside src/repo.
  *
- * Config and identity come from git (`git config --list -z`, `git var`), since
- * libgit2 knows neither `git -c` nor GIT_AUTHOR_*. The index and the worktree
- * are never written, save by kl_repo_fast_forward.
+ * Config and identity come from git (`git config --list -z`, `git var`), because libgit2 supports
+ * neither `git -c` nor GIT_AUTHOR_*. Only kl_repo_fast_forward() writes the index or the worktree.
  */
 struct kl_repo;
 
 /**
- * Open the repository that git would use here (GIT_DIR and friends count).
- * KL_ENOTFOUND: not a repository. KL_ECANNOT: one that libgit2 cannot read
- * (sha256, reftable, ...); the message says which and why. Bare ones open.
+ * Open the repository that git would use in the current directory; honours GIT_DIR etc. The
+ * repository can be bare. KL_ENOTFOUND: not in a repository. KL_ECANNOT: libgit2 cannot read the
+ * repository (sha256, reftable, ...); the message says why.
  */
 int kl_repo_open(struct kl_repo **out);
 /**
- * The same at a directory, ignoring the environment's GIT_DIR (scratch
- * repositories, tests).
+ * As kl_repo_open, but at a directory and ignoring GIT_DIR etc. in the environment (for scratch
+ * repositories and tests).
  */
 int kl_repo_open_at(struct kl_repo **out, const char *dir);
 void kl_repo_free(struct kl_repo *repo);
 KL_DEFINE_CLEANUP(struct kl_repo *, kl_repo_free)
 
+/* The strings of the following functions are absolute paths or names, borrowed from `repo`. */
 const char *kl_repo_git_dir(const struct kl_repo *repo); /* of this worktree */
 const char *kl_repo_common_dir(const struct kl_repo *repo);
-/** NULL: bare, or the user stands inside the git directory. */
+/** NULL if the repository is bare or the current directory is inside the git directory. */
 const char *kl_repo_worktree(const struct kl_repo *repo);
-const char *kl_repo_prefix(const struct kl_repo *repo); /* "" or "dir/": where the user stands */
+/** Current directory relative to the top of the worktree: "" or "dir/". */
+const char *kl_repo_prefix(const struct kl_repo *repo);
 /**
- * "main" for the main worktree, else the name under .git/worktrees (a linked
- * one that is itself called main gets ".linked" added): leaf of refs/klineage/op/.
+ * "main" for the main worktree, otherwise the name under .git/worktrees (with ".linked" appended if
+ * that name is "main"). Used as the last component of refs/klineage/op/.
  */
 const char *kl_repo_worktree_id(const struct kl_repo *repo);
 bool kl_repo_is_bare(const struct kl_repo *repo);
 /**
- * KL_ECANNOT for shallow or partial clones, saying how to complete them: for
- * the verbs that walk history.
+ * Check that the history is complete, for commands that walk it. KL_ECANNOT: the clone is shallow
+ * or partial; hints say how to complete it.
  */
 int kl_repo_need_history(struct kl_repo *repo);
 
-/** Config value as git sees it (last one wins), or NULL; borrowed. */
+/** Config value as git sees it (the last one wins), or NULL if it is not set; borrowed. */
 const char *kl_repo_config(struct kl_repo *repo, const char *key);
+/** Integer value, with an optional suffix k, m or g. KL_EINVALID: not a number. */
 int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int64_t dflt);
-/** Terminal codes of a colour that the key names ("bold red"), as git would print them. */
+/** Terminal escape sequence for a colour setting such as "bold red", as git would print it. */
 int kl_repo_config_color(char *out, size_t n, struct kl_repo *repo, const char *key,
 			 const char *dflt);
-/** The pager that git would use, for sh; NULL: none. Caller frees. */
+/** The pager command that git would use, to be run by sh; NULL: none. The caller frees. */
 int kl_repo_pager(char **out, struct kl_repo *repo);
 int kl_repo_config_bool(bool *out, struct kl_repo *repo, const char *key, bool dflt);
 
-/** Set a value in the repository's own config file; NULL takes it out, and it may be absent. */
+/** Set a value in the repository's own config file; NULL removes it if it is set. */
 int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value);
 
 /**
- * KL_EINVALID with git's own advice if no identity is set; call before long
- * work. "Name <mail>", borrowed.
+ * The committer, "Name <mail>"; borrowed. KL_EINVALID with git's own advice if no author or
+ * committer identity is set, so call it before long work.
  */
 int kl_repo_identity(const char **out, struct kl_repo *repo);
 
 /**
- * Until it is switched off again every object is on the disk before its name is known: for what
- * a power cut must not take, since it was paid for. Of the whole process, and slow.
+ * Switch on or off that every new object is synced to disk before its name is known. For data that
+ * cost money and must survive a power failure. Applies to the whole process and is slow.
  */
 void kl_repo_sync_objects(bool on);
 
@@ -83,11 +84,13 @@ const char *kl_repo_backend(void);
 
 /* --- objects ---------------------------------------------------------- */
 
-/** Peel a revision to its commit. KL_ENOTFOUND: no such revision; unborn HEAD says so. */
+/** Peel a revision to its commit. KL_ENOTFOUND: no such revision, or HEAD is unborn. */
 int kl_repo_resolve(git_oid *out, struct kl_repo *repo, const char *rev);
-/** Array is the caller's. */
+/** The caller frees the array. */
 int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *commit);
-/** Bytes of an object, without reading it: what is short in a pack may be long out of it. */
+/**
+ * Size of an object in bytes, without reading it: a small packed object can inflate to a huge one.
+ */
 int kl_repo_object_size(size_t *out, struct kl_repo *repo, const git_oid *oid);
 int kl_repo_tree_of(git_oid *out, struct kl_repo *repo, const git_oid *commit);
 /** Subtree at `path` ("" is the tree itself); KL_ENOTFOUND. */
@@ -97,7 +100,7 @@ struct kl_commit {
 	git_oid oid, tree;
 	git_oid *parent;
 	size_t nparent;
-	char *message; /* whole, raw */
+	char *message; /* complete and unmodified */
 	char *author;  /* "Name <mail>" */
 	int64_t author_time;
 	int author_offset; /* minutes */
@@ -107,7 +110,7 @@ void kl_commit_release(struct kl_commit *commit);
 
 struct kl_blob {
 	uint32_t mode; /* 0100644, 0100755, 0120000 (symlink) */
-	char *path;    /* relative to the tree it was asked of */
+	char *path;    /* relative to the listed tree */
 	git_oid oid;
 };
 struct kl_blobs {
@@ -115,11 +118,12 @@ struct kl_blobs {
 	size_t n, alloc;
 };
 void kl_blobs_release(struct kl_blobs *blobs);
-/** Every blob below a tree, recursively (submodules skipped); KL_EINVALID above `max`. */
+/** List all blobs of a tree recursively, without submodules. KL_EINVALID: more than `max`. */
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max);
-/** One entry by path; KL_ENOTFOUND. `mode` may be NULL. */
+/** Find one entry by path; `mode` may be NULL. KL_ENOTFOUND: no such path. */
 int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
 		       const char *path);
+/** Append a blob's bytes to `out`. KL_EINVALID: not a blob, or more than `max` bytes. */
 int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *repo, const git_oid *blob, size_t max);
 int kl_repo_blob_write(git_oid *out, struct kl_repo *repo, const void *data, size_t n);
 
@@ -128,30 +132,29 @@ struct kl_tree_edit {
 	const char *path;
 	const void *data;
 	size_t len;
-	uint32_t mode; /* 0: keep the mode there was, else 0100644 */
+	uint32_t mode; /* 0: keep the old mode, or 0100644 for a new file */
 };
 /**
- * New tree = `base` (NULL: the empty tree) with the edits; directories appear
- * and vanish as needed. Removing a directory removes all below it, removing
- * what is not there is no error. KL_EINVALID: a path that kl_fs_path_ok
- * refuses, twice the same, a file where a directory is or the other way round.
+ * Write a new tree: `base` (NULL: the empty tree) with the edits applied. Directories are created
+ * and removed as needed. Removing a directory removes everything below it; removing a path that
+ * does not exist is not an error. KL_EINVALID: kl_fs_path_ok() rejects a path, a path occurs twice,
+ * or an edit puts a file where a directory is or vice versa.
  */
 int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n);
 
 /**
- * Tree of what is staged (`git write-tree`, honours GIT_INDEX_FILE);
- * KL_EINVALID while there are conflicts.
+ * Tree of the index, as `git write-tree` would write it; honours GIT_INDEX_FILE. KL_EINVALID: the
+ * index has conflicts, or the repository is bare.
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo);
 /** Are tracked files modified against HEAD, staged or not? */
 int kl_repo_is_dirty(bool *out, struct kl_repo *repo);
 
 /**
- * A commit object (no ref moves), signed when commit.gpgSign says so.
- * Identity and time from git (`git var`) unless `author`/`time` are given:
- * then author = committer = that, for results that must be reproducible,
- * and there is no signature, which would be another one each time.
+ * Write a commit object, signed if commit.gpgSign is set; no ref moves. Identity and time come from
+ * git (`git var`), unless `author` is set: then author and committer are both `author` at `time`,
+ * and the commit is not signed, so that it is reproducible (signatures differ each time).
  */
 struct kl_commit_spec {
 	git_oid tree;
@@ -159,65 +162,68 @@ struct kl_commit_spec {
 	size_t nparent;
 	const char *message;
 	const char *author; /* "Name <mail>" or NULL */
-	int64_t time;       /* used with author */
-	int offset;
+	int64_t time;       /* seconds; used with author */
+	int offset;         /* minutes; used with author */
 };
 int kl_repo_commit_write(git_oid *out, struct kl_repo *repo, const struct kl_commit_spec *spec);
 
 /**
- * Unified diff text between two trees, limited to `path` if not NULL (`git
- * diff`-compatible, a/ b/ prefixes).
+ * Append the unified diff between two trees, in the format of `git diff` with prefixes a/ and b/;
+ * limited to `path` if that is neither NULL nor "".
  */
 int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 		 const char *path);
-/** Paths whose entry differs between two trees, sorted; `from` NULL: the empty tree. No renames. */
+/**
+ * Paths that differ between two trees, sorted; no rename detection. `from` NULL: the empty tree.
+ */
 int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *to);
 /**
- * Apply a unified patch to a tree; paths in it are below `prefix`. Neither
- * index nor worktree is touched. KL_ENO if it does not apply, KL_EINVALID if
- * it is no patch.
+ * Apply a unified patch to a tree; its paths are relative to `prefix`. Does not change the user's
+ * index or worktree. KL_ENO: the patch does not apply. KL_EINVALID: it is not a patch.
  */
 int kl_repo_apply(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *prefix,
 		  const char *patch, size_t len);
 
 /**
- * Merge the changes base -> theirs into `ours`: texts of one file. KL_ENO: they collide with what
- * ours changed; `out` is untouched then.
+ * Merge the changes from `base` to `theirs` into `ours`, three versions of one file. KL_ENO: they
+ * conflict with the changes from `base` to `ours`; `out` is unchanged.
  */
 int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs);
 
 /**
- * The user's branch and worktree go forward to `commit`, as `git merge --ff-only` does it: the one
- * function that writes both, for who asked for it. KL_EINVALID with git's own words: they cannot.
+ * Fast-forward the user's branch and worktree to `commit` with `git merge --ff-only`. This is the
+ * only function that writes them, and is called only if the user asked for it. KL_EINVALID with
+ * git's own message: a fast-forward is not possible.
  */
 int kl_repo_fast_forward(struct kl_repo *repo, const git_oid *commit);
 
 /**
- * Commits reachable from `from` by first parents, newest first, in which `path`
- * (a file or directory) differs from its first parent; at most `max`.
+ * Commits reachable from `from` along first parents in which any of `paths` (files or directories)
+ * differs from the first parent; newest first, at most `max`. The caller frees the array.
  */
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max);
 
 /**
- * Commits that `to` reaches and `from` does not, oldest first; the newest `max`. Array is the
- * caller's.
+ * Commits reachable from `to` but not from `from`: the newest `max` of them, oldest first. The
+ * caller frees the array.
  */
 int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		    const git_oid *to, size_t max);
 
 /**
- * Can `left` be reached from `right`? A commit that is not in this clone cannot, and reaches
- * nothing.
+ * Is `ancestor` reachable from `descendant`? False if they differ and one of them is not in this
+ * clone.
  */
-int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *left, const git_oid *right);
-/** A best common ancestor; KL_ENOTFOUND: none. */
+int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *ancestor,
+			const git_oid *descendant);
+/** Best common ancestor of two commits. KL_ENOTFOUND: they have none. */
 int kl_repo_merge_base(git_oid *out, struct kl_repo *repo, const git_oid *left,
 		       const git_oid *right);
 
-/** 40 hex digits and NUL. */
+/** Size of an object id in text: 40 hex digits and NUL. */
 #define KL_OID_HEX 41
 void kl_oid_hex(char out[KL_OID_HEX], const git_oid *oid);
 int kl_oid_parse(git_oid *out, const char *hex);
@@ -225,13 +231,13 @@ int kl_oid_parse(git_oid *out, const char *hex);
 /* --- trailers --------------------------------------------------------- */
 
 /**
- * Value of the last trailer `key` in the last paragraph of `message`, as `git
- * interpret-trailers` would read it; caller frees; NULL: none.
+ * Value of the last trailer `key` in the last paragraph of `message`, as `git interpret-trailers`
+ * reads it, or NULL if there is none; the caller frees.
  */
 char *kl_trailer_get(const char *message, const char *key);
-/** Several keys in one reading: value[i] for key[i], each as kl_trailer_get would answer. */
+/** As kl_trailer_get for several keys at once: sets value[i] for key[i]. */
 void kl_trailers_get(char **value, const char *message, const char *const *key, size_t n);
-/** Subject line; caller frees. */
+/** Subject line; the caller frees. */
 char *kl_trailer_subject(const char *message);
 
 #endif

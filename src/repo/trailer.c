@@ -7,16 +7,16 @@
 #include <strings.h>
 
 /*
- * The rules are those that git(1) interpret-trailers documents and shows:
- * trailers are the last paragraph, not the first, with nothing after it but
- * comments; either every line of it is one, or it holds a line that git
- * itself writes and at least a quarter of its lines are trailers.
+ * The rules are those of git interpret-trailers, as documented and observed: trailers are in the
+ * last paragraph, which is not the first one and is followed only by comments. Either all of its
+ * lines are trailers, or one of its lines is written by git itself and at least a quarter of them
+ * are trailers.
  */
 static const char scissors[] = "# ------------------------ >8 ------------------------\n";
 
 struct line {
-	const char *p;
-	size_t n; /* without the newline */
+	const char *text;
+	size_t len; /* without the newline */
 };
 
 struct lines {
@@ -29,7 +29,7 @@ static void lines_release(struct lines *lines)
 	free(lines->l);
 }
 
-/* In the C locale, whatever the program's. */
+/* As isspace() in the C locale, independent of the program's locale. */
 static bool is_space(char ch)
 {
 	return ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r';
@@ -41,27 +41,27 @@ static bool is_token(char ch)
 	       ch == '-';
 }
 
-static bool starts_with(const struct line *line, const char *with)
+static bool starts_with(const struct line *line, const char *prefix)
 {
-	size_t n = strlen(with);
+	size_t n = strlen(prefix);
 
-	return line->n >= n && !memcmp(line->p, with, n);
+	return line->len >= n && !memcmp(line->text, prefix, n);
 }
 
 static bool is_comment(const struct line *line)
 {
-	return line->n && line->p[0] == '#';
+	return line->len && line->text[0] == '#';
 }
 
 static bool is_blank(const struct line *line)
 {
-	for (size_t i = 0; i < line->n; i++)
-		if (!is_space(line->p[i]))
+	for (size_t i = 0; i < line->len; i++)
+		if (!is_space(line->text[i]))
 			return false;
 	return true;
 }
 
-/* Lines up to a patch ("---") or the scissors of `git commit --verbose`. */
+/* Split the message into lines, up to a patch ("---") or the scissors of `git commit --verbose`. */
 static void split_message(struct lines *out, const char *message)
 {
 	for (const char *at = message; *at;) {
@@ -77,7 +77,7 @@ static void split_message(struct lines *out, const char *message)
 	}
 }
 
-/* Drop comments, empty lines and an old "Conflicts:" list from the end. */
+/* Drop comments, empty lines and an old-style "Conflicts:" list from the end. */
 static void drop_tail(struct lines *lines)
 {
 	size_t keep = 0;
@@ -86,14 +86,14 @@ static void drop_tail(struct lines *lines)
 	for (size_t i = 0; i < lines->n; i++) {
 		const struct line *line = lines->l + i;
 
-		if (!line->n || is_comment(line))
+		if (!line->len || is_comment(line))
 			continue;
-		if (line->n == strlen("Conflicts:") && starts_with(line, "Conflicts:") &&
-		    line->p[line->n] == '\n') {
+		if (line->len == strlen("Conflicts:") && starts_with(line, "Conflicts:") &&
+		    line->text[line->len] == '\n') {
 			conflicts = true;
 			continue;
 		}
-		if (conflicts && line->p[0] == '\t')
+		if (conflicts && line->text[0] == '\t')
 			continue;
 		keep = i + 1;
 		conflicts = false;
@@ -101,13 +101,13 @@ static void drop_tail(struct lines *lines)
 	lines->n = keep;
 }
 
-/* Where the token of a trailer ends, 0 if the line is none. */
+/* Length of a trailer's token; 0 if the line is not a trailer. */
 static size_t token_end(const struct line *line)
 {
 	bool space = false;
 
-	for (size_t i = 0; i < line->n; i++) {
-		char ch = line->p[i];
+	for (size_t i = 0; i < line->len; i++) {
+		char ch = line->text[i];
 
 		if (ch == ':')
 			return i;
@@ -126,7 +126,7 @@ static bool written_by_git(const struct line *line)
 	       starts_with(line, "(cherry picked from commit ");
 }
 
-/* First line of the block of trailers; `lines->n` if there is none. */
+/* Index of the first line of the trailer block; `lines->n` if there is none. */
 static size_t find_block(const struct lines *lines)
 {
 	size_t title = 0, trailers = 0, others = 0, folded = 0;
@@ -147,12 +147,12 @@ static size_t find_block(const struct lines *lines)
 			if ((by_git && trailers * 3 >= others) || (trailers && !others))
 				return i + 1;
 			return lines->n;
-		} else if (written_by_git(line) || (!is_space(line->p[0]) && token_end(line))) {
+		} else if (written_by_git(line) || (!is_space(line->text[0]) && token_end(line))) {
 			by_git |= written_by_git(line);
 			trailers++;
 			folded = 0;
 			seen = true;
-		} else if (is_space(line->p[0])) {
+		} else if (is_space(line->text[0])) {
 			folded++;
 			seen = true;
 		} else {
@@ -164,16 +164,16 @@ static size_t find_block(const struct lines *lines)
 	return lines->n;
 }
 
-/* A folded line: its leading space becomes one, as git unfolds it. */
+/* Append a line; its leading whitespace becomes one space, as git unfolds a continuation line. */
 static void unfold_line(struct kl_buf *buf, const struct line *line)
 {
 	size_t skip = 0;
 
-	while (skip < line->n && is_space(line->p[skip]))
+	while (skip < line->len && is_space(line->text[skip]))
 		skip++;
 	if (buf->len)
 		kl_buf_addch(buf, ' ');
-	kl_buf_add(buf, line->p + skip, line->n - skip);
+	kl_buf_add(buf, line->text + skip, line->len - skip);
 }
 
 static void trim_right(char *text)
@@ -185,13 +185,13 @@ static void trim_right(char *text)
 	text[n] = '\0';
 }
 
-/* Index of the key that the token of a trailer is, or n. */
+/* Index of the key that equals the trailer's token (`end` bytes), or n if there is none. */
 static size_t which_key(const struct line *line, size_t end, const char *const *key, size_t n)
 {
-	while (end && is_space(line->p[end - 1]))
+	while (end && is_space(line->text[end - 1]))
 		end--;
 	for (size_t i = 0; i < n; i++)
-		if (end == strlen(key[i]) && !strncasecmp(line->p, key[i], end))
+		if (end == strlen(key[i]) && !strncasecmp(line->text, key[i], end))
 			return i;
 	return n;
 }
@@ -210,8 +210,8 @@ void kl_trailers_get(char **value, const char *message, const char *const *key, 
 		const struct line *line = lines.l + i;
 		size_t end;
 
-		/* a folded line belongs to whatever trailer is open */
-		if (open && is_space(line->p[0])) {
+		/* a continuation line belongs to the preceding trailer */
+		if (open && is_space(line->text[0])) {
 			if (at == n)
 				continue;
 			kl_buf_clear(&buf);
@@ -224,7 +224,8 @@ void kl_trailers_get(char **value, const char *message, const char *const *key, 
 			if (at == n)
 				continue;
 			kl_buf_clear(&buf);
-			unfold_line(&buf, &(struct line){ line->p + end + 1, line->n - end - 1 });
+			unfold_line(&buf,
+				    &(struct line){ line->text + end + 1, line->len - end - 1 });
 		}
 		free(value[at]);
 		value[at] = kl_strndup(buf.ptr, buf.len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree - lists trees, and writes edited ones */
+/* tree - lists trees and writes edited trees */
 #include "repo/internal.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/fs.h"
 
-/* A path of 4096 bytes cannot be deeper; the trees may be anybody's. */
+/* A path of 4096 bytes cannot be nested deeper. Trees can come from an untrusted repository. */
 #define MAX_DEPTH 2048
 
 static int lookup_tree(git_tree **out, struct kl_repo *repo, const git_oid *oid)
@@ -17,15 +17,15 @@ static int lookup_tree(git_tree **out, struct kl_repo *repo, const git_oid *oid)
 	return err < 0 ? kl_error_git(err, "cannot read tree %s", git_oid_tostr_s(oid)) : 0;
 }
 
-static int by_path(git_tree_entry **out, struct kl_repo *repo, const git_oid *tree,
+static int by_path(git_tree_entry **out, struct kl_repo *repo, const git_oid *tree_oid,
 		   const char *path)
 {
-	KL_AUTO(git_tree_freep) git_tree *other = NULL;
-	int err = lookup_tree(&other, repo, tree);
+	KL_AUTO(git_tree_freep) git_tree *tree = NULL;
+	int err = lookup_tree(&tree, repo, tree_oid);
 
 	if (err < 0)
 		return err;
-	err = git_tree_entry_bypath(out, other, path);
+	err = git_tree_entry_bypath(out, tree, path);
 	return err < 0 ? kl_error(KL_ENOTFOUND, "no '%s' in that tree", path) : 0;
 }
 
@@ -109,9 +109,9 @@ static int list_tree(struct listing *listing, const git_oid *oid, const char *pr
 
 static int by_name(const void *left, const void *right)
 {
-	const struct kl_blob *other = left, *blob = right;
+	const struct kl_blob *x = left, *y = right;
 
-	return strcmp(other->path, blob->path);
+	return strcmp(x->path, y->path);
 }
 
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max)
@@ -139,9 +139,9 @@ struct edits {
 
 static int by_edit_path(const void *left, const void *right)
 {
-	const struct kl_tree_edit *const *edit = left, *const *edits = right;
+	const struct kl_tree_edit *const *x = left, *const *y = right;
 
-	return strcmp((*edit)->path, (*edits)->path);
+	return strcmp((*x)->path, (*y)->path);
 }
 
 static int put_blob(git_treebuilder *tb, struct kl_repo *repo, const struct kl_tree_edit *edit,
@@ -171,12 +171,12 @@ static int put_blob(git_treebuilder *tb, struct kl_repo *repo, const struct kl_t
 static int edit_level(git_oid *out, const struct edits *edits, const git_oid *base, size_t from,
 		      size_t to, size_t skip);
 
-/* Edits [from, to) all lie in directory `name` of this level. */
+/* Apply the edits [from, to), which are all below directory `name` of this level. */
 static int put_directory(git_treebuilder *tb, const struct edits *edits, const char *name,
 			 size_t from, size_t to, size_t skip)
 {
 	const git_tree_entry *old = git_treebuilder_get(tb, name);
-	git_oid base, now;
+	git_oid base, made;
 	int err;
 
 	if (old && git_tree_entry_type(old) != GIT_OBJECT_TREE) {
@@ -188,16 +188,19 @@ static int put_directory(git_treebuilder *tb, const struct edits *edits, const c
 	}
 	if (old)
 		base = *git_tree_entry_id(old);
-	if ((err = edit_level(&now, edits, old ? &base : NULL, from, to, skip)) < 0)
+	if ((err = edit_level(&made, edits, old ? &base : NULL, from, to, skip)) < 0)
 		return err;
-	if (!git_oid_is_zero(&now))
-		err = git_treebuilder_insert(NULL, tb, name, &now, GIT_FILEMODE_TREE);
+	if (!git_oid_is_zero(&made))
+		err = git_treebuilder_insert(NULL, tb, name, &made, GIT_FILEMODE_TREE);
 	else if (git_treebuilder_get(tb, name))
 		err = git_treebuilder_remove(tb, name);
 	return err < 0 ? kl_error_git(err, "cannot write directory '%s'", name) : 0;
 }
 
-/* `*out` is zero if nothing is left; `skip` bytes of the paths lead here. */
+/*
+ * Apply the edits [from, to) to one directory. The first `skip` bytes of their paths name that
+ * directory. `*out` is zero if a subdirectory is empty afterwards.
+ */
 static int edit_level(git_oid *out, const struct edits *edits, const git_oid *base, size_t from,
 		      size_t to, size_t skip)
 {
@@ -243,37 +246,37 @@ static int check_edits(const struct kl_tree_edit *const *edits, size_t n)
 	return 0;
 }
 
-/* Those edits that remove, or those that write. */
+/* Apply the edits that write, or those that remove. */
 static int edit_some(git_oid *out, struct kl_repo *repo, const git_oid *base, bool write,
 		     const struct kl_tree_edit *const *edits, size_t n)
 {
 	KL_AUTO(kl_freep) const struct kl_tree_edit **some = kl_calloc(n + 1, sizeof(*some));
-	struct edits other = { .r = repo, .e = some };
-	size_t k = 0;
+	struct edits chosen = { .r = repo, .e = some };
+	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if ((edits[i]->data != NULL) == write)
-			some[k++] = edits[i];
-	if (!k && base) {
+			some[count++] = edits[i];
+	if (!count && base) {
 		git_oid_cpy(out, base);
 		return 0;
 	}
-	return edit_level(out, &other, base, 0, k, 0);
+	return edit_level(out, &chosen, base, 0, count, 0);
 }
 
 int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n)
 {
-	KL_AUTO(kl_freep) const struct kl_tree_edit **edits = kl_calloc(n + 1, sizeof(*edits));
+	KL_AUTO(kl_freep) const struct kl_tree_edit **sorted = kl_calloc(n + 1, sizeof(*sorted));
 	git_oid removed;
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		edits[i] = edit + i;
-	qsort(edits, n, sizeof(*edits), by_edit_path);
-	/* removals first: a file may take the name of a directory that goes */
-	if ((err = check_edits(edits, n)) < 0 ||
-	    (err = edit_some(&removed, repo, base, false, edits, n)) < 0)
+		sorted[i] = edit + i;
+	qsort(sorted, n, sizeof(*sorted), by_edit_path);
+	/* removals first, because a file can take the name of a removed directory */
+	if ((err = check_edits(sorted, n)) < 0 ||
+	    (err = edit_some(&removed, repo, base, false, sorted, n)) < 0)
 		return err;
-	return edit_some(out, repo, &removed, true, edits, n);
+	return edit_some(out, repo, &removed, true, sorted, n);
 }

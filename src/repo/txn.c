@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* txn - transactions of refs: a journal, then git update-ref */
+/* txn - commits ref transactions: writes a journal, then runs git update-ref on it */
 #include "repo/internal.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid 
 		cmd->from = *old;
 }
 
-/* --- the journal: the very input of update-ref ------------------------- */
+/* --- the journal, which is the input of update-ref --------------------- */
 
 void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *txn)
 {
@@ -107,21 +107,21 @@ void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *txn)
 
 static int parse_line(struct kl_refs_txn *txn, char *line)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
-	git_oid left = { { 0 } }, right = { { 0 } };
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+	git_oid first = { { 0 } }, second = { { 0 } };
 
-	kl_strvec_split(&list, line, " ");
-	if (list.n > 2 && kl_oid_parse(&left, list.v[2]) < 0)
+	kl_strvec_split(&words, line, " ");
+	if (words.n > 2 && kl_oid_parse(&first, words.v[2]) < 0)
 		return KL_EINVALID;
-	if (list.n > 3 && kl_oid_parse(&right, list.v[3]) < 0)
+	if (words.n > 3 && kl_oid_parse(&second, words.v[3]) < 0)
 		return KL_EINVALID;
-	if (list.n == 4 && !strcmp(list.v[0], "update"))
-		kl_refs_txn_update(txn, list.v[1], &left, &right);
-	else if (list.n == 3 && !strcmp(list.v[0], "verify"))
-		kl_refs_txn_verify(txn, list.v[1], &left);
-	else if ((list.n == 2 || list.n == 3) && !strcmp(list.v[0], "delete"))
-		kl_refs_txn_delete(txn, list.v[1], list.n == 3 ? &left : NULL);
-	else if (list.n != 1)
+	if (words.n == 4 && !strcmp(words.v[0], "update"))
+		kl_refs_txn_update(txn, words.v[1], &first, &second);
+	else if (words.n == 3 && !strcmp(words.v[0], "verify"))
+		kl_refs_txn_verify(txn, words.v[1], &first);
+	else if ((words.n == 2 || words.n == 3) && !strcmp(words.v[0], "delete"))
+		kl_refs_txn_delete(txn, words.v[1], words.n == 3 ? &first : NULL);
+	else if (words.n != 1)
 		return KL_EINVALID;
 	return 0;
 }
@@ -137,11 +137,11 @@ int kl_txn_parse(struct kl_refs_txn *txn, const char *text, const char *name)
 		if (parse_line(txn, line.v[i]) < 0)
 			return kl_error(KL_EINVALID, "journal '%s', line %zu: '%.60s'", name, i + 1,
 					line.v[i]);
-		/* its names become file names */
+		/* ref names become file names */
 		if (txn->n &&
 		    (git_reference_name_is_valid(&valid, txn->cmd[txn->n - 1].ref) < 0 || !valid))
-			return kl_error(KL_EINVALID, "journal '%s', line %zu: a bad ref name", name,
-					i + 1);
+			return kl_error(KL_EINVALID, "journal '%s', line %zu: invalid ref name",
+					name, i + 1);
 	}
 	return 0;
 }
@@ -175,10 +175,10 @@ static int check_names(const struct kl_refs_txn *txn)
 	return 0;
 }
 
-/* Which ref is not where the transaction wants it? */
+/* KL_ECHANGED with a message if a ref does not have its expected old value; otherwise 0. */
 static int who_moved(const struct kl_refs_txn *txn)
 {
-	char is[KL_OID_HEX], was[KL_OID_HEX];
+	char now_hex[KL_OID_HEX], from_hex[KL_OID_HEX];
 	git_oid now;
 	int err;
 
@@ -189,21 +189,21 @@ static int who_moved(const struct kl_refs_txn *txn)
 			return err;
 		if (cmd->any || git_oid_equal(&now, &cmd->from))
 			continue;
-		kl_oid_hex(is, &now);
-		kl_oid_hex(was, &cmd->from);
+		kl_oid_hex(now_hex, &now);
+		kl_oid_hex(from_hex, &cmd->from);
 		if (git_oid_is_zero(&cmd->from))
-			return kl_error(KL_ECHANGED, "'%s' was created meanwhile: it is at %s",
-					cmd->ref, is);
+			return kl_error(KL_ECHANGED, "'%s' was created meanwhile at %s", cmd->ref,
+					now_hex);
 		if (git_oid_is_zero(&now))
-			return kl_error(KL_ECHANGED, "'%s' was deleted meanwhile: it was at %s",
-					cmd->ref, was);
-		return kl_error(KL_ECHANGED, "'%s' was moved meanwhile: from %s to %s", cmd->ref,
-				was, is);
+			return kl_error(KL_ECHANGED, "'%s' was deleted meanwhile; it was at %s",
+					cmd->ref, from_hex);
+		return kl_error(KL_ECHANGED, "'%s' was moved meanwhile from %s to %s", cmd->ref,
+				from_hex, now_hex);
 	}
 	return 0;
 }
 
-static int why_refused(const struct kl_refs_txn *txn, struct kl_buf *text)
+static int why_refused(const struct kl_refs_txn *txn, struct kl_buf *complaint)
 {
 	int err = who_moved(txn);
 
@@ -213,11 +213,12 @@ static int why_refused(const struct kl_refs_txn *txn, struct kl_buf *text)
 		if (txn->cmd[i].verb == KL_REFS_UPDATE && git_oid_is_zero(&txn->cmd[i].from) &&
 		    (err = kl_refs_can_create(txn->r, txn->cmd[i].ref)) < 0)
 			return err;
-	if (strstr(text->ptr, ".lock': File exists")) {
-		err = kl_error(KL_EBUSY, "%s", kl_git_complaint(text));
-		return kl_error_hint(err, "another git is at work; if none is, remove that file");
+	if (strstr(complaint->ptr, ".lock': File exists")) {
+		err = kl_error(KL_EBUSY, "%s", kl_git_complaint(complaint));
+		return kl_error_hint(
+			err, "another git process may be running; if none is, remove that file");
 	}
-	return kl_error(KL_EIO, "git update-ref: %s", kl_git_complaint(text));
+	return kl_error(KL_EIO, "git update-ref: %s", kl_git_complaint(complaint));
 }
 
 static bool all_moved(const struct kl_refs_txn *txn)
@@ -232,7 +233,7 @@ static bool all_moved(const struct kl_refs_txn *txn)
 	return true;
 }
 
-/* update-ref was killed: it may have got anywhere. */
+/* update-ref was killed at an unknown point: recover, and check whether all refs moved. */
 static int after_kill(struct kl_refs_txn *txn, int signal)
 {
 	int cleared, err = kl_txn_recover(txn->r, &cleared);
@@ -242,7 +243,7 @@ static int after_kill(struct kl_refs_txn *txn, int signal)
 	return kl_error(KL_EIO, "git update-ref was killed by signal %d", signal);
 }
 
-/* One try with our lock held and the journal written. */
+/* One attempt, with our lock held and the journal written. */
 static int attempt_update(struct kl_refs_txn *txn, const char *journal, const char *reflog)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worktree - the tree of what is staged, and whether the worktree is clean; writes neither */
+/* worktree - writes the index as a tree and tests if the worktree is modified */
 #include "repo/internal.h"
 
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static int no_conflicts(struct kl_repo *repo)
 }
 
 /*
- * `git write-tree` may refresh the index it reads, so it gets a copy: the
- * user's own is never written.
+ * `git write-tree` can refresh the index that it reads, so run it on a copy: the user's index is
+ * never written.
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo)
 {
@@ -57,7 +57,7 @@ int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo)
 	if ((err = kl_git_do(repo, &call)) < 0) {
 		KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 
-		/* it names object ids where a person wants a path */
+		/* git's message names object ids; a message with the path is more useful */
 		conflict = no_conflicts(repo);
 		return conflict < 0 ? conflict : kl_error(err, "%s", why);
 	}

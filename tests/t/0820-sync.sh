@@ -362,7 +362,7 @@ test_expect_success 'a tree that spells more notes than there are bytes is refus
 	 git push -q -f evil $(git commit-tree -m bomb $tree):$gate) &&
 	git -C i rev-parse $gate >want &&
 	(cd i && exits 1 git klineage sync evil >../out) &&
-	says "left     $gate: their notes: a tree of more than" out &&
+	says "left     $gate: their notes: notes tree has more than" out &&
 	git -C i rev-parse $gate >have && test_cmp want have
 '
 
@@ -381,7 +381,7 @@ test_expect_success 'a remote that does not take it: its words, and nothing lost
 	(cd a && git for-each-ref refs/heads refs/klineage refs/notes/klineage >../before &&
 	 exits 128 git klineage sync closed 2>../err &&
 	 git for-each-ref refs/heads refs/klineage refs/notes/klineage >../after) &&
-	says "does not take" err && says "not on a Sunday" err && says "hint: nothing was given" err &&
+	says "rejected" err && says "not on a Sunday" err && says "hint: nothing was given" err &&
 	test_cmp before after &&
 	git -C closed.git for-each-ref >out && test_must_fail test -s out
 '
@@ -394,7 +394,7 @@ test_expect_success 'one that takes some refs and others not gets none' '
 '
 
 test_expect_success 'bad asking' '
-	(cd a && exits 128 git klineage sync nowhere 2>../err) && says "no remote" err && says "there is '\''origin'\''" err &&
+	(cd a && exits 128 git klineage sync nowhere 2>../err) && says "no remote" err && says "configured: '\''origin'\''" err &&
 	(cd a && exits 128 git klineage sync -- --upload-pack=x 2>../err) && says "no remote" err &&
 	(cd a && exits 128 git klineage sync ../hub.git 2>../err) && says "no remote" err &&
 	git -C a remote add gone ../gone.git && (cd a && exits 128 git klineage sync gone 2>../err) && says "gone" err &&

@@ -77,9 +77,9 @@ test_expect_success 'an older file of ours is renewed' '
 test_expect_success 'what somebody has changed is neither overwritten nor taken away' '
 	echo "echo mine" >>plain/.git/hooks/pre-push && test "$(state pre-push plain)" = edited &&
 	listing plain/.git >before &&
-	(cd plain && exits 128 git klineage hooks install 2>../err) && says "somebody has changed it" err &&
+	(cd plain && exits 128 git klineage hooks install 2>../err) && says "was modified after it was installed" err &&
 	(cd plain && exits 128 git klineage hooks install --chain 2>../err) &&
-	(cd plain && exits 128 git klineage hooks uninstall 2>../err) && says "by hand" err &&
+	(cd plain && exits 128 git klineage hooks uninstall 2>../err) && says "remove it manually" err &&
 	listing plain/.git >after && test_cmp before after && rm plain/.git/hooks/pre-push
 '
 
@@ -110,7 +110,7 @@ foreign () {
 test_expect_success 'a foreign hook is refused, and nothing is half done' '
 	repo other && foreign other/.git/hooks/post-merge && foreign other/.git/hooks/pre-push 700 &&
 	listing other/.git >before && (cd other && exits 128 git klineage hooks install 2>../err) &&
-	says "there is a hook" err && says "post-merge" err && says "hint: --chain" err && listing other/.git >after &&
+	says "already exists" err && says "post-merge" err && says "hint: use --chain" err && listing other/.git >after &&
 	test_cmp before after && test "$(state pre-push other)" = foreign
 '
 
@@ -153,7 +153,7 @@ test_expect_success 'a tool that wrote its hook over ours: nobody is lost' '
 	repo rival && foreign rival/.git/hooks/pre-commit &&
 	(cd rival && git klineage hooks install --chain) && echo "#!/bin/sh" >rival/.git/hooks/pre-commit &&
 	listing rival/.git/hooks >before && (cd rival && exits 128 git klineage hooks install --chain 2>../err) &&
-	says "both somebody" err && listing rival/.git/hooks >after && test_cmp before after
+	says "cannot chain" err && listing rival/.git/hooks >after && test_cmp before after
 '
 
 test_expect_success 'a foreign hook that calls us is left alone, and counts' '

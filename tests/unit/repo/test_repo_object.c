@@ -69,7 +69,7 @@ static void trees(void **state)
 	assert_ok(kl_repo_blob_read(&data, repo, &oid, 10));
 	assert_string_equal(data.ptr, "y\n");
 	assert_error(KL_EINVALID, "more than 1", kl_repo_blob_read(&data, repo, &oid, 1));
-	assert_error(KL_EINVALID, "not a file", kl_repo_blob_read(&data, repo, &tree, 100));
+	assert_error(KL_EINVALID, "not a blob", kl_repo_blob_read(&data, repo, &tree, 100));
 }
 
 static void edits(void **state)
@@ -167,7 +167,7 @@ static void commits(void **state)
 	}
 	spec.author = NULL;
 	spec.tree = head;
-	assert_error(KL_ENOTFOUND, "no tree", kl_repo_commit_write(&out, repo, &spec));
+	assert_error(KL_ENOTFOUND, "no such tree", kl_repo_commit_write(&out, repo, &spec));
 	sh(dir, "git fsck --strict");
 }
 

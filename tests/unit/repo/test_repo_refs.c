@@ -356,7 +356,7 @@ static void bad_journal(void **state)
 	assert_error(KL_EINVALID, "line 2", kl_refs_recover(f.r, &cleared));
 	assert_contains(kl_error_hints(), "klineage/txn");
 	sh(f.dir, "printf 'start\\nupdate refs/../../x %040d %040d\\n' >.git/klineage/txn", 1, 0);
-	assert_error(KL_EINVALID, "bad ref name", kl_refs_recover(f.r, &cleared));
+	assert_error(KL_EINVALID, "invalid ref name", kl_refs_recover(f.r, &cleared));
 }
 
 /* Ctrl-C while refs move: the transaction is done or not begun. */
