@@ -10,9 +10,9 @@
 
 #define MAX_EVENT ((size_t)1 << 20)
 #define NAME_LEN \
-	(KL_DIGEST_HEX - 1 + sizeof(".json") - 1) /* of an entry, unlike what a crash left */
+	(KL_DIGEST_HEX - 1 + sizeof(".json") - 1) /* of an entry; others were left by a crash */
 
-/* $GIT_COMMON_DIR/klineage/cache/<2 digits>/<62>: what is known of these files */
+/* $GIT_COMMON_DIR/klineage/cache/<2 digits>/<62>: the entries for this surface and contract */
 static char *dir_of(struct kl_repo *repo, const char *surface, const char *contract)
 {
 	struct kl_digest *digest = kl_digest_new();
@@ -52,20 +52,20 @@ static void whole_key(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key)
 		kl_runner_device_key(hex, key->runner_device);
 }
 
-/* A damaged file is no entry, nor is an honest one on other files. */
+/* KL_ENOTFOUND if the file is damaged or its event is for another surface or contract. */
 static int read_entry(struct kl_event **event, const char *dir, const char *name,
 		      const char *surface, const char *contract)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_event_freep) struct kl_event *other = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *parsed = NULL;
 	int err = kl_fs_read(&text, path, MAX_EVENT);
 
 	if (!err)
-		err = kl_event_parse(&other, text.ptr, text.len);
-	if (err < 0 || !kl_event_is_for(other, surface, contract))
+		err = kl_event_parse(&parsed, text.ptr, text.len);
+	if (err < 0 || !kl_event_is_for(parsed, surface, contract))
 		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
-	*event = kl_steal(&other);
+	*event = kl_steal(&parsed);
 	return 0;
 }
 
@@ -116,9 +116,9 @@ int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key, const str
 	return put_event(repo, key->surface, key->contract, hex, event);
 }
 
-/* --- all that is known of some files ------------------------------------------- */
+/* --- all entries for a surface and contract ------------------------------------ */
 
-/* One event after the other; `fn` keeps what it wants. */
+/* Call `fn` for each event; it takes its own reference of an event that it keeps. */
 static int each_event(struct kl_repo *repo, const char *surface, const char *contract,
 		      void (*fn)(void *payload, struct kl_event *event), void *payload)
 {
@@ -129,11 +129,11 @@ static int each_event(struct kl_repo *repo, const char *surface, const char *con
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	for (size_t i = 0; i < names.n; i++) {
-		KL_AUTO(kl_event_freep) struct kl_event *other = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
 		if (strlen(names.v[i]) == NAME_LEN &&
-		    read_entry(&other, dir, names.v[i], surface, contract) == 0)
-			fn(payload, other);
+		    read_entry(&event, dir, names.v[i], surface, contract) == 0)
+			fn(payload, event);
 	}
 	kl_error_clear();
 	return 0;
@@ -166,7 +166,7 @@ static bool same_flags(const struct kl_strvec *left, const struct kl_strvec *rig
 	return true;
 }
 
-/* A runner's device is known here only from its last result. */
+/* A runner's device is known only from its latest result. */
 static bool same_device(const struct kl_place *place, const struct kl_cache_key *key)
 {
 	if (!key->runner)
@@ -185,6 +185,7 @@ bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key
 	       same_flags(&place->flags, key->flags);
 }
 
+/* A correctness failure first, then a result of the whole gate. */
 static int rank_of(const struct kl_event *event)
 {
 	return kl_event_is_fail(event) ? 2 : event->kind == KL_KIND_GATE;
@@ -195,7 +196,7 @@ static void keep_best(void *payload, struct kl_event *event)
 	struct finding *finding = payload;
 	int order;
 
-	/* what a walk thought of a step, and trouble of the machine, say nothing of the kernel */
+	/* no-change is about a step, inconclusive about the machine: neither is about the kernel */
 	if (!kl_cache_same_place(event, finding->key) || event->failure == KL_FAILURE_NO_CHANGE ||
 	    event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return;

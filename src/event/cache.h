@@ -7,55 +7,55 @@
 #include "repo/repo.h"
 
 /*
- * cache - verdicts that this clone reached itself, kept by all they depend on:
- * $GIT_COMMON_DIR/klineage/cache/<digest of surface and contract>/<digest of the key>.json, one
- * event each, so that all that is known of some files lies together. Nothing that came from
- * elsewhere is ever put here, so a hit spares a run. Results that come back for a job which this
- * clone sent away are its own, too. Entries are checked when they are read; a damaged one is no
- * entry.
+ * cache - stores the verdicts that this clone reached, keyed by everything they depend on.
+ *
+ * An entry is one event in the file
+ * $GIT_COMMON_DIR/klineage/cache/<digest of surface and contract>/<digest of the key>.json, so all
+ * entries for a surface and contract are in one directory. Verdicts from elsewhere are never stored
+ * here, so that a hit can replace a run. Results of jobs that this clone sent to a runner count as
+ * its own. Entries are validated when they are read; damaged ones are ignored.
  */
 struct kl_cache_key {
 	const char *surface, *contract; /* digests */
 	const struct kl_platform *platform;
 	/**
-	 * Set where the platform's own device did not judge: the runner's name stands in its place
-	 * ...
+	 * Name of the runner, which replaces platform->device in the key; NULL: this machine
+	 * judges.
 	 */
 	const char *runner;
-	const struct kl_runner_device
-		*runner_device; /* ... with the device that it told of last; NULL: none */
+	/* device that the runner reported last; NULL: unknown */
+	const struct kl_runner_device *runner_device;
 	const struct kl_strvec *flags;
 	enum kl_tier tier;
-	const char *parent; /* digest of what it is compared with, NULL: none */
+	const char *parent; /* digest of the surface that it is compared with; NULL: none */
 	bool profile;
-	bool quick; /* the quick stages alone: events of kind "check" */
+	bool quick; /* quick stages only: events of kind "check" */
 };
 
-/** KL_ENOTFOUND: not judged here before. */
+/** The entry for exactly this key; `*event` is the caller's. KL_ENOTFOUND: there is none. */
 int kl_cache_get(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /**
- * The same, content with any verdict on these files that was reached at this place (platform,
- * flags, tier, policy): whatever it was compared with and however far the stages went. A
- * correctness fail comes first, then what the whole gate said, then the newest.
+ * Best entry for the key's surface and contract with the same platform, flags, tier and policy; its
+ * parent and stages can differ. Prefers a correctness failure, then a result of the whole gate,
+ * then the newest. `*event` is the caller's. KL_ENOTFOUND: there is none.
  */
 int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
-/** Was it reached at the key's place: platform, device, compiler, flags, tier, policy? */
+/** Does the event match the key's platform, device, compiler, flags, tier and policy? */
 bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key *key);
-/** Durable when it returns. */
+/** Store an event. It is on disk when this returns. */
 int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key,
 		 const struct kl_event *event);
 
 /**
- * The key as a digest, but for the device that a runner tells of (event/runner_device.h), and the
- * entry of an event
- * below one: for a verdict that comes back later.
+ * Digest of a key without `runner_device` (event/runner_device.h), and access to an entry by such a
+ * digest, for verdicts that arrive later.
  */
 void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key);
 int kl_cache_get_at(struct kl_event **event, struct kl_repo *repo, const char *surface,
 		    const char *contract, const char *hex);
 int kl_cache_put_at(struct kl_repo *repo, const char *hex, const struct kl_event *event);
 
-/** All events on these files, as JSON lines, wherever they were reached; "" if there are none. */
+/** All events for a surface and contract, on any platform, as JSON lines; "" if there are none. */
 int kl_cache_list(struct kl_buf *lines, struct kl_repo *repo, const char *surface,
 		  const char *contract);
 

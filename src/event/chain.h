@@ -5,9 +5,9 @@
 #include "event/profile.h"
 
 /*
- * chain - puts the ratios of states that follow one another together: K2 against K0 from K1 against
- * K0 and K2 against K1. Logarithms add; the half-widths of the intervals, and the noise of the
- * runs, come from independent measurements and add in quadrature.
+ * chain - multiplies the ratios of consecutive states: K2 against K0 from K1 against K0 and K2
+ * against K1. Logarithms are added. The half-widths of the intervals and the noise of the runs come
+ * from independent measurements, so they add in quadrature.
  *
  *	struct kl_chain chain = { 0 };
  *
@@ -16,12 +16,14 @@
  *	whole = kl_chain_ratio(&chain);
  */
 struct kl_chain {
-	double mid, below, above, noise; /* logarithms; all but `mid` squared */
+	double mid, below, above, noise; /* sums of logarithms; of squares except for `mid` */
 };
 
-/** `aa_ppm`: of the profile that `link` is from. False: it has no interval, and is left out. */
+/**
+ * Add a link; `aa_ppm` is that of its profile. Returns false, and skips it, if it has no interval.
+ */
 bool kl_chain_add(struct kl_chain *chain, const struct kl_comparison *link, int64_t aa_ppm);
-/** All links as one comparison, without names; its speed is by the rule of speed.h. */
+/** The product as one comparison without names; its speed follows the rules of speed.h. */
 struct kl_comparison kl_chain_ratio(const struct kl_chain *chain);
 
 #endif

@@ -41,11 +41,11 @@ struct kl_event *kl_event_new(void)
 
 struct kl_event *kl_event_ref(const struct kl_event *event)
 {
-	struct kl_event *same = (struct kl_event *)event;
+	struct kl_event *shared = (struct kl_event *)event;
 
-	if (same)
-		same->refs++;
-	return same;
+	if (shared)
+		shared->refs++;
+	return shared;
 }
 
 void kl_event_free(struct kl_event *event)
@@ -92,8 +92,8 @@ static void digest_of(char id[KL_DIGEST_HEX], json_t *doc)
 }
 
 /*
- * The document and the id that its content has. Ours are canonical: those need not be written for
- * it.
+ * Parse a line and compute its id. A line that we wrote is canonical, so its bytes can be hashed
+ * without writing the document again.
  */
 static int load_line(json_t **out, char id[KL_DIGEST_HEX], const char *line, size_t len)
 {
@@ -122,7 +122,7 @@ int kl_event_parse(struct kl_event **out, const char *line, size_t len)
 	int err;
 
 	if (len > MAX_LINE)
-		return kl_error(KL_EINVALID, "an event of %zu bytes", len);
+		return kl_error(KL_EINVALID, "event is too long: %zu bytes", len);
 	err = load_line(&doc, id, line, len);
 	if (!err)
 		err = kl_json_int(&version, doc, "v");
@@ -133,30 +133,31 @@ int kl_event_parse(struct kl_event **out, const char *line, size_t len)
 	if (err < 0)
 		return err;
 	if (version != 1)
-		return kl_error(KL_EINVALID, "an event of version %lld", (long long)version);
+		return kl_error(KL_EINVALID, "unsupported event version %lld", (long long)version);
 	if (strcmp(id, claimed))
-		return kl_error(KL_EINVALID, "event %.12s does not say what its id says", claimed);
+		return kl_error(KL_EINVALID, "content of event %.12s does not match its id",
+				claimed);
 	*out = kl_event_from_json(doc);
 	return 0;
 }
 
 int kl_event_load(struct kl_map *out, const char *name, const char *text, size_t len)
 {
-	int line = 0;
+	int lineno = 0;
 
 	out->free_value = kl_event_free_value;
-	for (const char *string = text, *end = text + len; string < end;) {
-		const char *nl = memchr(string, '\n', (size_t)(end - string));
-		size_t n = (size_t)((nl ? nl : end) - string);
+	for (const char *line = text, *end = text + len; line < end;) {
+		const char *nl = memchr(line, '\n', (size_t)(end - line));
+		size_t line_len = (size_t)((nl ? nl : end) - line);
 		struct kl_event *event;
 		int err;
 
-		line++;
-		if (n && (err = kl_event_parse(&event, string, n)) < 0)
-			return kl_error_in(err, "%s:%d", name, line);
-		if (n)
+		lineno++;
+		if (line_len && (err = kl_event_parse(&event, line, line_len)) < 0)
+			return kl_error_in(err, "%s:%d", name, lineno);
+		if (line_len)
 			kl_map_put(out, event->id, event);
-		string += n + 1;
+		line += line_len + 1;
 	}
 	return 0;
 }
@@ -236,7 +237,10 @@ bool kl_event_is_against(const struct kl_event *event, const char *surface)
 
 /* --- the forward event ---------------------------------------------------------------- */
 
-/* The comparison with the state before, then those of the state's own that are with no state. */
+/*
+ * Replace the event's comparison with its parent by the inverse of that of `pair`; keep its
+ * comparisons with baselines.
+ */
 static void turn_comparisons(struct kl_event *event, const struct kl_event *pair)
 {
 	const struct kl_comparison *measured = kl_comparisons_parent(&pair->profile.vs);

@@ -16,23 +16,26 @@
 #define VERSION 2
 #define PREFIX "events-"
 #define SUFFIX ".index"
-#define KEEP 2 /* files of other tips that stay */
+#define KEEP 2 /* index files of other tips to keep */
 #define MAX_NOTE ((size_t)64 << 20)
 #define BATCH 4096
 #define GRAIN 64
 
-/* After the file's head. */
+/* Follows struct kl_mapfile_head in the file. */
 struct head {
-	uint64_t events, notes; /* how many of each */
-	uint64_t skipped;
-	uint64_t read; /* notes that were read to make it */
+	uint64_t events, notes; /* counts */
+	uint64_t skipped;       /* lines that are not events */
+	uint64_t read;          /* notes that were read to make this index */
 };
 
-/* A note that is in: one blob of one commit. Notes at several depths are read each time. */
+/*
+ * A note in the index: one blob of one commit. If a commit has notes at several depths, they are
+ * read again for each new index.
+ */
 struct note {
 	git_oid commit, blob;
-	uint32_t first, n;       /* its events */
-	uint32_t skipped, whole; /* whole: the commit's only blob */
+	uint32_t first, n;       /* range of its events */
+	uint32_t skipped, whole; /* whole: it is the commit's only blob */
 };
 
 struct kl_event_index {
@@ -51,7 +54,7 @@ void kl_event_index_free(struct kl_event_index *event_index)
 	free(event_index);
 }
 
-/* --- asking ---------------------------------------------------------------------- */
+/* --- lookup ---------------------------------------------------------------------- */
 
 size_t kl_event_index_count(const struct kl_event_index *event_index)
 {
@@ -80,9 +83,9 @@ size_t kl_event_index_notes_read(const struct kl_event_index *event_index)
 	return (size_t)event_index->head->read;
 }
 
-typedef int compare_fn(const struct kl_event_index *f, size_t i, const void *what);
+typedef int compare_fn(const struct kl_event_index *index, size_t i, const void *what);
 
-/* The first that is not before what is asked for. */
+/* Position of the first event that is not before `what`. */
 static size_t lower_bound(const struct kl_event_index *event_index, compare_fn *compare,
 			  const void *what)
 {
@@ -99,6 +102,7 @@ static size_t lower_bound(const struct kl_event_index *event_index, compare_fn *
 	return lo;
 }
 
+/* Number of events that equal `what`; `*first` is the position of the first. */
 static size_t find_range(size_t *first, const struct kl_event_index *event_index,
 			 compare_fn *compare, const void *what)
 {
@@ -128,11 +132,11 @@ struct digests {
 
 static int compare_surface(const struct kl_event_index *event_index, size_t i, const void *what)
 {
-	const struct kl_event_index_entry *event = kl_event_index_by_surface(event_index, i);
+	const struct kl_event_index_entry *entry = kl_event_index_by_surface(event_index, i);
 	const struct digests *digests = what;
-	int ch = memcmp(event->surface, digests->surface, 32);
+	int order = memcmp(entry->surface, digests->surface, 32);
 
-	return ch ? ch : memcmp(event->contract, digests->contract, 32);
+	return order ? order : memcmp(entry->contract, digests->contract, 32);
 }
 
 static int hex_nibble(char ch)
@@ -140,7 +144,7 @@ static int hex_nibble(char ch)
 	return ch >= '0' && ch <= '9' ? ch - '0' : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
-/* 64 hex digits; anything else is zeros */
+/* Parse 64 hex digits; anything else gives zeros. */
 static void read_digest(uint8_t out[32], const char *hex)
 {
 	memset(out, 0, 32);
@@ -161,16 +165,16 @@ size_t kl_event_index_of_surface(size_t *first, const struct kl_event_index *eve
 }
 
 int kl_event_index_read(struct kl_event **out, struct kl_repo *repo,
-			const struct kl_event_index_entry *event)
+			const struct kl_event_index_entry *entry)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err = kl_repo_blob_read(&text, repo, &event->blob, MAX_NOTE);
+	int err = kl_repo_blob_read(&text, repo, &entry->blob, MAX_NOTE);
 
 	if (err < 0)
 		return err;
-	if (event->at > text.len || event->len > text.len - event->at)
-		return kl_error(KL_EINVALID, "the index of events is not of this repository");
-	return kl_event_parse(out, text.ptr + event->at, event->len);
+	if (entry->at > text.len || entry->len > text.len - entry->at)
+		return kl_error(KL_EINVALID, "the event index does not belong to this repository");
+	return kl_event_parse(out, text.ptr + entry->at, entry->len);
 }
 
 /* --- one note ---------------------------------------------------------------------- */
@@ -190,7 +194,7 @@ struct span {
 	size_t at, len;
 };
 
-/* The next line from `from` on that has the words in it; false: none. */
+/* Find the next line, starting at `from`, that contains `words`; returns false if there is none. */
 static bool next_line(struct span *out, const char *text, size_t n, size_t from, const char *words)
 {
 	const char *hit = from < n ? memmem(text + from, n - from, words, strlen(words)) : NULL;
@@ -205,29 +209,29 @@ static bool next_line(struct span *out, const char *text, size_t n, size_t from,
 	return true;
 }
 
-/* Is that the line of the event? Others may name it. */
+/* Is this the line of the event itself? Other events can contain its id. */
 static bool is_line_of(const char *line, size_t len, const struct kl_event *event)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *there = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *parsed = NULL;
 
-	if (kl_event_parse(&there, line, len) < 0) {
+	if (kl_event_parse(&parsed, line, len) < 0) {
 		kl_error_clear();
 		return false;
 	}
-	return !strcmp(there->id, event->id) && !*there->sig == !*event->sig;
+	return !strcmp(parsed->id, event->id) && !*parsed->sig == !*event->sig;
 }
 
-/* The line of an event that folding chose. */
+/* Find the line of an event that folding has chosen. */
 static bool find_line(struct span *out, const char *text, size_t n, const struct kl_event *event)
 {
-	KL_AUTO(kl_freep) char *words = kl_asprintf("\"%s\"", event->id);
+	KL_AUTO(kl_freep) char *quoted_id = kl_asprintf("\"%s\"", event->id);
 	struct span next;
-	bool found = next_line(out, text, n, 0, words);
+	bool found = next_line(out, text, n, 0, quoted_id);
 
-	/* the only one that has its id is it */
-	if (!found || !next_line(&next, text, n, out->at + out->len, words))
+	/* if only one line contains the id, no further check is needed */
+	if (!found || !next_line(&next, text, n, out->at + out->len, quoted_id))
 		return found;
-	for (size_t from = 0; next_line(out, text, n, from, words); from = out->at + out->len)
+	for (size_t from = 0; next_line(out, text, n, from, quoted_id); from = out->at + out->len)
 		if (is_line_of(text + out->at, out->len, event))
 			return true;
 	return false;
@@ -244,7 +248,7 @@ static struct kl_event_index_entry record_of(const struct kl_event *event, const
 					     const struct span *line)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
-	struct kl_event_index_entry folded_event = {
+	struct kl_event_index_entry entry = {
 		.commit = note->commit,
 		.blob = note->blob,
 		.at = (uint32_t)line->at,
@@ -256,13 +260,13 @@ static struct kl_event_index_entry record_of(const struct kl_event *event, const
 		.hi = parent ? parent->hi_ppm : 0,
 	};
 
-	read_digest(folded_event.id, event->id);
-	read_digest(folded_event.surface, event->surface);
-	read_digest(folded_event.contract, event->contract);
-	copy_word(folded_event.time, sizeof(folded_event.time), event->time);
-	copy_word(folded_event.platform, sizeof(folded_event.platform), event->place.id);
-	copy_word(folded_event.class_, sizeof(folded_event.class_), kl_event_class(event));
-	return folded_event;
+	read_digest(entry.id, event->id);
+	read_digest(entry.surface, event->surface);
+	read_digest(entry.contract, event->contract);
+	copy_word(entry.time, sizeof(entry.time), event->time);
+	copy_word(entry.platform, sizeof(entry.platform), event->place.id);
+	copy_word(entry.class_, sizeof(entry.class_), kl_event_class(event));
+	return entry;
 }
 
 static void take_event(struct made *made, const struct note *note, const char *text, size_t len,
@@ -286,9 +290,9 @@ static void take_event(struct made *made, const struct note *note, const char *t
 
 static int by_id(const void *left, const void *right)
 {
-	const struct kl_event_index_entry *event = left, *folded_event = right;
+	const struct kl_event_index_entry *x = left, *y = right;
 
-	return memcmp(event->id, folded_event->id, sizeof(event->id));
+	return memcmp(x->id, y->id, sizeof(x->id));
 }
 
 static void fold_note(struct made *made, const struct note *note, const char *text, size_t len)
@@ -316,11 +320,11 @@ struct making {
 	struct kl_buf events, notes;
 	size_t nevents, nnotes;
 	struct head head;
-	/* a batch: of the blobs at[first ..] */
+	/* the current batch of notes */
 	struct note note[BATCH];
 	struct kl_buf text[BATCH];
 	struct made made[BATCH];
-	bool old[BATCH]; /* from the base */
+	bool old[BATCH]; /* taken from `base` */
 };
 
 static void making_free(struct making *making)
@@ -343,14 +347,14 @@ static const struct note *in_base(const struct kl_event_index *base, const git_o
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int ch = memcmp(&base->note[mid].commit, commit, sizeof(*commit));
+		int order = memcmp(&base->note[mid].commit, commit, sizeof(*commit));
 
-		if (!ch && base->note[mid].whole &&
+		if (!order && base->note[mid].whole &&
 		    !memcmp(&base->note[mid].blob, blob, sizeof(*blob)))
 			return &base->note[mid];
-		if (!ch)
+		if (!order)
 			return NULL;
-		if (ch < 0)
+		if (order < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -367,7 +371,7 @@ static void copy_old(struct made *made, const struct kl_event_index *base, const
 	made->skipped = note->skipped;
 }
 
-/* In threads. */
+/* Runs in several threads. */
 static void fold_some(void *ctx, size_t from, size_t to)
 {
 	struct making *making = ctx;
@@ -378,7 +382,7 @@ static void fold_some(void *ctx, size_t from, size_t to)
 				  making->text[i].len);
 }
 
-/* The notes of the commits at[*next ..], as many as a batch takes; moves *next on. */
+/* Fill a batch with the notes from at[*next] on, and advance *next; *count is the batch's size. */
 static int fill_groups(size_t *count, size_t *next, struct making *making)
 {
 	size_t n = 0;
@@ -401,7 +405,7 @@ static int fill_groups(size_t *count, size_t *next, struct making *making)
 		making->old[n] = old != NULL;
 		if (old)
 			copy_old(&making->made[n], making->base, old);
-		/* several depths: each blob is a note of its own here, as seldom as that is */
+		/* of a commit with notes at several depths (rare) each blob is a note of its own */
 		else if (!(err = kl_repo_blob_read(&making->text[n], making->r, &at->blob,
 						   MAX_NOTE)))
 			making->head.read++;
@@ -429,15 +433,15 @@ static void keep_batch(struct making *making, size_t n)
 static int by_surface(const void *left, const void *right, void *events)
 {
 	const struct kl_event_index_entry *all = events;
-	const struct kl_event_index_entry *event = &all[*(const uint32_t *)left],
-					  *folded_event = &all[*(const uint32_t *)right];
-	int ch = memcmp(event->surface, folded_event->surface, 32);
+	const struct kl_event_index_entry *x = &all[*(const uint32_t *)left],
+					  *y = &all[*(const uint32_t *)right];
+	int order = memcmp(x->surface, y->surface, 32);
 
-	if (!ch)
-		ch = memcmp(event->contract, folded_event->contract, 32);
-	if (!ch)
-		ch = strcmp(event->time, folded_event->time);
-	return ch ? ch : memcmp(event->id, folded_event->id, 32);
+	if (!order)
+		order = memcmp(x->contract, y->contract, 32);
+	if (!order)
+		order = strcmp(x->time, y->time);
+	return order ? order : memcmp(x->id, y->id, 32);
 }
 
 static void write_out(struct kl_buf *out, struct making *making)
@@ -480,7 +484,7 @@ static int make_index(struct kl_buf *out, struct kl_repo *repo, const struct kl_
 		keep_batch(making, count);
 	}
 	if (making->nevents > UINT32_MAX)
-		return kl_error(KL_EINVALID, "the notes have more than %u events", UINT32_MAX);
+		return kl_error(KL_EINVALID, "the notes contain more than %u events", UINT32_MAX);
 	write_out(out, making);
 	return 0;
 }
@@ -492,40 +496,40 @@ static size_t align_up(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
-static bool event_ok(const struct kl_event_index_entry *event)
+static bool event_ok(const struct kl_event_index_entry *entry)
 {
-	return !event->time[sizeof(event->time) - 1] &&
-	       !event->platform[sizeof(event->platform) - 1] &&
-	       !event->class_[sizeof(event->class_) - 1];
+	return !entry->time[sizeof(entry->time) - 1] &&
+	       !entry->platform[sizeof(entry->platform) - 1] &&
+	       !entry->class_[sizeof(entry->class_) - 1];
 }
 
-/* Set the pointers, if they point into the file and its numbers into what they are about. */
+/* Set the pointers into the file; returns false if its sizes or indices are out of range. */
 static bool is_good(struct kl_event_index *event_index)
 {
-	size_t at = sizeof(struct kl_mapfile_head), ne, nn;
+	size_t at = sizeof(struct kl_mapfile_head), nevents, nnotes;
 
 	if (event_index->file.len < at + sizeof(struct head))
 		return false;
 	event_index->head = (const struct head *)(event_index->file.base + at);
 	at += align_up(sizeof(struct head));
-	ne = (size_t)event_index->head->events;
-	nn = (size_t)event_index->head->notes;
-	if (ne > event_index->file.len / sizeof(*event_index->event) ||
-	    nn > event_index->file.len / sizeof(*event_index->note))
+	nevents = (size_t)event_index->head->events;
+	nnotes = (size_t)event_index->head->notes;
+	if (nevents > event_index->file.len / sizeof(*event_index->event) ||
+	    nnotes > event_index->file.len / sizeof(*event_index->note))
 		return false;
 	event_index->event = (const struct kl_event_index_entry *)(event_index->file.base + at);
-	at += align_up(ne * sizeof(*event_index->event));
+	at += align_up(nevents * sizeof(*event_index->event));
 	event_index->note = (const struct note *)(event_index->file.base + at);
-	at += align_up(nn * sizeof(*event_index->note));
+	at += align_up(nnotes * sizeof(*event_index->note));
 	event_index->by_surface = (const uint32_t *)(event_index->file.base + at);
-	if (align_up(at + ne * sizeof(*event_index->by_surface)) != event_index->file.len)
+	if (align_up(at + nevents * sizeof(*event_index->by_surface)) != event_index->file.len)
 		return false;
-	for (size_t i = 0; i < ne; i++)
-		if (event_index->by_surface[i] >= ne || !event_ok(&event_index->event[i]))
+	for (size_t i = 0; i < nevents; i++)
+		if (event_index->by_surface[i] >= nevents || !event_ok(&event_index->event[i]))
 			return false;
-	for (size_t i = 0; i < nn; i++)
-		if (event_index->note[i].first > ne ||
-		    event_index->note[i].n > ne - event_index->note[i].first)
+	for (size_t i = 0; i < nnotes; i++)
+		if (event_index->note[i].first > nevents ||
+		    event_index->note[i].n > nevents - event_index->note[i].first)
 			return false;
 	return true;
 }
@@ -549,19 +553,19 @@ static int build_index(struct kl_event_index **out, struct kl_repo *repo, const 
 	KL_AUTO(kl_event_index_freep) struct kl_event_index *base = NULL,
 							    *event_index = kl_calloc(
 								    1, sizeof(*event_index));
-	KL_AUTO(kl_buf_release) struct kl_buf made = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	int err;
 
 	kl_mapfile_others(&others, dir, PREFIX, SUFFIX, path);
 	for (size_t i = 0; i < others.n && !base; i++)
 		base = map_file(others.v[i], NULL);
-	kl_mapfile_begin(&made, MAGIC, VERSION, key);
-	if ((err = make_index(&made, repo, base, at, n)) < 0)
+	kl_mapfile_begin(&bytes, MAGIC, VERSION, key);
+	if ((err = make_index(&bytes, repo, base, at, n)) < 0)
 		return err;
-	kl_mapfile_end(&made);
-	kl_mapfile_keep(&event_index->file, &made, n ? path : "");
+	kl_mapfile_end(&bytes);
+	kl_mapfile_keep(&event_index->file, &bytes, n ? path : "");
 	if (!is_good(event_index))
-		KL_BUG("an index of events that was just made is not whole");
+		KL_BUG("a new event index is invalid");
 	kl_mapfile_tidy(&others, KEEP, dir, PREFIX, SUFFIX);
 	*out = kl_steal(&event_index);
 	return 0;
@@ -586,7 +590,7 @@ int kl_event_index_open(struct kl_event_index **out, struct kl_repo *repo, const
 		return 0;
 	if ((err = kl_notes_list(&at, &n, &tip, repo, ref)) < 0)
 		return err;
-	/* it may have moved since: then this is the file of that tip */
+	/* the ref can have moved since; use the name for the new tip */
 	kl_oid_hex(hex, &tip);
 	free(kl_steal(&path));
 	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event_json - reader and writer of an event (docs/formats.md, "The gate event") */
+/* event_json - reads and writes events as JSON (docs/formats.md, "The gate event") */
 #include "event/event.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* Members that are texts: read and written the same way. */
+/* String members, which are all read and written the same way. */
 /* clang-format off */
 static const struct { const char *key; size_t at; } texts[] = {
 	{ "id", offsetof(struct kl_event, id) }, { "time", offsetof(struct kl_event, time) },
@@ -97,7 +97,7 @@ struct kl_event *kl_event_from_json(json_t *doc)
 	return event;
 }
 
-/* --- writing: a member is set where the document does not say the same ------------------- */
+/* --- writing: only members that differ from the document are set ------------------------- */
 
 static void put_text(json_t *obj, const char *key, const char *value)
 {
@@ -119,14 +119,15 @@ static void put_json(json_t *obj, const char *key, json_t *value)
 		json_object_del(obj, key);
 }
 
-static bool says_strings(const json_t *list, const struct kl_strvec *words)
+/* Does the JSON array have exactly these strings, apart from elements of other types? */
+static bool has_strings(const json_t *list, const struct kl_strvec *words)
 {
 	size_t i, n = 0;
-	json_t *one;
+	json_t *item;
 
-	json_array_foreach(list, i, one)
-		if (json_is_string(one) &&
-		    (n == words->n || strcmp(json_string_value(one), words->v[n++]) != 0))
+	json_array_foreach(list, i, item)
+		if (json_is_string(item) &&
+		    (n == words->n || strcmp(json_string_value(item), words->v[n++]) != 0))
 			return false;
 	return n == words->n;
 }
@@ -140,11 +141,11 @@ static void set_strings(json_t *obj, const char *key, const struct kl_strvec *wo
 	kl_json_set(obj, key, list);
 }
 
-/* `made`: here, all of it. */
+/* `made`: a new event, which gets all members. */
 static void put_place(json_t *doc, const struct kl_place *place, bool made)
 {
-	json_t *was = json_object_get(doc, "platform");
-	json_t *out = json_is_object(was) ? json_copy(was) : json_object();
+	json_t *old = json_object_get(doc, "platform");
+	json_t *out = json_is_object(old) ? json_copy(old) : json_object();
 
 	put_text(out, "id", place->id);
 	put_text(out, "device", place->device);
@@ -152,9 +153,9 @@ static void put_place(json_t *doc, const struct kl_place *place, bool made)
 	put_text(out, "compiler", place->compiler);
 	if (made)
 		kl_json_set_str(out, "device", place->device);
-	if (made || !says_strings(json_object_get(out, "flags"), &place->flags))
+	if (made || !has_strings(json_object_get(out, "flags"), &place->flags))
 		set_strings(out, "flags", &place->flags);
-	if (json_object_size(out) || json_is_object(was))
+	if (json_object_size(out) || json_is_object(old))
 		kl_json_set(doc, "platform", out);
 	else
 		json_decref(out);
@@ -173,27 +174,29 @@ static void put_verdict(json_t *doc, const struct kl_event *event)
 
 static void put_features(json_t *doc, const struct kl_event *event)
 {
-	const json_t *was = json_object_get(doc, "features");
+	const json_t *old = json_object_get(doc, "features");
 	char code[KL_DIGEST_HEX];
 
 	read_code(code, doc);
-	if (!event->compiled || (json_is_array(was) && says_strings(was, &event->facts.features) &&
+	if (!event->compiled || (json_is_array(old) && has_strings(old, &event->facts.features) &&
 				 !strcmp(code, event->facts.code_digest)))
 		return;
 	set_strings(doc, "features", &event->facts.features);
 	kl_json_set_str(doc, "code", event->facts.code_digest);
 }
 
-static bool says_traits(const json_t *obj, const struct kl_map *traits)
+/* Does the JSON object have exactly these traits, apart from members of other types? */
+static bool has_traits(const json_t *obj, const struct kl_map *traits)
 {
 	const char *name;
 	json_t *value;
 	size_t n = 0;
 
 	json_object_foreach((json_t *)obj, name, value) {
-		const char *said = kl_map_get(traits, name);
+		const char *trait = kl_map_get(traits, name);
 
-		if (json_is_string(value) && (!said || strcmp(said, json_string_value(value)) != 0))
+		if (json_is_string(value) &&
+		    (!trait || strcmp(trait, json_string_value(value)) != 0))
 			return false;
 		n += json_is_string(value);
 	}
@@ -204,7 +207,7 @@ static void put_traits(json_t *doc, const struct kl_map *traits)
 {
 	json_t *out;
 
-	if (says_traits(json_object_get(doc, "traits"), traits))
+	if (has_traits(json_object_get(doc, "traits"), traits))
 		return;
 	out = json_object();
 	for (size_t i = 0; i < traits->n; i++)
@@ -214,11 +217,11 @@ static void put_traits(json_t *doc, const struct kl_map *traits)
 
 static void put_inverse(json_t *doc, const struct kl_event *event)
 {
-	const json_t *was = json_object_get(doc, "inverse");
+	const json_t *old = json_object_get(doc, "inverse");
 	json_t *out;
 
-	if (!event->inverse.there || (was && !strcmp(text_of(was, "state"), event->inverse.state) &&
-				      !strcmp(text_of(was, "pair"), event->inverse.pair)))
+	if (!event->inverse.there || (old && !strcmp(text_of(old, "state"), event->inverse.state) &&
+				      !strcmp(text_of(old, "pair"), event->inverse.pair)))
 		return;
 	out = json_object();
 	kl_json_set_str(out, "state", event->inverse.state);
@@ -238,7 +241,7 @@ static void put_head(json_t *doc, const struct kl_event *event)
 		put_text(doc, texts[i].key, *text_at((struct kl_event *)event, i));
 }
 
-/* What every event of ours has. */
+/* The members that every new event has. */
 static json_t *blank_document(void)
 {
 	json_t *doc = json_object();

@@ -20,7 +20,7 @@ static bool has_trait(const struct kl_facts *facts, const char *name)
 	return value && !strncmp(value, "yes", 3);
 }
 
-/* Facts of `left` that are not of `right`: features, and traits as "trait:<name>". */
+/* Facts that `left` has and `right` lacks: features, and traits as "trait:<name>". */
 static void all_minus(struct kl_strvec *out, const struct kl_facts *left,
 		      const struct kl_facts *right)
 {
@@ -47,7 +47,7 @@ static void add_reason(struct kl_buf *why, const char *what, const char *fact)
 	kl_buf_addf(why, "%s%s %s", why->len ? ", " : "", what, fact);
 }
 
-/* Facts of `delta` outside the mechanism, into `why`; how many. */
+/* Count the facts of `delta` that no allowed pattern matches, and add them to `why`. */
 static size_t count_foreign(struct kl_buf *why, const char *what, const struct kl_strvec *delta,
 			    const struct kl_strvec *allow, const struct kl_strvec *allow2)
 {
@@ -70,7 +70,7 @@ static bool has_fact(const struct kl_facts *facts, const char *fact)
 					    has_trait(facts, fact + 6);
 }
 
-static void say_primary(struct kl_buf *why, const struct kl_mechanism *mechanism,
+static void add_primary(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			const struct kl_strvec *gone, const struct kl_facts *after)
 {
 	for (size_t i = 0; mechanism && i < mechanism->primary.n; i++) {
@@ -86,7 +86,7 @@ enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mech
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec came = KL_STRVEC_INIT;
-	size_t n;
+	size_t foreign;
 
 	if (!strcmp(before->code_digest, after->code_digest)) {
 		kl_buf_adds(why, "the machine code is the same");
@@ -94,11 +94,12 @@ enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mech
 	}
 	all_minus(&gone, before, after);
 	all_minus(&came, after, before);
-	n = count_foreign(why, "lost", &gone, mechanism ? &mechanism->primary : NULL,
-			  mechanism ? &mechanism->companions : NULL);
-	n += count_foreign(why, "gained", &came, mechanism ? &mechanism->fallbacks : NULL, NULL);
-	if (n)
+	foreign = count_foreign(why, "lost", &gone, mechanism ? &mechanism->primary : NULL,
+				mechanism ? &mechanism->companions : NULL);
+	foreign += count_foreign(why, "gained", &came, mechanism ? &mechanism->fallbacks : NULL,
+				 NULL);
+	if (foreign)
 		return KL_DELTA_COMPOUND;
-	say_primary(why, mechanism, &gone, after);
+	add_primary(why, mechanism, &gone, after);
 	return KL_DELTA_CLEAN;
 }

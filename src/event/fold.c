@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fold - chooses which of a commit's events counts */
+/* fold - chooses which of a commit's events count */
 #include "event/fold.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* --- what an event is about --------------------------------------------------------- */
+/* --- the key of an event ------------------------------------------------------------ */
 
 static void add_word(struct kl_buf *out, const char *word)
 {
@@ -30,7 +30,7 @@ static void add_flags(struct kl_buf *out, const struct kl_strvec *flags)
 	kl_buf_adds(out, "]\n");
 }
 
-/* Tiers of a later version are told apart, too. */
+/* Use the word as written for a tier of a later version, so that unknown tiers stay distinct. */
 static const char *tier_word(const struct kl_event *event)
 {
 	return event->tier == KL_TIER_OTHER ? kl_json_str_or(event->doc, "tier", "") :
@@ -53,9 +53,9 @@ static char *key_of(const struct kl_event *event)
 	return kl_buf_detach(&out);
 }
 
-/* --- which of two ---------------------------------------------------------------------- */
+/* --- choosing one of two --------------------------------------------------------------- */
 
-/* Of one key. */
+/* Of two events with the same key, a correctness failure is preferred, then the newer one. */
 static bool is_newer(const struct kl_event *event, const struct kl_event *old)
 {
 	bool fails = kl_event_is_fail(event);
@@ -64,8 +64,9 @@ static bool is_newer(const struct kl_event *event, const struct kl_event *old)
 }
 
 /*
- * Of one id: the signed one; else, since `commit`, `tree` and the signature are not part of the id,
- * the greater line, so that no order of lines matters.
+ * Of two events with the same id the signed one is preferred. Otherwise take the greater line, so
+ * that the result does not depend on the order of lines: the id does not cover `commit`, `tree` and
+ * the signature, so the lines can differ.
  */
 static bool is_better_copy(const struct kl_event *event, const struct kl_event *old)
 {
@@ -88,10 +89,10 @@ static bool is_check(const struct kl_event *event)
 
 struct folding {
 	struct kl_fold *out;
-	struct kl_map retracted; /* ids */
+	struct kl_map retracted; /* ids of retracted events */
 };
 
-/* Takes the reference. */
+/* Add an event; takes the caller's reference. */
 static void take_event(struct folding *folding, struct kl_event *event)
 {
 	static char mark[] = "";
@@ -149,7 +150,9 @@ static struct kl_event_list list_of(const struct kl_map *best)
 	return list;
 }
 
-/* By key, in whatever order the lines came; nothing is looked up in `best` any more. */
+/*
+ * List sorted by key, so independent of the order of lines. `best` cannot be searched afterwards.
+ */
 static struct kl_event_list sorted_list_of(struct kl_map *best)
 {
 	if (best->n > 1)

@@ -5,9 +5,10 @@
 #include "event/event.h"
 
 /*
- * fold - what a set of events says together (docs/formats.md, "The gate event"), in whatever order
- * they came. Left out are lines that do not parse (`skipped` counts them), an id that came before
- * (the signed one stays), events for other files, and those that a `retract` takes back.
+ * fold - reduces a set of events to those that count (docs/formats.md, "The gate event"). The
+ * result does not depend on their order. Ignored are lines that do not parse (counted in
+ * `skipped`), duplicates of an id (the signed one is kept), events for other surfaces, and
+ * retracted events.
  */
 struct kl_event_list {
 	struct kl_event **v;
@@ -17,17 +18,17 @@ struct kl_event_list {
 struct kl_fold {
 	/**
 	 * One for each key (surface, contract, platform, device, compiler, flags, policy, tier): a
-	 * correctness fail outranks any pass, else the newest.
+	 * correctness failure if there is one, otherwise the newest.
 	 */
 	struct kl_event_list verdicts;
-	/** The same of checks that pass: one that fails is a failed verdict. */
+	/** As `verdicts`, for quick checks that did not fail; a failed check is in `verdicts`. */
 	struct kl_event_list checks;
-	struct kl_event_list profiles; /* the newest of each platform */
+	struct kl_event_list profiles; /* the newest one for each platform */
 	size_t lines, skipped;
 	struct kl_map all; /* id -> event, owned */
 };
 
-/** `surface`, `contract` NULL: any. */
+/** Fold lines of JSON, or events; `surface` and `contract` NULL: any. */
 void kl_fold_lines(struct kl_fold *out, const char *text, size_t len, const char *surface,
 		   const char *contract);
 void kl_fold_events(struct kl_fold *out, struct kl_event *const *event, size_t n,

@@ -46,7 +46,7 @@ void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *fact
 	snprintf(own->code_digest, sizeof(own->code_digest), "%s", facts->code_digest);
 }
 
-/* The one command that shows this failure again. */
+/* The result's message; for a failure with a seed, the command to reproduce it is appended. */
 static char *with_replay(const json_t *result, const char *workload, bool check)
 {
 	const json_t *failure = json_object_get(json_object_get(result, "correct"), "failure");
@@ -65,21 +65,21 @@ static void set_member(json_t **member, json_t *value)
 	*member = value;
 }
 
-/* What every stage has to say, in one list. */
+/* Collect the notes of all stages in one list. */
 static void take_notes(struct kl_event *event, const json_t *result)
 {
 	static const char *const stage[] = { "correct", "profile", "counters" };
 	json_t *notes = json_array();
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(stage); i++) {
-		json_t *said;
+		json_t *note;
 		size_t k;
 
 		json_array_foreach(json_object_get(json_object_get(result, stage[i]), "notes"), k,
-				   said)
-			if (json_is_string(said) && json_string_length(said) <= MAX_NOTE &&
+				   note)
+			if (json_is_string(note) && json_string_length(note) <= MAX_NOTE &&
 			    json_array_size(notes) < MAX_NOTES)
-				json_array_append(notes, said);
+				json_array_append(notes, note);
 	}
 	if (json_array_size(notes))
 		set_member(&event->notes, notes);
@@ -87,7 +87,9 @@ static void take_notes(struct kl_event *event, const json_t *result)
 		json_decref(notes);
 }
 
-/* Of hardware counters what is a number and has a name here; a result may come from anywhere. */
+/*
+ * Copy only known hardware counters with valid numbers: a result can come from an untrusted source.
+ */
 static json_t *counters_of(const json_t *launch)
 {
 	static const char *const known[] = {
@@ -95,38 +97,38 @@ static json_t *counters_of(const json_t *launch)
 		"l1_hit_ppm", "l2_hit_ppm", "dram_read", "dram_written",
 	};
 	const char *kernel = kl_json_str_or(launch, "kernel", "");
-	json_t *object = json_object(), *name = json_stringn(kernel, strnlen(kernel, MAX_NAME));
+	json_t *counters = json_object(), *name = json_stringn(kernel, strnlen(kernel, MAX_NAME));
 
-	kl_json_set(object, "kernel", name ? name : json_string(""));
+	kl_json_set(counters, "kernel", name ? name : json_string(""));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++) {
 		int64_t value = kl_json_int_or(launch, known[i], -1);
 
 		if (value >= 0 && value <= MAX_COUNT)
-			kl_json_set_int(object, known[i], value);
+			kl_json_set_int(counters, known[i], value);
 	}
-	return object;
+	return counters;
 }
 
 static void take_counters(struct kl_event *event, const json_t *result)
 {
 	const json_t *raw = json_object_get(result, "counters");
 	const json_t *launches = json_object_get(raw, "launches");
-	json_t *object, *list, *launch;
+	json_t *counters, *list, *launch;
 	size_t i;
 
 	if (!json_array_size(launches))
 		return;
-	object = json_object();
+	counters = json_object();
 	list = json_array();
 	json_array_foreach(launches, i, launch)
 		if (i < MAX_LAUNCHES)
 			json_array_append_new(list, counters_of(launch));
-	kl_json_set_str(object, "by", "ncu");
-	kl_json_set(object, "launches", list);
-	set_member(&event->counters, object);
+	kl_json_set_str(counters, "by", "ncu");
+	kl_json_set(counters, "launches", list);
+	set_member(&event->counters, counters);
 }
 
-/* what only the machine that ran it can tell */
+/* Device and driver, which only the machine that ran the kernel knows. */
 static void take_device(struct kl_event *event, const json_t *result)
 {
 	const char *device = kl_json_str_or(result, "device", NULL);

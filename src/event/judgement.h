@@ -5,40 +5,43 @@
 #include "event/event.h"
 
 /*
- * judgement - the answer of a session of the gate (gate/gate.h): an event, and how it came about. A
- * worker's result becomes one the same way whether it comes straight from a worker of this machine
- * or back with a file that was judged elsewhere.
+ * judgement - the result of a gate session (gate/gate.h): an event, and how it was obtained. A
+ * worker's result is converted in the same way if it comes from a worker on this machine or from a
+ * bundle that was judged elsewhere.
  */
 struct kl_judgement {
-	struct kl_event *event; /* sealed; commit, tree and sig come with a note */
+	struct kl_event *event; /* owned; sealed; commit, tree and sig are set with a note */
 	bool cached;            /* nothing was run */
-	/* cached: the allowed signer who says so; NULL: this clone */
+	/* if cached: the allowed signer of the verdict; NULL: it is this clone's own */
 	char *voucher;
-	/** NOT_RUN, as the job waits to be sent away (kl_gate_send); the facts are known. */
+	/**
+	 * The verdict is NOT_RUN because the job still has to be sent (kl_gate_send); facts are
+	 * set.
+	 */
 	bool deferred;
 };
 
-/** Takes the event. */
+/** New judgement; takes ownership of the event. */
 struct kl_judgement *kl_judgement_new(struct kl_event *event);
 void kl_judgement_free(struct kl_judgement *judged);
 KL_DEFINE_CLEANUP(struct kl_judgement *, kl_judgement_free)
 
-/** What of the judged surface a result is read with; all borrowed. */
+/** Data about the judged surface that is needed to read a result; all borrowed. */
 struct kl_judgement_of {
 	const char *workload;
-	const int64_t *weight; /* of each performance case, in order */
+	const int64_t *weight; /* one per performance case, in order */
 	size_t nweight;
-	const char *parent; /* digest of what it was compared with; NULL: nothing */
+	const char *parent; /* digest of the surface that it was compared with; NULL: none */
 };
 
-/** `class_` is the gate's word for a failure, or NULL; `message`, for a person, may be NULL. */
+/** Set the verdict; `class_` is the failure class or NULL, `message` the reason or NULL. */
 void kl_judgement_set(struct kl_judgement *judged, enum kl_verdict verdict, const char *class_,
 		      const char *message);
-/** Features and code of the compiled object. */
+/** Copy features and code digest of the compiled object into the event. */
 void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *facts);
 /**
- * A result of the form that kl_runner_check asks for. Device and driver that it names
- * go into the event's platform.
+ * Fill the event from a result that kl_runner_check() accepts. The result's device and driver are
+ * copied into the event's platform.
  */
 void kl_judgement_take(struct kl_judgement *judged, const json_t *result,
 		       const struct kl_judgement_of *of);

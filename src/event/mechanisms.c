@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mechanisms - reads templates/mechanisms.yaml, the mechanisms that facts are judged by */
+/* mechanisms - reads templates/mechanisms.yaml, the mechanisms that steps are judged against */
 #include <string.h>
 
 #include "base/error.h"
@@ -9,7 +9,7 @@
 
 #define MAX_FILE ((size_t)1 << 20)
 
-/* lower-case words joined by '-': what a trailer can hold */
+/* lower-case words joined by '-', so that a trailer can hold the name */
 static bool is_name(const char *text, size_t len)
 {
 	return len && len <= 64 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == len &&

@@ -25,7 +25,7 @@ int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_eve
 	if (err < 0)
 		return err;
 	kl_event_set_commit(event, commit, &tree);
-	/* who signed it judged it; another signature would say something else */
+	/* keep an existing signature: it is that of the signer who judged the event */
 	if (!*event->sig)
 		err = noting->sign > 0 ? kl_sign_event_now(noting->repo, event) :
 		      noting->sign     ? 0 :
@@ -41,19 +41,19 @@ int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_eve
 
 int kl_noting_write(struct kl_noting *noting)
 {
-	const char *who;
+	const char *identity;
 	int err;
 
 	if (!noting->n)
 		return 0;
-	if ((err = kl_repo_identity(&who, noting->repo)) < 0)
+	if ((err = kl_repo_identity(&identity, noting->repo)) < 0)
 		return err;
 	for (size_t i = 0; i < noting->n; i++)
 		noting->note[i].line = noting->texts.v[i];
 	return kl_notes_add(noting->repo, KL_NOTES_GATE, noting->note, noting->n);
 }
 
-/* --- what waits in the cache -------------------------------------------------- */
+/* --- cached results that have no note yet ------------------------------------- */
 
 static bool compares_with_other(const struct kl_event *event, const struct kl_surface *before)
 {
@@ -61,14 +61,14 @@ static bool compares_with_other(const struct kl_event *event, const struct kl_su
 	       !(before && kl_event_is_against(event, before->digest));
 }
 
-/* What a commit may be told: not what a walk thought of a step, nor what another gate found. */
+/* Exclude results of other gate versions, verdicts on a walk's step, and inconclusive ones. */
 static bool is_worth_noting(const struct kl_event *event)
 {
 	return event->policy == KL_GATE_POLICY && event->failure != KL_FAILURE_NO_CHANGE &&
 	       event->verdict != KL_VERDICT_INCONCLUSIVE;
 }
 
-/* Those that are to be folded; those that compare with another state if `others`. */
+/* Select events to fold; those that were compared with another state only if `others`. */
 static size_t select_events(struct kl_event **out, const struct kl_map *all,
 			    const struct kl_surface *before, bool others)
 {
@@ -84,7 +84,7 @@ static size_t select_events(struct kl_event **out, const struct kl_map *all,
 }
 
 static int note_surface(struct kl_noting *noting, const git_oid *commit,
-			const struct kl_changed_one *one)
+			const struct kl_changed_one *kernel)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_map_release) struct kl_map all = KL_MAP_INIT;
@@ -92,15 +92,16 @@ static int note_surface(struct kl_noting *noting, const git_oid *commit,
 	KL_AUTO(kl_freep) struct kl_event **event = NULL;
 	const struct kl_event_list *list;
 	size_t count;
-	int err = kl_cache_list(&text, noting->repo, one->now->digest, one->now->contract_digest);
+	int err = kl_cache_list(&text, noting->repo, kernel->now->digest,
+				kernel->now->contract_digest);
 
 	if (err < 0 || (err = kl_event_load(&all, "the cache", text.ptr, text.len)) < 0)
 		return err;
 	event = kl_calloc(all.n + 1, sizeof(*event));
-	count = select_events(event, &all, one->before, false);
+	count = select_events(event, &all, kernel->before, false);
 	if (!count)
-		count = select_events(event, &all, one->before, true);
-	kl_fold_events(&fold, event, count, one->now->digest, one->now->contract_digest);
+		count = select_events(event, &all, kernel->before, true);
+	kl_fold_events(&fold, event, count, kernel->now->digest, kernel->now->contract_digest);
 	list = fold.verdicts.n ? &fold.verdicts : &fold.checks;
 	for (size_t i = 0; i < list->n && !err; i++)
 		err = kl_noting_add(noting, commit, list->v[i]);
@@ -117,7 +118,7 @@ static int first_parent_tree(git_oid *out, bool *none, struct kl_repo *repo, con
 	if (err < 0 || !n)
 		return err;
 	err = kl_repo_tree_of(out, repo, &parents[0]);
-	if (err == KL_ENOTFOUND) { /* a shallow clone ends here */
+	if (err == KL_ENOTFOUND) { /* a shallow clone lacks the parent */
 		kl_error_clear();
 		*none = true;
 		return 0;

@@ -6,8 +6,8 @@
 #include "repo/notes.h"
 
 /*
- * note_writer - writes events as notes: each learns its commit and tree, is signed where
- * klineage.sign asks for it, and all go into one notes commit.
+ * note_writer - writes events as notes. Sets commit and tree of each event, signs it if
+ * klineage.sign is set, and writes all of them in one notes commit.
  *
  *	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = repo };
  *	kl_noting_add(&n, &commit, event);
@@ -15,25 +15,25 @@
  */
 struct kl_noting {
 	struct kl_repo *repo; /* borrowed */
-	int sign;             /* 1: each, -1: none, 0: as klineage.sign says */
+	int sign;             /* 1: sign all, -1: sign none, 0: as klineage.sign is set */
 	struct kl_note_line *note;
 	size_t n, alloc;
 	struct kl_strvec texts;
 };
 
-/** `event` gets the members commit, tree and, if asked for, sig; its id is as before. */
+/** Queue an event; sets its members commit, tree and, if signing, sig. The id does not change. */
 int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_event *event);
 /**
- * Lines that are there already are skipped. KL_EINVALID with git's advice: no identity to commit
- * with.
+ * Write the queued events; lines that a note already has are skipped. KL_EINVALID with git's
+ * advice: no identity is set.
  */
 int kl_noting_write(struct kl_noting *noting);
 void kl_noting_release(struct kl_noting *noting);
 
 /**
- * Results of `--worktree` and `--staged` wait in the cache: those for what `commit` has, and its
- * first parent has not, go into its note. Events of the whole gate are preferred to those of the
- * quick stages, and those that compare with the first parent to others. `*noted` counts events.
+ * Note the cached results of `--worktree` and `--staged` runs for the kernels that `commit` changes
+ * against its first parent. Prefers events of the whole gate to those of the quick stages, and
+ * events that were compared with the first parent to others. `*noted` is the number of events.
  */
 int kl_noting_waiting(size_t *noted, struct kl_repo *repo, const git_oid *commit);
 

@@ -5,16 +5,16 @@
 #include "base/vec.h"
 
 /*
- * platform - where a kernel was judged, as events and keys of the cache record it.
+ * platform - where a kernel was judged, as recorded in events and cache keys
  */
 struct kl_platform {
 	char id[32];        /* "cpu/x86-64-v3", "cuda/sm_90" */
 	char march[32];     /* "x86-64-v3", "sm_90a" */
-	char device[128];   /* model of the processor or the GPU; "": not known yet */
+	char device[128];   /* model of the processor or GPU; "": not known yet */
 	char compiler[384]; /* "gcc 12.2.0", "nvcc 13.0.88, cutlass 0123456789ab" */
 };
 
-/** The same as an event says it. Strings live as long as the event (event.h); "" for none. */
+/** A platform as stored in an event. Strings live as long as the event (event.h); "" if absent. */
 struct kl_place {
 	const char *id, *device, *driver, *compiler;
 	struct kl_strvec flags; /* of the compiler */

@@ -67,25 +67,26 @@ struct kl_comparison kl_comparison_inverted(const struct kl_comparison *comparis
 static void read_comparisons(struct kl_comparisons *out, const json_t *list)
 {
 	size_t i;
-	json_t *one;
+	json_t *item;
 
 	*out = (struct kl_comparisons){ 0 };
 	if (!json_array_size(list))
 		return;
 	out->v = kl_calloc(json_array_size(list), sizeof(*out->v));
-	json_array_foreach(list, i, one)
-		if (json_is_object(one))
+	json_array_foreach(list, i, item)
+		if (json_is_object(item))
 			out->v[out->n++] = (struct kl_comparison){
-				.what = kl_json_str_or(one, "what", ""),
-				.surface = kl_json_str_or(one, "surface", ""),
-				.ratio_ppm = kl_json_int_or(one, "ratio_ppm", 0),
-				.lo_ppm = kl_json_int_or(one, "lo_ppm", 0),
-				.hi_ppm = kl_json_int_or(one, "hi_ppm", 0),
-				.speed = kl_speed_parse(kl_json_str_or(one, "verdict", NULL)),
-				.doc = one,
+				.what = kl_json_str_or(item, "what", ""),
+				.surface = kl_json_str_or(item, "surface", ""),
+				.ratio_ppm = kl_json_int_or(item, "ratio_ppm", 0),
+				.lo_ppm = kl_json_int_or(item, "lo_ppm", 0),
+				.hi_ppm = kl_json_int_or(item, "hi_ppm", 0),
+				.speed = kl_speed_parse(kl_json_str_or(item, "verdict", NULL)),
+				.doc = item,
 			};
 }
 
+/* Distance of the farther end of the A/A interval from 1, in ppm. */
 static int64_t reach_of(const json_t *aa)
 {
 	int64_t lo = kl_json_int_or(aa, "lo_ppm", 0),
@@ -94,24 +95,24 @@ static int64_t reach_of(const json_t *aa)
 	return hi - MILLION > MILLION - lo ? hi - MILLION : MILLION - lo;
 }
 
-/* The points of a result; those of an event are the same, where there are several. */
+/* Read the points of a result or an event; an event has them only if there are several. */
 static void read_points(struct kl_profile *out, json_t *points)
 {
 	size_t i;
-	json_t *one;
+	json_t *item;
 
 	if (!json_array_size(points))
 		return;
 	out->points = json_incref(points);
 	out->npoint = json_array_size(points);
 	out->point = kl_calloc(out->npoint, sizeof(*out->point));
-	json_array_foreach(points, i, one) {
-		out->point[i] = (struct kl_profile_point){
-			.id = kl_json_str_or(one, "id", ""),
-			.ns = kl_json_int_or(one, "ns", 0),
-			.aa_ppm = reach_of(json_object_get(one, "aa")),
+	json_array_foreach(points, i, item) {
+		out->point[i] = (struct kl_point){
+			.id = kl_json_str_or(item, "id", ""),
+			.ns = kl_json_int_or(item, "ns", 0),
+			.aa_ppm = reach_of(json_object_get(item, "aa")),
 		};
-		read_comparisons(&out->point[i].vs, json_object_get(one, "vs"));
+		read_comparisons(&out->point[i].vs, json_object_get(item, "vs"));
 	}
 }
 
@@ -145,14 +146,14 @@ json_t *kl_comparison_json(const struct kl_comparison *comparison)
 	return out;
 }
 
-/* Is it the list that was read, whatever else stands in it? */
+/* Are these the comparisons that were read from `list`, apart from elements of other types? */
 static bool is_as_read(const struct kl_comparisons *vs, const json_t *list)
 {
 	size_t i, n = 0;
-	json_t *one;
+	json_t *item;
 
-	json_array_foreach(list, i, one)
-		if (json_is_object(one) && (n == vs->n || vs->v[n++].doc != one))
+	json_array_foreach(list, i, item)
+		if (json_is_object(item) && (n == vs->n || vs->v[n++].doc != item))
 			return false;
 	return n == vs->n;
 }
@@ -181,7 +182,7 @@ json_t *kl_profile_json(const struct kl_profile *profile, const json_t *doc)
 	return out;
 }
 
-/* --- of a result ------------------------------------------------------------------ */
+/* --- from a worker's result --------------------------------------------------------- */
 
 static const struct kl_comparison *find_comparison(const struct kl_comparisons *vs,
 						   const char *what)
@@ -200,16 +201,17 @@ static bool mean_of(struct kl_comparison *out, bool *one_is_slow, const struct k
 
 	*one_is_slow = false;
 	for (size_t i = 0; i < profile->npoint; i++) {
-		const struct kl_comparison *at = find_comparison(&profile->point[i].vs, out->what);
-		double share = (double)weight[i];
+		const struct kl_comparison *comparison = find_comparison(&profile->point[i].vs,
+									 out->what);
+		double w = (double)weight[i];
 
-		if (!at || at->ratio_ppm <= 0 || at->hi_ppm <= 0)
+		if (!comparison || comparison->ratio_ppm <= 0 || comparison->hi_ppm <= 0)
 			return false;
-		sum += share;
-		mid += share * log((double)at->ratio_ppm);
-		lo += share * log((double)(at->lo_ppm < 1 ? 1 : at->lo_ppm));
-		hi += share * log((double)at->hi_ppm);
-		*one_is_slow |= kl_speed_of(at, profile->aa_ppm) == KL_SPEED_SLOW;
+		sum += w;
+		mid += w * log((double)comparison->ratio_ppm);
+		lo += w * log((double)(comparison->lo_ppm < 1 ? 1 : comparison->lo_ppm));
+		hi += w * log((double)comparison->hi_ppm);
+		*one_is_slow |= kl_speed_of(comparison, profile->aa_ppm) == KL_SPEED_SLOW;
 	}
 	out->ratio_ppm = llround(exp(mid / sum));
 	out->lo_ppm = llround(exp(lo / sum));
@@ -249,15 +251,15 @@ void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64
 	json_decref(points);
 	out->there = true;
 	for (size_t i = 0; i < n; i++) {
-		const struct kl_profile_point *at = &out->point[i];
+		const struct kl_point *point = &out->point[i];
 
-		out->aa_ppm = at->aa_ppm > out->aa_ppm ? at->aa_ppm : out->aa_ppm;
-		ns += weight[i] * at->ns;
+		out->aa_ppm = point->aa_ppm > out->aa_ppm ? point->aa_ppm : out->aa_ppm;
+		ns += weight[i] * point->ns;
 		sum += weight[i];
 	}
 	out->ns = ns / sum;
 	add_means(out, weight, parent);
-	if (n == 1) { /* it says no more than the whole */
+	if (n == 1) { /* a single point repeats the profile */
 		free(out->point[0].vs.v);
 		free(kl_steal(&out->point));
 		out->npoint = 0;

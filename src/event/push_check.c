@@ -4,30 +4,29 @@
 #include "event/verdict_lookup.h"
 #include <string.h>
 
-#define SHORT 10 /* digits of a commit */
+#define SHORT 10 /* hex digits of an abbreviated commit */
 
 void kl_push_check_release(struct kl_push_check *push_check)
 {
 	kl_strvec_release(&push_check->missing);
 }
 
-/* What is missing, or NULL; the caller frees. */
-static char *verdict_complaint(const struct kl_verdict_entry *one, enum kl_push_need want)
+/* What is wrong with the verdicts on a kernel, or NULL; the caller frees. */
+static char *verdict_complaint(const struct kl_verdict_entry *entry, enum kl_push_need want)
 {
-	const struct kl_event *fail = kl_verdict_entry_failure(one);
+	const struct kl_event *fail = kl_verdict_entry_failure(entry);
 
-	if (one->why)
-		return kl_strdup(one->why);
+	if (entry->why)
+		return kl_strdup(entry->why);
 	if (fail)
 		return kl_asprintf("it failed: %s", kl_event_class(fail));
-	if (kl_verdict_entry_pass(one) ||
-	    (want == KL_PUSH_NEEDS_CHECK && kl_verdict_entry_checked(one)))
+	if (kl_verdict_entry_pass(entry) ||
+	    (want == KL_PUSH_NEEDS_CHECK && kl_verdict_entry_checked(entry)))
 		return NULL;
-	if (one->unsigned_)
-		return kl_strdup(
-			"nobody whom gpg.ssh.allowedSignersFile names has signed a verdict");
-	return kl_strdup(kl_verdict_entry_checked(one) ? "only the quick stages passed" :
-							 "nobody has judged it");
+	if (entry->unsigned_)
+		return kl_strdup("no verdict is signed by a signer in gpg.ssh.allowedSignersFile");
+	return kl_strdup(kl_verdict_entry_checked(entry) ? "only the quick stages passed" :
+							   "not judged");
 }
 
 static bool is_first_bad(const struct kl_verdict_lookup *lookup, size_t i)

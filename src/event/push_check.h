@@ -6,9 +6,9 @@
 #include "repo/repo.h"
 
 /*
- * push_check - checks the verdicts of commits about to be pushed: which of them bear notes, and
- * which bring a kernel that nobody has judged, or that has failed. A verdict is looked for by what
- * was judged, in every note and in this clone's cache: a merge or a rebase needs none of its own.
+ * push_check - checks the verdicts of commits about to be pushed. Reports which commits have notes,
+ * and which add a kernel that was not judged or has failed. Verdicts are looked up by surface, in
+ * all notes and in this clone's cache, so a merge or rebase needs no verdicts of its own.
  */
 enum kl_push_need {
 	KL_PUSH_NEEDS_NOTHING,
@@ -17,7 +17,7 @@ enum kl_push_need {
 };
 
 struct kl_push_check {
-	size_t noted; /* commits that bear gate notes */
+	size_t noted; /* commits that have gate notes */
 	/*
 	 * "<commit> <workload>: <what is wrong>", oldest first; then events with a wrong signature
 	 */

@@ -28,54 +28,51 @@ void kl_runner_device_get(struct kl_runner_device *out, struct kl_repo *repo, co
 {
 	KL_AUTO(kl_freep) char *path = path_of(repo, runner, platform);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *value = NULL;
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
 
 	*out = (struct kl_runner_device){ .device = "" };
 	if (kl_fs_read(&text, path, MAX_BYTES) == 0 &&
-	    kl_json_parse(&value, text.ptr, text.len) == 0 &&
-	    !strcmp(kl_json_str_or(value, "schema", ""), SCHEMA)) {
-		snprintf(out->device, sizeof(out->device), "%s",
-			 kl_json_str_or(value, "device", ""));
-		snprintf(out->driver, sizeof(out->driver), "%s",
-			 kl_json_str_or(value, "driver", ""));
+	    kl_json_parse(&doc, text.ptr, text.len) == 0 &&
+	    !strcmp(kl_json_str_or(doc, "schema", ""), SCHEMA)) {
+		snprintf(out->device, sizeof(out->device), "%s", kl_json_str_or(doc, "device", ""));
+		snprintf(out->driver, sizeof(out->driver), "%s", kl_json_str_or(doc, "driver", ""));
 	}
 	kl_error_clear();
 }
 
 int kl_runner_device_put(struct kl_repo *repo, const char *runner, const char *platform,
-			 const struct kl_runner_device *runner_device)
+			 const struct kl_runner_device *device)
 {
 	KL_AUTO(kl_freep) char *path = path_of(repo, runner, platform);
-	KL_AUTO(json_decrefp) json_t *value = json_object();
+	KL_AUTO(json_decrefp) json_t *doc = json_object();
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_runner_device before;
 	int err;
 
 	kl_runner_device_get(&before, repo, runner, platform);
-	if (!strcmp(before.device, runner_device->device) &&
-	    !strcmp(before.driver, runner_device->driver))
+	if (!strcmp(before.device, device->device) && !strcmp(before.driver, device->driver))
 		return 0;
-	kl_json_set_str(value, "schema", SCHEMA);
-	kl_json_set_str(value, "runner", runner);
-	kl_json_set_str(value, "platform", platform);
-	kl_json_set_str(value, "device", runner_device->device);
-	kl_json_set_str(value, "driver", runner_device->driver);
-	kl_json_canonical(&text, value);
+	kl_json_set_str(doc, "schema", SCHEMA);
+	kl_json_set_str(doc, "runner", runner);
+	kl_json_set_str(doc, "platform", platform);
+	kl_json_set_str(doc, "device", device->device);
+	kl_json_set_str(doc, "driver", device->driver);
+	kl_json_canonical(&text, doc);
 	if ((err = KL_FAULT("runner-put")) < 0 || (err = kl_fs_mkdir_of(path)) < 0 ||
 	    (err = kl_fs_write(path, text.ptr, text.len)) < 0)
 		return err;
 	return KL_FAULT("runner-put-done");
 }
 
-void kl_runner_device_key(char hex[KL_DIGEST_HEX], const struct kl_runner_device *runner_device)
+void kl_runner_device_key(char hex[KL_DIGEST_HEX], const struct kl_runner_device *device)
 {
 	struct kl_digest *digest;
 
-	if (!*runner_device->device && !*runner_device->driver)
+	if (!*device->device && !*device->driver)
 		return;
 	digest = kl_digest_new();
 	kl_digest_adds(digest, hex);
-	kl_digest_adds(digest, runner_device->device);
-	kl_digest_adds(digest, runner_device->driver);
+	kl_digest_adds(digest, device->device);
+	kl_digest_adds(digest, device->driver);
 	kl_digest_end(digest, hex);
 }

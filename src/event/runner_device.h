@@ -6,29 +6,29 @@
 #include "text/digest.h"
 
 /*
- * runner_device - the device that a runner judges on, as its last result names it: one GPU's
- * verdict is none of another's, and which one it will be is not known before.
- * $GIT_COMMON_DIR/klineage/runners/<digest of runner and platform>.json
- * (docs/formats.md, "Bundles and results").
+ * runner_device - remembers the device that each runner last reported. A verdict is valid only for
+ * the GPU that it was reached on, and a runner's GPU is not known in advance. Stored in
+ * $GIT_COMMON_DIR/klineage/runners/<digest of runner and platform>.json (docs/formats.md, "Bundles
+ * and results").
  *
  *	kl_runner_device_get(&device, repo, "bundle", "cuda/sm_90");
- *	kl_runner_device_key(hex, &device);		before: where verdicts are looked for
+ *	kl_runner_device_key(hex, &device);		before a run: key to look up a verdict
  *	kl_runner_device_put(repo, "bundle", "cuda/sm_90", &device);
- *	kl_runner_device_key(hex, &device);		after: where this one is kept
+ *	kl_runner_device_key(hex, &device);		after a run: key to store the verdict
  */
 #define KL_RUNNER_DEVICE_WORDS 201 /* with the NUL */
 
 struct kl_runner_device {
-	char device[KL_RUNNER_DEVICE_WORDS], driver[KL_RUNNER_DEVICE_WORDS]; /* "": not told */
+	char device[KL_RUNNER_DEVICE_WORDS], driver[KL_RUNNER_DEVICE_WORDS]; /* "": unknown */
 };
 
-/** Both "" where nothing was told, or what is there is damaged. */
+/** Read the last reported device; both strings are "" if there is none or the file is damaged. */
 void kl_runner_device_get(struct kl_runner_device *out, struct kl_repo *repo, const char *runner,
 			  const char *platform);
-/** Durable when it returns. */
+/** Store a reported device. It is on disk when this returns. */
 int kl_runner_device_put(struct kl_repo *repo, const char *runner, const char *platform,
-			 const struct kl_runner_device *runner_device);
-/** A key that does not know the device becomes one that does; where nothing was told it stays. */
-void kl_runner_device_key(char hex[KL_DIGEST_HEX], const struct kl_runner_device *runner_device);
+			 const struct kl_runner_device *device);
+/** Add the device to a cache key's digest; the digest is unchanged if the device is unknown. */
+void kl_runner_device_key(char hex[KL_DIGEST_HEX], const struct kl_runner_device *device);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/tasks.h"
 
 #define MAX_SIG 16384
-#define PATIENCE_MS 60000 /* an agent may ask somebody */
+#define PATIENCE_MS 60000 /* an SSH agent can ask the user for confirmation */
 
 const char *kl_sign_state_name(enum kl_sign_state state)
 {
@@ -22,19 +22,19 @@ const char *kl_sign_state_name(enum kl_sign_state state)
 	return names[state];
 }
 
-void kl_signed_release(struct kl_signed *other)
+void kl_signed_release(struct kl_signed *result)
 {
-	free(other->who);
-	free(other->why);
-	*other = (struct kl_signed){ 0 };
+	free(result->who);
+	free(result->why);
+	*result = (struct kl_signed){ 0 };
 }
 
-/* --- the tool --------------------------------------------------------------- */
+/* --- running ssh-keygen ----------------------------------------------------- */
 
 struct tool {
 	const char *program;
-	char *allowed, *revoked; /* NULL: not configured */
-	struct kl_strvec env;    /* times are in UTC */
+	char *allowed, *revoked; /* files; NULL: not configured */
+	struct kl_strvec env;    /* with UTC and the C locale */
 };
 
 static void tool_release(struct tool *tool)
@@ -44,7 +44,9 @@ static void tool_release(struct tool *tool)
 	kl_strvec_release(&tool->env);
 }
 
-/* git's own setting; "~/" is the user's home there */
+/*
+ * Path in a setting of git, in which "~/" means the user's home; NULL: not set. The caller frees.
+ */
 static char *path_setting(struct kl_repo *repo, const char *key)
 {
 	const char *value = kl_repo_config(repo, key), *home = getenv("HOME");
@@ -61,9 +63,9 @@ static void tool_init(struct tool *tool, struct kl_repo *repo)
 	tool->program = program && *program ? program : "ssh-keygen";
 	tool->allowed = path_setting(repo, "gpg.ssh.allowedSignersFile");
 	tool->revoked = path_setting(repo, "gpg.ssh.revocationFile");
-	for (char **list = environ; *list; list++)
-		if (strncmp(*list, "TZ=", 3) && strncmp(*list, "LC_ALL=", 7))
-			kl_strvec_push(&tool->env, *list);
+	for (char **entry = environ; *entry; entry++)
+		if (strncmp(*entry, "TZ=", 3) && strncmp(*entry, "LC_ALL=", 7))
+			kl_strvec_push(&tool->env, *entry);
 	kl_strvec_push(&tool->env, "TZ=UTC0");
 	kl_strvec_push(&tool->env, "LC_ALL=C");
 }
@@ -71,14 +73,14 @@ static void tool_init(struct tool *tool, struct kl_repo *repo)
 static int run_tool(struct kl_buf *out, const struct tool *tool, const struct kl_strvec *argv,
 		    const void *in, size_t len)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
 	struct kl_proc_opts opts = {
 		.argv = (const char *const *)argv->v,
 		.env = (const char *const *)tool->env.v,
 		.in = in,
 		.in_len = len,
 		.out = out,
-		.err = &words,
+		.err = &complaint,
 		.timeout_ms = PATIENCE_MS,
 	};
 	struct kl_proc_result res;
@@ -88,32 +90,35 @@ static int run_tool(struct kl_buf *out, const struct tool *tool, const struct kl
 		return kl_error(KL_ECANNOT, "'%s' is not installed", tool->program);
 	if (err < 0)
 		return err;
-	kl_buf_rtrim(&words);
+	kl_buf_rtrim(&complaint);
 	if (res.timed_out)
 		return kl_error(KL_ECANNOT, "'%s' did not answer within a minute", tool->program);
-	/* what it says first is what it is about */
-	return res.exit ? kl_error(KL_ENO, "%.*s", (int)strcspn(words.ptr, "\n"), words.ptr) : 0;
+	/* the first line of its output is the reason */
+	return res.exit ?
+		       kl_error(KL_ENO, "%.*s", (int)strcspn(complaint.ptr, "\n"), complaint.ptr) :
+		       0;
 }
 
 /* --- checking ---------------------------------------------------------------- */
 
+/* One signature to check. */
 struct question {
 	const struct tool *tool;
 	const void *text;
 	size_t len;
 	const char *sig;     /* file */
 	const char *revoked; /* file, or NULL */
-	const char *guess;   /* whose the last one was, or NULL: mostly it is his again */
+	const char *guess;   /* signer of the preceding event, tried first; or NULL */
 	char when[48];       /* "" or -Overify-time=... */
 };
 
-static int ask_git(struct kl_buf *out, const struct question *question, const char *what,
-		   const char *who)
+static int run_keygen(struct kl_buf *out, const struct question *question, const char *command,
+		      const char *principal)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
-	bool find = !strcmp(what, "find-principals"), verify = !strcmp(what, "verify");
+	bool find = !strcmp(command, "find-principals"), verify = !strcmp(command, "verify");
 
-	kl_strvec_pushv(&argv, (const char *const[]){ question->tool->program, "-Y", what, "-s",
+	kl_strvec_pushv(&argv, (const char *const[]){ question->tool->program, "-Y", command, "-s",
 						      question->sig, NULL });
 	if (!find)
 		kl_strvec_pushv(&argv, (const char *const[]){ "-n", KL_SIGN_NAMESPACE, NULL });
@@ -121,7 +126,7 @@ static int ask_git(struct kl_buf *out, const struct question *question, const ch
 		kl_strvec_pushv(&argv,
 				(const char *const[]){ "-f", question->tool->allowed, NULL });
 	if (verify)
-		kl_strvec_pushv(&argv, (const char *const[]){ "-I", who, NULL });
+		kl_strvec_pushv(&argv, (const char *const[]){ "-I", principal, NULL });
 	if (verify && question->revoked)
 		kl_strvec_pushv(&argv, (const char *const[]){ "-r", question->revoked, NULL });
 	if ((find || verify) && *question->when)
@@ -130,83 +135,88 @@ static int ask_git(struct kl_buf *out, const struct question *question, const ch
 			find ? 0 : question->len);
 }
 
-/* "... with ED25519 key SHA256:abc": the print */
-static char *print_of(const char *words)
+/* Fingerprint in "... with ED25519 key SHA256:abc", or NULL; the caller frees. */
+static char *print_of(const char *output)
 {
-	const char *at = strstr(words, "SHA256:");
+	const char *at = strstr(output, "SHA256:");
 
 	return at ? kl_strndup(at, strcspn(at, " \n")) : NULL;
 }
 
-static int not_good(struct kl_signed *out, int err, const char *words)
+static int not_good(struct kl_signed *out, int err, const char *output)
 {
 	out->state = err ? KL_SIGN_BAD : KL_SIGN_UNKNOWN;
 	if (err)
 		out->why = kl_strdup(kl_error_last());
 	else
-		out->who = print_of(words);
+		out->who = print_of(output);
 	kl_error_clear();
 	return 0;
 }
 
-/* Nobody's whom the list names for this, now: it may be right all the same. */
-static int fits_question(struct kl_signed *out, const struct question *question)
+/* No listed signer made it: check if the signature itself is valid, by an unknown key. */
+static int check_unlisted(struct kl_signed *out, const struct question *question)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
-	int err = ask_git(&words, question, "check-novalidate", NULL);
+	KL_AUTO(kl_buf_release) struct kl_buf output = KL_BUF_INIT;
+	int err = run_keygen(&output, question, "check-novalidate", NULL);
 
-	return err < 0 && err != KL_ENO ? err : not_good(out, err, words.ptr);
+	return err < 0 && err != KL_ENO ? err : not_good(out, err, output.ptr);
 }
 
 /*
- * Is it his? ssh-keygen says no more than that of a revoked key, so it is asked again without the
- * list.
+ * Did this signer make the signature? ssh-keygen does not report that a key is revoked, so if it
+ * fails, verify again without the revocation list. KL_ENO: no.
  */
-static int is_of(struct kl_signed *out, const struct question *question, const char *who)
+static int check_signer(struct kl_signed *out, const struct question *question,
+			const char *principal)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf output = KL_BUF_INIT;
 	struct question again = *question;
-	int err = ask_git(&words, question, "verify", who);
+	int err = run_keygen(&output, question, "verify", principal);
 
 	if (!err) {
 		out->state = KL_SIGN_GOOD;
-		out->who = kl_strdup(who);
+		out->who = kl_strdup(principal);
 	}
 	if (err != KL_ENO || !question->revoked)
 		return err;
 	again.revoked = NULL;
-	err = ask_git(&words, &again, "verify", who);
+	err = run_keygen(&output, &again, "verify", principal);
 	if (!err) {
 		out->state = KL_SIGN_BAD;
-		out->why = kl_asprintf("the key of %.100s is revoked", who);
+		out->why = kl_asprintf("the key of %.100s is revoked", principal);
 	}
 	return err;
 }
 
 /*
- * As git does: who might it be, then whether it is; and if it might be nobody, whether it is right
- * at all.
+ * As git does: find the possible signers, then verify against each. If no signer matches, check
+ * whether the signature is valid at all.
  */
 static int answer_question(struct kl_signed *out, const struct question *question)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
-	KL_AUTO(kl_strvec_release) struct kl_strvec who = KL_STRVEC_INIT;
-	int err = question->guess ? is_of(out, question, question->guess) : KL_ENO;
+	KL_AUTO(kl_strvec_release) struct kl_strvec principals = KL_STRVEC_INIT;
+	int err = question->guess ? check_signer(out, question, question->guess) : KL_ENO;
 
 	if (err != KL_ENO)
 		return err;
-	err = question->tool->allowed ? ask_git(&names, question, "find-principals", NULL) : KL_ENO;
+	err = question->tool->allowed ? run_keygen(&names, question, "find-principals", NULL) :
+					KL_ENO;
 	if (err < 0 && err != KL_ENO)
 		return err;
 	if (!err)
-		kl_strvec_split(&who, names.ptr, "\n");
-	for (size_t i = 0; i < who.n; i++)
-		if ((err = is_of(out, question, who.v[i])) != KL_ENO)
+		kl_strvec_split(&principals, names.ptr, "\n");
+	for (size_t i = 0; i < principals.n; i++)
+		if ((err = check_signer(out, question, principals.v[i])) != KL_ENO)
 			return err;
-	return fits_question(out, question);
+	return check_unlisted(out, question);
 }
 
-/* "2026-11-20T10:00:00Z" as the tool wants it: a key may have been good then */
+/*
+ * Convert "2026-11-20T10:00:00Z" to an ssh-keygen option, to accept a key that was valid at that
+ * time.
+ */
 static void set_when(struct question *question, const char *time)
 {
 	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
@@ -239,7 +249,7 @@ static int check_signature(struct kl_signed *out, const struct tool *tool, const
 	*out = (struct kl_signed){ 0 };
 	if (strlen(sig) > MAX_SIG) {
 		out->state = KL_SIGN_BAD;
-		out->why = kl_asprintf("a signature of %zu bytes", strlen(sig));
+		out->why = kl_asprintf("signature is too long: %zu bytes", strlen(sig));
 		return 0;
 	}
 	set_when(&question, time);
@@ -254,6 +264,7 @@ static int check_signature(struct kl_signed *out, const struct tool *tool, const
 	return 0;
 }
 
+/* The events of one task: every `step`-th, starting at `from`. */
 struct share {
 	const struct tool *tool;
 	struct kl_signed *out;
@@ -288,28 +299,28 @@ int kl_sign_check_events(struct kl_signed *out, struct kl_repo *repo, struct kl_
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_freep) struct kl_task *task = NULL;
 	KL_AUTO(kl_freep) struct share *share = NULL;
-	size_t any = 0, width = kl_par_width();
+	size_t nsigned = 0, ntasks = kl_par_width();
 	int err;
 
 	for (size_t i = 0; i < n; i++) {
 		out[i] = (struct kl_signed){ 0 };
-		any += *event[i]->sig != '\0';
+		nsigned += *event[i]->sig != '\0';
 	}
-	if (!any)
+	if (!nsigned)
 		return 0;
 	if ((err = kl_fs_tempdir(&dir, "klineage-sign")) < 0)
 		return err;
 	tool_init(&tool, repo);
-	task = kl_calloc(width, sizeof(*task));
-	share = kl_calloc(width, sizeof(*share));
-	for (size_t i = 0; i < width; i++) {
-		share[i] = (struct share){ &tool, out, event, i, width, n, dir };
+	task = kl_calloc(ntasks, sizeof(*task));
+	share = kl_calloc(ntasks, sizeof(*share));
+	for (size_t i = 0; i < ntasks; i++) {
+		share[i] = (struct share){ &tool, out, event, i, ntasks, n, dir };
 		task[i] = (struct kl_task){ .run = check_share, .ctx = &share[i] };
 	}
-	kl_tasks_run(task, width);
-	for (size_t i = 0; i < width && !err; i++)
+	kl_tasks_run(task, ntasks);
+	for (size_t i = 0; i < ntasks && !err; i++)
 		err = kl_task_result(&task[i]);
-	kl_tasks_release(task, width);
+	kl_tasks_release(task, ntasks);
 	return err;
 }
 
@@ -319,7 +330,7 @@ int kl_sign_verify(char **principal, struct kl_repo *repo, const void *text, siz
 	KL_AUTO(tool_release) struct tool tool = { 0 };
 	KL_AUTO(kl_freep) char *file = NULL;
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
-	KL_AUTO(kl_signed_release) struct kl_signed other = { 0 };
+	KL_AUTO(kl_signed_release) struct kl_signed result = { 0 };
 	int err;
 
 	tool_init(&tool, repo);
@@ -328,25 +339,26 @@ int kl_sign_verify(char **principal, struct kl_repo *repo, const void *text, siz
 	if ((err = kl_fs_tempdir(&dir, "klineage-sign")) < 0)
 		return err;
 	file = kl_fs_join(dir, "sig");
-	if ((err = check_signature(&other, &tool, file, text, len, sig, "", NULL)) < 0)
+	if ((err = check_signature(&result, &tool, file, text, len, sig, "", NULL)) < 0)
 		return err;
-	switch (other.state) {
+	switch (result.state) {
 	case KL_SIGN_GOOD:
-		*principal = kl_steal(&other.who);
+		*principal = kl_steal(&result.who);
 		return 0;
 	case KL_SIGN_UNCHECKED:
-		return kl_error(KL_ECANNOT, "%s", other.why);
+		return kl_error(KL_ECANNOT, "%s", result.why);
 	case KL_SIGN_UNKNOWN:
-		return kl_error(KL_EINVALID,
-				"signed by nobody whom gpg.ssh.allowedSignersFile names");
+		return kl_error(KL_EINVALID, "the signer is not in gpg.ssh.allowedSignersFile");
 	default:
-		return kl_error(KL_EINVALID, "the signature does not fit: %s", other.why);
+		return kl_error(KL_EINVALID, "bad signature: %s", result.why);
 	}
 }
 
 /* --- signing ------------------------------------------------------------------ */
 
-/* a public key itself, which an agent has the private one of; else NULL */
+/*
+ * The public key if the setting is a literal one, whose private key an agent has; otherwise NULL.
+ */
 static const char *literal_key(const char *value)
 {
 	static const char *const kinds[] = { "ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-" };
@@ -359,6 +371,7 @@ static const char *literal_key(const char *value)
 	return NULL;
 }
 
+/* File of the signing key. A literal key is written to a temporary directory, `*dir`. */
 static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *repo)
 {
 	const char *value = kl_repo_config(repo, "user.signingKey");

@@ -4,9 +4,9 @@
 #include <math.h>
 
 #define ONE 1000000.0
-#define FAR 0.01   /* fast and slow are beyond it */
-#define SLACK 0.02 /* not slower is within it */
-#define NOISE 0.1  /* where 3 A/A reaches farther, "within the margin" says nothing */
+#define FAR 0.01   /* fast and slow differ by more than this */
+#define SLACK 0.02 /* "not slower" allows this much */
+#define NOISE 0.1  /* if 3 A/A exceeds this, being within the margin proves nothing */
 
 static double noise_of(int64_t aa_ppm)
 {
@@ -32,7 +32,7 @@ enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm,
 	return one_is_slow && speed != KL_SPEED_SLOW ? KL_SPEED_AMBIGUOUS : speed;
 }
 
-/* If the ratio is at this bound, is the kernel slower than the other by no more than the slack? */
+/* Is a kernel with this ratio slower than the other one by no more than the allowed slack? */
 static bool is_within_slack(int64_t bound_ppm, int64_t aa_ppm)
 {
 	return ONE / (double)bound_ppm <= 1 + fmax(SLACK, noise_of(aa_ppm));

@@ -5,26 +5,26 @@
 #include "event/profile.h"
 
 /*
- * speed - turns measured intervals into fast, slow, same or ambiguous. All verbs use the
+ * speed - classifies measured intervals as fast, slow, same or ambiguous. All commands use the
  * rules below.
  *
  * An interval is compared with a margin that grows with the noise of its run: `aa_ppm` is how far
- * the A/A interval, the candidate against itself, reaches from 1.
+ * the A/A interval (the candidate against itself) reaches from 1.
  */
 
 /**
- * FAST or SLOW: the whole interval is beyond max(1 %, 3 A/A); SAME: all of it is within, and 3 A/A
- * is at most 10 %; else AMBIGUOUS.
+ * FAST or SLOW: the whole interval is beyond the margin max(1 %, 3 A/A). SAME: the whole interval
+ * is within the margin, and 3 A/A is at most 10 %. AMBIGUOUS: otherwise.
  */
 enum kl_speed kl_speed_of(const struct kl_comparison *comparison, int64_t aa_ppm);
-/** The same of a mean over several cases: where one of them is slow it is AMBIGUOUS at most. */
+/** As kl_speed_of for a mean over several cases; if one of them is slow, AMBIGUOUS or SLOW. */
 enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm, bool one_is_slow);
 
 /**
- * Not slower than the parent: the upper bound of its time is at most 1 + max(2 %, 3 A/A) of the
- * parent's, and no case is slower than that allows; where 3 A/A is above 10 % it has to be FAST, or
- * noise would be proof. Slower: all of the interval, or of that of one case, is beyond that bound.
- * Both are false where the interval does not say, and without a comparison.
+ * Not slower: the upper bound of the kernel's time is at most 1 + max(2 %, 3 A/A) times the
+ * parent's, and no case is slower. If 3 A/A is above 10 %, the kernel must be FAST, otherwise noise
+ * would count as proof. Slower: the whole interval, or that of a single case, is beyond that bound.
+ * Both are false if the interval is inconclusive, or without a comparison.
  */
 bool kl_speed_is_not_slower(const struct kl_profile *profile);
 bool kl_speed_is_slower(const struct kl_profile *profile);

@@ -24,16 +24,16 @@ void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *eve
 
 void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t len, bool own)
 {
-	for (const char *string = text, *end = text + len; string < end;) {
-		const char *nl = memchr(string, '\n', (size_t)(end - string));
-		size_t n = (size_t)((nl ? nl : end) - string);
+	for (const char *line = text, *end = text + len; line < end;) {
+		const char *nl = memchr(line, '\n', (size_t)(end - line));
+		size_t line_len = (size_t)((nl ? nl : end) - line);
 		struct kl_event *event = NULL;
 
-		if (n && !kl_event_parse(&event, string, n))
+		if (line_len && !kl_event_parse(&event, line, line_len))
 			kl_trust_add_event(trust, tag, event, own);
 		else
 			kl_error_clear();
-		string += n + 1;
+		line += line_len + 1;
 	}
 }
 

@@ -7,7 +7,7 @@
 #include "event/event_index.h"
 #include "event/signature.h"
 
-/* Was it timed against what the key asks for? */
+/* Was it timed against the parent of the key, if the key needs a profile? */
 static bool is_compared(const struct kl_event *event, const struct kl_cache_key *key)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
@@ -29,39 +29,39 @@ static bool event_serves(const struct kl_event *event, const struct kl_cache_key
 
 static int signer_of(char **signer, struct kl_repo *repo, struct kl_event *event)
 {
-	struct kl_signed other = { 0 };
-	int err = kl_sign_check_events(&other, repo, &event, 1);
+	struct kl_signed sig = { 0 };
+	int err = kl_sign_check_events(&sig, repo, &event, 1);
 
-	if (!err && other.state == KL_SIGN_GOOD)
-		*signer = kl_steal(&other.who);
-	kl_signed_release(&other);
+	if (!err && sig.state == KL_SIGN_GOOD)
+		*signer = kl_steal(&sig.who);
+	kl_signed_release(&sig);
 	return err;
 }
 
 int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_repo *repo,
 			    const struct kl_cache_key *key)
 {
-	KL_AUTO(kl_event_index_freep) struct kl_event_index *event_index = NULL;
+	KL_AUTO(kl_event_index_freep) struct kl_event_index *index = NULL;
 	size_t first, n;
 	int err;
 
 	if (!kl_repo_config(repo, "gpg.ssh.allowedSignersFile"))
-		return kl_error(KL_ENOTFOUND, "nobody is allowed to sign");
-	if ((err = kl_event_index_open(&event_index, repo, KL_NOTES_GATE)) < 0)
+		return kl_error(KL_ENOTFOUND, "gpg.ssh.allowedSignersFile is not set");
+	if ((err = kl_event_index_open(&index, repo, KL_NOTES_GATE)) < 0)
 		return err;
-	n = kl_event_index_of_surface(&first, event_index, key->surface, key->contract);
+	n = kl_event_index_of_surface(&first, index, key->surface, key->contract);
 	for (size_t i = n; i-- > 0;) {
-		KL_AUTO(kl_event_freep) struct kl_event *other = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *found = NULL;
 
-		if ((err = kl_event_index_read(
-			     &other, repo, kl_event_index_by_surface(event_index, first + i))) < 0)
+		if ((err = kl_event_index_read(&found, repo,
+					       kl_event_index_by_surface(index, first + i))) < 0)
 			return err;
-		if (!event_serves(other, key))
+		if (!event_serves(found, key))
 			continue;
-		if ((err = signer_of(signer, repo, other)) < 0)
+		if ((err = signer_of(signer, repo, found)) < 0)
 			return err;
 		if (*signer) {
-			*event = kl_steal(&other);
+			*event = kl_steal(&found);
 			return 0;
 		}
 	}

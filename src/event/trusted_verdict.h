@@ -5,16 +5,16 @@
 #include "event/cache.h"
 
 /*
- * trusted_verdict - verdicts of allowed signers, which spare a run: an event in a note, on the
- * same files at the same place, which an allowed signer signed (event/signature.h). Only a pass
- * does; whoever fails is judged again. Where gpg.ssh.allowedSignersFile is not set nobody vouches,
- * and nothing is looked at.
+ * trusted_verdict - finds verdicts of allowed signers, which can replace a run. Such a verdict is
+ * an event in a note, for the same surface and contract on the same platform, that is signed by an
+ * allowed signer (event/signature.h). Only a pass is accepted; failures are judged again. If
+ * gpg.ssh.allowedSignersFile is not set, no notes are read.
  */
 
 /**
- * `*event` and `*signer` are the caller's. KL_ENOTFOUND: nobody vouches for that. An event with a
- * profile serves who wants none; one that was compared with another parent, or not at all, does not
- * serve who asks for it.
+ * Find a verdict for a key; the caller owns `*event` and `*signer`. An event with a profile also
+ * matches a key without one. If the key asks for a profile, the event must have been compared with
+ * the key's parent. KL_ENOTFOUND: there is none.
  */
 int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_repo *repo,
 			    const struct kl_cache_key *key);

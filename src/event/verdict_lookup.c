@@ -26,32 +26,33 @@ void kl_verdict_lookup_release(struct kl_verdict_lookup *lookup)
 	*lookup = (struct kl_verdict_lookup){ 0 };
 }
 
-/* --- what is asked for ------------------------------------------------------------ */
+/* --- adding kernels --------------------------------------------------------------- */
 
-static struct kl_verdict_entry *add_judged(struct kl_verdict_lookup *lookup, const git_oid *commit,
-					   const char *dir, const char *workload)
+static struct kl_verdict_entry *add_entry(struct kl_verdict_lookup *lookup, const git_oid *commit,
+					  const char *dir, const char *workload)
 {
-	struct kl_verdict_entry *one;
+	struct kl_verdict_entry *entry;
 
 	KL_GROW(lookup->one, lookup->n + 1, lookup->alloc);
-	one = &lookup->one[lookup->n++];
-	*one = (struct kl_verdict_entry){ .dir = kl_strdup(dir), .workload = kl_strdup(workload) };
+	entry = &lookup->one[lookup->n++];
+	*entry = (struct kl_verdict_entry){ .dir = kl_strdup(dir),
+					    .workload = kl_strdup(workload) };
 	if (commit)
-		kl_oid_hex(one->commit, commit);
-	return one;
+		kl_oid_hex(entry->commit, commit);
+	return entry;
 }
 
 void kl_verdict_lookup_state(struct kl_verdict_lookup *lookup, const struct kl_surface *surface,
 			     const git_oid *commit)
 {
-	struct kl_verdict_entry *one = add_judged(lookup, commit, surface->dir,
-						  surface->contract->workload);
+	struct kl_verdict_entry *entry = add_entry(lookup, commit, surface->dir,
+						   surface->contract->workload);
 
-	snprintf(one->surface, sizeof(one->surface), "%s", surface->digest);
-	snprintf(one->contract, sizeof(one->contract), "%s", surface->contract_digest);
+	snprintf(entry->surface, sizeof(entry->surface), "%s", surface->digest);
+	snprintf(entry->contract, sizeof(entry->contract), "%s", surface->contract_digest);
 }
 
-/* What a commit brings against its first parent. A shallow clone has not always got one. */
+/* Kernels that a commit changes against its first parent, which a shallow clone can lack. */
 static int changed_by(struct kl_changed *out, struct kl_repo *repo, const git_oid *commit)
 {
 	KL_AUTO(kl_freep) git_oid *parents = NULL;
@@ -81,25 +82,26 @@ int kl_verdict_lookup_commit(struct kl_verdict_lookup *lookup, struct kl_repo *r
 	kl_oid_hex(hex, commit);
 	kl_map_put(&lookup->commits, hex, mark);
 	for (size_t i = 0; i < changed.n && !err; i++) {
-		const struct kl_changed_one *one = &changed.one[i];
+		const struct kl_changed_one *kernel = &changed.one[i];
 
-		if (one->now)
-			kl_verdict_lookup_state(lookup, one->now, commit);
-		else if (one->why)
-			add_judged(lookup, commit, one->dir, one->workload)->why = kl_strdup(
-				one->why);
-		/* else it is gone */
+		if (kernel->now)
+			kl_verdict_lookup_state(lookup, kernel->now, commit);
+		else if (kernel->why)
+			add_entry(lookup, commit, kernel->dir, kernel->workload)->why = kl_strdup(
+				kernel->why);
+		/* otherwise the commit removed the kernel */
 	}
 	return err;
 }
 
-/* --- finding it --------------------------------------------------------------------- */
+/* --- reading notes and the cache ---------------------------------------------------- */
 
 struct finding {
-	struct kl_verdict_lookup *j;
-	struct kl_map by_surface; /* digest -> list of indices, owned */
+	struct kl_verdict_lookup *lookup;
+	struct kl_map by_surface; /* digest -> struct places, owned */
 };
 
+/* Indices of entries in the lookup. */
 struct places {
 	size_t *at, n, alloc;
 };
@@ -113,40 +115,43 @@ static void places_free(void *data)
 static void index_wanted(struct finding *finding)
 {
 	finding->by_surface.free_value = places_free;
-	for (size_t i = 0; i < finding->j->n; i++) {
+	for (size_t i = 0; i < finding->lookup->n; i++) {
 		struct places *places;
 
-		if (!*finding->j->one[i].surface)
+		if (!*finding->lookup->one[i].surface)
 			continue;
-		places = kl_map_get(&finding->by_surface, finding->j->one[i].surface);
+		places = kl_map_get(&finding->by_surface, finding->lookup->one[i].surface);
 		if (!places) {
 			places = kl_calloc(1, sizeof(*places));
-			kl_map_put(&finding->by_surface, finding->j->one[i].surface, places);
+			kl_map_put(&finding->by_surface, finding->lookup->one[i].surface, places);
 		}
 		KL_GROW(places->at, places->n + 1, places->alloc);
 		places->at[places->n++] = i;
 	}
 }
 
-/* The digests that a line names; an event's own is one of them, the folding looks closer. */
+/*
+ * Add a line to the entries of every surface that it mentions, without parsing it. drop_others()
+ * removes it from entries that the event is not about.
+ */
 static void take_line(struct finding *finding, const char *line, size_t len)
 {
-	const char *text = line, *end = line + len;
+	const char *at = line, *end = line + len;
 
-	while ((text = memmem(text, (size_t)(end - text), "\"surface\"", 9))) {
+	while ((at = memmem(at, (size_t)(end - at), "\"surface\"", 9))) {
 		char hex[KL_DIGEST_HEX];
 		struct places *places;
 
-		text += 9;
-		while (text < end && strchr(" \t:\"", *text))
-			text++;
-		if ((size_t)(end - text) < HEX)
+		at += 9;
+		while (at < end && strchr(" \t:\"", *at))
+			at++;
+		if ((size_t)(end - at) < HEX)
 			return;
-		memcpy(hex, text, HEX);
+		memcpy(hex, at, HEX);
 		hex[HEX] = '\0';
 		places = kl_map_get(&finding->by_surface, hex);
 		for (size_t i = 0; places && i < places->n; i++)
-			kl_trust_add(&finding->j->trust, places->at[i], line, len, false);
+			kl_trust_add(&finding->lookup->trust, places->at[i], line, len, false);
 	}
 }
 
@@ -156,38 +161,38 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, commit);
-	finding->j->noted += kl_map_get(&finding->j->commits, hex) != NULL;
-	for (const char *string = text, *end = text + len; string < end;) {
-		const char *nl = memchr(string, '\n', (size_t)(end - string));
-		size_t n = (size_t)((nl ? nl : end) - string);
+	finding->lookup->noted += kl_map_get(&finding->lookup->commits, hex) != NULL;
+	for (const char *line = text, *end = text + len; line < end;) {
+		const char *nl = memchr(line, '\n', (size_t)(end - line));
+		size_t line_len = (size_t)((nl ? nl : end) - line);
 
-		if (n)
-			take_line(finding, string, n);
-		string += n + 1;
+		if (line_len)
+			take_line(finding, line, line_len);
+		line += line_len + 1;
 	}
 	return 0;
 }
 
-/* Lines that name a surface for another reason, and doubles, are none of ours. */
+/* Drop duplicates, and lines that mention an entry's surface but are not about it. */
 static void drop_others(struct kl_verdict_lookup *lookup)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
-	size_t n = 0;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < lookup->trust.n; i++) {
 		struct kl_trust_line *line = &lookup->trust.v[i];
-		const struct kl_verdict_entry *one = &lookup->one[line->tag];
+		const struct kl_verdict_entry *entry = &lookup->one[line->tag];
 		const char *sig = line->event->sig, *id = line->event->id;
 		KL_AUTO(kl_freep) char *key = kl_asprintf("%zu %s %d %s", line->tag, id, line->own,
 							  sig);
 
-		if (kl_event_is_for(line->event, one->surface, one->contract) &&
+		if (kl_event_is_for(line->event, entry->surface, entry->contract) &&
 		    !kl_map_put(&seen, key, lookup))
-			lookup->trust.v[n++] = *line;
+			lookup->trust.v[kept++] = *line;
 		else
 			kl_event_free(line->event);
 	}
-	lookup->trust.n = n;
+	lookup->trust.n = kept;
 }
 
 static int read_cache(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
@@ -196,38 +201,38 @@ static int read_cache(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
 
 	for (size_t i = 0; i < lookup->n && !err; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
-		const struct kl_verdict_entry *one = &lookup->one[i];
+		const struct kl_verdict_entry *entry = &lookup->one[i];
 
-		if (*one->surface)
-			err = kl_cache_list(&lines, repo, one->surface, one->contract);
+		if (*entry->surface)
+			err = kl_cache_list(&lines, repo, entry->surface, entry->contract);
 		kl_trust_add(&lookup->trust, i, lines.ptr, lines.len, true);
 	}
 	return err;
 }
 
-/* What the commit's own note says of this workload with other files. */
-static int count_stale(struct kl_verdict_entry *one, struct kl_repo *repo)
+/* Count the events in the commit's own note that are on this workload but other files. */
+static int count_stale(struct kl_verdict_entry *entry, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
-	git_oid commit = { { 0 } }; /* gcc does not see that it is written */
+	git_oid commit = { { 0 } }; /* avoid gcc's -Wmaybe-uninitialized */
 	int err;
 
-	if (!*one->commit)
+	if (!*entry->commit)
 		return 0;
-	if ((err = kl_oid_parse(&commit, one->commit)) < 0 ||
+	if ((err = kl_oid_parse(&commit, entry->commit)) < 0 ||
 	    (err = kl_notes_read(&text, repo, KL_NOTES_GATE, &commit)) < 0)
 		return err;
 	kl_trust_add(&trust, 0, text.ptr, text.len, false);
 	for (size_t i = 0; i < trust.n; i++)
-		one->stale += !strcmp(trust.v[i].event->workload, one->workload) &&
-			      !kl_event_is_for(trust.v[i].event, one->surface, one->contract);
+		entry->stale += !strcmp(trust.v[i].event->workload, entry->workload) &&
+				!kl_event_is_for(trust.v[i].event, entry->surface, entry->contract);
 	return 0;
 }
 
 int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
 {
-	struct finding finding = { .j = lookup };
+	struct finding finding = { .lookup = lookup };
 	int err;
 
 	index_wanted(&finding);
@@ -241,11 +246,11 @@ int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo
 	if ((err = kl_trust_judge(&lookup->trust, repo)) < 0)
 		return err;
 	for (size_t i = 0; i < lookup->n && !err; i++) {
-		struct kl_verdict_entry *one = &lookup->one[i];
+		struct kl_verdict_entry *entry = &lookup->one[i];
 
-		kl_trust_fold(&one->fold, &lookup->trust, i, one->surface, one->contract);
-		if (!one->fold.verdicts.n && !one->fold.checks.n)
-			err = count_stale(one, repo);
+		kl_trust_fold(&entry->fold, &lookup->trust, i, entry->surface, entry->contract);
+		if (!entry->fold.verdicts.n && !entry->fold.checks.n)
+			err = count_stale(entry, repo);
 	}
 	for (size_t i = 0; i < lookup->trust.n; i++)
 		lookup->one[lookup->trust.v[i].tag].unsigned_ += !lookup->trust.v[i].counts &&
@@ -254,22 +259,22 @@ int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo
 	return err;
 }
 
-/* --- asking ----------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------- */
 
-const struct kl_event *kl_verdict_entry_failure(const struct kl_verdict_entry *one)
+const struct kl_event *kl_verdict_entry_failure(const struct kl_verdict_entry *entry)
 {
-	for (size_t i = 0; i < one->fold.verdicts.n; i++)
-		if (kl_event_is_fail(one->fold.verdicts.v[i]))
-			return one->fold.verdicts.v[i];
+	for (size_t i = 0; i < entry->fold.verdicts.n; i++)
+		if (kl_event_is_fail(entry->fold.verdicts.v[i]))
+			return entry->fold.verdicts.v[i];
 	return NULL;
 }
 
-const struct kl_event *kl_verdict_entry_pass(const struct kl_verdict_entry *one)
+const struct kl_event *kl_verdict_entry_pass(const struct kl_verdict_entry *entry)
 {
 	const struct kl_event *best = NULL;
 
-	for (size_t i = 0; i < one->fold.verdicts.n; i++) {
-		const struct kl_event *event = one->fold.verdicts.v[i];
+	for (size_t i = 0; i < entry->fold.verdicts.n; i++) {
+		const struct kl_event *event = entry->fold.verdicts.v[i];
 
 		if (event->verdict == KL_VERDICT_PASS &&
 		    (!best || strcmp(event->time, best->time) > 0))
@@ -278,10 +283,10 @@ const struct kl_event *kl_verdict_entry_pass(const struct kl_verdict_entry *one)
 	return best;
 }
 
-bool kl_verdict_entry_checked(const struct kl_verdict_entry *one)
+bool kl_verdict_entry_checked(const struct kl_verdict_entry *entry)
 {
-	for (size_t i = 0; i < one->fold.checks.n; i++)
-		if (one->fold.checks.v[i]->verdict == KL_VERDICT_PASS)
+	for (size_t i = 0; i < entry->fold.checks.n; i++)
+		if (entry->fold.checks.v[i]->verdict == KL_VERDICT_PASS)
 			return true;
 	return false;
 }

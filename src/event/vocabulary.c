@@ -41,8 +41,8 @@ static const char *const speeds[] = {
 	[KL_SPEED_SAME] = "same", [KL_SPEED_AMBIGUOUS] = "ambiguous",
 };
 
-/* The place of the word in its table; `other` if it is not there. */
-static size_t place_of(const char *word, const char *const *table, size_t n, size_t other)
+/* Index of a word in its table; 0 for NULL and "", `other` for an unknown word. */
+static size_t index_of(const char *word, const char *const *table, size_t n, size_t other)
 {
 	if (!word || !*word)
 		return 0;
@@ -59,7 +59,7 @@ const char *kl_event_kind_name(enum kl_event_kind kind)
 
 enum kl_event_kind kl_event_kind_parse(const char *word)
 {
-	return (enum kl_event_kind)place_of(word, kinds, KL_ARRAY_SIZE(kinds), KL_KIND_OTHER);
+	return (enum kl_event_kind)index_of(word, kinds, KL_ARRAY_SIZE(kinds), KL_KIND_OTHER);
 }
 
 const char *kl_verdict_name(enum kl_verdict verdict)
@@ -69,7 +69,7 @@ const char *kl_verdict_name(enum kl_verdict verdict)
 
 enum kl_verdict kl_verdict_parse(const char *word)
 {
-	return (enum kl_verdict)place_of(word, verdicts, KL_ARRAY_SIZE(verdicts), KL_VERDICT_OTHER);
+	return (enum kl_verdict)index_of(word, verdicts, KL_ARRAY_SIZE(verdicts), KL_VERDICT_OTHER);
 }
 
 const char *kl_failure_name(enum kl_failure failure)
@@ -79,7 +79,7 @@ const char *kl_failure_name(enum kl_failure failure)
 
 enum kl_failure kl_failure_parse(const char *word)
 {
-	return (enum kl_failure)place_of(word, failures, KL_ARRAY_SIZE(failures), KL_FAILURE_OTHER);
+	return (enum kl_failure)index_of(word, failures, KL_ARRAY_SIZE(failures), KL_FAILURE_OTHER);
 }
 
 const char *kl_tier_name(enum kl_tier tier)
@@ -89,7 +89,7 @@ const char *kl_tier_name(enum kl_tier tier)
 
 enum kl_tier kl_tier_parse(const char *word)
 {
-	return (enum kl_tier)place_of(word, tiers, KL_ARRAY_SIZE(tiers), KL_TIER_OTHER);
+	return (enum kl_tier)index_of(word, tiers, KL_ARRAY_SIZE(tiers), KL_TIER_OTHER);
 }
 
 const char *kl_speed_name(enum kl_speed speed)
@@ -99,5 +99,5 @@ const char *kl_speed_name(enum kl_speed speed)
 
 enum kl_speed kl_speed_parse(const char *word)
 {
-	return (enum kl_speed)place_of(word, speeds, KL_ARRAY_SIZE(speeds), KL_SPEED_NONE);
+	return (enum kl_speed)index_of(word, speeds, KL_ARRAY_SIZE(speeds), KL_SPEED_NONE);
 }

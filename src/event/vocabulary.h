@@ -3,15 +3,14 @@
 #define KL_EVENT_VOCABULARY_H
 
 /*
- * vocabulary - the words of a gate event as enums (docs/formats.md, "The gate event"), one table
- * each.
+ * vocabulary - enums for the words in gate events (docs/formats.md, "The gate event").
  *
- * A name is "" for the value that stands for no word. Parsing never fails: NULL and "" are no word,
- * and a word of a later version is OTHER, which an event writes back as it was read (event.h).
+ * The name of an absent value is "". Parsing never fails: NULL and "" are the absent value, and a
+ * word of a later version is OTHER, which an event writes back unchanged (event.h).
  *
- * A walk, a trial and a materialization have classes of their own beside those of the gate
- * ("not-there", "not-faster", "compound", "unusable", "timeout", ...). Those stay strings:
- * kl_failure_parse() of one is KL_FAILURE_OTHER.
+ * Walks, trials and materializations have failure classes of their own ("not-there", "not-faster",
+ * "compound", "unusable", "timeout", ...). Those stay strings: kl_failure_parse() returns
+ * KL_FAILURE_OTHER for them.
  */
 enum kl_event_kind {
 	KL_KIND_OTHER,
@@ -44,7 +43,7 @@ enum kl_failure {
 	KL_FAILURE_OTHER,
 };
 
-/** How well the run was confined; a greater one is better. */
+/** How well the run was confined; greater is better. */
 enum kl_tier {
 	KL_TIER_OTHER,
 	KL_TIER_UNSANDBOXED,
@@ -53,7 +52,7 @@ enum kl_tier {
 	KL_TIER_DEVICE_ONLY,
 };
 
-/** How a kernel compares with another one (speed.h); NONE: they were not compared. */
+/** Speed of a kernel against another one (speed.h); NONE: not compared. */
 enum kl_speed {
 	KL_SPEED_NONE,
 	KL_SPEED_FAST,

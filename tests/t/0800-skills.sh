@@ -106,7 +106,7 @@ test_expect_success 'evidence that is missing or was changed is refused' '
 	git update-ref -d $skills &&
 	exits 128 git klineage skills import "../torn/cards/$sum.yaml" 2>err && says "it cites event 8e9d9087de5e, which is not beside it" err &&
 	sed "s/\"verdict\":\"pass\"/\"verdict\":\"fail\"/" ../torn/kept >../torn/$e &&
-	exits 128 git klineage skills import "../torn/cards/$sum.yaml" 2>err && says "does not say what its id says" err &&
+	exits 128 git klineage skills import "../torn/cards/$sum.yaml" 2>err && says "does not match its id" err &&
 	test -z "$(git for-each-ref)"
 '
 

@@ -308,12 +308,12 @@ test_expect_success 'the framework calls us by its own variables at a push' '
 	(cd framework && git add . && git commit -q -m config && git remote add origin ../up.git &&
 	 PRE_COMMIT_REMOTE_NAME=origin PRE_COMMIT_FROM_REF=0000000000000000000000000000000000000000 \
 	 PRE_COMMIT_TO_REF=$(git rev-parse HEAD) PRE_COMMIT_REMOTE_BRANCH=refs/heads/x \
-		exits 1 git -c klineage.hooks.push=gate klineage hooks run pre-push </dev/null >../out) && says "nobody has judged" out
+		exits 1 git -c klineage.hooks.push=gate klineage hooks run pre-push </dev/null >../out) && says "not judged" out
 '
 
 test_expect_success 'which are fewer when it pushes a whole history' '
 	(cd framework && PRE_COMMIT_REMOTE_NAME=origin PRE_COMMIT_LOCAL_BRANCH=refs/heads/main PRE_COMMIT_REMOTE_BRANCH=refs/heads/x \
-		exits 1 git -c klineage.hooks.push=gate klineage hooks run pre-push </dev/null >../out) && says "nobody has judged" out
+		exits 1 git -c klineage.hooks.push=gate klineage hooks run pre-push </dev/null >../out) && says "not judged" out
 '
 
 test_expect_success '--chain in spite of it, where its hook is chained' '

@@ -148,8 +148,8 @@ test_expect_success 'every pushed kernel must have passed the gate' '
 		echo x >>readme && git commit -q -a -m words && exits 1 git push -q origin HEAD:refs/heads/s >../out 2>&1 &&
 		git log -2 --abbrev=10 --format=%h HEAD~1 >../short
 	) &&
-	says "$(sed -n 1p short) mm: nobody has judged it" out && says "$(sed -n 2p short) mm: only the quick stages" out &&
-	test "$(grep -c " mm: " out)" = 2 && says "push is refused" out && test_must_fail git -C server.git rev-parse -q --verify s
+	says "$(sed -n 1p short) mm: not judged" out && says "$(sed -n 2p short) mm: only the quick stages" out &&
+	test "$(grep -c " mm: " out)" = 2 && says "push is stopped" out && test_must_fail git -C server.git rev-parse -q --verify s
 '
 
 test_expect_success 'or the quick stages at least' '

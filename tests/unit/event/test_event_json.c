@@ -300,7 +300,7 @@ static void the_id_is_of_what_it_covers(void **state)
 	event->workload = "x";
 	kl_buf_clear(&line);
 	kl_event_write(&line, event);
-	assert_error(KL_EINVALID, "does not say what its id says",
+	assert_error(KL_EINVALID, "does not match its id",
 		     kl_event_parse(&back, line.ptr, line.len));
 	kl_event_seal(event);
 	assert_string_not_equal(event->id, id);
