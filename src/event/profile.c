@@ -107,7 +107,7 @@ static void read_points(struct kl_profile *out, json_t *points)
 	out->npoint = json_array_size(points);
 	out->point = kl_calloc(out->npoint, sizeof(*out->point));
 	json_array_foreach(points, i, item) {
-		out->point[i] = (struct kl_point){
+		out->point[i] = (struct kl_profile_point){
 			.id = kl_json_str_or(item, "id", ""),
 			.ns = kl_json_int_or(item, "ns", 0),
 			.aa_ppm = reach_of(json_object_get(item, "aa")),
@@ -251,7 +251,7 @@ void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64
 	json_decref(points);
 	out->there = true;
 	for (size_t i = 0; i < n; i++) {
-		const struct kl_point *point = &out->point[i];
+		const struct kl_profile_point *point = &out->point[i];
 
 		out->aa_ppm = point->aa_ppm > out->aa_ppm ? point->aa_ppm : out->aa_ppm;
 		ns += weight[i] * point->ns;

@@ -31,7 +31,7 @@ struct kl_comparisons {
 };
 
 /** One of several performance cases. */
-struct kl_point {
+struct kl_profile_point {
 	const char *id;
 	int64_t ns;
 	int64_t aa_ppm; /* as kl_profile.aa_ppm, for this case */
@@ -43,7 +43,7 @@ struct kl_profile {
 	int64_t ns;     /* weighted mean over the cases; 0: unknown */
 	int64_t aa_ppm; /* noise: how far the A/A interval (kernel against itself) reaches from 1 */
 	struct kl_comparisons vs;
-	struct kl_point *point; /* only if there are several cases */
+	struct kl_profile_point *point; /* only if there are several cases */
 	size_t npoint;
 	json_t *points; /* owned: as written by the worker; NULL: none */
 };

@@ -16,18 +16,18 @@
 void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
 		     const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&buf, fmt, ap);
+	kl_buf_vaddf(&message, fmt, ap);
 	va_end(ap);
 	if (severity == KL_CHECK_ERROR)
 		checker->c->errors++;
 	else
 		checker->c->warnings++;
 	if (checker->c->report)
-		checker->c->report(severity, where, buf.ptr, checker->c->payload);
+		checker->c->report(severity, where, message.ptr, checker->c->payload);
 }
 
 void kl_check_report_error(struct kl_checker *checker, const char *where)
@@ -42,7 +42,10 @@ void kl_check_short(char out[KL_OID_HEX], const git_oid *oid)
 	out[12] = '\0';
 }
 
-/* "<prefix><workload>/<name>": both parts, the caller's; false and a finding otherwise */
+/*
+ * Split "<prefix><workload>/<name>"; the caller frees both parts. Returns false and reports an
+ * error if the ref is not named like that.
+ */
 static bool split_ref(char **workload, char **name, struct kl_checker *checker, const char *ref,
 		      const char *prefix)
 {
@@ -52,7 +55,7 @@ static bool split_ref(char **workload, char **name, struct kl_checker *checker, 
 	*name = kl_strdup(slash ? slash + 1 : "");
 	if (slash && kl_slug_ok(*workload) && kl_slug_ok(*name))
 		return true;
-	kl_check_report(checker, KL_CHECK_ERROR, ref, "it is not named <workload>/<name>");
+	kl_check_report(checker, KL_CHECK_ERROR, ref, "not named <workload>/<name>");
 	return false;
 }
 
@@ -137,7 +140,7 @@ int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *ti
 	bool lineage = !strncmp(name, "lineage/", 8);
 
 	if (!lineage && strncmp(name, "rejected/", 9))
-		return kl_error(KL_EINVALID, "'%s' is neither a lineage nor rejected steps", name);
+		return kl_error(KL_EINVALID, "'%s' is neither a lineage nor a rejected ref", name);
 	if (!split_ref(&workload, &leaf, &checker, name, lineage ? "lineage/" : "rejected/"))
 		return 0;
 	if (lineage)

@@ -5,37 +5,37 @@
 #include "repo/repo.h"
 
 /*
- * check - checks what lies under refs/.../klineage against docs/formats.md. Shape of walks,
- * lineages and rejections, their trailers, walk and lineage against each other, every gate event
- * against the files it judged, what events cite, conversations and ledgers (fsck/check_chat.h),
- * the state of an operation in progress. Reads only; git's own fsck is a precondition, not
- * repeated here.
+ * check - checks the refs of klineage against docs/formats.md. Covers the shape and trailers of
+ * walks, lineages and rejected steps, each lineage against its walk, gate events against the files
+ * that they judged, citations between events, conversations and ledgers (fsck/check_chat.h), and
+ * the state of an operation in progress. Read-only. Assumes that git fsck passes and does not
+ * repeat it.
  */
 enum kl_check_severity {
 	KL_CHECK_ERROR,   /* something is broken */
-	KL_CHECK_WARNING, /* something is stale or missing, nothing is wrong */
+	KL_CHECK_WARNING, /* something is stale or missing, but not broken */
 };
 
 struct kl_check {
 	struct kl_repo *repo;
-	/** One finding; `where` is a ref or a commit. */
+	/** Called for each finding; `where` is a ref or a commit. */
 	void (*report)(enum kl_check_severity s, const char *where, const char *what,
 		       void *payload);
 	void *payload;
-	size_t errors, warnings;                                          /* counted */
-	size_t lineages, walks, rejected, events, conversations, ledgers; /* looked at */
+	size_t errors, warnings;                                          /* reported */
+	size_t lineages, walks, rejected, events, conversations, ledgers; /* checked */
 };
 
-/** 0 once everything was looked at, whatever was found. */
+/** Check everything. Returns 0 if all checks ran; findings are not errors. */
 int kl_check_run(struct kl_check *check);
 
-/** Chains of a remote's may have this many steps. */
+/** Maximum number of steps in a chain from a remote. */
 #define KL_CHECK_FOREIGN_STEPS 20000
 
 /**
- * One lineage or rejected ref under whatever name it is tracked, before anything of it is used:
- * `name` is "lineage/<workload>/<name>" or "rejected/<workload>/<name>". Adds to the counts;
- * nothing of this repository but the commits it names is looked at.
+ * Check one lineage or rejected ref of a remote before it is used. `name` is
+ * "lineage/<workload>/<name>" or "rejected/<workload>/<name>", independent of its tracking ref.
+ * Adds to the counts. Only reads the commits that are reachable from `tip`.
  */
 int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip);
 

@@ -20,7 +20,7 @@ struct checker {
 	kl_library_report *report;
 	void *payload;
 	const char *where;
-	struct kl_map kept; /* hex of commits that chains keep -> the checker */
+	struct kl_map kept; /* set of commits (hex) that chains keep */
 };
 
 static void checker_release(struct checker *checker)
@@ -32,21 +32,21 @@ static void report_finding(struct checker *checker, bool error, const char *fmt,
 	__attribute__((format(printf, 3, 4)));
 static void report_finding(struct checker *checker, bool error, const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&buf, fmt, ap);
+	kl_buf_vaddf(&message, fmt, ap);
 	va_end(ap);
 	checker->report(&(struct kl_library_finding){ .error = error,
 						      .where = checker->where,
-						      .what = buf.ptr },
+						      .what = message.ptr },
 			checker->payload);
 }
 
 /* --- one commit ----------------------------------------------------------------------------- */
 
-/* what the gate said of the very tree: is there a pass, is there a failure? */
+/* Does the commit's note have a pass, or another verdict, for exactly its tree? */
 static int find_verdicts(bool *pass, bool *fail, struct checker *checker,
 			 const struct kl_commit *commit)
 {
@@ -89,24 +89,24 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 	if (commit->nparent != 1)
 		report_finding(
 			checker, true,
-			"%.10s has %zu parents, and is to have the state that it was made from",
-			hex, commit->nparent);
+			"%.10s has %zu parents; expected only the state that it was made from", hex,
+			commit->nparent);
 	if (kl_step_parse(&step, hex, commit->message) < 0) {
 		report_finding(checker, true, "%s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
 	if (skill && !is_skill(skill))
-		report_finding(checker, true, "%.10s names '%.80s', and not a card as <id>@<blob>",
-			       hex, skill);
+		report_finding(checker, true,
+			       "%.10s names '%.80s' instead of a card as <id>@<blob>", hex, skill);
 	if ((err = find_verdicts(&pass, &fail, checker, commit)) < 0)
 		return err;
-	/* a trial may fail for more than what the gate says: what it was to bring is not there */
+	/* a trial can also fail although the gate passes, if the expected effect is missing */
 	refused = outcome ? !strcmp(outcome, "fail") :
 			    step.class_ && !kl_card_commit_is_correct(step.class_);
 	if (refused ? !fail : !pass)
-		report_finding(checker, true, "no event in its note says that %.10s %s", hex,
-			       refused ? "fails" : "is right");
+		report_finding(checker, true, "no event in its note shows that %.10s %s", hex,
+			       refused ? "fails" : "is correct");
 	return 0;
 }
 
@@ -120,7 +120,7 @@ static int check_link(struct checker *checker, const struct kl_commit *link, boo
 	int err;
 
 	if (nodes && !outcome)
-		report_finding(checker, true, "a link does not say what came of its commit");
+		report_finding(checker, true, "a link has no trailer Klineage-Outcome");
 	kl_oid_hex(hex, &link->parent[0]);
 	kl_map_put(&checker->kept, hex, checker);
 	err = kl_repo_commit_read(&commit, checker->r, &link->parent[0]);
@@ -144,7 +144,7 @@ static int check_chain(struct checker *checker, const struct kl_ref *ref, bool n
 		if (!err && (link.nparent < 1 || link.nparent > 2)) {
 			report_finding(
 				checker, true,
-				"a link has %zu parents, and not a commit and the link before",
+				"a link has %zu parents; expected a commit and the preceding link",
 				link.nparent);
 			kl_commit_release(&link);
 			return 0;
@@ -157,7 +157,7 @@ static int check_chain(struct checker *checker, const struct kl_ref *ref, bool n
 		kl_commit_release(&link);
 	}
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
-		report_finding(checker, true, "it cannot be read: %s", kl_error_last());
+		report_finding(checker, true, "cannot be read: %s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
@@ -174,7 +174,7 @@ static int check_chains(size_t *n, struct checker *checker, const char *prefix)
 	return err;
 }
 
-/* a branch is its owner's: he may have gone on by hand, or have brought it from elsewhere */
+/* Only a warning: users can commit to such a branch, or fetch it from elsewhere. */
 static int check_branches(struct checker *checker)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };

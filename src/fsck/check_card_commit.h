@@ -6,11 +6,12 @@
 
 /*
  * check_card_commit - checks commits made by applying cards: chains of materialized work and of
- * trials (card_commit.h), and the branches that stand on them. Each link keeps one commit; that is
- * a step forward on its parent, names its card as <id>@<blob>, and its note says what the link
- * says of it. Whether an event judged the files of its commit is the business of fsck/check.h.
+ * trials (card_commit.h), and the branches that contain them. Each link keeps one commit, which
+ * must be a forward step on its parent, name its card as <id>@<blob>, and have a note whose verdict
+ * agrees with the link's outcome. fsck/check.h checks that events are for the files of their
+ * commits.
  */
-/** Counts the chains. 0 once everything was looked at, whatever was found. */
+/** `*chains` counts the chains. Returns 0 if all checks ran; findings are not errors. */
 int kl_check_card_commits(size_t *chains, struct kl_repo *repo, kl_library_report *report,
 			  void *payload);
 

@@ -10,7 +10,7 @@
 #include "model/money.h"
 #include "text/yaml_node.h"
 
-/* what the ledger of a workload has for one reservation */
+/* State of one reservation in a workload's ledger. */
 struct claim {
 	int64_t reserved, settled;
 	enum kl_budget budget;
@@ -19,7 +19,7 @@ struct claim {
 
 struct checker {
 	struct kl_chat_check *c;
-	struct kl_map claims; /* "<workload> <id>" */
+	struct kl_map claims; /* "<workload> <id>" -> struct claim, owned */
 };
 
 static void report_finding(struct checker *checker, bool error, const char *where, const char *fmt,
@@ -28,13 +28,13 @@ static void report_finding(struct checker *checker, bool error, const char *wher
 static void report_finding(struct checker *checker, bool error, const char *where, const char *fmt,
 			   ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&buf, fmt, ap);
+	kl_buf_vaddf(&message, fmt, ap);
 	va_end(ap);
-	checker->c->report(error, where, buf.ptr, checker->c->payload);
+	checker->c->report(error, where, message.ptr, checker->c->payload);
 }
 
 static void found_error(struct checker *checker, const char *where)
@@ -51,7 +51,7 @@ static void check_reservation(struct checker *checker, const char *ref, const ch
 	struct claim *claim;
 
 	if (kl_map_get(&checker->claims, key)) {
-		report_finding(checker, true, ref, "reservation %.12s is made twice", entry->id);
+		report_finding(checker, true, ref, "duplicate reservation %.12s", entry->id);
 		return;
 	}
 	claim = kl_calloc(1, sizeof(*claim));
@@ -66,13 +66,13 @@ static void check_settlement(struct checker *checker, const char *ref, const cha
 	struct claim *claim = kl_map_get(&checker->claims, key);
 
 	if (!claim)
-		report_finding(checker, true, ref,
-			       "a settlement names %.12s, which nobody reserved", entry->id);
+		report_finding(checker, true, ref, "settlement of unknown reservation %.12s",
+			       entry->id);
 	else if (claim->is_settled)
 		report_finding(checker, true, ref, "reservation %.12s is settled twice", entry->id);
 	else if (claim->reserved != entry->released || claim->budget != entry->budget)
 		report_finding(checker, true, ref,
-			       "the settlement of %.12s is not of what was reserved", entry->id);
+			       "settlement of %.12s differs from what was reserved", entry->id);
 	if (claim) {
 		claim->is_settled = true;
 		claim->settled = entry->nano;
@@ -98,19 +98,19 @@ static void check_entries(struct checker *checker, const char *ref, const char *
 			char hex[KL_OID_HEX];
 
 			kl_oid_hex(hex, &entry->commit);
-			report_finding(checker, true, ref,
-				       "the totals of entry %.12s do not add up", hex);
+			report_finding(checker, true, ref, "totals of entry %.12s do not add up",
+				       hex);
 			sum = entry->after;
 		}
 	}
-	for (int second = 0; second < KL_BUDGETS; second++)
-		open += sum.of[second].reserved;
+	for (int budget = 0; budget < KL_BUDGETS; budget++)
+		open += sum.of[budget].reserved;
 	kl_money_text(money, open);
 	if (open)
 		report_finding(
 			checker, false, ref,
-			"%s are reserved and not settled: requests under way, or that broke "
-			"off; they count as spent ('git klineage chat settle' ends the latter)",
+			"%s are reserved but not settled, for requests in progress or interrupted "
+			"ones; they count as spent ('git klineage chat settle' ends the latter)",
 			money);
 }
 
@@ -126,7 +126,7 @@ static int check_ledgers(struct checker *checker)
 		checker->c->ledgers++;
 		if (!kl_node_is_slug(workload))
 			report_finding(checker, true, refs.ref[i].name,
-				       "it is not named after a workload");
+				       "not named after a workload");
 		else if (kl_ledger_load(&ledger, checker->c->repo, workload) < 0)
 			found_error(checker, refs.ref[i].name);
 		else
@@ -148,20 +148,20 @@ static void check_cost(struct checker *checker, const struct kl_conversation *co
 	if (turn->price && turn->usage.known &&
 	    kl_rates_cost(&turn->rates, &turn->usage) != turn->nano)
 		report_finding(checker, true, conversation->ref,
-			       "turn %zu did not cost what its tokens cost", i);
+			       "cost of turn %zu differs from the price of its tokens", i);
 	if (!turn->reservation) {
 		if (turn->nano)
 			report_finding(checker, true, conversation->ref,
-				       "turn %zu was paid for and not reserved", i);
+				       "turn %zu has a cost but no reservation", i);
 		return;
 	}
 	if (!claim)
 		report_finding(checker, true, conversation->ref,
-			       "turn %zu names reservation %.12s, which the ledger has not", i,
+			       "turn %zu names reservation %.12s, which is not in the ledger", i,
 			       turn->reservation);
 	else if (claim->is_settled && claim->settled != turn->nano)
 		report_finding(checker, true, conversation->ref,
-			       "turn %zu cost something else in the ledger", i);
+			       "turn %zu has another cost in the ledger", i);
 }
 
 static void check_turns(struct checker *checker, const struct kl_conversation *conversation)
@@ -173,7 +173,8 @@ static void check_turns(struct checker *checker, const struct kl_conversation *c
 		kl_conversation_digests(prompt, chain, conversation, i, turn->user, turn->key);
 		if (strcmp(prompt, turn->prompt) || strcmp(chain, turn->chain))
 			report_finding(checker, true, conversation->ref,
-				       "turn %zu is not the answer to what is stored before it", i);
+				       "digests of turn %zu do not match the stored conversation",
+				       i);
 		check_cost(checker, conversation, i);
 	}
 }

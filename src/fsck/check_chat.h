@@ -5,19 +5,19 @@
 #include "repo/repo.h"
 
 /*
- * check_chat - checks conversations and ledgers, and that they agree. Totals add up, every
- * settlement ends a reservation and none twice, the digests of every turn fit what is stored, and
- * what a turn cost is what its tokens cost and what the ledger has for it.
+ * check_chat - checks conversations and ledgers, and that they agree. Totals must add up, every
+ * settlement must end one reservation that is not settled yet, the digests of every turn must match
+ * the stored texts, and a turn's cost must match both the price of its tokens and the ledger.
  */
 struct kl_chat_check {
 	struct kl_repo *repo;
-	/** One finding; not an `error`: something to know. */
+	/** Called for each finding; if `error` is false, it is only a warning. */
 	void (*report)(bool error, const char *where, const char *what, void *payload);
 	void *payload;
-	size_t conversations, ledgers; /* looked at */
+	size_t conversations, ledgers; /* checked */
 };
 
-/** 0 once everything was looked at, whatever was found. */
+/** Returns 0 if all checks ran; findings are not errors. */
 int kl_chat_check(struct kl_chat_check *check);
 
 #endif

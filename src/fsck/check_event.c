@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_event - checks gate events: what they judged, what they cite, who signed them */
+/* check_event - checks gate events: their surfaces, citations and signatures */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include "fsck/parts.h"
 #include "repo/notes.h"
 
-/* surface and contract digests of every contract in a commit's tree, in pairs */
+/* Read the digests of every surface and its contract in a commit's tree, in pairs. */
 static void read_digests(struct kl_checker *checker, const git_oid *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
@@ -31,11 +31,11 @@ static void read_digests(struct kl_checker *checker, const git_oid *commit)
 	}
 }
 
-/* is the event for one of the surfaces in this commit? */
+/* Is the event for one of the surfaces in this commit? */
 static bool is_for_commit(struct kl_checker *checker, const struct kl_event *event,
 			  const git_oid *commit)
 {
-	/* a note has several events of one commit, one after the other */
+	/* digests are cached, because consecutive events are for the same commit */
 	if (memcmp(&checker->digests_of, commit, sizeof(*commit)))
 		read_digests(checker, commit);
 	for (size_t i = 0; i + 1 < checker->digests.n; i += 2)
@@ -44,56 +44,56 @@ static bool is_for_commit(struct kl_checker *checker, const struct kl_event *eve
 	return false;
 }
 
-/* what a later version wrote is passed over by readers here, and by this one */
+/* Was the line written by a later version? Readers skip such lines, so they are not an error. */
 static bool is_later(const char *line, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *entry = NULL;
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
 
-	return kl_json_parse(&entry, line, len) == 0 && kl_json_int_or(entry, "v", 0) > 1;
+	return kl_json_parse(&doc, line, len) == 0 && kl_json_int_or(doc, "v", 0) > 1;
 }
 
 static void check_event(struct kl_checker *checker, const git_oid *commit, const char *line,
 			size_t len)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
-	char at[KL_OID_HEX];
+	char where[KL_OID_HEX];
 
 	checker->c->events++;
-	kl_check_short(at, commit);
+	kl_check_short(where, commit);
 	if (kl_event_parse(&event, line, len) < 0) {
 		if (is_later(line, len))
-			kl_check_report(checker, KL_CHECK_WARNING, at,
+			kl_check_report(checker, KL_CHECK_WARNING, where,
 					"an event of a later version of git-klineage");
 		else
-			kl_check_report_error(checker, at);
+			kl_check_report_error(checker, where);
 		kl_error_clear();
 		return;
 	}
 	kl_map_put(&checker->cited, event->id, checker);
 	if (event->kind == KL_KIND_GATE && !is_for_commit(checker, event, commit))
-		kl_check_report(checker, KL_CHECK_WARNING, at,
-				"event %.12s is stale: it was reached for other files", event->id);
+		kl_check_report(checker, KL_CHECK_WARNING, where,
+				"event %.12s is stale: it is for other files", event->id);
 	kl_error_clear();
 	if (*event->sig) {
 		kl_trust_add_event(&checker->signed_, checker->signed_at.n, kl_event_ref(event),
 				   false);
-		kl_strvec_push(&checker->signed_at, at);
+		kl_strvec_push(&checker->signed_at, where);
 	}
 	if (event->inverse.there) {
-		kl_strvec_pushf(&checker->citing, "%s %s", at, event->inverse.state);
-		kl_strvec_pushf(&checker->citing, "%s %s", at, event->inverse.pair);
+		kl_strvec_pushf(&checker->citing, "%s %s", where, event->inverse.state);
+		kl_strvec_pushf(&checker->citing, "%s %s", where, event->inverse.pair);
 	}
 }
 
-static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
+static int on_note(const git_oid *commit, const char *text, size_t note_len, void *payload)
 {
-	for (const char *string = text, *end = text + len; string < end;) {
-		const char *nl = memchr(string, '\n', end - string);
-		size_t n = (nl ? nl : end) - string;
+	for (const char *line = text, *end = text + note_len; line < end;) {
+		const char *nl = memchr(line, '\n', end - line);
+		size_t len = (nl ? nl : end) - line;
 
-		if (n)
-			check_event(payload, commit, string, n);
-		string += n + 1;
+		if (len)
+			check_event(payload, commit, line, len);
+		line += len + 1;
 	}
 	return 0;
 }
@@ -129,7 +129,7 @@ int kl_check_events(struct kl_checker *checker)
 		*id++ = '\0';
 		if (!kl_map_get(&checker->cited, id))
 			kl_check_report(checker, KL_CHECK_ERROR, checker->citing.v[i],
-					"its event cites %.12s, which is not here", id);
+					"its event cites %.12s, which is missing", id);
 	}
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_library - checks cards: the events, commits and trials that they cite */
+/* check_library - checks the events, commits and trials that cards cite */
 #include <stdarg.h>
 #include <string.h>
 
@@ -13,10 +13,10 @@ struct kl_library_checker {
 	struct kl_library *l;
 	kl_library_report *report;
 	void *payload;
-	struct kl_map events;  /* id -> struct kl_event *, owned: the good ones */
-	struct kl_map bad;     /* ids that were reported */
-	struct kl_map digests; /* commit -> "surface contract ...", owned; "": not here */
-	const char *where;     /* the card that is looked at */
+	struct kl_map events;  /* id -> struct kl_event *, owned; the valid ones */
+	struct kl_map bad;     /* ids of events that were reported */
+	struct kl_map digests; /* commit -> " surface/contract ... ", owned; "": no such commit */
+	const char *where;     /* the card being checked */
 };
 
 static void checker_release(struct kl_library_checker *checker)
@@ -31,20 +31,20 @@ static void report_finding(struct kl_library_checker *checker, bool error, const
 
 static void report_finding(struct kl_library_checker *checker, bool error, const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	struct kl_library_finding finding = { .error = error, .where = checker->where };
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&buf, fmt, ap);
+	kl_buf_vaddf(&message, fmt, ap);
 	va_end(ap);
-	finding.what = buf.ptr;
+	finding.what = message.ptr;
 	checker->report(&finding, checker->payload);
 }
 
 /* --- events --------------------------------------------------------------------------- */
 
-/* the event, or NULL once it was reported */
+/* The event, or NULL if it is missing or invalid, which is reported once. Checks cited events. */
 static const struct kl_event *find_event(struct kl_library_checker *checker, const char *id)
 {
 	const struct kl_event *event = kl_map_get(&checker->events, id);
@@ -72,22 +72,23 @@ static bool has_passed(const struct kl_event *event)
 	return event->verdict == KL_VERDICT_PASS;
 }
 
-/* a number that stands in a card is the event's */
+/* A ratio in a card must be that of its event. */
 static void check_ratio(struct kl_library_checker *checker, const struct kl_event *event,
 			const struct kl_card_ratio *ratio, const char *what)
 {
 	static const struct kl_comparison none;
-	const struct kl_comparison *is = kl_comparisons_parent(&event->profile.vs);
+	const struct kl_comparison *comparison = kl_comparisons_parent(&event->profile.vs);
 
-	/* several cases: the event has the mean, the card one row for each */
+	/* with several cases the event has the mean, the card one row per case */
 	if (event->profile.npoint || !ratio->ppm)
 		return;
-	if (!is)
-		is = &none;
-	if (ratio->ppm != is->ratio_ppm || (ratio->lo && ratio->lo != is->lo_ppm) ||
-	    (ratio->hi && ratio->hi != is->hi_ppm))
-		report_finding(checker, true, "%s says ratio %lld ppm, its event %.12s says %lld",
-			       what, (long long)ratio->ppm, event->id, (long long)is->ratio_ppm);
+	if (!comparison)
+		comparison = &none;
+	if (ratio->ppm != comparison->ratio_ppm || (ratio->lo && ratio->lo != comparison->lo_ppm) ||
+	    (ratio->hi && ratio->hi != comparison->hi_ppm))
+		report_finding(checker, true, "%s has ratio %lld ppm, but its event %.12s has %lld",
+			       what, (long long)ratio->ppm, event->id,
+			       (long long)comparison->ratio_ppm);
 }
 
 static void check_failure(struct kl_library_checker *checker, const char *id, const char *class_,
@@ -99,18 +100,19 @@ static void check_failure(struct kl_library_checker *checker, const char *id, co
 		return;
 	if (has_passed(event) ? !kl_card_commit_is_correct(class_) :
 				strcmp(class_, kl_event_class(event)) != 0)
-		report_finding(checker, true, "%s is about '%s', its event %.12s says '%s'", what,
-			       class_, id, has_passed(event) ? "pass" : kl_event_class(event));
+		report_finding(checker, true, "%s has class '%s', but its event %.12s has '%s'",
+			       what, class_, id,
+			       has_passed(event) ? "pass" : kl_event_class(event));
 }
 
 /* --- commits ----------------------------------------------------------------------------- */
 
-/* digests of every surface and contract in a commit's tree, or "" if the commit is not here */
+/* Digests of every surface and contract in a commit's tree, or "" if there is no such commit. */
 static const char *state_digests(struct kl_library_checker *checker, const char *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
-	struct kl_buf buf = KL_BUF_INIT;
+	struct kl_buf pairs = KL_BUF_INIT;
 	const char *known = kl_map_get(&checker->digests, commit);
 	git_oid oid, tree;
 	char *text;
@@ -119,17 +121,17 @@ static const char *state_digests(struct kl_library_checker *checker, const char 
 		return known;
 	if (!kl_oid_parse(&oid, commit) && !kl_repo_tree_of(&tree, checker->l->repo, &oid) &&
 	    !kl_surface_find(&dirs, &workloads, checker->l->repo, &tree)) {
-		kl_buf_adds(&buf, " ");
+		kl_buf_adds(&pairs, " ");
 		for (size_t i = 0; i < dirs.n; i++) {
 			KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 
 			if (!kl_surface_from_tree(&surface, checker->l->repo, &tree, dirs.v[i]))
-				kl_buf_addf(&buf, "%s/%s ", surface->digest,
+				kl_buf_addf(&pairs, "%s/%s ", surface->digest,
 					    surface->contract_digest);
 		}
 	}
 	kl_error_clear();
-	text = kl_buf_detach(&buf);
+	text = kl_buf_detach(&pairs);
 	kl_map_put(&checker->digests, commit, text);
 	return text;
 }
@@ -142,8 +144,8 @@ static void check_commit(struct kl_library_checker *checker, const struct kl_eve
 
 	if (*have && !strstr(have, want))
 		report_finding(checker, true,
-			       "event %.12s judged other files than commit %.12s has", event->id,
-			       commit);
+			       "event %.12s is for other files than those of commit %.12s",
+			       event->id, commit);
 }
 
 /* --- a card ---------------------------------------------------------------------------------- */
@@ -161,7 +163,7 @@ static void check_evidence(struct kl_library_checker *checker, const struct kl_c
 				       evidence->lineage, (long long)evidence->step);
 		if (strcmp(event->place.id, evidence->platform))
 			report_finding(checker, true,
-				       "evidence %s step %lld is of %s, its event of %s",
+				       "evidence %s step %lld is for %s, but its event for %s",
 				       evidence->lineage, (long long)evidence->step,
 				       evidence->platform, event->place.id);
 		check_commit(checker, event, evidence->after);
@@ -178,7 +180,7 @@ static void check_evidence(struct kl_library_checker *checker, const struct kl_c
 		const struct kl_event *event = find_event(checker, row->event);
 
 		if (event && strcmp(event->place.id, row->platform))
-			report_finding(checker, true, "a row is of %s, its event %.12s of %s",
+			report_finding(checker, true, "a row is for %s, but its event %.12s for %s",
 				       row->platform, row->event, event->place.id);
 		if (event)
 			check_ratio(checker, event, &row->ratio, "a row");
@@ -218,7 +220,7 @@ static void check_trials(struct kl_library_checker *checker, const struct kl_car
 			continue;
 		}
 		if (!has_passed(event))
-			report_finding(checker, true, "a trial passed, its event %.12s failed",
+			report_finding(checker, true, "a trial passed, but its event %.12s failed",
 				       trial->event);
 		check_ratio(checker, event, &trial->ratio, "a trial");
 		if (trial->made)
@@ -236,9 +238,8 @@ static void check_cards(struct kl_library_checker *checker, const struct kl_strv
 
 		kl_error_clear();
 		if (err < 0 || strcmp(checker->l->ids.v[at], ids->v[i]))
-			report_finding(checker, false,
-				       "'%s' names the card '%s', which is not here", what,
-				       ids->v[i]);
+			report_finding(checker, false, "'%s' names card '%s', which is missing",
+				       what, ids->v[i]);
 	}
 }
 
@@ -255,8 +256,8 @@ static void check_card(struct kl_library_checker *checker, const struct kl_card 
 			check_failure(checker, card->useful.v[i].by, card->useful.v[i].class_,
 				      "a precondition");
 	for (size_t i = 0; i < card->risk.n; i++)
-		for (size_t n = 0; n < card->risk.v[i].events.n; n++)
-			check_failure(checker, card->risk.v[i].events.v[n], card->risk.v[i].class_,
+		for (size_t k = 0; k < card->risk.v[i].events.n; k++)
+			check_failure(checker, card->risk.v[i].events.v[k], card->risk.v[i].class_,
 				      "a risk");
 	check_cards(checker, &card->enables, "enabler");
 	for (size_t i = 0; i < card->ver.n; i++)
@@ -278,7 +279,7 @@ static void check_one(struct kl_library_checker *checker, size_t i)
 		return;
 	}
 	if ((line = kl_card_canonical_line(card, text.ptr, text.len)))
-		report_finding(checker, false, "it is not canonical from line %d on", line);
+		report_finding(checker, false, "not canonical from line %d on", line);
 	check_card(checker, card);
 }
 

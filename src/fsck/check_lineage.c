@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_lineage - checks lineages: their second parents, and against the walks they come from */
+/* check_lineage - checks the commits of lineages, and each lineage against its walk */
 #include <string.h>
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ static void events_release(struct events *events)
 	free(events->v);
 }
 
-/* the events of a commit that speak of just this surface and pass, in a note */
+/* Collect the passing events for this surface in the commit's note. */
 static int find_passes(struct events *out, struct kl_checker *checker, const git_oid *commit,
 		       const struct kl_surface *surface)
 {
@@ -56,42 +56,45 @@ static bool has_code(const struct events *events, const char *code)
 	return false;
 }
 
-/* correct, and not slower than K_i: measured, or the same machine code, or the same files */
-static void check_rederived(struct kl_checker *checker, const char *ref, const git_oid *anew,
+/*
+ * A re-derived state must be correct and not slower than K_i: by measurement, or because it has the
+ * same machine code or the same files.
+ */
+static void check_rederived(struct kl_checker *checker, const char *ref, const git_oid *rederived,
 			    const struct kl_commit *goal, int number)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL, *other = NULL;
-	KL_AUTO(events_release) struct events own = { 0 }, of_goal = { 0 };
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL, *goal_surface = NULL;
+	KL_AUTO(events_release) struct events passes = { 0 }, goal_passes = { 0 };
 	git_oid tree;
 
-	if (kl_repo_tree_of(&tree, checker->c->repo, anew) < 0 ||
+	if (kl_repo_tree_of(&tree, checker->c->repo, rederived) < 0 ||
 	    kl_surface_from_tree(&surface, checker->c->repo, &tree, "") < 0 ||
-	    kl_surface_from_tree(&other, checker->c->repo, &goal->tree, "") < 0 ||
-	    find_passes(&own, checker, anew, surface) < 0 ||
-	    find_passes(&of_goal, checker, &goal->oid, other) < 0) {
+	    kl_surface_from_tree(&goal_surface, checker->c->repo, &goal->tree, "") < 0 ||
+	    find_passes(&passes, checker, rederived, surface) < 0 ||
+	    find_passes(&goal_passes, checker, &goal->oid, goal_surface) < 0) {
 		kl_check_report_error(checker, ref);
 		return;
 	}
-	if (strcmp(surface->contract_digest, other->contract_digest))
+	if (strcmp(surface->contract_digest, goal_surface->contract_digest))
 		kl_check_report(checker, KL_CHECK_ERROR, ref,
-				"the re-derivation of step %d has another contract", number);
-	if (!own.n && !of_goal.n) {
+				"the re-derivation of step %d has a different contract", number);
+	if (!passes.n && !goal_passes.n) {
 		kl_check_report(checker, KL_CHECK_WARNING, ref,
-				"no event of step %d and its re-derivation is in this clone",
+				"no event on step %d or its re-derivation is in this clone",
 				number);
 		return;
 	}
-	for (size_t i = 0; i < own.n; i++) {
-		const struct kl_event *event = own.v[i];
+	for (size_t i = 0; i < passes.n; i++) {
+		const struct kl_event *event = passes.v[i];
 
-		if ((kl_event_is_against(event, other->digest) &&
+		if ((kl_event_is_against(event, goal_surface->digest) &&
 		     kl_speed_is_not_slower(&event->profile)) ||
-		    !strcmp(surface->digest, other->digest) ||
-		    has_code(&of_goal, event->facts.code_digest))
+		    !strcmp(surface->digest, goal_surface->digest) ||
+		    has_code(&goal_passes, event->facts.code_digest))
 			return;
 	}
 	kl_check_report(checker, KL_CHECK_ERROR, ref,
-			"no event says that the re-derivation of step %d is correct and not "
+			"no event shows that the re-derivation of step %d is correct and not "
 			"slower than K_%d",
 			number, number);
 }
@@ -100,14 +103,14 @@ static void check_second_parent(struct kl_checker *checker, const char *ref,
 				const struct kl_chain *chain, size_t i)
 {
 	KL_AUTO(kl_freep) git_oid *parent = NULL;
-	const char *how = chain->step[i].derivation ? chain->step[i].derivation : "";
+	const char *derivation = chain->step[i].derivation ? chain->step[i].derivation : "";
 	int number = chain->step[i].number;
 	size_t n = 0;
 
 	if (chain->c[i].nparent == 1) {
-		if (!strcmp(how, "rederived") || !strcmp(how, "unisolated"))
+		if (!strcmp(derivation, "rederived") || !strcmp(derivation, "unisolated"))
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"step %d says re-derived, but has no second parent",
+					"step %d is marked re-derived, but has no second parent",
 					number);
 		return;
 	}
@@ -115,52 +118,53 @@ static void check_second_parent(struct kl_checker *checker, const char *ref,
 	    kl_repo_parents(&parent, &n, checker->c->repo, &chain->c[i].parent[1]) < 0 || n != 1 ||
 	    memcmp(&parent[0], &chain->c[i + 1].oid, sizeof(parent[0])))
 		kl_check_report(checker, KL_CHECK_ERROR, ref,
-				"the re-derivation of step %d is not on the state before", number);
-	else if (!strcmp(how, "inverse"))
+				"the parent of step %d's re-derivation is not the preceding state",
+				number);
+	else if (!strcmp(derivation, "inverse"))
 		kl_check_report(checker, KL_CHECK_ERROR, ref,
-				"step %d says inverse, but has a second parent", number);
+				"step %d is marked inverse, but has a second parent", number);
 	else
 		check_rederived(checker, ref, &chain->c[i].parent[1], &chain->c[i], number);
 	kl_error_clear();
 }
 
-/* K_{n-i} of the lineage is the contract's directory of step i of the walk */
+/* The tree of K_{n-i} must be that of the contract's directory at step i of the walk. */
 static void check_against_walk(struct kl_checker *checker, const char *ref,
 			       const struct kl_chain *chain, const char *workload, const char *name)
 {
-	KL_AUTO(kl_chain_release) struct kl_chain other = { 0 };
+	KL_AUTO(kl_chain_release) struct kl_chain walk = { 0 };
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	KL_AUTO(kl_freep) char *dir = NULL;
-	char walk[256];
+	char walk_ref[256];
 	git_oid tip;
 
-	kl_lineage_ref(walk, "walk", workload, name);
-	if (kl_refs_get(&tip, checker->c->repo, walk) < 0) {
-		kl_error_clear(); /* an imported lineage has none */
+	kl_lineage_ref(walk_ref, "walk", workload, name);
+	if (kl_refs_get(&tip, checker->c->repo, walk_ref) < 0) {
+		kl_error_clear(); /* an imported lineage has no walk */
 		return;
 	}
-	if (kl_chain_read(&other, checker, &tip, 0, true) < 0 ||
-	    kl_check_contract(&surface, &dir, checker, &other.c[0].tree, workload) < 0) {
-		kl_check_report_error(checker, walk);
+	if (kl_chain_read(&walk, checker, &tip, 0, true) < 0 ||
+	    kl_check_contract(&surface, &dir, checker, &walk.c[0].tree, workload) < 0) {
+		kl_check_report_error(checker, walk_ref);
 		return;
 	}
-	if (other.n < chain->n) {
+	if (walk.n < chain->n) {
 		kl_check_report(checker, KL_CHECK_ERROR, ref, "it has more steps than its walk");
 		return;
 	}
 	for (size_t i = 0; i < chain->n; i++) {
 		git_oid tree;
 
-		/* w is K_0 first, l is K* first */
-		if (kl_forward_tree(&tree, checker->c->repo, &other.c[i].tree, dir) < 0)
-			kl_check_report_error(checker, walk);
+		/* the walk's chain starts with K_0, the lineage's with K* */
+		if (kl_forward_tree(&tree, checker->c->repo, &walk.c[i].tree, dir) < 0)
+			kl_check_report_error(checker, walk_ref);
 		else if (memcmp(&tree, &chain->c[chain->n - 1 - i].tree, sizeof(tree)))
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"K_%zu is not the state that the walk reached", i);
+					"K_%zu is not the state in the walk", i);
 	}
 }
 
-/* states of others: no more, and nothing else, than what a surface may have */
+/* Trees from a remote can only have regular files, and at most MAX_FILES of them. */
 static void check_trees(struct kl_checker *checker, const char *ref, const struct kl_chain *chain)
 {
 	for (size_t i = 0; i < chain->n; i++) {
@@ -170,11 +174,11 @@ static void check_trees(struct kl_checker *checker, const char *ref, const struc
 			continue;
 		if (kl_repo_tree_list(&blobs, checker->c->repo, &chain->c[i].tree, MAX_FILES) < 0)
 			kl_check_report_error(checker, ref);
-		for (size_t field = 0; field < blobs.n; field++)
-			if (blobs.b[field].mode != 0100644 && blobs.b[field].mode != 0100755)
+		for (size_t k = 0; k < blobs.n; k++)
+			if (blobs.b[k].mode != 0100644 && blobs.b[k].mode != 0100755)
 				kl_check_report(checker, KL_CHECK_ERROR, ref,
-						"'%s' in step %d is no regular file",
-						blobs.b[field].path, chain->step[i].number);
+						"'%s' in step %d is not a regular file",
+						blobs.b[k].path, chain->step[i].number);
 	}
 }
 
@@ -199,7 +203,7 @@ void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid
 					chain.n - 1 - i, chain.n - 1 - i);
 		else if (!root && !step->derivation)
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"step %d does not say how it was derived", step->number);
+					"step %d has no trailer Klineage-Derivation", step->number);
 		else if (!root)
 			check_second_parent(checker, ref, &chain, i);
 		if (root && (!step->workload || strcmp(step->workload, workload)))

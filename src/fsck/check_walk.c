@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_walk - checks walks and rejected steps: their chains, and what each commit changes */
+/* check_walk - checks the chains of walks and rejected steps, and what each commit changes */
 #include <string.h>
 
 #include "base/error.h"
 #include "fsck/parts.h"
 
 #define MAX_STEPS 1000000
-#define MAX_FOREIGN_BYTES (64 << 20) /* of a chain's commits, out of the pack */
+#define MAX_FOREIGN_BYTES (64 << 20) /* total inflated size of a chain's commits */
 
 void kl_chain_release(struct kl_chain *chain)
 {
@@ -33,7 +33,7 @@ int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oi
 		if (checker->foreign &&
 		    !(err = kl_repo_object_size(&size, checker->c->repo, &at)) &&
 		    (bytes += size) > MAX_FOREIGN_BYTES)
-			return kl_error(KL_EINVALID, "its commits have more than %d MiB",
+			return kl_error(KL_EINVALID, "its commits exceed %d MiB",
 					MAX_FOREIGN_BYTES >> 20);
 		if (err < 0 || (err = kl_repo_commit_read(&commit, checker->c->repo, &at)) < 0)
 			return err;
@@ -54,37 +54,37 @@ int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oi
 
 /* --- a walk --------------------------------------------------------------------- */
 
-/* only sources of the contract may change on a walk */
+/* A walk can only change sources of the contract. */
 static void check_change(struct kl_checker *checker, const char *ref, const struct kl_chain *chain,
 			 size_t i, const char *dir, const struct kl_contract *contract)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
-	char at[KL_OID_HEX];
+	char short_id[KL_OID_HEX];
 
-	kl_check_short(at, &chain->c[i].oid);
+	kl_check_short(short_id, &chain->c[i].oid);
 	if (kl_repo_diff(&diff, checker->c->repo, &chain->c[i + 1].tree, &chain->c[i].tree, NULL) <
 	    0) {
 		kl_check_report_error(checker, ref);
 		return;
 	}
-	for (const char *text = diff.ptr; (text = strstr(text, "diff --git a/")); text++) {
+	for (const char *change = diff.ptr; (change = strstr(change, "diff --git a/")); change++) {
 		bool source = false;
 
-		if (text > diff.ptr && text[-1] != '\n')
+		if (change > diff.ptr && change[-1] != '\n')
 			continue;
-		for (size_t field = 0; field < contract->sources.n && !source; field++) {
-			KL_AUTO(kl_freep) char *path =
-				*dir ? kl_asprintf("%s/%s", dir, contract->sources.v[field]) :
-				       kl_strdup(contract->sources.v[field]);
+		for (size_t k = 0; k < contract->sources.n && !source; k++) {
+			KL_AUTO(kl_freep) char *path = *dir ? kl_asprintf("%s/%s", dir,
+									  contract->sources.v[k]) :
+							      kl_strdup(contract->sources.v[k]);
 			KL_AUTO(kl_freep) char *line = kl_asprintf("diff --git a/%s b/%s\n", path,
 								   path);
 
-			source = !strncmp(text, line, strlen(line));
+			source = !strncmp(change, line, strlen(line));
 		}
 		if (!source)
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"%s changes a file that is no source: %.*s", at,
-					(int)strcspn(text + 13, " \n"), text + 13);
+					"%s changes a file that is not a source: %.*s", short_id,
+					(int)strcspn(change + 13, " \n"), change + 13);
 	}
 }
 
@@ -120,13 +120,13 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 	}
 	while (back < chain.n && chain.step[back].action && chain.step[back].kind == KL_STEP_BACK)
 		back++;
-	/* a walk may stand on an earlier one: its own steps end where the numbers begin again */
+	/* a walk can continue an earlier one; its own steps end at step number 1 */
 	for (size_t i = 0; i < back; i++)
 		if (chain.step[i].number == 1)
 			back = i + 1;
 	if (!back || back == chain.n) {
 		kl_check_report(checker, KL_CHECK_ERROR, ref,
-				"it has no backward steps on an expert's commit");
+				"no backward steps on top of an expert commit");
 		return;
 	}
 	if (kl_check_contract(&surface, &dir, checker, &chain.c[0].tree, workload) < 0) {
@@ -136,7 +136,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 	for (size_t i = 0; i < back; i++) {
 		if (chain.step[i].number != (int)(back - i))
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"step %d stands where step %zu belongs",
+					"found step %d where step %zu is expected",
 					chain.step[i].number, back - i);
 		if (chain.c[i].nparent != 1)
 			kl_check_report(checker, KL_CHECK_ERROR, ref, "step %d has %zu parents",
@@ -158,13 +158,15 @@ void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oi
 		return;
 	}
 	for (size_t i = 0; i < chain.n; i++) {
-		char at[KL_OID_HEX];
+		char short_id[KL_OID_HEX];
 
-		kl_check_short(at, &chain.c[i].oid);
+		kl_check_short(short_id, &chain.c[i].oid);
 		if (chain.step[i].kind != KL_STEP_REJECTED || !chain.step[i].class_)
-			kl_check_report(checker, KL_CHECK_ERROR, ref, "%s is no rejected step", at);
+			kl_check_report(checker, KL_CHECK_ERROR, ref, "%s is not a rejected step",
+					short_id);
 		else if (!chain.c[i].nparent || chain.c[i].nparent > 2)
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"%s does not stand on the state it was tried on", at);
+					"%s is not a child of the state that it was tried on",
+					short_id);
 	}
 }

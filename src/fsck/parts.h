@@ -9,41 +9,44 @@
 #include "walk/step.h"
 
 /*
- * parts - the parts of check.c: walks and rejections (check_walk.c), lineages (check_lineage.c),
- * gate events (check_event.c). What is wrong is said, and the check goes on.
+ * parts - declarations shared by check.c and its parts: walks and rejected steps (check_walk.c),
+ * lineages (check_lineage.c), gate events (check_event.c). Checks report findings and continue.
  */
 struct kl_checker {
 	struct kl_check *c;
-	struct kl_map cited;     /* event ids that are here */
-	struct kl_trust signed_; /* events with a signature, and where each stands */
-	struct kl_strvec signed_at;
-	struct kl_strvec citing; /* "commit id" pairs of events that cite */
-	bool foreign;            /* a remote's: nothing of ours is compared with it */
-	git_oid digests_of;      /* the commit that `digests` are of */
-	struct kl_strvec digests;
+	struct kl_map cited;        /* ids of all events in this clone */
+	struct kl_trust signed_;    /* signed events; the tag is the index in `signed_at` */
+	struct kl_strvec signed_at; /* commit of each signed event */
+	struct kl_strvec citing;    /* "<commit> <id>": the event in this note cites <id> */
+	bool foreign;               /* a ref of a remote; not compared with refs of this clone */
+	git_oid digests_of;         /* the commit that `digests` belong to */
+	struct kl_strvec digests;   /* pairs: surface digest, contract digest */
 };
 
-/** A finding, counted and reported. */
+/** Count and report a finding. */
 void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
 		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/** An error of reading is a finding, too; it is cleared. */
+/** Report the current error as a finding, and clear it. */
 void kl_check_report_error(struct kl_checker *checker, const char *where);
-/** A commit as messages name it. */
+/** Abbreviated commit id for messages. */
 void kl_check_short(char out[KL_OID_HEX], const git_oid *oid);
 
 /* -- check_walk.c ------------------------------------------------------------------- */
 
 struct kl_chain {
 	struct kl_commit *c;  /* newest first */
-	struct kl_step *step; /* parsed; kind of the last one of a walk is unset */
+	struct kl_step *step; /* parsed trailers; unset for a walk's last commit, which has none */
 	size_t n, alloc, step_alloc;
 };
 
 void kl_chain_release(struct kl_chain *chain);
-/** Commits with steps, by parent number `via`, to the first that has none (kept) or the root. */
+/**
+ * Read the chain of commits from `tip` along parent number `via`, to the root, or if `past_end`, to
+ * the first commit that is not a step, which is included. KL_EINVALID: the chain is too long.
+ */
 int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oid *tip, size_t via,
 		  bool past_end);
-/** The contract of that workload in a tree, and the directory it lies in. */
+/** Find the surface of a workload in a tree, and its directory; the caller frees both. */
 int kl_check_contract(struct kl_surface **out, char **dir, struct kl_checker *checker,
 		      const git_oid *tree, const char *workload);
 
@@ -55,7 +58,7 @@ void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oi
 
 void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid *tip,
 		      const char *workload, const char *name);
-/** All events of all notes. Negative: they cannot be read. */
+/** Check all events of all notes. Fails only if they cannot be read. */
 int kl_check_events(struct kl_checker *checker);
 
 #endif

@@ -16,10 +16,10 @@ static const git_oid zero;
 struct merge {
 	struct kl_repo *r;
 	struct kl_library *base, *ours, *theirs;
-	struct kl_map seen; /* events of theirs that were read */
+	struct kl_map seen; /* ids of their events that were checked */
 	struct kl_tree_edit *edit;
 	size_t n, alloc;
-	struct kl_strvec keep; /* what the edits point to */
+	struct kl_strvec keep; /* owns the strings that the edits point to */
 	struct kl_library_merged *done;
 };
 
@@ -39,7 +39,7 @@ void kl_library_merged_release(struct kl_library_merged *merged)
 	*merged = (struct kl_library_merged){ 0 };
 }
 
-/* takes both */
+/* Add an edit; takes ownership of `path` and `text`. */
 static void put_file(struct merge *merge, char *path, char *text, size_t len)
 {
 	kl_strvec_take(&merge->keep, path);
@@ -53,8 +53,8 @@ static void put_file(struct merge *merge, char *path, char *text, size_t len)
 /* --- events ------------------------------------------------------------------------ */
 
 /*
- * An event that a card of theirs cites, and those that it was computed from, must be there and
- * true.
+ * An event that one of their cards cites must be present and valid, as must the events that it was
+ * computed from.
  */
 static int check_event(struct merge *merge, const char *id, int depth)
 {
@@ -66,7 +66,7 @@ static int check_event(struct merge *merge, const char *id, int depth)
 	kl_map_put(&merge->seen, id, merge);
 	err = kl_library_event(&event, merge->theirs, id);
 	if (err == KL_ENOTFOUND)
-		err = kl_error(KL_EINVALID, "event %.12s is not with it", id);
+		err = kl_error(KL_EINVALID, "event %.12s is missing", id);
 	if (err < 0)
 		return err;
 	if (!event->inverse.there)
@@ -89,7 +89,7 @@ static int list_events(struct kl_blobs *out, struct kl_library *library)
 	return err < 0 ? err : kl_repo_tree_list(out, library->repo, &tree, MAX_EVENTS);
 }
 
-/* "<xx>/<id>.json" of a file below evidence/ */
+/* Is this a path "<xx>/<id>.json", relative to evidence/? */
 static bool is_event_path(const char *path)
 {
 	return strlen(path) == 72 && strspn(path, "0123456789abcdef") == 2 && path[2] == '/' &&
@@ -97,35 +97,37 @@ static bool is_event_path(const char *path)
 	       !strncmp(path, path + 3, 2);
 }
 
-/* One that only they have, or that they have otherwise (signed, say). */
+/* Take an event that only they have, or of which they have another version (e.g. signed). */
 static int take_event(struct merge *merge, const struct kl_blob *theirs, const struct kl_blob *ours)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT, buf = KL_BUF_INIT,
-					      text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf their_text = KL_BUF_INIT, our_text = KL_BUF_INIT,
+					      merged = KL_BUF_INIT;
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	char id[65];
 	int err;
 
 	if (!is_event_path(theirs->path))
-		return 0; /* nothing that a reader would look for */
+		return 0; /* not an event; readers ignore it */
 	snprintf(id, sizeof(id), "%.64s", theirs->path + 3);
 	if ((err = kl_library_event(&event, merge->theirs, id)) < 0)
 		return err;
-	if ((err = kl_repo_blob_read(&bytes, merge->r, &theirs->oid, MAX_EVENT)) < 0)
+	if ((err = kl_repo_blob_read(&their_text, merge->r, &theirs->oid, MAX_EVENT)) < 0)
 		return err;
 	if (!ours) {
-		size_t n = bytes.len;
+		size_t n = their_text.len;
 
-		put_file(merge, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&bytes), n);
+		put_file(merge, kl_asprintf("evidence/%s", theirs->path),
+			 kl_buf_detach(&their_text), n);
 		return 0;
 	}
-	if ((err = kl_repo_blob_read(&buf, merge->r, &ours->oid, MAX_EVENT)) < 0 ||
-	    (err = kl_card_merge_text(&text, theirs->path, NULL, &buf, &bytes)) < 0)
+	if ((err = kl_repo_blob_read(&our_text, merge->r, &ours->oid, MAX_EVENT)) < 0 ||
+	    (err = kl_card_merge_text(&merged, theirs->path, NULL, &our_text, &their_text)) < 0)
 		return err;
-	if (text.len != buf.len || memcmp(text.ptr, buf.ptr, buf.len)) {
-		size_t n = text.len;
+	if (merged.len != our_text.len || memcmp(merged.ptr, our_text.ptr, our_text.len)) {
+		size_t n = merged.len;
 
-		put_file(merge, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&text), n);
+		put_file(merge, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&merged),
+			 n);
 	}
 	return 0;
 }
@@ -151,18 +153,18 @@ static int take_events(struct merge *merge)
 
 /* --- cards ------------------------------------------------------------------------------ */
 
-/* The place of exactly this card; -1: not there. Both lists are in the order of file names. */
-static int64_t place_of(const struct kl_library *library, const char *path)
+/* Index of the card with this path, by binary search; -1 if there is none. */
+static int64_t card_index(const struct kl_library *library, const char *path)
 {
 	size_t lo = 0, hi = library->cards.n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int ch = strcmp(library->cards.b[mid].path, path);
+		int order = strcmp(library->cards.b[mid].path, path);
 
-		if (!ch)
+		if (!order)
 			return (int64_t)mid;
-		if (ch < 0)
+		if (order < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -187,36 +189,37 @@ static int read_theirs(struct kl_card **out, struct merge *merge, size_t i)
 	return 0;
 }
 
+/* Record which fields of a card both sides changed. */
 static void note_both(struct merge *merge, const char *id, const struct kl_strvec *fields)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
 
 	for (size_t i = 0; i < fields->n; i++)
-		kl_buf_addf(&buf, "%s%s", i ? ", " : "", fields->v[i]);
+		kl_buf_addf(&names, "%s%s", i ? ", " : "", fields->v[i]);
 	if (fields->n)
-		kl_strvec_pushf(&merge->done->both, "%s: %s", id, buf.ptr);
+		kl_strvec_pushf(&merge->done->both, "%s: %s", id, names.ptr);
 }
 
-/* A card that both have, in two versions. */
+/* Merge a card that both sides have in different versions. */
 static int unite_card(struct merge *merge, const struct kl_card *theirs, const char *path,
 		      size_t at)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *ours = NULL, *base = NULL, *merged = NULL;
-	KL_AUTO(kl_strvec_release) struct kl_strvec both = KL_STRVEC_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf was = KL_BUF_INIT, text = KL_BUF_INIT;
-	int64_t in_base = place_of(merge->base, path);
+	KL_AUTO(kl_strvec_release) struct kl_strvec fields = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf our_text = KL_BUF_INIT, text = KL_BUF_INIT;
+	int64_t in_base = card_index(merge->base, path);
 	int err;
 
 	if ((err = kl_library_card_at(&ours, merge->ours, at)) < 0)
-		return kl_error_in(err, "our own library");
+		return kl_error_in(err, "our library");
 	if (in_base >= 0 && kl_library_card_at(&base, merge->base, (size_t)in_base) < 0)
-		kl_error_clear(); /* an old version that nobody can read is none */
-	if ((err = kl_card_merge(&merged, &both, base, ours, theirs)) < 0 ||
-	    (err = kl_library_text(&was, merge->ours, at)) < 0)
+		kl_error_clear(); /* treat an unreadable old version as absent */
+	if ((err = kl_card_merge(&merged, &fields, base, ours, theirs)) < 0 ||
+	    (err = kl_library_text(&our_text, merge->ours, at)) < 0)
 		return err;
 	kl_card_write(&text, merged);
-	note_both(merge, theirs->id, &both);
-	if (text.len != was.len || memcmp(text.ptr, was.ptr, was.len)) {
+	note_both(merge, theirs->id, &fields);
+	if (text.len != our_text.len || memcmp(text.ptr, our_text.ptr, our_text.len)) {
 		size_t n = text.len;
 
 		merge->done->changed++;
@@ -229,14 +232,15 @@ static int take_card(struct merge *merge, size_t i)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *theirs = NULL;
 	const struct kl_blob *blob = &merge->theirs->cards.b[i];
-	int64_t at = place_of(merge->ours, blob->path), in_base = place_of(merge->base, blob->path);
+	int64_t at = card_index(merge->ours, blob->path),
+		in_base = card_index(merge->base, blob->path);
 	struct kl_buf text = KL_BUF_INIT;
 	size_t n;
 	int err;
 
 	if (at >= 0 && !memcmp(&merge->ours->cards.b[at].oid, &blob->oid, sizeof(git_oid)))
 		return 0;
-	/* they have it as it was: what changed is ours */
+	/* they did not change it, so keep ours */
 	if (at >= 0 && in_base >= 0 &&
 	    !memcmp(&merge->base->cards.b[in_base].oid, &blob->oid, sizeof(git_oid)))
 		return 0;
@@ -264,7 +268,9 @@ static int open_three(struct merge *merge, const git_oid *ours, const git_oid *t
 	    (err = kl_repo_is_ancestor(&there, merge->r, &root, theirs)) < 0)
 		return err;
 	if (!there)
-		return kl_error(KL_EINVALID, "it does not begin at the root of all libraries");
+		return kl_error(
+			KL_EINVALID,
+			"not a skills library: it does not start at the common root commit");
 	if ((err = kl_library_open_at(&merge->theirs, merge->r, theirs)) < 0 ||
 	    (err = kl_library_open_at(&merge->ours, merge->r, ours)) < 0)
 		return err;
@@ -302,7 +308,7 @@ static int commit_merge(git_oid *tip, struct merge *merge, const git_oid *ours,
 	return kl_repo_commit_write(tip, merge->r, &spec);
 }
 
-/* What is ours alone of the library's tree, a first one takes over, too. */
+/* Take their .gitattributes if we have no library yet. */
 static int take_attributes(struct merge *merge)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

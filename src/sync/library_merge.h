@@ -5,23 +5,24 @@
 #include "card/library.h"
 
 /*
- * library_merge - merges two tips of a library, card by card, in memory (card_merge.h): what
- * `git merge` with the merge driver would do, but theirs is not believed.
+ * library_merge - merges two tips of a library, card by card, in memory (card_merge.h). The result
+ * is that of `git merge` with the merge driver, but their side is not trusted.
  *
- * Every card of theirs that differs must be right, and every event that it cites must be with it
- * and true to its id; else nothing of theirs is taken: KL_EINVALID names the card, KL_ECANNOT a
- * newer one's schema. A card or event that is gone there stays here, and what was measured stays
- * in a card, whatever theirs makes of it. A library that does not begin at the root of all is
- * none.
+ * All of their cards that differ must be valid, and every event that they cite must be present and
+ * match its id; otherwise nothing of theirs is taken. KL_EINVALID: a card (named in the message) is
+ * invalid, or their history does not start at the common root of all libraries. KL_ECANNOT: a card
+ * has a newer schema. Cards and events that they deleted are kept, as are the measured values in a
+ * card, even if they changed them.
  */
 struct kl_library_merged {
 	size_t added, changed; /* cards */
-	struct kl_strvec both; /* "<card>: <fields>" that both sides changed, differently */
+	struct kl_strvec both; /* "<card>: <fields>": fields that both sides changed differently */
 };
 
 /**
- * `*tip`: ours if it has all of theirs; theirs if that is what comes of it; else a new commit
- * with both as parents. `ours` zero: none yet. Moves no ref.
+ * Merge `theirs` into `ours` (zero: no library here yet). `*tip` is ours if it contains theirs;
+ * theirs if that has the merged tree and contains ours; otherwise a new commit with both as
+ * parents. Does not move a ref.
  */
 int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *repo,
 		     const git_oid *ours, const git_oid *theirs);

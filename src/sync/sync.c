@@ -20,7 +20,7 @@
 #define MAX_MIB 2048
 #define GIVE_UP_MS (5 * 60 * 1000)
 #define LOCK_MS (60 * 1000)
-#define SAME_ANSWERS 4 /* refusals, while the remote stays the same, to be believed */
+#define SAME_ANSWERS 4 /* give up after so many rejections by an unchanged remote */
 
 /* clang-format off */
 static const char *const prefixes[] = {
@@ -38,14 +38,14 @@ const char *kl_sync_prefix(enum kl_sync_kind kind)
 
 const char *kl_sync_how_name(enum kl_sync_how how)
 {
-	static const char *const name[] = {
+	static const char *const names[] = {
 		"taken", "moved", "united", "renamed", "given", "left"
 	};
 
-	return name[how];
+	return names[how];
 }
 
-/* --- what is said ------------------------------------------------------------- */
+/* --- items -------------------------------------------------------------------- */
 
 static void items_release(struct kl_sync_item *item, size_t n)
 {
@@ -78,21 +78,22 @@ void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const cha
 }
 
 /*
- * What a round did here stays done when the next begins anew, and is not said again by it;
- * what it gave, or left, the next says.
+ * Move the round's items to the result. If the round failed and will be repeated (`done` is false),
+ * skip items that were given or left, because the next round reports them again. Changes made here
+ * persist, so only this round can report them.
  */
 static void keep_items(struct kl_sync_round *round, bool done)
 {
 	struct kl_sync *sync = round->s;
 
 	for (size_t i = 0; i < round->nitem; i++) {
-		struct kl_sync_item *it = &round->item[i];
+		struct kl_sync_item *item = &round->item[i];
 
-		if (!done && (it->how == KL_SYNC_GIVEN || it->how == KL_SYNC_LEFT))
+		if (!done && (item->how == KL_SYNC_GIVEN || item->how == KL_SYNC_LEFT))
 			continue;
 		KL_GROW(sync->v, sync->n + 1, sync->alloc);
-		sync->v[sync->n++] = *it;
-		*it = (struct kl_sync_item){ 0 };
+		sync->v[sync->n++] = *item;
+		*item = (struct kl_sync_item){ 0 };
 	}
 }
 
@@ -162,7 +163,7 @@ static void take_ref(struct kl_sync_round *round, enum kl_sync_kind kind, const 
 		leaf = ref->name + strlen(prefixes[kind]);
 		if (!leaf_ok(leaf)) {
 			kl_sync_report(round, KL_SYNC_LEFT, ref->name,
-				       "it is not named <workload>/<name>");
+				       "not named <workload>/<name>");
 			return;
 		}
 	}
@@ -205,18 +206,19 @@ static int list_theirs(struct kl_sync_round *round)
 /* --- fetch ------------------------------------------------------------------------ */
 
 /*
- * Tracking refs of what the remote has no longer; those of other kinds are whoever's fetched them.
+ * Delete tracking refs of lineages and rejected steps that the remote no longer has. Other tracking
+ * refs can come from a plain fetch and are kept.
  */
 static int drop_gone(struct kl_sync_round *round)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
-	const char *const part[] = { "heads/lineage/", "rejected/" };
+	const char *const kinds[] = { "heads/lineage/", "rejected/" };
 	int err = 0;
 
-	for (size_t at = 0; !err && at < KL_ARRAY_SIZE(part); at++) {
+	for (size_t kind = 0; !err && kind < KL_ARRAY_SIZE(kinds); kind++) {
 		KL_AUTO(kl_ref_list_release) struct kl_ref_list have = { 0 };
 		KL_AUTO(kl_freep) char *prefix = kl_asprintf("refs/klineage-remotes/%s/%s",
-							     round->s->remote, part[at]);
+							     round->s->remote, kinds[kind]);
 
 		err = kl_refs_list(&have, round->r, prefix);
 		for (size_t i = 0; !err && i < have.n; i++) {
@@ -248,10 +250,10 @@ static int fetch_refs(struct kl_sync_round *round)
 	}
 	kl_error_clear();
 	if (!err && !round->s->notes_only)
-		err = drop_gone(round); /* first: one may stand where a new one needs a directory */
+		err = drop_gone(round); /* first, to avoid directory/file conflicts with new refs */
 	if (!err)
 		err = kl_remote_fetch(round->r, round->s->remote, &spec, (uint64_t)mib << 20);
-	/* it may have moved between the list and the fetch: what came counts */
+	/* a ref can have moved between list and fetch; use what was fetched */
 	for (size_t i = 0; !err && i < round->n; i++)
 		err = kl_refs_get(&round->v[i].oid, round->r, round->v[i].tracking);
 	return err;
@@ -259,30 +261,31 @@ static int fetch_refs(struct kl_sync_round *round)
 
 /* --- dry run -------------------------------------------------------------------------- */
 
-static void say_would(struct kl_sync_round *round, const char *ref, const git_oid *ours)
+static void plan_ref(struct kl_sync_round *round, const char *ref, const git_oid *ours)
 {
 	const struct kl_sync_ref *theirs = kl_sync_find(round, ref);
-	bool back = false, forth = false;
+	bool behind = false, ahead = false;
 
 	if (!theirs && round->s->push)
-		kl_sync_report(round, KL_SYNC_GIVEN, ref, "new there");
+		kl_sync_report(round, KL_SYNC_GIVEN, ref, "new at the remote");
 	if (!theirs || !memcmp(&theirs->oid, ours, sizeof(*ours)))
 		return;
-	if (kl_repo_is_ancestor(&back, round->r, &theirs->oid, ours) < 0 ||
-	    kl_repo_is_ancestor(&forth, round->r, ours, &theirs->oid) < 0)
+	if (kl_repo_is_ancestor(&behind, round->r, &theirs->oid, ours) < 0 ||
+	    kl_repo_is_ancestor(&ahead, round->r, ours, &theirs->oid) < 0)
 		kl_error_clear();
-	if (back && round->s->push)
-		kl_sync_report(round, KL_SYNC_GIVEN, ref, "more than there");
-	if (back || !round->s->fetch)
+	if (behind && round->s->push)
+		kl_sync_report(round, KL_SYNC_GIVEN, ref, "ahead of the remote");
+	if (behind || !round->s->fetch)
 		return;
 	if (theirs->kind == KL_SYNC_LINEAGE)
-		kl_sync_report(round, KL_SYNC_RENAMED, ref, "another one of that name is there");
+		kl_sync_report(round, KL_SYNC_RENAMED, ref,
+			       "the remote has another one of that name");
 	else
-		kl_sync_report(round, forth ? KL_SYNC_MOVED : KL_SYNC_UNITED, ref,
-			       "other than there");
+		kl_sync_report(round, ahead ? KL_SYNC_MOVED : KL_SYNC_UNITED, ref,
+			       "differs from the remote");
 }
 
-/* What would be done, as far as it can be told without fetching. */
+/* Report what would be done, as far as this is known without fetching. */
 static int show_plan(struct kl_sync_round *round)
 {
 	int err = 0;
@@ -297,20 +300,20 @@ static int show_plan(struct kl_sync_round *round)
 	for (int kind = 0; !err && kind <= KL_SYNC_CARDS; kind++) {
 		KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
 		const char *prefix = kind == KL_SYNC_CARDS ? round->cards : prefixes[kind];
-		bool one = kind == KL_SYNC_CARDS || kind == KL_SYNC_NOTES;
+		bool single = kind == KL_SYNC_CARDS || kind == KL_SYNC_NOTES;
 
 		err = kl_refs_list(&ours, round->r, prefix);
 		for (size_t i = 0; !err && i < ours.n; i++)
-			if (!one || !strcmp(ours.ref[i].name, prefix))
-				say_would(round, ours.ref[i].name, &ours.ref[i].oid);
+			if (!single || !strcmp(ours.ref[i].name, prefix))
+				plan_ref(round, ours.ref[i].name, &ours.ref[i].oid);
 	}
 	return err;
 }
 
 /* --- rounds ---------------------------------------------------------------------------- */
 
-/* What the remote is at now, as text: does it change while it refuses? */
-static void describe_round(struct kl_buf *out, const struct kl_sync_round *round)
+/* The remote's refs as text, to detect if the remote changes between rounds. */
+static void describe_refs(struct kl_buf *out, const struct kl_sync_round *round)
 {
 	char hex[KL_OID_HEX];
 
@@ -320,7 +323,7 @@ static void describe_round(struct kl_buf *out, const struct kl_sync_round *round
 	}
 }
 
-static int one_round(struct kl_sync *sync, struct kl_buf *was)
+static int one_round(struct kl_sync *sync, struct kl_buf *refs)
 {
 	KL_AUTO(round_release) struct kl_sync_round round = {
 		.s = sync,
@@ -335,7 +338,7 @@ static int one_round(struct kl_sync *sync, struct kl_buf *was)
 	sync->rounds++;
 	err = list_theirs(&round);
 	if (!err)
-		describe_round(was, &round);
+		describe_refs(refs, &round);
 	if (!err && sync->dry_run) {
 		err = show_plan(&round);
 	} else if (!err) {
@@ -348,7 +351,7 @@ static int one_round(struct kl_sync *sync, struct kl_buf *was)
 	return err;
 }
 
-/* The remote said no and did not change meanwhile, again and again: it means it. */
+/* The remote rejected the push repeatedly although it did not change: report a final error. */
 static int explain_trust(int err, const char *remote)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
@@ -356,31 +359,29 @@ static int explain_trust(int err, const char *remote)
 	if (err == KL_EBUSY)
 		return err;
 	err = kl_error(KL_EIO, "%s", why);
-	return kl_error_hint(err,
-			     "nothing was given to '%s', and nothing is lost: what came from it "
-			     "is here",
+	return kl_error_hint(err, "nothing was pushed to '%s'; what was fetched from it was kept",
 			     remote);
 }
 
 static int run_rounds(struct kl_sync *sync)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf last = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf last_refs = KL_BUF_INIT;
 	int64_t start = kl_clock_ns();
 	int same = 0;
 
 	for (int64_t nap = 32;; nap = nap < 2048 ? nap * 2 : 2048) {
-		KL_AUTO(kl_buf_release) struct kl_buf now = KL_BUF_INIT;
-		int err = one_round(sync, &now);
+		KL_AUTO(kl_buf_release) struct kl_buf refs = KL_BUF_INIT;
+		int err = one_round(sync, &refs);
 
 		if (!err || (err != KL_ECHANGED && err != KL_EBUSY))
 			return err;
 		if (kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
-		same = strcmp(now.ptr, last.ptr) ? 0 : same + 1;
+		same = strcmp(refs.ptr, last_refs.ptr) ? 0 : same + 1;
 		if (same >= SAME_ANSWERS || (kl_clock_ns() - start) / 1000000 > GIVE_UP_MS)
 			return explain_trust(err, sync->remote);
-		kl_buf_clear(&last);
-		kl_buf_adds(&last, now.ptr);
+		kl_buf_clear(&last_refs);
+		kl_buf_adds(&last_refs, refs.ptr);
 		kl_clock_sleep_ms(nap + (int64_t)(kl_rng_os_seed() % (uint64_t)nap));
 	}
 }
@@ -397,11 +398,11 @@ int kl_sync_run(struct kl_sync *sync)
 	if (!err)
 		err = kl_lock_take(&lock, path, LOCK_MS);
 	if (err == KL_EBUSY)
-		return kl_error_in(err, "another sync is at work here");
+		return kl_error_in(err, "another sync is running in this repository");
 	return err ? err : run_rounds(sync);
 }
 
-/* --- what a plain fetch brings ------------------------------------------------------------ */
+/* --- refspecs for a plain fetch ----------------------------------------------------------- */
 
 void kl_sync_refspecs(struct kl_strvec *out, const char *remote)
 {

@@ -5,14 +5,14 @@
 #include "repo/repo.h"
 
 /*
- * sync - exchanges lineages, cards and gate events with a remote, losing nothing
- * (docs/formats.md, "Sync").
+ * sync - exchanges lineages, cards and gate events with a remote, losing nothing (docs/formats.md,
+ * "Sync").
  *
- * Theirs comes into tracking refs first and is verified there. Then notes are united by event,
- * the skills branch by card, lineages and rejected steps appear under their names, or, where
- * another one has that name already, under theirs with the remote's after it; all in one
- * transaction. What the remote lacks goes there in one atomic push that names what each ref is
- * expected to be. Whenever somebody else was quicker, there or here, all begins anew, for some
+ * The remote's refs are first fetched into tracking refs and verified there. Then one transaction
+ * updates our refs: notes are merged by event and the skills branch by card; lineages and rejected
+ * steps are created under their own names, or, if a different one has that name, with the remote's
+ * name appended. Refs that the remote lacks are pushed in one atomic push with the expected old
+ * values. If a ref changes meanwhile, here or at the remote, everything is repeated, for some
  * minutes.
  *
  *	struct kl_sync s = { .repo = repo, .remote = "origin", .fetch = true, .push = true };
@@ -22,44 +22,44 @@
  */
 enum kl_sync_how {
 	KL_SYNC_TAKEN,   /* new here */
-	KL_SYNC_MOVED,   /* it had more than ours */
-	KL_SYNC_UNITED,  /* both sides had what the other had not */
-	KL_SYNC_RENAMED, /* taken under another name, since ours is another one */
+	KL_SYNC_MOVED,   /* ours was fast-forwarded to theirs */
+	KL_SYNC_UNITED,  /* merged: both sides had something that the other lacked */
+	KL_SYNC_RENAMED, /* new here, but named differently because ours has that name */
 	KL_SYNC_GIVEN,   /* pushed */
-	KL_SYNC_LEFT,    /* not exchanged: `what` says why, and what to do */
+	KL_SYNC_LEFT,    /* not exchanged; `what` gives the reason and what to do */
 };
 const char *kl_sync_how_name(enum kl_sync_how how);
 
 struct kl_sync_item {
 	enum kl_sync_how how;
 	char *ref;
-	char *what; /* more of it, for people; "" */
+	char *what; /* details for the user; can be "" */
 };
 
 struct kl_sync {
 	struct kl_repo *repo;
 	const char *remote;
 	bool fetch, push;
-	/* from inside a push: gate events alone, and no hooks of the user's */
+	/* exchange only gate events, and do not run the user's hooks; for a sync inside a push */
 	bool notes_only;
-	bool dry_run;           /* only ask the remote: items say what would be done */
-	struct kl_sync_item *v; /* out, in the order done */
+	bool dry_run;           /* only list the remote's refs; items tell what would be done */
+	struct kl_sync_item *v; /* result, in the order in which it was done */
 	size_t n, alloc;
-	size_t rounds; /* how often it was begun */
+	size_t rounds; /* result: number of attempts */
 };
 
 /**
- * 0: done, though items may have been left. KL_ENOTFOUND: no such remote. KL_EIO: the remote
- * cannot be reached, or does not take the push; what was fetched until then stays.
+ * Sync. Returns 0 if it is complete, even if some items were left. KL_ENOTFOUND: no such remote.
+ * KL_EIO: the remote cannot be reached or rejects the push; what was fetched before is kept.
  */
 int kl_sync_run(struct kl_sync *sync);
 void kl_sync_release(struct kl_sync *sync);
 
-/** The refspecs by which a plain `git fetch` brings the tracking refs up to date, too. */
+/** The refspecs with which a plain `git fetch` updates the tracking refs as well. */
 void kl_sync_refspecs(struct kl_strvec *out, const char *remote);
-/** Which of them are configured? */
+/** Those of these refspecs that are configured. */
 int kl_sync_configured(struct kl_strvec *out, struct kl_repo *repo, const char *remote);
-/** Add them to, or remove them from, remote.<remote>.fetch; `changed` names those that it did. */
+/** Add them to, or remove them from, remote.<remote>.fetch; `changed` gets those that changed. */
 int kl_sync_setup(struct kl_strvec *changed, struct kl_repo *repo, const char *remote, bool on);
 
 #endif

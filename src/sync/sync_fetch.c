@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_fetch - verifies what a remote has, and gives it its place here */
+/* sync_fetch - verifies the fetched refs of a remote and merges them into ours */
 #include <ctype.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 #define MAX_LINE ((size_t)1 << 20)
 #define MAX_SLUG 64
-#define MAX_TWINS 100 /* other lineages of one name and remote */
+#define MAX_RENAMED 100 /* lineages of one name and remote */
 
 /* --- events ------------------------------------------------------------------- */
 
@@ -23,8 +23,8 @@ static bool is_hex64(const char *text)
 }
 
 /*
- * An event that is true to its id; or a line of a later version, which readers here
- * skip and others may need.
+ * Accept a valid event, or a line of a later version: our readers skip it, but newer versions can
+ * need it.
  */
 static bool accept_line(const char *line, size_t len, void *payload)
 {
@@ -54,7 +54,7 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 		return err;
 	kl_error_clear();
 	err = kl_notes_merge(&tip, &done, round->r, &ours, &ref->oid, accept_line, NULL);
-	if (err == KL_EINVALID) { /* no notes at all: leave it, the rest may be good */
+	if (err == KL_EINVALID) { /* not a notes tree: leave it and go on with the other refs */
 		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		ref->left = true;
 		return 0;
@@ -62,9 +62,9 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	if (err < 0)
 		return err;
 	if (done.refused)
-		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%zu line%s of theirs %s no event",
-			       done.refused, done.refused == 1 ? "" : "s",
-			       done.refused == 1 ? "is" : "are");
+		kl_sync_report(round, KL_SYNC_LEFT, ref->ref,
+			       "%zu invalid line%s of theirs %s ignored", done.refused,
+			       done.refused == 1 ? "" : "s", done.refused == 1 ? "is" : "are");
 	if (!memcmp(&tip, &ours, sizeof(tip)))
 		return 0;
 	kl_refs_txn_update(txn, ref->ref, &tip, none ? NULL : &ours);
@@ -79,6 +79,7 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 
 /* --- lineages and rejected steps ------------------------------------------------- */
 
+/* The first error of a check, and the number of errors. */
 struct first {
 	char *what;
 	size_t n;
@@ -93,8 +94,8 @@ static void keep_first(enum kl_check_severity severity, const char *where, const
 		first->what = kl_strdup(what);
 }
 
-/* Is it what it says it is? What is wrong with it is said. */
-static int verify_signature(bool *good, struct kl_sync_round *round, struct kl_sync_ref *ref)
+/* Check a lineage or rejected ref; if it is invalid, report it as left. */
+static int verify_steps(bool *good, struct kl_sync_round *round, struct kl_sync_ref *ref)
 {
 	struct first first = { 0 };
 	struct kl_check check = { .repo = round->r, .report = keep_first, .payload = &first };
@@ -105,33 +106,33 @@ static int verify_signature(bool *good, struct kl_sync_round *round, struct kl_s
 	*good = !err && !check.errors;
 	if (!err && check.errors) {
 		ref->left = true;
-		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "it is not sound: %s", first.what);
+		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "invalid: %s", first.what);
 	}
 	free(first.what);
 	return err;
 }
 
-/* "<workload>/<name>-<remote>[-<i>]", a slug whatever the remote is called */
+/* "<workload>/<name>-<remote>[-<i>]", made a valid slug from any remote name; the caller frees. */
 static char *other_leaf(const char *leaf, const char *remote, int i)
 {
 	const char *slash = strchr(leaf, '/');
-	KL_AUTO(kl_freep) char *tail = i > 1 ? kl_asprintf("-%s-%d", remote, i) :
-					       kl_asprintf("-%s", remote);
-	size_t n = strlen(slash + 1), room;
+	KL_AUTO(kl_freep) char *suffix = i > 1 ? kl_asprintf("-%s-%d", remote, i) :
+						 kl_asprintf("-%s", remote);
+	size_t name_len = strlen(slash + 1), max_len;
 
-	for (char *at = tail; *at; at++)
+	for (char *at = suffix; *at; at++)
 		*at = isalnum((unsigned char)*at) ? (char)tolower((unsigned char)*at) : '-';
-	if (strlen(tail) > MAX_SLUG / 2)
-		memmove(tail + 1, tail + strlen(tail) - MAX_SLUG / 2 + 1, MAX_SLUG / 2);
-	room = MAX_SLUG - strlen(tail);
-	return kl_asprintf("%.*s%.*s%s", (int)(slash + 1 - leaf), leaf, (int)(n < room ? n : room),
-			   slash + 1, tail);
+	if (strlen(suffix) > MAX_SLUG / 2)
+		memmove(suffix + 1, suffix + strlen(suffix) - MAX_SLUG / 2 + 1, MAX_SLUG / 2);
+	max_len = MAX_SLUG - strlen(suffix);
+	return kl_asprintf("%.*s%.*s%s", (int)(slash + 1 - leaf), leaf,
+			   (int)(name_len < max_len ? name_len : max_len), slash + 1, suffix);
 }
 
 struct place {
-	char *ref;         /* of ours */
-	git_oid old;       /* what it is */
-	bool is_new, have; /* not there yet; it has all of theirs */
+	char *ref;         /* name of our ref */
+	git_oid old;       /* its current value */
+	bool is_new, have; /* is_new: does not exist yet; have: already contains theirs */
 };
 
 static void place_release(struct place *place)
@@ -139,11 +140,13 @@ static void place_release(struct place *place)
 	free(place->ref);
 }
 
-/* May theirs stand at this name of ours? 1: yes, as `place` says; 0: another one has it. */
+/*
+ * Try to use this name. Returns 1 and fills `place` if it fits, 0 if a different one has the name.
+ */
 static int try_place(struct place *place, struct kl_sync_round *round,
 		     const struct kl_sync_ref *ref, const char *leaf)
 {
-	bool back = false, forth = false;
+	bool behind = false, ahead = false;
 	int err;
 
 	free(place->ref);
@@ -157,24 +160,24 @@ static int try_place(struct place *place, struct kl_sync_round *round,
 	if (err < 0)
 		return err;
 	place->have = !memcmp(&place->old, &ref->oid, sizeof(place->old));
-	/* a lineage is written once; rejections may be added to */
+	/* a lineage is immutable, but rejected steps can be appended */
 	if (place->have || ref->kind == KL_SYNC_LINEAGE)
 		return place->have;
-	if ((err = kl_repo_is_ancestor(&back, round->r, &ref->oid, &place->old)) < 0 ||
-	    (err = kl_repo_is_ancestor(&forth, round->r, &place->old, &ref->oid)) < 0)
+	if ((err = kl_repo_is_ancestor(&behind, round->r, &ref->oid, &place->old)) < 0 ||
+	    (err = kl_repo_is_ancestor(&ahead, round->r, &place->old, &ref->oid)) < 0)
 		return err;
-	place->have = back;
-	return back || forth;
+	place->have = behind;
+	return behind || ahead;
 }
 
-/* Where theirs goes. Rejected steps go where their lineage went. */
+/* Choose our ref for theirs. Rejected steps get the same name as their lineage. */
 static int find_place(struct place *place, struct kl_sync_round *round,
 		      const struct kl_sync_ref *ref)
 {
-	const char *as = kl_map_get(&round->renamed, ref->leaf);
-	int fits = try_place(place, round, ref, as ? as : ref->leaf);
+	const char *new_leaf = kl_map_get(&round->renamed, ref->leaf);
+	int fits = try_place(place, round, ref, new_leaf ? new_leaf : ref->leaf);
 
-	for (int i = 1; !fits && i <= MAX_TWINS; i++) {
+	for (int i = 1; !fits && i <= MAX_RENAMED; i++) {
 		KL_AUTO(kl_freep) char *leaf = other_leaf(ref->leaf, round->s->remote, i);
 
 		fits = try_place(place, round, ref, leaf);
@@ -182,12 +185,12 @@ static int find_place(struct place *place, struct kl_sync_round *round,
 			kl_map_put(&round->renamed, ref->leaf, kl_steal(&leaf));
 	}
 	if (!fits)
-		return kl_error(KL_EEXISTS, "more than %d others are called '%s'", MAX_TWINS,
+		return kl_error(KL_EEXISTS, "more than %d others are named '%s'", MAX_RENAMED,
 				ref->leaf);
 	return fits < 0 ? fits : 0;
 }
 
-/* Do we have their lineage already, under whatever name? */
+/* Do we already have their lineage, possibly under another name? */
 static int have_lineage(bool *have, struct kl_sync_round *round, const struct kl_sync_ref *ref)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
@@ -217,7 +220,7 @@ static int take_steps(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	int err = ref->kind == KL_SYNC_LINEAGE ? have_lineage(&have, round, ref) : 0;
 
 	if (err < 0 || have || (err = find_place(&place, round, ref)) < 0 || place.have ||
-	    (err = verify_signature(&good, round, ref)) < 0 || !good)
+	    (err = verify_steps(&good, round, ref)) < 0 || !good)
 		return err;
 	if (place.is_new && (err = kl_refs_can_create(round->r, place.ref)) < 0) {
 		if (err != KL_EINVALID)
@@ -230,7 +233,7 @@ static int take_steps(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	kl_refs_txn_update(txn, place.ref, &ref->oid, place.is_new ? NULL : &place.old);
 	if (renamed)
 		kl_sync_report(round, KL_SYNC_RENAMED, place.ref,
-			       "their '%s'; ours of that name is another one", ref->leaf);
+			       "their '%s'; ours of that name is different", ref->leaf);
 	else
 		kl_sync_report(round, place.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, place.ref, "%s",
 			       "");
@@ -254,7 +257,7 @@ static int take_cards(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	if (!err && memcmp(&tip, &ours, sizeof(tip)) &&
 	    !(err = kl_refs_is_checked_out(&in_use, round->r, ref->ref)) && in_use)
 		err = kl_error(KL_EINVALID,
-			       "a worktree stands on it: check out another branch there");
+			       "checked out in a worktree: check out another branch there");
 	if (err == KL_EINVALID || err == KL_ECANNOT) {
 		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		kl_error_clear();
@@ -276,14 +279,14 @@ static int take_cards(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	return 0;
 }
 
-/* --- all of it ---------------------------------------------------------------------- */
+/* --- all refs ----------------------------------------------------------------------- */
 
 int kl_sync_take(struct kl_sync_round *round)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
 	int err = 0;
 
-	/* in the order of the kinds: rejected steps follow their lineage */
+	/* in order of kinds, because rejected steps need their lineage's new name */
 	for (int kind = 0; !err && kind <= KL_SYNC_CARDS; kind++) {
 		for (size_t i = 0; !err && i < round->n; i++) {
 			if ((int)round->v[i].kind != kind)

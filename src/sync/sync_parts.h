@@ -7,18 +7,18 @@
 #include "sync/sync.h"
 
 /*
- * sync_parts - what the files of sync share: one round of it.
+ * sync_parts - declarations shared inside src/sync: the state of one sync round
  */
 enum kl_sync_kind { KL_SYNC_NOTES, KL_SYNC_LINEAGE, KL_SYNC_REJECTED, KL_SYNC_CARDS };
 
-/* A ref of the remote's. */
+/* A ref of the remote. */
 struct kl_sync_ref {
 	enum kl_sync_kind kind;
-	char *ref; /* its name, there and here */
-	char *tracking;
-	char *leaf;  /* "<workload>/<name>" of a lineage or rejected steps, else "" */
-	git_oid oid; /* what it is there */
-	bool left;   /* refused: nothing is pushed over it either */
+	char *ref;      /* its name at the remote and here */
+	char *tracking; /* its tracking ref */
+	char *leaf;     /* "<workload>/<name>" of a lineage or rejected steps, otherwise "" */
+	git_oid oid;    /* its value at the remote */
+	bool left;      /* it is invalid, so do not push over it */
 };
 
 struct kl_sync_round {
@@ -27,33 +27,36 @@ struct kl_sync_round {
 	const char *cards; /* the library's ref */
 	struct kl_sync_ref *v;
 	size_t n, alloc;
-	struct kl_sync_item *item; /* of this round; those of the last one are the result */
+	struct kl_sync_item *item; /* items of this round (see keep_items) */
 	size_t nitem, item_alloc;
-	struct kl_map renamed; /* leaf of theirs -> owned leaf of ours */
+	struct kl_map renamed; /* their leaf -> our leaf, owned */
 };
 
+/** Add an item to the round; the format gives its `what`. */
 void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const char *ref,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/** The remote's ref of that name, or NULL. */
+/** The remote's ref of that name, or NULL; borrowed. */
 struct kl_sync_ref *kl_sync_find(struct kl_sync_round *round, const char *ref);
-/** The one of this kind and workload that is at `oid`, or NULL. */
+/**
+ * The remote's ref of this kind and of the workload in `leaf` with value `oid`, or NULL; borrowed.
+ */
 struct kl_sync_ref *kl_sync_find_oid(struct kl_sync_round *round, enum kl_sync_kind kind,
 				     const char *leaf, const git_oid *oid);
 
-/** refs/heads/klineage/x -> refs/klineage-remotes/<remote>/heads/x and so on; the caller frees. */
+/** Tracking ref: refs/heads/klineage/x -> refs/klineage-remotes/<remote>/heads/x; caller frees. */
 char *kl_sync_tracking(const char *remote, const char *ref);
 
-/** Refs of ours of one kind, with the same names as there. */
+/** List our refs of one kind. */
 int kl_sync_ours(struct kl_ref_list *out, struct kl_sync_round *round, enum kl_sync_kind kind);
 const char *kl_sync_prefix(enum kl_sync_kind kind); /* "refs/heads/klineage/lineage/", ... */
 
 /**
- * Take what the tracking refs have: verify, unite, move ours, all in one transaction.
- * KL_ECHANGED.
+ * Verify the tracking refs and merge them into ours, in one transaction. KL_ECHANGED: one of our
+ * refs changed meanwhile.
  */
 int kl_sync_take(struct kl_sync_round *round);
-/** Give what the remote has not. KL_ECHANGED: it did not take it, for now. */
+/** Push what the remote lacks. KL_ECHANGED: the remote rejected the push. */
 int kl_sync_give(struct kl_sync_round *round);
 
 #endif

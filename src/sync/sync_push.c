@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_push - what the remote lacks and may have */
+/* sync_push - pushes what the remote lacks and can be given */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,15 +8,18 @@
 #include "sync/sync_parts.h"
 #include "walk/step.h"
 
-#define MAX_STRANGERS 100000
+#define MAX_COMMITS 100000
 
 static const git_oid none;
 
-/* A ref that only ever grows: notes, cards, rejected steps. `*give`: it has more than there. */
+/*
+ * For refs that only fast-forward: notes, cards, rejected steps. `*give` is true if ours is ahead
+ * of theirs or the remote has none. If they have diverged, report it as left.
+ */
 static int has_grown(bool *give, struct kl_sync_round *round, const struct kl_ref *ours,
 		     const struct kl_sync_ref *theirs)
 {
-	bool back = false;
+	bool behind = false;
 	int err;
 
 	*give = !theirs;
@@ -24,11 +27,12 @@ static int has_grown(bool *give, struct kl_sync_round *round, const struct kl_re
 		return 0;
 	if ((err = kl_repo_is_ancestor(give, round->r, &theirs->oid, &ours->oid)) < 0 || *give)
 		return err;
-	if ((err = kl_repo_is_ancestor(&back, round->r, &ours->oid, &theirs->oid)) < 0 || back)
+	if ((err = kl_repo_is_ancestor(&behind, round->r, &ours->oid, &theirs->oid)) < 0 || behind)
 		return err;
 	kl_sync_report(round, KL_SYNC_LEFT, ours->name,
-		       round->s->fetch ? "the remote's has what ours has not" :
-					 "the remote has what is not here: sync without --push");
+		       round->s->fetch ? "the remote has commits that ours lacks" :
+					 "the remote has commits that ours lacks: "
+					 "sync without --push");
 	return 0;
 }
 
@@ -43,7 +47,7 @@ static int give_one(struct kl_sync_round *round, struct kl_pushes *pushes, const
 		kl_error_clear();
 		return 0;
 	}
-	/* what is broken there and cannot be united is not written over either */
+	/* a ref that is invalid at the remote cannot be merged, and is not overwritten either */
 	if (!err && !(theirs && theirs->left))
 		err = has_grown(&give, round, &ours, theirs);
 	if (!err && give)
@@ -71,7 +75,7 @@ static int give_lineages(struct kl_sync_round *round, struct kl_pushes *pushes,
 		}
 		kl_strvec_push(left, leaf);
 		kl_sync_report(round, KL_SYNC_LEFT, ours.ref[i].name,
-			       "the remote has another lineage of that name; to give ours: "
+			       "the remote has another lineage of that name; to push ours: "
 			       "git branch -m klineage/lineage/%s klineage/lineage/%s-2",
 			       leaf, leaf);
 	}
@@ -81,27 +85,27 @@ static int give_lineages(struct kl_sync_round *round, struct kl_pushes *pushes,
 /* --- rejected steps -------------------------------------------------------------------- */
 
 /*
- * Rejected steps stand on the walk, and so on the user's own history. What of it the
- * remote has not, and is no step, is not ours to give away.
+ * Rejected steps are based on the walk, and so on the user's own history. Count the commits that
+ * are not steps and that the remote lacks: sync must not publish them.
  */
-static int count_strangers(size_t *n, struct kl_sync_round *round, const git_oid *tip)
+static int count_unpublished(size_t *unpublished, struct kl_sync_round *round, const git_oid *tip)
 {
 	KL_AUTO(kl_freep) git_oid *commit = NULL;
 	struct kl_oids tips = { (git_oid *)tip, 1, 0 };
-	size_t count = 0;
-	int err = kl_repo_not_at_remote(&commit, &count, round->r, &tips, NULL, round->s->remote,
-					MAX_STRANGERS);
+	size_t n = 0;
+	int err = kl_repo_not_at_remote(&commit, &n, round->r, &tips, NULL, round->s->remote,
+					MAX_COMMITS);
 
-	*n = 0;
-	for (size_t i = 0; !err && i < count; i++) {
-		struct kl_commit other = { 0 };
+	*unpublished = 0;
+	for (size_t i = 0; !err && i < n; i++) {
+		struct kl_commit info = { 0 };
 		KL_AUTO(kl_freep) char *direction = NULL;
 
-		if ((err = kl_repo_commit_read(&other, round->r, &commit[i])) < 0)
+		if ((err = kl_repo_commit_read(&info, round->r, &commit[i])) < 0)
 			return err;
-		direction = kl_trailer_get(other.message, "Klineage-Direction");
-		*n += !direction;
-		kl_commit_release(&other);
+		direction = kl_trailer_get(info.message, "Klineage-Direction");
+		*unpublished += !direction;
+		kl_commit_release(&info);
 	}
 	return err;
 }
@@ -124,12 +128,12 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 			continue;
 		if ((err = has_grown(&give, round, ref, theirs)) < 0 || !give)
 			continue;
-		err = count_strangers(&n, round, &ref->oid);
+		err = count_unpublished(&n, round, &ref->oid);
 		if (!err && n)
 			kl_sync_report(
 				round, KL_SYNC_LEFT, ref->name,
-				"%zu commit%s that it stands on %s not "
-				"known to be at the remote: push their branch first, and fetch",
+				"%zu commit%s that it is based on %s not "
+				"known to be at the remote: push their branch first, then fetch",
 				n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 		else if (!err)
 			kl_pushes_add(pushes, ref->name, &ref->oid, theirs ? &theirs->oid : &none);
@@ -137,7 +141,7 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 	return err;
 }
 
-/* What was given is what is there now, as a fetch would say. */
+/* Update the tracking refs to what was pushed, as a fetch would. */
 static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushes)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
@@ -149,10 +153,11 @@ static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushe
 		bool there = kl_refs_get(&old, round->r, tracking) == 0;
 
 		kl_refs_txn_update(txn, tracking, &pushes->v[i].to, there ? &old : NULL);
-		kl_sync_report(round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
-			       memcmp(&pushes->v[i].from, &none, sizeof(none)) ? "" : "new there");
+		kl_sync_report(
+			round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
+			memcmp(&pushes->v[i].from, &none, sizeof(none)) ? "" : "new at the remote");
 	}
-	/* a plain fetch may have been quicker: then it is said there already */
+	/* ignore failures: a concurrent plain fetch can have updated the tracking refs already */
 	if (kl_refs_txn_commit(txn, "klineage sync: given") < 0 && kl_proc_interrupted())
 		return kl_error(KL_EINTR, "interrupted");
 	kl_error_clear();

@@ -98,7 +98,7 @@ test_expect_success 'fsck is clean, and finds a walk that changes something else
 	git klineage fsck >out && says "0 errors, 0 warnings" out &&
 	git worktree add -q ../w $walk && cd ../w && echo x >k/oracle.c && echo y >new &&
 	git add . && git commit -q -m "$(git log -1 --format=%B)" && cd ../r &&
-	exits 1 git klineage fsck >out && says "changes a file that is no source: k/oracle.c" out && says ": new" out &&
+	exits 1 git klineage fsck >out && says "changes a file that is not a source: k/oracle.c" out && says ": new" out &&
 	git worktree remove -f ../w && git branch -q -f $walk $walk~1 && git klineage fsck
 	)
 '

@@ -74,7 +74,7 @@ there"; } >sent && len hello >keys &&
 	entry settle $b back-0 1 125000000 375000000 0 "\"released\": 900000000, $usage" &&
 	entry reserve $c forward-1 2 3000000 375000000 3000000 &&
 	git klineage fsck >out && says "2 conversations, 1 ledger" out && says "0 errors, 1 warning" out &&
-	says "\$0.0030 are reserved and not settled" out
+	says "\$0.0030 are reserved but not settled" out
 '
 
 test_expect_success 'log has turns, tokens and money' '
@@ -184,7 +184,7 @@ test_expect_success 'a ref that somebody made is an error with its name, and fsc
 	exits 1 git klineage fsck >out && says "error: $ref/bad" out && says "error: refs/klineage/ledger/v" out &&
 	git update-ref -d $ref/bad && git update-ref -d refs/klineage/ledger/v &&
 	git update-ref refs/klineage/ledger/w refs/klineage/ledger/w~2 &&
-	exits 1 git klineage fsck >out && says "names reservation cccccccccccc, which the ledger has not" out
+	exits 1 git klineage fsck >out && says "names reservation cccccccccccc, which is not in the ledger" out
 '
 
 test_done

@@ -109,7 +109,7 @@ test_expect_success 'a K_i-prime that nobody judged is found' '
 	cd i && fake=$(git commit-tree -p $lineage~1 -m "$(git log -1 --format=%B $lineage^2)" "$lineage~2^{tree}") &&
 	tip=$(git commit-tree -p $lineage~1 -p "$fake" -m "$(git log -1 --format=%B $lineage)" "$lineage^{tree}") &&
 	git notes --ref=klineage/gate copy "$(git rev-parse $lineage)" "$tip" && git update-ref refs/heads/$lineage "$tip" &&
-	exits 1 git klineage fsck >out && says "no event says that the re-derivation of step 2 is correct" out
+	exits 1 git klineage fsck >out && says "no event shows that the re-derivation of step 2 is correct" out
 	)
 '
 

@@ -175,7 +175,7 @@ test_expect_success 'the log of a card is its life' '
 test_expect_success 'fsck finds evidence that is gone, changed, of other files, and numbers that no event says' '
 	repo broken && git klineage skills import "$data" &&
 	edit $sum "s/ratio: .*/ratio: 9.5/" &&
-	exits 1 git klineage fsck >out && says "error: cards/$sum.yaml: a row says ratio 9500000 ppm" out &&
+	exits 1 git klineage fsck >out && says "error: cards/$sum.yaml: a row has ratio 9500000 ppm" out &&
 	git klineage skills lint &&
 	git update-ref $skills $skills~1 &&
 	git worktree add -q ../hand klineage/skills &&
@@ -183,10 +183,10 @@ test_expect_success 'fsck finds evidence that is gone, changed, of other files, 
 	exits 1 git klineage fsck >out && says "it cites event 8e9d9087de5e: no " out &&
 	git update-ref $skills $skills~1 &&
 	edit $row "s/class: wrong-all/class: fault/" &&
-	exits 1 git klineage fsck >out && says "a risk is about '\''fault'\'', its event bb10b864f2af says '\''wrong-all'\''" out &&
+	exits 1 git klineage fsck >out && says "a risk has class '\''fault'\'', but its event bb10b864f2af has '\''wrong-all'\''" out &&
 	git update-ref $skills $skills~1 &&
 	edit $row "s/platform: cuda.sm_90/platform: cuda\/sm_120/" &&
-	exits 1 git klineage fsck >out && says "is of cuda/sm_120, its event of cuda/sm_90" out &&
+	exits 1 git klineage fsck >out && says "is for cuda/sm_120, but its event for cuda/sm_90" out &&
 	exits 1 git klineage fsck --json >out && says "\"cards\":2" out
 '
 
@@ -195,7 +195,7 @@ test_expect_success 'fsck compares events with the commits that this clone has' 
 	git klineage fsck >out && says "0 errors" out &&
 	other=$(git rev-list --max-parents=0 --branches=klineage/lineage | tail -1) &&
 	edit $sum "s/after: .*/after: $other/" &&
-	exits 1 git klineage fsck >out && says "judged other files than commit $(git rev-parse --short=12 $other) has" out
+	exits 1 git klineage fsck >out && says "is for other files than those of commit $(git rev-parse --short=12 $other)" out
 '
 
 test_expect_success 'a branch that somebody stands on is not moved' '

@@ -106,7 +106,7 @@ test_expect_success '--fetch takes only, --push gives only' '
 	clone d && (cd d && git klineage import "$lineages/cuda-gdn-kkt" &&
 	exits 1 git klineage sync --push origin >../out) &&
 	says "given    refs/heads/klineage/lineage/cuda-gdn-kkt" out &&
-	says "left     $gate: the remote has what is not here" out &&
+	says "left     $gate: the remote has commits that ours lacks" out &&
 	test_must_fail git -C d rev-parse --verify -q klineage/lineage/cuda-topk/sm_90-12b611a &&
 	(cd d && exits 0 git klineage sync origin) &&
 	git -C d rev-parse --verify klineage/lineage/cuda-topk/sm_90-12b611a
@@ -147,7 +147,7 @@ test_expect_success 'rejected steps do not carry away a history that the remote 
 	 printf "rejected: x\n\nKlineage-Action: untile\nKlineage-Direction: back\nKlineage-Step: 1\nKlineage-Class: slower\n" >../m &&
 	 git update-ref refs/klineage/rejected/w/n $(git commit-tree -p HEAD -F ../m HEAD^{tree}) &&
 	 exits 1 git klineage sync origin >../out) &&
-	says "left     refs/klineage/rejected/w/n: 2 commits that it stands on are not known" out &&
+	says "left     refs/klineage/rejected/w/n: 2 commits that it is based on are not known" out &&
 	secret=$(git -C f rev-parse HEAD) &&
 	test_must_fail git -C hub.git cat-file -e $secret &&
 	(cd f && git push -q origin HEAD:refs/heads/f && git fetch -q origin && exits 0 git klineage sync origin >../out) &&
@@ -296,15 +296,15 @@ test_expect_success 'a library with a card that is none, or newer, or cites what
 		git -C $r.git rev-parse $skills >>tips || return 1
 	done &&
 	says "left     $skills: cards/bad.yaml:1" out.r1 && says "left     $skills: cards/later.yaml" out.r2 &&
-	says "card '\''alone'\'': event" out.r3 && says "is not with it" out.r3 && says "left     $skills: evidence/" out.r4 &&
-	says "does not begin at the root" out.r5
+	says "card '\''alone'\'': event" out.r3 && says "is missing" out.r3 && says "left     $skills: evidence/" out.r4 &&
+	says "not a skills library" out.r5
 '
 
 test_expect_success 'a branch of cards that somebody stands on is left where it is' '
 	git clone -q --mirror lib.git stand.git && git -C q remote add stand ../stand.git && card five new 10 &&
 	(cd q && git klineage skills import ../five && exits 0 git klineage sync stand) && git -C p remote add stand ../stand.git &&
 	(cd p && git checkout -q klineage/skills && exits 1 git klineage sync stand >../out; git checkout -q --detach) &&
-	says "a worktree stands on it" out && (cd p && exits 0 git klineage sync stand >../out) && says "united   $skills: 1 new card" out
+	says "checked out in a worktree" out && (cd p && exits 0 git klineage sync stand >../out) && says "united   $skills: 1 new card" out
 '
 
 # --- a remote that means no good -----------------------------------------------------
@@ -318,7 +318,7 @@ test_expect_success 'lines that are no events stay there, those of a later versi
 	 { event 5; echo; cat forged; echo; echo garbage; echo "$later"; head -c 1100000 /dev/zero | tr "\\0" x; echo; } >note &&
 	 git notes --ref klineage/gate add -F note HEAD && git push -q evil $gate) &&
 	(cd g && exits 1 git klineage sync evil >../out) &&
-	says "left     $gate: 3 lines of theirs are no event" out &&
+	says "left     $gate: 3 invalid lines of theirs are ignored" out &&
 	h=$(git -C h rev-parse HEAD) &&
 	git -C g notes --ref klineage/gate show $h >out && test "$(wc -l <out)" = 2 && says "\"n\":5" out && says "\"v\":2" out &&
 	# what was left is not given back, and theirs is not undone
@@ -329,7 +329,7 @@ test_expect_success 'lines that are no events stay there, those of a later versi
 test_expect_success 'a first fetch is no softer' '
 	clone i && git -C i remote add evil ../evil.git && git -C evil.git update-ref $gate $(git -C h rev-parse $gate) &&
 	(cd i && exits 1 git klineage sync --fetch evil >../out) &&
-	says "3 lines of theirs are no event" out && ids i >have && test "$(wc -l <have)" = 3 &&
+	says "3 invalid lines of theirs are ignored" out && ids i >have && test "$(wc -l <have)" = 3 &&
 	test "$(git -C i rev-parse $gate^)" = "$(git -C h rev-parse $gate)"
 '
 
@@ -345,10 +345,10 @@ test_expect_success 'a lineage that is none is left, and the rest is taken' '
 	 git push -q evil $bad:refs/heads/klineage/lineage/cuda-gdn-kkt/link &&
 	 git push -q evil HEAD:refs/heads/klineage/lineage/deep/er/name) &&
 	(cd i && exits 1 git klineage sync --fetch evil >../out) &&
-	says "left     refs/heads/klineage/lineage/w/plain: it is not sound" out &&
-	says "left     refs/heads/klineage/lineage/other/name: it is not sound: its root is of workload" out &&
-	says "left     refs/heads/klineage/lineage/deep/er/name: it is not named" out &&
-	says "cuda-gdn-kkt/link: it is not sound: '\''l'\'' in step 9 is no regular file" out &&
+	says "left     refs/heads/klineage/lineage/w/plain: invalid: " out &&
+	says "left     refs/heads/klineage/lineage/other/name: invalid: its root is of workload" out &&
+	says "left     refs/heads/klineage/lineage/deep/er/name: not named" out &&
+	says "cuda-gdn-kkt/link: invalid: '\''l'\'' in step 9 is not a regular file" out &&
 	git -C i for-each-ref --format="%(refname)" refs/heads/klineage >have && test "$(wc -l <have)" = 2 &&
 	grep -q cuda-gdn-kkt/short have && (cd i && git klineage fsck)
 '
@@ -381,7 +381,7 @@ test_expect_success 'a remote that does not take it: its words, and nothing lost
 	(cd a && git for-each-ref refs/heads refs/klineage refs/notes/klineage >../before &&
 	 exits 128 git klineage sync closed 2>../err &&
 	 git for-each-ref refs/heads refs/klineage refs/notes/klineage >../after) &&
-	says "rejected" err && says "not on a Sunday" err && says "hint: nothing was given" err &&
+	says "rejected" err && says "not on a Sunday" err && says "hint: nothing was pushed" err &&
 	test_cmp before after &&
 	git -C closed.git for-each-ref >out && test_must_fail test -s out
 '

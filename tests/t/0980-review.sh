@@ -66,7 +66,7 @@ test_expect_success 'scope, effect, provides' '
 	on needs "card_edit \"s/needs: .avx2./needs: []/\"" && finds scope-widened "avx2" ../out &&
 	on narrower "card_edit \"s/conflicts: .*/conflicts: [vec.512]/\"" && test $code = 0 && notes scope-narrowed "is a conflict now" ../out &&
 	on raised "card_edit \"s/hi: 2.6/hi: 2.7/; s/^      ratio: 2.5/      ratio: 2.65/\"" && finds effect-raised "from 2.5x to 2.65x" ../out &&
-	finds evidence "a row says ratio 2650000 ppm" ../out &&
+	finds evidence "a row has ratio 2650000 ppm" ../out &&
 	on promises "card_edit \"/effect:/,/rows:/s/provides: .*/provides: [vec.512, '\''trait:tiled'\'']/\"" && finds provides-added "vec.512" ../out
 '
 
@@ -103,7 +103,7 @@ test_expect_success 'words that trials passed with, and a card that is gone' '
 test_expect_success 'a card that cites what is not there, or of another commit' '
 	on missing "card_edit \"s/$witness/$(printf %064d 7)/\"" && finds evidence "it cites event 000000000000" ../out &&
 	on commit "card_edit \"s/after: .*/after: $(git rev-parse "$before")/; s/before: .*/before: $(git rev-parse main)/\"" &&
-	finds evidence "judged other files than commit" ../out
+	finds evidence "is for other files than those of commit" ../out
 '
 
 test_expect_success 'a file that is no card' '

@@ -113,18 +113,18 @@ static void what_does_not_add_up_is_found(void **state)
 		/* the third entry reserves for turn 1, the second settled turn 0 */
 		{ EDIT_LEDGER("'s/\"settled\":[1-9][0-9]*/\"settled\":5/'"), "do not add up" },
 		{ EDIT_LEDGER("'/\"kind\":\"settle\"/s/\"id\":\"./\"id\":\"0/; /\"kind\":\"reserve\"/s/\"id\":\"./\"id\":\"1/'"),
-		  "which nobody reserved" },
-		{ EDIT_LEDGER("'/\"kind\":\"settle\"/s/\"nano\":[0-9]*/\"nano\":9/'"), "cost something else in the ledger" },
-		{ EDIT_LEDGER("'s/\"released\":[0-9]*/\"released\":9/'"), "not of what was reserved" },
-		{ EDIT_LEDGER("'s/\"id\":\"[0-9a-f]*/\"id\":\"00000000000000000000000000000000/'"), "is made twice" },
+		  "settlement of unknown reservation" },
+		{ EDIT_LEDGER("'/\"kind\":\"settle\"/s/\"nano\":[0-9]*/\"nano\":9/'"), "has another cost in the ledger" },
+		{ EDIT_LEDGER("'s/\"released\":[0-9]*/\"released\":9/'"), "differs from what was reserved" },
+		{ EDIT_LEDGER("'s/\"id\":\"[0-9a-f]*/\"id\":\"00000000000000000000000000000000/'"), "duplicate reservation" },
 		{ EDIT_LEDGER("'s/\"id\":\"[0-9a-f]*/\"id\":\"00000000000000000000000000000000/'"),
-		  "which the ledger has not" },
-		{ "git update-ref -d " LEDGER, "which the ledger has not" },
+		  "which is not in the ledger" },
+		{ "git update-ref -d " LEDGER, "which is not in the ledger" },
 		{ "git update-ref " LEDGER " HEAD", "error " LEDGER },
 		{ "git update-ref refs/klineage/ledger/A HEAD", "not named after a workload" },
 		{ "git update-ref refs/klineage/chat/x HEAD", "is not named" },
 		{ "git update-ref refs/klineage/chat/x/y/z HEAD", "error refs/klineage/chat/x/y/z" },
-		{ "git update-ref " LEDGER " " LEDGER "~1", "are reserved and not settled" },
+		{ "git update-ref " LEDGER " " LEDGER "~1", "are reserved but not settled" },
 	};
 	/* clang-format on */
 	FIXTURE("wrong");
@@ -145,9 +145,9 @@ static void a_turn_that_was_changed_is_found(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *script, *says; } t[] = {
-		{ "sed -i 's/\"nano\": [0-9]*/\"nano\": 1/' meta.json", "did not cost what its tokens cost" },
-		{ "sed -i 's/\"nano\": [0-9]*/\"nano\": 1/' meta.json", "cost something else in the ledger" },
-		{ "sed -i 's/\"reservation\": \".*\"/\"reservation\": null/' meta.json", "was paid for and not reserved" },
+		{ "sed -i 's/\"nano\": [0-9]*/\"nano\": 1/' meta.json", "differs from the price of its tokens" },
+		{ "sed -i 's/\"nano\": [0-9]*/\"nano\": 1/' meta.json", "has another cost in the ledger" },
+		{ "sed -i 's/\"reservation\": \".*\"/\"reservation\": null/' meta.json", "has a cost but no reservation" },
 		{ "printf x >user", "error refs/klineage/chat/w/n/back-0" },
 	};
 	/* clang-format on */
