@@ -181,7 +181,7 @@ static void choose_all(struct folding *folding, const char *surface, const char 
 	}
 	out->verdicts = sorted_list_of(&verdicts);
 	out->checks = sorted_list_of(&checks);
-	out->profiles = list_of(&profiles);
+	out->profiles = sorted_list_of(&profiles);
 	kl_map_release(&folding->retracted);
 }
 

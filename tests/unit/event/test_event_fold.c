@@ -147,6 +147,30 @@ static void assert_lists_equal(const struct kl_event_list *left, const struct kl
 	assert_string_equal(text_a.ptr, text_b.ptr);
 }
 
+static json_t *profile_on(const char *platform)
+{
+	json_t *entry = event("pass", "2026-01-01", "s", 5);
+
+	kl_json_set(entry, "platform", json_pack("{s:s,s:s}", "id", platform, "device", "d"));
+	seal_doc(entry);
+	return entry;
+}
+
+static void profiles_come_in_one_order(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT, right = KL_BUF_INIT;
+	KL_AUTO(kl_fold_release) struct kl_fold fa = { 0 }, fb = { 0 };
+
+	add(&left, profile_on("a"));
+	add(&left, profile_on("b"));
+	add(&right, profile_on("b"));
+	add(&right, profile_on("a"));
+	kl_fold_lines(&fa, left.ptr, left.len, "s", "c");
+	kl_fold_lines(&fb, right.ptr, right.len, "s", "c");
+	assert_int_equal(fa.profiles.n, 2);
+	assert_lists_equal(&fa.profiles, &fb.profiles);
+}
+
 /* A union of notes has no order: what comes out must not depend on it. */
 static void order_of_lines_does_not_matter(void **state)
 {
@@ -275,6 +299,7 @@ int main(void)
 		cmocka_unit_test(only_a_correctness_fail_outranks),
 		cmocka_unit_test(a_check_is_no_verdict_but_its_failure_is),
 		cmocka_unit_test(order_of_lines_does_not_matter),
+		cmocka_unit_test(profiles_come_in_one_order),
 		cmocka_unit_test(shuffled_histories_fold_alike),
 		cmocka_unit_test(the_signed_copy_is_kept),
 		cmocka_unit_test(stale_is_left_out_and_the_newest_profile_wins),
