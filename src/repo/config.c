@@ -121,9 +121,13 @@ int kl_repo_config_color(char *out, size_t n, struct kl_repo *repo, const char *
 	};
 	int err = kl_git_do(repo, &call);
 
-	if (err < 0)
-		return kl_error(KL_EINVALID, "config %s: '%s' is not a colour", key,
-				kl_repo_config(repo, key));
+	if (err < 0) {
+		const char *value = kl_repo_config(repo, key);
+
+		return value ? kl_error(KL_EINVALID, "config %s: '%s' is not a colour", key,
+					value) :
+			       err;
+	}
 	snprintf(out, n, "%s", text.ptr);
 	return 0;
 }
