@@ -25,14 +25,14 @@ static char *cpuinfo_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);
 
-	for (const char *string = text; string; string = strchr(string, '\n')) {
-		string += *string == '\n';
-		if (strncmp(string, key, n) || !strchr("\t :", string[n]))
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, n) || !strchr("\t :", line[n]))
 			continue;
-		string += strcspn(string, ":\n");
-		string += *string == ':';
-		string += strspn(string, " ");
-		return kl_strndup(string, strcspn(string, "\n"));
+		line += strcspn(line, ":\n");
+		line += *line == ':';
+		line += strspn(line, " ");
+		return kl_strndup(line, strcspn(line, "\n"));
 	}
 	return kl_strdup("");
 }

@@ -68,10 +68,10 @@ static char *first_error(const char *log)
 	const char *at = NULL;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(marks); i++) {
-		const char *text = strstr(log, marks[i]);
+		const char *hit = strstr(log, marks[i]);
 
-		if (text && (!at || text < at))
-			at = text;
+		if (hit && (!at || hit < at))
+			at = hit;
 	}
 	if (!at)
 		at = log;

@@ -17,62 +17,62 @@ const char *const kl_jail_roots[] = {
 const char *const kl_jail_extras[] = { "/etc/alternatives", "/etc/ld.so.cache",
 				       "/sys/devices/system", NULL };
 
-static void bind_same(struct kl_strvec *list, const char *how, const char *path)
+static void bind_same(struct kl_strvec *argv, const char *how, const char *path)
 {
-	kl_strvec_push(list, how);
-	kl_strvec_push(list, path);
-	kl_strvec_push(list, path);
+	kl_strvec_push(argv, how);
+	kl_strvec_push(argv, path);
+	kl_strvec_push(argv, path);
 }
 
 /* bwrap makes the directories above a mount, but not always open ones. */
-static void show_path(struct kl_strvec *list, const char *how, const char *path)
+static void show_path(struct kl_strvec *argv, const char *how, const char *path)
 {
-	for (const char *text = strchr(path + 1, '/'); text; text = strchr(text + 1, '/')) {
-		kl_strvec_push(list, "--perms");
-		kl_strvec_push(list, "0755");
-		kl_strvec_push(list, "--dir");
-		kl_strvec_take(list, kl_strndup(path, (size_t)(text - path)));
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		kl_strvec_push(argv, "--perms");
+		kl_strvec_push(argv, "0755");
+		kl_strvec_push(argv, "--dir");
+		kl_strvec_take(argv, kl_strndup(path, (size_t)(slash - path)));
 	}
-	bind_same(list, how, path);
+	bind_same(argv, how, path);
 }
 
-static void add_roots(struct kl_strvec *list)
+static void add_roots(struct kl_strvec *argv)
 {
 	char target[256];
 	ssize_t n;
 
-	bind_same(list, "--ro-bind", "/usr");
+	bind_same(argv, "--ro-bind", "/usr");
 	for (const char *const *at = kl_jail_roots; *at; at++) {
 		n = readlink(*at, target, sizeof(target) - 1);
 		if (n <= 0) {
-			bind_same(list, "--ro-bind-try", *at);
+			bind_same(argv, "--ro-bind-try", *at);
 			continue;
 		}
 		target[n] = '\0';
-		kl_strvec_push(list, "--symlink");
-		kl_strvec_push(list, target);
-		kl_strvec_push(list, *at);
+		kl_strvec_push(argv, "--symlink");
+		kl_strvec_push(argv, target);
+		kl_strvec_push(argv, *at);
 	}
 	for (const char *const *at = kl_jail_extras; *at; at++)
-		show_path(list, "--ro-bind-try", *at);
+		show_path(argv, "--ro-bind-try", *at);
 }
 
 /* Own user id (root) and process limit, set inside where they count. */
-static void add_inner(struct kl_strvec *list, uid_t uid, const struct kl_jail_limits *limits)
+static void add_inner(struct kl_strvec *argv, uid_t uid, const struct kl_jail_limits *limits)
 {
 	if (uid) {
-		kl_strvec_push(list, "/usr/bin/setpriv");
-		kl_strvec_pushf(list, "--reuid=%u", (unsigned)uid);
-		kl_strvec_pushf(list, "--regid=%u", (unsigned)uid);
-		kl_strvec_push(list, "--clear-groups");
-		kl_strvec_push(list, "--inh-caps=-all");
+		kl_strvec_push(argv, "/usr/bin/setpriv");
+		kl_strvec_pushf(argv, "--reuid=%u", (unsigned)uid);
+		kl_strvec_pushf(argv, "--regid=%u", (unsigned)uid);
+		kl_strvec_push(argv, "--clear-groups");
+		kl_strvec_push(argv, "--inh-caps=-all");
 	}
-	kl_strvec_push(list, "/usr/bin/prlimit");
-	kl_strvec_pushf(list, "--nproc=%lld", (long long)limits->nproc);
+	kl_strvec_push(argv, "/usr/bin/prlimit");
+	kl_strvec_pushf(argv, "--nproc=%lld", (long long)limits->nproc);
 }
 
 /* uid 0: in a user namespace */
-static void make_command(struct kl_strvec *list, uid_t uid, const struct kl_jail_run *run,
+static void make_command(struct kl_strvec *argv, uid_t uid, const struct kl_jail_run *run,
 			 const struct kl_jail_limits *limits, int filter_fd)
 {
 	static const char *const fixed[] = {
@@ -81,35 +81,35 @@ static void make_command(struct kl_strvec *list, uid_t uid, const struct kl_jail
 		"--unshare-uts", "--unshare-cgroup-try", NULL
 	};
 
-	kl_strvec_pushv(list, fixed);
+	kl_strvec_pushv(argv, fixed);
 	if (!uid) {
-		kl_strvec_push(list, "--unshare-user");
-		kl_strvec_push(list, "--cap-drop");
-		kl_strvec_push(list, "ALL");
+		kl_strvec_push(argv, "--unshare-user");
+		kl_strvec_push(argv, "--cap-drop");
+		kl_strvec_push(argv, "ALL");
 	}
-	add_roots(list);
-	kl_strvec_push(list, "--dev");
-	kl_strvec_push(list, "/dev");
+	add_roots(argv);
+	kl_strvec_push(argv, "--dev");
+	kl_strvec_push(argv, "/dev");
 	if (run->policy == KL_JAIL_RUN) {
-		kl_strvec_push(list, "--proc");
-		kl_strvec_push(list, "/proc");
+		kl_strvec_push(argv, "--proc");
+		kl_strvec_push(argv, "/proc");
 	}
 	if (run->argv[0][0] == '/' && strncmp(run->argv[0], "/usr/", 5))
-		show_path(list, "--ro-bind-try", run->argv[0]);
+		show_path(argv, "--ro-bind-try", run->argv[0]);
 	for (const char *const *at = run->readable; at && *at; at++)
-		show_path(list, "--ro-bind", *at);
-	show_path(list, "--bind", run->workdir);
-	kl_strvec_push(list, "--remount-ro");
-	kl_strvec_push(list, "/dev");
-	kl_strvec_push(list, "--remount-ro");
-	kl_strvec_push(list, "/");
-	kl_strvec_push(list, "--chdir");
-	kl_strvec_push(list, run->workdir);
-	kl_strvec_push(list, "--seccomp");
-	kl_strvec_pushf(list, "%d", filter_fd);
-	kl_strvec_push(list, "--");
-	add_inner(list, uid, limits);
-	kl_strvec_pushv(list, run->argv);
+		show_path(argv, "--ro-bind", *at);
+	show_path(argv, "--bind", run->workdir);
+	kl_strvec_push(argv, "--remount-ro");
+	kl_strvec_push(argv, "/dev");
+	kl_strvec_push(argv, "--remount-ro");
+	kl_strvec_push(argv, "/");
+	kl_strvec_push(argv, "--chdir");
+	kl_strvec_push(argv, run->workdir);
+	kl_strvec_push(argv, "--seccomp");
+	kl_strvec_pushf(argv, "%d", filter_fd);
+	kl_strvec_push(argv, "--");
+	add_inner(argv, uid, limits);
+	kl_strvec_pushv(argv, run->argv);
 }
 
 static int before_exec(void *payload)

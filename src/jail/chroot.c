@@ -105,13 +105,13 @@ static void add_places(struct cell *cell, const struct kl_jail_run *run)
 /* From here to enter_cell(): in the child, system calls only. */
 static int make_parents(char *path, size_t from)
 {
-	for (char *text = path + from + 1; *text; text++) {
-		if (*text != '/')
+	for (char *at = path + from + 1; *at; at++) {
+		if (*at != '/')
 			continue;
-		*text = '\0';
+		*at = '\0';
 		if (mkdir(path, 0755) < 0 && errno != EEXIST)
 			return errno;
-		*text = '/';
+		*at = '/';
 	}
 	return 0;
 }

@@ -124,14 +124,12 @@ struct cage {
 /* Root that must stay root (its files are closed to others) keeps the id but no power. */
 static int drop_capabilities(void)
 {
-	struct __user_cap_header_struct __user_cap_header_struct = {
-		.version = _LINUX_CAPABILITY_VERSION_3
-	};
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
 		prctl(PR_CAPBSET_DROP, cap);
-	return syscall(SYS_capset, &__user_cap_header_struct, none) < 0 ? errno : 0;
+	return syscall(SYS_capset, &header, none) < 0 ? errno : 0;
 }
 
 static int enter_ruleset(void *payload)

@@ -80,11 +80,11 @@ int kl_jail_limits_apply(const struct kl_jail_limits *limits)
 
 uid_t kl_jail_uid(void)
 {
-	uint32_t row;
+	uint32_t draw;
 
 	/* systemd's range of dynamic users: nothing durable belongs to them */
-	kl_rng_os(&row, sizeof(row));
-	return 61184 + row % 4000;
+	kl_rng_os(&draw, sizeof(draw));
+	return 61184 + draw % 4000;
 }
 
 static int give_tree(int at, const char *name, uid_t uid, int depth)

@@ -22,56 +22,56 @@ static bool is_family(const char *text, const char *name)
 	return !strncmp(text, name, n) && (!text[n] || text[n] == '.');
 }
 
-static int section_runs_at_load(const struct kl_osec *osec)
+static int section_runs_at_load(const struct kl_osec *section)
 {
 	static const char *const names[] = {
 		".init_array", ".fini_array", ".preinit_array", ".ctors",
 		".dtors",      ".init",       ".fini",
 	};
 
-	if (osec->type == SHT_INIT_ARRAY || osec->type == SHT_FINI_ARRAY ||
-	    osec->type == SHT_PREINIT_ARRAY)
+	if (section->type == SHT_INIT_ARRAY || section->type == SHT_FINI_ARRAY ||
+	    section->type == SHT_PREINIT_ARRAY)
 		return 1;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (is_family(osec->name, names[i]))
+		if (is_family(section->name, names[i]))
 			return 1;
 	return 0;
 }
 
 /* What compilers put a kernel's code and data in. */
-static bool section_is_usual(const struct kl_osec *osec)
+static bool section_is_usual(const struct kl_osec *section)
 {
 	static const char *const names[] = {
 		".text", ".rodata", ".data", ".bss", ".eh_frame", ".lrodata", ".ldata", ".lbss",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (is_family(osec->name, names[i]))
+		if (is_family(section->name, names[i]))
 			return true;
-	return osec->type == SHT_NOTE;
+	return section->type == SHT_NOTE;
 }
 
-static int check_section(const struct kl_osec *osec)
+static int check_section(const struct kl_osec *section)
 {
-	if (!strcmp(osec->name, ".note.GNU-stack")) {
-		if (osec->flags & SHF_EXECINSTR)
+	if (!strcmp(section->name, ".note.GNU-stack")) {
+		if (section->flags & SHF_EXECINSTR)
 			return kl_error(KL_ENO, "asks for an executable stack: "
 						"is the address of a nested function taken?");
 		return 0;
 	}
-	if (starts_with(osec->name, ".gnu.lto_"))
+	if (starts_with(section->name, ".gnu.lto_"))
 		return kl_error(KL_ENO, "is no machine code but the compiler's intermediate form");
-	if (section_runs_at_load(osec))
-		return kl_error(KL_ENO, "has code that runs at load: section '%s'", osec->name);
-	if (!(osec->flags & SHF_ALLOC))
+	if (section_runs_at_load(section))
+		return kl_error(KL_ENO, "has code that runs at load: section '%s'", section->name);
+	if (!(section->flags & SHF_ALLOC))
 		return 0;
-	if (osec->flags & SHF_TLS)
-		return kl_error(KL_ENO, "has thread-local storage: section '%s'", osec->name);
-	if ((osec->flags & SHF_WRITE) && (osec->flags & SHF_EXECINSTR))
+	if (section->flags & SHF_TLS)
+		return kl_error(KL_ENO, "has thread-local storage: section '%s'", section->name);
+	if ((section->flags & SHF_WRITE) && (section->flags & SHF_EXECINSTR))
 		return kl_error(KL_ENO, "has a section that is writable and executable: '%s'",
-				osec->name);
-	if (!section_is_usual(osec))
-		return kl_error(KL_ENO, "defines a section of its own: '%s'", osec->name);
+				section->name);
+	if (!section_is_usual(section))
+		return kl_error(KL_ENO, "defines a section of its own: '%s'", section->name);
 	return 0;
 }
 
@@ -81,11 +81,12 @@ static int check_sections(const struct kl_object *object)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < object->nsec; i++) {
-		const struct kl_osec *osec = &object->sec[i];
-		uint64_t *sum = kl_osec_is_code(osec) ? &text : &data;
+		const struct kl_osec *section = &object->sec[i];
+		uint64_t *sum = kl_osec_is_code(section) ? &text : &data;
 
-		err = check_section(osec);
-		if ((osec->flags & SHF_ALLOC) && __builtin_add_overflow(*sum, osec->size, sum))
+		err = check_section(section);
+		if ((section->flags & SHF_ALLOC) &&
+		    __builtin_add_overflow(*sum, section->size, sum))
 			*sum = UINT64_MAX;
 		if (text > MAX_TEXT || data > MAX_DATA)
 			err = kl_error(KL_ENO, "has more than %s",
@@ -187,18 +188,18 @@ static int check_needed(const char *name, const struct kl_audit_link *may)
 static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
 			 const struct kl_osec *str, const struct kl_audit_link *may)
 {
-	const Elf64_Dyn *elf64_dyn = (const Elf64_Dyn *)dyn->data;
+	const Elf64_Dyn *entry = (const Elf64_Dyn *)dyn->data;
 	int err = 0;
 
-	for (size_t i = 0;
-	     !err && i < dyn->size / sizeof(*elf64_dyn) && elf64_dyn[i].d_tag != DT_NULL; i++) {
-		switch (elf64_dyn[i].d_tag) {
+	for (size_t i = 0; !err && i < dyn->size / sizeof(*entry) && entry[i].d_tag != DT_NULL;
+	     i++) {
+		switch (entry[i].d_tag) {
 		case DT_NEEDED:
-			if (elf64_dyn[i].d_un.d_val >= str->size ||
-			    !memchr(str->data + elf64_dyn[i].d_un.d_val, 0,
-				    str->size - elf64_dyn[i].d_un.d_val))
+			if (entry[i].d_un.d_val >= str->size ||
+			    !memchr(str->data + entry[i].d_un.d_val, 0,
+				    str->size - entry[i].d_un.d_val))
 				return kl_error(KL_ENO, "has a broken string table");
-			err = check_needed((const char *)str->data + elf64_dyn[i].d_un.d_val, may);
+			err = check_needed((const char *)str->data + entry[i].d_un.d_val, may);
 			break;
 		case DT_INIT_ARRAY:
 			if (may->constructors)
@@ -210,13 +211,13 @@ static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
 		case DT_PREINIT_ARRAY:
 			return kl_error(KL_ENO, "has code that runs at load");
 		case DT_INIT_ARRAYSZ:
-			if (elf64_dyn[i].d_un.d_val != 8 * may->constructors)
+			if (entry[i].d_un.d_val != 8 * may->constructors)
 				return kl_error(KL_ENO, "has code that runs at load");
 			break;
 		case DT_TEXTREL:
 			return kl_error(KL_ENO, "has text relocations");
 		case DT_FLAGS:
-			if (elf64_dyn[i].d_un.d_val & (DF_TEXTREL | DF_STATIC_TLS))
+			if (entry[i].d_un.d_val & (DF_TEXTREL | DF_STATIC_TLS))
 				return kl_error(KL_ENO, "has text relocations or static TLS");
 			break;
 		case DT_RPATH:

@@ -40,15 +40,15 @@ static void add_global(struct kl_code *code, size_t obj, size_t sym)
 
 static int by_address(const void *left, const void *right)
 {
-	const struct kl_func *other = left, *func = right;
+	const struct kl_func *func = left, *other = right;
 
-	if (other->obj != func->obj)
-		return other->obj < func->obj ? -1 : 1;
-	if (other->sec != func->sec)
-		return other->sec < func->sec ? -1 : 1;
-	if (other->start != func->start)
-		return other->start < func->start ? -1 : 1;
-	return strcmp(other->name, func->name);
+	if (func->obj != other->obj)
+		return func->obj < other->obj ? -1 : 1;
+	if (func->sec != other->sec)
+		return func->sec < other->sec ? -1 : 1;
+	if (func->start != other->start)
+		return func->start < other->start ? -1 : 1;
+	return strcmp(func->name, other->name);
 }
 
 static int find_funcs(struct kl_code *code)
@@ -124,8 +124,8 @@ size_t kl_code_func_at(const struct kl_code *code, size_t obj, size_t sec, uint6
 
 size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr)
 {
-	const struct kl_func *other = &code->func[func];
-	size_t lo = other->first, hi = other->first + other->n;
+	const struct kl_func *fn = &code->func[func];
+	size_t lo = fn->first, hi = fn->first + fn->n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -135,13 +135,13 @@ size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr)
 		else
 			hi = mid;
 	}
-	return lo < other->first + other->n && code->insn[lo].addr == addr ? lo : code->ninsn;
+	return lo < fn->first + fn->n && code->insn[lo].addr == addr ? lo : code->ninsn;
 }
 
 /* ---- objdump's text ---- */
 
 struct reader {
-	struct kl_code *c;
+	struct kl_code *code;
 	size_t obj;    /* of the file header seen last */
 	size_t sec;    /* of the section header seen last */
 	uint64_t want; /* address of the next instruction */
@@ -188,7 +188,7 @@ static void split_insn(struct kl_insn *in, char *text)
 
 static int add_insn(struct reader *reader, uint64_t addr, char *text)
 {
-	struct kl_code *code = reader->c;
+	struct kl_code *code = reader->code;
 	char *comment;
 
 	if (!reader->in_section || addr < reader->want || addr > KL_OBJECT_MAX_BYTES)
@@ -214,7 +214,7 @@ static int next_object(struct reader *reader)
 	reader->obj = reader->obj + 1;
 	reader->sec = 0;
 	reader->in_section = false;
-	if (reader->obj >= reader->c->nobj)
+	if (reader->obj >= reader->code->nobj)
 		return kl_error(KL_ENO, "the disassembly has more files than there are");
 	return 0;
 }
@@ -224,9 +224,9 @@ static int next_section(struct reader *reader, const char *name, size_t len)
 {
 	const struct kl_object *object;
 
-	if (reader->obj >= reader->c->nobj)
+	if (reader->obj >= reader->code->nobj)
 		return kl_error(KL_ENO, "the disassembly has no file");
-	object = reader->c->obj[reader->obj];
+	object = reader->code->obj[reader->obj];
 	for (reader->sec++; reader->sec < object->nsec; reader->sec++)
 		if (kl_osec_is_code(&object->sec[reader->sec]) && object->sec[reader->sec].size)
 			break;
@@ -246,7 +246,7 @@ static int read_line(struct reader *reader, char *text)
 	size_t len = strlen(text);
 	char *end;
 	uint64_t addr;
-	size_t before = reader->c->ninsn;
+	size_t before = reader->code->ninsn;
 	int err;
 
 	if (!len)
@@ -260,9 +260,9 @@ static int read_line(struct reader *reader, char *text)
 	if (end != text && end[0] == ':' && end[1] == '\t') {
 		err = add_insn(reader, addr, end + 2);
 		if (!err && before &&
-		    reader->c->insn[before].addr > reader->c->insn[before - 1].addr)
-			reader->c->insn[before - 1].len =
-				(uint32_t)(addr - reader->c->insn[before - 1].addr);
+		    reader->code->insn[before].addr > reader->code->insn[before - 1].addr)
+			reader->code->insn[before - 1].len =
+				(uint32_t)(addr - reader->code->insn[before - 1].addr);
 		return err;
 	}
 	if (end != text && !strncmp(end, " <", 2) && text[len - 1] == ':')
@@ -271,7 +271,7 @@ static int read_line(struct reader *reader, char *text)
 }
 
 /* Give each function its instructions; every byte of it must be one's. */
-static int assign_symbols(struct kl_code *code, const size_t *first_of, const size_t *count)
+static int assign_insns(struct kl_code *code, const size_t *first_of, const size_t *count)
 {
 	for (size_t i = 0; i < code->nfunc; i++) {
 		struct kl_func *func = &code->func[i];
@@ -294,14 +294,14 @@ static int assign_symbols(struct kl_code *code, const size_t *first_of, const si
 
 static int parse_lines(struct kl_code *code)
 {
-	struct reader reader = { .c = code, .obj = (size_t)-1 };
+	struct reader reader = { .code = code, .obj = (size_t)-1 };
 	KL_AUTO(kl_freep) size_t *first = kl_calloc(code->nfunc, sizeof(*first));
 	KL_AUTO(kl_freep) size_t *count = kl_calloc(code->nfunc, sizeof(*count));
 	char *line = code->text, *next;
 	int err = 0;
 
 	for (; !err && line; line = next) {
-		size_t before = code->ninsn, field;
+		size_t before = code->ninsn, func;
 
 		next = strchr(line, '\n');
 		if (next)
@@ -309,13 +309,13 @@ static int parse_lines(struct kl_code *code)
 		err = read_line(&reader, line);
 		if (err || code->ninsn == before)
 			continue;
-		field = kl_code_func_at(code, reader.obj, reader.sec, code->insn[before].addr);
-		if (field == code->nfunc)
+		func = kl_code_func_at(code, reader.obj, reader.sec, code->insn[before].addr);
+		if (func == code->nfunc)
 			return kl_error(KL_ENO, "an instruction outside every function");
-		if (!count[field]++)
-			first[field] = before;
+		if (!count[func]++)
+			first[func] = before;
 	}
-	return err ? err : assign_symbols(code, first, count);
+	return err ? err : assign_insns(code, first, count);
 }
 
 int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_t n,

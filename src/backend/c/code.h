@@ -90,9 +90,9 @@ size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr);
 void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, size_t rel,
 		 uint64_t end);
 /** The relocation within instruction `i` of function `field`; nrel: none. */
-size_t kl_code_insn_rel(const struct kl_code *code, size_t field, size_t i);
+size_t kl_code_insn_rel(const struct kl_code *code, size_t func, size_t i);
 /** What instruction `i` of function `field` refers to (relocated operand, or direct branch). */
-void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t field, size_t i);
+void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 
 bool kl_insn_is_jump(const struct kl_insn *insn);       /* jmp, conditional, loop */
 bool kl_insn_is_plain_jump(const struct kl_insn *insn); /* jmp */

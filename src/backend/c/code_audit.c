@@ -44,7 +44,7 @@ static const char *why_forbidden(const char *op)
 	return NULL;
 }
 
-static int check_branch(const struct kl_code *code, size_t field, size_t i)
+static int check_branch(const struct kl_code *code, size_t func, size_t i)
 {
 	struct kl_ref ref;
 
@@ -52,19 +52,19 @@ static int check_branch(const struct kl_code *code, size_t field, size_t i)
 		return 0;
 	if (kl_insn_is_indirect(&code->insn[i]))
 		return 0;
-	kl_code_insn_ref(&ref, code, field, i);
+	kl_code_insn_ref(&ref, code, func, i);
 	if (ref.kind == KL_REF_EXTERN)
 		return 0;
 	if (ref.kind == KL_REF_CODE && ref.insn < code->ninsn)
 		return 0;
 	return kl_error(KL_ENO, "'%s' jumps into the middle of an instruction (at %#x of '%s')",
-			code->insn[i].op, code->insn[i].addr, code->func[field].name);
+			code->insn[i].op, code->insn[i].addr, code->func[func].name);
 }
 
-static int check_insn(const struct kl_code *code, size_t field, size_t i)
+static int check_insn(const struct kl_code *code, size_t func, size_t i)
 {
 	const struct kl_insn *in = &code->insn[i];
-	const char *why = why_forbidden(in->op), *name = code->func[field].name;
+	const char *why = why_forbidden(in->op), *name = code->func[func].name;
 
 	if (why)
 		return kl_error(KL_ENO, "%s: '%s' in function '%s'", why, in->op, name);
@@ -74,16 +74,16 @@ static int check_insn(const struct kl_code *code, size_t field, size_t i)
 				in->op, in->args, name);
 	if (strstr(in->op, "(bad)") || in->op[0] == '.')
 		return kl_error(KL_ENO, "has bytes that are no instruction in function '%s'", name);
-	return check_branch(code, field, i);
+	return check_branch(code, func, i);
 }
 
 int kl_code_audit(const struct kl_code *code)
 {
 	int err = 0;
 
-	for (size_t field = 0; field < code->nfunc; field++)
-		for (size_t i = code->func[field].first;
-		     !err && i < code->func[field].first + code->func[field].n; i++)
-			err = check_insn(code, field, i);
+	for (size_t func = 0; func < code->nfunc; func++)
+		for (size_t i = code->func[func].first;
+		     !err && i < code->func[func].first + code->func[func].n; i++)
+			err = check_insn(code, func, i);
 	return err;
 }

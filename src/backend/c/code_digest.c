@@ -23,8 +23,8 @@ struct piece {
 };
 
 struct hasher {
-	const struct kl_code *c;
-	struct kl_digest *d;
+	const struct kl_code *code;
+	struct kl_digest *digest;
 	size_t *func_no; /* number of a function + 1 */
 	size_t nfunc_no;
 	size_t *insn_no; /* number within its function, padding not counted */
@@ -55,29 +55,31 @@ static struct piece find_piece(const struct kl_code *code, const struct kl_ref *
 			       uint64_t *inner)
 {
 	const struct kl_object *object = code->obj[ref->obj];
-	const struct kl_osec *osec = &object->sec[ref->sec];
+	const struct kl_osec *section = &object->sec[ref->sec];
 	struct piece piece = { .obj = ref->obj, .sec = ref->sec };
 
 	*inner = 0;
-	if (ref->off < 0 || (uint64_t)ref->off >= osec->size) {
+	if (ref->off < 0 || (uint64_t)ref->off >= section->size) {
 		/* a pointer before or behind its section: the whole section, and how far */
 		*inner = (uint64_t)ref->off;
-		piece.len = osec->size;
+		piece.len = section->size;
 		return piece;
 	}
 	piece.off = (uint64_t)ref->off;
-	piece.len = osec->size - piece.off;
-	if (osec->flags & SHF_STRINGS && osec->data) {
-		const void *end = memchr(osec->data + piece.off, 0, piece.len);
+	piece.len = section->size - piece.off;
+	if (section->flags & SHF_STRINGS && section->data) {
+		const void *end = memchr(section->data + piece.off, 0, piece.len);
 
-		piece.len = end ? (uint64_t)((const unsigned char *)end - osec->data) + 1 -
+		piece.len = end ? (uint64_t)((const unsigned char *)end - section->data) + 1 -
 					    piece.off :
 				  piece.len;
-	} else if ((osec->flags & SHF_MERGE) && osec->entsize && osec->entsize <= osec->size) {
-		*inner = piece.off % osec->entsize;
+	} else if ((section->flags & SHF_MERGE) && section->entsize &&
+		   section->entsize <= section->size) {
+		*inner = piece.off % section->entsize;
 		piece.off -= *inner;
-		piece.len = piece.off + osec->entsize <= osec->size ? osec->entsize :
-								      osec->size - piece.off;
+		piece.len = piece.off + section->entsize <= section->size ?
+				    section->entsize :
+				    section->size - piece.off;
 	} else {
 		sized_by_symbol(&piece, object, inner);
 	}
@@ -116,85 +118,86 @@ static void add_ref(struct hasher *hasher, const struct kl_ref *ref)
 		if (!hasher->func_no[ref->func])
 			hasher->func_no[ref->func] = ++hasher->nfunc_no;
 		kl_buf_addf(&buf, "<f%zu:%zu>", hasher->func_no[ref->func],
-			    ref->insn < hasher->c->ninsn ? hasher->insn_no[ref->insn] : (size_t)-1);
+			    ref->insn < hasher->code->ninsn ? hasher->insn_no[ref->insn] :
+							      (size_t)-1);
 		break;
 	case KL_REF_DATA:
-		piece = find_piece(hasher->c, ref, &inner);
+		piece = find_piece(hasher->code, ref, &inner);
 		kl_buf_addf(&buf, "<d%zu%+lld>", piece_number(hasher, &piece), (long long)inner);
 		break;
 	}
-	kl_digest_adds(hasher->d, buf.ptr);
+	kl_digest_adds(hasher->digest, buf.ptr);
 }
 
 /* Operands, without what stands for an address. */
-static void add_insn(struct hasher *hasher, size_t field, size_t i)
+static void add_insn(struct hasher *hasher, size_t func, size_t i)
 {
-	const struct kl_insn *in = &hasher->c->insn[i];
+	const struct kl_insn *in = &hasher->code->insn[i];
 	const char *rip = strstr(in->args, "(%rip)");
 	struct kl_ref ref;
 
-	kl_code_insn_ref(&ref, hasher->c, field, i);
-	kl_digest_adds(hasher->d, in->rep ? "rep" : in->lock ? "lock" : "");
-	kl_digest_adds(hasher->d, in->op);
+	kl_code_insn_ref(&ref, hasher->code, func, i);
+	kl_digest_adds(hasher->digest, in->rep ? "rep" : in->lock ? "lock" : "");
+	kl_digest_adds(hasher->digest, in->op);
 	if (ref.kind != KL_REF_NONE && rip) {
 		const char *start = rip;
 
 		while (start > in->args && start[-1] != ',' && start[-1] != '*')
 			start--;
-		kl_digest_add(hasher->d, in->args, (size_t)(start - in->args));
-		kl_digest_adds(hasher->d, rip);
+		kl_digest_add(hasher->digest, in->args, (size_t)(start - in->args));
+		kl_digest_adds(hasher->digest, rip);
 	} else if (ref.kind == KL_REF_NONE || !(kl_insn_is_jump(in) || kl_insn_is_call(in))) {
-		kl_digest_adds(hasher->d, in->args);
+		kl_digest_adds(hasher->digest, in->args);
 	}
 	add_ref(hasher, &ref);
 }
 
 static void number_insns(struct hasher *hasher)
 {
-	for (size_t field = 0; field < hasher->c->nfunc; field++) {
+	for (size_t func = 0; func < hasher->code->nfunc; func++) {
 		size_t no = 0;
 
-		for (size_t i = hasher->c->func[field].first;
-		     i < hasher->c->func[field].first + hasher->c->func[field].n; i++) {
+		for (size_t i = hasher->code->func[func].first;
+		     i < hasher->code->func[func].first + hasher->code->func[func].n; i++) {
 			hasher->insn_no[i] = no;
-			no += !kl_insn_is_nop(&hasher->c->insn[i]);
+			no += !kl_insn_is_nop(&hasher->code->insn[i]);
 		}
 	}
 }
 
-static void add_func(struct hasher *hasher, size_t field)
+static void add_func(struct hasher *hasher, size_t func)
 {
-	const struct kl_func *fn = &hasher->c->func[field];
+	const struct kl_func *fn = &hasher->code->func[func];
 
-	if (!hasher->func_no[field])
-		hasher->func_no[field] = ++hasher->nfunc_no;
-	kl_digest_adds(hasher->d, "function");
+	if (!hasher->func_no[func])
+		hasher->func_no[func] = ++hasher->nfunc_no;
+	kl_digest_adds(hasher->digest, "function");
 	for (size_t i = fn->first; i < fn->first + fn->n; i++)
-		if (!kl_insn_is_nop(&hasher->c->insn[i]))
-			add_insn(hasher, field, i);
+		if (!kl_insn_is_nop(&hasher->code->insn[i]))
+			add_insn(hasher, func, i);
 }
 
 /* Entries of a jump table hold their own offset: what they mean is relative to the table. */
 static void add_pointer(struct hasher *hasher, const struct piece *piece, size_t rel)
 {
-	const struct kl_orel *orel = &hasher->c->obj[piece->obj]->rel[rel];
+	const struct kl_orel *orel = &hasher->code->obj[piece->obj]->rel[rel];
 	struct kl_ref ref;
 
-	kl_code_ref(&ref, hasher->c, piece->obj, rel, 0);
+	kl_code_ref(&ref, hasher->code, piece->obj, rel, 0);
 	if (orel->type == R_X86_64_PC32 && ref.kind != KL_REF_EXTERN) {
-		const struct kl_object *object = hasher->c->obj[piece->obj];
+		const struct kl_object *object = hasher->code->obj[piece->obj];
 		const struct kl_osym *symbol = &object->sym[orel->sym];
 		int64_t to = (int64_t)symbol->value + orel->addend -
 			     (int64_t)(orel->off - piece->off);
-		size_t field = symbol->sec >= 0 && to >= 0 ?
-				       kl_code_func_at(hasher->c, piece->obj, (size_t)symbol->sec,
-						       (uint64_t)to) :
-				       hasher->c->nfunc;
+		size_t func = symbol->sec >= 0 && to >= 0 ?
+				      kl_code_func_at(hasher->code, piece->obj, (size_t)symbol->sec,
+						      (uint64_t)to) :
+				      hasher->code->nfunc;
 
-		if (field < hasher->c->nfunc)
+		if (func < hasher->code->nfunc)
 			ref = (struct kl_ref){ .kind = KL_REF_CODE,
-					       .func = field,
-					       .insn = kl_code_insn_at(hasher->c, field,
+					       .func = func,
+					       .insn = kl_code_insn_at(hasher->code, func,
 								       (uint64_t)to) };
 	}
 	add_ref(hasher, &ref);
@@ -203,15 +206,15 @@ static void add_pointer(struct hasher *hasher, const struct piece *piece, size_t
 static void add_piece(struct hasher *hasher, size_t k)
 {
 	struct piece piece = hasher->piece[k];
-	const struct kl_object *object = hasher->c->obj[piece.obj];
-	const struct kl_osec *osec = &object->sec[piece.sec];
+	const struct kl_object *object = hasher->code->obj[piece.obj];
+	const struct kl_osec *section = &object->sec[piece.sec];
 	char head[64];
 
 	snprintf(head, sizeof(head), "data %llu %d", (unsigned long long)piece.len,
-		 (osec->flags & SHF_WRITE) != 0);
-	kl_digest_adds(hasher->d, head);
-	if (osec->data)
-		kl_digest_add(hasher->d, osec->data + piece.off, piece.len);
+		 (section->flags & SHF_WRITE) != 0);
+	kl_digest_adds(hasher->digest, head);
+	if (section->data)
+		kl_digest_add(hasher->digest, section->data + piece.off, piece.len);
 	for (size_t i = kl_object_rel_at(object, piece.sec, piece.off);
 	     i < object->nrel && object->rel[i].sec == piece.sec &&
 	     object->rel[i].off < piece.off + piece.len;
@@ -222,8 +225,8 @@ static void add_piece(struct hasher *hasher, size_t k)
 void kl_code_digest(char hex[65], const struct kl_code *code)
 {
 	struct hasher hasher = {
-		.c = code,
-		.d = kl_digest_new(),
+		.code = code,
+		.digest = kl_digest_new(),
 		.func_no = kl_calloc(code->nfunc, sizeof(*hasher.func_no)),
 		.insn_no = kl_calloc(code->ninsn, sizeof(*hasher.insn_no)),
 	};
@@ -233,7 +236,7 @@ void kl_code_digest(char hex[65], const struct kl_code *code)
 		add_func(&hasher, code->order[k]);
 	for (size_t k = 0; k < hasher.npiece; k++) /* grows while it runs: pieces point at pieces */
 		add_piece(&hasher, k);
-	kl_digest_end(hasher.d, hex);
+	kl_digest_end(hasher.digest, hex);
 	free(hasher.func_no);
 	free(hasher.insn_no);
 	free(hasher.piece);

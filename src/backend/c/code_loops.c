@@ -21,7 +21,7 @@ struct edges {
 };
 
 struct flow {
-	const struct kl_code *c;
+	const struct kl_code *code;
 	size_t func, first, n;   /* instructions */
 	size_t *block_of;        /* instruction - first -> block */
 	size_t *start;           /* block -> first instruction */
@@ -35,10 +35,10 @@ struct flow {
 
 #define NONE ((size_t)-1)
 
-static void push_edge(struct edges *edges, size_t value)
+static void push_edge(struct edges *edges, size_t to)
 {
 	KL_GROW(edges->v, edges->n + 1, edges->alloc);
-	edges->v[edges->n++] = value;
+	edges->v[edges->n++] = to;
 }
 
 static void flow_release(struct flow *flow)
@@ -61,8 +61,8 @@ static void flow_release(struct flow *flow)
  */
 static void read_table(struct flow *flow, size_t sec, uint64_t base)
 {
-	const struct kl_func *func = &flow->c->func[flow->func];
-	const struct kl_object *object = flow->c->obj[func->obj];
+	const struct kl_func *func = &flow->code->func[flow->func];
+	const struct kl_object *object = flow->code->obj[func->obj];
 	uint64_t want = base;
 
 	for (size_t i = kl_object_rel_at(object, sec, base);
@@ -78,8 +78,8 @@ static void read_table(struct flow *flow, size_t sec, uint64_t base)
 		    (!relative && orel->type != R_X86_64_64) || to < (int64_t)func->start ||
 		    to >= (int64_t)func->end)
 			return;
-		insn = kl_code_insn_at(flow->c, flow->func, (uint64_t)to);
-		if (insn == flow->c->ninsn) {
+		insn = kl_code_insn_at(flow->code, flow->func, (uint64_t)to);
+		if (insn == flow->code->ninsn) {
 			flow->unknown = true;
 			return;
 		}
@@ -94,12 +94,12 @@ static void read_table(struct flow *flow, size_t sec, uint64_t base)
 
 static void read_tables(struct flow *flow)
 {
-	const struct kl_func *func = &flow->c->func[flow->func];
+	const struct kl_func *func = &flow->code->func[flow->func];
 
 	for (size_t i = func->first; i < func->first + func->n && !flow->unknown; i++) {
 		struct kl_ref ref;
 
-		kl_code_insn_ref(&ref, flow->c, flow->func, i);
+		kl_code_insn_ref(&ref, flow->code, flow->func, i);
 		if (ref.kind == KL_REF_DATA && ref.obj == func->obj && ref.off >= 0)
 			read_table(flow, ref.sec, (uint64_t)ref.off);
 	}
@@ -110,8 +110,8 @@ static size_t jump_target(const struct flow *flow, size_t i)
 {
 	struct kl_ref ref;
 
-	kl_code_insn_ref(&ref, flow->c, flow->func, i);
-	return ref.kind == KL_REF_CODE && ref.func == flow->func && ref.insn < flow->c->ninsn ?
+	kl_code_insn_ref(&ref, flow->code, flow->func, i);
+	return ref.kind == KL_REF_CODE && ref.func == flow->func && ref.insn < flow->code->ninsn ?
 		       ref.insn :
 		       NONE;
 }
@@ -127,7 +127,7 @@ static void find_blocks(struct flow *flow)
 
 	head[0] = true;
 	for (size_t k = 0; k < flow->n; k++) {
-		const struct kl_insn *in = &flow->c->insn[flow->first + k];
+		const struct kl_insn *in = &flow->code->insn[flow->first + k];
 		size_t to;
 
 		if (!ends_block(in))
@@ -166,32 +166,32 @@ static void add_edge(struct flow *flow, size_t from, size_t insn)
 static void find_edges(struct flow *flow)
 {
 	flow->succ = kl_calloc(flow->nblock, sizeof(*flow->succ));
-	for (size_t second = 0; second < flow->nblock; second++) {
-		size_t last = flow->start[second + 1] - 1;
-		const struct kl_insn *in = &flow->c->insn[last];
+	for (size_t block = 0; block < flow->nblock; block++) {
+		size_t last = flow->start[block + 1] - 1;
+		const struct kl_insn *in = &flow->code->insn[last];
 		size_t to;
 
 		if (kl_insn_is_end(in))
 			continue;
 		if (kl_insn_is_jump(in) && kl_insn_is_indirect(in)) {
 			for (size_t k = 0; k < flow->table.n; k++)
-				add_edge(flow, second, flow->table.v[k]);
+				add_edge(flow, block, flow->table.v[k]);
 			continue;
 		}
 		if (kl_insn_is_jump(in) && (to = jump_target(flow, last)) != NONE)
-			add_edge(flow, second, to);
+			add_edge(flow, block, to);
 		if (!kl_insn_is_plain_jump(in))
-			add_edge(flow, second, last + 1);
+			add_edge(flow, block, last + 1);
 	}
 }
 
 /* Code that only a jump through an unread table can reach. */
 static bool has_islands(const struct flow *flow)
 {
-	for (size_t second = 0; flow->indirect && second < flow->nblock; second++)
-		for (size_t i = flow->start[second];
-		     !flow->dfn[second] && i < flow->start[second + 1]; i++)
-			if (!kl_insn_is_nop(&flow->c->insn[i]))
+	for (size_t block = 0; flow->indirect && block < flow->nblock; block++)
+		for (size_t i = flow->start[block]; !flow->dfn[block] && i < flow->start[block + 1];
+		     i++)
+			if (!kl_insn_is_nop(&flow->code->insn[i]))
 				return true;
 	return false;
 }
@@ -199,25 +199,25 @@ static bool has_islands(const struct flow *flow)
 static size_t visit_node(struct flow *flow, size_t value);
 
 /* `value` heads a loop: its body is what can be reached from it and gets back to it. */
-static void mark_component(struct flow *flow, size_t value)
+static void mark_component(struct flow *flow, size_t block)
 {
-	flow->level[value] = ++flow->nest;
-	for (size_t k = 0; k < flow->succ[value].n; k++)
-		if (!flow->dfn[flow->succ[value].v[k]])
-			visit_node(flow, flow->succ[value].v[k]);
+	flow->level[block] = ++flow->nest;
+	for (size_t k = 0; k < flow->succ[block].n; k++)
+		if (!flow->dfn[flow->succ[block].v[k]])
+			visit_node(flow, flow->succ[block].v[k]);
 	flow->nest--;
 }
 
-static size_t visit_node(struct flow *flow, size_t value)
+static size_t visit_node(struct flow *flow, size_t block)
 {
-	size_t head, mine, second;
+	size_t head, mine, popped;
 	bool loop = false;
 
-	flow->stack[flow->depth++] = value;
-	head = mine = flow->dfn[value] = ++flow->num;
-	for (size_t k = 0; k < flow->succ[value].n; k++) {
-		size_t step = flow->succ[value].v[k];
-		size_t low = flow->dfn[step] ? flow->dfn[step] : visit_node(flow, step);
+	flow->stack[flow->depth++] = block;
+	head = mine = flow->dfn[block] = ++flow->num;
+	for (size_t k = 0; k < flow->succ[block].n; k++) {
+		size_t next = flow->succ[block].v[k];
+		size_t low = flow->dfn[next] ? flow->dfn[next] : visit_node(flow, next);
 
 		if (low <= head) {
 			head = low;
@@ -226,15 +226,15 @@ static size_t visit_node(struct flow *flow, size_t value)
 	}
 	if (head != mine)
 		return head;
-	flow->dfn[value] = DONE;
-	flow->level[value] = flow->nest;
-	second = flow->stack[--flow->depth];
-	while (second != value) {
-		flow->dfn[second] = 0;
-		second = flow->stack[--flow->depth];
+	flow->dfn[block] = DONE;
+	flow->level[block] = flow->nest;
+	popped = flow->stack[--flow->depth];
+	while (popped != block) {
+		flow->dfn[popped] = 0;
+		popped = flow->stack[--flow->depth];
 	}
 	if (loop)
-		mark_component(flow, value);
+		mark_component(flow, block);
 	return head;
 }
 
@@ -249,7 +249,7 @@ static void find_loops(struct flow *flow)
 bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth)
 {
 	KL_AUTO(flow_release) struct flow flow = {
-		.c = code,
+		.code = code,
 		.func = func,
 		.first = code->func[func].first,
 		.n = code->func[func].n,
@@ -272,7 +272,7 @@ bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth)
 bool kl_code_has_table(const struct kl_code *code, size_t func)
 {
 	KL_AUTO(flow_release) struct flow flow = {
-		.c = code,
+		.code = code,
 		.func = func,
 		.first = code->func[func].first,
 		.n = code->func[func].n,

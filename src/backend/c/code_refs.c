@@ -32,18 +32,18 @@ static bool through_got(uint32_t type)
 static void place_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, int sec,
 		      int64_t off)
 {
-	const struct kl_osec *osec = &code->obj[obj]->sec[sec];
-	size_t field;
+	const struct kl_osec *section = &code->obj[obj]->sec[sec];
+	size_t func;
 
 	*out = (struct kl_ref){ .kind = KL_REF_DATA, .obj = obj, .sec = (size_t)sec, .off = off };
-	if (!kl_osec_is_code(osec) || off < 0)
+	if (!kl_osec_is_code(section) || off < 0)
 		return;
-	field = kl_code_func_at(code, obj, (size_t)sec, (uint64_t)off);
-	if (field == code->nfunc)
+	func = kl_code_func_at(code, obj, (size_t)sec, (uint64_t)off);
+	if (func == code->nfunc)
 		return;
 	out->kind = KL_REF_CODE;
-	out->func = field;
-	out->insn = kl_code_insn_at(code, field, (uint64_t)off);
+	out->func = func;
+	out->insn = kl_code_insn_at(code, func, (uint64_t)off);
 }
 
 /* A global of another object. */
@@ -78,27 +78,27 @@ void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, siz
 		*out = (struct kl_ref){ .kind = KL_REF_EXTERN, .name = symbol->name, .off = add };
 }
 
-size_t kl_code_insn_rel(const struct kl_code *code, size_t field, size_t i)
+size_t kl_code_insn_rel(const struct kl_code *code, size_t func, size_t i)
 {
-	const struct kl_func *fn = &code->func[field];
+	const struct kl_func *fn = &code->func[func];
 	const struct kl_object *object = code->obj[fn->obj];
 	const struct kl_insn *in = &code->insn[i];
-	size_t row = kl_object_rel_at(object, fn->sec, in->addr);
+	size_t rel = kl_object_rel_at(object, fn->sec, in->addr);
 
-	return row < object->nrel && object->rel[row].off < in->addr + in->len ? row : object->nrel;
+	return rel < object->nrel && object->rel[rel].off < in->addr + in->len ? rel : object->nrel;
 }
 
-void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t field, size_t i)
+void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i)
 {
-	const struct kl_func *fn = &code->func[field];
+	const struct kl_func *fn = &code->func[func];
 	const struct kl_insn *in = &code->insn[i];
-	size_t row = kl_code_insn_rel(code, field, i);
+	size_t rel = kl_code_insn_rel(code, func, i);
 	uint64_t to;
 	char *end;
 
 	*out = (struct kl_ref){ .kind = KL_REF_NONE };
-	if (row < code->obj[fn->obj]->nrel) {
-		kl_code_ref(out, code, fn->obj, row, in->addr + in->len);
+	if (rel < code->obj[fn->obj]->nrel) {
+		kl_code_ref(out, code, fn->obj, rel, in->addr + in->len);
 		return;
 	}
 	if ((!kl_insn_is_jump(in) && !kl_insn_is_call(in)) || kl_insn_is_indirect(in))
@@ -111,7 +111,7 @@ void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t fie
 /* ---- reachability ---- */
 
 struct reach {
-	struct kl_code *c;
+	struct kl_code *code;
 	bool **seen; /* per object: data section */
 	/* data sections whose pointers are not followed yet */
 	struct {
@@ -120,12 +120,12 @@ struct reach {
 	size_t ntodo, alloc;
 };
 
-static void reach_func(struct reach *reach, size_t field)
+static void reach_func(struct reach *reach, size_t func)
 {
-	if (reach->c->func[field].reached)
+	if (reach->code->func[func].reached)
 		return;
-	reach->c->func[field].reached = true;
-	reach->c->order[reach->c->norder++] = field;
+	reach->code->func[func].reached = true;
+	reach->code->order[reach->code->norder++] = func;
 }
 
 static void reach_ref(struct reach *reach, const struct kl_ref *ref)
@@ -147,23 +147,23 @@ static void reach_data(struct reach *reach)
 
 	while (reach->ntodo) {
 		size_t obj = reach->todo[--reach->ntodo].obj, sec = reach->todo[reach->ntodo].sec;
-		const struct kl_object *object = reach->c->obj[obj];
+		const struct kl_object *object = reach->code->obj[obj];
 
 		for (size_t i = kl_object_rel_at(object, sec, 0);
 		     i < object->nrel && object->rel[i].sec == sec; i++) {
-			kl_code_ref(&ref, reach->c, obj, i, 0);
+			kl_code_ref(&ref, reach->code, obj, i, 0);
 			reach_ref(reach, &ref);
 		}
 	}
 }
 
 /* A function that ends in an ordinary instruction runs on into the next one. */
-static bool runs_on(const struct kl_code *code, size_t field)
+static bool runs_on(const struct kl_code *code, size_t func)
 {
-	const struct kl_func *fn = &code->func[field];
+	const struct kl_func *fn = &code->func[func];
 	const struct kl_insn *last = &code->insn[fn->first + fn->n - 1];
 
-	if (field + 1 >= code->nfunc || fn[1].obj != fn->obj || fn[1].sec != fn->sec)
+	if (func + 1 >= code->nfunc || fn[1].obj != fn->obj || fn[1].sec != fn->sec)
 		return false;
 	return !kl_insn_is_end(last) && !kl_insn_is_plain_jump(last) && !kl_insn_is_nop(last) &&
 	       !kl_insn_is_call(last);
@@ -173,23 +173,23 @@ static void reach_all(struct reach *reach)
 {
 	struct kl_ref ref;
 
-	for (size_t k = 0; k < reach->c->norder; k++) {
-		size_t field = reach->c->order[k];
+	for (size_t k = 0; k < reach->code->norder; k++) {
+		size_t func = reach->code->order[k];
 
-		for (size_t i = reach->c->func[field].first;
-		     i < reach->c->func[field].first + reach->c->func[field].n; i++) {
-			kl_code_insn_ref(&ref, reach->c, field, i);
+		for (size_t i = reach->code->func[func].first;
+		     i < reach->code->func[func].first + reach->code->func[func].n; i++) {
+			kl_code_insn_ref(&ref, reach->code, func, i);
 			reach_ref(reach, &ref);
 		}
-		if (runs_on(reach->c, field))
-			reach_func(reach, field + 1);
+		if (runs_on(reach->code, func))
+			reach_func(reach, func + 1);
 		reach_data(reach);
 	}
 }
 
 int kl_code_reach(struct kl_code *code, const char *entry)
 {
-	struct reach reach = { .c = code, .seen = kl_calloc(code->nobj, sizeof(*reach.seen)) };
+	struct reach reach = { .code = code, .seen = kl_calloc(code->nobj, sizeof(*reach.seen)) };
 	struct kl_ref ref = { 0 };
 	bool found = find_global(&ref, code, entry, 0) && ref.kind == KL_REF_CODE;
 

@@ -70,9 +70,9 @@ static void build_release(struct build *build)
 
 static bool ends_with(const char *text, const char *with)
 {
-	size_t n = strlen(text), count = strlen(with);
+	size_t n = strlen(text), len = strlen(with);
 
-	return n >= count && !strcmp(text + n - count, with);
+	return n >= len && !strcmp(text + n - len, with);
 }
 
 /* Once in a directory: all that is built there shares it. */
@@ -106,26 +106,26 @@ static int lay_out(const struct build *build)
 
 static int compile_one(struct build *build, const char *source, const char *object, bool ours)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", strchr(source, '/') + 1);
 
-	kl_strvec_push(&list, "gcc");
-	kl_strvec_push(&list, "-std=gnu11");
-	kl_strvec_push(&list, "-O2");
+	kl_strvec_push(&argv, "gcc");
+	kl_strvec_push(&argv, "-std=gnu11");
+	kl_strvec_push(&argv, "-O2");
 	for (size_t i = 0; !ours && build->flags && i < build->flags->n; i++)
-		kl_strvec_push(&list, build->flags->v[i]);
+		kl_strvec_push(&argv, build->flags->v[i]);
 	if (!ours && build->extra)
-		kl_strvec_pushv(&list, build->extra);
+		kl_strvec_pushv(&argv, build->extra);
 	if (ours)
-		kl_strvec_push(&list, "-fno-builtin");
-	kl_strvec_pushf(&list, "-march=%s", build->platform->march);
-	kl_strvec_pushv(&list, fixed_flags);
-	kl_strvec_pushf(&list, "-Isrc-%s", build->name);
-	kl_strvec_push(&list, "-c");
-	kl_strvec_push(&list, "-o");
-	kl_strvec_push(&list, object);
-	kl_strvec_push(&list, source);
-	return kl_tool_run(&build->tool, &list, NULL, what);
+		kl_strvec_push(&argv, "-fno-builtin");
+	kl_strvec_pushf(&argv, "-march=%s", build->platform->march);
+	kl_strvec_pushv(&argv, fixed_flags);
+	kl_strvec_pushf(&argv, "-Isrc-%s", build->name);
+	kl_strvec_push(&argv, "-c");
+	kl_strvec_push(&argv, "-o");
+	kl_strvec_push(&argv, object);
+	kl_strvec_push(&argv, source);
+	return kl_tool_run(&build->tool, &argv, NULL, what);
 }
 
 static int audit_failed(struct build *build, int err, const char *what)
@@ -179,7 +179,7 @@ static int check_entry(struct build *build)
 
 static int audit_objects(struct build *build)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const struct kl_object *const *objs = (const struct kl_object *const *)build->obj;
 	int err = check_entry(build);
@@ -189,12 +189,12 @@ static int audit_objects(struct build *build)
 				   "the kernel");
 	if (err < 0)
 		return err;
-	kl_strvec_push(&list, "objdump");
-	kl_strvec_push(&list, "-dzw");
-	kl_strvec_push(&list, "--no-show-raw-insn");
+	kl_strvec_push(&argv, "objdump");
+	kl_strvec_push(&argv, "-dzw");
+	kl_strvec_push(&argv, "--no-show-raw-insn");
 	for (size_t k = 0; k < build->objpath.n; k++)
-		kl_strvec_push(&list, build->objpath.v[k]);
-	err = kl_tool_run(&build->tool, &list, &text, "reading the machine code");
+		kl_strvec_push(&argv, build->objpath.v[k]);
+	err = kl_tool_run(&build->tool, &argv, &text, "reading the machine code");
 	if (!err)
 		err = kl_code_parse(&build->code, objs, build->nobj, text.ptr, text.len);
 	if (!err)
@@ -248,21 +248,21 @@ static int link_all(struct build *build, const char *so)
 		NULL
 	};
 	static const char *const after[] = { "-lm", "-lc", "-lgcc", NULL };
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *rt = kl_compile_runtime_path(build->platform);
 	int err = make_runtime(build, rt);
 
 	if (err < 0)
 		return err;
-	kl_strvec_pushv(&list, before);
-	kl_strvec_pushf(&list, "-Wl,--version-script=%s/exports,-soname=kernel", build->name);
-	kl_strvec_push(&list, "-o");
-	kl_strvec_push(&list, so);
+	kl_strvec_pushv(&argv, before);
+	kl_strvec_pushf(&argv, "-Wl,--version-script=%s/exports,-soname=kernel", build->name);
+	kl_strvec_push(&argv, "-o");
+	kl_strvec_push(&argv, so);
 	for (size_t k = 0; k < build->objpath.n; k++)
-		kl_strvec_push(&list, build->objpath.v[k]);
-	kl_strvec_push(&list, rt);
-	kl_strvec_pushv(&list, after);
-	return kl_tool_run(&build->tool, &list, NULL, "linking");
+		kl_strvec_push(&argv, build->objpath.v[k]);
+	kl_strvec_push(&argv, rt);
+	kl_strvec_pushv(&argv, after);
+	return kl_tool_run(&build->tool, &argv, NULL, "linking");
 }
 
 /* Sources to dir/<name>.so, audited; the code is left in `build`. */

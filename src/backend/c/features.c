@@ -110,18 +110,18 @@ static struct shown *look_up(const char *op)
 /* x ^ x, x == x: a constant, no arithmetic. */
 static bool is_idiom(const struct kl_insn *in, bool logical)
 {
-	const char *left = in->args, *right = strchr(left, ',');
-	size_t n = right ? (size_t)(right - left) : 0;
+	const char *first = in->args, *comma = strchr(first, ',');
+	size_t n = comma ? (size_t)(comma - first) : 0;
 
-	if (!n || left[0] != '%' || strncmp(left, right + 1, n) ||
-	    (right[1 + n] && right[1 + n] != ',' && right[1 + n] != '{'))
+	if (!n || first[0] != '%' || strncmp(first, comma + 1, n) ||
+	    (comma[1 + n] && comma[1 + n] != ',' && comma[1 + n] != '{'))
 		return false;
 	return logical || strstr(in->op, "pcmpeq") || strstr(in->op, "psub") ||
 	       strstr(in->op, "ternlog");
 }
 
 struct scan {
-	const struct kl_code *c;
+	const struct kl_code *code;
 	struct kl_strvec *out;
 	struct kl_map seen; /* mnemonic -> struct shown */
 	uint32_t bits;
@@ -150,9 +150,9 @@ static void scan_insn(struct scan *scan, const struct kl_insn *in)
 /* Writable static memory, and constant tables of at least a cache line. */
 static void scan_data(struct scan *scan, const struct kl_ref *ref)
 {
-	const struct kl_object *object = scan->c->obj[ref->obj];
+	const struct kl_object *object = scan->code->obj[ref->obj];
 	const struct kl_osec *sec = &object->sec[ref->sec];
-	size_t row;
+	size_t rel;
 
 	if (sec->flags & SHF_WRITE) {
 		/* constant pointers are writable until the loader is done */
@@ -162,8 +162,8 @@ static void scan_data(struct scan *scan, const struct kl_ref *ref)
 	}
 	if (kl_osec_is_code(sec) || (sec->flags & SHF_MERGE) || sec->size < 64)
 		return;
-	row = kl_object_rel_at(object, ref->sec, 0);
-	if (row == object->nrel) /* jump tables have relocations */
+	rel = kl_object_rel_at(object, ref->sec, 0);
+	if (rel == object->nrel) /* jump tables have relocations */
 		scan->table = true;
 }
 
@@ -178,15 +178,15 @@ static void emit_call(struct scan *scan, const struct kl_insn *in, const struct 
 		kl_strvec_push(scan->out, "call.indirect");
 }
 
-static void scan_refs(struct scan *scan, size_t field)
+static void scan_refs(struct scan *scan, size_t func)
 {
-	const struct kl_func *fn = &scan->c->func[field];
+	const struct kl_func *fn = &scan->code->func[func];
 	struct kl_ref ref;
 
 	for (size_t i = fn->first; i < fn->first + fn->n; i++) {
-		const struct kl_insn *in = &scan->c->insn[i];
+		const struct kl_insn *in = &scan->code->insn[i];
 
-		kl_code_insn_ref(&ref, scan->c, field, i);
+		kl_code_insn_ref(&ref, scan->code, func, i);
 		if (ref.kind == KL_REF_DATA)
 			scan_data(scan, &ref);
 		emit_call(scan, in, &ref);
@@ -198,8 +198,8 @@ static void scan_refs(struct scan *scan, size_t field)
 /* "16(%rsp)" at the end or the start of the operands; NULL: no fixed stack slot. */
 static const char *stack_slot(const struct kl_insn *in, bool store, size_t *len)
 {
-	const char *left = in->args, *open = strchr(left, '(');
-	const char *text = left, *end;
+	const char *args = in->args, *open = strchr(args, '(');
+	const char *slot = args, *end;
 
 	if (!open || (strncmp(open, "(%rsp)", 6) && strncmp(open, "(%rbp)", 6)))
 		return NULL;
@@ -207,15 +207,15 @@ static const char *stack_slot(const struct kl_insn *in, bool store, size_t *len)
 	if (store) {
 		if (*end)
 			return NULL;
-		for (text = open; text > left && text[-1] != ','; text--)
+		for (slot = open; slot > args && slot[-1] != ','; slot--)
 			;
-		if (text == left)
+		if (slot == args)
 			return NULL;
 	} else if (*end != ',') {
 		return NULL;
 	}
-	*len = (size_t)(end - text);
-	return text;
+	*len = (size_t)(end - slot);
+	return slot;
 }
 
 static bool vector_move(const struct kl_insn *in)
@@ -225,16 +225,16 @@ static bool vector_move(const struct kl_insn *in)
 	return matches_any("mova* movu* movdqa* movdqu*", stem);
 }
 
-static void scan_stack(struct scan *scan, size_t field)
+static void scan_stack(struct scan *scan, size_t func)
 {
 	KL_AUTO(kl_map_release) struct kl_map stored = KL_MAP_INIT;
-	const struct kl_func *fn = &scan->c->func[field];
+	const struct kl_func *fn = &scan->code->func[func];
 	bool spill = false, large = false;
 
 	for (size_t i = fn->first; i < fn->first + fn->n; i++) {
-		const struct kl_insn *in = &scan->c->insn[i];
-		KL_AUTO(kl_freep) char *at = NULL;
-		const char *pos;
+		const struct kl_insn *in = &scan->code->insn[i];
+		KL_AUTO(kl_freep) char *slot = NULL;
+		const char *at;
 		size_t n;
 
 		if (!strncmp(in->op, "sub", 3) && in->args[0] == '$' && strstr(in->args, ",%rsp") &&
@@ -242,12 +242,12 @@ static void scan_stack(struct scan *scan, size_t field)
 			large = true;
 		if (!kl_insn_width(in))
 			continue;
-		if (vector_move(in) && (pos = stack_slot(in, true, &n))) {
-			at = kl_strndup(pos, n);
-			kl_map_put(&stored, at, scan);
-		} else if ((pos = stack_slot(in, false, &n))) {
-			at = kl_strndup(pos, n);
-			spill |= kl_map_get(&stored, at) != NULL;
+		if (vector_move(in) && (at = stack_slot(in, true, &n))) {
+			slot = kl_strndup(at, n);
+			kl_map_put(&stored, slot, scan);
+		} else if ((at = stack_slot(in, false, &n))) {
+			slot = kl_strndup(at, n);
+			spill |= kl_map_get(&stored, slot) != NULL;
 		}
 	}
 	if (spill)
@@ -259,7 +259,7 @@ static void scan_stack(struct scan *scan, size_t field)
 /* ---- loops and recursion ---- */
 
 struct nest {
-	const struct kl_code *c;
+	const struct kl_code *code;
 	unsigned **depth; /* per function: per instruction */
 	unsigned *total;  /* deepest nest from this function's start on, calls followed */
 	char *state;      /* 0 new, 1 on the path, 2 done */
@@ -267,51 +267,51 @@ struct nest {
 };
 
 /* Function that an instruction calls, or jumps to the start of. */
-static size_t called_function(const struct kl_code *code, size_t field, size_t i)
+static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 {
 	const struct kl_insn *in = &code->insn[i];
 	struct kl_ref ref;
 
 	if (!kl_insn_is_call(in) && !kl_insn_is_jump(in))
 		return code->nfunc;
-	kl_code_insn_ref(&ref, code, field, i);
+	kl_code_insn_ref(&ref, code, func, i);
 	if (ref.kind != KL_REF_CODE ||
 	    (!kl_insn_is_call(in) && ref.insn != code->func[ref.func].first))
 		return code->nfunc;
 	/* a jump to one's own first instruction is a loop */
-	return ref.func == field && !kl_insn_is_call(in) ? code->nfunc : ref.func;
+	return ref.func == func && !kl_insn_is_call(in) ? code->nfunc : ref.func;
 }
 
 /*
  * One step of a depth-first walk over the calls: the next callee to enter, or nfunc when `field` is
  * done.
  */
-static size_t advance_nest(struct nest *nest, size_t field, size_t *next)
+static size_t advance_nest(struct nest *nest, size_t func, size_t *next)
 {
-	const struct kl_func *fn = &nest->c->func[field];
+	const struct kl_func *fn = &nest->code->func[func];
 
 	for (; *next < fn->n; (*next)++) {
-		size_t group = called_function(nest->c, field, fn->first + *next);
-		unsigned here = nest->depth[field][*next];
+		size_t callee = called_function(nest->code, func, fn->first + *next);
+		unsigned here = nest->depth[func][*next];
 
-		if (group == nest->c->nfunc) {
-			nest->total[field] = here > nest->total[field] ? here : nest->total[field];
+		if (callee == nest->code->nfunc) {
+			nest->total[func] = here > nest->total[func] ? here : nest->total[func];
 			continue;
 		}
-		if (nest->state[group] == 0)
-			return group;
-		if (nest->state[group] == 1)
+		if (nest->state[callee] == 0)
+			return callee;
+		if (nest->state[callee] == 1)
 			nest->recursion = true;
-		else if (here + nest->total[group] > nest->total[field])
-			nest->total[field] = here + nest->total[group];
+		else if (here + nest->total[callee] > nest->total[func])
+			nest->total[func] = here + nest->total[callee];
 	}
-	return nest->c->nfunc;
+	return nest->code->nfunc;
 }
 
 static void walk_nest(struct nest *nest, size_t root)
 {
-	KL_AUTO(kl_freep) size_t *stack = kl_calloc(nest->c->nfunc, sizeof(*stack));
-	KL_AUTO(kl_freep) size_t *next = kl_calloc(nest->c->nfunc, sizeof(*next));
+	KL_AUTO(kl_freep) size_t *stack = kl_calloc(nest->code->nfunc, sizeof(*stack));
+	KL_AUTO(kl_freep) size_t *next = kl_calloc(nest->code->nfunc, sizeof(*next));
 	size_t depth = 0;
 
 	if (nest->state[root])
@@ -319,23 +319,23 @@ static void walk_nest(struct nest *nest, size_t root)
 	stack[depth++] = root;
 	nest->state[root] = 1;
 	while (depth) {
-		size_t field = stack[depth - 1], group = advance_nest(nest, field, &next[field]);
+		size_t func = stack[depth - 1], callee = advance_nest(nest, func, &next[func]);
 
-		if (group == nest->c->nfunc) {
-			nest->state[field] = 2;
+		if (callee == nest->code->nfunc) {
+			nest->state[func] = 2;
 			depth--;
 			continue;
 		}
-		nest->state[group] = 1;
-		stack[depth++] = group;
+		nest->state[callee] = 1;
+		stack[depth++] = callee;
 	}
 }
 
 static void emit_loops(struct scan *scan)
 {
-	const struct kl_code *code = scan->c;
+	const struct kl_code *code = scan->code;
 	struct nest nest = {
-		.c = code,
+		.code = code,
 		.depth = kl_calloc(code->nfunc, sizeof(*nest.depth)),
 		.total = kl_calloc(code->nfunc, sizeof(*nest.total)),
 		.state = kl_calloc(code->nfunc, 1),
@@ -344,11 +344,11 @@ static void emit_loops(struct scan *scan)
 	unsigned most = 0;
 
 	for (size_t k = 0; k < code->norder; k++) {
-		size_t field = code->order[k];
+		size_t func = code->order[k];
 
-		nest.depth[field] = kl_calloc(code->func[field].n, sizeof(**nest.depth));
-		known &= kl_code_loops(code, field, nest.depth[field]);
-		if (kl_code_has_table(code, field))
+		nest.depth[func] = kl_calloc(code->func[func].n, sizeof(**nest.depth));
+		known &= kl_code_loops(code, func, nest.depth[func]);
+		if (kl_code_has_table(code, func))
 			kl_strvec_push(scan->out, "jump-table");
 	}
 	for (size_t k = 0; k < code->norder; k++) /* those that are only pointed at, too */
@@ -361,8 +361,8 @@ static void emit_loops(struct scan *scan)
 		kl_strvec_push(scan->out, "loop.depth.unknown");
 	if (nest.recursion)
 		kl_strvec_push(scan->out, "recursion");
-	for (size_t field = 0; field < code->nfunc; field++)
-		free(nest.depth[field]);
+	for (size_t func = 0; func < code->nfunc; func++)
+		free(nest.depth[func]);
 	free(nest.depth);
 	free(nest.total);
 	free(nest.state);
@@ -392,7 +392,7 @@ static void emit_bits(struct scan *scan)
 
 void kl_code_features(struct kl_strvec *out, const struct kl_code *code)
 {
-	struct scan scan = { .c = code, .out = out, .seen = { .free_value = free } };
+	struct scan scan = { .code = code, .out = out, .seen = { .free_value = free } };
 
 	for (size_t k = 0; k < code->norder; k++) {
 		const struct kl_func *func = &code->func[code->order[k]];

@@ -70,13 +70,13 @@ static int copy_name(char **out, Elf *elf, size_t strtab, size_t at, const char 
 
 static int read_section(struct kl_object *object, Elf *elf, size_t strtab, Elf_Scn *scn)
 {
-	struct kl_osec *osec = &object->sec[object->nsec];
+	struct kl_osec *section = &object->sec[object->nsec];
 	GElf_Shdr shdr;
 	int err;
 
 	if (!gelf_getshdr(scn, &shdr))
 		return bad_object(object, elf_errmsg(-1));
-	*osec = (struct kl_osec){
+	*section = (struct kl_osec){
 		.type = shdr.sh_type,
 		.flags = shdr.sh_flags,
 		.size = shdr.sh_size,
@@ -84,7 +84,7 @@ static int read_section(struct kl_object *object, Elf *elf, size_t strtab, Elf_S
 		.align = shdr.sh_addralign,
 		.addr = shdr.sh_addr,
 	};
-	err = copy_name(&osec->name, elf, strtab, shdr.sh_name, "section");
+	err = copy_name(&section->name, elf, strtab, shdr.sh_name, "section");
 	if (err < 0)
 		return err;
 	object->nsec++;
@@ -92,7 +92,7 @@ static int read_section(struct kl_object *object, Elf *elf, size_t strtab, Elf_S
 		return 0;
 	if (shdr.sh_offset > object->len || shdr.sh_size > object->len - shdr.sh_offset)
 		return bad_object(object, "a section lies outside the file");
-	osec->data = object->bytes + shdr.sh_offset;
+	section->data = object->bytes + shdr.sh_offset;
 	return 0;
 }
 
@@ -266,7 +266,7 @@ size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off
 	return lo < object->nrel && object->rel[lo].sec == sec ? lo : object->nrel;
 }
 
-bool kl_osec_is_code(const struct kl_osec *osec)
+bool kl_osec_is_code(const struct kl_osec *section)
 {
-	return (osec->flags & SHF_EXECINSTR) && (osec->flags & SHF_ALLOC);
+	return (section->flags & SHF_EXECINSTR) && (section->flags & SHF_ALLOC);
 }

@@ -69,6 +69,6 @@ KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
 /** First relocation of `sec` at or behind `off`; returns nrel if there is none in that section. */
 size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off);
 /** Is it a section with instructions? */
-bool kl_osec_is_code(const struct kl_osec *osec);
+bool kl_osec_is_code(const struct kl_osec *section);
 
 #endif

@@ -55,9 +55,9 @@ static void build_release(struct build *build)
 
 static bool ends_with(const char *text, const char *with)
 {
-	size_t n = strlen(text), count = strlen(with);
+	size_t n = strlen(text), len = strlen(with);
 
-	return n >= count && !strcmp(text + n - count, with);
+	return n >= len && !strcmp(text + n - len, with);
 }
 
 /* -- files ------------------------------------------------------------------------------ */
@@ -109,10 +109,10 @@ static void fixed_env(struct build *build)
 
 /* -- tools -------------------------------------------------------------------------------- */
 
-static void add_defines(struct kl_strvec *list, const struct kl_plan_compile *compile)
+static void add_defines(struct kl_strvec *argv, const struct kl_plan_compile *compile)
 {
 	for (size_t i = 0; i < compile->ndefine; i++)
-		kl_strvec_pushf(list, "-D%s=%lld", compile->define[i].name,
+		kl_strvec_pushf(argv, "-D%s=%lld", compile->define[i].name,
 				(long long)compile->define[i].value);
 }
 
@@ -128,36 +128,36 @@ static char *kept_ptx(const struct build *build, const char *keep)
 /* To `cubin`, the PTX into the folder `keep`. */
 static int run_nvcc(struct build *build, const char *keep, const char *cubin, bool lines)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", build->source->path);
 	const struct kl_plan_compile *compile = kl_plan_compile(build->launch->plan);
 	const char *arch = build->launch->arch + (strncmp(build->launch->arch, "sm_", 3) ? 0 : 3);
 	int err;
 
-	kl_strvec_push(&list, build->nvcc->nvcc);
-	kl_strvec_push(&list, "-cubin");
-	kl_strvec_pushf(&list, "-gencode=arch=compute_%s,code=sm_%s", arch, arch);
-	kl_strvec_pushf(&list, "-std=%s", compile->std);
-	kl_strvec_push(&list, "-DNDEBUG");
-	kl_strvec_push(&list, "-Xptxas=-v");
-	kl_strvec_push(&list, "--keep");
-	kl_strvec_pushf(&list, "--keep-dir=%s", keep);
+	kl_strvec_push(&argv, build->nvcc->nvcc);
+	kl_strvec_push(&argv, "-cubin");
+	kl_strvec_pushf(&argv, "-gencode=arch=compute_%s,code=sm_%s", arch, arch);
+	kl_strvec_pushf(&argv, "-std=%s", compile->std);
+	kl_strvec_push(&argv, "-DNDEBUG");
+	kl_strvec_push(&argv, "-Xptxas=-v");
+	kl_strvec_push(&argv, "--keep");
+	kl_strvec_pushf(&argv, "--keep-dir=%s", keep);
 	for (size_t i = 0; build->flags && i < build->flags->n; i++)
 		if (strcmp(build->flags->v[i], "-lineinfo"))
-			kl_strvec_push(&list, build->flags->v[i]);
-	add_defines(&list, compile);
+			kl_strvec_push(&argv, build->flags->v[i]);
+	add_defines(&argv, compile);
 	if (build->extra)
-		kl_strvec_pushv(&list, build->extra);
+		kl_strvec_pushv(&argv, build->extra);
 	if (lines)
-		kl_strvec_push(&list, "-lineinfo");
-	kl_strvec_pushf(&list, "-Isrc-%s", build->name);
+		kl_strvec_push(&argv, "-lineinfo");
+	kl_strvec_pushf(&argv, "-Isrc-%s", build->name);
 	if (build->headers)
-		kl_headers_flags(&list, build->known, build->headers);
-	kl_strvec_push(&list, "-o");
-	kl_strvec_push(&list, cubin);
-	kl_strvec_pushf(&list, "src-%s/%s", build->name, build->source->path);
+		kl_headers_flags(&argv, build->known, build->headers);
+	kl_strvec_push(&argv, "-o");
+	kl_strvec_push(&argv, cubin);
+	kl_strvec_pushf(&argv, "src-%s/%s", build->name, build->source->path);
 	build->tool.said = &build->verbose;
-	err = kl_tool_run(&build->tool, &list, NULL, what);
+	err = kl_tool_run(&build->tool, &argv, NULL, what);
 	build->tool.said = NULL;
 	if (err == KL_ENO && strstr(build->verbose.ptr, "cc1plus") &&
 	    strstr(build->verbose.ptr, "cannot execute"))

@@ -232,8 +232,8 @@ static int take_param(struct kl_cubin_kernel *kernel, const unsigned char *bytes
 	return 0;
 }
 
-static int of_kernel(struct kl_cubin *cubin, struct kl_cubin_kernel *kernel, int attr,
-		     const unsigned char *bytes, size_t n)
+static int take_kernel_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *kernel, int attr,
+			    const unsigned char *bytes, size_t n)
 {
 	switch (attr) {
 	case ATTR_KPARAM_INFO:
@@ -265,8 +265,8 @@ static int of_kernel(struct kl_cubin *cubin, struct kl_cubin_kernel *kernel, int
 }
 
 /* Of the module: function's symbol, value. */
-static int of_module(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int attr,
-		     const unsigned char *bytes, size_t n)
+static int take_module_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int attr,
+			    const unsigned char *bytes, size_t n)
 {
 	struct kl_cubin_kernel *kernel = NULL;
 
@@ -286,8 +286,8 @@ static int of_module(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int a
 	return 0;
 }
 
-static int of_compat(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int attr,
-		     const unsigned char *bytes, size_t n)
+static int take_compat_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int attr,
+			    const unsigned char *bytes, size_t n)
 {
 	if (attr == COMPAT_SPECIFIC)
 		cubin->specific = n && bytes[0];
@@ -335,9 +335,9 @@ static int read_info(struct kl_cubin *cubin)
 	int err = 0;
 
 	if (module && module->data)
-		err = read_attributes(cubin, NULL, module, of_module);
+		err = read_attributes(cubin, NULL, module, take_module_attr);
 	if (!err && compat && compat->data)
-		err = read_attributes(cubin, NULL, compat, of_compat);
+		err = read_attributes(cubin, NULL, compat, take_compat_attr);
 	for (size_t i = 0; !err && i < cubin->nkernel; i++) {
 		KL_AUTO(kl_freep) char *name = kl_asprintf(".nv.info.%s", cubin->kernel[i].name);
 		const struct kl_cubin_section *section = kl_cubin_section(cubin, name);
@@ -346,7 +346,7 @@ static int read_info(struct kl_cubin *cubin)
 			return kl_error(KL_ENO,
 					"the cubin does not say what kernel '%s' wants passed",
 					cubin->kernel[i].name);
-		err = read_attributes(cubin, &cubin->kernel[i], section, of_kernel);
+		err = read_attributes(cubin, &cubin->kernel[i], section, take_kernel_attr);
 		if (!err)
 			err = static_smem(cubin, &cubin->kernel[i]);
 	}

@@ -228,7 +228,7 @@ static void add_matrix(struct kl_strvec *out, const char *feature, const char *o
 
 /* -- facts --------------------------------------------------------------------------------- */
 
-static void by_rules(struct kl_strvec *out, const char *op, const struct rule *rule, size_t n)
+static void add_by_rules(struct kl_strvec *out, const char *op, const struct rule *rule, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (fnmatch(rule[i].pattern, op, 0))
@@ -246,13 +246,14 @@ static bool starts_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-static void of_function(struct kl_strvec *out, const struct kl_ptx_fn *fn, const char *verbose)
+static void add_function_features(struct kl_strvec *out, const struct kl_ptx_fn *fn,
+				  const char *verbose)
 {
 	struct kl_cuda_spill spill = kl_cuda_spill(verbose, fn->name);
 	bool local = false;
 
 	for (size_t i = 0; i < fn->nop; i++) {
-		by_rules(out, fn->op[i].name, ptx_rules, KL_ARRAY_SIZE(ptx_rules));
+		add_by_rules(out, fn->op[i].name, ptx_rules, KL_ARRAY_SIZE(ptx_rules));
 		local |= starts_with(fn->op[i].name, "ld.local") ||
 			 starts_with(fn->op[i].name, "st.local");
 	}
@@ -272,7 +273,7 @@ static void of_function(struct kl_strvec *out, const struct kl_ptx_fn *fn, const
 		kl_strvec_push(out, "local");
 }
 
-static void of_plan(struct kl_strvec *out, const struct kl_cuda_wish *wish)
+static void add_plan_features(struct kl_strvec *out, const struct kl_cuda_wish *wish)
 {
 	for (size_t i = 0; i < wish->nlaunch; i++) {
 		if (wish->launch[i].cluster > 1)
@@ -294,7 +295,7 @@ void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *code)
 
 	for (size_t i = 0; code->ptx && i < code->ptx->nfn; i++)
 		if (code->ptx->fn[i].reached && code->ptx->fn[i].defined)
-			of_function(&all, &code->ptx->fn[i], code->verbose);
+			add_function_features(&all, &code->ptx->fn[i], code->verbose);
 	for (size_t i = 0; code->ptx && i < code->ptx->nvar; i++)
 		if (code->ptx->var[i].reached && code->ptx->var[i].space != KL_PTX_SHARED)
 			kl_strvec_push(&all, "table");
@@ -302,9 +303,9 @@ void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *code)
 		const struct kl_sass_fn *fn = kl_sass_function(code->sass, code->wish->name.v[i]);
 
 		for (size_t k = 0; fn && k < fn->nop; k++)
-			by_rules(&all, fn->op[k].name, sass_rules, KL_ARRAY_SIZE(sass_rules));
+			add_by_rules(&all, fn->op[k].name, sass_rules, KL_ARRAY_SIZE(sass_rules));
 	}
-	of_plan(&all, code->wish);
+	add_plan_features(&all, code->wish);
 	kl_strvec_uniq(&all);
 	for (size_t i = 0; i < all.n; i++)
 		kl_strvec_push(out, all.v[i]);

@@ -44,7 +44,7 @@ static const struct kl_osec *only_section(const struct kl_object *object, const 
 	return found;
 }
 
-static int check_section(const struct kl_osec *osec)
+static int check_section(const struct kl_osec *section)
 {
 	static const char *const usual[] = {
 		".text",       ".rodata",           ".data",      ".bss",
@@ -52,29 +52,30 @@ static int check_section(const struct kl_osec *osec)
 		".init_array", ".lrodata",          ".ldata",     ".lbss",
 	};
 
-	if (!strcmp(osec->name, ".note.GNU-stack") && osec->flags & SHF_EXECINSTR)
+	if (!strcmp(section->name, ".note.GNU-stack") && section->flags & SHF_EXECINSTR)
 		return kl_error(KL_ENO, "asks for an executable stack");
-	if (starts_with(osec->name, ".gnu.lto_"))
+	if (starts_with(section->name, ".gnu.lto_"))
 		return kl_error(KL_ENO, "is no machine code but the compiler's intermediate form");
-	if (!(osec->flags & SHF_ALLOC) || osec->type == SHT_NOTE)
+	if (!(section->flags & SHF_ALLOC) || section->type == SHT_NOTE)
 		return 0;
-	if (osec->flags & SHF_TLS)
-		return kl_error(KL_ENO, "has thread-local storage: section '%s'", osec->name);
-	if (osec->flags & SHF_WRITE && osec->flags & SHF_EXECINSTR)
+	if (section->flags & SHF_TLS)
+		return kl_error(KL_ENO, "has thread-local storage: section '%s'", section->name);
+	if (section->flags & SHF_WRITE && section->flags & SHF_EXECINSTR)
 		return kl_error(KL_ENO, "has a section that is writable and executable: '%s'",
-				osec->name);
-	if (osec->type == SHT_INIT_ARRAY && !strcmp(osec->name, ".init_array") && osec->size == 8)
+				section->name);
+	if (section->type == SHT_INIT_ARRAY && !strcmp(section->name, ".init_array") &&
+	    section->size == 8)
 		return 0;
-	if (osec->type == SHT_INIT_ARRAY || osec->type == SHT_FINI_ARRAY ||
-	    osec->type == SHT_PREINIT_ARRAY || starts_with(osec->name, ".init_array"))
+	if (section->type == SHT_INIT_ARRAY || section->type == SHT_FINI_ARRAY ||
+	    section->type == SHT_PREINIT_ARRAY || starts_with(section->name, ".init_array"))
 		return kl_error(KL_ENO,
 				"has code that runs at load: section '%s' (a static object with a "
 				"constructor?)",
-				osec->name);
+				section->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(usual); i++)
-		if (is_family(osec->name, usual[i]))
+		if (is_family(section->name, usual[i]))
 			return 0;
-	return kl_error(KL_ENO, "defines a section of its own: '%s'", osec->name);
+	return kl_error(KL_ENO, "defines a section of its own: '%s'", section->name);
 }
 
 static int check_sections(const struct kl_object *object)

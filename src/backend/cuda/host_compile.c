@@ -128,32 +128,32 @@ static int compile_source(struct build *build)
 		"-fno-stack-clash-protection,-fcf-protection=none,-fno-threadsafe-statics,-fno-gnu-unique,"
 		"-fno-ident,-U_FORTIFY_SOURCE,-fno-sanitize=all,-fno-profile-generate,-g0,-O2";
 	const struct kl_contract *contract = build->surface->contract;
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", build->source->path);
 	const char *arch = contract->arch + 3; /* "sm_" */
 	int err;
 
-	kl_strvec_push(&list, build->nvcc->nvcc);
-	kl_strvec_push(&list, "-c");
-	kl_strvec_pushf(&list, "-gencode=arch=compute_%s,code=sm_%s", arch, arch);
-	kl_strvec_pushf(&list, "-std=%s", contract->std);
-	kl_strvec_push(&list, "-DNDEBUG");
-	kl_strvec_push(&list, "--no-compress");
-	kl_strvec_push(&list, "-Xptxas=-v");
-	kl_strvec_push(&list, "--keep");
-	kl_strvec_push(&list, "--keep-dir=tmp-kernel");
+	kl_strvec_push(&argv, build->nvcc->nvcc);
+	kl_strvec_push(&argv, "-c");
+	kl_strvec_pushf(&argv, "-gencode=arch=compute_%s,code=sm_%s", arch, arch);
+	kl_strvec_pushf(&argv, "-std=%s", contract->std);
+	kl_strvec_push(&argv, "-DNDEBUG");
+	kl_strvec_push(&argv, "--no-compress");
+	kl_strvec_push(&argv, "-Xptxas=-v");
+	kl_strvec_push(&argv, "--keep");
+	kl_strvec_push(&argv, "--keep-dir=tmp-kernel");
 	for (size_t i = 0; i < contract->flags.n; i++)
-		kl_strvec_push(&list, contract->flags.v[i]);
-	kl_strvec_push(&list, host_flags);
-	kl_strvec_push(&list, "-include=rt/klineage.h");
-	kl_strvec_push(&list, "-Isrc-kernel");
-	kl_strvec_push(&list, "-Irt/std");
-	kl_headers_flags(&list, build->known, &contract->headers);
-	kl_strvec_push(&list, "-o");
-	kl_strvec_push(&list, "kernel.o");
-	kl_strvec_pushf(&list, "src-kernel/%s", build->source->path);
+		kl_strvec_push(&argv, contract->flags.v[i]);
+	kl_strvec_push(&argv, host_flags);
+	kl_strvec_push(&argv, "-include=rt/klineage.h");
+	kl_strvec_push(&argv, "-Isrc-kernel");
+	kl_strvec_push(&argv, "-Irt/std");
+	kl_headers_flags(&argv, build->known, &contract->headers);
+	kl_strvec_push(&argv, "-o");
+	kl_strvec_push(&argv, "kernel.o");
+	kl_strvec_pushf(&argv, "src-kernel/%s", build->source->path);
 	build->tool.said = &build->verbose;
-	err = kl_tool_run(&build->tool, &list, NULL, what);
+	err = kl_tool_run(&build->tool, &argv, NULL, what);
 	build->tool.said = NULL;
 	if (err == KL_ENO && strstr(build->verbose.ptr, "cc1plus") &&
 	    strstr(build->verbose.ptr, "cannot execute"))
@@ -205,22 +205,22 @@ static int link_all(struct build *build)
 	static const char *const after[] = {
 		"-lcudart", "-lstdc++", "-lm", "-lgcc_s", "-lc", NULL
 	};
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT, names = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec compile = KL_STRVEC_INIT, link = KL_STRVEC_INIT;
 	int err;
 
-	kl_strvec_pushv(&list, runtime);
-	kl_strvec_pushv(&names, before);
-	kl_strvec_pushf(&names, "-L%s/lib64", build->nvcc->root);
-	kl_strvec_pushf(&names, "-L%s/lib", build->nvcc->root);
-	kl_strvec_pushv(&names, after);
-	err = kl_tool_run(&build->tool, &list, NULL, "compiling the gate's runtime");
-	return err ? err : kl_tool_run(&build->tool, &names, NULL, "linking");
+	kl_strvec_pushv(&compile, runtime);
+	kl_strvec_pushv(&link, before);
+	kl_strvec_pushf(&link, "-L%s/lib64", build->nvcc->root);
+	kl_strvec_pushf(&link, "-L%s/lib", build->nvcc->root);
+	kl_strvec_pushv(&link, after);
+	err = kl_tool_run(&build->tool, &compile, NULL, "compiling the gate's runtime");
+	return err ? err : kl_tool_run(&build->tool, &link, NULL, "linking");
 }
 
 /* -- audit ---------------------------------------------------------------------------------- */
 
 /* Every kernel it holds may be launched, with whatever its host code thinks of. */
-static void wish_all(struct build *build)
+static void require_all(struct build *build)
 {
 	snprintf(build->wish.arch, sizeof(build->wish.arch), "%s", build->surface->contract->arch);
 	for (size_t i = 0; i < build->cubin->nkernel; i++)
@@ -240,7 +240,7 @@ static int audit_device(struct build *build)
 		err = kl_audit_host_kernels(build->cubin);
 	if (err < 0)
 		return err;
-	wish_all(build);
+	require_all(build);
 	err = kl_ptx_reach(&build->ptx, (const char *const *)build->wish.name.v,
 			   build->wish.name.n);
 	if (!err && kl_sass_read(&build->sass, build->tool.jail, build->nvcc, build->dir,
@@ -263,7 +263,7 @@ static int defines_entry(struct build *build)
 
 static int audit_host(struct build *build)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, "kernel.o");
 	const struct kl_object *const *objects = (const struct kl_object *const *)&build->object;
@@ -275,11 +275,11 @@ static int audit_host(struct build *build)
 		err = kl_audit_host_object(build->object, build->cubin);
 	if (err < 0)
 		return err;
-	kl_strvec_push(&list, "objdump");
-	kl_strvec_push(&list, "-dzw");
-	kl_strvec_push(&list, "--no-show-raw-insn");
-	kl_strvec_push(&list, "kernel.o");
-	err = kl_tool_run(&build->tool, &list, &text, "reading the machine code");
+	kl_strvec_push(&argv, "objdump");
+	kl_strvec_push(&argv, "-dzw");
+	kl_strvec_push(&argv, "--no-show-raw-insn");
+	kl_strvec_push(&argv, "kernel.o");
+	err = kl_tool_run(&build->tool, &argv, &text, "reading the machine code");
 	if (!err)
 		err = kl_code_parse(&build->code, objects, 1, text.ptr, text.len);
 	return err ? err : kl_code_audit(&build->code);

@@ -58,7 +58,7 @@ static void write_map(struct kl_buf *buf, const struct kl_plan_map *map)
 	kl_buf_addch(buf, '\n');
 }
 
-static size_t number_of(struct kl_cuda_wish *wish, const char *kernel)
+static size_t kernel_number(struct kl_cuda_wish *wish, const char *kernel)
 {
 	size_t i;
 
@@ -72,7 +72,7 @@ static size_t number_of(struct kl_cuda_wish *wish, const char *kernel)
 static void take_launch(struct kl_cuda_wish *wish, const struct kl_plan_launch *launch,
 			size_t point, bool prepare)
 {
-	size_t number = number_of(wish, launch->kernel);
+	size_t number = kernel_number(wish, launch->kernel);
 	struct kl_cuda_launch *to;
 
 	KL_GROW(wish->launch, wish->nlaunch + 1, wish->alloc);
@@ -101,9 +101,9 @@ static void take_launch(struct kl_cuda_wish *wish, const struct kl_plan_launch *
 	kl_buf_addch(&wish->text, '\n');
 }
 
-static int at_point(struct kl_cuda_wish *wish, const struct kl_launch *launch,
-		    const struct kl_contract *contract, size_t point,
-		    const struct kl_plan_facts *facts)
+static int add_point(struct kl_cuda_wish *wish, const struct kl_launch *launch,
+		     const struct kl_contract *contract, size_t point,
+		     const struct kl_plan_facts *facts)
 {
 	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
 	const struct kl_dims *dims = kl_contract_point(contract, point, NULL);
@@ -144,7 +144,7 @@ int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *launch,
 	for (size_t i = 0; i < n; i++)
 		kl_strvec_push(&wish.name, name[i]);
 	for (size_t i = 0; !err && i < kl_contract_npoints(contract); i++)
-		err = at_point(&wish, launch, contract, i, &facts);
+		err = add_point(&wish, launch, contract, i, &facts);
 	if (err < 0) {
 		kl_cuda_wish_release(&wish);
 		return err;

@@ -81,16 +81,16 @@ static int ask_version(struct kl_nvcc *nvcc)
 	const char *argv[] = { nvcc->nvcc, "--version", NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	int err = kl_proc_output(&buf, argv);
-	const char *value;
+	const char *version;
 
 	if (err == KL_EINTR)
 		return err;
-	value = err < 0 ? NULL : strstr(buf.ptr, ", V");
-	if (!value || !isdigit((unsigned char)value[3]))
+	version = err < 0 ? NULL : strstr(buf.ptr, ", V");
+	if (!version || !isdigit((unsigned char)version[3]))
 		return kl_error(KL_ECANNOT, "'%s --version' does not say which nvcc it is",
 				nvcc->nvcc);
 	snprintf(nvcc->version, sizeof(nvcc->version), "nvcc %.*s",
-		 (int)strspn(value + 3, "0123456789."), value + 3);
+		 (int)strspn(version + 3, "0123456789."), version + 3);
 	return 0;
 }
 

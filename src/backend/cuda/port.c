@@ -21,26 +21,26 @@ static char *arch_of(const char *platform)
 /* Copy of a launch plan with `compile.arch` replaced; *done is false if it has none. */
 static int change_arch(struct kl_buf *out, bool *done, const struct kl_file *file, const char *arch)
 {
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *plan = NULL;
 	const struct kl_yaml *compile;
-	int err = kl_yaml_parse(&node, file->path, file->data, file->len);
+	int err = kl_yaml_parse(&plan, file->path, file->data, file->len);
 
 	*done = false;
 	if (err < 0)
 		return err;
-	compile = node->kind == KL_YAML_MAP ? kl_yaml_get(node, "compile") : NULL;
+	compile = plan->kind == KL_YAML_MAP ? kl_yaml_get(plan, "compile") : NULL;
 	for (size_t i = 0; compile && compile->kind == KL_YAML_MAP && i < compile->n; i++) {
-		struct kl_yaml *value = compile->item[i];
+		struct kl_yaml *node = compile->item[i];
 
-		if (strcmp(compile->key[i], "arch") || value->kind != KL_YAML_SCALAR)
+		if (strcmp(compile->key[i], "arch") || node->kind != KL_YAML_SCALAR)
 			continue;
-		free(value->text);
-		value->text = kl_strdup(arch);
-		value->len = strlen(arch);
+		free(node->text);
+		node->text = kl_strdup(arch);
+		node->len = strlen(arch);
 		*done = true;
 	}
 	if (*done)
-		kl_yaml_emit(out, node);
+		kl_yaml_emit(out, plan);
 	return 0;
 }
 

@@ -10,10 +10,10 @@
 static struct kl_ptx_fn *add_function(struct kl_ptx_reader *reader, const char *name)
 {
 	struct kl_ptx *ptx = reader->ptx;
-	uintptr_t value = (uintptr_t)kl_map_get(&reader->place, name);
+	uintptr_t place = (uintptr_t)kl_map_get(&reader->place, name);
 
-	if (value)
-		return value <= KL_PTX_MAX_ITEMS ? &ptx->fn[value - 1] : NULL;
+	if (place)
+		return place <= KL_PTX_MAX_ITEMS ? &ptx->fn[place - 1] : NULL;
 	KL_GROW(ptx->fn, ptx->nfn + 1, ptx->fn_alloc);
 	ptx->fn[ptx->nfn] = (struct kl_ptx_fn){ .name = kl_strdup(name) };
 	kl_map_put(&reader->place, name, (void *)(uintptr_t)(ptx->nfn + 1));

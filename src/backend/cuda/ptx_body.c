@@ -29,15 +29,15 @@ static void body_release(struct body *body)
 
 static void count_op(struct kl_ptx_fn *fn, struct body *body, const char *name)
 {
-	uintptr_t value = (uintptr_t)kl_map_get(&body->op, name);
+	uintptr_t place = (uintptr_t)kl_map_get(&body->op, name);
 
-	if (!value) {
+	if (!place) {
 		KL_GROW(fn->op, fn->nop + 1, fn->alloc);
 		fn->op[fn->nop] = (struct kl_ptx_op){ .name = kl_strdup(name) };
-		value = ++fn->nop;
-		kl_map_put(&body->op, name, (void *)value);
+		place = ++fn->nop;
+		kl_map_put(&body->op, name, (void *)place);
 	}
-	fn->op[value - 1].n++;
+	fn->op[place - 1].n++;
 }
 
 /*

@@ -30,7 +30,7 @@ const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *ptx, const char *n
 }
 
 struct walk {
-	struct kl_ptx *p;
+	struct kl_ptx *ptx;
 	struct kl_map index; /* name -> index + 1; variables behind nfn */
 	size_t *todo, ntodo, alloc;
 };
@@ -42,8 +42,8 @@ static void visit_function(struct walk *walk, const char *name)
 
 	if (!i)
 		return; /* a label, a parameter, a variable of the function */
-	reached = i <= walk->p->nfn ? &walk->p->fn[i - 1].reached :
-				      &walk->p->var[i - 1 - walk->p->nfn].reached;
+	reached = i <= walk->ptx->nfn ? &walk->ptx->fn[i - 1].reached :
+					&walk->ptx->var[i - 1 - walk->ptx->nfn].reached;
 	if (*reached)
 		return;
 	*reached = true;
@@ -53,8 +53,9 @@ static void visit_function(struct walk *walk, const char *name)
 
 static void follow_calls(struct walk *walk, size_t i)
 {
-	const struct kl_strvec *ref = i <= walk->p->nfn ? &walk->p->fn[i - 1].ref :
-							  &walk->p->var[i - 1 - walk->p->nfn].ref;
+	const struct kl_strvec *ref = i <= walk->ptx->nfn ?
+					      &walk->ptx->fn[i - 1].ref :
+					      &walk->ptx->var[i - 1 - walk->ptx->nfn].ref;
 
 	for (size_t k = 0; k < ref->n; k++)
 		visit_function(walk, ref->v[k]);
@@ -64,14 +65,14 @@ static void mark_stores(struct kl_ptx *ptx)
 {
 	for (size_t i = 0; i < ptx->nfn; i++)
 		for (size_t k = 0; ptx->fn[i].reached && k < ptx->fn[i].stored.n; k++)
-			for (size_t value = 0; value < ptx->nvar; value++)
-				if (!strcmp(ptx->var[value].name, ptx->fn[i].stored.v[k]))
-					ptx->var[value].stored = true;
+			for (size_t var = 0; var < ptx->nvar; var++)
+				if (!strcmp(ptx->var[var].name, ptx->fn[i].stored.v[k]))
+					ptx->var[var].stored = true;
 }
 
 int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n)
 {
-	struct walk walk = { .p = ptx };
+	struct walk walk = { .ptx = ptx };
 	int err = 0;
 
 	for (size_t i = 0; i < ptx->nfn; i++)
@@ -99,35 +100,35 @@ int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n)
 
 static char *file_name(const char *text, unsigned number)
 {
-	for (const char *string = strstr(text, ".file"); string;
-	     string = strstr(string + 5, ".file")) {
+	for (const char *directive = strstr(text, ".file"); directive;
+	     directive = strstr(directive + 5, ".file")) {
 		unsigned n;
 		int at = 0;
 
-		if (sscanf(string, ".file %u \"%n", &n, &at) == 1 && at && n == number)
-			return kl_strndup(string + at, strcspn(string + at, "\"\n"));
+		if (sscanf(directive, ".file %u \"%n", &n, &at) == 1 && at && n == number)
+			return kl_strndup(directive + at, strcspn(directive + at, "\"\n"));
 	}
 	return NULL;
 }
 
 char *kl_ptx_source_line(const char *text, size_t line)
 {
-	const char *string = text;
-	unsigned file = 0, at = 0, fd, value;
+	const char *pos = text;
+	unsigned file = 0, source_line = 0, loc_file, loc_line;
 
-	for (size_t i = 1; i < line && string; i++) {
-		string += strspn(string, " \t");
-		if (sscanf(string, ".loc %u %u", &fd, &value) == 2) {
-			file = fd;
-			at = value;
+	for (size_t i = 1; i < line && pos; i++) {
+		pos += strspn(pos, " \t");
+		if (sscanf(pos, ".loc %u %u", &loc_file, &loc_line) == 2) {
+			file = loc_file;
+			source_line = loc_line;
 		}
-		string = strchr(string, '\n');
-		string = string ? string + 1 : NULL;
+		pos = strchr(pos, '\n');
+		pos = pos ? pos + 1 : NULL;
 	}
-	if (at) {
+	if (source_line) {
 		KL_AUTO(kl_freep) char *name = file_name(text, file);
 
-		return name ? kl_asprintf("%s:%u", name, at) : NULL;
+		return name ? kl_asprintf("%s:%u", name, source_line) : NULL;
 	}
 	return NULL;
 }

@@ -36,15 +36,15 @@ const struct kl_sass_fn *kl_sass_function(const struct kl_sass *sass, const char
 static void count_op(struct kl_sass_fn *fn, struct kl_map *seen, const char *op, size_t n)
 {
 	KL_AUTO(kl_freep) char *name = kl_strndup(op, n);
-	uintptr_t value = (uintptr_t)kl_map_get(seen, name);
+	uintptr_t place = (uintptr_t)kl_map_get(seen, name);
 
-	if (!value) {
+	if (!place) {
 		KL_GROW(fn->op, fn->nop + 1, fn->alloc);
 		fn->op[fn->nop] = (struct kl_ptx_op){ .name = kl_strdup(name) };
-		value = ++fn->nop;
-		kl_map_put(seen, name, (void *)value);
+		place = ++fn->nop;
+		kl_map_put(seen, name, (void *)place);
 	}
-	fn->op[value - 1].n++;
+	fn->op[place - 1].n++;
 }
 
 static void take_special(struct kl_sass_fn *fn, const char *text, const char *end)
@@ -133,7 +133,7 @@ int kl_sass_parse(struct kl_sass *out, const char *text, size_t len)
 int kl_sass_read(struct kl_sass *out, const struct kl_jail *jail, const struct kl_nvcc *nvcc,
 		 const char *dir, const char *cubin)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const char *class_ = NULL;
 	/* itself, where it does not come with the toolkit */
@@ -148,11 +148,11 @@ int kl_sass_read(struct kl_sass *out, const struct kl_jail *jail, const struct k
 
 	if (!nvcc->disasm)
 		return kl_error(KL_ECANNOT, "nvdisasm is not installed");
-	kl_strvec_push(&list, nvcc->disasm);
-	kl_strvec_push(&list, "-c");
-	kl_strvec_push(&list, "-ndf");
-	kl_strvec_push(&list, cubin);
-	err = kl_tool_run(&tool, &list, &text, "reading the machine code");
+	kl_strvec_push(&argv, nvcc->disasm);
+	kl_strvec_push(&argv, "-c");
+	kl_strvec_push(&argv, "-ndf");
+	kl_strvec_push(&argv, cubin);
+	err = kl_tool_run(&tool, &argv, &text, "reading the machine code");
 	kl_buf_release(&tool.log);
 	return err ? err : kl_sass_parse(out, text.ptr, text.len);
 }

@@ -127,11 +127,11 @@ static void count_ops(json_t *object, const struct kl_ptx_op *op, size_t n,
 		      const char *(*class_of)(const char *))
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *ch = class_of(op[i].name);
+		const char *class_name = class_of(op[i].name);
 
-		if (!strcmp(ch, "nop"))
+		if (!strcmp(class_name, "nop"))
 			continue;
-		add_count(object, ch, op[i].n);
+		add_count(object, class_name, op[i].n);
 		add_count(object, "total", op[i].n);
 	}
 }
@@ -139,13 +139,13 @@ static void count_ops(json_t *object, const struct kl_ptx_op *op, size_t n,
 static json_t *instruction_counts(const struct kl_cuda_code *code, const char *kernel)
 {
 	const struct kl_sass_fn *sass_fn = kl_sass_function(code->sass, kernel);
-	const struct kl_ptx_fn *fn = code->ptx ? kl_ptx_function(code->ptx, kernel) : NULL;
+	const struct kl_ptx_fn *ptx_fn = code->ptx ? kl_ptx_function(code->ptx, kernel) : NULL;
 	json_t *object = json_object();
 
 	if (sass_fn)
 		count_ops(object, sass_fn->op, sass_fn->nop, sass_class);
-	else if (fn)
-		count_ops(object, fn->op, fn->nop, ptx_class);
+	else if (ptx_fn)
+		count_ops(object, ptx_fn->op, ptx_fn->nop, ptx_class);
 	kl_json_set_str(object, "of", sass_fn ? "sass" : "ptx");
 	return object;
 }
@@ -179,27 +179,27 @@ static void limit_blocks(int64_t *blocks, const char **by, int64_t n, const char
 static void add_occupancy(json_t *object, const struct kl_cubin_kernel *kernel,
 			  const struct kl_cuda_launch *launch, int sm)
 {
-	const struct limits *other = NULL;
+	const struct limits *sm_limits = NULL;
 	int64_t warps = round_up(launch->threads, 32) / 32, blocks, smem;
 	const char *by = "blocks";
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(limits); i++)
 		if (limits[i].sm == sm)
-			other = &limits[i];
-	if (!other || !warps || !kernel->registers)
+			sm_limits = &limits[i];
+	if (!sm_limits || !warps || !kernel->registers)
 		return;
-	blocks = other->blocks;
+	blocks = sm_limits->blocks;
 	smem = round_up(kernel->smem + launch->smem, 128) + (sm >= 80 ? 1024 : 0);
-	limit_blocks(&blocks, &by, other->warps / warps, "threads");
+	limit_blocks(&blocks, &by, sm_limits->warps / warps, "threads");
 	/*
 	 * the four quarters of a multiprocessor have 16384 registers each, and warps go round them
 	 */
 	limit_blocks(&blocks, &by, 16384 / round_up(kernel->registers * 32, 256) * 4 / warps,
 		     "registers");
 	if (smem)
-		limit_blocks(&blocks, &by, other->smem / smem, "shared");
+		limit_blocks(&blocks, &by, sm_limits->smem / smem, "shared");
 	kl_json_set_int(object, "blocks_per_sm", blocks);
-	kl_json_set_int(object, "occupancy_ppm", blocks * warps * 1000000 / other->warps);
+	kl_json_set_int(object, "occupancy_ppm", blocks * warps * 1000000 / sm_limits->warps);
 	kl_json_set_str(object, "limited_by", by);
 }
 
