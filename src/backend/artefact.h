@@ -6,17 +6,17 @@
 #include "event/facts.h"
 
 /*
- * artefact - what a kernel was compiled to, once it passed the audit of its code: the object that
- * the worker is given, and what can be read from it without running it.
+ * artefact - the result of compiling a kernel whose code passed the audit: the object file for the
+ * worker, and the facts that can be read from it without running it.
  */
 struct kl_artefact {
-	char *object; /* path, in the session's directory: a shared object, or a cubin */
+	char *object; /* path in the session's directory: a shared object or a cubin */
 	char digest[KL_DIGEST_HEX]; /* SHA-256 of its bytes */
 	struct kl_facts facts;
 	char *log;                /* the compiler's messages, cut at 16 KiB */
-	struct kl_strvec kernels; /* those in an object whose own host code launches them */
-	json_t *statics;          /* figures of each kernel that need no run; NULL: none */
-	struct kl_launch *launch; /* the plan that it is launched by; NULL: none is needed */
+	struct kl_strvec kernels; /* kernels that the object's own host code launches */
+	json_t *statics;          /* figures of each kernel that need no run; NULL if none */
+	struct kl_launch *launch; /* its launch plan; NULL if it needs none */
 };
 
 void kl_artefact_free(struct kl_artefact *artefact);

@@ -41,7 +41,7 @@ bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, e
 	return false;
 }
 
-/* Rows of one kind of platform say the same. */
+/* Backends with the same kind of platform have the same text; list it once. */
 static bool is_named(const struct kl_backends *all, size_t upto)
 {
 	for (size_t i = 0; i < upto; i++)

@@ -11,124 +11,148 @@
 #include "repo/repo.h"
 
 /*
- * backend - how the kernels of one language are compiled and judged: a row for each row of
- * contract/language.h. Who has a kernel asks its row; nobody asks which language it is.
+ * backend - how the kernels of one language are compiled and judged: a table with one row for each
+ * row of contract/language.h. A caller looks up the row of its kernel and uses the row's functions;
+ * it never tests for a particular language.
  *
  *	row = kl_backend_of(surface->contract);
- *	row->open(&state, &session);			once a session
+ *	row->open(&state, &session);			once per session
  *	row->prepare(state, surface);
  *	row->compile(&artefact, &class_, state, surface, dir);
  *	row->close(state);
  *
- * A new language is a folder of backend/ with its row, a row in contract/, and a line in each of
- * two tables (backend.c, contract/language.c).
+ * A new language needs a folder of backend/ with its row, a row in contract/, and one line in each
+ * of two tables (backend.c, contract/language.c).
  */
 
-/* What a session lends to its backends; all borrowed. */
+/* The resources of a session that its backends use; all borrowed. */
 struct kl_backend_session {
 	const struct kl_jail *jail;
-	struct kl_repo *repo; /* NULL: no settings, nothing outlives the session */
-	const char *dir;      /* private scratch */
-	const char *platform; /* asked for; NULL: none is */
+	struct kl_repo *repo; /* NULL: no settings, and nothing is cached after the session */
+	const char *dir;      /* private scratch directory */
+	const char *platform; /* the requested platform; NULL if none */
 };
 
-/* The device that kernels run on, as far as this machine shows it without opening it. */
+/* The devices that kernels run on, detected on this machine without opening them. */
 struct kl_backend_device {
 	const char *name; /* in messages: "GPU" */
 	bool (*is_shown)(void);
-	/** Which ones, and their driver: part of a verdict's key. "" where none is shown. */
+	/**
+	 * Write a text that identifies the devices and their driver, for a verdict's key; "" if
+	 * none.
+	 */
 	void (*list)(char *out, size_t size);
-	const char *const *environment; /* variables of its libraries; NULL at the end */
+	const char *const *environment; /* variables that its libraries read; NULL-terminated */
 };
 
-/* What a job has of kernels, for backend->describe. */
+/* The kernels of a job, for backend->describe. */
 struct kl_backend_job {
 	const struct kl_contract *contract;
 	const struct kl_platform *platform;
 	const struct kl_artefact *candidate, *parent, *baseline; /* NULL: none */
-	const struct kl_launch *oracle; /* plan of the oracle; NULL: it has none */
+	const struct kl_launch *oracle; /* the oracle's launch plan; NULL if it has none */
 };
 
 struct kl_backend {
 	const struct kl_language *language;
-	const char *object;                  /* suffix of what an oracle is compiled to: "so" */
-	const struct kl_oracle_words *words; /* NULL: no oracle can be made a kernel */
+	const char *object;                  /* file suffix of a compiled oracle: "so" */
+	const struct kl_oracle_words *words; /* NULL: an oracle cannot be made into a kernel */
 
 	/* --- judging */
-	enum kl_job_surface surface; /* who calls its kernels */
-	/* how well a run is confined; OTHER: as the run jail does */
+	const char *subject; /* `surface` of a job: how the worker calls a kernel */
+	/* how well a run is confined; KL_TIER_OTHER: the run jail decides */
 	enum kl_tier tier;
-	bool walled;   /* its own host code runs, behind the worker's wall */
-	bool counters; /* the hardware's counters can be read of a kernel */
-	const struct kl_backend_device *device; /* NULL: kernels run on the processor */
-	/** Rates beyond any such machine: a time below the floor that they give is none. */
+	bool walled; /* the kernel's host code runs, behind the worker's wall (worker/gpu/wall.h) */
+	bool counters;                          /* hardware counters of a kernel can be read */
+	const struct kl_backend_device *device; /* NULL: kernels run on the CPU */
+	/**
+	 * Rates that no such machine reaches. A time below the floor that they imply is invalid.
+	 */
 	struct {
 		int64_t bytes_per_ns, flops_per_ns;
 	} peak;
-	/** Set in a job how its kernels are called. */
-	void (*describe)(struct kl_job *job, const struct kl_backend_job *of);
+	/** Add to a job how its kernels are called. */
+	void (*describe)(json_t *job, const struct kl_backend_job *of);
 
 	/* --- platforms */
 	const char *platforms;              /* in messages: "cuda/sm_<number>" */
-	bool (*owns)(const char *platform); /* is that its own? */
-	/** A kernel itself names the platform that it is for; else it is that of the machine. */
+	bool (*owns)(const char *platform); /* is it one of this backend? */
+	/** True: a kernel names its platform. False: the platform is this machine's. */
 	bool own_platform;
-	/** The platform that a kernel would be judged on; `asked`: klineage.platform, or NULL. */
+	/**
+	 * Find the platform that a kernel would be judged on; the caller frees *id. `asked`:
+	 * klineage.platform, or NULL.
+	 */
 	int (*guess)(char **id, const struct kl_surface *surface, const char *asked);
-	/** What is known of its devices. NULL: nothing. */
+	/** The limits of a platform's devices. NULL: the backend knows none. */
 	int (*limits)(struct kl_plan_facts *out, const char *platform);
-	/** The same kernel for another platform that it owns. KL_ENO says why there is none. */
+	/**
+	 * Retarget a kernel to another platform of this backend. KL_ENO: it cannot be retargeted;
+	 * the message says why.
+	 */
 	int (*port)(struct kl_surface **out, const struct kl_surface *surface,
 		    const char *platform);
 
 	/* --- a session; `state` is the backend's own */
-	/** Refuse a platform that is asked for and cannot be had here: KL_EINVALID, KL_ECANNOT. */
+	/**
+	 * Start a session. KL_EINVALID: the requested platform is unknown; KL_ECANNOT: this
+	 * machine cannot run it.
+	 */
 	int (*open)(void **state, const struct kl_backend_session *session);
 	void (*close)(void *state);
 	/**
-	 * Where a kernel is judged; the device may not be known yet. `surface` may be NULL unless
-	 * `own_platform`. KL_ECANNOT: no compiler, or another platform is asked for.
+	 * The platform that a kernel is judged on; its device can still be unknown. `surface` can
+	 * be NULL unless `own_platform`. KL_ECANNOT: no compiler, or another platform was
+	 * requested.
 	 */
 	int (*platform)(struct kl_platform *out, void *state, const struct kl_surface *surface);
-	/** Find or make whatever compiling needs. KL_ECANNOT says what is missing. */
+	/** Find or build what compiling needs. KL_ECANNOT: the message says what is missing. */
 	int (*prepare)(void *state, const struct kl_surface *surface);
 
-	/* --- compiling, once prepared: several threads at once, each with its own directory */
-	/** Compile and audit. KL_ENO and *class_: it is refused, and the message says why. */
+	/* --- compiling, after prepare(); thread-safe if each thread has its own `dir` */
+	/** Compile and audit. KL_ENO: refused; *class_ is set, and the message says why. */
 	int (*compile)(struct kl_artefact **out, const char **class_, const void *state,
 		       const struct kl_surface *surface, const char *dir);
 	/**
-	 * An oracle in one arithmetic, as `dir`/<kl_oracle_name>.<object>. `launch`: its plan, NULL
-	 * where it has none. KL_ECANNOT, KL_EINVALID: it is not written, or refused.
+	 * Compile an oracle in one arithmetic to `dir`/<kl_oracle_name>.<object>. `launch`: its
+	 * launch plan, NULL if it has none. KL_ECANNOT: the oracle is not written yet; KL_EINVALID:
+	 * it does not compile, or the audit refuses it.
 	 */
 	int (*oracle)(const void *state, const struct kl_surface *surface,
 		      const struct kl_launch *launch, enum kl_oracle which, const char *dir);
-	/** Add to a key all that an oracle's object depends on beside the contract and its plan. */
+	/**
+	 * Add to a key everything that a compiled oracle depends on except the contract and its
+	 * plan.
+	 */
 	int (*recipe)(struct kl_digest *key, const void *state);
 	/**
-	 * The contract's baseline, where it is a kernel of ours, for machine code `march`.
-	 * KL_ENOTFOUND (no message): it is none; KL_ECANNOT: it cannot be had. NULL: none ever is.
+	 * Compile the contract's baseline for machine code `march`, if we ship its source.
+	 * KL_ENOTFOUND (no message): we do not; KL_ECANNOT: it cannot be compiled here. NULL: the
+	 * backend ships no baselines.
 	 */
 	int (*baseline)(struct kl_artefact **out, const void *state,
 			const struct kl_surface *surface, const char *march, const char *dir);
 };
 
 struct kl_backends {
-	const struct kl_backend *row[KL_LANGUAGES_MAX + 1]; /* NULL at the end */
+	const struct kl_backend *row[KL_LANGUAGES_MAX + 1]; /* NULL-terminated */
 };
 
-/** Those of this program. */
+/** The backends of this program. */
 extern const struct kl_backends kl_backends;
 extern const struct kl_backend kl_backend_c, kl_backend_cuda, kl_backend_cuda_host;
 
-/** Of a contract that was read with kl_languages. */
+/** The backend of a contract that was read with kl_languages. Never NULL. */
 const struct kl_backend *kl_backend_of(const struct kl_contract *contract);
-/** The same of a table; KL_ECANNOT: the contract's language has no row there. */
+/** Look up a contract's backend in a table. KL_ECANNOT: its language has no row there. */
 int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all,
 		    const struct kl_contract *contract);
-/** Has an event of that platform and tier host code that ran behind a wall? */
+/** Does an event of this platform and tier have host code that ran behind the worker's wall? */
 bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, enum kl_tier tier);
-/** The first that owns the platform; KL_EINVALID names those there are. */
+/**
+ * The first backend that owns the platform. KL_EINVALID: none does; the message lists the known
+ * platforms.
+ */
 int kl_backend_owner(const struct kl_backend **out, const struct kl_backends *all,
 		     const char *platform);
 

@@ -32,7 +32,7 @@ void kl_headers_init(struct kl_map *known)
 }
 
 /*
- * -- what is in them ----------------------------------------------------------------------------
+ * -- digest of a directory ------------------------------------------------------------------------
  */
 
 struct reading {
@@ -77,7 +77,7 @@ static int read_entry(struct reading *reading, const char *path, const char *ins
 		return read_dir(reading, path, inside, depth + 1);
 	if (S_ISREG(st.st_mode))
 		return read_file(reading, path);
-	/* what a link points to inside is read there; outside, the jail does not show it */
+	/* a link's target is read in its own place if inside, and hidden by the jail if outside */
 	n = S_ISLNK(st.st_mode) ? readlink(path, target, sizeof(target)) : 0;
 	kl_digest_add(reading->digest, target, n > 0 ? (size_t)n : 0);
 	return 0;
@@ -98,7 +98,7 @@ static int read_dir(struct reading *reading, const char *dir, const char *inside
 }
 
 /*
- * -- finding them ---------------------------------------------------------------------------------
+ * -- lookup ---------------------------------------------------------------------------------------
  */
 
 static int not_set(const char *name)
@@ -149,7 +149,7 @@ int kl_headers_find(struct kl_map *known, struct kl_repo *repo, const struct kl_
 }
 
 /*
- * -- using them ------------------------------------------------------------------------------------
+ * -- use ------------------------------------------------------------------------------------------
  */
 
 void kl_headers_flags(struct kl_strvec *argv, const struct kl_map *known,

@@ -10,7 +10,7 @@
 #include "base/proc.h"
 #include "base/vec.h"
 
-/* The x86-64 psABI's levels, as /proc/cpuinfo spells their flags. */
+/* The levels of the x86-64 psABI, with the names of their flags in /proc/cpuinfo. */
 static const char *const level_flags[] = {
 	NULL,
 	"",
@@ -20,7 +20,7 @@ static const char *const level_flags[] = {
 };
 #define LEVELS 4
 
-/* The value of a key's first line: "flags\t\t: fpu vme ..." */
+/* The value of the first line with a key, such as "flags\t\t: fpu vme ..."; "" if none. */
 static char *cpuinfo_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);

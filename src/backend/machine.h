@@ -5,12 +5,13 @@
 #include "event/platform.h"
 
 /*
- * machine - the processor of this machine and its compiler, as the platform of kernels in C.
+ * machine - the processor and compiler of this machine, as the platform of kernels in C.
  */
 
 /**
- * `want` is a level, "cpu/x86-64-v1" to "-v4"; NULL: the highest that the processor has, at most
- * v3. KL_ECANNOT: the processor is below `want`, or there is no compiler.
+ * Detect the platform. `want` is a level, "cpu/x86-64-v1" to "-v4"; NULL: the highest level of the
+ * processor, at most v3. KL_EINVALID: `want` is unknown. KL_ECANNOT: the processor does not support
+ * it, or there is no compiler.
  */
 int kl_machine_platform(struct kl_platform *out, const char *want);
 

@@ -31,7 +31,7 @@ static void head_of(char out[HEAD + 1], const char *hex, const char *object, siz
 	snprintf(out, HEAD + 1, MAGIC "%s %s\n", hex, own);
 }
 
-/* Who else could write it could choose what the truth is. */
+/* Another user who can write an entry could forge the truth: trust only our own files. */
 static bool is_ours(int fd)
 {
 	struct stat st;

@@ -5,23 +5,23 @@
 #include "contract/surface.h"
 
 /*
- * oracle - the two arithmetics in which an oracle is compiled: with kl_real as double it is the
- * truth, as float the honest yardstick; both without contraction of products and sums.
+ * oracle - the two arithmetics in which an oracle is compiled: with kl_real as double it computes
+ * the truth, as float the honest reference; both without contracting products and sums.
  */
 enum kl_oracle { KL_ORACLE_TRUTH, KL_ORACLE_HONEST };
 
-/** "truth", "honest": also the stem of its object's file. */
+/** "truth" or "honest"; also the stem of the object's file name. */
 const char *kl_oracle_name(enum kl_oracle which);
 
-/** KL_ECANNOT: KL_ORACLE_TODO stands in it, so its author has yet to write it. */
+/** KL_ECANNOT: the oracle contains KL_ORACLE_TODO, so its author has not written it yet. */
 int kl_oracle_filled(const struct kl_surface *surface);
 
-/* How what an oracle is written in is said in a kernel of its language (apply/oracle_kernel.h). */
+/* The substitutes for an oracle's vocabulary in a kernel (apply/oracle_kernel.h). */
 struct kl_oracle_words {
-	const char *header;          /* that gives an oracle its words: "kl_oracle.h" */
-	const char *const *includes; /* in its place, NULL at the end: "math" for <math.h> */
-	const char *kernel;          /* for KL_ORACLE; NULL: that is no word there */
-	const char *float_suffix;    /* of a function of <math.h> over float: "f" or "" */
+	const char *header;          /* defines an oracle's macros: "kl_oracle.h" */
+	const char *const *includes; /* included instead, NULL-terminated: "math" for <math.h> */
+	const char *kernel;          /* replaces KL_ORACLE; NULL: oracles have no such macro */
+	const char *float_suffix;    /* of a <math.h> function for float: "f" or "" */
 	bool real_scalars;           /* scalars have the type of the tensors */
 };
 

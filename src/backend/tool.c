@@ -47,7 +47,7 @@ int kl_tool_digest_runtime(struct kl_digest *digest, const char *name)
 	return err;
 }
 
-/* "a.cu(3): error: x" is "a.cu:3: error: x" */
+/* Copy a line; a place in nvcc's form, "a.cu(3): error: x", becomes "a.cu:3: error: x". */
 static char *plain_place(const char *line, size_t n)
 {
 	const char *open = memchr(line, '(', n);
@@ -60,7 +60,7 @@ static char *plain_place(const char *line, size_t n)
 			   (int)(n - (size_t)(open - line) - digits - 2), open + digits + 2);
 }
 
-/* The line a person needs: the first error, or the first line. */
+/* The line to report: the first error, or the first line if there is none. */
 static char *first_error(const char *log)
 {
 	/* gcc and nvcc; the assembler; ptxas */
@@ -107,7 +107,7 @@ static int why_failed(struct kl_tool *tool, const char *what, const struct kl_pr
 	return kl_error(KL_ENO, "%s", line);
 }
 
-/* Paths as the contract has them: "src-kernel/a.c:1" is "a.c:1". */
+/* Spell paths as the contract does: "src-kernel/a.c:1" becomes "a.c:1". */
 static void strip_prefix(const char *prefix, struct kl_buf *text)
 {
 	size_t n = strlen(prefix), to = 0;

@@ -24,7 +24,7 @@ static void bind_same(struct kl_strvec *argv, const char *how, const char *path)
 	kl_strvec_push(argv, path);
 }
 
-/* bwrap makes the directories above a mount, but not always open ones. */
+/* Create the parents of a mount first: those that bwrap creates are not always mode 0755. */
 static void show_path(struct kl_strvec *argv, const char *how, const char *path)
 {
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -57,7 +57,7 @@ static void add_roots(struct kl_strvec *argv)
 		show_path(argv, "--ro-bind-try", *at);
 }
 
-/* Own user id (root) and process limit, set inside where they count. */
+/* Commands that, inside the jail, drop root to `uid` (if not 0) and limit processes. */
 static void add_inner(struct kl_strvec *argv, uid_t uid, const struct kl_jail_limits *limits)
 {
 	if (uid) {
@@ -71,7 +71,7 @@ static void add_inner(struct kl_strvec *argv, uid_t uid, const struct kl_jail_li
 	kl_strvec_pushf(argv, "--nproc=%lld", (long long)limits->nproc);
 }
 
-/* uid 0: in a user namespace */
+/* `uid` 0: use a user namespace. */
 static void make_command(struct kl_strvec *argv, uid_t uid, const struct kl_jail_run *run,
 			 const struct kl_jail_limits *limits, int filter_fd)
 {
@@ -117,7 +117,10 @@ static int before_exec(void *payload)
 	return kl_jail_limits_apply(payload);
 }
 
-/* bwrap's own failures start with its name; the program's end is told by the shell's convention. */
+/*
+ * Messages of bwrap itself start with its name. It reports a program that was killed by a signal as
+ * a shell does: exit status 128 + signal.
+ */
 static int translate_result(struct kl_proc_result *res, const char *err_text)
 {
 	if (!strncmp(err_text, "bwrap: ", 7) && res->exit == 1)
@@ -130,7 +133,7 @@ static int translate_result(struct kl_proc_result *res, const char *err_text)
 	return 0;
 }
 
-/* A program or file that only root may read is shown to root alone, in a user namespace. */
+/* If only root can read the program or a file, stay root, in a user namespace. */
 static bool may_drop(const struct kl_jail *jail, const struct kl_jail_run *run)
 {
 	bool ok = !jail->userns && (run->argv[0][0] != '/' || kl_jail_open_to_all(run->argv[0]));
@@ -159,7 +162,7 @@ int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *jail,
 		return err;
 	kl_jail_limits_of(&limits, run);
 	make_command(&argv, uid, run, &limits, filter.fd);
-	limits.nproc = -1; /* outside it would count the user's other processes */
+	limits.nproc = -1; /* outside the jail it would count the user's other processes */
 	kl_jail_proc_opts(&opts, run);
 	opts.argv = (const char *const *)argv.v;
 	opts.err = run->err ? run->err : &text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chroot - the jail of root without namespaces: another user id, in a chroot */
+/* chroot - the jail for root without user namespaces: another user id, in a chroot */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -14,11 +14,10 @@
 #include "jail/impl.h"
 
 /*
- * The last level, for root where neither user namespaces nor Landlock exist.
- * With mount rights the new root is a tmpfs with bind mounts, in a mount and
- * network namespace of the child. Without, nothing but the user id is
- * dropped: a root of copies has no /proc, which the worker needs to take the
- * clock pages from a kernel, and a toolchain is too large to copy.
+ * The last level, for root on a system with neither user namespaces nor Landlock. With mount rights
+ * the new root is a tmpfs with bind mounts, in a mount and network namespace of the child. Without
+ * them only the user id is dropped: a root made of copies would have no /proc, which the worker
+ * needs to take the clock pages from a kernel, and a toolchain is too large to copy.
  */
 struct place {
 	char *from, *to; /* to: below the new root */
@@ -102,7 +101,7 @@ static void add_places(struct cell *cell, const struct kl_jail_run *run)
 	add_mount(cell, run->workdir, true);
 }
 
-/* From here to enter_cell(): in the child, system calls only. */
+/* The functions from here to enter_cell() run in the child: system calls only. */
 static int make_parents(char *path, size_t from)
 {
 	for (char *at = path + from + 1; *at; at++) {

@@ -15,7 +15,10 @@
 #include "base/mem.h"
 #include "jail/impl.h"
 
-/* Nothing that a compiler or the worker needs; most are ways out of a sandbox that once worked. */
+/*
+ * System calls that neither a compiler nor the worker needs. Most have been used to escape from
+ * sandboxes.
+ */
 static const char *const never[] = {
 	"socket",
 	"io_uring_setup",
@@ -96,7 +99,7 @@ static int refuse_all(scmp_filter_ctx ctx, const char *const *name, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		int nr = seccomp_syscall_resolve_name(name[i]);
 
-		/* a call this libseccomp or this machine does not know */
+		/* a call unknown to this libseccomp or architecture */
 		if (nr == __NR_SCMP_ERROR || nr < 0)
 			continue;
 		if (seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 0) < 0)
@@ -112,7 +115,7 @@ static int refuse_args(scmp_filter_ctx ctx)
 		CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
 		CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP,
 	};
-	/* what is typed into the terminal */
+	/* calls that insert input into the terminal */
 	static const unsigned long tty[] = { TIOCSTI, 0x541c /* TIOCLINUX */ };
 	int bad = 0;
 
@@ -122,7 +125,7 @@ static int refuse_args(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tty); i++)
 		bad |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 					SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, tty[i]));
-	/* its flags lie in memory, where a filter cannot look; libc then uses clone */
+	/* its flags are in memory, which a filter cannot read; libc falls back to clone */
 	bad |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	return bad ? kl_error(KL_EIO, "cannot build the system call filter") : 0;
 }

@@ -111,7 +111,7 @@ int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *jail,
 	KL_BUG("a jail that was not opened");
 }
 
-/* A level works here when a program comes out of it with the exit code it should have. */
+/* A level works if a test program that runs in it exits with the expected status. */
 static int probe_level(const struct kl_jail *jail)
 {
 	static const char *const argv[] = { "/bin/sh", "-c", "echo >probe && exit 7", NULL };
@@ -150,7 +150,7 @@ static int open_level(struct kl_jail *out, enum kl_jail_level level)
 		*out = jail;
 		return 0;
 	}
-	/* root first tries with its mount rights, then without */
+	/* as root, try with mount rights first, then without */
 	jail.userns = level == KL_JAIL_BWRAP && geteuid() != 0;
 	err = probe_level(&jail);
 	if (err == KL_ECANNOT && level == KL_JAIL_BWRAP && !jail.userns) {

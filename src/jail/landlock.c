@@ -16,8 +16,8 @@
 #include "jail/impl.h"
 
 /*
- * Rights and scopes that came after the oldest header we build with
- * (linux/landlock.h of ABI 5 and 6); the ABI found at run time decides.
+ * Rights and scopes that the oldest header we build with lacks (linux/landlock.h of ABI 5 and 6).
+ * The ABI found at run time decides which are used.
  */
 #define FS_REFER (1ULL << 13)     /* ABI 2 */
 #define FS_TRUNCATE (1ULL << 14)  /* ABI 3 */
@@ -46,7 +46,7 @@ static uint64_t all_rights(int abi)
 	return FS_ABI1 | FS_REFER | (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0);
 }
 
-/* One path: absent is fine when it need not be there. */
+/* Allow access to one path. One that cannot be opened is an error only if `need`. */
 static int allow_path(int ruleset, const char *path, uint64_t rights, bool need)
 {
 	KL_AUTO(kl_closep) int fd = open(path, O_PATH | O_CLOEXEC);
@@ -77,7 +77,7 @@ static int allow_all(int ruleset, int abi, const struct kl_jail_run *run)
 		err = allow_path(ruleset, *at,
 				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE,
 				 false);
-	/* the worker looks at itself; Landlock keeps other processes' memory shut (ptrace) */
+	/* the worker inspects itself; Landlock denies access to other processes' memory (ptrace) */
 	if (!err && run->policy == KL_JAIL_RUN)
 		err = allow_path(ruleset, "/proc", FS_READ, false);
 	if (!err && run->argv[0][0] == '/')
@@ -121,7 +121,7 @@ struct cage {
 	struct kl_jail_filter filter;
 };
 
-/* Root that must stay root (its files are closed to others) keeps the id but no power. */
+/* Root that must keep its id, because others cannot read the files, loses its capabilities. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -148,7 +148,7 @@ static int enter_ruleset(void *payload)
 	return err ? err : kl_jail_filter_apply(&cage->filter);
 }
 
-/* Root's jails take an id of their own where that id can still reach what is named. */
+/* Root drops to another user id only if that id can reach all paths of the run. */
 static bool may_drop(const struct kl_jail_run *run)
 {
 	bool ok = kl_jail_way_open(run->workdir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits - resource limits of jails, and files given to another user id */
+/* limits - resource limits of jails, and the change to another user id */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,17 +41,17 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 		out->as = (run->mem_mib ? run->mem_mib : 4096) * MIB;
 	else
 		out->data = run->mem_mib ? run->mem_mib * MIB : physical_memory();
-#ifdef __SANITIZE_ADDRESS__ /* the worker is built with it, too, and its shadow alone is 14 TiB */
+#ifdef __SANITIZE_ADDRESS__ /* the worker has it as well; its shadow alone takes 14 TiB */
 	if (!compile && !run->mem_mib)
 		out->data = -1;
 #endif
-	/* tensors of the worker are memfds, which the file limit counts, too */
+	/* the worker's tensors are memfds, to which the file size limit applies */
 	out->fsize = (run->file_mib ? run->file_mib : compile ? 64 : 65536) * MIB;
 	if (compile && run->timeout_ms)
 		out->cpu_s = run->timeout_ms / 1000 + 1;
 }
 
-/* Lower, never raise: an unprivileged caller may not, and need not. */
+/* Never raise a limit: an unprivileged caller cannot, and need not. */
 static int lower_limit(int what, int64_t value)
 {
 	struct rlimit rlimit;
@@ -82,7 +82,7 @@ uid_t kl_jail_uid(void)
 {
 	uint32_t draw;
 
-	/* systemd's range of dynamic users: nothing durable belongs to them */
+	/* systemd's range of dynamic users, who own no persistent files */
 	kl_rng_os(&draw, sizeof(draw));
 	return 61184 + draw % 4000;
 }
@@ -106,7 +106,7 @@ static int give_tree(int at, const char *name, uid_t uid, int depth)
 	dir = fdopendir(fd);
 	if (!dir)
 		return kl_error_errno("cannot read '%s'", name);
-	fd = -1; /* closedir's now */
+	fd = -1; /* closedir() closes it */
 	while (!err && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			err = give_tree(dirfd(dir), entry->d_name, uid, depth + 1);
@@ -156,7 +156,7 @@ int64_t kl_jail_user_tasks(void)
 			continue;
 		snprintf(task, sizeof(task), "/proc/%s/task", entry->d_name);
 		if (stat(task, &st) == 0 && st.st_uid == getuid())
-			n += (int64_t)st.st_nlink - 2; /* a directory a thread */
+			n += (int64_t)st.st_nlink - 2; /* one directory per thread */
 	}
 	if (dir)
 		closedir(dir);
@@ -167,6 +167,6 @@ int kl_jail_drop_uid(uid_t uid)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0)
 		return errno;
-	/* a change of identity forgets it */
+	/* changing the user id clears the signal */
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? errno : 0;
 }

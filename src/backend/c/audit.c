@@ -14,7 +14,7 @@ static bool starts_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* `name`, or `name` followed by a dot and more. */
+/* Is `text` equal to `name`, or `name` followed by a dot and more? */
 static bool is_family(const char *text, const char *name)
 {
 	size_t n = strlen(name);
@@ -38,7 +38,7 @@ static int section_runs_at_load(const struct kl_osec *section)
 	return 0;
 }
 
-/* What compilers put a kernel's code and data in. */
+/* Is it a section in which compilers put a kernel's code and data? */
 static bool section_is_usual(const struct kl_osec *section)
 {
 	static const char *const names[] = {
@@ -121,7 +121,7 @@ static int check_symbol(const struct kl_osym *symbol, const struct kl_object *co
 	if (symbol->sec == KL_SYM_ABS)
 		return kl_error(KL_ENO, "gives '%s' an absolute address", symbol->name);
 	if (symbol->sec == KL_SYM_UNDEF) {
-		/* as the assembler writes it for position-independent code */
+		/* the assembler adds it for position-independent code */
 		if (!strcmp(symbol->name, "_GLOBAL_OFFSET_TABLE_"))
 			return 0;
 		if (kl_symbol_kind(symbol->name) != KL_SYMBOL_FOREIGN ||
@@ -132,7 +132,7 @@ static int check_symbol(const struct kl_osym *symbol, const struct kl_object *co
 				"it may call mem*, str*, libm and malloc",
 				symbol->name);
 	}
-	/* a local name interposes nothing, save that facts tell the allocator by name */
+	/* a local symbol interposes nothing, but the facts recognize the allocator by name */
 	if (symbol->bind == STB_LOCAL ? kl_symbol_kind(symbol->name) == KL_SYMBOL_ALLOC :
 					kl_symbol_reserved(symbol->name))
 		return kl_error(KL_ENO,

@@ -5,48 +5,47 @@
 #include "backend/c/object.h"
 
 /*
- * audit - checks what a kernel's object contains, before any byte of it runs. All answer 0 or
- * KL_ENO with the reason, which is a verdict of class "cheat": these are things no kernel needs,
- * and all published cheats do.
+ * audit - checks what a kernel's object contains, before any byte of it runs. All functions return
+ * 0 or KL_ENO; the message is the reason of a verdict of class "cheat". They refuse what no kernel
+ * needs and all published cheats use.
  */
 
 /**
- * One relocatable object, before it is linked: sections of code and data alone,
- * no constructors, IFUNC, TLS, executable stack; undefined symbols on the
- * list below or defined by `others`; nothing defined under the name of a
- * library function or of the gate.
+ * Audit one relocatable object before it is linked. It must have only sections of code and data,
+ * and no constructors, IFUNC, TLS or executable stack. Its undefined symbols must be on the list
+ * below or defined by `others`. It must not define a name of a library function or of the gate.
  */
 int kl_audit_object(const struct kl_object *object, const struct kl_object *const *others,
 		    size_t n);
 
 /**
- * The linked object: exports `entry` and the arena alone, no foreign library, nothing that runs at
- * load.
+ * Audit the linked object: it must export only `entry` and the arena, need no foreign library and
+ * run nothing at load.
  */
 int kl_audit_linked(const struct kl_object *so, const char *entry);
 
-/* The same for an object of another kind. */
+/* What another kind of linked object can contain, for kl_audit_linked_as(). */
 struct kl_audit_link {
 	const char *entry;
-	const char *exports[3];    /* beside the entry; NULL-terminated */
-	const char *const *needed; /* libraries; NULL-terminated */
+	const char *exports[3];    /* allowed besides the entry; NULL-terminated */
+	const char *const *needed; /* allowed libraries; NULL-terminated */
 	bool (*may_use)(const char *symbol);
-	size_t constructors; /* in .init_array, which the caller has looked at */
+	size_t constructors; /* entries of .init_array, checked by the caller */
 };
 int kl_audit_linked_as(const struct kl_object *so, const struct kl_audit_link *may);
 
 enum kl_symbol_kind {
-	KL_SYMBOL_FOREIGN, /* nothing a kernel may call */
+	KL_SYMBOL_FOREIGN, /* not allowed in a kernel */
 	KL_SYMBOL_MEMORY,  /* mem*, str* */
 	KL_SYMBOL_MATH,    /* libm, and its vector forms in libmvec */
 	KL_SYMBOL_ALLOC,   /* the runtime's allocator */
-	KL_SYMBOL_HELPER,  /* the compiler's own, from libgcc */
+	KL_SYMBOL_HELPER,  /* compiler support, from libgcc */
 };
-/** What an undefined symbol of a kernel is; docs/formats.md lists them. */
+/** The kind of an undefined symbol of a kernel; docs/formats.md lists the symbols. */
 enum kl_symbol_kind kl_symbol_kind(const char *name);
 /**
- * May no kernel define it? Names above, names of the gate, names that other processes' cheats
- * interposed.
+ * Is a kernel forbidden to define `name`? True for the allowed names above, names of the gate, and
+ * names that known cheats interpose.
  */
 bool kl_symbol_reserved(const char *name);
 

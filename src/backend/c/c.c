@@ -16,7 +16,7 @@
 struct session {
 	struct kl_backend_session lent;
 	struct kl_platform platform;
-	char *runtime; /* path of the kernels' runtime; NULL: not made yet */
+	char *runtime; /* path of the kernels' runtime; NULL until it is made */
 };
 
 /* --- platforms ------------------------------------------------------------------------------ */
@@ -36,7 +36,7 @@ static int guess_platform(char **id, const struct kl_surface *surface, const cha
 	return err;
 }
 
-/* It is the machine that is asked for less. */
+/* A C kernel names no platform: only the machine is asked for another level. */
 static int port_surface(struct kl_surface **out, const struct kl_surface *surface,
 			const char *platform)
 {
@@ -85,7 +85,7 @@ static int runtime_key(char hex[KL_DIGEST_HEX], const struct session *session)
 	return err;
 }
 
-/* Once for all that the session compiles. */
+/* Compile the runtime once per session, or copy it from the cache. */
 static int make_runtime(void *state, const struct kl_surface *surface)
 {
 	struct session *session = state;
@@ -113,7 +113,7 @@ static int make_runtime(void *state, const struct kl_surface *surface)
 
 /* --- compiling ------------------------------------------------------------------------------ */
 
-/* A jail's directory has a copy: what is linked elsewhere is out of its reach. */
+/* Copy the runtime into a jail's directory, the only place where the linker can reach it. */
 static int copy_runtime(const struct session *session, const char *dir)
 {
 	KL_AUTO(kl_freep) char *rel = kl_compile_runtime_path(&session->platform);
@@ -181,8 +181,8 @@ const struct kl_backend kl_backend_c = {
 	.words = &words,
 	.surface = KL_SURFACE_C,
 	/*
-	 * Generous peaks of one core. Bytes may all come from a near cache, so the rate is that of
-	 * two 64-byte loads a cycle at 6 GHz; operations are two 16-lane FMAs a cycle.
+	 * Generous peaks of one core. All bytes can come from a near cache, so their rate is that
+	 * of two 64-byte loads per cycle at 6 GHz; operations are two 16-lane FMAs per cycle.
 	 */
 	.peak = { .bytes_per_ns = 768, .flops_per_ns = 384 },
 	.describe = describe_job,

@@ -84,7 +84,7 @@ static int find_funcs(struct kl_code *code)
 
 		if (last && last->obj == func->obj && last->sec == func->sec &&
 		    last->start == func->start) {
-			if (last->name[0] == '.') /* a real name rather than the section's */
+			if (last->name[0] == '.') /* prefer a symbol's name to the section's */
 				last->name = func->name;
 			continue;
 		}
@@ -142,8 +142,8 @@ size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr)
 
 struct reader {
 	struct kl_code *code;
-	size_t obj;    /* of the file header seen last */
-	size_t sec;    /* of the section header seen last */
+	size_t obj;    /* object of the last file header */
+	size_t sec;    /* section of the last section header */
 	uint64_t want; /* address of the next instruction */
 	bool in_section;
 };
@@ -219,7 +219,7 @@ static int next_object(struct reader *reader)
 	return 0;
 }
 
-/* Sections come in the object's order, those with code and bytes alone. */
+/* objdump lists the sections that have code and bytes, in the object's order. */
 static int next_section(struct reader *reader, const char *name, size_t len)
 {
 	const struct kl_object *object;
@@ -239,7 +239,10 @@ static int next_section(struct reader *reader, const char *name, size_t len)
 	return 0;
 }
 
-/* "  1a:\tmov ..." and the headings between; function labels are known from the symbols. */
+/*
+ * Read an instruction ("  1a:\tmov ...") or a heading. Labels of functions are skipped: the
+ * functions come from the symbols.
+ */
 static int read_line(struct reader *reader, char *text)
 {
 	static const char disassembly[] = "Disassembly of section ";
@@ -270,7 +273,7 @@ static int read_line(struct reader *reader, char *text)
 	return kl_error(KL_ENO, "the disassembly has a line that is not understood: %.80s", text);
 }
 
-/* Give each function its instructions; every byte of it must be one's. */
+/* Give each function its instructions, which must cover all of its bytes. */
 static int assign_insns(struct kl_code *code, const size_t *first_of, const size_t *count)
 {
 	for (size_t i = 0; i < code->nfunc; i++) {

@@ -10,18 +10,18 @@
 #include "base/vec.h"
 
 /*
- * code - the instructions of a kernel's objects, with what they refer to: objdump's text, tied to
- * the relocations that libelf reads; functions, references between them, reachability from the
- * entry. The audit, the features and the code digest are read from this.
+ * code - the instructions of a kernel's objects and their references: objdump's text combined with
+ * the relocations that libelf reads. It gives the functions, the references between them and what
+ * the entry reaches; the audit, the features and the code digest are computed from it.
  *
  *	objdump -dzw --no-show-raw-insn <objects>	(in the compile jail)
- *	kl_code_parse(&c, objects, n, text, len)	takes what it printed
- *	kl_code_audit(&c)				before it is linked
+ *	kl_code_parse(&c, objects, n, text, len)	parse its output
+ *	kl_code_audit(&c)				before linking
  *	kl_code_reach(&c, entry)
  *	kl_code_features(...), kl_code_digest(...)
  *
- * The text is parsed defensively: a line that is not understood is
- * an error, never skipped, and the instructions must cover each section without a gap.
+ * The text is parsed defensively: an unknown line is an error, never skipped, and the instructions
+ * must cover each section without a gap.
  */
 #define KL_CODE_MAX_INSNS 1000000
 
@@ -36,7 +36,7 @@ enum kl_ref_kind { KL_REF_NONE, KL_REF_CODE, KL_REF_DATA, KL_REF_EXTERN };
 struct kl_ref {
 	enum kl_ref_kind kind;
 	size_t func, insn; /* code: function, instruction (index in kl_code.insn) */
-	size_t obj, sec;   /* data: where */
+	size_t obj, sec;   /* data: object, section */
 	int64_t off;       /* data: offset in the section */
 	const char *name;  /* extern; borrowed */
 };
@@ -45,53 +45,57 @@ struct kl_func {
 	const char *name;
 	size_t obj, sec;
 	uint64_t start, end;
-	size_t first, n; /* instructions */
+	size_t first, n; /* instructions: index of the first, number */
 	bool reached;
 };
 
 struct kl_code {
 	const struct kl_object *const *obj;
 	size_t nobj;
-	char *text; /* owns op and args */
+	char *text; /* the disassembly; op and args point into it */
 	struct kl_insn *insn;
 	size_t ninsn, alloc_insn;
-	struct kl_func *func; /* by object, section, address */
+	struct kl_func *func; /* sorted by object, section, address */
 	size_t nfunc, alloc_func;
 	struct kl_map global; /* name -> object << 32 | symbol, plus 1 */
 	size_t *order;        /* reached functions, in order of first reference */
 	size_t norder;
 };
 
-/** `obj` stays the caller's and must outlive the code. KL_ENO: bytes that are no instructions. */
+/**
+ * Parse the disassembly of `n` objects, which are borrowed and must outlive the code. KL_ENO: the
+ * text is not understood, or contains bytes that are no instructions.
+ */
 int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_t n,
 		  const char *text, size_t len);
 void kl_code_release(struct kl_code *code);
 
 /**
- * KL_ENO: an instruction no kernel needs (system call, clock, CPU identity ...), named with its
- * function.
+ * KL_ENO: the code has an instruction that no kernel needs (system call, clock, CPU identity ...);
+ * the message names it and its function.
  */
 int kl_code_audit(const struct kl_code *code);
 
 /**
- * Mark what the entry reaches: calls, jumps, address taken in code or in data that is referred to.
+ * Mark the functions that the entry reaches: by calls, by jumps, or by an address taken in code or
+ * in data that is referred to. KL_ENOTFOUND: `entry` is not defined.
  */
 int kl_code_reach(struct kl_code *code, const char *entry);
 
-/** The function that holds an address of a section, or nfunc. */
+/** Index of the function that contains an address of a section; nfunc if none does. */
 size_t kl_code_func_at(const struct kl_code *code, size_t obj, size_t sec, uint64_t addr);
-/** The instruction that starts at an address of a function, or ninsn. */
+/** Index of the instruction that starts at an address of a function; ninsn if none does. */
 size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr);
 
 /**
- * What relocation `rel` of `obj` refers to; `end`: offset behind the instruction it patches (0:
- * data).
+ * Resolve what relocation `rel` of `obj` refers to. `end`: offset behind the instruction that it
+ * patches (0: it patches data).
  */
 void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, size_t rel,
 		 uint64_t end);
-/** The relocation within instruction `i` of function `field`; nrel: none. */
+/** Index of the relocation in instruction `i` of function `func`; nrel if there is none. */
 size_t kl_code_insn_rel(const struct kl_code *code, size_t func, size_t i);
-/** What instruction `i` of function `field` refers to (relocated operand, or direct branch). */
+/** Resolve what instruction `i` of `func` refers to (a relocated operand or a direct branch). */
 void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 
 bool kl_insn_is_jump(const struct kl_insn *insn);       /* jmp, conditional, loop */
@@ -100,21 +104,20 @@ bool kl_insn_is_call(const struct kl_insn *insn);
 bool kl_insn_is_end(const struct kl_insn *insn);      /* ret, ud2, hlt: nothing follows */
 bool kl_insn_is_indirect(const struct kl_insn *insn); /* operand starts with '*' */
 bool kl_insn_is_nop(const struct kl_insn *insn);
-/** Width of the widest vector register it names: 0, 128, 256, 512. */
+/** Width in bits of the widest vector register it names: 0, 128, 256 or 512. */
 int kl_insn_width(const struct kl_insn *insn);
 
 /**
- * Loops of a function: how many stand around each instruction, into `depth`
- * (n entries); false when its flow cannot be known (several jumps through
- * tables, a table that cannot be read).
+ * Write to `depth` how many loops surround each instruction of a function (one entry each). False
+ * if the control flow is unknown (several jumps through tables, or a table that cannot be read).
  */
 bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth);
 /** Does the function jump through a table? */
 bool kl_code_has_table(const struct kl_code *code, size_t func);
 
-/** Features of what is reached (docs/formats.md, "features"): sorted, unique. */
+/** Add the features of the reached code (docs/formats.md, "features"): sorted, unique. */
 void kl_code_features(struct kl_strvec *out, const struct kl_code *code);
-/** SHA-256 of what is reached, addresses and names normalized. */
+/** SHA-256 of the reached code and data, with addresses and names normalized. */
 void kl_code_digest(char hex[65], const struct kl_code *code);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_audit - instructions that a kernel's object may not contain */
+/* code_audit - instructions that a kernel's object must not contain */
 #include <string.h>
 
 #include "backend/c/code.h"
 #include "base/error.h"
 
 /*
- * Instructions that ask the system, the clock or the processor who they are, or
- * leave the flat user-mode world. All code is searched, reached or not: a
- * computed jump reaches everything.
+ * Instructions that call the system, read a clock, identify the processor or leave flat user mode.
+ * All code is searched, whether it is reached or not: a computed jump can reach anything.
  */
 /* clang-format off */
 static const struct { const char *words, *what; } forbidden[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_digest - the digest of the code and data that the entry reaches, wherever it lies */
+/* code_digest - the digest of the code and data that the entry reaches, wherever they are */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +10,11 @@
 #include "text/digest.h"
 
 /*
- * The digest of what a kernel does, whatever it is called and wherever it
- * lies: functions in order of first reference, each instruction as text with
- * every address replaced by what is there - function and instruction number (padding is not
- * counted), library symbol, or number of the data piece, whose bytes are hashed
- * at the end. A data piece is the constant (mergeable sections), the string,
- * the symbol's extent, or else the rest of the section.
+ * The digest of what a kernel does, independent of names and addresses: functions in order of first
+ * reference, each instruction as text with every address replaced by its target. A target is a
+ * function and instruction number (not counting padding), a library symbol, or the number of a data
+ * piece, whose bytes are hashed at the end. A piece is the constant (in mergeable sections), the
+ * string, the extent of the symbol, or otherwise the rest of the section.
  */
 struct piece {
 	size_t obj, sec;
@@ -25,9 +24,9 @@ struct piece {
 struct hasher {
 	const struct kl_code *code;
 	struct kl_digest *digest;
-	size_t *func_no; /* number of a function + 1 */
+	size_t *func_no; /* of each function: its number, from 1; 0: none yet */
 	size_t nfunc_no;
-	size_t *insn_no; /* number within its function, padding not counted */
+	size_t *insn_no; /* of each instruction: its number, not counting padding */
 	struct piece *piece;
 	size_t npiece, alloc;
 	struct kl_map known; /* "obj.sec.off" -> number + 1 */
@@ -50,7 +49,7 @@ static void sized_by_symbol(struct piece *piece, const struct kl_object *object,
 	}
 }
 
-/* The piece that holds an offset, and the offset within it. */
+/* The piece that a reference points into; *inner: the offset in the piece. */
 static struct piece find_piece(const struct kl_code *code, const struct kl_ref *ref,
 			       uint64_t *inner)
 {
@@ -60,7 +59,9 @@ static struct piece find_piece(const struct kl_code *code, const struct kl_ref *
 
 	*inner = 0;
 	if (ref->off < 0 || (uint64_t)ref->off >= section->size) {
-		/* a pointer before or behind its section: the whole section, and how far */
+		/*
+		 * a pointer outside its section: the whole section, and the offset from its start
+		 */
 		*inner = (uint64_t)ref->off;
 		piece.len = section->size;
 		return piece;
@@ -129,7 +130,7 @@ static void add_ref(struct hasher *hasher, const struct kl_ref *ref)
 	kl_digest_adds(hasher->digest, buf.ptr);
 }
 
-/* Operands, without what stands for an address. */
+/* Hash an instruction, with the reference in place of the operand's address. */
 static void add_insn(struct hasher *hasher, size_t func, size_t i)
 {
 	const struct kl_insn *in = &hasher->code->insn[i];
@@ -177,7 +178,10 @@ static void add_func(struct hasher *hasher, size_t func)
 			add_insn(hasher, func, i);
 }
 
-/* Entries of a jump table hold their own offset: what they mean is relative to the table. */
+/*
+ * Hash a pointer in data. An entry of a jump table is relative to the table, but its addend
+ * includes the entry's own offset, which is subtracted.
+ */
 static void add_pointer(struct hasher *hasher, const struct piece *piece, size_t rel)
 {
 	const struct kl_orel *orel = &hasher->code->obj[piece->obj]->rel[rel];
@@ -234,7 +238,7 @@ void kl_code_digest(char hex[65], const struct kl_code *code)
 	number_insns(&hasher);
 	for (size_t k = 0; k < code->norder; k++)
 		add_func(&hasher, code->order[k]);
-	for (size_t k = 0; k < hasher.npiece; k++) /* grows while it runs: pieces point at pieces */
+	for (size_t k = 0; k < hasher.npiece; k++) /* grows meanwhile: pieces refer to pieces */
 		add_piece(&hasher, k);
 	kl_digest_end(hasher.digest, hex);
 	free(hasher.func_no);

@@ -7,12 +7,11 @@
 #include "backend/c/code.h"
 
 /*
- * Loops of one function: blocks, edges, and Bourdoncle's weak topological order
- * (Formal Methods in Programming, 1993), whose nested components are the natural loops,
- * and a loop with two entries one loop like any other. Flow that leaves
- * for another function is an exit.
+ * The loops of one function, found in its blocks and edges by Bourdoncle's weak topological order
+ * (Formal Methods in Programming, 1993). The nested components of this order are the natural loops;
+ * a loop with two entries is one component as well. A jump to another function is an exit.
  */
-#define MAX_BLOCKS 10000 /* the order is found by recursion */
+#define MAX_BLOCKS 10000 /* finding the order is recursive */
 #define DONE ((size_t)-1)
 #define MAX_TARGETS 100000
 
@@ -22,14 +21,14 @@ struct edges {
 
 struct flow {
 	const struct kl_code *code;
-	size_t func, first, n;   /* instructions */
+	size_t func, first, n;   /* function; its first instruction, and number of them */
 	size_t *block_of;        /* instruction - first -> block */
 	size_t *start;           /* block -> first instruction */
-	size_t nblock, indirect; /* indirect: jumps */
+	size_t nblock, indirect; /* blocks; indirect jumps */
 	struct edges *succ;
-	size_t *dfn, *stack, depth, num; /* of the order: 0 unseen, DONE */
-	unsigned *level, nest;           /* of each block; of the walk */
-	struct edges table;              /* targets of jump tables: instructions */
+	size_t *dfn, *stack, depth, num; /* the search; dfn: 0 (unseen), a number, DONE */
+	unsigned *level, nest;           /* loop depth of each block; of the search */
+	struct edges table;              /* targets of jump tables, as instructions */
 	bool unknown;
 };
 
@@ -55,9 +54,9 @@ static void flow_release(struct flow *flow)
 }
 
 /*
- * One table: entries from `base` on, 4 or 8 bytes each, as long as each
- * points into the function. A relative entry holds target - table + its
- * own offset, which the assembler folds into the addend.
+ * Read one table: entries from `base` on, 4 or 8 bytes each, up to the first that does not point
+ * into the function. A relative entry contains target - table + its own offset, which the assembler
+ * folds into the addend.
  */
 static void read_table(struct flow *flow, size_t sec, uint64_t base)
 {
@@ -105,7 +104,7 @@ static void read_tables(struct flow *flow)
 	}
 }
 
-/* Target instruction of a direct jump within the function, or NONE: it leaves. */
+/* Target instruction of a direct jump; NONE if it leaves the function. */
 static size_t jump_target(const struct flow *flow, size_t i)
 {
 	struct kl_ref ref;
@@ -140,7 +139,7 @@ static void find_blocks(struct flow *flow)
 	}
 	for (size_t k = 0; k < flow->table.n; k++)
 		head[flow->table.v[k] - flow->first] = true;
-	/* which of several jumps uses which table is not known */
+	/* it is unknown which of several jumps uses which table */
 	if (flow->indirect > 1 && flow->table.n)
 		flow->unknown = true;
 	flow->block_of = kl_calloc(flow->n, sizeof(*flow->block_of));
@@ -185,7 +184,7 @@ static void find_edges(struct flow *flow)
 	}
 }
 
-/* Code that only a jump through an unread table can reach. */
+/* Is there code that only a jump through an unread table can reach? */
 static bool has_islands(const struct flow *flow)
 {
 	for (size_t block = 0; flow->indirect && block < flow->nblock; block++)
@@ -198,7 +197,7 @@ static bool has_islands(const struct flow *flow)
 
 static size_t visit_node(struct flow *flow, size_t value);
 
-/* `value` heads a loop: its body is what can be reached from it and gets back to it. */
+/* Process the loop with head `block`: its body is the blocks that it reaches and that reach it. */
 static void mark_component(struct flow *flow, size_t block)
 {
 	flow->level[block] = ++flow->nest;

@@ -22,7 +22,7 @@ static bool pc_relative(uint32_t type)
 	return false;
 }
 
-/* The operand is the symbol's slot in the GOT: the addend tells nothing about the symbol. */
+/* Is the operand the symbol's GOT slot? Then the addend is no offset from the symbol. */
 static bool through_got(uint32_t type)
 {
 	return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX ||
@@ -46,7 +46,7 @@ static void place_ref(struct kl_ref *out, const struct kl_code *code, size_t obj
 	out->insn = kl_code_insn_at(code, func, (uint64_t)off);
 }
 
-/* A global of another object. */
+/* Find a global symbol that one of the objects defines. */
 static bool find_global(struct kl_ref *out, const struct kl_code *code, const char *name,
 			int64_t add)
 {
@@ -112,7 +112,7 @@ void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t fun
 
 struct reach {
 	struct kl_code *code;
-	bool **seen; /* per object: data section */
+	bool **seen; /* by object and data section: was added to `todo` */
 	/* data sections whose pointers are not followed yet */
 	struct {
 		size_t obj, sec;
@@ -140,7 +140,7 @@ static void reach_ref(struct reach *reach, const struct kl_ref *ref)
 	reach->todo[reach->ntodo++].sec = ref->sec;
 }
 
-/* Data that is referred to may hold pointers: everything its section points at counts. */
+/* Referenced data can contain pointers: everything that its section points to is reached. */
 static void reach_data(struct reach *reach)
 {
 	struct kl_ref ref;
@@ -157,7 +157,7 @@ static void reach_data(struct reach *reach)
 	}
 }
 
-/* A function that ends in an ordinary instruction runs on into the next one. */
+/* A function that ends in an ordinary instruction falls through into the next one. */
 static bool runs_on(const struct kl_code *code, size_t func)
 {
 	const struct kl_func *fn = &code->func[func];

@@ -10,9 +10,9 @@
 #include "base/fs.h"
 
 /*
- * After the contract's own flags, so that none of them undoes these.
- * Calls go through the PLT rather than -fno-plt's registers: with -z now
- * and -Bsymbolic only library calls take the detour, and every call stays visible as one.
+ * These follow the contract's flags, so that none of those overrides them. Calls use the PLT
+ * instead of registers (-fno-plt): every call remains visible as a call, and with -z now and
+ * -Bsymbolic only library calls are indirect.
  */
 static const char *const fixed_flags[] = { "-fPIC",
 					   "-fvisibility=default",
@@ -41,15 +41,15 @@ static const char *const fixed_flags[] = { "-fPIC",
 					   "-pipe",
 					   NULL };
 
-/* One shared object in the making, in `dir` (the jail's work directory). */
+/* The build of one shared object in `dir` (the jail's work directory). */
 struct build {
 	const struct kl_jail *jail;
 	const struct kl_platform *platform;
-	const char *dir, *name, *entry; /* name: of its folder of objects, and of the .so */
+	const char *dir, *name, *entry; /* name: of the folder of objects and of the .so */
 	const struct kl_file *file;
 	size_t nfile;
-	const struct kl_strvec *flags; /* the contract's; NULL: none */
-	const char *const *extra;      /* ours, before the fixed ones */
+	const struct kl_strvec *flags; /* the contract's; NULL if none */
+	const char *const *extra;      /* ours, before fixed_flags; NULL if none */
 	const char **class_;
 	struct kl_object **obj;
 	size_t nobj;
@@ -75,7 +75,7 @@ static bool ends_with(const char *text, const char *with)
 	return n >= len && !strcmp(text + n - len, with);
 }
 
-/* Once in a directory: all that is built there shares it. */
+/* All builds in a directory share these files. */
 static int lay_out_runtime(const struct build *build)
 {
 	int err = kl_tool_put_runtime(build->dir, "runtime.c");
@@ -265,7 +265,7 @@ static int link_all(struct build *build, const char *so)
 	return kl_tool_run(&build->tool, &argv, NULL, "linking");
 }
 
-/* Sources to dir/<name>.so, audited; the code is left in `build`. */
+/* Compile the sources to dir/<name>.so and audit it; leaves the parsed code in `build`. */
 static int build_object(struct build *build, char **so_path, char digest[KL_DIGEST_HEX])
 {
 	KL_AUTO(kl_freep) char *so = kl_asprintf("%s.so", build->name);
@@ -367,7 +367,7 @@ int kl_compile_oracle(const struct kl_jail *jail, const struct kl_platform *plat
 }
 
 /*
- * -- what it all depends on ---------------------------------------------------------------------
+ * -- keys ---------------------------------------------------------------------------------------
  */
 
 static void add_list(struct kl_digest *digest, const char *const *list)

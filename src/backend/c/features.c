@@ -10,9 +10,9 @@
 #include "base/map.h"
 
 /*
- * What single instructions show. Patterns match the mnemonic without the
- * leading v of its VEX and EVEX forms; `vec` tells whether vector registers
- * must, must not or may be named (pextrd is a shuffle, pext is not).
+ * Features that a single instruction shows. Patterns match the mnemonic without the leading v of
+ * its VEX and EVEX forms. `vec`: whether the operands must, must not or can name vector registers
+ * (pextrd is a shuffle, pext is not).
  */
 enum vec { VEC_ANY, VEC_YES, VEC_NO };
 /* clang-format off */
@@ -61,7 +61,7 @@ static const char packed[] =
 	"pcmpeq[bwdq] pcmpgt[bwdq] pcmp[bwdq] pcmpu[bwdq] pcmp*[bwdq] psll[wdq] psrl[wdq] "
 	"psra[wdq] psllv[wdq] psrlv[wdq] psrav[wdq] prol[dq] prolv[dq] pror[dq] prorv[dq] "
 	"plzcnt[dq] pconflict[dq] popcnt[bwdq] pdp* pshld* pshrd* gf2p8* aesenc* aesdec* pclmul*";
-/* Bitwise logic counts from 256 bits on: on 128 compilers use it for scalars (fabs, negation). */
+/* Bitwise logic counts from 256 bits on: at 128 compilers use it for scalars (fabs, negation). */
 static const char logic[] =
 	"pand por pxor pandn pand[dq] por[dq] pxor[dq] pandn[dq] andp[sd] andnp[sd] orp[sd] "
 	"xorp[sd] pternlog[dq]";
@@ -83,7 +83,7 @@ static bool matches_any(const char *patterns, const char *word)
 	return false;
 }
 
-/* What a mnemonic shows, whatever its operands: found once for each. */
+/* Features that a mnemonic shows, depending on its operands; found once per mnemonic. */
 struct shown {
 	uint32_t vec, scalar; /* bits of by_insn with and without vector operands */
 	bool packed, logic;
@@ -107,7 +107,7 @@ static struct shown *look_up(const char *op)
 	return shown;
 }
 
-/* x ^ x, x == x: a constant, no arithmetic. */
+/* Is it x ^ x, x == x ...: an idiom for a constant, and no arithmetic? */
 static bool is_idiom(const struct kl_insn *in, bool logical)
 {
 	const char *first = in->args, *comma = strchr(first, ',');
@@ -147,7 +147,7 @@ static void scan_insn(struct scan *scan, const struct kl_insn *in)
 	scan->rep |= in->rep && strstr(in->args, "%es:"); /* string instructions, not "repz ret" */
 }
 
-/* Writable static memory, and constant tables of at least a cache line. */
+/* Note writable static memory, and constant tables of at least a cache line. */
 static void scan_data(struct scan *scan, const struct kl_ref *ref)
 {
 	const struct kl_object *object = scan->code->obj[ref->obj];
@@ -169,7 +169,7 @@ static void scan_data(struct scan *scan, const struct kl_ref *ref)
 
 static void emit_call(struct scan *scan, const struct kl_insn *in, const struct kl_ref *ref)
 {
-	/* an address taken counts as a call: what else would a kernel do with it */
+	/* a taken address counts as a call: a kernel has no other use for it */
 	if (ref->kind == KL_REF_EXTERN && kl_symbol_kind(ref->name) == KL_SYMBOL_ALLOC)
 		kl_strvec_push(scan->out, "alloc");
 	else if (ref->kind == KL_REF_EXTERN)
@@ -195,7 +195,10 @@ static void scan_refs(struct scan *scan, size_t func)
 
 /* ---- spills and stack ---- */
 
-/* "16(%rsp)" at the end or the start of the operands; NULL: no fixed stack slot. */
+/*
+ * The fixed stack slot, such as "16(%rsp)", that an instruction stores to (its last operand) or
+ * loads from (its first); NULL if none.
+ */
 static const char *stack_slot(const struct kl_insn *in, bool store, size_t *len)
 {
 	const char *args = in->args, *open = strchr(args, '(');
@@ -261,12 +264,12 @@ static void scan_stack(struct scan *scan, size_t func)
 struct nest {
 	const struct kl_code *code;
 	unsigned **depth; /* per function: per instruction */
-	unsigned *total;  /* deepest nest from this function's start on, calls followed */
+	unsigned *total;  /* per function: deepest nest of loops, callees included */
 	char *state;      /* 0 new, 1 on the path, 2 done */
 	bool recursion;
 };
 
-/* Function that an instruction calls, or jumps to the start of. */
+/* The function that an instruction calls, or jumps to the start of; nfunc if none. */
 static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 {
 	const struct kl_insn *in = &code->insn[i];
@@ -278,13 +281,13 @@ static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 	if (ref.kind != KL_REF_CODE ||
 	    (!kl_insn_is_call(in) && ref.insn != code->func[ref.func].first))
 		return code->nfunc;
-	/* a jump to one's own first instruction is a loop */
+	/* a jump to the start of its own function is a loop */
 	return ref.func == func && !kl_insn_is_call(in) ? code->nfunc : ref.func;
 }
 
 /*
- * One step of a depth-first walk over the calls: the next callee to enter, or nfunc when `field` is
- * done.
+ * Advance a depth-first walk over the calls of `func`. Returns the next callee to enter; nfunc if
+ * `func` is done.
  */
 static size_t advance_nest(struct nest *nest, size_t func, size_t *next)
 {
@@ -351,7 +354,7 @@ static void emit_loops(struct scan *scan)
 		if (kl_code_has_table(code, func))
 			kl_strvec_push(scan->out, "jump-table");
 	}
-	for (size_t k = 0; k < code->norder; k++) /* those that are only pointed at, too */
+	for (size_t k = 0; k < code->norder; k++) /* includes those only pointed to */
 		walk_nest(&nest, code->order[k]);
 	for (size_t k = 0; k < code->norder; k++)
 		most = nest.total[code->order[k]] > most ? nest.total[code->order[k]] : most;

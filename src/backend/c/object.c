@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-#define MAX_NAME 8192 /* mangled names of templates have thousands of letters */
+#define MAX_NAME 8192 /* mangled names of templates can have thousands of letters */
 
 void kl_object_free(struct kl_object *object)
 {
@@ -152,7 +152,7 @@ static int read_symbols(struct kl_object *object, Elf *elf, size_t index)
 		symbol->bind = GELF_ST_BIND(raw.st_info);
 		object->nsym++;
 		err = place_of(object, raw.st_shndx, &symbol->sec);
-		if (!err && symbol->type == STT_FILE) /* a source's name may be anything */
+		if (!err && symbol->type == STT_FILE) /* a source's name can have any character */
 			symbol->name = kl_strdup("file");
 		else if (!err)
 			err = copy_name(&symbol->name, elf, shdr.sh_link, raw.st_name, "symbol");

@@ -9,16 +9,15 @@
 #include "base/mem.h"
 
 /*
- * object - an x86-64 ELF file as the audit and the facts need it: sections
- * with their bytes, symbols, relocations (libelf). What a hostile source made
- * the assembler write is bounded and checked here once: every index is in range,
- * every name is plain ([A-Za-z0-9_.$-]), so that it can stand in a message and
- * cannot forge a line of a disassembly.
+ * object - an x86-64 ELF file, read for the audit and the facts: sections with their bytes,
+ * symbols, relocations (libelf). A hostile source can make the assembler write anything, so the
+ * file is bounded and checked here once: every index is in range, and every name is plain
+ * ([A-Za-z0-9_.$-]), so that it can be used in a message and cannot forge a line of a disassembly.
  *
  * Everything is owned by the object.
  */
 #define KL_OBJECT_MAX_BYTES ((size_t)64 << 20)
-#define KL_OBJECT_MAX_ITEMS 50000 /* sections, symbols, relocations: of each */
+#define KL_OBJECT_MAX_ITEMS 50000 /* each of sections, symbols, relocations */
 
 enum kl_sym_place { KL_SYM_UNDEF = -1, KL_SYM_ABS = -2, KL_SYM_COMMON = -3 };
 
@@ -38,7 +37,7 @@ struct kl_osym {
 };
 
 struct kl_orel {
-	size_t sec; /* section that is patched (relocatable); 0: dynamic */
+	size_t sec; /* the patched section (ET_REL); 0 in a shared object */
 	uint64_t off;
 	uint32_t type; /* R_X86_64_* */
 	size_t sym;
@@ -59,16 +58,16 @@ struct kl_object {
 };
 
 /**
- * KL_ENO: the file is a thing no compiler makes of a kernel (a name that is not
- * plain, an absurd size), said in the message; KL_EIO: unreadable or not ELF.
+ * KL_ENO: no compiler makes such a file from a kernel (a name that is not plain, an absurd size);
+ * the message says what is wrong. KL_EIO: the file is unreadable or not ELF.
  */
 int kl_object_read(struct kl_object **out, const char *path);
 void kl_object_free(struct kl_object *object);
 KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
 
-/** First relocation of `sec` at or behind `off`; returns nrel if there is none in that section. */
+/** Index of the first relocation of `sec` at or behind `off`; nrel if the section has none. */
 size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off);
-/** Is it a section with instructions? */
+/** Does the section contain instructions? */
 bool kl_osec_is_code(const struct kl_osec *section);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbols - symbols that a kernel's object may need, and those it may not define */
+/* symbols - the symbols that a kernel's object can use, and those it must not define */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const char memory[] =
 	" strlen strnlen strcmp strncmp strchr strrchr strcpy strncpy strcat strncat strstr"
 	" strspn strcspn strpbrk stpcpy stpncpy strchrnul ";
 
-/* double names; each may also end in f or l */
+/* names for double; each can also end in f or l */
 static const char math[] =
 	" acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10"
 	" exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma"
@@ -34,7 +34,7 @@ static const char helper[] =
 	" __extendhfsf2 __extendhfdf2 __extendhfxf2 __extendhftf2 __truncsfhf2 __truncdfhf2"
 	" __truncxfhf2 __trunctfhf2 __extendbfsf2 __truncsfbf2 __truncdfbf2 ";
 
-/* What cheats interpose: clocks, exits, the loader, the allocator's neighbours, output. */
+/* Names that cheats interpose: clocks, exits, the loader, further allocators, output. */
 static const char interposed[] =
 	" clock clock_gettime gettimeofday time times getrusage usleep nanosleep exit _exit _Exit"
 	" abort atexit __cxa_atexit __cxa_finalize raise kill signal sigaction dlopen dlsym"
@@ -56,7 +56,7 @@ static bool is_listed(const char *list, const char *name, size_t len)
 	return strstr(list, word) != NULL;
 }
 
-/* _ZGV<isa>N<lanes>v..._<math name>: what -ffast-math makes of exp in a loop. */
+/* _ZGV<isa>N<lanes>v..._<math name>: -ffast-math uses it for exp in a loop, for example. */
 static bool is_vector_math(const char *name)
 {
 	const char *rest = !strncmp(name, "_ZGV", 4) && strchr("bcde", name[4]) && name[4] ?

@@ -9,12 +9,12 @@
 #include "base/error.h"
 #include "base/map.h"
 
-/* local memory of a thread: as many as a device runs need gigabytes of it */
+/* bytes of local memory per thread: all threads of a device take gigabytes of this */
 #define MAX_FRAME (32 << 10)
 
 /* -- sections and symbols ------------------------------------------------------------------ */
 
-/* Beginnings of names. What else stands in a cubin is no compiler's. */
+/* Prefixes of the names of all sections that a compiler puts into a cubin. */
 static const char *const sections[] = {
 	".shstrtab",      ".strtab",      ".symtab",          ".debug_",       ".nv_debug",
 	".note.nv.",      ".nv.info",     ".nv.compat",       ".nv.callgraph", ".nv.prototype",
@@ -38,7 +38,7 @@ static int check_sections(const struct kl_cubin *cubin)
 	return 0;
 }
 
-/* Functions of the system that device code can call, and what is wrong with it. */
+/* System functions that device code can call, and why it must not. */
 /* clang-format off */
 static const struct { const char *name, *why; } services[] = {
 	{ "vprintf", "it prints, and what is printed goes into the output of who judges it" },
@@ -72,7 +72,7 @@ static int check_undefined(const struct kl_cubin *cubin)
  * -- memory that outlives a call ----------------------------------------------------------------
  */
 
-/* ".nv.global": without a first value; ".nv.global.init": with one */
+/* `init`: the variable is in ".nv.global.init", with an initial value, not in ".nv.global". */
 static int check_variable(const struct kl_cubin_symbol *symbol, bool init, const struct kl_ptx *ptx)
 {
 	const struct kl_ptx_var *var = ptx ? kl_ptx_variable(ptx, symbol->name) : NULL;
@@ -80,7 +80,7 @@ static int check_variable(const struct kl_cubin_symbol *symbol, bool init, const
 
 	if (var && !var->reached)
 		return 0;
-	if (!var) /* hidden in a function, or there is nothing to tell who uses it */
+	if (!var) /* hidden in a function, or there is no PTX that shows its users */
 		return kl_error(
 			KL_ENO,
 			"the code has a global variable '%s' that cannot be told from state kept "
@@ -124,7 +124,7 @@ static int check_globals(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
 }
 
 /*
- * -- what tells one call from another ----------------------------------------------------------------
+ * -- registers that distinguish calls -----------------------------------------------------------
  */
 
 struct special {
@@ -181,7 +181,10 @@ static int check_op(const struct kl_ptx_fn *fn, const char *op)
 	return 0;
 }
 
-/* The driver's own memory for cooperative launches, %envreg1 and %envreg2, and only there. */
+/*
+ * Allow %envreg only with cooperative launches, which find memory of the driver through %envreg1
+ * and %envreg2.
+ */
 static int check_envreg(const struct kl_ptx_fn *fn, const struct kl_cuda_wish *wish)
 {
 	bool asks = false;
@@ -240,7 +243,7 @@ static int check_sass(const struct kl_sass *sass)
 }
 
 /*
- * -- what the plan wants -------------------------------------------------------------------------------
+ * -- requirements of the plan -------------------------------------------------------------------
  */
 
 static int no_kernel(const struct kl_cubin *cubin, const char *name)

@@ -8,19 +8,20 @@
 #include "backend/cuda/sass.h"
 
 /*
- * audit - checks device code before it is loaded anywhere: what it may contain
- * (docs/formats.md, "What a cubin may contain"), and whether it takes what the launch plan passes.
+ * audit - checks device code before it is loaded anywhere: its contents (docs/formats.md, "What a
+ * cubin may contain"), and whether its kernels take the arguments of the launch plan.
  */
 /**
- * Has the cubin the kernels, do they take what is passed, is it for that architecture? KL_ENO
- * (class `launch`) names kernel and argument.
+ * Check the cubin against the launch plan: its architecture, its kernels and their arguments.
+ * KL_ENO (class `launch`): they differ; the message names kernel and argument.
  */
 int kl_audit_cuda_launch(const struct kl_cubin *cubin, const struct kl_cuda_wish *wish);
 
 /**
- * KL_ENO (class `cheat`): it could keep state, tell calls apart, print ...: the message names
- * symbol, section or register. `ptx`, reached from the wish's kernels, is what the cubin was
- * assembled from. An imported cubin has none (NULL) and is read in `sass` instead.
+ * Check what the cubin contains. KL_ENO (class `cheat`): it could keep state, distinguish calls,
+ * print ...; the message names the symbol, section or register. `ptx` is the text that the cubin
+ * was assembled from, reached from the wish's kernels. An imported cubin has none (NULL); its
+ * machine code `sass` is checked instead.
  */
 int kl_audit_cuda(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
 		  const struct kl_sass *sass, const struct kl_cuda_wish *wish);

@@ -10,7 +10,7 @@
 
 static const char *const families[] = { "cub", "chunked" };
 
-/* "cub" of "cub.topk"; NULL: none of ours. */
+/* The family of a baseline, such as "cub" for "cub.topk"; NULL if we do not ship it. */
 static const char *family_of(const char *name)
 {
 	for (size_t i = 0; name && i < KL_ARRAY_SIZE(families); i++) {
@@ -51,7 +51,7 @@ static void release_sources(struct sources *sources)
 	}
 }
 
-/* Whatever is wrong with it, it is not the candidate's fault. */
+/* Any failure becomes KL_ECANNOT: it is not the candidate's fault. */
 static int not_ours(int err, const char *name)
 {
 	return err < 0 ? kl_error(KL_ECANNOT, "baseline '%s': %s", name, kl_error_last()) : 0;
@@ -64,7 +64,7 @@ static int compile_sources(struct kl_artefact **out, struct sources *src,
 	const struct kl_contract *contract = surface->contract;
 	const struct kl_file *plan = &src->file[1];
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
-	/* the contract with other sources: its names, points and flags */
+	/* the baseline's sources with the contract's names, points and flags */
 	const struct kl_surface with = { .contract = surface->contract,
 					 .file = src->file,
 					 .nfile = 1 };

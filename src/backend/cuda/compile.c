@@ -13,27 +13,27 @@
 #include "base/fs.h"
 #include "text/digest.h"
 
-#define NVCC_MS 120000 /* headers of templates take their time */
+#define NVCC_MS 120000 /* template headers compile slowly */
 #define MAX_PTX ((size_t)64 << 20)
 
-/* One cubin in the making, in `dir` (the jail's work directory). */
+/* The build of one cubin in `dir` (the jail's work directory). */
 struct build {
 	const struct kl_nvcc *nvcc;
-	const char *dir, *name; /* name: of its folder and its files */
+	const char *dir, *name; /* name: of the folder and the files */
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_launch *launch;
-	const struct kl_strvec *flags; /* the contract's; NULL: none */
-	const char *const *extra;      /* ours */
+	const struct kl_strvec *flags; /* the contract's; NULL if none */
+	const char *const *extra;      /* ours; NULL if none */
 	const char **class_;
-	const struct kl_map *known; /* headers that it may ask for; NULL: none */
+	const struct kl_map *known; /* known header libraries; NULL if none */
 	const struct kl_strvec *headers;
 	const char *readable[KL_HEADERS_READABLE];
 	struct kl_tool tool;
 	const struct kl_file *source; /* the .cu */
 	struct kl_strvec env;
 	struct kl_buf text;    /* the PTX; empty for an imported cubin */
-	struct kl_buf verbose; /* what ptxas says of each kernel */
+	struct kl_buf verbose; /* the messages of ptxas about each kernel */
 	struct kl_ptx ptx;
 	struct kl_sass sass;
 	struct kl_cubin *cubin;
@@ -116,7 +116,7 @@ static void add_defines(struct kl_strvec *argv, const struct kl_plan_compile *co
 				(long long)compile->define[i].value);
 }
 
-/* The PTX that nvcc keeps of its work: named after the source. */
+/* Path of the PTX that nvcc keeps, named after the source. */
 static char *kept_ptx(const struct build *build, const char *keep)
 {
 	const char *name = strrchr(build->source->path, '/');
@@ -125,7 +125,7 @@ static char *kept_ptx(const struct build *build, const char *keep)
 	return kl_asprintf("%s/%s/%.*sptx", build->dir, keep, (int)(strlen(name) - 2), name);
 }
 
-/* To `cubin`, the PTX into the folder `keep`. */
+/* Compile to `cubin`, with the PTX in the folder `keep`; `lines`: with line information. */
 static int run_nvcc(struct build *build, const char *keep, const char *cubin, bool lines)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
@@ -168,8 +168,8 @@ static int run_nvcc(struct build *build, const char *keep, const char *cubin, bo
 }
 
 /*
- * "ptxas k.ptx, line 30; error : Unknown modifier": the line is the PTX's, and a person has
- * none. So it is made again with line information, and refused again.
+ * "ptxas k.ptx, line 30; error : Unknown modifier": this is a line of the PTX, which the user does
+ * not have. Compile again with line information, which fails again, and report the source line.
  */
 static int with_source_line(struct build *build, const char *keep)
 {
@@ -188,7 +188,7 @@ static int with_source_line(struct build *build, const char *keep)
 	place = kl_ptx_source_line(text.ptr, line);
 	if (!place)
 		return kl_error(KL_ENO, "%s", message);
-	/* nvcc writes the path as it was given, or in full */
+	/* nvcc writes the path as it was given, or as an absolute path */
 	at = strstr(place, build->tool.prefix);
 	what = strchr(what, ':') ? strchr(what, ':') + 2 : what + 2;
 	return kl_error(KL_ENO, "%s: error: %s (ptxas)",
@@ -221,7 +221,7 @@ static int import_artefact(struct build *build, const struct kl_plan_artefact *a
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.cubin", build->name);
 
 	for (size_t i = 0; i < build->nfile; i++)
-		/* its digest was checked with the plan */
+		/* its digest was checked when the plan was read */
 		if (!strcmp(build->file[i].path, artefact->cubin))
 			return kl_tool_put(build->dir, ".", name, build->file[i].data,
 					   build->file[i].len);
@@ -237,7 +237,7 @@ static int read_sass(struct build *build, const char *cubin)
 
 	if (!err || err == KL_EINTR)
 		return err;
-	if (build->text.len) { /* PTX says enough */
+	if (build->text.len) { /* the PTX suffices */
 		kl_error_clear();
 		return 0;
 	}

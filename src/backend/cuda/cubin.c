@@ -18,9 +18,9 @@
 #define MOST_THREADS 1024
 #define MOST_REGISTERS 1024
 #define MOST_SMEM (1 << 30)
-#define SYSTEM_SMEM 1024 /* what the system keeps of a block's shared memory from sm_80 on */
+#define SYSTEM_SMEM 1024 /* bytes per block that the system reserves from sm_80 on */
 
-/* Attributes of .nv.info: a byte of format, a byte of name, two bytes of value or of length. */
+/* Attributes of .nv.info: one byte of format, one of name, two of value or length. */
 enum { FORMAT_NONE = 1, FORMAT_BYTE = 2, FORMAT_HALF = 3, FORMAT_SIZED = 4 };
 enum {
 	ATTR_MAX_THREADS = 0x05,
@@ -32,7 +32,7 @@ enum {
 	ATTR_KPARAM_INFO_V2 = 0x45,
 	ATTR_NUM_BARRIERS = 0x4c,
 };
-enum { COMPAT_SPECIFIC = 0x09 }; /* of .nv.compat: 1 for sm_90a */
+enum { COMPAT_SPECIFIC = 0x09 }; /* attribute of .nv.compat: 1 for sm_90a */
 
 void kl_cubin_free(struct kl_cubin *cubin)
 {
@@ -220,7 +220,7 @@ static int take_param(struct kl_cubin_kernel *kernel, const unsigned char *bytes
 	if (n < 12)
 		return bad_cubin("a parameter's description is cut short");
 	ordinal = read_u16(bytes + 4);
-	/* size in bytes above 18 bits of flags; the second form has flags and size apart */
+	/* the size in bytes is above 18 bits of flags; the second form has a field for each */
 	size = v2 ? read_u16(bytes + 10) : read_u32(bytes + 8) >> 18;
 	if (ordinal >= KL_PLAN_MAX_ARGS)
 		return kl_error(KL_ENO, "kernel '%s' has more than %d parameters", kernel->name,
@@ -264,7 +264,7 @@ static int take_kernel_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *kern
 	return 0;
 }
 
-/* Of the module: function's symbol, value. */
+/* An attribute of the module: a function's symbol, then a value. */
 static int take_module_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int attr,
 			    const unsigned char *bytes, size_t n)
 {
@@ -353,7 +353,7 @@ static int read_info(struct kl_cubin *cubin)
 	return err;
 }
 
-/* The machine: since CUDA 13 (ABI 8) a byte higher than before. */
+/* Read the architecture from e_flags: since CUDA 13 (ABI 8) it is one byte higher. */
 static int read_machine(struct kl_cubin *cubin, const GElf_Ehdr *ehdr)
 {
 	bool old = ehdr->e_ident[EI_ABIVERSION] < 8;

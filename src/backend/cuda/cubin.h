@@ -10,12 +10,12 @@
 #include "plan/plan.h"
 
 /*
- * cubin - device code as an ELF file, as the audit and the facts need it: kernels with their
- * parameters and needs, symbols, sections. Input like any other: every index and length is
- * checked here once, every name is plain.
+ * cubin - an ELF file of device code, read for the audit and the facts: kernels with their
+ * parameters and resources, symbols, sections. The file is untrusted input: every index and length
+ * is checked here once, and every name is plain.
  *
- * What a kernel wants passed stands in .nv.info.<kernel> as a list of attributes; those that are
- * not known here are passed over by their length.
+ * The section .nv.info.<kernel> describes a kernel's parameters as a list of attributes; unknown
+ * attributes are skipped by their length.
  */
 #define KL_CUBIN_MAX_BYTES ((size_t)64 << 20)
 #define KL_CUBIN_MAX_ITEMS 50000
@@ -26,16 +26,16 @@ struct kl_cubin_param {
 
 struct kl_cubin_kernel {
 	char *name;
-	size_t sec; /* its code */
+	size_t sec; /* the section of its code */
 	size_t nparam;
 	struct kl_cubin_param param[KL_PLAN_MAX_ARGS]; /* by ordinal */
-	int64_t registers, frame; /* a thread's registers; its local memory in bytes */
-	/* static shared memory of a block, without the system's own */
+	int64_t registers, frame; /* per thread: registers; bytes of local memory */
+	/* bytes of static shared memory per block, without the system's own */
 	int64_t smem;
 	int64_t barriers;
-	int64_t max_threads;    /* of __launch_bounds__; 0: not said */
-	int64_t req_threads[3]; /* 0: not said */
-	int64_t cluster[3];     /* of __cluster_dims__; 0: not said */
+	int64_t max_threads;    /* of __launch_bounds__; 0: not set */
+	int64_t req_threads[3]; /* of a block; 0: not set */
+	int64_t cluster[3];     /* of __cluster_dims__; 0: not set */
 };
 
 struct kl_cubin_section {
@@ -47,7 +47,7 @@ struct kl_cubin_section {
 
 struct kl_cubin_symbol {
 	char *name;
-	int sec; /* 0: undefined; -1: no section's */
+	int sec; /* 0: undefined; -1: in no section */
 	uint64_t value, size;
 	unsigned char type, bind, other;
 };
@@ -56,8 +56,8 @@ struct kl_cubin {
 	char *path;
 	unsigned char *bytes;
 	size_t len;
-	int sm;        /* 90; the letter of sm_90a is in `specific` */
-	bool specific; /* runs on exactly that architecture: sm_90a */
+	int sm;        /* 90 for sm_90 and sm_90a */
+	bool specific; /* runs on exactly that architecture, as sm_90a */
 	struct kl_cubin_section *sec;
 	size_t nsec;
 	struct kl_cubin_symbol *sym;
@@ -66,14 +66,14 @@ struct kl_cubin {
 	size_t nkernel;
 };
 
-/** KL_ENO: not what ptxas writes, said in the message; KL_EIO: unreadable. */
+/** KL_ENO: ptxas does not write such a file; the message says why. KL_EIO: unreadable. */
 int kl_cubin_read(struct kl_cubin **out, const char *path);
-/** From a copy of these bytes. */
+/** As kl_cubin_read(), from a copy of `data`. */
 int kl_cubin_parse(struct kl_cubin **out, const void *data, size_t len);
 void kl_cubin_free(struct kl_cubin *cubin);
 KL_DEFINE_CLEANUP(struct kl_cubin *, kl_cubin_free)
 
-/** NULL: there is none. */
+/** NULL if there is none. */
 const struct kl_cubin_kernel *kl_cubin_kernel(const struct kl_cubin *cubin, const char *name);
 const struct kl_cubin_section *kl_cubin_section(const struct kl_cubin *cubin, const char *name);
 

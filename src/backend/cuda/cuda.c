@@ -16,8 +16,8 @@
 
 struct session {
 	struct kl_backend_session lent;
-	struct kl_nvcc nvcc;   /* nvcc NULL: not looked for yet */
-	struct kl_map headers; /* found so far (backend/headers.h) */
+	struct kl_nvcc nvcc;   /* nvcc.nvcc is NULL until it is searched for */
+	struct kl_map headers; /* libraries found so far (backend/headers.h) */
 };
 
 /* --- a session ------------------------------------------------------------------------------ */
@@ -115,7 +115,7 @@ static int platform_of_plan(struct kl_platform *out, void *state, const struct k
 		return err;
 	err = kl_launch_read(&launch, surface, false);
 	if (err == KL_EINVALID) {
-		kl_error_clear(); /* compiling says it, of the candidate */
+		kl_error_clear(); /* compiling the candidate reports it */
 		kl_nvcc_platform(out, &session->nvcc, "");
 		snprintf(out->id, sizeof(out->id), "cuda");
 		return 0;
@@ -139,7 +139,7 @@ static int compile_device(struct kl_artefact **out, const char **class_, const v
 	const struct session *session = state;
 	int err = kl_launch_read(&launch, surface, false);
 
-	if (err == KL_EINVALID) { /* a plan is a source like any other */
+	if (err == KL_EINVALID) { /* a bad plan is the candidate's fault, as any other source */
 		*class_ = "launch";
 		return kl_error(KL_ENO, "%s", kl_error_last());
 	}
@@ -192,8 +192,8 @@ static struct kl_plan *plan_of(const struct kl_launch *launch)
 	return launch ? kl_plan_ref(launch->plan) : NULL;
 }
 
-/* What is launched, and the names that plans use. */
-static void describe_plans(struct kl_job *job, const struct kl_backend_job *of)
+/* Add the launch plans, and the names of dims that they use. */
+static void describe_plans(json_t *job, const struct kl_backend_job *of)
 {
 	const struct kl_contract *contract = of->contract;
 
@@ -225,8 +225,9 @@ static void describe_host(struct kl_job *job, const struct kl_backend_job *of)
 static const char platforms[] = "cuda/sm_<number>";
 
 /*
- * Of any device that there is: twice the second level's rate of the largest, and twice its dense
- * tensor cores at their narrowest type. The worker, which knows the device, may ask for more.
+ * Bounds for every existing device: twice the rate of the largest device's second-level cache, and
+ * twice the rate of its dense tensor cores for their narrowest type. The worker, which knows the
+ * device, can require more.
  */
 #define DEVICE_PEAK                                             \
 	{                                                       \
@@ -269,7 +270,7 @@ const struct kl_backend kl_backend_cuda = {
 	.baseline = compile_baseline,
 };
 
-/* Its host code runs behind a wall or not at all, and a result has to say so. */
+/* Its host code runs only behind the worker's wall, which a result must confirm. */
 const struct kl_backend kl_backend_cuda_host = {
 	.language = &kl_language_cuda_host,
 	.object = "cubin",

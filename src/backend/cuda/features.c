@@ -9,8 +9,9 @@
 #include "base/buf.h"
 
 /*
- * What an instruction shows. Patterns as in fnmatch, on the opcode with all its modifiers. A
- * generic access (no state space) counts as global: to shared memory the compiler knows its way.
+ * Features that an instruction shows. Patterns are those of fnmatch(3), for the opcode with all its
+ * modifiers. A generic access (no state space) counts as global: for shared memory the compiler
+ * knows the state space.
  */
 struct rule {
 	const char *feature, *pattern;
@@ -191,7 +192,10 @@ static bool has_part(const char *op, const char *part)
 	return false;
 }
 
-/* Of the factors, not of the sum: "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32" is bf16. */
+/*
+ * Type of the factors, not of the sum: "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32" is
+ * bf16.
+ */
 static const char *factor_type(const char *op)
 {
 	static const struct {
@@ -210,7 +214,7 @@ static const char *factor_type(const char *op)
 	return op[0] == 'D' ? "f64" : op[0] == 'I' ? "s8" : "f16";
 }
 
-/* Is the sum kept in half precision? No word of 32 bits stands among the types. */
+/* Is the sum kept in half precision? Then no type is f32, s32 or f64. */
 static bool half_sum(const char *op)
 {
 	return !has_part(op, "f32") && !has_part(op, "F32") && !has_part(op, "s32") &&
@@ -236,7 +240,7 @@ static void add_by_rules(struct kl_strvec *out, const char *op, const struct rul
 		kl_strvec_push(out, rule[i].feature);
 		add_matrix(out, rule[i].feature, op);
 	}
-	/* an atomic that does not say where is taken for global */
+	/* an atomic without a state space counts as global */
 	if ((!strncmp(op, "atom.", 5) || !strncmp(op, "red.", 4)) && !strstr(op, "shared"))
 		kl_strvec_push(out, "atom.global");
 }
@@ -268,7 +272,7 @@ static void add_function_features(struct kl_strvec *out, const struct kl_ptx_fn 
 		kl_strvec_push(out, "call");
 	if (spill.stores || spill.loads)
 		kl_strvec_push(out, "spill");
-	/* an array on the stack, generic or not, that the assembler could not do away with */
+	/* an array on the stack that the assembler could not remove, accessed generically or not */
 	if (spill.frame && (local || !(spill.stores || spill.loads)))
 		kl_strvec_push(out, "local");
 }
@@ -312,7 +316,7 @@ void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *code)
 	kl_strvec_release(&all);
 }
 
-/* -- what ptxas -v says ------------------------------------------------------------------------ */
+/* -- output of ptxas -v ------------------------------------------------------------------------ */
 
 struct kl_cuda_spill kl_cuda_spill(const char *verbose, const char *function)
 {

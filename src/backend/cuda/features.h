@@ -9,33 +9,36 @@
 #include "text/digest.h"
 
 /*
- * features - facts of device code (docs/formats.md, "Features of device code"): of the kernels that
- * the plan launches and the functions they call, nothing else.
+ * features - facts of device code (docs/formats.md, "Features of device code"): features, digest
+ * and figures of the kernels that the plan launches and of the functions that these call.
  *
- * They are read from PTX, so that they are the same on every machine, and from the machine code
- * only where there is no PTX (an imported cubin). Figures that need no run - registers, shared
- * memory, occupancy, instructions by class - count machine instructions where nvdisasm shows them.
+ * Features are read from PTX, so that they are the same on every machine, and from the machine code
+ * only if there is no PTX (an imported cubin). Figures that need no run - registers, shared memory,
+ * occupancy, instructions by class - count machine instructions if nvdisasm is installed.
  */
 struct kl_cuda_code {
 	const struct kl_cubin *cubin;
-	const struct kl_ptx *ptx;   /* NULL: imported; else reached from the wish's kernels */
-	const struct kl_sass *sass; /* n == 0: there is no nvdisasm */
+	const struct kl_ptx *ptx;   /* reached from the wish's kernels; NULL: imported cubin */
+	const struct kl_sass *sass; /* empty without nvdisasm */
 	const struct kl_cuda_wish *wish;
-	const char *verbose; /* what ptxas -v said, or "" */
+	const char *verbose; /* output of ptxas -v, or "" */
 };
 
-/** Sorted, each once. */
+/** Add the features to `out`: sorted, unique. */
 void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *code);
 
-/** Of the machine code, the constants it reads, and what the plan means: no names, no lines. */
+/**
+ * SHA-256 of the machine code, the constants that it reads, and the launches of the plan, without
+ * names and lines.
+ */
 void kl_cuda_digest(char out[KL_DIGEST_HEX], const struct kl_cuda_code *code);
 
-/** An array with one object for each kernel, as the event has it under "static". */
+/** A new array with one object for each kernel: the member "static" of an event. */
 json_t *kl_cuda_static(const struct kl_cuda_code *code);
 
 /**
- * "N bytes spill stores" and so on of a function, from what ptxas -v said; all 0 if it is not
- * there.
+ * Bytes of stack frame, spill stores and spill loads of a function, from the output of ptxas -v;
+ * all 0 if the function is not there.
  */
 struct kl_cuda_spill {
 	int64_t frame, stores, loads;

@@ -10,9 +10,9 @@
 
 #define MAX_TEXT ((uint64_t)32 << 20)
 #define MAX_DATA ((uint64_t)64 << 20) /* kernels included */
-/* What nvcc calls its constructor; a second of that name the assembler refuses. */
+/* The name of nvcc's constructor. The assembler refuses a second symbol of that name. */
 #define REGISTRATION "_ZL24__sti____cudaRegisterAllv"
-/* Of a struct of nvcc's: magic, version, the code's address, none. */
+/* Size of nvcc's fatbin wrapper: magic, version, code address, unused. */
 #define SEGMENT_BYTES 24
 #define FATBIN_OVERHEAD 4096 /* headers of the container */
 
@@ -98,7 +98,7 @@ static int check_sections(const struct kl_object *object)
 	return err;
 }
 
-/* The one address in .init_array is that of nvcc's function. */
+/* The only address in .init_array must be that of nvcc's function. */
 static int check_constructor(const struct kl_object *object)
 {
 	size_t at = 0, rel;
@@ -123,7 +123,7 @@ static int check_constructor(const struct kl_object *object)
 	return kl_error(KL_ENO, "has code that runs at load: a static object with a constructor?");
 }
 
-/* What is registered is the very code that was audited, and nothing beside it. */
+/* The registered code must be exactly the code that was audited. */
 static int check_device_code(const struct kl_object *object, const struct kl_cubin *cubin)
 {
 	size_t at = 0;
@@ -180,7 +180,7 @@ int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *
 	return err ? err : check_device_code(object, cubin);
 }
 
-/* _ZN3cub…: a function in the namespace cub */
+/* _ZN3cub...: a function in the namespace cub */
 int kl_audit_host_kernels(const struct kl_cubin *cubin)
 {
 	static const struct {

@@ -6,22 +6,24 @@
 #include "backend/cuda/cubin.h"
 
 /*
- * host_audit - checks the object that nvcc makes of a .cu with host code
- * (docs/formats.md, "Host code"). All answer 0 or KL_ENO with the reason, class "cheat".
+ * host_audit - checks the object that nvcc makes of a .cu with host code. docs/formats.md, "Host
+ * code", has the rules. All functions return 0 or KL_ENO; the message is the reason, of class
+ * "cheat".
  */
 #define KL_HOST_ENTRY "klineage_launch"
 
 /**
- * Before it is linked: no constructor but nvcc's registration of kernels, which is held to be
- * nvcc's own by its name and by what it can call; one piece of device code, which is `cubin`,
- * uncompressed; undefined symbols on the list (host_symbols.h); no IFUNC, TLS, executable stack.
+ * Audit the object before it is linked. Its only constructor must be nvcc's registration of
+ * kernels, which is recognized by its name and restricted by the symbols that it can call. It must
+ * contain one piece of device code, which is `cubin`, uncompressed. Undefined symbols must be on
+ * the list (host_symbols.h), and it must have no IFUNC, TLS or executable stack.
  */
 int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *cubin);
-/** The linked object: libraries, exports, relocations. */
+/** Audit the linked object: its libraries, exports and relocations. */
 int kl_audit_host_linked(const struct kl_object *so);
 /**
- * Kernels of device-wide libraries (CUB, Thrust) are none of the candidate's, though compiled with
- * it.
+ * Refuse kernels of device-wide libraries (CUB, Thrust): they are not the candidate's own, although
+ * they are compiled with it.
  */
 int kl_audit_host_kernels(const struct kl_cubin *cubin);
 

@@ -14,7 +14,7 @@
 #include "base/fs.h"
 #include "text/digest.h"
 
-#define NVCC_MS 600000 /* CUTLASS takes a minute alone, minutes on a busy machine */
+#define NVCC_MS 600000 /* CUTLASS takes a minute, or several on a busy machine */
 #define MAX_PTX ((size_t)64 << 20)
 
 struct build {
@@ -24,10 +24,10 @@ struct build {
 	const char **class_;
 	const struct kl_file *source;
 	struct kl_strvec env;
-	const struct kl_map *known; /* headers */
+	const struct kl_map *known; /* known header libraries */
 	const char *readable[KL_HEADERS_READABLE];
 	struct kl_tool tool;
-	struct kl_buf text, verbose; /* PTX; what ptxas says */
+	struct kl_buf text, verbose; /* PTX; messages of ptxas */
 	struct kl_ptx ptx;
 	struct kl_sass sass;
 	struct kl_cubin *cubin;
@@ -122,7 +122,7 @@ static void fixed_env(struct build *build)
 
 static int compile_source(struct build *build)
 {
-	/* one constructor, no guards or unique names of C++, calls that stay visible */
+	/* one constructor, no guards or unique symbols of C++, and calls that remain visible */
 	static const char host_flags[] =
 		"-Xcompiler=-fPIC,-fvisibility=hidden,-fplt,-fno-lto,-fno-common,-fno-stack-protector,"
 		"-fno-stack-clash-protection,-fcf-protection=none,-fno-threadsafe-statics,-fno-gnu-unique,"
@@ -163,7 +163,7 @@ static int compile_source(struct build *build)
 	return err;
 }
 
-/* What nvcc kept on its way: the source's name with another ending. */
+/* Path of an intermediate file that nvcc keeps: the source's name with another ending. */
 static char *kept_path(const struct build *build, const char *ending)
 {
 	const char *name = strrchr(build->source->path, '/');
@@ -219,7 +219,7 @@ static int link_all(struct build *build)
 
 /* -- audit ---------------------------------------------------------------------------------- */
 
-/* Every kernel it holds may be launched, with whatever its host code thinks of. */
+/* Require all kernels: host code can launch any of them, with any arguments. */
 static void require_all(struct build *build)
 {
 	snprintf(build->wish.arch, sizeof(build->wish.arch), "%s", build->surface->contract->arch);
@@ -245,7 +245,7 @@ static int audit_device(struct build *build)
 			   build->wish.name.n);
 	if (!err && kl_sass_read(&build->sass, build->tool.jail, build->nvcc, build->dir,
 				 cubin + strlen(build->dir) + 1) < 0)
-		kl_error_clear(); /* PTX says enough */
+		kl_error_clear(); /* the PTX suffices */
 	return err ? err : kl_audit_cuda(build->cubin, &build->ptx, &build->sass, &build->wish);
 }
 
@@ -315,7 +315,7 @@ static int build_library(struct build *build, char digest[KL_DIGEST_HEX])
 	return 0;
 }
 
-/* Of both halves. */
+/* The digest of both the device code and the host code. */
 static void digest_code(char out[KL_DIGEST_HEX], struct build *build,
 			const struct kl_cuda_code *device)
 {

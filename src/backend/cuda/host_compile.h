@@ -9,27 +9,28 @@
 #include "jail/jail.h"
 
 /*
- * host_compile - compiles a .cu with host code to an audited shared object, in the compile jail.
- * Both halves are audited: the machine code of the host (host_audit.h) and of the device
- * (audit.h).
+ * host_compile - compiles a .cu with host code to an audited shared object. The compilers run in
+ * the compile jail. Both halves are audited: the machine code of the host (host_audit.h) and of the
+ * device (audit.h).
  *
  *	extern "C" int klineage_launch(void *const *in, void *const *out, void *stream);
  *
- * is what it defines. The gate writes klineage.h, which is included before its first line: that
- * declaration, and the contract's dims and scalars as kl_dim(M), kl_scalar(alpha). nvcc compiles,
- * with nothing compressed, so that the device code can be found in the object as it was
- * audited; the gate links, with its own runtime (templates/runtime/klineage_host.c).
+ * is the function that the source defines. The gate writes klineage.h, which is included before the
+ * first line of the source: it has that declaration, and the contract's dims and scalars as
+ * kl_dim(M), kl_scalar(alpha). nvcc compiles without compression, so that the audited device code
+ * can be found in the object. The gate links the object with its own runtime
+ * (templates/runtime/klineage_host.c).
  */
 
 /**
- * `dir`/kernel.so. As kl_compile_surface(); `artefact->kernels` names the kernels that it holds.
- * Class "compile", or "cheat".
+ * Compile to `dir`/kernel.so. As kl_compile_surface(), with class "compile" or "cheat";
+ * `artefact->kernels` names the kernels in the object.
  */
 int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
 		    const struct kl_nvcc *nvcc, const struct kl_map *headers,
 		    const struct kl_surface *surface, const char *dir);
 
-/** klineage.h of a contract. */
+/** Write the klineage.h of a contract. */
 void kl_compile_host_header(struct kl_buf *out, const struct kl_contract *contract);
 
 #endif

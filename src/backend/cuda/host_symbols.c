@@ -7,7 +7,7 @@
 
 #include "backend/c/audit.h"
 
-/* What nvcc's own code calls, and what launches, asks or has memory. */
+/* Functions that nvcc's own code calls, and those that launch, query or manage memory. */
 static const char cuda[] =
 	" __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaUnregisterFatBinary __cudaRegisterFunction"
 	" __cudaRegisterVar __cudaInitModule __cudaPushCallConfiguration __cudaPopCallConfiguration"
@@ -23,7 +23,7 @@ static const char cuda[] =
 	" cuTensorMapEncodeTiled cuTensorMapEncodeIm2col cuTensorMapReplaceAddress"
 	" cuGetErrorString cuGetErrorName ";
 
-/* Output goes to /dev/null. */
+/* Output functions are allowed: their output goes to /dev/null. */
 static const char libc[] =
 	" abort atexit __assert_fail printf fprintf vprintf vfprintf snprintf vsnprintf sprintf puts putchar"
 	" putc fputs fputc fwrite fflush stdout stderr qsort bsearch abs labs strerror __dso_handle"
@@ -33,8 +33,9 @@ static const char libc[] =
 	" __libc_single_threaded _ZSt9terminatev _ZSt7nothrow _GLOBAL_OFFSET_TABLE_ klineage_dims ";
 
 /*
- * Of libstdc++: operator new and delete, what throws, run-time types, strings, streams of and to
- * memory and the process's own, which go nowhere; no files, threads, clocks.
+ * Prefixes of libstdc++'s symbols: operator new and delete, exceptions, run-time types, strings,
+ * streams in memory, and the standard streams, whose output is discarded; no files, threads or
+ * clocks.
  */
 static const char *const family[] = {
 	"_Znw",
@@ -95,7 +96,7 @@ static bool starts_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* _ZSt20__throw_length_errorPKc and its like */
+/* Is it a function that throws, such as _ZSt20__throw_length_errorPKc? */
 static bool can_throw(const char *name)
 {
 	if (!starts_with(name, "_ZSt"))

@@ -5,15 +5,15 @@
 #include <stdbool.h>
 
 /*
- * host_symbols - what host code of a cuda surface may call (docs/formats.md, "Host code"): the part
- * of the CUDA runtime that launches, asks and has memory on a stream; mem*, str*, libm, malloc;
- * what a C++ compiler calls by itself. No stream, event, thread, file, process, clock or library is
- * to be had.
+ * host_symbols - the symbols that host code of a cuda surface can use: the part of the CUDA runtime
+ * that launches, queries and manages memory on a stream; mem*, str*, libm, malloc; the functions
+ * that a C++ compiler calls implicitly (docs/formats.md, "Host code"). No symbol gives access to
+ * streams, events, threads, files, processes, clocks or libraries.
  */
 bool kl_host_symbol_may_use(const char *name);
 /**
- * May no candidate define it? Else the registration of its kernels, which runs at load, would call
- * it.
+ * Is a candidate forbidden to define `name`? Otherwise the registration of its kernels, which runs
+ * at load, could call the candidate's function.
  */
 bool kl_host_symbol_reserved(const char *name);
 

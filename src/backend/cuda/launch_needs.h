@@ -7,18 +7,18 @@
 
 /*
  * launch_needs - what a launch plan requires of the code, as numbers: each launch at each point of
- * the contract, on a device of the plan's architecture. The audit holds it against the cubin, the
- * facts take block sizes and shared memory from it, and its text is part of the code digest: what
- * a plan means at the points that are judged, whatever its names and formulas.
+ * the contract, on a device of the plan's architecture. The audit compares it with the cubin, the
+ * facts take block sizes and shared memory from it. Its text is part of the code digest: it
+ * describes what the plan does at the judged points, independent of its names and formulas.
  */
 struct kl_cuda_launch {
-	const char *kernel; /* lives as long as the wish */
+	const char *kernel; /* borrowed from the wish */
 	bool cooperative, pdl, prepare;
-	size_t point; /* of kl_contract_point() */
+	size_t point; /* index for kl_contract_point() */
 	size_t narg;
 	int64_t size[KL_PLAN_MAX_ARGS];   /* bytes of each argument */
-	int64_t threads, blocks, cluster; /* cluster: blocks of one; 0: none */
-	int64_t smem;                     /* dynamic */
+	int64_t threads, blocks, cluster; /* per block; per grid; blocks per cluster, 0: none */
+	int64_t smem;                     /* bytes of dynamic shared memory */
 };
 
 struct kl_cuda_wish {
@@ -26,10 +26,10 @@ struct kl_cuda_wish {
 	struct kl_cuda_launch *launch;
 	size_t nlaunch, alloc;
 	struct kl_strvec name; /* each kernel once, in the plan's order */
-	struct kl_buf text;    /* the launches, kernels by their number in `name` */
+	struct kl_buf text;    /* the launches, with kernels by their index in `name` */
 };
 
-/** The launch must have been read for this contract. */
+/** `launch` must have been read for this contract. */
 int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *launch,
 		      const struct kl_contract *contract);
 void kl_cuda_wish_release(struct kl_cuda_wish *wish);

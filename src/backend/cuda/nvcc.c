@@ -75,7 +75,7 @@ static int find_nvcc(char **out, const char *setting)
 	return *out ? 0 : kl_error_errno("cannot resolve '%s'", path);
 }
 
-/* "Cuda compilation tools, release 13.0, V13.0.88" */
+/* Read the version from a line such as "Cuda compilation tools, release 13.0, V13.0.88". */
 static int ask_version(struct kl_nvcc *nvcc)
 {
 	const char *argv[] = { nvcc->nvcc, "--version", NULL };
@@ -107,7 +107,7 @@ int kl_nvcc_find(struct kl_nvcc *out, const char *setting)
 	ptxas = program_path(bin, "ptxas");
 	if (!ptxas || !*nvcc.root)
 		return kl_error(KL_ECANNOT, "there is no ptxas beside '%s'", nvcc.nvcc);
-	/* nvdisasm may come from elsewhere: it only reads */
+	/* nvdisasm can be of another toolkit: it only reads */
 	disasm = program_path(bin, "nvdisasm");
 	if (!disasm)
 		disasm = on_path("nvdisasm");
@@ -137,9 +137,7 @@ void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *nvcc, const
 
 	*out = (struct kl_platform){ .id = "" };
 	snprintf(out->march, sizeof(out->march), "%s", arch);
-	/*
-	 * sm_90a and sm_90 are one platform: the letter says which instructions, not which device
-	 */
+	/* sm_90a and sm_90 are one platform: the letter selects instructions, not a device */
 	while (len && isalpha((unsigned char)arch[len - 1]))
 		len--;
 	snprintf(out->id, sizeof(out->id), "cuda/%.*s", (int)len, arch);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "text/yaml_write.h"
 
-/* from here on capabilities are those of code for one architecture (templates/capabilities.yaml) */
+/* from here on, target one architecture only, as sm_90a does (templates/capabilities.yaml) */
 #define ARCH_SPECIFIC 90
 
 static char *arch_of(const char *platform)
@@ -69,7 +69,7 @@ static int port_plan(struct kl_surface **out, const struct kl_surface *surface, 
 	return kl_surface_with(out, surface, &edit, 1);
 }
 
-/* A plan of the oracle that names none has the kernel's. */
+/* An oracle's plan that names no architecture uses the kernel's. */
 static int port_oracle(struct kl_surface **out, struct kl_surface *surface, const char *arch)
 {
 	const struct kl_file *file = find_file(surface->oracle, surface->noracle,

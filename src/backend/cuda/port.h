@@ -5,10 +5,13 @@
 #include "contract/surface.h"
 
 /*
- * port - a surface with launch plans for another architecture, all else as it was.
+ * port - retargets the launch plans of a surface to another architecture.
  */
 
-/** `platform`: "cuda/sm_80". KL_ENO: the plan of the kernel names no architecture. */
+/**
+ * A copy of the surface for `platform`, such as "cuda/sm_80"; all else is unchanged. KL_ENO: the
+ * kernel's plan names no architecture.
+ */
 int kl_cuda_port(struct kl_surface **out, const struct kl_surface *surface, const char *platform);
 
 #endif

@@ -80,13 +80,12 @@ static void note_space(struct kl_ptx_var *var, const struct kl_ptx_reader *reade
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(spaces); i++)
 		if (kl_ptx_is(reader, spaces[i].word))
-			var->space =
-				spaces[i].space; /* ".global .texref t": the last one says it */
+			var->space = spaces[i].space; /* ".global .texref t": the last one counts */
 	if (kl_ptx_is(reader, ".managed"))
 		var->managed = true;
 }
 
-/* The value behind "=": names in it are references. */
+/* Read the value behind "="; names in it are references. */
 static int read_value(struct kl_ptx_reader *reader, struct kl_ptx_var *var)
 {
 	int err = kl_ptx_next(reader);
@@ -136,7 +135,7 @@ static int read_variable(struct kl_ptx_reader *reader)
 	return kl_ptx_next(reader);
 }
 
-/* .section .debug_str { ... }: no code */
+/* .section .debug_str { ... }: has no code */
 static int skip_section(struct kl_ptx_reader *reader)
 {
 	int depth = 0, err = 0;
@@ -160,7 +159,7 @@ static int skip_file(struct kl_ptx_reader *reader)
 	return err;
 }
 
-/* .version 9.0, .target sm_90a, debug, .address_size 64: they end with their last value */
+/* .version 9.0, .target sm_90a, debug, .address_size 64: end with the last value */
 static int skip_values(struct kl_ptx_reader *reader)
 {
 	int err = kl_ptx_next(reader);

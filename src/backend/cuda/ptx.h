@@ -8,12 +8,12 @@
 #include "base/vec.h"
 
 /*
- * ptx - the compiler's intermediate text, as far as the audit and the facts need it: functions
- * with their instructions, the module's variables, and who refers to whom.
+ * ptx - the compiler's intermediate text, read for the audit and the facts: functions with their
+ * instructions, the module's variables, and the references between them.
  *
- * The text is what ptxas assembles, and a hostile source can put anything into it (inline
- * assembly); so it is read by the assembler's own tokens, and a reference counts wherever its name
- * stands in a body. What is not understood is an error (KL_ENO), never skipped.
+ * ptxas assembles this text, and a hostile source can put anything into it (inline assembly). So it
+ * is split into the assembler's own tokens, and a name counts as a reference wherever it occurs in
+ * a body. Unknown text is an error (KL_ENO), never skipped.
  *
  *	kl_ptx_parse(&p, text, len);
  *	kl_ptx_reach(&p, kernel, nkernel);	p.fn[i].reached, p.var[i].reached
@@ -23,7 +23,7 @@
 
 struct kl_ptx_op {
 	char *name; /* "ld.global.nc.v4.f32" */
-	size_t n;   /* how often it stands there */
+	size_t n;   /* how often it occurs */
 };
 
 struct kl_ptx_fn {
@@ -32,13 +32,12 @@ struct kl_ptx_fn {
 	bool reached;
 	struct kl_ptx_op *op; /* in order of first appearance */
 	size_t nop, alloc;
-	struct kl_strvec
-		special; /* "%clock64", "%ctaid.x": what is not a register of its own, once each */
-	struct kl_strvec ref; /* names that stand in it, once each */
-	/* names that stand in the address of a store or an atomic */
+	struct kl_strvec special; /* special registers, "%clock64", "%ctaid.x", once each */
+	struct kl_strvec ref;     /* names in its body, once each */
+	/* names in the address of a store or an atomic, once each */
 	struct kl_strvec stored;
 	struct kl_strvec directive; /* ".maxntid", ".reqnctapercluster" ... before its body */
-	bool hidden_state;          /* declares a global or constant of its own */
+	bool hidden_state;          /* its body declares a global or constant */
 };
 
 enum kl_ptx_space {
@@ -52,7 +51,7 @@ struct kl_ptx_var {
 	char *name;
 	enum kl_ptx_space space;
 	bool initialised, managed;
-	bool reached, stored; /* by a reached function; stored: directly, by its name */
+	bool reached, stored; /* by a reached function; stored to by name */
 	struct kl_strvec ref; /* names in its initial value */
 };
 
@@ -66,15 +65,16 @@ struct kl_ptx {
 int kl_ptx_parse(struct kl_ptx *out, const char *text, size_t len);
 void kl_ptx_release(struct kl_ptx *ptx);
 
-/** Mark what the named kernels reach; KL_ENO: one is not there, or is no kernel. */
+/** Mark what the named kernels reach. KL_ENO: one is not defined, or is no kernel. */
 int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n);
 
-/** NULL: there is none. */
+/** NULL if there is none. */
 const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *ptx, const char *name);
 const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *ptx, const char *name);
 
 /**
- * "a.cu:12" of line `line` of a text with line information (-lineinfo), or NULL; the caller frees.
+ * The source line, such as "a.cu:12", of line `line` of a text with line information (-lineinfo);
+ * NULL if unknown. The caller frees it.
  */
 char *kl_ptx_source_line(const char *text, size_t line);
 

@@ -15,7 +15,7 @@ static void add_once(struct kl_strvec *list, struct kl_map *seen, const char *na
 	}
 }
 
-struct body { /* of the function being read */
+struct body { /* maps from the names found so far in a function to index + 1 or non-NULL */
 	struct kl_map op, special, ref, stored;
 };
 
@@ -41,8 +41,8 @@ static void count_op(struct kl_ptx_fn *fn, struct body *body, const char *name)
 }
 
 /*
- * Does the instruction write where its bracket points? Opcodes that copy by bulk write to the
- * first, too.
+ * Does the instruction write to the address in brackets? Bulk copies write to the first of theirs,
+ * so they count.
  */
 static bool writes_memory(const char *op)
 {
@@ -57,7 +57,7 @@ static bool writes_memory(const char *op)
 	return !strcmp(op, "st") || !strcmp(op, "red");
 }
 
-/* "%r12", as the compiler numbers its registers: none of the machine's own has such a name */
+/* Is it a register of the compiler, such as "%r12"? No special register has such a name. */
 static bool is_register(const char *name)
 {
 	static const char *const kinds[] = { "p", "r", "rs", "rd", "rq", "f", "fd", "h", "hh" };
@@ -86,7 +86,7 @@ static void take_name(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct
 	}
 }
 
-/* The opcode and the modifiers that belong to it, wherever comments and blanks stand. */
+/* Read an opcode and its modifiers, with any comments and blanks between them. */
 static int read_op(struct kl_ptx_reader *reader, struct kl_buf *op)
 {
 	int err = 0;
@@ -105,8 +105,8 @@ static int read_rest(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct 
 	int brackets = 0, err = 0;
 
 	/*
-	 * a brace may be a vector operand, {%f1, %f2}: so it does not end a statement with an
-	 * opcode
+	 * a brace can belong to a vector operand, {%f1, %f2}, so it does not end a statement that
+	 * has an opcode
 	 */
 	while (!err && reader->t.kind != KL_PTX_END && !kl_ptx_is(reader, ";")) {
 		if (reader->t.kind == KL_PTX_NAME)
@@ -119,7 +119,7 @@ static int read_rest(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct 
 	return err ? err : kl_ptx_next(reader);
 }
 
-/* .loc 1 2 3, function_name $L, inlined_at 1 2 3: ends where nothing belongs to it any more */
+/* .loc 1 2 3, function_name $L, inlined_at 1 2 3: ends at the first other token */
 int kl_ptx_read_loc(struct kl_ptx_reader *reader)
 {
 	int err = kl_ptx_next(reader);
@@ -133,7 +133,7 @@ int kl_ptx_read_loc(struct kl_ptx_reader *reader)
 	return err;
 }
 
-/* After a label or at a brace: one statement. `op` is working storage. */
+/* Read one statement, or a label. `op` is working storage. */
 static int read_statement(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct body *body,
 			  struct kl_buf *op)
 {

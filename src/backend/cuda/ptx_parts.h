@@ -8,9 +8,9 @@
 #include "base/map.h"
 
 /*
- * ptx_parts - the readers that make up ptx.c's parser: the assembler's tokens (ptx_token.c), the
- * body of a function (ptx_body.c), and around both the module (ptx.c). Each reader begins at the
- * present token and leaves the one behind what it read. KL_ENO: it is not what a compiler makes.
+ * ptx_parts - the parts of the PTX parser: tokens (ptx_token.c), the body of a function
+ * (ptx_body.c), and the module (ptx.c). Each reader starts at the current token and leaves the
+ * token behind what it read as the current one. KL_ENO: no compiler writes such PTX.
  */
 enum kl_ptx_kind { KL_PTX_END, KL_PTX_NAME, KL_PTX_NUMBER, KL_PTX_STRING, KL_PTX_PUNCT };
 
@@ -23,25 +23,25 @@ struct kl_ptx_token {
 struct kl_ptx_reader {
 	const char *at, *end;
 	size_t line;
-	struct kl_ptx_token t; /* the present one */
+	struct kl_ptx_token t; /* the current token */
 	struct kl_ptx *ptx;
 	struct kl_map place; /* name -> index + 1; variables behind KL_PTX_MAX_ITEMS */
 };
 
-/** KL_ENO, with `what` and the line. */
+/** Returns KL_ENO; the message has `what` and the line. */
 int kl_ptx_bad(const struct kl_ptx_reader *reader, const char *what);
-/** The next token. */
+/** Read the next token into `t`. */
 int kl_ptx_next(struct kl_ptx_reader *reader);
 
-/** Is the present token this one? */
+/** Is the current token equal to `text`? */
 static inline bool kl_ptx_is(const struct kl_ptx_reader *reader, const char *text)
 {
 	return reader->t.n == strlen(text) && !strncmp(reader->t.s, text, reader->t.n);
 }
 
-/** At "{": all that stands in the function, into `fn`. */
+/** At "{": read the body of a function into `fn`. */
 int kl_ptx_read_body(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn);
-/** At ".loc": it ends where nothing belongs to it any more. */
+/** At ".loc": skip the directive. */
 int kl_ptx_read_loc(struct kl_ptx_reader *reader);
 
 #endif

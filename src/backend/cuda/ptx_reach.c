@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ptx_reach - functions that PTX kernels reach, and the source line of a line of PTX */
+/* ptx_reach - functions and variables that PTX kernels reach, and source lines of PTX lines */
 #include "backend/cuda/ptx.h"
 
 #include <stdint.h>
@@ -96,7 +96,7 @@ int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n)
 	return err;
 }
 
-/* -- where a line comes from --------------------------------------------------------------- */
+/* -- source lines -------------------------------------------------------------------------- */
 
 static char *file_name(const char *text, unsigned number)
 {

@@ -60,7 +60,7 @@ static void take_special(struct kl_sass_fn *fn, const char *text, const char *en
 		kl_strvec_push(&fn->special, name);
 }
 
-/* Behind the offset: "@P0 LDG.E R2, desc[UR4][R2.64] ;" */
+/* Count the instruction behind the offset: "@P0 LDG.E R2, desc[UR4][R2.64] ;" */
 static void count_instruction(struct kl_sass_fn *fn, struct kl_map *seen, const char *text,
 			      const char *end)
 {
@@ -136,7 +136,7 @@ int kl_sass_read(struct kl_sass *out, const struct kl_jail *jail, const struct k
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const char *class_ = NULL;
-	/* itself, where it does not come with the toolkit */
+	/* nvdisasm itself, which can be outside the toolkit */
 	const char *readable[] = { nvcc->disasm, NULL };
 	struct kl_tool tool = { .jail = jail,
 				.dir = dir,

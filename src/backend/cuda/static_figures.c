@@ -7,7 +7,7 @@
 
 /* -- instructions by class ------------------------------------------------------------------ */
 
-/* The first beginning that fits; what fits none is "other". */
+/* The first prefix that fits gives an opcode's class; an opcode without one is "other". */
 struct class_ {
 	const char *name, *begins;
 };
@@ -101,7 +101,7 @@ static const char *ptx_class(const char *op)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(ptx_classes); i++)
 		if (!strncmp(op, ptx_classes[i].begins, strlen(ptx_classes[i].begins)))
 			return ptx_classes[i].name;
-	/* arithmetic says its type last */
+	/* arithmetic has its type as the last modifier */
 	if (n > 4 &&
 	    (strstr(op, ".f32") || strstr(op, ".f64") || strstr(op, ".f16") || strstr(op, ".bf16")))
 		return "float";
@@ -152,7 +152,7 @@ static json_t *instruction_counts(const struct kl_cuda_code *code, const char *k
 
 /* -- occupancy --------------------------------------------------------------------------------- */
 
-/* What one multiprocessor has. Registers: 65536 everywhere, handed out to warps by 256. */
+/* Resources of one multiprocessor. All have 65536 registers, which warps get in units of 256. */
 static const struct limits {
 	int sm;
 	int64_t warps, blocks, smem;
@@ -192,7 +192,8 @@ static void add_occupancy(json_t *object, const struct kl_cubin_kernel *kernel,
 	smem = round_up(kernel->smem + launch->smem, 128) + (sm >= 80 ? 1024 : 0);
 	limit_blocks(&blocks, &by, sm_limits->warps / warps, "threads");
 	/*
-	 * the four quarters of a multiprocessor have 16384 registers each, and warps go round them
+	 * each of the four partitions of a multiprocessor has 16384 registers; warps are spread
+	 * evenly over them
 	 */
 	limit_blocks(&blocks, &by, 16384 / round_up(kernel->registers * 32, 256) * 4 / warps,
 		     "registers");
@@ -204,7 +205,7 @@ static void add_occupancy(json_t *object, const struct kl_cubin_kernel *kernel,
 }
 
 /*
- * -- one object a kernel --------------------------------------------------------------------------
+ * -- one object per kernel ----------------------------------------------------------------------
  */
 
 static json_t *kernel_figures(const struct kl_cuda_code *code, const char *name)
