@@ -17,7 +17,7 @@ int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all
 			*out = all->row[i];
 			return 0;
 		}
-	return kl_error(KL_ECANNOT, "%s: no kernel in %s is compiled here", contract->name,
+	return kl_error(KL_ECANNOT, "%s: kernels in %s are not supported", contract->name,
 			contract->language->title);
 }
 
@@ -26,7 +26,7 @@ const struct kl_backend *kl_backend_of(const struct kl_contract *contract)
 	const struct kl_backend *found = NULL;
 
 	if (kl_backend_find(&found, &kl_backends, contract) < 0)
-		KL_BUG("a language without a backend");
+		KL_BUG("language without a backend");
 	return found;
 }
 
@@ -63,5 +63,5 @@ int kl_backend_owner(const struct kl_backend **out, const struct kl_backends *al
 		if (!is_named(all, i))
 			kl_buf_addf(&known, "%s%s", i ? ", " : "", all->row[i]->platforms);
 	}
-	return kl_error(KL_EINVALID, "unknown platform '%s': say one of %s", platform, known.ptr);
+	return kl_error(KL_EINVALID, "unknown platform '%s' (available: %s)", platform, known.ptr);
 }

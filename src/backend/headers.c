@@ -43,7 +43,7 @@ struct reading {
 static int too_much(const char *dir)
 {
 	return kl_error(KL_ECANNOT,
-			"'%s' has more than %d files or %zu MiB: no directory of headers", dir,
+			"'%s' is not a directory of headers: more than %d files or %zu MiB", dir,
 			MAX_FILES, MAX_BYTES >> 20);
 }
 
@@ -104,8 +104,8 @@ static int read_dir(struct reading *reading, const char *dir, const char *inside
 static int not_set(const char *name)
 {
 	return kl_error_hint(kl_error(KL_ECANNOT,
-				      "the contract wants the headers '%s', and where they lie "
-				      "is not known here",
+				      "the contract requires the headers '%s', but their "
+				      "directory is not configured",
 				      name),
 			     "git config klineage.%s.headers <directory>", name);
 }
@@ -121,7 +121,7 @@ static int find_header(struct kl_map *known, struct kl_repo *repo, const char *n
 	if (!dir || !*dir)
 		return not_set(name);
 	if (dir[0] != '/' || !kl_fs_is_dir(dir))
-		return kl_error(KL_ECANNOT, "%s: '%s' is no directory (an absolute path is wanted)",
+		return kl_error(KL_ECANNOT, "%s: '%s' is not a directory (use an absolute path)",
 				key, dir);
 	headers = kl_calloc(1, sizeof(*headers));
 	headers->dir = realpath(dir, NULL);

@@ -66,9 +66,10 @@ static int parse_level(int *out, const char *want)
 	char ch;
 
 	if (sscanf(text, "x86-64-v%d%c", out, &ch) != 1 || *out < 1 || *out > LEVELS)
-		return kl_error(KL_EINVALID,
-				"unknown platform '%s': say cpu/x86-64-v1 to cpu/x86-64-v%d", want,
-				LEVELS);
+		return kl_error(
+			KL_EINVALID,
+			"unknown platform '%s' (available: cpu/x86-64-v1 to cpu/x86-64-v%d)", want,
+			LEVELS);
 	return 0;
 }
 
@@ -97,13 +98,13 @@ int kl_machine_platform(struct kl_platform *out, const char *want)
 	int err = kl_fs_read(&text, "/proc/cpuinfo", 64 << 20), most, level;
 
 	if (err < 0)
-		return kl_error_in(KL_ECANNOT, "cannot tell the processor");
+		return kl_error_in(KL_ECANNOT, "cannot identify the processor");
 	flags = cpuinfo_value(text.ptr, "flags");
 	model = cpuinfo_value(text.ptr, "model name");
 	most = highest_level(flags);
 	if (!most)
 		return kl_error(KL_ECANNOT,
-				"this machine is no x86-64: surface 'c' is not served here yet");
+				"this machine is not x86-64; kernels in C are not supported on it");
 	level = most < 3 ? most : 3;
 	if (want && (err = parse_level(&level, want)) < 0)
 		return err;

@@ -21,7 +21,7 @@ int kl_oracle_filled(const struct kl_surface *surface)
 	for (size_t i = 0; i < surface->noracle; i++)
 		if (memmem(surface->oracle[i].data, surface->oracle[i].len, todo, sizeof(todo) - 1))
 			return kl_error(KL_ECANNOT,
-					"the oracle is not written yet: %s stands in '%s'", todo,
+					"the oracle is not written yet: %s found in '%s'", todo,
 					surface->oracle[i].path);
 	return 0;
 }

@@ -40,8 +40,8 @@ int kl_jail_level_parse(enum kl_jail_level *out, const char *name)
 			return 0;
 		}
 	}
-	return kl_error(KL_EINVALID, "unknown jail '%s': say auto, bwrap, landlock, chroot or none",
-			name);
+	return kl_error(KL_EINVALID,
+			"unknown jail '%s' (available: auto, bwrap, landlock, chroot, none)", name);
 }
 
 void kl_jail_proc_opts(struct kl_proc_opts *opts, const struct kl_jail_run *run)
@@ -108,7 +108,7 @@ int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *jail,
 	case KL_JAIL_AUTO:
 		break;
 	}
-	KL_BUG("a jail that was not opened");
+	KL_BUG("the jail is not open");
 }
 
 /* A level works if a test program that runs in it exits with the expected status. */

@@ -95,7 +95,7 @@ static int give_tree(int at, const char *name, uid_t uid, int depth)
 	int err = 0;
 
 	if (fchownat(at, name, uid, uid, AT_SYMLINK_NOFOLLOW) < 0)
-		return kl_error_errno("cannot hand '%s' to the jail", name);
+		return kl_error_errno("cannot change the owner of '%s' for the jail", name);
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOTDIR || errno == ELOOP ?

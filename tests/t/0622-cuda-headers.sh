@@ -24,15 +24,15 @@ judge () {
 
 test_expect_success NVCC 'unset: no verdict, and what to set' '
 	(cd repo && exits 125 git klineage gate --no-profile --no-note) 2>err &&
-	grep -q "the headers .mine., and where they lie is not known here" err &&
+	grep -q "the headers .mine., but their directory is not configured" err &&
 	says "git config klineage.mine.headers <directory>" err
 '
 
 test_expect_success NVCC 'a relative path, one that is not there: neither is guessed at' '
 	(cd repo && exits 125 git -c klineage.mine.headers=../lib klineage gate --no-note) 2>err &&
-	says "an absolute path is wanted" err &&
+	says "use an absolute path" err &&
 	(cd repo && exits 125 git -c klineage.mine.headers=/nonexistent klineage gate --no-note) 2>err &&
-	says "is no directory" err
+	says "is not a directory" err
 '
 
 test_expect_success NVCC 'set: it compiles, and the digest of what it was compiled with is told' '

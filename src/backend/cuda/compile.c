@@ -241,10 +241,10 @@ static int read_sass(struct build *build, const char *cubin)
 		kl_error_clear();
 		return 0;
 	}
-	return kl_error_hint(kl_error(KL_ECANNOT,
-				      "an imported cubin is judged by its machine code: %s",
-				      kl_error_last()),
-			     "install nvdisasm (CUDA Toolkit)");
+	return kl_error_hint(
+		kl_error(KL_ECANNOT, "an imported cubin can only be judged by its machine code: %s",
+			 kl_error_last()),
+		"install nvdisasm (CUDA Toolkit)");
 }
 
 static int audit_cubin(struct build *build)

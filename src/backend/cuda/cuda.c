@@ -100,7 +100,7 @@ static int platform_for(struct kl_platform *out, const struct session *session,
 	kl_nvcc_platform(out, &session->nvcc, arch);
 	kl_headers_print(out->compiler, sizeof(out->compiler), &session->headers, headers);
 	if (asked && owns_platform(asked) && strcmp(asked, out->id))
-		return kl_error(KL_ECANNOT, "the kernel is for %s, and %s is asked for", out->id,
+		return kl_error(KL_ECANNOT, "the kernel is for %s, but %s was requested", out->id,
 				asked);
 	return 0;
 }

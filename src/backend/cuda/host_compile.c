@@ -81,7 +81,7 @@ static const struct kl_file *find_source(const struct kl_surface *surface)
 		if (dot && !strcmp(dot, ".cu"))
 			return &surface->file[i];
 	}
-	KL_BUG("a contract has a .cu file");
+	KL_BUG("contract without a .cu file");
 }
 
 static int lay_out(struct build *build)

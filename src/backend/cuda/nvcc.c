@@ -44,7 +44,7 @@ static int no_nvcc(void)
 	return kl_error_hint(kl_error(KL_ECANNOT,
 				      "no CUDA compiler: nvcc is neither on PATH nor in "
 				      "/usr/local/cuda/bin"),
-			     "install the CUDA Toolkit (12.4 or newer), or say where it is: "
+			     "install the CUDA Toolkit (12.4 or newer), or set its path: "
 			     "git config klineage.nvcc <path of nvcc>");
 }
 
@@ -61,8 +61,7 @@ static int find_nvcc(char **out, const char *setting)
 		}
 		if (!path || path[0] != '/')
 			return kl_error(KL_ECANNOT,
-					"klineage.nvcc: there is no nvcc at '%s' (an absolute path "
-					"is wanted)",
+					"klineage.nvcc: no nvcc at '%s' (use an absolute path)",
 					setting);
 	}
 	if (!path)
@@ -87,7 +86,7 @@ static int ask_version(struct kl_nvcc *nvcc)
 		return err;
 	version = err < 0 ? NULL : strstr(buf.ptr, ", V");
 	if (!version || !isdigit((unsigned char)version[3]))
-		return kl_error(KL_ECANNOT, "'%s --version' does not say which nvcc it is",
+		return kl_error(KL_ECANNOT, "cannot read the version from '%s --version'",
 				nvcc->nvcc);
 	snprintf(nvcc->version, sizeof(nvcc->version), "nvcc %.*s",
 		 (int)strspn(version + 3, "0123456789."), version + 3);
@@ -106,7 +105,7 @@ int kl_nvcc_find(struct kl_nvcc *out, const char *setting)
 	nvcc.root = kl_asprintf("%.*s", (int)(strrchr(bin, '/') - bin), bin);
 	ptxas = program_path(bin, "ptxas");
 	if (!ptxas || !*nvcc.root)
-		return kl_error(KL_ECANNOT, "there is no ptxas beside '%s'", nvcc.nvcc);
+		return kl_error(KL_ECANNOT, "no ptxas in the directory of '%s'", nvcc.nvcc);
 	/* nvdisasm can be of another toolkit: it only reads */
 	disasm = program_path(bin, "nvdisasm");
 	if (!disasm)

@@ -64,7 +64,7 @@ static int port_plan(struct kl_surface **out, const struct kl_surface *surface, 
 	if ((err = change_arch(&text, &done, file, arch)) < 0)
 		return err;
 	if (!done)
-		return kl_error(KL_ENO, "its launch plan names no architecture");
+		return kl_error(KL_ENO, "cannot retarget: its launch plan names no architecture");
 	edit = (struct kl_file){ .path = file->path, .data = text.ptr, .len = text.len };
 	return kl_surface_with(out, surface, &edit, 1);
 }

@@ -434,7 +434,7 @@ static void platforms_go_to_who_owns_them(void **state)
 
 		assert_ok(builder_open(&at, NULL, NULL));
 		at.b.backends = &kl_backends;
-		assert_error(KL_ECANNOT, "no kernel in Up is compiled here",
+		assert_error(KL_ECANNOT, "kernels in Up are not supported",
 			     kl_builder_platform(&platform, &at.b, surface));
 	}
 }
