@@ -59,7 +59,7 @@ struct kl_backend {
 	const struct kl_oracle_words *words; /* NULL: an oracle cannot be made into a kernel */
 
 	/* --- judging */
-	const char *subject; /* `surface` of a job: how the worker calls a kernel */
+	enum kl_job_surface surface; /* how the worker calls a kernel */
 	/* how well a run is confined; KL_TIER_OTHER: the run jail decides */
 	enum kl_tier tier;
 	bool walled; /* the kernel's host code runs, behind the worker's wall (worker/gpu/wall.h) */
@@ -71,8 +71,8 @@ struct kl_backend {
 	struct {
 		int64_t bytes_per_ns, flops_per_ns;
 	} peak;
-	/** Add to a job how its kernels are called. */
-	void (*describe)(json_t *job, const struct kl_backend_job *of);
+	/** Set in a job how its kernels are called. */
+	void (*describe)(struct kl_job *job, const struct kl_backend_job *of);
 
 	/* --- platforms */
 	const char *platforms;              /* in messages: "cuda/sm_<number>" */

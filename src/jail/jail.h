@@ -54,8 +54,8 @@ struct kl_jail {
 };
 
 /**
- * Find a level that works, by test runs. KL_ECANNOT: `want`, or for KL_JAIL_AUTO every level, does
- * not work; KL_JAIL_AUTO never yields KL_JAIL_NONE.
+ * Open a level after a test run; KL_JAIL_AUTO: the first that works, but never KL_JAIL_NONE.
+ * KL_ECANNOT: the level does not work on this machine, or no level does.
  */
 int kl_jail_open(struct kl_jail *out, enum kl_jail_level want);
 int kl_jail_level_parse(enum kl_jail_level *out, const char *name);

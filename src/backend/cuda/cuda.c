@@ -192,8 +192,8 @@ static struct kl_plan *plan_of(const struct kl_launch *launch)
 	return launch ? kl_plan_ref(launch->plan) : NULL;
 }
 
-/* Add the launch plans, and the names of dims that they use. */
-static void describe_plans(json_t *job, const struct kl_backend_job *of)
+/* Set the launch plans, and the names of dims that they use. */
+static void describe_plans(struct kl_job *job, const struct kl_backend_job *of)
 {
 	const struct kl_contract *contract = of->contract;
 

@@ -21,6 +21,7 @@ struct kl_cuda_launch {
 	int64_t smem;                     /* bytes of dynamic shared memory */
 };
 
+/* The requirements of a plan. */
 struct kl_cuda_wish {
 	char arch[16]; /* "sm_90a" */
 	struct kl_cuda_launch *launch;

@@ -15,7 +15,8 @@ static void add_once(struct kl_strvec *list, struct kl_map *seen, const char *na
 	}
 }
 
-struct body { /* maps from the names found so far in a function to index + 1 or non-NULL */
+/* Names found so far in the current function; op: index in kl_ptx_fn.op + 1. */
+struct body {
 	struct kl_map op, special, ref, stored;
 };
 
