@@ -9,9 +9,9 @@
 #include "card/status.h"
 #include "text/digest.h"
 
-#define SLUG_MAX 40 /* of an id, before the event's seven digits */
+#define SLUG_MAX 40 /* length of an id before the event's seven digits */
 
-/* --- life ------------------------------------------------------------------------------- */
+/* --- allocation ------------------------------------------------------------------------- */
 
 struct kl_card *kl_card_new(void)
 {
@@ -40,7 +40,7 @@ struct kl_card *kl_card_copy(const struct kl_card *card)
 
 /* --- reading and writing -------------------------------------------------------------------- */
 
-/* a newer version may mean anything: said before any key is called unknown */
+/* Check the schema first, so that a newer card is not reported as having unknown keys. */
 static int check_schema(const char *name, const struct kl_yaml *node)
 {
 	const struct kl_yaml *schema = kl_yaml_get(node, "schema");
@@ -52,9 +52,10 @@ static int check_schema(const char *name, const struct kl_yaml *node)
 	n = strtol(schema->text, &end, 10);
 	if (*end || n <= KL_CARD_SCHEMA)
 		return 0;
-	kl_yaml_error(name, schema,
-		      "this card has schema %ld; this git-klineage knows %d: take a newer one", n,
-		      KL_CARD_SCHEMA);
+	kl_yaml_error(
+		name, schema,
+		"card schema %ld is newer than %d, the newest supported: upgrade git-klineage", n,
+		KL_CARD_SCHEMA);
 	return KL_ECANNOT;
 }
 
@@ -77,7 +78,7 @@ int kl_card_parse(struct kl_card **out, const char *name, const char *text, size
 	int err;
 
 	if (len > KL_CARD_MAX_BYTES)
-		return kl_error(KL_EINVALID, "%s: a card has at most %u bytes", name,
+		return kl_error(KL_EINVALID, "%s: card is larger than %u bytes", name,
 				KL_CARD_MAX_BYTES);
 	if ((err = kl_yaml_parse(&node, name, text, len)) < 0)
 		return err;
@@ -135,13 +136,13 @@ void kl_card_normalize(struct kl_card *card)
 
 static bool add_row(struct kl_card *card, void *list, void *row, const struct kl_schema *schema)
 {
-	struct kl_list *other = list;
-	size_t before = other->n;
+	struct kl_list *rows = list;
+	size_t before = rows->n;
 
 	kl_schema_push(list, row, schema);
 	memset(row, 0, schema->size);
 	kl_card_normalize(card);
-	return other->n > before;
+	return rows->n > before;
 }
 
 bool kl_card_add_evidence(struct kl_card *card, struct kl_card_evidence *evidence)
@@ -186,7 +187,7 @@ void kl_card_pre_release(struct kl_card_pre *pre)
 	kl_schema_release(pre, &kl_card_pre_schema);
 }
 
-/* kept sorted by name */
+/* The dims stay sorted by name. */
 void kl_card_dims_add(struct kl_card_dims *dims, const char *name, int64_t value)
 {
 	size_t i = dims->n;
@@ -217,7 +218,7 @@ bool kl_card_dims_get(int64_t *out, const struct kl_card_dims *dims, const char 
 	return false;
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 bool kl_card_row_is_verified(const struct kl_card *card, const struct kl_card_row *row)
 {
@@ -291,23 +292,23 @@ bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier)
 	return carrier->form == KL_CARRIER_DIFF || carrier->form == KL_CARRIER_COCCI;
 }
 
-/* words of the text joined by '-', as many as fit */
+/* Join the first words of `text` by '-', as many as fit into SLUG_MAX. */
 static void make_slug(struct kl_buf *out, const char *text)
 {
-	for (const char *string = text; *string;) {
+	for (const char *at = text; *at;) {
 		size_t n = 0;
 
-		while (*string && !isalnum((unsigned char)*string))
-			string++;
-		while (isalnum((unsigned char)string[n]))
+		while (*at && !isalnum((unsigned char)*at))
+			at++;
+		while (isalnum((unsigned char)at[n]))
 			n++;
 		if (!n || out->len + n + 1 > SLUG_MAX)
 			break;
 		if (out->len)
 			kl_buf_addch(out, '-');
 		for (size_t i = 0; i < n; i++)
-			kl_buf_addch(out, (char)tolower((unsigned char)string[i]));
-		string += n;
+			kl_buf_addch(out, (char)tolower((unsigned char)at[i]));
+		at += n;
 	}
 	if (!out->len)
 		kl_buf_adds(out, "card");

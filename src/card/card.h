@@ -16,30 +16,30 @@
  * card - a SkillCard in memory: sigma = (intent, anchor, carrier, pre, effect, evidence, risk,
  * scope, ver), as docs/formats.md ("Cards") has it.
  *
- * A card comes from outside as YAML or JSON and is hostile: kl_card_parse takes it only whole and
- * right (ids, paths, patches, predicates, the status that its `ver` supports), and says else where
- * it goes wrong. What it cannot see is whether a cited event or commit exists: that is library.h.
+ * A card is read from YAML or JSON and its text is hostile. kl_card_parse checks all of it (ids,
+ * paths, patches, predicates, that `ver` supports the status) and reports where an error is. It
+ * cannot check that cited events and commits exist; library.h does.
  *
  *	err = kl_card_parse(&card, "cards/x.yaml", text, len);
- *	kl_card_add_evidence(card, &row);		takes the strings of `row`
- *	kl_card_write(&out, card);			canonical: parse -> write is the identity
+ *	kl_card_add_evidence(card, &row);		takes ownership of the strings of `row`
+ *	kl_card_write(&out, card);			canonical; parsing it gives the same card
  *
- * Strings are owned by the card, and NULL where the field is absent. Ratios and dollars are exact:
- * millionths in memory, decimals of at most six places in the file. Every list that is a set of
- * rows is kept in canonical order (kl_card_normalize), so that two cards that say the same are the
- * same bytes; rows are known by the event that they cite, never by their place.
+ * The card owns its strings; a string is NULL if its field is absent. Ratios and dollars are exact:
+ * millionths in memory, decimals of at most six places in the file. Lists that are sets of rows are
+ * kept in canonical order (kl_card_normalize), so that equal cards are equal bytes. A row is
+ * identified by the event that it cites, not by its index.
  */
 #define KL_CARD_SCHEMA 1
 #define KL_CARD_MAX_BYTES (1u << 20)
 
 enum kl_card_status {
-	KL_CARD_HYPOTHESIS,  /* nothing held out was reproduced yet */
-	KL_CARD_PROVISIONAL, /* reproduced, but only on a lineage that it was learned from */
+	KL_CARD_HYPOTHESIS,  /* no held-out trial passed yet */
+	KL_CARD_PROVISIONAL, /* reproduced, but only on a lineage that the card was learned from */
 	KL_CARD_ADMITTED,    /* reproduced on another lineage, or farther away */
-	KL_CARD_RETRACTED,   /* taken back, for good: a tombstone */
+	KL_CARD_RETRACTED,   /* permanently withdrawn; the card remains as a tombstone */
 };
 
-/** How far from the card's evidence a trial was; by kl_level_rank, not by number. */
+/** Distance of a trial from the card's evidence. Compare by kl_level_rank, not by enum value. */
 enum kl_level {
 	KL_LEVEL_OTHER_STATE,
 	KL_LEVEL_OTHER_LINEAGE,
@@ -57,14 +57,14 @@ enum kl_carrier_form {
 	KL_CARRIER_PROSE,      /* "prose" */
 };
 
-/** How a transition came to be its forward edit (docs/formats.md, "Trailers"). */
+/** How a transition's forward edit was obtained (docs/formats.md, "Trailers"). */
 enum kl_derivation { KL_DERIVED_ANEW, KL_DERIVED_UNISOLATED, KL_DERIVED_INVERSE };
 
-/** What a row of `effect` was measured by; only the first two are verified points. */
+/** How a row of `effect` was measured; only the first two are verified points. */
 enum kl_row_by {
-	KL_ROW_TRIAL,      /* a held-out trial of this card that passed */
-	KL_ROW_REDERIVED,  /* a transition that was derived anew */
-	KL_ROW_UNVERIFIED, /* a backward step turned round, or one not isolated */
+	KL_ROW_TRIAL,      /* by a held-out trial of this card that passed */
+	KL_ROW_REDERIVED,  /* by a transition that was derived anew */
+	KL_ROW_UNVERIFIED, /* by an inverted backward step, or one that was not isolated */
 };
 
 struct kl_card_dim {
@@ -76,22 +76,22 @@ struct kl_card_dims {
 	size_t n, alloc;
 }; /* sorted by name */
 
-/** Times the speed; millionths. `ppm` 0: not known. */
+/** Speed-up with its interval, in millionths. `ppm` 0: unknown. */
 struct kl_card_ratio {
 	int64_t ppm, lo, hi;
 };
 
-/** What to look for in the code of one language. */
+/** How to recognize the anchor in code of one language. */
 struct kl_card_find {
 	char *language;
-	struct kl_strvec facts;       /* features that are there, "!x": that are not */
-	struct kl_strvec loop_has;    /* words of the loop's body */
+	struct kl_strvec facts;       /* features the code has; "!x": does not have */
+	struct kl_strvec loop_has;    /* words in the loop's body */
 	struct kl_card_dims constant; /* "const": {num_stages: 1} */
 };
 
 struct kl_card_anchor {
-	char *construct; /* what code it is about */
-	char *acts_on;   /* and what of it changes */
+	char *construct; /* the code that the card is about */
+	char *acts_on;   /* the part of it that changes */
 	struct {
 		struct kl_card_find *v;
 		size_t n, alloc;
@@ -101,8 +101,8 @@ struct kl_card_anchor {
 struct kl_card_carrier {
 	char *language;
 	enum kl_carrier_form form;
-	char *of;   /* event of the evidence it was taken from; NULL: of none */
-	char *text; /* verbatim, into a prompt or a tool */
+	char *of;   /* event of the evidence it was taken from, or NULL */
+	char *text; /* passed verbatim to a prompt or a tool */
 };
 
 enum kl_pre_state { KL_PRE_ASSUMED, KL_PRE_WITNESSED };
@@ -110,15 +110,15 @@ enum kl_pre_state { KL_PRE_ASSUMED, KL_PRE_WITNESSED };
 struct kl_card_pre {
 	char *id; /* slug, unique in the card */
 	char *text;
-	char *test; /* predicate.h; NULL: not written as one */
+	char *test; /* predicate (predicate.h), or NULL */
 	enum kl_pre_state state;
-	char *by;     /* witnessed: event of a failure where it was false */
-	char *class_; /* of that failure: "fault", "wrong-edge", "slower", ... */
+	char *by;     /* if witnessed: event of a failure where it was false */
+	char *class_; /* class of that failure: "fault", "wrong-edge", "slower", ... */
 };
 
 /** One measured point, never an average. */
 struct kl_card_row {
-	char *case_; /* operator: "conv2d" */
+	char *case_; /* operator, such as "conv2d" */
 	struct kl_card_dims dims;
 	char *dtype, *language, *platform;
 	struct kl_card_ratio ratio;
@@ -130,13 +130,13 @@ struct kl_card_evidence {
 	char *lineage;        /* "<workload>/<name>" */
 	int64_t step;         /* K_{step-1} -> K_step */
 	char *before, *after; /* commits, 40 hex digits */
-	char *rederived;      /* K_step' on K_{step-1}; NULL: inverse */
+	char *rederived;      /* commit of K_step' on K_{step-1}; NULL if inverse */
 	enum kl_derivation derivation;
 	char *origin; /* induced, authored, historical */
 	char *language, *platform;
-	/* the forward event of K_step: how it compares with K_{step-1} */
+	/* forward event of K_step: the comparison with K_{step-1} */
 	char *event;
-	char *confirmed; /* derived anew: the event of K_step', or NULL */
+	char *confirmed; /* if derived anew: event of K_step', or NULL */
 };
 
 struct kl_card_risk {
@@ -149,46 +149,49 @@ struct kl_card_risk {
 enum kl_result { KL_RESULT_FAIL, KL_RESULT_PASS };
 enum kl_trial_how { KL_HOW_AGENT, KL_HOW_MECHANICAL };
 
-/** What came of the intent alone, or of a card without its enabler; no event if no edit came. */
+/**
+ * Result of a control: the intent without the card, or the enabled cards without their enabler.
+ * `event` is NULL if no edit was made.
+ */
 struct kl_card_control {
 	bool there;
 	enum kl_result result;
-	char *class_; /* of a failure */
+	char *class_; /* class of a failure */
 	struct kl_card_ratio ratio;
 	char *event;
-	int64_t usd; /* millionths; -1: not known */
+	int64_t usd; /* millionths; -1: unknown */
 };
 
-/** One held-out trial, passed or not; or, where `retracted` is set, the card's end. */
+/** One held-out trial, passed or failed; if `retracted` is set, the card's retraction. */
 struct kl_card_trial {
-	char *retracted; /* why; then only `by` and `time` besides, maybe `event` */
+	char *retracted; /* the reason; then only `by`, `time` and optionally `event` are set */
 	char *by, *time; /* "Name <mail>", "2026-11-20T10:00:00Z" */
-	bool foreign;    /* told by another library: kept, not counted */
-	int64_t trial;   /* of this card on this state: 1, 2, 3 */
+	bool foreign;    /* imported from another library: kept, not counted */
+	int64_t trial;   /* number of the trial of this card on this state: 1, 2, 3 */
 	enum kl_level level;
 	char *workload;
-	char *lineage; /* that the state belongs to: "<workload>/<name>"; NULL: none */
+	char *lineage; /* "<workload>/<name>" that has the state, or NULL */
 	char *case_;
 	struct kl_card_dims dims;
 	char *dtype, *language, *platform;
 	char *state; /* commit, 40 hex digits */
-	char *made;  /* the commit that was made, or NULL */
+	char *made;  /* the commit that the trial made, or NULL */
 	enum kl_result result;
-	char *class_;               /* of a failure; "no-edit" where none came */
-	struct kl_card_ratio ratio; /* against the state */
-	int64_t recovered;          /* millionths of the successor's log-gain; -1: not known */
-	char *event;                /* NULL: no edit came that could be judged */
+	char *class_;               /* class of a failure; "no-edit" if there was no edit */
+	struct kl_card_ratio ratio; /* compared with the state */
+	int64_t recovered;          /* millionths of the successor's log-gain; -1: unknown */
+	char *event;                /* NULL: there was no edit to judge */
 	int64_t repairs;
 	enum kl_trial_how how;
-	char *model; /* agent */
-	int64_t usd; /* millionths; -1: not known */
+	char *model; /* if by agent */
+	int64_t usd; /* millionths; -1: unknown */
 	bool isolated;
 	struct kl_strvec with;          /* cards that this one enabled */
-	struct kl_card_control alone;   /* an enabler: those cards without this one */
-	struct kl_card_control control; /* the intent alone */
+	struct kl_card_control alone;   /* for an enabler: those cards without this one */
+	struct kl_card_control control; /* the intent without the card */
 };
 
-struct kl_card_scope { /* declared; verified scope is what the rows say */
+struct kl_card_scope { /* as declared; the rows give the verified scope */
 	struct kl_strvec cases, languages;
 	struct kl_strvec needs;                         /* capabilities of the platform */
 	struct kl_strvec requires, provides, conflicts; /* facts, "trait:x", or ids of cards */
@@ -200,7 +203,7 @@ struct kl_card {
 	enum kl_card_status status; /* as computed (status.h) */
 	char *intent;
 	char *mechanism; /* entry of templates/mechanisms.yaml, or NULL */
-	char *action;    /* the backward action it was learned from, or NULL */
+	char *action;    /* the backward action that the card was learned from, or NULL */
 	struct kl_card_anchor anchor;
 	struct {
 		struct kl_card_carrier *v;
@@ -210,8 +213,8 @@ struct kl_card {
 		struct kl_card_pre *v;
 		size_t n, alloc;
 	} sound, useful;
-	struct kl_strvec enables;  /* effect.kind: ids of cards; empty: a win */
-	struct kl_strvec provides; /* facts that are there afterwards: "cp.async", "trait:tiled" */
+	struct kl_strvec enables;  /* effect.kind: ids of the enabled cards; empty: a win */
+	struct kl_strvec provides; /* facts that hold afterwards: "cp.async", "trait:tiled" */
 	struct {
 		struct kl_card_row *v;
 		size_t n, alloc;
@@ -239,78 +242,79 @@ struct kl_card *kl_card_copy(const struct kl_card *card);
 /* --- reading and writing --------------------------------------------------- */
 
 /**
- * Read one card, strictly. KL_EINVALID "<name>:<line>:<column>: <what>". KL_ECANNOT: it has a newer
- * schema. Rows come out in canonical order, whatever order they had.
+ * Read one card, strictly; its rows are put into canonical order. The caller frees *out.
+ * KL_EINVALID: the message is "<name>:<line>:<column>: <what>". KL_ECANNOT: the card has a newer
+ * schema.
  */
 int kl_card_parse(struct kl_card **out, const char *name, const char *text, size_t len);
-/** The same of a tree. */
+/** As kl_card_parse, from a parsed YAML tree. */
 int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_yaml *node);
-/** The same of what kl_card_to_json made (errors have no line). */
+/** As kl_card_parse, from the result of kl_card_to_json; errors have no line. */
 int kl_card_from_json(struct kl_card **out, const char *name, const json_t *value);
 
-/** Canonical YAML, with the status that `ver` gives; `card` is normalized. */
+/** Append canonical YAML, with the status computed from `ver`. `card` must be normalized. */
 void kl_card_write(struct kl_buf *out, const struct kl_card *card);
 json_t *kl_card_to_json(const struct kl_card *card);
-/** First line (from 1) in which `text` is not canonical, 0: it is. For `skills lint`. */
+/** First line (from 1) of `text` that is not canonical; 0 if all are. For `skills lint`. */
 int kl_card_canonical_line(const struct kl_card *card, const char *text, size_t len);
 
 /* --- changing --------------------------------------------------------------- */
 
 /**
- * Put every set of rows in its order, drop doubles (the same row id: the one that says more), set
- * `status`. For who filled lists by hand; what the reader gives and the functions below leave is
- * so.
+ * Sort every set of rows, drop duplicates (of rows with one id the fuller one stays) and set
+ * `status`. Needed only after lists were filled directly: cards are normalized when read and after
+ * each function below.
  */
 void kl_card_normalize(struct kl_card *card);
 /*
- * Each takes what its argument owns; false: the row was there already (the one that says more
- * stays).
+ * Each takes ownership of what its argument owns. Returns false if the card has a row with that id
+ * already; then the fuller one stays.
  */
 bool kl_card_add_evidence(struct kl_card *card, struct kl_card_evidence *evidence);
 bool kl_card_add_row(struct kl_card *card, struct kl_card_row *row);
 bool kl_card_add_trial(struct kl_card *card, struct kl_card_trial *trial);
-bool kl_card_add_risk(struct kl_card *card, struct kl_card_risk *risk); /* unites events */
-/** Everything absent; then fill it in. */
+bool kl_card_add_risk(struct kl_card *card, struct kl_card_risk *risk); /* merges the events */
+/** Set every field to absent, before filling it in. */
 void kl_card_trial_init(struct kl_card_trial *trial);
-/** Add a tombstone row; the card stays, retracted for ever. */
+/** Add a retraction row; the card remains, permanently retracted. */
 void kl_card_retract(struct kl_card *card, const char *why, const char *by, const char *time);
 
 void kl_card_pre_release(struct kl_card_pre *pre);
 
 void kl_card_dims_add(struct kl_card_dims *dims, const char *name, int64_t value);
 void kl_card_dims_copy(struct kl_card_dims *to, const struct kl_card_dims *from);
-/** Value of a dim; false: not there. */
+/** Get the value of a dim; false if it is absent. */
 bool kl_card_dims_get(int64_t *out, const struct kl_card_dims *dims, const char *name);
 
-/* --- asking ------------------------------------------------------------------ */
+/* --- queries ----------------------------------------------------------------- */
 
-/** Was the point verified? A row by trial is, if that trial passed and is this library's own. */
+/** Whether the point is verified; a row by trial is if that trial counts (kl_status_counts). */
 bool kl_card_row_is_verified(const struct kl_card *card, const struct kl_card_row *row);
-/** Every event id that the card cites, sorted, each once. */
+/** Append every event id that the card cites, sorted, without duplicates. */
 void kl_card_events(struct kl_strvec *out, const struct kl_card *card);
-/** Every commit that it names, likewise. */
+/** Append every commit that the card names, sorted, without duplicates. */
 void kl_card_commits(struct kl_strvec *out, const struct kl_card *card);
-/** Is the commit one that the card was learned from (before, after, re-derived)? */
+/** Whether the card was learned from the commit (before, after, re-derived). */
 bool kl_card_has_state(const struct kl_card *card, const char *commit);
-/** The condition of this name, in either list; NULL: none. `sound` (may be NULL) gets in which. */
+/** Find a precondition by id, or NULL. *sound (may be NULL): whether it is in `sound`. */
 const struct kl_card_pre *kl_card_find_pre(const struct kl_card *card, const char *id, bool *sound);
 bool kl_card_has_pre(const struct kl_card *card, const char *id);
 /** The carrier for a language, or NULL. */
 const struct kl_card_carrier *kl_card_carrier(const struct kl_card *card, const char *language);
-/** Can a tool apply it, without a model? */
+/** Whether a tool can apply the carrier, without a model. */
 bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier);
 
 /**
- * "<slug of the intent's first words>-<first 7 of the event>"; `event` NULL: of the intent's
- * digest. Caller frees.
+ * "<slug of the intent's first words>-<first 7 digits of the event>"; without an event, the first 7
+ * digits of the intent's digest. Caller frees.
  */
 char *kl_card_make_id(const char *intent, const char *event);
 
-/* --- words -------------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------------- */
 
 const char *kl_card_status_name(enum kl_card_status status);
 const char *kl_level_name(enum kl_level level); /* "other-state", ... */
-/* 0 .. 3; language and platform are both 3 */
+/* 0 .. 3; other-language and other-platform are both 3 */
 int kl_level_rank(enum kl_level level);
 const char *kl_carrier_form_name(enum kl_carrier_form form);
 

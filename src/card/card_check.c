@@ -11,7 +11,7 @@
 #include "card/status.h"
 #include "rewrite/cocci.h"
 
-/* the value of a key, or the map itself: where to point */
+/* Where to report an error: the value of the key, or the map if it has no such key. */
 static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *key)
 {
 	const struct kl_yaml *node = kl_yaml_get(at, key);
@@ -19,7 +19,7 @@ static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *ke
 	return node ? node : at;
 }
 
-/* entry i of a list below `group` (NULL: of the card itself) */
+/* Where to report an error: entry i of a list in `group` (NULL: in the card). */
 static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *group,
 					const char *key, size_t i)
 {
@@ -33,30 +33,30 @@ static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *gr
 struct diff {
 	const char *name;
 	const struct kl_yaml *at;
-	long from, to; /* lines of the hunk that are left */
-	bool hunk;     /* there was one */
+	long from, to; /* lines of the hunk still to come */
+	bool hunk;     /* a hunk was seen */
 };
 
 static int bad_diff(const struct diff *diff, const char *line, const char *why)
 {
-	return kl_yaml_error(diff->name, diff->at, "the diff cannot be a carrier: %s: '%.*s'", why,
-			     (int)strcspn(line, "\n"), line);
+	return kl_yaml_error(diff->name, diff->at, "diff cannot be used as a carrier: %s: '%.*s'",
+			     why, (int)strcspn(line, "\n"), line);
 }
 
 static int diff_path(const struct diff *diff, const char *line, const char *path, size_t n,
 		     char prefix)
 {
-	KL_AUTO(kl_freep) char *at = kl_strndup(path, n);
-	char *tab = strchr(at, '\t');
+	KL_AUTO(kl_freep) char *name = kl_strndup(path, n);
+	char *tab = strchr(name, '\t');
 
 	if (tab)
 		*tab = '\0';
-	if (prefix && !strcmp(at, "/dev/null"))
+	if (prefix && !strcmp(name, "/dev/null"))
 		return 0;
-	if (prefix && (at[0] != prefix || at[1] != '/'))
-		return bad_diff(diff, line, "its paths must begin with a/ and b/");
-	if (!kl_fs_path_ok(prefix ? at + 2 : at))
-		return bad_diff(diff, line, "a path that leads out of the directory");
+	if (prefix && (name[0] != prefix || name[1] != '/'))
+		return bad_diff(diff, line, "paths must begin with a/ and b/");
+	if (!kl_fs_path_ok(prefix ? name + 2 : name))
+		return bad_diff(diff, line, "path leads out of the directory");
 	return 0;
 }
 
@@ -71,9 +71,9 @@ static int git_line(const struct diff *diff, const char *line, size_t n)
 	size_t half = (size_t)(end - paths - 1) / 2;
 	int err;
 
-	/* "a/x b/x": both as long, so that a blank in a name does no harm */
+	/* "a/x b/x": split in the middle, since names can contain blanks */
 	if (end - paths < 5 || paths[half] != ' ' || memcmp(paths + 1, paths + half + 2, half - 1))
-		return bad_diff(diff, line, "its two paths must be the same");
+		return bad_diff(diff, line, "the two paths must be the same");
 	if ((err = diff_path(diff, line, paths, half, 'a')) < 0)
 		return err;
 	return diff_path(diff, line, paths + half + 1, half, 'b');
@@ -96,11 +96,11 @@ static int header_line(struct diff *diff, const char *line, size_t n)
 
 		if (!plus ||
 		    sscanf(line, comma && comma < plus ? "@@ -%*d,%ld" : "@@ -%*d", &from) < 0)
-			return bad_diff(diff, line, "a hunk that cannot be read");
+			return bad_diff(diff, line, "malformed hunk header");
 		if (sscanf(plus, "+%*d,%ld", &to) < 0)
 			to = 1;
 		if (from < 0 || to < 0 || from > 1000000 || to > 1000000)
-			return bad_diff(diff, line, "a hunk that cannot be read");
+			return bad_diff(diff, line, "malformed hunk header");
 		diff->from = from;
 		diff->to = to;
 		diff->hunk = true;
@@ -120,9 +120,9 @@ static int header_line(struct diff *diff, const char *line, size_t n)
 		if (starts_with(line, modes[i]) &&
 		    !starts_with(line + strlen(modes[i]), "100644") &&
 		    !starts_with(line + strlen(modes[i]), "100755"))
-			return bad_diff(diff, line, "only plain files may change");
+			return bad_diff(diff, line, "only regular files can be changed");
 	if (starts_with(line, "GIT binary patch") || starts_with(line, "Binary files"))
-		return bad_diff(diff, line, "it is not text");
+		return bad_diff(diff, line, "binary patches are not supported");
 	return 0;
 }
 
@@ -130,25 +130,27 @@ static int check_diff(const char *name, const struct kl_yaml *at, const char *te
 {
 	struct diff diff = { .name = name, .at = at };
 
-	for (const char *string = text; *string;) {
-		size_t n = strcspn(string, "\n");
+	for (const char *line = text; *line;) {
+		size_t n = strcspn(line, "\n");
 		int err = 0;
 
 		if (diff.from > 0 || diff.to > 0) {
-			if (*string != '\\') {
-				diff.from -= *string != '+';
-				diff.to -= *string != '-';
+			if (*line != '\\') {
+				diff.from -= *line != '+';
+				diff.to -= *line != '-';
 			}
-			if (!strchr(" +-\\", *string) && n)
-				return bad_diff(&diff, string, "a hunk ends too early");
+			if (!strchr(" +-\\", *line) && n)
+				return bad_diff(&diff, line, "hunk ends too early");
 		} else {
-			err = header_line(&diff, string, n);
+			err = header_line(&diff, line, n);
 		}
 		if (err < 0)
 			return err;
-		string += n + (string[n] == '\n');
+		line += n + (line[n] == '\n');
 	}
-	return diff.hunk ? 0 : kl_yaml_error(name, at, "a carrier that is a diff changes nothing");
+	return diff.hunk ?
+		       0 :
+		       kl_yaml_error(name, at, "diff cannot be used as a carrier: it has no hunk");
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -174,10 +176,9 @@ int kl_check_pre(const void *obj, const char *name, const struct kl_yaml *at)
 	const struct kl_card_pre *pre = obj;
 
 	if (pre->state == KL_PRE_WITNESSED && !pre->by)
-		return kl_yaml_error(name, at, "'%s' is witnessed by no event: 'by' is missing",
-				     pre->id);
+		return kl_yaml_error(name, at, "'%s' is witnessed, but 'by' is missing", pre->id);
 	if (pre->state == KL_PRE_ASSUMED && (pre->by || pre->class_))
-		return kl_yaml_error(name, at, "'%s' is assumed, and yet has a witness", pre->id);
+		return kl_yaml_error(name, at, "'%s' is assumed, but has a witness", pre->id);
 	return 0;
 }
 
@@ -187,35 +188,35 @@ int kl_check_evidence(const void *obj, const char *name, const struct kl_yaml *a
 
 	if ((evidence->derivation == KL_DERIVED_INVERSE) != !evidence->rederived)
 		return kl_yaml_error(name, value_spot(at, "derivation"),
-				     "'rederived' names the commit of a step "
-				     "that was derived anew, and is null for an inverse one");
+				     "'rederived' must be null for an inverse step, "
+				     "and otherwise name the re-derived commit");
 	if (evidence->confirmed && !evidence->rederived)
 		return kl_yaml_error(name, value_spot(at, "confirmed"),
-				     "nothing was derived anew that it could confirm");
+				     "'confirmed' requires 'rederived'");
 	if (strcmp(evidence->origin, "induced") && strcmp(evidence->origin, "authored") &&
 	    strcmp(evidence->origin, "historical"))
 		return kl_yaml_error(name, value_spot(at, "origin"),
 				     "'origin' must be one of induced, authored, historical");
 	if (!strcmp(evidence->before, evidence->after))
 		return kl_yaml_error(name, value_spot(at, "after"),
-				     "a step from a commit to itself");
+				     "'before' and 'after' are the same commit");
 	if (!strchr(evidence->lineage, '/'))
 		return kl_yaml_error(name, value_spot(at, "lineage"),
 				     "'lineage' must be <workload>/<name>");
 	return 0;
 }
 
-/* one rule for trials and controls: a pass has an event and no class, a failure has a class */
+/* For trials and controls: a pass has an event and no class, a failure has a class. */
 static int check_result(enum kl_result result, const char *class_, const char *event,
 			const char *name, const struct kl_yaml *at)
 {
 	if (result == KL_RESULT_PASS && !event)
-		return kl_yaml_error(name, at, "a trial that passed has an event");
+		return kl_yaml_error(name, at, "a passed trial must have an event");
 	if (result == KL_RESULT_PASS && class_)
 		return kl_yaml_error(name, value_spot(at, "class"),
-				     "a trial that passed has no class");
+				     "a passed trial cannot have a class");
 	if (result == KL_RESULT_FAIL && !class_)
-		return kl_yaml_error(name, at, "a trial that failed has a class");
+		return kl_yaml_error(name, at, "a failed trial must have a class");
 	return 0;
 }
 
@@ -235,10 +236,9 @@ int kl_check_trial(const void *obj, const char *name, const struct kl_yaml *at)
 	if (trial->lineage &&
 	    (strncmp(trial->lineage, trial->workload, n) || trial->lineage[n] != '/'))
 		return kl_yaml_error(name, value_spot(at, "lineage"),
-				     "'lineage' must be one of the trial's workload");
+				     "'lineage' must belong to the trial's workload");
 	if (trial->alone.there && !trial->with.n)
-		return kl_yaml_error(name, value_spot(at, "alone"),
-				     "'alone' speaks of the cards in 'with'");
+		return kl_yaml_error(name, value_spot(at, "alone"), "'alone' requires 'with'");
 	return check_result(trial->result, trial->class_, trial->event, name, at);
 }
 
@@ -303,7 +303,7 @@ static int check_references(const struct kl_card *card, const char *name, const 
 		if (card->risk.v[i].violates && !kl_card_has_pre(card, card->risk.v[i].violates))
 			return kl_yaml_error(
 				name, value_spot(entry_spot(at, NULL, "risk", i), "violates"),
-				"there is no precondition '%s'", card->risk.v[i].violates);
+				"no such precondition: '%s'", card->risk.v[i].violates);
 	for (size_t i = 0; i < card->rows.n; i++)
 		if ((err = check_row(card, i, name, at)) < 0)
 			return err;
@@ -320,7 +320,7 @@ int kl_check_card(const void *obj, const char *name, const struct kl_yaml *at)
 		return err;
 	if (card->status != status)
 		return kl_yaml_error(name, value_spot(at, "status"),
-				     "the card says %s, but its trials make it %s",
+				     "status is %s, but the trials make it %s",
 				     kl_card_status_name(card->status),
 				     kl_card_status_name(status));
 	return 0;

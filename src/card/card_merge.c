@@ -8,12 +8,12 @@
 #include "event/event.h"
 
 struct merger {
-	struct kl_strvec *both; /* fields that both sides changed, differently */
-	const char *where;      /* "carriers" */
-	const char *row;        /* key of a row there, or NULL */
+	struct kl_strvec *both; /* out: fields that both sides changed, differently */
+	const char *where;      /* list or group being merged: "carriers"; NULL: the card */
+	const char *row;        /* name of the row being merged, or NULL */
 };
 
-/* three versions of one thing, of which `base` may be missing */
+/* Three versions of one value; `base` can be NULL. */
 struct three {
 	const void *base, *ours, *theirs;
 };
@@ -43,8 +43,9 @@ static void note_conflict(struct merger *merger, const struct kl_field *field)
 /* --- single values --------------------------------------------------------------------- */
 
 /*
- * Which side has the word? What is new wins over what was; of two that are new the greater,
- * so that everybody's merge ends the same. Absent is less than anything, and no change of meaning.
+ * Whether `theirs` wins. A changed value wins over the old one; of two changed values the greater
+ * wins, so that both sides of a merge get the same result. An absent value is less than any other,
+ * and is not reported as a conflict.
  */
 static bool takes_theirs(struct merger *merger, const struct kl_field *field, int order,
 			 bool ours_is_old, bool theirs_is_old, bool one_is_absent)
@@ -114,7 +115,7 @@ static void merge_dims(struct kl_card_dims *out, struct merger *merger,
 
 /* --- sets --------------------------------------------------------------------------------- */
 
-/* what a side has is kept unless the other side took it out */
+/* Keep what either side has, unless the other side removed it. */
 static void merge_set(struct kl_strvec *out, bool keep_all, struct three three)
 {
 	const struct kl_strvec *base = three.base, *side[] = { three.ours, three.theirs };
@@ -147,7 +148,7 @@ static const void *same_row(const struct kl_list *list, const void *row,
 	return NULL;
 }
 
-/* by its first string, if it has one */
+/* A row is named by its first field, if that is a string. */
 static const char *row_name(const void *row, const struct kl_schema *schema)
 {
 	return schema->field->kind == KL_FIELD_STRING ?
@@ -164,11 +165,11 @@ static void merge_rows(struct kl_list *out, struct merger *merger, const struct 
 	if (kl_schema_equal(row.ours, row.theirs, schema)) {
 		kl_schema_copy(made, row.ours, schema);
 	} else if (field->flags & KL_UNION) {
-		KL_AUTO(kl_freep) char *other = kl_calloc(1, schema->size);
+		KL_AUTO(kl_freep) char *theirs = kl_calloc(1, schema->size);
 
 		kl_schema_copy(made, row.ours, schema);
-		kl_schema_copy(other, row.theirs, schema);
-		kl_schema_unite(made, other, schema);
+		kl_schema_copy(theirs, row.theirs, schema);
+		kl_schema_unite(made, theirs, schema);
 	} else {
 		struct merger below = { merger->both, field->key, row_name(row.ours, schema) };
 
@@ -192,10 +193,10 @@ static void merge_list(struct kl_list *out, struct merger *merger, const struct 
 			struct three rows = { old, row, other };
 
 			if (other && i)
-				continue; /* merged when ours was looked at */
+				continue; /* merged already, with our row */
 			if (!other && !(field->flags & KL_UNION) && old &&
 			    kl_schema_equal(old, row, schema))
-				continue; /* taken out by the other side */
+				continue; /* removed by the other side */
 			if (!other)
 				rows.theirs = row;
 			merge_rows(out, merger, field, rows);
@@ -254,9 +255,12 @@ static void merge_record(void *out, struct merger *merger, const struct kl_schem
 	}
 }
 
-/* --- what merging may have torn --------------------------------------------------------------- */
+/* --- restoring constraints ------------------------------------------------------------------- */
 
-/* a precondition that one side moved to the other list is `sound`; a state follows its witness */
+/*
+ * Restore constraints between fields: a precondition in both lists stays in `sound` only, `state`
+ * is set from the witness, and a risk drops its reference to a precondition that is gone.
+ */
 static void mend_card(struct kl_card *card)
 {
 	size_t n = 0;
@@ -292,13 +296,14 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 	struct kl_card *card;
 
 	if (strcmp(ours->id, theirs->id))
-		return kl_error(KL_EINVALID, "'%s' and '%s' are two cards", ours->id, theirs->id);
+		return kl_error(KL_EINVALID, "cannot merge different cards '%s' and '%s'", ours->id,
+				theirs->id);
 	card = kl_card_new();
 	merge_record(card, &merger, &kl_card_schema, (struct three){ base, ours, theirs });
 	mend_card(card);
 	kl_card_normalize(card);
 	*out = card;
-	if (both) { /* computed, not said */
+	if (both) { /* the status is computed: no conflict */
 		size_t n = 0;
 
 		for (size_t i = 0; i < both->n; i++) {
@@ -312,27 +317,28 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 	return 0;
 }
 
-/* two copies of one event differ in their signature alone: a signed one stays */
+/* Two copies of one event differ only in their signature; prefer a signed one. */
 static int merge_events(struct kl_buf *out, const struct kl_buf *ours, const struct kl_buf *theirs)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *left = NULL, *right = NULL;
-	bool take_b;
+	KL_AUTO(kl_event_freep) struct kl_event *our_event = NULL, *their_event = NULL;
+	bool take_theirs;
 	int err;
 
-	if ((err = kl_event_parse(&left, ours->ptr, strcspn(ours->ptr, "\n"))) < 0 ||
-	    (err = kl_event_parse(&right, theirs->ptr, strcspn(theirs->ptr, "\n"))) < 0)
+	if ((err = kl_event_parse(&our_event, ours->ptr, strcspn(ours->ptr, "\n"))) < 0 ||
+	    (err = kl_event_parse(&their_event, theirs->ptr, strcspn(theirs->ptr, "\n"))) < 0)
 		return err;
-	if (strcmp(left->id, right->id))
-		return kl_error(KL_EINVALID, "two events, not two copies of one");
-	take_b = !*left->sig == !*right->sig ? strcmp(ours->ptr, theirs->ptr) < 0 : *right->sig;
-	kl_buf_add(out, (take_b ? theirs : ours)->ptr, (take_b ? theirs : ours)->len);
+	if (strcmp(our_event->id, their_event->id))
+		return kl_error(KL_EINVALID, "cannot merge two different events");
+	take_theirs = !*our_event->sig == !*their_event->sig ? strcmp(ours->ptr, theirs->ptr) < 0 :
+							       *their_event->sig;
+	kl_buf_add(out, (take_theirs ? theirs : ours)->ptr, (take_theirs ? theirs : ours)->len);
 	return 0;
 }
 
 int kl_card_merge_text(struct kl_buf *out, const char *name, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *right = NULL, *card = NULL, *other = NULL,
+	KL_AUTO(kl_card_freep) struct kl_card *old = NULL, *our_card = NULL, *their_card = NULL,
 					      *merged = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec both = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
@@ -340,13 +346,13 @@ int kl_card_merge_text(struct kl_buf *out, const char *name, const struct kl_buf
 
 	if (ours->ptr[0] == '{')
 		return merge_events(out, ours, theirs);
-	if (base && base->len && kl_card_parse(&right, name, base->ptr, base->len) < 0)
-		kl_error_clear(); /* an old version that nobody can read is none */
-	if ((err = kl_card_parse(&card, name, ours->ptr, ours->len)) < 0)
+	if (base && base->len && kl_card_parse(&old, name, base->ptr, base->len) < 0)
+		kl_error_clear(); /* merge without an unreadable base */
+	if ((err = kl_card_parse(&our_card, name, ours->ptr, ours->len)) < 0)
 		return kl_error_in(err, "ours");
-	if ((err = kl_card_parse(&other, name, theirs->ptr, theirs->len)) < 0)
+	if ((err = kl_card_parse(&their_card, name, theirs->ptr, theirs->len)) < 0)
 		return kl_error_in(err, "theirs");
-	if ((err = kl_card_merge(&merged, &both, right, card, other)) < 0)
+	if ((err = kl_card_merge(&merged, &both, old, our_card, their_card)) < 0)
 		return err;
 	kl_card_write(out, merged);
 	for (size_t i = 0; i < both.n; i++)

@@ -7,7 +7,7 @@
 #include "card/card_check.h"
 #include "card/card_types.h"
 
-/* keys stand in the order in which they are written */
+/* Each table lists its keys in the order in which they are written. */
 
 /* --- find ------------------------------------------------------------------------------- */
 
@@ -276,7 +276,7 @@ const struct kl_schema kl_card_schema = {
 	"the card", sizeof(struct kl_card), card_fields, kl_check_card, NULL, NULL,
 };
 
-/* --- words ------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 const char *kl_card_status_name(enum kl_card_status status)
 {

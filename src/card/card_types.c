@@ -41,7 +41,7 @@ static int check_predicate(const char *file, const struct kl_yaml *node, const c
 
 	if (!kl_predicate_parse(&predicate, node->text, &at))
 		return 0;
-	return kl_yaml_error(file, node, "'%s' is no predicate: at its byte %zu: %s", key, at + 1,
+	return kl_yaml_error(file, node, "'%s' is not a valid predicate: byte %zu: %s", key, at + 1,
 			     kl_error_last());
 }
 
@@ -72,7 +72,7 @@ static int read_dims(void *at, const char *file, const struct kl_field *field,
 		int err;
 
 		if (!is_dim_name(node->key[i]))
-			return kl_yaml_key_error(file, node, i, "'%.64s' is no name of a number",
+			return kl_yaml_key_error(file, node, i, "'%.64s' is not a valid dim name",
 						 node->key[i]);
 		if ((err = kl_schema_read_int(&value, file, &any, node->item[i])) < 0)
 			return err;

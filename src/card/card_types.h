@@ -5,8 +5,8 @@
 #include "text/schema.h"
 
 /*
- * card_types - the types of a card's texts and values, and the tables made of them (text/schema.h).
- * Who compares rows of cards needs the tables, too; their fields stand in card_table.c.
+ * card_types - the types of a card's texts and values, and its tables for text/schema.h. The
+ * tables are public for code that compares rows of cards; card_table.c has their fields.
  */
 extern const struct kl_string_type kl_card_commit_id; /* 40 hex digits */
 extern const struct kl_string_type kl_card_event_id;  /* 64 hex digits */
@@ -14,10 +14,10 @@ extern const struct kl_string_type kl_card_fact;      /* "cp.async", "!trait:til
 extern const struct kl_string_type kl_card_predicate; /* predicate.h */
 
 extern const struct kl_value_type kl_card_dims_value; /* struct kl_card_dims: {K: 64} */
-/** struct kl_strvec of the cards it enables: win | {enabler: [...]}; empty: win. */
+/** struct kl_strvec of the cards that a card enables: win (empty) | {enabler: [...]}. */
 extern const struct kl_value_type kl_card_kind_value;
 
-/** Order by names, then by numbers. */
+/** Compare two struct kl_card_dims: pairwise by name and value, then by their number. */
 int kl_card_dims_compare(const void *left, const void *right);
 
 extern const struct kl_schema kl_card_schema, kl_card_evidence_schema, kl_card_row_schema,

@@ -22,10 +22,10 @@ int kl_format_parse(enum kl_format *out, const char *word)
 			*out = (enum kl_format)i;
 			return 0;
 		}
-	return kl_error(KL_EUSAGE, "'%s' is no format: yaml, json, skill-md", word);
+	return kl_error(KL_EUSAGE, "unknown format '%s' (available: yaml, json, skill-md)", word);
 }
 
-/* --- out ---------------------------------------------------------------------------------- */
+/* --- export ------------------------------------------------------------------------------- */
 
 static void write_json(struct kl_buf *out, const struct kl_card *card, const struct kl_map *events)
 {
@@ -155,14 +155,14 @@ int kl_exchange_export(size_t *files, struct kl_library *library, const struct k
 	return err;
 }
 
-/* --- in --------------------------------------------------------------------------------------- */
+/* --- import ----------------------------------------------------------------------------------- */
 
 struct importer {
-	struct kl_library *l;
+	struct kl_library *library;
 	struct kl_map here; /* events of this clone, read when first needed */
 	bool have_here;
-	const char *path;           /* the file that is read */
-	struct kl_map texts, paths; /* of the cards that came in so far, by id; owned */
+	const char *path;           /* the file being read */
+	struct kl_map texts, paths; /* of the cards read so far, by id; values owned */
 	struct kl_exchange_result *result;
 	void (*refuse)(const char *path, void *payload);
 	void *payload;
@@ -174,18 +174,18 @@ static int read_events_jsonl(struct kl_map *out, const char *path)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_fs_read(&text, path, MAX_FILE);
 
-	for (const char *string = text.ptr; !err && *string;) {
-		size_t n = strcspn(string, "\n");
+	for (const char *line = text.ptr; !err && *line;) {
+		size_t n = strcspn(line, "\n");
 		struct kl_event *event = NULL;
 
-		if (n && !(err = kl_event_parse(&event, string, n)))
+		if (n && !(err = kl_event_parse(&event, line, n)))
 			kl_map_put(out, event->id, event);
-		string += n + (string[n] == '\n');
+		line += n + (line[n] == '\n');
 	}
 	return err < 0 ? kl_error_in(err, "%s", path) : 0;
 }
 
-/* the file evidence/<xx>/<id>.json below `root`; false: it is not there */
+/* Read evidence/<xx>/<id>.json below `root` into `out`. A missing file is no error. */
 static int read_event_file(struct kl_map *out, const char *root, const char *id)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -205,7 +205,7 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 		return kl_error_in(err, "%s", path);
 	if (strcmp(event->id, id)) {
 		kl_event_free(event);
-		return kl_error(KL_EINVALID, "%s holds another event", path);
+		return kl_error(KL_EINVALID, "%s contains a different event", path);
 	}
 	kl_map_put(out, id, event);
 	return 0;
@@ -213,13 +213,13 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 
 static const struct kl_event *event_here(struct importer *importer, const char *id)
 {
-	if (!importer->have_here && kl_library_all_events(&importer->here, importer->l) < 0)
+	if (!importer->have_here && kl_library_all_events(&importer->here, importer->library) < 0)
 		kl_error_clear();
 	importer->have_here = true;
 	return kl_map_get(&importer->here, id);
 }
 
-/* find the event beside the card or in this clone, and what it was computed from */
+/* Add the event, from beside the card or from this clone, and those it was computed from. */
 static int need_event(struct kl_map *events, struct importer *importer, const char *root,
 		      const char *id, int depth)
 {
@@ -231,14 +231,16 @@ static int need_event(struct kl_map *events, struct importer *importer, const ch
 	if (!event && !(event = kl_map_get(events, id)) && (event = event_here(importer, id)))
 		kl_map_put(events, id, kl_event_ref(event));
 	if (!event)
-		return kl_error(KL_EINVALID, "it cites event %.12s, which is not beside it", id);
+		return kl_error(KL_EINVALID,
+				"cited event %.12s is neither next to the card nor in this clone",
+				id);
 	if (!event->inverse.there || depth > 8)
 		return 0;
 	err = need_event(events, importer, root, event->inverse.state, depth + 1);
 	return err < 0 ? err : need_event(events, importer, root, event->inverse.pair, depth + 1);
 }
 
-/* what others tried is theirs: kept, not counted */
+/* Trials made by others are kept, but do not count. */
 static void make_foreign(struct kl_card *card)
 {
 	for (size_t i = 0; i < card->ver.n; i++)
@@ -251,21 +253,21 @@ static int put_card(struct importer *importer, struct kl_card *card, const struc
 	KL_AUTO(kl_card_freep) struct kl_card *old = NULL, *merged = NULL;
 	KL_AUTO(kl_freep) char *subject = kl_asprintf("skills: import %s", card->id);
 	struct kl_library_change change = { .card = card, .events = events, .subject = subject };
-	git_oid before = *kl_library_tip(importer->l);
+	git_oid before = *kl_library_tip(importer->library);
 	size_t i;
-	int err = kl_library_find(&i, importer->l, card->id);
+	int err = kl_library_find(&i, importer->library, card->id);
 
-	if (!err && !strcmp(kl_library_id(importer->l, i), card->id)) {
-		/* the texts here stay: whoever sends a card does not reword ours */
-		if ((err = kl_library_card_at(&old, importer->l, i)) < 0 ||
+	if (!err && !strcmp(kl_library_id(importer->library, i), card->id)) {
+		/* with the imported card as the base, our texts win over imported ones */
+		if ((err = kl_library_card_at(&old, importer->library, i)) < 0 ||
 		    (err = kl_card_merge(&merged, NULL, card, old, card)) < 0)
 			return err;
 		change.card = merged;
 	}
 	kl_error_clear();
-	if ((err = kl_library_put(importer->l, &change)) < 0)
+	if ((err = kl_library_put(importer->library, &change)) < 0)
 		return err;
-	if (!memcmp(&before, kl_library_tip(importer->l), sizeof(before)))
+	if (!memcmp(&before, kl_library_tip(importer->library), sizeof(before)))
 		importer->result->same++;
 	else if (old)
 		importer->result->merged++;
@@ -274,7 +276,7 @@ static int put_card(struct importer *importer, struct kl_card *card, const struc
 	return 0;
 }
 
-/* two files with one id are two cards: which is meant nobody can say */
+/* Refuse a second, different card with the same id: it is unclear which one is meant. */
 static int check_twice(struct importer *importer, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -282,15 +284,14 @@ static int check_twice(struct importer *importer, const struct kl_card *card)
 
 	kl_card_write(&text, card);
 	if (before && strcmp(before, text.ptr))
-		return kl_error(KL_EINVALID,
-				"the card '%s' is in '%s', too, and says something else there",
-				card->id, (char *)kl_map_get(&importer->paths, card->id));
+		return kl_error(KL_EINVALID, "card '%s' differs from the one in '%s'", card->id,
+				(char *)kl_map_get(&importer->paths, card->id));
 	kl_map_put(&importer->texts, card->id, kl_buf_detach(&text));
 	kl_map_put(&importer->paths, card->id, kl_strdup(importer->path));
 	return 0;
 }
 
-/* `root`: where evidence/ may be; takes nothing */
+/* Import one card. `root` (may be NULL) can contain evidence/. Takes no ownership. */
 static int take_card(struct importer *importer, struct kl_card *card, struct kl_map *events,
 		     const char *root)
 {
@@ -320,7 +321,7 @@ static int import_json(struct importer *importer, const char *path, const char *
 	    (err = kl_json_str(&schema, value, "schema")) < 0)
 		return err;
 	if (strcmp(schema, SCHEMA))
-		return kl_error(KL_EINVALID, "it is '%.40s', not '%s'", schema, SCHEMA);
+		return kl_error(KL_EINVALID, "schema is '%.40s', expected '%s'", schema, SCHEMA);
 	if ((err = kl_json_obj(&inside, value, "card")) < 0 ||
 	    (err = kl_json_arr(&list, value, "events")) < 0 ||
 	    (err = kl_card_from_json(&card, path, inside)) < 0)
@@ -358,11 +359,11 @@ static int import_text(struct importer *importer, const char *path, const char *
 	return err < 0 ? err : take_card(importer, card, &events, root);
 }
 
-static bool has_suffix(const char *text, const char *end)
+static bool has_suffix(const char *text, const char *suffix)
 {
-	size_t n = strlen(text), count = strlen(end);
+	size_t len = strlen(text), suffix_len = strlen(suffix);
 
-	return n > count && !strcmp(text + n - count, end);
+	return len > suffix_len && !strcmp(text + len - suffix_len, suffix);
 }
 
 static int import_file(struct importer *importer, const char *path)
@@ -375,7 +376,7 @@ static int import_file(struct importer *importer, const char *path)
 	if (!err)
 		err = has_suffix(path, ".json") ? import_json(importer, path, text.ptr, text.len) :
 						  import_text(importer, path, text.ptr, text.len);
-	/* one bad card does not keep the others out; a library that cannot be written does */
+	/* continue after a bad card, but not after a failure to write the library */
 	if (err == KL_EINVALID || err == KL_ECANNOT || err == KL_ENOTFOUND) {
 		importer->result->refused++;
 		importer->refuse(path, importer->payload);
@@ -413,7 +414,7 @@ int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *librar
 		       void (*refuse)(const char *path, void *payload), void *payload)
 {
 	struct importer importer = {
-		.l = library,
+		.library = library,
 		.result = out,
 		.refuse = refuse,
 		.payload = payload,

@@ -4,7 +4,7 @@
 
 #include "card/exchange.h"
 
-/* exchange_parts - what exchange and skill_md share. Inside src/card only. */
+/* exchange_parts - declarations shared by exchange and skill_md. Inside src/card only. */
 void kl_skill_md_write(struct kl_buf *out, const struct kl_card *card);
 
 #endif

@@ -37,7 +37,7 @@ void kl_library_free(struct kl_library *library)
 
 /* --- reading ------------------------------------------------------------------------ */
 
-/* "cards/<id>.yaml" without the directory; what else lies there is fsck's business */
+/* Whether `path` is "<id>.yaml"; sets *n to the id's length. fsck reports other files in cards/. */
 static bool is_card_path(const char *path, size_t *n)
 {
 	const char *dot = strrchr(path, '.');
@@ -98,7 +98,7 @@ static int new_library(struct kl_library **out, struct kl_repo *repo)
 		ref = KL_LIBRARY_REF;
 	if (strncmp(ref, "refs/heads/", 11) || !ref[11])
 		return kl_error(KL_EINVALID,
-				"klineage.skillsRef is '%s', it must be a branch: refs/heads/...",
+				"klineage.skillsRef must be a branch (refs/heads/...), not '%s'",
 				ref);
 	*out = kl_calloc(1, sizeof(**out));
 	(*out)->repo = repo;
@@ -191,9 +191,8 @@ static int not_found(const struct kl_library *library, const char *id)
 
 	if (!library->ids.n) {
 		err = kl_error(KL_ENOTFOUND, "there is no card '%s': the library is empty", id);
-		return kl_error_hint(
-			err, "'git klineage lift' makes cards, 'git klineage skills import' "
-			     "takes them in");
+		return kl_error_hint(err, "create cards by 'git klineage lift', or import them by "
+					  "'git klineage skills import'");
 	}
 	err = kl_error(KL_ENOTFOUND, "there is no card '%s'", id);
 	for (size_t i = 0; i < library->ids.n && hints < 10; i++)
@@ -219,8 +218,8 @@ int kl_library_find(size_t *out, const struct kl_library *library, const char *i
 		}
 	}
 	if (found != 1)
-		return found ? kl_error(KL_ENOTFOUND, "'%s' is the beginning of %zu cards", id,
-					found) :
+		return found ? kl_error(KL_ENOTFOUND, "'%s' is ambiguous: %zu cards begin with it",
+					id, found) :
 			       not_found(library, id);
 	*out = at;
 	return 0;
@@ -273,7 +272,7 @@ int kl_library_event(struct kl_event **out, struct kl_library *library, const ch
 
 	kl_library_event_path(path, id);
 	if (is_zero(&library->tree))
-		return kl_error(KL_ENOTFOUND, "no '%s' in that tree", path);
+		return kl_error(KL_ENOTFOUND, "no '%s' in the library", path);
 	if ((err = kl_repo_tree_entry(&blob, NULL, library->repo, &library->tree, path)) < 0 ||
 	    (err = kl_repo_blob_read(&text, library->repo, &blob, MAX_EVENT)) < 0)
 		return err;
@@ -286,7 +285,7 @@ int kl_library_event(struct kl_event **out, struct kl_library *library, const ch
 	return 0;
 }
 
-/* takes the event; of two with one id the signed one */
+/* Add the event, taking ownership. Of two with the same id, keep a signed one. */
 static void keep_event(struct kl_map *events, struct kl_event *event)
 {
 	const struct kl_event *old = kl_map_get(events, event->id);
@@ -299,16 +298,16 @@ static void keep_event(struct kl_map *events, struct kl_event *event)
 
 static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	for (const char *string = text, *end = text + len; string < end;) {
-		const char *nl = memchr(string, '\n', end - string);
-		size_t n = (size_t)((nl ? nl : end) - string);
+	for (const char *line = text, *end = text + len; line < end;) {
+		const char *newline = memchr(line, '\n', end - line);
+		size_t n = (size_t)((newline ? newline : end) - line);
 		struct kl_event *event = NULL;
 
-		if (n && !kl_event_parse(&event, string, n))
+		if (n && !kl_event_parse(&event, line, n))
 			keep_event(payload, event);
 		else
 			kl_error_clear();
-		string += n + 1;
+		line += n + 1;
 	}
 	return 0;
 }

@@ -9,108 +9,114 @@
 
 /*
  * library - the branch of cards in a repository: refs/heads/klineage/skills, or
- * klineage.skillsRef, with
+ * klineage.skillsRef, with the files
  *
  *	cards/<id>.yaml			canonical
- *	evidence/<xx>/<id>.json		the cited gate events, so that a fork verifies without notes
- *	.gitattributes			names the merge driver
+ *	evidence/<xx>/<id>.json		the cited gate events, so that a fork can verify
+ *					them without notes
+ *	.gitattributes			sets the merge driver
  *
- * Its root commit is the same in every repository (empty tree, fixed identity, date 0), so any two
- * libraries merge by plain `git merge`. One card change is one commit: `git log -- cards/x.yaml` is
- * the card's life. Nothing here touches index or worktree.
+ * Its root commit is the same in every repository (empty tree, fixed identity, date 0), so that
+ * `git merge` can merge any two libraries. Each change of a card is one commit: `git log --
+ * cards/x.yaml` shows its history. The index and the worktree are never touched.
  *
  *	err = kl_library_open(&lib, repo);
  *	err = kl_library_card(&card, lib, "cp-async-ring-4fd2a1b");
  *	kl_card_add_trial(card, &trial);
  *	err = kl_library_put(lib, &(struct kl_library_change){ .card = card, .events = &events, ... });
  *
- * A library is read at one commit; _put moves the branch by compare-and-swap, and on a lost race
- * merges its change (card_merge.h) into what the other one wrote.
+ * A library is read at one commit. kl_library_put updates the branch by compare-and-swap; if
+ * another process was first, it merges its change (card_merge.h) into the new state.
  */
 #define KL_LIBRARY_REF "refs/heads/klineage/skills"
 
 struct kl_library;
 
-/** A library without a branch is empty, no error. */
+/** Open the library at its branch. It is empty if there is no branch. */
 int kl_library_open(struct kl_library **out, struct kl_repo *repo);
-/** At a commit (a remote's branch, an older state); _put is refused. */
+/** Open read-only at a commit, such as a remote's branch or an older state. */
 int kl_library_open_at(struct kl_library **out, struct kl_repo *repo, const git_oid *commit);
-/** At a tree in the form of a library's, like an exported one; _put is refused. */
+/** Open read-only at a tree laid out as a library's, such as an exported one. */
 int kl_library_open_tree(struct kl_library **out, struct kl_repo *repo, const git_oid *tree);
 void kl_library_free(struct kl_library *library);
 KL_DEFINE_CLEANUP(struct kl_library *, kl_library_free)
 
 const char *kl_library_ref(const struct kl_library *library);
-/** Commit and tree that it is read at; zero: empty. The tree is what an index is keyed by. */
+/** Commit and tree that the library is read at; zero if it is empty. An index's key is the tree. */
 const git_oid *kl_library_tip(const struct kl_library *library);
 const git_oid *kl_library_tree(const struct kl_library *library);
 
-/** Cards in the order of their file names; an id is borrowed, the blob is for caches. */
+/** Cards are in the order of their file names. Ids are borrowed; the blob can be a cache key. */
 size_t kl_library_count(const struct kl_library *library);
 const char *kl_library_id(const struct kl_library *library, size_t i);
 const git_oid *kl_library_blob(const struct kl_library *library, size_t i);
-/** KL_ENOTFOUND with near names as hints; an unambiguous beginning of an id will do. */
+/**
+ * Find a card's index by its id or a unique prefix of it. KL_ENOTFOUND: none, with ids that contain
+ * `id` as hints, or the prefix is ambiguous.
+ */
 int kl_library_find(size_t *out, const struct kl_library *library, const char *id);
 int kl_library_card(struct kl_card **out, struct kl_library *library, const char *id);
 int kl_library_card_at(struct kl_card **out, struct kl_library *library, size_t i);
-/** The bytes of a card. */
+/** Append the bytes of a card's file. */
 int kl_library_text(struct kl_buf *out, struct kl_library *library, size_t i);
 
-/** A copied event, its id recomputed. KL_ENOTFOUND, KL_EINVALID. */
+/** Read the library's copy of an event; its id is recomputed. KL_ENOTFOUND, KL_EINVALID. */
 int kl_library_event(struct kl_event **out, struct kl_library *library, const char *id);
 
 struct kl_library_change {
-	const struct kl_card *card; /* as it shall be; its id names the file */
+	const struct kl_card *card; /* the new version; its id names the file */
 	/*
-	 * What `card` was made from, if that was read long ago: whatever the library has by now is
-	 * merged. NULL: from what this library has, as it is read; or, with `is_new`, from nothing.
+	 * The version that `card` was made from, if it was read earlier: the library's current card
+	 * is merged in. NULL: `card` was made from the version in this library as it is read, or,
+	 * with `is_new`, from nothing.
 	 */
 	const struct kl_card *base;
 	bool is_new;
-	/** id -> struct kl_event *, borrowed: copied if cited and not there yet */
+	/* id -> struct kl_event *, borrowed; cited ones that the library lacks are copied */
 	const struct kl_map *events;
 	const char *subject; /* of the commit: "lift: 2 more transitions" */
-	const char *body;    /* NULL: none */
-	/* a commit more in the same move; NULL: that is all */
+	const char *body;    /* of the commit, or NULL */
+	/* the next change, a further commit in the same ref update; or NULL */
 	const struct kl_library_change *then;
 	/*
-	 * of the first: what else moves in that transaction; asked for each time that it is tried
+	 * In the first change, or NULL: adds further ref updates to the transaction. Called again
+	 * on each retry.
 	 */
 	int (*also)(struct kl_refs_txn *t, void *payload);
 	void *payload;
 };
 /**
- * One commit for each change; the library is then read at the last. Nothing to write is no error
- * and no commit (`also` is done all the same). After a failure open it again. KL_EINVALID: an event
- * that the card cites is neither in the library nor in `events`. Cited events bring the events that
- * they cite themselves.
+ * Write one commit for each change, then read the library at the last one. An unchanged card makes
+ * no commit and is no error; `also` is called in any case. Events that a cited event refers to are
+ * copied with it. After an error the library must be opened again. KL_EINVALID: a cited event is
+ * neither in the library nor in `events`. KL_EBUSY: the branch is checked out in a worktree.
  */
 int kl_library_put(struct kl_library *library, const struct kl_library_change *change);
 
-/** The root commit every library begins with, written if need be. */
+/** Write the root commit that all libraries share and get its id. */
 int kl_library_root(git_oid *out, struct kl_repo *repo);
 
-/** Every event (id -> struct kl_event *, owned) that notes of this clone and the library have. */
+/** Get all events in this clone's notes and in the library: id -> struct kl_event *, owned. */
 int kl_library_all_events(struct kl_map *out, struct kl_library *library);
 
 /* --- checking --------------------------------------------------------------------- */
 
 struct kl_library_finding {
-	bool error;        /* else a warning */
+	bool error;        /* false: a warning */
 	const char *where; /* "cards/x.yaml" */
 	const char *what;
 };
 typedef void kl_library_report(const struct kl_library_finding *f, void *payload);
 
 /**
- * Follow everything that the cards refer to: files where they belong, canonical, events there and
- * true to their ids, commits (where this clone has them) with the surface that their events judged,
- * cards that other cards name. Counts the cards.
+ * Check every card and its references: that files are canonical and in their place, that events
+ * exist and match their ids, that commits (if this clone has them) have the surface that their
+ * events judged, and that cards named by other cards exist. Sets *cards to the number of cards.
  */
 int kl_library_check(size_t *cards, struct kl_library *library, kl_library_report *report,
 		     void *payload);
 
-/** The same card by card, for cards of any origin whose evidence this library is said to have. */
+/** Check cards of any origin one by one, against the evidence in this library. */
 struct kl_library_checker;
 struct kl_library_checker *kl_library_checker_new(struct kl_library *library,
 						  kl_library_report *report, void *payload);
@@ -118,7 +124,7 @@ void kl_library_checker_free(struct kl_library_checker *checker);
 KL_DEFINE_CLEANUP(struct kl_library_checker *, kl_library_checker_free)
 void kl_library_checker_card(struct kl_library_checker *checker, const char *where,
 			     const struct kl_card *card);
-/** An event as it was found, borrowed; NULL: it was not, or is not true to its id. */
+/** Get an event, borrowed; NULL if it is missing or does not match its id. */
 const struct kl_event *kl_library_checker_event(struct kl_library_checker *checker, const char *id);
 
 #endif

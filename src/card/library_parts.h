@@ -4,18 +4,18 @@
 
 #include "card/library.h"
 
-/* library_parts - what the files of the library share. Inside src/card only. */
+/* library_parts - struct kl_library and declarations shared by its files. Inside src/card only. */
 struct kl_library {
 	struct kl_repo *repo; /* borrowed */
 	char *ref;
-	git_oid tip, tree;     /* zero: empty */
+	git_oid tip, tree;     /* zero if empty */
 	struct kl_blobs cards; /* below cards/, by file name */
-	/* same index; not sorted as ids: '.' is in the file names */
+	/* in the order of `cards`, which differs from the order of ids: file names have '.' */
 	struct kl_strvec ids;
-	bool fixed; /* open at a commit */
+	bool fixed; /* opened read-only, at a commit or a tree */
 };
 
-/** Read at another commit (zero: empty). */
+/** Read the library at another commit (zero: empty). */
 int kl_library_read(struct kl_library *library, const git_oid *commit);
 void kl_library_forget(struct kl_library *library);
 /** "evidence/<xx>/<id>.json" */

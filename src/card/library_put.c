@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_put - writes cards to the library branch, also when others write at the same time */
+/* library_put - writes cards to the library branch, retrying if another process was first */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,10 +14,7 @@
 
 #define MAX_TRIES 60
 
-/*
- * `git merge` asks git-klineage where it is installed as a driver, and is its textual self
- * elsewhere
- */
+/* If the merge driver is not configured, `git merge` merges these files as text. */
 static const char attributes[] =
 	"cards/*.yaml merge=klineage-card\nevidence/** merge=klineage-card -diff\n";
 
@@ -44,8 +41,8 @@ int kl_library_root(git_oid *out, struct kl_repo *repo)
 struct edits {
 	struct kl_tree_edit *e;
 	size_t n, alloc;
-	struct kl_strvec keep; /* paths and texts that they point to */
-	struct kl_map events;  /* copied already */
+	struct kl_strvec keep; /* owns the paths and texts of `e` */
+	struct kl_map events;  /* ids of those copied already */
 };
 
 static void edits_release(struct edits *edits)
@@ -55,7 +52,7 @@ static void edits_release(struct edits *edits)
 	kl_map_release(&edits->events);
 }
 
-/* takes `text` */
+/* Takes ownership of `text`. */
 static void add_file(struct edits *edits, const char *path, char *text)
 {
 	kl_strvec_push(&edits->keep, path);
@@ -70,8 +67,8 @@ static void add_file(struct edits *edits, const char *path, char *text)
 }
 
 /*
- * An event as the library keeps it: without what its id does not cover and another clone has
- * differently (where a note stood), so that the same event is the same file everywhere.
+ * An event's text in the library. The commit and tree of its note are left out: the id does not
+ * cover them and they differ between clones, while an event must be the same file in all.
  */
 static char *event_text(const struct kl_event *event)
 {
@@ -98,7 +95,7 @@ static bool has_event(struct kl_library *library, const char *id)
 	return there;
 }
 
-/* the event and, if it was computed from others, those */
+/* Add the event and those that it was computed from. */
 static int add_event(struct edits *edits, struct kl_library *library, const struct kl_map *events,
 		     const char *id, int depth)
 {
@@ -109,9 +106,10 @@ static int add_event(struct edits *edits, struct kl_library *library, const stru
 	if (kl_map_get(&edits->events, id) || has_event(library, id))
 		return 0;
 	if (!event)
-		return kl_error(KL_EINVALID,
-				"it cites event %.12s, which is neither in the library nor at hand",
-				id);
+		return kl_error(
+			KL_EINVALID,
+			"cited event %.12s is neither in the library nor supplied with the card",
+			id);
 	kl_map_put(&edits->events, id, edits);
 	kl_library_event_path(path, id);
 	add_file(edits, path, event_text(event));
@@ -194,7 +192,7 @@ static int commit_card(git_oid *out, bool *nothing, struct kl_library *library,
 	return kl_repo_commit_write(out, library->repo, &spec);
 }
 
-/* --- moving the branch ------------------------------------------------------------------------ */
+/* --- updating the branch ---------------------------------------------------------------------- */
 
 static int can_move(struct kl_library *library, const git_oid *was)
 {
@@ -204,16 +202,16 @@ static int can_move(struct kl_library *library, const git_oid *was)
 	if (err < 0)
 		return err;
 	if (in_use)
-		return kl_error_hint(kl_error(KL_EBUSY,
-					      "a worktree stands on the branch of the skills, '%s'",
-					      library->ref),
-				     "check out another branch there: this one moves by itself");
+		return kl_error_hint(
+			kl_error(KL_EBUSY, "the skills branch '%s' is checked out in a worktree",
+				 library->ref),
+			"check out another branch there: git-klineage updates this one itself");
 	if (is_zero(was) && (err = kl_refs_can_create(library->repo, library->ref)) < 0)
 		return err == KL_EEXISTS ? KL_ECHANGED : err;
 	return 0;
 }
 
-/* from `was` to where the library is read now */
+/* Update the branch from `was` to the commit that the library is now read at. */
 static int move_branch(struct kl_library *library, const git_oid *was,
 		       const struct kl_library_change *change)
 {
@@ -231,7 +229,7 @@ static int move_branch(struct kl_library *library, const git_oid *was,
 	return kl_refs_txn_commit(txn, "klineage: skills");
 }
 
-/* the card as this library has it, or NULL */
+/* Get the library's version of a card; *out is NULL if it has none. */
 static int present_card(struct kl_card **out, struct kl_library *library, const char *id)
 {
 	size_t i;
@@ -245,14 +243,14 @@ static int present_card(struct kl_card **out, struct kl_library *library, const 
 	return err < 0 ? err : kl_library_card_at(out, library, i);
 }
 
-/* --- several cards in one move ---------------------------------------------------------------- */
+/* --- several cards in one ref update ---------------------------------------------------------- */
 
 struct put {
-	struct kl_library *l;
+	struct kl_library *library;
 	const struct kl_library_change *first;
-	git_oid was;           /* the branch, as the library was read */
-	struct kl_card **base; /* of each change; NULL: it was made from nothing */
-	bool again;            /* not the first try */
+	git_oid was;           /* value of the branch when the library was read */
+	struct kl_card **base; /* one per change; NULL if it was made from nothing */
+	bool again;            /* this is a retry */
 };
 
 static void put_release(struct put *put)
@@ -264,9 +262,7 @@ static void put_release(struct put *put)
 	free(put->base);
 }
 
-/*
- * what a change was made from, where the caller does not say: what the library has, as it is read
- */
+/* Set the base of each change: the caller's, or else the library's version, as it was read. */
 static int find_bases(struct put *put)
 {
 	size_t n = 0, i = 0;
@@ -280,12 +276,12 @@ static int find_bases(struct put *put)
 		if (change->base)
 			put->base[i] = kl_card_copy(change->base);
 		else if (!change->is_new)
-			err = present_card(&put->base[i], put->l, change->card->id);
+			err = present_card(&put->base[i], put->library, change->card->id);
 	}
 	return err;
 }
 
-/* the card as it shall be on top of what the library has by now */
+/* Get the card to write: the change, merged with the library's current version if needed. */
 static int place_card(struct kl_card **out, const struct put *put,
 		      const struct kl_library_change *change, const struct kl_card *base)
 {
@@ -293,7 +289,7 @@ static int place_card(struct kl_card **out, const struct put *put,
 	int err;
 
 	kl_card_normalize(card);
-	if ((err = present_card(&now, put->l, card->id)) < 0)
+	if ((err = present_card(&now, put->library, card->id)) < 0)
 		return err;
 	if (now && (put->again || change->base || change->is_new))
 		return kl_card_merge(out, NULL, base, card, now);
@@ -301,7 +297,7 @@ static int place_card(struct kl_card **out, const struct put *put,
 	return 0;
 }
 
-/* each change is a commit on top of the one before; no ref moves */
+/* Write each change as a commit on top of the previous one. No ref is updated. */
 static int write_all(struct put *put)
 {
 	size_t i = 0;
@@ -313,38 +309,39 @@ static int write_all(struct put *put)
 		bool nothing;
 		int err = place_card(&card, put, change, put->base[i]);
 
-		if (err < 0 || (err = commit_card(&made, &nothing, put->l, change, card)) < 0 ||
-		    (!nothing && (err = kl_library_read(put->l, &made)) < 0))
+		if (err < 0 ||
+		    (err = commit_card(&made, &nothing, put->library, change, card)) < 0 ||
+		    (!nothing && (err = kl_library_read(put->library, &made)) < 0))
 			return err;
 	}
 	return 0;
 }
 
-/* somebody else was quicker: read what is there now */
-static int look_again(struct put *put, int i)
+/* Another process updated the branch: wait a moment and read it again. */
+static int read_again(struct put *put, int i)
 {
 	int err;
 
 	put->again = true;
 	kl_clock_sleep_ms(5 + (int64_t)(kl_rng_os_seed() % (uint64_t)(20 + 10 * i)));
-	err = kl_refs_get(&put->was, put->l->repo, put->l->ref);
-	if (err == KL_ENOTFOUND) { /* what changed is another ref */
+	err = kl_refs_get(&put->was, put->library->repo, put->library->ref);
+	if (err == KL_ENOTFOUND) { /* the conflict was on another ref */
 		kl_error_clear();
 		put->was = zero;
 		err = 0;
 	}
-	return err < 0 ? err : kl_library_read(put->l, &put->was);
+	return err < 0 ? err : kl_library_read(put->library, &put->was);
 }
 
 int kl_library_put(struct kl_library *library, const struct kl_library_change *change)
 {
-	KL_AUTO(put_release) struct put put = { .l = library,
+	KL_AUTO(put_release) struct put put = { .library = library,
 						.first = change,
 						.was = library->tip };
 	int err;
 
 	if (library->fixed)
-		KL_BUG("a library that is open at a commit is not written");
+		KL_BUG("a read-only library cannot be written");
 	err = find_bases(&put);
 	for (int i = 0; !err; i++) {
 		if ((err = write_all(&put)) < 0)
@@ -352,7 +349,7 @@ int kl_library_put(struct kl_library *library, const struct kl_library_change *c
 		err = move_branch(library, &put.was, change);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			break;
-		err = look_again(&put, i);
+		err = read_again(&put, i);
 	}
 	return err;
 }

@@ -5,7 +5,7 @@
 
 #include "plan/expr_tree.h"
 
-/* --- what is known --------------------------------------------------------------------- */
+/* --- known facts ----------------------------------------------------------------------- */
 
 enum value_kind { VALUE_UNKNOWN, VALUE_INT, VALUE_RATIO, VALUE_TRUTH, VALUE_TEXT };
 
@@ -15,7 +15,7 @@ struct value {
 	const char *text; /* VALUE_TEXT: borrowed */
 };
 
-/* as it is kept: one allocation, the text behind it */
+/* A stored value: one allocation, with the text at its end. */
 struct fact {
 	struct value value;
 	char text[];
@@ -141,7 +141,7 @@ int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at)
 		{ "trait", 1, KL_EXPR_TRUTH },
 		{ NULL, 0, KL_EXPR_ANY },
 	};
-	/* cards count a bracket as the six levels of signs in it, and no right side */
+	/* a bracket counts as six levels, one per level of operators; a right operand as none */
 	static const struct kl_expr_dialect open = {
 		.fact = sets,
 		.decimals = true,
@@ -200,27 +200,27 @@ static struct value calculate_value(enum kl_expr_op op, struct value left, struc
 	return value;
 }
 
-/* below 0, 0, above; truths are alike or not */
+/* Returns <0, 0 or >0; of truth values only equality has a meaning. */
 static int order_of(struct value left, struct value right)
 {
-	__int128 _int128 = left.n, int128 = right.n;
+	__int128 x = left.n, y = right.n;
 
 	if (left.kind == VALUE_TEXT)
 		return strcmp(left.text, right.text);
 	if (left.kind == VALUE_INT && right.kind == VALUE_RATIO)
-		_int128 *= 1000000;
+		x *= 1000000;
 	if (right.kind == VALUE_INT && left.kind == VALUE_RATIO)
-		int128 *= 1000000;
-	return (_int128 > int128) - (_int128 < int128);
+		y *= 1000000;
+	return (x > y) - (x < y);
 }
 
-/* numbers have an order; other things of a kind are the same, or are not */
+/* Numbers are ordered; other values of one kind can only be compared for equality. */
 static struct value compare_values(enum kl_expr_op op, struct value left, struct value right)
 {
 	bool equality = op == KL_OP_EQ || op == KL_OP_NE;
-	bool alike = left.kind == right.kind && left.kind != VALUE_UNKNOWN;
+	bool same_kind = left.kind == right.kind && left.kind != VALUE_UNKNOWN;
 
-	if (!(is_number(left) && is_number(right)) && !(alike && equality))
+	if (!(is_number(left) && is_number(right)) && !(same_kind && equality))
 		return unknown;
 	return truth_value(kl_expr_holds(op, order_of(left, right)));
 }
@@ -237,7 +237,7 @@ static struct value deny_truth(enum kl_truth truth)
 
 static struct value eval_tree(const struct kl_expr *expr, const struct kl_known *known);
 
-/* Kleene's && and ||: false or true on either side decides, whatever the other is */
+/* Kleene's && and ||: a false (of &&) or true (of ||) operand decides the result. */
 static struct value connect_truths(const struct kl_expr *expr, const struct kl_known *known)
 {
 	enum kl_truth decisive = expr->op == KL_OP_AND ? KL_FALSE : KL_TRUE;

@@ -5,10 +5,10 @@
 #include "card/predicate.h"
 #include "plan/expr_tree.h"
 
-/* Both sides are hostile, and pairs of parts are many: after so many steps nothing is shown. */
+/* Both texts are hostile and have many pairs of parts: give up after this many steps. */
 #define MAX_STEPS 20000
 
-typedef __int128 wide; /* millionths of what 64 bits hold */
+typedef __int128 wide; /* millionths of a 64-bit number */
 
 static bool is_commutative(enum kl_expr_op op)
 {
@@ -32,7 +32,7 @@ static bool same_tree(const struct kl_expr *one, const struct kl_expr *other, in
 
 /* --- comparisons with a constant ---------------------------------------------------- */
 
-/* `subject` is compared with a number or a text: subject op value */
+/* A comparison of an expression with a number or a text: `subject` `op` `value`. */
 struct atom {
 	const struct kl_expr *subject;
 	enum kl_expr_op op;
@@ -50,7 +50,7 @@ static bool read_constant(wide *out, const struct kl_expr *expr)
 	return expr->op == KL_OP_INT || expr->op == KL_OP_DECIMAL;
 }
 
-static enum kl_expr_op turn_sign(enum kl_expr_op op)
+static enum kl_expr_op mirror_op(enum kl_expr_op op)
 {
 	switch (op) {
 	case KL_OP_LT:
@@ -78,7 +78,7 @@ static bool as_atom(struct atom *out, const struct kl_expr *expr)
 	if (!kl_expr_compares(expr))
 		return false;
 	return set_atom(out, expr->left, expr->op, expr->right) ||
-	       set_atom(out, expr->right, turn_sign(expr->op), expr->left);
+	       set_atom(out, expr->right, mirror_op(expr->op), expr->left);
 }
 
 static bool holds_at(wide number, const struct atom *atom)
@@ -86,7 +86,7 @@ static bool holds_at(wide number, const struct atom *atom)
 	return kl_expr_holds(atom->op, (number > atom->value) - (number < atom->value));
 }
 
-/* Of one subject: does every number that satisfies `from` satisfy `to`? */
+/* Whether every number that satisfies `from` satisfies `to`; both have the same subject. */
 static bool bound_implies(const struct atom *from, const struct atom *to)
 {
 	bool from_up = from->op == KL_OP_GT || from->op == KL_OP_GE;
@@ -99,11 +99,11 @@ static bool bound_implies(const struct atom *from, const struct atom *to)
 		return !holds_at(to->value, from);
 	if (from->op == KL_OP_NE || to->op == KL_OP_EQ || from_up != to_up)
 		return false;
-	/* two rays of one direction */
+	/* both are bounds in the same direction */
 	return holds_at(from->value, to) || (from_open && from->value == to->value);
 }
 
-/* X % m == 0: its modulus, else 0 */
+/* The modulus m of X % m == 0; 0 for any other atom. */
 static int64_t modulus_of(const struct atom *atom)
 {
 	const struct kl_expr *expr = atom->subject;
@@ -115,13 +115,14 @@ static int64_t modulus_of(const struct atom *atom)
 
 static bool atom_implies(const struct atom *from, const struct atom *to, int *steps)
 {
-	int64_t count = modulus_of(from), k = modulus_of(to);
+	int64_t from_modulus = modulus_of(from), to_modulus = modulus_of(to);
 
-	if (k > 0 && count > 0 && same_tree(from->subject->left, to->subject->left, steps))
-		return count % k == 0;
-	if (k > 0 && from->op == KL_OP_EQ && !from->text &&
+	if (to_modulus > 0 && from_modulus > 0 &&
+	    same_tree(from->subject->left, to->subject->left, steps))
+		return from_modulus % to_modulus == 0;
+	if (to_modulus > 0 && from->op == KL_OP_EQ && !from->text &&
 	    same_tree(from->subject, to->subject->left, steps))
-		return from->value % ((wide)k * 1000000) == 0;
+		return from->value % ((wide)to_modulus * 1000000) == 0;
 	if (!from->text != !to->text || !same_tree(from->subject, to->subject, steps))
 		return false;
 	if (!from->text)
@@ -135,7 +136,7 @@ static bool atom_implies(const struct atom *from, const struct atom *to, int *st
 
 static bool tree_implies(const struct kl_expr *from, const struct kl_expr *to, int *steps)
 {
-	struct atom other, atom;
+	struct atom from_atom, to_atom;
 
 	if (--*steps < 0)
 		return false;
@@ -152,7 +153,8 @@ static bool tree_implies(const struct kl_expr *from, const struct kl_expr *to, i
 		return tree_implies(from, to->left, steps) || tree_implies(from, to->right, steps);
 	if (from->op == KL_OP_NOT && to->op == KL_OP_NOT)
 		return tree_implies(to->left, from->left, steps);
-	return as_atom(&other, from) && as_atom(&atom, to) && atom_implies(&other, &atom, steps);
+	return as_atom(&from_atom, from) && as_atom(&to_atom, to) &&
+	       atom_implies(&from_atom, &to_atom, steps);
 }
 
 static bool follows_from(const struct kl_expr *to, const struct kl_expr *from)

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* skill_md - a card as SKILL.md for agents, and back */
+/* skill_md - writes a card as SKILL.md for agents, and reads it back */
 #include <string.h>
 
 #include "base/error.h"
 #include "card/exchange_parts.h"
 
 /*
- * skill_md - a card as agents' tools read skills: front matter with name and description, text
- * that says when and how, and at the end the card itself, from which all of it was made.
+ * The file has the form in which agents' tools read skills: front matter with name and description,
+ * then text on when and how to apply the card. It ends with the card itself, the source of the
+ * rest and the only part that is read back.
  */
 #define HEADING "## The card\n"
 #define MAX_DESCRIPTION 1000
 
-/* a fence of back-ticks longer than any in the text */
+/* Write `text` in a fence of backticks that is longer than any run of them in it. */
 static void write_fence(struct kl_buf *out, const char *word, const char *text)
 {
 	size_t longest = 2, run = 0, n = strlen(text);
 
-	for (const char *string = text; *string; string++) {
-		run = *string == '`' ? run + 1 : 0;
+	for (const char *at = text; *at; at++) {
+		run = *at == '`' ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
 	for (size_t i = 0; i <= longest; i++)
@@ -35,7 +36,7 @@ static void add_name(struct kl_buf *out, const char *id)
 		kl_buf_addch(out, *id == '_' || *id == '.' ? '-' : *id);
 }
 
-/* in double quotes, whatever the intent holds; one line */
+/* The description is a quoted string on one line, so that the intent can have any text. */
 static void front_matter(struct kl_buf *out, const struct kl_card *card)
 {
 	KL_AUTO(json_decrefp) json_t *text = NULL;
@@ -50,7 +51,7 @@ static void front_matter(struct kl_buf *out, const struct kl_card *card)
 		buf.ptr[buf.len] = '\0';
 	}
 	text = json_string(buf.ptr);
-	kl_json_canonical(&quoted, text); /* JSON's strings are YAML's */
+	kl_json_canonical(&quoted, text); /* a JSON string is a valid YAML string */
 	kl_buf_adds(out, "---\nname: ");
 	add_name(out, card->id);
 	kl_buf_addf(out, "\ndescription: %s\n---\n\n", quoted.ptr);
@@ -142,26 +143,26 @@ static void write_effect(struct kl_buf *out, const struct kl_card *card)
 		kl_buf_addch(out, '\n');
 }
 
-void kl_skill_md_write(struct kl_buf *out, const struct kl_card *other)
+void kl_skill_md_write(struct kl_buf *out, const struct kl_card *card)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf card = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf yaml = KL_BUF_INIT;
 
-	front_matter(out, other);
+	front_matter(out, card);
 	kl_buf_addf(out,
 		    "# %s\n\n%s\n\nStatus: %s. Learned from %zu transition%s that a gate measured."
 		    "\n\n",
-		    other->id, other->intent, kl_card_status_name(other->status), other->evidence.n,
-		    other->evidence.n == 1 ? "" : "s");
-	write_where(out, other);
-	write_conditions(out, other);
-	write_how(out, other);
-	write_effect(out, other);
-	kl_card_write(&card, other);
+		    card->id, card->intent, kl_card_status_name(card->status), card->evidence.n,
+		    card->evidence.n == 1 ? "" : "s");
+	write_where(out, card);
+	write_conditions(out, card);
+	write_how(out, card);
+	write_effect(out, card);
+	kl_card_write(&yaml, card);
 	kl_buf_adds(out, HEADING "\nEverything above was made from it.\n\n");
-	write_fence(out, "yaml", card.ptr);
+	write_fence(out, "yaml", yaml.ptr);
 }
 
-/* the last heading, the fence after it, and the line that closes it */
+/* Find the last heading, the fence after it, and the line that closes the fence. */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len)
 {
 	const char *at = NULL, *start, *end;
@@ -169,20 +170,20 @@ int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char
 	size_t ticks;
 
 	if (strlen(text) != len)
-		return kl_error(KL_EINVALID, "%s: it is no text", name);
-	for (const char *string = text; (string = strstr(string, "\n" HEADING)); string++)
-		at = string;
+		return kl_error(KL_EINVALID, "%s: not a text file", name);
+	for (const char *hit = text; (hit = strstr(hit, "\n" HEADING)); hit++)
+		at = hit;
 	start = at ? strstr(at, "\n```") : NULL;
 	if (!start)
 		return kl_error(KL_EINVALID,
-				"%s: no card in it: that is not what "
-				"'git klineage skills export' writes",
+				"%s: contains no card; expected a file written by "
+				"'git klineage skills export'",
 				name);
 	ticks = strspn(start + 1, "`");
 	close = kl_asprintf("\n%.*s\n", (int)ticks, start + 1);
 	start = strchr(start + 1, '\n');
 	end = start ? strstr(start, close) : NULL;
 	if (!end)
-		return kl_error(KL_EINVALID, "%s: the card in it has no end", name);
+		return kl_error(KL_EINVALID, "%s: the card's code block is not closed", name);
 	return kl_card_parse(out, name, start + 1, (size_t)(end - start));
 }

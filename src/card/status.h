@@ -7,27 +7,27 @@
 /*
  * status - a card's status, computed from its trials and never declared:
  *
- *	retracted	a row of `ver` takes it back
+ *	retracted	a row of `ver` retracts the card
  *	admitted	an own, isolated trial passed at other-lineage or farther
- *	provisional	one passed at other-state
- *	hypothesis	none did
+ *	provisional	an own, isolated trial passed, but only at other-state
+ *	hypothesis	no such trial passed
  *
- * A trial's level is computed when it is made, from where its state lies and where the evidence
- * does, and then kept: the card may learn from that very lineage later.
+ * A trial's level is computed when the trial is made, from its state and the card's evidence, and
+ * then stored, because the card can be learned from that lineage later.
  */
 enum kl_card_status kl_status_of(const struct kl_card *card);
 
-/** Does this trial count? Own (not foreign), isolated, passed. */
+/** Whether the trial counts: it is own (not foreign), isolated and passed. */
 bool kl_status_counts(const struct kl_card_trial *trial);
 
 /**
- * How far a state is from the card's evidence. Another platform or language (than any evidence)
- * comes first, then another workload, then another lineage.
+ * Distance of a state from the card's evidence. A language or platform that no evidence has is
+ * checked first, then the workload, then the lineage (NULL: none).
  */
 enum kl_level kl_status_level(const struct kl_card *card, const char *workload, const char *lineage,
 			      const char *language, const char *platform);
 
-/** Own trials, and those of them that passed: for (successes+1)/(trials+2). */
+/** Count own trials, and those of them that count as passed, for (passed+1)/(trials+2). */
 void kl_status_count(size_t *passed, size_t *trials, const struct kl_card *card);
 
 #endif

@@ -94,8 +94,8 @@ test_expect_success 'a bad card is refused with its line, and the others come in
 	sed "s/status: hypothesis/status: admitted/" "cards/$row.yaml" >new && mv new "cards/$row.yaml" &&
 	cd ../bad &&
 	exits 128 git klineage skills import ../bad-cards >out 2>err &&
-	says "1 new card, 0 merged, 0 unchanged, 1 refused" out &&
-	says "$row.yaml:3:9: the card says admitted, but its trials make it hypothesis" err &&
+	says "1 new card, 0 merged, 0 the same, 1 refused" out &&
+	says "$row.yaml:3:9: status is admitted, but the trials make it hypothesis" err &&
 	git cat-file -e "$skills:cards/$sum.yaml" &&
 	test_must_fail git cat-file -e "$skills:cards/$row.yaml"
 '
@@ -104,7 +104,7 @@ test_expect_success 'evidence that is missing or was changed is refused' '
 	cd .. && rm -rf torn && cp -r "$data" torn && cd torn &&
 	e=evidence/8e/$warp_event.json && mv $e kept && cd ../bad && before=$(git rev-parse $skills) &&
 	git update-ref -d $skills &&
-	exits 128 git klineage skills import "../torn/cards/$sum.yaml" 2>err && says "it cites event 8e9d9087de5e, which is not beside it" err &&
+	exits 128 git klineage skills import "../torn/cards/$sum.yaml" 2>err && says "cited event 8e9d9087de5e is neither next to the card nor in this clone" err &&
 	sed "s/\"verdict\":\"pass\"/\"verdict\":\"fail\"/" ../torn/kept >../torn/$e &&
 	exits 128 git klineage skills import "../torn/cards/$sum.yaml" 2>err && says "does not match its id" err &&
 	test -z "$(git for-each-ref)"
@@ -112,9 +112,9 @@ test_expect_success 'evidence that is missing or was changed is refused' '
 
 test_expect_success 'a card of a newer schema is refused kindly, a SKILL.md of others, too' '
 	sed "s/schema: 1/schema: 9/" "$data/cards/$sum.yaml" >newer.yaml &&
-	exits 128 git klineage skills import newer.yaml 2>err && says "has schema 9; this git-klineage knows 1" err &&
+	exits 128 git klineage skills import newer.yaml 2>err && says "card schema 9 is newer than 1" err &&
 	printf -- "---\nname: x\n---\n# x\n" >x.md &&
-	exits 128 git klineage skills import x.md 2>err && says "no card in it" err &&
+	exits 128 git klineage skills import x.md 2>err && says "contains no card" err &&
 	exits 128 git klineage skills import nowhere 2>err && says "nowhere" err &&
 	mkdir -p nothing && exits 128 git klineage skills import nothing 2>err && says "no card in" err
 '
@@ -200,14 +200,14 @@ test_expect_success 'fsck compares events with the commits that this clone has' 
 
 test_expect_success 'a branch that somebody stands on is not moved' '
 	repo stand && git klineage skills import "$data/cards/$sum.yaml" && git checkout -q klineage/skills &&
-	exits 128 git klineage skills import "$data" 2>err && says "a worktree stands on the branch" err &&
+	exits 128 git klineage skills import "$data" 2>err && says "is checked out in a worktree" err &&
 	git diff --exit-code HEAD && test "$(git log --oneline | wc -l)" = 2
 '
 
 test_expect_success 'the library can be another branch' '
 	repo named && git config klineage.skillsRef refs/heads/team/cards && git klineage skills import "$data" &&
 	git cat-file -e "refs/heads/team/cards:cards/$sum.yaml" &&
-	git config klineage.skillsRef cards && exits 128 git klineage skills list 2>err && says "it must be a branch" err
+	git config klineage.skillsRef cards && exits 128 git klineage skills list 2>err && says "must be a branch" err
 '
 
 # --- merging ------------------------------------------------------------------
@@ -270,10 +270,10 @@ test_expect_success 'eight writers at once lose nothing' '
 '
 
 test_expect_success 'what it does not know it says' '
-	exits 129 git klineage skills 2>err && says "missing subcommand" err &&
-	exits 129 git klineage skills dance 2>err && says "unknown subcommand" err &&
-	exits 129 git klineage skills export --format pdf 2>err && says "is no format" err &&
-	exits 129 git klineage skills export 2>err && says "cards needs --output" err &&
+	exits 129 git klineage skills 2>err && says "say what to do" err &&
+	exits 129 git klineage skills dance 2>err && says "is nothing that skills can do" err &&
+	exits 129 git klineage skills export --format pdf 2>err && says "unknown format" err &&
+	exits 129 git klineage skills export 2>err && says "need a directory" err &&
 	exits 129 git klineage skills lint --fix 2>err && says "needs files" err
 '
 

@@ -39,7 +39,7 @@ E
 bad 'a field that is twice there' 5:1 "stands here twice" <<'E'
 4p
 E
-bad 'a predicate that does not parse' 18:13 "is no predicate: at its byte 5" <<'E'
+bad 'a predicate that does not parse' 18:13 "is not a valid predicate: byte 5" <<'E'
 /^  sound:/c\
   sound:\
     - id: thirds\
@@ -55,13 +55,13 @@ bad 'a predicate that never ends' 18:13 "longer than 1024 bytes" <<E
       test: $(printf 'K > 1%.0s && ' $(seq 150))K\\
       state: assumed
 E
-bad 'a status that its trials do not support' 3:9 'the card says provisional, but its trials make it hypothesis' <<'E'
+bad 'a status that its trials do not support' 3:9 'status is provisional, but the trials make it hypothesis' <<'E'
 s/^status: hypothesis/status: provisional/
 E
 bad 'an id that is none' 2:5 "id" <<'E'
 s/^id: .*/id: ..\/..\/hooks\/post-checkout/
 E
-bad 'a carrier with a path that escapes' 13:11 'a path that leads out of the directory' <<'E'
+bad 'a carrier with a path that escapes' 13:11 'path leads out of the directory' <<'E'
 s/form: prose/form: diff/
 s/^    text: as in the lineage/    text: |\
       diff --git a\/..\/..\/x.c b\/..\/..\/x.c\
@@ -71,7 +71,7 @@ s/^    text: as in the lineage/    text: |\
       -a\
       +b/
 E
-bad 'a carrier that makes a link' 13:11 'only plain files may change' <<'E'
+bad 'a carrier that makes a link' 13:11 'only regular files can be changed' <<'E'
 s/form: prose/form: diff/
 s/^    text: as in the lineage/    text: |\
       diff --git a\/x.c b\/x.c\
@@ -106,7 +106,7 @@ E
 test_expect_success 'evidence that points nowhere: import refuses it, fsck names it' '
 	cd "$SHARNESS_TRASH_DIRECTORY" && rm -rf in at && cp -r "$data" in && git init -q at && cd at &&
 	sed "s/event: [0-9a-f]\{64\}/event: $zeros/; s/of: [0-9a-f]\{64\}/of: $zeros/" "$data/cards/$sum.yaml" >"../in/cards/$sum.yaml" &&
-	exits 128 git klineage skills import ../in >out 2>err && says "it cites event 000000000000, which is not beside it" err && says "1 new card" out &&
+	exits 128 git klineage skills import ../in >out 2>err && says "cited event 000000000000 is neither next to the card nor in this clone" err && says "1 new card" out &&
 	git worktree add -q ../hand klineage/skills && cp "../in/cards/$sum.yaml" ../hand/cards/ && git -C ../hand add . && git -C ../hand commit -q -m "by hand" &&
 	git worktree remove --force ../hand &&
 	exits 1 git klineage fsck >out && says "cards/$sum.yaml" out && says "it cites event 000000000000: no" out
@@ -115,9 +115,9 @@ test_expect_success 'evidence that points nowhere: import refuses it, fsck names
 test_expect_success 'a duplicate id: in one import, and in one library' '
 	cd "$SHARNESS_TRASH_DIRECTORY" && rm -rf in at && cp -r "$data" in && git init -q at && cd at &&
 	sed "s/^intent: .*/intent: something else/" "$data/cards/$sum.yaml" >../in/cards/zzz.yaml &&
-	exits 128 git klineage skills import ../in >out 2>err && says "2 new cards, 0 merged, 0 unchanged, 1 refused" out &&
-	says "zzz.yaml" err && says "the card '\''$sum'\'' is in" err && git cat-file blob "$skills:cards/$sum.yaml" | cmp - "$data/cards/$sum.yaml" &&
-	cp "$data/cards/$sum.yaml" ../in/cards/zzz.yaml && git klineage skills import ../in >out && says "0 new cards, 0 merged, 3 unchanged" out &&
+	exits 128 git klineage skills import ../in >out 2>err && says "2 new cards, 0 merged, 0 the same, 1 refused" out &&
+	says "zzz.yaml" err && says "card '\''$sum'\'' differs from the one in" err && git cat-file blob "$skills:cards/$sum.yaml" | cmp - "$data/cards/$sum.yaml" &&
+	cp "$data/cards/$sum.yaml" ../in/cards/zzz.yaml && git klineage skills import ../in >out && says "0 new cards, 0 merged, 3 the same" out &&
 	git worktree add -q ../hand klineage/skills && cp "$data/cards/$sum.yaml" ../hand/cards/zzz.yaml && git -C ../hand add . && git -C ../hand commit -q -m "by hand" &&
 	git worktree remove --force ../hand &&
 	exits 1 git klineage skills lint >out && says "cards/zzz.yaml: contains the card '\''$sum'\'', which belongs in $sum.yaml" out &&

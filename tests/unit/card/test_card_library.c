@@ -129,7 +129,8 @@ static void keeps_cards_and_events(void **state)
 	assert_ok(kl_repo_open_at(&repo, dir));
 	library = open_at(repo);
 	add_risk(card, &events, 1);
-	assert_error(KL_EINVALID, "neither in the library nor at hand", put(library, card, &none));
+	assert_error(KL_EINVALID, "neither in the library nor supplied with the card",
+		     put(library, card, &none));
 	assert_ok(put(library, card, &events));
 	tip = *kl_library_tip(library);
 	assert_oid(dir, "refs/heads/klineage/skills", &tip);

@@ -297,7 +297,8 @@ static void two_cards_do_not_merge(void **state)
 
 	left->id = kl_strdup("x");
 	right->id = kl_strdup("y");
-	assert_error(KL_EINVALID, "are two cards", kl_card_merge(&out, NULL, NULL, left, right));
+	assert_error(KL_EINVALID, "cannot merge different cards",
+		     kl_card_merge(&out, NULL, NULL, left, right));
 }
 
 int main(void)
