@@ -31,7 +31,7 @@ static void admit_release(struct kl_admit *work)
 	kl_keep_release(&work->keep);
 }
 
-/* --- may it be tried at all? ------------------------------------------------------------- */
+/* --- can the card be tried? -------------------------------------------------------------- */
 
 static int can_by_tools(const struct kl_card *card)
 {
@@ -41,14 +41,14 @@ static int can_by_tools(const struct kl_card *card)
 		mechanical |= kl_carrier_is_mechanical(&card->carriers.v[i]);
 	if (!mechanical)
 		return kl_error(KL_ECANNOT,
-				"card '%s' has no diff and no semantic patch: without a model "
-				"there is nothing to try",
+				"card '%s' has neither a diff nor a semantic patch: a model is "
+				"needed to try it",
 				card->id);
 	for (size_t i = 0; i < card->provides.n; i++)
 		if (!strncmp(card->provides.v[i], "trait:", 6))
 			return kl_error(KL_ECANNOT,
-					"card '%s' provides '%s', which only a reader can "
-					"confirm: without a model it cannot be admitted",
+					"card '%s' provides '%s', which only a model can "
+					"confirm: a model is needed to admit it",
 					card->id, card->provides.v[i]);
 	return 0;
 }
@@ -59,18 +59,18 @@ static int can_try(const struct kl_admit *work)
 	int err = 0;
 
 	if (card->status == KL_CARD_RETRACTED)
-		return kl_error(KL_EINVALID, "card '%s' is retracted, for good", card->id);
+		return kl_error(KL_EINVALID, "card '%s' is retracted", card->id);
 	if (!work->o->rewriter)
 		err = can_by_tools(card);
 	if (!err && !card->provides.n)
 		err = kl_error(KL_ECANNOT,
-			       "card '%s' does not say what it provides, so nobody can see "
-			       "whether it is there",
+			       "card '%s' provides no facts by which a trial could be "
+			       "checked",
 			       card->id);
 	return err;
 }
 
-/* the first card that it makes room for, of those that are here and can be tried as it is tried */
+/* Find the first enabled card that is in the library and can be tried in the same way. */
 static int find_partner(struct kl_admit *work)
 {
 	for (size_t i = 0; i < work->old->enables.n; i++) {
@@ -90,14 +90,14 @@ static int find_partner(struct kl_admit *work)
 	if (!work->old->enables.n)
 		return 0;
 	return kl_error(KL_ECANNOT,
-			"card '%s' makes room for '%s', and no such card can be tried here: it "
-			"is no gain by itself",
+			"card '%s' only enables other cards ('%s'), and none of these can be "
+			"tried here",
 			work->old->id, work->old->enables.v[0]);
 }
 
-/* --- which state ---------------------------------------------------------------------------- */
+/* --- choosing a state ----------------------------------------------------------------------- */
 
-/* does the carrier make an edit of it? */
+/* Set state->why if the carrier does not edit the state. */
 static int check_carrier(struct kl_admit_state *state, const struct kl_admit *work)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;

@@ -9,46 +9,47 @@
 #include "retrieve/taxonomy.h"
 
 /*
- * admit - one held-out trial of a card (docs/formats.md, "Admission").
+ * admit - runs one held-out trial of a card (docs/formats.md, "Admission").
  *
- * A state S of a lineage of this repository is held out if nothing of the card was learned from it:
- * neither its commit nor, wherever they lie, the same files. Of those whose facts let the card be
- * tried, and, without a model, on which its mechanical carrier makes an edit, the first in a fixed
- * order is taken: where a pass admits; where more of the card's anchor is found; the farthest from
- * the evidence; where its own next step had the card's mechanism; by lineage and step. What cannot
- * be judged here is not taken.
+ * A state S of a lineage in this repository is held out if the card was not learned from it:
+ * neither from its commit nor from the same files in another commit. The candidates are the
+ * held-out states that can be judged here, whose facts allow the card and, without a model, that
+ * its mechanical carrier edits. They are ordered by: a pass would admit the card; more of its
+ * anchor is found; greater distance from the evidence; S's own next step has the card's mechanism;
+ * lineage and step. The first one is used.
  *
- * Reproduced: the gate finds the edit correct, what the card provides is there and was not, it is
- * fast against S, and, where S's own next step had the card's mechanism and was faster, by at least
- * half of that gain's logarithm. A card that makes room for others is reproduced together with one
- * of those, which fails on S alone. A model is given the card, the contract and S, and nothing
- * else, and may repair three times; then, as a control, the intent alone. Passed or not, the trial
- * goes into `ver` with its event; commits, notes and library move in one transaction, so that a
- * killed trial never was. What the model said until then is kept, and not bought again.
+ * The card is reproduced if the gate finds the edit correct, the edit adds what the card provides,
+ * and it is fast compared with S. If S's own next step had the card's mechanism and was faster, the
+ * edit must also reach at least half of that gain's logarithm. An enabler is reproduced together
+ * with one of the cards that it enables; that card must fail on S alone. A model gets only the
+ * card, the contract and S and can repair its edit three times; then, as a control, it gets the
+ * intent without the card. The trial is added to `ver` with its event, passed or not. Commits,
+ * notes and library are updated in one transaction, so that a killed trial leaves no trace except
+ * the model's replies, which are kept and not paid for again.
  */
 struct kl_admit_state {
 	const char *lineage; /* borrowed from the transitions */
 	int step;            /* K_step */
 	git_oid commit;
 	const struct kl_surface *state;   /* borrowed */
-	struct kl_surface *own;           /* what `state` points to where it is ours */
-	const struct kl_transition *next; /* its own next step, or NULL */
+	struct kl_surface *own;           /* owned; what `state` points to, or NULL */
+	const struct kl_transition *next; /* the next step in its lineage, or NULL */
 	enum kl_level level;
-	bool like; /* that step had the card's mechanism */
-	/* how much of the anchor: 0 to KL_ONE; half: none is told */
+	bool like; /* the next step has the card's mechanism */
+	/* part of the anchor found, 0 to KL_ONE; half if the card has no facts for the language */
 	int64_t found;
-	int64_t trials; /* of this card on it, so far */
-	char *why;      /* not tried: why; NULL: it can be */
+	int64_t trials; /* earlier trials of this card on it */
+	char *why;      /* why it cannot be tried, or NULL */
 };
 
 struct kl_admission {
-	struct kl_card *card; /* as it is after the trial */
+	struct kl_card *card; /* with the trial added */
 	enum kl_card_status before;
-	struct kl_admit_state *v; /* in the order to try */
+	struct kl_admit_state *v; /* best candidate first */
 	size_t n, alloc;
-	size_t chosen;                     /* index; n: none can be tried */
-	const struct kl_card_trial *trial; /* in the card's `ver`; NULL: none was made */
-	char *partner;                     /* card that was tried with it, or NULL */
+	size_t chosen;                     /* index; n if none can be tried */
+	const struct kl_card_trial *trial; /* in the card's `ver`; NULL if there was none */
+	char *partner;                     /* id of the enabled card tried with it, or NULL */
 	struct kl_transitions t;
 };
 
@@ -57,22 +58,22 @@ struct kl_admit_opts {
 	struct kl_library *library;
 	const struct kl_taxonomy *tax;
 	struct kl_gate *gate;
-	const char *card;     /* id, or an unambiguous beginning */
-	const char *on;       /* only a lineage or workload, or one commit; NULL: all */
-	bool dry;             /* say which state, and stop */
-	const char *rewriter; /* "chat", "exec"; NULL: tools alone */
-	/** Its conversation, whose money is that of the state's workload; borrowed. */
+	const char *card;     /* id, or a unique prefix */
+	const char *on;       /* only this lineage, workload or commit; NULL: all */
+	bool dry;             /* choose a state, but do not try it */
+	const char *rewriter; /* "chat", "exec"; NULL: mechanical carriers only */
+	/** Open a session that charges the workload's ledger; borrowed. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	void *payload;
-	bool no_control; /* not the intent alone */
+	bool no_control; /* skip the control */
 	struct kl_progress *progress;
 };
 
 /**
- * 0 whatever came of the trial, also when no state can be tried. KL_ECANNOT: the card cannot be
- * tried without a model (it has no mechanical carrier, or what it provides only a reader can see),
- * the gate cannot judge here, noise hides what it found, or the budget is spent. KL_EINVALID: it is
- * retracted. KL_ENOTFOUND: no state is `on`.
+ * Run a trial. Returns 0 whether it passed or failed, and if no state can be tried. KL_ECANNOT: the
+ * card cannot be tried without a model (it has no mechanical carrier, or provides a trait that only
+ * a model can confirm), the gate cannot judge here, the result is too noisy, or the budget is
+ * spent. KL_EINVALID: the card is retracted. KL_ENOTFOUND: no state matches `on`.
  */
 int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts);
 void kl_admission_release(struct kl_admission *admission);

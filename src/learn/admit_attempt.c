@@ -15,7 +15,7 @@
 #include "rewrite/prompt.h"
 #include "rewrite/rederive.h"
 
-#define HALF 500000 /* of the known gain's logarithm, in millionths */
+#define HALF 500000 /* least part of the known gain's logarithm, in millionths */
 
 void kl_attempt_release(struct kl_attempt *attempt)
 {
@@ -31,10 +31,11 @@ static void set_class(struct kl_attempt *attempt, const char *class_)
 	snprintf(attempt->class_, sizeof(attempt->class_), "%s", class_);
 }
 
-/* --- was it reproduced? --------------------------------------------------------------------- */
+/* --- the verdict ---------------------------------------------------------------------------- */
 
 /*
- * the part of the log-gain of S's own next step, where that had the card's mechanism; -1: not known
+ * The part of the log-gain of S's own next step that was reached, in millionths. -1 if it is
+ * unknown or that step does not have the card's mechanism.
  */
 static int64_t part_of(const struct kl_admit_state *state, const struct kl_card_ratio *ratio,
 		       const char *platform)
@@ -52,7 +53,8 @@ static int64_t part_of(const struct kl_admit_state *state, const struct kl_card_
 }
 
 /*
- * claims about the source, as a fresh reader finds them; of those that he does not find, the names
+ * Traits are claims about the source. Have a model confirm them in a conversation of its own and
+ * add those that it does not confirm to `missing`.
  */
 static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const struct kl_card *card,
 		       const struct kl_surface *surface)
@@ -66,7 +68,7 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const s
 		.state = surface,
 		.claims = claims,
 	};
-	char number[8];
+	char prefix[8];
 	const char *name;
 	json_t *value;
 	int err;
@@ -76,9 +78,9 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const s
 			kl_json_set_str(claims, card->provides.v[i] + 6, "yes");
 	if (!json_object_size(claims))
 		return 0;
-	/* named after the state, so that going through it again finds the same conversation */
-	snprintf(number, sizeof(number), "%.6s", surface->digest);
-	reading.step = (int)strtol(number, NULL, 16);
+	/* named after the state, so that a repeated run finds the same conversation */
+	snprintf(prefix, sizeof(prefix), "%.6s", surface->digest);
+	reading.step = (int)strtol(prefix, NULL, 16);
 	err = kl_trait_audit(&audited, &reading);
 	json_object_foreach(claims, name, value)
 		if (!err && !json_object_get(audited, name))
@@ -86,7 +88,9 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const s
 	return err;
 }
 
-/* of what the card brings, what is not there; a reader is asked where the code shows the rest */
+/*
+ * List what the card provides and the edit lacks. Traits are read only if all features are there.
+ */
 static int find_missing(struct kl_strvec *missing, struct kl_admit *work,
 			const struct kl_card *card, const struct kl_surface *surface,
 			const struct kl_facts *facts)
@@ -107,15 +111,15 @@ static char *join_words(const struct kl_strvec *list)
 	return kl_buf_detach(&buf);
 }
 
-/* what noise hides was not learned: there was no trial */
-static int hide_state(const struct kl_attempt *attempt)
+/* A result that is too noisy is not recorded as a trial. */
+static int noisy_result(const struct kl_attempt *attempt)
 {
-	return kl_error_hint(kl_error(KL_ECANNOT,
-				      "noise hides whether it is faster (%.3f to %.3f times the "
-				      "speed): no trial yet",
-				      (double)attempt->ratio.lo / 1e6,
-				      (double)attempt->ratio.hi / 1e6),
-			     "try again when the machine is quiet");
+	return kl_error_hint(
+		kl_error(KL_ECANNOT,
+			 "too noisy to tell whether the edit is faster (%.3f to %.3f times the "
+			 "speed): no trial was recorded",
+			 (double)attempt->ratio.lo / 1e6, (double)attempt->ratio.hi / 1e6),
+		"try again when the machine is quiet");
 }
 
 static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
@@ -131,12 +135,12 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 	if (judgement->event->verdict == KL_VERDICT_FAIL)
 		return 0;
 	if (judgement->event->verdict != KL_VERDICT_PASS)
-		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
+		return kl_error(KL_ECANNOT, "the gate was inconclusive: %s",
 				judgement->event->message);
 	if (of->against &&
 	    (err = kl_card_commit_same_code(&same, work->o->gate, judgement, of->against)) < 0)
 		return err;
-	if (same) { /* no measurement can tell more, and no reader is to be paid for it */
+	if (same) { /* neither a measurement nor a model can find a difference */
 		set_class(attempt, "no-change");
 		return 0;
 	}
@@ -152,7 +156,7 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 	if (!of->against)
 		return 0;
 	if (speed == KL_SPEED_AMBIGUOUS)
-		return hide_state(attempt);
+		return noisy_result(attempt);
 	if (of->known)
 		attempt->recovered = part_of(of->known, &attempt->ratio,
 					     judgement->event->place.id);
@@ -167,7 +171,7 @@ int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
-	/* another trial is another measurement */
+	/* a further trial on the state needs a new measurement */
 	bool anew = work->a->v[work->a->chosen].trials > 0;
 	int err = kl_card_commit_judge(&judgement, work->o->gate, attempt->to,
 				       of->against ? of->against : of->on, anew);
@@ -180,7 +184,7 @@ int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 	return 0;
 }
 
-/* --- it becomes a commit -------------------------------------------------------------------- */
+/* --- the commit ----------------------------------------------------------------------------- */
 
 static int keep_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 			const struct kl_attempt_of *of, const char *how, const char *source)
@@ -255,12 +259,10 @@ static int open_conversation(struct kl_driver *driver, const struct kl_attempt_o
 	return err;
 }
 
-/*
- * the trial cannot come to its end now; what was said stays, and the next `admit` goes on from it
- */
+/* The trial cannot finish now. Stored replies are kept and the next `admit` continues from them. */
 static int no_answer(int err)
 {
-	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the trial is not over") : err;
+	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the trial is not finished") : err;
 }
 
 static bool may_repair(const struct kl_attempt *attempt)
@@ -269,19 +271,19 @@ static bool may_repair(const struct kl_attempt *attempt)
 	       kl_feedback_repairs(attempt->class_);
 }
 
-/* an edit takes the place of the one before */
+/* Judge and keep an edit; it replaces the previous one. */
 static int take_edit(struct kl_attempt *attempt, struct kl_admit *work,
-		     const struct kl_attempt_of *of, struct kl_agent_answer *said)
+		     const struct kl_attempt_of *of, struct kl_agent_answer *answer)
 {
 	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", work->o->rewriter,
-						  said->text ? said->text : "");
+						  answer->text ? answer->text : "");
 	int err;
 
 	kl_surface_free(attempt->to);
-	attempt->to = kl_steal(&said->to);
+	attempt->to = kl_steal(&answer->to);
 	if ((err = kl_admit_judge(attempt, work, of)) < 0)
 		return no_answer(err);
-	return keep_attempt(attempt, work, of, how, said->source);
+	return keep_attempt(attempt, work, of, how, answer->source);
 }
 
 static int one_turn(struct kl_attempt *attempt, struct kl_admit *work, struct kl_driver *driver,

@@ -5,28 +5,30 @@
 #include "apply/card_commit.h"
 #include "learn/admit.h"
 
-/* admit_parts - what the files of admit share. Inside src/learn only. */
-#define KL_ADMIT_TRIALS 3 /* of a card on one state */
+/* admit_parts - structures and functions shared by the admit files. Inside src/learn only. */
+#define KL_ADMIT_TRIALS 3 /* most trials of a card on one state */
 
 struct kl_admit {
 	const struct kl_admit_opts *o;
 	struct kl_admission *a;
-	struct kl_strvec seen; /* surfaces of the evidence */
-	struct kl_card *old;   /* as the library has it */
-	git_oid on;            /* the one state that was asked for */
+	struct kl_strvec seen; /* digests of the surfaces that the evidence judged */
+	struct kl_card *old;   /* the card as the library has it */
+	git_oid on;            /* the commit named by the option `on` */
 	bool has_on;
-	struct kl_card *partner; /* that it makes room for, or NULL */
-	struct kl_event *facts;  /* of the chosen state */
-	/* a trial */
-	struct kl_session *session; /* NULL: by tools */
-	char *conversation;         /* name of its conversations */
+	struct kl_card *partner; /* the enabled card that is tried with it, or NULL */
+	struct kl_event *facts;  /* facts of the chosen state */
+	/* of the trial */
+	struct kl_session *session; /* NULL without a model */
+	char *conversation;         /* name of the trial's conversations */
 	char *chain;
 	struct kl_keep keep;
 };
 
-/** The states of all lineages, in the order to try; those that cannot be tried say why. */
+/**
+ * List the states of all lineages, best candidate first, with why those left out cannot be tried.
+ */
 int kl_admit_states(struct kl_admit *work);
-/** What the compiler shows of a state: `*why` (owned) if the card is not to be tried on it. */
+/** Get a state's compiled facts. *why (owned) is set if the card cannot be tried on it. */
 int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *work,
 		   const struct kl_admit_state *state);
 
@@ -35,38 +37,39 @@ int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *w
 struct kl_attempt_of {
 	const struct kl_card *card;
 	const struct kl_surface *on;
-	const git_oid *commit; /* of it */
-	/* what it is to be faster than; NULL: than nothing */
+	const git_oid *commit; /* of `on` */
+	/* the surface to be faster than; NULL: speed is not required */
 	const struct kl_surface *against;
-	const struct kl_admit_state *known; /* whose next step is the measure; NULL: none is */
-	const char *phase;                  /* of the conversation */
-	bool control;                       /* the intent alone */
-	int number;                         /* of the step */
+	/* the state whose next step gives the known gain, or NULL */
+	const struct kl_admit_state *known;
+	const char *phase; /* phase of the conversation */
+	bool control;      /* give the model the intent only */
+	int number;        /* number of the step */
 };
 
 struct kl_attempt {
-	struct kl_surface *to; /* NULL: no edit came */
+	struct kl_surface *to; /* NULL if no edit was made */
 	git_oid commit;
-	struct kl_event *event; /* NULL: nothing was judged */
-	char class_[24];        /* "": reproduced */
-	char *missing;          /* "not-there": what did not come; else NULL */
+	struct kl_event *event; /* NULL if nothing was judged */
+	char class_[24];        /* "" if reproduced */
+	char *missing;          /* for class "not-there": the missing facts; otherwise NULL */
 	struct kl_card_ratio ratio;
-	int64_t recovered, nano; /* -1: not known */
+	/* millionths of the known log-gain; cost in nano-dollars; -1: unknown */
+	int64_t recovered, nano;
 	int repairs;
-	char *model; /* NULL: a tool */
+	char *model; /* NULL if made by a tool */
 };
 /**
- * By the model, if there is one, else by the card's carrier; each edit that was judged becomes a
- * commit in the keep. KL_ECANNOT: noise hides what it is worth, or the budget ends before the trial
- * does.
+ * Apply the card by the model, or, without one, by its carrier. Each judged edit becomes a commit
+ * in work->keep. KL_ECANNOT: the result is too noisy, or the budget is spent before the trial ends.
  */
 int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of);
 void kl_attempt_release(struct kl_attempt *attempt);
-/** Judged already, against another one: what of `of` holds of it. */
+/** Judge attempt->to, as `of` describes, and set the verdict, class and ratio. */
 int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of);
 
-/** The chosen state's trial, from the first edit to the library. */
+/** Run the trial on the chosen state and write it to the library. */
 int kl_admit_trial(struct kl_admit *work);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admit_states - the states that are held out from a card, and which of them a trial can use */
+/* admit_states - finds the states that are held out from a card and orders them for a trial */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "learn/admit_parts.h"
 #include "retrieve/target.h"
 
-/* --- what is held out --------------------------------------------------------------------- */
+/* --- held-out states ---------------------------------------------------------------------- */
 
 static void see_event(struct kl_strvec *seen, const struct kl_event *event)
 {
@@ -21,7 +21,7 @@ static void see_event(struct kl_strvec *seen, const struct kl_event *event)
 			kl_strvec_push(seen, vs->v[i].surface);
 }
 
-/* the files it was learned from, whatever commit has them */
+/* Collect the digests of the surfaces that the card was learned from, in any commit. */
 static int see_evidence(struct kl_admit *work)
 {
 	for (size_t i = 0; i < work->old->evidence.n; i++) {
@@ -74,11 +74,11 @@ static char *why_not(const struct kl_admit *work, struct kl_admit_state *state)
 	if (passed)
 		return kl_strdup("a trial on it passed");
 	if (state->trials >= KL_ADMIT_TRIALS)
-		return kl_strdup("it had its three trials");
+		return kl_strdup("three trials on it were made");
 	return NULL;
 }
 
-/* how much of what the card is found by is in a state that has these features */
+/* The part of the anchor's facts that a state with these features has. */
 static int64_t found_in(const struct kl_card *card, const char *language,
 			const struct kl_strvec *features)
 {
@@ -98,7 +98,7 @@ static int64_t found_in(const struct kl_card *card, const char *language,
 	return KL_ONE / 2;
 }
 
-/* of K_{i-1}, or of K* */
+/* Features of the state before the transition; if `last`, of the one after it (K*). */
 static void features_of(struct kl_strvec *out, const struct kl_transition *transition, bool last)
 {
 	for (size_t i = 0; i < transition->had.n; i++)
@@ -109,7 +109,7 @@ static void features_of(struct kl_strvec *out, const struct kl_transition *trans
 	kl_strvec_uniq(out);
 }
 
-/* is it one of those asked for? */
+/* Whether the state matches the option `on`. */
 static bool is_on(const struct kl_admit *work, const struct kl_transition *transition,
 		  const git_oid *commit)
 {
@@ -140,7 +140,7 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 
 	if (!is_on(work, transition, &state.commit))
 		return 0;
-	/* `to` may be what was derived anew, K* is what the commit has */
+	/* `to` can be the re-derived step; K* is the surface in the commit */
 	if (last && (err = kl_repo_tree_of(&tree, work->o->repo, &transition->after)) == 0)
 		err = kl_surface_from_tree(&state.own, work->o->repo, &tree, "");
 	if (err)
@@ -155,7 +155,7 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 		kl_error_clear();
 	}
 	if (!state.why && kl_gate_reaches(work->o->gate, state.state) < 0) {
-		state.why = kl_asprintf("it is not judged here: %s", kl_error_last());
+		state.why = kl_asprintf("it cannot be judged here: %s", kl_error_last());
 		kl_error_clear();
 	}
 	if (!state.why)
@@ -169,33 +169,32 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 	return 0;
 }
 
-/* would a pass admit the card? */
+/* Whether a pass on the state would admit the card. */
 static bool state_admits(const struct kl_admit_state *state)
 {
 	return kl_level_rank(state->level) >= kl_level_rank(KL_LEVEL_OTHER_LINEAGE);
 }
 
 /*
- * Those that can be tried first. Of these the farthest, but a state that lacks what the card is
- * about shows nothing of its worth: the anchor counts before the distance, as long as a pass
- * admits.
+ * States that can be tried come first, then those on which a pass admits. The anchor counts before
+ * the distance, because a state without the code that the card is about shows nothing about it.
  */
-static int by_order(const void *bytes, const void *data)
+static int by_order(const void *a, const void *b)
 {
-	const struct kl_admit_state *left = bytes, *right = data;
-	int ch = (left->why != NULL) - (right->why != NULL);
+	const struct kl_admit_state *left = a, *right = b;
+	int order = (left->why != NULL) - (right->why != NULL);
 
-	if (!ch && !left->why)
-		ch = (int)state_admits(right) - (int)state_admits(left);
-	if (!ch && !left->why)
-		ch = (left->found < right->found) - (left->found > right->found);
-	if (!ch && !left->why)
-		ch = kl_level_rank(right->level) - kl_level_rank(left->level);
-	if (!ch && !left->why)
-		ch = (int)right->like - (int)left->like;
-	if (!ch)
-		ch = strcmp(left->lineage, right->lineage);
-	return ch ? ch : left->step - right->step;
+	if (!order && !left->why)
+		order = (int)state_admits(right) - (int)state_admits(left);
+	if (!order && !left->why)
+		order = (left->found < right->found) - (left->found > right->found);
+	if (!order && !left->why)
+		order = kl_level_rank(right->level) - kl_level_rank(left->level);
+	if (!order && !left->why)
+		order = (int)right->like - (int)left->like;
+	if (!order)
+		order = strcmp(left->lineage, right->lineage);
+	return order ? order : left->step - right->step;
 }
 
 int kl_admit_states(struct kl_admit *work)
@@ -214,13 +213,13 @@ int kl_admit_states(struct kl_admit *work)
 			err = add_state(work, &transitions->v[i], true);
 	}
 	if (!err && work->o->on && !work->a->n)
-		return kl_error(KL_ENOTFOUND, "no state of a lineage here is '%s'", work->o->on);
+		return kl_error(KL_ENOTFOUND, "no lineage state matches '%s'", work->o->on);
 	if (work->a->n)
 		qsort(work->a->v, work->a->n, sizeof(*work->a->v), by_order);
 	return err;
 }
 
-/* --- which of them -------------------------------------------------------------------------- */
+/* --- facts of a state ----------------------------------------------------------------------- */
 
 static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 {
@@ -237,7 +236,7 @@ static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 	return NULL;
 }
 
-/* what cannot be judged here is no reason to give up: another state may be */
+/* These errors rule out one state; another one can still be judged. */
 static bool is_answer(int err)
 {
 	return err == KL_ENO || err == KL_ECANNOT;
@@ -246,27 +245,27 @@ static bool is_answer(int err)
 int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *work,
 		   const struct kl_admit_state *state)
 {
-	KL_AUTO(kl_facts_release) struct kl_facts other = { 0 };
+	KL_AUTO(kl_facts_release) struct kl_facts compiled = { 0 };
 	struct kl_target target = { .known = KL_KNOWN_INIT };
 	struct kl_platform platform;
 	int err = kl_gate_platform(&platform, work->o->gate, state->state);
 
 	if (!err)
-		err = kl_gate_facts(&other, work->o->gate, state->state);
+		err = kl_gate_facts(&compiled, work->o->gate, state->state);
 	if (is_answer(err)) {
-		*why = kl_asprintf("it is not judged here: %s", kl_error_last());
+		*why = kl_asprintf("it cannot be judged here: %s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
 	if (err || (err = kl_target_init(&target, work->o->tax, state->state, platform.id)) < 0)
 		return err;
-	kl_target_add_features(&target, &other.features);
+	kl_target_add_features(&target, &compiled.features);
 	*why = why_unfit(&target, work->old);
 	kl_target_release(&target);
 	if (!*why) {
 		*facts = kl_event_new();
 		(*facts)->compiled = true;
-		kl_strvec_copy(&(*facts)->facts.features, &other.features);
+		kl_strvec_copy(&(*facts)->facts.features, &compiled.features);
 	}
 	return 0;
 }

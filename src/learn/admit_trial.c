@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admit_trial - a trial from the first edit to the card's new row: pairs, controls, the verdict */
+/* admit_trial - runs the attempts of a trial and writes its row to the library */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,16 +10,16 @@
 #include "learn/admit_parts.h"
 #include "retrieve/target.h"
 
-/* what came of all that a trial consists of */
+/* The attempts of one trial. */
 struct trial {
 	struct kl_attempt first;   /* the card on S */
-	struct kl_attempt pair;    /* the card that it makes room for, on that */
-	struct kl_attempt alone;   /* the same on S */
+	struct kl_attempt pair;    /* the enabled card on the result of `first` */
+	struct kl_attempt alone;   /* the enabled card on S */
 	struct kl_attempt control; /* the intent on S */
-	/* `pair` against what it was made from: that card's trial */
+	/* `pair` compared with the result of `first`: a trial of the enabled card */
 	struct kl_attempt step;
 	bool paired, controlled, admits_partner;
-	const struct kl_attempt *counts; /* whose event the row cites */
+	const struct kl_attempt *counts; /* the attempt whose event the row cites */
 	char class_[24];
 };
 
@@ -43,7 +43,7 @@ static void ends_as(struct trial *trial, const struct kl_attempt *counts, const 
 	snprintf(trial->class_, sizeof(trial->class_), "%s", class_);
 }
 
-/* --- an enabler and what it makes room for ---------------------------------------------------- */
+/* --- an enabler with the card that it enables ------------------------------------------------- */
 
 static int try_pair(struct trial *trial, struct kl_admit *work)
 {
@@ -80,7 +80,8 @@ static int try_pair(struct trial *trial, struct kl_admit *work)
 }
 
 /*
- * the pair that holds is a held-out trial of the other card, too: on the state that this one made
+ * A pair that passed is also a held-out trial of the enabled card, on the state that the enabler
+ * made.
  */
 static int judge_step(struct trial *trial, struct kl_admit *work)
 {
@@ -102,7 +103,7 @@ static int judge_step(struct trial *trial, struct kl_admit *work)
 	if ((err = kl_surface_with(&trial->step.to, trial->pair.to, NULL, 0)) < 0)
 		return err;
 	err = kl_admit_judge(&trial->step, work, &of);
-	if (err == KL_ECANNOT) { /* then the other card is admitted another time */
+	if (err == KL_ECANNOT) { /* the enabled card can be admitted later */
 		kl_error_clear();
 		return 0;
 	}
@@ -110,7 +111,7 @@ static int judge_step(struct trial *trial, struct kl_admit *work)
 	return err;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the whole trial -------------------------------------------------------------------------- */
 
 static int try_all(struct trial *trial, struct kl_admit *work)
 {
@@ -228,7 +229,7 @@ static void fill_trial(struct kl_card_trial *card_trial, const struct trial *tri
 		fill_control(&card_trial->control, &trial->control);
 }
 
-/* the other card's: its state is what this one made of S */
+/* Fill the enabled card's row. Its state is the commit that the enabler made on S. */
 static void fill_partner(struct kl_card_trial *card_trial, const struct trial *trial,
 			 const struct kl_admit *work, const char *platform)
 {
@@ -263,7 +264,7 @@ static void add_rows(struct kl_card *card, const struct kl_card_trial *trial,
 	}
 }
 
-/* --- into the library ------------------------------------------------------------------------- */
+/* --- writing to the library ------------------------------------------------------------------- */
 
 static void add_event(struct kl_map *events, const struct kl_attempt *attempt)
 {
@@ -279,7 +280,7 @@ static char *subject_of(const struct kl_card *card, const struct kl_card_trial *
 			   kl_level_name(trial->level));
 }
 
-/* takes what the row owns */
+/* Takes ownership of what the row owns. */
 static void add_trial(struct kl_card *card, struct kl_card_trial *trial,
 		      const struct kl_contract *contract, const struct kl_event *event)
 {
@@ -288,7 +289,7 @@ static void add_trial(struct kl_card *card, struct kl_card_trial *trial,
 	kl_card_add_trial(card, trial);
 }
 
-/* the row, by what it is known by */
+/* Find the trial's row by its state and number. */
 static const struct kl_card_trial *find_row(const struct kl_card *card, const struct kl_admit *work,
 					    int64_t trial)
 {
@@ -302,13 +303,13 @@ static const struct kl_card_trial *find_row(const struct kl_card *card, const st
 	return NULL;
 }
 
-static int put_trial(struct trial *other, struct kl_admit *work, const char *platform)
+static int put_trial(struct trial *trial, struct kl_admit *work, const char *platform)
 {
 	const struct kl_contract *contract = state_of(work)->state->contract;
 	KL_AUTO(kl_card_freep) struct kl_card *partner = work->partner ?
 								 kl_card_copy(work->partner) :
 								 NULL;
-	KL_AUTO(kl_freep) char *subject = NULL, *second = NULL;
+	KL_AUTO(kl_freep) char *subject = NULL, *partner_subject = NULL;
 	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
 	struct kl_library_change then = {
 		.card = partner,
@@ -321,34 +322,34 @@ static int put_trial(struct trial *other, struct kl_admit *work, const char *pla
 		.events = &events,
 		.also = kl_keep_into,
 		.payload = &work->keep,
-		.then = other->admits_partner ? &then : NULL,
+		.then = trial->admits_partner ? &then : NULL,
 	};
 	struct kl_card_trial row;
-	int64_t trial;
+	int64_t number;
 	int err;
 
-	add_event(&events, &other->first);
-	add_event(&events, &other->pair);
-	add_event(&events, &other->alone);
-	add_event(&events, &other->control);
-	add_event(&events, &other->step);
-	fill_trial(&row, other, work, platform);
-	trial = row.trial;
+	add_event(&events, &trial->first);
+	add_event(&events, &trial->pair);
+	add_event(&events, &trial->alone);
+	add_event(&events, &trial->control);
+	add_event(&events, &trial->step);
+	fill_trial(&row, trial, work, platform);
+	number = row.trial;
 	change.subject = subject = subject_of(work->old, &row);
-	add_trial(work->a->card, &row, contract, other->counts->event);
-	if (other->admits_partner) {
-		fill_partner(&row, other, work, platform);
-		then.subject = second = subject_of(partner, &row);
-		add_trial(partner, &row, contract, other->step.event);
+	add_trial(work->a->card, &row, contract, trial->counts->event);
+	if (trial->admits_partner) {
+		fill_partner(&row, trial, work, platform);
+		then.subject = partner_subject = subject_of(partner, &row);
+		add_trial(partner, &row, contract, trial->step.event);
 	}
 	if ((err = KL_FAULT("admit-put")) < 0 ||
 	    (err = kl_library_put(work->o->library, &change)) < 0)
 		return err;
-	work->a->trial = find_row(work->a->card, work, trial);
+	work->a->trial = find_row(work->a->card, work, number);
 	return 0;
 }
 
-/* the conversations of this very trial: another one has others */
+/* Each trial has its own conversations. */
 static int open_session(struct kl_admit *work)
 {
 	const struct kl_admit_state *state = state_of(work);
@@ -362,7 +363,7 @@ static int open_session(struct kl_admit *work)
 	return work->o->open(&work->session, state->state->contract->workload, work->o->payload);
 }
 
-/* the state as the gate knew it, with its time, for who is to change it */
+/* Use the state's gate event for the prompt, if there is one: it has measured times. */
 static int find_facts(struct kl_admit *work)
 {
 	const struct kl_admit_state *state = state_of(work);

@@ -32,10 +32,7 @@ int64_t kl_lift_ratio_of(const struct kl_transition *transition)
 	return before ? before->ratio_ppm : 0;
 }
 
-/*
- * fast, or so hidden by noise that it may have been: nobody can say that it only makes room for
- * others
- */
+/* Fast, or ambiguous with a possible gain: then the step cannot be called a mere enabler. */
 static bool may_be_win(const struct kl_transition *transition)
 {
 	enum kl_speed speed = kl_lift_speed_of(transition);
@@ -87,7 +84,7 @@ static void groups_release(struct groups *groups)
 	free(groups->v);
 }
 
-/* the plan is data, and an edit of it is of another kind than one of code */
+/* Whether the diff changes YAML files only: the launch plan is data, not code. */
 static bool is_plan_only(const struct kl_transition *transition)
 {
 	bool some = false;
@@ -104,30 +101,30 @@ static bool is_plan_only(const struct kl_transition *transition)
 	return some;
 }
 
-/* verified ones first, then the greater gain; then by name, so that it is the same everywhere */
-static int by_worth(const void *left, const void *right)
+/* Verified first, then the greater gain, then by name, for the same order everywhere. */
+static int by_worth(const void *a, const void *b)
 {
-	const struct kl_transition *other = *(const struct kl_transition *const *)left;
-	const struct kl_transition *transition = *(const struct kl_transition *const *)right;
-	int value = (int)kl_lift_is_verified(transition) - (int)kl_lift_is_verified(other), ch;
+	const struct kl_transition *left = *(const struct kl_transition *const *)a;
+	const struct kl_transition *right = *(const struct kl_transition *const *)b;
+	int verified = (int)kl_lift_is_verified(right) - (int)kl_lift_is_verified(left), order;
 
-	if (value)
-		return value;
-	if (kl_lift_ratio_of(other) != kl_lift_ratio_of(transition))
-		return kl_lift_ratio_of(other) < kl_lift_ratio_of(transition) ? 1 : -1;
-	if ((ch = strcmp(other->lineage, transition->lineage)))
-		return ch;
-	return other->step.number - transition->step.number;
+	if (verified)
+		return verified;
+	if (kl_lift_ratio_of(left) != kl_lift_ratio_of(right))
+		return kl_lift_ratio_of(left) < kl_lift_ratio_of(right) ? 1 : -1;
+	if ((order = strcmp(left->lineage, right->lineage)))
+		return order;
+	return left->step.number - right->step.number;
 }
 
-static int by_name(const void *left, const void *right)
+static int by_name(const void *a, const void *b)
 {
-	const struct kl_lift_group *lift_group = left, *group = right;
-	int ch = strcmp(lift_group->m->name, group->m->name);
+	const struct kl_lift_group *left = a, *right = b;
+	int order = strcmp(left->m->name, right->m->name);
 
-	if (!ch)
-		ch = strcmp(lift_group->action, group->action);
-	return ch ? ch : (int)lift_group->plan_only - (int)group->plan_only;
+	if (!order)
+		order = strcmp(left->action, right->action);
+	return order ? order : (int)left->plan_only - (int)right->plan_only;
 }
 
 static void leave_out(struct kl_lifter *lifter, const struct kl_transition *transition,
@@ -137,7 +134,7 @@ static void leave_out(struct kl_lifter *lifter, const struct kl_transition *tran
 			transition->step.number, transition->step.action, why);
 }
 
-/* a word of its author's own is nothing that lineages could have in common: then the usual one */
+/* An unknown action is replaced by the mechanism's, so that steps of several lineages can group. */
 static const char *action_of(const struct kl_lifter *lifter, const struct kl_transition *transition,
 			     const struct kl_mechanism *mechanism)
 {
@@ -192,7 +189,7 @@ static void make_groups(struct groups *out, struct kl_lifter *lifter)
 		qsort(out->v[i].t, out->v[i].n, sizeof(*out->v[i].t), by_worth);
 }
 
-/* --- which card is it? ------------------------------------------------------------------- */
+/* --- the card of a group ----------------------------------------------------------------- */
 
 static bool knows_group(const struct kl_card *card, const struct kl_lift_group *group)
 {
@@ -208,7 +205,7 @@ static bool same_text(const char *left, const char *right)
 	return left && right && !strcmp(left, right);
 }
 
-/* is the card about the launch plan alone? its first carrier shows it */
+/* Same mechanism and action, and both or neither about the launch plan alone. */
 static bool fits_group(const struct kl_card *card, const struct kl_lift_group *group)
 {
 	return same_text(card->mechanism, group->m->name) &&
@@ -245,7 +242,10 @@ static int read_shelf(struct shelf *out, struct kl_lifter *lifter, struct kl_lib
 	return 0;
 }
 
-/* the card that has some of the evidence, retracted or not; else the first of the same kind */
+/*
+ * Find the card of a group: one that has some of its evidence (preferably a live one), otherwise
+ * the first live one of the same kind.
+ */
 static struct kl_card *find_card(const struct shelf *shelf, const struct kl_lift_group *group)
 {
 	struct kl_card *like = NULL, *has = NULL, *gone = NULL;
@@ -264,15 +264,15 @@ static struct kl_card *find_card(const struct shelf *shelf, const struct kl_lift
 	return has ? has : gone ? gone : like;
 }
 
-/* the transition that came first: by its lineage's name and its step */
+/* The first transition by lineage name and step number. */
 static const struct kl_transition *first_of(const struct kl_lift_group *group)
 {
 	const struct kl_transition *first = group->t[0];
 
 	for (size_t i = 1; i < group->n; i++) {
-		int ch = strcmp(group->t[i]->lineage, first->lineage);
+		int order = strcmp(group->t[i]->lineage, first->lineage);
 
-		if (ch < 0 || (!ch && group->t[i]->step.number < first->step.number))
+		if (order < 0 || (!order && group->t[i]->step.number < first->step.number))
 			first = group->t[i];
 	}
 	return first;
@@ -288,7 +288,7 @@ static void result_release(struct kl_lift_result *result)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* one that is built here passes the reader like any other, or is left out */
+/* Whether the card can be read back; otherwise it is left out with a note. */
 static bool is_sound(struct kl_lifter *lifter, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -309,9 +309,10 @@ static bool is_twin(struct kl_lifter *lifter, const struct kl_card *card,
 	if (card == keep || !fits_group(card, group) || !fits_group(keep, group) ||
 	    !kl_lift_is_lifted(keep) || !kl_lift_is_twin(card, group))
 		return false;
-	if (card->ver.n) /* its trials are of its own words */
+	if (card->ver.n) /* its trials were made with its own words */
 		kl_strvec_pushf(lifter->notes,
-				"%s and %s are of the same steps, and both were tried: both stay",
+				"%s and %s were learned from the same steps; both have trials, so "
+				"both stay",
 				keep->id, card->id);
 	return !card->ver.n;
 }
@@ -328,15 +329,15 @@ static void unite_twins(struct kl_card **cards, struct kl_lifter *lifter,
 		}
 }
 
-/* after the card that stays: killed between the two, the next lift sees to it */
+/* Retractions come after the card that stays; if killed in between, the next lift retracts. */
 static void retract_twins(struct kl_lift *out, struct kl_lifter *lifter,
 			  const struct kl_lift_group *group, const struct shelf *shelf,
 			  const struct kl_card *keep)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec said = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec ignored = KL_STRVEC_INIT;
 	struct kl_strvec *notes = lifter->notes;
 
-	lifter->notes = &said; /* has been said */
+	lifter->notes = &ignored; /* unite_twins has added them */
 	for (size_t i = 0; keep && i < shelf->n; i++)
 		if (is_twin(lifter, shelf->v[i], keep, group)) {
 			KL_GROW(out->v, out->n + 1, out->alloc);
@@ -356,10 +357,10 @@ static void add_result(struct kl_lift *out, struct kl_lifter *lifter, struct kl_
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
 	if (old && old->status == KL_CARD_RETRACTED) {
-		kl_strvec_pushf(lifter->notes, "%s is retracted: it learns nothing more", old->id);
+		kl_strvec_pushf(lifter->notes, "%s is retracted and is not updated", old->id);
 		return;
 	}
-	/* one old card may know evidence of two groups */
+	/* an old card can have evidence of two groups */
 	for (size_t i = 0; old && i < out->n && !result; i++)
 		if (!strcmp(out->v[i].card->id, old->id))
 			result = &out->v[i];
@@ -397,7 +398,7 @@ static const struct kl_lift_result *result_of(const struct kl_lift *out,
 	return NULL;
 }
 
-/* what was faster next in the lineage, by another card */
+/* The result of the next fast step in the lineage that belongs to another card. */
 static const struct kl_lift_result *next_win(const struct kl_lift *out,
 					     const struct kl_transition *transition)
 {
@@ -405,10 +406,10 @@ static const struct kl_lift_result *next_win(const struct kl_lift *out,
 	const struct kl_transition *end = all->v + all->n;
 	const struct kl_lift_result *own = result_of(out, transition);
 
-	for (const struct kl_transition *other = transition + 1;
-	     other < end && !strcmp(other->lineage, transition->lineage); other++) {
-		bool fast = kl_lift_speed_of(other) == KL_SPEED_FAST;
-		const struct kl_lift_result *result = fast ? result_of(out, other) : NULL;
+	for (const struct kl_transition *later = transition + 1;
+	     later < end && !strcmp(later->lineage, transition->lineage); later++) {
+		bool fast = kl_lift_speed_of(later) == KL_SPEED_FAST;
+		const struct kl_lift_result *result = fast ? result_of(out, later) : NULL;
 
 		if (result && result != own)
 			return result;
@@ -416,7 +417,7 @@ static const struct kl_lift_result *next_win(const struct kl_lift *out,
 	return NULL;
 }
 
-/* a card none of whose transitions was faster by itself made room for what came next */
+/* A card without a possible gain enables the cards of the next fast steps. */
 static void name_enabled(struct kl_lift *out, struct kl_lift_result *result)
 {
 	for (size_t i = 0; i < result->n; i++)
@@ -431,7 +432,7 @@ static void name_enabled(struct kl_lift *out, struct kl_lift_result *result)
 	kl_card_normalize(result->card);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- lifting ---------------------------------------------------------------------------------- */
 
 static void lifter_release(struct kl_lifter *lifter)
 {
@@ -452,20 +453,20 @@ static int load_tables(struct kl_lifter *lifter)
 	return err < 0 ? err : kl_taxonomy_load(&lifter->tax);
 }
 
-/* what would change nothing is no result */
+/* Drop results that do not change their card. */
 static void drop_same(struct kl_lift *out)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < out->n; i++) {
 		struct kl_lift_result *result = &out->v[i];
-		KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT;
-		KL_AUTO(kl_buf_release) struct kl_buf right = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf now = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf before = KL_BUF_INIT;
 
-		kl_card_write(&left, result->card);
+		kl_card_write(&now, result->card);
 		if (result->old)
-			kl_card_write(&right, result->old);
-		if (result->same_as || strcmp(left.ptr, right.ptr))
+			kl_card_write(&before, result->old);
+		if (result->same_as || strcmp(now.ptr, before.ptr))
 			out->v[n++] = *result;
 		else
 			result_release(result);

@@ -6,19 +6,19 @@
 #include "learn/transition.h"
 
 /*
- * lift - makes cards from transitions, by measured data alone.
+ * lift - makes cards from transitions, from measured data only.
  *
- * Clean transitions of one mechanism and action, at a like locus (the code, or the launch plan
- * alone), are one group, across lineages, languages and platforms. If some of a group were faster,
- * those that were not become its rows and risks; if none was, the card enables what was faster next
- * in their lineages. A group goes to the card that has some of its evidence already, else to one of
- * the same mechanism and action (no twins), else it becomes a new one. Where several cards have it,
- * lifted apart in several repositories, one learns all of it and the others, if nobody tried them,
- * are retracted in its favour. Refused steps of the mechanism are its risks, and witness what it
- * must not do.
+ * Clean transitions of one mechanism and action that change the same kind of file (code, or only
+ * the launch plan) form a group, across lineages, languages and platforms. If some of a group are
+ * faster, the others become rows and risks of the card; if none is, the card enables the cards of
+ * the next faster steps in their lineages. A group goes to the card that has some of its evidence,
+ * otherwise to one of the same mechanism and action, otherwise to a new card. If several cards have
+ * its evidence, because they were lifted in different repositories, one card gets all of it and
+ * those of the others that have no trials are retracted in its favour. Refused steps of the
+ * mechanism become risks and witnessed preconditions.
  *
- * Nothing is worded that was not measured or told by templates/mechanisms.yaml. With a model,
- * wording.h rewords new cards (those without `old`) before they are put into the library.
+ * All words are measured or from templates/mechanisms.yaml. With a model, wording.h rewords new
+ * cards (those without `old`) before they are put into the library.
  *
  *	kl_transitions_load(&t, repo, NULL);
  *	kl_lift_run(&lift, &t, library);
@@ -26,31 +26,31 @@
  *		kl_lift_put(&lift, i, library);
  */
 struct kl_lift_result {
-	struct kl_card *card; /* owned; as it shall be in the library */
-	struct kl_card *old;  /* owned; as it was, NULL: a new one */
-	size_t gained;        /* rows of evidence that are new */
-	/* to be retracted: the id of the card that stays; else NULL */
+	struct kl_card *card; /* owned; the new version */
+	struct kl_card *old;  /* owned; the old version, NULL for a new card */
+	size_t gained;        /* number of new rows of evidence */
+	/* if the card is to be retracted: id of the card that replaces it; otherwise NULL */
 	char *same_as;
-	const char *worded; /* "chat", "exec": whose words they are; NULL: as measured */
-	const struct kl_transition **t; /* the group's; borrowed from the transitions */
+	const char *worded; /* rewriter that worded it, "chat" or "exec"; NULL: as measured */
+	const struct kl_transition **t; /* of its groups; borrowed from the transitions */
 	size_t n, alloc;
 };
 
 struct kl_lift {
-	struct kl_lift_result *v; /* by mechanism and action */
+	struct kl_lift_result *v; /* in the order of mechanism and action */
 	size_t n, alloc;
 	size_t used; /* transitions in groups */
 	const struct kl_transitions *t;
-	struct kl_strvec notes; /* what was left out, and why */
+	struct kl_strvec notes; /* what was left out and why */
 };
 
 /**
- * Cards for these transitions, given what the library has. Writes nothing. `transitions` must
- * outlive it.
+ * Make cards from the transitions, given the cards in the library. Writes nothing. `transitions`
+ * must outlive `out`.
  */
 int kl_lift_run(struct kl_lift *out, const struct kl_transitions *transitions,
 		struct kl_library *lib);
-/** Put one result into the library: one commit. */
+/** Put one result into the library, as one commit. */
 int kl_lift_put(const struct kl_lift *lift, size_t i, struct kl_library *lib);
 void kl_lift_release(struct kl_lift *lift);
 

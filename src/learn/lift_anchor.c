@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift_anchor - fills a card's anchor: the code it is about, and what to look for there */
+/* lift_anchor - fills a card's anchor: the code that it is about and how to find it */
 #include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "learn/lift_parts.h"
 #include "retrieve/constants.h"
 
-#define MAX_PLACES 4 /* named in the construct */
+#define MAX_PLACES 4 /* places named in the construct */
 #define MAX_CALLS 6  /* words of loop_has */
 #define MAX_CONSTANTS 6
 
@@ -44,7 +44,7 @@ static char *construct_words(const struct kl_lift_group *group)
 	return kl_buf_detach(&buf);
 }
 
-/* "12 lines of gemm.cu, launch.yaml come, 30 go" */
+/* "gemm.cu, launch.yaml: 12 lines come, 30 go" */
 static char *acts_on(const struct kl_transition *transition)
 {
 	struct kl_buf files = KL_BUF_INIT;
@@ -76,7 +76,7 @@ static bool matches_any(const struct kl_strvec *patterns, const char *fact)
 	return false;
 }
 
-/* what stands in for the mechanism before it is there, and that it is not there */
+/* Facts of the state before: the mechanism's fallbacks, and that its signs are absent. */
 static void find_facts(struct kl_strvec *out, const struct kl_transition *transition,
 		       const struct kl_mechanism *mechanism)
 {
@@ -91,7 +91,7 @@ static void find_facts(struct kl_strvec *out, const struct kl_transition *transi
 		kl_strvec_pushf(out, "!%s", signs.v[i]);
 }
 
-/* functions called in lines that go */
+/* Functions called in removed lines. */
 static void calls_that_go(struct kl_strvec *out, const struct kl_transition *transition,
 			  const struct kl_mechanism *mechanism)
 {
@@ -114,8 +114,8 @@ static void calls_that_go(struct kl_strvec *out, const struct kl_transition *tra
 				continue;
 			}
 			word = kl_strndup(text + i, k - i);
-			for (size_t width = 0; words[width]; width++)
-				plain |= !strcmp(words[width], word);
+			for (size_t j = 0; words[j]; j++)
+				plain |= !strcmp(words[j], word);
 			if (!plain && k - i > 2 && k - i < 64)
 				kl_strvec_push(out, word);
 			i = k;
@@ -132,7 +132,7 @@ static bool is_word(char ch)
 	return isalnum((unsigned char)ch) || ch == '_';
 }
 
-/* does the name stand in a line that goes? */
+/* Whether a removed line has the name as a word. */
 static bool stands_in(const char *diff, const char *name)
 {
 	size_t len = strlen(name);

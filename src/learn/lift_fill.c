@@ -63,7 +63,7 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 {
 	if (kl_card_carrier(card, language))
 		return;
-	for (size_t i = 0; i < group->n; i++) { /* the best of the language */
+	for (size_t i = 0; i < group->n; i++) { /* the best of the language comes first */
 		const struct kl_transition *transition = group->t[i];
 
 		if (!kl_lift_is_in(transition, language) || !*transition->diff ||
@@ -82,14 +82,14 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-/* takes the strings */
+/* Takes ownership of the strings. */
 static void add_sound(struct kl_card *card, struct kl_card_pre pre)
 {
 	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
 	card->sound.v[card->sound.n++] = pre;
 }
 
-/* what the mechanism is known by and a platform can lack */
+/* Common facts of the group that are capabilities of a platform. */
 static void needs_of(struct kl_strvec *out, const struct kl_lifter *lifter,
 		     const struct kl_lift_group *group, const char *language)
 {
@@ -101,7 +101,7 @@ static void needs_of(struct kl_strvec *out, const struct kl_lifter *lifter,
 			kl_strvec_push(out, delta.v[i]);
 }
 
-/* of its language alone, since another one may do it otherwise */
+/* The condition is limited to its language: another language can do without the capability. */
 static void need_platform(struct kl_card *card, const struct kl_lifter *lifter,
 			  const struct kl_lift_group *group, const char *language)
 {
@@ -128,13 +128,13 @@ static void need_platform(struct kl_card *card, const struct kl_lifter *lifter,
 			});
 }
 
-/* how the dims must be made; how large they may be is the kernel's matter, not the step's */
+/* Divisibility and equality constrain the step; bounds of dims belong to the kernel. */
 static bool is_structural(const char *domain)
 {
 	return strchr(domain, '%') || strstr(domain, "==");
 }
 
-/* predicates that every contract of an operator promises */
+/* Structural conditions in the domain of every contract of an operator. */
 static void domain_of(struct kl_strvec *out, const struct kl_lift_group *group, const char *op)
 {
 	bool first = true;
@@ -189,29 +189,29 @@ static void add_traits(struct kl_strvec *out, const struct kl_step *step)
 		kl_strvec_pushf(out, "trait:%s", traits.v[i]);
 }
 
-/* what earlier transitions of its lineage are known by, and is still there */
+/* Facts of earlier mechanisms in the lineage that the state before still has. */
 static void came_before(struct kl_strvec *out, const struct kl_lifter *lifter,
 			const struct kl_transition *transition)
 {
-	for (const struct kl_transition *other = lifter->t->v; other < transition; other++) {
+	for (const struct kl_transition *earlier = lifter->t->v; earlier < transition; earlier++) {
 		const struct kl_mechanism *mechanism =
-			other->step.mechanism ?
-				kl_mechanisms_find(&lifter->mechanisms, other->step.mechanism) :
+			earlier->step.mechanism ?
+				kl_mechanisms_find(&lifter->mechanisms, earlier->step.mechanism) :
 				NULL;
 		KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 
-		if (strcmp(other->lineage, transition->lineage) || !mechanism)
+		if (strcmp(earlier->lineage, transition->lineage) || !mechanism)
 			continue;
-		kl_lift_signs(&signs, other, mechanism);
+		kl_lift_signs(&signs, earlier, mechanism);
 		kl_lift_keep(&signs, &transition->had);
 		for (size_t i = 0; i < signs.n; i++)
 			kl_strvec_push(out, signs.v[i]);
-		add_traits(out, &other->step);
+		add_traits(out, &earlier->step);
 	}
 	kl_strvec_uniq(out);
 }
 
-/* several lineages agree on what was there first: one alone shows an order, no need */
+/* What several lineages had before is required; in a single one the order can be accidental. */
 static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
 			 const struct kl_lift_group *group)
 {
@@ -234,25 +234,25 @@ static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
 	card->scope.requires = (struct kl_strvec)KL_STRVEC_INIT;
 }
 
-/* what came later and took away what this one brings */
+/* Facts of later steps in the lineage that removed what this one provides. */
 static void add_conflicts(struct kl_card *card, const struct kl_lifter *lifter,
 			  const struct kl_transition *transition)
 {
 	const struct kl_transition *end = lifter->t->v + lifter->t->n;
 
-	for (const struct kl_transition *other = transition + 1;
-	     other < end && !strcmp(other->lineage, transition->lineage); other++) {
+	for (const struct kl_transition *later = transition + 1;
+	     later < end && !strcmp(later->lineage, transition->lineage); later++) {
 		const struct kl_mechanism *mechanism =
-			other->step.mechanism ?
-				kl_mechanisms_find(&lifter->mechanisms, other->step.mechanism) :
+			later->step.mechanism ?
+				kl_mechanisms_find(&lifter->mechanisms, later->step.mechanism) :
 				NULL;
 		KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 		bool took = false;
 
-		for (size_t k = 0; k < other->lost.n; k++)
-			took |= kl_strvec_has(&card->provides, other->lost.v[k]);
+		for (size_t k = 0; k < later->lost.n; k++)
+			took |= kl_strvec_has(&card->provides, later->lost.v[k]);
 		if (took && mechanism)
-			kl_lift_signs(&signs, other, mechanism);
+			kl_lift_signs(&signs, later, mechanism);
 		for (size_t k = 0; k < signs.n; k++)
 			if (!kl_strvec_has(&card->scope.conflicts, signs.v[k]))
 				kl_strvec_push(&card->scope.conflicts, signs.v[k]);
@@ -265,7 +265,7 @@ static void add_provided(struct kl_card *card, const struct kl_lift_group *group
 {
 	kl_lift_common(&card->provides, group, NULL, kl_lift_delta);
 	for (size_t i = 0; !card->provides.n && i < group->n; i++)
-		/* nothing is in all: what some show */
+		/* no fact is common to all: take any */
 		kl_lift_delta(&card->provides, group->t[i], group->m);
 	kl_strvec_uniq(&card->provides);
 	kl_strvec_copy(&card->scope.provides, &card->provides);
@@ -284,7 +284,7 @@ void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
 		add_conflicts(card, lifter, group->t[i]);
 }
 
-/* --- what any card learns --------------------------------------------------------------------- */
+/* --- new and old cards ------------------------------------------------------------------------ */
 
 static char *hex_id(const git_oid *oid)
 {
@@ -355,21 +355,21 @@ static void add_slower(struct kl_card *card, const struct kl_transition *transit
 	kl_card_add_risk(card, &risk);
 }
 
-/* control bytes of a message are no text of a card */
+/* Copy at most 400 bytes, with control bytes replaced: a card does not allow them. */
 static char *first_line(const char *text)
 {
 	char *out = kl_strndup(text, 400);
 
-	for (unsigned char *bytes = (unsigned char *)out; *bytes; bytes++)
-		if (*bytes < 0x20 || *bytes == 0x7f)
-			*bytes = ' ';
-	/* not half a character */
+	for (unsigned char *at = (unsigned char *)out; *at; at++)
+		if (*at < 0x20 || *at == 0x7f)
+			*at = ' ';
+	/* do not cut a character in half */
 	for (size_t n = strlen(out); n == 400 && n && (unsigned char)out[n - 1] >= 0x80;)
 		out[--n] = '\0';
 	return out;
 }
 
-/* a refused step of the mechanism shows what it must not do */
+/* A refused step of the mechanism becomes a witnessed precondition and a risk. */
 static void add_refusal(struct kl_card *card, const struct kl_refusal *refusal)
 {
 	const char *words = *refusal->said     ? refusal->said :

@@ -8,8 +8,8 @@
 #include "retrieve/taxonomy.h"
 #include "rewrite/actions.h"
 
-/* lift_parts - what the lifter's files share. Inside src/learn only. */
-#define KL_LIFT_GAIN 1100000 /* what noise hides is no gain to speak of, up to here */
+/* lift_parts - structures and functions shared by the lift files. Inside src/learn only. */
+#define KL_LIFT_GAIN 1100000 /* an ambiguous ratio up to this, in millionths, counts as no gain */
 
 struct kl_lift_group {
 	const struct kl_mechanism *m;
@@ -17,7 +17,7 @@ struct kl_lift_group {
 	bool plan_only;                 /* only the launch plan changes */
 	const struct kl_transition **t; /* best first: verified, then the greater ratio */
 	size_t n, alloc;
-	bool wins; /* some were fast */
+	bool wins; /* some are fast */
 };
 
 struct kl_lifter {
@@ -28,48 +28,49 @@ struct kl_lifter {
 	struct kl_strvec *notes;
 };
 
-/** Against the state before; NONE: not compared. */
+/** Speed of the state after compared with the state before; KL_SPEED_NONE if not compared. */
 enum kl_speed kl_lift_speed_of(const struct kl_transition *transition);
-/** In ppm; 0: not compared. */
+/** Their ratio in millionths; 0 if not compared. */
 int64_t kl_lift_ratio_of(const struct kl_transition *transition);
-/** Derived anew, in isolation, and confirmed by the gate? */
+/** Whether the step was derived anew, in isolation, and confirmed by the gate. */
 bool kl_lift_is_verified(const struct kl_transition *transition);
 
-/** A new card's words: intent, anchor, carriers, conditions, scope. */
+/** Fill a new card's intent, mechanism, action, anchor, provided facts and order. */
 void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
 		  const struct kl_lift_group *group);
-/** What a card, new or old, learns from the group: evidence, rows, risks, witnesses, languages. */
+/** Add what the group shows: evidence, rows, risks, witnesses, carriers and conditions. */
 void kl_lift_learn(struct kl_card *card, const struct kl_lifter *lifter,
 		   const struct kl_lift_group *group);
 
 /**
- * Features that came and that the mechanism is known by; incidental ones only where there is no
- * other.
+ * Append the gained features that identify the mechanism; incidental ones only if there are no
+ * others.
  */
 void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *transition,
 		   const struct kl_mechanism *mechanism);
-/** What a step brings: those, and the traits that it claims, as "trait:<name>". */
+/** As kl_lift_signs, with the traits that the step claims as "trait:<name>". */
 void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *transition,
 		   const struct kl_mechanism *mechanism);
 
 bool kl_lift_is_in(const struct kl_transition *transition, const char *language);
-/** What all of a group have; NULL language: any. */
+/** Append facts of one transition. */
 typedef void kl_lift_facts_fn(struct kl_strvec *out, const struct kl_transition *t,
 			      const struct kl_mechanism *m);
+/** Append the facts that `of` gives for all transitions of a group in a language (NULL: any). */
 void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, const char *language,
 		    kl_lift_facts_fn *of);
-/** Keep what is in both. */
+/** Remove from `list` what is not in `other`. */
 void kl_lift_keep(struct kl_strvec *list, const struct kl_strvec *other);
 
 /* --- lift_anchor.c --- */
 
-/** What code a new card is about. */
+/** Set construct and acts_on of a new card. */
 void kl_lift_anchor(struct kl_card *card, const struct kl_lift_group *group);
-/** What to look for in a language that the card did not know. */
+/** Add the anchor's entry for a language that is new to the card. */
 void kl_lift_find(struct kl_card *card, const struct kl_lift_group *group, const char *language);
 /**
- * Constants, where the card names none of a language and the group is all that it was learned from
- * there.
+ * Add constants to the anchor of a language, if it has none and all the card's evidence in that
+ * language is in the group.
  */
 void kl_lift_constants(struct kl_card *card, const struct kl_lift_group *group,
 		       const char *language);
@@ -81,49 +82,51 @@ enum kl_lift_speed { KL_LIFT_UNSURE, KL_LIFT_FASTER, KL_LIFT_NO_FASTER, KL_LIFT_
 /** One measured point of a transition. */
 struct kl_lift_point {
 	const struct kl_transition *t;
-	size_t at;                /* index into `before` */
-	size_t point;             /* of the contract, from 1 (kl_target_stand) */
-	enum kl_lift_speed speed; /* of the state after, against the one before */
+	size_t at;                /* index into kl_lift_points.before */
+	size_t point;             /* number in the contract, from 1 (kl_target_stand) */
+	enum kl_lift_speed speed; /* of the state after, compared with the one before */
 	int64_t ppm;
 };
 
-/** Those of every transition that a card cites and that is at hand. */
+/** The points of every transition that a card cites and that was loaded. */
 struct kl_lift_points {
 	struct kl_lift_point *v;
 	size_t n, alloc;
-	struct kl_target *before; /* of each transition: what is known of the state before */
+	struct kl_target *before; /* for each transition: the state before */
 	size_t nbefore, before_alloc;
-	bool all; /* none that the card cites is missing */
+	bool all; /* every transition that the card cites was loaded */
 };
 
+/** Collect the measured points of a card. */
 int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *lifter,
 		   const struct kl_card *card);
 void kl_lift_points_release(struct kl_lift_points *points);
-/** What was known before, at point i. */
+/** The state before, standing at point i; borrowed. */
 struct kl_target *kl_lift_stand(const struct kl_lift_points *points, size_t i);
+/** Evaluate a predicate on the state before, at point i. */
 enum kl_truth kl_lift_truth(const struct kl_lift_points *points, size_t i, const char *test);
 
-/** K_{i-1}, with what the gate measured of it; else with the facts that the walk knew. */
+/** Fill a target for K_{i-1} from its gate event, or else from the transition's features. */
 int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
 		   const struct kl_map *events, const struct kl_transition *transition);
 
 /* --- lift_useful.c --- */
 
-/** When it is worth it: what the card's points show (docs/formats.md, "Lifting"). */
+/** Set `useful` conditions from the card's measured points (docs/formats.md, "Lifting"). */
 void kl_lift_useful(struct kl_card *card, const struct kl_lifter *lifter);
 
 /* --- lift_twins.c --- */
 
-/** Was its id given by a lifter: the mechanism, and an event of its own evidence? */
+/** Whether the id is a lifter's: from the mechanism and an event of the card's evidence. */
 bool kl_lift_is_lifted(const struct kl_card *card);
-/** Lifted elsewhere from some of these very transitions, and of nothing else? */
+/** Whether the card was lifted from transitions of this group only, and is not retracted. */
 bool kl_lift_is_twin(const struct kl_card *card, const struct kl_lift_group *group);
 /**
- * Of two that know of a group, which learns: the one that got farther, then the one of the lesser
- * id.
+ * Whether `left` is preferred to `right` as the card of a group: higher status, then having trials,
+ * then the lesser id.
  */
 bool kl_lift_outranks(const struct kl_card *left, const struct kl_card *right);
-/** `*card` also says what its twin says; its own words stay. */
+/** Merge `twin` into *card; the texts of *card stay. */
 int kl_lift_unite(struct kl_card **card, const struct kl_card *twin);
 
 #endif

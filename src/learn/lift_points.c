@@ -6,7 +6,7 @@
 #include "event/speed.h"
 #include "learn/lift_parts.h"
 
-/* the newest event that passed these very files on that platform */
+/* The newest passing gate event of this surface on the platform, or NULL. */
 static const struct kl_event *event_of(const struct kl_map *events,
 				       const struct kl_surface *surface, const char *platform)
 {
@@ -41,7 +41,7 @@ int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
 	return 0;
 }
 
-/* --- how fast it was ------------------------------------------------------------------- */
+/* --- speed at a point ------------------------------------------------------------------ */
 
 static enum kl_speed speed_at(const struct kl_transition *transition, const struct kl_map *events,
 			      const struct kl_card_ratio *ratio)
@@ -63,7 +63,7 @@ static enum kl_speed speed_at(const struct kl_transition *transition, const stru
 	return speed != KL_SPEED_NONE ? speed : KL_SPEED_AMBIGUOUS;
 }
 
-/* what noise hides says nothing, unless even the best that it could be is no gain to speak of */
+/* An ambiguous ratio is unsure, unless even its upper bound is within KL_LIFT_GAIN. */
 static enum kl_lift_speed speed_of(enum kl_speed speed, const struct kl_card_ratio *ratio)
 {
 	if (speed == KL_SPEED_FAST)

@@ -7,9 +7,9 @@
 #include "learn/lift_parts.h"
 
 /*
- * Two repositories that lifted the same mechanism each have a card of it. Where their lineages come
- * together, one of the two learns all, and the other becomes a tombstone that names it. Everybody
- * chooses the same.
+ * Two repositories that lifted the same mechanism each have a card for it. When their lineages are
+ * merged, one card gets all evidence and the other is retracted in its favour. The choice does not
+ * depend on the repository.
  */
 
 bool kl_lift_is_lifted(const struct kl_card *card)
@@ -51,12 +51,12 @@ bool kl_lift_outranks(const struct kl_card *left, const struct kl_card *right)
 	return strcmp(left->id, right->id) < 0;
 }
 
-static void swap_text(char **words, char **list)
+static void swap_text(char **left, char **right)
 {
-	char *tmp = *words;
+	char *tmp = *left;
 
-	*words = *list;
-	*list = tmp;
+	*left = *right;
+	*right = tmp;
 }
 
 static void swap_set(struct kl_strvec *left, struct kl_strvec *right)
@@ -77,7 +77,7 @@ int kl_lift_unite(struct kl_card **card, const struct kl_card *twin)
 	theirs->id = kl_strdup((*card)->id);
 	if ((err = kl_card_merge(&all, NULL, NULL, *card, theirs)) < 0)
 		return err;
-	/* its words, and what it gives and asks, stay; rows, conditions and carriers unite */
+	/* keep own texts, provided facts and scope; merge rows, conditions and carriers */
 	own = kl_steal(card);
 	swap_text(&all->intent, &own->intent);
 	swap_text(&all->action, &own->action);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift_useful - finds from measured points the conditions under which a card is worth it */
+/* lift_useful - derives from measured points the conditions under which a card is faster */
 #include <fnmatch.h>
 #include <string.h>
 
@@ -7,47 +7,46 @@
 #include "learn/lift_parts.h"
 
 /*
- * A condition is true wherever it was faster: what is false at one such point is no condition. And
- * there is something that speaks for it: a point where it is false and nothing was gained, a fact
- * that the step made needless, an order that several lineages agree on. What one lineage alone
- * happened to have is none.
+ * A condition must be true at every point that was faster. It also needs support: a point where it
+ * is false and nothing was gained, a fact that the step replaced, or an order that several lineages
+ * share. What only one lineage had is not a condition.
  */
-#define AS_MEASURED "as measured: " /* how they begin; what a person or a model words stays */
+#define AS_MEASURED "as measured: " /* prefix of their texts; texts of others are kept */
 #define MAX_FACTS 3                 /* in one condition */
 #define MAX_SIZES 4
-#define LEAST_POINTS 3 /* that a figure of the state must part */
-#define WIDE 2         /* times: what lies nearer is the same size, across operators */
+#define LEAST_POINTS 3 /* points that a profile figure must separate */
+#define WIDE 2         /* least ratio of sizes that differ, across operators */
 
 struct finder {
-	struct kl_card *c;
-	const struct kl_lifter *l;
-	const struct kl_mechanism *m; /* the card's */
-	const struct kl_lift_points *p;
-	const char *language; /* that is looked at */
+	struct kl_card *card;
+	const struct kl_lifter *lifter;
+	const struct kl_mechanism *mechanism; /* of the card, or NULL */
+	const struct kl_lift_points *points;
+	const char *language; /* the points considered are in this language */
 };
 
 static const struct kl_contract *contract_at(const struct finder *finder, size_t i)
 {
-	return finder->p->v[i].t->from->contract;
+	return finder->points->v[i].t->from->contract;
 }
 
 static bool is_here(const struct finder *finder, size_t i)
 {
-	return kl_lift_is_in(finder->p->v[i].t, finder->language);
+	return kl_lift_is_in(finder->points->v[i].t, finder->language);
 }
 
 static bool is_faster(const struct finder *finder, size_t i)
 {
-	return finder->p->v[i].speed == KL_LIFT_FASTER;
+	return finder->points->v[i].speed == KL_LIFT_FASTER;
 }
 
 static bool not_faster(const struct finder *finder, size_t i)
 {
-	return finder->p->v[i].speed == KL_LIFT_NO_FASTER ||
-	       finder->p->v[i].speed == KL_LIFT_SLOWER;
+	return finder->points->v[i].speed == KL_LIFT_NO_FASTER ||
+	       finder->points->v[i].speed == KL_LIFT_SLOWER;
 }
 
-/* --- into the card ---------------------------------------------------------------------- */
+/* --- adding a condition ----------------------------------------------------------------- */
 
 static bool test_holds(const struct kl_lift_points *points, const char *test)
 {
@@ -58,7 +57,7 @@ static bool test_holds(const struct kl_lift_points *points, const char *test)
 	return true;
 }
 
-/* of the points where it was false and slower the slowest one */
+/* The slowest point that was slower and where the test is false, or NULL. */
 static const struct kl_transition *test_witness(const struct kl_lift_points *points,
 						const char *test)
 {
@@ -76,23 +75,23 @@ static const struct kl_transition *test_witness(const struct kl_lift_points *poi
 	return best ? best->t : NULL;
 }
 
-/* `test` is of one language; what the others do is not said */
+/* Add a condition for finder->language; it does not apply to the card's other languages. */
 static bool add_clause(const struct finder *finder, const char *id, const char *of,
 		       const char *test, const char *text)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s-%s", id, of);
-	KL_AUTO(kl_freep) char *whole = finder->c->scope.languages.n < 2 ?
+	KL_AUTO(kl_freep) char *whole = finder->card->scope.languages.n < 2 ?
 						kl_strdup(test) :
 						kl_asprintf("language != '%s' || %s",
 							    finder->language, test);
 	const struct kl_transition *by;
 
 	if (strlen(whole) > KL_PREDICATE_MAX_TEXT || !kl_slug_ok(name) ||
-	    kl_card_has_pre(finder->c, name) || !test_holds(finder->p, whole))
+	    kl_card_has_pre(finder->card, name) || !test_holds(finder->points, whole))
 		return false;
-	by = test_witness(finder->p, whole);
-	KL_GROW(finder->c->useful.v, finder->c->useful.n + 1, finder->c->useful.alloc);
-	finder->c->useful.v[finder->c->useful.n++] = (struct kl_card_pre){
+	by = test_witness(finder->points, whole);
+	KL_GROW(finder->card->useful.v, finder->card->useful.n + 1, finder->card->useful.alloc);
+	finder->card->useful.v[finder->card->useful.n++] = (struct kl_card_pre){
 		.id = kl_steal(&name),
 		.test = kl_steal(&whole),
 		.text = kl_asprintf(AS_MEASURED "%s", text),
@@ -116,9 +115,9 @@ static char *test_of(const char *fact)
 					    kl_asprintf("trait('%s')", fact + 6);
 }
 
-/* --- what it takes the place of ------------------------------------------------------------ */
+/* --- what the step replaces ---------------------------------------------------------------- */
 
-/* facts that went with the step, and that the mechanism does not bring or take as it happens */
+/* Facts lost with the step, except companions that the mechanism can gain or lose by chance. */
 static void replaced_by(struct kl_strvec *out, const struct kl_transition *transition,
 			const struct kl_mechanism *mechanism)
 {
@@ -132,7 +131,10 @@ static void replaced_by(struct kl_strvec *out, const struct kl_transition *trans
 	}
 }
 
-/* was it there, too, where nothing was gained? "mma" says what "mma.bf16" does */
+/*
+ * Whether the fact was absent wherever nothing was gained. A fact whose prefix is in `all`, such as
+ * "mma.bf16" with "mma", adds nothing.
+ */
 static bool tells_apart(const struct finder *finder, const struct kl_strvec *all, const char *fact)
 {
 	KL_AUTO(kl_freep) char *test = test_of(fact);
@@ -143,9 +145,9 @@ static bool tells_apart(const struct finder *finder, const struct kl_strvec *all
 		if (!strncmp(fact, all->v[i], n) && fact[n] == '.')
 			return false;
 	}
-	for (size_t i = 0; i < finder->p->n; i++)
+	for (size_t i = 0; i < finder->points->n; i++)
 		if (is_here(finder, i) && not_faster(finder, i) &&
-		    kl_lift_truth(finder->p, i, test) != KL_FALSE)
+		    kl_lift_truth(finder->points, i, test) != KL_FALSE)
 			return false;
 	return true;
 }
@@ -157,12 +159,12 @@ static void find_replaced(const struct finder *finder)
 	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT, text = KL_BUF_INIT;
 	bool first = true;
 
-	for (size_t i = 0; i < finder->p->n; i++) {
+	for (size_t i = 0; i < finder->points->n; i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec one = KL_STRVEC_INIT;
 
 		if (!is_here(finder, i) || !is_faster(finder, i))
 			continue;
-		replaced_by(&one, finder->p->v[i].t, finder->m);
+		replaced_by(&one, finder->points->v[i].t, finder->mechanism);
 		if (first)
 			kl_strvec_copy(&all, &one);
 		else
@@ -182,87 +184,92 @@ static void find_replaced(const struct finder *finder)
 	add_clause(finder, "replaces", finder->language, test.ptr, text.ptr);
 }
 
-/* --- what was there before ------------------------------------------------------------------ */
+/* --- what must come before ------------------------------------------------------------------ */
 
-/* did a step of that mechanism come before it in its lineage? */
+/* Whether an earlier step of the lineage has that mechanism. */
 static bool came_after(const struct kl_lifter *lifter, const struct kl_transition *transition,
 		       const char *mechanism)
 {
-	for (const struct kl_transition *other = lifter->t->v; other < transition; other++)
-		if (!strcmp(other->lineage, transition->lineage) && other->step.mechanism &&
-		    !strcmp(other->step.mechanism, mechanism))
+	for (const struct kl_transition *earlier = lifter->t->v; earlier < transition; earlier++)
+		if (!strcmp(earlier->lineage, transition->lineage) && earlier->step.mechanism &&
+		    !strcmp(earlier->step.mechanism, mechanism))
 			return true;
 	return false;
 }
 
-static bool same_case(const struct finder *finder, size_t first, size_t second)
+static bool same_case(const struct finder *finder, size_t left_point, size_t right_point)
 {
-	const struct kl_contract *contract = contract_at(finder, first),
-				 *other = contract_at(finder, second);
-	const struct kl_dims *dims = kl_contract_point(contract, finder->p->v[first].point - 1,
-						       NULL);
-	const struct kl_dims *other_dims = kl_contract_point(other, finder->p->v[second].point - 1,
-							     NULL);
+	const struct kl_contract *left = contract_at(finder, left_point),
+				 *right = contract_at(finder, right_point);
+	const struct kl_dims *left_dims = kl_contract_point(
+		left, finder->points->v[left_point].point - 1, NULL);
+	const struct kl_dims *right_dims = kl_contract_point(
+		right, finder->points->v[right_point].point - 1, NULL);
 
-	for (size_t i = 0; i < dims->n; i++)
-		if (i >= other_dims->n || strcmp(contract->dim_name[i], other->dim_name[i]) != 0)
+	for (size_t i = 0; i < left_dims->n; i++)
+		if (i >= right_dims->n || strcmp(left->dim_name[i], right->dim_name[i]) != 0)
 			return false;
-	return !strcmp(contract->op, other->op) &&
-	       !strcmp(finder->p->v[first].t->dtype, finder->p->v[second].t->dtype) &&
-	       !strcmp(finder->p->v[first].t->platform, finder->p->v[second].t->platform) &&
-	       dims->n == other_dims->n &&
-	       !memcmp(dims->v, other_dims->v, dims->n * sizeof(*dims->v));
+	return !strcmp(left->op, right->op) &&
+	       !strcmp(finder->points->v[left_point].t->dtype,
+		       finder->points->v[right_point].t->dtype) &&
+	       !strcmp(finder->points->v[left_point].t->platform,
+		       finder->points->v[right_point].t->platform) &&
+	       left_dims->n == right_dims->n &&
+	       !memcmp(left_dims->v, right_dims->v, left_dims->n * sizeof(*left_dims->v));
 }
 
-/* the same case, once with it and faster, once without it and not */
+/* Whether a point without the fact was not faster, while a faster one is of the same case. */
 static bool has_contrast(const struct finder *finder, const char *test)
 {
-	for (size_t i = 0; i < finder->p->n; i++) {
+	for (size_t i = 0; i < finder->points->n; i++) {
 		if (!is_here(finder, i) || !not_faster(finder, i) ||
-		    kl_lift_truth(finder->p, i, test) != KL_FALSE)
+		    kl_lift_truth(finder->points, i, test) != KL_FALSE)
 			continue;
-		for (size_t k = 0; k < finder->p->n; k++)
+		for (size_t k = 0; k < finder->points->n; k++)
 			if (is_here(finder, k) && is_faster(finder, k) && same_case(finder, i, k))
 				return true;
 	}
 	return false;
 }
 
-/* several lineages agree, and it was there nowhere that nothing was gained */
+/* Whether several lineages had the fact where faster, and none where nothing was gained. */
 static bool has_order(const struct finder *finder, const char *fact, const char *test)
 {
 	const char *lineage = NULL;
 	bool several = false;
 
-	if (kl_strvec_has(&finder->c->scope.requires, fact))
-		return false; /* the card says more than that already */
-	for (size_t i = 0; i < finder->p->n; i++) {
+	if (kl_strvec_has(&finder->card->scope.requires, fact))
+		return false; /* the card requires it already */
+	for (size_t i = 0; i < finder->points->n; i++) {
 		if (!is_here(finder, i))
 			continue;
-		if (not_faster(finder, i) && kl_lift_truth(finder->p, i, test) != KL_FALSE)
+		if (not_faster(finder, i) && kl_lift_truth(finder->points, i, test) != KL_FALSE)
 			return false;
 		if (is_faster(finder, i)) {
-			several |= lineage && strcmp(lineage, finder->p->v[i].t->lineage) != 0;
-			lineage = finder->p->v[i].t->lineage;
+			several |= lineage && strcmp(lineage, finder->points->v[i].t->lineage) != 0;
+			lineage = finder->points->v[i].t->lineage;
 		}
 	}
 	return several;
 }
 
-/* the first fact that a mechanism is known by which was there wherever it was faster; NULL: none */
+/*
+ * The mechanism's first primary fact that was present wherever the card was faster. NULL if there
+ * is none, or if a step of the mechanism did not come before each of these points.
+ */
 static const char *fact_before(const struct finder *finder, const struct kl_mechanism *mechanism)
 {
-	for (size_t i = 0; i < finder->p->n; i++)
+	for (size_t i = 0; i < finder->points->n; i++)
 		if (is_here(finder, i) && is_faster(finder, i) &&
-		    !came_after(finder->l, finder->p->v[i].t, mechanism->name))
+		    !came_after(finder->lifter, finder->points->v[i].t, mechanism->name))
 			return NULL;
 	for (size_t k = 0; k < mechanism->primary.n; k++) {
 		KL_AUTO(kl_freep) char *test = test_of(mechanism->primary.v[k]);
 		bool all = true;
 
-		for (size_t i = 0; all && i < finder->p->n; i++)
+		for (size_t i = 0; all && i < finder->points->n; i++)
 			all = !is_here(finder, i) || !is_faster(finder, i) ||
-			      kl_lift_truth(finder->p, i, test) == KL_TRUE;
+			      kl_lift_truth(finder->points, i, test) == KL_TRUE;
 		if (all)
 			return mechanism->primary.v[k];
 	}
@@ -274,9 +281,10 @@ static bool find_before(const struct finder *finder)
 	KL_AUTO(kl_strvec_release) struct kl_strvec facts = KL_STRVEC_INIT, tests = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT, text = KL_BUF_INIT;
 
-	for (size_t i = 0; i < finder->l->mechanisms.n && facts.n < MAX_FACTS; i++) {
-		const struct kl_mechanism *mechanism = &finder->l->mechanisms.m[i];
-		const char *fact = mechanism == finder->m ? NULL : fact_before(finder, mechanism);
+	for (size_t i = 0; i < finder->lifter->mechanisms.n && facts.n < MAX_FACTS; i++) {
+		const struct kl_mechanism *mechanism = &finder->lifter->mechanisms.m[i];
+		const char *fact = mechanism == finder->mechanism ? NULL :
+								    fact_before(finder, mechanism);
 		KL_AUTO(kl_freep) char *one = fact ? test_of(fact) : NULL;
 
 		if (fact && !kl_strvec_has(&facts, fact) &&
@@ -295,21 +303,21 @@ static bool find_before(const struct finder *finder)
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* points that compare: NULL, any */
+/* Which points are compared; NULL: any. */
 struct frame {
 	const char *op, *dtype, *platform;
 };
 
-/* on which side of what it was faster; millionths */
+/* A threshold between points with and without a gain; values of `key` in millionths. */
 struct parting {
 	const char *key;
-	bool above;
-	int64_t gain, none;
+	bool above;         /* the gains are at greater values */
+	int64_t gain, none; /* nearest value with and without a gain */
 };
 
 static bool is_in(const struct finder *finder, const struct frame *frame, size_t i)
 {
-	const struct kl_lift_point *point = &finder->p->v[i];
+	const struct kl_lift_point *point = &finder->points->v[i];
 
 	return is_here(finder, i) && (is_faster(finder, i) || not_faster(finder, i)) &&
 	       (!frame->op || !strcmp(contract_at(finder, i)->op, frame->op)) &&
@@ -318,19 +326,20 @@ static bool is_in(const struct finder *finder, const struct frame *frame, size_t
 }
 
 /*
- * is one known by that key wherever it was measured, and all gains lie on one side of all others?
+ * Whether the key separates the points of a frame: it has a value at each of them, and all gains
+ * lie on one side of all others.
  */
 static bool parts_points(struct parting *out, const struct finder *finder,
 			 const struct frame *frame, const char *key)
 {
 	int64_t least[2] = { INT64_MAX, INT64_MAX }, most[2] = { INT64_MIN, INT64_MIN }, value;
 
-	for (size_t i = 0; i < finder->p->n; i++) {
+	for (size_t i = 0; i < finder->points->n; i++) {
 		int side = is_faster(finder, i);
 
 		if (!is_in(finder, frame, i))
 			continue;
-		if (!kl_known_number(&value, &kl_lift_stand(finder->p, i)->known, key))
+		if (!kl_known_number(&value, &kl_lift_stand(finder->points, i)->known, key))
 			return false;
 		least[side] = value < least[side] ? value : least[side];
 		most[side] = value > most[side] ? value : most[side];
@@ -351,7 +360,7 @@ static bool is_wide(const struct parting *parting)
 	return small <= large / WIDE;
 }
 
-/* "K > 64 || N > 64": false only where all are as small as they were where nothing was gained */
+/* "K > 64 || N > 64": false only if no value is past its bound `none`. */
 static void write_test(struct kl_buf *out, const struct parting *parting, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -387,14 +396,12 @@ static bool add_parting(const struct finder *finder, const char *id, const char 
 	return add_clause(finder, id, of, test.ptr, text.ptr);
 }
 
-/*
- * the dims of one operator: what else differs from size to size is less than from kernel to kernel
- */
+/* Compare dims within one operator: kernels of different operators differ in more than size. */
 static bool find_dims(const struct finder *finder, size_t at)
 {
 	const struct kl_contract *contract = contract_at(finder, at);
-	const struct frame frame = { contract->op, finder->p->v[at].t->dtype,
-				     finder->p->v[at].t->platform };
+	const struct frame frame = { contract->op, finder->points->v[at].t->dtype,
+				     finder->points->v[at].t->platform };
 	struct parting partings[MAX_SIZES];
 	size_t n = 0;
 
@@ -411,7 +418,7 @@ static bool has_several_ops(const struct finder *finder, const struct frame *fra
 {
 	const char *op = NULL;
 
-	for (size_t i = 0; i < finder->p->n; i++) {
+	for (size_t i = 0; i < finder->points->n; i++) {
 		if (!is_in(finder, frame, i))
 			continue;
 		if (op && strcmp(op, contract_at(finder, i)->op))
@@ -421,12 +428,12 @@ static bool has_several_ops(const struct finder *finder, const struct frame *fra
 	return false;
 }
 
-/* across operators, by the roles of dims: if one alone parts them, and by far */
+/* Compare extents across operators, if exactly one role separates the points, and clearly. */
 static bool find_extent(const struct finder *finder, size_t at)
 {
-	const struct frame frame = { NULL, finder->p->v[at].t->dtype,
-				     finder->p->v[at].t->platform };
-	const struct kl_strvec *roles = &finder->l->tax->roles;
+	const struct frame frame = { NULL, finder->points->v[at].t->dtype,
+				     finder->points->v[at].t->platform };
+	const struct kl_strvec *roles = &finder->lifter->tax->roles;
 	KL_AUTO(kl_freep) char *found = NULL;
 	struct parting best = { 0 };
 
@@ -448,15 +455,15 @@ static bool find_extent(const struct finder *finder, size_t at)
 	       add_parting(finder, "extent", finder->language, NULL, &best, 1);
 }
 
-/* how busy the device was before */
+/* Compare profile figures of the state before: how busy the device was. */
 static bool find_figure(const struct finder *finder, size_t at)
 {
 	static const char *const figure[] = { "sol.dram", "sol.compute", "occupancy" };
-	const struct frame frame = { NULL, NULL, finder->p->v[at].t->platform };
+	const struct frame frame = { NULL, NULL, finder->points->v[at].t->platform };
 	struct parting parting, best = { 0 };
 	size_t n = 0;
 
-	for (size_t i = 0; i < finder->p->n; i++)
+	for (size_t i = 0; i < finder->points->n; i++)
 		n += is_in(finder, &frame, i);
 	for (size_t i = 0; n >= LEAST_POINTS && i < KL_ARRAY_SIZE(figure); i++) {
 		if (!parts_points(&parting, finder, &frame, figure[i]))
@@ -475,23 +482,23 @@ static bool at_each_gain(const struct finder *finder, find_fn *find)
 {
 	bool some = false;
 
-	for (size_t i = 0; i < finder->p->n; i++)
+	for (size_t i = 0; i < finder->points->n; i++)
 		if (is_here(finder, i) && is_faster(finder, i))
 			some |= find(finder, i);
 	return some;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- all conditions --------------------------------------------------------------------------- */
 
 static void find_in_language(const struct finder *finder)
 {
 	bool some = false;
 
-	for (size_t i = 0; i < finder->p->n; i++)
+	for (size_t i = 0; i < finder->points->n; i++)
 		some |= is_here(finder, i) && is_faster(finder, i);
 	if (!some)
 		return;
-	if (finder->m)
+	if (finder->mechanism)
 		find_replaced(finder);
 	some = find_before(finder);
 	if (!at_each_gain(finder, find_dims) && !at_each_gain(finder, find_extent) && !some)
@@ -499,7 +506,8 @@ static void find_in_language(const struct finder *finder)
 }
 
 /*
- * those of an earlier lift: all anew if all their evidence is here, else what is contradicted goes
+ * Drop measured conditions of an earlier lift: all of them if all evidence is loaded and they can
+ * be derived again, otherwise those that a point contradicts.
  */
 static void drop_measured(struct kl_card *card, const struct kl_lift_points *points)
 {
@@ -525,11 +533,12 @@ void kl_lift_useful(struct kl_card *card, const struct kl_lifter *lifter)
 {
 	KL_AUTO(kl_lift_points_release) struct kl_lift_points points = { 0 };
 	struct finder finder = {
-		.c = card,
-		.l = lifter,
-		.p = &points,
-		.m = card->mechanism ? kl_mechanisms_find(&lifter->mechanisms, card->mechanism) :
-				       NULL,
+		.card = card,
+		.lifter = lifter,
+		.points = &points,
+		.mechanism = card->mechanism ?
+				     kl_mechanisms_find(&lifter->mechanisms, card->mechanism) :
+				     NULL,
 	};
 
 	if (kl_lift_points(&points, lifter, card) < 0) {

@@ -48,21 +48,21 @@ void kl_transitions_release(struct kl_transitions *transitions)
 	kl_map_release(&transitions->events);
 }
 
-/* --- a lineage, wherever it lies ------------------------------------------------------- */
+/* --- the source of a lineage ----------------------------------------------------------- */
 
 struct source {
 	struct kl_transitions *t;
 	struct kl_repo *repo;
-	const struct kl_map *notes; /* of a directory; NULL: those of the repository */
+	const struct kl_map *notes; /* notes of an exported directory; NULL: the repository's */
 	char *lineage;
-	const git_oid *commit; /* K_0 ... */
+	const git_oid *commit; /* K_0, K_1, ... */
 	size_t n;
 	struct kl_strvec had;      /* features of the state before */
-	struct kl_surface *before; /* and its files */
+	struct kl_surface *before; /* surface of the state before */
 	char before_surface[KL_DIGEST_HEX];
 };
 
-/* every good event of a commit goes into the common map; the ids come out, in order */
+/* Add the trusted events of a commit to the common map, and their ids in order to `ids`. */
 static int events_of(struct kl_strvec *ids, struct source *source, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
@@ -102,8 +102,8 @@ static bool is_gate(const struct kl_event *event, enum kl_verdict verdict)
 }
 
 /*
- * of a state's events the newest that passed and, where `vs` is given, was compared with that
- * surface
+ * The newest passing event of a surface among `ids`, or NULL. If `vs` is given, it must compare
+ * with that surface.
  */
 static const struct kl_event *pick_event(const struct source *source, const struct kl_strvec *ids,
 					 const char *surface, const char *vs)
@@ -134,7 +134,7 @@ static void note_left_out(struct source *source, const struct kl_step *step, con
 			step->action ? step->action : "-", why);
 }
 
-/* a trailer is nobody's words */
+/* First line of the message's body; "" if that is a trailer. */
 static char *first_line(const char *message)
 {
 	const char *text = strstr(message, "\n\n");
@@ -154,7 +154,7 @@ static int read_surface(struct kl_surface **out, git_oid *tree, struct source *s
 	return err < 0 ? err : kl_surface_from_tree(out, source->repo, tree, "");
 }
 
-/* K_i' and what the gate says of it, where it was derived in isolation */
+/* Read K_i' and its event. It becomes `to` if it was derived in isolation and confirmed. */
 static int read_rederived(struct kl_transition *transition, git_oid *tree, struct source *source,
 			  const git_oid *commit)
 {
@@ -187,7 +187,7 @@ static int diff_states(struct kl_transition *transition, struct source *source, 
 	return err;
 }
 
-/* the state that was just read is the one before, now */
+/* Make the state just read the state before. Takes `at`. */
 static void move_on(struct source *source, struct kl_surface *at, const struct kl_event *event)
 {
 	kl_surface_free(source->before);
@@ -203,7 +203,7 @@ static void add_transition(struct source *source, struct kl_transition *transiti
 	*transition = (struct kl_transition){ 0 };
 }
 
-/* tau_i, once K_i's files and events are read */
+/* Fill tau_i, once K_i's surface and events are read. */
 static int make_transition(struct kl_transition *transition, struct source *source, size_t i,
 			   const struct kl_commit *commit, const struct kl_strvec *ids,
 			   const struct kl_surface *at, const struct kl_event *state)
@@ -268,20 +268,20 @@ static int read_step(struct source *source, size_t i)
 static int read_refusal(git_oid *next, bool *more, struct source *source, const git_oid *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
-	KL_AUTO(kl_commit_release) struct kl_commit other = { 0 };
+	KL_AUTO(kl_commit_release) struct kl_commit parsed = { 0 };
 	struct kl_refusal refusal = { .lineage = kl_strdup(source->lineage), .commit = *commit };
-	int err = kl_repo_commit_read(&other, source->repo, commit);
+	int err = kl_repo_commit_read(&parsed, source->repo, commit);
 
 	if (!err)
-		err = kl_step_parse(&refusal.step, source->lineage, other.message);
+		err = kl_step_parse(&refusal.step, source->lineage, parsed.message);
 	if (!err)
 		err = events_of(&ids, source, commit);
-	refusal.said = first_line(err ? "" : other.message);
-	*more = !err && other.nparent > 1;
-	if (!err && other.nparent)
-		refusal.on = other.parent[0];
+	refusal.said = first_line(err ? "" : parsed.message);
+	*more = !err && parsed.nparent > 1;
+	if (!err && parsed.nparent)
+		refusal.on = parsed.parent[0];
 	if (*more)
-		*next = other.parent[1];
+		*next = parsed.parent[1];
 	for (size_t i = 0; i < ids.n && !refusal.event; i++) {
 		const struct kl_event *event = kl_map_get(&source->t->events, ids.v[i]);
 

@@ -32,7 +32,7 @@ void kl_witness_release(struct kl_witness *witness)
 	free(witness->cannot);
 }
 
-/* what belongs to one condition */
+/* Release the results of one condition. */
 static void forget_results(struct kl_witness_search *search)
 {
 	kl_clauses_release(&search->clauses);
@@ -72,7 +72,7 @@ static bool asks_for(const char *test, const char *prefix)
 	return false;
 }
 
-/* is the condition about this kernel at all, and true of it? */
+/* Whether the condition applies to this kernel and is true for it. */
 static bool is_about(struct kl_witness_search *search, struct kl_target *at, size_t i)
 {
 	KL_AUTO(kl_freep) char *test = kl_clauses_one(&search->clauses, i);
@@ -110,7 +110,7 @@ static bool is_evidence(const struct kl_card *card, const struct kl_transition *
 	return false;
 }
 
-/* are all kernels of the card here? One that is not may need what those that are do not */
+/* Whether all kernels of the card are loaded: a missing one could need the clause. */
 static bool all_here(const struct kl_witness_search *search)
 {
 	size_t n = 0;
@@ -135,14 +135,16 @@ static int ask_clause(struct kl_witness_search *search, size_t i)
 		clause->unsure = true;
 		free(clause->why);
 		clause->why = kl_strdup(
-			"right without it, but not all kernels that it was learned from are here");
+			"right without it, but not all kernels that the card was learned "
+			"from are here");
 	}
-	/* a kernel that nobody could ask may need it */
+	/* a kernel that could not be judged could need it */
 	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !clause->unsure)
 		clause->end = KL_WITNESS_PASSES;
 	if (!clause->why && clause->end == KL_WITNESS_OPEN && !search->o->dry)
 		clause->why = kl_strdup(
-			"none of the kernels that it was learned from is here, or is one to ask");
+			"none of the kernels that the card was learned from is here and can be "
+			"tested");
 	return err;
 }
 
@@ -233,7 +235,7 @@ static int seek_card(struct kl_witness_search *search, const char *id)
 
 		if (find_open(&at, search->card, pres.v[i]))
 			err = seek_pre(search, at);
-		if (!err) /* it may have changed */
+		if (!err) /* the library's card may have changed */
 			err = read_card(search, id);
 	}
 	return err;

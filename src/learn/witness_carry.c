@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-#define MAX_STATES 3 /* that are tried for one clause */
+#define MAX_STATES 3 /* tried for one clause */
 
-/* is it the clause that is false of the state before the step, and nothing else? */
+/* Whether clause i, and no other, is false for the state before the step. */
 static int is_false(bool *yes, struct kl_witness_search *search,
 		    const struct kl_transition *transition, size_t i)
 {
@@ -40,7 +40,7 @@ static int apply_carrier(struct kl_surface **out, struct kl_witness_search *sear
 				});
 }
 
-/* what came of all states: of those that are right and of those that are wrong the first */
+/* The first state that passed and the first that failed. */
 struct carried {
 	struct kl_judgement *right, *wrong;
 	char *right_at, *wrong_at;
@@ -54,7 +54,7 @@ static void carried_release(struct carried *carried)
 	free(carried->wrong_at);
 }
 
-/* takes the verdict */
+/* Record a verdict; takes *judgements if it is the first of its kind. */
 static int take_verdict(struct carried *carried, struct kl_witness_search *search,
 			struct kl_witness_clause *clause, const struct kl_transition *transition,
 			const struct kl_surface *made, struct kl_judgement **judgements)
@@ -65,7 +65,7 @@ static int take_verdict(struct carried *carried, struct kl_witness_search *searc
 
 	if (!kl_witness_is_there(search->card, &(*judgements)->event->facts.features)) {
 		kl_witness_leave_open(clause,
-				      "the carrier did not bring there what the card provides");
+				      "the carrier's edit does not add what the card provides");
 		return 0;
 	}
 	if (!pass && !kl_witness_ran((*judgements)->event->failure)) {
@@ -103,16 +103,14 @@ static int try_on(struct carried *carried, struct kl_witness_search *search,
 	return take_verdict(carried, search, clause, transition, made, &judgement);
 }
 
-/*
- * states differ in other things, too: only what is so of all of them says something of the clause
- */
+/* States differ in more than this clause, so conclude only if all of them agree. */
 static void conclude_clause(struct carried *carried, struct kl_witness_search *search,
 			    struct kl_witness_clause *clause)
 {
-	if (carried->right && carried->wrong) { /* says more than what was said of points */
+	if (carried->right && carried->wrong) { /* replaces a reason set for points */
 		free(clause->why);
 		clause->why = kl_strdup(
-			"the carrier is right on one such state, and wrong on another");
+			"the carrier's edit is right on one such state and wrong on another");
 	} else if (carried->wrong) {
 		kl_witness_fails(search, clause, carried->wrong, kl_steal(&carried->wrong_at));
 	} else if (carried->right) {

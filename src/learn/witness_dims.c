@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-/* where among the new points did it fail? -1: elsewhere; a launch fails before the first one */
+/* The new point at which it failed, or -1; a failed launch counts as the first one. */
 static int failed_where(const struct kl_widening *widening, const struct kl_judgement *judgement)
 {
 	const json_t *failure = json_object_get(judgement->event->correct, "failure");
@@ -24,9 +24,9 @@ static bool may_count(struct kl_witness_clause *clause, const struct kl_widening
 		kl_witness_leave_open(clause, judgement->event->message);
 	else if (launch && strstr(judgement->event->message, "does not hold"))
 		kl_witness_leave_open(
-			clause, "its launch plan itself refuses such a point: nothing was run");
+			clause, "the launch plan itself refuses such a point: nothing was run");
 	else if (failed_where(widening, judgement) < 0)
-		kl_witness_leave_open(clause, "it failed where the condition holds, too");
+		kl_witness_leave_open(clause, "it also failed where the condition holds");
 	else
 		return true;
 	clause->unsure = true;
@@ -34,7 +34,8 @@ static bool may_count(struct kl_witness_clause *clause, const struct kl_widening
 }
 
 /*
- * the state before must be right there: it has all of the kernel but the step, and the same oracle
+ * The control: the state before must pass there, since it has the same oracle and differs from the
+ * kernel only by the step.
  */
 static int run_control(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       struct kl_gate *gate, const struct kl_transition *transition,
@@ -48,7 +49,7 @@ static int run_control(struct kl_witness_search *search, struct kl_witness_claus
 	if (err < 0 || !before)
 		return err;
 	if (!kl_witness_passed(before) && failed_where(widening, before) <= at) {
-		kl_witness_leave_open(clause, "the state before the step fails there, too");
+		kl_witness_leave_open(clause, "the state before the step also fails there");
 		return 0;
 	}
 	point = kl_witness_point_words(widening->to->contract, &widening->point[at]);
@@ -77,7 +78,7 @@ int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_cla
 					      .i = i,
 				      });
 
-	if (err == KL_ENO) { /* of this kernel there is nothing to ask */
+	if (err == KL_ENO) { /* nothing can be tested with this kernel */
 		kl_witness_leave_open(clause, kl_error_last());
 		kl_error_clear();
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* witness_judge - runs the gate for a clause, and counts what its verdict shows */
+/* witness_judge - runs the gate for a clause and records the verdict */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,9 @@ int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, cons
 			   });
 	if (!err && kl_gate_is_remote(gate)) {
 		kl_gate_free(gate);
-		err = kl_error(KL_ECANNOT, "the gate judges elsewhere, and has to answer at once");
+		err = kl_error(
+			KL_ECANNOT,
+			"the gate's runner is remote, but witnesses need one that answers at once");
 	}
 	if (err < 0)
 		return err;
@@ -41,13 +43,13 @@ int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, cons
 	return 0;
 }
 
-/* no verdict here and now: the clause stays as it was, whatever another kernel's pass would say */
+/* Errors that mean no verdict here and now; the clause stays open even if another kernel passes. */
 static bool is_open(int err)
 {
 	return err == KL_ECANNOT || err == KL_ENO || err == KL_EINVALID;
 }
 
-/* the first reason is that of the nearest kernel and platform */
+/* The first reason is kept: it is that of the nearest kernel and platform. */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why)
 {
 	size_t n = strcspn(why, "\n");
@@ -55,9 +57,10 @@ void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why)
 	if (clause->why)
 		return;
 	clause->why = kl_strndup(why, n < MAX_WHY ? n : MAX_WHY);
-	for (unsigned char *bytes = (unsigned char *)clause->why; *bytes; bytes++)
-		if (*bytes < 0x20 || *bytes >= 0x7f) /* from a compiler; for terminals, commits */
-			*bytes = ' ';
+	for (unsigned char *at = (unsigned char *)clause->why; *at; at++)
+		if (*at < 0x20 ||
+		    *at >= 0x7f) /* compiler output, shown on terminals and in commits */
+			*at = ' ';
 }
 
 int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause *clause, int err)
@@ -74,7 +77,6 @@ int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause
 	return 0;
 }
 
-/* `*judgements` NULL: no verdict, and the clause says why; `runs`: it is known to compile */
 int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search *search,
 		     struct kl_witness_clause *clause, struct kl_gate *gate,
 		     const struct kl_surface *surface, bool runs)
@@ -113,9 +115,7 @@ bool kl_witness_passed(const struct kl_judgement *judgement)
 	return judgement->event->verdict == KL_VERDICT_PASS;
 }
 
-/*
- * is what the card brings in the machine code? Of claims that only a reader can check nobody knows.
- */
+/* Traits cannot be checked in machine code, so they are not counted. */
 bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *features)
 {
 	size_t n = 0;
@@ -130,7 +130,6 @@ bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *fea
 	return n > 0;
 }
 
-/* it ran, and was wrong */
 bool kl_witness_ran(enum kl_failure failure)
 {
 	return failure == KL_FAILURE_HANG || failure == KL_FAILURE_FAULT ||
@@ -157,7 +156,7 @@ void kl_witness_fails(struct kl_witness_search *search, struct kl_witness_clause
 	kl_map_put(&search->events, clause->event, kl_event_ref(judgement->event));
 }
 
-/* the first one that shows it is named */
+/* The first passing kernel is recorded. */
 void kl_witness_passes(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       const struct kl_judgement *judgement, char *at)
 {

@@ -7,40 +7,40 @@
 #include "learn/witness.h"
 #include "retrieve/target.h"
 
-/* witness_parts - what the files of witness share. Inside src/learn only. */
+/* witness_parts - structures and functions shared by the witness files. Inside src/learn only. */
 #define KL_WITNESS_POINTS 4
 
 /* --- where a clause is false (witness_widen.c) ------------------------------------------------ */
 
-/** The same kernels under a contract that promises what the clause rules out. */
+/** The two kernels of a step under a contract that allows points where the clause is false. */
 struct kl_widening {
 	struct kl_surface *to, *from; /* K_i and K_{i-1}; owned */
 	struct kl_dims point[KL_WITNESS_POINTS];
 	size_t n;
-	size_t first;             /* their place among the contract's points */
+	size_t first;             /* index of the first new point among the contract's points */
 	char *words;              /* "rows = 1, cols = 5; ..." */
-	struct kl_strvec dropped; /* what the domain promised no longer */
+	struct kl_strvec dropped; /* conditions removed from the domain */
 };
 
 struct kl_widen_of {
 	const struct kl_surface *to, *from;
 	struct kl_target *at; /* K_i's */
 	const struct kl_clauses *clauses;
-	/* the clause that is to be false; the others are to be true */
+	/* index of the clause that must be false; the others must be true */
 	size_t i;
 };
 
-/** KL_ENO with the reason: there is no such point, or no such contract. */
+/** KL_ENO: there is no such point or contract; the message has the reason. */
 int kl_widen(struct kl_widening *out, const struct kl_widen_of *of);
 void kl_widening_release(struct kl_widening *widening);
-/** Which of the new points an id of a result ("also8") names; -1: none of them. */
+/** Index of the new point that a result names ("also8"), or -1. */
 int kl_widening_which(const struct kl_widening *widening, const char *id);
 /** "rows = 1, cols = 5"; caller frees. */
 char *kl_witness_point_words(const struct kl_contract *contract, const struct kl_dims *dims);
 
 /* --- one condition of one card ---------------------------------------------------------------- */
 
-/* "": where this machine judges */
+/* A gate session; platform "" is the default one of this machine. */
 struct kl_witness_session {
 	char *platform;
 	struct kl_gate *gate;
@@ -51,15 +51,15 @@ struct kl_witness_search {
 	struct kl_witness *out;
 	struct kl_witness_session *gate;
 	size_t ngate, gate_alloc;
-	char *no_device;             /* what a worker said: nothing for a GPU is judged here */
-	struct kl_card *card;        /* as the library has it */
-	struct kl_witness_result *r; /* of the condition that is asked for */
+	char *no_device; /* the worker's error if it has no GPU; then no device code is judged */
+	struct kl_card *card;        /* the card as the library has it */
+	struct kl_witness_result *r; /* of the current condition */
 	struct kl_clauses clauses;
-	struct kl_keep keep;  /* what was judged of it */
+	struct kl_keep keep;  /* commits judged for the current condition */
 	struct kl_map events; /* id -> struct kl_event *, owned */
 };
 
-/* Each asks one clause of one kernel, K_i, or of states; what came of it stands in the clause. */
+/* Each tests one clause, with one kernel K_i or with states, and records the outcome in it. */
 int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			 const struct kl_transition *transition, struct kl_target *at,
 			 size_t i); /* witness_dims.c */
@@ -67,49 +67,55 @@ int kl_witness_on_platforms(struct kl_witness_search *search, struct kl_witness_
 			    const struct kl_transition *transition, const struct kl_target *at,
 			    size_t i);                                 /* witness_port.c */
 int kl_witness_by_carrier(struct kl_witness_search *search, size_t i); /* witness_carry.c */
-/** Events at hand (witness_past.c) end what clauses they can. */
+/** Decide clauses by existing events (witness_past.c). */
 int kl_witness_at_hand(struct kl_witness_search *search);
-/** The one clause that is false of a target while all others are true; clauses.v.n: none is. */
+/** The only clause that is false for a target, all others being true; clauses.v.n if none is. */
 size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target);
 
-/* --- the gate, and what it says (witness_judge.c) --------------------------------------------- */
+/* --- the gate and its verdicts (witness_judge.c) ---------------------------------------------- */
 
-/** A session for a platform, "": where this machine judges. KL_ECANNOT. */
+/** Get the session for a platform ("": the default), opened once. KL_ECANNOT: no gate here. */
 int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, const char *platform);
 /**
- * A pass or a failure; `*judgements` NULL: neither, and the clause says why. `runs`: it will, since
- * it compiles.
+ * Judge a surface. *judgements is NULL if there is no pass or fail; then the clause has the reason.
+ * `runs`: the surface is known to compile, so that it needs its device.
  */
 int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search *search,
 		     struct kl_witness_clause *clause, struct kl_gate *gate,
 		     const struct kl_surface *surface, bool runs);
-/** No verdict here and now: 0, and the clause is open and unsure; or the error that ends all. */
+/**
+ * Handle an error: if it means no verdict, leave the clause open and return 0; otherwise return it.
+ */
 int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause *clause, int err);
-/** It stays as it was; the first reason is kept, as one plain line. */
+/** Set why the clause is open, unless it is set already; one line of printable ASCII. */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why);
-/** Both take `at`. */
+/** Record a failure or a pass for the clause. Both take ownership of `at`. */
 void kl_witness_fails(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		      const struct kl_judgement *judgement, char *at);
 void kl_witness_passes(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       const struct kl_judgement *judgement, char *at);
 bool kl_witness_passed(const struct kl_judgement *judgement);
-/** Is it the class of a kernel that ran and was wrong? */
+/** Whether the failure is of a kernel that ran and was wrong. */
 bool kl_witness_ran(enum kl_failure failure);
-/** The commit that has t->to. */
+/** The commit that has transition->to. */
 const git_oid *kl_witness_commit(const struct kl_transition *transition);
-/** Are the features that the card brings among these? Of claims alone: false. */
+/**
+ * Whether all features that the card provides are in the list; false if it provides traits only.
+ */
 bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *features);
 
-/* --- what was judged, and what came of it (witness_record.c) -------------------------------- */
+/* --- recording the outcome (witness_record.c) ----------------------------------------------- */
 
 /**
- * The surface, as it was judged, becomes a commit on `parent` that is kept when the card is put;
- * `what` is in words where the condition is false.
+ * Write the judged surface as a commit on `parent`, to be kept when the card is put. `what` says
+ * where the condition is false.
  */
 int kl_witness_keep(struct kl_witness_search *search, const struct kl_transition *transition,
 		    const git_oid *parent, const struct kl_surface *surface,
 		    const struct kl_judgement *judgement, const char *what);
-/** Into the card and the library: one commit. */
+/**
+ * Write the outcome into the card and the library, as one commit. `pre` is an index into `sound`.
+ */
 int kl_witness_put(struct kl_witness_search *search, size_t pre);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* witness_past - witnesses among events that exist: refused edits, trials, materialized work */
+/* witness_past - finds witnesses in existing events: refused edits, trials, materialized work */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +10,20 @@
 
 #define MAX_LINKS 10000
 
-/* An edit that the gate refused, on what it was tried, and what the gate says of it. */
+/* An edit that the gate refused, the state that it was tried on, and its event. */
 struct tried {
 	git_oid commit, on;
 	const struct kl_event *event;
 };
 
-/* an edit that does not compile, or that no plan launches, may only have been clumsy */
+/* Failures to compile or launch do not count: the edit can be wrong for other reasons. */
 static bool may_count(const struct kl_witness_search *search, const struct kl_event *event)
 {
 	return event->verdict == KL_VERDICT_FAIL && kl_witness_ran(event->failure) &&
 	       kl_witness_is_there(search->card, &event->facts.features);
 }
 
-/* the clause that alone is false there; clauses.v.n: none, or more than one */
+/* clauses.v.n if no clause is false, more than one is, or one is unknown */
 size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target)
 {
 	size_t at = search->clauses.v.n;
@@ -41,7 +41,7 @@ size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *
 	return at;
 }
 
-/* the directory of the contract whose surface was judged, in the commit that has it */
+/* Find the directory of the judged surface's contract in its commit. */
 static int find_dir(char **out, struct kl_repo *repo, const git_oid *commit, const char *digest)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT,
@@ -78,7 +78,7 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 		err = kl_repo_tree_of(&tree, search->o->repo, &tried->on);
 	if (!err)
 		err = kl_surface_from_tree(&on, search->o->repo, &tree, dir);
-	if (!err) /* what it was tried on passed: only such states are built on */
+	if (!err) /* edits are only made on states that passed */
 		err = kl_target_of_commit(&target, search->o->tax, search->o->repo, on, &tried->on,
 					  tried->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
@@ -121,7 +121,7 @@ static int look_at_refusals(struct kl_witness_search *search)
 
 /* --- trials, materialized work ---------------------------------------------------------------- */
 
-/* the card's own; not what was looked for here before */
+/* Whether the commit applies this card, other than in an earlier search for witnesses. */
 static bool is_of_card(const struct kl_witness_search *search, const char *message)
 {
 	KL_AUTO(kl_freep) char *skill = kl_trailer_get(message, "Klineage-Skill");
@@ -135,22 +135,22 @@ static bool is_of_card(const struct kl_witness_search *search, const char *messa
 static int look_at_commit(struct kl_witness_search *search, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_commit_release) struct kl_commit other = { 0 };
+	KL_AUTO(kl_commit_release) struct kl_commit parsed = { 0 };
 	char tree[KL_OID_HEX];
-	int err = kl_repo_commit_read(&other, search->o->repo, commit);
+	int err = kl_repo_commit_read(&parsed, search->o->repo, commit);
 
-	if (err < 0 || other.nparent != 1 || !is_of_card(search, other.message))
+	if (err < 0 || parsed.nparent != 1 || !is_of_card(search, parsed.message))
 		return err;
 	if ((err = kl_notes_read(&text, search->o->repo, KL_NOTES_GATE, commit)) < 0)
 		return err;
-	kl_oid_hex(tree, &other.tree);
+	kl_oid_hex(tree, &parsed.tree);
 	for (const char *at = text.ptr; !err && text.len && *at;) {
 		size_t n = strcspn(at, "\n");
 		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
 		if (n && !kl_event_parse(&event, at, n) && !strcmp(event->tree, tree) &&
 		    may_count(search, event))
-			err = look_at(search, &(struct tried){ *commit, other.parent[0], event });
+			err = look_at(search, &(struct tried){ *commit, parsed.parent[0], event });
 		kl_error_clear();
 		at += n + (at[n] == '\n');
 	}
@@ -173,7 +173,7 @@ static int look_at_chain(struct kl_witness_search *search, const git_oid *tip)
 		if (more)
 			at = link.parent[1];
 	}
-	if (err == KL_ENOTFOUND) { /* fsck will say so */
+	if (err == KL_ENOTFOUND) { /* fsck reports missing commits */
 		kl_error_clear();
 		err = 0;
 	}

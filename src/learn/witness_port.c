@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-#define MAX_PLATFORMS 3 /* that lack a capability, of those the nearest */
+#define MAX_PLATFORMS 3 /* nearest platforms that lack a capability */
 
-/* --- capabilities: a platform that lacks one -------------------------------------------------- */
+/* --- platforms that lack a capability --------------------------------------------------------- */
 
 static size_t shared_count(const struct kl_taxonomy *tax, const struct kl_capset *left,
 			   const struct kl_capset *right)
@@ -37,7 +37,10 @@ static bool is_false_on(struct kl_witness_search *search, const struct kl_transi
 	return no;
 }
 
-/* of its kind, nearest first: what else it lacks would fail for its own reasons */
+/*
+ * List platforms of the same kind for which the clause is false, nearest first: on a farther one,
+ * other missing capabilities would make the kernel fail.
+ */
 static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS],
 				struct kl_witness_search *search,
 				const struct kl_transition *transition, const struct kl_target *at,
@@ -64,15 +67,15 @@ static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS]
 }
 
 /*
- * Does this machine run a kernel that is for another platform? One that names its platform needs a
- * device of it, so that only what a compiler says can be asked.
+ * Whether this machine can run a kernel built for another platform. A backend whose kernels name
+ * their platform needs a device of it, so that such a kernel can only be compiled.
  */
 static bool runs_elsewhere(const struct kl_transition *transition)
 {
 	return !kl_backend_of(transition->to->contract)->own_platform;
 }
 
-/* both states there, and the gate that judges them */
+/* Both states ported to a platform, and the gate that judges them. */
 struct ported {
 	struct kl_surface *to, *from;
 	struct kl_gate *gate;
@@ -84,7 +87,7 @@ static void ported_release(struct ported *ported)
 	kl_surface_free(ported->from);
 }
 
-/* *why (owned): what the compiler says against it; NULL: it compiles */
+/* *why (owned) is the first line of the compiler's error, or NULL if the surface compiles. */
 static int does_compile(char **why, struct kl_gate *gate, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_facts_release) struct kl_facts facts = { 0 };
@@ -115,11 +118,11 @@ static int port_state(struct ported *out, struct kl_witness_search *search,
 	    (err = does_compile(&to, out->gate, out->to)) < 0)
 		return err;
 	if (from)
-		return kl_error(KL_ENO, "the state before the step is not for %s either: %.200s",
+		return kl_error(KL_ENO,
+				"the state before the step does not compile for %s either: %.200s",
 				platform, from);
 	if (!to)
-		return kl_error(KL_ENO,
-				"it compiles for %s, and only such a device could tell more",
+		return kl_error(KL_ENO, "it compiles for %s, but testing it needs such a device",
 				platform);
 	return 0;
 }
@@ -131,7 +134,7 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
 	int err;
 
-	/* that it compiles is known; it cannot be run */
+	/* the state before is known to compile, and cannot be run */
 	if (!runs_elsewhere(transition))
 		return kl_witness_keep(search, transition, kl_witness_commit(transition),
 				       ported->to, judgement, platform);
@@ -140,7 +143,7 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 	    !before)
 		return err < 0 ? err : KL_ENO;
 	if (!kl_witness_passed(before)) {
-		kl_witness_leave_open(clause, "the state before the step fails there, too");
+		kl_witness_leave_open(clause, "the state before the step also fails there");
 		return KL_ENO;
 	}
 	if ((err = kl_witness_keep(search, transition, kl_witness_commit(transition), ported->to,
@@ -151,8 +154,8 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 }
 
 /*
- * device code may be too large for another device: what a launch plan says is not about the
- * capability
+ * A failed launch does not count: device code can be too large for the other device, which has
+ * nothing to do with the capability.
  */
 static bool may_count(const struct kl_transition *transition, enum kl_failure failure)
 {
@@ -188,7 +191,7 @@ static int ask_platform(struct kl_witness_search *search, struct kl_witness_clau
 		return err;
 	}
 	if (kl_witness_passed(judgement))
-		kl_witness_leave_open(clause, "there the compiler does it without the mechanism");
+		kl_witness_leave_open(clause, "the compiler does not use the mechanism there");
 	else if (!may_count(transition, judgement->event->failure))
 		kl_witness_leave_open(clause, judgement->event->message);
 	else if (!(err = judge_before(search, clause, transition, &ported, platform, judgement))) {
@@ -208,7 +211,7 @@ int kl_witness_on_platforms(struct kl_witness_search *search, struct kl_witness_
 	int err = 0;
 
 	if (!n)
-		kl_witness_leave_open(clause, "no platform of the table lacks it");
+		kl_witness_leave_open(clause, "no known platform lacks the capability");
 	for (size_t k = 0; !err && k < n && clause->end == KL_WITNESS_OPEN; k++)
 		err = ask_platform(search, clause, transition, platforms[k]->name);
 	return err;

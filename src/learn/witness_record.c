@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* witness_record - records a witness: a commit of what was judged, and the card's new conditions */
+/* witness_record - writes the judged kernel as a commit and updates the card's conditions */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "learn/witness_parts.h"
 #include "walk/step.h"
 
-/* --- what was judged becomes a commit --------------------------------------------------------- */
+/* --- the commit ------------------------------------------------------------------------------- */
 
 static void add_edits(struct kl_tree_edit *edit, struct kl_strvec *paths, const char *dir,
 		      const struct kl_file *file, size_t n)
@@ -34,13 +34,13 @@ static int edit_tree(git_oid *tree, struct kl_repo *repo, const char *dir,
 	return err;
 }
 
-/* all its files: of a state, the contract may differ, and launch plans */
+/* Replace all files of the surface: contract and launch plans can differ from the parent's. */
 static int tree_of(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 		   const struct kl_surface *surface)
 {
 	int err = kl_repo_tree_of(out, repo, parent);
 
-	/* a file may be source and oracle: one set after the other */
+	/* a file can be both source and oracle, so edit one set after the other */
 	if (!err)
 		err = edit_tree(out, repo, surface->dir, surface->file, surface->nfile);
 	if (!err)
@@ -96,7 +96,7 @@ int kl_witness_keep(struct kl_witness_search *search, const struct kl_transition
 			   });
 }
 
-/* --- into the card ---------------------------------------------------------------------------- */
+/* --- the card --------------------------------------------------------------------------------- */
 
 static char *new_id(const struct kl_card *card, const char *id)
 {
@@ -109,7 +109,7 @@ static char *new_id(const struct kl_card *card, const char *id)
 	}
 }
 
-/* takes the strings */
+/* Takes ownership of the strings. */
 static void add_pre(struct kl_card *card, struct kl_card_pre pre)
 {
 	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
@@ -125,7 +125,7 @@ static struct kl_card_pre take_pre(struct kl_card *card, size_t at)
 	return pre;
 }
 
-/* those of one fate as a predicate; all of them are the text that it was */
+/* The clauses with one outcome as a predicate; the old text if all have it, NULL if none. */
 static char *test_of(const struct kl_witness_search *search, const char *test,
 		     enum kl_witness_end end)
 {
@@ -167,7 +167,7 @@ static void add_witnessed(struct kl_card *card, const struct kl_witness_search *
 	add_risk(card, clause, id);
 }
 
-/* a risk violates what is there */
+/* Drop references of risks to a removed condition. */
 static void forget_pre(struct kl_card *card, const char *id)
 {
 	for (size_t i = 0; i < card->risk.n; i++)
@@ -178,8 +178,8 @@ static void forget_pre(struct kl_card *card, const char *id)
 }
 
 /*
- * what is open stays one condition, what is witnessed has one of its own for each event, the rest
- * goes
+ * Open clauses stay one condition, each witnessed clause becomes a condition with its event, and
+ * the others are removed.
  */
 static void change_card(struct kl_card *card, const struct kl_witness_search *search, size_t pre)
 {
@@ -201,7 +201,7 @@ static void change_card(struct kl_card *card, const struct kl_witness_search *se
 	kl_card_normalize(card);
 }
 
-/* --- into the library ------------------------------------------------------------------------- */
+/* --- the library ------------------------------------------------------------------------------ */
 
 static void add_result(struct kl_buf *body, const struct kl_witness_clause *clause)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* witness_widen - a kernel without the clause in contract and plan, and points where it is false */
+/* witness_widen - removes a clause from contract and plan and finds points where it is false */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "learn/witness_parts.h"
 #include "text/yaml_write.h"
 
-/* steps from a judged point, the smallest first; beyond tiles of 256 nothing was seen to matter */
-static const int64_t step[] = {
+/* offsets from a judged point, the smallest first; no kernel was seen to depend on more than 256 */
+static const int64_t offset[] = {
 	1, -1, 2,  -2,  3,  -3,  4,  -4,  5,   -5,   7,   -7,
 	8, -8, 16, -16, 32, -32, 64, -64, 128, -128, 256, -256,
 };
@@ -61,14 +61,16 @@ static struct kl_predicate *parse_predicate(const char *text)
 	return predicate;
 }
 
-/* what is left of a promise that the clause follows from: its other conjuncts */
+/*
+ * If the clause follows from a condition of the domain, keep only the condition's other conjuncts.
+ */
 static void relax_clause(struct kl_strvec *domain, struct kl_strvec *dropped, const char *item,
 			 const char *clause)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *old = parse_predicate(item);
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *now = parse_predicate(clause);
-	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
-	enum kl_relation relation = old && now ? kl_predicate_relation(old, now, &left) :
+	KL_AUTO(kl_strvec_release) struct kl_strvec remaining = KL_STRVEC_INIT;
+	enum kl_relation relation = old && now ? kl_predicate_relation(old, now, &remaining) :
 						 KL_RELATION_OTHER;
 
 	if (relation != KL_RELATION_SAME && relation != KL_RELATION_WEAKER) {
@@ -76,7 +78,7 @@ static void relax_clause(struct kl_strvec *domain, struct kl_strvec *dropped, co
 		return;
 	}
 	kl_strvec_push(dropped, item);
-	kl_strvec_pushv(domain, (const char *const *)left.v);
+	kl_strvec_pushv(domain, (const char *const *)remaining.v);
 }
 
 /* --- the contract's text ---------------------------------------------------------------------- */
@@ -115,7 +117,7 @@ static struct kl_yaml *points_value(const struct kl_contract *contract, const st
 	return seq;
 }
 
-/* as it is, but for `domain` and `also` */
+/* Write the contract with `domain` replaced and points added to `also`. */
 static int write_contract(struct kl_buf *out, const struct kl_surface *surface,
 			  const struct kl_strvec *domain, const struct kl_dims *more, size_t n)
 {
@@ -146,9 +148,9 @@ static int rewrite_contract(struct kl_surface **out, const struct kl_surface *su
 	return err < 0 ? err : kl_surface_with_contract(out, surface, text.ptr, text.len);
 }
 
-/* --- what a launch plan asks for -------------------------------------------------------------- */
+/* --- requirements of a launch plan ------------------------------------------------------------ */
 
-/* a promise like the contract's, in other words: "N % BN == 0" */
+/* Whether a requirement is like one of the contract's domain and uses its keys: "N % BN == 0". */
 static bool is_promise(const char *item, const struct kl_strvec *keys)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = parse_predicate(item);
@@ -170,7 +172,7 @@ static int write_plan(struct kl_buf *out, const struct kl_file *file, const stru
 	int err = kl_yaml_parse(&node, file->path, file->data, file->len);
 
 	if (!err && (node->kind != KL_YAML_MAP || !node->n))
-		err = kl_error(KL_EINVALID, "%s: no launch plan", file->path);
+		err = kl_error(KL_EINVALID, "%s: not a launch plan", file->path);
 	if (err < 0)
 		return err;
 	require = kl_yaml_get(node, "require");
@@ -179,7 +181,7 @@ static int write_plan(struct kl_buf *out, const struct kl_file *file, const stru
 
 		if (item->kind != KL_YAML_SCALAR || !is_promise(item->text, keys))
 			continue;
-		free(item->text); /* in its place what holds everywhere */
+		free(item->text); /* replaced by a condition that always holds */
 		item->text = kl_strdup("1 == 1");
 		item->len = strlen(item->text);
 	}
@@ -187,7 +189,7 @@ static int write_plan(struct kl_buf *out, const struct kl_file *file, const stru
 	return 0;
 }
 
-/* the surface whose plan does not ask for what the clause is about */
+/* Copy the surface, without the launch plan's requirements on the keys of the clause. */
 static int relax_plan(struct kl_surface **out, const struct kl_surface *surface, const char *clause)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = parse_predicate(clause);
@@ -210,15 +212,15 @@ static int relax_plan(struct kl_surface **out, const struct kl_surface *surface,
 
 struct search {
 	const struct kl_widen_of *of;
-	const struct kl_contract *c;
-	struct kl_strvec domain;            /* what is still promised */
-	struct kl_surface *wide;            /* K_i under that, no point more */
-	const struct kl_surface *to, *from; /* as they are, or their plans ask for less */
+	const struct kl_contract *contract;
+	struct kl_strvec domain;            /* the remaining conditions */
+	struct kl_surface *wide;            /* K_i under that domain, without new points */
+	const struct kl_surface *to, *from; /* the originals, or those in `relaxed` */
 	struct kl_surface *relaxed[2];
-	int64_t most;                /* bytes of a point */
-	size_t *order;               /* judged points, the smallest first */
-	bool to_stands, from_stands; /* are their launch plans to make a launch there? */
-	bool required;               /* K_i's plan refused some: its author's word, not tried */
+	int64_t most;                /* bytes of the largest judged point */
+	size_t *order;               /* indices of judged points, the smallest first */
+	bool to_stands, from_stands; /* the launch plan must accept the point */
+	bool required;               /* K_i's plan refused a point by its own requirement */
 };
 
 static void search_release(struct search *search)
@@ -242,16 +244,17 @@ static int64_t point_bytes(const struct kl_contract *contract, const struct kl_d
 
 static void order_points(struct search *search)
 {
-	size_t n = kl_contract_npoints(search->c);
+	size_t n = kl_contract_npoints(search->contract);
 
 	search->order = kl_calloc(n + 1, sizeof(*search->order));
 	for (size_t i = 0; i < n; i++) {
-		int64_t own = point_bytes(search->c, kl_contract_point(search->c, i, NULL));
+		int64_t own = point_bytes(search->contract,
+					  kl_contract_point(search->contract, i, NULL));
 		size_t k = i;
 
-		for (; k &&
-		       point_bytes(search->c,
-				   kl_contract_point(search->c, search->order[k - 1], NULL)) > own;
+		for (; k && point_bytes(search->contract,
+					kl_contract_point(search->contract, search->order[k - 1],
+							  NULL)) > own;
 		     k--)
 			search->order[k] = search->order[k - 1];
 		search->order[k] = i;
@@ -261,7 +264,8 @@ static void order_points(struct search *search)
 }
 
 /*
- * the clause is false there, and nothing else that is known of the card or promised by the contract
+ * Whether only this clause is false at the point: other clauses and the remaining domain must hold,
+ * and the point must not be much larger than the judged ones.
  */
 static bool is_alone(const struct search *search, const struct kl_dims *dims)
 {
@@ -275,10 +279,10 @@ static bool is_alone(const struct search *search, const struct kl_dims *dims)
 		KL_AUTO(kl_freep) char *test = kl_clauses_one(clauses, i);
 		enum kl_truth want = i == search->of->i ? KL_FALSE : KL_TRUE;
 
-		if (kl_target_test_at(search->of->at, test, search->c, dims) != want)
+		if (kl_target_test_at(search->of->at, test, search->contract, dims) != want)
 			return false;
 	}
-	return point_bytes(search->c, dims) <= 2 * search->most;
+	return point_bytes(search->contract, dims) <= 2 * search->most;
 }
 
 static bool clause_stands(struct search *search, const struct kl_surface *surface,
@@ -306,16 +310,16 @@ static bool point_fits(struct search *search, const struct kl_dims *dims)
 
 static void look_around(struct kl_widening *out, struct search *search, size_t max)
 {
-	size_t n = kl_contract_npoints(search->c);
+	size_t n = kl_contract_npoints(search->contract);
 
-	for (size_t k = 0; k < KL_ARRAY_SIZE(step); k++)
+	for (size_t k = 0; k < KL_ARRAY_SIZE(offset); k++)
 		for (size_t at = 0; at < n; at++)
-			for (size_t i = 0; i < search->c->dims.n; i++) {
-				struct kl_dims dims = *kl_contract_point(search->c,
+			for (size_t i = 0; i < search->contract->dims.n; i++) {
+				struct kl_dims dims = *kl_contract_point(search->contract,
 									 search->order[at], NULL);
 				bool known = false;
 
-				dims.v[i] += step[k];
+				dims.v[i] += offset[k];
 				for (size_t j = 0; j < out->n; j++)
 					known |= !memcmp(&out->point[j], &dims, sizeof(dims));
 				if (dims.v[i] < 1 || known || !point_fits(search, &dims))
@@ -326,10 +330,10 @@ static void look_around(struct kl_widening *out, struct search *search, size_t m
 			}
 }
 
-/* where both kernels can be launched; else where this one can */
+/* Prefer points at which both kernels can be launched; otherwise only K_i must be. */
 static void look_wider(struct kl_widening *out, struct search *search)
 {
-	search->to_stands = search->from_stands = kl_backend_of(search->c)->device != NULL;
+	search->to_stands = search->from_stands = kl_backend_of(search->contract)->device != NULL;
 	look_around(out, search, KL_WITNESS_POINTS);
 	search->from_stands = false;
 	if (!out->n && search->to_stands)
@@ -353,12 +357,13 @@ static int find_points(struct kl_widening *out, struct search *search)
 	}
 	if (!out->n && search->required)
 		return kl_error(KL_ENO,
-				"its launch plan itself refuses such points: nothing would be run");
+				"the launch plan itself refuses such points: nothing would be run");
 	search->to_stands = false;
-	if (!out->n) /* what a device cannot launch is a failure, too */
+	if (!out->n) /* a launch that fails is a failure as well */
 		look_around(out, search, 1);
 	return out->n ? 0 :
-			kl_error(KL_ENO, "no point near those that are judged has it alone false");
+			kl_error(KL_ENO,
+				 "no point near the judged ones makes only this clause false");
 }
 
 static void describe_widening(struct kl_widening *out, const struct kl_contract *contract)
@@ -384,30 +389,30 @@ int kl_widen(struct kl_widening *out, const struct kl_widen_of *of)
 {
 	KL_AUTO(search_release) struct search search = {
 		.of = of,
-		.c = of->to->contract,
+		.contract = of->to->contract,
 		.to = of->to,
 		.from = of->from,
 	};
 	KL_AUTO(kl_widening_release) struct kl_widening widening = { 0 };
 	int err;
 
-	for (size_t i = 0; i < search.c->ndomain; i++)
-		relax_clause(&search.domain, &widening.dropped, search.c->domain_text[i],
+	for (size_t i = 0; i < search.contract->ndomain; i++)
+		relax_clause(&search.domain, &widening.dropped, search.contract->domain_text[i],
 			     of->clauses->v.v[of->i]);
 	if ((err = rewrite_contract(&search.wide, of->to, &search.domain, NULL, 0)) < 0)
 		return no_contract(err);
-	if (search.c->nalso + KL_WITNESS_POINTS > KL_MAX_ALSO)
-		return kl_error(KL_ENO, "the contract has too many points for more");
+	if (search.contract->nalso + KL_WITNESS_POINTS > KL_MAX_ALSO)
+		return kl_error(KL_ENO, "the contract has no room for more points");
 	order_points(&search);
 	if ((err = find_points(&widening, &search)) < 0)
 		return err;
-	widening.first = kl_contract_npoints(search.c);
+	widening.first = kl_contract_npoints(search.contract);
 	if ((err = rewrite_contract(&widening.to, search.to, &search.domain, widening.point,
 				    widening.n)) < 0 ||
 	    (err = rewrite_contract(&widening.from, search.from, &search.domain, widening.point,
 				    widening.n)) < 0)
 		return no_contract(err);
-	describe_widening(&widening, search.c);
+	describe_widening(&widening, search.contract);
 	*out = widening;
 	widening = (struct kl_widening){ 0 };
 	return 0;

@@ -8,7 +8,7 @@
 #include "learn/wording_parts.h"
 #include "rewrite/brief.h"
 
-/* a reply has the words alone, or thinks aloud and shows code */
+/* bounds of a reply in tokens: the words only, or with reasoning and code */
 #define SHORT_REPLY 500
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
@@ -35,7 +35,7 @@ bool kl_wording_wants(const struct kl_wording *wording, size_t i)
 	return !wording->lift->v[i].old;
 }
 
-/* --- what is known of a group ---------------------------------------------------------- */
+/* --- the facts of a group -------------------------------------------------------------- */
 
 void kl_wording_group_release(struct kl_wording_group *group)
 {
@@ -49,8 +49,8 @@ void kl_wording_group_release(struct kl_wording_group *group)
 }
 
 /*
- * What a condition must be false of: a step back was refused for what came of it, a step forward
- * for what it was tried on.
+ * Fill the target for which a condition must be false to be witnessed: of a refused backward step
+ * the state that it made, of a forward one the state that it was tried on.
  */
 static int know_refused(struct kl_target *out, const struct kl_wording *wording,
 			const struct kl_refusal *refusal)
@@ -119,7 +119,7 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *word
 		out->refused[n] = &transitions->r[k];
 		out->at[n] = (struct kl_target){ .known = KL_KNOWN_INIT };
 		out->known[n] = know_refused(&out->at[n], wording, &transitions->r[k]) == 0;
-		kl_error_clear(); /* a commit that is not here cannot be a witness by test */
+		kl_error_clear(); /* a step whose commit is missing cannot witness a test */
 		out->nrefused++;
 	}
 	know_features(out);
@@ -155,7 +155,7 @@ static int open_session(struct kl_session **out, const struct kl_wording *wordin
 	return wording->o.open(out, workload, wording->o.payload);
 }
 
-/* 1: the card has its words */
+/* Returns 1 if the card was worded, 0 if there was no usable answer. */
 static int run_conversation(struct kl_driver *driver, struct kl_wording_group *group)
 {
 	const char *reply;
@@ -188,7 +188,7 @@ int kl_wording_do(struct kl_wording *wording, size_t i)
 		return err;
 	wording->asked++;
 	err = run_conversation(&driver, &group);
-	if (err == KL_ENO) { /* no money */
+	if (err == KL_ENO) { /* the budget is spent */
 		give_up(wording, group.r->card, kl_error_last());
 		kl_error_clear();
 		return 0;
@@ -203,7 +203,7 @@ int kl_wording_do(struct kl_wording *wording, size_t i)
 	return 0;
 }
 
-/* --- what it would cost ----------------------------------------------------------------------- */
+/* --- the estimate ----------------------------------------------------------------------------- */
 
 static int add_costs(struct kl_wording_estimate *estimate, struct kl_wording *wording,
 		     const struct kl_strvec *instructions, size_t i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wording_brief - the prompts in which a model is asked to word a card */
+/* wording_brief - the prompts that ask a model to word a card */
 #include <string.h>
 
 #include "learn/wording_parts.h"
@@ -16,15 +16,15 @@ const struct kl_transition *kl_wording_first(const struct kl_wording_group *grou
 	const struct kl_transition *first = group->t[0];
 
 	for (size_t i = 1; i < group->n; i++) {
-		int ch = strcmp(group->t[i]->lineage, first->lineage);
+		int order = strcmp(group->t[i]->lineage, first->lineage);
 
-		if (ch < 0 || (!ch && group->t[i]->step.number < first->step.number))
+		if (order < 0 || (!order && group->t[i]->step.number < first->step.number))
 			first = group->t[i];
 	}
 	return first;
 }
 
-/* what a group is, wherever and whenever it was gated */
+/* Identifies a group by its surfaces, independent of the repository and of measurements. */
 static void group_key(struct kl_buf *out, const struct kl_wording_group *group)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec steps = KL_STRVEC_INIT;
@@ -126,7 +126,7 @@ static void add_step(struct kl_buf *out, const struct kl_wording_group *group, s
 	kl_buf_addch(out, '\n');
 }
 
-/* is it the best of its language? of that the code is shown */
+/* Whether the step is the best of its language; only for that one the code is shown. */
 static bool is_first(const struct kl_wording_group *group, size_t i)
 {
 	for (size_t k = 0; k < i; k++)

@@ -9,7 +9,7 @@
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
 
-#define PLAN "the launch plan" /* of a card that is about it alone (lift_fill.c) */
+#define PLAN "the launch plan" /* construct of a card about the launch plan only (lift_anchor.c) */
 
 static int refuse_wording(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -26,7 +26,7 @@ static int refuse_wording(const char *fmt, ...)
 
 /* --- texts -------------------------------------------------------------------------- */
 
-/* a number with a unit of speed: it would be evidence, and nobody measured it here */
+/* Whether the text has a number with a unit of speed: only measurements can state a speed. */
 static bool tells_speed(const char *text)
 {
 	static const char *const unit[] = {
@@ -39,7 +39,7 @@ static bool tells_speed(const char *text)
 
 		if (!isdigit((unsigned char)*text) || isdigit((unsigned char)*at) || *at == '.')
 			continue;
-		if (!strncmp(at, "\xc3\x97", 2)) /* the sign for times */
+		if (!strncmp(at, "\xc3\x97", 2)) /* U+00D7, the multiplication sign */
 			return true;
 		at += *at == '-' || *at == ' ';
 		for (size_t i = 0; i < KL_ARRAY_SIZE(unit); i++) {
@@ -64,7 +64,7 @@ static int check_text(const char *text, const char *what)
 	return 0;
 }
 
-/* words that are only of the kernels it was learned from are not portable */
+/* A text that names a file of the kernels it was learned from does not apply to others. */
 static int check_portable(const struct kl_wording_group *group, const char *text, const char *what)
 {
 	for (size_t i = 0; i < group->n; i++)
@@ -78,7 +78,7 @@ static int check_portable(const struct kl_wording_group *group, const char *text
 
 /* --- predicates ------------------------------------------------------------------------ */
 
-/* "has(ldg.128)": the member, if the key is a call of that function */
+/* "ldg.128" of "has(ldg.128)"; NULL if the key is not a call of `function`. Caller frees. */
 static char *member_of(const char *key, const char *function)
 {
 	size_t n = strlen(function), len = strlen(key);
@@ -96,7 +96,10 @@ static bool known_somewhere(const struct kl_wording_group *group, const char *ke
 	return false;
 }
 
-/* does the data know what it names? What is closed knows of everything that it is not there. */
+/*
+ * Check that the key is a known fact. For closed functions every member is known, so check those
+ * first.
+ */
 static int check_key(const struct kl_wording_group *group, const char *id, const char *key)
 {
 	KL_AUTO(kl_freep) char *has = member_of(key, "has");
@@ -136,8 +139,8 @@ static int check_names(const struct kl_wording_group *group, const struct kl_wor
 }
 
 /*
- * every step here was accepted: what is false of one is not needed; what is true of none was not
- * seen
+ * All steps of the group were accepted, so a sound test cannot be false for any of them. A test
+ * must be true for at least one; a useful one for a fast one, unless there is only one step.
  */
 static int check_steps(struct kl_wording_group *group, const struct kl_words_pre *pre)
 {
@@ -164,7 +167,7 @@ static int check_steps(struct kl_wording_group *group, const struct kl_words_pre
 
 /* --- labels ------------------------------------------------------------------------------- */
 
-/* "R2": its index; -1 */
+/* The index of a label: 1 for "R2"; -1 if it is not one of n labels of that kind. */
 static long label_number(const char *text, char kind, size_t n)
 {
 	char rest;
@@ -201,7 +204,7 @@ static int find_witness(const struct kl_refusal **out, struct kl_wording_group *
 	return 0;
 }
 
-/* --- into the card --------------------------------------------------------------------------- */
+/* --- adding to the card ---------------------------------------------------------------------- */
 
 static int add_pre(struct kl_card *card, struct kl_wording_group *group,
 		   const struct kl_words_pre *words_pre)
@@ -238,18 +241,18 @@ static int add_pre(struct kl_card *card, struct kl_wording_group *group,
 	return 0;
 }
 
-/* what a risk cites failed so, or was slower */
+/* A cited step must have failed with the risk's class, or been slower. */
 static int cite_events(struct kl_strvec *events, const struct kl_wording_group *group,
 		       const char *word, const char *class_)
 {
-	long rc = label_number(word, 'R', group->nrefused),
-	     turn = label_number(word, 'T', shown_steps(group));
-	const char *was = rc >= 0 ? kl_event_class(group->refused[rc]->event) :
-			  turn >= 0 && kl_lift_speed_of(group->t[turn]) == KL_SPEED_SLOW ?
-				    "slower" :
-				    "";
+	long refused = label_number(word, 'R', group->nrefused),
+	     step = label_number(word, 'T', shown_steps(group));
+	const char *was = refused >= 0 ? kl_event_class(group->refused[refused]->event) :
+			  step >= 0 && kl_lift_speed_of(group->t[step]) == KL_SPEED_SLOW ?
+					 "slower" :
+					 "";
 
-	if (rc < 0 && turn < 0)
+	if (refused < 0 && step < 0)
 		return refuse_wording("a risk cites '%.20s', which is none of the steps shown",
 				      word);
 	if (!*was)
@@ -258,7 +261,8 @@ static int cite_events(struct kl_strvec *events, const struct kl_wording_group *
 	if (strcmp(was, class_))
 		return refuse_wording("a risk of class '%.40s' cites %s, which was '%s'", class_,
 				      word, was);
-	kl_strvec_push(events, rc >= 0 ? group->refused[rc]->event->id : group->t[turn]->event->id);
+	kl_strvec_push(events, refused >= 0 ? group->refused[refused]->event->id :
+					      group->t[step]->event->id);
 	return 0;
 }
 
@@ -308,7 +312,7 @@ static int form_of(enum kl_carrier_form *out, const char *word)
 		word);
 }
 
-/* the best step of the language: it is what the carrier tells of */
+/* The best step in the language; the carrier's `of` cites it. */
 static const struct kl_transition *step_in(const struct kl_wording_group *group,
 					   const char *language)
 {
@@ -355,7 +359,7 @@ static void replace_text(char **field, const char *text)
 	*field = kl_strdup(text);
 }
 
-/* as its reader will see it; the same limits for all */
+/* Write and parse the card, so that the limits of any card apply. */
 static int read_again(struct kl_card **out, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -385,7 +389,7 @@ int kl_wording_check(struct kl_card **out, struct kl_wording_group *group,
 	if (err < 0)
 		return err;
 	replace_text(&card->intent, words->intent);
-	/* what the launch plan alone is about tells cards apart, and stays */
+	/* this construct distinguishes cards about the launch plan only, and is kept */
 	if (strcmp(card->anchor.construct, PLAN))
 		replace_text(&card->anchor.construct, words->construct);
 	replace_text(&card->anchor.acts_on, words->acts_on);

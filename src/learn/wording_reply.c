@@ -32,12 +32,12 @@ void kl_words_release(struct kl_words *words)
 	*words = (struct kl_words){ 0 };
 }
 
-/* "-" stands for nothing */
-static void or_null(char **list)
+/* "-" or an empty text means none. */
+static void or_null(char **text)
 {
-	if (!strcmp(*list, "-") || !**list) {
-		free(*list);
-		*list = NULL;
+	if (!strcmp(*text, "-") || !**text) {
+		free(*text);
+		*text = NULL;
 	}
 }
 

@@ -6,35 +6,35 @@
 #include <stddef.h>
 
 /*
- * wording_reply - a model's reply when it is asked to word a card, strictly parsed
- * (docs/formats.md, "Words of a card"). Form only: whether what it says is so, wording.h finds out
- * from the data.
+ * wording_reply - parses a model's reply with the words of a card, strictly
+ * (docs/formats.md, "Words of a card"). Only the form is checked here; wording.h checks the words
+ * against the data.
  *
  *	err = kl_words_parse(&w, text, len);
  *	if (err == KL_EINVALID)
- *		say kl_error_last() to the model and ask again
+ *		send kl_error_last() to the model and ask again
  *	kl_words_release(&w);
  *
- * Steps are called by the labels that the question gave them: T1, T2 for transitions, R1, R2 for
- * steps that were refused.
+ * The reply refers to steps by the labels of the prompt: T1, T2 for transitions, R1, R2 for refused
+ * steps.
  */
-#define KL_WORDS_MOST 16 /* carriers, conditions, risks: of each */
+#define KL_WORDS_MOST 16 /* most carriers, conditions and risks, each */
 
 struct kl_words_carrier {
 	char *language, *form, *text;
 };
 
 struct kl_words_pre {
-	bool sound; /* else useful */
+	bool sound; /* false: useful */
 	char *id, *text;
-	char *test;    /* NULL: none could be written */
+	char *test;    /* predicate, or NULL */
 	char *witness; /* label, or NULL */
 };
 
 struct kl_words_risk {
 	char *class_, *text;
 	char *violates; /* id of a condition, or NULL */
-	char *events;   /* labels, as they were written: "R1, T2" */
+	char *events;   /* labels as written: "R1, T2" */
 };
 
 struct kl_words {
@@ -45,7 +45,7 @@ struct kl_words {
 	size_t ncarrier, npre, nrisk;
 };
 
-/** KL_EINVALID: a sentence for who wrote it; `out` is released then. */
+/** KL_EINVALID: the message is a sentence for the author of the reply; `out` is not changed. */
 int kl_words_parse(struct kl_words *out, const char *text, size_t len);
 void kl_words_release(struct kl_words *words);
 

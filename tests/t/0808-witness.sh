@@ -115,7 +115,7 @@ test_expect_success 'one commit for each condition, whose message has the events
 '
 
 test_expect_success 'what the kernel before the step needs as well is not the step'"'"'s need' '
-	(learn inherited "m >= 4, n >= 8, n % 8 == 0" "$by_eight" 8 && git for-each-ref refs/heads >before && seek >out && cat out && says "the state before the step fails there, too" out &&
+	(learn inherited "m >= 4, n >= 8, n % 8 == 0" "$by_eight" 8 && git for-each-ref refs/heads >before && seek >out && cat out && says "the state before the step also fails there" out &&
 	pre domain-scale >pre && says "state: assumed" pre && clean)
 '
 
@@ -170,14 +170,14 @@ test_expect_success 'its carrier on a state where the clause is false brings the
 '
 
 test_expect_success 'right on one such state and wrong on another says nothing; where it is right on all of them the clause goes' '
-	(cp -R blocks told && cd told && was=$(git rev-parse klineage/skills) && assume asks "has('"'vec.256'"') && n >= 1" && seek >out && cat out && says "right on one such state, and wrong on another" out &&
+	(cp -R blocks told && cd told && was=$(git rev-parse klineage/skills) && assume asks "has('"'vec.256'"') && n >= 1" && seek >out && cat out && says "right on one such state and wrong on another" out &&
 	pre asks >pre && says "vec.256" pre && git update-ref refs/heads/klineage/skills $was && assume asks "has('"'vec.256'"') && n >= 1" && git update-ref -d refs/heads/klineage/lineage/narrow/x &&
 	seek >out && cat out && says "has('"'vec.256'"'): not needed; wide/x K_0, by the carrier" out && pre asks >pre && says "test: (n >= 1)" pre && says "state: assumed" pre && clean)
 '
 
 test_expect_success 'a clause stays while a kernel that the card was learned from is not here' '
 	(cp -R blocks part && cd part && git klineage lift narrow/x && test "$(card | grep -c "^  - lineage:")" = 2 && assume asks "has('"'vec.256'"') && n >= 1" &&
-	git update-ref -d refs/heads/klineage/lineage/narrow/x && seek >out && cat out && says "not all kernels that it was learned from are here" out && pre asks >pre && says "vec.256" pre)
+	git update-ref -d refs/heads/klineage/lineage/narrow/x && seek >out && cat out && says "not all kernels that the card was learned from are here" out && pre asks >pre && says "vec.256" pre)
 '
 
 test_expect_success 'a trial that failed where it is false is at hand: no gate run' '

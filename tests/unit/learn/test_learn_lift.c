@@ -226,7 +226,7 @@ static void retracted_cards_learn_nothing(void **state)
 	lift(&again.l, &again.t, world.r, &again.lib);
 	assert_int_equal(again.l.n, 0);
 	assert_int_equal(again.l.notes.n, 1);
-	assert_contains(again.l.notes.v[0], "is retracted: it learns nothing more");
+	assert_contains(again.l.notes.v[0], "is retracted and is not updated");
 	kl_lift_release(&again.l);
 	kl_transitions_release(&again.t);
 	kl_library_free(again.lib);
