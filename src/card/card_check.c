@@ -11,6 +11,8 @@
 #include "card/status.h"
 #include "rewrite/cocci.h"
 
+#define MAX_HUNK_LINES 1000000
+
 /* Where to report an error: the value of the key, or the map if it has no such key. */
 static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *key)
 {
@@ -79,6 +81,42 @@ static int git_line(const struct diff *diff, const char *line, size_t n)
 	return diff_path(diff, line, paths + half + 1, half, 'b');
 }
 
+/* "<line>[,<count>]"; the count is 1 if absent. */
+static bool read_range(long *count, const char **at)
+{
+	char *end;
+	long first = strtol(*at, &end, 10);
+
+	*count = 1;
+	if (end == *at || first < 0)
+		return false;
+	if (*end == ',') {
+		*at = end + 1;
+		*count = strtol(*at, &end, 10);
+		if (end == *at)
+			return false;
+	}
+	*at = end;
+	return *count >= 0 && *count <= MAX_HUNK_LINES;
+}
+
+/* "@@ -1,4 +1,5 @@ ...": sets how many lines of either side follow. */
+static int hunk_line(struct diff *diff, const char *line)
+{
+	const char *at = line + strlen("@@ -");
+	long from, to;
+
+	if (!starts_with(line, "@@ -") || !read_range(&from, &at) || !starts_with(at, " +"))
+		return bad_diff(diff, line, "malformed hunk header");
+	at += strlen(" +");
+	if (!read_range(&to, &at) || !starts_with(at, " @@"))
+		return bad_diff(diff, line, "malformed hunk header");
+	diff->from = from;
+	diff->to = to;
+	diff->hunk = true;
+	return 0;
+}
+
 static int header_line(struct diff *diff, const char *line, size_t n)
 {
 	static const char *const renames[] = { "rename from ", "rename to ", "copy from ",
@@ -89,23 +127,9 @@ static int header_line(struct diff *diff, const char *line, size_t n)
 		"new file mode ",
 		"deleted file mode ",
 	};
-	long from = 1, to = 1;
 
-	if (starts_with(line, "@@ ")) {
-		const char *comma = strchr(line, ','), *plus = strchr(line, '+');
-
-		if (!plus ||
-		    sscanf(line, comma && comma < plus ? "@@ -%*d,%ld" : "@@ -%*d", &from) < 0)
-			return bad_diff(diff, line, "malformed hunk header");
-		if (sscanf(plus, "+%*d,%ld", &to) < 0)
-			to = 1;
-		if (from < 0 || to < 0 || from > 1000000 || to > 1000000)
-			return bad_diff(diff, line, "malformed hunk header");
-		diff->from = from;
-		diff->to = to;
-		diff->hunk = true;
-		return 0;
-	}
+	if (starts_with(line, "@@ "))
+		return hunk_line(diff, line);
 	if (starts_with(line, "diff --git "))
 		return git_line(diff, line, n);
 	if (starts_with(line, "--- "))
