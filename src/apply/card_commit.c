@@ -27,20 +27,20 @@ bool kl_card_commit_is_correct(const char *class_)
 	       !strncmp(class_, "not-", 4);
 }
 
-enum kl_speed kl_card_commit_speed(struct kl_card_ratio *ratio, const struct kl_event *event)
+enum kl_speed kl_card_commit_speed(struct kl_ratio *ratio, const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
-	*ratio = (struct kl_card_ratio){ 0 };
+	*ratio = (struct kl_ratio){ 0 };
 	if (!parent)
 		return KL_SPEED_NONE;
-	*ratio = (struct kl_card_ratio){ parent->ratio_ppm, parent->lo_ppm, parent->hi_ppm };
+	*ratio = (struct kl_ratio){ parent->ratio.ppm, parent->ratio.lo, parent->ratio.hi };
 	return parent->speed;
 }
 
 static bool is_ambiguous(const struct kl_judgement *judgement)
 {
-	struct kl_card_ratio ratio;
+	struct kl_ratio ratio;
 
 	return judgement->event->verdict == KL_VERDICT_PASS &&
 	       kl_card_commit_speed(&ratio, judgement->event) == KL_SPEED_AMBIGUOUS;

@@ -104,6 +104,6 @@ int kl_card_commit_same_code(bool *same, struct kl_gate *gate, const struct kl_j
 			     const struct kl_surface *surface);
 
 /** Speed of the kernel against the event's parent; KL_SPEED_NONE: it was not compared. */
-enum kl_speed kl_card_commit_speed(struct kl_card_ratio *ratio, const struct kl_event *event);
+enum kl_speed kl_card_commit_speed(struct kl_ratio *ratio, const struct kl_event *event);
 
 #endif

@@ -159,7 +159,7 @@ static int beats_best(bool *out, const struct kl_materialize_run *run,
 		      const struct kl_surface *surface, size_t on)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
-	struct kl_card_ratio ratio;
+	struct kl_ratio ratio;
 	int err;
 
 	*out = true;

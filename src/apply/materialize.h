@@ -51,7 +51,7 @@ struct kl_materialize_attempt {
 	const char *how;     /* from carrier.h, or "" */
 	char *why;           /* see the outcomes; "": none */
 	enum kl_speed speed; /* against the node `on` */
-	struct kl_card_ratio ratio;
+	struct kl_ratio ratio;
 	char event[KL_DIGEST_HEX];
 };
 

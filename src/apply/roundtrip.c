@@ -112,7 +112,7 @@ static int weigh_trial(struct kl_roundtrip_trial *trial, const struct kl_judgeme
 				       err;
 	kl_card_commit_speed(&trial->recovered, judgement->event);
 	if (same)
-		trial->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
+		trial->recovered = (struct kl_ratio){ ONE, ONE, ONE };
 	return trial->recovered.ppm ?
 		       0 :
 		       kl_error(KL_ECANNOT, "the result could not be timed against K* here");
@@ -126,7 +126,7 @@ static int compare_trial(struct kl_roundtrip_trial *trial, const struct kl_round
 	int err;
 
 	if (!strcmp(best->state->digest, rt->goal->digest)) {
-		trial->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
+		trial->recovered = (struct kl_ratio){ ONE, ONE, ONE };
 		return 0;
 	}
 	if ((err = kl_card_commit_judge(&judgement, opts->gate, best->state, rt->goal, false)) <

@@ -15,8 +15,8 @@
 struct kl_roundtrip_trial {
 	struct kl_materialization m;
 	char name[65];
-	struct kl_card_ratio recovered; /* K*'s time over the best's: 1000000 is as fast */
-	char event[KL_DIGEST_HEX];      /* of that comparison, in the best's note; "": none */
+	struct kl_ratio recovered; /* K*'s time over the best's: 1000000 is as fast */
+	char event[KL_DIGEST_HEX]; /* of that comparison, in the best's note; "": none */
 	bool success;
 	bool noisy; /* noise hides whether it is a success: `again` measures anew */
 };

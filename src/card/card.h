@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "event/profile.h"
 #include "text/json.h"
 #include "text/yaml.h"
 
@@ -76,11 +77,6 @@ struct kl_card_dims {
 	size_t n, alloc;
 }; /* sorted by name */
 
-/** Speed-up with its interval, in millionths. `ppm` 0: unknown. */
-struct kl_card_ratio {
-	int64_t ppm, lo, hi;
-};
-
 /** How to recognize the anchor in code of one language. */
 struct kl_card_find {
 	char *language;
@@ -121,7 +117,7 @@ struct kl_card_row {
 	char *case_; /* operator, such as "conv2d" */
 	struct kl_card_dims dims;
 	char *dtype, *language, *platform;
-	struct kl_card_ratio ratio;
+	struct kl_ratio ratio;
 	enum kl_row_by by;
 	char *event;
 };
@@ -157,7 +153,7 @@ struct kl_card_control {
 	bool there;
 	enum kl_result result;
 	char *class_; /* class of a failure */
-	struct kl_card_ratio ratio;
+	struct kl_ratio ratio;
 	char *event;
 	int64_t usd; /* millionths; -1: unknown */
 };
@@ -177,10 +173,10 @@ struct kl_card_trial {
 	char *state; /* commit, 40 hex digits */
 	char *made;  /* the commit that the trial made, or NULL */
 	enum kl_result result;
-	char *class_;               /* class of a failure; "no-edit" if there was no edit */
-	struct kl_card_ratio ratio; /* compared with the state */
-	int64_t recovered;          /* millionths of the successor's log-gain; -1: unknown */
-	char *event;                /* NULL: there was no edit to judge */
+	char *class_;          /* class of a failure; "no-edit" if there was no edit */
+	struct kl_ratio ratio; /* compared with the state */
+	int64_t recovered;     /* millionths of the successor's log-gain; -1: unknown */
+	char *event;           /* NULL: there was no edit to judge */
 	int64_t repairs;
 	enum kl_trial_how how;
 	char *model; /* if by agent */

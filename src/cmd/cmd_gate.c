@@ -51,8 +51,8 @@ static void print_profile(const struct kl_profile *profile)
 		const struct kl_comparison *comparison = &profile->vs.v[i];
 
 		printf("  %-9s %.3fx [%.3f, %.3f] %s\n", comparison->what,
-		       (double)comparison->ratio_ppm / 1e6, (double)comparison->lo_ppm / 1e6,
-		       (double)comparison->hi_ppm / 1e6, kl_speed_name(comparison->speed));
+		       (double)comparison->ratio.ppm / 1e6, (double)comparison->ratio.lo / 1e6,
+		       (double)comparison->ratio.hi / 1e6, kl_speed_name(comparison->speed));
 	}
 }
 

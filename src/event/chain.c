@@ -11,11 +11,11 @@ bool kl_chain_add(struct kl_chain *chain, const struct kl_comparison *link, int6
 {
 	double mid, below, above, noise = (double)aa_ppm / ONE;
 
-	if (link->ratio_ppm <= 0 || link->lo_ppm <= 0 || link->hi_ppm <= 0)
+	if (link->ratio.ppm <= 0 || link->ratio.lo <= 0 || link->ratio.hi <= 0)
 		return false;
-	mid = log((double)link->ratio_ppm / ONE);
-	below = mid - log((double)link->lo_ppm / ONE);
-	above = log((double)link->hi_ppm / ONE) - mid;
+	mid = log((double)link->ratio.ppm / ONE);
+	below = mid - log((double)link->ratio.lo / ONE);
+	above = log((double)link->ratio.hi / ONE) - mid;
 	chain->mid += mid;
 	chain->below += below * below;
 	chain->above += above * above;
@@ -28,9 +28,9 @@ struct kl_comparison kl_chain_ratio(const struct kl_chain *chain)
 	struct kl_comparison whole = {
 		.what = "",
 		.surface = "",
-		.ratio_ppm = llround(ONE * exp(chain->mid)),
-		.lo_ppm = llround(ONE * exp(chain->mid - sqrt(chain->below))),
-		.hi_ppm = llround(ONE * exp(chain->mid + sqrt(chain->above))),
+		.ratio.ppm = llround(ONE * exp(chain->mid)),
+		.ratio.lo = llround(ONE * exp(chain->mid - sqrt(chain->below))),
+		.ratio.hi = llround(ONE * exp(chain->mid + sqrt(chain->above))),
 	};
 
 	whole.speed = kl_speed_of(&whole, llround(ONE * sqrt(chain->noise)));

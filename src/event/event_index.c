@@ -255,9 +255,9 @@ static struct kl_event_index_entry record_of(const struct kl_event *event, const
 		.len = (uint32_t)line->len,
 		.pass = event->verdict == KL_VERDICT_PASS,
 		.ns = event->profile.ns,
-		.ratio = parent ? parent->ratio_ppm : 0,
-		.lo = parent ? parent->lo_ppm : 0,
-		.hi = parent ? parent->hi_ppm : 0,
+		.ratio = parent ? parent->ratio.ppm : 0,
+		.lo = parent ? parent->ratio.lo : 0,
+		.hi = parent ? parent->ratio.hi : 0,
 	};
 
 	read_digest(entry.id, event->id);

@@ -53,9 +53,9 @@ struct kl_comparison kl_comparison_inverted(const struct kl_comparison *comparis
 	return (struct kl_comparison){
 		.what = comparison->what,
 		.surface = comparison->surface,
-		.ratio_ppm = invert_ppm(comparison->ratio_ppm),
-		.lo_ppm = invert_ppm(comparison->hi_ppm),
-		.hi_ppm = invert_ppm(comparison->lo_ppm),
+		.ratio.ppm = invert_ppm(comparison->ratio.ppm),
+		.ratio.lo = invert_ppm(comparison->ratio.hi),
+		.ratio.hi = invert_ppm(comparison->ratio.lo),
 		.speed = speed == KL_SPEED_FAST ? KL_SPEED_SLOW :
 			 speed == KL_SPEED_SLOW ? KL_SPEED_FAST :
 						  speed,
@@ -78,9 +78,9 @@ static void read_comparisons(struct kl_comparisons *out, const json_t *list)
 			out->v[out->n++] = (struct kl_comparison){
 				.what = kl_json_str_or(item, "what", ""),
 				.surface = kl_json_str_or(item, "surface", ""),
-				.ratio_ppm = kl_json_int_or(item, "ratio_ppm", 0),
-				.lo_ppm = kl_json_int_or(item, "lo_ppm", 0),
-				.hi_ppm = kl_json_int_or(item, "hi_ppm", 0),
+				.ratio.ppm = kl_json_int_or(item, "ratio_ppm", 0),
+				.ratio.lo = kl_json_int_or(item, "lo_ppm", 0),
+				.ratio.hi = kl_json_int_or(item, "hi_ppm", 0),
 				.speed = kl_speed_parse(kl_json_str_or(item, "verdict", NULL)),
 				.doc = item,
 			};
@@ -139,9 +139,9 @@ json_t *kl_comparison_json(const struct kl_comparison *comparison)
 	kl_json_set_str(out, "what", comparison->what);
 	if (*comparison->surface)
 		kl_json_set_str(out, "surface", comparison->surface);
-	kl_json_set_int(out, "ratio_ppm", comparison->ratio_ppm);
-	kl_json_set_int(out, "lo_ppm", comparison->lo_ppm);
-	kl_json_set_int(out, "hi_ppm", comparison->hi_ppm);
+	kl_json_set_int(out, "ratio_ppm", comparison->ratio.ppm);
+	kl_json_set_int(out, "lo_ppm", comparison->ratio.lo);
+	kl_json_set_int(out, "hi_ppm", comparison->ratio.hi);
 	kl_json_set_str(out, "verdict", kl_speed_name(comparison->speed));
 	return out;
 }
@@ -205,17 +205,17 @@ static bool mean_of(struct kl_comparison *out, bool *one_is_slow, const struct k
 									 out->what);
 		double w = (double)weight[i];
 
-		if (!comparison || comparison->ratio_ppm <= 0 || comparison->hi_ppm <= 0)
+		if (!comparison || comparison->ratio.ppm <= 0 || comparison->ratio.hi <= 0)
 			return false;
 		sum += w;
-		mid += w * log((double)comparison->ratio_ppm);
-		lo += w * log((double)(comparison->lo_ppm < 1 ? 1 : comparison->lo_ppm));
-		hi += w * log((double)comparison->hi_ppm);
+		mid += w * log((double)comparison->ratio.ppm);
+		lo += w * log((double)(comparison->ratio.lo < 1 ? 1 : comparison->ratio.lo));
+		hi += w * log((double)comparison->ratio.hi);
 		*one_is_slow |= kl_speed_of(comparison, profile->aa_ppm) == KL_SPEED_SLOW;
 	}
-	out->ratio_ppm = llround(exp(mid / sum));
-	out->lo_ppm = llround(exp(lo / sum));
-	out->hi_ppm = llround(exp(hi / sum));
+	out->ratio.ppm = llround(exp(mid / sum));
+	out->ratio.lo = llround(exp(lo / sum));
+	out->ratio.hi = llround(exp(hi / sum));
 	return true;
 }
 

@@ -17,12 +17,16 @@
  * Ratios are the other kernel's time divided by the kernel's, in ppm: above 1,000,000 the kernel is
  * faster. Strings are borrowed from the document or result that the profile was read from.
  */
+struct kl_ratio {
+	int64_t ppm, lo, hi; /* interval is lo to hi; 0: not known */
+};
+
 struct kl_comparison {
-	const char *what;                  /* "parent", or the name of a baseline */
-	const char *surface;               /* digest of the other kernel's surface; "": unknown */
-	int64_t ratio_ppm, lo_ppm, hi_ppm; /* interval is lo to hi; 0: not measured */
-	enum kl_speed speed;               /* KL_SPEED_NONE for a single case */
-	const json_t *doc;                 /* JSON that it was read from, borrowed; NULL: none */
+	const char *what;    /* "parent", or the name of a baseline */
+	const char *surface; /* digest of the other kernel's surface; "": unknown */
+	struct kl_ratio ratio;
+	enum kl_speed speed; /* KL_SPEED_NONE for a single case */
+	const json_t *doc;   /* JSON that it was read from, borrowed; NULL: none */
 };
 
 struct kl_comparisons {

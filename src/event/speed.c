@@ -16,7 +16,7 @@ static double noise_of(int64_t aa_ppm)
 enum kl_speed kl_speed_of(const struct kl_comparison *comparison, int64_t aa_ppm)
 {
 	double far = 1 + fmax(FAR, noise_of(aa_ppm));
-	double lo = (double)comparison->lo_ppm / ONE, hi = (double)comparison->hi_ppm / ONE;
+	double lo = (double)comparison->ratio.lo / ONE, hi = (double)comparison->ratio.hi / ONE;
 
 	if (lo > far)
 		return KL_SPEED_FAST;
@@ -40,7 +40,8 @@ static bool is_within_slack(int64_t bound_ppm, int64_t aa_ppm)
 
 static bool is_beyond(const struct kl_comparison *comparison, int64_t aa_ppm)
 {
-	return comparison && comparison->hi_ppm > 0 && !is_within_slack(comparison->hi_ppm, aa_ppm);
+	return comparison && comparison->ratio.hi > 0 &&
+	       !is_within_slack(comparison->ratio.hi, aa_ppm);
 }
 
 bool kl_speed_is_slower(const struct kl_profile *profile)
@@ -57,7 +58,7 @@ bool kl_speed_is_not_slower(const struct kl_profile *profile)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&profile->vs);
 
-	if (!parent || parent->lo_ppm <= 0 || !is_within_slack(parent->lo_ppm, profile->aa_ppm))
+	if (!parent || parent->ratio.lo <= 0 || !is_within_slack(parent->ratio.lo, profile->aa_ppm))
 		return false;
 	return !kl_speed_is_slower(profile) &&
 	       (noise_of(profile->aa_ppm) <= NOISE ||

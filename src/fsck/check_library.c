@@ -74,7 +74,7 @@ static bool has_passed(const struct kl_event *event)
 
 /* A ratio in a card must be that of its event. */
 static void check_ratio(struct kl_library_checker *checker, const struct kl_event *event,
-			const struct kl_card_ratio *ratio, const char *what)
+			const struct kl_ratio *ratio, const char *what)
 {
 	static const struct kl_comparison none;
 	const struct kl_comparison *comparison = kl_comparisons_parent(&event->profile.vs);
@@ -84,11 +84,12 @@ static void check_ratio(struct kl_library_checker *checker, const struct kl_even
 		return;
 	if (!comparison)
 		comparison = &none;
-	if (ratio->ppm != comparison->ratio_ppm || (ratio->lo && ratio->lo != comparison->lo_ppm) ||
-	    (ratio->hi && ratio->hi != comparison->hi_ppm))
+	if (ratio->ppm != comparison->ratio.ppm ||
+	    (ratio->lo && ratio->lo != comparison->ratio.lo) ||
+	    (ratio->hi && ratio->hi != comparison->ratio.hi))
 		report_finding(checker, true, "%s has ratio %lld ppm, but its event %.12s has %lld",
 			       what, (long long)ratio->ppm, event->id,
-			       (long long)comparison->ratio_ppm);
+			       (long long)comparison->ratio.ppm);
 }
 
 static void check_failure(struct kl_library_checker *checker, const char *id, const char *class_,

@@ -37,7 +37,7 @@ static void set_class(struct kl_attempt *attempt, const char *class_)
  * The part of the log-gain of S's own next step that was reached, in millionths. -1 if it is
  * unknown or that step does not have the card's mechanism.
  */
-static int64_t part_of(const struct kl_admit_state *state, const struct kl_card_ratio *ratio,
+static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio *ratio,
 		       const char *platform)
 {
 	int64_t known;

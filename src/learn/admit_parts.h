@@ -53,7 +53,7 @@ struct kl_attempt {
 	struct kl_event *event; /* NULL if nothing was judged */
 	char class_[24];        /* "" if reproduced */
 	char *missing;          /* for class "not-there": the missing facts; otherwise NULL */
-	struct kl_card_ratio ratio;
+	struct kl_ratio ratio;
 	/* millionths of the known log-gain; cost in nano-dollars; -1: unknown */
 	int64_t recovered, nano;
 	int repairs;

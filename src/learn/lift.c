@@ -29,7 +29,7 @@ int64_t kl_lift_ratio_of(const struct kl_transition *transition)
 {
 	const struct kl_comparison *before = against_before(transition);
 
-	return before ? before->ratio_ppm : 0;
+	return before ? before->ratio.ppm : 0;
 }
 
 /* Fast, or ambiguous with a possible gain: then the step cannot be called a mere enabler. */
@@ -38,7 +38,7 @@ static bool may_be_win(const struct kl_transition *transition)
 	enum kl_speed speed = kl_lift_speed_of(transition);
 
 	return speed == KL_SPEED_FAST ||
-	       (speed == KL_SPEED_AMBIGUOUS && against_before(transition)->hi_ppm > KL_LIFT_GAIN);
+	       (speed == KL_SPEED_AMBIGUOUS && against_before(transition)->ratio.hi > KL_LIFT_GAIN);
 }
 
 bool kl_lift_is_verified(const struct kl_transition *transition)

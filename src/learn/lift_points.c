@@ -44,7 +44,7 @@ int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
 /* --- speed at a point ------------------------------------------------------------------ */
 
 static enum kl_speed speed_at(const struct kl_transition *transition, const struct kl_map *events,
-			      const struct kl_card_ratio *ratio)
+			      const struct kl_ratio *ratio)
 {
 	const struct kl_event *measured = transition->event->inverse.there ?
 						  kl_map_get(events,
@@ -52,9 +52,9 @@ static enum kl_speed speed_at(const struct kl_transition *transition, const stru
 						  transition->event;
 	int64_t aa = measured ? measured->profile.aa_ppm : 0;
 	const struct kl_comparison at = {
-		.ratio_ppm = ratio->ppm,
-		.lo_ppm = ratio->lo,
-		.hi_ppm = ratio->hi,
+		.ratio.ppm = ratio->ppm,
+		.ratio.lo = ratio->lo,
+		.ratio.hi = ratio->hi,
 	};
 	enum kl_speed speed = kl_lift_speed_of(transition);
 
@@ -64,7 +64,7 @@ static enum kl_speed speed_at(const struct kl_transition *transition, const stru
 }
 
 /* An ambiguous ratio is unsure, unless even its upper bound is within KL_LIFT_GAIN. */
-static enum kl_lift_speed speed_of(enum kl_speed speed, const struct kl_card_ratio *ratio)
+static enum kl_lift_speed speed_of(enum kl_speed speed, const struct kl_ratio *ratio)
 {
 	if (speed == KL_SPEED_FAST)
 		return KL_LIFT_FASTER;
@@ -78,7 +78,7 @@ static void add_points(struct kl_lift_points *out, const struct kl_map *events, 
 		       const struct kl_transition *transition)
 {
 	for (size_t i = 0; i < kl_transition_points(transition); i++) {
-		struct kl_card_ratio ratio = { 0 };
+		struct kl_ratio ratio = { 0 };
 		const struct kl_dims *dims;
 
 		if (!kl_transition_point(&ratio, &dims, transition, events, i))

@@ -450,16 +450,16 @@ int kl_transitions_load(struct kl_transitions *transitions, struct kl_repo *repo
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-static bool take_ratio(struct kl_card_ratio *out, const struct kl_comparison *comparison)
+static bool take_ratio(struct kl_ratio *out, const struct kl_comparison *comparison)
 {
-	if (!comparison || comparison->ratio_ppm <= 0)
+	if (!comparison || comparison->ratio.ppm <= 0)
 		return false;
-	*out = (struct kl_card_ratio){ comparison->ratio_ppm, comparison->lo_ppm,
-				       comparison->hi_ppm };
+	*out = (struct kl_ratio){ comparison->ratio.ppm, comparison->ratio.lo,
+				  comparison->ratio.hi };
 	return true;
 }
 
-bool kl_transition_ratio(struct kl_card_ratio *out, const struct kl_event *event,
+bool kl_transition_ratio(struct kl_ratio *out, const struct kl_event *event,
 			 const struct kl_event *pair, size_t i)
 {
 	const struct kl_event *from = event->inverse.there ? pair : event;
@@ -470,7 +470,7 @@ bool kl_transition_ratio(struct kl_card_ratio *out, const struct kl_event *event
 	if (!n && !event->profile.npoint)
 		return !i && take_ratio(out, kl_comparisons_parent(&event->profile.vs));
 	at = i < n ? kl_comparisons_parent(&from->profile.point[i].vs) : NULL;
-	if (!at || at->ratio_ppm <= 0)
+	if (!at || at->ratio.ppm <= 0)
 		return false;
 	turned = kl_comparison_inverted(at);
 	return take_ratio(out, event->inverse.there ? &turned : at);
@@ -481,7 +481,7 @@ size_t kl_transition_points(const struct kl_transition *transition)
 	return transition->from->contract->nperf;
 }
 
-bool kl_transition_point(struct kl_card_ratio *ratio, const struct kl_dims **dims,
+bool kl_transition_point(struct kl_ratio *ratio, const struct kl_dims **dims,
 			 const struct kl_transition *transition, const struct kl_map *events,
 			 size_t i)
 {

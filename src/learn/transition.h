@@ -63,12 +63,12 @@ void kl_transitions_release(struct kl_transitions *transitions);
 /** Number of timed points; each can become a row of `effect`. */
 size_t kl_transition_points(const struct kl_transition *transition);
 /** Get the ratio and dims (borrowed) of point i; false if it was not compared. */
-bool kl_transition_point(struct kl_card_ratio *ratio, const struct kl_dims **dims,
+bool kl_transition_point(struct kl_ratio *ratio, const struct kl_dims **dims,
 			 const struct kl_transition *transition, const struct kl_map *events,
 			 size_t i);
 
 /** Get the ratio of point i from an event, or, if it is an inverse one, from `pair`, inverted. */
-bool kl_transition_ratio(struct kl_card_ratio *out, const struct kl_event *event,
+bool kl_transition_ratio(struct kl_ratio *out, const struct kl_event *event,
 			 const struct kl_event *pair, size_t i);
 
 #endif

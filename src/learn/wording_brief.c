@@ -79,7 +79,7 @@ static void add_ratios(struct kl_buf *out, const struct kl_wording_group *group,
 	const struct kl_contract *contract = transition->from->contract;
 
 	for (size_t i = 0; i < kl_transition_points(transition); i++) {
-		struct kl_card_ratio ratio;
+		struct kl_ratio ratio;
 		const struct kl_dims *dims;
 
 		if (!kl_transition_point(&ratio, &dims, transition, &group->w->lift->t->events, i))

@@ -140,8 +140,8 @@ static void add_comparisons(struct kl_buf *buf, const struct kl_comparisons *vs)
 		kl_buf_adds(buf, "<dt>against ");
 		kl_html_add(buf, *comparison->what ? comparison->what : "?");
 		kl_buf_addf(buf, "</dt><dd>%.3f× [%.3f, %.3f] ",
-			    (double)comparison->ratio_ppm / 1e6, (double)comparison->lo_ppm / 1e6,
-			    (double)comparison->hi_ppm / 1e6);
+			    (double)comparison->ratio.ppm / 1e6, (double)comparison->ratio.lo / 1e6,
+			    (double)comparison->ratio.hi / 1e6);
 		kl_html_add(buf, kl_speed_name(comparison->speed));
 		kl_buf_adds(buf, "</dd>");
 	}

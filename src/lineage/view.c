@@ -162,7 +162,8 @@ static void copy_text(char *to, size_t n, const char *from)
 
 static struct kl_ratio ratio_of(const struct kl_comparison *comparison)
 {
-	return (struct kl_ratio){ comparison->ratio_ppm, comparison->lo_ppm, comparison->hi_ppm };
+	return (struct kl_ratio){ comparison->ratio.ppm, comparison->ratio.lo,
+				  comparison->ratio.hi };
 }
 
 static void read_event(struct kl_view_step *step, const struct kl_event *event)
@@ -176,7 +177,7 @@ static void read_event(struct kl_view_step *step, const struct kl_event *event)
 	step->tier = event->tier;
 	step->ns = event->profile.ns;
 	if (baseline) {
-		step->baseline_ppm = baseline->ratio_ppm;
+		step->baseline_ppm = baseline->ratio.ppm;
 		copy_text(step->baseline, sizeof(step->baseline), baseline->what);
 	}
 	/* only a forward event compares with the predecessor on the lineage */
@@ -285,7 +286,7 @@ static void accumulate_steps(struct kl_view *view)
 	for (size_t i = 1; i < view->n; i++) {
 		const struct kl_ratio *prev = &view->step[i].prev;
 		struct kl_comparison link = {
-			.ratio_ppm = prev->ppm, .lo_ppm = prev->lo, .hi_ppm = prev->hi,
+			.ratio.ppm = prev->ppm, .ratio.lo = prev->lo, .ratio.hi = prev->hi,
 		}, whole;
 
 		if (!kl_chain_add(&chain, &link, 0))

@@ -11,10 +11,6 @@
  * results in its gate events. Measures nothing and trusts the notes of this clone; fsck verifies
  * them.
  */
-struct kl_ratio {
-	int64_t ppm, lo, hi; /* predecessor's time over this state's; 0: unknown */
-};
-
 struct kl_view_step {
 	git_oid commit;
 	git_oid rederived;             /* K_i'; zero: none */

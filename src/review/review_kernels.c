@@ -167,7 +167,7 @@ static const struct kl_comparison *against_parent(const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
-	return parent && parent->ratio_ppm > 0 && parent->lo_ppm > 0 && parent->hi_ppm > 0 ?
+	return parent && parent->ratio.ppm > 0 && parent->ratio.lo > 0 && parent->ratio.hi > 0 ?
 		       parent :
 		       NULL;
 }
@@ -344,13 +344,14 @@ static void say_speed(struct kl_review_item *item, const struct changes *all,
 		return;
 	}
 	kl_json_set(item->facts, "base",
-		    json_pack("{s:I,s:I,s:I,s:b}", "ratio_ppm", (json_int_t)ratio.is.ratio_ppm,
-			      "lo_ppm", (json_int_t)ratio.is.lo_ppm, "hi_ppm",
-			      (json_int_t)ratio.is.hi_ppm, "direct", ratio.direct));
+		    json_pack("{s:I,s:I,s:I,s:b}", "ratio_ppm", (json_int_t)ratio.is.ratio.ppm,
+			      "lo_ppm", (json_int_t)ratio.is.ratio.lo, "hi_ppm",
+			      (json_int_t)ratio.is.ratio.hi, "direct", ratio.direct));
 	slow = ratio.is.speed == KL_SPEED_SLOW;
 	kl_findings_add(&item->found, slow ? KL_ANSWER : KL_NOTE, slow ? "slower" : "speed",
-			"%rx [%r, %r] against the base%w: %w", ratio.is.ratio_ppm, ratio.is.lo_ppm,
-			ratio.is.hi_ppm, ratio.direct ? "" : ", from commit to commit",
+			"%rx [%r, %r] against the base%w: %w", ratio.is.ratio.ppm,
+			ratio.is.ratio.lo, ratio.is.ratio.hi,
+			ratio.direct ? "" : ", from commit to commit",
 			kl_speed_name(ratio.is.speed));
 }
 
@@ -405,8 +406,8 @@ static void review_commit(struct kl_review_work *work, const struct kl_verdict_l
 		say_missing(&item->found, KL_NOTE, one);
 	else if (parent)
 		kl_findings_add(&item->found, KL_NOTE, "speed",
-				"%rx [%r, %r] against its parent: %w", parent->ratio_ppm,
-				parent->lo_ppm, parent->hi_ppm, kl_speed_name(parent->speed));
+				"%rx [%r, %r] against its parent: %w", parent->ratio.ppm,
+				parent->ratio.lo, parent->ratio.hi, kl_speed_name(parent->speed));
 }
 
 static void say_bad_signatures(struct kl_review_work *work, const struct kl_verdict_lookup *lookup)

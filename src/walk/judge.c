@@ -208,7 +208,7 @@ static void settle_name(struct named *out, const struct kl_sequencer *sequencer,
 static void add_speed(struct kl_buf *out, const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
-	int64_t ppm = parent ? parent->ratio_ppm : 0;
+	int64_t ppm = parent ? parent->ratio.ppm : 0;
 
 	if (ppm > 0 && ppm < 1000000)
 		kl_buf_addf(out, ", %.2fx slower", 1e6 / (double)ppm);

@@ -123,9 +123,9 @@ static inline void gen_dims(struct kl_card_dims *dims, struct kl_rng *rng)
 					 (int64_t)kl_rng_u64(rng) >> kl_rng_below(rng, 63));
 }
 
-static inline struct kl_card_ratio gen_ratio(struct kl_rng *rng)
+static inline struct kl_ratio gen_ratio(struct kl_rng *rng)
 {
-	struct kl_card_ratio ratio = { .ppm = 1 + (int64_t)kl_rng_below(rng, 5000000) };
+	struct kl_ratio ratio = { .ppm = 1 + (int64_t)kl_rng_below(rng, 5000000) };
 
 	if (kl_rng_below(rng, 2)) {
 		ratio.lo = ratio.ppm;

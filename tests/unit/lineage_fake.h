@@ -75,9 +75,9 @@ static void fake_profile(struct kl_event *event, const struct kl_surface *surfac
 	profile->vs.v[0] = (struct kl_comparison){
 		.what = "parent",
 		.surface = kl_event_keep(event, parent->digest),
-		.ratio_ppm = ratio,
-		.lo_ppm = ratio - ratio / 100,
-		.hi_ppm = ratio + ratio / 100,
+		.ratio.ppm = ratio,
+		.ratio.lo = ratio - ratio / 100,
+		.ratio.hi = ratio + ratio / 100,
 		.speed = ratio > 1000000 ? KL_SPEED_FAST : KL_SPEED_SLOW,
 	};
 }

@@ -5,7 +5,7 @@
 
 static struct kl_comparison link_of(int64_t ratio, int64_t lo, int64_t hi)
 {
-	return (struct kl_comparison){ .ratio_ppm = ratio, .lo_ppm = lo, .hi_ppm = hi };
+	return (struct kl_comparison){ .ratio.ppm = ratio, .ratio.lo = lo, .ratio.hi = hi };
 }
 
 static void half_widths_add_in_quadrature(void **state)
@@ -17,15 +17,15 @@ static void half_widths_add_in_quadrature(void **state)
 
 	assert_true(kl_chain_add(&chain, &there, 0));
 	whole = kl_chain_ratio(&chain);
-	assert_int_equal(whole.ratio_ppm, 1300000);
-	assert_int_equal(whole.lo_ppm, 1280000);
-	assert_int_equal(whole.hi_ppm, 1320000);
+	assert_int_equal(whole.ratio.ppm, 1300000);
+	assert_int_equal(whole.ratio.lo, 1280000);
+	assert_int_equal(whole.ratio.hi, 1320000);
 	assert_int_equal(whole.speed, KL_SPEED_FAST);
 	assert_true(kl_chain_add(&chain, &back, 0));
 	whole = kl_chain_ratio(&chain);
-	assert_int_equal(whole.ratio_ppm, 650000);
-	assert_in_range(whole.lo_ppm, 633000, 635000);
-	assert_in_range(whole.hi_ppm, 665000, 667000);
+	assert_int_equal(whole.ratio.ppm, 650000);
+	assert_in_range(whole.ratio.lo, 633000, 635000);
+	assert_in_range(whole.ratio.hi, 665000, 667000);
 	assert_int_equal(whole.speed, KL_SPEED_SLOW);
 }
 
@@ -60,7 +60,7 @@ static void what_has_no_interval_is_left_out(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(none); i++)
 		assert_false(kl_chain_add(&chain, &none[i], 0));
-	assert_int_equal(kl_chain_ratio(&chain).ratio_ppm, 1000000);
+	assert_int_equal(kl_chain_ratio(&chain).ratio.ppm, 1000000);
 }
 
 int main(void)

@@ -142,15 +142,15 @@ static void members_are_read(void **state)
 	assert_true(event->inverse.there);
 	assert_string_equal(event->inverse.pair, "p");
 	assert_int_equal(event->profile.ns, 8);
-	assert_int_equal(parent->ratio_ppm, 5);
-	assert_int_equal(parent->lo_ppm, 4);
-	assert_int_equal(parent->hi_ppm, 6);
+	assert_int_equal(parent->ratio.ppm, 5);
+	assert_int_equal(parent->ratio.lo, 4);
+	assert_int_equal(parent->ratio.hi, 6);
 	assert_int_equal(parent->speed, KL_SPEED_SLOW);
 	assert_string_equal(parent->surface, "t");
 	assert_string_equal(kl_comparisons_baseline(&event->profile.vs)->what, "openblas");
 	assert_int_equal(event->profile.npoint, 1);
 	assert_int_equal(event->profile.point[0].aa_ppm, 9);
-	assert_int_equal(kl_comparisons_parent(&event->profile.point[0].vs)->ratio_ppm, 2);
+	assert_int_equal(kl_comparisons_parent(&event->profile.point[0].vs)->ratio.ppm, 2);
 }
 
 static void assert_same(json_t *doc)

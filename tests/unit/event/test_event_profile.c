@@ -34,11 +34,11 @@ static void cases_are_weighted_and_none_may_regress(void **state)
 	assert_int_equal(profile.ns, 1500);
 	assert_int_equal(profile.aa_ppm, 2000);
 	/* 4^(3/4) * 0.9^(1/4) = 2.7549 */
-	assert_in_range(parent->ratio_ppm, 2754000, 2756000);
+	assert_in_range(parent->ratio.ppm, 2754000, 2756000);
 	assert_int_equal(parent->speed, KL_SPEED_AMBIGUOUS);
 	assert_string_equal(parent->surface, "digest");
 	assert_int_equal(profile.npoint, 2);
-	assert_int_equal(kl_comparisons_parent(&profile.point[1].vs)->ratio_ppm, 900000);
+	assert_int_equal(kl_comparisons_parent(&profile.point[1].vs)->ratio.ppm, 900000);
 	doc = kl_profile_json(&profile, NULL);
 	assert_true(json_equal(json_object_get(doc, "points"), json_object_get(record, "points")));
 	kl_profile_release(&profile);
@@ -112,16 +112,16 @@ static void a_pair_is_seen_from_both_sides(void **state)
 	const struct kl_comparison there = {
 		.what = "parent",
 		.surface = "s",
-		.ratio_ppm = 500000,
-		.lo_ppm = 400000,
-		.hi_ppm = 625000,
+		.ratio.ppm = 500000,
+		.ratio.lo = 400000,
+		.ratio.hi = 625000,
 		.speed = KL_SPEED_SLOW,
 	};
 	struct kl_comparison back = kl_comparison_inverted(&there);
 
-	assert_int_equal(back.ratio_ppm, 2000000);
-	assert_int_equal(back.lo_ppm, 1600000);
-	assert_int_equal(back.hi_ppm, 2500000);
+	assert_int_equal(back.ratio.ppm, 2000000);
+	assert_int_equal(back.ratio.lo, 1600000);
+	assert_int_equal(back.ratio.hi, 2500000);
 	assert_int_equal(back.speed, KL_SPEED_FAST);
 	assert_null(back.doc);
 }

@@ -45,8 +45,8 @@ static void words(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
 		struct kl_comparison parent = {
 			.what = "parent",
-			.lo_ppm = t[i].lo,
-			.hi_ppm = t[i].hi,
+			.ratio.lo = t[i].lo,
+			.ratio.hi = t[i].hi,
 		};
 		struct kl_profile profile = profile_of(&parent, t[i].aa);
 
@@ -58,9 +58,9 @@ static void words(void **state)
 
 static void one_slow_case_decides(void **state)
 {
-	struct kl_comparison mean = { .what = "parent", .lo_ppm = 1200000, .hi_ppm = 1300000 };
-	struct kl_comparison good = { .what = "parent", .lo_ppm = 1900000, .hi_ppm = 2000000 };
-	struct kl_comparison bad = { .what = "parent", .lo_ppm = 900000, .hi_ppm = 950000 };
+	struct kl_comparison mean = { .what = "parent", .ratio.lo = 1200000, .ratio.hi = 1300000 };
+	struct kl_comparison good = { .what = "parent", .ratio.lo = 1900000, .ratio.hi = 2000000 };
+	struct kl_comparison bad = { .what = "parent", .ratio.lo = 900000, .ratio.hi = 950000 };
 	struct kl_profile_point point[] = { { .vs = { &good, 1 } }, { .vs = { &bad, 1 } } };
 	struct kl_profile profile = profile_of(&mean, 1000);
 
@@ -76,7 +76,9 @@ static void one_slow_case_decides(void **state)
 
 static void nothing_is_said_without_a_parent(void **state)
 {
-	struct kl_comparison other = { .what = "openblas", .lo_ppm = 1200000, .hi_ppm = 1300000 };
+	struct kl_comparison other = { .what = "openblas",
+				       .ratio.lo = 1200000,
+				       .ratio.hi = 1300000 };
 	struct kl_profile profile = profile_of(&other, 1000);
 
 	assert_false(kl_speed_is_not_slower(&profile));

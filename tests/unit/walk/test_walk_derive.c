@@ -131,8 +131,8 @@ static int judge(struct kl_judgement **out, const struct kl_surface *surface,
 		event->verdict = KL_VERDICT_FAIL;
 		event->failure = KL_FAILURE_NO_CHANGE;
 	} else if (parent && strstr(surface->file[0].data, "NOISY") && m.again < m.noisy) {
-		event->profile.vs.v[0].lo_ppm = 500000;
-		event->profile.vs.v[0].hi_ppm = 1500000;
+		event->profile.vs.v[0].ratio.lo = 500000;
+		event->profile.vs.v[0].ratio.hi = 1500000;
 		event->by = m.again ? "another run" : "one run"; /* so is its id another */
 	}
 	kl_event_seal(event);
