@@ -13,23 +13,22 @@
 #define MAX_NAME 63
 #define MAX_QUALIFIERS 8 /* words between `const` and the name */
 
-struct reading {
+struct reader {
 	struct kl_card_dims *out;
 	struct kl_map seen;
 };
 
-static void take_constant(struct reading *reading, const char *name, size_t len, int64_t value)
+static void take_constant(struct reader *reader, const char *name, size_t len, int64_t value)
 {
 	KL_AUTO(kl_freep) char *key = kl_strndup(name, len);
 
-	if (len > MAX_NAME || reading->out->n >= KL_CONSTANTS_MAX ||
-	    kl_map_get(&reading->seen, key))
+	if (len > MAX_NAME || reader->out->n >= KL_CONSTANTS_MAX || kl_map_get(&reader->seen, key))
 		return;
-	kl_map_put(&reading->seen, key, reading);
-	kl_card_dims_add(reading->out, key, value);
+	kl_map_put(&reader->seen, key, reader);
+	kl_card_dims_add(reader->out, key, value);
 }
 
-/* 128, 128u, 128UL; not 0x80, 010, 1.5, nor what does not fit */
+/* accepts 128, 128u, 128UL; rejects 0x80, 010, 1.5 and numbers that overflow */
 static bool read_number(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 {
 	const char *text = tokens->text + tokens->t[i].off;
@@ -50,7 +49,7 @@ static bool read_number(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 	return true;
 }
 
-/* a number, or one with a sign: how many tokens that is; 0: neither */
+/* Read a number with an optional minus sign. Returns how many tokens it has, 0 if it is none. */
 static size_t read_literal(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 {
 	bool minus = kl_ctoken_is(tokens, i, "-");
@@ -62,26 +61,26 @@ static size_t read_literal(int64_t *out, const struct kl_ctokens *tokens, size_t
 	return 1 + minus;
 }
 
-static void take_token(struct reading *reading, const struct kl_ctokens *tokens, size_t i,
+static void take_token(struct reader *reader, const struct kl_ctokens *tokens, size_t i,
 		       int64_t value)
 {
-	take_constant(reading, tokens->text + tokens->t[i].off, tokens->t[i].len, value);
+	take_constant(reader, tokens->text + tokens->t[i].off, tokens->t[i].len, value);
 }
 
-/* "#define BM 128", and nothing behind it but a comment */
-static void scan_define(struct reading *reading, const struct kl_ctokens *tokens, size_t i)
+/* "#define BM 128", followed by nothing except a comment */
+static void scan_define(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens ctokens = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens line = { 0 };
 	int64_t value;
 
-	kl_ctoken_lex(&ctokens, tokens->text + tokens->t[i].off + 1, tokens->t[i].len - 1);
-	if (ctokens.n > 2 && kl_ctoken_is(&ctokens, 0, "define") &&
-	    ctokens.t[1].kind == KL_CT_IDENT && read_literal(&value, &ctokens, 2) == ctokens.n - 2)
-		take_token(reading, &ctokens, 1, value);
+	kl_ctoken_lex(&line, tokens->text + tokens->t[i].off + 1, tokens->t[i].len - 1);
+	if (line.n > 2 && kl_ctoken_is(&line, 0, "define") && line.t[1].kind == KL_CT_IDENT &&
+	    read_literal(&value, &line, 2) == line.n - 2)
+		take_token(reader, &line, 1, value);
 }
 
-/* "const int MR = 6;" outside of functions, the first of its declaration */
-static void scan_const(struct reading *reading, const struct kl_ctokens *tokens, size_t i)
+/* "const int MR = 6;" outside of functions; only the first declarator is read */
+static void scan_const(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	size_t k = i + 1, used;
 	int64_t value;
@@ -95,11 +94,11 @@ static void scan_const(struct reading *reading, const struct kl_ctokens *tokens,
 	used = read_literal(&value, tokens, k + 2);
 	if (used &&
 	    (kl_ctoken_is(tokens, k + 2 + used, ";") || kl_ctoken_is(tokens, k + 2 + used, ",")))
-		take_token(reading, tokens, k, value);
+		take_token(reader, tokens, k, value);
 }
 
 /* "enum tile { MR = 6, NR = 16 }" */
-static void scan_enum(struct reading *reading, const struct kl_ctokens *tokens, size_t i)
+static void scan_enum(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	size_t open = i + 1, end;
 	int64_t value;
@@ -115,30 +114,30 @@ static void scan_enum(struct reading *reading, const struct kl_ctokens *tokens, 
 				      0;
 
 		if (used && (k + 2 + used == end || kl_ctoken_is(tokens, k + 2 + used, ",")))
-			take_token(reading, tokens, k, value);
+			take_token(reader, tokens, k, value);
 	}
 }
 
-static void scan_file(struct reading *reading, const struct kl_file *file)
+static void scan_file(struct reader *reader, const struct kl_file *file)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
 
 	kl_ctoken_lex(&tokens, file->data, file->len);
 	for (size_t i = 0; i < tokens.n; i++) {
 		if (tokens.t[i].kind == KL_CT_DIRECTIVE)
-			scan_define(reading, &tokens, i);
+			scan_define(reader, &tokens, i);
 		else if (tokens.t[i].kind != KL_CT_IDENT)
 			continue;
 		else if (kl_ctoken_is(&tokens, i, "enum"))
-			scan_enum(reading, &tokens, i);
+			scan_enum(reader, &tokens, i);
 		else if (tokens.t[i].fn < 0 && (kl_ctoken_is(&tokens, i, "const") ||
 						kl_ctoken_is(&tokens, i, "constexpr")))
-			scan_const(reading, &tokens, i);
+			scan_const(reader, &tokens, i);
 	}
 }
 
-/* a plan that is wrong is the gate's business */
-static void read_plan(struct reading *reading, const struct kl_surface *surface)
+/* An invalid launch plan is ignored here: the gate reports it. */
+static void read_plan(struct reader *reader, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	const struct kl_plan_compile *compile;
@@ -149,20 +148,20 @@ static void read_plan(struct reading *reading, const struct kl_surface *surface)
 	}
 	compile = kl_plan_compile(launch->plan);
 	for (size_t i = 0; compile && i < compile->ndefine; i++)
-		take_constant(reading, compile->define[i].name, strlen(compile->define[i].name),
+		take_constant(reader, compile->define[i].name, strlen(compile->define[i].name),
 			      compile->define[i].value);
 }
 
 void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *surface)
 {
-	struct reading reading = { .out = out, .seen = KL_MAP_INIT };
+	struct reader reader = { .out = out, .seen = KL_MAP_INIT };
 
 	for (size_t i = 0; i < surface->nfile; i++)
 		if (kl_suffix_in(surface->file[i].path, surface->contract->language->texts))
-			scan_file(&reading, &surface->file[i]);
+			scan_file(&reader, &surface->file[i]);
 	if (surface->contract->launch)
-		read_plan(&reading, surface);
-	kl_map_release(&reading.seen);
+		read_plan(&reader, surface);
+	kl_map_release(&reader.seen);
 }
 
 void kl_constants_release(struct kl_card_dims *dims)

@@ -6,18 +6,22 @@
 #include "contract/surface.h"
 
 /*
- * constants - the whole numbers that a kernel's sources give a name: what a predicate may ask for
- * by that name, and what an anchor may look for.
+ * constants - the named integer constants of a kernel's sources.
+ *
+ * Predicates refer to them by name, and anchors search for them. They are read from
  *
  *	#define BM 128		constexpr int STAGES = 4;		enum { MR = 6, NR = 16 };
  *
- * and `define` of the launch plan. Decimal literals alone: what must be computed is left out, and
- * so is a mask in hexadecimal. Sources are hostile: a name has at most 63 bytes, and
- * KL_CONSTANTS_MAX are read.
+ * and from `define` of the launch plan. Only decimal literals count, not computed values and not
+ * hexadecimal masks. Sources are untrusted, so names longer than 63 bytes are skipped and at most
+ * KL_CONSTANTS_MAX constants are read.
  */
 #define KL_CONSTANTS_MAX 1024
 
-/** Sorted by name; of several of one name the first, the sources before the plan. */
+/**
+ * Append the constants to `out`, sorted by name. If a name is defined more than once, the first
+ * definition counts; the sources come before the launch plan.
+ */
 void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *surface);
 void kl_constants_release(struct kl_card_dims *dims);
 

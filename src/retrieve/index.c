@@ -12,12 +12,12 @@
 
 #define PREFIX "skills-"
 #define SUFFIX ".index"
-#define KEEP 4 /* files of other trees that stay */
+#define KEEP 4 /* index files of other trees to keep */
 #define GRAIN 32768
-#define MAX_LOG2 4096 /* of an extent: the product of all of a card's dims */
+#define MAX_LOG2 4096 /* bound for log2 of an extent, the product of a card's dims */
 
 struct kl_index_file {
-	struct kl_index ix; /* what others see of it */
+	struct kl_index ix; /* the public part */
 	struct kl_mapfile map;
 	const struct kl_index_head *head;
 	bool built;
@@ -55,7 +55,7 @@ size_t kl_index_size(enum kl_index_part part)
 	return size[part];
 }
 
-/* --- asking ------------------------------------------------------------------- */
+/* --- accessors ---------------------------------------------------------------- */
 
 bool kl_index_was_built(const struct kl_index *ix)
 {
@@ -83,7 +83,7 @@ int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_rep
 	return err < 0 ? err : kl_card_parse(out, name, text.ptr, text.len);
 }
 
-/* --- is it whole? ----------------------------------------------------------------- */
+/* --- validation ------------------------------------------------------------------- */
 
 static bool list_ok(const struct kl_index *ix, struct kl_index_list list, size_t multiple)
 {
@@ -98,12 +98,12 @@ static bool card_ok(const struct kl_index *ix, const struct kl_index_card *card)
 	       list_ok(ix, card->sound, 2) && list_ok(ix, card->evidence, 2);
 }
 
-static bool point_ok(const struct kl_case *other, const struct kl_taxonomy *tax)
+static bool point_ok(const struct kl_case *point, const struct kl_taxonomy *tax)
 {
 	for (size_t i = 0; i < KL_TAX_ROLES; i++)
-		if (!(other->log2[i] >= 0 && other->log2[i] < MAX_LOG2))
+		if (!(point->log2[i] >= 0 && point->log2[i] < MAX_LOG2))
 			return false;
-	return other->op >= -1 && other->op < (int32_t)tax->nop;
+	return point->op >= -1 && point->op < (int32_t)tax->nop;
 }
 
 static bool row_ok(const struct kl_index *ix, const struct kl_index_row *row)
@@ -118,16 +118,16 @@ static bool prior_ok(const struct kl_index *ix, const struct kl_index_prior *pri
 	       list_ok(ix, prior->provides, 1) && list_ok(ix, prior->conflicts, 1);
 }
 
-/* Where the parts lie; false: not inside the file. */
+/* Set the pointers to the parts; false if a part is not inside the file. */
 static bool find_parts(struct kl_index *ix)
 {
 	const struct kl_index_head *head = ix->file->head;
 	const char *base = ix->file->map.base;
 	size_t len = ix->file->map.len;
 
-	for (int at = 0; at < KL_INDEX_PARTS; at++)
-		if (head->part[at].at % 8 || head->part[at].at > len ||
-		    head->part[at].n > (len - head->part[at].at) / kl_index_size(at))
+	for (int part = 0; part < KL_INDEX_PARTS; part++)
+		if (head->part[part].at % 8 || head->part[part].at > len ||
+		    head->part[part].n > (len - head->part[part].at) / kl_index_size(part))
 			return false;
 	ix->card = (const void *)(base + head->part[KL_INDEX_CARDS].at);
 	ix->row = (const void *)(base + head->part[KL_INDEX_ROWS].at);
@@ -146,10 +146,10 @@ static bool find_parts(struct kl_index *ix)
 	return true;
 }
 
-/* four at a time: there are millions */
+/* Four numbers are compared at a time, because an index can have millions. */
 typedef uint32_t lanes __attribute__((vector_size(16)));
 
-static bool all_below(const uint32_t *values, size_t n, size_t limit)
+static bool all_below(const uint32_t *numbers, size_t n, size_t limit)
 {
 	uint32_t last = (uint32_t)(limit - 1);
 	lanes most = { last, last, last, last }, over = { 0 };
@@ -158,83 +158,86 @@ static bool all_below(const uint32_t *values, size_t n, size_t limit)
 	if (!limit || limit > UINT32_MAX)
 		return limit || !n;
 	for (; i + 4 <= n; i += 4) {
-		lanes other;
+		lanes four;
 
-		memcpy(&other, values + i, sizeof(other));
-		over |= (lanes)(other > most);
+		memcpy(&four, numbers + i, sizeof(four));
+		over |= (lanes)(four > most);
 	}
 	for (; i < n; i++)
-		over[0] |= values[i] > last;
+		over[0] |= numbers[i] > last;
 	return !(over[0] | over[1] | over[2] | over[3]);
 }
 
-struct checking {
+struct check {
 	const struct kl_index *ix;
 	bool bad;
 };
 
-static void say_bad(struct checking *checking)
+static void mark_bad(struct check *check)
 {
-	__atomic_store_n(&checking->bad, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&check->bad, true, __ATOMIC_RELAXED);
 }
 
 static void check_items(void *ctx, size_t from, size_t to)
 {
-	struct checking *checking = ctx;
+	struct check *check = ctx;
 
-	if (!all_below(checking->ix->item + from, to - from, checking->ix->nstring))
-		say_bad(checking);
+	if (!all_below(check->ix->item + from, to - from, check->ix->nstring))
+		mark_bad(check);
 }
 
 static void check_rows(void *ctx, size_t from, size_t to)
 {
-	struct checking *checking = ctx;
-	const struct kl_index ix = *checking->ix;
+	struct check *check = ctx;
+	const struct kl_index ix = *check->ix;
 	bool good = true;
 
 	for (size_t i = from; i < to; i++)
 		good &= row_ok(&ix, &ix.row[i]);
 	if (!good)
-		say_bad(checking);
+		mark_bad(check);
 }
 
 static void check_cards(void *ctx, size_t from, size_t to)
 {
-	struct checking *checking = ctx;
-	const struct kl_index ix = *checking->ix;
+	struct check *check = ctx;
+	const struct kl_index ix = *check->ix;
 	bool good = true;
 
 	for (size_t i = from; i < to; i++)
 		good &= card_ok(&ix, &ix.card[i]);
 	if (!good)
-		say_bad(checking);
+		mark_bad(check);
 }
 
 static void check_priors(void *ctx, size_t from, size_t to)
 {
-	struct checking *checking = ctx;
-	const struct kl_index ix = *checking->ix;
+	struct check *check = ctx;
+	const struct kl_index ix = *check->ix;
 	bool good = true;
 
 	for (size_t i = from; i < to; i++)
 		good &= prior_ok(&ix, &ix.prior[i]);
 	if (!good)
-		say_bad(checking);
+		mark_bad(check);
 }
 
-/* Numbers that point somewhere; a checksum alone would trust whoever wrote it. */
+/*
+ * Check that all numbers in the file refer to existing elements. The checksum shows only that the
+ * file is as it was written, not that its writer can be trusted.
+ */
 static bool contents_ok(const struct kl_index *ix, const struct kl_taxonomy *tax)
 {
-	struct checking checking = { ix, ix->nbyte && ix->bytes[ix->nbyte - 1] };
+	struct check check = { ix, ix->nbyte && ix->bytes[ix->nbyte - 1] };
 
-	checking.bad |= !all_below(ix->start, ix->nstring, ix->nbyte);
+	check.bad |= !all_below(ix->start, ix->nstring, ix->nbyte);
 	for (size_t i = 0; i < ix->npoint; i++)
-		checking.bad |= !point_ok(&ix->point[i], tax);
-	kl_par_for(ix->nitem, GRAIN, check_items, &checking);
-	kl_par_for(ix->nrow, GRAIN, check_rows, &checking);
-	kl_par_for(ix->nprior, GRAIN, check_priors, &checking);
-	kl_par_for(ix->ncard, GRAIN, check_cards, &checking);
-	return !checking.bad;
+		check.bad |= !point_ok(&ix->point[i], tax);
+	kl_par_for(ix->nitem, GRAIN, check_items, &check);
+	kl_par_for(ix->nrow, GRAIN, check_rows, &check);
+	kl_par_for(ix->nprior, GRAIN, check_priors, &check);
+	kl_par_for(ix->ncard, GRAIN, check_cards, &check);
+	return !check.bad;
 }
 
 static bool is_good(struct kl_index *ix, const struct kl_taxonomy *tax)
@@ -259,7 +262,7 @@ static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct k
 	snprintf(key, KL_MAPFILE_KEY, "%s %s", tax->digest, hex);
 }
 
-/* NULL: there is none, or none that is whole; `key` may be the beginning of one */
+/* NULL if there is no valid index at `path`. `key` can be a prefix of the file's key. */
 static struct kl_index *map_file(const char *path, const char *key, const struct kl_taxonomy *tax)
 {
 	KL_AUTO(kl_index_freep) struct kl_index *ix = new_index();
@@ -288,7 +291,7 @@ static int build_index(struct kl_index **out, struct kl_library *lib, const stru
 	kl_mapfile_end(&made);
 	kl_mapfile_keep(&ix->file->map, &made, kl_library_count(lib) ? path : "");
 	if (!is_good(ix, tax))
-		KL_BUG("an index that was just made is not whole");
+		KL_BUG("a newly built index is not valid");
 	kl_mapfile_tidy(&others, KEEP, dir, PREFIX, SUFFIX);
 	ix->file->built = true;
 	*out = kl_steal(&ix);

@@ -6,19 +6,20 @@
 #include "retrieve/similarity.h"
 
 /*
- * index - the index of a library's cards, in one file that is mapped into memory:
- * $GIT_COMMON_DIR/klineage/cache/skills-<tree>.index, made once for each tree of the library, from
- * the newest older one where cards are the same. docs/formats.md ("Retrieval") has its form. It is
- * a cache: one that is damaged, or made from other tables, is made anew; two who make it at once
- * do no harm.
+ * index - the index of a library's cards: a cache file that is mapped into memory.
+ *
+ * The file is $GIT_COMMON_DIR/klineage/cache/skills-<tree>.index. It is built once for each tree of
+ * the library; unchanged cards are copied from the newest older index. docs/formats.md
+ * ("Retrieval") describes the format. A file that is damaged or was built from other taxonomy
+ * tables is rebuilt; two processes can build it at the same time.
  *
  *	kl_index_open(&ix, repo, tax);
  *	for (i = 0; i < kl_index_count(ix); i++) ... kl_index_card(ix, i)
  *
- * Equal strings have equal numbers. Strings and lists point into the file, for as long as it is
- * open.
+ * Each string is stored once, so equal strings have equal numbers. Strings and lists point into
+ * the mapped file and are valid until kl_index_free().
  */
-/** A list of the file's strings, whose numbers kl_index_items() has. */
+/** A list of strings of the file; kl_index_items() returns their numbers. */
 struct kl_index_list {
 	uint32_t at, n;
 };
@@ -36,18 +37,18 @@ struct kl_index_card {
 	uint32_t passed, trials;
 	uint32_t rows, nrows;          /* kl_index_row() */
 	uint32_t prior;                /* kl_index_prior() */
-	struct kl_index_list sound;    /* in pairs: id, test or "" */
-	struct kl_index_list evidence; /* in pairs: lineage, step in decimal; sorted */
+	struct kl_index_list sound;    /* pairs: id, test or "" */
+	struct kl_index_list evidence; /* pairs: lineage, step in decimal; sorted */
 };
 
-/** Cards that ask and give the same share one. Each list is sorted. */
+/** What cards require, provide and conflict with; equal cards share one. Each list is sorted. */
 struct kl_index_prior {
 	struct kl_index_list needs, requires, provides, conflicts;
 };
 
 struct kl_index_file;
 
-/** Where its parts lie in the file; read by the functions below alone. */
+/** The parts of the mapped file. Use the functions below to read them. */
 struct kl_index {
 	const struct kl_index_card *card;
 	const struct kl_index_row *row;
@@ -56,18 +57,21 @@ struct kl_index {
 	const uint32_t *item, *start;
 	const char *bytes;
 	size_t ncard, nrow, npoint, nprior, nitem, nstring, nbyte;
-	struct kl_index_file *file; /* index.c's own */
+	struct kl_index_file *file; /* private to index.c */
 };
 
-/** The library's of this repository, at klineage.skillsRef; an absent one has no cards. */
+/**
+ * Open the index of this repository's library (klineage.skillsRef), building it if necessary. A
+ * missing library has an index without cards. The caller frees *out.
+ */
 int kl_index_open(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax);
-/** That of an open library. */
+/** The same for a library that is already open. */
 int kl_index_of(struct kl_index **out, struct kl_repo *repo, struct kl_library *lib,
 		const struct kl_taxonomy *tax);
 void kl_index_free(struct kl_index *ix);
 KL_DEFINE_CLEANUP(struct kl_index *, kl_index_free)
 
-/* --- asking: of every card of many, so it is done in place ------------------------ */
+/* --- accessors: inline, because they are called for every card --------------------- */
 
 static inline size_t kl_index_count(const struct kl_index *ix)
 {
@@ -111,20 +115,18 @@ static inline const char *kl_index_string(const struct kl_index *ix, size_t i)
 	return ix->bytes + ix->start[i];
 }
 
-/** The numbers of a list's strings. */
+/** The numbers of a list's strings: list.n of them. */
 static inline const uint32_t *kl_index_items(const struct kl_index *ix, struct kl_index_list list)
 {
 	return ix->item + list.at;
 }
 
-/**
- * Was it found, or made just now? How many cards of the library could not be read, and are not in
- * it?
- */
+/** True if kl_index_open() built the index, false if it found it in the cache. */
 bool kl_index_was_built(const struct kl_index *ix);
+/** The number of cards that could not be read and are not in the index. */
 size_t kl_index_bad(const struct kl_index *ix);
 
-/** The card's bytes, from the repository; and the card. */
+/** Read the text of a card from the repository, or the parsed card. */
 int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *repo, size_t card);
 int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *repo,
 		  size_t card);

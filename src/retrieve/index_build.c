@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_build - builds the index of a library, from an older one where cards are the same */
+/* index_build - builds the index of a library, copying unchanged cards from an older index */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define BATCH 4096 /* cards in memory at a time */
 #define GRAIN 32
 
-/* --- what is taken of a card ------------------------------------------------------ */
+/* --- the indexed facts of a card -------------------------------------------------- */
 
 struct row {
 	struct kl_case point;
@@ -22,7 +22,7 @@ struct row {
 
 struct facts {
 	git_oid blob;
-	char *id; /* NULL: a card that cannot be read */
+	char *id; /* NULL if the card cannot be read */
 	uint32_t status, passed, trials;
 	struct row *row;
 	size_t nrow;
@@ -62,7 +62,7 @@ static void take_row(struct row *out, const struct kl_taxonomy *tax, const struc
 	out->verified = kl_card_row_is_verified(card, row);
 }
 
-/* lineages with their steps, in the order of both */
+/* lineage and step of each piece of evidence, sorted by both */
 static void take_evidence(struct facts *facts, const struct kl_card *card)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec sorted = KL_STRVEC_INIT;
@@ -110,12 +110,13 @@ static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
 	take_evidence(facts, card);
 }
 
-/* --- the file in the making --------------------------------------------------------- */
+/* --- the file being built ----------------------------------------------------------- */
 
 struct builder {
 	struct kl_map strings; /* text -> its number + 1, as a pointer */
 	struct kl_buf part[KL_INDEX_PARTS];
-	struct kl_map points, priors; /* likewise, by their bytes in hex and by their words */
+	/* point's bytes in hex, prior's lists as text -> its number + 1, as a pointer */
+	struct kl_map points, priors;
 	size_t n[KL_INDEX_PARTS];
 	uint32_t bad;
 };
@@ -150,31 +151,31 @@ static uint32_t add_string(struct builder *builder, const char *text)
 
 static struct kl_index_list add_list(struct builder *builder, const struct kl_strvec *list)
 {
-	struct kl_index_list entries = { 0, (uint32_t)list->n };
-	KL_AUTO(kl_freep) uint32_t *number = kl_calloc(list->n + 1, sizeof(*number));
+	struct kl_index_list added = { 0, (uint32_t)list->n };
+	KL_AUTO(kl_freep) uint32_t *items = kl_calloc(list->n + 1, sizeof(*items));
 
 	for (size_t i = 0; i < list->n; i++)
-		number[i] = add_string(builder, list->v[i]);
-	entries.at = (uint32_t)builder->n[KL_INDEX_ITEMS];
+		items[i] = add_string(builder, list->v[i]);
+	added.at = (uint32_t)builder->n[KL_INDEX_ITEMS];
 	for (size_t i = 0; i < list->n; i++)
-		add_part(builder, KL_INDEX_ITEMS, &number[i]);
-	return entries;
+		add_part(builder, KL_INDEX_ITEMS, &items[i]);
+	return added;
 }
 
-static uint32_t add_point(struct builder *builder, const struct kl_case *other)
+static uint32_t add_point(struct builder *builder, const struct kl_case *point)
 {
-	char key[2 * sizeof(*other) + 1];
-	const unsigned char *bytes = (const unsigned char *)other;
+	char key[2 * sizeof(*point) + 1];
+	const unsigned char *bytes = (const unsigned char *)point;
 	uintptr_t there;
 
-	for (size_t i = 0; i < sizeof(*other); i++) {
+	for (size_t i = 0; i < sizeof(*point); i++) {
 		key[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
 		key[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
 	}
-	key[2 * sizeof(*other)] = '\0';
+	key[2 * sizeof(*point)] = '\0';
 	there = (uintptr_t)kl_map_get(&builder->points, key);
 	if (!there) {
-		there = add_part(builder, KL_INDEX_POINTS, other) + 1;
+		there = add_part(builder, KL_INDEX_POINTS, point) + 1;
 		kl_map_put(&builder->points, key, (void *)there);
 	}
 	return (uint32_t)(there - 1);
@@ -187,9 +188,9 @@ static uint32_t add_prior(struct builder *builder, const struct facts *facts)
 	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
 	uintptr_t there;
 
-	for (size_t length = 0; length < KL_ARRAY_SIZE(list); length++) {
-		for (size_t i = 0; i < list[length]->n; i++)
-			kl_buf_addf(&key, "%s\n", list[length]->v[i]);
+	for (size_t which = 0; which < KL_ARRAY_SIZE(list); which++) {
+		for (size_t i = 0; i < list[which]->n; i++)
+			kl_buf_addf(&key, "%s\n", list[which]->v[i]);
 		kl_buf_addch(&key, '\n');
 	}
 	there = (uintptr_t)kl_map_get(&builder->priors, key.ptr);
@@ -294,7 +295,7 @@ struct batch {
 	const struct kl_index *base;
 	struct known_blob *known; /* of the base, sorted */
 	size_t nknown;
-	struct kl_buf *text; /* "" : taken from the base */
+	struct kl_buf *text; /* "" if the card is copied from `base` */
 	struct facts *f;
 	size_t n;
 };
@@ -310,7 +311,7 @@ static void batch_release(struct batch *batch)
 	free(batch->known);
 }
 
-/* In threads: what goes wrong is only that the card cannot be read. */
+/* Runs in threads. The only possible error is a card that cannot be read; its facts stay empty. */
 static void read_cards(void *ctx, size_t from, size_t to)
 {
 	struct batch *batch = ctx;
@@ -345,7 +346,7 @@ static int fill_batch(struct batch *batch, struct kl_library *lib, size_t first)
 				   kl_index_card(batch->base, blob->card));
 		else
 			err = kl_library_text(&batch->text[i], lib, first + i);
-		if (err == KL_EINVALID) { /* too long for a card: it is none */
+		if (err == KL_EINVALID) { /* too long: counts as a card that cannot be read */
 			kl_error_clear();
 			kl_buf_clear(&batch->text[i]);
 			err = 0;
@@ -364,7 +365,7 @@ static void learn_batch(struct batch *batch)
 	qsort(batch->known, batch->nknown, sizeof(*batch->known), by_blob);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 static void write_out(struct kl_buf *out, const struct builder *builder)
 {
@@ -372,12 +373,12 @@ static void write_out(struct kl_buf *out, const struct builder *builder)
 	size_t at = out->len;
 
 	kl_buf_add(out, &head, sizeof(head));
-	for (int percent = 0; percent < KL_INDEX_PARTS; percent++) {
+	for (int part = 0; part < KL_INDEX_PARTS; part++) {
 		kl_mapfile_align(out);
-		head.part[percent].at = out->len;
-		head.part[percent].n = percent == KL_INDEX_BYTES ? builder->part[percent].len :
-								   builder->n[percent];
-		kl_buf_add(out, builder->part[percent].ptr, builder->part[percent].len);
+		head.part[part].at = out->len;
+		head.part[part].n = part == KL_INDEX_BYTES ? builder->part[part].len :
+							     builder->n[part];
+		kl_buf_add(out, builder->part[part].ptr, builder->part[part].len);
 	}
 	memcpy(out->ptr + at, &head, sizeof(head));
 }
@@ -405,14 +406,14 @@ int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_t
 			return err;
 		kl_par_for(batch.n, GRAIN, read_cards, &batch);
 		for (size_t i = 0; i < batch.n; i++) {
-			/* the file's name is the card's */
+			/* a card whose id differs from its file name counts as unreadable */
 			if (batch.f[i].id && strcmp(batch.f[i].id, kl_library_id(lib, first + i)))
 				free(kl_steal(&batch.f[i].id));
 			add_card(&builder, &batch.f[i]);
 		}
 	}
 	if (!err && builder.part[KL_INDEX_BYTES].len > UINT32_MAX)
-		err = kl_error(KL_EINVALID, "the library's words have more than 4 GiB");
+		err = kl_error(KL_EINVALID, "the strings of the library's cards exceed 4 GiB");
 	if (!err)
 		write_out(out, &builder);
 	return err;

@@ -6,8 +6,9 @@
 #include "retrieve/index.h"
 
 /*
- * index_parts - the index's file (docs/formats.md, "Retrieval"), which index_build.c makes and
- * index.c reads.
+ * index_parts - the file format of the card index (docs/formats.md, "Retrieval").
+ *
+ * index_build.c writes it, index.c reads it.
  */
 #define KL_INDEX_MAGIC "KLSKILLS"
 #define KL_INDEX_VERSION 3
@@ -23,10 +24,10 @@ enum kl_index_part {
 	KL_INDEX_PARTS
 };
 
-/** Bytes of one element of a part. */
+/** Size in bytes of one element of a part. */
 size_t kl_index_size(enum kl_index_part part);
 
-/* After the file's own head; places are from the file's beginning. */
+/* Follows struct kl_mapfile_head; `at` is an offset from the start of the file. */
 struct kl_index_head {
 	uint64_t bad; /* cards that could not be read */
 	struct {
@@ -34,7 +35,10 @@ struct kl_index_head {
 	} part[KL_INDEX_PARTS];
 };
 
-/** Append the index; `base` (may be NULL) is an older one of the same tables to take cards from. */
+/**
+ * Append the index of a library to `out`. Unchanged cards are copied from `base` (can be NULL), an
+ * older index that was built from the same tables. KL_EINVALID: the strings exceed 4 GiB.
+ */
 int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_taxonomy *tax,
 		   const struct kl_index *base);
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "retrieve/retrieve_parts.h"
 
-#define FIRST_POOL 64 /* best of an axis that are looked at first */
+#define FIRST_POOL 64 /* cards of an axis to consider at first */
 #define MAX_DROPPED 32
 
 const char *kl_axis_name(enum kl_axis axis)
@@ -17,7 +17,7 @@ const char *kl_axis_name(enum kl_axis axis)
 	return name[axis];
 }
 
-/* --- life --- */
+/* --- allocation and release --- */
 
 void kl_retrieved_pres_release(struct kl_retrieved_pres *pres)
 {
@@ -56,8 +56,8 @@ void kl_retrieval_release(struct kl_retrieval *retrieval)
 	*retrieval = (struct kl_retrieval){ 0 };
 }
 
-static void asking_init(struct kl_retrieve_query *query, const struct kl_index *ix,
-			struct kl_target *target, const struct kl_retrieve_opts *opts)
+static void query_init(struct kl_retrieve_query *query, const struct kl_index *ix,
+		       struct kl_target *target, const struct kl_retrieve_opts *opts)
 {
 	size_t ns = kl_index_nstrings(ix), np = kl_index_npriors(ix);
 
@@ -75,7 +75,7 @@ static void asking_init(struct kl_retrieve_query *query, const struct kl_index *
 	memset(query->closure, -2, np + 1);
 }
 
-static void asking_release(struct kl_retrieve_query *query)
+static void query_release(struct kl_retrieve_query *query)
 {
 	kl_close_release(query);
 	free(query->fit);
@@ -108,7 +108,7 @@ static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 	return (enum kl_truth)(query->test[test] - 1);
 }
 
-/* The first sound predicate that is false, as its place in the list; -1: none. */
+/* Position in the list of the first sound predicate that is false; -1: none. */
 static int false_sound(struct kl_retrieve_query *query, size_t card)
 {
 	struct kl_index_list list = kl_index_card(query->ix, card)->sound;
@@ -131,55 +131,54 @@ bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card)
 
 static void settle_card(struct kl_retrieve_query *query, size_t card)
 {
-	int count;
+	int further;
 
 	if (query->fit[card].settled)
 		return;
 	query->fit[card].settled = true;
-	count = kl_close(query, kl_index_card(query->ix, card)->prior, NULL);
-	kl_measure_prior(query, card, count < 0 ? 0 : KL_ONE / (1 + count));
+	further = kl_close(query, kl_index_card(query->ix, card)->prior, NULL);
+	kl_measure_prior(query, card, further < 0 ? 0 : KL_ONE / (1 + further));
 }
 
 /* --- the best of an axis --- */
 
-/* Is x better than y on the axis? Ties by the score, then by id. */
-static bool is_better(const struct kl_retrieve_query *query, int axis, uint32_t value,
-		      uint32_t other)
+/* True if x is better than y on the axis. Ties are broken by score, then by id. */
+static bool is_better(const struct kl_retrieve_query *query, int axis, uint32_t x, uint32_t y)
 {
-	const struct kl_fit *fit = &query->fit[value], *other_fit = &query->fit[other];
+	const struct kl_fit *fit_x = &query->fit[x], *fit_y = &query->fit[y];
 
-	if (axis < KL_AXES && fit->best[axis] != other_fit->best[axis])
-		return fit->best[axis] > other_fit->best[axis];
-	if (fit->score != other_fit->score)
-		return fit->score > other_fit->score;
-	return strcmp(id_of(query, value), id_of(query, other)) < 0;
+	if (axis < KL_AXES && fit_x->best[axis] != fit_y->best[axis])
+		return fit_x->best[axis] > fit_y->best[axis];
+	if (fit_x->score != fit_y->score)
+		return fit_x->score > fit_y->score;
+	return strcmp(id_of(query, x), id_of(query, y)) < 0;
 }
 
-/* A heap whose top is the worst that is kept. */
+/* Restore a heap whose top is the worst card that is kept. */
 static void sift_down(const struct kl_retrieve_query *query, int axis, uint32_t *heap, size_t n,
 		      size_t i)
 {
 	for (size_t k; (k = 2 * i + 1) < n; i = k) {
-		uint32_t turn;
+		uint32_t swap;
 
 		if (k + 1 < n && is_better(query, axis, heap[k], heap[k + 1]))
 			k++;
 		if (!is_better(query, axis, heap[i], heap[k]))
 			return;
-		turn = heap[i];
+		swap = heap[i];
 		heap[i] = heap[k];
-		heap[k] = turn;
+		heap[k] = swap;
 	}
 }
 
-/* Most are far from the best, and told so by a number or two. */
+/* A quick test without the id: it rules out most cards. */
 static inline bool is_worse(const struct kl_fit *fit, int axis, const struct kl_fit *than)
 {
 	return fit->best[axis] < than->best[axis] ||
 	       (fit->best[axis] == than->best[axis] && fit->score < than->score);
 }
 
-/* The best `k` with a score, best first. */
+/* Select the best `k` cards with a score, best first. Returns how many there are. */
 static size_t select_best(const struct kl_retrieve_query *query, int axis, uint32_t *heap, size_t k)
 {
 	size_t n = 0;
@@ -199,19 +198,19 @@ static size_t select_best(const struct kl_retrieve_query *query, int axis, uint3
 	}
 	for (size_t at = n < k ? n / 2 : 0; at-- > 0;)
 		sift_down(query, axis, heap, n, at);
-	for (size_t left = n; left > 1; left--) {
-		uint32_t turn = heap[0];
+	for (size_t unsorted = n; unsorted > 1; unsorted--) {
+		uint32_t swap = heap[0];
 
-		heap[0] = heap[left - 1];
-		heap[left - 1] = turn;
-		sift_down(query, axis, heap, left - 1, 0);
+		heap[0] = heap[unsorted - 1];
+		heap[unsorted - 1] = swap;
+		sift_down(query, axis, heap, unsorted - 1, 0);
 	}
 	return n;
 }
 
 /*
- * Go down a list of the best until enough of them are sound and settled; true: nothing on the way
- * was settled only now, which may have moved it.
+ * Walk down a sorted list until per_axis of its cards are sound and settled. Returns true if all
+ * were settled before; settling a card changes its score, so the list must be sorted again.
  */
 static bool walk_down(size_t *taken, struct kl_retrieve_query *query, const uint32_t *list,
 		      size_t n)
@@ -232,27 +231,30 @@ static bool walk_down(size_t *taken, struct kl_retrieve_query *query, const uint
 	return firm;
 }
 
-/* Few, and nearly in order: by insertion. Those without a score any more go; how many are left. */
+/*
+ * Sort a list and drop cards whose score became 0; returns how many are left. Insertion sort,
+ * because the list is short and nearly sorted.
+ */
 static size_t put_in_order(const struct kl_retrieve_query *query, int axis, uint32_t *list,
 			   size_t n)
 {
-	size_t left = 0;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t card = list[i];
-		size_t k = left;
+		size_t k = kept;
 
 		if (!query->fit[card].score)
 			continue;
 		for (; k > 0 && is_better(query, axis, card, list[k - 1]); k--)
 			list[k] = list[k - 1];
 		list[k] = card;
-		left++;
+		kept++;
 	}
-	return left;
+	return kept;
 }
 
-/* What a card was when the others were found to be no better. */
+/* The rank of the worst selected card at selection time: no card outside was better. */
 struct limit {
 	int32_t best, score;
 	const char *id;
@@ -265,8 +267,8 @@ static struct limit limit_of(const struct kl_retrieve_query *query, int axis, ui
 }
 
 /*
- * How many at the front of a list still come before all cards that are not in it: settling a card
- * only makes it worse, and those outside were worse than the limit.
+ * Count the cards at the front of a list that still come before all cards outside it. Settling
+ * only makes a card worse, and the cards outside were worse than the limit.
  */
 static size_t count_ahead(const struct kl_retrieve_query *query, int axis, const uint32_t *list,
 			  size_t n, const struct limit *limit)
@@ -288,8 +290,9 @@ static size_t count_ahead(const struct kl_retrieve_query *query, int axis, const
 }
 
 /*
- * Settle what is on the way down, and go down again, for as long as the list tells who is the best;
- * false: it no longer does. `whole`: no card with a score is outside of it.
+ * Walk down the list, settling cards and sorting again until none is unsettled. Returns false if
+ * the list no longer decides which cards are best, so they must be selected again. `whole`: the
+ * list has all cards with a score.
  */
 static bool settle_down(size_t *taken, struct kl_retrieve_query *query, int axis, uint32_t *list,
 			size_t *n, bool whole)
@@ -304,7 +307,7 @@ static bool settle_down(size_t *taken, struct kl_retrieve_query *query, int axis
 	return first || whole || *taken == query->o->per_axis;
 }
 
-/* Mark the best of an axis that are sound; more are looked at only where many are not. */
+/* Mark the best sound cards of an axis; a larger pool is used only if too many are unsound. */
 static void mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top)
 {
 	size_t pool = FIRST_POOL;
@@ -319,10 +322,10 @@ static void mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top)
 			pool *= 16;
 			continue;
 		}
-		for (size_t i = 0, turn = 0; i < n && turn < taken; i++)
+		for (size_t i = 0, marked = 0; i < n && marked < taken; i++)
 			if (query->fit[list[i]].sound == 1) {
 				top[list[i]] |= (uint8_t)(1u << axis);
-				turn++;
+				marked++;
 			}
 		return;
 	}
@@ -395,7 +398,7 @@ static bool is_listed(const struct kl_retrieval *out, size_t card)
 	return false;
 }
 
-/* A card after those that it takes to close what it requires. */
+/* Append a card, preceded by the cards that meet its requirements. */
 static void list_card(struct kl_retrieval *out, struct kl_retrieve_query *query, const uint8_t *top,
 		      size_t card)
 {
@@ -424,13 +427,13 @@ static void list_best(struct kl_retrieval *out, struct kl_retrieve_query *query,
 	for (size_t i = 0; i < query->n; i++)
 		if (top[i])
 			all[n++] = (uint32_t)i;
-	/* few: by insertion */
+	/* insertion sort: there are few */
 	for (size_t i = 1; i < n; i++)
 		for (size_t k = i; k > 0 && is_better(query, KL_AXES, all[k], all[k - 1]); k--) {
-			uint32_t turn = all[k];
+			uint32_t swap = all[k];
 
 			all[k] = all[k - 1];
-			all[k - 1] = turn;
+			all[k - 1] = swap;
 		}
 	for (size_t i = 0; i < n && (!query->o->limit || i < query->o->limit); i++)
 		list_card(out, query, top, all[i]);
@@ -454,9 +457,9 @@ static struct kl_retrieved_path *path_of(struct kl_retrieval *out, const char *l
 
 static int by_lineage(const void *left, const void *right)
 {
-	const struct kl_retrieved_path *path = left, *retrieved_path = right;
+	const struct kl_retrieved_path *x = left, *y = right;
 
-	return strcmp(path->lineage, retrieved_path->lineage);
+	return strcmp(x->lineage, y->lineage);
 }
 
 static void add_step(struct kl_retrieved_path *path, int64_t step, const char *id)
@@ -487,30 +490,31 @@ static void add_paths(struct kl_retrieval *out, const struct kl_retrieve_query *
 		qsort(out->path, out->npath, sizeof(*out->path), by_lineage);
 }
 
-/* --- what was not taken --- */
+/* --- dropped cards --- */
 
 static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved *retrieved)
 {
 	const struct kl_index_card *card = kl_index_card(query->ix, retrieved->card);
 	const struct kl_index_prior *prior = kl_index_prior(query->ix, card->prior);
-	int64_t step = kl_measure_lacking(query, card->prior);
+	int64_t string = kl_measure_lacking(query, card->prior);
 
 	if (retrieved->row < 0)
-		return kl_strdup("it has no verified row");
-	if (step >= 0)
-		return kl_asprintf("platform: it needs %s", text_of(query, (uint32_t)step));
+		return kl_strdup("no verified row");
+	if (string >= 0)
+		return kl_asprintf("platform: lacks %s", text_of(query, (uint32_t)string));
 	if (!retrieved->axis[KL_AXIS_PLATFORM] || !retrieved->axis[KL_AXIS_LANGUAGE])
-		return kl_asprintf("%s: it is verified on nothing like this one",
+		return kl_asprintf("%s: not verified on a similar one",
 				   retrieved->axis[KL_AXIS_PLATFORM] ? "language" : "platform");
-	step = kl_retrieve_query_first(query, prior->conflicts, true);
-	if (step >= 0)
-		return kl_asprintf("prior: it conflicts with %s", text_of(query, (uint32_t)step));
+	string = kl_retrieve_query_first(query, prior->conflicts, true);
+	if (string >= 0)
+		return kl_asprintf("prior: conflicts with %s", text_of(query, (uint32_t)string));
 	if (!query->o->repair && kl_retrieve_query_is_done(query, card))
-		return kl_strdup("prior: what it provides is there");
-	step = kl_retrieve_query_first(query, prior->requires, false);
-	if (!retrieved->axis[KL_AXIS_PRIOR] && step >= 0)
-		return kl_asprintf("prior: it requires %s, and no %d cards close that",
-				   text_of(query, (uint32_t)step), KL_CLOSURE_MAX);
+		return kl_strdup("prior: the target already has what it provides");
+	string = kl_retrieve_query_first(query, prior->requires, false);
+	if (!retrieved->axis[KL_AXIS_PRIOR] && string >= 0)
+		return kl_asprintf(
+			"prior: requires %s, and no set of %d cards or fewer provides it",
+			text_of(query, (uint32_t)string), KL_CLOSURE_MAX);
 	if (!kl_retrieve_query_is_sound(query, retrieved->card)) {
 		const uint32_t *item = kl_index_items(query->ix, card->sound);
 
@@ -520,23 +524,23 @@ static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved 
 	return NULL;
 }
 
-/* Those that came nearest of all that are ruled out. */
+/* For ordering ruled-out cards: the product of the axes, with an axis of 0 counted as 0.01. */
 static double fit_nearness(const struct kl_fit *fit)
 {
-	double value = 1;
+	double product = 1;
 
 	for (int k = 0; k < KL_AXES; k++)
-		value *= fit->best[k] ? (double)fit->best[k] / KL_ONE : 0.01;
-	return value;
+		product *= fit->best[k] ? (double)fit->best[k] / KL_ONE : 0.01;
+	return product;
 }
 
-static bool is_nearer(const struct kl_retrieve_query *query, uint32_t value, uint32_t other)
+static bool is_nearer(const struct kl_retrieve_query *query, uint32_t x, uint32_t y)
 {
-	double distance = fit_nearness(&query->fit[value]) - fit_nearness(&query->fit[other]);
+	double difference = fit_nearness(&query->fit[x]) - fit_nearness(&query->fit[y]);
 
-	if (distance != 0)
-		return distance > 0;
-	return strcmp(id_of(query, value), id_of(query, other)) < 0;
+	if (difference != 0)
+		return difference > 0;
+	return strcmp(id_of(query, x), id_of(query, y)) < 0;
 }
 
 static void add_dropped(struct kl_retrieval *out, struct kl_retrieve_query *query)
@@ -547,7 +551,7 @@ static void add_dropped(struct kl_retrieval *out, struct kl_retrieve_query *quer
 	for (size_t i = 0; i < query->n; i++) {
 		size_t k = n;
 
-		/* a score and not known to be unsound: it was only not among the best */
+		/* not ruled out, only not among the best: has a score, not known to be unsound */
 		if (!query->fit[i].wanted || (query->fit[i].score && query->fit[i].sound != 2))
 			continue;
 		if (n == MAX_DROPPED && !is_nearer(query, (uint32_t)i, best[n - 1]))
@@ -568,18 +572,18 @@ static void add_dropped(struct kl_retrieval *out, struct kl_retrieve_query *quer
 int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *target,
 		const struct kl_retrieve_opts *opts)
 {
-	KL_AUTO(asking_release) struct kl_retrieve_query query;
+	KL_AUTO(query_release) struct kl_retrieve_query query;
 	KL_AUTO(kl_freep) uint8_t *top = NULL;
 
-	asking_init(&query, ix, target, opts);
+	query_init(&query, ix, target, opts);
 	*out = (struct kl_retrieval){ 0 };
 	if (!opts->per_axis)
-		return kl_error(KL_EINVALID, "no card of any axis is asked for");
+		return kl_error(KL_EINVALID, "the number of cards per axis must be at least 1");
 	top = kl_calloc(query.n + 1, 1);
 	kl_measure(&query);
 	for (size_t i = 0; i < query.n; i++)
 		out->cards += query.fit[i].wanted;
-	/* to say why, all must be known */
+	/* the reasons are known only for settled cards */
 	for (size_t i = 0; opts->explain && i < query.n; i++)
 		if (query.fit[i].wanted)
 			settle_card(&query, i);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retrieve_closure - finds the further cards that a card requires, in the order to apply them */
+/* retrieve_closure - finds the further cards that meet a card's requirements */
 #include <stdlib.h>
 #include <string.h>
 
 #include "retrieve/retrieve_parts.h"
 
-#define MAX_OPEN 32   /* requirements open at once */
-#define MAX_GIVERS 16 /* cards that are tried for one requirement, the best ones */
+#define MAX_OPEN 32   /* unmet requirements at a time */
+#define MAX_GIVERS 16 /* the best providers of a requirement, which are tried */
 
-/* --- who provides what ---------------------------------------------------------- */
+/* --- providers of each string ----------------------------------------------------- */
 
 static void index_cards(struct kl_retrieve_query *query)
 {
@@ -19,8 +19,8 @@ static void index_cards(struct kl_retrieve_query *query)
 	query->cards_of = kl_calloc(query->n + 1, sizeof(*query->cards_of));
 	for (size_t i = 0; i < query->n; i++)
 		query->cards_at[kl_index_card(query->ix, i)->prior + 1]++;
-	for (size_t at = 0; at < np; at++)
-		query->cards_at[at + 1] += query->cards_at[at];
+	for (size_t prior = 0; prior < np; prior++)
+		query->cards_at[prior + 1] += query->cards_at[prior];
 	next = kl_calloc(np + 1, sizeof(*next));
 	memcpy(next, query->cards_at, np * sizeof(*next));
 	for (size_t i = 0; i < query->n; i++)
@@ -34,25 +34,25 @@ static void index_givers(struct kl_retrieve_query *query)
 	uint32_t *next;
 
 	query->givers_at = kl_calloc(ns + 2, sizeof(*query->givers_at));
-	for (size_t at = 0; at < np; at++) {
-		struct kl_index_list list = kl_index_prior(query->ix, at)->provides;
+	for (size_t prior = 0; prior < np; prior++) {
+		struct kl_index_list list = kl_index_prior(query->ix, prior)->provides;
 		const uint32_t *item = kl_index_items(query->ix, list);
 
 		total += list.n;
 		for (size_t i = 0; i < list.n; i++)
 			query->givers_at[item[i] + 1]++;
 	}
-	for (size_t step = 0; step < ns; step++)
-		query->givers_at[step + 1] += query->givers_at[step];
+	for (size_t string = 0; string < ns; string++)
+		query->givers_at[string + 1] += query->givers_at[string];
 	query->givers = kl_calloc(total + 1, sizeof(*query->givers));
 	next = kl_calloc(ns + 1, sizeof(*next));
 	memcpy(next, query->givers_at, ns * sizeof(*next));
-	for (size_t at = 0; at < np; at++) {
-		struct kl_index_list list = kl_index_prior(query->ix, at)->provides;
+	for (size_t prior = 0; prior < np; prior++) {
+		struct kl_index_list list = kl_index_prior(query->ix, prior)->provides;
 		const uint32_t *item = kl_index_items(query->ix, list);
 
 		for (size_t i = 0; i < list.n; i++)
-			query->givers[next[item[i]]++] = (uint32_t)at;
+			query->givers[next[item[i]]++] = (uint32_t)prior;
 	}
 	free(next);
 	query->card_by_id = kl_malloc((ns + 1) * sizeof(*query->card_by_id));
@@ -85,7 +85,7 @@ struct kl_givers {
 	uint32_t card[MAX_GIVERS];
 }; /* best first */
 
-/* Good at what it does, and near: without the prior axis, which is being worked out. */
+/* The score without the prior axis (which is being computed) and without the root. */
 static double rank_of(const struct kl_retrieve_query *query, size_t card)
 {
 	const struct kl_index_card *entry = kl_index_card(query->ix, card);
@@ -104,7 +104,7 @@ static bool any_there(struct kl_retrieve_query *query, struct kl_index_list list
 	return false;
 }
 
-/* Could it be applied to this target at all? */
+/* False if the card is ruled out for this target by an axis of 0 or a conflict. */
 static bool may_give(struct kl_retrieve_query *query, size_t card)
 {
 	return query->fit[card].product > 0 &&
@@ -114,43 +114,43 @@ static bool may_give(struct kl_retrieve_query *query, size_t card)
 }
 
 /* best first, ties by id */
-static bool is_before(const struct kl_retrieve_query *query, const struct giver *other,
-		      const struct giver *giver)
+static bool is_before(const struct kl_retrieve_query *query, const struct giver *x,
+		      const struct giver *y)
 {
-	if (other->rank != giver->rank)
-		return other->rank > giver->rank;
-	return strcmp(kl_index_string(query->ix, kl_index_card(query->ix, other->card)->id),
-		      kl_index_string(query->ix, kl_index_card(query->ix, giver->card)->id)) < 0;
+	if (x->rank != y->rank)
+		return x->rank > y->rank;
+	return strcmp(kl_index_string(query->ix, kl_index_card(query->ix, x->card)->id),
+		      kl_index_string(query->ix, kl_index_card(query->ix, y->card)->id)) < 0;
 }
 
-static size_t insert_giver(const struct kl_retrieve_query *query, struct giver *giver, size_t n,
+static size_t insert_giver(const struct kl_retrieve_query *query, struct giver *list, size_t n,
 			   struct giver one)
 {
 	size_t i = n < MAX_GIVERS ? n : MAX_GIVERS;
 
 	for (size_t k = 0; k < n; k++)
-		if (giver[k].card == one.card)
+		if (list[k].card == one.card)
 			return n;
-	for (; i > 0 && is_before(query, &one, &giver[i - 1]); i--)
+	for (; i > 0 && is_before(query, &one, &list[i - 1]); i--)
 		if (i < MAX_GIVERS)
-			giver[i] = giver[i - 1];
+			list[i] = list[i - 1];
 	if (i < MAX_GIVERS)
-		giver[i] = one;
+		list[i] = one;
 	return n < MAX_GIVERS ? n + 1 : n;
 }
 
-/* Sound predicates are asked of the best alone, so that most cards' are never read. */
-static size_t drop_unsound(struct kl_retrieve_query *query, struct giver *giver, size_t n)
+/* Called only for the best providers, so that most cards' predicates are never evaluated. */
+static size_t drop_unsound(struct kl_retrieve_query *query, struct giver *list, size_t n)
 {
-	size_t left = 0;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (kl_retrieve_query_is_sound(query, giver[i].card))
-			giver[left++] = giver[i];
-	return left;
+		if (kl_retrieve_query_is_sound(query, list[i].card))
+			list[kept++] = list[i];
+	return kept;
 }
 
-/* They are the same for whoever asks. */
+/* The best providers of a string. They do not depend on the requiring card, so they are kept. */
 static const struct kl_givers *find_givers(struct kl_retrieve_query *query, uint32_t string)
 {
 	struct giver givers[MAX_GIVERS];
@@ -170,9 +170,9 @@ static const struct kl_givers *find_givers(struct kl_retrieve_query *query, uint
 			(struct giver){ (uint32_t)query->card_by_id[string],
 					rank_of(query, (size_t)query->card_by_id[string]) });
 	for (uint32_t i = query->givers_at[string]; i < query->givers_at[string + 1]; i++) {
-		uint32_t at = query->givers[i];
+		uint32_t prior = query->givers[i];
 
-		for (uint32_t k = query->cards_at[at]; k < query->cards_at[at + 1]; k++)
+		for (uint32_t k = query->cards_at[prior]; k < query->cards_at[prior + 1]; k++)
 			if (may_give(query, query->cards_of[k]))
 				n = insert_giver(
 					query, givers, n,
@@ -214,7 +214,7 @@ static bool gives_fact(const struct kl_retrieve_query *query, size_t card, uint3
 	       is_listed(query, kl_index_prior(query->ix, entry->prior)->provides, string);
 }
 
-/* What a prior still requires, given the target and the cards chosen; false: too much. */
+/* Add the requirements of a prior that neither target nor chosen cards meet; false: too many. */
 static bool add_open(struct kl_retrieve_query *query, struct open_set *open, uint32_t prior,
 		     const size_t *chosen, size_t n)
 {
@@ -237,7 +237,7 @@ static bool add_open(struct kl_retrieve_query *query, struct open_set *open, uin
 	return true;
 }
 
-/* by text: numbers are the file's affair */
+/* The first requirement by name: string numbers depend on how the index was built. */
 static uint32_t first_of(const struct kl_retrieve_query *query, const struct open_set *open)
 {
 	uint32_t best = open->v[0];
@@ -260,14 +260,14 @@ static bool any_listed(const struct kl_retrieve_query *query, struct kl_index_li
 	return false;
 }
 
-/* Does one bring what the other cannot be with? */
-static bool cards_clash(const struct kl_retrieve_query *query, uint32_t prior, uint32_t other)
+/* True if one provides something that the other conflicts with. */
+static bool cards_clash(const struct kl_retrieve_query *query, uint32_t x, uint32_t y)
 {
-	const struct kl_index_prior *index_prior = kl_index_prior(query->ix, prior),
-				    *other_prior = kl_index_prior(query->ix, other);
+	const struct kl_index_prior *prior_x = kl_index_prior(query->ix, x),
+				    *prior_y = kl_index_prior(query->ix, y);
 
-	return any_listed(query, other_prior->conflicts, index_prior->provides) ||
-	       any_listed(query, index_prior->conflicts, other_prior->provides);
+	return any_listed(query, prior_y->conflicts, prior_x->provides) ||
+	       any_listed(query, prior_x->conflicts, prior_y->provides);
 }
 
 static bool clash_any(const struct kl_retrieve_query *query, size_t card, uint32_t for_prior,
@@ -291,7 +291,7 @@ static bool is_ready(struct kl_retrieve_query *query, size_t card, const size_t 
 	return add_open(query, &open, kl_index_card(query->ix, card)->prior, placed, n) && !open.n;
 }
 
-/* Each after what it stands on; false: they stand on each other, and none can be first. */
+/* Order cards so that each follows what it requires; false: their requirements are cyclic. */
 static bool order_cards(struct kl_retrieve_query *query, size_t *card, const size_t *chosen,
 			size_t n)
 {
@@ -311,21 +311,21 @@ static bool order_cards(struct kl_retrieve_query *query, size_t *card, const siz
 	return true;
 }
 
-/* What is being closed: for which prior, with which cards so far, and they in order. */
+/* The search for one prior: the cards chosen so far, and the result in the order to apply. */
 struct closing {
 	uint32_t prior;
 	size_t chosen[KL_CLOSURE_MAX], ordered[KL_CLOSURE_MAX];
 };
 
-/* Choose `left` more cards so that nothing stays open. */
+/* Choose at most `more` further cards so that no requirement stays open. */
 static bool search_closure(struct kl_retrieve_query *query, struct closing *closing,
-			   const struct open_set *open, size_t n, size_t left)
+			   const struct open_set *open, size_t n, size_t more)
 {
 	const struct kl_givers *givers;
 
 	if (!open->n)
 		return order_cards(query, closing->ordered, closing->chosen, n);
-	if (!left)
+	if (!more)
 		return false;
 	givers = find_givers(query, first_of(query, open));
 	for (size_t i = 0; i < givers->n; i++) {
@@ -339,7 +339,7 @@ static bool search_closure(struct kl_retrieve_query *query, struct closing *clos
 				next.v[next.n++] = open->v[k];
 		if (add_open(query, &next, kl_index_card(query->ix, givers->card[i])->prior,
 			     closing->chosen, n + 1) &&
-		    search_closure(query, closing, &next, n + 1, left - 1))
+		    search_closure(query, closing, &next, n + 1, more - 1))
 			return true;
 	}
 	return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retrieve_measure - similarities of all cards to a target, on all processors */
+/* retrieve_measure - computes the similarities of all cards to a target, in threads */
 #include <string.h>
 
 #include "base/par.h"
@@ -12,81 +12,81 @@ static const char *text_of(const struct kl_retrieve_query *query, uint32_t strin
 	return kl_index_string(query->ix, string);
 }
 
-/* Similarities and the like, asked for the first time: kept is one more, so that 0 is not asked. */
+/* Compute and keep an entry of the query. Similarities are kept plus 1, because 0 is "unknown". */
 
-static int32_t ask_language(struct kl_retrieve_query *query, uint32_t string)
+static int32_t new_language(struct kl_retrieve_query *query, uint32_t string)
 {
-	int32_t value = 1 + (int32_t)kl_similarity_language(query->t->tax, text_of(query, string),
-							    query->t->language);
+	int32_t kept = 1 + (int32_t)kl_similarity_language(query->t->tax, text_of(query, string),
+							   query->t->language);
 
-	KL_KEEP(query->language[string], value);
-	return value;
+	KL_KEEP(query->language[string], kept);
+	return kept;
 }
 
-static int32_t ask_platform(struct kl_retrieve_query *query, uint32_t string)
+static int32_t new_platform(struct kl_retrieve_query *query, uint32_t string)
 {
-	int32_t value = 1 + (int32_t)kl_similarity_platform(query->t->tax, text_of(query, string),
-							    query->t->platform);
+	int32_t kept = 1 + (int32_t)kl_similarity_platform(query->t->tax, text_of(query, string),
+							   query->t->platform);
 
-	KL_KEEP(query->platform[string], value);
-	return value;
+	KL_KEEP(query->platform[string], kept);
+	return kept;
 }
 
-static int32_t ask_case(struct kl_retrieve_query *query, uint32_t point)
+static int32_t new_case(struct kl_retrieve_query *query, uint32_t point)
 {
-	int32_t value = 1 + (int32_t)kl_similarity_case(query->t->tax,
-							kl_index_point(query->ix, point),
-							&query->t->point);
+	int32_t kept = 1 + (int32_t)kl_similarity_case(query->t->tax,
+						       kl_index_point(query->ix, point),
+						       &query->t->point);
 
-	KL_KEEP(query->point[point], value);
-	return value;
+	KL_KEEP(query->point[point], kept);
+	return kept;
 }
 
-static int8_t ask_able(struct kl_retrieve_query *query, uint32_t string)
+static int8_t new_able(struct kl_retrieve_query *query, uint32_t string)
 {
-	int8_t int8 = kl_capset_has(&query->t->caps,
+	int8_t able = kl_capset_has(&query->t->caps,
 				    kl_taxonomy_cap(query->t->tax, text_of(query, string))) ?
 			      2 :
 			      1;
 
-	KL_KEEP(query->able[string], int8);
-	return int8;
+	KL_KEEP(query->able[string], able);
+	return able;
 }
 
 int8_t kl_retrieve_query_has_new(struct kl_retrieve_query *query, uint32_t string)
 {
-	int8_t int8 = query->t->prior.n && kl_target_has(query->t, text_of(query, string)) ? 2 : 1;
+	int8_t has = query->t->prior.n && kl_target_has(query->t, text_of(query, string)) ? 2 : 1;
 
-	KL_KEEP(query->has[string], int8);
-	return int8;
+	KL_KEEP(query->has[string], has);
+	return has;
 }
 
 static inline int64_t language_of(struct kl_retrieve_query *query, uint32_t string)
 {
-	int32_t value = KL_KEPT(query->language[string]);
+	int32_t kept = KL_KEPT(query->language[string]);
 
-	return (value ? value : ask_language(query, string)) - 1;
+	return (kept ? kept : new_language(query, string)) - 1;
 }
 
 static inline int64_t platform_of(struct kl_retrieve_query *query, uint32_t string)
 {
-	int32_t value = KL_KEPT(query->platform[string]);
+	int32_t kept = KL_KEPT(query->platform[string]);
 
-	return (value ? value : ask_platform(query, string)) - 1;
+	return (kept ? kept : new_platform(query, string)) - 1;
 }
 
 static inline int64_t case_of(struct kl_retrieve_query *query, uint32_t point)
 {
-	int32_t value = KL_KEPT(query->point[point]);
+	int32_t kept = KL_KEPT(query->point[point]);
 
-	return (value ? value : ask_case(query, point)) - 1;
+	return (kept ? kept : new_case(query, point)) - 1;
 }
 
 static inline bool is_able(struct kl_retrieve_query *query, uint32_t string)
 {
-	int8_t int8 = KL_KEPT(query->able[string]);
+	int8_t able = KL_KEPT(query->able[string]);
 
-	return (int8 ? int8 : ask_able(query, string)) == 2;
+	return (able ? able : new_able(query, string)) == 2;
 }
 
 int64_t kl_measure_lacking(struct kl_retrieve_query *query, uint32_t prior)
@@ -128,17 +128,15 @@ static void measure_card(struct kl_retrieve_query *query, size_t card)
 
 	for (uint32_t i = 0; i < entry->nrows; i++) {
 		const struct kl_index_row *row = kl_index_row(query->ix, entry->rows + i);
-		int64_t values[3], product;
+		int64_t axis[3], product;
 
-		/*
-		 * what nothing verifies is asked for by its status, and then compared by all it has
-		 */
+		/* a hypothesis has no verified rows: all of its rows count */
 		if (!row->verified && entry->status != KL_CARD_HYPOTHESIS)
 			continue;
-		measure_row(values, query, row, lacks);
-		product = values[0] * values[1] * values[2]; /* at most 10^18 */
+		measure_row(axis, query, row, lacks);
+		product = axis[0] * axis[1] * axis[2]; /* at most 10^18 */
 		for (int k = 0; k < 3; k++)
-			fit->best[k] = values[k] > fit->best[k] ? (int32_t)values[k] : fit->best[k];
+			fit->best[k] = axis[k] > fit->best[k] ? (int32_t)axis[k] : fit->best[k];
 		if (product > most) {
 			most = fit->product = product;
 			fit->row = (int32_t)i;
@@ -166,7 +164,7 @@ bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_
 	return prior->provides.n && kl_retrieve_query_first(query, prior->provides, false) < 0;
 }
 
-/* Nothing that it cannot be with is there, and not yet all that it brings. */
+/* True if the target has nothing that the card conflicts with, and not yet all it provides. */
 static bool has_room(struct kl_retrieve_query *query, const struct kl_index_card *card)
 {
 	if (kl_retrieve_query_first(query, kl_index_prior(query->ix, card->prior)->conflicts,
@@ -185,7 +183,7 @@ void kl_measure_prior(struct kl_retrieve_query *query, size_t card, int64_t prio
 		(double)fit->product / 1e18 * (double)prior / KL_ONE, entry->passed, entry->trials);
 }
 
-/* The prior axis as far as the card alone tells it: with something to close, it is at most 1/2. */
+/* Set the prior axis from the card alone. With unmet requirements it is at most 1/2: a bound. */
 static void bound_card(struct kl_retrieve_query *query, size_t card)
 {
 	const struct kl_index_card *entry = kl_index_card(query->ix, card);

@@ -6,7 +6,7 @@
 
 #include "contract/contract.h"
 
-/* FNV-1a: names are compared, nothing is trusted to differ */
+/* FNV-1a. A collision only makes two names look the same; security does not depend on it. */
 static uint64_t name_digest(const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -16,30 +16,28 @@ static uint64_t name_digest(const char *text)
 	return hash;
 }
 
-void kl_case_init(struct kl_case *other, const struct kl_taxonomy *taxonomy, const char *op,
+void kl_case_init(struct kl_case *point, const struct kl_taxonomy *taxonomy, const char *op,
 		  const char *dtype)
 {
-	enum kl_dtype known;
-
-	memset(other, 0, sizeof(*other));
-	other->op = kl_taxonomy_op(taxonomy, op);
-	other->name = name_digest(other->op >= 0 ? taxonomy->op[other->op].name : op);
-	other->dtype = name_digest(dtype);
-	other->width = kl_dtype_parse(&known, dtype) ? (uint32_t)kl_dtype_bytes(known) : 0;
+	memset(point, 0, sizeof(*point));
+	point->op = kl_taxonomy_op(taxonomy, op);
+	point->name = name_digest(point->op >= 0 ? taxonomy->op[point->op].name : op);
+	point->dtype = name_digest(dtype);
+	point->width = (uint32_t)kl_dtype_size(dtype);
 }
 
-void kl_case_dim(struct kl_case *other, const struct kl_taxonomy *taxonomy, const char *name,
+void kl_case_dim(struct kl_case *point, const struct kl_taxonomy *taxonomy, const char *name,
 		 int64_t extent)
 {
 	unsigned roles = 1u << (kl_taxonomy_role(taxonomy, "rows") >= 0 ?
 					kl_taxonomy_role(taxonomy, "rows") :
 					0);
 
-	if (other->op >= 0)
-		roles = kl_taxonomy_roles(taxonomy, other->op, name);
+	if (point->op >= 0)
+		roles = kl_taxonomy_roles(taxonomy, point->op, name);
 	for (size_t i = 0; i < KL_TAX_ROLES && extent > 1; i++)
 		if (roles >> i & 1)
-			other->log2[i] += log2((double)extent);
+			point->log2[i] += log2((double)extent);
 }
 
 static int64_t to_ppm(double value)
@@ -57,87 +55,83 @@ static int parent_of(const struct kl_taxonomy *taxonomy, int op)
 	return op < 0 ? -1 : taxonomy->op[op].parent;
 }
 
-int64_t kl_similarity_operator(const struct kl_taxonomy *taxonomy, const struct kl_case *left,
-			       const struct kl_case *right)
+int64_t kl_similarity_operator(const struct kl_taxonomy *taxonomy, const struct kl_case *a,
+			       const struct kl_case *b)
 {
-	int value = left->op, year = right->op, sum;
+	int op_a = a->op, op_b = b->op, sum;
 
-	if (left->name == right->name)
+	if (a->name == b->name)
 		return KL_ONE;
-	/* what is not in the tree hangs below its root */
-	sum = (value < 0 ? 2 : depth_of(taxonomy, value)) +
-	      (year < 0 ? 2 : depth_of(taxonomy, year));
-	while (value != year) {
-		if (depth_of(taxonomy, value) >= depth_of(taxonomy, year))
-			value = parent_of(taxonomy, value);
+	/* an operator that is not in the tree counts as a child of the root */
+	sum = (op_a < 0 ? 2 : depth_of(taxonomy, op_a)) + (op_b < 0 ? 2 : depth_of(taxonomy, op_b));
+	while (op_a != op_b) {
+		if (depth_of(taxonomy, op_a) >= depth_of(taxonomy, op_b))
+			op_a = parent_of(taxonomy, op_a);
 		else
-			year = parent_of(taxonomy, year);
+			op_b = parent_of(taxonomy, op_b);
 	}
-	return to_ppm(2.0 * depth_of(taxonomy, value) / sum);
+	return to_ppm(2.0 * depth_of(taxonomy, op_a) / sum);
 }
 
-int64_t kl_similarity_extents(const struct kl_case *left, const struct kl_case *right)
+int64_t kl_similarity_extents(const struct kl_case *a, const struct kl_case *b)
 {
 	double sum = 0;
 	int n = 0;
 
 	for (size_t i = 0; i < KL_TAX_ROLES; i++) {
-		if (left->log2[i] == 0 && right->log2[i] == 0)
+		if (a->log2[i] == 0 && b->log2[i] == 0)
 			continue;
-		sum += fabs(left->log2[i] - right->log2[i]);
+		sum += fabs(a->log2[i] - b->log2[i]);
 		n++;
 	}
 	return to_ppm(exp(n ? -sum / n / 2 : 0));
 }
 
-int64_t kl_similarity_dtype(const struct kl_case *left, const struct kl_case *right)
+int64_t kl_similarity_dtype(const struct kl_case *a, const struct kl_case *b)
 {
-	if (left->dtype == right->dtype)
+	if (a->dtype == b->dtype)
 		return KL_ONE;
-	return left->width && left->width == right->width ? KL_ONE / 2 : 0;
+	return a->width && a->width == b->width ? KL_ONE / 2 : 0;
 }
 
-int64_t kl_similarity_case(const struct kl_taxonomy *taxonomy, const struct kl_case *left,
-			   const struct kl_case *right)
+int64_t kl_similarity_case(const struct kl_taxonomy *taxonomy, const struct kl_case *a,
+			   const struct kl_case *b)
 {
-	return (5 * kl_similarity_operator(taxonomy, left, right) +
-		3 * kl_similarity_extents(left, right) + 2 * kl_similarity_dtype(left, right)) /
+	return (5 * kl_similarity_operator(taxonomy, a, b) + 3 * kl_similarity_extents(a, b) +
+		2 * kl_similarity_dtype(a, b)) /
 	       10;
 }
 
-int64_t kl_similarity_language(const struct kl_taxonomy *taxonomy, const char *left,
-			       const char *right)
+int64_t kl_similarity_language(const struct kl_taxonomy *taxonomy, const char *a, const char *b)
 {
-	int value = kl_taxonomy_language(taxonomy, left),
-	    year = kl_taxonomy_language(taxonomy, right);
+	int at_a = kl_taxonomy_language(taxonomy, a), at_b = kl_taxonomy_language(taxonomy, b);
 
-	if (!strcmp(left, right))
+	if (!strcmp(a, b))
 		return KL_ONE;
-	return value < 0 || year < 0 ?
+	return at_a < 0 || at_b < 0 ?
 		       0 :
-		       taxonomy->language_ppm[(size_t)value * taxonomy->languages.n + (size_t)year];
+		       taxonomy->language_ppm[(size_t)at_a * taxonomy->languages.n + (size_t)at_b];
 }
 
-int64_t kl_similarity_platform(const struct kl_taxonomy *taxonomy, const char *left,
-			       const char *right)
+int64_t kl_similarity_platform(const struct kl_taxonomy *taxonomy, const char *a, const char *b)
 {
-	const struct kl_tax_platform *platform = kl_taxonomy_platform(taxonomy, left),
-				     *tax_platform = kl_taxonomy_platform(taxonomy, right);
+	const struct kl_tax_platform *platform_a = kl_taxonomy_platform(taxonomy, a),
+				     *platform_b = kl_taxonomy_platform(taxonomy, b);
 	int both = 0, either = 0;
 
-	if (!strcmp(left, right))
+	if (!strcmp(a, b))
 		return KL_ONE;
-	if (!platform || !tax_platform)
+	if (!platform_a || !platform_b)
 		return 0;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(platform->has.w); i++) {
-		both += __builtin_popcountll(platform->has.w[i] & tax_platform->has.w[i]);
-		either += __builtin_popcountll(platform->has.w[i] | tax_platform->has.w[i]);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(platform_a->has.w); i++) {
+		both += __builtin_popcountll(platform_a->has.w[i] & platform_b->has.w[i]);
+		either += __builtin_popcountll(platform_a->has.w[i] | platform_b->has.w[i]);
 	}
 	return either ? to_ppm((double)both / either) : 0;
 }
 
 int64_t kl_similarity_score(double product, size_t passed, size_t trials)
 {
-	/* roots that every machine rounds alike */
+	/* sqrt() rounds correctly and so gives the same result on every machine; pow() does not */
 	return to_ppm(sqrt(sqrt(product)) * (double)(passed + 1) / (double)(trials + 2));
 }

@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 #include "retrieve/constants.h"
 
-/* What of `known` depends on the point: as keys and values. */
+/* The facts of `known` that depend on the point, as keys and values. */
 struct kl_target_point {
 	char **key;
 	int64_t *value;
@@ -51,11 +51,11 @@ bool kl_target_has(const struct kl_target *target, const char *what)
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int ch = strcmp(target->prior.v[mid], what);
+		int order = strcmp(target->prior.v[mid], what);
 
-		if (!ch)
+		if (!order)
 			return true;
-		if (ch < 0)
+		if (order < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -71,13 +71,13 @@ void kl_target_add_prior(struct kl_target *target, const char *what)
 
 void kl_target_drop_prior(struct kl_target *target, const char *what)
 {
-	struct kl_strvec left = KL_STRVEC_INIT;
+	struct kl_strvec kept = KL_STRVEC_INIT;
 
 	for (size_t i = 0; i < target->prior.n; i++)
 		if (strcmp(target->prior.v[i], what))
-			kl_strvec_push(&left, target->prior.v[i]);
+			kl_strvec_push(&kept, target->prior.v[i]);
 	kl_strvec_release(&target->prior);
-	target->prior = left;
+	target->prior = kept;
 }
 
 /* --- the contract's points ------------------------------------------------------- */
@@ -99,11 +99,15 @@ static void put_value(struct kl_target_point *point, int64_t value, const char *
 	point->key[point->n++] = kl_buf_detach(&key);
 }
 
-/* Is the axis just this dim? Then a step along it has a name. */
+/*
+ * The dim that an axis' extent consists of, so that its stride can be named by the dim; -1 if the
+ * extent is anything but a single dim. Two values are tried, as different expressions can agree at
+ * one.
+ */
 static int dim_of(const struct kl_contract *contract, const struct kl_expr *expr)
 {
 	bool used[KL_MAX_DIMS] = { false };
-	int64_t value[KL_MAX_DIMS] = { 0 }, got;
+	int64_t value[KL_MAX_DIMS] = { 0 }, result;
 	int dim = -1;
 
 	kl_expr_uses(expr, used);
@@ -115,7 +119,7 @@ static int dim_of(const struct kl_contract *contract, const struct kl_expr *expr
 	}
 	for (int64_t probe = 97; dim >= 0 && probe < 2000; probe += 912) {
 		value[dim] = probe;
-		if (kl_expr_eval(&got, expr, value) < 0 || got != probe) {
+		if (kl_expr_eval(&result, expr, value) < 0 || result != probe) {
 			kl_error_clear();
 			return -1;
 		}
@@ -124,45 +128,45 @@ static int dim_of(const struct kl_contract *contract, const struct kl_expr *expr
 }
 
 static void put_tensor(struct kl_target_point *point, const struct kl_contract *contract,
-		       size_t arg, const struct kl_dims *dims)
+		       size_t index, const struct kl_dims *dims)
 {
-	const struct kl_arg *left = &contract->arg[arg];
-	int64_t extent[KL_MAX_AXES], stride = (int64_t)kl_dtype_bytes(left->dtype);
+	const struct kl_arg *arg = &contract->arg[index];
+	int64_t extent[KL_MAX_AXES], stride = (int64_t)kl_dtype_size(arg->dtype);
 
-	if (!left->naxes || kl_contract_shape(extent, contract, arg, dims) < 0) {
+	if (!arg->naxes || kl_contract_shape(extent, contract, index, dims) < 0) {
 		kl_error_clear();
 		return;
 	}
-	/* row-major and dense, as the gate lays them out; a parsed contract bounds the product */
-	for (size_t i = left->naxes; i-- > 0; stride *= extent[i]) {
-		int dim = dim_of(contract, left->shape[i]);
+	/* row-major and dense, as the gate lays tensors out; a parsed contract bounds the product */
+	for (size_t i = arg->naxes; i-- > 0; stride *= extent[i]) {
+		int dim = dim_of(contract, arg->shape[i]);
 
 		if (dim >= 0)
-			put_value(point, stride, "stride_bytes(%s,%s)", left->name,
+			put_value(point, stride, "stride_bytes(%s,%s)", arg->name,
 				  contract->dim_name[dim]);
 	}
-	put_value(point, stride, "bytes(%s)", left->name);
+	put_value(point, stride, "bytes(%s)", arg->name);
 }
 
-/* extent(reduction) and its like: products of dims by their roles */
+/* extent(reduction) etc.: the product of the dims of each role */
 static void put_extents(struct kl_target_point *point, const struct kl_target *target,
 			const struct kl_contract *contract, const struct kl_dims *dims)
 {
-	for (size_t row = 0; target->point.op >= 0 && row < target->tax->roles.n; row++) {
+	for (size_t role = 0; target->point.op >= 0 && role < target->tax->roles.n; role++) {
 		int64_t product = 1;
 		bool any = false, fits = true;
 
 		for (size_t i = 0; i < dims->n; i++) {
 			if (!(kl_taxonomy_roles(target->tax, target->point.op,
 						contract->dim_name[i]) >>
-				      row &
+				      role &
 			      1))
 				continue;
 			any = true;
 			fits = fits && !__builtin_mul_overflow(product, dims->v[i], &product);
 		}
 		if (any && fits)
-			put_value(point, product, "extent(%s)", target->tax->roles.v[row]);
+			put_value(point, product, "extent(%s)", target->tax->roles.v[role]);
 	}
 }
 
@@ -176,7 +180,7 @@ static void make_point(struct kl_target_point *point, const struct kl_target *ta
 		put_tensor(point, contract, i, dims);
 }
 
-static void stand_at(struct kl_target *target, const struct kl_target_point *point)
+static void set_point(struct kl_target *target, const struct kl_target_point *point)
 {
 	for (size_t k = 0; k < point->n; k++)
 		kl_known_int(&target->known, point->key[k], point->value[k]);
@@ -184,7 +188,7 @@ static void stand_at(struct kl_target *target, const struct kl_target_point *poi
 
 void kl_target_stand(struct kl_target *target, size_t i)
 {
-	stand_at(target, &target->at[i]);
+	set_point(target, &target->at[i]);
 }
 
 static void make_points(struct kl_target *target, const struct kl_contract *contract)
@@ -217,7 +221,7 @@ enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool ev
 		if (i)
 			kl_target_stand(target, i);
 		here = kl_predicate_eval(predicate, &target->known);
-		/* the first place where it is false, else where it is not known */
+		/* the first point where it is false, else the first where it is unknown */
 		if ((here == KL_FALSE && all != KL_FALSE) ||
 		    (here == KL_UNKNOWN && all == KL_TRUE)) {
 			all = here;
@@ -247,7 +251,7 @@ enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
 		return KL_UNKNOWN;
 	}
 	make_point(&here, target, contract, dims);
-	stand_at(target, &here);
+	set_point(target, &here);
 	truth = kl_predicate_eval(predicate, &target->known);
 	kl_target_stand(target, 0);
 	point_release(&here);
@@ -283,7 +287,7 @@ const char *kl_target_dtype(const struct kl_contract *contract)
 
 static void put_constant(struct kl_target *target, const char *name, int64_t value)
 {
-	/* a dim of that name is the dim */
+	/* a dim of the same name takes precedence */
 	if (!kl_map_get(&target->known.facts, name))
 		kl_known_int(&target->known, name, value);
 }
@@ -355,7 +359,7 @@ int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax,
 	return 0;
 }
 
-/* --- what was measured ------------------------------------------------------------- */
+/* --- measurements ------------------------------------------------------------------ */
 
 static void add_trait(struct kl_target *target, const char *name, const char *value)
 {
@@ -371,7 +375,7 @@ static void add_trait(struct kl_target *target, const char *name, const char *va
 	}
 }
 
-/* how much of the device it used, by hardware counters; of several launches none speaks for all */
+/* utilization by hardware counters; skipped if there are several launches */
 static void add_counters(struct kl_target *target, const json_t *list)
 {
 	static const struct {
@@ -389,21 +393,21 @@ static void add_counters(struct kl_target *target, const json_t *list)
 	}
 }
 
-/* figures of the one kernel there is; of several none speaks for all */
+/* static figures of the kernel; skipped if there are several */
 static void add_figures(struct kl_target *target, const json_t *list)
 {
 	static const char *const name[] = { "registers",   "smem_static",  "smem",
 					    "threads",     "blocks",       "spill_bytes",
 					    "local_bytes", "blocks_per_sm" };
-	const json_t *value = json_array_get(list, 0);
+	const json_t *kernel = json_array_get(list, 0);
 	int64_t ppm;
 
 	if (json_array_size(list) != 1)
 		return;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(name); i++)
-		if (json_is_integer(json_object_get(value, name[i])))
-			kl_known_int(&target->known, name[i], kl_json_int_or(value, name[i], 0));
-	ppm = kl_json_int_or(value, "occupancy_ppm", -1);
+		if (json_is_integer(json_object_get(kernel, name[i])))
+			kl_known_int(&target->known, name[i], kl_json_int_or(kernel, name[i], 0));
+	ppm = kl_json_int_or(kernel, "occupancy_ppm", -1);
 	if (ppm >= 0)
 		kl_known_ratio(&target->known, "occupancy", ppm);
 }

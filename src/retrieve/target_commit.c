@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target_commit - the target that a committed state is: its event, and what its history tells */
+/* target_commit - fills a target from a committed state: its event and its history */
 #include "retrieve/target.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "repo/notes.h"
 #include "walk/step.h"
 
-#define MAX_HISTORY 256 /* commits that are asked what was done before */
+#define MAX_HISTORY 256 /* commits whose trailers are read */
 
 static void take_trailers(struct kl_target *target, const char *message)
 {
@@ -22,7 +22,7 @@ static void take_trailers(struct kl_target *target, const char *message)
 	char *value[3] = { NULL, NULL, NULL };
 	bool back;
 
-	if (kl_step_is_oracle_root(message)) { /* another kernel, to which nothing was done */
+	if (kl_step_is_oracle_root(message)) { /* a new kernel starts here, without earlier work */
 		kl_strvec_release(&target->prior);
 		target->prior = (struct kl_strvec)KL_STRVEC_INIT;
 		return;
@@ -59,12 +59,12 @@ static int add_history(struct kl_target *target, struct kl_repo *repo, const git
 	int err = kl_repo_touching(&at, &n, repo, commit, &dir, 1, MAX_HISTORY);
 
 	for (size_t i = n; !err && i-- > 0;) {
-		struct kl_commit other = { 0 };
+		struct kl_commit past = { 0 };
 
-		err = kl_repo_commit_read(&other, repo, &at[i]);
+		err = kl_repo_commit_read(&past, repo, &at[i]);
 		if (!err)
-			take_trailers(target, other.message);
-		kl_commit_release(&other);
+			take_trailers(target, past.message);
+		kl_commit_release(&past);
 	}
 	return err;
 }
@@ -77,7 +77,7 @@ static bool fits_platform(const struct kl_event *event, const char *platform)
 	       (!platform || !strcmp(event->place.id, platform));
 }
 
-/* The newest passing event of the surface on a commit; NULL: none. */
+/* Set *out to the newest passing event of the surface in the note of a commit, or NULL. */
 static int event_on(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,
 		    const git_oid *commit, const char *platform)
 {
@@ -99,13 +99,13 @@ static int event_on(struct kl_event **out, struct kl_repo *repo, const struct kl
 	return 0;
 }
 
-/* NULL: its signature is bad. */
+/* Read an event; *out stays NULL if its signature is bad. */
 static int read_trusted(struct kl_event **out, struct kl_repo *repo,
-			const struct kl_event_index_entry *folded_event)
+			const struct kl_event_index_entry *entry)
 {
 	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
 	struct kl_event *event = NULL;
-	int err = kl_event_index_read(&event, repo, folded_event);
+	int err = kl_event_index_read(&event, repo, entry);
 
 	if (err < 0)
 		return err;
@@ -116,25 +116,24 @@ static int read_trusted(struct kl_event **out, struct kl_repo *repo,
 	return err;
 }
 
-/* A verdict is of files, not of a commit: any other that was judged with the same ones will do. */
+/* A verdict is about files, so an event of any other commit with the same surface is as good. */
 static int event_elsewhere(struct kl_event **out, struct kl_repo *repo,
 			   const struct kl_surface *surface, const char *platform)
 {
-	KL_AUTO(kl_event_index_freep) struct kl_event_index *event_index = NULL;
+	KL_AUTO(kl_event_index_freep) struct kl_event_index *index = NULL;
 	size_t first, n;
-	int err = kl_event_index_open(&event_index, repo, KL_NOTES_GATE);
+	int err = kl_event_index_open(&index, repo, KL_NOTES_GATE);
 
 	if (err < 0)
 		return err;
-	n = kl_event_index_of_surface(&first, event_index, surface->digest,
-				      surface->contract_digest);
+	n = kl_event_index_of_surface(&first, index, surface->digest, surface->contract_digest);
 	for (size_t i = n; !err && !*out && i-- > 0;) {
-		const struct kl_event_index_entry *event = kl_event_index_by_surface(event_index,
+		const struct kl_event_index_entry *entry = kl_event_index_by_surface(index,
 										     first + i);
 
-		if (event->as & KL_EVENT_INDEX_VERDICT && event->pass &&
-		    (!platform || !strcmp(event->platform, platform)))
-			err = read_trusted(out, repo, event);
+		if (entry->as & KL_EVENT_INDEX_VERDICT && entry->pass &&
+		    (!platform || !strcmp(entry->platform, platform)))
+			err = read_trusted(out, repo, entry);
 	}
 	return err;
 }
@@ -147,13 +146,13 @@ static int find_event(struct kl_event **out, struct kl_repo *repo, const struct 
 	return err < 0 || *out ? err : event_elsewhere(out, repo, surface, platform);
 }
 
-/* Where it would be judged. */
+/* The platform on which the surface would be judged here. */
 static int guess_platform(char **out, struct kl_repo *repo, const struct kl_surface *surface)
 {
 	const char *asked = kl_repo_config(repo, "klineage.platform");
 	int err = kl_backend_of(surface->contract)->guess(out, surface, asked);
 
-	return err < 0 ? kl_error_hint(err, "say for which platform: --platform <id>") : 0;
+	return err < 0 ? kl_error_hint(err, "use --platform <id> to name the platform") : 0;
 }
 
 int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *repo,

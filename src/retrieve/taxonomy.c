@@ -18,8 +18,8 @@ void kl_taxonomy_free(struct kl_taxonomy *taxonomy)
 	if (!taxonomy)
 		return;
 	for (size_t i = 0; i < taxonomy->nop; i++) {
-		for (size_t dim = 0; dim < taxonomy->op[i].ndim; dim++)
-			free(taxonomy->op[i].dim[dim].name);
+		for (size_t k = 0; k < taxonomy->op[i].ndim; k++)
+			free(taxonomy->op[i].dim[k].name);
 		free(taxonomy->op[i].dim);
 		free(taxonomy->op[i].name);
 	}
@@ -37,10 +37,10 @@ void kl_taxonomy_free(struct kl_taxonomy *taxonomy)
 	free(taxonomy);
 }
 
-static int index_of(const struct kl_strvec *list, const char *text)
+static int index_of(const struct kl_strvec *list, const char *name)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->v[i], text))
+		if (!strcmp(list->v[i], name))
 			return (int)i;
 	return -1;
 }
@@ -85,9 +85,9 @@ const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *tax
 	return NULL;
 }
 
-/* --- what the three files have in common ------------------------------------------ */
+/* --- common to the three files ---------------------------------------------------- */
 
-/* the value of a key, or of an entry of it, for messages that a table cannot give */
+/* The node of a key's value, or of its i-th item: the place to report an error at. */
 static const struct kl_yaml *entry_at(const struct kl_yaml *map, const char *key, size_t i)
 {
 	const struct kl_yaml *value = kl_yaml_get(map, key);
@@ -103,7 +103,7 @@ static void copy_names(struct kl_strvec *out, const struct kl_texts *texts)
 
 /* --- operators ------------------------------------------------------------------- */
 
-/* the roles of each dim, by their names; the order is the file's */
+/* the roles of each dim by name, in file order */
 struct dim_rows {
 	struct dim_row {
 		char *name;
@@ -162,7 +162,7 @@ static void release_dims(void *at)
 	free(dims->v);
 }
 
-/* the tables of a taxonomy are read, never written or copied */
+/* only read and release: a taxonomy is never written or copied */
 static const struct kl_value_type dims_value = { .read = read_dims, .release = release_dims };
 
 static const struct kl_field op_fields[] = {
@@ -201,7 +201,7 @@ static int add_name(struct kl_taxonomy *taxonomy, struct kl_tax_op *op, const ch
 		    const char *file, const struct kl_yaml *node)
 {
 	if (kl_map_get(&taxonomy->op_names, name))
-		return kl_yaml_error(file, node, "the name '%.64s' is there already", name);
+		return kl_yaml_error(file, node, "duplicate name '%.64s'", name);
 	kl_map_put(&taxonomy->op_names, name, op);
 	return 0;
 }
@@ -216,7 +216,7 @@ static int add_dim(struct kl_tax_op *op, const struct kl_taxonomy *taxonomy,
 		int role = kl_taxonomy_role(taxonomy, row->roles.v[i]);
 
 		if (role < 0)
-			return kl_yaml_error(file, node->item[i], "no role '%.40s'",
+			return kl_yaml_error(file, node->item[i], "unknown role '%.40s'",
 					     row->roles.v[i]);
 		dim->roles |= 1u << role;
 	}
@@ -235,7 +235,8 @@ static int add_op(struct kl_taxonomy *taxonomy, struct kl_tax_op *op, const stru
 		op->parent = kl_taxonomy_op(taxonomy, row->under);
 		if (op->parent < 0)
 			return kl_yaml_error(file, entry_at(node, "under", 0),
-					     "no operator '%.64s' above", row->under);
+					     "unknown operator '%.64s' (a parent must come first)",
+					     row->under);
 		op->depth = taxonomy->op[op->parent].depth + 1;
 	}
 	err = add_name(taxonomy, op, row->name, file, node);
@@ -308,18 +309,18 @@ static const struct kl_schema languages_schema = {
 static int add_pair(struct kl_taxonomy *taxonomy, const struct pair_row *row, const char *file,
 		    const struct kl_yaml *node)
 {
-	size_t all = taxonomy->languages.n, at[2];
+	size_t n = taxonomy->languages.n, at[2];
 
 	for (size_t i = 0; i < 2; i++) {
 		int found = kl_taxonomy_language(taxonomy, row->of.v[i]);
 
 		if (found < 0)
-			return kl_yaml_error(file, entry_at(node, "of", i), "no language '%.40s'",
-					     row->of.v[i]);
+			return kl_yaml_error(file, entry_at(node, "of", i),
+					     "unknown language '%.40s'", row->of.v[i]);
 		at[i] = (size_t)found;
 	}
-	taxonomy->language_ppm[at[0] * all + at[1]] = row->similarity;
-	taxonomy->language_ppm[at[1] * all + at[0]] = row->similarity;
+	taxonomy->language_ppm[at[0] * n + at[1]] = row->similarity;
+	taxonomy->language_ppm[at[1] * n + at[0]] = row->similarity;
 	return 0;
 }
 
@@ -388,7 +389,7 @@ static const struct kl_schema capabilities_schema = {
 	"the file", sizeof(struct capabilities), capabilities_fields, NULL, NULL, NULL,
 };
 
-/* set or clear each capability of a list */
+/* Set or clear each capability of a list. */
 static int apply_caps(struct kl_capset *set, const struct kl_taxonomy *taxonomy,
 		      const struct kl_strvec *caps, bool on, const char *file,
 		      const struct kl_yaml *node)
@@ -398,10 +399,10 @@ static int apply_caps(struct kl_capset *set, const struct kl_taxonomy *taxonomy,
 		int cap = kl_taxonomy_cap(taxonomy, caps->v[i]);
 
 		if (cap < 0)
-			return kl_yaml_error(file, at, "no capability '%.40s'", caps->v[i]);
+			return kl_yaml_error(file, at, "unknown capability '%.40s'", caps->v[i]);
 		if (kl_capset_has(set, cap) == on)
-			return kl_yaml_error(file, at, "'%.40s' is %s already", caps->v[i],
-					     on ? "there" : "gone");
+			return kl_yaml_error(file, at, "'%.40s' is already %s", caps->v[i],
+					     on ? "present" : "absent");
 		set->w[cap / 64] ^= (uint64_t)1 << cap % 64;
 	}
 	return 0;
@@ -428,14 +429,15 @@ static int add_platform(struct kl_taxonomy *taxonomy, const struct platform_row 
 		base = kl_taxonomy_platform(taxonomy, row->like);
 		if (!base)
 			return kl_yaml_error(file, entry_at(node, "like", 0),
-					     "no platform '%.40s' above", row->like);
+					     "unknown platform '%.40s' (must come first)",
+					     row->like);
 		platform.has = base->has;
 		kl_card_dims_copy(&platform.numbers, &base->numbers);
 	}
 	for (size_t i = 0; i < row->numbers.n; i++) {
 		if (row->numbers.v[i].v < 0)
 			err = kl_yaml_error(file, kl_yaml_get(node, "numbers"),
-					    "'%s' is less than 0", row->numbers.v[i].name);
+					    "'%s' must not be negative", row->numbers.v[i].name);
 		put_number(&platform.numbers, row->numbers.v[i].name, row->numbers.v[i].v);
 	}
 	if (!err)

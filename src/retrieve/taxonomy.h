@@ -13,10 +13,11 @@
 #include "text/digest.h"
 
 /*
- * taxonomy - operators, languages and platforms, as similarity.h compares them: the tree of
- * operators with what their dims are for, the languages and how near they are, what each platform
- * can do. All of it is data, in templates/operators.yaml, templates/languages.yaml and
- * templates/capabilities.yaml, which say where they have it from.
+ * taxonomy - the tables of operators, languages and platforms that similarity.h compares.
+ *
+ * They hold the tree of operators with the roles of their dims, the similarities of languages, and
+ * the capabilities of platforms. The data is in templates/operators.yaml, templates/languages.yaml
+ * and templates/capabilities.yaml, which cite their sources.
  *
  *	err = kl_taxonomy_load(&tax);		the shipped files
  *	op = kl_taxonomy_op(tax, "sgemm");	the node of gemm
@@ -32,7 +33,7 @@ struct kl_capset {
 struct kl_tax_dim {
 	char *name;
 	unsigned roles;
-}; /* bit i: role[i] */
+}; /* roles: bit i stands for kl_taxonomy.roles.v[i] */
 
 struct kl_tax_op {
 	char *name;
@@ -52,31 +53,34 @@ struct kl_taxonomy {
 	struct kl_strvec roles; /* at most KL_TAX_ROLES */
 	struct kl_tax_op *op;
 	size_t nop;
-	struct kl_map op_names; /* name or other name -> struct kl_tax_op * */
+	struct kl_map op_names; /* name or alias -> struct kl_tax_op * */
 	struct kl_strvec languages;
-	int64_t *language_ppm; /* languages.n squared */
+	int64_t *language_ppm; /* similarities in millionths: languages.n rows and columns */
 	struct kl_strvec caps;
 	struct kl_tax_platform *platform;
 	size_t nplatform;
 	char digest[KL_DIGEST_HEX]; /* of the three files */
 };
 
-/** The shipped files. KL_EINVALID "<file>:<line>:<column>: ..." */
+/**
+ * Load the shipped files; the caller frees *out. KL_EINVALID: a file is malformed, the message is
+ * "<file>:<line>:<column>: ...".
+ */
 int kl_taxonomy_load(struct kl_taxonomy **out);
-/** Those of a directory. */
+/** Load the files of a directory. */
 int kl_taxonomy_load_dir(struct kl_taxonomy **out, const char *dir);
 void kl_taxonomy_free(struct kl_taxonomy *taxonomy);
 KL_DEFINE_CLEANUP(struct kl_taxonomy *, kl_taxonomy_free)
 
-/** Index of an operator by any of its names; -1: not in the tree. */
+/** Index of an operator by its name or an alias; -1: not in the tree. */
 int kl_taxonomy_op(const struct kl_taxonomy *taxonomy, const char *name);
-/** The roles of an operator's dim, its parents' asked too; 0: none. */
+/** The roles of an operator's dim as bits, inherited from its ancestors; 0: none. */
 unsigned kl_taxonomy_roles(const struct kl_taxonomy *taxonomy, int op, const char *dim);
-/** Index of a role, -1. */
+/** Index of a role, or -1. */
 int kl_taxonomy_role(const struct kl_taxonomy *taxonomy, const char *role);
 int kl_taxonomy_language(const struct kl_taxonomy *taxonomy, const char *name); /* or -1 */
 int kl_taxonomy_cap(const struct kl_taxonomy *taxonomy, const char *name);      /* or -1 */
-/** NULL: a platform that is not listed. */
+/** NULL if the platform is not listed. */
 const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *taxonomy,
 						   const char *name);
 

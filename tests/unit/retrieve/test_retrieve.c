@@ -79,7 +79,7 @@ static void test_platform_and_language(void **state)
 			 kl_similarity_platform(tax, "cuda/sm_80", "cuda/sm_90"));
 	assert_int_equal(retrieval.ndropped, 2);
 	retrieved = find(retrieval.dropped, retrieval.ndropped, "wgmma");
-	assert_string_equal(retrieved->why, "platform: it needs wgmma");
+	assert_string_equal(retrieved->why, "platform: lacks wgmma");
 	retrieved = find(retrieval.dropped, retrieval.ndropped, "unlisted");
 	assert_contains(retrieved->why, "language");
 }
@@ -161,7 +161,7 @@ static void test_requires(void **state)
 	assert_string_equal(retrieved->needs.v[1], "b-second");
 	assert_string_equal(retrieved->needs.v[2], "a-first");
 	assert_contains(find(retrieval.dropped, retrieval.ndropped, "e-deeper")->why,
-			"requires fd, and no 3 cards");
+			"requires fd, and no set of 3 cards");
 	assert_contains(find(retrieval.dropped, retrieval.ndropped, "f-orphan")->why,
 			"requires nobody");
 	/* asked for the deepest alone, what it stands on comes before it, and says for whom */
@@ -212,11 +212,11 @@ static void test_prior(void **state)
 		(struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
 	assert_ids(&retrieval, "partly");
 	assert_string_equal(find(retrieval.dropped, retrieval.ndropped, "there")->why,
-			    "prior: what it provides is there");
+			    "prior: the target already has what it provides");
 	assert_string_equal(find(retrieval.dropped, retrieval.ndropped, "used")->why,
-			    "prior: what it provides is there");
+			    "prior: the target already has what it provides");
 	assert_string_equal(find(retrieval.dropped, retrieval.ndropped, "clash")->why,
-			    "prior: it conflicts with trait:tiled");
+			    "prior: conflicts with trait:tiled");
 	repair = ask_opts(
 		&lib, &other,
 		(struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .repair = true });

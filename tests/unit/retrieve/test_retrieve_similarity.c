@@ -198,14 +198,14 @@ static void test_bad(void **state)
 	/* clang-format off */
 	static const struct { const char *file, *text, *says; } bad[] = {
 		{ "operators.yaml", "klineage-operators: 2\nroles: {a: b}\noperators: {x: {text: y}}", "1:21" },
-		{ "operators.yaml", "klineage-operators: 1\nroles: {a: b}\noperators: {x: {text: y, under: z}}", "no operator 'z'" },
-		{ "operators.yaml", "klineage-operators: 1\nroles: {a: b}\noperators: {x: {text: y}, z: {text: y, aka: [x]}}", "there already" },
-		{ "operators.yaml", "klineage-operators: 1\nroles: {a: b}\noperators: {x: {text: y, dims: {M: [q]}}}", "no role 'q'" },
-		{ "languages.yaml", "klineage-languages: 1\nlanguages: {c: x}\npairs: [{of: [c, d], similarity: 0.5}]", "no language 'd'" },
+		{ "operators.yaml", "klineage-operators: 1\nroles: {a: b}\noperators: {x: {text: y, under: z}}", "unknown operator 'z'" },
+		{ "operators.yaml", "klineage-operators: 1\nroles: {a: b}\noperators: {x: {text: y}, z: {text: y, aka: [x]}}", "duplicate name 'x'" },
+		{ "operators.yaml", "klineage-operators: 1\nroles: {a: b}\noperators: {x: {text: y, dims: {M: [q]}}}", "unknown role 'q'" },
+		{ "languages.yaml", "klineage-languages: 1\nlanguages: {c: x}\npairs: [{of: [c, d], similarity: 0.5}]", "unknown language 'd'" },
 		{ "languages.yaml", "klineage-languages: 1\nlanguages: {c: x, d: y}\npairs: [{of: [c, d], similarity: 1.5}]", "similarity" },
-		{ "capabilities.yaml", "klineage-capabilities: 1\ncapabilities: {a: x}\nplatforms: {p: {has: [b]}}", "no capability 'b'" },
-		{ "capabilities.yaml", "klineage-capabilities: 1\ncapabilities: {a: x}\nplatforms: {p: {without: [a]}}", "gone already" },
-		{ "capabilities.yaml", "klineage-capabilities: 1\ncapabilities: {a: x}\nplatforms: {p: {like: q}}", "no platform 'q'" },
+		{ "capabilities.yaml", "klineage-capabilities: 1\ncapabilities: {a: x}\nplatforms: {p: {has: [b]}}", "unknown capability 'b'" },
+		{ "capabilities.yaml", "klineage-capabilities: 1\ncapabilities: {a: x}\nplatforms: {p: {without: [a]}}", "already absent" },
+		{ "capabilities.yaml", "klineage-capabilities: 1\ncapabilities: {a: x}\nplatforms: {p: {like: q}}", "unknown platform 'q'" },
 		{ "capabilities.yaml", "klineage-capabilities: 1\ncapabilities: {a: x}\nplatforms: {p: {wants: q}}", "unknown key" },
 	};
 	/* clang-format on */
