@@ -5,7 +5,7 @@
 
 #define MAX_DEPTH 32
 #define MAX_KEY 128
-#define MAX_DIGITS 18 /* what surely fits 64 bits */
+#define MAX_DIGITS 18 /* always fits 64 bits */
 
 struct reader {
 	const char *p, *end;
@@ -33,8 +33,8 @@ static bool take_word(struct reader *reader, const char *word)
 	return true;
 }
 
-/* printable ASCII without escapes, behind its opening quote */
-static bool read_string(const char **list, size_t *n, struct reader *reader)
+/* Read printable ASCII without escapes, up to and with the closing quote. */
+static bool read_string(const char **text, size_t *n, struct reader *reader)
 {
 	const char *at = reader->p;
 
@@ -42,7 +42,7 @@ static bool read_string(const char **list, size_t *n, struct reader *reader)
 		at++;
 	if (at == reader->end || *at != '"')
 		return false;
-	*list = reader->p;
+	*text = reader->p;
 	*n = (size_t)(at - reader->p);
 	reader->p = at + 1;
 	return true;
@@ -52,16 +52,16 @@ static json_t *read_integer(struct reader *reader)
 {
 	bool negative = take_char(reader, '-');
 	const char *first = reader->p;
-	json_int_t json_int = 0;
+	json_int_t value = 0;
 
 	while (reader->p < reader->end && *reader->p >= '0' && *reader->p <= '9' &&
 	       reader->p - first < MAX_DIGITS)
-		json_int = json_int * 10 + (*reader->p++ - '0');
+		value = value * 10 + (*reader->p++ - '0');
 	if (reader->p == first || (*first == '0' && (reader->p - first > 1 || negative)))
 		return NULL;
 	if (reader->p < reader->end && strchr("0123456789.eE", *reader->p) && *reader->p)
 		return NULL;
-	return json_integer(negative ? -json_int : json_int);
+	return json_integer(negative ? -value : value);
 }
 
 static json_t *read_array(struct reader *reader)
@@ -96,7 +96,7 @@ static bool note_member(struct reader *reader, const char *key, size_t nkey)
 	return true;
 }
 
-/* one member; `before` is the key that came before it, which must sort first */
+/* Read a member. `before` is the previous key, which must sort before this one; it is updated. */
 static bool read_member(struct reader *reader, json_t *object, char before[MAX_KEY])
 {
 	const char *key;
@@ -180,7 +180,7 @@ bool kl_canon_load(json_t **out, struct kl_canon *members, const char *text, siz
 
 	if (members)
 		members->n = 0;
-	/* kl_json_parse wants an object or an array outermost, too */
+	/* like kl_json_parse(), accept only an object or an array at the outermost level */
 	if (!len || (*text != '{' && *text != '['))
 		return false;
 	value = read_value(&reader);

@@ -4,18 +4,20 @@
 
 #include <stddef.h>
 
-/* digest - SHA-256 (OpenSSL), always as 64 lower-case hex digits. */
+/* digest - SHA-256 digests (OpenSSL) as 64 lower-case hex digits. */
 #define KL_DIGEST_HEX 65 /* with the NUL */
 
 struct kl_digest;
 
+/** Start a digest; kl_digest_end() frees it. */
 struct kl_digest *kl_digest_new(void);
 void kl_digest_add(struct kl_digest *digest, const void *data, size_t n);
-/** Text and its NUL, so that fields do not run together. */
+/** Add a text with its NUL, so that consecutive texts stay distinct. */
 void kl_digest_adds(struct kl_digest *digest, const char *text);
 /** Finish and free. */
 void kl_digest_end(struct kl_digest *digest, char hex[KL_DIGEST_HEX]);
 
+/** The digest of `n` bytes. */
 void kl_digest_hex(char hex[KL_DIGEST_HEX], const void *data, size_t n);
 
 #endif

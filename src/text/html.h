@@ -5,13 +5,14 @@
 #include "base/buf.h"
 
 /*
- * html - text that others wrote, made fit for HTML and SVG: as content and within quoted
- * attributes. What XML cannot hold (most control bytes), what is no UTF-8, and what turns the order
- * of the text (U+202E and its like, with which a diff reads as another one) becomes U+FFFD.
+ * html - escapes untrusted text for HTML and SVG, as content or within quoted attributes.
+ *
+ * Bytes that XML does not allow (most control bytes), bytes that are not UTF-8, and characters
+ * that change the text direction (such as U+202E, which can disguise a diff) become U+FFFD.
  */
 void kl_html_add(struct kl_buf *out, const char *text);
 void kl_html_addn(struct kl_buf *out, const char *text, size_t n);
-/** Of a format's result. */
+/** Escape the result of a format. */
 void kl_html_addf(struct kl_buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -17,9 +17,9 @@ int kl_json_parse(json_t **out, const char *text, size_t len)
 	return 0;
 }
 
-static int append_bytes(const char *at, size_t n, void *payload)
+static int append_bytes(const char *bytes, size_t n, void *payload)
 {
-	kl_buf_add(payload, at, n);
+	kl_buf_add(payload, bytes, n);
 	return 0;
 }
 
@@ -138,7 +138,7 @@ void kl_json_set(json_t *obj, const char *key, json_t *value)
 		KL_BUG("JSON member '%s' cannot be set", key);
 }
 
-/* Bytes that are no UTF-8 (a compiler's message, a path) become '?'. */
+/* In a string that is not UTF-8 (a compiler's message, a path) non-ASCII bytes become '?'. */
 static json_t *string_of(const char *text)
 {
 	json_t *value = json_string(text);

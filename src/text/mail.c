@@ -35,7 +35,7 @@ static int refuse_mail(const struct reader *reader, const char *what)
 	return kl_error(KL_EINVALID, "%s:%d: %s", reader->name, reader->line, what);
 }
 
-/* Drop "[PATCH 3/7] " and the like in front of a subject. */
+/* Skip bracketed prefixes such as "[PATCH 3/7] " of a subject. */
 static const char *subject_proper(const char *text)
 {
 	while (*text == '[') {
@@ -54,7 +54,7 @@ static int read_header(struct reader *reader, const char *line, struct kl_mail *
 	const char *value = strchr(line, ':');
 
 	if (!value)
-		return refuse_mail(reader, "a header line without a colon");
+		return refuse_mail(reader, "header line without a colon");
 	value += 1 + strspn(value + 1, " \t");
 	if (!strncasecmp(line, "From:", 5)) {
 		free(mail->from);
@@ -67,12 +67,12 @@ static int read_header(struct reader *reader, const char *line, struct kl_mail *
 		kl_buf_adds(subject, subject_proper(value));
 	} else if (!strncasecmp(line, "Content-Transfer-Encoding:", 26) &&
 		   strcasecmp(value, "8bit") && strcasecmp(value, "7bit")) {
-		return refuse_mail(reader, "an encoded mail body");
+		return refuse_mail(reader, "encoded mail bodies are not supported");
 	} else if (!strncasecmp(line, "Content-Type:", 13) &&
 		   strncasecmp(value, "text/plain", 10)) {
-		return refuse_mail(reader, "a mail of several parts");
+		return refuse_mail(reader, "multipart mails are not supported");
 	}
-	return strstr(value, "=?") ? refuse_mail(reader, "an encoded header") : 0;
+	return strstr(value, "=?") ? refuse_mail(reader, "encoded headers are not supported") : 0;
 }
 
 static int read_headers(struct reader *reader, struct kl_mail *mail, struct kl_buf *subject)
@@ -84,7 +84,7 @@ static int read_headers(struct reader *reader, struct kl_mail *mail, struct kl_b
 		int err;
 
 		if (!line)
-			return refuse_mail(reader, "the mail ends in its headers");
+			return refuse_mail(reader, "mail ends within its headers");
 		if (!*line)
 			return 0;
 		if (!strncmp(line, "From ", 5) && reader->line == 1)
@@ -111,11 +111,11 @@ int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_
 	int err;
 
 	if (strlen(copy) != len)
-		return refuse_mail(&reader, "a NUL byte");
+		return refuse_mail(&reader, "mail contains a NUL byte");
 	if ((err = read_headers(&reader, &mail, &message)) < 0)
 		return err;
 	if (!message.len || !mail.from)
-		return refuse_mail(&reader, "no From: or no Subject:");
+		return refuse_mail(&reader, "missing From: or Subject: header");
 	kl_buf_adds(&message, "\n\n");
 	for (;;) {
 		const char *here = reader.at;
@@ -134,11 +134,11 @@ int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_
 	diff = !strncmp(reader.at, "diff --git ", 11) ? reader.at :
 							strstr(reader.at, "\ndiff --git ");
 	mail.diff = kl_strdup(!diff ? "" : diff == reader.at ? diff : diff + 1);
-	/* format-patch signs with "-- \n<version>\n" */
+	/* cut the signature of format-patch, "-- \n<version>\n" */
 	diff = NULL;
-	for (const char *string = strstr(mail.diff, "\n-- \n"); string;
-	     string = strstr(string + 1, "\n-- \n"))
-		diff = string;
+	for (const char *signature = strstr(mail.diff, "\n-- \n"); signature;
+	     signature = strstr(signature + 1, "\n-- \n"))
+		diff = signature;
 	if (diff) {
 		end = (size_t)(diff - mail.diff) + 1;
 		mail.diff[end] = '\0';
@@ -173,7 +173,7 @@ void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t
 	gmtime_r(&local, &tm);
 	if (!strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S", &tm))
 		date[0] = '\0';
-	/* the fixed date is how git tells its own patches from mailboxes */
+	/* git recognizes its own patches by this fixed date */
 	kl_buf_addf(out, "From %s Mon Sep 17 00:00:00 2001\n",
 		    id ? id : "0000000000000000000000000000000000000000");
 	kl_buf_addf(out, "From: %s\nDate: %s %c%02d%02d\nSubject: [PATCH] %.*s\n\n", from, date,

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 /*
- * mail - one patch as `git format-patch` writes it and `git am` reads it:
+ * mail - reads and writes one patch in the format of `git format-patch` and `git am`:
  *
  *	From <40 hex> Mon Sep 17 00:00:00 2001
  *	From: Name <mail>
@@ -20,20 +20,23 @@
  *	---
  *	diff --git a/x.c b/x.c
  *
- * Plain UTF-8 bodies only: MIME parts, encodings and encoded words are
- * refused, since nothing here writes them.
+ * Only plain UTF-8 bodies are supported: MIME parts, transfer encodings and encoded words are
+ * errors, since git-klineage never writes them.
  */
 struct kl_mail {
 	char *from;    /* "Name <mail>" */
-	char *date;    /* as it stands, "" if absent */
+	char *date;    /* unparsed, "" if absent */
 	char *message; /* subject, empty line, body; newline at the end */
 	char *diff;    /* from the line "diff --git" on; "" if none */
 };
 
-/** KL_EINVALID "<name>:<line>: <what>". */
+/** Parse a mail; the caller releases `out`. Errors are KL_EINVALID "<name>:<line>: ...". */
 int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_t len);
 void kl_mail_release(struct kl_mail *mail);
-/** `time` in seconds since the epoch, `offset` in minutes; `id`: 40 hex digits or NULL. */
+/**
+ * Append a mail. `time` is in seconds since the epoch, `offset` is the time zone in minutes; `id`
+ * is 40 hex digits or NULL.
+ */
 void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t time, int offset,
 		   const char *message, const char *diff);
 

@@ -14,16 +14,16 @@ void kl_rpc_lines_release(struct kl_rpc_lines *lines)
 	lines->dropping = false;
 }
 
-/* what was taken goes, before more comes */
+/* Remove the consumed bytes from the buffer. */
 static void shift_lines(struct kl_rpc_lines *lines)
 {
-	size_t left = lines->buf.len - lines->at;
+	size_t rest = lines->buf.len - lines->at;
 
 	if (!lines->at)
 		return;
-	memmove(lines->buf.ptr, lines->buf.ptr + lines->at, left);
-	lines->buf.ptr[left] = '\0';
-	lines->buf.len = left;
+	memmove(lines->buf.ptr, lines->buf.ptr + lines->at, rest);
+	lines->buf.ptr[rest] = '\0';
+	lines->buf.len = rest;
 	lines->seen -= lines->at;
 	lines->at = 0;
 }
@@ -63,7 +63,7 @@ static int too_long(const struct kl_rpc_lines *lines)
 	return kl_error(KL_EINVALID, "a message of more than %zu bytes", lines->max);
 }
 
-/* No newline so far: wait for it, or give the line up. */
+/* No newline so far: wait for more input, or discard the line if it is too long. */
 static int refuse_unfinished(struct kl_rpc_lines *lines)
 {
 	lines->seen = lines->buf.len;
@@ -137,56 +137,56 @@ int kl_rpc_check(struct kl_rpc_message *out, const json_t *value)
 	return 0;
 }
 
-bool kl_rpc_same_id(const json_t *left, const json_t *right)
+bool kl_rpc_same_id(const json_t *a, const json_t *b)
 {
-	return left && right && json_equal(left, right);
+	return a && b && json_equal(a, b);
 }
 
 static json_t *new_message(void)
 {
-	json_t *value = json_object();
+	json_t *message = json_object();
 
-	kl_json_set_str(value, "jsonrpc", "2.0");
-	return value;
+	kl_json_set_str(message, "jsonrpc", "2.0");
+	return message;
 }
 
 static json_t *new_answer(const json_t *id)
 {
-	json_t *value = new_message();
+	json_t *message = new_message();
 
-	kl_json_set(value, "id", id ? json_deep_copy(id) : json_null());
-	return value;
+	kl_json_set(message, "id", id ? json_deep_copy(id) : json_null());
+	return message;
 }
 
 json_t *kl_rpc_result(const json_t *id, json_t *result)
 {
-	json_t *value = new_answer(id);
+	json_t *message = new_answer(id);
 
-	kl_json_set(value, "result", result);
-	return value;
+	kl_json_set(message, "result", result);
+	return message;
 }
 
-json_t *kl_rpc_error(const json_t *id, int ch, const char *text)
+json_t *kl_rpc_error(const json_t *id, int code, const char *what)
 {
-	json_t *value = new_answer(id), *entry = json_object();
+	json_t *answer = new_answer(id), *error = json_object();
 
-	kl_json_set_int(entry, "code", ch);
-	kl_json_set_str(entry, "message", text);
-	kl_json_set(value, "error", entry);
-	return value;
+	kl_json_set_int(error, "code", code);
+	kl_json_set_str(error, "message", what);
+	kl_json_set(answer, "error", error);
+	return answer;
 }
 
 json_t *kl_rpc_notification(const char *method, json_t *params)
 {
-	json_t *value = new_message();
+	json_t *message = new_message();
 
-	kl_json_set_str(value, "method", method);
-	kl_json_set(value, "params", params);
-	return value;
+	kl_json_set_str(message, "method", method);
+	kl_json_set(message, "params", params);
+	return message;
 }
 
-void kl_rpc_write(struct kl_buf *out, const json_t *value)
+void kl_rpc_write(struct kl_buf *out, const json_t *message)
 {
-	kl_json_canonical(out, value);
+	kl_json_canonical(out, message);
 	kl_buf_addch(out, '\n');
 }

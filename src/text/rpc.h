@@ -5,8 +5,10 @@
 #include "text/json.h"
 
 /*
- * rpc - JSON-RPC 2.0 on a stream of bytes, one message a line. Whoever writes the stream is not
- * trusted: a line has a ceiling, and what is longer is dropped as it comes, not kept.
+ * rpc - JSON-RPC 2.0 over a byte stream, one message per line.
+ *
+ * The peer is not trusted: lines have a maximum length, and a longer line is discarded as it
+ * arrives instead of being buffered.
  *
  *	struct kl_rpc_lines in = KL_RPC_LINES_INIT;
  *	kl_rpc_lines_add(&in, bytes, n);
@@ -20,16 +22,16 @@
  *		json_decref(j);
  *	}
  *
- * Functions that say "or a code" return 0 or one of enum kl_rpc_code, and set the message of
+ * kl_rpc_parse() and kl_rpc_check() return 0 or one of enum kl_rpc_code; the message is then in
  * kl_error_last().
  */
 #define KL_RPC_LINE_MAX ((size_t)4 << 20)
 
 enum kl_rpc_code {
-	KL_RPC_PARSE = -32700,   /* no JSON */
-	KL_RPC_INVALID = -32600, /* JSON, and no message */
-	KL_RPC_METHOD = -32601,  /* nobody knows this method */
-	KL_RPC_PARAMS = -32602,  /* it wants other parameters */
+	KL_RPC_PARSE = -32700,   /* not JSON */
+	KL_RPC_INVALID = -32600, /* JSON, but not a valid message */
+	KL_RPC_METHOD = -32601,  /* unknown method */
+	KL_RPC_PARAMS = -32602,  /* invalid parameters */
 	KL_RPC_INTERNAL = -32603,
 };
 
@@ -37,10 +39,10 @@ enum kl_rpc_code {
 
 struct kl_rpc_lines {
 	struct kl_buf buf;
-	size_t at;   /* what lies before was taken */
-	size_t seen; /* no newline between `at` and here */
-	size_t max;
-	bool dropping; /* in a line that is too long */
+	size_t at;     /* start of the next line; bytes before it are consumed */
+	size_t seen;   /* there is no newline between `at` and here */
+	size_t max;    /* maximum length of a line in bytes */
+	bool dropping; /* inside a line that is too long */
 };
 
 #define KL_RPC_LINES_INIT                                  \
@@ -50,13 +52,13 @@ struct kl_rpc_lines {
 
 void kl_rpc_lines_release(struct kl_rpc_lines *lines);
 void kl_rpc_lines_add(struct kl_rpc_lines *lines, const void *data, size_t n);
-/** The stream has ended: what came after the last newline is a line, too. */
+/** At the end of the stream: treat the bytes after the last newline as a line. */
 void kl_rpc_lines_end(struct kl_rpc_lines *lines);
 
 /**
- * 1: a line that is not blank, without its end, borrowed until the next kl_rpc_lines_add(). 0: more
- * has to come. KL_EINVALID: one was too long and is gone; said once for each, as soon as that is
- * known.
+ * Returns 1 with the next line that is not blank, without its newline, borrowed until the next
+ * kl_rpc_lines_add(). Returns 0 if more input is needed. KL_EINVALID: a line was too long and was
+ * discarded; reported once for each such line, as soon as it is known.
  */
 int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *lines);
 
@@ -66,24 +68,30 @@ enum kl_rpc_kind { KL_RPC_REQUEST, KL_RPC_NOTIFICATION, KL_RPC_RESPONSE };
 
 struct kl_rpc_message {
 	enum kl_rpc_kind kind;
-	const json_t *id; /* string or integer; of what could not be read NULL */
+	const json_t *id; /* string or integer; NULL if absent or invalid */
 	const char *method;
 	const json_t *params; /* an object, or NULL: none */
 };
 
-/** An object, or an array of messages; or a code. The caller's. */
+/** Parse a line into an object or an array; the caller owns *out. Returns 0 or KL_RPC_PARSE. */
 int kl_rpc_parse(json_t **out, const char *line, size_t len);
-/** All of `out` is borrowed from `value`; or a code, and then `out` has what could be read. */
+/**
+ * Check a message. `out` borrows from `value`. Returns 0 or a code; on error `out` has the members
+ * that could be read, such as the id.
+ */
 int kl_rpc_check(struct kl_rpc_message *out, const json_t *value);
-/** Do both name the same request? */
-bool kl_rpc_same_id(const json_t *left, const json_t *right);
+/** True if both ids name the same request. */
+bool kl_rpc_same_id(const json_t *a, const json_t *b);
 
-/* Answers, the caller's. `id` NULL: null. `result` and `params` are taken. */
+/*
+ * Make a message, owned by the caller. An `id` of NULL becomes null. The references `result` and
+ * `params` are taken.
+ */
 json_t *kl_rpc_result(const json_t *id, json_t *result);
-json_t *kl_rpc_error(const json_t *id, int code, const char *message);
+json_t *kl_rpc_error(const json_t *id, int code, const char *what);
 json_t *kl_rpc_notification(const char *method, json_t *params);
 
-/** Append a message as its line. */
+/** Append a message as one line. */
 void kl_rpc_write(struct kl_buf *out, const json_t *message);
 
 #endif

@@ -25,11 +25,11 @@ const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *sc
 {
 	const struct kl_field *field = schema->other ? schema->other->field : NULL;
 
-	/* the other table begins with the field that makes a row its own */
+	/* the first field of the other table is set only in rows that follow it */
 	return field && *(char *const *)field_in(obj, field) ? schema->other : schema;
 }
 
-/* --- life ------------------------------------------------------------------------ */
+/* --- initialize, release, copy ---------------------------------------------------- */
 
 void kl_schema_clear(void *obj, const struct kl_schema *schema)
 {
@@ -79,15 +79,15 @@ static void list_copy(struct kl_list *to, const struct kl_list *from,
 	}
 }
 
-/* `to` has the bytes of `from`: what these point to is copied */
+/* `to` is a bytewise copy of `from`: replace its pointers by copies of what they point to. */
 static void copy_owned(void *to, const void *from, const struct kl_schema *schema)
 {
 	schema = kl_schema_of(from, schema);
 	for (const struct kl_field *field = schema->field; field->key; field++) {
 		if (field->kind == KL_FIELD_STRING) {
-			char *const *list = field_in(from, field);
+			char *const *string = field_in(from, field);
 
-			*(char **)field_at(to, field) = *list ? kl_strdup(*list) : NULL;
+			*(char **)field_at(to, field) = *string ? kl_strdup(*string) : NULL;
 		} else if (field->kind == KL_FIELD_SET) {
 			struct kl_strvec copy = KL_STRVEC_INIT;
 
@@ -111,13 +111,13 @@ void kl_schema_copy(void *to, const void *from, const struct kl_schema *schema)
 
 void *kl_schema_push(void *list, const void *row, const struct kl_schema *schema)
 {
-	struct kl_list *other = list;
+	struct kl_list *rows = list;
 
-	if (other->n + 1 > other->alloc) {
-		other->alloc = other->n + 1 + (other->n + 1) / 2 + 2;
-		other->v = kl_realloc(other->v, other->alloc, schema->size);
+	if (rows->n + 1 > rows->alloc) {
+		rows->alloc = rows->n + 1 + (rows->n + 1) / 2 + 2;
+		rows->v = kl_realloc(rows->v, rows->alloc, schema->size);
 	}
-	return memcpy(other->v + other->n++ * schema->size, row, schema->size);
+	return memcpy(rows->v + rows->n++ * schema->size, row, schema->size);
 }
 
 /* --- order ------------------------------------------------------------------------ */
@@ -135,10 +135,10 @@ static int compare_field(const void *left, const void *right, const struct kl_fi
 		return compare_text(*(char *const *)field_in(left, field),
 				    *(char *const *)field_in(right, field));
 	if (field->kind == KL_FIELD_INT || field->kind == KL_FIELD_DECIMAL) {
-		int64_t value = *(const int64_t *)field_in(left, field),
-			other = *(const int64_t *)field_in(right, field);
+		int64_t x = *(const int64_t *)field_in(left, field),
+			y = *(const int64_t *)field_in(right, field);
 
-		return (value > other) - (value < other);
+		return (x > y) - (x < y);
 	}
 	if (field->kind == KL_FIELD_WORD)
 		return *(const int *)field_in(left, field) - *(const int *)field_in(right, field);
@@ -147,19 +147,19 @@ static int compare_field(const void *left, const void *right, const struct kl_fi
 	KL_BUG("'%s' cannot be a key", field->key);
 }
 
-/* names before numbers, each in the table's order */
+/* Compare strings and the like first, numbers last, each in the table's order. */
 static int compare_by(const void *left, const void *right, const struct kl_schema *schema, int flag)
 {
-	for (int numbers = 0; numbers <= 1; numbers++) {
+	for (int pass = 0; pass <= 1; pass++) {
 		for (const struct kl_field *field = schema->field; field->key; field++) {
 			bool number = field->kind == KL_FIELD_INT ||
 				      field->kind == KL_FIELD_DECIMAL;
-			int ch = field->flags & flag && number == numbers ?
-					 compare_field(left, right, field) :
-					 0;
+			int order = field->flags & flag && number == pass ?
+					    compare_field(left, right, field) :
+					    0;
 
-			if (ch)
-				return ch;
+			if (order)
+				return order;
 		}
 	}
 	return 0;
@@ -167,19 +167,19 @@ static int compare_by(const void *left, const void *right, const struct kl_schem
 
 static int compare_whole(const void *left, const void *right, const struct kl_schema *schema)
 {
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *ya = kl_schema_write(left, schema);
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *yb = kl_schema_write(right, schema);
-	KL_AUTO(kl_buf_release) struct kl_buf ta = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf tb = KL_BUF_INIT;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node_a = kl_schema_write(left, schema);
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node_b = kl_schema_write(right, schema);
+	KL_AUTO(kl_buf_release) struct kl_buf text_a = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text_b = KL_BUF_INIT;
 
-	kl_yaml_emit(&ta, ya);
-	kl_yaml_emit(&tb, yb);
-	if (ta.len != tb.len)
-		return ta.len < tb.len ? -1 : 1;
-	return strcmp(ta.ptr, tb.ptr);
+	kl_yaml_emit(&text_a, node_a);
+	kl_yaml_emit(&text_b, node_b);
+	if (text_a.len != text_b.len)
+		return text_a.len < text_b.len ? -1 : 1;
+	return strcmp(text_a.ptr, text_b.ptr);
 }
 
-/* a row without any key (a trial that made no edit) is known by all it says */
+/* A row can lack a key (a trial that made no edit); it is then identified by its whole content. */
 static bool has_key(const void *obj, const struct kl_schema *schema)
 {
 	for (const struct kl_field *field = schema->field; field->key; field++)
@@ -191,11 +191,11 @@ static bool has_key(const void *obj, const struct kl_schema *schema)
 
 bool kl_schema_same_key(const void *left, const void *right, const struct kl_schema *schema)
 {
-	const struct kl_schema *ra = kl_schema_of(left, schema);
+	const struct kl_schema *of = kl_schema_of(left, schema);
 
-	if (ra != kl_schema_of(right, schema) || compare_by(left, right, ra, KL_KEY))
+	if (of != kl_schema_of(right, schema) || compare_by(left, right, of, KL_KEY))
 		return false;
-	return has_key(left, ra) || !compare_whole(left, right, ra);
+	return has_key(left, of) || !compare_whole(left, right, of);
 }
 
 bool kl_schema_equal(const void *left, const void *right, const struct kl_schema *schema)
@@ -215,15 +215,15 @@ void kl_schema_unite(void *into, void *from, const struct kl_schema *schema)
 
 			*(bool *)field_at(into, field) = *(bool *)field_at(from, field) = both;
 		} else if (field->kind == KL_FIELD_SET && field->flags & KL_UNION) {
-			struct kl_strvec *left = field_at(into, field),
-					 *right = field_at(from, field);
+			struct kl_strvec *set = field_at(into, field),
+					 *more = field_at(from, field);
 
-			for (size_t i = 0; i < right->n; i++)
-				kl_strvec_push(left, right->v[i]);
-			kl_strvec_uniq(left);
-			kl_strvec_release(right);
-			*right = (struct kl_strvec)KL_STRVEC_INIT;
-			kl_strvec_copy(right, left);
+			for (size_t i = 0; i < more->n; i++)
+				kl_strvec_push(set, more->v[i]);
+			kl_strvec_uniq(set);
+			kl_strvec_release(more);
+			*more = (struct kl_strvec)KL_STRVEC_INIT;
+			kl_strvec_copy(more, set);
 		}
 	}
 	if (compare_whole(from, into, of) > 0) {
@@ -236,23 +236,24 @@ void kl_schema_unite(void *into, void *from, const struct kl_schema *schema)
 
 int kl_schema_compare(const void *left, const void *right, const struct kl_schema *schema)
 {
-	const struct kl_schema *ra = kl_schema_of(left, schema), *rb = kl_schema_of(right, schema);
-	int ch;
+	const struct kl_schema *left_of = kl_schema_of(left, schema),
+			       *right_of = kl_schema_of(right, schema);
+	int order;
 
-	if (ra != rb)
-		return ra == schema ? -1 : 1;
-	if ((ch = compare_by(left, right, ra, KL_ORDER)) ||
-	    (ch = compare_by(left, right, ra, KL_KEY)))
-		return ch;
-	return compare_whole(left, right, ra);
+	if (left_of != right_of)
+		return left_of == schema ? -1 : 1;
+	if ((order = compare_by(left, right, left_of, KL_ORDER)) ||
+	    (order = compare_by(left, right, left_of, KL_KEY)))
+		return order;
+	return compare_whole(left, right, left_of);
 }
 
-static int by_record(const void *left, const void *right, void *data)
+static int by_schema(const void *left, const void *right, void *data)
 {
 	return kl_schema_compare(left, right, data);
 }
 
-/* of rows with one key the one that says more stays */
+/* Unite rows with the same key. */
 static void drop_doubles(struct kl_list *list, const struct kl_schema *schema)
 {
 	size_t n = 0;
@@ -260,7 +261,7 @@ static void drop_doubles(struct kl_list *list, const struct kl_schema *schema)
 	for (size_t i = 0; i < list->n; i++) {
 		char *row = list->v + i * schema->size, *same = NULL;
 
-		/* keys are not what rows are sorted by alone, so all are looked at */
+		/* rows with the same key need not be adjacent, so compare with all */
 		for (size_t k = n; k-- && !same;)
 			if (kl_schema_same_key(list->v + k * schema->size, row, schema))
 				same = list->v + k * schema->size;
@@ -288,7 +289,7 @@ static void list_normalize(struct kl_list *list, const struct kl_schema *schema)
 		kl_schema_normalize(list->v + i * schema->size, schema);
 	drop_doubles(list, schema);
 	if (!is_sorted(list, schema))
-		qsort_r(list->v, list->n, schema->size, by_record, (void *)schema);
+		qsort_r(list->v, list->n, schema->size, by_schema, (void *)schema);
 }
 
 void kl_schema_normalize(void *obj, const struct kl_schema *schema)

@@ -10,8 +10,10 @@
 #include "text/yaml_write.h"
 
 /*
- * schema - a C structure described by a table: what its fields are called in YAML, what each may
- * hold, and who owns it. One table reads, checks, writes, copies, compares and frees a structure:
+ * schema - reads, writes, copies and compares C structures that a table describes.
+ *
+ * The table gives for each field its key in YAML, its type and its bounds. One table is enough to
+ * read, check, write, copy, compare and free a structure:
  *
  *	static const struct kl_field fields[] = {
  *		KL_STRING_FIELD("name", KL_KEY | KL_NEEDED, offsetof(struct pass, name), &kl_string_slug),
@@ -24,44 +26,41 @@
  *	err = kl_schema_read(&pass, &schema, "passes.yaml", node);
  *	kl_schema_release(&pass, &schema);
  *
- * Fields are read in the order of the table, whatever the order of the file, so that a value type
- * can use what stands above it.
- *
- * A list is any structure { T *v; size_t n, alloc; }. What a room means by a text is a string type
- * of its own, any other kind of value a value type.
+ * A list is any structure { T *v; size_t n, alloc; }. Other rooms add their own string types, and
+ * value types for anything that is not a string.
  */
 struct kl_field;
 
-/** What a text may be. */
+/** The valid forms of a string. */
 struct kl_string_type {
 	const char *must_be; /* for messages: "a commit (40 hex digits)" */
 	bool (*is_valid)(const char *text, size_t len);
-	/** Instead of both, where the message says more: errors by kl_yaml_error(). */
+	/** Replaces both to give more specific errors, by kl_yaml_error(). Can be NULL. */
 	int (*check)(const char *file, const struct kl_yaml *node, const char *key);
 };
 
 extern const struct kl_string_type kl_string_line; /* one line without control characters */
-extern const struct kl_string_type kl_string_text; /* lines; tabs and newlines, too */
+extern const struct kl_string_type kl_string_text; /* lines, with tabs and newlines */
 extern const struct kl_string_type kl_string_slug; /* [a-z0-9][a-z0-9._-]*, at most 64 */
 extern const struct kl_string_type kl_string_path; /* slugs joined by '/' */
 extern const struct kl_string_type kl_string_time; /* 2026-11-20T10:00:00Z */
 
-/** A kind of value that a room adds. */
+/** Functions for a type of value that the table itself does not know. */
 struct kl_value_type {
 	int (*read)(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node);
-	/** Returns NULL for an absent value. Where all is only read, the rest may be NULL. */
+	/** Returns NULL if the value is absent. */
 	struct kl_yaml *(*write)(const void *at, const struct kl_field *field);
 	void (*release)(void *at);
-	/** What is at `to` is not released. */
+	/** Overwrites `to` without releasing it. */
 	void (*copy)(void *to, const void *from);
-	/** NULL: there is one form only. */
+	/** NULL if a value has only one form. */
 	void (*normalize)(void *at);
-	/** NULL: it cannot be a key. */
+	/** NULL if such a value cannot be a key. */
 	int (*compare)(const void *left, const void *right);
 };
 
-/** A map of names to lines of text, in the order of the file: {rows: "output axis"}. */
+/** A map of names to lines of text, in file order: {rows: "output axis"}. */
 struct kl_texts {
 	struct kl_text {
 		char *name, *text;
@@ -69,43 +68,41 @@ struct kl_texts {
 	size_t n, alloc;
 };
 extern const struct kl_value_type kl_texts_value;
-/** Index of a name, -1. */
+/** Index of a name, or -1. */
 int kl_texts_find(const struct kl_texts *texts, const char *name);
 
 enum kl_field_kind {
 	KL_FIELD_STRING,  /* char * of a string type; NULL: absent */
-	KL_FIELD_SET,     /* struct kl_strvec of a string type; sorted when it is normalized */
+	KL_FIELD_SET,     /* struct kl_strvec of a string type; normalizing sorts it */
 	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
-	KL_FIELD_DECIMAL, /* int64_t, millionths; likewise */
-	KL_FIELD_DOUBLE,  /* double within [low, high], decimal; nothing stands for absent */
-	KL_FIELD_BOOL,    /* bool; false: absent, unless it is needed */
-	KL_FIELD_WORD,    /* enum (int): index into words */
+	KL_FIELD_DECIMAL, /* int64_t in millionths within [min, max]; min - 1: absent */
+	KL_FIELD_BOOL,    /* bool; false is not written unless KL_NEEDED */
+	KL_FIELD_WORD,    /* enum (int): index into `words` */
 	KL_FIELD_LIST,    /* list of `sub` */
-	KL_FIELD_MAP,     /* list of `sub`, written as a map by its first field, a string */
-	KL_FIELD_GROUP,   /* further fields of the same structure, in a map of their own */
-	KL_FIELD_PART,    /* a structure inside, with a bool `there` at its beginning */
-	KL_FIELD_VALUE,   /* of a value type */
+	KL_FIELD_MAP,     /* list of `sub`, as a map whose keys are the first field, a string */
+	KL_FIELD_GROUP,   /* more fields of the same structure, in a nested map */
+	KL_FIELD_PART,    /* optional: a structure inside that begins with a bool `there` */
+	KL_FIELD_VALUE,   /* a value type */
 };
 
 enum kl_field_flags {
-	KL_NEEDED = 1 << 0,
-	KL_NULL = 1 << 1,  /* absent is written as null */
-	KL_KEY = 1 << 2,   /* part of what a row is known by */
-	KL_UNION = 1 << 3, /* list: merges keep every row; else three-way */
-	KL_ORDER = 1 << 4, /* rows are sorted by these, then by their keys */
-	KL_WEAK = 1 << 5,  /* bool: of two versions of a row both must say so */
+	KL_NEEDED = 1 << 0, /* must be present */
+	KL_NULL = 1 << 1,   /* written as null if absent */
+	KL_KEY = 1 << 2,    /* part of a row's key */
+	KL_UNION = 1 << 3,  /* list: merges keep every row; otherwise three-way */
+	KL_ORDER = 1 << 4,  /* rows are sorted by these fields, then by their keys */
+	KL_WEAK = 1 << 5,   /* bool: true after a merge only if true in both versions of a row */
 };
 
 struct kl_schema;
 
 struct kl_field {
-	const char *key; /* NULL: the end of a table */
+	const char *key; /* NULL: end of the table */
 	enum kl_field_kind kind;
 	int flags;
-	size_t at;        /* offset */
-	int64_t min, max; /* of a number, of a count of entries; 0, 0: the default */
-	double low, high; /* DOUBLE */
-	const struct kl_string_type *string; /* STRING; of each entry of a SET */
+	size_t at;        /* offset in the structure */
+	int64_t min, max; /* bounds of the number or of the count of entries; 0, 0: the default */
+	const struct kl_string_type *string; /* STRING, SET: type of each entry */
 	const char *const *words;            /* WORD */
 	const struct kl_schema *sub;         /* LIST, MAP, GROUP, PART */
 	const struct kl_value_type *value;   /* VALUE */
@@ -149,60 +146,66 @@ struct kl_schema {
 	const char *what; /* for messages: "a pass" */
 	size_t size;
 	const struct kl_field *field; /* the last has no key */
-	/** What the table cannot say; errors by kl_yaml_error(). May be NULL. */
+	/** Further checks after reading; errors by kl_yaml_error(). Can be NULL. */
 	int (*check)(const void *obj, const char *file, const struct kl_yaml *at);
-	/** A row that has this key is of another table over the same structure. */
+	/** A row with this key follows the table `other`, for the same structure. */
 	const char *other_key;
 	const struct kl_schema *other;
 };
 
+/** Any list { T *v; size_t n, alloc; }, with its rows as bytes. */
 struct kl_list {
 	char *v;
 	size_t n, alloc;
 };
 
 /**
- * Fill `obj` (as kl_schema_clear left it). KL_EINVALID "<file>:<line>:<column>: ..."; what was read
- * until then is in `obj`, to be released.
+ * Read `obj`, which kl_schema_clear() prepared. Errors are KL_EINVALID "<file>:<line>:<column>:
+ * ..."; the fields read so far remain in `obj`, and the caller releases it in any case.
  */
 int kl_schema_read(void *obj, const struct kl_schema *schema, const char *file,
 		   const struct kl_yaml *node);
-/** The same of a file's text, one document. */
+/** Parse a text with one document, and read `obj` from it. `file` is for messages. */
 int kl_schema_parse(void *obj, const struct kl_schema *schema, const char *file, const char *text,
 		    size_t len);
-/** The same of a file. */
+/** The same for the contents of a file. */
 int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, size_t max_bytes);
+/** The structure as a YAML tree, owned by the caller. */
 struct kl_yaml *kl_schema_write(const void *obj, const struct kl_schema *schema);
-/** Everything absent, in zeroed memory. */
+/** Make all fields absent; `obj` is zeroed memory. */
 void kl_schema_clear(void *obj, const struct kl_schema *schema);
 void kl_schema_release(void *obj, const struct kl_schema *schema);
+/** Overwrite `to` by a deep copy, without releasing it first. */
 void kl_schema_copy(void *to, const void *from, const struct kl_schema *schema);
-/** Lists and sets in order, doubles away. */
+/** Sort lists and sets, and remove duplicates. */
 void kl_schema_normalize(void *obj, const struct kl_schema *schema);
-/** Order of rows: by their keys, then by all they say. */
+/** Order of rows: by KL_ORDER fields, then by keys, then by their written form. */
 int kl_schema_compare(const void *left, const void *right, const struct kl_schema *schema);
-/** The same row? */
+/** True if two rows have the same key; rows without a key must be equal. */
 bool kl_schema_same_key(const void *left, const void *right, const struct kl_schema *schema);
-/** Of two versions of a row: `into` becomes the one that says more, `from` is released. */
+/**
+ * Merge two versions of a row. `into` becomes the version whose written form is longer (if equally
+ * long, greater), with KL_UNION sets united; `from` is released.
+ */
 void kl_schema_unite(void *into, void *from, const struct kl_schema *schema);
-/** Bytewise equal when written? */
+/** True if both are equal when written. */
 bool kl_schema_equal(const void *left, const void *right, const struct kl_schema *schema);
-/** Append a row, taking what it owns. */
+/** Append the bytes of a row, taking ownership of what they refer to. Returns the new row. */
 void *kl_schema_push(void *list, const void *row, const struct kl_schema *schema);
-/** Call for every string of a type below `obj`, of sets, too. */
+/** Call `fn` for every string of a type in `obj` and below it, including entries of sets. */
 void kl_schema_each(const void *obj, const struct kl_schema *schema,
 		    const struct kl_string_type *type, void (*fn)(const char *text, void *payload),
 		    void *payload);
 
-/** The table that a row follows. */
+/** The table that a row follows: `schema` or schema->other. */
 const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *schema);
 
 /* --- for value types ---------------------------------------------------------- */
 
-/** Whole, unquoted, within the field's bounds. */
+/** Read an integer: unquoted and within the field's bounds. */
 int kl_schema_read_int(int64_t *out, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node);
-/** As a field of kind SET. */
+/** Read a set, like a field of kind SET. */
 int kl_schema_read_set(struct kl_strvec *out, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node);
 struct kl_yaml *kl_schema_write_set(const struct kl_strvec *set);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema_read - reads a structure from YAML by its table, strictly */
+/* schema_read - reads a structure from YAML by its table, rejecting unknown keys */
 #include <ctype.h>
 #include <string.h>
 
@@ -14,12 +14,12 @@
 
 struct reader {
 	const char *name;
-	const char *key; /* of the field that is read, for messages */
+	const char *key; /* of the current field, for messages */
 };
 
 /* --- strings ------------------------------------------------------------------------ */
 
-static int count_words(const char *text, const char *set)
+static int span(const char *text, const char *set)
 {
 	return (int)strspn(text, set);
 }
@@ -66,8 +66,8 @@ const struct kl_string_type kl_string_path = { "names joined by '/'", is_path, N
 const struct kl_string_type kl_string_time = { "a time (2026-11-20T10:00:00Z)", is_time, NULL };
 
 /*
- * Text goes to terminals and into prompts: no control bytes but the newline and the tab, and none
- * of the characters that turn the direction of what follows (U+202A-E, U+2066-9).
+ * Text is printed on terminals and put into prompts, so control characters except newline and tab
+ * are rejected, as are characters that change the text direction (U+202A-E, U+2066-9).
  */
 static bool is_harmless(const char *text, bool lines)
 {
@@ -144,12 +144,12 @@ static int read_string(char **out, struct reader *reader, const struct kl_string
 
 /* --- numbers and words ---------------------------------------------------------------- */
 
-/* [-]digits[.up to six digits], in millionths or, if `whole`, as they are */
+/* Parse [-]digits[.up to six digits] into millionths or, if `whole`, an integer. */
 static bool parse_number(int64_t *out, const char *text, bool whole)
 {
 	bool minus = *text == '-';
 	int64_t value = 0, scale = 1000000;
-	int n = count_words(text += minus, "0123456789");
+	int n = span(text += minus, "0123456789");
 
 	if (!n || (n > 1 && *text == '0'))
 		return false;
@@ -161,7 +161,7 @@ static bool parse_number(int64_t *out, const char *text, bool whole)
 		if (__builtin_mul_overflow(value, scale, &value))
 			return false;
 		if (*text == '.') {
-			if ((n = count_words(++text, "0123456789")) < 1 || n > 6)
+			if ((n = span(++text, "0123456789")) < 1 || n > 6)
 				return false;
 			for (; isdigit((unsigned char)*text); text++)
 				if (__builtin_add_overflow(value, (*text - '0') * (scale /= 10),
@@ -260,25 +260,25 @@ static int read_set(struct kl_strvec *out, struct reader *reader, const struct k
 	return err;
 }
 
-static int read_row(struct kl_list *out, struct reader *reader, const struct kl_schema *record,
+static int read_row(struct kl_list *out, struct reader *reader, const struct kl_schema *schema,
 		    const struct kl_yaml *node, const char *key)
 {
-	KL_AUTO(kl_freep) char *row = kl_calloc(1, record->size);
-	struct kl_schema rest = *record;
-	char *taken;
+	KL_AUTO(kl_freep) char *row = kl_calloc(1, schema->size);
+	struct kl_schema rest = *schema;
+	char *added;
 	int err;
 
-	kl_schema_clear(row, record);
+	kl_schema_clear(row, schema);
 	if (key) {
-		*(char **)(row + record->field->at) = kl_strdup(key);
+		*(char **)(row + schema->field->at) = kl_strdup(key);
 		rest.field++;
 	}
-	err = kl_schema_read(row, key ? &rest : record, reader->name, node);
-	taken = kl_schema_push(out, row, record);
+	err = kl_schema_read(row, key ? &rest : schema, reader->name, node);
+	added = kl_schema_push(out, row, schema);
 	for (size_t i = 0; !err && i + 1 < out->n; i++)
-		if (kl_schema_same_key(out->v + i * record->size, taken, record))
+		if (kl_schema_same_key(out->v + i * schema->size, added, schema))
 			err = kl_yaml_error(reader->name, node, "%s stands here twice",
-					    record->what);
+					    schema->what);
 	return err;
 }
 
@@ -292,7 +292,7 @@ static int read_list(struct kl_list *out, struct reader *reader, const struct kl
 	return err;
 }
 
-/* a type that has no simple answer is asked of the whole row by its schema's check */
+/* Keys of a type without is_valid() are not checked here: the schema's check() has to do it. */
 static bool is_name(const struct kl_string_type *type, const char *key)
 {
 	return !type->is_valid || type->is_valid(key, strlen(key));

@@ -49,7 +49,7 @@ static struct kl_yaml *write_list(const struct kl_list *list, const struct kl_sc
 	return node;
 }
 
-/* by the first field, which stands as the key and not in the row */
+/* The first field becomes the key and is not repeated in the row. */
 static struct kl_yaml *write_map(const struct kl_list *list, const struct kl_schema *schema)
 {
 	struct kl_yaml *node = kl_yaml_new_map();
@@ -65,11 +65,11 @@ static struct kl_yaml *write_map(const struct kl_list *list, const struct kl_sch
 	return node;
 }
 
-/* NULL: absent */
+/* Returns NULL if the field is absent. */
 static struct kl_yaml *write_field(const void *at, const struct kl_field *field)
 {
-	const struct kl_strvec *list = at;
-	const struct kl_list *other = at;
+	const struct kl_strvec *set = at;
+	const struct kl_list *list = at;
 
 	switch (field->kind) {
 	case KL_FIELD_INT:
@@ -88,13 +88,13 @@ static struct kl_yaml *write_field(const void *at, const struct kl_field *field)
 	case KL_FIELD_WORD:
 		return kl_yaml_new_text(field->words[*(const int *)at]);
 	case KL_FIELD_SET:
-		return list->n || field->flags & KL_NEEDED ? kl_schema_write_set(list) : NULL;
+		return set->n || field->flags & KL_NEEDED ? kl_schema_write_set(set) : NULL;
 	case KL_FIELD_VALUE:
 		return field->value->write ? field->value->write(at, field) : NULL;
 	case KL_FIELD_LIST:
-		return other->n || field->flags & KL_NEEDED ? write_list(other, field->sub) : NULL;
+		return list->n || field->flags & KL_NEEDED ? write_list(list, field->sub) : NULL;
 	case KL_FIELD_MAP:
-		return other->n || field->flags & KL_NEEDED ? write_map(other, field->sub) : NULL;
+		return list->n || field->flags & KL_NEEDED ? write_map(list, field->sub) : NULL;
 	case KL_FIELD_GROUP:
 		return kl_schema_write(at, field->sub);
 	case KL_FIELD_PART:

@@ -18,23 +18,23 @@ int kl_template_fill(struct kl_buf *out, const char *text, const struct kl_map *
 {
 	int line = 1;
 
-	for (const char *string = text; *string; string++) {
-		size_t n = *string == '@' ? place_length(string) : 0;
+	for (const char *at = text; *at; at++) {
+		size_t n = *at == '@' ? place_length(at) : 0;
 
-		if (*string == '\n')
+		if (*at == '\n')
 			line++;
 		if (!n) {
-			kl_buf_addch(out, *string);
+			kl_buf_addch(out, *at);
 			continue;
 		}
-		KL_AUTO(kl_freep) char *name = kl_strndup(string + 1, n - 2);
+		KL_AUTO(kl_freep) char *name = kl_strndup(at + 1, n - 2);
 		const char *value = kl_map_get(values, name);
 
 		if (!value)
 			return kl_error(KL_EINVALID, "template line %d: no value for @%s@", line,
 					name);
 		kl_buf_adds(out, value);
-		string += n - 1;
+		at += n - 1;
 	}
 	return 0;
 }

@@ -6,8 +6,10 @@
 #include "base/map.h"
 
 /*
- * template - fills templates, which are text with @NAME@ places. An unknown name is KL_EINVALID
- * with its line; a value is inserted as it is, never read again.
+ * template - fills templates: text with @NAME@ placeholders.
+ *
+ * Values are inserted unchanged and are not searched for placeholders. KL_EINVALID: a name without
+ * a value; the message has its line.
  */
 int kl_template_fill(struct kl_buf *out, const char *text, const struct kl_map *values);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* texts - a map of names to lines of text, as a value of a schema */
+/* texts - a schema's value type for a map of names to lines of text */
 #include <string.h>
 
 #include "base/error.h"

@@ -7,20 +7,21 @@
 #include "base/buf.h"
 
 /*
- * utf8 - checks whether bytes are UTF-8 text. Shortest forms alone, no surrogates, nothing above
- * U+10FFFF, no NUL.
+ * utf8 - checks and repairs UTF-8 text.
+ *
+ * Invalid are overlong forms, surrogates, characters above U+10FFFF, and NUL.
  */
 
-/** Length of the character at `text`, of at most `len` bytes; 0: that is none. */
+/** Length in bytes of the character at `text`, which has `len` bytes; 0: it is invalid. */
 size_t kl_utf8_char(const char *text, size_t len);
-/** Bytes from the start that are text; `len` if all are. */
+/** Number of bytes from the start that are valid; `len` if all are. */
 size_t kl_utf8_span(const char *text, size_t len);
 /**
- * Append `text`; each byte that is no text, and each control byte but tab and newline, as '?'.
+ * Append `text`, replacing each invalid byte and each control byte except tab and newline by '?'.
  * Carriage returns are dropped.
  */
 void kl_utf8_clean(struct kl_buf *out, const char *text, size_t len);
-/** The most bytes of `text`, at most `max`, that do not cut a character. */
+/** The length to cut `text` to: at most `max` bytes, without splitting a character. */
 size_t kl_utf8_cut(const char *text, size_t len, size_t max);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define MAX_DEPTH 32
 #define MAX_NODES 65536
-#define MAX_KEYS 1024 /* of one map: the search for doubles is linear */
+#define MAX_KEYS 1024 /* in a map: the search for duplicate keys is linear */
 
 struct reader {
 	yaml_parser_t parser;
@@ -29,7 +29,7 @@ static int refuse_at(const struct reader *reader, yaml_mark_t at, const char *wh
 			what);
 }
 
-/* Replace r->event by the next one. */
+/* Replace reader->event by the next event. */
 static int next_event(struct reader *reader)
 {
 	yaml_parser_t *parser = &reader->parser;
@@ -40,7 +40,7 @@ static int next_event(struct reader *reader)
 	if (!yaml_parser_parse(parser, &event)) {
 		yaml_mark_t at = parser->problem_mark;
 
-		/* Encoding errors have an offset only. */
+		/* The mark of an encoding error is not set: libyaml gives only an offset. */
 		return refuse_at(reader, at, parser->problem ? parser->problem : "cannot be read");
 	}
 	reader->event = event;
@@ -68,7 +68,7 @@ static int refuse_extras(struct reader *reader, const yaml_char_t *anchor, const
 
 static int read_node(struct kl_yaml **out, struct reader *reader, int depth);
 
-/* libyaml's strings are from malloc and end with a NUL: taken, not copied */
+/* Take the scalar's text without a copy: libyaml allocates it by malloc() and terminates it. */
 static char *take_text(struct reader *reader)
 {
 	char *text = (char *)reader->event.data.scalar.value;
@@ -223,4 +223,51 @@ int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size
 		return refuse_at(&reader, reader.event.start_mark, "a second document");
 	*out = kl_steal(&node);
 	return 0;
+}
+
+const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key)
+{
+	if (map->kind != KL_YAML_MAP)
+		return NULL;
+	for (size_t i = 0; i < map->n; i++)
+		if (!strcmp(map->key[i], key))
+			return map->item[i];
+	return NULL;
+}
+
+/* The message quotes untrusted text, so control characters are replaced. */
+static int error_at(const char *name, int line, int col, const char *fmt, va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	for (unsigned char *bytes = (unsigned char *)text; *bytes; bytes++)
+		if (*bytes < 0x20 || *bytes == 0x7f)
+			*bytes = '?';
+	if (!line)
+		return kl_error(KL_EINVALID, "%s: %s", name, text);
+	return kl_error(KL_EINVALID, "%s:%d:%d: %s", name, line, col, text);
+}
+
+int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = error_at(name, at->line, at->col, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = error_at(name, map->key_line ? map->key_line[i] : 0,
+		       map->key_col ? map->key_col[i] : 0, fmt, ap);
+	va_end(ap);
+	return err;
 }

@@ -8,11 +8,11 @@
 #include "base/mem.h"
 
 /*
- * yaml - one YAML document as a tree that knows its lines (libyaml).
+ * yaml - parses one YAML document into a tree with line numbers (libyaml).
  *
- * The subset for hostile files: one document, UTF-8, no anchors, aliases,
- * tags or duplicate keys, keys are scalars, depth at most 32, at most 65536
- * nodes. Scalars stay text: who reads a field knows its type.
+ * Input is untrusted, so only a subset is accepted: one document, UTF-8, no anchors, aliases, tags
+ * or duplicate keys, scalar keys, depth at most 32, at most 65536 nodes. Scalars remain text; the
+ * reader of a field converts them.
  */
 enum kl_yaml_kind { KL_YAML_SCALAR, KL_YAML_SEQ, KL_YAML_MAP };
 
@@ -22,26 +22,24 @@ struct kl_yaml {
 	char *text;    /* scalar: its bytes, NUL-terminated, no NUL inside */
 	size_t len;
 	int plain;               /* scalar: written without quotes */
-	int flow;                /* to be written in braces (yaml_write.h) */
+	int flow;                /* write in flow style: {...} or [...] (yaml_write.h) */
 	struct kl_yaml **item;   /* seq: elements; map: values */
 	char **key;              /* map: keys, same index */
-	struct kl_yaml *up;      /* the list or map that it is in; NULL: the root */
-	bool paths;              /* root: errors name paths ("launch[0].grid[1]: ...") too */
-	int *key_line, *key_col; /* map: where each key stands; NULL: it was not read */
+	int *key_line, *key_col; /* map: position of each key; NULL if not parsed from text */
 	size_t n;
 };
 
-/** Parse; errors are KL_EINVALID "<name>:<line>:<column>: <what>". `*out` is the caller's. */
+/** Parse; the caller frees *out. Errors are KL_EINVALID "<name>:<line>:<column>: ...". */
 int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size_t len);
 void kl_yaml_free(struct kl_yaml *node);
 KL_DEFINE_CLEANUP(struct kl_yaml *, kl_yaml_free)
 
-/** Value of a key, borrowed, or NULL. */
+/** Value of a key, borrowed; NULL if absent or if `map` is no map. */
 const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key);
 
 /**
- * KL_EINVALID "<name>:<line>:<column>: ..." at a node. A tree that was not parsed has no lines:
- * "<name>: ...". `name` NULL: only the path, if the tree has paths.
+ * Set the error "<name>:<line>:<column>: ..." at a node and return KL_EINVALID. The position is
+ * omitted for a tree that was not parsed from text.
  */
 int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -36,7 +36,7 @@ int kl_node_error_at(struct kl_node node, size_t offset)
 {
 	struct kl_yaml at = *node.y;
 
-	/* A quoted scalar begins after its quote; escapes shift it, rarely. */
+	/* The text of a quoted scalar starts after the quote; escapes before it are ignored. */
 	at.col += (int)offset + !at.plain;
 	return kl_yaml_error(node.file, &at, "%s", kl_error_last());
 }
@@ -108,7 +108,7 @@ bool kl_node_is_slug(const char *text)
 
 	if (!n || text[n] || n > 64 || !isalnum((unsigned char)text[0]))
 		return false;
-	/* what git refuses in a ref name, of what is left */
+	/* git does not allow these in a ref name */
 	if (strstr(text, "..") || text[n - 1] == '.')
 		return false;
 	return n < 5 || strcmp(text + n - 5, ".lock") != 0;
@@ -199,7 +199,7 @@ int kl_node_num(double *out, struct kl_node node)
 
 	if (special_number(out, text))
 		return 0;
-	/* decimal only: strtod alone would take hex, "inf" and blanks */
+	/* decimal only: strtod() also accepts hexadecimal, "inf" and leading blanks */
 	if (!*text || text[strspn(text, "+-.0123456789eE")])
 		return kl_node_error(node, "'%s' must be a number", node.what);
 	value = strtod(text, &end);

@@ -11,10 +11,10 @@
 #include "base/error.h"
 
 #define WIDTH 100
-#define LONG 72 /* a text beyond this is folded */
+#define LONG 72 /* a longer text is folded */
 #define MAX_DEPTH 32
 
-/* --- making ------------------------------------------------------------------ */
+/* --- building ---------------------------------------------------------------- */
 
 static struct kl_yaml *new_node(enum kl_yaml_kind kind)
 {
@@ -51,7 +51,7 @@ struct kl_yaml *kl_yaml_new_plain(const char *text)
 	return node;
 }
 
-/* room for one more: places double whenever n is a power of two from 4 on */
+/* Make room for one more item. The capacity is 4, then doubles whenever n reaches it. */
 static void grow_node(struct kl_yaml *node)
 {
 	size_t n = node->n ? 2 * node->n : 4;
@@ -82,8 +82,9 @@ void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value)
 /* --- styles ------------------------------------------------------------------- */
 
 /*
- * Bytes that need an escape, or that some reader breaks lines at (U+0085, U+2028, U+2029), or a
- * mark at the start (U+FEFF); other non-ASCII text is written as it is.
+ * True for control characters, for characters at which some readers break lines (U+0085, U+2028,
+ * U+2029), for a byte order mark (U+FEFF) and for characters of four bytes. Other non-ASCII text is
+ * written unescaped.
  */
 static bool needs_escape(const char *text)
 {
@@ -116,7 +117,7 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* begins with a digit, and yet no number, date or time to any reader of YAML */
+/* For text that begins with a digit: no YAML reader takes it for a number, a date or a time. */
 static bool is_no_number(const char *text)
 {
 	if (text[0] == '0' && text[1] && strchr("xXbBoO", text[1]))
@@ -147,7 +148,7 @@ static bool can_be_plain(const char *text, bool flow)
 	return true;
 }
 
-/* single blanks between words: breaking a line at one and joining it again changes nothing */
+/* Only single blanks between words, so that breaking lines at them preserves the text. */
 static bool can_be_folded(const char *text)
 {
 	if (isspace((unsigned char)*text))
@@ -190,21 +191,21 @@ static void new_line(struct kl_buf *out, int indent)
 	out->ptr[out->len] = '\0';
 }
 
-/* the character at `bytes` as a number; its length in bytes */
-static unsigned decode_utf8(const unsigned char *bytes, int *n)
+/* Decode the character at `bytes`; *n is its length in bytes. */
+static unsigned decode_utf8(const unsigned char *bytes, int *len)
 {
-	*n = *bytes < 0x80 ? 1 : *bytes < 0xe0 ? 2 : *bytes < 0xf0 ? 3 : 4;
-	if (*n == 1)
+	*len = *bytes < 0x80 ? 1 : *bytes < 0xe0 ? 2 : *bytes < 0xf0 ? 3 : 4;
+	if (*len == 1)
 		return *bytes;
-	if (*n == 2)
+	if (*len == 2)
 		return (bytes[0] & 0x1fu) << 6 | (bytes[1] & 0x3fu);
-	if (*n == 3)
+	if (*len == 3)
 		return (bytes[0] & 0x0fu) << 12 | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3fu);
 	return (bytes[0] & 0x07u) << 18 | (bytes[1] & 0x3fu) << 12 | (bytes[2] & 0x3fu) << 6 |
 	       (bytes[3] & 0x3fu);
 }
 
-/* text is UTF-8: the parser, or who made it, has seen to that */
+/* `text` is valid UTF-8: the parser or the creator of the node has checked it. */
 static void write_quoted(struct kl_buf *out, const char *text)
 {
 	int n;
@@ -231,7 +232,7 @@ static void write_quoted(struct kl_buf *out, const char *text)
 	kl_buf_addch(out, '"');
 }
 
-/* words, a line as full as it gets */
+/* Fill each line with as many words as fit. */
 static void write_folded(struct kl_buf *out, const char *text, int indent)
 {
 	int col = 0;
@@ -330,7 +331,7 @@ static void write_flow(struct kl_buf *out, const struct kl_yaml *node, int inden
 
 static void write_block(struct kl_buf *out, const struct kl_yaml *node, int indent);
 
-/* behind "key:" or "-"; `indent` is where what follows below it stands */
+/* Write a value after "key:" or "-"; `indent` is for the lines below. */
 static void write_value(struct kl_buf *out, const struct kl_yaml *node, int indent, bool in_seq)
 {
 	const char *line = memrchr(out->ptr, '\n', out->len);
@@ -351,7 +352,7 @@ static void write_value(struct kl_buf *out, const struct kl_yaml *node, int inde
 	}
 }
 
-/* the first line has its indentation already */
+/* The first line is already indented. */
 static void write_block(struct kl_buf *out, const struct kl_yaml *node, int indent)
 {
 	for (size_t i = 0; i < node->n; i++) {
@@ -387,10 +388,10 @@ static json_t *plain_to_json(const char *text)
 	if (!strcmp(text, "null"))
 		return json_null();
 	if (strspn(text, "-0123456789.") == strlen(text)) {
-		double distance = strtod(text, &end);
+		double real = strtod(text, &end);
 
-		if (*text && !*end && isfinite(distance))
-			return json_real(distance);
+		if (*text && !*end && isfinite(real))
+			return json_real(real);
 	}
 	return json_string(text);
 }
@@ -434,7 +435,7 @@ static struct kl_yaml *json_number(const json_t *value)
 
 static int from_json(struct kl_yaml **out, const json_t *value, int depth);
 
-static int from_members(struct kl_yaml *node, const json_t *item, int depth)
+static int from_members(struct kl_yaml *node, const json_t *json, int depth)
 {
 	const char *key;
 	json_t *value;
@@ -442,12 +443,12 @@ static int from_members(struct kl_yaml *node, const json_t *item, int depth)
 	size_t i;
 	int err;
 
-	json_object_foreach((json_t *)item, key, value) {
+	json_object_foreach((json_t *)json, key, value) {
 		if ((err = from_json(&child, value, depth + 1)) < 0)
 			return err;
 		kl_yaml_put(node, key, child);
 	}
-	json_array_foreach(item, i, value) {
+	json_array_foreach(json, i, value) {
 		if ((err = from_json(&child, value, depth + 1)) < 0)
 			return err;
 		kl_yaml_push(node, child);

@@ -7,27 +7,27 @@
 #include "text/yaml.h"
 
 /*
- * yaml_write - makes trees of YAML, and writes them in one canonical way: reading what was written
- * and writing it again gives the same bytes.
+ * yaml_write - builds YAML trees and writes them in a canonical form.
+ *
+ * Parsing the output and writing it again gives the same bytes.
  *
  *	struct kl_yaml *m = kl_yaml_new_map();
  *	kl_yaml_put(m, "intent", kl_yaml_new_text("overlap copies with compute"));
  *	kl_yaml_put(m, "step", kl_yaml_new_plain("5"));
  *	kl_yaml_emit(&out, m);
  *
- * The form is this file's own and not that of a library, whose next version may break lines
- * elsewhere (and libyaml would put source with tabs in quotes). A text is plain only where no
- * reader of YAML could take it for anything else, folded or literal only where that cannot change
- * it, and in double quotes everywhere else. Maps and lists are blocks unless `flow` is set. Texts
- * must be UTF-8.
+ * The form does not depend on a library, since the next version of one could break lines
+ * differently (and libyaml quotes source with tabs). A text is plain only if every YAML reader
+ * takes it for a string, folded or literal only if that preserves it, and otherwise in double
+ * quotes. Maps and lists are in block style unless `flow` is set. Texts must be UTF-8.
  */
 struct kl_yaml *kl_yaml_new_map(void);
 struct kl_yaml *kl_yaml_new_seq(void);
-/** A string, whatever it looks like. */
+/** A string; it is quoted if it looks like another type. `text` is copied. */
 struct kl_yaml *kl_yaml_new_text(const char *text);
-/** A number, true, false, null: written as it is. */
+/** A number, true, false or null, written unquoted. `text` is copied. */
 struct kl_yaml *kl_yaml_new_plain(const char *text);
-/** Both take `value`; `key` is copied. */
+/** Append to a map or a list. `value` is taken, `key` is copied. */
 void kl_yaml_put(struct kl_yaml *map, const char *key, struct kl_yaml *value);
 void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value);
 
@@ -35,10 +35,14 @@ void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *node);
 
 /* --- JSON ------------------------------------------------------------------- */
 
-/** Plain scalars that are numbers, true, false or null become such, the rest strings. Owned. */
+/**
+ * Convert a tree to JSON, owned by the caller. Plain scalars become numbers, true, false or null if
+ * they look like it; all others become strings.
+ */
 json_t *kl_yaml_to_json(const struct kl_yaml *node);
 /**
- * A tree without lines; a number that is no integer gets at most six places. KL_EINVALID: too deep.
+ * Convert JSON to a tree without positions. Real numbers are rounded to six decimal places.
+ * KL_EINVALID: nested too deeply, or a string contains a NUL.
  */
 int kl_yaml_from_json(struct kl_yaml **out, const json_t *value);
 
