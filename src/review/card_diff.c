@@ -6,47 +6,46 @@
 #include "card/status.h"
 #include "review/card_diff_parts.h"
 
-/* --- words -------------------------------------------------------------------------------- */
+/* --- texts -------------------------------------------------------------------------------- */
 
-static void diff_line(struct kl_card_pair *pair, const char *what, const char *left,
-		      const char *right)
+static void diff_line(struct kl_card_pair *pair, const char *what, const char *before,
+		      const char *after)
 {
-	if (same_text(left, right))
+	if (same_text(before, after))
 		return;
 	if (pair->trusted)
 		ANSWER(pair, "edited-after-trials",
 		       "'%w' was edited after trials passed with other words: %s, before "
 		       "%s",
-		       what, right ? right : "nothing", left ? left : "nothing");
+		       what, after ? after : "nothing", before ? before : "nothing");
 	else
-		NOTE(pair, "edited", "'%w' is %s, before %s", what, right ? right : "nothing",
-		     left ? left : "nothing");
+		NOTE(pair, "edited", "'%w' is %s, before %s", what, after ? after : "nothing",
+		     before ? before : "nothing");
 }
 
-static bool same_list(const struct kl_strvec *left, const struct kl_strvec *right)
+static bool same_list(const struct kl_strvec *a, const struct kl_strvec *b)
 {
-	for (size_t i = 0; i < left->n; i++)
-		if (!kl_strvec_has(right, left->v[i]))
+	for (size_t i = 0; i < a->n; i++)
+		if (!kl_strvec_has(b, a->v[i]))
 			return false;
-	return left->n == right->n;
+	return a->n == b->n;
 }
 
-static bool same_find(const struct kl_card_find *left, const struct kl_card_find *right)
+static bool same_find(const struct kl_card_find *a, const struct kl_card_find *b)
 {
-	bool same = same_list(&left->facts, &right->facts) &&
-		    same_list(&left->loop_has, &right->loop_has) &&
-		    left->constant.n == right->constant.n;
+	bool same = same_list(&a->facts, &b->facts) && same_list(&a->loop_has, &b->loop_has) &&
+		    a->constant.n == b->constant.n;
 
-	for (size_t i = 0; same && i < left->constant.n; i++) {
+	for (size_t i = 0; same && i < a->constant.n; i++) {
 		int64_t value;
 
-		same = kl_card_dims_get(&value, &right->constant, left->constant.v[i].name) &&
-		       value == left->constant.v[i].v;
+		same = kl_card_dims_get(&value, &b->constant, a->constant.v[i].name) &&
+		       value == a->constant.v[i].v;
 	}
 	return same;
 }
 
-static const struct kl_card_find *find_find(const struct kl_card *card, const char *language)
+static const struct kl_card_find *anchor_find(const struct kl_card *card, const char *language)
 {
 	for (size_t i = 0; i < card->anchor.find.n; i++)
 		if (!strcmp(card->anchor.find.v[i].language, language))
@@ -57,16 +56,16 @@ static const struct kl_card_find *find_find(const struct kl_card *card, const ch
 static void diff_find(struct kl_card_pair *pair)
 {
 	for (size_t i = 0; i < pair->old->anchor.find.n; i++) {
-		const struct kl_card_find *left = &pair->old->anchor.find.v[i];
-		const struct kl_card_find *right = find_find(pair->now, left->language);
+		const struct kl_card_find *before = &pair->old->anchor.find.v[i];
+		const struct kl_card_find *after = anchor_find(pair->now, before->language);
 
-		if (!right || !same_find(left, right))
-			NOTE(pair, "anchor-find", "what is looked for in %s %w", left->language,
-			     right ? "is another thing" : "is not said any more");
+		if (!after || !same_find(before, after))
+			NOTE(pair, "anchor-find", "'anchor.find' for %s %w", before->language,
+			     after ? "was changed" : "was removed");
 	}
 	for (size_t i = 0; i < pair->now->anchor.find.n; i++)
-		if (!find_find(pair->old, pair->now->anchor.find.v[i].language))
-			NOTE(pair, "anchor-find", "what is looked for in %s is said now",
+		if (!anchor_find(pair->old, pair->now->anchor.find.v[i].language))
+			NOTE(pair, "anchor-find", "'anchor.find' for %s is new",
 			     pair->now->anchor.find.v[i].language);
 }
 
@@ -83,25 +82,25 @@ static const struct kl_card_carrier *find_carrier(const struct kl_card *card,
 static void diff_carriers(struct kl_card_pair *pair)
 {
 	for (size_t i = 0; i < pair->old->carriers.n; i++) {
-		const struct kl_card_carrier *left = &pair->old->carriers.v[i],
-					     *right = find_carrier(pair->now, left);
-		const char *form = kl_carrier_form_name(left->form);
+		const struct kl_card_carrier *before = &pair->old->carriers.v[i],
+					     *after = find_carrier(pair->now, before);
+		const char *form = kl_carrier_form_name(before->form);
 
-		if (!right)
+		if (!after)
 			NOTE(pair, "carrier-removed", "the carrier for %s (%w) is gone",
-			     left->language, form);
-		else if (strcmp(left->text, right->text) && pair->trusted)
+			     before->language, form);
+		else if (strcmp(before->text, after->text) && pair->trusted)
 			ANSWER(pair, "carrier-edited",
 			       "the carrier for %s (%w) was edited after admission: trials passed "
 			       "with another text",
-			       left->language, form);
-		else if (strcmp(left->text, right->text))
+			       before->language, form);
+		else if (strcmp(before->text, after->text))
 			NOTE(pair, "carrier-edited", "the carrier for %s (%w) has another text",
-			     left->language, form);
-		if (right && !same_text(left->of, right->of))
+			     before->language, form);
+		if (after && !same_text(before->of, after->of))
 			NOTE(pair, "carrier-source",
-			     "the carrier for %s (%w) is said to come from another event",
-			     left->language, form);
+			     "the carrier for %s (%w) cites another event as its source",
+			     before->language, form);
 	}
 	for (size_t i = 0; i < pair->now->carriers.n; i++)
 		if (!find_carrier(pair->old, &pair->now->carriers.v[i]))
@@ -113,27 +112,28 @@ static void diff_carriers(struct kl_card_pair *pair)
 /* --- the card ------------------------------------------------------------------------------ */
 
 /*
- * Status is computed, so that a rise has trials behind it; they are named, and followed elsewhere.
+ * The status is computed from trials, so a higher one needs no answer: the new trials are listed as
+ * well, and checked elsewhere.
  */
 static void diff_status(struct kl_card_pair *pair)
 {
-	enum kl_card_status left = pair->old->status, right = pair->now->status;
-	const char *old = kl_card_status_name(left), *now = kl_card_status_name(right);
+	enum kl_card_status before = pair->old->status, after = pair->now->status;
+	const char *old = kl_card_status_name(before), *now = kl_card_status_name(after);
 
-	if (left == right)
+	if (before == after)
 		return;
-	if (right == KL_CARD_RETRACTED || right > left)
+	if (after == KL_CARD_RETRACTED || after > before)
 		NOTE(pair, "status", "the status is %w, before %w", now, old);
-	if (left == KL_CARD_RETRACTED)
+	if (before == KL_CARD_RETRACTED)
 		ANSWER(pair, "status", "the status is %w again, it was retracted", now);
-	else if (right < left)
+	else if (after < before)
 		ANSWER(pair, "status",
 		       "the status is lowered to %w, it was %w: trials that it rested on are gone, or "
 		       "no longer count",
 		       now, old);
 }
 
-/* What a new card says that nothing verifies, if it is more than a hypothesis. */
+/* Report a new card and, if it is more than a hypothesis, the parts of its scope not verified. */
 static void new_card(struct kl_card_pair *pair)
 {
 	const struct kl_card *card = pair->now;
@@ -182,6 +182,6 @@ void kl_card_diff(struct kl_findings *out, const struct kl_card *old, const stru
 	diff_find(&pair);
 	diff_carriers(&pair);
 	if (!same_text(old->mechanism, now->mechanism) || !same_text(old->action, now->action))
-		NOTE(&pair, "mechanism", "it is of mechanism %s, action %s; before %s, %s",
+		NOTE(&pair, "mechanism", "the mechanism is %s, the action %s; before %s, %s",
 		     now->mechanism, now->action, old->mechanism, old->action);
 }

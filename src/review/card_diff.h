@@ -6,17 +6,19 @@
 #include "review/finding.h"
 
 /*
- * card_diff - what changed in the meaning of a card, field by field. What makes a card promise
- * more, ask for less, or rest on less than before must be answered; the rest is noted:
+ * card_diff - compares two versions of a card field by field.
  *
- *	pre		dropped, moved to `useful`, its predicate weaker or gone, its witness gone
- *	scope		wider than what verified rows cover; fewer needs, requirements, conflicts
- *	effect		a ratio raised, or a row called better measured, with no new event; one gone
- *	evidence, risk, ver	gone, or rewritten under the same event
- *	status		lowered; a retraction taken back
- *	intent, anchor, carriers	edited, where trials passed with other words
+ * A change must be answered if the card promises more, requires less or has less evidence than
+ * before; all other changes are noted. These must be answered:
  *
- * `old` NULL: a new card. Whether what it cites is there is asked elsewhere (library.h).
+ *	pre		dropped, moved to `useful`, predicate weaker or removed, witness removed
+ *	scope		wider than the verified rows; fewer needs, requirements or conflicts
+ *	effect		a row removed; without a new event: a higher ratio, better verification
+ *	evidence, risk, ver	removed, or rewritten under the same event
+ *	status		lowered; a retraction withdrawn
+ *	intent, anchor, carriers	edited after trials passed with the old text
+ *
+ * `old` is NULL for a new card. Whether cited evidence exists is checked by library.h.
  */
 void kl_card_diff(struct kl_findings *out, const struct kl_card *old, const struct kl_card *now);
 

@@ -8,15 +8,17 @@
 #include "review/card_diff.h"
 
 /*
- * card_diff_parts - the parts of card_diff.c, each for some fields of a card. A part says what it
- * finds; in its words %s is a text of the card's, %w one of ours, %r a ratio (review/finding.h).
+ * card_diff_parts - the functions of card_diff*.c, each of which compares some fields of a card.
+ *
+ * They append findings. In a finding's format %s is text of the card, %w one of our own words, %r a
+ * ratio (review/finding.h).
  */
 
-/* Two versions, and whether the old one has trials to its name. */
+/* Two versions of a card. */
 struct kl_card_pair {
 	struct kl_findings *out;
 	const struct kl_card *old, *now;
-	bool trusted; /* provisional or admitted: people and tools rely on these words */
+	bool trusted; /* the old version is provisional or admitted: trials passed with it */
 };
 
 #define ANSWER(p, ...) kl_findings_add((p)->out, KL_ANSWER, __VA_ARGS__)
@@ -29,28 +31,29 @@ static inline const char *brief_id(char out[SHORT + 1], const char *hex)
 	return out;
 }
 
-static inline bool same_text(const char *left, const char *right)
+static inline bool same_text(const char *a, const char *b)
 {
-	return left && right ? !strcmp(left, right) : left == right;
+	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/** Every precondition: dropped, demoted, weaker, its witness gone. */
+/** Compare all preconditions. */
 void kl_card_diff_pre(struct kl_card_pair *pair);
 
 /* -- card_diff_scope.c -------------------------------------------------------------- */
 
-/** Is there a verified row of that case, of that language? */
+/** True if the card has a verified row for that case, or for that language. */
 bool kl_card_diff_case_verified(const struct kl_card *card, const char *what);
 bool kl_card_diff_language_verified(const struct kl_card *card, const char *what);
 void kl_card_diff_scope(struct kl_card_pair *pair);
-/** `old_events`: all that the old version cites, sorted. */
+/** `old_events`: all events that the old version cites, sorted. */
 void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_events);
 
-/* -- card_diff_ver.c: what it rests on -------------------------------------------------- */
+/* -- card_diff_ver.c: evidence, risks, trials --------------------------------------------- */
 
 void kl_card_diff_evidence(struct kl_card_pair *pair);
 void kl_card_diff_risks(struct kl_card_pair *pair);
 void kl_card_diff_trials(struct kl_card_pair *pair);
+/** Append a note for a new trial or retraction. */
 void kl_card_diff_print_trial(struct kl_card_pair *pair, const struct kl_card_trial *trial);
 
 #endif

@@ -28,70 +28,70 @@ bool kl_card_diff_language_verified(const struct kl_card *card, const char *what
 	return false;
 }
 
-static void diff_declared(struct kl_card_pair *pair, const struct kl_strvec *left,
-			  const struct kl_strvec *right, const char *what, covers *verified)
+static void diff_declared(struct kl_card_pair *pair, const struct kl_strvec *before,
+			  const struct kl_strvec *after, const char *what, covers *verified)
 {
-	for (size_t i = 0; i < right->n; i++) {
-		if (kl_strvec_has(left, right->v[i]))
+	for (size_t i = 0; i < after->n; i++) {
+		if (kl_strvec_has(before, after->v[i]))
 			continue;
-		if (verified(pair->now, right->v[i]))
+		if (verified(pair->now, after->v[i]))
 			NOTE(pair, "scope-added",
 			     "the scope has the %w %s now, where a trial or a derivation "
 			     "verifies it",
-			     what, right->v[i]);
+			     what, after->v[i]);
 		else
 			ANSWER(pair, "scope-widened",
 			       "the scope is widened to the %w %s, which nothing in 'ver' or "
 			       "'effect' verifies",
-			       what, right->v[i]);
+			       what, after->v[i]);
 	}
-	for (size_t i = 0; i < left->n; i++)
-		if (!kl_strvec_has(right, left->v[i]))
+	for (size_t i = 0; i < before->n; i++)
+		if (!kl_strvec_has(after, before->v[i]))
 			NOTE(pair, "scope-narrowed", "the scope no longer has the %w %s", what,
-			     left->v[i]);
+			     before->v[i]);
 }
 
-/* What is asked of a target: less of it widens. */
-static void diff_asked(struct kl_card_pair *pair, const struct kl_strvec *left,
-		       const struct kl_strvec *right, const char *fewer, const char *more)
+/* Compare requirements on a target: fewer of them widen the scope. */
+static void diff_required(struct kl_card_pair *pair, const struct kl_strvec *before,
+			  const struct kl_strvec *after, const char *fewer, const char *more)
 {
-	for (size_t i = 0; i < left->n; i++)
-		if (!kl_strvec_has(right, left->v[i]))
-			ANSWER(pair, "scope-widened", fewer, left->v[i]);
-	for (size_t i = 0; i < right->n; i++)
-		if (!kl_strvec_has(left, right->v[i]))
-			NOTE(pair, "scope-narrowed", more, right->v[i]);
+	for (size_t i = 0; i < before->n; i++)
+		if (!kl_strvec_has(after, before->v[i]))
+			ANSWER(pair, "scope-widened", fewer, before->v[i]);
+	for (size_t i = 0; i < after->n; i++)
+		if (!kl_strvec_has(before, after->v[i]))
+			NOTE(pair, "scope-narrowed", more, after->v[i]);
 }
 
-static void diff_promised(struct kl_card_pair *pair, const struct kl_strvec *left,
-			  const struct kl_strvec *right, const char *where)
+static void diff_promised(struct kl_card_pair *pair, const struct kl_strvec *before,
+			  const struct kl_strvec *after, const char *where)
 {
-	for (size_t i = 0; i < right->n; i++)
-		if (!kl_strvec_has(left, right->v[i]))
+	for (size_t i = 0; i < after->n; i++)
+		if (!kl_strvec_has(before, after->v[i]))
 			ANSWER(pair, "provides-added", "it promises the fact %s in '%w'",
-			       right->v[i], where);
-	for (size_t i = 0; i < left->n; i++)
-		if (!kl_strvec_has(right, left->v[i]))
+			       after->v[i], where);
+	for (size_t i = 0; i < before->n; i++)
+		if (!kl_strvec_has(after, before->v[i]))
 			NOTE(pair, "provides-removed", "it no longer promises the fact %s in '%w'",
-			     left->v[i], where);
+			     before->v[i], where);
 }
 
 void kl_card_diff_scope(struct kl_card_pair *pair)
 {
-	const struct kl_card_scope *left = &pair->old->scope, *right = &pair->now->scope;
+	const struct kl_card_scope *before = &pair->old->scope, *after = &pair->now->scope;
 
-	diff_declared(pair, &left->cases, &right->cases, "case", kl_card_diff_case_verified);
-	diff_declared(pair, &left->languages, &right->languages, "language",
+	diff_declared(pair, &before->cases, &after->cases, "case", kl_card_diff_case_verified);
+	diff_declared(pair, &before->languages, &after->languages, "language",
 		      kl_card_diff_language_verified);
-	diff_asked(pair, &left->needs, &right->needs,
-		   "the scope is widened: platforms need not have %s any more",
-		   "platforms must have %s");
-	diff_asked(pair, &left->requires, &right->requires,
-		   "the scope is widened: %s need not be there any more",
-		   "%s must be there before");
-	diff_asked(pair, &left->conflicts, &right->conflicts,
-		   "the scope is widened: %s is no conflict any more", "%s is a conflict now");
-	diff_promised(pair, &left->provides, &right->provides, "scope");
+	diff_required(pair, &before->needs, &after->needs,
+		      "the scope is widened: platforms need not have %s any more",
+		      "platforms must have %s");
+	diff_required(pair, &before->requires, &after->requires,
+		      "the scope is widened: %s need not be there any more",
+		      "%s must be there before");
+	diff_required(pair, &before->conflicts, &after->conflicts,
+		      "the scope is widened: %s is no conflict any more", "%s is a conflict now");
+	diff_promised(pair, &before->provides, &after->provides, "scope");
 }
 
 /* --- effect --------------------------------------------------------------------------- */
@@ -110,11 +110,11 @@ static bool cites_event(const struct kl_strvec *events, const char *id)
 {
 	for (size_t lo = 0, hi = events->n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
-		int depth = strcmp(events->v[mid], id);
+		int order = strcmp(events->v[mid], id);
 
-		if (!depth)
+		if (!order)
 			return true;
-		if (depth < 0)
+		if (order < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -122,64 +122,65 @@ static bool cites_event(const struct kl_strvec *events, const char *id)
 	return false;
 }
 
-static void diff_row(struct kl_card_pair *pair, const struct kl_card_row *left,
-		     const struct kl_card_row *right)
+static void diff_row(struct kl_card_pair *pair, const struct kl_card_row *before,
+		     const struct kl_card_row *after)
 {
-	char end[SHORT + 1];
+	char id[SHORT + 1];
 
-	brief_id(end, left->event);
-	if (right->ratio.ppm > left->ratio.ppm || right->ratio.lo > left->ratio.lo)
+	brief_id(id, before->event);
+	if (after->ratio.ppm > before->ratio.ppm || after->ratio.lo > before->ratio.lo)
 		ANSWER(pair, "effect-raised",
 		       "the effect for %s on %s is raised from %rx to %rx, and the event is the "
 		       "same (%w)",
-		       left->case_, left->platform, left->ratio.ppm, right->ratio.ppm, end);
-	else if (memcmp(&left->ratio, &right->ratio, sizeof(left->ratio)))
+		       before->case_, before->platform, before->ratio.ppm, after->ratio.ppm, id);
+	else if (memcmp(&before->ratio, &after->ratio, sizeof(before->ratio)))
 		NOTE(pair, "effect-lowered", "the effect for %s on %s is %rx, before %rx",
-		     left->case_, left->platform, right->ratio.ppm, left->ratio.ppm);
-	if (right->by < left->by)
+		     before->case_, before->platform, after->ratio.ppm, before->ratio.ppm);
+	if (after->by < before->by)
 		ANSWER(pair, "effect-verified",
 		       "the effect for %s on %s is said to be measured by %w, before by %w, "
 		       "and the event is the same (%w)",
-		       left->case_, left->platform, by_words[right->by], by_words[left->by], end);
-	if (strcmp(left->case_, right->case_) || strcmp(left->dtype, right->dtype) ||
-	    strcmp(left->language, right->language) || strcmp(left->platform, right->platform))
+		       before->case_, before->platform, by_words[after->by], by_words[before->by],
+		       id);
+	if (strcmp(before->case_, after->case_) || strcmp(before->dtype, after->dtype) ||
+	    strcmp(before->language, after->language) || strcmp(before->platform, after->platform))
 		ANSWER(pair, "effect-moved",
-		       "the event %w is said to be of %s %s %s %s, before of %s %s %s %s", end,
-		       right->case_, right->dtype, right->language, right->platform, left->case_,
-		       left->dtype, left->language, left->platform);
+		       "the event %w is said to be of %s %s %s %s, before of %s %s %s %s", id,
+		       after->case_, after->dtype, after->language, after->platform, before->case_,
+		       before->dtype, before->language, before->platform);
 }
 
 void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_events)
 {
-	char end[SHORT + 1];
+	char id[SHORT + 1];
 
 	for (size_t i = 0; i < pair->old->rows.n; i++) {
-		const struct kl_card_row *left = &pair->old->rows.v[i],
-					 *right = find_row(pair->now, left);
+		const struct kl_card_row *before = &pair->old->rows.v[i],
+					 *after = find_row(pair->now, before);
 
-		if (right)
-			diff_row(pair, left, right);
+		if (after)
+			diff_row(pair, before, after);
 		else
 			ANSWER(pair, "effect-removed",
 			       "a measured effect is gone: %rx for %s on %s (event %w)",
-			       left->ratio.ppm, left->case_, left->platform,
-			       brief_id(end, left->event));
+			       before->ratio.ppm, before->case_, before->platform,
+			       brief_id(id, before->event));
 	}
 	for (size_t i = 0; i < pair->now->rows.n; i++) {
-		const struct kl_card_row *right = &pair->now->rows.v[i];
+		const struct kl_card_row *after = &pair->now->rows.v[i];
 
-		if (find_row(pair->old, right))
+		if (find_row(pair->old, after))
 			continue;
-		if (cites_event(old_events, right->event))
+		if (cites_event(old_events, after->event))
 			ANSWER(pair, "effect-raised",
 			       "a new effect of %rx for %s on %s rests on no new event (%w)",
-			       right->ratio.ppm, right->case_, right->platform,
-			       brief_id(end, right->event));
+			       after->ratio.ppm, after->case_, after->platform,
+			       brief_id(id, after->event));
 		else
 			NOTE(pair, "effect-added",
-			     "a new effect: %rx for %s on %s, by %w (event %w)", right->ratio.ppm,
-			     right->case_, right->platform, by_words[right->by],
-			     brief_id(end, right->event));
+			     "a new effect: %rx for %s on %s, by %w (event %w)", after->ratio.ppm,
+			     after->case_, after->platform, by_words[after->by],
+			     brief_id(id, after->event));
 	}
 	diff_promised(pair, &pair->old->provides, &pair->now->provides, "effect");
 	if (!pair->old->enables.n != !pair->now->enables.n)
@@ -188,11 +189,10 @@ void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_
 					      "an enabler is said to be a win by itself");
 	for (size_t i = 0; i < pair->now->enables.n && pair->old->enables.n; i++)
 		if (!kl_strvec_has(&pair->old->enables, pair->now->enables.v[i]))
-			ANSWER(pair, "enables-added",
-			       "it is said to make room for the card %s, too",
+			ANSWER(pair, "enables-added", "it is said to enable the card %s as well",
 			       pair->now->enables.v[i]);
 	for (size_t i = 0; i < pair->old->enables.n && pair->now->enables.n; i++)
 		if (!kl_strvec_has(&pair->now->enables, pair->old->enables.v[i]))
-			NOTE(pair, "enables-removed", "it no longer makes room for the card %s",
+			NOTE(pair, "enables-removed", "it is no longer said to enable the card %s",
 			     pair->old->enables.v[i]);
 }

@@ -15,32 +15,31 @@ static const struct kl_card_evidence *find_evidence(const struct kl_card *card, 
 
 void kl_card_diff_evidence(struct kl_card_pair *pair)
 {
-	char end[SHORT + 1];
+	char id[SHORT + 1];
 
 	for (size_t i = 0; i < pair->old->evidence.n; i++) {
-		const struct kl_card_evidence *left = &pair->old->evidence.v[i];
-		const struct kl_card_evidence *right = find_evidence(pair->now, left->event);
+		const struct kl_card_evidence *before = &pair->old->evidence.v[i];
+		const struct kl_card_evidence *after = find_evidence(pair->now, before->event);
 
-		if (!right)
+		if (!after)
 			ANSWER(pair, "evidence-removed", "evidence is gone: %s step %d (event %w)",
-			       left->lineage, left->step, brief_id(end, left->event));
-		else if (!kl_schema_equal(left, right, &kl_card_evidence_schema))
+			       before->lineage, before->step, brief_id(id, before->event));
+		else if (!kl_schema_equal(before, after, &kl_card_evidence_schema))
 			ANSWER(pair, "evidence-rewritten",
 			       "evidence is rewritten under the same event: %s step %d "
 			       "(%w)",
-			       left->lineage, left->step, brief_id(end, left->event));
+			       before->lineage, before->step, brief_id(id, before->event));
 	}
 	for (size_t i = 0; i < pair->now->evidence.n; i++) {
-		const struct kl_card_evidence *right = &pair->now->evidence.v[i];
+		const struct kl_card_evidence *after = &pair->now->evidence.v[i];
 
-		if (!find_evidence(pair->old, right->event))
+		if (!find_evidence(pair->old, after->event))
 			NOTE(pair, "evidence-added", "new evidence: %s step %d, %w, %s (event %w)",
-			     right->lineage, right->step,
-			     right->derivation == KL_DERIVED_ANEW ? "derived anew" :
-			     right->derivation == KL_DERIVED_INVERSE ?
-								    "a backward step turned round" :
-								    "not isolated",
-			     right->origin, brief_id(end, right->event));
+			     after->lineage, after->step,
+			     after->derivation == KL_DERIVED_ANEW    ? "derived anew" :
+			     after->derivation == KL_DERIVED_INVERSE ? "an inverted backward step" :
+								       "not isolated",
+			     after->origin, brief_id(id, after->event));
 	}
 }
 
@@ -48,35 +47,35 @@ static const struct kl_card_risk *find_risk(const struct kl_card *card,
 					    const struct kl_card_risk *risk, bool whole)
 {
 	for (size_t i = 0; i < card->risk.n; i++) {
-		const struct kl_card_risk *card_risk = &card->risk.v[i];
+		const struct kl_card_risk *other = &card->risk.v[i];
 
-		if (!strcmp(card_risk->class_, risk->class_) &&
-		    same_text(card_risk->violates, risk->violates) &&
-		    (!whole || !strcmp(card_risk->text, risk->text)))
-			return card_risk;
+		if (!strcmp(other->class_, risk->class_) &&
+		    same_text(other->violates, risk->violates) &&
+		    (!whole || !strcmp(other->text, risk->text)))
+			return other;
 	}
 	return NULL;
 }
 
 void kl_card_diff_risks(struct kl_card_pair *pair)
 {
-	char end[SHORT + 1];
+	char id[SHORT + 1];
 
 	for (size_t i = 0; i < pair->old->risk.n; i++) {
-		const struct kl_card_risk *left = &pair->old->risk.v[i],
-					  *right = find_risk(pair->now, left, true);
+		const struct kl_card_risk *before = &pair->old->risk.v[i],
+					  *after = find_risk(pair->now, before, true);
 
-		if (!right && (right = find_risk(pair->now, left, false)))
-			NOTE(pair, "risk-reworded", "the risk %s is put otherwise: %s, before %s",
-			     left->class_, right->text, left->text);
-		if (!right)
-			ANSWER(pair, "risk-removed", "the risk %s is gone: %s", left->class_,
-			       left->text);
-		for (size_t n = 0; right && n < left->events.n; n++)
-			if (!kl_strvec_has(&right->events, left->events.v[n]))
+		if (!after && (after = find_risk(pair->now, before, false)))
+			NOTE(pair, "risk-reworded", "the risk %s is reworded: %s, before %s",
+			     before->class_, after->text, before->text);
+		if (!after)
+			ANSWER(pair, "risk-removed", "the risk %s is gone: %s", before->class_,
+			       before->text);
+		for (size_t n = 0; after && n < before->events.n; n++)
+			if (!kl_strvec_has(&after->events, before->events.v[n]))
 				ANSWER(pair, "risk-event-removed",
-				       "the risk %s no longer cites event %w", left->class_,
-				       brief_id(end, left->events.v[n]));
+				       "the risk %s no longer cites event %w", before->class_,
+				       brief_id(id, before->events.v[n]));
 	}
 	for (size_t i = 0; i < pair->now->risk.n; i++)
 		if (!find_risk(pair->old, &pair->now->risk.v[i], false))
@@ -95,7 +94,7 @@ static const struct kl_card_trial *find_trial(const struct kl_card *card,
 
 void kl_card_diff_print_trial(struct kl_card_pair *pair, const struct kl_card_trial *trial)
 {
-	char end[SHORT + 1];
+	char id[SHORT + 1];
 
 	if (trial->retracted)
 		NOTE(pair, "retracted", "it is retracted by %s: %s", trial->by, trial->retracted);
@@ -103,36 +102,36 @@ void kl_card_diff_print_trial(struct kl_card_pair *pair, const struct kl_card_tr
 		NOTE(pair, "trial-passed", "a new trial passed on %s (%s), %w%w%w, %rx (event %w)",
 		     trial->workload, trial->platform, kl_level_name(trial->level),
 		     trial->isolated ? "" : ", not isolated",
-		     trial->foreign ? ", told by another library" : "", trial->ratio.ppm,
-		     brief_id(end, trial->event));
+		     trial->foreign ? ", reported by another library" : "", trial->ratio.ppm,
+		     brief_id(id, trial->event));
 	else
 		NOTE(pair, "trial-failed", "a new trial failed on %s (%s), %w: %s (event %w)",
 		     trial->workload, trial->platform, kl_level_name(trial->level), trial->class_,
-		     brief_id(end, trial->event));
+		     brief_id(id, trial->event));
 }
 
 void kl_card_diff_trials(struct kl_card_pair *pair)
 {
-	char end[SHORT + 1];
+	char id[SHORT + 1];
 
 	for (size_t i = 0; i < pair->old->ver.n; i++) {
-		const struct kl_card_trial *left = &pair->old->ver.v[i],
-					   *right = find_trial(pair->now, left);
+		const struct kl_card_trial *before = &pair->old->ver.v[i],
+					   *after = find_trial(pair->now, before);
 
-		if (right && kl_schema_equal(left, right, &kl_card_trial_schema))
+		if (after && kl_schema_equal(before, after, &kl_card_trial_schema))
 			continue;
-		if (right)
+		if (after)
 			ANSWER(pair, "trial-rewritten",
 			       "a trial is rewritten: that on %s (event %w)",
-			       left->retracted ? "a retraction" : left->workload,
-			       brief_id(end, left->event));
-		else if (left->retracted)
+			       before->retracted ? "a retraction" : before->workload,
+			       brief_id(id, before->event));
+		else if (before->retracted)
 			ANSWER(pair, "retraction-removed", "a retraction is taken back: %s",
-			       left->retracted);
+			       before->retracted);
 		else
 			ANSWER(pair, "trial-removed", "a trial that %w is gone: on %s (event %w)",
-			       left->result == KL_RESULT_PASS ? "passed" : "failed", left->workload,
-			       brief_id(end, left->event));
+			       before->result == KL_RESULT_PASS ? "passed" : "failed",
+			       before->workload, brief_id(id, before->event));
 	}
 	for (size_t i = 0; i < pair->now->ver.n; i++)
 		if (!find_trial(pair->old, &pair->now->ver.v[i]))

@@ -16,9 +16,9 @@ struct pair {
 #define ANSWER(p, ...) kl_findings_add((p)->out, KL_ANSWER, __VA_ARGS__)
 #define NOTE(p, ...) kl_findings_add((p)->out, KL_NOTE, __VA_ARGS__)
 
-static bool same_text(const char *left, const char *right)
+static bool same_text(const char *a, const char *b)
 {
-	return left && right ? !strcmp(left, right) : left == right;
+	return a && b ? !strcmp(a, b) : a == b;
 }
 
 /* --- points ------------------------------------------------------------------- */
@@ -33,49 +33,49 @@ static const char *dims_text(struct kl_buf *buf, const struct kl_contract *contr
 	return buf->ptr;
 }
 
-/* Dims of both are found by name. */
-static bool same_point(const struct pair *pair, const struct kl_dims *left,
-		       const struct kl_dims *right)
+/* Dims are matched by name: `before` has those of the old contract, `after` those of the new. */
+static bool same_point(const struct pair *pair, const struct kl_dims *before,
+		       const struct kl_dims *after)
 {
-	for (size_t i = 0; i < left->n; i++) {
+	for (size_t i = 0; i < before->n; i++) {
 		bool same = false;
 
-		for (size_t k = 0; k < right->n; k++)
+		for (size_t k = 0; k < after->n; k++)
 			same |= !strcmp(pair->old->dim_name[i], pair->now->dim_name[k]) &&
-				left->v[i] == right->v[k];
+				before->v[i] == after->v[k];
 		if (!same)
 			return false;
 	}
-	return left->n == right->n;
+	return before->n == after->n;
 }
 
 static void diff_case(struct pair *pair)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT, right = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf before = KL_BUF_INIT, after = KL_BUF_INIT;
 
 	if (strcmp(pair->old->op, pair->now->op))
 		ANSWER(pair, "op", "the operator is %s, before %s", pair->now->op, pair->old->op);
 	if (same_point(pair, &pair->old->dims, &pair->now->dims))
 		return;
-	dims_text(&left, pair->old, &pair->old->dims);
-	dims_text(&right, pair->now, &pair->now->dims);
+	dims_text(&before, pair->old, &pair->old->dims);
+	dims_text(&after, pair->now, &pair->now->dims);
 	for (size_t i = 0; i < pair->old->dims.n; i++) {
 		for (size_t k = 0; k < pair->now->dims.n; k++)
 			if (!strcmp(pair->old->dim_name[i], pair->now->dim_name[k]) &&
 			    pair->now->dims.v[k] < pair->old->dims.v[i]) {
 				ANSWER(pair, "dims-narrowed", "the case is smaller: %s, before %s",
-				       right.ptr, left.ptr);
+				       after.ptr, before.ptr);
 				return;
 			}
 	}
-	ANSWER(pair, "dims-changed", "the case is %s, before %s", right.ptr, left.ptr);
+	ANSWER(pair, "dims-changed", "the case is %s, before %s", after.ptr, before.ptr);
 }
 
 static const struct kl_perf_case *find_perf(const struct pair *pair,
-					    const struct kl_perf_case *perf_case)
+					    const struct kl_perf_case *before)
 {
 	for (size_t i = 0; i < pair->now->nperf; i++)
-		if (same_point(pair, &perf_case->dims, &pair->now->perf[i].dims))
+		if (same_point(pair, &before->dims, &pair->now->perf[i].dims))
 			return &pair->now->perf[i];
 	return NULL;
 }
@@ -85,20 +85,20 @@ static void diff_cases(struct pair *pair)
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	for (size_t i = 0; i < pair->old->nperf; i++) {
-		const struct kl_perf_case *perf_case = &pair->old->perf[i],
-					  *now = find_perf(pair, perf_case);
+		const struct kl_perf_case *before = &pair->old->perf[i],
+					  *after = find_perf(pair, before);
 
-		dims_text(&buf, pair->old, &perf_case->dims);
-		if (!now) {
+		dims_text(&buf, pair->old, &before->dims);
+		if (!after) {
 			ANSWER(pair, "case-removed", "a case is no longer measured: %s", buf.ptr);
 			continue;
 		}
-		if (perf_case->weight != now->weight)
+		if (before->weight != after->weight)
 			ANSWER(pair, "case-weight", "the weight of the case %s is %d, before %d",
-			       buf.ptr, now->weight, perf_case->weight);
-		if (perf_case->hot != now->hot)
+			       buf.ptr, after->weight, before->weight);
+		if (before->hot != after->hot)
 			ANSWER(pair, "case-rank", "the case %s is measured %w, before %w", buf.ptr,
-			       now->hot ? "hot" : "cold", perf_case->hot ? "hot" : "cold");
+			       after->hot ? "hot" : "cold", before->hot ? "hot" : "cold");
 	}
 	for (size_t i = 0; i < pair->now->nperf; i++) {
 		bool known = false;
@@ -107,7 +107,7 @@ static void diff_cases(struct pair *pair)
 			known |= same_point(pair, &pair->old->perf[k].dims,
 					    &pair->now->perf[i].dims);
 		if (!known)
-			NOTE(pair, "case-added", "a case more is measured: %s",
+			NOTE(pair, "case-added", "a further case is measured: %s",
 			     dims_text(&buf, pair->now, &pair->now->perf[i].dims));
 	}
 }
@@ -131,14 +131,14 @@ static void diff_also(struct pair *pair)
 		for (size_t i = 0; i < pair->old->nalso; i++)
 			known |= same_point(pair, &pair->old->also[i], &pair->now->also[k]);
 		if (!known)
-			NOTE(pair, "also-added", "a shape more is checked: %s",
+			NOTE(pair, "also-added", "a further shape is checked: %s",
 			     dims_text(&buf, pair->now, &pair->now->also[k]));
 	}
 }
 
 /* --- domain ---------------------------------------------------------------------- */
 
-/* All of a domain as one condition; NULL: there is none, so everything is in it. */
+/* The whole domain as one predicate; NULL if it is empty (no restriction) or too long. */
 static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
@@ -152,8 +152,8 @@ static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 }
 
 /*
- * Does one condition of a domain follow from the whole of the other? Too long to compare: by its
- * text.
+ * True if a condition follows from the domain of `from`, whose predicate is `whole`. If that is too
+ * long to compare, only a condition with the same text follows.
  */
 static bool follows_from(const struct kl_contract *from, const struct kl_predicate *whole,
 			 const char *text)
@@ -204,85 +204,87 @@ static const char *json_text(struct kl_buf *buf, const json_t *value)
 
 static bool fill_range(double *lo, double *hi, const json_t *fill, const char *kind)
 {
-	const json_t *record = json_object_get(fill, kind);
+	const json_t *range = json_object_get(fill, kind);
 
-	if (!json_is_array(record) || json_array_size(record) != 2 || json_object_size(fill) != 1)
+	if (!json_is_array(range) || json_array_size(range) != 2 || json_object_size(fill) != 1)
 		return false;
-	*lo = json_number_value(json_array_get(record, 0));
-	*hi = json_number_value(json_array_get(record, 1));
+	*lo = json_number_value(json_array_get(range, 0));
+	*hi = json_number_value(json_array_get(range, 1));
 	return true;
 }
 
-/* Is every input that the old fill gives one that the new one may give, too? */
-static bool is_wider(const json_t *left, const json_t *right)
+/* True if the new fill can give every input that the old one gives. */
+static bool is_wider(const json_t *before, const json_t *after)
 {
 	static const char *const kinds[] = { "ints", "uniform" };
 	double lo, hi, low, high;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++)
-		if (fill_range(&lo, &hi, left, kinds[i]) &&
-		    fill_range(&low, &high, right, kinds[i]))
+		if (fill_range(&lo, &hi, before, kinds[i]) &&
+		    fill_range(&low, &high, after, kinds[i]))
 			return low <= lo && high >= hi;
 	/* mean, sd */
-	return fill_range(&lo, &hi, left, "normal") && fill_range(&low, &high, right, "normal") &&
+	return fill_range(&lo, &hi, before, "normal") && fill_range(&low, &high, after, "normal") &&
 	       lo == low && high >= hi;
 }
 
-static void diff_arg(struct pair *pair, const struct kl_arg *left, const struct kl_arg *right)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT, text = KL_BUF_INIT;
+static const char *const kind_words[] = { "dim", "scalar", "in", "out", "inout" };
 
-	if (left->kind != right->kind || left->dtype != right->dtype)
-		ANSWER(pair, "arg-changed", "the argument %s is %w %s, before %w %s", left->name,
-		       kl_arg_kind_names[right->kind], kl_dtype_name(right->dtype),
-		       kl_arg_kind_names[left->kind], kl_dtype_name(left->dtype));
-	if (left->kind == KL_ARG_SCALAR && right->kind == KL_ARG_SCALAR &&
-	    left->value != right->value) {
-		kl_buf_addf(&buf, "%.12g", left->value);
-		kl_buf_addf(&text, "%.12g", right->value);
-		ANSWER(pair, "arg-value", "the argument %s has the value %w, before %w", left->name,
-		       text.ptr, buf.ptr);
+static void diff_arg(struct pair *pair, const struct kl_arg *before, const struct kl_arg *after)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf before_text = KL_BUF_INIT, after_text = KL_BUF_INIT;
+
+	if (before->kind != after->kind || strcmp(before->dtype, after->dtype))
+		ANSWER(pair, "arg-changed", "the argument %s is %w %s, before %w %s", before->name,
+		       kind_words[after->kind], after->dtype, kind_words[before->kind],
+		       before->dtype);
+	if (before->kind == KL_ARG_SCALAR && after->kind == KL_ARG_SCALAR &&
+	    before->value != after->value) {
+		kl_buf_addf(&before_text, "%.12g", before->value);
+		kl_buf_addf(&after_text, "%.12g", after->value);
+		ANSWER(pair, "arg-value", "the argument %s has the value %w, before %w",
+		       before->name, after_text.ptr, before_text.ptr);
 	}
-	if ((left->fill || right->fill) && !json_equal(left->fill, right->fill)) {
-		json_text(&buf, left->fill);
-		json_text(&text, right->fill);
-		if (left->fill && right->fill && is_wider(left->fill, right->fill))
+	if ((before->fill || after->fill) && !json_equal(before->fill, after->fill)) {
+		json_text(&before_text, before->fill);
+		json_text(&after_text, after->fill);
+		if (before->fill && after->fill && is_wider(before->fill, after->fill))
 			NOTE(pair, "input-widened",
-			     "the input %s is drawn more widely: %s, before %s", left->name,
-			     text.ptr, buf.ptr);
+			     "the input %s is drawn more widely: %s, before %s", before->name,
+			     after_text.ptr, before_text.ptr);
 		else
 			ANSWER(pair, "input-narrowed",
-			       "the input %s is drawn otherwise: %s, before %s", left->name,
-			       text.ptr, buf.ptr);
+			       "the input %s is drawn differently: %s, before %s", before->name,
+			       after_text.ptr, before_text.ptr);
 	}
-	if (left->sweep && !right->sweep)
+	if (before->sweep && !after->sweep)
 		ANSWER(pair, "sweep-removed",
-		       "the input %s is no longer scaled up and down (sweep)", left->name);
-	else if (!left->sweep && right->sweep)
-		NOTE(pair, "sweep-added", "the input %s is scaled up and down, too (sweep)",
-		     left->name);
+		       "the input %s is no longer scaled up and down (sweep)", before->name);
+	else if (!before->sweep && after->sweep)
+		NOTE(pair, "sweep-added", "the input %s is now scaled up and down as well (sweep)",
+		     before->name);
 }
 
-/* Shapes are compared by their extents, wherever both contracts have a point. */
+/* Compare shapes by their extents at all points of the old contract. */
 static void diff_shape(struct pair *pair, size_t i, size_t k)
 {
-	const struct kl_arg *left = &pair->old->arg[i], *right = &pair->now->arg[k];
-	bool same = left->naxes == right->naxes;
+	const struct kl_arg *before = &pair->old->arg[i], *after = &pair->now->arg[k];
+	bool same = before->naxes == after->naxes;
 
 	for (size_t n = 0; same && n < kl_contract_npoints(pair->old); n++) {
 		const struct kl_dims *dims = kl_contract_point(pair->old, n, NULL);
-		int64_t values[KL_MAX_AXES], numbers[KL_MAX_AXES];
+		int64_t old_extent[KL_MAX_AXES], new_extent[KL_MAX_AXES];
 
 		same = pair->old->dims.n == pair->now->dims.n;
-		for (size_t count = 0; same && count < dims->n; count++)
-			same = !strcmp(pair->old->dim_name[count], pair->now->dim_name[count]);
-		if (same && !kl_contract_shape(values, pair->old, i, dims))
-			same = !kl_contract_shape(numbers, pair->now, k, dims) &&
-			       !memcmp(values, numbers, left->naxes * sizeof(*values));
+		for (size_t dim = 0; same && dim < dims->n; dim++)
+			same = !strcmp(pair->old->dim_name[dim], pair->now->dim_name[dim]);
+		if (same && !kl_contract_shape(old_extent, pair->old, i, dims))
+			same = !kl_contract_shape(new_extent, pair->now, k, dims) &&
+			       !memcmp(old_extent, new_extent, before->naxes * sizeof(*old_extent));
 		kl_error_clear();
 	}
 	if (!same)
-		ANSWER(pair, "arg-shape", "the argument %s has another shape", left->name);
+		ANSWER(pair, "arg-shape", "the argument %s has another shape", before->name);
 }
 
 static void diff_args(struct pair *pair)
@@ -310,99 +312,99 @@ static void diff_args(struct pair *pair)
 		ANSWER(pair, "arg-order", "the arguments come in another order");
 }
 
-/* --- what is accepted ----------------------------------------------------------------- */
+/* --- acceptance rules ----------------------------------------------------------------- */
 
 static const json_t *rule_for(const struct kl_contract *contract, const json_t *like)
 {
 	const char *out = kl_json_str_or(like, "out", kl_json_str_or(like, "values", ""));
 	size_t i;
-	json_t *record;
+	json_t *rule;
 
-	json_array_foreach(contract->accept, i, record)
-		if (!strcmp(kl_json_str_or(record, "out", kl_json_str_or(record, "values", "")),
-			    out))
-			return record;
+	json_array_foreach(contract->accept, i, rule)
+		if (!strcmp(kl_json_str_or(rule, "out", kl_json_str_or(rule, "values", "")), out))
+			return rule;
 	return NULL;
 }
 
-static void diff_factor(struct pair *pair, const json_t *left, const json_t *right, const char *out,
-			const char *key)
+static void diff_factor(struct pair *pair, const json_t *before, const json_t *after,
+			const char *out, const char *key)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, buf = KL_BUF_INIT;
-	double old = kl_json_num_or(left, key, 0), now = kl_json_num_or(right, key, 0);
+	KL_AUTO(kl_buf_release) struct kl_buf before_text = KL_BUF_INIT, after_text = KL_BUF_INIT;
+	double old = kl_json_num_or(before, key, 0), now = kl_json_num_or(after, key, 0);
 
-	kl_buf_addf(&text, "%.12g", old);
-	kl_buf_addf(&buf, "%.12g", now);
+	kl_buf_addf(&before_text, "%.12g", old);
+	kl_buf_addf(&after_text, "%.12g", now);
 	if (now > old)
 		ANSWER(pair, "tolerance-loosened",
-		       "the tolerance of %s is looser: %w %w, before %w", out, key, buf.ptr,
-		       text.ptr);
+		       "the tolerance of %s is looser: %w %w, before %w", out, key, after_text.ptr,
+		       before_text.ptr);
 	else if (now < old)
 		NOTE(pair, "tolerance-tightened",
-		     "the tolerance of %s is tighter: %w %w, before %w", out, key, buf.ptr,
-		     text.ptr);
+		     "the tolerance of %s is tighter: %w %w, before %w", out, key, after_text.ptr,
+		     before_text.ptr);
 }
 
-static void diff_rule(struct pair *pair, const json_t *left, const json_t *right)
+static void diff_rule(struct pair *pair, const json_t *before, const json_t *after)
 {
 	static const char *const factors[] = { "max", "rms", "ulps", "acc", "tol" };
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT, text = KL_BUF_INIT;
-	const char *old = kl_json_str_or(left, "rule", ""),
-		   *now = kl_json_str_or(right, "rule", "");
-	const char *out = kl_json_str_or(left, "out", kl_json_str_or(left, "values", ""));
+	KL_AUTO(kl_buf_release) struct kl_buf before_text = KL_BUF_INIT, after_text = KL_BUF_INIT;
+	const char *old = kl_json_str_or(before, "rule", ""),
+		   *now = kl_json_str_or(after, "rule", "");
+	const char *out = kl_json_str_or(before, "out", kl_json_str_or(before, "values", ""));
 
-	if (json_equal(left, right))
+	if (json_equal(before, after))
 		return;
 	if (strcmp(old, now)) {
 		if (!strcmp(now, "exact"))
 			NOTE(pair, "tolerance-tightened",
-			     "%s is to be exact, before the rule was %s", out, old);
+			     "%s must now be exact, before the rule was %s", out, old);
 		else
 			ANSWER(pair, "tolerance-changed",
 			       "%s is judged by another rule: %s, before %s", out,
-			       json_text(&text, right), json_text(&buf, left));
+			       json_text(&after_text, after), json_text(&before_text, before));
 		return;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(factors); i++)
-		diff_factor(pair, left, right, out, factors[i]);
-	if (kl_json_bool_or(left, "zeros", false) && !kl_json_bool_or(right, "zeros", false))
-		ANSWER(pair, "tolerance-loosened", "the zeros of %s need not be zeros any more",
+		diff_factor(pair, before, after, out, factors[i]);
+	if (kl_json_bool_or(before, "zeros", false) && !kl_json_bool_or(after, "zeros", false))
+		ANSWER(pair, "tolerance-loosened", "zeros of %s need no longer be exact zeros",
 		       out);
-	json_text(&buf, json_object_get(left, "per"));
-	json_text(&text, json_object_get(right, "per"));
-	if (strcmp(buf.ptr, text.ptr))
-		ANSWER(pair, "tolerance-groups", "%s is judged in other groups: per %s, before %s",
-		       out, text.ptr, buf.ptr);
-	if (!same_text(kl_json_str_or(left, "of", NULL), kl_json_str_or(right, "of", NULL)) ||
-	    !same_text(kl_json_str_or(left, "indices", NULL),
-		       kl_json_str_or(right, "indices", NULL)))
+	json_text(&before_text, json_object_get(before, "per"));
+	json_text(&after_text, json_object_get(after, "per"));
+	if (strcmp(before_text.ptr, after_text.ptr))
+		ANSWER(pair, "tolerance-groups",
+		       "%s is judged in different groups: per %s, before %s", out, after_text.ptr,
+		       before_text.ptr);
+	if (!same_text(kl_json_str_or(before, "of", NULL), kl_json_str_or(after, "of", NULL)) ||
+	    !same_text(kl_json_str_or(before, "indices", NULL),
+		       kl_json_str_or(after, "indices", NULL)))
 		ANSWER(pair, "tolerance-changed", "%s is judged by another rule: %s, before %s",
-		       out, json_text(&text, right), json_text(&buf, left));
+		       out, json_text(&after_text, after), json_text(&before_text, before));
 }
 
 static void diff_accept(struct pair *pair)
 {
 	size_t i;
-	json_t *left;
+	json_t *before;
 
-	json_array_foreach(pair->old->accept, i, left) {
-		const json_t *right = rule_for(pair->now, left);
+	json_array_foreach(pair->old->accept, i, before) {
+		const json_t *after = rule_for(pair->now, before);
 
-		if (right)
-			diff_rule(pair, left, right);
+		if (after)
+			diff_rule(pair, before, after);
 		else
 			ANSWER(pair, "tolerance-removed", "no rule judges %s any more",
-			       kl_json_str_or(left, "out", kl_json_str_or(left, "values", "")));
+			       kl_json_str_or(before, "out", kl_json_str_or(before, "values", "")));
 	}
 }
 
 static bool has_json(const json_t *list, const json_t *what)
 {
 	size_t i;
-	json_t *value;
+	json_t *entry;
 
-	json_array_foreach(list, i, value)
-		if (json_equal(value, what))
+	json_array_foreach(list, i, entry)
+		if (json_equal(entry, what))
 			return true;
 	return false;
 }
@@ -411,20 +413,20 @@ static void diff_bands(struct pair *pair, const json_t *old, const json_t *now, 
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	size_t i;
-	json_t *value;
+	json_t *band;
 
-	json_array_foreach(old, i, value)
-		if (!has_json(now, value))
+	json_array_foreach(old, i, band)
+		if (!has_json(now, band))
 			ANSWER(pair, "band-removed",
 			       "a band of '%w' is gone, or is another one: %s", what,
-			       json_text(&buf, value));
-	json_array_foreach(now, i, value)
-		if (!has_json(old, value))
+			       json_text(&buf, band));
+	json_array_foreach(now, i, band)
+		if (!has_json(old, band))
 			NOTE(pair, "band-added", "a band of '%w' is new: %s", what,
-			     json_text(&buf, value));
+			     json_text(&buf, band));
 }
 
-/* --- the yardstick ----------------------------------------------------------------------- */
+/* --- oracle, baseline, floor, limits ------------------------------------------------------- */
 
 static const struct kl_file *find_file(const struct kl_file *file, size_t n, const char *path)
 {
@@ -439,21 +441,22 @@ static void diff_oracle(struct pair *pair, const struct kl_surface *old,
 {
 	if (!same_text(pair->old->oracle_entry, pair->now->oracle_entry) ||
 	    !same_text(pair->old->oracle_launch, pair->now->oracle_launch))
-		ANSWER(pair, "oracle-changed",
-		       "the oracle is entered otherwise: by %s, before by %s",
+		ANSWER(pair, "oracle-changed", "the entry point of the oracle is %s, before %s",
 		       pair->now->oracle_entry ? pair->now->oracle_entry : pair->now->oracle_launch,
 		       pair->old->oracle_entry ? pair->old->oracle_entry :
 						 pair->old->oracle_launch);
 	for (size_t i = 0; i < old->noracle; i++) {
-		const struct kl_file *left = &old->oracle[i],
-				     *right = find_file(now->oracle, now->noracle, left->path);
+		const struct kl_file *before = &old->oracle[i],
+				     *after = find_file(now->oracle, now->noracle, before->path);
 
-		if (!right)
-			ANSWER(pair, "oracle-changed", "the oracle's file %s is gone", left->path);
-		else if (left->len != right->len || memcmp(left->data, right->data, left->len) ||
-			 left->mode != right->mode)
+		if (!after)
+			ANSWER(pair, "oracle-changed", "the oracle's file %s is gone",
+			       before->path);
+		else if (before->len != after->len ||
+			 memcmp(before->data, after->data, before->len) ||
+			 before->mode != after->mode)
 			ANSWER(pair, "oracle-changed",
-			       "the oracle changed: its file %s has other contents", left->path);
+			       "the oracle changed: its file %s has other contents", before->path);
 	}
 	for (size_t i = 0; i < now->noracle; i++)
 		if (!find_file(old->oracle, old->noracle, now->oracle[i].path))
@@ -461,7 +464,7 @@ static void diff_oracle(struct pair *pair, const struct kl_surface *old,
 			       now->oracle[i].path);
 }
 
-/* The floor at the case: 0 where there is none. */
+/* The floor at the case, in bytes or operations; 0 if there is none. */
 static int64_t floor_at(const struct kl_contract *contract, const struct kl_expr *expr,
 			bool automatic)
 {
@@ -492,64 +495,64 @@ static void diff_floor(struct pair *pair, const char *what, int64_t old, int64_t
 		     now, old);
 }
 
-static void diff_yardstick(struct pair *pair)
+static void diff_measures(struct pair *pair)
 {
-	const struct kl_contract *left = pair->old, *right = pair->now;
+	const struct kl_contract *before = pair->old, *after = pair->now;
 
-	if (left->deterministic && !right->deterministic)
+	if (before->deterministic && !after->deterministic)
 		ANSWER(pair, "determinism-dropped",
 		       "the same input need not give the same bits any more");
-	else if (!left->deterministic && right->deterministic)
+	else if (!before->deterministic && after->deterministic)
 		NOTE(pair, "determinism-added", "the same input must give the same bits");
-	if (left->baseline && !right->baseline)
+	if (before->baseline && !after->baseline)
 		ANSWER(pair, "baseline-dropped", "it is no longer compared with the baseline %s",
-		       left->baseline);
-	else if (!same_text(left->baseline, right->baseline) && left->baseline)
-		ANSWER(pair, "baseline-changed", "the baseline is %s, before %s", right->baseline,
-		       left->baseline);
-	else if (!same_text(left->baseline, right->baseline))
+		       before->baseline);
+	else if (!same_text(before->baseline, after->baseline) && before->baseline)
+		ANSWER(pair, "baseline-changed", "the baseline is %s, before %s", after->baseline,
+		       before->baseline);
+	else if (!same_text(before->baseline, after->baseline))
 		NOTE(pair, "baseline-added", "it is compared with the baseline %s",
-		     right->baseline);
-	diff_floor(pair, "bytes", floor_at(left, left->floor.bytes, left->floor.bytes_auto),
-		   floor_at(right, right->floor.bytes, right->floor.bytes_auto));
-	diff_floor(pair, "operations", floor_at(left, left->floor.flops, false),
-		   floor_at(right, right->floor.flops, false));
-	diff_limit(pair, "MiB that a kernel may allocate", left->arena_mib, right->arena_mib);
-	diff_limit(pair, "seconds that a call may take", left->call_s, right->call_s);
+		     after->baseline);
+	diff_floor(pair, "bytes", floor_at(before, before->floor.bytes, before->floor.bytes_auto),
+		   floor_at(after, after->floor.bytes, after->floor.bytes_auto));
+	diff_floor(pair, "operations", floor_at(before, before->floor.flops, false),
+		   floor_at(after, after->floor.flops, false));
+	diff_limit(pair, "MiB that a kernel may allocate", before->arena_mib, after->arena_mib);
+	diff_limit(pair, "seconds that a call may take", before->call_s, after->call_s);
 }
 
 static void diff_surface(struct pair *pair)
 {
-	const struct kl_contract *left = pair->old, *right = pair->now;
+	const struct kl_contract *before = pair->old, *after = pair->now;
 
-	if (strcmp(left->workload, right->workload))
+	if (strcmp(before->workload, after->workload))
 		ANSWER(pair, "workload-renamed",
 		       "the workload is called %s, before %s: verdicts and lineages of the "
 		       "old name are not its own",
-		       right->workload, left->workload);
-	if (strcmp(left->language->name, right->language->name) ||
-	    !same_text(left->entry, right->entry))
+		       after->workload, before->workload);
+	if (strcmp(before->language->name, after->language->name) ||
+	    !same_text(before->entry, after->entry))
 		ANSWER(pair, "surface-changed",
-		       "what is judged is another thing: %s %s, before %s %s",
-		       right->language->name, right->entry, left->language->name, left->entry);
-	if (!kl_backend_of(left)->walled && kl_backend_of(right)->walled)
+		       "the language or entry point changed: %s %s, before %s %s",
+		       after->language->name, after->entry, before->language->name, before->entry);
+	if (!kl_backend_of(before)->walled && kl_backend_of(after)->walled)
 		ANSWER(pair, "tier-lowered",
 		       "the kernel may run host code of its own: its tier is host-sandboxed, "
 		       "not device-only");
-	for (size_t i = 0; i < right->flags.n; i++)
-		if (!kl_strvec_has(&left->flags, right->flags.v[i]))
-			NOTE(pair, "flag-added", "it is compiled with %s", right->flags.v[i]);
-	for (size_t i = 0; i < left->flags.n; i++)
-		if (!kl_strvec_has(&right->flags, left->flags.v[i]))
+	for (size_t i = 0; i < after->flags.n; i++)
+		if (!kl_strvec_has(&before->flags, after->flags.v[i]))
+			NOTE(pair, "flag-added", "it is compiled with %s", after->flags.v[i]);
+	for (size_t i = 0; i < before->flags.n; i++)
+		if (!kl_strvec_has(&after->flags, before->flags.v[i]))
 			NOTE(pair, "flag-removed", "it is no longer compiled with %s",
-			     left->flags.v[i]);
-	for (size_t i = 0; i < left->sources.n; i++)
-		if (!kl_strvec_has(&right->sources, left->sources.v[i]))
+			     before->flags.v[i]);
+	for (size_t i = 0; i < before->sources.n; i++)
+		if (!kl_strvec_has(&after->sources, before->sources.v[i]))
 			NOTE(pair, "source-removed", "%s is no longer one of its sources",
-			     left->sources.v[i]);
-	for (size_t i = 0; i < right->sources.n; i++)
-		if (!kl_strvec_has(&left->sources, right->sources.v[i]))
-			NOTE(pair, "source-added", "%s is one of its sources", right->sources.v[i]);
+			     before->sources.v[i]);
+	for (size_t i = 0; i < after->sources.n; i++)
+		if (!kl_strvec_has(&before->sources, after->sources.v[i]))
+			NOTE(pair, "source-added", "%s is one of its sources", after->sources.v[i]);
 }
 
 void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
@@ -567,5 +570,5 @@ void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
 	diff_bands(&pair, pair.old->exact, pair.now->exact, "exact");
 	diff_bands(&pair, pair.old->bands, pair.now->bands, "bands");
 	diff_oracle(&pair, old, now);
-	diff_yardstick(&pair);
+	diff_measures(&pair);
 }

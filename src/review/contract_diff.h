@@ -6,13 +6,15 @@
 #include "review/finding.h"
 
 /*
- * contract_diff - how a contract became weaker or stronger. A verdict is worth what the contract
- * asks, so everything that lets more kernels pass, or makes a slow one look better, must be
- * answered: tolerance loosened, points, bands, seeds of difficulty and sweeps gone, inputs tamer,
- * the domain narrower, another oracle, no baseline, another interface. What asks for more is noted.
+ * contract_diff - reports where a contract became weaker or stronger.
  *
- * `old` is the base's: a review takes the contract from there. Both are whole surfaces, since the
- * oracle's files are part of the promise.
+ * A verdict means only as much as its contract requires. So a change must be answered if it lets
+ * more kernels pass or makes a slow one look better: a looser tolerance; points, bands or sweeps
+ * removed; easier inputs; a narrower domain; another oracle; no baseline; another interface.
+ * Stricter requirements are noted.
+ *
+ * `old` is the surface of the base, whose contract a review trusts. Both are whole surfaces,
+ * because the oracle's files belong to the contract.
  */
 void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
 		      const struct kl_surface *now);

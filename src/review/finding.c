@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "text/utf8.h"
 
-#define MAX_QUOTE 200 /* bytes of what is quoted */
+#define MAX_QUOTE 200 /* maximum bytes of a quoted text */
 #define OPEN '\001'
 #define CLOSE '\002'
 
@@ -23,7 +23,7 @@ void kl_findings_release(struct kl_findings *findings)
 
 /* --- making texts ------------------------------------------------------------- */
 
-/* Turns the direction of writing, or is not to be seen: U+200B..F, U+2028..E, U+2060..F, U+FEFF. */
+/* True for invisible characters and marks of direction: U+200B-F, U+2028-E, U+2060-F, U+FEFF. */
 static bool is_trick(const unsigned char *bytes, size_t n)
 {
 	if (n == 2)
@@ -38,7 +38,7 @@ static bool is_trick(const unsigned char *bytes, size_t n)
 	       (bytes[1] == 0x81 && bytes[2] >= 0xa0 && bytes[2] <= 0xaf);
 }
 
-/* One line of plain characters; white space is one blank. */
+/* Append at most `max` bytes on one line; white space collapses to a single blank. */
 static void add_clean(struct kl_buf *out, const char *text, size_t max)
 {
 	size_t len = strlen(text), from = out->len;
@@ -105,7 +105,7 @@ void kl_vsay(struct kl_buf *out, const char *fmt, va_list ap)
 			kl_buf_addch(out, '%');
 			break;
 		default:
-			abort(); /* a format of ours */
+			abort(); /* a bug: formats are our own */
 		}
 	}
 }
@@ -133,7 +133,7 @@ void kl_findings_add(struct kl_findings *findings, enum kl_weight weight, const 
 	findings->answers += weight == KL_ANSWER;
 }
 
-/* --- showing them ----------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------- */
 
 void kl_finding_plain(struct kl_buf *out, const char *text)
 {
@@ -141,7 +141,7 @@ void kl_finding_plain(struct kl_buf *out, const char *text)
 		kl_buf_addch(out, *text == OPEN || *text == CLOSE ? '\'' : *text);
 }
 
-/* A fence longer than any run of backticks inside, and no backtick beside it. */
+/* The fence is longer than any run of backticks inside; a blank separates it from a backtick. */
 static void add_span(struct kl_buf *out, const char *text, size_t n)
 {
 	size_t run = 0, longest = 0;

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "review/review_parts.h"
 
-#define MAX_COMMITS 1000 /* of a range, each looked at by itself */
+#define MAX_COMMITS 1000 /* commits of a range that are reviewed one by one */
 
 const char *kl_review_part_name(enum kl_review_part part)
 {
@@ -19,13 +19,13 @@ void kl_review_release(struct kl_review *review)
 	free(review->base_name);
 	free(review->head_name);
 	kl_findings_release(&review->general);
-	for (size_t at = 0; at < KL_REVIEW_PARTS; at++) {
-		for (size_t i = 0; i < review->part[at].n; i++) {
-			free(review->part[at].v[i].title);
-			json_decref(review->part[at].v[i].facts);
-			kl_findings_release(&review->part[at].v[i].found);
+	for (size_t part = 0; part < KL_REVIEW_PARTS; part++) {
+		for (size_t i = 0; i < review->part[part].n; i++) {
+			free(review->part[part].v[i].title);
+			json_decref(review->part[part].v[i].facts);
+			kl_findings_release(&review->part[part].v[i].found);
 		}
-		free(review->part[at].v);
+		free(review->part[part].v);
 	}
 	*review = (struct kl_review){ 0 };
 }
@@ -67,12 +67,12 @@ static int default_base(char **name, git_oid *base, struct kl_repo *repo)
 		kl_error_clear();
 	}
 	err = kl_error(KL_ENOTFOUND,
-		       "there is no base: HEAD has no upstream, and there is no branch "
-		       "main or master");
+		       "there is no base: HEAD has no upstream, and no branch main or "
+		       "master exists");
 	return kl_error_hint(err, "git klineage review <base>..<head>");
 }
 
-/* "a..b", "a...b", "a", "..b", "a.." */
+/* Resolve a range: "a..b", "a...b", "a", "..b" or "a..". */
 static int resolve_tip(struct kl_review *review, git_oid *tip, struct kl_repo *repo,
 		       const char *text)
 {
@@ -92,8 +92,8 @@ static int resolve_tip(struct kl_review *review, git_oid *tip, struct kl_repo *r
 }
 
 /*
- * Where the range begins. A shallow clone may not know: then the base itself stands for it, and
- * that is said.
+ * Set the start of the range to the merge base. In a shallow clone it can be unknown: then use the
+ * tip of the base itself, and add a note.
  */
 static int begin_review(struct kl_review *review, const git_oid *tip, struct kl_repo *repo)
 {
@@ -112,13 +112,12 @@ static int begin_review(struct kl_review *review, const git_oid *tip, struct kl_
 	}
 	kl_error_clear();
 	review->base = *tip;
-	kl_findings_add(
-		&review->general, KL_NOTE, "shallow",
-		"this clone is shallow and does not know where the two "
-		"parted: %s itself is the base, and what it has gained since is shown as if it "
-		"were "
-		"taken away",
-		review->base_name);
+	kl_findings_add(&review->general, KL_NOTE, "shallow",
+			"this clone is shallow, so the merge base is unknown: %s "
+			"itself is taken as the base, and its newer changes are shown as if "
+			"they were "
+			"removed",
+			review->base_name);
 	return 0;
 }
 
@@ -139,8 +138,8 @@ int kl_review_range(struct kl_review_work *work, const char *text)
 		return err;
 	if (work->ncommit > MAX_COMMITS) {
 		kl_findings_add(&review->general, KL_NOTE, "many-commits",
-				"of the commits the newest %d are looked at one "
-				"by one",
+				"only the newest %d commits are reviewed one by "
+				"one",
 				(int64_t)MAX_COMMITS);
 		memmove(work->commit, work->commit + 1, MAX_COMMITS * sizeof(*work->commit));
 		work->ncommit = MAX_COMMITS;
@@ -149,7 +148,7 @@ int kl_review_range(struct kl_review_work *work, const char *text)
 	return 0;
 }
 
-/* --- all of it ---------------------------------------------------------------------- */
+/* --- the review --------------------------------------------------------------------- */
 
 static void count_findings(struct kl_review *review, const struct kl_findings *findings)
 {
@@ -168,13 +167,13 @@ int kl_review_run(struct kl_review *out, struct kl_repo *repo, const char *range
 	    ((err = kl_review_kernels(&work)) < 0 || (err = kl_review_cards(&work)) < 0))
 		return err;
 	count_findings(out, &out->general);
-	for (size_t at = 0; at < KL_REVIEW_PARTS; at++)
-		for (size_t i = 0; i < out->part[at].n; i++)
-			count_findings(out, &out->part[at].v[i].found);
+	for (size_t part = 0; part < KL_REVIEW_PARTS; part++)
+		for (size_t i = 0; i < out->part[part].n; i++)
+			count_findings(out, &out->part[part].v[i].found);
 	return 0;
 }
 
-/* --- for programs ------------------------------------------------------------------------ */
+/* --- JSON -------------------------------------------------------------------------------- */
 
 static json_t *findings_json(const struct kl_findings *findings)
 {
@@ -207,16 +206,17 @@ json_t *kl_review_json(const struct kl_review *review)
 	kl_json_set_int(value, "answers", (int64_t)review->answers);
 	kl_json_set_int(value, "notes", (int64_t)review->notes);
 	kl_json_set(value, "findings", findings_json(&review->general));
-	for (size_t at = 0; at < KL_REVIEW_PARTS; at++) {
+	for (size_t part = 0; part < KL_REVIEW_PARTS; part++) {
 		json_t *list = json_array();
 
-		for (size_t i = 0; i < review->part[at].n; i++) {
-			json_t *item = json_copy(review->part[at].v[i].facts);
+		for (size_t i = 0; i < review->part[part].n; i++) {
+			json_t *item = json_copy(review->part[part].v[i].facts);
 
-			kl_json_set(item, "findings", findings_json(&review->part[at].v[i].found));
+			kl_json_set(item, "findings",
+				    findings_json(&review->part[part].v[i].found));
 			json_array_append_new(list, item);
 		}
-		kl_json_set(value, kl_review_part_name((enum kl_review_part)at), list);
+		kl_json_set(value, kl_review_part_name((enum kl_review_part)part), list);
 	}
 	return value;
 }

@@ -7,13 +7,14 @@
 #include "text/json.h"
 
 /*
- * review - what a range of commits means: its contracts against those of the base, its kernels by
- * their verdicts, its cards field by field. Reads only; nothing is compiled or run.
+ * review - reviews a range of commits: contracts, kernels, commits and cards.
  *
- * The range is what `head` has and `base` has not: it begins at their merge base. A finding that
- * must be answered (review/finding.h) makes the review a "no". All that others wrote is kept quoted
- * in the texts; who shows them uses kl_finding_plain or kl_finding_markdown, or the functions
- * below.
+ * Contracts are compared with those of the base, kernels are looked up by their verdicts, cards are
+ * compared field by field. Nothing is compiled, run or written.
+ *
+ * The range has the commits of `head` that `base` lacks: it begins at their merge base. The review
+ * fails if a finding must be answered (review/finding.h). Untrusted text is marked as quoted in all
+ * texts; print them with kl_finding_plain(), kl_finding_markdown() or the functions below.
  *
  *	KL_AUTO(kl_review_release) struct kl_review v = { 0 };
  *	kl_review_run(&v, repo, "main..topic");
@@ -28,41 +29,41 @@ enum kl_review_part {
 };
 
 struct kl_review_item {
-	char *title;   /* one line, by kl_finding_addf */
-	json_t *facts; /* owned object: its name and the like, for programs */
+	char *title;   /* one line, by kl_finding_addf() */
+	json_t *facts; /* owned object: name etc., for programs */
 	struct kl_findings found;
 };
 
 struct kl_review {
-	char *base_name, *head_name; /* as the user or the defaults said */
-	git_oid base, head;          /* base: where the range begins */
+	char *base_name, *head_name; /* as given by the user or by default */
+	git_oid base, head;          /* base: the start of the range */
 	size_t commits;
-	struct kl_findings general; /* of the range itself, and of notes */
+	struct kl_findings general; /* about the range itself and about notes */
 	struct {
 		struct kl_review_item *v;
 		size_t n, alloc;
 	} part[KL_REVIEW_PARTS];
-	size_t answers, notes; /* of all */
+	size_t answers, notes; /* number of all findings, by weight */
 };
 
 /**
- * `range`: "<base>..<head>", "<base>" (to HEAD), or NULL: from the upstream of HEAD, the remote's
- * default branch, main or master. KL_ENOTFOUND: no such revision, no base, or histories without a
- * common commit.
+ * Review a range: "<base>..<head>" or "<base>" (to HEAD). NULL starts at the first that exists of
+ * the upstream of HEAD, the remote's default branch, main and master. The caller releases `out`,
+ * even on error. KL_ENOTFOUND: no such revision, no base, or histories without a common commit.
  */
 int kl_review_run(struct kl_review *out, struct kl_repo *repo, const char *range);
 void kl_review_release(struct kl_review *review);
 
-/** "contracts", ... */
+/** The name of a part: "contracts", "kernels", ... */
 const char *kl_review_part_name(enum kl_review_part part);
 
 /**
- * A comment for a pull request: short first, details folded; fewer bytes than this, whatever is in
- * it.
+ * Append a comment for a pull request: a summary, then folded details. It always has fewer than
+ * KL_REVIEW_COMMENT_MAX bytes; lines that do not fit are counted.
  */
 #define KL_REVIEW_COMMENT_MAX 65536
 void kl_review_markdown(struct kl_buf *out, const struct kl_review *review);
-/** One object of schema klineage.review/1; the caller's. */
+/** The review as an object of schema klineage.review/1, owned by the caller. */
 json_t *kl_review_json(const struct kl_review *review);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* review_cards - the cards of a range: changes, evidence that they cite, signatures */
+/* review_cards - reviews the cards of a range: changes, cited evidence, signatures */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,27 +10,27 @@
 #include "review/card_diff.h"
 #include "review/review_parts.h"
 
-#define MAX_FILES 20 /* of evidence that is gone, told one by one */
+#define MAX_FILES 20 /* removed evidence files that are listed one by one */
 
-/* One version of a card; all NULL: not there. */
+/* One version of a card. */
 struct side {
 	struct kl_buf text;
 	bool there;
-	struct kl_card *card;
-	char *error; /* it is there and is no card */
+	struct kl_card *card; /* NULL if absent or invalid */
+	char *error;          /* why it is not a valid card, or NULL */
 };
 
 struct changed {
 	char *id, *path;
 	struct side old, now;
-	struct kl_strvec events; /* that only the new version cites, sorted */
-	size_t item;
+	struct kl_strvec events; /* cited only by the new version, sorted */
+	size_t item;             /* index of its item in the review */
 };
 
 struct cards {
 	struct changed *v;
 	size_t n, alloc;
-	struct kl_trust trust; /* events that are newly cited; its tag is the index in `v` */
+	struct kl_trust trust; /* the newly cited events; the tag of each is an index in `v` */
 };
 
 static void side_release(struct side *side)
@@ -53,9 +53,9 @@ static void cards_release(struct cards *cards)
 	kl_trust_release(&cards->trust);
 }
 
-/* --- which cards --------------------------------------------------------------------- */
+/* --- find changed cards -------------------------------------------------------------- */
 
-/* Where the part of a path that ends before `end` begins. */
+/* The start of the path component that ends before `end`. */
 static size_t part_at(const char *path, size_t end)
 {
 	while (end && path[end - 1] != '/')
@@ -68,7 +68,10 @@ static bool part_is(const char *path, size_t from, size_t end, const char *what)
 	return end - from == strlen(what) && !strncmp(path + from, what, end - from);
 }
 
-/* "a/b/cards/x.yaml", "a/b/evidence/4f/4fd2.json": the length of "a/b/"; false: neither */
+/*
+ * Recognize "a/b/cards/x.yaml" and "a/b/evidence/4f/4fd2.json"; *n is the length of "a/b/". Returns
+ * false for other paths.
+ */
 static bool library_path(size_t *n, bool *evidence, const char *path)
 {
 	size_t len = strlen(path), leaf = part_at(path, len),
@@ -83,7 +86,10 @@ static bool library_path(size_t *n, bool *evidence, const char *path)
 	       !strcmp(path + len - 5, ".yaml");
 }
 
-/* Is what lies below a directory a library? It has evidence, or the merge driver's attribute. */
+/*
+ * Open the library in a directory of a tree, if there is one. *sure becomes true if it is certainly
+ * a library: it has evidence, or the attribute of the merge driver.
+ */
 static int open_side(struct kl_library **out, bool *sure, struct kl_repo *repo, const git_oid *tree,
 		     const char *prefix)
 {
@@ -140,24 +146,24 @@ static int add_pair(struct cards *all, const char *prefix, struct kl_library *ol
 	return err;
 }
 
-/* Both are in the order of file names. */
+/* Pair the cards of both libraries that differ. Both are sorted by file name. */
 static int pair_up(struct cards *all, const char *prefix, struct kl_library *old,
 		   struct kl_library *now)
 {
-	size_t i = 0, k = 0, n = old ? kl_library_count(old) : 0,
-	       count = now ? kl_library_count(now) : 0;
+	size_t i = 0, k = 0, nold = old ? kl_library_count(old) : 0,
+	       nnow = now ? kl_library_count(now) : 0;
 	int err = 0;
 
-	while (!err && (i < n || k < count)) {
+	while (!err && (i < nold || k < nnow)) {
 		KL_AUTO(kl_freep)
-		char *left = i < n ? kl_asprintf("%s.yaml", kl_library_id(old, i)) : NULL;
+		char *old_file = i < nold ? kl_asprintf("%s.yaml", kl_library_id(old, i)) : NULL;
 		KL_AUTO(kl_freep)
-		char *right = k < count ? kl_asprintf("%s.yaml", kl_library_id(now, k)) : NULL;
-		int depth = !left ? 1 : !right ? -1 : strcmp(left, right);
+		char *new_file = k < nnow ? kl_asprintf("%s.yaml", kl_library_id(now, k)) : NULL;
+		int order = !old_file ? 1 : !new_file ? -1 : strcmp(old_file, new_file);
 
-		if (depth < 0)
+		if (order < 0)
 			err = add_pair(all, prefix, old, i++, NULL, 0);
-		else if (depth > 0)
+		else if (order > 0)
 			err = add_pair(all, prefix, NULL, 0, now, k++);
 		else if (memcmp(kl_library_blob(old, i), kl_library_blob(now, k), sizeof(git_oid)))
 			err = add_pair(all, prefix, old, i++, now, k++);
@@ -190,7 +196,7 @@ static void parse_some(void *ctx, size_t from, size_t to)
 	}
 }
 
-/* --- one card ---------------------------------------------------------------------------- */
+/* --- review a card ----------------------------------------------------------------------- */
 
 static const char *change_of(const struct changed *changed)
 {
@@ -230,7 +236,7 @@ static void on_finding(const struct kl_library_finding *finding, void *payload)
 			finding->what);
 }
 
-/* Commits that the card names: which are in this clone, and so were looked at? */
+/* Record how many commits the card cites, and how many of them are in this clone. */
 static void say_commits(struct kl_review_item *item, struct kl_repo *repo,
 			const struct kl_card *card)
 {
@@ -275,19 +281,19 @@ static void review_card(struct kl_review_work *work, struct cards *all, size_t a
 	changed->item = work->v->part[KL_REVIEW_CARDS].n - 1;
 	if (!changed->now.there) {
 		kl_findings_add(&item->found, KL_ANSWER, "card-removed",
-				"the card is gone; what is no longer believed "
-				"is retracted, so that the reason stays: %s",
+				"the card is gone (retract a card that is no "
+				"longer valid, so that the reason is kept): %s",
 				changed->old.card ? changed->old.card->intent : "");
 		return;
 	}
 	if (changed->now.error) {
-		kl_findings_add(&item->found, KL_ANSWER, "card-unreadable", "it is no card: %s",
-				changed->now.error);
+		kl_findings_add(&item->found, KL_ANSWER, "card-unreadable",
+				"it is not a valid card: %s", changed->now.error);
 		return;
 	}
 	if (changed->old.error)
 		kl_findings_add(&item->found, KL_NOTE, "card-mended",
-				"the base's could not be read: %s", changed->old.error);
+				"the base's version could not be read: %s", changed->old.error);
 	kl_card_diff(&item->found, changed->old.card, changed->now.card);
 	if ((line = kl_card_canonical_line(changed->now.card, changed->now.text.ptr,
 					   changed->now.text.len)))
@@ -313,7 +319,7 @@ struct tally {
 	const char *who;
 };
 
-/* What the signatures of a card's new events are, in one line. */
+/* Report the signatures of a card's new events. */
 static void say_tally(struct kl_review_item *item, const struct tally *tally, bool required)
 {
 	int64_t unsigned_ = tally->of[KL_SIGN_NONE], unknown = tally->of[KL_SIGN_UNKNOWN];
@@ -326,11 +332,11 @@ static void say_tally(struct kl_review_item *item, const struct tally *tally, bo
 	if (tally->refused && required)
 		kl_findings_add(
 			&item->found, KL_ANSWER, "evidence-unsigned",
-			"signed by nobody whom gpg.ssh.allowedSignersFile names: %d of %d new events",
+			"not signed by an allowed signer (gpg.ssh.allowedSignersFile): %d of %d new events",
 			tally->refused, tally->n);
 	if (tally->of[KL_SIGN_GOOD])
 		kl_findings_add(&item->found, KL_NOTE, "evidence-signed",
-				"signed by allowed signers, like %s: %d of %d new events",
+				"signed by allowed signers, such as %s: %d of %d new events",
 				tally->who, tally->of[KL_SIGN_GOOD], tally->n);
 	if (unknown)
 		kl_findings_add(
@@ -346,19 +352,19 @@ static void say_signatures(struct kl_review_work *work, struct cards *all)
 
 	for (size_t i = 0; i < all->trust.n; i++) {
 		const struct kl_trust_line *line = &all->trust.v[i];
-		struct tally *own = &tally[line->tag];
+		struct tally *mine = &tally[line->tag];
 		struct kl_findings *findings =
 			&work->v->part[KL_REVIEW_CARDS].v[all->v[line->tag].item].found;
 		KL_AUTO(kl_freep) char *id = kl_strndup(line->event->id, 12);
 
-		own->n++;
-		own->of[line->sig.state]++;
-		own->refused += !line->counts && line->sig.state != KL_SIGN_BAD;
+		mine->n++;
+		mine->of[line->sig.state]++;
+		mine->refused += !line->counts && line->sig.state != KL_SIGN_BAD;
 		if (line->sig.state == KL_SIGN_GOOD)
-			own->who = line->sig.who;
+			mine->who = line->sig.who;
 		if (line->sig.state == KL_SIGN_BAD)
 			kl_findings_add(findings, KL_ANSWER, "signature-bad",
-					"event %w, which it cites, has a wrong "
+					"the cited event %w has a wrong "
 					"signature: %s",
 					id, line->sig.why);
 	}
@@ -368,9 +374,9 @@ static void say_signatures(struct kl_review_work *work, struct cards *all)
 				  all->trust.required);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- review a library ------------------------------------------------------------------- */
 
-/* Evidence that was there and is not, whoever cites it. */
+/* Report evidence files that were removed, whether or not a card cites them. */
 static void say_lost_evidence(struct kl_review_work *work, const char *prefix)
 {
 	int64_t lost = 0;
@@ -389,12 +395,12 @@ static void say_lost_evidence(struct kl_review_work *work, const char *prefix)
 			    KL_ENOTFOUND &&
 		    ++lost <= MAX_FILES)
 			kl_findings_add(&work->v->general, KL_ANSWER, "evidence-file-removed",
-					"a copy of evidence is gone: %s", path);
+					"an evidence file was removed: %s", path);
 		kl_error_clear();
 	}
 	if (lost > MAX_FILES)
 		kl_findings_add(&work->v->general, KL_ANSWER, "evidence-file-removed",
-				"so are %d more", lost - MAX_FILES);
+				"and %d more evidence files were removed", lost - MAX_FILES);
 }
 
 static int review_library(struct kl_review_work *work, const char *prefix)

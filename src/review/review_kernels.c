@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* review_kernels - the contracts, kernels and commits of a range */
+/* review_kernels - reviews the contracts, kernels and commits of a range */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,25 +10,22 @@
 #include "review/contract_diff.h"
 #include "review/review_parts.h"
 
-#define MAX_BAD 20 /* signatures that are told one by one */
+#define MAX_BAD 20 /* wrong signatures that are listed one by one */
 
-/*
- * A kernel as the base has it and as the head has it; with a contract that was moved, at another
- * place.
- */
+/* A kernel in the base and in the head. If its contract was moved, the directories differ. */
 struct change {
-	const char *dir, *workload;   /* of the head; gone: of the base */
-	struct kl_surface *old, *now; /* old is owned; NULL: not there */
-	const char *why, *old_why;    /* it cannot be read */
-	size_t at_old, at_now;        /* in what is judged */
-	bool moved;                   /* its base stands elsewhere: told there */
+	const char *dir, *workload;   /* in the head; if removed: in the base */
+	struct kl_surface *old, *now; /* old is owned; NULL: absent */
+	const char *why, *old_why;    /* why it cannot be read, or NULL */
+	size_t at_old, at_now;        /* index in `lookup` */
+	bool moved;                   /* `old` was taken over by the change of its new directory */
 };
 
 struct changes {
 	struct kl_changed changed;
 	struct change *v;
 	size_t n;
-	struct kl_strvec whys;
+	struct kl_strvec whys; /* owns the texts of old_why */
 	struct kl_verdict_lookup lookup;
 };
 
@@ -42,7 +39,7 @@ static void changes_release(struct changes *changes)
 	kl_verdict_lookup_release(&changes->lookup);
 }
 
-/* --- what changed ------------------------------------------------------------------- */
+/* --- find changes ------------------------------------------------------------------- */
 
 static int read_old(struct change *change, struct changes *all, struct kl_review_work *work)
 {
@@ -58,7 +55,7 @@ static int read_old(struct change *change, struct changes *all, struct kl_review
 	return 0;
 }
 
-/* A contract that is gone here and new there, of one workload, was moved. */
+/* A contract was moved if one directory lost it and another gained one of the same workload. */
 static void find_moved(struct changes *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -123,20 +120,19 @@ static void review_contract(struct kl_review_work *work, const struct change *ch
 
 	if (change->why) {
 		findings = &add_contract(work, change, "broken")->found;
-		kl_findings_add(findings, KL_ANSWER, "contract-broken", "it cannot be read: %s",
-				change->why);
+		kl_findings_add(findings, KL_ANSWER, "contract-broken",
+				"the contract cannot be read: %s", change->why);
 	} else if (!change->now && !change->moved) {
 		findings = &add_contract(work, change, "removed")->found;
 		kl_findings_add(findings, KL_ANSWER, "contract-removed",
-				"the contract is gone: nobody judges %s any more",
-				change->workload);
+				"the contract is gone: %s is no longer judged", change->workload);
 	} else if (change->now && !change->old) {
 		findings = &add_contract(work, change, "added")->found;
 		kl_findings_add(findings, KL_NOTE, "contract-added",
-				"a new contract; the base has nothing to hold it against");
+				"a new contract; the base has none to compare it with");
 		if (change->old_why)
 			kl_findings_add(findings, KL_NOTE, "contract-mended",
-					"that of the base cannot be read: %s", change->old_why);
+					"the base's contract cannot be read: %s", change->old_why);
 	} else if (change->now &&
 		   strcmp(change->old->contract_digest, change->now->contract_digest)) {
 		findings = &add_contract(work, change, "changed")->found;
@@ -146,7 +142,7 @@ static void review_contract(struct kl_review_work *work, const struct change *ch
 					change->old->dir);
 		if (!findings->n)
 			kl_findings_add(findings, KL_NOTE, "contract-same",
-					"it is written otherwise and asks for the same");
+					"rewritten with the same requirements");
 		else
 			kl_findings_add(findings, KL_NOTE, "contract-base",
 					"verdicts below were reached under it, not under "
@@ -156,13 +152,13 @@ static void review_contract(struct kl_review_work *work, const struct change *ch
 
 /* --- ratios ------------------------------------------------------------------------------- */
 
-/* Against the base: measured, or put together. */
+/* The ratio to the base: measured directly, or chained over the commits between. */
 struct ratio {
 	struct kl_comparison is;
 	bool direct;
 };
 
-/* What an event says of its kernel against a parent; NULL: nothing. */
+/* The comparison of an event's kernel with its parent; NULL if there is none. */
 static const struct kl_comparison *against_parent(const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
@@ -186,7 +182,10 @@ static const struct kl_event *judged_surface(const struct kl_verdict_lookup *loo
 	return NULL;
 }
 
-/* From state to state, back to the base; false: something on the way was not compared. */
+/*
+ * The ratio of an event's kernel to the base: measured directly, else chained from parent to
+ * parent. Returns false if a comparison on the way is missing.
+ */
 static bool ratio_to(struct ratio *out, const struct kl_verdict_lookup *lookup,
 		     const struct kl_event *event, const char *base)
 {
@@ -248,7 +247,7 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-/* Of the lines that an event was read from the one with the best signature. */
+/* An event can be read from several lines of notes: the one with the best signature. */
 static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *lookup,
 					   const struct kl_event *event)
 {
@@ -267,7 +266,7 @@ static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *looku
 	return found;
 }
 
-/* Members that every verdict has. */
+/* Set the members that all verdicts have in common. */
 static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 			  const struct kl_event *event)
 {
@@ -284,7 +283,7 @@ static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 			line && line->sig.state == KL_SIGN_GOOD ? line->sig.who : NULL);
 }
 
-/* One word for what is known of a state. */
+/* A word for the verdict on a state, for programs and titles. */
 static const char *fate_of(const struct kl_verdict_entry *one)
 {
 	return one->why                      ? "unreadable" :
@@ -296,7 +295,7 @@ static const char *fate_of(const struct kl_verdict_entry *one)
 					       "missing";
 }
 
-/* Why a state without a passing verdict has none. */
+/* Report why a state has no passing verdict. */
 static void say_missing(struct kl_findings *findings, enum kl_weight weight,
 			const struct kl_verdict_entry *one)
 {
@@ -309,11 +308,11 @@ static void say_missing(struct kl_findings *findings, enum kl_weight weight,
 	else if (fail)
 		kl_findings_add(findings, weight, "verdict-fail", "it fails: %s, %s",
 				*kl_event_class(fail) ? kl_event_class(fail) : "?",
-				*fail->message ? fail->message : "without a word");
+				*fail->message ? fail->message : "no message");
 	else if (!strcmp(fate, "unsigned"))
 		kl_findings_add(findings, weight, "verdict-unsigned",
-				"it passed, says a note; but nobody whom "
-				"gpg.ssh.allowedSignersFile names has signed that");
+				"it passed according to a note, but no allowed "
+				"signer (gpg.ssh.allowedSignersFile) has signed it");
 	else if (!strcmp(fate, "checked"))
 		kl_findings_add(findings, weight, "verdict-checked",
 				"only the quick stages have judged it");
@@ -335,12 +334,12 @@ static void say_speed(struct kl_review_item *item, const struct changes *all,
 				"the kernel is the base's, %w",
 				strcmp(change->old->contract_digest, change->now->contract_digest) ?
 					"under another contract" :
-					"at another place");
+					"in another directory");
 		return;
 	}
 	if (!ratio_to(&ratio, &all->lookup, now, change->old->digest)) {
 		kl_findings_add(&item->found, KL_NOTE, "not-compared",
-				"nothing says how fast it is against the base");
+				"its speed against the base was not measured");
 		return;
 	}
 	kl_json_set(item->facts, "base",
@@ -401,7 +400,7 @@ static void review_commit(struct kl_review_work *work, const struct kl_verdict_l
 	kl_json_set_str(item->facts, "workload", one->workload);
 	kl_json_set_str(item->facts, "verdict", fate);
 	verdict_facts(item->facts, lookup, event);
-	/* what matters of a state that was left again is told of the last one */
+	/* only a note: what must be answered is reported for the head, which can have fixed it */
 	if (strcmp(fate, "pass"))
 		say_missing(&item->found, KL_NOTE, one);
 	else if (parent)
@@ -430,8 +429,8 @@ static void say_bad_signatures(struct kl_review_work *work, const struct kl_verd
 					id, line->sig.why);
 	}
 	if (more)
-		kl_findings_add(&work->v->general, KL_ANSWER, "signature-bad", "so have %d more",
-				more);
+		kl_findings_add(&work->v->general, KL_ANSWER, "signature-bad",
+				"and %d more events have wrong signatures", more);
 }
 
 int kl_review_kernels(struct kl_review_work *work)

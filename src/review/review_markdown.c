@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* review_markdown - a review as a comment in Markdown */
+/* review_markdown - writes a review as a Markdown comment */
 #include <string.h>
 
 #include "base/mem.h"
 #include "review/review.h"
 
-/* What is kept free for the ends of what is open, and the word that something was left out. */
+/* Space reserved for closing tags and for the message that lines were omitted. */
 #define RESERVE 600
 #define ROOM (KL_REVIEW_COMMENT_MAX - 1 - RESERVE)
-#define FIRST_ROOM 8192 /* of what must be answered; the rest is in the details */
+#define FIRST_ROOM 8192 /* for the summary of findings to answer; the details list all */
 
-/* A comment that is being written: lines go in whole, or are counted. */
+/* A comment being written. A line that does not fit is omitted as a whole and counted. */
 struct comment {
 	struct kl_buf *out;
 	size_t room;
@@ -50,7 +50,7 @@ static void add_answers(struct comment *comment, const char *title,
 	}
 }
 
-/* Titles go on after a comma or colon with what is in the details anyway. */
+/* Append a title up to the first comma or colon; the details repeat what follows. */
 static void add_short(struct kl_buf *out, const char *title)
 {
 	kl_buf_add(out, title, strcspn(title, ",:"));
@@ -70,11 +70,11 @@ static void write_head(struct comment *comment, const struct kl_review *review)
 		kl_buf_adds(comment->out, "### klineage: nothing to answer\n\n");
 	kl_buf_addf(comment->out, "`%.10s..%.10s`: %zu commit%s", base, tip, review->commits,
 		    plural_s(review->commits));
-	for (int at = 0; at < KL_REVIEW_PARTS; at++) {
-		const char *name = kl_review_part_name((enum kl_review_part)at);
-		size_t n = review->part[at].n;
+	for (int part = 0; part < KL_REVIEW_PARTS; part++) {
+		const char *name = kl_review_part_name((enum kl_review_part)part);
+		size_t n = review->part[part].n;
 
-		if (n && at != KL_REVIEW_COMMITS)
+		if (n && part != KL_REVIEW_COMMITS)
 			kl_buf_addf(comment->out, ", %zu %.*s%s", n, (int)strlen(name) - 1, name,
 				    plural_s(n));
 	}
@@ -87,12 +87,12 @@ static void write_answers(struct comment *comment, const struct kl_review *revie
 		return;
 	comment->room = FIRST_ROOM;
 	add_answers(comment, NULL, &review->general);
-	for (int at = 0; at < KL_REVIEW_PARTS; at++)
-		for (size_t i = 0; i < review->part[at].n; i++) {
+	for (int part = 0; part < KL_REVIEW_PARTS; part++)
+		for (size_t i = 0; i < review->part[part].n; i++) {
 			KL_AUTO(kl_buf_release) struct kl_buf title = KL_BUF_INIT;
 
-			add_short(&title, review->part[at].v[i].title);
-			add_answers(comment, title.ptr, &review->part[at].v[i].found);
+			add_short(&title, review->part[part].v[i].title);
+			add_answers(comment, title.ptr, &review->part[part].v[i].found);
 		}
 	if (comment->left_out)
 		kl_buf_addf(comment->out, "- and %zu more\n", comment->left_out);
@@ -114,7 +114,7 @@ static void add_notes(struct comment *comment, const char *before,
 	}
 }
 
-/* Beside its words a part has nothing of others in its summary, where code spans would not work. */
+/* The <summary> has only our own words, because code spans do not work inside it. */
 static void write_details(struct comment *comment, const struct kl_review *review,
 			  enum kl_review_part part)
 {
@@ -150,14 +150,14 @@ void kl_review_markdown(struct kl_buf *out, const struct kl_review *review)
 		add_notes(&comment, "- ", &review->general);
 		kl_buf_addch(out, '\n');
 	}
-	for (int at = 0; at < KL_REVIEW_PARTS; at++)
-		write_details(&comment, review, (enum kl_review_part)at);
+	for (int part = 0; part < KL_REVIEW_PARTS; part++)
+		write_details(&comment, review, (enum kl_review_part)part);
 	kl_oid_hex(base, &review->base);
 	kl_oid_hex(tip, &review->head);
 	if (comment.left_out)
 		kl_buf_addf(out,
-			    "\n%zu line%s more than a comment holds: `git klineage review "
+			    "\n%zu line%s omitted from this comment: `git klineage review "
 			    "%.10s..%.10s` "
-			    "has all.\n",
+			    "shows all.\n",
 			    comment.left_out, plural_s(comment.left_out), base, tip);
 }

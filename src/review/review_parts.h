@@ -4,27 +4,30 @@
 
 #include "review/review.h"
 
-/* review_parts - what the files of a review share. Inside src/review only. */
+/* review_parts - the state of a running review, shared by the files of src/review. */
 struct kl_review_work {
 	struct kl_review *v;
 	struct kl_repo *r;
 	git_oid base_tree, head_tree;
 	git_oid *commit; /* of the range, oldest first */
 	size_t ncommit;
-	struct kl_strvec paths; /* that differ, sorted */
+	struct kl_strvec paths; /* that differ between the trees, sorted */
 };
 
-/** Resolve `text`, fill all of `work` but `v` and `r`, and the range of the review. */
+/** Resolve the range `text`; fill the range of the review and all of `work` except `v` and `r`. */
 int kl_review_range(struct kl_review_work *work, const char *text);
-/** Contracts, kernels and commits. */
+/** Review contracts, kernels and commits. */
 int kl_review_kernels(struct kl_review_work *work);
-/** Cards whose preconditions a kernel violates that they are used in. */
+/** Find cards in use in a kernel whose sound preconditions the change violates. */
 struct kl_surface;
 int kl_review_violations(struct kl_findings *out, struct kl_review_work *work,
 			 const struct kl_surface *old, const struct kl_surface *now);
 int kl_review_cards(struct kl_review_work *work);
 
-/** A new last item; `title` by kl_finding_addf. Borrowed until the next one of that part. */
+/**
+ * Append an item to a part; `title` is a format of kl_finding_addf(). The result is valid until
+ * the next item of that part is added.
+ */
 struct kl_review_item *kl_review_add(struct kl_review_work *work, enum kl_review_part part,
 				     const char *title, ...);
 

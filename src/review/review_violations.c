@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* review_violations - cards in use whose preconditions a change violates */
+/* review_violations - finds cards in use whose preconditions a change violates */
 #include "base/error.h"
 #include "repo/refs.h"
 #include "retrieve/index.h"
 #include "retrieve/target.h"
 #include "review/review_parts.h"
 
-/* One kernel before and after, and the cards of this clone. */
+/* A kernel before and after a change, and the cards of this clone. */
 struct violating {
 	struct kl_findings *out;
 	const struct kl_index *ix;
@@ -19,7 +19,7 @@ static void release_violating(struct violating *violating)
 	kl_target_release(&violating->now);
 }
 
-/* A card is in use if a commit says so, or if all that it provides is there. */
+/* A card is in use if a commit names it, or if the kernel has all that the card provides. */
 static bool is_used(const struct violating *violating, const struct kl_index_card *card)
 {
 	const struct kl_index_list provides = kl_index_prior(violating->ix, card->prior)->provides;
@@ -44,14 +44,14 @@ static void check_card(struct violating *violating, const struct kl_index_card *
 		if (*test && kl_target_test(&violating->now, test, true, &why) == KL_FALSE &&
 		    kl_target_test(&violating->old, test, true, NULL) != KL_FALSE)
 			kl_findings_add(violating->out, KL_ANSWER, "card-violated",
-					"the card %s is in use here and asks for %s "
+					"the card %s is in use here and requires %s "
 					"(%s), which no longer holds: %s",
 					kl_index_string(violating->ix, card->id),
 					kl_index_string(violating->ix, item[i]), test, why.ptr);
 	}
 }
 
-/* The library of this clone; where there is none, what it knows of that of `origin`. */
+/* Open the index of this clone's library or, if it has no cards, of the one fetched from origin. */
 static int open_cards(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax)
 {
 	static const char *const refs[] = {
@@ -101,8 +101,8 @@ int kl_review_violations(struct kl_findings *out, struct kl_review_work *work,
 		err = kl_target_of_commit(&violating.old, tax, work->r, old, &work->v->base,
 					  violating.now.platform);
 	if (err == KL_ECANNOT || err == KL_EINVALID) {
-		kl_findings_add(out, KL_NOTE, "cards-not-asked", "its cards were not asked: %s",
-				kl_error_last());
+		kl_findings_add(out, KL_NOTE, "cards-not-asked",
+				"preconditions of cards were not checked: %s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}

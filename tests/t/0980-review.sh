@@ -165,7 +165,7 @@ test_expect_success 'a card in use whose precondition no longer holds' '
 	git checkout -q -B narrow dims && sed "s/K: 128/K: 112/" klineage.yaml >new && mv new klineage.yaml && git commit -q -a \
 		-m "narrow" -m "Klineage-Direction: forward
 Klineage-Skill: tile@0000000" &&
-	exits 1 git klineage review --json dims..narrow >../out && finds card-violated "'\''tile'\'' is in use here and asks for '\''align'\''" ../out &&
+	exits 1 git klineage review --json dims..narrow >../out && finds card-violated "'\''tile'\'' is in use here and requires '\''align'\''" ../out &&
 	git clone -q "$top/r" "$top/cards-of-origin" && cd "$top/cards-of-origin" &&
 	exits 1 git klineage review --json origin/dims..origin/narrow >../out && finds card-violated "'\''tile'\'' is in use here" ../out
 '
@@ -199,12 +199,12 @@ test_expect_success 'what asks for more needs no answer of its own; the kernel m
 '
 
 test_expect_success 'a contract that is gone, broken, moved, new' '
-	on gone "git rm -q klineage.yaml" && finds contract-removed "nobody judges '\''mm'\''" ../out &&
+	on gone "git rm -q klineage.yaml" && finds contract-removed "'\''mm'\'' is no longer judged" ../out &&
 	on broken "echo \"klineage: [\" >klineage.yaml" && finds contract-broken "klineage.yaml:" ../out &&
 	on moved "mkdir k && git mv klineage.yaml oracle.c mm.c k" && test $code = 0 && says "\"verdict\":\"pass\"" ../out &&
 	on hidden "mkdir k && git mv klineage.yaml oracle.c mm.c k && sed \"s/max: 4/max: 9/\" k/klineage.yaml >new && mv new k/klineage.yaml" &&
 	finds tolerance-loosened "max 9" ../out &&
-	on new "mkdir k && cp klineage.yaml oracle.c mm.c k" && notes contract-added "nothing to hold it against" ../out
+	on new "mkdir k && cp klineage.yaml oracle.c mm.c k" && notes contract-added "none to compare it with" ../out
 '
 
 # --- the worked example ----------------------------------------------------------------

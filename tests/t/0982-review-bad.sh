@@ -75,8 +75,8 @@ test_expect_success KEYGEN 'where signatures are required, verdicts and evidence
 	for k in alice mallory; do ssh-keygen -q -t ed25519 -N "" -C $k -f "$top/$k" || return 1; done &&
 	echo "alice@example.invalid $(cat "$top/alice.pub")" >"$top/allowed" &&
 	cd "$top/r" && git config gpg.ssh.allowedSignersFile "$top/allowed" && git config klineage.requireSigned true &&
-	exits 1 git klineage review main..topic >../out && says "! it passed, says a note; but nobody whom" ../out &&
-	says "names: 1 of 1 new events" ../out &&
+	exits 1 git klineage review main..topic >../out && says "! it passed according to a note, but no allowed signer" ../out &&
+	says "(gpg.ssh.allowedSignersFile): 1 of 1 new" ../out &&
 	git notes --ref=klineage/gate show topic~1 >../event && sign "$top/alice" ../event >../signed && note topic~1 ../signed &&
 	exits 1 git klineage review --json main..topic >../out && says "\"signer\":\"alice@example.invalid\"" ../out &&
 	says "\"answer\":false,\"code\":\"speed\"" ../out && git config klineage.requireSigned false
@@ -92,7 +92,7 @@ test_expect_success KEYGEN 'a note with a wrong signature: told, and not counted
 
 test_expect_success KEYGEN 'evidence with a wrong signature, and with a right one' '
 	git checkout -q -B signed topic && f=$(git diff --name-only main... -- "skills/evidence/*" | head -n 1) && sign "$top/alice" $f >new && mv new $f && git commit -q -a -m signed &&
-	exits 1 git klineage review --json main..signed >../out && says "like '\''alice@example.invalid'\'': 1 of 1 new events" ../out &&
+	exits 1 git klineage review --json main..signed >../out && says "such as '\''alice@example.invalid'\'': 1 of 1 new events" ../out &&
 	sed "s/\"sig\":\"/\"sig\":\"x/" $f >new && mv new $f && git commit -q -a -m wrong &&
 	exits 1 git klineage review main..signed >../out && says "has a wrong signature" ../out
 '
@@ -130,7 +130,7 @@ test_expect_success 'a comment stays short enough, whatever there is to say' '
 	done && git add . && git commit -q -m many && git checkout -q -B fewer many &&
 	for f in skills/cards/tile-*.yaml; do sed "s/words/other words/; s/cases: .gemm./cases: [a, b, c, d, e, f, gemm]/; s/K >= 64/K >= 1/" $f >new && mv new $f; done &&
 	git commit -q -a -m fewer && exits 1 git klineage review --format markdown many..fewer >../out &&
-	test "$(wc -c <../out)" -lt 65536 && test "$(wc -c <../out)" -gt 40000 && says "more than a comment holds" ../out &&
+	test "$(wc -c <../out)" -lt 65536 && test "$(wc -c <../out)" -gt 40000 && says "omitted from this comment" ../out &&
 	test "$(grep -c "^<details>" ../out)" = "$(grep -c "^</details>" ../out)" && says "3200 points to answer" ../out && says "and " ../out
 '
 
