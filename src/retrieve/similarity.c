@@ -19,11 +19,13 @@ static uint64_t name_digest(const char *text)
 void kl_case_init(struct kl_case *point, const struct kl_taxonomy *taxonomy, const char *op,
 		  const char *dtype)
 {
+	enum kl_dtype known;
+
 	memset(point, 0, sizeof(*point));
 	point->op = kl_taxonomy_op(taxonomy, op);
 	point->name = name_digest(point->op >= 0 ? taxonomy->op[point->op].name : op);
 	point->dtype = name_digest(dtype);
-	point->width = (uint32_t)kl_dtype_size(dtype);
+	point->width = kl_dtype_parse(&known, dtype) ? (uint32_t)kl_dtype_bytes(known) : 0;
 }
 
 void kl_case_dim(struct kl_case *point, const struct kl_taxonomy *taxonomy, const char *name,

@@ -131,7 +131,7 @@ static void put_tensor(struct kl_target_point *point, const struct kl_contract *
 		       size_t index, const struct kl_dims *dims)
 {
 	const struct kl_arg *arg = &contract->arg[index];
-	int64_t extent[KL_MAX_AXES], stride = (int64_t)kl_dtype_size(arg->dtype);
+	int64_t extent[KL_MAX_AXES], stride = (int64_t)kl_dtype_bytes(arg->dtype);
 
 	if (!arg->naxes || kl_contract_shape(extent, contract, index, dims) < 0) {
 		kl_error_clear();

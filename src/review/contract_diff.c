@@ -228,16 +228,14 @@ static bool is_wider(const json_t *before, const json_t *after)
 	       lo == low && high >= hi;
 }
 
-static const char *const kind_words[] = { "dim", "scalar", "in", "out", "inout" };
-
 static void diff_arg(struct pair *pair, const struct kl_arg *before, const struct kl_arg *after)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf before_text = KL_BUF_INIT, after_text = KL_BUF_INIT;
 
-	if (before->kind != after->kind || strcmp(before->dtype, after->dtype))
+	if (before->kind != after->kind || before->dtype != after->dtype)
 		ANSWER(pair, "arg-changed", "the argument %s is %w %s, before %w %s", before->name,
-		       kind_words[after->kind], after->dtype, kind_words[before->kind],
-		       before->dtype);
+		       kl_arg_kind_names[after->kind], kl_dtype_name(after->dtype),
+		       kl_arg_kind_names[before->kind], kl_dtype_name(before->dtype));
 	if (before->kind == KL_ARG_SCALAR && after->kind == KL_ARG_SCALAR &&
 	    before->value != after->value) {
 		kl_buf_addf(&before_text, "%.12g", before->value);

@@ -52,8 +52,8 @@ static int line_of_text(char **out, const char *file, const struct kl_yaml *map,
 	const struct kl_yaml *node = kl_yaml_get(map, key);
 
 	if (!node || node->kind != KL_YAML_SCALAR || !node->len)
-		return kl_yaml_error(file, node ? node : map, "a stage has '%s', a line of text",
-				     key);
+		return kl_yaml_error(file, node ? node : map,
+				     "a stage needs '%s' with a line of text", key);
 	*out = kl_strdup(node->text);
 	return 0;
 }
@@ -66,7 +66,8 @@ static int read_stage(struct kl_stage *out, const struct kl_actions *all, const 
 	int err;
 
 	if (!list || list->kind != KL_YAML_MAP || node->n != 3)
-		return kl_yaml_error(file, node, "a stage has name, text and actions, a map");
+		return kl_yaml_error(file, node,
+				     "a stage must have name, text and actions (a map)");
 	if ((err = line_of_text(&out->name, file, node, "name")) < 0 ||
 	    (err = line_of_text(&out->text, file, node, "text")) < 0)
 		return err;
@@ -74,11 +75,12 @@ static int read_stage(struct kl_stage *out, const struct kl_actions *all, const 
 	for (size_t i = 0; i < list->n; i++) {
 		if (list->item[i]->kind != KL_YAML_SCALAR || !list->item[i]->len)
 			return kl_yaml_error(file, list->item[i],
-					     "what an action removes is a line of text");
+					     "an action must be described by a line of text");
 		if (!kl_envelope_slug(list->key[i]))
-			return kl_yaml_key_error(file, list, i, "an action is words joined by '-'");
+			return kl_yaml_key_error(
+				file, list, i, "an action must be lower-case words joined by '-'");
 		if (kl_actions_has(all, list->key[i]))
-			return kl_yaml_key_error(file, list, i, "'%.40s' stands here twice",
+			return kl_yaml_key_error(file, list, i, "duplicate action '%.40s'",
 						 list->key[i]);
 		out->a[i].name = kl_strdup(list->key[i]);
 		out->a[i].text = kl_strdup(list->item[i]->text);
@@ -97,9 +99,9 @@ static int read_all(struct kl_actions *out, const char *file, const struct kl_ya
 
 	if (!version || version->kind != KL_YAML_SCALAR || strcmp(version->text, "1"))
 		return kl_yaml_error(file, version ? version : node,
-				     "'klineage-actions: 1' is wanted");
+				     "expected 'klineage-actions: 1'");
 	if (!list || list->kind != KL_YAML_SEQ || node->n != 2)
-		return kl_yaml_error(file, node, "the other key of this file is 'stages', a list");
+		return kl_yaml_error(file, node, "expected one more key: 'stages', a list");
 	out->stage = kl_calloc(list->n + 1, sizeof(*out->stage));
 	for (size_t i = 0; !err && i < list->n; i++) {
 		out->n++;

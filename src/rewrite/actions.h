@@ -8,9 +8,10 @@
 #include "base/buf.h"
 
 /*
- * actions - the vocabulary of steps: templates/actions.yaml, by stages. The order of the stages is
- * a soft prior: what came last into a kernel goes first. The vocabulary is open; whoever finds no
- * word may bring one.
+ * actions - the vocabulary of steps (templates/actions.yaml), grouped by stages.
+ *
+ * The order of the stages is a recommendation: optimizations that are usually added last are
+ * removed first. The vocabulary is open: a step can use another word.
  */
 struct kl_action {
 	char *name; /* slug */
@@ -31,7 +32,7 @@ struct kl_actions {
 int kl_actions_load(struct kl_actions *out, const char *path);
 void kl_actions_release(struct kl_actions *actions);
 bool kl_actions_has(const struct kl_actions *actions, const char *name);
-/** As a list for a reader. */
+/** Append the vocabulary as a readable list. */
 void kl_actions_list(struct kl_buf *out, const struct kl_actions *actions);
 
 #endif

@@ -12,7 +12,7 @@
 #include "rewrite/prompt.h"
 #include "text/utf8.h"
 
-/* lists are shown to their last so many entries */
+/* a list shows only its last entries: maximum number, and bytes of a reason */
 #define MOST_LISTED 48
 #define MOST_REASON 160
 
@@ -78,7 +78,7 @@ static int set_common(struct kl_map *map, struct kl_repo *repo,
 	return 0;
 }
 
-/* what is of this workload alone, in a text of its own */
+/* Set the values for the text about this workload. */
 static int set_workload(struct kl_map *map, struct kl_repo *repo, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
@@ -143,7 +143,7 @@ char *kl_brief_source(const char *phase, size_t turn)
 	return kl_asprintf("%s.%zu", phase, turn);
 }
 
-/* turn of a rejection of this conversation, or -1 */
+/* The turn that a rejection belongs to; -1 if it is not of this conversation. */
 static long turn_of(const struct kl_driver *driver, const json_t *rec)
 {
 	const char *source = kl_json_str_or(rec, "source", "");
@@ -170,7 +170,7 @@ const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_drive
 	return NULL;
 }
 
-/* rejections that were there when the turn was due: those before what it, or a later one, led to */
+/* The number of rejections before this turn: those before the first of this or a later turn. */
 static size_t count_known(const struct kl_rewrite *rw, const struct kl_driver *driver)
 {
 	size_t i;
@@ -219,7 +219,7 @@ static char *fence_list(struct kl_buf *list)
 	return kl_buf_detach(&buf);
 }
 
-static char *steps_done(const struct kl_rewrite *rw)
+static char *list_steps(const struct kl_rewrite *rw)
 {
 	struct kl_buf list = KL_BUF_INIT;
 	size_t n = json_array_size(rw->steps), i = n > MOST_LISTED ? n - MOST_LISTED : 0;
@@ -233,7 +233,7 @@ static char *steps_done(const struct kl_rewrite *rw)
 	return fence_list(&list);
 }
 
-/* the first words of what the gate said */
+/* Append the beginning of the gate's message. */
 static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const json_t *rec)
 {
 	const char *id = kl_json_str_or(rec, "event", "");
@@ -248,8 +248,8 @@ static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const js
 	kl_buf_addch(out, '\n');
 }
 
-/* on this state first; what was refused on earlier ones may have become possible */
-static char *steps_refused(const struct kl_rewrite *rw, size_t n)
+/* Those on this state come first: edits refused on earlier states may be possible now. */
+static char *list_refused(const struct kl_rewrite *rw, size_t n)
 {
 	struct kl_buf list = KL_BUF_INIT, before = KL_BUF_INIT;
 	size_t i = n > MOST_LISTED ? n - MOST_LISTED : 0;
@@ -272,7 +272,7 @@ static char *steps_refused(const struct kl_rewrite *rw, size_t n)
 	return fence_list(&list);
 }
 
-/* --- what is known of the state ------------------------------------------------------ */
+/* --- facts of the state -------------------------------------------------------------- */
 
 static bool is_there(const struct kl_rewrite *rw, const char *fact)
 {
@@ -289,7 +289,7 @@ static bool is_there(const struct kl_rewrite *rw, const char *fact)
 	return false;
 }
 
-static char *sources_now(const struct kl_rewrite *rw)
+static char *list_mechanisms(const struct kl_rewrite *rw)
 {
 	struct kl_buf buf = KL_BUF_INIT;
 
@@ -306,7 +306,7 @@ static char *sources_now(const struct kl_rewrite *rw)
 	return fence_list(&buf);
 }
 
-static char *distance_left(const struct kl_rewrite *rw)
+static char *describe_distance(const struct kl_rewrite *rw)
 {
 	size_t n = json_array_size(rw->steps);
 
@@ -327,12 +327,12 @@ void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char 
 			const char *phase, size_t turn)
 {
 	KL_AUTO(kl_freep) char *want = kl_asprintf("[%s, turn %zu, state ", phase, turn + 1);
-	size_t n = strlen(want), count = strcspn(user, "]\n");
+	size_t n = strlen(want), end = strcspn(user, "]\n");
 
 	*state = '\0';
-	if (count < n + 14 || user[count] != ']' || strncmp(user, want, n) ||
+	if (end < n + 14 || user[end] != ']' || strncmp(user, want, n) ||
 	    strspn(user + n, "0123456789abcdef") != 12 || strncmp(user + n + 12, ": ", 2) ||
-	    !kl_dialogue_kind(kind, user + n + 14, count - n - 14))
+	    !kl_dialogue_kind(kind, user + n + 14, end - n - 14))
 		return;
 	memcpy(state, user + n, 12);
 	state[12] = '\0';
@@ -360,8 +360,8 @@ int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 
 /* --- a turn ------------------------------------------------------------------------------- */
 
-/* places that had their refusals */
-static char *distance_away(const struct kl_dialogue *dialogue)
+/* List the places that are closed after too many refusals. */
+static char *list_closed(const struct kl_dialogue *dialogue)
 {
 	struct kl_buf list = KL_BUF_INIT, buf = KL_BUF_INIT;
 
@@ -387,7 +387,7 @@ static char *quote_text(const char *text)
 	return kl_buf_detach(&buf);
 }
 
-/* NULL: they are not known */
+/* Returns NULL if the features are unknown. */
 static const struct kl_strvec *read_features(struct kl_strvec *out, const json_t *facts)
 {
 	const json_t *list = json_object_get(facts, "features");
@@ -405,13 +405,13 @@ static void set_values(struct kl_driver_turn *turn, const struct kl_rewrite *rw,
 
 	if (driver->dialogue.kind != KL_DIALOGUE_STEP)
 		kl_prompt_set(map, "FILES", kl_strdup(""));
-	kl_prompt_set(map, "DISTANCE", distance_left(rw));
+	kl_prompt_set(map, "DISTANCE", describe_distance(rw));
 	kl_prompt_set(map, "FACTS",
 		      kl_prompt_facts(&turn->features, traits ? traits : none, rw->ns));
-	kl_prompt_set(map, "PRESENT", sources_now(rw));
-	kl_prompt_set(map, "DONE", steps_done(rw));
-	kl_prompt_set(map, "REJECTED", steps_refused(rw, count_known(rw, driver)));
-	kl_prompt_set(map, "AWAY", distance_away(&driver->dialogue));
+	kl_prompt_set(map, "PRESENT", list_mechanisms(rw));
+	kl_prompt_set(map, "DONE", list_steps(rw));
+	kl_prompt_set(map, "REJECTED", list_refused(rw, count_known(rw, driver)));
+	kl_prompt_set(map, "AWAY", list_closed(&driver->dialogue));
 	kl_prompt_set(map, "FOREIGN", quote_text(of->foreign ? of->foreign : ""));
 }
 

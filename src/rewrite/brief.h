@@ -6,46 +6,46 @@
 #include "rewrite/rewriter.h"
 
 /*
- * brief - the texts of a dialogue about one state: system texts, and the user's text of each turn.
- * Everything follows from the walk's records as they were when the turn was due, so that asking
- * again after a crash says the same; and so does the key, by which a recorded reply is found
- * elsewhere: it has no time, no drawn index, no compiler's message and no fact in it, but the
- * state's digest, actions, places and classes.
+ * brief - composes the texts of a dialogue about a state: system texts and the text of each turn.
  *
- * The first line of each turn says which it is; kl_brief_head_read has it back from a
- * stored one.
+ * A text depends only on the walk's records at the time the turn was due, so repeating a request
+ * after a crash sends the same text. The key, by which a recorded reply is found in another
+ * repository, depends only on the state's digest, actions, places and classes: it has no times, no
+ * random indices, no compiler messages and no facts.
+ *
+ * The first line of a turn identifies it; kl_brief_head_read() reads it from a stored turn.
  */
 
-/** What the turn answers to; what does not concern its kind is NULL. */
+/** The reason for a turn; members that do not apply to its kind are NULL. */
 struct kl_brief_of {
 	const json_t *refused; /* record of the step that was refused */
-	const char *foreign;   /* a step is compound */
+	const char *foreign;   /* why the step is compound */
 };
 
-/** The system texts, most stable first, of prompt "deoptimize", "rederive" or "traits". */
+/** Append the system texts of a prompt ("deoptimize", "rederive"), most stable first. */
 int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
 		    const struct kl_surface *surface, const struct kl_mechanisms *mechanisms);
 
-/** The same of prompts that tell of cards: `cards` stands at their place @CARDS@. */
+/** The same for prompts about cards: `cards` replaces @CARDS@. */
 int kl_brief_system_cards(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
 			  const struct kl_surface *surface, const char *cards);
 
-/** The same of a prompt that has no places. */
+/** The same for a prompt without placeholders. */
 int kl_brief_system_plain(struct kl_strvec *out, struct kl_repo *repo, const char *prompt);
 
-/** The present turn of the conversation about a walk's state. */
+/** Fill the current turn of the conversation about a walk's state. */
 void kl_brief_turn(struct kl_driver_turn *out, const struct kl_rewrite *rw,
 		   const struct kl_driver *driver, const struct kl_brief_of *of);
 
-/** The last thing that is done to what is said: whatever came into it, it is text. */
+/** Append `text` as valid UTF-8 (kl_utf8_clean): the last step before a text is sent. */
 void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text);
 
-/** "[back-3, turn 2, state 0123456789ab: repair]" */
+/** Append the first line of a turn: "[back-3, turn 2, state 0123456789ab: repair]". */
 void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn,
 		   const struct kl_surface *surface, enum kl_dialogue_kind kind);
 /**
- * Read the head of a stored turn: the first digits of its state's digest, and what it asked for.
- * Without a head `state` becomes "" and `*kind` stays as it is.
+ * Read the first line of a stored turn: the first 12 digits of its state's digest, and its kind.
+ * Without such a line `state` becomes "" and *kind is unchanged.
  */
 void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char *user,
 			const char *phase, size_t turn);
@@ -53,9 +53,12 @@ void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char 
 int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 			const struct kl_surface *surface);
 
-/** "back-3.2": the source of a proposal that turn 2 (from 0) led to. */
+/** "back-3.2": the source of a proposal from turn 2 (counted from 0). Caller frees. */
 char *kl_brief_source(const char *phase, size_t turn);
-/** The rejection of what turn `turn` led to, or of a part of it ("back-3.2@split"), or NULL. */
+/**
+ * The record of the rejection of turn `turn`'s proposal, or of a part of it ("back-3.2@split");
+ * NULL: none. Borrowed.
+ */
 const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_driver *driver,
 			      size_t turn);
 

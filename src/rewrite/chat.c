@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat - rewriters chat and exec: a model or a command proposes steps, one dialogue a state */
+/* chat - rewriters chat and exec: a model or a command proposes steps in a dialogue */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,19 +8,19 @@
 #include "rewrite/envelope.h"
 
 /*
- * chat, exec - a model proposes: for each state one conversation, back-<number of accepted steps>.
- * Each time it is gone through from its first turn: stored replies cost nothing and say what
- * was proposed; the records of the walk say what became of that; dialogue.h says what comes next.
- * The first step that was not judged yet is the proposal.
+ * Each state has one conversation, back-<number of accepted steps>. Every call replays it from its
+ * first turn: stored replies cost nothing and contain the proposed steps, the walk's records have
+ * their verdicts, and dialogue.h decides which turn follows. The first step that was not judged yet
+ * becomes the proposal.
  *
- * exec is the same conversation with a command, which finds the state in a directory.
+ * exec has the same conversation with a command, which finds the state in a directory.
  */
 struct proposer {
 	struct kl_driver driver;
 	struct kl_rewrite *rw;
 	struct kl_brief_of of;
-	bool nothing;    /* the end is that nothing is left */
-	size_t split_at; /* turn whose step is to be split; SIZE_MAX: none */
+	bool nothing;    /* the dialogue ended because nothing is left */
+	size_t split_at; /* turn whose step must be split; SIZE_MAX: none */
 };
 
 static void proposer_release(struct proposer *proposer)
@@ -58,7 +58,7 @@ static int proposer_open(struct proposer *proposer, struct kl_rewrite *rw, const
 
 /* --- one reply -------------------------------------------------------------------- */
 
-/* names that have to be those of something */
+/* Refuse a step at a place that is closed after too many refusals. */
 static int check_place(const struct proposer *proposer, const struct kl_envelope *envelope)
 {
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(envelope->locus);
@@ -69,7 +69,7 @@ static int check_place(const struct proposer *proposer, const struct kl_envelope
 	return 0;
 }
 
-/* KL_EINVALID, KL_ENO: of this reply nothing comes; the message is for its author */
+/* KL_EINVALID, KL_ENO: the reply is unusable; the message is for its author */
 static int take_step(struct kl_proposal **out, struct proposer *proposer,
 		     const struct kl_envelope *envelope)
 {
@@ -116,8 +116,8 @@ static int read_reply(struct kl_proposal **out, struct proposer *proposer, const
 	return 0;
 }
 
-/* the step of this turn was judged: its class leads on */
-static void was_refused(struct proposer *proposer, const json_t *rec)
+/* The step of this turn was refused: its class decides which turn follows. */
+static void refuse_step(struct proposer *proposer, const json_t *rec)
 {
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", ""));
 
@@ -125,7 +125,7 @@ static void was_refused(struct proposer *proposer, const json_t *rec)
 	kl_dialogue_refused(&proposer->driver.dialogue, kl_json_str_or(rec, "class", ""), place);
 }
 
-/* one turn: a proposal, or the dialogue is a turn further on */
+/* Run one turn: it results in a proposal, or the dialogue advances to the next turn. */
 static int one_turn(struct kl_proposal **out, struct proposer *proposer)
 {
 	struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
@@ -141,7 +141,7 @@ static int one_turn(struct kl_proposal **out, struct proposer *proposer)
 	if (!rec && number != proposer->split_at)
 		return read_reply(out, proposer, reply);
 	if (rec) {
-		was_refused(proposer, rec);
+		refuse_step(proposer, rec);
 	} else {
 		proposer->of.foreign = proposer->rw->foreign ? proposer->rw->foreign : "";
 		kl_dialogue_split(&proposer->driver.dialogue);
@@ -170,7 +170,7 @@ static int propose_step(struct kl_proposal **out, struct kl_rewrite *rw, const c
 	KL_AUTO(proposer_release) struct proposer proposer = { 0 };
 	int err;
 
-	/* the second round has nothing that the first had not */
+	/* the second round would repeat the first */
 	if (!rw->session || rw->again)
 		return 0;
 	err = proposer_open(&proposer, rw, rewriter);
@@ -191,9 +191,8 @@ int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 }
 
 /*
- * Its author splits a compound step, being asked once. The mechanical parts of a model's edit (one
- * of the functions changed, the others not) would rarely compile, and each would count as a
- * refusal.
+ * The author of a compound step is asked once to split it. Mechanical parts of a model's edit (one
+ * of several changed functions) would rarely compile, and each would count as a refusal.
  */
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole)
 {

@@ -6,21 +6,20 @@
 #include "jail/jail.h"
 
 /*
- * cocci - semantic patches, run by Coccinelle's spatch in the compile jail.
+ * cocci - runs semantic patches by Coccinelle's spatch in the compile jail.
  *
- * A semantic patch can carry programs (script, initialize, finalize rules,
- * script constraints) and can pull in others (#include, using, #spatch
- * options): one that does is refused unread. The search for these is
- * deliberately coarse and also sees comments.
+ * A semantic patch can contain programs (script, initialize and finalize rules, script constraints)
+ * and can include other files (#include, using, #spatch options). Such a patch is rejected without
+ * running it. The search for these is deliberately coarse and does not ignore comments.
  */
 
-/** KL_EINVALID "<name>:<line>: ..." if the patch may not run. */
+/** Check a semantic patch. KL_EINVALID "<name>:<line>: ...": it contains a forbidden construct. */
 int kl_cocci_audit(const char *name, const char *text, size_t len);
 
 /**
- * Apply `patch` to one C source. `out` is untouched and `*changed` false when it
- * does not match, or when spatch cannot parse the source. KL_EINVALID: the patch itself
- * is malformed (spatch's words are quoted); KL_ECANNOT: no spatch here; KL_ETIMEOUT.
+ * Apply `patch` to one C source. If it does not match, or if spatch cannot parse the source, `out`
+ * is unchanged and *changed is false. KL_EINVALID: the patch is malformed or forbidden (the message
+ * quotes spatch); KL_ECANNOT: spatch is not installed; KL_ETIMEOUT.
  */
 int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail, const char *name,
 		 const char *patch, size_t patch_len, const char *source, size_t len);

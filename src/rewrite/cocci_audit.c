@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cocci_audit - refuses semantic patches that run scripts or read other files */
+/* cocci_audit - rejects semantic patches that run scripts or read other files */
 #include "rewrite/cocci.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ static bool is_word(int ch)
 	return isalnum(ch) || ch == '_';
 }
 
-/* blanks and comments between the word and its colon do not hide it */
+/* Skip white space and comments, which may stand between a keyword and its colon. */
 static const char *skip_space(const char *text, const char *end)
 {
 	for (;;) {
@@ -44,27 +44,27 @@ static int refuse_rule(const char *name, const char *text, const char *at, const
 {
 	int line = 1;
 
-	for (const char *string = text; string < at; string++)
-		line += *string == '\n';
+	for (const char *pos = text; pos < at; pos++)
+		line += *pos == '\n';
 	return kl_error(KL_EINVALID,
 			"%s:%d: a semantic patch may not use '%s'; "
 			"only rules that rewrite are run",
 			name, line, what);
 }
 
-static int audit_line_start(const char *name, const char *text, const char *string, const char *end)
+static int audit_line_start(const char *name, const char *text, const char *pos, const char *end)
 {
-	while (string < end && (*string == ' ' || *string == '\t' || *string == '\r'))
-		string++;
-	if (string < end && *string == '#') {
-		const char *word = skip_space(string + 1, end);
+	while (pos < end && (*pos == ' ' || *pos == '\t' || *pos == '\r'))
+		pos++;
+	if (pos < end && *pos == '#') {
+		const char *word = skip_space(pos + 1, end);
 
-		/* "- #define X 1" and "+ #include <x>" are code, and begin with a sign */
+		/* lines of code such as "- #define X 1" and "+ #include <x>" begin with a sign */
 		if (word_at(word, end, "include") || word_at(word, end, "spatch"))
-			return refuse_rule(name, text, string, "#include or #spatch");
+			return refuse_rule(name, text, pos, "#include or #spatch");
 	}
-	if (word_at(string, end, "using") && string + 5 < end && !is_word((unsigned char)string[5]))
-		return refuse_rule(name, text, string, "using");
+	if (word_at(pos, end, "using") && pos + 5 < end && !is_word((unsigned char)pos[5]))
+		return refuse_rule(name, text, pos, "using");
 	return 0;
 }
 
@@ -75,21 +75,21 @@ int kl_cocci_audit(const char *name, const char *text, size_t len)
 
 	if (memchr(text, '\0', len))
 		return kl_error(KL_EINVALID, "%s: a semantic patch is text", name);
-	for (const char *string = text; string < end; string++) {
+	for (const char *pos = text; pos < end; pos++) {
 		int err;
 
-		if ((string == text || string[-1] == '\n') &&
-		    (err = audit_line_start(name, text, string, end)) < 0)
+		if ((pos == text || pos[-1] == '\n') &&
+		    (err = audit_line_start(name, text, pos, end)) < 0)
 			return err;
 		for (size_t i = 0; i < KL_ARRAY_SIZE(rule); i++) {
-			const char *after = string + strlen(rule[i]);
+			const char *after = pos + strlen(rule[i]);
 
-			if (!word_at(string, end, rule[i]) ||
-			    (string > text && is_word((unsigned char)string[-1])))
+			if (!word_at(pos, end, rule[i]) ||
+			    (pos > text && is_word((unsigned char)pos[-1])))
 				continue;
 			after = skip_space(after, end);
 			if (after >= end || *after == ':')
-				return refuse_rule(name, text, string, rule[i]);
+				return refuse_rule(name, text, pos, rule[i]);
 		}
 	}
 	return 0;

@@ -50,7 +50,7 @@ static bool at_comment(const struct lexer *lexer)
 	       (peek_char(lexer, 1) == '/' || peek_char(lexer, 1) == '*');
 }
 
-/* a directive ends before its newline; comments and continuations belong to it */
+/* A directive ends before its newline; it includes comments and continuation lines. */
 static void take_directive(struct lexer *lexer)
 {
 	while (lexer->pos < lexer->len && lexer->s[lexer->pos] != '\n') {
@@ -137,7 +137,7 @@ static void match_brackets(struct kl_ctokens *tokens)
 	free(open);
 }
 
-/* token of the function's name for a body that opens at `brace`, or -1 */
+/* The token of a function's name if `brace` opens its body, else -1. */
 static long name_of_body(const struct kl_ctokens *tokens, size_t brace)
 {
 	long i = (long)brace - 1;
@@ -154,7 +154,7 @@ static long name_of_body(const struct kl_ctokens *tokens, size_t brace)
 	return -1;
 }
 
-/* extern "C" { and namespace x { hold functions, and are none */
+/* True if the brace opens extern "C" or a namespace: it contains functions, but is no body. */
 static bool opens_scope(const struct kl_ctokens *tokens, size_t brace)
 {
 	if (brace && kl_ctoken_is(tokens, brace - 1, "namespace"))
@@ -261,10 +261,10 @@ char *kl_ctoken_function(const struct kl_ctokens *tokens, size_t i)
 
 char *kl_ctoken_function_at(const struct kl_ctokens *tokens, int line)
 {
-	for (size_t field = 0; field < tokens->nfn; field++)
-		if (tokens->t[tokens->fn[field].first].line <= line &&
-		    line <= tokens->t[tokens->fn[field].last].line)
-			return function_name(tokens, (int)field);
+	for (size_t func = 0; func < tokens->nfn; func++)
+		if (tokens->t[tokens->fn[func].first].line <= line &&
+		    line <= tokens->t[tokens->fn[func].last].line)
+			return function_name(tokens, (int)func);
 	return kl_strdup("");
 }
 
@@ -293,30 +293,29 @@ void kl_cedits_tokens(struct kl_cedits *cedits, const struct kl_ctokens *tokens,
 		cedits->nsite = site + 1;
 }
 
-/* a removal that leaves its lines blank takes them along, with their newline */
+/* Widen a removal to whole lines, including the newline, if it would leave them blank. */
 static void widen_to_line(size_t *from, size_t *to, const char *text, size_t len)
 {
-	size_t first = *from, second = *to;
+	size_t start = *from, end = *to;
 
-	while (first > 0 && (text[first - 1] == ' ' || text[first - 1] == '\t'))
-		first--;
-	while (second < len && (text[second] == ' ' || text[second] == '\t'))
-		second++;
-	if ((first == 0 || text[first - 1] == '\n') && (second == len || text[second] == '\n')) {
-		*from = first;
-		*to = second < len ? second + 1 : second;
-	} else if (second > *to &&
-		   (first == 0 || first < *from || strchr("\n(*", text[first - 1]))) {
-		*to = second; /* inside a line: not two blanks in a row */
+	while (start > 0 && (text[start - 1] == ' ' || text[start - 1] == '\t'))
+		start--;
+	while (end < len && (text[end] == ' ' || text[end] == '\t'))
+		end++;
+	if ((start == 0 || text[start - 1] == '\n') && (end == len || text[end] == '\n')) {
+		*from = start;
+		*to = end < len ? end + 1 : end;
+	} else if (end > *to && (start == 0 || start < *from || strchr("\n(*", text[start - 1]))) {
+		*to = end; /* inside a line: avoid two blanks in a row */
 	}
 }
 
 static int by_offset(const void *pa, const void *pb)
 {
-	const struct kl_cedit *left = *(const struct kl_cedit *const *)pa;
-	const struct kl_cedit *right = *(const struct kl_cedit *const *)pb;
+	const struct kl_cedit *a = *(const struct kl_cedit *const *)pa;
+	const struct kl_cedit *b = *(const struct kl_cedit *const *)pb;
 
-	return left->off < right->off ? -1 : left->off > right->off;
+	return a->off < b->off ? -1 : a->off > b->off;
 }
 
 void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *tokens,

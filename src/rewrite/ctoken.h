@@ -8,16 +8,16 @@
 #include "base/buf.h"
 
 /*
- * ctoken - C source as tokens, enough to edit it without understanding it.
- * White space and comments lie between tokens; a preprocessor directive
- * is one token, continuation lines included. Any bytes lex without error:
- * what is no C becomes one-byte punctuation.
+ * ctoken - splits C source into tokens, so that it can be edited without parsing it.
+ *
+ * White space and comments are skipped. A preprocessor directive is one token, with its
+ * continuation lines. Lexing never fails: bytes that are not C become one-byte punctuation.
  */
 enum kl_ctok_kind {
 	KL_CT_IDENT,
 	KL_CT_NUMBER,
 	KL_CT_STRING, /* or a character constant */
-	KL_CT_PUNCT,  /* one byte each, also of "<<=" */
+	KL_CT_PUNCT,  /* one byte each: "<<=" is three tokens */
 	KL_CT_DIRECTIVE,
 };
 
@@ -25,13 +25,13 @@ struct kl_ctok {
 	enum kl_ctok_kind kind;
 	size_t off, len;
 	int line;  /* from 1 */
-	int fn;    /* index into fn[], -1 outside of functions */
-	int match; /* ( [ {: index of the closing token, and back; else -1 */
+	int fn;    /* index into kl_ctokens.fn, -1 outside of functions */
+	int match; /* of a bracket: index of the matching bracket; else -1 */
 };
 
 struct kl_cfn {
 	size_t name_off, name_len;
-	size_t first, last; /* tokens: of its name ... its closing brace */
+	size_t first, last; /* tokens: from the start of its declaration to its closing brace */
 };
 
 struct kl_ctokens {
@@ -43,19 +43,20 @@ struct kl_ctokens {
 	size_t nfn, fn_alloc;
 };
 
+/** Split `text`, which is borrowed, into tokens. The caller releases `out`. */
 void kl_ctoken_lex(struct kl_ctokens *out, const char *text, size_t len);
 void kl_ctokens_release(struct kl_ctokens *tokens);
 
-/** Is token `i` exactly `text`? False beyond the end. */
+/** True if token `i` is exactly `text`; false beyond the end. */
 bool kl_ctoken_is(const struct kl_ctokens *tokens, size_t i, const char *text);
-/** Name of the function that token `i` lies in, owned by the caller; "" outside. */
+/** Name of the function that contains token `i`, or "". Caller frees. */
 char *kl_ctoken_function(const struct kl_ctokens *tokens, size_t i);
-/** The same for a line; "" outside. */
+/** Name of the function that contains a line, or "". Caller frees. */
 char *kl_ctoken_function_at(const struct kl_ctokens *tokens, int line);
 
 /*
- * edits - replacements of byte ranges. Edits of one site belong together and have
- * the same number; sites may be applied alone or all at once.
+ * A replacement of a byte range. Edits of one site have the same number and are applied together;
+ * sites can be applied separately.
  */
 struct kl_cedit {
 	size_t off, len;
@@ -76,8 +77,8 @@ void kl_cedits_release(struct kl_cedits *cedits);
 void kl_cedits_tokens(struct kl_cedits *cedits, const struct kl_ctokens *tokens, size_t first,
 		      size_t last, const char *with, int site);
 /**
- * Apply the edits for which `take` answers true (NULL: all). Overlapping
- * edits: the first wins. A line that is left blank by a removal goes too.
+ * Append the text with the edits for which `take` returns true (NULL: all) applied. Of overlapping
+ * edits the first is applied. A line that a removal leaves blank is removed as well.
  */
 void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *tokens,
 		     const struct kl_cedits *cedits,

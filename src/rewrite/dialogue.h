@@ -7,20 +7,22 @@
 #include "base/map.h"
 
 /*
- * dialogue - which turn follows which in a conversation about a kernel. Pure: given the same
- * turns in the same order it decides the same.
+ * dialogue - decides which turn follows which in a conversation about a kernel.
  *
- *	asked for		result				followed by
+ * The decision depends only on the results of the turns so far.
+ *
+ *	turn asks for		result				next turn
  *	a step			refused, class repairable	a repair, at most 3
- *				refused otherwise, or the 3rd	another idea; at a place that had 4
- *								refusals: somewhere else
- *				a reply that cannot be used	the same again; the 3rd in a row ends it
+ *				refused otherwise, or the 3rd	another idea; after 4 refusals
+ *								at one place: a step elsewhere
+ *				unusable reply			the same again; the 3rd in a
+ *								row ends it
  *				nothing left			the end
- *	to split a step		anything but a part		another idea
+ *	a part of a step	anything except a part		another idea
  */
 #define KL_DIALOGUE_REPAIRS 3
-#define KL_DIALOGUE_PLACE 4    /* refusals at one place */
-#define KL_DIALOGUE_UNUSABLE 3 /* replies in a row */
+#define KL_DIALOGUE_PLACE 4    /* refusals that close a place */
+#define KL_DIALOGUE_UNUSABLE 3 /* unusable replies in a row that end it */
 #define KL_DIALOGUE_TURNS 96
 
 enum kl_dialogue_kind {
@@ -34,13 +36,13 @@ enum kl_dialogue_kind {
 };
 
 struct kl_dialogue {
-	enum kl_dialogue_kind kind; /* of the present turn */
-	int repair;                 /* its number, from 1; 0: the first try of an idea */
-	int unusable;               /* replies in a row */
-	size_t turn;                /* from 0 */
+	enum kl_dialogue_kind kind; /* of the current turn */
+	int repair;                 /* number of the repair, from 1; 0: first try of an idea */
+	int unusable;               /* unusable replies in a row */
+	size_t turn;                /* number of the current turn, from 0 */
 	size_t most_turns;
 	int most_unusable;
-	struct kl_map place; /* place -> int *, refusals there */
+	struct kl_map place; /* place -> int *, number of refusals there */
 };
 
 #define KL_DIALOGUE_INIT                                                                           \
@@ -52,19 +54,20 @@ struct kl_dialogue {
 
 void kl_dialogue_release(struct kl_dialogue *dialogue);
 
-/* Result of the present turn; each sets the kind of the next one. */
+/* Report the result of the current turn and advance to the next. */
 void kl_dialogue_next(struct kl_dialogue *dialogue, enum kl_dialogue_kind kind);
 void kl_dialogue_unusable(struct kl_dialogue *dialogue);
 void kl_dialogue_refused(struct kl_dialogue *dialogue, const char *class_, const char *place);
 void kl_dialogue_end(struct kl_dialogue *dialogue);
-/** The next turn asks how the step of this one may be split. */
+/** Advance to a turn that asks to split the step of the current one. */
 void kl_dialogue_split(struct kl_dialogue *dialogue);
 
-/** Did this place have its refusals? */
+/** True if a place had KL_DIALOGUE_PLACE refusals. */
 bool kl_dialogue_closed(const struct kl_dialogue *dialogue, const char *place);
 
+/** The name of a kind in the first line of a turn. */
 const char *kl_dialogue_name(enum kl_dialogue_kind kind);
-/** False: no kind has that name. */
+/** Find a kind by its name; false: there is none. */
 bool kl_dialogue_kind(enum kl_dialogue_kind *out, const char *name, size_t len);
 
 #endif

@@ -36,7 +36,8 @@ int kl_driver_skip(struct kl_driver *driver, size_t turn)
 	size_t stored = driver->conversation.n;
 
 	if (turn > stored)
-		return kl_error(KL_EINVALID, "the conversation %s of '%s' has %zu turns, not %zu",
+		return kl_error(KL_EINVALID,
+				"conversation %s of '%s' has %zu turns, expected at least %zu",
 				driver->phase, driver->name, stored, turn);
 	driver->dialogue.turn = turn;
 	if (turn >= driver->dialogue.most_turns)
@@ -55,9 +56,7 @@ static const char *find_prompt(const struct kl_driver *driver)
 	return "again";
 }
 
-/*
- * what every turn may show: the kernel, feedback on the edit before, why a reply could not be used
- */
+/* Set the common values: the kernel, feedback on the last edit, why a reply was unusable. */
 static void set_values(struct kl_map *values, const struct kl_driver *driver,
 		       const struct kl_driver_turn *turn)
 {
@@ -84,8 +83,8 @@ int kl_driver_write(struct kl_buf *out, const struct kl_driver *driver, struct k
 
 	if (!prompt)
 		return kl_error(KL_EINVALID,
-				"turn %zu of the stored conversation asks for "
-				"something else",
+				"turn %zu of the stored conversation is of an "
+				"unexpected kind",
 				dialogue->turn + 1);
 	set_values(&turn->values, driver, turn);
 	kl_brief_head(&text, driver->phase, dialogue->turn, turn->state, dialogue->kind);
@@ -95,7 +94,7 @@ int kl_driver_write(struct kl_buf *out, const struct kl_driver *driver, struct k
 	return 0;
 }
 
-/* a command finds the kernel in a directory of its own, without a repository */
+/* The command finds the kernel in a temporary directory without a repository. */
 static int ask_command(const char **reply, struct kl_driver *driver, struct kl_request *request,
 		       const struct kl_surface *state)
 {

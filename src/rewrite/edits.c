@@ -10,7 +10,7 @@
 
 #define MAX_SOURCE ((size_t)4 << 20)
 
-/* --- whose files these are -------------------------------------------------- */
+/* --- editable files --------------------------------------------------------- */
 
 static bool is_oracle(const struct kl_surface *surface, const char *path)
 {
@@ -67,13 +67,13 @@ int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, 
 
 struct target {
 	const struct kl_file *was;
-	struct kl_buf text;  /* as the edits so far left it */
-	bool touched, whole; /* whole: by a <file> */
+	struct kl_buf text;  /* after the edits so far */
+	bool touched, whole; /* whole: replaced by a <file> */
 };
 
 struct run {
 	const struct kl_surface *s;
-	struct target *t; /* one a source */
+	struct target *t; /* one for each source */
 };
 
 static int refuse_edit(const struct kl_envelope_edit *edit, const char *fmt, ...)
@@ -97,7 +97,7 @@ static int refuse_edit(const struct kl_envelope_edit *edit, const char *fmt, ...
 			edit->line, buf.ptr);
 }
 
-/* the lines of a reply end as those of the file do */
+/* Convert the line ends of a reply to those of the file. */
 static char *with_ends(const char *text, const struct kl_buf *like)
 {
 	const char *nl = memchr(like->ptr, '\n', like->len);
@@ -168,14 +168,14 @@ static const struct kl_cfn *find_function(size_t *found, const struct kl_ctokens
 	return cfn;
 }
 
-/* does the text define the function? */
+/* Check that the text defines the function exactly once. */
 static int check_function(const struct kl_envelope_edit *edit, const char *text)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
 	size_t found;
 
 	if (!*text)
-		return 0; /* it goes */
+		return 0; /* the function is removed */
 	kl_ctoken_lex(&tokens, text, strlen(text));
 	find_function(&found, &tokens, edit->name);
 	if (found == 1)
@@ -212,14 +212,14 @@ static int put_function(struct target *target, const struct kl_envelope_edit *ed
 }
 
 /*
- * How often `what` stands there as whole lines: 0, 1 or 2. A newline in front of both tells
- * where lines begin, and the last one of a file may lack its own.
+ * Count the occurrences of `what` as whole lines: 0, 1, or 2 for more. Both texts get a leading
+ * newline so that only line starts match; the last line of a file can lack its newline.
  */
 static size_t find_lines(size_t *off, size_t *len, const struct kl_buf *in, const char *what)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf hay = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *needle = kl_asprintf("\n%s", what);
-	size_t n = strlen(needle), left;
+	size_t n = strlen(needle), rest;
 	const char *at;
 
 	kl_buf_addch(&hay, '\n');
@@ -230,8 +230,8 @@ static size_t find_lines(size_t *off, size_t *len, const struct kl_buf *in, cons
 	if (!at)
 		return 0;
 	*off = (size_t)(at - hay.ptr);
-	left = in->len - *off;
-	*len = n - 1 < left ? n - 1 : left;
+	rest = in->len - *off;
+	*len = n - 1 < rest ? n - 1 : rest;
 	return memmem(at + 1, hay.len - *off - 1, needle, n) ? 2 : 1;
 }
 

@@ -6,20 +6,21 @@
 #include "rewrite/envelope.h"
 
 /*
- * edits - applies the edits of a reply to a surface, exactly as written or not at all. Only its
- * sources can be named: not the contract, not the oracle, nothing outside. Those of one file apply
- * in the order of the reply, each to what the ones before it left; a search must be found exactly
- * once, as whole lines.
+ * edits - applies the edits of a reply to a surface, exactly as written or not at all.
+ *
+ * Only sources of the surface can be edited, not the contract, the oracle or other files. Edits of
+ * one file are applied in the order of the reply, each to the result of the previous ones. The text
+ * of a search must occur exactly once, as whole lines.
  */
 
 /**
- * The files that become different: `*edit` is the caller's (kl_edits_free). KL_EINVALID: a sentence
- * for who wrote the reply, as of an edit that changes nothing.
+ * Compute the changed files; the caller frees *edit by kl_edits_free(). KL_EINVALID: an edit cannot
+ * be applied or changes nothing; the message is written for the author of the reply.
  */
 int kl_edits_apply(struct kl_file **edit, size_t *n, const struct kl_surface *surface,
 		   const struct kl_envelope *reply);
 
-/** Is `path` a source of `surface`? KL_EINVALID says why not. */
+/** Find the source at `path`. KL_EINVALID: there is none; the message says why. */
 int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, const char *path);
 
 #endif

@@ -116,7 +116,7 @@ static int check_words(struct kl_envelope *envelope, const char *traits, const s
 struct parser {
 	struct kl_scan s;
 	struct kl_envelope *out;
-	int step, nothing; /* lines of the reply, 0: not seen */
+	int step, nothing; /* line of the tag in the reply, 0: not seen */
 };
 
 static struct kl_envelope_edit *add_edit(struct parser *parser, enum kl_edit_kind kind)
@@ -170,7 +170,7 @@ static int take_function(struct parser *parser, const struct kl_scan_tag *tag)
 	return err < 0 ? err : kl_scan_body(&edit->text, &parser->s, "function");
 }
 
-/* the next line that says something has to be this tag */
+/* The next line that is not blank must be this tag. */
 static int expect_tag(struct parser *parser, const char *name, bool closing)
 {
 	struct kl_scan_line line;
@@ -212,7 +212,7 @@ static int take_nothing(struct parser *parser, const struct kl_scan_tag *tag)
 	return kl_scan_phrase(&parser->out->why, &parser->s, tag);
 }
 
-/* whoever collected the reply could not take what it led to */
+/* <refused> is added by kl_layout_collect() for files that it cannot take. */
 static int take_refused(struct parser *parser, const struct kl_scan_tag *tag)
 {
 	KL_AUTO(kl_freep) char *why = NULL;

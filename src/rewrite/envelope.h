@@ -6,17 +6,18 @@
 #include "text/json.h"
 
 /*
- * envelope - a model's reply, strictly parsed (docs/formats.md, "Replies"): one step with its
- * edits, or that nothing is left. Tags stand alone on their lines; what lies outside of them is
- * talk, and ignored.
+ * envelope - strictly parses a model's reply: one step with its edits, or that nothing is left.
+ *
+ * docs/formats.md ("Replies") describes the form. Tags stand alone on their lines; text outside of
+ * them is ignored.
  *
  *	err = kl_envelope_parse(&reply, text, len);
  *	if (err == KL_EINVALID)
- *		say kl_error_last() to the model and ask again
+ *		send kl_error_last() to the model and ask again
  *	err = kl_edits_apply(&file, &n, surface, &reply);	edits.h
  *	kl_envelope_release(&reply);
  *
- * Nothing of a reply is believed here: names are only checked for their form.
+ * Names are checked only for their form here, not for their existence.
  */
 #define KL_ENVELOPE_MAX ((size_t)2 << 20)
 #define KL_ENVELOPE_EDITS 64
@@ -25,48 +26,51 @@
 enum kl_envelope_kind { KL_ENVELOPE_STEP, KL_ENVELOPE_NOTHING };
 enum kl_edit_kind {
 	KL_EDIT_FILE,     /* `text` is the whole file */
-	KL_EDIT_FUNCTION, /* `text` is the whole function `name`; "": it goes */
+	KL_EDIT_FUNCTION, /* `text` is the whole function `name`; "" removes it */
 	KL_EDIT_SEARCH,   /* the lines `search` become the lines `text` */
 };
 
 struct kl_envelope_edit {
 	enum kl_edit_kind kind;
-	int line;     /* of the reply, where its tag stands; of a document -1, -2, ... */
-	char *path;   /* as it was said */
-	char *name;   /* of a function, else NULL */
-	char *search; /* else NULL */
+	int line;     /* line of its tag in the reply; in a JSON document -1, -2, ... */
+	char *path;   /* as written */
+	char *name;   /* KL_EDIT_FUNCTION, else NULL */
+	char *search; /* KL_EDIT_SEARCH, else NULL */
 	char *text;   /* whole lines */
 };
 
 struct kl_envelope {
 	enum kl_envelope_kind kind;
 	char *action;                  /* slug */
-	char *mechanism;               /* slug, or "": none was named */
+	char *mechanism;               /* slug, or "" if none was named */
 	char *locus;                   /* "path", "path:symbol", "path:symbol:lines" */
-	char *why;                     /* one line; of KL_ENVELOPE_NOTHING, too */
-	char *card;                    /* that the step is by; NULL: none was named */
+	char *why;                     /* one line; also with KL_ENVELOPE_NOTHING */
+	char *card;                    /* id of the card that the step applies, or NULL */
 	json_t *traits;                /* {"tiled":"no"} */
 	struct kl_envelope_edit *edit; /* in the order of the reply */
 	size_t n, alloc;
 };
 
-/** KL_EINVALID: a sentence for who wrote it. `out` is released on failure. */
+/**
+ * Parse a reply; the caller releases `out`, on failure it is released already. KL_EINVALID: the
+ * message is written for the author of the reply.
+ */
 int kl_envelope_parse(struct kl_envelope *out, const char *text, size_t len);
-/** A step as a JSON document (docs/formats.md, "Replies"), read as strictly. */
+/** Parse a step as a JSON document (docs/formats.md, "Replies"), just as strictly. */
 int kl_envelope_json(struct kl_envelope *out, const char *text, size_t len);
 void kl_envelope_release(struct kl_envelope *envelope);
 
 /**
- * The other kind of reply, of a reader of traits:
- * {"tiled":{"value":"yes","path":"a.c","lines":[3,9]}}, without path and lines where the value is
- * "unknown". KL_EINVALID likewise.
+ * Parse the reply of a trait audit into {"tiled":{"value":"yes","path":"a.c","lines":[3,9]}}, owned
+ * by the caller; path and lines are absent if the value is "unknown". KL_EINVALID: as above.
  */
 int kl_envelope_traits(json_t **out, const char *text, size_t len);
 
-/** "topk.c:scan:12-30" without its lines; caller frees. */
+/** The place of a locus: "topk.c:scan:12-30" without its lines. Caller frees. */
 char *kl_envelope_place(const char *locus);
+/** True if the text has the form of a locus. */
 bool kl_envelope_locus_ok(const char *text);
-/** Lower-case words joined by '-', at most 40 bytes. */
+/** True for lower-case words joined by '-', at most 40 bytes. */
 bool kl_envelope_slug(const char *text);
 
 #endif

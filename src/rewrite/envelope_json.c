@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* envelope_json - a step that a model or agent proposes, as a JSON document */
+/* envelope_json - parses a step that is a JSON document */
 #include <string.h>
 
 #include "base/error.h"
 #include "rewrite/envelope.h"
 
-/*
- * The same step as a JSON document, for callers that have its parts already. Each edit has a number
- * from 1, which stands in `line` as a negative one.
- */
+/* Edits are numbered from 1; `line` has the negated number, for messages. */
 static const char *const step_keys[] = { "action", "mechanism", "locus", "why",
 					 "traits", "edits",     NULL };
 static const char *const edit_keys[] = { "path", "text", "function", "search", NULL };
@@ -32,7 +29,7 @@ static int check_keys(const json_t *item, const char *const *known, const char *
 	return 0;
 }
 
-/* NULL where it may be missing and is */
+/* Copy a string member. An absent one stays NULL, or is an error if `must`. */
 static int take_string(char **out, const json_t *item, const char *key, bool must,
 		       const char *where)
 {
@@ -124,7 +121,7 @@ static int take_edits(struct kl_envelope *envelope, const json_t *list)
 	return 0;
 }
 
-static int take_member(struct kl_envelope *envelope, const json_t *value)
+static int take_step(struct kl_envelope *envelope, const json_t *value)
 {
 	int err;
 
@@ -168,7 +165,7 @@ int kl_envelope_json(struct kl_envelope *out, const char *text, size_t len)
 	if (len > 2 * KL_ENVELOPE_MAX)
 		return kl_error(KL_EINVALID, "the step has %zu bytes, more than %zu", len,
 				2 * KL_ENVELOPE_MAX);
-	if ((err = kl_json_parse(&value, text, len)) < 0 || (err = take_member(out, value)) < 0)
+	if ((err = kl_json_parse(&value, text, len)) < 0 || (err = take_step(out, value)) < 0)
 		kl_envelope_release(out);
 	return err;
 }

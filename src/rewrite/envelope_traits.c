@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* envelope_traits - the reply of a model that was asked to check claims about traits */
+/* envelope_traits - parses the reply of a trait audit */
 #include "rewrite/envelope.h"
 
 #include <limits.h>
@@ -8,9 +8,7 @@
 #include "base/error.h"
 #include "rewrite/scan.h"
 
-/*
- * envelope_traits - what a second reader says of traits: one <trait> block each.
- */
+/* The contents of one <trait> block. */
 struct reading {
 	char *name, *value, *path, *lines, *why;
 };
@@ -24,25 +22,25 @@ static void reading_release(struct reading *reading)
 	free(reading->why);
 }
 
-/* "12" or "12-30", in order */
+/* Parse "12" or "12-30"; the first line must not be after the last. */
 static bool parse_lines(int *first, int *last, const char *text)
 {
 	char *end;
-	long left = strtol(text, &end, 10), right = left;
+	long from_line = strtol(text, &end, 10), to_line = from_line;
 
 	if (end == text || text[0] < '0' || text[0] > '9')
 		return false;
 	if (*end == '-') {
 		const char *from = end + 1;
 
-		right = strtol(from, &end, 10);
+		to_line = strtol(from, &end, 10);
 		if (end == from || from[0] < '0' || from[0] > '9')
 			return false;
 	}
-	if (*end || left < 1 || right < left || right > INT_MAX)
+	if (*end || from_line < 1 || to_line < from_line || to_line > INT_MAX)
 		return false;
-	*first = (int)left;
-	*last = (int)right;
+	*first = (int)from_line;
+	*last = (int)to_line;
 	return true;
 }
 

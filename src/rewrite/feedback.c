@@ -38,7 +38,7 @@ static const struct feedback_class classes[] = {
 };
 /* clang-format on */
 
-/* of an edit forward, in place of those above */
+/* for forward edits; these replace the classes above */
 /* clang-format off */
 static const struct feedback_class forward[] = {
 	{ "no-change", true, "The machine code is the same as before: nothing was put in." },
@@ -85,7 +85,8 @@ bool kl_feedback_repairs(const char *class_)
 }
 
 /*
- * text of a candidate's making: clean, cut in its middle, and no longer able to lengthen the fence
+ * Append untrusted text: cleaned, cut in the middle if it is too long, with backticks replaced so
+ * that it cannot lengthen the fence.
  */
 static void add_text(struct kl_buf *out, const char *text, size_t max)
 {
@@ -110,20 +111,21 @@ static void add_text(struct kl_buf *out, const char *text, size_t max)
 static void add_index(struct kl_buf *out, const json_t *index)
 {
 	size_t i;
-	json_t *value;
+	json_t *coordinate;
 
 	kl_buf_addch(out, '[');
-	json_array_foreach(index, i, value) {
-		if (i >= 8 || !json_is_integer(value))
+	json_array_foreach(index, i, coordinate) {
+		if (i >= 8 || !json_is_integer(coordinate))
 			break;
-		kl_buf_addf(out, "%s%lld", i ? ", " : "", (long long)json_integer_value(value));
+		kl_buf_addf(out, "%s%lld", i ? ", " : "",
+			    (long long)json_integer_value(coordinate));
 	}
 	kl_buf_addch(out, ']');
 }
 
-static void add_word(struct kl_buf *out, const char *label, const json_t *value, const char *key)
+static void add_word(struct kl_buf *out, const char *label, const json_t *failure, const char *key)
 {
-	const char *text = kl_json_str_or(value, key, "");
+	const char *text = kl_json_str_or(failure, key, "");
 
 	if (!*text)
 		return;
@@ -156,17 +158,17 @@ static const struct kl_strvec *features_of(const struct kl_event *event)
 	return event && event->compiled ? &event->facts.features : NULL;
 }
 
-/* "label: a b c", of what is in `left` and not in `right` */
-static void add_minus(struct kl_buf *out, const char *label, const struct kl_strvec *left,
-		      const struct kl_strvec *right)
+/* Append "label: a b c": the entries of `set` that `without` lacks. */
+static void add_minus(struct kl_buf *out, const char *label, const struct kl_strvec *set,
+		      const struct kl_strvec *without)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
-	if (!left || !right)
+	if (!set || !without)
 		return;
-	for (size_t i = 0; i < left->n; i++)
-		if (!kl_strvec_has(right, left->v[i]) && list.len < MAX_FACTS)
-			kl_buf_addf(&list, " %s", left->v[i]);
+	for (size_t i = 0; i < set->n; i++)
+		if (!kl_strvec_has(without, set->v[i]) && list.len < MAX_FACTS)
+			kl_buf_addf(&list, " %s", set->v[i]);
 	if (!list.len)
 		return;
 	kl_buf_addf(out, "%s:", label);

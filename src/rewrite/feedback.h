@@ -5,34 +5,36 @@
 #include "event/event.h"
 
 /*
- * feedback - what the gate saw of a refused candidate, for whoever is to repair it: class,
- * message (a compiler's, too), the first wrong element with what was there and what was
- * wanted, facts that went and came, time. One fenced block of at most KL_FEEDBACK_MAX bytes: what
- * a candidate made the gate say is data like the rest.
+ * feedback - describes to a model what the gate found in a refused candidate.
+ *
+ * The description has the class, the message (such as a compiler's), the first wrong element with
+ * its actual and expected value, facts that were lost and gained, and the time. It is one fenced
+ * block of at most KL_FEEDBACK_MAX bytes, because a candidate can influence these texts.
  */
 #define KL_FEEDBACK_MAX 6144
 
 struct kl_feedback {
-	const char *class_;           /* of the rejection; NULL: nothing was refused */
+	const char *class_;           /* class of the rejection; NULL: nothing was refused */
 	const struct kl_event *event; /* NULL: it was not judged */
-	/** Of the state it was made from: features (NULL: not known) and time (0: none). */
+	/** Features (NULL: unknown) and time (0: unknown) of the state it was made from. */
 	const struct kl_strvec *before;
 	int64_t ns;
-	const struct kl_event *goal; /* of a re-derivation: the event of K_i; else NULL */
-	bool forward;                /* the edit was to put something in, not to take it out */
-	const char *missing;         /* what it was to put in and did not; or NULL */
+	const struct kl_event *goal; /* re-derivation: the event of K_i; else NULL */
+	bool forward;                /* the edit was meant to add something, not to remove it */
+	const char *missing;         /* what it failed to add, or NULL */
 };
 
+/** Append the fenced block. */
 void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *feedback);
 
-/** What its class means for who is to repair it: a sentence or two; nothing for an unknown one. */
+/** Append a sentence or two on what the class means for a repair; nothing if it is unknown. */
 void kl_feedback_explain(struct kl_buf *out, const struct kl_feedback *feedback);
 /**
- * The class as it stands in a request's key: whether all or a part is wrong depends on inputs
- * drawn.
+ * The class for a request's key. All "wrong-*" classes become "wrong", since which of them it is
+ * depends on random inputs.
  */
 const char *kl_feedback_key(const char *class_);
-/** Is it worth a repair, or is the idea to be left? */
+/** True if a candidate of this class is worth a repair. */
 bool kl_feedback_repairs(const char *class_);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history - rewriter history: earlier states of the kernel, and its commits reverted */
+/* history - rewriter history: proposes earlier states of the kernel and reverts of its commits */
 #include <string.h>
 
 #include "base/error.h"
 #include "rewrite/rewriter.h"
 
 /*
- * history - the surface as it was before a real commit is a simplification
- * that someone once believed in. First whole states, newest first, each older than
- * the last one that was accepted; then single commits undone on the
- * state at hand.
+ * The surface before a commit is likely a simplification. First whole states are proposed, newest
+ * first, each older than the last accepted one; then reverts of single commits on the current
+ * state.
  *
- * Undoing a backward step of an earlier walk would be an optimization, so
- * such commits are passed over, and so are the states they led to.
+ * Reverting a backward step of an earlier walk would be an optimization, so such commits and the
+ * states they led to are skipped.
  */
 #define MAX_COMMITS 1000
 
@@ -22,7 +21,7 @@ struct past {
 };
 
 struct kl_history {
-	struct past *p; /* newest first; p[0] gave the expert its surface */
+	struct past *p; /* newest first; p[0] made the expert's surface */
 	size_t n;
 };
 
@@ -74,7 +73,7 @@ static int load_history(struct kl_rewrite *rw)
 	return 0;
 }
 
-/* the oldest commit whose state an accepted step took over: 0 at the start */
+/* Index of the oldest commit whose state was accepted as a step. At the start: the expert's. */
 static size_t history_cursor(const struct kl_rewrite *rw, const struct kl_history *history)
 {
 	size_t at = 0, i;
@@ -114,8 +113,8 @@ static void words_release(struct words *words)
 }
 
 /*
- * What the commits that are undone said of themselves, newest first. One commit
- * with trailers names the step; of several, only their subjects are kept.
+ * Describe a step by the commits that it undoes, newest first. A single commit names the step by
+ * its trailers; of several only the subjects and traits are used.
  */
 static int describe_step(struct words *words, struct kl_rewrite *rw, const struct past *undone,
 			 size_t n)
@@ -189,7 +188,7 @@ static int propose_state(struct kl_proposal **out, struct kl_rewrite *rw,
 	return 0;
 }
 
-/* the sources' part of commit -> its first parent */
+/* Append the reverse diff of a commit (to its first parent), limited to the sources. */
 static int reverse_diff(struct kl_buf *out, struct kl_rewrite *rw, const git_oid *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
@@ -221,7 +220,7 @@ static int propose_revert(struct kl_proposal **out, struct kl_rewrite *rw, const
 		return err;
 	err = kl_repo_apply(&tree, rw->repo, &rw->tree, "", diff.ptr, diff.len);
 	if (err == KL_ENO)
-		return 0; /* later commits stand on it */
+		return 0; /* later commits depend on it */
 	kl_oid_hex(hex, &past->commit);
 	source = kl_asprintf("revert@%s", hex);
 	return err < 0 ? err : offer_state(out, rw, &tree, source, past, 1);

@@ -35,7 +35,7 @@ int kl_layout_write(const char *dir, const struct kl_surface *surface)
 	return put_file(dir, &surface->contract_file);
 }
 
-/* --- and back ------------------------------------------------------------------- */
+/* --- collect -------------------------------------------------------------------- */
 
 static bool has_edits(const struct kl_buf *reply)
 {
@@ -50,7 +50,7 @@ static bool has_edits(const struct kl_buf *reply)
 	return false;
 }
 
-/* neither the file nor a directory on the way to it may be a link */
+/* Neither the file nor a directory of its path may be a symbolic link. */
 static const char *find_trouble(const char *dir, const char *path)
 {
 	KL_AUTO(kl_freep) char *whole = kl_fs_join(dir, path);

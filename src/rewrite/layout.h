@@ -5,17 +5,18 @@
 #include "contract/surface.h"
 
 /*
- * layout - a state as files in a directory, for those who edit it there: a
- * person (stepwise), or a command (exec).
+ * layout - writes a state into a directory for editing, and collects the edited files.
+ *
+ * The editor is a person (stepwise) or a command (exec).
  */
 
-/** Sources, oracle and contract; `dir` is emptied first. */
+/** Write sources, oracle and contract. An existing `dir` is removed first. */
 int kl_layout_write(const char *dir, const struct kl_surface *surface);
 
 /**
- * kl_request.collect of exec: what became of the state's files, added to the command's reply as
- * <file> blocks unless that has edits of its own; what cannot be taken as <refused>. `payload` is
- * the surface. Files that were not there before are passed over.
+ * kl_request.collect for exec: append the changed files to the command's reply as <file> blocks,
+ * unless the reply has edits of its own. Files that cannot be taken are appended as <refused>, new
+ * files are ignored. `payload` is the surface.
  */
 int kl_layout_collect(struct kl_buf *reply, const char *dir, void *payload);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes - rewriter passes: semantic patches and token passes, as passes.yaml lists them */
+/* passes - rewriter passes: proposes the mechanical passes listed in passes.yaml */
 #include <string.h>
 
 #include "base/error.h"
@@ -10,9 +10,9 @@
 #include "text/schema.h"
 
 /*
- * passes - mechanical simplifications, listed in passes.yaml beside their
- * semantic patches. What a pass makes of the whole surface is one proposal;
- * when that has been tried, its parts follow, function by function.
+ * A pass is a token pass or a semantic patch; passes.yaml lists them and lies beside the semantic
+ * patches. A pass on the whole surface is one proposal; when that was tried, its parts follow,
+ * function by function.
  */
 #define PASSES_FILE "passes.yaml"
 #define MAX_PASS_BYTES (256u << 10)
@@ -25,12 +25,12 @@ struct pass {
 	char *name, *file, *action, *mechanism, *text;
 	enum kind kind;
 	enum each each;
-	const struct kl_tokenpass *token; /* or */
-	char *cocci;                      /* text of the semantic patch */
+	const struct kl_tokenpass *token; /* KIND_TOKEN, else NULL */
+	char *cocci;                      /* KIND_COCCI: text of the semantic patch, else NULL */
 	size_t cocci_len;
 	struct kl_strvec languages;
-	struct kl_texts traits; /* trait: yes or no */
-	json_t *claims;         /* the same, for a proposal */
+	struct kl_texts traits; /* trait -> "yes" or "no" */
+	json_t *claims;         /* `traits` as the claims of a proposal */
 };
 
 struct passes {
@@ -50,7 +50,7 @@ static int check_language(const char *file, const struct kl_yaml *node, const ch
 	kl_language_names(name, &kl_languages);
 	for (size_t i = 0; name[i]; i++)
 		kl_buf_addf(&list, "%s%s", !i ? "" : name[i + 1] ? ", " : " or ", name[i]);
-	return kl_yaml_error(file, node, "'%s' of a pass are %s, not '%.40s'", key, list.ptr,
+	return kl_yaml_error(file, node, "'%s' of a pass must be %s, not '%.40s'", key, list.ptr,
 			     node->text);
 }
 
@@ -61,16 +61,18 @@ static int check_pass(const void *obj, const char *file, const struct kl_yaml *a
 	if (pass->kind == KIND_TOKEN)
 		return kl_tokenpass_find(pass->name) ?
 			       0 :
-			       kl_yaml_error(file, at, "there is no token pass '%s'", pass->name);
+			       kl_yaml_error(file, at, "unknown token pass '%s'", pass->name);
 	if (!pass->file)
-		return kl_yaml_error(file, at, "'file' is missing: a pass of kind cocci has one");
-	return kl_fs_path_ok(pass->file) ? 0 :
-					   kl_yaml_error(file, at, "'%s' does not lie beside %s",
-							 pass->file, PASSES_FILE);
+		return kl_yaml_error(file, at, "'file' is missing: a pass of kind cocci needs it");
+	return kl_fs_path_ok(pass->file) ?
+		       0 :
+		       kl_yaml_error(file, at,
+				     "'%s' must be a path relative to the directory of %s",
+				     pass->file, PASSES_FILE);
 }
 
 static const char *const kinds[] = { "token", "cocci", NULL };
-static const char *const eachs[] = { "all", "site", "tile", NULL };
+static const char *const each_words[] = { "all", "site", "tile", NULL };
 static const struct kl_string_type language_type = { "a language", NULL, check_language };
 
 static const struct kl_field pass_fields[] = {
@@ -78,7 +80,7 @@ static const struct kl_field pass_fields[] = {
 	KL_STRING_FIELD("name", KL_KEY | KL_NEEDED, AT(name), &kl_string_line),
 	KL_WORD_FIELD("kind", KL_NEEDED, AT(kind), kinds),
 	KL_STRING_FIELD("file", 0, AT(file), &kl_string_line),
-	KL_WORD_FIELD("each", 0, AT(each), eachs),
+	KL_WORD_FIELD("each", 0, AT(each), each_words),
 	KL_STRING_FIELD("action", KL_NEEDED, AT(action), &kl_string_line),
 	KL_STRING_FIELD("mechanism", KL_NEEDED, AT(mechanism), &kl_string_line),
 	KL_STRING_FIELD("text", KL_NEEDED, AT(text), &kl_string_line),
@@ -143,7 +145,7 @@ static int load_file(struct passes *out, const char *dir)
 	return err;
 }
 
-/* the passes of a person's own directory, or the shipped ones */
+/* Load the passes of directory `arg`, or the shipped ones if it is NULL. */
 static int load_passes(struct passes *out, const char *arg)
 {
 	KL_AUTO(kl_freep) char *share = NULL;
@@ -161,7 +163,7 @@ int kl_passes_check(const char *arg)
 	return load_passes(&ps, arg);
 }
 
-/* --- one pass on one file -------------------------------------------------- */
+/* --- run a pass on a file --------------------------------------------------- */
 
 struct run {
 	struct kl_rewrite *rw;
@@ -169,7 +171,7 @@ struct run {
 	struct kl_claim claim;
 };
 
-/* in a semantic patch for one constant: its name, its value, the new one */
+/* Values for KL_NAME, KL_FROM and KL_TO in a semantic patch that changes a constant. */
 struct subst {
 	const char *name;
 	long from, to;
@@ -203,7 +205,7 @@ static bool take_site(const struct kl_cedit *edit, void *payload)
 	return edit->site == *(int *)payload;
 }
 
-/* site < 0: all sites */
+/* Run a token pass at one site, or at all sites if `site` is negative. */
 static void run_token(struct kl_buf *out, const struct pass *pass, const struct kl_file *file,
 		      int site)
 {
@@ -225,7 +227,7 @@ static int count_sites(const struct pass *pass, const struct kl_file *file)
 	return cedits.nsite;
 }
 
-/* "" when the pass leaves the file as it is */
+/* Run a semantic patch; *out is "" if it does not change the file. Borrowed from the cache. */
 static int run_cocci(const char **out, struct run *run, const struct kl_file *file,
 		     const struct subst *subst)
 {
@@ -305,12 +307,12 @@ static int propose_sites(struct kl_proposal **out, struct run *run)
 		bool counts = run->pass->token && is_source(state, file);
 		int sites = counts ? count_sites(run->pass, file) : 0;
 
-		for (int sign = 0; sign < sites; sign++) {
+		for (int site = 0; site < sites; site++) {
 			KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 			struct kl_file edit = *file;
 			int err;
 
-			run_token(&text, run->pass, file, sign);
+			run_token(&text, run->pass, file, site);
 			edit.data = text.ptr;
 			edit.len = text.len;
 			err = kl_rewrite_offer(out, run->rw, &edit, 1, &run->claim);
@@ -332,12 +334,12 @@ static bool accepted_source(const struct kl_rewrite *rw, const char *source)
 	return false;
 }
 
-/* half the exponent: 256 -> 16, 64 -> 8, 6 -> 2, 2 -> 1 */
-static long lower_half(long value)
+/* The power of two with half the exponent: 256 -> 16, 64 -> 8, 6 -> 2, 2 -> 1. */
+static long lower_half(long size)
 {
 	int bits = 0;
 
-	while (value >> (bits + 1))
+	while (size >> (bits + 1))
 		bits++;
 	return 1L << bits / 2;
 }
@@ -350,7 +352,7 @@ static int propose_tile(struct kl_proposal **out, struct run *run, const struct 
 	KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", file->path, tile->name);
 	const long value[] = { lower_half(tile->value), tile->value / 2 };
 
-	/* one step a constant: a staircase of them would say the same thing again */
+	/* one step for each constant: several would only repeat the same simplification */
 	if (accepted_source(run->rw, source))
 		return 0;
 	for (int i = 0; i < 2; i++) {
@@ -394,8 +396,8 @@ static int propose_tiles(struct kl_proposal **out, struct run *run)
 			continue;
 		kl_ctoken_lex(&tokens, file->data, file->len);
 		kl_tokenpass_tiles(&tiles, &tokens);
-		for (size_t turn = 0; turn < tiles.n; turn++) {
-			int err = propose_tile(out, run, file, &tiles.t[turn]);
+		for (size_t k = 0; k < tiles.n; k++) {
+			int err = propose_tile(out, run, file, &tiles.t[k]);
 
 			if (err < 0 || *out)
 				return err;

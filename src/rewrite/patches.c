@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* patches - rewriter patches: the edits of a directory, in order */
+/* patches - rewriter patches: proposes the patches of a directory, in order */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,9 +8,8 @@
 #include "text/mail.h"
 
 /*
- * patches - prepared edits of the expert's own author: the *.patch and *.diff
- * of a directory, in the order of their names, each proposed once. Mailed
- * ones may say Klineage-Action, -Mechanism, -Locus and -Trait in trailers.
+ * The *.patch and *.diff files of a directory are proposed in the order of their names, each once.
+ * Mails can have the trailers Klineage-Action, -Mechanism, -Locus and -Trait.
  */
 #define MAX_PATCH (4u << 20)
 
@@ -34,11 +33,11 @@ static int list_patches(struct kl_strvec *out, const char *arg)
 		if (is_patch(names.v[i]))
 			kl_strvec_push(out, names.v[i]);
 	if (!out->n)
-		return kl_error(KL_EINVALID, "no *.patch and no *.diff in '%s'", arg);
+		return kl_error(KL_EINVALID, "no *.patch or *.diff files in '%s'", arg);
 	return 0;
 }
 
-/* a mail, or a bare diff, or a mail that only git can read: then its diff alone */
+/* Parse a mail or a plain diff. Of a mail that kl_mail_parse() rejects only the diff is used. */
 static int parse_patch(struct kl_mail *mail, const char *leaf, const char *text, size_t len)
 {
 	const char *diff;
@@ -46,12 +45,12 @@ static int parse_patch(struct kl_mail *mail, const char *leaf, const char *text,
 	if (!strncmp(text, "From ", 5) && !kl_mail_parse(mail, leaf, text, len))
 		return 0;
 	if (strlen(text) != len)
-		return kl_error(KL_EINVALID, "%s: a patch is text", leaf);
+		return kl_error(KL_EINVALID, "%s: patch contains a NUL byte", leaf);
 	diff = strncmp(text, "diff --git ", 11) ? strstr(text, "\ndiff --git ") : text;
 	if (!diff && !strncmp(text, "--- ", 4))
 		diff = text;
 	if (!diff)
-		return kl_error(KL_EINVALID, "%s: no diff in this file", leaf);
+		return kl_error(KL_EINVALID, "%s: file contains no diff", leaf);
 	kl_error_clear();
 	mail->message = kl_strdup("");
 	mail->diff = kl_strdup(diff + (*diff == '\n'));
@@ -92,7 +91,7 @@ static bool was_used(const json_t *records, const char *leaf)
 	return false;
 }
 
-/* paths of the patch from the contract's directory, or from the repository's root */
+/* Paths of a patch are relative to the contract's directory or to the root of the repository. */
 static int apply_patch(git_oid *out, struct kl_rewrite *rw, const struct kl_mail *mail)
 {
 	int err = kl_repo_apply(out, rw->repo, &rw->tree, rw->state->dir, mail->diff,
@@ -151,7 +150,7 @@ int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 			break;
 		err = apply_patch(&tree, rw, &mail);
 		if (err == KL_ENO) {
-			kl_rewrite_print(rw, "%s does not apply to this state; passed over",
+			kl_rewrite_print(rw, "%s does not apply to this state; skipped",
 					 names.v[i]);
 			err = 0;
 			continue;
@@ -162,7 +161,7 @@ int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 			kl_rewrite_print(
 				rw,
 				"%s changes no source of the contract, or was tried before; "
-				"passed over",
+				"skipped",
 				names.v[i]);
 	}
 	return err;

@@ -17,7 +17,7 @@ void kl_prompt_set(struct kl_map *values, const char *name, char *value)
 
 /* --- files ------------------------------------------------------------------- */
 
-/* where the user's own prompts are, or NULL */
+/* The directory of the user's own prompts, or NULL. */
 static char *own_dir(struct kl_repo *repo)
 {
 	const char *dir = kl_repo_config(repo, "klineage.chat.prompts"), *home = getenv("HOME");
@@ -91,7 +91,8 @@ void kl_prompt_fence(struct kl_buf *out, const char *info, const char *text, siz
 	size_t n;
 
 	kl_utf8_clean(&clean, text, len);
-	n = longest_run(clean.ptr, clean.len) + 1; /* of what is shown: cleaning joins */
+	/* counted in the cleaned text, since cleaning can join runs */
+	n = longest_run(clean.ptr, clean.len) + 1;
 	n = n < 3 ? 3 : n;
 	add_ticks(out, n);
 	kl_buf_addf(out, "%s\n", info);
@@ -171,16 +172,16 @@ char *kl_prompt_facts(const struct kl_strvec *features, const json_t *traits, in
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	struct kl_buf out = KL_BUF_INIT;
 	const char *name;
-	json_t *value;
+	json_t *trait;
 
 	kl_buf_adds(&buf, "compiled code:");
 	if (features)
 		kl_prompt_features(&buf, features);
 	if (traits)
 		kl_buf_adds(&buf, "\nsource:");
-	json_object_foreach((json_t *)traits, name, value)
+	json_object_foreach((json_t *)traits, name, trait)
 		kl_buf_addf(&buf, " %s=%s,", name,
-			    json_is_string(value) ? json_string_value(value) : "?");
+			    json_is_string(trait) ? json_string_value(trait) : "?");
 	kl_buf_adds(&buf, "\ntime: ");
 	if (ns > 0)
 		kl_prompt_time(&buf, ns);
@@ -193,12 +194,12 @@ char *kl_prompt_facts(const struct kl_strvec *features, const json_t *traits, in
 
 void kl_prompt_time(struct kl_buf *out, int64_t ns)
 {
-	double seconds = (double)ns;
+	double exact = (double)ns;
 
 	if (ns < 10000)
 		kl_buf_addf(out, "%lld ns", (long long)ns);
 	else if (ns < 10000000)
-		kl_buf_addf(out, "%.1f us", seconds / 1e3);
+		kl_buf_addf(out, "%.1f us", exact / 1e3);
 	else
-		kl_buf_addf(out, "%.1f ms", seconds / 1e6);
+		kl_buf_addf(out, "%.1f ms", exact / 1e6);
 }

@@ -121,17 +121,16 @@ char *kl_proposal_slug(const char *text)
 	return kl_buf_detach(&buf);
 }
 
-/* bytes that two texts have in common at both ends */
-static void common_ends(size_t *head_out, size_t *tail_out, const struct kl_file *left,
-			const struct kl_file *right)
+/* The lengths in bytes of the common prefix and suffix of two files. */
+static void common_ends(size_t *head_out, size_t *tail_out, const struct kl_file *a,
+			const struct kl_file *b)
 {
 	size_t head = 0, tail = 0;
-	size_t max = left->len < right->len ? left->len : right->len;
+	size_t max = a->len < b->len ? a->len : b->len;
 
-	while (head < max && left->data[head] == right->data[head])
+	while (head < max && a->data[head] == b->data[head])
 		head++;
-	while (tail < max - head &&
-	       left->data[left->len - 1 - tail] == right->data[right->len - 1 - tail])
+	while (tail < max - head && a->data[a->len - 1 - tail] == b->data[b->len - 1 - tail])
 		tail++;
 	*head_out = head;
 	*tail_out = tail;
@@ -143,55 +142,55 @@ void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
 	struct kl_digest *digest = kl_digest_new();
 
 	for (size_t i = 0; i < from->nfile && i < to->nfile; i++) {
-		const struct kl_file *left = &from->file[i], *right = &to->file[i];
+		const struct kl_file *before = &from->file[i], *after = &to->file[i];
 		size_t head, tail, line;
 
-		common_ends(&head, &tail, left, right);
-		if (left->len == right->len && head == left->len)
+		common_ends(&head, &tail, before, after);
+		if (before->len == after->len && head == before->len)
 			continue;
-		/* whole lines, so that a word tells where it stood */
-		for (line = head; line && left->data[line - 1] != '\n'; line--)
+		/* whole lines, so that the digest includes the context of a changed word */
+		for (line = head; line && before->data[line - 1] != '\n'; line--)
 			;
-		while (tail && left->data[left->len - tail] != '\n')
+		while (tail && before->data[before->len - tail] != '\n')
 			tail--;
-		kl_digest_adds(digest, left->path);
-		kl_digest_add(digest, left->data + line, left->len - tail - line);
+		kl_digest_adds(digest, before->path);
+		kl_digest_add(digest, before->data + line, before->len - tail - line);
 		kl_digest_adds(digest, "");
-		kl_digest_add(digest, right->data + line, right->len - tail - line);
+		kl_digest_add(digest, after->data + line, after->len - tail - line);
 		kl_digest_adds(digest, "");
 	}
 	kl_digest_end(digest, edit);
 }
 
-/* first and last line (from 1) of `left` that are not those of `right` */
-static void changed_lines(int *first, int *last, const struct kl_file *left,
-			  const struct kl_file *right)
+/* The first and last line (from 1) of `before` that `after` changes. */
+static void changed_lines(int *first, int *last, const struct kl_file *before,
+			  const struct kl_file *after)
 {
 	size_t head, tail;
 
-	common_ends(&head, &tail, left, right);
+	common_ends(&head, &tail, before, after);
 	*first = 1;
 	for (size_t i = 0; i < head; i++)
-		*first += left->data[i] == '\n';
+		*first += before->data[i] == '\n';
 	*last = *first;
-	for (size_t i = head; i + 1 < left->len - tail; i++)
-		*last += left->data[i] == '\n';
+	for (size_t i = head; i + 1 < before->len - tail; i++)
+		*last += before->data[i] == '\n';
 }
 
-static char *locus_in(const struct kl_file *left, const struct kl_file *right)
+static char *locus_in(const struct kl_file *before, const struct kl_file *after)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
-	KL_AUTO(kl_freep) char *f1 = NULL;
-	KL_AUTO(kl_freep) char *f2 = NULL;
+	KL_AUTO(kl_freep) char *first_function = NULL;
+	KL_AUTO(kl_freep) char *last_function = NULL;
 	int first, last;
 
-	changed_lines(&first, &last, left, right);
-	kl_ctoken_lex(&tokens, left->data, left->len);
-	f1 = kl_ctoken_function_at(&tokens, first);
-	f2 = kl_ctoken_function_at(&tokens, last);
-	if (*f1 && !strcmp(f1, f2))
-		return kl_asprintf("%s:%s:%d-%d", left->path, f1, first, last);
-	return kl_asprintf("%s:%d-%d", left->path, first, last);
+	changed_lines(&first, &last, before, after);
+	kl_ctoken_lex(&tokens, before->data, before->len);
+	first_function = kl_ctoken_function_at(&tokens, first);
+	last_function = kl_ctoken_function_at(&tokens, last);
+	if (*first_function && !strcmp(first_function, last_function))
+		return kl_asprintf("%s:%s:%d-%d", before->path, first_function, first, last);
+	return kl_asprintf("%s:%d-%d", before->path, first, last);
 }
 
 char *kl_proposal_locus(const struct kl_surface *from, const struct kl_surface *to)
@@ -200,12 +199,12 @@ char *kl_proposal_locus(const struct kl_surface *from, const struct kl_surface *
 	size_t differ = 0;
 
 	for (size_t i = 0; i < from->nfile && i < to->nfile; i++) {
-		const struct kl_file *left = &from->file[i], *right = &to->file[i];
+		const struct kl_file *before = &from->file[i], *after = &to->file[i];
 
-		if (left->len == right->len && !memcmp(left->data, right->data, left->len))
+		if (before->len == after->len && !memcmp(before->data, after->data, before->len))
 			continue;
 		if (!differ++)
-			where = locus_in(left, right);
+			where = locus_in(before, after);
 	}
 	if (!where)
 		return kl_strdup("-");

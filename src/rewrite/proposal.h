@@ -6,30 +6,30 @@
 #include "text/json.h"
 
 /*
- * proposal - one simplification that a rewriter believes in: the state it
- * would lead to, and what it says of itself. Nothing is true of it before the
- * gate has judged it.
+ * proposal - a simplification that a rewriter proposes: the resulting state and its description.
  *
- * A proposal's id is a digest of the state it starts from and of the state it
- * leads to, so the same edit of the same state has the same id for ever,
- * whoever proposes it: what was rejected is not proposed again.
+ * The description is only a claim until the gate has judged the state.
  *
- * Its `edit` is a digest of the changed lines alone. An edit that was rejected
- * on one state will most likely be so on the next; it is put off, not given up.
+ * A proposal's id is a digest of the state it starts from and the state it leads to. So the same
+ * edit of the same state always has the same id, whichever rewriter proposes it, and a rejected
+ * proposal is not made again.
+ *
+ * Its `edit` is a digest of the changed lines only. An edit that was rejected on one state is
+ * likely to be rejected on the next, so it is deferred until nothing else is left.
  */
 struct kl_proposal {
 	char id[KL_DIGEST_HEX];
 	char edit[KL_DIGEST_HEX];
 	char *rewriter;     /* "history", "passes", ... */
-	char *source;       /* what it was made from: a commit, "pass@site", a file */
-	char *action;       /* slug; "" : to be named from the facts that go */
-	char *mechanism;    /* of templates/mechanisms.yaml; "" : likewise */
+	char *source;       /* its origin: a commit, "pass@site", a file */
+	char *action;       /* slug; "": to be named from the facts that are lost */
+	char *mechanism;    /* of templates/mechanisms.yaml; "": to be named in the same way */
 	char *locus;        /* "path", "path:symbol", "path:symbol:lines" */
-	char *text;         /* why, for people; one or more lines, may be "" */
+	char *text;         /* reason, for readers; one or more lines, can be "" */
 	const char *origin; /* "induced", "authored" or "historical" */
 	json_t *traits;     /* claims about the new state: {"tiled":"no"} */
-	bool unisolated;    /* a step derived anew by somebody who could see the repository */
-	struct kl_surface *candidate; /* the state it leads to */
+	bool unisolated;    /* the author of a re-derived step could read the repository */
+	struct kl_surface *candidate; /* the resulting state, owned */
 };
 
 void kl_proposal_free(struct kl_proposal *proposal);
@@ -40,21 +40,27 @@ void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
 		      const struct kl_surface *to);
 
 /**
- * Everything but the files, for the operation's state; the files travel
- * beside it as blobs.
+ * A proposal without its files, for the operation's state, owned by the caller. The files are
+ * stored separately as blobs.
  */
 json_t *kl_proposal_to_json(const struct kl_proposal *proposal);
-/** Takes `candidate` only on success. */
+/**
+ * Read a proposal; takes `candidate`, but only on success. KL_EINVALID: malformed, or `candidate`
+ * has other files than recorded.
+ */
 int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 			  struct kl_surface *candidate);
 
-/** "Drop prefetch of B" -> "drop-prefetch-of-b", at most 40 bytes; else "step". Caller frees. */
+/**
+ * A slug of at most 40 bytes: "Drop prefetch of B" -> "drop-prefetch-of-b", "step" if nothing
+ * remains. Caller frees.
+ */
 char *kl_proposal_slug(const char *text);
 
 /**
- * Where two surfaces differ: the path of the first file that does, with
- * the function of the first changed line if all changed lines lie in one
- * ("topk.c:scan"), or "topk.c +2" when more files differ. Caller frees.
+ * Where two surfaces differ, as a locus: the first file that differs, the function if all changed
+ * lines are in one, and the lines ("topk.c:scan:12-30"); then " +2" if two more files differ. "-"
+ * if no file differs. Caller frees.
  */
 char *kl_proposal_locus(const struct kl_surface *from, const struct kl_surface *to);
 

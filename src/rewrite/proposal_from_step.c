@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proposal_from_step - makes a proposal of a step that a model or agent wrote */
+/* proposal_from_step - makes a proposal from a step that a model or agent wrote */
 #include <string.h>
 
 #include "base/error.h"
@@ -25,7 +25,7 @@ int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope
 	return 0;
 }
 
-/* why a state is none that can be proposed, when kl_rewrite_offer has nothing */
+/* The error for a step for which kl_rewrite_offer() made no proposal: the result is known. */
 static int judged_before(const struct kl_rewrite *rw, const char *id)
 {
 	size_t i;
@@ -51,7 +51,7 @@ static int offer_step(struct kl_proposal **out, struct kl_rewrite *rw, const str
 	if ((err = kl_surface_with(&after, rw->state, edit, n)) < 0 ||
 	    (err = kl_residue_check(rw->state, after)) < 0)
 		return err;
-	/* whoever says it of this state means this state: nothing is put off to a second round */
+	/* the step was written for this state, so do not defer it to the second round */
 	rw->again = true;
 	err = kl_rewrite_offer(out, rw, edit, n, claim);
 	rw->again = false;

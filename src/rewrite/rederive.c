@@ -11,10 +11,11 @@
 #include "rewrite/prompt.h"
 
 /*
- * What is said here is made of K_{i-1}, the contract, the step's action, mechanism and place, and
- * K_i's time and features. K_i's source is not among what this file is given; the step's own words
- * (its text, its lines) are, and are kept out, for they may tell of that source. A command could
- * still look into the repository: it is hidden from it, or the step is called unisolated.
+ * The texts are made from K_{i-1}, the contract, the step's action, mechanism and place, and K_i's
+ * time and features. This file has no access to K_i's source. It has the description of the step
+ * (its text, its lines), but does not send it, since that can reveal the source. A command could
+ * still read the repository: either the repository is hidden from it, or the step is marked as
+ * unisolated.
  */
 struct deriver {
 	struct kl_driver driver;
@@ -29,23 +30,23 @@ static void deriver_release(struct deriver *deriver)
 	kl_mechanisms_release(&deriver->mechanisms);
 }
 
-/* one to which no reply came */
+/* True for an attempt without a reply. */
 static bool is_silent(const json_t *attempt)
 {
 	return !strcmp(kl_json_str_or(attempt, "class", ""), "timeout");
 }
 
-/* the last attempt that had a reply, and how many had one */
+/* The last attempt that had a reply, or NULL; *n is the number of those that had one. */
 static const json_t *last_attempt(size_t *n, const json_t *attempts)
 {
 	const json_t *last = NULL;
 	size_t i;
-	json_t *array;
+	json_t *attempt;
 
 	*n = 0;
-	json_array_foreach(attempts, i, array)
-		if (!is_silent(array)) {
-			last = array;
+	json_array_foreach(attempts, i, attempt)
+		if (!is_silent(attempt)) {
+			last = attempt;
 			++*n;
 		}
 	return last;
@@ -94,15 +95,15 @@ static void write_key(struct kl_buf *key, const struct deriver *deriver)
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(
 		kl_json_str_or(rederive->record, "locus", ""));
 	size_t i;
-	json_t *array;
+	json_t *attempt;
 
 	kl_buf_addf(key, "state %s\ncontract %s\nrestore %s %s\n", rederive->before->digest,
 		    rederive->before->contract_digest,
 		    kl_json_str_or(rederive->record, "action", "-"), place);
-	json_array_foreach(rederive->attempts, i, array)
-		if (!is_silent(array))
+	json_array_foreach(rederive->attempts, i, attempt)
+		if (!is_silent(attempt))
 			kl_buf_addf(key, "refused %s\n",
-				    kl_feedback_key(kl_json_str_or(array, "class", "-")));
+				    kl_feedback_key(kl_json_str_or(attempt, "class", "-")));
 }
 
 static void compose_turn(struct kl_driver_turn *turn, const struct deriver *deriver)
@@ -150,7 +151,7 @@ static int offer_edit(struct kl_proposal **out, const struct deriver *deriver,
 	return err;
 }
 
-/* `*out` NULL: it says that there is nothing to be done */
+/* Read a reply; *out stays NULL if it says that nothing is left to do. */
 static int read_reply(struct kl_proposal **out, const struct deriver *deriver, const char *reply)
 {
 	KL_AUTO(kl_envelope_release) struct kl_envelope envelope = { 0 };
@@ -163,7 +164,7 @@ static int read_reply(struct kl_proposal **out, const struct deriver *deriver, c
 
 /* --- the conversation ----------------------------------------------------------------- */
 
-/* what the turn before led to: an edit that was refused, or a reply that is no edit */
+/* Choose the kind of the turn: a repair of a refused edit, or a retry after an unusable reply. */
 static void find_kind(struct deriver *deriver)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;

@@ -6,57 +6,60 @@
 #include "rewrite/rewriter.h"
 
 /*
- * rederive - the forward edit of a step, by a model that sees K_{i-1} and not K_i: a
- * conversation of its own ("forward-<step>") with the state, the contract, the action, locus
- * and mechanism to restore, and K_i's time and features.
+ * rederive - asks a model to derive a step forward without seeing its result K_i.
  *
- * Like a rewriter it has no memory: asked again after a crash it gives the same edit, for the
- * replies are in the repository. Attempt n is turn n of it, but for those of class
- * "timeout", which have none; every one has to be in `attempts` before the next is asked for,
- * also one whose reply could not be used.
+ * The conversation "forward-<step>" shows the state K_{i-1}, the contract, the action, place and
+ * mechanism to restore, and K_i's time and features.
+ *
+ * Like a rewriter it is stateless: after a crash it gives the same edit again, because the replies
+ * are stored in the repository. Attempt n is turn n of the conversation, not counting attempts of
+ * class "timeout", which have no turn. Each attempt must be in `attempts` before the next is
+ * requested, even if its reply was unusable.
  *
  *	while (!(err = kl_rederive_next(&p, &why, &r)) && (p || why))
- *		judge p, if there is one; append {"class", "event"} to the attempts, of a
- *		reply that could not be used {"class":"unusable","event":""}
+ *		judge p, if there is one; append {"class", "event"} to the attempts, or, for an
+ *		unusable reply, {"class":"unusable","event":""}
  */
 struct kl_rederive {
 	struct kl_repo *repo;
 	struct kl_session *session;
 	const char *name; /* of the walk */
-	/* that led back to K_{i-1}: its distance from K* on the walk */
+	/* number of the backward step that led to K_{i-1}: its distance from K* on the walk */
 	int step;
-	const char *rewriter;            /* "chat" or "exec": which of them speaks */
+	const char *rewriter;            /* "chat" or "exec" */
 	const struct kl_surface *before; /* K_{i-1} */
-	int64_t before_ns;               /* its time; 0: none */
-	const json_t *record;            /* of the backward step */
-	const struct kl_event *goal;     /* of K_i; NULL: not known */
-	const json_t *attempts;          /* earlier ones, in order: {"class", "event", ...} */
-	/** An event by its id, or NULL. */
+	int64_t before_ns;               /* time of K_{i-1}; 0: unknown */
+	const json_t *record;            /* record of the backward step */
+	const struct kl_event *goal;     /* event of K_i; NULL: unknown */
+	const json_t *attempts;          /* earlier attempts, in order: {"class", "event", ...} */
+	/** Returns an event by its id, or NULL. */
 	const struct kl_event *(*event)(const char *id, void *payload);
 	void *payload;
 };
 
 /**
- * The next attempt. `*out` NULL: its reply could not be used and `*why` (owned by the caller) says
- * so; or, `*why` NULL as well, it is over: the model gave up, or all repairs (3) were tried. Errors
- * as kl_request_send.
+ * Get the next attempt as *out. If *out is NULL and *why is set, the reply was unusable for that
+ * reason. If both are NULL it is over: the model gave up or all 3 repairs were tried. The caller
+ * owns both. Errors as kl_request_send().
  */
 int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *rederive);
 
 /**
- * The second reading of traits: which of `claims` ({"tiled":"yes"}) does a fresh
- * reader of `state` confirm, with lines that exist? `*audited`:
- * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}, owned; a trait that is not confirmed
- * is absent. The reader is told the names of the traits, not what was claimed.
+ * An audit of claimed traits: a model reads `state` in a new conversation and is asked for the
+ * traits of `claims` ({"tiled":"yes"}), of which it sees only the names.
  */
 struct kl_trait_reading {
 	struct kl_repo *repo;
 	struct kl_session *session;
-	const char *name, *rewriter; /* as above */
+	const char *name, *rewriter; /* as in struct kl_rederive */
 	int step;
 	const struct kl_surface *state;
 	const json_t *claims;
 };
+/**
+ * Run an audit. *audited, owned by the caller, has the confirmed claims with lines that exist:
+ * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}. Errors as kl_request_send().
+ */
 int kl_trait_audit(json_t **audited, const struct kl_trait_reading *reading);
 
 #endif

@@ -14,7 +14,7 @@ static char *word_at(const struct kl_ctokens *tokens, size_t i)
 	return kl_strndup(tokens->text + tokens->t[i].off, tokens->t[i].len);
 }
 
-/* a map as a set */
+/* Add a word to a map that is used as a set. */
 static void add_word(struct kl_map *set, const char *key)
 {
 	static char there[] = "";
@@ -37,12 +37,12 @@ static bool is_constant(const struct kl_ctokens *tokens, size_t i)
 /* "#define NAME 0" */
 static void note_define(struct kl_map *names, const struct kl_ctokens *tokens, size_t i)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens ctokens = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens line = { 0 };
 
-	kl_ctoken_lex(&ctokens, tokens->text + tokens->t[i].off + 1, tokens->t[i].len - 1);
-	if (ctokens.n == 3 && kl_ctoken_is(&ctokens, 0, "define") &&
-	    ctokens.t[1].kind == KL_CT_IDENT && is_constant(&ctokens, 2)) {
-		KL_AUTO(kl_freep) char *name = word_at(&ctokens, 1);
+	kl_ctoken_lex(&line, tokens->text + tokens->t[i].off + 1, tokens->t[i].len - 1);
+	if (line.n == 3 && kl_ctoken_is(&line, 0, "define") && line.t[1].kind == KL_CT_IDENT &&
+	    is_constant(&line, 2)) {
+		KL_AUTO(kl_freep) char *name = word_at(&line, 1);
 
 		add_word(names, name);
 	}
@@ -74,7 +74,7 @@ static void note_names(struct kl_map *names, const struct kl_ctokens *tokens)
 	}
 }
 
-/* --- conditions that are none -------------------------------------------------- */
+/* --- constant conditions --------------------------------------------------------- */
 
 static bool is_conditional(const struct kl_ctokens *tokens, size_t i)
 {
@@ -90,7 +90,7 @@ static bool is_conditional(const struct kl_ctokens *tokens, size_t i)
 	return (n >= 2 && !memcmp(text, "if", 2)) || (n >= 4 && !memcmp(text, "elif", 4));
 }
 
-/* token of the constant of "if (0)", "if constexpr (!NAME &&", or 0 */
+/* The token of the constant in "if (0)" or "if constexpr (!NAME &&", or 0. */
 static size_t constant_of_if(const struct kl_ctokens *tokens, size_t i, const struct kl_map *names)
 {
 	KL_AUTO(kl_freep) char *name = NULL;
@@ -112,16 +112,16 @@ static size_t constant_of_if(const struct kl_ctokens *tokens, size_t i, const st
 	return kl_map_get(names, name) ? i : 0;
 }
 
-/* --- functions that are reached by name ------------------------------------------ */
+/* --- functions that are reachable by name ----------------------------------------- */
 
 struct seen {
 	struct kl_map constants; /* names that are 0 or 1 */
 	struct kl_map defined;   /* function -> "" */
 	struct kl_map calls;     /* "caller\ncallee" -> ""; caller "" outside of functions */
-	struct kl_map live;
-	bool unsure; /* of what is live: too deep to follow */
+	struct kl_map live;      /* functions reachable from the entry -> "" */
+	bool unsure;             /* `live` is incomplete: the calls are too deep to follow */
 	size_t directives, conditions;
-	char *directive, *condition; /* the last one, for a person */
+	char *directive, *condition; /* the last one, for messages */
 };
 
 static void seen_release(struct seen *seen)
@@ -182,7 +182,7 @@ static void read_file(struct seen *seen, const struct kl_file *file,
 	}
 }
 
-/* words of a launch plan or of directives name functions, too */
+/* Every word of a launch plan or of a directive counts as a call of a function of that name. */
 static void read_words(struct seen *seen, const char *text, size_t len)
 {
 	static const char letters[] =
@@ -202,8 +202,8 @@ static void read_words(struct seen *seen, const char *text, size_t len)
 	}
 }
 
-/* what the live ones name is live, until nothing new comes */
-static void spread_entry(struct seen *seen, const char *entry)
+/* Mark all functions live that live ones name, until nothing changes. */
+static void mark_live(struct seen *seen, const char *entry)
 {
 	bool more = true;
 
@@ -250,25 +250,25 @@ static void read_surface(struct seen *out, const struct kl_surface *surface)
 		kl_ctokens_release(&tokens[i]);
 	}
 	free(tokens);
-	spread_entry(out, surface->contract->entry ? surface->contract->entry : "");
+	mark_live(out, surface->contract->entry ? surface->contract->entry : "");
 }
 
-static int compare_seen(const struct seen *left, const struct seen *right)
+static int compare_seen(const struct seen *before, const struct seen *after)
 {
-	if (right->directives > left->directives)
+	if (after->directives > before->directives)
 		return kl_error(KL_ENO,
 				"the edit leaves a conditional directive behind: %s; what is "
 				"removed goes altogether",
-				right->directive);
-	if (right->conditions > left->conditions)
+				after->directive);
+	if (after->conditions > before->conditions)
 		return kl_error(KL_ENO,
 				"the edit leaves code behind a condition that never changes: %s; "
 				"what is removed goes altogether",
-				right->condition);
-	for (size_t i = 0; i < right->defined.n && !left->unsure && !right->unsure; i++) {
-		const char *name = right->defined.e[i].key;
+				after->condition);
+	for (size_t i = 0; i < after->defined.n && !before->unsure && !after->unsure; i++) {
+		const char *name = after->defined.e[i].key;
 
-		if (kl_map_get(&left->live, name) && !kl_map_get(&right->live, name))
+		if (kl_map_get(&before->live, name) && !kl_map_get(&after->live, name))
 			return kl_error(
 				KL_ENO,
 				"the edit leaves the function '%.60s' behind, which nothing "
@@ -280,10 +280,10 @@ static int compare_seen(const struct seen *left, const struct seen *right)
 
 int kl_residue_check(const struct kl_surface *before, const struct kl_surface *after)
 {
-	KL_AUTO(seen_release) struct seen left = { 0 };
-	KL_AUTO(seen_release) struct seen right = { 0 };
+	KL_AUTO(seen_release) struct seen seen_before = { 0 };
+	KL_AUTO(seen_release) struct seen seen_after = { 0 };
 
-	read_surface(&left, before);
-	read_surface(&right, after);
-	return compare_seen(&left, &right);
+	read_surface(&seen_before, before);
+	read_surface(&seen_after, after);
+	return compare_seen(&seen_before, &seen_after);
 }

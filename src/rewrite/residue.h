@@ -5,16 +5,16 @@
 #include "contract/surface.h"
 
 /*
- * residue - finds removed code that is only disabled: behind a constant, an #if, or in a function
- * that nobody calls. Only what the edit itself brought is looked for: what the expert wrote in
- * that way is the expert's.
+ * residue - finds removed code that is only disabled, by a constant, an #if or a missing call.
  *
- * It reads tokens, not C: it finds `if (0)`, conditions on a name that is a constant 0 or 1,
- * conditional directives, and functions that were reached by name and no longer are. The
- * compiled facts say the rest.
+ * Only residue that the edit added is found; code that the expert disabled is accepted.
+ *
+ * The check works on tokens: it finds `if (0)`, conditions on a name that is a constant 0 or 1,
+ * conditional directives, and functions that are no longer reachable by name. Anything else shows
+ * in the facts of the compiled code.
  */
 
-/** KL_ENO: a sentence that says where; 0: nothing found. */
+/** Returns 0 if nothing was found. KL_ENO: the message says where the residue is. */
 int kl_residue_check(const struct kl_surface *before, const struct kl_surface *after);
 
 #endif

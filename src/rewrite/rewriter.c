@@ -23,7 +23,7 @@ static const struct rewriter rewriters[] = {
 	{ "chat", kl_chat_propose, NULL },
 };
 
-/* splits a long change into at most this many parts: each costs a gate */
+/* maximum parts of a change: each must pass the gate */
 #define MAX_PARTS 6
 #define MAX_SOURCE (4u << 20)
 
@@ -51,8 +51,8 @@ static int find_rewriter(const struct rewriter **out, const char **arg, char *wo
 		return 0;
 	}
 	return kl_error(KL_EUSAGE,
-			"no rewriter '%s'; there are history, passes[:<dir>], "
-			"patches:<dir>, stepwise, exec and chat",
+			"unknown rewriter '%s' (available: history, passes[:<dir>], "
+			"patches:<dir>, stepwise, exec, chat)",
 			word);
 }
 
@@ -74,7 +74,8 @@ int kl_rewriters_check(const char *list)
 			return err;
 	}
 	if (kl_strvec_has(&words, "chat") && kl_strvec_has(&words, "exec"))
-		return kl_error(KL_EUSAGE, "exec and chat are one conversation: name one of them");
+		return kl_error(KL_EUSAGE,
+				"exec and chat share one conversation: name only one of them");
 	return 0;
 }
 
@@ -90,7 +91,7 @@ const char *kl_rewriters_model(const char *list)
 	return NULL;
 }
 
-/* a person is asked last, in the second round, when nobody else has anything */
+/* stepwise, which waits for the user, is tried only in the second round, after all others */
 static int ask_all(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
@@ -177,7 +178,7 @@ int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewri
 			return err;
 		}
 		list[have].path = kl_strdup(surface->file[i].path);
-		list[have].mode = surface->file[i].mode; /* no simplification lies in a mode */
+		list[have].mode = surface->file[i].mode; /* a change of mode is no simplification */
 		list[have].len = text.len;
 		list[have++].data = kl_buf_detach(&text);
 	}
@@ -238,12 +239,12 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const stru
 struct split {
 	struct kl_rewrite *rw;
 	struct kl_claim claim;
-	int tried; /* parts offered so far, new or old */
+	int tried; /* parts offered so far, including those tried before */
 };
 
-static bool same_files(const struct kl_file *left, const struct kl_file *right)
+static bool same_files(const struct kl_file *a, const struct kl_file *b)
 {
-	return left->len == right->len && !memcmp(left->data, right->data, left->len);
+	return a->len == b->len && !memcmp(a->data, b->data, a->len);
 }
 
 static const struct kl_cfn *function_of(const struct kl_ctokens *tokens, const char *name,
@@ -274,36 +275,39 @@ static int offer_part(struct kl_proposal **out, struct split *split, const struc
 	return kl_rewrite_offer(out, split->rw, edit, 1, &claim);
 }
 
-/* the functions that differ between two versions of a file, one at a time */
-static int split_file(struct kl_proposal **out, struct split *split, const struct kl_file *left,
-		      const struct kl_file *right)
+/* Offer the change of each function that differs between two versions of a file, one at a time. */
+static int split_file(struct kl_proposal **out, struct split *split, const struct kl_file *before,
+		      const struct kl_file *after)
 {
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens ca = { 0 };
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens cb = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens old_tokens = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens new_tokens = { 0 };
 
-	kl_ctoken_lex(&ca, left->data, left->len);
-	kl_ctoken_lex(&cb, right->data, right->len);
-	for (size_t i = 0; i < ca.nfn && split->tried < MAX_PARTS; i++) {
+	kl_ctoken_lex(&old_tokens, before->data, before->len);
+	kl_ctoken_lex(&new_tokens, after->data, after->len);
+	for (size_t i = 0; i < old_tokens.nfn && split->tried < MAX_PARTS; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		KL_AUTO(kl_freep) char *name = kl_strndup(left->data + ca.fn[i].name_off,
-							  ca.fn[i].name_len);
-		KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", left->path, name);
-		const struct kl_cfn *cfn = function_of(&cb, name, ca.fn[i].name_len);
-		struct kl_file edit = *left;
-		size_t ao, al, bo, bl;
+		KL_AUTO(kl_freep) char *name = kl_strndup(before->data + old_tokens.fn[i].name_off,
+							  old_tokens.fn[i].name_len);
+		KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", before->path, name);
+		const struct kl_cfn *new_fn = function_of(&new_tokens, name,
+							  old_tokens.fn[i].name_len);
+		struct kl_file edit = *before;
+		size_t old_off, old_len, new_off, new_len;
 		int err;
 
-		if (!cfn)
+		if (!new_fn)
 			continue;
-		function_span(&ao, &al, &ca, &ca.fn[i]);
-		function_span(&bo, &bl, &cb, cfn);
-		if (al == bl && !memcmp(left->data + ao, right->data + bo, al))
+		function_span(&old_off, &old_len, &old_tokens, &old_tokens.fn[i]);
+		function_span(&new_off, &new_len, &new_tokens, new_fn);
+		if (old_len == new_len &&
+		    !memcmp(before->data + old_off, after->data + new_off, old_len))
 			continue;
-		kl_buf_add(&text, left->data, ao);
-		kl_buf_add(&text, right->data + bo, bl);
-		kl_buf_add(&text, left->data + ao + al, left->len - ao - al);
-		if (text.len == right->len && !memcmp(text.ptr, right->data, right->len))
-			continue; /* the whole change of this file */
+		kl_buf_add(&text, before->data, old_off);
+		kl_buf_add(&text, after->data + new_off, new_len);
+		kl_buf_add(&text, before->data + old_off + old_len,
+			   before->len - old_off - old_len);
+		if (text.len == after->len && !memcmp(text.ptr, after->data, after->len))
+			continue; /* it is the only change of this file */
 		edit.data = text.ptr;
 		edit.len = text.len;
 		if ((err = offer_part(out, split, &edit, where)) < 0 || *out)
@@ -355,6 +359,6 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 	if (kl_rewriters_model(whole->rewriter))
 		return kl_chat_split(out, rw, whole);
 	if (strchr(whole->source, '@'))
-		return 0; /* it is a part already */
+		return 0; /* already a part */
 	return kl_rewrite_part(out, rw, whole->candidate, &claim);
 }

@@ -10,55 +10,56 @@
 #include "rewrite/proposal.h"
 
 /*
- * rewriter - the rewriters, which propose simplifications of a state: one table, one file each. A
- * rewriter has no memory of its own: what it may propose follows from the state, from the steps
- * and rejections so far, and from what has been tried, so that an interrupted walk goes on with
- * the same proposals.
+ * rewriter - the rewriters, which propose simplifications of a state: one table, one file each.
+ *
+ * Rewriters are stateless: their proposals depend only on the state, the steps and rejections so
+ * far, and the proposals that were tried. So an interrupted walk continues with the same proposals.
  *
  *	struct kl_rewrite rw = { .repo = r, .state = s, ... };
  *	kl_rewriters_check("history,passes", ...);
  *	while (!(err = kl_rewrite_next(&p, &stop, &rw, "history,passes")) && p)
- *		judge it; add its id to what has been tried
+ *		judge it; record its id, so that rw.tried() knows it
  *	kl_rewrite_release(&rw);
  *
- * A list names rewriters cheapest first, comma-separated, each with an
- * optional argument: "history", "passes", "passes:<dir>", "patches:<dir>", "stepwise",
- * "exec" or "chat" (one of these two: it is the same conversation, kl_rewriters_model).
+ * A list names rewriters in the order to try them, comma-separated, each with an optional argument:
+ * "history", "passes", "passes:<dir>", "patches:<dir>", "stepwise", and either "exec" or "chat",
+ * which share one conversation (kl_rewriters_model).
  */
 struct kl_rewrite {
 	struct kl_repo *repo;
 	const struct kl_jail *jail;     /* NULL: semantic patches cannot run here */
 	const struct kl_surface *state; /* K_i */
 	git_oid tree;                   /* K_i as a full tree */
-	git_oid expert;                 /* the commit the walk began at */
-	const char *edit_dir;           /* stepwise: where the state is put for editing */
-	const json_t *steps;            /* accepted: array of objects with "rewriter", "source" */
-	const json_t *rejections;       /* likewise */
+	git_oid expert;                 /* the commit at which the walk began */
+	const char *edit_dir;     /* stepwise: directory to write the state into for editing */
+	const json_t *steps;      /* accepted: array of objects with "rewriter", "source" */
+	const json_t *rejections; /* rejected: the same form */
 	/**
-	 * Was this judged before, or is the state it leads to known (visited, or
-	 * failed)? Unless `again`, an edit that was rejected on another state counts, too.
+	 * True if the proposal was judged before, or if the state it leads to was visited or
+	 * failed. Unless `again`, also true for an edit that was rejected on another state. Can be
+	 * NULL.
 	 */
 	bool (*tried)(const char *id, const char *surface, const char *edit, bool again,
 		      void *payload);
-	/** Something a person should know: a patch that does not apply. May be NULL. */
+	/** Prints a notice for the user, such as a patch that does not apply. Can be NULL. */
 	void (*say)(const char *text, void *payload);
 	/*
-	 * Of chat and exec alone. Without `session` they have nothing to say: so it is where a walk
-	 * is only thought through, for a thought is not worth money.
+	 * For chat and exec only. Without `session` they propose nothing: a dry run of a walk must
+	 * not spend money.
 	 */
 	struct kl_session *session;
-	const char *name;                       /* of the walk, and of its conversations */
+	const char *name;                       /* of the walk and of its conversations */
 	const struct kl_mechanisms *mechanisms; /* NULL: none known */
 	const json_t *facts; /* of the state: {"features", "traits", "code"}, or NULL */
-	int64_t ns;          /* its time; 0: none */
-	const char *foreign; /* of the held proposal: why it is compound; or NULL */
-	/* set: a conversation ended at a limit, with something left */
+	int64_t ns;          /* time of the state; 0: unknown */
+	const char *foreign; /* why the proposal to split is compound, or NULL */
+	/* output: a conversation ended at a limit and could have continued */
 	bool limited;
-	/** The event of a record ("event" of a step or a rejection), or NULL; borrowed. */
+	/** Returns the event of a record ("event" of a step or a rejection), borrowed, or NULL. */
 	const struct kl_event *(*event)(const char *id, void *payload);
 	void *payload;
-	/* private: what would be dear to compute twice */
-	bool again; /* the second round: what was put off in the first */
+	/* private; history and cache keep results that are slow to compute */
+	bool again; /* second round: allow edits that the first round deferred */
 	struct kl_history *history;
 	struct kl_map cache;
 	char cache_of[KL_DIGEST_HEX];
@@ -66,61 +67,65 @@ struct kl_rewrite {
 
 void kl_rewrite_release(struct kl_rewrite *rw);
 
-/** Are all names known, and their arguments there and well-formed? Call before long work. */
+/**
+ * Check the names of a list and their arguments; call it before long work. KL_EUSAGE: a name is
+ * unknown or an argument is wrong; other errors if the files of an argument cannot be read.
+ */
 int kl_rewriters_check(const char *list);
-/** "chat" or "exec" if the list names one, for which `chat` has to be opened; else NULL. */
+/** "chat" or "exec" if the list names one, so that the walk needs a session; else NULL. */
 const char *kl_rewriters_model(const char *list);
 
 /**
- * The next proposal, or NULL when none of the list has one. `*stop`: a
- * rewriter put the state into `edit_dir` and waits for a person (kl_stepwise_collect).
- * KL_ENO: the budget does not allow the next question (kl_request_send).
+ * Set *out to the next proposal, owned by the caller, or to NULL if no rewriter has one. *stop
+ * becomes true if stepwise wrote the state into `edit_dir` and waits for an edit
+ * (kl_stepwise_collect). KL_ENO: the budget does not allow the next request (kl_request_send).
  */
 int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list);
 
 /**
- * A smaller part of `whole` that was not tried yet: the change of one function,
- * or of one file; of a proposal of chat or exec what its author makes of it, asked once.
- * NULL: there is none, `whole` stands as it is. Errors as kl_rewrite_next.
+ * Set *out to a part of `whole` that was not tried yet: the change of one function or of one file.
+ * For a proposal of chat or exec the model is asked once for a part. NULL: there is none, so use
+ * `whole`. Errors as kl_rewrite_next().
  */
 int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 		     const struct kl_proposal *whole);
 
-/* --- for the rewriters themselves ----------------------------------------- */
+/* --- for the rewriters ---------------------------------------------------- */
 
-/** What a proposal says of itself; all borrowed. */
+/** The description of a proposal; all members are borrowed. */
 struct kl_claim {
 	const char *rewriter, *source, *action, *mechanism, *text, *origin;
 	const json_t *traits; /* NULL: none */
-	const char *locus;    /* NULL: from the difference */
+	const char *locus;    /* NULL: computed from the difference */
 };
 
 /**
- * Make a proposal from replaced files; `*out` stays NULL when they change
- * nothing or have been tried.
+ * Make a proposal from replaced files. *out becomes NULL if they change nothing or the result was
+ * tried before.
  */
 int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_file *edit,
 		     size_t n, const struct kl_claim *claim);
-/** The first untried part of the change from the state to `whole`: see kl_rewrite_split. */
+/** Set *out to the first untried part of the change from the state to `whole`, or to NULL. */
 int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_surface *whole,
 		    const struct kl_claim *claim);
 /**
- * Does a step name a source of the state, and a known mechanism? KL_EINVALID: a sentence for its
- * author.
+ * Check that the locus of a step is in a source of the state and that its mechanism is known.
+ * KL_EINVALID: the message is written for the author of the step.
  */
 int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *envelope);
 /**
- * Make a proposal of a step that somebody wrote (proposal_from_step.c): its edits apply, leave
- * nothing asleep, and lead
- * somewhere new. KL_EINVALID, KL_ENO: likewise.
+ * Make a proposal from a step that a model or agent wrote (proposal_from_step.c). KL_EINVALID,
+ * KL_ENO: an edit does not apply, removed code is only disabled, or the result was tried before;
+ * the message is written for the author of the step.
  */
 int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw,
 		    const struct kl_envelope *envelope, const char *rewriter, const char *source);
+/** Call rw->say() with a formatted text, if it is set. */
 void kl_rewrite_print(struct kl_rewrite *rw, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /**
- * The sources of the state as they are in a tree below `dir`: `*edit` and its
- * texts are the caller's (kl_edits_free); sources that the tree lacks are left out.
+ * Read the state's sources from another tree of the repository. The caller frees *edit by
+ * kl_edits_free(); sources that the tree lacks are omitted.
  */
 int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewrite *rw,
 			 const git_oid *tree);
@@ -139,14 +144,14 @@ int kl_patches_check(const char *arg);
 int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 			const char *arg);
 int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
-/** KL_EEXISTS: the walk's first conversation is stored, and about another state than this. */
+/** KL_EEXISTS: a first conversation of a walk of this name is stored, but about another state. */
 int kl_chat_begun(struct kl_repo *repo, const char *name, const struct kl_surface *expert);
 int kl_chat_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole);
 
 /**
- * What a person made of the state in `edit_dir`: `*out` is NULL when nothing
- * was changed. `claim` may leave action, mechanism, text and locus NULL.
+ * Make a proposal from the edited files in `edit_dir`; *out becomes NULL if nothing was changed.
+ * Members of `claim` can be NULL.
  */
 int kl_stepwise_collect(struct kl_proposal **out, struct kl_rewrite *rw,
 			const struct kl_claim *claim);

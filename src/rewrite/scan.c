@@ -202,7 +202,7 @@ int kl_scan_body(char **out, struct kl_scan *scan, const char *name)
 	return refuse_unclosed(name, first);
 }
 
-static const char *is_bare(const char *key)
+static const char *bare_key(const char *key)
 {
 	return key + (*key == '?');
 }
@@ -233,15 +233,15 @@ int kl_scan_keys(struct kl_scan *scan, const char *name, const struct kl_scan_fi
 			continue;
 		while (n < line.n && line.s[n] != ':')
 			n++;
-		while (k < nlist && (strlen(is_bare(list[k].key)) != n ||
-				     memcmp(is_bare(list[k].key), line.s, n)))
+		while (k < nlist && (strlen(bare_key(list[k].key)) != n ||
+				     memcmp(bare_key(list[k].key), line.s, n)))
 			k++;
 		if (n == line.n || k == nlist)
 			return kl_scan_bad(scan, "'%.*s' is no line of a <%s>",
 					   (int)(line.n < 60 ? line.n : 60), line.s, name);
 		if (*list[k].value)
 			return kl_scan_bad(scan, "a second line '%s:' in one <%s>",
-					   is_bare(list[k].key), name);
+					   bare_key(list[k].key), name);
 		line = kl_scan_trim((struct kl_scan_line){ line.s + n + 1, line.n - n - 1 });
 		*list[k].value = kl_strndup(line.s, line.n);
 	}

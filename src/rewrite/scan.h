@@ -7,16 +7,17 @@
 #include "base/buf.h"
 
 /*
- * scan - lines, tags, attributes and bodies of a reply: what its kinds
- * (envelope.c, envelope_traits.c) are made of. A tag is one of a table of names, alone on
- * its line; every other line is talk, or part of a body. Errors are KL_EINVALID
- * and name the line of the reply.
+ * scan - reads lines, tags, attributes and bodies of a model's reply.
+ *
+ * envelope.c and envelope_traits.c are built on it. A tag has a name from a table and stands alone
+ * on its line; every other line is part of a body or ignored text. Errors are KL_EINVALID; the
+ * message names the line of the reply.
  */
 struct kl_scan {
 	const char *text;
 	size_t len, pos;
-	int line;               /* of the last one that was taken, from 1 */
-	const char *const *tag; /* the names that are tags here, NULL at the end */
+	int line;               /* number of the last line that was taken, from 1 */
+	const char *const *tag; /* the names of tags, NULL-terminated */
 };
 
 /** A line, without its newline; borrowed. */
@@ -26,40 +27,41 @@ struct kl_scan_line {
 };
 
 struct kl_scan_tag {
-	const char *name; /* of the table */
+	const char *name; /* from the table */
 	bool closing;
 	struct kl_scan_line rest; /* between the name and the end of the line */
 };
 
-/** Not too long, no NUL, UTF-8. */
+/** Check that a reply is UTF-8 without NUL and not too long. */
 int kl_scan_check(const char *text, size_t len);
-/** False at the end. */
+/** Take the next line; false at the end. */
 bool kl_scan_take(struct kl_scan_line *out, struct kl_scan *scan);
+/** A line without white space at both ends. */
 struct kl_scan_line kl_scan_trim(struct kl_scan_line line);
-/** Does the line begin with a tag of the table? */
+/** Read a tag; false if the line does not begin with one of the table. */
 bool kl_scan_tag(struct kl_scan_tag *out, const struct kl_scan *scan, struct kl_scan_line line);
+/** Set an error at the current line and return KL_EINVALID. */
 int kl_scan_bad(const struct kl_scan *scan, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** Nothing but '>' may follow: of a closing tag, and of one without attributes. */
+/** Check that only '>' follows the name: for closing tags and tags without attributes. */
 int kl_scan_alone(const struct kl_scan *scan, const struct kl_scan_tag *tag);
 
-/** A value to be found, once; `*value` is NULL before, and the caller's after. */
+/** A value to read, at most once. *value must be NULL before; the caller frees it afterwards. */
 struct kl_scan_field {
-	const char
-		*key; /* "?key": of kl_scan_keys, it may be absent, and its value stays NULL then */
+	const char *key; /* "?key" is optional in kl_scan_keys(): *value stays NULL if absent */
 	char **value;
 };
 
-/** The tag's attributes: each of the list, and nothing else. */
+/** Read the attributes of a tag: each of the list is required, others are errors. */
 int kl_scan_attributes(const struct kl_scan *scan, const struct kl_scan_tag *tag,
 		       const struct kl_scan_field *list, size_t n);
-/** Raw lines up to </name>; no other tag may stand among them. */
+/** Read raw lines up to </name>; other tags among them are errors. Caller frees *out. */
 int kl_scan_body(char **out, struct kl_scan *scan, const char *name);
-/** "key: value" lines up to </name>: each of the list that is not optional, and nothing else. */
+/** Read "key: value" lines up to </name>: each of the list, unless optional; others are errors. */
 int kl_scan_keys(struct kl_scan *scan, const char *name, const struct kl_scan_field *list,
 		 size_t n);
-/** "<nothing-left>why</nothing-left>", or the same over several lines. */
+/** Read "<nothing-left>why</nothing-left>", on one or several lines. Caller frees *out. */
 int kl_scan_phrase(char **out, struct kl_scan *scan, const struct kl_scan_tag *tag);
 
 #endif

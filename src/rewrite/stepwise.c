@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stepwise - rewriter stepwise: stops for a person's edit */
+/* stepwise - rewriter stepwise: stops the walk for a manual edit */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,9 +8,8 @@
 #include "rewrite/rewriter.h"
 
 /*
- * stepwise - a person or an agent makes the edit: the state is laid out in
- * a directory of its own, the walk stops, and what is found there at
- * --continue is the proposal. The worktree is never touched.
+ * The state is written into a separate directory and the walk stops. A person or an agent edits the
+ * files; at --continue they become the proposal. The worktree is never changed.
  */
 #define MAX_SOURCE (4u << 20)
 

@@ -76,7 +76,7 @@ static void drop_ivdep(struct kl_cedits *out, const struct kl_ctokens *tokens)
 	drop_pragmas(out, tokens, pragma, quoted);
 }
 
-/* one site a function: the qualifiers of one signature go together */
+/* One site for each function: all qualifiers of a signature are dropped together. */
 static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const word[] = { "restrict", "__restrict", "__restrict__", NULL };
@@ -93,7 +93,7 @@ static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *tokens
 	}
 }
 
-/* an attribute list goes when every word of it is only a hint */
+/* Drop an attribute list if it has only hints. */
 static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const hint[] = { "always_inline",
@@ -136,7 +136,7 @@ static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *token
 	}
 }
 
-/* a call of one of `name` becomes its first argument in parentheses */
+/* Replace calls of the functions in `name` by their first argument in parentheses. */
 static void keep_first_argument(struct kl_cedits *out, const struct kl_ctokens *tokens,
 				const char *const *name)
 {
@@ -174,7 +174,7 @@ static bool is_intrinsic(const struct kl_ctokens *tokens, size_t i)
 	       !strncmp(tokens->text + tokens->t[i].off, "_mm", 3);
 }
 
-/* _mm256_stream_ps -> _mm256_storeu_ps: `from` and `to` between prefix and suffix */
+/* Rename intrinsics: _mm256_stream_ps -> _mm256_storeu_ps, with `from` "stream", `to` "storeu". */
 static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *tokens,
 			      const char *from, const char *to, const char *const *suffix)
 {
@@ -186,11 +186,11 @@ static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *to
 		if (!is_intrinsic(tokens, i))
 			continue;
 		word = kl_strndup(tokens->text + tokens->t[i].off, tokens->t[i].len);
-		for (const char *const *at = prefix; *at; at++)
-			for (const char *const *list = suffix; *list; list++) {
-				KL_AUTO(kl_freep) char *old = kl_asprintf("%s%s%s", *at, from,
-									  *list);
-				KL_AUTO(kl_freep) char *new = kl_asprintf("%s%s%s", *at, to, *list);
+		for (const char *const *pre = prefix; *pre; pre++)
+			for (const char *const *suf = suffix; *suf; suf++) {
+				KL_AUTO(kl_freep) char *old = kl_asprintf("%s%s%s", *pre, from,
+									  *suf);
+				KL_AUTO(kl_freep) char *new = kl_asprintf("%s%s%s", *pre, to, *suf);
 
 				if (!strcmp(word, old))
 					kl_cedits_tokens(out, tokens, i, i, new, out->nsite);
@@ -206,7 +206,7 @@ static void plain_store(struct kl_cedits *out, const struct kl_ctokens *tokens)
 	rename_intrinsics(out, tokens, "stream", "storeu", suffix);
 	if (out->nsite == first)
 		return;
-	/* the fence orders what is no longer there */
+	/* without streaming stores the fence is not needed */
 	for (size_t i = 0; i + 3 < tokens->n; i++)
 		if (kl_ctoken_is(tokens, i, "_mm_sfence") && kl_ctoken_is(tokens, i + 3, ";"))
 			kl_cedits_tokens(out, tokens, i, i + 3, "", out->nsite);
@@ -220,7 +220,7 @@ static void drop_alignment(struct kl_cedits *out, const struct kl_ctokens *token
 	rename_intrinsics(out, tokens, "store", "storeu", suffix);
 }
 
-/* "_mm256_fmadd_ps" -> "_mm256_add_ps(_mm256_mul_ps("; NULL for anything else; the caller frees */
+/* "_mm256_fmadd_ps" -> "_mm256_add_ps(_mm256_mul_ps("; NULL for other names. Caller frees. */
 static char *unfused_name(const char *word)
 {
 	static const char *const kind[] = { "ps", "pd", "ss", "sd", NULL };
@@ -237,16 +237,16 @@ static char *unfused_name(const char *word)
 	return NULL;
 }
 
-/* token of the second of just two commas between `open` and its end, or -1 */
+/* The second comma if there are exactly two between `open` and its match, else -1. */
 static int second_comma(const struct kl_ctokens *tokens, size_t open)
 {
 	int commas = 0, second = -1;
 
-	for (int turn = (int)open + 1; turn < tokens->t[open].match; turn++) {
-		if (kl_ctoken_is(tokens, turn, "(") && tokens->t[turn].match > 0)
-			turn = tokens->t[turn].match;
-		else if (kl_ctoken_is(tokens, turn, ",") && ++commas == 2)
-			second = turn;
+	for (int i = (int)open + 1; i < tokens->t[open].match; i++) {
+		if (kl_ctoken_is(tokens, i, "(") && tokens->t[i].match > 0)
+			i = tokens->t[i].match;
+		else if (kl_ctoken_is(tokens, i, ",") && ++commas == 2)
+			second = i;
 	}
 	return commas == 2 ? second : -1;
 }
@@ -284,7 +284,7 @@ static bool tile_name(const char *text, size_t n)
 	return n > 0;
 }
 
-/* the whole of `text` as an integer of a tile's size, or 0 */
+/* The value of `text` if all of it is an integer in the range of a tile, else 0. */
 static long tile_value(const char *text, size_t n)
 {
 	char digits[16] = "", *end;
@@ -356,7 +356,7 @@ void kl_tokenpass_tiles(struct kl_tiles *out, const struct kl_ctokens *tokens)
 			tile_of_define(out, tokens, i);
 			continue;
 		}
-		/* enum { NR = 16, and: static const int NR = 16; */
+		/* "enum { NR = 16," and "static const int NR = 16;" */
 		if (tokens->t[i].kind == KL_CT_IDENT && i > 0 && i + 3 < tokens->n &&
 		    kl_ctoken_is(tokens, i + 1, "=") && tokens->t[i + 2].kind == KL_CT_NUMBER &&
 		    (kl_ctoken_is(tokens, i + 3, ",") || kl_ctoken_is(tokens, i + 3, "}") ||

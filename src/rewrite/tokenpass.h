@@ -5,22 +5,22 @@
 #include "rewrite/ctoken.h"
 
 /*
- * tokenpass - simplifies C source by its tokens, where Coccinelle cannot. That is what it cannot
- * parse (pragmas, restrict, attributes) and what needs arithmetic. Each finds its sites; passes.c
- * decides which of them make one proposal.
+ * tokenpass - simplifies C source by its tokens, where Coccinelle cannot.
+ *
+ * Coccinelle cannot parse pragmas, restrict and attributes, and cannot calculate. Each pass finds
+ * its sites; passes.c decides which of them form a proposal.
  */
 struct kl_tokenpass {
 	const char *name; /* as in templates/passes/passes.yaml */
 	void (*find)(struct kl_cedits *out, const struct kl_ctokens *c);
 };
 
-/** NULL: no such pass. */
+/** Find a pass by its name, or NULL. */
 const struct kl_tokenpass *kl_tokenpass_find(const char *name);
 
 /**
- * Constants that look like the size of a tile: object-like #define, enum
- * member or `const` integer of 2 ... 2^20, used
- * inside a function, named in upper case.
+ * A constant that looks like the size of a tile: an object-like #define, an enumerator or a `const`
+ * integer from 2 to 2^20, with a name in upper case, that is used inside a function.
  */
 struct kl_tile {
 	char *name;
@@ -31,6 +31,7 @@ struct kl_tiles {
 	struct kl_tile *t;
 	size_t n, alloc;
 };
+/** Find such constants; the caller releases `out`. */
 void kl_tokenpass_tiles(struct kl_tiles *out, const struct kl_ctokens *tokens);
 void kl_tiles_release(struct kl_tiles *tiles);
 

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "rewrite/tokenpass_parts.h"
 
-/* --- what is said to the compiler ------------------------------------------ */
+/* --- hints to the compiler -------------------------------------------------- */
 
 void kl_tokenpass_drop_bounds(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
@@ -15,7 +15,7 @@ void kl_tokenpass_drop_bounds(struct kl_cedits *out, const struct kl_ctokens *to
 			kl_cedits_tokens(out, tokens, i, tokens->t[i + 1].match, "", out->nsite);
 }
 
-/* white space that the line of token `i` begins with; owned by the caller */
+/* The indentation of the line of token `i`. Caller frees. */
 static char *indent_of(const struct kl_ctokens *tokens, size_t i)
 {
 	size_t from = tokens->t[i].off, n = 0;
@@ -46,7 +46,7 @@ static void roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens, si
 	kl_cedits_tokens(out, tokens, i, i, with, out->nsite);
 }
 
-/* A directive may not stand within parentheses: a loop there is an argument of a macro. */
+/* Loops within parentheses are skipped: they are macro arguments, which cannot have directives. */
 void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	size_t i = 0;
@@ -83,7 +83,7 @@ static const struct vector *vector_at(const struct kl_ctokens *tokens, size_t i)
 	return NULL;
 }
 
-/* does the operator at `i` stand before its operand? After a value it is a product */
+/* True if '*' at token `i` is a dereference; after a value it is a product. */
 static bool is_unary(const struct kl_ctokens *tokens, size_t i)
 {
 	if (i == 0)
@@ -95,7 +95,7 @@ static bool is_unary(const struct kl_ctokens *tokens, size_t i)
 		!strchr(")]", tokens->text[tokens->t[i - 1].off]));
 }
 
-/* "(char *)" of "(char *)p": what follows a parenthesis is its operand, no operator */
+/* True for "(char *)" in "(char *)p": an operand follows the parenthesis, not an operator. */
 static bool is_cast(const struct kl_ctokens *tokens, size_t open, long end)
 {
 	if (!kl_ctoken_is(tokens, open, "(") || end != tokens->t[open].match ||
@@ -106,9 +106,9 @@ static bool is_cast(const struct kl_ctokens *tokens, size_t open, long end)
 }
 
 /*
- * Last token of the operand that begins at `i`: names, members and elements, maybe
- * with & before. -1 where it is anything else, or evaluating it again would not be
- * the same: a call, an assignment, a step.
+ * The last token of the operand that begins at `i`: a name, member or element, with or without &.
+ * Returns -1 for anything else, and if the operand must not be evaluated more than once: a call, an
+ * assignment, ++ or --.
  */
 static long operand_end(const struct kl_ctokens *tokens, size_t i)
 {
@@ -178,8 +178,8 @@ static void split_load(struct kl_cedits *out, const struct kl_ctokens *tokens, s
 	kl_cedits_tokens(out, tokens, star, last, buf.ptr, out->nsite);
 }
 
-/* does a statement begin at `i`? */
-static bool begins_vector(const struct kl_ctokens *tokens, size_t i)
+/* True if a statement begins at `i`. */
+static bool begins_statement(const struct kl_ctokens *tokens, size_t i)
 {
 	if (i == 0 || kl_ctoken_is(tokens, i - 1, "else") ||
 	    tokens->t[i - 1].kind == KL_CT_DIRECTIVE)
@@ -188,7 +188,7 @@ static bool begins_vector(const struct kl_ctokens *tokens, size_t i)
 	       kl_ctoken_is(tokens, i - 1, "}");
 }
 
-/* is the parenthesis that ends before `i` the head of an if or a loop? */
+/* True if the parentheses that end before `i` are the head of an if or a loop. */
 static bool after_head(const struct kl_ctokens *tokens, size_t i)
 {
 	static const char *const word[] = { "if", "for", "while" };
@@ -246,7 +246,7 @@ void kl_tokenpass_scalar_load(struct kl_cedits *out, const struct kl_ctokens *to
 			continue;
 		assigned = kl_ctoken_is(tokens, last + 1, "=") &&
 			   !kl_ctoken_is(tokens, last + 2, "=");
-		whole = begins_vector(tokens, i) || after_head(tokens, i);
+		whole = begins_statement(tokens, i) || after_head(tokens, i);
 		if (assigned && whole)
 			split_store(out, tokens, i, vector, type + 3, last);
 		else if (!assigned && !whole && is_unary(tokens, i))

@@ -4,12 +4,12 @@
 
 #include "rewrite/tokenpass.h"
 
-/* tokenpass_parts - what the files of tokenpass share. Inside src/rewrite only. */
+/* tokenpass_parts - functions that the files tokenpass*.c share. Private to src/rewrite. */
 
-/** Words of directive `i`, one blank between them: "#pragma GCC unroll 8". Appended to `out`. */
+/** Append directive `i` with single blanks between words: "#pragma GCC unroll 8". */
 void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *tokens, size_t i);
 
-/* Passes of CUDA, as kl_tokenpass.find; templates/passes/passes.yaml says what they are for. */
+/* Passes for CUDA, see kl_tokenpass.find; templates/passes/passes.yaml describes them. */
 void kl_tokenpass_drop_bounds(struct kl_cedits *out, const struct kl_ctokens *tokens);
 void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens);
 void kl_tokenpass_scalar_load(struct kl_cedits *out, const struct kl_ctokens *tokens);

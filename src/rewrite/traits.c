@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traits - checks claimed traits: a model reads the source a second time */
+/* traits - audits claimed traits: a model reads the source a second time */
 #include <string.h>
 
 #include "base/error.h"
@@ -10,14 +10,13 @@
 #include "rewrite/rederive.h"
 
 /*
- * traits - the second reading: who proposed a step says what its source no longer is; another
- * reader, in a conversation of his own, is asked for the same traits without being told what was
- * said.
+ * The author of a step claims which traits its source has or lost. A model is asked for the same
+ * traits in a separate conversation, without the claims.
  */
 struct reader {
 	struct kl_driver driver;
 	const struct kl_trait_reading *r;
-	struct kl_strvec names; /* to be judged, sorted */
+	struct kl_strvec names; /* traits to audit, sorted */
 	struct kl_mechanisms mechanisms;
 };
 
@@ -28,7 +27,7 @@ static void reader_release(struct reader *reader)
 	kl_mechanisms_release(&reader->mechanisms);
 }
 
-/* "yes" and "no" can be confirmed; "yes unaudited" is what it began as */
+/* The claim "yes" or "no", which can be confirmed; unaudited ones are "yes unaudited" etc. */
 static const char *claim_of(const json_t *claims, const char *name)
 {
 	const char *value = kl_json_str_or(claims, name, "");
@@ -38,7 +37,7 @@ static const char *claim_of(const json_t *claims, const char *name)
 
 /* --- a turn ------------------------------------------------------------------------ */
 
-/* what a trait is, in the words of the mechanisms that show it */
+/* Describe a trait by the texts of the mechanisms that have it. */
 static void describe_trait(struct kl_buf *out, const struct reader *reader, const char *name)
 {
 	KL_AUTO(kl_freep) char *fact = kl_asprintf("trait:%s", name);

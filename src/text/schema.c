@@ -184,7 +184,7 @@ static bool has_key(const void *obj, const struct kl_schema *schema)
 {
 	for (const struct kl_field *field = schema->field; field->key; field++)
 		if ((field->flags & KL_KEY) &&
-		    (!field->kind == KL_FIELD_STRING || *(char *const *)field_in(obj, field)))
+		    (field->kind != KL_FIELD_STRING || *(char *const *)field_in(obj, field)))
 			return true;
 	return false;
 }

@@ -26,6 +26,9 @@
  *	err = kl_schema_read(&pass, &schema, "passes.yaml", node);
  *	kl_schema_release(&pass, &schema);
  *
+ * Fields are read in the order of the table, whatever the order of the file, so that a value type
+ * can use the fields above it.
+ *
  * A list is any structure { T *v; size_t n, alloc; }. Other rooms add their own string types, and
  * value types for anything that is not a string.
  */
@@ -49,7 +52,7 @@ extern const struct kl_string_type kl_string_time; /* 2026-11-20T10:00:00Z */
 struct kl_value_type {
 	int (*read)(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node);
-	/** Returns NULL if the value is absent. */
+	/** Returns NULL if the value is absent. The functions below can be NULL if values are only read. */
 	struct kl_yaml *(*write)(const void *at, const struct kl_field *field);
 	void (*release)(void *at);
 	/** Overwrites `to` without releasing it. */
@@ -76,6 +79,7 @@ enum kl_field_kind {
 	KL_FIELD_SET,     /* struct kl_strvec of a string type; normalizing sorts it */
 	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
 	KL_FIELD_DECIMAL, /* int64_t in millionths within [min, max]; min - 1: absent */
+	KL_FIELD_DOUBLE,  /* double within [low, high]; always written */
 	KL_FIELD_BOOL,    /* bool; false is not written unless KL_NEEDED */
 	KL_FIELD_WORD,    /* enum (int): index into `words` */
 	KL_FIELD_LIST,    /* list of `sub` */
@@ -102,6 +106,7 @@ struct kl_field {
 	int flags;
 	size_t at;        /* offset in the structure */
 	int64_t min, max; /* bounds of the number or of the count of entries; 0, 0: the default */
+	double low, high; /* DOUBLE */
 	const struct kl_string_type *string; /* STRING, SET: type of each entry */
 	const char *const *words;            /* WORD */
 	const struct kl_schema *sub;         /* LIST, MAP, GROUP, PART */

@@ -21,10 +21,12 @@ struct kl_yaml {
 	int line, col; /* from 1 */
 	char *text;    /* scalar: its bytes, NUL-terminated, no NUL inside */
 	size_t len;
-	int plain;               /* scalar: written without quotes */
-	int flow;                /* write in flow style: {...} or [...] (yaml_write.h) */
-	struct kl_yaml **item;   /* seq: elements; map: values */
-	char **key;              /* map: keys, same index */
+	int plain;             /* scalar: written without quotes */
+	int flow;              /* write in flow style: {...} or [...] (yaml_write.h) */
+	struct kl_yaml **item; /* seq: elements; map: values */
+	char **key;            /* map: keys, same index */
+	struct kl_yaml *up;    /* parent list or map; NULL for the root */
+	bool paths;            /* of the root: errors also name a path ("launch[0].grid[1]: ...") */
 	int *key_line, *key_col; /* map: position of each key; NULL if not parsed from text */
 	size_t n;
 };
@@ -39,7 +41,7 @@ const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key);
 
 /**
  * Set the error "<name>:<line>:<column>: ..." at a node and return KL_EINVALID. The position is
- * omitted for a tree that was not parsed from text.
+ * omitted for a tree that was not parsed from text, the name if `name` is NULL.
  */
 int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

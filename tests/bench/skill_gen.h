@@ -80,17 +80,17 @@ static inline bool skill_gen_passed(size_t k)
 	return k / KL_ARRAY_SIZE(skill_gen_places) % 3 != 0;
 }
 
-static inline struct kl_card_ratio skill_gen_ratio(size_t k)
+static inline struct kl_ratio skill_gen_ratio(size_t k)
 {
 	int64_t ppm = 1500000 + (int64_t)(k * 7919 % 1000) * 1000;
 
-	return (struct kl_card_ratio){ ppm, ppm - 50000, ppm + 50000 };
+	return (struct kl_ratio){ ppm, ppm - 50000, ppm + 50000 };
 }
 
 /** The k-th event, sealed; the caller's reference. */
 static inline json_t *skill_gen_event(const struct skill_gen *gen, size_t k)
 {
-	struct kl_card_ratio ratio = skill_gen_ratio(k);
+	struct kl_ratio ratio = skill_gen_ratio(k);
 	char digest[KL_DIGEST_HEX];
 	struct kl_event *event;
 	json_t *entry;

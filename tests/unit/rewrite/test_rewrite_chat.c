@@ -795,12 +795,12 @@ static void test_actions(void **state)
 	KL_AUTO(kl_freep) char *bad = kl_fs_join(dir, "a.yaml");
 	/* clang-format off */
 	static const struct { const char *text, *says; } broken[] = {
-		{ "stages: []\n", "'klineage-actions: 1' is wanted" },
+		{ "stages: []\n", "expected 'klineage-actions: 1'" },
 		{ "klineage-actions: 1\n", "'stages', a list" },
 		{ "klineage-actions: 1\nstages:\n  - {name: a, text: b}\n", "name, text and actions" },
 		{ "klineage-actions: 1\nstages:\n  - {name: a, text: b, actions: {X: y}}\n", "words joined" },
 		{ "klineage-actions: 1\nstages:\n  - {name: a, text: b, actions: {x: y}}\n"
-		  "  - {name: c, text: d, actions: {x: y}}\n", "twice" },
+		  "  - {name: c, text: d, actions: {x: y}}\n", "duplicate action 'x'" },
 	};
 	/* clang-format on */
 

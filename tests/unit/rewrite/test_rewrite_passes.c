@@ -231,8 +231,8 @@ static void test_own_passes(void **state)
 	/* clang-format off */
 	static const struct { const char *yaml, *why; } bad[] = {
 		{ "passes: {}", "'passes' must be a list" },
-		{ "passes:\n  - {name: x, kind: token, action: a, mechanism: m, text: t}\n", "no token pass 'x'" },
-		{ "passes:\n  - {name: x, kind: cocci, file: ../x, action: a, mechanism: m, text: t}\n", "beside" },
+		{ "passes:\n  - {name: x, kind: token, action: a, mechanism: m, text: t}\n", "unknown token pass 'x'" },
+		{ "passes:\n  - {name: x, kind: cocci, file: ../x, action: a, mechanism: m, text: t}\n", "must be a path relative to" },
 		{ "passes:\n  - {name: x, kind: cocci, file: s.cocci, action: a, mechanism: m, text: t}\n", "may not use" },
 		{ "passes:\n  - {name: x, kind: magic, action: a, mechanism: m, text: t}\n", "'kind' must be one of token, cocci" },
 		{ "passes:\n  - {nome: x}\n", "unknown key 'nome'" },

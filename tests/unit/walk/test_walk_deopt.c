@@ -129,7 +129,7 @@ static void test_refusals(void **state)
 
 	assert_ok(kl_repo_open_at(&repo, dir));
 	opts.rewriters = "hsitory";
-	assert_error(KL_EUSAGE, "no rewriter 'hsitory'", fake_deopt(dir, &opts, &out));
+	assert_error(KL_EUSAGE, "unknown rewriter 'hsitory'", fake_deopt(dir, &opts, &out));
 	opts = fake_opts;
 	opts.name = "Bad Name";
 	assert_error(KL_EUSAGE, "invalid lineage name", fake_deopt(dir, &opts, &out));
