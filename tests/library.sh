@@ -16,15 +16,15 @@ export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 
 cat <<X
-# A first library
+# The shipped library
 
-Cards that were lifted from the lineages in this directory, with the status that follows from their trials.
-\`tests/library.sh >skills/README.md\` makes this page; no figure in it is typed.
+Cards that were lifted from the lineages in this directory, with the status that follows from their
+trials. \`tests/library.sh >skills/README.md\` writes this page, including all figures.
 
 | directory | contents |
 | --- | --- |
-| \`cards\`, \`evidence\` | the library: one card a file, and every gate event that a card cites |
-| \`lineages\` | the lineages that the cards were learned from, as \`git klineage export\` wrote them; docs/lineages.md prints them |
+| \`cards\`, \`evidence\` | the library: one file per card, and every gate event that a card cites |
+| \`lineages\` | the lineages that the cards were learned from, written by \`git klineage export\`; docs/lineages.md prints them |
 | \`held-out\` | lineages that no card was learned from: states to try cards on |
 
 ## Using it
@@ -34,30 +34,31 @@ Cards that were lifted from the lineages in this directory, with the status that
 	git klineage retrieve --status hypothesis,admitted <workload>
 	git klineage materialize --status hypothesis,admitted <workload>
 
-An imported card is a hypothesis, whatever its status is here: its trials are kept and marked \`foreign\`, and do
-not count until a trial of your own passes. To repeat the trials, import the lineages:
+An imported card is a hypothesis, regardless of its status here: its trials are kept and marked
+\`foreign\`, and do not count until a trial of your own passes. To repeat the trials, import the
+lineages:
 
 	for l in lineages/* held-out/*; do git klineage import \$l; done
 	git klineage admit <card>
 
 ## How it was made
 
-Each lineage is a walk back from the last commit of a template. The walk first tried simplifications that look
-sound and are not (\`templates/workloads/<template>/rejected\`; the gate refused them), then took
-the steps of the kernel's history:
+Each lineage is a walk back from the last commit of a template. The walk first tried simplifications
+that look sound and are not (\`templates/workloads/<template>/rejected\`; the gate refused them),
+then took the steps of the kernel's history:
 
 	git klineage init --template <template> w && cd w
 	git klineage deopt --rewriter patches:<templates/workloads/<template>/rejected>,history
 	git klineage export <lineages/<template>>
 
-The held-out lineages were walked back from the same expert by mechanical passes alone, so that they have other
-states, which no card cites. \`tests/device/cards.sh\` makes such walks for CUDA, from earlier commits of a
-template; some of them use edits made by hand (\`by-hand\`):
+The walks of the held-out lineages start from the same expert and use only mechanical passes.
+Therefore they have other states, which no card cites. \`tests/device/cards.sh\` makes such walks for
+CUDA, from earlier commits of a template; some of them use edits made by hand (\`by-hand\`):
 
 	git klineage deopt --rewriter passes --name by-rule
 	git klineage export <held-out/<template>-by-rule>
 
-The cards were made in a repository that had imported all of these:
+The cards were made in a repository that had imported all of these lineages:
 
 	git klineage lift <lineages>
 	git klineage admit <card>		# if its patch applies to a state that it was not learned from
@@ -66,11 +67,12 @@ The cards were made in a repository that had imported all of these:
 	git klineage lift --witness <card>	# run the gate where a condition of the card is false
 	git klineage admit --rewriter exec --exec <command> --model lm <card>
 
-No model worded the cards: their text comes from measurements and from \`templates/mechanisms.yaml\`. Every step
-is \`inverse\`, so only trials verify a point. A trial is either \`mechanical\`, which applies the card's
-patch and shows that it carries over to a near variant, or by an \`agent\`: a language model that saw only the
-card, the contract and the state (docs/recorded.md). The result of the same model with the intent alone is printed
-beside it. Cards that provide a trait can be tried only by a model.
+No model worded the cards: their text comes from measurements and from
+\`templates/mechanisms.yaml\`. Every step is \`inverse\`, so only trials verify a point. A trial is
+either \`mechanical\` or by an \`agent\`. A mechanical trial applies the card's patch and shows that
+it works on a similar variant. An agent is a language model that saw only the card, the contract and
+the state (docs/recorded.md). The result of the same model with the intent alone is printed beside
+it. Only a model can try cards that provide a trait.
 
 ## The cards
 
