@@ -64,7 +64,7 @@ The cards were made in a repository that had imported all of these lineages:
 	git klineage admit <card>		# if its patch applies to a state that it was not learned from
 	git klineage skills export --output <this directory>
 
-	git klineage lift --witness <card>	# run the gate where a condition of the card is false
+	git klineage lift --witness <card>	# run the gate where a precondition of the card is false
 	git klineage admit --rewriter exec --exec <command> --model lm <card>
 
 No model worded the cards: their text comes from measurements and from
