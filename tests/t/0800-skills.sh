@@ -94,7 +94,7 @@ test_expect_success 'a bad card is refused with its line, and the others come in
 	sed "s/status: hypothesis/status: admitted/" "cards/$row.yaml" >new && mv new "cards/$row.yaml" &&
 	cd ../bad &&
 	exits 128 git klineage skills import ../bad-cards >out 2>err &&
-	says "1 new card, 0 merged, 0 the same, 1 refused" out &&
+	says "1 new card, 0 merged, 0 unchanged, 1 refused" out &&
 	says "$row.yaml:3:9: status is admitted, but the trials make it hypothesis" err &&
 	git cat-file -e "$skills:cards/$sum.yaml" &&
 	test_must_fail git cat-file -e "$skills:cards/$row.yaml"
@@ -270,10 +270,10 @@ test_expect_success 'eight writers at once lose nothing' '
 '
 
 test_expect_success 'what it does not know it says' '
-	exits 129 git klineage skills 2>err && says "say what to do" err &&
-	exits 129 git klineage skills dance 2>err && says "is nothing that skills can do" err &&
+	exits 129 git klineage skills 2>err && says "missing subcommand" err &&
+	exits 129 git klineage skills dance 2>err && says "unknown subcommand" err &&
 	exits 129 git klineage skills export --format pdf 2>err && says "unknown format" err &&
-	exits 129 git klineage skills export 2>err && says "need a directory" err &&
+	exits 129 git klineage skills export 2>err && says "needs --output <directory>" err &&
 	exits 129 git klineage skills lint --fix 2>err && says "needs files" err
 '
 

@@ -115,9 +115,9 @@ test_expect_success 'evidence that points nowhere: import refuses it, fsck names
 test_expect_success 'a duplicate id: in one import, and in one library' '
 	cd "$SHARNESS_TRASH_DIRECTORY" && rm -rf in at && cp -r "$data" in && git init -q at && cd at &&
 	sed "s/^intent: .*/intent: something else/" "$data/cards/$sum.yaml" >../in/cards/zzz.yaml &&
-	exits 128 git klineage skills import ../in >out 2>err && says "2 new cards, 0 merged, 0 the same, 1 refused" out &&
+	exits 128 git klineage skills import ../in >out 2>err && says "2 new cards, 0 merged, 0 unchanged, 1 refused" out &&
 	says "zzz.yaml" err && says "card '\''$sum'\'' differs from the one in" err && git cat-file blob "$skills:cards/$sum.yaml" | cmp - "$data/cards/$sum.yaml" &&
-	cp "$data/cards/$sum.yaml" ../in/cards/zzz.yaml && git klineage skills import ../in >out && says "0 new cards, 0 merged, 3 the same" out &&
+	cp "$data/cards/$sum.yaml" ../in/cards/zzz.yaml && git klineage skills import ../in >out && says "0 new cards, 0 merged, 3 unchanged" out &&
 	git worktree add -q ../hand klineage/skills && cp "$data/cards/$sum.yaml" ../hand/cards/zzz.yaml && git -C ../hand add . && git -C ../hand commit -q -m "by hand" &&
 	git worktree remove --force ../hand &&
 	exits 1 git klineage skills lint >out && says "cards/zzz.yaml: contains the card '\''$sum'\'', which belongs in $sum.yaml" out &&

@@ -142,7 +142,7 @@ test_expect_success 'a directory that was changed is not believed' '
 
 test_expect_success 'a retracted card learns nothing, and no twin takes its place' '
 	stage=$(card sm-stage) && git klineage skills retract "${stage%.yaml}" --reason "not here" &&
-	git klineage lift >out 2>err && says "0 cards that change" out && says "is retracted and is not updated" err &&
+	git klineage lift >out 2>err && says "0 new or changed cards" out && says "is retracted and is not updated" err &&
 	test "$(card sm-stage)" = "$stage"
 '
 

@@ -161,7 +161,7 @@ test_expect_success 'what was done before counts: a card that was used, and trai
 	git commit -q -a -m "use it" -m "Klineage-Skill: near@$(git rev-parse klineage/skills:cards/near.yaml)
 Klineage-Trait: conv" &&
 	git klineage retrieve --platform cpu/x86-64-v3 --explain >../out 2>/dev/null &&
-	says "there already: near trait:conv" ../out && says "near: not offered: prior: the target already has what it provides" ../out &&
+	says "already present: near trait:conv" ../out && says "near: not offered: prior: the target already has what it provides" ../out &&
 	says "conv: not offered: prior: the target already has what it provides" ../out && ! grep "after near" ../out &&
 	git klineage retrieve --platform cpu/x86-64-v3 --repair >../out 2>/dev/null && grep "^[0-9]*  near " ../out &&
 	git klineage retrieve --platform cpu/x86-64-v3 --rev HEAD~1 >../out 2>/dev/null && says "after near" ../out

@@ -149,7 +149,7 @@ test_expect_success 'every pushed kernel must have passed the gate' '
 		git log -2 --abbrev=10 --format=%h HEAD~1 >../short
 	) &&
 	says "$(sed -n 1p short) mm: not judged" out && says "$(sed -n 2p short) mm: only the quick stages" out &&
-	test "$(grep -c " mm: " out)" = 2 && says "push is stopped" out && test_must_fail git -C server.git rev-parse -q --verify s
+	test "$(grep -c " mm: " out)" = 2 && says "the push is refused" out && test_must_fail git -C server.git rev-parse -q --verify s
 '
 
 test_expect_success 'or the quick stages at least' '

@@ -54,7 +54,7 @@ test_expect_success 'the colour of a thing can be said in git s words' '
 		cd repo && git -c color.ui=always -c color.klineage.pass="bold blue" klineage gate --no-profile --no-note >../out &&
 		exits 128 git -c color.ui=always -c color.klineage.pass=blueish klineage gate --no-profile --no-note 2>../err &&
 		exits 128 git klineage log --color=soon 2>../when
-	) && grep "mm: $esc\[1;34mpass$esc\[m" out && says "not a colour" err && says "none of always, never, auto" when
+	) && grep "mm: $esc\[1;34mpass$esc\[m" out && says "not a colour" err && says "expected always, never or auto" when
 '
 
 test_expect_success 'a diff, and a verdict that is none to be glad of' '

@@ -73,7 +73,7 @@ test_expect_success 'cards that have a step as evidence are named with what they
 test_expect_success 'what cannot be told is said' '
 	(cd repo && exits 128 git klineage blame k/klineage.yml 2>../err) && says "no '\''klineage.yml'\''" err &&
 	(cd repo && exits 128 git klineage blame --lineage nothing k/topk.cu 2>../err) && says "no lineage" err &&
-	(cd repo && exits 129 git klineage blame 2>../err) && says "which file" err &&
+	(cd repo && exits 129 git klineage blame 2>../err) && says "no file given" err &&
 	(cd repo && printf "a\000b\n" >k/topk.cu && exits 128 git klineage blame k/topk.cu 2>../err; git checkout -q k/topk.cu) && says "is a binary file" err &&
 	git -C repo branch klineage/lineage/cuda-topk/other $ref && (cd repo && exits 129 git klineage blame k/topk.cu 2>../err) && says "with --lineage" err
 '
