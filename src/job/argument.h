@@ -13,7 +13,7 @@
  */
 enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOUT };
 
-/* Floats come first. */
+/* Floats come first; kl_dtype_is_float() relies on it. */
 enum kl_dtype {
 	KL_F64,
 	KL_F32,
@@ -33,23 +33,25 @@ enum kl_dtype {
 /** "dim", "scalar", "in", "out", "inout"; NULL at the end, indexed by the enum. */
 extern const char *const kl_arg_kind_names[];
 
-/** Does the kernel get a pointer to elements, does it read them, does it write them? */
+/** True if the kernel gets a pointer to elements. */
 bool kl_arg_kind_is_tensor(enum kl_arg_kind kind);
+/** True if the kernel reads the elements. */
 bool kl_arg_kind_is_input(enum kl_arg_kind kind);
+/** True if the kernel writes the elements. */
 bool kl_arg_kind_is_output(enum kl_arg_kind kind);
 
-/** False: no element type has that name. */
+/** Find an element type by its name; false if there is none. */
 bool kl_dtype_parse(enum kl_dtype *out, const char *name);
-/** "f64" ... */
+/** Name of an element type, such as "f64". */
 const char *kl_dtype_name(enum kl_dtype dtype);
-/** "f64, f32, ..." for messages. */
+/** All names, "f64, f32, ...", for messages. */
 const char *kl_dtype_list(void);
-/** Of one element. */
+/** Size of one element. */
 size_t kl_dtype_bytes(enum kl_dtype dtype);
 bool kl_dtype_is_float(enum kl_dtype dtype);
 /**
- * The least and the largest integer of a type, such that all between them are exact both in it
- * and as a double: fills are doubles, so i64 and u64 end at 2^53.
+ * Ends of the range in which every integer is exact both in the type and as a double. Fills are
+ * computed as doubles, so the range of i64 and u64 ends at 2^53.
  */
 double kl_dtype_int_min(enum kl_dtype dtype);
 double kl_dtype_int_max(enum kl_dtype dtype);

@@ -17,27 +17,27 @@ const char *const kl_job_surface_names[] = {
 
 static int parse_do(struct kl_job *job, const json_t *doc)
 {
-	json_t *list, *value;
+	json_t *list, *item;
 	size_t i;
 	int err = kl_json_arr(&list, doc, "do");
 
 	if (err < 0)
 		return err;
-	json_array_foreach(list, i, value) {
-		const char *text = json_is_string(value) ? json_string_value(value) : "";
+	json_array_foreach(list, i, item) {
+		const char *stage = json_is_string(item) ? json_string_value(item) : "";
 
-		if (!strcmp(text, "audit"))
+		if (!strcmp(stage, "audit"))
 			job->do_audit = true;
-		else if (!strcmp(text, "correct"))
+		else if (!strcmp(stage, "correct"))
 			job->do_correct = true;
-		else if (!strcmp(text, "profile"))
+		else if (!strcmp(stage, "profile"))
 			job->do_profile = true;
-		else if (!strcmp(text, "counters"))
+		else if (!strcmp(stage, "counters"))
 			job->do_counters = true;
-		else if (!strcmp(text, "launch"))
+		else if (!strcmp(stage, "launch"))
 			job->do_launch = true;
 		else
-			return kl_error(KL_EINVALID, "'do' names no stage: '%s'", text);
+			return kl_error(KL_EINVALID, "unknown stage in 'do': '%s'", stage);
 	}
 	if ((job->do_correct || job->do_profile || job->do_counters || job->do_launch) &&
 	    !job->candidate_so)
@@ -87,7 +87,7 @@ static int parse_entries(struct kl_job *job, const json_t *doc)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(cuda_only); i++)
 		if (json_object_get(doc, cuda_only[i]))
-			return kl_error(KL_EINVALID, "'%s' is for surface cuda", cuda_only[i]);
+			return kl_error(KL_EINVALID, "'%s' is only for surface cuda", cuda_only[i]);
 	if ((err = kl_job_read_str(job->entry, sizeof(job->entry), doc, "entry")) < 0)
 		return err;
 	return kl_job_read_str(job->oracle_entry, sizeof(job->oracle_entry), doc, "oracle_entry");
@@ -95,21 +95,21 @@ static int parse_entries(struct kl_job *job, const json_t *doc)
 
 static int parse_dim_names(struct kl_job *job, const json_t *doc)
 {
-	json_t *list, *value;
+	json_t *list, *item;
 	size_t i;
 	int err = kl_json_arr(&list, doc, "dims");
 
 	if (err < 0)
 		return err;
 	if (json_array_size(list) < 1 || json_array_size(list) > KL_MAX_DIMS)
-		return kl_error(KL_EINVALID, "%zu dims, 1 to %d are possible",
-				json_array_size(list), KL_MAX_DIMS);
-	json_array_foreach(list, i, value) {
-		const char *text = json_string_value(value);
+		return kl_error(KL_EINVALID, "%zu dims; must be 1 to %d", json_array_size(list),
+				KL_MAX_DIMS);
+	json_array_foreach(list, i, item) {
+		const char *name = json_string_value(item);
 
-		if (!text || !*text || strlen(text) >= sizeof(job->dim_name[i]))
-			return kl_error(KL_EINVALID, "'dims' has an entry that is no name");
-		memcpy(job->dim_name[i], text, strlen(text) + 1);
+		if (!name || !*name || strlen(name) >= sizeof(job->dim_name[i]))
+			return kl_error(KL_EINVALID, "'dims' has an entry that is not a name");
+		memcpy(job->dim_name[i], name, strlen(name) + 1);
 	}
 	job->ndim = json_array_size(list);
 	return 0;
@@ -117,16 +117,16 @@ static int parse_dim_names(struct kl_job *job, const json_t *doc)
 
 static int parse_kernels(struct kl_job *job, const json_t *doc)
 {
-	json_t *list, *value;
+	json_t *list, *item;
 	size_t i;
 	int err = kl_json_arr(&list, doc, "kernels");
 
 	if (err < 0)
 		return err;
-	json_array_foreach(list, i, value) {
-		if (!json_string_value(value))
-			return kl_error(KL_EINVALID, "'kernels' has an entry that is no name");
-		kl_strvec_push(&job->kernel, json_string_value(value));
+	json_array_foreach(list, i, item) {
+		if (!json_string_value(item))
+			return kl_error(KL_EINVALID, "'kernels' has an entry that is not a name");
+		kl_strvec_push(&job->kernel, json_string_value(item));
 	}
 	return 0;
 }
@@ -142,7 +142,8 @@ static int parse_device(struct kl_job *job, const json_t *doc)
 		return err;
 
 	if (json_object_get(doc, "entry") || json_object_get(doc, "oracle_entry"))
-		return kl_error(KL_EINVALID, "surface cuda has no 'entry': its plans name kernels");
+		return kl_error(KL_EINVALID,
+				"surface cuda takes no 'entry': plans name the kernels");
 	if ((err = kl_job_read_str(job->arch, sizeof(job->arch), doc, "arch")) < 0 ||
 	    (err = kl_plan_arch_facts(&facts, job->arch)) < 0)
 		return err;
@@ -157,7 +158,7 @@ static int find_surface(enum kl_job_surface *out, const char *name)
 			return 0;
 		}
 	}
-	return kl_error(KL_ECANNOT, "this worker has no surface '%s'", name);
+	return kl_error(KL_ECANNOT, "this worker does not support surface '%s'", name);
 }
 
 static int parse_names(struct kl_job *job, const json_t *doc)
@@ -236,7 +237,8 @@ static int parse_plans(struct kl_job *job, const json_t *doc)
 			      job->baseline_so != NULL)) < 0)
 		return err;
 	if (job->host && (job->plan || job->parent_plan))
-		return kl_error(KL_EINVALID, "host code launches by itself: it has no 'plan'");
+		return kl_error(KL_EINVALID,
+				"host code launches its kernels itself: it takes no 'plan'");
 	return parse_plan(&job->oracle_plan, job, doc, "oracle_plan", true);
 }
 

@@ -12,16 +12,16 @@
 #include "text/json.h"
 
 /*
- * job - a request to klineage-worker to judge one candidate, with every expression a number
+ * job - a request to klineage-worker to judge one candidate, with every expression evaluated
  * (docs/formats.md, "job"). The gate fills in the structure (gate/resolve.h) and writes it as one
- * JSON document; the worker parses that into the same structure.
+ * JSON document; the worker parses that document into the same structure.
  *
  *	doc = kl_job_write(job);
  *	err = kl_job_parse(&job, doc);		borrows nothing from the document
  */
 #define KL_JOB_SCHEMA "klineage.job/1"
 
-/* Who calls the kernel: the processor's child, or a process on the GPU. */
+/* What runs the kernel: a child process on the CPU, or a process that drives the GPU. */
 enum kl_job_surface { KL_SURFACE_C, KL_SURFACE_CUDA };
 /** "c", "cuda"; NULL at the end, indexed by the enum. */
 extern const char *const kl_job_surface_names[];
@@ -30,23 +30,23 @@ struct kl_job_arg {
 	char name[64];
 	enum kl_arg_kind kind;
 	enum kl_dtype dtype;
-	double value; /* scalar */
-	json_t *fill; /* in, inout */
-	bool sweep;
+	double value; /* of a scalar */
+	json_t *fill; /* of an input; NULL for other kinds */
+	bool sweep;   /* two bands scale this input (docs/formats.md) */
 };
 
-struct kl_point {    /* dims at which the kernel is called */
+struct kl_point {    /* one set of dims that the kernel is called with */
 	char id[32]; /* "case0", "also3" */
-	bool perf;   /* profiled */
+	bool perf;   /* is timed by the profile stage */
 	bool hot;
 	int64_t weight;
-	int64_t dim[KL_MAX_DIMS]; /* cuda: of the job's dims, in order */
+	int64_t dim[KL_MAX_DIMS]; /* cuda: value of each of the job's dims, in order */
 	struct {
-		int64_t value; /* dim */
+		int64_t value; /* of a dim */
 		size_t naxes;
-		int64_t extent[KL_MAX_AXES]; /* tensor */
+		int64_t extent[KL_MAX_AXES]; /* of a tensor */
 	} arg[KL_MAX_ARGS];
-	int64_t floor_ns; /* physical floor, 0: none */
+	int64_t floor_ns; /* no call can be faster than this; 0: no limit */
 };
 
 enum kl_rule_kind {
@@ -63,32 +63,32 @@ struct kl_rule {
 	double max, rms;  /* noise */
 	double ulps, acc; /* elementwise */
 	double tol;       /* rel-l2 */
-	bool zeros;       /* rel-l2: zero where the truth is */
+	bool zeros;       /* rel-l2: the output must count as 0 where the truth is 0 */
 	int npaxes;
-	int per[KL_MAX_AXES];     /* axes that make groups (worker/compare/group.h) */
-	int64_t cut[KL_MAX_AXES]; /* of each: elements that stay together, 0 as 1 */
+	int per[KL_MAX_AXES];     /* axes that split it into groups (worker/compare/group.h) */
+	int64_t cut[KL_MAX_AXES]; /* elements of that axis per group; 0 counts as 1 */
 };
 
 struct kl_job {
 	enum kl_job_surface surface;
-	char entry[128]; /* of the candidate and the parent; "" for cuda */
+	char entry[128]; /* function of candidate and parent; "" for cuda */
 	char oracle_entry[128];
-	char arch[16]; /* cuda: "sm_90a" */
-	size_t ndim;   /* cuda: names that plans may use */
+	char arch[16]; /* cuda: for example "sm_90a" */
+	size_t ndim;   /* cuda: number of dim names that plans can use */
 	char dim_name[KL_MAX_DIMS][64];
-	struct kl_plan *plan; /* cuda: the candidate's; NULL where there is none */
+	struct kl_plan *plan; /* cuda: of the candidate; NULL: it has none */
 	struct kl_plan *parent_plan, *oracle_plan;
-	char *truth_so, *honest_so; /* cuda: these four are cubins */
-	/* cuda: candidate and parent are shared objects with host code */
+	char *truth_so, *honest_so; /* paths of objects; cuda: cubins */
+	/* cuda: candidate and parent are shared objects that contain host code */
 	bool host;
-	struct kl_strvec kernel; /* host: the kernels that the candidate holds */
-	char *candidate_so;
-	char *parent_so;   /* NULL: none */
-	char *baseline;    /* NULL: none */
-	char *baseline_so; /* cuda: a cubin, where the baseline is a plan of our own */
+	struct kl_strvec kernel; /* host: names of the kernels in the candidate */
+	char *candidate_so;      /* a cubin, or as `host` says; NULL: none */
+	char *parent_so;         /* NULL: none */
+	char *baseline;          /* name; NULL: none */
+	char *baseline_so;       /* cuda: cubin of a baseline that we ship; NULL: none */
 	struct kl_plan *baseline_plan;
-	char *isa;  /* "x86-64-v3": baselines are pinned to it */
-	char *pool; /* directory of the input pool; made when absent */
+	char *isa;  /* for example "x86-64-v3"; baselines are restricted to it */
+	char *pool; /* directory of the input pool; created if missing */
 	struct kl_job_arg arg[KL_MAX_ARGS];
 	size_t nargs;
 	struct kl_point *point;
@@ -98,21 +98,24 @@ struct kl_job {
 	json_t *exact, *bands; /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
-	uint64_t seed; /* 0: from the operating system; else replay */
+	uint64_t seed; /* 0: drawn from the operating system; otherwise replayed */
 	int64_t arena_bytes;
-	int64_t call_ms; /* limit of one call */
+	int64_t call_ms; /* time limit of one call */
 	int64_t profile_min_blocks, profile_max_ms;
 	struct kl_gpu_processes *gpu; /* cuda: borrowed; set by the caller before the job runs */
 };
 
 /** KL_EINVALID "job: ...": the document is not a job. */
 int kl_job_parse(struct kl_job **out, const json_t *doc);
-/** The document; the caller's. */
+/** Return the job as a JSON document, which the caller frees. */
 json_t *kl_job_write(const struct kl_job *job);
 void kl_job_free(struct kl_job *job);
 KL_DEFINE_CLEANUP(struct kl_job *, kl_job_free)
 
-/** The names that the job's plans were parsed with; `tensor` etc. have `nargs` entries. Borrowed. */
+/**
+ * The names that the job's plans can use, borrowed from the job. `tensor` and `scalar` have an
+ * entry for each argument.
+ */
 struct kl_job_names {
 	struct kl_plan_names names;
 	const char *dim[KL_MAX_DIMS], *tensor[KL_MAX_ARGS];
@@ -120,34 +123,39 @@ struct kl_job_names {
 };
 void kl_job_names(struct kl_job_names *out, const struct kl_job *job);
 /**
- * Bytes of each argument at a point, 0 for no tensor; kl_real counts as `real` bytes, 0: as
- * declared.
+ * Compute the bytes of each argument at a point; arguments that are not tensors get 0. If `real` is
+ * not 0, it replaces the element size of every float type, as kl_real does in an oracle.
  */
 void kl_job_tensor_bytes(int64_t out[KL_MAX_ARGS], const struct kl_job *job,
 			 const struct kl_point *point, size_t real);
 
-/** Is `artefact` one of those with host code? */
+/** True if `artefact` is the path of a candidate or parent with host code. */
 bool kl_job_is_host(const struct kl_job *job, const char *artefact);
 
-/** Is this entry of `exact` or `bands` for that point? */
+/** True if this entry of `exact` or `bands` applies to that point. */
 bool kl_job_band_at(const json_t *band, const struct kl_point *point);
 
-/** Set the rules from a list as "accept" has it; the arguments are known. KL_EINVALID. */
+/**
+ * Parse the rules from a list in the form of "accept"; the arguments must be set already.
+ * KL_EINVALID: a rule is malformed, or an output has no rule.
+ */
 int kl_job_set_rules(struct kl_job *job, const json_t *list);
 
-/** The argument of that name; -1: there is none. */
+/** Index of the argument with that name, or -1. */
 int kl_job_arg_index(const struct kl_job *job, const char *name);
-/** Does the kernel read, or write, the elements of this argument? */
+/** True if the kernel reads the elements of this argument. */
 static inline bool kl_arg_is_input(const struct kl_job_arg *arg)
 {
 	return kl_arg_kind_is_input(arg->kind);
 }
 
+/** True if the kernel writes the elements of this argument. */
 static inline bool kl_arg_is_output(const struct kl_job_arg *arg)
 {
 	return kl_arg_kind_is_output(arg->kind);
 }
 
+/** Number of elements of a tensor argument at a point; 1 for other arguments. */
 int64_t kl_point_elements(const struct kl_point *point, size_t arg);
 
 #endif

@@ -36,7 +36,7 @@ static int parse_dtype(enum kl_dtype *out, const json_t *obj)
 		return err;
 	if (kl_dtype_parse(out, text))
 		return 0;
-	return kl_error(KL_EINVALID, "no dtype is called '%s'", text);
+	return kl_error(KL_EINVALID, "unknown dtype '%s'", text);
 }
 
 static int parse_kind(enum kl_arg_kind *out, const json_t *obj)
@@ -52,16 +52,16 @@ static int parse_kind(enum kl_arg_kind *out, const json_t *obj)
 			return 0;
 		}
 	}
-	return kl_error(KL_EINVALID, "no kind of argument is called '%s'", text);
+	return kl_error(KL_EINVALID, "unknown kind of argument '%s'", text);
 }
 
-/* A number, or one of the four that JSON has no number for. */
+/* A number, or the name of one of the four values that JSON numbers cannot express. */
 static int read_number(double *out, const json_t *item)
 {
 	static const struct {
 		const char *name;
 		double value;
-	} odd[] = {
+	} special[] = {
 		{ "inf", INFINITY },
 		{ "-inf", -INFINITY },
 		{ "nan", NAN },
@@ -72,9 +72,9 @@ static int read_number(double *out, const json_t *item)
 		*out = json_number_value(item);
 		return 0;
 	}
-	for (size_t i = 0; json_is_string(item) && i < KL_ARRAY_SIZE(odd); i++) {
-		if (!strcmp(odd[i].name, json_string_value(item))) {
-			*out = odd[i].value;
+	for (size_t i = 0; json_is_string(item) && i < KL_ARRAY_SIZE(special); i++) {
+		if (!strcmp(special[i].name, json_string_value(item))) {
+			*out = special[i].value;
 			return 0;
 		}
 	}
@@ -82,7 +82,7 @@ static int read_number(double *out, const json_t *item)
 			"a value is not a number, \"inf\", \"-inf\", \"nan\" or \"-0\"");
 }
 
-/* One generator and its modifiers; what each means is fill.c's. */
+/* Check for exactly one generator and known modifiers; worker/pool/fill.c reads their values. */
 static int check_fill(const json_t *fill, const char *where)
 {
 	static const char *const known[] = { "normal",  "uniform",  "ints",    "const",
@@ -96,7 +96,8 @@ static int check_fill(const json_t *fill, const char *where)
 	for (size_t i = 0; strcmp(known[i], "map"); i++)
 		generators += json_object_get(fill, known[i]) != NULL;
 	if (generators != 1)
-		return kl_error(KL_EINVALID, "%s names %d generators, not one", where, generators);
+		return kl_error(KL_EINVALID, "%s has %d generators; must have one", where,
+				generators);
 	return 0;
 }
 
@@ -107,11 +108,11 @@ static int parse_fill(struct kl_job_arg *arg, const json_t *obj)
 
 	if (arg->kind != KL_ARG_IN && arg->kind != KL_ARG_INOUT) {
 		if (fill)
-			return kl_error(KL_EINVALID, "only in and inout have a fill");
+			return kl_error(KL_EINVALID, "only an in or inout argument has a fill");
 		return 0;
 	}
 	if (!fill)
-		return kl_error(KL_EINVALID, "an in or inout needs a fill");
+		return kl_error(KL_EINVALID, "an in or inout argument needs a fill");
 	if ((err = check_fill(fill, "the fill")) < 0)
 		return err;
 	arg->fill = json_incref(fill);
@@ -130,7 +131,7 @@ static int parse_arg(struct kl_job *job, const json_t *obj)
 	    (err = kl_job_read_str(arg->name, sizeof(arg->name), obj, "name")) < 0)
 		return err;
 	if (kl_job_arg_index(job, arg->name) >= 0)
-		return kl_error(KL_EINVALID, "two arguments are called '%s'", arg->name);
+		return kl_error(KL_EINVALID, "two arguments have the name '%s'", arg->name);
 	if ((err = parse_kind(&arg->kind, obj)) < 0 || (err = parse_dtype(&arg->dtype, obj)) < 0 ||
 	    (err = kl_job_read_bool(&arg->sweep, obj, "sweep", false)) < 0 ||
 	    (err = parse_fill(arg, obj)) < 0)
@@ -152,22 +153,22 @@ static int parse_arg(struct kl_job *job, const json_t *obj)
 
 int kl_job_parse_args(struct kl_job *job, const json_t *doc)
 {
-	json_t *list, *value;
+	json_t *list, *item;
 	size_t i;
 	int err = kl_json_arr(&list, doc, "args");
 
 	if (err < 0)
 		return err;
 	if (json_array_size(list) < 1 || json_array_size(list) > KL_MAX_ARGS)
-		return kl_error(KL_EINVALID, "%zu arguments, 1 to %d are possible",
+		return kl_error(KL_EINVALID, "%zu arguments; must be 1 to %d",
 				json_array_size(list), KL_MAX_ARGS);
-	json_array_foreach(list, i, value)
-		if ((err = parse_arg(job, value)) < 0)
+	json_array_foreach(list, i, item)
+		if ((err = parse_arg(job, item)) < 0)
 			return err;
 	return 0;
 }
 
-static int parse_extents(struct kl_point *point, const struct kl_job_arg *arg, size_t at,
+static int parse_extents(struct kl_point *point, const struct kl_job_arg *arg, size_t index,
 			 const json_t *value)
 {
 	size_t axes = json_array_size(value);
@@ -177,17 +178,18 @@ static int parse_extents(struct kl_point *point, const struct kl_job_arg *arg, s
 		return kl_error(KL_EINVALID, "'%s' needs a list of at most %d extents", arg->name,
 				KL_MAX_AXES);
 	for (size_t i = 0; i < axes; i++) {
-		int64_t n = json_integer_value(json_array_get(value, i));
+		int64_t extent = json_integer_value(json_array_get(value, i));
 
-		if (!json_is_integer(json_array_get(value, i)) || n < 0)
-			return kl_error(KL_EINVALID, "'%s': an extent is not a whole number from 0",
+		if (!json_is_integer(json_array_get(value, i)) || extent < 0)
+			return kl_error(KL_EINVALID,
+					"'%s': an extent is not a whole number of at least 0",
 					arg->name);
-		if (n && bytes > KL_TENSOR_MAX_BYTES / n)
+		if (extent && bytes > KL_TENSOR_MAX_BYTES / extent)
 			return kl_error(KL_EINVALID, "'%s' has more than 2^40 bytes", arg->name);
-		bytes *= n;
-		point->arg[at].extent[i] = n;
+		bytes *= extent;
+		point->arg[index].extent[i] = extent;
 	}
-	point->arg[at].naxes = axes;
+	point->arg[index].naxes = axes;
 	return 0;
 }
 
@@ -224,17 +226,18 @@ static int parse_values(struct kl_point *point, const struct kl_job *job, const 
 
 static int parse_dims(struct kl_point *point, const struct kl_job *job, const json_t *obj)
 {
-	const json_t *list = json_object_get(obj, "dims"), *value;
+	const json_t *list = json_object_get(obj, "dims"), *item;
 	size_t i;
 
 	if (json_array_size(list) != job->ndim || (list && !json_is_array(list)))
 		return kl_error(KL_EINVALID, "%zu values for %zu dims", json_array_size(list),
 				job->ndim);
-	json_array_foreach(list, i, value) {
-		if (!json_is_integer(value) || json_integer_value(value) < 0)
-			return kl_error(KL_EINVALID,
-					"'dims' has an entry that is not a whole number from 0");
-		point->dim[i] = json_integer_value(value);
+	json_array_foreach(list, i, item) {
+		if (!json_is_integer(item) || json_integer_value(item) < 0)
+			return kl_error(
+				KL_EINVALID,
+				"'dims' has an entry that is not a whole number of at least 0");
+		point->dim[i] = json_integer_value(item);
 	}
 	return 0;
 }
@@ -244,7 +247,7 @@ static int parse_rank(bool *hot, const json_t *obj)
 	const char *text = kl_json_str_or(obj, "rank", "cold");
 
 	if (strcmp(text, "cold") && strcmp(text, "hot"))
-		return kl_error(KL_EINVALID, "rank is cold or hot, not '%s'", text);
+		return kl_error(KL_EINVALID, "rank must be cold or hot, not '%s'", text);
 	*hot = !strcmp(text, "hot");
 	return 0;
 }
@@ -262,7 +265,7 @@ static int parse_point(struct kl_job *job, const json_t *obj)
 		return err;
 	for (size_t i = 0; i < job->npoint; i++)
 		if (!strcmp(job->point[i].id, point->id))
-			return kl_error(KL_EINVALID, "two points are called '%s'", point->id);
+			return kl_error(KL_EINVALID, "two points have the id '%s'", point->id);
 	point->weight = 1;
 	if ((err = kl_job_read_bool(&point->perf, obj, "perf", false)) < 0 ||
 	    (err = parse_rank(&point->hot, obj)) < 0 ||
@@ -279,26 +282,26 @@ static int parse_point(struct kl_job *job, const json_t *obj)
 
 int kl_job_parse_points(struct kl_job *job, const json_t *doc)
 {
-	json_t *list, *value;
+	json_t *list, *item;
 	size_t i;
 	int err = kl_json_arr(&list, doc, "points");
 
 	if (err < 0)
 		return err;
 	if (json_array_size(list) < 1 || json_array_size(list) > MAX_POINTS)
-		return kl_error(KL_EINVALID, "%zu points, 1 to %d are possible",
-				json_array_size(list), MAX_POINTS);
+		return kl_error(KL_EINVALID, "%zu points; must be 1 to %d", json_array_size(list),
+				MAX_POINTS);
 	job->point = kl_calloc(json_array_size(list), sizeof(*job->point));
-	json_array_foreach(list, i, value)
-		if ((err = parse_point(job, value)) < 0)
+	json_array_foreach(list, i, item)
+		if ((err = parse_point(job, item)) < 0)
 			return err;
 	return 0;
 }
 
-/* Which points a band is for, and what its answers must exceed. */
-static int check_band_word(bool *word, const char *key, const json_t *value)
+/* Check a member of a band that is not the name of an input: `at`, `must_exceed`. */
+static int check_band_option(bool *is_option, const char *key, const json_t *value)
 {
-	*word = true;
+	*is_option = true;
 	if (!strcmp(key, "at") && json_is_string(value)) {
 		if (strcmp(json_string_value(value), "cases") &&
 		    strcmp(json_string_value(value), "also"))
@@ -310,7 +313,7 @@ static int check_band_word(bool *word, const char *key, const json_t *value)
 			return kl_error(KL_EINVALID, "a band's 'must_exceed' is not above 0");
 		return 0;
 	}
-	*word = false;
+	*is_option = false;
 	return 0;
 }
 
@@ -321,13 +324,12 @@ bool kl_job_band_at(const json_t *band, const struct kl_point *point)
 	return !at || (strcmp(at, "cases") == 0) == point->perf;
 }
 
-/* "exact" and "bands": objects of argument names to fills. */
 int kl_job_parse_bands(json_t **out, const struct kl_job *job, const json_t *doc, const char *key)
 {
 	json_t *list = json_object_get(doc, key), *band, *fill;
 	const char *name;
 	size_t i;
-	int err, at;
+	int err, arg;
 
 	if (!list) {
 		*out = json_array();
@@ -340,16 +342,17 @@ int kl_job_parse_bands(json_t **out, const struct kl_job *job, const json_t *doc
 			return kl_error(KL_EINVALID, "'%s' has an entry that is not an object",
 					key);
 		json_object_foreach(band, name, fill) {
-			bool word;
+			bool is_option;
 
-			if ((err = check_band_word(&word, name, fill)) < 0)
+			if ((err = check_band_option(&is_option, name, fill)) < 0)
 				return err;
-			if (word)
+			if (is_option)
 				continue;
-			at = kl_job_arg_index(job, name);
-			if (at < 0 || !job->arg[at].fill)
-				return kl_error(KL_EINVALID, "'%s' names '%s', which is no input",
-						key, name);
+			arg = kl_job_arg_index(job, name);
+			if (arg < 0 || !job->arg[arg].fill)
+				return kl_error(KL_EINVALID,
+						"'%s' names '%s', which is not an input", key,
+						name);
 			if ((err = check_fill(fill, key)) < 0)
 				return err;
 		}

@@ -6,21 +6,21 @@
 
 /*
  * job_parts - the parsers of a job's sections. job.c calls them in this order; each relies on
- * those before it. What they fill is the job's, and kl_job_free() frees it, however far they came.
- * KL_EINVALID, with the place.
+ * those before it. They fill members of the job; kl_job_free() frees these even after a failure.
+ * KL_EINVALID: the section is malformed; the message says where.
  */
 
-/** "args": what the kernel is called with. */
+/** "args": the kernel's arguments. */
 int kl_job_parse_args(struct kl_job *job, const json_t *doc);
-/** "points": where it is called, each with the extents of its tensors. */
+/** "points": the sets of dims that the kernel is called with, with the extents of its tensors. */
 int kl_job_parse_points(struct kl_job *job, const json_t *doc);
-/** "accept": what judges its outputs, every one of them. */
+/** "accept": the acceptance rules; every output must have one. */
 int kl_job_parse_rules(struct kl_job *job, const json_t *doc);
-/** "accept" again. */
+/** Return the rules as the value of "accept"; the caller frees it. */
 json_t *kl_job_write_rules(const struct kl_job *job);
 /**
- * "exact" and "bands": the list in `doc`, checked, a reference of the caller's; empty where none
- * is.
+ * "exact" or "bands": check the list at `key` and return a new reference to it; a new empty list if
+ * `doc` has none.
  */
 int kl_job_parse_bands(json_t **out, const struct kl_job *job, const json_t *doc, const char *key);
 

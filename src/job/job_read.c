@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 
-/* Every member of `obj` is one of the NULL-terminated list. */
 int kl_job_read_only(const json_t *obj, const char *where, const char *const *known)
 {
 	const char *key;
@@ -33,13 +32,12 @@ int kl_job_read_str(char *out, size_t size, const json_t *obj, const char *key)
 	if (err < 0)
 		return err;
 	if (!*text || strlen(text) >= size)
-		return kl_error(KL_EINVALID, "'%s' has %zu characters, 1 to %zu are possible", key,
+		return kl_error(KL_EINVALID, "'%s' has %zu characters; must be 1 to %zu", key,
 				strlen(text), size - 1);
 	memcpy(out, text, strlen(text) + 1);
 	return 0;
 }
 
-/* A string, or null where `optional`. Absent counts as null. */
 int kl_job_read_heap(char **out, const json_t *obj, const char *key, bool optional)
 {
 	const json_t *value = json_object_get(obj, key);
@@ -62,13 +60,12 @@ int kl_job_read_int(int64_t *out, const json_t *obj, const char *key, int64_t mi
 	if (err < 0)
 		return err;
 	if (value < min || value > max)
-		return kl_error(KL_EINVALID, "'%s' is %lld, not within %lld to %lld", key,
+		return kl_error(KL_EINVALID, "'%s' is %lld; must be %lld to %lld", key,
 				(long long)value, (long long)min, (long long)max);
 	*out = value;
 	return 0;
 }
 
-/* A member that may be absent, but not of another type. */
 int kl_job_read_num(double *out, const json_t *obj, const char *key, double dflt)
 {
 	const json_t *value = json_object_get(obj, key);

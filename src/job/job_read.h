@@ -7,20 +7,27 @@
 #include "text/json.h"
 
 /*
- * job_read - reads members of a job's objects, with checks. A job came from elsewhere: what is not
- * of the type, the length or the range that it has to be is KL_EINVALID, with the member's name.
+ * job_read - reads and checks members of a job's objects. A job is untrusted input: a value of the
+ * wrong type, length or range is KL_EINVALID, and the message names the member.
  */
 
-/** Every member of `obj`, which `where` calls by a name, is one of the NULL-terminated list. */
+/**
+ * Check that `obj` is an object whose members are all in the NULL-terminated list `known`. `where`
+ * names the object in messages.
+ */
 int kl_job_read_only(const json_t *obj, const char *where, const char *const *known);
-/** A string of 1 to size - 1 bytes. */
+/** Read a string of 1 to size - 1 bytes. */
 int kl_job_read_str(char *out, size_t size, const json_t *obj, const char *key);
-/** A string of any length, the caller's to free; where `optional` it may be absent or null. */
+/**
+ * Read a string of any length; the caller frees it. With `optional`, a missing member or null
+ * leaves *out unchanged.
+ */
 int kl_job_read_heap(char **out, const json_t *obj, const char *key, bool optional);
+/** Read an integer from `min` to `max`. */
 int kl_job_read_int(int64_t *out, const json_t *obj, const char *key, int64_t min, int64_t max);
-/** A number from 0 on; absent: dflt. */
+/** Read a finite number of at least 0; `dflt` if the member is missing. */
 int kl_job_read_num(double *out, const json_t *obj, const char *key, double dflt);
-/** Absent: dflt. */
+/** Read a boolean; `dflt` if the member is missing. */
 int kl_job_read_bool(bool *out, const json_t *obj, const char *key, bool dflt);
 
 #endif

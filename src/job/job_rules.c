@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "job/job_read.h"
 
-/* The argument that a rule's member names, which must be a tensor. */
+/* Index of the argument that a rule's member names; it must be a tensor. */
 static int rule_arg(int *out, const struct kl_job *job, const json_t *obj, const char *key)
 {
 	const char *text;
@@ -17,15 +17,15 @@ static int rule_arg(int *out, const struct kl_job *job, const json_t *obj, const
 		return err;
 	*out = kl_job_arg_index(job, text);
 	if (*out < 0 || job->arg[*out].kind == KL_ARG_DIM || job->arg[*out].kind == KL_ARG_SCALAR)
-		return kl_error(KL_EINVALID, "'%s' names no tensor: '%s'", key, text);
+		return kl_error(KL_EINVALID, "'%s' names '%s', which is not a tensor", key, text);
 	return 0;
 }
 
-/* An axis, or {"<axis>": n}, which keeps n of its coordinates together. */
+/* An axis, or {"<axis>": n}, which puts n consecutive coordinates into one group. */
 static int parse_axis(int *axis, int64_t *cut, const json_t *value)
 {
 	const char *key = json_object_iter_key(json_object_iter((json_t *)value));
-	const json_t *item = key ? json_object_get(value, key) : NULL;
+	const json_t *count = key ? json_object_get(value, key) : NULL;
 
 	*cut = 1;
 	if (json_is_integer(value) && json_integer_value(value) >= 0 &&
@@ -34,16 +34,16 @@ static int parse_axis(int *axis, int64_t *cut, const json_t *value)
 		return 0;
 	}
 	if (json_object_size(value) != 1 || key[0] < '0' || key[0] >= '0' + KL_MAX_AXES || key[1] ||
-	    !json_is_integer(item) || json_integer_value(item) < 1)
-		return kl_error(KL_EINVALID, "'per' names no axis");
+	    !json_is_integer(count) || json_integer_value(count) < 1)
+		return kl_error(KL_EINVALID, "'per' has an entry that is not an axis");
 	*axis = key[0] - '0';
-	*cut = json_integer_value(item);
+	*cut = json_integer_value(count);
 	return 0;
 }
 
 static int parse_per(struct kl_rule *rule, const json_t *obj)
 {
-	const json_t *list = json_object_get(obj, "per"), *value;
+	const json_t *list = json_object_get(obj, "per"), *item;
 	size_t i;
 	int err;
 
@@ -51,8 +51,8 @@ static int parse_per(struct kl_rule *rule, const json_t *obj)
 		return 0;
 	if (!json_is_array(list) || json_array_size(list) > KL_MAX_AXES)
 		return kl_error(KL_EINVALID, "'per' is not a list of at most %d axes", KL_MAX_AXES);
-	json_array_foreach(list, i, value) {
-		if ((err = parse_axis(&rule->per[i], &rule->cut[i], value)) < 0)
+	json_array_foreach(list, i, item) {
+		if ((err = parse_axis(&rule->per[i], &rule->cut[i], item)) < 0)
 			return err;
 		rule->npaxes++;
 	}
@@ -90,7 +90,7 @@ static int parse_multiset(struct kl_rule *rule, const struct kl_job *job, const 
 		return err;
 	if (job->arg[rule->indices].kind == KL_ARG_IN || job->arg[rule->of].kind != KL_ARG_IN)
 		return kl_error(KL_EINVALID,
-				"a multiset's indices are an output and 'of' is an input");
+				"a multiset's 'indices' must be an output and its 'of' an input");
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 		return err;
 	form = rule_form(name);
 	if (!form)
-		return kl_error(KL_EINVALID, "no rule is called '%s'", name);
+		return kl_error(KL_EINVALID, "unknown rule '%s'", name);
 	rule->kind = (enum kl_rule_kind)(form - rule_forms);
 	if ((err = kl_job_read_only(obj, "a rule", form->known)) < 0 ||
 	    (err = parse_per(rule, obj)) < 0 ||
@@ -128,7 +128,7 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 	return 0;
 }
 
-/* Is every output judged? Else a kernel could leave it undone. */
+/* Every output needs a rule: a kernel could skip an output that no rule judges. */
 static int all_judged(const struct kl_job *job)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
@@ -147,15 +147,15 @@ static int all_judged(const struct kl_job *job)
 
 int kl_job_set_rules(struct kl_job *job, const json_t *list)
 {
-	json_t *value;
+	json_t *item;
 	size_t i;
 	int err;
 
 	if (json_array_size(list) > KL_MAX_ARGS)
-		return kl_error(KL_EINVALID, "more rules than arguments are possible");
+		return kl_error(KL_EINVALID, "too many rules");
 	job->rule = kl_calloc(json_array_size(list) + 1, sizeof(*job->rule));
-	json_array_foreach(list, i, value)
-		if ((err = parse_rule(job, value)) < 0)
+	json_array_foreach(list, i, item)
+		if ((err = parse_rule(job, item)) < 0)
 			return err;
 	return all_judged(job);
 }

@@ -280,7 +280,7 @@ struct convert {
 static void convert_part(void *ctx, size_t from, size_t to)
 {
 	const struct convert *convert = ctx;
-	double room[PART];
+	double values[PART];
 
 	for (size_t off = from; off < to; off += PART) {
 		size_t n = to - off < PART ? to - off : PART;
@@ -290,8 +290,8 @@ static void convert_part(void *ctx, size_t from, size_t to)
 				       convert->from, off, n);
 			continue;
 		}
-		kl_tensor_load(room, convert->from_type, convert->from, off, n);
-		kl_tensor_store(convert->to, convert->to_type, off, room, n);
+		kl_tensor_load(values, convert->from_type, convert->from, off, n);
+		kl_tensor_store(convert->to, convert->to_type, off, values, n);
 	}
 }
 
@@ -370,23 +370,23 @@ size_t kl_tensor_lower(void *data, enum kl_dtype dtype, size_t n)
 struct finite {
 	const void *from;
 	enum kl_dtype dtype;
-	atomic_bool broken;
+	atomic_bool nonfinite;
 };
 
 static void finite_part(void *ctx, size_t from, size_t to)
 {
 	struct finite *finite = ctx;
-	double room[PART], product_sum = 0;
+	double values[PART], sum = 0;
 
-	for (size_t off = from; off < to && !atomic_load(&finite->broken); off += PART) {
+	for (size_t off = from; off < to && !atomic_load(&finite->nonfinite); off += PART) {
 		size_t n = to - off < PART ? to - off : PART;
 
-		kl_tensor_load(room, finite->dtype, finite->from, off, n);
+		kl_tensor_load(values, finite->dtype, finite->from, off, n);
 		for (size_t i = 0; i < n; i++)
-			/* infinity and NaN give NaN, all else gives 0 */
-			product_sum += room[i] * 0;
-		if (product_sum != 0)
-			atomic_store(&finite->broken, true);
+			/* infinity and NaN give NaN, anything else gives 0 */
+			sum += values[i] * 0;
+		if (sum != 0)
+			atomic_store(&finite->nonfinite, true);
 	}
 }
 
@@ -395,7 +395,7 @@ bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n)
 	struct finite finite = { .from = from, .dtype = dtype };
 
 	kl_par_for(n, GRAIN, finite_part, &finite);
-	return !atomic_load(&finite.broken);
+	return !atomic_load(&finite.nonfinite);
 }
 
 struct absolute {
@@ -407,15 +407,15 @@ struct absolute {
 static void absolute_part(void *ctx, size_t from, size_t to)
 {
 	const struct absolute *absolute = ctx;
-	double room[PART];
+	double values[PART];
 
 	for (size_t off = from; off < to; off += PART) {
 		size_t n = to - off < PART ? to - off : PART;
 
-		kl_tensor_load(room, absolute->dtype, absolute->from, off, n);
+		kl_tensor_load(values, absolute->dtype, absolute->from, off, n);
 		for (size_t i = 0; i < n; i++)
-			room[i] = fabs(room[i]);
-		kl_tensor_store(absolute->to, absolute->dtype, off, room, n);
+			values[i] = fabs(values[i]);
+		kl_tensor_store(absolute->to, absolute->dtype, off, values, n);
 	}
 }
 
