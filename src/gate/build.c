@@ -32,38 +32,38 @@ static void baseline_free(void *data)
 
 /* -- backends -------------------------------------------------------------------------------- */
 
-/* Its state in this session; opened when it is first asked for. */
+/* State of a backend in this session; the first call opens the backend. */
 static int open_backend(const struct kl_builder_state **out, struct kl_builder *builder,
 			const struct kl_backend *backend)
 {
-	struct kl_builder_state *at = builder->state;
+	struct kl_builder_state *entry = builder->state;
 	int err;
 
-	while (at->backend && at->backend != backend)
-		at++;
-	if (!at->backend) {
-		if ((err = backend->open(&at->state, &builder->session)) < 0)
+	while (entry->backend && entry->backend != backend)
+		entry++;
+	if (!entry->backend) {
+		if ((err = backend->open(&entry->state, &builder->session)) < 0)
 			return err;
-		at->backend = backend;
+		entry->backend = backend;
 	}
-	*out = at;
+	*out = entry;
 	return 0;
 }
 
-/* A kernel that is judged where the machine says cannot be judged on a platform of another kind. */
+/* A requested platform must belong to the backend, unless its kernels name their own platform. */
 static int check_platform(const struct kl_builder *builder, const struct kl_backend *backend)
 {
-	const char *asked = builder->session.platform;
+	const char *platform = builder->session.platform;
 
-	if (!asked || backend->own_platform || backend->owns(asked))
+	if (!platform || backend->own_platform || backend->owns(platform))
 		return 0;
-	return kl_error(KL_ECANNOT, "platform '%s' is asked for, and this kernel is in %s", asked,
-			backend->language->title);
+	return kl_error(KL_ECANNOT, "platform '%s' was requested, but this kernel is in %s",
+			platform, backend->language->title);
 }
 
-/* The backend of a surface, opened. */
-static int want_backend(const struct kl_builder_state **out, struct kl_builder *builder,
-			const struct kl_surface *surface)
+/* Find and open the backend of a surface. */
+static int get_backend(const struct kl_builder_state **out, struct kl_builder *builder,
+		       const struct kl_surface *surface)
 {
 	const struct kl_backend *backend = NULL;
 	int err = kl_builder_backend(&backend, builder, surface);
@@ -108,16 +108,16 @@ int kl_builder_backend(const struct kl_backend **out, const struct kl_builder *b
 int kl_builder_platform(struct kl_platform *out, struct kl_builder *builder,
 			const struct kl_surface *surface)
 {
-	const struct kl_builder_state *of = NULL;
-	int err = want_backend(&of, builder, surface);
+	const struct kl_builder_state *opened = NULL;
+	int err = get_backend(&opened, builder, surface);
 
-	return err ? err : of->backend->platform(out, of->state, surface);
+	return err ? err : opened->backend->platform(out, opened->state, surface);
 }
 
 int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, const char *platform)
 {
 	const struct kl_backend *backend = NULL;
-	const struct kl_builder_state *of = NULL;
+	const struct kl_builder_state *opened = NULL;
 	int err = kl_backend_owner(&backend, builder->backends, platform);
 
 	if (err < 0)
@@ -128,22 +128,23 @@ int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, cons
 		return 0;
 	}
 	if ((err = check_platform(builder, backend)) < 0 ||
-	    (err = open_backend(&of, builder, backend)) < 0)
+	    (err = open_backend(&opened, builder, backend)) < 0)
 		return err;
-	return backend->platform(out, of->state, NULL);
+	return backend->platform(out, opened->state, NULL);
 }
 
-/*
- * -- at once -------------------------------------------------------------------------------------
- */
+/* -- compiling in parallel ------------------------------------------------------------------- */
 
 #define NONE SIZE_MAX
 
-/* What is not there yet; places in `pieces`, of an oracle its first one. */
+/*
+ * Pieces to compile; an index into `pieces` is NONE if there is nothing to do. An oracle has two
+ * pieces; `oracle` is the first.
+ */
 struct missing {
 	struct kl_pieces pieces;
 	size_t candidate, parent, oracle, baseline;
-	struct kl_built_oracle *made;
+	struct kl_built_oracle *made; /* NULL: the oracle was compiled before */
 };
 
 static void missing_release(struct missing *missing)
@@ -153,7 +154,7 @@ static void missing_release(struct missing *missing)
 		oracle_free(missing->made);
 }
 
-/* the contract decides entry and flags: it is part of what was built */
+/* the contract sets entry and flags, so the artefact depends on it */
 static char *surface_key(const struct kl_surface *surface)
 {
 	return kl_asprintf("%s-%s", surface->digest, surface->contract_digest);
@@ -164,7 +165,7 @@ static char *baseline_key(const struct kl_surface *surface, const char *march)
 	return kl_asprintf("%s-%s", surface->contract_digest, march);
 }
 
-/* A surface and its backend, which is prepared for it. */
+/* A surface, and its backend after prepare(). */
 struct prepared {
 	const struct kl_surface *surface;
 	const struct kl_builder_state *by;
@@ -184,8 +185,8 @@ static size_t add_piece(struct missing *missing, enum kl_piece_kind kind, const 
 	return kl_pieces_add(&missing->pieces, &piece);
 }
 
-static size_t want_surface(struct missing *missing, struct kl_builder *builder,
-			   const struct prepared *of)
+static size_t add_surface(struct missing *missing, struct kl_builder *builder,
+			  const struct prepared *of)
 {
 	const struct kl_surface *surface = of->surface;
 	KL_AUTO(kl_freep) char *key = surface_key(surface);
@@ -197,13 +198,13 @@ static size_t want_surface(struct missing *missing, struct kl_builder *builder,
 				     surface->contract_digest));
 }
 
-static int want_oracle(struct missing *missing, struct kl_builder *builder,
-		       const struct prepared *of)
+static int add_oracle(struct missing *missing, struct kl_builder *builder,
+		      const struct prepared *of)
 {
 	const struct kl_surface *surface = of->surface;
 	KL_AUTO(kl_freep) char *name = kl_asprintf("oracle-%.16s", surface->contract_digest);
 	KL_AUTO(kl_freep) char *dir = kl_fs_join(builder->session.dir, name);
-	size_t at;
+	size_t honest;
 	int err;
 
 	if (kl_map_get(&builder->oracle, surface->contract_digest))
@@ -214,16 +215,16 @@ static int want_oracle(struct missing *missing, struct kl_builder *builder,
 		return err;
 	missing->made->pool = kl_fs_join(dir, "pool");
 	missing->oracle = add_piece(missing, KL_PIECE_TRUTH, of, kl_fs_join(dir, "truth"));
-	at = add_piece(missing, KL_PIECE_HONEST, of, kl_fs_join(dir, "honest"));
-	missing->pieces.piece[missing->oracle].launch = missing->pieces.piece[at].launch =
+	honest = add_piece(missing, KL_PIECE_HONEST, of, kl_fs_join(dir, "honest"));
+	missing->pieces.piece[missing->oracle].launch = missing->pieces.piece[honest].launch =
 		missing->made->launch;
 	missing->made->truth = kl_piece_oracle_path(&missing->pieces.piece[missing->oracle]);
-	missing->made->honest = kl_piece_oracle_path(&missing->pieces.piece[at]);
+	missing->made->honest = kl_piece_oracle_path(&missing->pieces.piece[honest]);
 	return 0;
 }
 
-static void want_baseline(struct missing *missing, struct kl_builder *builder,
-			  const struct prepared *of, const char *march)
+static void add_baseline(struct missing *missing, struct kl_builder *builder,
+			 const struct prepared *of, const char *march)
 {
 	const struct kl_surface *surface = of->surface;
 	KL_AUTO(kl_freep) char *key = NULL;
@@ -239,7 +240,7 @@ static void want_baseline(struct missing *missing, struct kl_builder *builder,
 	missing->pieces.piece[missing->baseline].march = march;
 }
 
-/* Whatever is wrong with an oracle, it is not the candidate's fault. */
+/* An oracle that fails is an error of the contract, not a verdict on the candidate. */
 static int blame_oracle(int err, const struct kl_surface *surface)
 {
 	if (err == KL_EINTR || err == KL_EIO)
@@ -248,8 +249,8 @@ static int blame_oracle(int err, const struct kl_surface *surface)
 			kl_error_last());
 }
 
-static int take_oracle(struct missing *missing, struct kl_builder *builder,
-		       const struct kl_surface *surface)
+static int store_oracle(struct missing *missing, struct kl_builder *builder,
+			const struct kl_surface *surface)
 {
 	int err = 0;
 
@@ -263,20 +264,20 @@ static int take_oracle(struct missing *missing, struct kl_builder *builder,
 	return 0;
 }
 
-static int take_surface(struct missing *missing, struct kl_builder *builder,
-			const struct kl_surface *surface, size_t at)
+static int store_surface(struct missing *missing, struct kl_builder *builder,
+			 const struct kl_surface *surface, size_t index)
 {
 	KL_AUTO(kl_freep) char *key = surface_key(surface);
-	int err = at == NONE ? 0 : kl_task_result(&missing->pieces.task[at]);
+	int err = index == NONE ? 0 : kl_task_result(&missing->pieces.task[index]);
 
-	if (!err && at != NONE)
-		kl_map_put(&builder->built, key, kl_steal(&missing->pieces.piece[at].built));
+	if (!err && index != NONE)
+		kl_map_put(&builder->built, key, kl_steal(&missing->pieces.piece[index].built));
 	return err;
 }
 
-/* One that cannot be had is left out, no more. */
-static void take_baseline(struct missing *missing, struct kl_builder *builder,
-			  const struct kl_surface *surface, const char *march)
+/* A baseline that cannot be compiled is left out; the judgement continues. */
+static void store_baseline(struct missing *missing, struct kl_builder *builder,
+			   const struct kl_surface *surface, const char *march)
 {
 	KL_AUTO(kl_freep) char *key = baseline_key(surface, march);
 	int err;
@@ -292,11 +293,11 @@ static void take_baseline(struct missing *missing, struct kl_builder *builder,
 	kl_error_clear();
 }
 
-/* What has to be there before anything is compiled; a tool that is missing is nobody's fault. */
+/* Open and prepare the backend first: a missing tool must not become a failed candidate. */
 static int prepare_surface(struct prepared *out, struct kl_builder *builder,
 			   const struct kl_surface *surface)
 {
-	int err = want_backend(&out->by, builder, surface);
+	int err = get_backend(&out->by, builder, surface);
 
 	out->surface = surface;
 	return err ? err : out->by->backend->prepare(out->by->state, surface);
@@ -307,72 +308,73 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 {
 	KL_AUTO(missing_release) struct missing missing = { .made = NULL };
 	KL_AUTO(kl_freep) char *key = surface_key(surface);
-	struct prepared of = { .surface = NULL };
-	size_t at;
-	int err = prepare_surface(&of, builder, surface);
+	struct prepared prepared = { .surface = NULL };
+	size_t index;
+	int err = prepare_surface(&prepared, builder, surface);
 
 	if (err < 0)
 		return err;
-	at = want_surface(&missing, builder, &of);
+	index = add_surface(&missing, builder, &prepared);
 	missing.pieces.repo = builder->session.repo;
 	kl_progress_step(builder->progress, "compile");
 	kl_pieces_compile(&missing.pieces);
-	err = take_surface(&missing, builder, surface, at);
+	err = store_surface(&missing, builder, surface, index);
 	*out = kl_map_get(&builder->built, key);
 	return err;
 }
 
-static int want_all(struct missing *missing, struct kl_builder *builder,
-		    const struct kl_builder_needs *wanted)
+static int add_all(struct missing *missing, struct kl_builder *builder,
+		   const struct kl_builder_needs *needs)
 {
-	bool other = wanted->parent &&
-		     (strcmp(wanted->parent->digest, wanted->candidate->digest) ||
-		      strcmp(wanted->parent->contract_digest, wanted->candidate->contract_digest));
+	bool parent_differs = needs->parent &&
+			      (strcmp(needs->parent->digest, needs->candidate->digest) ||
+			       strcmp(needs->parent->contract_digest,
+				      needs->candidate->contract_digest));
 	struct prepared candidate = { .surface = NULL }, parent = { .surface = NULL };
-	int err = prepare_surface(&candidate, builder, wanted->candidate);
+	int err = prepare_surface(&candidate, builder, needs->candidate);
 
-	if (!err && wanted->parent)
-		err = prepare_surface(&parent, builder, wanted->parent);
+	if (!err && needs->parent)
+		err = prepare_surface(&parent, builder, needs->parent);
 	if (err < 0)
 		return err;
-	/* the longest first */
-	missing->candidate = want_surface(missing, builder, &candidate);
-	missing->parent = other ? want_surface(missing, builder, &parent) : NONE;
+	/* start the slowest first */
+	missing->candidate = add_surface(missing, builder, &candidate);
+	missing->parent = parent_differs ? add_surface(missing, builder, &parent) : NONE;
 	missing->oracle = missing->baseline = NONE;
-	want_baseline(missing, builder, &candidate, wanted->march);
-	err = want_oracle(missing, builder, &candidate);
-	return err < 0 ? blame_oracle(err, wanted->candidate) : 0;
+	add_baseline(missing, builder, &candidate, needs->march);
+	err = add_oracle(missing, builder, &candidate);
+	return err < 0 ? blame_oracle(err, needs->candidate) : 0;
 }
 
 int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
-		   const struct kl_builder_needs *wanted)
+		   const struct kl_builder_needs *needs)
 {
 	KL_AUTO(missing_release) struct missing missing = { .made = NULL };
-	KL_AUTO(kl_freep) char *candidate = surface_key(wanted->candidate);
-	KL_AUTO(kl_freep) char *parent = wanted->parent ? surface_key(wanted->parent) : NULL;
-	KL_AUTO(kl_freep) char *baseline = wanted->march ?
-						   baseline_key(wanted->candidate, wanted->march) :
+	KL_AUTO(kl_freep) char *candidate = surface_key(needs->candidate);
+	KL_AUTO(kl_freep) char *parent = needs->parent ? surface_key(needs->parent) : NULL;
+	KL_AUTO(kl_freep) char *baseline = needs->march ?
+						   baseline_key(needs->candidate, needs->march) :
 						   NULL;
-	int err, of_parent;
+	int err, parent_err;
 
 	*out = (struct kl_builder_set){ .candidate = NULL };
 	missing.pieces.repo = builder->session.repo;
-	if ((err = want_all(&missing, builder, wanted)) < 0)
+	if ((err = add_all(&missing, builder, needs)) < 0)
 		return err;
 	if (missing.pieces.n)
 		kl_progress_step(builder->progress, "compile");
 	kl_pieces_compile(&missing.pieces);
 	if (baseline)
-		take_baseline(&missing, builder, wanted->candidate, wanted->march);
-	of_parent = parent ? take_surface(&missing, builder, wanted->parent, missing.parent) : 0;
-	if ((err = take_oracle(&missing, builder, wanted->candidate)) < 0 ||
-	    (err = take_surface(&missing, builder, wanted->candidate, missing.candidate)) < 0)
+		store_baseline(&missing, builder, needs->candidate, needs->march);
+	parent_err = parent ? store_surface(&missing, builder, needs->parent, missing.parent) : 0;
+	if ((err = store_oracle(&missing, builder, needs->candidate)) < 0 ||
+	    (err = store_surface(&missing, builder, needs->candidate, missing.candidate)) < 0)
 		return err;
-	out->oracle = kl_map_get(&builder->oracle, wanted->candidate->contract_digest);
+	out->oracle = kl_map_get(&builder->oracle, needs->candidate->contract_digest);
 	out->candidate = kl_map_get(&builder->built, candidate);
-	if (!out->candidate->artefact) /* nothing will be compared with it */
+	if (!out->candidate->artefact) /* refused: nothing is compared with it */
 		return 0;
 	out->parent = parent ? kl_map_get(&builder->built, parent) : NULL;
 	out->baseline = baseline ? kl_map_get(&builder->baseline, baseline) : NULL;
-	return of_parent < 0 ? kl_task_result(&missing.pieces.task[missing.parent]) : 0;
+	return parent_err < 0 ? kl_task_result(&missing.pieces.task[missing.parent]) : 0;
 }

@@ -7,25 +7,27 @@
 #include "base/progress.h"
 
 /*
- * build - what a session compiles, once each: surfaces to audited objects with their facts, oracles
- * to truth and honest yardstick, each by the backend of its language (backend/backend.h).
+ * build - compiles the surfaces and oracles of a session, each of them once. A surface becomes an
+ * audited artefact with its facts; an oracle becomes two objects, the truth and the honest
+ * reference. The backend of the surface's language does the work (backend/backend.h).
  *
- *	kl_builder_platform(&p, b, surface);	needed before: it is part of a verdict's key
- *	kl_builder_all(&set, b, &wanted);
+ *	kl_builder_platform(&p, b, surface);	first: the platform is part of a verdict's key
+ *	kl_builder_all(&set, b, &needs);
  *	set.candidate->artefact ? ... : set.candidate->class_, set.candidate->message
  *
- * What is wanted is compiled at once, each in a directory and jails of its own. A backend is opened
- * when the first surface asks for it. Oracles outlive the session (backend/object_cache.h).
+ * Everything that one judgement needs is compiled in parallel, each piece in its own directory and
+ * jails. A backend is opened when the first surface needs it. Oracles outlive the session
+ * (backend/object_cache.h).
  */
 struct kl_built {
-	struct kl_artefact *artefact; /* NULL: refused */
-	const char *class_;
-	char *message;
+	struct kl_artefact *artefact; /* NULL: the surface was refused */
+	const char *class_;           /* if refused: class of the failure */
+	char *message;                /* if refused: the reason */
 };
 
 struct kl_built_oracle {
 	char *truth, *honest, *pool; /* paths */
-	struct kl_launch *launch;    /* NULL: it has no plan */
+	struct kl_launch *launch;    /* its launch plan; NULL: it has none */
 };
 
 struct kl_builder_state {
@@ -34,52 +36,63 @@ struct kl_builder_state {
 };
 
 struct kl_builder {
-	struct kl_backend_session session;  /* what the backends are lent */
-	const struct kl_backends *backends; /* NULL: those of this program */
+	struct kl_backend_session session;  /* lent to the backends */
+	const struct kl_backends *backends; /* NULL: kl_backends */
 	struct kl_progress *progress;       /* borrowed */
 	/* private */
-	struct kl_builder_state state[KL_LANGUAGES_MAX + 1]; /* of those that are open */
+	struct kl_builder_state state[KL_LANGUAGES_MAX + 1]; /* of the open backends */
 	struct kl_map built;    /* surface and contract -> struct kl_built */
 	struct kl_map oracle;   /* contract -> struct kl_built_oracle */
 	struct kl_map baseline; /* contract and architecture -> struct kl_artefact */
 };
 
-/** The platform that is asked for is checked, and this machine for it. */
+/**
+ * Prepare the builder. If the session requests a platform, open its backend, which checks that this
+ * machine supports it: KL_EINVALID, KL_ECANNOT.
+ */
 int kl_builder_open(struct kl_builder *builder);
 void kl_builder_release(struct kl_builder *builder);
 
-/** The backend of a surface; KL_ECANNOT: there is none. */
+/** Find the backend of a surface; KL_ECANNOT: its language has none. */
 int kl_builder_backend(const struct kl_backend **out, const struct kl_builder *builder,
 		       const struct kl_surface *surface);
-/** Where a surface is judged (backend->platform). KL_ECANNOT: another platform was asked for. */
+/**
+ * Get the platform that a surface is judged on (backend->platform). KL_ECANNOT: the session
+ * requests a platform of another kind.
+ */
 int kl_builder_platform(struct kl_platform *out, struct kl_builder *builder,
 			const struct kl_surface *surface);
 /**
- * Where this machine would judge what was judged on `platform`: there, if the kernel names it, else
- * where it judges kernels of that backend. KL_ECANNOT, KL_EINVALID: nowhere.
+ * Get the platform on which this machine would judge a kernel that was judged on `platform`: the
+ * same one if kernels of its backend name their platform, otherwise the one on which this machine
+ * judges kernels of that backend. KL_ECANNOT, KL_EINVALID: there is none.
  */
 int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, const char *platform);
 
-/** Compile and audit, once per surface. A refusal is a result; an error is not kept. Borrowed. */
+/**
+ * Compile and audit a surface, or return the earlier result of this session. A refused surface is a
+ * result, not an error; errors are not cached. *out is borrowed from the builder.
+ */
 int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 		       const struct kl_surface *surface);
 
-/* All that one judgement needs. */
+/* Inputs of one judgement. */
 struct kl_builder_needs {
 	const struct kl_surface *candidate, *parent; /* parent NULL: none */
-	const char *march; /* a baseline of ours for it is wanted, too; or NULL */
+	const char *march; /* compile a shipped baseline for it; NULL: no baseline */
 };
 struct kl_builder_set {
 	const struct kl_built *candidate, *parent;
 	const struct kl_built_oracle *oracle; /* of the candidate's contract */
-	const struct kl_artefact *baseline;   /* NULL: none of ours, or not to be had */
+	const struct kl_artefact *baseline;   /* a shipped kernel; NULL: none, or it failed */
 };
 
 /**
- * KL_ECANNOT, whatever is wrong with an oracle: no kernel can be judged by it. Beside a candidate
- * that was refused there is no parent and no baseline. Borrowed.
+ * Compile everything that one judgement needs. KL_ECANNOT: the oracle cannot be compiled, so no
+ * kernel can be judged by it. If the candidate is refused, `parent` and `baseline` are NULL. The
+ * members of *out are borrowed from the builder.
  */
 int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
-		   const struct kl_builder_needs *wanted);
+		   const struct kl_builder_needs *needs);
 
 #endif

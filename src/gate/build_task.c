@@ -32,11 +32,9 @@ char *kl_piece_oracle_path(const struct kl_piece *piece)
 			   piece->backend->object);
 }
 
-/*
- * -- what an earlier session left ---------------------------------------------------------------
- */
+/* -- the cache of oracles -------------------------------------------------------------------- */
 
-/* All that its object depends on; false: that cannot be said. */
+/* Digest of everything that the object depends on; false: the backend cannot compute it. */
 static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_piece *piece)
 {
 	struct kl_digest *digest = kl_objects_key(kl_oracle_name(piece_arithmetic(piece)));
@@ -72,9 +70,7 @@ static void keep_oracle(const struct kl_piece *piece, struct kl_repo *repo)
 		kl_objects_put(repo, hex, path);
 }
 
-/*
- * -- compiling -----------------------------------------------------------------------------------
- */
+/* -- compiling ------------------------------------------------------------------------------- */
 
 static int compile_surface(struct kl_piece *piece)
 {
@@ -107,11 +103,9 @@ static int compile_piece(void *ctx)
 				      piece_arithmetic(piece), piece->dir);
 }
 
-/*
- * -- all of them -----------------------------------------------------------------------------------
- */
+/* -- all pieces ------------------------------------------------------------------------------ */
 
-static int find_piece(void *ctx)
+static int take_from_cache(void *ctx)
 {
 	return 0;
 }
@@ -124,12 +118,12 @@ size_t kl_pieces_add(struct kl_pieces *pieces, const struct kl_piece *piece)
 	return pieces->n++;
 }
 
-/* Files of this clone are read and written by this thread alone. */
+/* Only this thread reads and writes the repository's cache; the tasks do not. */
 void kl_pieces_compile(struct kl_pieces *pieces)
 {
 	for (size_t i = 0; i < pieces->n; i++)
 		if (is_oracle(&pieces->piece[i]) && oracle_is_kept(&pieces->piece[i], pieces->repo))
-			pieces->task[i].run = find_piece;
+			pieces->task[i].run = take_from_cache;
 	kl_error_clear();
 	kl_tasks_run(pieces->task, pieces->n);
 	for (size_t i = 0; i < pieces->n; i++)

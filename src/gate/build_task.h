@@ -6,9 +6,9 @@
 #include "gate/build.h"
 
 /*
- * build_task - compiles in parallel what a judgement needs: a surface, an oracle in one
- * arithmetic, a baseline that is a kernel of ours. Pieces are compiled at once, each by a thread
- * that only reads the state of its backend, in a directory that no other jail is given.
+ * build_task - compiles the pieces of a judgement in parallel. A piece is a surface, an oracle in
+ * one arithmetic, or a baseline that we ship. Each is compiled by its own thread, which only reads
+ * the state of its backend, in a directory that no other jail can access.
  *
  *	kl_pieces_add(&p, &(struct kl_piece){ KL_PIECE_SURFACE, backend, state, surface, dir });
  *	kl_pieces_compile(&p);
@@ -20,36 +20,39 @@ enum kl_piece_kind { KL_PIECE_SURFACE, KL_PIECE_TRUTH, KL_PIECE_HONEST, KL_PIECE
 struct kl_piece {
 	enum kl_piece_kind kind;
 	const struct kl_backend *backend;
-	const void *state; /* its own, prepared for the surface */
+	const void *state; /* of the backend, prepared for the surface */
 	const struct kl_surface *surface;
-	char *dir;                      /* its own */
-	const struct kl_launch *launch; /* plan of an oracle; borrowed; NULL: it has none */
-	const char *march;              /* of a baseline; borrowed */
-	struct kl_built *built;         /* what comes out: of a surface */
-	struct kl_artefact *baseline;
+	char *dir;                      /* of this piece alone; owned */
+	const struct kl_launch *launch; /* of an oracle: its plan, borrowed; NULL: none */
+	const char *march;              /* of a baseline: its target, borrowed */
+	struct kl_built *built;         /* result for a surface; owned */
+	struct kl_artefact *baseline;   /* result for a baseline; owned */
 };
 
-#define KL_PIECES_MAX 5 /* candidate, parent, an oracle twice, a baseline */
+#define KL_PIECES_MAX 5 /* candidate, parent, oracle in two arithmetics, baseline */
 
 struct kl_pieces {
 	struct kl_task task[KL_PIECES_MAX];
 	struct kl_piece piece[KL_PIECES_MAX];
 	size_t n;
-	struct kl_repo *repo; /* whose cache has oracles; NULL: none; borrowed */
+	struct kl_repo *repo; /* its cache keeps oracles; borrowed; NULL: no cache */
 };
 
-/** Its place; takes its `dir` over. What else the piece needs is set before kl_pieces_compile(). */
+/**
+ * Add a piece, taking ownership of its `dir`, and return its index. The caller sets `launch` or
+ * `march` before kl_pieces_compile().
+ */
 size_t kl_pieces_add(struct kl_pieces *pieces, const struct kl_piece *piece);
 /**
- * Oracles as far as an earlier session left them. A refused surface is built->artefact NULL, no
- * error.
+ * Compile all pieces; oracles in the repository's cache are copied from there. The result of each
+ * is kl_task_result(). A refused surface is not an error: its built->artefact is NULL.
  */
 void kl_pieces_compile(struct kl_pieces *pieces);
 void kl_pieces_release(struct kl_pieces *pieces);
 
 void kl_built_free(struct kl_built *built);
 
-/** Where the object of an oracle lies, like "<dir>/truth.so"; the caller's. */
+/** Path of an oracle's object, such as "<dir>/truth.so"; the caller frees it. */
 char *kl_piece_oracle_path(const struct kl_piece *piece);
 
 #endif

@@ -23,16 +23,16 @@
 
 struct kl_gate {
 	struct kl_repo *repo;
-	struct kl_gate_opts o;
+	struct kl_gate_opts opts;
 	struct kl_jail jail;
 	struct kl_runner runner;
-	struct kl_bundle *bundle; /* jobs that wait to be sent away */
+	struct kl_bundle *bundle; /* jobs that wait to be sent */
 	struct kl_builder builder;
 	char *dir;             /* private scratch: objects, oracle, pool */
-	bool counters;         /* wanted of what passes */
-	const char *ncu;       /* where; NULL: wherever it is */
+	bool counters;         /* read hardware counters of candidates that pass */
+	const char *ncu;       /* its path; NULL: the worker finds it */
 	struct kl_map audited; /* contract digest -> "" once the contract passed its audit */
-	bool no_device;        /* the worker found none in the last judgement */
+	bool no_device;        /* in the last judgement the worker found no device */
 };
 
 /* --- the session ----------------------------------------------------------- */
@@ -46,7 +46,7 @@ static const char *read_setting(struct kl_gate *gate, const char *asked, const c
 
 static int open_jail(struct kl_gate *gate)
 {
-	const char *name = read_setting(gate, gate->o.jail, "klineage.jail");
+	const char *name = read_setting(gate, gate->opts.jail, "klineage.jail");
 	const char *forced = getenv("KLINEAGE_JAIL");
 	enum kl_jail_level want = KL_JAIL_AUTO;
 	int err = 0;
@@ -58,17 +58,17 @@ static int open_jail(struct kl_gate *gate)
 	return err < 0 ? err : kl_jail_open(&gate->jail, want);
 }
 
-/* "klineage.ncu": a path, or whether at all. */
-static int want_counters(struct kl_gate *gate)
+/* "klineage.ncu" is a path of ncu or a boolean. */
+static int read_counters(struct kl_gate *gate)
 {
-	const char *said = read_setting(gate, NULL, "klineage.ncu");
+	const char *setting = read_setting(gate, NULL, "klineage.ncu");
 
-	if (!said)
+	if (!setting)
 		return 0;
-	if (said[0] != '/')
+	if (setting[0] != '/')
 		return kl_repo_config_bool(&gate->counters, gate->repo, "klineage.ncu", false);
 	gate->counters = true;
-	gate->ncu = said;
+	gate->ncu = setting;
 	return 0;
 }
 
@@ -78,15 +78,15 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	int err;
 
 	gate->repo = repo;
-	gate->o = *opts;
-	gate->o.no_profile |= gate->o.quick;
+	gate->opts = *opts;
+	gate->opts.no_profile |= gate->opts.quick;
 	gate->bundle = kl_bundle_new();
 	err = kl_runner_parse(&gate->runner, read_setting(gate, opts->runner, "klineage.runner"));
 	if (!err && opts->seed && !gate->runner.way->run)
-		err = kl_error(KL_EUSAGE, "a replay is for the runner 'local', not '%s'",
+		err = kl_error(KL_EUSAGE, "only runner 'local' can replay a seed, not '%s'",
 			       gate->runner.name);
 	if (!err)
-		err = want_counters(gate);
+		err = read_counters(gate);
 	if (!err)
 		err = open_jail(gate);
 	if (!err)
@@ -135,18 +135,18 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *gate)
 
 /* --- stages ---------------------------------------------------------------- */
 
-/* All that goes into one judgement. */
+/* Inputs of one judgement. */
 struct task {
 	const struct kl_backend *backend; /* of the candidate */
 	struct kl_platform platform;
 	const struct kl_built *candidate, *parent; /* parent NULL: none */
 	const struct kl_built_oracle *oracle;
-	const struct kl_artefact *baseline; /* NULL: none of ours */
+	const struct kl_artefact *baseline; /* NULL: no shipped one */
 };
 
 /*
- * How well the run is confined. A worker elsewhere has no jail of ours around it; the process of a
- * kernel is sealed there, too.
+ * How well the run is confined. A worker elsewhere does not run in our jail, but it does seal the
+ * process of the kernel.
  */
 static enum kl_tier tier_of(const struct kl_gate *gate, const struct kl_backend *backend)
 {
@@ -171,14 +171,15 @@ static int make_job(json_t **doc, struct kl_gate *gate, const struct kl_surface 
 		.candidate = task->candidate->artefact,
 		.parent = task->parent ? task->parent->artefact : NULL,
 		.baseline = task->baseline,
-		.audit = !gate->o.quick && (!gate->runner.way->run ||
-					    !kl_map_get(&gate->audited, surface->contract_digest)),
+		.audit = !gate->opts.quick &&
+			 (!gate->runner.way->run ||
+			  !kl_map_get(&gate->audited, surface->contract_digest)),
 		.correct = true,
-		.profile = !gate->o.no_profile,
-		.also_only = gate->o.quick,
-		.counters = gate->counters && !gate->o.no_profile && task->backend->counters,
-		.seed = gate->o.seed,
-		.profile_max_ms = gate->o.profile_ms ? gate->o.profile_ms : PROFILE_MS,
+		.profile = !gate->opts.no_profile,
+		.also_only = gate->opts.quick,
+		.counters = gate->counters && !gate->opts.no_profile && task->backend->counters,
+		.seed = gate->opts.seed,
+		.profile_max_ms = gate->opts.profile_ms ? gate->opts.profile_ms : PROFILE_MS,
 	};
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 	int err = kl_resolve_job(&job, &of);
@@ -188,23 +189,23 @@ static int make_job(json_t **doc, struct kl_gate *gate, const struct kl_surface 
 	return err;
 }
 
-/* What only another machine can do, it is asked. */
+/* The worker cannot judge the job; if a device is missing, suggest the other runners. */
 static int refuse_result(struct kl_gate *gate, const json_t *result,
 			 const struct kl_backend *backend)
 {
 	int err = kl_error(KL_ECANNOT, "%s",
-			   kl_json_str_or(result, "message", "the worker cannot say why"));
+			   kl_json_str_or(result, "message", "the worker gave no reason"));
 
 	gate->no_device = backend->device && kl_runner_lacks_device(result);
 	if (gate->no_device)
 		kl_error_hint(err,
-			      "a machine with such a %s can judge it: --runner bundle writes "
-			      "jobs to take there, --runner ssh:<host> takes them",
+			      "to judge it on a machine with such a %s: --runner bundle writes "
+			      "the jobs to a file, --runner ssh:<host> sends them",
 			      backend->device->name);
 	return err;
 }
 
-/* Over to the worker; while it profiles, the machine is ours. */
+/* Run a job locally; a profile on the CPU holds the machine's lock. */
 static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surface *surface,
 		   const struct kl_backend *backend, const json_t *job)
 {
@@ -217,20 +218,20 @@ static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surfac
 		.ncu = gate->ncu,
 		.device = backend->device,
 	};
-	static char done[] = "";
+	static char passed[] = "";
 	int err = 0;
 
-	/* a device is locked by the worker, who knows which one it is */
-	if (!gate->o.no_profile && !backend->device) {
+	/* a device is locked by the worker, which knows which one it uses */
+	if (!gate->opts.no_profile && !backend->device) {
 		err = kl_lock_take_machine(&lock, "cpu", 0);
 		if (err == KL_EBUSY) {
-			kl_progress_step(gate->o.progress,
-					 "waiting: somebody else profiles on this machine");
+			kl_progress_step(gate->opts.progress,
+					 "waiting: another process is profiling on this machine");
 			err = kl_lock_take_machine(&lock, "cpu", -1);
 		}
 	}
-	kl_progress_step(gate->o.progress,
-			 gate->o.no_profile ? "correctness" : "correctness and profile");
+	kl_progress_step(gate->opts.progress,
+			 gate->opts.no_profile ? "correctness" : "correctness and profile");
 	if (!err)
 		err = gate->runner.way->run(result, &work);
 	if (err < 0)
@@ -239,8 +240,8 @@ static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surfac
 		return refuse_result(gate, *result, backend);
 	if (backend->walled && (err = kl_runner_check_wall(*result)) < 0)
 		return err;
-	if (!gate->o.quick)
-		kl_map_put(&gate->audited, surface->contract_digest, done);
+	if (!gate->opts.quick)
+		kl_map_put(&gate->audited, surface->contract_digest, passed);
 	return 0;
 }
 
@@ -255,16 +256,16 @@ static void set_place(struct kl_event *event, const struct kl_platform *platform
 	kl_strvec_copy(&event->place.flags, &surface->contract->flags);
 }
 
-/* What every event says, whatever came out. */
+/* An event with the members that do not depend on the verdict. */
 static struct kl_event *event_new(struct kl_gate *gate, const struct kl_surface *surface,
 				  const struct task *task)
 {
 	struct kl_event *event = kl_event_new();
-	const char *who = NULL;
+	const char *identity = NULL;
 	char now[21];
 
 	kl_clock_iso(now);
-	event->kind = gate->o.quick ? KL_KIND_CHECK : KL_KIND_GATE;
+	event->kind = gate->opts.quick ? KL_KIND_CHECK : KL_KIND_GATE;
 	event->time = kl_event_keep(event, now);
 	event->workload = kl_event_keep(event, surface->contract->workload);
 	event->policy = KL_GATE_POLICY;
@@ -272,54 +273,54 @@ static struct kl_event *event_new(struct kl_gate *gate, const struct kl_surface 
 	event->contract = kl_event_keep(event, surface->contract_digest);
 	event->tier = tier_of(gate, task->backend);
 	set_place(event, &task->platform, surface);
-	if (gate->repo && kl_repo_identity(&who, gate->repo) < 0)
-		/* judging needs nobody's name; noting does and asks itself */
+	if (gate->repo && kl_repo_identity(&identity, gate->repo) < 0)
+		/* a verdict needs no identity; writing a note does and checks it */
 		kl_error_clear();
-	event->by = kl_event_keep(event, who);
+	event->by = kl_event_keep(event, identity);
 	return event;
 }
 
 static int64_t *point_weights(const struct kl_contract *contract)
 {
-	int64_t *values = kl_calloc(contract->nperf + 1, sizeof(*values));
+	int64_t *weights = kl_calloc(contract->nperf + 1, sizeof(*weights));
 
 	for (size_t i = 0; i < contract->nperf; i++)
-		values[i] = contract->perf[i].weight;
-	return values;
+		weights[i] = contract->perf[i].weight;
+	return weights;
 }
 
-/* Into the bundle; all that is known so far goes with it. */
+/* Add the job to the bundle, with the draft of its event. */
 static int defer_judgement(struct kl_judgement *judgement, struct kl_gate *gate, const json_t *job,
-			   const struct kl_judgement_of *of, struct kl_bundle_job *away)
+			   const struct kl_judgement_of *of, struct kl_bundle_job *bundle_job)
 {
 	int err;
 
-	away->job = job;
-	away->event = judgement->event;
-	away->of = of;
-	err = kl_bundle_add(gate->bundle, away);
+	bundle_job->job = job;
+	bundle_job->event = judgement->event;
+	bundle_job->of = of;
+	err = kl_bundle_add(gate->bundle, bundle_job);
 	kl_judgement_set(judgement, KL_VERDICT_NOT_RUN, NULL, "it waits to be judged elsewhere");
 	judgement->deferred = true;
 	return err;
 }
 
-static bool same_code(const struct kl_built *left, const struct kl_built *right)
+static bool same_code(const struct kl_built *candidate, const struct kl_built *parent)
 {
-	return left && right && left->artefact && right->artefact &&
-	       !strcmp(left->artefact->facts.code_digest, right->artefact->facts.code_digest);
+	return candidate && parent && candidate->artefact && parent->artefact &&
+	       !strcmp(candidate->artefact->facts.code_digest, parent->artefact->facts.code_digest);
 }
 
-/* All that is compiled. Without a candidate's artefact the verdict is there. */
+/* Compile everything. If the candidate is refused, this sets the verdict. */
 static int build_task(struct task *task, struct kl_judgement *judgement, struct kl_gate *gate,
 		      const struct kl_surface *surface, const struct kl_surface *parent)
 {
-	const struct kl_builder_needs wanted = {
+	const struct kl_builder_needs needs = {
 		.candidate = surface,
-		.parent = gate->o.quick ? NULL : parent,
-		.march = gate->o.no_profile ? NULL : task->platform.march,
+		.parent = gate->opts.quick ? NULL : parent,
+		.march = gate->opts.no_profile ? NULL : task->platform.march,
 	};
 	struct kl_builder_set set;
-	int err = kl_builder_all(&set, &gate->builder, &wanted);
+	int err = kl_builder_all(&set, &gate->builder, &needs);
 
 	if (err < 0)
 		return err;
@@ -337,10 +338,10 @@ static int build_task(struct task *task, struct kl_judgement *judgement, struct 
 	return 0;
 }
 
-/* Everything that needs a compiler or a worker; fills v and its event. */
+/* Compile and run what the cache could not answer, and fill in the judgement and its event. */
 static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate, struct task *task,
 		      const struct kl_surface *surface, const struct kl_surface *parent,
-		      struct kl_bundle_job *away)
+		      struct kl_bundle_job *bundle_job)
 {
 	KL_AUTO(json_decrefp) json_t *job = NULL, *result = NULL;
 	KL_AUTO(kl_freep) int64_t *weight = point_weights(surface->contract);
@@ -353,7 +354,7 @@ static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate, stru
 
 	if (err < 0 || !task->candidate->artefact)
 		return err;
-	if (gate->o.same_code_fails && same_code(task->candidate, task->parent)) {
+	if (gate->opts.same_code_fails && same_code(task->candidate, task->parent)) {
 		kl_judgement_set(judgement, KL_VERDICT_FAIL, kl_failure_name(KL_FAILURE_NO_CHANGE),
 				 "the machine code is the same as before the change");
 		return 0;
@@ -362,7 +363,7 @@ static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate, stru
 	if ((err = make_job(&job, gate, surface, task)) < 0)
 		return err;
 	if (!gate->runner.way->run)
-		return defer_judgement(judgement, gate, job, &of, away);
+		return defer_judgement(judgement, gate, job, &of, bundle_job);
 	if ((err = run_job(&result, gate, surface, task->backend, job)) < 0)
 		return err;
 	kl_judgement_take(judgement, result, &of);
@@ -370,39 +371,40 @@ static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate, stru
 }
 
 /*
- * A verdict of an earlier run; that of a walk on a step without effect says nothing of the answers.
+ * Find a verdict of an earlier run. A no-change fail is from a walk and was reached without running
+ * the kernel, so it does not answer a session without same_code_fails.
  */
 static bool recall_event(struct kl_event **event, struct kl_gate *gate,
 			 const struct kl_cache_key *key)
 {
-	if (!gate->repo || gate->o.no_cache)
+	if (!gate->repo || gate->opts.no_cache)
 		return false;
-	if (gate->o.quick)
+	if (gate->opts.quick)
 		return kl_cache_find(event, gate->repo, key) == 0;
 	if (kl_cache_get(event, gate->repo, key) < 0)
 		return false;
-	if (gate->o.same_code_fails || (*event)->failure != KL_FAILURE_NO_CHANGE)
+	if (gate->opts.same_code_fails || (*event)->failure != KL_FAILURE_NO_CHANGE)
 		return true;
 	kl_event_free(kl_steal(event));
 	return false;
 }
 
-/* What an allowed signer noted on the same files at the same place is as good. */
-static bool recall_vouched(struct kl_event **event, char **signer, struct kl_gate *gate,
+/* Find a verdict by an allowed signer on the same files and platform. */
+static bool recall_trusted(struct kl_event **event, char **signer, struct kl_gate *gate,
 			   const struct kl_cache_key *key)
 {
-	return gate->repo && !gate->o.no_cache &&
+	return gate->repo && !gate->opts.no_cache &&
 	       kl_trusted_verdict_find(event, signer, gate->repo, key) == 0;
 }
 
 /*
- * Results of replays stay out, and what only trouble of the machine decided, so that it is asked
- * again.
+ * Replays are not cached. Neither are inconclusive verdicts: they depend on the state of the
+ * machine, so the next run must judge again.
  */
 static int remember_event(struct kl_gate *gate, const struct kl_cache_key *key,
 			  const struct kl_judgement *judgement)
 {
-	if (!gate->repo || gate->o.seed || judgement->event->verdict == KL_VERDICT_INCONCLUSIVE)
+	if (!gate->repo || gate->opts.seed || judgement->event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return 0;
 	return kl_cache_put(gate->repo, key, judgement->event);
 }
@@ -413,20 +415,20 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = kl_judgement_new(NULL);
 	struct task task = { .candidate = NULL };
-	struct kl_platform where;
+	struct kl_platform platform;
 	struct kl_cache_key key = {
 		.surface = candidate->digest,
 		.contract = candidate->contract_digest,
-		.platform = &where,
+		.platform = &platform,
 		.flags = &candidate->contract->flags,
-		.parent = parent && !gate->o.quick ? parent->digest : NULL,
-		.profile = !gate->o.no_profile,
-		.quick = gate->o.quick,
+		.parent = parent && !gate->opts.quick ? parent->digest : NULL,
+		.profile = !gate->opts.no_profile,
+		.quick = gate->opts.quick,
 		.runner = gate->runner.way->run ? NULL : gate->runner.name,
 	};
 	char hex[KL_DIGEST_HEX];
 	struct kl_runner_device runner_device;
-	struct kl_bundle_job away = {
+	struct kl_bundle_job bundle_job = {
 		.cache = hex, .runner = gate->runner.name, .dir = candidate->dir, .commit = commit
 	};
 	int err;
@@ -436,15 +438,15 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	    (err = kl_builder_backend(&task.backend, &gate->builder, candidate)) < 0)
 		return err;
 	key.tier = tier_of(gate, task.backend);
-	where = task.platform;
+	platform = task.platform;
 	if (task.backend->device)
-		task.backend->device->list(where.device, sizeof(where.device));
+		task.backend->device->list(platform.device, sizeof(platform.device));
 	if (key.runner && gate->repo) {
-		kl_runner_device_get(&runner_device, gate->repo, key.runner, where.id);
+		kl_runner_device_get(&runner_device, gate->repo, key.runner, platform.id);
 		key.runner_device = &runner_device;
 	}
 	if (recall_event(&judgement->event, gate, &key) ||
-	    recall_vouched(&judgement->event, &judgement->voucher, gate, &key)) {
+	    recall_trusted(&judgement->event, &judgement->voucher, gate, &key)) {
 		judgement->cached = true;
 		*out = kl_steal(&judgement);
 		return 0;
@@ -452,7 +454,7 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	kl_error_clear();
 	kl_cache_key_hex(hex, &key);
 	judgement->event = event_new(gate, candidate, &task);
-	if ((err = judge_task(judgement, gate, &task, candidate, parent, &away)) < 0)
+	if ((err = judge_task(judgement, gate, &task, candidate, parent, &bundle_job)) < 0)
 		return err;
 	kl_event_seal(judgement->event);
 	if (!judgement->deferred && (err = remember_event(gate, &key, judgement)) < 0)
@@ -470,16 +472,16 @@ int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
 int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent)
 {
-	bool no_cache = gate->o.no_cache;
+	bool no_cache = gate->opts.no_cache;
 	int err;
 
-	gate->o.no_cache = true;
+	gate->opts.no_cache = true;
 	err = kl_gate_judge(out, gate, candidate, parent);
-	gate->o.no_cache = no_cache;
+	gate->opts.no_cache = no_cache;
 	return err;
 }
 
-/* --- sending away ----------------------------------------------------------- */
+/* --- sending jobs ---------------------------------------------------------- */
 
 size_t kl_gate_waiting(const struct kl_gate *gate)
 {
@@ -494,7 +496,7 @@ bool kl_gate_is_remote(const struct kl_gate *gate)
 int kl_gate_send(struct kl_parcel *out, struct kl_gate *gate, const char *path)
 {
 	int err = kl_parcel_send(out, gate->bundle, &gate->runner, gate->repo, path,
-				 gate->o.progress);
+				 gate->opts.progress);
 
 	if (err < 0)
 		return err;
@@ -517,10 +519,11 @@ int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface
 		return err;
 	if (kl_gate_is_remote(gate))
 		return kl_error(KL_ECANNOT,
-				"runner '%s' answers later: here is no verdict to wait for",
+				"runner '%s' answers later, so there is no verdict to wait for",
 				gate->runner.name);
 	if (backend->device && !backend->device->is_shown())
-		return kl_error(KL_ECANNOT, "this machine shows no %s", backend->device->name);
+		return kl_error(KL_ECANNOT, "this machine has no visible %s",
+				backend->device->name);
 	return 0;
 }
 

@@ -12,102 +12,104 @@
 #include "jail/jail.h"
 
 /*
- * gate - one session of judging: contract audit -> compile -> artefact audit -> correctness ->
- * facts -> profile -> verdict (docs/architecture.md, "A gate run").
+ * gate - a session of the gate, which judges candidates: contract audit -> compile -> artefact
+ * audit -> correctness -> facts -> profile -> verdict (docs/architecture.md, "A gate run").
  *
- * A session holds what several candidates share: the jail, the platform, a
- * private directory, compiled objects, the oracle's answers, the verdict
- * cache. A walk opens one; `git klineage gate` too.
+ * A session holds the state that several candidates share: the jail, the platform, a private
+ * directory, compiled objects, the oracle's answers, the verdict cache. A walk opens one session,
+ * as does `git klineage gate`.
  *
  *	kl_gate_open(&g, repo, &opts);
  *	kl_gate_judge(&v, g, candidate, parent);
  *	if (v->event->verdict == KL_VERDICT_PASS) ...
  *
- * The session judges; it writes no note and moves no ref.
+ * A session only judges: it writes no notes and updates no refs.
  */
 
 struct kl_gate_opts {
 	struct kl_progress *progress; /* borrowed, or NULL */
-	const char *jail;             /* NULL: config klineage.jail, else the best */
-	/** NULL: config klineage.platform, else what the machine runs, at most v3. */
+	const char *jail;             /* NULL: config klineage.jail, else the strongest */
+	/** NULL: config klineage.platform, else the machine's own, at most x86-64-v3. */
 	const char *platform;
-	uint64_t seed;   /* 0: from the system; else replay exactly this */
-	bool no_profile; /* correctness only: profile is absent from the event */
+	uint64_t seed;   /* 0: drawn from the system; otherwise replayed */
+	bool no_profile; /* correctness only: the event has no profile */
 	/**
-	 * Compile, artefact audit and the `also` shapes alone (all shapes where there are none):
-	 * what comes out is an event of kind "check". A verdict of the whole gate serves it, never
-	 * the other way round. Implies no_profile; nothing is compared with a parent.
+	 * Run only compile, artefact audit and correctness at the `also` points (at all points if
+	 * there are none). The event is of kind "check". A cached verdict of the whole gate also
+	 * answers a quick run, but not the reverse. Implies no_profile; the parent is ignored.
 	 */
 	bool quick;
-	bool no_cache; /* judge again even if this clone has a verdict */
-	/** Identical machine code is a fail, class no-change (a walk wants that). */
+	bool no_cache; /* judge again even if a verdict is known */
+	/** Fail with class no-change if the machine code equals the parent's; for walks. */
 	bool same_code_fails;
-	int64_t profile_ms; /* 0: 15 s */
-	/** Who judges (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
+	int64_t profile_ms; /* time limit of the profile; 0: 15 s */
+	/** Runner (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
 	const char *runner;
-	/** Of the surfaces that it will be given; NULL: kl_backends. Borrowed. */
+	/** Backends of the surfaces to judge; NULL: kl_backends. Borrowed. */
 	const struct kl_backends *backends;
 };
 
 struct kl_gate;
 
 /**
- * `repo` (may be NULL: no cache, no config) is borrowed until kl_gate_free.
- * KL_ECANNOT: no jail, no compiler, no worker.
+ * Open a session. `repo` is borrowed until kl_gate_free(); NULL: no cache and no config.
+ * KL_ECANNOT: there is no jail, or the requested platform cannot be had. KL_EUSAGE: a bad option.
  */
 int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gate_opts *opts);
 void kl_gate_free(struct kl_gate *gate);
 KL_DEFINE_CLEANUP(struct kl_gate *, kl_gate_free)
 
-/** Where this surface is judged; its device may not be known before a worker ran. */
+/** Get the platform a surface is judged on; its device can be unknown until a worker has run. */
 int kl_gate_platform(struct kl_platform *out, struct kl_gate *gate,
 		     const struct kl_surface *surface);
 /**
- * Where this machine would judge what was judged on `platform` (kl_builder_machine). KL_ECANNOT,
- * KL_EINVALID: nowhere.
+ * Get the platform on which this machine would judge a kernel that was judged on `platform`; see
+ * kl_builder_machine(). KL_ECANNOT, KL_EINVALID: there is none.
  */
 int kl_gate_machine(struct kl_platform *out, struct kl_gate *gate, const char *platform);
 const struct kl_jail *kl_gate_jail(const struct kl_gate *gate);
 
 /**
- * Judge a candidate; compare its speed with `parent` (NULL: none) and the
- * contract's baseline. 0 whatever the verdict; KL_ECANNOT when it cannot be tested here
- * (oracle unfilled or unusable, baseline missing is only noted), KL_EINTR. `commit`, where it
- * is known that the candidate is its surface, gets a note when a result comes back later; NULL:
- * none.
+ * Judge a candidate and compare its speed with `parent` (NULL: none) and the contract's baseline.
+ * Returns 0 for every verdict. KL_ECANNOT: the candidate cannot be tested here, for example because
+ * the oracle is not written or does not compile; a missing baseline is only reported. KL_EINTR.
+ *
+ * If the job is judged elsewhere and `commit` has the candidate's surface, the commit gets a note
+ * when the result is imported. `commit` NULL: not known.
  */
 int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		     const struct kl_surface *candidate, const struct kl_surface *parent,
 		     const char *commit);
+/** The same without a commit. */
 int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
 		  const struct kl_surface *candidate, const struct kl_surface *parent);
 
-/** The same, measured anew whatever this clone knows; its cache has the new verdict then. */
+/** The same, ignoring known verdicts; the new verdict replaces the one in the cache. */
 int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
 
 /**
- * With a runner that judges elsewhere, what kl_gate_judge could not answer from the cache or the
- * compiler waits in the session: send it (gate/runner/transfer.h). Once its results are in,
- * kl_gate_judge answers.
+ * Send the jobs that wait in the session (gate/runner/transfer.h). With a runner that judges
+ * elsewhere, kl_gate_judge() queues a job for each candidate that neither the cache nor the
+ * compiler can decide. Once the results are imported, kl_gate_judge() returns the verdicts.
  */
 int kl_gate_send(struct kl_parcel *out, struct kl_gate *gate, const char *path);
-/** Jobs that wait to be sent. */
+/** Number of jobs that wait to be sent. */
 size_t kl_gate_waiting(const struct kl_gate *gate);
-/** Does a job wait for somebody else? Of the runner, not of the moment. */
+/** True if the session's runner judges elsewhere, so that verdicts arrive later. */
 bool kl_gate_is_remote(const struct kl_gate *gate);
 
-/** Did the last judgement end in KL_ECANNOT for want of a device that its code is for? */
+/** True if the last judgement failed with KL_ECANNOT because no suitable device was found. */
 bool kl_gate_lacked_device(const struct kl_gate *gate);
 
 /**
- * Would a job of this surface be answered now? To be asked before anybody pays for a candidate.
- * KL_ECANNOT: it needs a device and this machine shows none, or the runner judges elsewhere and
- * answers later.
+ * Check that this session can judge the surface now. Call it before paying a model for a candidate.
+ * KL_ECANNOT: the surface needs a device that this machine does not have, or the runner judges
+ * elsewhere, so that verdicts arrive later.
  */
 int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface);
 
-/** Compile and read the facts only; KL_ENO and a verdict when it does not compile or is refused. */
+/** Compile the surface and read its facts. KL_ENO: it was refused; the message has the class. */
 int kl_gate_facts(struct kl_facts *out, struct kl_gate *gate, const struct kl_surface *surface);
 
 #endif

@@ -99,7 +99,7 @@ static int resolve_args(struct kl_job *job, const struct kl_contract *contract)
 	return err;
 }
 
-/* The least time that a call can take on any such machine. */
+/* Lower bound of the time of a call, from the backend's peak rates. */
 static int floor_ns(int64_t *out, const struct kl_resolve_of *of, const struct kl_dims *dims)
 {
 	const struct kl_contract *contract = of->contract;
@@ -190,7 +190,7 @@ static void choose_stages(struct kl_job *job, const struct kl_resolve_of *of)
 int kl_resolve_job(struct kl_job **out, const struct kl_resolve_of *of)
 {
 	const struct kl_contract *contract = of->contract;
-	const struct kl_backend_job lent = {
+	const struct kl_backend_job kernels = {
 		.contract = contract,
 		.platform = of->platform,
 		.candidate = of->candidate,
@@ -205,7 +205,7 @@ int kl_resolve_job(struct kl_job **out, const struct kl_resolve_of *of)
 		return err;
 	job = kl_calloc(1, sizeof(*job));
 	job->surface = of->backend->surface;
-	of->backend->describe(job, &lent);
+	of->backend->describe(job, &kernels);
 	name_objects(job, of);
 	choose_stages(job, of);
 	if ((err = resolve_args(job, contract)) < 0 || (err = resolve_points(job, of)) < 0 ||

@@ -9,30 +9,30 @@
 #include "job/job.h"
 
 /*
- * resolve - makes the job (job/job.h) that judges a candidate under its contract: evaluates every
- * expression at every point, and names the compiled objects.
+ * resolve - builds the job that judges a candidate under its contract (job/job.h). Every expression
+ * is evaluated at every point; compiled objects are referred to by path.
  */
-struct kl_resolve_of { /* all borrowed */
+struct kl_resolve_of { /* all members are borrowed */
 	const struct kl_backend *backend;
 	const struct kl_contract *contract;
 	const struct kl_platform *platform;
-	const char *truth, *honest;            /* paths of the oracle's objects */
+	const char *truth, *honest;            /* paths of the compiled oracles */
 	const struct kl_launch *oracle_launch; /* NULL: the oracle has no plan */
 	const struct kl_artefact *candidate;
 	const struct kl_artefact *parent;   /* NULL: none */
-	const struct kl_artefact *baseline; /* NULL: none that was compiled here */
-	const char *pool;                   /* directory; the worker makes it */
-	bool audit, correct, profile;       /* stages asked for */
-	bool counters;                      /* hardware counters, if the candidate passes */
+	const struct kl_artefact *baseline; /* NULL: none was compiled */
+	const char *pool;                   /* directory, created by the worker */
+	bool audit, correct, profile;       /* stages to run */
+	bool counters;                      /* read hardware counters if the candidate passes */
 	bool also_only; /* leave out the timed points if the contract has others */
 	uint64_t seed;  /* 0: the worker draws one from the system */
 	int64_t profile_max_ms;
 };
 
 /**
- * KL_EINVALID: an expression cannot be evaluated at a point. KL_ECANNOT: the tensors of a point
- * do not fit into this machine's memory. `*job` is the caller's.
+ * Build the job, which the caller frees. KL_EINVALID: an expression cannot be evaluated at a point.
+ * KL_ECANNOT: the tensors of a point do not fit into this machine's memory.
  */
-int kl_resolve_job(struct kl_job **job, const struct kl_resolve_of *of);
+int kl_resolve_job(struct kl_job **out, const struct kl_resolve_of *of);
 
 #endif

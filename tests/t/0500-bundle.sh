@@ -72,25 +72,25 @@ test_expect_success 'a changed byte anywhere is refused, and what is whole is ta
 
 test_expect_success 'cut off: at the end, within a line, within the head' '
 	sed \$d away/a.results >cut && (cd r && exits 128 git klineage gate --import ../cut 2>../err) && says "cut off" err &&
-	says "goes on where it was" err &&
+	says "same klineage-worker command again to resume" err &&
 	for n in 10 100 300 600; do
 		head -c $n away/a.results >cut &&
 		(cd r && exits 128 git klineage gate --import ../cut 2>../err) || return 1
 	done &&
-	: >empty && (cd r && exits 128 git klineage gate --import ../empty 2>../err) && says "no results" err &&
+	: >empty && (cd r && exits 128 git klineage gate --import ../empty 2>../err) && says "not a results file" err &&
 	{ cat away/a.results && echo more; } >more && (cd r && exits 128 git klineage gate --import ../more 2>../err) &&
-	says "follows the end" err
+	says "after the end" err
 '
 
 test_expect_success 'sealed rightly, but for another surface, or with nothing behind its pass, or of a strange form' '
 	reseal "\$j->{surface} = q(0) x 64" away/a.results >bad &&
 	(cd r && exits 128 git klineage gate --import ../bad 2>../err) && says "another surface" err &&
 	reseal "delete \$j->{result}{correct}" away/a.results >bad &&
-	(cd r && exits 128 git klineage gate --import ../bad 2>../err) && says "without an answer" err &&
+	(cd r && exits 128 git klineage gate --import ../bad 2>../err) && says "no case was checked" err &&
 	reseal "\$j->{result}{status} = q(excellent)" away/a.results >bad &&
 	(cd r && exits 128 git klineage gate --import ../bad 2>../err) && says "excellent" err &&
 	reseal "\$j->{time} = q(yesterday)" away/a.results >bad &&
-	(cd r && exits 128 git klineage gate --import ../bad 2>../err) && says "when" err &&
+	(cd r && exits 128 git klineage gate --import ../bad 2>../err) && says "its time is missing" err &&
 	reseal "\$j->{result}{status} = q(cannot); \$j->{result}{message} = q(no such device)" away/a.results >bad &&
 	(cd r && exits 125 git klineage gate --import ../bad 2>../err) && says "no such device" err
 '
@@ -218,12 +218,12 @@ test_expect_success 'over ssh in one go' '
 
 test_expect_success 'a host that is away, that dies, that has no worker' '
 	cd s && PATH=$PWD/../fake:$PATH && export PATH &&
-	exits 125 git klineage gate --runner ssh:gone --no-note 2>../err && says "No route to host" ../err && says "goes on" ../err &&
+	exits 125 git klineage gate --runner ssh:gone --no-note 2>../err && says "No route to host" ../err && says "run the same command" ../err &&
 	exits 125 git klineage gate --runner ssh:dies --no-note 2>../err && says "connection to" ../err &&
 	git config klineage.workerPath /nowhere/klineage-worker &&
 	exits 125 git klineage gate --runner ssh:gpu2 --no-note 2>../err && says workerPath ../err &&
 	git config klineage.workerPath "a; touch pwned" &&
-	exits 128 git klineage gate --runner ssh:gpu2 --no-note 2>../err && says "no plain path" ../err && test ! -e pwned &&
+	exits 128 git klineage gate --runner ssh:gpu2 --no-note 2>../err && says "invalid path" ../err && test ! -e pwned &&
 	git config --unset klineage.workerPath && cd ..
 '
 

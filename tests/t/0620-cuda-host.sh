@@ -71,17 +71,17 @@ test_expect_success NVCC 'what comes back without a word of the wall is no verdi
 	claims "" >old.results &&
 	(cd repo && exits 125 git klineage gate --import ../old.results >../out 2>../err) &&
 	says "0 imported, 0 already known, 0 refused, 5 not judged" out &&
-	says "does not say that a wall stood around host code" err && says "as new as this git-klineage" err &&
+	says "does not report how host code was confined" err && says "as new as this git-klineage" err &&
 	test -z "$(git -C repo for-each-ref refs/notes)"
 '
 
 test_expect_success NVCC 'nor is half a wall, or one that nothing ran behind' '
 	claims "wall => { processes => 2, closed => [qw(capabilities seccomp)] }" >half.results &&
 	(cd repo && exits 125 git klineage gate --import ../half.results 2>../err) &&
-	says "without all of its wall: '"'landlock'"' is missing" err &&
+	says "not fully confined: '"'landlock'"' is missing" err &&
 	claims "wall => { processes => 0, closed => [] }" >idle.results &&
 	(cd repo && exits 125 git klineage gate --import ../idle.results 2>../err) &&
-	says "no host code ran behind a wall" err &&
+	says "no host code ran confined" err &&
 	test -z "$(git -C repo for-each-ref refs/notes)"
 '
 
@@ -103,7 +103,7 @@ test_expect_success NVCC 'a worker of this machine is asked for the same' '
 	name=$(cheat_names "$cheats" | grep accepted/ | head -n 1) &&
 	(cd repo && export PATH="$PWD/../bin:$PATH" KLINEAGE_SHARE="$KLINEAGE_TOP" &&
 		exits 125 git klineage gate --no-profile --fresh "$name" 2>../err) &&
-	says "does not say that a wall stood around host code" err &&
+	says "does not report how host code was confined" err &&
 	echo ",\"wall\":{\"processes\":1,\"closed\":[\"capabilities\",\"landlock\",\"seccomp\"]}" >bin/wall &&
 	(cd repo && export PATH="$PWD/../bin:$PATH" KLINEAGE_SHARE="$KLINEAGE_TOP" && git klineage gate --no-profile --fresh "$name" >../out) &&
 	says "host-sandboxed" out

@@ -50,15 +50,15 @@ size_t kl_bundle_jobs(const struct kl_bundle *bundle)
 	return json_array_size(bundle->entries);
 }
 
-/* Under its digest: what is there already is not kept twice. Takes the bytes. */
-static int add_file(char **name, struct kl_bundle *bundle, const char *folder, const char *ending,
+/* Add a file named by its digest, unless the bundle has it. Takes ownership of the bytes. */
+static int add_file(char **name, struct kl_bundle *bundle, const char *dir, const char *suffix,
 		    struct kl_buf *data)
 {
 	char hex[KL_DIGEST_HEX];
 	struct file *file;
 
 	kl_digest_hex(hex, data->ptr, data->len);
-	*name = kl_asprintf("%s/%s%s", folder, hex, ending);
+	*name = kl_asprintf("%s/%s%s", dir, hex, suffix);
 	for (size_t i = 0; i < bundle->nfile; i++)
 		if (!strcmp(bundle->file[i].name, *name)) {
 			kl_buf_release(data);
@@ -66,7 +66,8 @@ static int add_file(char **name, struct kl_bundle *bundle, const char *folder, c
 		}
 	bundle->bytes += data->len;
 	if (bundle->bytes > MAX_BUNDLE)
-		return kl_error(KL_EINVALID, "more than %zu MiB for one bundle", MAX_BUNDLE >> 20);
+		return kl_error(KL_EINVALID, "bundle would be larger than %zu MiB",
+				MAX_BUNDLE >> 20);
 	KL_GROW(bundle->file, bundle->nfile + 1, bundle->alloc);
 	file = &bundle->file[bundle->nfile++];
 	file->name = kl_strdup(*name);
@@ -75,15 +76,15 @@ static int add_file(char **name, struct kl_bundle *bundle, const char *folder, c
 	return 0;
 }
 
-/* The objects that a job names travel with it; the pool is made there. */
+/* Add the objects that a job refers to and rewrite its paths; the worker creates the pool. */
 static int localize_paths(json_t *doc, struct kl_bundle *bundle, const char *contract)
 {
-	static const char *const object[] = { "truth", "honest", "candidate", "parent",
-					      "baseline_cubin" };
+	static const char *const members[] = { "truth", "honest", "candidate", "parent",
+					       "baseline_cubin" };
 	KL_AUTO(kl_freep) char *pool = kl_asprintf("pools/%.16s", contract);
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(object); i++) {
-		const char *path = kl_json_str_or(doc, object[i], NULL);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(members); i++) {
+		const char *path = kl_json_str_or(doc, members[i], NULL);
 		KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
 		KL_AUTO(kl_freep) char *name = NULL;
 		int err;
@@ -93,13 +94,13 @@ static int localize_paths(json_t *doc, struct kl_bundle *bundle, const char *con
 		if ((err = kl_fs_read(&data, path, MAX_OBJECT)) < 0 ||
 		    (err = add_file(&name, bundle, "files", "", &data)) < 0)
 			return err;
-		kl_json_set_str(doc, object[i], name);
+		kl_json_set_str(doc, members[i], name);
 	}
 	kl_json_set_str(doc, "pool", pool);
 	return 0;
 }
 
-static json_t *place_of(const struct kl_place *place)
+static json_t *make_platform(const struct kl_place *place)
 {
 	json_t *out = json_object(), *flags = json_array();
 
@@ -111,8 +112,8 @@ static json_t *place_of(const struct kl_place *place)
 	return out;
 }
 
-/* What a worker may know of a job: all that its digest is over. */
-static json_t *entry_of(const struct kl_bundle_job *job, const char *doc)
+/* The manifest's entry: everything the worker learns about a job; its digest names the job. */
+static json_t *make_entry(const struct kl_bundle_job *job, const char *doc)
 {
 	const struct kl_event *event = job->event;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -124,7 +125,7 @@ static json_t *entry_of(const struct kl_bundle_job *job, const char *doc)
 	kl_json_set_str(entry, "contract", event->contract);
 	kl_json_set_int(entry, "policy", event->policy);
 	kl_json_set_str(entry, "tier", kl_tier_name(event->tier));
-	kl_json_set(entry, "platform", place_of(&event->place));
+	kl_json_set(entry, "platform", make_platform(&event->place));
 	kl_json_set_str(entry, "parent", job->of->parent);
 	kl_json_set_str(entry, "job", doc);
 	kl_json_canonical(&text, entry);
@@ -133,7 +134,7 @@ static json_t *entry_of(const struct kl_bundle_job *job, const char *doc)
 	return entry;
 }
 
-static json_t *record_of(const struct kl_bundle_job *job, const char *digest)
+static json_t *make_record(const struct kl_bundle_job *job, const char *digest)
 {
 	json_t *record = json_object(), *weights = json_array(), *commits = json_array();
 
@@ -152,7 +153,7 @@ static json_t *record_of(const struct kl_bundle_job *job, const char *digest)
 	return record;
 }
 
-static bool is_there(const struct kl_bundle *bundle, const char *digest)
+static bool has_job(const struct kl_bundle *bundle, const char *digest)
 {
 	size_t i;
 	json_t *entry;
@@ -176,11 +177,11 @@ int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job)
 	kl_json_canonical(&text, doc);
 	if ((err = add_file(&name, bundle, "jobs", ".json", &text)) < 0)
 		return err;
-	entry = entry_of(job, name);
+	entry = make_entry(job, name);
 	digest = kl_json_str_or(entry, "digest", "");
-	if (is_there(bundle, digest))
+	if (has_job(bundle, digest))
 		return 0;
-	json_array_append_new(bundle->records, record_of(job, digest));
+	json_array_append_new(bundle->records, make_record(job, digest));
 	json_array_append(bundle->entries, entry);
 	return 0;
 }
@@ -201,42 +202,42 @@ int kl_bundle_keep(const struct kl_bundle *bundle, struct kl_repo *repo)
 
 /* --- packing ------------------------------------------------------------------ */
 
-static int by_name(const void *left, const void *right)
+static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct file *)left)->name, ((const struct file *)right)->name);
+	return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
 }
 
 static json_t *make_manifest(const struct file *file, size_t n, json_t *entries)
 {
-	json_t *member = json_object(), *files = json_array();
+	json_t *manifest = json_object(), *files = json_array();
 
 	for (size_t i = 0; i < n; i++) {
-		json_t *facts = json_object();
+		json_t *entry = json_object();
 		char hex[KL_DIGEST_HEX];
 
 		kl_digest_hex(hex, file[i].data.ptr, file[i].data.len);
-		kl_json_set_str(facts, "name", file[i].name);
-		kl_json_set_int(facts, "size", (int64_t)file[i].data.len);
-		kl_json_set_str(facts, "sha256", hex);
-		json_array_append_new(files, facts);
+		kl_json_set_str(entry, "name", file[i].name);
+		kl_json_set_int(entry, "size", (int64_t)file[i].data.len);
+		kl_json_set_str(entry, "sha256", hex);
+		json_array_append_new(files, entry);
 	}
-	kl_json_set_str(member, "schema", "klineage.bundle/1");
-	kl_json_set(member, "files", files);
-	kl_json_set(member, "jobs", json_incref(entries));
-	return member;
+	kl_json_set_str(manifest, "schema", "klineage.bundle/1");
+	kl_json_set(manifest, "files", files);
+	kl_json_set(manifest, "jobs", json_incref(entries));
+	return manifest;
 }
 
 void kl_bundle_pack(struct kl_buf *out, char digest[KL_DIGEST_HEX], const struct kl_bundle *bundle)
 {
 	KL_AUTO(kl_freep) struct file *sorted = kl_calloc(bundle->nfile + 1, sizeof(*sorted));
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *member = NULL;
+	KL_AUTO(json_decrefp) json_t *manifest = NULL;
 
 	if (bundle->nfile)
 		memcpy(sorted, bundle->file, bundle->nfile * sizeof(*sorted));
 	qsort(sorted, bundle->nfile, sizeof(*sorted), by_name);
-	member = make_manifest(sorted, bundle->nfile, bundle->entries);
-	kl_json_canonical(&text, member);
+	manifest = make_manifest(sorted, bundle->nfile, bundle->entries);
+	kl_json_canonical(&text, manifest);
 	kl_digest_hex(digest, text.ptr, text.len);
 	for (size_t i = 0; i < bundle->nfile; i++)
 		kl_tar_add(out, sorted[i].name, sorted[i].data.ptr, sorted[i].data.len);

@@ -7,12 +7,12 @@
 #include "text/digest.h"
 
 /*
- * bundle - jobs that are judged elsewhere, in one file (docs/formats.md, "Bundles and
- * results"): a manifest, the jobs, and every object they name, once each under
- * its own digest. The same jobs give the same bytes.
+ * bundle - packs jobs that are judged elsewhere into one file (docs/formats.md, "Bundles and
+ * results"). It has a manifest, the jobs, and one copy of every object that they refer to, named by
+ * its digest. The same jobs give the same bytes.
  *
- *	kl_bundle_add(b, &job) ...	reads the files that the job names
- *	kl_bundle_keep(b, repo)		the clone remembers what it will have sent
+ *	kl_bundle_add(b, &job) ...	reads the files that the job refers to
+ *	kl_bundle_keep(b, repo)		records the jobs in the clone, before they are sent
  *	kl_bundle_pack(&bytes, digest, b)
  */
 struct kl_bundle;
@@ -22,23 +22,23 @@ void kl_bundle_free(struct kl_bundle *bundle);
 KL_DEFINE_CLEANUP(struct kl_bundle *, kl_bundle_free)
 
 struct kl_bundle_job {
-	/* klineage.job/1 as a local worker gets it, absolute paths */
+	/* klineage.job/1 as a local worker gets it, with absolute paths */
 	const json_t *job;
-	const struct kl_event *event; /* all that is known before */
+	const struct kl_event *event; /* draft: everything known without the result */
 	const struct kl_judgement_of *of;
-	/* digest of the key that the verdict is kept under, but for the device */
+	/* digest of the verdict's cache key, without the device */
 	const char *cache;
-	const char *runner; /* who judges it */
-	const char *dir;    /* contract's directory in the repository */
-	const char *commit; /* that has this surface; NULL: none is known */
+	const char *runner; /* name of the runner that gets the job */
+	const char *dir;    /* directory of the contract in the repository */
+	const char *commit; /* a commit with this surface; NULL: none is known */
 };
 
-/** A job that is there already is not added again. KL_EINVALID: too much for one bundle. */
+/** Add a job unless the bundle has it already. KL_EINVALID: the bundle would be too large. */
 int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job);
 size_t kl_bundle_jobs(const struct kl_bundle *bundle);
-/** Durable records (gate/runner/pending_jobs.h) of all of them. */
+/** Record all jobs in the clone (gate/runner/pending_jobs.h); durable when it returns. */
 int kl_bundle_keep(const struct kl_bundle *bundle, struct kl_repo *repo);
-/** `digest`: of the manifest, the bundle's name. */
+/** Write the bundle's bytes; `digest` gets that of the manifest, which names the bundle. */
 void kl_bundle_pack(struct kl_buf *out, char digest[KL_DIGEST_HEX], const struct kl_bundle *bundle);
 
 #endif

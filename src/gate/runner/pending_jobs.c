@@ -20,26 +20,26 @@ static char *path_of(struct kl_repo *repo, const char *digest)
 	return kl_asprintf("%s/klineage/jobs/%s.json", kl_repo_common_dir(repo), digest);
 }
 
-static bool holds_word(const json_t *list, const char *word)
+static bool has_string(const json_t *list, const char *text)
 {
 	size_t i;
-	json_t *value;
+	json_t *item;
 
-	json_array_foreach(list, i, value)
-		if (json_is_string(value) && !strcmp(json_string_value(value), word))
+	json_array_foreach(list, i, item)
+		if (json_is_string(item) && !strcmp(json_string_value(item), text))
 			return true;
 	return false;
 }
 
-/* commits that had this surface when the job was sent earlier have it still */
+/* keep the commits that the job was sent for earlier: they still have this surface */
 static void keep_commits(json_t *record, const json_t *old)
 {
-	json_t *list = json_object_get(record, "commits"), *value;
+	json_t *list = json_object_get(record, "commits"), *commit;
 	size_t i;
 
-	json_array_foreach(json_object_get(old, "commits"), i, value)
-		if (json_is_string(value) && !holds_word(list, json_string_value(value)))
-			json_array_append(list, value);
+	json_array_foreach(json_object_get(old, "commits"), i, commit)
+		if (json_is_string(commit) && !has_string(list, json_string_value(commit)))
+			json_array_append(list, commit);
 }
 
 int kl_pending_put(struct kl_repo *repo, json_t *record)
@@ -66,22 +66,22 @@ int kl_pending_get(json_t **record, struct kl_repo *repo, const char *digest)
 {
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *value = NULL;
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	json_t *event;
 	int err;
 
 	if (!kl_pending_digest_ok(digest))
-		return kl_error(KL_ENOTFOUND, "'%.64s' is no job's digest", digest);
+		return kl_error(KL_ENOTFOUND, "'%.64s' is not the digest of a job", digest);
 	path = path_of(repo, digest);
 	if (!kl_fs_exists(path))
-		return kl_error(KL_ENOTFOUND, "this clone sent no job %.12s away", digest);
+		return kl_error(KL_ENOTFOUND, "this clone sent no job %.12s", digest);
 	if ((err = kl_fs_read(&text, path, MAX_RECORD)) < 0 ||
-	    (err = kl_json_parse(&value, text.ptr, text.len)) < 0 ||
-	    (err = kl_json_obj(&event, value, "event")) < 0)
+	    (err = kl_json_parse(&doc, text.ptr, text.len)) < 0 ||
+	    (err = kl_json_obj(&event, doc, "event")) < 0)
 		return kl_error_in(err, "%s", path);
-	if (strcmp(kl_json_str_or(value, "schema", ""), SCHEMA) ||
-	    strcmp(kl_json_str_or(value, "job", ""), digest))
-		return kl_error(KL_EINVALID, "%s: not the record of that job", path);
-	*record = kl_steal(&value);
+	if (strcmp(kl_json_str_or(doc, "schema", ""), SCHEMA) ||
+	    strcmp(kl_json_str_or(doc, "job", ""), digest))
+		return kl_error(KL_EINVALID, "%s: this is the record of another job", path);
+	*record = kl_steal(&doc);
 	return 0;
 }

@@ -7,22 +7,22 @@
 #include "text/json.h"
 
 /*
- * pending_jobs - jobs sent elsewhere, each with all that its verdict needs but the result:
- * $GIT_COMMON_DIR/klineage/jobs/<digest>.json (docs/formats.md, "Bundles and results"). A result
- * for a job that is not here is nobody's.
+ * pending_jobs - keeps records of the jobs that this clone sent elsewhere. A record has everything
+ * that the job's verdict needs except the result: $GIT_COMMON_DIR/klineage/jobs/<digest>.json
+ * (docs/formats.md, "Bundles and results"). A result for a job without a record is refused.
  *
- * A record stays after its result came, so that the same results may come again.
+ * A record stays after its result was imported, so that the same results can be imported again.
  */
 
 /**
- * Keep `record` (klineage.pending/1, its "job" is the digest); durable when it returns. What an
- * earlier record of the same job knows of commits is kept, too.
+ * Write `record` (klineage.pending/1; its "job" is the digest); durable when it returns. The
+ * commits of an earlier record of the same job are added to it.
  */
 int kl_pending_put(struct kl_repo *repo, json_t *record);
-/** KL_ENOTFOUND: this clone sent no such job away. KL_EINVALID: its record is damaged. */
+/** Read a record. KL_ENOTFOUND: this clone sent no such job. KL_EINVALID: the record is damaged. */
 int kl_pending_get(json_t **record, struct kl_repo *repo, const char *digest);
 
-/** 64 lower-case hex digits? */
+/** True if `digest` is 64 lower-case hex digits. */
 bool kl_pending_digest_ok(const char *digest);
 
 #endif

@@ -20,7 +20,7 @@
 #define SCHEMA "klineage.results/1"
 #define MAX_FILE ((size_t)256 << 20)
 #define MAX_JOBS 4096
-#define MAX_WORDS 200 /* device, driver */
+#define MAX_WORDS 200 /* bytes of a device's or driver's name */
 
 void kl_results_release(struct kl_results *results)
 {
@@ -30,7 +30,7 @@ void kl_results_release(struct kl_results *results)
 	*results = (struct kl_results){ 0 };
 }
 
-/* One import. */
+/* State of one import. */
 struct intake {
 	struct kl_results *out;
 	struct kl_repo *repo;
@@ -46,15 +46,15 @@ static void intake_release(struct intake *in)
 
 /* --- the file ------------------------------------------------------------------- */
 
-/* Its parts: where the last lines begin, as far as they are there. */
+/* A results file and the positions of its parts. */
 struct file {
 	const char *text;
 	size_t len;
-	size_t body, nbody; /* first byte of the results, how many bytes */
-	size_t foot, sig;   /* where those lines begin; 0: there is none */
+	size_t body, nbody; /* offset and bytes of the result lines */
+	size_t foot, sig;   /* offsets of the end line and the signature line; 0: missing */
 };
 
-/* A whole line, without its end; false: none, or one that is cut off. */
+/* Next line without its newline; false: there is none, or it is incomplete. */
 static bool next_line(const char **line, size_t *n, const char *text, size_t len, size_t *at)
 {
 	const char *end;
@@ -67,37 +67,37 @@ static bool next_line(const char **line, size_t *n, const char *text, size_t len
 	return true;
 }
 
-static bool has_member(const char *line, size_t n, const char *begins)
+static bool has_member(const char *line, size_t n, const char *prefix)
 {
-	return n > strlen(begins) && !memcmp(line, begins, strlen(begins));
+	return n > strlen(prefix) && !memcmp(line, prefix, strlen(prefix));
 }
 
-/* canonical lines: members are sorted, so that these two begin as no result does */
+/* lines are canonical JSON with sorted members, so no result begins like these two lines */
 static int split_lines(struct file *file, const char *text, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *head = NULL;
 	const char *line;
-	size_t n, at = 0, begin;
+	size_t n, at = 0, start;
 
 	*file = (struct file){ .text = text, .len = len };
 	if (!next_line(&line, &n, text, len, &at) || kl_json_parse(&head, line, n) < 0 ||
 	    strcmp(kl_json_str_or(head, "schema", ""), SCHEMA))
-		return kl_error(KL_EINVALID, "these are no results of klineage-worker (%s)",
-				SCHEMA);
+		return kl_error(KL_EINVALID, "not a results file of klineage-worker (%s)", SCHEMA);
 	file->body = at;
-	for (begin = at; next_line(&line, &n, text, len, &at); begin = at) {
+	for (start = at; next_line(&line, &n, text, len, &at); start = at) {
 		if (has_member(line, n, "{\"end\":") && !file->foot)
-			file->foot = begin;
+			file->foot = start;
 		else if (has_member(line, n, "{\"sig\":") && file->foot && !file->sig)
-			file->sig = begin;
+			file->sig = start;
 		else if (file->foot)
-			return kl_error(KL_EINVALID, "something follows the end of the results");
+			return kl_error(KL_EINVALID,
+					"unexpected data after the end of the results");
 	}
-	file->nbody = (file->foot ? file->foot : begin) - file->body;
+	file->nbody = (file->foot ? file->foot : start) - file->body;
 	return 0;
 }
 
-/* The last line says how many there were and what they were. */
+/* The end line has the number of results and the digest of everything before it. */
 static int check_end(const struct file *file, size_t seen)
 {
 	KL_AUTO(json_decrefp) json_t *end = NULL;
@@ -106,9 +106,8 @@ static int check_end(const struct file *file, size_t seen)
 
 	if (!file->foot) {
 		err = kl_error(KL_EINVALID, "the results are cut off: the worker has not finished, "
-					    "or a part is lost");
-		return kl_error_hint(err,
-				     "the same klineage-worker command again goes on where it was");
+					    "or part of the file is missing");
+		return kl_error_hint(err, "run the same klineage-worker command again to resume");
 	}
 	if ((err = kl_json_parse(&end, file->text + file->foot,
 				 strcspn(file->text + file->foot, "\n"))) < 0)
@@ -117,8 +116,8 @@ static int check_end(const struct file *file, size_t seen)
 	if (kl_json_int_or(end, "end", -1) != (int64_t)seen ||
 	    strcmp(kl_json_str_or(end, "sha256", ""), hex))
 		return kl_error(KL_EINVALID,
-				"the results were changed: they are not those that their end "
-				"speaks of");
+				"the results were changed: they do not match the count and "
+				"digest in their end line");
 	return 0;
 }
 
@@ -132,8 +131,8 @@ static int check_signature(struct intake *in, const struct file *file)
 		return err;
 	if (!file->sig) {
 		err = kl_error(KL_EINVALID,
-			       "the results are not signed, and klineage.requireSigned "
-			       "asks for it");
+			       "the results are not signed, but klineage.requireSigned "
+			       "is set");
 		return kl_error_hint(err, "klineage-worker --sign-key <file> signs them");
 	}
 	if ((err = kl_json_parse(&last, file->text + file->sig,
@@ -143,7 +142,7 @@ static int check_signature(struct intake *in, const struct file *file)
 			     kl_json_str_or(last, "sig", ""));
 	if (!err || required)
 		return err < 0 ? kl_error_in(err, "the signature of the results") : err;
-	/* a signature that nobody asks for and that says nothing here */
+	/* not required, and no allowed signers are configured: ignore the signature */
 	if (err == KL_EINVALID && kl_repo_config(in->repo, "gpg.ssh.allowedSignersFile"))
 		return kl_error_in(err, "the signature of the results");
 	kl_error_clear();
@@ -155,34 +154,35 @@ static int check_signature(struct intake *in, const struct file *file)
 static int check_seal(json_t *line)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *said = kl_strdup(kl_json_str_or(line, "sha256", ""));
+	KL_AUTO(kl_freep) char *claimed = kl_strdup(kl_json_str_or(line, "sha256", ""));
 	char hex[KL_DIGEST_HEX];
 
 	json_object_del(line, "sha256");
 	kl_json_canonical(&text, line);
 	kl_digest_hex(hex, text.ptr, text.len);
-	return strcmp(said, hex) ? kl_error(KL_EINVALID, "it was changed: its digest is another") :
-				   0;
+	return strcmp(claimed, hex) ?
+		       kl_error(KL_EINVALID, "it was changed: its digest does not match") :
+		       0;
 }
 
 /* "2026-11-20T10:00:00Z" */
 static bool time_ok(const char *text)
 {
-	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+	static const char pattern[] = "dddd-dd-ddTdd:dd:ddZ";
 
-	for (size_t i = 0; i < sizeof(form); i++)
-		if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+	for (size_t i = 0; i < sizeof(pattern); i++)
+		if (pattern[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != pattern[i])
 			return false;
 	return true;
 }
 
 static int check_same(const json_t *line, const char *key, const char *want)
 {
-	const char *is = kl_json_str_or(line, key, "");
+	const char *got = kl_json_str_or(line, key, "");
 
-	if (!strcmp(is, want))
+	if (!strcmp(got, want))
 		return 0;
-	return kl_error(KL_EINVALID, "it is for another %s (%.12s, not %.12s)", key, is, want);
+	return kl_error(KL_EINVALID, "it is for another %s (%.12s, not %.12s)", key, got, want);
 }
 
 static int check_line(const json_t *line, const struct kl_event *draft, const json_t *result)
@@ -197,19 +197,19 @@ static int check_line(const json_t *line, const struct kl_event *draft, const js
 				"the gate's rules have changed since that job was sent away; "
 				"send it again");
 	if (!time_ok(kl_json_str_or(line, "time", "")))
-		return kl_error(KL_EINVALID, "it does not say when");
+		return kl_error(KL_EINVALID, "its time is missing or malformed");
 	if (strlen(kl_json_str_or(line, "device", "")) > MAX_WORDS ||
 	    strlen(kl_json_str_or(line, "driver", "")) > MAX_WORDS)
-		return kl_error(KL_EINVALID, "the name of the device is absurdly long");
+		return kl_error(KL_EINVALID, "the name of its device or driver is too long");
 	if ((err = kl_runner_check(result)) < 0)
 		return err;
 	if (!strcmp(kl_json_str_or(result, "status", ""), "pass") &&
 	    kl_json_int_or(json_object_get(result, "correct"), "cases", 0) < 1)
-		return kl_error(KL_EINVALID, "it passes without an answer that was checked");
+		return kl_error(KL_EINVALID, "it passes, but no case was checked");
 	return 0;
 }
 
-/* The draft has the tier that the verdict would have. */
+/* True if the job ran host code that must be confined; the draft has the verdict's tier. */
 static bool is_walled(const struct kl_event *draft)
 {
 	return kl_backend_is_walled(&kl_backends, draft->place.id, draft->tier);
@@ -218,19 +218,19 @@ static bool is_walled(const struct kl_event *draft)
 static int64_t *weights_of(const json_t *record, size_t *n)
 {
 	const json_t *list = json_object_get(record, "weights");
-	int64_t *values = kl_calloc(json_array_size(list) + 1, sizeof(*values));
+	int64_t *weights = kl_calloc(json_array_size(list) + 1, sizeof(*weights));
 
 	*n = json_array_size(list);
 	for (size_t i = 0; i < *n; i++)
-		values[i] = json_integer_value(json_array_get(list, i));
-	return values;
+		weights[i] = json_integer_value(json_array_get(list, i));
+	return weights;
 }
 
-/* What the local path does with a result, by the record and not the surface. Takes the draft. */
+/* Like kl_gate_judge() for a local result, but from the record. Takes ownership of the draft. */
 static struct kl_judgement *judgement_of(struct kl_event *draft, const json_t *record,
 					 const json_t *line, json_t *result, const char *signer)
 {
-	struct kl_judgement *judged = kl_judgement_new(draft);
+	struct kl_judgement *judgement = kl_judgement_new(draft);
 	struct kl_judgement_of of = {
 		.workload = draft->workload,
 		.parent = kl_json_str_or(record, "parent", NULL),
@@ -247,12 +247,12 @@ static struct kl_judgement *judgement_of(struct kl_event *draft, const json_t *r
 		kl_json_set_str(result, "device", device);
 	if (driver)
 		kl_json_set_str(result, "driver", driver);
-	kl_judgement_take(judged, result, &of);
-	kl_event_seal(judged->event);
-	return judged;
+	kl_judgement_take(judgement, result, &of);
+	kl_event_seal(judgement->event);
+	return judgement;
 }
 
-/* --- where it is kept ----------------------------------------------------------------- */
+/* --- storing the verdict -------------------------------------------------------------- */
 
 static bool has_surface(struct intake *in, const git_oid *commit, const char *dir,
 			const struct kl_event *event)
@@ -266,20 +266,20 @@ static bool has_surface(struct intake *in, const git_oid *commit, const char *di
 	return kl_event_is_for(event, surface->digest, surface->contract_digest);
 }
 
-/* The commits that the job was sent for, and HEAD, if they have what was judged. */
+/* Note the event on the job's commits and on HEAD, where they have the judged surface. */
 static int note_event(struct intake *in, const json_t *record, struct kl_event *event)
 {
 	const char *dir = kl_json_str_or(record, "dir", "");
 	bool head_done = false;
 	size_t i;
-	json_t *child;
+	json_t *commit;
 	int err = 0;
 
-	json_array_foreach(json_object_get(record, "commits"), i, child) {
+	json_array_foreach(json_object_get(record, "commits"), i, commit) {
 		git_oid oid;
 
-		if (err < 0 || !json_is_string(child) ||
-		    kl_oid_parse(&oid, json_string_value(child)) < 0 ||
+		if (err < 0 || !json_is_string(commit) ||
+		    kl_oid_parse(&oid, json_string_value(commit)) < 0 ||
 		    !has_surface(in, &oid, dir, event))
 			continue;
 		head_done |= in->have_head && !memcmp(&oid, &in->head, sizeof(oid));
@@ -288,11 +288,11 @@ static int note_event(struct intake *in, const json_t *record, struct kl_event *
 	if (!err && in->have_head && !head_done && has_surface(in, &in->head, dir, event))
 		err = kl_noting_add(&in->notes, &in->head, event);
 	if (!err)
-		kl_error_clear(); /* of commits that are gone */
+		kl_error_clear(); /* commits can be missing */
 	return err;
 }
 
-/* One device's verdict is none of another's: from now on the runner is asked for this one's. */
+/* A verdict holds for one device; remember which one this runner uses now. */
 static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *record,
 		  const struct kl_event *event)
 {
@@ -308,7 +308,10 @@ static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *reco
 	return kl_runner_device_put(in->repo, runner, event->place.id, &runner_device);
 }
 
-/* A wrong answer that was seen once outranks later right ones. `*again`: this one is known. */
+/*
+ * Cache an event. A known fail stays even if a later result passes: a wrong answer was seen.
+ * *again: this event was cached before.
+ */
 static int keep_event(bool *again, struct intake *in, const json_t *record,
 		      const struct kl_event *event)
 {
@@ -327,13 +330,13 @@ static int keep_event(bool *again, struct intake *in, const json_t *record,
 	return kl_cache_put_at(in->repo, key, event);
 }
 
-/* --- the whole ---------------------------------------------------------------------- */
+/* --- the import --------------------------------------------------------------------- */
 
-static void report_line(struct intake *in, size_t number, const char *job, const char *what,
-			const char *more)
+static void report_line(struct intake *in, size_t number, const char *job, const char *state,
+			const char *reason)
 {
-	kl_strvec_pushf(&in->out->lines, "%.12s %s%s%s", *job ? job : "line", what,
-			*more ? ": " : "", more);
+	kl_strvec_pushf(&in->out->lines, "%.12s %s%s%s", *job ? job : "line", state,
+			*reason ? ": " : "", reason);
 	if (!*job)
 		kl_strvec_pushf(&in->out->lines, "  (line %zu)", number);
 }
@@ -362,7 +365,7 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 		return err == KL_EIO ? err : KL_ENO;
 	if (!strcmp(kl_json_str_or(result, "status", ""), "cannot"))
 		return kl_error(KL_ECANNOT, "%s",
-				kl_json_str_or(result, "message", "the worker cannot say why"));
+				kl_json_str_or(result, "message", "the worker gave no reason"));
 	if (is_walled(draft) && (err = kl_runner_check_wall(result)) < 0)
 		return err;
 	judgement = judgement_of(kl_steal(&draft), record, line, result, in->out->signer);
@@ -372,11 +375,11 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 		return err == KL_ECANNOT ? KL_EIO : err;
 	in->out->imported += !again;
 	in->out->again += again;
-	*state = again ? "known already" : kl_verdict_name(judgement->event->verdict);
+	*state = again ? "already known" : kl_verdict_name(judgement->event->verdict);
 	return 0;
 }
 
-/* Errors of the line are its own; those of this machine end the import. */
+/* An error in the line refuses that line; an error on this machine ends the import. */
 static int take_line(struct intake *in, const char *text, size_t n, size_t number)
 {
 	KL_AUTO(json_decrefp) json_t *line = NULL;

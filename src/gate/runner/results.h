@@ -6,25 +6,29 @@
 #include "text/json.h"
 
 /*
- * results - imports the results of a worker elsewhere, as far as they can be checked
- * (docs/formats.md, "Bundles and results"; klineage.results/1): every line is whole, answers a job
- * that this clone sent away, and speaks of the same files; where klineage.requireSigned is set the
- * whole bears the signature of an allowed signer. What is left becomes verdicts as those of a
- * local run do, in the cache and as notes on the commits that have that surface. What is refused
- * harms nothing else. Taking the same results again changes nothing.
+ * results - checks and imports the results of a worker elsewhere (docs/formats.md, "Bundles and
+ * results"; klineage.results/1). Every line must be intact, answer a job that this clone sent, and
+ * name the same files; if klineage.requireSigned is set, an allowed signer must have signed the
+ * file. Each accepted result becomes a verdict like that of a local run, in the cache and as notes
+ * on the commits with that surface. A refused result does not affect the others. Importing the same
+ * results again changes nothing.
  */
 struct kl_results {
-	size_t imported, again; /* new; known before */
-	size_t refused, cannot; /* not believed; not judged there either */
-	/* of the first that was refused or not judged; NULL: none */
+	size_t imported, again; /* new results; results known before */
+	size_t refused, cannot; /* failed a check; could not be judged by the worker */
+	/* reason of the first one that was refused or not judged; NULL: none */
 	char *why;
-	struct kl_strvec lines; /* for a person, one a result */
-	char *signer;           /* NULL: not signed */
+	struct kl_strvec lines; /* report for the user, one entry per result */
+	char *signer;           /* NULL: not signed, or not verified */
 };
 void kl_results_release(struct kl_results *results);
 
-/** KL_EINVALID: some or all was refused, the message says what first; the rest is imported. */
+/**
+ * Import results. KL_EINVALID: some or all were refused, the message gives the first reason; the
+ * others are imported.
+ */
 int kl_results_take(struct kl_results *out, struct kl_repo *repo, const char *text, size_t len);
+/** The same for a file; "-" is standard input. */
 int kl_results_file(struct kl_results *out, struct kl_repo *repo, const char *path);
 
 #endif

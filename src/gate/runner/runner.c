@@ -22,11 +22,11 @@ int kl_runner_check(const json_t *result)
 	if (err < 0)
 		return err;
 	if (strcmp(schema, "klineage.result/1"))
-		return kl_error(KL_EINVALID, "a result of schema '%s'", schema);
-	for (const char *const *list = statuses; *list; list++)
-		if (!strcmp(*list, status))
+		return kl_error(KL_EINVALID, "unknown result schema '%s'", schema);
+	for (const char *const *known = statuses; *known; known++)
+		if (!strcmp(*known, status))
 			return 0;
-	return kl_error(KL_EINVALID, "a result of status '%s'", status);
+	return kl_error(KL_EINVALID, "unknown result status '%s'", status);
 }
 
 bool kl_runner_lacks_device(const json_t *result)
@@ -35,13 +35,13 @@ bool kl_runner_lacks_device(const json_t *result)
 	       !json_object_get(result, "device");
 }
 
-static bool has_word(const json_t *list, const char *word)
+static bool has_string(const json_t *list, const char *text)
 {
-	json_t *value;
+	json_t *item;
 	size_t i;
 
-	json_array_foreach(list, i, value)
-		if (json_is_string(value) && !strcmp(json_string_value(value), word))
+	json_array_foreach(list, i, item)
+		if (json_is_string(item) && !strcmp(json_string_value(item), text))
 			return true;
 	return false;
 }
@@ -51,38 +51,39 @@ int kl_runner_check_wall(const json_t *result)
 	static const char *const closed[] = { "capabilities", "landlock", "seccomp" };
 	const char *status = kl_json_str_or(result, "status", "");
 	const json_t *wall = json_object_get(result, "wall");
-	int64_t n = kl_json_int_or(wall, "processes", -1);
+	int64_t processes = kl_json_int_or(wall, "processes", -1);
 
 	if (!strcmp(status, "cannot"))
 		return 0;
-	if (n < 0)
+	if (processes < 0)
 		return kl_error(KL_ECANNOT,
-				"the worker does not say that a wall stood around host code: "
-				"one as new as this git-klineage does");
-	for (size_t i = 0; i < KL_ARRAY_SIZE(closed) && n; i++)
-		if (!has_word(json_object_get(wall, "closed"), closed[i]))
+				"the worker does not report how host code was confined: use a "
+				"klineage-worker as new as this git-klineage");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(closed) && processes; i++)
+		if (!has_string(json_object_get(wall, "closed"), closed[i]))
 			return kl_error(KL_ECANNOT,
-					"host code ran without all of its wall: '%s' is missing",
+					"host code was not fully confined: '%s' is missing",
 					closed[i]);
-	if (!n && !strcmp(status, "pass"))
-		return kl_error(KL_ECANNOT, "it passes, but no host code ran behind a wall");
+	if (!processes && !strcmp(status, "pass"))
+		return kl_error(KL_ECANNOT, "it passes, but no host code ran confined");
 	return 0;
 }
 
-static int describe_end(const struct kl_proc_result *res, struct kl_buf *words)
+static int exit_error(const struct kl_proc_result *res, struct kl_buf *err_text)
 {
-	kl_buf_rtrim(words);
+	kl_buf_rtrim(err_text);
 	if (res->timed_out)
-		return kl_error(KL_ECANNOT, "klineage-worker did not end in time");
+		return kl_error(KL_ECANNOT, "klineage-worker timed out");
 	if (res->signal)
 		return kl_error(KL_ECANNOT, "klineage-worker was killed by signal %d: %s",
-				res->signal, words->ptr);
-	return kl_error(KL_ECANNOT, "klineage-worker ended with %d: %s", res->exit, words->ptr);
+				res->signal, err_text->ptr);
+	return kl_error(KL_ECANNOT, "klineage-worker exited with status %d: %s", res->exit,
+			err_text->ptr);
 }
 
 /* --- local ----------------------------------------------------------------- */
 
-/* Of the user's environment comes in what the device's libraries need, nothing else. */
+/* Pass on only those of the user's variables that the device's libraries need. */
 static void clean_environment(struct kl_strvec *env, const struct kl_runner_work *work)
 {
 	kl_strvec_push(env, "PATH=/usr/bin:/bin");
@@ -100,9 +101,9 @@ static void clean_environment(struct kl_strvec *env, const struct kl_runner_work
 }
 
 /*
- * Device code needs the driver: its files and devices differ from machine to machine, and
- * no jail of ours is sure to show them all. It is run without one, since of a candidate nothing
- * runs on the host: the worker parses its cubin and launches it.
+ * Run a worker for device code without a jail. It needs the driver's files and device nodes, which
+ * differ from machine to machine, so a jail could hide some of them. The candidate's code does not
+ * run on the host: the worker parses its cubin and launches it.
  */
 static int run_bare(struct kl_proc_result *res, const char *const *argv,
 		    const struct kl_jail_run *run, const struct kl_runner_work *work)
@@ -126,15 +127,15 @@ static int run_bare(struct kl_proc_result *res, const char *const *argv,
 static int run_local(json_t **result, const struct kl_runner_work *work)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT,
-					      words = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *record = NULL;
+					      err_text = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	KL_AUTO(kl_freep) char *worker = NULL, *plain = NULL;
 	struct kl_proc_result res;
 	int err = kl_fs_program(&worker, "klineage-worker");
 
 	if (err < 0)
 		return kl_error(KL_ECANNOT, "klineage-worker is not built or installed");
-#ifdef __SANITIZE_ADDRESS__ /* whose sealed children are a program of their own */
+#ifdef __SANITIZE_ADDRESS__ /* its sealed children are a separate program */
 	if ((err = kl_fs_program(&plain, "klineage-worker-plain")) < 0)
 		return err;
 #endif
@@ -149,69 +150,69 @@ static int run_local(json_t **result, const struct kl_runner_work *work)
 		.in = in.ptr,
 		.in_len = in.len,
 		.out = &out,
-		.err = &words,
+		.err = &err_text,
 		.timeout_ms = work->timeout_ms,
 	};
 	err = work->device ? run_bare(&res, argv, &run, work) : kl_jail_run(&res, work->jail, &run);
 	if (err < 0)
 		return err;
 	if (res.timed_out || res.signal || res.exit)
-		return describe_end(&res, &words);
-	err = kl_json_parse(&record, out.ptr, out.len);
+		return exit_error(&res, &err_text);
+	err = kl_json_parse(&doc, out.ptr, out.len);
 	if (!err)
-		err = kl_runner_check(record);
+		err = kl_runner_check(doc);
 	if (err < 0) {
 		kl_error_in(err, "klineage-worker's answer");
 		return kl_error(KL_ECANNOT, "%s", kl_error_last());
 	}
-	*result = kl_steal(&record);
+	*result = kl_steal(&doc);
 	return 0;
 }
 
 /* --- ssh --------------------------------------------------------------------- */
 
-static bool all_of(const char *text, const char *signs)
+static bool has_only(const char *text, const char *others)
 {
 	for (; *text; text++)
-		if (!isalnum((unsigned char)*text) && !strchr(signs, *text))
+		if (!isalnum((unsigned char)*text) && !strchr(others, *text))
 			return false;
 	return true;
 }
 
-/* nothing that ssh or a shell could take for more than a name */
+/* reject anything that ssh or a shell would not read as a plain name */
 static int check_host(const char *host)
 {
 	if (!host || !*host)
 		return kl_error(KL_EUSAGE, "runner 'ssh' needs a host: ssh:<host>");
-	if (*host == '-' || !all_of(host, "._@-") || strlen(host) > 128)
+	if (*host == '-' || !has_only(host, "._@-") || strlen(host) > 128)
 		return kl_error(KL_EUSAGE,
-				"'%.128s' cannot be a host: letters, digits, '.', '_', '@' "
-				"and '-', and no '-' in front",
+				"invalid host '%.128s': use only letters, digits, '.', '_', "
+				"'@' and '-', and no '-' at the start",
 				host);
 	return 0;
 }
 
 bool kl_runner_program_ok(const char *path)
 {
-	return *path && *path != '-' && all_of(path, "._/+-~") && strlen(path) <= 1024;
+	return *path && *path != '-' && has_only(path, "._/+-~") && strlen(path) <= 1024;
 }
 
-static int why_ssh(const struct kl_proc_result *res, const char *host, struct kl_buf *words)
+static int ssh_error(const struct kl_proc_result *res, const char *host, struct kl_buf *err_text)
 {
 	const char *last;
 	int err;
 
-	kl_buf_rtrim(words);
-	last = strrchr(words->ptr, '\n');
-	last = last ? last + 1 : words->ptr;
+	kl_buf_rtrim(err_text);
+	last = strrchr(err_text->ptr, '\n');
+	last = last ? last + 1 : err_text->ptr;
 	if (res->exit == 127)
 		err = kl_error(KL_ECANNOT, "no klineage-worker on '%s': %s", host, last);
 	else if (res->exit == 255 || res->signal)
 		err = kl_error(KL_ECANNOT, "the connection to '%s' failed: %s", host,
-			       *last ? last : "ssh did not say why");
+			       *last ? last : "ssh gave no reason");
 	else
-		err = kl_error(KL_ECANNOT, "the worker on '%s' ended with %d: %s", host, res->exit,
-			       last);
+		err = kl_error(KL_ECANNOT, "the worker on '%s' exited with status %d: %s", host,
+			       res->exit, last);
 	if (res->exit == 127)
 		kl_error_hint(
 			err,
@@ -222,7 +223,7 @@ static int why_ssh(const struct kl_proc_result *res, const char *host, struct kl
 static int carry_ssh(struct kl_buf *results, const struct kl_runner *runner,
 		     const struct kl_runner_load *load)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf err_text = KL_BUF_INIT;
 	const char *worker = load->worker ? load->worker : "klineage-worker";
 	const char *argv[] = { "ssh",       "-o",   "BatchMode=yes", "-o", "ServerAliveInterval=30",
 			       runner->arg, worker, "--bundle",      "-",  NULL };
@@ -231,7 +232,7 @@ static int carry_ssh(struct kl_buf *results, const struct kl_runner *runner,
 		.in = load->bundle->ptr,
 		.in_len = load->bundle->len,
 		.out = results,
-		.err = load->talk ? NULL : &words,
+		.err = load->talk ? NULL : &err_text,
 		.flags = load->talk ? KL_PROC_INHERIT_STDERR : 0,
 	};
 	struct kl_proc_result res;
@@ -239,7 +240,7 @@ static int carry_ssh(struct kl_buf *results, const struct kl_runner *runner,
 
 	if (!kl_runner_program_ok(worker))
 		return kl_error(KL_EINVALID,
-				"klineage.workerPath: '%s' is no plain path: letters, digits "
+				"klineage.workerPath: invalid path '%s': use only letters, digits "
 				"and '. _ / + - ~'",
 				worker);
 	err = kl_proc_run(&res, &opts);
@@ -247,7 +248,7 @@ static int carry_ssh(struct kl_buf *results, const struct kl_runner *runner,
 		return kl_error(KL_ECANNOT, "'ssh' is not installed");
 	if (err < 0)
 		return err;
-	return res.exit || res.signal ? why_ssh(&res, runner->arg, &words) : 0;
+	return res.exit || res.signal ? ssh_error(&res, runner->arg, &err_text) : 0;
 }
 
 /* --- the table ------------------------------------------------------------------ */
@@ -281,6 +282,6 @@ int kl_runner_parse(struct kl_runner *out, const char *name)
 		out->arg = colon ? colon + 1 : NULL;
 		return ways[i].check ? ways[i].check(out->arg) : 0;
 	}
-	return kl_error(KL_EUSAGE, "no runner '%.100s'; there are local, bundle and ssh:<host>",
+	return kl_error(KL_EUSAGE, "unknown runner '%.100s' (available: local, bundle, ssh:<host>)",
 			name);
 }

@@ -9,14 +9,14 @@
 #include "text/json.h"
 
 /*
- * runner - carries jobs to klineage-worker and their results back. A table of
- * ways (docs/formats.md, "Bundles and results"):
+ * runner - carries jobs to klineage-worker and their results back (docs/formats.md, "Bundles and
+ * results"). There is a table of ways to do that:
  *
- *	local		this machine, now, job by job: surface c in the run jail, device code
- *			in an environment of its own (nothing of a candidate runs on the host)
- *	bundle		never judges: jobs are collected into one file, which a person takes to a
- *			worker; what comes back is imported
- *	ssh:<host>	the same file to a worker over ssh, and its results back, at once
+ *	local		run each job on this machine at once: surface c in the run jail, device
+ *			code with a clean environment (a candidate's code does not run on the host)
+ *	bundle		collect jobs into one file, which the user takes to a worker; the user
+ *			imports the results
+ *	ssh:<host>	send the same file to a worker over ssh and read its results back
  *
  *	kl_runner_parse(&r, "ssh:gpu1")
  *	r.way->run ? r.way->run(&result, ...) : collect, then r.way->carry
@@ -25,66 +25,70 @@
 
 struct kl_runner;
 
-/* One job, now. */
+/* One job to run now. */
 struct kl_runner_work {
 	const struct kl_jail *jail;
 	const json_t *job;
-	/* everything that the job names lies here; the one writable place */
+	/* has every file that the job refers to; the only writable directory */
 	const char *dir;
 	int64_t timeout_ms;
-	const char *ncu; /* path that the user set; NULL: the worker looks for it */
-	const struct kl_backend_device *device; /* that the job needs; NULL: none */
+	const char *ncu; /* path of ncu from the configuration; NULL: the worker finds it */
+	const struct kl_backend_device *device; /* needed by the job; NULL: none */
 };
 
-/* Many, in a bundle. */
+/* A bundle of jobs to send. */
 struct kl_runner_load {
 	const struct kl_buf *bundle;
-	const char *worker; /* the program there; NULL: klineage-worker */
-	bool talk;          /* its progress on our stderr */
+	const char *worker; /* path of the program on that host; NULL: klineage-worker */
+	bool talk;          /* show its progress on our stderr */
 };
 
 struct kl_runner_way {
 	const char *name;
-	int (*check)(const char *arg); /* NULL: takes none */
-	/** KL_ECANNOT: no worker could run; the message has its words. NULL: jobs are collected. */
-	int (*run)(json_t **result, const struct kl_runner_work *w);
+	int (*check)(const char *arg); /* check the argument; NULL: takes none */
 	/**
-	 * The results as far as they came, also when it fails (KL_ECANNOT). NULL: nobody but a
-	 * person carries them.
+	 * Run one job. KL_ECANNOT: the worker could not run; the message has its output. NULL: jobs
+	 * are collected in a bundle.
 	 */
-	int (*carry)(struct kl_buf *results, const struct kl_runner *r,
-		     const struct kl_runner_load *l);
+	int (*run)(json_t **result, const struct kl_runner_work *work);
+	/**
+	 * Send a bundle and read its results. KL_ECANNOT: it failed; `results` has those received
+	 * until then. NULL: the user carries the bundle.
+	 */
+	int (*carry)(struct kl_buf *results, const struct kl_runner *runner,
+		     const struct kl_runner_load *load);
 };
 
 struct kl_runner {
 	const struct kl_runner_way *way;
-	char name[KL_RUNNER_NAME]; /* as it was asked for */
-	const char *arg;           /* into a copy of it; NULL: none */
-	char copy[KL_RUNNER_NAME];
+	char name[KL_RUNNER_NAME]; /* as the user wrote it, "ssh:<host>" */
+	const char *arg;           /* the part after ':', in `copy`; NULL: none */
+	char copy[KL_RUNNER_NAME]; /* `name`, cut at the ':' */
 };
 
-/** NULL: "local". KL_EUSAGE names what is wrong. */
+/** Parse the name of a runner; NULL means "local". KL_EUSAGE: unknown runner or bad argument. */
 int kl_runner_parse(struct kl_runner *out, const char *name);
 
 /**
- * Is this a result (klineage.result/1) with a status that we know? Whatever a worker prints is
- * input.
+ * Check that the document is a result (klineage.result/1) with a known status: KL_EINVALID. The
+ * output of a worker is untrusted input.
  */
 int kl_runner_check(const json_t *result);
 
 /**
- * Did the worker answer "cannot" to a job for a device without having found one? Then there is none
- * here, or none that the job's code is for.
+ * True if the status is "cannot" and the result names no device: the worker found no device that
+ * the job's code can run on.
  */
 bool kl_runner_lacks_device(const json_t *result);
 
 /**
- * Of a surface with host code: does the result say that it ran behind a wall (`wall`), as its tier
- * promises? KL_ECANNOT: it does not, or not of all of it: the worker is too old, or not ours.
+ * Check a result for a surface with host code: its member `wall` must state that the host code ran
+ * confined, as the tier promises. KL_ECANNOT: it does not, or not completely: the worker is too old
+ * or not ours.
  */
 int kl_runner_check_wall(const json_t *result);
 
-/** A program's path that a remote shell takes as one plain word. */
+/** True if a remote shell would read the path of a program as one plain word. */
 bool kl_runner_program_ok(const char *path);
 
 #endif

@@ -18,8 +18,8 @@ void kl_parcel_release(struct kl_parcel *parcel)
 	*parcel = (struct kl_parcel){ 0 };
 }
 
-/* What is sent, by whom, from where. */
-struct way {
+/* Arguments of one transfer. */
+struct transfer {
 	const struct kl_runner *runner;
 	struct kl_repo *repo;
 	struct kl_progress *progress;
@@ -27,8 +27,8 @@ struct way {
 	const struct kl_buf *bytes;
 };
 
-/* For a person: what to run where the hardware is. */
-static char *command_for(const char *file)
+/* The command that the user must run on the worker's machine. */
+static char *worker_command(const char *file)
 {
 	const char *slash = strrchr(file, '/'), *leaf = slash ? slash + 1 : file;
 	const char *dot = strrchr(leaf, '.');
@@ -37,63 +37,64 @@ static char *command_for(const char *file)
 	return kl_asprintf("klineage-worker --bundle %s -o %.*s.results", leaf, stem, leaf);
 }
 
-static int leave_file(struct kl_parcel *out, const struct way *way)
+static int write_file(struct kl_parcel *out, const struct transfer *transfer)
 {
 	int err;
 
-	out->file = way->path ? kl_strdup(way->path) :
-				kl_asprintf("%s/klineage/bundles/%.16s.tar",
-					    kl_repo_common_dir(way->repo), out->digest);
+	out->file = transfer->path ? kl_strdup(transfer->path) :
+				     kl_asprintf("%s/klineage/bundles/%.16s.tar",
+						 kl_repo_common_dir(transfer->repo), out->digest);
 	if ((err = KL_FAULT("bundle-put")) < 0 || (err = kl_fs_mkdir_of(out->file)) < 0 ||
-	    (err = kl_fs_write_output(out->file, way->bytes->ptr, way->bytes->len)) < 0)
+	    (err = kl_fs_write_output(out->file, transfer->bytes->ptr, transfer->bytes->len)) < 0)
 		return err;
-	out->command = command_for(out->file);
+	out->command = worker_command(out->file);
 	out->waiting = true;
 	return KL_FAULT("bundle-put-done");
 }
 
-/* The way broke down; what came back before is kept. */
-static int broke_down(const struct kl_parcel *out, const struct way *way, int sent, const char *why,
-		      const char *hints)
+/* Report a broken connection, and how many results were received before. */
+static int connection_error(const struct kl_parcel *out, const struct transfer *transfer, int err,
+			    const char *why, const char *hints)
 {
-	kl_error(sent, "%s (%zu of %zu result%s came back and %s kept)", why, out->imported,
+	kl_error(err, "%s (%zu of %zu result%s came back and %s kept)", why, out->imported,
 		 out->jobs, out->jobs == 1 ? "" : "s", out->imported == 1 ? "is" : "are");
 	if (*hints)
-		return kl_error_hint(sent, "%s", hints);
+		return kl_error_hint(err, "%s", hints);
 	return kl_error_hint(
-		sent, "once '%s' answers again, the same command goes on with what is missing",
-		way->runner->arg);
+		err, "once '%s' is reachable again, run the same command to get the other results",
+		transfer->runner->arg);
 }
 
-/* What came back is kept even if the way broke down behind it. */
-static int carry_parcel(struct kl_parcel *out, const struct way *way)
+/* Results are imported even if the connection broke after they were received. */
+static int carry_parcel(struct kl_parcel *out, const struct transfer *transfer)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_results_release) struct kl_results results = { 0 };
 	KL_AUTO(kl_freep) char *why = NULL, *hints = NULL;
 	const struct kl_runner_load load = {
-		.bundle = way->bytes,
-		.worker = kl_repo_config(way->repo, "klineage.workerPath"),
-		.talk = way->progress != NULL,
+		.bundle = transfer->bytes,
+		.worker = kl_repo_config(transfer->repo, "klineage.workerPath"),
+		.talk = transfer->progress != NULL,
 	};
 	int err, sent;
 
-	kl_progress_step(way->progress, "%zu job%s on %s", out->jobs, out->jobs == 1 ? "" : "s",
-			 way->runner->arg);
-	sent = way->runner->way->carry(&text, way->runner, &load);
+	kl_progress_step(transfer->progress, "%zu job%s on %s", out->jobs,
+			 out->jobs == 1 ? "" : "s", transfer->runner->arg);
+	sent = transfer->runner->way->carry(&text, transfer->runner, &load);
 	if (sent < 0 && sent != KL_ECANNOT && sent != KL_EINTR)
 		return sent;
 	why = kl_strdup(sent < 0 ? kl_error_last() : "");
 	hints = kl_strndup(kl_error_hints(), strcspn(kl_error_hints(), "\n"));
-	err = kl_results_take(&results, way->repo, text.ptr, text.len);
+	err = kl_results_take(&results, transfer->repo, text.ptr, text.len);
 	out->imported = results.imported + results.again;
 	out->refused = results.refused;
 	if (err < 0 && !sent)
-		return kl_error_in(KL_ECANNOT, "the results from '%s'", way->runner->arg);
+		return kl_error_in(KL_ECANNOT, "the results from '%s'", transfer->runner->arg);
 	if (sent < 0)
-		return broke_down(out, way, sent, why, hints);
-	if (results.cannot) /* whoever needs that one will find it missing */
-		out->why = kl_asprintf("cannot test on '%s': %s", way->runner->arg, results.why);
+		return connection_error(out, transfer, sent, why, hints);
+	if (results.cannot) /* not an error here: the caller decides whether it needs the result */
+		out->why = kl_asprintf("cannot test on '%s': %s", transfer->runner->arg,
+				       results.why);
 	return 0;
 }
 
@@ -102,7 +103,7 @@ int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *bundle,
 		   struct kl_progress *progress)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	const struct way way = {
+	const struct transfer transfer = {
 		.runner = runner,
 		.repo = repo,
 		.progress = progress,
@@ -119,5 +120,5 @@ int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *bundle,
 		return err;
 	kl_bundle_pack(&bytes, digest, bundle);
 	out->digest = kl_strdup(digest);
-	return runner->way->carry ? carry_parcel(out, &way) : leave_file(out, &way);
+	return runner->way->carry ? carry_parcel(out, &transfer) : write_file(out, &transfer);
 }

@@ -9,23 +9,26 @@
 struct kl_bundle; /* gate/runner/bundle.h */
 
 /*
- * transfer - sends a bundle off: to a file that a person carries, or over ssh and back.
+ * transfer - sends a bundle: writes it to a file for the user, or sends it over ssh and imports the
+ * results.
  */
+
+/* The outcome of sending a bundle. */
 struct kl_parcel {
-	bool waiting;        /* a person is to take `file` to a worker */
-	char *file, *digest; /* NULL: there is none */
-	size_t jobs;
-	char *command;            /* what to run there */
-	size_t imported, refused; /* of results that came back at once */
-	/* of the first that could not be judged there; NULL: none */
+	bool waiting;             /* the user must take `file` to a worker */
+	char *file, *digest;      /* path and name of the bundle; NULL: none */
+	size_t jobs;              /* sent */
+	char *command;            /* for `file`: the command to run at the worker */
+	size_t imported, refused; /* results that were received over ssh */
+	/* reason of the first job that the worker could not judge; NULL: none */
 	char *why;
 };
 void kl_parcel_release(struct kl_parcel *parcel);
 
 /**
- * Every job is remembered durably, then the bundle leaves. `path`: where to; NULL:
- * $GIT_COMMON_DIR/klineage/bundles/<digest>.tar. An empty bundle: 0, and no file. KL_ECANNOT:
- * nobody could judge it; results that came back until then are kept.
+ * Record every job durably, then send the bundle. `path` is the file to write; NULL:
+ * $GIT_COMMON_DIR/klineage/bundles/<digest>.tar. An empty bundle is not sent: returns 0, without a
+ * file. KL_ECANNOT: no worker could judge it; results received until then are kept.
  */
 int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *bundle,
 		   const struct kl_runner *runner, struct kl_repo *repo, const char *path,

@@ -426,7 +426,7 @@ static void platforms_go_to_who_owns_them(void **state)
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
 
 		assert_ok(builder_open(&at, NULL, "cpu/x86-64-v1"));
-		assert_error(KL_ECANNOT, "'cpu/x86-64-v1' is asked for, and this kernel is in Up",
+		assert_error(KL_ECANNOT, "'cpu/x86-64-v1' was requested, but this kernel is in Up",
 			     kl_builder_platform(&platform, &at.b, surface));
 	}
 	{ /* by a session without the row */

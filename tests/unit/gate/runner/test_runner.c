@@ -36,8 +36,8 @@ static void test_form(void **state)
 	static const struct row rows[] = {
 		{ RESULT(PASS), 0, NULL },
 		{ RESULT("\"status\":\"cannot\""), 0, NULL },
-		{ RESULT("\"status\":\"fine\""), KL_EINVALID, "of status 'fine'" },
-		{ "{\"schema\":\"klineage.result/2\",\"status\":\"pass\"}", KL_EINVALID, "of schema" },
+		{ RESULT("\"status\":\"fine\""), KL_EINVALID, "result status 'fine'" },
+		{ "{\"schema\":\"klineage.result/2\",\"status\":\"pass\"}", KL_EINVALID, "result schema" },
 		{ "{\"schema\":\"klineage.result/1\"}", KL_EINVALID, "status" },
 		{ "{\"schema\":1,\"status\":\"pass\"}", KL_EINVALID, "schema" },
 	};
@@ -48,8 +48,8 @@ static void test_form(void **state)
 
 static void test_wall(void **state)
 {
-	static const char silent[] = "does not say that a wall stood",
-			  part[] = "without all of its wall";
+	static const char silent[] = "does not report how host code was confined",
+			  part[] = "not fully confined";
 	/* clang-format off */
 	static const struct row rows[] = {
 		{ RESULT(PASS WALL("3", ALL)), 0, NULL },
@@ -64,7 +64,7 @@ static void test_wall(void **state)
 		{ RESULT(PASS ",\"wall\":{\"closed\":[" ALL "]}"), KL_ECANNOT, silent },
 		{ RESULT(PASS WALL("-1", ALL)), KL_ECANNOT, silent },
 		{ RESULT(PASS WALL("\"1\"", ALL)), KL_ECANNOT, silent },
-		{ RESULT(PASS WALL("0", ALL)), KL_ECANNOT, "no host code ran behind" },
+		{ RESULT(PASS WALL("0", ALL)), KL_ECANNOT, "no host code ran confined" },
 		{ RESULT(PASS WALL("1", "")), KL_ECANNOT, part },
 		{ RESULT(FAIL WALL("1", "\"capabilities\",\"landlock\"")), KL_ECANNOT, "'seccomp'" },
 		{ RESULT(PASS WALL("1", "\"capabilities\",\"seccomp\",\"land\"")), KL_ECANNOT, "'landlock'" },
