@@ -377,7 +377,7 @@ test_expect_success 'the program is gone: said, and stopped only where that was 
 		echo "/* more */" >>mm.c && git add mm.c &&
 		env -i PATH=/usr/bin:/bin sh .git/hooks/pre-commit 2>../err &&
 		git config klineage.hooks.block untested && exits 1 env -i PATH=/usr/bin:/bin sh .git/hooks/pre-commit 2>>../err
-	) && test "$(grep -c "no program git-klineage" err)" = 2
+	) && test "$(grep -c "git-klineage is not on PATH" err)" = 2
 '
 
 test_expect_success 'a repository that cannot be read: said, and stopped only where that was asked for' '
