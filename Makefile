@@ -4,7 +4,7 @@
 
 CC ?= gcc
 PREFIX ?= /usr/local
-# where things go; DESTDIR is put before each
+# installation directories; DESTDIR is prepended to each
 bindir = $(PREFIX)/bin
 libexecdir = $(PREFIX)/libexec
 datadir = $(PREFIX)/share
@@ -45,29 +45,29 @@ ifneq ($(V),1)
 Q := @
 endif
 
-# two programs from one tree; what both need is in base, plan, job and text/json
+# two programs from one tree; they share base, plan, job and text/json
 LIB_SRC := $(sort $(shell find src -name '*.c' ! -path 'src/cmd/*' ! -path 'src/worker/*'))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/cmd -name '*.c')))
-# the worker stands alone: base, plan, job, of text what needs no libyaml and no OpenSSL, libffi
+# the worker links only base, plan, job and the part of text that needs neither libyaml nor OpenSSL
 WORKER_TEXT := $(addprefix src/text/,json.c yaml_tree.c yaml_node.c yaml_write.c schema.c schema_read.c schema_write.c texts.c)
 WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(wildcard src/base/*.c src/plan/*.c src/job/*.c)) $(WORKER_TEXT))
 WORKER_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/worker -name '*.c')))
-# unit tests lie in the room that they test; their programs all in one folder, so their names differ
+# unit tests are in the folder of the room they test; all programs go to one folder, so names are unique
 TEST_SRC := $(sort $(shell find tests/unit -name 'test_*.c'))
 TEST_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRC)))
 vpath test_%.c $(sort $(dir $(TEST_SRC)))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 
 LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
-# STATIC=1: a worker that needs libc alone, to be carried to a machine with a GPU.
-# Without libffi it has no surface c; libjansson's place may be said with JANSSON=<prefix>.
+# STATIC=1: a worker that needs only libc at run time, to copy to a machine with a GPU.
+# Without libffi it does not support surface c. JANSSON=<prefix> is the directory of libjansson.
 JANSSON_LIBS = $(if $(JANSSON),-L$(JANSSON)/lib -ljansson,$(shell pkg-config --libs jansson 2>/dev/null || echo -ljansson))
 WORKER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic $(JANSSON_LIBS) $(FFI_LIBS) -Wl$(comma)-Bdynamic,$(JANSSON_LIBS) $(FFI_LIBS)) \
 	-ldl -lpthread -lm
 comma := ,
 
-# what building, running and testing need, from the distribution (README says why each)
+# packages needed to build, run and test (README.md has the reasons)
 PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
 	libseccomp-dev libelf-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
 	openssh-client libcmocka-dev sharness perl asciidoctor shellcheck clang-format
@@ -82,7 +82,7 @@ worker: $(B)/klineage-worker
 $(B)/git-klineage: $(CMD_OBJ) $(B)/libkl.a
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJ) $(B)/libkl.a $(LIBS)
 
-# the sealed child of a sanitized worker is a plain one
+# the sealed child of a worker with sanitizers is a program built without them
 ifdef SANITIZE
 $(B)/klineage-worker: | $(B)/klineage-worker-plain
 $(B)/worker/subject/subject_cpu.o: ALL_CFLAGS += -DKL_CHILD_PROGRAM='"klineage-worker-plain"'
@@ -109,7 +109,7 @@ $(WORKER_TESTS): $(B)/tests/%: %.c $(WORKER_OBJ) $(WORKER_LIB_OBJ) | $(B)/klinea
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(filter-out %/worker/main.o,$(WORKER_OBJ)) \
 		$(WORKER_LIB_OBJ) -lcmocka $(WORKER_LIBS)
 
-# a pretended GPU for the tests
+# a fake GPU driver for the tests
 $(B)/tests/fake/libcuda.so.1: tests/fake/cuda.c tests/fake/kernel.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wno-unused-parameter -shared -fPIC -o $@ $< -lpthread -ldl
@@ -117,14 +117,14 @@ $(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_timing $(B)/tests/test_wor
 $(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_timing $(B)/tests/test_worker_host: ALL_CFLAGS += -DKL_BUILD='"$(B)"'
 $(B)/tests/test_worker_gpu_baseline: ALL_CFLAGS += -isystem /usr/local/cuda/include
 
-# a pretended provider of language models for the tests
+# a fake provider of language models for the tests
 $(B)/tests/chatd: tests/fake/chatd.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -o $@ $< \
 		-ljansson -lssl -lcrypto -lpthread
 $(B)/tests/test_provider_http $(B)/tests/test_provider_secret $(B)/tests/test_provider_session $(B)/tests/test_provider_fault: | $(B)/tests/chatd
 
-# what tests/device/run.sh runs on a machine with a GPU; needs nvcc
+# programs that tests/device/run.sh runs on a machine with a GPU; needs nvcc
 DEVICE_CUBIN := $(addprefix $(B)/device/,kernels.cubin truth.cubin honest.cubin sm_80.cubin)
 .PHONY: device-tests
 device-tests: $(B)/device/gpu $(DEVICE_CUBIN)
@@ -187,7 +187,8 @@ check: deps
 
 # --- manual ---------------------------------------------------------------
 
-# "name(5)" in the first line of a page is its section. A source package brings its pages built, for who has no asciidoctor.
+# The first line of a page has its section, as in "name(5)". A source package contains built pages, so asciidoctor is
+# optional there.
 MAN_SRC := $(wildcard docs/man/*.adoc)
 MAN := $(foreach f,$(MAN_SRC),$(f:docs/man/%.adoc=build/man/%).$(shell sed -n '1s/.*(\([0-9]\))$$/\1/p' $(f)))
 ASCIIDOCTOR := $(shell command -v asciidoctor)
@@ -208,13 +209,13 @@ style:
 format:
 	@tests/style.sh --format
 
-# PARTS="aa log" measures these alone
+# PARTS="aa log" runs only these parts
 bench: deps
 	@$(MAKE) --no-print-directory -s -j2 bench-programs
 	@tests/bench.sh "$(CURDIR)/$(B)" $(PARTS)
 bench-programs: all $(BENCH_BIN)
 
-# the worker's own GPU kernels, for drivers from CUDA 12.4 and GPUs from sm_75 on
+# the worker's own GPU kernels, for drivers since CUDA 12.4 and GPUs since sm_75
 ptx:
 	$(Q)mkdir -p build && $(NVCC) -ptx -arch=compute_75 -O3 -o build/gpu_ptx.ptx src/worker/gpu/ptx.cu
 	$(Q){ echo '/* SPDX-License-Identifier: Apache-2.0 */'; echo '/* ptx - the small GPU kernels of the gate itself, by "make ptx" from ptx.cu */'; \
@@ -227,10 +228,10 @@ ptx:
 
 # --- install ----------------------------------------------------------------
 
-# what is read at run time; completion and the recipe of a package have other places
+# files read at run time; shell completion and the Debian recipe are not
 SHARED := $(filter-out templates/completion templates/debian,$(wildcard templates/*))
 DOCS := LICENSE README.md $(wildcard docs/*.md)
-# DESTDIR may have blanks
+# DESTDIR can contain blanks
 export DESTDIR
 D := "$$DESTDIR"
 man_path = $(D)$(mandir)/man$(subst .,,$(suffix $(1)))
@@ -253,7 +254,7 @@ install: all man
 install-strip: install
 	strip $(D)$(bindir)/git-klineage $(D)$(privdir)/klineage-worker
 
-# directories that a fresh prefix has from us alone; one that is not empty stays
+# directories that the installation can have created; uninstall removes those that are empty
 EMPTIED := $(libexecdir) $(dir $(docdir)) $(bashcompdir) $(dir $(bashcompdir)) $(zshcompdir) $(dir $(zshcompdir)) \
 	$(fishdir)/vendor_completions.d $(fishdir)/vendor_conf.d $(fishdir) $(sort $(foreach m,$(MAN),$(mandir)/man$(subst .,,$(suffix $(m)))))
 uninstall:
@@ -263,7 +264,7 @@ uninstall:
 	rm -rf $(D)$(privdir) $(D)$(sharedir) $(D)$(docdir)
 	for d in $(EMPTIED); do rmdir "$$DESTDIR$$d" 2>/dev/null || :; done
 
-# does what is installed work, without its sources?
+# check that the installed program works without its sources
 installcheck:
 	@tests/installcheck.sh $(D)$(bindir) $(D)$(mandir)
 
@@ -279,7 +280,7 @@ dist: man
 		--format=ustar $(DIST) | gzip -9n >build/$(DIST).tar.gz
 	$(Q)rm -rf build/dist && echo build/$(DIST).tar.gz
 
-# a package of what `make dist` makes, by the distribution's own tools: debhelper, dpkg-dev
+# build a Debian package from the output of `make dist`; needs debhelper and dpkg-dev
 deb: dist
 	$(Q)rm -rf build-deb && mkdir build-deb && tar -x -C build-deb -f build/$(DIST).tar.gz
 	$(Q)cp -R templates/debian build-deb/$(DIST)/debian
