@@ -3,17 +3,17 @@
 #
 # tests/files.pl [--write | --check] [<top of the tree>]
 #
-# Print the table "Every file" of docs/architecture.md from the sources: one row for the .c and
-# .h of one name. The text of a row is the first sentence of "<name> - <what it is>" in the
-# header, up to a full stop or a colon, else the second line of the .c. --write puts the table
-# into the document, --check compares it. Exit 1: a file says nothing, or too much, or the
-# table is an older one.
+# Print the table "Every file" of docs/architecture.md from the sources, with one row for the .c
+# and .h of the same name. The text of a row is the first sentence of the comment "<name> - <what
+# it is>" in the header, up to a full stop or colon; without a header it is the second line of the
+# .c. --write updates the table in the document, --check compares it. Exit 1 if a file has no such
+# comment, if it is too long, or if the table is out of date.
 use strict;
 use warnings;
 use File::Find;
 
 my $HEADING = '## Every file';
-my $MOST = 92;		# characters of a text in the table
+my $MOST = 92;		# characters of a row's text
 my $failed = 0;
 
 sub complain
@@ -36,7 +36,7 @@ sub read_file
 	return scalar <$in>;
 }
 
-# "<name> - ..." of a header: its first sentence, or nothing
+# The first sentence after "<name> - " in a header; undef if there is none.
 sub header_sentence
 {
 	my ($text, $name) = @_;
@@ -45,12 +45,12 @@ sub header_sentence
 	$words =~ s/\n[ \t]*\*[ \t]*/ /g;
 	$words =~ s/\s+/ /g;
 	$words =~ s/ $//;
-	# where to read more is not for a table
+	# leave out references to documents and headers
 	$words =~ s/ \((?:docs\/|[a-z_]+\.h\b)[^)]*\)//g;
 	return $words =~ /^(.*?)[.:](?: |$)/ ? $1 : $words;
 }
 
-# the second line of a .c: a comment of one line
+# The text after "<name> - " in the second line of a .c; undef if there is none.
 sub source_line
 {
 	my ($text, $name) = @_;
@@ -88,7 +88,7 @@ sub table
 	my ($top) = @_;
 	my %seen;
 
-	-d "$top/src" or give_up("'$top' has no src");
+	-d "$top/src" or give_up("'$top' has no directory src");
 	find({ no_chdir => 1, wanted => sub {
 		$seen{$1} = 1 if m{^\Q$top\E/src/(.+)\.[ch]$};
 	} }, "$top/src");
@@ -97,7 +97,7 @@ sub table
 	return "| file | what it is |\n| --- | --- |\n" . join '', map { row($top, $_) } @path;
 }
 
-# the document, with the table after its heading replaced
+# The document with the table below the heading replaced.
 sub with_table
 {
 	my ($document, $table) = @_;
@@ -119,7 +119,7 @@ if ($mode eq 'print') {
 	my $wanted = with_table($document, $table);
 
 	if ($mode eq 'check') {
-		complain("$path: the table of files is not what tests/files.pl prints; " .
+		complain("$path: the table of files is out of date; " .
 			 "run: tests/files.pl --write") if $wanted ne $document;
 	} elsif (!$failed) {
 		open my $out, '>', $path or give_up("cannot write '$path': $!");

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/style.sh [--format]
 #
-# Check arrows between rooms, libraries in their folders, forbidden calls, line lengths,
-# the table of files, format, shell scripts, messages of commits. --format: format C files instead.
+# Check the rules of docs/CONTRIBUTING.md: includes between rooms, third-party libraries, forbidden
+# calls, line lengths, the table of files, the format of C files, shell scripts and commit messages.
+# With --format, format the C files instead. Exit 1 if a check failed.
 cd "$(dirname "$0")/.." || exit 1
 rc=0
 
@@ -12,20 +13,21 @@ bad () {
 	rc=1
 }
 
-# what git tracks; of an unpacked source package, or a tree within another repository, all that is there
+# the files to check: those that git tracks; without a repository of our own (an unpacked source
+# package, a tree inside another repository) every file
 if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
 	tree=$(git ls-files -z | xargs -0 ls -d 2>/dev/null)
 else
-	echo "style: this is no git repository: files are found by their names" >&2
+	echo "style: not a git repository: checking every file" >&2
 	tree=$(find . -type f ! -path './build*' ! -path '*/trash*' | sed 's,^\./,,')
 fi
 
-# files <regex>: paths of the tree
+# files <regex>: print the paths to check that match
 files () {
 	printf '%s\n' "$tree" | grep -E "$1"
 }
 
-# lines <regex of files> <regex> [<option of grep>]...: file:number:text
+# lines <regex of paths> <regex> [<grep option>]...: print matching lines as file:number:text
 lines () {
 	where=$1
 	what=$2
@@ -33,33 +35,33 @@ lines () {
 	files "$where" | xargs grep -nHE "$@" -e "$what"
 }
 
-# what the format holds for: kernels, recorded data and what "make ptx" writes keep their bytes
+# print the C files to format; kernels, recorded data and the output of "make ptx" are left alone
 formatted () {
 	files '^src/.*\.[ch]$|^tests/(unit|bench|fake|fuzz|device)/.*\.[ch]$' |
 		grep -vE '^src/worker/gpu/ptx\.c$|^tests/fuzz/corpus/'
 }
-# releases of clang-format differ in what they write
+# the output differs between releases of clang-format, so only one is accepted
 for tool in clang-format-14 clang-format ''; do
 	[ "$tool" ] && command -v $tool >/dev/null && $tool --version | grep -q 'version 14\.' && break
 done
 if [ -z "$tool" ]; then
-	bad "style: no clang-format 14 here (make deps): the format cannot be checked"
+	bad "style: clang-format 14 is not installed (make deps): cannot check the format"
 elif [ "$1" = --format ]; then
 	formatted | xargs "$tool" -i
 	exit
 else
-	formatted | xargs "$tool" --dry-run -Werror || bad "^ not the format of .clang-format: make format"
+	formatted | xargs "$tool" --dry-run -Werror || bad "^ not formatted; run: make format"
 fi
 
 sources='^src/.*\.[ch]$'
 
-# only <header regex> <file regex>
+# only <header regex> <path regex>: only files below src/<path> include the header
 only () {
-	lines "$sources" "^#[[:space:]]*include <($1)" | grep -vE "^src/($2)" && bad "^ <$1> belongs to src/$2 alone"
+	lines "$sources" "^#[[:space:]]*include <($1)" | grep -vE "^src/($2)" && bad "^ only src/$2 may include <$1>"
 	:
 }
 
-# arrows between rooms, and headers that are a room's own: tests/rooms
+# includes between rooms, by the table in tests/rooms: the room may be used, the header is public
 files "$sources" | xargs grep -nHoE '^#[[:space:]]*include "[^"]+/[^"]+"' | awk '
 	function allowed(room, wanted,   i, n, part) {
 		if (room == wanted)
@@ -95,7 +97,7 @@ files "$sources" | xargs grep -nHoE '^#[[:space:]]*include "[^"]+/[^"]+"' | awk 
 		sub(/.*\//, "", header)
 		sub(/\.h$/, "", header)
 		if (!(from in uses)) {
-			print $0 ": the room " from " is not in tests/rooms"
+			print $0 ": room " from " is missing in tests/rooms"
 			bad = 1
 		} else if (!allowed(from, to)) {
 			print $0 ": " from " may not use " to
@@ -105,12 +107,12 @@ files "$sources" | xargs grep -nHoE '^#[[:space:]]*include "[^"]+/[^"]+"' | awk 
 			bad = 1
 		}
 	}
-	END { exit bad }' tests/rooms - >&2 || bad "^ arrows that tests/rooms does not allow"
+	END { exit bad }' tests/rooms - >&2 || bad "^ includes that tests/rooms does not allow"
 find src -mindepth 1 -type d | sed 's,^src/,,' | while read -r room; do
-	grep -qE "^$room +" tests/rooms || echo "src/$room: this room is not in tests/rooms"
-done | grep . >&2 && bad "^ a room that tests/rooms does not have"
+	grep -qE "^$room +" tests/rooms || echo "src/$room: room is missing in tests/rooms"
+done | grep . >&2 && bad "^ add the room to tests/rooms"
 lines '^src/(worker|job|plan)/' '^#include "text/' | grep -v '"text/json.h"' &&
-	bad "^ the worker may use text's JSON alone"
+	bad "^ worker, job and plan may include only text/json.h of text/"
 only 'git2' 'repo/'
 only 'yaml\.h|openssl/' 'text/'
 only 'jansson' 'text/json\.h'
@@ -120,29 +122,29 @@ only 'seccomp\.h' 'jail/'
 only 'libelf|gelf' 'backend/'
 only 'oneapi|cblas' 'worker/'
 
-# recorded data keep the bytes that were asked about
+# every source has a licence line; recorded data must keep its bytes
 files '^src/.*\.[ch]$|^tests/.*\.c$' | grep -v '^tests/data/' | while read -r f; do
 	head -n 1 "$f" | grep -q 'SPDX-License-Identifier' || echo "$f: no SPDX line"
 done | grep . && bad "^ SPDX line missing"
 lines '^src/.*\.c$' \
 	'strcpy|strcat|strncpy|sprintf|vsprintf|gets|strtok|tmpnam|mktemp|gmtime|localtime|ctime|alloca|system' -w |
 	grep -vE '^\S+:\s*(/\*|\*)|"[^"]*(system|strcpy|strcat|strncpy|sprintf|alloca|gmtime|strtok)[^"]*"|(->|\.)system\>|^[^:]*:[0-9]*:[[:space:]]*\*|/\*.*\*/' &&
-	bad "^ a call that is not allowed here"
+	bad "^ forbidden function call"
 files "$sources" | xargs awk '
 	{ line = $0; gsub(/\t/, "        ", line) }
 	length(line) > 110 { printf "%s:%d: %d columns\n", FILENAME, FNR, length(line); n++ }
 	END { exit n > 0 }' || bad "^ longer than 110 columns"
-lines "$sources" '^[[:space:]]*//' && bad "^ C comments are /* */"
-lines '^src/.*\.[ch]$|^Makefile$|^tests/.*\.sh$' '[[:space:]]+$' && bad "^ trailing white space"
+lines "$sources" '^[[:space:]]*//' && bad "^ use /* */ for comments"
+lines '^src/.*\.[ch]$|^Makefile$|^tests/.*\.sh$' '[[:space:]]+$' && bad "^ trailing whitespace"
 
-# what each file is, and the table of it
+# the purpose of each file, and the table of them
 tests/files.pl --check || rc=1
 
 if command -v shellcheck >/dev/null; then
 	files '\.sh$|^git-klineage$|^\.ci/run$|^hooks/|^tests/hooks/' |
 		xargs shellcheck -e SC1091,SC2034,SC2016 -s sh || rc=1
 else
-	bad "style: no shellcheck here (make deps): scripts cannot be checked"
+	bad "style: shellcheck is not installed (make deps): cannot check scripts"
 fi
 tests/hooks/commit-msg --range || rc=1
 exit $rc

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Commits - the measures of a range of commits: how their subjects begin, how much each brings.
+# Commits - measures of a range of commits: the form of their subjects, their size.
 package Commits;
 use strict;
 use warnings;
@@ -13,7 +13,8 @@ sub verbs
 	return { map { chomp; $_ => 1 } grep { !/^#/ && /\S/ } <$in> };
 }
 
-# The rows for the commits of $range in the repository at $top; merges are left out.
+# Return the rows for the commits of $range in the repository at $top, without merges. $list is
+# the path of tests/verbs.
 sub measure
 {
 	my ($top, $range, $list) = @_;
@@ -35,12 +36,12 @@ sub measure
 			$inserted[-1] = $1;
 		}
 	}
-	close $log or die "house: git cannot list '$range' in '$top'\n";
+	close $log or die "house: cannot list the commits of '$range' in '$top'\n";
 	return [
 		['commits', $n],
 		['subjects that begin with a verb of tests/verbs', Tree::percent($imperative, $n, 0)],
 		['subjects joined by ";"', Tree::percent($joined, $n, 0)],
-		['insertions a commit, median / p90', Tree::spread([0.5, 0.9], @inserted)],
+		['insertions per commit, median / p90', Tree::spread([0.5, 0.9], @inserted)],
 	];
 }
 

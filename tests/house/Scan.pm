@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Scan - what one C file consists of, as far as it can be seen without a compiler: comments,
-# includes, functions, variables of the file. Formatted or not: nothing here depends on where
-# lines break, but for figures of lines.
+# Scan - finds the comments, includes, functions and file-scope variables of a C file, without a
+# compiler. It works on tokens, so the result does not depend on the format of the file, except for
+# numbers of lines.
 package Scan;
 use strict;
 use warnings;
 
 my %CONTROL = map { $_ => 1 } qw(if for while switch);
 
-# tokens as [text, line]; 'line' of a string or comment is the one it begins on.
-# Preprocessor directives are tokens that begin with '#'.
+# Return the tokens of $text as [text, line], where line is the one the token begins on. A
+# preprocessor directive is one token that begins with '#'. The lines that comments cover are added
+# to %$comments.
 sub tokens
 {
 	my ($text, $comments) = @_;
 	my @token;
 	my $line = 1;
-	my $fresh = 1;		# nothing but white space on this line so far
+	my $fresh = 1;		# no token on this line so far
 
 	pos($text) = 0;
 	while (pos($text) < length $text) {
@@ -49,7 +50,7 @@ sub tokens
 	return \@token;
 }
 
-# The index after the bracket that closes the one at $i.
+# Return the index after the bracket that closes the one at $i.
 sub matching
 {
 	my ($token, $i) = @_;
@@ -66,8 +67,9 @@ sub matching
 	return $i;
 }
 
-# The index after the statement that begins at $i. $depth: control statements around it; the
-# deepest is left in $$most. A chain of else-if is one level; so is a macro that loops.
+# Return the index after the statement that begins at $i. $depth is the number of control statements
+# around it; $$most is raised to the deepest nesting found. A chain of else-if is one level, as is a
+# macro that loops.
 sub statement
 {
 	my ($token, $i, $depth, $most) = @_;
@@ -126,8 +128,8 @@ sub parameters
 	return $commas + 1;
 }
 
-# Is what stands before a '{' of the file's level the head of a function? Its name and the
-# indices of its parentheses, or nothing.
+# If the tokens from $from to the file-level '{' at $brace are the head of a function, return its
+# name and the indices of its parentheses; otherwise return nothing.
 sub function_head
 {
 	my ($token, $from, $brace) = @_;
@@ -149,7 +151,7 @@ sub function_head
 	return ($name, $open, $close);
 }
 
-# Can the variable of a declarator be written? $base: the declaration's type without it.
+# True if the variable of a declarator is not const. $base is the type in front of the declarator.
 sub is_writable
 {
 	my ($base, $declarator) = @_;
@@ -159,15 +161,15 @@ sub is_writable
 	return $base !~ /\bconst(?:expr)?\b/;
 }
 
-# Does a declaration of the file's level, without its initializer, make a variable that can
-# be written? In its words '{}' stands for braces.
+# True if a file-level declaration, given as words without its initializer, defines a variable that
+# is not const. A word '{}' stands for a pair of braces and their contents.
 sub is_variable
 {
 	my (@word) = @_;
 	my $text = join ' ', @word;
 
 	return 0 if @word < 2 || $text =~ /^(?:typedef|extern|_Static_assert|static_assert)\b/;
-	# a type that is only defined; a prototype, or a use of a macro
+	# the definition of a type; a prototype, or the use of a macro
 	return 0 if $word[-1] eq '{}' || (@word == 2 && $word[0] =~ /^(?:struct|union|enum)$/);
 	return 0 if $text =~ /\(/ && $text !~ /^[^(]*\( \*/;
 	my ($first, @more) = split /,(?![^(\[]*[)\]])/, $text;
@@ -176,10 +178,10 @@ sub is_variable
 	return scalar grep { is_writable($base, $_) } $declarator, @more;
 }
 
-# What a file consists of, as a hash: lines, those that are not blank (full_lines) and those
-# with nothing but comment (comment_lines), wider than 80 and 100 columns (wide80, wide100);
-# includes, functions, variables that are not const, gotos, tokens. A function: name,
-# file_static, lines, parameters, nesting.
+# Scan a file and return a hash: path; the numbers of all lines (lines), of those that are not blank
+# (full_lines), of those with only a comment (comment_lines) and of those wider than 80 and 100
+# columns (wide80, wide100); the lists includes, functions, variables (not const) and tokens; the
+# number of gotos. A function has name, file_static, lines, parameters and nesting.
 sub file
 {
 	my ($path) = @_;
@@ -210,7 +212,7 @@ sub file
 	return \%f;
 }
 
-# Without directives; of what an #if gives a choice of inside braces, the first.
+# Return the tokens without directives. Inside braces, only the first branch of an #if is kept.
 sub plain
 {
 	my ($token) = @_;
@@ -244,7 +246,7 @@ sub declarations
 	my $token = $f->{tokens};
 	my $from = 0;
 	my $i = 0;
-	my @head;	# words of the declaration so far; '{}' stands for braces
+	my @head;	# words of the current declaration; '{}' stands for braces
 
 	while ($i < @$token) {
 		my $t = $token->[$i][0];
@@ -265,7 +267,7 @@ sub declarations
 			}
 			$i = $after;
 		} elsif ($t eq ';' || $t eq '}') {
-			# in a header a declaration without a value may be a function's by its typedef
+			# in a header this can be a function declared by a typedef, unless static
 			push @{$f->{variables}}, join ' ', @head
 				if is_variable(@head) && ($f->{path} !~ /\.h$/ || $head[0] eq 'static');
 			@head = ();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tree - the measures of a tree of C files, from what Scan finds in each and from ctags.
+# Tree - measures a tree of C files, using Scan for each file and ctags for names.
 package Tree;
 use strict;
 use warnings;
@@ -34,7 +34,7 @@ sub spread
 	return join ' / ', map { at_share($_, @n) } @$shares;
 }
 
-# The strongly connected components of {node => {node => 1}} that have more than one node.
+# Return the strongly connected components of {node => {node => 1}} with more than one node.
 sub cycles
 {
 	my ($edge) = @_;
@@ -69,7 +69,7 @@ sub cycles
 	return @found;
 }
 
-# How many of a file's own headers are included in the end.
+# Return how many headers of the tree a file includes, directly or indirectly.
 sub reached
 {
 	my ($edge, $from) = @_;
@@ -85,8 +85,8 @@ sub reached
 	return scalar keys %seen;
 }
 
-# {file => {header => 1}}: headers of the tree alone, by the path that they are included with,
-# from the top or from the file's own folder.
+# Return {file => {header => 1}} with the headers of the tree only. An included path is relative to
+# the top or to the folder of the including file.
 sub include_graph
 {
 	my ($file) = @_;
@@ -105,7 +105,8 @@ sub include_graph
 	return \%edge;
 }
 
-# counts of names and of names with one letter, by the kind of ctags: parameter, local, member
+# Return {kind => [names, names with one letter]} for the kinds parameter, local and member, or
+# undef without ctags.
 sub names
 {
 	my ($top, @path) = @_;
@@ -126,6 +127,7 @@ sub names
 	return close $tags ? \%count : undef;
 }
 
+# Return {folder => [headers that other folders include, headers]}.
 sub outside
 {
 	my ($file, $edge) = @_;
@@ -142,7 +144,8 @@ sub outside
 	return { map { $_ => [scalar keys %{$used{$_} || {}}, $all{$_}] } keys %all };
 }
 
-# What this house keeps out of its code: "vs" taken apart by hand, questions for cuda.
+# Count two patterns that this project avoids: reading "vs" by its name, and tests for cuda outside
+# of backend and worker. Return places and files of each.
 sub by_hand
 {
 	my ($file) = @_;
@@ -232,7 +235,7 @@ sub functions
 	$row->('one-word function names, share of all / of static ones', join ' / ',
 	       map { my $of = $_; percent(scalar(grep { $_->{name} !~ /_/ } @$of), scalar @$of) }
 	       \@function, \@static);
-	$row->('functions whose name stands in 3 files or more',
+	$row->('functions whose name is defined in 3 files or more',
 	       percent(scalar(grep { keys %{$stands{$_->{name}}} >= 3 } @function), $n));
 }
 
@@ -243,7 +246,7 @@ sub letters
 
 	$row->('one-letter parameters / locals / members', $count ? join ' / ',
 	       map { percent($count->{$_}[1] // 0, $count->{$_}[0] // 0) } qw(parameter local member) :
-	       'no ctags here');
+	       'ctags is not installed');
 }
 
 sub order
@@ -260,13 +263,13 @@ sub order
 			$folder_edge{folder($path)}{folder($other)} = 1 if folder($path) ne folder($other);
 		}
 	}
-	$row->('includes a .c, median / max',
+	$row->('includes per .c, median / max',
 	       spread([0.5, 1], map { scalar @{$file->{$_}{includes}} } @c));
 	$row->('headers of the tree a .c reaches, median / max',
 	       spread([0.5, 1], map { reached($edge, $_) } @c));
 	$row->('header cycles', scalar cycles(\%header_edge));
 	$row->('folders', scalar keys %holds);
-	$row->('files a folder, median / max', spread([0.5, 1], values %holds));
+	$row->('files per folder, median / max', spread([0.5, 1], values %holds));
 	my @circle = cycles(\%folder_edge);
 	$row->('folder cycles', scalar @circle);
 	push @$detail, map { "folders that include each other: @$_" } @circle;
@@ -282,7 +285,7 @@ sub order
 	$row->('headers included from other folders', "$used of $all");
 }
 
-# The measures of the tree at $top as rows [name, value], and lines with what does not fit there.
+# Measure the tree at $top. Return rows [name, value], and detail lines for --rooms.
 sub measure
 {
 	my ($top) = @_;
@@ -296,8 +299,8 @@ sub measure
 	letters($top, $file, $row);
 	order($file, $row, \@detail);
 	my ($vs, $vs_files, $cuda, $cuda_files) = by_hand($file);
-	$row->('"vs" by its name, places / files', "$vs / $vs_files");
-	$row->('questions for cuda outside backend, worker, places / files', "$cuda / $cuda_files");
+	$row->('"vs" read by its name, places / files', "$vs / $vs_files");
+	$row->('tests for cuda outside backend, worker, places / files', "$cuda / $cuda_files");
 	return (\@rows, \@detail);
 }
 

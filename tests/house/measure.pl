@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: Apache-2.0
 #
-# tests/house/measure.pl - what tests/house.sh runs; that says how it is called.
+# tests/house/measure.pl - the program behind tests/house.sh, which describes the arguments.
 use strict;
 use warnings;
 use FindBin;
@@ -56,7 +56,7 @@ sub print_row
 {
 	my ($first, @cell) = @_;
 	printf '%-62s', $first;
-	# of a long name the end is what tells it from others
+	# shorten a long name to its end, which differs most
 	printf '  %26s', length $_ > 26 ? '..' . substr $_, -24 : $_ for @cell;
 	print "\n";
 }

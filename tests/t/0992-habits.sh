@@ -35,8 +35,8 @@ diff --git a/$(printf "%0100d" 0)"
 
 test_expect_success 'others are refused, with the reason' '
 	refused "say why a job was refused" "is not \"<area>: <imperative>\"" &&
-	refused "kitchen: say why a job was refused" "\"kitchen\" is no room" &&
-	refused "gate, kitchen: say why a job was refused" "\"kitchen\" is no room" &&
+	refused "kitchen: say why a job was refused" "\"kitchen\" is not a room" &&
+	refused "gate, kitchen: say why a job was refused" "\"kitchen\" is not a room" &&
 	refused "gate: says why a job was refused" "does not begin with a verb" &&
 	refused "gate: a refused job says why" "does not begin with a verb" &&
 	refused "gate: Say why a job was refused" "does not begin with a verb" &&
@@ -89,7 +89,7 @@ test_expect_success 'where it cannot be checked, it says so' '
 	says "a shallow clone: only commits after" err &&
 	git clone -q --depth 3 "file://$PWD/r" deeper && exits 1 deeper/tests/hooks/commit-msg --range 2>err &&
 	says "a shallow clone: only commits after" err && says "\"gate: judging\": " err &&
-	mkdir plain && cp -R r/tests plain/ && exits 0 plain/tests/hooks/commit-msg --range 2>err && says "no git repository" err &&
+	mkdir plain && cp -R r/tests plain/ && exits 0 plain/tests/hooks/commit-msg --range 2>err && says "not a git repository" err &&
 	git init -q other && cp -R r/tests other/ && git -C other commit -q --allow-empty -m x &&
 	exits 0 other/tests/hooks/commit-msg --range 2>err && says "does not have this check yet" err
 '

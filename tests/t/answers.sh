@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# answers.sh - a model that answers from files, run by the provider `exec`; to be sourced. $ANSWERS is the directory:
-# <phase>.<turn> is a reply, `log` has a line for each that was asked for; at the one that `slow` names it makes `at` and dawdles.
+# answers.sh - a fake model that answers from files, for the provider `exec`. Source this file. $ANSWERS is a directory:
+# <phase>.<turn> is a reply, `log` gets a line for each request; at the request named in `slow` the model creates the file
+# `at` and sleeps.
 
-# answers <dir>: make it, with the model's program in it
+# answers <dir>: create the directory, with the model's program
 answers () {
 	ANSWERS=$1
 	export ANSWERS
@@ -11,7 +12,7 @@ use JSON::PP;
 local $/;
 my $q = decode_json(<STDIN>);
 my $k = "$q->{phase}.$q->{turn}";
-die "the command stands in a repository\n" if `git rev-parse --git-dir 2>/dev/null`;
+die "the command runs in a repository\n" if `git rev-parse --git-dir 2>/dev/null`;
 open(my $l, '>>', "$ENV{ANSWERS}/log") or die;
 print $l "$k\n";
 close $l;
@@ -22,13 +23,13 @@ if (open(my $s, '<', "$ENV{ANSWERS}/slow")) {
 		sleep 5;
 	}
 }
-open(my $f, '<', "$ENV{ANSWERS}/$k") or die "no answer to $k\n";
+open(my $f, '<', "$ENV{ANSWERS}/$k") or die "no answer for $k\n";
 print encode_json({ schema => 'klineage.chat-reply/1', text => scalar <$f>,
 		    usage => { input => 1000, output => 100 } });
 E
 }
 
-# answer <phase>.<turn> <action> <file> [<why>]: the whole source
+# answer <phase>.<turn> <action> <file> [<why>]: store a reply that replaces scale.c by <file>
 answer () {
 	{
 		printf '<step>\naction: %s\nmechanism: -\nlocus: scale.c:scale\ntraits: -\nwhy: %s\n</step>\n' "$2" "${4:-it is simpler}"

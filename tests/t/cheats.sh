@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cheats.sh - sourced by 0300-accepted.sh and 0310-refused.sh: line 2 of every kernel says what the gate must answer.
+# cheats.sh - shared by 0300-accepted.sh and 0310-refused.sh. Line 2 of every kernel has the expected verdict and class.
 
 test_expect_success 'a repository with the contract' '
 	git init -q repo &&
@@ -8,7 +8,7 @@ test_expect_success 'a repository with the contract' '
 	(cd repo && git add . && git commit -q -m "mm: plain")
 '
 
-# judged <kernel>: its verdict and class are what its second line says
+# judged <kernel>: judge the kernel; succeed if verdict and class are those of its second line
 judged () {
 	want=$(sed -n "2s|^/\* gate: \(.*\) \*/$|\1|p" "$1")
 	test -n "$want" || return 1
@@ -22,12 +22,12 @@ judged () {
 	class=$(perl -ne "print \$1 if /\"class\":\"([a-z-]+)\"/" event)
 	got="$verdict${class:+ $class}"
 	test "$got" = "$want" && return 0
-	echo "got \"$got\" instead of \"$want\":" >&2
+	echo "got \"$got\", expected \"$want\":" >&2
 	cat why event >&2
 	return 1
 }
 
-# judge_all <accepted|refused>
+# judge_all <accepted|refused>: one test for each kernel of the directory
 judge_all () {
 	for kernel in "$KLINEAGE_TOP"/tests/cheats/c/"$1"/*.c; do
 		name=$(basename "$kernel" .c)

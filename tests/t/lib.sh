@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# lib.sh - what every command test begins with: `test_description=...; . ./lib.sh`.
-# sharness, an empty home, a fixed clock and identity, git as bare as it comes; KLINEAGE_GIT=<directory> tests with the git there.
+# lib.sh - the environment of the command tests; each begins with `test_description=...; . ./lib.sh`.
+# It loads sharness and sets an empty home directory, fixed dates, a fixed identity and no system configuration of git.
+# KLINEAGE_BUILD=<directory> is the build to test; with KLINEAGE_GIT=<directory> the git in that directory is used.
 KLINEAGE_TOP=$(cd .. && cd .. && pwd)
 : "${KLINEAGE_BUILD:=$KLINEAGE_TOP/build}"
 . /usr/share/sharness/sharness.sh
@@ -22,26 +23,26 @@ export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL G
 git config --global init.defaultBranch main
 git config --global advice.detachedHead false
 
-# exits <code> <command...>: the command must end with just that code
+# exits <status> <command...>: succeed if the command exits with exactly that status
 exits () {
 	want=$1
 	shift
 	"$@"
 	got=$?
 	test "$got" = "$want" && return 0
-	echo "exit $got instead of $want: $*" >&2
+	echo "exit status $got, expected $want: $*" >&2
 	return 1
 }
 
-# says <text> <file>: the file holds the text, quoted in the log when not
+# says <text> <file>: succeed if the file contains the text; otherwise print the file
 says () {
 	grep -F -e "$1" "$2" >/dev/null && return 0
-	echo "no '$1' in $2:" >&2
+	echo "'$1' not found in $2:" >&2
 	cat "$2" >&2
 	return 1
 }
 
-# reseal <perl code on $j> <file>: change each result of a file, and put its digests right again
+# reseal <perl code on $j> <file>: print a results file with each result changed by the code and its digests recomputed
 reseal () {
 	perl -MJSON::PP -MDigest::SHA=sha256_hex -e '
 		my $json = JSON::PP->new->canonical->ascii; my $all = ""; my $n = 0;

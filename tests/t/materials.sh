@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# materials.sh - kernels for cards: two experts with lineages, targets that a card fits; to be sourced.
+# materials.sh - kernels for tests of cards: two experts with lineages, and targets for a card. Source this file.
 
-# again <command...>: once more where it says no, or cannot say, since noise can hide a gain; it never makes one up
+# again <command...>: repeat a command that exits with 1 or 125, since noise can hide a speedup; it never fakes one
 again () {
 	for i in 1 2 3 4 5 6; do
 		"$@"
@@ -11,13 +11,13 @@ again () {
 	return 1
 }
 
-# so much to compute that eight at a time is faster by far, however busy the machine is
+# enough arithmetic that the vector version is much faster even on a busy machine
 long_chain () {
 	printf '* 1.5f * 0.75f %.0s' 1 2 3 4 5 6 7 8 9 10 11 12
 }
 chain=$(long_chain)
 
-# contract <directory> <workload> <file> <the oracle's element>
+# contract <directory> <workload> <file> <element>: write a contract for the source <file>, and its oracle
 contract () {
 	cat >"$1/klineage.yaml" <<-X
 	klineage: 1
@@ -50,7 +50,8 @@ contract () {
 	X
 }
 
-# plain <file> <function> <element> <line of its own>: one element at a time; wide: eight, then the rest
+# plain <file> <function> <element> <line>: write a kernel that computes one element at a time, with an extra line at the top
+# wide <the same>: write a kernel that computes eight at a time, then the rest
 plain () {
 	cat >"$1" <<X
 #include <stdint.h>
@@ -81,25 +82,26 @@ commit () { git add -A && git commit -q -m "$1" -m "${2:-}"; }
 vector='Klineage-Action: devectorize
 Klineage-Mechanism: vector-loop'
 
-# expert <directory> <workload> <element>: a kernel with its history
+# expert <directory> <workload> <element>: commit a plain kernel, then the vector version
 expert () {
 	mkdir "$1" && contract "$1" "$2" "$2.c" "$3" && plain "$1/$2.c" "$2" "$3" "/* $2 */" && commit "$2: one at a time" &&
 	wide "$1/$2.c" "$2" "$3" "/* $2 */" && commit "$2: eight at a time" "$vector"
 }
 
-# library <repository>: two experts, their lineages, one card of the first
+# library <repository>: create a repository with two experts, their lineages and one card of the first; stay in it
 library () {
 	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 &&
 	expert scale scale "v $chain" && expert poly poly "v * v $chain" &&
 	git klineage deopt --rewriter history --name x scale && git klineage deopt --rewriter history --name x poly &&
 	git klineage lift scale/x >out && cat out && says vector-loop out
 }
-# the_card: its id, in the library one stands in
+# the_card: print the id of the card in the current repository
 the_card () { basename "$(git ls-tree --name-only klineage/skills:cards)" .yaml; }
 
-# A model that answers from files: <phase>.<turn>, the n-th time from <phase>.<turn>@<n> if there is one; `log` has a line for
-# each request, <phase>.<turn>.asked is the last one of it; at the one that `slow` names (<phase>.<turn>, with @<n> or without) it dawdles.
-# answering <directory>: where its answers are, with the model's program in it
+# A fake model that answers from files: the reply is <phase>.<turn>@<n> for the n-th request of that name if the file exists,
+# else <phase>.<turn>. `log` gets a line for each request, <phase>.<turn>.asked the text of the last one. At the request named
+# in `slow` (<phase>.<turn>, with or without @<n>) the model creates the file `at` and sleeps.
+# answering <directory>: create the directory of the answers, with the model's program
 answering () {
 	ANSWERS=$1
 	export ANSWERS
@@ -109,7 +111,7 @@ local $/;
 my $text = <STDIN>;
 my $q = decode_json($text);
 my $k = "$q->{phase}.$q->{turn}";
-die "the command stands in a repository\n" if `git rev-parse --git-dir 2>/dev/null`;
+die "the command runs in a repository\n" if `git rev-parse --git-dir 2>/dev/null`;
 open(my $l, '+>>', "$ENV{ANSWERS}/log") or die;
 print $l "$k\n";
 seek($l, 0, 0);
@@ -127,14 +129,14 @@ if (open(my $w, '<', "$ENV{ANSWERS}/slow")) {
 		sleep 20;
 	}
 }
-open(my $f, '<', -e "$ENV{ANSWERS}/$nth" ? "$ENV{ANSWERS}/$nth" : "$ENV{ANSWERS}/$k") or die "no answer to $nth\n";
+open(my $f, '<', -e "$ENV{ANSWERS}/$nth" ? "$ENV{ANSWERS}/$nth" : "$ENV{ANSWERS}/$k") or die "no answer for $nth\n";
 print encode_json({ schema => 'klineage.chat-reply/1', text => scalar <$f>, usage => { input => 1000, output => 100 } });
 E
 }
 model="perl \"\$ANSWERS/model\""
 asked () { cat "$ANSWERS/log"; }
 
-# answer <phase>.<turn> <source> <file> [<card>]
+# answer <phase>.<turn> <source> <file> [<card>]: store a reply that replaces <source> by <file>
 answer () {
 	{
 		printf '<step>\naction: vectorize\nmechanism: -\nlocus: %s\ntraits: -\nwhy: eight at a time\n' "$2"
@@ -143,7 +145,8 @@ answer () {
 	} >"$ANSWERS/$1"
 }
 
-# walked <file> <function> <element>: by pointers, so that no patch of a card applies; eight <file> <function> <element> <tail>
+# walked <file> <function> <element>: write a kernel with pointers instead of indices, so that no card's patch applies
+# eight <file> <function> <element> <tail>: write its vector version; <tail> computes the remaining elements
 walked () {
 	cat >"$1" <<X
 #include <stdint.h>
@@ -178,18 +181,18 @@ void $2(int64_t n, const float *x, float *y)
 }
 X
 }
-# what follows eight(): the elements that are left
+# the <tail> of eight(): the remaining elements
 tail='for (; x != end; x++) *y++ = ELEMENT(*x);'
 shift="(v - 0.25f) $chain"
 
-# walking <repository>: another kernel, which no patch of a card fits
+# walking <repository>: create a repository with a kernel that no card's patch applies to; stay in it
 walking () {
 	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 && mkdir -p src || return 1
 	contract src shift shift.c "$shift" && walked src/shift.c shift "$shift" && sed -i "s/ELEMENT(\*x++)/ELEMENT(*x), x++/" src/shift.c &&
 	commit "shift: a kernel"
 }
 
-# shifting <repository> [<kernel>]: a contract, and a kernel if there is one
+# shifting <repository> [<kernel>]: create a repository with a contract and, if given, a kernel; stay in it
 shifting () {
 	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 && mkdir src && contract src shift shift.c "$shift" &&
 	{ test -z "${2:-}" || cp "$2" src/shift.c; } && echo notes >NOTES && commit "shift: a contract"

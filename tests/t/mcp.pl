@@ -1,19 +1,21 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: Apache-2.0
-# mcp.pl <argument of git klineage mcp>... <script: a client of the Model Context Protocol. Starts the server as clients do,
-# with pipes, and runs the script from stdin. The script has these:
+# mcp.pl <argument of git klineage mcp>... <script: a client of the Model Context Protocol. It starts the server with pipes,
+# as clients do, and runs the perl script on stdin, which can use these functions:
 #
-#	hello([$version])		initialize, initialized; the result
-#	ask($method, $params)		a request, waited for; its answer (with result or error)
-#	call($tool, \%args)		tools/call, waited for; its result
-#	send_it($message)		a reference as JSON, or text as it is, with a newline
-#	next_message($seconds)		whatever comes, or undef at the end
+#	hello([$version])		send initialize and initialized; return the result
+#	ask($method, $params)		send a request; return its answer (with result or error)
+#	call($tool, \%args)		send tools/call; return its result
+#	send_it($message)		send a reference as a line of JSON, or text unchanged
+#	next_message($seconds)		return the next message, or undef at the end
 #	is($got, $want, $what), ok($true, $what)
-#	close_in(), close_out(), end()	end: closes, waits, gives the exit status
-#	family()			every process below the server
-#	gone($seconds, @pids)		have they ended by then?
+#	close_in(), close_out()		close the server's input or output
+#	end()				close the input, wait, return the exit status
+#	ended($seconds)			wait at most so long; return the exit status, or undef
+#	family()			return the processes below the server
+#	gone($seconds, @pids)		wait at most so long; true if these processes have ended
 #
-# Notifications that come while an answer is waited for are kept in @notes.
+# Notifications received while waiting for an answer are kept in @notes.
 use strict;
 use warnings;
 use JSON::PP;
@@ -28,7 +30,7 @@ our $T = JSON::PP::true;
 our $F = JSON::PP::false;
 $SIG{PIPE} = 'IGNORE';
 
-sub fail { die "not so: @_\n" }
+sub fail { die "failed: @_\n" }
 sub ok { my ($true, $what) = @_; $true or fail($what) }
 sub is {
 	my ($got, $want, $what) = map { ref $_ ? $json->encode($_) : $_ // 'undef' } @_;
@@ -51,10 +53,10 @@ sub next_message {
 	for (;;) {
 		if ($buffer =~ s/^([^\n]*)\n//) {
 			my $m = eval { $json->decode($1) };
-			fail("the server wrote no JSON: $1") unless defined $m;
+			fail("the server wrote a line that is not JSON: $1") unless defined $m;
 			return $m;
 		}
-		fail("nothing came within $left s") unless IO::Select->new($out)->can_read($end - time > 0 ? $end - time : 0);
+		fail("no message within $left s") unless IO::Select->new($out)->can_read($end - time > 0 ? $end - time : 0);
 		sysread($out, my $part, 65536) or return undef;
 		$buffer .= $part;
 	}
@@ -63,10 +65,10 @@ sub answer_to {
 	my $wanted = shift;
 	for (;;) {
 		my $m = next_message(120);
-		fail("the server went away") unless defined $m;
+		fail("the server closed its output") unless defined $m;
 		if (ref $m eq 'HASH' && $m->{method}) { push @notes, $m; next }
 		return $m if ref $m eq 'HASH' && defined $m->{id} && $m->{id} eq $wanted;
-		fail('an answer to something else: ' . $json->encode($m));
+		fail('answer to another request: ' . $json->encode($m));
 	}
 }
 sub ask {
@@ -104,7 +106,7 @@ sub family {
 	}
 	return @all;
 }
-sub is_there {	# a zombie has ended
+sub is_there {	# a zombie counts as ended
 	open my $h, '<', "/proc/$_[0]/stat" or return 0;
 	return (<$h> // '') !~ /\) Z /;
 }
@@ -117,7 +119,7 @@ sub gone {
 }
 sub close_in { close $in }
 sub close_out { close $out }
-sub ended {	# within how many seconds? the exit status, or undef
+sub ended {
 	my $end = time + shift;
 	while (time <= $end) {
 		if (waitpid($pid, POSIX::WNOHANG()) == $pid) { $pid = 0; return $? }
@@ -125,7 +127,7 @@ sub ended {	# within how many seconds? the exit status, or undef
 	}
 	return undef;
 }
-sub end { close_in(); my $s = ended(20); fail('it does not end') unless defined $s; return $s }
+sub end { close_in(); my $s = ended(20); fail('the server does not exit') unless defined $s; return $s }
 
 start();
 my $script = do { local $/; <STDIN> };

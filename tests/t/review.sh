@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# review.sh - what the tests of review share: gate events as somebody else's clone has noted them, cards, and a pull
-# request with some of everything (docs/review.md shows what review says of it). Events are made here by what
-# docs/formats.md says of them, so that times and ids are the same each time.
+# review.sh - shared by the tests of review: gate events as another clone would note them, cards, and a pull request with
+# many kinds of changes (docs/review.md shows its review). Events are written directly in the form of docs/formats.md, so
+# that times and ids are the same in every run.
 # shellcheck disable=SC2154
 
-# event <commit> <time> <JSON members>: an event on the kernel mm of a commit, as one line
+# event <commit> <time> <JSON members>: print an event on the kernel mm of a commit, as one line
 event () {
 	REV=$1 perl -MJSON::PP -MDigest::SHA=sha256_hex -e '
 		sub digest {
@@ -27,26 +27,26 @@ event () {
 		print $json->encode(\%e), "\n"' "$2" "$3"
 }
 
-# note <commit> <file>: its lines go onto the note of the commit, by plain git
+# note <commit> <file>: append the lines of the file to the note of the commit, by plain git
 note () {
 	git notes --ref=klineage/gate show "$1" 2>/dev/null | cat - "$2" >lines.tmp
 	git notes --ref=klineage/gate add -f -F lines.tmp "$1" 2>/dev/null
 	rm lines.tmp
 }
 
-# surface <commit>: the digest of the kernel, as of an event
+# surface <commit>: print the surface digest of the kernel in a commit
 surface () { event "$1" now '{}' | member surface; }
 
-# member <key>: its value in the JSON line on stdin
+# member <key>: print the value of a member of the JSON line on stdin
 member () { perl -MJSON::PP -e 'my $j = decode_json(scalar <STDIN>); print $j->{$ARGV[0]} // "", "\n"' "$1"; }
 
-# against <surface> <ratio> <lo> <hi> <word> <features>: members of an event that was measured against a parent (ppm)
+# against <surface> <ratio> <lo> <hi> <speed> <features>: print the members of an event that was compared with a parent; in ppm
 against () {
 	printf '{"features":[%s],"profile":{"ns":1000,"aa_ppm":2000,"vs":[{"what":"parent","surface":"%s","ratio_ppm":%s,"lo_ppm":%s,"hi_ppm":%s,"verdict":"%s"}]}}' \
 		"$6" "$1" "$2" "$3" "$4" "$5"
 }
 
-# store <directory> <event file>: a copy as a library has it; says its id
+# store <directory> <event file>: copy the event into a library directory and print its id
 store () {
 	perl -MJSON::PP -e 'my $j = decode_json(scalar <STDIN>); delete @$j{qw(commit tree)};
 		my $dir = "$ARGV[0]/evidence/" . substr($j->{id}, 0, 2);
@@ -54,8 +54,8 @@ store () {
 		print $f JSON::PP->new->canonical->ascii->encode($j), "\n"; print $j->{id}, "\n"' "$1" <"$2"
 }
 
-# card <id> <sed script>: an admitted card of mechanism tiling, learned from commits $before and $after by event $learned, tried
-# with event $tried; the script changes it
+# card <id> <sed script>: print an admitted card of mechanism tiling, learned from commits $before and $after with event
+# $learned, tried with event $tried; the script edits it
 card () {
 	sed "$2" <<-EOT
 		schema: 1
@@ -143,7 +143,7 @@ card () {
 	EOT
 }
 
-# base <repository>: main has a kernel that was judged, and in skills/ a library with one card; stands in it afterwards
+# base <repository>: create a repository whose main has a judged kernel and, in skills/, a library of one card; stay in it
 base () {
 	git init -q "$1" && cd "$1" || return 1
 	cp "$KLINEAGE_TOP"/tests/cheats/c/klineage.yaml "$KLINEAGE_TOP"/tests/cheats/c/oracle.c .
@@ -162,8 +162,8 @@ base () {
 		git klineage skills lint skills/cards >/dev/null && git add . && git commit -q -m 'skills: tile'
 }
 
-# pull_request <repository>: on top of base, the branch `topic`: two kernels, one of them not judged; a contract that asks for less;
-# a card whose meaning was changed in small words, and a new one with its evidence
+# pull_request <repository>: base, and a branch `topic` with two kernels, a contract with weaker rules, a card whose meaning
+# changed in a few words, and a new card with its evidence
 pull_request () {
 	base "$1" && git checkout -q -b topic || return 1
 	cp "$KLINEAGE_TOP"/tests/cheats/c/accepted/kahan.c mm.c && git commit -q -a -m 'mm: sum exactly' || return 1

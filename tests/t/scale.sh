@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# scale.sh - a small kernel with a history: plain, kept in registers, wrong at its end, the expert. Sourced.
+# scale.sh - a small kernel with a history: plain, in registers, a version that is wrong at the end, the expert. Source it.
 
-kernel () {	# kernel <body> <subject>
+# kernel <body> <subject>: commit a version of the kernel
+kernel () {
 	cat >k/scale.c <<X
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ X
 	git add -A && git commit -q -m "$2"
 }
 
+# make_repo <directory>: create a repository with the contract and four commits of the kernel; stay in it
 make_repo () {
 	git init -q -b main "$1" && cd "$1" && mkdir k || return 1
 	git config klineage.profileMs 300
