@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "contract/parts.h"
+#include "text/name.h"
 
 #define MAX_DIM (1LL << 40)
 
@@ -25,7 +26,7 @@ static int read_case(struct kl_contract *contract, struct kl_node node)
 		const char *key = dims.y->key[i];
 		struct kl_node item = kl_node_item(dims, i);
 
-		if (!kl_node_is_ident(key))
+		if (!kl_name_is_ident(key))
 			return kl_yaml_key_error(
 				contract->name, dims.y, i,
 				"dim '%.64s' is no C identifier of at most 63 bytes", key);

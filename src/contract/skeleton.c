@@ -10,7 +10,7 @@
 #include "contract/contract.h"
 #include "contract/prototype.h"
 #include "text/template.h"
-#include "text/yaml_node.h"
+#include "text/name.h"
 
 #define MAX_TEMPLATE (64 * 1024)
 
@@ -242,13 +242,13 @@ static int check_names(const struct kl_language *language, const struct kl_proto
 	if (strchr(leaf, '/') || !is_source(language, leaf))
 		return kl_error(KL_EINVALID, "'%s': rename the file to letters, digits and . _ + -",
 				leaf);
-	if (!kl_node_is_ident(proto->name))
+	if (!kl_name_is_ident(proto->name))
 		return kl_error(KL_EINVALID, "'%s' is no plain name of at most 63 bytes",
 				proto->name);
 	for (size_t i = 0; i < proto->n; i++) {
 		const char *name = proto->param[i].name;
 
-		if (!kl_node_is_ident(name))
+		if (!kl_name_is_ident(name))
 			return kl_error(KL_EINVALID,
 					"parameter '%s' of '%s': "
 					"no plain name of at most 63 bytes",
@@ -338,7 +338,7 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	KL_AUTO(kl_freep) char *slug = NULL;
 	int err;
 
-	if (workload && !kl_node_is_slug(workload))
+	if (workload && !kl_name_is_slug(workload))
 		return kl_error(KL_EINVALID,
 				"'%s' is no workload's name: [a-z0-9][a-z0-9._-]*, at most 64",
 				workload);
@@ -350,7 +350,7 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	if (err < 0)
 		return kl_error_in(err, "%s", leaf);
 	slug = slug_of(proto->name);
-	if (!workload && !kl_node_is_slug(slug))
+	if (!workload && !kl_name_is_slug(slug))
 		return kl_error(KL_EINVALID,
 				"%s: '%s' makes no workload's name: say --workload <name>", leaf,
 				proto->name);
@@ -359,7 +359,7 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 		make_printable(proto->param[i].type);
 	put_owned(&map, "ENTRY", kl_strdup(proto->name));
 	put_owned(&map, "WORKLOAD", kl_strdup(workload ? workload : slug));
-	put_owned(&map, "OP", kl_strdup(kl_node_is_slug(slug) ? slug : workload));
+	put_owned(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
 	put_owned(&map, "PROTOTYPE", kl_strdup(proto->text));
 	contract_values(&map, language, proto, leaf);
 	if ((err = fill_template(&sk->contract, language->init->contract, &map)) < 0)

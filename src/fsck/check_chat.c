@@ -8,7 +8,7 @@
 #include "model/conversation.h"
 #include "model/ledger.h"
 #include "model/money.h"
-#include "text/yaml_node.h"
+#include "text/name.h"
 
 /* State of one reservation in a workload's ledger. */
 struct claim {
@@ -124,7 +124,7 @@ static int check_ledgers(struct checker *checker)
 		KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 
 		checker->c->ledgers++;
-		if (!kl_node_is_slug(workload))
+		if (!kl_name_is_slug(workload))
 			report_finding(checker, true, refs.ref[i].name,
 				       "not named after a workload");
 		else if (kl_ledger_load(&ledger, checker->c->repo, workload) < 0)

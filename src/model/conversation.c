@@ -9,7 +9,7 @@
 #include "model/money.h"
 #include "model/provider/key.h"
 #include "model/turn.h"
-#include "text/yaml_node.h"
+#include "text/name.h"
 
 #define MAX_TURNS 256
 #define MAX_BLOCKS 16
@@ -270,7 +270,7 @@ static int check_names(const char *workload, const char *name, const char *phase
 	const char *part[] = { workload, name, phase };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(part); i++)
-		if (!kl_node_is_slug(part[i]))
+		if (!kl_name_is_slug(part[i]))
 			return kl_error(KL_EINVALID,
 					"'%.100s' is not valid in the name of a conversation",
 					part[i]);

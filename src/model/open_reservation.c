@@ -9,7 +9,7 @@
 #include "model/conversation.h"
 #include "model/session_impl.h"
 #include "repo/refs.h"
-#include "text/yaml_node.h"
+#include "text/name.h"
 
 struct settler {
 	struct kl_open_reservations *u;
@@ -42,7 +42,7 @@ static bool is_meant(const struct kl_open_reservations *reservations,
 /* The ledger can be untrusted, and the names become a path. */
 static bool is_name(const struct kl_ledger_entry *entry)
 {
-	return kl_node_is_slug(entry->name) && kl_node_is_slug(entry->phase);
+	return kl_name_is_slug(entry->name) && kl_name_is_slug(entry->phase);
 }
 
 static int find_open(struct settler *settler)

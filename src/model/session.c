@@ -5,7 +5,7 @@
 #include "model/conversation.h"
 #include "model/session_impl.h"
 #include "repo/refs.h"
-#include "text/yaml_node.h"
+#include "text/name.h"
 
 #define MAX_REPLY 1000000 /* tokens; more than any model generates */
 #define DEFAULT_REPLY 32768
@@ -119,7 +119,7 @@ int kl_session_open(struct kl_session **out, struct kl_repo *repo,
 	KL_AUTO(kl_session_freep) struct kl_session *session = kl_calloc(1, sizeof(*session));
 	int cleared, err;
 
-	if (!kl_node_is_slug(opts->workload))
+	if (!kl_name_is_slug(opts->workload))
 		return kl_error(KL_EINVALID, "'%.100s' is not a valid workload name",
 				opts->workload);
 	session->repo = repo;

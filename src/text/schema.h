@@ -42,11 +42,12 @@ struct kl_string_type {
 	int (*check)(const char *file, const struct kl_yaml *node, const char *key);
 };
 
-extern const struct kl_string_type kl_string_line; /* one line without control characters */
-extern const struct kl_string_type kl_string_text; /* lines, with tabs and newlines */
-extern const struct kl_string_type kl_string_slug; /* [a-z0-9][a-z0-9._-]*, at most 64 */
-extern const struct kl_string_type kl_string_path; /* slugs joined by '/' */
-extern const struct kl_string_type kl_string_time; /* 2026-11-20T10:00:00Z */
+extern const struct kl_string_type kl_string_line;  /* one line without control characters */
+extern const struct kl_string_type kl_string_text;  /* lines; tabs and newlines, too */
+extern const struct kl_string_type kl_string_slug;  /* [a-z0-9][a-z0-9._-]*, at most 64 */
+extern const struct kl_string_type kl_string_ident; /* C identifier, at most 63 */
+extern const struct kl_string_type kl_string_path;  /* slugs joined by '/' */
+extern const struct kl_string_type kl_string_time;  /* 2026-11-20T10:00:00Z */
 
 /** Functions for a type of value that the table itself does not know. */
 struct kl_value_type {
@@ -63,7 +64,10 @@ struct kl_value_type {
 	int (*compare)(const void *left, const void *right);
 };
 
-/** A map of names to lines of text, in file order: {rows: "output axis"}. */
+/** Of a key that was read before its table was chosen (kl_schema_peek()): nothing is left to do. */
+extern const struct kl_value_type kl_value_known;
+
+/** A map of names to lines of text, in the order of the file: {rows: "output axis"}. */
 struct kl_texts {
 	struct kl_text {
 		char *name, *text;
@@ -78,10 +82,11 @@ enum kl_field_kind {
 	KL_FIELD_STRING,  /* char * of a string type; NULL: absent */
 	KL_FIELD_SET,     /* struct kl_strvec of a string type; normalizing sorts it */
 	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
-	KL_FIELD_DECIMAL, /* int64_t in millionths within [min, max]; min - 1: absent */
-	KL_FIELD_DOUBLE,  /* double within [low, high]; always written */
-	KL_FIELD_BOOL,    /* bool; false is not written unless KL_NEEDED */
-	KL_FIELD_WORD,    /* enum (int): index into `words` */
+	KL_FIELD_DECIMAL, /* int64_t, millionths; likewise */
+	KL_FIELD_DOUBLE,  /* double within [low, high], decimal; nothing stands for absent.
+			     Both 0: any number, .inf and .nan, too */
+	KL_FIELD_BOOL,    /* bool; false: absent, unless it is needed */
+	KL_FIELD_WORD,    /* enum (int): index into words */
 	KL_FIELD_LIST,    /* list of `sub` */
 	KL_FIELD_MAP,     /* list of `sub`, as a map whose keys are the first field, a string */
 	KL_FIELD_GROUP,   /* more fields of the same structure, in a nested map */
@@ -90,12 +95,13 @@ enum kl_field_kind {
 };
 
 enum kl_field_flags {
-	KL_NEEDED = 1 << 0, /* must be present */
-	KL_NULL = 1 << 1,   /* written as null if absent */
-	KL_KEY = 1 << 2,    /* part of a row's key */
-	KL_UNION = 1 << 3,  /* list: merges keep every row; otherwise three-way */
-	KL_ORDER = 1 << 4,  /* rows are sorted by these fields, then by their keys */
-	KL_WEAK = 1 << 5,   /* bool: true after a merge only if true in both versions of a row */
+	KL_NEEDED = 1 << 0,
+	KL_NULL = 1 << 1,  /* absent is written as null */
+	KL_KEY = 1 << 2,   /* part of what a row is known by */
+	KL_UNION = 1 << 3, /* list: merges keep every row; else three-way */
+	KL_ORDER = 1 << 4, /* rows are sorted by these, then by their keys */
+	KL_WEAK = 1 << 5,  /* bool: of two versions of a row both must say so */
+	KL_LOOSE = 1 << 6, /* null is a text like others, 007 a number: contracts' way of old */
 };
 
 struct kl_schema;
@@ -144,6 +150,10 @@ struct kl_field {
 	{ .key = (name), .kind = KL_FIELD_PART, .flags = (flag), .at = (offset), .sub = (of) }
 #define KL_VALUE_FIELD(name, flag, offset, type) \
 	{ .key = (name), .kind = KL_FIELD_VALUE, .flags = (flag), .at = (offset), .value = (type) }
+/* a list or a map whose value type asks kl_schema_check_list() or kl_schema_check_map() */
+#define KL_VALUES_FIELD(name, flag, offset, type, least, most) \
+	{ .key = (name), .kind = KL_FIELD_VALUE, .flags = (flag), .at = (offset), .value = (type), \
+	  .min = (least), .max = (most) }
 #define KL_FIELDS_END { .key = NULL }
 /* clang-format on */
 
@@ -175,7 +185,12 @@ int kl_schema_parse(void *obj, const struct kl_schema *schema, const char *file,
 		    size_t len);
 /** The same for the contents of a file. */
 int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, size_t max_bytes);
-/** The structure as a YAML tree, owned by the caller. */
+/**
+ * Read one key of a map before the others, since it says which table they follow. There the key is
+ * of the type kl_value_known. `what`: the map, for messages.
+ */
+int kl_schema_peek(void *obj, const char *what, const char *file, const struct kl_field *field,
+		   const struct kl_yaml *node);
 struct kl_yaml *kl_schema_write(const void *obj, const struct kl_schema *schema);
 /** Make all fields absent; `obj` is zeroed memory. */
 void kl_schema_clear(void *obj, const struct kl_schema *schema);
@@ -207,7 +222,17 @@ const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *sc
 
 /* --- for value types ---------------------------------------------------------- */
 
-/** Read an integer: unquoted and within the field's bounds. */
+/** One value as a field says, wherever it stands: an entry of a list, a key without a table. */
+int kl_schema_read_value(void *out, const char *file, const struct kl_field *field,
+			 const struct kl_yaml *node);
+/** A single value that is not empty; borrowed. */
+int kl_schema_read_text(const char **out, const char *file, const struct kl_field *field,
+			const struct kl_yaml *node);
+/** A list, a map of any keys: as many entries as the field's bounds say. */
+int kl_schema_check_list(const char *file, const struct kl_field *field,
+			 const struct kl_yaml *node);
+int kl_schema_check_map(const char *file, const struct kl_field *field, const struct kl_yaml *node);
+/** Whole, unquoted, within the field's bounds. */
 int kl_schema_read_int(int64_t *out, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node);
 /** Read a set, like a field of kind SET. */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schema_read - reads a structure from YAML by its table, rejecting unknown keys */
 #include <ctype.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "text/name.h"
 #include "text/schema.h"
-#include "text/yaml_node.h"
+
 #define MAX_LINE 2000
 #define MAX_TEXT (256u * 1024)
 #define MAX_ROWS 4096
@@ -19,14 +22,15 @@ struct reader {
 
 /* --- strings ------------------------------------------------------------------------ */
 
-static int span(const char *text, const char *set)
-{
-	return (int)strspn(text, set);
-}
-
 static bool is_slug(const char *text, size_t len)
 {
-	return len <= 64 && kl_node_is_slug(text);
+	return len <= 64 && kl_name_is_slug(text);
+}
+
+static bool is_ident(const char *text, size_t len)
+{
+	(void)len;
+	return kl_name_is_ident(text);
 }
 
 static bool is_path(const char *text, size_t len)
@@ -37,7 +41,7 @@ static bool is_path(const char *text, size_t len)
 		size_t n = strcspn(text, "/");
 		KL_AUTO(kl_freep) char *part = kl_strndup(text, n);
 
-		if (!kl_node_is_slug(part))
+		if (!kl_name_is_slug(part))
 			return false;
 		if (!text[n])
 			return true;
@@ -58,8 +62,13 @@ static bool is_time(const char *text, size_t len)
 }
 
 const struct kl_string_type kl_string_slug = {
-	"a name ([a-z0-9][a-z0-9._-]*, at most 64)",
+	"a name ([a-z0-9][a-z0-9._-]*, at most 64, and a valid part of a ref's name)",
 	is_slug,
+	NULL,
+};
+const struct kl_string_type kl_string_ident = {
+	"a C identifier of at most 63 bytes",
+	is_ident,
 	NULL,
 };
 const struct kl_string_type kl_string_path = { "names joined by '/'", is_path, NULL };
@@ -144,14 +153,19 @@ static int read_string(char **out, struct reader *reader, const struct kl_string
 
 /* --- numbers and words ---------------------------------------------------------------- */
 
-/* Parse [-]digits[.up to six digits] into millionths or, if `whole`, an integer. */
-static bool parse_number(int64_t *out, const char *text, bool whole)
+static size_t count_digits(const char *text)
+{
+	return strspn(text, "0123456789");
+}
+
+/* [-]digits[.up to six digits], in millionths or, if `whole`, as they are */
+static bool parse_number(int64_t *out, const char *text, bool whole, bool loose)
 {
 	bool minus = *text == '-';
 	int64_t value = 0, scale = 1000000;
-	int n = span(text += minus, "0123456789");
+	size_t n = count_digits(text += minus);
 
-	if (!n || (n > 1 && *text == '0'))
+	if (!n || (n > 1 && *text == '0' && !loose))
 		return false;
 	for (; isdigit((unsigned char)*text); text++)
 		if (__builtin_mul_overflow(value, 10, &value) ||
@@ -161,7 +175,7 @@ static bool parse_number(int64_t *out, const char *text, bool whole)
 		if (__builtin_mul_overflow(value, scale, &value))
 			return false;
 		if (*text == '.') {
-			if ((n = span(++text, "0123456789")) < 1 || n > 6)
+			if ((n = count_digits(++text)) < 1 || n > 6)
 				return false;
 			for (; isdigit((unsigned char)*text); text++)
 				if (__builtin_add_overflow(value, (*text - '0') * (scale /= 10),
@@ -173,23 +187,95 @@ static bool parse_number(int64_t *out, const char *text, bool whole)
 	return !*text;
 }
 
+static void add_bound(struct kl_buf *out, const char *before, const struct kl_field *field,
+		      int64_t bound)
+{
+	kl_buf_adds(out, before);
+	if (field->kind == KL_FIELD_DECIMAL)
+		kl_buf_add_decimal(out, bound);
+	else
+		kl_buf_addf(out, "%lld", (long long)bound);
+}
+
+/* " from 1 to 64", " from 1 on"; nothing where any number is good */
+static void add_range(struct kl_buf *out, const struct kl_field *field)
+{
+	kl_buf_adds(out, "");
+	if (field->min <= INT64_MIN + 1)
+		return;
+	add_bound(out, " from ", field, field->min);
+	if (field->max)
+		add_bound(out, " to ", field, field->max);
+	else
+		kl_buf_adds(out, " on");
+}
+
 static int read_number(int64_t *out, struct reader *reader, const struct kl_field *field,
 		       const struct kl_yaml *node)
 {
+	KL_AUTO(kl_buf_release) struct kl_buf range = KL_BUF_INIT;
 	int64_t value, max = field->max ? field->max : INT64_MAX;
 	bool whole = field->kind != KL_FIELD_DECIMAL;
 	int err = read_scalar(reader, node);
 
 	if (err < 0)
 		return err;
-	if (!node->plain || !parse_number(&value, node->text, whole))
-		return kl_yaml_error(reader->name, node, "'%s' must be a %s, not '%.40s'",
+	add_range(&range, field);
+	if (!node->plain || !parse_number(&value, node->text, whole, field->flags & KL_LOOSE))
+		return kl_yaml_error(reader->name, node, "'%s' must be a %s%s, not '%.40s'",
 				     reader->key,
 				     whole ? "whole number" : "number with at most six places",
-				     node->text);
+				     range.ptr, node->text);
 	if (value < field->min || value > max)
-		return kl_yaml_error(reader->name, node, "'%s' is out of its range: %.40s",
-				     reader->key, node->text);
+		return kl_yaml_error(reader->name, node, "'%s' is out of its range%s: %.40s",
+				     reader->key, range.ptr, node->text);
+	*out = value;
+	return 0;
+}
+
+/* Decimal or .inf, +.inf, -.inf, .nan. */
+static bool parse_double(double *out, const char *text)
+{
+	static const struct {
+		const char *word;
+		double value;
+	} words[] = {
+		{ ".inf", INFINITY },
+		{ "+.inf", INFINITY },
+		{ "-.inf", -INFINITY },
+		{ ".nan", NAN },
+	};
+	char *end;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++) {
+		if (!strcmp(text, words[i].word)) {
+			*out = words[i].value;
+			return true;
+		}
+	}
+	/* decimal only: strtod alone would take hex, "inf" and blanks */
+	if (!*text || text[strspn(text, "+-.0123456789eE")])
+		return false;
+	*out = strtod(text, &end);
+	return !*end && isfinite(*out);
+}
+
+static int read_double(double *out, struct reader *reader, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	bool any = field->low == 0 && field->high == 0;
+	char range[64] = "";
+	double value;
+	int err = read_scalar(reader, node);
+
+	if (err < 0)
+		return err;
+	if (!any)
+		snprintf(range, sizeof(range), " from %g to %g", field->low, field->high);
+	if (!node->plain || !parse_double(&value, node->text) ||
+	    (!any && !(value >= field->low && value <= field->high)))
+		return kl_yaml_error(reader->name, node, "'%s' must be a number%s, not '%.40s'",
+				     reader->key, range, node->text);
 	*out = value;
 	return 0;
 }
@@ -221,31 +307,44 @@ static int read_word(int *out, struct reader *reader, const struct kl_field *fie
 		}
 		kl_buf_addf(&list, "%s%s", i ? ", " : "", field->words[i]);
 	}
-	return kl_yaml_error(reader->name, node, "'%s' must be one of %s, not '%.40s'", reader->key,
-			     list.ptr, node->text);
+	return kl_yaml_error(reader->name, node, "'%s' must be %s%s, not '%.40s'", reader->key,
+			     field->words[0] && field->words[1] ? "one of " : "",
+			     list.len ? list.ptr : "nothing", node->text);
 }
 
 /* --- sets, dims, lists ---------------------------------------------------------------- */
 
-static int read_members(struct reader *reader, const struct kl_field *field,
-			const struct kl_yaml *node, size_t dflt)
+/* `what`: "entries", "keys" */
+static int check_count(struct reader *reader, const struct kl_field *field,
+		       const struct kl_yaml *node, const char *what, size_t dflt)
 {
-	size_t max = field->max ? (size_t)field->max : dflt;
+	size_t min = (size_t)field->min, max = field->max ? (size_t)field->max : dflt;
 
+	if (node->n >= min && node->n <= max)
+		return 0;
+	if (!node->n && min != max)
+		return kl_yaml_error(reader->name, node, "'%s' has no %s", reader->key,
+				     *what == 'e' ? "entry" : "key");
+	if (min == max)
+		return kl_yaml_error(reader->name, node, "'%s' has %zu %s, it takes %zu",
+				     reader->key, node->n, what, max);
+	return kl_yaml_error(reader->name, node, "'%s' has %zu %s, %s than %zu", reader->key,
+			     node->n, what, node->n < min ? "fewer" : "more",
+			     node->n < min ? min : max);
+}
+
+static int check_list(struct reader *reader, const struct kl_field *field,
+		      const struct kl_yaml *node, size_t dflt)
+{
 	if (node->kind != KL_YAML_SEQ)
 		return kl_yaml_error(reader->name, node, "'%s' must be a list", reader->key);
-	if (node->n > max)
-		return kl_yaml_error(reader->name, node, "'%s' has %zu entries, more than %zu",
-				     reader->key, node->n, max);
-	if (node->n < (size_t)field->min)
-		return kl_yaml_error(reader->name, node, "'%s' has no entry", reader->key);
-	return 0;
+	return check_count(reader, field, node, "entries", dflt);
 }
 
 static int read_set(struct kl_strvec *out, struct reader *reader, const struct kl_field *field,
 		    const struct kl_yaml *node)
 {
-	int err = read_members(reader, field, node, MAX_SET);
+	int err = check_list(reader, field, node, MAX_SET);
 
 	for (size_t i = 0; !err && i < node->n; i++) {
 		char *text;
@@ -285,7 +384,7 @@ static int read_row(struct kl_list *out, struct reader *reader, const struct kl_
 static int read_list(struct kl_list *out, struct reader *reader, const struct kl_field *field,
 		     const struct kl_yaml *node)
 {
-	int err = read_members(reader, field, node, MAX_ROWS);
+	int err = check_list(reader, field, node, MAX_ROWS);
 
 	for (size_t i = 0; !err && i < node->n; i++)
 		err = read_row(out, reader, field->sub, node->item[i], NULL);
@@ -324,8 +423,7 @@ static int read_field(void *at, struct reader *reader, const struct kl_field *fi
 	case KL_FIELD_DECIMAL:
 		return read_number(at, reader, field, node);
 	case KL_FIELD_DOUBLE:
-		return kl_node_num_in(at, (struct kl_node){ reader->name, node, reader->key },
-				      field->low, field->high);
+		return read_double(at, reader, field, node);
 	case KL_FIELD_BOOL:
 		return read_bool(at, reader, node);
 	case KL_FIELD_WORD:
@@ -396,7 +494,7 @@ static int read_member(void *obj, struct reader *reader, const struct kl_field *
 {
 	if (is_null(node) && (field->flags & KL_NULL))
 		return 0;
-	if (is_null(node))
+	if (is_null(node) && !(field->flags & KL_LOOSE))
 		return kl_yaml_error(reader->name, node, "'%s' may not be null", field->key);
 	reader->key = field->key;
 	return read_field((char *)obj + field->at, reader, field, node);
@@ -423,6 +521,71 @@ int kl_schema_read(void *obj, const struct kl_schema *schema, const char *name,
 	if (!err)
 		err = check_keys(schema, name, node);
 	return err < 0 || !schema->check ? err : schema->check(obj, name, node);
+}
+
+int kl_schema_peek(void *obj, const char *what, const char *file, const struct kl_field *field,
+		   const struct kl_yaml *node)
+{
+	struct reader reader = { .name = file };
+	const struct kl_yaml *value;
+
+	if (node->kind != KL_YAML_MAP)
+		return kl_yaml_error(file, node, "%s must be a map {key: value}", what);
+	value = kl_yaml_get(node, field->key);
+	if (value)
+		return read_member(obj, &reader, field, value);
+	return field->flags & KL_NEEDED ?
+		       kl_yaml_error(file, node, "'%s' is missing in %s", field->key, what) :
+		       0;
+}
+
+/* --- for value types -------------------------------------------------------------------- */
+
+static int read_nothing(void *at, const char *file, const struct kl_field *field,
+			const struct kl_yaml *node)
+{
+	(void)at;
+	(void)file;
+	(void)field;
+	(void)node;
+	return 0;
+}
+
+const struct kl_value_type kl_value_known = { .read = read_nothing };
+
+int kl_schema_read_value(void *out, const char *file, const struct kl_field *field,
+			 const struct kl_yaml *node)
+{
+	struct reader reader = { file, field->key };
+
+	return read_field(out, &reader, field, node);
+}
+
+int kl_schema_read_text(const char **out, const char *file, const struct kl_field *field,
+			const struct kl_yaml *node)
+{
+	struct reader reader = { file, field->key };
+	int err = read_scalar(&reader, node);
+
+	if (!err)
+		*out = node->text;
+	return err;
+}
+
+int kl_schema_check_list(const char *file, const struct kl_field *field, const struct kl_yaml *node)
+{
+	struct reader reader = { file, field->key };
+
+	return check_list(&reader, field, node, MAX_ROWS);
+}
+
+int kl_schema_check_map(const char *file, const struct kl_field *field, const struct kl_yaml *node)
+{
+	struct reader reader = { file, field->key };
+
+	if (node->kind != KL_YAML_MAP)
+		return kl_yaml_error(file, node, "'%s' must be a map {key: value}", field->key);
+	return check_count(&reader, field, node, "keys", MAX_ROWS);
 }
 
 int kl_schema_read_int(int64_t *out, const char *file, const struct kl_field *field,

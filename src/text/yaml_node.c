@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text/yaml_node.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "text/name.h"
 
 struct kl_node kl_node_get(struct kl_node map, const char *key)
 {
@@ -102,27 +102,6 @@ int kl_node_text(const char **out, struct kl_node node)
 	return 0;
 }
 
-bool kl_node_is_slug(const char *text)
-{
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-");
-
-	if (!n || text[n] || n > 64 || !isalnum((unsigned char)text[0]))
-		return false;
-	/* git does not allow these in a ref name */
-	if (strstr(text, "..") || text[n - 1] == '.')
-		return false;
-	return n < 5 || strcmp(text + n - 5, ".lock") != 0;
-}
-
-bool kl_node_is_ident(const char *text)
-{
-	size_t n = 0;
-
-	while (isalnum((unsigned char)text[n]) || text[n] == '_')
-		n++;
-	return n && !text[n] && n < 64 && !isdigit((unsigned char)text[0]);
-}
-
 int kl_node_slug(const char **out, struct kl_node node)
 {
 	const char *text = NULL;
@@ -130,7 +109,7 @@ int kl_node_slug(const char **out, struct kl_node node)
 
 	if (err < 0)
 		return err;
-	if (!kl_node_is_slug(text))
+	if (!kl_name_is_slug(text))
 		return kl_node_error(node,
 				     "'%s' is '%.64s': a slug is [a-z0-9][a-z0-9._-]*, "
 				     "at most 64, and a valid part of a ref name",
@@ -146,7 +125,7 @@ int kl_node_ident(const char **out, struct kl_node node)
 
 	if (err < 0)
 		return err;
-	if (!kl_node_is_ident(text))
+	if (!kl_name_is_ident(text))
 		return kl_node_error(
 			node, "'%s' is '%.64s', which is no C identifier of at most 63 bytes",
 			node.what, text);

@@ -60,8 +60,4 @@ int kl_node_bool(bool *out, struct kl_node node);
 /** One of a NULL-terminated list of words, as its index. */
 int kl_node_choice(int *out, struct kl_node node, const char *const *words);
 
-/** True if the text is a slug, or a C identifier of at most 63 bytes. */
-bool kl_node_is_slug(const char *text);
-bool kl_node_is_ident(const char *text);
-
 #endif

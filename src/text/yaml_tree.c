@@ -112,3 +112,12 @@ int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, con
 	va_end(ap);
 	return err;
 }
+
+int kl_yaml_error_inside(const char *name, const struct kl_yaml *at, size_t offset)
+{
+	struct kl_yaml here = *at;
+
+	/* A quoted scalar begins after its quote; escapes shift it, rarely. */
+	here.col += (int)offset + !here.plain;
+	return kl_yaml_error(name, &here, "%s", kl_error_last());
+}

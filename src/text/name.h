@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_TEXT_NAME_H
+#define KL_TEXT_NAME_H
+
+#include <stdbool.h>
+
+/* name - says which texts are names. */
+
+/** [a-z0-9][a-z0-9._-]*, at most 64 bytes, and a valid part of a ref's name? */
+bool kl_name_is_slug(const char *text);
+/** A C identifier of at most 63 bytes? */
+bool kl_name_is_ident(const char *text);
+
+#endif
