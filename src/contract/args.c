@@ -1,240 +1,313 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* args - parses a contract's arguments: dims, scalars, tensors, the scale sweep */
+/* args - reads a contract's arguments: dims, scalars, tensors, the scale sweep */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "contract/fill.h"
 #include "contract/parts.h"
 
-static int read_dtype(struct kl_arg *arg, struct kl_node node)
-{
-	const char *text;
-	int err = kl_node_text(&text, node);
+/* --- fills ----------------------------------------------------------------------- */
 
-	if (err < 0)
-		return err;
-	if (!kl_dtype_parse(&arg->dtype, text))
-		return kl_node_error(node, "'dtype' is '%.64s'; known: %s", text, kl_dtype_list());
+/* `lower` and `running` go along an axis before the last. */
+static int check_axes(const struct kl_contract *contract, const struct kl_arg *arg,
+		      const json_t *fill, const struct kl_yaml *node)
+{
+	const json_t *lower = json_object_get(fill, "lower");
+
+	if (lower && json_integer_value(lower) + 1 >= (json_int_t)arg->naxes)
+		return kl_yaml_error(contract->name, node,
+				     "'lower' names an axis before the last, '%s' has %zu",
+				     arg->name, arg->naxes);
+	if (json_object_get(fill, "running") && arg->naxes < 2)
+		return kl_yaml_error(contract->name, node,
+				     "'running' needs an axis before the last, '%s' has %zu",
+				     arg->name, arg->naxes);
 	return 0;
 }
 
-static int read_dim(struct kl_contract *contract, struct kl_arg *arg, struct kl_node node)
+int kl_contract_fill_read(json_t **out, const struct kl_contract *contract,
+			  const struct kl_arg *arg, const struct kl_field *field,
+			  const struct kl_yaml *node)
 {
-	static const char *const known[] = { "name", "kind", "dtype", NULL };
-	static const char *const dtypes[] = { "i64", "i32", NULL };
+	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
+	KL_AUTO(json_decrefp) json_t *fill = NULL;
+	const struct kl_expr_names names = kl_contract_names(contract);
+	const char *index;
+	int err = kl_fill_read(&fill, contract->name, field, node, arg->dtype, &names);
+
+	if (err < 0 || (err = check_axes(contract, arg, fill, node)) < 0)
+		return err;
+	index = kl_fill_index(fill);
+	if (index && (err = kl_expr_parse(&expr, index, &names, KL_EXPR_NUMBER, NULL)) == 0)
+		/* so many indices, the first of which is 0, must be exact in the type */
+		err = kl_contract_expr_check(expr, contract, node, "'index'", 1,
+					     (int64_t)kl_dtype_int_max(arg->dtype) + 1);
+	if (!err)
+		*out = kl_steal(&fill);
+	return err;
+}
+
+/* --- an argument as it is written -------------------------------------------------- */
+
+struct reading {
+	const struct kl_contract *contract;
+	int integer; /* of a dim: index into `integers` */
+	struct kl_arg arg;
+};
+
+static const char *const integers[] = { "i64", "i32", NULL };
+
+static int check_name(const struct reading *reading, const struct kl_yaml *node)
+{
+	const struct kl_contract *contract = reading->contract;
 	const char *const *by = contract->language->dims;
-	struct kl_node dtype = kl_node_get(node, "dtype");
+	const char *name = reading->arg.name;
+	bool dim = reading->arg.kind == KL_ARG_DIM;
+
+	if (kl_contract_arg(contract, name) >= 0)
+		return kl_yaml_error(contract->name, node, "two arguments are called '%s'", name);
+	for (size_t i = 0; !dim && i < contract->dims.n; i++)
+		if (!strcmp(contract->dim_name[i], name))
+			return kl_yaml_error(contract->name, node,
+					     "'%s' is a dim of the case: say kind: dim, "
+					     "or take another name",
+					     name);
+	if (dim && by[0])
+		return kl_yaml_error(contract->name, kl_yaml_get(node->up, "kind"),
+				     "%s%s%s: 'args' has tensors and scalars", by[0], name, by[1]);
+	return 0;
+}
+
+static int read_name(void *at, const char *file, const struct kl_field *field,
+		     const struct kl_yaml *node)
+{
+	const struct kl_field ident = KL_STRING_FIELD(field->key, 0, 0, &kl_string_ident);
+	struct reading *reading = at;
+	int err = kl_schema_read_value(&reading->arg.name, file, &ident, node);
+
+	return err < 0 ? err : check_name(reading, node);
+}
+
+static int read_dtype(void *at, const char *file, const struct kl_field *field,
+		      const struct kl_yaml *node)
+{
+	const char *text;
+	int err = kl_schema_read_text(&text, file, field, node);
+
+	if (!err && !kl_dtype_parse(at, text))
+		return kl_yaml_error(file, node, "'%s' must be one of %s, not '%.64s'", field->key,
+				     kl_dtype_list(), text);
+	return err;
+}
+
+/* Is it the name of a tensor? Then a shape depends on another, or on data. */
+static bool names_tensor(const struct reading *reading, const char *text)
+{
+	int other = kl_contract_arg(reading->contract, text);
+
+	return !strcmp(text, reading->arg.name) ||
+	       (other >= 0 && kl_arg_kind_is_tensor(reading->contract->arg[other].kind));
+}
+
+static int read_axis(struct reading *reading, const struct kl_field *field,
+		     const struct kl_yaml *node)
+{
+	const struct kl_contract *contract = reading->contract;
+	struct kl_arg *arg = &reading->arg;
+	char what[96];
+	int err;
+
+	if (node->kind == KL_YAML_SCALAR && names_tensor(reading, node->text))
+		return kl_yaml_error(contract->name, node,
+				     "the shape of '%s' depends on argument '%s': "
+				     "shapes are over dims only",
+				     arg->name, node->text);
+	err = kl_contract_expr_read(&arg->shape[arg->naxes], contract, field, node, KL_EXPR_NUMBER);
+	if (err < 0)
+		return err;
+	snprintf(what, sizeof(what), "shape of '%s'", arg->name);
+	return kl_contract_expr_check(arg->shape[arg->naxes++], contract, node, what, 1, INT64_MAX);
+}
+
+static int read_shape(void *at, const char *file, const struct kl_field *field,
+		      const struct kl_yaml *node)
+{
+	struct reading *reading = at;
+	int err = kl_schema_check_list(file, field, node);
+
+	for (size_t i = 0; !err && i < node->n; i++)
+		err = read_axis(reading, field, node->item[i]);
+	return err;
+}
+
+static int read_fill(void *at, const char *file, const struct kl_field *field,
+		     const struct kl_yaml *node)
+{
+	struct reading *reading = at;
+
+	return kl_contract_fill_read(&reading->arg.fill, reading->contract, &reading->arg, field,
+				     node);
+}
+
+static const struct kl_value_type name_value = { .read = read_name };
+static const struct kl_value_type dtype_value = { .read = read_dtype };
+static const struct kl_value_type shape_value = { .read = read_shape };
+static const struct kl_value_type fill_value = { .read = read_fill };
+
+/* --- what an argument of each kind may say ------------------------------------------ */
+
+#define AT(m) offsetof(struct reading, m)
+/* clang-format off */
+#define NAME_AND_KIND \
+	KL_VALUE_FIELD("name", KL_NEEDED | KL_LOOSE, 0, &name_value), \
+	KL_VALUE_FIELD("kind", KL_NEEDED, 0, &kl_value_known)
+#define DTYPE KL_VALUE_FIELD("dtype", KL_NEEDED, AT(arg.dtype), &dtype_value)
+#define DTYPE_AND_SHAPE \
+	DTYPE, KL_VALUES_FIELD("shape", KL_NEEDED, 0, &shape_value, 1, KL_MAX_AXES)
+/* clang-format on */
+
+static const struct kl_field dim_fields[] = {
+	NAME_AND_KIND,
+	KL_WORD_FIELD("dtype", 0, AT(integer), integers),
+	KL_FIELDS_END,
+};
+static const struct kl_field scalar_fields[] = {
+	NAME_AND_KIND,
+	DTYPE,
+	KL_DOUBLE_FIELD("value", KL_NEEDED, AT(arg.value), -1e300, 1e300),
+	KL_FIELDS_END,
+};
+static const struct kl_field input_fields[] = {
+	NAME_AND_KIND,
+	DTYPE_AND_SHAPE,
+	KL_VALUE_FIELD("fill", 0, 0, &fill_value),
+	KL_FIELDS_END,
+};
+static const struct kl_field output_fields[] = {
+	NAME_AND_KIND,
+	DTYPE_AND_SHAPE,
+	KL_FIELDS_END,
+};
+#undef AT
+
+static int finish_dim(struct reading *reading, const struct kl_yaml *node)
+{
+	const struct kl_contract *contract = reading->contract;
+	struct kl_arg *arg = &reading->arg;
 	const struct kl_dims *dims;
 	char id[32];
-	int which = 0, err;
 
-	if (by[0])
-		return kl_node_error(kl_node_get(node, "kind"),
-				     "%s%s%s: 'args' has tensors and "
-				     "scalars",
-				     by[0], arg->name, by[1]);
-	if ((err = kl_node_keys(node, known, 2)) < 0 ||
-	    (dtype.y && (err = kl_node_choice(&which, dtype, dtypes)) < 0))
-		return err;
-	arg->dtype = which ? KL_I32 : KL_I64;
+	arg->dtype = reading->integer ? KL_I32 : KL_I64;
 	arg->dim = -1;
 	for (size_t i = 0; i < contract->dims.n; i++)
 		if (!strcmp(contract->dim_name[i], arg->name))
 			arg->dim = (int)i;
 	if (arg->dim < 0)
-		return kl_node_error(kl_node_get(node, "name"), "'%s' is not a dim of the case",
-				     arg->name);
-	for (size_t i = 0; which && (dims = kl_contract_check_point(contract, i, id)); i++)
-		if (dims->v[arg->dim] > INT32_MAX)
-			return kl_node_error(node, "'%s' does not fit i32 at %s", arg->name, id);
+		return kl_yaml_error(contract->name, kl_yaml_get(node, "name"),
+				     "'%s' is not a dim of the case", arg->name);
+	for (size_t i = 0; (dims = kl_contract_check_point(contract, i, id)); i++)
+		if (arg->dtype == KL_I32 && dims->v[arg->dim] > INT32_MAX)
+			return kl_yaml_error(contract->name, node, "'%s' does not fit i32 at %s",
+					     arg->name, id);
 	return 0;
 }
 
-static int read_scalar(struct kl_arg *arg, struct kl_node node)
+static int finish_scalar(struct reading *reading, const struct kl_yaml *node)
 {
-	static const char *const known[] = { "name", "kind", "dtype", "value", NULL };
-	struct kl_node value = kl_node_get(node, "value");
-	int err;
+	const struct kl_arg *arg = &reading->arg;
 
-	if ((err = kl_node_keys(node, known, 4)) < 0 ||
-	    (err = read_dtype(arg, kl_node_get(node, "dtype"))) < 0 ||
-	    (err = kl_node_num_in(&arg->value, value, -1e300, 1e300)) < 0)
-		return err;
 	/* no C type that every compiler passes alike */
 	if (arg->dtype == KL_F16 || arg->dtype == KL_BF16)
-		return kl_node_error(kl_node_get(node, "dtype"),
+		return kl_yaml_error(reading->contract->name, kl_yaml_get(node, "dtype"),
 				     "a scalar is not passed by value as %s",
 				     kl_dtype_name(arg->dtype));
 	if (!kl_dtype_is_float(arg->dtype) &&
 	    !(arg->value >= kl_dtype_int_min(arg->dtype) &&
 	      arg->value <= kl_dtype_int_max(arg->dtype) && arg->value == floor(arg->value)))
-		return kl_node_error(value, "'value' must be an integer that %s holds",
+		return kl_yaml_error(reading->contract->name, kl_yaml_get(node, "value"),
+				     "'value' must be an integer that %s holds",
 				     kl_dtype_name(arg->dtype));
 	return 0;
 }
 
-static int read_axis(struct kl_contract *contract, struct kl_arg *arg, struct kl_node node)
+static int finish_tensor(struct reading *reading, const struct kl_yaml *node)
 {
-	const struct kl_expr_names names = kl_contract_names(contract);
-	const struct kl_dims *dims;
-	const char *text;
-	char id[32];
-	size_t at;
-	int err = kl_node_text(&text, node);
-
-	if (err < 0)
-		return err;
-	/* an argument's name: shapes that depend on each other or on data */
-	for (size_t i = 0; i < KL_MAX_ARGS && contract->arg[i].name; i++)
-		if (!strcmp(text, contract->arg[i].name) &&
-		    kl_arg_kind_is_tensor(contract->arg[i].kind))
-			return kl_node_error(node,
-					     "the shape of '%s' depends on argument '%s': "
-					     "shapes are over dims only",
-					     arg->name, text);
-	if (kl_expr_parse(&arg->shape[arg->naxes], text, &names, KL_EXPR_NUMBER, &at) < 0)
-		return kl_node_error_at(node, at);
-	arg->naxes++;
-	for (size_t i = 0; (dims = kl_contract_check_point(contract, i, id)); i++) {
-		int64_t value;
-
-		if (kl_expr_eval(&value, arg->shape[arg->naxes - 1], dims->v) < 0)
-			return kl_node_error(node, "shape of '%s' at %s: %s", arg->name, id,
-					     kl_error_last());
-		if (value < 1)
-			return kl_node_error(node, "shape of '%s' at %s: extent %lld", arg->name,
-					     id, (long long)value);
-	}
-	return 0;
-}
-
-static int read_shape(struct kl_contract *contract, struct kl_arg *arg, struct kl_node node)
-{
+	const struct kl_contract *contract = reading->contract;
+	struct kl_arg *arg = &reading->arg;
 	const struct kl_dims *dims;
 	char id[32];
-	int err = kl_node_list(node, 1, KL_MAX_AXES);
 
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < node.y->n; i++)
-		if ((err = read_axis(contract, arg, kl_node_item(node, i))) < 0)
-			return err;
 	for (size_t i = 0; (dims = kl_contract_check_point(contract, i, id)); i++) {
 		int64_t bytes;
 
-		if (kl_contract_tensor_bytes(&bytes, contract, (size_t)(arg - contract->arg),
-					     dims) < 0)
-			return kl_node_error(node, "%s at %s", kl_error_last(), id);
+		if (kl_contract_arg_bytes(&bytes, arg, dims) < 0)
+			return kl_yaml_error(contract->name, kl_yaml_get(node, "shape"), "%s at %s",
+					     kl_error_last(), id);
 	}
-	return 0;
-}
-
-/* `lower` and `running` go along an axis before the last. */
-static int check_axes(const struct kl_arg *arg, const json_t *fill, struct kl_node node)
-{
-	const json_t *lower = json_object_get(fill, "lower");
-
-	if (lower && json_integer_value(lower) + 1 >= (json_int_t)arg->naxes)
-		return kl_node_error(node, "'lower' names an axis before the last, '%s' has %zu",
-				     arg->name, arg->naxes);
-	if (json_object_get(fill, "running") && arg->naxes < 2)
-		return kl_node_error(node, "'running' needs an axis before the last, '%s' has %zu",
-				     arg->name, arg->naxes);
-	return 0;
-}
-
-int kl_contract_fill_read(json_t **out, const struct kl_contract *contract, size_t arg,
-			  struct kl_node node)
-{
-	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
-	const struct kl_expr_names names = kl_contract_names(contract);
-	enum kl_dtype dtype = contract->arg[arg].dtype;
-	KL_AUTO(json_decrefp) json_t *fill = NULL;
-	const struct kl_dims *dims;
-	const char *index;
-	char id[32];
-	int err = kl_fill_read(&fill, node, dtype, &names);
-
-	if (err < 0 || (err = check_axes(&contract->arg[arg], fill, node)) < 0)
-		return err;
-	index = kl_fill_index(fill);
-	if (index && (err = kl_expr_parse(&expr, index, &names, KL_EXPR_NUMBER, NULL)) < 0)
-		return err;
-	for (size_t i = 0; index && (dims = kl_contract_check_point(contract, i, id)); i++) {
-		int64_t value;
-
-		if (kl_expr_eval(&value, expr, dims->v) < 0)
-			return kl_node_error(node, "'index' at %s: %s", id, kl_error_last());
-		if (value < 1 || (double)value - 1 > kl_dtype_int_max(dtype))
-			return kl_node_error(
-				node, "'index' at %s is %lld: it must be at least 1 and fit %s", id,
-				(long long)value, kl_dtype_name(dtype));
-	}
-	*out = kl_steal(&fill);
-	return 0;
-}
-
-static int read_tensor(struct kl_contract *contract, struct kl_arg *arg, struct kl_node node)
-{
-	static const char *const in[] = { "name", "kind", "dtype", "shape", "fill", NULL };
-	static const char *const out[] = { "name", "kind", "dtype", "shape", NULL };
-	struct kl_node fill = kl_node_get(node, "fill");
-	int err;
-
-	if ((err = kl_node_keys(node, arg->kind == KL_ARG_OUT ? out : in, 4)) < 0 ||
-	    (err = read_dtype(arg, kl_node_get(node, "dtype"))) < 0 ||
-	    (err = read_shape(contract, arg, kl_node_get(node, "shape"))) < 0)
-		return err;
-	if (arg->kind == KL_ARG_OUT)
+	if (arg->kind == KL_ARG_OUT || arg->fill)
 		return 0;
-	if (fill.y)
-		return kl_contract_fill_read(&arg->fill, contract, (size_t)(arg - contract->arg),
-					     fill);
 	arg->fill = kl_fill_default(arg->dtype);
 	if (!arg->fill)
-		return kl_node_error(node, "'%s' needs a fill: %s has no default", arg->name,
-				     kl_dtype_name(arg->dtype));
+		return kl_yaml_error(contract->name, node, "'%s' needs a fill: %s has no default",
+				     arg->name, kl_dtype_name(arg->dtype));
 	return 0;
 }
 
-static int read_arg(struct kl_contract *contract, struct kl_arg *arg, struct kl_node node)
-{
-	static const char *const kinds[] = { "dim", "scalar", "in", "out", "inout", NULL };
-	struct kl_node name, kind;
-	const char *text;
-	int which, err;
+static const struct kind {
+	struct kl_schema schema;
+	int (*finish)(struct reading *reading, const struct kl_yaml *node);
+} kinds[] = {
+#define SCHEMA(what, fields)                                           \
+	{                                                              \
+		what, sizeof(struct reading), fields, NULL, NULL, NULL \
+	}
+	[KL_ARG_DIM] = { SCHEMA("a dim", dim_fields), finish_dim },
+	[KL_ARG_SCALAR] = { SCHEMA("a scalar", scalar_fields), finish_scalar },
+	[KL_ARG_IN] = { SCHEMA("an in", input_fields), finish_tensor },
+	[KL_ARG_OUT] = { SCHEMA("an out", output_fields), finish_tensor },
+	[KL_ARG_INOUT] = { SCHEMA("an inout", input_fields), finish_tensor },
+#undef SCHEMA
+};
 
-	node.what = "argument";
-	if ((err = kl_node_map(node, 0, 64)) < 0)
+/* --- all arguments ------------------------------------------------------------------- */
+
+static int read_arg(struct kl_contract *contract, const struct kl_yaml *node)
+{
+	static const struct kl_field kind_field = KL_WORD_FIELD("kind", KL_NEEDED, 0,
+								kl_arg_kind_names);
+	struct reading reading = { .contract = contract };
+	int kind = 0;
+	int err = kl_schema_peek(&kind, "an argument", contract->name, &kind_field, node);
+
+	if (err < 0)
 		return err;
-	name = kl_node_get(node, "name");
-	kind = kl_node_get(node, "kind");
-	if (!name.y || !kind.y)
-		return kl_node_error(node, "'%s' is missing in an argument",
-				     name.y ? "kind" : "name");
-	if ((err = kl_node_ident(&text, name)) < 0 ||
-	    (err = kl_node_choice(&which, kind, kinds)) < 0)
-		return err;
-	if (kl_contract_arg(contract, text) >= 0)
-		return kl_node_error(name, "two arguments are called '%s'", text);
-	for (size_t i = 0; which != KL_ARG_DIM && i < contract->dims.n; i++)
-		if (!strcmp(contract->dim_name[i], text))
-			return kl_node_error(name,
-					     "'%s' is a dim of the case: say kind: dim, "
-					     "or take another name",
-					     text);
-	arg->name = kl_strdup(text);
-	arg->kind = (enum kl_arg_kind)which;
-	contract->nargs++;
-	if (arg->kind == KL_ARG_DIM)
-		return read_dim(contract, arg, node);
-	return arg->kind == KL_ARG_SCALAR ? read_scalar(arg, node) :
-					    read_tensor(contract, arg, node);
+	reading.arg.kind = (enum kl_arg_kind)kind;
+	err = kl_schema_read(&reading, &kinds[kind].schema, contract->name, node);
+	if (!err)
+		err = kinds[kind].finish(&reading, node);
+	/* after an error, too: what was read is freed with the contract */
+	contract->arg[contract->nargs++] = reading.arg;
+	return err;
+}
+
+/* A band is a map of arguments, in which these say something else. */
+static int check_words(const struct kl_contract *contract, const struct kl_yaml *node)
+{
+	static const char *const words[] = { "at", "must_exceed" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++)
+		if (kl_contract_arg(contract, words[i]) >= 0)
+			return kl_yaml_error(contract->name, node,
+					     "no argument may be called '%s', "
+					     "which says something else in a band",
+					     words[i]);
+	return 0;
 }
 
 /* Also the total of a point has a ceiling, wherever it is read. */
-static int check_total(const struct kl_contract *contract, struct kl_node node)
+static int check_total(const struct kl_contract *contract, const struct kl_yaml *node)
 {
 	const struct kl_dims *dims;
 	char id[32];
@@ -243,73 +316,99 @@ static int check_total(const struct kl_contract *contract, struct kl_node node)
 		int64_t bytes;
 
 		if (kl_contract_bytes(&bytes, contract, dims) < 0)
-			return kl_node_error(node, "%s", kl_error_last());
+			return kl_yaml_error(contract->name, node, "%s", kl_error_last());
 		if (bytes > KL_TENSOR_MAX_BYTES)
-			return kl_node_error(
-				node, "the tensors of %s take more than 2^40 bytes together", id);
+			return kl_yaml_error(contract->name, node,
+					     "the tensors of %s take more than 2^40 bytes together",
+					     id);
 	}
 	return 0;
 }
 
-static bool sweeps_by_default(const struct kl_arg *arg)
+static bool can_sweep(const struct kl_arg *arg)
 {
-	return (arg->kind == KL_ARG_IN || arg->kind == KL_ARG_INOUT) &&
-	       kl_dtype_is_float(arg->dtype) && !kl_fill_is_shaped(arg->fill);
+	return kl_arg_kind_is_input(arg->kind) && kl_dtype_is_float(arg->dtype);
 }
 
-static int read_sweep(struct kl_contract *contract, struct kl_node node)
+static int read_args(void *at, const char *file, const struct kl_field *field,
+		     const struct kl_yaml *node)
 {
-	int err;
-
-	if (!node.y) {
-		for (size_t i = 0; i < contract->nargs; i++)
-			contract->arg[i].sweep = sweeps_by_default(&contract->arg[i]);
-		return 0;
-	}
-	if ((err = kl_node_list(node, 0, KL_MAX_ARGS)) < 0)
-		return err;
-	for (size_t i = 0; i < node.y->n; i++) {
-		struct kl_node item = kl_node_item(node, i);
-		struct kl_arg *arg;
-		const char *text;
-		int k;
-
-		if ((err = kl_node_text(&text, item)) < 0)
-			return err;
-		k = kl_contract_arg(contract, text);
-		if (k < 0)
-			return kl_node_error(item, "'sweep' names '%.64s', which is no argument",
-					     text);
-		arg = &contract->arg[k];
-		if ((arg->kind != KL_ARG_IN && arg->kind != KL_ARG_INOUT) ||
-		    !kl_dtype_is_float(arg->dtype))
-			return kl_node_error(item, "'sweep' names '%s', which is no float input",
-					     text);
-		if (arg->sweep)
-			return kl_node_error(item, "'sweep' names '%s' twice", text);
-		arg->sweep = true;
-	}
-	return 0;
-}
-
-int kl_contract_args_read(struct kl_contract *contract, struct kl_node top)
-{
-	struct kl_node node = kl_node_get(top, "args");
+	struct kl_contract *contract = at;
 	bool answers = false;
-	int err = kl_node_list(node, 1, KL_MAX_ARGS);
+	int err = kl_schema_check_list(file, field, node);
+
+	for (size_t i = 0; !err && i < node->n; i++) {
+		const struct kl_arg *arg = &contract->arg[i];
+
+		if ((err = read_arg(contract, node->item[i])) == 0)
+			answers |= kl_arg_kind_is_output(arg->kind);
+	}
+	if (!err && !answers)
+		err = kl_yaml_error(file, node,
+				    "no argument is an out or inout: there is nothing to judge");
+	if (!err)
+		err = check_total(contract, node);
+	if (!err)
+		err = check_words(contract, node);
+	/* what is swept unless `sweep` says it */
+	for (size_t i = 0; !err && i < contract->nargs; i++)
+		contract->arg[i].sweep = can_sweep(&contract->arg[i]) &&
+					 !kl_fill_is_shaped(contract->arg[i].fill);
+	return err;
+}
+
+static void free_args(void *at)
+{
+	struct kl_contract *contract = at;
+
+	for (size_t i = 0; i < contract->nargs; i++) {
+		struct kl_arg *arg = &contract->arg[i];
+
+		free(arg->name);
+		for (size_t axis = 0; axis < KL_MAX_AXES; axis++)
+			kl_expr_free(arg->shape[axis]);
+		json_decref(arg->fill);
+	}
+}
+
+const struct kl_value_type kl_contract_args = { .read = read_args, .release = free_args };
+
+/* --- the sweep ----------------------------------------------------------------------- */
+
+static int add_to_sweep(struct kl_contract *contract, const struct kl_field *field,
+			const struct kl_yaml *node)
+{
+	struct kl_arg *arg;
+	const char *name;
+	int k, err = kl_schema_read_text(&name, contract->name, field, node);
 
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < node.y->n; i++) {
-		if ((err = read_arg(contract, &contract->arg[i], kl_node_item(node, i))) < 0)
-			return err;
-		answers |= contract->arg[i].kind == KL_ARG_OUT ||
-			   contract->arg[i].kind == KL_ARG_INOUT;
-	}
-	if (!answers)
-		return kl_node_error(node,
-				     "no argument is an out or inout: there is nothing to judge");
-	if ((err = check_total(contract, node)) < 0)
-		return err;
-	return read_sweep(contract, kl_node_get(top, "sweep"));
+	k = kl_contract_arg(contract, name);
+	if (k < 0)
+		return kl_yaml_error(contract->name, node,
+				     "'sweep' names '%.64s', which is no argument", name);
+	arg = &contract->arg[k];
+	if (!can_sweep(arg))
+		return kl_yaml_error(contract->name, node,
+				     "'sweep' names '%s', which is no float input", name);
+	if (arg->sweep)
+		return kl_yaml_error(contract->name, node, "'sweep' names '%s' twice", name);
+	arg->sweep = true;
+	return 0;
 }
+
+static int read_sweep(void *at, const char *file, const struct kl_field *field,
+		      const struct kl_yaml *node)
+{
+	struct kl_contract *contract = at;
+	int err = kl_schema_check_list(file, field, node);
+
+	for (size_t i = 0; i < contract->nargs; i++)
+		contract->arg[i].sweep = false;
+	for (size_t i = 0; !err && i < node->n; i++)
+		err = add_to_sweep(contract, field, node->item[i]);
+	return err;
+}
+
+const struct kl_value_type kl_contract_sweep = { .read = read_sweep };

@@ -17,20 +17,22 @@
  * (docs/formats.md, "The contract"). A contract is trusted in meaning, never in safety.
  *
  * A contract read without error is complete: every expression parsed and
- * evaluated at the case, the cases and the `also` points, every point inside
- * the domain, every name resolved, every default filled in.
+ * evaluated at the case, the cases and the `also` points, every point is inside
+ * the domain, every name is resolved, every default is filled in.
  */
 #define KL_CONTRACT_FILE "klineage.yaml"
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
 #define KL_MAX_DOMAIN 64
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
+#define KL_MAX_BANDS 16  /* of `exact`, of `bands` */
 #define KL_HEADERS_MAX 4 /* sets of headers */
 
 struct kl_expr; /* plan/expr.h */
 struct kl_expr_names;
 
-struct kl_dims { /* one point: a value for each dim of the case, in its order */
+/* A point: a value for each dim of the case, in the order of the case. */
+struct kl_dims {
 	size_t n;
 	int64_t v[KL_MAX_DIMS];
 };
@@ -55,19 +57,19 @@ struct kl_perf_case {
 
 struct kl_floor {
 	bool bytes_auto;
-	struct kl_expr *bytes, *flops;
-}; /* NULL: none */
+	struct kl_expr *bytes, *flops; /* NULL: none */
+};
 
 struct kl_contract {
 	char *name; /* for messages: path of the file */
 	char *workload, *op;
 	char *dim_name[KL_MAX_DIMS];
 	struct kl_dims dims;              /* the case */
-	const struct kl_languages *known; /* that it was read with; borrowed */
+	const struct kl_languages *known; /* it was read with these; borrowed */
 	const struct kl_language *language;
-	char *entry;      /* the function that is called; NULL: none is */
-	char *launch;     /* the source that is the launch plan; NULL: none is */
-	char *arch, *std; /* with host code: "sm_90a", "c++17"; else NULL */
+	char *entry;      /* the function that is called; NULL: there is none */
+	char *launch;     /* the source that is the launch plan; NULL: there is none */
+	char *arch, *std; /* of host code: "sm_90a", "c++17"; else NULL */
 	struct kl_strvec sources, flags;
 	struct kl_strvec headers; /* sets of headers it includes (backend/headers.h) */
 	struct kl_arg arg[KL_MAX_ARGS];

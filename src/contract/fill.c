@@ -9,13 +9,21 @@
 #define MAX_CHOICES 64
 #define MAX_MAGNITUDE 1e300
 
+/* A fill as it is written. */
 struct reading {
 	enum kl_dtype dtype;
 	const struct kl_expr_names *dims;
 	bool inside_repeat;
+	json_t *fill;           /* canonical, as far as it is read */
+	int map, unit;          /* words; -1: absent */
+	double scale;           /* 0: absent */
+	int64_t lower, running; /* -1, 1: absent */
 };
 
-static int read_any(json_t **out, struct kl_node node, const struct reading *reading);
+static int read_any(json_t **out, const char *file, const struct kl_field *field,
+		    const struct kl_yaml *node, const struct reading *of);
+
+/* --- values ------------------------------------------------------------------------ */
 
 /* JSON has no infinities and jansson writes -0.0 unsteadily: words instead. */
 static json_t *fill_number(double value)
@@ -29,330 +37,352 @@ static json_t *fill_number(double value)
 	return json_real(value);
 }
 
-static int read_value(double *out, struct kl_node node, const struct reading *reading)
+/* Any number that the type holds. */
+static int read_number(json_t **out, const char *file, const char *key, const struct kl_yaml *node,
+		       enum kl_dtype dtype)
 {
-	int err = kl_node_num(out, node);
+	const struct kl_field any = KL_DOUBLE_FIELD(key, 0, 0, 0, 0);
+	double value;
+	int err = kl_schema_read_value(&value, file, &any, node);
 
 	if (err < 0)
 		return err;
-	if (!kl_dtype_is_float(reading->dtype) &&
-	    !(*out >= kl_dtype_int_min(reading->dtype) &&
-	      *out <= kl_dtype_int_max(reading->dtype) && *out == floor(*out)))
-		return kl_node_error(node, "'%s' must be an integer that %s holds", node.what,
-				     kl_dtype_name(reading->dtype));
+	if (!kl_dtype_is_float(dtype) &&
+	    !(value >= kl_dtype_int_min(dtype) && value <= kl_dtype_int_max(dtype) &&
+	      value == floor(value)))
+		return kl_yaml_error(file, node, "'%s' must be an integer that %s holds", key,
+				     kl_dtype_name(dtype));
+	*out = fill_number(value);
 	return 0;
 }
 
-static int need_float(struct kl_node node, const struct reading *reading)
+static int need_float(const char *file, const char *key, const struct kl_yaml *node,
+		      enum kl_dtype dtype)
 {
-	if (kl_dtype_is_float(reading->dtype))
+	if (kl_dtype_is_float(dtype))
 		return 0;
-	return kl_node_error(node,
+	return kl_yaml_error(file, node,
 			     "'%s' makes no %s: take ints, zeros, ones, const, choice, "
 			     "one-hot, index or repeat",
-			     node.what, kl_dtype_name(reading->dtype));
+			     key, kl_dtype_name(dtype));
 }
 
-/* [a, b] of finite numbers. */
-static int read_pair(double values[2], struct kl_node node)
+static bool is_pair(const struct kl_yaml *node)
 {
-	int err;
-
-	if (node.y->kind != KL_YAML_SEQ || node.y->n != 2)
-		return kl_node_error(node, "'%s' takes two numbers [a, b]", node.what);
-	for (size_t i = 0; i < 2; i++)
-		if ((err = kl_node_num_in(&values[i], kl_node_item(node, i), -MAX_MAGNITUDE,
-					  MAX_MAGNITUDE)) < 0)
-			return err;
-	return 0;
+	return node->kind == KL_YAML_SEQ && node->n == 2;
 }
 
-static int read_normal(json_t **out, struct kl_node node, const struct reading *reading)
+/* [a, b] of finite numbers, for a fill of floats */
+static int read_pair(double values[2], const struct reading *reading, const char *file,
+		     const struct kl_field *field, const struct kl_yaml *node)
 {
-	double values[2];
-	int err;
+	const struct kl_field number = KL_DOUBLE_FIELD(field->key, 0, 0, -MAX_MAGNITUDE,
+						       MAX_MAGNITUDE);
+	int err = need_float(file, field->key, node, reading->dtype);
 
-	if ((err = need_float(node, reading)) < 0 || (err = read_pair(values, node)) < 0)
-		return err;
-	if (values[1] <= 0)
-		return kl_node_error(node, "'normal' takes [mean, sd] with sd above 0");
-	*out = json_pack("[ff]", values[0] + 0.0, values[1]);
-	return 0;
-}
-
-static int read_uniform(json_t **out, struct kl_node node, const struct reading *reading)
-{
-	double values[2];
-	int err;
-
-	if ((err = need_float(node, reading)) < 0 || (err = read_pair(values, node)) < 0)
-		return err;
-	if (values[0] >= values[1])
-		return kl_node_error(node, "'uniform' takes [lo, hi] with lo below hi");
-	*out = json_pack("[ff]", values[0] + 0.0, values[1] + 0.0);
-	return 0;
-}
-
-static int read_ints(json_t **out, struct kl_node node, const struct reading *reading)
-{
-	int64_t values[2];
-	int err;
-
-	if (node.y->kind != KL_YAML_SEQ || node.y->n != 2)
-		return kl_node_error(node, "'ints' takes two numbers [lo, hi]");
-	for (size_t i = 0; i < 2; i++)
-		if ((err = kl_node_int(&values[i], kl_node_item(node, i),
-				       (int64_t)kl_dtype_int_min(reading->dtype),
-				       (int64_t)kl_dtype_int_max(reading->dtype))) < 0)
-			return err;
-	if (values[0] > values[1])
-		return kl_node_error(node, "'ints' takes [lo, hi] with lo not above hi");
-	*out = json_pack("[II]", (json_int_t)values[0], (json_int_t)values[1]);
-	return 0;
-}
-
-static int read_const(json_t **out, struct kl_node node, const struct reading *reading)
-{
-	double value;
-	int err = read_value(&value, node, reading);
-
-	if (!err)
-		*out = fill_number(value);
+	if (!err && !is_pair(node))
+		return kl_yaml_error(file, node, "'%s' takes two numbers [a, b]", field->key);
+	for (size_t i = 0; !err && i < 2; i++)
+		err = kl_schema_read_value(&values[i], file, &number, node->item[i]);
 	return err;
 }
 
-static int read_choice(json_t **out, struct kl_node node, const struct reading *reading)
+/* --- generators -------------------------------------------------------------------- */
+
+/* A fill has one of them. Takes `value`. */
+static int add_generator(struct reading *reading, const char *file, const struct kl_field *field,
+			 const struct kl_yaml *node, json_t *value)
 {
-	KL_AUTO(json_decrefp) json_t *list = json_array();
-	int err;
-
-	if ((err = kl_node_list(node, 1, MAX_CHOICES)) < 0)
-		return err;
-	for (size_t i = 0; i < node.y->n; i++) {
-		double value;
-
-		if ((err = read_value(&value, kl_node_item(node, i), reading)) < 0)
-			return err;
-		json_array_append_new(list, fill_number(value));
+	if (json_object_size(reading->fill)) {
+		json_decref(value);
+		return kl_yaml_error(file, node, "a fill has one generator, '%s' is a second one",
+				     field->key);
 	}
-	*out = kl_steal(&list);
+	kl_json_set(reading->fill, field->key, value);
 	return 0;
 }
 
-static int read_index(json_t **out, struct kl_node node, const struct reading *reading)
+static int read_normal(void *at, const char *file, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	double values[2];
+	int err = read_pair(values, at, file, field, node);
+
+	if (err < 0)
+		return err;
+	if (values[1] <= 0)
+		return kl_yaml_error(file, node, "'normal' takes [mean, sd] with sd above 0");
+	return add_generator(at, file, field, node, json_pack("[ff]", values[0] + 0.0, values[1]));
+}
+
+static int read_uniform(void *at, const char *file, const struct kl_field *field,
+			const struct kl_yaml *node)
+{
+	double values[2];
+	int err = read_pair(values, at, file, field, node);
+
+	if (err < 0)
+		return err;
+	if (values[0] >= values[1])
+		return kl_yaml_error(file, node, "'uniform' takes [lo, hi] with lo below hi");
+	return add_generator(at, file, field, node,
+			     json_pack("[ff]", values[0] + 0.0, values[1] + 0.0));
+}
+
+/* [p, sd]: a standard normal, to which with chance p a normal of that sd is added. */
+static int read_outliers(void *at, const char *file, const struct kl_field *field,
+			 const struct kl_yaml *node)
+{
+	double values[2];
+	int err = read_pair(values, at, file, field, node);
+
+	if (err < 0)
+		return err;
+	if (values[0] <= 0 || values[0] > 1 || values[1] <= 0)
+		return kl_yaml_error(file, node,
+				     "'outliers' takes [p, sd] with p in (0, 1] and sd above 0");
+	return add_generator(at, file, field, node, json_pack("[ff]", values[0], values[1]));
+}
+
+static int read_ints(void *at, const char *file, const struct kl_field *field,
+		     const struct kl_yaml *node)
+{
+	const struct reading *reading = at;
+	const struct kl_field number = KL_INT_FIELD(field->key, KL_LOOSE, 0,
+						    (int64_t)kl_dtype_int_min(reading->dtype),
+						    (int64_t)kl_dtype_int_max(reading->dtype));
+	int64_t values[2];
+	int err = 0;
+
+	if (!is_pair(node))
+		return kl_yaml_error(file, node, "'ints' takes two numbers [lo, hi]");
+	for (size_t i = 0; !err && i < 2; i++)
+		err = kl_schema_read_value(&values[i], file, &number, node->item[i]);
+	if (err < 0)
+		return err;
+	if (values[0] > values[1])
+		return kl_yaml_error(file, node, "'ints' takes [lo, hi] with lo not above hi");
+	return add_generator(at, file, field, node,
+			     json_pack("[II]", (json_int_t)values[0], (json_int_t)values[1]));
+}
+
+static int read_const(void *at, const char *file, const struct kl_field *field,
+		      const struct kl_yaml *node)
+{
+	const struct reading *reading = at;
+	json_t *value;
+	int err = read_number(&value, file, field->key, node, reading->dtype);
+
+	return err < 0 ? err : add_generator(at, file, field, node, value);
+}
+
+static int read_choice(void *at, const char *file, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	const struct reading *reading = at;
+	KL_AUTO(json_decrefp) json_t *list = json_array();
+	int err = kl_schema_check_list(file, field, node);
+
+	for (size_t i = 0; !err && i < node->n; i++) {
+		json_t *value;
+
+		if ((err = read_number(&value, file, field->key, node->item[i], reading->dtype)) ==
+		    0)
+			json_array_append_new(list, value);
+	}
+	return err < 0 ? err : add_generator(at, file, field, node, kl_steal(&list));
+}
+
+/* An expression over the dims. It stays text, until the points are known. */
+static int read_index(void *at, const char *file, const struct kl_field *field,
+		      const struct kl_yaml *node)
 {
 	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
+	const struct reading *reading = at;
 	const char *text;
-	size_t at;
+	size_t place;
+	int err = kl_schema_read_text(&text, file, field, node);
+
+	if (err < 0)
+		return err;
+	if (kl_expr_parse(&expr, text, reading->dims, KL_EXPR_NUMBER, &place) < 0)
+		return kl_yaml_error_inside(file, node, place);
+	return add_generator(at, file, field, node, json_string(text));
+}
+
+static int read_repeat(void *at, const char *file, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	const struct reading *reading = at;
+	struct reading inner = { .dtype = reading->dtype, .dims = reading->dims };
+	json_t *value;
 	int err;
 
-	if ((err = kl_node_text(&text, node)) < 0)
-		return err;
-	if (kl_expr_parse(&expr, text, reading->dims, KL_EXPR_NUMBER, &at) < 0)
-		return kl_node_error_at(node, at);
-	*out = json_string(text);
-	return 0;
-}
-
-static int read_repeat(json_t **out, struct kl_node node, const struct reading *reading)
-{
-	struct reading inner = *reading;
-
 	if (reading->inside_repeat)
-		return kl_node_error(node, "'repeat' inside 'repeat'");
+		return kl_yaml_error(file, node, "'repeat' inside 'repeat'");
 	inner.inside_repeat = true;
-	return read_any(out, node, &inner);
+	err = read_any(&value, file, field, node, &inner);
+	return err < 0 ? err : add_generator(at, file, field, node, value);
 }
 
-static int read_flag(json_t **out, struct kl_node node, const struct reading *reading)
+static int read_flag(void *at, const char *file, const struct kl_field *field,
+		     const struct kl_yaml *node)
 {
+	const struct kl_field flag = KL_BOOL_FIELD(field->key, 0, 0);
 	bool yes;
-	int err = kl_node_bool(&yes, node);
+	int err = kl_schema_read_value(&yes, file, &flag, node);
 
 	if (err < 0)
 		return err;
 	if (!yes)
-		return kl_node_error(node, "'%s' takes true", node.what);
-	*out = json_true();
-	return 0;
+		return kl_yaml_error(file, node, "'%s' takes true", field->key);
+	return add_generator(at, file, field, node, json_true());
 }
 
-static int read_cauchy(json_t **out, struct kl_node node, const struct reading *reading)
+static int read_cauchy(void *at, const char *file, const struct kl_field *field,
+		       const struct kl_yaml *node)
 {
-	int err = need_float(node, reading);
+	const struct reading *reading = at;
+	int err = need_float(file, field->key, node, reading->dtype);
 
-	return err < 0 ? err : read_flag(out, node, reading);
+	return err < 0 ? err : read_flag(at, file, field, node);
 }
 
-/* [p, sd]: a standard normal, to which with chance p a normal of that sd is added. */
-static int read_outliers(json_t **out, struct kl_node node, const struct reading *reading)
-{
-	double values[2];
-	int err;
+/* --- a map ------------------------------------------------------------------------- */
 
-	if ((err = need_float(node, reading)) < 0 || (err = read_pair(values, node)) < 0)
-		return err;
-	if (values[0] <= 0 || values[0] > 1 || values[1] <= 0)
-		return kl_node_error(node,
-				     "'outliers' takes [p, sd] with p in (0, 1] and sd above 0");
-	*out = json_pack("[ff]", values[0], values[1]);
-	return 0;
-}
+static const struct kl_value_type normal_value = { .read = read_normal };
+static const struct kl_value_type uniform_value = { .read = read_uniform };
+static const struct kl_value_type ints_value = { .read = read_ints };
+static const struct kl_value_type const_value = { .read = read_const };
+static const struct kl_value_type flag_value = { .read = read_flag };
+static const struct kl_value_type choice_value = { .read = read_choice };
+static const struct kl_value_type cauchy_value = { .read = read_cauchy };
+static const struct kl_value_type index_value = { .read = read_index };
+static const struct kl_value_type repeat_value = { .read = read_repeat };
+static const struct kl_value_type outliers_value = { .read = read_outliers };
 
-static const struct generator {
-	const char *key;
-	int (*read)(json_t **out, struct kl_node n, const struct reading *r);
-} generators[] = {
-	{ "normal", read_normal },     { "uniform", read_uniform }, { "ints", read_ints },
-	{ "const", read_const },       { "one-hot", read_flag },    { "choice", read_choice },
-	{ "cauchy", read_cauchy },     { "index", read_index },     { "repeat", read_repeat },
-	{ "outliers", read_outliers },
+static const char *const maps[] = { "sigmoid", "logsigmoid", "exp", "abs", "softplus", NULL };
+static const char *const units[] = { "last", NULL };
+
+#define AT(m) offsetof(struct reading, m)
+static const struct kl_field fill_fields[] = {
+	KL_VALUE_FIELD("normal", 0, 0, &normal_value),
+	KL_VALUE_FIELD("uniform", 0, 0, &uniform_value),
+	KL_VALUE_FIELD("ints", 0, 0, &ints_value),
+	KL_VALUE_FIELD("const", 0, 0, &const_value),
+	KL_VALUE_FIELD("one-hot", 0, 0, &flag_value),
+	KL_VALUES_FIELD("choice", 0, 0, &choice_value, 1, MAX_CHOICES),
+	KL_VALUE_FIELD("cauchy", 0, 0, &cauchy_value),
+	KL_VALUE_FIELD("index", KL_LOOSE, 0, &index_value),
+	KL_VALUE_FIELD("repeat", 0, 0, &repeat_value),
+	KL_VALUE_FIELD("outliers", 0, 0, &outliers_value),
+	KL_WORD_FIELD("map", 0, AT(map), maps),
+	KL_DOUBLE_FIELD("scale", 0, AT(scale), -MAX_MAGNITUDE, MAX_MAGNITUDE),
+	KL_WORD_FIELD("unit", 0, AT(unit), units),
+	KL_INT_FIELD("lower", KL_LOOSE, AT(lower), 0, 7),
+	KL_INT_FIELD("running", KL_LOOSE, AT(running), 2, INT32_MAX),
+	KL_FIELDS_END,
+};
+#undef AT
+static const struct kl_schema fill_schema = {
+	"a fill", sizeof(struct reading), fill_fields, NULL, NULL, NULL,
 };
 
-static int read_word(json_t **out, struct kl_node node, const struct reading *reading)
+/* What is done to the values that the generator makes. */
+static int add_shaping(struct reading *reading, const char *file, const struct kl_yaml *node)
 {
-	static const char *const words[] = { "normal",  "uniform", "zeros", "ones",
-					     "one-hot", "cauchy",  NULL };
-	int which, err;
+	static const char *const keys[] = { "map", "scale", "unit", "lower", "running" };
+	const struct kl_yaml *scale = kl_yaml_get(node, "scale");
+	const struct kl_yaml *lower = kl_yaml_get(node, "lower");
+	const struct kl_yaml *running = kl_yaml_get(node, "running");
 
-	if ((err = kl_node_choice(&which, node, words)) < 0)
-		return err;
-	/* in messages the word stands for itself */
-	node.what = words[which];
-	if (which == 0 || which == 1 || which == 5)
-		if ((err = need_float(node, reading)) < 0)
-			return err;
-	switch (which) {
-	case 0:
-		*out = json_pack("{s:[ff]}", "normal", 0.0, 1.0);
-		break;
-	case 1:
-		*out = json_pack("{s:[ff]}", "uniform", 0.0, 1.0);
-		break;
-	case 2:
-		*out = json_pack("{s:f}", "const", 0.0);
-		break;
-	case 3:
-		*out = json_pack("{s:f}", "const", 1.0);
-		break;
-	case 4:
-		*out = json_pack("{s:b}", "one-hot", 1);
-		break;
-	default:
-		*out = json_pack("{s:b}", "cauchy", 1);
-		break;
-	}
-	return 0;
-}
-
-static int read_shaping(json_t *fill, struct kl_node node, const struct reading *reading)
-{
-	static const char *const maps[] = {
-		"sigmoid", "logsigmoid", "exp", "abs", "softplus", NULL
-	};
-	static const char *const units[] = { "last", NULL };
-	struct kl_node map = kl_node_get(node, "map");
-	struct kl_node scale = kl_node_get(node, "scale");
-	struct kl_node unit = kl_node_get(node, "unit");
-	struct kl_node lower = kl_node_get(node, "lower");
-	struct kl_node running = kl_node_get(node, "running");
-	const struct kl_node any = map.y   ? map :
-				   scale.y ? scale :
-				   unit.y  ? unit :
-				   lower.y ? lower :
-					     running;
-	int64_t whole;
-	int which, err;
-	double value;
-
-	if (!any.y)
-		return 0;
-	if ((err = need_float(any, reading)) < 0)
-		return err;
-	if (map.y) {
-		if ((err = kl_node_choice(&which, map, maps)) < 0)
-			return err;
-		kl_json_set_str(fill, "map", maps[which]);
-	}
-	if (scale.y) {
-		if ((err = kl_node_num_in(&value, scale, -MAX_MAGNITUDE, MAX_MAGNITUDE)) < 0)
-			return err;
-		if (value == 0)
-			return kl_node_error(scale, "'scale' of 0 makes every value 0: say zeros");
-		kl_json_set_num(fill, "scale", value);
-	}
-	if (unit.y) {
-		if ((err = kl_node_choice(&which, unit, units)) < 0)
-			return err;
-		kl_json_set_str(fill, "unit", "last");
-	}
-	if (lower.y) {
-		if ((err = kl_node_int(&whole, lower, 0, 7)) < 0)
-			return err;
-		kl_json_set_int(fill, "lower", whole);
-	}
-	if (running.y) {
-		if ((err = kl_node_int(&whole, running, 2, INT32_MAX)) < 0)
-			return err;
-		kl_json_set_int(fill, "running", whole);
-	}
-	if (reading->inside_repeat && (lower.y || running.y))
-		return kl_node_error(lower.y ? lower : running,
+	for (size_t i = 0; i < KL_ARRAY_SIZE(keys); i++)
+		if (kl_yaml_get(node, keys[i]) && !kl_dtype_is_float(reading->dtype))
+			return need_float(file, keys[i], kl_yaml_get(node, keys[i]),
+					  reading->dtype);
+	if (scale && reading->scale == 0)
+		return kl_yaml_error(file, scale, "'scale' of 0 makes every value 0: say zeros");
+	if (reading->inside_repeat && (lower || running))
+		return kl_yaml_error(file, lower ? lower : running,
 				     "'repeat' has one row, 'lower' and 'running' "
 				     "are about several");
+	if (reading->map >= 0)
+		kl_json_set_str(reading->fill, "map", maps[reading->map]);
+	if (scale)
+		kl_json_set_num(reading->fill, "scale", reading->scale);
+	if (reading->unit >= 0)
+		kl_json_set_str(reading->fill, "unit", units[reading->unit]);
+	if (lower)
+		kl_json_set_int(reading->fill, "lower", reading->lower);
+	if (running)
+		kl_json_set_int(reading->fill, "running", reading->running);
 	return 0;
 }
 
-static int read_map(json_t **out, struct kl_node node, const struct reading *reading)
+static int read_map(json_t **out, const char *file, const struct kl_field *field,
+		    const struct kl_yaml *node, const struct reading *of)
 {
-	static const char *const known[] = { "normal",  "uniform",  "ints",    "const",
-					     "one-hot", "choice",   "cauchy",  "index",
-					     "repeat",  "outliers", "map",     "scale",
-					     "unit",    "lower",    "running", NULL };
 	KL_AUTO(json_decrefp) json_t *fill = json_object();
+	struct reading reading = *of;
 	int err;
 
-	if ((err = kl_node_keys(node, known, 0)) < 0)
+	kl_schema_clear(&reading, &fill_schema);
+	reading.fill = fill;
+	reading.map = reading.unit = -1;
+	if ((err = kl_schema_read(&reading, &fill_schema, file, node)) < 0)
 		return err;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(generators); i++) {
-		const struct generator *generator = &generators[i];
-		struct kl_node inner = kl_node_get(node, generator->key);
-		json_t *value;
-
-		if (!inner.y)
-			continue;
-		if (json_object_size(fill))
-			return kl_node_error(inner,
-					     "a fill has one generator, '%s' is a second one",
-					     generator->key);
-		if ((err = generator->read(&value, inner, reading)) < 0)
-			return err;
-		kl_json_set(fill, generator->key, value);
-	}
 	if (!json_object_size(fill))
-		return kl_node_error(
-			node,
-			"'%s' names no generator (normal, uniform, ints, const, one-hot, "
-			"choice, cauchy, index, repeat, outliers)",
-			node.what);
-	if ((err = read_shaping(fill, node, reading)) < 0)
+		return kl_yaml_error(file, node,
+				     "'%s' names no generator (normal, uniform, ints, const, "
+				     "one-hot, choice, cauchy, index, repeat, outliers)",
+				     field->key);
+	if ((err = add_shaping(&reading, file, node)) < 0)
 		return err;
 	*out = kl_steal(&fill);
 	return 0;
 }
 
-static int read_any(json_t **out, struct kl_node node, const struct reading *reading)
+/* --- a word ------------------------------------------------------------------------ */
+
+static const char *const words[] = {
+	"normal", "uniform", "zeros", "ones", "one-hot", "cauchy", NULL,
+};
+enum { WORD_NORMAL, WORD_UNIFORM, WORD_ZEROS, WORD_ONES, WORD_ONE_HOT, WORD_CAUCHY };
+
+static int read_word(json_t **out, const char *file, const struct kl_field *field,
+		     const struct kl_yaml *node, const struct reading *of)
 {
-	return node.y->kind == KL_YAML_MAP ? read_map(out, node, reading) :
-					     read_word(out, node, reading);
+	const struct kl_field word = KL_WORD_FIELD(field->key, 0, 0, words);
+	int which, err = kl_schema_read_value(&which, file, &word, node);
+
+	if (!err && (which == WORD_NORMAL || which == WORD_UNIFORM || which == WORD_CAUCHY))
+		err = need_float(file, words[which], node, of->dtype);
+	if (err < 0)
+		return err;
+	if (which == WORD_NORMAL || which == WORD_UNIFORM)
+		*out = json_pack("{s:[ff]}", words[which], 0.0, 1.0);
+	else if (which == WORD_ZEROS || which == WORD_ONES)
+		*out = json_pack("{s:f}", "const", which == WORD_ONES ? 1.0 : 0.0);
+	else
+		*out = json_pack("{s:b}", words[which], 1);
+	return 0;
 }
 
-int kl_fill_read(json_t **out, struct kl_node node, enum kl_dtype dtype,
-		 const struct kl_expr_names *dims)
+static int read_any(json_t **out, const char *file, const struct kl_field *field,
+		    const struct kl_yaml *node, const struct reading *of)
+{
+	return node->kind == KL_YAML_MAP ? read_map(out, file, field, node, of) :
+					   read_word(out, file, field, node, of);
+}
+
+/* --- for others -------------------------------------------------------------------- */
+
+int kl_fill_read(json_t **out, const char *file, const struct kl_field *field,
+		 const struct kl_yaml *node, enum kl_dtype dtype, const struct kl_expr_names *dims)
 {
 	const struct reading reading = { .dtype = dtype, .dims = dims };
 
-	return read_any(out, node, &reading);
+	return read_any(out, file, field, node, &reading);
 }
 
 json_t *kl_fill_default(enum kl_dtype dtype)

@@ -5,7 +5,7 @@
 #include "job/argument.h"
 #include "plan/expr.h"
 #include "text/json.h"
-#include "text/yaml_node.h"
+#include "text/schema.h"
 
 /*
  * fill - how an input's values are drawn, in canonical form. See
@@ -16,8 +16,8 @@
  */
 
 /** Read a word or a map, checked against the type it has to make. */
-int kl_fill_read(json_t **out, struct kl_node node, enum kl_dtype dtype,
-		 const struct kl_expr_names *dims);
+int kl_fill_read(json_t **out, const char *file, const struct kl_field *field,
+		 const struct kl_yaml *node, enum kl_dtype dtype, const struct kl_expr_names *dims);
 
 /** `normal`, or NULL for an integer type, which has no default. */
 json_t *kl_fill_default(enum kl_dtype dtype);

@@ -5,24 +5,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "text/schema.h"
+
 /*
- * language - what a contract of one language may say, as data: a row for each. How its kernels are
- * compiled and judged is backend/backend.h, whose rows point to these.
+ * language - what a contract of one language may say, as data: a row for each. backend/backend.h says
+ * how its kernels are compiled and judged; its rows point to these.
  *
  *	c->language->name			of a contract that was read
  *	kl_suffix_in(path, c->language->mains)	is this file compiled by itself?
  *
- * Lists of suffixes (with their dot), keys and names have NULL at their end.
+ * Lists of suffixes (with their dot) and names have NULL at their end.
  */
 struct kl_contract;
-struct kl_node;
 
 /* One of the sections `surface` and `oracle`. */
 struct kl_language_section {
-	const char *const *keys; /* that it may have */
-	size_t required;         /* so many of the first must be there */
-	/** Read the keys that say how the code is called, once `sources` are read. KL_EINVALID. */
-	int (*read)(struct kl_contract *contract, struct kl_node section);
+	const struct kl_schema *schema; /* over struct kl_contract */
+	/** What the table cannot say, and defaults. KL_EINVALID at its place. NULL: nothing. */
+	int (*finish)(struct kl_contract *contract, const struct kl_yaml *section);
 };
 
 /* What `init` writes for a kernel of which it has the prototype; paths as for kl_fs_share(). */
@@ -40,10 +40,10 @@ struct kl_language {
 	const char *const *mains;    /* of sources that are compiled, the usual first */
 	const char *const *texts;    /* of sources in the tokens of C, which rewriters read */
 	const char *const *spatch;   /* of sources that Coccinelle reads; NULL: none */
-	const char *unit;            /* what one main source is; NULL: several may be */
+	const char *unit;            /* what its only main source is; NULL: there may be several */
 	/**
-	 * Where no argument of a kernel is a dim: how it gets one, in words before and behind the
-	 * dim's name. NULL: dims are arguments.
+	 * Where a kernel's dims are not among its arguments: how it gets one, as the words before and
+	 * behind the name of the dim. NULL: they are.
 	 */
 	const char *dims[2];
 	int (*flag_ok)(const char *flag); /* contract/flags.h */
@@ -68,8 +68,27 @@ void kl_language_names(const char *out[KL_LANGUAGES_MAX + 1], const struct kl_la
 /** Does the path end in one of the suffixes? `suffixes` NULL: no. */
 bool kl_suffix_in(const char *path, const char *const *suffixes);
 
-/* Readers of a section for languages whose kernels are called as a function: `entry`. */
-int kl_language_entry(struct kl_contract *contract, struct kl_node surface);
-int kl_language_oracle_entry(struct kl_contract *contract, struct kl_node oracle);
+/*
+ * Fields for the tables of sections. `language` is read before the table is chosen by it; all but
+ * it are checked against what the row of the language says.
+ */
+#define KL_LANGUAGE_MAX_SOURCES 64
+#define KL_LANGUAGE_MAX_FLAGS 64
+/* clang-format off */
+#define KL_LANGUAGE_FIELD KL_VALUE_FIELD("language", KL_NEEDED, 0, &kl_value_known)
+#define KL_LANGUAGE_SOURCES_FIELD \
+	KL_VALUES_FIELD("sources", KL_NEEDED, 0, &kl_language_sources, 1, KL_LANGUAGE_MAX_SOURCES)
+#define KL_LANGUAGE_FLAGS_FIELD \
+	KL_VALUES_FIELD("flags", 0, 0, &kl_language_flags, 0, KL_LANGUAGE_MAX_FLAGS)
+#define KL_LANGUAGE_ORACLE_SOURCES_FIELD \
+	KL_VALUES_FIELD("sources", KL_NEEDED, 0, &kl_language_oracle_sources, \
+			1, KL_LANGUAGE_MAX_SOURCES)
+/* clang-format on */
+extern const struct kl_value_type kl_language_sources, kl_language_oracle_sources;
+extern const struct kl_value_type kl_language_flags;
+/** `entry`: the function by which a kernel is called. */
+extern const struct kl_string_type kl_language_entry;
+/** The sections of a language whose kernels are functions, as C has them. */
+extern const struct kl_schema kl_language_c_surface, kl_language_c_oracle;
 
 #endif

@@ -4,35 +4,47 @@
 
 #include "contract/flags.h"
 #include "contract/parts.h"
+#include "text/name.h"
 
-static int read_entry(char **out, struct kl_node node)
+static int check_entry(const char *file, const struct kl_yaml *node, const char *key)
 {
-	const char *name;
-	int err = kl_node_ident(&name, node);
+	const char *name = node->text;
 
-	if (err < 0)
-		return err;
+	if (!kl_name_is_ident(name))
+		return kl_yaml_error(file, node,
+				     "'%s' must be a C identifier of at most 63 bytes, not '%.64s'",
+				     key, name);
 	if (name[0] == '_' || !strncmp(name, "kl_", 3) || !strcmp(name, "main"))
-		return kl_node_error(node,
+		return kl_yaml_error(file, node,
 				     "'%s' is '%s': names that begin with '_' or 'kl_', "
 				     "and main, are reserved",
-				     node.what, name);
-	*out = kl_strdup(name);
+				     key, name);
 	return 0;
 }
 
-int kl_language_entry(struct kl_contract *contract, struct kl_node surface)
-{
-	return read_entry(&contract->entry, kl_node_get(surface, "entry"));
-}
+const struct kl_string_type kl_language_entry = { "a C identifier", NULL, check_entry };
 
-int kl_language_oracle_entry(struct kl_contract *contract, struct kl_node oracle)
-{
-	return read_entry(&contract->oracle_entry, kl_node_get(oracle, "entry"));
-}
+#define ENTRY_FIELD(m)                                                                  \
+	KL_STRING_FIELD("entry", KL_NEEDED | KL_LOOSE, offsetof(struct kl_contract, m), \
+			&kl_language_entry)
 
-static const char *const surface_keys[] = { "language", "sources", "entry", "flags", NULL };
-static const char *const oracle_keys[] = { "language", "sources", "entry", NULL };
+static const struct kl_field surface_fields[] = {
+	KL_LANGUAGE_FIELD, KL_LANGUAGE_SOURCES_FIELD, ENTRY_FIELD(entry), KL_LANGUAGE_FLAGS_FIELD,
+	KL_FIELDS_END,
+};
+static const struct kl_field oracle_fields[] = {
+	KL_LANGUAGE_FIELD,
+	KL_LANGUAGE_ORACLE_SOURCES_FIELD,
+	ENTRY_FIELD(oracle_entry),
+	KL_FIELDS_END,
+};
+const struct kl_schema kl_language_c_surface = {
+	"'surface'", sizeof(struct kl_contract), surface_fields, NULL, NULL, NULL,
+};
+const struct kl_schema kl_language_c_oracle = {
+	"'oracle'", sizeof(struct kl_contract), oracle_fields, NULL, NULL, NULL,
+};
+
 static const char *const suffixes[] = { ".c", ".h", ".inc", NULL };
 static const char *const mains[] = { ".c", NULL };
 static const char *const spatch[] = { ".c", ".h", NULL };
@@ -53,7 +65,7 @@ const struct kl_language kl_language_c = {
 	.spatch = spatch,
 	.flag_ok = kl_compile_flag_ok,
 	.baselines = baselines,
-	.surface = { surface_keys, 3, kl_language_entry },
-	.oracle = { oracle_keys, 3, kl_language_oracle_entry },
+	.surface = { &kl_language_c_surface, NULL },
+	.oracle = { &kl_language_c_oracle, NULL },
 	.init = &start,
 };

@@ -6,78 +6,129 @@
 #include "contract/parts.h"
 #include "plan/plan.h"
 
+#define AT(m) offsetof(struct kl_contract, m)
+
 /* --- a launch plan ------------------------------------------------------------------------- */
 
 static const char *const plans[] = { ".yaml", NULL };
 
 /* One of the section's sources; without the key, the one of the usual name. */
-static int read_launch(char **out, const struct kl_strvec *sources, struct kl_node section,
-		       const char *usual)
+static int finish_launch(char **launch, const struct kl_contract *contract,
+			 const struct kl_strvec *sources, const char *usual,
+			 const struct kl_yaml *section)
 {
-	struct kl_node node = kl_node_get(section, "launch");
-	struct kl_node list = kl_node_get(section, "sources");
-	const char *path = usual;
-	int err;
+	const struct kl_yaml *said = kl_yaml_get(section, "launch");
 
-	if (node.y && (err = kl_node_text(&path, node)) < 0)
-		return err;
-	if (!kl_strvec_has(sources, path))
-		return kl_node_error(node.y ? node : list,
-				     "the launch plan '%.200s' is none of the sources%s", path,
-				     node.y ? "" : " (the key 'launch' names another)");
-	if (!kl_suffix_in(path, plans))
-		return kl_node_error(node, "the launch plan '%.200s' is no .yaml file", path);
-	*out = kl_strdup(path);
+	if (!said)
+		*launch = kl_strdup(usual);
+	if (!kl_strvec_has(sources, *launch))
+		return kl_yaml_error(contract->name, said ? said : kl_yaml_get(section, "sources"),
+				     "the launch plan '%.200s' is none of the sources%s", *launch,
+				     said ? "" : " (the key 'launch' names another)");
+	if (!kl_suffix_in(*launch, plans))
+		return kl_yaml_error(contract->name, said,
+				     "the launch plan '%.200s' is no .yaml file", *launch);
 	return 0;
 }
 
-static int read_surface(struct kl_contract *contract, struct kl_node surface)
+static int finish_surface(struct kl_contract *contract, const struct kl_yaml *section)
 {
-	return read_launch(&contract->launch, &contract->sources, surface, "launch.yaml");
+	return finish_launch(&contract->launch, contract, &contract->sources, "launch.yaml",
+			     section);
 }
 
-static int read_oracle(struct kl_contract *contract, struct kl_node oracle)
+static int finish_oracle(struct kl_contract *contract, const struct kl_yaml *section)
 {
-	return read_launch(&contract->oracle_launch, &contract->oracle_sources, oracle,
-			   "oracle.yaml");
+	return finish_launch(&contract->oracle_launch, contract, &contract->oracle_sources,
+			     "oracle.yaml", section);
 }
+
+/* which of the two rows it is depends on `host`, so that it is known before the table */
+#define HOST_FIELD KL_VALUE_FIELD("host", 0, 0, &kl_value_known)
+#define HEADERS_FIELD KL_SET_FIELD("headers", 0, AT(headers), &kl_string_slug, 0, KL_HEADERS_MAX)
+
+static const struct kl_field plan_fields[] = {
+	KL_LANGUAGE_FIELD,
+	KL_LANGUAGE_SOURCES_FIELD,
+	HOST_FIELD,
+	KL_STRING_FIELD("launch", 0, AT(launch), &kl_contract_path),
+	KL_LANGUAGE_FLAGS_FIELD,
+	HEADERS_FIELD,
+	KL_FIELDS_END,
+};
+static const struct kl_schema plan_schema = {
+	"'surface'", sizeof(struct kl_contract), plan_fields, NULL, NULL, NULL,
+};
+
+static const struct kl_field oracle_fields[] = {
+	KL_LANGUAGE_FIELD,
+	KL_LANGUAGE_ORACLE_SOURCES_FIELD,
+	KL_STRING_FIELD("launch", 0, AT(oracle_launch), &kl_contract_path),
+	KL_FIELDS_END,
+};
+static const struct kl_schema oracle_schema = {
+	"'oracle'", sizeof(struct kl_contract), oracle_fields, NULL, NULL, NULL,
+};
 
 /* --- host code ----------------------------------------------------------------------------- */
 
 /* There is no plan, which else says for what it is compiled, and how. */
-static int read_host(struct kl_contract *contract, struct kl_node surface)
+static int check_arch(const char *file, const struct kl_yaml *node, const char *key)
 {
-	static const char *const standards[] = { "c++17", "c++20", NULL };
-	static const char *const unlaunched[] = { ".yaml", ".cubin", NULL };
-	struct kl_node std = kl_node_get(surface, "std"), arch = kl_node_get(surface, "arch");
 	struct kl_plan_facts facts;
-	const char *text;
-	int which = 0, err = kl_node_text(&text, arch);
 
-	for (size_t i = 0; !err && i < contract->sources.n; i++)
+	return kl_plan_arch_facts(&facts, node->text) < 0 ? kl_yaml_error_inside(file, node, 0) : 0;
+}
+
+static const char *const standards[] = { "c++17", "c++20", NULL };
+
+static int read_std(void *at, const char *file, const struct kl_field *field,
+		    const struct kl_yaml *node)
+{
+	const struct kl_field word = KL_WORD_FIELD(field->key, 0, 0, standards);
+	int which, err = kl_schema_read_value(&which, file, &word, node);
+
+	if (!err)
+		*(char **)at = kl_strdup(standards[which]);
+	return err;
+}
+
+static int finish_host(struct kl_contract *contract, const struct kl_yaml *section)
+{
+	static const char *const unlaunched[] = { ".yaml", ".cubin", NULL };
+	const struct kl_yaml *sources = kl_yaml_get(section, "sources");
+
+	for (size_t i = 0; i < contract->sources.n; i++)
 		if (kl_suffix_in(contract->sources.v[i], unlaunched))
-			return kl_node_error(kl_node_item(kl_node_get(surface, "sources"), i),
+			return kl_yaml_error(contract->name, sources->item[i],
 					     "'%.200s': host code launches by itself, from its "
 					     "own source",
 					     contract->sources.v[i]);
-	if (!err && kl_plan_arch_facts(&facts, text) < 0)
-		return kl_node_error_at(arch, 0);
-	if (!err && std.y)
-		err = kl_node_choice(&which, std, standards);
-	if (err < 0)
-		return err;
-	contract->arch = kl_strdup(text);
-	contract->std = kl_strdup(standards[which]);
+	if (!contract->std)
+		contract->std = kl_strdup(standards[0]);
 	return 0;
 }
 
+static const struct kl_string_type arch_string = { "an architecture", NULL, check_arch };
+static const struct kl_value_type std_value = { .read = read_std };
+
+static const struct kl_field host_fields[] = {
+	KL_LANGUAGE_FIELD,
+	KL_LANGUAGE_SOURCES_FIELD,
+	KL_STRING_FIELD("arch", KL_NEEDED, AT(arch), &arch_string),
+	HOST_FIELD,
+	KL_VALUE_FIELD("std", 0, AT(std), &std_value),
+	KL_LANGUAGE_FLAGS_FIELD,
+	HEADERS_FIELD,
+	KL_FIELDS_END,
+};
+static const struct kl_schema host_schema = {
+	"'surface'", sizeof(struct kl_contract), host_fields, NULL, NULL, NULL,
+};
+#undef AT
+
 /* --- the rows ------------------------------------------------------------------------------ */
 
-static const char *const plan_keys[] = { "language", "sources", "host", "launch",
-					 "flags",    "headers", NULL };
-static const char *const host_keys[] = { "language", "sources", "arch",    "host",
-					 "std",      "flags",   "headers", NULL };
-static const char *const oracle_keys[] = { "language", "sources", "launch", NULL };
 static const char *const suffixes[] = {
 	".cu", ".cuh", ".h", ".inc", ".yaml", ".bin", ".cubin", NULL
 };
@@ -100,8 +151,8 @@ const struct kl_language kl_language_cuda = {
 	.dims = { "a cuda kernel's dims are passed by its launch plan ({i32: ", "})" },
 	.flag_ok = kl_compile_flag_ok_cuda,
 	.baselines = baselines,
-	.surface = { plan_keys, 2, read_surface },
-	.oracle = { oracle_keys, 2, read_oracle },
+	.surface = { &plan_schema, finish_surface },
+	.oracle = { &oracle_schema, finish_oracle },
 };
 
 const struct kl_language kl_language_cuda_host = {
@@ -115,6 +166,6 @@ const struct kl_language kl_language_cuda_host = {
 	.dims = { "host code has the dims as kl_dim(", ")" },
 	.flag_ok = kl_compile_flag_ok_cuda,
 	.baselines = baselines,
-	.surface = { host_keys, 3, read_host },
-	.oracle = { oracle_keys, 2, read_oracle },
+	.surface = { &host_schema, finish_host },
+	.oracle = { &oracle_schema, finish_oracle },
 };

@@ -112,8 +112,7 @@ static int at_place(const struct reading *reading)
 		text += n;
 	}
 	if (*text == '@' && at->kind == KL_YAML_SCALAR)
-		return kl_node_error_at((struct kl_node){ reading->name, at, "" },
-					strtoul(text + 1, NULL, 10));
+		return kl_yaml_error_inside(reading->name, at, strtoul(text + 1, NULL, 10));
 	return kl_yaml_error(reading->name, at, "%s", kl_error_last());
 }
 

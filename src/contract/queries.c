@@ -64,40 +64,47 @@ int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_di
 	return 0;
 }
 
+static int arg_shape(int64_t *extent, const struct kl_arg *arg, const struct kl_dims *dims)
+{
+	for (size_t i = 0; i < arg->naxes; i++) {
+		int err = kl_expr_eval(&extent[i], arg->shape[i], dims->v);
+
+		if (err < 0)
+			return kl_error_in(err, "axis %zu of '%s'", i, arg->name);
+		if (extent[i] < 1)
+			return kl_error(KL_EINVALID, "axis %zu of '%s' has extent %lld", i,
+					arg->name, (long long)extent[i]);
+	}
+	return 0;
+}
+
 int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_t arg,
 		      const struct kl_dims *dims)
 {
-	const struct kl_arg *left = &contract->arg[arg];
+	return arg_shape(extent, &contract->arg[arg], dims);
+}
 
-	for (size_t i = 0; i < left->naxes; i++) {
-		int err = kl_expr_eval(&extent[i], left->shape[i], dims->v);
+int kl_contract_arg_bytes(int64_t *out, const struct kl_arg *arg, const struct kl_dims *dims)
+{
+	int64_t extent[KL_MAX_AXES], bytes = (int64_t)kl_dtype_bytes(arg->dtype);
+	int err = arg_shape(extent, arg, dims);
 
-		if (err < 0)
-			return kl_error_in(err, "axis %zu of '%s'", i, left->name);
-		if (extent[i] < 1)
-			return kl_error(KL_EINVALID, "axis %zu of '%s' has extent %lld", i,
-					left->name, (long long)extent[i]);
-	}
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < arg->naxes; i++)
+		if (__builtin_mul_overflow(bytes, extent[i], &bytes) || bytes > KL_TENSOR_MAX_BYTES)
+			return kl_error(KL_EINVALID, "'%s' takes more than 2^40 bytes", arg->name);
+	*out = bytes;
 	return 0;
 }
 
 int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, size_t arg,
 			     const struct kl_dims *dims)
 {
-	int64_t extent[KL_MAX_AXES], bytes = (int64_t)kl_dtype_bytes(contract->arg[arg].dtype);
-	int err = kl_contract_shape(extent, contract, arg, dims);
-
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < contract->arg[arg].naxes; i++)
-		if (__builtin_mul_overflow(bytes, extent[i], &bytes) || bytes > KL_TENSOR_MAX_BYTES)
-			return kl_error(KL_EINVALID, "'%s' takes more than 2^40 bytes",
-					contract->arg[arg].name);
-	*out = bytes;
-	return 0;
+	return kl_contract_arg_bytes(out, &contract->arg[arg], dims);
 }
 
-/* Sum over the tensors; `inout` counts so many times. */
+/* The sum over all tensors; an inout counts `inout` times. */
 static int sum_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims,
 		     int inout)
 {

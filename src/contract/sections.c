@@ -3,151 +3,143 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/fs.h"
 #include "contract/parts.h"
 
-#define MAX_SOURCES 64
-#define MAX_FLAGS 64
-
 /* --- sources ------------------------------------------------------------------------------ */
 
-static int wrong_suffix(struct kl_node node, const char *path, const char *const *suffixes)
+static int check_path(const char *file, const struct kl_yaml *node, const char *key)
+{
+	const char *path = node->text;
+
+	if (!kl_fs_path_ok(path))
+		return kl_yaml_error(file, node,
+				     "'%.200s' leaves the contract's directory, or is no "
+				     "plain path",
+				     path);
+	if (path[0] == '-' || strstr(path, "/-") || strpbrk(path, " \t\"'$`;&|<>*?()#@"))
+		return kl_yaml_error(file, node,
+				     "'%.200s': a path here holds no blanks, no shell signs "
+				     "and no part that begins with '-'",
+				     path);
+	return 0;
+}
+
+const struct kl_string_type kl_contract_path = { "a path", NULL, check_path };
+
+static int wrong_suffix(const char *file, const struct kl_yaml *node, const char *const *suffixes)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
 	for (size_t i = 0; suffixes[i]; i++)
 		kl_buf_addf(&list, "%s%s", !i ? "" : suffixes[i + 1] ? ", " : " or ", suffixes[i]);
-	return kl_node_error(node, "'%.200s' is no %s file", path, list.ptr);
+	return kl_yaml_error(file, node, "'%.200s' is no %s file", node->text, list.ptr);
 }
 
-static int read_source(struct kl_strvec *out, const struct kl_contract *contract,
-		       struct kl_node node)
+static int read_files(struct kl_strvec *out, const struct kl_language *language, const char *file,
+		      const struct kl_field *field, const struct kl_yaml *node)
 {
-	const char *path;
-	int err = kl_node_text(&path, node);
-
-	if (err < 0)
-		return err;
-	if (!kl_fs_path_ok(path))
-		return kl_node_error(node,
-				     "'%.200s' leaves the contract's directory, or is no "
-				     "plain path",
-				     path);
-	if (path[0] == '-' || strstr(path, "/-") || strpbrk(path, " \t\"'$`;&|<>*?()#@"))
-		return kl_node_error(node,
-				     "'%.200s': a path here holds no blanks, no shell signs "
-				     "and no part that begins with '-'",
-				     path);
-	if (!kl_suffix_in(path, contract->language->suffixes))
-		return wrong_suffix(node, path, contract->language->suffixes);
-	if (kl_strvec_has(out, path))
-		return kl_node_error(node, "'%.200s' stands here twice", path);
-	/* else an edit of the kernel would move the yardstick */
-	if (out != &contract->sources && kl_strvec_has(&contract->sources, path))
-		return kl_node_error(node,
-				     "'%.200s' is judged as a source, the oracle may not use "
-				     "it",
-				     path);
-	kl_strvec_push(out, path);
-	return 0;
-}
-
-static int read_sources(struct kl_strvec *out, const struct kl_contract *contract,
-			struct kl_node node)
-{
-	const struct kl_language *language = contract->language;
-	int err = kl_node_list(node, 1, MAX_SOURCES);
+	const struct kl_field paths = KL_SET_FIELD(field->key, 0, 0, &kl_contract_path, field->min,
+						   field->max);
 	size_t mains = 0;
+	int err = kl_schema_read_value(out, file, &paths, node);
 
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < node.y->n; i++) {
-		if ((err = read_source(out, contract, kl_node_item(node, i))) < 0)
-			return err;
+	for (size_t i = 0; !err && i < out->n; i++) {
+		if (!kl_suffix_in(out->v[i], language->suffixes))
+			return wrong_suffix(file, node->item[i], language->suffixes);
 		mains += kl_suffix_in(out->v[i], language->mains);
 		if (language->unit && mains > 1)
-			return kl_node_error(kl_node_item(node, i),
+			return kl_yaml_error(file, node->item[i],
 					     "'%.200s' is a second %s file: "
 					     "%s is one translation unit, the rest is included",
 					     out->v[i], language->mains[0], language->unit);
 	}
-	return mains ? 0 :
-		       kl_node_error(node, "'%s' has no %s file", node.what, language->mains[0]);
+	if (!err && !mains)
+		return kl_yaml_error(file, node, "'%s' has no %s file", field->key,
+				     language->mains[0]);
+	return err;
 }
 
-/* --- flags and headers -------------------------------------------------------------------- */
-
-static int read_flags(struct kl_contract *contract, struct kl_node node)
+static int read_sources(void *at, const char *file, const struct kl_field *field,
+			const struct kl_yaml *node)
 {
-	int err = node.y ? kl_node_list(node, 0, MAX_FLAGS) : 0;
+	struct kl_contract *contract = at;
 
-	if (err < 0 || !node.y)
-		return err;
-	for (size_t i = 0; i < node.y->n; i++) {
-		struct kl_node item = kl_node_item(node, i);
+	return read_files(&contract->sources, contract->language, file, field, node);
+}
+
+static int read_oracle_sources(void *at, const char *file, const struct kl_field *field,
+			       const struct kl_yaml *node)
+{
+	struct kl_contract *contract = at;
+	const struct kl_strvec *sources = &contract->oracle_sources;
+	int err = read_files(&contract->oracle_sources, contract->language, file, field, node);
+
+	/* else an edit of the kernel would move the yardstick */
+	for (size_t i = 0; !err && i < sources->n; i++)
+		if (kl_strvec_has(&contract->sources, sources->v[i]))
+			return kl_yaml_error(file, node->item[i],
+					     "'%.200s' is judged as a source, the oracle may "
+					     "not use it",
+					     sources->v[i]);
+	return err;
+}
+
+const struct kl_value_type kl_language_sources = { .read = read_sources };
+const struct kl_value_type kl_language_oracle_sources = { .read = read_oracle_sources };
+
+/* --- flags -------------------------------------------------------------------------------- */
+
+static int read_flags(void *at, const char *file, const struct kl_field *field,
+		      const struct kl_yaml *node)
+{
+	struct kl_contract *contract = at;
+	int err = kl_schema_check_list(file, field, node);
+
+	for (size_t i = 0; !err && i < node->n; i++) {
 		const char *flag;
 
-		if ((err = kl_node_text(&flag, item)) < 0)
+		if ((err = kl_schema_read_text(&flag, file, field, node->item[i])) < 0)
 			return err;
 		if (contract->language->flag_ok(flag) < 0)
-			return kl_node_error_at(item, 0);
+			return kl_yaml_error_inside(file, node->item[i], 0);
 		kl_strvec_push(&contract->flags, flag);
-	}
-	return 0;
-}
-
-static int read_headers(struct kl_strvec *out, struct kl_node node)
-{
-	int err = node.y ? kl_node_list(node, 0, KL_HEADERS_MAX) : 0;
-
-	for (size_t i = 0; node.y && !err && i < node.y->n; i++) {
-		struct kl_node item = kl_node_item(node, i);
-		const char *name;
-
-		err = kl_node_slug(&name, item);
-		if (!err && kl_strvec_has(out, name))
-			return kl_node_error(item, "'%s' twice", name);
-		if (!err)
-			kl_strvec_push(out, name);
 	}
 	return err;
 }
 
+const struct kl_value_type kl_language_flags = { .read = read_flags };
+
 /* --- the language ------------------------------------------------------------------------- */
 
-/* It says which other keys there may be, so it is looked at first. */
+/* It says which other keys there may be, so it is read first. */
 static int read_language(const struct kl_language **out, const struct kl_contract *contract,
-			 struct kl_node node)
+			 const struct kl_field *section, const struct kl_yaml *node)
 {
+	KL_AUTO(kl_freep) char *what = kl_asprintf("'%s'", section->key);
 	const char *names[KL_LANGUAGES_MAX + 1];
-	struct kl_node language;
-	int which, err = kl_node_map(node, 0, 64);
+	const struct kl_field word = KL_WORD_FIELD("language", KL_NEEDED, 0, names);
+	int which = 0, err;
 
-	if (err < 0)
-		return err;
-	language = kl_node_get(node, "language");
-	if (!language.y)
-		return kl_node_error(node, "'language' is missing in '%s'", node.what);
 	kl_language_names(names, contract->known);
-	if ((err = kl_node_choice(&which, language, names)) < 0)
-		return err;
-	*out = kl_language_find(contract->known, names[which]);
-	return 0;
+	if ((err = kl_schema_peek(&which, what, contract->name, &word, node)) == 0)
+		*out = kl_language_find(contract->known, names[which]);
+	return err;
 }
 
 /* Rows of one name differ by a key that is true. */
-static int choose_variant(struct kl_contract *contract, struct kl_node node)
+static int choose_variant(struct kl_contract *contract, const struct kl_yaml *node)
 {
 	for (size_t i = 0; contract->known->row[i]; i++) {
 		const struct kl_language *language = contract->known->row[i];
-		struct kl_node chosen;
+		const struct kl_field chosen = KL_BOOL_FIELD(language->variant, 0, 0);
 		bool yes = false;
 		int err;
 
 		if (!language->variant || strcmp(language->name, contract->language->name))
 			continue;
-		chosen = kl_node_get(node, language->variant);
-		if (chosen.y && (err = kl_node_bool(&yes, chosen)) < 0)
+		if ((err = kl_schema_peek(&yes, "'surface'", contract->name, &chosen, node)) < 0)
 			return err;
 		if (yes) {
 			contract->language = language;
@@ -159,41 +151,64 @@ static int choose_variant(struct kl_contract *contract, struct kl_node node)
 
 /* --- the sections ------------------------------------------------------------------------- */
 
-int kl_contract_surface_read(struct kl_contract *contract, struct kl_node surface)
+static int read_section(struct kl_contract *contract, const struct kl_language_section *section,
+			const struct kl_yaml *node)
 {
-	const struct kl_language_section *section;
-	struct kl_node sources;
-	int err;
+	int err = kl_schema_read(contract, section->schema, contract->name, node);
 
-	if ((err = read_language(&contract->language, contract, surface)) < 0 ||
-	    (err = choose_variant(contract, surface)) < 0)
-		return err;
-	section = &contract->language->surface;
-	sources = kl_node_get(surface, "sources");
-	if ((err = kl_node_keys(surface, section->keys, section->required)) < 0 ||
-	    (err = read_sources(&contract->sources, contract, sources)) < 0 ||
-	    (err = section->read(contract, surface)) < 0 ||
-	    (err = read_flags(contract, kl_node_get(surface, "flags"))) < 0)
-		return err;
-	return read_headers(&contract->headers, kl_node_get(surface, "headers"));
+	return err < 0 || !section->finish ? err : section->finish(contract, node);
 }
 
-int kl_contract_oracle_read(struct kl_contract *contract, struct kl_node oracle)
+static int read_surface(void *at, const char *file, const struct kl_field *field,
+			const struct kl_yaml *node)
 {
-	const struct kl_language *own = contract->language, *language;
-	struct kl_node sources;
+	struct kl_contract *contract = at;
 	int err;
 
-	if ((err = read_language(&language, contract, oracle)) < 0)
+	if ((err = read_language(&contract->language, contract, field, node)) < 0 ||
+	    (err = choose_variant(contract, node)) < 0)
+		return err;
+	return read_section(contract, &contract->language->surface, node);
+}
+
+static void free_surface(void *at)
+{
+	struct kl_contract *contract = at;
+
+	free(contract->entry);
+	free(contract->launch);
+	free(contract->arch);
+	free(contract->std);
+	kl_strvec_release(&contract->sources);
+	kl_strvec_release(&contract->flags);
+	kl_strvec_release(&contract->headers);
+}
+
+static int read_oracle(void *at, const char *file, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	struct kl_contract *contract = at;
+	const struct kl_language *own = contract->language, *language;
+	int err = read_language(&language, contract, field, node);
+
+	if (err < 0)
 		return err;
 	if (strcmp(language->name, own->name))
-		return kl_node_error(kl_node_get(oracle, "language"),
+		return kl_yaml_error(file, kl_yaml_get(node, "language"),
 				     "the oracle of a surface in "
 				     "'%s' is written in it, not in '%s'",
 				     own->name, language->name);
-	sources = kl_node_get(oracle, "sources");
-	if ((err = kl_node_keys(oracle, own->oracle.keys, own->oracle.required)) < 0 ||
-	    (err = read_sources(&contract->oracle_sources, contract, sources)) < 0)
-		return err;
-	return own->oracle.read(contract, oracle);
+	return read_section(contract, &own->oracle, node);
 }
+
+static void free_oracle(void *at)
+{
+	struct kl_contract *contract = at;
+
+	free(contract->oracle_entry);
+	free(contract->oracle_launch);
+	kl_strvec_release(&contract->oracle_sources);
+}
+
+const struct kl_value_type kl_contract_surface = { .read = read_surface, .release = free_surface };
+const struct kl_value_type kl_contract_oracle = { .read = read_oracle, .release = free_oracle };

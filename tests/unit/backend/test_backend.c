@@ -21,6 +21,19 @@ static int flag_ok(const char *flag)
 	return strcmp(flag, "-loud") ? kl_error(KL_EINVALID, "flag '%s' is not -loud", flag) : 0;
 }
 
+static const struct kl_field surface_fields[] = {
+	KL_LANGUAGE_FIELD,
+	KL_LANGUAGE_SOURCES_FIELD,
+	KL_STRING_FIELD("entry", KL_NEEDED, offsetof(struct kl_contract, entry),
+			&kl_language_entry),
+	KL_LANGUAGE_FLAGS_FIELD,
+	KL_VALUE_FIELD("mood", 0, 0, &kl_value_known), /* any will do */
+	KL_FIELDS_END,
+};
+static const struct kl_schema surface_schema = {
+	"'surface'", sizeof(struct kl_contract), surface_fields, NULL, NULL, NULL,
+};
+
 static const struct kl_language up = {
 	.name = "up",
 	.title = "Up",
@@ -28,10 +41,8 @@ static const struct kl_language up = {
 	.mains = (const char *const[]){ ".up", NULL },
 	.flag_ok = flag_ok,
 	.baselines = (const char *const[]){ "up.none", NULL },
-	.surface = { (const char *const[]){ "language", "sources", "entry", "flags", "mood", NULL },
-		     3, kl_language_entry },
-	.oracle = { (const char *const[]){ "language", "sources", "entry", NULL }, 3,
-		    kl_language_oracle_entry },
+	.surface = { &surface_schema, NULL },
+	.oracle = { &kl_language_c_oracle, NULL },
 };
 
 static const struct kl_languages languages = { { &kl_language_c, &up } };
@@ -291,13 +302,13 @@ static void its_contracts_say_what_its_row_says(void **state)
 		{ CONTRACT("sources: [k.up]"), "'entry' is missing" },
 		{ CONTRACT("sources: [k.up], entry: k, flags: [-O1]"), "flag '-O1' is not -loud" },
 		{ CONTRACT("sources: [k.up], entry: k, host: true"), "unknown key 'host'" },
-		{ CONTRACT(SURFACE) "baseline: openblas.sgemm\n", "known: up.none" },
+		{ CONTRACT(SURFACE) "baseline: openblas.sgemm\n", "'baseline' must be up.none, not 'openblas.sgemm'" },
 	};
 	/* clang-format on */
 
 	assert_ok(parse(&languages, CONTRACT(SURFACE)));
 	assert_ok(parse(&languages, CONTRACT("sources: [k.up, a.txt], entry: k, mood: any")));
-	assert_error(KL_EINVALID, "'language' is 'up'; known: c, cuda",
+	assert_error(KL_EINVALID, "'language' must be one of c, cuda, not 'up'",
 		     parse(&kl_languages, CONTRACT(SURFACE)));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_EINVALID, bad[i].message, parse(&languages, bad[i].text));
@@ -480,8 +491,7 @@ static void the_shipped_rows_are_whole(void **state)
 		assert_true(language->name && language->title && language->suffixes &&
 			    language->mains);
 		assert_true(language->flag_ok && language->baselines);
-		assert_true(language->surface.keys && language->surface.read &&
-			    language->oracle.keys && language->oracle.read);
+		assert_true(language->surface.schema && language->oracle.schema);
 		for (const char *const *list = language->mains; *list; list++)
 			assert_true(kl_suffix_in(*list, language->suffixes));
 		assert_ptr_equal(backend->language, language);

@@ -88,6 +88,22 @@ static void defaults_are_filled_in(void **state)
 	assert_int_equal(contract->call_s, 10);
 }
 
+static void null_is_a_name_and_zeros_lead(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("loose.yaml");
+
+	assert_string_equal(contract->workload, "null");
+	assert_string_equal(contract->op, "null");
+	assert_string_equal(contract->entry, "null");
+	assert_string_equal(contract->dim_name[0], "null");
+	assert_int_equal(contract->dims.v[0], 8);
+	assert_int_equal(contract->perf[0].weight, 7);
+	assert_json(contract->arg[0].fill, "{\"index\":\"null\"}");
+	assert_false(contract->floor.bytes_auto);
+	assert_non_null(contract->floor.bytes);
+	assert_int_equal(contract->arena_mib, 16);
+}
+
 static void every_form_is_read(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("most.yaml");
@@ -244,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_files_are_refused_at_their_place),
 		cmocka_unit_test(defaults_are_filled_in),
+		cmocka_unit_test(null_is_a_name_and_zeros_lead),
 		cmocka_unit_test(every_form_is_read),
 		cmocka_unit_test(a_cuda_contract_names_plans),
 		cmocka_unit_test(groups_cut_an_axis_and_bands_name_points),
