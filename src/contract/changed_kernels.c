@@ -24,8 +24,8 @@ void kl_changed_release(struct kl_changed *changed)
 struct looking {
 	struct kl_repo *repo;
 	const git_oid *from, *to; /* from NULL: nothing was there */
-	struct kl_map seen;       /* directories that were asked before */
-	struct kl_strvec dirs;    /* those with a contract, before or now */
+	struct kl_map seen;       /* directories that were looked at */
+	struct kl_strvec dirs;    /* those of them with a contract, before or now */
 };
 
 static int has_contract(bool *out, struct looking *looking, const git_oid *tree, const char *dir)
@@ -65,7 +65,7 @@ static int look_around(struct looking *looking, const char *path)
 	return 0;
 }
 
-/* A surface that cannot be read: what is wrong with it, unless the repository is what fails. */
+/* The surface in one of the trees. *why: what is wrong with it; only a repository that fails is an error. */
 static int read_side(struct kl_surface **out, char **why, struct looking *looking,
 		     const git_oid *tree, const char *dir)
 {
@@ -93,7 +93,7 @@ static int compare_dir(struct kl_changed *out, struct looking *looking, const ch
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *now = NULL, *before = NULL;
 	KL_AUTO(kl_freep) char *why = NULL, *old_why = NULL;
-	const struct kl_surface *any;
+	const struct kl_surface *known;
 	int err;
 
 	if ((err = read_side(&now, &why, looking, looking->to, dir)) < 0 ||
@@ -102,16 +102,16 @@ static int compare_dir(struct kl_changed *out, struct looking *looking, const ch
 	if (now && before && same_text(now->contract_digest, before->contract_digest) &&
 	    same_text(now->digest, before->digest))
 		return 0;
-	/* broken in the same way before: not this change's doing */
+	/* it was broken in the same way before: this change did not do it */
 	if (why && old_why && same_text(why, old_why))
 		return 0;
-	any = now ? now : before;
+	known = now ? now : before;
 	KL_GROW(out->one, out->n + 1, out->alloc);
 	out->one[out->n++] = (struct kl_changed_one){
 		.dir = kl_strdup(dir),
-		.workload = kl_strdup(any  ? any->contract->workload :
-				      *dir ? dir :
-					     "."),
+		.workload = kl_strdup(known ? known->contract->workload :
+				      *dir  ? dir :
+					      "."),
 		.why = kl_steal(&why),
 	};
 	if (now && before && same_text(now->contract_digest, before->contract_digest))

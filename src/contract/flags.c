@@ -23,8 +23,8 @@ static const char *const exact[] = {
 };
 
 /*
- * After -f or -fno-. What changes the object's shape (plt, pic, common,
- * instrumentation, lto) stays ours.
+ * After -f or -fno-. What changes the form of the object (plt, pic, common,
+ * instrumentation, lto) is for us alone to set.
  */
 static const char *const codegen[] = {
 	"fast-math",
@@ -92,7 +92,7 @@ static const char *const valued[] = {
 	"falign-functions", "falign-loops",     "falign-jumps",     "fexcess-precision",
 };
 
-/* After -m or -mno-: instruction sets and their use; -march and the ABI stay ours. */
+/* After -m or -mno-: instruction sets and their use; we alone set -march and the ABI. */
 static const char *const machine[] = {
 	"sse",
 	"sse2",
@@ -165,7 +165,7 @@ static bool is_define(const char *flag)
 
 	if (strncmp(flag, "-D", 2) || !(isalpha((unsigned char)*text) || *text == '_'))
 		return false;
-	/* names the compiler and our runtime live by */
+	/* names that belong to the compiler and to our runtime */
 	if (text[0] == '_' || !strncmp(text, "kl_", 3) || !strncmp(text, "KL_", 3))
 		return false;
 	while (isalnum((unsigned char)*text) || *text == '_')
@@ -195,7 +195,7 @@ int kl_compile_flag_ok(const char *flag)
 				   "options of docs/formats.md, flags";
 
 	if (strlen(flag) > MAX_FLAG)
-		return kl_error(KL_EINVALID, "a flag longer than %d bytes", MAX_FLAG);
+		return kl_error(KL_EINVALID, "the flag is longer than %d bytes", MAX_FLAG);
 	if (IN(exact, flag) || is_switch(flag, 'f', codegen, KL_ARRAY_SIZE(codegen)) ||
 	    is_switch(flag, 'm', machine, KL_ARRAY_SIZE(machine)) || is_valued(flag) ||
 	    is_define(flag) || is_warning(flag))
@@ -209,8 +209,8 @@ int kl_compile_flag_ok(const char *flag)
 /* --- nvcc -------------------------------------------------------------------- */
 
 /*
- * The standard and the machine are the launch plan's. Of what goes on to ptxas, which
- * reads files and writes them, the exact words alone.
+ * The launch plan says the standard and the machine. ptxas reads and writes files, so of its
+ * options only these exact words may pass.
  */
 static const char *const nvcc[] = {
 	"-O0",
@@ -254,14 +254,13 @@ static bool is_register_limit(const char *flag)
 int kl_compile_flag_ok_cuda(const char *flag)
 {
 	if (strlen(flag) > MAX_FLAG)
-		return kl_error(KL_EINVALID, "a flag longer than %d bytes", MAX_FLAG);
+		return kl_error(KL_EINVALID, "the flag is longer than %d bytes", MAX_FLAG);
 	if (IN(nvcc, flag) || is_register_limit(flag) || is_define(flag))
 		return 0;
 	if (strstr(flag, "arch") || strstr(flag, "gencode") || strstr(flag, "std"))
 		return kl_error(KL_EINVALID,
 				"flag '%s' is not allowed: machine and standard stand in the "
-				"launch "
-				"plan ('compile')",
+				"launch plan ('compile')",
 				flag);
 	return kl_error(KL_EINVALID,
 			"flag '%s' is not allowed: known for cuda are -O, -D, -lineinfo, "

@@ -131,7 +131,7 @@ static int choose_found(const struct found **out, const struct founds *all,
 			const struct kl_tokens *tokens, const char *entry)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
-	const struct found *one = NULL;
+	const struct found *chosen = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
@@ -142,7 +142,7 @@ static int choose_found(const struct found **out, const struct founds *all,
 			continue;
 		kl_buf_addf(&names, "%s%.*s", n++ ? ", " : "", (int)tokens->t[found->name].n,
 			    tokens->t[found->name].s);
-		one = found;
+		chosen = found;
 	}
 	if (!n && entry)
 		return kl_error(KL_ENOTFOUND, "no function '%s' is defined here", entry);
@@ -153,10 +153,10 @@ static int choose_found(const struct found **out, const struct founds *all,
 		return kl_error_hint(KL_EINVALID,
 				     "say which one is the kernel: --entry <function>");
 	}
-	if (one->is_static)
+	if (chosen->is_static)
 		return kl_error(KL_EINVALID, "'%s' is static: the gate calls a kernel from outside",
 				entry);
-	*out = one;
+	*out = chosen;
 	return 0;
 }
 
@@ -218,7 +218,7 @@ static void read_brackets(struct kl_param *param, const struct kl_tokens *tokens
 	}
 }
 
-/* Type words, then stars, then the name, then brackets: everything else is beyond us. */
+/* Type words, then stars, then the name, then brackets: nothing else can be read. */
 static int read_param(struct kl_param *param, const struct kl_tokens *tokens, size_t i, size_t to,
 		      size_t nth)
 {
@@ -243,7 +243,8 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 				    tokens->t[i].s);
 		} else if (!is_qualifier(tokens, i)) {
 			return kl_error(KL_EINVALID,
-					"line %d: parameter %zu is beyond what can be read",
+					"line %d: parameter %zu cannot be read: it must be a type, "
+					"stars, a name and brackets",
 					tokens->t[i].line, nth);
 		}
 	}
@@ -253,7 +254,7 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 	param->pointer = stars > 0;
 	read_brackets(param, tokens, name + 1, to);
 	param->type = kl_buf_detach(&type);
-	if (stars + (param->extent.n > 0) < 2) /* no arrays of pointers */
+	if (stars + (param->extent.n > 0) < 2) /* else it points to pointers */
 		param->dtype = dtype_of(param->type);
 	return 0;
 }
@@ -296,7 +297,7 @@ static int read_params(struct kl_proto *proto, const struct kl_tokens *tokens,
 
 /*
  * Does the first use of p[...] read it? "p[i] = x" does not, anything else
- * (p[i] += x, y = p[i]) does. A guess, and written out as one.
+ * (p[i] += x, y = p[i]) does. It is a guess, and the skeleton says so.
  */
 static bool reads_first(const struct kl_tokens *tokens, const struct found *found, const char *name)
 {

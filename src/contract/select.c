@@ -71,7 +71,7 @@ int kl_select_dir(char **out, struct kl_repo *repo, const git_oid *tree, const c
 	return 0;
 }
 
-/* The same contract in the first parent's tree, if it still means something to compare with. */
+/* The surface in the first parent's tree, if its contract is the same and its sources are not. */
 static int find_parent(struct kl_selection *selection, struct kl_repo *repo, const git_oid *tree)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
@@ -79,7 +79,7 @@ static int find_parent(struct kl_selection *selection, struct kl_repo *repo, con
 
 	if (err == KL_EINTR || err == KL_EIO)
 		return err;
-	kl_error_clear(); /* absent or unreadable there: nothing to compare with */
+	kl_error_clear(); /* it is absent or cannot be read: nothing to compare with */
 	if (!err && !strcmp(surface->contract_digest, selection->candidate->contract_digest) &&
 	    strcmp(surface->digest, selection->candidate->digest))
 		selection->parent = kl_steal(&surface);
@@ -108,7 +108,7 @@ static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 	if (!err)
 		err = kl_repo_tree_of(&tree, repo, &selection->commit);
 	selection->commit = (git_oid){ { 0 } };
-	if (err == KL_ENOTFOUND) { /* unborn: no parent */
+	if (err == KL_ENOTFOUND) { /* HEAD is unborn: no parent */
 		kl_error_clear();
 		return 0;
 	}
@@ -138,7 +138,7 @@ static int worktree_dir(char **out, struct kl_repo *repo, const char *workload)
 			at[--n] = '\0';
 		while (n && at[n - 1] != '/');
 	}
-	/* by name, or the only one: as the index has it, else HEAD */
+	/* by its name, or the only one: in the index, or else in HEAD */
 	if (kl_repo_staged_tree(&tree, repo) < 0) {
 		int err = kl_repo_resolve(&head, repo, "HEAD");
 

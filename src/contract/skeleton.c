@@ -9,8 +9,8 @@
 #include "base/map.h"
 #include "contract/contract.h"
 #include "contract/prototype.h"
-#include "text/template.h"
 #include "text/name.h"
+#include "text/template.h"
 
 #define MAX_TEMPLATE (64 * 1024)
 
@@ -50,18 +50,18 @@ static const struct kl_param *find_dim(const struct kl_proto *proto, const char 
 	return NULL;
 }
 
-/* "N", "64": what p[N][64] says; anything else is for the author. */
+/* "N", "64": what p[N][64] says; anything else the author has to say. */
 static void add_shape(struct kl_buf *buf, const struct kl_proto *proto,
 		      const struct kl_param *param)
 {
 	if (!param->extent.n)
 		kl_buf_adds(buf, "TODO");
 	for (size_t i = 0; i < param->extent.n; i++) {
-		const char *end = param->extent.v[i];
-		bool number = *end && *end != '0' && !end[strspn(end, "0123456789")];
+		const char *extent = param->extent.v[i];
+		bool number = *extent && *extent != '0' && !extent[strspn(extent, "0123456789")];
 
 		kl_buf_addf(buf, "%s%s", i ? ", " : "",
-			    number || find_dim(proto, end) ? end : "TODO");
+			    number || find_dim(proto, extent) ? extent : "TODO");
 	}
 }
 
@@ -149,7 +149,7 @@ static char *accept_of(const struct kl_proto *proto)
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
 
-/* Could a contract list it? Others are left to the author. */
+/* Could a contract list it? The author lists others. */
 static bool is_source(const struct kl_language *language, const char *path)
 {
 	return kl_suffix_in(path, language->suffixes) && kl_fs_path_ok(path) &&
@@ -311,7 +311,7 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	put_owned(map, "INPUT", kl_strdup(example_input(proto)));
 }
 
-/* Comments apart: there the word would be about itself. */
+/* Not in comments, which explain the word. */
 static size_t count_todo(const char *text)
 {
 	size_t n = 0;
@@ -321,8 +321,8 @@ static size_t count_todo(const char *text)
 		const char *hash = memchr(text, '#', (size_t)(end - text));
 		const char *stop = hash ? hash : end;
 
-		for (const char *string = text;
-		     (string = memmem(string, (size_t)(stop - string), "TODO", 4)); string += 4)
+		for (const char *todo = text;
+		     (todo = memmem(todo, (size_t)(stop - todo), "TODO", 4)); todo += 4)
 			n++;
 		text = *end ? end + 1 : end;
 	}

@@ -265,15 +265,15 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 
 /* --- another contract ---------------------------------------------------------- */
 
-/* `s` as if it were a directory */
+/* A surface that is read as if it were a directory, with some files replaced. */
 struct shown {
-	const struct kl_surface *s;
+	const struct kl_surface *surface;
 	const struct kl_file *contract;
 	const struct kl_file *edit; /* of the oracle's files */
 	size_t n;
 };
 
-static const struct kl_file *look_up(const struct kl_file *file, size_t n, const char *path)
+static const struct kl_file *find_shown(const struct kl_file *file, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(file[i].path, path))
@@ -284,17 +284,17 @@ static const struct kl_file *look_up(const struct kl_file *file, size_t n, const
 static int read_shown(struct kl_file *file, const char *path, size_t max, void *payload)
 {
 	const struct shown *shown = payload;
-	const struct kl_file *from = look_up(shown->edit, shown->n, path);
+	const struct kl_file *from = find_shown(shown->edit, shown->n, path);
 
 	if (!strcmp(path, KL_CONTRACT_FILE))
 		from = shown->contract;
 	if (!from)
-		from = look_up(shown->s->file, shown->s->nfile, path);
+		from = find_shown(shown->surface->file, shown->surface->nfile, path);
 	if (!from)
-		from = look_up(shown->s->oracle, shown->s->noracle, path);
+		from = find_shown(shown->surface->oracle, shown->surface->noracle, path);
 	if (!from)
 		return kl_error(KL_ENOTFOUND, "'%s' is none of the files of '%s'", path,
-				shown->s->contract->workload);
+				shown->surface->contract->workload);
 	if (from->len > max)
 		return kl_error(KL_EINVALID, "'%s' is larger than %zu bytes", path, max);
 	file->mode = from->mode;
@@ -313,7 +313,7 @@ int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s
 		.data = (char *)text,
 		.len = len,
 	};
-	struct shown shown = { .s = surface, .contract = &contract };
+	struct shown shown = { .surface = surface, .contract = &contract };
 
 	return kl_surface_read(out, surface->contract->known, surface->dir, read_shown, read_shown,
 			       &shown);
@@ -323,7 +323,7 @@ int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *sur
 			   const struct kl_file *edit, size_t n)
 {
 	struct shown shown = {
-		.s = surface, .contract = &surface->contract_file, .edit = edit, .n = n
+		.surface = surface, .contract = &surface->contract_file, .edit = edit, .n = n
 	};
 
 	return kl_surface_read(out, surface->contract->known, surface->dir, read_shown, read_shown,

@@ -13,9 +13,9 @@
 
 /**
  * Read the file at `path` (relative to the contract's directory) into
- * f->data, f->len, f->mode; KL_EINVALID above `max` bytes or for a symlink.
+ * its data, len and mode; KL_EINVALID above `max` bytes or for a symlink.
  */
-typedef int (*kl_surface_reader)(struct kl_file *f, const char *path, size_t max, void *payload);
+typedef int (*kl_surface_reader)(struct kl_file *file, const char *path, size_t max, void *payload);
 
 /** `source` reads the sources, `read` the contract and the oracle, in a language of `known`. */
 int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *dir,

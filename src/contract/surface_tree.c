@@ -83,7 +83,7 @@ static char *contract_dir(const char *path)
 	return slash ? kl_strndup(path, (size_t)(slash - path)) : kl_strdup("");
 }
 
-/* Its workload, or "" when the contract does not parse: it is listed all the same. */
+/* Its workload, or "" for a contract that does not parse, which is listed, too. */
 static int read_workload(char **out, struct kl_repo *repo, const struct kl_blob *blob)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -116,7 +116,7 @@ int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct 
 		kl_map_put(&at, dir, &all.b[i]);
 		kl_strvec_take(dirs, dir);
 	}
-	/* the order of "a/klineage.yaml" is not quite that of "a" */
+	/* paths ("a/klineage.yaml") are not in the order of their directories ("a") */
 	kl_strvec_sort(dirs);
 	for (size_t i = 0; i < dirs->n; i++) {
 		char *workload;
