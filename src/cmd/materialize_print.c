@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cmd/estimate_print.h"
 #include "model/money.h"
-#include "text/utf8.h"
 #include "walk/step.h"
 
 /* A model wrote the text: replace control characters, which could move the cursor. */

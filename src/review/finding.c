@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #define MAX_QUOTE 200 /* maximum bytes of a quoted text */
 #define OPEN '\001'

@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/utf8.h"
 #include "rewrite/actions.h"
 #include "rewrite/envelope.h"
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
-#include "text/utf8.h"
 
 /* a list shows only its last entries: maximum number, and bytes of a reason */
 #define MOST_LISTED 48

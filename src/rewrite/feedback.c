@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "rewrite/prompt.h"
-#include "text/utf8.h"
 
 #define MAX_MESSAGE 3600
 #define MAX_WORD 160

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #define MAX_SOURCE ((size_t)4 << 20)
 

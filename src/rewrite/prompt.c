@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/utf8.h"
 #include "text/template.h"
-#include "text/utf8.h"
 
 #define MAX_PROMPT ((size_t)256 << 10)
 

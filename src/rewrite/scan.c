@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "rewrite/envelope.h"
-#include "text/utf8.h"
 
 int kl_scan_check(const char *text, size_t len)
 {

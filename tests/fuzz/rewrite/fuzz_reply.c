@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
+#include "base/utf8.h"
 #include "rewrite/edits.h"
 #include "rewrite/envelope.h"
 #include "rewrite/prompt.h"
 #include "rewrite/residue.h"
 #include "rewrite/rewriter.h"
-#include "text/utf8.h"
 
 /*
  * What a model answers: its envelope, its edits on a small kernel, what they leave behind;

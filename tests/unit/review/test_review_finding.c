@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "review/finding.h"
-#include "text/utf8.h"
 
 static char *plain(const char *text)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include "base/utf8.h"
 #include "text/digest.h"
 #include "text/json.h"
 #include "text/mail.h"
 #include "text/template.h"
-#include "text/utf8.h"
 #include "text/yaml.h"
 
 static void json_reads_strictly(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_TEXT_UTF8_H
-#define KL_TEXT_UTF8_H
+#ifndef KL_BASE_UTF8_H
+#define KL_BASE_UTF8_H
 
 #include <stdbool.h>
 

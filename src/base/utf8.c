@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 static bool is_tail(const char *text, size_t len, size_t i)
 {
