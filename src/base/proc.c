@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/printable.h"
 
 /* Set by the signal handler. */
 static volatile sig_atomic_t interrupted;
@@ -51,6 +52,8 @@ bool kl_proc_interrupted(void)
 struct stream {
 	int ours, theirs; /* pipe ends; -1: none */
 	struct kl_buf *buf;
+	bool show;    /* on our stderr, too */
+	size_t shown; /* bytes of `buf` */
 };
 
 /* Must this program be stopped because of an interrupt? */
@@ -201,6 +204,19 @@ static void feed_input(struct run *run)
 		kl_closep(&run->in.ours);
 }
 
+static void show_stream(struct stream *stream, bool ends)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *from = stream->buf->ptr + stream->shown;
+	size_t len = stream->buf->len - stream->shown;
+
+	if (ends)
+		kl_printable_add(&text, from, len);
+	else
+		stream->shown += kl_printable_part(&text, from, len);
+	fputs(text.ptr, stderr);
+}
+
 static void drain_stream(struct run *run, struct stream *stream)
 {
 	char chunk[65536];
@@ -210,6 +226,8 @@ static void drain_stream(struct run *run, struct stream *stream)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
+		if (stream->show)
+			show_stream(stream, true);
 		kl_closep(&stream->ours);
 		return;
 	}
@@ -219,6 +237,8 @@ static void drain_stream(struct run *run, struct stream *stream)
 		n = (ssize_t)room;
 	}
 	kl_buf_add(stream->buf, chunk, (size_t)n);
+	if (stream->show)
+		show_stream(stream, false);
 }
 
 /*
@@ -307,9 +327,9 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 {
 	KL_AUTO(run_release) struct run run = {
 		.o = opts,
-		.in = { -1, -1, NULL },
-		.out = { -1, -1, opts->out },
-		.err = { -1, -1, opts->err },
+		.in = { -1, -1, NULL, false, 0 },
+		.out = { -1, -1, opts->out, false, 0 },
+		.err = { -1, -1, opts->err, opts->flags & KL_PROC_SHOW_STDERR, 0 },
 		.max = opts->max_output ? opts->max_output : (size_t)64 << 20,
 	};
 	int64_t start = kl_clock_ns();
@@ -371,9 +391,9 @@ int kl_proc_start(struct kl_proc *proc, const struct kl_proc_opts *opts)
 {
 	KL_AUTO(run_release) struct run run = {
 		.o = opts,
-		.in = { -1, -1, NULL },
-		.out = { -1, -1, NULL },
-		.err = { -1, -1, NULL },
+		.in = { -1, -1, NULL, false, 0 },
+		.out = { -1, -1, NULL, false, 0 },
+		.err = { -1, -1, NULL, false, 0 },
 	};
 	int err = 0;
 

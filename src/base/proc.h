@@ -46,6 +46,8 @@ enum kl_proc_flags {
 	 * processes.
 	 */
 	KL_PROC_ASK = 1 << 4,
+	/* kl_proc_run() prints what comes into `err` at once on our stderr, made printable. */
+	KL_PROC_SHOW_STDERR = 1 << 5,
 };
 
 struct kl_proc_result {

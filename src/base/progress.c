@@ -15,6 +15,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/printable.h"
+#include "base/utf8.h"
 
 #define DELAY_S 2 /* as git; GIT_PROGRESS_DELAY overrides it */
 
@@ -105,9 +107,36 @@ static int terminal_width(void)
 	return size.ws_col;
 }
 
-static void draw_line(struct kl_progress *progress, bool now)
+/* Past stdio: main's stderr would not let our own control characters through. */
+static void put_bytes(const char *data, size_t n)
+{
+	while (n) {
+		ssize_t done = write(STDERR_FILENO, data, n);
+
+		if (done < 0 && errno != EINTR)
+			return;
+		data += done < 0 ? 0 : done;
+		n -= done < 0 ? 0 : (size_t)done;
+	}
+}
+
+static void clear_line(void)
+{
+	put_bytes("\r\033[K", 4);
+}
+
+static void put_text(const char *text, size_t len)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+
+	kl_printable_add(&buf, text, len);
+	kl_buf_addch(&buf, '\n');
+	put_bytes(buf.ptr, buf.len);
+}
+
+static void draw_line(struct kl_progress *progress, bool now)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT, line = KL_BUF_INIT;
 	int64_t now_ns = kl_clock_ns();
 
 	if (!progress->tty || progress->waiting || (!now && now_ns - progress->drawn_ns < 50000000))
@@ -115,8 +144,10 @@ static void draw_line(struct kl_progress *progress, bool now)
 	progress->drawn_ns = now_ns;
 	kl_buf_addf(&buf, "%s%s%s", progress->title.ptr, progress->step.len ? "  " : "",
 		    progress->step.ptr);
-	fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, buf.ptr);
-	fflush(stderr);
+	kl_printable_line(&line, buf.ptr, buf.len);
+	line.len = kl_utf8_cut(line.ptr, line.len, (size_t)terminal_width() - 1);
+	clear_line();
+	put_bytes(line.ptr, line.len);
 }
 
 void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
@@ -132,7 +163,7 @@ void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
 	kl_buf_vaddf(&progress->title, fmt, ap);
 	va_end(ap);
 	if (!progress->tty)
-		fprintf(stderr, "%s\n", progress->title.ptr);
+		put_text(progress->title.ptr, progress->title.len);
 	draw_line(progress, true);
 	pthread_mutex_unlock(&progress->lock);
 }
@@ -154,17 +185,18 @@ void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 
 void kl_progress_print(struct kl_progress *progress, const char *fmt, ...)
 {
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	va_list ap;
 
 	if (!progress)
 		return;
 	pthread_mutex_lock(&progress->lock);
 	if (progress->tty && !progress->waiting)
-		fputs("\r\033[K", stderr);
+		clear_line();
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	kl_buf_vaddf(&text, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	put_text(text.ptr, text.len);
 	draw_line(progress, true);
 	pthread_mutex_unlock(&progress->lock);
 }
@@ -182,10 +214,8 @@ void kl_progress_free(struct kl_progress *progress)
 	pthread_mutex_unlock(&progress->lock);
 	if (progress->started)
 		pthread_join(progress->timer, NULL);
-	if (progress->tty && !silent) {
-		fputs("\r\033[K", stderr);
-		fflush(stderr);
-	}
+	if (progress->tty && !silent)
+		clear_line();
 	kl_buf_release(&progress->title);
 	kl_buf_release(&progress->step);
 	pthread_cond_destroy(&progress->end);

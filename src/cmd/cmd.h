@@ -23,11 +23,15 @@
  *  3. Write docs/man/git-klineage-<verb>.adoc; a test compares it with `-h`.
  *  4. Write tests/t/NNNN-<verb>.sh.
  *
- * Results go to stdout, messages to stderr.
+ * Results go to stdout, messages to stderr. Both are streams that replace control characters (out.h):
+ * print data for people with printf(), what programs read byte for byte with kl_out_exact().
  */
+struct kl_out;
+
 struct kl_cmd_ctx {
 	const char *verb;
 	struct kl_term term;
+	struct kl_out *out;   /* stdout (out.h) */
 	struct kl_repo *repo; /* open if the table row has KL_NEEDS_REPO, else NULL */
 };
 

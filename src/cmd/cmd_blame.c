@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "cmd/out.h"
 #include "cmd/table.h"
 #include "contract/contract.h"
 #include "contract/surface.h"
@@ -289,10 +290,7 @@ static void print_steps(const struct subject *subject, const struct kl_term *ter
 			printf("        %.3fx [%.3f, %.3f] against K_%zu\n",
 			       (double)step->prev.ppm / 1e6, (double)step->prev.lo / 1e6,
 			       (double)step->prev.hi / 1e6, k - 1);
-		if (step->gained.n)
-			printf("        gained");
-		for (size_t i = 0; i < step->gained.n; i++)
-			printf(" %s%s", step->gained.v[i], i + 1 == step->gained.n ? "\n" : "");
+		kl_out_words("        gained", &step->gained);
 		for (size_t i = 0; i < subject->ncard; i++)
 			if (is_evidence(subject->card[i], &subject->view, k))
 				print_card(subject->card[i]);

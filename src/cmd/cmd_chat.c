@@ -137,19 +137,12 @@ static int do_log(struct request *request)
 
 /* --- show ------------------------------------------------------------------------- */
 
-/* The text comes from a model or a repository: replace control characters except tab. */
 static void print_text(const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 
-		fputs("    ", stdout);
-		for (size_t i = 0; i < n; i++) {
-			unsigned char ch = (unsigned char)text[i];
-
-			putchar((ch < 0x20 && ch != '\t') || ch == 0x7f ? '?' : ch);
-		}
-		putchar('\n');
+		printf("    %.*s\n", (int)n, text);
 		text += n + (text[n] == '\n');
 	}
 }

@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "cmd/out.h"
 #include "fsck/check.h"
 #include "fsck/check_card_commit.h"
 #include "text/json.h"
@@ -23,7 +24,8 @@ static void print_finding(enum kl_check_severity severity, const char *where, co
 		/* parse errors already start with the place */
 		if (strncmp(what, where, strlen(where)))
 			printf("%s: ", where);
-		puts(what);
+		kl_out_line(stdout, what);
+		putchar('\n');
 		return;
 	}
 	value = json_object();

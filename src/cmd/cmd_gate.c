@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "cmd/out.h"
 #include "contract/changed_kernels.h"
 #include "contract/select.h"
 #include "event/note_writer.h"
@@ -40,6 +41,12 @@ static void print_time(int64_t ns)
 		printf("%.2f us", (double)ns / 1e3);
 }
 
+/* Blanks up to the column of the ratios. */
+static int pad_of(const char *label)
+{
+	return strlen(label) < 9 ? 9 - (int)strlen(label) : 0;
+}
+
 static void print_profile(const struct kl_profile *profile)
 {
 	if (!profile->there)
@@ -50,33 +57,20 @@ static void print_profile(const struct kl_profile *profile)
 	for (size_t i = 0; i < profile->vs.n; i++) {
 		const struct kl_comparison *comparison = &profile->vs.v[i];
 
-		printf("  %-9s %.3fx [%.3f, %.3f] %s\n", comparison->what,
+		printf("  ");
+		kl_out_line(stdout, comparison->what);
+		printf("%*s %.3fx [%.3f, %.3f] %s\n", pad_of(comparison->what), "",
 		       (double)comparison->ratio.ppm / 1e6, (double)comparison->ratio.lo / 1e6,
 		       (double)comparison->ratio.hi / 1e6, kl_speed_name(comparison->speed));
 	}
 }
 
-static void print_features(const struct kl_strvec *features)
-{
-	if (!features->n)
-		return;
-	printf("  %-9s", "features");
-	for (size_t i = 0; i < features->n; i++)
-		printf(" %s", features->v[i]);
-	putchar('\n');
-}
-
 static void print_notes(const json_t *notes)
 {
-	size_t i;
-	json_t *note;
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
 
-	if (!json_array_size(notes))
-		return;
-	printf("  %-9s", "notes");
-	json_array_foreach(notes, i, note)
-		printf(" %s", json_string_value(note));
-	putchar('\n');
+	kl_json_strings(&words, notes);
+	kl_out_words("  notes    ", &words);
 }
 
 /* Print shares of the device's capacity, stored in millionths. */
@@ -95,7 +89,9 @@ static void print_counters(const json_t *counters)
 	json_array_foreach(json_object_get(counters, "launches"), i, value) {
 		const char *comma = "";
 
-		printf("  counters  %s:", kl_json_str_or(value, "kernel", "?"));
+		printf("  counters  ");
+		kl_out_line(stdout, kl_json_str_or(value, "kernel", "?"));
+		putchar(':');
 		for (size_t k = 0; k < KL_ARRAY_SIZE(share); k++) {
 			int64_t ppm = kl_json_int_or(value, share[k].member, -1);
 
@@ -114,24 +110,32 @@ static void print_verdict(const struct kl_judgement *judgement, const struct kl_
 	const struct kl_event *event = judgement->event;
 	const char *class_ = kl_event_class(event);
 
-	printf("%s: %s%s%s%s%s%s  (%s, %s, %s%s%s)\n", surface->contract->workload,
+	printf("%s: %s%s%s", surface->contract->workload,
 	       kl_paint(term, kl_paint_verdict(event->verdict)), kl_verdict_name(event->verdict),
-	       *class_ ? " " : "", class_, kl_paint(term, KL_PAINT_RESET),
-	       event->kind == KL_KIND_CHECK ? " by the quick stages" : "", event->place.id,
-	       event->place.compiler, kl_tier_name(event->tier),
+	       *class_ ? " " : "");
+	kl_out_line(stdout, class_);
+	printf("%s%s  (", kl_paint(term, KL_PAINT_RESET),
+	       event->kind == KL_KIND_CHECK ? " by the quick stages" : "");
+	kl_out_line(stdout, event->place.id);
+	printf(", ");
+	kl_out_line(stdout, event->place.compiler);
+	printf(", %s%s%s)\n", kl_tier_name(event->tier),
 	       judgement->voucher ? ", judged before and signed by " :
 	       judgement->cached  ? ", judged before by this clone" :
 				    "",
 	       judgement->voucher ? judgement->voucher : "");
-	if (*event->message)
-		printf("  %s\n", event->message);
+	if (*event->message) {
+		printf("  ");
+		kl_out_line(stdout, event->message);
+		putchar('\n');
+	}
 	if (json_is_object(event->correct) && event->verdict == KL_VERDICT_PASS)
 		printf("  correct   %lld inputs; the worst error is %.2f of the tolerance\n",
 		       (long long)kl_json_int_or(event->correct, "cases", 0),
 		       (double)kl_json_int_or(event->correct, "margin_ppm", 0) / 1e6);
 	print_profile(&event->profile);
 	print_counters(event->counters);
-	print_features(&event->facts.features);
+	kl_out_words("  features ", &event->facts.features);
 	print_notes(event->notes);
 }
 
@@ -473,8 +477,10 @@ static int import_results(struct kl_repo *repo, const struct options *options)
 		kl_json_set_str(value, "signer", in.signer);
 		kl_listing_put(value);
 	} else {
-		for (size_t i = 0; i < in.lines.n; i++)
-			puts(in.lines.v[i]);
+		for (size_t i = 0; i < in.lines.n; i++) {
+			kl_out_line(stdout, in.lines.v[i]);
+			putchar('\n');
+		}
 		printf("%zu imported, %zu already known, %zu refused, %zu not judged%s%s\n",
 		       in.imported, in.again, in.refused, in.cannot,
 		       in.signer ? "; signed by " : "", in.signer ? in.signer : "");

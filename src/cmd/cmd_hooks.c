@@ -8,6 +8,7 @@
 #include "cmd/hook_run.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "cmd/out.h"
 #include "cmd/table.h"
 #include "repo/hooks.h"
 #include "text/json.h"
@@ -216,7 +217,7 @@ static int say_untested(int err)
 	return block_by_git() == KL_HOOK_BLOCK_UNTESTED;
 }
 
-static int run_hook(int argc, char **argv)
+static int run_hook(struct kl_out *out, int argc, char **argv)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	struct kl_term term;
@@ -228,8 +229,10 @@ static int run_hook(int argc, char **argv)
 	err = kl_repo_open(&repo);
 	if (!err)
 		err = kl_term_open(&term, repo, NULL, "hooks", false);
-	if (!err)
+	if (!err) {
+		kl_out_paint(out, &term);
 		err = kl_hook_run(repo, &term, argv[0], argc - 1, argv + 1);
+	}
 	return err < 0 ? say_untested(err) : err;
 }
 
@@ -263,7 +266,7 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&out, synopsis)) < 0)
 		return err;
 	if (!strcmp(what, "run"))
-		return run_hook(argc - 1, argv + 1);
+		return run_hook(ctx->out, argc - 1, argv + 1);
 	if (strcmp(what, "install") && strcmp(what, "uninstall") && strcmp(what, "status"))
 		return kl_opt_usage(
 			synopsis, argc ? "unknown subcommand '%s'" : "missing subcommand%s", what);

@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "cmd/out.h"
 #include "lineage/figure.h"
 #include "lineage/report.h"
 
@@ -89,7 +90,7 @@ static int write_page(const struct kl_buf *html, const char *path)
 {
 	if (is_file(path))
 		return kl_fs_write_output(path, html->ptr, html->len);
-	fwrite(html->ptr, 1, html->len, stdout);
+	kl_out_exact(html->ptr, html->len);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "cmd/out.h"
 #include "cmd/table.h"
 #include "lineage/view.h"
 
@@ -13,17 +14,10 @@ static const char synopsis[] = "show [<options>] <step> [<workload>[/<name>]]";
 
 static void print_line(const char *label, const char *value)
 {
-	if (value && *value)
-		printf("  %-11s %s\n", label, value);
-}
-
-static void print_list(const char *label, const struct kl_strvec *list)
-{
-	if (!list->n)
+	if (!value || !*value)
 		return;
-	printf("  %-11s", label);
-	for (size_t i = 0; i < list->n; i++)
-		printf(" %s", list->v[i]);
+	printf("  %-11s ", label);
+	kl_out_line(stdout, value);
 	putchar('\n');
 }
 
@@ -101,8 +95,8 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 	print_ratio("K_0", &step->root, "");
 	if (step->baseline_ppm > 0)
 		printf("  %-11s %.3fx\n", step->baseline, (double)step->baseline_ppm / 1e6);
-	print_list("gained", &step->gained);
-	print_list("lost", &step->lost);
+	kl_out_words("  gained     ", &step->gained);
+	kl_out_words("  lost       ", &step->lost);
 	print_line("verdict",
 		   step->verdict ? kl_verdict_name(step->verdict) : "no event in this clone");
 	print_line("tier", kl_tier_name(step->tier));

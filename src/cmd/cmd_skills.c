@@ -10,6 +10,7 @@
 #include "card/status.h"
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
+#include "cmd/out.h"
 #include "cmd/skills.h"
 #include "cmd/table.h"
 
@@ -152,7 +153,7 @@ static int show_card(const struct args *args)
 		return err;
 	value = kl_card_to_json(card);
 	kl_json_decimal(&text, value, false);
-	puts(text.ptr);
+	kl_listing_line(&text);
 	return 0;
 }
 
@@ -205,7 +206,7 @@ static int export_to_stdout(struct kl_library *library, const char *id, enum kl_
 	if (format == KL_FORMAT_JSON && (err = kl_exchange_events(&events, library, card)) < 0)
 		return err;
 	kl_exchange_write(&text, card, &events, format);
-	fputs(text.ptr, stdout);
+	kl_out_exact(text.ptr, text.len);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "cmd/out.h"
 #include "contract/changed_kernels.h"
 #include "event/note_writer.h"
 #include "event/push_check.h"
@@ -97,10 +98,11 @@ static enum fate say_verdict(const struct kl_changed_one *one, const struct kl_j
 	bool fail = event->verdict == KL_VERDICT_FAIL;
 	const char *class_ = kl_event_class(event);
 
-	printf("klineage: %s: %s%s%s%s%s, ", one->workload,
+	printf("klineage: %s: %s%s%s", one->workload,
 	       kl_paint(term, kl_paint_verdict(event->verdict)),
-	       fail ? "FAIL" : kl_verdict_name(event->verdict), *class_ ? " " : "", class_,
-	       kl_paint(term, KL_PAINT_RESET));
+	       fail ? "FAIL" : kl_verdict_name(event->verdict), *class_ ? " " : "");
+	kl_out_line(stdout, class_);
+	printf("%s, ", kl_paint(term, KL_PAINT_RESET));
 	if (judgement->cached)
 		printf("judged before");
 	else if (pass)
@@ -110,7 +112,9 @@ static enum fate say_verdict(const struct kl_changed_one *one, const struct kl_j
 		printf("%s", check ? "checked" : "judged");
 	printf(" (");
 	print_took(since);
-	printf(")%s%s\n", pass ? "" : ": ", pass ? "" : event->message);
+	printf(")%s", pass ? "" : ": ");
+	kl_out_line(stdout, pass ? "" : event->message);
+	putchar('\n');
 	return pass ? PASSED : fail ? FAILED : UNTESTED;
 }
 

@@ -7,13 +7,29 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/printable.h"
+#include "cmd/out.h"
 
 void kl_listing_put(const json_t *document)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	kl_json_canonical(&buf, document);
-	puts(buf.ptr);
+	kl_listing_line(&buf);
+}
+
+/* The one byte that ASCII JSON leaves as it is and a terminal does not. */
+void kl_listing_line(const struct kl_buf *json)
+{
+	for (const char *at = json->ptr; *at;) {
+		size_t n = strcspn(at, "\x7f");
+
+		fwrite(at, 1, n, stdout);
+		at += n;
+		if (*at && *at++)
+			fputs("\\u007f", stdout);
+	}
+	putchar('\n');
 }
 
 int kl_listing_check(const struct kl_listing *listing, const char *synopsis)
@@ -61,45 +77,57 @@ static void print_field(const struct kl_buf *field)
 	static const char plain[] = "\a\b\t\n\v\f\r\"\\", letter[] = "abtnvfr\"\\";
 	bool quote = field->len && field->ptr[0] == '"';
 
-	for (size_t i = 0; i < field->len && !quote; i++)
-		quote = (unsigned char)field->ptr[i] < 0x20 || field->ptr[i] == 0x7f ||
-			field->ptr[i] == '\\';
-	if (!quote) {
+	if (!quote && kl_printable_span(field->ptr, field->len) == field->len &&
+	    !strpbrk(field->ptr, "\t\n\\")) {
 		fwrite(field->ptr, 1, field->len, stdout);
 		return;
 	}
 	putchar('"');
-	for (size_t i = 0; i < field->len; i++) {
-		unsigned char ch = (unsigned char)field->ptr[i];
-		const char *known = ch ? strchr(plain, ch) : NULL;
+	for (size_t i = 0; i < field->len;) {
+		size_t n = kl_printable_span(field->ptr + i, field->len - i);
+		size_t keep = strcspn(field->ptr + i, plain);
+		const char *known;
 
+		fwrite(field->ptr + i, 1, keep < n ? keep : n, stdout);
+		i += keep < n ? keep : n;
+		if (i == field->len)
+			break;
+		known = field->ptr[i] ? strchr(plain, field->ptr[i]) : NULL;
 		if (known)
 			printf("\\%c", letter[known - plain]);
-		else if (ch < 0x20 || ch == 0x7f)
-			printf("\\%03o", ch);
 		else
-			putchar(ch);
+			printf("\\%03o", (unsigned char)field->ptr[i]);
+		i++;
 	}
 	putchar('"');
 }
 
+static void write_row(const json_t *row, const char *const *fields)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+
+	for (size_t i = 0; fields[i]; i++) {
+		add_value(&buf, member_at(row, fields[i]));
+		kl_buf_addch(&buf, '\0');
+	}
+	kl_out_exact(buf.ptr, buf.len);
+}
+
 static void print_row(const json_t *row, const char *const *fields, bool nul)
 {
+	if (nul) {
+		write_row(row, fields);
+		return;
+	}
 	for (size_t i = 0; fields[i]; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 		add_value(&buf, member_at(row, fields[i]));
-		if (nul) {
-			fwrite(buf.ptr, 1, buf.len, stdout);
-			putchar('\0');
-			continue;
-		}
 		if (i)
 			putchar('\t');
 		print_field(&buf);
 	}
-	if (!nul)
-		putchar('\n');
+	putchar('\n');
 }
 
 void kl_listing_print(const struct kl_listing *listing, const json_t *document, const char *list,

@@ -10,8 +10,9 @@
  * makes one JSON document. `--json` prints it. `--porcelain` prints one line for each object of a
  * list in it, with fields in a fixed order, separated by tabs. `-z` prints the same fields, each
  * terminated by NUL, like git check-attr -z. An unknown field is empty; the words of a list are
- * separated by spaces. Without `-z`, a field that has a control character or a backslash, or starts
- * with a quote, is quoted with escapes as in C. The order of fields is stable: new ones come last.
+ * separated by spaces. Without `-z`, a field that has a backslash or a character that is not
+ * printed (base/printable.h), or starts with a quote, is quoted with escapes as in C. The order of
+ * fields is stable: new ones come last.
  *
  *	struct kl_listing out = { 0 };
  *	const struct kl_opt opts[] = { ..., KL_OPT_LISTING(&out), KL_OPT_END };
@@ -32,6 +33,8 @@ struct kl_listing {
 
 /** Print a document on stdout as one line of canonical JSON, the format of every `--json`. */
 void kl_listing_put(const json_t *document);
+/** Print one line of JSON that is ASCII. */
+void kl_listing_line(const struct kl_buf *json);
 
 /** KL_EUSAGE: --json together with --porcelain or -z. */
 int kl_listing_check(const struct kl_listing *listing, const char *synopsis);

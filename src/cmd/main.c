@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
+#include "cmd/out.h"
 #include "model/provider/secret.h"
 
 #define WALKS (KL_NEEDS_REPO | KL_NEEDS_IDENTITY | KL_NEEDS_HISTORY)
@@ -101,9 +103,9 @@ static const char *take_color(int *argc, char **argv)
 	return when;
 }
 
-static int run_verb(const struct kl_cmd *cmd, int argc, char **argv)
+static int run_verb(const struct kl_cmd *cmd, struct kl_out *out, int argc, char **argv)
 {
-	struct kl_cmd_ctx ctx = { .verb = cmd->name };
+	struct kl_cmd_ctx ctx = { .verb = cmd->name, .out = out };
 	const char *when = take_color(&argc, argv);
 	int result = 0;
 
@@ -114,6 +116,7 @@ static int run_verb(const struct kl_cmd *cmd, int argc, char **argv)
 		result = prepare_context(&ctx, cmd->needs);
 	if (!result)
 		result = kl_term_open(&ctx.term, ctx.repo, when, cmd->name, cmd->needs & KL_PAGES);
+	kl_out_paint(out, &ctx.term);
 	if (!result)
 		result = cmd->run(&ctx, argc, argv);
 	kl_term_close(&ctx.term);
@@ -136,13 +139,13 @@ static void print_error(void)
 }
 
 /* Print the error of a verb, and report a failed write to stdout. Returns the exit code. */
-static int finish_output(int result)
+static int finish_output(struct kl_out *out, int result)
 {
 	if (result < 0) {
 		print_error();
 		result = kl_error_exit(result);
 	}
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	if (kl_out_finish(out) == 0)
 		return result;
 	if (errno == EPIPE)
 		return 141;
@@ -153,28 +156,31 @@ static int finish_output(int result)
 int main(int argc, char **argv)
 {
 	const struct kl_cmd *cmd;
+	struct kl_out *out;
 
 	kl_proc_hold_standard();
+	kl_out_guard(STDERR_FILENO);
+	out = kl_out_guard(STDOUT_FILENO);
 	kl_secret_guard();
 	kl_proc_catch_signals();
 	if (argc < 2) {
 		cmd_help(&(struct kl_cmd_ctx){ .verb = "help" }, 1, argv);
-		finish_output(0);
+		finish_output(out, 0);
 		return 1;
 	}
 	if (!strcmp(argv[1], KL_OPT_COMPLETION)) {
 		for (cmd = kl_cmds; cmd->name; cmd++)
 			printf("%s%s", cmd->name, cmd[1].name ? " " : "\n");
-		return finish_output(0);
+		return finish_output(out, 0);
 	}
 	cmd = find_verb(argv[1]);
 	if (!cmd) {
 		kl_error(KL_EUSAGE, "'%s' is not a verb of git klineage", argv[1]);
 		kl_error_hint(0, "'git klineage help' lists them");
-		return finish_output(KL_EUSAGE);
+		return finish_output(out, KL_EUSAGE);
 	}
 	if (argv[1][0] == '-')
-		return finish_output(
-			cmd->run(&(struct kl_cmd_ctx){ .verb = cmd->name }, 1, argv + 1));
-	return finish_output(run_verb(cmd, argc - 1, argv + 1));
+		return finish_output(out, cmd->run(&(struct kl_cmd_ctx){ .verb = cmd->name }, 1,
+						   argv + 1));
+	return finish_output(out, run_verb(cmd, out, argc - 1, argv + 1));
 }

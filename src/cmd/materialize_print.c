@@ -5,17 +5,18 @@
 
 #include "base/utf8.h"
 #include "cmd/estimate_print.h"
+#include "cmd/out.h"
 #include "model/money.h"
 #include "walk/step.h"
 
-/* A model wrote the text: replace control characters, which could move the cursor. */
+/* A model wrote the text: its lines become one. */
 static void print_plain(FILE *to, const char *text, size_t max)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *line = kl_strndup(text, kl_utf8_cut(text, strlen(text), max));
 
-	kl_utf8_clean(&buf, text, kl_utf8_cut(text, strlen(text), max));
-	for (size_t i = 0; i < buf.len; i++)
-		fputc(buf.ptr[i] == '\n' || buf.ptr[i] == '\t' ? ' ' : buf.ptr[i], to);
+	for (char *at = line; (at = strpbrk(at, "\n\t")); at++)
+		*at = ' ';
+	kl_out_line(to, line);
 }
 
 static void add_ratio(struct kl_buf *buf, const struct kl_materialize_attempt *attempt)
@@ -187,7 +188,7 @@ int kl_materialize_print_patch(struct kl_repo *repo,
 	if (!err)
 		err = kl_repo_diff(&buf, repo, &from, &to, NULL);
 	if (!err && buf.len)
-		fwrite(buf.ptr, 1, buf.len, stdout);
+		kl_out_exact(buf.ptr, buf.len);
 	return err;
 }
 

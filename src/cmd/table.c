@@ -5,11 +5,17 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/printable.h"
 
 void kl_table_row(struct kl_table *table, const char *const *cell)
 {
-	for (size_t i = 0; i < table->columns; i++)
-		kl_strvec_push(&table->cells, cell[i]);
+	for (size_t i = 0; i < table->columns; i++) {
+		struct kl_buf text = KL_BUF_INIT;
+
+		/* here, not in the stream: a cell has no second line, and its width counts */
+		kl_printable_line(&text, cell[i], strlen(cell[i]));
+		kl_strvec_take(&table->cells, kl_buf_detach(&text));
+	}
 }
 
 void kl_table_release(struct kl_table *table)

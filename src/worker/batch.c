@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/batch.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/lock.h"
+#include "base/printable.h"
 #include "base/proc.h"
 #include "worker/report.h"
 #include "worker/unpack.h"
@@ -210,6 +212,19 @@ static json_t *line_for(const struct batch *batch, const json_t *entry, json_t *
 	return line;
 }
 
+/* What a bundle says of itself, and a kernel's last words, for the terminal. */
+__attribute__((format(printf, 1, 2))) static void print_line(const char *fmt, ...)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, line = KL_BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	kl_buf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	kl_printable_line(&line, text.ptr, text.len);
+	fputs(line.ptr, stderr);
+}
+
 static int do_one(struct batch *batch, const json_t *entry, size_t number)
 {
 	KL_AUTO(json_decrefp) json_t *result = NULL, *line = NULL;
@@ -217,8 +232,8 @@ static int do_one(struct batch *batch, const json_t *entry, size_t number)
 	const char *why;
 	int err;
 
-	fprintf(stderr, "[%zu/%zu] %s %.12s: ", number, json_array_size(batch->unpacked.jobs),
-		kl_json_str_or(entry, "workload", "?"), kl_json_str_or(entry, "surface", "?"));
+	print_line("[%zu/%zu] %s %.12s: ", number, json_array_size(batch->unpacked.jobs),
+		   kl_json_str_or(entry, "workload", "?"), kl_json_str_or(entry, "surface", "?"));
 	if (kl_report_has(&batch->report, kl_json_str_or(entry, "digest", ""))) {
 		fprintf(stderr, "already done\n");
 		return 0;
@@ -229,8 +244,9 @@ static int do_one(struct batch *batch, const json_t *entry, size_t number)
 	}
 	line = line_for(batch, entry, result, (kl_clock_ns() - begin) / 1000000);
 	why = kl_json_str_or(result, "message", "");
-	fprintf(stderr, "%s%s%s (%.1f s)\n", kl_json_str_or(result, "status", "?"),
-		*why ? ": " : "", why, (double)(kl_clock_ns() - begin) / 1e9);
+	print_line("%s%s%s (%.1f s)", kl_json_str_or(result, "status", "?"), *why ? ": " : "", why,
+		   (double)(kl_clock_ns() - begin) / 1e9);
+	fputc('\n', stderr);
 	return kl_report_add(&batch->report, line);
 }
 

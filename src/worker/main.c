@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/printable.h"
 #include "worker/batch.h"
 #include "worker/gpu/process_pool.h"
 #include "worker/gpu/server.h"
@@ -131,6 +132,15 @@ static bool bundle_options(struct kl_batch *out, int argc, char **argv)
 	return out->bundle != NULL;
 }
 
+/* It can quote a bundle that somebody else made. */
+static void print_error(void)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	kl_printable_add(&text, kl_error_last(), strlen(kl_error_last()));
+	fprintf(stderr, "klineage-worker: %s\n", text.ptr);
+}
+
 int main(int argc, char **argv)
 {
 	struct kl_batch batch = { .bundle = NULL };
@@ -153,6 +163,6 @@ int main(int argc, char **argv)
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	err = batch.bundle ? kl_batch_run(&batch) : work_batch(job);
 	if (err < 0)
-		fprintf(stderr, "klineage-worker: %s\n", kl_error_last());
+		print_error();
 	return err < 0 ? kl_error_exit(err) : 0;
 }

@@ -90,7 +90,7 @@ test_expect_success 'show is text, and moves no cursor' '
 	git klineage chat show w/n/back-0 >out &&
 	says "w/n/back-0: 2 turns" out && says "    rules" out && says "    there" out &&
 	says "m-1-20260101: 40 tokens in (30 cached), 20 out, \$0.2500" out &&
-	says "a?[2Jb" out && test_must_fail grep "$(printf "\033")" out &&
+	says "a\\x1b[2Jb" out && test_must_fail grep "$(printf "\033")" out &&
 	git klineage chat show --json w/n/back-0 >out && says "\"schema\":\"klineage.talk/1\"" out &&
 	says "\"system\":[\"rules\"]" out && says "a\\u001B[2Jb" out &&
 	exits 128 git klineage chat show w/n/back-7 2>err && says "no conversation" err

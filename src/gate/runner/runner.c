@@ -232,8 +232,8 @@ static int carry_ssh(struct kl_buf *results, const struct kl_runner *runner,
 		.in = load->bundle->ptr,
 		.in_len = load->bundle->len,
 		.out = results,
-		.err = load->talk ? NULL : &err_text,
-		.flags = load->talk ? KL_PROC_INHERIT_STDERR : 0,
+		.err = &err_text,
+		.flags = load->talk ? KL_PROC_SHOW_STDERR : 0,
 	};
 	struct kl_proc_result res;
 	int err;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CMD_OUT_H
+#define KL_CMD_OUT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/vec.h"
+#include "cmd/term.h"
+
+/*
+ * out - stdout and stderr as streams that let no control character of data through.
+ *
+ * main() puts a stream of ours in the place of `stdout` and of `stderr`. What verbs print with
+ * printf() and its like goes through kl_printable_part() (base/printable.h), so a verb that prints
+ * data for people need not think of it.
+ *
+ * Our own colours pass: kl_out_paint() replaces the codes of a terminal by marks with a random key,
+ * which the stream turns into the codes again. Data that have the bytes of a colour do not have the
+ * key. What a program reads byte for byte is not for this stream, but for kl_out_exact().
+ */
+struct kl_out;
+
+/** Replace `stdout` or `stderr`, whose descriptor is `fd`. The stream lives until the end. */
+struct kl_out *kl_out_guard(int fd);
+/** Let the colours of `term` pass, which was just opened. */
+void kl_out_paint(struct kl_out *out, struct kl_term *term);
+/** Write all that is left. -1: a write failed, now or before; errno says why. */
+int kl_out_finish(struct kl_out *out);
+
+/**
+ * Write bytes on stdout as they are: -z, a patch, a page, a card for a file. A terminal or a pager
+ * gets them as any other text.
+ */
+void kl_out_exact(const void *data, size_t n);
+/** Print data that belong into one line: newline and tab are replaced, too. */
+void kl_out_line(FILE *to, const char *text);
+/** Print a label, each word after a blank, and the end of the line; nothing without words. */
+void kl_out_words(const char *label, const struct kl_strvec *words);
+
+#endif
