@@ -187,4 +187,24 @@ test_expect_success 'colours are ours alone' '
 	sed "s/$esc\[[0-9;]*m//g" show >stripped && safe stripped && shown stripped
 '
 
+test_expect_success 'letters of any length pass, wherever the buffers end' '
+	head=$(git -C r rev-parse HEAD) && for n in 1 2 3 4; do
+		perl -e "print qq(\303\244\342\202\254\360\237\231\202\n) x 20; print q(a) x $n, qq(\303\244\342\202\254\360\237\231\202) x 9000, qq(\n)" >letters &&
+		cp letters r/topk.cu && git -C r commit -q -a -m letters && ask blame topk.cu && sed "s/^.* [0-9]*) //" out >body &&
+		test_cmp letters body || return 1
+	done && git -C r reset -q --hard $head
+'
+
+# tty <command line>: run with a terminal for stdout and stderr
+tty () {
+	script -qec "$1" /dev/null </dev/null | tr -d "\r"
+}
+tty 'test -t 1 && test -t 2' && test_set_prereq TTY
+
+test_expect_success TTY 'in a terminal also what is meant for programs is safe' '
+	(cd r && tty "git --no-pager klineage blame -z topk.cu" >../out && git klineage blame -z topk.cu >../z) && safe out && shown out &&
+	! safe z && (cd r && tty "TERM=vt100 GIT_PROGRESS_DELAY=0 git --no-pager klineage show --no-color 3" >../out) && safe out && shown out &&
+	(cd r && tty "PAGER=cat git klineage blame -z topk.cu" >../out) && safe out && shown out
+'
+
 test_done
