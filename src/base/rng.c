@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/rng.h"
 
-#include <errno.h>
 #include <math.h>
-#include <sys/random.h>
-
-#include "base/error.h"
+#include <string.h>
 
 uint64_t kl_rng_mix(uint64_t z)
 {
@@ -14,36 +11,57 @@ uint64_t kl_rng_mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-static uint64_t split_mix(uint64_t *state)
+void kl_rng_key(struct kl_rng *rng, const struct kl_key *key, uint64_t stream)
 {
-	return kl_rng_mix(*state += 0x9e3779b97f4a7c15u);
+	memcpy(rng->chacha.key, key, sizeof(rng->chacha.key));
+	rng->chacha.counter = 0;
+	rng->chacha.nonce[0] = 0;
+	rng->chacha.nonce[1] = (uint32_t)stream;
+	rng->chacha.nonce[2] = (uint32_t)(stream >> 32);
+	rng->next = KL_RNG_WORDS;
+	rng->has_spare = 0;
+}
+
+void kl_rng_fresh(struct kl_rng *rng)
+{
+	struct kl_key key;
+
+	kl_key_master(&key, 0);
+	kl_rng_key(rng, &key, 0);
+}
+
+/* A key of a number; `purpose` keeps those of different uses apart. */
+static struct kl_key key_of_number(uint64_t number, const char purpose[25])
+{
+	struct kl_key key;
+
+	memcpy(key.byte, &number, sizeof(number));
+	memcpy(key.byte + sizeof(number), purpose, sizeof(key) - sizeof(number));
+	return key;
 }
 
 void kl_rng_seed(struct kl_rng *rng, uint64_t seed)
 {
-	for (int i = 0; i < 4; i++)
-		rng->s[i] = split_mix(&seed);
-	rng->has_spare = 0;
+	const struct kl_key key = key_of_number(seed, "git-klineage: draw by it");
+
+	kl_rng_key(rng, &key, 0);
 }
 
-static uint64_t rotate_left(uint64_t bits, int k)
+static void draw_words(struct kl_rng *rng)
 {
-	return (bits << k) | (bits >> (64 - k));
+	if (rng->chacha.counter > UINT32_MAX - KL_CHACHA_WIDE) { /* after 2^38 bytes */
+		rng->chacha.counter = 0;
+		rng->chacha.nonce[0]++;
+	}
+	kl_chacha_blocks(&rng->chacha, rng->word, KL_CHACHA_WIDE);
+	rng->next = 0;
 }
 
 uint64_t kl_rng_u64(struct kl_rng *rng)
 {
-	uint64_t *state = rng->s;
-	uint64_t out = rotate_left(state[1] * 5, 7) * 9;
-	uint64_t shifted = state[1] << 17;
-
-	state[2] ^= state[0];
-	state[3] ^= state[1];
-	state[1] ^= state[2];
-	state[0] ^= state[3];
-	state[2] ^= shifted;
-	state[3] = rotate_left(state[3], 45);
-	return out;
+	if (rng->next == KL_RNG_WORDS)
+		draw_words(rng);
+	return rng->word[rng->next++];
 }
 
 double kl_rng_uniform(struct kl_rng *rng)
@@ -81,37 +99,21 @@ uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n)
 	return draw % n;
 }
 
-void kl_rng_os(void *data, size_t n)
-{
-	unsigned char *at = data;
-
-	while (n) {
-		ssize_t got = getrandom(at, n, 0);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			KL_BUG("getrandom failed");
-		at += got;
-		n -= (size_t)got;
-	}
-}
-
 uint64_t kl_rng_os_seed(void)
 {
 	uint64_t seed;
 
 	do
-		kl_rng_os(&seed, sizeof(seed));
+		kl_key_random(&seed, sizeof(seed));
 	while (!seed);
 	return seed;
 }
 
-uint64_t kl_rng_derive(uint64_t seed, const char *label)
+uint64_t kl_rng_split(uint64_t seed, uint64_t which)
 {
-	uint64_t state = seed;
+	const struct kl_key key = key_of_number(seed, "git-klineage: derive one");
+	struct kl_rng rng;
 
-	for (; *label; label++)
-		state = split_mix(&state) ^ (unsigned char)*label;
-	return split_mix(&state);
+	kl_rng_key(&rng, &key, which);
+	return kl_rng_u64(&rng);
 }

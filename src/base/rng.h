@@ -5,17 +5,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/chacha.h"
+#include "base/key.h"
+
 /*
- * rng - reproducible random numbers: xoshiro256**, seeded by splitmix64 (Blackman & Vigna 2018). A
- * seed has 64 bits. The gate draws one from the operating system and logs it, so that a failure
- * can be replayed.
+ * rng - random numbers: the keystream of ChaCha20, so that numbers that are known tell nothing of
+ * others. The same key gives the same numbers.
+ *
+ * What must not be foreseen has a key of its own (key.h). kl_rng_seed() is for what may be: 64 bits
+ * can be tried out.
  */
+#define KL_RNG_WORDS (KL_CHACHA_WIDE * KL_CHACHA_BYTES / 8)
+
 struct kl_rng {
-	uint64_t s[4];
+	uint64_t word[KL_RNG_WORDS]; /* drawn; those from `next` on are not used yet */
+	size_t next;
 	double spare; /* second normal of a pair; valid if has_spare */
 	int has_spare;
+	struct kl_chacha chacha;
 };
 
+/** Begin a stream; the streams of one key are as independent as those of different keys. */
+void kl_rng_key(struct kl_rng *rng, const struct kl_key *key, uint64_t stream);
+/** Begin a stream with a key of the operating system's, which nobody keeps. */
+void kl_rng_fresh(struct kl_rng *rng);
+/** Begin the stream of a number. */
 void kl_rng_seed(struct kl_rng *rng, uint64_t seed);
 uint64_t kl_rng_u64(struct kl_rng *rng);
 /** Uniform in [0, 1), 53 bits. */
@@ -24,13 +38,11 @@ double kl_rng_uniform(struct kl_rng *rng);
 double kl_rng_normal(struct kl_rng *rng);
 /** Uniform in [0, n), n >= 1, unbiased. */
 uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n);
-/** Fill `data` with random bytes from the operating system; aborts if it has none. */
-void kl_rng_os(void *data, size_t n);
 /** A seed from the operating system, never 0. */
 uint64_t kl_rng_os_seed(void);
 /** A bijection that scatters neighbours (the output step of splitmix64). */
 uint64_t kl_rng_mix(uint64_t z);
-/** Derive a seed from `seed` and a label: each label gives an independent stream. */
-uint64_t kl_rng_derive(uint64_t seed, const char *label);
+/** A seed that follows from `seed` and a number; it tells neither `seed` nor that of another number. */
+uint64_t kl_rng_split(uint64_t seed, uint64_t which);
 
 #endif

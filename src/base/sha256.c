@@ -82,9 +82,8 @@ void kl_sha256_add(struct kl_sha256 *sha256, const void *data, size_t n)
 		memcpy(sha256->part + have, at, n);
 }
 
-void kl_sha256_end(struct kl_sha256 *sha256, char hex[KL_SHA256_HEX])
+static void add_padding(struct kl_sha256 *sha256)
 {
-	static const char digit[] = "0123456789abcdef";
 	static const unsigned char pad[64] = { 0x80 };
 	uint64_t bits = sha256->len * 8;
 	unsigned char tail[8];
@@ -93,6 +92,20 @@ void kl_sha256_end(struct kl_sha256 *sha256, char hex[KL_SHA256_HEX])
 	for (int i = 0; i < 8; i++)
 		tail[i] = (unsigned char)(bits >> (56 - 8 * i));
 	kl_sha256_add(sha256, tail, 8);
+}
+
+void kl_sha256_bytes(struct kl_sha256 *sha256, unsigned char digest[KL_SHA256_BYTES])
+{
+	add_padding(sha256);
+	for (int i = 0; i < KL_SHA256_BYTES; i++)
+		digest[i] = (unsigned char)(sha256->h[i / 4] >> (24 - i % 4 * 8));
+}
+
+void kl_sha256_end(struct kl_sha256 *sha256, char hex[KL_SHA256_HEX])
+{
+	static const char digit[] = "0123456789abcdef";
+
+	add_padding(sha256);
 	for (int i = 0; i < 64; i++)
 		hex[i] = digit[sha256->h[i / 8] >> (28 - i % 8 * 4) & 15];
 	hex[64] = '\0';

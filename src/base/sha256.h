@@ -7,8 +7,9 @@
 
 /*
  * sha256 - SHA-256 (FIPS 180-4) for klineage-worker. It does not link OpenSSL but must check that
- * its input arrived intact. git-klineage itself uses text/digest.h.
+ * its input arrived intact, and derives keys with it (key.h). git-klineage itself uses text/digest.h.
  */
+#define KL_SHA256_BYTES 32
 #define KL_SHA256_HEX 65 /* 64 lower-case hex digits and the NUL */
 
 struct kl_sha256 {
@@ -20,6 +21,8 @@ struct kl_sha256 {
 void kl_sha256_begin(struct kl_sha256 *sha256);
 void kl_sha256_add(struct kl_sha256 *sha256, const void *data, size_t n);
 void kl_sha256_end(struct kl_sha256 *sha256, char hex[KL_SHA256_HEX]);
+/** The same as bytes instead of digits. */
+void kl_sha256_bytes(struct kl_sha256 *sha256, unsigned char digest[KL_SHA256_BYTES]);
 
 /** Hash `data` in one call. */
 void kl_sha256_hex(char hex[KL_SHA256_HEX], const void *data, size_t n);

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/key.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "jail/impl.h"
 
 #define MIB ((int64_t)1 << 20)
@@ -83,7 +83,7 @@ uid_t kl_jail_uid(void)
 	uint32_t draw;
 
 	/* systemd's range of dynamic users, who own no persistent files */
-	kl_rng_os(&draw, sizeof(draw));
+	kl_key_random(&draw, sizeof(draw));
 	return 61184 + draw % 4000;
 }
 

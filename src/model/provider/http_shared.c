@@ -44,7 +44,7 @@ int kl_provider_http_open(struct kl_provider *provider, const struct kl_http_kin
 
 	provider->state = state;
 	state->kind = kind;
-	kl_rng_seed(&state->rng, kl_rng_os_seed());
+	kl_rng_fresh(&state->rng);
 	if (provider->repo)
 		err = kl_repo_config_bool(&state->insecure, provider->repo,
 					  "klineage.chat.insecure", false);

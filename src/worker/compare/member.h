@@ -22,10 +22,9 @@ struct kl_yard {
 
 struct kl_member {
 	const struct kl_point *point;
-	char band[32]; /* "noise", "twin", "exact0", "band1", "scale-up", ... */
-	int draw;      /* number of this draw among the members of that band */
-	bool exact;    /* answers must be bit-equal */
-	uint64_t seed; /* the pool's seed; given as job->seed, it makes the same members again */
+	char band[32];                  /* "noise", "twin", "exact0", "band1", "scale-up", ... */
+	int draw;                       /* number of this draw among the members of that band */
+	bool exact;                     /* answers must be bit-equal */
 	const void *input[KL_MAX_ARGS]; /* in the kernel's dtype; NULL if not in/inout */
 	/* outputs: double for float dtypes, the dtype itself for integers */
 	const void *truth[KL_MAX_ARGS];

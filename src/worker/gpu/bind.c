@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/rng.h"
 #include "worker/gpu/launch.h"
+
+#define SCRATCH 2000 /* beyond the numbers of tensors (set.c) */
 
 static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
@@ -32,7 +35,7 @@ static int make_scratch(struct kl_gpu_bound *bound, const struct kl_gpu_device *
 		if ((err = kl_gpu_buffer_make(&bound->scratch[i], device, (uint64_t)scratch->bytes,
 					      align, bound->set->right)) < 0 ||
 		    (err = kl_gpu_buffer_poison_slack(&bound->scratch[i], device,
-						      kl_gpu_mix(bound->seed, i))) < 0)
+						      kl_rng_split(bound->seed, i))) < 0)
 			return kl_error_in(err, "scratch '%s'", scratch->name);
 	}
 	return 0;
@@ -86,7 +89,7 @@ int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *dev
 	bound->module = module;
 	bound->set = set;
 	bound->at = at;
-	bound->seed = set->slack_seed ^ 0x736372617463u;
+	bound->seed = kl_rng_split(set->slack_seed, SCRATCH);
 	err = build_args(bound, device, quirks);
 	if (err < 0) {
 		kl_gpu_bound_free(bound, device);
@@ -144,7 +147,7 @@ static int init_scratch(struct kl_gpu_bound *bound, const struct kl_gpu_device *
 		if ((err = kl_gpu_buffer_protect(&bound->scratch[i], device, false)) < 0)
 			return err;
 		if (bound->at->scratch[i].init != KL_PLAN_CARRY)
-			err = poison_buffer(&bound->scratch[i], device, kl_gpu_mix(seed, i));
+			err = poison_buffer(&bound->scratch[i], device, kl_rng_split(seed, i));
 		else if ((rc = zero_buffer(&bound->scratch[i], device)))
 			err = kl_gpu_error(device->cu, rc, KL_EIO, "cannot clear scratch '%s'",
 					   bound->at->scratch[i].name);
@@ -188,7 +191,7 @@ int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
 
 	for (size_t i = 0; i < bound->at->nscratch && err == 0; i++)
 		if (bound->at->scratch[i].init == KL_PLAN_POISON)
-			err = poison_buffer(&bound->scratch[i], device, kl_gpu_mix(seed, i));
+			err = poison_buffer(&bound->scratch[i], device, kl_rng_split(seed, i));
 	return err;
 }
 
@@ -224,7 +227,7 @@ int kl_gpu_bound_check(const struct kl_gpu_bound *bound, const struct kl_gpu_dev
 		const struct kl_plan_scratch *scratch = &bound->at->scratch[i];
 
 		err = kl_gpu_buffer_check_slack(&bound->scratch[i], device,
-						kl_gpu_mix(bound->seed, i), &at);
+						kl_rng_split(bound->seed, i), &at);
 		if (err == KL_ENO)
 			return kl_error(KL_ENO, "wrote outside of scratch '%s': byte %lld of %lld",
 					scratch->name, (long long)at, (long long)scratch->bytes);

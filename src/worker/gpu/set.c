@@ -49,7 +49,7 @@ int kl_gpu_set_slack(struct kl_gpu_set *set, const struct kl_gpu_device *device,
 			continue;
 		if ((err = kl_gpu_buffer_protect(&set->buffer[i], device, false)) == 0 &&
 		    (err = kl_gpu_buffer_poison_slack(&set->buffer[i], device,
-						      kl_gpu_mix(seed, i))) == 0)
+						      kl_rng_split(seed, i))) == 0)
 			err = kl_gpu_buffer_protect(&set->buffer[i], device,
 						    !set->layout[i].writable);
 	}
@@ -90,7 +90,7 @@ struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *layo
 	bool like = seed & 1;
 
 	return (struct kl_gpu_pattern){
-		.seed = kl_gpu_mix(seed, 1000 + i),
+		.seed = kl_rng_split(seed, 1000 + i),
 		.keep = like ? layout->keep_like : layout->keep,
 		.set = like ? layout->set_like : layout->set,
 	};
@@ -120,7 +120,7 @@ int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *d
 		if (!set->layout[i].tensor || !set->layout[i].writable)
 			continue;
 		err = kl_gpu_buffer_check_slack(&set->buffer[i], device,
-						kl_gpu_mix(set->slack_seed, i), where);
+						kl_rng_split(set->slack_seed, i), where);
 		*tensor = i;
 	}
 	return err;

@@ -2,7 +2,6 @@
 #include "worker/measure/failure.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 const char *kl_failure_class(enum kl_call_end end)
 {
@@ -28,12 +27,12 @@ json_t *kl_failure(const struct kl_job *job, const struct kl_member *at,
 		   const struct kl_mismatch *mismatch, const char *why)
 {
 	json_t *failure = json_object(), *index;
-	char seed[24];
+	KL_AUTO(kl_freep) char *seed = job->seed ? kl_asprintf("%" PRIu64, job->seed) : NULL;
 
-	snprintf(seed, sizeof(seed), "%" PRIu64, at->seed);
 	kl_json_set_str(failure, "point", at->point->id);
 	kl_json_set_str(failure, "band", at->band);
-	kl_json_set_str(failure, "seed", seed);
+	if (seed)
+		kl_json_set_str(failure, "seed", seed);
 	kl_json_set_str(failure, "why", why);
 	kl_json_set_str(failure, "out",
 			mismatch && mismatch->out >= 0 ? job->arg[mismatch->out].name : NULL);

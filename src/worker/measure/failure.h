@@ -15,8 +15,8 @@ const char *kl_failure_class(enum kl_call_end end);
 /** Failure class for a wrong answer. */
 const char *kl_failure_class_wrong(const struct kl_mismatch *mismatch);
 /**
- * Build the failure object. It includes the place of `mismatch`, unless `mismatch` is NULL or its
- * `out` is -1 because no answer was judged.
+ * Build the failure object. It has a seed only if the job is a replay. It includes the place of
+ * `mismatch`, unless `mismatch` is NULL or its `out` is -1 because no answer was judged.
  */
 json_t *kl_failure(const struct kl_job *job, const struct kl_member *at,
 		   const struct kl_mismatch *mismatch, const char *why);

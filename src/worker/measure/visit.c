@@ -31,7 +31,7 @@ static bool call_subject(struct kl_visit *visit, struct kl_subject *subject,
 	const void *got[KL_MAX_ARGS] = { NULL };
 
 	visit->at = member;
-	kl_subject_poison(subject, kl_rng_u64(plan->rng));
+	kl_subject_poison(subject, kl_rng_u64(plan->poison));
 	copy_in(subject, plan->job, member);
 	if (!plan->point->hot)
 		kl_subject_flush(subject);
@@ -67,7 +67,7 @@ static void shuffle_members(const struct kl_member **members, const struct kl_vi
 {
 	memcpy(members, plan->input, plan->ninput * sizeof(*members));
 	for (size_t i = plan->ninput; i > 1; i--) {
-		size_t k = kl_rng_below(plan->rng, i);
+		size_t k = kl_rng_below(plan->order, i);
 		const struct kl_member *swap = members[i - 1];
 
 		members[i - 1] = members[k];

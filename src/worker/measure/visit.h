@@ -34,7 +34,8 @@ struct kl_visit_plan {
 	size_t ninput;
 	size_t calls;                     /* calls to measure; less than ninput */
 	struct kl_subject_memory *memory; /* shared by all subjects at this point; or NULL */
-	struct kl_rng *rng;               /* draws the order of inputs and the poison */
+	struct kl_rng *order;             /* draws the order of inputs */
+	struct kl_rng *poison;            /* draws the poison, under another key */
 };
 
 struct kl_visit {

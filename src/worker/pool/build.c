@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/par.h"
-#include "base/rng.h"
 #include "base/tasks.h"
 #include "worker/pool/member_bytes.h"
 
@@ -24,12 +23,16 @@ char *kl_poolbuild_path(const char *dir, size_t i)
 	return kl_asprintf("%s/m%04zu", dir, i);
 }
 
-static uint64_t member_seed(const struct kl_poolbuild *poolbuild, const struct kl_member *member)
+/* Who sees one member can compute no other: each has a key of its own. */
+static struct kl_key member_key(const struct kl_poolbuild *poolbuild,
+				const struct kl_member *member)
 {
+	bool twin = !strcmp(member->band, KL_POOL_TWIN);
+	struct kl_key purpose = kl_key_derive(&poolbuild->key, twin ? "twins" : "inputs");
 	char label[128];
 
 	snprintf(label, sizeof(label), "%s/%s/%d", member->point->id, member->band, member->draw);
-	return kl_rng_derive(poolbuild->seed, label);
+	return kl_key_derive(&purpose, label);
 }
 
 /* -- files ---------------------------------------------------------------- */
@@ -149,14 +152,14 @@ static void share_release(struct share *share)
 static int make_member(struct share *share, size_t i)
 {
 	const struct kl_poolbuild *poolbuild = share->making->poolbuild;
+	struct kl_key key = member_key(poolbuild, &poolbuild->member[i]);
 	KL_AUTO(kl_freep) char *base = NULL;
 	struct kl_poolfile layout;
 	int err;
 
 	kl_poolfile_init(&layout, poolbuild->job, &poolbuild->member[i]);
 	base = kl_calloc(1, layout.total);
-	err = kl_poolmake(base, poolbuild->job, &poolbuild->member[i],
-			  member_seed(poolbuild, &poolbuild->member[i]), &share->oracles);
+	err = kl_poolmake(base, poolbuild->job, &poolbuild->member[i], &key, &share->oracles);
 	if (err < 0)
 		return err;
 	return writer_start(&share->writer, kl_poolbuild_path(poolbuild->dir, i), kl_steal(&base),
@@ -171,6 +174,8 @@ static int make_twins(struct share *share)
 	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(poolbuild->dir, i), *base = NULL,
 			       *twin_base = NULL;
 	struct kl_member first = poolbuild->member[i];
+	struct kl_key key = member_key(poolbuild, &first);
+	struct kl_key twin_key = member_key(poolbuild, &poolbuild->member[twin]);
 	struct kl_poolfile layout, twin_layout;
 	bool made;
 	int err;
@@ -179,16 +184,13 @@ static int make_twins(struct share *share)
 	kl_poolfile_init(&twin_layout, poolbuild->job, &poolbuild->member[twin]);
 	base = kl_calloc(1, layout.total);
 	twin_base = kl_calloc(1, twin_layout.total);
-	err = kl_poolmake(base, poolbuild->job, &first, member_seed(poolbuild, &first),
-			  &share->oracles);
-	first.seed = poolbuild->seed;
+	err = kl_poolmake(base, poolbuild->job, &first, &key, &share->oracles);
 	kl_poolfile_point(&first, &layout, poolbuild->job, base);
 	if (err == 0)
 		err = write_file(path, base, layout.total);
 	if (err == 0)
 		err = kl_poolmake_twin(twin_base, poolbuild->job, &poolbuild->member[twin], &first,
-				       member_seed(poolbuild, &poolbuild->member[twin]),
-				       &share->oracles, &made);
+				       &twin_key, &share->oracles, &made);
 	if (err < 0)
 		return err;
 	return writer_start(&share->writer, kl_poolbuild_path(poolbuild->dir, twin),

@@ -2,18 +2,19 @@
 #ifndef KL_WORKER_POOL_BUILD_H
 #define KL_WORKER_POOL_BUILD_H
 
+#include "base/key.h"
 #include "worker/pool/pool.h"
 
 /*
  * build - builds the files of a pool's members, on all processors. Each thread has its own oracles.
- * The contents of a file depend only on job, member and seed, not on the thread or the order.
+ * The contents of a file depend only on job, member and key, not on the thread or the order.
  *
  * On a GPU, which does one thing at a time anyway, a single thread builds them all.
  */
 struct kl_poolbuild {
 	const struct kl_job *job;
 	const char *dir;
-	uint64_t seed; /* seed of the pool */
+	struct kl_key key; /* the pool's master key */
 	/* members grouped by point, each point's first noise draw first */
 	const struct kl_member *member;
 	size_t n;

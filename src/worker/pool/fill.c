@@ -343,14 +343,10 @@ struct drawing {
 	size_t n, rows, block; /* elements of a row; number of rows; rows of a block */
 };
 
-/*
- * Seed the stream of the block that starts at `row`. Each block has its own, so that blocks can be
- * drawn in parallel.
- */
+/* Each block has a stream of its own, so that blocks can be drawn in parallel. */
 static void block_stream(struct kl_rng *rng, const struct drawing *drawing, size_t row)
 {
-	kl_rng_seed(rng, row ? kl_rng_mix(drawing->spec->seed ^ kl_rng_mix(row / drawing->block)) :
-			       drawing->spec->seed);
+	kl_rng_key(rng, &drawing->spec->key, row / drawing->block);
 }
 
 static void draw_rows(void *ctx, size_t from, size_t to)
@@ -445,7 +441,7 @@ static const json_t *band_fill(const struct kl_job *job, const char *band, const
 }
 
 int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt, const char *band,
-		 uint64_t seed, size_t arg)
+		 const struct kl_key *key, size_t arg)
 {
 	const struct kl_job_arg *job_arg = &job->arg[arg];
 	const json_t *own = band_fill(job, band, job_arg->name);
@@ -455,7 +451,7 @@ int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt,
 		.extent = pt->arg[arg].extent,
 		.naxes = pt->arg[arg].naxes,
 		.point = pt->id,
-		.seed = kl_rng_derive(seed, job_arg->name),
+		.key = kl_key_derive(key, job_arg->name),
 		.factor = 1.0,
 	};
 	int err;

@@ -2,12 +2,13 @@
 #ifndef KL_WORKER_POOL_FILL_H
 #define KL_WORKER_POOL_FILL_H
 
+#include "base/key.h"
 #include "job/job.h"
 
 /*
- * fill - generates tensors from canonical fills and a seed (docs/formats.md, "Fills").
+ * fill - generates tensors from canonical fills and a key (docs/formats.md, "Fills").
  *
- * The same fill, seed, extents and dtype give the same bytes on every machine whose libm gives the
+ * The same fill, key, extents and dtype give the same bytes on every machine whose libm gives the
  * same results. Values are made in double, one row of the last axis after the other, in the order
  * kind, `map`, `scale`, `unit`, `lower`, `running`, the band's factor; then they are stored in the
  * dtype, rounded once. Whole numbers for integer tensors do not pass through double, so that 64-bit
@@ -21,7 +22,7 @@ struct kl_fill_spec {
 	const int64_t *extent;
 	size_t naxes;
 	const char *point; /* id of the point: the bound of `index` can differ by point */
-	uint64_t seed;
+	struct kl_key key;
 	double factor; /* factor of a scale band, otherwise 1 */
 };
 
@@ -39,11 +40,11 @@ enum kl_fill_grain kl_fill_grain(const json_t *fill);
 int kl_fill_number(double *out, const json_t *value);
 
 /**
- * Generate argument `arg` for a member (point, band, seed), from the band's own fill for it or the
- * argument's fill, each argument from its own random stream. Bands: "noise", "twin" (like noise),
+ * Generate argument `arg` for a member (point, band, key), from the band's own fill for it or the
+ * argument's fill, each argument under a key derived from `key`. Bands: "noise", "twin" (like noise),
  * "exact<i>", "band<i>", "scale-up", "scale-down".
  */
 int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt, const char *band,
-		 uint64_t seed, size_t arg);
+		 const struct kl_key *key, size_t arg);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 
-#define SCHEMA "klineage.pool/4"
+#define SCHEMA "klineage.pool/5"
 #define MAX_INDEX (16u << 20)
 #define MAX_OBJECT (64u << 20)
 
@@ -132,24 +132,20 @@ static int read_index(json_t **out, const char *dir)
 	return err < 0 ? err : kl_json_parse(out, text.ptr, text.len);
 }
 
-bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key, uint64_t *seed)
+bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key)
 {
 	KL_AUTO(kl_freep) char *truth = kl_fs_join(dir, "truth.so");
 	KL_AUTO(kl_freep) char *honest = kl_fs_join(dir, "honest.so");
 	KL_AUTO(json_decrefp) json_t *index = NULL;
-	const char *text;
-	uint64_t kept;
+	char digits[24];
 
 	if (read_index(&index, dir) < 0 || strcmp(kl_json_str_or(index, "schema", ""), SCHEMA))
 		return false;
-	text = kl_json_str_or(index, "seed", "");
-	kept = strtoull(text, NULL, 10);
-	if (!kept || (job->seed && job->seed != kept) ||
-	    !same_key(json_object_get(index, "key"), key) || !same_file(truth, job->truth_so) ||
-	    !same_file(honest, job->honest_so))
-		return false;
-	*seed = kept;
-	return true;
+	/* never a replay's pool for a live session, whose inputs nobody may know beforehand */
+	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
+	return !strcmp(kl_json_str_or(index, "seed", ""), digits) &&
+	       same_key(json_object_get(index, "key"), key) && same_file(truth, job->truth_so) &&
+	       same_file(honest, job->honest_so);
 }
 
 int kl_poolkey_clear(const char *dir)
@@ -168,7 +164,7 @@ static int copy_object(const char *dir, const char *name, const char *from)
 	return err < 0 ? err : kl_fs_put(to, bytes.ptr, bytes.len, 0600);
 }
 
-int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key, uint64_t seed)
+int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "index.json");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -180,7 +176,7 @@ int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *ke
 		err = copy_object(dir, "honest.so", job->honest_so);
 	if (err < 0)
 		return err;
-	snprintf(digits, sizeof(digits), "%" PRIu64, seed);
+	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
 	kl_json_set_str(index, "schema", SCHEMA);
 	kl_json_set_str(index, "seed", digits);
 	kl_json_set(index, "key", json_deep_copy(key));

@@ -7,18 +7,18 @@
 /*
  * key - decides whether the pool in a directory is the one that a job needs.
  *
- * index.json holds the seed and every part of the job that members depend on; copies of both oracle
- * objects lie beside it. They are compared byte by byte, so that no digest collision is possible.
- * index.json is written last: an interrupted build leaves none.
+ * index.json holds the seed of a replay (0: none) and every part of the job that members depend on;
+ * copies of both oracle objects lie beside it. They are compared byte by byte, so that no digest
+ * collision is possible. index.json is written last: an interrupted build leaves none.
  */
 
 /** The parts of a job that its pool depends on; the caller owns the object. */
 json_t *kl_poolkey_of(const struct kl_job *job);
-/** True if the pool is the one that `job` needs; *seed is then the pool's seed. */
-bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key, uint64_t *seed);
+/** True if the pool is the one that `job` needs. */
+bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key);
 /** Invalidate the index, if any; call before building. */
 int kl_poolkey_clear(const char *dir);
 /** Write the index; call after building. */
-int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key, uint64_t seed);
+int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key);
 
 #endif

@@ -162,8 +162,8 @@ static int ask_honest(char *base, const struct kl_poolfile *layout, const struct
 						0;
 }
 
-int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member, uint64_t seed,
-		struct kl_oracles *oracles)
+int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member,
+		const struct kl_key *key, struct kl_oracles *oracles)
 {
 	struct kl_poolfile layout;
 	int err = 0;
@@ -172,15 +172,15 @@ int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *me
 	for (size_t i = 0; i < job->nargs && err == 0; i++)
 		if (kl_arg_is_input(&job->arg[i]))
 			err = kl_fill_band(base + layout.at[i][KL_PART_INPUT], job, member->point,
-					   member->band, seed, i);
+					   member->band, key, i);
 	if (err == 0)
 		err = ask_truth(base, &layout, job, member, oracles);
 	return err < 0 ? err : ask_honest(base, &layout, job, member, oracles);
 }
 
 int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
-		     const struct kl_member *original, uint64_t seed, struct kl_oracles *oracles,
-		     bool *made)
+		     const struct kl_member *original, const struct kl_key *key,
+		     struct kl_oracles *oracles, bool *made)
 {
 	void *input[KL_MAX_ARGS] = { NULL };
 	struct kl_member twin = *member;
@@ -196,7 +196,7 @@ int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_membe
 	for (int try = 0; try < KL_TWIN_TRIES && err == 0; try++) {
 		size_t changed;
 
-		err = kl_twin_draw(input, &changed, job, original, seed, try);
+		err = kl_twin_draw(input, &changed, job, original, key, try);
 		if (err == 0 && changed)
 			err = ask_truth(base, &layout, job, member, oracles);
 		if (err < 0 || !changed || (err = kl_twin_apart(job, original, &twin)) <= 0)

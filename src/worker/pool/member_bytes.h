@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_POOL_MEMBER_BYTES_H
 #define KL_WORKER_POOL_MEMBER_BYTES_H
 
+#include "base/key.h"
 #include "worker/pool/member_file.h"
 #include "worker/subject/subject.h"
 
@@ -23,17 +24,17 @@ int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
 void kl_oracles_release(struct kl_oracles *oracles);
 
 /**
- * Make a member's inputs and answers in `base`, zeroed memory of its file's size; `seed` is the
+ * Make a member's inputs and answers in `base`, zeroed memory of its file's size; `key` is the
  * member's own. KL_ECANNOT: an oracle fails, or its answer is not finite.
  */
-int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member, uint64_t seed,
-		struct kl_oracles *oracles);
+int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member,
+		const struct kl_key *key, struct kl_oracles *oracles);
 /**
  * The same for a twin of `original`, whose pointers must be set. *made is false if no change of the
  * inputs that a twin may have makes the answers differ (twin.h).
  */
 int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
-		     const struct kl_member *original, uint64_t seed, struct kl_oracles *oracles,
-		     bool *made);
+		     const struct kl_member *original, const struct kl_key *key,
+		     struct kl_oracles *oracles, bool *made);
 
 #endif

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/lock.h"
-#include "base/rng.h"
 #include "job/tensor.h"
 #include "worker/compare/yard.h"
 #include "worker/pool/build.h"
@@ -38,7 +37,6 @@ struct slot {
 
 struct kl_pool {
 	char *dir;
-	uint64_t seed;
 	size_t nrule;
 	struct kl_member *member;
 	size_t n, alloc;
@@ -155,11 +153,11 @@ static int build_pool(struct kl_pool *pool, const struct kl_job *job, const json
 	};
 	int err;
 
-	pool->seed = all.seed = job->seed ? job->seed : kl_rng_os_seed();
+	kl_key_master(&all.key, job->seed);
 	err = kl_poolkey_clear(pool->dir);
 	if (err == 0)
 		err = kl_poolbuild(&all);
-	return err < 0 ? err : kl_poolkey_write(pool->dir, job, key, pool->seed);
+	return err < 0 ? err : kl_poolkey_write(pool->dir, job, key);
 }
 
 /* -- opening ------------------------------------------------------------ */
@@ -188,7 +186,6 @@ static int map_member(struct kl_pool *pool, const struct kl_job *job, size_t i)
 		return kl_error_errno("cannot map '%s'", path);
 	pool->slot[i].at = at;
 	pool->slot[i].len = layout.total;
-	member->seed = pool->seed;
 	kl_poolfile_point(member, &layout, job, at);
 	return 0;
 }
@@ -311,7 +308,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 		err = kl_lock_take(&lock, lock_path, -1);
 	if (err < 0)
 		return err;
-	if (!kl_poolkey_fresh(pool->dir, job, key, &pool->seed) || map_all(pool, job) < 0) {
+	if (!kl_poolkey_fresh(pool->dir, job, key) || map_all(pool, job) < 0) {
 		kl_error_clear();
 		err = build_pool(pool, job, key);
 		if (err == 0)
@@ -372,7 +369,63 @@ const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl
 	return NULL;
 }
 
-uint64_t kl_pool_seed(const struct kl_pool *pool)
+/* -- one member ----------------------------------------------------------- */
+
+size_t kl_pool_find(const struct kl_pool *pool, const struct kl_member *of)
 {
-	return pool->seed;
+	for (size_t i = 0; i < pool->n; i++)
+		if (pool->member[i].point == of->point && pool->member[i].draw == of->draw &&
+		    !strcmp(pool->member[i].band, of->band))
+			return i;
+	return KL_POOL_NONE;
+}
+
+/* True if the file of `member` is needed to make or to judge `of`. */
+static bool is_needed(const struct kl_member *member, const struct kl_member *of)
+{
+	bool twin = !strcmp(of->band, KL_POOL_TWIN);
+
+	if (member->point != of->point)
+		return false;
+	return spare_of(member, of) ||
+	       (member->draw == of->draw &&
+		(!strcmp(member->band, of->band) || (twin && !strcmp(member->band, "noise"))));
+}
+
+static void keep_needed(struct kl_pool *pool, const struct kl_member *of)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pool->n; i++)
+		if (is_needed(&pool->member[i], of))
+			pool->member[n++] = pool->member[i];
+	pool->n = n;
+}
+
+int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup)
+	char *dir = kl_asprintf("%s/one-%d", job->pool, (int)getpid());
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = kl_calloc(1, sizeof(*pool));
+	struct kl_poolbuild build = { .job = job, .dir = dir };
+	int err;
+
+	if (!job->seed)
+		KL_BUG("a pool of one member is for replays");
+	pool->dir = kl_strdup(dir);
+	plan_members(pool, job);
+	keep_needed(pool, of);
+	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
+	build.member = pool->member;
+	build.n = pool->n;
+	kl_key_master(&build.key, job->seed);
+	if ((err = make_dir(pool->dir)) == 0 && (err = kl_poolbuild(&build)) == 0)
+		err = map_all(pool, job); /* stays mapped when the files are gone */
+	if (err == 0)
+		err = make_yards(pool, job);
+	if (err < 0)
+		return err;
+	drop_hidden(pool);
+	*out = kl_steal(&pool);
+	return 0;
 }

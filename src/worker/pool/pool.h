@@ -16,9 +16,10 @@
  * by 2^6 and by 2^-10. Performance points and small other points have the twin of the first noise
  * draw (twin.h), if one can be made.
  *
- * All bytes derive from one seed, drawn from the operating system or given as job->seed: the same
- * seed gives the same members. A second process of the same operation opens the existing files; a
- * pool made from other oracle objects, another job or another seed is rebuilt.
+ * Every member is drawn under a key of its own, derived from the master key of the pool. That key is
+ * random and forgotten once the pool is built, unless job->seed asks for a replay: the same seed then
+ * gives the same members, which no other pool has. A second process of the same operation opens the
+ * existing files; a pool made from other oracle objects, for another job or another seed is rebuilt.
  *
  * The files hold the truth, so they have mode 0600 in a directory of mode 0700, and only the
  * worker's parent process ever maps them.
@@ -44,6 +45,14 @@ size_t kl_pool_noise(const struct kl_pool *pool, const struct kl_point *pt,
 		     const struct kl_member **out, size_t max);
 /** The twin of the point's first noise member, or NULL if it has none. */
 const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl_point *pt);
-uint64_t kl_pool_seed(const struct kl_pool *pool);
+
+/**
+ * Build a pool that has only the given member of the job's pool (and the original, if it is a twin),
+ * drawn for the replay job->seed. Nothing of it stays on disk, and no other pool is changed.
+ */
+int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of);
+/** The member with the same point, band and draw as `of`; KL_POOL_NONE if there is none. */
+size_t kl_pool_find(const struct kl_pool *pool, const struct kl_member *of);
+#define KL_POOL_NONE SIZE_MAX
 
 #endif

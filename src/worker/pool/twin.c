@@ -31,7 +31,7 @@ static void part_release(struct part *part)
 }
 
 static int part_init(struct part *part, char *now, const struct kl_job *job,
-		     const struct kl_member *member, size_t arg, uint64_t seed)
+		     const struct kl_member *member, size_t arg, const struct kl_key *key)
 {
 	size_t n = (size_t)kl_point_elements(member->point, arg),
 	       naxes = member->point->arg[arg].naxes;
@@ -53,7 +53,7 @@ static int part_init(struct part *part, char *now, const struct kl_job *job,
 		return 0;
 	part->grain = part->elements * size;
 	part->n = n / part->elements;
-	return kl_fill_band(part->other, job, member->point, member->band, seed, arg);
+	return kl_fill_band(part->other, job, member->point, member->band, key, arg);
 }
 
 static size_t take_part(struct part *part, size_t i)
@@ -89,15 +89,18 @@ static size_t take_share(struct part *part, struct kl_rng *rng, unsigned of_64)
 }
 
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
-		 const struct kl_member *member, uint64_t seed, int try)
+		 const struct kl_member *member, const struct kl_key *key, int try)
 {
+	struct kl_key own, places;
 	struct kl_rng rng;
 	char label[32];
 	int err = 0;
 
-	snprintf(label, sizeof(label), "twin/%d", try);
-	seed = kl_rng_derive(seed, label);
-	kl_rng_seed(&rng, seed);
+	snprintf(label, sizeof(label), "attempt %d", try);
+	own = kl_key_derive(key, label);
+	/* no argument has this name */
+	places = kl_key_derive(&own, "the places");
+	kl_rng_key(&rng, &places, 0);
 	*changed = 0;
 	for (size_t i = 0; i < job->nargs && err == 0; i++) {
 		KL_AUTO(part_release) struct part part = { 0 };
@@ -106,7 +109,7 @@ int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 		if (!n)
 			continue;
 		kl_par_copy(input[i], member->input[i], n * kl_dtype_bytes(job->arg[i].dtype));
-		err = part_init(&part, input[i], job, member, i, seed);
+		err = part_init(&part, input[i], job, member, i, &own);
 		if (err == 0)
 			*changed += try < SINGLE ? take_one(&part, &rng) :
 						   take_share(&part, &rng, share[try - SINGLE]);

@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_POOL_TWIN_H
 #define KL_WORKER_POOL_TWIN_H
 
+#include "base/key.h"
 #include "worker/pool/pool.h"
 
 /*
@@ -14,7 +15,7 @@
  * whole tensor (repeat), all of it is.
  *
  *	for (t = 0; t < KL_TWIN_TRIES && !apart; t++)
- *		kl_twin_draw(input, &changed, job, m, seed, t) ... run the oracle ... kl_twin_apart()
+ *		kl_twin_draw(input, &changed, job, m, &key, t) ... run the oracle ... kl_twin_apart()
  */
 /* 0..3: change one element of each input; then 1/64, 1/8, all but the ends */
 #define KL_TWIN_TRIES 7
@@ -24,7 +25,7 @@
  * elements in the parts that differ from `member`; 0: this attempt changes nothing.
  */
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
-		 const struct kl_member *member, uint64_t seed, int try);
+		 const struct kl_member *member, const struct kl_key *key, int try);
 /**
  * Returns 1 if the rules reject the truth of `other` as an answer to `member` by so much that no
  * answer is right for both; 0 if not; negative on error.

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/key.h"
 #include "base/par.h"
-#include "base/rng.h"
 #include "job/tensor.h"
 #include "worker/pool/answer.h"
 #include "worker/pool/fill.h"
@@ -22,6 +22,7 @@ struct audit {
 	const struct kl_job *job;
 	struct kl_pool *pool;
 	json_t *problems, *notes;
+	struct kl_key redraw;
 };
 
 __attribute__((format(printf, 2, 3))) static void add_finding(json_t *list, const char *fmt, ...)
@@ -364,8 +365,7 @@ static int redraw_member(void *out, const struct audit *audit, const struct kl_m
 {
 	const struct kl_job_arg *job_arg = &audit->job->arg[arg];
 	size_t bytes = element_count(member, arg) * kl_dtype_bytes(job_arg->dtype);
-	uint64_t seed = kl_rng_derive(member->seed, "redraw");
-	int err = kl_fill_band(out, audit->job, member->point, member->band, seed, arg);
+	int err = kl_fill_band(out, audit->job, member->point, member->band, &audit->redraw, arg);
 
 	*differs = err == 0 && memcmp(out, member->input[arg], bytes);
 	if (err < 0 || *differs || !kl_dtype_is_float(job_arg->dtype) || !bytes)
@@ -379,7 +379,7 @@ static int redraw_member(void *out, const struct audit *audit, const struct kl_m
 			.extent = member->point->arg[arg].extent,
 			.naxes = member->point->arg[arg].naxes,
 			.point = member->point->id,
-			.seed = seed,
+			.key = audit->redraw,
 			.factor = 1.0,
 		};
 
@@ -588,8 +588,11 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
 	KL_AUTO(json_decrefp) json_t *problems = json_array();
 	KL_AUTO(json_decrefp) json_t *notes = json_array();
 	struct audit audit = { .job = job, .pool = pool, .problems = problems, .notes = notes };
+	struct kl_key master;
 	int err;
 
+	kl_key_master(&master, job->seed);
+	audit.redraw = kl_key_derive(&master, "redraw");
 	check_judged(&audit);
 	check_yardstick(&audit);
 	check_twins(&audit);

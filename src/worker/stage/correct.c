@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 #include "worker/stage/inquiry.h"
+#include "worker/stage/retrial.h"
 
 /*
  * Time for the calls at one point; a slower kernel is called less often. Some calls are always
@@ -232,9 +233,10 @@ static int perf_point(struct schedule *schedule, bool alone)
 static void draw_order(struct schedule *schedule)
 {
 	size_t fixed = schedule->twin ? 2 : 1, last = schedule->all[schedule->n - 1];
+	struct kl_key key = kl_key_derive(&schedule->inquiry->order, schedule->point->id);
 	struct kl_rng rng;
 
-	kl_rng_seed(&rng, kl_rng_derive(schedule->inquiry->seed, schedule->point->id));
+	kl_rng_key(&rng, &key, 0);
 	if (schedule->twin && schedule->n > 2) {
 		memmove(schedule->all + 2, schedule->all + 1,
 			(schedule->n - 2) * sizeof(*schedule->all));
@@ -371,10 +373,11 @@ static int soak_members(struct kl_inquiry *inquiry)
 	size_t order[SOAK_CALLS + SOAK_MORE], at = soak_point(inquiry);
 	struct kl_round round = { .member = order, .watch = SIZE_MAX, .where = "soak: " };
 	KL_AUTO(schedule_release) struct schedule schedule = { .all = NULL };
+	struct kl_key key = kl_key_derive(&inquiry->order, "the soak");
 	struct kl_rng rng;
 
 	schedule_init(&schedule, inquiry, &inquiry->job->point[at]);
-	kl_rng_seed(&rng, kl_rng_derive(inquiry->seed, "soak"));
+	kl_rng_key(&rng, &key, 0);
 	round.point = schedule.point;
 	round.n = SOAK_CALLS + kl_rng_below(&rng, SOAK_MORE);
 	if (inquiry->cost[at] > SOAK_NS / SOAK_CALLS)
@@ -423,10 +426,10 @@ static void report_inquiry(json_t *result, struct kl_inquiry *inquiry, json_t *n
 {
 	json_t *object = json_object(), *seeds = json_array();
 	double ppm = inquiry->margin * 1e6;
-	char seed[24];
+	KL_AUTO(kl_freep) char *seed = kl_asprintf("%" PRIu64, inquiry->job->seed);
 
-	snprintf(seed, sizeof(seed), "%" PRIu64, kl_pool_seed(inquiry->pool));
-	json_array_append_new(seeds, json_string(seed));
+	if (inquiry->job->seed)
+		json_array_append_new(seeds, json_string(seed));
 	kl_json_set(object, "seeds", seeds);
 	kl_json_set_int(object, "cases", count_cases(inquiry));
 	kl_json_set_int(object, "calls", inquiry->calls);
@@ -455,7 +458,9 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 		return kl_error(KL_EINVALID, "the job names no candidate to judge");
 	kl_inquiry_init(&inquiry, job, pool, 2 * kl_pool_size(pool) + SOAK_CALLS + SOAK_MORE);
 	err = all_points(&inquiry, notes);
-	if (err == 0)
-		report_inquiry(result, &inquiry, notes);
-	return err;
+	if (err < 0)
+		return err;
+	kl_retrial(&inquiry, notes);
+	report_inquiry(result, &inquiry, notes);
+	return 0;
 }

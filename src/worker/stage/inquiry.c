@@ -236,18 +236,36 @@ static int judge_member(struct kl_mismatch *mismatch, struct kl_inquiry *inquiry
 	return err;
 }
 
+/*
+ * The poison of the next call of a member. It depends on nothing that happened at other points or
+ * to other members, so that a replay of one call can repeat it.
+ */
+static uint64_t draw_poison(struct kl_inquiry *inquiry, size_t index)
+{
+	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
+	int64_t made = inquiry->made[member->point - inquiry->job->point];
+	struct kl_key key;
+	struct kl_rng rng;
+	char label[128];
+
+	snprintf(label, sizeof(label), "%s/%s/%d", member->point->id, member->band, member->draw);
+	key = kl_key_derive(&inquiry->poison, label);
+	kl_rng_key(&rng, &key, (uint64_t)inquiry->asked[index]++);
+	/* every third poison is plausible, so that each point has some, out of step with pairs */
+	return (kl_rng_u64(&rng) & ~(uint64_t)1) | (made % 3 == 2);
+}
+
 static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		    const struct kl_round *round, size_t index)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
 	const void *got[KL_MAX_ARGS] = { NULL };
-	uint64_t poison = inquiry->seed + (uint64_t)++inquiry->calls * 0x9e3779b97f4a7c15u;
+	uint64_t poison = draw_poison(inquiry, index);
 	struct kl_mismatch mismatch;
 	struct kl_call end;
 	int err;
 
-	/* every third poison is plausible, so that each point has some, out of step with pairs */
-	poison = (poison & ~(uint64_t)1) | (inquiry->calls % 3 == 0);
+	inquiry->calls++;
 	err = kl_trial_kernel(&end, subject, inquiry->job, member->input, poison);
 	if (err < 0)
 		return err;
@@ -303,6 +321,12 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 
 		if (round->leave && round->leave(round->ctx, i))
 			continue;
+		inquiry->failed = (struct kl_failed_call){
+			.member = round->member[i],
+			.right = round->right,
+			.made = inquiry->made[at],
+			.asked = inquiry->asked[round->member[i]],
+		};
 		err = one_call(inquiry, subject, round, round->member[i]);
 		inquiry->met[inquiry->nmet++] = kl_pool_get(inquiry->pool, round->member[i]);
 		inquiry->made[at]++;
@@ -319,11 +343,15 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 		     size_t most)
 {
 	size_t n = kl_pool_size(pool);
+	struct kl_key master;
 
+	/* not the pool's: what a kernel sees of its poison tells nothing of its inputs */
+	kl_key_master(&master, job->seed);
 	*inquiry = (struct kl_inquiry){
 		.job = job,
 		.pool = pool,
-		.seed = kl_rng_derive(kl_pool_seed(pool), "correct"),
+		.order = kl_key_derive(&master, "order"),
+		.poison = kl_key_derive(&master, "poison"),
 	};
 	inquiry->passed[0] = kl_calloc(n + 1, sizeof(bool));
 	inquiry->passed[1] = kl_calloc(n + 1, sizeof(bool));
@@ -332,6 +360,7 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 	inquiry->met = kl_calloc(most + 1, sizeof(*inquiry->met));
 	inquiry->cost = kl_calloc(job->npoint + 1, sizeof(*inquiry->cost));
 	inquiry->made = kl_calloc(job->npoint + 1, sizeof(*inquiry->made));
+	inquiry->asked = kl_calloc(n + 1, sizeof(*inquiry->asked));
 }
 
 void kl_inquiry_release(struct kl_inquiry *inquiry)
@@ -346,4 +375,5 @@ void kl_inquiry_release(struct kl_inquiry *inquiry)
 	free(inquiry->met);
 	free(inquiry->cost);
 	free(inquiry->made);
+	free(inquiry->asked);
 }

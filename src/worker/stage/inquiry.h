@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_STAGE_INQUIRY_H
 #define KL_WORKER_STAGE_INQUIRY_H
 
+#include "base/key.h"
 #include "worker/pool/answer.h"
 #include "worker/pool/pool.h"
 #include "worker/subject/subject.h"
@@ -26,7 +27,7 @@ void kl_kept_release(struct kl_kept *kept);
 struct kl_inquiry {
 	const struct kl_job *job;
 	struct kl_pool *pool;
-	uint64_t seed; /* seed of poisons and orders */
+	struct kl_key order, poison; /* keys of the orders of calls and of the poison */
 	int64_t calls, elements;
 	double margin;
 	const char *class; /* class of the failure; NULL: none so far */
@@ -40,6 +41,14 @@ struct kl_inquiry {
 	size_t nmet;
 	int64_t *cost; /* for each point: least ns of a call with its checks; 0: none yet */
 	int64_t *made; /* for each point: calls made */
+	int *asked;    /* for each member: calls made */
+	/* the call that failed: its member and buffers, and the counts before it */
+	struct kl_failed_call {
+		size_t member;
+		bool right;
+		int64_t made;
+		int asked;
+	} failed;
 };
 
 /* The calls of one child. */

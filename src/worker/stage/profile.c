@@ -29,7 +29,7 @@ struct profile {
 	const struct kl_point *point;
 	const struct kl_member *input[KL_VISIT_MAX_INPUTS];
 	size_t ninput;
-	struct kl_rng rng;
+	struct kl_rng order, poison;
 	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
 	struct kl_blocks blocks;
 	/* All subjects use the same pages: their placement, too, is worth some per cent. */
@@ -114,7 +114,8 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 				      .ninput = profile->ninput,
 				      .calls = profile->calls,
 				      .memory = &profile->memory,
-				      .rng = &profile->rng };
+				      .order = &profile->order,
+				      .poison = &profile->poison };
 	struct kl_visit visit;
 	int err = kl_visit(&visit, &plan);
 
@@ -212,7 +213,7 @@ static int profile_point(struct profile *profile, const struct kl_point *pt, str
 	kl_subject_memory_release(&profile->memory);
 	profile->blocks = (struct kl_blocks){ .min = (size_t)profile->job->profile_min_blocks,
 					      .max_ms = max_ms,
-					      .rng = &profile->rng,
+					      .rng = &profile->order,
 					      .sample = take_sample,
 					      .begin = begin_block,
 					      .ctx = profile };
@@ -260,7 +261,8 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 	int ours, theirs, err;
 
 	profile.notes = json_array();
-	kl_rng_seed(&profile.rng, kl_rng_os_seed());
+	kl_rng_fresh(&profile.order);
+	kl_rng_fresh(&profile.poison);
 	kl_json_set(result, "profile", out);
 	kl_json_set(out, "points", points);
 	kl_json_set(out, "notes", profile.notes);

@@ -29,7 +29,7 @@ void kl_cpu_subject_poison(struct kl_cpu_subject *subject, uint64_t seed)
 
 		if (!arg->tensor)
 			continue;
-		kl_rng_seed(&rng, kl_rng_derive(seed, subject->name[i]));
+		kl_rng_seed(&rng, kl_rng_split(seed, i));
 		if (arg->kind == KL_ARG_OUT)
 			fill_random(tensor->map + arg->offset, arg->bytes, arg->dtype, &rng,
 				    seed & 1);

@@ -2,6 +2,7 @@
 /* server_clock - times by the host's clock: the slope over calls, and Triton's do_bench */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "base/stats.h"
 #include "worker/gpu/timing/server_state.h"
 
@@ -58,7 +59,7 @@ static int run_slopes(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 	int err = 0;
 
 	for (uint32_t i = 0; i < slope->rounds && err == 0; i++) {
-		err = ready_all(timing, timed, timing->key + i);
+		err = ready_all(timing, timed, kl_rng_split(timing->key, i));
 		for (int k = 0; k < 2 && err == 0; k++) {
 			err = run_calls(timing, timed, calls << k, how, slope->limit_ms,
 					&times->wall[k][i], &times->device[k][i]);
@@ -118,7 +119,8 @@ int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 		err = kl_error(KL_EINVALID, "%u calls for do_bench", bench->calls);
 	if (err == 0 && !timing->bench)
 		err = kl_gpu_timing_memory(&timing->bench, timing->device, BENCH_BYTES);
-	if (err < 0 || (err = ready_all(timing, timed, timing->key)) < 0)
+	if (err < 0 ||
+	    (err = ready_all(timing, timed, kl_rng_split(timing->key, SLOPE_ROUNDS))) < 0)
 		return err;
 	for (uint32_t i = 0; i < bench->warm && !rc; i++)
 		rc = kl_gpu_timing_launch(timing, timed, 0, &which);

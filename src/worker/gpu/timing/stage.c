@@ -132,7 +132,7 @@ static void set_blocks(struct kl_gpu_time *timing, int64_t max_ms)
 	kl_blocks_release(&timing->blocks);
 	timing->blocks = (struct kl_blocks){ .min = (size_t)timing->job->profile_min_blocks,
 					     .max_ms = max_ms,
-					     .rng = &timing->rng,
+					     .rng = &timing->order,
 					     .sample = take_sample,
 					     .begin = begin_block,
 					     .ctx = timing };
@@ -217,7 +217,8 @@ int kl_gpu_profile(json_t *result, const struct kl_job *job, struct kl_pool *poo
 
 	timing.points = json_object_get(out, "points");
 	timing.notes = json_object_get(out, "notes");
-	kl_rng_seed(&timing.rng, kl_rng_os_seed());
+	kl_rng_fresh(&timing.order);
+	kl_rng_fresh(&timing.poison);
 	for (size_t i = 0; i < job->npoint; i++)
 		n += job->point[i].perf;
 	for (size_t i = 0; i < job->npoint && !err; i++)

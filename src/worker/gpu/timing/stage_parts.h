@@ -37,7 +37,7 @@ struct kl_gpu_time {
 	struct kl_gpu_timer *timer;
 	struct kl_gpu_nvml *nvml;
 	struct kl_blocks blocks;
-	struct kl_rng rng;
+	struct kl_rng order, poison;
 	struct kl_gpu_known known[KL_BLOCKS_SUBJECTS];
 	bool there[KL_BLOCKS_SUBJECTS];
 	bool batch;

@@ -198,7 +198,7 @@ int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uin
 {
 	struct kl_gpu_time_visited visited;
 	int err = kl_gpu_timer_visit(timing->timer, who, mode_of(timing, batch), which, n, warm,
-				     kl_rng_u64(&timing->rng), &visited);
+				     kl_rng_u64(&timing->poison), &visited);
 
 	return err < 0 ? err : take_visit(timing, who, which, &visited, ns);
 }
@@ -211,7 +211,7 @@ static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CA
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
 	for (size_t i = n; i > 1; i--) {
-		size_t k = (size_t)kl_rng_below(&timing->rng, i);
+		size_t k = (size_t)kl_rng_below(&timing->order, i);
 		uint32_t tmp = order[i - 1];
 
 		order[i - 1] = order[k];

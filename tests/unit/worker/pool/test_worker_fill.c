@@ -11,6 +11,14 @@
 #define COLS 40
 #define N (ROWS * COLS)
 
+static struct kl_key key_of(uint64_t seed)
+{
+	struct kl_key key;
+
+	kl_key_master(&key, seed);
+	return key;
+}
+
 static int make(void *out, enum kl_dtype dtype, const char *fill, uint64_t seed)
 {
 	static const int64_t extent[] = { ROWS, COLS };
@@ -21,7 +29,7 @@ static int make(void *out, enum kl_dtype dtype, const char *fill, uint64_t seed)
 		.extent = extent,
 		.naxes = 2,
 		.point = "case0",
-		.seed = seed,
+		.key = key_of(seed),
 		.factor = 1,
 	};
 
@@ -103,7 +111,7 @@ static int make_large(float *out, int64_t rows, const char *fill, bool pinned)
 		.extent = extent,
 		.naxes = 2,
 		.point = "case0",
-		.seed = 5,
+		.key = key_of(5),
 		.factor = 1,
 	};
 	cpu_set_t before, one;
@@ -233,7 +241,7 @@ static void places_are_found_in_the_middle(void **state)
 		.extent = extent,
 		.naxes = 4,
 		.point = "case0",
-		.seed = 3,
+		.key = key_of(3),
 		.factor = 1,
 	};
 	double values[2][6][3][4];
@@ -326,6 +334,7 @@ static void bad_fills_are_named(void **state)
 
 static void bands_replace_and_scale(void **state)
 {
+	const struct kl_key nine = key_of(9);
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_new();
 	float noise[64], up[64], down[64], band[64], fixed[64];
 	struct kl_point *point = fx_point(fixture, "case0", true);
@@ -336,21 +345,21 @@ static void bands_replace_and_scale(void **state)
 	fx_extent(point, 0, 1, 64, 0);
 	fx_extent(point, 1, 1, 64, 0);
 	json_array_append_new(fixture->job.bands, fx_json("{\"x\":{\"const\":5.0}}"));
-	assert_ok(kl_fill_band(noise, &fixture->job, point, "noise", 9, 0));
-	assert_ok(kl_fill_band(up, &fixture->job, point, "scale-up", 9, 0));
-	assert_ok(kl_fill_band(down, &fixture->job, point, "scale-down", 9, 0));
-	assert_ok(kl_fill_band(band, &fixture->job, point, "band0", 9, 0));
-	assert_ok(kl_fill_band(fixed, &fixture->job, point, "band0", 9, 1));
+	assert_ok(kl_fill_band(noise, &fixture->job, point, "noise", &nine, 0));
+	assert_ok(kl_fill_band(up, &fixture->job, point, "scale-up", &nine, 0));
+	assert_ok(kl_fill_band(down, &fixture->job, point, "scale-down", &nine, 0));
+	assert_ok(kl_fill_band(band, &fixture->job, point, "band0", &nine, 0));
+	assert_ok(kl_fill_band(fixed, &fixture->job, point, "band0", &nine, 1));
 	for (int i = 0; i < 64; i++) {
 		assert_true(up[i] == noise[i] * 64 && down[i] == noise[i] / 1024);
 		assert_true(band[i] == 5 && fixed[i] == 3);
 	}
 	/* not swept: not scaled; and every argument has a stream of its own */
-	assert_ok(kl_fill_band(up, &fixture->job, point, "scale-up", 9, 1));
+	assert_ok(kl_fill_band(up, &fixture->job, point, "scale-up", &nine, 1));
 	assert_true(up[0] == 3);
 	json_decref(fixture->job.arg[1].fill);
 	fixture->job.arg[1].fill = fx_json("{\"normal\":[0.0,1.0]}");
-	assert_ok(kl_fill_band(up, &fixture->job, point, "noise", 9, 1));
+	assert_ok(kl_fill_band(up, &fixture->job, point, "noise", &nine, 1));
 	assert_true(up[0] != noise[0]);
 }
 

@@ -35,7 +35,6 @@ static void members_follow_from_the_job(void **state)
 	assert_int_equal(kl_pool_noise(pool, &fixture->point[0], members, 8), 3);
 	assert_int_equal(kl_pool_noise(pool, &fixture->point[2], members, 8), 1);
 	assert_true(member(pool, "also1", "exact0")->exact);
-	assert_int_not_equal(kl_pool_seed(pool), 0);
 }
 
 static bool has_member(const struct kl_pool *pool, const char *point, const char *band)
@@ -138,13 +137,12 @@ static void absolute_sums_for_elementwise(void **state)
 	assert_null(member(pool, "also1", "exact0")->absum[5]);
 }
 
-static uint64_t opened(struct fixture *fixture, float *first)
+static float opened(struct fixture *fixture)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 
 	assert_ok(kl_pool_open(&pool, &fixture->job));
-	*first = *(const float *)kl_pool_get(pool, 0)->input[3];
-	return kl_pool_seed(pool);
+	return *(const float *)kl_pool_get(pool, 0)->input[3];
 }
 
 static ino_t inode_time(const struct fixture *fixture, int64_t *when)
@@ -164,38 +162,52 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 	KL_AUTO(kl_freep) char *message = kl_asprintf("%s/m0001", fixture->job.pool);
-	float first, again;
-	uint64_t seed = opened(fixture, &first);
+	float first = opened(fixture), seven;
 	int64_t made, then;
 
 	inode_time(fixture, &made);
-	assert_int_equal(opened(fixture, &again), seed);
+	assert_true(opened(fixture) == first);
 	inode_time(fixture, &then);
-	assert_true(again == first && then == made);
+	assert_true(then == made);
 
-	/* a member cut short: made anew, from another seed */
+	/* a member cut short: made anew, from another key */
 	assert_ok(kl_fs_put(message, "x", 1, 0600));
-	assert_int_not_equal(opened(fixture, &again), seed);
-	assert_true(again != first);
+	assert_true(opened(fixture) != first);
 	inode_time(fixture, &then);
 	assert_true(then != made);
 
-	/* another seed asked for; the same seed gives the same bytes */
-	fixture->job.seed = seed;
-	assert_int_equal(opened(fixture, &again), seed);
-	assert_true(again == first);
+	/* the pool of a replay: the same seed gives the same bytes, another one others */
+	fixture->job.seed = 7;
+	seven = opened(fixture);
+	inode_time(fixture, &made);
+	assert_true(opened(fixture) == seven);
+	inode_time(fixture, &then);
+	assert_true(then == made);
+	fixture->job.seed = 8;
+	assert_true(opened(fixture) != seven);
+	fixture->job.seed = 7;
+	assert_true(opened(fixture) == seven);
+
+	/* no live session is judged on it */
+	fixture->job.seed = 0;
+	first = opened(fixture);
+	assert_true(first != seven);
+	fixture->job.seed = 7;
+	opened(fixture);
+	fixture->job.seed = 0;
+	assert_true(opened(fixture) != first);
 
 	/* another point */
 	inode_time(fixture, &made);
 	fx_gemm_point(fixture, "also2", false, 2, 2, 2);
-	opened(fixture, &again);
+	opened(fixture);
 	inode_time(fixture, &then);
 	assert_true(then != made);
 
 	/* another rule: twins are told apart by it */
 	made = then;
 	fixture->rule[0].max = 5;
-	opened(fixture, &again);
+	opened(fixture);
 	inode_time(fixture, &then);
 	assert_true(then != made);
 
@@ -203,7 +215,7 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 	made = then;
 	free(fixture->job.truth_so);
 	fixture->job.truth_so = fx_so(fixture, "truth2", "double", FX_GEMM_ORACLE "int other;");
-	opened(fixture, &again);
+	opened(fixture);
 	inode_time(fixture, &then);
 	assert_true(then != made);
 
@@ -211,7 +223,7 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 	made = then;
 	free(fixture->job.honest_so);
 	fixture->job.honest_so = fx_so(fixture, "honest2", "float", FX_GEMM_ORACLE "int third;");
-	opened(fixture, &again);
+	opened(fixture);
 	inode_time(fixture, &then);
 	assert_true(then != made);
 }

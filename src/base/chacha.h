@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BASE_CHACHA_H
+#define KL_BASE_CHACHA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * chacha - the keystream of ChaCha20 (RFC 8439). Nobody who sees parts of it can compute the key or
+ * any other part. klineage-worker does not link OpenSSL, so the code is its own. It is for
+ * little-endian machines, as the worker is.
+ */
+#define KL_CHACHA_BYTES 64 /* of a block */
+#define KL_CHACHA_WIDE 8   /* blocks that are computed at once where the processor can */
+
+struct kl_chacha {
+	uint32_t key[8];
+	uint32_t counter; /* number of the next block: a stream has 2^32 of them */
+	uint32_t nonce[3];
+};
+
+/** Write the next `n` blocks of the keystream to `out` and advance the counter. */
+void kl_chacha_blocks(struct kl_chacha *chacha, void *out, size_t n);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BASE_KEY_H
+#define KL_BASE_KEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * key - secret keys of random streams (rng.h), each derived from another under a label. Who knows a
+ * derived key can compute neither the key that it was derived from nor that of any other label.
+ *
+ *	kl_key_master(&master, job->seed);
+ *	inputs = kl_key_derive(&master, "inputs");
+ *	kl_rng_key(&rng, &inputs, 0);
+ *
+ * Derivation is HMAC-SHA-256 (RFC 2104) of the label.
+ */
+struct kl_key {
+	unsigned char byte[32];
+};
+
+/**
+ * Make a key that nothing derives from: of random bytes of the operating system if `seed` is 0;
+ * else that of the replay `seed`, which is always the same and never one of the former.
+ */
+void kl_key_master(struct kl_key *key, uint64_t seed);
+struct kl_key kl_key_derive(const struct kl_key *from, const char *label);
+
+/** Fill `data` with random bytes from the operating system; aborts if it has none. */
+void kl_key_random(void *data, size_t n);
+/** HMAC-SHA-256 of `n` bytes under a key of at most 64 bytes. */
+void kl_key_hmac(struct kl_key *out, const void *key, size_t nkey, const void *data, size_t n);
+
+#endif

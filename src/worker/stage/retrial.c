@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/stage/retrial.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "worker/measure/blocks.h"
+
+/* A hang would cost its whole limit again; what depends on other calls does not show in one. */
+static bool is_worth_trying(const struct kl_inquiry *inquiry)
+{
+	static const char *const classes[] = { "fault", "wrong-all", "wrong-edge", "cheat" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(classes); i++)
+		if (!strcmp(inquiry->class, classes[i]))
+			return true;
+	return false;
+}
+
+/* One call like the one that failed: with the same buffers, and poisoned as in a full replay. */
+static int call_again(struct kl_inquiry *again, const struct kl_failed_call *failed,
+		      const struct kl_member *member)
+{
+	size_t index = kl_pool_find(again->pool, member);
+	const struct kl_round round = {
+		.point = member->point,
+		.right = failed->right,
+		.member = &index,
+		.n = 1,
+		.watch = SIZE_MAX,
+		.where = "",
+	};
+
+	if (index == KL_POOL_NONE) /* a twin that was not found this time */
+		return 0;
+	again->made[member->point - again->job->point] = failed->made;
+	again->asked[index] = failed->asked;
+	return kl_inquiry_round(again, &round);
+}
+
+static void take_failure(struct kl_inquiry *inquiry, const struct kl_inquiry *again)
+{
+	json_decref(inquiry->failure);
+	inquiry->failure = json_incref(again->failure);
+	memcpy(inquiry->message, again->message, sizeof(inquiry->message));
+}
+
+static int try_again(struct kl_inquiry *inquiry, const struct kl_job *job, bool *same)
+{
+	const struct kl_member *member = kl_pool_get(inquiry->pool, inquiry->failed.member);
+	KL_AUTO(kl_inquiry_release) struct kl_inquiry again = { .pool = NULL };
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	int err = kl_pool_make_one(&pool, job, member);
+
+	if (err < 0)
+		return err;
+	kl_inquiry_init(&again, job, pool, 1);
+	err = call_again(&again, &inquiry->failed, member);
+	*same = err == 0 && again.class && !strcmp(again.class, inquiry->class);
+	if (*same)
+		take_failure(inquiry, &again);
+	return err;
+}
+
+void kl_retrial(struct kl_inquiry *inquiry, json_t *notes)
+{
+	struct kl_job job = *inquiry->job;
+	bool same = false;
+
+	if (!inquiry->class || job.seed)
+		return;
+	job.seed = kl_rng_os_seed();
+	if (is_worth_trying(inquiry) && try_again(inquiry, &job, &same) < 0)
+		kl_error_clear();
+	if (!same)
+		kl_blocks_note(notes,
+			       "the failure has no seed to replay it: it was not repeated by one "
+			       "call on other inputs");
+}
