@@ -9,6 +9,8 @@
 #define MAX_NOTE 600
 #define MAX_NOTES 64
 #define MAX_COUNT ((int64_t)1000000000000000)
+#define MAX_SEED 20 /* digits of a number below 2^64 */
+#define REPLAY "; replay: git klineage gate "
 
 struct kl_judgement *kl_judgement_new(struct kl_event *event)
 {
@@ -46,6 +48,14 @@ void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *fact
 	snprintf(own->code_digest, sizeof(own->code_digest), "%s", facts->code_digest);
 }
 
+/* A result can come from anywhere, and the command is there to be copied: digits, nothing else. */
+static bool is_seed(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+
+	return n > 0 && n <= MAX_SEED && !text[n];
+}
+
 /* The result's message; for a failure with a seed, the command to reproduce it is appended. */
 static char *with_replay(const json_t *result, const char *workload, bool check)
 {
@@ -53,10 +63,17 @@ static char *with_replay(const json_t *result, const char *workload, bool check)
 	const char *seed = kl_json_str_or(failure, "seed", NULL);
 	const char *message = kl_json_str_or(result, "message", "");
 
-	if (!seed)
+	if (!seed || !is_seed(seed))
 		return kl_strdup(message);
-	return kl_asprintf("%s; replay: git klineage gate --worktree --workload %s %s --seed %s",
-			   message, workload, check ? "--quick" : "--no-profile", seed);
+	return kl_asprintf("%s" REPLAY "--worktree --workload %s %s --seed %s", message, workload,
+			   check ? "--quick" : "--no-profile", seed);
+}
+
+size_t kl_judgement_reason(const char *message)
+{
+	const char *end = strstr(message, REPLAY);
+
+	return end ? (size_t)(end - message) : strlen(message);
 }
 
 static void set_member(json_t **member, json_t *value)

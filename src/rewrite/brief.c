@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/utf8.h"
+#include "event/judgement.h"
 #include "rewrite/actions.h"
 #include "rewrite/envelope.h"
 #include "rewrite/feedback.h"
@@ -239,8 +240,9 @@ static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const js
 	const char *id = kl_json_str_or(rec, "event", "");
 	const struct kl_event *event = *id && rw->event ? rw->event(id, rw->payload) : NULL;
 	const char *message = event ? event->message : "";
-	size_t n = strcspn(message, "\n");
+	size_t n = strcspn(message, "\n"), reason = kl_judgement_reason(message);
 
+	n = n < reason ? n : reason;
 	if (!n)
 		return;
 	kl_buf_adds(out, "    ");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "event/judgement.h"
 #include "rewrite/prompt.h"
 
 #define MAX_MESSAGE 3600
@@ -88,9 +89,9 @@ bool kl_feedback_repairs(const char *class_)
  * Append untrusted text: cleaned, cut in the middle if it is too long, with backticks replaced so
  * that it cannot lengthen the fence.
  */
-static void add_text(struct kl_buf *out, const char *text, size_t max)
+static void add_bytes(struct kl_buf *out, const char *text, size_t len, size_t max)
 {
-	size_t len = strlen(text), from = out->len, head = len, tail = 0;
+	size_t from = out->len, head = len, tail = 0;
 
 	if (len > max) {
 		head = kl_utf8_cut(text, len, max * 3 / 4);
@@ -104,6 +105,11 @@ static void add_text(struct kl_buf *out, const char *text, size_t max)
 	for (size_t i = from; i < out->len; i++)
 		if (out->ptr[i] == '`')
 			out->ptr[i] = '\'';
+}
+
+static void add_text(struct kl_buf *out, const char *text, size_t max)
+{
+	add_bytes(out, text, strlen(text), max);
 }
 
 /* --- the first wrong element ---------------------------------------------------- */
@@ -210,7 +216,8 @@ void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *feedback)
 	kl_buf_addch(&buf, '\n');
 	if (feedback->event && *feedback->event->message) {
 		kl_buf_adds(&buf, "message: ");
-		add_text(&buf, feedback->event->message, MAX_MESSAGE);
+		add_bytes(&buf, feedback->event->message,
+			  kl_judgement_reason(feedback->event->message), MAX_MESSAGE);
 		kl_buf_addch(&buf, '\n');
 	}
 	add_failure(&buf, feedback->event);

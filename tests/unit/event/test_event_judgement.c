@@ -55,6 +55,36 @@ static void counters_are_numbers(void **state)
 	assert_true(json_equal(json_object_get(entry, "counters"), want));
 }
 
+static char *message_with_seed(const char *seed)
+{
+	KL_AUTO(kl_freep) char *text = kl_asprintf(
+		"{\"schema\":\"klineage.result/1\",\"status\":\"fail\",\"class\":\"wrong-all\","
+		"\"message\":\"m\",\"correct\":{\"failure\":{\"seed\":\"%s\"}}}",
+		seed);
+	KL_AUTO(json_decrefp) json_t *entry = taken(text);
+
+	return kl_strdup(kl_json_str_or(entry, "message", ""));
+}
+
+/* A person copies the command; the number in it can come from anywhere. */
+static void only_a_number_is_a_seed(void **state)
+{
+	static const char *const others[] = {
+		"", "1; rm -rf ~ #", "1 2", "-1", "0x10", "123456789012345678901",
+	};
+	KL_AUTO(kl_freep) char *message = message_with_seed("18446744073709551615");
+
+	assert_string_equal(message, "m; replay: git klineage gate --worktree --workload w "
+				     "--no-profile --seed 18446744073709551615");
+	assert_int_equal(kl_judgement_reason(message), 1);
+	assert_int_equal(kl_judgement_reason("no seed"), 7);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(others); i++) {
+		KL_AUTO(kl_freep) char *plain = message_with_seed(others[i]);
+
+		assert_string_equal(plain, "m");
+	}
+}
+
 static void nothing_comes_of_nothing(void **state)
 {
 	static const char *const results[] = {
@@ -79,6 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(notes_of_all_stages_are_one_list),
 		cmocka_unit_test(counters_are_numbers),
+		cmocka_unit_test(only_a_number_is_a_seed),
 		cmocka_unit_test(nothing_comes_of_nothing),
 	};
 

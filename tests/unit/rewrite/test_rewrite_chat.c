@@ -735,9 +735,10 @@ static void test_feedback(void **state)
 	KL_AUTO(kl_strvec_release) struct kl_strvec before = KL_STRVEC_INIT;
 	KL_AUTO(kl_event_freep) struct kl_event *event = event_of(
 		json_pack("{s:s,s:[s,s],s:{s:{s:s,s:s,s:[i,i],s:s,s:s,s:s}},s:{s:i}}", "message",
-			  "C[3, 0]: got 1.5, wanted 2.5", "features", "vec.256", "div", "correct",
-			  "failure", "point", "also1", "out", "C", "index", 3, 0, "got", "1.5",
-			  "wanted", "2.5", "band", "noise", "profile", "ns", 9000),
+			  "C[3, 0]: got 1.5, wanted 2.5; replay: git klineage gate --seed 77",
+			  "features", "vec.256", "div", "correct", "failure", "point", "also1",
+			  "out", "C", "index", 3, 0, "got", "1.5", "wanted", "2.5", "band", "noise",
+			  "profile", "ns", 9000),
 		false);
 	KL_AUTO(kl_event_freep) struct kl_event *goal = event_of(
 		json_pack("{s:[s,s],s:{s:i}}", "features", "vec.256", "nt-store", "profile", "ns",
@@ -761,6 +762,8 @@ static void test_feedback(void **state)
 		"facts that went: prefetch spill\nfacts that came: div\n"
 		"facts of the other that this one lacks: nt-store\n"
 		"time: 9000 ns; the kernel it was made from: 12.3 us; to be matched: 7000 ns\n```\n");
+	/* a model is told of no seed */
+	assert_null(strstr(buf.ptr, "77"));
 }
 
 static void test_feedback_is_bounded(void **state)
