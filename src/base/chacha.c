@@ -64,9 +64,9 @@ static const uint32_t constant[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b20
 #define START(i) (state[i] - (lanes){ 0 })
 #define COUNT (START(12) + (lanes){ 0, 1, 2, 3, 4, 5, 6, 7 })
 
-/* Defines a function that writes LANES blocks. */
-#define DEFINE_WRITE(name)                                                            \
-	static void name(unsigned char *out, const uint32_t state[WORDS])             \
+/* Defines a function that writes LANES blocks; the attribute says for which processor. */
+#define DEFINE_WRITE(name, attribute)                                                 \
+	attribute static void name(unsigned char *out, const uint32_t state[WORDS])   \
 	{                                                                             \
 		lanes x0 = START(0), x1 = START(1), x2 = START(2), x3 = START(3);     \
 		lanes x4 = START(4), x5 = START(5), x6 = START(6), x7 = START(7);     \
@@ -85,14 +85,18 @@ static const uint32_t constant[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b20
 		WRITE_FOUR(out, 12, x12, x13, x14, x15);                              \
 	}
 
-DEFINE_WRITE(write_plain)
+DEFINE_WRITE(write_plain, )
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) DEFINE_WRITE(write_avx2)
+DEFINE_WRITE(write_avx2, __attribute__((target("avx2"))))
+/* rotates in one instruction */
+DEFINE_WRITE(write_avx512, __attribute__((target("avx512vl"))))
 
-	static void write_lanes(unsigned char *out, const uint32_t state[WORDS])
+static void write_lanes(unsigned char *out, const uint32_t state[WORDS])
 {
-	if (__builtin_cpu_supports("avx2"))
+	if (__builtin_cpu_supports("avx512vl"))
+		write_avx512(out, state);
+	else if (__builtin_cpu_supports("avx2"))
 		write_avx2(out, state);
 	else
 		write_plain(out, state);

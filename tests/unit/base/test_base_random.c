@@ -5,10 +5,11 @@
 #include <openssl/evp.h>
 #include <stdbool.h>
 
-#include "base/chacha.h"
 #include "base/key.h"
 #include "base/mem.h"
 #include "base/rng.h"
+/* the code for other processors than this one, too */
+#include "base/chacha.c"
 
 /* --- ChaCha20 ---------------------------------------------------------------------- */
 
@@ -130,6 +131,39 @@ static void as_openssl_computes_it(void **state)
 		kl_chacha_blocks(&chacha, ours + n / 2 * KL_CHACHA_BYTES, n - n / 2);
 		assert_memory_equal(ours, theirs, n * KL_CHACHA_BYTES);
 	}
+}
+
+static void write_as(const char *name, void (*write)(unsigned char *, const uint32_t *))
+{
+	const struct kl_chacha chacha = { .key = { 1, 2, 3 },
+					  .counter = 0xfffffffdu,
+					  .nonce = { 4 } };
+	unsigned char ours[KL_CHACHA_WIDE * KL_CHACHA_BYTES], theirs[sizeof(ours)];
+	struct kl_chacha next = chacha;
+	uint32_t state[WORDS];
+
+	memcpy(state, constant, sizeof(constant));
+	memcpy(state + 4, chacha.key, sizeof(chacha.key));
+	memcpy(state + 12, &chacha.counter, sizeof(uint32_t));
+	memcpy(state + 13, chacha.nonce, sizeof(chacha.nonce));
+	write(ours, state);
+	/* at its end the counter begins again */
+	openssl_stream(theirs, 3 * KL_CHACHA_BYTES, &next);
+	next.counter = 0;
+	openssl_stream(theirs + 3 * KL_CHACHA_BYTES, 5 * KL_CHACHA_BYTES, &next);
+	if (memcmp(ours, theirs, sizeof(ours)))
+		fail_msg("%s computes other blocks", name);
+}
+
+static void every_variant_computes_the_same(void **state)
+{
+	write_as("write_plain", write_plain);
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		write_as("write_avx2", write_avx2);
+	if (__builtin_cpu_supports("avx512vl"))
+		write_as("write_avx512", write_avx512);
+#endif
 }
 
 /* --- keys ---------------------------------------------------------------------------- */
@@ -271,10 +305,15 @@ static void no_serial_correlation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published_blocks),         cmocka_unit_test(a_published_text),
-		cmocka_unit_test(as_openssl_computes_it),   cmocka_unit_test(published_hmac),
-		cmocka_unit_test(keys_are_apart),           cmocka_unit_test(streams_are_apart),
-		cmocka_unit_test(a_stream_does_not_repeat), cmocka_unit_test(bytes_are_even),
+		cmocka_unit_test(published_blocks),
+		cmocka_unit_test(a_published_text),
+		cmocka_unit_test(as_openssl_computes_it),
+		cmocka_unit_test(every_variant_computes_the_same),
+		cmocka_unit_test(published_hmac),
+		cmocka_unit_test(keys_are_apart),
+		cmocka_unit_test(streams_are_apart),
+		cmocka_unit_test(a_stream_does_not_repeat),
+		cmocka_unit_test(bytes_are_even),
 		cmocka_unit_test(no_serial_correlation),
 	};
 
