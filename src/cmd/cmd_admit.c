@@ -41,7 +41,7 @@ static void print_control(const char *what, const struct kl_card_control *contro
 	       control->class_ ? ", " : "", control->class_ ? control->class_ : "");
 	if (control->ratio.ppm) {
 		kl_buf_add_decimal(&ratio, control->ratio.ppm);
-		printf("; %s times the speed", ratio.ptr);
+		printf("; %s times the speed of the state", ratio.ptr);
 	}
 	putchar('\n');
 }
@@ -73,7 +73,7 @@ static void print_trial(const struct kl_admission *admission)
 	       trial->class_ ? ", " : "", trial->class_ ? trial->class_ : "");
 	if (trial->ratio.ppm) {
 		kl_buf_add_decimal(&ratio, trial->ratio.ppm);
-		printf("; %s times the speed", ratio.ptr);
+		printf("; %s times the speed of the state", ratio.ptr);
 	}
 	if (trial->event)
 		printf("; event %.12s, commit %.10s", trial->event, trial->made);

@@ -310,7 +310,7 @@ static void print_cost(const struct kl_spend *spend, bool bars)
 	for (int budget = 0; budget < KL_BUDGETS; budget++)
 		print_budget(spend, (enum kl_budget)budget);
 	if (reserved_total(spend))
-		printf("'git klineage chat settle %s' settles interrupted reservations\n",
+		printf("'git klineage chat settle %s' books what is reserved for interrupted requests\n",
 		       spend->workload);
 	if (!spend->n)
 		return;

@@ -39,7 +39,7 @@ int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (argc < 1 || argc > 2)
 		return kl_opt_usage(
 			synopsis,
-			"expected a directory, preceded by a lineage if there are several");
+			"expected a directory; with several lineages, name one before it");
 	dir = argv[argc - 1];
 	if ((err = kl_view_pick(&workload, &name, ctx->repo, argc > 1 ? argv[0] : NULL)) < 0 ||
 	    (err = kl_export_write(ctx->repo, workload, name, dir, &files)) < 0)

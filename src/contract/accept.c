@@ -218,7 +218,7 @@ static int add_rule(struct judging *judging, int output)
 	if (kind != RULE_EXACT && !kl_dtype_is_float(arg->dtype))
 		return kl_yaml_error(
 			contract->name, judging->node,
-			"'%s' cannot judge '%s': it is %s, it needs its own rule (out: ...)",
+			"the rule '%s' is for floating point, but '%s' is %s: judge it by 'exact' (out: ...)",
 			rule_names[kind], arg->name, kl_dtype_name(arg->dtype));
 	kl_json_set_str(json, "out", arg->name);
 	kl_json_set_str(json, "rule", rule_names[kind]);

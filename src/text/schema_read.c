@@ -326,7 +326,7 @@ static int check_count(struct reader *reader, const struct kl_field *field,
 		return kl_yaml_error(reader->name, node, "'%s' has no %s", reader->key,
 				     *what == 'e' ? "entry" : "key");
 	if (min == max)
-		return kl_yaml_error(reader->name, node, "'%s' has %zu %s, it takes %zu",
+		return kl_yaml_error(reader->name, node, "'%s' has %zu %s, but must have %zu",
 				     reader->key, node->n, what, max);
 	return kl_yaml_error(reader->name, node, "'%s' has %zu %s, %s than %zu", reader->key,
 			     node->n, what, node->n < min ? "fewer" : "more",

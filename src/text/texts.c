@@ -16,7 +16,7 @@ static int read_texts(void *at, const char *file, const struct kl_field *field,
 	if (node->kind != KL_YAML_MAP)
 		return kl_yaml_error(file, node, "'%s' must be a map {name: text}", field->key);
 	if (node->n < (size_t)field->min || node->n > max)
-		return kl_yaml_error(file, node, "'%s' has %zu entries, it takes %lld to %zu",
+		return kl_yaml_error(file, node, "'%s' has %zu entries, but must have %lld to %zu",
 				     field->key, node->n, (long long)field->min, max);
 	for (size_t i = 0; i < node->n; i++) {
 		const struct kl_yaml *text = node->item[i];

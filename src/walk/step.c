@@ -204,7 +204,8 @@ int kl_step_parse(struct kl_step *out, const char *name, const char *message)
 				name);
 	n = number ? strtol(number, &end, 10) : -1;
 	if (!number || !*number || *end || n < 0 || n > 1000000)
-		return kl_error(KL_EINVALID, "%s: Klineage-Step must be a number", name);
+		return kl_error(KL_EINVALID, "%s: Klineage-Step must be a number from 0 to 1000000",
+				name);
 	step.forward = n && step.class_ && !strcmp(direction, "forward");
 	if (!strcmp(direction, "forward") && !step.forward)
 		step.kind = n ? KL_STEP_FORWARD : KL_STEP_ROOT;

@@ -252,12 +252,12 @@ static int no_kernel(const struct kl_cubin *cubin, const char *name)
 
 	for (size_t i = 0; i < cubin->nkernel && i < 8; i++)
 		kl_buf_addf(&have, "%s'%.100s'", i ? ", " : "", cubin->kernel[i].name);
-	return kl_error(
-		KL_ENO, "the plan launches '%s', which the code does not define: it has %s%s", name,
-		cubin->nkernel ? have.ptr : "no kernel",
-		cubin->nkernel ?
-			" (a kernel in C++ has a long name: extern \"C\" gives it a plain one)" :
-			"");
+	return kl_error(KL_ENO,
+			"the plan launches '%s', which the code does not define: the code has %s%s",
+			name, cubin->nkernel ? have.ptr : "no kernel",
+			cubin->nkernel ?
+				" (C++ mangles the names of kernels: declare them extern \"C\")" :
+				"");
 }
 
 static int check_args(const struct kl_cubin_kernel *kernel, const struct kl_cuda_launch *launch)

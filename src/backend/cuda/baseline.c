@@ -31,7 +31,8 @@ static int read_file(struct kl_file *file, const char *name, const char *suffix)
 
 	if ((err = kl_fs_share(&path, relative)) < 0 ||
 	    (err = kl_fs_read(&text, path, MAX_BYTES)) < 0)
-		return kl_error(KL_ECANNOT, "the baseline '%s' is not installed", name);
+		return kl_error(KL_ECANNOT, "cannot read the baseline '%s': %s", name,
+				kl_error_last());
 	file->path = kl_asprintf("%s%s", name, suffix);
 	file->mode = 0100644;
 	file->len = text.len;

@@ -237,7 +237,7 @@ static int after_failure(const struct attempt *attempt, struct kl_provider *prov
 	if (!may_retry(reply, err))
 		return err;
 	if (number == KL_RETRY_ATTEMPTS)
-		return kl_error_in(err, "given up after %u attempts", number);
+		return kl_error_in(err, "gave up after %u attempts", number);
 	ms = kl_retry_delay(number, reply->retry_after_ms, reply->retry_after, time(NULL),
 			    provider->timeout_ms, &state->rng);
 	if (ms < 0)

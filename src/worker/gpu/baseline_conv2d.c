@@ -225,7 +225,7 @@ static int fit_spec(struct conv *conv, const struct kl_gpu_baseline_spec *spec)
 	for (int i = 0; i < 4; i++)
 		if (x[i] < 1 || w[i] < 1 || y[i] < 1 || x[i] > 1 << 24 || w[i] > 1 << 24 ||
 		    y[i] > 1 << 24)
-			return kl_error(KL_ECANNOT, "an extent is out of range");
+			return kl_error(KL_ECANNOT, "its tensors need extents from 1 to 2^24");
 	conv->n = x[0], conv->h = x[1], conv->wd = x[2], conv->c = x[3];
 	conv->f = w[0], conv->r = w[1], conv->s = w[2], conv->p = y[1], conv->q = y[2];
 	conv->pad_h = (conv->p - conv->h + conv->r - 1) / 2;

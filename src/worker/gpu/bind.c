@@ -177,7 +177,7 @@ int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device 
 		return kl_error(KL_EINVALID, "prepare does not end within %lld ms",
 				(long long)limit_ms);
 	if (rc)
-		return kl_gpu_error(device->cu, rc, KL_EINVALID, "prepare did not end well");
+		return kl_gpu_error(device->cu, rc, KL_EINVALID, "prepare failed");
 	for (size_t i = 0; i < bound->at->nscratch && err == 0; i++)
 		if (bound->at->scratch[i].init == KL_PLAN_PREPARE)
 			err = kl_gpu_buffer_protect(&bound->scratch[i], device, true);

@@ -60,7 +60,7 @@ static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_laun
 	    (launch->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(server->device)) < 0))
 		return err;
 	rc = server->cu->ctx_sync();
-	return rc ? kl_gpu_error(server->cu, rc, KL_EIO, "the GPU fails before the call") : 0;
+	return rc ? kl_gpu_error(server->cu, rc, KL_EIO, "the GPU failed before the call") : 0;
 }
 
 /*

@@ -125,7 +125,7 @@ static void value_types_count_their_entries(void **state)
 	assert_ok(read_thing(&thing, "{pair: [1, 2], notes: {a: ab, b: c}}"));
 	assert_true(thing.pair[0] == 1 && thing.pair[1] == 2);
 	assert_int_equal(thing.noted, 3);
-	assert_error(KL_EINVALID, "f:1:7: 'pair' has 3 entries, it takes 2",
+	assert_error(KL_EINVALID, "f:1:7: 'pair' has 3 entries, but must have 2",
 		     read_thing(&thing, "pair: [1, 2, 3]"));
 	assert_error(KL_EINVALID, "f:1:7: 'pair' must be a list", read_thing(&thing, "pair: 1"));
 	assert_error(KL_EINVALID, "f:1:11: 'pair' must be a number, not 'x'",

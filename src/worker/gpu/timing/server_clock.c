@@ -42,7 +42,7 @@ static int ready_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, u
 	for (uint32_t i = 0; i < timing->nset && err == 0; i++)
 		err = kl_gpu_timing_ready(timing, timed, i, seed);
 	if (err == 0 && (rc = kl_gpu_wait(timing->device, KL_GPU_OWN_MS)))
-		err = kl_gpu_error(timing->cu, rc, KL_EIO, "the GPU fails before it is timed");
+		err = kl_gpu_error(timing->cu, rc, KL_EIO, "the GPU failed before the timed calls");
 	return err;
 }
 

@@ -153,7 +153,8 @@ static int visit_batch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 	if ((err = reset_l2(timing)) < 0 || (err = prepare_batch(timing, timed, visit)) < 0)
 		return err;
 	if ((rc = kl_gpu_wait(timing->device, KL_GPU_OWN_MS)))
-		return kl_gpu_error(timing->cu, rc, KL_EIO, "the GPU fails before it is timed");
+		return kl_gpu_error(timing->cu, rc, KL_EIO,
+				    "the GPU failed before the timed calls");
 	if ((err = kl_gpu_hold(&timing->tool)) < 0)
 		return err;
 	if ((err = kl_gpu_timing_stamp(timing, 0, 0)) < 0) {

@@ -221,7 +221,7 @@ static void test_launch(void **state)
 {
 	static const char *const source = K "{ " I "y[i] = x[i]; }\n";
 	NEEDS_NVCC();
-	refused("launch", "'other', which the code does not define: it has 'k'", source,
+	refused("launch", "'other', which the code does not define: the code has 'k'", source,
 		PLAN("{kernel: other, grid: [4], block: [256], args: [x, y]}"));
 	refused("launch", "takes 2 arguments, and the plan passes 3", source,
 		PLAN("{kernel: k, grid: [4], block: [256], args: [x, y, {i32: n}]}"));

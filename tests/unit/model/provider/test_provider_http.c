@@ -269,7 +269,7 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 		{ "{\"status\":429,\"message\":\"slow down\",\"headers\":{\"retry-after\":\"3600\"}}\n" GOOD, KL_EIO,
 		  "the server asks for a delay of more than 300 s", ZERO, 1, 0, 5000 },
 		{ "{\"status\":529,\"repeat\":9,\"message\":\"Overloaded\"," NOW "}\n", KL_EIO,
-		  "given up after 5 attempts: ", ZERO, 5, 0, 8000 },
+		  "gave up after 5 attempts: ", ZERO, 5, 0, 8000 },
 		{ "{" T "}\n", 0, "", UNKNOWN, 1, 0, 5000 },	/* no usage is no zero */
 		{ "", KL_EIO, "the script has no line left", ZERO, 1, 0, 5000 },
 	};
@@ -333,7 +333,7 @@ static void nothing_is_paid_for_an_attempt_that_is_not_made(void **state)
 	struct seen seen = { 0 };
 
 	chatd_start(&chatd, "{\"status\":500,\"repeat\":9,\"message\":\"oh\"," NOW "}\n", 0);
-	assert_error(KL_EIO, "given up after 5 attempts: ", ask(&seen, &chatd, "openai", 0));
+	assert_error(KL_EIO, "gave up after 5 attempts: ", ask(&seen, &chatd, "openai", 0));
 	assert_int_equal(chatd_count(&chatd), 5);
 	assert_int_equal(seen.agains, 4);
 	assert_false(seen.r.usage.known);
@@ -456,7 +456,7 @@ static void who_is_not_there_costs_nothing(void **state)
 	struct chatd chatd = { .port = 1 };
 	struct seen seen = { 0 };
 
-	assert_error(KL_EIO, "given up after 5 attempts: http://127.0.0.1:1: ",
+	assert_error(KL_EIO, "gave up after 5 attempts: http://127.0.0.1:1: ",
 		     ask(&seen, &chatd, "openai", 100));
 	assert_int_equal(seen.agains, 0);
 	assert_int_equal(seen.waits, 4);

@@ -284,7 +284,7 @@ static void test_prepare(void **state)
 	assert_contains(end.what, "ILLEGAL_ADDRESS");
 	job = gpu_job(*state, "KERNEL(make, 8, 4) { *(int *)0 = 1; }" WITH_SCRATCH(""), PREPARE);
 	spec = gpu_spec(job, false);
-	assert_error(KL_EINVALID, "prepare did not end well: CUDA_ERROR_ILLEGAL_ADDRESS",
+	assert_error(KL_EINVALID, "prepare failed: CUDA_ERROR_ILLEGAL_ADDRESS",
 		     kl_subject_start(&subject, job, job->point, &spec));
 }
 
