@@ -154,7 +154,7 @@ static void missing_release(struct missing *missing)
 		oracle_free(missing->made);
 }
 
-/* the contract sets entry and flags, so the artefact depends on it */
+/* an artefact also depends on the contract, which sets entry and flags */
 static char *surface_key(const struct kl_surface *surface)
 {
 	return kl_asprintf("%s-%s", surface->digest, surface->contract_digest);
@@ -372,7 +372,7 @@ int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
 		return err;
 	out->oracle = kl_map_get(&builder->oracle, needs->candidate->contract_digest);
 	out->candidate = kl_map_get(&builder->built, candidate);
-	if (!out->candidate->artefact) /* refused: nothing is compared with it */
+	if (!out->candidate->artefact) /* the candidate was refused: nothing is compared with it */
 		return 0;
 	out->parent = parent ? kl_map_get(&builder->built, parent) : NULL;
 	out->baseline = baseline ? kl_map_get(&builder->baseline, baseline) : NULL;

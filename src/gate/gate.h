@@ -53,7 +53,8 @@ struct kl_gate;
 
 /**
  * Open a session. `repo` is borrowed until kl_gate_free(); NULL: no cache and no config.
- * KL_ECANNOT: there is no jail, or the requested platform cannot be had. KL_EUSAGE: a bad option.
+ * KL_ECANNOT: there is no jail, or this machine cannot judge on the requested platform. KL_EUSAGE:
+ * a bad option.
  */
 int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gate_opts *opts);
 void kl_gate_free(struct kl_gate *gate);
@@ -72,7 +73,8 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *gate);
 /**
  * Judge a candidate and compare its speed with `parent` (NULL: none) and the contract's baseline.
  * Returns 0 for every verdict. KL_ECANNOT: the candidate cannot be tested here, for example because
- * the oracle is not written or does not compile; a missing baseline is only reported. KL_EINTR.
+ * the oracle is not written or does not compile; a missing baseline is only reported. KL_EINTR: the
+ * user interrupted it.
  *
  * If the job is judged elsewhere and `commit` has the candidate's surface, the commit gets a note
  * when the result is imported. `commit` NULL: not known.

@@ -292,7 +292,9 @@ static int note_event(struct intake *in, const json_t *record, struct kl_event *
 	return err;
 }
 
-/* A verdict holds for one device; remember which one this runner uses now. */
+/*
+ * Compute the cache key with the device of the event, and store it as the runner's latest device.
+ */
 static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *record,
 		  const struct kl_event *event)
 {
