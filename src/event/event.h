@@ -11,8 +11,9 @@
 #include "text/digest.h"
 
 /*
- * event - one result of the gate (docs/formats.md, "The gate event"). Immutable and identified by
- * its content. Stored as one line of JSON, which only this file reads and writes.
+ * event - one result of the gate (docs/formats.md, "The gate event"). It is never changed and is
+ * identified by its content. It is stored as one line of JSON, which only this room reads and
+ * writes.
  *
  *	err = kl_event_parse(&event, line, len);	validates untrusted input
  *	if (event->verdict == KL_VERDICT_PASS && event->profile.there) ...
@@ -44,10 +45,10 @@ struct kl_event {
 	enum kl_failure failure; /* the class; kl_event_class() returns its word */
 	enum kl_tier tier;
 	int64_t policy;
-	const char *id;   /* 64 hex digits, as `surface` and `contract` */
+	const char *id;   /* 64 hex digits, like `surface` and `contract` */
 	const char *time; /* "2026-11-20T10:00:00Z"; sorts as text */
 	const char *workload, *surface, *contract;
-	const char *commit, *tree; /* commit of its note; like `sig` not covered by the id */
+	const char *commit, *tree; /* the note's commit and its tree; the id does not cover them */
 	const char *message;       /* reason, for the user */
 	const char *by, *job, *signer, *sig;
 	const char *of; /* retract: id of the event that is retracted */

@@ -141,7 +141,7 @@ static void set_strings(json_t *obj, const char *key, const struct kl_strvec *wo
 	kl_json_set(obj, key, list);
 }
 
-/* `made`: a new event, which gets all members. */
+/* Set the member "platform"; `made`: the event is new, so all members are written. */
 static void put_place(json_t *doc, const struct kl_place *place, bool made)
 {
 	json_t *old = json_object_get(doc, "platform");

@@ -13,10 +13,10 @@
  * from the compiled artefact, and traits, claimed about the source ("yes", "no", "unknown"; marked
  * "unaudited" until a second reader has checked them).
  *
- * Features of a C surface, over the functions reachable from the entry (docs/formats.md,
- * "Features", lists all of them with their evidence): vec.128 vec.256 vec.512   packed arithmetic
- * of that width fma.scalar avx2.fma       fused multiply-add gather prefetch nt-store shuffle
- * movemask blend popcnt div sqrt convert alloc call.<symbol> recursion loop.depth.<n> spill ...
+ * The features of a C surface are those of the functions that can be reached from the entry.
+ * Examples: vec.256 (packed arithmetic of that width), avx2.fma (fused multiply-add), gather,
+ * nt-store, call.<symbol>, loop.depth.<n>, spill. docs/formats.md, "Features", lists all of them
+ * with their evidence.
  */
 struct kl_facts {
 	struct kl_strvec features; /* sorted, unique */
@@ -32,7 +32,7 @@ void kl_facts_release(struct kl_facts *facts);
  */
 struct kl_mechanism {
 	char *name;
-	char *text;               /* one-line description */
+	char *text;               /* description in one line */
 	char *action;             /* the usual backward action */
 	struct kl_strvec primary; /* facts ("vec.256", "trait:tiled"); losing any is the removal */
 	/* those of `primary` that many kernels with the mechanism lack */

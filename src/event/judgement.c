@@ -48,7 +48,7 @@ void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *fact
 	snprintf(own->code_digest, sizeof(own->code_digest), "%s", facts->code_digest);
 }
 
-/* A result can come from anywhere, and the command is there to be copied: digits, nothing else. */
+/* A result is untrusted, and users copy the command with the seed: allow only digits. */
 static bool is_seed(const char *text)
 {
 	size_t n = strspn(text, "0123456789");

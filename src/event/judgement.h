@@ -46,8 +46,8 @@ void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *fact
 void kl_judgement_take(struct kl_judgement *judged, const json_t *result,
 		       const struct kl_judgement_of *of);
 /**
- * Length of the reason that an event's message begins with: all of it but the command that replays
- * a failure. A person can use that command; a model is told of no seed.
+ * Length of the message without the command at its end, if any, that replays a failure. That
+ * command is for people: it has the seed, which a model must not get.
  */
 size_t kl_judgement_reason(const char *message);
 

@@ -5,7 +5,7 @@
 #include "base/vec.h"
 
 /*
- * platform - where a kernel was judged, as recorded in events and cache keys
+ * platform - where a kernel was judged, as recorded in events and cache keys.
  */
 struct kl_platform {
 	char id[32];        /* "cpu/x86-64-v3", "cuda/sm_90" */

@@ -6,7 +6,7 @@
 #define ONE 1000000.0
 #define FAR 0.01   /* fast and slow differ by more than this */
 #define SLACK 0.02 /* "not slower" allows this much */
-#define NOISE 0.1  /* if 3 A/A exceeds this, being within the margin proves nothing */
+#define NOISE 0.1  /* if 3 A/A exceeds this, an interval within the margin proves nothing */
 
 static double noise_of(int64_t aa_ppm)
 {
@@ -32,7 +32,7 @@ enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm,
 	return one_is_slow && speed != KL_SPEED_SLOW ? KL_SPEED_AMBIGUOUS : speed;
 }
 
-/* Is a kernel with this ratio slower than the other one by no more than the allowed slack? */
+/* If this bound is the ratio, is the kernel slower than the other one by at most the slack? */
 static bool is_within_slack(int64_t bound_ppm, int64_t aa_ppm)
 {
 	return ONE / (double)bound_ppm <= 1 + fmax(SLACK, noise_of(aa_ppm));
