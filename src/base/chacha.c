@@ -6,7 +6,7 @@
 #define WORDS 16
 #define LANES KL_CHACHA_WIDE
 
-/* One word of the state in each of eight blocks. */
+/* The same word of each of the LANES blocks that are computed together. */
 typedef uint32_t lanes __attribute__((vector_size(4 * LANES)));
 
 /* "expand 32-byte k" */
@@ -29,7 +29,7 @@ static const uint32_t constant[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b20
 		ADD_MIX(c, d, b, 7);  \
 	} while (0)
 
-/* The words have names because the compiler keeps no array in registers. */
+/* Each word is a variable because compilers do not keep an array in registers. */
 #define DOUBLE_ROUND                       \
 	do {                               \
 		QUARTER(x0, x4, x8, x12);  \
@@ -42,13 +42,16 @@ static const uint32_t constant[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b20
 		QUARTER(x3, x4, x9, x14);  \
 	} while (0)
 
-/* The 32-bit words of two vectors by turns, and the 64-bit ones, in each half of both. */
+/*
+ * In each 128-bit half, interleave the two lower (LOW) or upper (HIGH) 32-bit words of `a` and `b`,
+ * or join their lower or upper 64 bits.
+ */
 #define LOW_32(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
 #define HIGH_32(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
 #define LOW_64(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
 #define HIGH_64(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
 
-/* Words `at` to `at` + 3 of block k and of block k + 4 are the halves of row[k]. */
+/* Write words `at` to `at` + 3 of all blocks. The halves of row[k] belong to blocks k and k + 4. */
 #define WRITE_FOUR(out, at, a, b, c, d)                                                 \
 	do {                                                                            \
 		lanes low_ab = LOW_32(a, b), low_cd = LOW_32(c, d);                     \
@@ -64,7 +67,10 @@ static const uint32_t constant[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b20
 #define START(i) (state[i] - (lanes){ 0 })
 #define COUNT (START(12) + (lanes){ 0, 1, 2, 3, 4, 5, 6, 7 })
 
-/* Defines a function that writes LANES blocks; the attribute says for which processor. */
+/*
+ * Define a function that writes LANES blocks; `attribute` names the processor that it is compiled
+ * for.
+ */
 #define DEFINE_WRITE(name, attribute)                                                 \
 	attribute static void name(unsigned char *out, const uint32_t state[WORDS])   \
 	{                                                                             \
@@ -89,7 +95,7 @@ DEFINE_WRITE(write_plain, )
 
 #ifdef __x86_64__
 DEFINE_WRITE(write_avx2, __attribute__((target("avx2"))))
-/* rotates in one instruction */
+/* AVX-512 rotates a word in one instruction */
 DEFINE_WRITE(write_avx512, __attribute__((target("avx512vl"))))
 
 static void write_lanes(unsigned char *out, const uint32_t state[WORDS])

@@ -7,15 +7,15 @@
 
 /*
  * chacha - the keystream of ChaCha20 (RFC 8439). Nobody who sees parts of it can compute the key or
- * any other part. klineage-worker does not link OpenSSL, so the code is its own. It is for
- * little-endian machines, as the worker is.
+ * any other part. klineage-worker does not link OpenSSL, so it has this code of its own. It works
+ * on little-endian machines only, like the worker.
  */
-#define KL_CHACHA_BYTES 64 /* of a block */
-#define KL_CHACHA_WIDE 8   /* blocks that are computed at once where the processor can */
+#define KL_CHACHA_BYTES 64 /* bytes of a block */
+#define KL_CHACHA_WIDE 8   /* blocks that are computed together */
 
 struct kl_chacha {
 	uint32_t key[8];
-	uint32_t counter; /* number of the next block: a stream has 2^32 of them */
+	uint32_t counter; /* number of the next block; one key and nonce give 2^32 blocks */
 	uint32_t nonce[3];
 };
 

@@ -16,8 +16,8 @@
  *		return kl_error_in(err, "workload '%s'", name);
  *
  * The message is set exactly once, where the failure occurs; callers can prefix context. Only
- * src/cmd prints it. Messages start in lower case, have no full stop, and say what failed, where,
- * and what to do.
+ * src/cmd and the main() of klineage-worker print it. Messages start in lower case, have no full
+ * stop, and say what failed, where, and what to do.
  */
 enum kl_err {
 	KL_ENOTFOUND = -1, /* does not exist */
@@ -48,7 +48,10 @@ int kl_error_in(int err, const char *fmt, ...) __attribute__((format(printf, 2, 
 /** Add a line that the command layer prints as a `hint:`; returns `err`. */
 int kl_error_hint(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** The message; borrowed, valid until this thread sets another error. */
+/**
+ * The message, or "no message" if there is none; borrowed, valid until this thread sets or clears
+ * an error.
+ */
 const char *kl_error_last(void);
 
 /** The hints, separated by newlines, or "". */

@@ -112,7 +112,7 @@ int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode
 	return sync_dir_of(path);
 }
 
-/* A rename would replace /dev/null itself. */
+/* kl_fs_write() renames a file to `path`, which would replace a device such as /dev/null. */
 int kl_fs_write_output(const char *path, const void *data, size_t n)
 {
 	struct stat st;
@@ -160,7 +160,10 @@ int kl_fs_mkdir_of(const char *path)
 	return kl_fs_mkdir(dir);
 }
 
-/* Works on descriptors, so that no component can be replaced by a symlink meanwhile. */
+/*
+ * Remove the tree `name` in the directory `at`. It works on descriptors, so that nobody can put a
+ * symlink in the place of a directory meanwhile.
+ */
 static int remove_at(int at, const char *name)
 {
 	struct dirent *entry;

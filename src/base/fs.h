@@ -11,7 +11,10 @@
  * fs - files and directories: bounded reads, durable writes.
  */
 
-/** Append a regular file of at most `max` bytes to `out`. Follows symlinks. */
+/**
+ * Append a regular file of at most `max` bytes to `out`. Follows symlinks. KL_EINVALID: the file is
+ * longer, or is not a regular file.
+ */
 int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
 
 /**
@@ -22,10 +25,13 @@ int kl_fs_write(const char *path, const void *data, size_t n);
 /** The same with permissions `mode`, less the umask. */
 int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode);
 
-/** Write an output file that the user names (-o): writes into a device or pipe, replaces a file. */
+/**
+ * Write an output file that the user names (-o): into a character device or FIFO, or by replacing a
+ * file like kl_fs_write().
+ */
 int kl_fs_write_output(const char *path, const void *data, size_t n);
 
-/** Create or truncate with `mode`, not durable: for scratch files. */
+/** Create a file with `mode`, or overwrite it, without fsync: for scratch files. */
 int kl_fs_put(const char *path, const void *data, size_t n, int mode);
 
 /** mkdir -p */
@@ -34,9 +40,9 @@ int kl_fs_mkdir(const char *path);
 int kl_fs_mkdir_of(const char *path);
 /** rm -rf: never follows symlinks; succeeds if `path` does not exist. */
 int kl_fs_remove(const char *path);
-/** Does `path` exist, also as a dangling symlink? */
+/** Does `path` exist? A dangling symlink counts as existing. */
 bool kl_fs_exists(const char *path);
-/** Follows symlinks. */
+/** Is `path` a directory, or a symlink to one? */
 bool kl_fs_is_dir(const char *path);
 
 /** Create a directory below $TMPDIR (or /tmp), mode 0700; the caller frees `*out`. */

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * key - secret keys of random streams (rng.h), each derived from another under a label. Who knows a
- * derived key can compute neither the key that it was derived from nor that of any other label.
+ * key - secret keys of random streams (rng.h), each derived from another under a label. Somebody
+ * who knows a derived key can compute neither the key that it was derived from nor the key of any
+ * other label.
  *
  *	kl_key_master(&master, job->seed);
  *	inputs = kl_key_derive(&master, "inputs");
@@ -20,15 +21,15 @@ struct kl_key {
 };
 
 /**
- * Make a key that nothing derives from: of random bytes of the operating system if `seed` is 0;
- * else that of the replay `seed`, which is always the same and never one of the former.
+ * Make a master key, which is not derived from another key. If `seed` is 0, it is random bytes from
+ * the operating system; otherwise it follows from `seed`, so that a replay gets the same key again.
  */
 void kl_key_master(struct kl_key *key, uint64_t seed);
 struct kl_key kl_key_derive(const struct kl_key *from, const char *label);
 
-/** Fill `data` with random bytes from the operating system; aborts if it has none. */
+/** Fill `data` with random bytes from the operating system; aborts if getrandom(2) fails. */
 void kl_key_random(void *data, size_t n);
-/** HMAC-SHA-256 of `n` bytes under a key of at most 64 bytes. */
+/** HMAC-SHA-256 of `n` bytes under a key of `nkey` bytes; a key of more than 64 bytes is a bug. */
 void kl_key_hmac(struct kl_key *out, const void *key, size_t nkey, const void *data, size_t n);
 
 #endif

@@ -16,9 +16,8 @@
 #include "base/proc.h"
 
 /*
- * Open without O_CREAT first: in a sticky world-writable directory the kernel
- * refuses to O_CREAT-open another user's file (fs.protected_regular), and
- * flock needs no write access.
+ * Open without O_CREAT first: in a sticky world-writable directory Linux refuses to open another
+ * user's file with O_CREAT (fs.protected_regular). flock() does not need write access.
  */
 static int open_lock(const char *path)
 {
@@ -34,7 +33,7 @@ static int open_lock(const char *path)
 	return fd;
 }
 
-/* The holder's pid from /proc/locks, or 0. */
+/* Process that holds the lock, according to /proc/locks; 0 if unknown. */
 static long lock_holder(int fd)
 {
 	struct stat st;
@@ -94,7 +93,7 @@ void kl_lock_release(struct kl_lock *lock)
 
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms)
 {
-	/* every user of the machine can write to /tmp */
+	/* every user of the machine can create a file in /tmp */
 	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", resource);
 
 	return kl_lock_take(lock, path, wait_ms);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * lock - flock(2) on a file. The kernel frees it when the holder dies, so there are no stale locks.
- * The file itself stays.
+ * lock - flock(2) on a file. The operating system frees it when its holder dies, so there are no
+ * stale locks. The file itself stays.
  */
 struct kl_lock {
 	int fd; /* -1: not held */
@@ -20,7 +20,8 @@ struct kl_lock {
 
 /**
  * Take the lock, waiting at most `wait_ms` (0: do not wait, -1: wait for ever). KL_EBUSY if another
- * process holds it: the message names the file and, if known, that process. KL_EINTR on a signal.
+ * process holds it: the message names the file and, if known, that process. KL_EINTR: the user
+ * interrupted (kl_proc_interrupted()).
  */
 int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms);
 void kl_lock_release(struct kl_lock *lock);

@@ -17,7 +17,7 @@
 
 #define ORDER 0x01020304u
 #define BLOCK ((size_t)1 << 20)
-#define STALE_S 3600 /* no write takes this long */
+#define STALE_S 3600 /* an older temporary file belongs to no running process */
 
 void kl_mapfile_release(struct kl_mapfile *mapfile)
 {
@@ -38,7 +38,7 @@ static uint64_t stir_bytes(uint64_t lane, const unsigned char *bytes)
 	return lane << 29 | lane >> 35;
 }
 
-/* Multiply and rotate in four lanes. */
+/* Checksum of `n` bytes: xor, multiply and rotate in four independent lanes. */
 static uint64_t checksum_of(const void *data, size_t n)
 {
 	const unsigned char *bytes = data;
@@ -83,7 +83,10 @@ static void sum_blocks(void *ctx, size_t from, size_t to)
 	}
 }
 
-/* Checksum of the head, with `checksum` as 0, and of the checksums of the blocks after it. */
+/*
+ * Checksum of the head, whose `checksum` counts as 0, xor the checksum of the checksums of all
+ * blocks after it.
+ */
 static uint64_t sum_of(const char *base, size_t len)
 {
 	size_t rest = len - sizeof(struct kl_mapfile_head), n = (rest + BLOCK - 1) / BLOCK;

@@ -24,7 +24,10 @@ static void *or_die(void *data)
 	return data;
 }
 
-/* Ask for huge pages for large blocks: far fewer page faults. Errors are ignored. */
+/*
+ * Ask for huge pages for a large block, which then causes far fewer page faults. Errors are
+ * ignored.
+ */
 static void *advise_huge(void *data, size_t size)
 {
 	uintptr_t from = ((uintptr_t)data + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;

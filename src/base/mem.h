@@ -39,9 +39,9 @@
 #define KL_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 void *kl_malloc(size_t size);
-/** Zeroed; aborts if the product overflows. */
+/** Allocate zeroed memory; aborts if `n` * `size` overflows. */
 void *kl_calloc(size_t n, size_t size);
-/** Aborts if the product overflows. */
+/** Resize `data` to `n` elements of `size` bytes; aborts if the product overflows. */
 void *kl_realloc(void *data, size_t n, size_t size);
 char *kl_strdup(const char *text);
 char *kl_strndup(const char *text, size_t n);

@@ -52,8 +52,8 @@ size_t kl_par_width(void)
 }
 
 /*
- * Signals are blocked in the new threads, so that the calling thread handles them. Returns their
- * number.
+ * Start up to `want` threads; returns how many were started. Signals are blocked in them, so that
+ * the calling thread handles all signals.
  */
 static size_t start_threads(pthread_t *thread, size_t want, struct loop *loop)
 {
@@ -126,7 +126,7 @@ bool kl_par_same(const void *left, const void *right, size_t n)
 	return !atomic_load(&pair.differs);
 }
 
-/* Kernels before 5.14 do not support it: pages are then faulted in on first use. */
+/* Linux before 5.14 does not support this advice; pages are then faulted in on first use. */
 static void populate_part(void *ctx, size_t from, size_t to)
 {
 	struct pair *pair = ctx;

@@ -29,7 +29,10 @@ size_t kl_par_width(void);
 /* Parallel memcpy() and memcmp() == 0 for large blocks. */
 void kl_par_copy(void *to, const void *from, size_t n);
 bool kl_par_same(const void *left, const void *right, size_t n);
-/** Fault in the pages of a mapping in parallel; `write`: for writing, as private copies. */
+/**
+ * Fault in the pages of a mapping in parallel. With `write` they become writable, which gives a
+ * private mapping copies of its own.
+ */
 void kl_par_populate(void *at, size_t n, bool write);
 
 #endif

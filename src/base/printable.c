@@ -38,7 +38,7 @@ static bool is_hidden(uint32_t point)
 	return false;
 }
 
-/* The code point of a valid character of `n` bytes. */
+/* Code point of a valid UTF-8 character of `n` bytes. */
 static uint32_t decode_point(const char *text, size_t n)
 {
 	uint32_t point = (unsigned char)text[0];
@@ -50,7 +50,7 @@ static uint32_t decode_point(const char *text, size_t n)
 	return point;
 }
 
-/* Whether the bytes, which are no valid character, can become one if more follow. */
+/* True if the bytes do not form a valid character yet, but can if more bytes follow. */
 static bool is_begun(const char *text, size_t len)
 {
 	unsigned char lead = len ? (unsigned char)text[0] : 0;
@@ -69,7 +69,7 @@ static bool is_plain(unsigned char ch, bool lines)
 	return (ch >= 0x20 && ch < 0x7f) || (lines && (ch == '\n' || ch == '\t'));
 }
 
-/* Number of bytes from the start that can be printed. */
+/* Number of bytes from the start that can be printed unchanged. */
 static size_t safe_span(const char *text, size_t len, bool lines)
 {
 	size_t i = 0;

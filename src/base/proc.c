@@ -52,8 +52,8 @@ bool kl_proc_interrupted(void)
 struct stream {
 	int ours, theirs; /* pipe ends; -1: none */
 	struct kl_buf *buf;
-	bool show;    /* on our stderr, too */
-	size_t shown; /* bytes of `buf` */
+	bool show;    /* copy to our stderr, too */
+	size_t shown; /* bytes of `buf` copied so far */
 };
 
 /* Must this program be stopped because of an interrupt? */
@@ -272,7 +272,8 @@ static void drop_pipe_signal(const struct no_pipe_signal *held)
 }
 
 /*
- * Pump data until all pipes are closed. KL_ETIMEOUT at `end` (0: no limit), KL_EINTR on interrupt.
+ * Move data to and from the program until all pipes are closed. KL_ETIMEOUT at `end` (0: no limit),
+ * KL_EINTR on interrupt.
  */
 static int pump_streams(struct run *run, int64_t end)
 {
@@ -300,7 +301,10 @@ static int pump_streams(struct run *run, int64_t end)
 	return 0;
 }
 
-/* Wait for the program to end; with a time limit, poll in short naps. Errors as pump_streams(). */
+/*
+ * Wait for the program to end; with a time limit, poll with short sleeps. Returns the errors of
+ * pump_streams().
+ */
 static int reap_child(struct run *run, int64_t end, int *status)
 {
 	int64_t nap_ns = 50000;
@@ -366,7 +370,10 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 
 /* --- in the background ---------------------------------------------------------- */
 
-/* Put all of the input into an anonymous file, so that it need not be fed through a pipe. */
+/*
+ * Put all of the input into an anonymous file, so that nobody has to write it to a pipe while the
+ * program runs.
+ */
 static int input_file(struct run *run)
 {
 	const char *at = run->o->in;

@@ -59,15 +59,15 @@ struct kl_proc_result {
 };
 
 /**
- * Run a program and wait for it. Returns 0 if it ran, whatever its exit code and also after a
- * timeout; an error if it could not be started (KL_ENOTFOUND: no such program). An interrupt
- * (SIGINT, SIGTERM, SIGHUP) kills its process group and returns KL_EINTR.
+ * Run a program and wait for it. Returns 0 if it ran, whatever its exit code, and also after a
+ * timeout. It returns an error if the program could not be started (KL_ENOTFOUND: no such program).
+ * An interrupt (SIGINT, SIGTERM, SIGHUP) kills its process group and returns KL_EINTR.
  */
 int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts);
 
 /**
- * Run with stdout in `out` (can be NULL). Any end other than exit code 0 is KL_EIO; its message
- * quotes stderr.
+ * Run with stdout in `out` (can be NULL). KL_EIO: the program was killed or its exit code is not 0;
+ * for an exit code the message quotes stderr. Other errors are those of kl_proc_run().
  */
 int kl_proc_output(struct kl_buf *out, const char *const *argv);
 
@@ -86,7 +86,10 @@ struct kl_proc {
 	}
 
 int kl_proc_start(struct kl_proc *proc, const struct kl_proc_opts *opts);
-/** True once, when the program has ended: fills `res` except `wall_ns`. Does not wait. */
+/**
+ * True if the program has ended; then sets `exit` and `signal` of `res`. It is true only once for a
+ * program. Does not wait.
+ */
 bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc);
 /** Send a signal: SIGKILL to the whole process group, any other to the program alone. */
 void kl_proc_stop(const struct kl_proc *proc, int sig);

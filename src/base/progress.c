@@ -18,11 +18,11 @@
 #include "base/printable.h"
 #include "base/utf8.h"
 
-#define DELAY_S 2 /* as git; GIT_PROGRESS_DELAY overrides it */
+#define DELAY_S 2 /* the same as in git; GIT_PROGRESS_DELAY overrides it */
 
 /*
- * Fast operations show no line. A step can be long without an update, so a timer thread draws the
- * first line.
+ * A fast operation shows no line. A step can take long without an update, so a timer thread draws
+ * the first line when the delay is over.
  */
 struct kl_progress {
 	struct kl_buf title, step;
@@ -107,7 +107,10 @@ static int terminal_width(void)
 	return size.ws_col;
 }
 
-/* Past stdio: main's stderr would not let our own control characters through. */
+/*
+ * Write to the descriptor: the stderr that main sets up replaces control characters, which this
+ * line needs.
+ */
 static void put_bytes(const char *data, size_t n)
 {
 	while (n) {

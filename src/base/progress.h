@@ -7,10 +7,10 @@
 #include "base/mem.h"
 
 /*
- * progress - a progress line on stderr. On a terminal it is rewritten in place; on a pipe each new
- * title is printed as a line. All functions accept NULL and then do nothing. AUTO mode shows
- * nothing in the first two seconds (or $GIT_PROGRESS_DELAY), in the background, and on a dumb
- * terminal.
+ * progress - a progress line on stderr. On a terminal it is rewritten in place; on a pipe (ALWAYS
+ * mode) each new title is printed as a line. All functions accept NULL and then do nothing. AUTO
+ * mode shows nothing if stderr is a pipe or a dumb terminal or the process is in the background,
+ * and nothing in the first two seconds (or $GIT_PROGRESS_DELAY).
  */
 struct kl_progress;
 

@@ -9,11 +9,11 @@
 #include "base/key.h"
 
 /*
- * rng - random numbers: the keystream of ChaCha20, so that numbers that are known tell nothing of
- * others. The same key gives the same numbers.
+ * rng - random numbers: the keystream of ChaCha20, so that nobody can compute further numbers from
+ * those that they know. The same key gives the same numbers.
  *
- * What must not be foreseen has a key of its own (key.h). kl_rng_seed() is for what may be: 64 bits
- * can be tried out.
+ * Numbers that nobody may foresee are drawn under a secret key (key.h). kl_rng_seed() is for other
+ * numbers only, because somebody can try all seeds of 64 bits.
  */
 #define KL_RNG_WORDS (KL_CHACHA_WIDE * KL_CHACHA_BYTES / 8)
 
@@ -27,9 +27,11 @@ struct kl_rng {
 
 /** Begin a stream; the streams of one key are as independent as those of different keys. */
 void kl_rng_key(struct kl_rng *rng, const struct kl_key *key, uint64_t stream);
-/** Begin a stream with a key of the operating system's, which nobody keeps. */
+/**
+ * Begin a stream under a random key from the operating system, which is not stored anywhere else.
+ */
 void kl_rng_fresh(struct kl_rng *rng);
-/** Begin the stream of a number. */
+/** Begin the stream that belongs to `seed`. */
 void kl_rng_seed(struct kl_rng *rng, uint64_t seed);
 uint64_t kl_rng_u64(struct kl_rng *rng);
 /** Uniform in [0, 1), 53 bits. */
@@ -42,7 +44,10 @@ uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n);
 uint64_t kl_rng_os_seed(void);
 /** A bijection that scatters neighbours (the output step of splitmix64). */
 uint64_t kl_rng_mix(uint64_t z);
-/** A seed that follows from `seed` and a number; it tells neither `seed` nor that of another number. */
+/**
+ * Derive a seed from `seed` and the number `which`. The result reveals neither `seed` nor the
+ * result for another number.
+ */
 uint64_t kl_rng_split(uint64_t seed, uint64_t which);
 
 #endif

@@ -21,7 +21,7 @@ struct kl_sha256 {
 void kl_sha256_begin(struct kl_sha256 *sha256);
 void kl_sha256_add(struct kl_sha256 *sha256, const void *data, size_t n);
 void kl_sha256_end(struct kl_sha256 *sha256, char hex[KL_SHA256_HEX]);
-/** The same as bytes instead of digits. */
+/** Like kl_sha256_end(), but return the digest as bytes. */
 void kl_sha256_bytes(struct kl_sha256 *sha256, unsigned char digest[KL_SHA256_BYTES]);
 
 /** Hash `data` in one call. */

@@ -8,8 +8,8 @@
  * tasks - runs a few long tasks in parallel, at most one per processor: mostly programs to wait
  * for. Keeps the error of each task, which would be lost with its thread.
  *
- * Tasks are started in order, so the longest should come first. They can share only data that all
- * of them just read.
+ * Tasks are started in order, so the longest should come first. They can share only data that none
+ * of them changes.
  *
  *	struct kl_task t[2] = { { .run = compile, .ctx = &a }, { .run = compile, .ctx = &b } };
  *	kl_tasks_run(t, 2);
@@ -17,7 +17,7 @@
  *	kl_tasks_release(t, 2);
  */
 struct kl_task {
-	int (*run)(void *ctx); /* returns 0 or an enum kl_err that it has set */
+	int (*run)(void *ctx); /* returns 0, or an error with its message set */
 	void *ctx;
 	int err;
 	char *message, *hints; /* of a failed task */

@@ -9,7 +9,8 @@
 /*
  * utf8 - checks and repairs UTF-8 text.
  *
- * Invalid are overlong forms, surrogates, characters above U+10FFFF, and NUL.
+ * Besides malformed bytes, overlong forms, surrogates, characters above U+10FFFF and NUL are
+ * invalid.
  */
 
 /** Length in bytes of the character at `text`, which has `len` bytes; 0: it is invalid. */

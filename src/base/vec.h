@@ -31,7 +31,7 @@ bool kl_strvec_has(const struct kl_strvec *list, const char *text);
 void kl_strvec_sort(struct kl_strvec *list);
 /** Sort and drop duplicates. */
 void kl_strvec_uniq(struct kl_strvec *list);
-/** Push the pieces of `text` between any characters of `seps`; empty pieces are dropped. */
+/** Split `text` at every character of `seps` and push the pieces that are not empty. */
 void kl_strvec_split(struct kl_strvec *list, const char *text, const char *seps);
 /** Push the strings that are in `all` but not in `some`. */
 void kl_strvec_minus(struct kl_strvec *list, const struct kl_strvec *all,
