@@ -30,7 +30,7 @@ enum kl_dtype {
 };
 #define KL_DTYPES (KL_U8 + 1)
 
-/** "dim", "scalar", "in", "out", "inout"; NULL at the end, indexed by the enum. */
+/** Names indexed by enum kl_arg_kind: "dim", "scalar", "in", "out", "inout"; NULL at the end. */
 extern const char *const kl_arg_kind_names[];
 
 /** True if the kernel gets a pointer to elements. */
@@ -46,12 +46,12 @@ bool kl_dtype_parse(enum kl_dtype *out, const char *name);
 const char *kl_dtype_name(enum kl_dtype dtype);
 /** All names, "f64, f32, ...", for messages. */
 const char *kl_dtype_list(void);
-/** Size of one element. */
+/** Size of one element in bytes. */
 size_t kl_dtype_bytes(enum kl_dtype dtype);
 bool kl_dtype_is_float(enum kl_dtype dtype);
 /**
- * Ends of the range in which every integer is exact both in the type and as a double. Fills are
- * computed as doubles, so the range of i64 and u64 ends at 2^53.
+ * Ends of the range in which every integer is exact both in the type and as a double. A contract
+ * can state only integers in this range; for i64 and u64 it ends at 2^53.
  */
 double kl_dtype_int_min(enum kl_dtype dtype);
 double kl_dtype_int_max(enum kl_dtype dtype);

@@ -23,7 +23,7 @@
 
 /* What runs the kernel: a child process on the CPU, or a process that drives the GPU. */
 enum kl_job_surface { KL_SURFACE_C, KL_SURFACE_CUDA };
-/** "c", "cuda"; NULL at the end, indexed by the enum. */
+/** Names indexed by enum kl_job_surface: "c", "cuda"; NULL at the end. */
 extern const char *const kl_job_surface_names[];
 
 struct kl_job_arg {
@@ -46,7 +46,7 @@ struct kl_point {    /* one set of dims that the kernel is called with */
 		size_t naxes;
 		int64_t extent[KL_MAX_AXES]; /* of a tensor */
 	} arg[KL_MAX_ARGS];
-	int64_t floor_ns; /* no call can be faster than this; 0: no limit */
+	int64_t floor_ns; /* no right call can be faster than this; 0: no limit */
 };
 
 enum kl_rule_kind {
@@ -82,7 +82,7 @@ struct kl_job {
 	/* cuda: candidate and parent are shared objects that contain host code */
 	bool host;
 	struct kl_strvec kernel; /* host: names of the kernels in the candidate */
-	char *candidate_so;      /* a cubin, or as `host` says; NULL: none */
+	char *candidate_so;      /* shared object, or cubin for cuda without `host`; NULL: none */
 	char *parent_so;         /* NULL: none */
 	char *baseline;          /* name; NULL: none */
 	char *baseline_so;       /* cuda: cubin of a baseline that we ship; NULL: none */
@@ -98,14 +98,17 @@ struct kl_job {
 	json_t *exact, *bands; /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
-	uint64_t seed; /* 0: drawn from the operating system; otherwise replayed */
+	uint64_t seed; /* 0: inputs are drawn under a random key; otherwise the seed of a replay */
 	int64_t arena_bytes;
 	int64_t call_ms; /* time limit of one call */
 	int64_t profile_min_blocks, profile_max_ms;
 	struct kl_gpu_processes *gpu; /* cuda: borrowed; set by the caller before the job runs */
 };
 
-/** KL_EINVALID "job: ...": the document is not a job. */
+/**
+ * Parse a job; the message of an error starts with "job: ". KL_EINVALID: the document is not a
+ * valid job; KL_ECANNOT: this worker does not support its surface.
+ */
 int kl_job_parse(struct kl_job **out, const json_t *doc);
 /** Return the job as a JSON document, which the caller frees. */
 json_t *kl_job_write(const struct kl_job *job);
@@ -132,12 +135,12 @@ void kl_job_tensor_bytes(int64_t out[KL_MAX_ARGS], const struct kl_job *job,
 /** True if `artefact` is the path of a candidate or parent with host code. */
 bool kl_job_is_host(const struct kl_job *job, const char *artefact);
 
-/** True if this entry of `exact` or `bands` applies to that point. */
+/** True if `band`, an entry of `exact` or `bands`, applies to `point`. */
 bool kl_job_band_at(const json_t *band, const struct kl_point *point);
 
 /**
- * Parse the rules from a list in the form of "accept"; the arguments must be set already.
- * KL_EINVALID: a rule is malformed, or an output has no rule.
+ * Parse the rules from a list in the form of "accept". The arguments of the job must already be
+ * set. KL_EINVALID: a rule is malformed, or an output has no rule.
  */
 int kl_job_set_rules(struct kl_job *job, const json_t *list);
 

@@ -55,7 +55,9 @@ static int parse_kind(enum kl_arg_kind *out, const json_t *obj)
 	return kl_error(KL_EINVALID, "unknown kind of argument '%s'", text);
 }
 
-/* A number, or the name of one of the four values that JSON numbers cannot express. */
+/*
+ * Read a JSON number, or a string that names one of four values that JSON numbers cannot express.
+ */
 static int read_number(double *out, const json_t *item)
 {
 	static const struct {
@@ -82,7 +84,10 @@ static int read_number(double *out, const json_t *item)
 			"a value is not a number, \"inf\", \"-inf\", \"nan\" or \"-0\"");
 }
 
-/* Check for exactly one generator and known modifiers; worker/pool/fill.c reads their values. */
+/*
+ * Check that a fill has exactly one generator and only known modifiers. Their values are checked by
+ * worker/pool/fill.c.
+ */
 static int check_fill(const json_t *fill, const char *where)
 {
 	static const char *const known[] = { "normal",  "uniform",  "ints",    "const",

@@ -5,9 +5,9 @@
 #include "job/job.h"
 
 /*
- * job_parts - the parsers of a job's sections. job.c calls them in this order; each relies on
- * those before it. They fill members of the job; kl_job_free() frees these even after a failure.
- * KL_EINVALID: the section is malformed; the message says where.
+ * job_parts - the parsers of a job's sections. job.c calls them in this order; each relies on those
+ * before it. They fill fields of the job; kl_job_free() frees what they allocated, even after a
+ * failure. KL_EINVALID: the section is malformed; the message says what is wrong.
  */
 
 /** "args": the kernel's arguments. */

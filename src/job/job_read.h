@@ -19,8 +19,8 @@ int kl_job_read_only(const json_t *obj, const char *where, const char *const *kn
 /** Read a string of 1 to size - 1 bytes. */
 int kl_job_read_str(char *out, size_t size, const json_t *obj, const char *key);
 /**
- * Read a string of any length; the caller frees it. With `optional`, a missing member or null
- * leaves *out unchanged.
+ * Read a string of any length into *out, which the caller frees. With `optional`, *out is left
+ * unchanged if the member is missing or null.
  */
 int kl_job_read_heap(char **out, const json_t *obj, const char *key, bool optional);
 /** Read an integer from `min` to `max`. */

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "job/job_read.h"
 
-/* Index of the argument that a rule's member names; it must be a tensor. */
+/* Find the argument that the member `key` of a rule names; it must be a tensor. */
 static int rule_arg(int *out, const struct kl_job *job, const json_t *obj, const char *key)
 {
 	const char *text;
@@ -21,7 +21,7 @@ static int rule_arg(int *out, const struct kl_job *job, const json_t *obj, const
 	return 0;
 }
 
-/* An axis, or {"<axis>": n}, which puts n consecutive coordinates into one group. */
+/* Parse an axis, or {"<axis>": n}, which puts n consecutive indices of the axis into one group. */
 static int parse_axis(int *axis, int64_t *cut, const json_t *value)
 {
 	const char *key = json_object_iter_key(json_object_iter((json_t *)value));

@@ -9,14 +9,17 @@
 
 #include "base/par.h"
 
-/* explicit significand bits, smallest normal exponent, significand bits of the lower format */
+/*
+ * A float format: stored bits of its significand (`bits`) and of that of the lower format
+ * (`lower`), exponent of its smallest normal value, largest finite value, name of the lower format.
+ */
 struct format {
 	int bits, emin, lower;
 	double max;
 	const char *lower_name;
 	/*
-	 * Only for the formats that round_small() handles: the smallest normal value, and 1.5 *
-	 * 2^52 units in the last place of 1.
+	 * Only for f16 and bf16, which round_small() handles: the smallest normal value, and 1.5 *
+	 * 2^52 times the ulp of 1.
 	 */
 	double least, magic;
 };
@@ -63,8 +66,8 @@ double kl_tensor_max(enum kl_dtype dtype)
 }
 
 /*
- * Round to the precision and range of `format`. A double near 1.5 * 2^52 units of the value's last
- * place cannot hold less than one unit, so adding that constant rounds to the unit, ties to even.
+ * Round to the precision and range of `format`. A double near 1.5 * 2^52 ulps of the result has no
+ * bits below one such ulp, so adding that constant rounds to whole ulps, ties to even.
  */
 static double round_small(const struct format *format, double value)
 {
@@ -205,7 +208,8 @@ void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t of
 }
 
 /*
- * `lo` and `above` are powers of two or 0, hence exact as doubles; `above` is one past the largest
+ * `above` is `largest` + 1, the first value beyond the range of the type. `lo` and `above` are 0 or
+ * plus or minus a power of two, hence exact as doubles.
  */
 #define SATURATE(type, lo, above, largest)                 \
 	do {                                               \
@@ -308,7 +312,10 @@ void kl_tensor_convert(void *to, enum kl_dtype to_type, const void *from, enum k
 		kl_par_for(n, GRAIN, convert_part, &convert);
 }
 
-/* IEEE magnitudes are ordered like integers, so rounding the bits rounds the value */
+/*
+ * IEEE magnitudes are ordered like their bits as integers, so rounding the bits rounds the value.
+ * An infinity, a NaN, and a value that would round to infinity stay unchanged.
+ */
 static uint64_t cut_bits(uint64_t bits, uint64_t sign, uint64_t inf, int drop)
 {
 	uint64_t unit = (uint64_t)1 << drop, mag = bits & (sign - 1);

@@ -5,11 +5,11 @@
 #include "job/job.h"
 
 /*
- * tensor - converts, rounds and prints tensor elements: to double and back, ulps, fewer bits.
+ * tensor - converts tensor elements to double and back, rounds and prints them.
  *
- * Conversions from double round once, to nearest, ties to even. Integers saturate and NaN becomes
- * 0. 64-bit integers beyond 2^53 do not survive the conversion to double and back; compare their
- * bits instead.
+ * Conversions from double round once, to nearest, ties to even. For integer types, values beyond
+ * the range saturate and NaN becomes 0. 64-bit integers beyond 2^53 do not survive the conversion
+ * to double and back; compare their bits instead.
  *
  * `off` and `n` count elements.
  */
@@ -35,18 +35,18 @@ double kl_tensor_max(enum kl_dtype dtype);
 
 /**
  * Round every element, in place, to the next lower format and return how many changed. Only the
- * significand is shortened; the range stays, so that an audit never passes merely because of an
- * overflow:
+ * significand is shortened; the range of the exponent stays, so that an audit never passes merely
+ * because of an overflow:
  *	f64 to 23 bits (f32), f32 to 10 (tf32), f16 to 7 (bf16), bf16 to 3 (fp8 e4m3).
  * Integers have no lower format and do not change.
  */
 size_t kl_tensor_lower(void *data, enum kl_dtype dtype, size_t n);
-/** Name of that format for messages, such as "tf32"; NULL for integers. */
+/** Name of the format that kl_tensor_lower() rounds to, such as "tf32"; NULL for integers. */
 const char *kl_tensor_lower_name(enum kl_dtype dtype);
 
 /**
- * Print element `i` with "%.9g" (f64: "%.17g"), or in decimal for integers. -0 and NaN are printed
- * as hex bits first.
+ * Print element `i` with "%.9g" (f64: "%.17g"), or in decimal for integers. For -0 and NaN, print
+ * the bits in hex, then "(-0)" or "(nan)".
  */
 void kl_tensor_print(char *out, size_t cap, enum kl_dtype dtype, const void *base, size_t i);
 /** Convert the row-major position `i` to one index per axis. */
