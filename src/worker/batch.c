@@ -212,7 +212,7 @@ static json_t *line_for(const struct batch *batch, const json_t *entry, json_t *
 	return line;
 }
 
-/* What a bundle says of itself, and a kernel's last words, for the terminal. */
+/* Print to stderr. The text can quote a bundle or a kernel, so it is made safe for a terminal. */
 __attribute__((format(printf, 1, 2))) static void print_line(const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, line = KL_BUF_INIT;

@@ -132,7 +132,7 @@ static bool bundle_options(struct kl_batch *out, int argc, char **argv)
 	return out->bundle != NULL;
 }
 
-/* It can quote a bundle that somebody else made. */
+/* The message can quote a bundle that somebody else made, so it is made safe for a terminal. */
 static void print_error(void)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 129;
 	}
-	/* keep the short sleeps between polls of a child short */
+	/* the default timer slack would lengthen the short sleeps between polls of a child */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	err = batch.bundle ? kl_batch_run(&batch) : work_batch(job);
 	if (err < 0)

@@ -100,7 +100,7 @@ static int check_head(const char *text, size_t n, const char *bundle)
 	return 0;
 }
 
-/* Keep the file up to the first incomplete line and cut off the rest. */
+/* Keep the file up to the first incomplete or damaged line and cut off the rest. */
 static int resume_report(struct kl_report *report, const struct kl_buf *old, const char *bundle)
 {
 	size_t good = 0;

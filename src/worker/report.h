@@ -10,8 +10,8 @@
 /*
  * report - writes the results of a bundle as JSON Lines (klineage.results/1): a header that names
  * the bundle, a line for each job with its own digest, a final line with the digest of everything
- * before it, and a signature. A line is on disk before the next job begins, so that a worker that
- * was killed can resume after it.
+ * before it, and a signature. A line written to a file is on disk before the next job begins, so
+ * that a worker that was killed can resume after it.
  *
  *	kl_report_open(&r, path, digest)	results already in the file count
  *	kl_report_has(&r, job) || kl_report_add(&r, line)	...

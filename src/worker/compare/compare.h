@@ -7,18 +7,18 @@
 /*
  * compare - compares outputs under the acceptance rules (docs/formats.md, "Rules").
  *
- * Every element of every output is checked. A fast first pass over d = got - truth accepts correct
- * answers, the common case. Whatever it cannot accept is checked again element by element; only
- * that second pass decides that an answer is wrong, and where. Both passes split the tensor into
- * pieces that run in parallel; the result does not depend on the number of threads.
+ * Every element of every output is checked. A fast first pass over d = got - truth accepts most
+ * correct answers. Whatever it cannot accept is checked again element by element; only this second
+ * pass decides that an answer is wrong, and where. Both passes split the tensor into pieces that
+ * run in parallel; the result does not depend on the number of threads.
  *
  * Common to the rules noise, elementwise and rel-l2:
- *	- If the truth is NaN, the answer must be NaN. If the truth is infinite or outside
- *	  the dtype's range, the answer must be the same infinity (or, if the honest answer
- *	  is finite, may be the finite neighbour, judged by its error). Otherwise the answer
- *	  must be finite.
- *	- In an exact band these rules are replaced by bit equality, where zeros of either
- *	  sign are equal; multiset stays multiset.
+ *	- If the truth is NaN, the answer must be NaN. If the truth is infinite, or rounds
+ *	  to infinity in the dtype, the answer must be that infinity; but if only rounding
+ *	  makes it infinite and the honest answer is finite, a finite answer is allowed
+ *	  too and is judged by its error. In all other cases the answer must be finite.
+ *	- In an exact band these rules are replaced by bit equality, except that zeros of
+ *	  either sign are equal and so are all NaNs. Rule multiset applies there too.
  *	- Integers are judged as numbers whose ulp is 1.
  */
 

@@ -78,8 +78,8 @@ bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, 
 
 /*
  * With few elements the honest error itself is a matter of luck: two honest rms values over n
- * elements differ by about 1/sqrt(n), so allow a small group three times that. The factor is 1.03
- * at ten thousand elements and 2 at nine.
+ * elements differ by a share of about 1/sqrt(n). So the limits are raised by three times that
+ * share. The factor is 1.03 at ten thousand elements and 2 at nine.
  */
 static double rounding_room(const struct kl_output *output)
 {
@@ -97,7 +97,7 @@ struct kl_allowed kl_element_allowed(const struct kl_output *output, const struc
 	} else if (output->rule->kind == KL_RULE_REL_L2) {
 		allowed.rms = output->rule->tol * yard->rms[group];
 		/*
-		 * a sum can cancel to exactly zero in the truth by chance, and only nearly so in a
+		 * a sum that cancels to exactly zero in the truth can be only nearly zero in a
 		 * kernel
 		 */
 		allowed.zero = 0x1p-16 * yard->rms[group];

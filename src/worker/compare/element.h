@@ -10,10 +10,10 @@
  * rules have in common.
  */
 struct kl_allowed {
-	double max; /* noise: a * largest honest error */
+	double max; /* noise: limit from the largest honest error; half an ulp is always allowed */
 	/*
-	 * allowed rms of got - truth: for noise b * honest rms, for rel-l2 t * rms of the truth; <
-	 * 0: none
+	 * allowed rms of got - truth: for noise from the honest rms, for rel-l2 the tolerance times
+	 * the rms of the truth; < 0: no limit
 	 */
 	double rms;
 	const double *absum;
@@ -29,13 +29,13 @@ struct kl_element_result {
 	const char *why;   /* NULL: the element is right */
 };
 
-/** Judge element i: `got` is the kernel's answer, `honest` the answer of an honest kernel. */
+/** Judge element i: `got` is the kernel's answer, `honest` the honest answer. */
 struct kl_element_result kl_element_judge(const struct kl_output *output,
 					  const struct kl_allowed *allowed, double got,
 					  double truth, double honest, size_t i);
 /**
- * True if element i is bit-equal to the truth; `wanted` (8 bytes) receives the truth in the
- * output's dtype.
+ * True if element i is bit-equal to the truth, or both are NaN, or, with `zeros_tie`, both are
+ * zeros of any sign. `wanted` (8 bytes) receives the truth in the output's dtype.
  */
 bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, char *wanted);
 

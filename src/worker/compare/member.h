@@ -12,11 +12,11 @@
 
 /*
  * Tolerances of a rule's groups, one struct for each rule of the job: for each group the largest
- * and the root-mean-square honest error (noise), or the norm of the truth as `rms` times sqrt(n)
- * (rel-l2).
+ * honest error and its root mean square (noise), or the largest magnitude of the truth and its root
+ * mean square (rel-l2).
  */
 struct kl_yard {
-	size_t ngroup; /* 0: the rule has no groups */
+	size_t ngroup; /* 0: the rule is neither noise nor rel-l2 */
 	double *max, *rms;
 };
 

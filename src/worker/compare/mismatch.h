@@ -7,8 +7,8 @@
 
 /*
  * mismatch - records wrong elements in a struct kl_mismatch (compare.h). The first one is recorded
- * in full, for the others only their number and whether all lie on borders. Initialize one as {
- * .out = -1 }.
+ * in full. Of the others only their number is recorded, and whether all lie on borders. Initialize
+ * one as { .out = -1 }.
  */
 
 /**

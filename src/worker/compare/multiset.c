@@ -115,8 +115,8 @@ static uint64_t key_of(const struct rows *rows, const char *at)
 }
 
 /*
- * A checksum that does not depend on the order of the keys; different keys share one with a
- * probability of 2^-64. It saves sorting rows that are right.
+ * A checksum that does not depend on the order of the keys; rows with different keys have the same
+ * checksum with a probability of about 2^-64. So rows that are right need not be sorted.
  */
 static uint64_t sum_of(const struct rows *rows, const uint64_t *key)
 {

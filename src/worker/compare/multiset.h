@@ -10,7 +10,7 @@
  *
  * In each row the indices must be distinct and in range, x[i] must be bitwise equal to v, and the
  * sorted values v must be the sorted truth, bit for bit, except that zeros of either sign are equal
- * (v is some x[i], so its sign is that of x) and any NaN equals a NaN.
+ * (v is some x[i], so its sign is that of x) and all NaNs are equal.
  */
 int kl_multiset_check(struct kl_mismatch *mismatch, const struct kl_job *job,
 		      const struct kl_member *member, const struct kl_rule *rule,

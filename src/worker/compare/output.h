@@ -29,7 +29,9 @@ int kl_output_init(struct kl_output *output, const struct kl_job *job, const str
  * `room`.
  */
 const double *kl_output_truth(const struct kl_output *output, double *room, size_t off, size_t n);
-/** The honest answer as the dtype stores it; for integers the truth. */
+/**
+ * Like kl_output_truth() for the honest answer, rounded to the dtype; for integers it is the truth.
+ */
 const double *kl_output_honest(const struct kl_output *output, double *room, size_t off, size_t n);
 
 #endif

@@ -12,7 +12,7 @@
 #include "worker/compare/mismatch.h"
 #include "worker/compare/slice.h"
 
-/* four independent sums, so that additions do not wait for one another */
+/* Add up errors in four independent sums, so that additions do not wait for one another. */
 static void sums_add(struct kl_slice_error *sums, const double *got, const double *truth, size_t n)
 {
 	double max[4] = { sums->max, 0, 0, 0 }, sq[4] = { 0 };
@@ -35,7 +35,10 @@ static void sums_add(struct kl_slice_error *sums, const double *got, const doubl
 	sums->sq += (sq[0] + sq[1]) + (sq[2] + sq[3]);
 }
 
-/* Count violations of the elementwise bound in a block; the largest error ratio goes to *worst. */
+/*
+ * Count violations of the elementwise bound in a block; raise *worst to the largest ratio of an
+ * error to what is allowed.
+ */
 static size_t count_over(const struct kl_output *output, const double *got, const double *truth,
 			 const double *scale, size_t n, double *worst)
 {
@@ -262,8 +265,8 @@ static void group_close(struct kl_mismatch *mismatch, const struct kl_output *ou
 }
 
 /*
- * Check the slices that the fast pass did not accept, element by element; rules with sums need all
- * slices of a group.
+ * Check the `total` slices in `slice`, which the fast pass did not accept, element by element. For
+ * a rule that limits the rms, `slice` must have all slices of a group or none.
  */
 static void close_all(struct kl_mismatch *mismatch, const struct kl_output *output,
 		      const struct kl_yard *yard, const size_t *slice, size_t total)

@@ -45,7 +45,7 @@ bool kl_slice_next(struct kl_slice_walk *walk, size_t *off, size_t *n, size_t ma
 /* -- a pass: sums --------------------------------------------------------- */
 
 struct kl_slice_error {
-	double max, sq; /* largest |got - truth|, sum of its squares; a NaN shows in sq alone */
+	double max, sq; /* largest |got - truth|, sum of squares; a NaN changes only `sq` */
 };
 
 /* Result of a pass over one slice. */
@@ -64,7 +64,7 @@ struct kl_slice_pass {
 	struct kl_slice_sum *part; /* initially NULL; freed by the caller */
 };
 
-/** Process the next batch of groups, from pass->first on; returns how many groups it has. */
+/** Process the next batch of groups, from pass->first on; returns the number of groups in it. */
 size_t kl_slice_pass_run(struct kl_slice_pass *pass, kl_par_fn *fn);
 /** Combine the slices of the i-th group of the batch. */
 struct kl_slice_sum kl_slice_pass_sum(const struct kl_slice_pass *pass, size_t i);
@@ -88,7 +88,10 @@ struct kl_slice_search {
 	struct kl_slice_found *slot; /* initially NULL; freed by the caller */
 };
 
-/** Search the next batch of `total` slices; returns how many it has. */
+/**
+ * Search the next batch of the `total` slices, from search->first on; returns the number of slices
+ * in it.
+ */
 size_t kl_slice_search_run(struct kl_slice_search *search, size_t total, kl_par_fn *fn);
 
 #endif

@@ -7,7 +7,10 @@
 #include "job/tensor.h"
 #include "worker/compare/slice.h"
 
-/* Ignore values beyond the dtype's range. If `honest` is NULL, add up norms of the truth. */
+/*
+ * Add up honest errors or, if `honest` is NULL, the truth. Values beyond the dtype's range are left
+ * out.
+ */
 static void finite_add(struct kl_slice_error *sums, const double *truth, const double *honest,
 		       size_t n, double limit)
 {

@@ -11,15 +11,18 @@
 #include "base/mem.h"
 
 /*
- * There are enough blocks when every comparison is settled, which happens in one of two ways.
+ * Before the time is up, there are enough blocks when every comparison is settled, in one of two
+ * ways.
  *
- * Either more blocks would not change its outcome: its interval lies wholly beyond what counts as a
- * difference (1 %, or three times what the A/A ratio may be off) and beyond one and a half times
- * the 1 %; or it lies wholly within what will count as no difference when the time is up, allowing
- * for A/A to narrow until then, with the root of the number of blocks.
+ * Either more blocks would not change its outcome. Then its interval lies wholly beyond what counts
+ * as a difference (the larger of 1 % and three times what the A/A ratio can be off) and beyond one
+ * and a half times the 1 %. Or the interval lies wholly within what will count as no difference
+ * when the time is up; until then the interval of A/A narrows with the square root of the number of
+ * blocks.
  *
- * Or its interval is narrow: 0.25 %, or a tenth of the ratio, while A/A is known to an eighth of
- * the nearest comparison, but no better than to a third of the 1 %.
+ * Or its interval is narrow: its half-width is at most 0.25 % or a tenth of the difference, and the
+ * half-width of A/A is at most a third of the 1 % or an eighth of the smallest difference; of each
+ * two limits the larger counts.
  *
  * If nothing is compared, there is no outcome to find, and a time known to 5 % is good enough.
  */
@@ -31,14 +34,14 @@
 #define VS_HALF 0.0025
 #define VS_SHARE 0.1
 /*
- * The least number of blocks, even of slow calls. Calls are slow if no more than these blocks fit
- * into an eighth of the time.
+ * Slow calls need not reach the least number of blocks that the caller asks for: with this many
+ * blocks a run can end once an eighth of the time has passed.
  */
 #define LEAST_BLOCKS 4
 #define SLOW_SHARE 8
 /*
- * a normal variable of standard deviation 1 lies within these with a probability of a half and of a
- * third
+ * the absolute value of a standard normal variable is below these with a probability of a half and
+ * of a third
  */
 #define HALF_OF_NORMAL 0.6745
 #define THIRD_OF_NORMAL 0.4307
@@ -142,7 +145,7 @@ static double interval_reach(struct kl_interval aa)
 	return fmax(aa.hi, -aa.lo);
 }
 
-/* What counts as a difference, as a logarithm, if the A/A ratio may be off by `aa`. */
+/* Least logarithm of a ratio that counts as a difference if the A/A ratio can be off by `aa`. */
 static double far_limit(double aa)
 {
 	return log1p(fmax(FAR, 3 * aa));
@@ -156,8 +159,8 @@ static int compare_doubles(const void *left, const void *right)
 }
 
 /*
- * Scale of the A/A differences, estimated from the smaller ones, so that those made by a
- * disturbance do not count.
+ * Standard deviation of the A/A differences, estimated from the smaller half of them, so that
+ * differences that a disturbance made do not count.
  */
 static double time_scale(const struct kl_blocks *blocks)
 {
@@ -175,8 +178,9 @@ static double time_scale(const struct kl_blocks *blocks)
 }
 
 /*
- * What the A/A ratio may be off by when the time is up: its interval narrows, and 1 stays within
- * it. Width that comes from disturbances alone will then have all but vanished.
+ * How far the A/A ratio can be off when the time is up. It is the least of three values: how far it
+ * can be off now; the half-width of its interval, narrowed by the blocks still to come; twice the
+ * standard error by then, without disturbances.
  */
 static double reach_at_end(const struct kl_blocks *blocks, struct kl_interval aa, int64_t ms)
 {

@@ -11,9 +11,9 @@
  * caller supplies the function that takes one measurement, on a processor or on a GPU: the sampler.
  *
  * Each block measures every subject twice, once on either side of the block's middle, so that a
- * drift of the machine affects all of them equally. The candidate is measured as two subjects; how
- * much they differ (A/A) shows what a difference is worth. All figures are logarithms of times,
- * paired within a block.
+ * drift of the machine affects all of them equally. The candidate is measured as two subjects; the
+ * ratio of their times (A/A) shows how much the times of equal kernels differ. All figures are
+ * logarithms of times, paired within a block.
  *
  *	struct kl_blocks b = { .min = 8, .max_ms = 15000, .rng = &rng, .sample = f, .ctx = me };
  *	b.subject[KL_BLOCKS_CANDIDATE].there = b.subject[KL_BLOCKS_AGAIN].there = true;
@@ -39,7 +39,7 @@ struct kl_blocks_subject {
 
 struct kl_blocks {
 	struct kl_blocks_subject subject[KL_BLOCKS_SUBJECTS];
-	size_t min; /* least number of blocks */
+	size_t min; /* least number of blocks, unless calls are slow */
 	int64_t max_ms;
 	struct kl_rng *rng; /* draws the order of subjects */
 	/**

@@ -17,8 +17,8 @@
  * code, scratch memory and outputs are warm; the measured input itself is new, as it must be, and
  * comes from another processor's cache.
  *
- * A visit reports its shortest time: on a machine that also does other work, all errors go in one
- * direction. Therefore only visits that measure the same number of calls are comparable.
+ * A visit reports its shortest time: on a machine that also does other work, disturbances only make
+ * a call longer. Therefore only visits that measure the same number of calls are comparable.
  *
  * A first call slower than KL_VISIT_SLOW_NS is taken as the measurement: the effect of a warm-up is
  * small compared with it.
@@ -41,7 +41,7 @@ struct kl_visit_plan {
 struct kl_visit {
 	int64_t first_ns; /* time of the unmeasured call */
 	int64_t least_ns; /* the shortest measured time, at least 1 */
-	/* the same by the parent's clock alone; compared with a physical floor */
+	/* the shortest time by the parent's clock alone; compared with a physical floor */
 	int64_t least_wall_ns;
 	int measured, disturbed; /* measured calls; how many of them had to wait for a processor */
 	int64_t handshake_ns;
@@ -59,7 +59,7 @@ struct kl_visit {
 };
 
 /**
- * Run a visit. Returns 0 whatever the kernel did, an error if the subject could not be started.
+ * Run a visit. Returns 0 whatever the kernel did, or an error if the subject could not be started.
  */
 int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan);
 bool kl_visit_ok(const struct kl_visit *visit);

@@ -32,7 +32,7 @@ void kl_answer_put(struct kl_answer *answer, const struct kl_job *job,
 /** Set every output to the truth of `member`, rounded to the dtype. */
 void kl_answer_truth(struct kl_answer *answer, const struct kl_job *job,
 		     const struct kl_member *member);
-/** kl_compare() of this answer with `member`. */
+/** Compare this answer with `member`, as kl_compare() does. */
 int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job,
 		      const struct kl_member *member, const struct kl_answer *answer);
 /**

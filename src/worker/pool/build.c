@@ -23,7 +23,9 @@ char *kl_poolbuild_path(const char *dir, size_t i)
 	return kl_asprintf("%s/m%04zu", dir, i);
 }
 
-/* Who sees one member can compute no other: each has a key of its own. */
+/*
+ * Key of a member. Each has a key of its own, so that nobody can compute one member from another.
+ */
 static struct kl_key member_key(const struct kl_poolbuild *poolbuild,
 				const struct kl_member *member)
 {

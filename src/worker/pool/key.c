@@ -141,7 +141,7 @@ bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *k
 
 	if (read_index(&index, dir) < 0 || strcmp(kl_json_str_or(index, "schema", ""), SCHEMA))
 		return false;
-	/* never a replay's pool for a live session, whose inputs nobody may know beforehand */
+	/* a live session (seed 0) must not use the pool of a replay, whose inputs can be known */
 	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
 	return !strcmp(kl_json_str_or(index, "seed", ""), digits) &&
 	       same_key(json_object_get(index, "key"), key) && same_file(truth, job->truth_so) &&

@@ -19,8 +19,8 @@
 
 /*
  * An honest error over a handful of elements is sometimes small by luck and then no measure of
- * another kernel's error. If groups are that small, each band is drawn a few more times, only to
- * compute tolerances; these draws are numbered from SPARE on.
+ * another kernel's error. If groups are that small, each band but the exact ones is drawn a few
+ * more times, only to compute tolerances; these draws are numbered from SPARE on.
  */
 #define SPARE 1000
 #define SPARES 15

@@ -6,20 +6,20 @@
 #include "worker/subject/subject.h"
 
 /*
- * pool - inputs with precomputed answers, stored in files below job->pool. The oracle runs once per
- * operation, regardless of how many candidates are judged.
+ * pool - inputs with precomputed answers, stored in files below job->pool. The oracle runs once for
+ * each member, regardless of how many candidates are judged.
  *
  * A member is one (point, band, draw): the bytes of every input, and for every output the truth
- * (the oracle in double) and the honest answer (the oracle in float). Job and seed determine the
- * members. Every point has the noise band, each exact band and each of `bands`. A performance point
- * has three noise draws and, if any argument is swept, two members with all swept arguments scaled
- * by 2^6 and by 2^-10. Performance points and small other points have the twin of the first noise
- * draw (twin.h), if one can be made.
+ * (the oracle in double) and the honest answer (the oracle in float). Job and master key determine
+ * the members. Every point has the noise band, and those bands of job->exact and job->bands that
+ * apply to it. A performance point has three noise draws and, if any argument is swept, two members
+ * with all swept arguments scaled by 2^6 and by 2^-10. Performance points and small other points
+ * have the twin of the first noise draw (twin.h), if one can be made.
  *
- * Every member is drawn under a key of its own, derived from the master key of the pool. That key is
- * random and forgotten once the pool is built, unless job->seed asks for a replay: the same seed then
- * gives the same members, which no other pool has. A second process of the same operation opens the
- * existing files; a pool made from other oracle objects, for another job or another seed is rebuilt.
+ * Every member is drawn under a key of its own, derived from the master key of the pool. That key
+ * is random and forgotten once the pool is built, unless job->seed asks for a replay: the same seed
+ * then gives the same members. A second process of the same operation opens the existing files; a
+ * pool made from other oracle objects, for another job or another seed is rebuilt.
  *
  * The files hold the truth, so they have mode 0600 in a directory of mode 0700, and only the
  * worker's parent process ever maps them.

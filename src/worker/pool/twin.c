@@ -14,7 +14,7 @@
 #define SINGLE 4 /* attempts that change one element; later ones change shares */
 #define LOOKS 32 /* random places tried until the redrawn value differs */
 
-/* share of the elements, in 1/64 */
+/* share of the parts that later attempts change, in 1/64 */
 static const unsigned share[KL_TWIN_TRIES - SINGLE] = { 1, 8, 64 };
 
 /* One input: its bytes, the redrawn bytes, and the parts that can be replaced. */
@@ -75,8 +75,8 @@ static size_t take_one(struct part *part, struct kl_rng *rng)
 }
 
 /*
- * Replace each part with a probability of of_64/64, but keep both ends, where most fingerprints are
- * taken.
+ * Replace each part with a probability of of_64/64. If there are at least 3 parts, keep the first
+ * and the last, where most fingerprints are taken.
  */
 static size_t take_share(struct part *part, struct kl_rng *rng, unsigned of_64)
 {

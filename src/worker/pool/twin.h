@@ -6,18 +6,20 @@
 #include "worker/pool/pool.h"
 
 /*
- * twin - near-duplicate inputs: they differ from a member's as little as changes the answer. If
+ * twin - near-duplicate inputs: they differ from a member's by just enough to change the answer. If
  * possible, one element of each input differs. A kernel that keeps its answers, or data derived
  * from an input, under a key made from a part of its inputs will mistake one for the other.
  *
  * Redrawn values come from the argument's own fill, so that a twin is as valid an input as any. If
  * a fill constrains a whole row (one-hot, unit), at least that row is redrawn; if it constrains the
- * whole tensor (repeat), all of it is.
+ * whole tensor (repeat, lower, running), all of it is.
  *
  *	for (t = 0; t < KL_TWIN_TRIES && !apart; t++)
  *		kl_twin_draw(input, &changed, job, m, &key, t) ... run the oracle ... kl_twin_apart()
  */
-/* 0..3: change one element of each input; then 1/64, 1/8, all but the ends */
+/*
+ * attempts 0 to 3 change one part of each input; the later ones 1/64, 1/8 and all, but not its ends
+ */
 #define KL_TWIN_TRIES 7
 
 /**

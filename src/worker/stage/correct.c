@@ -20,9 +20,9 @@
  * compare bits.
  */
 #define POINT_NS ((int64_t)3000000000)
-/* If a call takes longer, the third full-size draw is left to the profile. */
+/* If a call takes longer, the third noise draw of a performance point is left to the profile. */
 #define VERY_SLOW_NS 1000000000
-#define SOAK_CALLS 50 /* plus up to SOAK_MORE, so that no kernel can count them */
+#define SOAK_CALLS 50 /* plus fewer than SOAK_MORE, so that no kernel can foresee their number */
 #define SOAK_MORE 16
 #define SOAK_NS 500000000 /* time limit for the whole soak */
 
@@ -271,7 +271,7 @@ static bool leave_backward(const void *ctx, size_t i)
 	return schedule_saving(schedule) != NONE && i + 1 < schedule->n;
 }
 
-/* Call the inputs that were skipped before calls turned out faster than the first ones. */
+/* Call the inputs that were skipped while calls seemed slower than they turned out to be. */
 static int catch_up(struct schedule *schedule, struct kl_round round)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(schedule->n + 1, sizeof(*order));

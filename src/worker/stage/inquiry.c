@@ -251,7 +251,10 @@ static uint64_t draw_poison(struct kl_inquiry *inquiry, size_t index)
 	snprintf(label, sizeof(label), "%s/%s/%d", member->point->id, member->band, member->draw);
 	key = kl_key_derive(&inquiry->poison, label);
 	kl_rng_key(&rng, &key, (uint64_t)inquiry->asked[index]++);
-	/* every third poison is plausible, so that each point has some, out of step with pairs */
+	/*
+	 * every third call at a point gets plausible poison, so that calls made in pairs do not
+	 * always get the same kind
+	 */
 	return (kl_rng_u64(&rng) & ~(uint64_t)1) | (made % 3 == 2);
 }
 
@@ -345,7 +348,9 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 	size_t n = kl_pool_size(pool);
 	struct kl_key master;
 
-	/* not the pool's: what a kernel sees of its poison tells nothing of its inputs */
+	/*
+	 * in a live session another key than the pool's, so that poison reveals nothing of inputs
+	 */
 	kl_key_master(&master, job->seed);
 	*inquiry = (struct kl_inquiry){
 		.job = job,

@@ -20,7 +20,7 @@
  * are enough.
  */
 #define SLOW_NS ((int64_t)10000000)
-/* A single time can be below the floor by the errors of the clock and of the handshake. */
+/* Errors of the clock and of the handshake can put a single time below the floor by this much. */
 #define FLOOR_SLACK_NS 1000
 
 struct profile {
@@ -32,7 +32,10 @@ struct profile {
 	struct kl_rng order, poison;
 	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
 	struct kl_blocks blocks;
-	/* All subjects use the same pages: their placement, too, is worth some per cent. */
+	/*
+	 * All subjects use the same pages: the placement of pages, too, changes times by some per
+	 * cent.
+	 */
 	struct kl_subject_memory memory;
 	size_t calls; /* measured calls of a visit, the same for all subjects of a block */
 	/* measured calls at this point; how many had to wait for a processor */

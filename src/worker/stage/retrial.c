@@ -7,7 +7,10 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-/* A hang would cost its whole limit again; what depends on other calls does not show in one. */
+/*
+ * True if one call can repeat the failure: its class does not depend on other calls. A hang is not
+ * repeated, because it would take its whole time limit again.
+ */
 static bool is_worth_trying(const struct kl_inquiry *inquiry)
 {
 	static const char *const classes[] = { "fault", "wrong-all", "wrong-edge", "cheat" };
@@ -32,7 +35,7 @@ static int call_again(struct kl_inquiry *again, const struct kl_failed_call *fai
 		.where = "",
 	};
 
-	if (index == KL_POOL_NONE) /* a twin that was not found this time */
+	if (index == KL_POOL_NONE) /* the member is a twin, and none could be made this time */
 		return 0;
 	again->made[member->point - again->job->point] = failed->made;
 	again->asked[index] = failed->asked;

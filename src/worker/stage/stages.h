@@ -21,8 +21,8 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
  */
 int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /**
- * Time the candidate in ABBA order against parent, baseline and itself; every timed call is
- * checked. Sets result.profile.
+ * Time the candidate against parent, baseline and itself, in blocks (measure/blocks.h); every timed
+ * call is checked. Sets result.profile; on failure also result.status, class and message.
  */
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /**

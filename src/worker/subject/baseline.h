@@ -40,7 +40,7 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,
 			      void *const *data);
 
-/** Index of the n-th argument with this role (dim, in, out), or -1. For the implementations. */
+/** Index of the n-th argument of this kind (dim, in, out), or -1. For the implementations. */
 int kl_baseline_arg(const struct kl_wire *wire, enum kl_arg_kind kind, int n);
 /** True if argument `arg` is an f32 tensor with these extents. */
 bool kl_baseline_f32(const struct kl_wire *wire, int arg, const int64_t *extent, int naxes);

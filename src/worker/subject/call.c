@@ -58,7 +58,7 @@ static void store_word(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
 
-/* Yield the processor between polls, unless exact timing matters. */
+/* Sleep between polls; if exact timing matters, only after 200 ms of waiting. */
 static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 {
 	struct timespec pause = { 0, 20 * US };
@@ -98,7 +98,8 @@ static enum seen wait_word(struct kl_cpu_subject *subject, const uint64_t *word,
 
 /*
  * `done` was seen; wait for the trap. If it does not come at once, stop the child and look where it
- * is: between the two it was merely preempted; anywhere else `done` was forged.
+ * is: if it is between the store of `done` and the trap, it was merely preempted; anywhere else
+ * `done` was forged.
  */
 static enum seen wait_trap(struct kl_cpu_subject *subject, int64_t limit, struct kl_trace_event *ev)
 {
@@ -142,7 +143,7 @@ static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event 
 
 /*
  * Continue the child from the trap with its initial registers: only the stub runs until it sees a
- * nonce.
+ * new nonce in `go`.
  */
 static bool release_child(struct kl_cpu_subject *subject, uint64_t go, struct kl_call *out)
 {
@@ -310,8 +311,8 @@ static bool one_call(struct kl_cpu_subject *subject, bool empty, struct times *t
 		nonce = (kl_rng_u64(&subject->nonce) & ~(uint64_t)1) | empty;
 	while (nonce < 2 || nonce == subject->last);
 	/*
-	 * A call that is not timed finds its nonce already set. A child that must wait for it
-	 * spins, possibly on the processor that we need to write it.
+	 * For a call that is not timed, set the nonce before the child continues: a child that
+	 * waits for the nonce spins, possibly on the processor that we need to write it.
 	 */
 	at_once = subject->traced && !subject->precise;
 	if (!at_once && !arm_call(subject, out))
@@ -362,8 +363,9 @@ static void take_time(const struct kl_cpu_subject *subject, const struct times *
 	if (times->used >= 0 && ns > times->used) {
 		out->disturbed = ns > times->used + subject->jitter + times->used / 256;
 		/*
-		 * A guest's kernel charges time stolen by its host to the process that runs when it
-		 * notices: far less processor time than wall time proves nothing.
+		 * In a virtual machine, time stolen by the host is charged to the process that runs
+		 * when it is noticed. So processor time that is far less than wall time proves
+		 * nothing.
 		 */
 		if (times->used >= ns / STOLEN_SHARE)
 			ns = times->used;

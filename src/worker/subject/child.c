@@ -15,7 +15,10 @@
 #include "worker/subject/signature.h"
 #include "worker/subject/stub.h"
 
-/* Memory that is not promised to be zero starts as ones: NaN in every format, an invalid index. */
+/*
+ * Memory that is not promised to be zero starts with all bits set: NaN in every float format, and
+ * no valid index.
+ */
 #define DIRT 0xff
 #define DIRTY_ARENA ((size_t)2 << 20) /* the part of the arena where most allocations lie */
 #define DIRTY_STACK ((size_t)256 << 10)

@@ -4,7 +4,7 @@
 
 /*
  * child - the process that runs a kernel: `klineage-worker --child`, with the descriptors of
- * wire.h. It never returns to its caller's work: it is killed, or exits with one of these codes.
+ * wire.h. It does no other work: in the end it is killed, or exits with one of these codes.
  */
 enum kl_child_exit {
 	KL_CHILD_USAGE = 129,

@@ -177,7 +177,7 @@ static void explain_segv(struct kl_cpu_subject *subject, struct kl_call *out)
 	}
 	if (near_tensor(subject, addr, out))
 		return;
-	/* unmapped, and below the first stack frame by less than any limit: a stack overflow */
+	/* unmapped, and less than 1 GiB below the first stack frame: taken for a stack overflow */
 	if (addr < subject->hello.stack_top && subject->hello.stack_top - addr < (uint64_t)1 << 30)
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "stack overflow (8 MiB)");
 	else if (addr < 65536)
@@ -238,7 +238,7 @@ void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		set_signalled(subject, ev->signal, out);
 	else if (ev->kind == KL_TRACE_EXITING && WIFSIGNALED(ev->status) &&
 		 WTERMSIG(ev->status) == SIGKILL)
-		system_call(subject, out); /* this is how strict mode kills */
+		system_call(subject, out); /* strict mode kills with SIGKILL */
 	else
 		set_ended(subject, ev->status, out);
 }

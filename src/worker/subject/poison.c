@@ -23,7 +23,7 @@ static const struct mask wild[] = {
 	[KL_U8] = { ~(uint64_t)0, 0 },
 };
 
-/* floats keep the sign, one bit of the exponent and the significand */
+/* for floats the sign, one bit of the exponent and the significand are random */
 static const struct mask like[] = {
 	[KL_F64] = { 0x802fffffffffffffu, 0x3fd0000000000000u },
 	[KL_F32] = { 0x817fffff817fffffu, 0x3e8000003e800000u },

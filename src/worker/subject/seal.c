@@ -48,7 +48,7 @@ int kl_seal_limits(void)
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return kl_error_errno("cannot tie the kernel's process to its parent");
-	/* 1 and not 0: the kernel ignores 0 if core dumps are piped to a program */
+	/* 1 and not 0: Linux ignores 0 if core dumps are piped to a program */
 	if ((err = set_limit(RLIMIT_CORE, 1, "core dumps")) < 0 ||
 	    (err = set_limit(RLIMIT_STACK, STACK_BYTES, "the stack")) < 0 ||
 	    (err = set_limit(RLIMIT_FSIZE, 0, "file sizes")) < 0)
@@ -56,7 +56,7 @@ int kl_seal_limits(void)
 	return 0;
 }
 
-/* Unmap everything mapped under the names of the kernel's clock pages. */
+/* Unmap everything mapped under the names of the clock pages that Linux shares. */
 static int unmap_clocks(void)
 {
 	char text[32768];

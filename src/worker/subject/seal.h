@@ -5,12 +5,12 @@
 /*
  * seal - confines the child: first by limits, then by removing every way out.
  *
- * kl_seal_limits: no core dumps, small stack, no new files, dies with its parent. Can be called
- * while ordinary work remains to be done.
+ * kl_seal_limits: no core dumps, a small stack, no writing to files, death with the parent. Can be
+ * called while ordinary work remains to be done.
  *
- * kl_seal: no descriptors, no clock (the time-stamp counter faults, the kernel's shared clock pages
- * are unmapped), and no system call but exit: by a seccomp filter that kills, or by strict mode if
- * filters are not compiled into the kernel. A filter is preferred because strict mode is refused to
+ * kl_seal: no descriptors, no clock (the time-stamp counter faults, the clock pages that Linux
+ * shares are unmapped), and no system call but exit: by a seccomp filter that kills, or by strict
+ * mode if Linux was built without filters. A filter is preferred because strict mode is refused to
  * a process that already has one, as everything in a container does, and because it also kills on
  * read and write, which strict mode allows.
  *

@@ -29,7 +29,8 @@
 #define KL_CHILD_PROGRAM "klineage-worker"
 #endif
 /*
- * Loading is trusted work (the audit checks that), but a library can compile code while it loads.
+ * Time limit for loading. Loading runs no code of the kernel (the audit checks that), but a vendor
+ * library can compile code while it loads.
  */
 #define HELLO_SECONDS 60
 

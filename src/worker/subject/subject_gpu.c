@@ -364,7 +364,7 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 	return kl_gpu_child_bind(subject->child, 0, 0, 0, doc, kl_rng_os_seed(), job->call_ms);
 }
 
-/* Add a note if the checks are weaker here than they should be. */
+/* Add a note if the kernels that host code launches cannot be checked here. */
 static void note_host(struct gpu_subject *subject)
 {
 	const struct kl_gpu_launcher_ready *ready = &subject->child->launcher;

@@ -10,9 +10,9 @@
 #include "worker/subject/wire.h"
 
 /*
- * subject_state - the state of a sealed child, private to the files for kernels in C. These are
- * subject_cpu.c (life cycle), subject_memory.c, buffers.c, call.c (one call) and outcome.c (how a
- * call ended).
+ * subject_state - what the parent keeps of a sealed child. It is private to the files for kernels
+ * in C: subject_cpu.c (life cycle), subject_memory.c, buffers.c, call.c (one call) and outcome.c
+ * (how a call ended).
  */
 struct kl_tensor {
 	unsigned char *map;   /* the parent's mapping of the memfd; NULL: not a tensor */

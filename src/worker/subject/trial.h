@@ -20,9 +20,9 @@ int kl_trial_kernel(struct kl_call *end, struct kl_subject *subject, const struc
 int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
 			  const struct kl_point *pt, bool real_is_double);
 /**
- * Call that oracle once, on inputs in the kernel's dtypes (exact as kl_real or rounded to it). The
- * answer is in kl_subject_buffer(): kl_real for float tensors, the dtype for integers. KL_ECANNOT:
- * the call failed; the message says how.
+ * Call an oracle from kl_trial_oracle_start() once, on inputs in the kernel's dtypes (exact as
+ * kl_real or rounded to it). The answer is in kl_subject_buffer(): kl_real for float tensors, the
+ * dtype for integers. KL_ECANNOT: the call failed; the message says how.
  */
 int kl_trial_oracle(struct kl_subject *subject, const struct kl_job *job, const struct kl_point *pt,
 		    const void *const *input, bool real_is_double);
