@@ -133,7 +133,10 @@ static int translate_result(struct kl_proc_result *res, const char *err_text)
 	return 0;
 }
 
-/* If only root can read the program or a file, stay root, in a user namespace. */
+/*
+ * Root drops to another user id only if every user can read the program and `readable`; otherwise
+ * it stays root, in a user namespace.
+ */
 static bool may_drop(const struct kl_jail *jail, const struct kl_jail_run *run)
 {
 	bool ok = !jail->userns && (run->argv[0][0] != '/' || kl_jail_open_to_all(run->argv[0]));
@@ -162,7 +165,7 @@ int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *jail,
 		return err;
 	kl_jail_limits_of(&limits, run);
 	make_command(&argv, uid, run, &limits, filter.fd);
-	limits.nproc = -1; /* outside the jail it would count the user's other processes */
+	limits.nproc = -1; /* prlimit sets it in the jail, where only its processes count */
 	kl_jail_proc_opts(&opts, run);
 	opts.argv = (const char *const *)argv.v;
 	opts.err = run->err ? run->err : &text;

@@ -125,7 +125,7 @@ static int refuse_args(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tty); i++)
 		bad |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 					SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, tty[i]));
-	/* its flags are in memory, which a filter cannot read; libc falls back to clone */
+	/* clone3 has its flags in memory, which a filter cannot read; libc falls back to clone */
 	bad |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	return bad ? kl_error(KL_EIO, "cannot build the system call filter") : 0;
 }

@@ -21,7 +21,7 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 /** In the child: only lowers limits. Returns 0 or an errno value. */
 int kl_jail_limits_apply(const struct kl_jail_limits *limits);
 
-/** System calls refused in every jail, as a BPF program (libseccomp). */
+/** System calls that the filter of a jail refuses in addition to those refused in every jail. */
 enum kl_jail_filter_flags {
 	KL_FILTER_NO_SESSION = 1 << 0, /* no process can leave the process group */
 	KL_FILTER_NO_MODES = 1 << 1,   /* no chmod, chown ... (compile): Landlock allows them */

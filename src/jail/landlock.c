@@ -16,7 +16,7 @@
 #include "jail/impl.h"
 
 /*
- * Rights and scopes that the oldest header we build with lacks (linux/landlock.h of ABI 5 and 6).
+ * Rights and scopes that came after ABI 1, defined here because an old linux/landlock.h lacks them.
  * The ABI found at run time decides which are used.
  */
 #define FS_REFER (1ULL << 13)     /* ABI 2 */
@@ -121,7 +121,7 @@ struct cage {
 	struct kl_jail_filter filter;
 };
 
-/* Root that must keep its id, because others cannot read the files, loses its capabilities. */
+/* Root that keeps its user id, because other users cannot reach the paths, drops capabilities. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -183,7 +183,7 @@ int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *jail,
 	if (err < 0)
 		return err;
 	kl_jail_limits_of(&cage.limits, run);
-	if (!cage.uid) /* the limit counts every process of this user */
+	if (!cage.uid) /* RLIMIT_NPROC counts all threads of this user */
 		cage.limits.nproc += kl_jail_user_tasks();
 	kl_jail_proc_opts(&opts, run);
 	opts.dir = run->workdir;

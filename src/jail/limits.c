@@ -41,7 +41,7 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 		out->as = (run->mem_mib ? run->mem_mib : 4096) * MIB;
 	else
 		out->data = run->mem_mib ? run->mem_mib * MIB : physical_memory();
-#ifdef __SANITIZE_ADDRESS__ /* the worker has it as well; its shadow alone takes 14 TiB */
+#ifdef __SANITIZE_ADDRESS__ /* the worker has ASan as well, whose shadow takes 14 TiB */
 	if (!compile && !run->mem_mib)
 		out->data = -1;
 #endif
@@ -167,6 +167,6 @@ int kl_jail_drop_uid(uid_t uid)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0)
 		return errno;
-	/* changing the user id clears the signal */
+	/* changing the user id clears the parent-death signal */
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? errno : 0;
 }

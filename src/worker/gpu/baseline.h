@@ -58,7 +58,7 @@ struct kl_gpu_baseline {
 /**
  * Open the baseline that `spec` names; `device` is borrowed. `at`: addresses of a set of tensors to
  * try algorithms on; its outputs can be overwritten. KL_ECANNOT: unknown name, or not possible
- * here.
+ * here; KL_EINVALID: `spec` is malformed.
  */
 int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_baseline_spec *spec,
 			 const struct kl_gpu_device *device, const uint64_t *at);

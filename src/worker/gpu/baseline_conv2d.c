@@ -25,7 +25,7 @@ enum {
 enum { CROSS_CORRELATION = 1 };
 enum { UID_X = 1, UID_W, UID_Y };
 
-/* Most sets that a NCHW baseline keeps copies in NCHW for. */
+/* An NCHW baseline keeps NCHW copies of at most this many sets. */
 #define MAX_COPIES 64
 
 struct copy {

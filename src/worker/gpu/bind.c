@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "worker/gpu/launch.h"
 
-#define SCRATCH 2000 /* beyond the numbers of tensors (set.c) */
+#define SCRATCH 2000 /* its number in kl_rng_split(), above those of set.c */
 
 static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
@@ -209,7 +209,7 @@ int kl_gpu_bound_launch(const struct kl_gpu_bound *bound, const struct kl_gpu_de
 		const struct kl_gpu_launch *launch = &bound->launch[i];
 
 		*which = (int)i;
-		/* the driver writes to neither of them */
+		/* the driver writes to neither the configuration nor the arguments */
 		if ((rc = device->cu->launch(&launch->config, launch->f,
 					     (void **)(uintptr_t)launch->arg, NULL)))
 			return rc;

@@ -95,8 +95,8 @@ int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *d
 struct kl_gpu_bound;
 
 /**
- * Takes ownership of `at`, also on failure; the plan that it was resolved from can be freed
- * earlier.
+ * Takes ownership of `at`, also on failure; the plan that it was resolved from can be freed after
+ * this call.
  */
 int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *device,
 		      struct kl_gpu_module *module, struct kl_gpu_set *set, struct kl_plan_at *at,

@@ -60,7 +60,7 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 	_exit(70);
 }
 
-/* Pass only the variables by which the driver and vendor libraries are found. */
+/* Pass only the variables that the driver and libraries need; all of them with KL_GPU_LOCKED. */
 static void set_environment(struct kl_strvec *env)
 {
 	static const char *const kept[] = {

@@ -72,7 +72,8 @@ const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *child);
 /**
  * Send one request and receive its reply of exactly `nreply` bytes. `fd` is sent with the request;
  * -1: none. An error that the process reports is returned with its code and message. KL_ETIMEOUT
- * after `limit_ms`, KL_EIO if the process has ended; it has been killed in both cases.
+ * after `limit_ms`, KL_EIO if the process has ended or its reply is malformed; it has been killed
+ * in all these cases.
  */
 int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
 		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms);

@@ -216,7 +216,7 @@ static void *make_plan(struct kl_cudnn *cudnn, void *config)
 	return cudnn->workspace ? plan : NULL;
 }
 
-/* The least of a few times between events, in ms; INFINITY if it fails. */
+/* The least of a few times between events, in ms; INFINITY if the first try fails. */
 static double try_engine(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 {
 	const struct kl_gpu_driver *cu = cudnn->device->cu;

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Read the version of the kernel module, by which users know a driver. */
+/* Read the version of the Linux kernel module, by which users name a driver. */
 static void read_build(char out[64])
 {
 	FILE *file = fopen("/proc/driver/nvidia/version", "re");

@@ -12,9 +12,9 @@
  * driver - the CUDA driver's functions, loaded from libcuda.so.1 on demand.
  *
  * Neither the build nor a machine without a GPU needs CUDA: the types and values used here are
- * declared in this file (they are the driver's binary interface, which does not change under a
- * name), and the dynamic loader finds libcuda.so.1 at run time. A test compares these declarations
- * with cuda.h if it is installed.
+ * declared in this file (they are the driver's binary interface: an incompatible version of a
+ * function gets a new name), and the dynamic loader finds libcuda.so.1 at run time. A test compares
+ * these declarations with cuda.h if it is installed.
  *
  *	kl_gpu_driver_open(&cu);		KL_ECANNOT: no driver, or too old
  *	if ((rc = cu->init(0)))
@@ -269,7 +269,7 @@ struct kl_gpu_driver {
 };
 
 /**
- * KL_ECANNOT: no libcuda.so.1, or it is older than KL_CU_MIN_DRIVER; the message has both versions.
+ * KL_ECANNOT: there is no libcuda.so.1, it is older than KL_CU_MIN_DRIVER, or it lacks a function.
  */
 int kl_gpu_driver_open(struct kl_gpu_driver **out);
 void kl_gpu_driver_free(struct kl_gpu_driver *cu);

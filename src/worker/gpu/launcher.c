@@ -84,7 +84,7 @@ static int load_image(struct kl_gpu_launcher *launcher, const void *image, size_
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	load_runtime();
-	/* makes the driver functions visible that it can call by name */
+	/* host code can call the driver's functions by name: make them visible */
 	dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 	/* no code of the candidate runs at load: the audit checked that */
 	launcher->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -11,8 +11,8 @@
  * Loads a shared object and calls its klineage_launch with the device addresses of a set of
  * tensors.
  *
- * This is the only code of a candidate that runs on a processor next to the driver, where the
- * driver needs system calls; it is therefore a weaker tier (docs/formats.md, "Host code").
+ * No other code of a candidate runs in the process of the driver. The driver needs system calls
+ * there, so host code is confined less and has a weaker tier (docs/formats.md, "Host code").
  * Countermeasures: the object was audited and can refer to nothing but launches; none of its code
  * runs before the process is sealed (seal.h); its variables are restored before each call, so that
  * it keeps no state; the process never sees a truth; and its times are checked against the clock of
@@ -55,8 +55,8 @@ void kl_gpu_launcher_restore(struct kl_gpu_launcher *launcher);
 int kl_gpu_launcher_call(struct kl_gpu_launcher *launcher, const struct kl_gpu_set *set,
 			 const int64_t dims[KL_GPU_LAUNCHER_DIMS]);
 /**
- * Wrap it as a subject for the profile; the set's layout says what each argument is. `launcher`
- * must outlive it. The caller frees it with kl_gpu_baseline_free().
+ * Wrap the host code as a subject for the profile; the set's layout says what each argument is.
+ * `launcher` must outlive it. The caller frees it with kl_gpu_baseline_free().
  */
 struct kl_gpu_baseline *kl_gpu_launcher_timed(struct kl_gpu_launcher *launcher,
 					      const struct kl_gpu_set *set,

@@ -95,7 +95,7 @@ int kl_gpu_buffer_protect(struct kl_gpu_buffer *buffer, const struct kl_gpu_devi
 	return 0;
 }
 
-/* A pattern that no kernel writes by chance and no honest one uses as a number. */
+/* A pattern that no kernel writes by chance and that is NaN as a float. */
 static struct kl_gpu_pattern seed_pattern(uint64_t seed)
 {
 	return (struct kl_gpu_pattern){

@@ -74,7 +74,7 @@ int kl_ncu_find(char **path)
 	return *path ? 0 : kl_error(KL_ECANNOT, "ncu is not installed");
 }
 
-/* "regex:^(a|b)$"; '$' and '.' of symbol names are escaped. */
+/* "regex:^(a|b)$"; all characters except letters, digits and '_' are escaped. */
 static char *kernel_pattern(const struct kl_strvec *kernel)
 {
 	struct kl_buf buf = KL_BUF_INIT;
@@ -121,7 +121,7 @@ static void make_command(struct kl_strvec *argv, const struct kl_ncu *ncu)
 
 /* -- its output -------------------------------------------------------------------- */
 
-/* Make an error of the first "==ERROR== ..." in its log. */
+/* Make an error of ncu's log (missing permission, else the first "==ERROR== ...") or its exit. */
 static int explain_failure(const char *text, const struct kl_proc_result *res)
 {
 	const char *at = strstr(text, "==ERROR== ");
@@ -217,7 +217,7 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 		char *cell[MAX_COLUMNS];
 		size_t n = split_cells(cell, line);
 
-		/* a message of ncu or output of the program */
+		/* skip a message of ncu or output of the program */
 		if (!n)
 			continue;
 		if (!strcmp(cell[0], "ID"))

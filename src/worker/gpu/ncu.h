@@ -29,10 +29,10 @@ struct kl_ncu {
 int kl_ncu_find(char **path);
 
 /**
- * An array with one object per launch, in order: kernel, ns, dram_ppm, sm_ppm, occupancy_ppm,
- * l1_hit_ppm, l2_hit_ppm, dram_read, dram_written (bytes). Counters that ncu did not report are
- * absent; all are integers. KL_ECANNOT: no counters; the message says why (no permission to read
- * them, too slow, another GPU).
+ * Run the program under ncu. *launches is an array with one object per launch (the first 16), in
+ * order: kernel, ns, dram_ppm, sm_ppm, occupancy_ppm, l1_hit_ppm, l2_hit_ppm, dram_read,
+ * dram_written (bytes). Counters that ncu did not report are absent; all are integers. KL_ECANNOT:
+ * no counters; the message says why (no permission to read them, too slow, another GPU).
  */
 int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu);
 

@@ -6,9 +6,9 @@
  * seal - drops system calls of a GPU process before a candidate's host code runs in it.
  *
  * The driver still needs memory, its devices and its threads, so this filter is weaker than that of
- * worker/subject/seal.h: starting programs or processes, sockets, tracing, access to the memory of
- * other processes and signals to them end the process (SIGSYS). Files were closed to it from the
- * start (wall.h).
+ * worker/subject/seal.h. It ends the process (SIGSYS) when it starts a program or a process, opens
+ * a socket, traces, sends a signal, or accesses the memory of another process. Files were closed to
+ * it from the start (wall.h).
  */
 
 /**

@@ -269,7 +269,7 @@ static int put_set(struct kl_gpu_server *server, const void *request, int fd)
 
 static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind, int fd)
 {
-	/* owns the bytes of struct arguments */
+	/* owns the bytes of struct arguments, which kl_gpu_bound_make copies */
 	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
 	struct kl_gpu_server_set *set = NULL;
 	struct kl_gpu_bound *bound = NULL;

@@ -80,7 +80,7 @@ static int open_context(struct kl_gpu_device *device)
 	size_t granule = 0;
 	int rc;
 
-	/* fails harmlessly if a library in this process has set them already */
+	/* fails harmlessly if a library in this process has made the context already */
 	device->cu->ctx_flags(device->dev, KL_CU_CTX_SPIN);
 	if ((rc = device->cu->ctx_retain(&device->context, device->dev)) ||
 	    (rc = device->cu->ctx_set(device->context)))

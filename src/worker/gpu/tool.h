@@ -11,9 +11,9 @@
  * opened. All run on the device's one stream, in order with everything else, and never fault
  * themselves: an error that they report comes from an earlier kernel.
  *
- * Word i (8 bytes, little-endian, counted from `origin`) of a pattern is (kl_gpu_mix(seed, i) &
- * keep) | set. kl_gpu_pattern() computes the same in C, so that the host knows what the device was
- * told to write without a copy of it.
+ * Word i (8 bytes, little-endian) of a pattern is (kl_gpu_mix(seed, i) & keep) | set.
+ * kl_gpu_pattern() computes the same in C, so that the host knows what the device was told to write
+ * without a copy of it.
  */
 struct kl_gpu_device {
 	struct kl_gpu_driver *cu; /* borrowed */
@@ -45,7 +45,7 @@ struct kl_gpu_pattern {
 /** Write bytes [from, from + n) of the pattern to `out`. */
 void kl_gpu_pattern(void *out, const struct kl_gpu_pattern *pattern, uint64_t from, size_t n);
 
-/* Enqueued on the device's stream. Any number of bytes, any address with `at` % 8 == `from` % 8. */
+/* Enqueue: write bytes [from, from + n) of the pattern to `at`; `at` % 8 must equal `from` % 8. */
 int kl_gpu_fill(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
 		const struct kl_gpu_pattern *pattern);
 /**

@@ -115,13 +115,13 @@ static int allow_devices(int ruleset)
 	return rc;
 }
 
-/* The driver writes the names of its threads there, and fails if it cannot. */
+/* The driver writes the names of its threads to /proc/self, and fails if it cannot. */
 static int allow_itself(int ruleset, uint64_t truncate)
 {
 	return allow_path(ruleset, "/proc/self", READ | WRITE | truncate);
 }
 
-/* Without them root only owns files. */
+/* Drop all capabilities: root then has no more rights than any owner of its files. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -132,7 +132,7 @@ static int drop_capabilities(void)
 	return (int)syscall(SYS_capset, &header, none);
 }
 
-/* Ask the kernel, instead of trusting the calls above. */
+/* Ask Linux for the capabilities, instead of trusting the calls above. */
 static bool has_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

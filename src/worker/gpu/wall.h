@@ -5,10 +5,10 @@
 /*
  * wall - confines a GPU process for host code before the driver is opened.
  *
- * So the confinement also holds for the driver's threads, even if host code overwrites their
+ * Threads that the driver starts later inherit the confinement, even if host code overwrites their
  * memory. With Landlock, files can be read only where the libraries of the system and the vendor
  * are, and written only at the GPU's devices and the process's own entries in /proc, where other
- * processes are not visible. A process of root loses all capabilities.
+ * processes are not visible. The process loses all capabilities.
  *
  * Once the driver runs, seal.h also closes the system calls that are no longer needed. Both report
  * what they have closed; the worker runs host code only if all of it is closed, and the result
@@ -24,7 +24,7 @@ enum kl_gpu_closed {
 
 /**
  * Confine this process; adds what was closed to *closed (enum kl_gpu_closed). KL_ECANNOT: the
- * system has no Landlock of ABI 2 (Linux 5.19), so host code is not run.
+ * system has no Landlock of ABI 2 (Linux 5.19), or a step failed; host code must not run.
  */
 int kl_gpu_wall(unsigned *closed);
 

@@ -57,8 +57,9 @@ static void lay_out(struct kl_gpu_timer *timer)
 }
 
 /*
- * Cold: as many as are twice the L2 cache together. Hot: as many as surely stay in it. Never fewer
- * than there are members, so that inputs differ.
+ * Number of sets. Cold: together they exceed twice the L2 cache. Hot: together they take a quarter
+ * of it. MOST_SETS and the memory limit the number, but it is never less than that of members, so
+ * that inputs differ.
  */
 static size_t count_sets(const struct kl_gpu_timer *timer)
 {
@@ -301,7 +302,7 @@ void kl_gpu_timer_free(struct kl_gpu_timer *timer)
 {
 	if (!timer)
 		return;
-	/* its contents are valid for this point only */
+	/* a process holds what is valid for this point only */
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++) {
 		if (!timer->child[i])
 			continue;
@@ -322,7 +323,7 @@ static void end_strings(struct kl_gpu_time_end *how)
 	how->kernel[sizeof(how->kernel) - 1] = '\0';
 }
 
-/* A process that does not reply in time is blocked by the kernel. */
+/* If a process does not reply in time, the subject counts as hung. */
 static int is_hung(int err, struct kl_gpu_time_end *how)
 {
 	if (err != KL_ETIMEOUT)

@@ -78,8 +78,8 @@ bool kl_gpu_timer_alive(const struct kl_gpu_timer *timer);
 int kl_gpu_timer_bench(struct kl_gpu_timer *timer, int who, uint32_t warm, uint32_t calls,
 		       struct kl_gpu_time_benched *out);
 /**
- * Fetch the outputs of the last call on `set`: got[i] is argument i, NULL if it is not a tensor.
- * They are valid until the next call of any of these functions.
+ * Fetch the outputs of the last call on `set` by the subject visited last: got[i] is argument i,
+ * NULL if it is not a tensor. They are valid until the next call of any of these functions.
  */
 int kl_gpu_timer_answer(struct kl_gpu_timer *timer, uint32_t set, const void **got);
 

@@ -104,7 +104,7 @@ int kl_gpu_timing_slope(struct kl_gpu_timing *timing, const struct kl_gpu_time_s
 
 /*
  * Triton's do_bench: always the same buffers, warm-up calls without a flush, then each call after
- * zeroing 256 MB, which also hides the launch latency; the result is the median of event times.
+ * zeroing 256 MiB, which also hides the launch latency; the result is the median of event times.
  * Answers are not checked.
  */
 int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_bench *bench,

@@ -52,7 +52,7 @@ static bool can_skip(struct kl_gpu_time *timing, int who, uint32_t member)
 	       kl_gpu_time_known(timing, who)->judged[member];
 }
 
-/* Judge every subject's answer to every input in full, and note about how long a call takes. */
+/* Judge every subject's answer to every input, and estimate the time of a call. */
 static int learn_answers(struct kl_gpu_time *timing)
 {
 	int err;
@@ -110,9 +110,9 @@ static void choose_mode(struct kl_gpu_time *timing)
 }
 
 /*
- * The contract's floor. If the caches are cold, also the time that the bytes take at the device
- * memory's peak, except those that can still be in the cache, not written back, when the kernel
- * ends.
+ * The contract's floor; if it has one and the caches are cold, at least the time that the bytes
+ * take at the device memory's peak, except those that can still be in the cache, not written back,
+ * when the kernel ends.
  */
 static double physical_floor(const struct kl_gpu_time *timing)
 {

@@ -5,7 +5,7 @@
 #include "worker/pool/pool.h"
 
 /*
- * stage - the profile of surface cuda.
+ * stage - the profile of backend cuda.
  *
  * Takes samples from a GPU (client.h) for the comparison in blocks.h and judges every answer. It
  * also reports figures that make the times credible and comparable: the slope by the host's clock,

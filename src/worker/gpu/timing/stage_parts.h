@@ -8,7 +8,7 @@
 #include "worker/measure/blocks.h"
 
 /*
- * stage_parts - declarations that the files of the profile of surface cuda share.
+ * stage_parts - declarations that the files of the profile of backend cuda share.
  *
  * stage.c goes from point to point, stage_visit.c makes a visit and judges its answers,
  * stage_figures.c adds further figures. The functions return 0, a negative error, the result of
@@ -17,7 +17,7 @@
 /* A compared subject ended the GPU process: repeat the point without it. */
 #define KL_GPU_AGAIN_WITHOUT 2
 
-/* If a call takes longer, one measurement per block is enough, and one round by the clock. */
+/* If a call takes longer than this, one measurement per block and one round are enough. */
 #define KL_GPU_DEAR_NS 1e7
 /* Error of an event's time. */
 #define KL_GPU_EVENT_NS 1000.0
@@ -71,8 +71,8 @@ int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t 
 /* -- stage_figures.c: figures of the point's report `at` -------------------------------- */
 
 /**
- * Compare times between events with the host's clock. If they differ, the result is set to
- * inconclusive.
+ * Compare times between events with the host's clock. A difference is noted; if the time by the
+ * clock is longer, the result is set to inconclusive.
  */
 int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at);
 /** Host code: compare its times with the clock of this process. */
