@@ -225,7 +225,7 @@ static int read_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_
 	return 0;
 }
 
-/* The digests of the last turn cover the whole conversation, so checking those is enough. */
+/* The digests of the last turn cover everything but its reply, so checking those is enough. */
 static int check_digests(const struct kl_conversation *conversation)
 {
 	const struct kl_turn *last = &conversation->turn[conversation->n - 1];

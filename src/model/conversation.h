@@ -38,7 +38,7 @@ struct kl_turn {
 	char *price;
 	struct kl_rates rates;      /* the rates of that price */
 	char prompt[KL_DIGEST_HEX]; /* digest of everything sent */
-	char chain[KL_DIGEST_HEX];  /* kl_provider_key() of all turns so far */
+	char chain[KL_DIGEST_HEX];  /* kl_provider_key() of the turns up to this one */
 	bool alone;                 /* as in struct kl_reply */
 	git_oid commit;
 };
@@ -55,13 +55,13 @@ struct kl_conversation {
 	/* only for a conversation to be continued, by kl_session_conversation() */
 	struct kl_session *session; /* borrowed; NULL: only read */
 	int64_t stored_ns;          /* when this process stored its last turn; 0: never */
-	bool settled;               /* reservations of stored replies have been settled */
+	bool settled;               /* this process has tried to settle the stored replies */
 };
 
 /** Load a conversation; an absent one is empty. KL_EINVALID: invalid name or malformed content. */
 int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase);
-/** The same by the full name of the ref. */
+/** The same by the full name of the ref. KL_EINVALID also if it is not named as above. */
 int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref);
 void kl_conversation_release(struct kl_conversation *conversation);
 

@@ -24,7 +24,10 @@ bool kl_money_parse(int64_t *nano, const char *text);
 /** Format as "$12.3456", rounded away from zero to 4 places, so that no cost is understated. */
 void kl_money_text(char out[KL_MONEY_TEXT], int64_t nano);
 
-/** Read an amount in dollars from the configuration, or `dflt`. KL_EINVALID names the key. */
+/**
+ * Read an amount in dollars from the configuration; `dflt` if it is not set. KL_EINVALID: it is
+ * malformed; the message names the key.
+ */
 int kl_money_config(int64_t *nano, struct kl_repo *repo, const char *key, int64_t dflt);
 
 #endif

@@ -76,7 +76,7 @@ static const struct kl_turn *turn_of(const struct kl_conversation *conversation,
 	return NULL;
 }
 
-/* The stated cost is the total of all of them: book it on the first, 0 on the rest. */
+/* The stated cost is the total of those without a reply: book it on the first, 0 on the rest. */
 static int64_t take_stated(struct settler *settler)
 {
 	int64_t nano = settler->left;
@@ -131,7 +131,7 @@ static void account_release(struct account *account)
 	kl_conversation_release(&account->c);
 }
 
-/* Load again once the conversation is locked: its owner can have settled meanwhile. */
+/* Load ledger and conversation again: another process can have settled since find_open(). */
 static int account_load(struct account *account, const struct kl_open_reservations *reservations,
 			const char *name, const char *phase)
 {

@@ -26,7 +26,7 @@ struct kl_open_reservations {
 	const char *workload;
 	const char *name, *phase; /* NULL: all */
 	bool stored_only;         /* only those whose reply is stored */
-	const int64_t *cost;      /* total of the others, nano-dollars; NULL: as reserved */
+	const int64_t *cost;      /* total of those without a stored reply; NULL: as reserved */
 	/** Called for each reservation with the settled amount and the reason. Can be NULL. */
 	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
 		     void *payload);

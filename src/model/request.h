@@ -8,7 +8,8 @@
  * request - sends a turn of a conversation, or returns its stored reply. A stored turn keeps its
  * own text, whatever the request says, so that its request can be rebuilt byte for byte. For a new
  * turn the worst-case cost is reserved in the ledger, the request is sent, and reply and settlement
- * are stored in one transaction of both refs.
+ * are stored in one transaction of both refs. If the ledger cannot be written, the reply is stored
+ * alone and its reservation is settled later. An unmetered request is not in the ledger.
  */
 struct kl_request {
 	const char *user; /* the user's text */
@@ -28,8 +29,9 @@ struct kl_request {
 /**
  * Get the reply to turn `turn`, which must be stored or the next one; borrowed from the
  * conversation. KL_ENO: the budget does not allow it (the message has the amounts); nothing was
- * sent. Other errors as kl_provider_send(): the conversation is unchanged, and the reservation
- * counts as spent unless the provider reported the cost.
+ * sent. KL_ECHANGED: another process has rewritten the conversation. Other errors as
+ * kl_provider_send(): no turn is stored, and the reservation counts as spent unless the provider
+ * reported the cost.
  */
 int kl_request_send(const char **reply, struct kl_conversation *conversation, size_t turn,
 		    const struct kl_request *request);

@@ -46,7 +46,10 @@ struct kl_session_opts {
 	struct kl_progress *progress; /* shows tokens and cost while a reply arrives; or NULL */
 };
 
-/** KL_EINVALID: no provider, no model, or no price for it; the hint says what to configure. */
+/**
+ * KL_EINVALID, KL_EUSAGE: the provider or one of its options is missing or invalid, or a metered
+ * session has no model or no price for it; message or hint says what to configure.
+ */
 int kl_session_open(struct kl_session **out, struct kl_repo *repo,
 		    const struct kl_session_opts *opts);
 void kl_session_free(struct kl_session *session);

@@ -8,8 +8,9 @@
 
 /*
  * The stable prefix is marked for caching. A request can have four marks: three go to system blocks
- * (the first and the last two), one to the last message, so it moves with each turn. A mark follows
- * the text that it ends, so the next request begins with the same bytes up to there.
+ * (the first and the last two), one to the last message, so it moves with each turn. A mark is
+ * written after the text of its block, so the next request begins with the same bytes up to the end
+ * of that text.
  */
 static const char *const header[] = { "anthropic-version: 2023-06-01", NULL };
 

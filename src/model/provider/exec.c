@@ -126,7 +126,7 @@ static int parse_reply(struct kl_reply *out, const struct kl_buf *text)
 	return kl_reply_read(out, obj);
 }
 
-/* Add a hint to a failure with hidden repository: the command itself can be hidden with it. */
+/* Add a hint if the command cannot be run: it can lie in the repository that is hidden from it. */
 static int judge_alone(const struct kl_proc_result *res, int err)
 {
 	if (err < 0 && (res->exit == 126 || res->exit == 127))

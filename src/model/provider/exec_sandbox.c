@@ -26,7 +26,7 @@ static void add_real(struct kl_strvec *out, const char *path)
 	free(real);
 }
 
-/* Add a directory of ours: it exists until we end, so it does not vanish meanwhile. */
+/* Add a temporary directory if it is ours; other users' directories could vanish meanwhile. */
 static void add_dir(struct kl_strvec *out, const char *path)
 {
 	struct stat st;

@@ -13,7 +13,7 @@
  * http - sends one POST and passes on the reply as it streams in. TLS with a verified peer, using
  * the proxy and CA bundle that git and curl would use. Redirects are not followed. An unencrypted
  * connection is allowed to this machine only, unless `insecure`, and never carries a key to another
- * one. Ctrl-C is noticed within a tenth of a second.
+ * machine. Ctrl-C is noticed within a tenth of a second.
  */
 #define KL_HTTP_MAX_STREAM ((int64_t)64 << 20) /* bytes of a streamed reply */
 #define KL_HTTP_MAX_BODY ((size_t)64 << 10)    /* bytes kept of any other reply (an error) */

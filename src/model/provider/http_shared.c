@@ -12,7 +12,7 @@
 #include "model/provider/http.h"
 #include "model/provider/retry.h"
 
-#define MAX_WORDS 500 /* bytes of a server's message in ours */
+#define MAX_WORDS 500 /* bytes of a server's message that an error quotes */
 #define TOTAL 6       /* limit of the total time, as a multiple of the idle limit */
 #define NAP_MS 50
 
@@ -245,7 +245,7 @@ static int after_failure(const struct attempt *attempt, struct kl_provider *prov
 				   (int)(KL_RETRY_MAX_MS / 1000));
 	if (pause_for(ms, attempt->watch) < 0)
 		return KL_EINTR;
-	/* not before the pause: an interrupt during it would leave a needless reservation */
+	/* reserve after the pause: an interrupt in it would leave a needless reservation */
 	return paid_for(attempt) ? 1 : err;
 }
 

@@ -12,8 +12,8 @@
  */
 
 /*
- * OpenAI rejects the old name for newer models; many other servers ignore the new one, and so the
- * limit.
+ * OpenAI rejects the old name, max_tokens, for newer models. Many other servers ignore the new
+ * name, max_completion_tokens, and would then apply no limit.
  */
 static const char *token_field(const struct kl_provider *provider)
 {

@@ -41,8 +41,8 @@ struct kl_provider_watch {
 	/**
 	 * Called after the pause, before another attempt, if the failed one can have cost money:
 	 * the connection broke after the request was sent and before any byte of the reply, or the
-	 * server failed with a status that does not exclude that a model has run. Return 0 to try
-	 * again, after reserving the cost once more. Non-zero, or NULL: give up.
+	 * server failed with a status that does not exclude that a model has run. It must
+	 * reserve the cost once more and return 0 to try again. Non-zero, or NULL: give up.
 	 */
 	int (*again)(void *payload);
 	void *payload;
@@ -87,7 +87,8 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
  * Send a request and wait for the complete reply. Retries transient failures (408, 409, 429, 5xx, a
  * broken connection) if the failed attempt cost nothing or `again` allows it.
  * KL_EIO: the server's error message; KL_ETIMEOUT; KL_EINTR; KL_EINVALID: a reply that violates the
- * protocol (truncated, not JSON, HTML, empty, over 8 MiB).
+ * protocol (truncated, not JSON, HTML, empty, over 8 MiB), or an invalid request; KL_ENOTFOUND: the
+ * recording of `replay` has no such reply; KL_ECANNOT: libcurl is missing.
  * A failed request can have cost money: `out->usage` is set on errors too, as far as it is known
  * (known and all 0: no cost). The caller releases `out` in any case.
  */

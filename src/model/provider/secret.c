@@ -15,7 +15,7 @@
 #define MAX_KEY 4096
 #define PAGES 8192   /* a prefix, the key, a NUL */
 #define ASK_MS 60000 /* ms; a helper may need to unlock its store */
-/* Shorter keys are placeholders for servers that need none: "none", "ollama". */
+/* A shorter key is not removed from texts: it is a placeholder, such as "none" or "ollama". */
 #define MIN_SCRUB 8
 #define GONE "[key]"
 

@@ -37,7 +37,10 @@ char *kl_secret_header(struct kl_secret *secret);
 /** Source of the key: "ANTHROPIC_API_KEY", "a credential helper of git". */
 const char *kl_secret_source(const struct kl_secret *secret);
 
-/** Replace every occurrence of the key in `text` by "[key]". `secret` can be NULL. */
+/**
+ * Replace every occurrence of the key in `text` by "[key]", unless the key has less than 8 bytes.
+ * `secret` can be NULL.
+ */
 void kl_secret_scrub(const struct kl_secret *secret, struct kl_buf *text);
 /** kl_body_quote() of a text that can contain the key; removes it before the text is cut. */
 void kl_secret_quote(struct kl_buf *out, const struct kl_secret *secret, const char *text,

@@ -7,7 +7,7 @@
 #include "model/provider/ops.h"
 #include "model/provider/reply.h"
 
-#define MAX_WORDS 500 /* bytes of a server's message in ours */
+#define MAX_WORDS 500 /* bytes of a server's message that an error quotes */
 
 static int read_event(struct kl_stream *stream, const char *data, size_t len)
 {

@@ -22,7 +22,10 @@ struct kl_url {
 int kl_url_parse(struct kl_url *out, const char *text);
 void kl_url_release(struct kl_url *url);
 
-/** Join base and `path`, without repeating a start of `path` that ends the base; caller frees. */
+/**
+ * Join base and `path`. If the base ends with the start of `path`, that is not repeated:
+ * "http://h/v1" and "/v1/messages" give "http://h/v1/messages". Caller frees.
+ */
 char *kl_url_join(const struct kl_url *url, const char *path);
 
 #endif
