@@ -13,7 +13,7 @@
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
 
-/* a list shows only its last entries: maximum number, and bytes of a reason */
+/* a list has at most the last MOST_LISTED records, each with a reason of MOST_REASON bytes */
 #define MOST_LISTED 48
 #define MOST_REASON 160
 
@@ -171,7 +171,7 @@ const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_drive
 	return NULL;
 }
 
-/* The number of rejections before this turn: those before the first of this or a later turn. */
+/* The number of rejections recorded before the first one of this turn or of a later turn. */
 static size_t count_known(const struct kl_rewrite *rw, const struct kl_driver *driver)
 {
 	size_t i;
@@ -234,7 +234,7 @@ static char *list_steps(const struct kl_rewrite *rw)
 	return fence_list(&list);
 }
 
-/* Append the beginning of the gate's message. */
+/* Append the reason that begins the gate's message: one line, at most MOST_REASON bytes. */
 static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const json_t *rec)
 {
 	const char *id = kl_json_str_or(rec, "event", "");
@@ -250,7 +250,7 @@ static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const js
 	kl_buf_addch(out, '\n');
 }
 
-/* Those on this state come first: edits refused on earlier states may be possible now. */
+/* List the last of the first `n` rejections, those on this state before those on earlier ones. */
 static char *list_refused(const struct kl_rewrite *rw, size_t n)
 {
 	struct kl_buf list = KL_BUF_INIT, before = KL_BUF_INIT;

@@ -37,7 +37,7 @@ int kl_brief_system_plain(struct kl_strvec *out, struct kl_repo *repo, const cha
 void kl_brief_turn(struct kl_driver_turn *out, const struct kl_rewrite *rw,
 		   const struct kl_driver *driver, const struct kl_brief_of *of);
 
-/** Append `text` as valid UTF-8 (kl_utf8_clean): the last step before a text is sent. */
+/** Append `text` as valid UTF-8 (kl_utf8_clean); every text goes through this before it is sent. */
 void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text);
 
 /** Append the first line of a turn: "[back-3, turn 2, state 0123456789ab: repair]". */

@@ -12,13 +12,15 @@
  * The decision depends only on the results of the turns so far.
  *
  *	turn asks for		result				next turn
- *	a step			refused, class repairable	a repair, at most 3
- *				refused otherwise, or the 3rd	another idea; after 4 refusals
- *								at one place: a step elsewhere
+ *	a step			refused, 4th time at its place	a step elsewhere
+ *				refused, class repairable	a repair, at most 3 of one idea
+ *				refused otherwise		another idea
  *				unusable reply			the same again; the 3rd in a
  *								row ends it
  *				nothing left			the end
- *	a part of a step	anything except a part		another idea
+ *	a part of a step	refused, unusable or nothing	another idea, or a step elsewhere
+ *
+ * A dialogue also ends after `most_turns` turns.
  */
 #define KL_DIALOGUE_REPAIRS 3
 #define KL_DIALOGUE_PLACE 4    /* refusals that close a place */
@@ -62,7 +64,7 @@ void kl_dialogue_end(struct kl_dialogue *dialogue);
 /** Advance to a turn that asks to split the step of the current one. */
 void kl_dialogue_split(struct kl_dialogue *dialogue);
 
-/** True if a place had KL_DIALOGUE_PLACE refusals. */
+/** True if a place had at least KL_DIALOGUE_PLACE refusals. */
 bool kl_dialogue_closed(const struct kl_dialogue *dialogue, const char *place);
 
 /** The name of a kind in the first line of a turn. */

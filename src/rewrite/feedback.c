@@ -39,7 +39,7 @@ static const struct feedback_class classes[] = {
 };
 /* clang-format on */
 
-/* for forward edits; these replace the classes above */
+/* the classes of forward edits; each takes precedence over one above of the same name */
 /* clang-format off */
 static const struct feedback_class forward[] = {
 	{ "no-change", true, "The machine code is the same as before: nothing was put in." },

@@ -73,7 +73,10 @@ static int load_history(struct kl_rewrite *rw)
 	return 0;
 }
 
-/* Index of the oldest commit whose state was accepted as a step. At the start: the expert's. */
+/*
+ * Index of the oldest commit whose state was accepted as a step; if there is none, of the newest
+ * commit that is not a backward step of an earlier walk.
+ */
 static size_t history_cursor(const struct kl_rewrite *rw, const struct kl_history *history)
 {
 	size_t at = 0, i;

@@ -15,8 +15,8 @@ int kl_layout_write(const char *dir, const struct kl_surface *surface);
 
 /**
  * kl_request.collect for exec: append the changed files to the command's reply as <file> blocks,
- * unless the reply has edits of its own. Files that cannot be taken are appended as <refused>, new
- * files are ignored. `payload` is the surface.
+ * unless the reply has edits of its own or says that nothing is left. Files that cannot be taken
+ * are appended as <refused>, new files are ignored. `payload` is the surface.
  */
 int kl_layout_collect(struct kl_buf *reply, const char *dir, void *payload);
 

@@ -17,7 +17,7 @@ void kl_prompt_set(struct kl_map *values, const char *name, char *value)
 
 /* --- files ------------------------------------------------------------------- */
 
-/* The directory of the user's own prompts, or NULL. */
+/* The directory of the user's own prompts; NULL: not configured, or ~/ without $HOME. */
 static char *own_dir(struct kl_repo *repo)
 {
 	const char *dir = kl_repo_config(repo, "klineage.chat.prompts"), *home = getenv("HOME");

@@ -16,7 +16,7 @@
  * say that it is only data.
  *
  * The user's own prompts take precedence over the shipped ones: config klineage.chat.prompts names
- * their directory (absolute, ~/..., or relative to the repository's git directory). The worktree is
+ * their directory (absolute, ~/..., or relative to the common git directory). The worktree is
  * never searched for prompts.
  *
  *	struct kl_map v = KL_PROMPT_VALUES;

@@ -39,8 +39,8 @@ struct kl_rederive {
 
 /**
  * Get the next attempt as *out. If *out is NULL and *why is set, the reply was unusable for that
- * reason. If both are NULL it is over: the model gave up or all 3 repairs were tried. The caller
- * owns both. Errors as kl_request_send().
+ * reason. If both are NULL it is over: the model gave up, or `attempts` has 4 entries, those of
+ * class "timeout" included. The caller owns both. Errors as kl_driver_ask().
  */
 int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *rederive);
 
@@ -58,7 +58,7 @@ struct kl_trait_reading {
 };
 /**
  * Run an audit. *audited, owned by the caller, has the confirmed claims with lines that exist:
- * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}. Errors as kl_request_send().
+ * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}. Errors as kl_driver_ask().
  */
 int kl_trait_audit(json_t **audited, const struct kl_trait_reading *reading);
 

@@ -23,7 +23,7 @@ static const struct rewriter rewriters[] = {
 	{ "chat", kl_chat_propose, NULL },
 };
 
-/* maximum parts of a change: each must pass the gate */
+/* maximum number of parts of a change that are offered: the gate judges each */
 #define MAX_PARTS 6
 #define MAX_SOURCE (4u << 20)
 

@@ -125,7 +125,7 @@ void kl_rewrite_print(struct kl_rewrite *rw, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /**
  * Read the state's sources from another tree of the repository. The caller frees *edit by
- * kl_edits_free(); sources that the tree lacks are omitted.
+ * kl_edits_free(); sources that the tree lacks, or has not as regular files, are omitted.
  */
 int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewrite *rw,
 			 const git_oid *tree);
@@ -150,8 +150,8 @@ int kl_chat_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole);
 
 /**
- * Make a proposal from the edited files in `edit_dir`; *out becomes NULL if nothing was changed.
- * Members of `claim` can be NULL.
+ * Make a proposal from the edited files in `edit_dir`; *out becomes NULL if nothing was changed or
+ * the result was tried before. Members of `claim` can be NULL; its `origin` is ignored.
  */
 int kl_stepwise_collect(struct kl_proposal **out, struct kl_rewrite *rw,
 			const struct kl_claim *claim);

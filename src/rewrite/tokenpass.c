@@ -136,7 +136,7 @@ static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *token
 	}
 }
 
-/* Replace calls of the functions in `name` by their first argument in parentheses. */
+/* Replace each call of a function in `name` by its first argument, put in parentheses. */
 static void keep_first_argument(struct kl_cedits *out, const struct kl_ctokens *tokens,
 				const char *const *name)
 {
