@@ -184,7 +184,7 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 	kl_judgement_free(kl_steal(&trial->judgement));
 	err = sequencer->judge(&trial->judgement, sequencer->op.pending, parent,
 			       sequencer->payload);
-	/* a cached measurement that was already inconclusive does not count again */
+	/* the gate can return a known event; one that was recorded already is measured anew */
 	if (!err && !trial->judgement->deferred && sequencer->judge_anew &&
 	    is_counted(&sequencer->op.walk, trial->judgement->event)) {
 		kl_judgement_free(kl_steal(&trial->judgement));
@@ -201,7 +201,10 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 	return 0;
 }
 
-/* Judge against K_i. The same machine code cannot be compared, so it is then judged alone. */
+/*
+ * Judge the attempt against K_i. If its machine code is that of K_i, it cannot be compared and is
+ * judged alone; if its files are those of K_i, the event of K_i is used.
+ */
 static int judge_trial(struct trial *trial)
 {
 	struct kl_opstate *op = &trial->sequencer->op;

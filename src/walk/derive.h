@@ -6,18 +6,23 @@
 
 /*
  * derive - re-derives an accepted step for the sequencer: a model that sees K_{i-1} but not K_i
- * (rewrite/rederive.h) proposes tau_i, which is judged against K_i. A success becomes a commit K_i'
- * on the walk's K_{i-1}; a failure is kept as a rejected forward step.
+ * (rewrite/rederive.h) proposes an edit of K_{i-1}, whose result K_i' is judged against K_i. On a
+ * success K_i' is committed on the walk's K_{i-1}; a failure is kept as a rejected forward step.
  *
- * The backward step stays accepted in either case. Errors of the model (the network, a server's
- * message) end the run, as errors of the gate do, and --continue asks again.
+ * The backward step stays accepted in either case. If the budget is spent or a recording lacks the
+ * reply, re-deriving the step is given up; a timeout is a failed attempt. Any other error of the
+ * model (the network, a server's message) ends the run, as an error of the gate does, and
+ * --continue asks again.
  */
 
-/** Ask for the next attempt. If the budget does not allow it, no step is re-derived any more. */
+/**
+ * Ask for the next attempt. If the budget does not allow it, neither this step nor a later one is
+ * re-derived.
+ */
 int kl_derive_ask(struct kl_sequencer *sequencer);
 /** Judge the attempt. 0, KL_JUDGE_LATER (judge.h), or an error. */
 int kl_derive_judge(struct kl_sequencer *sequencer);
-/** Do not re-derive the step; recorded as "skipped". */
+/** Give up re-deriving the step; its record gets an attempt of class "skipped". */
 int kl_derive_skip(struct kl_sequencer *sequencer);
 
 #endif

@@ -6,14 +6,14 @@
 #include "rewrite/brief.h"
 #include "walk/walk.h"
 
-/* steps of one kernel's lineage: the shipped lineages lie between */
+/* least and most steps assumed for a lineage */
 #define FEW_STEPS 3
 #define MANY_STEPS 12
-/* tokens of a reply: names the step and writes functions, or reasons and writes whole files */
+/* tokens of a reply: a short one names a step, a long one also reasons; code is added to both */
 #define SHORT_REPLY 400
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
-/* bytes of a turn besides the sources: facts and history; and of the gate's answer that follows */
+/* bytes of facts and history in the first turn, and of the gate's findings in each later turn */
 #define TURN 2500
 #define EVIDENCE 3000
 
@@ -91,7 +91,7 @@ void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *ses
 		int64_t turns = 1 + estimate->rejections[bound] / states;
 
 		estimate->nano[bound] = estimate->requests[bound] = 0;
-		if (estimate->proposes) { /* also at the last state, where nothing is left */
+		if (estimate->proposes) { /* asked at the last state too */
 			int64_t bytes = estimate->prompt_bytes[0] + estimate->state_bytes;
 
 			add_conversations(estimate, bound, session, states - spare, turns, bytes);

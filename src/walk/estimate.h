@@ -8,8 +8,8 @@
 
 /*
  * estimate - the likely cost of a walk with a model, before anything is sent. The assumptions are
- * part of the answer. The lower and upper bounds are sums over the conversations that these imply;
- * each request includes all turns before it (session.h, kl_session_cost).
+ * part of the answer. The lower and upper bounds are sums over the conversations that the
+ * assumptions imply; each request includes all turns before it (session.h, kl_session_cost).
  *
  *	kl_estimate_assume(&e, &of);
  *	kl_estimate_walk(&e, session);
@@ -17,7 +17,7 @@
 struct kl_estimate {
 	/* assumed; arrays of two are { lower bound, upper bound } */
 	bool proposes, derives; /* what the model does */
-	int64_t steps[2];       /* accepted */
+	int64_t steps[2];       /* that are accepted */
 	int64_t rejections[2];  /* of the model's proposals */
 	int64_t attempts[2];    /* per re-derivation */
 	int64_t reply_tokens[2];

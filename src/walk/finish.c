@@ -27,8 +27,8 @@ static void finish_release(struct finish *finish)
 }
 
 /*
- * Is this a K_i' of the walk? It is dropped with the operation; its events are noted on the K_i' of
- * the lineage.
+ * Is this commit a K_i' of the walk? Such a commit is dropped with the operation; its events are
+ * noted on the K_i' of the lineage.
  */
 static bool is_rederived(const struct finish *finish, const char *commit)
 {
@@ -70,7 +70,7 @@ static int collect_notes(struct finish *finish)
 	return 0;
 }
 
-/* Add the change of `ref` from `before` ("": absent) to `oid`, unless it is at `oid` already. */
+/* Add the change of `ref` from `before` ("": absent) to `oid`; only verify it if it is there. */
 static int put_ref(struct kl_refs_txn *txn, struct finish *finish, const char *ref,
 		   const git_oid *oid, const char *before)
 {
@@ -161,7 +161,7 @@ int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out)
 		err = try_once(&finish, out);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err;
-		/* the notes changed: try again, but not if the operation itself changed */
+		/* a ref, such as the notes, has moved: try again unless it is the operation's */
 		if (kl_refs_get(&at, op->repo, op->ref) < 0 || memcmp(&at, &op->at, sizeof(at)))
 			return kl_error(KL_EBUSY, "the operation was changed by another process");
 		kl_clock_sleep_ms(20 * (i + 1));

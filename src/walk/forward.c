@@ -104,8 +104,8 @@ static char *list_failures(const json_t *record)
 }
 
 /*
- * Note the events of K_i' on the lineage's commit: first the measurements, then the last. Skip
- * events that are missing; the walk's own notes have them.
+ * Note the events of K_i' on the lineage's commit: first those of measurements that were too noisy,
+ * then the one that decided. Skip events that the operation does not have.
  */
 static void add_events(struct builder *builder, const json_t *rederived, const git_oid *commit,
 		       const git_oid *tree)

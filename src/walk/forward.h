@@ -7,11 +7,11 @@
 #include "walk/step.h"
 
 /*
- * forward - the lineage of a finished walk: an orphan chain K_0, tau_1, K_1 ... K* whose trees
+ * forward - the lineage of a finished walk: an orphan chain of commits K_0, K_1 ... K* whose trees
  * contain only the contract's directory. For a re-derived step, K_i has K_i' (committed on
  * K_{i-1}) as its second parent; the events of the measurements are noted on K_i'.
  *
- * The commits depend only on the operation's state, which includes the author and time of its end.
+ * The commits depend only on the stored operation, which has the author and time of its end.
  * Writing them twice, or importing an export of them elsewhere, gives the same ids.
  */
 struct kl_forward {

@@ -53,8 +53,8 @@ static void complete_claims(json_t *pending, const struct kl_mechanism *mechanis
 
 /*
  * Add the proposal's claims as "unaudited", which they stay until a second reader has seen the
- * source: a trait that it removes was present before and is absent after. Traits known of the
- * state before also hold after.
+ * source. The claim that a trait is removed says that it is present before and absent after. A
+ * trait known of the state before also holds after, unless a claim says otherwise.
  */
 static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
 {
@@ -202,7 +202,7 @@ static void settle_name(struct named *out, const struct kl_sequencer *sequencer,
 	}
 }
 
-/* --- transitions ------------------------------------------------------------ */
+/* --- accepting and rejecting ------------------------------------------------- */
 
 /* Append ", 1.42x slower", or nothing if no speed was measured. */
 static void add_speed(struct kl_buf *out, const struct kl_event *event)
@@ -431,7 +431,7 @@ int kl_judge_skip(struct kl_sequencer *sequencer)
 	return reject_step(sequencer, NULL, "skipped");
 }
 
-/* Note the event of the expert's failure and end the operation. */
+/* The expert did not pass: note its event and end the operation. */
 static int expert_failed(struct kl_sequencer *sequencer, const struct kl_judgement *judgement)
 {
 	struct kl_opstate *op = &sequencer->op;

@@ -11,11 +11,11 @@
 #define KL_JUDGE_LATER 1 /* no verdict yet: the job is still to be sent */
 
 /**
- * Judge K* itself. 0, KL_JUDGE_LATER, or an error. KL_ENO: it fails; its event is noted and the
- * operation has ended.
+ * Judge K* itself. 0, KL_JUDGE_LATER, or an error. KL_ENO: its verdict is fail or inconclusive; its
+ * event is noted and the operation has ended. KL_ECANNOT: its verdict is not run.
  */
 int kl_judge_expert(struct kl_sequencer *sequencer);
-/** Judge the pending proposal. 0, KL_JUDGE_LATER, or an error. */
+/** Judge the pending proposal. 0, KL_JUDGE_LATER, or an error. KL_ECANNOT: verdict not run. */
 int kl_judge_pending(struct kl_sequencer *sequencer);
 /** Reject the pending proposal without judging it, with class "skipped". */
 int kl_judge_skip(struct kl_sequencer *sequencer);

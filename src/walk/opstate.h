@@ -10,9 +10,9 @@
 
 /*
  * opstate - an operation in progress, stored as a commit on refs/klineage/op/<worktree id>: its
- * tree is the state (docs/formats.md, "operation"), its parents keep every commit it needs alive.
- * Each save moves the ref by compare-and-swap, so that after kill -9 the state is the one before
- * or after a transition, never a mixture.
+ * tree has the files below (docs/formats.md, "operation"), its parents keep every commit that the
+ * operation needs reachable. Each save moves the ref by compare-and-swap, so that after kill -9 the
+ * ref has what one save wrote, never a mixture of two.
  *
  *	state.json	 struct kl_walk
  *	gate.jsonl	 events to be noted at the end, one per line, with their "commit"
@@ -38,10 +38,11 @@ struct kl_opstate {
 void kl_opstate_ref(char ref[128], const struct kl_repo *repo);
 /** KL_ENOTFOUND: no operation in this worktree. */
 int kl_opstate_load(struct kl_opstate *op, struct kl_repo *repo);
+/** Store the operation; does nothing in a dry walk. KL_EBUSY: another process has moved the ref. */
 int kl_opstate_save(struct kl_opstate *op, const char *reflog);
 void kl_opstate_release(struct kl_opstate *op);
 
-/** Copy the current state of the walk, with `dry` set. */
+/** Copy the operation without its events, for a speculative walk: `dry` is set. */
 int kl_opstate_copy(struct kl_opstate *out, const struct kl_opstate *op);
 
 /**
@@ -57,7 +58,10 @@ int kl_opstate_goal(struct kl_surface **out, const struct kl_opstate *op);
 /** Find an event of this operation by its id, or NULL; borrowed until the next is appended. */
 const struct kl_event *kl_opstate_known(struct kl_opstate *op, const char *id);
 
-/** Append an event of a commit; sets its `commit`, `tree` and, if klineage.sign is set, `sig`. */
+/**
+ * Append an event of a commit; sets its `commit`, `tree` and, if klineage.sign is set, `sig`. Does
+ * nothing in a dry walk.
+ */
 int kl_opstate_event(struct kl_opstate *op, struct kl_event *event, const char *commit);
 
 #endif

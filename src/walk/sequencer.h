@@ -10,9 +10,9 @@
 #include "walk/opstate.h"
 
 /*
- * sequencer - carries out a walk durably: every transition of walk.h is saved (opstate.h) before
- * the next one begins. Until the end it only adds git objects; the refs of the result move once,
- * in one transaction that also deletes the operation.
+ * sequencer - carries out a walk durably: every change by walk.h is saved (opstate.h) before
+ * the next one begins. Until the end it adds git objects and moves only the operation's own ref;
+ * the refs of the result move once, in one transaction that also deletes the operation.
  *
  *	struct kl_sequencer s = { .repo = r, .judge = ..., ... };
  *	kl_sequencer_start(&s, &opts)		or kl_sequencer_resume(&s)
@@ -24,7 +24,7 @@
  * another process holds it, or an operation is already in progress.
  */
 
-/** Callbacks for the model of a walk, or a test's substitute. All NULL: the walk has none. */
+/** Callbacks for the model of a walk, or a test's substitute. All NULL: the walk has no model. */
 struct kl_sequencer_model {
 	/** Called when the session is first needed; the callback keeps ownership of it. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
@@ -61,7 +61,7 @@ struct kl_sequencer {
 	char sent_for[KL_DIGEST_HEX];     /* surface for which a bundle was last sent */
 	char *why_not;                    /* why the runner could not judge it, or NULL */
 	int timeouts;                     /* of the model, in a row */
-	size_t had_steps, had_rejections; /* number of them when this run began */
+	size_t had_steps, had_rejections; /* numbers of steps and rejections when this run began */
 };
 
 #define KL_SEQUENCER_INIT                                             \
@@ -97,7 +97,10 @@ struct kl_outcome {
 /* outcome.c */
 void kl_outcome_release(struct kl_outcome *outcome);
 
-/** Check everything that can be checked early, then create the operation. */
+/**
+ * Check everything that can be checked early, then create the operation. KL_EBUSY: as above;
+ * KL_EEXISTS: the name is taken; KL_EUSAGE: an invalid name or list of rewriters.
+ */
 int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer_opts *opts);
 /**
  * Resume the operation of this worktree; clears locks left by a dead process. KL_ENOTFOUND: there
@@ -107,24 +110,37 @@ int kl_sequencer_resume(struct kl_sequencer *sequencer);
 
 /**
  * Run until the lineage is written, or the user must edit or import results. KL_ENO: the expert
- * fails its own gate, or nothing could be removed; the operation has ended.
+ * does not pass its own gate, or nothing could be removed; the operation has ended.
  */
 int kl_sequencer_run(struct kl_sequencer *sequencer, struct kl_outcome *out);
 
 /**
  * stepwise: make the files in the edit directory the next proposal. KL_EINVALID: they are
- * unchanged or were judged already. `claim` may have action, mechanism, locus, text.
+ * unchanged or were judged already. `claim` may have action, mechanism, locus, text. Does nothing
+ * if the walk does not wait for an edit.
  */
 int kl_sequencer_collect(struct kl_sequencer *sequencer, const struct kl_claim *claim);
-/** stepwise: propose this step instead. KL_EINVALID: unusable; the message is for its author. */
+/**
+ * stepwise: propose this step instead of the files in the edit directory. KL_EINVALID, KL_ENO: the
+ * step is unusable (the message is for its author), or the walk does not wait for one.
+ */
 int kl_sequencer_take(struct kl_sequencer *sequencer, const struct kl_envelope *step);
 /** Ask the rewriters for the next proposal; used by the run and by speculate.h. */
 int kl_sequencer_ask(struct kl_sequencer *sequencer);
-/** Drop the pending proposal, recorded as rejected with class "skipped". */
+/**
+ * Skip what is pending: reject the proposal with class "skipped", give up re-deriving the step, or
+ * stop waiting for an edit. KL_EUSAGE: nothing is pending.
+ */
 int kl_sequencer_skip(struct kl_sequencer *sequencer);
-/** End the walk with termination "stopped"; a kl_sequencer_run() then writes the lineage. */
+/**
+ * End the walk with termination "stopped"; a kl_sequencer_run() then writes the lineage. KL_EUSAGE:
+ * the expert was not judged yet.
+ */
 int kl_sequencer_stop(struct kl_sequencer *sequencer);
-/** Delete the operation. No ref of a result has moved yet, so none has to be restored. */
+/**
+ * Delete the operation and its edit directory. No ref of a result has moved yet, so none has to be
+ * restored. KL_ENOTFOUND: there is no operation.
+ */
 int kl_sequencer_abort(struct kl_sequencer *sequencer);
 
 void kl_sequencer_release(struct kl_sequencer *sequencer);

@@ -56,7 +56,7 @@ static int check_names(struct kl_sequencer *sequencer, const char *workload, con
 		int err;
 
 		kl_lineage_ref(ref, kind[i], workload, name);
-		/* a walk that accepted nothing leaves only rejections, which are continued */
+		/* a walk that accepted nothing leaves only rejections; this walk adds to them */
 		if (i == 2 && !kl_refs_get(&old, sequencer->repo, ref))
 			continue;
 		err = kl_refs_can_create(sequencer->repo, ref);

@@ -23,7 +23,7 @@
  */
 #define STEPS_PER_JOB 16
 
-/* A possible state of the walk. */
+/* One possible continuation of the walk. */
 struct node {
 	struct kl_opstate op;
 	int cost, fails;
@@ -37,7 +37,7 @@ struct search {
 	size_t n, alloc, made;
 	json_t *candidates;
 	enum kl_verdict verdict; /* to assume if the gate has none */
-	bool assumed;            /* the last judgement used it */
+	bool assumed;            /* the last judgement used `verdict` */
 };
 
 static void search_release(struct search *search)
@@ -94,7 +94,7 @@ static int judge_dry(struct kl_judgement **out, const struct kl_surface *candida
 	return 0;
 }
 
-/* Append the candidate of `node`, a copy from before its verdict was assumed. */
+/* Append the candidate of `node`, which must be a copy from before its verdict was assumed. */
 static void add_candidate(struct search *search, const struct node *node, bool alternative)
 {
 	const json_t *pending = kl_walk_pending(&node->op.walk);
@@ -162,7 +162,7 @@ static int expand_node(struct search *search, struct node *node)
 		return fork_verdict(search, node);
 	case KL_WALK_DERIVE:
 	case KL_WALK_JUDGE_DERIVED:
-		/* either outcome leaves the walk in the same state */
+		/* a re-derivation does not change the walk, whatever its outcome: leave it out */
 		kl_json_set_str(node->op.walk.state, "phase", "ask");
 		json_object_del(node->op.walk.state, "pending");
 		kl_surface_free(node->op.pending);

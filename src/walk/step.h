@@ -38,7 +38,10 @@ struct kl_step {
 void kl_step_release(struct kl_step *step);
 
 void kl_step_message(struct kl_buf *out, const struct kl_step *step);
-/** KL_EINVALID: the trailers are not those of a step. `name` is used in the error message. */
+/**
+ * Parse a message; of its text only the subject is kept. KL_EINVALID: the trailers are not those of
+ * a step; `name` is used in the error message.
+ */
 int kl_step_parse(struct kl_step *out, const char *name, const char *message);
 
 /**
@@ -47,7 +50,7 @@ int kl_step_parse(struct kl_step *out, const char *name, const char *message);
  */
 bool kl_step_is_oracle_root(const char *message);
 
-/** Fill a step from its record in the operation's state (docs/formats.md, "operation"). */
+/** Fill a step from its record in the operation (docs/formats.md, "operation"). */
 void kl_step_from_json(struct kl_step *out, const json_t *record);
 /**
  * Fill the step of an attempt to re-derive, successful or not: action, mechanism, locus and traits
@@ -55,7 +58,10 @@ void kl_step_from_json(struct kl_step *out, const json_t *record);
  */
 void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_t *attempt);
 
-/** "[a-z0-9][a-z0-9._-]*", at most 64 bytes, without "..", not ending in ".lock" or "."? */
+/**
+ * True for "[a-z0-9][a-z0-9._-]*" of at most 64 bytes that does not contain ".." and does not end
+ * in ".lock" or ".".
+ */
 bool kl_slug_ok(const char *text);
 
 #endif

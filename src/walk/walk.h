@@ -8,8 +8,8 @@
 #include "text/json.h"
 
 /*
- * walk - the pure state machine of a walk: it opens no files and moves no refs. Its state is one
- * JSON document, so that the sequencer can save it in the repository after each transition and
+ * walk - decides what a walk does next; it opens no files and moves no refs. All that it knows is
+ * one JSON document, so that the sequencer can save it in the repository after each change and
  * resume from it after a crash.
  *
  *	expert -> ask -> judge -> ask ...		nothing left, or a limit -> finish
@@ -24,7 +24,7 @@
  *	case KL_WALK_JUDGE:	judge the pending proposal;	kl_walk_decide(), then
  *				kl_walk_accepted(), kl_walk_rejected() or kl_walk_held()
  *	case KL_WALK_WAIT:	the user edits;			kl_walk_proposed()
- *	case KL_WALK_DERIVE:	ask for tau_i on K_{i-1};	kl_walk_derived(),
+ *	case KL_WALK_DERIVE:	ask for an edit of K_{i-1};	kl_walk_derived(),
  *				kl_walk_attempted() or kl_walk_underived()
  *	case KL_WALK_JUDGE_DERIVED: judge K_i' against K_i;	kl_walk_decide_derived(), then
  *				kl_walk_rederived(), kl_walk_attempted(), kl_walk_measured() or
@@ -89,16 +89,16 @@ json_t *kl_walk_held_proposal(const struct kl_walk *walk); /* NULL: none */
  */
 json_t *kl_walk_facts(const struct kl_walk *walk);
 /**
- * True if this proposal was judged already, or if the state it leads to was visited or is known to
- * fail. An edit that once left the machine code unchanged counts as judged on every state; an edit
- * rejected for another reason counts unless `again` is set.
+ * True if this proposal was judged or is held, or if the state it leads to was visited or is known
+ * to fail. An edit that once left the machine code unchanged counts as judged on every state; an
+ * edit rejected for another reason counts unless `again` is set.
  */
 bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surface,
 		   const char *edit, bool again);
 
-/* --- transitions ---------------------------------------------------------- */
+/* --- changes --------------------------------------------------------------- */
 
-/** The parts of a verdict that are recorded. The transition takes the reference `facts`. */
+/** The parts of a verdict that are recorded. The function called takes the reference `facts`. */
 struct kl_walk_seen {
 	const char *commit; /* of the judged state */
 	const char *surface;
@@ -110,7 +110,7 @@ struct kl_walk_seen {
 };
 
 void kl_walk_expert_passed(struct kl_walk *walk, const struct kl_walk_seen *seen);
-/** Takes the reference. */
+/** Make a proposal the pending one, to be judged next. Takes the reference. */
 void kl_walk_proposed(struct kl_walk *walk, json_t *proposal);
 void kl_walk_waiting(struct kl_walk *walk);
 /** No part was accepted: the held proposal becomes pending, marked final. False if none is held. */
@@ -131,8 +131,8 @@ void kl_walk_held(struct kl_walk *walk);
 void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, const char *author,
 		 int offset);
 /**
- * The termination if a limit is reached, or NULL. The limit on rejections applies to rejections in
- * a row, and to all rejections of a model in this walk, its timeouts included.
+ * The termination if a limit is reached, or NULL. The limit on rejections is reached by as many
+ * rejections in a row, or by as many rejections and timeouts of a model in the whole walk.
  */
 const char *kl_walk_limit(const struct kl_walk *walk);
 
@@ -140,7 +140,8 @@ enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
 
 /**
  * The rule: only a pass can be accepted. The same machine code is not a step. A proposal that
- * removes more than its mechanism is held once, and accepted as compound the second time.
+ * removes more than its mechanism is held once, and accepted as compound the second time; a part of
+ * a held proposal that does so is rejected.
  * `class_` is set for a rejection, `delta` for an accepted step.
  */
 struct kl_walk_ruling {
@@ -171,7 +172,7 @@ const char *kl_walk_derived_tip(const struct kl_walk *walk);
 
 /** Make an attempt the pending proposal, to be judged next. Takes the reference. */
 void kl_walk_derived(struct kl_walk *walk, json_t *proposal);
-/** Record a measurement whose interval was too wide to decide; takes the event. */
+/** Record a measurement whose interval was too wide to decide; takes the reference. */
 void kl_walk_measured(struct kl_walk *walk, json_t *event);
 /** The events of those measurements, or NULL; borrowed. */
 json_t *kl_walk_measurements(const struct kl_walk *walk);
@@ -188,8 +189,9 @@ void kl_walk_rederived(struct kl_walk *walk, const struct kl_walk_seen *seen);
  */
 void kl_walk_attempted(struct kl_walk *walk, const struct kl_walk_seen *seen, const char *why);
 /**
- * Give up this step and record it as inverse: "gave-up", "not-shown", "budget" or "skipped".
- * `seen` NULL: nothing was judged. After "budget" later steps are not tried either.
+ * Give up re-deriving the step and record it as inverse. `class_` is the reason: "gave-up",
+ * "not-shown", "budget" or "skipped"; after "budget" no later step is re-derived either. `seen`
+ * NULL: nothing was judged.
  */
 void kl_walk_underived(struct kl_walk *walk, const char *class_, const struct kl_walk_seen *seen);
 

@@ -7,7 +7,7 @@
 /*
  * walk_model - the language model of a walk, if it has one: it proposes steps ("chat" or "exec" in
  * the list of rewriters), re-derives them, and audits the traits that a proposal claims. A walk
- * has at most one model and one conversation; a speculative walk (speculate.h) has none.
+ * has at most one session with a model; a speculative walk (speculate.h) does not use it.
  */
 
 /** The default for re-deriving: the model in the list of rewriters; NULL if it has none. */
@@ -20,12 +20,16 @@ const char *kl_model_name(const struct kl_sequencer *sequencer);
  */
 int kl_model_session(struct kl_session **out, struct kl_sequencer *sequencer);
 
-/** Set the members of `rw` that only chat and exec need; opens the session for them. */
+/**
+ * Set the members of `rw` that only chat and exec need. Opens the session if the list of rewriters
+ * names one of them, but not for a speculative walk.
+ */
 int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *sequencer);
 
 /**
- * Ask the model, as a fresh reader of the pending state, which of the claimed traits it sees
- * (rederive.h). *audited is NULL if the walk has no model, no claims or no money left.
+ * Ask the model in a new conversation which of the claimed traits the pending state has
+ * (rederive.h). *audited is NULL if there is no model or claim, no money is left, a recording lacks
+ * this audit, or the walk is speculative.
  */
 int kl_model_audit(json_t **audited, struct kl_sequencer *sequencer);
 
