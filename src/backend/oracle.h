@@ -6,7 +6,7 @@
 
 /*
  * oracle - the two arithmetics in which an oracle is compiled: with kl_real as double it computes
- * the truth, as float the honest reference; both without contracting products and sums.
+ * the truth, as float the honest reference; in both, products and sums are not contracted.
  */
 enum kl_oracle { KL_ORACLE_TRUTH, KL_ORACLE_HONEST };
 

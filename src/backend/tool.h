@@ -30,7 +30,7 @@ struct kl_tool {
 	int64_t limit_ms;    /* used if the jail sets no limit; 0: 30 s */
 	int64_t file_mib;    /* largest file; 0: 64 MiB */
 	const char **class_; /* set to "compile" when the tool refuses its input */
-	struct kl_buf *said; /* set to the messages of the last run, or NULL */
+	struct kl_buf *said; /* receives the messages of the last run; NULL: unused */
 	/* messages of all runs, cut at 16 KiB; the caller releases it */
 	struct kl_buf log;
 };

@@ -5,15 +5,16 @@
 #include "backend/c/object.h"
 
 /*
- * audit - checks what a kernel's object contains, before any byte of it runs. All functions return
- * 0 or KL_ENO; the message is the reason of a verdict of class "cheat". They refuse what no kernel
- * needs and all published cheats use.
+ * audit - checks what a kernel's object contains, before any byte of it runs. The audit functions
+ * return 0 or KL_ENO; the message is the reason of a verdict of class "cheat". They refuse what
+ * published cheats use and no kernel needs.
  */
 
 /**
  * Audit one relocatable object before it is linked. It must have only sections of code and data,
- * and no constructors, IFUNC, TLS or executable stack. Its undefined symbols must be on the list
- * below or defined by `others`. It must not define a name of a library function or of the gate.
+ * and no constructors, IFUNC, TLS or executable stack. Its undefined symbols must be of an allowed
+ * kind (kl_symbol_kind) or defined by `others`. It must not define a name of a library function or
+ * of the gate.
  */
 int kl_audit_object(const struct kl_object *object, const struct kl_object *const *others,
 		    size_t n);

@@ -36,7 +36,7 @@ static int guess_platform(char **id, const struct kl_surface *surface, const cha
 	return err;
 }
 
-/* A C kernel names no platform: only the machine is asked for another level. */
+/* A C kernel names no platform, so the copy is unchanged. */
 static int port_surface(struct kl_surface **out, const struct kl_surface *surface,
 			const char *platform)
 {

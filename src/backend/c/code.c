@@ -58,7 +58,7 @@ static int find_funcs(struct kl_code *code)
 	for (size_t k = 0; k < code->nobj; k++) {
 		const struct kl_object *object = code->obj[k];
 
-		/* code before a section's first function symbol belongs to the section */
+		/* code before the first function symbol is a function named as the section */
 		for (size_t i = 0; i < object->nsec; i++)
 			if (kl_osec_is_code(&object->sec[i]) && object->sec[i].size)
 				add_func(code, k, i, 0, object->sec[i].name);

@@ -109,7 +109,8 @@ int kl_insn_width(const struct kl_insn *insn);
 
 /**
  * Write to `depth` how many loops surround each instruction of a function (one entry each). False
- * if the control flow is unknown (several jumps through tables, or a table that cannot be read).
+ * if the control flow is unknown (several jumps through tables, a table that cannot be read, or too
+ * many blocks).
  */
 bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth);
 /** Does the function jump through a table? */

@@ -13,8 +13,8 @@
  * The digest of what a kernel does, independent of names and addresses: functions in order of first
  * reference, each instruction as text with every address replaced by its target. A target is a
  * function and instruction number (not counting padding), a library symbol, or the number of a data
- * piece, whose bytes are hashed at the end. A piece is the constant (in mergeable sections), the
- * string, the extent of the symbol, or otherwise the rest of the section.
+ * piece, whose bytes are hashed at the end. A piece is a string or a constant of a mergeable
+ * section, the extent of a symbol, or otherwise the rest of the section.
  */
 struct piece {
 	size_t obj, sec;

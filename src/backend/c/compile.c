@@ -10,8 +10,8 @@
 #include "base/fs.h"
 
 /*
- * These follow the contract's flags, so that none of those overrides them. Calls use the PLT
- * instead of registers (-fno-plt): every call remains visible as a call, and with -z now and
+ * These flags come after the contract's, so that the contract's cannot override them. Calls use the
+ * PLT instead of registers (-fno-plt): every call remains visible as a call, and with -z now and
  * -Bsymbolic only library calls are indirect.
  */
 static const char *const fixed_flags[] = { "-fPIC",

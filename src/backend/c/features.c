@@ -147,7 +147,7 @@ static void scan_insn(struct scan *scan, const struct kl_insn *in)
 	scan->rep |= in->rep && strstr(in->args, "%es:"); /* string instructions, not "repz ret" */
 }
 
-/* Note writable static memory, and constant tables of at least a cache line. */
+/* Record writable static memory, and constant tables of at least a cache line. */
 static void scan_data(struct scan *scan, const struct kl_ref *ref)
 {
 	const struct kl_object *object = scan->code->obj[ref->obj];

@@ -65,7 +65,7 @@ int kl_object_read(struct kl_object **out, const char *path);
 void kl_object_free(struct kl_object *object);
 KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
 
-/** Index of the first relocation of `sec` at or behind `off`; nrel if the section has none. */
+/** Index of the first relocation of `sec` at or behind `off`; nrel if there is none. */
 size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off);
 /** Does the section contain instructions? */
 bool kl_osec_is_code(const struct kl_osec *section);

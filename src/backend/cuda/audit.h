@@ -20,8 +20,8 @@ int kl_audit_cuda_launch(const struct kl_cubin *cubin, const struct kl_cuda_wish
 /**
  * Check what the cubin contains. KL_ENO (class `cheat`): it could keep state, distinguish calls,
  * print ...; the message names the symbol, section or register. `ptx` is the text that the cubin
- * was assembled from, reached from the wish's kernels. An imported cubin has none (NULL); its
- * machine code `sass` is checked instead.
+ * was assembled from, in which kl_ptx_reach() has marked what the kernels of `wish` reach. An
+ * imported cubin has none (NULL); its machine code `sass` is checked instead.
  */
 int kl_audit_cuda(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
 		  const struct kl_sass *sass, const struct kl_cuda_wish *wish);

@@ -12,9 +12,9 @@
  */
 
 /**
- * Compile the contract's baseline in `dir`, private scratch that is created. KL_ENOTFOUND (no
- * message): we do not ship it; KL_ECANNOT: it cannot be compiled here, or does not fit the
- * contract's tensors and dims.
+ * Compile the contract's baseline in the private directory `dir`, which this function creates.
+ * KL_ENOTFOUND (no message): we do not ship it; KL_ECANNOT: it cannot be compiled here, or does not
+ * fit the contract's tensors and dims.
  */
 int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
 		     const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,

@@ -139,7 +139,7 @@ static int compile_device(struct kl_artefact **out, const char **class_, const v
 	const struct session *session = state;
 	int err = kl_launch_read(&launch, surface, false);
 
-	if (err == KL_EINVALID) { /* a bad plan is the candidate's fault, as any other source */
+	if (err == KL_EINVALID) { /* a bad plan is the candidate's fault, like a bad source */
 		*class_ = "launch";
 		return kl_error(KL_ENO, "%s", kl_error_last());
 	}

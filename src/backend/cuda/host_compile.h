@@ -24,7 +24,7 @@
 
 /**
  * Compile to `dir`/kernel.so. As kl_compile_surface(), with class "compile" or "cheat";
- * `artefact->kernels` names the kernels in the object.
+ * (*out)->kernels has the names of the kernels in the object.
  */
 int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
 		    const struct kl_nvcc *nvcc, const struct kl_map *headers,

@@ -5,15 +5,15 @@
 #include <stdbool.h>
 
 /*
- * host_symbols - the symbols that host code of a cuda surface can use: the part of the CUDA runtime
- * that launches, queries and manages memory on a stream; mem*, str*, libm, malloc; the functions
- * that a C++ compiler calls implicitly (docs/formats.md, "Host code"). No symbol gives access to
- * streams, events, threads, files, processes, clocks or libraries.
+ * host_symbols - the symbols that the host code of a kernel in CUDA can use: the part of the CUDA
+ * runtime that launches, queries and manages memory on a stream; mem*, str*, libm, malloc; the
+ * functions that a C++ compiler calls implicitly (docs/formats.md, "Host code"). No symbol gives
+ * access to streams, events, threads, files, processes, clocks or libraries.
  */
 bool kl_host_symbol_may_use(const char *name);
 /**
- * Is a candidate forbidden to define `name`? Otherwise the registration of its kernels, which runs
- * at load, could call the candidate's function.
+ * Is a candidate forbidden to define `name`? If it defined such a name, the registration of its
+ * kernels, which runs at load, could call its function.
  */
 bool kl_host_symbol_reserved(const char *name);
 

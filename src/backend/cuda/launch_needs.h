@@ -7,9 +7,10 @@
 
 /*
  * launch_needs - what a launch plan requires of the code, as numbers: each launch at each point of
- * the contract, on a device of the plan's architecture. The audit compares it with the cubin, the
- * facts take block sizes and shared memory from it. Its text is part of the code digest: it
- * describes what the plan does at the judged points, independent of its names and formulas.
+ * the contract, on a device of the plan's architecture. The audit compares these numbers with the
+ * cubin, and the facts take block sizes and shared memory from them. Their text is part of the code
+ * digest: it describes what the plan does at the judged points, independent of its names and
+ * formulas.
  */
 struct kl_cuda_launch {
 	const char *kernel; /* borrowed from the wish */

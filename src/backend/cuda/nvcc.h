@@ -8,7 +8,7 @@
 
 /*
  * nvcc - the CUDA toolkit of this machine. It is optional, and searched for in the setting
- * klineage.nvcc, on PATH, and in /usr/local/cuda/bin; without it surfaces in cuda cannot be tested
+ * klineage.nvcc, on PATH, and in /usr/local/cuda/bin; without it, kernels in CUDA cannot be judged
  * here.
  *
  * The toolkit is trusted, but its input is not, so it runs in the compile jail. If it is outside

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "text/yaml_write.h"
 
-/* from here on, target one architecture only, as sm_90a does (templates/capabilities.yaml) */
+/* from sm_90 on, compile for exactly one architecture: "sm_90a" (templates/capabilities.yaml) */
 #define ARCH_SPECIFIC 90
 
 static char *arch_of(const char *platform)

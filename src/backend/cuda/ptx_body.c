@@ -42,8 +42,8 @@ static void count_op(struct kl_ptx_fn *fn, struct body *body, const char *name)
 }
 
 /*
- * Does the instruction write to the address in brackets? Bulk copies write to the first of theirs,
- * so they count.
+ * Does the instruction write to the address in brackets? A bulk copy has two addresses and writes
+ * to the first, so it counts.
  */
 static bool writes_memory(const char *op)
 {

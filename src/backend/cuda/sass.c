@@ -100,8 +100,8 @@ int kl_sass_parse(struct kl_sass *out, const char *text, size_t len)
 		eol = memchr(at, '\n', (size_t)(end - at));
 		eol = eol ? eol : end;
 		/*
-		 * "\t.section\t.text.k,"ax",@progbits" opens a function, any other section closes
-		 * it
+		 * "\t.section\t.text.k,"ax",@progbits" opens a function, and any other section
+		 * closes it
 		 */
 		if (eol - at > 10 && !strncmp(at, "\t.section\t", 10)) {
 			bool code = !strncmp(at + 10, ".text.", 6) && sass.n < MAX_ITEMS;
