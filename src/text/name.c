@@ -11,7 +11,7 @@ bool kl_name_is_slug(const char *text)
 
 	if (!n || text[n] || n > 64 || !isalnum((unsigned char)text[0]))
 		return false;
-	/* what git refuses in the name of a ref, of what is left */
+	/* git refuses these in the name of a ref */
 	if (strstr(text, "..") || text[n - 1] == '.')
 		return false;
 	return n < 5 || strcmp(text + n - 5, ".lock") != 0;

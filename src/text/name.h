@@ -6,9 +6,9 @@
 
 /* name - says which texts are names. */
 
-/** [a-z0-9][a-z0-9._-]*, at most 64 bytes, and a valid part of a ref's name? */
+/** Is it [a-z0-9][a-z0-9._-]*, at most 64 bytes, and valid as a part of a ref's name? */
 bool kl_name_is_slug(const char *text);
-/** A C identifier of at most 63 bytes? */
+/** Is it a C identifier of at most 63 bytes? C's keywords are not excluded. */
 bool kl_name_is_ident(const char *text);
 
 #endif

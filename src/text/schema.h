@@ -53,7 +53,10 @@ extern const struct kl_string_type kl_string_time;  /* 2026-11-20T10:00:00Z */
 struct kl_value_type {
 	int (*read)(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node);
-	/** Returns NULL if the value is absent. The functions below can be NULL if values are only read. */
+	/**
+	 * Returns NULL if the value is absent. The functions below can be NULL if values are only
+	 * read.
+	 */
 	struct kl_yaml *(*write)(const void *at, const struct kl_field *field);
 	void (*release)(void *at);
 	/** Overwrites `to` without releasing it. */
@@ -64,7 +67,7 @@ struct kl_value_type {
 	int (*compare)(const void *left, const void *right);
 };
 
-/** Of a key that was read before its table was chosen (kl_schema_peek()): nothing is left to do. */
+/** Type of a key that kl_schema_peek() has read before, since it chose the table: does nothing. */
 extern const struct kl_value_type kl_value_known;
 
 /** A map of names to lines of text, in the order of the file: {rows: "output axis"}. */
@@ -81,10 +84,10 @@ int kl_texts_find(const struct kl_texts *texts, const char *name);
 enum kl_field_kind {
 	KL_FIELD_STRING,  /* char * of a string type; NULL: absent */
 	KL_FIELD_SET,     /* struct kl_strvec of a string type; normalizing sorts it */
-	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
-	KL_FIELD_DECIMAL, /* int64_t, millionths; likewise */
-	KL_FIELD_DOUBLE,  /* double within [low, high], decimal; nothing stands for absent.
-			     Both 0: any number, .inf and .nan, too */
+	KL_FIELD_INT,     /* int64_t within [min, max]; absent is min - 1 */
+	KL_FIELD_DECIMAL, /* int64_t in millionths, otherwise as INT */
+	KL_FIELD_DOUBLE,  /* double within [low, high]; there is no value for absent.
+			     Both 0: any number, also .inf and .nan */
 	KL_FIELD_BOOL,    /* bool; false: absent, unless it is needed */
 	KL_FIELD_WORD,    /* enum (int): index into words */
 	KL_FIELD_LIST,    /* list of `sub` */
@@ -97,11 +100,11 @@ enum kl_field_kind {
 enum kl_field_flags {
 	KL_NEEDED = 1 << 0,
 	KL_NULL = 1 << 1,  /* absent is written as null */
-	KL_KEY = 1 << 2,   /* part of what a row is known by */
-	KL_UNION = 1 << 3, /* list: merges keep every row; else three-way */
-	KL_ORDER = 1 << 4, /* rows are sorted by these, then by their keys */
-	KL_WEAK = 1 << 5,  /* bool: of two versions of a row both must say so */
-	KL_LOOSE = 1 << 6, /* null is a text like others, 007 a number: contracts' way of old */
+	KL_KEY = 1 << 2,   /* part of the key that identifies a row */
+	KL_UNION = 1 << 3, /* list, set: a merge keeps all entries; otherwise it is three-way */
+	KL_ORDER = 1 << 4, /* rows are sorted by these fields first, then by their keys */
+	KL_WEAK = 1 << 5,  /* bool: true after a merge only if both versions of a row have it */
+	KL_LOOSE = 1 << 6, /* null is a text and 007 a number, as contracts have always allowed */
 };
 
 struct kl_schema;
@@ -150,7 +153,7 @@ struct kl_field {
 	{ .key = (name), .kind = KL_FIELD_PART, .flags = (flag), .at = (offset), .sub = (of) }
 #define KL_VALUE_FIELD(name, flag, offset, type) \
 	{ .key = (name), .kind = KL_FIELD_VALUE, .flags = (flag), .at = (offset), .value = (type) }
-/* a list or a map whose value type asks kl_schema_check_list() or kl_schema_check_map() */
+/* a list or a map; its value type calls kl_schema_check_list() or kl_schema_check_map() */
 #define KL_VALUES_FIELD(name, flag, offset, type, least, most) \
 	{ .key = (name), .kind = KL_FIELD_VALUE, .flags = (flag), .at = (offset), .value = (type), \
 	  .min = (least), .max = (most) }
@@ -186,8 +189,8 @@ int kl_schema_parse(void *obj, const struct kl_schema *schema, const char *file,
 /** The same for the contents of a file. */
 int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, size_t max_bytes);
 /**
- * Read one key of a map before the others, since it says which table they follow. There the key is
- * of the type kl_value_known. `what`: the map, for messages.
+ * Read one key of a map before the others, because it chooses their table. In that table the key
+ * has the type kl_value_known. `what` names the map in messages.
  */
 int kl_schema_peek(void *obj, const char *what, const char *file, const struct kl_field *field,
 		   const struct kl_yaml *node);
@@ -222,17 +225,19 @@ const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *sc
 
 /* --- for value types ---------------------------------------------------------- */
 
-/** One value as a field says, wherever it stands: an entry of a list, a key without a table. */
+/** Read one value by a field that need not be in a table, such as an entry of a list. */
 int kl_schema_read_value(void *out, const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node);
-/** A single value that is not empty; borrowed. */
+/** Read a scalar that is not empty as text; borrowed. */
 int kl_schema_read_text(const char **out, const char *file, const struct kl_field *field,
 			const struct kl_yaml *node);
-/** A list, a map of any keys: as many entries as the field's bounds say. */
+/**
+ * Check that it is a list or a map, and that the number of entries is within the field's bounds.
+ */
 int kl_schema_check_list(const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node);
 int kl_schema_check_map(const char *file, const struct kl_field *field, const struct kl_yaml *node);
-/** Whole, unquoted, within the field's bounds. */
+/** Read a whole number, unquoted and within the field's bounds. */
 int kl_schema_read_int(int64_t *out, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node);
 /** Read a set, like a field of kind SET. */

@@ -158,7 +158,7 @@ static size_t count_digits(const char *text)
 	return strspn(text, "0123456789");
 }
 
-/* [-]digits[.up to six digits], in millionths or, if `whole`, as they are */
+/* Parse [-]digits[.up to six digits] to millionths or, if `whole`, [-]digits to the number. */
 static bool parse_number(int64_t *out, const char *text, bool whole, bool loose)
 {
 	bool minus = *text == '-';
@@ -197,7 +197,7 @@ static void add_bound(struct kl_buf *out, const char *before, const struct kl_fi
 		kl_buf_addf(out, "%lld", (long long)bound);
 }
 
-/* " from 1 to 64", " from 1 on"; nothing where any number is good */
+/* Add " from 1 to 64" or " from 1 on"; nothing if the field accepts any number. */
 static void add_range(struct kl_buf *out, const struct kl_field *field)
 {
 	kl_buf_adds(out, "");
@@ -233,7 +233,7 @@ static int read_number(int64_t *out, struct reader *reader, const struct kl_fiel
 	return 0;
 }
 
-/* Decimal or .inf, +.inf, -.inf, .nan. */
+/* Parse a decimal number, .inf, +.inf, -.inf or .nan. */
 static bool parse_double(double *out, const char *text)
 {
 	static const struct {
@@ -253,7 +253,7 @@ static bool parse_double(double *out, const char *text)
 			return true;
 		}
 	}
-	/* decimal only: strtod alone would take hex, "inf" and blanks */
+	/* decimal only: strtod() also accepts hex, "inf" and leading blanks */
 	if (!*text || text[strspn(text, "+-.0123456789eE")])
 		return false;
 	*out = strtod(text, &end);
@@ -314,7 +314,7 @@ static int read_word(int *out, struct reader *reader, const struct kl_field *fie
 
 /* --- sets, dims, lists ---------------------------------------------------------------- */
 
-/* `what`: "entries", "keys" */
+/* Check the number of entries. `what` is for messages: "entries" or "keys". */
 static int check_count(struct reader *reader, const struct kl_field *field,
 		       const struct kl_yaml *node, const char *what, size_t dflt)
 {
@@ -479,7 +479,7 @@ static int check_keys(const struct kl_schema *schema, const char *name, const st
 	return 0;
 }
 
-/* A misspelled key is a better answer than the one that is missing for it. */
+/* Report an unknown key first: it can be a misspelling of the key that is missing. */
 static int refuse_missing(const struct kl_schema *schema, const char *name,
 			  const struct kl_yaml *node, const char *key)
 {

@@ -50,7 +50,7 @@ int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, .
 int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/** The message of the last error, at `offset` bytes inside a scalar of one line. */
+/** Add to the last error the position `offset` bytes inside a scalar of one line; KL_EINVALID. */
 int kl_yaml_error_inside(const char *name, const struct kl_yaml *at, size_t offset);
 
 #endif

@@ -40,7 +40,7 @@ const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key)
 	return NULL;
 }
 
-/* "launch[0].grid[1]": where a value stands, from the root down. */
+/* Add the path of a value from the root: "launch[0].grid[1]". */
 static void add_path(struct kl_buf *out, const struct kl_yaml *node)
 {
 	const struct kl_yaml *up = node->up;
@@ -65,7 +65,7 @@ static bool has_paths(const struct kl_yaml *node)
 	return node->paths;
 }
 
-/* The text quotes a hostile file: no escape sequence may reach a terminal. */
+/* The message can quote an untrusted file, so escape sequences must not reach a terminal. */
 static int error_at(const char *name, int line, int col, const char *path, const char *fmt,
 		    va_list ap)
 {
@@ -117,7 +117,7 @@ int kl_yaml_error_inside(const char *name, const struct kl_yaml *at, size_t offs
 {
 	struct kl_yaml here = *at;
 
-	/* A quoted scalar begins after its quote; escapes shift it, rarely. */
+	/* a quoted scalar begins after its quote; escapes before `offset` are not counted */
 	here.col += (int)offset + !here.plain;
 	return kl_yaml_error(name, &here, "%s", kl_error_last());
 }

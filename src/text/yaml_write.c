@@ -117,7 +117,7 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* For text that begins with a digit: no YAML reader takes it for a number, a date or a time. */
+/* For text that begins with a digit: true if no YAML reader takes it for a number or a date. */
 static bool is_no_number(const char *text)
 {
 	if (text[0] == '0' && text[1] && strchr("xXbBoO", text[1]))
@@ -148,7 +148,7 @@ static bool can_be_plain(const char *text, bool flow)
 	return true;
 }
 
-/* Only single blanks between words, so that breaking lines at them preserves the text. */
+/* Are all blanks single ones between words? Then a line can be broken at each of them. */
 static bool can_be_folded(const char *text)
 {
 	if (isspace((unsigned char)*text))
@@ -191,7 +191,7 @@ static void new_line(struct kl_buf *out, int indent)
 	out->ptr[out->len] = '\0';
 }
 
-/* Decode the character at `bytes`; *n is its length in bytes. */
+/* Decode the character at `bytes`; *len is its length in bytes. */
 static unsigned decode_utf8(const unsigned char *bytes, int *len)
 {
 	*len = *bytes < 0x80 ? 1 : *bytes < 0xe0 ? 2 : *bytes < 0xf0 ? 3 : 4;
