@@ -30,7 +30,7 @@ static int keep_node(void *at, const char *file, const struct kl_field *field,
 
 static const struct kl_value_type node_value = { .read = keep_node };
 
-/* any text: whether it names an argument is asked once the rule is read */
+/* accept any text: find_arg() checks whether it names an argument */
 static int check_name(const char *file, const struct kl_yaml *node, const char *key)
 {
 	return 0;
@@ -105,7 +105,7 @@ static const struct kl_schema rule_schemas[] = {
 
 /* --- rules about one output ---------------------------------------------------------- */
 
-/* What is judged: which outputs have their rule, and the rule that is read. */
+/* State while rules are read: the outputs that have a rule, and the current rule. */
 struct judging {
 	struct kl_contract *contract;
 	bool judged[KL_MAX_ARGS];
@@ -114,7 +114,7 @@ struct judging {
 	const struct kl_yaml *node; /* of the rule */
 };
 
-/* {axis: n}, which keeps n of its coordinates together */
+/* Read {axis: n}: groups have n neighbouring coordinates of this axis. */
 static int read_cut(int64_t *axis, json_t **piece, const char *file, const struct kl_yaml *node)
 {
 	static const struct kl_field one = KL_VALUES_FIELD("per", 0, 0, NULL, 1, 1);
@@ -134,7 +134,7 @@ static int read_cut(int64_t *axis, json_t **piece, const char *file, const struc
 	return 0;
 }
 
-/* An axis, alone or cut; they come in order, from `*next` on. */
+/* Read one entry of `per`: an axis or {axis: n}. Axes must ascend, so this is at least `*next`. */
 static int read_axis(json_t *per, int64_t *next, const char *file, const struct kl_arg *arg,
 		     const struct kl_yaml *node)
 {
@@ -180,7 +180,7 @@ static int read_per(json_t *out, const char *file, const struct kl_arg *arg,
 	return err;
 }
 
-/* The argument that a key names. */
+/* Find the argument that the value of `key` names. */
 static int find_arg(int *out, const struct judging *judging, const char *key, const char *name)
 {
 	*out = kl_contract_arg(judging->contract, name);
@@ -189,7 +189,7 @@ static int find_arg(int *out, const struct judging *judging, const char *key, co
 					 "'%s' names '%.64s', which is no argument", key, name);
 }
 
-/* The output that a key names: it is judged by one rule. */
+/* The same for an output, which must not have a rule yet. */
 static int claim_output(int *out, struct judging *judging, const char *key, const char *name)
 {
 	const struct kl_contract *contract = judging->contract;
@@ -240,7 +240,7 @@ static int add_rule(struct judging *judging, int output)
 	return err;
 }
 
-/* To the output that the rule names, or to all. */
+/* Apply the rule to the output that it names or, if it names none and is `alone`, to all. */
 static int apply_rule(struct judging *judging, bool alone)
 {
 	const struct kl_contract *contract = judging->contract;
@@ -265,8 +265,8 @@ static int apply_rule(struct judging *judging, bool alone)
 /* --- multiset ------------------------------------------------------------------------ */
 
 /*
- * Same axes but the last, at every point; values and indices alike, what they are of at least as
- * long.
+ * Check at every point that `values` and `indices` have the same shape, and that `of` has this
+ * shape, too, except that its last axis may be longer.
  */
 static int check_rows(const struct judging *judging, int values, int indices, int of)
 {

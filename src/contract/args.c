@@ -10,7 +10,7 @@
 
 /* --- fills ----------------------------------------------------------------------- */
 
-/* `lower` and `running` go along an axis before the last. */
+/* `lower` and `running` need an axis before the last one. */
 static int check_axes(const struct kl_contract *contract, const struct kl_arg *arg,
 		      const json_t *fill, const struct kl_yaml *node)
 {
@@ -41,7 +41,7 @@ int kl_contract_fill_read(json_t **out, const struct kl_contract *contract,
 		return err;
 	index = kl_fill_index(fill);
 	if (index && (err = kl_expr_parse(&expr, index, &names, KL_EXPR_NUMBER, NULL)) == 0)
-		/* so many indices, the first of which is 0, must be exact in the type */
+		/* the type must hold every index from 0 to the value - 1 exactly */
 		err = kl_contract_expr_check(expr, contract, node, "'index'", 1,
 					     (int64_t)kl_dtype_int_max(arg->dtype) + 1);
 	if (!err)
@@ -102,7 +102,7 @@ static int read_dtype(void *at, const char *file, const struct kl_field *field,
 	return err;
 }
 
-/* Is it the name of a tensor? Then a shape depends on another, or on data. */
+/* Is the text the name of a tensor? A shape must not depend on one. */
 static bool names_tensor(const struct reading *reading, const char *text)
 {
 	int other = kl_contract_arg(reading->contract, text);
@@ -218,7 +218,7 @@ static int finish_scalar(struct reading *reading, const struct kl_yaml *node)
 {
 	const struct kl_arg *arg = &reading->arg;
 
-	/* no C type that every compiler passes alike */
+	/* compilers do not agree on how to pass these types */
 	if (arg->dtype == KL_F16 || arg->dtype == KL_BF16)
 		return kl_yaml_error(reading->contract->name, kl_yaml_get(node, "dtype"),
 				     "a scalar is not passed by value as %s",
@@ -287,12 +287,12 @@ static int read_arg(struct kl_contract *contract, const struct kl_yaml *node)
 	err = kl_schema_read(&reading, &kinds[kind].schema, contract->name, node);
 	if (!err)
 		err = kinds[kind].finish(&reading, node);
-	/* after an error, too: what was read is freed with the contract */
+	/* after an error, too, so that kl_contract_free() releases what was read */
 	contract->arg[contract->nargs++] = reading.arg;
 	return err;
 }
 
-/* A band is a map of arguments, in which these say something else. */
+/* A band is a map with arguments as keys, in which these words have their own meaning. */
 static int check_words(const struct kl_contract *contract, const struct kl_yaml *node)
 {
 	static const char *const words[] = { "at", "must_exceed" };
@@ -306,7 +306,7 @@ static int check_words(const struct kl_contract *contract, const struct kl_yaml 
 	return 0;
 }
 
-/* Also the total of a point has a ceiling, wherever it is read. */
+/* The tensors of a point have a limit together, which does not depend on the machine. */
 static int check_total(const struct kl_contract *contract, const struct kl_yaml *node)
 {
 	const struct kl_dims *dims;
@@ -350,7 +350,7 @@ static int read_args(void *at, const char *file, const struct kl_field *field,
 		err = check_total(contract, node);
 	if (!err)
 		err = check_words(contract, node);
-	/* what is swept unless `sweep` says it */
+	/* the default, which `sweep` replaces */
 	for (size_t i = 0; !err && i < contract->nargs; i++)
 		contract->arg[i].sweep = can_sweep(&contract->arg[i]) &&
 					 !kl_fill_is_shaped(contract->arg[i].fill);

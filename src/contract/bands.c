@@ -11,7 +11,7 @@ struct band {
 	const struct kl_contract *contract;
 	json_t *json;
 	int place;
-	double must_exceed; /* 0: it is not asked */
+	double must_exceed; /* 0: absent */
 };
 
 static void band_release(struct band *band)
@@ -35,7 +35,7 @@ static int read_band_fill(void *at, const char *file, const struct kl_field *fie
 
 static const struct kl_value_type band_fill_value = { .read = read_band_fill };
 
-/* Its table: a fill for each input of this contract, and two keys that are no arguments. */
+/* The fields of a band: a fill for each input, `at` and, in `exact`, `must_exceed`. */
 static void band_table(struct kl_field *fields, const struct kl_contract *contract, bool exact)
 {
 	size_t n = 0;

@@ -23,7 +23,7 @@ void kl_changed_release(struct kl_changed *changed)
 
 struct looking {
 	struct kl_repo *repo;
-	const git_oid *from, *to; /* from NULL: nothing was there */
+	const git_oid *from, *to; /* `from` NULL: the empty tree */
 	struct kl_map seen;       /* directories that were looked at */
 	struct kl_strvec dirs;    /* those of them with a contract, before or now */
 };
@@ -42,7 +42,7 @@ static int has_contract(bool *out, struct looking *looking, const git_oid *tree,
 	return err;
 }
 
-/* The directory of a changed path and all above it. */
+/* Look for contracts in the directory of a changed path and in all directories above it. */
 static int look_around(struct looking *looking, const char *path)
 {
 	KL_AUTO(kl_freep) char *dir = kl_strdup(path);
@@ -55,7 +55,7 @@ static int look_around(struct looking *looking, const char *path)
 			;
 		dir[n] = '\0';
 		if (kl_map_put(&looking->seen, dir, looking))
-			return 0; /* and all above it */
+			return 0; /* it and all above it were looked at before */
 		if ((err = has_contract(&now, looking, looking->to, dir)) < 0 ||
 		    (!now && (err = has_contract(&before, looking, looking->from, dir)) < 0))
 			return err;
@@ -65,7 +65,10 @@ static int look_around(struct looking *looking, const char *path)
 	return 0;
 }
 
-/* The surface in one of the trees. *why: what is wrong with it; only a repository that fails is an error. */
+/*
+ * Read the surface in one of the trees; NULL: it has none. A surface that cannot be read is no
+ * error: *why is the reason. Only KL_EINTR and failures of the repository are returned.
+ */
 static int read_side(struct kl_surface **out, char **why, struct looking *looking,
 		     const git_oid *tree, const char *dir)
 {
@@ -102,7 +105,7 @@ static int compare_dir(struct kl_changed *out, struct looking *looking, const ch
 	if (now && before && same_text(now->contract_digest, before->contract_digest) &&
 	    same_text(now->digest, before->digest))
 		return 0;
-	/* it was broken in the same way before: this change did not do it */
+	/* it had the same defect before, so this change did not cause it */
 	if (why && old_why && same_text(why, old_why))
 		return 0;
 	known = now ? now : before;

@@ -6,16 +6,16 @@
 
 /*
  * changed_kernels - which kernels differ between two trees: those whose surface or contract does.
- * Only directories around a changed path are looked at, so that a large tree costs what its changes
- * do.
+ * It looks only at the directories above a changed path, so that the cost depends on the size of
+ * the change and not on that of the tree.
  */
 struct kl_changed_one {
 	char *dir;              /* the contract's directory */
-	char *workload;         /* of the contract; if none can be read the directory */
-	struct kl_surface *now; /* NULL: gone, or `why` */
-	/** With the same contract, so that the two compare; NULL: there was none such. */
+	char *workload;         /* of the contract; the directory if neither version can be read */
+	struct kl_surface *now; /* as in `to`; NULL: it was removed, or `why` */
+	/** As in `from`; NULL: it was absent, cannot be read, or has another contract. */
 	struct kl_surface *before;
-	char *why; /* what is wrong with it as it is now; NULL: nothing */
+	char *why; /* why it cannot be read in `to`; NULL: it can, or it was removed */
 };
 
 struct kl_changed {
@@ -23,7 +23,11 @@ struct kl_changed {
 	size_t n, alloc;
 };
 
-/** `from` NULL: the empty tree. A contract that cannot be read is an entry, not an error. */
+/**
+ * Find the kernels that differ between `from` (NULL: the empty tree) and `to`. A kernel that cannot
+ * be read in `to` is an entry with `why`, not an error; it is left out if `from` has the same
+ * defect.
+ */
 int kl_changed(struct kl_changed *out, struct kl_repo *repo, const git_oid *from,
 	       const git_oid *to);
 void kl_changed_release(struct kl_changed *changed);

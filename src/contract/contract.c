@@ -98,7 +98,7 @@ static const struct kl_schema limits_schema = {
 };
 
 static const struct kl_field contract_fields[] = {
-	/* A later version may have keys we do not know: its number goes first. */
+	/* first, so that a contract of a later version is not refused for an unknown key */
 	KL_VALUE_FIELD("klineage", KL_NEEDED, 0, &version_value),
 	KL_STRING_FIELD("workload", KL_NEEDED | KL_LOOSE, AT(workload), &kl_string_slug),
 	KL_GROUP_FIELD("case", KL_NEEDED, 0, &kl_contract_case),

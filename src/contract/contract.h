@@ -16,17 +16,17 @@
  * contract - a contract, which is what a kernel promises: klineage.yaml, parsed and checked
  * (docs/formats.md, "The contract"). A contract is trusted in meaning, never in safety.
  *
- * A contract read without error is complete: every expression parsed and
- * evaluated at the case, the cases and the `also` points, every point is inside
- * the domain, every name is resolved, every default is filled in.
+ * A contract that was read without error is complete: every expression is parsed and has a value at
+ * the case and at all points, every point is inside the domain, every name is resolved, and every
+ * default is filled in.
  */
 #define KL_CONTRACT_FILE "klineage.yaml"
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
 #define KL_MAX_DOMAIN 64
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
-#define KL_MAX_BANDS 16  /* of `exact`, of `bands` */
-#define KL_HEADERS_MAX 4 /* sets of headers */
+#define KL_MAX_BANDS 16  /* in `exact`, and again in `bands` */
+#define KL_HEADERS_MAX 4 /* sets of headers in one contract */
 
 struct kl_expr; /* plan/expr.h */
 struct kl_expr_names;
@@ -45,7 +45,7 @@ struct kl_arg {
 	double value; /* KL_ARG_SCALAR */
 	struct kl_expr *shape[KL_MAX_AXES];
 	size_t naxes;
-	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}, NULL for out */
+	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}; NULL unless it is an input */
 	bool sweep;
 };
 
@@ -65,13 +65,13 @@ struct kl_contract {
 	char *workload, *op;
 	char *dim_name[KL_MAX_DIMS];
 	struct kl_dims dims;              /* the case */
-	const struct kl_languages *known; /* it was read with these; borrowed */
+	const struct kl_languages *known; /* table that `language` comes from; borrowed */
 	const struct kl_language *language;
 	char *entry;      /* the function that is called; NULL: there is none */
 	char *launch;     /* the source that is the launch plan; NULL: there is none */
-	char *arch, *std; /* of host code: "sm_90a", "c++17"; else NULL */
+	char *arch, *std; /* of CUDA host code: "sm_90a", "c++17"; otherwise NULL */
 	struct kl_strvec sources, flags;
-	struct kl_strvec headers; /* sets of headers it includes (backend/headers.h) */
+	struct kl_strvec headers; /* sets that the sources include (backend/headers.h) */
 	struct kl_arg arg[KL_MAX_ARGS];
 	size_t nargs;
 	struct kl_expr **domain;
@@ -92,38 +92,45 @@ struct kl_contract {
 };
 
 int kl_contract_parse(struct kl_contract **out, const char *name, const char *text, size_t len);
-/** The same with other languages than kl_languages; they outlive the contract. */
+/** The same with the languages in `known` instead of kl_languages; `known` must outlive *out. */
 int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *known,
 			 const char *name, const char *text, size_t len);
 void kl_contract_free(struct kl_contract *contract);
 KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
 
-/** Index of the argument of that name, or -1. */
+/** Index of the argument with this name, or -1. */
 int kl_contract_arg(const struct kl_contract *contract, const char *name);
-/** The dims, as names for kl_expr_parse(); borrowed. */
+/** The names of the dims for kl_expr_parse(); borrowed. */
 struct kl_expr_names kl_contract_names(const struct kl_contract *contract);
 
 /**
- * The points of a job: the cases ("case0" ...), then `also` ("also0" ...). `id`: 32 bytes or NULL.
+ * The points of a job: first the cases ("case0" ...), then the `also` points ("also0" ...). `id`
+ * gets the point's id: 32 bytes, or NULL.
  */
 size_t kl_contract_npoints(const struct kl_contract *contract);
 const struct kl_dims *kl_contract_point(const struct kl_contract *contract, size_t i, char *id);
 
-/** Does the point lie in the domain? KL_ENO names the predicate that fails. */
+/**
+ * Check that a point lies in the domain. KL_ENO: it does not; the message has the condition that
+ * fails. Another error: a condition cannot be evaluated.
+ */
 int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_dims *dims);
-/** Extents of an argument at a point; checked for sign and overflow. */
+/** Extents of an argument at a point. KL_EINVALID: one of them is less than 1. */
 int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_t arg,
 		      const struct kl_dims *dims);
-/** Bytes of a tensor argument at a point. */
+/** Bytes of a tensor argument at a point. KL_EINVALID: a bad extent, or more than 2^40 bytes. */
 int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, size_t arg,
 			     const struct kl_dims *dims);
-/** Least bytes a call must move: every input read once, every output written once, inout both. */
+/**
+ * Least number of bytes that a call must move: it reads every input once and writes every output
+ * once, so an inout counts twice.
+ */
 int kl_contract_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims);
 
 /**
- * Do all points fit into half of this machine's memory? KL_ECANNOT names the
- * point that does not. Not part of parsing: a contract that is too large for
- * this machine is still a good contract.
+ * Check that the tensors of each single point fit into half of this machine's memory. KL_ECANNOT
+ * names the first point that does not. Parsing does not check this, since a contract that is too
+ * large for this machine is still valid.
  */
 int kl_contract_fits(const struct kl_contract *contract);
 

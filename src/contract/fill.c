@@ -25,7 +25,7 @@ static int read_any(json_t **out, const char *file, const struct kl_field *field
 
 /* --- values ------------------------------------------------------------------------ */
 
-/* JSON has no infinities and jansson writes -0.0 unsteadily: words instead. */
+/* JSON has no NaN and no infinities, and jansson does not always keep -0.0: use words for them. */
 static json_t *fill_number(double value)
 {
 	if (isnan(value))
@@ -37,7 +37,7 @@ static json_t *fill_number(double value)
 	return json_real(value);
 }
 
-/* Any number that the type holds. */
+/* Read a number that the type can hold. */
 static int read_number(json_t **out, const char *file, const char *key, const struct kl_yaml *node,
 		       enum kl_dtype dtype)
 {
@@ -72,7 +72,7 @@ static bool is_pair(const struct kl_yaml *node)
 	return node->kind == KL_YAML_SEQ && node->n == 2;
 }
 
-/* [a, b] of finite numbers, for a fill of floats */
+/* Read [a, b], two finite numbers of a fill for floats. */
 static int read_pair(double values[2], const struct reading *reading, const char *file,
 		     const struct kl_field *field, const struct kl_yaml *node)
 {
@@ -89,7 +89,7 @@ static int read_pair(double values[2], const struct reading *reading, const char
 
 /* --- generators -------------------------------------------------------------------- */
 
-/* A fill has one of them. Takes `value`. */
+/* Set the generator of a fill, which has only one. Takes the reference to `value`. */
 static int add_generator(struct reading *reading, const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node, json_t *value)
 {
@@ -129,7 +129,10 @@ static int read_uniform(void *at, const char *file, const struct kl_field *field
 			     json_pack("[ff]", values[0] + 0.0, values[1] + 0.0));
 }
 
-/* [p, sd]: a standard normal, to which with chance p a normal of that sd is added. */
+/*
+ * Read [p, sd]: values are standard normal; with probability p, a normal with standard deviation sd
+ * is added.
+ */
 static int read_outliers(void *at, const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node)
 {
@@ -193,7 +196,7 @@ static int read_choice(void *at, const char *file, const struct kl_field *field,
 	return err < 0 ? err : add_generator(at, file, field, node, kl_steal(&list));
 }
 
-/* An expression over the dims. It stays text, until the points are known. */
+/* Read an expression over the dims. It is kept as text until kl_fill_resolve() is called. */
 static int read_index(void *at, const char *file, const struct kl_field *field,
 		      const struct kl_yaml *node)
 {
@@ -288,7 +291,7 @@ static const struct kl_schema fill_schema = {
 	"a fill", sizeof(struct reading), fill_fields, NULL, NULL, NULL,
 };
 
-/* What is done to the values that the generator makes. */
+/* Add the keys that change the generated values. */
 static int add_shaping(struct reading *reading, const char *file, const struct kl_yaml *node)
 {
 	static const char *const keys[] = { "map", "scale", "unit", "lower", "running" };

@@ -11,24 +11,29 @@
  * fill - how an input's values are drawn, in canonical form. See
  * docs/formats.md, "Job and result": {"normal":[0.0,1.0],"map":"exp","scale":0.5}.
  *
- * In a contract `index` is an expression and stays text; kl_fill_resolve()
- * puts numbers in its place once the points are known.
+ * In a contract, the value of `index` is an expression, which is kept as text. kl_fill_resolve()
+ * replaces it by numbers when a job is built.
  */
 
-/** Read a word or a map, checked against the type it has to make. */
+/**
+ * Read a fill, written as a word or a map, and check that it can fill an argument of this type.
+ * Errors are KL_EINVALID with the position in `file`; the caller owns *out.
+ */
 int kl_fill_read(json_t **out, const char *file, const struct kl_field *field,
 		 const struct kl_yaml *node, enum kl_dtype dtype, const struct kl_expr_names *dims);
 
-/** `normal`, or NULL for an integer type, which has no default. */
+/** The default fill: standard normal; NULL for an integer type, which has no default. */
 json_t *kl_fill_default(enum kl_dtype dtype);
 
-/** Has it a `map`, `unit`, `lower` or `running`, so that scaling it would change its meaning? */
+/**
+ * Has the fill `map`, `unit`, `lower` or `running`? Scaling its values would change its meaning.
+ */
 bool kl_fill_is_shaped(const json_t *fill);
 
-/** The text of its `index` expression (also inside `repeat`), or NULL. */
+/** The text of the fill's `index` expression, which can be inside `repeat`; NULL: it has none. */
 const char *kl_fill_index(const json_t *fill);
 
-/** A copy in which the `index` expression is replaced by `value` (a reference is taken). */
+/** A copy with `value` instead of the `index` expression; the caller keeps its own reference. */
 json_t *kl_fill_resolve(const json_t *fill, json_t *value);
 
 #endif

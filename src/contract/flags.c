@@ -10,9 +10,9 @@
 #include "base/mem.h"
 
 /*
- * An allow-list, for GCC and Clang alike: what is not here is refused, so a
- * new option of a compiler is never an escape. Nothing here names a file,
- * loads code, runs another program or writes anything.
+ * One allow-list for GCC and Clang. Every other flag is refused, so a new option of a compiler
+ * cannot be used to escape. No flag in the list names a file, loads code, runs another program or
+ * writes a file.
  */
 #define MAX_FLAG 128
 
@@ -23,8 +23,8 @@ static const char *const exact[] = {
 };
 
 /*
- * After -f or -fno-. What changes the form of the object (plt, pic, common,
- * instrumentation, lto) is for us alone to set.
+ * Names after -f or -fno-. Those that change the form of the object (plt, pic, common,
+ * instrumentation, lto) are missing: only the backend sets them.
  */
 static const char *const codegen[] = {
 	"fast-math",
@@ -92,7 +92,10 @@ static const char *const valued[] = {
 	"falign-functions", "falign-loops",     "falign-jumps",     "fexcess-precision",
 };
 
-/* After -m or -mno-: instruction sets and their use; we alone set -march and the ABI. */
+/*
+ * Names after -m or -mno-: instruction sets and their use. Only the backend sets -march and the
+ * ABI.
+ */
 static const char *const machine[] = {
 	"sse",
 	"sse2",
@@ -165,7 +168,7 @@ static bool is_define(const char *flag)
 
 	if (strncmp(flag, "-D", 2) || !(isalpha((unsigned char)*text) || *text == '_'))
 		return false;
-	/* names that belong to the compiler and to our runtime */
+	/* names that are reserved for the compiler and our runtime */
 	if (text[0] == '_' || !strncmp(text, "kl_", 3) || !strncmp(text, "KL_", 3))
 		return false;
 	while (isalnum((unsigned char)*text) || *text == '_')
@@ -177,7 +180,9 @@ static bool is_define(const char *flag)
 				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")] == '\0';
 }
 
-/* Warnings change nothing, but -Wa, -Wl, and -Wp, hand text to other programs. */
+/*
+ * Warnings do not change the code, but -Wa,... -Wl,... and -Wp,... pass options to other programs.
+ */
 static bool is_warning(const char *flag)
 {
 	if (strncmp(flag, "-W", 2) || !islower((unsigned char)flag[2]))
@@ -209,8 +214,8 @@ int kl_compile_flag_ok(const char *flag)
 /* --- nvcc -------------------------------------------------------------------- */
 
 /*
- * The launch plan says the standard and the machine. ptxas reads and writes files, so of its
- * options only these exact words may pass.
+ * The launch plan sets the language standard and the architecture. ptxas has options that read and
+ * write files, so only these exact words may be passed to it.
  */
 static const char *const nvcc[] = {
 	"-O0",

@@ -7,9 +7,9 @@
  * "flags").
  */
 
-/** Is `flag` allowed for language c? KL_EINVALID says why not. */
+/** Check that `flag` is allowed for language c. KL_EINVALID: it is not; the message says why. */
 int kl_compile_flag_ok(const char *flag);
-/** The same for language cuda: flags of nvcc, handed to it as they are. */
+/** The same for language cuda, whose flags nvcc gets unchanged. */
 int kl_compile_flag_ok_cuda(const char *flag);
 
 #endif

@@ -8,48 +8,54 @@
 #include "text/schema.h"
 
 /*
- * language - what a contract of one language may say, as data: a row for each. backend/backend.h says
- * how its kernels are compiled and judged; its rows point to these.
+ * language - what a contract of one language may say, as data: a table has a row for each. The
+ * rows of backend/backend.h, which point to these, say how kernels are compiled and judged.
  *
- *	c->language->name			of a contract that was read
+ *	c->language->name			language of a contract that was read
  *	kl_suffix_in(path, c->language->mains)	is this file compiled by itself?
  *
- * Lists of suffixes (with their dot) and names have NULL at their end.
+ * Lists of suffixes (with their dot) and of names end with NULL.
  */
 struct kl_contract;
 
-/* One of the sections `surface` and `oracle`. */
+/* How to read the section `surface` or `oracle`. */
 struct kl_language_section {
 	const struct kl_schema *schema; /* over struct kl_contract */
-	/** What the table cannot say, and defaults. KL_EINVALID at its place. NULL: nothing. */
+	/**
+	 * Sets defaults and checks what the schema cannot; KL_EINVALID with the position. NULL: the
+	 * schema suffices.
+	 */
 	int (*finish)(struct kl_contract *contract, const struct kl_yaml *section);
 };
 
-/* What `init` writes for a kernel of which it has the prototype; paths as for kl_fs_share(). */
+/* Templates from which `init` writes a contract and an oracle; paths as for kl_fs_share(). */
 struct kl_language_init {
 	const char *contract, *oracle; /* templates */
-	const char *oracle_name;       /* of the file */
+	const char *oracle_name;       /* name of the oracle's file */
 };
 
 struct kl_language {
 	const char *name;  /* `language:` */
 	const char *title; /* in messages: "C" */
-	/** The key of `surface` that, if true, chooses this row of its name; NULL: the first. */
+	/**
+	 * Rows can have the same name: this row is chosen if this boolean key of `surface` is true.
+	 * NULL: it is the first row of its name, the default.
+	 */
 	const char *variant;
 	const char *const *suffixes; /* of sources */
-	const char *const *mains;    /* of sources that are compiled, the usual first */
-	const char *const *texts;    /* of sources in the tokens of C, which rewriters read */
-	const char *const *spatch;   /* of sources that Coccinelle reads; NULL: none */
-	const char *unit;            /* what its only main source is; NULL: there may be several */
+	const char *const *mains;    /* of sources that are compiled; the usual one is first */
+	const char *const *texts;  /* of sources that consist of tokens of C; rewriters read them */
+	const char *const *spatch; /* of sources that Coccinelle reads; NULL: none */
+	const char *unit; /* if only one main source may be there: what it is called in messages */
 	/**
-	 * Where a kernel's dims are not among its arguments: how it gets one, as the words before and
-	 * behind the name of the dim. NULL: they are.
+	 * If a kernel's dims are not among its arguments: the code with which it gets a dim, before
+	 * and after the dim's name. NULL: dims are arguments.
 	 */
 	const char *dims[2];
 	int (*flag_ok)(const char *flag); /* contract/flags.h */
 	const char *const *baselines;
 	struct kl_language_section surface, oracle;
-	const struct kl_language_init *init; /* NULL: `init` does not know it */
+	const struct kl_language_init *init; /* NULL: `init` does not support the language */
 };
 
 #define KL_LANGUAGES_MAX 15
@@ -57,20 +63,20 @@ struct kl_languages {
 	const struct kl_language *row[KL_LANGUAGES_MAX + 1]; /* NULL at the end */
 };
 
-/** Those of this program. */
+/** The languages of this program. */
 extern const struct kl_languages kl_languages;
 extern const struct kl_language kl_language_c, kl_language_cuda, kl_language_cuda_host;
 
-/** The first row of a name, or NULL. */
+/** The first row with this name, or NULL. */
 const struct kl_language *kl_language_find(const struct kl_languages *known, const char *name);
-/** Their names, each once, in the table's order; NULL at the end; borrowed. */
+/** The names of the languages, each once, in the table's order, ending with NULL; borrowed. */
 void kl_language_names(const char *out[KL_LANGUAGES_MAX + 1], const struct kl_languages *known);
 /** Does the path end in one of the suffixes? `suffixes` NULL: no. */
 bool kl_suffix_in(const char *path, const char *const *suffixes);
 
 /*
- * Fields for the tables of sections. `language` is read before the table is chosen by it; all but
- * it are checked against what the row of the language says.
+ * Fields for the schemas of sections. `language` is read first, since it chooses the schema; the
+ * other fields are checked against the language's row.
  */
 #define KL_LANGUAGE_MAX_SOURCES 64
 #define KL_LANGUAGE_MAX_FLAGS 64
@@ -88,7 +94,7 @@ extern const struct kl_value_type kl_language_sources, kl_language_oracle_source
 extern const struct kl_value_type kl_language_flags;
 /** `entry`: the function by which a kernel is called. */
 extern const struct kl_string_type kl_language_entry;
-/** The sections of a language whose kernels are functions, as C has them. */
+/** The sections of a language whose kernels are C functions. */
 extern const struct kl_schema kl_language_c_surface, kl_language_c_oracle;
 
 #endif

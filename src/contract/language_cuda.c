@@ -12,7 +12,7 @@
 
 static const char *const plans[] = { ".yaml", NULL };
 
-/* One of the section's sources; without the key, the one of the usual name. */
+/* Set the plan's path, by default the usual name, and check that it is a source of the section. */
 static int finish_launch(char **launch, const struct kl_contract *contract,
 			 const struct kl_strvec *sources, const char *usual,
 			 const struct kl_yaml *section)
@@ -43,7 +43,7 @@ static int finish_oracle(struct kl_contract *contract, const struct kl_yaml *sec
 			     "oracle.yaml", section);
 }
 
-/* which of the two rows it is depends on `host`, so that it is known before the table */
+/* `host` chooses one of the two rows, so it is read before the schema is known */
 #define HOST_FIELD KL_VALUE_FIELD("host", 0, 0, &kl_value_known)
 #define HEADERS_FIELD KL_SET_FIELD("headers", 0, AT(headers), &kl_string_slug, 0, KL_HEADERS_MAX)
 
@@ -72,7 +72,7 @@ static const struct kl_schema oracle_schema = {
 
 /* --- host code ----------------------------------------------------------------------------- */
 
-/* There is no plan, which else says for what it is compiled, and how. */
+/* Host code has no launch plan, so the contract itself names the architecture. */
 static int check_arch(const char *file, const struct kl_yaml *node, const char *key)
 {
 	struct kl_plan_facts facts;

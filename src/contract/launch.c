@@ -11,7 +11,7 @@
 
 #define MAX_BYTES (256 * 1024)
 
-/* A plan while it is read. */
+/* State while a plan is read. */
 struct reading {
 	const struct kl_contract *c;
 	const char *name; /* of the file, for messages */
@@ -36,7 +36,9 @@ static json_t *scalar_json(const struct kl_yaml *node)
 	return json_string(node->text);
 }
 
-/* What stays text is an expression, a name or a number, which the plan's own parser tells apart. */
+/*
+ * Convert the plan to JSON. The plan's parser tells expressions, names and numbers in text apart.
+ */
 static json_t *to_json(const struct kl_yaml *node)
 {
 	json_t *out;
@@ -55,7 +57,7 @@ static json_t *to_json(const struct kl_yaml *node)
 	return out;
 }
 
-/* `let` is ordered, members of a JSON object are not: a list of maps. */
+/* Turn `let` into a list of maps: it is ordered, and the members of a JSON object are not. */
 static void order_lets(json_t *doc)
 {
 	json_t *let = json_object_get(doc, "let"), *list, *value;
@@ -87,8 +89,9 @@ static const struct kl_yaml *step_down(const struct kl_yaml *at, const char *tex
 }
 
 /*
- * The message there is, with the line and column of "launch[0].grid[1]@4". What cannot be
- * followed to its end (a key that is missing) stands where the way ends.
+ * Add the line and column of reading->place ("launch[0].grid[1]@4": byte 4 of that value) to the
+ * last error. If the place does not exist, because a key is missing, use the last value on its
+ * path.
  */
 static int at_place(const struct reading *reading)
 {
@@ -149,7 +152,9 @@ static int embed_one(const struct reading *reading, const struct kl_yaml *node, 
 	return 0;
 }
 
-/* Contents in place of the names of `bytes` files, which the worker does not have. */
+/*
+ * Replace the names of `bytes` files by their contents, since the worker does not have the files.
+ */
 static int embed_member(const struct reading *reading, const char *key, json_t *doc)
 {
 	const struct kl_yaml *list = kl_yaml_get(reading->y, key);
@@ -251,7 +256,7 @@ static int check_points(struct reading *reading, const struct kl_plan *plan, con
 	return err;
 }
 
-/* Whose arch counts, and does the plan's run where `arch` does? */
+/* Use the plan's own architecture, which must run on `arch` (NULL: any); by default, `arch`. */
 static int choose_arch(struct kl_launch *launch, struct reading *reading, const char *arch)
 {
 	const char *own = kl_plan_compile(launch->plan)->arch;
@@ -314,7 +319,7 @@ static const struct kl_file *plan_file(const struct kl_file *file, size_t n, con
 	KL_BUG("the plan is none of the surface's files");
 }
 
-/* The candidate's arch, which its plan may not deserve: its own reading will say so. */
+/* The candidate's architecture, or NULL. Defects of its plan are reported when that is read. */
 static char *peek_arch(const struct kl_surface *surface)
 {
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
@@ -339,7 +344,7 @@ static char *peek_arch(const struct kl_surface *surface)
 	return NULL;
 }
 
-/* A plan with `artefact` stands beside a cubin, any other beside a source. */
+/* With `artefact`, the sources must not have a .cu file; without it, no .cubin file. */
 static int check_main(const struct kl_launch *launch, const struct kl_strvec *sources,
 		      const char *name)
 {

@@ -6,36 +6,40 @@
 #include "plan/plan.h"
 
 /*
- * launch - the launch plan of a surface in CUDA, or of its oracle: YAML, checked at every
- * point of the contract against what a device of its architecture can do, and turned
- * into the JSON that a job carries (docs/formats.md, "The launch plan").
+ * launch - the launch plan of a surface in CUDA, or of its oracle. It is written in YAML. It is
+ * checked at every point of the contract against the limits of its architecture, and converted to
+ * the JSON that a job contains (docs/formats.md, "The launch plan").
  *
  *	kl_launch_read(&l, surface, false);
  *	kl_plan_compile(l->plan)->arch, ->std, ->define	for nvcc
  *	kl_plan_kernels(l->plan, ...)			what must be in the cubin
  *	spec.plan = l->json;				for the job
  *
- * Errors are KL_EINVALID "launch.yaml:12:7: ...". A plan is a source: in a candidate it is
- * the candidate that fails (class `launch`), in an oracle the contract is malformed.
+ * Errors are KL_EINVALID "launch.yaml:12:7: ...". A plan is a source: an error in the plan of a
+ * candidate is a fail of the candidate (class `launch`), one in the plan of an oracle is an error
+ * of the contract.
  */
 struct kl_launch {
 	struct kl_plan *plan;
-	json_t *json;      /* with the contents of `bytes` files */
-	char arch[16];     /* "sm_90a"; an oracle that says none has the candidate's */
-	char platform[32]; /* "cuda/sm_90": id of its platform */
+	json_t *json;      /* the plan as JSON, with the contents of `bytes` files */
+	char arch[16];     /* "sm_90a"; an oracle's plan without one has the candidate's */
+	char platform[32]; /* id of the platform: "cuda/sm_90" */
 };
 
 /**
- * KL_ENOTFOUND: the surface has none. `oracle`: the plan of the oracle; its arch then
- * must run where the candidate's does.
+ * Read the plan of the surface or, with `oracle`, of its oracle, whose code must run on the
+ * candidate's architecture. KL_ENOTFOUND: there is no plan. KL_EINVALID: the plan is invalid.
  */
 int kl_launch_read(struct kl_launch **out, const struct kl_surface *surface, bool oracle);
 void kl_launch_free(struct kl_launch *launch);
 KL_DEFINE_CLEANUP(struct kl_launch *, kl_launch_free)
 
-/** The same from memory: `file` are those that `bytes:` and `artefact` may name. */
+/**
+ * Read a plan from memory. `file` are the files that `bytes` and `artefact` may name. The plan's
+ * code must run on `arch`, which is also the default of its own; NULL: the plan must name its own.
+ */
 int kl_launch_parse(struct kl_launch **out, const struct kl_contract *contract, const char *name,
 		    const char *text, size_t len, const struct kl_file *file, size_t nfile,
-		    const char *arch /* where the plan need not say, or NULL */);
+		    const char *arch);
 
 #endif

@@ -7,36 +7,36 @@
 #include "text/schema.h"
 
 /*
- * parts - the sections of a contract, as fields of its table (contract.c). Every one of them gets
- * the contract itself and frees what it put there. They are read in the order of the table, since
- * each checks against what came before.
+ * parts - the sections of a contract, as fields of its table (contract.c). Each reads into the
+ * struct kl_contract and releases what it has read. They are read in the order of the table, since
+ * each uses what the fields before it have set.
  */
 
 /* --- points.c ------------------------------------------------------------------ */
 
-/** case: op and dims. Until `cases` says otherwise the case is the only one. */
+/** `case`: op and dims. Without `cases`, the case is the only one that is timed. */
 extern const struct kl_schema kl_contract_case;
-/** Conditions, under which the case must be, too. */
+/** `domain`: conditions on the dims; the case must meet them, too. */
 extern const struct kl_value_type kl_contract_domain;
 extern const struct kl_value_type kl_contract_cases;
 extern const struct kl_value_type kl_contract_also;
 
 /* --- sections.c ---------------------------------------------------------------- */
 
-/** language, sources, flags, and how the code is called. Sets contract->language. */
+/** `surface`: language, sources, flags, and how the kernel is called; sets contract->language. */
 extern const struct kl_value_type kl_contract_surface;
-/** The same of the oracle, which is of that language. */
+/** `oracle`: the same for the oracle, which has the language of the surface. */
 extern const struct kl_value_type kl_contract_oracle;
-/** A file below the contract's directory, plain enough for command lines. */
+/** Path of a file below the contract's directory, without characters special to a shell. */
 extern const struct kl_string_type kl_contract_path;
 
 /* --- args.c -------------------------------------------------------------------- */
 
-/** Every shape is evaluated at every point. */
+/** `args`: every shape is evaluated at every point. */
 extern const struct kl_value_type kl_contract_args;
 extern const struct kl_value_type kl_contract_sweep;
 
-/** A fill for an argument, its index checked at every point. */
+/** Read a fill for an argument; its `index` is evaluated at every point. */
 int kl_contract_fill_read(json_t **out, const struct kl_contract *contract,
 			  const struct kl_arg *arg, const struct kl_field *field,
 			  const struct kl_yaml *node);
@@ -52,20 +52,20 @@ extern const struct kl_value_type kl_contract_bands;
 
 /* --- for all of them ----------------------------------------------------------- */
 
-/** An expression over the dims; what is wrong with it stands at its column. */
+/** Read an expression over the dims; errors have the column in the expression. */
 int kl_contract_expr_read(struct kl_expr **out, const struct kl_contract *contract,
 			  const struct kl_field *field, const struct kl_yaml *node,
 			  enum kl_expr_type type);
-/** Is its value at every point within [min, max]? `what`: the expression, for messages. */
+/** Check that the value is within [min, max] at the case and all points. `what`: for messages. */
 int kl_contract_expr_check(const struct kl_expr *expr, const struct kl_contract *contract,
 			   const struct kl_yaml *node, const char *what, int64_t min, int64_t max);
 
-/** Bytes of a tensor at a point; checked for sign and overflow. */
+/** Bytes of a tensor at a point. KL_EINVALID: a bad extent, or more than 2^40 bytes. */
 int kl_contract_arg_bytes(int64_t *out, const struct kl_arg *arg, const struct kl_dims *dims);
 
 /**
- * For messages and checks: the case itself, then the points. `id` gets
- * "case", "case0", ...; NULL after the last.
+ * What is checked while a contract is read: for i = 0 the case itself, then the points. `id` gets
+ * "case", "case0", ... Returns NULL after the last point.
  */
 const struct kl_dims *kl_contract_check_point(const struct kl_contract *contract, size_t i,
 					      char id[32]);

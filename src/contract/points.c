@@ -150,7 +150,7 @@ const struct kl_value_type kl_contract_domain = { .read = read_domain, .release 
 
 /* --- points ---------------------------------------------------------------------- */
 
-/* A value for each dim, by a table of this contract's dims. The point lies inside the domain. */
+/* Read a point: a value for each dim of the contract. It must lie inside the domain. */
 static int read_point(struct kl_dims *out, const struct kl_contract *contract,
 		      const struct kl_yaml *node, int64_t min)
 {

@@ -38,7 +38,7 @@ static bool is_one_of(const struct kl_tokens *tokens, size_t i, const char *cons
 	return false;
 }
 
-/* __attribute__((...)), __declspec(...), _Alignas(...), __asm__("...") and their arguments. */
+/* Skip __attribute__((...)), __declspec(...), _Alignas(...) or __asm__("..."). */
 static size_t skip_attribute(const struct kl_tokens *tokens, size_t i)
 {
 	static const char *const words[] = {
@@ -52,7 +52,7 @@ static size_t skip_attribute(const struct kl_tokens *tokens, size_t i)
 
 /* --- where functions are ---------------------------------------------------- */
 
-/* From one external declaration to the next; fills `found` if it defines a function. */
+/* Read one external declaration, and return where the next begins. Fills `found` for a function. */
 static size_t read_declaration(struct found *found, bool *defines, const struct kl_tokens *tokens,
 			       size_t i)
 {
@@ -78,7 +78,7 @@ static size_t read_declaration(struct found *found, bool *defines, const struct 
 			*defines = true;
 			return found->end;
 		} else if (kl_token_is(tokens, i, "=")) {
-			/* a variable: what follows is no function's body */
+			/* a variable: the braces that follow are no function body */
 			found->open = 0;
 			found->name = 0;
 			while (i < tokens->n && !kl_token_is(tokens, i, ";"))
@@ -105,7 +105,7 @@ static void find_functions(struct founds *out, const struct kl_tokens *tokens)
 		struct found found;
 		bool defines;
 
-		/* extern "C" { ... } is as if it were not there */
+		/* skip extern "C" { and its closing brace */
 		if (kl_token_is(tokens, i, "extern") && kl_token_is(tokens, i + 1, "\"C\"")) {
 			i += kl_token_is(tokens, i + 2, "{") ? 3 : 2;
 			continue;
@@ -194,7 +194,7 @@ static bool is_qualifier(const struct kl_tokens *tokens, size_t i)
 	return is_one_of(tokens, i, words);
 }
 
-/* The inside of one [...]: "N" or "64" when it is that plain, else nothing. */
+/* Add the extent between one pair of brackets: a name or a number, otherwise "". */
 static void add_extent(struct kl_param *param, const struct kl_tokens *tokens, size_t from,
 		       size_t to)
 {
@@ -218,7 +218,7 @@ static void read_brackets(struct kl_param *param, const struct kl_tokens *tokens
 	}
 }
 
-/* Type words, then stars, then the name, then brackets: nothing else can be read. */
+/* Read a parameter. It must consist of a type, stars, a name and brackets, in this order. */
 static int read_param(struct kl_param *param, const struct kl_tokens *tokens, size_t i, size_t to,
 		      size_t nth)
 {
@@ -236,7 +236,7 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 		} else if (kl_token_is(tokens, i, "*")) {
 			stars++;
 		} else if (kl_token_is(tokens, i, "const") || kl_token_is(tokens, i, "__const")) {
-			/* behind the star it is the pointer that is const */
+			/* after a star, it is the pointer that is const */
 			param->is_const |= !stars;
 		} else if (is_word(tokens, i) && !is_qualifier(tokens, i)) {
 			kl_buf_addf(&type, "%s%.*s", type.len ? " " : "", (int)tokens->t[i].n,
@@ -254,7 +254,7 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 	param->pointer = stars > 0;
 	read_brackets(param, tokens, name + 1, to);
 	param->type = kl_buf_detach(&type);
-	if (stars + (param->extent.n > 0) < 2) /* else it points to pointers */
+	if (stars + (param->extent.n > 0) < 2) /* otherwise it points to pointers */
 		param->dtype = dtype_of(param->type);
 	return 0;
 }
@@ -296,8 +296,8 @@ static int read_params(struct kl_proto *proto, const struct kl_tokens *tokens,
 /* --- what the body does ------------------------------------------------------- */
 
 /*
- * Does the first use of p[...] read it? "p[i] = x" does not, anything else
- * (p[i] += x, y = p[i]) does. It is a guess, and the skeleton says so.
+ * Does the first use of p[...] read it? "p[i] = x" does not, unless x contains p[...]; "&p[i]" is
+ * skipped; any other use (p[i] += x, y = p[i]) does. This is a guess, and the skeleton says so.
  */
 static bool reads_first(const struct kl_tokens *tokens, const struct found *found, const char *name)
 {
@@ -309,12 +309,12 @@ static bool reads_first(const struct kl_tokens *tokens, const struct found *foun
 		after = kl_token_skip(tokens, i + 1);
 		while (kl_token_is(tokens, after, "["))
 			after = kl_token_skip(tokens, after);
-		/* "&p[i]": an address, for something else to use */
+		/* "&p[i]" takes an address: it is unknown how that is used */
 		if (i && kl_token_is(tokens, i - 1, "&"))
 			continue;
 		if (!kl_token_is(tokens, after, "="))
 			return true;
-		/* the right side comes first */
+		/* the right side is evaluated before the assignment */
 		for (size_t k = after; k < found->end && !kl_token_is(tokens, k, ";"); k++)
 			if (kl_token_is(tokens, k, name) && kl_token_is(tokens, k + 1, "["))
 				return true;

@@ -104,7 +104,7 @@ int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, s
 	return kl_contract_arg_bytes(out, &contract->arg[arg], dims);
 }
 
-/* The sum over all tensors; an inout counts `inout` times. */
+/* The bytes of all tensors at a point; an inout counts `inout` times. */
 static int sum_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims,
 		     int inout)
 {

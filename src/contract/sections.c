@@ -76,7 +76,7 @@ static int read_oracle_sources(void *at, const char *file, const struct kl_field
 	const struct kl_strvec *sources = &contract->oracle_sources;
 	int err = read_files(&contract->oracle_sources, contract->language, file, field, node);
 
-	/* else an edit of the kernel would move the yardstick */
+	/* otherwise an edit of the kernel would change the oracle */
 	for (size_t i = 0; !err && i < sources->n; i++)
 		if (kl_strvec_has(&contract->sources, sources->v[i]))
 			return kl_yaml_error(file, node->item[i],
@@ -113,7 +113,7 @@ const struct kl_value_type kl_language_flags = { .read = read_flags };
 
 /* --- the language ------------------------------------------------------------------------- */
 
-/* It says which other keys there may be, so it is read first. */
+/* `language` determines which other keys are allowed, so it is read first. */
 static int read_language(const struct kl_language **out, const struct kl_contract *contract,
 			 const struct kl_field *section, const struct kl_yaml *node)
 {
@@ -128,7 +128,7 @@ static int read_language(const struct kl_language **out, const struct kl_contrac
 	return err;
 }
 
-/* Rows of one name differ by a key that is true. */
+/* Of the rows with the language's name, choose the one whose `variant` key is true, if any. */
 static int choose_variant(struct kl_contract *contract, const struct kl_yaml *node)
 {
 	for (size_t i = 0; contract->known->row[i]; i++) {

@@ -14,7 +14,7 @@ void kl_selection_release(struct kl_selection *selection)
 	*selection = (struct kl_selection){ 0 };
 }
 
-/* Is `dir` the directory `prefix` ("a/b/") or one above it? */
+/* Is `prefix` ("a/b/") the directory `dir` or one below it? */
 static bool is_below(const char *dir, const char *prefix)
 {
 	size_t n = strlen(dir);
@@ -53,7 +53,7 @@ int kl_select_dir(char **out, struct kl_repo *repo, const git_oid *tree, const c
 	for (size_t i = 0; i < dirs.n; i++) {
 		if (workload ? strcmp(names.v[i], workload) != 0 : !is_below(dirs.v[i], prefix))
 			continue;
-		/* the innermost directory around the user wins */
+		/* choose the innermost directory around the user */
 		if (!found || strlen(dirs.v[i]) > strlen(dirs.v[best]))
 			best = i;
 		found++;
@@ -71,7 +71,7 @@ int kl_select_dir(char **out, struct kl_repo *repo, const git_oid *tree, const c
 	return 0;
 }
 
-/* The surface in the first parent's tree, if its contract is the same and its sources are not. */
+/* Set the parent from `tree`, if the contract is the same there and the sources differ. */
 static int find_parent(struct kl_selection *selection, struct kl_repo *repo, const git_oid *tree)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
@@ -115,7 +115,10 @@ static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 	return err < 0 ? err : find_parent(selection, repo, &tree);
 }
 
-/* In the worktree contracts are looked for from the user's directory upward. */
+/*
+ * Directory of the contract in the worktree. Without `workload`, files are searched from the user's
+ * directory upward first.
+ */
 static int worktree_dir(char **out, struct kl_repo *repo, const char *workload)
 {
 	KL_AUTO(kl_freep) char *at = kl_strdup(kl_repo_prefix(repo));
@@ -138,7 +141,7 @@ static int worktree_dir(char **out, struct kl_repo *repo, const char *workload)
 			at[--n] = '\0';
 		while (n && at[n - 1] != '/');
 	}
-	/* by its name, or the only one: in the index, or else in HEAD */
+	/* search as in a tree: that of the index or, if it has none, that of HEAD */
 	if (kl_repo_staged_tree(&tree, repo) < 0) {
 		int err = kl_repo_resolve(&head, repo, "HEAD");
 

@@ -50,7 +50,7 @@ static const struct kl_param *find_dim(const struct kl_proto *proto, const char 
 	return NULL;
 }
 
-/* "N", "64": what p[N][64] says; anything else the author has to say. */
+/* Add the shape of p[N][64] as "N, 64"; an extent that is no dim and no number becomes TODO. */
 static void add_shape(struct kl_buf *buf, const struct kl_proto *proto,
 		      const struct kl_param *param)
 {
@@ -102,7 +102,7 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 	kl_buf_adds(buf, "\n");
 }
 
-/* "n: TODO, m: TODO"; a kernel without extents has at least one dim all the same. */
+/* "n: TODO, m: TODO"; the dim "size" if no parameter is one, since a contract needs a dim. */
 static char *dims_with(const struct kl_proto *proto, const char *sep, const char *const *values,
 		       size_t nvalues)
 {
@@ -149,7 +149,7 @@ static char *accept_of(const struct kl_proto *proto)
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
 
-/* Could a contract list it? The author lists others. */
+/* Can a contract name this file as a source? */
 static bool is_source(const struct kl_language *language, const char *path)
 {
 	return kl_suffix_in(path, language->suffixes) && kl_fs_path_ok(path) &&
@@ -203,7 +203,7 @@ static char *oracle_prototype(const struct kl_proto *proto)
 
 /* --- all of it ------------------------------------------------------------------- */
 
-/* "Conv2D_nhwc" -> "conv2d_nhwc" -> a slug. */
+/* "Conv2D_nhwc" -> "conv2d-nhwc"; not always a valid slug. */
 static char *slug_of(const char *name)
 {
 	char *text = kl_strndup(name, 64);
@@ -213,7 +213,7 @@ static char *slug_of(const char *name)
 	return text;
 }
 
-/* The language of the file, if it is one of those that can be started from a prototype. */
+/* Find the language of the file by its suffix; KL_EINVALID: none with a kl_language.init has it. */
 static int find_language(const struct kl_language **out, const char *leaf)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf known = KL_BUF_INIT;
@@ -232,7 +232,7 @@ static int find_language(const struct kl_language **out, const char *leaf)
 	return kl_error(KL_EINVALID, "'%s' is no %s", leaf, known.ptr);
 }
 
-/* Names go into YAML and code as they stand, so they must be plain. */
+/* Names are written into YAML and code without quotes, so they must be plain. */
 static int check_names(const struct kl_language *language, const struct kl_proto *proto,
 		       const char *leaf)
 {
@@ -291,8 +291,8 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	static const char *const todo[] = { "TODO" };
 	static const char *const ones[] = { "1" };
 	/*
-	 * 61: the noise rule compares root mean squares, and those of a few elements differ by
-	 * chance
+	 * the first is 61, not less: the noise rule compares root mean squares, and those of a few
+	 * elements differ by chance
 	 */
 	static const char *const odds[] = { "61", "13", "5", "31", "3", "11" };
 	static const char *const example[] = { "..." };
@@ -311,7 +311,7 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	put_owned(map, "INPUT", kl_strdup(example_input(proto)));
 }
 
-/* Not in comments, which explain the word. */
+/* Count the TODOs outside comments, which explain the word. */
 static size_t count_todo(const char *text)
 {
 	size_t n = 0;

@@ -8,9 +8,9 @@
 
 /*
  * skeleton - writes a contract and an oracle to start from, by a kernel's prototype
- * (templates/init). What the prototype says is filled in; what only its author knows (extents,
- * sizes, the meaning) is the word TODO where a value belongs, which no contract parses with. The
- * kernel's language is one with kl_language.init.
+ * (templates/init). They contain what the prototype says. For what only the author knows (extents,
+ * sizes, the meaning) they have the word TODO instead of a value, and such a contract does not
+ * parse. Only languages with kl_language.init are supported.
  *
  *	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
  *	err = kl_skeleton_make(&sk, "axpy.c", text, len, NULL, NULL);
@@ -18,9 +18,9 @@
 struct kl_skeleton {
 	struct kl_buf contract; /* klineage.yaml */
 	struct kl_buf oracle;
-	const char *oracle_name; /* of its file: "oracle.c"; borrowed */
+	const char *oracle_name; /* name of the oracle's file: "oracle.c"; borrowed */
 	char *prototype;         /* on one line, printable */
-	size_t todo;             /* places marked in the contract */
+	size_t todo;             /* number of TODOs in the contract, except in comments */
 };
 
 #define KL_SKELETON_INIT                                \
@@ -29,9 +29,10 @@ struct kl_skeleton {
 	}
 
 /**
- * `leaf` is the file's name beside which the two will lie. `entry` NULL: the
- * only function that is not static; `workload` NULL: after the entry.
- * KL_ENOTFOUND: no such function; KL_EINVALID: several, or one that cannot be read.
+ * Write both from `text`, the contents of the kernel's file; `leaf` is that file's name without a
+ * directory. `entry` NULL: the only function that is not static. `workload` NULL: named after the
+ * entry. KL_ENOTFOUND: there is no such function. KL_EINVALID: there are several, its prototype
+ * cannot be read, or a name cannot be used in a contract.
  */
 int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text, size_t len,
 		     const char *entry, const char *workload);

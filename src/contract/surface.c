@@ -40,7 +40,7 @@ static void digest_file(struct kl_digest *digest, const struct kl_file *file)
 {
 	char field[64];
 
-	/* git's two modes, so that a tree and a worktree agree */
+	/* only git's two modes, so that a tree and the worktree give the same digest */
 	snprintf(field, sizeof(field), "%o", file->mode & 0111 ? 0100755 : 0100644);
 	kl_digest_adds(digest, field);
 	kl_digest_adds(digest, file->path);
@@ -58,7 +58,7 @@ static void digest_sources(struct kl_surface *surface)
 	kl_digest_end(digest, surface->digest);
 }
 
-/* klineage.yaml has its place among the oracle's files, by its path. */
+/* klineage.yaml is added between the oracle's files, in the order of paths. */
 static void digest_contract(struct kl_surface *surface)
 {
 	struct kl_digest *digest = kl_digest_new();
@@ -133,8 +133,8 @@ int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, c
 /* --- from a directory -------------------------------------------------------- */
 
 /*
- * Open `path` below `root`, component by component, so that no symlink is
- * followed and none can be slipped in between a check and the opening.
+ * Open `path` below `root` component by component, so that no symlink is followed, not even one
+ * that is created meanwhile.
  */
 static int open_below(const char *root, const char *path)
 {
@@ -265,11 +265,11 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 
 /* --- another contract ---------------------------------------------------------- */
 
-/* A surface that is read as if it were a directory, with some files replaced. */
+/* A surface in memory that is read again with some files replaced. */
 struct shown {
 	const struct kl_surface *surface;
 	const struct kl_file *contract;
-	const struct kl_file *edit; /* of the oracle's files */
+	const struct kl_file *edit; /* replaced files of the oracle */
 	size_t n;
 };
 

@@ -9,13 +9,14 @@
 #include "text/digest.h"
 
 /*
- * surface - the kernel sources that are judged, in memory: the contract's sources, the contract
- * itself and the oracle, read from a tree, or from the worktree.
+ * surface - the kernel sources that are judged, in memory. It also has the contract and the
+ * oracle's files. All are read from a tree of git or from a directory.
  *
- * Digests (docs/formats.md): `surface` over the sources, `contract` over
- * klineage.yaml and the oracle's files; each over sorted (mode,
- * contract-relative path, length, bytes). Symlinks and paths that leave
- * the directory are KL_EINVALID. A file has at most 4 MiB, all of a surface's 16.
+ * There are two digests (docs/formats.md): `digest` of the sources, and `contract_digest` of
+ * klineage.yaml and the oracle's files. Each covers the mode, the path relative to the contract,
+ * the length and the bytes of every file, in the order of the paths. Symlinks and paths that leave
+ * the directory are KL_EINVALID. So are a source or oracle file above 4 MiB, a contract above 256
+ * KiB, and sources, or oracle files, that together exceed 16 MiB.
  */
 struct kl_file {
 	char *path; /* relative to the contract's directory */
@@ -39,35 +40,38 @@ struct kl_surface {
 /** From the contract at `dir`/klineage.yaml in a tree. KL_ENOTFOUND: no contract in that tree. */
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 			 const char *dir);
-/** The same with empty sources: of a contract whose kernel does not matter, or is not there. */
+/** The same, but sources are not read: each is empty, even one that the tree lacks. */
 int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 		    const char *dir);
-/** From files on disk (the worktree, an exported state). */
+/** From the directory `dir` below `path` (the worktree, an exported state); errors as above. */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir);
-/** The same with other languages than kl_languages; copies of the surface have them, too. */
+/** The same with the languages in `known`, which copies of the surface use, too. */
 int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
 			   const char *path, const char *dir);
 /**
- * A copy with some sources replaced (mode 0: as it was); KL_EINVALID for a path that is none of
- * them.
+ * A copy with some sources replaced; an edit with mode 0 keeps the file's mode. KL_EINVALID: a path
+ * is not one of the sources, or a file is too large.
  */
 int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 		    const struct kl_file *edit, size_t n);
 /**
- * A copy under another text of its contract, which names the same sources; KL_EINVALID as a
- * contract's.
+ * A copy with another text of the contract. KL_EINVALID: the text is no valid contract.
+ * KL_ENOTFOUND: it names a file that the surface does not have.
  */
 int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *surface,
 			     const char *text, size_t len);
-/** A copy with some of the oracle's files replaced. */
+/**
+ * A copy with some of the oracle's files replaced; the paths in `edit` are not checked.
+ * KL_EINVALID: a file is too large.
+ */
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
 			   const struct kl_file *edit, size_t n);
 void kl_surface_free(struct kl_surface *surface);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)
 
 /**
- * Directories that hold a contract, in a tree, sorted, with the workload of
- * each at the same index: "" for a contract that does not parse.
+ * List the directories of a tree that have a contract, sorted. `workloads` has the workload of each
+ * at the same index: "" for a contract that does not parse.
  */
 int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct kl_repo *repo,
 		    const git_oid *tree);

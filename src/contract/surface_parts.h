@@ -5,19 +5,19 @@
 #include "contract/surface.h"
 
 /*
- * surface_parts - the common part of kl_surface_from_dir() and kl_surface_from_tree(): they differ
- * only in where a path leads.
+ * surface_parts - the common part of kl_surface_from_dir() and kl_surface_from_tree(). They differ
+ * only in how they read a file.
  */
 #define KL_SURFACE_MAX_FILE (4 << 20)
 #define KL_SURFACE_MAX_TOTAL (16 << 20)
 
 /**
- * Read the file at `path` (relative to the contract's directory) into
- * its data, len and mode; KL_EINVALID above `max` bytes or for a symlink.
+ * Read the file at `path`, which is relative to the contract's directory, and set data, len and
+ * mode of `file`. KL_EINVALID: it has more than `max` bytes, or is a symlink.
  */
 typedef int (*kl_surface_reader)(struct kl_file *file, const char *path, size_t max, void *payload);
 
-/** `source` reads the sources, `read` the contract and the oracle, in a language of `known`. */
+/** Read a surface: the sources by `source`, the contract and the oracle's files by `read`. */
 int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *dir,
 		    kl_surface_reader read, kl_surface_reader source, void *payload);
 

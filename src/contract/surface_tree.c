@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "contract/surface_parts.h"
 
-#define MAX_TREE 1000000 /* blobs looked through for contracts */
+#define MAX_TREE 1000000 /* maximum number of blobs in a tree */
 
 struct tree_reader {
 	struct kl_repo *repo;
@@ -83,7 +83,7 @@ static char *contract_dir(const char *path)
 	return slash ? kl_strndup(path, (size_t)(slash - path)) : kl_strdup("");
 }
 
-/* Its workload, or "" for a contract that does not parse, which is listed, too. */
+/* Read the workload of a contract; "" if it does not parse, since it is listed all the same. */
 static int read_workload(char **out, struct kl_repo *repo, const struct kl_blob *blob)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
