@@ -9,7 +9,7 @@
 #include "card/status.h"
 #include "text/digest.h"
 
-#define SLUG_MAX 40 /* length of an id before the event's seven digits */
+#define SLUG_MAX 40 /* most bytes of an id before '-' and the event's seven digits */
 
 /* --- allocation ------------------------------------------------------------------------- */
 
@@ -292,7 +292,7 @@ bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier)
 	return carrier->form == KL_CARRIER_DIFF || carrier->form == KL_CARRIER_COCCI;
 }
 
-/* Join the first words of `text` by '-', as many as fit into SLUG_MAX. */
+/* Append the first words of `text` in lower case, joined by '-', as many as fit into SLUG_MAX. */
 static void make_slug(struct kl_buf *out, const char *text)
 {
 	for (const char *at = text; *at;) {

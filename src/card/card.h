@@ -34,9 +34,9 @@
 #define KL_CARD_MAX_BYTES (1u << 20)
 
 enum kl_card_status {
-	KL_CARD_HYPOTHESIS,  /* no held-out trial passed yet */
-	KL_CARD_PROVISIONAL, /* reproduced, but only on a lineage that the card was learned from */
-	KL_CARD_ADMITTED,    /* reproduced on another lineage, or farther away */
+	KL_CARD_HYPOTHESIS,  /* no trial counts yet (kl_status_counts) */
+	KL_CARD_PROVISIONAL, /* a trial counts, but only at other-state */
+	KL_CARD_ADMITTED,    /* a trial counts at other-lineage or farther */
 	KL_CARD_RETRACTED,   /* permanently withdrawn; the card remains as a tombstone */
 };
 
@@ -61,7 +61,7 @@ enum kl_carrier_form {
 /** How a transition's forward edit was obtained (docs/formats.md, "Trailers"). */
 enum kl_derivation { KL_DERIVED_ANEW, KL_DERIVED_UNISOLATED, KL_DERIVED_INVERSE };
 
-/** How a row of `effect` was measured; only the first two are verified points. */
+/** How a row of `effect` was measured; only the first two can be verified points. */
 enum kl_row_by {
 	KL_ROW_TRIAL,      /* by a held-out trial of this card that passed */
 	KL_ROW_REDERIVED,  /* by a transition that was derived anew */
@@ -80,7 +80,7 @@ struct kl_card_dims {
 /** How to recognize the anchor in code of one language. */
 struct kl_card_find {
 	char *language;
-	struct kl_strvec facts;       /* features the code has; "!x": does not have */
+	struct kl_strvec facts;       /* features that the code has, or, as "!x", lacks */
 	struct kl_strvec loop_has;    /* words in the loop's body */
 	struct kl_card_dims constant; /* "const": {num_stages: 1} */
 };
@@ -155,7 +155,7 @@ struct kl_card_control {
 	char *class_; /* class of a failure */
 	struct kl_ratio ratio;
 	char *event;
-	int64_t usd; /* millionths; -1: unknown */
+	int64_t usd; /* millionths of a dollar; -1: unknown */
 };
 
 /** One held-out trial, passed or failed; if `retracted` is set, the card's retraction. */
@@ -175,14 +175,14 @@ struct kl_card_trial {
 	enum kl_result result;
 	char *class_;          /* class of a failure; "no-edit" if there was no edit */
 	struct kl_ratio ratio; /* compared with the state */
-	int64_t recovered;     /* millionths of the successor's log-gain; -1: unknown */
+	int64_t recovered;     /* part of the next step's log-gain, millionths; -1: unknown */
 	char *event;           /* NULL: there was no edit to judge */
 	int64_t repairs;
 	enum kl_trial_how how;
 	char *model; /* if by agent */
-	int64_t usd; /* millionths; -1: unknown */
+	int64_t usd; /* millionths of a dollar; -1: unknown */
 	bool isolated;
-	struct kl_strvec with;          /* cards that this one enabled */
+	struct kl_strvec with;          /* enabled cards that were tried with this one */
 	struct kl_card_control alone;   /* for an enabler: those cards without this one */
 	struct kl_card_control control; /* the intent without the card */
 };
@@ -239,8 +239,8 @@ struct kl_card *kl_card_copy(const struct kl_card *card);
 
 /**
  * Read one card, strictly; its rows are put into canonical order. The caller frees *out.
- * KL_EINVALID: the message is "<name>:<line>:<column>: <what>". KL_ECANNOT: the card has a newer
- * schema.
+ * KL_EINVALID: the card is malformed (the message is "<name>:<line>:<column>: <what>") or larger
+ * than KL_CARD_MAX_BYTES. KL_ECANNOT: the card has a newer schema.
  */
 int kl_card_parse(struct kl_card **out, const char *name, const char *text, size_t len);
 /** As kl_card_parse, from a parsed YAML tree. */
@@ -251,15 +251,15 @@ int kl_card_from_json(struct kl_card **out, const char *name, const json_t *valu
 /** Append canonical YAML, with the status computed from `ver`. `card` must be normalized. */
 void kl_card_write(struct kl_buf *out, const struct kl_card *card);
 json_t *kl_card_to_json(const struct kl_card *card);
-/** First line (from 1) of `text` that is not canonical; 0 if all are. For `skills lint`. */
+/** First line (from 1) where `text` differs from the canonical YAML; 0: none does. */
 int kl_card_canonical_line(const struct kl_card *card, const char *text, size_t len);
 
 /* --- changing --------------------------------------------------------------- */
 
 /**
  * Sort every set of rows, drop duplicates (of rows with one id the fuller one stays) and set
- * `status`. Needed only after lists were filled directly: cards are normalized when read and after
- * each function below.
+ * `status`. Needed only after lists were filled directly: cards are normalized when they are read,
+ * by each kl_card_add function below and by kl_card_retract.
  */
 void kl_card_normalize(struct kl_card *card);
 /*
@@ -284,7 +284,7 @@ bool kl_card_dims_get(int64_t *out, const struct kl_card_dims *dims, const char 
 
 /* --- queries ----------------------------------------------------------------- */
 
-/** Whether the point is verified; a row by trial is if that trial counts (kl_status_counts). */
+/** Whether the row is a verified point. A row by a trial is one if that trial counts (status.h). */
 bool kl_card_row_is_verified(const struct kl_card *card, const struct kl_card_row *row);
 /** Append every event id that the card cites, sorted, without duplicates. */
 void kl_card_events(struct kl_strvec *out, const struct kl_card *card);
@@ -295,7 +295,7 @@ bool kl_card_has_state(const struct kl_card *card, const char *commit);
 /** Find a precondition by id, or NULL. *sound (may be NULL): whether it is in `sound`. */
 const struct kl_card_pre *kl_card_find_pre(const struct kl_card *card, const char *id, bool *sound);
 bool kl_card_has_pre(const struct kl_card *card, const char *id);
-/** The carrier for a language, or NULL. */
+/** The card's first carrier for a language, or NULL. */
 const struct kl_card_carrier *kl_card_carrier(const struct kl_card *card, const char *language);
 /** Whether a tool can apply the carrier, without a model. */
 bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier);
@@ -310,7 +310,7 @@ char *kl_card_make_id(const char *intent, const char *event);
 
 const char *kl_card_status_name(enum kl_card_status status);
 const char *kl_level_name(enum kl_level level); /* "other-state", ... */
-/* 0 .. 3; other-language and other-platform are both 3 */
+/** Rank of a level, 0 to 3; other-language and other-platform are both 3. */
 int kl_level_rank(enum kl_level level);
 const char *kl_carrier_form_name(enum kl_carrier_form form);
 

@@ -21,7 +21,7 @@ static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *ke
 	return node ? node : at;
 }
 
-/* Where to report an error: entry i of a list in `group` (NULL: in the card). */
+/* Where to report an error: entry i of a list in `group` (NULL: in the card); `at` if missing. */
 static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *group,
 					const char *key, size_t i)
 {

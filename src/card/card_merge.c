@@ -8,7 +8,7 @@
 #include "event/event.h"
 
 struct merger {
-	struct kl_strvec *both; /* out: fields that both sides changed, differently */
+	struct kl_strvec *both; /* output: names of the fields that the sides changed differently */
 	const char *where;      /* list or group being merged: "carriers"; NULL: the card */
 	const char *row;        /* name of the row being merged, or NULL */
 };
@@ -115,7 +115,7 @@ static void merge_dims(struct kl_card_dims *out, struct merger *merger,
 
 /* --- sets --------------------------------------------------------------------------------- */
 
-/* Keep what either side has, unless the other side removed it. */
+/* Keep what either side has; without `keep_all`, drop what the other side removed. */
 static void merge_set(struct kl_strvec *out, bool keep_all, struct three three)
 {
 	const struct kl_strvec *base = three.base, *side[] = { three.ours, three.theirs };
@@ -317,7 +317,7 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 	return 0;
 }
 
-/* Two copies of one event differ only in their signature; prefer a signed one. */
+/* Copies of one event differ in their signature: take the signed, else the bytewise greater one. */
 static int merge_events(struct kl_buf *out, const struct kl_buf *ours, const struct kl_buf *theirs)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *our_event = NULL, *their_event = NULL;

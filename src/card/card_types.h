@@ -17,7 +17,7 @@ extern const struct kl_value_type kl_card_dims_value; /* struct kl_card_dims: {K
 /** struct kl_strvec of the cards that a card enables: win (empty) | {enabler: [...]}. */
 extern const struct kl_value_type kl_card_kind_value;
 
-/** Compare two struct kl_card_dims: pairwise by name and value, then by their number. */
+/** Compare two struct kl_card_dims: pairwise by name and value, then by the number of dims. */
 int kl_card_dims_compare(const void *left, const void *right);
 
 extern const struct kl_schema kl_card_schema, kl_card_evidence_schema, kl_card_row_schema,

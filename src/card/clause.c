@@ -93,7 +93,7 @@ int kl_clauses_split(struct kl_clauses *out, const char *test)
 		return err;
 	*out = (struct kl_clauses){ 0 };
 	list_alternatives(&any, predicate->top, true);
-	/* of "a || b" the last is the clause, as the lifter writes it */
+	/* if none is a conjunction, the last is the clause: the lifter puts guards first */
 	at = any.n - 1;
 	for (size_t i = 0; i < any.n; i++)
 		if (has_conjunction(any.v[i]) && !several++)

@@ -14,7 +14,7 @@
  *
  * An imported card must be valid, and every event that it cites must come with it or be in this
  * clone, and match its id. Its trials were made by others: they are kept and marked foreign, but do
- * not count, so that the card is a hypothesis here, unless it was retracted.
+ * not count, so that a card that is new here is a hypothesis, unless it was retracted.
  */
 enum kl_format { KL_FORMAT_YAML, KL_FORMAT_JSON, KL_FORMAT_SKILL_MD };
 
@@ -29,7 +29,7 @@ void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const str
  * struct kl_event *, owned.
  */
 int kl_exchange_events(struct kl_map *out, struct kl_library *library, const struct kl_card *card);
-/** Read the card in a SKILL.md. KL_EINVALID: it has none, or a malformed one. */
+/** Read the card in a SKILL.md. KL_EINVALID: it has none. Other errors as kl_card_parse. */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len);
 
 /**
@@ -41,12 +41,12 @@ int kl_exchange_export(size_t *files, struct kl_library *library, const struct k
 
 struct kl_exchange_result {
 	size_t added, merged, same; /* cards */
-	size_t refused;
+	size_t refused;             /* files */
 };
 /**
  * Import a file or a directory, in any of the formats, with a commit for each card. For a card that
- * is refused `refuse` is called (kl_error_last has the reason) and the import continues.
- * KL_ENOTFOUND: no card in `path`.
+ * is refused `refuse` is called (kl_error_last has the reason) and the import continues. The counts
+ * are added to those in *out. KL_ENOTFOUND: the directory `path` has no file with a card.
  */
 int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *library, const char *path,
 		       void (*refuse)(const char *path, void *payload), void *payload);

@@ -26,7 +26,7 @@
  *	err = kl_library_put(lib, &(struct kl_library_change){ .card = card, .events = &events, ... });
  *
  * A library is read at one commit. kl_library_put updates the branch by compare-and-swap; if
- * another process was first, it merges its change (card_merge.h) into the new state.
+ * another process was first, it merges its change (card_merge.h) into the new tip.
  */
 #define KL_LIBRARY_REF "refs/heads/klineage/skills"
 
@@ -34,7 +34,7 @@ struct kl_library;
 
 /** Open the library at its branch. It is empty if there is no branch. */
 int kl_library_open(struct kl_library **out, struct kl_repo *repo);
-/** Open read-only at a commit, such as a remote's branch or an older state. */
+/** Open read-only at a commit, such as a remote's branch or an older commit. */
 int kl_library_open_at(struct kl_library **out, struct kl_repo *repo, const git_oid *commit);
 /** Open read-only at a tree laid out as a library's, such as an exported one. */
 int kl_library_open_tree(struct kl_library **out, struct kl_repo *repo, const git_oid *tree);
@@ -42,7 +42,10 @@ void kl_library_free(struct kl_library *library);
 KL_DEFINE_CLEANUP(struct kl_library *, kl_library_free)
 
 const char *kl_library_ref(const struct kl_library *library);
-/** Commit and tree that the library is read at; zero if it is empty. An index's key is the tree. */
+/**
+ * Commit and tree that the library is read at; zero if it is empty. The commit is also zero after
+ * kl_library_open_tree. The tree is the key of the card index (retrieve/index.h).
+ */
 const git_oid *kl_library_tip(const struct kl_library *library);
 const git_oid *kl_library_tree(const struct kl_library *library);
 
@@ -51,8 +54,8 @@ size_t kl_library_count(const struct kl_library *library);
 const char *kl_library_id(const struct kl_library *library, size_t i);
 const git_oid *kl_library_blob(const struct kl_library *library, size_t i);
 /**
- * Find a card's index by its id or a unique prefix of it. KL_ENOTFOUND: none, with ids that contain
- * `id` as hints, or the prefix is ambiguous.
+ * Find a card's index by its id or a unique prefix of it. KL_ENOTFOUND: no card matches (ids that
+ * contain `id` are hints), or several begin with it.
  */
 int kl_library_find(size_t *out, const struct kl_library *library, const char *id);
 int kl_library_card(struct kl_card **out, struct kl_library *library, const char *id);
@@ -60,15 +63,15 @@ int kl_library_card_at(struct kl_card **out, struct kl_library *library, size_t 
 /** Append the bytes of a card's file. */
 int kl_library_text(struct kl_buf *out, struct kl_library *library, size_t i);
 
-/** Read the library's copy of an event; its id is recomputed. KL_ENOTFOUND, KL_EINVALID. */
+/** Read the library's copy of an event. KL_ENOTFOUND: none. KL_EINVALID: malformed, or other id. */
 int kl_library_event(struct kl_event **out, struct kl_library *library, const char *id);
 
 struct kl_library_change {
 	const struct kl_card *card; /* the new version; its id names the file */
 	/*
-	 * The version that `card` was made from, if it was read earlier: the library's current card
-	 * is merged in. NULL: `card` was made from the version in this library as it is read, or,
-	 * with `is_new`, from nothing.
+	 * The version that `card` was made from; the library's current version is then merged in.
+	 * NULL: `card` was made from the version that `library` now has, or, with `is_new`, from
+	 * none.
 	 */
 	const struct kl_card *base;
 	bool is_new;
@@ -79,24 +82,25 @@ struct kl_library_change {
 	/* the next change, a further commit in the same ref update; or NULL */
 	const struct kl_library_change *then;
 	/*
-	 * In the first change, or NULL: adds further ref updates to the transaction. Called again
-	 * on each retry.
+	 * Adds further ref updates to the transaction, or NULL. Only that of the first change is
+	 * called, again on each retry.
 	 */
 	int (*also)(struct kl_refs_txn *t, void *payload);
 	void *payload;
 };
 /**
  * Write one commit for each change, then read the library at the last one. An unchanged card makes
- * no commit and is no error; `also` is called in any case. Events that a cited event refers to are
+ * no commit and is no error; `also` is called nevertheless. Events that a cited event refers to are
  * copied with it. After an error the library must be opened again. KL_EINVALID: a cited event is
  * neither in the library nor in `events`. KL_EBUSY: the branch is checked out in a worktree.
+ * KL_ECHANGED: other processes changed a ref at each of the retries.
  */
 int kl_library_put(struct kl_library *library, const struct kl_library_change *change);
 
 /** Write the root commit that all libraries share and get its id. */
 int kl_library_root(git_oid *out, struct kl_repo *repo);
 
-/** Get all events in this clone's notes and in the library: id -> struct kl_event *, owned. */
+/** Get all readable events of the clone's notes and the library: id -> struct kl_event *, owned. */
 int kl_library_all_events(struct kl_map *out, struct kl_library *library);
 
 /* --- checking --------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ struct kl_library {
 	char *ref;
 	git_oid tip, tree;     /* zero if empty */
 	struct kl_blobs cards; /* below cards/, by file name */
-	/* in the order of `cards`, which differs from the order of ids: file names have '.' */
+	/* in the order of `cards`; ids sort differently from file names because of ".yaml" */
 	struct kl_strvec ids;
 	bool fixed; /* opened read-only, at a commit or a tree */
 };

@@ -262,7 +262,7 @@ static void put_release(struct put *put)
 	free(put->base);
 }
 
-/* Set the base of each change: the caller's, or else the library's version, as it was read. */
+/* Set the base of each change: the caller's, none if `is_new`, else the library's version. */
 static int find_bases(struct put *put)
 {
 	size_t n = 0, i = 0;
@@ -281,7 +281,7 @@ static int find_bases(struct put *put)
 	return err;
 }
 
-/* Get the card to write: the change, merged with the library's current version if needed. */
+/* Get the card to write: the change, merged with the library's version unless made from that. */
 static int place_card(struct kl_card **out, const struct put *put,
 		      const struct kl_library_change *change, const struct kl_card *base)
 {

@@ -200,7 +200,7 @@ static struct value calculate_value(enum kl_expr_op op, struct value left, struc
 	return value;
 }
 
-/* Returns <0, 0 or >0; of truth values only equality has a meaning. */
+/* Returns <0, 0 or >0; for texts and truth values only equality has a meaning. */
 static int order_of(struct value left, struct value right)
 {
 	__int128 x = left.n, y = right.n;

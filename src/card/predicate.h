@@ -20,10 +20,10 @@
  *	cdiv(extent(reduction), BK) >= 2*STAGES || !has('ldg.128')
  *	dtype == 'f16' && sol.dram < 0.7
  *
- * A fact that the target does not list is unknown, and so is a value that cannot be computed
- * (overflow, division by zero, a text instead of a number). && || ! are Kleene's: false && unknown
- * is false. A condition of a contract's domain is also a predicate, with the same meaning if all
- * its facts are known. The text is hostile: its length and depth are limited.
+ * A fact that is not listed is unknown (but see kl_known_close), as is a value that cannot be
+ * computed (overflow, division by zero, a text instead of a number). && || ! are Kleene's: false &&
+ * unknown is false. A condition of a contract's domain is also a predicate, with the same meaning
+ * if all its facts are known. The text is hostile: its length and depth are limited.
  *
  *	kl_predicate_parse(&p, "K % 64 == 0", &at);
  *	kl_known_int(&known, "K", 4096);

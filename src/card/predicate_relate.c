@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* predicate_relate - whether one predicate implies another, and what a changed one lost */
+/* predicate_relate - decides whether one predicate implies another, and lists lost conjuncts */
 #include <string.h>
 
 #include "card/predicate.h"
@@ -8,7 +8,7 @@
 /* Both texts are hostile and have many pairs of parts: give up after this many steps. */
 #define MAX_STEPS 20000
 
-typedef __int128 wide; /* millionths of a 64-bit number */
+typedef __int128 wide; /* holds any 64-bit number in millionths */
 
 static bool is_commutative(enum kl_expr_op op)
 {

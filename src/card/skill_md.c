@@ -6,7 +6,7 @@
 #include "card/exchange_parts.h"
 
 /*
- * The file has the form in which agents' tools read skills: front matter with name and description,
+ * SKILL.md has the form that agents read as a skill: front matter with name and description,
  * then text on when and how to apply the card. It ends with the card itself, the source of the
  * rest and the only part that is read back.
  */
