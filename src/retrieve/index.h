@@ -41,7 +41,7 @@ struct kl_index_card {
 	struct kl_index_list evidence; /* pairs: lineage, step in decimal; sorted */
 };
 
-/** What cards require, provide and conflict with; equal cards share one. Each list is sorted. */
+/** What cards require, provide and conflict with, sorted; cards with equal lists share one. */
 struct kl_index_prior {
 	struct kl_index_list needs, requires, provides, conflicts;
 };
@@ -121,7 +121,7 @@ static inline const uint32_t *kl_index_items(const struct kl_index *ix, struct k
 	return ix->item + list.at;
 }
 
-/** True if kl_index_open() built the index, false if it found it in the cache. */
+/** True if the index was built when it was opened, false if it was in the cache. */
 bool kl_index_was_built(const struct kl_index *ix);
 /** The number of cards that could not be read and are not in the index. */
 size_t kl_index_bad(const struct kl_index *ix);

@@ -142,7 +142,7 @@ static void settle_card(struct kl_retrieve_query *query, size_t card)
 
 /* --- the best of an axis --- */
 
-/* True if x is better than y on the axis. Ties are broken by score, then by id. */
+/* True if x is better than y on the axis (KL_AXES: none). Ties are broken by score, then by id. */
 static bool is_better(const struct kl_retrieve_query *query, int axis, uint32_t x, uint32_t y)
 {
 	const struct kl_fit *fit_x = &query->fit[x], *fit_y = &query->fit[y];

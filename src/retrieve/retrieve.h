@@ -8,12 +8,12 @@
 /*
  * retrieve - finds the cards of a library that fit a target, and explains why.
  *
- * docs/formats.md ("Retrieval") defines the result. On each of four axes (case, language,
- * platform, prior) a card has the similarity of its best verified row. Cards with an axis of 0 or
- * a false `sound` predicate are ruled out; of the others the best 8 of each axis are taken. They
- * are ordered by the geometric mean of one row's axes times (passed + 1) / (trials + 2), ties by
- * id. Each is preceded by the cards that it still requires, at most 3. The same inputs give the
- * same list.
+ * docs/formats.md ("Retrieval") defines the result. On each of four axes (case, language, platform,
+ * prior) a card has the similarity of its best verified row. Cards with an axis of 0 or a false
+ * `sound` predicate are ruled out; of the others the best 8 of each axis are taken. A hypothesis
+ * has no verified rows, so all of its rows count. The cards are ordered by the geometric mean of
+ * one row's axes times (passed + 1) / (trials + 2), ties by id. Each is preceded by the cards that
+ * it still requires, at most 3. The same inputs give the same list.
  *
  *	kl_index_open(&ix, repo, tax);
  *	kl_retrieve(&r, ix, &target, &(struct kl_retrieve_opts)KL_RETRIEVE_OPTS_INIT);
@@ -29,7 +29,7 @@ struct kl_retrieve_opts {
 	unsigned statuses; /* bit i: enum kl_card_status i */
 	size_t per_axis;   /* cards to take of each axis, at least 1 */
 	size_t limit;      /* maximum number of cards, not counting required ones; 0: no limit */
-	bool repair;       /* keep cards whose mechanism the target already has */
+	bool repair;       /* keep cards that the target has, or whose facts it has */
 	bool explain;      /* fill `dropped` */
 };
 #define KL_RETRIEVE_OPTS_INIT                                                                 \
@@ -39,9 +39,9 @@ struct kl_retrieve_opts {
 
 /** A condition of a card and its truth for the target. */
 struct kl_retrieved_pre {
-	char *id, *test; /* test "": has no predicate, its truth is unknown */
+	char *id, *test; /* test "": there is no predicate, and the truth is unknown */
 	enum kl_truth truth;
-	char *why; /* the facts used: "K = 4096, cap(cp.async) = true" */
+	char *why; /* the facts used: "K = 4096, cap(cp.async) is true" */
 };
 struct kl_retrieved_pres {
 	struct kl_retrieved_pre *v;
@@ -57,7 +57,7 @@ struct kl_retrieved {
 	int64_t score;         /* millionths */
 	unsigned top;          /* bit i: among the best of axis i */
 	size_t passed, trials;
-	int row; /* index of that row among the card's rows; -1: none */
+	int row; /* index among the card's rows of the one for `axis`; -1: none */
 	struct kl_retrieved_pres sound;
 	struct kl_strvec needs; /* cards to apply before it, in order */
 	char *needed_by;        /* the listed card that requires this one, or NULL */
@@ -77,7 +77,7 @@ struct kl_retrieved_path {
 struct kl_retrieval {
 	struct kl_retrieved *v; /* in the order to try */
 	size_t n, alloc;
-	struct kl_retrieved *dropped; /* with `explain`: cards ruled out, each with its `why` */
+	struct kl_retrieved *dropped; /* with `explain`: the nearest cards ruled out, at most 32 */
 	size_t ndropped, dropped_alloc;
 	struct kl_retrieved_path *path; /* sorted by lineage */
 	size_t npath, path_alloc;

@@ -12,7 +12,7 @@ static const char *text_of(const struct kl_retrieve_query *query, uint32_t strin
 	return kl_index_string(query->ix, string);
 }
 
-/* Compute and keep an entry of the query. Similarities are kept plus 1, because 0 is "unknown". */
+/* Compute and keep an entry of the query. Similarities are kept plus 1: 0 is "not computed". */
 
 static int32_t new_language(struct kl_retrieve_query *query, uint32_t string)
 {
@@ -164,7 +164,7 @@ bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_
 	return prior->provides.n && kl_retrieve_query_first(query, prior->provides, false) < 0;
 }
 
-/* True if the target has nothing that the card conflicts with, and not yet all it provides. */
+/* True if nothing of the target conflicts and, unless `repair`, the card is not yet done. */
 static bool has_room(struct kl_retrieve_query *query, const struct kl_index_card *card)
 {
 	if (kl_retrieve_query_first(query, kl_index_prior(query->ix, card->prior)->conflicts,

@@ -5,7 +5,7 @@
 #include "retrieve/retrieve.h"
 
 /*
- * retrieve_parts - the state of one retrieval, shared by the files retrieve*.c.
+ * retrieve_parts - the data of one retrieval, shared by the files retrieve*.c.
  *
  * A library can have very many cards, so a query does little for each: results for strings, points
  * and priors, which many cards share, are computed once and kept. Sound predicates, and the cards
@@ -17,7 +17,7 @@ struct kl_fit {
 	int32_t score;         /* millionths; an upper bound unless `settled` */
 	int32_t row;           /* the best row; -1: none counts */
 	int64_t product;       /* that row's case * language * platform, in 10^-18 */
-	int8_t sound;          /* 0 not evaluated, 1 not false, 2 false */
+	int8_t sound;          /* sound predicates: 0 not evaluated, 1 none is false, 2 one is */
 	bool settled;          /* the prior axis is exact, not only a bound */
 	bool wanted;           /* its status was requested */
 };
@@ -59,7 +59,7 @@ void kl_measure(struct kl_retrieve_query *query);
 void kl_measure_prior(struct kl_retrieve_query *query, size_t card, int64_t prior);
 /** The case, language and platform axes of a card's best row, in millionths. */
 void kl_measure_row(int64_t axis[3], struct kl_retrieve_query *query, size_t card);
-/** A capability that is needed but that the target's platform lacks: string number, -1: none. */
+/** The string number of a needed capability that the target's platform lacks; -1: none. */
 int64_t kl_measure_lacking(struct kl_retrieve_query *query, uint32_t prior);
 
 /* Relaxed is enough: threads that compute the same entry at once store the same value. */
@@ -87,8 +87,8 @@ bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card);
 
 /**
  * Find the fewest further cards that meet all requirements of a prior. Returns their number, at
- * most KL_CLOSURE_MAX, or -1 if there is no such set. `card` (can be NULL) receives them in the
- * order to apply.
+ * most KL_CLOSURE_MAX, or -1 if no set is found; for each requirement the best 16 providers are
+ * tried. `card` (can be NULL) receives them in the order to apply.
  */
 int kl_close(struct kl_retrieve_query *query, uint32_t prior, size_t card[KL_CLOSURE_MAX]);
 void kl_close_release(struct kl_retrieve_query *query);

@@ -15,7 +15,7 @@
  *	kl_target_init(&t, tax, surface, "cpu/x86-64-v3");
  *	kl_target_add_event(&t, event);		what the gate measured of the same surface
  *
- * kl_target_of_commit() does both and adds what the history of a commit tells.
+ * kl_target_of_commit() does both and adds the cards and traits that the history of a commit names.
  *
  * The earlier work ("prior") consists of measured features, of traits that an audit has confirmed,
  * and of the cards and traits in the trailers of forward steps. Unaudited traits do not count.
@@ -59,22 +59,24 @@ void kl_target_add_event(struct kl_target *target, const struct kl_event *event)
 void kl_target_add_features(struct kl_target *target, const struct kl_strvec *features);
 /** Add a fact, trait ("trait:x") or card id to the prior. */
 void kl_target_add_prior(struct kl_target *target, const char *what);
-/** Remove it from the prior. */
+/** Remove a fact, trait or card id from the prior. */
 void kl_target_drop_prior(struct kl_target *target, const char *what);
-/** True if the prior contains it. */
+/** True if the prior contains the fact, trait or card id. */
 bool kl_target_has(const struct kl_target *target, const char *what);
 
 /**
- * Evaluate a predicate. With `everywhere` (for soundness) at every point of the contract: false if
- * it is false at one, true if it is true at all. Otherwise only at the case. `why` (can be NULL)
- * receives the facts that it used. The result is KL_UNKNOWN if `test` does not parse.
+ * Evaluate a predicate on the facts in `known`: at the case, unless kl_target_stand() moved the
+ * target. With `everywhere` (for soundness), also at every point of the contract: the result is
+ * false if it is false at one, else unknown if it is unknown at one. `why` (can be NULL) receives
+ * the facts that decided. The result is KL_UNKNOWN if `test` does not parse; otherwise the target
+ * stands at the case afterwards.
  */
 enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool everywhere,
 			     struct kl_buf *why);
 
 /**
- * The same at arbitrary dims of the contract, which need not be one of its points. The target is
- * unchanged afterwards.
+ * Evaluate a predicate at any dims, which need not be a point of the contract. Afterwards the
+ * target stands at the case.
  */
 enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
 				const struct kl_contract *contract, const struct kl_dims *dims);
