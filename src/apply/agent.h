@@ -19,7 +19,7 @@
  *		... judge answer.to, choose the next turn ...
  */
 
-/** Open the conversation: `prompt` is "materialize", "admit" or "control", `cards` its @CARDS@. */
+/** Open the conversation: `prompt` is "materialize", "admit", "control"; `cards`: its @CARDS@. */
 int kl_agent_open(struct kl_driver *driver, const char *prompt, const char *cards,
 		  const struct kl_surface *state);
 
@@ -27,7 +27,7 @@ struct kl_agent_question {
 	const struct kl_surface *state;
 	const struct kl_event *facts; /* of the state, or NULL */
 	const char *offer;            /* text that offers cards; "": none */
-	const char *offered;          /* ids of the offered cards, for the key */
+	const char *offered;          /* ids of the offered cards, for the request's key */
 	/* result of the turn before */
 	const char *class_;           /* NULL: there was no turn before */
 	const char *outcome;          /* a sentence */

@@ -313,7 +313,7 @@ int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, co
 		err = kl_refs_txn_commit(txn, "klineage: a card was tried");
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err < 0 ? err : KL_FAULT("made-moved");
-		/* changes of notes and chain are merged on the next try; those of the branch not */
+		/* the next try adds to changed notes and chain; a moved branch is an error */
 		if (branch &&
 		    (read_ref(&at, keep->repo, branch) < 0 || memcmp(&at, was, sizeof(at))))
 			return kl_error(KL_ECHANGED, "'%s' was changed by another process", branch);

@@ -9,14 +9,14 @@
 #include "repo/refs.h"
 
 /*
- * card_commit - a commit made by applying a card, correct or not: its parent is the state on which
- * the card was tried, its tree is that state's tree with the changed sources. Its trailers name the
- * card, its note has the gate's event.
+ * card_commit - commits what applying a card to a state made, even if the gate refused it. The
+ * parent is the state on which the card was tried; the tree is that state's tree with the changed
+ * sources. The trailers name the card, and the note has the gate's event.
  *
  * A chain keeps these commits reachable: a ref whose links each have the commit as first parent and
- * the previous link as second parent. A log without `--first-parent` lists all commits, failed
- * ones included. Commit, link, note and branch become visible in one transaction; a run killed
- * before it changes nothing. A link's message records the outcome, so that a killed run can be
+ * the previous link as second parent. A log without `--first-parent` lists all commits, failed ones
+ * included. Commit, link, note and branch become visible in one transaction; a run that is killed
+ * earlier changes no ref. A link's message records the outcome, so that a killed run can be
  * replayed (materialize_log.h).
  */
 struct kl_card_commit {
@@ -58,7 +58,7 @@ struct kl_keep {
 	struct kl_noting noting;
 };
 void kl_keep_release(struct kl_keep *keep);
-/** Add a commit and its event, whose commit and tree are set, for the commit's note. */
+/** Add a commit, and its event for the commit's note; sets the commit and tree of the event. */
 int kl_keep_add(struct kl_keep *keep, const git_oid *commit,
 		const struct kl_card_commit *card_commit);
 /** Add the root, which is not a card's commit, with `text` as the message of its link. */
@@ -67,8 +67,9 @@ int kl_keep_root(struct kl_keep *keep, const git_oid *commit, const char *text,
 /** Add the changes to a transaction; call again after KL_ECHANGED. `payload` is the keep. */
 int kl_keep_into(struct kl_refs_txn *txn, void *payload);
 /**
- * Write them in a transaction of their own, and move `branch` (NULL: none) from `was` (zero: it is
- * created) to `to`. KL_ECHANGED: another process moved the branch; nothing was written.
+ * Write the links and notes in a transaction of their own, and move `branch` (NULL: none) from
+ * `was` (zero: it is created) to `to`. KL_ECHANGED: another process moved the branch, or changed
+ * chain or notes at each of the retries; no ref was changed.
  */
 int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, const git_oid *was);
 

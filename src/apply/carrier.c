@@ -81,7 +81,7 @@ static const char *file_kind(const char *path)
 	return dot ? dot : "";
 }
 
-/* The only source whose `part` is that of `path`, or NULL. */
+/* The source whose `part` (name or suffix) is that of `path`; NULL if there is none or several. */
 static const struct kl_file *only_file(const struct kl_surface *surface, const char *path,
 				       const char *(*part)(const char *path))
 {
@@ -125,7 +125,7 @@ static int patch_text(struct kl_buf *out, struct kl_repo *repo, const git_oid *t
 	return err ? err : kl_repo_blob_read(out, repo, &blob, MAX_FILE);
 }
 
-/* The tree from which the carrier's diff was made; KL_ENOTFOUND if the library lacks it. */
+/* The tree from which the carrier's diff was made; KL_ENOTFOUND if it is unknown or missing. */
 static int base_tree(git_oid *out, const struct kl_carrier_try *try,
 		     const struct kl_card_carrier *carrier)
 {

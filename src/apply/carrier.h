@@ -29,8 +29,9 @@ struct kl_carrier_try {
 };
 
 /**
- * Apply the card's carrier to `state`; `*how` (a constant) describes in words how. KL_ENO with the
- * reason: there is no such carrier, it does not apply, or it changes nothing.
+ * Apply the card's carrier to `state`; `*how` (a constant) describes how it was applied.
+ * KL_ENO with the reason: there is no mechanical carrier for the language, it cannot be run here,
+ * it does not apply, or it changes nothing.
  */
 int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *try);
 

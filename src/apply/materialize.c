@@ -154,7 +154,7 @@ static bool is_known(const struct kl_materialize_run *run, const struct kl_surfa
 
 /* --- one edit of one node -------------------------------------------------------------------- */
 
-/* The gate compared it with its parent; compare with the best node as well. */
+/* The gate compared the edit with its parent `on`; compare it with the best node as well. */
 static int beats_best(bool *out, const struct kl_materialize_run *run,
 		      const struct kl_surface *surface, size_t on)
 {

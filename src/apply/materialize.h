@@ -14,10 +14,10 @@
  *
  * The cards that fit a node (retrieve.h) are tried in order: first those with a mechanical carrier
  * (carrier.h), which cost nothing; then a model, if there is one, is offered the rest
- * (materialize_agent.c). A correct edit becomes a node. `best` moves to it only if it is fast
- * against its parent and against the best so far; the run then continues with the cards that fit
- * the new best. On a node that is not faster, up to three further steps are tried with cards that
- * its own card enables.
+ * (materialize_agent.c). Each judged edit becomes a node. `best` moves to it only if it is correct
+ * and fast against its parent and against the best so far; the run then continues with the cards
+ * that fit the new best. On a node that is not faster, up to three further steps are tried with
+ * cards that its own card enables.
  *
  * A killed run is replayed: its chain has the outcome of each edit (materialize_log.h), its
  * conversation the replies, so nothing is judged, kept or bought twice.
@@ -31,7 +31,7 @@
 enum kl_materialize_outcome {
 	KL_MATERIALIZE_LEFT,    /* the carrier made no edit: `why` has the reason */
 	KL_MATERIALIZE_APPLIES, /* dry run: it would be judged */
-	KL_MATERIALIZE_KNOWN,   /* leads to a state that was judged before */
+	KL_MATERIALIZE_KNOWN,   /* the state is that of a node already */
 	KL_MATERIALIZE_UNUSED,  /* the reply is unusable or gives up: `why` has the reason */
 	KL_MATERIALIZE_FAIL,    /* the gate refused it: `why` is the class */
 	KL_MATERIALIZE_NODE,    /* correct, not faster */
@@ -107,8 +107,9 @@ struct kl_materialize_opts {
 
 /**
  * Run. Returns 0 also if nothing was faster (`best` is 0). KL_EEXISTS: the branch exists, or a run
- * from another root has the name. KL_ENO: the root itself fails the gate. KL_ECANNOT: it cannot be
- * judged here. Commits made before an error are kept.
+ * from another root has the name. KL_ENO: the root itself fails the gate. KL_ECANNOT: a kernel
+ * cannot be judged here. KL_ECHANGED: the branch is not at a commit of this run. Commits made
+ * before an error are kept.
  */
 int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *opts);
 void kl_materialize_release(struct kl_materialization *materialization);

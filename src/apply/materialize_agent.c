@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* materialize_agent - the model's part of a materialize run, which offers it cards for each node */
+/* materialize_agent - asks a model, node by node, to apply the cards that fit */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 /*
  * One conversation for the whole run. Its system texts contain the cards that fit the root,
  * complete; each turn shows a node or the result of the last edit, and offers cards. The results
- * decide what is asked next; for a stored turn its own first line does, so that a killed run goes
- * through the same nodes again.
+ * decide which node is asked about next. A stored turn records its node instead, so that a resumed
+ * run goes through the same nodes again.
  */
 struct climber {
 	struct kl_driver driver;
@@ -23,8 +23,8 @@ struct climber {
 	struct kl_map closed; /* "<node> <card>": not offered there any more */
 	/* current position */
 	size_t at, shown;      /* current node, and the one shown last to the model */
-	struct kl_strvec only; /* building on: the cards allowed; empty: all */
-	int left;              /* building on: further steps allowed */
+	struct kl_strvec only; /* cards allowed, when building on a node; empty: all */
+	int left;              /* further steps allowed on nodes that are not faster */
 	struct kl_retrieval pool;
 	bool pooled; /* `pool` is that of `at` */
 	/* the turn */
@@ -94,7 +94,7 @@ static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
 	return 0;
 }
 
-/* Do the conversation's system texts have the card? Stored ones can differ from today's. */
+/* Whether the conversation's system texts have the card; stored texts can have other cards. */
 static bool is_told(const struct climber *climber, const char *card)
 {
 	KL_AUTO(kl_freep) char *whole = kl_asprintf("\nid: %s\n", card);

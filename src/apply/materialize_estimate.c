@@ -6,7 +6,7 @@
 #include "apply/materialize_parts.h"
 #include "rewrite/brief.h"
 
-/* tokens of a reply: names the step and writes functions, or reasons and writes whole files */
+/* tokens of a reply besides code that it repeats: the step's description, or long reasoning */
 #define SHORT_REPLY 400
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3

@@ -52,7 +52,7 @@ static int add_logged(struct kl_materialize_log *log, struct kl_repo *repo, cons
 	return err;
 }
 
-/* Read the link `*at` and step to the previous one. */
+/* Read the link `*at` and set `*at` to the previous one; *more is false if there is none. */
 static int read_link(struct kl_materialize_log *log, git_oid *at, bool *more, struct kl_repo *repo)
 {
 	struct kl_commit commit = { 0 };

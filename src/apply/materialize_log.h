@@ -22,7 +22,7 @@ struct kl_materialize_log {
 	git_oid root; /* commit of its first link: where the run began */
 };
 
-/** Read the chain; it may be missing. KL_EINVALID: it is not a chain of materialize. */
+/** Read the chain (`there`: it exists). KL_EINVALID: it is not a chain of materialize. */
 int kl_materialize_log_load(struct kl_materialize_log *out, struct kl_repo *repo,
 			    const char *chain);
 void kl_materialize_log_release(struct kl_materialize_log *log);
@@ -32,8 +32,8 @@ const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_mate
 							    const git_oid *parent,
 							    const git_oid *tree);
 /**
- * Get the event by which a commit of `surface` was judged from its note, preferably one that
- * compares with `on` (may be NULL); `*out` is NULL if there is none.
+ * Get from a commit's note the last event that judged `surface`, preferably one that compares it
+ * with `on` (may be NULL); `*out` is NULL if there is none.
  */
 int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
 			     const struct kl_surface *surface, const struct kl_surface *on);

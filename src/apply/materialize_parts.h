@@ -29,7 +29,7 @@ struct kl_materialize_edit {
 	const struct kl_card *card;     /* NULL: no card */
 	const char *action, *mechanism; /* from a model; NULL: the card's */
 	const char *how;
-	struct kl_surface **to; /* taken */
+	struct kl_surface **to; /* taken if it becomes a node */
 };
 /**
  * Set the outcome of an attempt from the log or by the gate. The edit is then kept and becomes a

@@ -15,7 +15,7 @@
 
 struct maker {
 	const struct kl_surface *surface;
-	const struct kl_oracle_words *words; /* of its language */
+	const struct kl_oracle_words *words; /* of the contract's language */
 	const char *real;                    /* "float", "double" */
 	struct kl_buf text;
 	size_t depth;
@@ -27,7 +27,7 @@ static int refuse_oracle(const struct maker *maker, const char *why)
 			maker->surface->contract->workload, why);
 }
 
-/* Is the file text that the language's compiler accepts as a source of its own? */
+/* Whether the file is text that the language's compiler accepts as a source of its own. */
 static bool is_main(const struct maker *maker, const char *path)
 {
 	const struct kl_language *language = maker->surface->contract->language;

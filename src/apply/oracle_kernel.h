@@ -8,10 +8,10 @@
  * oracle_kernel - makes the contract's oracle into a first kernel. It is used if there is no kernel
  * yet, or no correct one.
  *
- * The oracle in the contract's own arithmetic, to which the gate compares every kernel, is itself a
- * kernel: its text with float for kl_real and the language's words for those of the oracle (struct
- * kl_oracle_words), under the surface's entry or with the oracle's launch plan. It is not trusted:
- * the gate judges it like any other.
+ * The honest reference, which is the oracle in the contract's own types, is itself a kernel: the
+ * oracle's text with float or double for kl_real and the language's words for those of the oracle
+ * (struct kl_oracle_words), under the surface's entry or with the oracle's launch plan. It is not
+ * trusted: the gate judges it like any other.
  *
  * It is written to the first source that can contain it; other sources get a comment. Files that
  * the oracle includes are inserted in place.

@@ -137,7 +137,7 @@ static int compare_trial(struct kl_roundtrip_trial *trial, const struct kl_round
 	return note_event(opts, &best->commit, judgement->event);
 }
 
-/* Does the interval contain the limit, or did a failed trial skip a node of ambiguous speed? */
+/* Whether the interval contains the limit, or a trial without success has an ambiguous node. */
 static bool is_noisy(const struct kl_roundtrip_trial *trial)
 {
 	bool hidden = trial->recovered.lo < KL_ROUNDTRIP_SUCCESS &&

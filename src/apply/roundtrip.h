@@ -18,7 +18,7 @@ struct kl_roundtrip_trial {
 	struct kl_ratio recovered; /* K*'s time over the best's: 1000000 is as fast */
 	char event[KL_DIGEST_HEX]; /* of that comparison, in the best's note; "": none */
 	bool success;
-	bool noisy; /* noise hides whether it is a success: `again` measures anew */
+	bool noisy; /* too noisy to tell whether it is a success */
 };
 
 struct kl_roundtrip {
