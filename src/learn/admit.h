@@ -12,20 +12,20 @@
  * admit - runs one held-out trial of a card (docs/formats.md, "Admission").
  *
  * A state S of a lineage in this repository is held out if the card was not learned from it:
- * neither from its commit nor from the same files in another commit. The candidates are the
+ * neither from its commit nor from the same files in another commit. Eligible are the
  * held-out states that can be judged here, whose facts allow the card and, without a model, that
  * its mechanical carrier edits. They are ordered by: a pass would admit the card; more of its
  * anchor is found; greater distance from the evidence; S's own next step has the card's mechanism;
  * lineage and step. The first one is used.
  *
  * The card is reproduced if the gate finds the edit correct, the edit adds what the card provides,
- * and it is fast compared with S. If S's own next step had the card's mechanism and was faster, the
- * edit must also reach at least half of that gain's logarithm. An enabler is reproduced together
- * with one of the cards that it enables; that card must fail on S alone. A model gets only the
- * card, the contract and S and can repair its edit three times; then, as a control, it gets the
- * intent without the card. The trial is added to `ver` with its event, passed or not. Commits,
- * notes and library are updated in one transaction, so that a killed trial leaves no trace except
- * the model's replies, which are kept and not paid for again.
+ * and the edited state is fast compared with S. If S's own next step had the card's mechanism and
+ * was faster, the edit must also reach at least half of that gain's logarithm. An enabler is
+ * reproduced together with one of the cards that it enables; that card must fail on S alone. A
+ * model gets only the card, the contract and S and can repair its edit three times; then, as a
+ * control, it gets the intent without the card. The trial is added to `ver` with its event, passed
+ * or not. Commits, notes and library are updated in one transaction, so that a killed trial leaves
+ * no trace except the model's replies, which are kept and not paid for again.
  */
 struct kl_admit_state {
 	const char *lineage; /* borrowed from the transitions */
@@ -45,7 +45,7 @@ struct kl_admit_state {
 struct kl_admission {
 	struct kl_card *card; /* with the trial added */
 	enum kl_card_status before;
-	struct kl_admit_state *v; /* best candidate first */
+	struct kl_admit_state *v; /* in the order to try */
 	size_t n, alloc;
 	size_t chosen;                     /* index; n if none can be tried */
 	const struct kl_card_trial *trial; /* in the card's `ver`; NULL if there was none */
@@ -72,8 +72,9 @@ struct kl_admit_opts {
 /**
  * Run a trial. Returns 0 whether it passed or failed, and if no state can be tried. KL_ECANNOT: the
  * card cannot be tried without a model (it has no mechanical carrier, or provides a trait that only
- * a model can confirm), the gate cannot judge here, the result is too noisy, or the budget is
- * spent. KL_EINVALID: the card is retracted. KL_ENOTFOUND: no state matches `on`.
+ * a model can confirm), it provides no facts, none of the cards that it enables can be tried, the
+ * gate cannot judge here, the result is too noisy, or the budget is spent. KL_EINVALID: the card is
+ * retracted. KL_ENOTFOUND: no state matches `on`.
  */
 int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts);
 void kl_admission_release(struct kl_admission *admission);

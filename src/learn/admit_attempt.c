@@ -34,8 +34,8 @@ static void set_class(struct kl_attempt *attempt, const char *class_)
 /* --- the verdict ---------------------------------------------------------------------------- */
 
 /*
- * The part of the log-gain of S's own next step that was reached, in millionths. -1 if it is
- * unknown or that step does not have the card's mechanism.
+ * The part of the log-gain of S's own next step that was reached, in millionths. -1 if there is no
+ * such gain, or the step has another mechanism or another platform.
  */
 static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio *ratio,
 		       const char *platform)

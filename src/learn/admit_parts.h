@@ -25,7 +25,8 @@ struct kl_admit {
 };
 
 /**
- * List the states of all lineages, best candidate first, with why those left out cannot be tried.
+ * List the states of the lineages that match the option `on`, the best to try first; `why` is set
+ * in those that cannot be tried.
  */
 int kl_admit_states(struct kl_admit *work);
 /** Get a state's compiled facts. *why (owned) is set if the card cannot be tried on it. */
@@ -65,7 +66,7 @@ struct kl_attempt {
  */
 int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of);
 void kl_attempt_release(struct kl_attempt *attempt);
-/** Judge attempt->to, as `of` describes, and set the verdict, class and ratio. */
+/** Judge attempt->to as `of` describes; sets event, class_, missing, ratio and recovered. */
 int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of);
 

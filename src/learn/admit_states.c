@@ -176,8 +176,9 @@ static bool state_admits(const struct kl_admit_state *state)
 }
 
 /*
- * States that can be tried come first, then those on which a pass admits. The anchor counts before
- * the distance, because a state without the code that the card is about shows nothing about it.
+ * States that can be tried come first, and of these the ones on which a pass admits. The anchor
+ * counts before the distance, because a state without the code that the card is about shows nothing
+ * about it.
  */
 static int by_order(const void *a, const void *b)
 {

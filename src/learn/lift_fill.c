@@ -189,7 +189,7 @@ static void add_traits(struct kl_strvec *out, const struct kl_step *step)
 		kl_strvec_pushf(out, "trait:%s", traits.v[i]);
 }
 
-/* Facts of earlier mechanisms in the lineage that the state before still has. */
+/* Traits of earlier steps, and those of their facts that the state before still has. */
 static void came_before(struct kl_strvec *out, const struct kl_lifter *lifter,
 			const struct kl_transition *transition)
 {
@@ -211,7 +211,7 @@ static void came_before(struct kl_strvec *out, const struct kl_lifter *lifter,
 	kl_strvec_uniq(out);
 }
 
-/* What several lineages had before is required; in a single one the order can be accidental. */
+/* Facts that precede every step are required; in a single lineage their order can be chance. */
 static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
 			 const struct kl_lift_group *group)
 {

@@ -56,7 +56,7 @@ bool kl_lift_is_in(const struct kl_transition *transition, const char *language)
 /** Append facts of one transition. */
 typedef void kl_lift_facts_fn(struct kl_strvec *out, const struct kl_transition *t,
 			      const struct kl_mechanism *m);
-/** Append the facts that `of` gives for all transitions of a group in a language (NULL: any). */
+/** Get the facts that `of` gives for every transition of a group in a language (NULL: any). */
 void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, const char *language,
 		    kl_lift_facts_fn *of);
 /** Remove from `list` what is not in `other`. */
@@ -117,7 +117,7 @@ void kl_lift_useful(struct kl_card *card, const struct kl_lifter *lifter);
 
 /* --- lift_twins.c --- */
 
-/** Whether the id is a lifter's: from the mechanism and an event of the card's evidence. */
+/** Whether the id is one that lift makes, from the mechanism and an event of the evidence. */
 bool kl_lift_is_lifted(const struct kl_card *card);
 /** Whether the card was lifted from transitions of this group only, and is not retracted. */
 bool kl_lift_is_twin(const struct kl_card *card, const struct kl_lift_group *group);
@@ -126,7 +126,7 @@ bool kl_lift_is_twin(const struct kl_card *card, const struct kl_lift_group *gro
  * then the lesser id.
  */
 bool kl_lift_outranks(const struct kl_card *left, const struct kl_card *right);
-/** Merge `twin` into *card; the texts of *card stay. */
+/** Merge `twin` into *card, which keeps its texts, `enables`, provided facts and order. */
 int kl_lift_unite(struct kl_card **card, const struct kl_card *twin);
 
 #endif

@@ -15,7 +15,7 @@
 #define MAX_FACTS 3                 /* in one condition */
 #define MAX_SIZES 4
 #define LEAST_POINTS 3 /* points that a profile figure must separate */
-#define WIDE 2         /* least ratio of sizes that differ, across operators */
+#define WIDE 2         /* least ratio of extents or figures with and without a gain */
 
 struct finder {
 	struct kl_card *card;
@@ -506,8 +506,8 @@ static void find_in_language(const struct finder *finder)
 }
 
 /*
- * Drop measured conditions of an earlier lift: all of them if all evidence is loaded and they can
- * be derived again, otherwise those that a point contradicts.
+ * Drop measured conditions of an earlier lift: all of them if all evidence is loaded, because they
+ * are derived again, otherwise those that a point contradicts.
  */
 static void drop_measured(struct kl_card *card, const struct kl_lift_points *points)
 {

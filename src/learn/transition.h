@@ -12,7 +12,7 @@
  * transition - one forward step K_{i-1} -> K_i of a lineage, with its events and surfaces.
  *
  * Comments call it tau_i. It is read from a lineage branch or from an exported directory, which is
- * verified as by import and leaves no ref.
+ * verified as an import is, but no ref is made.
  *
  *	kl_transitions_load(&t, repo, "skills/lineages/cuda-topk");
  *	kl_transitions_load(&t, repo, NULL);		adds all branches; each lineage once
@@ -31,7 +31,7 @@ struct kl_transition {
 	struct kl_strvec gained, lost;
 	struct kl_strvec had; /* features of K_{i-1} */
 	char *platform;       /* "cuda/sm_90" */
-	const char *dtype;    /* borrowed; of the largest float tensor, or else the first */
+	const char *dtype;    /* borrowed; as kl_target_dtype, or "none" */
 };
 
 /** A refused step, or a failed attempt to derive one anew: an edit known to break the kernel. */
@@ -55,7 +55,7 @@ struct kl_transitions {
 
 /**
  * Add lineages. `what` is NULL (all in the repository), "<workload>", "<workload>/<name>", a ref,
- * an exported lineage's directory, or a directory of these. KL_ENOTFOUND: no lineage was found.
+ * an exported lineage's directory, or a directory of these. KL_ENOTFOUND: `what` names none.
  */
 int kl_transitions_load(struct kl_transitions *transitions, struct kl_repo *repo, const char *what);
 void kl_transitions_release(struct kl_transitions *transitions);

@@ -30,7 +30,7 @@
 #define KL_WITNESS_RUNS 64 /* default limit of gate runs */
 
 enum kl_witness_end {
-	KL_WITNESS_OPEN, /* not decided: the condition stays as it was */
+	KL_WITNESS_OPEN, /* not decided: the clause stays assumed */
 	/* witnessed: without it the kernel fails, and the state before does not */
 	KL_WITNESS_FAILS,
 	KL_WITNESS_PASSES, /* not needed: without it the kernel passes */

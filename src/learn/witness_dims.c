@@ -34,8 +34,8 @@ static bool may_count(struct kl_witness_clause *clause, const struct kl_widening
 }
 
 /*
- * The control: the state before must pass there, since it has the same oracle and differs from the
- * kernel only by the step.
+ * The control: the state before must pass at the point where K_i failed, since it has the same
+ * oracle and differs from K_i only by the step.
  */
 static int run_control(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       struct kl_gate *gate, const struct kl_transition *transition,

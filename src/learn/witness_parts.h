@@ -12,7 +12,7 @@
 
 /* --- where a clause is false (witness_widen.c) ------------------------------------------------ */
 
-/** The two kernels of a step under a contract that allows points where the clause is false. */
+/** The two states of a step under a contract that allows points where the clause is false. */
 struct kl_widening {
 	struct kl_surface *to, *from; /* K_i and K_{i-1}; owned */
 	struct kl_dims point[KL_WITNESS_POINTS];
@@ -24,7 +24,7 @@ struct kl_widening {
 
 struct kl_widen_of {
 	const struct kl_surface *to, *from;
-	struct kl_target *at; /* K_i's */
+	struct kl_target *at; /* target of K_i */
 	const struct kl_clauses *clauses;
 	/* index of the clause that must be false; the others must be true */
 	size_t i;
@@ -74,7 +74,10 @@ size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *
 
 /* --- the gate and its verdicts (witness_judge.c) ---------------------------------------------- */
 
-/** Get the session for a platform ("": the default), opened once. KL_ECANNOT: no gate here. */
+/**
+ * Get the session for a platform ("": the default), opened once. KL_ECANNOT: the gate cannot run
+ * here, or its runner is remote.
+ */
 int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, const char *platform);
 /**
  * Judge a surface. *judgements is NULL if there is no pass or fail; then the clause has the reason.
@@ -95,7 +98,7 @@ void kl_witness_fails(struct kl_witness_search *search, struct kl_witness_clause
 void kl_witness_passes(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       const struct kl_judgement *judgement, char *at);
 bool kl_witness_passed(const struct kl_judgement *judgement);
-/** Whether the failure is of a kernel that ran and was wrong. */
+/** Whether the kernel ran, but hung, faulted, or gave wrong or varying results. */
 bool kl_witness_ran(enum kl_failure failure);
 /** The commit that has transition->to. */
 const git_oid *kl_witness_commit(const struct kl_transition *transition);

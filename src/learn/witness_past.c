@@ -78,7 +78,7 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 		err = kl_repo_tree_of(&tree, search->o->repo, &tried->on);
 	if (!err)
 		err = kl_surface_from_tree(&on, search->o->repo, &tree, dir);
-	if (!err) /* edits are only made on states that passed */
+	if (!err) /* edits are made on states that passed, whose event has the features */
 		err = kl_target_of_commit(&target, search->o->tax, search->o->repo, on, &tried->on,
 					  tried->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {

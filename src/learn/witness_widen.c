@@ -150,7 +150,7 @@ static int rewrite_contract(struct kl_surface **out, const struct kl_surface *su
 
 /* --- requirements of a launch plan ------------------------------------------------------------ */
 
-/* Whether a requirement is like one of the contract's domain and uses its keys: "N % BN == 0". */
+/* Whether a requirement is a divisibility or equality that uses one of the keys: "N % BN == 0". */
 static bool is_promise(const char *item, const struct kl_strvec *keys)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = parse_predicate(item);
@@ -219,7 +219,7 @@ struct search {
 	struct kl_surface *relaxed[2];
 	int64_t most;                /* bytes of the largest judged point */
 	size_t *order;               /* indices of judged points, the smallest first */
-	bool to_stands, from_stands; /* the launch plan must accept the point */
+	bool to_stands, from_stands; /* the plan of K_i, K_{i-1} must accept the point */
 	bool required;               /* K_i's plan refused a point by its own requirement */
 };
 
@@ -265,7 +265,7 @@ static void order_points(struct search *search)
 
 /*
  * Whether only this clause is false at the point: other clauses and the remaining domain must hold,
- * and the point must not be much larger than the judged ones.
+ * and the point must have at most twice the bytes of the largest judged one.
  */
 static bool is_alone(const struct search *search, const struct kl_dims *dims)
 {

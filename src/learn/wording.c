@@ -49,8 +49,8 @@ void kl_wording_group_release(struct kl_wording_group *group)
 }
 
 /*
- * Fill the target for which a condition must be false to be witnessed: of a refused backward step
- * the state that it made, of a forward one the state that it was tried on.
+ * Fill the target at which a condition must be false for the refused step to witness it: the state
+ * that a backward step made, or the state on which a forward step was tried.
  */
 static int know_refused(struct kl_target *out, const struct kl_wording *wording,
 			const struct kl_refusal *refusal)

@@ -24,7 +24,7 @@ const struct kl_transition *kl_wording_first(const struct kl_wording_group *grou
 	return first;
 }
 
-/* Identifies a group by its surfaces, independent of the repository and of measurements. */
+/* Append a key of the group, independent of the repository and of measurements. */
 static void group_key(struct kl_buf *out, const struct kl_wording_group *group)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec steps = KL_STRVEC_INIT;
