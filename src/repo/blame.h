@@ -9,14 +9,15 @@
  * `git blame --first-parent` does.
  */
 struct kl_blame {
-	git_oid *line; /* one per line; zero if no commit has the line */
+	git_oid *line; /* for each line its commit; zero: no commit has the line */
 	size_t n, alloc;
 };
 
 /**
  * Blame the file `path` at `tip`. If `text` is not NULL, blame that text in place of the file's
  * content; lines that are not in `tip` get a zero id. Does not change refs, index or worktree.
- * KL_ENOTFOUND: no such file at `tip`. KL_EINVALID: the file is binary.
+ * KL_ENOTFOUND: no such file at `tip`. KL_EINVALID: the blamed text is binary, or the file at `tip`
+ * is too large.
  */
 int kl_repo_blame(struct kl_blame *out, struct kl_repo *repo, const git_oid *tip, const char *path,
 		  const struct kl_buf *text);

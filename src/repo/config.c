@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <time.h>
 
-/* Section and variable name are case-insensitive, the subsection is not. */
+/* Lower-case the section and the variable name: only the subsection is case-sensitive. */
 static char *normal_key(const char *key)
 {
 	char *normal = kl_strdup(key);
@@ -153,7 +153,7 @@ int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
 	struct kl_git_call call = {
-		/* if `value` is NULL, it ends the list */
+		/* a NULL `value` ends the list here: --unset-all takes no value */
 		.args = KL_ARGS("config", "--local", value ? "--replace-all" : "--unset-all", key,
 				value),
 		.err = &complaint,

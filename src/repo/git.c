@@ -12,7 +12,7 @@
 
 #include "base/proc.h"
 
-/* Variables that `git rev-parse --local-env-vars` lists, and the quarantine's. */
+/* The variables that `git rev-parse --local-env-vars` lists, and GIT_QUARANTINE_PATH. */
 static const char *const local_vars[] = { "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 					  "GIT_CONFIG",
 					  "GIT_CONFIG_PARAMETERS",
@@ -33,7 +33,7 @@ static const char *const local_vars[] = { "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 					  "GIT_QUARANTINE_PATH",
 					  NULL };
 
-/* Relative to the user's directory, so wrong for a child that runs in the git directory. */
+/* These can be relative to the user's directory, so they are wrong in the git directory. */
 static const char *const standing_vars[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX",
 					     "GIT_INDEX_FILE", NULL };
 
@@ -112,9 +112,9 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *repo,
 }
 
 /*
- * Runs in the child. Unlike a flock, a record lock survives exec but is not inherited by the hooks
- * that git starts. Closing any descriptor of the file drops the lock, so the original descriptor is
- * closed before the lock is taken.
+ * Runs in the child: make the file its stdin and take a record lock on it. Unlike a flock, a record
+ * lock survives exec but is not inherited by the hooks that git starts. Closing any descriptor of
+ * the file drops the lock, so the original descriptor is closed before the lock is taken.
  */
 static int stdin_from(void *payload)
 {
@@ -147,9 +147,10 @@ static bool has_terminal(void)
 }
 
 /*
- * A child in a process group of its own is in the background: a program that asks for a passphrase
- * there is stopped by the terminal (SIGTTIN). tcsetpgrp() from the background raises SIGTTOU, which
- * would stop the child as well, so SIGTTOU is ignored during the call.
+ * Make this process group the foreground group of the terminal. A child in a process group of its
+ * own is in the background: a program that asks for a passphrase there is stopped by the terminal
+ * (SIGTTIN). tcsetpgrp() from the background raises SIGTTOU, which would stop the child as well, so
+ * SIGTTOU is ignored during the call.
  */
 static void take_terminal(void)
 {
@@ -263,7 +264,7 @@ int kl_git_do(const struct kl_repo *repo, const struct kl_git_call *given)
 		return 0;
 	while (!strcmp(*verb, "-c"))
 		verb += 2;
-	if (status > 129) /* 128 and 129 are git's own */
+	if (status > 129) /* git itself exits with 128 and 129 */
 		return kl_error(KL_EIO, "git %s was killed by signal %d", *verb, status - 128);
 	return kl_error(KL_EIO, "git %s: %s", *verb, kl_git_complaint(call.err));
 }

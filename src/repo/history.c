@@ -27,7 +27,7 @@ static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 	return 0;
 }
 
-/* git limits by path while it walks, using its commit-graph and changed-path filters. */
+/* Run git, because it can use the commit-graph and its changed-path filters. */
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max)
 {

@@ -39,7 +39,7 @@ static char *chained_path(const char *path)
 	return kl_asprintf("%s.klineage-chained", path);
 }
 
-/* Quote for sh: 'it'\''s' */
+/* Quote for sh: it's becomes 'it'\''s' */
 static void add_quoted(struct kl_buf *out, const char *text)
 {
 	kl_buf_addch(out, '\'');
@@ -82,7 +82,10 @@ static int make_file(struct kl_buf *out)
 	return 0;
 }
 
-/* Find out from the last line whether we wrote the hook, and whether it was changed since. */
+/*
+ * Tell from the digest in its last line whether the hook is ours or was edited. Without a digest it
+ * is foreign, or called if it runs our command.
+ */
 static enum kl_hook_state hook_owner(const char *text, size_t len, const char *event)
 {
 	KL_AUTO(kl_freep) char *command = kl_asprintf("klineage hooks run %s", event);
@@ -124,7 +127,7 @@ static enum kl_hook_state state_of(const char *path, const char *event)
 
 /* --- hooks of the user and of other tools --------------------------------------- */
 
-/* "git version 2.54.0" */
+/* Does this git run hooks from its configuration? 2.54 and later do. */
 static int git_has_config_hooks(bool *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -138,7 +141,10 @@ static int git_has_config_hooks(bool *out, struct kl_repo *repo)
 	return 0;
 }
 
-/* If `path` does not exist, the real path of its nearest existing parent; the caller frees. */
+/*
+ * The real path of `path` or, if it does not exist, of its nearest existing parent; the caller
+ * frees.
+ */
 static char *real_path(const char *path)
 {
 	KL_AUTO(kl_freep) char *part = kl_strdup(path);
@@ -225,7 +231,7 @@ static void set_hook(struct kl_hook *hook, char *path, enum kl_hook_state state)
 	hook->state = state;
 }
 
-/* A tool's configuration file, which configures all events. */
+/* Look for calls of ours in a tool's configuration file, which configures all events. */
 static int by_tool(struct kl_hooks *hooks, const char *owner, const char *file)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -252,7 +258,7 @@ static char *written_dir(const char *dir)
 	return kl_strndup(dir, n > 2 && !strcmp(dir + n - 2, "/_") ? n - 2 : n);
 }
 
-/* The user's own hooks directory (core.hooksPath). */
+/* Read the state of the hooks in the user's own hooks directory (core.hooksPath). */
 static void by_directory(struct kl_hooks *hooks, const struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *dir = written_dir(hooks->dir);
@@ -418,7 +424,10 @@ static int may_install(const struct kl_hook *hook, bool chain)
 			     hook->path);
 }
 
-/* Give the foreign hook a second name; our hook then replaces it under the first. */
+/*
+ * Give the foreign hook a second name, or copy it if it cannot be linked. Our hook then replaces it
+ * under the first name.
+ */
 static int keep_foreign(const char *path)
 {
 	KL_AUTO(kl_freep) char *before = chained_path(path);
@@ -456,7 +465,7 @@ static int set_config(struct kl_repo *repo, const char *event)
 {
 	KL_AUTO(kl_freep) char *command = config_key(event, "command");
 	KL_AUTO(kl_freep) char *on = config_key(event, "event");
-	/* git runs this each time, so that the repository can be moved */
+	/* the path is looked up at each run, so that the repository can be moved */
 	KL_AUTO(kl_freep) char *line = kl_asprintf(
 		"\"$(git rev-parse --git-common-dir)\"/klineage/hooks/%s", event);
 	struct kl_git_call call = { .args = KL_ARGS("config", "--local", "--replace-all", command,
@@ -495,7 +504,10 @@ static int drop_other_way(const struct kl_hooks *hooks, struct kl_repo *repo, bo
 	return err;
 }
 
-/* With config hooks, install to our own directory even if an older git's install is elsewhere. */
+/*
+ * With config hooks, install in our own directory even if an older install is elsewhere. An event
+ * whose hook already calls us is left alone.
+ */
 static void to_entries(struct kl_hooks *hooks)
 {
 	for (size_t i = 0; hooks->way == KL_HOOKS_CONFIG && i < KL_HOOKS_EVENTS; i++) {
@@ -531,7 +543,7 @@ int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain)
 
 /* --- uninstalling ---------------------------------------------------------------------- */
 
-/* A single rename(2) puts a chained foreign hook back in place of ours. */
+/* Remove our hook; a chained foreign hook replaces it in a single rename(2). */
 static int take_away(const char *path, enum kl_hook_state state)
 {
 	KL_AUTO(kl_freep) char *before = chained_path(path);

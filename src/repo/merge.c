@@ -23,7 +23,7 @@ int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl
 	int err = git_merge_file(&res, &ancestor, &our_side, &their_side, NULL);
 	bool clean = !err && res.automergeable;
 
-	(void)repo; /* required because opening a repository initializes libgit2 */
+	(void)repo; /* required, because only opening a repository initializes libgit2 */
 	if (clean)
 		kl_buf_add(out, res.ptr, res.len);
 	git_merge_file_result_free(&res);

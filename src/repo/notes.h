@@ -10,8 +10,8 @@
  * The notes ref is refs/notes/klineage/gate. Each line is one immutable event (JSON Lines),
  * identified by its "id". Two notes merge by union, so the ref's merge strategy is cat_sort_uniq.
  * `git fast-import` writes the new notes commit on a temporary ref, starting from the old tip; then
- * a transaction (refs.h) moves the notes ref. If another process moved it first, read the notes
- * again, unite and retry after a random delay.
+ * a transaction (refs.h) moves the notes ref. If another process has moved it first, the lines are
+ * added again to the new notes after a random delay.
  */
 #define KL_NOTES_GATE "refs/notes/klineage/gate"
 
@@ -20,7 +20,10 @@ struct kl_note_line {
 	const char *line; /* no newline */
 };
 
-/** Add lines; skips lines whose id the commit's note already has. */
+/**
+ * Add lines; skips lines whose id the commit's note already has. KL_ECHANGED or KL_EBUSY: the ref
+ * was moved or locked by others for 12 seconds.
+ */
 int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n);
 
 /**

@@ -16,7 +16,7 @@
 #define RETRY_MS 12000
 
 /*
- * A write in preparation. A commit that gets lines keeps its old text and gains the new lines.
+ * A write in preparation. The note of a commit that gets lines keeps its old lines.
  * Notes of one commit at two depths are joined, because a change of the fanout would drop one of
  * them.
  */
@@ -273,8 +273,8 @@ static char *commit_subject(const struct kl_notes_write *write)
 }
 
 /*
- * The same stream deletes the temporary ref at its end, so that even a killed fast-import leaves no
- * ref behind.
+ * Import the notes commit on a temporary ref. The stream itself deletes that ref at its end, so
+ * that even a killed fast-import leaves no ref behind.
  */
 static int import_tree(git_oid *out, struct kl_notes_write *write)
 {

@@ -32,7 +32,7 @@ static int64_t ns_of(struct timespec ts)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Wait until the lock is EMPTY_AGE_NS old; false if it changed or is gone. */
+/* Wait until the lock is EMPTY_AGE_NS old; false if it changed, is gone, or is from the future. */
 static bool lies_still(const char *path, const struct stat *before)
 {
 	for (;;) {
@@ -79,7 +79,10 @@ static int clear_lock(struct recovery *recovery, const char *path, const char *h
 	return 0;
 }
 
-/* git locks the HEAD of a worktree, for its reflog, if it points to a ref that moves. */
+/*
+ * Remove the lock on a worktree's HEAD. git takes it to write the reflog of HEAD if HEAD points to
+ * a ref that moves.
+ */
 static int clear_head(struct recovery *recovery, const char *dir, const struct kl_refs_txn *txn)
 {
 	KL_AUTO(kl_freep) char *head = kl_fs_join(dir, "HEAD");

@@ -14,7 +14,7 @@
  *
  * A commit runs one `git update-ref --stdin` on a complete file, so that either all refs move or
  * none. KL_ECHANGED: a ref did not have its old value; no ref moved. KL_EBUSY: another git held a
- * ref's lock during all retries. Refs outside refs/heads and refs/notes get a reflog when created.
+ * ref's lock during all retries. Every ref gets a reflog.
  */
 int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref); /* KL_ENOTFOUND */
 
@@ -30,7 +30,7 @@ struct kl_ref_list {
 int kl_refs_list(struct kl_ref_list *out, struct kl_repo *repo, const char *prefix);
 void kl_ref_list_release(struct kl_ref_list *list);
 
-/** Is this branch checked out in a worktree? Moving it would leave that worktree behind. */
+/** Is this branch checked out in a worktree? Moving it would make that worktree look modified. */
 int kl_refs_is_checked_out(bool *out, struct kl_repo *repo, const char *ref);
 
 /**
@@ -56,12 +56,12 @@ void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid 
 int kl_refs_txn_commit(struct kl_refs_txn *txn, const char *reflog);
 
 /**
- * Recover from a crash with the journal ($GIT_COMMON_DIR/klineage/txn): remove the `<ref>.lock`
- * files that the killed transaction left, and if some refs had moved, move the rest. A lock is
- * removed only while we hold our flock, its content is the value that the journal records (an empty
- * one: it has not been modified since), and no update-ref of ours is running; other locks stay.
- * `*cleared` is the number of locks removed. Every commit does this first. See docs/formats.md,
- * "Refs".
+ * Recover from a crash with the journal ($GIT_COMMON_DIR/klineage/txn): remove the lock files that
+ * the killed transaction left, and if some refs had moved, move the rest. A lock is removed only
+ * while we hold our flock and no update-ref of ours is running, and only if it holds the value that
+ * the journal records, or is empty, not older than the journal, and unmodified for two seconds.
+ * `*cleared` is the number of locks removed. kl_refs_txn_commit() does this first. See
+ * docs/formats.md, "Refs".
  */
 int kl_refs_recover(struct kl_repo *repo, int *cleared);
 

@@ -25,8 +25,9 @@ int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *re
 
 /**
  * Fetch by refspecs ("+refs/notes/x:refs/notes/remotes/origin/x"); only the refs that they name are
- * updated. Objects are checked (fetch.fsckObjects is on unless the user has configured it), and a
- * pack can have at most `max_bytes`. KL_ECHANGED: the remote deleted a ref during the fetch.
+ * updated. Objects are checked (fetch.fsckObjects is on unless the user has set it or
+ * transfer.fsckObjects). KL_EINVALID: the remote sends more than `max_bytes` (0: no limit).
+ * KL_ECHANGED: the remote deleted a ref during the fetch.
  */
 int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_strvec *refspec,
 		    uint64_t max_bytes);

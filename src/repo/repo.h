@@ -23,7 +23,7 @@ struct kl_repo;
 /**
  * Open the repository that git would use in the current directory; honours GIT_DIR etc. The
  * repository can be bare. KL_ENOTFOUND: not in a repository. KL_ECANNOT: libgit2 cannot read the
- * repository (sha256, reftable, ...); the message says why.
+ * repository (sha256, reftable, ...); the message says why. KL_EINVALID: git refuses to open it.
  */
 int kl_repo_open(struct kl_repo **out);
 /**
@@ -74,8 +74,8 @@ int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value)
 int kl_repo_identity(const char **out, struct kl_repo *repo);
 
 /**
- * Switch on or off that every new object is synced to disk before its name is known. For data that
- * cost money and must survive a power failure. Applies to the whole process and is slow.
+ * Sync every new object to disk before its name is known, or stop doing so. This is for data that
+ * cost money and must survive a power failure. It applies to the whole process and is slow.
  */
 void kl_repo_sync_objects(bool on);
 
@@ -93,7 +93,7 @@ int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oi
  */
 int kl_repo_object_size(size_t *out, struct kl_repo *repo, const git_oid *oid);
 int kl_repo_tree_of(git_oid *out, struct kl_repo *repo, const git_oid *commit);
-/** Subtree at `path` ("" is the tree itself); KL_ENOTFOUND. */
+/** Subtree at `path` ("" is the tree itself). KL_ENOTFOUND: there is no such directory. */
 int kl_repo_subtree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *path);
 
 struct kl_commit {
@@ -118,7 +118,10 @@ struct kl_blobs {
 	size_t n, alloc;
 };
 void kl_blobs_release(struct kl_blobs *blobs);
-/** List all blobs of a tree recursively, without submodules. KL_EINVALID: more than `max`. */
+/**
+ * List all blobs of a tree recursively, without submodules. KL_EINVALID: more than `max`, or a path
+ * is longer than 4096 bytes.
+ */
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max);
 /** Find one entry by path; `mode` may be NULL. KL_ENOTFOUND: no such path. */
 int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
@@ -138,7 +141,7 @@ struct kl_tree_edit {
  * Write a new tree: `base` (NULL: the empty tree) with the edits applied. Directories are created
  * and removed as needed. Removing a directory removes everything below it; removing a path that
  * does not exist is not an error. KL_EINVALID: kl_fs_path_ok() rejects a path, a path occurs twice,
- * or an edit puts a file where a directory is or vice versa.
+ * a mode is not one of struct kl_blob, or an edit puts a file where a directory is or vice versa.
  */
 int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n);

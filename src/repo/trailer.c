@@ -29,7 +29,7 @@ static void lines_release(struct lines *lines)
 	free(lines->l);
 }
 
-/* As isspace() in the C locale, independent of the program's locale. */
+/* git's isspace(): unlike that of C, it does not know \v and \f, nor any locale. */
 static bool is_space(char ch)
 {
 	return ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r';

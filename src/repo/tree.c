@@ -199,7 +199,7 @@ static int put_directory(git_treebuilder *tb, const struct edits *edits, const c
 
 /*
  * Apply the edits [from, to) to one directory. The first `skip` bytes of their paths name that
- * directory. `*out` is zero if a subdirectory is empty afterwards.
+ * directory. `*out` is zero if this is a subdirectory and it is empty afterwards.
  */
 static int edit_level(git_oid *out, const struct edits *edits, const git_oid *base, size_t from,
 		      size_t to, size_t skip)
@@ -246,7 +246,7 @@ static int check_edits(const struct kl_tree_edit *const *edits, size_t n)
 	return 0;
 }
 
-/* Apply the edits that write, or those that remove. */
+/* Apply only the edits that write a file, or if `write` is false, only those that remove one. */
 static int edit_some(git_oid *out, struct kl_repo *repo, const git_oid *base, bool write,
 		     const struct kl_tree_edit *const *edits, size_t n)
 {

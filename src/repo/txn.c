@@ -243,7 +243,7 @@ static int after_kill(struct kl_refs_txn *txn, int signal)
 	return kl_error(KL_EIO, "git update-ref was killed by signal %d", signal);
 }
 
-/* One attempt, with our lock held and the journal written. */
+/* Make one attempt; our lock must be held and the journal be written. */
 static int attempt_update(struct kl_refs_txn *txn, const char *journal, const char *reflog)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -253,7 +253,7 @@ static int attempt_update(struct kl_refs_txn *txn, const char *journal, const ch
 		return err;
 	if (!status)
 		return unlink(journal) < 0 ? kl_error_errno("cannot remove '%s'", journal) : 0;
-	if (status > 129) /* 128 and 129 are git's own */
+	if (status > 129) /* git itself exits with 128 and 129 */
 		return after_kill(txn, status - 128);
 	err = why_refused(txn, &text);
 	unlink(journal);
