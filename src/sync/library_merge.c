@@ -54,7 +54,7 @@ static void put_file(struct merge *merge, char *path, char *text, size_t len)
 
 /*
  * An event that one of their cards cites must be present and valid, as must the events that it was
- * computed from.
+ * computed from, down to eight levels.
  */
 static int check_event(struct merge *merge, const char *id, int depth)
 {

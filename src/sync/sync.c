@@ -20,7 +20,7 @@
 #define MAX_MIB 2048
 #define GIVE_UP_MS (5 * 60 * 1000)
 #define LOCK_MS (60 * 1000)
-#define SAME_ANSWERS 4 /* give up after so many rejections by an unchanged remote */
+#define SAME_ANSWERS 4 /* give up after this many repeated rounds with an unchanged remote */
 
 /* clang-format off */
 static const char *const prefixes[] = {
@@ -351,7 +351,7 @@ static int one_round(struct kl_sync *sync, struct kl_buf *refs)
 	return err;
 }
 
-/* The remote rejected the push repeatedly although it did not change: report a final error. */
+/* Give up repeating: KL_ECHANGED becomes KL_EIO with a hint, KL_EBUSY stays what it is. */
 static int explain_trust(int err, const char *remote)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());

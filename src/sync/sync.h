@@ -11,8 +11,8 @@
  * The remote's refs are first fetched into tracking refs and verified there. Then one transaction
  * updates our refs: notes are merged by event and the skills branch by card; lineages and rejected
  * steps are created under their own names, or, if a different one has that name, with the remote's
- * name appended. Refs that the remote lacks are pushed in one atomic push with the expected old
- * values. If a ref changes meanwhile, here or at the remote, everything is repeated, for some
+ * name appended. What the remote lacks is pushed in one atomic push with the expected old values.
+ * If a ref changes meanwhile, here or at the remote, everything is repeated for at most five
  * minutes.
  *
  *	struct kl_sync s = { .repo = repo, .remote = "origin", .fetch = true, .push = true };
@@ -24,7 +24,7 @@ enum kl_sync_how {
 	KL_SYNC_TAKEN,   /* new here */
 	KL_SYNC_MOVED,   /* ours was fast-forwarded to theirs */
 	KL_SYNC_UNITED,  /* merged: both sides had something that the other lacked */
-	KL_SYNC_RENAMED, /* new here, but named differently because ours has that name */
+	KL_SYNC_RENAMED, /* new here, under another name, because a ref of ours has that name */
 	KL_SYNC_GIVEN,   /* pushed */
 	KL_SYNC_LEFT,    /* not exchanged; `what` gives the reason and what to do */
 };
@@ -51,13 +51,14 @@ struct kl_sync {
 /**
  * Sync. Returns 0 if it is complete, even if some items were left. KL_ENOTFOUND: no such remote.
  * KL_EIO: the remote cannot be reached or rejects the push; what was fetched before is kept.
+ * KL_EBUSY: another sync is running, or a ref here stays locked.
  */
 int kl_sync_run(struct kl_sync *sync);
 void kl_sync_release(struct kl_sync *sync);
 
 /** The refspecs with which a plain `git fetch` updates the tracking refs as well. */
 void kl_sync_refspecs(struct kl_strvec *out, const char *remote);
-/** Those of these refspecs that are configured. */
+/** Get those of these refspecs that are configured for the remote. */
 int kl_sync_configured(struct kl_strvec *out, struct kl_repo *repo, const char *remote);
 /** Add them to, or remove them from, remote.<remote>.fetch; `changed` gets those that changed. */
 int kl_sync_setup(struct kl_strvec *changed, struct kl_repo *repo, const char *remote, bool on);

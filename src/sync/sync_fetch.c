@@ -13,7 +13,7 @@
 
 #define MAX_LINE ((size_t)1 << 20)
 #define MAX_SLUG 64
-#define MAX_RENAMED 100 /* lineages of one name and remote */
+#define MAX_RENAMED 100 /* names that are tried for one ref of a remote */
 
 /* --- events ------------------------------------------------------------------- */
 
@@ -141,7 +141,8 @@ static void place_release(struct place *place)
 }
 
 /*
- * Try to use this name. Returns 1 and fills `place` if it fits, 0 if a different one has the name.
+ * Try to use this name for our ref. Returns 1 and fills `place` if it is free or can take theirs, 0
+ * if a different lineage, or diverged rejected steps, have the name.
  */
 static int try_place(struct place *place, struct kl_sync_round *round,
 		     const struct kl_sync_ref *ref, const char *leaf)
@@ -160,7 +161,7 @@ static int try_place(struct place *place, struct kl_sync_round *round,
 	if (err < 0)
 		return err;
 	place->have = !memcmp(&place->old, &ref->oid, sizeof(place->old));
-	/* a lineage is immutable, but rejected steps can be appended */
+	/* a lineage is immutable, but a rejected ref can get more steps */
 	if (place->have || ref->kind == KL_SYNC_LINEAGE)
 		return place->have;
 	if ((err = kl_repo_is_ancestor(&behind, round->r, &ref->oid, &place->old)) < 0 ||
