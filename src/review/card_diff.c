@@ -133,7 +133,10 @@ static void diff_status(struct kl_card_pair *pair)
 		       now, old);
 }
 
-/* Report a new card and, if it is more than a hypothesis, the parts of its scope not verified. */
+/*
+ * Report a new card and, if it is provisional or admitted, the parts of its scope that nothing
+ * verifies.
+ */
 static void new_card(struct kl_card_pair *pair)
 {
 	const struct kl_card *card = pair->now;

@@ -152,8 +152,8 @@ static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 }
 
 /*
- * True if a condition follows from the domain of `from`, whose predicate is `whole`. If that is too
- * long to compare, only a condition with the same text follows.
+ * True if a condition follows from the domain of `from`, whose predicate is `whole`. If that is
+ * NULL or too long to compare, only a condition with the same text follows.
  */
 static bool follows_from(const struct kl_contract *from, const struct kl_predicate *whole,
 			 const char *text)

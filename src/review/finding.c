@@ -23,11 +23,14 @@ void kl_findings_release(struct kl_findings *findings)
 
 /* --- making texts ------------------------------------------------------------- */
 
-/* True for invisible characters and marks of direction: U+200B-F, U+2028-E, U+2060-F, U+FEFF. */
+/*
+ * True for C1 controls, invisible characters and marks of direction: U+0080-9F, U+00AD, U+200B-F,
+ * U+2028-E, U+2060-F, U+FEFF.
+ */
 static bool is_trick(const unsigned char *bytes, size_t n)
 {
 	if (n == 2)
-		/* C1, soft hyphen */
+		/* C1 controls, soft hyphen */
 		return bytes[0] == 0xc2 && (bytes[1] < 0xa0 || bytes[1] == 0xad);
 	if (n != 3 || (bytes[0] != 0xe2 && bytes[0] != 0xef))
 		return false;
@@ -38,7 +41,10 @@ static bool is_trick(const unsigned char *bytes, size_t n)
 	       (bytes[1] == 0x81 && bytes[2] >= 0xa0 && bytes[2] <= 0xaf);
 }
 
-/* Append at most `max` bytes on one line; white space collapses to a single blank. */
+/*
+ * Append at most `max` bytes, and "..." if there are more, as one line: white space and controls
+ * become one blank, invalid bytes and DEL become "?", and the characters of is_trick() are dropped.
+ */
 static void add_clean(struct kl_buf *out, const char *text, size_t max)
 {
 	size_t len = strlen(text), from = out->len;

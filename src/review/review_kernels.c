@@ -247,7 +247,7 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-/* An event can be read from several lines of notes: the one with the best signature. */
+/* Of the lines of notes that hold this event, find the one with the best signature. */
 static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *lookup,
 					   const struct kl_event *event)
 {
@@ -283,7 +283,7 @@ static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 			line && line->sig.state == KL_SIGN_GOOD ? line->sig.who : NULL);
 }
 
-/* A word for the verdict on a state, for programs and titles. */
+/* A word for the verdict on a kernel, for programs and titles. */
 static const char *fate_of(const struct kl_verdict_entry *one)
 {
 	return one->why                      ? "unreadable" :
@@ -295,7 +295,7 @@ static const char *fate_of(const struct kl_verdict_entry *one)
 					       "missing";
 }
 
-/* Report why a state has no passing verdict. */
+/* Report why a kernel has no passing verdict. */
 static void say_missing(struct kl_findings *findings, enum kl_weight weight,
 			const struct kl_verdict_entry *one)
 {

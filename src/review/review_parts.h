@@ -18,7 +18,7 @@ struct kl_review_work {
 int kl_review_range(struct kl_review_work *work, const char *text);
 /** Review contracts, kernels and commits. */
 int kl_review_kernels(struct kl_review_work *work);
-/** Find cards in use in a kernel whose sound preconditions the change violates. */
+/** Find the cards in use in a kernel that have a sound precondition which the change violates. */
 struct kl_surface;
 int kl_review_violations(struct kl_findings *out, struct kl_review_work *work,
 			 const struct kl_surface *old, const struct kl_surface *now);
