@@ -174,7 +174,10 @@ static int check_chains(size_t *n, struct checker *checker, const char *prefix)
 	return err;
 }
 
-/* Only a warning: users can commit to such a branch, or fetch it from elsewhere. */
+/*
+ * Warn of a branch whose tip no chain keeps. It is no error: users can commit to such a branch, or
+ * fetch it from elsewhere.
+ */
 static int check_branches(struct checker *checker)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };

@@ -44,7 +44,10 @@ static void report_finding(struct kl_library_checker *checker, bool error, const
 
 /* --- events --------------------------------------------------------------------------- */
 
-/* The event, or NULL if it is missing or invalid, which is reported once. Checks cited events. */
+/*
+ * The event, or NULL if it is missing or invalid, which is reported once. The events that it cites
+ * are checked as well.
+ */
 static const struct kl_event *find_event(struct kl_library_checker *checker, const char *id)
 {
 	const struct kl_event *event = kl_map_get(&checker->events, id);
@@ -79,7 +82,7 @@ static void check_ratio(struct kl_library_checker *checker, const struct kl_even
 	static const struct kl_comparison none;
 	const struct kl_comparison *comparison = kl_comparisons_parent(&event->profile.vs);
 
-	/* with several cases the event has the mean, the card one row per case */
+	/* skip several cases: the event has their mean, the card one row for each */
 	if (event->profile.npoint || !ratio->ppm)
 		return;
 	if (!comparison)

@@ -120,7 +120,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 	}
 	while (back < chain.n && chain.step[back].action && chain.step[back].kind == KL_STEP_BACK)
 		back++;
-	/* a walk can continue an earlier one; its own steps end at step number 1 */
+	/* if a walk continues an earlier one, its own steps end at number 1 */
 	for (size_t i = 0; i < back; i++)
 		if (chain.step[i].number == 1)
 			back = i + 1;

@@ -41,8 +41,9 @@ struct kl_chain {
 
 void kl_chain_release(struct kl_chain *chain);
 /**
- * Read the chain of commits from `tip` along parent number `via`, to the root, or if `past_end`, to
- * the first commit that is not a step, which is included. KL_EINVALID: the chain is too long.
+ * Read the chain of commits from `tip` along parent[via], to the root, or if `past_end`, to the
+ * first commit that is not a step, which is included. KL_EINVALID: the chain is too long or too
+ * large.
  */
 int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oid *tip, size_t via,
 		  bool past_end);
