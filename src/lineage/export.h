@@ -17,7 +17,10 @@
  */
 #define KL_EXPORT_SCHEMA "klineage.export/1"
 
-/** Export a lineage. KL_EEXISTS: `dir` is not empty or no directory. `*files`: files written. */
+/**
+ * Export a lineage. KL_EEXISTS: `dir` exists and is not an empty directory. `*files`: files
+ * written.
+ */
 int kl_export_write(struct kl_repo *repo, const char *workload, const char *name, const char *dir,
 		    size_t *files);
 

@@ -8,7 +8,7 @@
 #include "text/html.h"
 
 #define WIDTH 860
-#define MAX_POINTS 400 /* figures show a subset of more states; the table shows all */
+#define MAX_POINTS 400 /* of more states, figures show only some; the table shows all */
 
 /* --- drawing ---------------------------------------------------------------- */
 
@@ -129,7 +129,7 @@ static bool has_speed(const struct kl_view_step *step, size_t i)
 	return !i || step->root.ppm > 0;
 }
 
-/* The baseline's speed against K_0, from the last state compared with it; 0: none was. */
+/* The baseline's speed against K_0, from the last state compared with it; 0: no state was. */
 static double expert_baseline(const struct kl_view *view, const char **name)
 {
 	for (size_t i = view->n; i-- > 0;) {

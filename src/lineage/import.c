@@ -29,7 +29,7 @@ struct importer {
 	json_t *index;
 	git_oid *commit, *tree; /* K_0 ... K_n */
 	size_t n;
-	git_oid rejected; /* last one */
+	git_oid rejected; /* the last rejection */
 	size_t nrejected;
 	struct kl_map commits; /* exported id -> oid in this repository (owned) */
 	struct kl_note_line *note;
@@ -423,7 +423,7 @@ static int check_names(struct importer *importer, const char *name)
 	return 0;
 }
 
-/* Do everything except writing the refs. */
+/* Read the export, write its commits and check its events; move no ref. */
 static int rebuild_branch(struct importer *importer, const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -139,8 +139,8 @@ static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entr
 }
 
 /*
- * Add the money settled after an entry and the best time up to it; *next is the first measurement
- * not yet considered.
+ * Add a point: the money settled up to and including an entry, and the best time up to then.
+ * `*next` is the first measurement that is not considered yet.
  */
 static void add_point(struct kl_spend *spend, const struct kl_ledger_entry *entry,
 		      const struct gated *gated, size_t *next)

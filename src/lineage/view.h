@@ -17,7 +17,7 @@ struct kl_view_step {
 	struct kl_step step;           /* number, action, ...; `text` is the subject */
 	int64_t ns;                    /* 0: not profiled */
 	struct kl_ratio prev;          /* against K_{i-1} */
-	struct kl_ratio root;          /* against K_0: log-ratios add, half-widths in quadrature */
+	struct kl_ratio root;          /* against K_0, chained over the steps; ppm 0: unknown */
 	struct kl_strvec gained, lost; /* features, against K_{i-1} */
 	enum kl_verdict verdict;       /* OTHER: no event in this clone */
 	enum kl_speed speed;           /* against K_{i-1} */
@@ -45,7 +45,7 @@ void kl_view_release(struct kl_view *view);
  * "<workload>", "<workload>/<name>" or a full ref.
  */
 int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what);
-/** Fail with KL_ENOTFOUND for the unknown lineage `what`; hints list lineages with that name. */
+/** Report the unknown lineage `what` (KL_ENOTFOUND); hints list the lineages with that name. */
 int kl_view_none(struct kl_repo *repo, const char *what);
 /** Get the event from which a step's figures are taken. KL_ENOTFOUND: there is none. */
 int kl_view_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit);
