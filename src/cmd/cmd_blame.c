@@ -264,7 +264,7 @@ static void print_card(const struct kl_card *card)
 }
 
 /*
- * Describe each step that has lines in the file: place, speedup, facts gained, and the
+ * Describe each step that has lines in the file: place, speedup, features gained, and the
  * preconditions of its cards.
  */
 static void print_steps(const struct subject *subject, const struct kl_term *term)

@@ -41,7 +41,7 @@ static void print_time(int64_t ns)
 		printf("%.2f us", (double)ns / 1e3);
 }
 
-/* Blanks up to the column of the ratios. */
+/* The number of blanks from the label to the column of the ratios. */
 static int pad_of(const char *label)
 {
 	return strlen(label) < 9 ? 9 - (int)strlen(label) : 0;
@@ -206,7 +206,7 @@ static int send_away(struct kl_gate *gate, const struct options *options)
 	return kl_error_hint(err, "then run here: git klineage gate --import <results>");
 }
 
-/* One state to judge (a revision, the worktree, or a changed kernel) and its judgement. */
+/* One candidate (of a revision, the worktree, the index, or a change) and its judgement. */
 struct asked {
 	const char *rev;
 	char *cannot; /* with --since: why it cannot be judged here; or NULL */
@@ -235,7 +235,10 @@ static int ask_one(struct asked *asked, struct kl_gate *gate, const struct optio
 				asked->sel.kind == KL_STATE_REV && !options->no_note ? hex : NULL);
 }
 
-/* Judge all states. Deferred ones are sent to the runner in one bundle and then looked up again. */
+/*
+ * Judge all candidates. Deferred ones are sent to the runner in one bundle and then looked up
+ * again.
+ */
 static int ask_all(struct asked *asked, size_t n, struct kl_gate *gate,
 		   const struct options *options)
 {
@@ -415,8 +418,8 @@ static int tree_at(git_oid *commit, git_oid *tree, struct kl_repo *repo, const c
 }
 
 /*
- * Judge each kernel that differs, with its old version as parent. An unreadable contract is a
- * failure.
+ * Judge each kernel that differs, with its old version as parent. An unreadable contract counts as
+ * a failed kernel; a removed one is only reported.
  */
 static int judge_since(struct kl_repo *repo, const struct options *options, const char *rev)
 {
@@ -594,7 +597,7 @@ static int parse_options(struct options *options, struct kl_repo *repo, int *arg
 	return err ? err : check_options(options, *argc);
 }
 
-/* Judge the states that are named, HEAD if none is. */
+/* Judge the worktree, the index, or the named revisions; HEAD if none is named. */
 static int judge_states(struct kl_repo *repo, const struct options *options, int argc, char **argv)
 {
 	KL_AUTO(asked_freep) struct asked *asked = NULL;

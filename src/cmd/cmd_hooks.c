@@ -144,7 +144,7 @@ static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 	return 1;
 }
 
-/* For programs, print the resulting status instead. */
+/* Install the hooks and print where they are; for programs, print the resulting status instead. */
 static int install_hooks(struct kl_repo *repo, bool chain, const struct kl_listing *out)
 {
 	KL_AUTO(kl_hooks_release) struct kl_hooks hooks = { 0 };
@@ -185,7 +185,10 @@ static int uninstall_hooks(struct kl_repo *repo, const struct kl_listing *out)
 
 /* --- run ------------------------------------------------------------------ */
 
-/* Ask git for the setting, because the repository could not be opened. */
+/*
+ * Ask git for klineage.hooks.block, because the repository could not be opened. An invalid value
+ * counts as "untested".
+ */
 static enum kl_hook_block block_by_git(void)
 {
 	static const char *const argv[] = { "git", "config", "--get", "klineage.hooks.block",
@@ -202,7 +205,9 @@ static enum kl_hook_block block_by_git(void)
 	return block;
 }
 
-/* Print why nothing was judged. Whether that stops git depends on klineage.hooks.block. */
+/*
+ * Print why nothing was judged. Returns 1, which stops git, if klineage.hooks.block is "untested".
+ */
 static int say_untested(int err)
 {
 	const char *hint = kl_error_hints();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_sync - git klineage sync: exchanges lineages, cards and verdicts with a remote */
+/* cmd_sync - git klineage sync: exchanges lineages, cards and events with a remote */
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"

@@ -18,7 +18,7 @@ void kl_listing_put(const json_t *document)
 	kl_listing_line(&buf);
 }
 
-/* The one byte that ASCII JSON leaves as it is and a terminal does not. */
+/* Escape DEL: JSON leaves it as a byte, and no other control character. */
 void kl_listing_line(const struct kl_buf *json)
 {
 	for (const char *at = json->ptr; *at;) {

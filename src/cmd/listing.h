@@ -33,7 +33,7 @@ struct kl_listing {
 
 /** Print a document on stdout as one line of canonical JSON, the format of every `--json`. */
 void kl_listing_put(const json_t *document);
-/** Print one line of JSON that is ASCII. */
+/** Print one line of JSON that is ASCII, with DEL escaped. */
 void kl_listing_line(const struct kl_buf *json);
 
 /** KL_EUSAGE: --json together with --porcelain or -z. */

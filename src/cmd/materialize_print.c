@@ -9,7 +9,7 @@
 #include "model/money.h"
 #include "walk/step.h"
 
-/* A model wrote the text: its lines become one. */
+/* Print at most `max` bytes of a text that a model wrote, on one line. */
 static void print_plain(FILE *to, const char *text, size_t max)
 {
 	KL_AUTO(kl_freep) char *line = kl_strndup(text, kl_utf8_cut(text, strlen(text), max));

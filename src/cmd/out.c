@@ -18,7 +18,7 @@
 struct kl_out {
 	FILE *stream;
 	int fd, error;             /* errno of the last write that failed */
-	struct kl_buf rest, ready; /* begun but not whole; to be written */
+	struct kl_buf rest, ready; /* an unfinished character or mark; text to write */
 	char mark[MARK_BYTES];     /* empty: no colours */
 	char code[KL_PAINTS][sizeof(((struct kl_term *)0)->code[0])];
 };
@@ -38,7 +38,7 @@ static int write_all(int fd, const char *data, size_t n)
 	return 0;
 }
 
-/* The colour of the mark at `text`; KL_PAINTS: no mark; -1: it may become one. */
+/* The colour of the mark at `text`; KL_PAINTS: no mark; -1: too few bytes to tell. */
 static int read_mark(const struct kl_out *out, const char *text, size_t len)
 {
 	size_t n = len < MARK_BYTES ? len : MARK_BYTES - 1;
@@ -52,7 +52,10 @@ static int read_mark(const struct kl_out *out, const char *text, size_t len)
 	return paint >= 0 && paint < KL_PAINTS ? paint : KL_PAINTS;
 }
 
-/* Make `ready` of the text, as far as it is whole. Returns how many bytes were used. */
+/*
+ * Append the filtered text to `ready`, up to an unfinished character or mark. Returns the number of
+ * bytes used.
+ */
 static size_t filter_text(struct kl_out *out, const char *text, size_t len)
 {
 	size_t at = 0;
@@ -87,7 +90,7 @@ static bool write_ready(struct kl_out *out)
 	return done;
 }
 
-/* Called by the stream; 0 is an error. */
+/* The write function of the stream; returns 0 on an error. */
 static ssize_t write_stream(void *cookie, const char *data, size_t n)
 {
 	struct kl_out *out = cookie;
@@ -115,7 +118,7 @@ struct kl_out *kl_out_guard(int fd)
 	out->stream = fopencookie(out, "w", calls);
 	if (!out->stream)
 		KL_BUG("no stream for descriptor %d", fd);
-	/* as the C library does it for the streams that these replace */
+	/* the buffering that the C library gives to the streams that these replace */
 	setvbuf(out->stream, NULL,
 		fd == STDERR_FILENO ? _IONBF :
 		isatty(fd)          ? _IOLBF :
@@ -128,7 +131,7 @@ struct kl_out *kl_out_guard(int fd)
 	return out;
 }
 
-/* Without random bytes there are no colours. */
+/* Make a mark with a random key. Returns false without random bytes; then there are no colours. */
 static bool make_mark(char mark[MARK_BYTES])
 {
 	unsigned char random[KEY_BYTES];
@@ -185,7 +188,7 @@ void kl_out_exact(const void *data, size_t n)
 		return;
 	}
 	fflush(stdout);
-	/* the stream meets the same error, and main() asks the stream */
+	/* main() sees only errors of the stream, so make it fail as well */
 	if (write_all(STDOUT_FILENO, data, n) < 0)
 		putchar('\n');
 }

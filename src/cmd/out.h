@@ -16,24 +16,24 @@
  * data for people need not think of it.
  *
  * Our own colours pass: kl_out_paint() replaces the codes of a terminal by marks with a random key,
- * which the stream turns into the codes again. Data that have the bytes of a colour do not have the
- * key. What a program reads byte for byte is not for this stream, but for kl_out_exact().
+ * which the stream turns into the codes again. Data that contain the codes of a colour do not have
+ * the key. What a program reads byte for byte is written with kl_out_exact().
  */
 struct kl_out;
 
 /** Replace `stdout` or `stderr`, whose descriptor is `fd`. The stream lives until the end. */
 struct kl_out *kl_out_guard(int fd);
-/** Let the colours of `term` pass, which was just opened. */
+/** Let the colours of `term` pass through this stream; `term` must have just been opened. */
 void kl_out_paint(struct kl_out *out, struct kl_term *term);
 /** Write all that is left. -1: a write failed, now or before; errno says why. */
 int kl_out_finish(struct kl_out *out);
 
 /**
- * Write bytes on stdout as they are: -z, a patch, a page, a card for a file. A terminal or a pager
- * gets them as any other text.
+ * Write bytes to stdout unfiltered: for -z, a patch, a page, or a card for a file. If stdout is a
+ * terminal or a pager, they are filtered like any other text.
  */
 void kl_out_exact(const void *data, size_t n);
-/** Print data that belong into one line: newline and tab are replaced, too. */
+/** Print data as part of one line: newlines and tabs are replaced as well. */
 void kl_out_line(FILE *to, const char *text);
 /** Print a label, each word after a blank, and the end of the line; nothing without words. */
 void kl_out_words(const char *label, const struct kl_strvec *words);

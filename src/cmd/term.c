@@ -212,7 +212,7 @@ void kl_term_close(struct kl_term *term)
 	if (term->pager <= 0)
 		return;
 	fflush(stdout);
-	clearerr(stdout); /* the user can quit the pager early */
+	clearerr(stdout); /* ignore the write error if the user quit the pager early */
 	dup2(term->saved, STDOUT_FILENO);
 	close(term->saved);
 	while (waitpid(term->pager, NULL, 0) < 0 && errno == EINTR)

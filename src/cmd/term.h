@@ -10,7 +10,7 @@
 
 /*
  * term - terminal colours, pager and width, as in git's own commands. Colours follow
- * color.klineage, else color.ui. Verbs that print pages get a pager, unless git has already started
+ * color.klineage, else color.ui. Verbs with KL_PAGES get a pager, unless git has already started
  * one (`git -p klineage`, pager.klineage).
  *
  *	printf("%s%s%s\n", kl_paint(t, KL_PAINT_FAIL), word, kl_paint(t, KL_PAINT_RESET));
@@ -36,8 +36,9 @@ struct kl_term {
 
 /**
  * Detect colours and width, and start the pager. `when`: the value of --color, or NULL. `pages`:
- * start a pager if stdout is a terminal and klineage.pager.<verb> is not false. `repo` may be NULL:
- * no colours, no pager. KL_EINVALID: `when` or color.klineage is not always, never or auto.
+ * start a pager if stdout is a terminal, git has not started one, and klineage.pager.<verb> is not
+ * false. `repo` may be NULL: no colours, no pager. KL_EINVALID: `when` or color.klineage is neither
+ * always, never, auto nor a boolean, klineage.pager.<verb> is no boolean, or a colour is invalid.
  */
 int kl_term_open(struct kl_term *term, struct kl_repo *repo, const char *when, const char *verb,
 		 bool pages);

@@ -89,8 +89,8 @@ static void write_some(struct streams *streams)
 /* --- waiting -------------------------------------------------------------------------- */
 
 /*
- * The poll timeout in ms. The exit of a process that has closed its pipes is not signalled by any
- * descriptor, so poll soon.
+ * The poll timeout in ms. No descriptor signals the exit of a process that has closed its pipes, so
+ * the timeout is short while there is one.
  */
 static int poll_timeout(const struct kl_mcp_server *server)
 {

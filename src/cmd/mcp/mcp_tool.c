@@ -119,7 +119,10 @@ static const struct kl_mcp_param show_params[] = {
 static const char *const status_argv[] = { "deopt", "--status", "--json", NULL };
 static const struct kl_mcp_param no_params[] = { LIST_END };
 
-/* The walk uses no model, whatever the configuration: the tool spends no money, runs no command. */
+/*
+ * Whatever the configuration, the walk uses no model, so the tool spends no money and runs no
+ * command of the user.
+ */
 static const char *const start_argv[] = { "deopt", "--json", "--rewriter=stepwise", "--no-rederive",
 					  NULL };
 static const struct kl_mcp_param start_params[] = {

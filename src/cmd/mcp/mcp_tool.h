@@ -20,7 +20,7 @@ enum kl_mcp_flags {
 	KL_MCP_FORGETS = 1 << 1,  /* can discard the work of an operation */
 	KL_MCP_JSON = 1 << 2,     /* the verb prints JSON */
 	KL_MCP_LONG = 1 << 3,     /* the verb has a progress line */
-	KL_MCP_WALK = 1 << 4,     /* continues a walk; only one without model or command */
+	KL_MCP_WALK = 1 << 4,     /* continues a walk that has neither a model nor a command */
 	KL_MCP_DOCUMENT = 1 << 5, /* the arguments, as JSON, are the verb's standard input */
 };
 
@@ -38,7 +38,7 @@ struct kl_mcp_tool {
 /** The table, in the order of tools/list, terminated by a NULL name. */
 extern const struct kl_mcp_tool kl_mcp_tools[];
 
-/** Returns NULL if there is no such tool, or if it is not offered. */
+/** Returns NULL if there is no such tool, or if `read_only` excludes it. */
 const struct kl_mcp_tool *kl_mcp_tool_find(const char *name, bool read_only);
 
 enum kl_mcp_wants {
