@@ -52,8 +52,9 @@ static void take_failure(struct kl_inquiry *inquiry, const struct kl_inquiry *ag
 static int try_again(struct kl_inquiry *inquiry, const struct kl_job *job, bool *same)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, inquiry->failed.member);
-	KL_AUTO(kl_inquiry_release) struct kl_inquiry again = { .pool = NULL };
+	/* the inquiry is released first: it reads the pool */
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(kl_inquiry_release) struct kl_inquiry again = { .pool = NULL };
 	int err = kl_pool_make_one(&pool, job, member);
 
 	if (err < 0)
