@@ -8,17 +8,17 @@ test_expect_success 'a repository with the contract' '
 	(cd repo && git add . && git commit -q -m "mm: plain")
 '
 
-# judged <kernel>: judge the kernel; succeed if verdict and class are those of its second line
+# judged <kernel>: judge the kernel, with the profile; succeed if verdict and class are those of its second line
 judged () {
 	want=$(sed -n "2s|^/\* gate: \(.*\) \*/$|\1|p" "$1")
 	test -n "$want" || return 1
 	cp "$1" repo/mm.c
 	case $want in pass) code=0 ;; *) code=1 ;; esac
-	(cd repo && exits $code git klineage gate --worktree --no-profile --json >../event 2>../why) || {
+	(cd repo && exits $code git klineage gate --worktree --json >../event 2>../why) || {
 		cat event why >&2
 		return 1
 	}
-	verdict=$(perl -ne "print \$1 if /\"verdict\":\"([a-z-]+)\"/" event)
+	verdict=$(perl -ne "print \$1 if /\"v\":1,\"verdict\":\"([a-z-]+)\"/" event)
 	class=$(perl -ne "print \$1 if /\"class\":\"([a-z-]+)\"/" event)
 	got="$verdict${class:+ $class}"
 	test "$got" = "$want" && return 0
@@ -27,10 +27,21 @@ judged () {
 	return 1
 }
 
-# judge_all <accepted|refused>: one test for each kernel of the directory
+# judge_all <accepted|refused>: one test for each kernel of the directory, in an order drawn from KLINEAGE_CHEATS_SEED,
+# until KLINEAGE_CHEATS_SECONDS (80) are over but for at least ten kernels; 0 seconds: all of them, as "make cheats" does
 judge_all () {
-	for kernel in "$KLINEAGE_TOP"/tests/cheats/c/"$1"/*.c; do
+	seconds=${KLINEAGE_CHEATS_SECONDS:-80}
+	seed=${KLINEAGE_CHEATS_SEED:-$(date +%s)}
+	begun=$(date +%s)
+	judged=0
+	ls "$KLINEAGE_TOP"/tests/cheats/c/"$1"/*.c >kernels &&
+	awk -v seed="$seed" 'BEGIN { srand(seed) } { printf "%.9f\t%s\n", rand(), $0 }' kernels | sort | cut -f2 >order
+	while read -r kernel
+	do
+		test "$seconds" -gt 0 && test $judged -ge 10 && test $(($(date +%s) - begun)) -ge "$seconds" && break
 		name=$(basename "$kernel" .c)
 		test_expect_success "$1: $name" "judged '$kernel'"
-	done
+		judged=$((judged + 1))
+	done <order
+	echo "# $judged of $(wc -l <kernels) kernels, drawn by KLINEAGE_CHEATS_SEED=$seed"
 }

@@ -7,7 +7,7 @@ KLINEAGE_TOP=$(cd .. && cd .. && pwd)
 . /usr/share/sharness/sharness.sh
 
 for v in $(env | sed -n 's/^\(GIT_[A-Z_]*\)=.*/\1/p; s/^\(KLINEAGE_[A-Z_]*\)=.*/\1/p'); do
-	case $v in KLINEAGE_BUILD|KLINEAGE_TOP|KLINEAGE_GIT) ;; *) unset "$v" ;; esac
+	case $v in KLINEAGE_BUILD|KLINEAGE_TOP|KLINEAGE_GIT|KLINEAGE_CHEATS_*) ;; *) unset "$v" ;; esac
 done
 HOME=$SHARNESS_TRASH_DIRECTORY/home
 mkdir -p "$HOME"
