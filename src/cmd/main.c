@@ -156,10 +156,11 @@ static int finish_output(struct kl_out *out, int result)
 int main(int argc, char **argv)
 {
 	const struct kl_cmd *cmd;
-	struct kl_out *out;
+	KL_AUTO(kl_out_endp) struct kl_out *err = NULL;
+	KL_AUTO(kl_out_endp) struct kl_out *out = NULL;
 
 	kl_proc_hold_standard();
-	kl_out_guard(STDERR_FILENO);
+	err = kl_out_guard(STDERR_FILENO);
 	out = kl_out_guard(STDOUT_FILENO);
 	kl_secret_guard();
 	kl_proc_catch_signals();

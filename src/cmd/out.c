@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 #define MARK_BYTES (1 + KEY_BYTES + 1) /* ESC, the key, a letter for the colour */
 
 struct kl_out {
-	FILE *stream;
+	FILE *stream, *former;     /* ours, and the one in whose place it is */
 	int fd, error;             /* errno of the last write that failed */
 	struct kl_buf rest, ready; /* an unfinished character or mark; text to write */
 	char mark[MARK_BYTES];     /* empty: no colours */
@@ -108,6 +109,14 @@ static ssize_t write_stream(void *cookie, const char *data, size_t n)
 	return write_ready(out) ? (ssize_t)n : 0;
 }
 
+static void put_stream(int fd, FILE *stream)
+{
+	if (fd == STDERR_FILENO)
+		stderr = stream;
+	else
+		stdout = stream;
+}
+
 struct kl_out *kl_out_guard(int fd)
 {
 	cookie_io_functions_t calls = { .write = write_stream };
@@ -124,11 +133,20 @@ struct kl_out *kl_out_guard(int fd)
 		isatty(fd)          ? _IOLBF :
 				      _IOFBF,
 		BUFSIZ);
-	if (fd == STDERR_FILENO)
-		stderr = out->stream;
-	else
-		stdout = out->stream;
+	out->former = fd == STDERR_FILENO ? stderr : stdout;
+	put_stream(fd, out->stream);
 	return out;
+}
+
+void kl_out_end(struct kl_out *out)
+{
+	if (!out)
+		return;
+	put_stream(out->fd, out->former);
+	fclose(out->stream);
+	kl_buf_release(&out->rest);
+	kl_buf_release(&out->ready);
+	free(out);
 }
 
 /* Make a mark with a random key. Returns false without random bytes; then there are no colours. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "base/vec.h"
 #include "cmd/term.h"
 
@@ -21,8 +22,11 @@
  */
 struct kl_out;
 
-/** Replace `stdout` or `stderr`, whose descriptor is `fd`. The stream lives until the end. */
+/** Replace `stdout` or `stderr`, whose descriptor is `fd`. The caller owns the result. */
 struct kl_out *kl_out_guard(int fd);
+/** Put the former stream back in its place. What kl_out_finish() has not written can be lost. */
+void kl_out_end(struct kl_out *out);
+KL_DEFINE_CLEANUP(struct kl_out *, kl_out_end)
 /** Let the colours of `term` pass through this stream; `term` must have just been opened. */
 void kl_out_paint(struct kl_out *out, struct kl_term *term);
 /** Write all that is left. -1: a write failed, now or before; errno says why. */
