@@ -61,7 +61,7 @@ static int judge_candidate(struct kl_judgement **out, const struct kl_surface *c
 	return kl_gate_judge(out, tools->gate, candidate, parent);
 }
 
-static int send_away(struct kl_parcel *out, void *payload)
+static int send_away(struct kl_transfer *out, void *payload)
 {
 	struct tools *tools = payload;
 

@@ -193,16 +193,16 @@ static int write_note(struct kl_repo *repo, const struct kl_selection *sel,
  */
 static int send_away(struct kl_gate *gate, const struct options *options)
 {
-	KL_AUTO(kl_parcel_release) struct kl_parcel parcel = { 0 };
-	int err = kl_gate_send(&parcel, gate, options->output);
+	KL_AUTO(kl_transfer_release) struct kl_transfer sent = { 0 };
+	int err = kl_gate_send(&sent, gate, options->output);
 
-	if (!err && parcel.why)
-		return kl_error(KL_ECANNOT, "%s", parcel.why);
-	if (err < 0 || !parcel.waiting)
+	if (!err && sent.why)
+		return kl_error(KL_ECANNOT, "%s", sent.why);
+	if (err < 0 || !sent.waiting)
 		return err;
-	printf("%s\n", parcel.file);
-	err = kl_error(KL_ECANNOT, "no verdict yet: the job was written to '%s'", parcel.file);
-	kl_error_hint(err, "copy it to the machine that judges and run there: %s", parcel.command);
+	printf("%s\n", sent.file);
+	err = kl_error(KL_ECANNOT, "no verdict yet: the job was written to '%s'", sent.file);
+	kl_error_hint(err, "copy it to the machine that judges and run there: %s", sent.command);
 	return kl_error_hint(err, "then run here: git klineage gate --import <results>");
 }
 

@@ -146,17 +146,17 @@ static enum fate say_broken(const struct kl_changed_one *one)
 static int judge_changed(struct kl_judgement **out, struct kl_gate *gate,
 			 const struct kl_changed_one *one)
 {
-	KL_AUTO(kl_parcel_release) struct kl_parcel parcel = { 0 };
+	KL_AUTO(kl_transfer_release) struct kl_transfer sent = { 0 };
 	int err = kl_gate_judge(out, gate, one->now, one->before);
 
 	if (err < 0 || !(*out)->deferred)
 		return err;
-	if ((err = kl_gate_send(&parcel, gate, NULL)) < 0)
+	if ((err = kl_gate_send(&sent, gate, NULL)) < 0)
 		return err;
-	if (parcel.why)
-		return kl_error(KL_ECANNOT, "%s", parcel.why);
-	if (parcel.waiting)
-		return kl_error(KL_ECANNOT, "the job was written to '%s'", parcel.file);
+	if (sent.why)
+		return kl_error(KL_ECANNOT, "%s", sent.why);
+	if (sent.waiting)
+		return kl_error(KL_ECANNOT, "the job was written to '%s'", sent.file);
 	kl_judgement_free(kl_steal(out));
 	err = kl_gate_judge(out, gate, one->now, one->before);
 	if (!err && (*out)->deferred)

@@ -138,18 +138,18 @@ int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, cons
 #define NONE SIZE_MAX
 
 /*
- * Pieces to compile; an index into `pieces` is NONE if there is nothing to do. An oracle has two
- * pieces; `oracle` is the first.
+ * Tasks to compile; an index into `tasks` is NONE if there is nothing to do. An oracle has two
+ * tasks; `oracle` is the first.
  */
 struct missing {
-	struct kl_pieces pieces;
+	struct kl_build_tasks tasks;
 	size_t candidate, parent, oracle, baseline;
 	struct kl_built_oracle *made; /* NULL: the oracle was compiled before */
 };
 
 static void missing_release(struct missing *missing)
 {
-	kl_pieces_release(&missing->pieces);
+	kl_build_tasks_release(&missing->tasks);
 	if (missing->made)
 		oracle_free(missing->made);
 }
@@ -171,10 +171,10 @@ struct prepared {
 	const struct kl_builder_state *by;
 };
 
-static size_t add_piece(struct missing *missing, enum kl_piece_kind kind, const struct prepared *of,
-			char *dir)
+static size_t add_task(struct missing *missing, enum kl_build_kind kind, const struct prepared *of,
+		       char *dir)
 {
-	const struct kl_piece piece = {
+	const struct kl_build_task task = {
 		.kind = kind,
 		.backend = of->by->backend,
 		.state = of->by->state,
@@ -182,7 +182,7 @@ static size_t add_piece(struct missing *missing, enum kl_piece_kind kind, const 
 		.dir = dir,
 	};
 
-	return kl_pieces_add(&missing->pieces, &piece);
+	return kl_build_tasks_add(&missing->tasks, &task);
 }
 
 static size_t add_surface(struct missing *missing, struct kl_builder *builder,
@@ -193,9 +193,9 @@ static size_t add_surface(struct missing *missing, struct kl_builder *builder,
 
 	if (kl_map_get(&builder->built, key))
 		return NONE;
-	return add_piece(missing, KL_PIECE_SURFACE, of,
-			 kl_asprintf("%s/%.16s-%.16s", builder->session.dir, surface->digest,
-				     surface->contract_digest));
+	return add_task(missing, KL_BUILD_SURFACE, of,
+			kl_asprintf("%s/%.16s-%.16s", builder->session.dir, surface->digest,
+				    surface->contract_digest));
 }
 
 static int add_oracle(struct missing *missing, struct kl_builder *builder,
@@ -214,12 +214,12 @@ static int add_oracle(struct missing *missing, struct kl_builder *builder,
 	    (err = kl_launch_read(&missing->made->launch, surface, true)) < 0)
 		return err;
 	missing->made->pool = kl_fs_join(dir, "pool");
-	missing->oracle = add_piece(missing, KL_PIECE_TRUTH, of, kl_fs_join(dir, "truth"));
-	honest = add_piece(missing, KL_PIECE_HONEST, of, kl_fs_join(dir, "honest"));
-	missing->pieces.piece[missing->oracle].launch = missing->pieces.piece[honest].launch =
+	missing->oracle = add_task(missing, KL_BUILD_TRUTH, of, kl_fs_join(dir, "truth"));
+	honest = add_task(missing, KL_BUILD_HONEST, of, kl_fs_join(dir, "honest"));
+	missing->tasks.item[missing->oracle].launch = missing->tasks.item[honest].launch =
 		missing->made->launch;
-	missing->made->truth = kl_piece_oracle_path(&missing->pieces.piece[missing->oracle]);
-	missing->made->honest = kl_piece_oracle_path(&missing->pieces.piece[honest]);
+	missing->made->truth = kl_build_task_oracle_path(&missing->tasks.item[missing->oracle]);
+	missing->made->honest = kl_build_task_oracle_path(&missing->tasks.item[honest]);
 	return 0;
 }
 
@@ -234,10 +234,10 @@ static void add_baseline(struct missing *missing, struct kl_builder *builder,
 	key = baseline_key(surface, march);
 	if (kl_map_get(&builder->baseline, key))
 		return;
-	missing->baseline = add_piece(missing, KL_PIECE_BASELINE, of,
-				      kl_asprintf("%s/base-%.16s-%s", builder->session.dir,
-						  surface->contract_digest, march));
-	missing->pieces.piece[missing->baseline].march = march;
+	missing->baseline = add_task(missing, KL_BUILD_BASELINE, of,
+				     kl_asprintf("%s/base-%.16s-%s", builder->session.dir,
+						 surface->contract_digest, march));
+	missing->tasks.item[missing->baseline].march = march;
 }
 
 /* An oracle that fails is an error of the contract, not a verdict on the candidate. */
@@ -257,7 +257,7 @@ static int store_oracle(struct missing *missing, struct kl_builder *builder,
 	if (missing->oracle == NONE)
 		return 0;
 	for (size_t i = missing->oracle; !err && i < missing->oracle + 2; i++)
-		err = kl_task_result(&missing->pieces.task[i]);
+		err = kl_task_result(&missing->tasks.task[i]);
 	if (err < 0)
 		return blame_oracle(err, surface);
 	kl_map_put(&builder->oracle, surface->contract_digest, kl_steal(&missing->made));
@@ -268,10 +268,10 @@ static int store_surface(struct missing *missing, struct kl_builder *builder,
 			 const struct kl_surface *surface, size_t index)
 {
 	KL_AUTO(kl_freep) char *key = surface_key(surface);
-	int err = index == NONE ? 0 : kl_task_result(&missing->pieces.task[index]);
+	int err = index == NONE ? 0 : kl_task_result(&missing->tasks.task[index]);
 
 	if (!err && index != NONE)
-		kl_map_put(&builder->built, key, kl_steal(&missing->pieces.piece[index].built));
+		kl_map_put(&builder->built, key, kl_steal(&missing->tasks.item[index].built));
 	return err;
 }
 
@@ -284,10 +284,10 @@ static void store_baseline(struct missing *missing, struct kl_builder *builder,
 
 	if (missing->baseline == NONE)
 		return;
-	err = kl_task_result(&missing->pieces.task[missing->baseline]);
+	err = kl_task_result(&missing->tasks.task[missing->baseline]);
 	if (!err)
 		kl_map_put(&builder->baseline, key,
-			   kl_steal(&missing->pieces.piece[missing->baseline].baseline));
+			   kl_steal(&missing->tasks.item[missing->baseline].baseline));
 	else if (err != KL_ENOTFOUND)
 		kl_progress_print(builder->progress, "%s", kl_error_last());
 	kl_error_clear();
@@ -315,9 +315,9 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 	if (err < 0)
 		return err;
 	index = add_surface(&missing, builder, &prepared);
-	missing.pieces.repo = builder->session.repo;
+	missing.tasks.repo = builder->session.repo;
 	kl_progress_step(builder->progress, "compile");
-	kl_pieces_compile(&missing.pieces);
+	kl_build_tasks_compile(&missing.tasks);
 	err = store_surface(&missing, builder, surface, index);
 	*out = kl_map_get(&builder->built, key);
 	return err;
@@ -358,12 +358,12 @@ int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
 	int err, parent_err;
 
 	*out = (struct kl_builder_set){ .candidate = NULL };
-	missing.pieces.repo = builder->session.repo;
+	missing.tasks.repo = builder->session.repo;
 	if ((err = add_all(&missing, builder, needs)) < 0)
 		return err;
-	if (missing.pieces.n)
+	if (missing.tasks.n)
 		kl_progress_step(builder->progress, "compile");
-	kl_pieces_compile(&missing.pieces);
+	kl_build_tasks_compile(&missing.tasks);
 	if (baseline)
 		store_baseline(&missing, builder, needs->candidate, needs->march);
 	parent_err = parent ? store_surface(&missing, builder, needs->parent, missing.parent) : 0;
@@ -376,5 +376,5 @@ int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
 		return 0;
 	out->parent = parent ? kl_map_get(&builder->built, parent) : NULL;
 	out->baseline = baseline ? kl_map_get(&builder->baseline, baseline) : NULL;
-	return parent_err < 0 ? kl_task_result(&missing.pieces.task[missing.parent]) : 0;
+	return parent_err < 0 ? kl_task_result(&missing.tasks.task[missing.parent]) : 0;
 }

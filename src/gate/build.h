@@ -15,7 +15,7 @@
  *	kl_builder_all(&set, b, &needs);
  *	set.candidate->artefact ? ... : set.candidate->class_, set.candidate->message
  *
- * Everything that one judgement needs is compiled in parallel, each piece in its own directory and
+ * Everything that one judgement needs is compiled in parallel, each task in its own directory and
  * jails. A backend is opened when the first surface needs it. Oracles outlive the session
  * (backend/object_cache.h).
  */

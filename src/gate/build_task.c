@@ -16,70 +16,70 @@ void kl_built_free(struct kl_built *built)
 	free(built);
 }
 
-static bool is_oracle(const struct kl_piece *piece)
+static bool is_oracle(const struct kl_build_task *task)
 {
-	return piece->kind == KL_PIECE_TRUTH || piece->kind == KL_PIECE_HONEST;
+	return task->kind == KL_BUILD_TRUTH || task->kind == KL_BUILD_HONEST;
 }
 
-static enum kl_oracle piece_arithmetic(const struct kl_piece *piece)
+static enum kl_oracle arithmetic_of(const struct kl_build_task *task)
 {
-	return piece->kind == KL_PIECE_TRUTH ? KL_ORACLE_TRUTH : KL_ORACLE_HONEST;
+	return task->kind == KL_BUILD_TRUTH ? KL_ORACLE_TRUTH : KL_ORACLE_HONEST;
 }
 
-char *kl_piece_oracle_path(const struct kl_piece *piece)
+char *kl_build_task_oracle_path(const struct kl_build_task *task)
 {
-	return kl_asprintf("%s/%s.%s", piece->dir, kl_oracle_name(piece_arithmetic(piece)),
-			   piece->backend->object);
+	return kl_asprintf("%s/%s.%s", task->dir, kl_oracle_name(arithmetic_of(task)),
+			   task->backend->object);
 }
 
 /* -- the cache of oracles -------------------------------------------------------------------- */
 
 /* Digest of everything that the object depends on; false: the backend cannot compute it. */
-static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_piece *piece)
+static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_build_task *task)
 {
-	struct kl_digest *digest = kl_objects_key(kl_oracle_name(piece_arithmetic(piece)));
+	struct kl_digest *digest = kl_objects_key(kl_oracle_name(arithmetic_of(task)));
 	KL_AUTO(kl_buf_release) struct kl_buf plan = KL_BUF_INIT;
 	int err;
 
-	kl_digest_adds(digest, piece->surface->contract_digest);
-	if (piece->launch) {
-		kl_json_canonical(&plan, piece->launch->json);
-		kl_digest_adds(digest, piece->launch->arch);
+	kl_digest_adds(digest, task->surface->contract_digest);
+	if (task->launch) {
+		kl_json_canonical(&plan, task->launch->json);
+		kl_digest_adds(digest, task->launch->arch);
 		kl_digest_add(digest, plan.ptr, plan.len);
 	}
-	err = piece->backend->recipe(digest, piece->state);
+	err = task->backend->recipe(digest, task->state);
 	kl_digest_end(digest, hex);
 	return !err;
 }
 
-static bool oracle_is_kept(const struct kl_piece *piece, struct kl_repo *repo)
+static bool oracle_is_kept(const struct kl_build_task *task, struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) char *path = kl_piece_oracle_path(piece);
+	KL_AUTO(kl_freep) char *path = kl_build_task_oracle_path(task);
 	char hex[KL_DIGEST_HEX];
 
-	return repo && kl_oracle_filled(piece->surface) == 0 && oracle_key(hex, piece) &&
+	return repo && kl_oracle_filled(task->surface) == 0 && oracle_key(hex, task) &&
 	       kl_objects_get(repo, hex, path) == 0;
 }
 
-static void keep_oracle(const struct kl_piece *piece, struct kl_repo *repo)
+static void keep_oracle(const struct kl_build_task *task, struct kl_repo *repo)
 {
-	KL_AUTO(kl_freep) char *path = kl_piece_oracle_path(piece);
+	KL_AUTO(kl_freep) char *path = kl_build_task_oracle_path(task);
 	char hex[KL_DIGEST_HEX];
 
-	if (repo && oracle_key(hex, piece))
+	if (repo && oracle_key(hex, task))
 		kl_objects_put(repo, hex, path);
 }
 
 /* -- compiling ------------------------------------------------------------------------------- */
 
-static int compile_surface(struct kl_piece *piece)
+static int compile_surface(struct kl_build_task *task)
 {
 	struct kl_built *built = kl_calloc(1, sizeof(*built));
 	int err;
 
-	piece->built = built;
-	err = piece->backend->compile(&built->artefact, &built->class_, piece->state,
-				      piece->surface, piece->dir);
+	task->built = built;
+	err = task->backend->compile(&built->artefact, &built->class_, task->state, task->surface,
+				     task->dir);
 	if (err == KL_ENO) {
 		built->message = kl_strdup(kl_error_last());
 		return 0;
@@ -87,59 +87,59 @@ static int compile_surface(struct kl_piece *piece)
 	return err;
 }
 
-static int compile_piece(void *ctx)
+static int compile_task(void *ctx)
 {
-	struct kl_piece *piece = ctx;
-	int err = kl_fs_mkdir(piece->dir);
+	struct kl_build_task *task = ctx;
+	int err = kl_fs_mkdir(task->dir);
 
 	if (err < 0)
 		return err;
-	if (piece->kind == KL_PIECE_SURFACE)
-		return compile_surface(piece);
-	if (piece->kind == KL_PIECE_BASELINE)
-		return piece->backend->baseline(&piece->baseline, piece->state, piece->surface,
-						piece->march, piece->dir);
-	return piece->backend->oracle(piece->state, piece->surface, piece->launch,
-				      piece_arithmetic(piece), piece->dir);
+	if (task->kind == KL_BUILD_SURFACE)
+		return compile_surface(task);
+	if (task->kind == KL_BUILD_BASELINE)
+		return task->backend->baseline(&task->baseline, task->state, task->surface,
+					       task->march, task->dir);
+	return task->backend->oracle(task->state, task->surface, task->launch, arithmetic_of(task),
+				     task->dir);
 }
 
-/* -- all pieces ------------------------------------------------------------------------------ */
+/* -- all tasks ------------------------------------------------------------------------------ */
 
 static int take_from_cache(void *ctx)
 {
 	return 0;
 }
 
-size_t kl_pieces_add(struct kl_pieces *pieces, const struct kl_piece *piece)
+size_t kl_build_tasks_add(struct kl_build_tasks *tasks, const struct kl_build_task *task)
 {
-	pieces->piece[pieces->n] = *piece;
-	pieces->task[pieces->n] = (struct kl_task){ .run = compile_piece,
-						    .ctx = &pieces->piece[pieces->n] };
-	return pieces->n++;
+	tasks->item[tasks->n] = *task;
+	tasks->task[tasks->n] = (struct kl_task){ .run = compile_task,
+						  .ctx = &tasks->item[tasks->n] };
+	return tasks->n++;
 }
 
 /* Only this thread reads and writes the repository's cache; the tasks do not. */
-void kl_pieces_compile(struct kl_pieces *pieces)
+void kl_build_tasks_compile(struct kl_build_tasks *tasks)
 {
-	for (size_t i = 0; i < pieces->n; i++)
-		if (is_oracle(&pieces->piece[i]) && oracle_is_kept(&pieces->piece[i], pieces->repo))
-			pieces->task[i].run = take_from_cache;
+	for (size_t i = 0; i < tasks->n; i++)
+		if (is_oracle(&tasks->item[i]) && oracle_is_kept(&tasks->item[i], tasks->repo))
+			tasks->task[i].run = take_from_cache;
 	kl_error_clear();
-	kl_tasks_run(pieces->task, pieces->n);
-	for (size_t i = 0; i < pieces->n; i++)
-		if (is_oracle(&pieces->piece[i]) && pieces->task[i].run == compile_piece &&
-		    !pieces->task[i].err)
-			keep_oracle(&pieces->piece[i], pieces->repo);
+	kl_tasks_run(tasks->task, tasks->n);
+	for (size_t i = 0; i < tasks->n; i++)
+		if (is_oracle(&tasks->item[i]) && tasks->task[i].run == compile_task &&
+		    !tasks->task[i].err)
+			keep_oracle(&tasks->item[i], tasks->repo);
 	kl_error_clear();
 }
 
-void kl_pieces_release(struct kl_pieces *pieces)
+void kl_build_tasks_release(struct kl_build_tasks *tasks)
 {
-	kl_tasks_release(pieces->task, pieces->n);
-	for (size_t i = 0; i < pieces->n; i++) {
-		free(pieces->piece[i].dir);
-		kl_built_free(pieces->piece[i].built);
-		kl_artefact_free(pieces->piece[i].baseline);
+	kl_tasks_release(tasks->task, tasks->n);
+	for (size_t i = 0; i < tasks->n; i++) {
+		free(tasks->item[i].dir);
+		kl_built_free(tasks->item[i].built);
+		kl_artefact_free(tasks->item[i].baseline);
 	}
-	pieces->n = 0;
+	tasks->n = 0;
 }

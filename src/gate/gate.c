@@ -493,10 +493,10 @@ bool kl_gate_is_remote(const struct kl_gate *gate)
 	return !gate->runner.way->run;
 }
 
-int kl_gate_send(struct kl_parcel *out, struct kl_gate *gate, const char *path)
+int kl_gate_send(struct kl_transfer *out, struct kl_gate *gate, const char *path)
 {
-	int err = kl_parcel_send(out, gate->bundle, &gate->runner, gate->repo, path,
-				 gate->opts.progress);
+	int err = kl_transfer_send(out, gate->bundle, &gate->runner, gate->repo, path,
+				   gate->opts.progress);
 
 	if (err < 0)
 		return err;

@@ -95,7 +95,7 @@ int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
  * elsewhere, kl_gate_judge() queues a job for each candidate that neither the cache nor the
  * compiler can decide. Once the results are imported, kl_gate_judge() returns the verdicts.
  */
-int kl_gate_send(struct kl_parcel *out, struct kl_gate *gate, const char *path);
+int kl_gate_send(struct kl_transfer *out, struct kl_gate *gate, const char *path);
 /** Number of jobs that wait to be sent. */
 size_t kl_gate_waiting(const struct kl_gate *gate);
 /** True if the session's runner judges elsewhere, so that verdicts arrive later. */

@@ -88,14 +88,14 @@ static int finish_walk(struct kl_sequencer *sequencer, struct kl_outcome *out)
 
 /* --- results of a runner ------------------------------------------------------ */
 
-static json_t *awaited_json(const struct kl_parcel *parcel, json_t *candidates)
+static json_t *awaited_json(const struct kl_transfer *sent, json_t *candidates)
 {
 	json_t *value = json_object();
 
-	kl_json_set_str(value, "file", parcel->file);
-	kl_json_set_str(value, "bundle", parcel->digest);
-	kl_json_set_str(value, "command", parcel->command);
-	kl_json_set_int(value, "jobs", (int64_t)parcel->jobs);
+	kl_json_set_str(value, "file", sent->file);
+	kl_json_set_str(value, "bundle", sent->digest);
+	kl_json_set_str(value, "command", sent->command);
+	kl_json_set_int(value, "jobs", (int64_t)sent->jobs);
 	json_object_set(value, "candidates", candidates);
 	return value;
 }
@@ -121,23 +121,23 @@ static int check_sent(struct kl_sequencer *sequencer)
 static int send_away(struct kl_sequencer *sequencer, struct kl_outcome *out, const char *before)
 {
 	KL_AUTO(json_decrefp) json_t *candidates = json_array();
-	KL_AUTO(kl_parcel_release) struct kl_parcel parcel = { 0 };
+	KL_AUTO(kl_transfer_release) struct kl_transfer sent = { 0 };
 	int err;
 
 	if ((err = check_sent(sequencer)) < 0 || (err = kl_speculate(candidates, sequencer)) < 0 ||
-	    (err = sequencer->send(&parcel, sequencer->payload)) < 0)
+	    (err = sequencer->send(&sent, sequencer->payload)) < 0)
 		return err;
-	if (!parcel.waiting) {
+	if (!sent.waiting) {
 		free(sequencer->why_not);
-		sequencer->why_not = kl_steal(&parcel.why);
+		sequencer->why_not = kl_steal(&sent.why);
 		return 0;
 	}
-	kl_walk_await(&sequencer->op.walk, awaited_json(&parcel, candidates));
+	kl_walk_await(&sequencer->op.walk, awaited_json(&sent, candidates));
 	if ((err = kl_sequencer_save(sequencer, "waiting for results")) < 0)
 		return err;
 	kl_outcome_fill(out, sequencer);
 	out->waiting = true;
-	out->still = !strcmp(before, parcel.digest);
+	out->still = !strcmp(before, sent.digest);
 	out->awaiting = json_incref(kl_walk_awaited(&sequencer->op.walk));
 	return 1;
 }

@@ -41,7 +41,7 @@ struct kl_sequencer {
 	 * For a judge that defers (gate.h): send the collected jobs, and count them. NULL: the
 	 * judge never defers.
 	 */
-	int (*send)(struct kl_parcel *out, void *payload);
+	int (*send)(struct kl_transfer *out, void *payload);
 	size_t (*collected)(void *payload);
 	size_t most_jobs; /* per bundle; 0: 64 */
 	/** Like `judge`, but measures again and ignores known verdicts. NULL: not supported. */

@@ -9,13 +9,13 @@
 #include "gate/runner/bundle.h"
 #include "gate/runner/results.h"
 
-void kl_parcel_release(struct kl_parcel *parcel)
+void kl_transfer_release(struct kl_transfer *sent)
 {
-	free(parcel->file);
-	free(parcel->digest);
-	free(parcel->command);
-	free(parcel->why);
-	*parcel = (struct kl_parcel){ 0 };
+	free(sent->file);
+	free(sent->digest);
+	free(sent->command);
+	free(sent->why);
+	*sent = (struct kl_transfer){ 0 };
 }
 
 /* Arguments of one transfer. */
@@ -37,7 +37,7 @@ static char *worker_command(const char *file)
 	return kl_asprintf("klineage-worker --bundle %s -o %.*s.results", leaf, stem, leaf);
 }
 
-static int write_file(struct kl_parcel *out, const struct transfer *transfer)
+static int write_file(struct kl_transfer *out, const struct transfer *transfer)
 {
 	int err;
 
@@ -53,7 +53,7 @@ static int write_file(struct kl_parcel *out, const struct transfer *transfer)
 }
 
 /* Report a broken connection, and how many results were received before. */
-static int connection_error(const struct kl_parcel *out, const struct transfer *transfer, int err,
+static int connection_error(const struct kl_transfer *out, const struct transfer *transfer, int err,
 			    const char *why, const char *hints)
 {
 	kl_error(err, "%s (%zu of %zu result%s came back and %s kept)", why, out->imported,
@@ -66,7 +66,7 @@ static int connection_error(const struct kl_parcel *out, const struct transfer *
 }
 
 /* Results are imported even if the connection broke after they were received. */
-static int carry_parcel(struct kl_parcel *out, const struct transfer *transfer)
+static int carry_bundle(struct kl_transfer *out, const struct transfer *transfer)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_results_release) struct kl_results results = { 0 };
@@ -98,9 +98,9 @@ static int carry_parcel(struct kl_parcel *out, const struct transfer *transfer)
 	return 0;
 }
 
-int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *bundle,
-		   const struct kl_runner *runner, struct kl_repo *repo, const char *path,
-		   struct kl_progress *progress)
+int kl_transfer_send(struct kl_transfer *out, const struct kl_bundle *bundle,
+		     const struct kl_runner *runner, struct kl_repo *repo, const char *path,
+		     struct kl_progress *progress)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	const struct transfer transfer = {
@@ -113,12 +113,12 @@ int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *bundle,
 	char digest[KL_DIGEST_HEX];
 	int err;
 
-	*out = (struct kl_parcel){ .jobs = kl_bundle_jobs(bundle) };
+	*out = (struct kl_transfer){ .jobs = kl_bundle_jobs(bundle) };
 	if (!out->jobs)
 		return 0;
 	if ((err = kl_bundle_keep(bundle, repo)) < 0)
 		return err;
 	kl_bundle_pack(&bytes, digest, bundle);
 	out->digest = kl_strdup(digest);
-	return runner->way->carry ? carry_parcel(out, &transfer) : write_file(out, &transfer);
+	return runner->way->carry ? carry_bundle(out, &transfer) : write_file(out, &transfer);
 }

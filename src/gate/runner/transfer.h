@@ -14,7 +14,7 @@ struct kl_bundle; /* gate/runner/bundle.h */
  */
 
 /* The outcome of sending a bundle. */
-struct kl_parcel {
+struct kl_transfer {
 	bool waiting;             /* the user must take `file` to a worker */
 	char *file, *digest;      /* path and name of the bundle; NULL: none */
 	size_t jobs;              /* sent */
@@ -23,15 +23,15 @@ struct kl_parcel {
 	/* reason of the first job that the worker could not judge; NULL: none */
 	char *why;
 };
-void kl_parcel_release(struct kl_parcel *parcel);
+void kl_transfer_release(struct kl_transfer *sent);
 
 /**
  * Record every job durably, then send the bundle. `path` is the file to write; NULL:
  * $GIT_COMMON_DIR/klineage/bundles/<digest>.tar. An empty bundle is not sent: returns 0, without a
  * file. KL_ECANNOT: no worker could judge it; results received until then are kept.
  */
-int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *bundle,
-		   const struct kl_runner *runner, struct kl_repo *repo, const char *path,
-		   struct kl_progress *progress);
+int kl_transfer_send(struct kl_transfer *out, const struct kl_bundle *bundle,
+		     const struct kl_runner *runner, struct kl_repo *repo, const char *path,
+		     struct kl_progress *progress);
 
 #endif

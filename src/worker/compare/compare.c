@@ -12,7 +12,7 @@
 #include "worker/compare/multiset.h"
 #include "worker/compare/rules_by_group.h"
 #include "worker/compare/slice.h"
-#include "worker/compare/yard.h"
+#include "worker/compare/tolerance.h"
 
 /* -- exact -------------------------------------------------------------- */
 
@@ -91,7 +91,7 @@ static int check_rule(struct kl_mismatch *mismatch, const struct kl_job *job,
 		      const struct kl_member *member, size_t i, const void *const *got, bool first)
 {
 	const struct kl_rule *rule = &job->rule[i];
-	struct kl_yard own = { 0 };
+	struct kl_tolerance own = { 0 };
 	struct kl_output output;
 	int err;
 
@@ -106,10 +106,10 @@ static int check_rule(struct kl_mismatch *mismatch, const struct kl_job *job,
 		check_exact(mismatch, &output, rule->kind != KL_RULE_EXACT);
 		return 0;
 	}
-	if (!member->yard && (err = kl_yard_make(&own, job, i, member)) < 0)
+	if (!member->tolerance && (err = kl_tolerance_make(&own, job, i, member)) < 0)
 		return err;
-	kl_compare_groups(mismatch, &output, member->yard ? &member->yard[i] : &own);
-	kl_yard_release(&own);
+	kl_compare_groups(mismatch, &output, member->tolerance ? &member->tolerance[i] : &own);
+	kl_tolerance_release(&own);
 	return 0;
 }
 

@@ -86,21 +86,21 @@ static double rounding_room(const struct kl_output *output)
 	return 1 + 3 / sqrt(output->groups.size ? (double)output->groups.size : 1);
 }
 
-struct kl_allowed kl_element_allowed(const struct kl_output *output, const struct kl_yard *yard,
-				     size_t group)
+struct kl_allowed kl_element_allowed(const struct kl_output *output,
+				     const struct kl_tolerance *tolerance, size_t group)
 {
 	struct kl_allowed allowed = { .rms = -1, .absum = output->w->absum[output->arg] };
 
 	if (output->rule->kind == KL_RULE_NOISE) {
-		allowed.max = output->rule->max * rounding_room(output) * yard->max[group];
-		allowed.rms = output->rule->rms * rounding_room(output) * yard->rms[group];
+		allowed.max = output->rule->max * rounding_room(output) * tolerance->max[group];
+		allowed.rms = output->rule->rms * rounding_room(output) * tolerance->rms[group];
 	} else if (output->rule->kind == KL_RULE_REL_L2) {
-		allowed.rms = output->rule->tol * yard->rms[group];
+		allowed.rms = output->rule->tol * tolerance->rms[group];
 		/*
 		 * a sum that cancels to exactly zero in the truth can be only nearly zero in a
 		 * kernel
 		 */
-		allowed.zero = 0x1p-16 * yard->rms[group];
+		allowed.zero = 0x1p-16 * tolerance->rms[group];
 	}
 	return allowed;
 }

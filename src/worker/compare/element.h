@@ -20,9 +20,9 @@ struct kl_allowed {
 	double zero; /* rel-l2 with zeros: up to this magnitude an answer counts as zero */
 };
 
-/** Compute the limits of group `group`; `yard` holds the tolerances of the output's rule. */
-struct kl_allowed kl_element_allowed(const struct kl_output *output, const struct kl_yard *yard,
-				     size_t group);
+/** Compute the limits of group `group`; `tolerance` holds the tolerances of the output's rule. */
+struct kl_allowed kl_element_allowed(const struct kl_output *output,
+				     const struct kl_tolerance *tolerance, size_t group);
 
 struct kl_element_result {
 	double d, allowed; /* error and its limit; allowed < 0: no limit applies */

@@ -15,7 +15,7 @@
  * honest error and its root mean square (noise), or the largest magnitude of the truth and its root
  * mean square (rel-l2).
  */
-struct kl_yard {
+struct kl_tolerance {
 	size_t ngroup; /* 0: the rule is neither noise nor rel-l2 */
 	double *max, *rms;
 };
@@ -32,7 +32,8 @@ struct kl_member {
 	const void *honest[KL_MAX_ARGS];
 	/* rule elementwise: the oracle on |inputs| in double; otherwise NULL */
 	const void *absum[KL_MAX_ARGS];
-	const struct kl_yard *yard; /* job->nrule of them; NULL: kl_compare() computes its own */
+	const struct kl_tolerance
+		*tolerance; /* job->nrule of them; NULL: kl_compare() computes its own */
 };
 
 #endif

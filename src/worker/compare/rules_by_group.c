@@ -116,7 +116,7 @@ static void clear_parts(void *ctx, size_t from, size_t to)
 
 	for (size_t i = from; i < to; i++) {
 		size_t group = pass->first + i / pass->slices.each;
-		struct kl_allowed allowed = kl_element_allowed(pass->v, pass->yard, group);
+		struct kl_allowed allowed = kl_element_allowed(pass->v, pass->tolerance, group);
 		struct kl_slice_walk walk;
 
 		kl_slice_start(&walk, pass->v, &pass->slices, group, i % pass->slices.each);
@@ -234,7 +234,7 @@ static void close_slices(void *ctx, size_t from, size_t to)
 	for (size_t i = from; i < to; i++) {
 		size_t slice = search->slice[search->first + i],
 		       group = slice / search->slices.each;
-		struct kl_allowed allowed = kl_element_allowed(search->v, search->yard, group);
+		struct kl_allowed allowed = kl_element_allowed(search->v, search->tolerance, group);
 		struct kl_slice_walk walk;
 
 		kl_slice_start(&walk, search->v, &search->slices, group,
@@ -248,10 +248,10 @@ static void close_slices(void *ctx, size_t from, size_t to)
  * before this group.
  */
 static void group_close(struct kl_mismatch *mismatch, const struct kl_output *output,
-			const struct kl_yard *yard, size_t group, const struct kl_slice_found *sum,
-			int64_t before)
+			const struct kl_tolerance *tolerance, size_t group,
+			const struct kl_slice_found *sum, int64_t before)
 {
-	struct kl_allowed limits = kl_element_allowed(output, yard, group);
+	struct kl_allowed limits = kl_element_allowed(output, tolerance, group);
 	double allowed = limits.rms, rms;
 
 	if (limits.rms < 0 || !sum->n)
@@ -269,10 +269,10 @@ static void group_close(struct kl_mismatch *mismatch, const struct kl_output *ou
  * a rule that limits the rms, `slice` must have all slices of a group or none.
  */
 static void close_all(struct kl_mismatch *mismatch, const struct kl_output *output,
-		      const struct kl_yard *yard, const size_t *slice, size_t total)
+		      const struct kl_tolerance *tolerance, const size_t *slice, size_t total)
 {
 	struct kl_slice_search search = {
-		.v = output, .yard = yard, .slices = kl_slices_of(output), .slice = slice
+		.v = output, .tolerance = tolerance, .slices = kl_slices_of(output), .slice = slice
 	};
 	struct kl_slice_found sum = { .n = 0 };
 	int64_t before = 0;
@@ -292,8 +292,8 @@ static void close_all(struct kl_mismatch *mismatch, const struct kl_output *outp
 			sum.floor_sq += search.slot[i].floor_sq;
 			sum.n += search.slot[i].n;
 			if (k % search.slices.each + 1 == search.slices.each)
-				group_close(mismatch, output, yard, k / search.slices.each, &sum,
-					    before);
+				group_close(mismatch, output, tolerance, k / search.slices.each,
+					    &sum, before);
 		}
 	}
 	free(search.slot);
@@ -322,9 +322,11 @@ static size_t put_unclear(size_t *out, struct kl_mismatch *mismatch,
 }
 
 void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *output,
-		       const struct kl_yard *yard)
+		       const struct kl_tolerance *tolerance)
 {
-	struct kl_slice_pass pass = { .v = output, .yard = yard, .slices = kl_slices_of(output) };
+	struct kl_slice_pass pass = { .v = output,
+				      .tolerance = tolerance,
+				      .slices = kl_slices_of(output) };
 	KL_AUTO(kl_freep) size_t *unclear = NULL;
 	size_t alloc = 0;
 
@@ -333,7 +335,7 @@ void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *out
 		n = kl_slice_pass_run(&pass, clear_parts);
 		bad = 0;
 		for (size_t i = 0; i < n; i++) {
-			struct kl_allowed allowed = kl_element_allowed(output, yard,
+			struct kl_allowed allowed = kl_element_allowed(output, tolerance,
 								       pass.first + i);
 			struct kl_slice_sum all = kl_slice_pass_sum(&pass, i);
 
@@ -342,7 +344,7 @@ void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *out
 			KL_GROW(unclear, bad + pass.slices.each, alloc);
 			bad += put_unclear(unclear + bad, mismatch, &pass, i);
 		}
-		close_all(mismatch, output, yard, unclear, bad);
+		close_all(mismatch, output, tolerance, unclear, bad);
 	}
 	free(pass.part);
 	mismatch->elements += (int64_t)output->n;

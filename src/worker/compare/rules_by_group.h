@@ -11,8 +11,8 @@
  * (compare.h).
  */
 
-/** Check an output; wrong elements go into `mismatch`. `yard` holds the tolerances of the rule. */
+/** Check an output; wrong elements go into `mismatch`. `tolerance` holds the tolerances of the rule. */
 void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *output,
-		       const struct kl_yard *yard);
+		       const struct kl_tolerance *tolerance);
 
 #endif

@@ -58,7 +58,7 @@ struct kl_slice_sum {
 
 struct kl_slice_pass {
 	const struct kl_output *v;
-	const struct kl_yard *yard;
+	const struct kl_tolerance *tolerance;
 	struct kl_slices slices;
 	size_t first;              /* group that part[0] belongs to */
 	struct kl_slice_sum *part; /* initially NULL; freed by the caller */
@@ -80,7 +80,7 @@ struct kl_slice_found {
 
 struct kl_slice_search {
 	const struct kl_output *v;
-	const struct kl_yard *yard;
+	const struct kl_tolerance *tolerance;
 	struct kl_slices slices;
 	const size_t *slice; /* slices to search; NULL: all slices of the tensor */
 	size_t first;        /* index of slot[0] in `slice` */

@@ -19,7 +19,7 @@ struct kl_poolfile {
 
 void kl_poolfile_init(struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member);
-/** Point the member into `base`, the bytes of its file; does not set its yard. */
+/** Point the member into `base`, the bytes of its file; does not set its tolerance. */
 void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *layout,
 		       const struct kl_job *job, const char *base);
 /** True if a rule `elementwise` judges this argument. */

@@ -12,7 +12,7 @@
 #include "base/fs.h"
 #include "base/lock.h"
 #include "job/tensor.h"
-#include "worker/compare/yard.h"
+#include "worker/compare/tolerance.h"
 #include "worker/pool/build.h"
 #include "worker/pool/key.h"
 #include "worker/pool/member_file.h"
@@ -91,7 +91,7 @@ static int count_spares(const struct kl_job *job, const struct kl_point *pt)
 	for (size_t i = 0; i < job->nargs; i++)
 		inputs += kl_arg_is_input(&job->arg[i]) ? kl_point_elements(pt, i) : 0;
 	for (size_t rule = 0; rule < job->nrule; rule++) {
-		size_t n = kl_yard_group(job, rule, pt);
+		size_t n = kl_tolerance_group(job, rule, pt);
 
 		small = small || (n > 0 && n < SPARE_GROUP);
 	}
@@ -234,9 +234,9 @@ static bool spare_of(const struct kl_member *spare, const struct kl_member *memb
 }
 
 /* Widen the member's tolerances by the spare draws of its band. */
-static int widen_yards(struct kl_pool *pool, const struct kl_job *job, size_t member)
+static int widen_tolerances(struct kl_pool *pool, const struct kl_job *job, size_t member)
 {
-	struct kl_yard *yard = (struct kl_yard *)pool->member[member].yard;
+	struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[member].tolerance;
 	size_t n = 1;
 
 	for (size_t i = member + 1;
@@ -244,37 +244,37 @@ static int widen_yards(struct kl_pool *pool, const struct kl_job *job, size_t me
 		if (!spare_of(&pool->member[i], &pool->member[member]))
 			continue;
 		for (size_t rule = 0; rule < job->nrule; rule++) {
-			struct kl_yard spare;
+			struct kl_tolerance spare;
 			int err;
 
 			if (job->rule[rule].kind != KL_RULE_NOISE)
 				continue;
-			err = kl_yard_make(&spare, job, rule, &pool->member[i]);
+			err = kl_tolerance_make(&spare, job, rule, &pool->member[i]);
 			if (err < 0)
 				return err;
-			kl_yard_merge(&yard[rule], &spare, n);
-			kl_yard_release(&spare);
+			kl_tolerance_merge(&tolerance[rule], &spare, n);
+			kl_tolerance_release(&spare);
 		}
 		n++;
 	}
 	return 0;
 }
 
-static int make_yards(struct kl_pool *pool, const struct kl_job *job)
+static int make_tolerances(struct kl_pool *pool, const struct kl_job *job)
 {
 	pool->nrule = job->nrule;
 	for (size_t i = 0; i < pool->n; i++) {
-		struct kl_yard *yard;
+		struct kl_tolerance *tolerance;
 		int err = 0;
 
 		if (pool->slot[i].none || is_spare(&pool->member[i]))
 			continue;
-		yard = kl_calloc(job->nrule + 1, sizeof(*yard));
-		pool->member[i].yard = yard;
+		tolerance = kl_calloc(job->nrule + 1, sizeof(*tolerance));
+		pool->member[i].tolerance = tolerance;
 		for (size_t rule = 0; rule < job->nrule && err == 0; rule++)
-			err = kl_yard_make(&yard[rule], job, rule, &pool->member[i]);
+			err = kl_tolerance_make(&tolerance[rule], job, rule, &pool->member[i]);
 		if (err == 0)
-			err = widen_yards(pool, job, i);
+			err = widen_tolerances(pool, job, i);
 		if (err < 0)
 			return err;
 	}
@@ -316,7 +316,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 	}
 	if (err < 0)
 		return err;
-	err = make_yards(pool, job);
+	err = make_tolerances(pool, job);
 	if (err < 0)
 		return err;
 	drop_hidden(pool);
@@ -328,11 +328,11 @@ void kl_pool_free(struct kl_pool *pool)
 {
 	unmap_pool(pool);
 	for (size_t i = 0; i < pool->n; i++) {
-		struct kl_yard *yard = (struct kl_yard *)pool->member[i].yard;
+		struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[i].tolerance;
 
-		for (size_t rule = 0; yard && rule < pool->nrule; rule++)
-			kl_yard_release(&yard[rule]);
-		free(yard);
+		for (size_t rule = 0; tolerance && rule < pool->nrule; rule++)
+			kl_tolerance_release(&tolerance[rule]);
+		free(tolerance);
 	}
 	free(pool->member);
 	free(pool->slot);
@@ -422,7 +422,7 @@ int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struc
 	if ((err = make_dir(pool->dir)) == 0 && (err = kl_poolbuild(&build)) == 0)
 		err = map_all(pool, job); /* stays mapped when the files are gone */
 	if (err == 0)
-		err = make_yards(pool, job);
+		err = make_tolerances(pool, job);
 	if (err < 0)
 		return err;
 	drop_hidden(pool);

@@ -603,13 +603,13 @@ static int judge_away(struct kl_judgement **out, const struct kl_surface *surfac
 	return err;
 }
 
-static int send_parcel(struct kl_parcel *out, void *payload)
+static int send_nothing(struct kl_transfer *out, void *payload)
 {
-	*out = (struct kl_parcel){ .waiting = true,
-				   .file = kl_strdup("f"),
-				   .digest = kl_strdup("d"),
-				   .command = kl_strdup("c"),
-				   .jobs = 1 };
+	*out = (struct kl_transfer){ .waiting = true,
+				     .file = kl_strdup("f"),
+				     .digest = kl_strdup("d"),
+				     .command = kl_strdup("c"),
+				     .jobs = 1 };
 	sent = true;
 	return 0;
 }
@@ -638,7 +638,7 @@ static void test_waiting(void **state)
 	for (int i = 0; i < 2; i++) {
 		other = sequencer(repo, &fake);
 		other.judge = judge_away;
-		other.send = send_parcel;
+		other.send = send_nothing;
 		other.collected = collected;
 		assert_ok(i ? kl_sequencer_resume(&other) : kl_sequencer_start(&other, &opts));
 		assert_ok(kl_sequencer_run(&other, &out));

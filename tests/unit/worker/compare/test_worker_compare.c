@@ -12,7 +12,7 @@
 #include "job/tensor.h"
 #include "worker/compare/compare.h"
 #include "worker/compare/group.h"
-#include "worker/compare/yard.h"
+#include "worker/compare/tolerance.h"
 
 #define R 40
 #define C 50
@@ -692,7 +692,7 @@ static void a_million_floats(void **state)
 	KL_AUTO(kl_freep) float *honest = kl_malloc(M * sizeof(*honest));
 	KL_AUTO(kl_freep) float *values = kl_malloc(M * sizeof(*values));
 	const void *got[KL_MAX_ARGS] = { values };
-	struct kl_yard yard;
+	struct kl_tolerance tolerance;
 	struct kl_mismatch mismatch;
 
 	fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
@@ -710,8 +710,8 @@ static void a_million_floats(void **state)
 		int64_t best = INT64_MAX;
 
 		fixture->rule[0].kind = (enum kl_rule_kind)kind;
-		assert_ok(kl_yard_make(&yard, &fixture->job, 0, &member));
-		member.yard = &yard;
+		assert_ok(kl_tolerance_make(&tolerance, &fixture->job, 0, &member));
+		member.tolerance = &tolerance;
 		for (int k = 0; k < 9; k++) {
 			int64_t turn = kl_clock_ns();
 
@@ -719,7 +719,7 @@ static void a_million_floats(void **state)
 			turn = kl_clock_ns() - turn;
 			best = turn < best ? turn : best;
 		}
-		kl_yard_release(&yard);
+		kl_tolerance_release(&tolerance);
 		print_message("# 2^20 floats, rule %d: %.2f ms\n", kind, (double)best / 1e6);
 #ifndef __SANITIZE_ADDRESS__
 		/* far above what it takes, so that a busy machine does not fail this */

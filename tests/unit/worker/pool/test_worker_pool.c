@@ -91,7 +91,7 @@ static void answers_are_the_oracles(void **state)
 		}
 	assert_true(differ > 100);
 	assert_null(output_member->absum[5]);
-	assert_non_null(output_member->yard);
+	assert_non_null(output_member->tolerance);
 	assert_int_equal(kl_pool_noise(pool, &fixture->point[0], draws, 2), 2);
 	assert_memory_not_equal(draws[0]->input[3], draws[1]->input[3], 64 * 64 * 4);
 }
@@ -490,8 +490,8 @@ static void one_number_is_judged_by_many_draws(void **state)
 				back += values[i];
 			assert_ok(kl_compare(&at, &fixture->job, members[depth], got));
 			lucky += fabs(*(const float *)members[depth]->honest[2] - truth) <
-				 members[depth]->yard[0].max[0] / 16;
-			back = (float)(truth + 40 * members[depth]->yard[0].max[0]);
+				 members[depth]->tolerance[0].max[0] / 16;
+			back = (float)(truth + 40 * members[depth]->tolerance[0].max[0]);
 			assert_int_equal(kl_compare(&at, &fixture->job, members[depth], got),
 					 KL_ENO);
 		}

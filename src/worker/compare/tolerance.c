@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/compare/yard.h"
+#include "worker/compare/tolerance.h"
 
 #include <math.h>
 
@@ -23,7 +23,7 @@ static void finite_add(struct kl_slice_error *sums, const double *truth, const d
 	}
 }
 
-static void yard_parts(void *ctx, size_t from, size_t to)
+static void tolerance_parts(void *ctx, size_t from, size_t to)
 {
 	struct kl_slice_pass *pass = ctx;
 	const struct kl_output *output = pass->v;
@@ -50,15 +50,15 @@ static void yard_parts(void *ctx, size_t from, size_t to)
 	}
 }
 
-int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t index,
-		 const struct kl_member *member)
+int kl_tolerance_make(struct kl_tolerance *out, const struct kl_job *job, size_t index,
+		      const struct kl_member *member)
 {
 	const struct kl_rule *rule = &job->rule[index];
 	struct kl_output output;
 	struct kl_slice_pass pass = { .v = &output };
 	int err;
 
-	*out = (struct kl_yard){ 0 };
+	*out = (struct kl_tolerance){ 0 };
 	if (rule->kind != KL_RULE_NOISE && rule->kind != KL_RULE_REL_L2)
 		return 0;
 	err = kl_output_init(&output, job, rule, member, rule->out);
@@ -69,7 +69,7 @@ int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t index,
 	out->rms = kl_calloc(output.groups.count + 1, sizeof(*out->rms));
 	pass.slices = kl_slices_of(&output);
 	for (size_t n; pass.first < output.groups.count; pass.first += n) {
-		n = kl_slice_pass_run(&pass, yard_parts);
+		n = kl_slice_pass_run(&pass, tolerance_parts);
 		for (size_t i = 0; i < n; i++) {
 			struct kl_slice_sum all = kl_slice_pass_sum(&pass, i);
 
@@ -81,25 +81,25 @@ int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t index,
 	return 0;
 }
 
-void kl_yard_release(struct kl_yard *yard)
+void kl_tolerance_release(struct kl_tolerance *tolerance)
 {
-	free(yard->max);
-	free(yard->rms);
-	*yard = (struct kl_yard){ 0 };
+	free(tolerance->max);
+	free(tolerance->rms);
+	*tolerance = (struct kl_tolerance){ 0 };
 }
 
-void kl_yard_merge(struct kl_yard *yard, const struct kl_yard *other, size_t n)
+void kl_tolerance_merge(struct kl_tolerance *tolerance, const struct kl_tolerance *other, size_t n)
 {
-	for (size_t group = 0; group < yard->ngroup && group < other->ngroup; group++) {
-		double sq = yard->rms[group] * yard->rms[group] * (double)n +
+	for (size_t group = 0; group < tolerance->ngroup && group < other->ngroup; group++) {
+		double sq = tolerance->rms[group] * tolerance->rms[group] * (double)n +
 			    other->rms[group] * other->rms[group];
 
-		yard->max[group] = fmax(yard->max[group], other->max[group]);
-		yard->rms[group] = sqrt(sq / (double)(n + 1));
+		tolerance->max[group] = fmax(tolerance->max[group], other->max[group]);
+		tolerance->rms[group] = sqrt(sq / (double)(n + 1));
 	}
 }
 
-size_t kl_yard_group(const struct kl_job *job, size_t index, const struct kl_point *pt)
+size_t kl_tolerance_group(const struct kl_job *job, size_t index, const struct kl_point *pt)
 {
 	const struct kl_rule *rule = &job->rule[index];
 	struct kl_member member = { .point = pt };
