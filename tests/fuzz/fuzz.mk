@@ -9,6 +9,8 @@ FUZZ_B := build-fuzz
 FUZZ_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Isrc -O1 -g -fno-strict-aliasing -fno-omit-frame-pointer \
 	-fno-sanitize-recover=undefined -DKL_VERSION='"$(VERSION)"' -DKL_SHARE='"$(sharedir)"' \
 	-DKL_LIBEXEC='"$(privdir)"' -DKL_SOURCE='"$(CURDIR)"'
+# a harness that passes a wrong type fails on the first input, or tests nothing
+FUZZ_WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
 FUZZ_OBJ := $(LIB_SRC:src/%.c=$(FUZZ_B)/%.o)
 FUZZ_SRC := $(sort $(shell find tests/fuzz -name 'fuzz_*.c'))
 FUZZ_ALL := $(patsubst fuzz_%.c,%,$(notdir $(FUZZ_SRC)))
@@ -25,7 +27,7 @@ $(FUZZ_B)/libkl.a: $(FUZZ_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(FUZZ_ALL:%=$(FUZZ_B)/fuzz_%): $(FUZZ_B)/fuzz_%: fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_B)/libkl.a
-	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -Itests/fuzz -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_B)/libkl.a $(LIBS)
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) $(FUZZ_WARN) -Itests/fuzz -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_B)/libkl.a $(LIBS)
 
 .PHONY: fuzz-build $(FUZZ_ALL:%=fuzz-run-%)
 fuzz-build: $(FUZZ_ONLY:%=$(FUZZ_B)/fuzz_%)

@@ -14,7 +14,8 @@ static void check_card(const struct kl_card *card)
 					      merged = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf md = KL_BUF_INIT;
 	KL_AUTO(kl_card_freep) struct kl_card *other_card = NULL, *other = NULL,
-					      *copy = kl_card_copy(card), *from_md = NULL;
+					      *copy = kl_card_copy(card), *from_md = NULL,
+					      *from_json = NULL;
 	KL_AUTO(json_decrefp) json_t *value = kl_card_to_json(card);
 	KL_AUTO(kl_strvec_release) struct kl_strvec both = KL_STRVEC_INIT;
 
@@ -29,6 +30,10 @@ static void check_card(const struct kl_card *card)
 	MUST(both.n == 0);
 	kl_card_write(&merged, other);
 	MUST(!strcmp(text.ptr, merged.ptr));
+	kl_buf_clear(&again);
+	MUST(kl_card_from_json(&from_json, "json", value) == 0);
+	kl_card_write(&again, from_json);
+	MUST(!strcmp(text.ptr, again.ptr));
 	kl_exchange_write(&md, card, NULL, KL_FORMAT_SKILL_MD);
 	MUST(kl_exchange_read_skill_md(&from_md, "md", md.ptr, md.len) == 0);
 }

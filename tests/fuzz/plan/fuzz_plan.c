@@ -88,7 +88,7 @@ static void check_good(const struct kl_contract *contract, const struct kl_launc
 			tensor[i] = contract->arg[i].name;
 		else
 			scalar[i] = (struct kl_plan_scalar){ contract->arg[i].name,
-							     contract->arg[i].dtype,
+							     kl_dtype_name(contract->arg[i].dtype),
 							     contract->arg[i].value };
 	}
 	kl_json_canonical(&text, launch->json);
