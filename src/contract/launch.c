@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contract/launch.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,12 +24,22 @@ struct reading {
 
 /* --- YAML to JSON --------------------------------------------------------- */
 
+/* A whole number of 64 bits, unquoted. */
+static bool is_whole(int64_t *value, const struct kl_yaml *node)
+{
+	size_t sign = node->text[0] == '-', digits = strspn(node->text + sign, "0123456789");
+
+	errno = 0;
+	*value = strtoll(node->text, NULL, 10);
+	return node->plain && digits && sign + digits == node->len && !errno;
+}
+
 static json_t *scalar_json(const struct kl_yaml *node)
 {
-	size_t digits = strspn(node->text + (node->text[0] == '-'), "0123456789");
+	int64_t value;
 
-	if (node->plain && digits && digits <= 18 && digits + (node->text[0] == '-') == node->len)
-		return json_integer(strtoll(node->text, NULL, 10));
+	if (is_whole(&value, node))
+		return json_integer(value);
 	if (node->plain && (!strcmp(node->text, "true") || !strcmp(node->text, "false")))
 		return json_boolean(node->text[0] == 't');
 	if (node->plain && !strcmp(node->text, "null"))

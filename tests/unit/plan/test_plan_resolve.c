@@ -227,6 +227,24 @@ static void survives_the_job(void **state)
 	}
 }
 
+static void constants_have_64_bits(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract("gemm");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	KL_AUTO(kl_freep) char *edited = NULL;
+	const struct kl_plan_compile *compile;
+
+	plan_text(&text, "gemm");
+	edited = plan_edit(text.ptr, "BM: 128",
+			   "MOST: 9223372036854775807, LEAST: -9223372036854775808, BM: 0128");
+	assert_ok(plan_read(&launch, contract, edited));
+	compile = kl_plan_compile(launch->plan);
+	assert_true(compile->define[0].value == INT64_MAX);
+	assert_true(compile->define[1].value == INT64_MIN);
+	assert_true(compile->define[2].value == 128);
+}
+
 static void architectures(void **state)
 {
 	/* clang-format off */
@@ -290,6 +308,7 @@ int main(void)
 		cmocka_unit_test(conv2d),
 		cmocka_unit_test(chain_of_launches),
 		cmocka_unit_test(survives_the_job),
+		cmocka_unit_test(constants_have_64_bits),
 		cmocka_unit_test(architectures),
 		cmocka_unit_test(a_device_may_be_too_small),
 	};
