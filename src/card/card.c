@@ -8,6 +8,7 @@
 #include "card/card_types.h"
 #include "card/status.h"
 #include "text/digest.h"
+#include "text/yaml_json.h"
 
 #define SLUG_MAX 40 /* most bytes of an id before '-' and the event's seven digits */
 

@@ -2,9 +2,6 @@
 #include "text/yaml_write.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,7 +9,6 @@
 
 #define WIDTH 100
 #define LONG 72 /* a longer text is folded */
-#define MAX_DEPTH 32
 
 /* --- building ---------------------------------------------------------------- */
 
@@ -372,117 +368,4 @@ void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *node)
 		KL_BUG("only a map or a list can be a document");
 	write_block(out, node, 0);
 	kl_buf_addch(out, '\n');
-}
-
-/* --- JSON ------------------------------------------------------------------------ */
-
-static json_t *plain_to_json(const char *text)
-{
-	char *end;
-	long long i = strtoll(text, &end, 10);
-
-	if (*text && !*end)
-		return json_integer(i);
-	if (!strcmp(text, "true") || !strcmp(text, "false"))
-		return json_boolean(*text == 't');
-	if (!strcmp(text, "null"))
-		return json_null();
-	if (strspn(text, "-0123456789.") == strlen(text)) {
-		double real = strtod(text, &end);
-
-		if (*text && !*end && isfinite(real))
-			return json_real(real);
-	}
-	return json_string(text);
-}
-
-json_t *kl_yaml_to_json(const struct kl_yaml *node)
-{
-	json_t *value;
-
-	if (node->kind == KL_YAML_SCALAR) {
-		value = node->plain ? plain_to_json(node->text) : json_string(node->text);
-		return value ? value : json_null();
-	}
-	value = node->kind == KL_YAML_MAP ? json_object() : json_array();
-	for (size_t i = 0; i < node->n; i++) {
-		if (node->kind == KL_YAML_MAP)
-			kl_json_set(value, node->key[i], kl_yaml_to_json(node->item[i]));
-		else
-			json_array_append_new(value, kl_yaml_to_json(node->item[i]));
-	}
-	return value;
-}
-
-static struct kl_yaml *json_number(const json_t *value)
-{
-	char text[64];
-	size_t n;
-
-	if (json_is_integer(value)) {
-		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
-		return kl_yaml_new_plain(text);
-	}
-	if (fabs(json_real_value(value)) > 1e15)
-		return kl_yaml_new_plain("a number beyond all bounds");
-	n = (size_t)snprintf(text, sizeof(text), "%.6f", json_real_value(value));
-	while (n && text[n - 1] == '0')
-		text[--n] = '\0';
-	if (n && text[n - 1] == '.')
-		text[--n] = '\0';
-	return kl_yaml_new_plain(text);
-}
-
-static int from_json(struct kl_yaml **out, const json_t *value, int depth);
-
-static int from_members(struct kl_yaml *node, const json_t *json, int depth)
-{
-	const char *key;
-	json_t *value;
-	struct kl_yaml *child;
-	size_t i;
-	int err;
-
-	json_object_foreach((json_t *)json, key, value) {
-		if ((err = from_json(&child, value, depth + 1)) < 0)
-			return err;
-		kl_yaml_put(node, key, child);
-	}
-	json_array_foreach(json, i, value) {
-		if ((err = from_json(&child, value, depth + 1)) < 0)
-			return err;
-		kl_yaml_push(node, child);
-	}
-	return 0;
-}
-
-static int from_json(struct kl_yaml **out, const json_t *value, int depth)
-{
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
-	int err = 0;
-
-	if (depth > MAX_DEPTH)
-		return kl_error(KL_EINVALID, "JSON: nested too deeply");
-	if (json_is_string(value)) {
-		if (strlen(json_string_value(value)) != json_string_length(value))
-			return kl_error(KL_EINVALID, "JSON: a NUL byte in text");
-		node = kl_yaml_new_text(json_string_value(value));
-	} else if (json_is_number(value)) {
-		node = json_number(value);
-	} else if (json_is_object(value) || json_is_array(value)) {
-		node = json_is_object(value) ? kl_yaml_new_map() : kl_yaml_new_seq();
-		err = from_members(node, value, depth);
-	} else {
-		node = kl_yaml_new_plain(json_is_true(value)  ? "true" :
-					 json_is_false(value) ? "false" :
-								"null");
-	}
-	if (!err)
-		*out = kl_steal(&node);
-	return err;
-}
-
-int kl_yaml_from_json(struct kl_yaml **out, const json_t *value)
-{
-	return from_json(out, value, 0);
 }

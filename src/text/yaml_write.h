@@ -3,7 +3,6 @@
 #define KL_TEXT_YAML_WRITE_H
 
 #include "base/buf.h"
-#include "text/json.h"
 #include "text/yaml.h"
 
 /*
@@ -32,18 +31,5 @@ void kl_yaml_put(struct kl_yaml *map, const char *key, struct kl_yaml *value);
 void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value);
 
 void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *node);
-
-/* --- JSON ------------------------------------------------------------------- */
-
-/**
- * Convert a tree to JSON, owned by the caller. Plain scalars become numbers, true, false or null if
- * they look like it; all others become strings.
- */
-json_t *kl_yaml_to_json(const struct kl_yaml *node);
-/**
- * Convert JSON to a tree without positions. Real numbers are rounded to six decimal places.
- * KL_EINVALID: nested too deeply, or a string contains a NUL.
- */
-int kl_yaml_from_json(struct kl_yaml **out, const json_t *value);
 
 #endif
