@@ -194,6 +194,12 @@ int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, 
  */
 int kl_schema_peek(void *obj, const char *what, const char *file, const struct kl_field *field,
 		   const struct kl_yaml *node);
+/**
+ * Report a key that the table does not have. kl_schema_read() does so last; call this first where a
+ * misspelled key would make the keys after it wrong.
+ */
+int kl_schema_check_keys(const struct kl_schema *schema, const char *file,
+			 const struct kl_yaml *node);
 struct kl_yaml *kl_schema_write(const void *obj, const struct kl_schema *schema);
 /** Make all fields absent; `obj` is zeroed memory. */
 void kl_schema_clear(void *obj, const struct kl_schema *schema);
@@ -224,6 +230,12 @@ void kl_schema_each(const void *obj, const struct kl_schema *schema,
 const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *schema);
 
 /* --- for value types ---------------------------------------------------------- */
+
+/** The structure that a value type reads a field of: `at` lies field->at bytes in it. */
+static inline void *kl_schema_owner(void *at, const struct kl_field *field)
+{
+	return (char *)at - field->at;
+}
 
 /** Read one value by a field that need not be in a table, such as an entry of a list. */
 int kl_schema_read_value(void *out, const char *file, const struct kl_field *field,

@@ -58,18 +58,23 @@ static size_t count_digits(const char *text)
 	return strspn(text, "0123456789");
 }
 
+/* Add `digit` in front of which the number is multiplied by ten; false if 64 bits do not hold it. */
+static bool add_digit(int64_t *value, int64_t digit)
+{
+	return !__builtin_mul_overflow(*value, 10, value) &&
+	       !__builtin_add_overflow(*value, digit, value);
+}
+
 /* Parse [-]digits[.up to six digits] to millionths or, if `whole`, [-]digits to the number. */
 static bool parse_number(int64_t *out, const char *text, bool whole, bool loose)
 {
-	bool minus = *text == '-';
-	int64_t value = 0, scale = 1000000;
-	size_t n = count_digits(text += minus);
+	int64_t sign = *text == '-' ? -1 : 1, value = 0, scale = 1000000;
+	size_t n = count_digits(text += sign < 0);
 
 	if (!n || (n > 1 && *text == '0' && !loose))
 		return false;
 	for (; isdigit((unsigned char)*text); text++)
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, *text - '0', &value))
+		if (!add_digit(&value, sign * (*text - '0')))
 			return false;
 	if (!whole) {
 		if (__builtin_mul_overflow(value, scale, &value))
@@ -78,12 +83,12 @@ static bool parse_number(int64_t *out, const char *text, bool whole, bool loose)
 			if ((n = count_digits(++text)) < 1 || n > 6)
 				return false;
 			for (; isdigit((unsigned char)*text); text++)
-				if (__builtin_add_overflow(value, (*text - '0') * (scale /= 10),
-							   &value))
+				if (__builtin_add_overflow(
+					    value, sign * (*text - '0') * (scale /= 10), &value))
 					return false;
 		}
 	}
-	*out = minus ? -value : value;
+	*out = value;
 	return !*text;
 }
 
@@ -214,17 +219,17 @@ static int read_word(int *out, struct reader *reader, const struct kl_field *fie
 
 /* --- sets, dims, lists ---------------------------------------------------------------- */
 
-/* Check the number of entries. `what` is for messages: "entries" or "keys". */
+/* Check the number of entries. `one` is for messages: "entry" or "key". */
 static int check_count(struct reader *reader, const struct kl_field *field,
-		       const struct kl_yaml *node, const char *what, size_t dflt)
+		       const struct kl_yaml *node, const char *one, size_t dflt)
 {
 	size_t min = (size_t)field->min, max = field->max ? (size_t)field->max : dflt;
+	const char *many = *one == 'e' ? "entries" : "keys", *what = node->n == 1 ? one : many;
 
 	if (node->n >= min && node->n <= max)
 		return 0;
 	if (!node->n && min != max)
-		return kl_yaml_error(reader->name, node, "'%s' has no %s", reader->key,
-				     *what == 'e' ? "entry" : "key");
+		return kl_yaml_error(reader->name, node, "'%s' has no %s", reader->key, one);
 	if (min == max)
 		return kl_yaml_error(reader->name, node, "'%s' has %zu %s, but must have %zu",
 				     reader->key, node->n, what, max);
@@ -238,7 +243,7 @@ static int check_list(struct reader *reader, const struct kl_field *field,
 {
 	if (node->kind != KL_YAML_SEQ)
 		return kl_yaml_error(reader->name, node, "'%s' must be a list", reader->key);
-	return check_count(reader, field, node, "entries", dflt);
+	return check_count(reader, field, node, "entry", dflt);
 }
 
 static int read_set(struct kl_strvec *out, struct reader *reader, const struct kl_field *field,
@@ -371,7 +376,8 @@ static bool is_null(const struct kl_yaml *node)
 	return node->kind == KL_YAML_SCALAR && node->plain && !strcmp(node->text, "null");
 }
 
-static int check_keys(const struct kl_schema *schema, const char *name, const struct kl_yaml *node)
+int kl_schema_check_keys(const struct kl_schema *schema, const char *name,
+			 const struct kl_yaml *node)
 {
 	for (size_t i = 0; i < node->n; i++)
 		if (!find_field(schema, node->key[i]))
@@ -383,7 +389,7 @@ static int check_keys(const struct kl_schema *schema, const char *name, const st
 static int refuse_missing(const struct kl_schema *schema, const char *name,
 			  const struct kl_yaml *node, const char *key)
 {
-	int err = check_keys(schema, name, node);
+	int err = kl_schema_check_keys(schema, name, node);
 
 	return err < 0 ? err :
 			 kl_yaml_error(name, node, "'%s' is missing in %s", key, schema->what);
@@ -419,7 +425,7 @@ int kl_schema_read(void *obj, const struct kl_schema *schema, const char *name,
 			err = refuse_missing(schema, name, node, field->key);
 	}
 	if (!err)
-		err = check_keys(schema, name, node);
+		err = kl_schema_check_keys(schema, name, node);
 	return err < 0 || !schema->check ? err : schema->check(obj, name, node);
 }
 
@@ -481,7 +487,7 @@ int kl_schema_check_map(const char *file, const struct kl_field *field, const st
 
 	if (node->kind != KL_YAML_MAP)
 		return kl_yaml_error(file, node, "'%s' must be a map {key: value}", field->key);
-	return check_count(&reader, field, node, "keys", MAX_ROWS);
+	return check_count(&reader, field, node, "key", MAX_ROWS);
 }
 
 int kl_schema_read_int(int64_t *out, const char *file, const struct kl_field *field,

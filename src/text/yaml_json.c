@@ -53,18 +53,17 @@ json_t *kl_yaml_to_json(const struct kl_yaml *node)
 
 /* --- from JSON ----------------------------------------------------------------- */
 
-static struct kl_yaml *json_number(const json_t *value)
+/* How a real number is written. */
+typedef struct kl_yaml *write_real(double real);
+
+static struct kl_yaml *rounded_real(double real)
 {
 	char text[64];
 	size_t n;
 
-	if (json_is_integer(value)) {
-		snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
-		return kl_yaml_new_plain(text);
-	}
-	if (fabs(json_real_value(value)) > 1e15)
+	if (fabs(real) > 1e15)
 		return kl_yaml_new_plain("a number beyond all bounds");
-	n = (size_t)snprintf(text, sizeof(text), "%.6f", json_real_value(value));
+	n = (size_t)snprintf(text, sizeof(text), "%.6f", real);
 	while (n && text[n - 1] == '0')
 		text[--n] = '\0';
 	if (n && text[n - 1] == '.')
@@ -72,9 +71,35 @@ static struct kl_yaml *json_number(const json_t *value)
 	return kl_yaml_new_plain(text);
 }
 
-static int from_json(struct kl_yaml **out, const json_t *value, int depth);
+static struct kl_yaml *exact_real(double real)
+{
+	char text[64];
+	size_t n = (size_t)snprintf(text, sizeof(text), "%.17g", real);
 
-static int from_members(struct kl_yaml *node, const json_t *json, int depth)
+	if (!strpbrk(text, ".e"))
+		snprintf(text + n, sizeof(text) - n, ".0");
+	return kl_yaml_new_plain(text);
+}
+
+static struct kl_yaml *json_scalar(const json_t *value, write_real *real)
+{
+	char text[32];
+
+	if (json_is_string(value))
+		return kl_yaml_new_text(json_string_value(value));
+	if (json_is_real(value))
+		return real(json_real_value(value));
+	if (!json_is_integer(value))
+		return kl_yaml_new_plain(json_is_true(value)  ? "true" :
+					 json_is_false(value) ? "false" :
+								"null");
+	snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value));
+	return kl_yaml_new_plain(text);
+}
+
+static int from_json(struct kl_yaml **out, const json_t *value, write_real *real, int depth);
+
+static int from_members(struct kl_yaml *node, const json_t *json, write_real *real, int depth)
 {
 	const char *key;
 	json_t *value;
@@ -83,38 +108,32 @@ static int from_members(struct kl_yaml *node, const json_t *json, int depth)
 	int err;
 
 	json_object_foreach((json_t *)json, key, value) {
-		if ((err = from_json(&child, value, depth + 1)) < 0)
+		if ((err = from_json(&child, value, real, depth + 1)) < 0)
 			return err;
 		kl_yaml_put(node, key, child);
 	}
 	json_array_foreach(json, i, value) {
-		if ((err = from_json(&child, value, depth + 1)) < 0)
+		if ((err = from_json(&child, value, real, depth + 1)) < 0)
 			return err;
 		kl_yaml_push(node, child);
 	}
 	return 0;
 }
 
-static int from_json(struct kl_yaml **out, const json_t *value, int depth)
+static int from_json(struct kl_yaml **out, const json_t *value, write_real *real, int depth)
 {
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
 	int err = 0;
 
 	if (depth > MAX_DEPTH)
 		return kl_error(KL_EINVALID, "JSON: nested too deeply");
-	if (json_is_string(value)) {
-		if (strlen(json_string_value(value)) != json_string_length(value))
-			return kl_error(KL_EINVALID, "JSON: a NUL byte in text");
-		node = kl_yaml_new_text(json_string_value(value));
-	} else if (json_is_number(value)) {
-		node = json_number(value);
-	} else if (json_is_object(value) || json_is_array(value)) {
+	if (json_is_string(value) && strlen(json_string_value(value)) != json_string_length(value))
+		return kl_error(KL_EINVALID, "JSON: a NUL byte in text");
+	if (json_is_object(value) || json_is_array(value)) {
 		node = json_is_object(value) ? kl_yaml_new_map() : kl_yaml_new_seq();
-		err = from_members(node, value, depth);
+		err = from_members(node, value, real, depth);
 	} else {
-		node = kl_yaml_new_plain(json_is_true(value)  ? "true" :
-					 json_is_false(value) ? "false" :
-								"null");
+		node = json_scalar(value, real);
 	}
 	if (!err)
 		*out = kl_steal(&node);
@@ -123,5 +142,10 @@ static int from_json(struct kl_yaml **out, const json_t *value, int depth)
 
 int kl_yaml_from_json(struct kl_yaml **out, const json_t *value)
 {
-	return from_json(out, value, 0);
+	return from_json(out, value, rounded_real, 0);
+}
+
+int kl_yaml_from_json_exact(struct kl_yaml **out, const json_t *value)
+{
+	return from_json(out, value, exact_real, 0);
 }

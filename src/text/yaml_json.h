@@ -17,5 +17,10 @@ json_t *kl_yaml_to_json(const struct kl_yaml *node);
  * KL_EINVALID: nested too deeply, or a string contains a NUL.
  */
 int kl_yaml_from_json(struct kl_yaml **out, const json_t *value);
+/**
+ * The same, but real numbers keep all their digits, and a point or an exponent: a reader does not
+ * take 2.0 for a whole number.
+ */
+int kl_yaml_from_json_exact(struct kl_yaml **out, const json_t *value);
 
 #endif

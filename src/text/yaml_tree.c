@@ -65,18 +65,23 @@ static bool has_paths(const struct kl_yaml *node)
 	return node->paths;
 }
 
-/* The message can quote an untrusted file, so escape sequences must not reach a terminal. */
-static int error_at(const char *name, int line, int col, const char *path, const char *fmt,
-		    va_list ap)
+/*
+ * Set the error at a position, with the path of `node` if its tree wants paths. The message can quote
+ * an untrusted file, so escape sequences must not reach a terminal.
+ */
+static int error_at(const char *name, int line, int col, const struct kl_yaml *node,
+		    const char *fmt, va_list ap)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, path = KL_BUF_INIT;
 	char message[1024];
 
 	vsnprintf(message, sizeof(message), fmt, ap);
+	if (has_paths(node))
+		add_path(&path, node);
 	if (name)
 		kl_buf_addf(&text, line ? "%s:%d:%d: " : "%s: ", name, line, col);
-	if (path && *path)
-		kl_buf_addf(&text, "%s: ", path);
+	if (path.len)
+		kl_buf_addf(&text, "%s: ", path.ptr);
 	kl_buf_adds(&text, message);
 	for (size_t i = name ? strlen(name) : 0; i < text.len; i++)
 		if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)
@@ -84,40 +89,44 @@ static int error_at(const char *name, int line, int col, const char *path, const
 	return kl_error(KL_EINVALID, "%s", text.ptr);
 }
 
-int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
+static int error_of(const char *name, int line, int col, const struct kl_yaml *node,
+		    const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf path = KL_BUF_INIT;
 	va_list ap;
 	int err;
 
-	if (has_paths(at))
-		add_path(&path, at);
 	va_start(ap, fmt);
-	err = error_at(name, at->line, at->col, path.ptr, fmt, ap);
+	err = error_at(name, line, col, node, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = error_at(name, at->line, at->col, at, fmt, ap);
 	va_end(ap);
 	return err;
 }
 
 int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf path = KL_BUF_INIT;
 	va_list ap;
 	int err;
 
-	if (has_paths(map))
-		add_path(&path, map->item[i]);
 	va_start(ap, fmt);
 	err = error_at(name, map->key_line ? map->key_line[i] : 0,
-		       map->key_col ? map->key_col[i] : 0, path.ptr, fmt, ap);
+		       map->key_col ? map->key_col[i] : 0, map->item[i], fmt, ap);
 	va_end(ap);
 	return err;
 }
 
 int kl_yaml_error_inside(const char *name, const struct kl_yaml *at, size_t offset)
 {
-	struct kl_yaml here = *at;
-
 	/* a quoted scalar begins after its quote; escapes before `offset` are not counted */
-	here.col += (int)offset + !here.plain;
-	return kl_yaml_error(name, &here, "%s", kl_error_last());
+	return error_of(name, at->line, at->col + (int)offset + !at->plain, at, "%s",
+			kl_error_last());
 }

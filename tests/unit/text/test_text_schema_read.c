@@ -184,6 +184,38 @@ static void an_error_stands_inside_its_scalar(void **state)
 		     kl_yaml_error_inside("f", kl_yaml_get(node, "b"), 4));
 }
 
+static void keys_are_checked_before_the_rest(void **state)
+{
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
+	const char *text = "{count: x, cuont: 3}";
+
+	assert_ok(kl_yaml_parse(&node, "f", text, strlen(text)));
+	assert_error(KL_EINVALID, "f:1:12: unknown key 'cuont' in a thing (known: name,",
+		     kl_schema_check_keys(&schema, "f", node));
+}
+
+static void a_number_has_64_bits(void **state)
+{
+	const struct kl_field any = KL_INT_FIELD("any", 0, 0, INT64_MIN, 0);
+	const struct kl_field millionths = KL_DECIMAL_FIELD("any", 0, 0, INT64_MIN, 0);
+	struct kl_yaml node = { .kind = KL_YAML_SCALAR, .plain = true };
+	int64_t value;
+
+	node.text = (char[]){ "-9223372036854775808" };
+	node.len = strlen(node.text);
+	assert_ok(kl_schema_read_int(&value, "f", &any, &node));
+	assert_true(value == INT64_MIN);
+	node.text = (char[]){ "9223372036854775808" };
+	assert_error(KL_EINVALID, "'any' must be a whole number, not '9223372036854775808'",
+		     kl_schema_read_int(&value, "f", &any, &node));
+	node.text = (char[]){ "-0.000001" };
+	assert_ok(kl_schema_read_value(&value, "f", &millionths, &node));
+	assert_true(value == -1);
+	node.text = (char[]){ "-9223372036854.775808" };
+	assert_ok(kl_schema_read_value(&value, "f", &millionths, &node));
+	assert_true(value == INT64_MIN);
+}
+
 static void names_are_told_from_other_texts(void **state)
 {
 	static const char *const slugs[] = { "a", "0", "conv2d-nhwc", "a.b_c" };
@@ -214,6 +246,8 @@ int main(void)
 		cmocka_unit_test(value_types_count_their_entries),
 		cmocka_unit_test(one_key_is_read_before_its_table),
 		cmocka_unit_test(an_error_stands_inside_its_scalar),
+		cmocka_unit_test(keys_are_checked_before_the_rest),
+		cmocka_unit_test(a_number_has_64_bits),
 		cmocka_unit_test(names_are_told_from_other_texts),
 	};
 
