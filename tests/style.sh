@@ -111,8 +111,10 @@ files "$sources" | xargs grep -nHoE '^#[[:space:]]*include "[^"]+/[^"]+"' | awk 
 find src -mindepth 1 -type d | sed 's,^src/,,' | while read -r room; do
 	grep -qE "^$room +" tests/rooms || echo "src/$room: room is missing in tests/rooms"
 done | grep . >&2 && bad "^ add the room to tests/rooms"
-lines '^src/(worker|job|plan)/' '^#include "text/' | grep -v '"text/json.h"' &&
-	bad "^ worker, job and plan may include only text/json.h of text/"
+lines '^src/(worker|job)/' '^#include "text/' | grep -v '"text/json.h"' &&
+	bad "^ worker and job may include only text/json.h of text/"
+lines '^src/plan/' '^#include "text/' | grep -vE '"text/(json|name|schema|yaml|yaml_json)\.h"' &&
+	bad "^ plan may include only what the worker gets of text/ (WORKER_TEXT in the Makefile)"
 only 'git2' 'repo/'
 only 'yaml\.h|openssl/' 'text/'
 only 'jansson' 'text/json\.h'

@@ -72,14 +72,6 @@ static const struct kl_schema oracle_schema = {
 
 /* --- host code ----------------------------------------------------------------------------- */
 
-/* Host code has no launch plan, so the contract itself names the architecture. */
-static int check_arch(const char *file, const struct kl_yaml *node, const char *key)
-{
-	struct kl_plan_facts facts;
-
-	return kl_plan_arch_facts(&facts, node->text) < 0 ? kl_yaml_error_inside(file, node, 0) : 0;
-}
-
 static const char *const standards[] = { "c++17", "c++20", NULL };
 
 static int read_std(void *at, const char *file, const struct kl_field *field,
@@ -109,13 +101,13 @@ static int finish_host(struct kl_contract *contract, const struct kl_yaml *secti
 	return 0;
 }
 
-static const struct kl_string_type arch_string = { "an architecture", NULL, check_arch };
 static const struct kl_value_type std_value = { .read = read_std };
 
 static const struct kl_field host_fields[] = {
 	KL_LANGUAGE_FIELD,
 	KL_LANGUAGE_SOURCES_FIELD,
-	KL_STRING_FIELD("arch", KL_NEEDED, AT(arch), &arch_string),
+	/* host code has no launch plan, so the contract itself names the architecture */
+	KL_STRING_FIELD("arch", KL_NEEDED, AT(arch), &kl_plan_arch_string),
 	HOST_FIELD,
 	KL_VALUE_FIELD("std", 0, AT(std), &std_value),
 	KL_LANGUAGE_FLAGS_FIELD,

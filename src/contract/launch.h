@@ -6,14 +6,14 @@
 #include "plan/plan.h"
 
 /*
- * launch - the launch plan of a surface in CUDA, or of its oracle. It is written in YAML. It is
- * checked at every point of the contract against the limits of its architecture, and converted to
- * the JSON that a job contains (docs/formats.md, "The launch plan").
+ * launch - the launch plan of a surface in CUDA, or of its oracle (docs/formats.md, "The launch
+ * plan"). It is written in YAML, and checked at every point of the contract against the limits of
+ * its architecture.
  *
  *	kl_launch_read(&l, surface, false);
  *	kl_plan_compile(l->plan)->arch, ->std, ->define	for nvcc
  *	kl_plan_kernels(l->plan, ...)			what must be in the cubin
- *	spec.plan = l->json;				for the job
+ *	kl_plan_to_json(l->plan)			for the job, with the contents of `bytes` files
  *
  * Errors are KL_EINVALID "launch.yaml:12:7: ...". A plan is a source: an error in the plan of a
  * candidate is a fail of the candidate (class `launch`), one in the plan of an oracle is an error
@@ -21,7 +21,6 @@
  */
 struct kl_launch {
 	struct kl_plan *plan;
-	json_t *json;      /* the plan as JSON, with the contents of `bytes` files */
 	char arch[16];     /* "sm_90a"; an oracle's plan without one has the candidate's */
 	char platform[32]; /* id of the platform: "cuda/sm_90" */
 };

@@ -39,11 +39,13 @@ static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_build_task *task
 {
 	struct kl_digest *digest = kl_objects_key(kl_oracle_name(arithmetic_of(task)));
 	KL_AUTO(kl_buf_release) struct kl_buf plan = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	int err;
 
 	kl_digest_adds(digest, task->surface->contract_digest);
 	if (task->launch) {
-		kl_json_canonical(&plan, task->launch->json);
+		doc = kl_plan_to_json(task->launch->plan);
+		kl_json_canonical(&plan, doc);
 		kl_digest_adds(digest, task->launch->arch);
 		kl_digest_add(digest, plan.ptr, plan.len);
 	}

@@ -216,7 +216,7 @@ static int parse_plan(struct kl_plan **out, const struct kl_job *job, const json
 	if (!value || json_is_null(value))
 		return needed ? kl_error(KL_EINVALID, "'%s' is missing", key) : 0;
 	kl_job_names(&names, job);
-	err = kl_plan_parse(out, value, &names.names, NULL);
+	err = kl_plan_parse_json(out, value, &names.names);
 	return err < 0 ? kl_error_in(err, "'%s'", key) : 0;
 }
 

@@ -5,7 +5,7 @@
 
 static json_t *write_plan(const struct kl_plan *plan)
 {
-	return plan ? json_incref((json_t *)(uintptr_t)kl_plan_doc(plan)) : json_null();
+	return plan ? kl_plan_to_json(plan) : json_null();
 }
 
 static void write_function(json_t *doc, const struct kl_job *job)

@@ -8,20 +8,19 @@
 
 #include "base/mem.h"
 #include "text/json.h"
+#include "text/yaml.h"
 
 /*
  * plan - the launch plan of device code (docs/formats.md, "The launch plan"): what is
  * launched in which order, with which grids, arguments, tensor maps and scratch.
  * Data, never code: the worker carries it out itself.
  *
- * It is read twice. git-klineage parses launch.yaml, finds what is wrong with it
- * and puts it into the job as JSON of the same structure; klineage-worker parses that
- * again, since a job is input like any other, and resolves it, since only
- * it knows the device. Both use this file; the layer stands on base and text's
- * JSON alone.
+ * It is read twice, by the same tables. git-klineage parses launch.yaml, reports what is wrong with
+ * it, and puts it into the job as JSON; klineage-worker parses that, since a job is input like any
+ * other, and resolves it, since only it knows the device. Both are trees to the reader.
  *
- *	kl_plan_parse(&plan, doc, &names);
- *	kl_plan_resolve(&at, plan, dims, &facts);	numbers for one point
+ *	kl_plan_parse(&plan, tree, "launch.yaml", &names);	or kl_plan_parse_json(&plan, doc, &names)
+ *	kl_plan_resolve(&at, plan, dims, bytes, &facts);	numbers for one point
  */
 #define KL_PLAN_MAX_LAUNCHES 16 /* of `launch`, and of `prepare` */
 #define KL_PLAN_MAX_ARGS 64
@@ -31,6 +30,7 @@
 #define KL_PLAN_MAX_NAMES 64 /* of `let`, of `define`, of `require` */
 
 struct kl_plan;
+struct kl_string_type;
 
 /* A scalar of the contract, which a plan passes by its name. */
 struct kl_plan_scalar {
@@ -59,31 +59,29 @@ struct kl_plan_facts {
 };
 
 /**
- * The document is JSON of the YAML's structure, in which an expression is a string or
- * an integer, a number a string or a number, and `bytes: <file>` has become
- * {"bytes": {"hex": "..."}}. It is kept (a reference).
- *
- * KL_EINVALID: the message begins with the place, "launch[0].grid[1]: ...", which
- * `place` (KL_PLAN_PLACE bytes, or NULL) also gets alone, so that who has the YAML can
- * say the line. It may end in "@<n>", n bytes into the text that stands there, or in
- * "?", the key itself.
+ * Parse a tree (text/yaml.h), which is taken even on failure. Its errors have a path:
+ * "launch.yaml:7:12: launch[0].grid[1]: ...". `file` is NULL for a tree that is not of a file: then
+ * they begin with the path. A `bytes: <file>` must have become {bytes: {hex: "..."}}.
  */
-#define KL_PLAN_PLACE 160
-int kl_plan_parse(struct kl_plan **out, const json_t *doc, const struct kl_plan_names *names,
-		  char *place);
+int kl_plan_parse(struct kl_plan **out, struct kl_yaml *tree, const char *file,
+		  const struct kl_plan_names *names);
+/** The same for the JSON of a job, which is kl_plan_to_json() of a plan. */
+int kl_plan_parse_json(struct kl_plan **out, const json_t *doc, const struct kl_plan_names *names);
 /** Another reference to a plan, which is never changed once parsed; not thread-safe. */
 struct kl_plan *kl_plan_ref(struct kl_plan *plan);
 /** Drop one reference. */
 void kl_plan_free(struct kl_plan *plan);
 KL_DEFINE_CLEANUP(struct kl_plan *, kl_plan_free)
 
-/** What it was parsed from; borrowed. A child is given this and parses it again. */
-const json_t *kl_plan_doc(const struct kl_plan *plan);
+/** The plan for a job, or for a child that parses it again; owned by the caller. */
+json_t *kl_plan_to_json(const struct kl_plan *plan);
+/** What it was parsed from; borrowed. */
+const struct kl_yaml *kl_plan_tree(const struct kl_plan *plan);
 
 /* How the source is compiled: `compile`. */
 struct kl_plan_compile {
-	char arch[16]; /* "sm_90a"; "": not said (an oracle, an artefact) */
-	char std[8];   /* "c++17", the default */
+	char *arch;      /* "sm_90a"; NULL: that of the kernel (an oracle, an artefact) */
+	const char *std; /* "c++17", the default */
 	size_t ndefine;
 	struct {
 		char name[64];
@@ -95,8 +93,8 @@ const struct kl_plan_compile *kl_plan_compile(const struct kl_plan *plan);
 /* An imported binary in place of a source: `artefact`. */
 struct kl_plan_artefact {
 	char *cubin; /* path beside the plan */
-	char sha256[65];
-	char *producer, *source; /* NULL: not said */
+	char *sha256;
+	char *producer, *source; /* NULL: unknown */
 };
 /** NULL: it is compiled from source. */
 const struct kl_plan_artefact *kl_plan_artefact(const struct kl_plan *plan);
@@ -179,19 +177,16 @@ struct kl_plan_at {
 };
 
 /**
- * `dims` in the order of the names the plan was parsed with. KL_EINVALID: an expression
- * overflows, a grid or block is zero or too large, a map's field is out of its
- * range, reaches past its tensor ...; KL_ENO: a `require` does not hold, the message
- * says which and with what values; KL_ECANNOT: it needs more shared memory
- * than this device has.
- * `tensor_bytes[i]` is the size of contract argument i at this point.
+ * `dims` in the order of the names the plan was parsed with; `tensor_bytes[i]` is the size of
+ * contract argument i at this point. Errors have the place, as those of kl_plan_parse():
+ *
+ * KL_EINVALID: an expression overflows, a grid or block is zero or too large, a map's field is out
+ * of its range, reaches past its tensor ...
+ * KL_ENO: a `require` does not hold; the message has its text and the values.
+ * KL_ECANNOT: it needs more than this device has, such as shared memory.
  */
 int kl_plan_resolve(struct kl_plan_at **out, const struct kl_plan *plan, const int64_t *dims,
 		    const int64_t *tensor_bytes, const struct kl_plan_facts *facts);
-/** The same; `place` as in kl_plan_parse(). */
-int kl_plan_resolve_place(struct kl_plan_at **out, const struct kl_plan *plan, const int64_t *dims,
-			  const int64_t *tensor_bytes, const struct kl_plan_facts *facts,
-			  char *place);
 void kl_plan_at_free(struct kl_plan_at *at);
 KL_DEFINE_CLEANUP(struct kl_plan_at *, kl_plan_at_free)
 
@@ -205,6 +200,8 @@ size_t kl_plan_kernels(const struct kl_plan *plan, const char **out, size_t max)
  * are those of one product. KL_EINVALID names the known ones.
  */
 int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch);
+/** The name of an architecture, for tables (text/schema.h). */
+extern const struct kl_string_type kl_plan_arch_string;
 /** Does code for `arch` run on a device of compute capability `cc` (90 for 9.0)? */
 bool kl_plan_arch_runs(const char *arch, int64_t cc);
 

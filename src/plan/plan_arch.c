@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "plan/plan.h"
+#include "text/schema.h"
 
 /* Multiprocessors and cache of one product each; the shared memory is the architecture's. */
 static const struct arch {
@@ -57,6 +58,15 @@ int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch)
 			    archs[i].facts.cc >= 90 ? "[a]" : "");
 	return kl_error(KL_EINVALID, "'%.16s' is no architecture known here: %s", arch, list.ptr);
 }
+
+static int check_arch(const char *file, const struct kl_yaml *node, const char *key)
+{
+	struct kl_plan_facts facts;
+
+	return kl_plan_arch_facts(&facts, node->text) < 0 ? kl_yaml_error_inside(file, node, 0) : 0;
+}
+
+const struct kl_string_type kl_plan_arch_string = { "an architecture", NULL, check_arch };
 
 bool kl_plan_arch_runs(const char *arch, int64_t cc)
 {

@@ -31,295 +31,243 @@ enum { INTERLEAVE_NONE, INTERLEAVE_16B, INTERLEAVE_32B };
 
 /* --- parsing ---------------------------------------------------------------- */
 
-static int parse_dtype(int *out, const struct kl_spot *up, const json_t *value)
+static int read_of(void *at, const char *file, const struct kl_field *field,
+		   const struct kl_yaml *node)
+{
+	struct plan_map *map = at;
+	enum kl_plan_arg_kind kind;
+	int err = kl_plan_read_memory(&kind, &map->of, &map->part, field, node);
+
+	map->of_scratch = kind == KL_PLAN_SCRATCH;
+	return err;
+}
+
+static int read_dtype(void *at, const char *file, const struct kl_field *field,
+		      const struct kl_yaml *node)
 {
 	const char *words[KL_ARRAY_SIZE(dtypes) + 1] = { NULL };
-	struct kl_spot at = kl_spot_key(up, "dtype");
+	const struct kl_field word = KL_WORD_FIELD(field->key, 0, 0, words);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dtypes); i++)
 		words[i] = dtypes[i].name;
-	return kl_spot_choice(out, &at, json_object_get(value, "dtype"), words);
+	return kl_schema_read_value(at, file, &word, node);
 }
 
-static int parse_list(struct kl_expr **out, const struct kl_plan *plan, const struct kl_spot *up,
-		      const json_t *value, const char *key, size_t n)
+/* The entries that a list must have: one for each dim, for all but one, for all but two. */
+static size_t count_needed(const struct plan_map *map, const char *key)
 {
-	struct kl_spot at = kl_spot_key(up, key);
-	struct kl_expr_names names = kl_plan_expr_names(plan);
-	const json_t *list = json_object_get(value, key);
-	int err = kl_spot_list(&at, list, n, n);
+	bool stride = !strcmp(key, "strides"),
+	     corner = !strcmp(key, "lower") || !strcmp(key, "upper");
 
-	for (size_t i = 0; !err && i < n; i++) {
-		struct kl_spot here = kl_spot_item(&at, i);
-
-		err = kl_spot_expr(&out[i], &here, json_array_get(list, i), &names);
-	}
-	return err;
+	return map->dim.n - stride - 2 * corner;
 }
 
-static int parse_expr(struct kl_expr **out, const struct kl_plan *plan, const struct kl_spot *up,
-		      const json_t *value, const char *key)
+/* A list of as many entries as the dims need. */
+static int read_counted(void *at, const char *file, const struct kl_field *field,
+			const struct kl_yaml *node)
 {
-	struct kl_spot at = kl_spot_key(up, key);
-	struct kl_expr_names names = kl_plan_expr_names(plan);
+	size_t n = count_needed(kl_schema_owner(at, field), field->key);
 
-	return kl_spot_expr(out, &at, json_object_get(value, key), &names);
+	if (node->kind == KL_YAML_SEQ && node->n != n)
+		return kl_yaml_error(file, node, "'%s' has %zu %s, but must have %zu", field->key,
+				     node->n, node->n == 1 ? "entry" : "entries", n);
+	return kl_plan_exprs_value.read(at, file, field, node);
 }
 
-static int parse_word(int *out, const struct kl_spot *up, const json_t *value, const char *key,
-		      const char *const *words)
+static void release_counted(void *at)
 {
-	struct kl_spot at = kl_spot_key(up, key);
-
-	return json_object_get(value, key) ?
-		       kl_spot_choice(out, &at, json_object_get(value, key), words) :
-		       0;
+	kl_plan_exprs_value.release(at);
 }
 
-static int parse_of(struct plan_map *map, const struct kl_plan *plan, const struct kl_spot *up,
-		    const json_t *value)
-{
-	struct kl_spot at = kl_spot_key(up, "of");
-	enum kl_plan_arg_kind kind;
-	const char *text;
-	int err;
+static const struct kl_value_type of_value = { .read = read_of };
+static const struct kl_value_type dtype_value = { .read = read_dtype };
+static const struct kl_value_type counted_value = { .read = read_counted,
+						    .release = release_counted };
 
-	if ((err = kl_spot_text(&text, &at, json_object_get(value, "of"), 63)) < 0 ||
-	    (err = kl_plan_find_memory(&kind, &map->of, &at, plan, text)) < 0)
-		return err;
-	map->of_scratch = kind == KL_PLAN_SCRATCH;
-	return json_object_get(value, "offset") ?
-		       parse_expr(&map->offset, plan, up, value, "offset") :
-		       0;
-}
+#define AT(m) offsetof(struct plan_map, m)
+/* clang-format off */
+#define FIRST_FIELDS(least_dims) \
+	KL_VALUE_FIELD("kind", KL_NEEDED, 0, &kl_value_known), \
+	KL_VALUE_FIELD("of", KL_NEEDED, 0, &of_value), \
+	KL_VALUE_FIELD("dtype", KL_NEEDED, AT(dtype), &dtype_value), \
+	KL_VALUES_FIELD("dims", KL_NEEDED, AT(dim), &kl_plan_exprs_value, least_dims, 5), \
+	KL_VALUE_FIELD("strides", KL_NEEDED, AT(stride), &counted_value)
+#define LAST_FIELDS \
+	KL_VALUE_FIELD("offset", 0, AT(offset), &kl_plan_expr_value), \
+	KL_VALUE_FIELD("elem", 0, AT(elem), &counted_value), \
+	KL_WORD_FIELD("interleave", 0, AT(interleave), interleaves), \
+	KL_WORD_FIELD("swizzle", 0, AT(swizzle), swizzles), \
+	KL_WORD_FIELD("l2", 0, AT(l2), l2s), \
+	KL_WORD_FIELD("oob", 0, AT(oob), oobs), \
+	KL_FIELDS_END
+/* clang-format on */
 
-static int parse_rank(struct plan_map *map, const struct kl_spot *up, const json_t *value)
-{
-	struct kl_spot at = kl_spot_key(up, "dims");
-	int err = kl_spot_list(&at, json_object_get(value, "dims"),
-			       map->kind == KL_PLAN_IM2COL ? 3 : 1, 5);
+static const struct kl_field kind_field = KL_WORD_FIELD("kind", KL_NEEDED, AT(kind), kinds);
+static const struct kl_field tiled_fields[] = {
+	FIRST_FIELDS(1),
+	KL_VALUE_FIELD("box", KL_NEEDED, AT(box), &counted_value),
+	LAST_FIELDS,
+};
+static const struct kl_field im2col_fields[] = {
+	FIRST_FIELDS(3),
+	KL_VALUE_FIELD("lower", KL_NEEDED, AT(lower), &counted_value),
+	KL_VALUE_FIELD("upper", KL_NEEDED, AT(upper), &counted_value),
+	KL_VALUE_FIELD("channels", KL_NEEDED, AT(channels), &kl_plan_expr_value),
+	KL_VALUE_FIELD("pixels", KL_NEEDED, AT(pixels), &kl_plan_expr_value),
+	LAST_FIELDS,
+};
+#undef AT
 
-	map->rank = (int)json_array_size(json_object_get(value, "dims"));
-	return err;
-}
-
-static int parse_fields(struct plan_map *map, const struct kl_plan *plan, const struct kl_spot *at,
-			const json_t *value)
-{
-	size_t rank = (size_t)map->rank;
-	int err;
-
-	if ((err = parse_list(map->dim, plan, at, value, "dims", rank)) < 0 ||
-	    (err = parse_list(map->stride, plan, at, value, "strides", rank - 1)) < 0 ||
-	    (json_object_get(value, "elem") &&
-	     (err = parse_list(map->elem, plan, at, value, "elem", rank)) < 0))
-		return err;
-	if (map->kind == KL_PLAN_TILED)
-		return parse_list(map->box, plan, at, value, "box", rank);
-	if ((err = parse_list(map->lower, plan, at, value, "lower", rank - 2)) < 0 ||
-	    (err = parse_list(map->upper, plan, at, value, "upper", rank - 2)) < 0 ||
-	    (err = parse_expr(&map->channels, plan, at, value, "channels")) < 0)
-		return err;
-	return parse_expr(&map->pixels, plan, at, value, "pixels");
-}
+/* by enum kl_plan_map_kind */
+static const struct kl_schema schemas[] = {
+	{ "a tiled map", sizeof(struct plan_map), tiled_fields, NULL, NULL, NULL },
+	{ "an im2col map", sizeof(struct plan_map), im2col_fields, NULL, NULL, NULL },
+};
 
 /* What does not depend on numbers. */
-static int check_words(const struct plan_map *map, const struct kl_spot *at)
+static int check_words(const struct plan_map *map)
 {
-	struct kl_spot swizzle = kl_spot_key(at, "swizzle"), oob = kl_spot_key(at, "oob");
-	struct kl_spot interleave = kl_spot_key(at, "interleave");
+	const char *file = map->part.plan->file;
 
-	if (map->interleave != INTERLEAVE_NONE && map->rank < 3)
-		return kl_spot_error(&interleave,
-				     "an interleaved map has at least 3 dims, this has %d",
-				     map->rank);
+	if (map->interleave != INTERLEAVE_NONE && map->dim.n < 3)
+		return kl_yaml_error(file, kl_plan_key_node(&map->part, "interleave"),
+				     "an interleaved map has at least 3 dims, this has %zu",
+				     map->dim.n);
 	if (map->interleave == INTERLEAVE_32B && map->swizzle != SWIZZLE_32B)
-		return kl_spot_error(&swizzle, "interleave 32B goes with swizzle 32B alone");
+		return kl_yaml_error(file, kl_plan_key_node(&map->part, "swizzle"),
+				     "interleave 32B goes with swizzle 32B alone");
 	if (map->oob && !dtypes[map->dtype].is_float)
-		return kl_spot_error(&oob, "'nan' is for floats, not for %s",
-				     dtypes[map->dtype].name);
+		return kl_yaml_error(file, kl_plan_key_node(&map->part, "oob"),
+				     "'nan' is for floats, not for %s", dtypes[map->dtype].name);
 	return 0;
 }
 
-static int parse_one(struct kl_plan *plan, const struct kl_spot *at, const char *name,
-		     const json_t *value)
+static int read_one(struct kl_plan *plan, const char *name, const struct kl_yaml *node)
 {
-	static const char *const tiled[] = { "kind", "of",     "dtype", "dims",       "strides",
-					     "box",  "offset", "elem",  "interleave", "swizzle",
-					     "l2",   "oob",    NULL };
-	static const char *const im2col[] = { "kind",    "of",     "dtype", "dims",
-					      "strides", "lower",  "upper", "channels",
-					      "pixels",  "offset", "elem",  "interleave",
-					      "swizzle", "l2",     "oob",   NULL };
 	struct plan_map *map = &plan->map[plan->nmap];
-	int kind = 0, err;
+	int err = kl_schema_peek(map, "a tensor map", plan->file, &kind_field, node);
 
-	if (!json_is_object(value))
-		return kl_spot_error(at, "a map {key: value} is needed here");
-	if (!json_object_get(value, "kind"))
-		return kl_spot_error(at, "'kind' is missing");
-	if ((err = parse_word(&kind, at, value, "kind", kinds)) < 0)
+	if (err < 0)
 		return err;
-	map->kind = (enum kl_plan_map_kind)kind;
+	map->part = (struct plan_part){ plan, node };
 	memcpy(map->name, name, strlen(name) + 1);
 	plan->nmap++;
-	if ((err = kl_spot_keys(at, value, kind ? im2col : tiled, kind ? 9 : 6)) < 0 ||
-	    (err = parse_of(map, plan, at, value)) < 0 ||
-	    (err = parse_dtype(&map->dtype, at, value)) < 0 ||
-	    (err = parse_rank(map, at, value)) < 0 ||
-	    (err = parse_fields(map, plan, at, value)) < 0 ||
-	    (err = parse_word(&map->interleave, at, value, "interleave", interleaves)) < 0 ||
-	    (err = parse_word(&map->swizzle, at, value, "swizzle", swizzles)) < 0 ||
-	    (err = parse_word(&map->l2, at, value, "l2", l2s)) < 0 ||
-	    (err = parse_word(&map->oob, at, value, "oob", oobs)) < 0)
-		return err;
-	return check_words(map, at);
+	err = kl_plan_read(map, &schemas[map->kind], plan->file, node);
+	return err < 0 ? err : check_words(map);
 }
 
-int kl_plan_maps_parse(struct kl_plan *plan, const struct kl_spot *at, const json_t *item)
+static int read_maps(void *at, const char *file, const struct kl_field *field,
+		     const struct kl_yaml *node)
 {
-	const char *key;
-	json_t *value;
-	int err;
+	int err = kl_plan_check_map(file, field, node);
 
-	if (!item)
-		return 0;
-	if ((err = kl_spot_map(at, item, KL_PLAN_MAX_MAPS)) < 0)
-		return err;
-	json_object_foreach((json_t *)(uintptr_t)item, key, value) {
-		struct kl_spot here = kl_spot_key(at, key);
-
-		if ((err = parse_one(plan, &here, key, value)) < 0)
-			return err;
-	}
-	return 0;
+	for (size_t i = 0; !err && i < node->n; i++)
+		err = read_one(at, node->key[i], node->item[i]);
+	return err;
 }
 
-static void release_exprs(struct kl_expr **exprs, size_t n)
+static void release_maps(void *at)
 {
-	for (size_t i = 0; i < n; i++)
-		kl_expr_free(exprs[i]);
+	struct kl_plan *plan = at;
+
+	for (size_t i = 0; i < plan->nmap; i++)
+		kl_schema_release(&plan->map[i], &schemas[plan->map[i].kind]);
 }
 
-void kl_plan_maps_release(struct kl_plan *plan)
-{
-	for (size_t i = 0; i < plan->nmap; i++) {
-		struct plan_map *map = &plan->map[i];
-
-		release_exprs(map->dim, KL_ARRAY_SIZE(map->dim));
-		release_exprs(map->stride, KL_ARRAY_SIZE(map->stride));
-		release_exprs(map->box, KL_ARRAY_SIZE(map->box));
-		release_exprs(map->elem, KL_ARRAY_SIZE(map->elem));
-		release_exprs(map->lower, KL_ARRAY_SIZE(map->lower));
-		release_exprs(map->upper, KL_ARRAY_SIZE(map->upper));
-		kl_expr_free(map->offset);
-		kl_expr_free(map->channels);
-		kl_expr_free(map->pixels);
-	}
-}
+const struct kl_value_type kl_plan_maps_value = { .read = read_maps, .release = release_maps };
 
 /* --- resolving ---------------------------------------------------------------- */
 
 /* A map while it is resolved. */
 struct resolving {
 	const struct plan_point *pt;
-	const struct plan_map *m;
+	const struct plan_map *map;
 	struct kl_plan_map *out;
-	const struct kl_spot *at;
+	const char *file;
 	int64_t size; /* bytes of an element */
 };
 
-static int eval_item(int64_t *out, const struct resolving *resolving, const char *key, size_t i,
-		     const struct kl_expr *expr, int64_t min, int64_t max)
-{
-	struct kl_spot list = kl_spot_key(resolving->at, key), at = kl_spot_item(&list, i);
-
-	return kl_plan_eval_in(out, resolving->pt, &at, expr, min, max, key);
-}
-
 static int resolve_extent(struct resolving *resolving)
 {
-	int64_t unit = resolving->m->interleave == INTERLEAVE_32B ? 32 : 16, value;
-	struct kl_spot list = kl_spot_key(resolving->at, "strides");
+	const struct plan_map *map = resolving->map;
+	int64_t unit = map->interleave == INTERLEAVE_32B ? 32 : 16, value;
 	int err;
 
-	for (size_t i = 0; i < (size_t)resolving->m->rank; i++) {
-		if ((err = eval_item(&value, resolving, "dims", i, resolving->m->dim[i], 1,
-				     1LL << 32)) < 0)
+	for (size_t i = 0; i < map->dim.n; i++) {
+		if ((err = kl_plan_eval_in(&value, resolving->pt, &map->dim.v[i], 1, 1LL << 32,
+					   "dims")) < 0)
 			return err;
 		resolving->out->dim[i] = (uint64_t)value;
 	}
-	for (size_t i = 0; i + 1 < (size_t)resolving->m->rank; i++) {
-		struct kl_spot at = kl_spot_item(&list, i);
-
-		if ((err = eval_item(&value, resolving, "strides", i, resolving->m->stride[i], unit,
-				     (1LL << 40) - 1)) < 0)
+	for (size_t i = 0; i < map->stride.n; i++) {
+		if ((err = kl_plan_eval_in(&value, resolving->pt, &map->stride.v[i], unit,
+					   (1LL << 40) - 1, "strides")) < 0)
 			return err;
 		if (value % unit)
-			return kl_spot_error(&at, "a stride of %lld bytes is no multiple of %lld",
+			return kl_yaml_error(resolving->file, map->stride.v[i].node,
+					     "a stride of %lld bytes is no multiple of %lld",
 					     (long long)value, (long long)unit);
 		resolving->out->stride[i] = (uint64_t)value;
 	}
 	return 0;
 }
 
-static int check_inner(const struct resolving *resolving, const struct kl_spot *at, int64_t inner)
+static int check_inner(const struct resolving *resolving, const struct kl_yaml *node, int64_t inner)
 {
-	int span = swizzle_span[resolving->m->swizzle];
+	const struct plan_map *map = resolving->map;
+	int span = swizzle_span[map->swizzle];
 
-	if (resolving->m->interleave != INTERLEAVE_NONE)
+	if (map->interleave != INTERLEAVE_NONE)
 		return 0;
-	if (resolving->m->kind == KL_PLAN_TILED && inner % 16)
-		return kl_spot_error(
-			at,
-			"the inner side of the box has %lld bytes: it must be a multiple "
-			"of 16",
+	if (map->kind == KL_PLAN_TILED && inner % 16)
+		return kl_yaml_error(
+			resolving->file, node,
+			"the inner side of the box has %lld bytes: it must be a multiple of 16",
 			(long long)inner);
 	if (span && inner > span)
-		return kl_spot_error(
-			at,
-			"the inner side of the box has %lld bytes, swizzle %s takes at "
-			"most %d",
-			(long long)inner, swizzles[resolving->m->swizzle], span);
+		return kl_yaml_error(
+			resolving->file, node,
+			"the inner side of the box has %lld bytes, swizzle %s takes at most %d",
+			(long long)inner, swizzles[map->swizzle], span);
 	return 0;
 }
 
 static int resolve_box(struct resolving *resolving)
 {
-	struct kl_spot list = kl_spot_key(resolving->at, "box"), first = kl_spot_item(&list, 0);
+	const struct plan_exprs *box = &resolving->map->box;
 
-	for (size_t i = 0; i < (size_t)resolving->m->rank; i++) {
+	for (size_t i = 0; i < box->n; i++) {
 		int64_t value;
-		int err = eval_item(&value, resolving, "box", i, resolving->m->box[i], 1, 256);
+		int err = kl_plan_eval_in(&value, resolving->pt, &box->v[i], 1, 256, "box");
 
 		if (err < 0)
 			return err;
 		resolving->out->box[i] = (uint32_t)value;
 	}
-	return check_inner(resolving, &first, resolving->out->box[0] * resolving->size);
+	return check_inner(resolving, box->v[0].node, resolving->out->box[0] * resolving->size);
 }
 
 static int resolve_corners(struct resolving *resolving)
 {
 	/* bits of a corner's coordinate, by how many there are */
 	static const int64_t reach[] = { 0, 1 << 15, 1 << 7, 1 << 4 };
-	size_t n = (size_t)resolving->m->rank - 2;
-	struct kl_spot list = kl_spot_key(resolving->at, "upper");
+	const struct plan_exprs *lower = &resolving->map->lower, *upper = &resolving->map->upper;
+	struct kl_plan_map *out = resolving->out;
+	int64_t most = reach[lower->n];
 
-	for (size_t i = 0; i < n; i++) {
-		struct kl_spot at = kl_spot_item(&list, i);
+	for (size_t i = 0; i < lower->n; i++) {
 		int64_t low, up;
 		int err;
 
-		if ((err = eval_item(&low, resolving, "lower", i, resolving->m->lower[i], -reach[n],
-				     reach[n] - 1)) < 0 ||
-		    (err = eval_item(&up, resolving, "upper", i, resolving->m->upper[i], -reach[n],
-				     reach[n] - 1)) < 0)
+		if ((err = kl_plan_eval_in(&low, resolving->pt, &lower->v[i], -most, most - 1,
+					   "lower")) < 0 ||
+		    (err = kl_plan_eval_in(&up, resolving->pt, &upper->v[i], -most, most - 1,
+					   "upper")) < 0)
 			return err;
-		resolving->out->lower[i] = (int)low;
-		resolving->out->upper[i] = (int)up;
-		if ((int64_t)resolving->out->dim[i + 1] + up - low < 1)
-			return kl_spot_error(&at,
+		out->lower[i] = (int)low;
+		out->upper[i] = (int)up;
+		if ((int64_t)out->dim[i + 1] + up - low < 1)
+			return kl_yaml_error(resolving->file, upper->v[i].node,
 					     "the box from %lld to %lld beyond the end is empty",
 					     (long long)low, (long long)up);
 	}
@@ -328,29 +276,29 @@ static int resolve_corners(struct resolving *resolving)
 
 static int resolve_im2col(struct resolving *resolving)
 {
-	struct kl_spot channels = kl_spot_key(resolving->at, "channels"),
-		       pixels = kl_spot_key(resolving->at, "pixels");
+	const struct plan_map *map = resolving->map;
 	int64_t column, at;
 	int err;
 
 	if ((err = resolve_corners(resolving)) < 0 ||
-	    (err = kl_plan_eval_in(&column, resolving->pt, &channels, resolving->m->channels, 1,
-				   256, "channels")) < 0 ||
-	    (err = kl_plan_eval_in(&at, resolving->pt, &pixels, resolving->m->pixels, 1, 1024,
-				   "pixels")) < 0)
+	    (err = kl_plan_eval_in(&column, resolving->pt, &map->channels, 1, 256, "channels")) <
+		    0 ||
+	    (err = kl_plan_eval_in(&at, resolving->pt, &map->pixels, 1, 1024, "pixels")) < 0)
 		return err;
 	resolving->out->channels = (uint32_t)column;
 	resolving->out->pixels = (uint32_t)at;
-	return check_inner(resolving, &channels, column * resolving->size);
+	return check_inner(resolving, map->channels.node, column * resolving->size);
 }
 
 static int resolve_elem(struct resolving *resolving)
 {
-	for (size_t i = 0; i < (size_t)resolving->m->rank; i++) {
+	const struct plan_exprs *elem = &resolving->map->elem;
+
+	for (size_t i = 0; i < resolving->map->dim.n; i++) {
 		int64_t value = 1;
-		int err = resolving->m->elem[i] ? eval_item(&value, resolving, "elem", i,
-							    resolving->m->elem[i], 1, 8) :
-						  0;
+		int err = elem->node ? kl_plan_eval_in(&value, resolving->pt, &elem->v[i], 1, 8,
+						       "elem") :
+				       0;
 
 		if (err < 0)
 			return err;
@@ -359,84 +307,88 @@ static int resolve_elem(struct resolving *resolving)
 	return 0;
 }
 
+static int resolve_offset(struct resolving *resolving, int64_t bytes)
+{
+	const struct plan_map *map = resolving->map;
+	int64_t unit = map->interleave == INTERLEAVE_32B ? 32 : 16;
+	int64_t *offset = &resolving->out->offset;
+	int err = kl_plan_eval(offset, resolving->pt, &map->offset, 0);
+
+	if (err < 0)
+		return err;
+	if (*offset < 0 || *offset >= bytes || *offset % unit)
+		return kl_yaml_error(
+			resolving->file, kl_plan_key_node(&map->part, "offset"),
+			"an offset of %lld in %lld bytes: it must lie within, and be a "
+			"multiple of %lld",
+			(long long)*offset, (long long)bytes, (long long)unit);
+	return 0;
+}
+
+/* Bytes from the first element of the map to the last; false if 64 bits do not hold them. */
+static bool compute_span(struct kl_plan_map *out, int64_t size)
+{
+	/* factors are below 2^33 and 2^40 */
+	if (__builtin_mul_overflow((int64_t)out->dim[0], size, &out->span))
+		return false;
+	for (int i = 1; i < out->rank; i++) {
+		int64_t more;
+
+		if (__builtin_mul_overflow((int64_t)out->dim[i] - 1, (int64_t)out->stride[i - 1],
+					   &more) ||
+		    __builtin_add_overflow(out->span, more, &out->span))
+			return false;
+	}
+	return true;
+}
+
 /*
  * How far the map reaches: the last element of every dim, since what lies beyond is cut
  * off. An interleaved layout is not computed; the guards around each buffer see to it.
  */
 static int resolve_reach(struct resolving *resolving)
 {
-	struct kl_spot offset = kl_spot_key(resolving->at, "offset"),
-		       dims = kl_spot_key(resolving->at, "dims");
-	int64_t bytes = kl_plan_memory_bytes(resolving->pt, resolving->m->of_scratch,
-					     resolving->m->of),
-		end;
-	int64_t unit = resolving->m->interleave == INTERLEAVE_32B ? 32 : 16;
-	int err = kl_plan_eval(&resolving->out->offset, resolving->pt, &offset,
-			       resolving->m->offset, 0);
+	const struct plan_map *map = resolving->map;
+	struct kl_plan_map *out = resolving->out;
+	int64_t bytes = kl_plan_memory_bytes(resolving->pt, map->of_scratch, map->of), end;
+	int err = resolve_offset(resolving, bytes);
 
-	if (err < 0)
+	if (err < 0 || map->interleave != INTERLEAVE_NONE)
 		return err;
-	if (resolving->out->offset < 0 || resolving->out->offset >= bytes ||
-	    resolving->out->offset % unit)
-		return kl_spot_error(
-			&offset,
-			"an offset of %lld in %lld bytes: it must lie within, and be a "
-			"multiple of %lld",
-			(long long)resolving->out->offset, (long long)bytes, (long long)unit);
-	if (resolving->m->interleave != INTERLEAVE_NONE)
-		return 0;
-	/* factors are below 2^33 and 2^40 */
-	if (__builtin_mul_overflow((int64_t)resolving->out->dim[0], resolving->size,
-				   &resolving->out->span))
-		return kl_spot_error(&dims, "the map reaches beyond 64 bits");
-	for (int i = 1; i < resolving->m->rank; i++) {
-		int64_t more;
-
-		if (__builtin_mul_overflow((int64_t)resolving->out->dim[i] - 1,
-					   (int64_t)resolving->out->stride[i - 1], &more) ||
-		    __builtin_add_overflow(resolving->out->span, more, &resolving->out->span))
-			return kl_spot_error(&dims, "the map reaches beyond 64 bits");
-	}
-	if (__builtin_add_overflow(resolving->out->offset, resolving->out->span, &end) ||
-	    end > bytes)
-		return kl_spot_error(
-			&dims, "the map reaches %lld bytes from byte %lld, the %s has %lld",
-			(long long)resolving->out->span, (long long)resolving->out->offset,
-			resolving->m->of_scratch ? "scratch" : "tensor", (long long)bytes);
+	if (!compute_span(out, resolving->size))
+		return kl_yaml_error(resolving->file, map->dim.node,
+				     "the map reaches beyond 64 bits");
+	if (__builtin_add_overflow(out->offset, out->span, &end) || end > bytes)
+		return kl_yaml_error(resolving->file, map->dim.node,
+				     "the map reaches %lld bytes from byte %lld, the %s has %lld",
+				     (long long)out->span, (long long)out->offset,
+				     map->of_scratch ? "scratch" : "tensor", (long long)bytes);
 	return 0;
 }
 
 static int check_device(const struct resolving *resolving)
 {
-	struct kl_spot swizzle = kl_spot_key(resolving->at, "swizzle");
-	int64_t cc = resolving->pt->facts->cc;
+	const struct plan_map *map = resolving->map;
+	KL_AUTO(kl_freep) char *what = kl_asprintf("swizzle %s needs", swizzles[map->swizzle]);
+	int err = kl_plan_need_cc(resolving->pt, map->part.node, 90, "tensor maps need");
 
-	if (cc < 90)
-		return kl_spot_fail(resolving->at, KL_ECANNOT,
-				    "tensor maps need compute capability 9.0, here is "
-				    "%lld.%lld",
-				    (long long)cc / 10, (long long)cc % 10);
-	if (resolving->m->swizzle >= FIRST_ATOM && cc < 100)
-		return kl_spot_fail(&swizzle, KL_ECANNOT,
-				    "swizzle %s needs compute capability 10.0, here is "
-				    "%lld.%lld",
-				    swizzles[resolving->m->swizzle], (long long)cc / 10,
-				    (long long)cc % 10);
-	return 0;
+	if (err < 0 || map->swizzle < FIRST_ATOM)
+		return err;
+	return kl_plan_need_cc(resolving->pt, kl_plan_key_node(&map->part, "swizzle"), 100, what);
 }
 
 static int resolve_one(struct resolving *resolving)
 {
-	const struct plan_map *map = resolving->m;
+	const struct plan_map *map = resolving->map;
 	struct kl_plan_map *out = resolving->out;
 	int err;
 
 	memcpy(out->name, map->name, sizeof(out->name));
-	out->kind = map->kind;
+	out->kind = (enum kl_plan_map_kind)map->kind;
 	out->of_scratch = map->of_scratch;
 	out->of = map->of;
 	out->dtype = dtypes[map->dtype].value;
-	out->rank = map->rank;
+	out->rank = (int)map->dim.n;
 	out->interleave = map->interleave;
 	out->swizzle = map->swizzle;
 	out->l2 = map->l2;
@@ -450,18 +402,16 @@ static int resolve_one(struct resolving *resolving)
 
 int kl_plan_maps_resolve(struct plan_point *pt)
 {
-	struct kl_spot top = { .place = pt->place }, all = kl_spot_key(&top, "maps");
+	const struct kl_plan *plan = pt->p;
 
-	pt->at->nmap = pt->p->nmap;
-	for (size_t i = 0; i < pt->p->nmap; i++) {
-		const struct plan_map *map = &pt->p->map[i];
-		struct kl_spot at = kl_spot_key(&all, map->name);
+	pt->at->nmap = plan->nmap;
+	for (size_t i = 0; i < plan->nmap; i++) {
 		struct resolving resolving = {
 			.pt = pt,
-			.m = map,
+			.map = &plan->map[i],
 			.out = &pt->at->map[i],
-			.at = &at,
-			.size = dtypes[map->dtype].size,
+			.file = plan->file,
+			.size = dtypes[plan->map[i].dtype].size,
 		};
 		int err = resolve_one(&resolving);
 

@@ -2,55 +2,85 @@
 #ifndef KL_PLAN_PLAN_PARTS_H
 #define KL_PLAN_PLAN_PARTS_H
 
+#include "base/error.h"
+#include "plan/expr.h"
 #include "plan/limits.h"
-#include "plan/plan_spot.h"
+#include "plan/plan.h"
+#include "text/schema.h"
 
 /*
  * plan_parts - a plan as it was parsed, and the pieces that parse and resolve it.
  *
- * All names that an expression may use stand in one table: the dims, the device
- * facts, the constants of `define`, then `let` in its order; kl_expr_parse() is shown as much
- * of it as is known at that place. Resolving fills an array of values of the same order.
+ * A plan is read by tables (text/schema.h) in the order in which its sections use each other. Every
+ * part keeps the place in the plan's tree that it was read from, where errors in its numbers are
+ * reported when it is resolved:
+ *
+ *	return kl_yaml_error(plan->file, launch->smem.node, "%lld bytes ...");
+ *
+ * All names that an expression may use stand in one table: the dims, the device facts, the
+ * constants of `define`, then `let` in its order; kl_expr_parse() is shown as much of it as is
+ * known at that place. Resolving fills an array of values of the same order.
  */
 #define KL_PLAN_FACTS 4 /* sms, smem_optin, cc, l2 */
 #define KL_PLAN_MAX_RELOC 8
 
+/* What every part below begins with: the value types of plan_value.c look there. */
+struct plan_part {
+	const struct kl_plan *plan;
+	const struct kl_yaml *node;
+};
+
+struct plan_expr {
+	struct kl_expr *expr;       /* NULL: absent */
+	const struct kl_yaml *node; /* NULL: absent */
+};
+
+/* A list of expressions. */
+struct plan_exprs {
+	struct plan_expr v[KL_MAX_AXES];
+	size_t n;
+	const struct kl_yaml *node; /* the list; NULL: absent */
+};
+
 struct plan_scratch {
+	struct plan_part part;
 	char name[64];
-	enum kl_plan_init init;
-	int64_t item; /* bytes of one element */
-	size_t naxes;
-	bool in_bytes; /* `bytes` is the one extent */
-	struct kl_expr *shape[KL_MAX_AXES];
+	int dtype, init;         /* indices of words; init is an enum kl_plan_init */
+	struct plan_exprs shape; /* of elements of that dtype, or */
+	struct plan_expr bytes;
 	int64_t align;
 };
 
 struct plan_map {
+	struct plan_part part;
 	char name[64];
-	enum kl_plan_map_kind kind;
+	int kind; /* enum kl_plan_map_kind */
 	bool of_scratch;
 	int of;
 	int dtype; /* index into the table of plan_maps.c */
-	int rank;
 	int interleave, swizzle, l2, oob;
-	struct kl_expr *offset;                                /* NULL: 0 */
-	struct kl_expr *dim[5], *stride[4], *box[5], *elem[5]; /* elem: NULL for 1 */
-	struct kl_expr *lower[3], *upper[3], *channels, *pixels;
+	struct plan_expr offset, channels, pixels;
+	struct plan_exprs dim, stride, box, elem, lower, upper;
 };
 
 enum plan_value { VALUE_I32, VALUE_I64, VALUE_U32, VALUE_U64, VALUE_BITS };
 
+struct plan_arg;
 struct plan_reloc {
+	struct plan_part part;
+	const struct plan_arg *arg;
 	int64_t at;
 	enum kl_plan_arg_kind kind;
 	int index;
-	struct kl_expr *offset;
+	struct plan_expr offset;
 };
 
 struct plan_arg {
+	struct plan_part part;
+	bool prepare; /* of a prepare launch */
 	enum kl_plan_arg_kind kind;
 	int index;
-	struct kl_expr *e; /* offset of a pointer, or the value; NULL: 0, or `bits` */
+	struct plan_expr expr; /* offset of a pointer, or the value */
 	enum plan_value value;
 	int size;
 	uint64_t bits;
@@ -60,37 +90,96 @@ struct plan_arg {
 };
 
 struct plan_launch {
-	char kernel[256];
-	size_t ngrid, nblock, ncluster;
-	struct kl_expr *grid[3], *block[3], *cluster[3], *smem;
+	struct plan_part part;
+	bool prepare;
+	char *kernel;
+	struct plan_exprs grid, block, cluster;
+	struct plan_expr smem;
 	bool nonportable, cooperative, pdl;
 	size_t nargs;
 	struct plan_arg *arg;
 };
 
+struct plan_launches {
+	struct plan_launch *v;
+	size_t n;
+};
+
 struct kl_plan {
 	unsigned refs; /* beside the first */
-	json_t *doc;
+	struct kl_yaml *tree;
+	char *file; /* name in messages, or NULL */
 	struct kl_plan_compile compile;
-	struct kl_plan_artefact *artefact;
-	bool quirks;
+	struct kl_plan_artefact artefact; /* cubin NULL: none */
+	int quirks;                       /* index of a word */
 
 	size_t ndim, ntensor;
 	char **tensor;                 /* by contract argument, NULL where it is none */
 	struct kl_plan_scalar *scalar; /* likewise, own strings */
 	const char **name;             /* own strings: dims, facts, defines, lets */
 	size_t nname;
-	struct kl_expr *let[KL_PLAN_MAX_NAMES];
-	size_t nlet;
-	struct kl_expr *require[KL_PLAN_MAX_NAMES];
-	char *require_text[KL_PLAN_MAX_NAMES];
-	size_t nrequire;
+	struct plan_expr let[KL_PLAN_MAX_NAMES], require[KL_PLAN_MAX_NAMES];
+	size_t nlet, nrequire;
 
 	struct plan_scratch scratch[KL_PLAN_MAX_SCRATCH];
 	struct plan_map map[KL_PLAN_MAX_MAPS];
-	struct plan_launch *prepare, *launch;
-	size_t nscratch, nmap, nprepare, nlaunch;
+	size_t nscratch, nmap;
+	struct plan_launches prepare, launch;
 };
+
+/* --- plan.c: names --------------------------------------------------------------- */
+
+/** The table so far, for kl_expr_parse(). */
+struct kl_expr_names kl_plan_expr_names(const struct kl_plan *plan);
+void kl_plan_add_name(struct kl_plan *plan, const char *name);
+bool kl_plan_has_name(const struct kl_plan *plan, const char *name);
+int kl_plan_find_tensor(const struct kl_plan *plan, const char *name);
+int kl_plan_find_scalar(const struct kl_plan *plan, const char *name);
+int kl_plan_find_scratch(const struct kl_plan *plan, const char *name);
+int kl_plan_find_map(const struct kl_plan *plan, const char *name);
+
+/* --- plan_value.c ---------------------------------------------------------------- */
+
+/** Report a key that the table does not have; one for a policy of the cache has its own message. */
+int kl_plan_check_keys(const struct kl_schema *schema, const char *file,
+		       const struct kl_yaml *node);
+/** kl_schema_read(), which reports an unknown key first. */
+int kl_plan_read(void *obj, const struct kl_schema *schema, const char *file,
+		 const struct kl_yaml *node);
+/** Check a map of names to anything: C identifiers, as many as the field allows. */
+int kl_plan_check_map(const char *file, const struct kl_field *field, const struct kl_yaml *node);
+/** A text that is printable, and no number, true, false or null without quotes; borrowed. */
+int kl_plan_read_text(const char **out, const char *file, const struct kl_field *field,
+		      const struct kl_yaml *node);
+extern const struct kl_string_type kl_plan_text;
+/** The name of a tensor or scratch: sets kind and index. */
+int kl_plan_read_memory(enum kl_plan_arg_kind *kind, int *index, const struct plan_part *part,
+			const struct kl_field *field, const struct kl_yaml *node);
+
+/** An expression of a part. Value types for a struct plan_expr and a struct plan_exprs. */
+int kl_plan_read_expr(struct plan_expr *out, const struct plan_part *part,
+		      const struct kl_field *field, const struct kl_yaml *node);
+extern const struct kl_value_type kl_plan_expr_value, kl_plan_exprs_value;
+
+/** Is it a whole number of 64 bits, without quotes? */
+bool kl_plan_whole_number(int64_t *out, const struct kl_yaml *node);
+/** Is it this word, without quotes? */
+bool kl_plan_is_word(const struct kl_yaml *node, const char *word);
+
+/* --- sections -------------------------------------------------------------------- */
+
+/** Read the document into `plan`, and release all that was read. */
+int kl_plan_read_document(struct kl_plan *plan);
+void kl_plan_release_document(struct kl_plan *plan);
+
+/* Each is read into the struct kl_plan, and released with it. */
+extern const struct kl_value_type kl_plan_scratch_value, kl_plan_maps_value;
+/** A struct plan_launches: `launch`, or `prepare`, whose arguments may name no tensor. */
+extern const struct kl_value_type kl_plan_launches_value;
+/** `args` of a launch. */
+extern const struct kl_value_type kl_plan_args_value;
+
+/* --- resolving ------------------------------------------------------------------- */
 
 /* A plan while it is resolved. */
 struct plan_point {
@@ -99,35 +188,21 @@ struct plan_point {
 	int64_t *value; /* of p->name */
 	const int64_t *tensor_bytes;
 	const struct kl_plan_facts *facts;
-	char *place;
 };
 
-/** The table so far, for kl_expr_parse(). */
-struct kl_expr_names kl_plan_expr_names(const struct kl_plan *plan);
-int kl_plan_find_tensor(const struct kl_plan *plan, const char *name);
-int kl_plan_find_scratch(const struct kl_plan *plan, const char *name);
-int kl_plan_find_map(const struct kl_plan *plan, const char *name);
-/** A tensor or scratch: sets kind and index. */
-int kl_plan_find_memory(enum kl_plan_arg_kind *kind, int *index, const struct kl_spot *at,
-			const struct kl_plan *plan, const char *name);
-
-int kl_plan_scratch_parse(struct kl_plan *plan, const struct kl_spot *at, const json_t *value);
-int kl_plan_maps_parse(struct kl_plan *plan, const struct kl_spot *at, const json_t *value);
-/** `launch`, or `prepare`, whose arguments may name no tensor. */
-int kl_plan_launches_parse(struct kl_plan *plan, const struct kl_spot *at, const json_t *value,
-			   bool prepare);
-
-void kl_plan_maps_release(struct kl_plan *plan);
-void kl_plan_launches_release(struct plan_launch *launch, size_t n);
-
 /** Value of an expression; `dflt` for none. */
-int kl_plan_eval(int64_t *out, const struct plan_point *pt, const struct kl_spot *at,
-		 const struct kl_expr *expr, int64_t dflt);
+int kl_plan_eval(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
+		 int64_t dflt);
 /** The same, from `min` to `max`; `what` for the message. */
-int kl_plan_eval_in(int64_t *out, const struct plan_point *pt, const struct kl_spot *at,
-		    const struct kl_expr *expr, int64_t min, int64_t max, const char *what);
+int kl_plan_eval_in(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
+		    int64_t min, int64_t max, const char *what);
 /** Bytes of the tensor or scratch. */
 int64_t kl_plan_memory_bytes(const struct plan_point *pt, bool scratch, int index);
+/** Place of a key of a part; where it is absent, of the part. */
+const struct kl_yaml *kl_plan_key_node(const struct plan_part *part, const char *key);
+/** KL_ECANNOT at a place unless the device has `cc` (90 for 9.0). `what`: "a cluster needs". */
+int kl_plan_need_cc(const struct plan_point *pt, const struct kl_yaml *node, int64_t cc,
+		    const char *what);
 
 int kl_plan_scratch_resolve(struct plan_point *pt);
 int kl_plan_maps_resolve(struct plan_point *pt);

@@ -39,8 +39,7 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 		}
 		json_array_append_new(args, arg);
 	}
-	/* const is cast away to count a reference; the document is not changed */
-	kl_json_set(doc, "plan", json_incref((json_t *)(uintptr_t)kl_plan_doc(plan)));
+	kl_json_set(doc, "plan", kl_plan_to_json(plan));
 	kl_json_set(doc, "dims", dims);
 	kl_json_set(doc, "at", at);
 	kl_json_set(doc, "args", args);
@@ -119,7 +118,7 @@ int kl_gpu_doc_resolve(struct kl_plan_at **at, struct kl_plan **plan, const char
 				names.names.ntensor, set->n);
 	for (size_t i = 0; i < set->n; i++)
 		names.bytes[i] = set->layout[i].tensor ? (int64_t)set->layout[i].bytes : 0;
-	if ((err = kl_plan_parse(plan, json_object_get(doc, "plan"), &names.names, NULL)) < 0)
+	if ((err = kl_plan_parse_json(plan, json_object_get(doc, "plan"), &names.names)) < 0)
 		return err;
 	err = kl_plan_resolve(at, *plan, names.at, names.bytes, &plan_facts);
 	return err == KL_ENO ? kl_error_in(KL_EINVALID, "the plan's own condition fails") : err;

@@ -90,7 +90,7 @@ json_t *kl_poolkey_of(const struct kl_job *job)
 		json_array_append_new(rules, rule_key(&job->rule[i]));
 	kl_json_set_str(object, "oracle_entry", job->oracle_entry);
 	if (job->oracle_plan)
-		kl_json_set(object, "oracle_plan", json_deep_copy(kl_plan_doc(job->oracle_plan)));
+		kl_json_set(object, "oracle_plan", kl_plan_to_json(job->oracle_plan));
 	kl_json_set(object, "args", args);
 	kl_json_set(object, "points", points);
 	kl_json_set(object, "rules", rules);

@@ -70,7 +70,7 @@ static void check_numbers(const struct kl_plan_at *at)
 static void check_good(const struct kl_contract *contract, const struct kl_launch *launch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *doc = NULL;
+	KL_AUTO(json_decrefp) json_t *doc = NULL, *written = NULL, *again = NULL;
 	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
 	const char *tensor[KL_MAX_ARGS] = { NULL };
 	struct kl_plan_scalar scalar[KL_MAX_ARGS] = { { NULL, NULL, 0 } };
@@ -91,9 +91,12 @@ static void check_good(const struct kl_contract *contract, const struct kl_launc
 							     kl_dtype_name(contract->arg[i].dtype),
 							     contract->arg[i].value };
 	}
-	kl_json_canonical(&text, launch->json);
+	written = kl_plan_to_json(launch->plan);
+	kl_json_canonical(&text, written);
 	MUST(kl_json_parse(&doc, text.ptr, text.len) == 0);
-	MUST(kl_plan_parse(&plan, doc, &names, NULL) == 0);
+	MUST(kl_plan_parse_json(&plan, doc, &names) == 0);
+	again = kl_plan_to_json(plan);
+	MUST(json_equal(doc, again));
 	MUST(kl_plan_arch_facts(&facts, launch->arch) == 0);
 	for (size_t i = 0; i < kl_contract_npoints(contract); i++) {
 		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;

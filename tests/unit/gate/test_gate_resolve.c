@@ -123,7 +123,7 @@ static void a_device_job_carries_plans(void **state)
 	const char *dims[] = { "M", "N" };
 	const struct kl_plan_names names = { .dim = dims, .ndim = 2 };
 	static const struct kl_platform platform = { .id = "cuda/sm_90", .march = "sm_90a" };
-	struct kl_launch launch = { .json = NULL };
+	struct kl_launch launch = { .plan = NULL };
 	const struct kl_artefact candidate = { .object = (char[]){ "/c.cubin" },
 					       .launch = &launch };
 	const struct kl_resolve_of of = {
@@ -139,7 +139,7 @@ static void a_device_job_carries_plans(void **state)
 	};
 
 	assert_ok(kl_json_parse(&doc, plan, strlen(plan)));
-	assert_ok(kl_plan_parse(&launch.plan, doc, &names, NULL));
+	assert_ok(kl_plan_parse_json(&launch.plan, doc, &names));
 	assert_ok(kl_resolve_job(&made, &of));
 	value = kl_job_write(made);
 	assert_at(value, "surface", "\"cuda\"");

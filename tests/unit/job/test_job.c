@@ -201,10 +201,11 @@ static const struct edit device_edits[] = {
 	{ "\"dims\":[64,100]", "\"dims\":[64]", "1 values for 2 dims" },
 	{ "\"dims\":[64,100]", "\"dims\":[64,-1]", "whole number of at least 0" },
 	{ "\"dims\":[64,100],", "", "0 values for 2 dims" },
-	{ "\"n\":\"M * N\"", "\"n\":\"M * P\"", "'plan': let.n: 'P' is not" },
+	{ "\"n\":\"M * N\"", "\"n\":\"M * P\"", "'plan': let[0].n: 'P' is not" },
 	{ "\"parent\":null", "\"parent\":\"/d/p.cubin\"", "'parent_plan' is missing" },
 	{ "\"oracle_plan\"", "\"isa\":null,\"xoracle_plan\"", "unknown member 'xoracle_plan'" },
-	{ "\"kernel\":\"o\"", "\"kernel\":\"\"", "'oracle_plan': launch[0].kernel: it is empty" },
+	{ "\"kernel\":\"o\"", "\"kernel\":\"\"",
+	  "'oracle_plan': launch[0].kernel: 'kernel' is empty" },
 	{ "\"kind\":\"out\"", "\"kind\":\"dim\"", "job" },
 };
 

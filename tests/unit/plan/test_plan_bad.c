@@ -17,18 +17,19 @@ static const struct row gemm[] = {
 	{ "klineage-launch: 1\n", "^", "'klineage-launch' is missing" },
 	{ "launch: 1", "launch: ^one", "whole number" },
 	{ "\nlaunch:", "\n^lunch:", "unknown key 'lunch'" },
+	{ "\nlet:", "\n^lett:", "unknown key 'lett' in a launch plan" },
 	{ "\nlaunch:", "\n^access_policy_window: {bytes: 4}\nlaunch:", "L2 access-policy windows" },
 	{ "prepare:\n  - {kernel: tile_order, grid: [1], block: [128],\n     args: [order, "
-	  "{i32: \"cdiv(M,BM)\"}, {i32: \"cdiv(N,BN)\"}, {i32: ctas/2}]}", "prepare: ^{}", "a list [...] is needed" },
+	  "{i32: \"cdiv(M,BM)\"}, {i32: \"cdiv(N,BN)\"}, {i32: ctas/2}]}", "prepare: ^{}", "prepare: 'prepare' must be a list" },
 	{ "let:\n  ctas: min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)\n"
-	  "  smem: STAGES * (BM + BN) * BK * 2 + BM * BN * 2 + 1280", "let: ^7", "a map {name: value} is needed" },
+	  "  smem: STAGES * (BM + BN) * BK * 2 + BM * BN * 2 + 1280", "let: ^7", "let: 'let' must be a map" },
 	/* compile */
 	{ "sm_90a", "^sm_91", "'sm_91' is no architecture known here" },
 	{ "sm_90a", "^compute_90a", "no architecture" },
 	{ "sm_90a, std: c++17, define: {BM: 128, BN: 256, BK: 64, STAGES: 3}",
 	  "sm_80, define: {BM: 128, BN: 256, BK: 64, STAGES: 1}",
 	  "maps.tA: tensor maps need compute capability 9.0, here is 8.0 (case)", "{kind: tiled, of: A" },
-	{ "c++17", "^c++14", "'c++14' is none of: c++17, c++20" },
+	{ "c++17", "^c++14", "'std' must be one of c++17, c++20, not 'c++14'" },
 	{ "{arch: sm_90a, ", "^{", "'arch' is missing in 'compile'" },
 	{ "std:", "^flags:", "unknown key 'flags'" },
 	{ "BM: 128", "BM: ^12x", "whole number" },
@@ -44,36 +45,36 @@ static const struct row gemm[] = {
 	{ "BM * BN * 2 + 1280", "(BM * BN * 2 + 1280^", "ends where ')' is needed" },
 	{ "smem: STAGES", "smem: ^4611686018427387904 * STAGES", "overflow beyond 64 bits at BM = 128, BN" },
 	{ "ctas: min(", "ctas: ^M / (N - N) * min(", "division by zero at M = 4096, N = 4096" },
-	{ "min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)", "^[1]", "an expression is needed" },
+	{ "min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)", "^[1]", "'ctas' must be a single value" },
 	{ "min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)", "^M == 4", "a condition stands where a number is needed" },
 	{ "K % BK == 0", "^K % BK", "a number stands where a condition is needed" },
 	{ "K % BK == 0", "^K == 4096", "'K == 4096' does not hold at K = 64 (also0)" },
 	{ "require: [", "require: [^M, ", "a number stands where" },
 	/* scratch */
 	{ "  order: {", "  ^A: {", "'A' is an argument of the contract" },
-	{ "i32, shape", "^i33, shape", "'i33' is none of: f64" },
+	{ "i32, shape", "^i33, shape", "'dtype' must be one of f64, f32," },
 	{ "[ctas, 64]", "[ctas, ^0]", "an extent is 0: from 1 to" },
 	{ "[ctas, 64]", "[ctas, ^M - 4096]", "an extent is 0 at M = 4096" },
 	{ "[ctas, 64]", "[ctas, ^1099511627776]", "more than 2^40 bytes" },
-	{ "[ctas, 64]", "^[]", "0 entries" },
-	{ "init: prepare", "init: ^ones", "'ones' is none of: poison, zero, carry, prepare" },
+	{ "[ctas, 64]", "^[]", "'shape' has no entry" },
+	{ "init: prepare", "init: ^ones", "'init' must be one of poison, zero, carry, prepare, not 'ones'" },
 	{ "init: prepare", "init: zero", "scratch 'order' has not init: prepare", "order, {i32: \"cdiv(M" },
 	{ "{dtype: i32,", "^{dtype: i32, bytes: 4,", "not both" },
 	{ "dtype: i32, shape: [ctas, 64]", "bytes: 128, align: ^3", "no power of two" },
 	{ "{dtype: i32, shape: [ctas, 64]", "^{dtype: i32", "'dtype' and 'shape', or 'bytes'" },
 	{ "dtype: i32, shape: [ctas, 64]", "bytes: ^-1", "a size in bytes is -1" },
 	/* maps */
-	{ "kind: tiled, of: A", "kind: ^tile, of: A", "'tile' is none of: tiled, im2col" },
-	{ "{kind: tiled, of: A", "^{of: A", "'kind' is missing" },
+	{ "kind: tiled, of: A", "kind: ^tile, of: A", "'kind' must be one of tiled, im2col, not 'tile'" },
+	{ "{kind: tiled, of: A", "^{of: A", "'kind' is missing in a tensor map" },
 	{ "of: A,", "of: ^X,", "'X' is neither a tensor of the contract nor a scratch" },
-	{ "bf16, dims: [K, M]", "^bf17, dims: [K, M]", "'bf17' is none of" },
+	{ "bf16, dims: [K, M]", "^bf17, dims: [K, M]", "f32-ftz, tf32, tf32-ftz, not 'bf17'" },
 	{ "dims: [K, M]", "dims: [K, ^0]", "dims is 0: from 1 to 4294967296" },
 	{ "dims: [K, M]", "dims: [K, ^4294967297]", "dims is 4294967297" },
 	{ "dims: [K, M]", "dims: ^[K, M + 1]", "reaches 33562624 bytes from byte 0, the tensor has "
 	 "33554432" },
-	{ "dims: [K, M]", "dims: ^[]", "it takes 1 to 5" },
-	{ "dims: [K, M], strides: [K*2]", "dims: [K, M, M], strides: ^[K*2]", "1 entries where 2 are "
-	 "needed" },
+	{ "dims: [K, M]", "dims: ^[]", "'dims' has no entry" },
+	{ "dims: [K, M], strides: [K*2]", "dims: [K, M, M], strides: ^[K*2]", "'strides' has 1 entry, but must "
+	 "have 2" },
 	{ "strides: [K*2]", "strides: [^K*2+8]", "no multiple of 16" },
 	{ "strides: [K*2]", "strides: [^0]", "strides is 0" },
 	{ "strides: [K*2]", "strides: [^1099511627776]", "strides is 1099511627776" },
@@ -83,15 +84,15 @@ static const struct row gemm[] = {
 	{ "box: [BK, BM]", "box: [^0, BM]", "box is 0" },
 	{ "box: [BK, BM]", "box: [^BK * 2, BM]", "256 bytes, swizzle 128B takes at most 128" },
 	{ "box: [BK, BM]", "box: [^4, BM]", "8 bytes: it must be a multiple of 16" },
-	{ "box: [BK, BM]", "box: ^[BK]", "1 entries where 2 are needed" },
+	{ "box: [BK, BM]", "box: ^[BK]", "'box' has 1 entry, but must have 2" },
 	{ "elem: [1, 1]", "elem: [1, ^9]", "elem is 9: from 1 to 8" },
 	{ "elem: [1, 1]", "elem: [^0, 1]", "elem is 0" },
 	{ "interleave: none", "interleave: ^16B", "at least 3 dims" },
-	{ "interleave: none", "interleave: ^64B", "'64B' is none of: none, 16B, 32B" },
-	{ "swizzle: 128B", "swizzle: ^256B", "'256B' is none of" },
+	{ "interleave: none", "interleave: ^64B", "'interleave' must be one of none, 16B, 32B, not '64B'" },
+	{ "swizzle: 128B", "swizzle: ^256B", "128B-atom-64B, not '256B'" },
 	{ "swizzle: 128B", "swizzle: ^128B-atom-64B", "needs compute capability 10.0, here is 9.0" },
-	{ "l2: 256B", "l2: ^512B", "'512B' is none of" },
-	{ "oob: zero", "oob: ^one", "'one' is none of: zero, nan" },
+	{ "l2: 256B", "l2: ^512B", "'l2' must be one of none, 64B, 128B, 256B, not '512B'" },
+	{ "oob: zero", "oob: ^one", "'oob' must be one of zero, nan, not 'one'" },
 	{ "bf16, dims: [K, M], strides: [K*2], box: [BK, BM],   elem: [1, 1],\n"
 	  "       interleave: none, swizzle: 128B, l2: 256B, oob: zero",
 	  "u16, dims: [K, M], strides: [K*2], box: [BK, BM],   elem: [1, 1],\n"
@@ -102,8 +103,12 @@ static const struct row gemm[] = {
 	{ "interleave: none", "^l2_policy: 4, interleave: none", "L2 access-policy windows" },
 	/* launches */
 	{ "kernel: tile_order", "kernel: ^tile order", "'tile order' is no symbol" },
-	{ "kernel: tile_order", "kernel: ^''", "it is empty" },
+	{ "kernel: tile_order", "kernel: ^''", "'kernel' is empty" },
 	{ "{kernel: tile_order, ", "^{", "'kernel' is missing" },
+	{ "kernel: tile_order", "kernel: ^true", "'kernel' must be text: put true in quotes" },
+	{ "kernel: tile_order", "kernel: ^12", "'kernel' must be text: put 12 in quotes" },
+	{ "grid: [ctas]", "grid: [^null]", "'grid' must be a number or an expression, not null" },
+	{ "grid: [ctas]", "grid: ^null", "'grid' may not be null" },
 	{ "args: [order, ", "args: [^C, ", "'C' is a tensor: a prepare launch is not timed" },
 	{ "args: [order, ", "args: [{map: ^tA}, ", "map 'tA' is not of scratch with init: prepare" },
 	{ "block: [128]", "block: [128], pdl: ^true", "no use for pdl" },
@@ -111,10 +116,10 @@ static const struct row gemm[] = {
 	{ "grid: [ctas]", "grid: [^M * M * M]", "grid is 68719476736 at M = 4096" },
 	{ "grid: [ctas]", "grid: [ctas, ^65536]", "grid is 65536: from 1 to 65535" },
 	{ "grid: [ctas]", "grid: [ctas, 1, ^65536]", "grid is 65536: from 1 to 65535" },
-	{ "grid: [ctas]", "grid: ^[ctas, 1, 1, 1]", "4 entries, it takes 1 to 3" },
+	{ "grid: [ctas]", "grid: ^[ctas, 1, 1, 1]", "'grid' has 4 entries, more than 3" },
 	{ "grid: [ctas]", "grid: [^ctas - 1]", "a grid of 131 is no multiple of the cluster's 2" },
 	{ "grid: [ctas]", "grid: [^M * M * M * M * M * M]", "overflow beyond 64 bits at M = 4096" },
-	{ "grid: [ctas]", "grid: ^ctas", "a list [...] is needed" },
+	{ "grid: [ctas]", "grid: ^ctas", "'grid' must be a list" },
 	{ "block: [384]", "block: [^1025]", "block is 1025: from 1 to 1024" },
 	{ "block: [384]", "block: ^[32, 64]", "a block of 32 x 64 x 1 threads" },
 	{ "block: [384]", "block: [1, 1, ^65]", "block is 65: from 1 to 64" },
@@ -122,12 +127,12 @@ static const struct row gemm[] = {
 	{ "cluster: [2]", "cluster: ^[12]", "a cluster of 12 blocks: 8 are possible" },
 	{ "cluster: [2]", "nonportable: true\n    cluster: [^17]", "cluster is 17" },
 	{ "cluster: [2]", "nonportable: true\n    cluster: ^[4, 8]", "a cluster of 32 blocks" },
-	{ "cluster: [2]", "cluster: ^[1, 2, 1, 1]", "it takes 1 to 3" },
+	{ "cluster: [2]", "cluster: ^[1, 2, 1, 1]", "has 4 entries, more than 3" },
 	{ "cluster: [2]", "cluster: [1, 2]", "a grid of 1 is no multiple of the cluster's 2", "[ctas]\n" },
-	{ "cluster: [2]", "cluster: [4]\n    nonportable: ^maybe", "true or false is needed" },
+	{ "cluster: [2]", "cluster: [4]\n    nonportable: ^maybe", "'nonportable' must be true or false" },
 	{ "smem: smem", "smem: ^smem * 2", "428544 bytes of shared memory, a block has at most 232448" },
 	{ "smem: smem\n", "smem: ^0 - smem\n", "-214272 bytes" },
-	{ "cooperative: false", "cooperative: ^no", "true or false is needed" },
+	{ "cooperative: false", "cooperative: ^no", "'cooperative' must be true or false" },
 	{ "cooperative: false", "pdl: ^true", "follows a launch of the plan's own" },
 	{ "cooperative: false", "^accessPolicyWindow: {}", "L2 access-policy windows" },
 	{ "cooperative: false", "^stream: 1", "unknown key 'stream'" },
@@ -137,12 +142,12 @@ static const struct row gemm[] = {
 	{ "{i32: M}", "{^i33: M}", "unknown key 'i33'" },
 	{ "{i32: M}", "{i32: ^M * M * 1024}", "the value is 17179869184 at M = 4096" },
 	{ "{i32: M}", "{u32: ^-M}", "the value is -4096 at M = 4096" },
-	{ "{i32: M}", "{f32: ^M}", "a number is needed here" },
+	{ "{i32: M}", "{f32: ^M}", "must be a number, not 'M'; an expression goes in i32" },
 	{ "{i32: M}", "{f32: ^1e39}", "a number that a float holds" },
 	{ "{i32: M}", "{f64: ^1e999}", "a number that a double holds" },
 	{ "{i32: M}", "^{i32: M, i64: N}", "an argument is a name, null, or one of" },
 	{ "{i32: M}", "^{}", "an argument is a name, null" },
-	{ "{i32: M}", "^[M]", "a single word is needed" },
+	{ "{i32: M}", "^[M]", "an argument is a name, null, or one of" },
 	{ "{i32: M}", "{ptr: ^M}", "'M' is neither a tensor" },
 	{ "{i32: M}", "{ptr: A, offset: ^M * M * 2}", "an offset in bytes is 33554432" },
 	{ "{i32: M}", "{ptr: A, ^off: 4}", "unknown key 'off'" },
@@ -158,7 +163,7 @@ static const struct row gemm[] = {
 
 /* clang-format off */
 static const struct row conv[] = {
-	{ "lower: [-pad, -pad]", "lower: ^[-pad]", "1 entries where 2 are needed" },
+	{ "lower: [-pad, -pad]", "lower: ^[-pad]", "'lower' has 1 entry, but must have 2" },
 	{ "lower: [-pad, -pad]", "lower: [-pad, ^-129]", "lower is -129: from -128 to 127" },
 	{ "upper: [pad-(S-1), ", "upper: [^128, ", "upper is 128" },
 	{ "upper: [pad-(S-1), ", "upper: [^-57, ", "the box from -1 to -57 beyond the end is empty" },
@@ -166,11 +171,11 @@ static const struct row conv[] = {
 	{ "channels: BK", "channels: ^128", "256 bytes, swizzle 128B takes at most 128" },
 	{ "pixels: BM", "pixels: ^1025", "pixels is 1025: from 1 to 1024" },
 	{ "channels: BK, ", "", "'channels' is missing", "{kind: im2col" },
-	{ "dims: [C, W, H, N], strides: [C*2, W*C*2, H*W*C*2]", "dims: ^[C, W], strides: [C*2]", "takes 3 "
-	 "to 5" },
+	{ "dims: [C, W, H, N], strides: [C*2, W*C*2, H*W*C*2]", "dims: ^[C, W], strides: [C*2]", "'dims' has 2 "
+	 "entries, fewer than 3" },
 	{ "interleave: none, swizzle: 128B", "interleave: 32B, swizzle: ^128B", "goes with swizzle 32B "
 	 "alone" },
-	{ "quirks: auto", "quirks: ^all", "'all' is none of: none, auto" },
+	{ "quirks: auto", "quirks: ^all", "'quirks' must be one of none, auto, not 'all'" },
 	/* 7 * 5 rows of the smallest point */
 	{ "dims: [F, rows]", "dims: ^[F, rows + 1]", "the map reaches" },
 };
@@ -179,12 +184,12 @@ static const struct row conv[] = {
 /* clang-format off */
 static const struct row chain[] = {
 	{ "[1],            init: carry", "[1], init: ^prepare", "the plan has no prepare launch" },
-	{ "align: 128", "align: ^0", "whole number from 1" },
+	{ "align: 128", "align: ^0", "'align' is out of its range from 1 to 2097152: 0" },
 	{ "G, scale]", "G, ^scala]", "'scala' is neither" },
 	{ "  tick:", "  ^scale:", "'scale' is an argument of the contract" },
 	{ "sm_90}", "sm_80}", "programmatic launch needs compute capability 9.0, here is 8.0", "true, "
 	 "args: [G" },
-	{ "sm_90}", "sm_86, std: c++20}\nprepare: ^[]", "0 entries" },
+	{ "sm_90}", "sm_86, std: c++20}\nprepare: ^[]", "'prepare' has no entry" },
 	{ "compile: {arch: sm_90}", "artefact: ^{cubin: d.cubin}", "'sha256' is missing" },
 	{ "compile: {arch: sm_90}", "artefact: {cubin: d.cubin, sha256: ^abc}", "64 lower-case hexadecimal" },
 	{ "compile:", "artefact: ^{}\ncompile:", "'compile' or 'artefact', not both" },
@@ -275,10 +280,10 @@ static void hostile_sizes_are_refused(void **state)
 		{ "M % (2*BM) == 0", "", "(", "M", "nests deeper than 32", 400 },
 		{ "M % (2*BM) == 0", "M == ", "-", "1", "nests deeper than 32", 400 },
 		{ "M % (2*BM) == 0", "M == 1", " + 1", "", "longer than 512 bytes", 400 },
-		{ "[ctas, 64]", "[ctas", ", 1", "]", "it takes 1 to 8", 8 },
-		{ "{i32: M}", "null", ", null", "", "it takes 0 to 64", 80 },
+		{ "[ctas, 64]", "[ctas", ", 1", "]", "'shape' has 9 entries, more than 8", 8 },
+		{ "{i32: M}", "null", ", null", "", "'args' has 87 entries, more than 64", 80 },
 		{ "{i32: M}", "", "[", "", "launch.yaml:", 40 },
-		{ "M % (2*BM) == 0", "M == 4", ", M == 4", "", "it takes 0 to 64", 64 },
+		{ "M % (2*BM) == 0", "M == 4", ", M == 4", "", "entries, more than 64", 64 },
 		{ "grid: [ctas]", "xgrid: ", "x", "", "unknown key 'xgrid'", 2000 },
 		{ "kernel: gemm_bf16_ws", "kernel: ", "x", "", "longer than 255 bytes", 300 },
 		{ "args: [{map: tA}", "args: [{bytes: params.bin}", ", {map: tA}", "", "more than 4096 "
@@ -308,32 +313,35 @@ static void the_worker_trusts_no_job(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *json, *what; } rows[] = {
-		{ "[]", "a map {key: value} is needed" },
+		{ "[]", "a launch plan must be a map" },
 		{ "{\"klineage-launch\":1}", "'launch' is missing" },
-		{ "{\"klineage-launch\":1,\"launch\":{}}", "launch: a list" },
-		{ "{\"klineage-launch\":1,\"launch\":[null]}", "launch[0]: a map" },
-		{ "{\"klineage-launch\":1.0,\"launch\":[]}", "klineage-launch: a whole number" },
+		{ "{\"klineage-launch\":1,\"launch\":{}}", "launch: 'launch' must be a list" },
+		{ "{\"klineage-launch\":1,\"launch\":[null]}", "launch[0]: a launch must be a map" },
+		{ "{\"klineage-launch\":1.0,\"launch\":[]}", "'klineage-launch' must be a whole number from 1 on, not '1.0'" },
 		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\",\"grid\":[1],\"block\":[1],"
 		  "\"args\":[{\"bytes\":\"f\"}]}]}", "launch[0].args[0].bytes: 'f' was not put in place" },
 		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\",\"grid\":[1],\"block\":[1],"
-		  "\"args\":[{\"bytes\":{\"hex\":\"0g\"}}]}]}", "launch[0].args[0].bytes: 1 to 4096 bytes" },
+		  "\"args\":[{\"bytes\":{\"hex\":\"0g\"}}]}]}", "launch[0].args[0].bytes: 'bytes' must be {hex: } with 1 to 4096 bytes" },
 		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\\u0007\",\"grid\":[1],\"block\":[1],"
-		  "\"args\":[]}]}", "launch[0].kernel: it has bytes that do not print" },
-		{ "{\"klineage-launch\":1,\"let\":[{\"a\":\"b\"},{\"b\":1}],\"launch\":[]}", "let.a: 'b' "
+		  "\"args\":[]}]}", "launch[0].kernel: 'kernel' has bytes that do not print" },
+		{ "{\"klineage-launch\":1,\"let\":[{\"a\":\"b\"},{\"b\":1}],\"launch\":[]}", "let[0].a: 'b' "
 		 "is not" },
-		{ "{\"klineage-launch\":1,\"let\":[7],\"launch\":[]}", "let: a map {name: value}" },
+		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":1.5,\"grid\":[1],\"block\":[1],"
+		  "\"args\":[]}]}", "launch[0].kernel: 'kernel' must be text: put 1.5 in quotes" },
+		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\",\"grid\":[2.0],\"block\":[1],"
+		  "\"args\":[]}]}", "launch[0].grid[0]: unexpected '.0' after the expression" },
+		{ "{\"klineage-launch\":1,\"let\":[7],\"launch\":[]}", "let[0]: 'let' must be a map" },
 		{ "{\"klineage-launch\":1,\"x\\ny\":[7],\"launch\":[]}", "x?y: unknown key 'x?y'" },
 	};
 	/* clang-format on */
 	const struct kl_plan_names names = { .ndim = 0 };
-	char place[KL_PLAN_PLACE];
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(json_decrefp) json_t *doc = NULL;
 		struct kl_plan *plan = NULL;
 
 		assert_ok(kl_json_parse(&doc, rows[i].json, strlen(rows[i].json)));
-		assert_error(KL_EINVALID, rows[i].what, kl_plan_parse(&plan, doc, &names, place));
+		assert_error(KL_EINVALID, rows[i].what, kl_plan_parse_json(&plan, doc, &names));
 		assert_null(plan);
 	}
 }

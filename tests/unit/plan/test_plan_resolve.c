@@ -176,7 +176,7 @@ static void survives_the_job(void **state)
 		KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract(names[i]);
 		KL_AUTO(kl_launch_freep) struct kl_launch *launch = plan_good(contract, names[i]);
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		KL_AUTO(json_decrefp) json_t *doc = NULL;
+		KL_AUTO(json_decrefp) json_t *doc = NULL, *written = NULL, *again = NULL;
 		KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
 		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *want = resolve(contract, launch->plan,
 									    &contract->dims, &h100);
@@ -201,9 +201,12 @@ static void survives_the_job(void **state)
 					contract->arg[k].value
 				};
 		}
-		kl_json_canonical(&text, launch->json);
+		written = kl_plan_to_json(launch->plan);
+		kl_json_canonical(&text, written);
 		assert_ok(kl_json_parse(&doc, text.ptr, text.len));
-		assert_ok(kl_plan_parse(&plan, doc, &plan_names, NULL));
+		assert_ok(kl_plan_parse_json(&plan, doc, &plan_names));
+		again = kl_plan_to_json(plan);
+		assert_true(json_equal(doc, again));
 		got = resolve(contract, plan, &contract->dims, &h100);
 		assert_int_equal(got->nlaunch, want->nlaunch);
 		for (size_t k = 0; k < want->nlaunch; k++) {
@@ -243,6 +246,23 @@ static void constants_have_64_bits(void **state)
 	assert_true(compile->define[0].value == INT64_MAX);
 	assert_true(compile->define[1].value == INT64_MIN);
 	assert_true(compile->define[2].value == 128);
+}
+
+/* The worker reads -0 as the whole number 0: git-klineage must not read another number. */
+static void a_whole_number_has_no_minus_zero(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract("chain");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
+	KL_AUTO(kl_freep) char *edited = NULL;
+
+	plan_text(&text, "chain");
+	edited = plan_edit(text.ptr, "{f32: 0.125}, {f64: -1e-3}", "{f32: -0}, {f64: -0.0}");
+	assert_ok(plan_read(&launch, contract, edited));
+	at = resolve(contract, launch->plan, &contract->dims, &h100);
+	assert_true(at->launch[2].arg[6].bits == 0);
+	assert_true(at->launch[2].arg[7].bits == 1ULL << 63);
 }
 
 static void architectures(void **state)
@@ -285,12 +305,11 @@ static void a_device_may_be_too_small(void **state)
 						  *chain = plan_good(other, "chain");
 	struct kl_plan_at *at = NULL;
 	int64_t bytes[KL_MAX_ARGS] = { 1LL << 25, 1LL << 25, 1LL << 25 };
-	char place[KL_PLAN_PLACE];
 
-	assert_error(
-		KL_ENO, "'smem <= smem_optin' does not hold at smem_optin = 101376, smem = 214272",
-		kl_plan_resolve_place(&at, launch->plan, contract->dims.v, bytes, &half, place));
-	assert_string_equal(place, "require[3]");
+	assert_error(KL_ENO,
+		     "launch.yaml:6:54: require[3]: 'smem <= smem_optin' does not hold at "
+		     "smem_optin = 101376, smem = 214272",
+		     kl_plan_resolve(&at, launch->plan, contract->dims.v, bytes, &half));
 	assert_error(KL_ECANNOT, "compute capability 9.0, here is 8.0",
 		     kl_plan_resolve(&at, launch->plan, contract->dims.v, bytes, &old));
 	assert_error(KL_ECANNOT,
@@ -309,6 +328,7 @@ int main(void)
 		cmocka_unit_test(chain_of_launches),
 		cmocka_unit_test(survives_the_job),
 		cmocka_unit_test(constants_have_64_bits),
+		cmocka_unit_test(a_whole_number_has_no_minus_zero),
 		cmocka_unit_test(architectures),
 		cmocka_unit_test(a_device_may_be_too_small),
 	};

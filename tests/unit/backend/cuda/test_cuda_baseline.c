@@ -54,7 +54,7 @@ static void test_shipped(void **state)
 
 		assert_ok(baseline(&artefact, workloads[i], NULL));
 		assert_true(kl_fs_exists(artefact->object));
-		assert_non_null(json_object_get(artefact->launch->json, "launch"));
+		assert_non_null(kl_yaml_get(kl_plan_tree(artefact->launch->plan), "launch"));
 	}
 }
 

@@ -64,7 +64,7 @@ static void add_parent(struct gpu_fixture *fixture, char *so)
 	fixture->job->parent_so = so;
 	assert_ok(kl_json_parse(&doc, SCALE_PLAN, strlen(SCALE_PLAN)));
 	kl_job_names(&names, fixture->job);
-	assert_ok(kl_plan_parse(&fixture->job->parent_plan, doc, &names.names, NULL));
+	assert_ok(kl_plan_parse_json(&fixture->job->parent_plan, doc, &names.names));
 }
 
 static void a_slower_parent(void **state)
