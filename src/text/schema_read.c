@@ -105,7 +105,6 @@ static void add_bound(struct kl_buf *out, const char *before, const struct kl_fi
 /* Add " from 1 to 64" or " from 1 on"; nothing if the field accepts any number. */
 static void add_range(struct kl_buf *out, const struct kl_field *field)
 {
-	kl_buf_adds(out, "");
 	if (field->min <= INT64_MIN + 1)
 		return;
 	add_bound(out, " from ", field, field->min);
@@ -115,25 +114,35 @@ static void add_range(struct kl_buf *out, const struct kl_field *field)
 		kl_buf_adds(out, " on");
 }
 
+/* Apart from reading: the bounds are formatted for an error only. */
+static int refuse_number(struct reader *reader, const struct kl_field *field,
+			 const struct kl_yaml *node, bool outside)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf range = KL_BUF_INIT;
+
+	add_range(&range, field);
+	if (outside)
+		return kl_yaml_error(reader->name, node, "'%s' is out of its range%s: %.40s",
+				     reader->key, range.ptr, node->text);
+	return kl_yaml_error(reader->name, node, "'%s' must be a %s%s, not '%.40s'", reader->key,
+			     field->kind == KL_FIELD_DECIMAL ? "number with at most six places" :
+							       "whole number",
+			     range.ptr, node->text);
+}
+
 static int read_number(int64_t *out, struct reader *reader, const struct kl_field *field,
 		       const struct kl_yaml *node)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf range = KL_BUF_INIT;
 	int64_t value, max = field->max ? field->max : INT64_MAX;
-	bool whole = field->kind != KL_FIELD_DECIMAL;
 	int err = read_scalar(reader, node);
 
 	if (err < 0)
 		return err;
-	add_range(&range, field);
-	if (!node->plain || !parse_number(&value, node->text, whole, field->flags & KL_LOOSE))
-		return kl_yaml_error(reader->name, node, "'%s' must be a %s%s, not '%.40s'",
-				     reader->key,
-				     whole ? "whole number" : "number with at most six places",
-				     range.ptr, node->text);
+	if (!node->plain || !parse_number(&value, node->text, field->kind != KL_FIELD_DECIMAL,
+					  field->flags & KL_LOOSE))
+		return refuse_number(reader, field, node, false);
 	if (value < field->min || value > max)
-		return kl_yaml_error(reader->name, node, "'%s' is out of its range%s: %.40s",
-				     reader->key, range.ptr, node->text);
+		return refuse_number(reader, field, node, true);
 	*out = value;
 	return 0;
 }
@@ -175,14 +184,15 @@ static int read_double(double *out, struct reader *reader, const struct kl_field
 
 	if (err < 0)
 		return err;
+	if (node->plain && parse_double(&value, node->text) &&
+	    (any || (value >= field->low && value <= field->high))) {
+		*out = value;
+		return 0;
+	}
 	if (!any)
 		snprintf(range, sizeof(range), " from %g to %g", field->low, field->high);
-	if (!node->plain || !parse_double(&value, node->text) ||
-	    (!any && !(value >= field->low && value <= field->high)))
-		return kl_yaml_error(reader->name, node, "'%s' must be a number%s, not '%.40s'",
-				     reader->key, range, node->text);
-	*out = value;
-	return 0;
+	return kl_yaml_error(reader->name, node, "'%s' must be a number%s, not '%.40s'",
+			     reader->key, range, node->text);
 }
 
 static int read_bool(bool *out, struct reader *reader, const struct kl_yaml *node)
@@ -197,10 +207,21 @@ static int read_bool(bool *out, struct reader *reader, const struct kl_yaml *nod
 	return 0;
 }
 
+static int refuse_word(struct reader *reader, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+
+	for (size_t i = 0; field->words[i]; i++)
+		kl_buf_addf(&list, "%s%s", i ? ", " : "", field->words[i]);
+	return kl_yaml_error(reader->name, node, "'%s' must be %s%s, not '%.40s'", reader->key,
+			     field->words[0] && field->words[1] ? "one of " : "",
+			     list.len ? list.ptr : "nothing", node->text);
+}
+
 static int read_word(int *out, struct reader *reader, const struct kl_field *field,
 		     const struct kl_yaml *node)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 	int err = read_scalar(reader, node);
 
 	if (err < 0)
@@ -210,11 +231,8 @@ static int read_word(int *out, struct reader *reader, const struct kl_field *fie
 			*out = i;
 			return 0;
 		}
-		kl_buf_addf(&list, "%s%s", i ? ", " : "", field->words[i]);
 	}
-	return kl_yaml_error(reader->name, node, "'%s' must be %s%s, not '%.40s'", reader->key,
-			     field->words[0] && field->words[1] ? "one of " : "",
-			     list.len ? list.ptr : "nothing", node->text);
+	return refuse_word(reader, field, node);
 }
 
 /* --- sets, dims, lists ---------------------------------------------------------------- */
