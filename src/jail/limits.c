@@ -116,7 +116,10 @@ static int give_tree(int at, const char *name, uid_t uid, int depth)
 
 int kl_jail_give(const char *workdir, uid_t uid)
 {
-	return geteuid() ? 0 : give_tree(AT_FDCWD, workdir, uid, 0);
+	int err = geteuid() ? 0 : give_tree(AT_FDCWD, workdir, uid, 0);
+
+	/* to the caller of a jail KL_ENOTFOUND means that the program is missing */
+	return err == KL_ENOTFOUND ? kl_error_in(KL_ECANNOT, "cannot build the jail") : err;
 }
 
 bool kl_jail_open_to_all(const char *path)

@@ -283,6 +283,22 @@ static void test_readable(void **state)
 	assert_int_equal(chmod(fx.inside, 0755), 0);
 }
 
+/* KL_ENOTFOUND would be read as a missing program. */
+static void test_no_workdir(void **state)
+{
+	struct level *level = *state;
+	KL_AUTO(kl_freep) char *gone = kl_fs_join(fx.dir, "gone");
+	const char *const argv[] = { "/bin/sh", "-c", "exit 7", NULL };
+	const struct kl_jail_run run = {
+		.policy = KL_JAIL_RUN, .argv = argv, .workdir = gone, .timeout_ms = 10000
+	};
+	struct kl_proc_result res;
+
+	if (!here(level) || geteuid() != 0)
+		skip();
+	assert_error(KL_ECANNOT, "cannot build the jail", kl_jail_run(&res, &level->jail, &run));
+}
+
 static void test_names(void **state)
 {
 	enum kl_jail_level level;
@@ -303,12 +319,15 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names), cmocka_unit_test(test_control),
-		LEVEL_TEST(test_level, 0),    LEVEL_TEST(test_readable, 0),
-		LEVEL_TEST(test_level, 1),    LEVEL_TEST(test_readable, 1),
-		LEVEL_TEST(test_level, 2),    LEVEL_TEST(test_readable, 2),
-		LEVEL_TEST(test_level, 3),    LEVEL_TEST(test_readable, 3),
-		LEVEL_TEST(test_level, 4),    LEVEL_TEST(test_readable, 4),
+		cmocka_unit_test(test_names),   cmocka_unit_test(test_control),
+		LEVEL_TEST(test_level, 0),      LEVEL_TEST(test_readable, 0),
+		LEVEL_TEST(test_no_workdir, 0), LEVEL_TEST(test_level, 1),
+		LEVEL_TEST(test_readable, 1),   LEVEL_TEST(test_no_workdir, 1),
+		LEVEL_TEST(test_level, 2),      LEVEL_TEST(test_readable, 2),
+		LEVEL_TEST(test_no_workdir, 2), LEVEL_TEST(test_level, 3),
+		LEVEL_TEST(test_readable, 3),   LEVEL_TEST(test_no_workdir, 3),
+		LEVEL_TEST(test_level, 4),      LEVEL_TEST(test_readable, 4),
+		LEVEL_TEST(test_no_workdir, 4),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
