@@ -115,6 +115,18 @@ static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 	return err < 0 ? err : find_parent(selection, repo, &tree);
 }
 
+/* The tree of the index or, if it has none, that of HEAD. */
+static int tracked_tree(git_oid *out, struct kl_repo *repo)
+{
+	git_oid head;
+	int err = kl_repo_staged_tree(out, repo);
+
+	if (!err || err == KL_EINTR)
+		return err;
+	err = kl_repo_resolve(&head, repo, "HEAD");
+	return err < 0 ? err : kl_repo_tree_of(out, repo, &head);
+}
+
 /*
  * Directory of the contract in the worktree. Without `workload`, files are searched from the user's
  * directory upward first.
@@ -122,7 +134,8 @@ static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 static int worktree_dir(char **out, struct kl_repo *repo, const char *workload)
 {
 	KL_AUTO(kl_freep) char *at = kl_strdup(kl_repo_prefix(repo));
-	git_oid tree, head;
+	git_oid tree;
+	int err;
 
 	while (!workload) {
 		KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_worktree(repo), at);
@@ -141,16 +154,12 @@ static int worktree_dir(char **out, struct kl_repo *repo, const char *workload)
 			at[--n] = '\0';
 		while (n && at[n - 1] != '/');
 	}
-	/* search as in a tree: that of the index or, if it has none, that of HEAD */
-	if (kl_repo_staged_tree(&tree, repo) < 0) {
-		int err = kl_repo_resolve(&head, repo, "HEAD");
-
-		if (!err)
-			err = kl_repo_tree_of(&tree, repo, &head);
-		if (err < 0) {
-			kl_error_clear();
-			return refuse_none(workload);
-		}
+	err = tracked_tree(&tree, repo);
+	if (err == KL_EINTR)
+		return err;
+	if (err < 0) {
+		kl_error_clear();
+		return refuse_none(workload);
 	}
 	return kl_select_dir(out, repo, &tree, workload);
 }

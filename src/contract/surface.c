@@ -326,6 +326,10 @@ int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *sur
 		.surface = surface, .contract = &surface->contract_file, .edit = edit, .n = n
 	};
 
+	for (size_t i = 0; i < n; i++)
+		if (!find_shown(surface->oracle, surface->noracle, edit[i].path))
+			return kl_error(KL_EINVALID, "'%s' is not a file of the contract's oracle",
+					edit[i].path);
 	return kl_surface_read(out, surface->contract->known, surface->dir, read_shown, read_shown,
 			       &shown);
 }

@@ -61,8 +61,8 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *surface,
 			     const char *text, size_t len);
 /**
- * A copy with some of the oracle's files replaced; the paths in `edit` are not checked.
- * KL_EINVALID: a file is too large.
+ * A copy with some of the oracle's files replaced. KL_EINVALID: a path is not one of the oracle's
+ * files, or a file is too large.
  */
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
 			   const struct kl_file *edit, size_t n);

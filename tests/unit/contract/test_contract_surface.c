@@ -173,6 +173,29 @@ static void with_replaces_sources_only(void **state)
 		     kl_surface_with(&none, surface, &edit, 1));
 }
 
+static void with_oracle_replaces_oracle_files_only(void **state)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL, *other = NULL;
+	struct kl_surface *none = NULL;
+	char text[] = "int p;\n", oracle[] = "oracle.c";
+	char *const wrong[] = { (char *)"a.c", (char *)"klineage.yaml", (char *)"gone.c",
+				(char *)"../oracle.c" };
+	struct kl_file edit = { .path = oracle, .mode = 0100644, .data = text, .len = 7 };
+
+	assert_ok(kl_surface_from_dir(&surface, root, "k"));
+	assert_ok(kl_surface_with_oracle(&other, surface, &edit, 1));
+	assert_string_equal(other->oracle[0].data, "int p;\n");
+	assert_string_equal(other->digest, surface->digest);
+	assert_string_not_equal(other->contract_digest, surface->contract_digest);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(wrong); i++) {
+		edit.path = wrong[i];
+		assert_error(KL_EINVALID, "is not a file of the contract's oracle",
+			     kl_surface_with_oracle(&none, surface, &edit, 1));
+		assert_null(none);
+	}
+}
+
 /* A tree and the files it was made of are one surface. */
 static void tree_and_directory_agree(void **state)
 {
@@ -274,6 +297,7 @@ int main(void)
 		cmocka_unit_test(refuses_links_and_holes),
 		cmocka_unit_test(refuses_what_is_no_file),
 		cmocka_unit_test(with_replaces_sources_only),
+		cmocka_unit_test(with_oracle_replaces_oracle_files_only),
 		cmocka_unit_test(tree_and_directory_agree),
 		cmocka_unit_test(trees_with_links_and_holes),
 		cmocka_unit_test(contracts_are_found),
