@@ -63,6 +63,8 @@ static int read_entry(struct kl_event **event, const char *dir, const char *name
 
 	if (!err)
 		err = kl_event_parse(&parsed, text.ptr, text.len);
+	if (err == KL_EINTR)
+		return err;
 	if (err < 0 || !kl_event_is_for(parsed, surface, contract))
 		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
 	*event = kl_steal(&parsed);
@@ -131,8 +133,12 @@ static int each_event(struct kl_repo *repo, const char *surface, const char *con
 	for (size_t i = 0; i < names.n; i++) {
 		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-		if (strlen(names.v[i]) == NAME_LEN &&
-		    read_entry(&event, dir, names.v[i], surface, contract) == 0)
+		if (strlen(names.v[i]) != NAME_LEN)
+			continue;
+		err = read_entry(&event, dir, names.v[i], surface, contract);
+		if (err == KL_EINTR)
+			return err;
+		if (!err)
 			fn(payload, event);
 	}
 	kl_error_clear();
