@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "card/predicate.h"
 #include "learn/lift_parts.h"
 #include "rewrite/proposal.h"
 
 #define MAX_DIFF (128u << 10)
+#define MAX_SAID 400 /* bytes of a refusal's reason that a card quotes */
 
 bool kl_lift_is_in(const struct kl_transition *transition, const char *language)
 {
@@ -355,17 +357,14 @@ static void add_slower(struct kl_card *card, const struct kl_transition *transit
 	kl_card_add_risk(card, &risk);
 }
 
-/* Copy at most 400 bytes, with control bytes replaced: a card does not allow them. */
-static char *first_line(const char *text)
+/* Copy at most MAX_SAID bytes, with control bytes replaced: a card does not allow them. */
+static char *quote_reason(const char *text)
 {
-	char *out = kl_strndup(text, 400);
+	char *out = kl_strndup(text, kl_utf8_cut(text, strlen(text), MAX_SAID));
 
 	for (unsigned char *at = (unsigned char *)out; *at; at++)
 		if (*at < 0x20 || *at == 0x7f)
 			*at = ' ';
-	/* do not cut a character in half */
-	for (size_t n = strlen(out); n == 400 && n && (unsigned char)out[n - 1] >= 0x80;)
-		out[--n] = '\0';
 	return out;
 }
 
@@ -375,7 +374,7 @@ static void add_refusal(struct kl_card *card, const struct kl_refusal *refusal)
 	const char *words = *refusal->said     ? refusal->said :
 			    refusal->step.text ? refusal->step.text :
 						 refusal->step.action;
-	KL_AUTO(kl_freep) char *said = first_line(words);
+	KL_AUTO(kl_freep) char *said = quote_reason(words);
 	KL_AUTO(kl_freep) char *id = kl_proposal_slug(refusal->step.action);
 	const char *class_ = kl_event_class(refusal->event);
 	struct kl_card_risk risk = { .class_ = kl_strdup(class_), .text = kl_strdup(said) };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
 #include "lift_lib.h"
 
 /* --- tests ------------------------------------------------------------------------------- */
@@ -233,6 +234,58 @@ static void retracted_cards_learn_nothing(void **state)
 	close_world(&world);
 }
 
+/* A refused step back, whose reason has a character of two bytes at the end of what is quoted. */
+static void add_refusal(struct world *world, const char *said)
+{
+	struct kl_step step = { .kind = KL_STEP_REJECTED, .number = 1 };
+	struct kl_refusal refusal = { .lineage = kl_strdup("one/x"), .said = kl_strdup(said) };
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+	git_oid tree = state_tree(world->r, simple, "one", "void k(void) { refused; }");
+
+	assert_ok(kl_surface_from_tree(&surface, world->r, &tree, ""));
+	step.action = kl_strdup("devectorize");
+	step.mechanism = kl_strdup("vector-loop");
+	refusal.commit = commit(world->r, &tree, &world->t.v[0].before, 1, &step);
+	refusal.on = world->t.v[0].before;
+	refusal.step = step;
+	refusal.event = event_of(event(surface, "call.foo", 30), false);
+	refusal.event->verdict = KL_VERDICT_FAIL;
+	refusal.event->failure = KL_FAILURE_WRONG_EDGE;
+	kl_event_seal(refusal.event);
+	KL_GROW(world->t.r, world->t.nr + 1, world->t.nr_alloc);
+	world->t.r[world->t.nr++] = refusal;
+}
+
+static void a_long_reason_is_cut_between_characters(void **state)
+{
+	static const struct made one[] = {
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false,
+		  0 },
+	};
+	static const size_t kept[] = { 398, 399, 400, 399, 400 };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kept); i++) {
+		KL_AUTO(kl_freep)
+		char *said = kl_asprintf("%0*d\xc3\xa9\xe2\x82\xac tail", 396 + (int)i, 0);
+		struct world world;
+		const char *text;
+
+		open_world(&world, "reason");
+		make_lineage(world.r, simple, "one", one, 1);
+		world.t = (struct kl_transitions){ 0 };
+		assert_ok(kl_transitions_load(&world.t, world.r, NULL));
+		add_refusal(&world, said);
+		assert_ok(kl_library_open(&world.lib, world.r));
+		assert_ok(kl_lift_run(&world.l, &world.t, world.lib));
+		assert_int_equal(world.l.n, 1);
+		assert_int_equal(world.l.v[0].card->risk.n, 1);
+		text = world.l.v[0].card->risk.v[0].text;
+		assert_int_equal(strlen(text), kept[i]);
+		assert_int_equal(kl_utf8_span(text, strlen(text)), kept[i]);
+		close_world(&world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +297,7 @@ int main(void)
 		cmocka_unit_test(cards_gain_evidence_instead_of_twins),
 		cmocka_unit_test(two_lifters_agree),
 		cmocka_unit_test(retracted_cards_learn_nothing),
+		cmocka_unit_test(a_long_reason_is_cut_between_characters),
 	};
 
 	return cmocka_run_group_tests_name("skill_lift", tests, scratch_setup, scratch_teardown);
