@@ -323,7 +323,10 @@ static void describe_refs(struct kl_buf *out, const struct kl_sync_round *round)
 	}
 }
 
-static int one_round(struct kl_sync *sync, struct kl_buf *refs)
+/* The part of a round that failed, which decides what the user is told. */
+enum failed_part { WHILE_FETCHING, WHILE_TAKING, WHILE_GIVING };
+
+static int one_round(struct kl_sync *sync, struct kl_buf *refs, enum failed_part *part)
 {
 	KL_AUTO(round_release) struct kl_sync_round round = {
 		.s = sync,
@@ -342,23 +345,42 @@ static int one_round(struct kl_sync *sync, struct kl_buf *refs)
 	if (!err && sync->dry_run) {
 		err = show_plan(&round);
 	} else if (!err) {
-		if (sync->fetch && !(err = fetch_refs(&round)))
+		*part = WHILE_FETCHING;
+		if (sync->fetch && !(err = fetch_refs(&round))) {
+			*part = WHILE_TAKING;
 			err = kl_sync_take(&round);
-		if (!err && sync->push)
+		}
+		if (!err && sync->push) {
+			*part = WHILE_GIVING;
 			err = kl_sync_give(&round);
+		}
 	}
 	keep_items(&round, !err);
 	return err;
 }
 
-/* Give up repeating: KL_ECHANGED becomes KL_EIO with a hint, KL_EBUSY stays what it is. */
-static int explain_trust(int err, const char *remote)
+/*
+ * Give up repeating: KL_ECHANGED becomes KL_EIO with a hint, KL_EBUSY stays what it is. Only the
+ * remote refuses: a ref of ours that moves is moved by another process here.
+ */
+static int give_up(int err, enum failed_part part, const char *remote)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 
 	if (err == KL_EBUSY)
 		return err;
 	err = kl_error(KL_EIO, "%s", why);
+	if (part == WHILE_TAKING) {
+		kl_error_hint(err, "another process of this repository keeps moving its refs: "
+				   "run the sync again when it has finished");
+		return kl_error_hint(err,
+				     "what was fetched from '%s' is not merged yet, and "
+				     "nothing was pushed to it",
+				     remote);
+	}
+	if (part == WHILE_FETCHING)
+		return kl_error_hint(err, "'%s' changed at each attempt: run the sync again",
+				     remote);
 	return kl_error_hint(err, "nothing was pushed to '%s'; what was fetched from it was kept",
 			     remote);
 }
@@ -371,7 +393,8 @@ static int run_rounds(struct kl_sync *sync)
 
 	for (int64_t nap = 32;; nap = nap < 2048 ? nap * 2 : 2048) {
 		KL_AUTO(kl_buf_release) struct kl_buf refs = KL_BUF_INIT;
-		int err = one_round(sync, &refs);
+		enum failed_part part = WHILE_FETCHING;
+		int err = one_round(sync, &refs, &part);
 
 		if (!err || (err != KL_ECHANGED && err != KL_EBUSY))
 			return err;
@@ -379,7 +402,7 @@ static int run_rounds(struct kl_sync *sync)
 			return kl_error(KL_EINTR, "interrupted");
 		same = strcmp(refs.ptr, last_refs.ptr) ? 0 : same + 1;
 		if (same >= SAME_ANSWERS || (kl_clock_ns() - start) / 1000000 > GIVE_UP_MS)
-			return explain_trust(err, sync->remote);
+			return give_up(err, part, sync->remote);
 		kl_buf_clear(&last_refs);
 		kl_buf_adds(&last_refs, refs.ptr);
 		kl_clock_sleep_ms(nap + (int64_t)(kl_rng_os_seed() % (uint64_t)nap));

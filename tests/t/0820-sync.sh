@@ -393,6 +393,23 @@ test_expect_success 'one that takes some refs and others not gets none' '
 	git -C half.git for-each-ref >out && test_must_fail test -s out
 '
 
+# restless: a hook that moves our notes whenever git-klineage prepares new ones
+test_expect_success 'refs of ours that keep moving are not called a refusal of the remote' '
+	clone restless && (cd restless && event 70 >ev && git notes --ref klineage/gate add -F ev HEAD) &&
+	clone calm && (cd calm && event 71 >ev && git notes --ref klineage/gate add -F ev HEAD && git klineage sync origin >../out) &&
+	cat >restless/.git/hooks/reference-transaction <<-\E &&
+	#!/bin/sh
+	test "$1" = committed && test -z "$MOVED" && grep -q " refs/klineage/tmp/" || exit 0
+	MOVED=1 && export MOVED
+	tip=$(git rev-parse refs/notes/klineage/gate)
+	git update-ref refs/notes/klineage/gate "$(echo "again $$" | git commit-tree -p "$tip" "$tip^{tree}")"
+	E
+	chmod +x restless/.git/hooks/reference-transaction &&
+	(cd restless && exits 128 git klineage sync origin 2>../err) && says "was moved meanwhile" err &&
+	says "hint: another process of this repository keeps moving its refs" err && says "nothing was pushed to it" err &&
+	test_must_fail says "what was fetched from it was kept" err
+'
+
 test_expect_success 'bad asking' '
 	(cd a && exits 128 git klineage sync nowhere 2>../err) && says "no remote" err && says "configured: '\''origin'\''" err &&
 	(cd a && exits 128 git klineage sync -- --upload-pack=x 2>../err) && says "no remote" err &&
