@@ -52,7 +52,9 @@ void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const str
 		kl_skill_md_write(out, card);
 }
 
-static int add_event(struct kl_map *out, struct kl_library *library, const char *id, int depth)
+/* Add an event of the library; the events that it was computed from are added to `ids`. */
+static int add_event(struct kl_map *out, struct kl_strvec *ids, struct kl_library *library,
+		     const char *id)
 {
 	struct kl_event *event = NULL;
 	int err;
@@ -62,10 +64,11 @@ static int add_event(struct kl_map *out, struct kl_library *library, const char 
 	if ((err = kl_library_event(&event, library, id)) < 0)
 		return err;
 	kl_map_put(out, id, event);
-	if (!event->inverse.there || depth > 8)
-		return 0;
-	err = add_event(out, library, event->inverse.state, depth + 1);
-	return err < 0 ? err : add_event(out, library, event->inverse.pair, depth + 1);
+	if (event->inverse.there) {
+		kl_strvec_push(ids, event->inverse.state);
+		kl_strvec_push(ids, event->inverse.pair);
+	}
+	return 0;
 }
 
 int kl_exchange_events(struct kl_map *out, struct kl_library *library, const struct kl_card *card)
@@ -76,7 +79,7 @@ int kl_exchange_events(struct kl_map *out, struct kl_library *library, const str
 	out->free_value = kl_event_free_value;
 	kl_card_events(&ids, card);
 	for (size_t i = 0; !err && i < ids.n; i++)
-		err = add_event(out, library, ids.v[i], 0);
+		err = add_event(out, &ids, library, ids.v[i]);
 	return err < 0 ? kl_error_in(err, "card '%s'", card->id) : 0;
 }
 
@@ -219,25 +222,48 @@ static const struct kl_event *event_here(struct importer *importer, const char *
 	return kl_map_get(&importer->here, id);
 }
 
-/* Add the event, from beside the card or from this clone, and those it was computed from. */
-static int need_event(struct kl_map *events, struct importer *importer, const char *root,
-		      const char *id, int depth)
+/* The events of one card that is imported. */
+struct gathering {
+	struct importer *importer;
+	struct kl_map *events;
+	const char *root;     /* directory that can contain evidence/, or NULL */
+	struct kl_strvec ids; /* events to find */
+	struct kl_map seen;   /* those of them that were found */
+};
+
+static void gathering_release(struct gathering *gathering)
 {
+	kl_strvec_release(&gathering->ids);
+	kl_map_release(&gathering->seen);
+}
+
+/*
+ * Find an event beside the card or in this clone. Those that it was computed from are to be found
+ * next.
+ */
+static int find_event(struct gathering *gathering, const char *id)
+{
+	struct kl_map *events = gathering->events;
 	const struct kl_event *event = kl_map_get(events, id);
 	int err;
 
-	if (!event && root && (err = read_event_file(events, root, id)) < 0)
+	if (kl_map_get(&gathering->seen, id))
+		return 0;
+	kl_map_put(&gathering->seen, id, gathering);
+	if (!event && gathering->root && (err = read_event_file(events, gathering->root, id)) < 0)
 		return err;
-	if (!event && !(event = kl_map_get(events, id)) && (event = event_here(importer, id)))
+	if (!event && !(event = kl_map_get(events, id)) &&
+	    (event = event_here(gathering->importer, id)))
 		kl_map_put(events, id, kl_event_ref(event));
 	if (!event)
 		return kl_error(KL_EINVALID,
 				"cited event %.12s is neither next to the card nor in this clone",
 				id);
-	if (!event->inverse.there || depth > 8)
-		return 0;
-	err = need_event(events, importer, root, event->inverse.state, depth + 1);
-	return err < 0 ? err : need_event(events, importer, root, event->inverse.pair, depth + 1);
+	if (event->inverse.there) {
+		kl_strvec_push(&gathering->ids, event->inverse.state);
+		kl_strvec_push(&gathering->ids, event->inverse.pair);
+	}
+	return 0;
 }
 
 /* Trials made by others are kept, but do not count. */
@@ -295,12 +321,16 @@ static int check_twice(struct importer *importer, const struct kl_card *card)
 static int take_card(struct importer *importer, struct kl_card *card, struct kl_map *events,
 		     const char *root)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
+	KL_AUTO(gathering_release) struct gathering gathering = {
+		.importer = importer,
+		.events = events,
+		.root = root,
+	};
 	int err = check_twice(importer, card);
 
-	kl_card_events(&ids, card);
-	for (size_t i = 0; !err && i < ids.n; i++)
-		err = need_event(events, importer, root, ids.v[i], 0);
+	kl_card_events(&gathering.ids, card);
+	for (size_t i = 0; !err && i < gathering.ids.n; i++)
+		err = find_event(&gathering, gathering.ids.v[i]);
 	if (err < 0)
 		return err;
 	make_foreign(card);

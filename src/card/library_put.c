@@ -95,13 +95,12 @@ static bool has_event(struct kl_library *library, const char *id)
 	return there;
 }
 
-/* Add the event and those that it was computed from. */
-static int add_event(struct edits *edits, struct kl_library *library, const struct kl_map *events,
-		     const char *id, int depth)
+/* Add an event, once; those that it was computed from are added to `ids`. */
+static int add_event(struct edits *edits, struct kl_strvec *ids, struct kl_library *library,
+		     const struct kl_map *events, const char *id)
 {
 	const struct kl_event *event = events ? kl_map_get(events, id) : NULL;
 	char path[96];
-	int err = 0;
 
 	if (kl_map_get(&edits->events, id) || has_event(library, id))
 		return 0;
@@ -113,12 +112,11 @@ static int add_event(struct edits *edits, struct kl_library *library, const stru
 	kl_map_put(&edits->events, id, edits);
 	kl_library_event_path(path, id);
 	add_file(edits, path, event_text(event));
-	if (event->inverse.there && depth < 8) {
-		err = add_event(edits, library, events, event->inverse.state, depth + 1);
-		if (!err)
-			err = add_event(edits, library, events, event->inverse.pair, depth + 1);
+	if (event->inverse.there) {
+		kl_strvec_push(ids, event->inverse.state);
+		kl_strvec_push(ids, event->inverse.pair);
 	}
-	return err;
+	return 0;
 }
 
 static int add_events(struct edits *edits, struct kl_library *library, const struct kl_map *events,
@@ -129,7 +127,7 @@ static int add_events(struct edits *edits, struct kl_library *library, const str
 
 	kl_card_events(&ids, card);
 	for (size_t i = 0; !err && i < ids.n; i++)
-		err = add_event(edits, library, events, ids.v[i], 0);
+		err = add_event(edits, &ids, library, events, ids.v[i]);
 	return err < 0 ? kl_error_in(err, "card '%s'", card->id) : 0;
 }
 

@@ -53,26 +53,39 @@ static void put_file(struct merge *merge, char *path, char *text, size_t len)
 /* --- events ------------------------------------------------------------------------ */
 
 /*
- * An event that one of their cards cites must be present and valid, as must the events that it was
- * computed from, down to eight levels.
+ * Check an event of theirs, once; the events that it was computed from are added to `ids`.
  */
-static int check_event(struct merge *merge, const char *id, int depth)
+static int check_event(struct kl_strvec *ids, struct merge *merge, const char *id)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	int err;
 
-	if (depth > 8 || kl_map_get(&merge->seen, id))
+	if (kl_map_get(&merge->seen, id))
 		return 0;
 	kl_map_put(&merge->seen, id, merge);
 	err = kl_library_event(&event, merge->theirs, id);
 	if (err == KL_ENOTFOUND)
 		err = kl_error(KL_EINVALID, "event %.12s is missing", id);
-	if (err < 0)
-		return err;
-	if (!event->inverse.there)
-		return 0;
-	err = check_event(merge, event->inverse.state, depth + 1);
-	return err < 0 ? err : check_event(merge, event->inverse.pair, depth + 1);
+	if (!err && event->inverse.there) {
+		kl_strvec_push(ids, event->inverse.state);
+		kl_strvec_push(ids, event->inverse.pair);
+	}
+	return err;
+}
+
+/*
+ * Every event that one of their cards cites must be present and valid, as must the events that it
+ * was computed from, and so on.
+ */
+static int check_events(struct merge *merge, const struct kl_card *card)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
+	int err = 0;
+
+	kl_card_events(&ids, card);
+	for (size_t i = 0; !err && i < ids.n; i++)
+		err = check_event(&ids, merge, ids.v[i]);
+	return err < 0 ? kl_error_in(err, "card '%s'", card->id) : 0;
 }
 
 static int list_events(struct kl_blobs *out, struct kl_library *library)
@@ -175,16 +188,10 @@ static int64_t card_index(const struct kl_library *library, const char *path)
 static int read_theirs(struct kl_card **out, struct merge *merge, size_t i)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
-	KL_AUTO(kl_strvec_release) struct kl_strvec events = KL_STRVEC_INIT;
 	int err = kl_library_card_at(&card, merge->theirs, i);
 
-	if (err < 0)
+	if (err < 0 || (err = check_events(merge, card)) < 0)
 		return err;
-	kl_card_events(&events, card);
-	for (size_t k = 0; !err && k < events.n; k++)
-		err = check_event(merge, events.v[k], 0);
-	if (err < 0)
-		return kl_error_in(err, "card '%s'", card->id);
 	*out = kl_steal(&card);
 	return 0;
 }

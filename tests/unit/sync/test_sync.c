@@ -228,11 +228,57 @@ static void cards_in_any_order(void **state)
 	}
 }
 
+/* An event that was computed from another, which was computed from another ...: `links` deep. */
+static struct kl_event *chain_of(struct kl_map *events, int links)
+{
+	struct kl_event *event = make_event(1000);
+
+	kl_map_put(events, event->id, event);
+	for (int i = 1; i < links; i++) {
+		json_t *doc = json_pack("{s:i,s:s,s:i,s:{s:s,s:s}}", "v", 1, "kind", "gate", "n", i,
+					"inverse", "state", event->id, "pair", event->id);
+
+		event = event_of(doc, true);
+		kl_map_put(events, event->id, event);
+	}
+	return event;
+}
+
+/* However far down an event is missing, the library is not taken. */
+static void events_are_followed_to_the_end(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("chain");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
+	KL_AUTO(kl_card_freep) struct kl_card *card = make_card("one");
+	KL_AUTO(kl_library_merged_release) struct kl_library_merged done = { 0 }, again = { 0 };
+	struct kl_card_risk risk = { .class_ = kl_strdup("slower"), .text = kl_strdup("deep") };
+	git_oid none = { { 0 } }, at;
+
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_library_open(&library, repo));
+	kl_strvec_push(&risk.events, chain_of(&events, 30)->id);
+	kl_card_add_risk(card, &risk);
+	assert_ok(kl_library_put(library, &(struct kl_library_change){ .card = card,
+								       .events = &events,
+								       .subject = "deep" }));
+	sh(dir, "test $(git ls-tree -r --name-only klineage/skills evidence | wc -l) = 30");
+	assert_ok(kl_library_merge(&at, &done, repo, &none, kl_library_tip(library)));
+	sh(dir,
+	   "export GIT_INDEX_FILE=x && git read-tree klineage/skills && "
+	   "f=$(git grep -l --cached '\"n\":1000' -- evidence) && test -n \"$f\" && git rm -q --cached $f && "
+	   "git update-ref refs/less $(git commit-tree -m less -p klineage/skills $(git write-tree))");
+	at = oid_of(dir, "refs/less");
+	assert_error(KL_EINVALID, "is missing", kl_library_merge(&at, &again, repo, &none, &at));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_in_any_order),
 		cmocka_unit_test(cards_in_any_order),
+		cmocka_unit_test(events_are_followed_to_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
