@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -65,6 +66,7 @@ static bool stop_wanted(const struct kl_proc_opts *opts)
 struct run {
 	const struct kl_proc_opts *o;
 	struct stream in, out, err;
+	const char *const *env; /* borrowed while the program is started */
 	size_t sent, max;
 	pid_t pid;
 	bool truncated;
@@ -150,10 +152,7 @@ static void run_child(struct run *run, int report)
 			goto fail;
 		}
 	}
-	if (opts->env)
-		execvpe(opts->argv[0], (char *const *)opts->argv, (char *const *)opts->env);
-	else
-		execvp(opts->argv[0], (char *const *)opts->argv);
+	execvpe(opts->argv[0], (char *const *)opts->argv, (char *const *)run->env);
 fail:
 	err = errno;
 	if (write(report, &err, sizeof(err)) < 0)
@@ -163,9 +162,13 @@ fail:
 
 static int spawn_child(struct run *run)
 {
+	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	int report[2], err = 0;
 	ssize_t n;
 
+	if (!run->o->env)
+		kl_environment_copy(&env);
+	run->env = run->o->env ? run->o->env : (const char *const *)env.v;
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return kl_error_errno("cannot create a pipe");
 	fflush(NULL);

@@ -15,9 +15,10 @@
  */
 struct kl_proc_opts {
 	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
-	const char *const *env;  /* NULL: inherit; otherwise the complete environment */
-	const char *dir;         /* working directory; NULL: inherit */
-	const void *in;          /* stdin bytes; NULL: /dev/null */
+	/* the complete environment; NULL: ours without keys of models (base/environment.h) */
+	const char *const *env;
+	const char *dir; /* working directory; NULL: inherit */
+	const void *in;  /* stdin bytes; NULL: /dev/null */
 	size_t in_len;
 	struct kl_buf *out, *err; /* NULL: /dev/null, or ours with KL_PROC_INHERIT_* */
 	size_t max_output;        /* bytes per stream; 0: 64 MiB; more is cut, `truncated` is set */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/par.h"
@@ -64,7 +65,8 @@ static void tool_init(struct tool *tool, struct kl_repo *repo)
 	tool->allowed = path_setting(repo, "gpg.ssh.allowedSignersFile");
 	tool->revoked = path_setting(repo, "gpg.ssh.revocationFile");
 	for (char **entry = environ; *entry; entry++)
-		if (strncmp(*entry, "TZ=", 3) && strncmp(*entry, "LC_ALL=", 7))
+		if (strncmp(*entry, "TZ=", 3) && strncmp(*entry, "LC_ALL=", 7) &&
+		    !kl_environment_is_key(*entry))
 			kl_strvec_push(&tool->env, *entry);
 	kl_strvec_push(&tool->env, "TZ=UTC0");
 	kl_strvec_push(&tool->env, "LC_ALL=C");

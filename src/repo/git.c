@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/proc.h"
 
 /* The variables that `git rev-parse --local-env-vars` lists, and GIT_QUARANTINE_PATH. */
@@ -92,7 +93,7 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *repo,
 		const char *value = strchr(*entry, '=');
 
 		if (list_names(our_vars, *entry) || list_names(call->setenv, *entry) ||
-		    list_names(unwanted_vars, *entry))
+		    list_names(unwanted_vars, *entry) || kl_environment_is_key(*entry))
 			continue;
 		if (repo->isolated && (list_names(local_vars, *entry) || is_config_pair(*entry)))
 			continue;

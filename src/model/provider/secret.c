@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/proc.h"
 #include "base/vec.h"
@@ -40,11 +41,8 @@ static void no_dumps(void)
 
 void kl_secret_guard(void)
 {
-	static const char *const name[] = { "KLINEAGE_CHAT_KEY", "ANTHROPIC_API_KEY",
-					    "OPENAI_API_KEY" };
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(name); i++)
-		if (getenv(name[i])) {
+	for (char **entry = environ; *entry; entry++)
+		if (kl_environment_is_key(*entry)) {
 			no_dumps();
 			return;
 		}
@@ -131,7 +129,7 @@ static void helper_env(struct kl_strvec *env)
 	static const char *const drop[] = { "GIT_DIR=", "GIT_TERMINAL_PROMPT=", "GIT_ASKPASS=" };
 
 	for (char **var = environ; *var; var++) {
-		bool keep = true;
+		bool keep = !kl_environment_is_key(*var);
 
 		for (size_t i = 0; i < KL_ARRAY_SIZE(drop); i++)
 			keep = keep && strncmp(*var, drop[i], strlen(drop[i]));

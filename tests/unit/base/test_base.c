@@ -195,6 +195,25 @@ static void proc_pipes_limits_and_ends(void **state)
 				    (const char *[]){ "sh", "-c", "echo oops >&2; exit 3", NULL }));
 }
 
+static void proc_keeps_keys_to_itself(void **state)
+{
+	const char *argv[] = { "env", NULL };
+	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
+
+	setenv("ANTHROPIC_API_KEY", "sk-one", 1);
+	setenv("OPENAI_API_KEY", "sk-two", 1);
+	setenv("KLINEAGE_CHAT_KEY", "sk-three", 1);
+	setenv("ANTHROPIC_API_KEY_FILE", "not a key", 1);
+	assert_ok(kl_proc_output(&out, argv));
+	assert_null(strstr(out.ptr, "sk-"));
+	assert_contains(out.ptr, "ANTHROPIC_API_KEY_FILE=not a key\n");
+	assert_contains(out.ptr, "PATH=");
+	unsetenv("ANTHROPIC_API_KEY");
+	unsetenv("OPENAI_API_KEY");
+	unsetenv("KLINEAGE_CHAT_KEY");
+	unsetenv("ANTHROPIC_API_KEY_FILE");
+}
+
 static void proc_kills_the_whole_group(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
@@ -491,6 +510,7 @@ int main(void)
 		cmocka_unit_test(fs_writes_whole_files),
 		cmocka_unit_test(fs_remove_does_not_follow_symlinks),
 		cmocka_unit_test(proc_pipes_limits_and_ends),
+		cmocka_unit_test(proc_keeps_keys_to_itself),
 		cmocka_unit_test(proc_kills_the_whole_group),
 		cmocka_unit_test(proc_runs_beside_us),
 		cmocka_unit_test(lock_excludes_and_dies_with_its_holder),
