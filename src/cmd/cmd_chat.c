@@ -154,6 +154,8 @@ static void print_turn(const struct kl_turn *turn, size_t i)
 	printf("\n--- turn %zu, %s\n\n", i, turn->time);
 	print_text(turn->user);
 	printf("\n--- %s", turn->answered ? turn->answered : turn->model);
+	if (turn->implausible)
+		printf(", token counts that cannot be right");
 	if (turn->usage.known)
 		printf(": %lld tokens in (%lld cached), %lld out",
 		       (long long)prompt_of(&turn->usage), (long long)turn->usage.cache_read,
@@ -301,6 +303,18 @@ static void print_bars(const struct kl_spend *spend)
 	}
 }
 
+static void print_implausible(const struct kl_spend *spend)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < spend->n; i++)
+		n += spend->phase[i].implausible;
+	if (n)
+		printf("%zu repl%s settled at the reserved amount: the provider's token counts "
+		       "cannot be right\n",
+		       n, n == 1 ? "y was" : "ies were");
+}
+
 static void print_cost(const struct kl_spend *spend, bool bars)
 {
 	static const char *const head[] = { "name",   "phase", "requests", "tokens in",
@@ -319,6 +333,7 @@ static void print_cost(const struct kl_spend *spend, bool bars)
 	for (size_t i = 0; i < spend->n; i++)
 		cost_row(&table, &spend->phase[i]);
 	kl_table_print(&table);
+	print_implausible(spend);
 	if (bars)
 		print_bars(spend);
 }
@@ -349,6 +364,7 @@ static json_t *phase_json(const struct kl_spend_phase *phase)
 	kl_json_set_int(value, "settled", phase->settled);
 	kl_json_set_int(value, "reserved", phase->reserved);
 	kl_json_set(value, "usage", kl_usage_json(&phase->usage));
+	kl_json_set_int(value, "implausible", (int64_t)phase->implausible);
 	return value;
 }
 
@@ -400,17 +416,10 @@ static void add_phases(json_t *to, const struct kl_spend *spend)
 
 static int do_cost(struct request *request)
 {
-	static const char *const fields[] = { "workload",
-					      "name",
-					      "phase",
-					      "budget",
-					      "requests",
-					      "usage.input",
-					      "usage.cache_read",
-					      "usage.output",
-					      "settled",
-					      "reserved",
-					      NULL };
+	static const char *const fields[] = { "workload",         "name",         "phase",
+					      "budget",           "requests",     "usage.input",
+					      "usage.cache_read", "usage.output", "settled",
+					      "reserved",         "implausible",  NULL };
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	KL_AUTO(json_decrefp) json_t *value = json_object(), *list = json_array(),
 				     *phases = json_array();

@@ -135,6 +135,7 @@ static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entr
 	}
 	phase->reserved -= entry->released;
 	phase->settled += entry->nano;
+	phase->implausible += entry->implausible;
 	add_usage(&phase->usage, &entry->usage);
 }
 

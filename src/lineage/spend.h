@@ -14,6 +14,7 @@ struct kl_spend_phase {
 	size_t requests;           /* number of reservations */
 	int64_t settled, reserved; /* nano-dollars; reserved: not yet settled */
 	struct kl_usage usage;     /* sum; `known` unless all are unknown */
+	size_t implausible;        /* settlements whose counts cannot be right (model/ledger.h) */
 };
 
 struct kl_spend_point {

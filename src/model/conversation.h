@@ -33,7 +33,8 @@ struct kl_turn {
 	enum kl_stop stop;
 	int64_t max_tokens;
 	struct kl_usage usage;
-	int64_t nano; /* actual cost, nano-dollars */
+	bool implausible; /* the provider's counts cannot be right and were dropped */
+	int64_t nano;     /* actual cost, nano-dollars */
 	/* source of the price of its tokens; NULL: not metered */
 	char *price;
 	struct kl_rates rates;      /* the rates of that price */

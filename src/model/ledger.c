@@ -91,6 +91,8 @@ void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *en
 	}
 	if (entry->stated)
 		kl_json_set_bool(obj, "stated", true);
+	if (entry->implausible)
+		kl_json_set_bool(obj, "implausible", true);
 	kl_json_set(obj, "totals", totals_json(&entry->after));
 	kl_json_canonical(out, obj);
 	kl_buf_addch(out, '\n');
@@ -173,6 +175,7 @@ static int read_members(struct kl_ledger_entry *entry, const char *text, size_t 
 	if ((err = read_sum(&entry->released, obj, "released")) < 0)
 		return err;
 	entry->stated = kl_json_bool_or(obj, "stated", false);
+	entry->implausible = kl_json_bool_or(obj, "implausible", false);
 	return kl_usage_read(&entry->usage, json_object_get(obj, "usage"));
 }
 
@@ -561,6 +564,7 @@ int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl
 	writer.e.nano = bill->nano;
 	writer.e.released = bill->reservation->nano;
 	writer.e.stated = bill->stated;
+	writer.e.implausible = bill->implausible;
 	if (bill->usage)
 		writer.e.usage = *bill->usage;
 	return write_entry(&writer, fit_settlement, NULL);

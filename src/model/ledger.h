@@ -67,6 +67,7 @@ struct kl_ledger_bill {
 	int64_t nano;                 /* actual cost */
 	const struct kl_usage *usage; /* NULL: unknown */
 	bool stated;                  /* the user stated the cost, not the provider */
+	bool implausible;             /* the provider's counts cannot be right */
 };
 
 /** A ref that moves together with the ledger, in one transaction. */
@@ -95,6 +96,7 @@ struct kl_ledger_entry {
 	int64_t released;      /* settles: amount of the reservation that it ends */
 	struct kl_usage usage; /* settles: tokens */
 	bool stated;           /* settles: cost stated by the user (open_reservation.h) */
+	bool implausible;      /* settles: counts that cannot be right; `nano` is the reservation */
 	struct kl_ledger_totals after;
 	git_oid commit;
 };

@@ -103,6 +103,7 @@ static int settle_one(struct settler *settler, const struct kl_ledger_entry *ent
 		.nano = turn ? turn->nano : entry->nano,
 		.usage = turn ? &turn->usage : NULL,
 		.stated = by == KL_SETTLED_STATED,
+		.implausible = turn && turn->implausible,
 	};
 	int err;
 

@@ -9,11 +9,11 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/money.h"
+#include "model/provider/usage.h"
 #include "text/yaml.h"
 
 #define SHIPPED "templates/prices.yaml"
 #define MAX_FILE ((size_t)1 << 20)
-#define MAX_TOKENS 1000000000
 #define MILLION 1000000
 #define DEAREST (10000 * KL_DOLLAR) /* per million tokens; ten times the highest known price */
 
@@ -427,7 +427,7 @@ int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model
 
 static bool count_ok(int64_t n)
 {
-	return n >= 0 && n <= MAX_TOKENS;
+	return n >= 0 && n <= KL_USAGE_MAX;
 }
 
 const struct kl_rates *kl_price_rates(const struct kl_price *price, const struct kl_usage *usage)

@@ -13,6 +13,7 @@
 #include "model/money.h"
 #include "model/open_reservation.h"
 #include "model/provider/body.h"
+#include "model/provider/usage.h"
 #include "model/session_impl.h"
 #include "model/turn.h"
 #include "repo/refs.h"
@@ -33,8 +34,9 @@ struct request {
 	int64_t request_bytes;
 	struct kl_reservation reserved; /* of the current attempt */
 	struct kl_reply reply;
-	int64_t nano; /* actual cost, nano-dollars */
-	bool heard;   /* part of the reply has arrived */
+	int64_t nano;     /* actual cost, nano-dollars */
+	bool heard;       /* part of the reply has arrived */
+	bool implausible; /* the provider's counts cannot be right, so the cost is unknown */
 };
 
 static void request_release(struct request *req)
@@ -186,21 +188,42 @@ static struct kl_ledger_bill bill_of(const struct request *req)
 		.reservation = &req->reserved,
 		.nano = req->nano,
 		.usage = &req->reply.usage,
+		.implausible = req->implausible,
 	};
 }
 
-/* An unknown cost counts as the reserved amount, never as 0. */
+/* Are the counts those of this request and reply, and the cost within what was reserved? */
+static bool is_plausible(struct request *req)
+{
+	const struct kl_usage_bounds bounds = {
+		.prompt = req->request_bytes + KL_PRICE_ALLOWANCE,
+		.output = req->q.max_tokens,
+		.replied = req->reply.text && *req->reply.text,
+	};
+
+	if (!kl_usage_is_possible(&req->reply.usage, &bounds))
+		return false;
+	if (kl_price_cost(&req->nano, req->session->price, &req->reply.usage) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	return req->nano <= req->reserved.nano;
+}
+
+/*
+ * An unknown cost counts as the reserved amount, never as 0, and so does one that follows from
+ * counts that cannot be right: a provider can report anything.
+ */
 static void work_out_cost(struct request *req)
 {
+	static const struct kl_usage_bounds unmetered = { 4 * KL_USAGE_MAX, KL_USAGE_MAX, false };
 	struct kl_usage *usage = &req->reply.usage;
 
-	if (!req->session->price)
-		return;
-	if (usage->known && kl_price_cost(&req->nano, req->session->price, usage) < 0) {
-		kl_error_clear();
-		usage->known = false;
-	}
-	if (!usage->known)
+	req->implausible = req->session->price ? usage->known && !is_plausible(req) :
+						 !kl_usage_is_possible(usage, &unmetered);
+	if (req->implausible)
+		*usage = (struct kl_usage){ 0 };
+	if (req->session->price && !usage->known)
 		req->nano = req->reserved.nano;
 }
 
@@ -269,6 +292,7 @@ static void fill_turn(struct kl_turn *turn, const struct request *req)
 		.stop = req->reply.stop,
 		.max_tokens = req->q.max_tokens,
 		.usage = req->reply.usage,
+		.implausible = req->implausible,
 		.nano = req->nano,
 		.alone = req->reply.alone,
 	};

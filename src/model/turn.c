@@ -55,6 +55,8 @@ void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t numbe
 	kl_json_set_str(meta, "stop", kl_stop_name(turn->stop));
 	kl_json_set_int(meta, "max_tokens", turn->max_tokens);
 	kl_json_set(meta, "usage", kl_usage_json(&turn->usage));
+	if (turn->implausible)
+		kl_json_set_bool(meta, "implausible", true);
 	kl_json_set_int(meta, "nano", turn->nano);
 	kl_json_set(meta, "price", price_json(turn));
 	kl_json_set_bool(meta, "alone", turn->alone);
@@ -200,6 +202,7 @@ int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number)
 	    (err = read_count(&turn->max_tokens, meta, "max_tokens")) < 0 ||
 	    (err = read_count(&turn->nano, meta, "nano")) < 0)
 		return err;
+	turn->implausible = kl_json_bool_or(meta, "implausible", false);
 	turn->alone = kl_json_bool_or(meta, "alone", strcmp(turn->provider, "exec"));
 	return kl_usage_read(&turn->usage, json_object_get(meta, "usage"));
 }

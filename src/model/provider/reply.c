@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "model/provider/ops.h"
 
-#define MAX_TOKENS INT64_C(10000000000)
+/* whether a count can be right is decided later (model/provider/usage.h): sums must not overflow */
+#define MAX_TOKENS (INT64_MAX / 16)
 
 static const char *const stops[] = {
 	[KL_STOP_END] = "end",

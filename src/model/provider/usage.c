@@ -2,8 +2,10 @@
 #include "model/provider/usage.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 
-#define MAX_TOKENS 1000000000
+/* earlier versions stored counts up to this one */
+#define MAX_READ (10 * KL_USAGE_MAX)
 
 json_t *kl_usage_json(const struct kl_usage *usage)
 {
@@ -24,7 +26,7 @@ static int read_count(int64_t *out, const json_t *value, const char *key)
 {
 	int err = kl_json_int(out, value, key);
 
-	if (!err && (*out < 0 || *out > MAX_TOKENS))
+	if (!err && (*out < 0 || *out > MAX_READ))
 		return kl_error(KL_EINVALID, "usage: '%s' is not a token count", key);
 	return err;
 }
@@ -48,4 +50,22 @@ int kl_usage_read(struct kl_usage *out, const json_t *value)
 		return err;
 	*out = usage;
 	return 0;
+}
+
+bool kl_usage_is_possible(const struct kl_usage *usage, const struct kl_usage_bounds *bounds)
+{
+	int64_t part[] = { usage->input, usage->cache_read, usage->cache_write_5m,
+			   usage->cache_write_1h };
+	int64_t prompt = 0;
+
+	if (!usage->known)
+		return true;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(part); i++) {
+		if (part[i] < 0 || part[i] > KL_USAGE_MAX)
+			return false;
+		prompt += part[i];
+	}
+	if (usage->output < 0 || prompt > bounds->prompt || usage->output > bounds->output)
+		return false;
+	return !bounds->replied || (prompt && usage->output);
 }
