@@ -213,6 +213,9 @@ static int build_patch(git_oid *commit, git_oid *tree, struct importer *importer
 		return kl_error(KL_EINVALID, "%s does not apply to the state before it", file);
 	if (err < 0)
 		return err;
+	/* a patch can create symlinks and submodules, which no state of a lineage may have */
+	if ((err = kl_repo_tree_check_plain(importer->repo, tree)) < 0)
+		return kl_error_in(err, "%s", file);
 	spec.tree = *tree;
 	spec.author = mail.from;
 	spec.message = mail.message;

@@ -123,6 +123,8 @@ void kl_blobs_release(struct kl_blobs *blobs);
  * is longer than 4096 bytes.
  */
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max);
+/** KL_EINVALID: an entry of the tree, at any depth, is neither a directory nor a regular file. */
+int kl_repo_tree_check_plain(struct kl_repo *repo, const git_oid *tree);
 /** Find one entry by path; `mode` may be NULL. KL_ENOTFOUND: no such path. */
 int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
 		       const char *path);

@@ -107,6 +107,35 @@ static int list_tree(struct listing *listing, const git_oid *oid, const char *pr
 	return err;
 }
 
+static int check_plain(struct kl_repo *repo, const git_oid *tree_oid, const char *prefix, int depth)
+{
+	KL_AUTO(git_tree_freep) git_tree *tree = NULL;
+	int err = git_tree_lookup(&tree, repo->git, tree_oid);
+
+	if (err < 0)
+		return kl_error_git(err, "cannot read tree %s", git_oid_tostr_s(tree_oid));
+	if (depth > MAX_DEPTH)
+		return kl_error(KL_EINVALID, "tree is nested more than %d levels deep", MAX_DEPTH);
+	for (size_t i = 0; !err && i < git_tree_entrycount(tree); i++) {
+		const git_tree_entry *entry = git_tree_entry_byindex(tree, i);
+		KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s", prefix,
+							   git_tree_entry_name(entry));
+		KL_AUTO(kl_freep) char *below = kl_asprintf("%s/", path);
+		git_filemode_t mode = git_tree_entry_filemode(entry);
+
+		if (mode == GIT_FILEMODE_TREE)
+			err = check_plain(repo, git_tree_entry_id(entry), below, depth + 1);
+		else if (mode != GIT_FILEMODE_BLOB && mode != GIT_FILEMODE_BLOB_EXECUTABLE)
+			err = kl_error(KL_EINVALID, "'%s' is not a regular file", path);
+	}
+	return err;
+}
+
+int kl_repo_tree_check_plain(struct kl_repo *repo, const git_oid *tree)
+{
+	return check_plain(repo, tree, "", 0);
+}
+
 static int by_name(const void *left, const void *right)
 {
 	const struct kl_blob *x = left, *y = right;

@@ -36,4 +36,32 @@ for dir in "$KLINEAGE_TOP"/skills/lineages/*/; do
 	'
 done
 
+# graft <name> <entry>: the export of a lineage whose step 1 also has this entry of the index
+graft () {
+	(
+	cd r-c-topk && one=$(git rev-list --first-parent --reverse "$topk" | sed -n 2p) &&
+	GIT_INDEX_FILE=$PWD/index-$1 && export GIT_INDEX_FILE && git read-tree "$one" && git update-index --add --cacheinfo "$2" &&
+	tree=$(git write-tree) && unset GIT_INDEX_FILE &&
+	new=$(git cat-file commit "$one" | sed "1,/^\$/d" | GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL git commit-tree -p "$one^1" "$tree") &&
+	git update-ref "refs/heads/klineage/lineage/topk/$1" "$new" && git klineage export "topk/$1" "../$1"
+	)
+}
+topk=$(git -C r-c-topk for-each-ref --format="%(objectname)" refs/heads/klineage/lineage)
+
+test_expect_success 'a step that makes a symlink or a submodule is no state' '
+	link=$(printf /etc/passwd | git -C r-c-topk hash-object -w --stdin) && graft link 120000,$link,out.txt &&
+	graft module 160000,$(git -C r-c-topk rev-parse HEAD),sub && graft plain 100644,$link,out.txt &&
+	git init -q r-grafts && cd r-grafts && exits 128 git klineage import ../link 2>err && says "out.txt'\'' is not a regular file" err &&
+	exits 128 git klineage import ../module 2>err && says "sub'\'' is not a regular file" err &&
+	test -z "$(git for-each-ref)" && git klineage import ../plain && cd ..
+'
+
+test_expect_success 'so with a rejected step, whose id is made anew, and with files that are links themselves' '
+	cp -R "$KLINEAGE_TOP/skills/lineages/c-topk" tried && p=$(ls -d tried/rejected/* | head -n 1) && chmod -R u+w tried &&
+	perl -0pi -e "s{\n-- \n}{\ndiff --git a/l b/l\nnew file mode 120000\nindex 0000000..3594e94\n--- /dev/null\n+++ b/l\n\@\@ -0,0 +1 \@\@\n+/etc/passwd\n\\\\ No newline at end of file\n-- \n}" "$p" && grep 120000 "$p" &&
+	git init -q r-tried && cd r-tried && exits 128 git klineage import ../tried 2>err && cat err && says "is not a regular file" err && cd .. &&
+	rm -rf tried && cp -R "$KLINEAGE_TOP/skills/lineages/c-topk" tried && chmod -R u+w tried && mv tried/state-0/oracle.c o.c && ln -s "$PWD/o.c" tried/state-0/oracle.c &&
+	cd r-tried && exits 128 git klineage import ../tried 2>err && says "is not a regular file" err && test -z "$(git for-each-ref)"
+'
+
 test_done
