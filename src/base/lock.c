@@ -17,20 +17,39 @@
 
 /*
  * Open without O_CREAT first: in a sticky world-writable directory Linux refuses to open another
- * user's file with O_CREAT (fs.protected_regular). flock() does not need write access.
+ * user's file with O_CREAT (fs.protected_regular). flock() does not need write access. O_NONBLOCK:
+ * a FIFO in the file's place does not make us wait for its other end.
  */
 static int open_lock(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	int fd = open(path, O_RDONLY | flags);
 
 	if (fd < 0 && errno == ENOENT) {
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | flags, 0666);
 		if (fd >= 0)
 			(void)!fchmod(fd, 0666);
 		else if (errno == EEXIST)
-			fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+			fd = open(path, O_RDONLY | flags);
 	}
 	return fd;
+}
+
+/* A descriptor of the lock file, or an error if the path cannot be one. */
+static int open_file(int *out, const char *path)
+{
+	KL_AUTO(kl_closep) int fd = open_lock(path);
+	struct stat st;
+
+	if (fd < 0)
+		return kl_error_errno("cannot open lock file '%s'", path);
+	if (fstat(fd, &st) < 0)
+		return kl_error_errno("cannot stat lock file '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return kl_error(KL_EINVALID, "lock file '%s' is not a regular file", path);
+	*out = fd;
+	fd = -1;
+	return 0;
 }
 
 /* Process that holds the lock, according to /proc/locks; 0 if unknown. */
@@ -55,21 +74,19 @@ static long lock_holder(int fd)
 	return found;
 }
 
-int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms)
+/* Take the lock of an open file; `*fd` becomes the lock's. */
+static int take_file(struct kl_lock *lock, int *fd, const char *path, int64_t wait_ms)
 {
 	int64_t end = kl_clock_ns() + wait_ms * 1000000;
-	KL_AUTO(kl_closep) int fd = open_lock(path);
 	int64_t nap = 1;
 
-	if (fd < 0)
-		return kl_error_errno("cannot open lock file '%s'", path);
-	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+	while (flock(*fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return kl_error_errno("cannot lock '%s'", path);
 		if (kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
 		if (wait_ms >= 0 && kl_clock_ns() >= end) {
-			long pid = lock_holder(fd);
+			long pid = lock_holder(*fd);
 
 			if (pid > 0)
 				return kl_error(KL_EBUSY, "'%s' is held by process %ld", path, pid);
@@ -78,23 +95,87 @@ int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms)
 		kl_clock_sleep_ms(nap);
 		nap = nap < 50 ? nap * 2 : 50;
 	}
-	lock->fd = fd;
-	fd = -1;
+	lock->fd = *fd;
+	*fd = -1;
 	lock->path = kl_strdup(path);
 	return 0;
+}
+
+int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms)
+{
+	KL_AUTO(kl_closep) int fd = -1;
+	int err = open_file(&fd, path);
+
+	return err < 0 ? err : take_file(lock, &fd, path, wait_ms);
 }
 
 void kl_lock_release(struct kl_lock *lock)
 {
 	kl_closep(&lock->fd);
 	free(lock->path);
-	lock->path = NULL;
+	free(lock->notice);
+	lock->path = lock->notice = NULL;
+}
+
+/* --- of the machine ------------------------------------------------------------------------ */
+
+/* Is this a directory of ours that nobody else can write to? It is created if it is missing. */
+static bool is_private_dir(const char *dir)
+{
+	struct stat st;
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return false;
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 022);
+}
+
+/*
+ * A directory for the locks of this user alone; the caller frees. NULL: there is none. The first
+ * one is the same in all sessions of the user.
+ */
+static char *private_dir(void)
+{
+	const char *more[] = { getenv("XDG_RUNTIME_DIR"), getenv("HOME") };
+	KL_AUTO(kl_freep) char *own = kl_asprintf("/tmp/klineage-%ld", (long)geteuid());
+
+	if (is_private_dir(own))
+		return kl_steal(&own);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(more); i++)
+		if (more[i] && *more[i] == '/' && is_private_dir(more[i]))
+			return kl_strdup(more[i]);
+	return NULL;
+}
+
+/* Something else has the place of the machine's lock, so use one of this user. */
+static int take_private(struct kl_lock *lock, const char *resource, int64_t wait_ms)
+{
+	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last()), *dir = private_dir(),
+			       *path = NULL;
+	int err;
+
+	if (!dir)
+		return kl_error(KL_EIO, "%s, and there is no directory for a lock of this user",
+				why);
+	path = kl_asprintf("%s/.klineage-%s.lock", dir, resource);
+	if ((err = kl_lock_take(lock, path, wait_ms)) < 0)
+		return err;
+	lock->notice = kl_asprintf("%s: using '%s' instead, which does not keep other users from "
+				   "measuring at the same time",
+				   why, path);
+	kl_error_clear();
+	return 0;
 }
 
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms)
 {
 	/* every user of the machine can create a file in /tmp */
 	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", resource);
+	KL_AUTO(kl_closep) int fd = -1;
+	int err = open_file(&fd, path);
 
-	return kl_lock_take(lock, path, wait_ms);
+	if (err == KL_EINTR)
+		return err;
+	return err < 0 ? take_private(lock, resource, wait_ms) :
+			 take_file(lock, &fd, path, wait_ms);
 }

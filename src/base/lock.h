@@ -11,6 +11,7 @@
 struct kl_lock {
 	int fd; /* -1: not held */
 	char *path;
+	char *notice; /* what the user must be told about it; NULL: nothing */
 };
 
 #define KL_LOCK_INIT     \
@@ -28,7 +29,9 @@ void kl_lock_release(struct kl_lock *lock);
 
 /**
  * Take the machine-wide lock of a resource ("cpu", "gpu-<uuid>"), shared by all users. It is held
- * while profiling, so that two profiles never overlap.
+ * while profiling, so that two profiles never overlap. If its place in /tmp is taken by something
+ * that cannot be a lock (a FIFO, a symlink, a file that we may not open), a lock of this user is
+ * taken instead, and `notice` is set.
  */
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms);
 

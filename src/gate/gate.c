@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "base/scratch.h"
 #include "event/cache.h"
 #include "event/event.h"
 #include "event/judgement.h"
@@ -28,11 +29,12 @@ struct kl_gate {
 	struct kl_runner runner;
 	struct kl_bundle *bundle; /* jobs that wait to be sent */
 	struct kl_builder builder;
-	char *dir;             /* private scratch: objects, oracle, pool */
-	bool counters;         /* read hardware counters of candidates that pass */
-	const char *ncu;       /* its path; NULL: the worker finds it */
-	struct kl_map audited; /* contract digest -> "" once the contract passed its audit */
-	bool no_device;        /* in the last judgement the worker found no device */
+	struct kl_scratch scratch; /* objects, oracle, pool */
+	const char *dir;           /* its path */
+	bool counters;             /* read hardware counters of candidates that pass */
+	const char *ncu;           /* its path; NULL: the worker finds it */
+	struct kl_map audited;     /* contract digest -> "" once the contract passed its audit */
+	bool no_device;            /* in the last judgement the worker found no device */
 };
 
 /* --- the session ----------------------------------------------------------- */
@@ -77,6 +79,7 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	KL_AUTO(kl_gate_freep) struct kl_gate *gate = kl_calloc(1, sizeof(*gate));
 	int err;
 
+	gate->scratch.fd = -1;
 	gate->repo = repo;
 	gate->opts = *opts;
 	gate->opts.no_profile |= gate->opts.quick;
@@ -90,9 +93,10 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	if (!err)
 		err = open_jail(gate);
 	if (!err)
-		err = kl_fs_tempdir(&gate->dir, "klineage-gate");
+		err = kl_scratch_open(&gate->scratch, "klineage-gate");
 	if (err < 0)
 		return err;
+	gate->dir = gate->scratch.path;
 	gate->builder = (struct kl_builder){
 		.session = {
 			.jail = &gate->jail, .repo = repo, .dir = gate->dir,
@@ -112,7 +116,7 @@ void kl_gate_free(struct kl_gate *gate)
 		return;
 	kl_builder_release(&gate->builder);
 	kl_map_release(&gate->audited);
-	kl_fs_tempdir_cleanup(&gate->dir);
+	kl_scratch_release(&gate->scratch);
 	kl_bundle_free(gate->bundle);
 	free(gate);
 }
@@ -205,6 +209,18 @@ static int refuse_result(struct kl_gate *gate, const json_t *result,
 	return err;
 }
 
+/* Add a note about how the profile was measured. */
+static void add_note(json_t *result, const char *note)
+{
+	json_t *profile = json_object_get(result, "profile");
+
+	if (!json_is_object(profile))
+		return;
+	if (!json_is_array(json_object_get(profile, "notes")))
+		kl_json_set(profile, "notes", json_array());
+	json_array_append_new(json_object_get(profile, "notes"), json_string(note));
+}
+
 /* Run a job locally; a profile on the CPU holds the machine's lock. */
 static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surface *surface,
 		   const struct kl_backend *backend, const json_t *job)
@@ -236,6 +252,8 @@ static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surfac
 		err = gate->runner.way->run(result, &work);
 	if (err < 0)
 		return err;
+	if (lock.notice)
+		add_note(*result, lock.notice);
 	if (!strcmp(kl_json_str_or(*result, "status", ""), "cannot"))
 		return refuse_result(gate, *result, backend);
 	if (backend->walled && (err = kl_runner_check_wall(*result)) < 0)

@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/printable.h"
 #include "base/proc.h"
+#include "base/scratch.h"
 #include "worker/report.h"
 #include "worker/unpack.h"
 
@@ -20,7 +21,7 @@
 
 struct batch {
 	const struct kl_batch *opts;
-	char *dir;
+	struct kl_scratch scratch;
 	struct kl_unpacked unpacked;
 	struct kl_report report;
 	json_t *audits;   /* contract -> the audit result, if it passed in this run */
@@ -32,7 +33,7 @@ static void batch_release(struct batch *batch)
 	kl_report_release(&batch->report);
 	kl_unpacked_release(&batch->unpacked);
 	json_decref(batch->audits);
-	kl_fs_tempdir_cleanup(&batch->dir);
+	kl_scratch_release(&batch->scratch);
 }
 
 /* --- the machine ------------------------------------------------------------------- */
@@ -158,10 +159,14 @@ static int take_turn(struct kl_lock *lock, const json_t *job)
 	if (!wants_stage(job, "profile") || strcmp(kl_json_str_or(job, "surface", "c"), "c"))
 		return 0;
 	err = kl_lock_take_machine(lock, "cpu", 0);
-	if (err != KL_EBUSY)
-		return err;
-	fprintf(stderr, "klineage-worker: waiting: another process is profiling on this machine\n");
-	return kl_lock_take_machine(lock, "cpu", -1);
+	if (err == KL_EBUSY) {
+		fprintf(stderr,
+			"klineage-worker: waiting: another process is profiling on this machine\n");
+		err = kl_lock_take_machine(lock, "cpu", -1);
+	}
+	if (!err && lock->notice)
+		fprintf(stderr, "klineage-worker: %s\n", lock->notice);
+	return err;
 }
 
 /* Judge one job. An audit that passed holds for all jobs of the bundle with the same contract. */
@@ -173,7 +178,7 @@ static int judge_entry(json_t **result, struct batch *batch, const json_t *entry
 	json_t *audit = json_object_get(batch->audits, contract);
 	int err;
 
-	if ((err = kl_unpack_job(&job, entry, batch->dir)) < 0)
+	if ((err = kl_unpack_job(&job, entry, batch->scratch.path)) < 0)
 		return err;
 	if (!level_ok(kl_json_str_or(job, "isa", ""))) {
 		*result = cannot_result(
@@ -263,15 +268,16 @@ static int open_bundle(struct batch *batch)
 	int err = read_bundle(&bytes, batch->opts->bundle);
 
 	if (!err)
-		err = kl_fs_tempdir(&batch->dir, "klineage-bundle");
+		err = kl_scratch_open(&batch->scratch, "klineage-bundle");
 	if (!err)
-		err = kl_unpack(&batch->unpacked, bytes.ptr, bytes.len, batch->dir);
+		err = kl_unpack(&batch->unpacked, bytes.ptr, bytes.len, batch->scratch.path);
 	return err;
 }
 
 int kl_batch_run(const struct kl_batch *opts)
 {
 	KL_AUTO(batch_release) struct batch batch = { .opts = opts,
+						      .scratch = KL_SCRATCH_INIT,
 						      .report = KL_REPORT_INIT,
 						      .audits = json_object() };
 	int err;

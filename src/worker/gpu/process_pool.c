@@ -115,7 +115,11 @@ static int try_lock(struct kl_gpu_processes *processes, const char *uuid, int64_
 {
 	KL_AUTO(kl_freep) char *resource = kl_asprintf("gpu-%s", uuid);
 
-	return kl_lock_take_machine(&processes->lock, resource, wait_ms);
+	int err = kl_lock_take_machine(&processes->lock, resource, wait_ms);
+
+	if (!err && processes->lock.notice)
+		kl_gpu_processes_note(processes, "%s", processes->lock.notice);
+	return err;
 }
 
 static int none_fits(const struct kl_gpu_child *child, const char *arch)

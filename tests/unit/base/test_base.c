@@ -19,6 +19,7 @@
 #include "base/par.h"
 #include "base/proc.h"
 #include "base/rng.h"
+#include "base/scratch.h"
 #include "base/stats.h"
 #include "base/tasks.h"
 #include "base/vec.h"
@@ -275,6 +276,101 @@ static void proc_runs_beside_us(void **state)
 	assert_error(KL_ENOTFOUND, "cannot run", kl_proc_start(&proc, &opts));
 }
 
+/* Whatever has the place of a lock in /tmp: nobody waits for it, and another lock is found. */
+static void lock_of_the_machine_survives_what_lies_in_its_place(void **state)
+{
+	KL_AUTO(kl_freep) char *name = kl_asprintf("test-%d", (int)getpid());
+	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", name);
+	KL_AUTO(kl_freep) char *aim = kl_asprintf("%s.aim", path);
+
+	for (int kind = 0; kind < 5; kind++) {
+		struct kl_lock lock = KL_LOCK_INIT, other = KL_LOCK_INIT;
+		int64_t start = kl_clock_ns();
+
+		assert_ok(kl_fs_remove(path));
+		if (kind == 1)
+			assert_int_equal(mkfifo(path, 0666), 0);
+		else if (kind == 2)
+			assert_int_equal(symlink(aim, path), 0);
+		else if (kind == 3)
+			assert_int_equal(mkdir(path, 0777), 0);
+		else if (kind == 4)
+			assert_int_equal(symlink(path, path), 0);
+		assert_ok(kl_lock_take_machine(&lock, name, 0));
+		assert_int_equal(lock.notice != NULL, kind > 0);
+		if (kind) {
+			assert_contains(lock.notice, path);
+			assert_contains(lock.notice, "using '");
+		}
+		assert_error(KL_EBUSY, "is held", kl_lock_take_machine(&other, name, 0));
+		assert_true(kl_clock_ns() - start < 2000000000);
+		if (kind)
+			assert_int_equal(unlink(lock.path), 0);
+		kl_lock_release(&lock);
+		assert_false(kl_fs_exists(aim));
+	}
+	assert_ok(kl_fs_remove(path));
+}
+
+/* A process that is killed before it can remove its directory. */
+static pid_t leave_scratch(const char *base)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		struct kl_scratch scratch = KL_SCRATCH_INIT;
+		int err = kl_scratch_open_in(&scratch, base, "klineage-x");
+
+		_exit(err || kl_fs_mkdir(kl_fs_join(scratch.path, "sub/sub")) ? 1 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	return pid;
+}
+
+/* A directory of a killed process goes with the next one; others and their likes stay. */
+static void scratch_of_the_dead_is_removed(void **state)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *base = NULL;
+	KL_AUTO(kl_freep) char *file = NULL, *left = NULL, *fifo = NULL, *odd = NULL;
+	KL_AUTO(kl_freep) char *target = NULL, *again = NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	struct kl_scratch alive = KL_SCRATCH_INIT, next = KL_SCRATCH_INIT;
+	int pid;
+
+	assert_ok(kl_fs_tempdir(&base, "scratch"));
+	pid = (int)leave_scratch(base);
+	target = kl_fs_join(base, "target");
+	file = kl_fs_join(target, "file");
+	assert_ok(kl_fs_mkdir(target));
+	assert_ok(kl_fs_put(file, "x", 1, 0600));
+	left = kl_asprintf("%s/klineage-x-%d-LLLLLL", base, pid);
+	fifo = kl_asprintf("%s/klineage-x-%d-FFFFFF", base, pid);
+	odd = kl_asprintf("%s/klineage-x-%d-toolong", base, pid);
+	again = kl_asprintf("%s/klineage-x-%d-AAAAAA", base, (int)getpid());
+	assert_int_equal(symlink(target, left), 0);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_ok(kl_fs_mkdir(odd));
+	assert_ok(kl_scratch_open_in(&alive, base, "klineage-x"));
+	assert_ok(kl_scratch_open_in(&next, base, "klineage-x"));
+	assert_ok(kl_fs_list(&names, base));
+	assert_int_equal(names.n, 6); /* the target, three lookalikes, two of this process */
+	assert_true(kl_fs_exists(left) && kl_fs_exists(fifo) && kl_fs_is_dir(odd));
+	assert_true(kl_fs_is_dir(alive.path) && kl_fs_exists(file));
+	/* no process holds the lock: that of a dead one, whoever has its number now */
+	assert_ok(kl_fs_mkdir(again));
+	kl_scratch_release(&next);
+	assert_ok(kl_scratch_open_in(&next, base, "klineage-x"));
+	assert_false(kl_fs_exists(again));
+	kl_scratch_release(&next);
+	kl_scratch_release(&alive);
+	kl_strvec_release(&names);
+	names = (struct kl_strvec)KL_STRVEC_INIT;
+	assert_ok(kl_fs_list(&names, base));
+	assert_int_equal(names.n, 4);
+}
+
 static void lock_excludes_and_dies_with_its_holder(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
@@ -514,6 +610,8 @@ int main(void)
 		cmocka_unit_test(proc_kills_the_whole_group),
 		cmocka_unit_test(proc_runs_beside_us),
 		cmocka_unit_test(lock_excludes_and_dies_with_its_holder),
+		cmocka_unit_test(lock_of_the_machine_survives_what_lies_in_its_place),
+		cmocka_unit_test(scratch_of_the_dead_is_removed),
 		cmocka_unit_test(rng_repeats_and_spreads),
 		cmocka_unit_test(stats_interval_covers),
 		cmocka_unit_test(par_does_each_piece_once),

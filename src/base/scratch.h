@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BASE_SCRATCH_H
+#define KL_BASE_SCRATCH_H
+
+/*
+ * scratch - a private directory of a process for large or secret files. It is removed when it is
+ * released, or, if its process was killed, by the next process that opens one with its prefix.
+ *
+ * The directory is "<base>/<prefix>-<pid>-XXXXXX". Its process holds an flock on it, so one of this
+ * user whose lock is free is abandoned. Whatever else has such a name, and directories of other
+ * users, are left alone.
+ */
+struct kl_scratch {
+	char *path;
+	int fd; /* of the directory, with the lock; -1: not open */
+};
+
+#define KL_SCRATCH_INIT  \
+	{                \
+		.fd = -1 \
+	}
+
+/** Create a directory (mode 0700) below $TMPDIR or /tmp, after removing abandoned ones. */
+int kl_scratch_open(struct kl_scratch *out, const char *prefix);
+/** The same below `base`. */
+int kl_scratch_open_in(struct kl_scratch *out, const char *base, const char *prefix);
+/** Remove the directory. */
+void kl_scratch_release(struct kl_scratch *scratch);
+
+#endif
