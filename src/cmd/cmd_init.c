@@ -5,16 +5,14 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/proc.h"
 #include "cmd/cmd.h"
+#include "cmd/init_template.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
 #include "contract/skeleton.h"
 #include "lineage/starter.h"
 #include "repo/refs.h"
-#include "repo/remote.h"
-#include "sync/sync.h"
 
 static const char synopsis[] = "init [--entry <function>] [--workload <name>] <kernel file>\n"
 			       "init --template <name> [<dir>]\n"
@@ -59,40 +57,13 @@ static int list_templates(const struct kl_listing *out)
 	return err;
 }
 
-/* --- remotes ------------------------------------------------------------------- */
-
-/* For each remote that is not set up yet, print how to exchange lineages and cards with it. */
-static void offer_remotes(struct kl_repo *repo)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec remotes = KL_STRVEC_INIT;
-
-	kl_remote_names(&remotes, repo);
-	for (size_t i = 0; i < remotes.n; i++) {
-		KL_AUTO(kl_strvec_release) struct kl_strvec have = KL_STRVEC_INIT,
-							    all = KL_STRVEC_INIT;
-
-		kl_sync_refspecs(&all, remotes.v[i]);
-		if (kl_sync_configured(&have, repo, remotes.v[i]) < 0 || have.n == all.n)
-			continue;
-		printf("\nto exchange lineages, cards and gate events with '%s':\n  git "
-		       "klineage sync %s\nto fetch them with a plain 'git fetch' as well: "
-		       "git klineage sync --setup %s\n  which adds to the configuration "
-		       "of '%s' (--unsetup removes it):\n",
-		       remotes.v[i], remotes.v[i], remotes.v[i], remotes.v[i]);
-		for (size_t k = 0; k < all.n; k++)
-			if (!kl_strvec_has(&have, all.v[k]))
-				printf("\tfetch = %s\n", all.v[k]);
-	}
-	kl_error_clear();
-}
-
 /* Outside a repository there are no remotes. */
 static void offer_here(void)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 
 	if (kl_repo_open(&repo) == 0)
-		offer_remotes(repo);
+		kl_init_offer_remotes(repo);
 	kl_error_clear();
 }
 
@@ -138,103 +109,6 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 	       "klineage.yaml", sk.oracle_name, leaf, sk.prototype, sk.todo);
 	offer_here();
 	return 0;
-}
-
-/* --- a template ------------------------------------------------------------ */
-
-static int run_git(const char *const *argv)
-{
-	return kl_proc_output(NULL, argv);
-}
-
-/*
- * Add the template to the current repository: write commits on top of HEAD, then fast-forward. git
- * refuses the latter if files are in the way.
- */
-static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, const char *dir)
-{
-	KL_AUTO(kl_freep) char *prefix = kl_asprintf("%s%s", kl_repo_prefix(repo), dir);
-	git_oid head, tip, entry, tree;
-	bool unborn;
-	char hex[KL_OID_HEX];
-	int err;
-
-	if (!kl_fs_path_ok(prefix))
-		return kl_error(KL_EINVALID, "invalid directory '%s'", prefix);
-	if (kl_repo_is_bare(repo))
-		return kl_error(KL_EINVALID, "cannot add '%s' to a bare repository", dir);
-	err = kl_repo_resolve(&head, repo, "HEAD");
-	unborn = err == KL_ENOTFOUND;
-	if (err < 0 && !unborn)
-		return err;
-	kl_error_clear();
-	if (!unborn && kl_repo_tree_of(&tree, repo, &head) == 0 &&
-	    kl_repo_tree_entry(&entry, NULL, repo, &tree, prefix) == 0)
-		return kl_error(KL_EEXISTS, "'%s' already exists in HEAD", prefix);
-	kl_error_clear();
-	err = kl_starter_replay(&tip, repo, starter, unborn ? NULL : &head, prefix, 0);
-	if (err < 0)
-		return err;
-	kl_oid_hex(hex, &tip);
-	err = run_git((const char *[]){ "git", "-c", "merge.verifySignatures=false", "merge", "-q",
-					"--ff-only", hex, NULL });
-	if (err < 0)
-		return err;
-	printf("%s: added %zu commits of '%s' to the current branch\n", dir, starter->patches.n,
-	       starter->name);
-	offer_remotes(repo);
-	return 0;
-}
-
-static int make_repository(const struct kl_starter *starter, const char *dir)
-{
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_strvec_release) struct kl_strvec there = KL_STRVEC_INIT;
-	char hex[KL_OID_HEX];
-	git_oid tip;
-	int err;
-
-	if (kl_fs_exists(dir)) {
-		if (kl_fs_list(&there, dir) < 0 || there.n)
-			return kl_error(KL_EEXISTS,
-					"'%s' already exists and is not an empty directory", dir);
-	}
-	err = run_git((const char *[]){ "git", "init", "-q", "--object-format=sha1", dir, NULL });
-	if (!err)
-		err = kl_repo_open_at(&repo, dir);
-	if (!err)
-		err = kl_starter_replay(&tip, repo, starter, NULL, "", 0);
-	if (err < 0)
-		return err;
-	kl_oid_hex(hex, &tip);
-	err = run_git((const char *[]){ "git", "-C", dir, "reset", "-q", "--hard", hex, NULL });
-	if (err < 0)
-		return err;
-	printf("%s: created a repository with the %zu commits of '%s'\n", dir, starter->patches.n,
-	       starter->name);
-	return 0;
-}
-
-static int init_template(const char *name, const char *dir)
-{
-	KL_AUTO(kl_starter_freep) struct kl_starter *starter = NULL;
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	int err = kl_starter_open(&starter, name);
-
-	if (err < 0)
-		return err;
-	if (!dir)
-		dir = starter->name;
-	/* An absolute path, or one that leaves the repository, names a new repository. */
-	if (dir[0] != '/' && kl_fs_path_ok(dir)) {
-		err = kl_repo_open(&repo);
-		if (!err)
-			return add_folder(repo, starter, dir);
-		if (err != KL_ENOTFOUND)
-			return err;
-		kl_error_clear();
-	}
-	return make_repository(starter, dir);
 }
 
 /* --- a recipe for CI --------------------------------------------------------- */
@@ -334,7 +208,7 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			       init_ci(ci);
 	if (template)
 		return argc > 1 ? kl_opt_usage(synopsis, "only one directory can be given") :
-				  init_template(template, argc ? argv[0] : NULL);
+				  kl_init_template(template, argc ? argv[0] : NULL);
 	if (argc != 1)
 		return kl_opt_usage(synopsis, "expected one kernel file");
 	return init_kernel(argv[0], entry, workload);

@@ -96,4 +96,24 @@ test_expect_success 'an unknown template and a directory that is not empty' '
 	says "already" err
 '
 
+# a call that is killed at some moment, and then the same call once more
+test_expect_success 'a killed call leaves nothing that the next one refuses' '
+	want=$(git -C topk rev-parse HEAD) && mkdir killed && cd killed &&
+	for ms in 002 005 010 020 030 040 060 080 100 150 200; do
+		mkdir -p empty-$ms here-$ms &&
+		{ timeout -s KILL 0.$ms "$KLINEAGE_BUILD/git-klineage" init --template c-topk new-$ms
+		timeout -s KILL 0.$ms "$KLINEAGE_BUILD/git-klineage" init --template c-topk empty-$ms
+		(cd here-$ms && timeout -s KILL 0.$ms "$KLINEAGE_BUILD/git-klineage" init --template c-topk .); } >out 2>&1
+		for d in new-$ms empty-$ms; do
+			test "$(git -C $d rev-parse -q --verify HEAD 2>/dev/null)" = $want && test -e $d/topk.c && test ! -e $d/.git/klineage-template ||
+				git klineage init --template c-topk $d || return 1
+		done &&
+		{ test -e here-$ms/topk.c && test ! -e here-$ms/.git/klineage-template || (cd here-$ms && git klineage init --template c-topk .) || return 1; }
+	done &&
+	for d in new-* empty-* here-*; do
+		test "$(git -C $d rev-parse HEAD)" = $want && git -C $d status --porcelain >../status && test_must_fail test -s ../status || return 1
+	done &&
+	git klineage init --template c-topk last >out && ls -A | grep -v "^new-\|^empty-\|^here-\|^last$\|^out$" >../left; test_must_fail test -s ../left && cd ..
+'
+
 test_done
