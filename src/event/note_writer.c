@@ -8,6 +8,7 @@
 #include "contract/changed_kernels.h"
 #include "event/cache.h"
 #include "event/fold.h"
+#include "event/own.h"
 #include "event/signature.h"
 
 void kl_noting_release(struct kl_noting *noting)
@@ -25,7 +26,9 @@ int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_eve
 	if (err < 0)
 		return err;
 	kl_event_set_commit(event, commit, &tree);
-	/* keep an existing signature: it is that of the signer who judged the event */
+	/* one with a signature was judged by its signer, who keeps it; any other is this clone's */
+	if (!*event->sig && (err = kl_own_add_one(noting->repo, event->id)) < 0)
+		return err;
 	if (!*event->sig)
 		err = noting->sign > 0 ? kl_sign_event_now(noting->repo, event) :
 		      noting->sign     ? 0 :

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "event/own.h"
 #include "event/signature.h"
 
 #define MAX_FILES 100000
@@ -42,6 +43,7 @@ struct builder {
 	const struct kl_opstate *op;
 	struct kl_map events; /* id -> struct kl_event * */
 	struct kl_forward *out;
+	struct kl_strvec made; /* ids of the forward events */
 };
 
 static void add_note(struct kl_forward *forward, const git_oid *commit, const git_oid *tree,
@@ -215,6 +217,7 @@ static int build_commits(struct builder *builder)
 			KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_inverse(
 				own, before, kl_json_int_or(walk->state, "end_time", 0));
 
+			kl_strvec_push(&builder->made, event->id);
 			if ((err = kl_sign_event(builder->op->repo, event)) < 0)
 				return err;
 			add_note(forward, &forward->commit[i], &tree, event);
@@ -234,7 +237,10 @@ int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op)
 	err = kl_event_load(&builder.events, "gate.jsonl", op->events.ptr, op->events.len);
 	if (!err)
 		err = build_commits(&builder);
+	if (!err)
+		err = kl_own_add(op->repo, (const char *const *)builder.made.v, builder.made.n);
 	kl_map_release(&builder.events);
+	kl_strvec_release(&builder.made);
 	if (err < 0)
 		kl_forward_release(out);
 	return err;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
+#include "event/own.h"
 #include "event/signature.h"
 
 #define STATE_FILE "state.json"
@@ -290,7 +291,9 @@ int kl_opstate_event(struct kl_opstate *op, struct kl_event *event, const char *
 	    (err = kl_repo_tree_of(&tree, op->repo, &oid)) < 0)
 		return err;
 	kl_event_set_commit(event, &oid, &tree);
-	if ((err = kl_sign_event(op->repo, event)) < 0)
+	/* one with a signature was judged by its signer, who keeps it; any other is this clone's */
+	if (!*event->sig && ((err = kl_own_add_one(op->repo, event->id)) < 0 ||
+			     (err = kl_sign_event(op->repo, event)) < 0))
 		return err;
 	kl_event_write(&op->events, event);
 	kl_buf_addch(&op->events, '\n');
