@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "event/signature.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/par.h"
-#include "base/proc.h"
 #include "base/tasks.h"
+#include "event/signature_cache.h"
 
 #define MAX_SIG 16384
-#define PATIENCE_MS 60000 /* an SSH agent can ask the user for confirmation */
 
 const char *kl_sign_state_name(enum kl_sign_state state)
 {
@@ -30,111 +28,35 @@ void kl_signed_release(struct kl_signed *result)
 	*result = (struct kl_signed){ 0 };
 }
 
-/* --- running ssh-keygen ----------------------------------------------------- */
-
-struct tool {
-	const char *program;
-	char *allowed, *revoked; /* files; NULL: not configured */
-	struct kl_strvec env;    /* with UTC and the C locale */
-};
-
-static void tool_release(struct tool *tool)
-{
-	free(tool->allowed);
-	free(tool->revoked);
-	kl_strvec_release(&tool->env);
-}
-
-/*
- * Path in a setting of git, in which "~/" means the user's home; NULL: not set. The caller frees.
- */
-static char *path_setting(struct kl_repo *repo, const char *key)
-{
-	const char *value = kl_repo_config(repo, key), *home = getenv("HOME");
-
-	if (!value || !*value)
-		return NULL;
-	return !strncmp(value, "~/", 2) && home ? kl_fs_join(home, value + 2) : kl_strdup(value);
-}
-
-static void tool_init(struct tool *tool, struct kl_repo *repo)
-{
-	const char *program = kl_repo_config(repo, "gpg.ssh.program");
-
-	tool->program = program && *program ? program : "ssh-keygen";
-	tool->allowed = path_setting(repo, "gpg.ssh.allowedSignersFile");
-	tool->revoked = path_setting(repo, "gpg.ssh.revocationFile");
-	for (char **entry = environ; *entry; entry++)
-		if (strncmp(*entry, "TZ=", 3) && strncmp(*entry, "LC_ALL=", 7) &&
-		    !kl_environment_is_key(*entry))
-			kl_strvec_push(&tool->env, *entry);
-	kl_strvec_push(&tool->env, "TZ=UTC0");
-	kl_strvec_push(&tool->env, "LC_ALL=C");
-}
-
-static int run_tool(struct kl_buf *out, const struct tool *tool, const struct kl_strvec *argv,
-		    const void *in, size_t len)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
-	struct kl_proc_opts opts = {
-		.argv = (const char *const *)argv->v,
-		.env = (const char *const *)tool->env.v,
-		.in = in,
-		.in_len = len,
-		.out = out,
-		.err = &complaint,
-		.timeout_ms = PATIENCE_MS,
-	};
-	struct kl_proc_result res;
-	int err = kl_proc_run(&res, &opts);
-
-	if (err == KL_ENOTFOUND)
-		return kl_error(KL_ECANNOT, "'%s' is not installed", tool->program);
-	if (err < 0)
-		return err;
-	kl_buf_rtrim(&complaint);
-	if (res.timed_out)
-		return kl_error(KL_ECANNOT, "'%s' did not answer within a minute", tool->program);
-	/* the first line of its output is the reason */
-	return res.exit ?
-		       kl_error(KL_ENO, "%.*s", (int)strcspn(complaint.ptr, "\n"), complaint.ptr) :
-		       0;
-}
-
-/* --- checking ---------------------------------------------------------------- */
-
 /* One signature to check. */
 struct question {
-	const struct tool *tool;
-	const void *text;
-	size_t len;
-	const char *sig;     /* file */
-	const char *revoked; /* file, or NULL */
-	const char *guess;   /* signer of the preceding event, tried first; or NULL */
-	char when[48];       /* "" or -Overify-time=... */
+	const struct kl_keygen *keygen;
+	const struct kl_sign_claim *claim;
+	const char *allowed, *revoked; /* files, or NULL */
+	const char *sig;               /* file */
+	const char *guess;             /* signer of the preceding event, tried first; or NULL */
+	char when[48];                 /* "" or -Overify-time=... */
 };
 
 static int run_keygen(struct kl_buf *out, const struct question *question, const char *command,
 		      const char *principal)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 	bool find = !strcmp(command, "find-principals"), verify = !strcmp(command, "verify");
 
-	kl_strvec_pushv(&argv, (const char *const[]){ question->tool->program, "-Y", command, "-s",
-						      question->sig, NULL });
+	kl_strvec_pushv(&args, (const char *const[]){ "-Y", command, "-s", question->sig, NULL });
 	if (!find)
-		kl_strvec_pushv(&argv, (const char *const[]){ "-n", KL_SIGN_NAMESPACE, NULL });
+		kl_strvec_pushv(&args, (const char *const[]){ "-n", KL_SIGN_NAMESPACE, NULL });
 	if (find || verify)
-		kl_strvec_pushv(&argv,
-				(const char *const[]){ "-f", question->tool->allowed, NULL });
+		kl_strvec_pushv(&args, (const char *const[]){ "-f", question->allowed, NULL });
 	if (verify)
-		kl_strvec_pushv(&argv, (const char *const[]){ "-I", principal, NULL });
+		kl_strvec_pushv(&args, (const char *const[]){ "-I", principal, NULL });
 	if (verify && question->revoked)
-		kl_strvec_pushv(&argv, (const char *const[]){ "-r", question->revoked, NULL });
+		kl_strvec_pushv(&args, (const char *const[]){ "-r", question->revoked, NULL });
 	if ((find || verify) && *question->when)
-		kl_strvec_push(&argv, question->when);
-	return run_tool(out, question->tool, &argv, find ? NULL : question->text,
-			find ? 0 : question->len);
+		kl_strvec_push(&args, question->when);
+	return kl_keygen_run(out, question->keygen, (const char *const *)args.v,
+			     find ? NULL : question->claim->text, find ? 0 : question->claim->len);
 }
 
 /* Fingerprint in "... with ED25519 key SHA256:abc", or NULL; the caller frees. */
@@ -203,8 +125,7 @@ static int answer_question(struct kl_signed *out, const struct question *questio
 
 	if (err != KL_ENO)
 		return err;
-	err = question->tool->allowed ? run_keygen(&names, question, "find-principals", NULL) :
-					KL_ENO;
+	err = question->allowed ? run_keygen(&names, question, "find-principals", NULL) : KL_ENO;
 	if (err < 0 && err != KL_ENO)
 		return err;
 	if (!err)
@@ -217,9 +138,9 @@ static int answer_question(struct kl_signed *out, const struct question *questio
 
 /*
  * Convert "2026-11-20T10:00:00Z" to an ssh-keygen option, to accept a key that was valid at that
- * time.
+ * time. False: it is not a time, and the key must be valid now.
  */
-static void set_when(struct question *question, const char *time)
+static bool set_when(struct question *question, const char *time)
 {
 	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
 	char digits[16];
@@ -228,34 +149,49 @@ static void set_when(struct question *question, const char *time)
 	question->when[0] = '\0';
 	for (size_t i = 0; i < sizeof(form); i++) {
 		if (form[i] == 'd' ? time[i] < '0' || time[i] > '9' : time[i] != form[i])
-			return;
+			return false;
 		if (form[i] == 'd')
 			digits[n++] = time[i];
 	}
 	digits[n] = '\0';
 	snprintf(question->when, sizeof(question->when), "-Overify-time=%s", digits);
+	return true;
 }
 
-static int check_signature(struct kl_signed *out, const struct tool *tool, const char *file,
-			   const void *text, size_t len, const char *sig, const char *time,
-			   const char *guess)
+/* Without a time, the result depends on when it is asked for. */
+static bool can_be_cached(const struct kl_sign_claim *claim)
 {
-	struct question question = { .tool = tool,
-				     .text = text,
-				     .len = len,
+	struct question question = { 0 };
+
+	return set_when(&question, claim->time);
+}
+
+/* What all claims of one check have in common. */
+struct checking {
+	struct kl_signers *signers;
+	const char *allowed; /* file with the lists, or NULL */
+	const char *dir;     /* for files with signatures */
+};
+
+static int check_claim(struct kl_signed *out, const struct checking *checking, const char *file,
+		       const struct kl_sign_claim *claim, const char *guess)
+{
+	struct question question = { .keygen = kl_signers_keygen(checking->signers),
+				     .claim = claim,
+				     .allowed = checking->allowed,
+				     .revoked = kl_signers_revoked(checking->signers),
 				     .sig = file,
-				     .revoked = tool->revoked,
 				     .guess = guess };
 	int err;
 
 	*out = (struct kl_signed){ 0 };
-	if (strlen(sig) > MAX_SIG) {
+	if (strlen(claim->sig) > MAX_SIG) {
 		out->state = KL_SIGN_BAD;
-		out->why = kl_asprintf("signature is too long: %zu bytes", strlen(sig));
+		out->why = kl_asprintf("signature is too long: %zu bytes", strlen(claim->sig));
 		return 0;
 	}
-	set_when(&question, time);
-	if ((err = kl_fs_put(file, sig, strlen(sig), 0600)) < 0)
+	set_when(&question, claim->time);
+	if ((err = kl_fs_put(file, claim->sig, strlen(claim->sig), 0600)) < 0)
 		return err;
 	err = answer_question(out, &question);
 	if (err != KL_ECANNOT)
@@ -266,57 +202,39 @@ static int check_signature(struct kl_signed *out, const struct tool *tool, const
 	return 0;
 }
 
-/* The events of one task: every `step`-th, starting at `from`. */
+/* The claims of one task: every `step`-th, starting at `from`. */
 struct share {
-	const struct tool *tool;
-	struct kl_signed *out;
-	struct kl_event *const *event;
+	const struct checking *checking;
+	struct kl_signed *const *out;
+	const struct kl_sign_claim *const *claim;
 	size_t from, step, n;
-	const char *dir;
 };
 
 static int check_share(void *ctx)
 {
 	const struct share *share = ctx;
-	KL_AUTO(kl_freep) char *file = kl_asprintf("%s/%zu", share->dir, share->from);
+	KL_AUTO(kl_freep) char *file = kl_asprintf("%s/%zu", share->checking->dir, share->from);
 	const char *last = NULL;
 	int err = 0;
 
 	for (size_t i = share->from; i < share->n && !err; i += share->step) {
-		const struct kl_event *event = share->event[i];
-
-		if (*event->sig)
-			err = check_signature(&share->out[i], share->tool, file, event->id,
-					      strlen(event->id), event->sig, event->time, last);
-		if (share->out[i].state == KL_SIGN_GOOD)
-			last = share->out[i].who;
+		err = check_claim(share->out[i], share->checking, file, share->claim[i], last);
+		if (share->out[i]->state == KL_SIGN_GOOD)
+			last = share->out[i]->who;
 	}
 	return err;
 }
 
-int kl_sign_check_events(struct kl_signed *out, struct kl_repo *repo, struct kl_event *const *event,
-			 size_t n)
+static int check_all(const struct checking *checking, struct kl_signed *const *out,
+		     const struct kl_sign_claim *const *claim, size_t n)
 {
-	KL_AUTO(tool_release) struct tool tool = { 0 };
-	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
-	KL_AUTO(kl_freep) struct kl_task *task = NULL;
-	KL_AUTO(kl_freep) struct share *share = NULL;
-	size_t nsigned = 0, ntasks = kl_par_width();
-	int err;
+	size_t ntasks = kl_par_width() < n ? kl_par_width() : n;
+	KL_AUTO(kl_freep) struct kl_task *task = kl_calloc(ntasks, sizeof(*task));
+	KL_AUTO(kl_freep) struct share *share = kl_calloc(ntasks, sizeof(*share));
+	int err = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		out[i] = (struct kl_signed){ 0 };
-		nsigned += *event[i]->sig != '\0';
-	}
-	if (!nsigned)
-		return 0;
-	if ((err = kl_fs_tempdir(&dir, "klineage-sign")) < 0)
-		return err;
-	tool_init(&tool, repo);
-	task = kl_calloc(ntasks, sizeof(*task));
-	share = kl_calloc(ntasks, sizeof(*share));
 	for (size_t i = 0; i < ntasks; i++) {
-		share[i] = (struct share){ &tool, out, event, i, ntasks, n, dir };
+		share[i] = (struct share){ checking, out, claim, i, ntasks, n };
 		task[i] = (struct kl_task){ .run = check_share, .ctx = &share[i] };
 	}
 	kl_tasks_run(task, ntasks);
@@ -326,22 +244,82 @@ int kl_sign_check_events(struct kl_signed *out, struct kl_repo *repo, struct kl_
 	return err;
 }
 
-int kl_sign_verify(char **principal, struct kl_repo *repo, const void *text, size_t len,
+/* Check the claims that the cache does not know, and add them to it. */
+static int check_new(struct kl_signature_cache *cache, struct kl_signers *signers,
+		     struct kl_signed *const *out, const struct kl_sign_claim *const *claim,
+		     size_t n)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
+	struct checking checking = { .signers = signers };
+	int err;
+
+	if ((err = kl_fs_tempdir(&dir, "klineage-sign")) < 0 ||
+	    (err = kl_signers_path(&checking.allowed, signers)) < 0)
+		return err;
+	checking.dir = dir;
+	if ((err = check_all(&checking, out, claim, n)) < 0)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		if (can_be_cached(claim[i]))
+			kl_signature_cache_put(cache, claim[i], out[i]);
+	kl_signature_cache_save(cache);
+	return 0;
+}
+
+int kl_sign_check(struct kl_signed *out, struct kl_signers *signers,
+		  const struct kl_sign_claim *claim, size_t n)
+{
+	KL_AUTO(kl_signature_cache_release) struct kl_signature_cache cache = { 0 };
+	KL_AUTO(kl_freep) const struct kl_sign_claim **open = kl_calloc(n + 1, sizeof(*open));
+	KL_AUTO(kl_freep) struct kl_signed **to = kl_calloc(n + 1, sizeof(*to));
+	size_t nopen = 0;
+	bool have_cache = false;
+
+	for (size_t i = 0; i < n; i++) {
+		out[i] = (struct kl_signed){ 0 };
+		if (!*claim[i].sig)
+			continue;
+		if (!have_cache)
+			kl_signature_cache_open(&cache, signers);
+		have_cache = true;
+		if (can_be_cached(&claim[i]) && kl_signature_cache_get(&out[i], &cache, &claim[i]))
+			continue;
+		open[nopen] = &claim[i];
+		to[nopen++] = &out[i];
+	}
+	return nopen ? check_new(&cache, signers, to, open, nopen) : 0;
+}
+
+struct kl_sign_claim kl_sign_claim_of(const struct kl_event *event)
+{
+	return (struct kl_sign_claim){
+		.text = event->id,
+		.len = strlen(event->id),
+		.sig = event->sig,
+		.time = event->time,
+	};
+}
+
+int kl_sign_check_events(struct kl_signed *out, struct kl_signers *signers,
+			 struct kl_event *const *event, size_t n)
+{
+	KL_AUTO(kl_freep) struct kl_sign_claim *claim = kl_calloc(n + 1, sizeof(*claim));
+
+	for (size_t i = 0; i < n; i++)
+		claim[i] = kl_sign_claim_of(event[i]);
+	return kl_sign_check(out, signers, claim, n);
+}
+
+int kl_sign_verify(char **principal, struct kl_signers *signers, const void *text, size_t len,
 		   const char *sig)
 {
-	KL_AUTO(tool_release) struct tool tool = { 0 };
-	KL_AUTO(kl_freep) char *file = NULL;
-	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
+	const struct kl_sign_claim claim = { .text = text, .len = len, .sig = sig, .time = "" };
 	KL_AUTO(kl_signed_release) struct kl_signed result = { 0 };
 	int err;
 
-	tool_init(&tool, repo);
-	if (!tool.allowed)
+	if (kl_signers_none(signers))
 		return kl_error(KL_ECANNOT, "gpg.ssh.allowedSignersFile is not set");
-	if ((err = kl_fs_tempdir(&dir, "klineage-sign")) < 0)
-		return err;
-	file = kl_fs_join(dir, "sig");
-	if ((err = check_signature(&result, &tool, file, text, len, sig, "", NULL)) < 0)
+	if ((err = kl_sign_check(&result, signers, &claim, 1)) < 0)
 		return err;
 	switch (result.state) {
 	case KL_SIGN_GOOD:
@@ -351,94 +329,9 @@ int kl_sign_verify(char **principal, struct kl_repo *repo, const void *text, siz
 		return kl_error(KL_ECANNOT, "%s", result.why);
 	case KL_SIGN_UNKNOWN:
 		return kl_error(KL_EINVALID, "the signer is not in gpg.ssh.allowedSignersFile");
+	case KL_SIGN_NONE:
+		return kl_error(KL_EINVALID, "the signature is empty");
 	default:
 		return kl_error(KL_EINVALID, "bad signature: %s", result.why);
 	}
-}
-
-/* --- signing ------------------------------------------------------------------ */
-
-/*
- * The public key if the setting is a literal one, whose private key an agent has; otherwise NULL.
- */
-static const char *literal_key(const char *value)
-{
-	static const char *const kinds[] = { "ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-" };
-
-	if (!strncmp(value, "key::", 5))
-		return value + 5;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++)
-		if (!strncmp(value, kinds[i], strlen(kinds[i])))
-			return value;
-	return NULL;
-}
-
-/* File of the signing key. A literal key is written to a temporary directory, `*dir`. */
-static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *repo)
-{
-	const char *value = kl_repo_config(repo, "user.signingKey");
-	const char *literal = value ? literal_key(value) : NULL;
-	int err;
-
-	if (!value || !*value)
-		return kl_error(KL_ECANNOT, "user.signingKey is not set");
-	*agent = literal != NULL;
-	if (!literal) {
-		*file = path_setting(repo, "user.signingKey");
-		return 0;
-	}
-	if ((err = kl_fs_tempdir(dir, "klineage-sign")) < 0)
-		return err;
-	*file = kl_fs_join(*dir, "key");
-	return kl_fs_put(*file, literal, strlen(literal), 0600);
-}
-
-static int make_signature(char **sig, struct kl_repo *repo, const void *text, size_t len)
-{
-	KL_AUTO(tool_release) struct tool tool = { 0 };
-	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
-	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
-	KL_AUTO(kl_freep) char *key = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
-	const char *format = kl_repo_config(repo, "gpg.format");
-	bool agent;
-	int err = signing_key(&key, &agent, &dir, repo);
-
-	if (err < 0)
-		return err;
-	tool_init(&tool, repo);
-	kl_strvec_pushv(&argv,
-			(const char *const[]){ tool.program, "-Y", "sign", "-n", KL_SIGN_NAMESPACE,
-					       "-f", key, agent ? "-U" : NULL, NULL });
-	if ((err = run_tool(&out, &tool, &argv, text, len)) < 0) {
-		err = kl_error_in(KL_ECANNOT, "signing with '%s'",
-				  agent ? "a key of the agent" : key);
-		if (!format || strcmp(format, "ssh"))
-			kl_error_hint(err, "events are signed with SSH keys; gpg.format is '%s'",
-				      format ? format : "openpgp");
-		return err;
-	}
-	*sig = kl_buf_detach(&out);
-	return 0;
-}
-
-int kl_sign_event_now(struct kl_repo *repo, struct kl_event *event)
-{
-	KL_AUTO(kl_freep) char *sig = NULL;
-	int err = make_signature(&sig, repo, event->id, strlen(event->id));
-
-	if (!err)
-		event->sig = kl_event_keep(event, sig);
-	return err;
-}
-
-int kl_sign_event(struct kl_repo *repo, struct kl_event *event)
-{
-	bool wanted = false;
-	int err = kl_repo_config_bool(&wanted, repo, "klineage.sign", false);
-
-	if (err < 0 || !wanted)
-		return err;
-	err = kl_sign_event_now(repo, event);
-	return err < 0 ? kl_error_in(err, "klineage.sign") : 0;
 }

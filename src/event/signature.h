@@ -3,15 +3,16 @@
 #define KL_EVENT_SIGNATURE_H
 
 #include "event/event.h"
+#include "event/signers.h"
 #include "repo/repo.h"
 
 /*
- * signature - makes and checks SSH signatures of events. As git does for commits (SSHSIG, namespace
- * klineage-gate), it runs gpg.ssh.program (ssh-keygen), signs with user.signingKey, and verifies
- * against gpg.ssh.allowedSignersFile and gpg.ssh.revocationFile.
+ * signature - makes and checks SSH signatures of events and trials. As git does for commits (SSHSIG,
+ * namespace klineage-gate), it runs gpg.ssh.program (ssh-keygen), signs with user.signingKey, and
+ * verifies against the lists of event/signers.h.
  *
- * Only a signature in state KL_SIGN_GOOD proves who signed an event. The allowed-signers file
- * decides who can sign (namespaces="klineage-gate").
+ * Only a signature in state KL_SIGN_GOOD proves who signed. The lists decide who can
+ * (namespaces="klineage-gate").
  */
 #define KL_SIGN_NAMESPACE "klineage-gate"
 
@@ -36,27 +37,44 @@ struct kl_signed {
 };
 void kl_signed_release(struct kl_signed *result);
 
+/** A signature that somebody claims to have made over a text. */
+struct kl_sign_claim {
+	const void *text;
+	size_t len;
+	const char *sig;  /* "": none */
+	const char *time; /* "2026-11-20T10:00:00Z", when the key must have been allowed; "": any */
+};
+
 /**
- * Check the signatures of events: `out[i]` is the result for `event[i]`. Runs in parallel, because
- * each takes one or two calls of ssh-keygen. A bad signature is a state, not an error. KL_EIO: the
- * check itself failed.
+ * Check claims: `out[i]` is the result for `claim[i]`. Runs in parallel, because each takes one or
+ * two calls of ssh-keygen; what was checked before is taken from a cache. A bad signature is a
+ * state, not an error. KL_EIO: the check itself failed.
  */
-int kl_sign_check_events(struct kl_signed *out, struct kl_repo *repo, struct kl_event *const *event,
-			 size_t n);
+int kl_sign_check(struct kl_signed *out, struct kl_signers *signers,
+		  const struct kl_sign_claim *claim, size_t n);
+/** The same for the signatures of events, which are over their ids. */
+int kl_sign_check_events(struct kl_signed *out, struct kl_signers *signers,
+			 struct kl_event *const *event, size_t n);
+/** The claim of an event; borrows from it. */
+struct kl_sign_claim kl_sign_claim_of(const struct kl_event *event);
 
 /**
  * Verify a signature of a text; `*principal` is its signer, owned by the caller. KL_EINVALID: the
- * signature does not match, or the signer is not in gpg.ssh.allowedSignersFile. KL_ECANNOT: there
- * is no such file or no ssh-keygen.
+ * signature does not match, or its key is not allowed. KL_ECANNOT: there are no lists of signers or
+ * no ssh-keygen.
  */
-int kl_sign_verify(char **principal, struct kl_repo *repo, const void *text, size_t len,
+int kl_sign_verify(char **principal, struct kl_signers *signers, const void *text, size_t len,
 		   const char *sig);
 
 /**
- * Set `sig` of a sealed event, a signature of its id. The key is user.signingKey: a file, or a
- * literal public key ("key::ssh-ed25519 ...", "ssh-...") whose private key an SSH agent has.
- * KL_ECANNOT: there is no key, or ssh-keygen cannot sign with it.
+ * Sign a text with user.signingKey; `*sig` is the caller's. The key is a file, or a literal public
+ * key ("key::ssh-ed25519 ...", "ssh-...") whose private key an SSH agent has. KL_ECANNOT: there is
+ * no key, or ssh-keygen cannot sign with it.
  */
+int kl_sign_text(char **sig, struct kl_repo *repo, const void *text, size_t len);
+/** Is klineage.sign set? */
+int kl_sign_wanted(bool *out, struct kl_repo *repo);
+/** Set `sig` of a sealed event, a signature of its id. Errors as kl_sign_text. */
 int kl_sign_event_now(struct kl_repo *repo, struct kl_event *event);
 /** As kl_sign_event_now, but only if klineage.sign is set. */
 int kl_sign_event(struct kl_repo *repo, struct kl_event *event);

@@ -49,12 +49,15 @@ int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) struct kl_event **event = kl_calloc(trust->n + 1, sizeof(*event));
 	KL_AUTO(kl_freep) struct kl_signed *sig = kl_calloc(trust->n + 1, sizeof(*sig));
+	KL_AUTO(kl_signers_freep) struct kl_signers *signers = NULL;
 	int err = kl_repo_config_bool(&trust->required, repo, "klineage.requireSigned", false);
 
 	for (size_t i = 0; i < trust->n; i++)
 		event[i] = trust->v[i].event;
-	if (!err)
-		err = kl_sign_check_events(sig, repo, event, trust->n);
+	if (!err && trust->n)
+		err = kl_signers_open(&signers, repo, NULL);
+	if (!err && trust->n)
+		err = kl_sign_check_events(sig, signers, event, trust->n);
 	for (size_t i = 0; i < trust->n; i++) {
 		struct kl_trust_line *line = &trust->v[i];
 

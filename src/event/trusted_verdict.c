@@ -27,10 +27,10 @@ static bool event_serves(const struct kl_event *event, const struct kl_cache_key
 	       kl_cache_same_place(event, key) && is_compared(event, key);
 }
 
-static int signer_of(char **signer, struct kl_repo *repo, struct kl_event *event)
+static int signer_of(char **signer, struct kl_signers *signers, struct kl_event *event)
 {
 	struct kl_signed sig = { 0 };
-	int err = kl_sign_check_events(&sig, repo, &event, 1);
+	int err = kl_sign_check_events(&sig, signers, &event, 1);
 
 	if (!err && sig.state == KL_SIGN_GOOD)
 		*signer = kl_steal(&sig.who);
@@ -42,11 +42,14 @@ int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_re
 			    const struct kl_cache_key *key)
 {
 	KL_AUTO(kl_event_index_freep) struct kl_event_index *index = NULL;
+	KL_AUTO(kl_signers_freep) struct kl_signers *signers = NULL;
 	size_t first, n;
-	int err;
+	int err = kl_signers_open(&signers, repo, NULL);
 
-	if (!kl_repo_config(repo, "gpg.ssh.allowedSignersFile"))
-		return kl_error(KL_ENOTFOUND, "gpg.ssh.allowedSignersFile is not set");
+	if (err < 0)
+		return err;
+	if (kl_signers_none(signers))
+		return kl_error(KL_ENOTFOUND, "nobody is allowed to sign");
 	if ((err = kl_event_index_open(&index, repo, KL_NOTES_GATE)) < 0)
 		return err;
 	n = kl_event_index_of_surface(&first, index, key->surface, key->contract);
@@ -58,7 +61,7 @@ int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_re
 			return err;
 		if (!event_serves(found, key))
 			continue;
-		if ((err = signer_of(signer, repo, found)) < 0)
+		if ((err = signer_of(signer, signers, found)) < 0)
 			return err;
 		if (*signer) {
 			*event = kl_steal(&found);

@@ -140,6 +140,40 @@ test_expect_success 'a revoked key, and one whose time was over, are nobody'\''s
 	echo "alice@example.invalid valid-after=\"20200101\" $(cat alice.pub)" >allowed && pushed
 '
 
+# the list of the repository: where the base branch has it, and nowhere else
+test_expect_success 'the base branch says who is allowed, in a file that a branch cannot change for itself' '
+	git -C r config --unset gpg.ssh.allowedSignersFile && git -C r config klineage.requireSigned true && exits 1 pushed >out &&
+	mkdir -p r/.klineage && cp allowed r/.klineage/allowed_signers && git -C r branch base && exits 1 pushed >out &&
+	git -C r config klineage.signers base && exits 1 pushed >out && says "no verdict is signed" out &&
+	tree=$(cd r && GIT_INDEX_FILE=.git/other git read-tree base && GIT_INDEX_FILE=.git/other git update-index --add .klineage/allowed_signers &&
+		GIT_INDEX_FILE=.git/other git write-tree) &&
+	with=$(git -C r commit-tree -m signers -p base "$tree") && git -C r branch other "$with" && exits 1 pushed >out &&
+	git -C r branch -f base "$with" && rm -r r/.klineage && pushed && (cd r && git klineage fsck)
+'
+
+test_expect_success 'what was checked once is not checked again, unless something has changed' '
+	printf "#!/bin/sh\necho \"\$2\" >>\"$top/calls\"\nexec ssh-keygen \"\$@\"\n" >keygen && chmod +x keygen &&
+	git -C r config gpg.ssh.program "$top/keygen" && pushed && grep verify calls && rm calls &&
+	pushed && test ! -e calls && renote wrong && exits 1 pushed >out && says "wrong signature" out && grep verify calls && rm calls &&
+	exits 1 pushed >out && says "wrong signature" out && test -e calls && renote signed && rm calls && pushed && test ! -e calls &&
+	cp alice.pub revoked && git -C r config gpg.ssh.revocationFile "$top/revoked" && exits 1 pushed >out && test -e calls &&
+	git -C r config --unset gpg.ssh.revocationFile && git -C r config --unset gpg.ssh.program && pushed &&
+	head -c 100 /dev/urandom >>r/.git/klineage/cache/signatures && pushed && rm r/.git/klineage/cache/signatures &&
+	mkdir r/.git/klineage/cache/signatures && pushed && test -f r/.git/klineage/cache/signatures
+'
+
+test_expect_success 'a list that is a link, or endless, stops what needs it' '
+	lists () {	# lists <mode>: a base whose list is the file "list"
+		blob=$(git -C r hash-object -w "$top/list") && inner=$(printf "$1 blob $blob\tallowed_signers\n" | git -C r mktree) &&
+		outer=$(printf "040000 tree $inner\t.klineage\n" | git -C r mktree) && git -C r branch -f base "$(git -C r commit-tree -m x "$outer")"
+	} &&
+	was=$(git -C r rev-parse base) && printf /etc/passwd >list && lists 120000 && pushed 2>err &&
+	says "nothing was judged" err && says "is not a regular file" err && (cd r && exits 128 git klineage review HEAD^..HEAD 2>../err) &&
+	says "is not a regular file" err && yes x | head -c 1200000 >list && lists 100644 && (cd r && exits 128 git klineage review HEAD^..HEAD 2>../err) &&
+	says "allowed_signers" err &&
+	git -C r branch -f base "$was" && pushed
+'
+
 test_expect_success 'without ssh-keygen nothing is wrong, and nothing is signed' '
 	git -C r config gpg.ssh.program "$top/no-such-program" && exits 1 pushed >out && says "no verdict is signed" out &&
 	git -C r config klineage.requireSigned false && pushed &&

@@ -123,6 +123,7 @@ static int check_end(const struct file *file, size_t seen)
 
 static int check_signature(struct intake *in, const struct file *file)
 {
+	KL_AUTO(kl_signers_freep) struct kl_signers *signers = NULL;
 	KL_AUTO(json_decrefp) json_t *last = NULL;
 	bool required = false;
 	int err = kl_repo_config_bool(&required, in->repo, "klineage.requireSigned", false);
@@ -138,12 +139,14 @@ static int check_signature(struct intake *in, const struct file *file)
 	if ((err = kl_json_parse(&last, file->text + file->sig,
 				 strcspn(file->text + file->sig, "\n"))) < 0)
 		return err;
-	err = kl_sign_verify(&in->out->signer, in->repo, file->text, file->sig,
+	if ((err = kl_signers_open(&signers, in->repo, NULL)) < 0)
+		return err;
+	err = kl_sign_verify(&in->out->signer, signers, file->text, file->sig,
 			     kl_json_str_or(last, "sig", ""));
 	if (!err || required)
 		return err < 0 ? kl_error_in(err, "the signature of the results") : err;
 	/* not required, and no allowed signers are configured: ignore the signature */
-	if (err == KL_EINVALID && kl_repo_config(in->repo, "gpg.ssh.allowedSignersFile"))
+	if (err == KL_EINVALID && !kl_signers_none(signers))
 		return kl_error_in(err, "the signature of the results");
 	kl_error_clear();
 	return 0;

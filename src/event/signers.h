@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_EVENT_SIGNERS_H
+#define KL_EVENT_SIGNERS_H
+
+#include "event/keygen.h"
+#include "repo/repo.h"
+#include "text/digest.h"
+
+/*
+ * signers - who is allowed to sign: the lists that decide which signatures count.
+ *
+ * They are the user's own file, gpg.ssh.allowedSignersFile, and that of the repository,
+ * .klineage/allowed_signers, as the commit has it that klineage.signers names: the base branch, such
+ * as origin/main. Files of the worktree or of a branch under review are never read, since their
+ * author could add a key. gpg.ssh.revocationFile revokes keys of both lists.
+ *
+ *	kl_signers_open(&s, repo, NULL);	the list of klineage.signers
+ *	kl_signers_open(&s, repo, &base);	that of this commit instead, if klineage.signers is set
+ */
+#define KL_SIGNERS_FILE ".klineage/allowed_signers"
+#define KL_SIGNERS_MAX ((size_t)1 << 20) /* bytes of a list */
+
+struct kl_signers;
+
+/**
+ * Load the lists. A list that does not exist is empty. KL_EINVALID: one is too long, or in the
+ * repository not a file.
+ */
+int kl_signers_open(struct kl_signers **out, struct kl_repo *repo, const git_oid *base);
+void kl_signers_free(struct kl_signers *signers);
+KL_DEFINE_CLEANUP(struct kl_signers *, kl_signers_free)
+
+/** True if there is no list at all, so that nobody is allowed. */
+bool kl_signers_none(const struct kl_signers *signers);
+/** Digest of the lists and of the program that checks signatures: the key of what follows. */
+const char *kl_signers_digest(const struct kl_signers *signers);
+/** File with all lists, for ssh-keygen; written on the first call. *path NULL: none. */
+int kl_signers_path(const char **path, struct kl_signers *signers);
+/** gpg.ssh.revocationFile, or NULL. */
+const char *kl_signers_revoked(const struct kl_signers *signers);
+const struct kl_keygen *kl_signers_keygen(const struct kl_signers *signers);
+struct kl_repo *kl_signers_repo(const struct kl_signers *signers);
+
+/** Append the repository's list of a commit; KL_ENOTFOUND: it has none. */
+int kl_signers_of_commit(struct kl_buf *out, struct kl_repo *repo, const git_oid *commit);
+
+#endif
