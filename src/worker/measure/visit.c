@@ -24,29 +24,35 @@ static void copy_in(struct kl_subject *subject, const struct kl_job *job,
 			       kl_subject_bytes(subject, i));
 }
 
-/* Make one call and check its answer; false if anything is wrong with it. */
-static bool call_subject(struct kl_visit *visit, struct kl_subject *subject,
-			 const struct kl_visit_plan *plan, const struct kl_member *member)
+/* Returns 1 if the answer is right, 0 if anything is wrong with the call, or an error. */
+static int call_subject(struct kl_visit *visit, struct kl_subject *subject,
+			const struct kl_visit_plan *plan, const struct kl_member *member)
 {
 	const void *got[KL_MAX_ARGS] = { NULL };
+	int err;
 
 	visit->at = member;
 	kl_subject_poison(subject, kl_rng_u64(plan->poison));
 	copy_in(subject, plan->job, member);
 	if (!plan->point->hot)
 		kl_subject_flush(subject);
-	if (kl_subject_call(subject, &visit->call) < 0 || visit->call.end != KL_CALL_OK)
-		return false;
+	if ((err = kl_subject_call(subject, &visit->call)) < 0)
+		return err;
+	if (visit->call.end != KL_CALL_OK)
+		return 0;
 	for (size_t i = 0; i < plan->job->nargs; i++)
 		got[i] = kl_subject_buffer(subject, i);
 	visit->calls++;
-	if (kl_compare(&visit->mismatch, plan->job, member, got) < 0 || visit->mismatch.out >= 0) {
+	err = kl_compare(&visit->mismatch, plan->job, member, got);
+	if (err < 0 && err != KL_ENO)
+		return err;
+	if (visit->mismatch.out >= 0) {
 		visit->kept = kl_replay_of(plan->job, member, visit->met, visit->nmet, got);
-		return false;
+		return 0;
 	}
 	if (!visit->nmet || member != visit->met[0])
 		visit->met[visit->nmet++] = member;
-	return true;
+	return 1;
 }
 
 static void take_times(struct kl_visit *visit)
@@ -75,25 +81,28 @@ static void shuffle_members(const struct kl_member **members, const struct kl_vi
 	}
 }
 
-static void measure_members(struct kl_visit *visit, struct kl_subject *subject,
-			    const struct kl_visit_plan *plan)
+static int measure_members(struct kl_visit *visit, struct kl_subject *subject,
+			   const struct kl_visit_plan *plan)
 {
 	const struct kl_member *members[KL_VISIT_MAX_INPUTS];
+	int right;
 
 	shuffle_members(members, plan);
-	if (!call_subject(visit, subject, plan, members[0]))
-		return;
+	if ((right = call_subject(visit, subject, plan, members[0])) <= 0)
+		return right;
 	visit->first_ns = visit->call.ns;
 	visit->slow = visit->first_ns > KL_VISIT_SLOW_NS;
 	if (visit->slow)
 		take_times(visit);
 	for (size_t i = 1; i <= plan->calls && !visit->slow; i++) {
-		if (plan->point->hot && i > 1 && !call_subject(visit, subject, plan, members[0]))
-			return;
-		if (!call_subject(visit, subject, plan, members[i]))
-			return;
+		if (plan->point->hot && i > 1 &&
+		    (right = call_subject(visit, subject, plan, members[0])) <= 0)
+			return right;
+		if ((right = call_subject(visit, subject, plan, members[i])) <= 0)
+			return right;
 		take_times(visit);
 	}
+	return 0;
 }
 
 /*
@@ -132,6 +141,5 @@ int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan)
 		return err;
 	out->traced = kl_subject_traced(subject);
 	out->handshake_ns = kl_subject_handshake_ns(subject);
-	measure_members(out, subject, plan);
-	return 0;
+	return measure_members(out, subject, plan);
 }
