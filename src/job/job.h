@@ -100,7 +100,7 @@ struct kl_job {
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
 	uint64_t seed; /* 0: inputs are drawn under a random key; otherwise the seed of a replay */
 	int64_t arena_bytes;
-	int64_t call_ms; /* time limit of one call */
+	int64_t call_ms; /* limit of one call; surface c: processor time */
 	int64_t profile_min_blocks, profile_max_ms;
 	struct kl_gpu_processes *gpu; /* cuda: borrowed; set by the caller before the job runs */
 };

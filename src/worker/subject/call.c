@@ -15,8 +15,18 @@
 
 /* Time the stub gets from its last store to its trap before we interrupt it. */
 #define SETTLE_NS (50 * US)
-/* Longest wait for a runnable child to answer. */
-#define READY_NS (20000 * MS)
+/*
+ * Limits are in processor time of the child, since that is what a kernel uses, whatever else the
+ * machine does. If it does not get that much within a time by the clock, the machine is too busy,
+ * which says nothing about the kernel.
+ */
+struct limit {
+	int64_t processor_ns, wall_ns;
+};
+#define WALL_SHARE 30 /* a child must get this share of the processor, after WALL_NS */
+#define WALL_NS (2000 * MS)
+/* For the few instructions of the stub. */
+static const struct limit stub_limit = { 2000 * MS, 120000 * MS };
 /* Without ptrace: how long to watch the outputs for changes after "done". */
 #define LINGER_NS (200 * US)
 /*
@@ -70,13 +80,50 @@ static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 	nanosleep(&pause, NULL);
 }
 
-enum seen { SEEN, STOPPED, LATE };
+/* Processor time of the child; -1: unknown. */
+static int64_t processor_ns(const struct kl_cpu_subject *subject)
+{
+	struct timespec ts;
+
+	if (!subject->has_clock || clock_gettime(subject->clock, &ts) < 0)
+		return -1;
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+enum seen { SEEN, STOPPED, LATE, STARVED };
+
+/* One wait: when it began, by the clock and in processor time of the child. */
+struct wait {
+	const struct kl_cpu_subject *subject;
+	struct limit limit;
+	int64_t begin, used;
+};
+
+static struct wait wait_begin(const struct kl_cpu_subject *subject, struct limit limit)
+{
+	return (struct wait){ subject, limit, kl_call_now(), processor_ns(subject) };
+}
+
+/* SEEN: the limit is not reached. */
+static enum seen wait_check(const struct wait *wait, int64_t waited)
+{
+	int64_t used;
+
+	if (waited <= wait->limit.processor_ns)
+		return SEEN;
+	used = processor_ns(wait->subject);
+	if (wait->used < 0 || used < 0 || used - wait->used > wait->limit.processor_ns)
+		return LATE;
+	return waited > wait->limit.wall_ns ? STARVED : SEEN;
+}
 
 /* Wait for a word of the control page, for the child to stop, or for `limit` to pass. */
 static enum seen wait_word(struct kl_cpu_subject *subject, const uint64_t *word, uint64_t want,
-			   int64_t limit, struct kl_trace_event *ev)
+			   struct limit limit, struct kl_trace_event *ev)
 {
-	int64_t begin = kl_call_now(), now;
+	struct wait wait = wait_begin(subject, limit);
+	enum seen seen;
+	int64_t waited;
 
 	for (unsigned n = 1;; n++) {
 		if (load_word(word) == want)
@@ -89,10 +136,10 @@ static enum seen wait_word(struct kl_cpu_subject *subject, const uint64_t *word,
 				return STOPPED;
 			kl_trace_continue(subject->pid); /* an interrupt that arrived late */
 		}
-		now = kl_call_now();
-		if (now - begin > limit)
-			return LATE;
-		idle_wait(subject, now - begin);
+		waited = kl_call_now() - wait.begin;
+		if ((seen = wait_check(&wait, waited)) != SEEN)
+			return seen;
+		idle_wait(subject, waited);
 	}
 }
 
@@ -101,14 +148,16 @@ static enum seen wait_word(struct kl_cpu_subject *subject, const uint64_t *word,
  * is: if it is between the store of `done` and the trap, it was merely preempted; anywhere else
  * `done` was forged.
  */
-static enum seen wait_trap(struct kl_cpu_subject *subject, int64_t limit, struct kl_trace_event *ev)
+static enum seen wait_trap(struct kl_cpu_subject *subject, struct kl_trace_event *ev)
 {
-	int64_t begin = kl_call_now(), now;
+	struct wait wait = wait_begin(subject, stub_limit);
 	struct kl_trace_regs regs;
 	bool asked = false;
+	enum seen seen;
+	int64_t waited;
 
 	for (;;) {
-		now = kl_call_now();
+		waited = kl_call_now() - wait.begin;
 		if (kl_trace_poll(subject->pid, ev)) {
 			if (ev->kind != KL_TRACE_STOP)
 				return STOPPED;
@@ -118,15 +167,15 @@ static enum seen wait_trap(struct kl_cpu_subject *subject, int64_t limit, struct
 				return LATE;
 			kl_trace_continue(subject->pid);
 		}
-		if (now - begin > limit)
-			return LATE;
-		if (!asked && now - begin > SETTLE_NS) {
+		if ((seen = wait_check(&wait, waited)) != SEEN)
+			return seen;
+		if (!asked && waited > SETTLE_NS) {
 			kl_trace_interrupt(subject->pid);
 			asked = true;
 		}
 		relax_core();
 		if (asked) /* the child may need our processor to get there */
-			idle_wait(subject, now - begin);
+			idle_wait(subject, waited);
 	}
 }
 
@@ -158,6 +207,13 @@ static bool release_child(struct kl_cpu_subject *subject, uint64_t go, struct kl
 	return true;
 }
 
+static bool end_starved(struct kl_cpu_subject *subject, struct kl_call *out)
+{
+	kl_outcome_kill(subject, out, KL_CALL_UNTESTED,
+			"did not get enough processor time to end: the machine is too busy");
+	return false;
+}
+
 /* Let the child wait in the stub for the next nonce. */
 static bool arm_call(struct kl_cpu_subject *subject, struct kl_call *out)
 {
@@ -166,12 +222,14 @@ static bool arm_call(struct kl_cpu_subject *subject, struct kl_call *out)
 	if (subject->traced && !release_child(subject, 0, out))
 		return false;
 	switch (wait_word(subject, &subject->control->ready, subject->traced ? 0 : subject->last,
-			  READY_NS, &ev)) {
+			  stub_limit, &ev)) {
 	case SEEN:
 		return true;
 	case STOPPED:
 		kl_outcome(subject, &ev, out);
 		return false;
+	case STARVED:
+		return end_starved(subject, out);
 	case LATE:
 		break;
 	}
@@ -217,12 +275,14 @@ static bool end_alone(struct kl_cpu_subject *subject, uint64_t nonce, struct kl_
 	uint64_t print = outputs_print(subject);
 
 	subject->last = nonce;
-	switch (wait_word(subject, &subject->control->ready, nonce, READY_NS, &ev)) {
+	switch (wait_word(subject, &subject->control->ready, nonce, stub_limit, &ev)) {
 	case SEEN:
 		break;
 	case STOPPED:
 		kl_outcome(subject, &ev, out);
 		return false;
+	case STARVED:
+		return end_starved(subject, out);
 	case LATE:
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
 				"did not come back to the waiting loop");
@@ -245,10 +305,15 @@ static bool end_traced(struct kl_cpu_subject *subject, const struct kl_trace_eve
 		       int64_t *trap, struct kl_call *out)
 {
 	struct kl_trace_event ev;
+	enum seen seen = STOPPED;
 
-	if (stopped) {
+	if (stopped)
 		ev = *stopped;
-	} else if (wait_trap(subject, READY_NS, &ev) == LATE) {
+	else
+		seen = wait_trap(subject, &ev);
+	if (seen == STARVED)
+		return end_starved(subject, out);
+	if (seen == LATE) {
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
 				"wrote the completion word and went on computing");
 		return false;
@@ -289,13 +354,12 @@ struct times {
 	int64_t used; /* processor time from shortly before `go` to the trap; -1: unknown */
 };
 
-static int64_t processor_ns(const struct kl_cpu_subject *subject)
+/* A call may use call_ms of processor time. */
+static struct limit call_limit(const struct kl_cpu_subject *subject)
 {
-	struct timespec ts;
+	int64_t ns = subject->call_ms * MS;
 
-	if (!subject->traced || !subject->has_clock || clock_gettime(subject->clock, &ts) < 0)
-		return -1;
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return (struct limit){ ns, WALL_SHARE * ns + WALL_NS };
 }
 
 static bool one_call(struct kl_cpu_subject *subject, bool empty, struct times *times,
@@ -317,16 +381,19 @@ static bool one_call(struct kl_cpu_subject *subject, bool empty, struct times *t
 	at_once = subject->traced && !subject->precise;
 	if (!at_once && !arm_call(subject, out))
 		return false;
-	used = processor_ns(subject);
+	used = subject->traced ? processor_ns(subject) : -1;
 	times->go = kl_call_now();
 	if (!at_once)
 		store_word(&subject->control->go, nonce);
 	else if (!release_child(subject, nonce, out))
 		return false;
-	seen = wait_word(subject, &subject->control->done, nonce, subject->call_ms * MS, &ev);
+	seen = wait_word(subject, &subject->control->done, nonce, call_limit(subject), &ev);
 	times->done = times->trap = kl_call_now();
+	if (seen == STARVED)
+		return end_starved(subject, out);
 	if (seen == LATE) {
-		kl_outcome_kill(subject, out, KL_CALL_HANG, "did not end within %lld ms",
+		kl_outcome_kill(subject, out, KL_CALL_HANG,
+				"did not end within %lld ms of processor time",
 				(long long)subject->call_ms);
 		return false;
 	}
@@ -382,6 +449,8 @@ int kl_cpu_subject_call(struct kl_cpu_subject *subject, struct kl_call *out)
 		return kl_error(KL_EINVALID, "the kernel process has exited");
 	if (one_call(subject, false, &times, out))
 		take_time(subject, &times, out);
+	else if (out->end == KL_CALL_UNTESTED)
+		return kl_error(KL_ECANNOT, "a kernel cannot be tested: it %s", out->what);
 	return 0;
 }
 
@@ -391,8 +460,8 @@ static int first_trap(struct kl_cpu_subject *subject)
 	int64_t begin = kl_call_now();
 
 	while (!kl_trace_poll(subject->pid, &ev)) {
-		if (kl_call_now() - begin > READY_NS)
-			return kl_error(KL_EIO, "the kernel's process does not answer");
+		if (kl_call_now() - begin > stub_limit.wall_ns)
+			return kl_error(KL_ECANNOT, "the kernel's process does not answer");
 		idle_wait(subject, kl_call_now() - begin);
 	}
 	if (ev.kind != KL_TRACE_SIGNAL || !at_home(subject, &ev) ||

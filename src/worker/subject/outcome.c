@@ -208,8 +208,8 @@ static void set_signalled(struct kl_cpu_subject *subject, int sig, struct kl_cal
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "a breakpoint or debug trap");
 		break;
 	case SIGKILL:
-		kl_outcome_kill(subject, out, KL_CALL_FAULT,
-				"killed by the system, out of memory perhaps");
+		kl_outcome_kill(subject, out, KL_CALL_UNTESTED,
+				"was killed by the system, which may be out of memory");
 		break;
 	default:
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "signal %d", sig);
@@ -229,6 +229,25 @@ static void set_ended(struct kl_cpu_subject *subject, int status, struct kl_call
 		set_signalled(subject, WTERMSIG(status), out);
 }
 
+/* Strict mode kills with SIGKILL, as others can: true if the child is right behind a system call. */
+static bool killed_for_call(struct kl_cpu_subject *subject, const struct kl_trace_event *ev)
+{
+	static const unsigned char calling[][2] = { { 0x0f, 0x05 },
+						    { 0x0f, 0x34 },
+						    { 0xcd, 0x80 } };
+	struct kl_trace_regs regs;
+	unsigned char op[2] = { 0 };
+
+	if (ev->kind != KL_TRACE_EXITING || !WIFSIGNALED(ev->status) ||
+	    WTERMSIG(ev->status) != SIGKILL || !kl_trace_get_regs(subject->pid, &regs))
+		return false;
+	kl_trace_read(subject->pid, kl_trace_pc(&regs) - 2, op, 2);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(calling); i++)
+		if (!memcmp(op, calling[i], sizeof(op)))
+			return true;
+	return false;
+}
+
 void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		struct kl_call *out)
 {
@@ -236,9 +255,8 @@ void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		subject->pid = 0;
 	if (ev->kind == KL_TRACE_SIGNAL)
 		set_signalled(subject, ev->signal, out);
-	else if (ev->kind == KL_TRACE_EXITING && WIFSIGNALED(ev->status) &&
-		 WTERMSIG(ev->status) == SIGKILL)
-		system_call(subject, out); /* strict mode kills with SIGKILL */
+	else if (killed_for_call(subject, ev))
+		system_call(subject, out);
 	else
 		set_ended(subject, ev->status, out);
 }

@@ -129,6 +129,8 @@ enum kl_call_end {
 	KL_CALL_CHEAT,
 	KL_CALL_EXIT,
 	KL_CALL_LAUNCH, /* cuda: the driver refused to launch the kernel */
+	/* trouble of the machine: kl_subject_call() returns KL_ECANNOT, so callers never see it */
+	KL_CALL_UNTESTED,
 };
 struct kl_call {
 	enum kl_call_end end;
@@ -139,9 +141,10 @@ struct kl_call {
 	char what[200];  /* message that follows "the kernel ": "made the system call 57 (fork)" */
 };
 /**
- * Call the kernel once, for at most job->call_ms. Returns 0 whatever the kernel did; the child has
- * ended unless `end` is KL_CALL_OK. Slack around outputs is checked: a changed byte is
- * KL_CALL_FAULT.
+ * Call the kernel once, for at most job->call_ms; for kernels in C this is processor time. Returns
+ * 0 whatever the kernel did; the child has ended unless `end` is KL_CALL_OK. Slack around outputs
+ * is checked: a changed byte is KL_CALL_FAULT. KL_ECANNOT: the machine is too busy to run the
+ * kernel, or killed it.
  */
 int kl_subject_call(struct kl_subject *subject, struct kl_call *out);
 

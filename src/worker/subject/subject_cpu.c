@@ -212,10 +212,12 @@ static int read_hello(struct kl_cpu_subject *subject, const struct kl_subject_sp
 			break;
 		have += (size_t)n;
 	}
+	if (have < sizeof(subject->hello) && n < 0)
+		return kl_error(KL_ECANNOT, "loading '%s' takes too long: the machine is too busy",
+				spec->so ? spec->so : spec->baseline);
 	if (have < sizeof(subject->hello))
-		return kl_error(KL_EINVALID, "loading '%s' %s",
-				spec->so ? spec->so : spec->baseline,
-				n < 0 ? "takes too long" : "ended its process");
+		return kl_error(KL_EINVALID, "loading '%s' ended its process",
+				spec->so ? spec->so : spec->baseline);
 	subject->hello.message[sizeof(subject->hello.message) - 1] = '\0';
 	if (subject->hello.err < 0)
 		return kl_error((enum kl_err)subject->hello.err, "%s", subject->hello.message);

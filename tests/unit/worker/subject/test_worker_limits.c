@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Limits are in processor time: what a busy machine does to a call is no fault of its kernel, and
+ * what the machine cannot finish is no verdict.
+ */
+#include "subject_fixture.h"
+
+#include "worker/subject/subject_state.h"
+
+#define LOAD 8 /* processes that want each processor */
+#define LIMIT_MS 400
+/* About a third of the limit on a processor of 2 GHz. */
+#define WORK " for (long i = 0; i < 200000000; i++) __asm__ volatile(\"\");"
+
+/* How many processes make the machine that busy. */
+static int busy(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) < 0 ? LOAD : LOAD * CPU_COUNT(&set);
+
+	return n < (int)KL_ARRAY_SIZE(((struct spinners *)0)->pid) ?
+		       n :
+		       (int)KL_ARRAY_SIZE(((struct spinners *)0)->pid);
+}
+
+static pid_t child_of(struct kl_subject *subject)
+{
+	return ((struct kl_cpu_subject *)subject)->pid;
+}
+
+static void a_slow_kernel_passes_on_a_busy_machine(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = sf_new();
+	KL_AUTO(sf_stop) struct spinners spinners = { .n = 0 };
+
+	sf_kernel(fixture, "", WORK SCALE);
+	fixture->job.call_ms = LIMIT_MS;
+	sf_spin(&spinners, busy(), -1);
+	for (int i = 0; i < 4; i++) {
+		const struct kl_subject_spec spec = { .cpu = i & 1 ? 0 : -1, .untraced = i & 2 };
+		KL_AUTO(kl_subject_freep) struct kl_subject *subject = sf_start(fixture, spec);
+		struct kl_call call;
+
+		assert_ok(kl_subject_call(subject, &call));
+		if (call.end != KL_CALL_OK)
+			fail_msg("%d: %s", i, call.what);
+		assert_true(call.wall_ns > 0);
+	}
+}
+
+static void an_endless_kernel_hangs_on_a_busy_machine(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = sf_new();
+	KL_AUTO(sf_stop) struct spinners spinners = { .n = 0 };
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+	struct kl_call call;
+
+	sf_kernel(fixture, "", " for (;;) __asm__ volatile(\"\");");
+	fixture->job.call_ms = 100;
+	sf_spin(&spinners, busy(), -1);
+	subject = sf_start(fixture, (struct kl_subject_spec){ .cpu = -1 });
+	assert_ok(kl_subject_call(subject, &call));
+	assert_int_equal(call.end, KL_CALL_HANG);
+	assert_contains(call.what, "100 ms of processor time");
+}
+
+/* A kernel that gets 3/1000 of a processor does not reach its limit: nobody knows what it would do. */
+static void a_starved_kernel_is_not_judged(void **state)
+{
+	const struct sched_param none = { 0 };
+	KL_AUTO(fx_freep) struct fixture *fixture = sf_new();
+	KL_AUTO(sf_stop) struct spinners spinners = { .n = 0 };
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+	struct kl_call call;
+
+	sf_kernel(fixture, "", " for (;;) __asm__ volatile(\"\");");
+	fixture->job.call_ms = 50;
+	subject = sf_start(fixture, (struct kl_subject_spec){ .cpu = 0 });
+	sf_spin(&spinners, 2, 0);
+	assert_int_equal(sched_setscheduler(child_of(subject), SCHED_IDLE, &none), 0);
+	assert_error(KL_ECANNOT, "too busy", kl_subject_call(subject, &call));
+	kl_error_clear();
+}
+
+/* Whoever kills the process, it is not the kernel's doing. */
+static void a_killed_kernel_is_not_judged(void **state)
+{
+	for (int untraced = 0; untraced < 2; untraced++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = sf_new();
+		KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+		struct kl_call call;
+		pid_t killer;
+
+		sf_kernel(fixture, "", " for (;;) __asm__ volatile(\"\");");
+		fixture->job.call_ms = 5000;
+		subject = sf_start(fixture,
+				   (struct kl_subject_spec){ .cpu = -1, .untraced = untraced });
+		killer = fork();
+		if (!killer) {
+			usleep(100000);
+			kill(child_of(subject), SIGKILL);
+			_exit(0);
+		}
+		assert_error(KL_ECANNOT, "killed by the system", kl_subject_call(subject, &call));
+		kl_error_clear();
+		waitpid(killer, NULL, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_slow_kernel_passes_on_a_busy_machine),
+		cmocka_unit_test(an_endless_kernel_hangs_on_a_busy_machine),
+		cmocka_unit_test(a_starved_kernel_is_not_judged),
+		cmocka_unit_test(a_killed_kernel_is_not_judged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
