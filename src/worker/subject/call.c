@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "worker/subject/child.h"
+#include "worker/subject/convention.h"
 #include "worker/subject/subject_state.h"
 
 #define US 1000LL
@@ -179,15 +180,14 @@ static enum seen wait_trap(struct kl_cpu_subject *subject, struct kl_trace_event
 	}
 }
 
-/* True if the child is stopped at our own trap, on its original stack. */
-static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event *ev)
+/* True if the child is stopped at our own trap, on its original stack; sets *regs. */
+static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
+		    struct kl_trace_regs *regs)
 {
-	struct kl_trace_regs regs;
-
 	return ev->kind == KL_TRACE_SIGNAL && ev->signal == SIGTRAP &&
-	       kl_trace_get_regs(subject->pid, &regs) &&
-	       kl_trace_pc(&regs) == subject->hello.trapped &&
-	       (!kl_trace_sp(&subject->home) || kl_trace_sp(&regs) == kl_trace_sp(&subject->home));
+	       kl_trace_get_regs(subject->pid, regs) &&
+	       kl_trace_pc(regs) == subject->hello.trapped &&
+	       (!kl_trace_sp(&subject->home) || kl_trace_sp(regs) == kl_trace_sp(&subject->home));
 }
 
 /*
@@ -239,13 +239,16 @@ static bool arm_call(struct kl_cpu_subject *subject, struct kl_call *out)
 
 static bool page_untouched(const struct kl_cpu_subject *subject, uint64_t nonce)
 {
+	static const struct kl_saved_state none;
 	const struct kl_control *control = subject->control;
 	uint64_t any = 0;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(control->pad0); i++)
-		any |= control->pad0[i] | control->pad1[i];
-	for (size_t i = 0; i < KL_ARRAY_SIZE(control->pad2); i++)
-		any |= control->pad2[i];
+		any |= control->pad0[i] | control->pad1[i] | control->pad2[i];
+	for (size_t i = 0; i < KL_ARRAY_SIZE(control->pad3); i++)
+		any |= control->pad3[i];
+	if (subject->traced && memcmp(&control->saved, &none, sizeof(none)))
+		return false;
 	return !any && control->go == nonce && control->done == nonce &&
 	       control->ready == (subject->traced ? 0 : nonce);
 }
@@ -262,6 +265,13 @@ static uint64_t outputs_print(const struct kl_cpu_subject *subject)
 			hash = (hash ^ words[n]) * 0xff51afd7ed558ccdu;
 	}
 	return hash;
+}
+
+static bool end_convention(struct kl_cpu_subject *subject, const char *broken, struct kl_call *out)
+{
+	if (broken)
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "%s", broken);
+	return !broken;
 }
 
 /*
@@ -294,7 +304,7 @@ static bool end_alone(struct kl_cpu_subject *subject, uint64_t nonce, struct kl_
 				"outputs changed after the call had ended");
 		return false;
 	}
-	return true;
+	return end_convention(subject, kl_convention_broken_saved(&subject->control->saved), out);
 }
 
 /*
@@ -305,6 +315,7 @@ static bool end_traced(struct kl_cpu_subject *subject, const struct kl_trace_eve
 		       int64_t *trap, struct kl_call *out)
 {
 	struct kl_trace_event ev;
+	struct kl_trace_regs regs;
 	enum seen seen = STOPPED;
 
 	if (stopped)
@@ -319,8 +330,9 @@ static bool end_traced(struct kl_cpu_subject *subject, const struct kl_trace_eve
 		return false;
 	}
 	*trap = kl_call_now();
-	if (at_home(subject, &ev))
-		return true;
+	if (at_home(subject, &ev, &regs))
+		return end_convention(
+			subject, kl_convention_broken(subject->pid, &subject->home, &regs), out);
 	if (ev.kind == KL_TRACE_SIGNAL && ev.signal == SIGTRAP &&
 	    load_word(&subject->control->done))
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
@@ -381,6 +393,7 @@ static bool one_call(struct kl_cpu_subject *subject, bool empty, struct times *t
 	at_once = subject->traced && !subject->precise;
 	if (!at_once && !arm_call(subject, out))
 		return false;
+	subject->control->saved = (struct kl_saved_state){ 0 };
 	used = subject->traced ? processor_ns(subject) : -1;
 	times->go = kl_call_now();
 	if (!at_once)
@@ -464,8 +477,7 @@ static int first_trap(struct kl_cpu_subject *subject)
 			return kl_error(KL_ECANNOT, "the kernel's process does not answer");
 		idle_wait(subject, kl_call_now() - begin);
 	}
-	if (ev.kind != KL_TRACE_SIGNAL || !at_home(subject, &ev) ||
-	    !kl_trace_get_regs(subject->pid, &subject->home)) {
+	if (ev.kind != KL_TRACE_SIGNAL || !at_home(subject, &ev, &subject->home)) {
 		if (ev.kind == KL_TRACE_GONE)
 			subject->pid = 0;
 		return kl_error(KL_ECANNOT,

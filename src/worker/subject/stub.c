@@ -6,6 +6,9 @@
 _Static_assert(offsetof(struct kl_control, go) == 0, "the stub knows these offsets");
 _Static_assert(offsetof(struct kl_control, ready) == 64, "the stub knows these offsets");
 _Static_assert(offsetof(struct kl_control, done) == 128, "the stub knows these offsets");
+_Static_assert(offsetof(struct kl_control, saved) == 192, "the stub knows these offsets");
+_Static_assert(offsetof(struct kl_saved_state, mxcsr) == 8, "the stub knows these offsets");
+_Static_assert(offsetof(struct kl_saved_state, x87_control) == 12, "the stub knows these offsets");
 _Static_assert(sizeof(struct kl_control) == 4096, "one page");
 
 #ifdef __x86_64__
@@ -43,13 +46,18 @@ __asm__(".text\n"
 	".hidden kl_stub_stored\n"
 	"kl_stub_stored:\n"
 	"	test	%r14, %r14\n"
-	"	jz	2f\n"
+	"	jz	3f\n"
 	"	int3\n"
 	".globl kl_stub_trapped\n"
 	".hidden kl_stub_trapped\n"
 	"kl_stub_trapped:\n"
 	"2:	mov	%r15, 64(%rbx)\n"
 	"	jmp	1b\n"
+	"3:	pushfq\n"
+	"	popq	192(%rbx)\n"
+	"	stmxcsr	200(%rbx)\n"
+	"	fnstenv	204(%rbx)\n"
+	"	jmp	2b\n"
 	".size kl_stub_wait, . - kl_stub_wait\n"
 	"kl_stub_mxcsr:\n"
 	"	.long	0x1f80\n");

@@ -7,7 +7,8 @@
 /*
  * stub - the loop in which a child waits for calls.
  *
- *	stored:	 traced: int3, so that the parent gets us stopped
+ *	stored:	 traced: int3, so that the parent gets us stopped;
+ *		 alone: save the flags and the state of floating point
  *	trapped: ready = last nonce
  *		 spin until go differs from the last nonce
  *		 reset the floating-point environment, flags

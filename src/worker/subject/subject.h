@@ -30,7 +30,7 @@
  *	alter the control page or	every word is compared; call frame and text are
  *	the frame			read-only, and mprotect is a system call
  *	return on another stack		the stack pointer at the trap is compared
- *	change MXCSR, x87, flags	reset before every call
+ *	change MXCSR, x87, flags	reset before every call; left changed, a fault (convention.h)
  *	keep state between calls	inputs are new each time, each output is checked
  *	count on memory being zero	unless timed (cpu < 0), arena and stack start as ones
  *	write the outputs later		it is stopped; nothing runs

@@ -59,6 +59,11 @@ bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs)
 	return !ptrace(PTRACE_SETREGS, pid, NULL, (void *)(uintptr_t)&regs->r);
 }
 
+bool kl_trace_get_float(pid_t pid, struct kl_trace_float *out)
+{
+	return !ptrace(PTRACE_GETFPREGS, pid, NULL, &out->r);
+}
+
 uint64_t kl_trace_pc(const struct kl_trace_regs *regs)
 {
 	return regs->r.rip;
@@ -80,6 +85,11 @@ bool kl_trace_get_regs(pid_t pid, struct kl_trace_regs *out)
 }
 
 bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs)
+{
+	return false;
+}
+
+bool kl_trace_get_float(pid_t pid, struct kl_trace_float *out)
 {
 	return false;
 }

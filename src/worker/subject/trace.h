@@ -35,6 +35,14 @@ struct kl_trace_regs {
 #endif
 };
 
+struct kl_trace_float {
+#ifdef __x86_64__
+	struct user_fpregs_struct r;
+#else
+	int none;
+#endif
+};
+
 /** Attach to a child; false if that is refused (another tracer, Yama, a filter). */
 bool kl_trace_attach(pid_t pid);
 /** Get the next event, if there is one. Never waits. */
@@ -46,6 +54,8 @@ void kl_trace_continue(pid_t pid);
 
 bool kl_trace_get_regs(pid_t pid, struct kl_trace_regs *out);
 bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs);
+/** Get the state of floating point of a stopped child. */
+bool kl_trace_get_float(pid_t pid, struct kl_trace_float *out);
 uint64_t kl_trace_pc(const struct kl_trace_regs *regs);
 uint64_t kl_trace_sp(const struct kl_trace_regs *regs);
 /** Number of the system call that the child is in, or -1. */

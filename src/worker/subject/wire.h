@@ -29,6 +29,14 @@ enum kl_wire_fd { KL_WIRE_FD_PLAN = 3, KL_WIRE_FD_CONTROL, KL_WIRE_FD_SOCKET, KL
 /* Unmapped space on both sides of every tensor. */
 #define KL_WIRE_GUARD ((uint64_t)64 << 20)
 
+/* What the stub saves behind a call if nobody can look: flags, and the state of floating point. */
+struct kl_saved_state {
+	uint64_t flags;
+	uint32_t mxcsr;
+	uint16_t x87_control, unused0, x87_status, unused1, x87_tags, unused2;
+	uint32_t x87_rest[4];
+};
+
 /* The control page, with each word on its own cache line. */
 struct kl_control {
 	uint64_t go; /* parent: a nonce that starts a call; bit 0: the empty call */
@@ -36,7 +44,9 @@ struct kl_control {
 	uint64_t ready; /* child: the nonce of the last call, set when it waits for the next one */
 	uint64_t pad1[7];
 	uint64_t done; /* child: the nonce of the call that ended */
-	uint64_t pad2[4096 / 8 - 17];
+	uint64_t pad2[7];
+	struct kl_saved_state saved; /* child, without ptrace: written before `ready` */
+	uint64_t pad3[4096 / 8 - 29];
 };
 
 struct kl_wire_arg {

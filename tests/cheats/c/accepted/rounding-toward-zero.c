@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: pass */
+/* Rounds toward zero while it sums, and to nearest again at the end; sets every status bit on the way. */
+#include <stdint.h>
+#include <immintrin.h>
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	unsigned before = _mm_getcsr();
+
+	_mm_setcsr(before | 0x6000);
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			double sum = 0;
+
+			for (int64_t k = 0; k < K; k++)
+				sum += (double)A[i * K + k] * B[k * N + j];
+			C[i * N + j] = (float)sum;
+		}
+	_mm_setcsr(before | 0x3f);
+}

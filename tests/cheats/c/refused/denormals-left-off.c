@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: fail fault */
+/* Switches denormals off and forgets to switch them on again: its caller computes with less from then on. */
+#include <stdint.h>
+#include <immintrin.h>
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	_mm_setcsr(_mm_getcsr() | 0x8040);
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			float sum = 0;
+
+			for (int64_t k = 0; k < K; k++)
+				sum += A[i * K + k] * B[k * N + j];
+			C[i * N + j] = sum;
+		}
+}
