@@ -13,6 +13,7 @@
  *		 spin until go differs from the last nonce
  *		 reset the floating-point environment, flags
  *		 invoke(frame, go)
+ *		 wait until all stores are visible, streaming ones too
  *		 done = go; to `stored`
  *
  * On x86-64 the loop is assembly that needs only registers, its own (read-only) text, the read-only

@@ -24,8 +24,8 @@
  *
  *	any system call, fork, socket	seccomp kills; an exit is reported as such
  *	read the clock			TSC faults, vDSO and vvar are unmapped
- *	write `done` early		it is not at the trap: detected when it takes too long,
- *					and the delay counts as time in any case
+ *	write `done` early		outputs that change afterwards are seen (spot_check.h), and
+ *					the delay of the trap counts as time
  *	start before `go`		only registers and read-only text run until then
  *	alter the control page or	every word is compared; call frame and text are
  *	the frame			read-only, and mprotect is a system call
@@ -35,8 +35,9 @@
  *	count on memory being zero	unless timed (cpu < 0), arena and stack start as ones
  *	write the outputs later		it is stopped; nothing runs
  *
- * What remains: a kernel that forges `done` within the jitter of the trap (about a microsecond,
- * measured with empty calls) gains that much.
+ * What remains: a kernel that forges `done` after its last output, within the jitter of the trap
+ * (at most a microsecond, measured with empty calls), gains that much in single calls; over many
+ * calls late_ns shows it.
  *
  * If ptrace is refused, kl_subject_traced() is false: the child must then return to the loop on its
  * own, and the outputs are compared again after a pause. A kernel that takes over the loop can then
@@ -138,7 +139,13 @@ struct kl_call {
 	int64_t ns;
 	int64_t wall_ns; /* by the parent's clock alone: never less than the call took */
 	bool disturbed;  /* the call had to wait for a processor: ns is processor time */
-	char what[200];  /* message that follows "the kernel ": "made the system call 57 (fork)" */
+	int64_t used_ns; /* processor time, with that of the handshake; -1: unknown */
+	/*
+	 * how much later than in an empty call the child stopped behind its completion word, as far
+	 * as wall_ns does not include it
+	 */
+	int64_t late_ns;
+	char what[200]; /* message that follows "the kernel ": "made the system call 57 (fork)" */
 };
 /**
  * Call the kernel once, for at most job->call_ms; for kernels in C this is processor time. Returns

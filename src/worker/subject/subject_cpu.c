@@ -351,7 +351,7 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 	subject->precise = spec->cpu >= 0;
 	subject->call_ms = job->call_ms;
 	subject->memory = spec->memory;
-	kl_rng_fresh(&subject->nonce);
+	kl_rng_fresh(&subject->rng);
 	if ((err = kl_memory_shared((void **)&subject->wire, &plan_fd, "plan",
 				    sizeof(*subject->wire))) < 0 ||
 	    (err = kl_memory_shared((void **)&subject->control, &control_fd, "control",

@@ -11,14 +11,28 @@
 
 /*
  * subject_state - what the parent keeps of a sealed child. It is private to the files for kernels
- * in C: subject_cpu.c (life cycle), subject_memory.c, buffers.c, call.c (one call) and outcome.c
- * (how a call ended).
+ * in C: subject_cpu.c (life cycle), subject_memory.c, buffers.c, call.c (one call), handshake.c and
+ * outcome.c (how a call ended), and to what they use: watch.h, spot_check.h, convention.h.
  */
 struct kl_tensor {
 	unsigned char *map;   /* the parent's mapping of the memfd; NULL: not a tensor */
 	unsigned char *slack; /* expected bytes around the data */
 	size_t nslack;
 	int fd;
+};
+
+/* Words of the outputs, for a second look (spot_check.h). */
+#define KL_SPOT_CHECKS 24
+struct kl_spot_check {
+	const unsigned char *at[KL_SPOT_CHECKS];
+	uint64_t seen[KL_SPOT_CHECKS];
+	size_t n; /* 0: there are no outputs */
+};
+
+/* One call, by the parent's clock. */
+struct kl_times {
+	int64_t go, done, trap;
+	int64_t used; /* processor time from shortly before `go` to the trap; -1: unknown */
 };
 
 struct kl_cpu_subject {
@@ -37,7 +51,8 @@ struct kl_cpu_subject {
 	struct kl_trace_regs home; /* registers at the first trap */
 	clockid_t clock;           /* clock of the child's processor time */
 	bool has_clock;
-	struct kl_rng nonce;
+	struct kl_rng rng; /* draws nonces and spot checks */
+	struct kl_spot_check check;
 	uint64_t last; /* without ptrace: the nonce of the last call */
 	/*
 	 * an empty call in ns: until `done` is seen, until the trap is seen, and how that varies
@@ -48,7 +63,16 @@ struct kl_cpu_subject {
 /* call.c */
 /** Wait for the first trap and measure the cost of an empty call. */
 int kl_call_settle(struct kl_cpu_subject *subject);
-int64_t kl_call_now(void);
+/** Make one call, or an empty one. False: the child has ended, *out tells how. */
+bool kl_call_once(struct kl_cpu_subject *subject, bool empty, struct kl_times *times,
+		  struct kl_call *out);
+
+/* handshake.c */
+/** Measure empty calls. */
+int kl_handshake_measure(struct kl_cpu_subject *subject);
+/** Set the times of *out. */
+void kl_handshake_take(const struct kl_cpu_subject *subject, const struct kl_times *times,
+		       struct kl_call *out);
 
 /* outcome.c */
 /** Set *out to how the child ended; kills and reaps it. */

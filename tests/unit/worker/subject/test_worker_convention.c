@@ -3,10 +3,10 @@
 #include "subject_fixture.h"
 
 #ifdef __x86_64__
-#define CSR(text) \
+#define CSR(text)                                                            \
 	" { unsigned m; __asm__ volatile(\"stmxcsr %0\" : \"=m\"(m)); " text \
 	" __asm__ volatile(\"ldmxcsr %0\" :: \"m\"(m)); }"
-#define X87(text) \
+#define X87(text)                                                                 \
 	" { unsigned short c; __asm__ volatile(\"fnstcw %0\" : \"=m\"(c)); " text \
 	" __asm__ volatile(\"fldcw %0\" :: \"m\"(c)); }"
 #define ASM(text) " __asm__ volatile(\"" text "\" ::: \"memory\", \"rax\", \"rcx\", \"rdx\");"
@@ -22,15 +22,19 @@ static const struct {
 	{ .body = CSR("m &= ~0x200u;"), .what = "unmasked" },
 	{ .body = CSR("m &= ~0x1000u;"), .what = "unmasked" },
 	{ .body = X87("c &= ~0x300;"), .what = "x87 control" }, /* single precision */
-	{ .body = X87("c |= 0xc00;"), .what = "x87 control" }, /* truncation */
-	{ .body = X87("c &= ~4;"), .what = "x87 control" }, /* division by zero traps */
+	{ .body = X87("c |= 0xc00;"), .what = "x87 control" },  /* truncation */
+	{ .body = X87("c &= ~4;"), .what = "x87 control" },     /* division by zero traps */
 	{ .body = ASM("fld1"), .what = "x87 stack" },
 	{ .body = ASM("movd %%eax, %%mm3"), .what = "x87 stack" }, /* no emms */
 	{ .body = ASM("std"), .what = "direction" },
 	{ .body = ASM("pushfq; orq $0x40000, (%%rsp); popfq"), .what = "alignment" },
 	{ .body = ASM("pushfq; orq $0x4000, (%%rsp); popfq"), .what = "nested" },
-	{ .body = ASM("mov %%ds, %%eax; xor $0x2b, %%eax; mov %%eax, %%gs"), .what = "segment", .traced_only = true },
-	{ .body = ASM("mov $0x2b, %%eax; mov %%eax, %%es"), .what = "segment", .traced_only = true },
+	{ .body = ASM("mov %%ds, %%eax; xor $0x2b, %%eax; mov %%eax, %%gs"),
+	  .what = "segment",
+	  .traced_only = true },
+	{ .body = ASM("mov $0x2b, %%eax; mov %%eax, %%es"),
+	  .what = "segment",
+	  .traced_only = true },
 };
 
 static const char *const good[] = {

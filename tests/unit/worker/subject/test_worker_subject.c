@@ -380,6 +380,10 @@ static void forgers(void **state)
 	       "wrote the completion word");
 	forged("forge_hang", FIND "page[16] = page[0]; for (;;) __asm__ volatile(\"\");",
 	       KL_CALL_CHEAT, "wrote the completion word");
+	forged("forge_outputs",
+	       FIND "for (int i = 0; i < n / 2; i++) y[i] = s * x[i]; page[16] = page[0];"
+		    " for (volatile int i = 0; i < 500; i++) ; scale_all(n, s, x, y);",
+	       KL_CALL_CHEAT, "and then to its outputs");
 	forged("forge_go", FIND "page[0] = 77; scale_all(n, s, x, y);", KL_CALL_CHEAT,
 	       "control page");
 	forged("forge_ready", FIND "page[8] = 77; scale_all(n, s, x, y);", KL_CALL_CHEAT,

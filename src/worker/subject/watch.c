@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/subject/watch.h"
+
+#include <time.h>
+
+#define US 1000LL
+#define MS (1000 * US)
+
+/* Time the stub gets from its last store to its trap before we interrupt it. */
+#define SETTLE_NS (50 * US)
+#define WALL_SHARE 30 /* a child must get this share of a processor, after WALL_NS */
+#define WALL_NS (2000 * MS)
+#define STUB_MS 2000
+
+int64_t kl_watch_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int64_t kl_watch_processor_ns(const struct kl_cpu_subject *subject)
+{
+	struct timespec ts;
+
+	if (!subject->has_clock || clock_gettime(subject->clock, &ts) < 0)
+		return -1;
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+struct kl_watch kl_watch_begin(struct kl_cpu_subject *subject, int64_t ms)
+{
+	return (struct kl_watch){
+		.subject = subject,
+		.limit_ns = ms * MS,
+		.wall_ns = WALL_SHARE * ms * MS + WALL_NS,
+		.used = kl_watch_processor_ns(subject),
+		.begin = kl_watch_now(),
+	};
+}
+
+struct kl_watch kl_watch_stub(struct kl_cpu_subject *subject)
+{
+	return kl_watch_begin(subject, STUB_MS);
+}
+
+static inline void relax_core(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_pause();
+#endif
+}
+
+/* Sleep between polls; if exact timing matters, only after 200 ms of waiting. */
+static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
+{
+	struct timespec pause = { 0, 20 * US };
+
+	if (subject->precise && waited < 200 * MS)
+		return;
+	if (waited > 50 * MS)
+		pause.tv_nsec = subject->precise ? 50 * US : MS;
+	nanosleep(&pause, NULL);
+}
+
+/* KL_SEEN: the limit is not reached. */
+static enum kl_seen check_limit(const struct kl_watch *watch, int64_t waited)
+{
+	int64_t used;
+
+	if (waited <= watch->limit_ns)
+		return KL_SEEN;
+	used = kl_watch_processor_ns(watch->subject);
+	if (watch->used < 0 || used < 0 || used - watch->used > watch->limit_ns)
+		return KL_LATE;
+	return waited > watch->wall_ns ? KL_STARVED : KL_SEEN;
+}
+
+enum kl_seen kl_watch_word(const struct kl_watch *watch, const uint64_t *word, uint64_t want,
+			   struct kl_trace_event *ev)
+{
+	pid_t pid = watch->subject->pid;
+	enum kl_seen seen;
+	int64_t waited;
+
+	for (unsigned n = 1;; n++) {
+		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == want)
+			return KL_SEEN;
+		relax_core();
+		if (n % 512)
+			continue;
+		if (kl_trace_poll(pid, ev)) {
+			if (ev->kind != KL_TRACE_STOP)
+				return KL_STOPPED;
+			kl_trace_continue(pid); /* an interrupt that arrived late */
+		}
+		waited = kl_watch_now() - watch->begin;
+		if ((seen = check_limit(watch, waited)) != KL_SEEN)
+			return seen;
+		idle_wait(watch->subject, waited);
+	}
+}
+
+/* True if the stopped child is between the stub's store of `done` and its trap. */
+static bool is_in_stub(const struct kl_cpu_subject *subject)
+{
+	struct kl_trace_regs regs;
+
+	return kl_trace_get_regs(subject->pid, &regs) &&
+	       kl_trace_pc(&regs) >= subject->hello.stored &&
+	       kl_trace_pc(&regs) <= subject->hello.trapped;
+}
+
+enum kl_seen kl_watch_trap(const struct kl_watch *call, int64_t done, struct kl_trace_event *ev)
+{
+	const struct kl_cpu_subject *subject = call->subject;
+	/* processor time counts from the beginning of the call, which saves reading it here */
+	const struct kl_watch watch = {
+		.subject = call->subject,
+		.limit_ns = done - call->begin + STUB_MS * MS,
+		.wall_ns = done - call->begin + WALL_SHARE * STUB_MS * MS,
+		.begin = done,
+		.used = call->used,
+	};
+	bool asked = false;
+	enum kl_seen seen;
+	int64_t waited;
+
+	for (;;) {
+		if (kl_trace_poll(subject->pid, ev)) {
+			if (ev->kind != KL_TRACE_STOP)
+				return KL_STOPPED;
+			if (!is_in_stub(subject))
+				return KL_LATE;
+			kl_trace_continue(subject->pid);
+		}
+		waited = kl_watch_now() - watch.begin;
+		if ((seen = check_limit(&watch, waited)) != KL_SEEN)
+			return seen;
+		if (!asked && waited > SETTLE_NS) {
+			kl_trace_interrupt(subject->pid);
+			asked = true;
+		}
+		relax_core();
+		if (asked) /* the child may need our processor to get there */
+			idle_wait(subject, waited);
+	}
+}
