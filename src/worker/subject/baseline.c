@@ -52,14 +52,16 @@ void kl_baseline_env(struct kl_strvec *env, const char *isa)
 int kl_baseline_arg(const struct kl_wire *wire, enum kl_arg_kind kind, int n)
 {
 	for (uint32_t i = 0; i < wire->nargs; i++)
-		if (wire->arg[i].kind == kind && n-- == 0)
+		if (wire->arg[KL_WIRE_MAIN][i].kind == kind && n-- == 0)
 			return (int)i;
 	return -1;
 }
 
 bool kl_baseline_f32(const struct kl_wire *wire, int arg, const int64_t *extent, int naxes)
 {
-	if (arg < 0 || wire->arg[arg].dtype != KL_F32 || wire->arg[arg].naxes != naxes)
+	const struct kl_wire_arg *tensor = &wire->arg[KL_WIRE_MAIN][arg < 0 ? 0 : arg];
+
+	if (arg < 0 || tensor->dtype != KL_F32 || tensor->naxes != naxes)
 		return false;
-	return !memcmp(wire->arg[arg].extent, extent, sizeof(*extent) * (size_t)naxes);
+	return !memcmp(tensor->extent, extent, sizeof(*extent) * (size_t)naxes);
 }

@@ -26,8 +26,8 @@ struct kl_baseline_call {
 };
 
 /**
- * Load and prepare a baseline, in the child. `data[i]` is tensor argument i. The result lives as
- * long as the process.
+ * Load and prepare a baseline for calls with these tensors, in the child. `data[i]` is tensor
+ * argument i. The result lives as long as the process.
  */
 int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *wire, void *const *data);
 

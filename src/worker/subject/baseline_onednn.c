@@ -186,7 +186,7 @@ static int build_conv(struct conv *conv, const int64_t dim[5], void *x, void *w,
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,
 			      void *const *data)
 {
-	static struct conv conv; /* one for each process, whose only work it is */
+	struct conv *conv = kl_calloc(1, sizeof(*conv)); /* lives as long as the process */
 	int x = kl_baseline_arg(wire, KL_ARG_IN, 0), w = kl_baseline_arg(wire, KL_ARG_IN, 1);
 	int y = kl_baseline_arg(wire, KL_ARG_OUT, 0), err;
 	int64_t dim[5]; /* N H W C F */
@@ -196,7 +196,7 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 
 		if (at < 0)
 			return kl_error(KL_ECANNOT, "needs five dims in the order N H W C F");
-		dim[i] = wire->arg[at].extent[0];
+		dim[i] = wire->arg[KL_WIRE_MAIN][at].extent[0];
 	}
 	if (wire->nargs != 8 ||
 	    !kl_baseline_f32(wire, x, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
@@ -204,10 +204,10 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 	    !kl_baseline_f32(wire, y, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
 		return kl_error(KL_ECANNOT, "needs f32 in [N,H,W,C], in [F,3,3,C] and out "
 					    "[N,H,W,F], and no other argument");
-	if ((err = load_onednn(&conv.api)) < 0 ||
-	    (err = build_conv(&conv, dim, data[x], data[w], data[y])) < 0)
+	if ((err = load_onednn(&conv->api)) < 0 ||
+	    (err = build_conv(conv, dim, data[x], data[w], data[y])) < 0)
 		return err;
-	*out = (struct kl_baseline_call){ .run = run_conv, .state = &conv };
+	*out = (struct kl_baseline_call){ .run = run_conv, .state = conv };
 	return 0;
 }
 #endif

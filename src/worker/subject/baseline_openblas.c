@@ -46,7 +46,7 @@ static int load_openblas(sgemm_fn *out)
 int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *wire,
 			       void *const *data)
 {
-	static struct sgemm sgemm; /* one for each process, whose only work it is */
+	struct sgemm *sgemm = kl_calloc(1, sizeof(*sgemm)); /* lives as long as the process */
 	int64_t dim[3];
 	int a = kl_baseline_arg(wire, KL_ARG_IN, 0), b = kl_baseline_arg(wire, KL_ARG_IN, 1);
 	int c = kl_baseline_arg(wire, KL_ARG_OUT, 0), err;
@@ -56,7 +56,7 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 
 		if (at < 0)
 			return kl_error(KL_ECANNOT, "needs three dims in the order M N K");
-		dim[i] = wire->arg[at].extent[0];
+		dim[i] = wire->arg[KL_WIRE_MAIN][at].extent[0];
 		if (dim[i] < 1 || dim[i] > INT_MAX)
 			return kl_error(KL_ECANNOT, "a dim is outside 1 to %d", INT_MAX);
 	}
@@ -65,14 +65,14 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 	    !kl_baseline_f32(wire, c, (int64_t[]){ dim[0], dim[1] }, 2))
 		return kl_error(KL_ECANNOT, "needs f32 in [M,K], in [K,N] and out [M,N], "
 					    "and no other argument");
-	if ((err = load_openblas(&sgemm.fn)) < 0)
+	if ((err = load_openblas(&sgemm->fn)) < 0)
 		return err;
-	sgemm.m = (int)dim[0];
-	sgemm.n = (int)dim[1];
-	sgemm.k = (int)dim[2];
-	sgemm.a = data[a];
-	sgemm.b = data[b];
-	sgemm.c = data[c];
-	*out = (struct kl_baseline_call){ .run = run_gemm, .state = &sgemm };
+	sgemm->m = (int)dim[0];
+	sgemm->n = (int)dim[1];
+	sgemm->k = (int)dim[2];
+	sgemm->a = data[a];
+	sgemm->b = data[b];
+	sgemm->c = data[c];
+	*out = (struct kl_baseline_call){ .run = run_gemm, .state = sgemm };
 	return 0;
 }

@@ -19,23 +19,34 @@ static void fill_random(unsigned char *bytes, size_t n, enum kl_dtype dtype, str
 	memcpy(bytes, &word, n);
 }
 
-void kl_cpu_subject_poison(struct kl_cpu_subject *subject, uint64_t seed)
+/* Poison output `i` if `output`, and what lies beside the data of any tensor. */
+static void poison_tensor(struct kl_cpu_subject *subject, uint32_t i, uint64_t seed, bool output)
 {
+	const struct kl_wire_arg *arg = &subject->arg[i];
+	struct kl_tensor *tensor = &subject->tensor[i];
+	size_t nslack = kl_place_slack(arg);
 	struct kl_rng rng;
 
-	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
-		const struct kl_wire_arg *arg = &subject->wire->arg[i];
-		struct kl_tensor *tensor = &subject->tensor[i];
+	kl_rng_seed(&rng, kl_rng_split(seed, i));
+	if (output)
+		fill_random(tensor->map + subject->offset[i], arg->bytes, arg->dtype, &rng,
+			    seed & 1);
+	fill_random(tensor->slack, nslack, arg->dtype, &rng, false);
+	memcpy(tensor->map + (subject->offset[i] ? 0 : arg->bytes), tensor->slack, nslack);
+}
 
-		if (!arg->tensor)
-			continue;
-		kl_rng_seed(&rng, kl_rng_split(seed, i));
-		if (arg->kind == KL_ARG_OUT)
-			fill_random(tensor->map + arg->offset, arg->bytes, arg->dtype, &rng,
-				    seed & 1);
-		fill_random(tensor->slack, tensor->nslack, arg->dtype, &rng, false);
-		memcpy(tensor->map + (arg->offset ? 0 : arg->bytes), tensor->slack, tensor->nslack);
-	}
+void kl_cpu_subject_poison(struct kl_cpu_subject *subject, uint64_t seed)
+{
+	for (uint32_t i = 0; i < subject->wire->nargs; i++)
+		if (subject->arg[i].tensor)
+			poison_tensor(subject, i, seed, subject->arg[i].kind == KL_ARG_OUT);
+}
+
+void kl_buffers_surround(struct kl_cpu_subject *subject, uint64_t seed)
+{
+	for (uint32_t i = 0; i < subject->wire->nargs; i++)
+		if (subject->arg[i].tensor)
+			poison_tensor(subject, i, seed, false);
 }
 
 #ifdef __x86_64__
@@ -66,8 +77,8 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 	 * lines are evicted by physical address, hence from the caches of the child's processor too
 	 */
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
-		if (subject->wire->arg[i].tensor)
-			flush_lines(subject->tensor[i].map, subject->wire->arg[i].map_bytes, opt);
+		if (subject->arg[i].tensor)
+			flush_lines(subject->tensor[i].map, subject->arg[i].map_bytes, opt);
 	__asm__ volatile("mfence" ::: "memory");
 }
 #else

@@ -102,7 +102,7 @@ static uint64_t outputs_print(const struct kl_cpu_subject *subject)
 	uint64_t hash = 0x9e3779b97f4a7c15u;
 
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
-		const struct kl_wire_arg *arg = &subject->wire->arg[i];
+		const struct kl_wire_arg *arg = &subject->arg[i];
 		const uint64_t *words = (const uint64_t *)subject->tensor[i].map;
 
 		for (size_t n = 0; arg->tensor && arg->writable && n < arg->map_bytes / 8; n++)
@@ -174,16 +174,17 @@ static bool end_traced(struct kl_cpu_subject *subject, const struct kl_trace_eve
 static bool slack_intact(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
-		const struct kl_wire_arg *arg = &subject->wire->arg[i];
+		const struct kl_wire_arg *arg = &subject->arg[i];
 		const struct kl_tensor *tensor = &subject->tensor[i];
-		const unsigned char *at = tensor->map + (arg->offset ? 0 : arg->bytes);
+		const unsigned char *at = tensor->map + (subject->offset[i] ? 0 : arg->bytes);
 
-		if (!arg->tensor || !arg->writable || !memcmp(at, tensor->slack, tensor->nslack))
+		if (!arg->tensor || !arg->writable ||
+		    !memcmp(at, tensor->slack, kl_place_slack(arg)))
 			continue;
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "out of bounds of '%s': wrote %s",
 				subject->name[i],
-				arg->offset ? "before its first element" :
-					      "behind its last element");
+				subject->offset[i] ? "before its first element" :
+						     "behind its last element");
 		return false;
 	}
 	return true;

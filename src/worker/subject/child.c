@@ -32,6 +32,7 @@ struct arena {
 struct child {
 	const struct kl_wire *plan;
 	struct kl_control *control;
+	const struct kl_wire_call *call;
 	struct kl_frame *frame;
 	struct kl_hello hello;
 };
@@ -48,6 +49,11 @@ static int map_plan(struct child *child)
 	if (map == MAP_FAILED)
 		return kl_error_errno("cannot map the control page");
 	child->control = map;
+	map = mmap(NULL, sizeof(struct kl_wire_call), PROT_READ, MAP_SHARED | MAP_POPULATE,
+		   KL_WIRE_FD_ARGS, 0);
+	if (map == MAP_FAILED)
+		return kl_error_errno("cannot map the arguments of a call");
+	child->call = map;
 	return 0;
 }
 
@@ -76,22 +82,36 @@ static int reserve_range(uint64_t *at, uint64_t bytes)
 	return 0;
 }
 
+/* Map one tensor at all its addresses. */
+static int map_views(struct child *child, uint32_t arg, int fd)
+{
+	int err;
+
+	for (uint32_t point = 0; point < child->plan->npoint; point++) {
+		const struct kl_wire_arg *tensor = &child->plan->arg[point][arg];
+		int prot = PROT_READ | (tensor->writable ? PROT_WRITE : 0);
+
+		for (uint32_t view = 0; view < child->plan->nview; view++) {
+			uint64_t *at = &child->hello.map[point][view][arg];
+
+			if ((err = reserve_range(at, tensor->map_bytes)) < 0)
+				return err;
+			if (mmap((void *)*at, tensor->map_bytes, prot,
+				 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED)
+				return kl_error_errno("cannot map argument %u", arg);
+		}
+	}
+	return 0;
+}
+
 static int map_tensors(struct child *child)
 {
 	int fd = KL_WIRE_FD_TENSOR, err;
 
-	for (uint32_t i = 0; i < child->plan->nargs; i++) {
-		const struct kl_wire_arg *arg = &child->plan->arg[i];
-		int prot = PROT_READ | (arg->writable ? PROT_WRITE : 0);
-
-		if (!arg->tensor)
-			continue;
-		if ((err = reserve_range(&child->hello.map[i], arg->map_bytes)) < 0)
+	for (uint32_t i = 0; i < child->plan->nargs; i++)
+		if (child->plan->arg[KL_WIRE_MAIN][i].tensor &&
+		    (err = map_views(child, i, fd++)) < 0)
 			return err;
-		if (mmap((void *)child->hello.map[i], arg->map_bytes, prot,
-			 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd++, 0) == MAP_FAILED)
-			return kl_error_errno("cannot map argument %u", i);
-	}
 	return 0;
 }
 
@@ -115,16 +135,28 @@ static int give_arena(void *object, int64_t bytes, bool dirty)
 	return 0;
 }
 
+/* Open a baseline for each view. */
+static int open_baseline(struct child *child)
+{
+	int err = 0;
+
+	for (uint32_t view = 0; view < child->plan->nview && !err; view++) {
+		void *data[KL_MAX_ARGS] = { NULL };
+
+		for (uint32_t i = 0; i < child->plan->nargs; i++)
+			data[i] = (void *)child->hello.map[KL_WIRE_MAIN][view][i];
+		err = kl_baseline_open(&child->frame->baseline[view], child->plan, data);
+	}
+	return err;
+}
+
 static int load_subject(struct child *child)
 {
 	const struct kl_wire *wire = child->plan;
-	void *data[KL_MAX_ARGS] = { NULL }, *object;
+	void *object;
 
-	for (uint32_t i = 0; i < wire->nargs; i++)
-		if (wire->arg[i].tensor)
-			data[i] = (void *)(child->hello.map[i] + wire->arg[i].offset);
 	if (wire->baseline)
-		return kl_baseline_open(&child->frame->baseline, wire, data);
+		return open_baseline(child);
 	object = dlopen(wire->so, RTLD_NOW | RTLD_LOCAL);
 	if (!object)
 		return kl_error(KL_EINVALID, "cannot load '%s': %s", wire->so, dlerror());
@@ -142,8 +174,9 @@ static int build_frame(struct child *child)
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (child->frame == MAP_FAILED)
 		return kl_error_errno("no memory for the call frame");
+	child->frame->call = child->call;
 	if ((err = load_subject(child)) < 0 ||
-	    (err = kl_signature_prepare(child->frame, child->plan, child->hello.map)) < 0)
+	    (err = kl_signature_prepare(child->frame, child->plan)) < 0)
 		return err;
 	if (mprotect(child->frame, sizeof(*child->frame), PROT_READ) < 0)
 		return kl_error_errno("cannot protect the call frame");

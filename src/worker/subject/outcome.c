@@ -129,29 +129,37 @@ static const char *protected_instruction(struct kl_cpu_subject *subject)
 	return NULL;
 }
 
-/* Report a fault in or near a tensor; false if `addr` is near none. */
-static bool near_tensor(struct kl_cpu_subject *subject, uint64_t addr, struct kl_call *out)
+/* Report a fault in or near a tensor: the one of argument `i` whose view is at `map`. */
+static bool near_view(struct kl_cpu_subject *subject, uint32_t i, uint64_t map, uint64_t addr,
+		      struct kl_call *out)
 {
-	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
-		const struct kl_wire_arg *arg = &subject->wire->arg[i];
-		uint64_t map = subject->hello.map[i], data = map + arg->offset;
-		int64_t byte = (int64_t)(addr - data), size = (int64_t)kl_dtype_bytes(arg->dtype);
+	const struct kl_wire_arg *arg = &subject->arg[i];
+	int64_t byte = (int64_t)(addr - map - subject->offset[i]);
+	int64_t size = (int64_t)kl_dtype_bytes(arg->dtype);
 
-		if (!arg->tensor || addr < map - KL_WIRE_GUARD ||
-		    addr >= map + arg->map_bytes + KL_WIRE_GUARD)
-			continue;
-		if (addr >= map && addr < map + arg->map_bytes)
-			kl_outcome_kill(subject, out, KL_CALL_FAULT,
-					"stored to read-only input '%s' at byte %lld",
-					subject->name[i], (long long)byte);
-		else
-			kl_outcome_kill(
-				subject, out, KL_CALL_FAULT,
+	if (addr < map - KL_WIRE_GUARD || addr >= map + arg->map_bytes + KL_WIRE_GUARD)
+		return false;
+	if (addr >= map && addr < map + arg->map_bytes)
+		kl_outcome_kill(subject, out, KL_CALL_FAULT,
+				"stored to read-only input '%s' at byte %lld", subject->name[i],
+				(long long)byte);
+	else
+		kl_outcome_kill(subject, out, KL_CALL_FAULT,
 				"out of bounds of '%s': byte %lld of %llu (element %lld)",
 				subject->name[i], (long long)byte, (unsigned long long)arg->bytes,
 				(long long)(byte < 0 ? (byte - size + 1) / size : byte / size));
-		return true;
-	}
+	return true;
+}
+
+/* The same for all tensors; false if `addr` is near none. */
+static bool near_tensor(struct kl_cpu_subject *subject, uint64_t addr, struct kl_call *out)
+{
+	for (uint32_t i = 0; i < subject->wire->nargs; i++)
+		for (uint32_t view = 0; subject->arg[i].tensor && view < subject->wire->nview;
+		     view++)
+			if (near_view(subject, i, subject->hello.map[subject->point][view][i], addr,
+				      out))
+				return true;
 	return false;
 }
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 
 #ifdef KL_NO_FFI
-int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint64_t *map)
+int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w)
 {
 	return kl_error(KL_ECANNOT,
 			"this klineage-worker was built without libffi: it has no surface 'c'");
@@ -14,8 +14,8 @@ void kl_signature_call(const void *frame_arg, uint64_t go)
 {
 	const struct kl_frame *f = frame_arg;
 
-	if (f->baseline.run && !(go & 1))
-		f->baseline.run(f->baseline.state);
+	if (f->baseline[0].run && !(go & 1))
+		f->baseline[f->call->view].run(f->baseline[f->call->view].state);
 }
 #else
 static ffi_type *type_of(enum kl_dtype dtype)
@@ -47,14 +47,14 @@ static ffi_type *type_of(enum kl_dtype dtype)
 	KL_BUG("dtype %d", (int)dtype);
 }
 
-int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire, const uint64_t *map)
+int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire)
 {
 	for (uint32_t i = 0; i < wire->nargs; i++) {
-		const struct kl_wire_arg *arg = &wire->arg[i];
+		const struct kl_wire_arg *arg = &wire->arg[KL_WIRE_MAIN][i];
 
 		frame->type[i] = arg->tensor ? &ffi_type_pointer : type_of(arg->dtype);
-		frame->store[i] = arg->tensor ? map[i] + arg->offset : arg->bits;
-		frame->value[i] = &frame->store[i];
+		/* libffi only reads them */
+		frame->value[i] = (void *)(uintptr_t)&frame->call->store[i];
 	}
 	if (ffi_prep_cif(&frame->cif, FFI_DEFAULT_ABI, wire->nargs, &ffi_type_void, frame->type) !=
 	    FFI_OK)
@@ -71,9 +71,9 @@ void kl_signature_call(const void *frame_arg, uint64_t go)
 	/* libffi's prototype lacks the const; it writes to neither cif nor values */
 	struct kl_frame *frame = (struct kl_frame *)(uintptr_t)frame_arg;
 
-	if (!frame->baseline.run)
+	if (!frame->baseline[0].run)
 		ffi_call(&frame->cif, (go & 1) ? do_nothing : frame->fn, NULL, frame->value);
 	else if (!(go & 1))
-		frame->baseline.run(frame->baseline.state);
+		frame->baseline[frame->call->view].run(frame->baseline[frame->call->view].state);
 }
 #endif

@@ -6,9 +6,11 @@
 #define WORD sizeof(uint64_t)
 
 /* The words that hold a tensor's data, slack beside it included; 0: it is no output. */
-static uint64_t words_of(const struct kl_wire_arg *arg)
+static uint64_t words_of(const struct kl_cpu_subject *subject, uint32_t i)
 {
-	uint64_t first = arg->offset / WORD, end = (arg->offset + arg->bytes + WORD - 1) / WORD;
+	const struct kl_wire_arg *arg = &subject->arg[i];
+	uint64_t first = subject->offset[i] / WORD,
+		 end = (subject->offset[i] + arg->bytes + WORD - 1) / WORD;
 
 	return arg->tensor && arg->writable && arg->bytes ? end - first : 0;
 }
@@ -16,11 +18,10 @@ static uint64_t words_of(const struct kl_wire_arg *arg)
 static const unsigned char *place_of(const struct kl_cpu_subject *subject, uint64_t word)
 {
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
-		const struct kl_wire_arg *arg = &subject->wire->arg[i];
-		uint64_t n = words_of(arg);
+		uint64_t n = words_of(subject, i);
 
 		if (word < n)
-			return subject->tensor[i].map + (arg->offset / WORD + word) * WORD;
+			return subject->tensor[i].map + (subject->offset[i] / WORD + word) * WORD;
 		word -= n;
 	}
 	return NULL;
@@ -31,7 +32,7 @@ void kl_spot_check_draw(struct kl_spot_check *check, struct kl_cpu_subject *subj
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
-		all += words_of(&subject->wire->arg[i]);
+		all += words_of(subject, i);
 	check->n = all ? KL_SPOT_CHECKS : 0;
 	for (size_t i = 0; i < check->n; i++)
 		check->at[i] = place_of(subject, kl_rng_below(&subject->rng, all));

@@ -14,6 +14,11 @@ void kl_subject_free(struct kl_subject *subject)
 		subject->ops->free(subject);
 }
 
+void kl_subject_place(struct kl_subject *subject, const struct kl_place *place)
+{
+	subject->ops->place(subject, place);
+}
+
 void *kl_subject_buffer(struct kl_subject *subject, size_t arg)
 {
 	return subject->ops->buffer(subject, arg);

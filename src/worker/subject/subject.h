@@ -15,7 +15,8 @@
  *
  * Buffers are memfds: the parent writes inputs and reads outputs through its own mapping. In the
  * child inputs are read-only, and every buffer lies between unmapped guard pages, aligned to the
- * left or to the right end of its mapping.
+ * left or to the right end of its mapping. It is mapped several times; each call gets one of these
+ * addresses and one of the ends.
  *
  * Before every call the parent resets the child's registers (ptrace), so that our own loop waits
  * for the start. After the call the child is stopped at that loop's trap, and the outputs are read
@@ -67,10 +68,14 @@ struct kl_subject_memory {
 		unsigned char *map; /* NULL: none yet, or in use by a subject */
 		unsigned char *slack;
 		uint64_t bytes;
+		uint64_t least; /* the size to allocate, if more is needed now and then */
 		int fd;
 	} tensor[KL_MAX_ARGS];
 };
 void kl_subject_memory_release(struct kl_subject_memory *memory);
+/** Make room for calls at this point, too, when memory is allocated next. */
+void kl_subject_memory_reserve(struct kl_subject_memory *memory, const struct kl_job *job,
+			       const struct kl_point *pt);
 
 struct kl_subject_spec {
 	enum kl_subject_kind kind;
@@ -78,7 +83,9 @@ struct kl_subject_spec {
 	const char *entry;
 	const char *baseline; /* name of the baseline, such as "openblas.sgemm" */
 	bool real_is_double;  /* oracle: whether kl_real is double or float in `so` */
-	bool align_right;     /* align buffers to the guard page on their right */
+	/* align buffers to the guard page on their right, until kl_subject_place() */
+	bool align_right;
+	const struct kl_point *other; /* surface c: a further point to call at; NULL: none */
 	/*
 	 * pin the child to this processor and time by spinning; -1: any processor, times are rough
 	 */
@@ -89,9 +96,17 @@ struct kl_subject_spec {
 
 struct kl_subject;
 
+/* Where a call finds its tensors. */
+struct kl_place {
+	bool other;    /* call at spec.other */
+	bool right;    /* align them to the guard page on their right */
+	uint64_t draw; /* a random number, from which their addresses are chosen */
+};
+
 /**
  * Start a subject. KL_ECANNOT: not available here (baseline library missing or not fitting, seccomp
- * refused); KL_EINVALID: the object cannot be loaded. Keeps neither `job` nor `pt`.
+ * refused); KL_EINVALID: the object cannot be loaded. Keeps neither `job` nor the
+ * points.
  */
 int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
 		     const struct kl_subject_spec *spec);
@@ -99,9 +114,14 @@ void kl_subject_free(struct kl_subject *subject);
 KL_DEFINE_CLEANUP(struct kl_subject *, kl_subject_free)
 
 /**
- * Buffer of a tensor argument in the parent's mapping, NULL for other arguments. Its size is
- * elements times element size; an oracle's float tensors have kl_real elements. Access it between
- * calls only.
+ * Choose where the next calls find their tensors; then poison and fill them. On surface cuda this
+ * does nothing: there the sides are those of the start.
+ */
+void kl_subject_place(struct kl_subject *subject, const struct kl_place *place);
+/**
+ * Buffer of a tensor argument of the next call in the parent's mapping, NULL for other arguments.
+ * Its size is elements times element size; an oracle's float tensors have kl_real elements. Access
+ * it between calls only.
  */
 void *kl_subject_buffer(struct kl_subject *subject, size_t arg);
 size_t kl_subject_bytes(const struct kl_subject *subject, size_t arg);

@@ -94,10 +94,29 @@ static int plan_tensor(struct kl_wire_arg *planned, const struct kl_point *pt, s
 	planned->map_bytes = (planned->bytes + PAGE - 1) / PAGE * PAGE;
 	if (!planned->map_bytes)
 		planned->map_bytes = PAGE;
-	planned->offset = spec->align_right ? planned->map_bytes - planned->bytes : 0;
 	planned->writable = planned->kind != KL_ARG_IN;
 	planned->naxes = (int)pt->arg[arg].naxes;
 	memcpy(planned->extent, pt->arg[arg].extent, sizeof(planned->extent));
+	return 0;
+}
+
+static int plan_point(struct kl_wire_arg *args, const struct kl_job *job, const struct kl_point *pt,
+		      const struct kl_subject_spec *spec)
+{
+	bool oracle = spec->kind == KL_SUBJECT_ORACLE;
+	int err;
+
+	for (size_t i = 0; i < job->nargs; i++) {
+		struct kl_wire_arg *arg = &args[i];
+
+		arg->kind = job->arg[i].kind;
+		arg->dtype = job->arg[i].dtype;
+		if (arg->kind == KL_ARG_DIM || arg->kind == KL_ARG_SCALAR)
+			plan_value(arg, &job->arg[i], pt->arg[i].value, oracle,
+				   spec->real_is_double);
+		else if ((err = plan_tensor(arg, pt, i, spec)) < 0)
+			return err;
+	}
 	return 0;
 }
 
@@ -105,25 +124,20 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 		       const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
 	struct kl_wire *wire = subject->wire;
-	bool oracle = spec->kind == KL_SUBJECT_ORACLE;
 	int err;
 
 	wire->baseline = spec->kind == KL_SUBJECT_BASELINE;
 	wire->cpu = spec->cpu;
 	wire->arena_bytes = job->arena_bytes;
 	wire->nargs = (uint32_t)job->nargs;
-	for (size_t i = 0; i < job->nargs; i++) {
-		struct kl_wire_arg *arg = &wire->arg[i];
-
-		arg->kind = job->arg[i].kind;
-		arg->dtype = job->arg[i].dtype;
+	wire->npoint = spec->other ? 2 : 1;
+	for (size_t i = 0; i < job->nargs; i++)
 		memcpy(subject->name[i], job->arg[i].name, sizeof(subject->name[i]));
-		if (arg->kind == KL_ARG_DIM || arg->kind == KL_ARG_SCALAR)
-			plan_value(arg, &job->arg[i], pt->arg[i].value, oracle,
-				   spec->real_is_double);
-		else if ((err = plan_tensor(arg, pt, i, spec)) < 0)
-			return err;
-	}
+	if ((err = plan_point(wire->arg[KL_WIRE_MAIN], job, pt, spec)) < 0 ||
+	    (spec->other &&
+	     (err = plan_point(wire->arg[KL_WIRE_OTHER], job, spec->other, spec)) < 0))
+		return err;
+	wire->nview = kl_place_views(wire);
 	if ((spec->so && strlen(spec->so) >= sizeof(wire->so)) ||
 	    (spec->entry && strlen(spec->entry) >= sizeof(wire->entry)) ||
 	    (spec->baseline && strlen(spec->baseline) >= sizeof(wire->baseline_name)))
@@ -163,7 +177,7 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 }
 
 static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job, int plan_fd,
-		       int control_fd)
+		       int control_fd, int args_fd)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -181,12 +195,13 @@ static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job,
 	if (subject->wire->baseline)
 		kl_baseline_env(&env, job->isa);
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
-		if (subject->wire->arg[i].tensor)
+		if (subject->wire->arg[KL_WIRE_MAIN][i].tensor)
 			fd[nfd++] = subject->tensor[i].fd;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return kl_error_errno("cannot make a socket pair");
 	subject->socket = pair[0];
 	fd[KL_WIRE_FD_SOCKET] = pair[1];
+	fd[KL_WIRE_FD_ARGS] = args_fd;
 	setsockopt(subject->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	subject->pid = fork();
 	if (!subject->pid)
@@ -226,11 +241,14 @@ static int read_hello(struct kl_cpu_subject *subject, const struct kl_subject_sp
 
 static int greet_child(struct kl_cpu_subject *subject, const struct kl_subject_spec *spec)
 {
+	const struct kl_place first = { .right = spec->align_right };
 	char answer;
 	int err = read_hello(subject, spec);
 
 	if (err < 0)
 		return err;
+	kl_cpu_subject_place(subject, &first);
+	kl_buffers_surround(subject, 1);
 	subject->traced = KL_STUB_TRACE && !spec->untraced && kl_trace_attach(subject->pid);
 	answer = subject->traced ? KL_WIRE_TRACED : KL_WIRE_ALONE;
 	if (send(subject->socket, &answer, 1, MSG_NOSIGNAL) != 1)
@@ -269,6 +287,8 @@ static void end_cpu(struct kl_cpu_subject *subject)
 		munmap(subject->wire, sizeof(*subject->wire));
 	if (subject->control)
 		munmap(subject->control, sizeof(*subject->control));
+	if (subject->args)
+		munmap(subject->args, sizeof(*subject->args));
 	free(subject);
 }
 
@@ -290,14 +310,17 @@ static void *cpu_buffer(struct kl_subject *base, size_t arg)
 {
 	struct kl_cpu_subject *subject = as_cpu(base);
 
-	return subject->tensor[arg].map ?
-		       subject->tensor[arg].map + subject->wire->arg[arg].offset :
-		       NULL;
+	return subject->tensor[arg].map ? subject->tensor[arg].map + subject->offset[arg] : NULL;
 }
 
 static size_t cpu_bytes(const struct kl_subject *subject, size_t arg)
 {
-	return ((const struct kl_cpu_subject *)subject)->wire->arg[arg].bytes;
+	return ((const struct kl_cpu_subject *)subject)->arg[arg].bytes;
+}
+
+static void place_cpu(struct kl_subject *subject, const struct kl_place *place)
+{
+	kl_cpu_subject_place(as_cpu(subject), place);
 }
 
 static void poison_cpu(struct kl_subject *subject, uint64_t seed)
@@ -327,6 +350,7 @@ static int call_cpu(struct kl_subject *subject, struct kl_call *out)
 
 static const struct kl_subject_ops operations = {
 	.free = cpu_free,
+	.place = place_cpu,
 	.buffer = cpu_buffer,
 	.bytes = cpu_bytes,
 	.poison = poison_cpu,
@@ -342,6 +366,7 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 	KL_AUTO(end_cpup) struct kl_cpu_subject *subject = kl_calloc(1, sizeof(*subject));
 	KL_AUTO(kl_closep) int plan_fd = -1;
 	KL_AUTO(kl_closep) int control_fd = -1;
+	KL_AUTO(kl_closep) int args_fd = -1;
 	int err;
 
 	subject->base.ops = &operations;
@@ -356,10 +381,11 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 				    sizeof(*subject->wire))) < 0 ||
 	    (err = kl_memory_shared((void **)&subject->control, &control_fd, "control",
 				    sizeof(*subject->control))) < 0 ||
+	    (err = kl_memory_shared((void **)&subject->args, &args_fd, "arguments",
+				    sizeof(*subject->args))) < 0 ||
 	    (err = plan_memory(subject, job, pt, spec)) < 0 || (err = kl_memory_take(subject)) < 0)
 		return err;
-	kl_cpu_subject_poison(subject, 1);
-	if ((err = spawn_child(subject, job, plan_fd, control_fd)) < 0 ||
+	if ((err = spawn_child(subject, job, plan_fd, control_fd, args_fd)) < 0 ||
 	    (err = greet_child(subject, spec)) < 0)
 		return err;
 	*out = &kl_steal(&subject)->base;

@@ -73,6 +73,10 @@ static void *gpu_buffer(struct kl_subject *base, size_t arg)
 	return at;
 }
 
+static void place_gpu(struct kl_subject *subject, const struct kl_place *place)
+{
+}
+
 static size_t gpu_bytes(const struct kl_subject *subject, size_t arg)
 {
 	return ((const struct gpu_subject *)subject)->layout[arg].bytes;
@@ -305,6 +309,7 @@ static int call_gpu(struct kl_subject *base, struct kl_call *out)
 
 static const struct kl_subject_ops operations = {
 	.free = gpu_free,
+	.place = place_gpu,
 	.buffer = gpu_buffer,
 	.bytes = gpu_bytes,
 	.poison = poison_gpu,
@@ -383,6 +388,8 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	int64_t size[KL_MAX_ARGS];
 	int err;
 
+	if (spec->other)
+		KL_BUG("a subject on a GPU is called at one point");
 	if (spec->kind == KL_SUBJECT_BASELINE)
 		return kl_error(KL_ECANNOT,
 				"vendor libraries for cuda are called by the profile alone");

@@ -39,7 +39,7 @@ static void drop_lent(struct kl_subject_lent *lent)
 		close(lent->fd);
 		free(lent->slack);
 	}
-	*lent = (struct kl_subject_lent){ .fd = -1 };
+	*lent = (struct kl_subject_lent){ .fd = -1, .least = lent->least };
 }
 
 void kl_subject_memory_release(struct kl_subject_memory *memory)
@@ -48,30 +48,47 @@ void kl_subject_memory_release(struct kl_subject_memory *memory)
 		drop_lent(&memory->tensor[i]);
 }
 
-static int take_tensor(struct kl_tensor *tensor, const struct kl_wire_arg *arg,
-		       struct kl_subject_lent *lent)
+void kl_subject_memory_reserve(struct kl_subject_memory *memory, const struct kl_job *job,
+			       const struct kl_point *pt)
 {
-	tensor->nslack = arg->map_bytes - arg->bytes;
-	if (lent && lent->map && lent->bytes == arg->map_bytes) {
+	int64_t bytes[KL_MAX_ARGS];
+
+	kl_job_tensor_bytes(bytes, job, pt, 0);
+	for (size_t i = 0; i < job->nargs; i++) {
+		uint64_t least = ((uint64_t)bytes[i] + PAGE - 1) / PAGE * PAGE;
+
+		if (least > memory->tensor[i].least)
+			memory->tensor[i].least = least;
+	}
+}
+
+static int take_tensor(struct kl_tensor *tensor, uint64_t bytes, struct kl_subject_lent *lent)
+{
+	if (lent && lent->map && lent->bytes >= bytes) {
+		tensor->bytes = lent->bytes;
 		tensor->map = lent->map;
 		tensor->fd = lent->fd;
 		tensor->slack = lent->slack;
 		lent->map = NULL;
 		return 0;
 	}
+	tensor->bytes = lent && lent->least > bytes ? lent->least : bytes;
 	tensor->slack = kl_malloc(PAGE);
-	return kl_memory_shared((void **)&tensor->map, &tensor->fd, "tensor", arg->map_bytes);
+	return kl_memory_shared((void **)&tensor->map, &tensor->fd, "tensor", tensor->bytes);
 }
 
 int kl_memory_take(struct kl_cpu_subject *subject)
 {
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
-		const struct kl_wire_arg *arg = &subject->wire->arg[i];
-		int err = !arg->tensor ?
-				  0 :
-				  take_tensor(&subject->tensor[i], arg,
-					      subject->memory ? &subject->memory->tensor[i] : NULL);
+		struct kl_subject_lent *lent = subject->memory ? &subject->memory->tensor[i] : NULL;
+		uint64_t bytes = 0;
+		int err = 0;
 
+		for (uint32_t point = 0; point < subject->wire->npoint; point++)
+			if (subject->wire->arg[point][i].map_bytes > bytes)
+				bytes = subject->wire->arg[point][i].map_bytes;
+		if (bytes)
+			err = take_tensor(&subject->tensor[i], bytes, lent);
 		if (err < 0)
 			return kl_error_in(err, "argument '%s'", subject->name[i]);
 	}
@@ -84,7 +101,8 @@ void kl_memory_give(struct kl_cpu_subject *subject)
 		struct kl_tensor *tensor = &subject->tensor[i];
 		struct kl_subject_lent mine = { .map = tensor->map,
 						.slack = tensor->slack,
-						.fd = tensor->fd };
+						.fd = tensor->fd,
+						.bytes = tensor->bytes };
 
 		if (!tensor->map) {
 			if (tensor->fd >= 0)
@@ -92,11 +110,11 @@ void kl_memory_give(struct kl_cpu_subject *subject)
 			free(tensor->slack);
 			continue;
 		}
-		mine.bytes = subject->wire->arg[i].map_bytes;
 		if (!subject->memory) {
 			drop_lent(&mine);
 			continue;
 		}
+		mine.least = subject->memory->tensor[i].least;
 		drop_lent(&subject->memory->tensor[i]);
 		subject->memory->tensor[i] = mine;
 	}

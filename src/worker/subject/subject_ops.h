@@ -14,6 +14,7 @@ struct kl_subject {
 
 struct kl_subject_ops {
 	void (*free)(struct kl_subject *s);
+	void (*place)(struct kl_subject *s, const struct kl_place *place);
 	void *(*buffer)(struct kl_subject *s, size_t arg);
 	size_t (*bytes)(const struct kl_subject *s, size_t arg);
 	void (*poison)(struct kl_subject *s, uint64_t seed);

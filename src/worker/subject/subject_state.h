@@ -11,13 +11,13 @@
 
 /*
  * subject_state - what the parent keeps of a sealed child. It is private to the files for kernels
- * in C: subject_cpu.c (life cycle), subject_memory.c, buffers.c, call.c (one call), handshake.c and
+ * in C: subject_cpu.c (life cycle), subject_memory.c, place.c, buffers.c, call.c (one call), handshake.c and
  * outcome.c (how a call ended), and to what they use: watch.h, spot_check.h, convention.h.
  */
 struct kl_tensor {
 	unsigned char *map;   /* the parent's mapping of the memfd; NULL: not a tensor */
+	uint64_t bytes;       /* of the memfd, for the larger of the points */
 	unsigned char *slack; /* expected bytes around the data */
-	size_t nslack;
 	int fd;
 };
 
@@ -42,10 +42,15 @@ struct kl_cpu_subject {
 	int socket;
 	int64_t call_ms;
 	struct kl_control *control; /* shared with the child */
+	struct kl_wire_call *args;  /* shared with the child: what the next call is made with */
 	struct kl_wire *wire;
 	struct kl_hello hello;
 	char name[KL_MAX_ARGS][64]; /* names of the arguments */
 	struct kl_tensor tensor[KL_MAX_ARGS];
+	/* where the next call finds its tensors (place.c) */
+	enum kl_wire_point point;
+	const struct kl_wire_arg *arg; /* the plan's, at that point */
+	uint64_t offset[KL_MAX_ARGS];  /* of the data in the memfd */
 	/* takes the tensors back at the end; NULL: they are freed */
 	struct kl_subject_memory *memory;
 	struct kl_trace_regs home; /* registers at the first trap */
@@ -89,9 +94,23 @@ int kl_memory_take(struct kl_cpu_subject *subject);
 /** Return the memory to its owner, or free it. */
 void kl_memory_give(struct kl_cpu_subject *subject);
 
-/* subject_cpu.c, buffers.c, call.c: operations of the interface */
+/* place.c */
+/** Number of views of each tensor. */
+uint32_t kl_place_views(const struct kl_wire *wire);
+/** Number of bytes around a tensor's data in its view, all on one side. */
+static inline size_t kl_place_slack(const struct kl_wire_arg *arg)
+{
+	return arg->map_bytes - arg->bytes;
+}
+
+/* buffers.c */
+/** Poison what lies beside the tensors, enough for empty calls. */
+void kl_buffers_surround(struct kl_cpu_subject *subject, uint64_t seed);
+
+/* subject_cpu.c, place.c, buffers.c, call.c: operations of the interface */
 /** Kill and reap the child, if it still runs. */
 void kl_cpu_subject_reap(struct kl_cpu_subject *subject);
+void kl_cpu_subject_place(struct kl_cpu_subject *subject, const struct kl_place *place);
 void kl_cpu_subject_poison(struct kl_cpu_subject *subject, uint64_t seed);
 void kl_cpu_subject_flush(struct kl_cpu_subject *subject);
 int kl_cpu_subject_call(struct kl_cpu_subject *subject, struct kl_call *out);

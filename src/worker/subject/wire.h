@@ -15,18 +15,32 @@
  *	3	the plan: a memfd holding one struct kl_wire, mapped read-only
  *	4	the control page: a memfd of one page, mapped shared
  *	5	a socket: the child sends hello once, the parent answers one byte
- *	6 ...	one memfd for each tensor argument, in order of arguments
+ *	6	the arguments of the next call: a memfd of one page, mapped read-only
+ *	7 ...	one memfd for each tensor argument, in order of arguments
  *
  * Life cycle of a child: it maps everything, loads the object and sends hello; the parent attaches
  * (ptrace) and answers KL_WIRE_TRACED, or KL_WIRE_ALONE if it is not allowed to attach; the child
  * closes all descriptors, seals itself and waits in the stub (stub.h).
  */
-enum kl_wire_fd { KL_WIRE_FD_PLAN = 3, KL_WIRE_FD_CONTROL, KL_WIRE_FD_SOCKET, KL_WIRE_FD_TENSOR };
+enum kl_wire_fd {
+	KL_WIRE_FD_PLAN = 3,
+	KL_WIRE_FD_CONTROL,
+	KL_WIRE_FD_SOCKET,
+	KL_WIRE_FD_ARGS,
+	KL_WIRE_FD_TENSOR
+};
 
 #define KL_WIRE_TRACED 'T'
 #define KL_WIRE_ALONE 'A'
 
-/* Unmapped space on both sides of every tensor. */
+/*
+ * A child is called at one point, or at two (KL_WIRE_OTHER). It maps each tensor several times for
+ * each: these views show the same memory at different addresses, and each call uses one of them.
+ */
+enum kl_wire_point { KL_WIRE_MAIN, KL_WIRE_OTHER, KL_WIRE_POINTS };
+#define KL_WIRE_VIEWS 4
+
+/* Unmapped space on both sides of every view. */
 #define KL_WIRE_GUARD ((uint64_t)64 << 20)
 
 /* What the stub saves behind a call if nobody can look: flags, and the state of floating point. */
@@ -56,8 +70,7 @@ struct kl_wire_arg {
 	int writable;
 	uint64_t bits;      /* dim, scalar: the value, in the dtype's own representation */
 	uint64_t bytes;     /* tensor: bytes of its data */
-	uint64_t map_bytes; /* tensor: bytes of its memfd, whole pages */
-	uint64_t offset;    /* tensor: offset of the data in the memfd */
+	uint64_t map_bytes; /* tensor: bytes of its views, whole pages from the memfd's start */
 	int naxes;
 	int64_t extent[KL_MAX_AXES];
 };
@@ -66,11 +79,17 @@ struct kl_wire {
 	int baseline; /* a vendor library: trusted, not sealed */
 	int cpu;      /* -1: anywhere */
 	int64_t arena_bytes;
-	uint32_t nargs;
-	struct kl_wire_arg arg[KL_MAX_ARGS];
+	uint32_t nargs, npoint, nview;
+	struct kl_wire_arg arg[KL_WIRE_POINTS][KL_MAX_ARGS];
 	char so[4096];
 	char entry[128];
 	char baseline_name[64];
+};
+
+/* What the next call is made with; written by the parent between calls. */
+struct kl_wire_call {
+	uint64_t store[KL_MAX_ARGS]; /* scalars by value, tensors as pointers */
+	uint64_t view;               /* baselines: the view that all tensors are passed in */
 };
 
 /* Sent by the child once everything is in place, before any byte of the kernel runs. */
@@ -79,7 +98,8 @@ struct kl_hello {
 	char message[400];
 	uint64_t stored, trapped; /* addresses of the stub, see stub.h */
 	uint64_t stack_top;
-	uint64_t map[KL_MAX_ARGS]; /* address of each tensor's memfd in the child */
+	/* addresses of each tensor's views in the child */
+	uint64_t map[KL_WIRE_POINTS][KL_WIRE_VIEWS][KL_MAX_ARGS];
 };
 
 #endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* place - chooses the addresses at which a call finds its tensors */
+#include "base/rng.h"
+#include "worker/subject/subject_state.h"
+
+/*
+ * Views of large tensors are expensive, since a page of each must be entered in the child's page
+ * table before the first call.
+ */
+#define FEW_VIEWS 2
+#define LARGE ((uint64_t)64 << 20)
+#define SMALL ((uint64_t)4 << 20)
+
+uint32_t kl_place_views(const struct kl_wire *wire)
+{
+	uint64_t all = 0;
+
+	for (uint32_t point = 0; point < wire->npoint; point++)
+		for (uint32_t i = 0; i < wire->nargs; i++)
+			all += wire->arg[point][i].map_bytes;
+	return wire->baseline || all > LARGE ? FEW_VIEWS : all > SMALL ? 3 : KL_WIRE_VIEWS;
+}
+
+static uint64_t draw_view(const struct kl_cpu_subject *subject, uint64_t draw, uint32_t arg)
+{
+	/* a baseline was opened for tensors that are all in the same view */
+	uint64_t which = subject->wire->baseline ? draw : kl_rng_mix(draw + arg);
+
+	return (which >> 32) % subject->wire->nview;
+}
+
+void kl_cpu_subject_place(struct kl_cpu_subject *subject, const struct kl_place *place)
+{
+	subject->point = place->other ? KL_WIRE_OTHER : KL_WIRE_MAIN;
+	subject->arg = subject->wire->arg[subject->point];
+	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
+		const struct kl_wire_arg *arg = &subject->arg[i];
+		uint64_t view = draw_view(subject, place->draw, i);
+
+		subject->args->view = view;
+		subject->offset[i] = place->right ? kl_place_slack(arg) : 0;
+		subject->args->store[i] = arg->tensor ?
+						  subject->hello.map[subject->point][view][i] +
+							  subject->offset[i] :
+						  arg->bits;
+	}
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a call finds its tensors: at many addresses, between guard pages at each, at two points. */
+#include "subject_fixture.h"
+
+#include "worker/subject/subject_state.h"
+
+#define CALLS 64
+#define SMALL 10 /* elements at the second point */
+
+/* The first words of y are the addresses of x and y, and n. */
+#define TELL                                                                  \
+	" uint64_t told[] = { (uint64_t)x, (uint64_t)y, (uint64_t)n };" SCALE \
+	" memcpy(y, told, sizeof(told));"
+
+static struct fixture *two_points(void)
+{
+	struct fixture *fixture = sf_new();
+	struct kl_point *point = fx_point(fixture, "also0", false);
+
+	point->arg[0].value = SMALL;
+	fx_extent(point, 2, 1, SMALL, 0);
+	fx_extent(point, 3, 1, SMALL, 0);
+	return fixture;
+}
+
+static struct kl_subject *start_at_both(struct fixture *fixture, bool untraced)
+{
+	return sf_start(fixture, (struct kl_subject_spec){ .cpu = -1,
+							   .untraced = untraced,
+							   .other = &fixture->point[1] });
+}
+
+static void fill_inputs(struct kl_subject *subject)
+{
+	float *values = kl_subject_buffer(subject, 2);
+
+	for (size_t i = 0; i < kl_subject_bytes(subject, 2) / sizeof(float); i++)
+		values[i] = (float)i;
+}
+
+static void call_at(struct kl_call *call, struct kl_subject *subject, struct kl_place place)
+{
+	kl_subject_place(subject, &place);
+	kl_subject_poison(subject, 2 * place.draw);
+	fill_inputs(subject);
+	assert_ok(kl_subject_call(subject, call));
+}
+
+/* How many different values there are. */
+static int different(const uint64_t *values, int n)
+{
+	int found = 0;
+
+	for (int i = 0; i < n; i++) {
+		int k = 0;
+
+		while (k < i && values[k] != values[i])
+			k++;
+		found += k == i;
+	}
+	return found;
+}
+
+static void buffers_move(void **state)
+{
+	for (int untraced = 0; untraced < 2; untraced++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = two_points();
+		KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+		uint64_t x[CALLS], y[CALLS];
+		int together = 0;
+
+		sf_kernel(fixture, "", TELL);
+		subject = start_at_both(fixture, untraced);
+		for (int i = 0; i < CALLS; i++) {
+			struct kl_place place = { .right = i % 2, .draw = (uint64_t)i };
+			struct kl_call call;
+			const uint64_t *told;
+
+			call_at(&call, subject, place);
+			if (call.end != KL_CALL_OK)
+				fail_msg("%d: %s", i, call.what);
+			told = kl_subject_buffer(subject, 3);
+			x[i] = told[0];
+			y[i] = told[1];
+			assert_int_equal(told[2], SF_N);
+			assert_int_equal(x[i] % 4096, i % 2 ? 96 : 0);
+			assert_int_equal(y[i] % 4096, i % 2 ? 96 : 0);
+			assert_true(((float *)kl_subject_buffer(subject, 3))[SF_N - 1] ==
+				    2.5f * (SF_N - 1));
+			together += i > 1 && (x[i] == x[i - 2]) == (y[i] == y[i - 2]);
+		}
+		/* four views of each, on two sides */
+		assert_int_equal(different(x, CALLS), 8);
+		assert_int_equal(different(y, CALLS), 8);
+		/* one does not tell of the other */
+		assert_true(together > CALLS / 4 && together < CALLS * 7 / 8);
+	}
+}
+
+static void both_points_are_called_in_one_process(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = two_points();
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+
+	sf_kernel(fixture, "static int64_t calls;", TELL " y[7] = ++calls;");
+	subject = start_at_both(fixture, false);
+	for (int i = 0; i < CALLS; i++) {
+		bool other = i % 3 != 1;
+		struct kl_place place = { .other = other, .right = i % 2, .draw = (uint64_t)i };
+		const float *values;
+		struct kl_call call;
+
+		call_at(&call, subject, place);
+		assert_int_equal(call.end, KL_CALL_OK);
+		values = kl_subject_buffer(subject, 3);
+		assert_int_equal(kl_subject_bytes(subject, 3), (other ? SMALL : SF_N) * 4);
+		assert_int_equal(((const uint64_t *)values)[2], other ? SMALL : SF_N);
+		assert_int_equal(values[7], i + 1);
+		assert_true(values[SMALL - 1] == 2.5f * (SMALL - 1));
+	}
+}
+
+static void every_view_has_its_guards(void **state)
+{
+	static const struct {
+		const char *body, *what;
+		bool other, right;
+	} bad[] = {
+		{ .body = " y[0] = x[n];", .what = "'x': byte 4000", .right = true },
+		{ .body = " y[0] = x[-1];", .what = "'x': byte -4" },
+		{ .body = " y[n] = 1;", .what = "'y': byte 40 ", .other = true, .right = true },
+		{ .body = " ((float *)x)[3] = 1;", .what = "input 'x' at byte 12", .other = true },
+		/* within the page: the slack shows it */
+		{ .body = " y[n] = 1;", .what = "'y': wrote behind", .other = true },
+		{ .body = " y[-1] = 1;", .what = "'y': wrote before", .right = true },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = two_points();
+
+		sf_kernel(fixture, "", bad[i].body);
+		for (uint64_t draw = 0; draw < 8; draw++) {
+			KL_AUTO(kl_subject_freep)
+			struct kl_subject *subject = start_at_both(fixture, false);
+			struct kl_place place = { .other = bad[i].other,
+						  .right = bad[i].right,
+						  .draw = draw };
+			struct kl_call call;
+
+			call_at(&call, subject, place);
+			if (call.end != KL_CALL_FAULT || !strstr(call.what, bad[i].what))
+				fail_msg("%s: end %d \"%s\"", bad[i].body, (int)call.end,
+					 call.what);
+		}
+	}
+}
+
+/* Linux says how the child has mapped what it shares with us. */
+static void only_outputs_and_the_control_page_can_be_written(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = two_points();
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf maps = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *path = NULL;
+	int writable = 0, read_only = 0;
+
+	sf_kernel(fixture, "", SCALE);
+	subject = start_at_both(fixture, false);
+	path = kl_asprintf("/proc/%d/maps", (int)((struct kl_cpu_subject *)subject)->pid);
+	assert_ok(kl_fs_read(&maps, path, 1 << 20));
+	for (char *line = strtok(maps.ptr, "\n"); line; line = strtok(NULL, "\n")) {
+		if (!strstr(line, "/memfd:"))
+			continue;
+		assert_null(strstr(line, "/memfd:plan"));
+		if (strstr(line, " rw-s "))
+			writable += strstr(line, "/memfd:tensor") ? 1 : 100;
+		else if (strstr(line, " r--s "))
+			read_only += strstr(line, "/memfd:tensor") ? 1 : 100;
+		else
+			fail_msg("%s", line);
+	}
+	/* four views at either point, and one page */
+	assert_int_equal(writable, 108);
+	assert_int_equal(read_only, 108);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(buffers_move),
+		cmocka_unit_test(both_points_are_called_in_one_process),
+		cmocka_unit_test(every_view_has_its_guards),
+		cmocka_unit_test(only_outputs_and_the_control_page_can_be_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
