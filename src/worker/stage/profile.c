@@ -179,9 +179,11 @@ static bool choose_processors(int *ours, int *theirs, const cpu_set_t *allowed)
 static void set_subjects(struct profile *profile, int cpu)
 {
 	const struct kl_job *job = profile->job;
-	struct kl_subject_spec kernel = {
-		.kind = KL_SUBJECT_KERNEL, .so = job->candidate_so, .entry = job->entry, .cpu = cpu
-	};
+	struct kl_subject_spec kernel = { .kind = KL_SUBJECT_KERNEL,
+					  .so = job->candidate_so,
+					  .entry = job->entry,
+					  .cpu = cpu,
+					  .timed = true };
 	struct kl_blocks_subject *subject = profile->blocks.subject;
 
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
@@ -192,9 +194,9 @@ static void set_subjects(struct profile *profile, int cpu)
 	subject[KL_BLOCKS_PARENT].there = job->parent_so != NULL;
 	subject[KL_BLOCKS_BASELINE].what = job->baseline;
 	subject[KL_BLOCKS_BASELINE].there = job->baseline != NULL;
-	profile->spec[KL_BLOCKS_BASELINE] = (struct kl_subject_spec){ .kind = KL_SUBJECT_BASELINE,
-								      .baseline = job->baseline,
-								      .cpu = cpu };
+	profile->spec[KL_BLOCKS_BASELINE] = (struct kl_subject_spec){
+		.kind = KL_SUBJECT_BASELINE, .baseline = job->baseline, .cpu = cpu, .timed = true
+	};
 }
 
 /* Returns 0, KL_PROFILE_FAILED or an error. */

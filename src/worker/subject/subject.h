@@ -33,7 +33,8 @@
  *	return on another stack		the stack pointer at the trap is compared
  *	change MXCSR, x87, flags	reset before every call; left changed, a fault (convention.h)
  *	keep state between calls	inputs are new each time, each output is checked
- *	count on memory being zero	unless timed (cpu < 0), arena and stack start as ones
+ *	count on memory being zero	arena and stack start as ones
+ *	behave well when not timed	a child cannot tell: only its parent acts differently
  *	write the outputs later		it is stopped; nothing runs
  *
  * What remains: a kernel that forges `done` after its last output, within the jitter of the trap
@@ -86,11 +87,9 @@ struct kl_subject_spec {
 	/* align buffers to the guard page on their right, until kl_subject_place() */
 	bool align_right;
 	const struct kl_point *other; /* surface c: a further point to call at; NULL: none */
-	/*
-	 * pin the child to this processor and time by spinning; -1: any processor, times are rough
-	 */
-	int cpu;
-	bool untraced;                    /* do not use ptrace, for tests */
+	int cpu;                      /* processor that the child is pinned to; -1: any */
+	bool timed;    /* time calls exactly, by spinning on another processor; otherwise roughly */
+	bool untraced; /* do not use ptrace, for tests */
 	struct kl_subject_memory *memory; /* memory to reuse, must outlive the subject; or NULL */
 };
 
@@ -136,7 +135,7 @@ void kl_subject_poison(struct kl_subject *subject, uint64_t seed);
 /** True if ptrace stops the child after each call; see above for what is weaker otherwise. */
 bool kl_subject_traced(const struct kl_subject *subject);
 /**
- * Time of an empty call, which is subtracted from each call; meaningful only with a pinned cpu.
+ * Time of an empty call, which is subtracted from each call; meaningful only if spec.timed.
  */
 int64_t kl_subject_handshake_ns(const struct kl_subject *subject);
 

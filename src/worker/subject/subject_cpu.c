@@ -373,7 +373,7 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 	subject->socket = -1;
 	for (size_t i = 0; i < KL_MAX_ARGS; i++)
 		subject->tensor[i].fd = -1;
-	subject->precise = spec->cpu >= 0;
+	subject->precise = spec->timed;
 	subject->call_ms = job->call_ms;
 	subject->memory = spec->memory;
 	kl_rng_fresh(&subject->rng);

@@ -38,7 +38,7 @@ struct kl_times {
 struct kl_cpu_subject {
 	struct kl_subject base; /* must be first: the interface's part */
 	pid_t pid;              /* 0: the child has ended */
-	bool traced, precise;   /* precise: the child is pinned, so the parent spins */
+	bool traced, precise;   /* precise: calls are timed, so the parent spins */
 	int socket;
 	int64_t call_ms;
 	struct kl_control *control; /* shared with the child */

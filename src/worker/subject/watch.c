@@ -9,7 +9,7 @@
 /* Time the stub gets from its last store to its trap before we interrupt it. */
 #define SETTLE_NS (50 * US)
 #define WALL_SHARE 30 /* a child must get this share of a processor, after WALL_NS */
-#define WALL_NS (2000 * MS)
+#define WALL_NS (10000 * MS)
 #define STUB_MS 2000
 
 int64_t kl_watch_now(void)

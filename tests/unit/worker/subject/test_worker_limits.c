@@ -37,7 +37,9 @@ static void a_slow_kernel_passes_on_a_busy_machine(void **state)
 	fixture->job.call_ms = LIMIT_MS;
 	sf_spin(&spinners, busy(), -1);
 	for (int i = 0; i < 4; i++) {
-		const struct kl_subject_spec spec = { .cpu = i & 1 ? 0 : -1, .untraced = i & 2 };
+		const struct kl_subject_spec spec = { .cpu = i & 1 ? 0 : -1,
+						      .timed = i & 1,
+						      .untraced = i & 2 };
 		KL_AUTO(kl_subject_freep) struct kl_subject *subject = sf_start(fixture, spec);
 		struct kl_call call;
 
@@ -75,7 +77,7 @@ static void a_starved_kernel_is_not_judged(void **state)
 
 	sf_kernel(fixture, "", " for (;;) __asm__ volatile(\"\");");
 	fixture->job.call_ms = 50;
-	subject = sf_start(fixture, (struct kl_subject_spec){ .cpu = 0 });
+	subject = sf_start(fixture, (struct kl_subject_spec){ .cpu = 0, .timed = true });
 	sf_spin(&spinners, 2, 0);
 	assert_int_equal(sched_setscheduler(child_of(subject), SCHED_IDLE, &none), 0);
 	assert_error(KL_ECANNOT, "too busy", kl_subject_call(subject, &call));

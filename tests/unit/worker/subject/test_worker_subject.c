@@ -103,6 +103,7 @@ static struct kl_subject *start(const char *so, bool right, bool untraced, int c
 					.entry = "k",
 					.align_right = right,
 					.cpu = cpu,
+					.timed = cpu >= 0,
 					.untraced = untraced };
 	struct kl_subject *subject;
 	float *values;
