@@ -34,7 +34,8 @@ const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_m
 	if (!is_telling(job, own, got))
 		return NULL;
 	for (size_t i = nmet; i-- > 0;)
-		if (met[i] != own && kl_compare(&mismatch, job, met[i], got) == 0)
+		if (met[i] != own && met[i]->point == own->point &&
+		    kl_compare(&mismatch, job, met[i], got) == 0)
 			return met[i];
 	return NULL;
 }

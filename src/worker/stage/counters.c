@@ -42,13 +42,15 @@ int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *po
 		.cpu = -1,
 	};
 	const struct kl_member *member;
+	struct kl_trial trial = { .poison = 2 };
 	struct kl_call end;
 	int err;
 
 	if (!pt || !kl_pool_noise(pool, pt, &member, 1))
 		return kl_error(KL_EINVALID, "no performance point to call the candidate at");
+	trial.input = member->input;
 	if ((err = kl_subject_start(&subject, job, pt, &spec)) < 0 ||
-	    (err = kl_trial_kernel(&end, subject, job, member->input, 2)) < 0)
+	    (err = kl_trial_kernel(&end, subject, job, &trial)) < 0)
 		return err;
 	return end.end == KL_CALL_OK ? 0 : kl_error(KL_ECANNOT, "the kernel %s", end.what);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -13,15 +14,6 @@
 #include "worker/measure/failure.h"
 #include "worker/measure/replay.h"
 #include "worker/subject/trial.h"
-
-#define RIGHT_BYTES ((size_t)1 << 30) /* memory for answers found right */
-
-void kl_kept_release(struct kl_kept *kept)
-{
-	for (size_t i = 0; i < KL_MAX_ARGS; i++)
-		free(kept->bytes[i]);
-	*kept = (struct kl_kept){ 0 };
-}
 
 /* -- failures ----------------------------------------------------------- */
 
@@ -104,7 +96,8 @@ static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round
 
 static void fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		       const struct kl_round *round, size_t index,
-		       const struct kl_mismatch *mismatch, const void *const *got, uint64_t poison)
+		       const struct kl_mismatch *mismatch, const void *const *got,
+		       const struct kl_trial *trial)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
 	const char *class = kl_failure_class_wrong(mismatch);
@@ -112,9 +105,9 @@ static void fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 
 	if (fail_replay(inquiry, round, member, mismatch, got))
 		return;
-	if (never_written(inquiry, subject, mismatch, round->point, poison))
+	if (never_written(inquiry, subject, mismatch, member->point, trial->poison))
 		why = "never written: what stood there before the call stands there still";
-	if (inquiry->passed[round->right][index]) {
+	if (inquiry->passed[trial->place.right][index]) {
 		class = "nondeterministic";
 		why = "this input was answered rightly before, and now is not";
 	}
@@ -142,108 +135,14 @@ static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subj
 	return true;
 }
 
-/* Keep the first answer; a later one must be bitwise equal to it. */
-static void same_bits(struct kl_inquiry *inquiry, struct kl_subject *subject,
-		      const struct kl_round *round, const struct kl_member *member)
-{
-	for (size_t i = 0; i < inquiry->job->nargs; i++) {
-		enum kl_dtype dtype = inquiry->job->arg[i].dtype;
-		struct kl_mismatch mismatch = { .out = (int)i };
-		size_t n = kl_arg_is_output(&inquiry->job->arg[i]) ? kl_subject_bytes(subject, i) :
-								     0,
-		       k = 0;
-		const char *now, *then;
-
-		if (!n)
-			continue;
-		now = kl_subject_buffer(subject, i);
-		if (!round->kept->bytes[i]) {
-			round->kept->bytes[i] = kl_malloc(n);
-			kl_par_copy(round->kept->bytes[i], now, n);
-			continue;
-		}
-		then = round->kept->bytes[i];
-		if (kl_par_same(now, then, n))
-			continue;
-		while (now[k] == then[k])
-			k++;
-		k /= kl_dtype_bytes(dtype);
-		mismatch.naxes = member->point->arg[i].naxes;
-		kl_tensor_index(mismatch.index, member->point->arg[i].extent, mismatch.naxes, k);
-		kl_tensor_print(mismatch.got, sizeof(mismatch.got), dtype, now, k);
-		kl_tensor_print(mismatch.wanted, sizeof(mismatch.wanted), dtype, then, k);
-		fail_at(inquiry, "nondeterministic", member, &mismatch, round->where,
-			"the same input gave other bits in an earlier call");
-		return;
-	}
-}
-
-/* True if this answer is bitwise equal to one for the same member that was found right. */
-static bool known_right(const struct kl_inquiry *inquiry, struct kl_subject *subject, size_t index,
-			const void *const *got)
-{
-	const struct kl_answer *answer = &inquiry->right[index];
-	bool some = false;
-
-	for (size_t i = 0; i < inquiry->job->nargs; i++) {
-		if (!got[i])
-			continue;
-		if (!answer->bytes[i] ||
-		    !kl_par_same(got[i], answer->bytes[i], kl_subject_bytes(subject, i)))
-			return false;
-		some = true;
-	}
-	return some;
-}
-
-/* Remember a right answer, while there is memory for it. */
-static void keep_right(struct kl_inquiry *inquiry, struct kl_subject *subject, size_t index,
-		       const void *const *got)
-{
-	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
-	struct kl_answer *answer = &inquiry->right[index];
-	size_t need = 0;
-
-	for (size_t i = 0; i < inquiry->job->nargs; i++)
-		need += got[i] && !answer->bytes[i] ? kl_subject_bytes(subject, i) : 0;
-	if (need > RIGHT_BYTES - inquiry->right_bytes)
-		return;
-	inquiry->right_bytes += need;
-	kl_answer_room(answer, inquiry->job, member);
-	for (size_t i = 0; i < inquiry->job->nargs; i++)
-		if (got[i])
-			kl_par_copy(answer->bytes[i], got[i], kl_subject_bytes(subject, i));
-}
-
 /*
- * Like kl_compare(), but an answer that is bitwise equal to a known right one is accepted at once.
+ * Draw the addresses and the poison of the next call of a member. They depend on nothing that
+ * happened to other members, so that a replay of one call can repeat it.
  */
-static int judge_member(struct kl_mismatch *mismatch, struct kl_inquiry *inquiry,
-			struct kl_subject *subject, size_t index, const void *const *got)
+static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
+		       const struct kl_round *round, size_t index, bool right)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
-	int err;
-
-	if (known_right(inquiry, subject, index, got)) {
-		*mismatch = (struct kl_mismatch){ .out = -1, .elements = inquiry->judged[index] };
-		return 0;
-	}
-	err = kl_compare(mismatch, inquiry->job, member, got);
-	if (err == 0) {
-		inquiry->judged[index] = mismatch->elements;
-		keep_right(inquiry, subject, index, got);
-	}
-	return err;
-}
-
-/*
- * The poison of the next call of a member. It depends on nothing that happened at other points or
- * to other members, so that a replay of one call can repeat it.
- */
-static uint64_t draw_poison(struct kl_inquiry *inquiry, size_t index)
-{
-	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
-	int64_t made = inquiry->made[member->point - inquiry->job->point];
 	struct kl_key key;
 	struct kl_rng rng;
 	char label[128];
@@ -251,35 +150,38 @@ static uint64_t draw_poison(struct kl_inquiry *inquiry, size_t index)
 	snprintf(label, sizeof(label), "%s/%s/%d", member->point->id, member->band, member->draw);
 	key = kl_key_derive(&inquiry->poison, label);
 	kl_rng_key(&rng, &key, (uint64_t)inquiry->asked[index]++);
-	/*
-	 * every third call at a point gets plausible poison, so that calls made in pairs do not
-	 * always get the same kind
-	 */
-	return (kl_rng_u64(&rng) & ~(uint64_t)1) | (made % 3 == 2);
+	*trial = (struct kl_trial){ .input = member->input };
+	kl_trial_draw(trial, &rng);
+	trial->place.right = right;
+	trial->place.other = member->point != round->point;
 }
 
-static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
-		    const struct kl_round *round, size_t index)
+/* The bits of an answer must be those of the first one to the same input. */
+static bool same_bits(struct kl_inquiry *inquiry, const struct kl_round *round,
+		      const struct kl_judge_call *call)
+{
+	struct kl_mismatch mismatch;
+
+	if (!inquiry->job->deterministic || !kl_judge_changed(&mismatch, &inquiry->judge, call))
+		return true;
+	fail_at(inquiry, "nondeterministic", call->member, &mismatch, round->where,
+		"the same input gave other bits in an earlier call");
+	return false;
+}
+
+static int judge_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
+		      const struct kl_round *round, size_t index, const struct kl_trial *trial)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
 	const void *got[KL_MAX_ARGS] = { NULL };
-	uint64_t poison = draw_poison(inquiry, index);
+	const struct kl_judge_call call = { member, trial->place.right, got };
 	struct kl_mismatch mismatch;
-	struct kl_call end;
 	int err;
 
-	inquiry->calls++;
-	err = kl_trial_kernel(&end, subject, inquiry->job, member->input, poison);
-	if (err < 0)
-		return err;
-	if (end.end != KL_CALL_OK) {
-		fail_call(inquiry, member, &end);
-		return 0;
-	}
 	for (size_t i = 0; i < inquiry->job->nargs; i++)
 		if (kl_arg_is_output(&inquiry->job->arg[i]))
 			got[i] = kl_subject_buffer(subject, i);
-	err = judge_member(&mismatch, inquiry, subject, index, got);
+	err = kl_judge_answer(&mismatch, &inquiry->judge, &call);
 	if (err < 0 && err != KL_ENO)
 		return err;
 	inquiry->elements += mismatch.elements;
@@ -287,14 +189,70 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		inquiry->margin = mismatch.margin;
 	if (!inputs_unchanged(inquiry, subject, member))
 		return 0;
-	if (err == KL_ENO) {
-		fail_wrong(inquiry, subject, round, index, &mismatch, got, poison);
+	if (err == KL_ENO)
+		fail_wrong(inquiry, subject, round, index, &mismatch, got, trial);
+	else if (same_bits(inquiry, round, &call))
+		inquiry->passed[trial->place.right][index] = true;
+	return 0;
+}
+
+static void add_met(struct kl_inquiry *inquiry, const struct kl_member *member)
+{
+	for (size_t i = 0; i < inquiry->nmet; i++)
+		if (inquiry->met[i] == member)
+			return;
+	KL_GROW(inquiry->met, inquiry->nmet + 1, inquiry->met_alloc);
+	inquiry->met[inquiry->nmet++] = member;
+}
+
+static int64_t own_processor_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/*
+ * What a call cost: of a kernel in C the processor time of both processes, so that other work on
+ * the machine does not count.
+ */
+static void take_cost(struct kl_inquiry *inquiry, const struct kl_point *pt,
+		      const struct kl_call *end, int64_t wall_ns, int64_t own_ns)
+{
+	int64_t *cost = &inquiry->cost[pt - inquiry->job->point];
+	int64_t took = inquiry->job->surface == KL_SURFACE_C && end->used_ns >= 0 ?
+			       own_ns + end->used_ns :
+			       wall_ns;
+
+	if (!*cost || took < *cost)
+		*cost = took;
+}
+
+static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
+		    const struct kl_round *round, size_t index, bool right)
+{
+	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
+	int64_t begin = kl_clock_ns(), own = own_processor_ns();
+	struct kl_trial trial;
+	struct kl_call end;
+	int err;
+
+	inquiry->failed = (struct kl_failed_call){ .member = index, .right = right };
+	inquiry->calls++;
+	draw_trial(&trial, inquiry, round, index, right);
+	err = kl_trial_kernel(&end, subject, inquiry->job, &trial);
+	if (err < 0)
+		return err;
+	if (end.end != KL_CALL_OK) {
+		fail_call(inquiry, member, &end);
 		return 0;
 	}
-	inquiry->passed[round->right][index] = true;
-	if (index == round->watch && round->kept && inquiry->job->deterministic)
-		same_bits(inquiry, subject, round, member);
-	return 0;
+	err = judge_call(inquiry, subject, round, index, &trial);
+	add_met(inquiry, member);
+	inquiry->made[member->point - inquiry->job->point]++;
+	take_cost(inquiry, member->point, &end, kl_clock_ns() - begin, own_processor_ns() - own);
+	return err;
 }
 
 int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
@@ -305,9 +263,9 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 		.so = inquiry->job->candidate_so,
 		.entry = inquiry->job->entry,
 		.align_right = round->right,
-		.cpu = -1,
+		.other = round->before ? kl_pool_get(inquiry->pool, *round->before)->point : NULL,
+		.cpu = inquiry->cpu,
 	};
-	size_t at = (size_t)(round->point - inquiry->job->point);
 	int err = kl_subject_start(&subject, inquiry->job, round->point, &spec);
 
 	if (err == KL_EINVALID) {
@@ -319,31 +277,18 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 	if (err < 0)
 		return kl_error_in(err, "candidate at '%s'", round->point->id);
 	inquiry->nmet = 0;
-	for (size_t i = 0; i < round->n && !inquiry->class && err == 0; i++) {
-		int64_t start = kl_clock_ns(), took;
-
-		if (round->leave && round->leave(round->ctx, i))
-			continue;
-		inquiry->failed = (struct kl_failed_call){
-			.member = round->member[i],
-			.right = round->right,
-			.made = inquiry->made[at],
-			.asked = inquiry->asked[round->member[i]],
-		};
-		err = one_call(inquiry, subject, round, round->member[i]);
-		inquiry->met[inquiry->nmet++] = kl_pool_get(inquiry->pool, round->member[i]);
-		inquiry->made[at]++;
-		took = kl_clock_ns() - start;
-		if (!inquiry->cost[at] || took < inquiry->cost[at])
-			inquiry->cost[at] = took;
-	}
+	if (round->before)
+		err = one_call(inquiry, subject, round, *round->before, round->right);
+	for (size_t i = 0; i < round->n && !inquiry->class && err == 0; i++)
+		if (!round->leave || !round->leave(round->ctx, i))
+			err = one_call(inquiry, subject, round, round->member[i],
+				       round->side ? round->side[i] : round->right);
 	return err;
 }
 
 /* -- life ---------------------------------------------------------------- */
 
-void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struct kl_pool *pool,
-		     size_t most)
+void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struct kl_pool *pool)
 {
 	size_t n = kl_pool_size(pool);
 	struct kl_key master;
@@ -357,12 +302,11 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 		.pool = pool,
 		.order = kl_key_derive(&master, "order"),
 		.poison = kl_key_derive(&master, "poison"),
+		.cpu = -1,
+		.judge = { .job = job },
 	};
 	inquiry->passed[0] = kl_calloc(n + 1, sizeof(bool));
 	inquiry->passed[1] = kl_calloc(n + 1, sizeof(bool));
-	inquiry->right = kl_calloc(n + 1, sizeof(*inquiry->right));
-	inquiry->judged = kl_calloc(n + 1, sizeof(*inquiry->judged));
-	inquiry->met = kl_calloc(most + 1, sizeof(*inquiry->met));
 	inquiry->cost = kl_calloc(job->npoint + 1, sizeof(*inquiry->cost));
 	inquiry->made = kl_calloc(job->npoint + 1, sizeof(*inquiry->made));
 	inquiry->asked = kl_calloc(n + 1, sizeof(*inquiry->asked));
@@ -370,11 +314,8 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 
 void kl_inquiry_release(struct kl_inquiry *inquiry)
 {
-	for (size_t i = 0; inquiry->pool && i < kl_pool_size(inquiry->pool); i++)
-		kl_answer_release(&inquiry->right[i]);
+	kl_judge_release(&inquiry->judge);
 	json_decref(inquiry->failure);
-	free(inquiry->right);
-	free(inquiry->judged);
 	free(inquiry->passed[0]);
 	free(inquiry->passed[1]);
 	free(inquiry->met);

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fs.h"
 #include "worker/gpu/timing/stage.h"
 #include "worker/measure/blocks.h"
+#include "worker/measure/processors.h"
 #include "worker/measure/profile_failure.h"
 #include "worker/measure/visit.h"
 
@@ -131,51 +131,6 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 
 /* -- the machine ------------------------------------------------------------ */
 
-/* True if `second` can run undisturbed while `first` is busy: false if they share a core. */
-static bool other_core(int first, int second)
-{
-	KL_AUTO(kl_freep)
-	char *first_path = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings",
-				       first);
-	KL_AUTO(kl_freep)
-	char *second_path = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings",
-					second);
-	KL_AUTO(kl_buf_release) struct kl_buf first_siblings = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf second_siblings = KL_BUF_INIT;
-
-	if (first == second)
-		return false;
-	return kl_fs_read(&first_siblings, first_path, 4096) < 0 ||
-	       kl_fs_read(&second_siblings, second_path, 4096) < 0 ||
-	       strcmp(first_siblings.ptr, second_siblings.ptr);
-}
-
-/*
- * Choose one processor for this process and another for its children. The children get the last one
- * allowed, since the system's own work tends to run on the first. False if only one is allowed.
- */
-static bool choose_processors(int *ours, int *theirs, const cpu_set_t *allowed)
-{
-	int fallback = -1;
-
-	*ours = *theirs = -1;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, allowed))
-			*theirs = cpu;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, allowed) || cpu == *theirs)
-			continue;
-		if (fallback < 0)
-			fallback = cpu;
-		if (other_core(cpu, *theirs)) {
-			*ours = cpu;
-			return true;
-		}
-	}
-	*ours = fallback;
-	return fallback >= 0;
-}
-
 static void set_subjects(struct profile *profile, int cpu)
 {
 	const struct kl_job *job = profile->job;
@@ -262,8 +217,9 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 {
 	KL_AUTO(release_profile) struct profile profile = { .result = result, .job = job };
 	json_t *out = json_object(), *points = json_array();
+	struct kl_processors processors;
 	cpu_set_t before, one;
-	int ours, theirs, err;
+	int err;
 
 	profile.notes = json_array();
 	kl_rng_fresh(&profile.order);
@@ -275,18 +231,19 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 		return kl_gpu_profile(result, job, pool);
 	if (sched_getaffinity(0, sizeof(before), &before) < 0)
 		return kl_error_errno("cannot get the CPU affinity");
-	if (!choose_processors(&ours, &theirs, &before)) {
+	kl_processors_choose(&processors);
+	if (processors.ours < 0) {
 		kl_blocks_note(profile.notes, "one processor: not profiled");
 		return 0;
 	}
-	if (!other_core(ours, theirs))
+	if (processors.one_core)
 		kl_blocks_note(profile.notes,
 			       "the clock and the kernel share one core: times are rough");
 	CPU_ZERO(&one);
-	CPU_SET(ours, &one);
+	CPU_SET(processors.ours, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) < 0)
-		return kl_error_errno("cannot pin this process to processor %d", ours);
-	err = profile_points(&profile, pool, points, theirs);
+		return kl_error_errno("cannot pin this process to processor %d", processors.ours);
+	err = profile_points(&profile, pool, points, processors.theirs);
 	sched_setaffinity(0, sizeof(before), &before);
 	if (profile.nhandshake)
 		kl_json_set_int(out, "handshake_ns",

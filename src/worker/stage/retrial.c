@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/rng.h"
 #include "worker/measure/blocks.h"
+#include "worker/stage/first_call.h"
 
 /*
  * True if one call can repeat the failure: its class does not depend on other calls. A hang is not
@@ -21,7 +21,7 @@ static bool is_worth_trying(const struct kl_inquiry *inquiry)
 	return false;
 }
 
-/* One call like the one that failed: with the same buffers, and poisoned as in a full replay. */
+/* One call like the one that failed. A replay of the seed begins with it, too. */
 static int call_again(struct kl_inquiry *again, const struct kl_failed_call *failed,
 		      const struct kl_member *member)
 {
@@ -31,14 +31,11 @@ static int call_again(struct kl_inquiry *again, const struct kl_failed_call *fai
 		.right = failed->right,
 		.member = &index,
 		.n = 1,
-		.watch = SIZE_MAX,
 		.where = "",
 	};
 
 	if (index == KL_POOL_NONE) /* the member is a twin, and none could be made this time */
 		return 0;
-	again->made[member->point - again->job->point] = failed->made;
-	again->asked[index] = failed->asked;
 	return kl_inquiry_round(again, &round);
 }
 
@@ -59,7 +56,8 @@ static int try_again(struct kl_inquiry *inquiry, const struct kl_job *job, bool 
 
 	if (err < 0)
 		return err;
-	kl_inquiry_init(&again, job, pool, 1);
+	kl_inquiry_init(&again, job, pool);
+	again.cpu = inquiry->cpu;
 	err = call_again(&again, &inquiry->failed, member);
 	*same = err == 0 && again.class && !strcmp(again.class, inquiry->class);
 	if (*same)
@@ -74,7 +72,7 @@ void kl_retrial(struct kl_inquiry *inquiry, json_t *notes)
 
 	if (!inquiry->class || job.seed)
 		return;
-	job.seed = kl_rng_os_seed();
+	job.seed = kl_first_call_seed(inquiry->pool, inquiry->failed.member, inquiry->failed.right);
 	if (is_worth_trying(inquiry) && try_again(inquiry, &job, &same) < 0)
 		kl_error_clear();
 	if (!same)

@@ -5,14 +5,26 @@
 #include "base/par.h"
 #include "job/tensor.h"
 
-int kl_trial_kernel(struct kl_call *end, struct kl_subject *subject, const struct kl_job *job,
-		    const void *const *input, uint64_t poison)
+#define PLAUSIBLE 3 /* one call in so many finds outputs that could be answers (subject.h) */
+
+void kl_trial_draw(struct kl_trial *trial, struct kl_rng *rng)
 {
-	kl_subject_poison(subject, poison);
+	trial->place = (struct kl_place){ .right = kl_rng_below(rng, 2), .draw = kl_rng_u64(rng) };
+	trial->poison = kl_rng_u64(rng) & ~(uint64_t)1;
+	trial->poison |= kl_rng_below(rng, PLAUSIBLE) == 0;
+}
+
+int kl_trial_kernel(struct kl_call *end, struct kl_subject *subject, const struct kl_job *job,
+		    const struct kl_trial *trial)
+{
+	kl_subject_place(subject, &trial->place);
+	kl_subject_poison(subject, trial->poison);
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]) && kl_subject_bytes(subject, i))
-			kl_par_copy(kl_subject_buffer(subject, i), input[i],
+			kl_par_copy(kl_subject_buffer(subject, i), trial->input[i],
 				    kl_subject_bytes(subject, i));
+	if (trial->cold)
+		kl_subject_flush(subject);
 	return kl_subject_call(subject, end);
 }
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_STAGE_FIRST_CALL_H
+#define KL_WORKER_STAGE_FIRST_CALL_H
+
+#include "worker/pool/pool.h"
+
+/*
+ * first_call - the call that the replay of a failure begins with. Rounds are in random order, so a
+ * replay would otherwise meet another failure of the same kernel first. Seeds of failures are
+ * chosen such that they tell which call it is; they all begin with the same 16 bits.
+ */
+
+/** Draw a seed that names this call. */
+uint64_t kl_first_call_seed(const struct kl_pool *pool, size_t member, bool right);
+/** Get the call that a seed names; false if it names none. */
+bool kl_first_call_of(size_t *member, bool *right, const struct kl_pool *pool, uint64_t seed);
+
+#endif

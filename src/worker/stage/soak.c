@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/stage/soak.h"
+
+#include <stdio.h>
+
+#include "base/rng.h"
+#include "worker/measure/blocks.h"
+
+#define CALLS 50 /* plus fewer than MORE, so that no kernel can foresee their number */
+#define MORE 16
+#define MANY 150 /* the same where a call costs less than CHEAP_NS */
+#define MANY_MORE 100
+#define CHEAP_NS 500000
+/* Processor time for the soak of an expensive point, and for that of the cheapest. */
+#define SOAK_NS ((int64_t)500000000)
+#define MOST_NS ((int64_t)60000000000)
+
+/* The calls of one process. */
+struct soak {
+	size_t *member;
+	bool *side;
+	size_t n, before;
+};
+
+static void soak_release(struct soak *soak)
+{
+	free(soak->member);
+	free(soak->side);
+}
+
+static size_t cheapest_point(const struct kl_inquiry *inquiry)
+{
+	size_t best = 0;
+
+	for (size_t at = 1; at < inquiry->job->npoint; at++)
+		if (inquiry->cost[at] < inquiry->cost[best])
+			best = at;
+	return best;
+}
+
+/* The most expensive point at which many calls are cheap enough; npoint if there is none. */
+static size_t dearest_point(const struct kl_inquiry *inquiry)
+{
+	size_t best = inquiry->job->npoint;
+
+	for (size_t at = 0; at < inquiry->job->npoint; at++)
+		if (inquiry->cost[at] <= SOAK_NS / CALLS &&
+		    (best == inquiry->job->npoint || inquiry->cost[at] > inquiry->cost[best]))
+			best = at;
+	return best;
+}
+
+/* Draw members of a point, and one at another, cheap point to come first. */
+static void draw_calls(struct soak *soak, const struct kl_inquiry *inquiry,
+		       const struct kl_point *pt, struct kl_rng *rng)
+{
+	KL_AUTO(kl_freep)
+	size_t *all = kl_calloc(kl_pool_size(inquiry->pool) + 1, sizeof(*all));
+	size_t n = 0, others = 0;
+
+	soak->before = KL_POOL_NONE;
+	for (size_t i = 0; i < kl_pool_size(inquiry->pool); i++) {
+		const struct kl_point *at = kl_pool_get(inquiry->pool, i)->point;
+
+		if (at == pt)
+			all[n++] = i;
+		else if (inquiry->cost[at - inquiry->job->point] <= SOAK_NS / CALLS &&
+			 kl_rng_below(rng, ++others) == 0)
+			soak->before = i;
+	}
+	soak->member = kl_calloc(soak->n + 1, sizeof(*soak->member));
+	soak->side = kl_calloc(soak->n + 1, sizeof(*soak->side));
+	for (size_t i = 0; i < soak->n; i++) {
+		soak->member[i] = all[kl_rng_below(rng, n)];
+		soak->side[i] = kl_rng_below(rng, 2);
+	}
+}
+
+static int soak_point(struct kl_inquiry *inquiry, size_t at, size_t n, struct kl_rng *rng)
+{
+	KL_AUTO(soak_release) struct soak soak = { .n = n };
+	const struct kl_point *pt = &inquiry->job->point[at];
+	bool cuda = inquiry->job->surface == KL_SURFACE_CUDA;
+	struct kl_round round = { .point = pt, .n = n, .where = "soak: " };
+
+	draw_calls(&soak, inquiry, pt, rng);
+	round.member = soak.member;
+	round.side = cuda ? NULL : soak.side;
+	round.before = cuda || soak.before == KL_POOL_NONE ? NULL : &soak.before;
+	return kl_inquiry_round(inquiry, &round);
+}
+
+/* Number of calls at the cheapest point, from what one costs; 0: it is too slow. */
+static size_t count_calls(struct kl_inquiry *inquiry, size_t at, struct kl_rng *rng, json_t *notes)
+{
+	bool cuda = inquiry->job->surface == KL_SURFACE_CUDA;
+	int64_t cost = inquiry->cost[at] > 0 ? inquiry->cost[at] : 1;
+	int64_t most = (cuda ? SOAK_NS : MOST_NS) / cost;
+	size_t wanted = cost < CHEAP_NS ? MANY + kl_rng_below(rng, MANY_MORE) :
+					  CALLS + kl_rng_below(rng, MORE);
+
+	if (most >= (int64_t)wanted)
+		return wanted;
+	if (most >= KL_SOAK_LEAST || cuda) {
+		if (most < CALLS && !cuda)
+			kl_blocks_note(notes,
+				       "%s: calls of %.2g s: only %lld in one process, not %d",
+				       inquiry->job->point[at].id, (double)cost / 1e9,
+				       (long long)most, CALLS);
+		return (size_t)most;
+	}
+	snprintf(
+		inquiry->doubt, sizeof(inquiry->doubt),
+		"a call takes %.2g s of processor time or more: too slow to make %d in one process, "
+		"without which nobody knows whether later calls are right",
+		(double)cost / 1e9, KL_SOAK_LEAST);
+	return 0;
+}
+
+int kl_soak(struct kl_inquiry *inquiry, json_t *notes)
+{
+	struct kl_key key = kl_key_derive(&inquiry->order, "the soak");
+	size_t cheapest = cheapest_point(inquiry), dearest = dearest_point(inquiry), n;
+	struct kl_rng rng;
+	int err;
+
+	if (!inquiry->job->npoint || !inquiry->cost[cheapest])
+		return 0;
+	kl_rng_key(&rng, &key, 0);
+	n = inquiry->job->surface == KL_SURFACE_CUDA && dearest < inquiry->job->npoint ?
+		    0 :
+		    count_calls(inquiry, cheapest, &rng, notes);
+	err = n ? soak_point(inquiry, cheapest, n, &rng) : 0;
+	if (err == 0 && !inquiry->class && dearest < inquiry->job->npoint &&
+	    (dearest != cheapest || !n))
+		err = soak_point(inquiry, dearest, CALLS + kl_rng_below(&rng, MORE), &rng);
+	return err;
+}
