@@ -59,7 +59,7 @@ TEST_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRC)))
 vpath test_%.c $(sort $(dir $(TEST_SRC)))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 
-LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
+LIBS = $(shell pkg-config --libs $(PKGS)) -lZydis -lpthread -lm
 # STATIC=1: a worker that needs only libc at run time, to copy to a machine with a GPU.
 # Without libffi it does not support surface c. JANSSON=<prefix> is the directory of libjansson.
 JANSSON_LIBS = $(if $(JANSSON),-L$(JANSSON)/lib -ljansson,$(shell pkg-config --libs jansson 2>/dev/null || echo -ljansson))
@@ -69,7 +69,7 @@ comma := ,
 
 # packages needed to build, run and test (README.md has the reasons)
 PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
-	libseccomp-dev libelf-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
+	libseccomp-dev libelf-dev libzydis-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
 	openssh-client libcmocka-dev sharness perl asciidoctor shellcheck clang-format
 PACKAGES_DEV := clang libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell pre-commit universal-ctags
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)

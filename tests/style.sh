@@ -122,6 +122,7 @@ only 'ffi\.h' 'worker/'
 only 'curl/' 'model/provider/'
 only 'seccomp\.h' 'jail/'
 only 'libelf|gelf' 'backend/'
+only 'Zydis' 'backend/'
 only 'oneapi|cblas' 'worker/'
 
 # every source has a licence line; recorded data must keep its bytes

@@ -71,8 +71,8 @@ int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_
 void kl_code_release(struct kl_code *code);
 
 /**
- * KL_ENO: the code has an instruction that no kernel needs (system call, clock, CPU identity ...);
- * the message names it and its function.
+ * KL_ENO: the code has an instruction that no kernel needs (system call, clock, CPU identity ...),
+ * or one on which the two disassemblers disagree; the message names it and its function.
  */
 int kl_code_audit(const struct kl_code *code);
 
@@ -95,6 +95,9 @@ void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, siz
 		 uint64_t end);
 /** Index of the relocation in instruction `i` of function `func`; nrel if there is none. */
 size_t kl_code_insn_rel(const struct kl_code *code, size_t func, size_t i);
+/** The bytes of instruction `i` of `func`, and how many follow in its section; NULL if none. */
+const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, size_t func,
+					size_t i);
 /** Resolve what instruction `i` of `func` refers to (a relocated operand or a direct branch). */
 void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 

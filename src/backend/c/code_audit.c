@@ -3,44 +3,48 @@
 #include <string.h>
 
 #include "backend/c/code.h"
+#include "backend/c/isa.h"
 #include "base/error.h"
 
 /*
- * Instructions that call the system, read a clock, identify the processor or leave flat user mode.
- * All code is searched, whether it is reached or not: a computed jump can reach anything.
+ * Count the bytes of an instruction as the second decoder sees them. objdump joins the prefix fwait
+ * with the x87 instruction behind it ("fstcw"), which are two instructions.
  */
-/* clang-format off */
-static const struct { const char *words, *what; } forbidden[] = {
-	{ " syscall sysenter sysexit sysret sysretq int int1 into ", "calls the system" },
-	{ " rdtsc rdtscp rdpmc rdpru tpause umwait umonitor ", "reads a clock or counter" },
-	{ " cpuid xgetbv sgdt sgdtq sidt sidtq sldt str smsw smswl rdpid rdpidq ",
-	  "asks which processor it runs on" },
-	{ " rdrand rdseed ", "draws random numbers" },
-	{ " in inb inw inl out outb outw outl ins insb insw insl outs outsb outsw outsl ", "does port I/O" },
-	{ " wrpkru rdpkru wrfsbase wrgsbase rdfsbase rdgsbase wrssd wrssq incsspd incsspq swapgs ",
-	  "changes protection or segments" },
-	{ " xbegin xend xabort xtest ", "starts a transaction" },
-	{ " ljmp lcall lret lretq iret iretq iretl ", "jumps out of its segment" },
-	{ " vmcall vmmcall vmfunc vmlaunch vmresume enclu encls enqcmd enqcmds senduipi clui stui "
-	  "getsec hlt cli sti wrmsr rdmsr xsetbv lgdt lidt monitor mwait monitorx mwaitx ptwrite ",
-	  "uses a privileged instruction" },
-};
-/* clang-format on */
-
-static const char *why_forbidden(const char *op)
+static unsigned decode_all(struct kl_isa_insn *out, const unsigned char *bytes, size_t n)
 {
-	char word[40];
-	size_t n = strlen(op);
+	struct kl_isa_insn next;
 
-	if (n + 3 > sizeof(word))
-		return NULL;
-	word[0] = ' ';
-	memcpy(word + 1, op, n);
-	memcpy(word + 1 + n, " ", 2);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(forbidden); i++)
-		if (strstr(forbidden[i].words, word))
-			return forbidden[i].what;
-	return NULL;
+	if (!kl_isa_decode(out, bytes, n))
+		return 0;
+	if (bytes[0] != 0x9b || !kl_isa_decode(&next, bytes + out->len, n - out->len))
+		return out->len;
+	next.len += out->len;
+	*out = next;
+	return next.len;
+}
+
+/*
+ * All code is searched, whether it is reached or not: a computed jump can reach anything. The text
+ * of objdump, from which everything else is read, must agree with the bytes.
+ */
+static int check_bytes(const struct kl_code *code, size_t func, size_t i)
+{
+	const struct kl_insn *in = &code->insn[i];
+	const char *name = code->func[func].name;
+	size_t n = 0;
+	const unsigned char *bytes = kl_code_insn_bytes(&n, code, func, i);
+	struct kl_isa_insn insn;
+	unsigned len = bytes ? decode_all(&insn, bytes, n) : 0;
+
+	if (!len)
+		return kl_error(KL_ENO, "has bytes that are no known instruction in function '%s'",
+				name);
+	if (insn.harm)
+		return kl_error(KL_ENO, "%s: '%s' in function '%s'", insn.harm, in->op, name);
+	if (len == in->len || (bytes[0] == 0x9b && in->len == 1))
+		return 0;
+	return kl_error(KL_ENO, "has an instruction of an unknown length in function '%s': '%s %s'",
+			name, in->op, in->args);
 }
 
 static int check_branch(const struct kl_code *code, size_t func, size_t i)
@@ -63,16 +67,18 @@ static int check_branch(const struct kl_code *code, size_t func, size_t i)
 static int check_insn(const struct kl_code *code, size_t func, size_t i)
 {
 	const struct kl_insn *in = &code->insn[i];
-	const char *why = why_forbidden(in->op), *name = code->func[func].name;
+	const char *name = code->func[func].name;
+	int err;
 
-	if (why)
-		return kl_error(KL_ENO, "%s: '%s' in function '%s'", why, in->op, name);
+	if (strstr(in->op, "(bad)") || in->op[0] == '.')
+		return kl_error(KL_ENO, "has bytes that are no instruction in function '%s'", name);
+	err = check_bytes(code, func, i);
+	if (err < 0)
+		return err;
 	if (in->seg)
 		return kl_error(KL_ENO,
 				"reaches for the thread's own data: '%s %s' in function '%s'",
 				in->op, in->args, name);
-	if (strstr(in->op, "(bad)") || in->op[0] == '.')
-		return kl_error(KL_ENO, "has bytes that are no instruction in function '%s'", name);
 	return check_branch(code, func, i);
 }
 

@@ -108,6 +108,18 @@ void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t fun
 		place_ref(out, code, fn->obj, (int)fn->sec, (int64_t)to);
 }
 
+const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, size_t func,
+					size_t i)
+{
+	const struct kl_func *fn = &code->func[func];
+	const struct kl_osec *section = &code->obj[fn->obj]->sec[fn->sec];
+
+	if (!section->data || code->insn[i].addr >= section->size)
+		return NULL;
+	*n = (size_t)(section->size - code->insn[i].addr);
+	return section->data + code->insn[i].addr;
+}
+
 /* ---- reachability ---- */
 
 struct reach {

@@ -199,6 +199,8 @@ static int audit_objects(struct build *build)
 		err = kl_code_parse(&build->code, objs, build->nobj, text.ptr, text.len);
 	if (!err)
 		err = kl_code_audit(&build->code);
+	if (!err)
+		err = kl_code_reach(&build->code, build->entry);
 	return audit_failed(build, err, "the kernel");
 }
 
@@ -315,8 +317,6 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 	};
 	int err = build_object(&build, &artefact->object, artefact->digest);
 
-	if (!err)
-		err = kl_code_reach(&build.code, build.entry);
 	if (err < 0)
 		return err;
 	kl_code_features(&artefact->facts.features, &build.code);
