@@ -25,11 +25,19 @@
  */
 #define KL_CODE_MAX_INSNS 1000000
 
+/* How the entry comes to an instruction (kl_code_live). */
+enum kl_insn_use {
+	KL_INSN_DEAD,    /* not at all */
+	KL_INSN_POINTED, /* only through a pointer, or from what only a pointer reaches */
+	KL_INSN_LIVE,    /* along calls, jumps and returns */
+};
+
 struct kl_insn {
 	uint32_t addr, len;
 	const char *op;      /* mnemonic without prefixes: "vaddps" */
 	const char *args;    /* AT&T operands, "" if none */
 	bool rep, lock, seg; /* prefixes; seg: %fs or %gs is used */
+	enum kl_insn_use use;
 };
 
 enum kl_ref_kind { KL_REF_NONE, KL_REF_CODE, KL_REF_DATA, KL_REF_EXTERN };
@@ -77,6 +85,12 @@ void kl_code_release(struct kl_code *code);
 int kl_code_audit(const struct kl_code *code);
 
 /**
+ * Mark how the entry comes to each instruction, after kl_code_reach(). Code that nothing executes
+ * gives no facts, and code that only a pointer reaches gives weaker ones.
+ */
+void kl_code_live(struct kl_code *code);
+
+/**
  * Mark the functions that the entry reaches: by calls, by jumps, or by an address taken in code or
  * in data that is referred to. KL_ENOTFOUND: `entry` is not defined.
  */
@@ -101,6 +115,13 @@ const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, s
 /** Resolve what instruction `i` of `func` refers to (a relocated operand or a direct branch). */
 void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 
+/**
+ * Resolve where a call or jump goes. It can be direct, or through a pointer in memory that nothing
+ * changes: a slot of the global offset table, or a constant that is not indexed. KL_REF_NONE: it
+ * depends on data.
+ */
+void kl_code_branch_target(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
+
 bool kl_insn_is_jump(const struct kl_insn *insn);       /* jmp, conditional, loop */
 bool kl_insn_is_plain_jump(const struct kl_insn *insn); /* jmp */
 bool kl_insn_is_call(const struct kl_insn *insn);
@@ -116,8 +137,19 @@ int kl_insn_width(const struct kl_insn *insn);
  * many blocks).
  */
 bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth);
-/** Does the function jump through a table? */
-bool kl_code_has_table(const struct kl_code *code, size_t func);
+/** Does the function jump through a table? Only jumps with at least this use count. */
+bool kl_code_has_table(const struct kl_code *code, size_t func, enum kl_insn_use use);
+
+/* Instructions of one function, as indices. */
+struct kl_targets {
+	size_t *v, n, alloc;
+};
+void kl_targets_release(struct kl_targets *targets);
+/**
+ * List the instructions that the function's tables of its own addresses contain; a jump through a
+ * pointer can go to any of them. False: a table cannot be read.
+ */
+bool kl_code_table_targets(struct kl_targets *out, const struct kl_code *code, size_t func);
 
 /** Add the features of the reached code (docs/formats.md, "features"): sorted, unique. */
 void kl_code_features(struct kl_strvec *out, const struct kl_code *code);

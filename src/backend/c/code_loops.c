@@ -13,7 +13,6 @@
  */
 #define MAX_BLOCKS 10000 /* finding the order is recursive */
 #define DONE ((size_t)-1)
-#define MAX_TARGETS 100000
 
 struct edges {
 	size_t *v, n, alloc;
@@ -28,7 +27,7 @@ struct flow {
 	struct edges *succ;
 	size_t *dfn, *stack, depth, num; /* the search; dfn: 0 (unseen), a number, DONE */
 	unsigned *level, nest;           /* loop depth of each block; of the search */
-	struct edges table;              /* targets of jump tables, as instructions */
+	struct kl_targets table;         /* targets of jump tables */
 	bool unknown;
 };
 
@@ -45,63 +44,12 @@ static void flow_release(struct flow *flow)
 	for (size_t i = 0; flow->succ && i < flow->nblock; i++)
 		free(flow->succ[i].v);
 	free(flow->succ);
-	free(flow->table.v);
+	kl_targets_release(&flow->table);
 	free(flow->block_of);
 	free(flow->start);
 	free(flow->dfn);
 	free(flow->stack);
 	free(flow->level);
-}
-
-/*
- * Read one table: entries from `base` on, 4 or 8 bytes each, up to the first that does not point
- * into the function. A relative entry contains target - table + its own offset, which the assembler
- * folds into the addend.
- */
-static void read_table(struct flow *flow, size_t sec, uint64_t base)
-{
-	const struct kl_func *func = &flow->code->func[flow->func];
-	const struct kl_object *object = flow->code->obj[func->obj];
-	uint64_t want = base;
-
-	for (size_t i = kl_object_rel_at(object, sec, base);
-	     i < object->nrel && object->rel[i].sec == sec; i++) {
-		const struct kl_orel *orel = &object->rel[i];
-		const struct kl_osym *symbol = &object->sym[orel->sym];
-		bool relative = orel->type == R_X86_64_PC32;
-		int64_t to = (int64_t)symbol->value + orel->addend -
-			     (relative ? (int64_t)(orel->off - base) : 0);
-		size_t insn;
-
-		if (orel->off != want || symbol->sec < 0 || (size_t)symbol->sec != func->sec ||
-		    (!relative && orel->type != R_X86_64_64) || to < (int64_t)func->start ||
-		    to >= (int64_t)func->end)
-			return;
-		insn = kl_code_insn_at(flow->code, flow->func, (uint64_t)to);
-		if (insn == flow->code->ninsn) {
-			flow->unknown = true;
-			return;
-		}
-		if (flow->table.n >= MAX_TARGETS) {
-			flow->unknown = true;
-			return;
-		}
-		push_edge(&flow->table, insn);
-		want += relative ? 4 : 8;
-	}
-}
-
-static void read_tables(struct flow *flow)
-{
-	const struct kl_func *func = &flow->code->func[flow->func];
-
-	for (size_t i = func->first; i < func->first + func->n && !flow->unknown; i++) {
-		struct kl_ref ref;
-
-		kl_code_insn_ref(&ref, flow->code, flow->func, i);
-		if (ref.kind == KL_REF_DATA && ref.obj == func->obj && ref.off >= 0)
-			read_table(flow, ref.sec, (uint64_t)ref.off);
-	}
 }
 
 /* Target instruction of a direct jump; NONE if it leaves the function. */
@@ -255,7 +203,7 @@ bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth)
 	};
 
 	memset(depth, 0, flow.n * sizeof(*depth));
-	read_tables(&flow);
+	flow.unknown = !kl_code_table_targets(&flow.table, code, func);
 	find_blocks(&flow);
 	if (flow.nblock > MAX_BLOCKS || flow.unknown)
 		return false;
@@ -266,20 +214,4 @@ bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth)
 	for (size_t k = 0; k < flow.n; k++)
 		depth[k] = flow.level[flow.block_of[k]];
 	return true;
-}
-
-bool kl_code_has_table(const struct kl_code *code, size_t func)
-{
-	KL_AUTO(flow_release) struct flow flow = {
-		.code = code,
-		.func = func,
-		.first = code->func[func].first,
-		.n = code->func[func].n,
-	};
-
-	read_tables(&flow);
-	for (size_t i = flow.first; flow.table.n && i < flow.first + flow.n; i++)
-		if (kl_insn_is_jump(&code->insn[i]) && kl_insn_is_indirect(&code->insn[i]))
-			return true;
-	return false;
 }

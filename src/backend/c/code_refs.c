@@ -2,6 +2,7 @@
 /* code_refs - what each instruction refers to, and which functions and data the entry reaches */
 #include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/c/code.h"
 #include "base/error.h"
@@ -118,6 +119,47 @@ const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, s
 		return NULL;
 	*n = (size_t)(section->size - code->insn[i].addr);
 	return section->data + code->insn[i].addr;
+}
+
+/* The pointer that a place in data holds from the start to the end; NONE if code can change it. */
+static void constant_pointer(struct kl_ref *out, const struct kl_code *code,
+			     const struct kl_ref *slot)
+{
+	const struct kl_object *object = code->obj[slot->obj];
+	const struct kl_osec *section = &object->sec[slot->sec];
+	size_t rel;
+
+	*out = (struct kl_ref){ .kind = KL_REF_NONE };
+	/* sections for constants with pointers are writable only until they are relocated */
+	if (slot->off < 0 ||
+	    ((section->flags & SHF_WRITE) && strncmp(section->name, ".data.rel.ro", 12)))
+		return;
+	rel = kl_object_rel_at(object, slot->sec, (uint64_t)slot->off);
+	if (rel < object->nrel && object->rel[rel].sec == slot->sec &&
+	    object->rel[rel].off == (uint64_t)slot->off && object->rel[rel].type == R_X86_64_64)
+		kl_code_ref(out, code, slot->obj, rel, 0);
+}
+
+void kl_code_branch_target(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i)
+{
+	const struct kl_insn *in = &code->insn[i];
+	size_t rel = kl_code_insn_rel(code, func, i);
+	struct kl_ref ref;
+
+	kl_code_insn_ref(&ref, code, func, i);
+	if (!kl_insn_is_indirect(in)) {
+		*out = ref;
+		return;
+	}
+	*out = (struct kl_ref){ .kind = KL_REF_NONE };
+	if (rel == code->obj[code->func[func].obj]->nrel || !strstr(in->args, "(%rip)"))
+		return;
+	if (through_got(code->obj[code->func[func].obj]->rel[rel].type))
+		*out = ref;
+	else if (ref.kind == KL_REF_DATA)
+		constant_pointer(out, code, &ref);
+	if (out->kind == KL_REF_DATA) /* not code: the call faults */
+		*out = (struct kl_ref){ .kind = KL_REF_NONE };
 }
 
 /* ---- reachability ---- */

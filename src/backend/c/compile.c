@@ -201,6 +201,8 @@ static int audit_objects(struct build *build)
 		err = kl_code_audit(&build->code);
 	if (!err)
 		err = kl_code_reach(&build->code, build->entry);
+	if (!err)
+		kl_code_live(&build->code);
 	return audit_failed(build, err, "the kernel");
 }
 

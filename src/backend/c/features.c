@@ -123,7 +123,8 @@ static bool is_idiom(const struct kl_insn *in, bool logical)
 struct scan {
 	const struct kl_code *code;
 	struct kl_strvec *out;
-	struct kl_map seen; /* mnemonic -> struct shown */
+	enum kl_insn_use use; /* instructions of at least this use count */
+	struct kl_map seen;   /* mnemonic -> struct shown */
 	uint32_t bits;
 	bool vec[3], masked, atomic, rep;
 	bool static_data, table;
@@ -178,19 +179,36 @@ static void emit_call(struct scan *scan, const struct kl_insn *in, const struct 
 		kl_strvec_push(scan->out, "call.indirect");
 }
 
+/* A jump through a pointer that is no jump through a table of the function is a tail call. */
+static bool is_tail_call(const struct scan *scan, size_t func, size_t i)
+{
+	struct kl_ref ref;
+
+	if (!kl_insn_is_jump(&scan->code->insn[i]) || !kl_insn_is_indirect(&scan->code->insn[i]))
+		return false;
+	kl_code_branch_target(&ref, scan->code, func, i);
+	return ref.kind == KL_REF_NONE;
+}
+
 static void scan_refs(struct scan *scan, size_t func)
 {
 	const struct kl_func *fn = &scan->code->func[func];
+	bool tail_call = false;
 	struct kl_ref ref;
 
 	for (size_t i = fn->first; i < fn->first + fn->n; i++) {
 		const struct kl_insn *in = &scan->code->insn[i];
 
+		if (in->use < scan->use)
+			continue;
 		kl_code_insn_ref(&ref, scan->code, func, i);
 		if (ref.kind == KL_REF_DATA)
 			scan_data(scan, &ref);
 		emit_call(scan, in, &ref);
+		tail_call |= is_tail_call(scan, func, i);
 	}
+	if (tail_call && !kl_code_has_table(scan->code, func, scan->use))
+		kl_strvec_push(scan->out, "call.indirect");
 }
 
 /* ---- spills and stack ---- */
@@ -240,6 +258,8 @@ static void scan_stack(struct scan *scan, size_t func)
 		const char *at;
 		size_t n;
 
+		if (in->use < scan->use)
+			continue;
 		if (!strncmp(in->op, "sub", 3) && in->args[0] == '$' && strstr(in->args, ",%rsp") &&
 		    strtoull(in->args + 1, NULL, 16) >= 4096)
 			large = true;
@@ -263,6 +283,7 @@ static void scan_stack(struct scan *scan, size_t func)
 
 struct nest {
 	const struct kl_code *code;
+	enum kl_insn_use use;
 	unsigned **depth; /* per function: per instruction */
 	unsigned *total;  /* per function: deepest nest of loops, callees included */
 	char *state;      /* 0 new, 1 on the path, 2 done */
@@ -297,6 +318,8 @@ static size_t advance_nest(struct nest *nest, size_t func, size_t *next)
 		size_t callee = called_function(nest->code, func, fn->first + *next);
 		unsigned here = nest->depth[func][*next];
 
+		if (nest->code->insn[fn->first + *next].use < nest->use)
+			continue;
 		if (callee == nest->code->nfunc) {
 			nest->total[func] = here > nest->total[func] ? here : nest->total[func];
 			continue;
@@ -334,11 +357,23 @@ static void walk_nest(struct nest *nest, size_t root)
 	}
 }
 
+/* Does one of the function's instructions count? */
+static bool counts(const struct scan *scan, size_t func)
+{
+	const struct kl_func *fn = &scan->code->func[func];
+
+	for (size_t i = fn->first; i < fn->first + fn->n; i++)
+		if (scan->code->insn[i].use >= scan->use)
+			return true;
+	return false;
+}
+
 static void emit_loops(struct scan *scan)
 {
 	const struct kl_code *code = scan->code;
 	struct nest nest = {
 		.code = code,
+		.use = scan->use,
 		.depth = kl_calloc(code->nfunc, sizeof(*nest.depth)),
 		.total = kl_calloc(code->nfunc, sizeof(*nest.total)),
 		.state = kl_calloc(code->nfunc, 1),
@@ -350,8 +385,10 @@ static void emit_loops(struct scan *scan)
 		size_t func = code->order[k];
 
 		nest.depth[func] = kl_calloc(code->func[func].n, sizeof(**nest.depth));
+		if (!counts(scan, func))
+			continue;
 		known &= kl_code_loops(code, func, nest.depth[func]);
-		if (kl_code_has_table(code, func))
+		if (kl_code_has_table(code, func, scan->use))
 			kl_strvec_push(scan->out, "jump-table");
 	}
 	for (size_t k = 0; k < code->norder; k++) /* includes those only pointed to */
@@ -393,15 +430,16 @@ static void emit_bits(struct scan *scan)
 		kl_strvec_push(scan->out, "table");
 }
 
-void kl_code_features(struct kl_strvec *out, const struct kl_code *code)
+static void scan_code(struct kl_strvec *out, const struct kl_code *code, enum kl_insn_use use)
 {
-	struct scan scan = { .code = code, .out = out, .seen = { .free_value = free } };
+	struct scan scan = { .code = code, .out = out, .use = use, .seen = { .free_value = free } };
 
 	for (size_t k = 0; k < code->norder; k++) {
 		const struct kl_func *func = &code->func[code->order[k]];
 
 		for (size_t i = func->first; i < func->first + func->n; i++)
-			scan_insn(&scan, &code->insn[i]);
+			if (code->insn[i].use >= use)
+				scan_insn(&scan, &code->insn[i]);
 		scan_refs(&scan, code->order[k]);
 		scan_stack(&scan, code->order[k]);
 	}
@@ -409,4 +447,26 @@ void kl_code_features(struct kl_strvec *out, const struct kl_code *code)
 	emit_loops(&scan);
 	kl_strvec_uniq(out);
 	kl_map_release(&scan.seen);
+}
+
+static bool has_pointed(const struct kl_code *code)
+{
+	for (size_t i = 0; i < code->ninsn; i++)
+		if (code->insn[i].use == KL_INSN_POINTED)
+			return true;
+	return false;
+}
+
+void kl_code_features(struct kl_strvec *out, const struct kl_code *code)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT, live = KL_STRVEC_INIT;
+
+	scan_code(&live, code, KL_INSN_LIVE);
+	if (has_pointed(code))
+		scan_code(&all, code, KL_INSN_POINTED);
+	kl_strvec_copy(out, &live);
+	for (size_t i = 0; i < all.n; i++)
+		if (!kl_strvec_has(&live, all.v[i]))
+			kl_strvec_pushf(out, "pointer.%s", all.v[i]);
+	kl_strvec_uniq(out);
 }

@@ -20,6 +20,9 @@ static int teardown(void **state)
 }
 
 #define IMM "#include <immintrin.h>\n"
+#define LOOP                                                              \
+	"__attribute__((noinline)) static int h(const float *x, int n)\n" \
+	"{ float s = 0; for (int i = 0; i < n; i++) s += x[i]; return (int)s; }\n"
 
 /*
  * `has`: features that must be there; `not`: that must not. "loop.depth.2" and so on are checked
@@ -88,7 +91,31 @@ static const struct { const char *what, *source, *flags, *has, *not; } table[] =
 	  "goto *op[(int)*p++]; add: a += 3; goto *op[(int)*p++]; sub: a--; goto *op[(int)*p++]; end: return a; }\n",
 	  "-O2 -fno-gcse -fno-crossjumping", "jump-table", "" },
 	{ "functions in a table", "static int a(int x) { return x + 1; }\nstatic int b(int x) { int s = 0; for (int i = 0; i < x; i++) s = s * 3 + i; return s; }\n"
-	  "static int (*const f[])(int) = { a, b };\nint k(int i, int x) { return f[i & 1](x) + 1; }\n", "-O1", "call.indirect loop.depth.1", "" },
+	  "static int (*const f[])(int) = { a, b };\nint k(int i, int x) { return f[i & 1](x) + 1; }\n", "-O1", "call.indirect loop.depth.0 pointer.loop.depth.1", "loop.depth.1 pointer.call.indirect" },
+	{ "a tail call through a pointer", "int k(int (*f)(int), int x) { return f(x); }\n", "-O2", "call.indirect", "jump-table" },
+	{ "a constant pointer", LOOP "__attribute__((used)) static int (*const f)(const float *, int) = h;\n"
+	  "void k(const float *x, int n) { __asm__ volatile(\"call *f(%%rip)\" ::: \"rax\", \"rcx\", \"xmm0\", \"memory\"); }\n",
+	  "-O1", "loop.depth.1", "pointer.loop.depth.1" },
+	{ "a pointer that can change", LOOP "__attribute__((used)) static int (*f)(const float *, int) = h;\n"
+	  "void k(const float *x, int n) { __asm__ volatile(\"call *f(%%rip)\" ::: \"rax\", \"rcx\", \"xmm0\", \"memory\"); }\n",
+	  "-O1", "loop.depth.0 pointer.loop.depth.1", "loop.depth.1" },
+	{ "stored, never called", LOOP "int (*volatile f)(const float *, int);\nint k(const float *x, int n) { f = h; return n; }\n",
+	  "-O3 -ffast-math", "loop.depth.0 static-data", "loop.depth.1 vec.256 vec.128 pointer.vec.256 call.indirect" },
+	{ "in a table, never called", LOOP "static int (*const t[])(const float *, int) = { h, h };\n"
+	  "const void *k(int i) { return &t[i & 1]; }\n", "-O3 -ffast-math", "loop.depth.0", "vec.256 vec.128 pointer.vec.256" },
+	{ "returned, never called", LOOP "void *k(void) { return h; }\n", "-O3 -ffast-math", "loop.depth.0", "vec.256 pointer.vec.256" },
+	{ "called by what is never called", LOOP "static int g(const float *x, int n) { return h(x, n) + 1; }\n"
+	  "void *k(void) { return g; }\n", "-O3 -ffast-math", "loop.depth.0", "vec.256" },
+	{ "stored, and another one is called", LOOP "int (*volatile f)(const float *, int);\n"
+	  "int k(int (*g)(int), int n) { f = h; return g(n) + 1; }\n", "-O3 -ffast-math", "call.indirect pointer.loop.depth.1", "vec.256 loop.depth.1" },
+	{ "behind a call that never returns", LOOP "__attribute__((noinline, noipa)) static void stop(void) { for (;;) __asm__ volatile(\"\"); }\n"
+	  "int k(const float *x, int n) { if (n < 0) { stop(); return h(x, n); } return n; }\n", "-O3 -ffast-math", "loop.depth.1", "vec.256 vec.128" },
+	{ "behind a trap", "int k(int n) { if (n < 0) { __asm__ volatile(\"ud2\\n\\tvaddps %%ymm0, %%ymm0, %%ymm0\\n\\tud2\" ::: \"xmm0\"); } return n; }\n",
+	  "-O2", "loop.depth.0", "vec.256" },
+	{ "a jump around", "int k(int n) { __asm__ volatile(\"jmp 1f\\n\\tvaddps %%ymm0, %%ymm0, %%ymm0\\n1:\" ::: \"xmm0\"); return n; }\n",
+	  "-O2", "loop.depth.0", "vec.256" },
+	{ "recursion that ends", "__attribute__((noinline)) static int o(int n) { return n < 2 ? 1 : o(n - 1) * o(n - 2) + 1; }\n"
+	  "int k(const float *x, int n) { int s = o(n); for (int i = 0; i < n; i++) s = s * 3 + i; return s; }\n", "-O1", "recursion loop.depth.1", "" },
 	{ "a constant table", "static const int t[64] = { 5, 3, 9 };\nint k(int i) { return t[i & 63]; }\n", "-O2", "table", "static-data jump-table" },
 	{ "static scratch", "static int t[64];\nint k(int i) { return t[i & 63]++; }\n", "-O2", "static-data", "table" },
 	{ "a float literal is no table", "float k(float x) { return x * 3.7f + 1.1f; }\n", "-O2", "fma.scalar", "table static-data" },
@@ -118,6 +145,8 @@ static void test_features(void **state)
 							    not = KL_STRVEC_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
 
+		strcpy(kernel.platform.march,
+		       strstr(table[i].flags, "avx512") ? "x86-64-v4" : "x86-64-v3");
 		if (kernel_compile(&artefact, &kernel, table[i].source, NULL, table[i].flags))
 			fail_msg("%s: %s", table[i].what, kl_error_last());
 		kl_strvec_split(&has, table[i].has, " ");
