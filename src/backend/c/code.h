@@ -151,6 +151,20 @@ void kl_targets_release(struct kl_targets *targets);
  */
 bool kl_code_table_targets(struct kl_targets *out, const struct kl_code *code, size_t func);
 
+/* A branch of the reached code that goes where data says. */
+struct kl_open_branch {
+	const char *func; /* function; borrowed from the code */
+	const char *how;  /* "calls through a pointer" */
+};
+/** Is there one? After kl_code_reach(). Jumps through tables count, whatever their range. */
+bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code);
+
+/**
+ * KL_ENO: the bytes of `text`, code that was linked from the objects, hide an instruction that
+ * nothing stops, and the code has an open branch that could land there (backend/c/hidden.h).
+ */
+int kl_code_check_hidden(const struct kl_code *code, const unsigned char *text, size_t n);
+
 /** Add the features of the reached code (docs/formats.md, "features"): sorted, unique. */
 void kl_code_features(struct kl_strvec *out, const struct kl_code *code);
 /** SHA-256 of the reached code and data, with addresses and names normalized. */

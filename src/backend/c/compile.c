@@ -269,6 +269,17 @@ static int link_all(struct build *build, const char *so)
 	return kl_tool_run(&build->tool, &argv, NULL, "linking");
 }
 
+static int check_hidden(const struct build *build, const struct kl_object *linked)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < linked->nsec; i++)
+		if (kl_osec_is_code(&linked->sec[i]) && linked->sec[i].data)
+			err = kl_code_check_hidden(&build->code, linked->sec[i].data,
+						   linked->sec[i].size);
+	return err;
+}
+
 /* Compile the sources to dir/<name>.so and audit it; leaves the parsed code in `build`. */
 static int build_object(struct build *build, char **so_path, char digest[KL_DIGEST_HEX])
 {
@@ -288,6 +299,8 @@ static int build_object(struct build *build, char **so_path, char digest[KL_DIGE
 	err = kl_object_read(&linked, path);
 	if (!err)
 		err = kl_audit_linked(linked, build->entry);
+	if (!err)
+		err = check_hidden(build, linked);
 	if (err < 0)
 		return audit_failed(build, err, "the kernel");
 	kl_digest_hex(digest, linked->bytes, linked->len);

@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "test.h"
+#include "kernel.h"
 
-#include "base/mem.h"
-
+#include "backend/c/hidden.h"
 #include "backend/c/isa.h"
+
+static struct kernel kernel;
+
+static int setup(void **state)
+{
+	kernel_setup(&kernel);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	kernel_teardown(&kernel);
+	return 0;
+}
 
 /* One instruction or more of each set that a level has, and of those that none has. */
 /* clang-format off */
@@ -136,13 +149,132 @@ static void test_no_instruction(void **state)
 	assert_false(kl_isa_decode(&insn, (const unsigned char *)"\x06\x0e", 2));
 }
 
+/* The bytes of text, which hide one instruction or none. */
+/* clang-format off */
+static const struct { const char *text; size_t n; const char *name; size_t at; } hiding[] = {
+	{ "\xb8\x0f\xa2\xc3\x90", 5, "cpuid", 1 },
+	{ "\xb8\x0f\x01\xd0\xc3", 5, "xgetbv", 1 }, { "\xb8\x0f\x01\xef\xc3", 5, "wrpkru", 1 },
+	{ "\xb8\x0f\x01\xfa\xc3", 5, "monitorx", 1 }, { "\xb8\x0f\x01\xfd\xc3", 5, "rdpru", 1 },
+	{ "\xb8\x0f\xc7\xf1\xc3", 5, "rdrand", 1 }, { "\xb8\x0f\xc7\xfa\xc3", 5, "rdseed", 1 },
+	{ "\xb8\xf3\x0f\xc7\xf8", 5, "rdpid", 2 }, { "\xb8\xf3\x0f\xae\xc0", 5, "rdfsbase", 2 },
+	{ "\x48\xb8\xf3\x48\x0f\xae\xd8\xc3", 8, "wrgsbase", 4 }, { "\xb8\xf2\x0f\xae\xf0", 5, "umwait", 2 },
+	{ "\xb8\x0f\xae\x28\xc3", 5, "xrstor", 1 }, { "\xb8\x90\x90\x0f\xa2", 5, "cpuid", 3 },
+	{ "\x48\xb8\xc7\xf8\x00\x00\x00\x00\xc3\x90", 10, "xbegin", 2 },
+	/* in two instructions: add $0x0f000000, %eax; mov %al, ... */
+	{ "\x05\x00\x00\x00\x0f\xa2\x00\x00\x00\x00\x00\x00\x00\x00", 14, "cpuid", 4 },
+	/* what the seal or the processor stops, or what is no such instruction */
+	{ "\xb8\x0f\x31\xc3\x90", 5, NULL, 0 }, { "\xb8\x0f\x05\xc3\x90", 5, NULL, 0 },
+	{ "\xb8\x0f\x0f\x0f\x0f", 5, NULL, 0 }, { "\x0f\xae\xf0\x0f\xae\xe8", 6, NULL, 0 },
+	{ "\x0f\xc7\x08\x90\x90", 5, NULL, 0 }, { "\xc7\xf8\x00\x00\x00\x10\x90", 7, NULL, 0 },
+	{ "\xb8\x90\x90\x90\x0f", 5, NULL, 0 }, { "\x90\x90\x90\x0f\x01", 5, NULL, 0 },
+};
+/* clang-format on */
+
+static void test_hiding(void **state)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(hiding); i++) {
+		size_t at = 0;
+		const char *name = kl_hidden_find(&at, (const unsigned char *)hiding[i].text,
+						  hiding[i].n);
+
+		if (!hiding[i].name) {
+			assert_null(name);
+			continue;
+		}
+		if (!name)
+			fail_msg("%s is not found", hiding[i].name);
+		assert_string_equal(name, hiding[i].name);
+		assert_int_equal(at, hiding[i].at);
+	}
+}
+
+/* Everything that is sought at every byte is also refused where it stands openly. */
+static void test_hidden_is_harmful(void **state)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(hiding) && hiding[i].name; i++) {
+		size_t at = hiding[i].at;
+		unsigned char bytes[32] = { 0 };
+		struct kl_isa_insn insn;
+
+		memcpy(bytes, hiding[i].text, hiding[i].n);
+		while (at && memchr("\x66\xf2\xf3\x48", bytes[at - 1], 4))
+			at--;
+		assert_true(kl_isa_decode(&insn, bytes + at, sizeof(bytes) - at));
+		assert_non_null(insn.harm);
+	}
+}
+
+#define CPUID "0x90c3a20f"
+#define MIX "__attribute__((noinline)) static int mix(int x) { return x ^ " CPUID "; }\n"
+
+/* Kernels with the bytes of cpuid in a constant: refused if a branch could go there. */
+/* clang-format off */
+static const struct { const char *what, *source, *flags, *message; } steered[] = {
+	{ "a constant in a leaf", "int k(int x) { return x ^ " CPUID "; }\n", "-O2", NULL },
+	{ "a constant and a call", MIX "int k(int x) { return mix(x) + mix(x + 1); }\n", "-O2", NULL },
+	{ "with frames", MIX "int k(int x) { return mix(x) + 1; }\n", "-O0", NULL },
+	{ "in a loop", "int k(int n, const int *x, int *y) { int s = 0; for (int i = 0; i < n; i++) { s = (s ^ " CPUID ") + x[i];\n"
+	  "y[i] = s; } return s; }\n", "-O3", NULL },
+	{ "and library calls", "#include <math.h>\n#include <string.h>\nfloat k(float *x, int n) { memset(x, n ^ " CPUID ", n);\n"
+	  "return expf(x[n ^ " CPUID "]); }\n", "-O2", NULL },
+	{ "recursion", "int k(int n) { return n < 2 ? n ^ " CPUID " : k(n - 1) * k(n - 2); }\n", "-O1", NULL },
+	{ "a pointer that is constant", MIX "static int (*const f)(int) = mix;\nint k(int x) { return f(x) * 3; }\n", "-O1", NULL },
+	{ "a call through a pointer", "int k(int (*f)(int), int x) { return f(x) ^ " CPUID "; }\n", "-O2",
+	  "'cpuid' in the bytes of 'k' (at 0x" },
+	{ "a computed address", "int k(int x) { char *p = (char *)k; return ((int (*)(int))(p + (x & 31)))(x) ^ " CPUID "; }\n",
+	  "-O2", "calls through a pointer" },
+	{ "a table of functions", MIX "static int add(int x) { return x + 1; }\nstatic int (*const f[])(int) = { mix, add };\n"
+	  "int k(int i, int x) { return f[i](x); }\n", "-O2", "'mix'" },
+	{ "a computed goto", "int k(const char *p) { static void *const op[] = { &&add, &&sub, &&end }; int a = 0;\n"
+	  "goto *op[(int)*p++]; add: a ^= " CPUID "; goto *op[(int)*p++]; sub: a--; goto *op[(int)*p++]; end: return a; }\n",
+	  "-O2", "jumps through a pointer" },
+	{ "an address that is pushed", "int k(int x) { __asm__ volatile(\"push %0\\n\\tret\" : : \"r\"((long)x)); return x ^ " CPUID "; }\n",
+	  "-O2", "could change where it returns to" },
+	{ "the return address on the stack", "int k(int x) { ((volatile long *)__builtin_frame_address(0))[1] += x; return x ^ " CPUID "; }\n",
+	  "-O2", "could change where it returns to" },
+	{ "an array on the stack", "int k(int i, int x) { volatile int a[8]; a[i] = x; return a[0] ^ " CPUID "; }\n", "-O2",
+	  "could change where it returns to" },
+	{ "another stack", "int k(int x) { __asm__ volatile(\"xchg %%rax, %%rsp\\n\\txchg %%rax, %%rsp\" ::: \"rax\"); return x ^ " CPUID "; }\n",
+	  "-O2", "could change where it returns to" },
+	{ "a foreign frame", "__asm__(\".text\\n.type h,@function\\nh: mov %rdi, %rbp\\nret\\n\");\nvoid h(long);\n"
+	  "int k(int x) { h(x); return x ^ " CPUID "; }\n", "-O0", "'h' could change" },
+	{ "more popped than pushed", "int k(int x) { __asm__ volatile(\"add $16, %rsp\\n\\tsub $16, %rsp\"); return x ^ " CPUID "; }\n",
+	  "-O2", "could change where it returns to" },
+	{ "across two instructions", "int k(int (*f)(int), int x) { __asm__ volatile(\"add $0x0f000000, %%eax\\n\\t"
+	  "movabs %%al, 0x1111111111111111\" ::: \"eax\"); return f(x); }\n", "-O2", "hides 'cpuid'" },
+	{ "a clock, which the seal stops", "int k(int (*f)(int), int x) { return f(x) ^ 0x90c3310f; }\n", "-O2", NULL },
+};
+/* clang-format on */
+
+static void test_steered(void **state)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(steered); i++) {
+		KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+		int err = kernel_compile(&artefact, &kernel, steered[i].source, NULL,
+					 steered[i].flags);
+
+		if (!steered[i].message) {
+			if (err)
+				fail_msg("%s: %s", steered[i].what, kl_error_last());
+			continue;
+		}
+		print_message("%s: %s\n", steered[i].what, err ? kl_error_last() : "ACCEPTED");
+		assert_int_equal(err, KL_ENO);
+		assert_string_equal(kernel.class_, "cheat");
+		assert_contains(kl_error_last(), steered[i].message);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_harm),
 		cmocka_unit_test(test_no_instruction),
+		cmocka_unit_test(test_hiding),
+		cmocka_unit_test(test_hidden_is_harmful),
+		cmocka_unit_test(test_steered),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
 }
