@@ -85,6 +85,12 @@ void kl_code_release(struct kl_code *code);
 int kl_code_audit(const struct kl_code *code);
 
 /**
+ * Hold the instruction sets of the code against the level of the platform ("x86-64", "x86-64-v2"
+ * ...), after kl_code_live(). KL_ENO: the message names function and instruction set.
+ */
+int kl_code_check_level(const struct kl_code *code, const char *march);
+
+/**
  * Mark how the entry comes to each instruction, after kl_code_reach(). Code that nothing executes
  * gives no facts, and code that only a pointer reaches gives weaker ones.
  */

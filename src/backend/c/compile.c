@@ -201,8 +201,10 @@ static int audit_objects(struct build *build)
 		err = kl_code_audit(&build->code);
 	if (!err)
 		err = kl_code_reach(&build->code, build->entry);
-	if (!err)
+	if (!err) {
 		kl_code_live(&build->code);
+		err = kl_code_check_level(&build->code, build->platform->march);
+	}
 	return audit_failed(build, err, "the kernel");
 }
 

@@ -265,6 +265,74 @@ static void test_steered(void **state)
 	}
 }
 
+#define FOR(set) "__attribute__((target(\"" set "\"))) "
+#define IMM "#include <immintrin.h>\n"
+
+/* `level`: the lowest on which the kernel is accepted; 5: none. */
+/* clang-format off */
+static const struct { const char *what, *source, *flags; int level; const char *message; } levels[] = {
+	{ "scalar", "int k(int x) { return x * 3; }\n", NULL, 1, NULL },
+	{ "bits", "int k(unsigned x) { return __builtin_ctz(x); }\n", NULL, 1, NULL },
+	{ "a prefetch to write", "void k(char *p) { __builtin_prefetch(p, 1); }\n", NULL, 1, NULL },
+	{ "a flag", "int k(int x) { return __builtin_popcount(x); }\n", "-mpopcnt", 2, "'k' uses POPCNT ('popcnt')" },
+	{ "a target", IMM FOR("avx2,fma") "void k(float *x) { _mm256_storeu_ps(x, _mm256_fmadd_ps(_mm256_loadu_ps(x),\n"
+	  "_mm256_loadu_ps(x), _mm256_loadu_ps(x))); }\n", NULL, 3, "'k' uses AVX" },
+	{ "a helper", IMM FOR("avx2") "__attribute__((noinline)) static void h(int *x) { _mm256_storeu_si256((void *)x,\n"
+	  "_mm256_abs_epi32(_mm256_loadu_si256((void *)x))); }\nvoid k(int *x) { h(x); }\n", NULL, 3, "'h' uses AVX" },
+	{ "a pragma", "#pragma GCC target(\"avx512f\")\n" IMM "void k(float *x) { _mm512_storeu_ps(x, _mm512_sqrt_ps(_mm512_loadu_ps(x))); }\n",
+	  NULL, 4, "uses AVX512F" },
+	{ "assembly", "void k(void) { __asm__ volatile(\"vpaddd %%ymm0, %%ymm0, %%ymm0\" ::: \"xmm0\"); }\n", NULL, 3, "uses AVX2 ('vpaddd')" },
+	{ "SHA", IMM FOR("sha") "__m128i k(__m128i a, __m128i b) { return _mm_sha256msg1_epu32(a, b); }\n", NULL, 5, "uses SHA ('sha256msg1')" },
+	{ "VAES", IMM FOR("vaes,avx2") "__m256i k(__m256i a, __m256i b) { return _mm256_aesenc_epi128(a, b); }\n", NULL, 5, "uses VAES" },
+	{ "AES", IMM FOR("aes") "__m128i k(__m128i a, __m128i b) { return _mm_aesenc_si128(a, b); }\n", NULL, 5, "AES" },
+	{ "GFNI", IMM FOR("gfni") "__m128i k(__m128i a, __m128i b) { return _mm_gf2p8mul_epi8(a, b); }\n", NULL, 5, "GFNI" },
+	{ "carry-less multiplication", IMM FOR("pclmul") "__m128i k(__m128i a, __m128i b) { return _mm_clmulepi64_si128(a, b, 0); }\n",
+	  NULL, 5, "PCLMULQDQ" },
+	{ "behind a pointer", FOR("avx2") "static void h(int *x) { for (int i = 0; i < 64; i++) x[i] *= 3; }\n"
+	  "static void g(int *x) { x[0] = 1; }\nstatic void (*const f[])(int *) = { g, h };\nvoid k(int *x, int i) { f[i & 1](x); }\n",
+	  "-O3", 3, "'h' uses AVX" },
+	{ "stored and never called", FOR("avx2") "static void h(int *x) { for (int i = 0; i < 64; i++) x[i] *= 3; }\n"
+	  "void (*volatile f)(int *);\nvoid k(int *x) { f = h; x[0] = 1; }\n", "-O3", 1, NULL },
+	{ "stored and within reach", FOR("avx2") "static void h(int *x) { for (int i = 0; i < 64; i++) x[i] *= 3; }\n"
+	  "void (*volatile f)(int *);\nvoid k(int *x, int i) { volatile int a[9]; f = h; a[i] = x[0]; x[0] = a[1]; }\n", "-O3", 3, "'h' uses AVX" },
+	{ "behind a call that never returns", FOR("avx2") "__attribute__((noinline)) static void h(int *x) { for (int i = 0; i < 64; i++) x[i] *= 3; }\n"
+	  "__attribute__((noinline, noipa)) static void stop(void) { for (;;) __asm__ volatile(\"\"); }\n"
+	  "void k(int *x, int i) { if (i < 0) { stop(); h(x); } x[0] = 1; }\n", "-O3", 1, NULL },
+	{ "unused", FOR("avx512f") "void h(int *x) { for (int i = 0; i < 64; i++) x[i] *= 3; }\nint k(int x) { return x; }\n", "-O3", 1, NULL },
+	{ "clones", "__attribute__((target_clones(\"avx2\", \"default\"))) int k(int *x) { int s = 0; for (int i = 0; i < 64; i++) s += x[i]; return s; }\n",
+	  "-O3", 5, "uses '__cpu_indicator_init'" },
+	{ "a vector form of libm", IMM FOR("avx512f") "__m512 e(__m512) __asm__(\"_ZGVeN16v_expf\");\n"
+	  "extern char form[] __asm__(\"_ZGVeN16v_expf\");\nchar *k(void) { return form; }\n", NULL, 4, "uses AVX512F ('_ZGVeN16v_expf')" },
+};
+/* clang-format on */
+
+static void test_levels(void **state)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(levels); i++) {
+		for (int level = 1; level <= 4; level++) {
+			KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+			int err;
+
+			snprintf(kernel.platform.march, sizeof(kernel.platform.march),
+				 level == 1 ? "x86-64" : "x86-64-v%d", level);
+			err = kernel_compile(&artefact, &kernel, levels[i].source, NULL,
+					     levels[i].flags);
+			if (level >= levels[i].level) {
+				if (err)
+					fail_msg("%s at level %d: %s", levels[i].what, level,
+						 kl_error_last());
+				continue;
+			}
+			print_message("%s, %d: %s\n", levels[i].what, level,
+				      err ? kl_error_last() : "ACCEPTED");
+			assert_int_equal(err, KL_ENO);
+			assert_string_equal(kernel.class_, "cheat");
+			assert_contains(kl_error_last(), levels[i].message);
+		}
+	}
+	assert_ok(kl_machine_platform(&kernel.platform, NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_hiding),
 		cmocka_unit_test(test_hidden_is_harmful),
 		cmocka_unit_test(test_steered),
+		cmocka_unit_test(test_levels),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
