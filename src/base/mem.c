@@ -16,10 +16,9 @@ static void *or_die(void *data)
 {
 	if (!data) {
 		static const char text[] = "git-klineage: out of memory\n";
+		ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
 
-		if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-			_exit(128);
-		abort();
+		_exit(n < 0 ? 128 : 125);
 	}
 	return data;
 }

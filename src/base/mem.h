@@ -8,8 +8,8 @@
 /*
  * mem - allocation that cannot fail, and scoped cleanup.
  *
- * kl_malloc and friends abort when out of memory, so callers need no error path. Sizes from outside
- * are bounded by the caller.
+ * kl_malloc and friends end the program with status 125 when out of memory, so callers need no error
+ * path. Sizes from outside are bounded by the caller.
  *
  * KL_AUTO(fn) marks a variable on which fn(&variable) is called at the end of its scope, in reverse
  * order of declaration; kl_steal(&p) passes ownership on:
@@ -39,9 +39,9 @@
 #define KL_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 void *kl_malloc(size_t size);
-/** Allocate zeroed memory; aborts if `n` * `size` overflows. */
+/** Allocate zeroed memory; it is out of memory if `n` * `size` overflows. */
 void *kl_calloc(size_t n, size_t size);
-/** Resize `data` to `n` elements of `size` bytes; aborts if the product overflows. */
+/** Resize `data` to `n` elements of `size` bytes; out of memory if the product overflows. */
 void *kl_realloc(void *data, size_t n, size_t size);
 char *kl_strdup(const char *text);
 char *kl_strndup(const char *text, size_t n);

@@ -35,6 +35,9 @@ void kl_proc_catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
+	/* at the limit of file sizes, writing fails instead */
+	action.sa_handler = SIG_IGN;
+	sigaction(SIGXFSZ, &action, NULL);
 }
 
 void kl_proc_hold_standard(void)
@@ -136,6 +139,7 @@ static void run_child(struct run *run, int report)
 	sigaction(SIGTERM, &dfl, NULL);
 	sigaction(SIGHUP, &dfl, NULL);
 	sigaction(SIGPIPE, &dfl, NULL);
+	sigaction(SIGXFSZ, &dfl, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	child_stdio(0, run->in.theirs, opts->flags & KL_PROC_INHERIT_STDIN, O_RDONLY);

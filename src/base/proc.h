@@ -98,7 +98,10 @@ void kl_proc_release(struct kl_proc *proc);
 
 /** Was SIGINT, SIGTERM or SIGHUP received since kl_proc_catch_signals()? */
 bool kl_proc_interrupted(void);
-/** Install the handlers that kl_proc_interrupted() reports; main calls it once. */
+/**
+ * Install the handlers that kl_proc_interrupted() reports, and let writes fail at the limit of file
+ * sizes; main calls it once.
+ */
 void kl_proc_catch_signals(void);
 /**
  * Open those of the descriptors 0 to 2 that are closed, so that no file of ours gets their number.

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main - the table of verbs; runs one of them and prints its error */
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/proc.h"
@@ -153,7 +156,7 @@ static int finish_output(struct kl_out *out, int result)
 	return 128;
 }
 
-int main(int argc, char **argv)
+static int run_program(int argc, char **argv)
 {
 	const struct kl_cmd *cmd;
 	KL_AUTO(kl_out_endp) struct kl_out *err = NULL;
@@ -184,4 +187,54 @@ int main(int argc, char **argv)
 		return finish_output(out, cmd->run(&(struct kl_cmd_ctx){ .verb = cmd->name }, 1,
 						   argv + 1));
 	return finish_output(out, run_verb(cmd, out, argc - 1, argv + 1));
+}
+
+/* --- the stack ------------------------------------------------------------- */
+
+#define STACK_BYTES ((size_t)8 << 20)
+
+struct program {
+	int argc;
+	char **argv;
+	int result;
+};
+
+static void *program_thread(void *data)
+{
+	struct program *program = data;
+
+	program->result = run_program(program->argc, program->argv);
+	return NULL;
+}
+
+/* Signals are left to the thread, which sees at once that it was interrupted. */
+static bool run_in_thread(struct program *program)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all;
+	bool started;
+
+	if (pthread_attr_init(&attr))
+		return false;
+	started = !pthread_attr_setstacksize(&attr, STACK_BYTES) &&
+		  !pthread_create(&thread, &attr, program_thread, program);
+	pthread_attr_destroy(&attr);
+	if (!started)
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	return !pthread_join(thread, NULL);
+}
+
+/* With a limit of a few KiB for its stack ("ulimit -s") the program would crash. */
+int main(int argc, char **argv)
+{
+	struct program program = { .argc = argc, .argv = argv };
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < STACK_BYTES / 8 &&
+	    run_in_thread(&program))
+		return program.result;
+	return run_program(argc, argv);
 }
