@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/tool_failure.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/mem.h"
@@ -47,64 +48,9 @@ int kl_tool_digest_runtime(struct kl_digest *digest, const char *name)
 	return err;
 }
 
-/* Copy a line; a place in nvcc's form, "a.cu(3): error: x", becomes "a.cu:3: error: x". */
-static char *plain_place(const char *line, size_t n)
-{
-	const char *open = memchr(line, '(', n);
-	size_t digits = open ? strspn(open + 1, "0123456789") : 0;
-
-	if (!digits || strncmp(open + 1 + digits, "): ", 3) ||
-	    memchr(line, ' ', (size_t)(open - line)))
-		return kl_strndup(line, n);
-	return kl_asprintf("%.*s:%.*s%.*s", (int)(open - line), line, (int)digits, open + 1,
-			   (int)(n - (size_t)(open - line) - digits - 2), open + digits + 2);
-}
-
-/* The line to report: the first error, or the first line if there is none. */
-static char *first_error(const char *log)
-{
-	/* gcc and nvcc; the assembler; ptxas */
-	static const char *const marks[] = { "error:", "Error:", "error   :", "fatal   :" };
-	const char *at = NULL;
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(marks); i++) {
-		const char *hit = strstr(log, marks[i]);
-
-		if (hit && (!at || hit < at))
-			at = hit;
-	}
-	if (!at)
-		at = log;
-	while (at > log && at[-1] != '\n')
-		at--;
-	return plain_place(at, strcspn(at, "\n"));
-}
-
 static int64_t file_mib(const struct kl_tool *tool)
 {
 	return tool->file_mib ? tool->file_mib : KL_TOOL_OUTPUT_MIB;
-}
-
-static int why_failed(struct kl_tool *tool, const char *what, const struct kl_proc_result *res,
-		      int64_t limit_ms, const char *log)
-{
-	KL_AUTO(kl_freep) char *line = first_error(log);
-
-	*tool->class_ = "compile";
-	if (res->timed_out || strstr(log, "CPU time limit exceeded"))
-		return kl_error(KL_ENO, "%s: stopped after %lld s", what,
-				(long long)limit_ms / 1000);
-	if (strstr(log, "File size limit exceeded") || strstr(log, "File too large"))
-		return kl_error(KL_ENO, "%s: more than %lld MiB of output", what,
-				(long long)file_mib(tool));
-	if (strstr(log, "out of memory") || strstr(log, "Cannot allocate memory") ||
-	    strstr(log, "memory exhausted") || strstr(log, "bad_alloc"))
-		return kl_error(KL_ENO, "%s: needs more than %d MiB of memory", what, KL_TOOL_MIB);
-	if (strstr(log, "internal compiler error"))
-		return kl_error(KL_ENO, "%s: the compiler crashed: %s", what, line);
-	if (!*line)
-		return kl_error(KL_ENO, "%s failed", what);
-	return kl_error(KL_ENO, "%s", line);
 }
 
 /* Spell paths as the contract does: "src-kernel/a.c:1" becomes "a.c:1". */
@@ -124,6 +70,35 @@ static void strip_prefix(const char *prefix, struct kl_buf *text)
 	}
 }
 
+/*
+ * The limit is one of processor time. The limit of real time is only there to end at all: a machine
+ * that is busy with other things says nothing about a source.
+ */
+static int64_t cpu_ms(const struct kl_tool *tool)
+{
+	return tool->jail->compile_ms ? tool->jail->compile_ms :
+	       tool->limit_ms         ? tool->limit_ms :
+					KL_TOOL_MS;
+}
+
+static int explain(struct kl_tool *tool, const struct kl_proc_result *res, const char *what,
+		   const char *log)
+{
+	const struct kl_tool_failure failure = {
+		.res = res,
+		.what = what,
+		.log = log,
+		.cpu_ms = cpu_ms(tool),
+		.mem_mib = KL_TOOL_MIB,
+		.file_mib = file_mib(tool),
+	};
+	int err = kl_tool_failure(&failure);
+
+	if (err == KL_ENO)
+		*tool->class_ = "compile";
+	return err;
+}
+
 int kl_tool_run(struct kl_tool *tool, const struct kl_strvec *argv, struct kl_buf *out,
 		const char *what)
 {
@@ -138,9 +113,8 @@ int kl_tool_run(struct kl_tool *tool, const struct kl_strvec *argv, struct kl_bu
 		.err = &text,
 		.mem_mib = KL_TOOL_MIB,
 		.file_mib = file_mib(tool),
-		.timeout_ms = tool->jail->compile_ms ? tool->jail->compile_ms :
-			      tool->limit_ms         ? tool->limit_ms :
-						       KL_TOOL_MS,
+		.cpu_ms = cpu_ms(tool),
+		.timeout_ms = KL_TOOL_PATIENCE * cpu_ms(tool),
 	};
 	struct kl_proc_result res;
 	int err = kl_jail_run(&res, tool->jail, &run);
@@ -157,9 +131,9 @@ int kl_tool_run(struct kl_tool *tool, const struct kl_strvec *argv, struct kl_bu
 	}
 	room = tool->log.len < KL_TOOL_LOG_MAX ? KL_TOOL_LOG_MAX - tool->log.len : 0;
 	kl_buf_add(&tool->log, text.ptr, text.len < room ? text.len : room);
-	if (res.truncated)
+	if (res.truncated) {
+		*tool->class_ = "compile";
 		return kl_error(KL_ENO, "%s: absurdly large output", what);
-	if (res.exit || res.signal || res.timed_out)
-		return why_failed(tool, what, &res, run.timeout_ms, text.ptr);
-	return 0;
+	}
+	return res.exit || res.signal || res.timed_out ? explain(tool, &res, what, text.ptr) : 0;
 }

@@ -50,7 +50,7 @@ struct kl_jail {
 	enum kl_jail_level level;
 	bool userns;        /* bwrap: unprivileged, or root without mount rights */
 	bool no_mounts;     /* chroot: only the user id is dropped */
-	int64_t compile_ms; /* limit of one compiler run; 0: 30 s */
+	int64_t compile_ms; /* processor time of one compiler run; 0: 30 s */
 };
 
 /**
@@ -79,6 +79,7 @@ struct kl_jail_run {
 	const void *in;              /* stdin, `in_len` bytes */
 	size_t in_len;
 	int64_t timeout_ms;
+	int64_t cpu_ms;   /* processor time of each process, rounded up to seconds; 0: no limit */
 	int64_t mem_mib;  /* address space (compile) or data limit; 0: default */
 	int64_t file_mib; /* largest file; 0: default */
 	int max_procs;    /* 0: default */

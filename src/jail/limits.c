@@ -47,8 +47,8 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 #endif
 	/* the worker's tensors are memfds, to which the file size limit applies */
 	out->fsize = (run->file_mib ? run->file_mib : compile ? 64 : 65536) * MIB;
-	if (compile && run->timeout_ms)
-		out->cpu_s = run->timeout_ms / 1000 + 1;
+	if (run->cpu_ms)
+		out->cpu_s = (run->cpu_ms + 999) / 1000;
 }
 
 /* Never raise a limit: an unprivileged caller cannot, and need not. */
@@ -66,13 +66,31 @@ static int lower_limit(int what, int64_t value)
 	return setrlimit(what, &rlimit) < 0 ? errno : 0;
 }
 
+/*
+ * At the hard limit a process is killed, at the soft one a second before it gets a signal that says
+ * why.
+ */
+static int lower_cpu(int64_t seconds)
+{
+	struct rlimit rlimit;
+	int err = seconds < 0 ? 0 : lower_limit(RLIMIT_CPU, seconds + 1);
+
+	if (err || seconds < 0)
+		return err;
+	if (getrlimit(RLIMIT_CPU, &rlimit) < 0)
+		return errno;
+	if (rlimit.rlim_cur > (rlim_t)seconds)
+		rlimit.rlim_cur = (rlim_t)seconds;
+	return setrlimit(RLIMIT_CPU, &rlimit) < 0 ? errno : 0;
+}
+
 int kl_jail_limits_apply(const struct kl_jail_limits *limits)
 {
 	int err = lower_limit(RLIMIT_CORE, 0);
 
 	err = err ? err : lower_limit(RLIMIT_AS, limits->as);
 	err = err ? err : lower_limit(RLIMIT_DATA, limits->data);
-	err = err ? err : lower_limit(RLIMIT_CPU, limits->cpu_s);
+	err = err ? err : lower_cpu(limits->cpu_s);
 	err = err ? err : lower_limit(RLIMIT_FSIZE, limits->fsize);
 	err = err ? err : lower_limit(RLIMIT_NOFILE, limits->nofile);
 	return err ? err : lower_limit(RLIMIT_NPROC, limits->nproc);

@@ -36,6 +36,7 @@ static int run_spatch(struct kl_proc_result *res, struct kl_buf *err_text,
 		.env = env,
 		.err = err_text,
 		.timeout_ms = COCCI_TIMEOUT_MS,
+		.cpu_ms = COCCI_TIMEOUT_MS + 1000,
 	};
 
 	return kl_jail_run(res, jail, &run);
