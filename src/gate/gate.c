@@ -60,6 +60,23 @@ static int open_jail(struct kl_gate *gate)
 	return err < 0 ? err : kl_jail_open(&gate->jail, want);
 }
 
+/*
+ * A disk that is full, memory or descriptors that run out, a file that vanishes: this says nothing
+ * about a kernel, which therefore cannot be tested now.
+ */
+static int machine_trouble(int err)
+{
+	switch (err) {
+	case KL_EIO:
+	case KL_ETIMEOUT:
+	case KL_ENOTFOUND:
+	case KL_EEXISTS:
+	case KL_EBUSY:
+		return kl_error_in(KL_ECANNOT, "trouble of the machine");
+	}
+	return err;
+}
+
 /* "klineage.ncu" is a path of ncu or a boolean. */
 static int read_counters(struct kl_gate *gate)
 {
@@ -95,7 +112,7 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	if (!err)
 		err = kl_scratch_open(&gate->scratch, "klineage-gate");
 	if (err < 0)
-		return err;
+		return machine_trouble(err);
 	gate->dir = gate->scratch.path;
 	gate->builder = (struct kl_builder){
 		.session = {
@@ -107,7 +124,7 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	err = kl_builder_open(&gate->builder);
 	if (!err)
 		*out = kl_steal(&gate);
-	return err;
+	return machine_trouble(err);
 }
 
 void kl_gate_free(struct kl_gate *gate)
@@ -427,9 +444,9 @@ static int remember_event(struct kl_gate *gate, const struct kl_cache_key *key,
 	return kl_cache_put(gate->repo, key, judgement->event);
 }
 
-int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
-		     const struct kl_surface *candidate, const struct kl_surface *parent,
-		     const char *commit)
+static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
+		    const struct kl_surface *candidate, const struct kl_surface *parent,
+		    const char *commit)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = kl_judgement_new(NULL);
 	struct task task = { .candidate = NULL };
@@ -479,6 +496,13 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		return err;
 	*out = kl_steal(&judgement);
 	return 0;
+}
+
+int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
+		     const struct kl_surface *candidate, const struct kl_surface *parent,
+		     const char *commit)
+{
+	return machine_trouble(judge_at(out, gate, candidate, parent, commit));
 }
 
 int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
@@ -548,7 +572,7 @@ int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface
 int kl_gate_facts(struct kl_facts *out, struct kl_gate *gate, const struct kl_surface *surface)
 {
 	const struct kl_built *built;
-	int err = kl_builder_surface(&built, &gate->builder, surface);
+	int err = machine_trouble(kl_builder_surface(&built, &gate->builder, surface));
 
 	if (err < 0)
 		return err;

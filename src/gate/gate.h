@@ -73,8 +73,9 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *gate);
 /**
  * Judge a candidate and compare its speed with `parent` (NULL: none) and the contract's baseline.
  * Returns 0 for every verdict. KL_ECANNOT: the candidate cannot be tested here, for example because
- * the oracle is not written or does not compile; a missing baseline is only reported. KL_EINTR: the
- * user interrupted it.
+ * the oracle is not written or does not compile, or because the machine is in trouble (full disk,
+ * no memory, no descriptors, a compiler that crashes); nothing is cached then. A missing baseline is
+ * only reported. KL_EINTR: the user interrupted it.
  *
  * If the job is judged elsewhere and `commit` has the candidate's surface, the commit gets a note
  * when the result is imported. `commit` NULL: not known.
