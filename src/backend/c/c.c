@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/c/compile.h"
+#include "backend/c/lookups.h"
 #include "backend/machine.h"
 #include "backend/object_cache.h"
 #include "backend/tool.h"
@@ -17,6 +18,7 @@ struct session {
 	struct kl_backend_session lent;
 	struct kl_platform platform;
 	char *runtime; /* path of the kernels' runtime; NULL until it is made */
+	char *lookups; /* path of the library of lookups.h; NULL until it is made */
 };
 
 /* --- platforms ------------------------------------------------------------------------------ */
@@ -58,6 +60,7 @@ static void close_session(void *state)
 	struct session *session = state;
 
 	free(session->runtime);
+	free(session->lookups);
 	free(session);
 }
 
@@ -111,19 +114,68 @@ static int make_runtime(void *state, const struct kl_surface *surface)
 	return 0;
 }
 
+static int lookups_key(char hex[KL_DIGEST_HEX], const struct session *session)
+{
+	struct kl_digest *key = kl_objects_key("lookups");
+	int err;
+
+	kl_compile_recipe(key, &session->platform);
+	err = kl_lookups_recipe(key);
+	kl_digest_end(key, hex);
+	return err;
+}
+
+/* The same for the library that watches the compiler. */
+static int make_lookups(struct session *session)
+{
+	struct kl_repo *repo = session->lent.repo;
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(session->lent.dir, "runtime");
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_LOOKUPS_LIBRARY);
+	char hex[KL_DIGEST_HEX];
+	int err;
+
+	if (session->lookups)
+		return 0;
+	if ((err = lookups_key(hex, session)) < 0)
+		return err;
+	if (!repo || kl_objects_get(repo, hex, path) < 0) {
+		if ((err = kl_fs_mkdir(dir)) < 0 ||
+		    (err = kl_lookups_make(session->lent.jail, dir)) < 0)
+			return err;
+		if (repo)
+			kl_objects_put(repo, hex, path);
+	}
+	session->lookups = kl_steal(&path);
+	return 0;
+}
+
+static int prepare_session(void *state, const struct kl_surface *surface)
+{
+	int err = make_runtime(state, surface);
+
+	return err ? err : make_lookups(state);
+}
+
 /* --- compiling ------------------------------------------------------------------------------ */
 
-/* Copy the runtime into a jail's directory, the only place where the linker can reach it. */
-static int copy_runtime(const struct session *session, const char *dir)
+static int copy_file(const char *from, const char *dir, const char *name)
 {
-	KL_AUTO(kl_freep) char *rel = kl_compile_runtime_path(&session->platform);
-	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, rel);
+	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, name);
 	KL_AUTO(kl_buf_release) struct kl_buf object = KL_BUF_INIT;
-	int err = kl_fs_read(&object, session->runtime, MAX_OBJECT);
+	int err = kl_fs_read(&object, from, MAX_OBJECT);
 
 	if (!err)
 		err = kl_fs_mkdir_of(to);
 	return err ? err : kl_fs_put(to, object.ptr, object.len, 0644);
+}
+
+/* Copy what gcc needs into a jail's directory, the only place where it can reach it. */
+static int copy_runtime(const struct session *session, const char *dir)
+{
+	KL_AUTO(kl_freep) char *runtime = kl_compile_runtime_path(&session->platform);
+	int err = copy_file(session->runtime, dir, runtime);
+
+	return err ? err : copy_file(session->lookups, dir, KL_LOOKUPS_LIBRARY);
 }
 
 static int compile_surface(struct kl_artefact **out, const char **class_, const void *state,
@@ -193,7 +245,7 @@ const struct kl_backend kl_backend_c = {
 	.open = open_session,
 	.close = close_session,
 	.platform = platform_of,
-	.prepare = make_runtime,
+	.prepare = prepare_session,
 	.compile = compile_surface,
 	.oracle = compile_oracle,
 	.recipe = add_recipe,

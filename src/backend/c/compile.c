@@ -5,6 +5,7 @@
 
 #include "backend/c/audit.h"
 #include "backend/c/code.h"
+#include "backend/c/lookups.h"
 #include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
@@ -104,27 +105,36 @@ static int lay_out(const struct build *build)
 	return err ? err : kl_tool_put(build->dir, build->name, "exports", map, strlen(map));
 }
 
+static void add_command(struct kl_strvec *argv, const struct build *build, const char *folder,
+			const char *source, const char *object, bool ours)
+{
+	kl_strvec_push(argv, "gcc");
+	kl_strvec_push(argv, "-std=gnu11");
+	kl_strvec_push(argv, "-O2");
+	if (!ours && build->flags)
+		kl_strvec_copy(argv, build->flags);
+	if (!ours && build->extra)
+		kl_strvec_pushv(argv, build->extra);
+	if (ours)
+		kl_strvec_push(argv, "-fno-builtin");
+	kl_strvec_pushf(argv, "-march=%s", build->platform->march);
+	kl_strvec_pushv(argv, fixed_flags);
+	kl_strvec_pushf(argv, "-I%s", folder);
+	kl_strvec_push(argv, "-c");
+	kl_strvec_push(argv, "-o");
+	kl_strvec_push(argv, object);
+	kl_strvec_push(argv, source);
+}
+
 static int compile_one(struct build *build, const char *source, const char *object, bool ours)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", strchr(source, '/') + 1);
+	KL_AUTO(kl_freep) char *folder = kl_asprintf("src-%s", build->name);
 
-	kl_strvec_push(&argv, "gcc");
-	kl_strvec_push(&argv, "-std=gnu11");
-	kl_strvec_push(&argv, "-O2");
-	for (size_t i = 0; !ours && build->flags && i < build->flags->n; i++)
-		kl_strvec_push(&argv, build->flags->v[i]);
-	if (!ours && build->extra)
-		kl_strvec_pushv(&argv, build->extra);
-	if (ours)
-		kl_strvec_push(&argv, "-fno-builtin");
-	kl_strvec_pushf(&argv, "-march=%s", build->platform->march);
-	kl_strvec_pushv(&argv, fixed_flags);
-	kl_strvec_pushf(&argv, "-Isrc-%s", build->name);
-	kl_strvec_push(&argv, "-c");
-	kl_strvec_push(&argv, "-o");
-	kl_strvec_push(&argv, object);
-	kl_strvec_push(&argv, source);
+	if (!ours)
+		kl_lookups_watch(&argv, build->name);
+	add_command(&argv, build, folder, source, object, ours);
 	return kl_tool_run(&build->tool, &argv, NULL, what);
 }
 
@@ -137,9 +147,31 @@ static int audit_failed(struct build *build, int err, const char *what)
 	return err;
 }
 
+/* An oracle may include the gate's headers. */
+static int check_lookups(struct build *build)
+{
+	KL_AUTO(kl_freep) char *sources = kl_asprintf("src-%s", build->name);
+	const struct kl_lookups_rules rules = {
+		.sources = sources,
+		.objects = build->name,
+		.gate = build->extra ? "rt" : NULL,
+	};
+
+	return audit_failed(build, kl_lookups_check(build->dir, build->name, &rules), "the kernel");
+}
+
+/* Trouble can come from a file that the jail hides: then the source, which looked for it, is wrong. */
+static int explain_trouble(struct build *build)
+{
+	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
+	int err = check_lookups(build);
+
+	return err == KL_ENO ? err : kl_error(KL_ECANNOT, "%s", why);
+}
+
 static int compile_sources(struct build *build)
 {
-	int err = 0;
+	int err = kl_lookups_make(build->tool.jail, build->dir);
 
 	build->obj = kl_calloc(build->nfile, sizeof(*build->obj));
 	for (size_t i = 0; !err && i < build->nfile; i++) {
@@ -163,7 +195,7 @@ static int compile_sources(struct build *build)
 		*build->class_ = "compile";
 		err = kl_error(KL_ENO, "none of the sources is a .c file");
 	}
-	return err;
+	return err == KL_ECANNOT ? explain_trouble(build) : err ? err : check_lookups(build);
 }
 
 static int check_entry(struct build *build)
