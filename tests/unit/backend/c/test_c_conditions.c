@@ -40,6 +40,18 @@ static const struct { const char *what, *source, *flags, *message; } knowing[] =
 	{ "bytes of a program", "__asm__(\".section .rodata\\n.incbin \\\"/usr/bin/env\\\"\\n.text\");\n" RETURN("1"), NULL, "/usr/bin/env" },
 	{ "the compiler's own bytes", "__asm__(\".section .rodata\\n.incbin \\\"/usr/bin/../bin/as\\\",0,16\\n.text\");\n" RETURN("1"), NULL, "bin/as" },
 	{ "assembly of a device", "__asm__(\".include \\\"/dev/null\\\"\");\n" RETURN("1"), NULL, "/dev/null" },
+	{ "its name", "const char *k(void) { return __FILE__; }\n", NULL, "k.c: depends on where or when it is compiled: remove __FILE__" },
+	{ "a letter of its name", RETURN("__FILE__[0] == '/'"), NULL, "remove __FILE__" },
+	{ "whether its name is the gate's", "#include <string.h>\n" RETURN("!strcmp(__FILE__, \"src-kernel/k.c\")"), "-O2", "remove __FILE__" },
+	{ "the first name", "const char *k(void) { return __BASE_FILE__; }\n", NULL, "remove __BASE_FILE__" },
+	{ "the name by a builtin", RETURN("__builtin_FILE()[0]"), NULL, "remove __builtin_FILE" },
+	{ "the builtin, pasted", "#define PASTE(a, b) a##b\n" RETURN("PASTE(__builtin_, FILE)()[0]"), NULL, "depends on where or when" },
+	{ "the date", "const char *k(void) { return __DATE__; }\n", NULL, "remove __DATE__" },
+	{ "the century", RETURN("__DATE__[7] == '2'"), "-w", "remove __DATE__" },
+	{ "the time", "#pragma GCC diagnostic ignored \"-Wdate-time\"\nconst char *k(void) { return __TIME__; }\n", NULL, "remove __TIME__" },
+	{ "midnight of the gate", "#include <string.h>\n" RETURN("!strcmp(__TIME__, \"00:00:00\")"), "-O2", "remove __TIME__" },
+	{ "a time of the file", "const char *k(void) { return __TIMESTAMP__; }\n", NULL, "remove __TIMESTAMP__" },
+	{ "a date that only text shows", "#define S(x) #x\n#define T(x) S(x)\n" RETURN("sizeof(T(__TIMESTAMP__)) > 40"), NULL, "remove __TIMESTAMP__" },
 };
 
 /* Sources that are the same everywhere. */
@@ -103,6 +115,10 @@ static void test_levels(void **state)
 		}
 		assert_error(KL_ENO, "looks for the file '/etc/passwd'",
 			     kernel_compile(&artefact, &kernel, knowing[0].source, NULL, NULL));
+		assert_error(KL_ENO, "depends on where or when",
+			     kernel_compile(&artefact, &kernel,
+					    "const char *k(void) { return __FILE__; }\n", NULL,
+					    NULL));
 		assert_ok(kernel_compile(&fine, &kernel, constant[3].source, NULL, NULL));
 	}
 	kernel.jail = best;
