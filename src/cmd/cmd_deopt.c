@@ -9,6 +9,7 @@
 #include "cmd/deopt_model.h"
 #include "cmd/deopt_print.h"
 #include "cmd/opt.h"
+#include "contract/checkout.h"
 #include "contract/select.h"
 #include "walk/estimate.h"
 #include "walk/sequencer.h"
@@ -236,7 +237,8 @@ static int start_walk(struct kl_sequencer *sequencer, struct tools *tools, struc
 				   options->expert ? options->expert : "HEAD")) < 0 ||
 	    (err = kl_repo_tree_of(&tree, sequencer->repo, &commit)) < 0 ||
 	    (err = kl_select_dir(&dir, sequencer->repo, &tree, workload)) < 0 ||
-	    (err = kl_surface_from_tree(&expert, sequencer->repo, &tree, dir)) < 0)
+	    (err = kl_surface_from_tree(&expert, sequencer->repo, &tree, dir)) < 0 ||
+	    (err = kl_checkout_check(sequencer->repo, expert, KL_STATE_REV, &tree)) < 0)
 		return err;
 	tools->model.begins = true;
 	if ((err = kl_deopt_model_choose(&tools->model, &options->rederive, options->rewriters)) <

@@ -9,6 +9,7 @@
 #include "cmd/opt.h"
 #include "cmd/out.h"
 #include "contract/changed_kernels.h"
+#include "contract/checkout.h"
 #include "contract/select.h"
 #include "event/note_writer.h"
 #include "event/speed.h"
@@ -455,6 +456,11 @@ static int judge_since(struct kl_repo *repo, const struct options *options, cons
 			.tree = tree,
 			.kind = KL_STATE_REV,
 		};
+		err = kl_checkout_check(repo, asked[n - 1].sel.candidate, KL_STATE_REV, &tree);
+		if (err < 0 && err != KL_ECANNOT)
+			return err;
+		asked[n - 1].cannot = err < 0 ? kl_strdup(kl_error_last()) : NULL;
+		kl_error_clear();
 	}
 	if (!n && !broken && !kl_listing_asked(&options->out))
 		printf("no kernel differs from %s\n", options->since);
@@ -612,6 +618,9 @@ static int judge_states(struct kl_repo *repo, const struct options *options, int
 				options->staged   ? KL_STATE_STAGED :
 						    KL_STATE_REV,
 				asked[i].rev, options->workload);
+		if (!err)
+			err = kl_checkout_check(repo, asked[i].sel.candidate, asked[i].sel.kind,
+						&asked[i].sel.tree);
 	}
 	return err < 0 ? err : judge_all(repo, options, asked, n);
 }

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "cmd/out.h"
 #include "contract/changed_kernels.h"
+#include "contract/checkout.h"
 #include "event/note_writer.h"
 #include "event/push_check.h"
 #include "gate/gate.h"
@@ -164,12 +165,15 @@ static int judge_changed(struct kl_judgement **out, struct kl_gate *gate,
 	return err;
 }
 
-static int judge_one(enum fate *fate, struct kl_gate *gate, const struct kl_changed_one *one,
-		     const struct kl_term *term)
+static int judge_one(enum fate *fate, struct kl_repo *repo, struct kl_gate *gate,
+		     const struct kl_changed_one *one, const struct kl_term *term)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	int64_t since = kl_clock_ns();
-	int err = judge_changed(&judgement, gate, one);
+	int err = kl_checkout_check(repo, one->now, KL_STATE_STAGED, NULL);
+
+	if (!err)
+		err = judge_changed(&judgement, gate, one);
 
 	if (err == KL_EINTR)
 		return err;
@@ -197,7 +201,7 @@ static int judge_all(enum fate *worst, struct kl_repo *repo, const struct kl_cha
 		} else {
 			if (!gate && (err = kl_gate_open(&gate, repo, &opts)) < 0)
 				break;
-			err = judge_one(&fate, gate, one, set->term);
+			err = judge_one(&fate, repo, gate, one, set->term);
 		}
 		*worst = fate > *worst ? fate : *worst;
 	}

@@ -7,6 +7,7 @@
 #include "apply/materialize.h"
 #include "apply/oracle_kernel.h"
 #include "base/error.h"
+#include "contract/checkout.h"
 #include "contract/select.h"
 #include "repo/refs.h"
 
@@ -28,6 +29,8 @@ static int take_state(struct kl_materialize_root *root, struct kl_repo *repo,
 	KL_AUTO(kl_selection_release) struct kl_selection sel = { 0 };
 	int err = kl_select(&sel, repo, kind, rev, workload);
 
+	if (!err)
+		err = kl_checkout_check(repo, sel.candidate, sel.kind, &sel.tree);
 	if (err < 0)
 		return err;
 	root->state = kl_steal(&sel.candidate);
