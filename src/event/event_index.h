@@ -16,12 +16,16 @@
  *	n = kl_event_index_of_surface(&first, index, surface, contract);
  *	kl_event_index_read(&event, repo, kl_event_index_by_surface(index, first + i));
  *
- * It has the events that count: for each commit those that folding keeps as verdicts or as the
- * newest profile of a platform. A retraction applies only within its note.
+ * It has for each commit the events that folding keeps as verdicts or as the newest profile of a
+ * platform, and all retractions. These are not applied: trust.h decides which of them count.
  */
 struct kl_event_index;
 
-enum kl_event_index_role { KL_EVENT_INDEX_VERDICT = 1 << 0, KL_EVENT_INDEX_PROFILE = 1 << 1 };
+enum kl_event_index_role {
+	KL_EVENT_INDEX_VERDICT = 1 << 0,
+	KL_EVENT_INDEX_PROFILE = 1 << 1,
+	KL_EVENT_INDEX_RETRACT = 1 << 2,
+};
 
 struct kl_event_index_entry {
 	git_oid commit, blob; /* the note's commit, and the blob that contains the line */
@@ -57,6 +61,9 @@ size_t kl_event_index_of_commit(size_t *first, const struct kl_event_index *even
 				const git_oid *commit);
 size_t kl_event_index_of_surface(size_t *first, const struct kl_event_index *event_index,
 				 const char *surface, const char *contract);
+
+/** Number of retractions; their positions for kl_event_index_entry(), in increasing order. */
+size_t kl_event_index_retractions(const uint32_t **at, const struct kl_event_index *event_index);
 
 /** Read the complete event. KL_ENOTFOUND: its note is no longer in this clone. */
 int kl_event_index_read(struct kl_event **out, struct kl_repo *repo,

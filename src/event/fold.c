@@ -122,7 +122,11 @@ static void take_line(struct folding *folding, const char *line, size_t len)
 		folding->out->skipped++;
 		return;
 	}
-	take_event(folding, event);
+	/* nobody has checked who wrote the line */
+	if (event->kind == KL_KIND_RETRACT)
+		kl_event_free(event);
+	else
+		take_event(folding, event);
 }
 
 static void choose_best(struct kl_map *best, const char *key, struct kl_event *event,

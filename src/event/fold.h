@@ -28,7 +28,10 @@ struct kl_fold {
 	struct kl_map all; /* id -> event, owned */
 };
 
-/** Fold lines of JSON, or events; `surface` and `contract` NULL: any. */
+/**
+ * Fold lines of JSON, or events; `surface` and `contract` NULL: any. Among events, retractions
+ * apply; those among lines are ignored, since only trust.h knows which of them count.
+ */
 void kl_fold_lines(struct kl_fold *out, const char *text, size_t len, const char *surface,
 		   const char *contract);
 void kl_fold_events(struct kl_fold *out, struct kl_event *const *event, size_t n,

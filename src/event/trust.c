@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "event/event_index.h"
 
 void kl_trust_release(struct kl_trust *trust)
 {
@@ -13,6 +14,7 @@ void kl_trust_release(struct kl_trust *trust)
 		kl_signed_release(&trust->v[i].sig);
 	}
 	free(trust->v);
+	kl_map_release(&trust->retracted);
 	*trust = (struct kl_trust){ 0 };
 }
 
@@ -37,35 +39,111 @@ void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t l
 	}
 }
 
+int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
+			 const char *contract)
+{
+	KL_AUTO(kl_event_index_freep) struct kl_event_index *index = NULL;
+	size_t first, n;
+	int err = kl_event_index_open(&index, repo, KL_NOTES_GATE);
+
+	if (err < 0)
+		return err;
+	n = kl_event_index_of_surface(&first, index, surface, contract);
+	for (size_t i = n; i-- > 0;) {
+		const struct kl_event_index_entry *entry = kl_event_index_by_surface(index,
+										     first + i);
+		struct kl_event *event = NULL;
+
+		if (!(entry->as & (KL_EVENT_INDEX_VERDICT | KL_EVENT_INDEX_RETRACT)))
+			continue;
+		if ((err = kl_event_index_read(&event, repo, entry)) < 0)
+			return err;
+		kl_trust_add_event(trust, 0, event, false);
+	}
+	return 0;
+}
+
+static bool is_retraction(const struct kl_trust_line *line)
+{
+	return line->event->kind == KL_KIND_RETRACT;
+}
+
 static bool line_counts(const struct kl_trust_line *line, bool required)
 {
 	if (line->sig.state == KL_SIGN_BAD)
 		return line->own;
-	return !required || line->own || line->sig.state == KL_SIGN_GOOD ||
+	return !required || line->own || kl_word_is_trusted(line->word) ||
 	       kl_event_is_fail(line->event);
 }
 
-int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo)
+/* Did the signer of the retraction sign the event that it is about? */
+static bool has_its_signer(const struct kl_trust *trust, const struct kl_trust_line *retraction)
+{
+	if (retraction->sig.state != KL_SIGN_GOOD)
+		return false;
+	for (size_t i = 0; i < trust->n; i++) {
+		const struct kl_trust_line *line = &trust->v[i];
+
+		if (line->sig.state == KL_SIGN_GOOD && !is_retraction(line) &&
+		    !strcmp(line->event->id, retraction->event->of) &&
+		    !strcmp(line->sig.who, retraction->sig.who))
+			return true;
+	}
+	return false;
+}
+
+static void decide_lines(struct kl_trust *trust)
+{
+	kl_map_release(&trust->retracted);
+	for (size_t i = 0; i < trust->n; i++) {
+		struct kl_trust_line *line = &trust->v[i];
+
+		line->counts = is_retraction(line) ? line->own || has_its_signer(trust, line) :
+						     line_counts(line, trust->required);
+		if (line->counts && is_retraction(line))
+			kl_map_put(&trust->retracted, line->event->of, line);
+	}
+}
+
+static int judge_lines(struct kl_trust *trust, struct kl_belief *belief)
 {
 	KL_AUTO(kl_freep) struct kl_event **event = kl_calloc(trust->n + 1, sizeof(*event));
-	KL_AUTO(kl_freep) struct kl_signed *sig = kl_calloc(trust->n + 1, sizeof(*sig));
-	KL_AUTO(kl_signers_freep) struct kl_signers *signers = NULL;
-	int err = kl_repo_config_bool(&trust->required, repo, "klineage.requireSigned", false);
+	KL_AUTO(kl_freep) struct kl_word *word = kl_calloc(trust->n + 1, sizeof(*word));
+	int err;
 
-	for (size_t i = 0; i < trust->n; i++)
+	for (size_t i = 0; i < trust->n; i++) {
 		event[i] = trust->v[i].event;
-	if (!err && trust->n)
-		err = kl_signers_open(&signers, repo, NULL);
-	if (!err && trust->n)
-		err = kl_sign_check_events(sig, signers, event, trust->n);
+		trust->v[i].counts = false;
+	}
+	err = kl_belief_events(word, belief, event, trust->n);
 	for (size_t i = 0; i < trust->n; i++) {
 		struct kl_trust_line *line = &trust->v[i];
 
 		kl_signed_release(&line->sig);
-		line->sig = sig[i];
-		line->counts = !err && line_counts(line, trust->required);
+		line->sig = word[i].sig;
+		line->own = line->own || word[i].of == KL_WORD_OWN;
+		line->word = line->own ? KL_WORD_OWN : word[i].of;
 	}
+	if (!err)
+		decide_lines(trust);
 	return err;
+}
+
+int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo)
+{
+	KL_AUTO(kl_belief_freep) struct kl_belief *own = NULL;
+	int err = kl_repo_config_bool(&trust->required, repo, "klineage.requireSigned", false);
+
+	if (!err && !trust->belief && trust->n)
+		err = kl_belief_open(&own, repo, NULL);
+	if (err < 0 || !trust->n)
+		return err;
+	return judge_lines(trust, trust->belief ? trust->belief : own);
+}
+
+bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id)
+{
+	return trust->retracted.n && kl_map_get(&trust->retracted, id);
 }
 
 void kl_trust_fold(struct kl_fold *out, const struct kl_trust *trust, size_t tag,
@@ -89,7 +167,8 @@ int kl_trust_filter(struct kl_buf *out, struct kl_repo *repo, const char *text, 
 	if ((err = kl_trust_judge(&trust, repo)) < 0)
 		return err;
 	for (size_t i = 0; i < trust.n; i++) {
-		if (trust.v[i].sig.state == KL_SIGN_BAD)
+		if (trust.v[i].sig.state == KL_SIGN_BAD || is_retraction(&trust.v[i]) ||
+		    kl_trust_is_retracted(&trust, trust.v[i].event->id))
 			continue;
 		kl_event_write(out, trust.v[i].event);
 		kl_buf_addch(out, '\n');

@@ -2,8 +2,9 @@
 #ifndef KL_EVENT_TRUST_H
 #define KL_EVENT_TRUST_H
 
+#include "base/map.h"
+#include "event/belief.h"
 #include "event/fold.h"
-#include "event/signature.h"
 
 /*
  * trust - decides which lines of notes count. Everyone who can push notes can write any event; its
@@ -11,8 +12,10 @@
  *
  *	never counts	if its signature is bad; this is reported;
  *	always counts	if it is a correctness failure: a missing signature must not hide one;
- *	else counts	unless klineage.requireSigned is set: then it needs the signature of an
- *			allowed signer, or this clone must have reached it itself.
+ *	else counts	unless klineage.requireSigned is set: then it must be trusted (belief.h).
+ *
+ * A retraction is stricter, since it can hide a failure: it counts only if this clone made it, or if
+ * an allowed signer signed both it and the event that it retracts.
  *
  *	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
  *	kl_trust_add(&t, tag, text, len, false);	a note's lines; the caller chooses `tag`
@@ -22,29 +25,41 @@
 struct kl_trust_line {
 	size_t tag;
 	struct kl_event *event; /* owned */
-	bool own;               /* from this clone's cache; counts even with a bad signature */
-	bool counts;            /* set by kl_trust_judge, as is `sig` */
+	bool own;               /* made by this clone; counts even with a bad signature */
+	bool counts;            /* set by kl_trust_judge, as are `word` and `sig` */
+	enum kl_word_of word;
 	struct kl_signed sig;
 };
 
 struct kl_trust {
 	struct kl_trust_line *v;
 	size_t n, alloc;
-	bool required; /* klineage.requireSigned; set by kl_trust_judge */
+	bool required;           /* klineage.requireSigned; set by kl_trust_judge */
+	struct kl_map retracted; /* ids that retractions which count retract; set likewise */
+	/* borrowed; NULL: kl_trust_judge opens one with the signers of klineage.signers */
+	struct kl_belief *belief;
 };
 
-/** Add lines; those that are not events are ignored. */
+/** Add lines; those that are not events are ignored. `own`: they are from this clone's cache. */
 void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t len, bool own);
 /** Add an event; takes the caller's reference. */
 void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own);
+/**
+ * Add the verdicts on a surface and contract in all notes of the clone, after folding, and the
+ * retractions; the newest first.
+ */
+int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
+			 const char *contract);
 /** Check the signatures of all lines, and decide which lines count. */
 int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo);
+/** True if a retraction that counts retracts the event with this id. */
+bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id);
 /** Fold the lines with this tag that count and are for this surface and contract (fold.h). */
 void kl_trust_fold(struct kl_fold *out, const struct kl_trust *trust, size_t tag,
 		   const char *surface, const char *contract);
 /**
- * Append all events of a note except those with a bad signature, as canonical lines. For callers
- * that read facts from notes, which do not need signatures.
+ * Append all events of a note except those with a bad signature, retracted ones and retractions, as
+ * canonical lines. For callers that read facts from notes, which do not need signatures.
  */
 int kl_trust_filter(struct kl_buf *out, struct kl_repo *repo, const char *text, size_t len);
 void kl_trust_release(struct kl_trust *trust);

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "event/event_index.h"
-#include "event/signature.h"
+#include "event/trust.h"
 
 /* Was it timed against the parent of the key, if the key needs a profile? */
 static bool is_compared(const struct kl_event *event, const struct kl_cache_key *key)
@@ -27,46 +26,30 @@ static bool event_serves(const struct kl_event *event, const struct kl_cache_key
 	       kl_cache_same_place(event, key) && is_compared(event, key);
 }
 
-static int signer_of(char **signer, struct kl_signers *signers, struct kl_event *event)
-{
-	struct kl_signed sig = { 0 };
-	int err = kl_sign_check_events(&sig, signers, &event, 1);
-
-	if (!err && sig.state == KL_SIGN_GOOD)
-		*signer = kl_steal(&sig.who);
-	kl_signed_release(&sig);
-	return err;
-}
-
 int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_repo *repo,
 			    const struct kl_cache_key *key)
 {
-	KL_AUTO(kl_event_index_freep) struct kl_event_index *index = NULL;
-	KL_AUTO(kl_signers_freep) struct kl_signers *signers = NULL;
-	size_t first, n;
-	int err = kl_signers_open(&signers, repo, NULL);
+	KL_AUTO(kl_belief_freep) struct kl_belief *belief = NULL;
+	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
+	int err = kl_belief_open(&belief, repo, NULL);
 
 	if (err < 0)
 		return err;
-	if (kl_signers_none(signers))
+	if (kl_signers_none(kl_belief_signers(belief)))
 		return kl_error(KL_ENOTFOUND, "nobody is allowed to sign");
-	if ((err = kl_event_index_open(&index, repo, KL_NOTES_GATE)) < 0)
+	trust.belief = belief;
+	if ((err = kl_trust_add_surface(&trust, repo, key->surface, key->contract)) < 0 ||
+	    (err = kl_trust_judge(&trust, repo)) < 0)
 		return err;
-	n = kl_event_index_of_surface(&first, index, key->surface, key->contract);
-	for (size_t i = n; i-- > 0;) {
-		KL_AUTO(kl_event_freep) struct kl_event *found = NULL;
+	for (size_t i = 0; i < trust.n; i++) {
+		struct kl_trust_line *line = &trust.v[i];
 
-		if ((err = kl_event_index_read(&found, repo,
-					       kl_event_index_by_surface(index, first + i))) < 0)
-			return err;
-		if (!event_serves(found, key))
+		if (line->sig.state != KL_SIGN_GOOD || !event_serves(line->event, key) ||
+		    kl_trust_is_retracted(&trust, line->event->id))
 			continue;
-		if ((err = signer_of(signer, signers, found)) < 0)
-			return err;
-		if (*signer) {
-			*event = kl_steal(&found);
-			return 0;
-		}
+		*event = kl_event_ref(line->event);
+		*signer = kl_strdup(line->sig.who);
+		return 0;
 	}
 	return kl_error(KL_ENOTFOUND, "no allowed signer has judged it");
 }

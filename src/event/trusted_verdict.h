@@ -8,7 +8,7 @@
  * trusted_verdict - finds verdicts of allowed signers, which can replace a run. Such a verdict is
  * an event in a note, for the same surface and contract on the same platform, that is signed by an
  * allowed signer (event/signature.h). Only a pass is accepted; failures are judged again. If
- * gpg.ssh.allowedSignersFile is not set, no notes are read.
+ * there are no lists of signers, no notes are read.
  */
 
 /**

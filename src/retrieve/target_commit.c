@@ -7,7 +7,6 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "event/event.h"
-#include "event/event_index.h"
 #include "event/fold.h"
 #include "event/trust.h"
 #include "repo/notes.h"
@@ -99,43 +98,24 @@ static int event_on(struct kl_event **out, struct kl_repo *repo, const struct kl
 	return 0;
 }
 
-/* Read an event; *out stays NULL if its signature is bad. */
-static int read_trusted(struct kl_event **out, struct kl_repo *repo,
-			const struct kl_event_index_entry *entry)
-{
-	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
-	struct kl_event *event = NULL;
-	int err = kl_event_index_read(&event, repo, entry);
-
-	if (err < 0)
-		return err;
-	kl_trust_add_event(&trust, 0, event, false);
-	err = kl_trust_judge(&trust, repo);
-	if (!err && trust.v[0].sig.state != KL_SIGN_BAD)
-		*out = kl_event_ref(event);
-	return err;
-}
-
 /* A verdict is about files, so an event of any other commit with the same surface is as good. */
 static int event_elsewhere(struct kl_event **out, struct kl_repo *repo,
 			   const struct kl_surface *surface, const char *platform)
 {
-	KL_AUTO(kl_event_index_freep) struct kl_event_index *index = NULL;
-	size_t first, n;
-	int err = kl_event_index_open(&index, repo, KL_NOTES_GATE);
+	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
+	int err = kl_trust_add_surface(&trust, repo, surface->digest, surface->contract_digest);
 
-	if (err < 0)
+	if (err < 0 || (err = kl_trust_judge(&trust, repo)) < 0)
 		return err;
-	n = kl_event_index_of_surface(&first, index, surface->digest, surface->contract_digest);
-	for (size_t i = n; !err && !*out && i-- > 0;) {
-		const struct kl_event_index_entry *entry = kl_event_index_by_surface(index,
-										     first + i);
+	for (size_t i = 0; i < trust.n && !*out; i++) {
+		const struct kl_trust_line *line = &trust.v[i];
 
-		if (entry->as & KL_EVENT_INDEX_VERDICT && entry->pass &&
-		    (!platform || !strcmp(entry->platform, platform)))
-			err = read_trusted(out, repo, entry);
+		if (line->event->kind == KL_KIND_GATE && line->sig.state != KL_SIGN_BAD &&
+		    fits_platform(line->event, platform) &&
+		    !kl_trust_is_retracted(&trust, line->event->id))
+			*out = kl_event_ref(line->event);
 	}
-	return err;
+	return 0;
 }
 
 static int find_event(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,

@@ -16,6 +16,10 @@ test_expect_success 'skills/README.md is what the tool makes of it' '
 	"$KLINEAGE_TOP/tests/library.sh" "$KLINEAGE_BUILD" >made && test_cmp "$shipped/README.md" made
 '
 
+test_expect_success 'skills/digests names what is shipped, and nothing else' '
+	"$KLINEAGE_TOP/tests/digests.sh" >made && test_cmp "$shipped/digests" made
+'
+
 test_expect_success 'the cards are right and canonical, and each event that they cite is there and is cited' '
 	repo lint && git klineage skills lint "$shipped" >out && says "$cards cards: 0 errors, 0 warnings" out &&
 	sed -n "s/^ *event: \([0-9a-f]\{64\}\)$/\1/p" "$shipped"/cards/*.yaml | sort -u >cited && test -s cited &&

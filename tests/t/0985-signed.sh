@@ -20,6 +20,9 @@ note () { git -C r notes --ref=klineage/gate show "${1:-HEAD}"; }
 # renote <file>: the lines of a file as HEAD's note, by plain git
 renote () { git -C r notes --ref=klineage/gate add -f -F "$PWD/$1" HEAD 2>/dev/null; }
 
+# forget: make r a clone that judged nothing itself
+forget () { rm -rf r/.git/klineage; }
+
 # pushed: what the hook says of HEAD, as if it were on its way out
 pushed () {
 	(cd r && echo "refs/heads/main $(git rev-parse HEAD) refs/heads/main $(git rev-parse HEAD^)" |
@@ -72,7 +75,7 @@ test_expect_success 'a key that an agent has, named by itself' '
 
 # what one clone says to another: no cache of its own
 test_expect_success 'a clone that judged nothing itself counts what is noted' '
-	rm -rf r/.git/klineage/cache && renote signed && pushed && git -C r config gpg.ssh.allowedSignersFile "$top/allowed" &&
+	forget && renote signed && pushed && git -C r config gpg.ssh.allowedSignersFile "$top/allowed" &&
 	pushed && (cd r && git klineage fsck)
 '
 
@@ -80,12 +83,12 @@ test_expect_success 'what an allowed signer noted spares the run, and nobody els
 	(cd r && git klineage gate --no-profile >../out) && says "judged before and signed by alice@example.invalid" out &&
 	test ! -d r/.git/klineage/cache || ! find r/.git/klineage/cache -name "*.json" | grep . &&
 	note >after && test_cmp signed after &&
-	(cd r && git klineage gate --no-profile --fresh --no-note >../out) && ! grep "judged before" out && rm -rf r/.git/klineage/cache &&
-	(cd r && git klineage gate --no-note >../out) && ! grep "judged before" out && rm -rf r/.git/klineage/cache &&
+	(cd r && git klineage gate --no-profile --fresh --no-note >../out) && ! grep "judged before" out && forget &&
+	(cd r && git klineage gate --no-note >../out) && ! grep "judged before" out && forget &&
 	renote unsigned && (cd r && git klineage gate --no-profile --no-note >../out) && ! grep "judged before" out &&
-	rm -rf r/.git/klineage/cache && renote signed &&
+	forget && renote signed &&
 	perl -pe "s/\"sig\":\"/\"sig\":\"x/" signed >wrong && renote wrong &&
-	(cd r && git klineage gate --no-profile --no-note >../out) && ! grep "judged before" out && rm -rf r/.git/klineage/cache && renote signed
+	(cd r && git klineage gate --no-profile --no-note >../out) && ! grep "judged before" out && forget && renote signed
 '
 
 test_expect_success 'where signatures are required, a pass needs one of an allowed signer' '
@@ -128,7 +131,7 @@ test_expect_success 'a wrongly signed twin does not shadow the line that is righ
 test_expect_success 'a failure counts whoever tells it' '
 	git -C r config klineage.requireSigned true && (
 		cd r && cp "$cheats"/refused/zeros.c mm.c && git commit -q -a -m zeros && exits 1 git klineage gate --no-profile
-	) && rm -rf r/.git/klineage/cache && exits 1 pushed >out && says "mm: it failed: wrong-all" out
+	) && forget && exits 1 pushed >out && says "mm: it failed: wrong-all" out
 '
 
 test_expect_success 'a revoked key, and one whose time was over, are nobody'\''s' '

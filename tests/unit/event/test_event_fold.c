@@ -29,7 +29,10 @@ static void fail_outranks_pass_until_retracted(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	KL_AUTO(kl_fold_release) struct kl_fold fold = { 0 };
+	KL_AUTO(kl_map_release) struct kl_map all = KL_MAP_INIT;
 	json_t *bad = event("fail", "2026-01-01", "s", 0), *back;
+	struct kl_event *list[8];
+	size_t n = 0;
 	KL_AUTO(kl_freep) char *bad_id = kl_strdup(kl_json_str_or(bad, "id", ""));
 
 	add(&buf, bad);
@@ -45,8 +48,20 @@ static void fail_outranks_pass_until_retracted(void **state)
 	back = json_pack("{s:i,s:s,s:s}", "v", 1, "kind", "retract", "of", bad_id);
 	seal_doc(back);
 	add(&buf, back);
+	/* nobody knows yet whose word the line is */
 	kl_fold_lines(&fold, buf.ptr, buf.len, "s", "c");
+	assert_int_equal(fold.verdicts.v[0]->verdict, KL_VERDICT_FAIL);
+	kl_fold_release(&fold);
+	assert_ok(kl_event_load(&all, "note", buf.ptr, strstr(buf.ptr, "nonsense") - buf.ptr));
+	back = json_pack("{s:i,s:s,s:s}", "v", 1, "kind", "retract", "of", bad_id);
+	seal_doc(back);
+	list[n++] = event_of(back, false);
+	for (size_t i = 0; i < all.n; i++)
+		list[n++] = all.e[i].value;
+	kl_fold_events(&fold, list, n, "s", "c");
+	assert_int_equal(fold.verdicts.n, 1);
 	assert_int_equal(fold.verdicts.v[0]->verdict, KL_VERDICT_PASS);
+	kl_event_free(list[0]);
 }
 
 static void stale_is_left_out_and_the_newest_profile_wins(void **state)

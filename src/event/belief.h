@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_EVENT_BELIEF_H
+#define KL_EVENT_BELIEF_H
+
+#include "event/own.h"
+#include "event/signature.h"
+
+/*
+ * belief - whose word an event or a trial is, and so whether this clone believes it.
+ *
+ * Belief has three roots: what this clone made itself (own.h), what an allowed signer signed
+ * (signers.h), and what came with the installed program (skills/digests in its share directory).
+ * Everything else is what somebody wrote into a note or a library. Here is the one place that
+ * decides this, and the one list of words for it.
+ *
+ *	kl_belief_open(&belief, repo, NULL);
+ *	kl_belief_events(word, belief, events, n);
+ *	if (kl_word_is_trusted(word[i].of)) ...
+ */
+enum kl_word_of {
+	KL_WORD_UNSIGNED,  /* nobody signed it, and this clone did not make it */
+	KL_WORD_OWN,       /* made by this clone */
+	KL_WORD_SIGNED,    /* signed by an allowed signer */
+	KL_WORD_SHIPPED,   /* came with the installed program */
+	KL_WORD_UNKNOWN,   /* signed by a key that is not allowed */
+	KL_WORD_BAD,       /* the signature is wrong */
+	KL_WORD_UNCHECKED, /* signed, but ssh-keygen is not available */
+	KL_WORDS
+};
+/** "unsigned", "own", "signed", "shipped", "unknown key", "bad", "unchecked" */
+const char *kl_word_name(enum kl_word_of word);
+/** Own, signed or shipped. */
+bool kl_word_is_trusted(enum kl_word_of word);
+/** The name of a word that is not trusted, to be shown beside what it is about; "" if trusted. */
+const char *kl_word_doubt(enum kl_word_of word);
+
+struct kl_word {
+	enum kl_word_of of;
+	struct kl_signed sig; /* its signature, whoever made it */
+};
+void kl_word_release(struct kl_word *word);
+
+struct kl_belief;
+
+/** Load the roots. `base`: the commit with the repository's signers (signers.h), or NULL. */
+int kl_belief_open(struct kl_belief **out, struct kl_repo *repo, const git_oid *base);
+void kl_belief_free(struct kl_belief *belief);
+KL_DEFINE_CLEANUP(struct kl_belief *, kl_belief_free)
+struct kl_repo *kl_belief_repo(const struct kl_belief *belief);
+struct kl_signers *kl_belief_signers(const struct kl_belief *belief);
+
+/** Whose word are these events? The caller releases `out`. */
+int kl_belief_events(struct kl_word *out, struct kl_belief *belief, struct kl_event *const *event,
+		     size_t n);
+/** The same for one event, without its signature. */
+int kl_belief_event(enum kl_word_of *out, struct kl_belief *belief, struct kl_event *event);
+
+/** Something else with a digest, such as a trial; the signature is over another text. */
+struct kl_belief_claim {
+	const char *digest; /* 64 hex digits */
+	struct kl_sign_claim sig;
+};
+int kl_belief_claims(struct kl_word *out, struct kl_belief *belief,
+		     const struct kl_belief_claim *claim, size_t n);
+
+/** Was it made by this clone? */
+bool kl_belief_is_own(const struct kl_belief *belief, const char *digest);
+/** Did it come with the installed program? */
+bool kl_belief_is_shipped(const struct kl_belief *belief, const char *digest);
+
+#endif

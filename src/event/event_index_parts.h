@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_EVENT_EVENT_INDEX_PARTS_H
+#define KL_EVENT_EVENT_INDEX_PARTS_H
+
+#include "base/mapfile.h"
+#include "event/event_index.h"
+
+/*
+ * event_index_parts - file format of the event index: event_index.c reads it,
+ * event_index_build.c writes it.
+ */
+#define KL_EVENT_INDEX_MAGIC "KLEVENTS"
+#define KL_EVENT_INDEX_VERSION 3
+#define KL_EVENT_INDEX_MAX_NOTE ((size_t)64 << 20)
+
+/* Follows struct kl_mapfile_head in the file. */
+struct kl_event_index_head {
+	uint64_t events, notes; /* counts */
+	uint64_t skipped;       /* lines that are not events */
+	uint64_t read;          /* notes that were read to make this index */
+	uint64_t retractions;
+};
+
+/*
+ * A note in the index: one blob of one commit. If a commit has notes at several depths, they are
+ * read again for each new index.
+ */
+struct kl_event_index_note {
+	git_oid commit, blob;
+	uint32_t first, n;       /* range of its events */
+	uint32_t skipped, whole; /* whole: it is the commit's only blob */
+};
+
+struct kl_event_index {
+	struct kl_mapfile file;
+	const struct kl_event_index_head *head;
+	const struct kl_event_index_entry *event;
+	const struct kl_event_index_note *note; /* by commit */
+	const uint32_t *by_surface;
+	const uint32_t *retraction; /* positions in `event` */
+};
+
+/** Parse 64 hex digits; anything else gives zeros. */
+void kl_event_index_digest(uint8_t out[32], const char *hex);
+
+/**
+ * Append the index of these notes to `out`, copying unchanged notes from `base` (NULL: none), an
+ * older index.
+ */
+int kl_event_index_build(struct kl_buf *out, struct kl_repo *repo,
+			 const struct kl_event_index *base, struct kl_note_at *at, size_t n);
+
+#endif
