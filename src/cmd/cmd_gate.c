@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/gate_import.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/out.h"
@@ -14,7 +15,6 @@
 #include "event/note_writer.h"
 #include "event/speed.h"
 #include "gate/gate.h"
-#include "gate/runner/results.h"
 
 static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --staged]\n"
 			       "gate [<options>] --since <rev> [<rev>]\n"
@@ -468,37 +468,7 @@ static int judge_since(struct kl_repo *repo, const struct options *options, cons
 	return code < 0 ? code : worse_of(code, broken, options);
 }
 
-/* --- results from elsewhere ------------------------------------------------- */
-
-static int import_results(struct kl_repo *repo, const struct options *options)
-{
-	KL_AUTO(kl_results_release) struct kl_results in = { 0 };
-	int err = kl_results_file(&in, repo, options->import);
-
-	if (options->out.json) {
-		KL_AUTO(json_decrefp) json_t *value = json_object();
-
-		kl_json_set_str(value, "schema", "klineage.import/1");
-		kl_json_set_int(value, "imported", (int64_t)in.imported);
-		kl_json_set_int(value, "again", (int64_t)in.again);
-		kl_json_set_int(value, "refused", (int64_t)in.refused);
-		kl_json_set_int(value, "cannot", (int64_t)in.cannot);
-		kl_json_set_str(value, "signer", in.signer);
-		kl_listing_put(value);
-	} else {
-		for (size_t i = 0; i < in.lines.n; i++) {
-			kl_out_line(stdout, in.lines.v[i]);
-			putchar('\n');
-		}
-		printf("%zu imported, %zu already known, %zu refused, %zu not judged%s%s\n",
-		       in.imported, in.again, in.refused, in.cannot,
-		       in.signer ? "; signed by " : "", in.signer ? in.signer : "");
-	}
-	if (!err && in.cannot)
-		return kl_error(KL_ECANNOT, "%zu could not be judged by the worker: %s", in.cannot,
-				in.why);
-	return err;
-}
+/* --- options ------------------------------------------------------------------ */
 
 static int check_options(const struct options *options, int argc)
 {
@@ -633,7 +603,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (options.import)
-		return import_results(ctx->repo, &options);
+		return kl_gate_import(ctx->repo, options.import, options.out.json);
 	if (options.since)
 		return judge_since(ctx->repo, &options, argc ? argv[0] : "HEAD");
 	return judge_states(ctx->repo, &options, argc, argv);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/gate_import.h"
+
+#include "base/error.h"
+#include "cmd/listing.h"
+#include "cmd/out.h"
+#include "gate/runner/results.h"
+
+static void print_summary(const struct kl_results *in)
+{
+	KL_AUTO(json_decrefp) json_t *value = json_object();
+
+	kl_json_set_str(value, "schema", "klineage.import/1");
+	kl_json_set_int(value, "imported", (int64_t)in->imported);
+	kl_json_set_int(value, "again", (int64_t)in->again);
+	kl_json_set_int(value, "refused", (int64_t)in->refused);
+	kl_json_set_int(value, "cannot", (int64_t)in->cannot);
+	kl_json_set_str(value, "signer", in->signer);
+	kl_listing_put(value);
+}
+
+static void print_lines(const struct kl_results *in)
+{
+	for (size_t i = 0; i < in->lines.n; i++) {
+		kl_out_line(stdout, in->lines.v[i]);
+		putchar('\n');
+	}
+	printf("%zu imported, %zu already known, %zu refused, %zu not judged%s%s\n", in->imported,
+	       in->again, in->refused, in->cannot, in->signer ? "; signed by " : "",
+	       in->signer ? in->signer : "");
+}
+
+int kl_gate_import(struct kl_repo *repo, const char *file, bool json)
+{
+	KL_AUTO(kl_results_release) struct kl_results in = { 0 };
+	int err = kl_results_file(&in, repo, file);
+
+	if (json)
+		print_summary(&in);
+	else
+		print_lines(&in);
+	if (!err && in.cannot)
+		return kl_error(KL_ECANNOT, "%zu could not be judged by the worker: %s", in.cannot,
+				in.why);
+	return err;
+}
