@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/gate_import.h"
+#include "cmd/gate_retract.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/out.h"
@@ -18,15 +19,17 @@
 
 static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --staged]\n"
 			       "gate [<options>] --since <rev> [<rev>]\n"
-			       "gate --import <results>";
+			       "gate --import <results>\n"
+			       "gate --retract <event> [--reason <text>]";
 
 #define MAX_REVS 4096 /* the most jobs in a bundle */
 
 struct options {
 	struct kl_listing out;
 	bool worktree, staged, no_profile, quick, fresh, bisect, no_note, quiet, progress;
-	int sign; /* as in struct kl_noting */
+	int sign; /* as in struct kl_noting and kl_retraction_opts */
 	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import, *since;
+	const char *retract, *reason;
 	const struct kl_term *term;
 };
 
@@ -472,19 +475,24 @@ static int judge_since(struct kl_repo *repo, const struct options *options, cons
 
 static int check_options(const struct options *options, int argc)
 {
+	const char *other = options->import ? "--import" : options->retract ? "--retract" : NULL;
 	char *end = NULL;
 
-	if (options->import && kl_listing_asked(&options->out) && !options->out.json)
+	if (other && kl_listing_asked(&options->out) && !options->out.json)
+		return kl_opt_usage(synopsis, "%s supports --json, but not --porcelain or -z",
+				    other);
+	if (other && (argc || options->worktree || options->staged || options->since ||
+		      options->runner || options->output))
 		return kl_opt_usage(synopsis,
-				    "--import supports --json, but not --porcelain or -z");
-	if (options->import &&
-	    (argc || options->worktree || options->staged || options->runner || options->output))
-		return kl_opt_usage(synopsis,
-				    "--import cannot be used with a state to judge, --runner or "
-				    "--output");
+				    "%s cannot be used with a state to judge, --runner or --output",
+				    other);
+	if ((options->import && options->retract) || (options->reason && !options->retract))
+		return kl_opt_usage(synopsis, options->reason ?
+						      "--reason is for --retract" :
+						      "--import and --retract cannot be used "
+						      "together");
 	if (options->seed && options->runner && strcmp(options->runner, "local"))
 		return kl_opt_usage(synopsis, "--seed needs the runner 'local'");
-
 	if (options->since &&
 	    (argc > 1 || options->worktree || options->staged || options->bisect || options->seed))
 		return kl_opt_usage(
@@ -515,9 +523,9 @@ static int check_options(const struct options *options, int argc)
 	return 0;
 }
 
-static int parse_options(struct options *options, struct kl_repo *repo, int *argc, char ***argv)
+static int parse_options(struct options *options, int *argc, char ***argv)
 {
-	bool profile = true, note = true, sign, sign_always = false;
+	bool profile = true, note = true;
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "worktree", &options->worktree,
 			    "judge the files in the worktree"),
@@ -540,7 +548,8 @@ static int parse_options(struct options *options, struct kl_repo *repo, int *arg
 		KL_OPT_BOOL('\0', "bisect", &options->bisect,
 			    "exit with 125 if it does not compile or is inconclusive"),
 		KL_OPT_BOOL('\0', "note", &note, "add the verdict to the commit's note (default)"),
-		KL_OPT_BOOL('\0', "sign", &sign, "sign the added events with user.signingKey"),
+		KL_OPT_CHOICE('\0', "sign", &options->sign,
+			      "sign the added events with user.signingKey"),
 		KL_OPT_STR('\0', "seed", &options->seed, "<n>",
 			   "replay a failure: draw the inputs from this seed"),
 		KL_OPT_STR('\0', "runner", &options->runner, "<runner>",
@@ -549,6 +558,10 @@ static int parse_options(struct options *options, struct kl_repo *repo, int *arg
 			   "write the bundle to this file (runner bundle)"),
 		KL_OPT_STR('\0', "import", &options->import, "<results>",
 			   "import the results of a worker on another machine"),
+		KL_OPT_STR('\0', "retract", &options->retract, "<event>",
+			   "withdraw an event, for example a failure that the machine caused"),
+		KL_OPT_STR('\0', "reason", &options->reason, "<text>",
+			   "the reason, kept with --retract"),
 		KL_OPT_STR('\0', "jail", &options->jail, "<level>",
 			   "use jail level auto, bwrap, landlock, chroot or none"),
 		KL_OPT_STR('\0', "platform", &options->platform, "<level>",
@@ -558,15 +571,10 @@ static int parse_options(struct options *options, struct kl_repo *repo, int *arg
 			    "show progress even without a terminal"),
 		KL_OPT_END
 	};
-	/* -h works outside a repository as well */
-	int err = repo ? kl_repo_config_bool(&sign_always, repo, "klineage.sign", false) : 0;
+	int err = kl_opt_parse(argc, argv, synopsis, opts);
 
-	if (err < 0)
+	if (err)
 		return err;
-	sign = sign_always;
-	if ((err = kl_opt_parse(argc, argv, synopsis, opts)))
-		return err;
-	options->sign = sign == sign_always ? 0 : sign ? 1 : -1;
 	options->no_profile = !profile;
 	options->no_note = !note;
 	err = kl_listing_check(&options->out, synopsis);
@@ -595,15 +603,28 @@ static int judge_states(struct kl_repo *repo, const struct options *options, int
 	return err < 0 ? err : judge_all(repo, options, asked, n);
 }
 
+static int retract_event(struct kl_repo *repo, const struct options *options)
+{
+	const struct kl_retraction_opts opts = {
+		.event = options->retract,
+		.reason = options->reason,
+		.sign = options->sign,
+	};
+
+	return kl_gate_retract(repo, &opts, options->out.json);
+}
+
 int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct options options = { .term = &ctx->term };
-	int err = parse_options(&options, ctx->repo, &argc, &argv);
+	int err = parse_options(&options, &argc, &argv);
 
 	if (err)
 		return err > 0 ? 0 : err;
 	if (options.import)
 		return kl_gate_import(ctx->repo, options.import, options.out.json);
+	if (options.retract)
+		return retract_event(ctx->repo, &options);
 	if (options.since)
 		return judge_since(ctx->repo, &options, argc ? argv[0] : "HEAD");
 	return judge_states(ctx->repo, &options, argc, argv);

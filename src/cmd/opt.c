@@ -119,6 +119,9 @@ static int store_value(const struct kl_opt *opt, bool negated, const char *text,
 	case KL_OPT_KIND_BOOL:
 		*(bool *)opt->value = !negated;
 		return 0;
+	case KL_OPT_KIND_CHOICE:
+		*(int *)opt->value = negated ? -1 : 1;
+		return 0;
 	case KL_OPT_KIND_STR:
 		*(const char **)opt->value = text;
 		return 0;
@@ -156,7 +159,7 @@ static void tables_fill(struct tables *tables, const struct kl_opt *opts)
 	kl_buf_adds(&tables->letters, ":h");
 	for (size_t i = 0; i < n; i++) {
 		const struct kl_opt *opt = &opts[i];
-		int arg = opt->kind == KL_OPT_KIND_BOOL ? no_argument : required_argument;
+		int arg = opt->arg ? required_argument : no_argument;
 		int val = (int)(FIRST + 2 * i);
 
 		tables->longs[k++] = (struct option){ opt->name, arg, NULL, val };

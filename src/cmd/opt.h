@@ -24,6 +24,7 @@
 enum kl_opt_kind {
 	KL_OPT_KIND_END,
 	KL_OPT_KIND_BOOL,
+	KL_OPT_KIND_CHOICE,
 	KL_OPT_KIND_STR,
 	KL_OPT_KIND_INT,
 };
@@ -32,7 +33,7 @@ struct kl_opt {
 	enum kl_opt_kind kind;
 	char letter; /* '\0': none */
 	const char *name;
-	void *value;      /* bool *, const char **, int64_t * */
+	void *value;      /* bool *, int *, const char **, int64_t * */
 	const char *arg;  /* name of the value, as in "<name>" */
 	const char *help; /* NULL: hidden */
 };
@@ -40,6 +41,11 @@ struct kl_opt {
 #define KL_OPT_BOOL(l, n, v, h)                    \
 	{                                          \
 		KL_OPT_KIND_BOOL, l, n, v, NULL, h \
+	}
+/** An int that stays 0 unless the option is given: 1, or -1 for the form with "no-". */
+#define KL_OPT_CHOICE(l, n, v, h)                    \
+	{                                            \
+		KL_OPT_KIND_CHOICE, l, n, v, NULL, h \
 	}
 #define KL_OPT_STR(l, n, v, a, h)              \
 	{                                      \

@@ -227,3 +227,83 @@ int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl
 	*event = finding.best;
 	return 0;
 }
+
+/* --- one event, wherever it is ------------------------------------------------------------ */
+
+int kl_cache_drop(size_t *n, struct kl_repo *repo, const struct kl_event *event)
+{
+	KL_AUTO(kl_freep) char *dir = dir_of(repo, event->surface, event->contract);
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err = kl_fs_list(&names, dir);
+
+	*n = 0;
+	if (err < 0 && err != KL_ENOTFOUND)
+		return err;
+	err = 0;
+	for (size_t i = 0; i < names.n && !err; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, names.v[i]);
+		KL_AUTO(kl_event_freep) struct kl_event *found = NULL;
+
+		if (strlen(names.v[i]) != NAME_LEN ||
+		    read_entry(&found, dir, names.v[i], event->surface, event->contract) < 0 ||
+		    strcmp(found->id, event->id))
+			continue;
+		err = kl_fs_remove(path);
+		*n += !err;
+	}
+	if (!err)
+		kl_error_clear();
+	return err;
+}
+
+/* Find an event in one directory of the cache; false: the walk has to go on. */
+static int find_in_dir(struct kl_event **event, const char *dir, const char *prefix)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+
+	if (kl_fs_list(&names, dir) < 0)
+		kl_error_clear();
+	for (size_t i = 0; i < names.n; i++) {
+		KL_AUTO(kl_event_freep) struct kl_event *found = NULL;
+
+		if (strlen(names.v[i]) != NAME_LEN ||
+		    read_entry(&found, dir, names.v[i], NULL, NULL) < 0 ||
+		    strncmp(found->id, prefix, strlen(prefix)))
+			continue;
+		if (*event && strcmp((*event)->id, found->id))
+			return kl_error(KL_ENOTFOUND, "several events begin with '%s'", prefix);
+		kl_event_free(*event);
+		*event = kl_steal(&found);
+	}
+	return 0;
+}
+
+int kl_cache_find_id(struct kl_event **event, struct kl_repo *repo, const char *prefix)
+{
+	KL_AUTO(kl_freep) char *top = kl_fs_join(kl_repo_common_dir(repo), "klineage/cache");
+	KL_AUTO(kl_strvec_release) struct kl_strvec outer = KL_STRVEC_INIT;
+	KL_AUTO(kl_event_freep) struct kl_event *found = NULL;
+	int err = 0;
+
+	if (kl_fs_list(&outer, top) < 0)
+		kl_error_clear();
+	for (size_t i = 0; i < outer.n && !err; i++) {
+		KL_AUTO(kl_freep) char *dir = kl_fs_join(top, outer.v[i]);
+		KL_AUTO(kl_strvec_release) struct kl_strvec inner = KL_STRVEC_INIT;
+
+		if (strlen(outer.v[i]) != 2 || kl_fs_list(&inner, dir) < 0)
+			kl_error_clear();
+		for (size_t k = 0; k < inner.n && !err; k++) {
+			KL_AUTO(kl_freep) char *below = kl_fs_join(dir, inner.v[k]);
+
+			err = find_in_dir(&found, below, prefix);
+		}
+	}
+	if (err < 0)
+		return err;
+	kl_error_clear();
+	if (!found)
+		return kl_error(KL_ENOTFOUND, "no event %.12s in the notes of this clone", prefix);
+	*event = kl_steal(&found);
+	return 0;
+}

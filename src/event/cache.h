@@ -55,6 +55,11 @@ int kl_cache_get_at(struct kl_event **event, struct kl_repo *repo, const char *s
 		    const char *contract, const char *hex);
 int kl_cache_put_at(struct kl_repo *repo, const char *hex, const struct kl_event *event);
 
+/** An event by its id or a prefix of it. KL_ENOTFOUND: none, or several. */
+int kl_cache_find_id(struct kl_event **event, struct kl_repo *repo, const char *prefix);
+/** Remove the entries that hold this event; *n is their number. */
+int kl_cache_drop(size_t *n, struct kl_repo *repo, const struct kl_event *event);
+
 /** All events for a surface and contract, on any platform, as JSON lines; "" if there are none. */
 int kl_cache_list(struct kl_buf *lines, struct kl_repo *repo, const char *surface,
 		  const char *contract);

@@ -10,11 +10,6 @@ fi
 cheats=$KLINEAGE_TOP/tests/cheats/c
 top=$PWD
 
-# member <key> <file>: the value of a string in the first line
-member () {
-	perl -MJSON::PP -e 'my $j = decode_json(scalar <STDIN>); print $j->{$ARGV[0]} // ""' "$1" <"$2"
-}
-
 note () { git -C r notes --ref=klineage/gate show "${1:-HEAD}"; }
 
 # renote <file>: the lines of a file as HEAD's note, by plain git

@@ -58,3 +58,29 @@ reseal () {
 		}
 		print $all;' "$1" <"$2"
 }
+
+# forge <perl code on $j> <file>: print the lines of a note with each event changed by the code, without a signature
+# and with the id of what it is now
+forge () {
+	perl -MJSON::PP -MDigest::SHA=sha256_hex -e '
+		my $json = JSON::PP->new->canonical->ascii;
+		while (<STDIN>) {
+			my $j = decode_json($_);
+			eval $ARGV[0]; die $@ if $@;
+			my %content = %$j; delete @content{qw(id sig commit tree)}; delete $j->{sig};
+			$j->{id} = sha256_hex($json->encode(\%content));
+			print $json->encode($j), "\n";
+		}' "$1" <"$2"
+}
+
+# member <key> <file>: print a string of the first line
+member () {
+	perl -MJSON::PP -e 'my $j = decode_json(scalar <STDIN>); print $j->{$ARGV[0]} // ""' "$1" <"$2"
+}
+
+# sign_line <key file> <file>: print the first line, signed
+sign_line () {
+	member id "$2" >signed-id && ssh-keygen -q -Y sign -n klineage-gate -f "$1" <signed-id >signed-sig 2>/dev/null &&
+	perl -MJSON::PP -e 'my $j = decode_json(scalar <STDIN>); local $/; open my $f, "<", "signed-sig"; $j->{sig} = <$f>;
+		print JSON::PP->new->canonical->ascii->encode($j), "\n"' <"$2"
+}
