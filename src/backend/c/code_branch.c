@@ -140,6 +140,18 @@ static void follow_jump(struct walk *walk, size_t i, const struct frame *frame)
 		follow(walk, i + 1, frame);
 }
 
+/* A call is followed at the start of its target; one into the middle of a function is not proven. */
+static void follow_call(struct walk *walk, size_t i, const struct frame *frame)
+{
+	const struct kl_code *code = walk->code;
+	struct kl_ref ref;
+
+	kl_code_branch_target(&ref, code, walk->func, i);
+	if (ref.kind == KL_REF_CODE && ref.insn != code->func[ref.func].first)
+		walk->proven = false;
+	follow(walk, i + 1, frame);
+}
+
 static bool return_is_proven(const struct kl_code *code, size_t func)
 {
 	const struct kl_func *fn = &code->func[func];
@@ -167,6 +179,8 @@ static bool return_is_proven(const struct kl_code *code, size_t func)
 			leave_by(&walk, &frame, i);
 		else if (kl_insn_is_jump(in))
 			follow_jump(&walk, i, &frame);
+		else if (kl_insn_is_call(in))
+			follow_call(&walk, i, &frame);
 		else if (!kl_insn_is_end(in))
 			follow(&walk, i + 1, &frame);
 	}

@@ -86,8 +86,10 @@ static bool read_adjust(struct kl_isa_stack *out, const struct decoded *decoded)
 static bool read_frame(struct kl_isa_stack *out, const struct decoded *decoded)
 {
 	if (decoded->insn.mnemonic == ZYDIS_MNEMONIC_LEAVE) {
-		*out = (struct kl_isa_stack){ .kind = decoded->framed ? KL_ISA_STACK_LEAVE :
-									KL_ISA_STACK_OTHER,
+		bool plain = decoded->framed && decoded->insn.operand_width == 64;
+
+		*out = (struct kl_isa_stack){ .kind = plain ? KL_ISA_STACK_LEAVE :
+							      KL_ISA_STACK_OTHER,
 					      .pops = true };
 		return true;
 	}

@@ -232,6 +232,8 @@ static const struct { const char *what, *source, *flags, *message; } steered[] =
 	  "-O2", "could change where it returns to" },
 	{ "the return address on the stack", "int k(int x) { ((volatile long *)__builtin_frame_address(0))[1] += x; return x ^ " CPUID "; }\n",
 	  "-O2", "could change where it returns to" },
+	{ "a call into its own middle", "int k(int x) { __asm__ volatile(\"call 1f\\n\\tjmp 2f\\n1:\\tpush %0\\n\\tret\\n2:\" : : \"r\"((long)x));\n"
+	  "return x ^ " CPUID "; }\n", "-O2", "could change where it returns to" },
 	{ "an array on the stack", "int k(int i, int x) { volatile int a[8]; a[i] = x; return a[0] ^ " CPUID "; }\n", "-O2",
 	  "could change where it returns to" },
 	{ "another stack", "int k(int x) { __asm__ volatile(\"xchg %%rax, %%rsp\\n\\txchg %%rax, %%rsp\" ::: \"rax\"); return x ^ " CPUID "; }\n",
