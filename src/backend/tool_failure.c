@@ -134,7 +134,8 @@ static bool is_complaint(const struct line *line)
 	static const char *const device[] = { "ptxas ", "nvlink ", "nvdisasm ",
 					      "nvcc ",  "Error: ", "error: " };
 
-	if (has_place(line))
+	/* of the whole text, the assembler says no line */
+	if (has_place(line) || !strncmp(line->text, "{standard input}: Error: ", 25))
 		return has(line, "error") || has(line, "Error");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(linker); i++)
 		if (has(line, linker[i]))

@@ -34,6 +34,8 @@ static const struct { int about, exit; const char *log, *message; } logs[] = {
 	{ KL_ENO, 1, "a.c: In function 'k':\na.c:3:5: warning: odd\na.c:4:1: error: two\na.c:5:1: error: three\n", "a.c:4:1: error: two" },
 	{ KL_ENO, 1, "a.c:1:10: fatal error: /etc/passwd: No such file or directory\ncompilation terminated.\n", "/etc/passwd" },
 	{ KL_ENO, 1, "{standard input}: Assembler messages:\n{standard input}:5: Error: no such instruction: `foo'\n", "no such instruction" },
+	{ KL_ENO, 1, "{standard input}: Assembler messages:\n{standard input}: Error: .size expression for k does not evaluate to a constant\n",
+	  ".size expression" },
 	{ KL_ENO, 1, "/usr/lib/gcc/x86_64-linux-gnu/12/include/avxintrin.h:1235:1: error: inlining failed\n", "inlining failed" },
 	{ KL_ENO, 1, "/usr/bin/ld: kernel/1.o: multiple definition of `f'; kernel/0.o: first defined here\ncollect2: error: ld returned 1 exit status\n",
 	  "collect2: error" },
