@@ -5,8 +5,8 @@
 
 #include "backend/c/audit.h"
 #include "backend/c/code.h"
+#include "backend/c/conditions.h"
 #include "backend/c/lookups.h"
-#include "backend/c/recompile.h"
 #include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
@@ -316,7 +316,7 @@ static int check_hidden(const struct build *build, const struct kl_object *linke
 	return err;
 }
 
-/* -- a second time ------------------------------------------------------------------------------ */
+/* -- where and when ------------------------------------------------------------------------------ */
 
 static void source_command(struct kl_strvec *argv, const void *payload, const char *folder,
 			   const char *source, const char *object)
@@ -324,7 +324,7 @@ static void source_command(struct kl_strvec *argv, const void *payload, const ch
 	add_command(argv, payload, folder, source, object, false);
 }
 
-static int run_first(void *ctx)
+static int compile_and_audit(void *ctx)
 {
 	struct build *build = ctx;
 	int err = compile_sources(build);
@@ -332,31 +332,16 @@ static int run_first(void *ctx)
 	return err ? err : audit_objects(build);
 }
 
-static int run_second(void *ctx)
+static int check_conditions(void *ctx)
 {
-	return kl_recompile_run(ctx);
+	return kl_conditions_check(ctx);
 }
 
-static int compare_objects(const struct build *build, const struct kl_recompile *recompile)
+/* Compile and audit the sources of a kernel, and check beside it what they depend on. */
+static int compile_kernel(struct build *build)
 {
-	size_t object = 0;
-	int err = 0;
-
-	for (size_t i = 0; !err && i < build->nfile; i++) {
-		if (!ends_with(build->file[i].path, ".c"))
-			continue;
-		err = kl_recompile_compare(recompile, i, build->obj[object]->bytes,
-					   build->obj[object]->len);
-		object++;
-	}
-	return err;
-}
-
-/* Compile and audit the sources of a kernel, while they are compiled under other conditions. */
-static int compile_twice(struct build *build)
-{
-	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s-again", build->dir);
-	struct kl_recompile recompile = {
+	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s-conditions", build->dir);
+	struct kl_conditions conditions = {
 		.jail = build->jail,
 		.dir = dir,
 		.file = build->file,
@@ -364,18 +349,14 @@ static int compile_twice(struct build *build)
 		.command = source_command,
 		.payload = build,
 	};
-	struct kl_task task[2] = { { .run = run_first, .ctx = build },
-				   { .run = run_second, .ctx = &recompile } };
+	struct kl_task task[2] = { { .run = compile_and_audit, .ctx = build },
+				   { .run = check_conditions, .ctx = &conditions } };
 	int err;
 
 	kl_tasks_run(task, 2);
 	/* the first one says more of a source that is wrong in both */
 	err = kl_task_result(&task[0]);
-	if (!err)
-		err = kl_task_result(&task[1]);
-	if (!err)
-		err = compare_objects(build, &recompile);
-	if (err == KL_ENO && !task[0].err)
+	if (!err && (err = kl_task_result(&task[1])) == KL_ENO)
 		*build->class_ = "cheat";
 	kl_tasks_release(task, 2);
 	if (kl_fs_remove(dir) < 0 && !err)
@@ -392,7 +373,7 @@ static int build_object(struct build *build, char **so_path, char digest[KL_DIGE
 	int err = lay_out(build);
 
 	if (!err) /* an oracle is trusted */
-		err = build->extra ? run_first(build) : compile_twice(build);
+		err = build->extra ? compile_and_audit(build) : compile_kernel(build);
 	if (!err)
 		err = link_all(build, so);
 	if (err < 0)
