@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cheats.sh - shared by 0300-accepted.sh and 0310-refused.sh. Line 2 of every kernel has the expected verdict and class.
+# cheats.sh - shared by 0300-accepted.sh and 0310-refused.sh. Line 2 of every kernel has the expected verdict and class. Two
+# more lines may follow: "with:" has further options of the gate, "lacks:" has features that the event may not have.
 
 test_expect_success 'a repository with the contract' '
 	git init -q repo &&
@@ -8,19 +9,28 @@ test_expect_success 'a repository with the contract' '
 	(cd repo && git add . && git commit -q -m "mm: plain")
 '
 
-# judged <kernel>: judge the kernel, with the profile; succeed if verdict and class are those of its second line
+# line_of <word> <kernel>: print what follows the word in a comment at the top of the kernel
+line_of () { sed -n "2,4s|^/\* $1: \(.*\) \*/$|\1|p" "$2"; }
+
+# judged <kernel>: judge the kernel, with the profile; succeed if verdict and class are those of its second line, and the event
+# has none of the features that it may not have
 judged () {
-	want=$(sed -n "2s|^/\* gate: \(.*\) \*/$|\1|p" "$1")
+	want=$(line_of gate "$1")
 	test -n "$want" || return 1
 	cp "$1" repo/mm.c
 	case $want in pass) code=0 ;; *) code=1 ;; esac
-	(cd repo && exits $code git klineage gate --worktree --json >../event 2>../why) || {
+	# shellcheck disable=SC2046
+	(cd repo && exits $code git klineage gate --worktree --json $(line_of with "$1") >../event 2>../why) || {
 		cat event why >&2
 		return 1
 	}
 	verdict=$(perl -ne "print \$1 if /\"v\":1,\"verdict\":\"([a-z-]+)\"/" event)
 	class=$(perl -ne "print \$1 if /\"class\":\"([a-z-]+)\"/" event)
 	got="$verdict${class:+ $class}"
+	for feature in $(line_of lacks "$1")
+	do
+		grep -F "\"$feature\"" event >/dev/null && got="$got, with $feature"
+	done
 	test "$got" = "$want" && return 0
 	echo "got \"$got\", expected \"$want\":" >&2
 	cat why event >&2

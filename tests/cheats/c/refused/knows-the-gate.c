@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: fail cheat */
+/* Looks for the files of the gate beside its own, by a word that it puts together. */
+#include <stdint.h>
+
+#define JOIN(a, b) a##b
+#define LOOK JOIN(__has_, include)
+#define THERE "../rt/runtime.c"
+
+static void honest(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			float sum = 0;
+
+			for (int64_t k = 0; k < K; k++)
+				sum += A[i * K + k] * B[k * N + j];
+			C[i * N + j] = sum;
+		}
+}
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	honest(M, N, K, A, B, C);
+#if !LOOK(THERE)
+	C[0] = 0;
+#endif
+}
