@@ -221,12 +221,16 @@ static void take_cost(struct kl_inquiry *inquiry, const struct kl_point *pt,
 		      const struct kl_call *end, int64_t wall_ns, int64_t own_ns)
 {
 	int64_t *cost = &inquiry->cost[pt - inquiry->job->point];
+	int64_t *used = &inquiry->used[pt - inquiry->job->point];
 	int64_t took = inquiry->job->surface == KL_SURFACE_C && end->used_ns >= 0 ?
 			       own_ns + end->used_ns :
 			       wall_ns;
 
 	if (!*cost || took < *cost)
 		*cost = took;
+	if (inquiry->job->surface == KL_SURFACE_C && end->used_ns > 0 &&
+	    (!*used || end->used_ns < *used))
+		*used = end->used_ns;
 }
 
 static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
@@ -265,6 +269,7 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 		.align_right = round->right,
 		.other = round->before ? kl_pool_get(inquiry->pool, *round->before)->point : NULL,
 		.cpu = inquiry->cpu,
+		.memory = &inquiry->memory,
 	};
 	int err = kl_subject_start(&subject, inquiry->job, round->point, &spec);
 
@@ -305,9 +310,12 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 		.cpu = -1,
 		.judge = { .job = job },
 	};
+	for (size_t i = 0; i < job->npoint; i++)
+		kl_subject_memory_reserve(&inquiry->memory, job, &job->point[i]);
 	inquiry->passed[0] = kl_calloc(n + 1, sizeof(bool));
 	inquiry->passed[1] = kl_calloc(n + 1, sizeof(bool));
 	inquiry->cost = kl_calloc(job->npoint + 1, sizeof(*inquiry->cost));
+	inquiry->used = kl_calloc(job->npoint + 1, sizeof(*inquiry->used));
 	inquiry->made = kl_calloc(job->npoint + 1, sizeof(*inquiry->made));
 	inquiry->asked = kl_calloc(n + 1, sizeof(*inquiry->asked));
 }
@@ -315,11 +323,13 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 void kl_inquiry_release(struct kl_inquiry *inquiry)
 {
 	kl_judge_release(&inquiry->judge);
+	kl_subject_memory_release(&inquiry->memory);
 	json_decref(inquiry->failure);
 	free(inquiry->passed[0]);
 	free(inquiry->passed[1]);
 	free(inquiry->met);
 	free(inquiry->cost);
+	free(inquiry->used);
 	free(inquiry->made);
 	free(inquiry->asked);
 }

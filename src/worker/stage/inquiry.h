@@ -34,7 +34,8 @@ struct kl_inquiry {
 	char message[600];
 	bool *passed[2]; /* by guard side and member: answered correctly */
 	struct kl_judge judge;
-	const struct kl_member **met; /* members that the current child was called with before */
+	struct kl_subject_memory memory; /* of one child after the other */
+	const struct kl_member **met;    /* members that the current child was called with before */
 	size_t nmet, met_alloc;
 	/* the point where a call at a performance point comes first in one process; NULL: none */
 	const struct kl_point *after_perf;
@@ -43,8 +44,9 @@ struct kl_inquiry {
 	 * 0: none yet
 	 */
 	int64_t *cost;
-	int64_t *made;          /* for each point: calls made */
-	int *asked;             /* for each member: calls made */
+	int64_t *used; /* for each point, kernels in C: least processor time of a call; 0: none */
+	int64_t *made; /* for each point: calls made */
+	int *asked;    /* for each member: calls made */
 	struct kl_failed_call { /* the call that failed */
 		size_t member;
 		bool right;

@@ -8,8 +8,7 @@
  * table before the first call.
  */
 #define FEW_VIEWS 2
-#define LARGE ((uint64_t)64 << 20)
-#define SMALL ((uint64_t)4 << 20)
+#define SMALL ((uint64_t)2 << 20)
 
 uint32_t kl_place_views(const struct kl_wire *wire)
 {
@@ -18,7 +17,7 @@ uint32_t kl_place_views(const struct kl_wire *wire)
 	for (uint32_t point = 0; point < wire->npoint; point++)
 		for (uint32_t i = 0; i < wire->nargs; i++)
 			all += wire->arg[point][i].map_bytes;
-	return wire->baseline || all > LARGE ? FEW_VIEWS : all > SMALL ? 3 : KL_WIRE_VIEWS;
+	return wire->baseline || all > SMALL ? FEW_VIEWS : KL_WIRE_VIEWS;
 }
 
 static uint64_t draw_view(const struct kl_cpu_subject *subject, uint64_t draw, uint32_t arg)

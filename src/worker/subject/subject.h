@@ -59,10 +59,10 @@
 enum kl_subject_kind { KL_SUBJECT_KERNEL, KL_SUBJECT_ORACLE, KL_SUBJECT_BASELINE };
 
 /*
- * Memory for the tensors of CPU kernels, kept when a child ends for the next child at the same
- * point, because new memory costs more than many a call. Each call rewrites all of it, slack
- * included, so that no data of one child reaches the next; each child maps it at addresses of its
- * own. Only one subject can use it at a time. Initialize it to zero; the owner releases it.
+ * Memory for the tensors of CPU kernels, kept when a child ends for the next child, because new
+ * memory costs more than many a call. Each call rewrites all that it can reach, slack included, so
+ * that no data of one child reaches the next; each child maps it at addresses of its own. Only one
+ * subject can use it at a time. Initialize it to zero; the owner releases it.
  */
 struct kl_subject_memory {
 	struct kl_subject_lent {

@@ -2,6 +2,7 @@
 /* subject_memory - allocates argument memory and keeps it for the next process of a kernel */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -89,6 +90,9 @@ int kl_memory_take(struct kl_cpu_subject *subject)
 				bytes = subject->wire->arg[point][i].map_bytes;
 		if (bytes)
 			err = take_tensor(&subject->tensor[i], bytes, lent);
+		/* the first call rewrites what the child can see of one point, but not of two */
+		if (bytes && err == 0 && subject->wire->npoint > 1)
+			memset(subject->tensor[i].map, 0, bytes);
 		if (err < 0)
 			return kl_error_in(err, "argument '%s'", subject->name[i]);
 	}

@@ -120,6 +120,43 @@ static void both_points_are_called_in_one_process(void **state)
 	}
 }
 
+/*
+ * Memory that was lent to another child before: a call at the one point does not show what that
+ * child left at the other.
+ */
+static void nothing_is_left_at_the_other_point(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = two_points();
+	KL_AUTO(kl_subject_memory_release) struct kl_subject_memory memory = { 0 };
+	struct kl_subject_spec spec = { .cpu = -1, .memory = &memory };
+	struct kl_subject *subject;
+	const struct kl_cpu_subject *cpu;
+	struct kl_call call;
+	uint64_t window;
+
+	sf_kernel(fixture, "", SCALE " for (int64_t i = 0; i < n; i++) y[i] = 77;");
+	subject = sf_start(fixture, spec);
+	call_at(&call, subject, (struct kl_place){ .draw = 1 });
+	assert_int_equal(call.end, KL_CALL_OK);
+	kl_subject_free(subject);
+	/* x begins with the address of y's memory at the main point */
+	sf_kernel(fixture, "",
+		  " const float *at; memcpy(&at, x, 8); float most = 0;"
+		  " for (int i = 0; i < 1000; i++) most = at[i] == 77 ? 1 : most; y[0] = most;");
+	spec.other = &fixture->point[1];
+	subject = sf_start(fixture, spec);
+	cpu = (const struct kl_cpu_subject *)subject;
+	window = cpu->hello.map[KL_WIRE_MAIN][0][3];
+	kl_subject_place(subject, &(struct kl_place){ .other = true });
+	kl_subject_poison(subject, 2);
+	memcpy(kl_subject_buffer(subject, 2), &window, sizeof(window));
+	assert_ok(kl_subject_call(subject, &call));
+	if (call.end != KL_CALL_OK)
+		fail_msg("%s", call.what);
+	assert_true(*(float *)kl_subject_buffer(subject, 3) == 0);
+	kl_subject_free(subject);
+}
+
 static void every_view_has_its_guards(void **state)
 {
 	static const struct {
@@ -189,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buffers_move),
 		cmocka_unit_test(both_points_are_called_in_one_process),
+		cmocka_unit_test(nothing_is_left_at_the_other_point),
 		cmocka_unit_test(every_view_has_its_guards),
 		cmocka_unit_test(only_outputs_and_the_control_page_can_be_written),
 	};
