@@ -22,9 +22,10 @@ struct kl_tolerance {
 
 struct kl_member {
 	const struct kl_point *point;
-	char band[32];                  /* "noise", "twin", "exact0", "band1", "scale-up", ... */
-	int draw;                       /* number of this draw among the members of that band */
-	bool exact;                     /* answers must be bit-equal */
+	char band[32]; /* "noise", "twin", "exact0", "band1", "scale-up", ... */
+	int draw;      /* number of this draw among the members of that band */
+	bool exact;    /* answers must be bit-equal */
+	bool own;      /* drawn for one candidate alone, so that nobody is judged on it again */
 	const void *input[KL_MAX_ARGS]; /* in the kernel's dtype; NULL if not in/inout */
 	/* outputs: double for float dtypes, the dtype itself for integers */
 	const void *truth[KL_MAX_ARGS];

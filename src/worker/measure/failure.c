@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/measure/failure.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 const char *kl_failure_class(enum kl_call_end end)
 {
@@ -21,6 +23,52 @@ const char *kl_failure_class(enum kl_call_end end)
 const char *kl_failure_class_wrong(const struct kl_mismatch *mismatch)
 {
 	return mismatch->edge_only ? "wrong-edge" : "wrong-all";
+}
+
+bool kl_failure_is_secret(const struct kl_job *job, const struct kl_member *member)
+{
+	return !job->seed && !member->own;
+}
+
+/* Length of the number at the beginning of `at`, with its sign; 0: there is none. */
+static size_t number_length(const char *at)
+{
+	size_t n = strspn(at, "+-"), sign = n;
+
+	if (n > 1 || !isdigit((unsigned char)at[n]))
+		return 0;
+	while (isdigit((unsigned char)at[n]) || (at[n] && strchr(".xabcdef", at[n])) ||
+	       (n > sign && at[n - 1] == 'e' && at[n] && strchr("+-", at[n])))
+		n++;
+	return n;
+}
+
+char *kl_failure_hidden(const char *text)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
+
+	for (const char *at = text; *at;) {
+		/* digits within a name are part of it */
+		bool name = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
+		size_t n = name ? 0 : number_length(at);
+
+		if (n)
+			kl_buf_adds(&out, "...");
+		else
+			kl_buf_addch(&out, *at);
+		at += n ? n : 1;
+	}
+	return kl_buf_detach(&out);
+}
+
+void kl_failure_hide(json_t *failure)
+{
+	static const char *const telling[] = { "index", "got", "wanted" };
+	KL_AUTO(kl_freep) char *why = kl_failure_hidden(kl_json_str_or(failure, "why", ""));
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(telling); i++)
+		json_object_del(failure, telling[i]);
+	kl_json_set_str(failure, "why", why);
 }
 
 json_t *kl_failure(const struct kl_job *job, const struct kl_member *at,

@@ -14,6 +14,18 @@
 const char *kl_failure_class(enum kl_call_end end);
 /** Failure class for a wrong answer. */
 const char *kl_failure_class_wrong(const struct kl_mismatch *mismatch);
+/*
+ * The numbers of a failure tell something of the inputs: values and places, and by them a kernel can
+ * tell its author more. The next candidate of a live session is judged on the same pool, so what
+ * cannot be repeated on other inputs is reported without its numbers.
+ */
+/** True if the failure of a member must be hidden. */
+bool kl_failure_is_secret(const struct kl_job *job, const struct kl_member *member);
+/** Remove the place and the values from a failure, and all numbers from its `why`. */
+void kl_failure_hide(json_t *failure);
+/** Copy a message with dots in place of each number; the caller frees it. */
+char *kl_failure_hidden(const char *text);
+
 /**
  * Build the failure object. It has a seed only if the job is a replay. It includes the place of
  * `mismatch`, unless `mismatch` is NULL or its `out` is -1 because no answer was judged.

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/mem.h"
+
 #include "worker/measure/failure.h"
 #include "worker/measure/replay.h"
 
@@ -26,9 +28,16 @@ void kl_profile_describe(json_t *result, const struct kl_job *job, const struct 
 {
 	json_t *correct = json_object_get(result, "correct");
 
+	json_t *failure = kl_failure(job, at, mismatch, why);
+	KL_AUTO(kl_freep) char *message = kl_failure_hidden(kl_json_str_or(result, "message", ""));
+
 	if (!correct)
 		kl_json_set(result, "correct", correct = json_object());
-	kl_json_set(correct, "failure", kl_failure(job, at, mismatch, why));
+	kl_json_set(correct, "failure", failure);
+	if (!kl_failure_is_secret(job, at))
+		return;
+	kl_failure_hide(failure);
+	kl_json_set_str(result, "message", message);
 }
 
 int kl_profile_fail_end(json_t *result, const struct kl_job *job, const struct kl_member *at,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "worker/measure/replay.h"
@@ -15,52 +16,45 @@ bool kl_visit_ok(const struct kl_visit *visit)
 	return visit->call.end == KL_CALL_OK && visit->mismatch.out < 0;
 }
 
-static void copy_in(struct kl_subject *subject, const struct kl_job *job,
-		    const struct kl_member *member)
+static void add_met(struct kl_visit *visit, const struct kl_member *member)
 {
-	for (size_t i = 0; i < job->nargs; i++)
-		if (member->input[i])
-			memcpy(kl_subject_buffer(subject, i), member->input[i],
-			       kl_subject_bytes(subject, i));
+	for (size_t i = 0; i < visit->nmet; i++)
+		if (visit->met[i] == member)
+			return;
+	visit->met[visit->nmet++] = member;
 }
 
-/* Returns 1 if the answer is right, 0 if anything is wrong with the call, or an error. */
-static int call_subject(struct kl_visit *visit, struct kl_subject *subject,
-			const struct kl_visit_plan *plan, const struct kl_member *member)
+/* Returns 1 if the answer is right, 0 if not, or an error. */
+static int judge_answer(struct kl_visit *visit, struct kl_subject *subject,
+			const struct kl_visit_plan *plan, const struct kl_script_call *call)
 {
 	const void *got[KL_MAX_ARGS] = { NULL };
+	const struct kl_judge_call judged = { call->member, call->trial.place.right, got };
 	int err;
 
-	visit->at = member;
-	kl_subject_poison(subject, kl_rng_u64(plan->poison));
-	copy_in(subject, plan->job, member);
-	if (!plan->point->hot)
-		kl_subject_flush(subject);
-	if ((err = kl_subject_call(subject, &visit->call)) < 0)
-		return err;
-	if (visit->call.end != KL_CALL_OK)
-		return 0;
 	for (size_t i = 0; i < plan->job->nargs; i++)
 		got[i] = kl_subject_buffer(subject, i);
 	visit->calls++;
-	err = kl_compare(&visit->mismatch, plan->job, member, got);
+	err = kl_judge_answer(&visit->mismatch, plan->judge, &judged);
 	if (err < 0 && err != KL_ENO)
 		return err;
-	if (visit->mismatch.out >= 0) {
-		visit->kept = kl_replay_of(plan->job, member, visit->met, visit->nmet, got);
+	if (err == KL_ENO) {
+		visit->kept = kl_replay_of(plan->job, call->member, visit->met, visit->nmet, got);
 		return 0;
 	}
-	if (!visit->nmet || member != visit->met[0])
-		visit->met[visit->nmet++] = member;
-	return 1;
+	visit->changed = plan->job->deterministic &&
+			 kl_judge_changed(&visit->mismatch, plan->judge, &judged);
+	add_met(visit, call->member);
+	return !visit->changed;
 }
 
 static void take_times(struct kl_visit *visit)
 {
 	int64_t ns = visit->call.ns > 1 ? visit->call.ns : 1;
-
 	int64_t wall = visit->call.wall_ns > 1 ? visit->call.wall_ns : 1;
 
+	if (!visit->measured || visit->call.late_ns < visit->least_late_ns)
+		visit->least_late_ns = visit->call.late_ns;
 	if (!visit->least_ns || ns < visit->least_ns)
 		visit->least_ns = ns;
 	if (!visit->least_wall_ns || wall < visit->least_wall_ns)
@@ -69,38 +63,44 @@ static void take_times(struct kl_visit *visit)
 	visit->disturbed += visit->call.disturbed;
 }
 
-static void shuffle_members(const struct kl_member **members, const struct kl_visit_plan *plan)
+/* Make one call and judge its answer: 1 if all is well, 0 if not, or an error. */
+static int call_subject(struct kl_visit *visit, struct kl_subject *subject,
+			const struct kl_visit_plan *plan, const struct kl_script_call *call)
 {
-	memcpy(members, plan->input, plan->ninput * sizeof(*members));
-	for (size_t i = plan->ninput; i > 1; i--) {
-		size_t k = kl_rng_below(plan->order, i);
-		const struct kl_member *swap = members[i - 1];
+	int64_t begin = kl_clock_ns();
+	int right = 1, err;
 
-		members[i - 1] = members[k];
-		members[k] = swap;
-	}
+	visit->at = call->member;
+	err = kl_trial_kernel(&visit->call, subject, plan->job, &call->trial);
+	if (err < 0)
+		return err;
+	if (visit->call.end != KL_CALL_OK)
+		return 0;
+	if (plan->candidate || call->measured)
+		right = judge_answer(visit, subject, plan, call);
+	if (call->measured && right == 1)
+		take_times(visit);
+	if (call->tail)
+		visit->tail_ns += kl_clock_ns() - begin;
+	return right;
 }
 
-static int measure_members(struct kl_visit *visit, struct kl_subject *subject,
-			   const struct kl_visit_plan *plan)
+static int follow_script(struct kl_visit *visit, struct kl_subject *subject,
+			 const struct kl_visit_plan *plan)
 {
-	const struct kl_member *members[KL_VISIT_MAX_INPUTS];
+	bool elsewhere = plan->spec.kind != KL_SUBJECT_BASELINE, slow = plan->lean;
 	int right;
 
-	shuffle_members(members, plan);
-	if ((right = call_subject(visit, subject, plan, members[0])) <= 0)
-		return right;
-	visit->first_ns = visit->call.ns;
-	visit->slow = visit->first_ns > KL_VISIT_SLOW_NS;
-	if (visit->slow)
-		take_times(visit);
-	for (size_t i = 1; i <= plan->calls && !visit->slow; i++) {
-		if (plan->point->hot && i > 1 &&
-		    (right = call_subject(visit, subject, plan, members[0])) <= 0)
+	for (size_t i = 0; i < plan->script->n; i++) {
+		const struct kl_script_call *call = &plan->script->call[i];
+
+		if (call->trial.place.other && !elsewhere)
+			continue;
+		if (call->tail ? !plan->tail : slow && (!call->measured || visit->measured))
+			continue;
+		if ((right = call_subject(visit, subject, plan, call)) <= 0)
 			return right;
-		if ((right = call_subject(visit, subject, plan, members[i])) <= 0)
-			return right;
-		take_times(visit);
+		slow |= visit->call.ns > KL_VISIT_SLOW_NS;
 	}
 	return 0;
 }
@@ -135,11 +135,13 @@ int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan)
 
 	*out = (struct kl_visit){ .mismatch.out = -1 };
 	spec.memory = plan->memory;
+	if (spec.kind != KL_SUBJECT_BASELINE) /* a library is opened for one point */
+		spec.other = plan->script->other;
 	err = spec.so ? start_copy(&subject, plan, spec) :
 			kl_subject_start(&subject, plan->job, plan->point, &spec);
 	if (err < 0)
 		return err;
 	out->traced = kl_subject_traced(subject);
 	out->handshake_ns = kl_subject_handshake_ns(subject);
-	return measure_members(out, subject, plan);
+	return follow_script(out, subject, plan);
 }

@@ -402,12 +402,28 @@ static void keep_needed(struct kl_pool *pool, const struct kl_member *of)
 	pool->n = n;
 }
 
+/* Build the planned members in a directory of this process, of which nothing stays on disk. */
+static int build_alone(struct kl_pool *pool, const struct kl_job *job, const struct kl_key *key)
+{
+	struct kl_poolbuild build = {
+		.job = job, .dir = pool->dir, .key = *key, .member = pool->member, .n = pool->n
+	};
+	int err = make_dir(pool->dir);
+
+	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
+	if (err == 0)
+		err = kl_poolbuild(&build);
+	if (err == 0)
+		err = map_all(pool, job); /* stays mapped when the files are gone */
+	return err < 0 ? err : make_tolerances(pool, job);
+}
+
 int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup)
 	char *dir = kl_asprintf("%s/one-%d", job->pool, (int)getpid());
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = kl_calloc(1, sizeof(*pool));
-	struct kl_poolbuild build = { .job = job, .dir = dir };
+	struct kl_key key;
 	int err;
 
 	if (!job->seed)
@@ -415,17 +431,52 @@ int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struc
 	pool->dir = kl_strdup(dir);
 	plan_members(pool, job);
 	keep_needed(pool, of);
-	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
-	build.member = pool->member;
-	build.n = pool->n;
-	kl_key_master(&build.key, job->seed);
-	if ((err = make_dir(pool->dir)) == 0 && (err = kl_poolbuild(&build)) == 0)
-		err = map_all(pool, job); /* stays mapped when the files are gone */
-	if (err == 0)
-		err = make_tolerances(pool, job);
-	if (err < 0)
+	kl_key_master(&key, job->seed);
+	if ((err = build_alone(pool, job, &key)) < 0)
 		return err;
 	drop_hidden(pool);
+	*out = kl_steal(&pool);
+	return 0;
+}
+
+/* -- fresh draws ------------------------------------------------------------ */
+
+/* Widen tolerances of small groups by what the job's pool knows of them. */
+static void widen_fresh(struct kl_pool *pool, const struct kl_job *job, const struct kl_pool *like)
+{
+	for (size_t i = 0; i < pool->n; i++) {
+		struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[i].tolerance;
+		const struct kl_point *pt = pool->member[i].point;
+		const struct kl_member *known;
+
+		if (!count_spares(job, pt) || !kl_pool_noise(like, pt, &known, 1))
+			continue;
+		for (size_t rule = 0; rule < job->nrule; rule++)
+			if (job->rule[rule].kind == KL_RULE_NOISE)
+				kl_tolerance_merge(&tolerance[rule], &known->tolerance[rule], 1);
+	}
+}
+
+int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
+		       size_t draws)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup)
+	char *dir = kl_asprintf("%s/fresh-%d", job->pool, (int)getpid());
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = kl_calloc(1, sizeof(*pool));
+	struct kl_key master, key;
+	int err;
+
+	pool->dir = kl_strdup(dir);
+	for (size_t i = 0; i < job->npoint; i++)
+		for (size_t draw = 0; job->point[i].perf && draw < draws; draw++)
+			plan_add(pool, &job->point[i], "noise", (int)draw, false);
+	for (size_t i = 0; i < pool->n; i++)
+		pool->member[i].own = true;
+	kl_key_master(&master, job->seed);
+	key = kl_key_derive(&master, "timed");
+	if ((err = build_alone(pool, job, &key)) < 0)
+		return err;
+	widen_fresh(pool, job, like);
 	*out = kl_steal(&pool);
 	return 0;
 }

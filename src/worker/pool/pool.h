@@ -51,6 +51,13 @@ const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl
  * drawn for the replay job->seed. Nothing of it stays on disk, and no other pool is changed.
  */
 int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of);
+/**
+ * Build a pool of `draws` noise draws at every performance point, under a key of its own, for
+ * nobody but this process: nothing of it stays on disk. `like` is the job's pool, which lends the
+ * tolerances of small groups.
+ */
+int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
+		       size_t draws);
 /** The member with the same point, band and draw as `of`; KL_POOL_NONE if there is none. */
 size_t kl_pool_find(const struct kl_pool *pool, const struct kl_member *of);
 #define KL_POOL_NONE SIZE_MAX

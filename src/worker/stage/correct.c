@@ -108,6 +108,17 @@ static int64_t count_cases(const struct kl_inquiry *inquiry)
 	return n;
 }
 
+/* The least processor time of a call at each point, for stage profile. */
+static json_t *call_times(const struct kl_inquiry *inquiry)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < inquiry->job->npoint; i++)
+		if (inquiry->used[i])
+			kl_json_set_int(object, inquiry->job->point[i].id, inquiry->used[i]);
+	return object;
+}
+
 static void report_inquiry(json_t *result, struct kl_inquiry *inquiry, json_t *notes)
 {
 	json_t *object = json_object(), *seeds = json_array();
@@ -122,6 +133,8 @@ static void report_inquiry(json_t *result, struct kl_inquiry *inquiry, json_t *n
 	kl_json_set_int(object, "elements", inquiry->elements);
 	/* infinite if no error at all was allowed */
 	kl_json_set_int(object, "margin_ppm", ppm < 1e15 ? (int64_t)ceil(ppm) : 1000000000000000);
+	if (inquiry->job->surface == KL_SURFACE_C)
+		kl_json_set(object, "call_ns", call_times(inquiry));
 	if (json_array_size(notes))
 		kl_json_set(object, "notes", json_incref(notes));
 	if (inquiry->failure)

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "worker/gpu/timing/stage.h"
 #include "worker/measure/blocks.h"
+#include "worker/measure/lateness.h"
 #include "worker/measure/processors.h"
 #include "worker/measure/profile_failure.h"
 #include "worker/measure/visit.h"
@@ -23,24 +25,39 @@
 /* Errors of the clock and of the handshake can put a single time below the floor by this much. */
 #define FLOOR_SLACK_NS 1000
 
+/* Calls behind the measured ones may take one part in so many of the time. */
+#define TAIL_SHARE 20
+/*
+ * A kernel whose judged calls all take so much longer than the measured ones, and this long, is
+ * another one when it is measured.
+ */
+#define OTHER_KERNEL 4
+#define OTHER_KERNEL_NS 1000000
+#define TURNS 2 /* visits of each subject in a block */
+
 struct profile {
 	json_t *result, *notes;
 	const struct kl_job *job;
 	const struct kl_point *point;
-	const struct kl_member *input[KL_VISIT_MAX_INPUTS];
-	size_t ninput;
-	struct kl_rng order, poison;
+	struct kl_script_source source;
+	struct kl_rng rng; /* draws scripts and the order of subjects */
 	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
+	struct kl_judge
+		judge[KL_BLOCKS_SUBJECTS]; /* that of the candidate is for both its visits */
 	struct kl_blocks blocks;
+	struct kl_lateness lateness;
 	/*
 	 * All subjects use the same pages: the placement of pages, too, changes times by some per
 	 * cent.
 	 */
 	struct kl_subject_memory memory;
-	size_t calls; /* measured calls of a visit, the same for all subjects of a block */
+	struct kl_script script[TURNS]; /* of this block, for all subjects */
+	size_t turn[KL_BLOCKS_SUBJECTS];
+	bool lean[KL_BLOCKS_SUBJECTS]; /* its calls are very slow */
+	int64_t begin_ns, tail_ns;
 	/* measured calls at this point; how many had to wait for a processor */
 	int measured, disturbed;
-	int64_t longest_ns; /* longest unmeasured call of a subject */
+	int64_t longest_ns; /* longest measured call of a subject */
 	double *handshake;
 	size_t nhandshake, handshake_alloc;
 };
@@ -61,8 +78,12 @@ static int drop_side(struct profile *profile, enum kl_blocks_who who, const char
 static void begin_block(void *ctx)
 {
 	struct profile *profile = ctx;
+	size_t measured = profile->longest_ns > SLOW_NS ? 1 : KL_SCRIPT_MEASURED;
 
-	profile->calls = profile->longest_ns > SLOW_NS ? 1 : profile->ninput - 1;
+	for (size_t i = 0; i < TURNS; i++)
+		kl_script_draw(&profile->script[i], &profile->source, &profile->rng, measured);
+	memset(profile->turn, 0, sizeof(profile->turn));
+	kl_lateness_begin(&profile->lateness);
 }
 
 static int fail_visit(struct profile *profile, const struct kl_visit *visit)
@@ -73,10 +94,25 @@ static int fail_visit(struct profile *profile, const struct kl_visit *visit)
 					     &visit->mismatch, visit->kept);
 }
 
+static int fail_changed(struct profile *profile, const struct kl_visit *visit)
+{
+	static const char why[] =
+		"a timed call gave other bits than an earlier one of the same input";
+
+	kl_profile_fail(profile->result, "nondeterministic", "%s", why);
+	kl_profile_describe(profile->result, profile->job, visit->at, &visit->mismatch, why);
+	return KL_PROFILE_FAILED;
+}
+
+static bool is_candidate(enum kl_blocks_who who)
+{
+	return who == KL_BLOCKS_CANDIDATE || who == KL_BLOCKS_AGAIN;
+}
+
 static int take_visit(struct profile *profile, enum kl_blocks_who who, const struct kl_visit *visit,
 		      double *log_ns)
 {
-	bool candidate = who == KL_BLOCKS_CANDIDATE || who == KL_BLOCKS_AGAIN;
+	bool candidate = is_candidate(who);
 
 	KL_GROW(profile->handshake, profile->nhandshake + 1, profile->handshake_alloc);
 	profile->handshake[profile->nhandshake++] = (double)visit->handshake_ns;
@@ -86,6 +122,8 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 			"ptrace is refused here: the end of a call was checked by a second look "
 			"at its outputs only");
 	if (!kl_visit_ok(visit)) {
+		if (candidate && visit->changed)
+			return fail_changed(profile, visit);
 		if (candidate)
 			return fail_visit(profile, visit);
 		return drop_side(profile, who,
@@ -98,13 +136,22 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 				       "the work cannot have been done",
 				       (long long)visit->least_wall_ns, profile->point->id,
 				       (long long)profile->point->floor_ns);
-	profile->blocks.subject[who].once |= visit->slow || visit->first_ns > SLOW_NS;
+	profile->blocks.subject[who].once |= visit->least_ns > SLOW_NS;
+	profile->lean[who] |= visit->least_ns > KL_VISIT_SLOW_NS;
 	*log_ns += log((double)visit->least_ns);
+	kl_lateness_add(&profile->lateness, who, visit->least_late_ns);
 	profile->measured += visit->measured;
-	if (visit->first_ns > profile->longest_ns)
-		profile->longest_ns = visit->first_ns;
+	if (visit->least_ns > profile->longest_ns)
+		profile->longest_ns = visit->least_ns;
 	profile->disturbed += visit->disturbed;
+	profile->tail_ns += visit->tail_ns;
 	return 0;
+}
+
+static bool tail_is_due(const struct profile *profile)
+{
+	return !profile->tail_ns ||
+	       profile->tail_ns < (kl_clock_ns() - profile->begin_ns) / TAIL_SHARE;
 }
 
 static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
@@ -113,15 +160,16 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 	struct kl_visit_plan plan = { .job = profile->job,
 				      .point = profile->point,
 				      .spec = profile->spec[who],
-				      .input = profile->input,
-				      .ninput = profile->ninput,
-				      .calls = profile->calls,
-				      .memory = &profile->memory,
-				      .order = &profile->order,
-				      .poison = &profile->poison };
+				      .script = &profile->script[profile->turn[who]++ % TURNS],
+				      .candidate = is_candidate(who),
+				      .lean = profile->lean[who],
+				      .memory = &profile->memory };
 	struct kl_visit visit;
-	int err = kl_visit(&visit, &plan);
+	int err;
 
+	plan.judge = &profile->judge[plan.candidate ? KL_BLOCKS_CANDIDATE : who];
+	plan.tail = plan.candidate && tail_is_due(profile);
+	err = kl_visit(&visit, &plan);
 	if (err < 0 && (who == KL_BLOCKS_PARENT || who == KL_BLOCKS_BASELINE))
 		return drop_side(profile, who, kl_error_last());
 	if (err == KL_EINVALID)
@@ -129,7 +177,24 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 	return err < 0 ? err : take_visit(profile, who, &visit, log_ns);
 }
 
-/* -- the machine ------------------------------------------------------------ */
+/* -- one point -------------------------------------------------------------- */
+
+/* The least processor time of the calls that stage correct made at a point; 0: unknown. */
+static int64_t judged_call_ns(const struct profile *profile, const struct kl_point *pt)
+{
+	const json_t *correct = json_object_get(profile->result, "correct");
+
+	return kl_json_int_or(json_object_get(correct, "call_ns"), pt->id, 0);
+}
+
+static int64_t count_timed(const struct kl_job *job)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < job->npoint; i++)
+		n += job->point[i].perf;
+	return n;
+}
 
 static void set_subjects(struct profile *profile, int cpu)
 {
@@ -154,60 +219,103 @@ static void set_subjects(struct profile *profile, int cpu)
 	};
 }
 
-/* Returns 0, KL_PROFILE_FAILED or an error. */
-static int profile_point(struct profile *profile, const struct kl_point *pt, struct kl_pool *pool,
-			 json_t *points, int cpu, int64_t max_ms)
+static void begin_point(struct profile *profile, const struct kl_point *pt, int cpu, int64_t max_ms)
 {
-	int err;
-
 	profile->point = pt;
 	profile->measured = profile->disturbed = 0;
-	profile->longest_ns = 0;
-	profile->ninput = kl_pool_noise(pool, pt, profile->input, KL_VISIT_MAX_INPUTS);
-	if (profile->ninput > KL_VISIT_MAX_INPUTS)
-		profile->ninput = KL_VISIT_MAX_INPUTS;
-	if (profile->ninput < 2)
-		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2",
-				profile->ninput, pt->id);
+	profile->longest_ns = judged_call_ns(profile, pt);
+	profile->begin_ns = kl_clock_ns();
+	profile->tail_ns = 0;
+	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
+		profile->lean[who] = false;
+		kl_judge_release(&profile->judge[who]);
+		profile->judge[who].job = profile->job;
+	}
+	profile->lean[KL_BLOCKS_CANDIDATE] = profile->lean[KL_BLOCKS_AGAIN] = profile->longest_ns >
+									      KL_VISIT_SLOW_NS;
+	kl_lateness_release(&profile->lateness);
 	kl_blocks_release(&profile->blocks);
 	kl_subject_memory_release(&profile->memory);
+	profile->memory = (struct kl_subject_memory){ .tensor = { { .least = 0 } } };
+	for (size_t i = 0; i < profile->source.nelsewhere; i++)
+		kl_subject_memory_reserve(&profile->memory, profile->job,
+					  profile->source.elsewhere[i]->point);
 	profile->blocks = (struct kl_blocks){ .min = (size_t)profile->job->profile_min_blocks,
 					      .max_ms = max_ms,
-					      .rng = &profile->order,
+					      .rng = &profile->rng,
 					      .sample = take_sample,
 					      .begin = begin_block,
 					      .ctx = profile };
 	set_subjects(profile, cpu);
-	if ((err = kl_blocks_run(&profile->blocks)) < 0)
-		return kl_error_in(err, "profile of '%s'", pt->id);
-	if (err == KL_PROFILE_FAILED)
-		return err;
-	json_array_append_new(points, kl_blocks_report(&profile->blocks, pt->id, profile->notes));
+}
+
+/* Hold the times against those of the judged calls, and note what a reader must know of them. */
+static void doubt_times(struct profile *profile)
+{
+	int64_t late = kl_lateness_charge(&profile->lateness, &profile->blocks);
+	int64_t judged = judged_call_ns(profile, profile->point);
+	int64_t ns = kl_blocks_ns(&profile->blocks, KL_BLOCKS_CANDIDATE);
+	KL_AUTO(kl_freep) char *message = NULL;
+
+	if (late > 0 && late > ns / 100)
+		kl_blocks_note(profile->notes,
+			       "%s: the kernel's process stops %lld ns later than others: its "
+			       "times include them",
+			       profile->point->id, (long long)late);
 	if (profile->disturbed > profile->measured / 4)
 		kl_blocks_note(
 			profile->notes,
 			"%s: the processors did other work as well: times are processor time",
-			pt->id);
+			profile->point->id);
+	if (judged <= OTHER_KERNEL * ns + OTHER_KERNEL_NS)
+		return;
+	message = kl_asprintf("at '%s' no call that was only judged took less than %.2g s, but one "
+			      "that was timed takes %.2g s: the kernel tells them apart",
+			      profile->point->id, (double)judged / 1e9, (double)ns / 1e9);
+	kl_json_set_str(profile->result, "status", "inconclusive");
+	kl_json_set_str(profile->result, "message", message);
+}
+
+/* Returns 0, KL_PROFILE_FAILED or an error. */
+static int profile_point(struct profile *profile, const struct kl_pool *pool,
+			 const struct kl_pool *fresh, const struct kl_point *pt, int cpu)
+{
+	int64_t max_ms = profile->job->profile_max_ms / count_timed(profile->job);
+	int err;
+
+	kl_script_source_release(&profile->source);
+	if ((err = kl_script_source(&profile->source, profile->job, pool, fresh, pt)) < 0)
+		return err;
+	begin_point(profile, pt, cpu, max_ms);
+	if ((err = kl_blocks_run(&profile->blocks)) < 0)
+		return kl_error_in(err, "profile of '%s'", pt->id);
+	if (err == KL_PROFILE_FAILED)
+		return err;
+	doubt_times(profile);
+	json_array_append_new(json_object_get(json_object_get(profile->result, "profile"),
+					      "points"),
+			      kl_blocks_report(&profile->blocks, pt->id, profile->notes));
 	return 0;
 }
 
-static int profile_points(struct profile *profile, struct kl_pool *pool, json_t *points, int cpu)
+static int profile_points(struct profile *profile, const struct kl_pool *pool, int cpu)
 {
 	const struct kl_job *job = profile->job;
-	int64_t n = 0;
-	int err = 0;
+	KL_AUTO(kl_pool_freep) struct kl_pool *fresh = NULL;
+	int err = kl_pool_make_fresh(&fresh, job, pool, KL_SCRIPT_MEASURED);
 
-	for (size_t i = 0; i < job->npoint; i++)
-		n += job->point[i].perf;
 	for (size_t i = 0; i < job->npoint && !err; i++)
 		if (job->point[i].perf)
-			err = profile_point(profile, &job->point[i], pool, points, cpu,
-					    job->profile_max_ms / n);
+			err = profile_point(profile, pool, fresh, &job->point[i], cpu);
 	return err < 0 ? err : 0;
 }
 
 static void release_profile(struct profile *profile)
 {
+	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++)
+		kl_judge_release(&profile->judge[who]);
+	kl_script_source_release(&profile->source);
+	kl_lateness_release(&profile->lateness);
 	kl_blocks_release(&profile->blocks);
 	kl_subject_memory_release(&profile->memory);
 	free(profile->handshake);
@@ -216,16 +324,15 @@ static void release_profile(struct profile *profile)
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool)
 {
 	KL_AUTO(release_profile) struct profile profile = { .result = result, .job = job };
-	json_t *out = json_object(), *points = json_array();
+	json_t *out = json_object();
 	struct kl_processors processors;
 	cpu_set_t before, one;
 	int err;
 
 	profile.notes = json_array();
-	kl_rng_fresh(&profile.order);
-	kl_rng_fresh(&profile.poison);
+	kl_rng_fresh(&profile.rng);
 	kl_json_set(result, "profile", out);
-	kl_json_set(out, "points", points);
+	kl_json_set(out, "points", json_array());
 	kl_json_set(out, "notes", profile.notes);
 	if (job->surface == KL_SURFACE_CUDA)
 		return kl_gpu_profile(result, job, pool);
@@ -243,7 +350,7 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 	CPU_SET(processors.ours, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) < 0)
 		return kl_error_errno("cannot pin this process to processor %d", processors.ours);
-	err = profile_points(&profile, pool, points, processors.theirs);
+	err = profile_points(&profile, pool, processors.theirs);
 	sched_setaffinity(0, sizeof(before), &before);
 	if (profile.nhandshake)
 		kl_json_set_int(out, "handshake_ns",

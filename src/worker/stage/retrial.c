@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/stage/retrial.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "worker/measure/blocks.h"
+#include "worker/measure/failure.h"
 #include "worker/stage/first_call.h"
 
 /*
@@ -67,6 +69,7 @@ static int try_again(struct kl_inquiry *inquiry, const struct kl_job *job, bool 
 
 void kl_retrial(struct kl_inquiry *inquiry, json_t *notes)
 {
+	KL_AUTO(kl_freep) char *hidden = NULL;
 	struct kl_job job = *inquiry->job;
 	bool same = false;
 
@@ -75,8 +78,14 @@ void kl_retrial(struct kl_inquiry *inquiry, json_t *notes)
 	job.seed = kl_first_call_seed(inquiry->pool, inquiry->failed.member, inquiry->failed.right);
 	if (is_worth_trying(inquiry) && try_again(inquiry, &job, &same) < 0)
 		kl_error_clear();
-	if (!same)
-		kl_blocks_note(notes,
-			       "the failure has no seed to replay it: it was not repeated by one "
-			       "call on other inputs");
+	if (same)
+		return;
+	kl_failure_hide(inquiry->failure);
+	hidden = kl_failure_hidden(inquiry->message);
+	snprintf(inquiry->message, sizeof(inquiry->message), "%s", hidden);
+	kl_blocks_note(
+		notes,
+		"the failure has no seed to replay it: it was not repeated by one call on "
+		"other inputs; numbers are left out, because the next candidate is judged on "
+		"the same inputs");
 }

@@ -331,6 +331,13 @@ static void some_failures_have_no_seed(void **state)
 
 		assert_string_equal(class_of(live), t[i].class);
 		assert_null(json_object_get(failure_of(live), "seed"));
+		/* and nothing of the inputs, which the next candidate gets as well */
+		assert_null(json_object_get(failure_of(live), "got"));
+		assert_null(json_object_get(failure_of(live), "wanted"));
+		assert_null(json_object_get(failure_of(live), "index"));
+		if (i == 0)
+			assert_contains(kl_json_str_or(live, "message", ""),
+					"C[...,...] is ..., wanted ...: ");
 		assert_non_null(
 			strstr(json_string_value(json_array_get(notes, json_array_size(notes) - 1)),
 			       "no seed to replay it"));

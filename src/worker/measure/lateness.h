@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_MEASURE_LATENESS_H
+#define KL_WORKER_MEASURE_LATENESS_H
+
+#include "worker/measure/blocks.h"
+
+/*
+ * lateness - charges a candidate for what its processes do behind the completion word. That they
+ * stop a little later than after an empty call is normal and varies, so single calls are not
+ * charged for it (kl_call.late_ns). But over many calls it is the same for all kernels: what a
+ * candidate's processes are later than those of its parent or of the baseline, it did work that was
+ * not measured.
+ *
+ *	kl_lateness_begin(&lateness)			at the start of each block
+ *	kl_lateness_add(&lateness, who, late_ns)	for each visit
+ *	ns = kl_lateness_charge(&lateness, &blocks)	at the end; changes the candidate's times
+ */
+struct kl_lateness {
+	double *ns[KL_BLOCKS_SUBJECTS]; /* mean of each block */
+	double sum[KL_BLOCKS_SUBJECTS]; /* of the current block */
+	int n[KL_BLOCKS_SUBJECTS];
+	size_t blocks, alloc;
+};
+
+void kl_lateness_release(struct kl_lateness *lateness);
+void kl_lateness_begin(struct kl_lateness *lateness);
+void kl_lateness_add(struct kl_lateness *lateness, enum kl_blocks_who who, int64_t late_ns);
+/**
+ * Add to the candidate's times what is beyond doubt: the lower end of the interval of the paired
+ * differences to the parent, or without one to the baseline. Returns it in nanoseconds, or 0.
+ */
+int64_t kl_lateness_charge(struct kl_lateness *lateness, struct kl_blocks *blocks);
+
+#endif
