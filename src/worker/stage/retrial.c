@@ -15,7 +15,8 @@
  */
 static bool is_worth_trying(const struct kl_inquiry *inquiry)
 {
-	static const char *const classes[] = { "fault", "wrong-all", "wrong-edge", "cheat" };
+	static const char *const classes[] = { "fault", "wrong-all", "wrong-edge", "cheat",
+					       "launch" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(classes); i++)
 		if (!strcmp(inquiry->class, classes[i]))
