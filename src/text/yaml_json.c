@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text/yaml_json.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,11 @@
 static json_t *plain_to_json(const char *text)
 {
 	char *end;
-	long long i = strtoll(text, &end, 10);
+	long long i;
 
-	if (*text && !*end)
+	errno = 0;
+	i = strtoll(text, &end, 10);
+	if (*text && !*end && !errno)
 		return json_integer(i);
 	if (!strcmp(text, "true") || !strcmp(text, "false"))
 		return json_boolean(*text == 't');

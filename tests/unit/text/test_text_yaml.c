@@ -44,11 +44,29 @@ static void json_is_read_like_yaml(void **state)
 	assert_string_equal(kl_yaml_get(rounded, "t")->text, "0.1");
 }
 
+static void yaml_becomes_json(void **state)
+{
+	static const char text[] = "{i: 9223372036854775807, big: 9223372036854775808, q: '7', "
+				   "r: 0.5, n: null, w: 12x, l: [true]}";
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
+
+	assert_ok(kl_yaml_parse(&node, "f", text, strlen(text)));
+	value = kl_yaml_to_json(node);
+	kl_json_canonical(&out, value);
+	/* a number beyond 64 bits is not cut to the greatest of them */
+	assert_string_equal(out.ptr, "{\"big\":9.2233720368547758e18,\"i\":9223372036854775807,"
+				     "\"l\":[true],\"n\":null,\"q\":\"7\",\"r\":0.5,"
+				     "\"w\":\"12x\"}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors_name_a_path_where_a_tree_wants_it),
 		cmocka_unit_test(json_is_read_like_yaml),
+		cmocka_unit_test(yaml_becomes_json),
 	};
 
 	return cmocka_run_group_tests_name("text yaml", tests, NULL, NULL);
