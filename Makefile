@@ -74,7 +74,7 @@ PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml
 PACKAGES_DEV := clang libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell pre-commit universal-ctags
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: all worker deps deps-dev demo check cheats tests man style format fuzz ptx bench bench-programs clean
+.PHONY: all worker deps deps-dev demo check cheats rejudge tests man style format fuzz ptx bench bench-programs clean
 .PHONY: install install-strip uninstall installcheck dist deb
 all: $(B)/git-klineage $(B)/klineage-worker
 worker: $(B)/klineage-worker
@@ -190,6 +190,11 @@ cheats: deps
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests
 	@cd tests/t && for t in 0300-accepted.sh 0310-refused.sh 0610-cuda-cheats.sh 0620-cuda-host.sh; do \
 		KLINEAGE_CHEATS_SECONDS=0 KLINEAGE_BUILD="$(CURDIR)/$(B)" sh ./$$t || exit 1; done
+
+# the shipped lineages under the gate's present policy
+rejudge: deps
+	@$(MAKE) --no-print-directory -s -j2 all
+	@KLINEAGE_BUILD="$(CURDIR)/$(B)" tests/rejudge.sh
 
 # --- manual ---------------------------------------------------------------
 
