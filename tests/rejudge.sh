@@ -48,11 +48,12 @@ for lineage; do
 		have_gpu || { echo "$name: skipped, since this machine has no GPU"; skipped=$((skipped + 1)); continue; } ;;
 	esac
 	rm -rf "$work/repo"
-	git init -q "$work/repo" && cd "$work/repo" && git klineage import "$lineage" >"$work/out" 2>&1 || {
+	git init -q "$work/repo" && cd "$work/repo" || exit 1
+	if ! git klineage import "$lineage" >"$work/out" 2>&1; then
 		cat "$work/out" >&2
 		echo "$name: cannot import" >&2
 		exit 1
-	}
+	fi
 	branch=$(git for-each-ref --format='%(refname)' refs/heads/klineage/lineage)
 	git checkout -q --detach "$branch"
 	for commit in $(git rev-list --reverse HEAD); do
