@@ -185,11 +185,11 @@ int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device 
 }
 
 int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
-		       uint64_t seed)
+		       uint64_t seed, bool poison)
 {
 	int err = find_kernels(bound, device);
 
-	for (size_t i = 0; i < bound->at->nscratch && err == 0; i++)
+	for (size_t i = 0; i < bound->at->nscratch && poison && err == 0; i++)
 		if (bound->at->scratch[i].init == KL_PLAN_POISON)
 			err = poison_buffer(&bound->scratch[i], device, kl_rng_split(seed, i));
 	return err;

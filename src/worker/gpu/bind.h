@@ -13,7 +13,7 @@
  *	kl_gpu_bound_make(&b, d, mod, set, at);	args checked, maps encoded, scratch allocated
  *	kl_gpu_bound_prepare(b, d, seed);		the untimed launches
  *	... upload, protect ...
- *	kl_gpu_bound_ready(b, d, seed);			before a call: scratch poisoned
+ *	kl_gpu_bound_ready(b, d, seed, true);		before a call: scratch poisoned
  *	kl_gpu_bound_launch(b, d);			enqueues the timed part: zeroing, launches
  *	kl_gpu_bound_check(b, d, &where);		after it: carried scratch, slack of scratch
  *
@@ -110,11 +110,11 @@ void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
 int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			 uint64_t seed, int64_t limit_ms);
 /**
- * Enqueue: poison the scratch that the plan declares as poison. Looks kernels up again after a
- * reload.
+ * Look kernels up again after a reload. Enqueue, unless `poison` is false: poison the scratch that
+ * the plan declares as poison.
  */
 int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
-		       uint64_t seed);
+		       uint64_t seed, bool poison);
 /**
  * Enqueue the timed part. Returns the CUDA result of the first refused call instead of an error, so
  * that no message is formatted meanwhile; *which is the index of the launch, -1: a zeroing.

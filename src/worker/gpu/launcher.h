@@ -15,8 +15,9 @@
  * there, so host code is confined less and has a weaker tier (docs/formats.md, "Host code").
  * Countermeasures: the object was audited and can refer to nothing but launches; none of its code
  * runs before the process is sealed (seal.h); its variables are restored before each call, so that
- * it keeps no state; the process never sees a truth; and its times are checked against the clock of
- * another process. Code that overwrites the memory of this process can still report false results.
+ * it keeps no state, but for the ordinary calls that are made to see whether it does; the process
+ * never sees a truth; and its times are checked against the clock of another process. Code that
+ * overwrites the memory of this process can still report false results.
  *
  *	kl_gpu_launcher_open(&l, device, image, n, true);	true: record what ran (trace.h)
  *	kl_gpu_launcher_restore(l);

@@ -356,8 +356,11 @@ static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_call
 		err = kl_gpu_module_reload(module, server->device);
 	if (err == 0 && call->flags & KL_GPU_CALL_UPLOAD)
 		err = kl_gpu_server_upload(server, set);
-	if (err < 0 || (err = kl_gpu_set_poison(set->set, server->device, call->seed)) < 0 ||
-	    (err = kl_gpu_bound_ready(bound, server->device, call->seed)) < 0 ||
+	if (err == 0 && call->flags & KL_GPU_CALL_POISON)
+		err = kl_gpu_set_poison(set->set, server->device, call->seed);
+	if (err < 0 ||
+	    (err = kl_gpu_bound_ready(bound, server->device, call->seed,
+				      call->flags & KL_GPU_CALL_POISON)) < 0 ||
 	    (call->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(server->device)) < 0))
 		return err;
 	rc = server->cu->stream_sync(server->device->stream);
@@ -444,7 +447,7 @@ static int serve_call(struct kl_gpu_server *server, const void *request, int fd)
 	if (err == 0)
 		err = before_call(server, call, bound, set,
 				  server->module[server->bind[call->head.slot].module]);
-	if (err == 0)
+	if (err == 0 && call->flags & KL_GPU_CALL_RUN)
 		err = run_call(server, call, bound, &out);
 	if (err == 0 && out.end == KL_GPU_CALL_OK)
 		err = after_call(server, call, bound, set, &out);

@@ -56,7 +56,9 @@ static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_laun
 		kl_gpu_launcher_restore(server->launcher);
 	if (launch->flags & KL_GPU_CALL_UPLOAD)
 		err = kl_gpu_server_upload(server, set);
-	if (err < 0 || (err = kl_gpu_set_poison(set->set, server->device, launch->seed)) < 0 ||
+	if (err == 0 && launch->flags & KL_GPU_CALL_POISON)
+		err = kl_gpu_set_poison(set->set, server->device, launch->seed);
+	if (err < 0 ||
 	    (launch->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(server->device)) < 0))
 		return err;
 	rc = server->cu->ctx_sync();
@@ -142,6 +144,19 @@ static int after_call(struct kl_gpu_server *server, const struct kl_gpu_do_launc
 		       err;
 }
 
+static int traced_call(struct kl_gpu_server *server, const struct kl_gpu_do_launch *launch,
+		       struct kl_gpu_server_set *set, struct kl_gpu_launched *out)
+{
+	int err;
+
+	if (server->launcher->trace)
+		kl_gpu_trace_begin(server->launcher->trace);
+	err = run_call(server, launch, set, out);
+	if (err == 0 && server->launcher->trace && out->c.end != KL_GPU_CALL_HANG)
+		kl_gpu_trace_end(server->launcher->trace, &out->seen);
+	return err;
+}
+
 int kl_gpu_server_launch(struct kl_gpu_server *server, const void *request, int fd)
 {
 	const struct kl_gpu_do_launch *launch = request;
@@ -152,12 +167,8 @@ int kl_gpu_server_launch(struct kl_gpu_server *server, const void *request, int 
 	out->c.launch = out->c.arg = -1;
 	if (err == 0 && (err = kl_gpu_server_get_set(&set, server, launch->head.slot)) == 0)
 		err = before_call(server, launch, set);
-	if (err == 0 && server->launcher->trace)
-		kl_gpu_trace_begin(server->launcher->trace);
-	if (err == 0)
-		err = run_call(server, launch, set, out);
-	if (err == 0 && server->launcher->trace && out->c.end != KL_GPU_CALL_HANG)
-		kl_gpu_trace_end(server->launcher->trace, &out->seen);
+	if (err == 0 && launch->flags & KL_GPU_CALL_RUN)
+		err = traced_call(server, launch, set, out);
 	if (err == 0 && out->c.end == KL_GPU_CALL_OK)
 		err = after_call(server, launch, set, &out->c);
 	take_error(&out->c.r, err);

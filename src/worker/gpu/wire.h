@@ -122,8 +122,12 @@ enum kl_gpu_call_flags {
 	KL_GPU_CALL_SCRUB = 4,    /* overwrite shared and local memory first */
 	KL_GPU_CALL_DOWNLOAD = 8, /* copy outputs to the memfd */
 	KL_GPU_CALL_CHECK = 16,   /* check slack and carried scratch */
+	KL_GPU_CALL_POISON = 32,  /* poison outputs and scratch first */
+	KL_GPU_CALL_RUN = 64,     /* launch; without it nothing of the candidate runs */
 };
-#define KL_GPU_CALL_ALL 31
+#define KL_GPU_CALL_ALL 127
+/* Only what every program does between two calls, so that a kernel finds what its last call left. */
+#define KL_GPU_CALL_ORDINARY (KL_GPU_CALL_UPLOAD | KL_GPU_CALL_RUN | KL_GPU_CALL_DOWNLOAD)
 
 struct kl_gpu_do_call { /* request */
 	struct kl_gpu_head head;

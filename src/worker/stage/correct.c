@@ -13,6 +13,7 @@
 #include "worker/measure/processors.h"
 #include "worker/stage/first_call.h"
 #include "worker/stage/inquiry.h"
+#include "worker/stage/production.h"
 #include "worker/stage/retrial.h"
 #include "worker/stage/rounds.h"
 #include "worker/stage/soak.h"
@@ -94,7 +95,10 @@ static int all_points(struct kl_inquiry *inquiry, json_t *notes)
 		if (pt->perf == (k < inquiry->job->npoint))
 			err = one_point(inquiry, pt, !also, notes);
 	}
-	return err < 0 || inquiry->class ? err : kl_soak(inquiry, notes);
+	if (err < 0 || inquiry->class)
+		return err;
+	return inquiry->job->surface == KL_SURFACE_CUDA ? kl_production(inquiry, notes) :
+							  kl_soak(inquiry, notes);
 }
 
 /* -- result ------------------------------------------------------------- */

@@ -105,11 +105,17 @@ static void fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 
 	if (fail_replay(inquiry, round, member, mismatch, got))
 		return;
-	if (never_written(inquiry, subject, mismatch, member->point, trial->poison))
-		why = "never written: what stood there before the call stands there still";
-	if (inquiry->passed[trial->place.right][index]) {
+	if (round->ordinary) {
+		if (inquiry->passed[0][index] || inquiry->passed[1][index]) {
+			class = "nondeterministic";
+			why = "this input was answered rightly before, and now, after calls with "
+			      "nothing cleaned between them, is not";
+		}
+	} else if (inquiry->passed[trial->place.right][index]) {
 		class = "nondeterministic";
 		why = "this input was answered rightly before, and now is not";
+	} else if (never_written(inquiry, subject, mismatch, member->point, trial->poison)) {
+		why = "never written: what stood there before the call stands there still";
 	}
 	fail_at(inquiry, class, member, mismatch, round->where, why);
 }
@@ -259,6 +265,17 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	return err;
 }
 
+/* After ordinary calls: did one of them write outside of its buffers? */
+static int check_around(struct kl_inquiry *inquiry, struct kl_subject *subject)
+{
+	struct kl_call end;
+	int err = kl_subject_check(subject, &end);
+
+	if (err == 0 && end.end != KL_CALL_OK)
+		fail_call(inquiry, inquiry->met[inquiry->nmet - 1], &end);
+	return err;
+}
+
 int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
@@ -268,6 +285,7 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 		.entry = inquiry->job->entry,
 		.align_right = round->right,
 		.other = round->before ? kl_pool_get(inquiry->pool, *round->before)->point : NULL,
+		.ordinary = round->ordinary,
 		.cpu = inquiry->cpu,
 		.memory = &inquiry->memory,
 	};
@@ -288,6 +306,8 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 		if (!round->leave || !round->leave(round->ctx, i))
 			err = one_call(inquiry, subject, round, round->member[i],
 				       round->side ? round->side[i] : round->right);
+	if (round->ordinary && inquiry->nmet && !inquiry->class && err == 0)
+		err = check_around(inquiry, subject);
 	return err;
 }
 

@@ -69,6 +69,7 @@ struct kl_round {
 	bool (*leave)(const void *ctx, size_t i);
 	const void *ctx;
 	bool twins;        /* the inputs are twins */
+	bool ordinary;     /* nothing is cleaned between the calls (production.h) */
 	const char *where; /* prefix of failure messages: "" or "soak: " */
 };
 

@@ -80,29 +80,27 @@ static int soak_point(struct kl_inquiry *inquiry, size_t at, size_t n, struct kl
 {
 	KL_AUTO(soak_release) struct soak soak = { .n = n };
 	const struct kl_point *pt = &inquiry->job->point[at];
-	bool cuda = inquiry->job->surface == KL_SURFACE_CUDA;
 	struct kl_round round = { .point = pt, .n = n, .where = "soak: " };
 
 	draw_calls(&soak, inquiry, pt, rng);
 	round.member = soak.member;
-	round.side = cuda ? NULL : soak.side;
-	round.before = cuda || soak.before == KL_POOL_NONE ? NULL : &soak.before;
+	round.side = soak.side;
+	round.before = soak.before == KL_POOL_NONE ? NULL : &soak.before;
 	return kl_inquiry_round(inquiry, &round);
 }
 
 /* Number of calls at the cheapest point, from what one costs; 0: it is too slow. */
 static size_t count_calls(struct kl_inquiry *inquiry, size_t at, struct kl_rng *rng, json_t *notes)
 {
-	bool cuda = inquiry->job->surface == KL_SURFACE_CUDA;
 	int64_t cost = inquiry->cost[at] > 0 ? inquiry->cost[at] : 1;
-	int64_t most = (cuda ? SOAK_NS : MOST_NS) / cost;
+	int64_t most = MOST_NS / cost;
 	size_t wanted = cost < CHEAP_NS ? MANY + kl_rng_below(rng, MANY_MORE) :
 					  CALLS + kl_rng_below(rng, MORE);
 
 	if (most >= (int64_t)wanted)
 		return wanted;
-	if (most >= KL_SOAK_LEAST || cuda) {
-		if (most < CALLS && !cuda)
+	if (most >= KL_SOAK_LEAST) {
+		if (most < CALLS)
 			kl_blocks_note(notes,
 				       "%s: calls of %.2g s: only %lld in one process, not %d",
 				       inquiry->job->point[at].id, (double)cost / 1e9,
@@ -127,9 +125,7 @@ int kl_soak(struct kl_inquiry *inquiry, json_t *notes)
 	if (!inquiry->job->npoint || !inquiry->cost[cheapest])
 		return 0;
 	kl_rng_key(&rng, &key, 0);
-	n = inquiry->job->surface == KL_SURFACE_CUDA && dearest < inquiry->job->npoint ?
-		    0 :
-		    count_calls(inquiry, cheapest, &rng, notes);
+	n = count_calls(inquiry, cheapest, &rng, notes);
 	err = n ? soak_point(inquiry, cheapest, n, &rng) : 0;
 	if (err == 0 && !inquiry->class && dearest < inquiry->job->npoint &&
 	    (dearest != cheapest || !n))

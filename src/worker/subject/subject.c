@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/subject/subject_ops.h"
 
+#include <string.h>
+
 int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
 		     const struct kl_subject_spec *spec)
 {
@@ -52,4 +54,10 @@ void kl_subject_flush(struct kl_subject *subject)
 int kl_subject_call(struct kl_subject *subject, struct kl_call *out)
 {
 	return subject->ops->call(subject, out);
+}
+
+int kl_subject_check(struct kl_subject *subject, struct kl_call *out)
+{
+	memset(out, 0, sizeof(*out));
+	return subject->ops->check ? subject->ops->check(subject, out) : 0;
 }

@@ -87,7 +87,12 @@ struct kl_subject_spec {
 	/* align buffers to the guard page on their right, until kl_subject_place() */
 	bool align_right;
 	const struct kl_point *other; /* surface c: a further point to call at; NULL: none */
-	int cpu;                      /* processor that the child is pinned to; -1: any */
+	/*
+	 * cuda: between calls nothing is reloaded, overwritten or poisoned, so that a call finds what
+	 * the last one left; kl_subject_poison() has no effect
+	 */
+	bool ordinary;
+	int cpu;       /* processor that the child is pinned to; -1: any */
 	bool timed;    /* time calls exactly, by spinning on another processor; otherwise roughly */
 	bool untraced; /* do not use ptrace, for tests */
 	struct kl_subject_memory *memory; /* memory to reuse, must outlive the subject; or NULL */
@@ -173,5 +178,10 @@ struct kl_call {
  * kernel, or killed it.
  */
 int kl_subject_call(struct kl_subject *subject, struct kl_call *out);
+/**
+ * Check the slack around outputs, and carried scratch, without a call. Only calls of an `ordinary`
+ * subject leave this to the caller, because the check runs kernels of its own.
+ */
+int kl_subject_check(struct kl_subject *subject, struct kl_call *out);
 
 #endif

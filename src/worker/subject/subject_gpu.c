@@ -30,7 +30,7 @@ struct gpu_subject {
 	uint32_t flags;
 	uint64_t seed;
 	bool stale[KL_MAX_ARGS]; /* poisoned on the device, but not yet in the host's copy */
-	bool host_code;
+	bool host_code, ordinary;
 	int64_t dim[KL_MAX_DIMS];
 	struct kl_strvec kernel; /* host code: the kernels it may launch; empty: unknown */
 };
@@ -86,6 +86,8 @@ static void poison_gpu(struct kl_subject *base, uint64_t seed)
 {
 	struct gpu_subject *subject = as_gpu(base);
 
+	if (subject->ordinary)
+		return;
 	subject->seed = seed;
 	for (size_t i = 0; i < subject->nargs; i++)
 		subject->stale[i] = subject->layout[i].tensor && subject->layout[i].output;
@@ -231,12 +233,12 @@ static void check_seen(struct kl_call *out, const struct gpu_subject *subject,
 	}
 }
 
-static int call_host(struct gpu_subject *subject, struct kl_gpu_launched *launched,
+static int call_host(struct gpu_subject *subject, uint32_t flags, struct kl_gpu_launched *launched,
 		     struct kl_call *out)
 {
 	int before = kl_gpu_child_threads(subject->child), after;
-	int err = kl_gpu_child_launch(subject->child, 0, subject->dim, subject->flags,
-				      subject->seed, subject->call_ms, launched);
+	int err = kl_gpu_child_launch(subject->child, 0, subject->dim, flags, subject->seed,
+				      subject->call_ms, launched);
 
 	/* the process is gone: it was killed for a system call, or crashed */
 	if (err == KL_EIO && !kl_gpu_child_alive(subject->child) &&
@@ -250,7 +252,7 @@ static int call_host(struct gpu_subject *subject, struct kl_gpu_launched *launch
 		kl_error_clear();
 		return 0;
 	}
-	if (err < 0 || launched->c.end != KL_GPU_CALL_OK)
+	if (err < 0 || launched->c.end != KL_GPU_CALL_OK || !(flags & KL_GPU_CALL_RUN))
 		return err;
 	after = kl_gpu_child_threads(subject->child);
 	if (before > 0 && after > before) {
@@ -263,9 +265,9 @@ static int call_host(struct gpu_subject *subject, struct kl_gpu_launched *launch
 	return 0;
 }
 
-static int call_gpu(struct kl_subject *base, struct kl_call *out)
+/* Ask the process for a call, or for the parts of one that `flags` names. */
+static int ask_call(struct gpu_subject *subject, uint32_t flags, struct kl_call *out)
 {
-	struct gpu_subject *subject = as_gpu(base);
 	struct kl_gpu_launched launched;
 	struct kl_gpu_called called;
 	int err;
@@ -274,11 +276,11 @@ static int call_gpu(struct kl_subject *base, struct kl_call *out)
 	memset(&called, 0, sizeof(called));
 	memset(&launched, 0, sizeof(launched));
 	if (subject->host_code) {
-		err = call_host(subject, &launched, out);
+		err = call_host(subject, flags, &launched, out);
 		called = launched.c;
 	} else {
-		err = kl_gpu_child_call(subject->child, 0, subject->flags, subject->seed,
-					subject->call_ms, &called);
+		err = kl_gpu_child_call(subject->child, 0, flags, subject->seed, subject->call_ms,
+					&called);
 	}
 	if (err == 0 && out->end != KL_CALL_OK) {
 		kl_gpu_child_kill(subject->child);
@@ -307,6 +309,16 @@ static int call_gpu(struct kl_subject *base, struct kl_call *out)
 	return 0;
 }
 
+static int call_gpu(struct kl_subject *base, struct kl_call *out)
+{
+	return ask_call(as_gpu(base), as_gpu(base)->flags, out);
+}
+
+static int check_gpu(struct kl_subject *base, struct kl_call *out)
+{
+	return ask_call(as_gpu(base), KL_GPU_CALL_CHECK, out);
+}
+
 static const struct kl_subject_ops operations = {
 	.free = gpu_free,
 	.place = place_gpu,
@@ -317,6 +329,7 @@ static const struct kl_subject_ops operations = {
 	.handshake_ns = handshake_ns,
 	.flush = flush_gpu,
 	.call = call_gpu,
+	.check = check_gpu,
 };
 
 /* -- the start ------------------------------------------------------------------------ */
@@ -398,9 +411,11 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	subject->host.fd = -1;
 	subject->nargs = job->nargs;
 	subject->call_ms = job->call_ms;
+	subject->ordinary = spec->ordinary;
 	/* an oracle is trusted not to keep data between calls */
-	subject->flags = real ? KL_GPU_CALL_UPLOAD | KL_GPU_CALL_DOWNLOAD | KL_GPU_CALL_CHECK :
-				KL_GPU_CALL_ALL;
+	subject->flags = real ? KL_GPU_CALL_ORDINARY | KL_GPU_CALL_POISON | KL_GPU_CALL_CHECK :
+			 spec->ordinary ? KL_GPU_CALL_ORDINARY :
+					  KL_GPU_CALL_ALL;
 	kl_job_tensor_bytes(size, job, pt, real);
 	for (size_t i = 0; i < job->nargs; i++) {
 		memcpy(subject->name[i], job->arg[i].name, sizeof(subject->name[i]));

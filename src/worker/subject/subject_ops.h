@@ -22,6 +22,7 @@ struct kl_subject_ops {
 	int64_t (*handshake_ns)(const struct kl_subject *s);
 	void (*flush)(struct kl_subject *s);
 	int (*call)(struct kl_subject *s, struct kl_call *out);
+	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: each call has done it */
 };
 
 int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,

@@ -33,7 +33,7 @@ int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed
 		return err;
 	if (!timed->vendor)
 		return kl_gpu_bound_ready(kl_gpu_timing_bound(timing, timed, place), timing->device,
-					  seed);
+					  seed, true);
 	if (!timed->vendor->before)
 		return 0;
 	kl_gpu_timing_addresses(at, kl_gpu_timing_set(timing, place));

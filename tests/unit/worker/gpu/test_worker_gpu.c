@@ -664,17 +664,18 @@ static void test_slow_kernels_are_asked_less(void **state)
 	/* clang-format off */
 	static const struct thrift tries[] = {
 		/*
-		 * cheap: at case0 13 + 8 + 6 of two sides, twins and repetitions, at also0 3 * 9 + 2, and the soak, of
-		 * which a busy machine leaves little
+		 * cheap: at case0 13 + 8 + 6 of two sides, twins and repetitions, at also0 3 * 9 + 2, and ordinary
+		 * calls: up to 63 + 3 at case0, 11 at also0; slow ones are 6 and 2
 		 */
-		{ SCALE_KERNEL(""), "pass", NULL, 27 + 29 + 1, 27 + 29 + 66, 22 },
+		{ SCALE_KERNEL(""), "pass", NULL, 27 + 29 + 40 + 2, 27 + 29 + 66 + 11, 22 },
 		{ SCALE_KERNEL("if (n > 100) usleep(200000);"), "pass", "13 made to judge the answers, 13 of 13 "
-		  "inputs", 13 + 29 + 1, 13 + 29 + 66, 22 },
+		  "inputs", 13 + 29 + 6 + 2, 13 + 29 + 6 + 11, 22 },
 		{ SCALE_KERNEL("if (n < 100) usleep(150000);"), "pass", "11 made to judge the answers, 9 of 9 "
-		  "inputs", 27 + 11, 130, 22 },
-		{ SCALE_KERNEL("if (n < 100) usleep(500000);"), "pass", "of 9 inputs", 27 + 3, 27 + 6 + 66, -1 },
+		  "inputs", 27 + 11 + 6 + 2, 27 + 11 + 66 + 2, 22 },
+		{ SCALE_KERNEL("if (n < 100) usleep(500000);"), "pass", "of 9 inputs", 27 + 3 + 6 + 2,
+		  27 + 6 + 66 + 2, -1 },
 		{ SCALE_KERNEL("if (n < 100) usleep(1200000);"), "pass", "3 made to judge the answers, 2 of 9 "
-		  "inputs", 27 + 3, 130, 13 + 2 },
+		  "inputs", 27 + 3 + 6 + 2, 27 + 3 + 66 + 2, 13 + 2 },
 		/* wrong for one input, in one process of two, and beyond the last element */
 		{ SCALE_KERNEL("if (n > 100) { usleep(200000); if (x[0] > 6) s = 1; }"), "wrong-all", NULL, 1, 13, -1 },
 		{ "KERNEL(scale, 8, 8, 4, 4) { const float *x = PTR(0); float *y = PTR(1), s = F32(3); int n = I32(2);\n"
@@ -688,6 +689,90 @@ static void test_slow_kernels_are_asked_less(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++)
 		try_thrift(*state, &tries[i]);
+}
+
+/* -- what is kept from call to call -------------------------------------------------------- */
+
+#define COUNT_SHARED                                                        \
+	"unsigned *count = (unsigned *)l->shared + 900, *mark = count + 1;" \
+	"if (*mark != 0xbeefcafe) { *mark = 0xbeefcafe; *count = 0; } unsigned before = (*count)++;"
+#define TABLE(more) \
+	SCALE_KERNEL("static int kept[4] = { 3, 1, 2, 0 }; int before = kept[3]++;" more)
+
+/*
+ * Kernels that are right as long as everything is cleaned before each call. Without the profile
+ * only the ordinary calls find them.
+ */
+static const struct {
+	const char *body, *class, *why;
+} keepers[] = {
+	/* counts launches in shared memory that it never initialises, and stops computing */
+	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 5) return;"), "cheat", "earlier input" },
+	/* leaves out half of the work from the fourth call on */
+	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) n /= 2;"), "nondeterministic",
+	  "nothing cleaned between them" },
+	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) s *= 1.01f;"), "nondeterministic",
+	  "nothing cleaned between them" },
+	/* counts in a variable or a constant of its module */
+	{ TABLE("if (before >= 3) s = 1;"), "nondeterministic", "nothing cleaned between them" },
+	/* returns if some elements of the output are right already */
+	{ SCALE_KERNEL("if (n > 100 && y[0] == s * x[0] && y[n / 2] == s * x[n / 2] && "
+		       "y[n - 1] == s * x[n - 1]) return;"),
+	  "cheat", "earlier input" },
+	/* the same where the output holds any number, judged as what it is elsewhere */
+	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) y[n] = 0;"), "fault",
+	  "out of bounds of 'y'" },
+	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) *(volatile int *)64 = 1;"), "fault",
+	  "CUDA_ERROR_ILLEGAL_ADDRESS" },
+	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) for (;;) pause();"), "hang", "did not end" },
+};
+
+static json_t *judge_only(struct kl_job *job)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	json_t *result = json_object();
+
+	assert_ok(kl_pool_open(&pool, job));
+	assert_ok(kl_stage_correct(result, job, pool));
+	return result;
+}
+
+static void test_nothing_is_kept_between_ordinary_calls(void **state)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(keepers); i++) {
+		struct kl_job *job = gpu_job(*state, keepers[i].body, NULL);
+		KL_AUTO(json_decrefp) json_t *result = judge_only(job);
+		const char *class = kl_json_str_or(result, "class", "pass");
+		const char *message = kl_json_str_or(result, "message", "");
+
+		if (strcmp(class, keepers[i].class) || !strstr(message, keepers[i].why))
+			fail_msg("%zu: %s: %s", i, class, message);
+	}
+}
+
+/* What a plan lets a kernel keep, and what is no state, passes: scratch of every kind. */
+static void test_legal_kernels_are_ordinary(void **state)
+{
+	static const struct {
+		const char *body, *plan;
+	} legal[] = {
+		{ WITH_SCRATCH("if (t[3]) s = 0; t[3] = 1;"),
+		  TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"zero\"}", "") },
+		{ WITH_SCRATCH("t[3] = 77; if (t[3] != 77) s = 0;"),
+		  TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"poison\"}", "") },
+		{ WITH_SCRATCH("if (t[3]) s = 0; t[3]++; t[3] = 0;"),
+		  TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"carry\"}", "") },
+		{ MAKE WITH_SCRATCH("if (t[3] != n) s = 0;"), PREPARE },
+		{ SCALE_KERNEL("memset(l->shared, 7, 4096);"), NULL },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(legal); i++) {
+		KL_AUTO(json_decrefp) json_t *result = judge_only(
+			gpu_job(*state, legal[i].body, legal[i].plan));
+
+		if (strcmp(kl_json_str_or(result, "status", "pass"), "pass"))
+			fail_msg("%zu: %s", i, kl_json_str_or(result, "message", ""));
+	}
 }
 
 /* ---- counters ---- */
@@ -827,6 +912,8 @@ int main(void)
 		T(test_broken_replies),
 		T(test_no_answer),
 		T(test_slow_kernels_are_asked_less),
+		T(test_nothing_is_kept_between_ordinary_calls),
+		T(test_legal_kernels_are_ordinary),
 		T(test_counters),
 		T(test_no_counters),
 		T(test_no_ncu),

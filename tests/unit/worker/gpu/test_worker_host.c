@@ -93,15 +93,17 @@ static void test_wrong(void **state)
 }
 
 /* Its variables are as they were before each judged call; so a trick of the second call is none. */
-static void test_forgets(void **state)
+/* Its variables are put back before a call, and found again by an ordinary one. */
+static void test_remembers(void **state)
 {
 	wants(*state,
 	      HOST("static int calls;\nstatic float by_calls[2] = { 1.5f, 0 };\n", "calls++;",
-		   "by_calls[calls > 0]"),
-	      "pass", NULL, NULL);
+		   "by_calls[calls > 3]"),
+	      "fail", "nondeterministic", "nothing cleaned between them");
 	wants(*state,
 	      HOST("static void *seen;\n", "if (seen == in[0]) return 0; seen = in[0];", "1.5f"),
-	      "pass", NULL, NULL);
+	      "fail", "cheat", "earlier input");
+	wants(*state, HOST("static float kept[2];\n", "kept[0] = 1;", "1.5f"), "pass", NULL, NULL);
 }
 
 static void test_forbidden(void **state)
@@ -211,7 +213,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_right, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_says_wall, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_wrong, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(test_forgets, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_remembers, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_forbidden, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_walled, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_profile, gpu_setup_test, gpu_teardown_test),
