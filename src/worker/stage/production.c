@@ -10,7 +10,7 @@
 /* Calls at a performance point; fewer than MORE are added, so that no kernel can foresee them. */
 #define MANY 40
 #define MORE 24
-#define FEW 6 /* calls at any other point; also plus fewer than this */
+#define FEW 6   /* calls at any other point; also plus fewer than this */
 #define AGAIN 3 /* calls at the first performance point once more, unless they are slow */
 /* Time for the calls at one point; however long they take, the least number is made. */
 #define POINT_NS ((int64_t)400000000)

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/gpu/timing/client.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "base/stats.h"
 #include "worker/gpu/plan_text.h"
 #include "worker/gpu/process_pool.h"
 #include "worker/subject/poison.h"
 
 #define ASK_MS 120000
-#define OUTSIDE_ROUNDS 3
 /* More sets would take longer to allocate than they are worth. */
 #define MOST_SETS 48
 /* Sets use at most this fraction (1 in n) of the device's memory. */
@@ -122,8 +118,10 @@ static int begin_child(struct kl_gpu_timer *timer, int who)
 	struct kl_gpu_reply plain;
 	int err;
 
-	for (uint32_t i = 0; i < timer->nset; i++)
+	for (uint32_t i = 0; i < timer->nset; i++) {
 		begin.set[i] = i;
+		timer->holds[timer->job->host ? who : 0][i] = i % (uint32_t)timer->nmember;
+	}
 	if ((err = ask_child(timer, who, &begin, sizeof(begin), &begun, sizeof(begun), ASK_MS)) < 0)
 		return err;
 	timer->bytes_per_ns = begun.bytes_per_ns;
@@ -360,63 +358,72 @@ int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mod
 	return err;
 }
 
-int kl_gpu_timer_slope(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t rounds,
-		       struct kl_gpu_time_sloped *out)
+int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t look,
+		     bool poison, uint64_t seed, struct kl_gpu_time_ran *out)
 {
-	struct kl_gpu_time_slope slope = {
-		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_SLOPE, (uint32_t)who,
-				    sizeof(slope)),
+	struct kl_gpu_time_run run = {
+		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_RUN, (uint32_t)who, sizeof(run)),
 		.calls = calls,
-		.rounds = rounds,
-		.limit_ms = 2 * timer->job->call_ms * calls,
+		.look = look,
+		.poison = poison,
+		.seed = seed,
+		.limit_ms = timer->job->call_ms * calls,
 	};
+	int err;
 
 	memset(out, 0, sizeof(*out));
-	return is_hung(ask_child(timer, who, &slope, sizeof(slope), out, sizeof(*out),
-				 10 * slope.limit_ms + ASK_MS),
-		       &out->how);
+	timer->last = who;
+	err = is_hung(ask_child(timer, who, &run, sizeof(run), out, sizeof(*out),
+				run.limit_ms + ASK_MS),
+		      &out->how);
+	if (err == 0 && (out->calls > calls || out->nprint > timer->nset))
+		return kl_error(KL_EIO, "the GPU process answers for %u calls", out->calls);
+	end_strings(&out->how);
+	return err;
 }
 
 int kl_gpu_timer_bench(struct kl_gpu_timer *timer, int who, uint32_t warm, uint32_t calls,
-		       struct kl_gpu_time_benched *out)
+		       bool poison, uint64_t seed, struct kl_gpu_time_benched *out)
 {
 	struct kl_gpu_time_bench bench = {
 		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_BENCH, (uint32_t)who,
 				    sizeof(bench)),
 		.warm = warm,
 		.calls = calls,
-		.limit_ms = timer->job->call_ms * KL_GPU_TIME_CALLS,
+		.poison = poison,
+		.seed = seed,
+		.limit_ms = timer->job->call_ms * (warm + calls),
 	};
+	int err;
 
 	memset(out, 0, sizeof(*out));
-	return is_hung(ask_child(timer, who, &bench, sizeof(bench), out, sizeof(*out),
-				 4 * bench.limit_ms + ASK_MS),
-		       &out->how);
+	timer->last = who;
+	err = is_hung(ask_child(timer, who, &bench, sizeof(bench), out, sizeof(*out),
+				bench.limit_ms + ASK_MS),
+		      &out->how);
+	end_strings(&out->how);
+	return err;
 }
 
-int kl_gpu_timer_outside(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t rounds,
-			 double *ns)
+uint32_t kl_gpu_timer_holds(const struct kl_gpu_timer *timer, int who, uint32_t set)
 {
-	struct kl_gpu_time_sloped sloped;
-	double took[2][OUTSIDE_ROUNDS];
-	uint32_t times = rounds < OUTSIDE_ROUNDS ? rounds : OUTSIDE_ROUNDS;
-	int err = 0;
+	return timer->holds[timer->job->host ? who : 0][set];
+}
 
-	*ns = NAN;
-	for (uint32_t i = 0; i < times; i++)
-		for (int k = 0; k < 2; k++) {
-			int64_t from = kl_clock_ns();
+int kl_gpu_timer_exchange(struct kl_gpu_timer *timer, int who, uint32_t left, uint32_t right)
+{
+	struct kl_gpu_time_exchange exchange = {
+		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_EXCHANGE, 0, sizeof(exchange)),
+		.set = { left, right },
+	};
+	uint32_t *holds = timer->holds[timer->job->host ? who : 0], was = holds[left];
+	struct kl_gpu_reply reply;
+	int err = ask_child(timer, who, &exchange, sizeof(exchange), &reply, sizeof(reply), ASK_MS);
 
-			if ((err = kl_gpu_timer_slope(timer, who, calls << k, rounds, &sloped)) <
-				    0 ||
-			    sloped.how.end != KL_GPU_CALL_OK)
-				return err;
-			took[k][i] = (double)(kl_clock_ns() - from);
-		}
-	/* sorts the times: disturbances only add, so the least ones are compared */
-	kl_stats_median(took[0], times);
-	kl_stats_median(took[1], times);
-	*ns = (took[1][0] - took[0][0]) / (3.0 * calls * rounds);
+	if (err < 0)
+		return err;
+	holds[left] = holds[right];
+	holds[right] = was;
 	return 0;
 }
 

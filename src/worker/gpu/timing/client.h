@@ -31,12 +31,14 @@ struct kl_gpu_timer {
 	const struct kl_job *job; /* borrowed, as are point and members */
 	const struct kl_point *point;
 	const struct kl_member *member[KL_GPU_TIMER_MEMBERS];
-	size_t nmember, nset; /* set i holds the inputs of member i % nmember */
+	size_t nmember, nset; /* at first, set i holds the inputs of member i % nmember */
 	/* only [0]; with host code one per subject */
 	struct kl_gpu_child *child[KL_BLOCKS_SUBJECTS];
 	int last; /* subject visited last */
 	struct kl_gpu_host host[KL_GPU_TIMER_MEMBERS];
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
+	/* by process, as `child`: the member whose inputs a set holds; differs after an exchange */
+	uint32_t holds[KL_BLOCKS_SUBJECTS][KL_GPU_TIME_CALLS];
 	uint64_t bytes; /* bytes of one set */
 	uint64_t l2;
 	double bytes_per_ns; /* peak of the device memory; 0: unknown */
@@ -63,20 +65,21 @@ const char *kl_gpu_timer_what(const struct kl_job *job, int who);
 int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mode mode,
 		       const uint32_t *which, size_t n, uint32_t warm, uint64_t seed,
 		       struct kl_gpu_time_visited *out);
-/** Measure `rounds` rounds of `calls` and of twice as many calls; a single round has no spread. */
-int kl_gpu_timer_slope(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t rounds,
-		       struct kl_gpu_time_sloped *out);
+/** Index of the member whose inputs `set` holds for subject `who`. */
+uint32_t kl_gpu_timer_holds(const struct kl_gpu_timer *timer, int who, uint32_t set);
+/** Exchange the inputs of two sets of the process of `who`. */
+int kl_gpu_timer_exchange(struct kl_gpu_timer *timer, int who, uint32_t left, uint32_t right);
 /**
- * Host code: time of one more call by the worker's clock, from pairs of requests with n and 2n
- * calls in `rounds` rounds. The GPU process could report a shorter time, but it cannot reply
- * earlier than the work is done. *ns is NAN if the subject ended badly.
+ * Make ordinary calls back to back, and fingerprint the outputs of the first `look` sets (0: of
+ * those that are called). `poison`: poison outputs and scratch first.
  */
-int kl_gpu_timer_outside(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t rounds,
-			 double *ns);
+int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t look,
+		     bool poison, uint64_t seed, struct kl_gpu_time_ran *out);
 /** Are all processes alive? */
 bool kl_gpu_timer_alive(const struct kl_gpu_timer *timer);
+/** A part of do_bench: at most KL_GPU_TIME_CALLS calls, on the first set. */
 int kl_gpu_timer_bench(struct kl_gpu_timer *timer, int who, uint32_t warm, uint32_t calls,
-		       struct kl_gpu_time_benched *out);
+		       bool poison, uint64_t seed, struct kl_gpu_time_benched *out);
 /**
  * Fetch the outputs of the last call on `set` by the subject visited last: got[i] is argument i,
  * NULL if it is not a tensor. They are valid until the next call of any of these functions.

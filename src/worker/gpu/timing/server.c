@@ -44,6 +44,67 @@ static int fetch_place(struct kl_gpu_timing *timing, uint32_t place)
 			 kl_gpu_server_download(timing->s, &timing->s->set[timing->set[place]]);
 }
 
+static int move_bytes(struct kl_gpu_timing *timing, uint64_t to, uint64_t from, uint64_t n)
+{
+	int rc = timing->cu->copy(to, from, n, timing->device->stream);
+
+	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot copy on the GPU") : 0;
+}
+
+/* Room for a tensor of `n` bytes while it is exchanged. */
+static int make_spare(struct kl_gpu_timing *timing, uint64_t n)
+{
+	if (timing->spare.bytes >= n)
+		return 0;
+	kl_gpu_buffer_release(&timing->spare, timing->device);
+	return kl_gpu_buffer_make(&timing->spare, timing->device, n, 256, false);
+}
+
+static int exchange_buffers(struct kl_gpu_timing *timing, struct kl_gpu_buffer *left,
+			    struct kl_gpu_buffer *right, uint64_t n)
+{
+	bool read_only = left->read_only;
+	int err = make_spare(timing, n);
+
+	if (err < 0 || (err = kl_gpu_buffer_protect(left, timing->device, false)) < 0 ||
+	    (err = kl_gpu_buffer_protect(right, timing->device, false)) < 0 ||
+	    (err = move_bytes(timing, timing->spare.at, left->at, n)) < 0 ||
+	    (err = move_bytes(timing, left->at, right->at, n)) < 0 ||
+	    (err = move_bytes(timing, right->at, timing->spare.at, n)) < 0 ||
+	    (err = kl_gpu_buffer_protect(left, timing->device, read_only)) < 0)
+		return err;
+	return kl_gpu_buffer_protect(right, timing->device, read_only);
+}
+
+int kl_gpu_timing_exchange(struct kl_gpu_timing *timing, const uint32_t place[2])
+{
+	struct kl_gpu_set *left, *right;
+	int err = kl_gpu_timing_check_place(timing, place[0]), rc;
+
+	if (err < 0 || (err = kl_gpu_timing_check_place(timing, place[1])) < 0)
+		return err;
+	left = kl_gpu_timing_set(timing, place[0]);
+	right = kl_gpu_timing_set(timing, place[1]);
+	if (left->n != right->n)
+		return kl_error(KL_EINVALID, "two sets of different tensors");
+	for (size_t i = 0; i < left->n && err == 0 && left != right; i++) {
+		struct kl_gpu_tensor_layout *layout = &left->layout[i];
+
+		if (!layout->tensor || layout->output || !layout->bytes)
+			continue;
+		if (layout->bytes != right->layout[i].bytes)
+			return kl_error(KL_EINVALID, "two sets of different tensors");
+		err = layout->writable ?
+			      exchange_buffers(timing, &timing->pristine[place[0]].copy[i],
+					       &timing->pristine[place[1]].copy[i], layout->bytes) :
+			      exchange_buffers(timing, &left->buffer[i], &right->buffer[i],
+					       layout->bytes);
+	}
+	if (err == 0 && (rc = kl_gpu_wait(timing->device, KL_GPU_OWN_MS)))
+		err = kl_gpu_error(timing->cu, rc, KL_EIO, "cannot copy on the GPU");
+	return err;
+}
+
 /* -- dispatch ---------------------------------------------------------------------------------- */
 
 static const size_t sizes[] = {
@@ -53,9 +114,10 @@ static const size_t sizes[] = {
 	[KL_GPU_TIME_UPLOAD - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_head),
 	[KL_GPU_TIME_FETCH - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_head),
 	[KL_GPU_TIME_VISIT - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_visit),
-	[KL_GPU_TIME_SLOPE - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_slope),
+	[KL_GPU_TIME_RUN - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_run),
 	[KL_GPU_TIME_BENCH - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_bench),
 	[KL_GPU_TIME_LAUNCHER - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_launcher),
+	[KL_GPU_TIME_EXCHANGE - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_exchange),
 };
 
 union reply {
@@ -63,7 +125,7 @@ union reply {
 	struct kl_gpu_time_begun begun;
 	struct kl_gpu_time_vendored vendored;
 	struct kl_gpu_time_visited visited;
-	struct kl_gpu_time_sloped sloped;
+	struct kl_gpu_time_ran ran;
 	struct kl_gpu_time_benched benched;
 };
 
@@ -85,8 +147,8 @@ static int serve_request(struct kl_gpu_server *server, const struct kl_gpu_head 
 	case KL_GPU_TIME_VISIT:
 		*n = sizeof(reply->visited);
 		break;
-	case KL_GPU_TIME_SLOPE:
-		*n = sizeof(reply->sloped);
+	case KL_GPU_TIME_RUN:
+		*n = sizeof(reply->ran);
 		break;
 	case KL_GPU_TIME_BENCH:
 		*n = sizeof(reply->benched);
@@ -109,8 +171,11 @@ static int serve_request(struct kl_gpu_server *server, const struct kl_gpu_head 
 		return kl_gpu_timing_visit(timing, request, &reply->visited);
 	case KL_GPU_TIME_LAUNCHER:
 		return kl_gpu_timing_add_launcher(timing, request);
-	case KL_GPU_TIME_SLOPE:
-		return kl_gpu_timing_slope(timing, request, &reply->sloped);
+	case KL_GPU_TIME_EXCHANGE:
+		return kl_gpu_timing_exchange(timing,
+					      ((const struct kl_gpu_time_exchange *)request)->set);
+	case KL_GPU_TIME_RUN:
+		return kl_gpu_timing_run(timing, request, &reply->ran);
 	default:
 		return kl_gpu_timing_bench(timing, request, &reply->benched);
 	}

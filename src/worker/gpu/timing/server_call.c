@@ -23,17 +23,18 @@ static int restore_place(struct kl_gpu_timing *timing, uint32_t place)
 }
 
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
-			uint64_t seed)
+			uint64_t seed, bool poison)
 {
 	uint64_t at[KL_GPU_MAX_TENSORS];
-	int err, rc;
+	int err = 0, rc;
 
-	if ((err = kl_gpu_set_poison(kl_gpu_timing_set(timing, place), timing->device, seed)) < 0 ||
-	    (err = restore_place(timing, place)) < 0)
+	if (poison)
+		err = kl_gpu_set_poison(kl_gpu_timing_set(timing, place), timing->device, seed);
+	if (err < 0 || (err = restore_place(timing, place)) < 0)
 		return err;
 	if (!timed->vendor)
 		return kl_gpu_bound_ready(kl_gpu_timing_bound(timing, timed, place), timing->device,
-					  seed, true);
+					  seed, poison);
 	if (!timed->vendor->before)
 		return 0;
 	kl_gpu_timing_addresses(at, kl_gpu_timing_set(timing, place));
@@ -148,14 +149,14 @@ int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *h
 }
 
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
-				 const struct kl_gpu_time_visit *visit,
-				 struct kl_gpu_time_visited *out)
+				 const uint32_t *place, uint32_t n, struct kl_gpu_time_end *how,
+				 struct kl_gpu_reply *r)
 {
-	for (uint32_t i = 0; i < visit->ncall && !timed->vendor; i++)
-		if (kl_gpu_bound_check(kl_gpu_timing_bound(timing, timed, visit->which[i]),
+	for (uint32_t i = 0; i < n && !timed->vendor; i++)
+		if (kl_gpu_bound_check(kl_gpu_timing_bound(timing, timed, place[i]),
 				       timing->device) == KL_ENO) {
-			out->how.end = KL_GPU_CALL_SCRATCH;
-			snprintf(out->r.message, sizeof(out->r.message), "%s", kl_error_last());
+			how->end = KL_GPU_CALL_SCRATCH;
+			snprintf(r->message, sizeof(r->message), "%s", kl_error_last());
 			kl_error_clear();
 			return;
 		}
@@ -170,26 +171,25 @@ static int read_back(struct kl_gpu_timing *timing, void *to, uint64_t from, size
 	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot read from the GPU") : 0;
 }
 
-int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const struct kl_gpu_time_visit *visit,
-			      struct kl_gpu_time_visited *out)
+int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const uint32_t *place, uint32_t n,
+			      uint64_t (*print)[2])
 {
 	KL_AUTO(kl_freep) uint64_t *all = kl_malloc(KL_GPU_PRINT_BYTES);
-	int err = read_back(timing, all, timing->prints,
-			    (size_t)visit->ncall * KL_GPU_MAX_TENSORS * 16);
+	int err = read_back(timing, all, timing->prints, (size_t)n * KL_GPU_MAX_TENSORS * 16);
 
 	if (err < 0)
 		return err;
-	for (uint32_t call = 0; call < visit->ncall; call++) {
-		const struct kl_gpu_set *set = kl_gpu_timing_set(timing, visit->which[call]);
+	for (uint32_t call = 0; call < n; call++) {
+		const struct kl_gpu_set *set = kl_gpu_timing_set(timing, place[call]);
 
 		for (size_t i = 0; i < set->n; i++) {
-			const uint64_t *print = all + 2 * (call * KL_GPU_MAX_TENSORS + i);
+			const uint64_t *one = all + 2 * (call * KL_GPU_MAX_TENSORS + i);
 
 			if (!set->layout[i].tensor || !set->layout[i].writable ||
 			    !set->layout[i].bytes)
 				continue;
-			out->print[call][0] = kl_gpu_mix(out->print[call][0] ^ print[0], i);
-			out->print[call][1] = kl_gpu_mix(out->print[call][1] ^ print[1], i);
+			print[call][0] = kl_gpu_mix(print[call][0] ^ one[0], i);
+			print[call][1] = kl_gpu_mix(print[call][1] ^ one[1], i);
 		}
 	}
 	return 0;

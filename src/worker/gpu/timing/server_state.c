@@ -19,31 +19,61 @@ int kl_gpu_timing_memory(uint64_t *at, const struct kl_gpu_device *device, uint6
 	return err;
 }
 
+static void free_timing(struct kl_gpu_timing *timing)
+{
+	for (int i = 0; i < KL_GPU_TIME_CALLS; i++) {
+		if (timing->before[i])
+			timing->cu->event_destroy(timing->before[i]);
+		if (timing->after[i])
+			timing->cu->event_destroy(timing->after[i]);
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(timing->own); i++)
+		kl_gpu_buffer_release(&timing->own[i], timing->device);
+	kl_gpu_time_tool_close(&timing->tool);
+	free(timing);
+}
+KL_DEFINE_CLEANUP(struct kl_gpu_timing *, free_timing)
+
+static int make_memory(struct kl_gpu_timing *timing)
+{
+	const struct {
+		uint64_t *at, bytes;
+	} want[] = {
+		{ &timing->prints, KL_GPU_PRINT_BYTES },
+		{ &timing->stamps, KL_GPU_STAMP_BYTES },
+		{ &timing->sink, 64 },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(want) && err == 0; i++) {
+		err = kl_gpu_buffer_make(&timing->own[i], timing->device, want[i].bytes, 256,
+					 false);
+		*want[i].at = timing->own[i].at;
+	}
+	return err;
+}
+
 int kl_gpu_timing_open(struct kl_gpu_timing **out, struct kl_gpu_server *server)
 {
-	struct kl_gpu_timing *timing = server->time;
+	KL_AUTO(free_timingp) struct kl_gpu_timing *timing = NULL;
 	int err, rc = 0;
 
-	if (timing) {
-		*out = timing;
+	*out = server->time;
+	if (*out)
 		return 0;
-	}
 	timing = kl_calloc(1, sizeof(*timing));
 	timing->s = server;
 	timing->device = server->device;
 	timing->cu = server->cu;
 	if ((err = kl_gpu_time_tool_open(&timing->tool, server->device)) < 0 ||
-	    (err = kl_gpu_timing_memory(&timing->prints, server->device, KL_GPU_PRINT_BYTES)) < 0 ||
-	    (err = kl_gpu_timing_memory(&timing->stamps, server->device, KL_GPU_STAMP_BYTES)) < 0 ||
-	    (err = kl_gpu_timing_memory(&timing->sink, server->device, 64)) < 0 ||
-	    (err = kl_gpu_flush_prepare(server->device)) < 0)
+	    (err = make_memory(timing)) < 0 || (err = kl_gpu_flush_prepare(server->device)) < 0)
 		return err;
 	for (int i = 0; i < KL_GPU_TIME_CALLS && !rc; i++)
 		if (!(rc = timing->cu->event_create(&timing->before[i], 0)))
 			rc = timing->cu->event_create(&timing->after[i], 0);
 	if (rc)
 		return kl_gpu_error(timing->cu, rc, KL_EIO, "no events");
-	server->time = *out = timing;
+	server->time = *out = kl_steal(&timing);
 	return 0;
 }
 

@@ -46,14 +46,17 @@ struct kl_gpu_timing {
 	uint32_t nset, set[KL_GPU_TIME_CALLS];
 	struct kl_gpu_pristine pristine[KL_GPU_TIME_CALLS];
 	uint64_t key;
-	uint64_t prints; /* device: two words per call and tensor */
-	uint64_t stamps; /* device: two stamps per call */
-	uint64_t sink;   /* device: receives the unused fingerprint when inputs are only read */
-	uint64_t bench;  /* device: memory that do_bench zeroes; 0: not allocated */
+	struct kl_gpu_buffer own[3]; /* of `prints`, `stamps` and `sink` */
+	uint64_t prints;             /* device: two words per call and tensor */
+	uint64_t stamps;             /* device: two stamps per call */
+	uint64_t sink;  /* device: receives the unused fingerprint when inputs are only read */
+	uint64_t bench; /* device: memory that do_bench zeroes; 0: not allocated */
+	struct kl_gpu_buffer spare; /* room for a tensor that is exchanged */
 	struct kl_cu_event *before[KL_GPU_TIME_CALLS], *after[KL_GPU_TIME_CALLS];
 };
 
-#define KL_GPU_PRINT_BYTES ((uint64_t)KL_GPU_TIME_CALLS * KL_GPU_MAX_TENSORS * 16)
+/* one more than calls: for what do_bench leaves */
+#define KL_GPU_PRINT_BYTES ((uint64_t)(KL_GPU_TIME_CALLS + 1) * KL_GPU_MAX_TENSORS * 16)
 #define KL_GPU_STAMP_BYTES ((uint64_t)KL_GPU_TIME_CALLS * 2 * sizeof(struct kl_gpu_stamp))
 
 /* -- server_state.c: sets and subjects ------------------------------------------------ */
@@ -78,16 +81,18 @@ struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_
 struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *timing,
 					 const struct kl_gpu_timed *timed, uint32_t place);
 void kl_gpu_timing_addresses(uint64_t at[KL_GPU_MAX_TENSORS], const struct kl_gpu_set *set);
+/** Exchange the inputs of two places; waits. */
+int kl_gpu_timing_exchange(struct kl_gpu_timing *timing, const uint32_t place[2]);
 void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed);
 
 /* -- server_call.c: one call, its preparation, its end -------------------------------- */
 
 /**
- * Prepare a call: poison outputs, restore inout tensors, prepare the subject. This and all
- * functions below are enqueued, except those that settle, check or read.
+ * Prepare a call: restore inout tensors, prepare the subject and, if `poison`, poison outputs and
+ * scratch. This and all functions below are enqueued, except those that settle, check or read.
  */
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
-			uint64_t seed);
+			uint64_t seed, bool poison);
 /** The call itself. Returns 0 or the status of the call that was refused. */
 int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which);
@@ -108,12 +113,13 @@ size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct k
  */
 int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
 			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms);
+/** Check the scratch of the calls on `n` places; if one left it wrong, *how and *r say so. */
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
-				 const struct kl_gpu_time_visit *visit,
-				 struct kl_gpu_time_visited *out);
-/** Combine the fingerprints of a call's outputs into one per call. */
-int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const struct kl_gpu_time_visit *visit,
-			      struct kl_gpu_time_visited *out);
+				 const uint32_t *place, uint32_t n, struct kl_gpu_time_end *how,
+				 struct kl_gpu_reply *r);
+/** Combine the fingerprints of the outputs of `n` calls, on these places, into one per call. */
+int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const uint32_t *place, uint32_t n,
+			      uint64_t (*print)[2]);
 /** Mean clock over the stamps of `n` calls, in MHz; 0: unknown. */
 int kl_gpu_timing_read_clock(struct kl_gpu_timing *timing, uint32_t n, double *mhz);
 /** Time between the events around a call; -1: unknown. */
@@ -123,8 +129,9 @@ double kl_gpu_timing_event_ns(struct kl_gpu_timing *timing, uint32_t call);
 
 int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_visit *visit,
 			struct kl_gpu_time_visited *out);
-int kl_gpu_timing_slope(struct kl_gpu_timing *timing, const struct kl_gpu_time_slope *slope,
-			struct kl_gpu_time_sloped *out);
+/** Make ordinary calls back to back. */
+int kl_gpu_timing_run(struct kl_gpu_timing *timing, const struct kl_gpu_time_run *run,
+		      struct kl_gpu_time_ran *out);
 /** Measure as Triton's do_bench does. */
 int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_bench *bench,
 			struct kl_gpu_time_benched *out);

@@ -20,8 +20,9 @@ static int enqueue_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed
 	int err;
 
 	if ((err = kl_gpu_scrub(timing->device)) < 0 ||
-	    (hot && (err = kl_gpu_timing_ready(timing, timed, visit->warm, ~visit->seed)) < 0) ||
-	    (err = kl_gpu_timing_ready(timing, timed, place, visit->seed + 2 * call)) < 0)
+	    (hot &&
+	     (err = kl_gpu_timing_ready(timing, timed, visit->warm, ~visit->seed, true)) < 0) ||
+	    (err = kl_gpu_timing_ready(timing, timed, place, visit->seed + 2 * call, true)) < 0)
 		return err;
 	if (hot) {
 		if ((err = kl_gpu_timing_touch(timing, place)) < 0)
@@ -132,8 +133,8 @@ static int prepare_batch(struct kl_gpu_timing *timing, struct kl_gpu_timed *time
 	int err = 0;
 
 	for (uint32_t call = 0; call < visit->ncall && err == 0; call++)
-		err = kl_gpu_timing_ready(timing, timed, visit->which[call],
-					  visit->seed + 2 * call);
+		err = kl_gpu_timing_ready(timing, timed, visit->which[call], visit->seed + 2 * call,
+					  true);
 	if (err < 0 || (err = kl_gpu_scrub(timing->device)) < 0)
 		return err;
 	if (visit->mode == KL_GPU_TIME_BATCH_COLD)
@@ -207,8 +208,8 @@ int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_v
 		      visit_calls(timing, timed, visit, out);
 	if (err < 0 || out->how.end != KL_GPU_CALL_OK)
 		return err;
-	kl_gpu_timing_check_scratch(timing, timed, visit, out);
-	if ((err = kl_gpu_timing_read_prints(timing, visit, out)) < 0)
+	kl_gpu_timing_check_scratch(timing, timed, visit->which, visit->ncall, &out->how, &out->r);
+	if ((err = kl_gpu_timing_read_prints(timing, visit->which, visit->ncall, out->print)) < 0)
 		return err;
 	return kl_gpu_timing_read_clock(timing, batch ? 1 : visit->ncall, &out->mhz);
 }

@@ -142,9 +142,21 @@ static void set_blocks(struct kl_gpu_time *timing, int64_t max_ms)
 	}
 }
 
+/* Figures that need further calls. */
+static int check_figures(struct kl_gpu_time *timing, json_t *at)
+{
+	int err;
+
+	if ((err = kl_gpu_time_cross_check(timing, at)) ||
+	    (err = kl_gpu_time_check_outside(timing, at)) ||
+	    (err = kl_gpu_time_bench(timing, at, KL_BLOCKS_CANDIDATE)))
+		return err;
+	return kl_gpu_time_bench(timing, at, KL_BLOCKS_BASELINE);
+}
+
 static int measure_point(struct kl_gpu_time *timing, int64_t max_ms)
 {
-	json_t *at;
+	KL_AUTO(json_decrefp) json_t *at = NULL;
 	int err;
 
 	set_blocks(timing, max_ms);
@@ -156,15 +168,12 @@ static int measure_point(struct kl_gpu_time *timing, int64_t max_ms)
 	    (err = kl_blocks_run(&timing->blocks)))
 		return err;
 	at = kl_blocks_report(&timing->blocks, timing->point->id, timing->notes);
-	json_array_append_new(timing->points, at);
 	kl_gpu_time_add_figures(timing, at);
 	kl_gpu_time_note_clocks(timing);
-	if ((err = kl_gpu_time_cross_check(timing, at)) < 0 ||
-	    (err = kl_gpu_time_check_outside(timing, at)))
+	if ((err = check_figures(timing, at)))
 		return err;
-	if ((err = kl_gpu_time_bench(timing, at, KL_BLOCKS_CANDIDATE)) < 0)
-		return err;
-	return kl_gpu_time_bench(timing, at, KL_BLOCKS_BASELINE);
+	json_array_append(timing->points, at);
+	return 0;
 }
 
 /* Profile a point; repeated without a subject that ended the process. */
@@ -179,6 +188,7 @@ static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
 		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2",
 				n, pt->id);
 	timing->point = pt;
+	timing->hot = pt->hot;
 	timing->there[KL_BLOCKS_CANDIDATE] = timing->there[KL_BLOCKS_AGAIN] = true;
 	timing->there[KL_BLOCKS_PARENT] = timing->job->parent_so != NULL;
 	timing->there[KL_BLOCKS_BASELINE] = timing->job->baseline != NULL;

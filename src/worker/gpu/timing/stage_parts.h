@@ -11,8 +11,9 @@
  * stage_parts - declarations that the files of the profile of backend cuda share.
  *
  * stage.c goes from point to point, stage_visit.c makes a visit and judges its answers,
- * stage_figures.c adds further figures. The functions return 0, a negative error, the result of
- * kl_profile_fail() if the candidate failed, or KL_GPU_AGAIN_WITHOUT.
+ * stage_ordinary.c times ordinary calls, stage_figures.c adds further figures. The functions return
+ * 0, a negative error, the result of kl_profile_fail() if the candidate failed, or
+ * KL_GPU_AGAIN_WITHOUT.
  */
 /* A compared subject ended the GPU process: repeat the point without it. */
 #define KL_GPU_AGAIN_WITHOUT 2
@@ -40,7 +41,7 @@ struct kl_gpu_time {
 	struct kl_rng order, poison;
 	struct kl_gpu_known known[KL_BLOCKS_SUBJECTS];
 	bool there[KL_BLOCKS_SUBJECTS];
-	bool batch;
+	bool batch, hot;
 	size_t calls; /* calls of a visit */
 	double floor_ns;
 	/* if `batch`: time of a single call between two events */
@@ -67,18 +68,35 @@ int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uin
  * every attempt.
  */
 int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns);
+/**
+ * Judge the answer that a call of `who` left in `set`: accepted if its fingerprint is known, else
+ * compared in full.
+ */
+int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2]);
+/** Report calls on `set` that ended badly; `message` is the reply's. */
+int kl_gpu_time_bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_end *how,
+			const char *message, uint32_t set);
+/** Report answers to the same input that are not the same bits. */
+int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set);
 
-/* -- stage_figures.c: figures of the point's report `at` -------------------------------- */
+/* -- stage_ordinary.c: figures of ordinary calls, in the point's report `at` ---------------- */
 
 /**
- * Compare times between events with the host's clock. A difference is noted; if the time by the
- * clock is longer, the result is set to inconclusive.
+ * Time ordinary calls back to back and judge what they left. A difference between their time by the
+ * clock and between events is noted; if it is longer by the clock, the result is set to
+ * inconclusive. Calls that take much less time than those that found cleaned memory are a failure:
+ * they do less.
  */
 int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at);
 /** Host code: compare its times with the clock of this process. */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at);
-/** Add the time that Triton's do_bench would measure. */
+/** Add the time that Triton's do_bench would measure; judges its answers. */
 int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who);
+
+/* -- stage_figures.c: other figures of the report ------------------------------------------- */
+
+/** The object in report `at` for the figures of a subject; NULL: none. */
+json_t *kl_gpu_time_place(const struct kl_gpu_time *timing, json_t *at, int who);
 void kl_gpu_time_add_figures(struct kl_gpu_time *timing, json_t *at);
 /** Add notes about reduced clocks and calls that did not count. */
 void kl_gpu_time_note_clocks(struct kl_gpu_time *timing);

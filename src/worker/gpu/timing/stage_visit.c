@@ -40,17 +40,18 @@ static int drop_side(struct kl_gpu_time *timing, int who, const char *why)
 
 /* -- judging answers ----------------------------------------------------------------- */
 
-static const struct kl_member *member_of(const struct kl_gpu_time *timing, uint32_t set)
+static const struct kl_member *member_of(const struct kl_gpu_time *timing, int who, uint32_t set)
 {
-	return timing->timer->member[set % timing->timer->nmember];
+	return timing->timer->member[kl_gpu_timer_holds(timing->timer, who, set)];
 }
 
-static void describe_end(struct kl_call *out, const struct kl_gpu_time_visited *visited)
+static void describe_end(struct kl_call *out, const struct kl_gpu_time_end *how,
+			 const char *message)
 {
-	const char *in = *visited->how.kernel ? " in " : "";
+	const char *in = *how->kernel ? " in " : "";
 
 	*out = (struct kl_call){ .end = KL_CALL_FAULT };
-	switch (visited->how.end) {
+	switch (how->end) {
 	case KL_GPU_CALL_HANG:
 		out->end = KL_CALL_HANG;
 		snprintf(out->what, sizeof(out->what), "did not end in time");
@@ -58,26 +59,26 @@ static void describe_end(struct kl_call *out, const struct kl_gpu_time_visited *
 	case KL_GPU_CALL_REFUSED:
 		out->end = KL_CALL_LAUNCH;
 		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s%.100s",
-			 visited->how.name, in, visited->how.kernel);
+			 how->name, in, how->kernel);
 		break;
 	case KL_GPU_CALL_SCRATCH:
-		snprintf(out->what, sizeof(out->what), "left %.180s", visited->r.message);
+		snprintf(out->what, sizeof(out->what), "left %.180s", message);
 		break;
 	default:
-		snprintf(out->what, sizeof(out->what), "ended with %s%s%.100s", visited->how.name,
-			 in, visited->how.kernel);
+		snprintf(out->what, sizeof(out->what), "ended with %s%s%.100s", how->name, in,
+			 how->kernel);
 		break;
 	}
 }
 
-static int handle_bad_end(struct kl_gpu_time *timing, int who,
-			  const struct kl_gpu_time_visited *visited, uint32_t set)
+int kl_gpu_time_bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_end *how,
+			const char *message, uint32_t set)
 {
 	struct kl_call call;
 
-	describe_end(&call, visited);
+	describe_end(&call, how, message);
 	if (is_candidate(who))
-		return kl_profile_fail_end(timing->result, timing->job, member_of(timing, set),
+		return kl_profile_fail_end(timing->result, timing->job, member_of(timing, who, set),
 					   &call);
 	return drop_side(timing, who, call.what);
 }
@@ -85,7 +86,7 @@ static int handle_bad_end(struct kl_gpu_time *timing, int who,
 /* Compare the answer with the truth. */
 static int compare_answer(struct kl_gpu_time *timing, int who, uint32_t set)
 {
-	const struct kl_member *member = member_of(timing, set), *kept;
+	const struct kl_member *member = member_of(timing, who, set), *kept;
 	const void *got[KL_MAX_ARGS] = { NULL };
 	struct kl_mismatch mismatch = { .out = -1 };
 	int err = kl_gpu_timer_answer(timing->timer, set, got);
@@ -104,24 +105,23 @@ static int compare_answer(struct kl_gpu_time *timing, int who, uint32_t set)
 	return kl_profile_fail_wrong(timing->result, timing->job, member, &mismatch, kept);
 }
 
-static int fail_nondeterministic(struct kl_gpu_time *timing, uint32_t set)
+int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set)
 {
 	static const char why[] = "timed calls on the same input answered with different bits";
 
 	kl_profile_fail(timing->result, "nondeterministic", "%s", why);
-	kl_profile_describe(timing->result, timing->job, member_of(timing, set), NULL, why);
+	kl_profile_describe(timing->result, timing->job, member_of(timing, who, set), NULL, why);
 	return KL_PROFILE_FAILED;
 }
 
 /*
- * Judge the answer of one timed call: accepted if its fingerprint is known, else compared in full.
  * An answer that differs from a judged one and is also right is a failure if the contract requires
  * equal bits.
  */
-static int judge_answer(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2])
+int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2])
 {
 	struct kl_gpu_known *known = kl_gpu_time_known(timing, who);
-	size_t member = set % timing->timer->nmember;
+	size_t member = kl_gpu_timer_holds(timing->timer, who, set);
 	int err;
 
 	if (known->judged[member] &&
@@ -130,7 +130,7 @@ static int judge_answer(struct kl_gpu_time *timing, int who, uint32_t set, const
 	if ((err = compare_answer(timing, who, set)) || !timing->there[who])
 		return err;
 	if (known->judged[member] && timing->job->deterministic && is_candidate(who))
-		return fail_nondeterministic(timing, set);
+		return kl_gpu_time_fickle(timing, who, set);
 	memcpy(known->print[member], print, sizeof(known->print[member]));
 	known->judged[member] = true;
 	return 0;
@@ -141,8 +141,8 @@ static int judge_answer(struct kl_gpu_time *timing, int who, uint32_t set, const
 static enum kl_gpu_time_mode mode_of(const struct kl_gpu_time *timing, bool batch)
 {
 	if (batch)
-		return timing->point->hot ? KL_GPU_TIME_BATCH_HOT : KL_GPU_TIME_BATCH_COLD;
-	return timing->point->hot ? KL_GPU_TIME_HOT : KL_GPU_TIME_COLD;
+		return timing->hot ? KL_GPU_TIME_BATCH_HOT : KL_GPU_TIME_BATCH_COLD;
+	return timing->hot ? KL_GPU_TIME_HOT : KL_GPU_TIME_COLD;
 }
 
 static int below_floor(struct kl_gpu_time *timing, double ns)
@@ -173,9 +173,10 @@ static int take_visit(struct kl_gpu_time *timing, int who, const uint32_t *which
 
 	*ns = NAN;
 	if (visited->how.end != KL_GPU_CALL_OK)
-		return handle_bad_end(timing, who, visited, which[0]);
+		return kl_gpu_time_bad_end(timing, who, &visited->how, visited->r.message,
+					   which[0]);
 	for (uint32_t i = 0; i < visited->ncall; i++)
-		if ((err = judge_answer(timing, who, which[i], visited->print[i])) ||
+		if ((err = kl_gpu_time_judge(timing, who, which[i], visited->print[i])) ||
 		    !timing->there[who])
 			return err;
 	for (uint32_t i = 0; i < visited->ntime; i++)

@@ -15,13 +15,17 @@
  *	UPLOAD	set		copies inputs from the shared memory
  *	FETCH	set		copies outputs to it
  *	VISIT	who, sets	timed calls, each on a different set; fingerprints of their answers
- *	SLOPE	who, calls	the same work by the clock and by events, once and twice
- *	BENCH	who		Triton's do_bench
+ *	RUN	who, calls	ordinary calls back to back, timed by the clock and by events;
+ *				fingerprints of what they left
+ *	BENCH	who		Triton's do_bench, with a fingerprint of each answer
+ *	EXCHANGE two sets	exchanges their inputs
  *
  * For one timed call, outputs and scratch are poisoned, and shared and local memory overwritten.
  * Then a cold call empties the L2 cache; a hot one reads the inputs and calls the subject on
  * another set. An event, the call, an event and the fingerprint follow. All of it is enqueued while
  * a kernel of the gate holds the stream, so that nothing waits for the host between the events.
+ *
+ * For an ordinary call nothing of this is done: only inout tensors are restored.
  */
 enum kl_gpu_time_op {
 	KL_GPU_TIME_BEGIN = KL_GPU_OP_TIME,
@@ -30,9 +34,10 @@ enum kl_gpu_time_op {
 	KL_GPU_TIME_UPLOAD,
 	KL_GPU_TIME_FETCH,
 	KL_GPU_TIME_VISIT,
-	KL_GPU_TIME_SLOPE,
+	KL_GPU_TIME_RUN,
 	KL_GPU_TIME_BENCH,
 	KL_GPU_TIME_LAUNCHER,
+	KL_GPU_TIME_EXCHANGE,
 };
 
 #define KL_GPU_TIME_SUBJECTS 4
@@ -105,30 +110,45 @@ struct kl_gpu_time_launcher { /* head.slot: the subject */
 	int64_t dim[16];
 };
 
-/* A slope is measured in rounds of n and of 2n calls; slow calls have fewer rounds than this. */
-#define KL_GPU_TIME_SLOPE_ROUNDS 5
-struct kl_gpu_time_slope {
+/*
+ * Calls in order of the sets, beginning again after the last one. Fewer are made if the stream does
+ * not accept as many while it is held, or if an inout tensor lets each set be used only once.
+ */
+struct kl_gpu_time_run { /* head.slot: the subject */
 	struct kl_gpu_head head;
-	uint32_t calls;  /* and rounds of twice as many */
-	uint32_t rounds; /* 1 to KL_GPU_TIME_SLOPE_ROUNDS */
-	int64_t limit_ms;
+	uint32_t calls;
+	uint32_t look;   /* sets to fingerprint afterwards; 0: those that are called */
+	uint32_t poison; /* whether to poison outputs and scratch first */
+	uint32_t reserved;
+	uint64_t seed;
+	int64_t limit_ms; /* for all calls together */
 };
-struct kl_gpu_time_sloped { /* reply: time of one more call */
+struct kl_gpu_time_ran { /* reply */
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
-	double wall_ns, event_ns;
-	double spread_ns; /* spread of the rounds by the clock */
+	uint32_t calls, nprint; /* calls made; sets fingerprinted */
+	double wall_ns;         /* from the release of the stream to the end of the calls */
+	double event_ns;        /* between events around them */
+	uint64_t print[KL_GPU_TIME_CALLS][2];
 };
 
-struct kl_gpu_time_bench {
+struct kl_gpu_time_bench { /* head.slot: the subject, which is called on the first set */
 	struct kl_gpu_head head;
-	uint32_t warm, calls;
+	uint32_t warm, calls; /* calls without and with a time; at most KL_GPU_TIME_CALLS each */
+	uint32_t poison, reserved;
+	uint64_t seed;
 	int64_t limit_ms;
 };
-struct kl_gpu_time_benched {
+struct kl_gpu_time_benched { /* reply; a last fingerprint is that of the first set at the end */
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
-	double median_ns;
+	double ns[KL_GPU_TIME_CALLS];
+	uint64_t print[KL_GPU_TIME_CALLS + 1][2];
+};
+
+struct kl_gpu_time_exchange {
+	struct kl_gpu_head head;
+	uint32_t set[2];
 };
 
 #endif

@@ -55,6 +55,8 @@ static const json_t *versus(const json_t *result, const char *what)
 /* y is s * x after `loops` detours of about as much work */
 #define SLOW(loops) SCALE_KERNEL("for (volatile int w = 0; w < " loops "; w++) ;")
 
+#define SLOW_KERNEL(more) SCALE_KERNEL("for (volatile int w = 0; w < 100000; w++) ;" more)
+
 /* Adopts `so` as the parent, whose plan is the candidate's. */
 static void add_parent(struct gpu_fixture *fixture, char *so)
 {
@@ -285,6 +287,61 @@ static void dear_calls_are_few(void **state)
 	assert_true(calls_of(*state, COUNTED("usleep(2000);"), &cheap) > 60);
 }
 
+/* Counts calls in shared memory, which is overwritten before a visit but not between calls in a row. */
+#define COUNT_SHARED                                                        \
+	"unsigned *count = (unsigned *)l->shared + 900, *mark = count + 1;" \
+	"if (*mark != 0xbeefcafe) { *mark = 0xbeefcafe; *count = 0; } int before = (*count)++;"
+
+/* What only happens after many calls in a row is found where a time is taken from them. */
+static void calls_in_a_row_are_judged(void **state)
+{
+	static const struct {
+		const char *body, *class, *why;
+	} tries[] = {
+		{ SLOW_KERNEL(COUNT_SHARED "if (before > 80) return;"), "cheat", "earlier input" },
+		{ SLOW_KERNEL(COUNT_SHARED "if (before > 80) n /= 2;"), "wrong-all",
+		  "answered wrongly" },
+		{ SLOW_KERNEL(COUNT_SHARED "if (before > 80) *(volatile int *)64 = 1;"), "fault",
+		  "CUDA_ERROR_ILLEGAL_ADDRESS" },
+		{ SLOW_KERNEL(COUNT_SHARED "if (before > 80) for (;;) pause();"), "hang",
+		  "did not end in time" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
+		KL_AUTO(json_decrefp) json_t *record = profile(job_of(*state, tries[i].body));
+
+		if (strcmp(kl_json_str_or(record, "class", "pass"), tries[i].class) ||
+		    !strstr(kl_json_str_or(record, "message", ""), tries[i].why))
+			fail_msg("%zu: %s: %s", i, kl_json_str_or(record, "class", "pass"),
+				 kl_json_str_or(record, "message", ""));
+	}
+}
+
+/* It computes only where its output does not hold the answer yet: right, and far too fast. */
+static void calls_that_are_too_short(void **state)
+{
+	struct kl_job *job = job_of(
+		*state, SCALE_KERNEL("if (y[0] == x[0] * s && y[n - 1] == x[n - 1] * s) return;"
+				     "for (volatile int w = 0; w < 400000; w++) ;"));
+	KL_AUTO(json_decrefp) json_t *record = profile(job);
+
+	assert_string_equal(kl_json_str_or(record, "class", ""), "cheat");
+	assert_contains(kl_json_str_or(record, "message", ""), "it does not do the same work");
+}
+
+/* An inout tensor is as it was before each call in a row, so that each answer can be judged. */
+static void what_is_changed_is_put_back(void **state)
+{
+	struct kl_job *job = job_of(*state, SLOW("100000"));
+	KL_AUTO(json_decrefp) json_t *record = NULL;
+
+	job->arg[2].kind = KL_ARG_INOUT;
+	job->arg[2].fill = json_incref(job->arg[1].fill);
+	record = profile(job);
+	assert_null(json_object_get(record, "status"));
+	assert_true(kl_json_int_or(point(record), "do_bench_ns", 0) > 0);
+}
+
 static void hot_as_well(void **state)
 {
 	struct kl_job *job = job_of(*state, NULL);
@@ -319,6 +376,12 @@ int main(void)
 						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(below_the_floor, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(dear_calls_are_few, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(calls_in_a_row_are_judged, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(calls_that_are_too_short, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(what_is_changed_is_put_back, gpu_setup_test,
 						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(hot_as_well, gpu_setup_test, gpu_teardown_test),
 	};

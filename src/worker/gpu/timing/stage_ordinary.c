@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stage_ordinary - times ordinary calls, in a row and as do_bench, and judges what they left */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "worker/gpu/timing/stage_parts.h"
+#include "worker/measure/profile_failure.h"
+
+/*
+ * A slope is the time of one more call, from runs of n and of 2n calls. On a machine with other load
+ * a measurement is sometimes wrong, but not always.
+ */
+#define SLOPE_NS 2e6
+#define SLOPE_CALLS 60
+#define SLOPE_ROUNDS 5
+#define SLOPE_TRIES 3
+/*
+ * A call that finds what its last one left must take at least this share of one that finds cleaned
+ * memory. Kernels that do the same work took 0.91 to 1.05, those that did less 0.06 to 0.33.
+ */
+#define LEAST_SHARE 0.55
+/* Of kernels that take no longer than a launch, nothing can be said: less than this is missing. */
+#define LEAST_MISSING_NS 3000.0
+/* Below this share of the profile's time the two kinds of calls are compared anew, side by side. */
+#define DOUBTED_SHARE 0.75
+/* Pairs of sets that exchange their inputs between two runs. */
+#define PAIRS 4
+/* Answers of one run that are compared in full, if the contract allows other bits every time. */
+#define FULL_COMPARISONS 8
+/* Calls of which twice as many fit behind one hold; time that enqueueing one call can take. */
+#define OUTSIDE_CALLS 12
+#define OUTSIDE_NS 60000.0
+#define OUTSIDE_TRIES 5
+#define OUTSIDE_ROUNDS 15 /* unless calls are slow */
+#define BENCH_NS 2.5e8
+#define BENCH_ZERO_NS 1.5e5
+#define BENCH_CALLS 100
+#define BENCH_WARM 25
+
+struct slope {
+	double wall_ns, event_ns;
+	double spread_ns; /* of the rounds, by the clock */
+	double error_ns;  /* of event_ns */
+};
+
+/* Disturbances of the clock are negligible for slow calls. */
+static uint32_t count_rounds(const struct kl_gpu_time *timing)
+{
+	return timing->known[KL_BLOCKS_CANDIDATE].ns > KL_GPU_DEAR_NS ? 1 : SLOPE_ROUNDS;
+}
+
+/* -- a run ------------------------------------------------------------------------------------- */
+
+static int judge_left(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_ran *ran)
+{
+	const struct kl_gpu_known *known = kl_gpu_time_known(timing, who);
+	uint32_t from = ran->nprint ? (uint32_t)kl_rng_below(&timing->order, ran->nprint) : 0;
+	int err, full = 0;
+
+	for (uint32_t i = 0; i < ran->nprint; i++) {
+		uint32_t set = (from + i) % ran->nprint;
+		uint32_t member = kl_gpu_timer_holds(timing->timer, who, set);
+
+		if (memcmp(known->print[member], ran->print[set], sizeof(ran->print[set])) &&
+		    full++ >= FULL_COMPARISONS && !timing->job->deterministic)
+			continue;
+		if ((err = kl_gpu_time_judge(timing, who, set, ran->print[set])) ||
+		    !timing->there[who])
+			return err;
+	}
+	return 0;
+}
+
+/* One run of the candidate: how it ended, and its answers. `took` is the whole request's time. */
+static int run_judged(struct kl_gpu_time *timing, uint32_t calls, uint32_t look, bool poison,
+		      struct kl_gpu_time_ran *ran, double *took)
+{
+	int64_t from = kl_clock_ns();
+	int err = kl_gpu_timer_run(timing->timer, KL_BLOCKS_CANDIDATE, calls, look, poison,
+				   kl_rng_u64(&timing->poison), ran);
+
+	*took = (double)(kl_clock_ns() - from);
+	if (err < 0)
+		return err;
+	if (ran->how.end != KL_GPU_CALL_OK)
+		return kl_gpu_time_bad_end(timing, KL_BLOCKS_CANDIDATE, &ran->how, ran->r.message,
+					   0);
+	return judge_left(timing, KL_BLOCKS_CANDIDATE, ran);
+}
+
+/*
+ * Give neighbouring sets each other's inputs: what still lies in their outputs is the answer to
+ * another input.
+ */
+static int exchange_inputs(struct kl_gpu_time *timing, int who, uint32_t pairs)
+{
+	uint32_t n = (uint32_t)timing->timer->nset, from;
+	int err = 0;
+
+	if (n < 2)
+		return 0;
+	from = pairs > 1 ? (uint32_t)kl_rng_below(&timing->order, n) : 0;
+	for (uint32_t i = 0; i < pairs && i < n / 2 && err == 0; i++)
+		err = kl_gpu_timer_exchange(timing->timer, who, (from + 2 * i) % n,
+					    (from + 2 * i + 1) % n);
+	return err;
+}
+
+/* -- the slope --------------------------------------------------------------------------------- */
+
+static double least_of(const double *values, uint32_t n)
+{
+	double least = values[0];
+
+	for (uint32_t i = 1; i < n; i++)
+		least = fmin(least, values[i]);
+	return least;
+}
+
+static int take_slope(struct kl_gpu_time *timing, struct slope *slope)
+{
+	double ns = fmax(timing->known[KL_BLOCKS_CANDIDATE].ns, 1000), took;
+	double wall[2][SLOPE_ROUNDS], device[2][SLOPE_ROUNDS]; /* [0]: n calls, [1]: 2n */
+	uint32_t calls = (uint32_t)fmax(ns > KL_GPU_DEAR_NS ? 1 : 2,
+					fmin(SLOPE_CALLS, SLOPE_NS / ns));
+	uint32_t rounds = count_rounds(timing);
+	struct kl_gpu_time_ran ran;
+	int err;
+
+	for (uint32_t i = 0; i < rounds; i++)
+		for (int k = 1; k >= 0; k--) {
+			if ((i || !k) &&
+			    (err = exchange_inputs(timing, KL_BLOCKS_CANDIDATE, PAIRS)) < 0)
+				return err;
+			if ((err = run_judged(timing, calls << k, 0, !i && k, &ran, &took)))
+				return err;
+			if (k && ran.calls < 2 * calls)
+				calls = ran.calls > 1 ? ran.calls / 2 : 1;
+			wall[k][i] = ran.wall_ns;
+			device[k][i] = ran.event_ns;
+		}
+	slope->wall_ns = (least_of(wall[1], rounds) - least_of(wall[0], rounds)) / calls;
+	slope->event_ns = (least_of(device[1], rounds) - least_of(device[0], rounds)) / calls;
+	slope->error_ns = 2 * KL_GPU_EVENT_NS / calls;
+	slope->spread_ns = (kl_stats_median(wall[1], rounds) - least_of(wall[1], rounds)) / calls;
+	return 0;
+}
+
+/* -- calls that are too short ------------------------------------------------------------------ */
+
+/*
+ * Is `ns`, give or take `error_ns`, the time of an ordinary call, much less than that of a call which
+ * finds cleaned memory? The latter is measured now, so that clocks and load are the same, and with
+ * inputs in the L2 cache, where they can be in a row of calls.
+ */
+static int is_short(struct kl_gpu_time *timing, const json_t *at, double ns, double error_ns,
+		    double *cleaned, bool *is)
+{
+	double known = (double)kl_json_int_or(at, "ns", 0);
+	size_t most = timing->timer->nset - 1, calls = timing->calls < most ? timing->calls : most;
+	int err;
+
+	*is = false;
+	if (ns >= DOUBTED_SHARE * known - KL_GPU_EVENT_NS || most < 1)
+		return 0;
+	timing->hot = true;
+	err = kl_gpu_time_measure(timing, KL_BLOCKS_CANDIDATE, timing->batch, calls, cleaned);
+	timing->hot = timing->point->hot;
+	error_ns += timing->batch ? KL_GPU_EVENT_NS / (double)timing->timer->nset : KL_GPU_EVENT_NS;
+	*is = !err && ns < LEAST_SHARE * *cleaned - error_ns && *cleaned - ns > LEAST_MISSING_NS;
+	return err;
+}
+
+static int fail_short(struct kl_gpu_time *timing, double ns, double cleaned)
+{
+	return kl_profile_fail(
+		timing->result, "cheat",
+		"a call at '%s' takes %.0f ns if memory is as the last call left it, "
+		"and %.0f ns if it was cleaned: it does not do the same work",
+		timing->point->id, ns, cleaned);
+}
+
+/* -- the slope against the times of the profile -------------------------------------------------- */
+
+static void report_slope(struct kl_gpu_time *timing, json_t *at, const struct slope *slope,
+			 bool longer)
+{
+	if (slope->wall_ns > 0)
+		kl_json_set_int(at, "slope_ns", llround(slope->wall_ns));
+	if (longer || fabs(slope->wall_ns - slope->event_ns) >
+			      0.05 * slope->event_ns + KL_GPU_EVENT_NS + slope->spread_ns)
+		kl_blocks_note(
+			timing->notes,
+			"%s: one more call takes %.0f ns by the clock, %.0f ns between events",
+			timing->point->id, slope->wall_ns, slope->event_ns);
+	if (longer) {
+		kl_json_set_str(timing->result, "status", "inconclusive");
+		kl_json_set_str(
+			timing->result, "message",
+			"by the clock a call takes longer than between events: it cannot be timed");
+	}
+}
+
+int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at)
+{
+	struct slope slope;
+	double cleaned = 0;
+	bool longer = true, shorter = true;
+	int err;
+
+	for (int i = 0; i < SLOPE_TRIES && (longer || shorter); i++) {
+		if ((err = take_slope(timing, &slope)) ||
+		    (err = is_short(timing, at, slope.event_ns, slope.error_ns, &cleaned,
+				    &shorter)))
+			return err;
+		longer = slope.wall_ns - slope.spread_ns > 1.15 * slope.event_ns + KL_GPU_EVENT_NS;
+	}
+	if (shorter)
+		return fail_short(timing, slope.event_ns, cleaned);
+	report_slope(timing, at, &slope, longer);
+	return 0;
+}
+
+/* -- host code: the clock of this process -------------------------------------------------------- */
+
+/*
+ * Time of one more call by the worker's clock, from pairs of requests with n and 2n calls that are
+ * equal in all else. The GPU process could report a shorter time, but it cannot reply earlier than
+ * the work is done.
+ */
+static int take_outside(struct kl_gpu_time *timing, uint32_t calls, uint32_t times, double *ns)
+{
+	uint32_t nset = (uint32_t)timing->timer->nset, look = 2 * calls < nset ? 2 * calls : nset;
+	double took[2][OUTSIDE_ROUNDS];
+	uint32_t made[2] = { 0 };
+	struct kl_gpu_time_ran ran;
+	int err;
+
+	*ns = NAN;
+	for (uint32_t i = 0; i < times; i++)
+		for (int k = 1; k >= 0; k--) {
+			if ((err = run_judged(timing, calls << k, look, false, &ran, &took[k][i])))
+				return err;
+			made[k] = ran.calls;
+		}
+	if (made[1] > made[0])
+		*ns = (least_of(took[1], times) - least_of(took[0], times)) / (made[1] - made[0]);
+	return 0;
+}
+
+/*
+ * Host code could manipulate the times that its own process reports, but not the clock of this one.
+ * That clock also includes the time to enqueue the calls, which only the GPU process could
+ * separate.
+ */
+int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
+{
+	double claimed = timing->known[KL_BLOCKS_CANDIDATE].ns, ns = INFINITY,
+	       most = 1.25 * claimed + OUTSIDE_NS;
+	uint32_t calls = claimed > KL_GPU_DEAR_NS ? 1 : OUTSIDE_CALLS;
+
+	if (!timing->job->host || !(claimed > 0))
+		return 0;
+	/* scheduling delays do not repeat in every attempt */
+	for (int i = 0; i < OUTSIDE_TRIES && ns > most; i++) {
+		int err = take_outside(timing, calls, count_rounds(timing) > 1 ? OUTSIDE_ROUNDS : 1,
+				       &ns);
+
+		if (err)
+			return err;
+	}
+	if (!(ns > 0))
+		return 0;
+	kl_json_set_int(at, "outside_ns", llround(ns));
+	if (ns <= most)
+		return 0;
+	return kl_profile_fail(timing->result, "cheat",
+			       "a call at '%s' takes %.0f ns by the worker's clock, but "
+			       "its process says %.0f ns",
+			       timing->point->id, ns, claimed);
+}
+
+/* -- do_bench ------------------------------------------------------------------------------------ */
+
+/*
+ * The last answer is still there and can be compared in full. Of the others only the fingerprints
+ * are left; if the contract wants equal bits, they must be that of an answer known to be right.
+ */
+static int judge_bench(struct kl_gpu_time *timing, int who, uint32_t calls,
+		       const struct kl_gpu_time_benched *benched)
+{
+	const struct kl_gpu_known *known = kl_gpu_time_known(timing, who);
+	uint32_t member = kl_gpu_timer_holds(timing->timer, who, 0);
+	int err = kl_gpu_time_judge(timing, who, 0, benched->print[calls]);
+
+	if (err || !timing->there[who] || !timing->job->deterministic || who == KL_BLOCKS_BASELINE)
+		return err;
+	for (uint32_t i = 0; i < calls; i++)
+		if (memcmp(known->print[member], benched->print[i], sizeof(benched->print[i])))
+			return kl_gpu_time_fickle(timing, who, 0);
+	return 0;
+}
+
+/* A part of do_bench; its times are added to ns[*n]. */
+static int bench_part(struct kl_gpu_time *timing, int who, uint32_t warm, uint32_t calls,
+		      double *ns, size_t *n)
+{
+	struct kl_gpu_time_benched benched;
+	int err = kl_gpu_timer_bench(timing->timer, who, warm, calls, warm != 0,
+				     kl_rng_u64(&timing->poison), &benched);
+
+	if (err < 0)
+		return err;
+	if (benched.how.end != KL_GPU_CALL_OK)
+		return kl_gpu_time_bad_end(timing, who, &benched.how, benched.r.message, 0);
+	for (uint32_t i = 0; i < calls; i++)
+		ns[(*n)++] = benched.ns[i];
+	err = judge_bench(timing, who, calls, &benched);
+	return err || !timing->there[who] ? err : exchange_inputs(timing, who, 1);
+}
+
+/* do_bench: the median of its times, NAN if `who` is not compared any more. */
+static int take_bench(struct kl_gpu_time *timing, int who, double *median)
+{
+	double ns = fmax(timing->known[who].ns, 1000), took[BENCH_CALLS];
+	/* at least one call of the slowest kernels, as Triton does */
+	double least = ns > BENCH_NS ? 1 : 5;
+	uint32_t calls = (uint32_t)fmax(least, fmin(BENCH_CALLS, BENCH_NS / (ns + BENCH_ZERO_NS)));
+	uint32_t warm = (uint32_t)fmax(1, fmin(BENCH_WARM, BENCH_NS / 4 / ns)), part;
+	size_t n = 0;
+	int err = bench_part(timing, who, warm, 0, took, &n);
+
+	*median = NAN;
+	for (uint32_t left = calls; left && !err && timing->there[who]; left -= part) {
+		part = left < KL_GPU_TIME_CALLS ? left : KL_GPU_TIME_CALLS;
+		err = bench_part(timing, who, 0, part, took, &n);
+	}
+	if (!err && timing->there[who])
+		*median = kl_stats_median(took, n);
+	return err;
+}
+
+int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who)
+{
+	json_t *into = kl_gpu_time_place(timing, at, who);
+	double median, cleaned = 0;
+	bool shorter = false;
+	int err;
+
+	if (!into || !kl_gpu_timer_alive(timing->timer))
+		return 0;
+	err = take_bench(timing, who, &median);
+	if (who != KL_BLOCKS_CANDIDATE && err == KL_GPU_AGAIN_WITHOUT)
+		return 0; /* it was compared before that, and this is the last that is asked of it */
+	if (!err && who == KL_BLOCKS_CANDIDATE &&
+	    !(err = is_short(timing, at, median, KL_GPU_EVENT_NS, &cleaned, &shorter)) && shorter)
+		return fail_short(timing, median, cleaned);
+	if (!err && median > 0)
+		kl_json_set_int(into, "do_bench_ns", llround(median));
+	return err;
+}
