@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cuda/ptx_clock.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -135,14 +136,12 @@ struct special {
 
 static const struct special ptx_specials[] = {
 	{ "%gridid", 7, "it numbers the launches" },
-	{ "%clock", 6, "a clock" },
-	{ "%globaltimer", 12, "a clock" },
 	{ "%pm", 3, "a counter of the profiler" },
 	{ "%current_graph_exec", 19, "it tells how it is launched" },
 };
 static const struct special sass_specials[] = {
-	{ "SR_CLOCK", 8, "a clock" },
-	{ "SR_GLOBALTIMER", 14, "a clock" },
+	{ "SR_CLOCK", 8, "a clock, which cannot be followed in imported code" },
+	{ "SR_GLOBALTIMER", 14, "a clock, which cannot be followed in imported code" },
 	{ "SR_GRIDID", 9, "it numbers the launches" },
 	{ "SR_PM", 5, "a counter of the profiler" },
 };
@@ -213,6 +212,8 @@ static int check_ptx(const struct kl_ptx *ptx, const struct kl_cuda_wish *wish)
 			continue;
 		err = refuse_special(&fn->special, ptx_specials, KL_ARRAY_SIZE(ptx_specials),
 				     fn->name);
+		if (!err)
+			err = kl_ptx_clock(fn);
 		if (!err && fn->hidden_state)
 			err = kl_error(KL_ENO,
 				       "'%s' declares a global variable of its own in assembly",

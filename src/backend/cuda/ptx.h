@@ -38,6 +38,8 @@ struct kl_ptx_fn {
 	struct kl_strvec stored;
 	struct kl_strvec directive; /* ".maxntid", ".reqnctapercluster" ... before its body */
 	bool hidden_state;          /* its body declares a global or constant */
+	const char *body;           /* its text, braces included; borrowed from the parsed text */
+	size_t nbody, line;
 };
 
 enum kl_ptx_space {

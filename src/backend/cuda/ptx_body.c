@@ -172,6 +172,8 @@ int kl_ptx_read_body(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn)
 	KL_AUTO(kl_buf_release) struct kl_buf op = KL_BUF_INIT;
 	int depth = 0, err = 0;
 
+	fn->body = reader->t.s;
+	fn->line = reader->line;
 	do {
 		if (kl_ptx_is(reader, "{") || kl_ptx_is(reader, "}")) {
 			depth += kl_ptx_is(reader, "{") ? 1 : -1;
@@ -179,6 +181,7 @@ int kl_ptx_read_body(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn)
 		} else {
 			err = read_statement(reader, fn, &body, &op);
 		}
+		fn->nbody = (size_t)(reader->t.s - fn->body);
 	} while (!err && depth && reader->t.kind != KL_PTX_END);
 	return !err && depth ? kl_ptx_bad(reader, "a function without an end") : err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "backend/cuda/ptx.h"
+#include "backend/cuda/ptx_clock.h"
 #include "base/buf.h"
 #include "base/mem.h"
 
@@ -22,8 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(*kl_error_last());
 		return 0;
 	}
-	for (size_t i = 0; i < ptx.nfn; i++)
+	for (size_t i = 0; i < ptx.nfn; i++) {
 		MUST(ptx.fn[i].name[0]);
+		if (kl_ptx_clock(&ptx.fn[i]) < 0)
+			MUST(*kl_error_last());
+	}
 	if (ptx.nfn && ptx.fn[0].entry && ptx.fn[0].defined) {
 		const char *name = ptx.fn[0].name;
 
@@ -38,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fn && fn->entry) {
 		MUST(kl_strvec_has(&fn->special, "%globaltimer"));
 		MUST(kl_ptx_reach(&ptx, &kernel, 1) == 0);
+		MUST(kl_ptx_clock(fn) == 0); /* it stores nothing */
 	}
 	kl_ptx_release(&ptx);
 	return 0;
