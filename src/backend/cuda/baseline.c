@@ -52,9 +52,11 @@ static void release_sources(struct sources *sources)
 	}
 }
 
-/* Any failure becomes KL_ECANNOT: it is not the candidate's fault. */
+/* Any failure but an interruption becomes KL_ECANNOT: it is not the candidate's fault. */
 static int not_ours(int err, const char *name)
 {
+	if (err == KL_EINTR)
+		return err;
 	return err < 0 ? kl_error(KL_ECANNOT, "baseline '%s': %s", name, kl_error_last()) : 0;
 }
 

@@ -243,10 +243,14 @@ static int audit_device(struct build *build)
 	require_all(build);
 	err = kl_ptx_reach(&build->ptx, (const char *const *)build->wish.name.v,
 			   build->wish.name.n);
-	if (!err && kl_sass_read(&build->sass, build->tool.jail, build->nvcc, build->dir,
-				 cubin + strlen(build->dir) + 1) < 0)
-		kl_error_clear(); /* the PTX suffices */
-	return err ? err : kl_audit_cuda(build->cubin, &build->ptx, &build->sass, &build->wish);
+	if (err < 0)
+		return err;
+	err = kl_sass_read(&build->sass, build->tool.jail, build->nvcc, build->dir,
+			   cubin + strlen(build->dir) + 1);
+	if (err == KL_EINTR)
+		return err;
+	kl_error_clear(); /* the PTX suffices */
+	return kl_audit_cuda(build->cubin, &build->ptx, &build->sass, &build->wish);
 }
 
 static int defines_entry(struct build *build)

@@ -5,7 +5,10 @@
  */
 #include "cuda_kernel.h"
 
+#include <signal.h>
+
 #include "backend/cuda/baseline.h"
+#include "base/proc.h"
 
 static struct cuda_kernel kernel;
 
@@ -77,12 +80,26 @@ static void test_does_not_fit(void **state)
 	assert_null(artefact);
 }
 
+/* Not a baseline that is left out: the caller ends as well. Comes last, since it stays interrupted. */
+static void test_interrupted(void **state)
+{
+	struct kl_artefact *artefact = NULL;
+
+	if (!kernel.there)
+		skip();
+	kl_proc_catch_signals();
+	assert_int_equal(raise(SIGTERM), 0);
+	assert_int_equal(baseline(&artefact, "cuda-topk", NULL), KL_EINTR);
+	assert_null(artefact);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shipped),
 		cmocka_unit_test(test_not_ours),
 		cmocka_unit_test(test_does_not_fit),
+		cmocka_unit_test(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
