@@ -30,6 +30,30 @@ test_expect_success 'a bundle has the job, its cubins and plans, and the event w
 	for f in files/*; do head -c 4 "$f" | grep -a ELF >/dev/null || return 1; done
 '
 
+# the same job wherever it is compiled: <repository> <revision>
+same_everywhere () {
+	rm -rf near far && git clone -q "$1" near && mkdir -p far/away/from && git clone -q "$1" far/away/from/here &&
+	(cd near && exits 125 git klineage gate --runner bundle -o "$SHARNESS_TRASH_DIRECTORY"/near.tar "$2") &&
+	(cd far/away/from/here && exits 125 git klineage gate --runner bundle -o "$SHARNESS_TRASH_DIRECTORY"/far.tar "$2") &&
+	test_cmp near.tar far.tar
+}
+
+test_expect_success 'two clones in different directories send the same bytes' '
+	git clone -q topk static && (
+		cd static && { echo "namespace {" && cat "$KLINEAGE_TOP"/tests/data/static.cu && echo "}" &&
+			sed "0,/^{/s//{\n\tif (kept(blockIdx.x) > 1e30f)\n\t\treturn;/" topk.cu; } >new && mv new topk.cu &&
+		git commit -q -a -m "names of its own"
+	) &&
+	same_everywhere static HEAD && tar xOf near.tar --wildcards "files/*" | strings >names &&
+	grep _INTERNAL_ names >/dev/null
+'
+
+test_expect_success 'so do those of a surface with host code' '
+	mkdir host && cp "$KLINEAGE_TOP"/tests/cheats/cuda-host/contracts/twice/* host/ &&
+	cat "$KLINEAGE_TOP"/tests/data/static.cu "$KLINEAGE_TOP"/tests/cheats/cuda-host/accepted/launches.cu >host/k.cu &&
+	git init -q host && git -C host add . && git -C host commit -q -m host && same_everywhere host HEAD
+'
+
 test_expect_success 'counters are asked for where klineage.ncu says so, and nothing runs for a path of a bundle' '
 	ask () {
 		(cd topk && exits 125 git "$@" klineage gate --runner bundle -o ../counters.tar >../out 2>../err) &&

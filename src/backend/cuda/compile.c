@@ -153,6 +153,7 @@ static int run_nvcc(struct build *build, const char *keep, const char *cubin, bo
 	kl_strvec_pushf(&argv, "-Isrc-%s", build->name);
 	if (build->headers)
 		kl_headers_flags(&argv, build->known, build->headers);
+	kl_nvcc_fixed_path(&argv, build->source->path);
 	kl_strvec_push(&argv, "-o");
 	kl_strvec_push(&argv, cubin);
 	kl_strvec_pushf(&argv, "src-%s/%s", build->name, build->source->path);
@@ -396,6 +397,7 @@ int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvc
 void kl_compile_cuda_recipe(struct kl_digest *digest, const struct kl_nvcc *nvcc)
 {
 	kl_digest_adds(digest, nvcc->version);
+	kl_digest_adds(digest, "fixed path");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(arithmetic); i++)
 		for (const char *const *list = arithmetic[i].flags; *list; list++)
 			kl_digest_adds(digest, *list);

@@ -149,6 +149,7 @@ static int compile_source(struct build *build)
 	kl_strvec_push(&argv, "-Isrc-kernel");
 	kl_strvec_push(&argv, "-Irt/std");
 	kl_headers_flags(&argv, build->known, &contract->headers);
+	kl_nvcc_fixed_path(&argv, build->source->path);
 	kl_strvec_push(&argv, "-o");
 	kl_strvec_push(&argv, "kernel.o");
 	kl_strvec_pushf(&argv, "src-kernel/%s", build->source->path);

@@ -130,6 +130,21 @@ void kl_nvcc_env(struct kl_strvec *env, const char *tmp)
 	kl_strvec_pushf(env, "TMPDIR=%s", tmp);
 }
 
+void kl_nvcc_fixed_path(struct kl_strvec *argv, const char *path)
+{
+	static const char *const programs[] = { "-Xcicc", "-Xcudafe" };
+
+	KL_AUTO(kl_freep) char *name = kl_strdup(path);
+
+	for (char *at = name; *at; at++) /* nvcc splits the value at blanks */
+		if (!isalnum((unsigned char)*at) && !strchr("._-/", *at))
+			*at = '_';
+	for (size_t i = 0; i < KL_ARRAY_SIZE(programs); i++) {
+		kl_strvec_push(argv, programs[i]);
+		kl_strvec_pushf(argv, "--orig_src_path_name /src/%s", name);
+	}
+}
+
 void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *nvcc, const char *arch)
 {
 	size_t len = strlen(arch);

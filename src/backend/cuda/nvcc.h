@@ -34,6 +34,12 @@ void kl_nvcc_release(struct kl_nvcc *nvcc);
  * and the like), and makes nvcc write below `tmp`.
  */
 void kl_nvcc_env(struct kl_strvec *env, const char *tmp);
+/**
+ * Append flags that tell the compiler that the source at `path`, relative to its work directory,
+ * lies in a fixed directory. Names of static functions and variables are made from a source's
+ * absolute path; without these flags the same source gives another object in every directory.
+ */
+void kl_nvcc_fixed_path(struct kl_strvec *argv, const char *path);
 
 /**
  * The platform of an architecture: "cuda/sm_90" for "sm_90a". The device's name is left empty: only
