@@ -56,6 +56,7 @@ struct kl_plan_facts {
 	int64_t smem_optin; /* bytes of shared memory a block may ask for */
 	int64_t cc;         /* 90 for 9.0 */
 	int64_t l2;         /* bytes */
+	int64_t memory;     /* bytes that a device has, at most; 0: unknown */
 };
 
 /**

@@ -8,21 +8,26 @@
 #include "plan/plan.h"
 #include "text/schema.h"
 
-/* Multiprocessors and cache of one product each; the shared memory is the architecture's. */
+#define GIB(n) ((int64_t)(n) << 30)
+
+/*
+ * Multiprocessors and cache of one product each; the shared memory is the architecture's, the
+ * memory that of its largest product.
+ */
 static const struct arch {
 	const char *name;
 	struct kl_plan_facts facts;
 } archs[] = {
-	{ "sm_75", { 40, 65536, 75, 4 << 20 } },
-	{ "sm_80", { 108, 166912, 80, 40 << 20 } },
-	{ "sm_86", { 84, 101376, 86, 6 << 20 } },
-	{ "sm_87", { 16, 166912, 87, 4 << 20 } },
-	{ "sm_89", { 128, 101376, 89, 72 << 20 } },
-	{ "sm_90", { 132, 232448, 90, 50 << 20 } },
-	{ "sm_100", { 148, 232448, 100, 126 << 20 } },
-	{ "sm_103", { 148, 232448, 103, 126 << 20 } },
-	{ "sm_120", { 170, 101376, 120, 96 << 20 } },
-	{ "sm_121", { 48, 101376, 121, 24 << 20 } },
+	{ "sm_75", { 40, 65536, 75, 4 << 20, GIB(48) } },
+	{ "sm_80", { 108, 166912, 80, 40 << 20, GIB(96) } },
+	{ "sm_86", { 84, 101376, 86, 6 << 20, GIB(48) } },
+	{ "sm_87", { 16, 166912, 87, 4 << 20, GIB(64) } },
+	{ "sm_89", { 128, 101376, 89, 72 << 20, GIB(48) } },
+	{ "sm_90", { 132, 232448, 90, 50 << 20, GIB(144) } },
+	{ "sm_100", { 148, 232448, 100, 126 << 20, GIB(192) } },
+	{ "sm_103", { 148, 232448, 103, 126 << 20, GIB(288) } },
+	{ "sm_120", { 170, 101376, 120, 96 << 20, GIB(96) } },
+	{ "sm_121", { 48, 101376, 121, 24 << 20, GIB(128) } },
 };
 
 /* "sm_90a" is "sm_90" with what only that one has; "sm_100f" runs on its whole family. */

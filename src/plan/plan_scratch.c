@@ -130,6 +130,12 @@ int kl_plan_scratch_resolve(struct plan_point *pt)
 			return kl_yaml_error(plan->file, plan->scratch[i].part.node,
 					     "the scratch of this plan takes more than 2^40 bytes "
 					     "together");
+		if (pt->facts->memory && sum > pt->facts->memory)
+			return kl_yaml_error(
+				plan->file, plan->scratch[i].part.node,
+				"the scratch of this plan takes %lld bytes together, and a "
+				"device has at most %lld",
+				(long long)sum, (long long)pt->facts->memory);
 	}
 	return 0;
 }

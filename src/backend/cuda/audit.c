@@ -276,10 +276,44 @@ static int check_args(const struct kl_cubin_kernel *kernel, const struct kl_cuda
 	return 0;
 }
 
+/* Clusters that the code is compiled for (__cluster_dims__), and the most that it allows. */
+static int check_cluster(const struct kl_cubin_kernel *kernel, const struct kl_cuda_launch *launch)
+{
+	const int64_t *want = kernel->cluster;
+
+	if (kernel->max_cluster && launch->cluster > kernel->max_cluster)
+		return kl_error(KL_ENO,
+				"kernel '%s' is compiled for clusters of at most %lld blocks "
+				"(__launch_bounds__), and the plan launches clusters of %lld",
+				kernel->name, (long long)kernel->max_cluster,
+				(long long)launch->cluster);
+	for (int i = 0; i < 3 && want[0]; i++) {
+		if (launch->cluster && launch->extent[i] != want[i])
+			return kl_error(
+				KL_ENO,
+				"kernel '%s' is compiled for clusters of (%lld, %lld, %lld) blocks "
+				"(__cluster_dims__), and the plan launches clusters of (%u, %u, %u)",
+				kernel->name, (long long)want[0], (long long)want[1],
+				(long long)want[2], launch->extent[0], launch->extent[1],
+				launch->extent[2]);
+		if (launch->grid[i] % want[i])
+			return kl_error(
+				KL_ENO,
+				"kernel '%s' is compiled for clusters of (%lld, %lld, %lld) blocks "
+				"(__cluster_dims__), and the plan launches a grid of (%u, %u, %u), "
+				"which is no multiple of that",
+				kernel->name, (long long)want[0], (long long)want[1],
+				(long long)want[2], launch->grid[0], launch->grid[1],
+				launch->grid[2]);
+	}
+	return 0;
+}
+
 static int check_launch(const struct kl_cubin *cubin, const struct kl_cuda_launch *launch)
 {
 	const struct kl_cubin_kernel *kernel = kl_cubin_kernel(cubin, launch->kernel);
 	int64_t wanted;
+	int err;
 
 	if (!kernel)
 		return no_kernel(cubin, launch->kernel);
@@ -301,7 +335,8 @@ static int check_launch(const struct kl_cubin *cubin, const struct kl_cuda_launc
 			"kernel '%s' wants %lld bytes of local memory a thread: more than %d is "
 			"refused",
 			kernel->name, (long long)kernel->frame, MAX_FRAME);
-	return check_args(kernel, launch);
+	err = check_cluster(kernel, launch);
+	return err ? err : check_args(kernel, launch);
 }
 
 static int check_arch(const struct kl_cubin *cubin, const char *arch)

@@ -29,6 +29,7 @@ enum {
 	ATTR_KPARAM_INFO = 0x17,
 	ATTR_REGCOUNT = 0x2f,
 	ATTR_CTA_PER_CLUSTER = 0x3d,
+	ATTR_MAX_CLUSTER = 0x3f,
 	ATTR_KPARAM_INFO_V2 = 0x45,
 	ATTR_NUM_BARRIERS = 0x4c,
 };
@@ -241,6 +242,11 @@ static int take_kernel_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *kern
 		return take_param(kernel, bytes, n, attr == ATTR_KPARAM_INFO_V2);
 	case ATTR_NUM_BARRIERS:
 		kernel->barriers = n ? bytes[0] : 0;
+		return 0;
+	case ATTR_MAX_CLUSTER:
+		if (n < 4)
+			return bad_cubin("an attribute is cut short");
+		kernel->max_cluster = read_u32(bytes);
 		return 0;
 	case ATTR_MAX_THREADS:
 	case ATTR_REQNTID:

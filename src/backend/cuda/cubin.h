@@ -36,6 +36,7 @@ struct kl_cubin_kernel {
 	int64_t max_threads;    /* of __launch_bounds__; 0: not set */
 	int64_t req_threads[3]; /* of a block; 0: not set */
 	int64_t cluster[3];     /* of __cluster_dims__; 0: not set */
+	int64_t max_cluster;    /* most blocks a cluster, of __launch_bounds__; 0: not set */
 };
 
 struct kl_cubin_section {

@@ -89,6 +89,8 @@ static void take_launch(struct kl_cuda_wish *wish, const struct kl_plan_launch *
 		.blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
 		.cluster = (int64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2],
 	};
+	memcpy(to->grid, launch->grid, sizeof(to->grid));
+	memcpy(to->extent, launch->cluster, sizeof(to->extent));
 	kl_buf_addf(&wish->text, "%s %zu (%u %u %u) (%u %u %u) (%u %u %u) %d %d %lld",
 		    prepare ? "prepare" : "launch", number, launch->grid[0], launch->grid[1],
 		    launch->grid[2], launch->block[0], launch->block[1], launch->block[2],

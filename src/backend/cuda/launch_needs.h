@@ -19,6 +19,7 @@ struct kl_cuda_launch {
 	size_t narg;
 	int64_t size[KL_PLAN_MAX_ARGS];   /* bytes of each argument */
 	int64_t threads, blocks, cluster; /* per block; per grid; blocks per cluster, 0: none */
+	uint32_t grid[3], extent[3];      /* blocks; blocks of a cluster along each axis */
 	int64_t smem;                     /* bytes of dynamic shared memory */
 };
 

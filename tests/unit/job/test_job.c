@@ -163,7 +163,7 @@ static const char device[] =
 
 static void a_device_job_arrives(void **state)
 {
-	static const struct kl_plan_facts h100 = { 132, 232448, 90, 50 << 20 };
+	static const struct kl_plan_facts h100 = { 132, 232448, 90, 50 << 20, 0 };
 	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 	int64_t bytes[KL_MAX_ARGS];

@@ -56,6 +56,8 @@ static const struct row gemm[] = {
 	{ "[ctas, 64]", "[ctas, ^0]", "an extent is 0: from 1 to" },
 	{ "[ctas, 64]", "[ctas, ^M - 4096]", "an extent is 0 at M = 4096" },
 	{ "[ctas, 64]", "[ctas, ^1099511627776]", "more than 2^40 bytes" },
+	{ "{dtype: i32, shape: [ctas, 64]", "^{dtype: i32, shape: [ctas, 1000000000]",
+	  "bytes together, and a device has at most" },
 	{ "[ctas, 64]", "^[]", "'shape' has no entry" },
 	{ "init: prepare", "init: ^ones", "'init' must be one of poison, zero, carry, prepare, not 'ones'" },
 	{ "init: prepare", "init: zero", "scratch 'order' has not init: prepare", "order, {i32: \"cdiv(M" },

@@ -179,6 +179,33 @@ static void test_services(void **state)
 	accepted(K "{ " I "if (x[i] > 1e30f) __trap(); y[i] = x[i]; }\n", NULL, NULL);
 }
 
+#define CLUSTERS(launch)                                \
+	"klineage-launch: 1\ncompile: {arch: sm_90a}\n" \
+	"launch:\n  - {kernel: k, " launch ", block: [256], args: [x, y]}\n"
+#define CK(dims) \
+	"extern \"C\" __global__ void __cluster_dims__(" dims ") k(const float *x, float *y) "
+
+/* What the code says of its clusters is compared with the plan before anything is launched. */
+static void test_clusters(void **state)
+{
+	NEEDS_NVCC();
+	accepted(CK("2") "{ " I "y[i] = x[i]; }\n", CLUSTERS("grid: [n / 256], cluster: [2]"),
+		 NULL);
+	accepted(CK("2") "{ " I "y[i] = x[i]; }\n", CLUSTERS("grid: [n / 256]"), NULL);
+	refused("launch",
+		"clusters of (2, 1, 1) blocks (__cluster_dims__), and the plan launches clusters of (4, 1, 1)",
+		CK("2") "{ " I "y[i] = x[i]; }\n", CLUSTERS("grid: [n / 256], cluster: [4]"));
+	refused("launch", "clusters of (1, 2, 1)", CK("1, 2") "{ " I "y[i] = x[i]; }\n",
+		CLUSTERS("grid: [n / 256], cluster: [2]"));
+	refused("launch", "a grid of (5, 1, 1), which is no multiple",
+		CK("2") "{ " I "if (i < 1024) y[i] = x[i]; }\n", CLUSTERS("grid: [n / 256 + 1]"));
+	refused("launch",
+		"at most 2 blocks (__launch_bounds__), and the plan launches clusters of 4",
+		"extern \"C\" __global__ void __launch_bounds__(256, 1, 2) k(const float *x, float *y) { " I
+		"y[i] = x[i]; }\n",
+		CLUSTERS("grid: [n / 256], cluster: [4]"));
+}
+
 static void test_clocks(void **state)
 {
 	NEEDS_NVCC();
@@ -386,9 +413,9 @@ int main(void)
 		cmocka_unit_test(test_toolkit),        cmocka_unit_test(test_compiles),
 		cmocka_unit_test(test_compile_errors), cmocka_unit_test(test_leaks),
 		cmocka_unit_test(test_limits),         cmocka_unit_test(test_state),
-		cmocka_unit_test(test_services),       cmocka_unit_test(test_clocks),
-		cmocka_unit_test(test_launch),         cmocka_unit_test(test_oracle),
-		cmocka_unit_test(test_import),
+		cmocka_unit_test(test_services),       cmocka_unit_test(test_clusters),
+		cmocka_unit_test(test_clocks),         cmocka_unit_test(test_launch),
+		cmocka_unit_test(test_oracle),         cmocka_unit_test(test_import),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
