@@ -6,7 +6,7 @@
  * GPU.
  *
  * A file `conf` beside the library says what is pretended, one "key value" a line: version,
- * devices, cc, sick (every launch fails). Each launch is a line in `launches` beside it, if that
+ * devices, cc, sick (every launch fails), room (bytes of the largest allocation). Each launch is a line in `launches` beside it, if that
  * file is there.
  */
 #include <dlfcn.h>
@@ -742,7 +742,7 @@ int cuMemAddressFree(ptr at, size_t n)
 
 int cuMemCreate(unsigned long long *values, size_t n, const void *prop, unsigned long long flags)
 {
-	int fd = n > (size_t)1 << 30 ? -1 : memfd_create("device", MFD_CLOEXEC);
+	int fd = n > (size_t)conf("room", 1l << 30) ? -1 : memfd_create("device", MFD_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, (off_t)n))
 		return 2;

@@ -24,6 +24,28 @@ static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *
 
 /* -- creation and release ------------------------------------------------------------ */
 
+/*
+ * No room for scratch: is it too much for this device, whoever else uses it? The context and code
+ * take a part of the memory, too.
+ */
+static int no_scratch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
+		      const char *name)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < bound->at->nscratch; i++)
+		all += (uint64_t)bound->at->scratch[i].bytes;
+	for (size_t i = 0; i < bound->set->n; i++)
+		all += bound->set->layout[i].bytes;
+	if (all < (uint64_t)device->facts.bytes / 16 * 15)
+		return kl_error_in(KL_EIO, "scratch '%s'", name);
+	return kl_error(KL_EINVALID,
+			"scratch '%s': tensors and scratch take %llu bytes together, and %s has "
+			"%lld",
+			name, (unsigned long long)all, device->facts.name,
+			(long long)device->facts.bytes);
+}
+
 static int make_scratch(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
 	int err;
@@ -32,10 +54,12 @@ static int make_scratch(struct kl_gpu_bound *bound, const struct kl_gpu_device *
 		const struct kl_plan_scratch *scratch = &bound->at->scratch[i];
 		uint64_t align = scratch->align > 8 ? (uint64_t)scratch->align : 8;
 
-		if ((err = kl_gpu_buffer_make(&bound->scratch[i], device, (uint64_t)scratch->bytes,
-					      align, bound->set->right)) < 0 ||
-		    (err = kl_gpu_buffer_poison_slack(&bound->scratch[i], device,
-						      kl_rng_split(bound->seed, i))) < 0)
+		err = kl_gpu_buffer_make(&bound->scratch[i], device, (uint64_t)scratch->bytes,
+					 align, bound->set->right);
+		if (err == KL_EIO)
+			return no_scratch(bound, device, scratch->name);
+		if (err < 0 || (err = kl_gpu_buffer_poison_slack(&bound->scratch[i], device,
+								 kl_rng_split(bound->seed, i))) < 0)
 			return kl_error_in(err, "scratch '%s'", scratch->name);
 	}
 	return 0;
@@ -156,7 +180,7 @@ static int init_scratch(struct kl_gpu_bound *bound, const struct kl_gpu_device *
 }
 
 int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
-			 uint64_t seed, int64_t limit_ms)
+			 uint64_t seed, int64_t limit_ms, int *ran)
 {
 	int err = find_kernels(bound, device), rc = 0;
 
@@ -172,12 +196,11 @@ int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device 
 					    "prepare[%zu], '%s', was refused", i,
 					    launch->plan->kernel);
 	}
-	rc = kl_gpu_wait(device, limit_ms);
-	if (rc == KL_CU_NOT_READY)
-		return kl_error(KL_EINVALID, "prepare does not end within %lld ms",
-				(long long)limit_ms);
+	*ran = rc = kl_gpu_wait(device, limit_ms);
+	if (rc == KL_CU_NOT_READY || kl_gpu_is_fault(rc))
+		return KL_ENO;
 	if (rc)
-		return kl_gpu_error(device->cu, rc, KL_EINVALID, "prepare failed");
+		return kl_gpu_error(device->cu, rc, KL_EIO, "the GPU fails in prepare");
 	for (size_t i = 0; i < bound->at->nscratch && err == 0; i++)
 		if (bound->at->scratch[i].init == KL_PLAN_PREPARE)
 			err = kl_gpu_buffer_protect(&bound->scratch[i], device, true);
@@ -250,6 +273,11 @@ const char *kl_gpu_bound_kernel(const struct kl_gpu_bound *bound, int which)
 {
 	return which >= 0 && (size_t)which < bound->at->nlaunch ? bound->at->launch[which].kernel :
 								  "";
+}
+
+const char *kl_gpu_bound_preparer(const struct kl_gpu_bound *bound)
+{
+	return bound->at->nprepare == 1 ? bound->at->prepare[0].kernel : "";
 }
 
 size_t kl_gpu_bound_launches(const struct kl_gpu_bound *bound)

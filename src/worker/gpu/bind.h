@@ -104,11 +104,14 @@ int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *dev
 void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
 /**
  * Initialize scratch and run the `prepare` launches; waits at most `limit_ms` for them. Scratch
- * that `prepare` fills is read-only afterwards. KL_EINVALID: a launch was refused, faulted or did
- * not end in time.
+ * that `prepare` fills is read-only afterwards. KL_EINVALID: a launch was refused. KL_ENO (no
+ * message): a launch faulted or did not end in time; *ran is the CUDA result, KL_CU_NOT_READY if it
+ * still runs.
  */
 int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
-			 uint64_t seed, int64_t limit_ms);
+			 uint64_t seed, int64_t limit_ms, int *ran);
+/** Name of the kernel of the only `prepare` launch; "" if there are several, or none. */
+const char *kl_gpu_bound_preparer(const struct kl_gpu_bound *bound);
 /**
  * Look kernels up again after a reload. Enqueue, unless `poison` is false: poison the scratch that
  * the plan declares as poison.

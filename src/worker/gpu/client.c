@@ -399,6 +399,12 @@ int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool tra
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 
+static void end_strings(struct kl_gpu_called *called)
+{
+	called->name[sizeof(called->name) - 1] = '\0';
+	called->kernel[sizeof(called->kernel) - 1] = '\0';
+}
+
 int kl_gpu_child_launch(struct kl_gpu_child *child, uint32_t set, const int64_t *dims,
 			uint32_t flags, uint64_t seed, int64_t limit_ms,
 			struct kl_gpu_launched *out)
@@ -414,8 +420,7 @@ int kl_gpu_child_launch(struct kl_gpu_child *child, uint32_t set, const int64_t 
 	memcpy(launch.dim, dims, sizeof(launch.dim));
 	err = kl_gpu_child_ask(child, &launch, sizeof(launch), -1, &out->c.r, sizeof(*out),
 			       limit_ms + LAUNCH_MS);
-	out->c.name[sizeof(out->c.name) - 1] = '\0';
-	out->c.kernel[sizeof(out->c.kernel) - 1] = '\0';
+	end_strings(&out->c);
 	if (out->seen.n > KL_GPU_TRACE_MOST)
 		out->seen.n = KL_GPU_TRACE_MOST;
 	for (uint32_t i = 0; i < out->seen.n; i++)
@@ -528,7 +533,7 @@ int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 }
 
 int kl_gpu_child_bind(struct kl_gpu_child *child, uint32_t slot, uint32_t module, uint32_t set,
-		      const json_t *doc, uint64_t seed, int64_t limit_ms)
+		      const json_t *doc, uint64_t seed, int64_t limit_ms, struct kl_gpu_called *out)
 {
 	struct kl_gpu_put_bind bind = {
 		.head = kl_gpu_head(KL_GPU_OP_BIND, slot, sizeof(bind)),
@@ -545,7 +550,10 @@ int kl_gpu_child_bind(struct kl_gpu_child *child, uint32_t slot, uint32_t module
 	if ((err = share_memory(&memory, text.ptr, text.len)) < 0)
 		return err;
 	bind.bytes = text.len;
-	return ask_plain(child, &bind, sizeof(bind), memory, limit_ms + ASK_MS);
+	err = kl_gpu_child_ask(child, &bind, sizeof(bind), memory, &out->r, sizeof(*out),
+			       limit_ms + ASK_MS);
+	end_strings(out);
+	return err;
 }
 
 int kl_gpu_child_call(struct kl_gpu_child *child, uint32_t bind, uint32_t flags, uint64_t seed,
@@ -560,8 +568,7 @@ int kl_gpu_child_call(struct kl_gpu_child *child, uint32_t bind, uint32_t flags,
 	int err = kl_gpu_child_ask(child, &call, sizeof(call), -1, &out->r, sizeof(*out),
 				   limit_ms + ASK_MS);
 
-	out->name[sizeof(out->name) - 1] = '\0';
-	out->kernel[sizeof(out->kernel) - 1] = '\0';
+	end_strings(out);
 	return err;
 }
 

@@ -112,9 +112,11 @@ int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 
 /**
  * `doc` comes from kl_gpu_doc_make(). KL_EINVALID also if a `require` of the plan does not hold.
+ * out->end says how the plan's `prepare` ended; after a fault or a hang the process is gone.
  */
 int kl_gpu_child_bind(struct kl_gpu_child *child, uint32_t slot, uint32_t module, uint32_t set,
-		      const json_t *doc, uint64_t seed, int64_t limit_ms);
+		      const json_t *doc, uint64_t seed, int64_t limit_ms,
+		      struct kl_gpu_called *out);
 int kl_gpu_child_call(struct kl_gpu_child *child, uint32_t bind, uint32_t flags, uint64_t seed,
 		      int64_t limit_ms, struct kl_gpu_called *out);
 int kl_gpu_child_drop(struct kl_gpu_child *child, enum kl_gpu_op what, uint32_t slot);

@@ -160,5 +160,6 @@ struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *facts)
 		.smem_optin = facts->smem_optin,
 		.cc = facts->cc,
 		.l2 = facts->l2,
+		.memory = facts->bytes,
 	};
 }

@@ -267,7 +267,24 @@ static int put_set(struct kl_gpu_server *server, const void *request, int fd)
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
-static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind, int fd)
+/* The `prepare` launches; a fault or a hang of theirs is described in `out`. */
+static int prepare_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind,
+			   struct kl_gpu_bound *bound, struct kl_gpu_called *out)
+{
+	int ran = 0;
+	int err = kl_gpu_bound_prepare(bound, server->device, bind->seed, bind->limit_ms, &ran);
+
+	if (err != KL_ENO)
+		return err;
+	out->end = ran == KL_CU_NOT_READY ? KL_GPU_CALL_HANG : KL_GPU_CALL_FAULT;
+	out->r.state = ran == KL_CU_NOT_READY ? KL_GPU_STUCK : KL_GPU_LOST;
+	kl_gpu_driver_name(server->cu, ran, out->name);
+	snprintf(out->kernel, sizeof(out->kernel), "%s", kl_gpu_bound_preparer(bound));
+	return 0;
+}
+
+static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind, int fd,
+			struct kl_gpu_called *out)
 {
 	/* owns the bytes of struct arguments, which kl_gpu_bound_make copies */
 	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
@@ -293,15 +310,15 @@ static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bi
 	server->bind[bind->head.slot].bound = bound;
 	server->bind[bind->head.slot].module = bind->module;
 	server->bind[bind->head.slot].set = bind->set;
-	return kl_gpu_bound_prepare(bound, server->device, bind->seed, bind->limit_ms);
+	return prepare_binding(server, bind, bound, out);
 }
 
 static int put_bind(struct kl_gpu_server *server, const void *request, int fd)
 {
-	struct kl_gpu_reply reply = { 0 };
+	struct kl_gpu_called out = { .launch = -1, .arg = -1 };
 
-	return send_answer(server, request, make_binding(server, request, fd), &reply,
-			   sizeof(reply));
+	return send_answer(server, request, make_binding(server, request, fd, &out), &out,
+			   sizeof(out));
 }
 
 static int serve_drop(struct kl_gpu_server *server, const void *request, int fd)

@@ -23,8 +23,8 @@
  *	OPEN	device				opens a context; the tools are compiled
  *	MODULE	slot, memfd: cubin		loads it
  *	SET	slot, layout, memfd		allocates tensors; the memfd is their host side
- *	BIND	slot, module, set, plan		resolves the plan's JSON at dims, runs `prepare`
- *		memfd: plan
+ *	BIND	slot, module, set, plan		resolves the plan's JSON at dims, runs `prepare`;
+ *		memfd: plan			the reply is that of a call
  *	CALL	bind, seed			does everything that belongs to one call
  *	DROP	kind, slot
  *	PROBE					tests that the opened GPU writes and reads

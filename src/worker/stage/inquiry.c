@@ -291,6 +291,8 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 	};
 	int err = kl_subject_start(&subject, inquiry->job, round->point, &spec);
 
+	inquiry->failed = (struct kl_failed_call){ .member = round->member[0],
+						   .right = round->right };
 	if (err == KL_EINVALID) {
 		set_failure(inquiry, "launch", kl_pool_get(inquiry->pool, round->member[0]), NULL,
 			    kl_error_last());

@@ -56,6 +56,12 @@ int kl_subject_call(struct kl_subject *subject, struct kl_call *out)
 	return subject->ops->call(subject, out);
 }
 
+void kl_subject_limit(struct kl_subject *subject, int64_t ms)
+{
+	if (subject->ops->limit)
+		subject->ops->limit(subject, ms);
+}
+
 int kl_subject_check(struct kl_subject *subject, struct kl_call *out)
 {
 	memset(out, 0, sizeof(*out));

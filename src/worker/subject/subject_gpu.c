@@ -31,6 +31,7 @@ struct gpu_subject {
 	uint64_t seed;
 	bool stale[KL_MAX_ARGS]; /* poisoned on the device, but not yet in the host's copy */
 	bool host_code, ordinary;
+	struct kl_call prepared; /* how the plan's `prepare` ended: each call ends so, if badly */
 	int64_t dim[KL_MAX_DIMS];
 	struct kl_strvec kernel; /* host code: the kernels it may launch; empty: unknown */
 };
@@ -311,12 +312,21 @@ static int ask_call(struct gpu_subject *subject, uint32_t flags, struct kl_call 
 
 static int call_gpu(struct kl_subject *base, struct kl_call *out)
 {
+	if (as_gpu(base)->prepared.end != KL_CALL_OK) {
+		*out = as_gpu(base)->prepared;
+		return 0;
+	}
 	return ask_call(as_gpu(base), as_gpu(base)->flags, out);
 }
 
 static int check_gpu(struct kl_subject *base, struct kl_call *out)
 {
 	return ask_call(as_gpu(base), KL_GPU_CALL_CHECK, out);
+}
+
+static void limit_gpu(struct kl_subject *base, int64_t ms)
+{
+	as_gpu(base)->call_ms = ms;
 }
 
 static const struct kl_subject_ops operations = {
@@ -330,6 +340,7 @@ static const struct kl_subject_ops operations = {
 	.flush = flush_gpu,
 	.call = call_gpu,
 	.check = check_gpu,
+	.limit = limit_gpu,
 };
 
 /* -- the start ------------------------------------------------------------------------ */
@@ -363,6 +374,7 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 {
 	const struct kl_plan *plan = plan_of(job, spec);
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
+	struct kl_gpu_called called = { .end = KL_GPU_CALL_OK };
 	int err;
 
 	if (subject->host_code) {
@@ -379,7 +391,14 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 	    (err = kl_gpu_child_set(subject->child, 0, subject->layout, subject->nargs,
 				    spec->align_right, &subject->host)) < 0)
 		return err;
-	return kl_gpu_child_bind(subject->child, 0, 0, 0, doc, kl_rng_os_seed(), job->call_ms);
+	err = kl_gpu_child_bind(subject->child, 0, 0, 0, doc, kl_rng_os_seed(), subject->call_ms,
+				&called);
+	if (err == 0 && called.end != KL_GPU_CALL_OK) {
+		describe_end(&subject->prepared, subject, &called);
+		strncat(subject->prepared.what, ", in prepare",
+			sizeof(subject->prepared.what) - strlen(subject->prepared.what) - 1);
+	}
+	return err;
 }
 
 /* Add a note if the kernels that host code launches cannot be checked here. */
@@ -410,7 +429,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	subject->processes = job->gpu;
 	subject->host.fd = -1;
 	subject->nargs = job->nargs;
-	subject->call_ms = job->call_ms;
+	subject->call_ms = spec->limit_ms ? spec->limit_ms : job->call_ms;
 	subject->ordinary = spec->ordinary;
 	/* an oracle is trusted not to keep data between calls */
 	subject->flags = real ? KL_GPU_CALL_ORDINARY | KL_GPU_CALL_POISON | KL_GPU_CALL_CHECK :

@@ -23,6 +23,7 @@ struct kl_subject_ops {
 	void (*flush)(struct kl_subject *s);
 	int (*call)(struct kl_subject *s, struct kl_call *out);
 	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: each call has done it */
+	void (*limit)(struct kl_subject *s, int64_t ms);         /* NULL: it cannot be changed */
 };
 
 int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,

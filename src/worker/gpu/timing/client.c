@@ -136,6 +136,16 @@ static int begin_child(struct kl_gpu_timer *timer, int who)
 	return 0;
 }
 
+static int fail_prepare(struct kl_gpu_timer *timer, const struct kl_gpu_called *called)
+{
+	timer->prepared = (struct kl_gpu_time_end){ .end = called->end, .launch = -1 };
+	memcpy(timer->prepared.name, called->name, sizeof(timer->prepared.name));
+	memcpy(timer->prepared.kernel, called->kernel, sizeof(timer->prepared.kernel));
+	return called->end == KL_GPU_CALL_HANG ?
+		       kl_error(KL_EINVALID, "its prepare did not end in time") :
+		       kl_error(KL_EINVALID, "its prepare ended with %s", called->name);
+}
+
 static int add_plan(struct kl_gpu_timer *timer, int who, const char *cubin,
 		    const struct kl_plan *plan)
 {
@@ -144,6 +154,7 @@ static int add_plan(struct kl_gpu_timer *timer, int who, const char *cubin,
 				    sizeof(bound)),
 	};
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
+	struct kl_gpu_called called = { .end = KL_GPU_CALL_OK };
 	struct kl_gpu_reply reply;
 	int err = kl_gpu_child_module(child_of(timer, who), (uint32_t)who, cubin);
 
@@ -153,8 +164,11 @@ static int add_plan(struct kl_gpu_timer *timer, int who, const char *cubin,
 	for (uint32_t i = 0; i < timer->nset; i++) {
 		bound.bind[i] = (uint32_t)who * KL_GPU_TIME_CALLS + i;
 		if ((err = kl_gpu_child_bind(child_of(timer, who), bound.bind[i], (uint32_t)who, i,
-					     doc, kl_rng_os_seed(), timer->job->call_ms)) < 0)
+					     doc, kl_rng_os_seed(), timer->job->call_ms, &called)) <
+		    0)
 			return err;
+		if (called.end != KL_GPU_CALL_OK)
+			return fail_prepare(timer, &called);
 	}
 	return ask_child(timer, who, &bound, sizeof(bound), &reply, sizeof(reply), ASK_MS);
 }
@@ -273,9 +287,10 @@ bool kl_gpu_timer_alive(const struct kl_gpu_timer *timer)
 	return true;
 }
 
-int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job,
-		      const struct kl_point *pt, const struct kl_member *const *member,
-		      size_t nmember, bool there[KL_BLOCKS_SUBJECTS], json_t *notes)
+int kl_gpu_timer_open(struct kl_gpu_timer **out, struct kl_gpu_time_end *how,
+		      const struct kl_job *job, const struct kl_point *pt,
+		      const struct kl_member *const *member, size_t nmember,
+		      bool there[KL_BLOCKS_SUBJECTS], json_t *notes)
 {
 	int err;
 
@@ -290,7 +305,9 @@ int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job,
 		for (size_t i = 0; i < KL_GPU_TIMER_MEMBERS; i++)
 			timer->host[i].fd = -1;
 		lay_out(timer);
-		if ((err = load_children(timer, there, notes)) == 0)
+		err = load_children(timer, there, notes);
+		*how = timer->prepared;
+		if (err == 0)
 			*out = kl_steal(&timer);
 	} while (err == KL_EBUSY);
 	return err;

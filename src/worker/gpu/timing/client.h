@@ -44,16 +44,19 @@ struct kl_gpu_timer {
 	double bytes_per_ns; /* peak of the device memory; 0: unknown */
 	bool there[KL_BLOCKS_SUBJECTS];
 	char library[96]; /* "cuBLAS 130100"; "" if the baseline is not a library's */
+	/* how `prepare` of the subject loaded last ended */
+	struct kl_gpu_time_end prepared;
 };
 
 /**
  * `there`: the subjects to load; cleared for those that are left out, each with a note. Borrows
- * job, point and members. KL_EINVALID: the candidate cannot be launched; KL_ECANNOT: not on this
- * GPU.
+ * job, point and members. KL_EINVALID: the candidate cannot be launched; how->end is not
+ * KL_GPU_CALL_OK if its `prepare` faulted or hung. KL_ECANNOT: not on this GPU.
  */
-int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job,
-		      const struct kl_point *pt, const struct kl_member *const *member,
-		      size_t nmember, bool there[KL_BLOCKS_SUBJECTS], json_t *notes);
+int kl_gpu_timer_open(struct kl_gpu_timer **out, struct kl_gpu_time_end *how,
+		      const struct kl_job *job, const struct kl_point *pt,
+		      const struct kl_member *const *member, size_t nmember,
+		      bool there[KL_BLOCKS_SUBJECTS], json_t *notes);
 void kl_gpu_timer_free(struct kl_gpu_timer *timer);
 KL_DEFINE_CLEANUP(struct kl_gpu_timer *, kl_gpu_timer_free)
 

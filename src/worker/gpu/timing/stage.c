@@ -2,6 +2,7 @@
 #include "worker/gpu/timing/stage.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -176,11 +177,27 @@ static int measure_point(struct kl_gpu_time *timing, int64_t max_ms)
 	return 0;
 }
 
+/* The candidate cannot be launched, or its `prepare` ended badly. */
+static int fail_open(struct kl_gpu_time *timing, const struct kl_member *member,
+		     const struct kl_gpu_time_end *how)
+{
+	struct kl_call call = { .end = how->end == KL_GPU_CALL_HANG ? KL_CALL_HANG :
+								      KL_CALL_FAULT };
+
+	if (how->end == KL_GPU_CALL_OK)
+		return kl_profile_fail(timing->result, "launch", "%s", kl_error_last());
+	snprintf(call.what, sizeof(call.what), "%s%s, in prepare",
+		 how->end == KL_GPU_CALL_HANG ? "did not end in time" : "ended with ",
+		 how->end == KL_GPU_CALL_HANG ? "" : how->name);
+	return kl_profile_fail_end(timing->result, timing->job, member, &call);
+}
+
 /* Profile a point; repeated without a subject that ended the process. */
 static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
 			 struct kl_pool *pool, int64_t max_ms)
 {
 	const struct kl_member *member[KL_GPU_TIMER_MEMBERS];
+	struct kl_gpu_time_end how;
 	size_t n = kl_pool_noise(pool, pt, member, KL_GPU_TIMER_MEMBERS);
 	int err;
 
@@ -198,10 +215,10 @@ static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
 		timing->reasons = timing->late = 0;
 		kl_gpu_timer_free(timing->timer);
 		timing->timer = NULL;
-		err = kl_gpu_timer_open(&timing->timer, timing->job, pt, member, n, timing->there,
-					timing->notes);
+		err = kl_gpu_timer_open(&timing->timer, &how, timing->job, pt, member, n,
+					timing->there, timing->notes);
 		if (err == KL_EINVALID)
-			return kl_profile_fail(timing->result, "launch", "%s", kl_error_last());
+			return fail_open(timing, member[0], &how);
 		if (err == 0 && !timing->nvml)
 			timing->nvml = kl_gpu_nvml_open(
 				kl_gpu_child_facts(timing->timer->child[0])->uuid);

