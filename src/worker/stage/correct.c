@@ -16,6 +16,7 @@
 #include "worker/stage/production.h"
 #include "worker/stage/retrial.h"
 #include "worker/stage/rounds.h"
+#include "worker/stage/scout.h"
 #include "worker/stage/soak.h"
 
 /* Note what was left out because calls are slow; if it is too much, the answers prove too little. */
@@ -89,6 +90,8 @@ static int all_points(struct kl_inquiry *inquiry, json_t *notes)
 		also = also || !inquiry->job->point[i].perf;
 	draw_after_perf(inquiry);
 	err = replay_first(inquiry);
+	if (err == 0 && !inquiry->class && inquiry->job->surface == KL_SURFACE_CUDA)
+		err = kl_scout(inquiry);
 	for (size_t k = 0; k < 2 * inquiry->job->npoint && err == 0 && !inquiry->class; k++) {
 		const struct kl_point *pt = &inquiry->job->point[k % inquiry->job->npoint];
 

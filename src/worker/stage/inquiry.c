@@ -13,6 +13,7 @@
 #include "job/tensor.h"
 #include "worker/measure/failure.h"
 #include "worker/measure/replay.h"
+#include "worker/measure/time_limit.h"
 #include "worker/subject/trial.h"
 
 /* -- failures ----------------------------------------------------------- */
@@ -239,6 +240,16 @@ static void take_cost(struct kl_inquiry *inquiry, const struct kl_point *pt,
 		*used = end->used_ns;
 }
 
+static void note_time(struct kl_inquiry *inquiry, const struct kl_point *pt, int64_t ns)
+{
+	int64_t *longest = &inquiry->ns[pt - inquiry->job->point];
+
+	/* a call that no clock noticed took some time, too */
+	if (ns < 1000)
+		ns = 1000;
+	*longest = *longest < ns ? ns : *longest;
+}
+
 static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		    const struct kl_round *round, size_t index, bool right)
 {
@@ -249,8 +260,9 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	int err;
 
 	inquiry->failed = (struct kl_failed_call){ .member = index, .right = right };
-	inquiry->calls++;
+	inquiry->calls += !round->unjudged;
 	draw_trial(&trial, inquiry, round, index, right);
+	kl_subject_limit(subject, kl_time_limit(inquiry->job, round->point, inquiry->ns));
 	err = kl_trial_kernel(&end, subject, inquiry->job, &trial);
 	if (err < 0)
 		return err;
@@ -258,6 +270,9 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		fail_call(inquiry, member, &end);
 		return 0;
 	}
+	note_time(inquiry, member->point, end.ns);
+	if (round->unjudged)
+		return 0;
 	err = judge_call(inquiry, subject, round, index, &trial);
 	add_met(inquiry, member);
 	inquiry->made[member->point - inquiry->job->point]++;
@@ -339,6 +354,7 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 	inquiry->cost = kl_calloc(job->npoint + 1, sizeof(*inquiry->cost));
 	inquiry->used = kl_calloc(job->npoint + 1, sizeof(*inquiry->used));
 	inquiry->made = kl_calloc(job->npoint + 1, sizeof(*inquiry->made));
+	inquiry->ns = kl_calloc(job->npoint + 1, sizeof(*inquiry->ns));
 	inquiry->asked = kl_calloc(n + 1, sizeof(*inquiry->asked));
 }
 
@@ -353,5 +369,6 @@ void kl_inquiry_release(struct kl_inquiry *inquiry)
 	free(inquiry->cost);
 	free(inquiry->used);
 	free(inquiry->made);
+	free(inquiry->ns);
 	free(inquiry->asked);
 }

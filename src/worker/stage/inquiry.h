@@ -46,6 +46,7 @@ struct kl_inquiry {
 	int64_t *cost;
 	int64_t *used; /* for each point, kernels in C: least processor time of a call; 0: none */
 	int64_t *made; /* for each point: calls made */
+	int64_t *ns;   /* for each point: the longest time of a call itself; 0: none yet */
 	int *asked;    /* for each member: calls made */
 	struct kl_failed_call { /* the call that failed */
 		size_t member;
@@ -70,6 +71,7 @@ struct kl_round {
 	const void *ctx;
 	bool twins;        /* the inputs are twins */
 	bool ordinary;     /* nothing is cleaned between the calls (production.h) */
+	bool unjudged;     /* the answers are not looked at, and the calls do not count */
 	const char *where; /* prefix of failure messages: "" or "soak: " */
 };
 

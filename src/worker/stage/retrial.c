@@ -82,8 +82,11 @@ void kl_retrial(struct kl_inquiry *inquiry, json_t *notes)
 	if (same)
 		return;
 	kl_failure_hide(inquiry->failure);
-	hidden = kl_failure_hidden(inquiry->message);
-	snprintf(inquiry->message, sizeof(inquiry->message), "%s", hidden);
+	/* the only number of a hang is its time limit */
+	if (strcmp(inquiry->class, "hang")) {
+		hidden = kl_failure_hidden(inquiry->message);
+		snprintf(inquiry->message, sizeof(inquiry->message), "%s", hidden);
+	}
 	kl_blocks_note(
 		notes,
 		"the failure has no seed to replay it: it was not repeated by one call on "

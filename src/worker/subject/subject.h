@@ -92,10 +92,9 @@ struct kl_subject_spec {
 	 * the last one left; kl_subject_poison() has no effect
 	 */
 	bool ordinary;
-	int cpu;          /* processor that the child is pinned to; -1: any */
-	bool timed;       /* time calls exactly, by spinning on another processor; else roughly */
-	int64_t limit_ms; /* cuda: of a call, and of `prepare`; 0: job->call_ms */
-	bool untraced;    /* do not use ptrace, for tests */
+	int cpu;       /* processor that the child is pinned to; -1: any */
+	bool timed;    /* time calls exactly, by spinning on another processor; otherwise roughly */
+	bool untraced; /* do not use ptrace, for tests */
 	struct kl_subject_memory *memory; /* memory to reuse, must outlive the subject; or NULL */
 };
 
@@ -179,7 +178,7 @@ struct kl_call {
  * kernel, or killed it.
  */
 int kl_subject_call(struct kl_subject *subject, struct kl_call *out);
-/** cuda: change the time limit of further calls. */
+/** cuda: change the time limit of further calls, which is job->call_ms at first. */
 void kl_subject_limit(struct kl_subject *subject, int64_t ms);
 /**
  * Check the slack around outputs, and carried scratch, without a call. Only calls of an `ordinary`

@@ -429,7 +429,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	subject->processes = job->gpu;
 	subject->host.fd = -1;
 	subject->nargs = job->nargs;
-	subject->call_ms = spec->limit_ms ? spec->limit_ms : job->call_ms;
+	subject->call_ms = job->call_ms;
 	subject->ordinary = spec->ordinary;
 	/* an oracle is trusted not to keep data between calls */
 	subject->flags = real ? KL_GPU_CALL_ORDINARY | KL_GPU_CALL_POISON | KL_GPU_CALL_CHECK :

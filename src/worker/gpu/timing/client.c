@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "worker/gpu/plan_text.h"
 #include "worker/gpu/process_pool.h"
+#include "worker/measure/time_limit.h"
 #include "worker/subject/poison.h"
 
 #define ASK_MS 120000
@@ -359,7 +360,7 @@ int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mod
 		.ncall = (uint32_t)n,
 		.warm = warm,
 		.seed = seed,
-		.limit_ms = timer->job->call_ms * (int64_t)n,
+		.limit_ms = kl_time_limit_of(timer->job, timer->expected_ns[who], n),
 	};
 	int err;
 
@@ -384,7 +385,7 @@ int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32
 		.look = look,
 		.poison = poison,
 		.seed = seed,
-		.limit_ms = timer->job->call_ms * calls,
+		.limit_ms = kl_time_limit_of(timer->job, timer->expected_ns[who], calls),
 	};
 	int err;
 
@@ -409,7 +410,7 @@ int kl_gpu_timer_bench(struct kl_gpu_timer *timer, int who, uint32_t warm, uint3
 		.calls = calls,
 		.poison = poison,
 		.seed = seed,
-		.limit_ms = timer->job->call_ms * (warm + calls),
+		.limit_ms = kl_time_limit_of(timer->job, timer->expected_ns[who], warm + calls),
 	};
 	int err;
 

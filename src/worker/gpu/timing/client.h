@@ -34,7 +34,8 @@ struct kl_gpu_timer {
 	size_t nmember, nset; /* at first, set i holds the inputs of member i % nmember */
 	/* only [0]; with host code one per subject */
 	struct kl_gpu_child *child[KL_BLOCKS_SUBJECTS];
-	int last; /* subject visited last */
+	int last;                               /* subject visited last */
+	double expected_ns[KL_BLOCKS_SUBJECTS]; /* of a call, for its time limit; 0: unknown */
 	struct kl_gpu_host host[KL_GPU_TIMER_MEMBERS];
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
 	/* by process, as `child`: the member whose inputs a set holds; differs after an exchange */

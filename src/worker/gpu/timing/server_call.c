@@ -136,7 +136,7 @@ int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *h
 	int ran;
 
 	kl_gpu_release(&timing->tool);
-	ran = kl_gpu_wait(timing->device, limit_ms + KL_GPU_OWN_MS);
+	ran = kl_gpu_wait(timing->device, limit_ms + KL_GPU_AROUND_MS);
 	if (ran == KL_CU_NOT_READY)
 		note_end(timing, how, timed, KL_GPU_CALL_HANG, 0, which);
 	else if (ran && kl_gpu_is_fault(ran))

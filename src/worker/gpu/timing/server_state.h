@@ -21,6 +21,8 @@
  */
 /* Time limit for the gate's own operations, in addition to that of the subject. */
 #define KL_GPU_OWN_MS 20000
+/* The same for what is enqueued around a subject's calls, which is little. */
+#define KL_GPU_AROUND_MS 2000
 
 /* A subject of the profile. */
 struct kl_gpu_timed {

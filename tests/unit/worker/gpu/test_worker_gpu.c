@@ -12,6 +12,20 @@
 #include "worker/gpu/ncu.h"
 #include "worker/subject/poison.h"
 
+#define COUNT_SHARED                                                        \
+	"unsigned *count = (unsigned *)l->shared + 900, *mark = count + 1;" \
+	"if (*mark != 0xbeefcafe) { *mark = 0xbeefcafe; *count = 0; } unsigned before = (*count)++;"
+
+static json_t *judge_only(struct kl_job *job)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	json_t *result = json_object();
+
+	assert_ok(kl_pool_open(&pool, job));
+	assert_ok(kl_stage_correct(result, job, pool));
+	return result;
+}
+
 /* -- no GPU ------------------------------------------------------------------ */
 
 static void test_says_why_there_is_no_gpu(void **state)
@@ -193,16 +207,6 @@ static void test_right_aligned_meets_the_guard(void **state)
 	assert_contains(end.what, "CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
-static json_t *judge_only(struct kl_job *job)
-{
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
-	json_t *result = json_object();
-
-	assert_ok(kl_pool_open(&pool, job));
-	assert_ok(kl_stage_correct(result, job, pool));
-	return result;
-}
-
 /* -- what is kept between calls ------------------------------------------------------------ */
 
 static void expect_twice(struct kl_job *job)
@@ -322,7 +326,7 @@ static void test_too_much_scratch(void **state)
 		int err;
 	} tries[] = {
 		{ "1099511627776", "the scratch of this plan takes 1099511627776 bytes", 0 },
-		{ "1040187392", "tensors and scratch take 1040211392 bytes together", 0 },
+		{ "1040187392", "tensors and scratch take 1040187448 bytes together", 0 },
 		{ "900000000", "no room for 900000000 bytes on the GPU", KL_EIO },
 	};
 
@@ -430,6 +434,50 @@ static void test_tensor_map(void **state)
 	assert_int_equal(kl_json_int_or(result, "cc", 0), 90);
 	assert_contains(json_string_value(json_array_get(json_object_get(result, "gpu_notes"), 0)),
 			"tensor maps");
+}
+
+/*
+ * What the kernel's own calls took says how long to wait for another one: those at a smaller point,
+ * and those that ended at the same one.
+ */
+static void test_hangs_are_known_soon(void **state)
+{
+	static const struct {
+		const char *body, *what;
+		int64_t most_ms;
+	} tries[] = {
+		/* 20 * (3000 / 7)^2 times what the smaller point took, which may be a few microseconds */
+		{ SCALE_KERNEL("if (n > 100) for (;;) pause();"), "hang at 'case0'", 25000 },
+		{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) for (;;) pause();"), "within 500 ms",
+		  5000 },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
+		struct kl_job *job = gpu_job(*state, tries[i].body, NULL);
+		KL_AUTO(json_decrefp) json_t *result = NULL;
+		int64_t begin = kl_clock_ns(), ms;
+
+		job->call_ms = 60000;
+		result = judge_only(job);
+		ms = (kl_clock_ns() - begin) / 1000000;
+		assert_string_equal(kl_json_str_or(result, "class", ""), "hang");
+		assert_contains(kl_json_str_or(result, "message", ""), tries[i].what);
+		if (ms > tries[i].most_ms)
+			fail_msg("%zu: %lld ms: %s", i, (long long)ms,
+				 kl_json_str_or(result, "message", ""));
+	}
+}
+
+/* A kernel that is much slower at a larger point is not taken for one that hangs. */
+static void test_slower_points_are_waited_for(void **state)
+{
+	struct kl_job *job = gpu_job(*state, SCALE_KERNEL("if (n > 100) usleep(700000);"), NULL);
+	KL_AUTO(json_decrefp) json_t *result = NULL;
+
+	job->call_ms = 60000;
+	result = judge_only(job);
+	if (json_object_get(result, "class"))
+		fail_msg("%s", kl_json_str_or(result, "message", ""));
 }
 
 /*
@@ -739,7 +787,7 @@ static void test_slow_kernels_are_asked_less(void **state)
 		  "for (int i = 0; i < n; i++) y[i] = x[i] * s;\n"
 		  "if (n < 100) { memcpy(&n, y + was / 64 % 7, 4); n ^= 1; memcpy(y + was / 64 % 7, &n, 4); } }\n",
 		  "nondeterministic", NULL, 1, 31, -1 },
-		{ SCALE_KERNEL("if (n < 100) { usleep(1200000); y[n] = 1; }"), "fault", NULL, 1, 28, -1 },
+		{ SCALE_KERNEL("if (n < 100) { usleep(1200000); y[n] = 1; }"), "fault", NULL, 0, 28, -1 },
 	};
 	/* clang-format on */
 
@@ -749,9 +797,6 @@ static void test_slow_kernels_are_asked_less(void **state)
 
 /* -- what is kept from call to call -------------------------------------------------------- */
 
-#define COUNT_SHARED                                                        \
-	"unsigned *count = (unsigned *)l->shared + 900, *mark = count + 1;" \
-	"if (*mark != 0xbeefcafe) { *mark = 0xbeefcafe; *count = 0; } unsigned before = (*count)++;"
 #define TABLE(more) \
 	SCALE_KERNEL("static int kept[4] = { 3, 1, 2, 0 }; int before = kept[3]++;" more)
 
@@ -951,6 +996,8 @@ int main(void)
 		T(test_plans_that_do_not_fit),
 		T(test_launch_attributes),
 		T(test_tensor_map),
+		T(test_hangs_are_known_soon),
+		T(test_slower_points_are_waited_for),
 		T(test_health_after_a_hang),
 		T(test_second_worker_waits),
 		T(test_broken_frames),

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/stage/scout.h"
+
+#include "base/mem.h"
+
+#define POINTS 3
+
+static double point_size(const struct kl_job *job, const struct kl_point *pt)
+{
+	double size = 1;
+
+	for (size_t i = 0; i < job->ndim; i++)
+		size *= (double)pt->dim[i];
+	return size;
+}
+
+/* Indices of the points that are not timed, the smallest first. Returns their number. */
+static size_t order_points(const struct kl_job *job, size_t *order)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < job->npoint; i++) {
+		double size = point_size(job, &job->point[i]);
+		size_t at = n;
+
+		if (job->point[i].perf)
+			continue;
+		for (; at && point_size(job, &job->point[order[at - 1]]) > size; at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+		n++;
+	}
+	return n;
+}
+
+static int call_once(struct kl_inquiry *inquiry, const struct kl_point *pt)
+{
+	const struct kl_member *member;
+	size_t index;
+	struct kl_round round = {
+		.point = pt,
+		.member = &index,
+		.n = 1,
+		.unjudged = true,
+		.where = "",
+	};
+
+	if (!kl_pool_noise(inquiry->pool, pt, &member, 1))
+		return 0;
+	index = kl_pool_find(inquiry->pool, member);
+	return kl_inquiry_round(inquiry, &round);
+}
+
+int kl_scout(struct kl_inquiry *inquiry)
+{
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(inquiry->job->npoint + 1, sizeof(*order));
+	size_t n = order_points(inquiry->job, order), last = n > POINTS ? n - 1 : POINTS - 1;
+	int err = 0;
+
+	for (size_t i = 0; i < n && i < POINTS && err == 0 && !inquiry->class; i++)
+		err = call_once(inquiry, &inquiry->job->point[order[i * last / (POINTS - 1)]]);
+	return err;
+}
