@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/printable.h"
@@ -53,27 +54,50 @@ static bool still_passing(const json_t *result)
 	return !strcmp(kl_json_str_or(result, "status", "pass"), "pass");
 }
 
+/* Set result.ms.<name> to the time since *from, which becomes now. */
+static void note_time(json_t *result, const char *name, int64_t *from)
+{
+	json_t *ms = json_object_get(result, "ms");
+	int64_t now = kl_clock_ns();
+
+	if (!ms)
+		kl_json_set(result, "ms", ms = json_object());
+	kl_json_set_int(ms, name, (now - *from) / 1000000);
+	*from = now;
+}
+
 static int run_stages(json_t *result, const struct kl_job *job, const json_t *doc)
 {
+	const struct {
+		const char *name;
+		bool wanted;
+		int (*run)(json_t *result, const struct kl_job *job, struct kl_pool *pool);
+	} stages[] = {
+		{ "audit", job->do_audit, kl_stage_audit },
+		{ "correct", job->do_correct, kl_stage_correct },
+		{ "profile", job->do_profile, kl_stage_profile },
+	};
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	int64_t from = kl_clock_ns();
 	int err;
 
 	if ((err = kl_pool_open(&pool, job)) < 0)
 		return err;
 	if (job->do_launch)
 		return kl_stage_launch(result, job, pool);
-	if (job->do_audit && (err = kl_stage_audit(result, job, pool)) < 0)
-		return err;
-	if (job->do_correct && still_passing(result) &&
-	    (err = kl_stage_correct(result, job, pool)) < 0)
-		return err;
-	if (job->do_profile && still_passing(result) &&
-	    (err = kl_stage_profile(result, job, pool)) < 0)
-		return err;
-	if (job->do_counters && still_passing(result) &&
-	    (err = kl_stage_counters(result, job, doc)) < 0)
-		return err;
-	return 0;
+	note_time(result, "pool", &from);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(stages); i++) {
+		if (!stages[i].wanted || !still_passing(result))
+			continue;
+		if ((err = stages[i].run(result, job, pool)) < 0)
+			return err;
+		note_time(result, stages[i].name, &from);
+	}
+	if (!job->do_counters || !still_passing(result))
+		return 0;
+	err = kl_stage_counters(result, job, doc);
+	note_time(result, "counters", &from);
+	return err;
 }
 
 static int work_batch(const char *path)
