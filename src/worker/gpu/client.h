@@ -77,6 +77,9 @@ const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *child);
  */
 int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
 		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms);
+/** The same for a request whose reply has no further content. */
+int kl_gpu_child_ask_plain(struct kl_gpu_child *child, void *request, size_t n, int fd,
+			   int64_t limit_ms);
 /** Return the head of a request. */
 struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 
