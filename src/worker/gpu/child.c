@@ -136,6 +136,12 @@ void kl_gpu_child_kill(struct kl_gpu_child *child)
 	kl_closep(&child->socket);
 }
 
+void kl_gpu_child_end(const struct kl_gpu_child *child)
+{
+	if (child->pid)
+		kill(child->pid, SIGKILL);
+}
+
 void kl_gpu_child_free(struct kl_gpu_child *child)
 {
 	if (!child)
@@ -228,17 +234,12 @@ static int child_gone(struct kl_gpu_child *child)
 	return kl_error(KL_EIO, "the GPU process %s", how);
 }
 
-int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
-		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms)
+/* Receive the reply to a request that began with `asked`. */
+static int take_reply(struct kl_gpu_child *child, struct kl_gpu_head asked,
+		      struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms)
 {
-	struct kl_gpu_head asked;
 	ssize_t have;
 
-	memcpy(&asked, request, sizeof(asked));
-	if (!child->pid)
-		return kl_error(KL_EIO, "the GPU process is gone");
-	if (ask_send(child, request, n, fd) < 0)
-		return child_gone(child);
 	have = ask_receive(child, reply, nreply, limit_ms);
 	if (have < 0) {
 		child->stuck = true;
@@ -262,6 +263,19 @@ int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd
 	return reply->err < 0 ? kl_error((enum kl_err)reply->err, "%s", reply->message) : 0;
 }
 
+int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
+		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms)
+{
+	struct kl_gpu_head asked;
+
+	memcpy(&asked, request, sizeof(asked));
+	if (!child->pid)
+		return kl_error(KL_EIO, "the GPU process is gone");
+	if (ask_send(child, request, n, fd) < 0)
+		return child_gone(child);
+	return take_reply(child, asked, reply, nreply, limit_ms);
+}
+
 int kl_gpu_child_ask_plain(struct kl_gpu_child *child, void *request, size_t n, int fd,
 			   int64_t limit_ms)
 {
@@ -270,17 +284,43 @@ int kl_gpu_child_ask_plain(struct kl_gpu_child *child, void *request, size_t n, 
 	return kl_gpu_child_ask(child, request, n, fd, &reply, sizeof(reply), limit_ms);
 }
 
-static int start_child(struct kl_gpu_child **out, uint32_t purpose)
+static struct kl_gpu_head hello_head(uint32_t purpose)
+{
+	return kl_gpu_head(KL_GPU_OP_HELLO, purpose, sizeof(struct kl_gpu_head));
+}
+
+static struct kl_gpu_open open_request(int ordinal)
+{
+	return (struct kl_gpu_open){
+		.head = kl_gpu_head(KL_GPU_OP_OPEN, 0, sizeof(struct kl_gpu_open)),
+		.ordinal = ordinal,
+	};
+}
+
+/* Spawn a process and send it HELLO. */
+static int greet_child(struct kl_gpu_child **out, uint32_t purpose)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = kl_calloc(1, sizeof(*child));
-	struct kl_gpu_head head = kl_gpu_head(KL_GPU_OP_HELLO, purpose, sizeof(head));
+	struct kl_gpu_head head = hello_head(purpose);
 	int err;
 
 	child->socket = -1;
 	child->spare.fd = -1;
-	if ((err = spawn_child(child)) < 0 ||
-	    (err = kl_gpu_child_ask(child, &head, sizeof(head), -1, &child->hello.r,
-				    sizeof(child->hello), START_MS)) < 0)
+	if ((err = spawn_child(child)) < 0)
+		return err;
+	if (ask_send(child, &head, sizeof(head), -1) < 0)
+		return child_gone(child);
+	*out = kl_steal(&child);
+	return 0;
+}
+
+/* Receive the reply to HELLO. */
+static int take_hello(struct kl_gpu_child *child, uint32_t purpose)
+{
+	int err = take_reply(child, hello_head(purpose), &child->hello.r, sizeof(child->hello),
+			     START_MS);
+
+	if (err < 0)
 		return err;
 	if (child->hello.ndevice < 1 || child->hello.ndevice > KL_GPU_MAX_DEVICES)
 		return kl_error(KL_EIO, "the GPU process counts %d devices", child->hello.ndevice);
@@ -289,6 +329,16 @@ static int start_child(struct kl_gpu_child **out, uint32_t purpose)
 		child->hello.device[i].uuid[sizeof(child->hello.device[i].uuid) - 1] = '\0';
 	}
 	child->hello.build[sizeof(child->hello.build) - 1] = '\0';
+	return 0;
+}
+
+static int start_child(struct kl_gpu_child **out, uint32_t purpose)
+{
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
+	int err = greet_child(&child, purpose);
+
+	if (err < 0 || (err = take_hello(child, purpose)) < 0)
+		return err;
 	*out = kl_steal(&child);
 	return 0;
 }
@@ -303,12 +353,38 @@ int kl_gpu_child_start_host(struct kl_gpu_child **out)
 	return start_child(out, KL_GPU_FOR_HOST);
 }
 
+int kl_gpu_child_begin(struct kl_gpu_child **out, int ordinal)
+{
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
+	struct kl_gpu_open open = open_request(ordinal);
+	int err = greet_child(&child, KL_GPU_FOR_DEVICE);
+
+	if (err < 0)
+		return err;
+	if (ask_send(child, &open, sizeof(open), -1) < 0)
+		return child_gone(child);
+	child->ordinal = ordinal;
+	*out = kl_steal(&child);
+	return 0;
+}
+
+int kl_gpu_child_ready(struct kl_gpu_child *child)
+{
+	struct kl_gpu_reply reply;
+	int err = take_hello(child, KL_GPU_FOR_DEVICE);
+
+	if (err < 0 || (err = take_reply(child, open_request(child->ordinal).head, &reply,
+					 sizeof(reply), START_MS)) < 0)
+		return err;
+	if (child->ordinal >= child->hello.ndevice)
+		return kl_error(KL_EIO, "the GPU process counts %d devices", child->hello.ndevice);
+	child->open = true;
+	return 0;
+}
+
 int kl_gpu_child_open(struct kl_gpu_child *child, int ordinal)
 {
-	struct kl_gpu_open open = {
-		.head = kl_gpu_head(KL_GPU_OP_OPEN, 0, sizeof(open)),
-		.ordinal = ordinal,
-	};
+	struct kl_gpu_open open = open_request(ordinal);
 	int err = kl_gpu_child_ask_plain(child, &open, sizeof(open), -1, START_MS);
 
 	child->ordinal = ordinal;

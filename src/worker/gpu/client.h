@@ -62,8 +62,17 @@ int kl_gpu_child_start(struct kl_gpu_child **out);
  */
 int kl_gpu_child_start_host(struct kl_gpu_child **out);
 int kl_gpu_child_open(struct kl_gpu_child *child, int ordinal);
+/**
+ * Start a process that opens device `ordinal` by itself, and do not wait for it: a context takes
+ * long to create. kl_gpu_child_ready() waits, and returns what kl_gpu_child_start() and
+ * kl_gpu_child_open() would; until then nothing else may be asked.
+ */
+int kl_gpu_child_begin(struct kl_gpu_child **out, int ordinal);
+int kl_gpu_child_ready(struct kl_gpu_child *child);
 /** SIGKILL and reap, then free; `child` can be NULL. */
 void kl_gpu_child_free(struct kl_gpu_child *child);
+/** SIGKILL without waiting: kl_gpu_child_free() then takes less time. */
+void kl_gpu_child_end(const struct kl_gpu_child *child);
 KL_DEFINE_CLEANUP(struct kl_gpu_child *, kl_gpu_child_free)
 void kl_gpu_child_kill(struct kl_gpu_child *child);
 bool kl_gpu_child_alive(const struct kl_gpu_child *child);

@@ -13,11 +13,17 @@
 #include "worker/gpu/wall.h"
 
 #define MAX_IDLE 4 /* candidate, parent, the oracle's two builds */
+#define MAX_AHEAD 2
 #define LOCK_WAIT_MS 600000
 
 struct kl_gpu_processes {
 	struct kl_gpu_child *idle[MAX_IDLE]; /* least recently used first */
 	size_t nidle;
+	/* processes without an artefact that were begun before they are needed */
+	struct kl_gpu_child *ahead[MAX_AHEAD];
+	size_t nahead;
+	struct kl_gpu_child **ended; /* killed, and not waited for yet */
+	size_t nended, ended_alloc;
 	bool chosen;
 	struct kl_gpu_facts facts;
 	char driver[64];
@@ -36,12 +42,35 @@ struct kl_gpu_processes *kl_gpu_processes_new(void)
 	return processes;
 }
 
+static void wait_ended(struct kl_gpu_processes *processes)
+{
+	for (size_t i = 0; i < processes->nended; i++)
+		kl_gpu_child_free(processes->ended[i]);
+	processes->nended = 0;
+}
+
+void kl_gpu_processes_drop(struct kl_gpu_processes *processes, struct kl_gpu_child *child)
+{
+	kl_gpu_child_end(child);
+	KL_GROW(processes->ended, processes->nended + 1, processes->ended_alloc);
+	processes->ended[processes->nended++] = child;
+}
+
 void kl_gpu_processes_free(struct kl_gpu_processes *processes)
 {
 	if (!processes)
 		return;
+	/* the driver takes long to end a process: all of them at once */
+	for (size_t i = 0; i < processes->nidle; i++)
+		kl_gpu_child_end(processes->idle[i]);
+	for (size_t i = 0; i < processes->nahead; i++)
+		kl_gpu_child_end(processes->ahead[i]);
 	for (size_t i = 0; i < processes->nidle; i++)
 		kl_gpu_child_free(processes->idle[i]);
+	for (size_t i = 0; i < processes->nahead; i++)
+		kl_gpu_child_free(processes->ahead[i]);
+	wait_ended(processes);
+	free(processes->ended);
 	kl_lock_release(&processes->lock);
 	kl_strvec_release(&processes->notes);
 	free(processes);
@@ -211,20 +240,77 @@ static struct kl_gpu_child *take_child(struct kl_gpu_processes *processes, size_
 	return child;
 }
 
-static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_processes *processes,
-		       const struct kl_job *job, const char *cubin, bool host)
+/*
+ * Begin the processes that the job will need after this one, so that their contexts are created
+ * while this one works: the candidate's, and that of the profile. Without them nothing is lost but
+ * time.
+ */
+static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job *job,
+			const char *cubin, int ordinal)
+{
+	bool oracle = cubin && job->truth_so && !strcmp(cubin, job->truth_so);
+	size_t n = (oracle && job->do_correct ? 1u : 0) + (job->do_profile ? 1u : 0);
+
+	if (job->host || job->do_launch)
+		return;
+	while (processes->nahead < n && processes->nahead < MAX_AHEAD) {
+		if (kl_gpu_child_begin(&processes->ahead[processes->nahead], ordinal) < 0) {
+			kl_error_clear();
+			return;
+		}
+		processes->nahead++;
+	}
+}
+
+/* A process that was begun ahead, if it has opened the device; NULL: there is none. */
+static struct kl_gpu_child *take_ahead(struct kl_gpu_processes *processes)
+{
+	while (processes->nahead) {
+		struct kl_gpu_child *child = processes->ahead[--processes->nahead];
+
+		if (kl_gpu_child_ready(child) == 0 &&
+		    !strcmp(kl_gpu_child_facts(child)->uuid, processes->facts.uuid))
+			return child;
+		kl_error_clear();
+		kl_gpu_child_free(child);
+	}
+	return NULL;
+}
+
+/* A process that has opened the job's device, which it chooses if none is chosen yet. */
+static int open_child(struct kl_gpu_child **out, struct kl_gpu_processes *processes,
+		      const struct kl_job *job, const char *cubin, bool host)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
-	int err = host ? kl_gpu_child_start_host(&child) : kl_gpu_child_start(&child), ordinal = -1;
+	bool first = !processes->chosen;
+	int err, ordinal;
 
-	if (err < 0 ||
-	    (!processes->chosen && (err = settle_device(processes, child, job->arch)) < 0))
+	wait_ended(processes);
+	if (!host && (*out = take_ahead(processes)))
+		return 0;
+	err = host ? kl_gpu_child_start_host(&child) : kl_gpu_child_start(&child);
+	if (err < 0 || (first && (err = settle_device(processes, child, job->arch)) < 0))
 		return err;
 	ordinal = kl_gpu_child_ordinal(child, processes->facts.uuid);
 	if (ordinal < 0)
 		return kl_error(KL_EIO, "%s (%s) is not there any more", processes->facts.name,
 				processes->facts.uuid);
 	if ((err = kl_gpu_child_open(child, ordinal)) < 0)
+		return err;
+	/* not before: contexts that are created at once take longer, and this one is waited for */
+	if (first)
+		begin_ahead(processes, job, cubin, ordinal);
+	*out = kl_steal(&child);
+	return 0;
+}
+
+static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_processes *processes,
+		       const struct kl_job *job, const char *cubin, bool host)
+{
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
+	int err = open_child(&child, processes, job, cubin, host);
+
+	if (err < 0)
 		return err;
 	if (cubin) {
 		err = host ? kl_gpu_child_launcher(child, cubin, true) :

@@ -48,6 +48,11 @@ void kl_gpu_processes_walled(struct kl_gpu_processes *processes, const struct kl
  * GPU probed if it hung.
  */
 void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_child *child);
+/**
+ * End `child`, which nobody can use again. The driver takes long to do this, so it is waited for
+ * when another process is started, or at the end.
+ */
+void kl_gpu_processes_drop(struct kl_gpu_processes *processes, struct kl_gpu_child *child);
 /** Set result.device, driver, cc and gpu_notes from the GPU that was used; nothing if none was. */
 void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *processes);
 /**

@@ -323,8 +323,9 @@ void kl_gpu_timer_free(struct kl_gpu_timer *timer)
 		if (!timer->child[i])
 			continue;
 		if (kl_gpu_child_alive(timer->child[i]))
-			kl_gpu_child_kill(timer->child[i]);
-		kl_gpu_processes_put(timer->job->gpu, timer->child[i]);
+			kl_gpu_processes_drop(timer->job->gpu, timer->child[i]);
+		else
+			kl_gpu_processes_put(timer->job->gpu, timer->child[i]);
 	}
 	for (size_t i = 0; i < KL_GPU_TIMER_MEMBERS; i++)
 		kl_gpu_host_release(&timer->host[i]);
