@@ -6,7 +6,8 @@
  * GPU.
  *
  * A file `conf` beside the library says what is pretended, one "key value" a line: version,
- * devices, cc, sick (every launch fails), room (bytes of the largest allocation). Each launch is a line in `launches` beside it, if that
+ * devices, cc, sick (every launch fails), room (bytes of the largest allocation), pins (0: no memory can be
+ * pinned). Each launch is a line in `launches` beside it, if that
  * file is there.
  */
 #include <dlfcn.h>
@@ -860,6 +861,38 @@ int cuMemsetD8Async(ptr to, unsigned char ch, size_t n, void *stream)
 int cuMemsetD32Async(ptr to, unsigned value, size_t n, void *stream)
 {
 	return set(to, value, 4 * n);
+}
+
+/* Pinned is what is registered once, as in the driver. */
+static struct pinned {
+	void *at;
+	size_t n;
+} pins[64];
+
+int cuMemHostRegister_v2(void *data, size_t n, unsigned flags)
+{
+	if (!conf("pins", 1))
+		return 801;
+	for (size_t i = 0; i < 64; i++)
+		if (pins[i].at && (char *)data < (char *)pins[i].at + pins[i].n &&
+		    (char *)pins[i].at < (char *)data + n)
+			return 712;
+	for (size_t i = 0; i < 64; i++)
+		if (!pins[i].at) {
+			pins[i] = (struct pinned){ data, n };
+			return 0;
+		}
+	return 2;
+}
+
+int cuMemHostUnregister(void *data)
+{
+	for (size_t i = 0; i < 64; i++)
+		if (pins[i].at == data) {
+			pins[i].at = NULL;
+			return 0;
+		}
+	return 713;
 }
 
 int cuMemHostAlloc(void **data, size_t n, unsigned flags)

@@ -210,13 +210,14 @@ void kl_gpu_host_release(struct kl_gpu_host *host)
 }
 
 int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
-		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right,
+		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right, bool pin,
 		     const struct kl_gpu_host *host)
 {
 	struct kl_gpu_put_set set = {
 		.head = kl_gpu_head(KL_GPU_OP_SET, slot, sizeof(set)),
 		.n = (uint32_t)n,
 		.right = right,
+		.pin = pin,
 		.host_bytes = host->bytes,
 	};
 

@@ -118,8 +118,9 @@ int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 		      const struct kl_gpu_tensor_layout *layout, size_t n);
 /** Give `host` back for reuse, or release it; valid even if the process is gone. */
 void kl_gpu_child_host_back(struct kl_gpu_child *child, struct kl_gpu_host *host);
+/** Make a set of tensors with `host` as its host side; `pin`: many copies will follow. */
 int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
-		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right,
+		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right, bool pin,
 		     const struct kl_gpu_host *host);
 
 /**

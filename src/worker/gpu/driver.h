@@ -215,6 +215,9 @@ struct kl_cu_tensor_map {
 	X(mem_unmap, "cuMemUnmap", (uint64_t at, size_t bytes))				\
 	X(mem_access, "cuMemSetAccess",							\
 	  (uint64_t at, size_t bytes, const struct kl_cu_access_desc *d, size_t n))	\
+	X(host_register, "cuMemHostRegister_v2",					\
+	  (void *p, size_t bytes, unsigned flags))					\
+	X(host_unregister, "cuMemHostUnregister", (void *p))				\
 	X(host_alloc, "cuMemHostAlloc", (void **p, size_t bytes, unsigned flags))	\
 	X(host_free, "cuMemFreeHost", (void *p))					\
 	X(to_device, "cuMemcpyHtoDAsync_v2",						\

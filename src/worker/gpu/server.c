@@ -96,7 +96,7 @@ static int receive_request(int socket, void *room, size_t *n, int *fd)
 	return 0;
 }
 
-int kl_gpu_server_map(void **out, int fd, uint64_t bytes, bool writable)
+int kl_gpu_server_map(void **out, int fd, uint64_t bytes)
 {
 	struct stat st;
 	void *map;
@@ -105,7 +105,7 @@ int kl_gpu_server_map(void **out, int fd, uint64_t bytes, bool writable)
 	    !bytes)
 		return kl_error(KL_EINVALID, "no memory of %llu bytes came with the message",
 				(unsigned long long)bytes);
-	map = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
+	map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return kl_error_errno("cannot map shared memory");
 	*out = map;
@@ -146,8 +146,7 @@ static void drop_set(struct kl_gpu_server *server, uint32_t slot)
 		if (server->bind[i].bound && server->bind[i].set == slot)
 			drop_bind(server, i);
 	kl_gpu_set_free(set->set, server->device);
-	if (set->host)
-		munmap(set->host, set->host_bytes);
+	kl_gpu_host_unmap(&set->map, &server->maps, server->device);
 	memset(set, 0, sizeof(*set));
 }
 
@@ -217,7 +216,7 @@ static int put_module(struct kl_gpu_server *server, const void *request, int fd)
 	if (module->head.slot >= KL_GPU_MAX_MODULES || module->bytes > KL_GPU_MAX_CUBIN)
 		err = kl_error(KL_EINVALID, "a cubin too many, or too large");
 	if (err == 0)
-		err = kl_gpu_server_map(&image, fd, module->bytes, false);
+		err = kl_gpu_server_map(&image, fd, module->bytes);
 	if (err == 0) {
 		drop_module(server, module->head.slot);
 		err = kl_gpu_module_load(&server->module[module->head.slot], server->device, image,
@@ -249,16 +248,16 @@ static int put_set(struct kl_gpu_server *server, const void *request, int fd)
 	const struct kl_gpu_put_set *put = request;
 	struct kl_gpu_reply reply = { 0 };
 	struct kl_gpu_server_set *set;
-	void *host = NULL;
 	int err = check_layout(put);
 
-	if (err == 0)
-		err = kl_gpu_server_map(&host, fd, put->host_bytes, true);
 	if (err == 0) {
 		set = &server->set[put->head.slot];
 		drop_set(server, put->head.slot);
-		set->host = host;
-		set->host_bytes = put->host_bytes;
+		err = kl_gpu_host_map(&set->map, &server->maps, server->device, fd, put->host_bytes,
+				      put->pin);
+	}
+	if (err == 0) {
+		set->host = set->map.at;
 		memcpy(set->offset, put->offset, sizeof(set->offset));
 		err = kl_gpu_set_make(&set->set, server->device, put->layout, put->n, put->right);
 		if (err < 0)
@@ -298,7 +297,7 @@ static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bi
 	    !server->module[bind->module] || bind->bytes > KL_GPU_MAX_PLAN)
 		return kl_error(KL_EINVALID, "a binding too many, too large, or of no module");
 	if ((err = kl_gpu_server_get_set(&set, server, bind->set)) < 0 ||
-	    (err = kl_gpu_server_map(&text, fd, bind->bytes, false)) < 0)
+	    (err = kl_gpu_server_map(&text, fd, bind->bytes)) < 0)
 		return err;
 	drop_bind(server, bind->head.slot);
 	err = kl_gpu_doc_resolve(&at, &plan, text, bind->bytes, set->set, &server->device->facts);

@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_GPU_SERVER_H
 #define KL_WORKER_GPU_SERVER_H
 
+#include "worker/gpu/host_map.h"
 #include "worker/gpu/wire.h"
 
 /*
@@ -15,8 +16,8 @@ int kl_gpu_server_main(void);
 /* State of the process; also used by timing/server_state.h. */
 struct kl_gpu_server_set {
 	struct kl_gpu_set *set; /* NULL: empty slot */
-	unsigned char *host;    /* the shared mapping */
-	uint64_t host_bytes;
+	struct kl_gpu_host_map map;
+	unsigned char *host; /* the map's address */
 	uint64_t offset[KL_GPU_MAX_TENSORS];
 };
 
@@ -27,6 +28,7 @@ struct kl_gpu_server {
 	struct kl_gpu_device *device; /* NULL until OPEN */
 	struct kl_gpu_module *module[KL_GPU_MAX_MODULES];
 	struct kl_gpu_server_set set[KL_GPU_MAX_SETS];
+	struct kl_gpu_host_maps maps;
 	struct {
 		struct kl_gpu_bound *bound;
 		uint32_t module, set;
@@ -51,7 +53,7 @@ int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *
 int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 /** Map `bytes` of `fd`, whose size is checked; the caller closes `fd` and unmaps. */
-int kl_gpu_server_map(void **out, int fd, uint64_t bytes, bool writable);
+int kl_gpu_server_map(void **out, int fd, uint64_t bytes);
 
 /* server_host.c: operations LAUNCHER and LAUNCH. */
 int kl_gpu_server_launcher(struct kl_gpu_server *server, const void *request, int fd);

@@ -33,7 +33,7 @@ int kl_gpu_server_launcher(struct kl_gpu_server *server, const void *request, in
 		err = kl_error(KL_EINVALID, "host code in a process that has no wall");
 	else if (server->launcher || launcher->bytes > KL_GPU_MAX_CUBIN)
 		err = kl_error(KL_EINVALID, "host code that is too large, or a second piece of it");
-	if (err == 0 && (err = kl_gpu_server_map(&image, fd, launcher->bytes, false)) == 0) {
+	if (err == 0 && (err = kl_gpu_server_map(&image, fd, launcher->bytes)) == 0) {
 		err = kl_gpu_launcher_open(&server->launcher, server->device, image,
 					   launcher->bytes, launcher->trace);
 		munmap(image, launcher->bytes);

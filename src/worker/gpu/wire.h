@@ -103,6 +103,7 @@ struct kl_gpu_put_module { /* request + memfd */
 struct kl_gpu_put_set { /* request + memfd */
 	struct kl_gpu_head head;
 	uint32_t n, right;
+	uint32_t pin, reserved;              /* pin: many copies will follow */
 	uint64_t host_bytes;                 /* size of the memfd */
 	uint64_t offset[KL_GPU_MAX_TENSORS]; /* of tensor i in the memfd */
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];

@@ -381,7 +381,7 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 		if ((err = kl_gpu_host_make(&subject->host, subject->layout, subject->nargs)) < 0)
 			return err;
 		return kl_gpu_child_set(subject->child, 0, subject->layout, subject->nargs,
-					spec->align_right, &subject->host);
+					spec->align_right, true, &subject->host);
 	}
 	if (!plan)
 		return kl_error(KL_EINVALID, "the job has no launch plan for '%s'", spec->so);
@@ -389,7 +389,7 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 	if ((err = kl_gpu_child_host(subject->child, &subject->host, subject->layout,
 				     subject->nargs)) < 0 ||
 	    (err = kl_gpu_child_set(subject->child, 0, subject->layout, subject->nargs,
-				    spec->align_right, &subject->host)) < 0)
+				    spec->align_right, true, &subject->host)) < 0)
 		return err;
 	err = kl_gpu_child_bind(subject->child, 0, 0, 0, doc, kl_rng_os_seed(), subject->call_ms,
 				&called);

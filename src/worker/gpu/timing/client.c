@@ -95,7 +95,7 @@ static int make_sets(struct kl_gpu_timer *timer, int who)
 
 	for (size_t i = 0; i < timer->nset; i++)
 		if ((err = kl_gpu_child_set(child_of(timer, who), (uint32_t)i, timer->layout,
-					    timer->job->nargs, i % 2,
+					    timer->job->nargs, i % 2, false,
 					    &timer->host[i % timer->nmember])) < 0)
 			return err;
 	return 0;

@@ -169,7 +169,7 @@ static int is_short(struct kl_gpu_time *timing, const json_t *at, double ns, dou
 	err = kl_gpu_time_measure(timing, KL_BLOCKS_CANDIDATE, timing->batch, calls, cleaned);
 	timing->hot = timing->point->hot;
 	error_ns += timing->batch ? KL_GPU_EVENT_NS / (double)timing->timer->nset : KL_GPU_EVENT_NS;
-	*is = !err && ns < LEAST_SHARE * *cleaned - error_ns && *cleaned - ns > LEAST_MISSING_NS;
+	*is = !err && ns<LEAST_SHARE * * cleaned - error_ns && * cleaned - ns> LEAST_MISSING_NS;
 	return err;
 }
 

@@ -125,6 +125,40 @@ static void test_poison_is_known(void **state)
 	kl_subject_free(subject);
 }
 
+/* Large memory is pinned where that works, and comes again for the next subject of its process. */
+static void test_large_tensors(void **state)
+{
+	static const char *const confs[] = { "pins 1\n", "pins 0\n" };
+	const size_t n = 1 << 19;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(confs); i++) {
+		struct kl_job *job = gpu_job(*state, NULL, NULL);
+
+		gpu_conf(*state, confs[i]);
+		job->point[0].dim[0] = (int64_t)n;
+		job->point[0].arg[1].extent[0] = job->point[0].arg[2].extent[0] = (int64_t)n;
+		for (uint64_t turn = 0; turn < 4; turn++) {
+			struct kl_subject_spec spec = gpu_spec(job, turn & 1);
+			struct kl_subject *subject = NULL;
+			struct kl_call end;
+			float *values;
+
+			assert_ok(kl_subject_start(&subject, job, job->point, &spec));
+			values = kl_subject_buffer(subject, 1);
+			for (size_t k = 0; k < n; k++)
+				values[k] = (float)(k + turn);
+			kl_subject_poison(subject, turn);
+			assert_ok(kl_subject_call(subject, &end));
+			assert_int_equal(end.end, KL_CALL_OK);
+			values = kl_subject_buffer(subject, 2);
+			for (size_t k = 0; k < n; k++)
+				if (values[k] != 1.5f * (float)(k + turn))
+					fail_msg("%zu: %g", k, (double)values[k]);
+			kl_subject_free(subject);
+		}
+	}
+}
+
 /* One process serves an artefact at all its points; another artefact has another. */
 static void test_process_is_kept(void **state)
 {
@@ -986,6 +1020,7 @@ int main(void)
 		T(test_wrong_architecture),
 		T(test_calls),
 		T(test_poison_is_known),
+		T(test_large_tensors),
 		T(test_process_is_kept),
 		T(test_ends),
 		T(test_right_aligned_meets_the_guard),
