@@ -147,7 +147,8 @@ void kl_gpu_child_free(struct kl_gpu_child *child)
 	if (!child)
 		return;
 	kl_gpu_child_kill(child);
-	kl_gpu_host_release(&child->spare);
+	for (size_t i = 0; i < KL_GPU_SPARES; i++)
+		kl_gpu_host_release(&child->spare[i]);
 	free(child->cubin);
 	free(child);
 }
@@ -305,7 +306,8 @@ static int greet_child(struct kl_gpu_child **out, uint32_t purpose)
 	int err;
 
 	child->socket = -1;
-	child->spare.fd = -1;
+	for (size_t i = 0; i < KL_GPU_SPARES; i++)
+		child->spare[i].fd = -1;
 	if ((err = spawn_child(child)) < 0)
 		return err;
 	if (ask_send(child, &head, sizeof(head), -1) < 0)

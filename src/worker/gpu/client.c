@@ -178,26 +178,46 @@ int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 		      const struct kl_gpu_tensor_layout *layout, size_t n)
 {
 	uint64_t offset[KL_GPU_MAX_TENSORS];
+	struct kl_gpu_host *best = NULL;
 
 	if (n > KL_GPU_MAX_TENSORS)
 		return kl_error(KL_EINVALID, "%zu arguments are too many", n);
-	if (!child->spare.at || child->spare.bytes < lay_out(offset, layout, n))
+	for (size_t i = 0; i < KL_GPU_SPARES; i++) {
+		struct kl_gpu_host *spare = &child->spare[i];
+
+		if (spare->at && spare->bytes >= lay_out(offset, layout, n) &&
+		    (!best || spare->bytes < best->bytes))
+			best = spare;
+	}
+	if (!best)
 		return kl_gpu_host_make(host, layout, n);
-	*host = child->spare;
-	memcpy(host->offset, offset, n * sizeof(offset[0]));
-	child->spare = (struct kl_gpu_host)KL_GPU_HOST_INIT;
+	*host = *best;
+	lay_out(host->offset, layout, n);
+	*best = (struct kl_gpu_host)KL_GPU_HOST_INIT;
 	return 0;
+}
+
+/* The place of a spare mapping that is smaller than `bytes`: the smallest one; NULL: there is none. */
+static struct kl_gpu_host *spare_place(struct kl_gpu_child *child, uint64_t bytes)
+{
+	struct kl_gpu_host *least = &child->spare[0];
+
+	for (size_t i = 1; i < KL_GPU_SPARES; i++)
+		if (child->spare[i].bytes < least->bytes)
+			least = &child->spare[i];
+	return least->bytes < bytes ? least : NULL;
 }
 
 void kl_gpu_child_host_back(struct kl_gpu_child *child, struct kl_gpu_host *host)
 {
-	if (!host->at || child->launcher.r.head.magic || host->bytes > SPARE_BYTES ||
-	    host->bytes < child->spare.bytes) {
+	struct kl_gpu_host *place = spare_place(child, host->bytes);
+
+	if (!host->at || child->launcher.r.head.magic || host->bytes > SPARE_BYTES || !place) {
 		kl_gpu_host_release(host);
 		return;
 	}
-	kl_gpu_host_release(&child->spare);
-	child->spare = *host;
+	kl_gpu_host_release(place);
+	*place = *host;
 	*host = (struct kl_gpu_host)KL_GPU_HOST_INIT;
 }
 
@@ -206,6 +226,7 @@ void kl_gpu_host_release(struct kl_gpu_host *host)
 	if (host->at)
 		munmap(host->at, host->bytes);
 	host->at = NULL;
+	host->bytes = 0;
 	kl_closep(&host->fd);
 }
 

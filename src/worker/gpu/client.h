@@ -36,6 +36,7 @@ struct kl_gpu_host {
 		.fd = -1 \
 	}
 
+#define KL_GPU_SPARES 3
 struct kl_gpu_child {
 	pid_t pid; /* 0: the process is gone */
 	int socket;
@@ -47,8 +48,8 @@ struct kl_gpu_child {
 	char *cubin; /* path of the artefact in slot 0, for process_pool.c */
 	/* reply to LAUNCHER; all zero unless host code is loaded */
 	struct kl_gpu_launcher_ready launcher;
-	/* a mapping given back, for the next set; .at is NULL if there is none */
-	struct kl_gpu_host spare;
+	/* mappings given back, for the next sets; .at is NULL where there is none */
+	struct kl_gpu_host spare[KL_GPU_SPARES];
 };
 
 /**

@@ -12,13 +12,19 @@
 #include "worker/gpu/nvml.h"
 #include "worker/gpu/wall.h"
 
-#define MAX_IDLE 4 /* candidate, parent, the oracle's two builds */
+#define MAX_IDLE 4
+#define MAX_BUILDS 4 /* of the oracle */
+#define MAX_SLOTS 16
 #define MAX_AHEAD 2
 #define LOCK_WAIT_MS 600000
 
 struct kl_gpu_processes {
 	struct kl_gpu_child *idle[MAX_IDLE]; /* least recently used first */
 	size_t nidle;
+	/* the oracle's process, the paths of its modules, and its slots that are in use */
+	struct kl_gpu_child *oracle;
+	char *build[MAX_BUILDS];
+	bool in_use[MAX_SLOTS];
 	/* processes without an artefact that were begun before they are needed */
 	struct kl_gpu_child *ahead[MAX_AHEAD];
 	size_t nahead;
@@ -56,11 +62,23 @@ void kl_gpu_processes_drop(struct kl_gpu_processes *processes, struct kl_gpu_chi
 	processes->ended[processes->nended++] = child;
 }
 
+static void end_oracle(struct kl_gpu_processes *processes)
+{
+	kl_gpu_child_free(processes->oracle);
+	processes->oracle = NULL;
+	for (size_t i = 0; i < MAX_BUILDS; i++) {
+		free(processes->build[i]);
+		processes->build[i] = NULL;
+	}
+}
+
 void kl_gpu_processes_free(struct kl_gpu_processes *processes)
 {
 	if (!processes)
 		return;
 	/* the driver takes long to end a process: all of them at once */
+	if (processes->oracle)
+		kl_gpu_child_end(processes->oracle);
 	for (size_t i = 0; i < processes->nidle; i++)
 		kl_gpu_child_end(processes->idle[i]);
 	for (size_t i = 0; i < processes->nahead; i++)
@@ -69,6 +87,7 @@ void kl_gpu_processes_free(struct kl_gpu_processes *processes)
 		kl_gpu_child_free(processes->idle[i]);
 	for (size_t i = 0; i < processes->nahead; i++)
 		kl_gpu_child_free(processes->ahead[i]);
+	end_oracle(processes);
 	wait_ended(processes);
 	free(processes->ended);
 	kl_lock_release(&processes->lock);
@@ -266,8 +285,10 @@ static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job 
 static struct kl_gpu_child *take_ahead(struct kl_gpu_processes *processes)
 {
 	while (processes->nahead) {
-		struct kl_gpu_child *child = processes->ahead[--processes->nahead];
+		struct kl_gpu_child *child = processes->ahead[0];
 
+		memmove(&processes->ahead[0], &processes->ahead[1],
+			--processes->nahead * sizeof(processes->ahead[0]));
 		if (kl_gpu_child_ready(child) == 0 &&
 		    !strcmp(kl_gpu_child_facts(child)->uuid, processes->facts.uuid))
 			return child;
@@ -368,6 +389,82 @@ static void probe_device(struct kl_gpu_processes *processes)
 	processes->sick = true;
 	kl_gpu_processes_note(processes, "after a hang: %s", kl_error_last());
 	kl_error_clear();
+}
+
+/* -- the oracle ------------------------------------------------------------------------ */
+
+static bool oracle_in_use(const struct kl_gpu_processes *processes)
+{
+	for (size_t i = 0; i < MAX_SLOTS; i++)
+		if (processes->in_use[i])
+			return true;
+	return false;
+}
+
+/* The oracle's process, alive; a new one if the last one is gone. */
+static int open_oracle(struct kl_gpu_processes *processes, const struct kl_job *job,
+		       const char *cubin)
+{
+	bool stuck;
+
+	if (processes->oracle && kl_gpu_child_alive(processes->oracle))
+		return 0;
+	if (processes->oracle && oracle_in_use(processes))
+		return kl_error(KL_EIO, "the oracle's GPU process is gone");
+	stuck = processes->oracle && processes->oracle->stuck;
+	end_oracle(processes);
+	if (stuck)
+		probe_device(processes);
+	if (processes->sick)
+		return check_healthy(processes);
+	return open_child(&processes->oracle, processes, job, cubin, false);
+}
+
+static int load_build(uint32_t *module, struct kl_gpu_processes *processes, const char *cubin)
+{
+	int err;
+
+	for (uint32_t i = 0; i < MAX_BUILDS; i++) {
+		*module = i;
+		if (processes->build[i] && !strcmp(processes->build[i], cubin))
+			return 0;
+		if (processes->build[i])
+			continue;
+		err = kl_gpu_child_module(processes->oracle, i, cubin);
+		if (err == 0)
+			processes->build[i] = kl_strdup(cubin);
+		return err;
+	}
+	KL_BUG("an oracle with more than %d builds", MAX_BUILDS);
+}
+
+int kl_gpu_processes_oracle(struct kl_gpu_child **out, uint32_t *module, uint32_t *slot,
+			    const struct kl_job *job, const char *cubin)
+{
+	struct kl_gpu_processes *processes = job->gpu;
+	int err = check_healthy(processes);
+
+	if (err < 0 || (err = open_oracle(processes, job, cubin)) < 0 ||
+	    (err = load_build(module, processes, cubin)) < 0)
+		return err;
+	for (*slot = 0; *slot < MAX_SLOTS && processes->in_use[*slot];)
+		++*slot;
+	if (*slot == MAX_SLOTS)
+		KL_BUG("an oracle is called in more than %d ways at once", MAX_SLOTS);
+	processes->in_use[*slot] = true;
+	*out = processes->oracle;
+	return 0;
+}
+
+/* Often called after an error, whose message must be kept. */
+void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t slot)
+{
+	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
+
+	processes->in_use[slot] = false;
+	if (kl_gpu_child_alive(processes->oracle))
+		kl_gpu_child_drop(processes->oracle, KL_GPU_OP_SET, slot);
+	kl_error(KL_EIO, "%s", message);
 }
 
 /* Often called after an error, whose message must be kept. */

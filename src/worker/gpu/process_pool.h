@@ -8,9 +8,10 @@
  * process_pool - the GPU that a job runs on, and the processes that hold its artefacts.
  *
  * A CUDA context takes much longer to create than a call, so each artefact gets one process, which
- * is reused at other points with new buffers, a reloaded module and overwritten shared memory. A
- * process that met a fault or a hang is never reused; after a hang, another process has to find the
- * GPU healthy before anything else is sent to it.
+ * is reused at other points with new buffers, a reloaded module and overwritten shared memory. The
+ * builds of the oracle, which is trusted, share one. A process that met a fault or a hang is never
+ * reused; after a hang, another process has to find the GPU healthy before anything else is sent to
+ * it.
  *
  * The GPU is locked, by its UUID, until kl_gpu_processes_free(): a second worker waits. With
  * several devices, the first free one that runs the job's architecture is used.
@@ -39,6 +40,14 @@ KL_DEFINE_CLEANUP(struct kl_gpu_processes *, kl_gpu_processes_free)
  * GPU is not healthy after a hang.
  */
 int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
+/**
+ * The process of the oracle's builds, with `cubin` loaded in *module. *slot is free for a set of
+ * tensors and for a binding of it. Errors as above.
+ */
+int kl_gpu_processes_oracle(struct kl_gpu_child **out, uint32_t *module, uint32_t *slot,
+			    const struct kl_job *job, const char *cubin);
+/** Give the slot back; its set of tensors is dropped. */
+void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t slot);
 /** A process without host code that can load it; call kl_gpu_processes_walled after loading. */
 int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job);
 /** Record that kl_gpu_child_launcher loaded host code into `child`. */

@@ -22,6 +22,8 @@ struct gpu_subject {
 	struct kl_subject base; /* must be first: the interface's part */
 	struct kl_gpu_processes *processes;
 	struct kl_gpu_child *child;
+	bool oracle;           /* the process is shared with the oracle's other builds */
+	uint32_t module, slot; /* slot: of the set and of its binding */
 	struct kl_gpu_host host;
 	struct kl_gpu_tensor_layout layout[KL_MAX_ARGS];
 	char name[KL_MAX_ARGS][64];
@@ -45,7 +47,10 @@ static void end_gpu(struct gpu_subject *subject)
 {
 	if (subject->child) {
 		kl_gpu_child_host_back(subject->child, &subject->host);
-		kl_gpu_processes_put(subject->processes, subject->child);
+		if (subject->oracle)
+			kl_gpu_processes_oracle_put(subject->processes, subject->slot);
+		else
+			kl_gpu_processes_put(subject->processes, subject->child);
 	}
 	kl_gpu_host_release(&subject->host);
 	kl_strvec_release(&subject->kernel);
@@ -280,8 +285,8 @@ static int ask_call(struct gpu_subject *subject, uint32_t flags, struct kl_call 
 		err = call_host(subject, flags, &launched, out);
 		called = launched.c;
 	} else {
-		err = kl_gpu_child_call(subject->child, 0, flags, subject->seed, subject->call_ms,
-					&called);
+		err = kl_gpu_child_call(subject->child, subject->slot, flags, subject->seed,
+					subject->call_ms, &called);
 	}
 	if (err == 0 && out->end != KL_CALL_OK) {
 		kl_gpu_child_kill(subject->child);
@@ -388,11 +393,11 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 	doc = kl_gpu_doc_make(job, pt, plan, real);
 	if ((err = kl_gpu_child_host(subject->child, &subject->host, subject->layout,
 				     subject->nargs)) < 0 ||
-	    (err = kl_gpu_child_set(subject->child, 0, subject->layout, subject->nargs,
+	    (err = kl_gpu_child_set(subject->child, subject->slot, subject->layout, subject->nargs,
 				    spec->align_right, true, &subject->host)) < 0)
 		return err;
-	err = kl_gpu_child_bind(subject->child, 0, 0, 0, doc, kl_rng_os_seed(), subject->call_ms,
-				&called);
+	err = kl_gpu_child_bind(subject->child, subject->slot, subject->module, subject->slot, doc,
+				kl_rng_os_seed(), subject->call_ms, &called);
 	if (err == 0 && called.end != KL_GPU_CALL_OK) {
 		describe_end(&subject->prepared, subject, &called);
 		strncat(subject->prepared.what, ", in prepare",
@@ -444,8 +449,11 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	memcpy(subject->dim, pt->dim, sizeof(subject->dim));
 	if (subject->host_code && !strcmp(spec->so, job->candidate_so))
 		kl_strvec_copy(&subject->kernel, &job->kernel);
-	if ((err = kl_gpu_processes_child(&subject->child, job, spec->so)) < 0 ||
-	    (err = bind_all(subject, job, pt, spec, real)) < 0)
+	subject->oracle = spec->kind == KL_SUBJECT_ORACLE;
+	err = subject->oracle ? kl_gpu_processes_oracle(&subject->child, &subject->module,
+							&subject->slot, job, spec->so) :
+				kl_gpu_processes_child(&subject->child, job, spec->so);
+	if (err < 0 || (err = bind_all(subject, job, pt, spec, real)) < 0)
 		return err;
 	if (subject->host_code)
 		note_host(subject);

@@ -11,6 +11,7 @@
 
 #include "worker/gpu/ncu.h"
 #include "worker/subject/poison.h"
+#include "worker/subject/trial.h"
 
 #define COUNT_SHARED                                                        \
 	"unsigned *count = (unsigned *)l->shared + 900, *mark = count + 1;" \
@@ -182,6 +183,60 @@ static void test_process_is_kept(void **state)
 	assert_int_not_equal(other->pid, first);
 	kl_gpu_processes_put(job->gpu, other);
 	kl_gpu_processes_put(job->gpu, gpu_child);
+}
+
+/* The oracle's builds share a process, each with slots of its own. */
+static void test_oracle_has_one_process(void **state)
+{
+	struct kl_job *job = gpu_job(*state, NULL, NULL);
+	struct kl_gpu_child *truth = NULL, *honest = NULL, *again = NULL;
+	uint32_t module[3], slot[3];
+	pid_t first;
+
+	assert_ok(kl_gpu_processes_oracle(&truth, &module[0], &slot[0], job, job->truth_so));
+	assert_ok(kl_gpu_processes_oracle(&honest, &module[1], &slot[1], job, job->honest_so));
+	assert_ok(kl_gpu_processes_oracle(&again, &module[2], &slot[2], job, job->truth_so));
+	assert_true(truth == honest && truth == again);
+	assert_int_equal(module[0], module[2]);
+	assert_int_not_equal(module[0], module[1]);
+	assert_true(slot[0] != slot[1] && slot[0] != slot[2] && slot[1] != slot[2]);
+	kl_gpu_processes_oracle_put(job->gpu, slot[1]);
+	assert_ok(kl_gpu_processes_oracle(&again, &module[1], &slot[1], job, job->honest_so));
+	first = truth->pid;
+	kl_gpu_child_kill(truth); /* as after a fault */
+	assert_error(KL_EIO, "the oracle's GPU process is gone",
+		     kl_gpu_processes_oracle(&again, &module[2], &slot[2], job, job->truth_so));
+	for (uint32_t i = 0; i < 3; i++)
+		kl_gpu_processes_oracle_put(job->gpu, i);
+	assert_ok(kl_gpu_processes_oracle(&again, &module[0], &slot[0], job, job->honest_so));
+	assert_int_not_equal(again->pid, first);
+	kl_gpu_processes_oracle_put(job->gpu, slot[0]);
+}
+
+/* Two builds at work by turns, each with its own arithmetic. */
+static void test_oracle_in_both_arithmetics(void **state)
+{
+	struct kl_job *job = gpu_job(*state, NULL, NULL);
+	struct kl_subject *truth = NULL, *honest = NULL;
+	const void *input[KL_MAX_ARGS] = { NULL };
+	float x[3000];
+
+	assert_ok(kl_trial_oracle_start(&truth, job, job->point, true));
+	assert_ok(kl_trial_oracle_start(&honest, job, job->point, false));
+	input[1] = x;
+	for (int turn = 0; turn < 3; turn++) {
+		for (int i = 0; i < 3000; i++)
+			x[i] = (float)(i + turn) / 7;
+		assert_ok(kl_trial_oracle(truth, job, job->point, input, true));
+		assert_ok(kl_trial_oracle(honest, job, job->point, input, false));
+		for (int i = 0; i < 3000; i++) {
+			assert_true(((double *)kl_subject_buffer(truth, 2))[i] ==
+				    1.5 * (double)x[i]);
+			assert_true(((float *)kl_subject_buffer(honest, 2))[i] == 1.5f * x[i]);
+		}
+	}
+	kl_subject_free(truth);
+	kl_subject_free(honest);
 }
 
 static const struct {
@@ -1022,6 +1077,8 @@ int main(void)
 		T(test_poison_is_known),
 		T(test_large_tensors),
 		T(test_process_is_kept),
+		T(test_oracle_has_one_process),
+		T(test_oracle_in_both_arithmetics),
 		T(test_ends),
 		T(test_right_aligned_meets_the_guard),
 		T(test_nothing_lasts),
