@@ -110,9 +110,9 @@ $(WORKER_TESTS): $(B)/tests/%: %.c $(WORKER_OBJ) $(WORKER_LIB_OBJ) | $(B)/klinea
 		$(WORKER_LIB_OBJ) -lcmocka $(WORKER_LIBS)
 
 # a fake GPU driver for the tests
-$(B)/tests/fake/libcuda.so.1: tests/fake/cuda.c tests/fake/kernel.h
+$(B)/tests/fake/libcuda.so.1: tests/fake/cuda.c tests/fake/kernel.h src/worker/gpu/widen.h
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wno-unused-parameter -shared -fPIC -o $@ $< -lpthread -ldl
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wno-unused-parameter -Isrc -shared -fPIC -o $@ $< -lpthread -ldl
 $(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_timing $(B)/tests/test_worker_host: $(B)/tests/fake/libcuda.so.1
 $(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_timing $(B)/tests/test_worker_host: ALL_CFLAGS += -DKL_BUILD='"$(B)"'
 $(B)/tests/test_worker_gpu_baseline: ALL_CFLAGS += -isystem /usr/local/cuda/include

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "kernel.h"
+#include "worker/gpu/widen.h"
 
 typedef uint64_t ptr;
 enum { GRANULE = 2 << 20, SHARED = 227 * 1024, SMS = 4, MAX_MAPS = 512, MAX_QUEUE = 1024 };
@@ -253,6 +254,17 @@ static void tool_local(void **arg, const struct fake_launch *launch)
 {
 }
 
+static void tool_widen(void **arg, const struct fake_launch *launch)
+{
+	void *to = (void *)U64(0);
+
+	for (uint64_t i = 0; i < U64(2); i++)
+		if (U32(3) == 8)
+			((double *)to)[i] = kl_widen_one((void *)U64(1), U32(4), i);
+		else
+			((float *)to)[i] = (float)kl_widen_one((void *)U64(1), U32(4), i);
+}
+
 /* -- those of tool.c ---------------------------------------------------------------- */
 
 static void tool_hold(void **arg, const struct fake_launch *launch)
@@ -295,6 +307,7 @@ static struct function own_copy_f = { .name = "kl_copy", .run = own_copy, .param
 static const int fill_params[] = { 8, 8, 8, 8, 8, 8, 4, 4, -1 };
 static const int check_params[] = { 8, 8, 8, 8, 8, 8, 4, 4, 8, -1 };
 static const int print_params[] = { 8, 8, 4, 8, 8, -1 };
+static const int widen_params[] = { 8, 8, 8, 4, 4, -1 };
 static const int shared_params[] = { 4, 4, -1 }, local_params[] = { 4, 8, -1 };
 static const struct function tools[] = {
 	{ .name = "kl_fill", .run = tool_fill, .params = fill_params },
@@ -302,6 +315,7 @@ static const struct function tools[] = {
 	{ .name = "kl_print", .run = tool_print, .params = print_params },
 	{ .name = "kl_scrub_shared", .run = tool_shared, .params = shared_params },
 	{ .name = "kl_scrub_local", .run = tool_local, .params = local_params },
+	{ .name = "kl_widen", .run = tool_widen, .params = widen_params },
 	{ .name = "kl_hold", .run = tool_hold, .params = hold_params },
 	{ .name = "kl_stamp", .run = tool_stamp, .params = stamp_params },
 };

@@ -52,6 +52,12 @@ struct kl_gpu_tensor_layout {
 	bool writable;
 	/* an output is poisoned with a kl_gpu_pattern of these masks; the seed is the call's */
 	bool output;
+	/*
+	 * An enum kl_gpu_from: the host writes elements of this type, `upload` bytes in all, and the
+	 * GPU makes elements of `real` bytes of them. 0: the host writes what the kernel reads.
+	 */
+	uint32_t from, real;
+	uint64_t upload;
 	uint64_t keep, set;           /* values unlike any answer */
 	uint64_t keep_like, set_like; /* values that look like an answer */
 };
@@ -60,14 +66,24 @@ struct kl_gpu_set {
 	size_t n;
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
 	struct kl_gpu_buffer buffer[KL_GPU_MAX_TENSORS];
+	struct kl_gpu_buffer narrow; /* what the host wrote of one input, if any is widened */
 	bool right;
 	uint64_t slack_seed;
 };
 
+/** What the host's copy of a tensor needs. */
+static inline uint64_t kl_gpu_tensor_host_bytes(const struct kl_gpu_tensor_layout *layout)
+{
+	return layout->from && !layout->writable ? layout->upload : layout->bytes;
+}
+
 int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *device,
 		    const struct kl_gpu_tensor_layout *layout, size_t n, bool right);
 void kl_gpu_set_free(struct kl_gpu_set *set, const struct kl_gpu_device *device);
-/** Copy layout.bytes from `from` into tensor i; a read-only tensor stays read-only. */
+/**
+ * Enqueue: copy the host's elements at `from` into tensor i and widen them if its layout says so; a
+ * read-only tensor stays read-only.
+ */
 int kl_gpu_set_upload(struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 		      const void *from);
 int kl_gpu_set_download(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,

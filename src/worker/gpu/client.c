@@ -146,7 +146,7 @@ static uint64_t lay_out(uint64_t *offset, const struct kl_gpu_tensor_layout *lay
 	for (size_t i = 0; i < n; i++) {
 		offset[i] = bytes;
 		if (layout[i].tensor)
-			bytes += (layout[i].bytes + PAGE - 1) / PAGE * PAGE;
+			bytes += (kl_gpu_tensor_host_bytes(&layout[i]) + PAGE - 1) / PAGE * PAGE;
 	}
 	return bytes ? bytes : PAGE;
 }

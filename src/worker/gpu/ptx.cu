@@ -3,6 +3,8 @@
  * The gate's own kernels (tool.h). ptx.c contains the compiled PTX, so that no build needs a CUDA
  * compiler; `make ptx` regenerates it.
  */
+#include "widen.h"
+
 typedef unsigned long long u64;
 
 static __device__ __forceinline__ u64 finish(u64 z)
@@ -107,4 +109,23 @@ extern "C" __global__ void kl_scrub_local(unsigned value, unsigned *never)
 		room[i] = value + i;
 	if (never)
 		*never = room[value % 128];
+}
+
+/* Elements [0, n) at `from` become doubles (`size` 8) or floats (4) at `to`. */
+extern "C" __global__ void kl_widen(void *to, const void *from, u64 n, unsigned size, unsigned kind)
+{
+	u64 step = (u64)gridDim.x * blockDim.x;
+
+#pragma unroll 1
+	for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+		double v;
+
+		/* one loop, not one for each type */
+		asm volatile("" : "+r"(kind), "+r"(size));
+		v = kl_widen_one(from, kind, i);
+		if (size == 8)
+			((double *)to)[i] = v;
+		else
+			((float *)to)[i] = (float)v;
+	}
 }

@@ -226,14 +226,26 @@ static int put_module(struct kl_gpu_server *server, const void *request, int fd)
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
+/* Does the host write as many elements as the kernel reads, of a known type that is no wider? */
+static bool is_widened(const struct kl_gpu_tensor_layout *layout)
+{
+	if (layout->from > KL_GPU_FROM_F64 || (layout->real != 4 && layout->real != 8) ||
+	    layout->bytes % layout->real)
+		return false;
+	return kl_widen_bytes(layout->from) <= layout->real &&
+	       layout->upload == layout->bytes / layout->real * kl_widen_bytes(layout->from);
+}
+
 static int check_layout(const struct kl_gpu_put_set *set)
 {
 	if (set->head.slot >= KL_GPU_MAX_SETS || set->n > KL_GPU_MAX_TENSORS ||
 	    set->host_bytes > (uint64_t)1 << 46)
 		return kl_error(KL_EINVALID, "a set of tensors too many, or too large");
 	for (uint32_t i = 0; i < set->n; i++) {
-		uint64_t n = set->layout[i].bytes;
+		uint64_t n = kl_gpu_tensor_host_bytes(&set->layout[i]);
 
+		if (set->layout[i].from && !is_widened(&set->layout[i]))
+			return kl_error(KL_EINVALID, "tensor %u is made of no such elements", i);
 		if (set->layout[i].tensor &&
 		    (set->offset[i] % 8 || set->offset[i] > set->host_bytes ||
 		     n > set->host_bytes - set->offset[i]))

@@ -6,6 +6,16 @@
 #include "base/rng.h"
 #include "worker/gpu/bind.h"
 
+static int make_narrow(struct kl_gpu_set *set, const struct kl_gpu_device *device)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < set->n; i++)
+		if (set->layout[i].from && set->layout[i].upload > most)
+			most = set->layout[i].upload;
+	return most ? kl_gpu_buffer_make(&set->narrow, device, most, 256, false) : 0;
+}
+
 int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *device,
 		    const struct kl_gpu_tensor_layout *layout, size_t n, bool right)
 {
@@ -19,6 +29,8 @@ int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *device,
 		if (layout[i].tensor)
 			err = kl_gpu_buffer_make(&set->buffer[i], device, layout[i].bytes, 256,
 						 right);
+	if (err == 0)
+		err = make_narrow(set, device);
 	if (err == 0)
 		err = kl_gpu_set_slack(set, device, kl_rng_os_seed());
 	if (err < 0) {
@@ -36,6 +48,7 @@ void kl_gpu_set_free(struct kl_gpu_set *set, const struct kl_gpu_device *device)
 	for (size_t i = 0; i < set->n; i++)
 		if (set->layout[i].tensor)
 			kl_gpu_buffer_release(&set->buffer[i], device);
+	kl_gpu_buffer_release(&set->narrow, device);
 	free(set);
 }
 
@@ -59,15 +72,21 @@ int kl_gpu_set_slack(struct kl_gpu_set *set, const struct kl_gpu_device *device,
 int kl_gpu_set_upload(struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 		      const void *from)
 {
+	const struct kl_gpu_tensor_layout *layout = &set->layout[i];
 	int rc, err;
 
-	if (!set->layout[i].bytes)
+	if (!layout->bytes)
 		return 0;
 	if ((err = kl_gpu_buffer_protect(&set->buffer[i], device, false)) < 0)
 		return err;
-	rc = device->cu->to_device(set->buffer[i].at, from, set->layout[i].bytes, device->stream);
+	rc = device->cu->to_device(layout->from ? set->narrow.at : set->buffer[i].at, from,
+				   layout->from ? layout->upload : layout->bytes, device->stream);
 	if (rc)
 		return kl_gpu_error(device->cu, rc, KL_EIO, "cannot copy to the GPU");
+	if (layout->from && (err = kl_gpu_widen(device, set->buffer[i].at, set->narrow.at,
+						layout->bytes / layout->real, layout->real,
+						(enum kl_gpu_from)layout->from)) < 0)
+		return err;
 	return kl_gpu_buffer_protect(&set->buffer[i], device, !set->layout[i].writable);
 }
 

@@ -52,6 +52,7 @@ static int find_tools(struct kl_gpu_device *device)
 		{ "kl_print", &device->print },
 		{ "kl_scrub_shared", &device->scrub_shared },
 		{ "kl_scrub_local", &device->scrub_local },
+		{ "kl_widen", &device->widen },
 	};
 	int rc = device->cu->module_load(&device->tools, kl_gpu_ptx);
 
@@ -266,6 +267,15 @@ void kl_gpu_fingerprint_host(uint64_t print[2], const void *data, uint64_t n, ui
 		at += part;
 		n -= part;
 	}
+}
+
+int kl_gpu_widen(const struct kl_gpu_device *device, uint64_t to, uint64_t from, uint64_t n,
+		 unsigned size, enum kl_gpu_from kind)
+{
+	unsigned which = kind;
+	void *args[] = { &to, &from, &n, &size, &which };
+
+	return n ? launch_tool(device, device->widen, block_count(device, n), THREADS, 0, args) : 0;
 }
 
 int kl_gpu_scrub(const struct kl_gpu_device *device)

@@ -3,6 +3,7 @@
 #define KL_WORKER_GPU_TOOL_H
 
 #include "worker/gpu/driver.h"
+#include "worker/gpu/widen.h"
 
 /*
  * tool - an opened device, and the gate's own small kernels on it.
@@ -22,7 +23,7 @@ struct kl_gpu_device {
 	struct kl_cu_context *context; /* the primary context, which libraries share */
 	struct kl_cu_stream *stream;
 	struct kl_cu_module *tools;
-	struct kl_cu_function *fill, *check, *print, *scrub_shared, *scrub_local;
+	struct kl_cu_function *fill, *check, *print, *scrub_shared, *scrub_local, *widen;
 	uint64_t result;                /* device address of 64 bytes for the tools' results */
 	uint64_t granule;               /* granularity of mappings in bytes */
 	uint64_t flush_at, flush_bytes; /* buffer that kl_gpu_flush_l2 writes; 0: not allocated */
@@ -67,6 +68,13 @@ int kl_gpu_fingerprint_to(const struct kl_gpu_device *device, uint64_t out, uint
 int kl_gpu_fingerprint(const struct kl_gpu_device *device, uint64_t print[2], uint64_t at,
 		       uint64_t n, uint64_t key);
 void kl_gpu_fingerprint_host(uint64_t print[2], const void *data, uint64_t n, uint64_t key);
+
+/**
+ * Enqueue: make floats (`size` 4) or doubles (8) at `to` of n elements at `from`, which are of
+ * another type (widen.h).
+ */
+int kl_gpu_widen(const struct kl_gpu_device *device, uint64_t to, uint64_t from, uint64_t n,
+		 unsigned size, enum kl_gpu_from kind);
 
 /** Enqueue: overwrite the shared memory of every multiprocessor, and local memory. */
 int kl_gpu_scrub(const struct kl_gpu_device *device);

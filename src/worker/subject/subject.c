@@ -31,6 +31,11 @@ size_t kl_subject_bytes(const struct kl_subject *subject, size_t arg)
 	return subject->ops->bytes(subject, arg);
 }
 
+bool kl_subject_widens(const struct kl_subject *subject, size_t arg)
+{
+	return subject->ops->widens && subject->ops->widens(subject, arg);
+}
+
 void kl_subject_poison(struct kl_subject *subject, uint64_t seed)
 {
 	subject->ops->poison(subject, seed);

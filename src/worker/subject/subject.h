@@ -129,6 +129,11 @@ void kl_subject_place(struct kl_subject *subject, const struct kl_place *place);
  */
 void *kl_subject_buffer(struct kl_subject *subject, size_t arg);
 size_t kl_subject_bytes(const struct kl_subject *subject, size_t arg);
+/**
+ * An oracle on a GPU: does its buffer of input `arg` take elements of the kernel's type, which the
+ * GPU turns into kl_real?
+ */
+bool kl_subject_widens(const struct kl_subject *subject, size_t arg);
 
 /**
  * Fill every `out` buffer, and the slack around all buffers, with a pattern derived from `seed`

@@ -88,6 +88,11 @@ static size_t gpu_bytes(const struct kl_subject *subject, size_t arg)
 	return ((const struct gpu_subject *)subject)->layout[arg].bytes;
 }
 
+static bool widens_gpu(const struct kl_subject *subject, size_t arg)
+{
+	return ((const struct gpu_subject *)subject)->layout[arg].from != 0;
+}
+
 static void poison_gpu(struct kl_subject *base, uint64_t seed)
 {
 	struct gpu_subject *subject = as_gpu(base);
@@ -339,6 +344,7 @@ static const struct kl_subject_ops operations = {
 	.place = place_gpu,
 	.buffer = gpu_buffer,
 	.bytes = gpu_bytes,
+	.widens = widens_gpu,
 	.poison = poison_gpu,
 	.traced = gpu_traced,
 	.handshake_ns = handshake_ns,
@@ -350,6 +356,25 @@ static const struct kl_subject_ops operations = {
 
 /* -- the start ------------------------------------------------------------------------ */
 
+/* An input of the oracle is copied as the kernel has it, if that is no longer than kl_real. */
+static void take_elements(struct kl_gpu_tensor_layout *layout, const struct kl_job_arg *arg,
+			  size_t real)
+{
+	static const enum kl_gpu_from from[] = {
+		[KL_F64] = KL_GPU_FROM_F64,
+		[KL_F32] = KL_GPU_FROM_F32,
+		[KL_F16] = KL_GPU_FROM_F16,
+		[KL_BF16] = KL_GPU_FROM_BF16,
+	};
+	size_t size = kl_dtype_bytes(arg->dtype);
+
+	if (!kl_arg_is_input(arg) || size >= real)
+		return;
+	layout->from = from[arg->dtype];
+	layout->real = (uint32_t)real;
+	layout->upload = layout->bytes / real * size;
+}
+
 static void lay_out(struct kl_gpu_tensor_layout *layout, const struct kl_job_arg *arg, int64_t n,
 		    size_t real)
 {
@@ -358,9 +383,11 @@ static void lay_out(struct kl_gpu_tensor_layout *layout, const struct kl_job_arg
 	layout->tensor = kl_arg_is_input(arg) || kl_arg_is_output(arg);
 	if (!layout->tensor)
 		return;
-	if (real && kl_dtype_is_float(dtype))
-		dtype = real == 8 ? KL_F64 : KL_F32;
 	layout->bytes = (uint64_t)n;
+	if (real && kl_dtype_is_float(dtype)) {
+		dtype = real == 8 ? KL_F64 : KL_F32;
+		take_elements(layout, arg, real);
+	}
 	layout->writable = kl_arg_is_output(arg);
 	layout->output = arg->kind == KL_ARG_OUT;
 	kl_poison_mask(&layout->keep, &layout->set, dtype, false);

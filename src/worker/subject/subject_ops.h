@@ -21,6 +21,7 @@ struct kl_subject_ops {
 	bool (*traced)(const struct kl_subject *s);
 	int64_t (*handshake_ns)(const struct kl_subject *s);
 	void (*flush)(struct kl_subject *s);
+	bool (*widens)(const struct kl_subject *s, size_t arg); /* NULL: it never does */
 	int (*call)(struct kl_subject *s, struct kl_call *out);
 	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: each call has done it */
 	void (*limit)(struct kl_subject *s, int64_t ms);         /* NULL: it cannot be changed */

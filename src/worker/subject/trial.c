@@ -59,7 +59,7 @@ int kl_trial_oracle(struct kl_subject *subject, const struct kl_job *job, const 
 
 		if (!n)
 			continue;
-		if (kl_dtype_is_float(arg->dtype))
+		if (kl_dtype_is_float(arg->dtype) && !kl_subject_widens(subject, i))
 			kl_tensor_convert(kl_subject_buffer(subject, i),
 					  real_is_double ? KL_F64 : KL_F32, input[i], arg->dtype,
 					  n);
