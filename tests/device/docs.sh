@@ -41,7 +41,7 @@ seconds='
 	}
 	print "| workload | candidates | seconds | verdicts | a call takes |\n| --- | --- | --- | --- | --- |\n";
 	for (split /\n/) {
-		if (/^\[\d+ s\] (\S+) (first|last(?: l\d+)*): rc (\d+), ([0-9.]+) s$/) {
+		if (/^\[\d+ s\] (\S+) (first|last(?: [ls]\d+)*): rc (\d+), ([0-9.]+) s$/) {
 			flush_row();
 			@row = ({ name => "cuda-$1", states => $2, rc => $3, s => $4, time => [], verdict => [] });
 		} elsif (/^\[/) {

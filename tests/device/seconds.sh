@@ -4,10 +4,11 @@
 #
 #	seconds.sh <dir> [<template>...]	writes <dir>/log, which docs.sh makes a table of
 #
-# The last state of a template is judged alone and then with two commits of the same tree, each with a profile,
-# nothing taken from a cache; what two more take says what one more takes. The first state is judged alone.
+# The last state of a template is judged alone and then with the three states before it, each with a profile, nothing
+# taken from a cache; what three more take says what one more takes. The first state is judged alone.
 # git-klineage, klineage-worker and nvcc are taken from PATH or build/. SECONDS_LIMIT: for one of these (85).
-# shellcheck disable=SC2015
+# SECONDS_STATES: which of these (default: "last many first").
+# shellcheck disable=SC2015,SC2046
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$(cd "$here/../.." && pwd)/build:$PATH
 GIT_AUTHOR_NAME=c GIT_AUTHOR_EMAIL=c@example.invalid GIT_COMMITTER_NAME=c GIT_COMMITTER_EMAIL=c@example.invalid
@@ -46,12 +47,17 @@ start=$(date +%s)
 		rm -rf "${dir:?}/$name"
 		git klineage init --template "$template" "$dir/$name" >/dev/null 2>&1 || die "no template '$template'"
 		git -C "$dir/$name" tag first "$(git -C "$dir/$name" rev-list HEAD | tail -1)"
-		for tag in last l2 l3; do
-			git -C "$dir/$name" tag $tag \
-				"$(git -C "$dir/$name" commit-tree -m $tag "HEAD^{tree}")"
+		# each without a parent, which would be judged as well
+		for i in 0 1 2 3; do
+			tree=$(git -C "$dir/$name" rev-parse -q --verify "HEAD~$i^{tree}") || continue
+			git -C "$dir/$name" tag s$i "$(git -C "$dir/$name" commit-tree -m s$i "$tree")"
 		done
-		judge "$name" last
-		judge "$name" last l2 l3
-		judge "$name" first
+		git -C "$dir/$name" tag last s0
+		for which in ${SECONDS_STATES:-last many first}; do
+			case $which in
+			many) judge "$name" last $(git -C "$dir/$name" tag -l 's[1-3]') ;;
+			*) judge "$name" "$which" ;;
+			esac
+		done
 	done
 } >"$dir/log"
