@@ -239,6 +239,17 @@ static int ask_one(struct asked *asked, struct kl_gate *gate, const struct optio
 				asked->sel.kind == KL_STATE_REV && !options->no_note ? hex : NULL);
 }
 
+/* Name the next candidate that has no verdict yet. */
+static void expect_next(struct kl_gate *gate, const struct asked *asked, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (asked[i].cannot || (asked[i].v && !asked[i].v->deferred)))
+		i++;
+	kl_gate_expect(gate, i < n ? asked[i].sel.candidate : NULL,
+		       i < n ? asked[i].sel.parent : NULL);
+}
+
 /*
  * Judge all candidates. Deferred ones are sent to the runner in one bundle and then looked up
  * again.
@@ -251,8 +262,10 @@ static int ask_all(struct asked *asked, size_t n, struct kl_gate *gate,
 		int err = 0;
 
 		for (size_t i = 0; i < n && err == 0; i++) {
-			if (!asked[i].cannot && (!asked[i].v || asked[i].v->deferred))
+			if (!asked[i].cannot && (!asked[i].v || asked[i].v->deferred)) {
+				expect_next(gate, asked + i + 1, n - i - 1);
 				err = ask_one(&asked[i], gate, options);
+			}
 			if (err == KL_ECANNOT && options->since) {
 				asked[i].cannot = kl_strdup(kl_error_last());
 				kl_judgement_free(kl_steal(&asked[i].v));

@@ -14,6 +14,7 @@
 #include "event/event.h"
 #include "event/judgement.h"
 #include "event/trusted_verdict.h"
+#include "gate/ahead.h"
 #include "gate/build.h"
 #include "gate/resolve.h"
 #include "gate/runner/bundle.h"
@@ -35,6 +36,7 @@ struct kl_gate {
 	const char *ncu;           /* its path; NULL: the worker finds it */
 	struct kl_map audited;     /* contract digest -> "" once the contract passed its audit */
 	bool no_device;            /* in the last judgement the worker found no device */
+	struct kl_builder_needs ahead; /* what will be judged after the next candidate */
 };
 
 /* --- the session ----------------------------------------------------------- */
@@ -266,7 +268,8 @@ static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surfac
 	kl_progress_step(gate->opts.progress,
 			 gate->opts.no_profile ? "correctness" : "correctness and profile");
 	if (!err)
-		err = gate->runner.way->run(result, &work);
+		err = kl_ahead_run(result, &gate->runner, &work, &gate->builder, &gate->ahead);
+	gate->ahead = (struct kl_builder_needs){ .candidate = NULL };
 	if (err < 0)
 		return err;
 	if (lock.notice)
@@ -509,6 +512,16 @@ int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
 		  const struct kl_surface *candidate, const struct kl_surface *parent)
 {
 	return kl_gate_judge_at(out, gate, candidate, parent, NULL);
+}
+
+void kl_gate_expect(struct kl_gate *gate, const struct kl_surface *candidate,
+		    const struct kl_surface *parent)
+{
+	gate->ahead = (struct kl_builder_needs){
+		.candidate = candidate,
+		.parent = gate->opts.quick ? NULL : parent,
+		.march = gate->opts.no_profile ? NULL : "",
+	};
 }
 
 int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,

@@ -92,6 +92,13 @@ int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
 
 /**
+ * Name the candidate that will be judged after the next one: it is compiled while a device judges
+ * that one. Both surfaces are borrowed until then. NULL: none is known.
+ */
+void kl_gate_expect(struct kl_gate *gate, const struct kl_surface *candidate,
+		    const struct kl_surface *parent);
+
+/**
  * Send the jobs that wait in the session (gate/runner/transfer.h). With a runner that judges
  * elsewhere, kl_gate_judge() queues a job for each candidate that neither the cache nor the
  * compiler can decide. Once the results are imported, kl_gate_judge() returns the verdicts.

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session compiles: at once, each in its own directory, and oracles once for all sessions of
- * a clone.
+ * What a session compiles: at once, each in its own directory, oracles once for all sessions of a
+ * clone, and the next candidate while a device judges one.
  */
 #include "scratch.h"
 
 #include <sys/stat.h>
 
 #include "backend/object_cache.h"
-#include "gate/build.h"
+#include "base/clock.h"
+#include "base/par.h"
+#include "gate/ahead.h"
 
 static const char contract_text[] =
 	"klineage: 1\nworkload: twice\ncase: {op: scale, dims: {n: 1000}}\n"
@@ -304,9 +306,68 @@ static void what_cannot_be_kept_is_no_error(void **state)
 	assert_non_null(set.candidate->artefact);
 }
 
+/* A job that ends once something was compiled in the session's directory, or after a minute. */
+static int wait_for_compiler(json_t **result, const struct kl_runner_work *work)
+{
+	int64_t end = kl_clock_ns() + (int64_t)60 * 1000000000;
+	bool seen = false;
+
+	while (!seen && kl_clock_ns() < end) {
+		KL_AUTO(kl_freep) char *n = sh_text(work->dir, "find . -type f | wc -l");
+
+		seen = atoi(n) > 0;
+	}
+	*result = json_pack("{s:b}", "seen", seen);
+	return 0;
+}
+
+static int run_nothing(json_t **result, const struct kl_runner_work *work)
+{
+	return kl_error(KL_ECANNOT, "the worker is gone");
+}
+
+static void the_next_one_is_compiled_while_a_device_judges(void **state)
+{
+	static const struct kl_runner_way ways[] = { { .name = "waits", .run = wait_for_compiler },
+						     { .name = "none", .run = run_nothing } };
+	static const struct kl_backend_device device = { .name = "GPU" };
+	KL_AUTO(kl_freep) char *dir = scratch_dir("ahead");
+	KL_AUTO(session_close) struct session session = { .scratch = NULL };
+	KL_AUTO(json_decrefp) json_t *result = NULL;
+	struct kl_runner runner = { .way = &ways[1] };
+	struct kl_runner_work work = { .device = &device };
+	struct kl_builder_needs next = { .candidate = NULL };
+	const struct kl_built *built;
+
+	put_all(dir);
+	session_open(&session, NULL, dir, KL_JAIL_NONE);
+	work.dir = session.scratch;
+	/* the error of the job is reported, and nothing is compiled for no candidate */
+	assert_int_equal(kl_ahead_run(&result, &runner, &work, &session.b, &next), KL_ECANNOT);
+	assert_contains(kl_error_last(), "the worker is gone");
+	assert_int_equal(compiled(&session), 0);
+	/* nor beside a kernel that a CPU judges */
+	next.candidate = session.candidate;
+	work.device = NULL;
+	assert_int_equal(kl_ahead_run(&result, &runner, &work, &session.b, &next), KL_ECANNOT);
+	assert_int_equal(compiled(&session), 0);
+	work.device = &device;
+	if (kl_par_width() < 2) {
+		print_message("SKIPPED: one processor does one thing after the other\n");
+		return;
+	}
+	runner.way = &ways[0];
+	assert_ok(kl_ahead_run(&result, &runner, &work, &session.b, &next));
+	assert_true(json_is_true(json_object_get(result, "seen")));
+	assert_int_equal(compiled(&session), 4);
+	assert_ok(kl_builder_surface(&built, &session.b, session.candidate));
+	assert_non_null(built->artefact);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_next_one_is_compiled_while_a_device_judges),
 		cmocka_unit_test(one_judgement_is_compiled_at_once),
 		cmocka_unit_test(order_does_not_matter),
 		cmocka_unit_test(refusals_and_errors_keep_their_order),
