@@ -5,10 +5,11 @@
 #	everything.sh pack <dir>		here: git-klineage with its libraries, and bundles of the specimens
 #	everything.sh run <dir> [<out>]		where the GPU is: builds klineage-worker, runs all, prints one table last
 #
-# <dir> lies in the checkout and travels with it (`/.device/` is ignored by git). <out> gets the full tables, results and logs.
-# exit 1: something is not as it must be. EVERYTHING_LIMIT: seconds in all (560); what does not fit is counted as not run.
+# <dir> lies in the checkout and travels with it (`/.device/` is ignored by git). <out> (default: <dir>/out) gets the full tables,
+# results and logs; the table and an archive of all are copied to $OUT if that is set. Exit 1: something is not as it must be.
+# EVERYTHING_LIMIT: seconds in all (560); what does not fit is counted as not run.
 # EVERYTHING_PARTS: which parts, in which order (default: "unit seconds cheats host aa").
-# JANSSON, where libjansson lies if not where the compiler looks. Needs gcc, make and nvcc there, and git for the tables.
+# JANSSON: where libjansson lies (default: the packed one). Needs gcc, make, nvcc and git there.
 # shellcheck disable=SC2015,SC2016,SC2086 # `a && b || die` is meant; make expands ORIGIN; lists hold no blanks
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -35,11 +36,14 @@ pack_program () {
 		cp "$lib" "$1/lib/" || return 1
 	done
 	cp -R "$top/templates" "$top/skills" "$1/"
+	# to build the worker there; the archive alone, so that the worker does not look for the library
+	mkdir -p "$1/jansson/include" "$1/jansson/lib" && cp "$(pkg-config --variable=includedir jansson)"/jansson*.h "$1/jansson/include/" &&
+		cp "$(pkg-config --variable=libdir jansson)/libjansson.a" "$1/jansson/lib/"
 }
 
 pack () {
 	mkdir -p "$1" && dir=$(cd "$1" && pwd) || die "no directory '$1'"
-	rm -rf "${dir:?}/bin" "${dir:?}/lib" "${dir:?}/templates" "${dir:?}/skills"
+	rm -rf "${dir:?}/bin" "${dir:?}/lib" "${dir:?}/templates" "${dir:?}/skills" "${dir:?}/jansson"
 	pack_program "$dir" || die "git-klineage cannot be packed"
 	sh "$here/cheats.sh" pack "$dir/cheats" || die "no specimens"
 	CHEATS=$top/tests/cheats/cuda-host sh "$here/cheats.sh" pack "$dir/host" || die "no specimens with host code"
@@ -76,7 +80,9 @@ timed () {
 }
 
 build () {
-	timed 200 "$out/build" make -s -C "$top" -j"$(nproc)" worker ${JANSSON:+JANSSON="$JANSSON"}
+	JANSSON=${JANSSON:-$dir/jansson}
+	export JANSSON
+	timed 200 "$out/build" make -s -C "$top" -j"$(nproc)" worker
 	if test $rc -eq 0; then
 		row "build of klineage-worker" "built here" "$took" yes
 	else
@@ -164,7 +170,7 @@ aa () {
 
 run () {
 	dir=$(cd "$1" && pwd) || die "no directory '$1'"
-	out=${2:-${OUT:-$dir/out}}
+	out=${2:-$dir/out}
 	mkdir -p "$out" && out=$(cd "$out" && pwd) || die "no directory '$out'"
 	table=$out/table
 	HOME=$dir KLINEAGE_SHARE=$dir
@@ -190,6 +196,7 @@ run () {
 	cat "$out/machine" "$table"
 	echo "$(($(date +%s) - start)) s in all, $late parts not ended; logs in $out"
 	tar czf "$out/logs.tgz" -C "$out" --exclude=logs.tgz --exclude=seconds . 2>/dev/null
+	test -z "$OUT" || cp "$table" "$out/logs.tgz" "$OUT/"
 	return $bad
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/device/harness.sh - seconds from source to verdict beside a harness around PyTorch, in one run on one GPU:
 #
-#	harness.sh <dir> [<out>]	<dir> is what everything.sh packed; <out> (default: $OUT, <dir>/out) gets the logs
+#	harness.sh <dir> [<out>]	<dir> is what everything.sh packed; <out> (default: <dir>/out) gets the logs
 #
 # The newest state of cuda-gemm and cuda-topk: by harness.py with load_inline (the first time, then with its build cached) and
 # with NVRTC, each in a process of its own; by git-klineage from a cold process, and as one of several distinct states. Prints
@@ -30,7 +30,7 @@ judge () {
 
 test -n "$1" || die "usage: harness.sh <dir> [<out>]"
 dir=$(cd "$1" && pwd) || die "no directory '$1'"
-out=${2:-${OUT:-$dir/out}}
+out=${2:-$dir/out}
 mkdir -p "$out" && out=$(cd "$out" && pwd) || die "no directory '$out'"
 # git-klineage first: its repositories have the kernels
 EVERYTHING_PARTS=seconds sh "$here/everything.sh" run "$dir" "$out" >"$out/ours" || echo "some states of git-klineage are slow or fail" >&2
@@ -47,3 +47,4 @@ done
 rm -rf "$out"/cache-*
 head -n 3 "$out/machine"
 cat "$out/harness.table"
+test -z "$OUT" || cp "$out/harness.table" "$out/harness.log" "$OUT/"
