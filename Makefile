@@ -45,13 +45,13 @@ ifneq ($(V),1)
 Q := @
 endif
 
-# two programs from one tree; they share base, plan, job and some of text
+# two programs from one tree; they share base, image, plan, job and some of text
 LIB_SRC := $(sort $(shell find src -name '*.c' ! -path 'src/cmd/*' ! -path 'src/worker/*'))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/cmd -name '*.c')))
-# the worker stands alone: base, plan, job, of text what needs no libyaml and no OpenSSL, libffi
+# the worker stands alone: base, image, plan, job, of text what needs no libyaml and no OpenSSL, libffi
 WORKER_TEXT := $(addprefix src/text/,json.c yaml_json.c yaml_tree.c name.c yaml_write.c schema.c schema_read.c schema_string.c schema_write.c texts.c)
-WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(wildcard src/base/*.c src/plan/*.c src/job/*.c)) $(WORKER_TEXT))
+WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(wildcard src/base/*.c src/image/*.c src/plan/*.c src/job/*.c)) $(WORKER_TEXT))
 WORKER_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/worker -name '*.c')))
 # unit tests are in the folder of the room they test; all programs go to one folder, so names are unique
 TEST_SRC := $(sort $(shell find tests/unit -name 'test_*.c'))
