@@ -6,6 +6,9 @@
 
 #include "base/error.h"
 
+#ifndef SHT_X86_64_UNWIND
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
 #define MAX_TEXT ((uint64_t)8 << 20)
 #define MAX_DATA ((uint64_t)1 << 30)
 
@@ -38,17 +41,25 @@ static int section_runs_at_load(const struct kl_osec *section)
 	return 0;
 }
 
-/* Is it a section in which compilers put a kernel's code and data? */
+/*
+ * Is it a section in which compilers put a kernel's code and data? Neither the type nor the name
+ * alone says so: a note can have any name, and a linker goes by both.
+ */
 static bool section_is_usual(const struct kl_osec *section)
 {
 	static const char *const names[] = {
 		".text", ".rodata", ".data", ".bss", ".eh_frame", ".lrodata", ".ldata", ".lbss",
 	};
 
+	if (section->type == SHT_NOTE)
+		return !strcmp(section->name, ".note.gnu.property");
+	if (section->type != SHT_PROGBITS && section->type != SHT_NOBITS &&
+	    section->type != SHT_X86_64_UNWIND)
+		return false;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
 		if (is_family(section->name, names[i]))
 			return true;
-	return section->type == SHT_NOTE;
+	return false;
 }
 
 static int check_section(const struct kl_osec *section)

@@ -78,6 +78,16 @@ static const struct { const char *what, *source, *message; } hostile[] = {
 	  "	return apply(add, a); }\n", "executable stack" },
 	{ "section of its own", "__attribute__((used, section(\"hidden\"))) static int x = 1;\n" BODY,
 	  "a section of its own: 'hidden'" },
+	{ "a note named as ld's own section", "__asm__(\".section .dynamic,\\\"a\\\",@note\\n.quad 23, 0\\n.text\");\n" BODY,
+	  "a section of its own: '.dynamic'" },
+	{ "a note named as relocations", "__asm__(\".section .rela.plt,\\\"a\\\",@note\\n.quad 0, 37, 0\\n.text\");\n"
+	  BODY, "a section of its own: '.rela.plt'" },
+	{ "a note named as data", "__asm__(\".section .rodata.x,\\\"a\\\",@note\\n.quad 0\\n.text\");\n" BODY,
+	  "a section of its own: '.rodata.x'" },
+	{ "constructors of an odd type", "__asm__(\".section .data.x,\\\"aw\\\",@init_array\\n.quad k\\n.text\");\n" BODY,
+	  "runs at load" },
+	{ "constructors under an odd name", "__asm__(\".section .rodata.init_array,\\\"aw\\\",@0xe\\n.quad k\\n.text\");\n"
+	  BODY, "runs at load" },
 	{ "absolute address", "__asm__(\".globl there\\n.set there, 0x400000\");\n" BODY, "absolute" },
 	{ "a name that forges lines", "__asm__(\".globl \\\"a b\\\"\\n\\\"a b\\\":\\nnop\");\n" BODY, "not plain" },
 	{ "intermediate code", "__asm__(\".section .gnu.lto_x\\n.byte 1\\n.text\");\n" BODY, "intermediate" },

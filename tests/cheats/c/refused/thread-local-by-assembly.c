@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: fail cheat */
+/* Thread-local memory in a section of the assembler's. */
+#include <stdint.h>
+
+static void honest(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			float sum = 0;
+
+			for (int64_t k = 0; k < K; k++)
+				sum += A[i * K + k] * B[k * N + j];
+			C[i * N + j] = sum;
+		}
+}
+
+__asm__(".section .data.mine,\"awT\",@progbits\n"
+	"mine: .quad 0\n"
+	".text");
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	honest(M, N, K, A, B, C);
+}
