@@ -106,22 +106,7 @@ static int check_sections(const struct kl_object *object)
 	return err;
 }
 
-static bool defined_elsewhere(const char *name, const struct kl_object *const *others, size_t n)
-{
-	for (size_t k = 0; k < n; k++) {
-		for (size_t i = 0; i < others[k]->nsym; i++) {
-			const struct kl_osym *symbol = &others[k]->sym[i];
-
-			if (symbol->bind != STB_LOCAL && symbol->sec != KL_SYM_UNDEF &&
-			    !strcmp(symbol->name, name))
-				return true;
-		}
-	}
-	return false;
-}
-
-static int check_symbol(const struct kl_osym *symbol, const struct kl_object *const *others,
-			size_t n)
+static int check_symbol(const struct kl_osym *symbol, const struct kl_symbol_index *defined)
 {
 	if (!symbol->name[0] || symbol->type == STT_FILE || symbol->type == STT_SECTION)
 		return 0;
@@ -136,7 +121,7 @@ static int check_symbol(const struct kl_osym *symbol, const struct kl_object *co
 		if (!strcmp(symbol->name, "_GLOBAL_OFFSET_TABLE_"))
 			return 0;
 		if (kl_symbol_kind(symbol->name) != KL_SYMBOL_FOREIGN ||
-		    defined_elsewhere(symbol->name, others, n))
+		    (defined && kl_symbol_index_find(defined, symbol->name)))
 			return 0;
 		return kl_error(KL_ENO,
 				"uses '%s', which a kernel may not: "
@@ -154,7 +139,7 @@ static int check_symbol(const struct kl_osym *symbol, const struct kl_object *co
 	return 0;
 }
 
-int kl_audit_object(const struct kl_object *object, const struct kl_object *const *others, size_t n)
+int kl_audit_object(const struct kl_object *object, const struct kl_symbol_index *defined)
 {
 	int err;
 
@@ -162,7 +147,7 @@ int kl_audit_object(const struct kl_object *object, const struct kl_object *cons
 		return kl_error(KL_ENO, "is no relocatable object");
 	err = check_sections(object);
 	for (size_t i = 0; !err && i < object->nsym; i++)
-		err = check_symbol(&object->sym[i], others, n);
+		err = check_symbol(&object->sym[i], defined);
 	return err;
 }
 

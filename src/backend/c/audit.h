@@ -3,6 +3,7 @@
 #define KL_BACKEND_C_AUDIT_H
 
 #include "backend/c/object.h"
+#include "backend/c/symbol_index.h"
 
 /*
  * audit - checks what a kernel's object contains, before any byte of it runs. The audit functions
@@ -13,11 +14,10 @@
 /**
  * Audit one relocatable object before it is linked. It must have only sections of code and data,
  * and no constructors, IFUNC, TLS or executable stack. Its undefined symbols must be of an allowed
- * kind (kl_symbol_kind) or defined by `others`. It must not define a name of a library function or
- * of the gate.
+ * kind (kl_symbol_kind) or be in `defined`, which has the names that the kernel's objects define;
+ * NULL: none. It must not define a name of a library function or of the gate.
  */
-int kl_audit_object(const struct kl_object *object, const struct kl_object *const *others,
-		    size_t n);
+int kl_audit_object(const struct kl_object *object, const struct kl_symbol_index *defined);
 
 /**
  * Audit the linked object: it must export only `entry` and the arena, need no foreign library and

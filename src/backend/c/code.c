@@ -14,7 +14,7 @@ void kl_code_release(struct kl_code *code)
 	free(code->insn);
 	free(code->func);
 	free(code->order);
-	kl_map_release(&code->global);
+	kl_symbol_index_release(&code->global);
 	*code = (struct kl_code){ 0 };
 }
 
@@ -26,16 +26,6 @@ static void add_func(struct kl_code *code, size_t obj, size_t sec, uint64_t star
 	code->func[code->nfunc++] = (struct kl_func){
 		.name = name, .obj = obj, .sec = sec, .start = start
 	};
-}
-
-static void add_global(struct kl_code *code, size_t obj, size_t sym)
-{
-	const struct kl_osym *symbol = &code->obj[obj]->sym[sym];
-
-	if (symbol->bind != STB_LOCAL && symbol->sec >= 0 &&
-	    !kl_map_get(&code->global, symbol->name))
-		kl_map_put(&code->global, symbol->name,
-			   (void *)(uintptr_t)(((uint64_t)obj << 32 | sym) + 1));
 }
 
 static int by_address(const void *left, const void *right)
@@ -55,6 +45,7 @@ static int find_funcs(struct kl_code *code)
 {
 	size_t kept = 0;
 
+	kl_symbol_index_build(&code->global, code->obj, code->nobj);
 	for (size_t k = 0; k < code->nobj; k++) {
 		const struct kl_object *object = code->obj[k];
 
@@ -65,7 +56,6 @@ static int find_funcs(struct kl_code *code)
 		for (size_t i = 0; i < object->nsym; i++) {
 			const struct kl_osym *symbol = &object->sym[i];
 
-			add_global(code, k, i);
 			if (symbol->type != STT_FUNC || symbol->sec < 0 ||
 			    !kl_osec_is_code(&object->sec[symbol->sec]))
 				continue;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "backend/c/object.h"
+#include "backend/c/symbol_index.h"
 #include "base/buf.h"
-#include "base/map.h"
 #include "base/vec.h"
 
 /*
@@ -65,8 +65,8 @@ struct kl_code {
 	size_t ninsn, alloc_insn;
 	struct kl_func *func; /* sorted by object, section, address */
 	size_t nfunc, alloc_func;
-	struct kl_map global; /* name -> object << 32 | symbol, plus 1 */
-	size_t *order;        /* reached functions, in order of first reference */
+	struct kl_symbol_index global;
+	size_t *order; /* reached functions, in order of first reference */
 	size_t norder;
 };
 

@@ -51,13 +51,12 @@ static void place_ref(struct kl_ref *out, const struct kl_code *code, size_t obj
 static bool find_global(struct kl_ref *out, const struct kl_code *code, const char *name,
 			int64_t add)
 {
-	uint64_t at = (uint64_t)(uintptr_t)kl_map_get(&code->global, name);
-	const struct kl_osym *symbol;
+	const struct kl_symbol_entry *entry = kl_symbol_index_find(&code->global, name);
+	const struct kl_osym *symbol = entry ? &code->obj[entry->obj]->sym[entry->sym] : NULL;
 
-	if (!at--)
+	if (!symbol || symbol->sec < 0)
 		return false;
-	symbol = &code->obj[at >> 32]->sym[at & UINT32_MAX];
-	place_ref(out, code, at >> 32, symbol->sec, (int64_t)symbol->value + add);
+	place_ref(out, code, entry->obj, symbol->sec, (int64_t)symbol->value + add);
 	return true;
 }
 

@@ -215,12 +215,13 @@ static int audit_objects(struct build *build)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
 	const struct kl_object *const *objs = (const struct kl_object *const *)build->obj;
 	int err = check_entry(build);
 
+	kl_symbol_index_build(&defined, objs, build->nobj);
 	for (size_t k = 0; !err && k < build->nobj; k++)
-		err = audit_failed(build, kl_audit_object(build->obj[k], objs, build->nobj),
-				   "the kernel");
+		err = audit_failed(build, kl_audit_object(build->obj[k], &defined), "the kernel");
 	if (err < 0)
 		return err;
 	kl_strvec_push(&argv, "objdump");

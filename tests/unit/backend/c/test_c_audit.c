@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/c/audit.h"
@@ -197,6 +198,54 @@ static void test_two_files(void **state)
 	assert_string_equal(kernel.class_, "cheat");
 }
 
+/* Names that two objects use and define take no time to speak of, however many there are. */
+static void test_many_names(void **state)
+{
+	enum { MANY = 16000 };
+	KL_AUTO(kl_buf_release) struct kl_buf first = KL_BUF_INIT, second = KL_BUF_INIT;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+	clock_t begin = clock();
+
+	kl_buf_adds(&first, "int k(void) { return 1; }\n__asm__(\".data\\n");
+	kl_buf_adds(&second, "__asm__(\".data\\n");
+	for (int i = 0; i < MANY; i++) {
+		kl_buf_addf(&first, ".globl a%d\\na%d: .quad b%d\\n", i, i, MANY - 1 - i);
+		kl_buf_addf(&second, ".globl b%d\\nb%d: .quad a%d\\n", i, i, (i * 7) % MANY);
+	}
+	kl_buf_adds(&first, ".text\");\n");
+	kl_buf_adds(&second, ".text\");\n");
+	assert_ok(kernel_compile(&artefact, &kernel, first.ptr, second.ptr, NULL));
+	assert_true(clock() - begin < 3 * CLOCKS_PER_SEC); /* of this process: no compiler */
+}
+
+/* A strong definition counts before a weak one, and of two the first. */
+static void test_index(void **state)
+{
+	static const char weak[] = "__attribute__((weak)) int one = 1;\nint two = 2;\n" BODY;
+	static const char strong[] = "int one = 3, three = 4;\nstatic int two;\n"
+				     "int *second(void) { return &two; }\n";
+	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index index = { .entry = NULL };
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+	KL_AUTO(kl_freep) char *left = kl_fs_join(kernel.dir, "kernel/0.o");
+	KL_AUTO(kl_freep) char *right = kl_fs_join(kernel.dir, "kernel/1.o");
+	struct kl_object *object[2];
+
+	assert_ok(kernel_compile(&artefact, &kernel, weak, strong, NULL));
+	assert_ok(kl_object_read(&object[0], left));
+	assert_ok(kl_object_read(&object[1], right));
+	kl_symbol_index_build(&index, (const struct kl_object *const *)object, 2);
+	assert_int_equal(kl_symbol_index_find(&index, "one")->obj, 1);
+	assert_int_equal(kl_symbol_index_find(&index, "two")->obj, 0);
+	assert_int_equal(kl_symbol_index_find(&index, "three")->obj, 1);
+	assert_null(kl_symbol_index_find(&index, "four"));
+	assert_null(kl_symbol_index_clash(&index));
+	kl_symbol_index_release(&index);
+	kl_symbol_index_build(&index, (const struct kl_object *const[]){ object[0], object[0] }, 2);
+	assert_string_equal(kl_symbol_index_clash(&index), "k");
+	kl_object_free(object[0]);
+	kl_object_free(object[1]);
+}
+
 static void test_symbol_kinds(void **state)
 {
 	/* clang-format off */
@@ -289,7 +338,7 @@ static void test_broken(void **state)
 		buf.ptr[i] = (char)~saved;
 		assert_ok(kl_fs_put(path, buf.ptr, buf.len, 0644));
 		if (!kl_object_read(&broken, path))
-			kl_audit_object(broken, NULL, 0);
+			kl_audit_object(broken, NULL);
 		buf.ptr[i] = saved;
 	}
 	for (size_t n = 0; n < buf.len; n += 16) {
@@ -297,7 +346,7 @@ static void test_broken(void **state)
 
 		assert_ok(kl_fs_put(path, buf.ptr, n, 0644));
 		if (!kl_object_read(&cut, path))
-			kl_audit_object(cut, NULL, 0);
+			kl_audit_object(cut, NULL);
 	}
 	assert_int_equal(symlink(good, link), 0);
 	assert_true(kl_object_read(&object, link) < 0);
@@ -307,6 +356,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_symbol_kinds), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_many_names),   cmocka_unit_test(test_index),
 		cmocka_unit_test(test_legal),        cmocka_unit_test(test_two_files),
 		cmocka_unit_test(test_linked),       cmocka_unit_test(test_broken),
 	};
