@@ -228,22 +228,47 @@ static int read_all(struct kl_object *object, Elf *elf)
 	return err;
 }
 
-int kl_object_read(struct kl_object **out, const char *path)
+static int parse_bytes(struct kl_object *object)
 {
-	KL_AUTO(kl_object_freep) struct kl_object *object = kl_calloc(1, sizeof(*object));
 	Elf *elf;
 	int err;
 
-	object->path = kl_strdup(path);
-	err = read_object(object);
-	if (err < 0)
-		return err;
 	elf_version(EV_CURRENT);
 	elf = elf_memory((char *)object->bytes, object->len);
 	if (!elf)
 		return bad_object(object, elf_errmsg(-1));
 	err = read_all(object, elf);
 	elf_end(elf);
+	return err;
+}
+
+int kl_object_read(struct kl_object **out, const char *path)
+{
+	KL_AUTO(kl_object_freep) struct kl_object *object = kl_calloc(1, sizeof(*object));
+	int err;
+
+	object->path = kl_strdup(path);
+	err = read_object(object);
+	if (!err)
+		err = parse_bytes(object);
+	if (err < 0)
+		return err;
+	*out = kl_steal(&object);
+	return 0;
+}
+
+int kl_object_parse(struct kl_object **out, const char *name, const void *bytes, size_t len)
+{
+	KL_AUTO(kl_object_freep) struct kl_object *object = kl_calloc(1, sizeof(*object));
+	int err;
+
+	object->path = kl_strdup(name);
+	if (len > KL_OBJECT_MAX_BYTES)
+		return bad_object(object, "it is larger than 64 MiB");
+	object->bytes = kl_malloc(len + 1);
+	object->len = len;
+	memcpy(object->bytes, bytes, len);
+	err = parse_bytes(object);
 	if (err < 0)
 		return err;
 	*out = kl_steal(&object);

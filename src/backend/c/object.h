@@ -62,6 +62,8 @@ struct kl_object {
  * the message says what is wrong. KL_EIO: the file is unreadable or not ELF.
  */
 int kl_object_read(struct kl_object **out, const char *path);
+/** Read an object from memory, which is copied; `name` stands for its path in messages. */
+int kl_object_parse(struct kl_object **out, const char *name, const void *bytes, size_t len);
 void kl_object_free(struct kl_object *object);
 KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
 
