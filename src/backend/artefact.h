@@ -10,7 +10,7 @@
  * worker, and the facts that can be read from it without running it.
  */
 struct kl_artefact {
-	char *object; /* path in the session's directory: a shared object or a cubin */
+	char *object;               /* path in the session's directory: an image or a cubin */
 	char digest[KL_DIGEST_HEX]; /* SHA-256 of its bytes */
 	struct kl_facts facts;
 	char *log;                /* the compiler's messages, cut at 16 KiB */

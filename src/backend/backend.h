@@ -55,7 +55,7 @@ struct kl_backend_job {
 
 struct kl_backend {
 	const struct kl_language *language;
-	const char *object;                  /* file suffix of a compiled oracle: "so" */
+	const char *object;                  /* file suffix of a compiled oracle: "image" */
 	const struct kl_oracle_words *words; /* NULL: an oracle cannot be made into a kernel */
 
 	/* --- judging */

@@ -78,11 +78,11 @@ struct kl_job {
 	char dim_name[KL_MAX_DIMS][64];
 	struct kl_plan *plan; /* cuda: of the candidate; NULL: it has none */
 	struct kl_plan *parent_plan, *oracle_plan;
-	char *truth_so, *honest_so; /* paths of objects; cuda: cubins */
+	char *truth_so, *honest_so; /* paths of images; cuda: cubins */
 	/* cuda: candidate and parent are shared objects that contain host code */
 	bool host;
 	struct kl_strvec kernel; /* host: names of the kernels in the candidate */
-	char *candidate_so;      /* shared object, or cubin for cuda without `host`; NULL: none */
+	char *candidate_so;      /* image, or cubin for cuda without `host`; NULL: none */
 	char *parent_so;         /* NULL: none */
 	char *baseline;          /* name; NULL: none */
 	char *baseline_so;       /* cuda: cubin of a baseline that we ship; NULL: none */

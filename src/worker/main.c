@@ -15,6 +15,7 @@
 #include "worker/gpu/server.h"
 #include "worker/stage/stages.h"
 #include "worker/subject/child.h"
+#include "worker/subject/image_file.h"
 
 #define MAX_JOB ((size_t)16 << 20)
 
@@ -81,7 +82,8 @@ static int run_stages(json_t *result, const struct kl_job *job, const json_t *do
 	int64_t from = kl_clock_ns();
 	int err;
 
-	if ((err = kl_pool_open(&pool, job)) < 0)
+	/* whoever compiled them: nothing of a job is run before its code was checked here */
+	if ((err = kl_image_file_check(job)) < 0 || (err = kl_pool_open(&pool, job)) < 0)
 		return err;
 	if (job->do_launch)
 		return kl_stage_launch(result, job, pool);

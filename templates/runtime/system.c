@@ -12,6 +12,7 @@
 #include <string.h>
 
 int kl_rt_errno __asm__("errno");
+extern int kl_rt_libc_errno __asm__("__libc_errno") __attribute__((alias("errno")));
 
 int *__errno_location(void)
 {

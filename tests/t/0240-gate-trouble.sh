@@ -46,7 +46,7 @@ troubled_at_each () {
 
 test_expect_success 'few descriptors' 'troubled "git-klineage: " limited -n 20 && troubled "git-klineage: " limited -n 28'
 test_expect_success 'little memory' '
-	troubled_at_each -v "20000 28000 40000 60000 200000" "gcc: internal compiler error" "Cannot allocate memory"
+	troubled_at_each -v "20000 28000 30000 32000 33000 34000 35000 36000 38000 40000 60000 200000" "gcc: internal compiler error" "Cannot allocate memory"
 '
 test_expect_success 'small files' '
 	troubled_at_each -f "1 2 4 8 12 16 20 24 30 40" "File too large" "the program was killed by signal"

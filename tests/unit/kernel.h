@@ -16,6 +16,7 @@
 struct kernel {
 	struct kl_jail jail;
 	struct kl_platform platform;
+	struct kl_compile_tools tools;
 	char *dir;
 	struct kl_contract contract;
 	struct kl_surface surface;
@@ -23,12 +24,15 @@ struct kernel {
 	const char *class_;
 };
 
-static inline void kernel_setup(struct kernel *kernel)
+/* For the platform `id`; NULL: this machine's. */
+static inline void kernel_setup_on(struct kernel *kernel, const char *id)
 {
 	memset(kernel, 0, sizeof(*kernel));
 	assert_ok(kl_jail_open(&kernel->jail, KL_JAIL_AUTO));
-	assert_ok(kl_machine_platform(&kernel->platform, NULL));
+	assert_ok(kl_machine_platform(&kernel->platform, id));
+	assert_ok(kl_compile_tools_open(&kernel->tools, &kernel->jail, &kernel->platform));
 	assert_ok(kl_fs_tempdir(&kernel->dir, "kl-kernel"));
+	assert_ok(kl_compile_runtime(&kernel->tools, kernel->dir));
 	kernel->contract.entry = (char *)"k";
 	kernel->contract.oracle_entry = (char *)"oracle";
 	kernel->surface.contract = &kernel->contract;
@@ -36,9 +40,15 @@ static inline void kernel_setup(struct kernel *kernel)
 	kernel->surface.oracle = kernel->oracle;
 }
 
+static inline void kernel_setup(struct kernel *kernel)
+{
+	kernel_setup_on(kernel, NULL);
+}
+
 static inline void kernel_teardown(struct kernel *kernel)
 {
 	kl_strvec_release(&kernel->contract.flags);
+	kl_compile_tools_release(&kernel->tools);
 	kl_fs_tempdir_cleanup(&kernel->dir);
 }
 
@@ -63,8 +73,8 @@ static inline int kernel_compile(struct kl_artefact **out, struct kernel *kernel
 	if (flags)
 		kl_strvec_split(&kernel->contract.flags, flags, " ");
 	kernel->class_ = NULL;
-	return kl_compile_surface(out, &kernel->class_, &kernel->jail, &kernel->platform,
-				  &kernel->surface, kernel->dir);
+	return kl_compile_surface(out, &kernel->class_, &kernel->tools, &kernel->surface,
+				  kernel->dir);
 }
 
 #endif

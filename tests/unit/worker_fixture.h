@@ -4,8 +4,8 @@
 
 #include "test.h"
 
-#include "base/fs.h"
-#include "base/proc.h"
+#include "worker_image.h"
+
 #include "worker/stage/stages.h"
 
 /*
@@ -99,46 +99,30 @@ static inline struct kl_rule *fx_rule(struct fixture *fixture, enum kl_rule_kind
 	return rule;
 }
 
-/* An object from C source; `real` is what kl_real is in it. */
-static inline char *fx_so(struct fixture *fixture, const char *name, const char *real,
-			  const char *body)
+/* An image from C source; `real` is what kl_real is in it. */
+static inline char *fx_image(struct fixture *fixture, const char *name, const char *entry,
+			     const char *real, const char *body)
 {
-	KL_AUTO(kl_freep) char *ch = kl_asprintf("%s/%s.c", fixture->dir, name);
+	static const char *const flags[] = { "-O2", NULL };
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
 		"#include <stdint.h>\n#include <string.h>\n#include <math.h>\ntypedef %s kl_real;\n%s\n",
 		real, body);
-	char *so = kl_asprintf("%s/%s.so", fixture->dir, name);
-	const char *argv[] = { "gcc",
-			       "-O2",
-			       "-w",
-			       "-fPIC",
-			       "-shared",
-			       "-nostartfiles",
-			       "-fno-stack-protector",
-			       "-Wl,-z,now,-z,relro",
-			       "-o",
-			       so,
-			       ch,
-			       "-lm",
-			       NULL };
 
-	assert_ok(kl_fs_put(ch, text, strlen(text), 0600));
-	assert_ok(kl_proc_output(NULL, argv));
-	return so;
+	return worker_image(fixture->dir, name, entry, text, flags);
 }
 
 static inline void fx_oracle(struct fixture *fixture, const char *body)
 {
 	free(fixture->job.truth_so);
 	free(fixture->job.honest_so);
-	fixture->job.truth_so = fx_so(fixture, "truth", "double", body);
-	fixture->job.honest_so = fx_so(fixture, "honest", "float", body);
+	fixture->job.truth_so = fx_image(fixture, "truth", "oracle", "double", body);
+	fixture->job.honest_so = fx_image(fixture, "honest", "oracle", "float", body);
 }
 
 static inline void fx_candidate(struct fixture *fixture, const char *name, const char *body)
 {
 	free(fixture->job.candidate_so);
-	fixture->job.candidate_so = fx_so(fixture, name, "float", body);
+	fixture->job.candidate_so = fx_image(fixture, name, "k", "float", body);
 }
 
 /* C[M,N] = A[M,K] B[K,N], noise rule, one exact band, three points. */

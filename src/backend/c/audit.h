@@ -4,6 +4,7 @@
 
 #include "backend/c/object.h"
 #include "backend/c/symbol_index.h"
+#include "base/vec.h"
 
 /*
  * audit - checks what a kernel's object contains, before any byte of it runs. The audit functions
@@ -44,6 +45,8 @@ enum kl_symbol_kind {
 };
 /** The kind of an undefined symbol of a kernel; docs/formats.md lists the symbols. */
 enum kl_symbol_kind kl_symbol_kind(const char *name);
+/** Add all names of these kinds but vector forms: "memcpy", "exp", "expf", "expl" ... */
+void kl_symbol_names(struct kl_strvec *out);
 /**
  * Is a kernel forbidden to define `name`? True for the allowed names above, names of the gate, and
  * names that known cheats interpose.

@@ -12,12 +12,12 @@
 #include "base/error.h"
 #include "base/fs.h"
 
-#define MAX_OBJECT ((size_t)64 << 20)
+#define MAX_LIBRARY ((size_t)64 << 20)
 
 struct session {
 	struct kl_backend_session lent;
 	struct kl_platform platform;
-	char *runtime; /* path of the kernels' runtime; NULL until it is made */
+	struct kl_compile_tools tools;
 	char *lookups; /* path of the library of lookups.h; NULL until it is made */
 };
 
@@ -59,9 +59,19 @@ static void close_session(void *state)
 {
 	struct session *session = state;
 
-	free(session->runtime);
+	kl_compile_tools_release(&session->tools);
 	free(session->lookups);
 	free(session);
+}
+
+/* The libraries are as much a part of what is judged as the compiler is. */
+static void name_libraries(struct session *session)
+{
+	char *compiler = session->platform.compiler;
+	size_t n = strlen(compiler);
+
+	snprintf(compiler + n, sizeof(session->platform.compiler) - n, ", %s",
+		 session->tools.libraries->id);
 }
 
 static int open_session(void **state, const struct kl_backend_session *lent)
@@ -70,11 +80,15 @@ static int open_session(void **state, const struct kl_backend_session *lent)
 	int err = kl_machine_platform(&session->platform, lent->platform);
 
 	session->lent = *lent;
-	if (err < 0)
+	if (!err)
+		err = kl_compile_tools_open(&session->tools, lent->jail, &session->platform);
+	if (err < 0) {
 		close_session(session);
-	else
-		*state = session;
-	return err;
+		return err;
+	}
+	name_libraries(session);
+	*state = session;
+	return 0;
 }
 
 static int runtime_key(char hex[KL_DIGEST_HEX], const struct session *session)
@@ -82,8 +96,8 @@ static int runtime_key(char hex[KL_DIGEST_HEX], const struct session *session)
 	struct kl_digest *key = kl_objects_key("runtime");
 	int err;
 
-	kl_compile_recipe(key, &session->platform);
-	err = kl_tool_digest_runtime(key, "runtime.c");
+	kl_compile_recipe(key, &session->tools);
+	err = kl_compile_digest_runtime(key);
 	kl_digest_end(key, hex);
 	return err;
 }
@@ -97,21 +111,18 @@ static int make_runtime(void *state, const struct kl_surface *surface)
 	KL_AUTO(kl_freep) char *dir = kl_fs_join(session->lent.dir, "runtime");
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, rel);
 	char hex[KL_DIGEST_HEX];
+	bool kept;
 	int err;
 
-	if (session->runtime)
+	if (session->tools.runtime)
 		return 0;
-	if ((err = runtime_key(hex, session)) < 0)
+	if ((err = runtime_key(hex, session)) < 0 || (err = kl_fs_mkdir(dir)) < 0)
 		return err;
-	if (!repo || kl_objects_get(repo, hex, path) < 0) {
-		if ((err = kl_fs_mkdir(dir)) < 0 ||
-		    (err = kl_compile_runtime(session->lent.jail, &session->platform, dir)) < 0)
-			return err;
-		if (repo)
-			kl_objects_put(repo, hex, path);
-	}
-	session->runtime = kl_steal(&path);
-	return 0;
+	kept = repo && kl_objects_get(repo, hex, path) == 0;
+	err = kl_compile_runtime(&session->tools, dir);
+	if (!err && repo && !kept)
+		kl_objects_put(repo, hex, path);
+	return err;
 }
 
 static int lookups_key(char hex[KL_DIGEST_HEX], const struct session *session)
@@ -119,7 +130,7 @@ static int lookups_key(char hex[KL_DIGEST_HEX], const struct session *session)
 	struct kl_digest *key = kl_objects_key("lookups");
 	int err;
 
-	kl_compile_recipe(key, &session->platform);
+	kl_compile_recipe(key, &session->tools);
 	err = kl_lookups_recipe(key);
 	kl_digest_end(key, hex);
 	return err;
@@ -158,46 +169,34 @@ static int prepare_session(void *state, const struct kl_surface *surface)
 
 /* --- compiling ------------------------------------------------------------------------------ */
 
-static int copy_file(const char *from, const char *dir, const char *name)
+/* Copy the library that watches gcc into a jail's directory, the only place where gcc can reach it. */
+static int copy_lookups(const struct session *session, const char *dir)
 {
-	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, name);
-	KL_AUTO(kl_buf_release) struct kl_buf object = KL_BUF_INIT;
-	int err = kl_fs_read(&object, from, MAX_OBJECT);
+	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, KL_LOOKUPS_LIBRARY);
+	KL_AUTO(kl_buf_release) struct kl_buf library = KL_BUF_INIT;
+	int err = kl_fs_read(&library, session->lookups, MAX_LIBRARY);
 
 	if (!err)
 		err = kl_fs_mkdir_of(to);
-	return err ? err : kl_fs_put(to, object.ptr, object.len, 0644);
-}
-
-/* Copy what gcc needs into a jail's directory, the only place where it can reach it. */
-static int copy_runtime(const struct session *session, const char *dir)
-{
-	KL_AUTO(kl_freep) char *runtime = kl_compile_runtime_path(&session->platform);
-	int err = copy_file(session->runtime, dir, runtime);
-
-	return err ? err : copy_file(session->lookups, dir, KL_LOOKUPS_LIBRARY);
+	return err ? err : kl_fs_put(to, library.ptr, library.len, 0644);
 }
 
 static int compile_surface(struct kl_artefact **out, const char **class_, const void *state,
 			   const struct kl_surface *surface, const char *dir)
 {
 	const struct session *session = state;
-	int err = copy_runtime(session, dir);
+	int err = copy_lookups(session, dir);
 
-	if (err < 0)
-		return err;
-	return kl_compile_surface(out, class_, session->lent.jail, &session->platform, surface,
-				  dir);
+	return err ? err : kl_compile_surface(out, class_, &session->tools, surface, dir);
 }
 
 static int compile_oracle(const void *state, const struct kl_surface *surface,
 			  const struct kl_launch *launch, enum kl_oracle which, const char *dir)
 {
 	const struct session *session = state;
-	int err = copy_runtime(session, dir);
+	int err = copy_lookups(session, dir);
 
-	return err ? err :
-		     kl_compile_oracle(session->lent.jail, &session->platform, surface, which, dir);
+	return err ? err : kl_compile_oracle(&session->tools, surface, which, dir);
 }
 
 static int add_recipe(struct kl_digest *key, const void *state)
@@ -205,9 +204,9 @@ static int add_recipe(struct kl_digest *key, const void *state)
 	const struct session *session = state;
 	int err;
 
-	kl_compile_recipe(key, &session->platform);
+	kl_compile_recipe(key, &session->tools);
 	err = kl_tool_digest_runtime(key, "kl_oracle.h");
-	return err ? err : kl_tool_digest_runtime(key, "runtime.c");
+	return err ? err : kl_compile_digest_runtime(key);
 }
 
 /* --- judging -------------------------------------------------------------------------------- */
@@ -229,7 +228,7 @@ static const struct kl_oracle_words words = {
 
 const struct kl_backend kl_backend_c = {
 	.language = &kl_language_c,
-	.object = "so",
+	.object = "image",
 	.words = &words,
 	.surface = KL_SURFACE_C,
 	/*

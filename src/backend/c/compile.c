@@ -6,16 +6,20 @@
 #include "backend/c/audit.h"
 #include "backend/c/code.h"
 #include "backend/c/conditions.h"
+#include "backend/c/hidden.h"
+#include "backend/c/link.h"
 #include "backend/c/lookups.h"
+#include "backend/c/variant.h"
 #include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/tasks.h"
+#include "image/code_check.h"
 
 /*
- * These flags come after the contract's, so that the contract's cannot override them. Calls use the
- * PLT instead of registers (-fno-plt): every call remains visible as a call, and with -z now and
- * -Bsymbolic only library calls are indirect.
+ * These flags come after the contract's, so that the contract's cannot override them. Calls are
+ * made as through the PLT (-fplt): every call remains visible as a call, and the gate links it to
+ * its target directly.
  */
 static const char *const fixed_flags[] = { "-fPIC",
 					   "-fvisibility=default",
@@ -44,11 +48,13 @@ static const char *const fixed_flags[] = { "-fPIC",
 					   "-pipe",
 					   NULL };
 
-/* The build of one shared object in `dir` (the jail's work directory). */
+/* How many layouts of an image are tried. */
+#define MOST_SHIFTS 8u
+
+/* The build of one image in `dir` (the jail's work directory). */
 struct build {
-	const struct kl_jail *jail;
-	const struct kl_platform *platform;
-	const char *dir, *name, *entry; /* name: of the folder of objects and of the .so */
+	const struct kl_compile_tools *tools;
+	const char *dir, *name, *entry; /* name: of the folder of objects and of the image */
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_strvec *flags; /* the contract's; NULL if none */
@@ -78,21 +84,11 @@ static bool ends_with(const char *text, const char *with)
 	return n >= len && !strcmp(text + n - len, with);
 }
 
-/* All builds in a directory share these files. */
-static int lay_out_runtime(const struct build *build)
-{
-	int err = kl_tool_put_runtime(build->dir, "runtime.c");
-
-	return err ? err : kl_tool_put_runtime(build->dir, "kl_oracle.h");
-}
-
 static int lay_out(const struct build *build)
 {
 	KL_AUTO(kl_freep) char *objects = kl_fs_join(build->dir, build->name);
 	KL_AUTO(kl_freep) char *sources = kl_asprintf("%s/src-%s", build->dir, build->name);
 	KL_AUTO(kl_freep) char *sub = kl_asprintf("src-%s", build->name);
-	KL_AUTO(kl_freep) char *map = kl_asprintf("{ global: %s; kl_rt_arena; local: *; };\n",
-						  build->entry);
 	int err = kl_fs_remove(objects);
 
 	if (!err)
@@ -102,9 +98,7 @@ static int lay_out(const struct build *build)
 	for (size_t i = 0; !err && i < build->nfile; i++)
 		err = kl_tool_put(build->dir, sub, build->file[i].path, build->file[i].data,
 				  build->file[i].len);
-	if (!err)
-		err = lay_out_runtime(build);
-	return err ? err : kl_tool_put(build->dir, build->name, "exports", map, strlen(map));
+	return err ? err : kl_tool_put_runtime(build->dir, "kl_oracle.h");
 }
 
 static void add_command(struct kl_strvec *argv, const struct build *build, const char *folder,
@@ -119,7 +113,7 @@ static void add_command(struct kl_strvec *argv, const struct build *build, const
 		kl_strvec_pushv(argv, build->extra);
 	if (ours)
 		kl_strvec_push(argv, "-fno-builtin");
-	kl_strvec_pushf(argv, "-march=%s", build->platform->march);
+	kl_strvec_pushf(argv, "-march=%s", build->tools->platform->march);
 	kl_strvec_pushv(argv, fixed_flags);
 	kl_strvec_pushf(argv, "-I%s", folder);
 	kl_strvec_push(argv, "-c");
@@ -238,9 +232,28 @@ static int audit_objects(struct build *build)
 		err = kl_code_reach(&build->code, build->entry);
 	if (!err) {
 		kl_code_live(&build->code);
-		err = kl_code_check_level(&build->code, build->platform->march);
+		err = kl_code_check_level(&build->code, build->tools->platform->march);
 	}
 	return audit_failed(build, err, "the kernel");
+}
+
+/* -- the runtime and the libraries ---------------------------------------------------------------- */
+
+static const char *const runtime_files[] = { "kernel_runtime.c", "runtime.c", "system.c" };
+
+int kl_compile_tools_open(struct kl_compile_tools *out, const struct kl_jail *jail,
+			  const struct kl_platform *platform)
+{
+	*out = (struct kl_compile_tools){ .jail = jail, .platform = platform };
+	return kl_libraries_open(&out->libraries);
+}
+
+void kl_compile_tools_release(struct kl_compile_tools *tools)
+{
+	kl_libraries_free(tools->libraries);
+	if (tools->runtime)
+		kl_object_free(tools->runtime);
+	*tools = (struct kl_compile_tools){ .jail = NULL };
 }
 
 char *kl_compile_runtime_path(const struct kl_platform *platform)
@@ -250,70 +263,41 @@ char *kl_compile_runtime_path(const struct kl_platform *platform)
 
 static int make_runtime(struct build *build, const char *object)
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, object);
+	int err = 0;
 
-	return kl_fs_exists(path) ? 0 : compile_one(build, "rt/runtime.c", object, true);
+	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(runtime_files); i++)
+		err = kl_tool_put_runtime(build->dir, runtime_files[i]);
+	return err ? err : compile_one(build, "rt/kernel_runtime.c", object, true);
 }
 
-int kl_compile_runtime(const struct kl_jail *jail, const struct kl_platform *platform,
-		       const char *dir)
+int kl_compile_runtime(struct kl_compile_tools *tools, const char *dir)
 {
 	const char *class_ = NULL;
-	KL_AUTO(kl_freep) char *object = kl_compile_runtime_path(platform);
+	KL_AUTO(kl_freep) char *object = kl_compile_runtime_path(tools->platform);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, object);
 	KL_AUTO(build_release) struct build build = {
-		.platform = platform,
+		.tools = tools,
 		.dir = dir,
 		.name = "rt",
-		.tool = { .jail = jail,
+		.tool = { .jail = tools->jail,
 			  .dir = dir,
 			  .prefix = "rt/",
 			  .class_ = &class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = lay_out_runtime(&build);
+	int err = tools->runtime || kl_fs_exists(path) ? 0 : make_runtime(&build, object);
 
-	if (!err)
-		err = make_runtime(&build, object);
+	if (!err && !tools->runtime)
+		err = kl_object_read(&tools->runtime, path);
 	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the runtime of kernels") : err;
 }
 
-static int link_all(struct build *build, const char *so)
-{
-	static const char *const before[] = {
-		"gcc",
-		"-shared",
-		"-nostdlib",
-		"-nostartfiles",
-		"-Wl,-z,now,-z,relro,-z,noexecstack,-z,text,--no-undefined,-Bsymbolic",
-		"-Wl,--gc-sections,--as-needed,--build-id=none,--hash-style=gnu",
-		NULL
-	};
-	static const char *const after[] = { "-lm", "-lc", "-lgcc", NULL };
-	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *rt = kl_compile_runtime_path(build->platform);
-	int err = make_runtime(build, rt);
-
-	if (err < 0)
-		return err;
-	kl_strvec_pushv(&argv, before);
-	kl_strvec_pushf(&argv, "-Wl,--version-script=%s/exports,-soname=kernel", build->name);
-	kl_strvec_push(&argv, "-o");
-	kl_strvec_push(&argv, so);
-	for (size_t k = 0; k < build->objpath.n; k++)
-		kl_strvec_push(&argv, build->objpath.v[k]);
-	kl_strvec_push(&argv, rt);
-	kl_strvec_pushv(&argv, after);
-	return kl_tool_run(&build->tool, &argv, NULL, "linking");
-}
-
-static int check_hidden(const struct build *build, const struct kl_object *linked)
+int kl_compile_digest_runtime(struct kl_digest *digest)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < linked->nsec; i++)
-		if (kl_osec_is_code(&linked->sec[i]) && linked->sec[i].data)
-			err = kl_code_check_hidden(&build->code, linked->sec[i].data,
-						   linked->sec[i].size);
+	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(runtime_files); i++)
+		err = kl_tool_digest_runtime(digest, runtime_files[i]);
 	return err;
 }
 
@@ -343,7 +327,7 @@ static int compile_kernel(struct build *build)
 {
 	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s-conditions", build->dir);
 	struct kl_conditions conditions = {
-		.jail = build->jail,
+		.jail = build->tools->jail,
 		.dir = dir,
 		.file = build->file,
 		.nfile = build->nfile,
@@ -365,41 +349,88 @@ static int compile_kernel(struct build *build)
 	return err;
 }
 
-/* Compile the sources to dir/<name>.so and audit it; leaves the parsed code in `build`. */
-static int build_object(struct build *build, char **so_path, char digest[KL_DIGEST_HEX])
+/* -- from sources to an image -------------------------------------------------------------------- */
+
+static int link_objects(struct kl_buf *out, struct build *build, unsigned shift)
 {
-	KL_AUTO(kl_freep) char *so = kl_asprintf("%s.so", build->name);
-	KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, so);
-	KL_AUTO(kl_object_freep) struct kl_object *linked = NULL;
+	const struct kl_link link = {
+		.object = (const struct kl_object *const *)build->obj,
+		.nobject = build->nobj,
+		.runtime = build->tools->runtime,
+		.libraries = build->tools->libraries,
+		.level = kl_variant_level(build->tools->platform->march),
+		.entry = build->entry,
+		.arena = "kl_rt_arena",
+		.shift = shift,
+	};
+	int err = kl_link(out, &link);
+
+	if (err == KL_ENO)
+		*build->class_ = "compile";
+	return err;
+}
+
+/* The bytes that will run were not in the objects: references are filled in. So check them. */
+static int check_image(struct build *build, const struct kl_image *image)
+{
+	int err = kl_code_check(image);
+
+	if (!err)
+		err = kl_code_check_hidden(&build->code, image->bytes[0], (size_t)image->text);
+	return audit_failed(build, err, "the kernel");
+}
+
+/*
+ * A distance between two places can have the bytes of an instruction that must not be hidden: that is
+ * not the source's doing, so try others.
+ */
+static int link_image(struct kl_buf *bytes, struct build *build)
+{
+	struct kl_image image;
+	bool hides = true;
+	int err = 0;
+
+	for (unsigned shift = 0; !err && hides && shift < MOST_SHIFTS; shift++) {
+		size_t at = 0;
+
+		kl_buf_clear(bytes);
+		err = link_objects(bytes, build, shift);
+		if (!err)
+			err = kl_image_read(&image, bytes->ptr, bytes->len);
+		hides = !err && kl_hidden_find(&at, image.bytes[0], (size_t)image.text);
+	}
+	return err ? err : check_image(build, &image);
+}
+
+/* Compile the sources to dir/<name>.image and audit it; leaves the parsed code in `build`. */
+static int build_image(struct build *build, char **path, char digest[KL_DIGEST_HEX])
+{
+	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.image", build->name);
+	KL_AUTO(kl_freep) char *to = kl_fs_join(build->dir, name);
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	int err = lay_out(build);
 
 	if (!err) /* an oracle is trusted */
 		err = build->extra ? compile_and_audit(build) : compile_kernel(build);
 	if (!err)
-		err = link_all(build, so);
+		err = link_image(&bytes, build);
+	if (!err)
+		err = kl_fs_put(to, bytes.ptr, bytes.len, 0644);
 	if (err < 0)
 		return err;
-	err = kl_object_read(&linked, path);
-	if (!err)
-		err = kl_audit_linked(linked, build->entry);
-	if (!err)
-		err = check_hidden(build, linked);
-	if (err < 0)
-		return audit_failed(build, err, "the kernel");
-	kl_digest_hex(digest, linked->bytes, linked->len);
-	*so_path = kl_steal(&path);
+	kl_digest_hex(digest, bytes.ptr, bytes.len);
+	*path = kl_steal(&to);
 	return 0;
 }
 
-int kl_compile_surface(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
-		       const struct kl_platform *platform, const struct kl_surface *surface,
+int kl_compile_surface(struct kl_artefact **out, const char **class_,
+		       const struct kl_compile_tools *tools, const struct kl_surface *surface,
 		       const char *dir)
 {
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = kl_calloc(1, sizeof(*artefact));
 	KL_AUTO(build_release)
 	struct build build = {
-		.jail = jail,
-		.platform = platform,
+		.tools = tools,
 		.dir = dir,
 		.name = "kernel",
 		.entry = surface->contract->entry,
@@ -407,13 +438,13 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 		.nfile = surface->nfile,
 		.flags = &surface->contract->flags,
 		.class_ = class_,
-		.tool = { .jail = jail,
+		.tool = { .jail = tools->jail,
 			  .dir = dir,
 			  .prefix = "src-kernel/",
 			  .class_ = class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = build_object(&build, &artefact->object, artefact->digest);
+	int err = build_image(&build, &artefact->object, artefact->digest);
 
 	if (err < 0)
 		return err;
@@ -435,15 +466,14 @@ static const struct { const char *prefix, *flags[5]; } arithmetic[] = {
 };
 /* clang-format on */
 
-int kl_compile_oracle(const struct kl_jail *jail, const struct kl_platform *platform,
-		      const struct kl_surface *surface, enum kl_oracle which, const char *dir)
+int kl_compile_oracle(const struct kl_compile_tools *tools, const struct kl_surface *surface,
+		      enum kl_oracle which, const char *dir)
 {
 	const char *class_ = NULL;
-	KL_AUTO(kl_freep) char *so = NULL;
+	KL_AUTO(kl_freep) char *path = NULL;
 	char digest[KL_DIGEST_HEX];
 	KL_AUTO(build_release) struct build build = {
-		.jail = jail,
-		.platform = platform,
+		.tools = tools,
 		.dir = dir,
 		.name = kl_oracle_name(which),
 		.entry = surface->contract->oracle_entry,
@@ -451,7 +481,7 @@ int kl_compile_oracle(const struct kl_jail *jail, const struct kl_platform *plat
 		.nfile = surface->noracle,
 		.extra = arithmetic[which].flags,
 		.class_ = &class_,
-		.tool = { .jail = jail,
+		.tool = { .jail = tools->jail,
 			  .dir = dir,
 			  .prefix = arithmetic[which].prefix,
 			  .class_ = &class_,
@@ -460,7 +490,7 @@ int kl_compile_oracle(const struct kl_jail *jail, const struct kl_platform *plat
 	int err = kl_oracle_filled(surface);
 
 	if (!err)
-		err = build_object(&build, &so, digest);
+		err = build_image(&build, &path, digest);
 	return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
 }
 
@@ -475,10 +505,11 @@ static void add_list(struct kl_digest *digest, const char *const *list)
 	kl_digest_adds(digest, "");
 }
 
-void kl_compile_recipe(struct kl_digest *digest, const struct kl_platform *platform)
+void kl_compile_recipe(struct kl_digest *digest, const struct kl_compile_tools *tools)
 {
-	kl_digest_adds(digest, platform->compiler);
-	kl_digest_adds(digest, platform->march);
+	kl_digest_adds(digest, tools->platform->compiler);
+	kl_digest_adds(digest, tools->libraries->id);
+	kl_digest_adds(digest, tools->platform->march);
 	add_list(digest, fixed_flags);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(arithmetic); i++)
 		add_list(digest, arithmetic[i].flags);

@@ -63,9 +63,13 @@ static int place_sections(struct kl_linker *linker, int segment, bool own, uint6
 
 		if (object->own != own)
 			continue;
-		for (size_t i = 0; !err && i < object->object->nsec; i++)
-			if (object->sec[i].live && object->sec[i].segment == segment)
-				err = place_section(linker, k, i, cursor);
+		for (size_t i = 0; !err && i < object->object->nsec; i++) {
+			if (!object->sec[i].live || object->sec[i].segment != segment)
+				continue;
+			if (segment == KL_LINK_TEXT && !own)
+				*cursor += linker->of->shift * LIBRARY_ALIGN;
+			err = place_section(linker, k, i, cursor);
+		}
 	}
 	return err;
 }
@@ -105,7 +109,7 @@ static int place_text(struct kl_linker *linker)
 	uint64_t cursor = 0;
 	int err = place_sections(linker, KL_LINK_TEXT, true, &cursor);
 
-	cursor = align_up(cursor, LIBRARY_ALIGN);
+	cursor = align_up(cursor, LIBRARY_ALIGN) + linker->of->shift * KL_IMAGE_PAGE;
 	linker->image.own = cursor;
 	linker->stubs = cursor;
 	cursor += linker->nstub * STUB_BYTES;
@@ -124,8 +128,8 @@ int kl_link_place(struct kl_linker *linker)
 	image->align = KL_IMAGE_PAGE;
 	if ((err = place_text(linker)) < 0)
 		return err;
-	begin = cursor = kl_image_offset(image, 1);
-	linker->table = cursor;
+	begin = kl_image_offset(image, 1);
+	linker->table = cursor = begin + linker->of->shift * KL_IMAGE_PAGE;
 	cursor += linker->nword * 8;
 	if ((err = place_both(linker, KL_LINK_RODATA, &cursor)) < 0)
 		return err;

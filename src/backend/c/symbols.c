@@ -83,6 +83,21 @@ enum kl_symbol_kind kl_symbol_kind(const char *name)
 	return KL_SYMBOL_FOREIGN;
 }
 
+void kl_symbol_names(struct kl_strvec *out)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+
+	kl_strvec_split(out, memory, " ");
+	kl_strvec_split(out, alloc, " ");
+	kl_strvec_split(out, helper, " ");
+	kl_strvec_split(&names, math, " ");
+	for (size_t i = 0; i < names.n; i++) {
+		kl_strvec_push(out, names.v[i]);
+		kl_strvec_pushf(out, "%sf", names.v[i]);
+		kl_strvec_pushf(out, "%sl", names.v[i]);
+	}
+}
+
 bool kl_symbol_reserved(const char *name)
 {
 	return kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || !strncmp(name, "kl_", 3) ||

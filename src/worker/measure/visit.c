@@ -2,14 +2,10 @@
 #include "worker/measure/visit.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fs.h"
 #include "worker/measure/replay.h"
-
-#define MAX_OBJECT ((size_t)64 << 20)
 
 bool kl_visit_ok(const struct kl_visit *visit)
 {
@@ -105,28 +101,6 @@ static int follow_script(struct kl_visit *visit, struct kl_subject *subject,
 	return 0;
 }
 
-/*
- * Start the subject from a copy of its object that is unlinked once loaded. The physical placement
- * of a file's pages can change a short call by some per cent; if all visits used the same file,
- * that would look like a difference between two kernels.
- */
-static int start_copy(struct kl_subject **out, const struct kl_visit_plan *plan,
-		      struct kl_subject_spec spec)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/object-%d", plan->job->pool, (int)getpid());
-	int err = kl_fs_read(&bytes, spec.so, MAX_OBJECT);
-
-	if (!err)
-		err = kl_fs_put(path, bytes.ptr, bytes.len, 0755);
-	if (err < 0)
-		return err;
-	spec.so = path;
-	err = kl_subject_start(out, plan->job, plan->point, &spec);
-	unlink(path);
-	return err;
-}
-
 int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan)
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
@@ -137,8 +111,7 @@ int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan)
 	spec.memory = plan->memory;
 	if (spec.kind != KL_SUBJECT_BASELINE) /* a library is opened for one point */
 		spec.other = plan->script->other;
-	err = spec.so ? start_copy(&subject, plan, spec) :
-			kl_subject_start(&subject, plan->job, plan->point, &spec);
+	err = kl_subject_start(&subject, plan->job, plan->point, &spec);
 	if (err < 0)
 		return err;
 	out->traced = kl_subject_traced(subject);

@@ -38,7 +38,6 @@ int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *po
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
 		.so = job->candidate_so,
-		.entry = job->entry,
 		.cpu = -1,
 	};
 	const struct kl_member *member;

@@ -302,7 +302,6 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
 		.so = inquiry->job->candidate_so,
-		.entry = inquiry->job->entry,
 		.align_right = round->right,
 		.other = round->before ? kl_pool_get(inquiry->pool, *round->before)->point : NULL,
 		.ordinary = round->ordinary,

@@ -199,11 +199,9 @@ static int64_t count_timed(const struct kl_job *job)
 static void set_subjects(struct profile *profile, int cpu)
 {
 	const struct kl_job *job = profile->job;
-	struct kl_subject_spec kernel = { .kind = KL_SUBJECT_KERNEL,
-					  .so = job->candidate_so,
-					  .entry = job->entry,
-					  .cpu = cpu,
-					  .timed = true };
+	struct kl_subject_spec kernel = {
+		.kind = KL_SUBJECT_KERNEL, .so = job->candidate_so, .cpu = cpu, .timed = true
+	};
 	struct kl_blocks_subject *subject = profile->blocks.subject;
 
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)

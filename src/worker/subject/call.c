@@ -305,8 +305,7 @@ static int first_trap(struct kl_cpu_subject *subject)
 	if (ev.kind != KL_TRACE_SIGNAL || !at_home(subject, &ev, &subject->home)) {
 		if (ev.kind == KL_TRACE_GONE)
 			subject->pid = 0;
-		return kl_error(KL_ECANNOT,
-				"the kernel's process cannot be sealed here (seccomp refused?)");
+		return kl_outcome_not_sealed(subject);
 	}
 	return 0;
 }

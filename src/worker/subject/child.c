@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/subject/child.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "image/image_map.h"
 #include "worker/subject/seal.h"
 #include "worker/subject/signature.h"
 #include "worker/subject/stub.h"
@@ -26,7 +26,7 @@
 #define DIRTY_STACK ((size_t)256 << 10)
 #define DESCRIPTOR ((size_t)2048) /* of glibc's struct pthread, which is larger */
 
-/* The memory of the kernel's allocator, exported by the runtime linked into every kernel. */
+/* The memory of the kernel's allocator, as the runtime linked into every kernel has it. */
 struct arena {
 	unsigned char *base;
 	size_t size;
@@ -37,6 +37,8 @@ struct child {
 	struct kl_control *control;
 	const struct kl_wire_call *call;
 	struct kl_frame *frame;
+	struct arena arena;
+	uint64_t stack_end;
 	struct kl_hello hello;
 };
 
@@ -118,28 +120,51 @@ static int map_tensors(struct child *child)
 	return 0;
 }
 
-static int give_arena(void *object, int64_t bytes)
+static int map_memory(uint64_t *at, uint64_t bytes)
 {
-	struct arena *arena = dlsym(object, "kl_rt_arena");
+	int err = reserve_range(at, bytes);
+
+	if (err < 0)
+		return err;
+	if (mmap((void *)*at, bytes, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return kl_error_errno("no memory for the kernel");
+	return 0;
+}
+
+/* The contents do not matter; those of the arena include its first page. */
+static void fill_dirt(uint64_t at, uint64_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+	madvise((void *)at, bytes, MADV_POPULATE_WRITE); /* cheaper than a fault for each page */
+#endif
+	memset((void *)at, DIRT, bytes);
+}
+
+static int map_arena(struct child *child)
+{
+	int64_t bytes = child->plan->arena_bytes;
 	uint64_t at = 0;
-	size_t dirty;
 	int err;
 
-	if (!arena || bytes <= 0)
+	if (bytes <= 0)
 		return 0;
-	if ((err = reserve_range(&at, (uint64_t)bytes)) < 0)
+	if ((err = map_memory(&at, (uint64_t)bytes)) < 0)
 		return err;
-	if (mmap((void *)at, (size_t)bytes, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-		return kl_error_errno("no memory for the kernel's allocations");
-	arena->base = (void *)at;
-	arena->size = (size_t)bytes;
-	dirty = arena->size < DIRTY_ARENA ? arena->size : DIRTY_ARENA;
-#ifdef MADV_POPULATE_WRITE
-	madvise(arena->base, dirty, MADV_POPULATE_WRITE); /* cheaper than a fault for each page */
-#endif
-	/* includes the first page: its contents do not matter */
-	memset(arena->base, DIRT, dirty);
+	child->arena.base = (void *)at;
+	child->arena.size = (size_t)bytes;
+	fill_dirt(at, child->arena.size < DIRTY_ARENA ? child->arena.size : DIRTY_ARENA);
+	return 0;
+}
+
+static int map_stack(struct child *child)
+{
+	int err = map_memory(&child->hello.stack, KL_WIRE_STACK);
+
+	if (err < 0)
+		return err;
+	child->stack_end = child->hello.stack + KL_WIRE_STACK - KL_WIRE_ABOVE;
+	fill_dirt(child->stack_end - DIRTY_STACK, DIRTY_STACK);
 	return 0;
 }
 
@@ -158,34 +183,18 @@ static int open_baseline(struct child *child)
 	return err;
 }
 
-static int load_subject(struct child *child)
-{
-	const struct kl_wire *wire = child->plan;
-	void *object;
-
-	if (wire->baseline)
-		return open_baseline(child);
-	object = dlopen(wire->so, RTLD_NOW | RTLD_LOCAL);
-	if (!object)
-		return kl_error(KL_EINVALID, "cannot load '%s': %s", wire->so, dlerror());
-	*(void **)&child->frame->fn = dlsym(object, wire->entry);
-	if (!child->frame->fn)
-		return kl_error(KL_EINVALID, "'%s' defines no '%s'", wire->so, wire->entry);
-	return give_arena(object, wire->arena_bytes);
-}
-
 static int build_frame(struct child *child)
 {
-	int err;
-
 	child->frame = mmap(NULL, sizeof(*child->frame), PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (child->frame == MAP_FAILED)
 		return kl_error_errno("no memory for the call frame");
 	child->frame->call = child->call;
-	if ((err = load_subject(child)) < 0 ||
-	    (err = kl_signature_prepare(child->frame, child->plan)) < 0)
-		return err;
+	return kl_signature_prepare(child->frame, child->plan);
+}
+
+static int protect_frame(struct child *child)
+{
 	if (mprotect(child->frame, sizeof(*child->frame), PROT_READ) < 0)
 		return kl_error_errno("cannot protect the call frame");
 	return 0;
@@ -196,9 +205,12 @@ static int prepare_child(struct child *child)
 	int err;
 
 	if ((err = kl_seal_limits()) < 0 || (err = map_plan(child)) < 0 ||
-	    (err = pin_core(child->plan->cpu)) < 0 || (err = map_tensors(child)) < 0)
+	    (err = pin_core(child->plan->cpu)) < 0 || (err = map_tensors(child)) < 0 ||
+	    (err = build_frame(child)) < 0)
 		return err;
-	return build_frame(child);
+	if (child->plan->baseline)
+		return open_baseline(child);
+	return (err = map_arena(child)) < 0 ? err : map_stack(child);
 }
 
 /* Send hello. Returns the parent's answer, or -1 if the parent is gone or `err` is negative. */
@@ -213,21 +225,11 @@ static int say_hello(struct child *child, int err)
 	child->hello.stored = (uint64_t)(uintptr_t)kl_stub_stored;
 	child->hello.trapped = (uint64_t)(uintptr_t)kl_stub_trapped;
 #endif
-	child->hello.stack_top = (uint64_t)(uintptr_t)&answer;
 	if (send(KL_WIRE_FD_SOCKET, &child->hello, sizeof(child->hello), MSG_NOSIGNAL) !=
 		    sizeof(child->hello) ||
 	    err < 0)
 		return -1;
 	return recv(KL_WIRE_FD_SOCKET, &answer, 1, 0) == 1 ? answer : -1;
-}
-
-/* Fill the stack below this frame, where the frames of the kernel will lie. */
-static __attribute__((noinline)) void dirty_stack(void)
-{
-	unsigned char below[DIRTY_STACK];
-
-	memset(below, DIRT, sizeof(below));
-	__asm__ volatile("" : : "r"(below) : "memory");
 }
 
 /*
@@ -244,20 +246,53 @@ static void forget_pid(void)
 			word[i] = 0;
 }
 
+static int map_image(struct child *child, uint64_t bytes)
+{
+	struct kl_image_mapped mapped;
+	int err = kl_image_map(&mapped, KL_WIRE_FD_IMAGE, bytes, NULL, NULL);
+
+	if (err < 0)
+		return err;
+	if (mapped.arena)
+		memcpy(mapped.arena, &child->arena, sizeof(child->arena));
+	*(void **)&child->frame->fn = mapped.entry;
+	return protect_frame(child);
+}
+
+/* The socket is closed: leave the reason where the parent can find it. */
+static __attribute__((noreturn)) void give_up(struct child *child, int status)
+{
+	snprintf((char *)child->control->pad3, KL_WIRE_WHY_BYTES, "%s", kl_error_last());
+	_exit(status);
+}
+
+/* Give up everything, with the image as the last; no code of it runs meanwhile. */
+static void enter_seal(struct child *child)
+{
+	uint64_t bytes = child->plan->image_bytes;
+
+	munmap((void *)(uintptr_t)child->plan, sizeof(struct kl_wire));
+	child->plan = NULL;
+	forget_pid();
+	if (kl_seal_begin(KL_WIRE_FD_IMAGE) < 0)
+		give_up(child, KL_CHILD_NOT_SEALED);
+	if (map_image(child, bytes) < 0)
+		give_up(child, KL_CHILD_NOT_MAPPED);
+	if (kl_seal_end(KL_WIRE_FD_IMAGE) < 0)
+		give_up(child, KL_CHILD_NOT_SEALED);
+}
+
 int kl_child_main(void)
 {
 	struct child child = { 0 };
-	int answer, sealed;
+	int answer = say_hello(&child, prepare_child(&child));
 
-	answer = say_hello(&child, prepare_child(&child));
 	if (answer < 0)
 		return KL_CHILD_NOT_READY;
-	sealed = !child.plan->baseline;
-	dirty_stack();
-	if (sealed)
-		forget_pid();
-	munmap((void *)(uintptr_t)child.plan, sizeof(struct kl_wire));
-	if (sealed && kl_seal() < 0)
-		_exit(KL_CHILD_NOT_SEALED);
-	kl_stub_wait(child.control, child.frame, kl_signature_call, answer == KL_WIRE_TRACED);
+	if (!child.plan->baseline)
+		enter_seal(&child);
+	else if (protect_frame(&child) < 0)
+		return KL_CHILD_NOT_READY;
+	kl_stub_wait(child.control, child.frame, kl_signature_call, answer == KL_WIRE_TRACED,
+		     child.stack_end);
 }

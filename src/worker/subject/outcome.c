@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/error.h"
 #include "worker/subject/child.h"
 #include "worker/subject/subject_state.h"
 
@@ -185,8 +186,7 @@ static void explain_segv(struct kl_cpu_subject *subject, struct kl_call *out)
 	}
 	if (near_tensor(subject, addr, out))
 		return;
-	/* unmapped, and less than 1 GiB below the first stack frame: taken for a stack overflow */
-	if (addr < subject->hello.stack_top && subject->hello.stack_top - addr < (uint64_t)1 << 30)
+	if (addr < subject->hello.stack && subject->hello.stack - addr <= KL_WIRE_GUARD)
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "stack overflow (8 MiB)");
 	else if (addr < 65536)
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "null pointer (address %llu)",
@@ -237,25 +237,6 @@ static void set_ended(struct kl_cpu_subject *subject, int status, struct kl_call
 		set_signalled(subject, WTERMSIG(status), out);
 }
 
-/* Strict mode kills with SIGKILL, as others can: true if the child is right behind a system call. */
-static bool killed_for_call(struct kl_cpu_subject *subject, const struct kl_trace_event *ev)
-{
-	static const unsigned char calling[][2] = { { 0x0f, 0x05 },
-						    { 0x0f, 0x34 },
-						    { 0xcd, 0x80 } };
-	struct kl_trace_regs regs;
-	unsigned char op[2] = { 0 };
-
-	if (ev->kind != KL_TRACE_EXITING || !WIFSIGNALED(ev->status) ||
-	    WTERMSIG(ev->status) != SIGKILL || !kl_trace_get_regs(subject->pid, &regs))
-		return false;
-	kl_trace_read(subject->pid, kl_trace_pc(&regs) - 2, op, 2);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(calling); i++)
-		if (!memcmp(op, calling[i], sizeof(op)))
-			return true;
-	return false;
-}
-
 void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		struct kl_call *out)
 {
@@ -263,8 +244,15 @@ void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		subject->pid = 0;
 	if (ev->kind == KL_TRACE_SIGNAL)
 		set_signalled(subject, ev->signal, out);
-	else if (killed_for_call(subject, ev))
-		system_call(subject, out);
 	else
 		set_ended(subject, ev->status, out);
+}
+
+int kl_outcome_not_sealed(const struct kl_cpu_subject *subject)
+{
+	char why[KL_WIRE_WHY_BYTES] = "";
+
+	memcpy(why, subject->control->pad3, sizeof(why) - 1);
+	return kl_error(KL_ECANNOT, "the kernel's process cannot be sealed here: %s",
+			*why ? why : "it ended");
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -20,14 +21,13 @@
 #include "base/error.h"
 
 #if defined(__x86_64__)
+#include <asm/prctl.h>
 #define THIS_ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define THIS_ARCH AUDIT_ARCH_AARCH64
 #else
 #error "the seccomp filter does not know this architecture"
 #endif
-
-#define STACK_BYTES ((rlim_t)8 << 20)
 
 static int set_limit(int resource, rlim_t value, const char *name)
 {
@@ -50,7 +50,6 @@ int kl_seal_limits(void)
 		return kl_error_errno("cannot tie the kernel's process to its parent");
 	/* 1 and not 0: Linux ignores 0 if core dumps are piped to a program */
 	if ((err = set_limit(RLIMIT_CORE, 1, "core dumps")) < 0 ||
-	    (err = set_limit(RLIMIT_STACK, STACK_BYTES, "the stack")) < 0 ||
 	    (err = set_limit(RLIMIT_FSIZE, 0, "file sizes")) < 0)
 		return err;
 	return 0;
@@ -87,23 +86,101 @@ static int unmap_clocks(void)
 	return 0;
 }
 
-static int load_filter(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 0, 4),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	};
-	struct sock_fprog prog = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+/* -- system calls ------------------------------------------------------------------------------ */
 
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0);
+#define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+#define IF_SAME(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
+#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
+
+static int load_filter(struct sock_filter *code, size_t n)
+{
+	struct sock_fprog prog = { .len = (unsigned short)n, .filter = code };
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0) < 0)
+		return kl_error_errno("seccomp is refused");
+	return 0;
 }
 
-int kl_seal(void)
+/*
+ * While the image is mapped: mmap of `keep` or of no file, and mprotect, neither of them writable
+ * and executable at once; munmap, close; the next filter; exit.
+ */
+static int allow_mapping(int keep)
+{
+	struct sock_filter code[] = {
+		/* 0 */ LOAD(arch),
+		/* 1 */ IF_SAME(THIS_ARCH, 0, 17),
+		/* 2 */ LOAD(nr),
+		/* 3 */ IF_SAME(SYS_mmap, 8, 0),
+		/* 4 */ IF_SAME(SYS_mprotect, 10, 0),
+		/* 5 */ IF_SAME(SYS_munmap, 12, 0),
+		/* 6 */ IF_SAME(SYS_close, 11, 0),
+		/* 7 */ IF_SAME(SYS_exit, 10, 0),
+		/* 8 */ IF_SAME(SYS_exit_group, 9, 0),
+		/* 9 */ IF_SAME(SYS_prctl, 0, 9),
+		/* 10 */ LOAD(args[0]),
+		/* 11 */ IF_SAME(PR_SET_SECCOMP, 6, 7),
+		/* 12 */ LOAD(args[4]),
+		/* 13 */ IF_SAME((uint32_t)keep, 1, 0),
+		/* 14 */ IF_SAME((uint32_t)-1, 0, 4),
+		/* 15 */ LOAD(args[2]),
+		/* 16 */ BPF_STMT(BPF_ALU | BPF_AND | BPF_K, PROT_WRITE | PROT_EXEC),
+		/* 17 */ IF_SAME(PROT_WRITE | PROT_EXEC, 1, 0),
+		/* 18 */ RETURN(SECCOMP_RET_ALLOW),
+		/* 19 */ RETURN(SECCOMP_RET_KILL_PROCESS),
+	};
+
+	return load_filter(code, sizeof(code) / sizeof(code[0]));
+}
+
+static int allow_exit(void)
+{
+	struct sock_filter code[] = {
+		/* 0 */ LOAD(arch),
+		/* 1 */ IF_SAME(THIS_ARCH, 0, 4),
+		/* 2 */ LOAD(nr),
+		/* 3 */ IF_SAME(SYS_exit, 1, 0),
+		/* 4 */ IF_SAME(SYS_exit_group, 0, 1),
+		/* 5 */ RETURN(SECCOMP_RET_ALLOW),
+		/* 6 */ RETURN(SECCOMP_RET_KILL_PROCESS),
+	};
+
+	return load_filter(code, sizeof(code) / sizeof(code[0]));
+}
+
+/* -- the steps --------------------------------------------------------------------------------- */
+
+static void close_others(int keep)
+{
+	if (syscall(SYS_close_range, 0U, (unsigned)keep - 1, 0U) < 0 ||
+	    syscall(SYS_close_range, (unsigned)keep + 1, ~0U, 0U) < 0)
+		for (int fd = 0; fd < 4096; fd++)
+			if (fd != keep)
+				close(fd);
+}
+
+/* Deny every access to a file by its name. Linux before 5.13 cannot; the filter does, too. */
+static void deny_files(void)
+{
+	const uint64_t all = ((uint64_t)1 << 13) - 1; /* of the first ABI */
+	const struct landlock_ruleset_attr attr = { .handled_access_fs = all };
+	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(all), 0);
+
+	if (ruleset < 0)
+		return;
+	syscall(SYS_landlock_restrict_self, ruleset, 0);
+	close(ruleset);
+}
+
+/* Let cpuid fault, where the processor can. */
+static void deny_cpuid(void)
+{
+#if defined(__x86_64__) && defined(ARCH_SET_CPUID)
+	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0UL);
+#endif
+}
+
+int kl_seal_begin(int keep)
 {
 	int err;
 
@@ -115,11 +192,15 @@ int kl_seal(void)
 #endif
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return kl_error_errno("cannot forbid new privileges");
-	if (syscall(SYS_close_range, 0U, ~0U, 0U) < 0) {
-		for (int fd = 0; fd < 1024; fd++)
-			close(fd);
-	}
-	if (load_filter() < 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) < 0)
-		return kl_error_errno("seccomp is refused");
-	return 0;
+	deny_files();
+	close_others(keep);
+	deny_cpuid();
+	return allow_mapping(keep);
+}
+
+int kl_seal_end(int keep)
+{
+	if (close(keep) < 0)
+		return kl_error_errno("cannot close the image");
+	return allow_exit();
 }

@@ -3,20 +3,26 @@
 #define KL_WORKER_SUBJECT_SEAL_H
 
 /*
- * seal - confines the child: first by limits, then by removing every way out.
+ * seal - confines the child, in three steps. No byte of a kernel is read before the second, and
+ * none runs before the third.
  *
- * kl_seal_limits: no core dumps, a small stack, no writing to files, death with the parent. Can be
- * called while ordinary work remains to be done.
+ * kl_seal_limits: no core dumps, no writing to files, death with the parent. Can be called while
+ * ordinary work remains to be done.
  *
- * kl_seal: no descriptors, no clock (the time-stamp counter faults, the clock pages that Linux
- * shares are unmapped), and no system call but exit: by a seccomp filter that kills, or by strict
- * mode if Linux was built without filters. A filter is preferred because strict mode is refused to
- * a process that already has one, as everything in a container does, and because it also kills on
- * read and write, which strict mode allows.
+ * kl_seal_begin: no descriptor but `keep`; no clock (the time-stamp counter faults, the clock pages
+ * that Linux shares are unmapped); no identification of the processor, where Linux can forbid that;
+ * no file by its name, where Linux has Landlock; and no system call but those that map `keep`: no
+ * memory can become both writable and executable.
  *
- * Both return 0, or a negative error with its message.
+ * kl_seal_end: no descriptor, and no system call but exit.
+ *
+ * System calls are refused by seccomp filters that kill the process. A Linux without filters is not
+ * supported: strict mode would allow more, and too late.
+ *
+ * All return 0, or a negative error with its message.
  */
 int kl_seal_limits(void);
-int kl_seal(void);
+int kl_seal_begin(int keep);
+int kl_seal_end(int keep);
 
 #endif

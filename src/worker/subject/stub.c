@@ -28,6 +28,8 @@ __asm__(".text\n"
 	"	mov	%rdx, %r13\n"
 	"	mov	%rcx, %r14\n"
 	"	xor	%r15d, %r15d\n"
+	"	test	%r8, %r8\n"
+	"	cmovnz	%r8, %rsp\n"
 	"	and	$-64, %rsp\n"
 	"	jmp	kl_stub_stored\n"
 	"1:	pause\n"
@@ -63,7 +65,8 @@ __asm__(".text\n"
 	"kl_stub_mxcsr:\n"
 	"	.long	0x1f80\n");
 #else
-void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced)
+void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced,
+		  uint64_t stack)
 {
 	uint64_t last = 0, go;
 

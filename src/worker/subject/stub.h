@@ -30,8 +30,9 @@
  */
 typedef void (*kl_stub_invoke)(const void *frame, uint64_t go);
 
-void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced)
-	__attribute__((noreturn));
+/** `stack`: end of the stack for the calls; 0: the one that is in use. */
+void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced,
+		  uint64_t stack) __attribute__((noreturn));
 
 /* 1 if the stub of this processor can be traced. */
 #ifdef __x86_64__

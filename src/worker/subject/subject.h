@@ -9,9 +9,10 @@
  * candidate, parent, oracle or vendor library.
  *
  * The child is a fresh exec of klineage-worker, so none of the parent's memory is in it. It maps
- * the argument buffers, loads the object and, unless that is a vendor library, forbids the
- * time-stamp counter and every system call before the first byte of the kernel runs (seal.h).
- * Parent and child communicate through one shared page; the parent holds the clock.
+ * the argument buffers. Unless it runs a vendor library, it then gives up everything but what it
+ * takes to map the kernel's image, maps it (image/image_map.h), and gives up that, too, before the
+ * first byte of the kernel runs (seal.h). No loader of the system takes part. Parent and child
+ * communicate through one shared page; the parent holds the clock.
  *
  * Buffers are memfds: the parent writes inputs and reads outputs through its own mapping. In the
  * child inputs are read-only, and every buffer lies between unmapped guard pages, aligned to the
@@ -80,8 +81,7 @@ void kl_subject_memory_reserve(struct kl_subject_memory *memory, const struct kl
 
 struct kl_subject_spec {
 	enum kl_subject_kind kind;
-	const char *so; /* path of the shared object, for kernel and oracle */
-	const char *entry;
+	const char *so;       /* path of the image or cubin, for kernel and oracle */
 	const char *baseline; /* name of the baseline, such as "openblas.sgemm" */
 	bool real_is_double;  /* oracle: whether kl_real is double or float in `so` */
 	/* align buffers to the guard page on their right, until kl_subject_place() */

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "worker/subject/baseline.h"
 #include "worker/subject/child.h"
+#include "worker/subject/image_file.h"
 #include "worker/subject/stub.h"
 #include "worker/subject/subject_state.h"
 
@@ -28,10 +29,7 @@
 #ifndef KL_CHILD_PROGRAM
 #define KL_CHILD_PROGRAM "klineage-worker"
 #endif
-/*
- * Time limit for loading. Loading runs no code of the kernel (the audit checks that), but a vendor
- * library can compile code while it loads.
- */
+/* Time limit for a child to start. A vendor library can compile code while it loads. */
 #define HELLO_SECONDS 60
 
 static bool is_float(enum kl_dtype dtype)
@@ -138,17 +136,8 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 	     (err = plan_point(wire->arg[KL_WIRE_OTHER], job, spec->other, spec)) < 0))
 		return err;
 	wire->nview = kl_place_views(wire);
-	if ((spec->so && strlen(spec->so) >= sizeof(wire->so)) ||
-	    (spec->entry && strlen(spec->entry) >= sizeof(wire->entry)) ||
-	    (spec->baseline && strlen(spec->baseline) >= sizeof(wire->baseline_name)))
-		return kl_error(KL_EINVALID,
-				"the name of an object, entry or baseline is too long");
-	/* dlopen() would search the system's directories for a bare name */
-	if (spec->so && spec->so[0] != '/')
-		return kl_error(KL_EINVALID, "the path of an object has to be absolute: '%s'",
-				spec->so);
-	snprintf(wire->so, sizeof(wire->so), "%s", spec->so ? spec->so : "");
-	snprintf(wire->entry, sizeof(wire->entry), "%s", spec->entry ? spec->entry : "");
+	if (spec->baseline && strlen(spec->baseline) >= sizeof(wire->baseline_name))
+		return kl_error(KL_EINVALID, "the name of a baseline is too long");
 	snprintf(wire->baseline_name, sizeof(wire->baseline_name), "%s",
 		 spec->baseline ? spec->baseline : "");
 	return 0;
@@ -176,13 +165,18 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 	_exit(KL_CHILD_NOT_READY);
 }
 
-static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job, int plan_fd,
-		       int control_fd, int args_fd)
+/* Descriptors for a child besides those of its tensors and the socket. */
+struct lent {
+	int plan, control, args, image;
+};
+
+static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job,
+		       const struct lent *lent)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int fd[KL_WIRE_FD_TENSOR + KL_MAX_ARGS] = { null, null, null, plan_fd, control_fd };
+	int fd[KL_WIRE_FD_TENSOR + KL_MAX_ARGS] = { null, null, null, lent->plan, lent->control };
 	int nfd = KL_WIRE_FD_TENSOR, pair[2], err;
 	struct timeval wait = { .tv_sec = HELLO_SECONDS };
 
@@ -201,7 +195,8 @@ static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job,
 		return kl_error_errno("cannot make a socket pair");
 	subject->socket = pair[0];
 	fd[KL_WIRE_FD_SOCKET] = pair[1];
-	fd[KL_WIRE_FD_ARGS] = args_fd;
+	fd[KL_WIRE_FD_IMAGE] = lent->image < 0 ? null : lent->image;
+	fd[KL_WIRE_FD_ARGS] = lent->args;
 	setsockopt(subject->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	subject->pid = fork();
 	if (!subject->pid)
@@ -227,12 +222,12 @@ static int read_hello(struct kl_cpu_subject *subject, const struct kl_subject_sp
 			break;
 		have += (size_t)n;
 	}
-	if (have < sizeof(subject->hello) && n < 0)
-		return kl_error(KL_ECANNOT, "loading '%s' takes too long: the machine is too busy",
-				spec->so ? spec->so : spec->baseline);
+	/* no code of the kernel has run, and vendor libraries are trusted */
 	if (have < sizeof(subject->hello))
-		return kl_error(KL_EINVALID, "loading '%s' ended its process",
-				spec->so ? spec->so : spec->baseline);
+		return kl_error(KL_ECANNOT, "the process of '%s' %s",
+				spec->so ? spec->so : spec->baseline,
+				n < 0 ? "takes too long to start: the machine is too busy" :
+					"ended before it started");
 	subject->hello.message[sizeof(subject->hello.message) - 1] = '\0';
 	if (subject->hello.err < 0)
 		return kl_error((enum kl_err)subject->hello.err, "%s", subject->hello.message);
@@ -360,13 +355,31 @@ static const struct kl_subject_ops operations = {
 	.call = call_cpu,
 };
 
+static void lent_release(struct lent *lent)
+{
+	kl_closep(&lent->plan);
+	kl_closep(&lent->control);
+	kl_closep(&lent->args);
+	kl_closep(&lent->image);
+}
+
+static int lend_image(struct kl_cpu_subject *subject, struct lent *lent,
+		      const struct kl_subject_spec *spec)
+{
+	int err;
+
+	if (spec->kind == KL_SUBJECT_BASELINE)
+		return 0;
+	err = kl_image_file_open(&lent->image, &subject->wire->image_bytes, spec->so);
+	return err < 0 ? kl_error_in(KL_ECANNOT, "the kernel") : 0;
+}
+
 int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 			 const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
 	KL_AUTO(end_cpup) struct kl_cpu_subject *subject = kl_calloc(1, sizeof(*subject));
-	KL_AUTO(kl_closep) int plan_fd = -1;
-	KL_AUTO(kl_closep) int control_fd = -1;
-	KL_AUTO(kl_closep) int args_fd = -1;
+	KL_AUTO(lent_release)
+	struct lent lent = { .plan = -1, .control = -1, .args = -1, .image = -1 };
 	int err;
 
 	subject->base.ops = &operations;
@@ -377,16 +390,16 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 	subject->call_ms = job->call_ms;
 	subject->memory = spec->memory;
 	kl_rng_fresh(&subject->rng);
-	if ((err = kl_memory_shared((void **)&subject->wire, &plan_fd, "plan",
+	if ((err = kl_memory_shared((void **)&subject->wire, &lent.plan, "plan",
 				    sizeof(*subject->wire))) < 0 ||
-	    (err = kl_memory_shared((void **)&subject->control, &control_fd, "control",
+	    (err = kl_memory_shared((void **)&subject->control, &lent.control, "control",
 				    sizeof(*subject->control))) < 0 ||
-	    (err = kl_memory_shared((void **)&subject->args, &args_fd, "arguments",
+	    (err = kl_memory_shared((void **)&subject->args, &lent.args, "arguments",
 				    sizeof(*subject->args))) < 0 ||
-	    (err = plan_memory(subject, job, pt, spec)) < 0 || (err = kl_memory_take(subject)) < 0)
+	    (err = plan_memory(subject, job, pt, spec)) < 0 ||
+	    (err = kl_memory_take(subject)) < 0 || (err = lend_image(subject, &lent, spec)) < 0)
 		return err;
-	if ((err = spawn_child(subject, job, plan_fd, control_fd, args_fd)) < 0 ||
-	    (err = greet_child(subject, spec)) < 0)
+	if ((err = spawn_child(subject, job, &lent)) < 0 || (err = greet_child(subject, spec)) < 0)
 		return err;
 	*out = &kl_steal(&subject)->base;
 	return 0;

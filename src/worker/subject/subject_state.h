@@ -86,6 +86,9 @@ void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 /** Kill and reap a child and set *out to `end` and the message. */
 void kl_outcome_kill(struct kl_cpu_subject *subject, struct kl_call *out, enum kl_call_end end,
 		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/** Set the error of a child that ended before any byte of its kernel ran: KL_ECANNOT. */
+int kl_outcome_not_sealed(const struct kl_cpu_subject *subject);
+
 /* subject_memory.c */
 /** Create a memfd of `bytes`, mapped into this process. */
 int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes);

@@ -15,17 +15,19 @@
  *	3	the plan: a memfd holding one struct kl_wire, mapped read-only
  *	4	the control page: a memfd of one page, mapped shared
  *	5	a socket: the child sends hello once, the parent answers one byte
- *	6	the arguments of the next call: a memfd of one page, mapped read-only
- *	7 ...	one memfd for each tensor argument, in order of arguments
+ *	6	the kernel's image: a sealed memfd, or /dev/null for a vendor library
+ *	7	the arguments of the next call: a memfd of one page, mapped read-only
+ *	8 ...	one memfd for each tensor argument, in order of arguments
  *
- * Life cycle of a child: it maps everything, loads the object and sends hello; the parent attaches
- * (ptrace) and answers KL_WIRE_TRACED, or KL_WIRE_ALONE if it is not allowed to attach; the child
- * closes all descriptors, seals itself and waits in the stub (stub.h).
+ * Life cycle of a child: it maps the arguments and sends hello; the parent attaches (ptrace) and
+ * answers KL_WIRE_TRACED, or KL_WIRE_ALONE if it is not allowed to attach; the child gives up
+ * everything but the image (seal.h), maps it, gives up the rest and waits in the stub (stub.h).
  */
 enum kl_wire_fd {
 	KL_WIRE_FD_PLAN = 3,
 	KL_WIRE_FD_CONTROL,
 	KL_WIRE_FD_SOCKET,
+	KL_WIRE_FD_IMAGE,
 	KL_WIRE_FD_ARGS,
 	KL_WIRE_FD_TENSOR
 };
@@ -42,6 +44,13 @@ enum kl_wire_point { KL_WIRE_MAIN, KL_WIRE_OTHER, KL_WIRE_POINTS };
 
 /* Unmapped space on both sides of every view. */
 #define KL_WIRE_GUARD ((uint64_t)64 << 20)
+
+/*
+ * Size of a kernel's stack, which is not the process's: that depends on the caller's limits. The
+ * last page is left free, as a caller's frames would be.
+ */
+#define KL_WIRE_STACK ((uint64_t)8 << 20)
+#define KL_WIRE_ABOVE ((uint64_t)4096)
 
 /* What the stub saves behind a call if nobody can look: flags, and the state of floating point. */
 struct kl_saved_state {
@@ -63,6 +72,9 @@ struct kl_control {
 	uint64_t pad3[4096 / 8 - 29];
 };
 
+/* Why the child could not map the image or seal itself: in `pad3`, before any call. */
+#define KL_WIRE_WHY_BYTES 400
+
 struct kl_wire_arg {
 	enum kl_arg_kind kind;
 	enum kl_dtype dtype; /* type in the C prototype (floats of an oracle: that of kl_real) */
@@ -81,8 +93,7 @@ struct kl_wire {
 	int64_t arena_bytes;
 	uint32_t nargs, npoint, nview;
 	struct kl_wire_arg arg[KL_WIRE_POINTS][KL_MAX_ARGS];
-	char so[4096];
-	char entry[128];
+	uint64_t image_bytes;
 	char baseline_name[64];
 };
 
@@ -92,12 +103,12 @@ struct kl_wire_call {
 	uint64_t view;               /* baselines: the view that all tensors are passed in */
 };
 
-/* Sent by the child once everything is in place, before any byte of the kernel runs. */
+/* Sent by the child once the arguments are in place, before it reads any byte of the kernel. */
 struct kl_hello {
 	int err; /* 0 or an enum kl_err with `message`; on error the child has ended */
 	char message[400];
 	uint64_t stored, trapped; /* addresses of the stub, see stub.h */
-	uint64_t stack_top;
+	uint64_t stack;           /* address of the kernel's stack; 0: the process's own */
 	/* addresses of each tensor's views in the child */
 	uint64_t map[KL_WIRE_POINTS][KL_WIRE_VIEWS][KL_MAX_ARGS];
 };

@@ -54,6 +54,7 @@ static int open_sessions, compiled_oracles;
 struct session {
 	struct kl_backend_session lent;
 	struct kl_platform platform;
+	struct kl_compile_tools tools;
 	bool prepared;
 };
 
@@ -77,12 +78,13 @@ static int open_session(void **state, const struct kl_backend_session *lent)
 	snprintf(session->platform.compiler, sizeof(session->platform.compiler), "up 1, %.100s",
 		 platform.compiler);
 	open_sessions++;
-	return 0;
+	return kl_compile_tools_open(&session->tools, lent->jail, &session->platform);
 }
 
 static void close_session(void *state)
 {
 	open_sessions--;
+	kl_compile_tools_release(&((struct session *)state)->tools);
 	free(state);
 }
 
@@ -94,8 +96,10 @@ static int platform_of(struct kl_platform *out, void *state, const struct kl_sur
 
 static int prepare(void *state, const struct kl_surface *surface)
 {
-	((struct session *)state)->prepared = true;
-	return 0;
+	struct session *session = state;
+
+	session->prepared = true;
+	return kl_compile_runtime(&session->tools, session->lent.dir);
 }
 
 /* Whole words only: `end` is one, `ending` is none. */
@@ -164,7 +168,7 @@ static int compile_surface(struct kl_artefact **out, const char **class_, const 
 
 	assert_true(session->prepared);
 	in_c.file = translated(&in_c.nfile, surface->file, surface->nfile);
-	err = kl_compile_surface(out, class_, session->lent.jail, &session->platform, &in_c, dir);
+	err = kl_compile_surface(out, class_, &session->tools, &in_c, dir);
 	files_free(in_c.file, in_c.nfile);
 	return err;
 }
@@ -180,7 +184,7 @@ static int compile_oracle(const void *state, const struct kl_surface *surface,
 	assert_null(launch);
 	__atomic_add_fetch(&compiled_oracles, 1, __ATOMIC_RELAXED);
 	in_c.oracle = translated(&in_c.noracle, surface->oracle, surface->noracle);
-	err = kl_compile_oracle(session->lent.jail, &session->platform, &in_c, which, dir);
+	err = kl_compile_oracle(&session->tools, &in_c, which, dir);
 	files_free(in_c.oracle, in_c.noracle);
 	return err;
 }
@@ -190,7 +194,7 @@ static int add_recipe(struct kl_digest *key, const void *state)
 	const struct session *session = state;
 
 	kl_digest_adds(key, "up 1");
-	kl_compile_recipe(key, &session->platform);
+	kl_compile_recipe(key, &session->tools);
 	return 0;
 }
 
@@ -203,7 +207,7 @@ static void describe_job(struct kl_job *job, const struct kl_backend_job *of)
 
 static const struct kl_backend up_backend = {
 	.language = &up,
-	.object = "so",
+	.object = "image",
 	.surface = KL_SURFACE_C,
 	.peak = { .bytes_per_ns = 1000, .flops_per_ns = 1000 },
 	.describe = describe_job,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail cheat */
-/* Has no system call of its own: looks for one in the library that memcpy lies in, and goes there. */
+/* gate: fail fault */
+/*
+ * Has no system call of its own: looks for one in the library that memcpy lies in. There is none
+ * within reach: memcpy lies behind the kernel's own code, and nothing before that.
+ */
 #include <stdint.h>
 #include <string.h>
 

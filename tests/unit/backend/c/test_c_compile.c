@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel.h"
 
-#include <dlfcn.h>
+#include "image_lib.h"
 
 #include "base/rng.h"
 
@@ -78,26 +78,22 @@ static void test_runs(void **state)
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL, *again = NULL;
 	static unsigned char room[1 << 16];
 	float values[3] = { 0, 1, 2 }, samples[3];
+	struct kl_image_mapped mapped;
 	struct kl_arena *arena;
 	int (*k)(int, const float *, float *);
-	void *data;
 
 	assert_ok(kernel_compile(&artefact, &kernel, source, second, "-O3"));
-	data = dlopen(artefact->object, RTLD_NOW | RTLD_LOCAL);
-	if (!data)
-		fail_msg("%s", dlerror());
-	*(void **)&k = dlsym(data, "k");
-	arena = dlsym(data, "kl_rt_arena");
-	assert_non_null(k);
+	mapped = image_load(artefact->object);
+	*(void **)&k = mapped.entry;
+	arena = (struct kl_arena *)mapped.arena;
 	assert_non_null(arena);
-	assert_null(dlsym(data, "half"));
 	assert_int_equal(k(3, values, samples), 7); /* no arena, no memory */
 	arena->base = room;
 	arena->size = sizeof(room);
 	assert_int_equal(k(3, values, samples), 0);
 	assert_true(samples[0] == 0.5f && samples[1] > 1.359f && samples[1] < 1.3592f);
 	assert_int_equal(k(1 << 20, values, samples), 7);
-	dlclose(data);
+	kl_image_unmap(&mapped);
 	assert_ok(kernel_compile(&again, &kernel, source, second, "-O3"));
 	assert_string_equal(artefact->digest, again->digest);
 	assert_string_equal(artefact->facts.code_digest, again->facts.code_digest);
@@ -183,12 +179,11 @@ static void test_levels(void **state)
 
 static int compile_oracle(void)
 {
-	int err = kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface,
-				    KL_ORACLE_TRUTH, kernel.dir);
+	int err = kl_compile_oracle(&kernel.tools, &kernel.surface, KL_ORACLE_TRUTH, kernel.dir);
 
 	return err ? err :
-		     kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface,
-				       KL_ORACLE_HONEST, kernel.dir);
+		     kl_compile_oracle(&kernel.tools, &kernel.surface, KL_ORACLE_HONEST,
+				       kernel.dir);
 }
 
 static void test_oracle(void **state)
@@ -197,17 +192,16 @@ static void test_oracle(void **state)
 		"#include \"kl_oracle.h\"\n"
 		"kl_real oracle(const kl_real *x)\n"
 		"{ return kl_exp(x[0]) + kl_sqrt(x[1]) + kl_fma(x[0], x[1], 1) + sizeof(kl_real); }\n";
-	const char *const name[] = { "truth.so", "honest.so" };
+	const char *const name[] = { "truth.image", "honest.image" };
 
 	kernel_file(&kernel.oracle[0], "oracle.c", source);
 	kernel.surface.noracle = 1;
 	assert_ok(compile_oracle());
 	for (int i = 0; i < 2; i++) {
-		KL_AUTO(kl_freep) char *so = kl_fs_join(kernel.dir, name[i]);
-		void *bytes = dlopen(so, RTLD_NOW | RTLD_LOCAL), *data;
+		KL_AUTO(kl_freep) char *path = kl_fs_join(kernel.dir, name[i]);
+		struct kl_image_mapped mapped = image_load(path);
+		void *data = mapped.entry;
 
-		assert_non_null(bytes);
-		data = dlsym(bytes, "oracle");
 		if (i == 0) {
 			double values[2] = { 0, 4 };
 
@@ -217,7 +211,7 @@ static void test_oracle(void **state)
 
 			assert_true(((float (*)(const float *))data)(samples) == 1 + 2 + 1 + 4);
 		}
-		dlclose(bytes);
+		kl_image_unmap(&mapped);
 	}
 	kernel_file(&kernel.oracle[0], "oracle.c", "/* KL_ORACLE_TODO */\n");
 	assert_error(KL_ECANNOT, "not written yet", compile_oracle());

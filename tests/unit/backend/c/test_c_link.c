@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "backend/c/audit.h"
 #include "backend/c/link.h"
 #include "backend/c/variant.h"
 #include "base/fs.h"
@@ -224,6 +225,39 @@ static void test_layout(void **state)
 	kl_object_free(object[0]);
 }
 
+/* The parts of an image lie at other distances, and the code still is what it was. */
+static void test_shift(void **state)
+{
+	struct kl_object *object[1] = { compile(
+		"one",
+		"double exp(double); static double table[4] = { 1, 2, 3, 4 };\n"
+		"double k(double x) { table[0] += 1; return exp(x) + table[(int)x & 3]; }\n",
+		NULL) };
+	struct kl_link link = plain_link(object, 1);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/shifted.image", dir);
+	uint64_t text = 0;
+
+	for (link.shift = 0; link.shift < 4; link.shift++) {
+		KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+		struct kl_image_mapped mapped;
+		struct kl_image image;
+		double (*call)(double);
+
+		assert_ok(kl_link(&bytes, &link));
+		assert_ok(kl_image_read(&image, bytes.ptr, bytes.len));
+		assert_ok(kl_code_check(&image));
+		assert_true(image.text > text && image.own >= link.shift * KL_IMAGE_PAGE);
+		text = image.text;
+		assert_ok(kl_fs_put(path, bytes.ptr, bytes.len, 0600));
+		mapped = image_load(path);
+		*(void **)&call = mapped.entry;
+		assert_true(fabs(call(2) - (exp(2) + 3)) < 1e-12);
+		assert_true(fabs(call(0) - 4) < 1e-12);
+		kl_image_unmap(&mapped);
+	}
+	kl_object_free(object[0]);
+}
+
 /* errno of library code: another word in each image, and not this process's. */
 static void test_errno(void **state)
 {
@@ -348,6 +382,78 @@ static void test_variants(void **state)
 	assert_true(strlen(libraries->id) >= 18);
 }
 
+/* All names that a kernel may use: in libm and the like, and the vector forms that libmvec has. */
+static void all_names(struct kl_strvec *out)
+{
+	static const char *const forms[] = { "bN2v",  "bN4v",  "bN2vv", "bN4vv", "cN4v",  "cN8v",
+					     "cN4vv", "cN8vv", "dN4v",  "dN8v",  "dN4vv", "dN8vv",
+					     "eN8v",  "eN16v", "eN8vv", "eN16vv" };
+	size_t n;
+
+	kl_symbol_names(out);
+	n = out->n;
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < KL_ARRAY_SIZE(forms); k++) {
+			KL_AUTO(kl_freep) char *name = kl_asprintf("_ZGV%s_%s", forms[k],
+								   out->v[i]);
+			struct kl_object *object = NULL;
+
+			if (kl_symbol_kind(name) != KL_SYMBOL_MATH ||
+			    kl_libraries_find(&object, libraries, name) < 0)
+				continue;
+			kl_object_free(object);
+			kl_strvec_push(out, name);
+		}
+	}
+}
+
+/*
+ * Each of them links at each level, whatever it pulls in, to code that passes the check of code.
+ * Some of libgcc's helpers came with later releases.
+ */
+static void test_names(void **state)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf source = KL_BUF_INIT;
+	struct kl_object *object[1];
+	struct kl_link link = plain_link(object, 1);
+	size_t absent = 0;
+
+	all_names(&names);
+	assert_true(names.n > 500);
+	for (size_t i = 0; i < names.n; i++)
+		kl_buf_addf(
+			&source,
+			"__asm__(\".section .text.e%zu,\\\"ax\\\"\\n.globl e%zu\\ne%zu: jmp %s@PLT\");\n",
+			i, i, i, names.v[i]);
+	object[0] = compile("names", source.ptr, NULL);
+	for (size_t i = 0; i < names.n; i++) {
+		KL_AUTO(kl_freep) char *entry = kl_asprintf("e%zu", i);
+
+		link.entry = entry;
+		for (link.level = 1; link.level <= 4; link.level++) {
+			KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+			struct kl_image image;
+			int err = kl_link(&bytes, &link);
+
+			if (err == KL_ENO && strstr(kl_error_last(), "undefined reference")) {
+				assert_int_equal(kl_symbol_kind(names.v[i]), KL_SYMBOL_HELPER);
+				absent += link.level == 1;
+				continue;
+			}
+			if (err < 0)
+				fail_msg("%s: %s", names.v[i], kl_error_last());
+			assert_ok(kl_image_read(&image, bytes.ptr, bytes.len));
+			if (kl_code_check(&image) < 0)
+				fail_msg("%s: %s", names.v[i], kl_error_last());
+			assert_true(image.text < 200000 && image.data < 20000);
+		}
+	}
+	print_message("%zu names, %zu of them not in this libgcc\n", names.n, absent);
+	assert_true(absent < 10);
+	kl_object_free(object[0]);
+}
+
 /* Objects with bytes changed at random: an error or an image, never a crash. */
 static void test_broken(void **state)
 {
@@ -383,8 +489,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_layout),   cmocka_unit_test(test_errno),
-		cmocka_unit_test(test_imports),  cmocka_unit_test(test_variants),
+		cmocka_unit_test(test_layout),   cmocka_unit_test(test_shift),
+		cmocka_unit_test(test_errno),    cmocka_unit_test(test_imports),
+		cmocka_unit_test(test_variants), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_broken),
 	};
 

@@ -252,12 +252,17 @@ static void free_bits_where_the_contract_says_so(void **state)
 	assert_string_equal(class_of(loose), "");
 }
 
-static void an_object_that_cannot_be_loaded(void **state)
+/* It says nothing about a kernel: it has not run. */
+static void a_broken_image_is_no_verdict(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *record = judged("undefined",
-						      "void other(void); " GEMM "{ other(); }");
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *own = NULL;
+	KL_AUTO(json_decrefp) json_t *result = json_object();
 
-	assert_string_equal(class_of(record), "launch");
+	assert_ok(kl_pool_open(&own, &fixture->job));
+	fixture->job.candidate_so = kl_fs_join(fixture->dir, "broken.image");
+	assert_ok(kl_fs_put(fixture->job.candidate_so, "no image", 8, 0600));
+	assert_error(KL_ECANNOT, "no valid image", kl_stage_correct(result, &fixture->job, own));
 }
 
 static json_t *judged_live(const char *body, uint64_t seed)
@@ -387,7 +392,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_too_slow_to_be_soaked_is_not_judged),
 		cmocka_unit_test(odd_kernels_pass),
 		cmocka_unit_test(free_bits_where_the_contract_says_so),
-		cmocka_unit_test(an_object_that_cannot_be_loaded),
+		cmocka_unit_test(a_broken_image_is_no_verdict),
 		cmocka_unit_test(a_failure_can_be_replayed),
 		cmocka_unit_test(some_failures_have_no_seed),
 		cmocka_unit_test(inout_starts_from_the_member),

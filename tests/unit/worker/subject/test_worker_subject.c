@@ -3,12 +3,7 @@
  * Kernels of the same prototype, honest and hostile, each compiled here to an
  * object of its own: all end as the right kind of end, traced and untraced.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "worker_image.h"
 
 #include <math.h>
 #include <sched.h>
@@ -46,30 +41,17 @@ static const char head[] =
 	"#endif\n"
 	"void k(int64_t n, float s, const float *x, float *y)\n{\n";
 
+static char *build_entry(const char *name, const char *entry, const char *body)
+{
+	static const char *const flags[] = { "-O1", "-fno-omit-frame-pointer", RED_ZONE NULL };
+	KL_AUTO(kl_freep) char *text = kl_asprintf("%s%s\n}\n", head, body);
+
+	return worker_image(dir, name, entry, text, flags);
+}
+
 static char *build(const char *name, const char *body)
 {
-	char *ch = kl_asprintf("%s/%s.c", dir, name), *so = kl_asprintf("%s/%s.so", dir, name);
-	char *text = kl_asprintf("%s%s\n}\n", head, body);
-	const char *argv[] = { "gcc",
-			       "-O1",
-			       "-w",
-			       "-fPIC",
-			       "-shared",
-			       "-nostartfiles",
-			       "-fno-stack-protector",
-			       "-fno-omit-frame-pointer",
-			       RED_ZONE "-Wl,-z,now,-z,relro",
-			       "-o",
-			       so,
-			       ch,
-			       NULL };
-
-	assert_int_equal(kl_fs_put(ch, text, strlen(text), 0600), 0);
-	if (kl_proc_output(NULL, argv) < 0)
-		fail_msg("%s: %s", name, kl_error_last());
-	free(ch);
-	free(text);
-	return so;
+	return build_entry(name, "k", body);
 }
 
 static void make_job(struct kl_job *job, struct kl_point *point)
@@ -100,7 +82,6 @@ static struct kl_subject *start(const char *so, bool right, bool untraced, int c
 	struct kl_point point;
 	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL,
 					.so = so,
-					.entry = "k",
 					.align_right = right,
 					.cpu = cpu,
 					.timed = cpu >= 0,
@@ -197,9 +178,7 @@ static void memory_is_lent_and_written_anew(void **state)
 	KL_AUTO(kl_freep) char *reader = build(
 		"reader", "for (int i = 0; i < n + 20; i++) if (y[i] == 77) *(volatile int *)0 = 1;"
 			  " scale_all(n, s, x, y);");
-	struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_KERNEL, .entry = "k", .cpu = -1, .memory = &memory
-	};
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .cpu = -1, .memory = &memory };
 	const void *at = NULL;
 	struct kl_job job;
 	struct kl_point point;
@@ -521,25 +500,25 @@ static void times_are_right(void **state)
 	assert_true(kl_subject_handshake_ns(other) > 0 && kl_subject_handshake_ns(other) < 10000);
 }
 
-static void broken_objects(void **state)
+static void broken_images(void **state)
 {
-	KL_AUTO(kl_freep) char *so = build("honest", "scale_all(n, s, x, y);");
-	KL_AUTO(kl_freep) char *text = kl_asprintf("%s/text.so", dir);
+	KL_AUTO(kl_freep) char *honest = build("honest", "scale_all(n, s, x, y);");
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/text.image", dir);
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	struct kl_job job;
 	struct kl_point point;
-	struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_KERNEL, .so = so, .entry = "absent", .cpu = -1
-	};
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = path, .cpu = -1 };
 	struct kl_subject *subject = NULL;
 
 	make_job(&job, &point);
-	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), KL_EINVALID);
-	assert_non_null(strstr(kl_error_last(), "defines no 'absent'"));
-	kl_fs_put(text, "no object", 9, 0600);
-	spec.so = text;
-	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), KL_EINVALID);
-	spec.so = "relative.so";
-	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), KL_EINVALID);
+	assert_error(KL_ECANNOT, "text.image", kl_subject_start(&subject, &job, &point, &spec));
+	assert_ok(kl_fs_put(path, "no image", 8, 0600));
+	assert_error(KL_ECANNOT, "is no valid image: another kind of file",
+		     kl_subject_start(&subject, &job, &point, &spec));
+	assert_ok(kl_fs_read(&bytes, honest, 1 << 20));
+	assert_ok(kl_fs_put(path, bytes.ptr, bytes.len - 1, 0600));
+	assert_error(KL_ECANNOT, "its length does not match",
+		     kl_subject_start(&subject, &job, &point, &spec));
 	spec = (struct kl_subject_spec){ .kind = KL_SUBJECT_BASELINE,
 					 .baseline = "none.such",
 					 .cpu = -1 };
@@ -553,13 +532,11 @@ static void types_by_value(void **state)
 {
 	static const enum kl_dtype dtype[] = { KL_I32, KL_F64, KL_U8, KL_I16, KL_U64 };
 	static const double values[] = { -7, 0.1, 250, -300, 9007199254740993.0 };
-	KL_AUTO(kl_freep) char *so = build(
-		"types",
+	KL_AUTO(kl_freep) char *so = build_entry(
+		"types", "types",
 		"} void types(int32_t a, double b, uint8_t c, int16_t d, uint64_t e, double *y) {\n"
 		"y[0] = a; y[1] = b; y[2] = c; y[3] = d; y[4] = e;");
-	struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_KERNEL, .so = so, .entry = "types", .cpu = -1
-	};
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = so, .cpu = -1 };
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	struct kl_job job;
 	struct kl_point point;
@@ -587,11 +564,11 @@ static void types_by_value(void **state)
  */
 static void oracle_in_double(void **state)
 {
-	KL_AUTO(kl_freep) char *so = build(
-		"oracle",
+	KL_AUTO(kl_freep) char *so = build_entry(
+		"oracle", "o",
 		"} void o(int64_t n, double s, const double *x, double *y) { for (int64_t i = 0; i < n; i++) y[i] = s * x[i];");
 	struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_ORACLE, .so = so, .entry = "o", .cpu = -1, .real_is_double = true
+		.kind = KL_SUBJECT_ORACLE, .so = so, .cpu = -1, .real_is_double = true
 	};
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	struct kl_job job;
@@ -616,9 +593,7 @@ static void oracle_in_double(void **state)
 static void empty_tensors(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("honest", "scale_all(n, s, x, y);");
-	struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_KERNEL, .so = so, .entry = "k", .cpu = -1
-	};
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = so, .cpu = -1 };
 	struct kl_job job;
 	struct kl_point point;
 	struct kl_call call;
@@ -699,7 +674,7 @@ int main(void)
 #endif
 		cmocka_unit_test(arena_is_given),
 		cmocka_unit_test(times_are_right),
-		cmocka_unit_test(broken_objects),
+		cmocka_unit_test(broken_images),
 		cmocka_unit_test(types_by_value),
 		cmocka_unit_test(oracle_in_double),
 		cmocka_unit_test(empty_tensors),

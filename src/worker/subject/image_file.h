@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_SUBJECT_IMAGE_FILE_H
+#define KL_WORKER_SUBJECT_IMAGE_FILE_H
+
+#include "job/job.h"
+
+/*
+ * image_file - the file of an image: checked, and lent to the process that maps it.
+ *
+ * A process gets a copy in memory that nobody can change (a sealed memfd), so that what it maps is
+ * what was checked. Each process gets a copy of its own: the physical placement of a file's pages
+ * can change a short call by some per cent, which would look like a difference between two kernels.
+ */
+
+/**
+ * Read an image and open a copy of it; the caller closes *fd. KL_EINVALID: it is no valid image.
+ */
+int kl_image_file_open(int *fd, uint64_t *bytes, const char *path);
+
+/**
+ * Check the code of every image that a job of surface c names (image/code_check.h), however it was
+ * compiled. KL_ECANNOT: one of them is missing or no image, or its code is of a kind that no kernel
+ * has.
+ */
+int kl_image_file_check(const struct kl_job *job);
+
+#endif

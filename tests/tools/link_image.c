@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link_image - link_image <out> <entry> <runtime.o> <level> <object>...
+ * Links objects to an image without any audit, for tests of the worker: it has to
+ * confine kernels that no audit would let pass.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/c/link.h"
+#include "base/error.h"
+#include "base/fs.h"
+
+#define MOST 8
+
+static int link_all(const char *out, struct kl_link *link, char *const *path)
+{
+	KL_AUTO(kl_libraries_freep) struct kl_libraries *libraries = NULL;
+	KL_AUTO(kl_object_freep) struct kl_object *runtime = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+	struct kl_object *object[MOST] = { NULL };
+	int err = kl_libraries_open(&libraries);
+
+	if (!err)
+		err = kl_object_read(&runtime, path[0]);
+	for (size_t i = 0; !err && i < link->nobject; i++)
+		err = kl_object_read(&object[i], path[2 + i]);
+	link->object = (const struct kl_object *const *)object;
+	link->runtime = runtime;
+	link->libraries = libraries;
+	if (!err)
+		err = kl_link(&bytes, link);
+	if (!err)
+		err = kl_fs_put(out, bytes.ptr, bytes.len, 0644);
+	for (size_t i = 0; i < link->nobject && object[i]; i++)
+		kl_object_free(object[i]);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct kl_link link = { .arena = "kl_rt_arena" };
+
+	if (argc < 6 || argc > 5 + MOST) {
+		fputs("usage: link_image <out> <entry> <runtime.o> <level> <object>...\n", stderr);
+		return 129;
+	}
+	link.entry = argv[2];
+	link.level = atoi(argv[4]);
+	link.nobject = (size_t)argc - 5;
+	if (link_all(argv[1], &link, argv + 3) < 0) {
+		fprintf(stderr, "link_image: %s\n", kl_error_last());
+		return 1;
+	}
+	return 0;
+}
