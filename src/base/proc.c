@@ -226,7 +226,7 @@ static void show_stream(struct stream *stream, bool ends)
 
 static void drain_stream(struct run *run, struct stream *stream)
 {
-	char chunk[65536];
+	char chunk[16384];
 	ssize_t n = read(stream->ours, chunk, sizeof(chunk));
 	size_t room;
 
