@@ -100,10 +100,14 @@ static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
 	return cannot_result(why);
 }
 
-/* Run the job in a separate process; the batch continues whatever happens to it. */
-static int run_worker(json_t **result, const json_t *job)
+/*
+ * Run the job in a separate process; the batch continues whatever happens to it. A job in C confines
+ * itself to the directory; the driver of a GPU needs more of the system.
+ */
+static int run_worker(json_t **result, const json_t *job, const char *dir)
 {
-	static const char *const argv[] = { "/proc/self/exe", NULL };
+	bool is_c = !strcmp(kl_json_str_or(job, "surface", ""), "c");
+	const char *const argv[] = { "/proc/self/exe", is_c ? "--confine" : NULL, dir, NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT,
 					      words = KL_BUF_INIT;
 	struct kl_proc_opts opts = {
@@ -187,7 +191,8 @@ static int judge_entry(json_t **result, struct batch *batch, const json_t *entry
 	}
 	if (audit)
 		drop_audit(job);
-	if ((err = take_turn(&lock, job)) < 0 || (err = run_worker(result, job)) < 0)
+	if ((err = take_turn(&lock, job)) < 0 ||
+	    (err = run_worker(result, job, batch->scratch.path)) < 0)
 		return err;
 	if (audit)
 		kl_json_set(*result, "audit", json_incref(audit));

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -18,7 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
+#include "base/mem.h"
+#include "worker/confine/landlock.h"
 
 #if defined(__x86_64__)
 #include <asm/prctl.h>
@@ -28,6 +30,8 @@
 #else
 #error "the seccomp filter does not know this architecture"
 #endif
+
+#define MAX_MAPS ((size_t)1 << 20)
 
 static int set_limit(int resource, rlim_t value, const char *name)
 {
@@ -58,21 +62,13 @@ int kl_seal_limits(void)
 /* Unmap everything mapped under the names of the clock pages that Linux shares. */
 static int unmap_clocks(void)
 {
-	char text[32768];
-	size_t n = 0;
-	ssize_t got;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_closep) int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	char *line, *save;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
+	if (fd < 0 || kl_buf_read_fd(&text, fd, MAX_MAPS) < 0)
 		return kl_error_errno("cannot read /proc/self/maps");
-	while (n < sizeof(text) - 1 && (got = read(fd, text + n, sizeof(text) - 1 - n)) > 0)
-		n += (size_t)got;
-	close(fd);
-	text[n] = '\0';
-	if (n == sizeof(text) - 1)
-		return kl_error(KL_EIO, "the kernel's process has too many mappings");
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (line = strtok_r(text.ptr, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		unsigned long lo, hi;
 		char *end;
 
@@ -159,17 +155,13 @@ static void close_others(int keep)
 				close(fd);
 }
 
-/* Deny every access to a file by its name. Linux before 5.13 cannot; the filter does, too. */
+/* Deny every access to a file by its name. Linux before 5.19 cannot; the filter does, too. */
 static void deny_files(void)
 {
-	const uint64_t all = ((uint64_t)1 << 13) - 1; /* of the first ABI */
-	const struct landlock_ruleset_attr attr = { .handled_access_fs = all };
-	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(all), 0);
+	struct kl_landlock rules;
 
-	if (ruleset < 0)
-		return;
-	syscall(SYS_landlock_restrict_self, ruleset, 0);
-	close(ruleset);
+	if (kl_landlock_open(&rules, true) < 0 || kl_landlock_enter(&rules) < 0)
+		kl_error_clear();
 }
 
 /* Let cpuid fault, where the processor can. */
