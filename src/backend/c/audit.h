@@ -4,7 +4,7 @@
 
 #include "backend/c/object.h"
 #include "backend/c/symbol_index.h"
-#include "base/vec.h"
+#include "image/symbols.h"
 
 /*
  * audit - checks what a kernel's object contains, before any byte of it runs. The audit functions
@@ -35,22 +35,5 @@ struct kl_audit_link {
 	size_t constructors; /* entries of .init_array, checked by the caller */
 };
 int kl_audit_linked_as(const struct kl_object *so, const struct kl_audit_link *may);
-
-enum kl_symbol_kind {
-	KL_SYMBOL_FOREIGN, /* not allowed in a kernel */
-	KL_SYMBOL_MEMORY,  /* mem*, str* */
-	KL_SYMBOL_MATH,    /* libm, and its vector forms in libmvec */
-	KL_SYMBOL_ALLOC,   /* the runtime's allocator */
-	KL_SYMBOL_HELPER,  /* compiler support, from libgcc */
-};
-/** The kind of an undefined symbol of a kernel; docs/formats.md lists the symbols. */
-enum kl_symbol_kind kl_symbol_kind(const char *name);
-/** Add all names of these kinds but vector forms: "memcpy", "exp", "expf", "expl" ... */
-void kl_symbol_names(struct kl_strvec *out);
-/**
- * Is a kernel forbidden to define `name`? True for the allowed names above, names of the gate, and
- * names that known cheats interpose.
- */
-bool kl_symbol_reserved(const char *name);
 
 #endif

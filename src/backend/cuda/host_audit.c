@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "backend/c/audit.h"
-#include "backend/cuda/host_symbols.h"
 #include "base/error.h"
+#include "image/host_symbols.h"
 
 #define MAX_TEXT ((uint64_t)32 << 20)
 #define MAX_DATA ((uint64_t)64 << 20) /* kernels included */

@@ -3,8 +3,8 @@
 
 #include "backend/cuda/host_audit.h"
 #include "backend/cuda/host_compile.h"
-#include "backend/cuda/host_symbols.h"
 #include "contract/launch.h"
+#include "image/host_symbols.h"
 
 /* Surfaces of cuda with host code: the contract, the compilation, the audit. More sources are in
  * tests/cheats/cuda-host, for tests/t/0620-cuda-host.sh. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backend/cuda/host_symbols.h"
+#include "image/host_symbols.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/c/audit.h"
+#include "image/symbols.h"
 
 /* Functions that nvcc's own code calls, and those that launch, query or manage memory. */
 static const char cuda[] =

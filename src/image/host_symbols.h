@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_BACKEND_CUDA_HOST_SYMBOLS_H
-#define KL_BACKEND_CUDA_HOST_SYMBOLS_H
+#ifndef KL_IMAGE_HOST_SYMBOLS_H
+#define KL_IMAGE_HOST_SYMBOLS_H
 
 #include <stdbool.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbols - the symbols that a kernel's object can use, and those it must not define */
+#include "image/symbols.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/c/audit.h"
+#include "base/mem.h"
 
 static const char memory[] =
 	" memcpy memmove memset memcmp memchr memrchr mempcpy memmem memccpy bcmp bzero bcopy"

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_IMAGE_SYMBOLS_H
+#define KL_IMAGE_SYMBOLS_H
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+
+/*
+ * symbols - the symbols that a kernel's object can use, and those that it must not define. The gate
+ * goes by them when it audits an object, and the worker when it maps an image with host code.
+ */
+enum kl_symbol_kind {
+	KL_SYMBOL_FOREIGN, /* not allowed in a kernel */
+	KL_SYMBOL_MEMORY,  /* mem*, str* */
+	KL_SYMBOL_MATH,    /* libm, and its vector forms in libmvec */
+	KL_SYMBOL_ALLOC,   /* the runtime's allocator */
+	KL_SYMBOL_HELPER,  /* compiler support, from libgcc */
+};
+/** The kind of an undefined symbol of a kernel; docs/formats.md lists the symbols. */
+enum kl_symbol_kind kl_symbol_kind(const char *name);
+/** Add all names of these kinds but vector forms: "memcpy", "exp", "expf", "expl" ... */
+void kl_symbol_names(struct kl_strvec *out);
+/**
+ * Is a kernel forbidden to define `name`? True for the allowed names above, names of the gate, and
+ * names that known cheats interpose.
+ */
+bool kl_symbol_reserved(const char *name);
+
+#endif
