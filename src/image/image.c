@@ -12,12 +12,12 @@ static const char magic[8] = "klimage\1";
 /* The head of the file: one page, whose rest is zero. All numbers are little-endian. */
 struct head {
 	char magic[8];
-	uint64_t text, rodata, data, bss, align, own, entry, arena, dims, start;
+	uint64_t text, rodata, data, bss, align, own, entry, arena, dims, start, frames;
 	uint64_t naddress, nthread, nimport, nnames;
 	uint64_t len; /* of the file */
 };
 
-_Static_assert(sizeof(struct head) == 128, "no padding");
+_Static_assert(sizeof(struct head) == 136, "no padding");
 _Static_assert(sizeof(struct kl_image_slot) == 16, "no padding");
 _Static_assert(sizeof(struct kl_image_import) == 16, "no padding");
 
@@ -100,6 +100,15 @@ static bool in_data(const struct kl_image *image, uint64_t at, uint64_t n)
 	return at >= from && size >= n && at - from <= size - n;
 }
 
+/* Do the tables at `at` reach up to the end of rodata, and is its last word zero? */
+static bool ends_in_rodata(const struct kl_image *image, uint64_t at)
+{
+	uint64_t from = kl_image_offset(image, 1);
+
+	return at >= from && at % 4 == 0 && image->rodata >= 4 && image->rodata % 4 == 0 &&
+	       at - from <= image->rodata - 4 && all_zero(image->bytes[1] + image->rodata - 4, 4);
+}
+
 static int check_offsets(const struct kl_image *image)
 {
 	if (!image->text || image->own > image->text || !image->own)
@@ -113,6 +122,9 @@ static int check_offsets(const struct kl_image *image)
 		return bad_image("its arena lies outside its data");
 	if (image->dims != KL_IMAGE_NONE && (image->dims % 8 || !in_data(image, image->dims, 128)))
 		return bad_image("its dims lie outside its data");
+	/* they end with a word of zeros, which the reader of the tables goes by */
+	if (image->frames != KL_IMAGE_NONE && !ends_in_rodata(image, image->frames))
+		return bad_image("its tables lie outside its constants");
 	return 0;
 }
 
@@ -211,6 +223,7 @@ int kl_image_read(struct kl_image *out, const void *bytes, size_t len)
 		.arena = head.arena,
 		.dims = head.dims,
 		.start = head.start,
+		.frames = head.frames,
 		.naddress = head.naddress,
 		.nthread = head.nthread,
 		.nimport = head.nimport,
@@ -251,6 +264,7 @@ void kl_image_write(struct kl_buf *out, const struct kl_image *image)
 		.arena = image->arena,
 		.dims = image->dims,
 		.start = image->start,
+		.frames = image->frames,
 		.naddress = image->naddress,
 		.nthread = image->nthread,
 		.nimport = image->nimport,

@@ -46,9 +46,10 @@ struct kl_image {
 	uint64_t align;                   /* of the image in memory: a power of two */
 	uint64_t own;                     /* bytes of text that are the kernel's own */
 	uint64_t entry;                   /* offset of the function that is called, in text */
-	uint64_t arena; /* offset of the allocator's base and size (16 bytes); or NONE */
-	uint64_t dims;  /* offset of the array of dims of host code (128 bytes); or NONE */
-	uint64_t start; /* offset of a function to call before the entry; or NONE */
+	uint64_t arena;  /* offset of the allocator's base and size (16 bytes); or NONE */
+	uint64_t dims;   /* offset of the array of dims of host code (128 bytes); or NONE */
+	uint64_t start;  /* offset of a function to call before the entry; or NONE */
+	uint64_t frames; /* offset of the tables for exceptions, up to the end of rodata; or NONE */
 	const unsigned char *bytes[3]; /* of text, rodata, data */
 	/* the address of `to` */
 	const struct kl_image_slot *address;

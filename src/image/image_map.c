@@ -134,6 +134,7 @@ static void describe_mapped(struct kl_image_mapped *out, const struct loader *lo
 		.arena = place_of(loader, image->arena),
 		.dims = place_of(loader, image->dims),
 		.start = place_of(loader, image->start),
+		.frames = place_of(loader, image->frames),
 		.data = place_of(loader, kl_image_offset(image, 2)),
 		.data_bytes = image->data + image->bss,
 	};

@@ -17,7 +17,7 @@ struct kl_image_mapped {
 	void *range;         /* everything that is reserved, guards included */
 	uint64_t range_bytes;
 	/* from the image; offsets as addresses, NULL if there is none */
-	unsigned char *entry, *arena, *dims, *start;
+	unsigned char *entry, *arena, *dims, *start, *frames;
 	unsigned char *data; /* data and bss: all that the code can change */
 	uint64_t data_bytes;
 };

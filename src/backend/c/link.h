@@ -29,7 +29,8 @@ struct kl_link {
 	const char *entry; /* defined by an object */
 	/* names of variables whose offsets the image states, and of a function; NULL: none */
 	const char *arena, *dims, *start;
-	bool whole; /* keep all sections of the objects, not only those that the entry reaches */
+	bool whole;  /* keep all sections of the objects, not only those that the entry reaches */
+	bool frames; /* state the offset of the tables for exceptions, which `whole` keeps */
 	/* can the image import this name from the process? NULL: it imports nothing */
 	bool (*may_import)(const char *name);
 	/* functions `f` whose calls go to the runtime's __wrap_f; NULL-terminated; NULL: none */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 #define STUB_BYTES 8
+#define FRAME_ALIGN 8
 #define LIBRARY_ALIGN 64 /* of the first byte of library code */
 
 static bool is_power_of_two(uint64_t value)
@@ -53,6 +54,31 @@ static int place_section(struct kl_linker *linker, size_t obj, size_t sec, uint6
 		     reserve_bytes(&linker->object[obj].sec[sec].at, cursor, section->size, align);
 }
 
+/* Is it a table for exceptions, which is placed behind all other constants? */
+static bool is_frames(const struct kl_linker *linker, const struct kl_osec *section)
+{
+	return linker->of->frames && !strcmp(section->name, ".eh_frame");
+}
+
+/* The tables for exceptions, one behind the other, and the word of zeros at their end. */
+static int place_frames(struct kl_linker *linker, uint64_t *cursor)
+{
+	uint64_t at = 0;
+	int err = 0;
+
+	linker->image.frames = KL_IMAGE_NONE;
+	if (!linker->of->frames)
+		return 0;
+	*cursor = align_up(*cursor, FRAME_ALIGN);
+	linker->image.frames = *cursor;
+	for (size_t k = 0; k < linker->nobject; k++)
+		for (size_t i = 0; !err && i < linker->object[k].object->nsec; i++)
+			if (linker->object[k].sec[i].live &&
+			    is_frames(linker, &linker->object[k].object->sec[i]))
+				err = place_section(linker, k, i, cursor);
+	return err ? err : reserve_bytes(&at, cursor, sizeof(uint32_t), sizeof(uint32_t));
+}
+
 /* Place the live sections of a segment, of the kernel's objects or of the others. */
 static int place_sections(struct kl_linker *linker, int segment, bool own, uint64_t *cursor)
 {
@@ -64,7 +90,8 @@ static int place_sections(struct kl_linker *linker, int segment, bool own, uint6
 		if (object->own != own)
 			continue;
 		for (size_t i = 0; !err && i < object->object->nsec; i++) {
-			if (!object->sec[i].live || object->sec[i].segment != segment)
+			if (!object->sec[i].live || object->sec[i].segment != segment ||
+			    is_frames(linker, &object->object->sec[i]))
 				continue;
 			if (segment == KL_LINK_TEXT && !own)
 				*cursor += linker->of->shift * LIBRARY_ALIGN;
@@ -131,7 +158,8 @@ int kl_link_place(struct kl_linker *linker)
 	begin = kl_image_offset(image, 1);
 	linker->table = cursor = begin + linker->of->shift * KL_IMAGE_PAGE;
 	cursor += linker->nword * 8;
-	if ((err = place_both(linker, KL_LINK_RODATA, &cursor)) < 0)
+	if ((err = place_both(linker, KL_LINK_RODATA, &cursor)) < 0 ||
+	    (err = place_frames(linker, &cursor)) < 0)
 		return err;
 	image->rodata = cursor - begin;
 	begin = cursor = kl_image_offset(image, 2);

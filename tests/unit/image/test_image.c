@@ -47,7 +47,7 @@ static void make_parts(struct parts *parts)
 		.image = {
 			.text = sizeof(code), .rodata = sizeof(parts->rodata),
 			.data = sizeof(parts->data), .bss = 5000, .align = 4096, .own = 32,
-			.entry = 0, .arena = BSS + 16, .dims = KL_IMAGE_NONE, .start = KL_IMAGE_NONE,
+			.entry = 0, .arena = BSS + 16, .dims = KL_IMAGE_NONE, .start = KL_IMAGE_NONE, .frames = KL_IMAGE_NONE,
 			.bytes = { code, (unsigned char *)parts->rodata, (unsigned char *)parts->data },
 			.address = parts->address, .thread = parts->thread, .import = parts->import,
 			.naddress = 1, .nthread = 1, .names = "here\0", .nnames = 5,

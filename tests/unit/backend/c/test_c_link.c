@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 
@@ -341,6 +342,63 @@ static void test_imports(void **state)
 	kl_object_free(wrapper);
 }
 
+static void *find_anywhere(const char *name, void *payload)
+{
+	return dlsym(RTLD_DEFAULT, name);
+}
+
+static bool import_all(const char *name)
+{
+	return true;
+}
+
+/* Exceptions of C++ find their tables in an image, once these are registered. */
+static void test_frames(void **state)
+{
+	static const char source[] =
+		"struct noisy { int *at; ~noisy() { *at += 1; } };\n"
+		"__attribute__((noinline)) static void fail(int x) { if (x) throw x; }\n"
+		"extern \"C\" int k(int x) { int gone = 0;\n"
+		"try { noisy n = { &gone }; fail(x); } catch (int e) { return e + gone; } return gone; }\n";
+	KL_AUTO(kl_freep) char *text = kl_fs_join(dir, "frames.cc");
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "frames.o");
+	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, "frames.image");
+	const char *argv[] = { "g++", "-O1", "-fPIC", "-fno-stack-protector", "-c", "-o",
+			       path,  text,  NULL };
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+	struct kl_object *object[1] = { NULL };
+	struct kl_link link = { .object = (const struct kl_object *const *)object,
+				.nobject = 1,
+				.entry = "k",
+				.whole = true,
+				.frames = true,
+				.may_import = import_all };
+	struct kl_image_mapped mapped;
+	void (*add)(void *);
+	int (*entry)(int);
+	int fd;
+
+	if (!dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL))
+		skip();
+	*(void **)&add = dlsym(RTLD_DEFAULT, "__register_frame");
+	assert_non_null(add);
+	assert_ok(kl_fs_put(text, source, strlen(source), 0600));
+	if (kl_proc_output(NULL, argv) < 0)
+		skip(); /* no g++ */
+	assert_ok(kl_object_read(&object[0], path));
+	assert_ok(kl_link(&bytes, &link));
+	assert_ok(kl_fs_put(to, bytes.ptr, bytes.len, 0600));
+	fd = open(to, O_RDONLY);
+	assert_ok(kl_image_map(&mapped, fd, bytes.len, find_anywhere, NULL));
+	close(fd);
+	assert_non_null(mapped.frames);
+	add(mapped.frames);
+	*(void **)&entry = mapped.entry;
+	assert_int_equal(entry(0), 1);
+	assert_int_equal(entry(41), 42);
+	kl_object_free(object[0]);
+}
+
 static void test_variants(void **state)
 {
 	static const struct {
@@ -491,8 +549,8 @@ int main(void)
 		cmocka_unit_test(test_programs), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_layout),   cmocka_unit_test(test_shift),
 		cmocka_unit_test(test_errno),    cmocka_unit_test(test_imports),
-		cmocka_unit_test(test_variants), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_frames),   cmocka_unit_test(test_variants),
+		cmocka_unit_test(test_names),    cmocka_unit_test(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
