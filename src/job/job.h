@@ -79,7 +79,7 @@ struct kl_job {
 	struct kl_plan *plan; /* cuda: of the candidate; NULL: it has none */
 	struct kl_plan *parent_plan, *oracle_plan;
 	char *truth_so, *honest_so; /* paths of images; cuda: cubins */
-	/* cuda: candidate and parent are shared objects that contain host code */
+	/* cuda: candidate and parent are images that contain host code */
 	bool host;
 	struct kl_strvec kernel; /* host: names of the kernels in the candidate */
 	char *candidate_so;      /* image, or cubin for cuda without `host`; NULL: none */

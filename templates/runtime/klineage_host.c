@@ -3,14 +3,21 @@
 #include <string.h>
 
 /*
- * The gate's own part of an object with host code of surface cuda: the dims of the call, and
- * which functions of the driver may be had by name. The linker sends the candidate's calls of
- * cudaGetDriverEntryPoint* here (--wrap); all others stand in its table of symbols, which is audited.
+ * The gate's own part of an image with host code of surface cuda: the dims of the call, and
+ * which functions of the driver may be had by name. The gate links the candidate's calls of
+ * cudaGetDriverEntryPoint* to here; all others are imports of the image, which are checked.
  */
 #define KL_OPEN __attribute__((visibility("default")))
 
 KL_OPEN int64_t klineage_dims[16];
 __attribute__((visibility("hidden"))) void *__dso_handle = &__dso_handle;
+
+/* The kernels stay registered: the process serves nothing else, and ends without exit handlers. */
+int atexit(void (*function)(void));
+int atexit(void (*function)(void))
+{
+	return 0;
+}
 
 enum { FOUND = 0, NOT_FOUND = 1, ERROR_SYMBOL = 500 };
 

@@ -674,13 +674,17 @@ int cuLaunchKernelEx(const struct config *config, struct function *function, voi
 	return 0;
 }
 
-/* A launch by host code, which has no cubin: a function of its own. */
-int fakeLaunch(void (*run)(void **, const struct fake_launch *), const int *params, void **arg)
+/*
+ * A launch by host code, which has no cubin: a function of its own, under a name of the CUDA runtime
+ * that host code may use.
+ */
+int __cudaLaunchKernel(void (*run)(void **, const struct fake_launch *), const int *params,
+		       void **arg)
 {
 	struct function *function = calloc(1, sizeof(*function));
 	const struct config config = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
 
-	function->name = "fakeLaunch";
+	function->name = "__cudaLaunchKernel";
 	function->run = run;
 	function->params = params;
 	function->max_threads = 1024;

@@ -103,6 +103,38 @@ static inline char *gpu_cubin(const struct gpu_fixture *fixture, const char *nam
 	return out;
 }
 
+/* An image with host code, from the same text. Owned. */
+static inline char *gpu_host_image(const struct gpu_fixture *fixture, const char *name,
+				   const char *body)
+{
+	KL_AUTO(kl_freep) char *file = kl_asprintf("%s.c", name);
+	KL_AUTO(kl_freep) char *source = kl_fs_join(fixture->dir, file);
+	KL_AUTO(kl_freep) char *object = kl_asprintf("%s/%s.o", fixture->dir, name);
+	KL_AUTO(kl_freep) char *text = kl_asprintf(
+		"#include <string.h>\n#include <stdlib.h>\n#include \"kernel.h\"\n%s\n", body);
+	char *out = kl_asprintf("%s/%s.image", fixture->dir, name);
+	const char *compile[] = { "gcc",
+				  "-O1",
+				  "-w",
+				  "-fPIC",
+				  "-fno-builtin",
+				  "-fno-stack-protector",
+				  "-I",
+				  KL_SOURCE "/tests/fake",
+				  "-c",
+				  "-o",
+				  object,
+				  source,
+				  NULL };
+	const char *link[] = { KL_SOURCE "/" KL_BUILD "/tests/link_image", "--host", out, object,
+			       NULL };
+
+	gpu_file(fixture, file, text);
+	assert_ok(kl_proc_output(NULL, compile));
+	assert_ok(kl_proc_output(NULL, link));
+	return out;
+}
+
 #define SCALE_ORACLE                                                                                   \
 	"KERNEL(oracle, 8, 8, 4, sizeof(kl_real)) { const kl_real *x = PTR(0); kl_real *y = PTR(1);\n" \
 	"	for (int i = 0; i < I32(2); i++) y[i] = x[i] * *(kl_real *)arg[3]; }\n"
@@ -123,8 +155,10 @@ static inline struct kl_job *gpu_job_of(struct gpu_fixture *fixture, const char 
 {
 	KL_AUTO(kl_freep) char *truth = gpu_cubin(fixture, "truth", "double", SCALE_ORACLE);
 	KL_AUTO(kl_freep) char *honest = gpu_cubin(fixture, "honest", "float", SCALE_ORACLE);
-	KL_AUTO(kl_freep) char *cand = gpu_cubin(fixture, "cand", "float",
-						 body ? body : SCALE_KERNEL(""));
+	KL_AUTO(kl_freep) char *cand = plan && strstr(plan, "\"host\":true") ?
+					       gpu_host_image(fixture, "cand", body) :
+					       gpu_cubin(fixture, "cand", "float",
+							 body ? body : SCALE_KERNEL(""));
 	KL_AUTO(kl_freep) char *pool = kl_fs_join(fixture->dir, "pool");
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	KL_AUTO(kl_freep) char *text = kl_asprintf(

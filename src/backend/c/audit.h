@@ -20,20 +20,4 @@
  */
 int kl_audit_object(const struct kl_object *object, const struct kl_symbol_index *defined);
 
-/**
- * Audit the linked object: it must export only `entry` and the arena, need no foreign library and
- * run nothing at load.
- */
-int kl_audit_linked(const struct kl_object *so, const char *entry);
-
-/* What another kind of linked object can contain, for kl_audit_linked_as(). */
-struct kl_audit_link {
-	const char *entry;
-	const char *exports[3];    /* allowed besides the entry; NULL-terminated */
-	const char *const *needed; /* allowed libraries; NULL-terminated */
-	bool (*may_use)(const char *symbol);
-	size_t constructors; /* entries of .init_array, checked by the caller */
-};
-int kl_audit_linked_as(const struct kl_object *so, const struct kl_audit_link *may);
-
 #endif

@@ -154,6 +154,20 @@ static int follow_all(struct kl_linker *linker)
 	return err;
 }
 
+/* A function of that name that only its own object knows. */
+static bool find_static(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name)
+{
+	for (*obj = 0; *obj < linker->of->nobject; ++*obj) {
+		const struct kl_object *object = linker->object[*obj].object;
+
+		for (*sym = 0; *sym < object->nsym; ++*sym)
+			if (object->sym[*sym].type == STT_FUNC && object->sym[*sym].sec >= 0 &&
+			    !strcmp(object->sym[*sym].name, name))
+				return true;
+	}
+	return false;
+}
+
 /* Find a name that the image states, in the objects or, if they lack it, in the runtime. */
 static int find_root(struct kl_link_target *out, struct kl_linker *linker, const char *name)
 {
@@ -161,10 +175,15 @@ static int find_root(struct kl_link_target *out, struct kl_linker *linker, const
 	uint64_t at = (uint64_t)(uintptr_t)kl_map_get(&linker->trusted, name);
 	size_t obj, sym;
 
-	if (!entry && !at)
+	if (entry) {
+		obj = entry->obj;
+		sym = entry->sym;
+	} else if (at) {
+		obj = (at - 1) >> 32;
+		sym = (at - 1) & UINT32_MAX;
+	} else if (!find_static(&obj, &sym, linker, name)) {
 		return kl_error(KL_ENO, "linking: '%s' is not defined", name);
-	obj = entry ? entry->obj : (at - 1) >> 32;
-	sym = entry ? entry->sym : (at - 1) & UINT32_MAX;
+	}
 	return kl_link_resolve(out, linker, obj, sym);
 }
 

@@ -170,7 +170,7 @@ static int read_relocations(struct kl_object *object, Elf *elf, size_t index)
 		return bad_object(object, "unreadable relocations");
 	if (shdr.sh_type == SHT_REL)
 		return kl_error(KL_ENO, "relocations without addends");
-	if (object->etype == ET_REL && shdr.sh_info >= object->nsec)
+	if (shdr.sh_info >= object->nsec)
 		return bad_object(object, "relocations of no section");
 	if (object->nrel + n > KL_OBJECT_MAX_ITEMS)
 		return kl_error(KL_ENO, "the object has more than %d relocations",
@@ -182,7 +182,7 @@ static int read_relocations(struct kl_object *object, Elf *elf, size_t index)
 		if (!gelf_getrela(data, (int)i, &rela) || GELF_R_SYM(rela.r_info) >= object->nsym)
 			return bad_object(object, "a relocation of no symbol");
 		object->rel[object->nrel++] = (struct kl_orel){
-			.sec = object->etype == ET_REL ? shdr.sh_info : 0,
+			.sec = shdr.sh_info,
 			.off = rela.r_offset,
 			.type = (uint32_t)GELF_R_TYPE(rela.r_info),
 			.sym = GELF_R_SYM(rela.r_info),
@@ -203,7 +203,6 @@ static int by_place(const void *left, const void *right)
 
 static int read_all(struct kl_object *object, Elf *elf)
 {
-	uint32_t symtab;
 	GElf_Ehdr ehdr;
 	int err;
 
@@ -211,10 +210,9 @@ static int read_all(struct kl_object *object, Elf *elf)
 	    ehdr.e_machine != EM_X86_64 || ehdr.e_ident[EI_CLASS] != ELFCLASS64)
 		return bad_object(object, "not ELF for x86-64");
 	object->etype = ehdr.e_type;
-	symtab = object->etype == ET_REL ? SHT_SYMTAB : SHT_DYNSYM;
 	err = read_sections(object, elf);
 	for (size_t i = 0; !err && i < object->nsec; i++) {
-		if (object->sec[i].type != symtab)
+		if (object->sec[i].type != SHT_SYMTAB)
 			continue;
 		if (object->sym)
 			return kl_error(KL_ENO, "the object has two symbol tables");

@@ -37,7 +37,7 @@ struct kl_osym {
 };
 
 struct kl_orel {
-	size_t sec; /* the patched section (ET_REL); 0 in a shared object */
+	size_t sec; /* the patched section */
 	uint64_t off;
 	uint32_t type; /* R_X86_64_* */
 	size_t sym;
@@ -48,10 +48,10 @@ struct kl_object {
 	char *path;
 	unsigned char *bytes;
 	size_t len;
-	int etype; /* ET_REL, ET_DYN */
+	int etype; /* ET_REL, or what no kernel is */
 	struct kl_osec *sec;
 	size_t nsec;
-	struct kl_osym *sym; /* ET_REL: .symtab; ET_DYN: .dynsym */
+	struct kl_osym *sym; /* of .symtab */
 	size_t nsym;
 	struct kl_orel *rel; /* sorted by section, then offset */
 	size_t nrel;

@@ -4,14 +4,11 @@
 #include <elf.h>
 #include <string.h>
 
-#include "backend/c/audit.h"
 #include "base/error.h"
 #include "image/host_symbols.h"
 
 #define MAX_TEXT ((uint64_t)32 << 20)
 #define MAX_DATA ((uint64_t)64 << 20) /* kernels included */
-/* The name of nvcc's constructor. The assembler refuses a second symbol of that name. */
-#define REGISTRATION "_ZL24__sti____cudaRegisterAllv"
 /* Size of nvcc's fatbin wrapper: magic, version, code address, unused. */
 #define SEGMENT_BYTES 24
 #define FATBIN_OVERHEAD 4096 /* headers of the container */
@@ -118,7 +115,7 @@ static int check_constructor(const struct kl_object *object)
 	for (size_t i = 0; i < object->nsym; i++)
 		if (object->sym[i].sec == to->sec && object->sym[i].value == value &&
 		    object->sym[i].type == STT_FUNC && object->sym[i].bind == STB_LOCAL &&
-		    !strcmp(object->sym[i].name, REGISTRATION))
+		    !strcmp(object->sym[i].name, KL_HOST_REGISTRATION))
 			return 0;
 	return kl_error(KL_ENO, "has code that runs at load: a static object with a constructor?");
 }
@@ -199,27 +196,4 @@ int kl_audit_host_kernels(const struct kl_cubin *cubin)
 				return kl_error(KL_ENO, "launches a kernel of %s: '%.200s'",
 						foreign[k].whose, cubin->kernel[i].name);
 	return 0;
-}
-
-int kl_audit_host_linked(const struct kl_object *so)
-{
-	static const char *const needed[] = { "libcudart.so.12",
-					      "libcudart.so.13",
-					      "libcuda.so.1",
-					      "libc.so.6",
-					      "libm.so.6",
-					      "libmvec.so.1",
-					      "libstdc++.so.6",
-					      "libgcc_s.so.1",
-					      "ld-linux-x86-64.so.2",
-					      NULL };
-	static const struct kl_audit_link may = {
-		.entry = KL_HOST_ENTRY,
-		.exports = { "klineage_dims" },
-		.needed = needed,
-		.may_use = kl_host_symbol_may_use,
-		.constructors = 1,
-	};
-
-	return kl_audit_linked_as(so, &may);
 }

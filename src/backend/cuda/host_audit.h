@@ -11,16 +11,17 @@
  * "cheat".
  */
 #define KL_HOST_ENTRY "klineage_launch"
+/* The name of nvcc's constructor. The assembler refuses a second symbol of that name. */
+#define KL_HOST_REGISTRATION "_ZL24__sti____cudaRegisterAllv"
 
 /**
  * Audit the object before it is linked. Its only constructor must be nvcc's registration of
- * kernels, which is recognized by its name and restricted by the symbols that it can call. It must
+ * kernels, which is recognized by its name and restricted by the symbols that it can call; the
+ * worker calls it once the process is sealed. It must
  * contain one piece of device code, which is `cubin`, uncompressed. Undefined symbols must be on
  * the list (host_symbols.h), and it must have no IFUNC, TLS or executable stack.
  */
 int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *cubin);
-/** Audit the linked object: its libraries, exports and relocations. */
-int kl_audit_host_linked(const struct kl_object *so);
 /**
  * Refuse kernels of device-wide libraries (CUB, Thrust): they are not the candidate's own, although
  * they are compiled with it.

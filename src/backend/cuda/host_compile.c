@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/c/code.h"
+#include "backend/c/link.h"
 #include "backend/cuda/audit.h"
 #include "backend/cuda/features.h"
 #include "backend/cuda/host_audit.h"
@@ -12,6 +13,8 @@
 #include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "image/code_check.h"
+#include "image/host_symbols.h"
 #include "text/digest.h"
 
 #define NVCC_MS 600000 /* CUTLASS takes a minute, or several on a busy machine */
@@ -31,7 +34,7 @@ struct build {
 	struct kl_ptx ptx;
 	struct kl_sass sass;
 	struct kl_cubin *cubin;
-	struct kl_object *object;
+	struct kl_object *object, *runtime;
 	struct kl_code code;
 	struct kl_cuda_wish wish;
 };
@@ -49,6 +52,8 @@ static void build_release(struct build *build)
 		kl_cubin_free(build->cubin);
 	if (build->object)
 		kl_object_free(build->object);
+	if (build->runtime)
+		kl_object_free(build->runtime);
 	kl_cuda_wish_release(&build->wish);
 }
 
@@ -86,7 +91,6 @@ static const struct kl_file *find_source(const struct kl_surface *surface)
 
 static int lay_out(struct build *build)
 {
-	static const char exports[] = "{ global: " KL_HOST_ENTRY "; klineage_dims; local: *; };\n";
 	static const char iostream[] = "#include \"../klineage_iostream.h\"\n";
 	KL_AUTO(kl_freep) char *sources = kl_fs_join(build->dir, "src-kernel");
 	KL_AUTO(kl_freep) char *tmp = kl_fs_join(build->dir, "tmp-kernel");
@@ -103,8 +107,6 @@ static int lay_out(struct build *build)
 	kl_compile_host_header(&header, build->surface->contract);
 	if (!err)
 		err = kl_tool_put(build->dir, "rt", "klineage.h", header.ptr, header.len);
-	if (!err)
-		err = kl_tool_put(build->dir, "rt", "host.exports", exports, sizeof(exports) - 1);
 	if (!err)
 		err = kl_tool_put(build->dir, "rt/std", "iostream", iostream, sizeof(iostream) - 1);
 	if (!err)
@@ -174,7 +176,7 @@ static char *kept_path(const struct build *build, const char *ending)
 			   ending);
 }
 
-static int link_all(struct build *build)
+static int compile_runtime(struct build *build)
 {
 	static const char *const runtime[] = { "gcc",
 					       "-std=gnu11",
@@ -183,39 +185,41 @@ static int link_all(struct build *build)
 					       "-fvisibility=hidden",
 					       "-fno-stack-protector",
 					       "-fcf-protection=none",
+					       "-fno-asynchronous-unwind-tables",
 					       "-U_FORTIFY_SOURCE",
 					       "-c",
 					       "-o",
 					       "rt/klineage_host.o",
 					       "rt/klineage_host.c",
 					       NULL };
-	static const char *const before[] = {
-		"gcc",
-		"-shared",
-		"-nostartfiles",
-		"-Wl,-z,now,-z,relro,-z,noexecstack,-z,text,-Bsymbolic",
-		"-Wl,--as-needed,--build-id=none,--hash-style=gnu,--unresolved-symbols=ignore-all",
-		"-Wl,--wrap=cudaGetDriverEntryPoint,--wrap=cudaGetDriverEntryPointByVersion",
-		"-Wl,--version-script=rt/host.exports,-soname=kernel",
-		"-o",
-		"kernel.so",
-		"kernel.o",
-		"rt/klineage_host.o",
-		NULL
-	};
-	static const char *const after[] = {
-		"-lcudart", "-lstdc++", "-lm", "-lgcc_s", "-lc", NULL
-	};
-	KL_AUTO(kl_strvec_release) struct kl_strvec compile = KL_STRVEC_INIT, link = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, "rt/klineage_host.o");
 	int err;
 
-	kl_strvec_pushv(&compile, runtime);
-	kl_strvec_pushv(&link, before);
-	kl_strvec_pushf(&link, "-L%s/lib64", build->nvcc->root);
-	kl_strvec_pushf(&link, "-L%s/lib", build->nvcc->root);
-	kl_strvec_pushv(&link, after);
-	err = kl_tool_run(&build->tool, &compile, NULL, "compiling the gate's runtime");
-	return err ? err : kl_tool_run(&build->tool, &link, NULL, "linking");
+	kl_strvec_pushv(&argv, runtime);
+	err = kl_tool_run(&build->tool, &argv, NULL, "compiling the gate's runtime");
+	return err ? err : kl_object_read(&build->runtime, path);
+}
+
+/* Functions of libraries are not linked: the worker finds those that may be used by their names. */
+static int link_object(struct kl_buf *out, struct build *build)
+{
+	static const char *const wrap[] = { "cudaGetDriverEntryPoint",
+					    "cudaGetDriverEntryPointByVersion", NULL };
+	const struct kl_link link = {
+		.object = (const struct kl_object *const *)&build->object,
+		.nobject = 1,
+		.runtime = build->runtime,
+		.entry = KL_HOST_ENTRY,
+		.dims = "klineage_dims",
+		.start = KL_HOST_REGISTRATION,
+		.whole = true,
+		.frames = true,
+		.may_import = kl_host_symbol_may_use,
+		.wrap = wrap,
+	};
+
+	return kl_link(out, &link);
 }
 
 /* -- audit ---------------------------------------------------------------------------------- */
@@ -290,20 +294,28 @@ static int audit_host(struct build *build)
 	return err ? err : kl_code_audit(&build->code);
 }
 
-static int audit_linked(struct build *build, char digest[KL_DIGEST_HEX])
+/* The bytes that will run were not in the object: references are filled in. So check them. */
+static int make_image(struct build *build, char digest[KL_DIGEST_HEX])
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, "kernel.so");
-	KL_AUTO(kl_object_freep) struct kl_object *so = NULL;
-	int err = kl_object_read(&so, path);
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, "kernel.image");
+	struct kl_image image;
+	int err = compile_runtime(build);
 
 	if (!err)
-		err = kl_audit_host_linked(so);
+		err = link_object(&bytes, build);
 	if (!err)
-		kl_digest_hex(digest, so->bytes, so->len);
+		err = kl_image_read(&image, bytes.ptr, bytes.len);
+	if (!err)
+		err = kl_code_check(&image);
+	if (!err)
+		err = kl_fs_put(path, bytes.ptr, bytes.len, 0644);
+	if (!err)
+		kl_digest_hex(digest, bytes.ptr, bytes.len);
 	return err;
 }
 
-static int build_library(struct build *build, char digest[KL_DIGEST_HEX])
+static int build_image(struct build *build, char digest[KL_DIGEST_HEX])
 {
 	int err;
 
@@ -314,8 +326,7 @@ static int build_library(struct build *build, char digest[KL_DIGEST_HEX])
 	*build->class_ = "cheat";
 	if ((err = audit_device(build)) < 0)
 		return kl_error_in(err, "device code");
-	if ((err = audit_host(build)) < 0 || (err = link_all(build)) < 0 ||
-	    (err = audit_linked(build, digest)) < 0)
+	if ((err = audit_host(build)) < 0 || (err = make_image(build, digest)) < 0)
 		return strcmp(*build->class_, "cheat") ? err : kl_error_in(err, "host code");
 	return 0;
 }
@@ -362,10 +373,10 @@ int kl_compile_host(struct kl_artefact **out, const char **class_, const struct 
 	kl_headers_readable(build.readable, nvcc->readable[0], headers,
 			    &surface->contract->headers);
 	build.tool.readable = build.readable;
-	err = build_library(&build, artefact->digest);
+	err = build_image(&build, artefact->digest);
 	if (err < 0)
 		return err;
-	artefact->object = kl_fs_join(dir, "kernel.so");
+	artefact->object = kl_fs_join(dir, "kernel.image");
 	code = (struct kl_cuda_code){ .cubin = build.cubin,
 				      .ptx = &build.ptx,
 				      .sass = &build.sass,

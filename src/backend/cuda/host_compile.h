@@ -9,7 +9,7 @@
 #include "jail/jail.h"
 
 /*
- * host_compile - compiles a .cu with host code to an audited shared object. The compilers run in
+ * host_compile - compiles a .cu with host code to an audited image. The compilers run in
  * the compile jail. Both halves are audited: the machine code of the host (host_audit.h) and of the
  * device (audit.h).
  *
@@ -18,12 +18,13 @@
  * is the function that the source defines. The gate writes klineage.h, which is included before the
  * first line of the source: it has that declaration, and the contract's dims and scalars as
  * kl_dim(M), kl_scalar(alpha). nvcc compiles without compression, so that the audited device code
- * can be found in the object. The gate links the object with its own runtime
- * (templates/runtime/klineage_host.c).
+ * can be found in the object. The gate links the object (backend/c/link.h) with its own runtime
+ * (templates/runtime/klineage_host.c); functions of CUDA and of the system's libraries are imports,
+ * which the worker finds.
  */
 
 /**
- * Compile to `dir`/kernel.so. As kl_compile_surface(), with class "compile" or "cheat";
+ * Compile to `dir`/kernel.image. As kl_compile_surface(), with class "compile" or "cheat";
  * (*out)->kernels has the names of the kernels in the object.
  */
 int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,

@@ -2,24 +2,19 @@
 #include "worker/gpu/launcher.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "image/host_symbols.h"
 #include "worker/gpu/seal.h"
 #include "worker/gpu/trace.h"
 
-/* -- loading ------------------------------------------------------------------------------ */
+/* -- the libraries ---------------------------------------------------------------------------- */
 
-/*
- * Preload the CUDA runtime, so that the loader finds it by name for the object that needs it, even
- * if it is in a directory that the loader does not search.
- */
-static void load_runtime(void)
+/* The CUDA runtime, also in a directory that the loader does not search. */
+static void *open_runtime(void)
 {
 	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12" };
 	static const char *const dirs[] = {
@@ -27,13 +22,13 @@ static void load_runtime(void)
 		"/usr/local/lib",
 		"/usr/local/cuda/targets/x86_64-linux/lib",
 	};
+	void *lib = NULL;
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names) && !lib; i++) {
 		const char *const one[] = { names[i], NULL };
-		void *lib = NULL;
 
 		if (kl_gpu_baseline_library(&lib, one) == 0)
-			continue;
+			break;
 		kl_error_clear();
 		for (size_t k = 0; k < KL_ARRAY_SIZE(dirs) && !lib; k++) {
 			KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s", dirs[k], names[i]);
@@ -41,133 +36,145 @@ static void load_runtime(void)
 			lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		}
 	}
+	return lib;
 }
 
-/* Initialize libstdc++'s streams: no static object of the host code does so when it is loaded. */
+/* Open what host code can import from, before the process is sealed. */
+static void open_libraries(struct kl_gpu_launcher *launcher)
+{
+	static const char *const names[] = { "libc.so.6", "libm.so.6", "libgcc_s.so.1",
+					     "libstdc++.so.6" };
+
+	launcher->lib[launcher->nlib++] = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
+		launcher->lib[launcher->nlib++] = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *find_symbol(const struct kl_gpu_launcher *launcher, const char *name)
+{
+	void *found = NULL;
+
+	for (size_t i = 0; i < launcher->nlib && !found; i++)
+		if (launcher->lib[i])
+			found = dlsym(launcher->lib[i], name);
+	return found;
+}
+
+static void *find_import(const char *name, void *payload)
+{
+	return kl_host_symbol_may_use(name) ? find_symbol(payload, name) : NULL;
+}
+
+/* Initialize libstdc++'s streams: no static object of the host code does so. */
 static void start_streams(const struct kl_gpu_launcher *launcher)
 {
 	static _Alignas(16) char object[64];
-	void (*start)(void *) = (void (*)(void *))dlsym(launcher->lib, "_ZNSt8ios_base4InitC1Ev");
+	void (*start)(void *);
 
+	*(void **)&start = find_symbol(launcher, "_ZNSt8ios_base4InitC1Ev");
 	if (start)
 		start(object);
 }
 
-/* Initialize the CUDA runtime now; it uses the primary context, which is the device's own. */
-static int start_runtime(const struct kl_gpu_launcher *launcher)
+/* Initialize the CUDA runtime; it uses the primary context, which is the device's own. */
+static int start_runtime(struct kl_gpu_launcher *launcher)
 {
-	int (*set_device)(int) = (int (*)(int))dlsym(launcher->lib, "cudaSetDevice");
-	int (*cuda_free)(void *) = (int (*)(void *))dlsym(launcher->lib, "cudaFree");
+	int (*set_device)(int);
+	int (*cuda_free)(void *);
 	int rc;
 
-	if (!set_device || !cuda_free) /* it does not use the runtime */
-		return 0;
+	*(void **)&set_device = find_symbol(launcher, "cudaSetDevice");
+	*(void **)&cuda_free = find_symbol(launcher, "cudaFree");
+	if (!set_device || !cuda_free)
+		return kl_error(KL_ECANNOT, "the CUDA runtime here is incomplete");
 	if ((rc = set_device(launcher->device->ordinal)) || (rc = cuda_free(NULL)))
 		return kl_error(KL_ECANNOT, "the CUDA runtime does not start: error %d", rc);
 	return 0;
 }
 
-static int load_image(struct kl_gpu_launcher *launcher, const void *image, size_t n)
+/* The worker decides, not the gate that made the image, what host code can use. */
+static int check_imports(const struct kl_image *image)
 {
-	KL_AUTO(kl_closep) int fd = memfd_create("kernel", MFD_CLOEXEC);
-	char path[64];
-	size_t done = 0;
-	ssize_t part;
-
-	if (fd < 0)
-		return kl_error_errno("cannot make shared memory");
-	while (done < n) {
-		part = write(fd, (const char *)image + done, n - done);
-		if (part <= 0 && errno != EINTR)
-			return kl_error_errno("no memory for %zu bytes", n);
-		done += part > 0 ? (size_t)part : 0;
-	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	load_runtime();
-	/* host code can call the driver's functions by name: make them visible */
-	dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-	/* no code of the candidate runs at load: the audit checked that */
-	launcher->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!launcher->lib && strstr(dlerror(), "libcudart"))
-		return kl_error(KL_ECANNOT,
-				"the CUDA runtime that the kernel was built for is not here "
-				"(KLINEAGE_CUDA_LIBRARIES names more directories)");
-	if (!launcher->lib)
-		return kl_error(KL_EINVALID, "the kernel's host code cannot be loaded");
-	launcher->entry = (int (*)(void *const *, void *const *, void *))dlsym(launcher->lib,
-									       "klineage_launch");
-	launcher->dims = dlsym(launcher->lib, "klineage_dims");
-	if (!launcher->entry || !launcher->dims)
-		return kl_error(KL_EINVALID, "host code without klineage_launch and klineage_dims");
+	for (uint64_t i = 0; i < image->nnames; i += strlen(image->names + i) + 1)
+		if (!kl_host_symbol_may_use(image->names + i))
+			return kl_error(KL_EINVALID, "uses '%.100s', which host code may not",
+					image->names + i);
 	return 0;
 }
 
-/* -- its variables --------------------------------------------------------------------------- */
-
-struct search {
-	struct kl_gpu_launcher *launcher;
-	ElfW(Addr) base;
-};
-
-static int remember_object(struct dl_phdr_info *info, size_t size, void *ctx)
+/* Does the image import what none of the libraries without the CUDA runtime has? */
+static bool needs_runtime(const struct kl_gpu_launcher *launcher, const struct kl_image *image)
 {
-	const ElfW(Addr) page = 4095;
-	struct search *search = ctx;
-	ElfW(Addr) relro = 0, relro_end = 0;
-
-	if (info->dlpi_addr != search->base)
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
-			relro = (search->base + info->dlpi_phdr[i].p_vaddr) & ~page;
-			relro_end = (search->base + info->dlpi_phdr[i].p_vaddr +
-				     info->dlpi_phdr[i].p_memsz) &
-				    ~page;
-		}
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
-		ElfW(Addr) from = search->base + phdr->p_vaddr, to = from + phdr->p_memsz;
-		size_t k = search->launcher->nrange;
-
-		if (phdr->p_type != PT_LOAD || !(phdr->p_flags & PF_W) ||
-		    k == KL_ARRAY_SIZE(search->launcher->range))
-			continue;
-		/* skip the part that the loader has made read-only again */
-		if (relro <= from && from < relro_end)
-			from = relro_end < to ? relro_end : to;
-		search->launcher->range[k].at = (unsigned char *)from;
-		search->launcher->range[k].bytes = to - from;
-		search->launcher->range[k].copy = kl_malloc(to - from + 1);
-		memcpy(search->launcher->range[k].copy, search->launcher->range[k].at, to - from);
-		search->launcher->nrange++;
-	}
-	return 1;
+	for (uint64_t i = 0; i < image->nnames; i += strlen(image->names + i) + 1)
+		if (!find_symbol(launcher, image->names + i))
+			return true;
+	return false;
 }
 
-static int remember_variables(struct kl_gpu_launcher *launcher)
-{
-	struct search search = { .launcher = launcher };
-	struct link_map *map = NULL;
+/* -- mapping --------------------------------------------------------------------------------- */
 
-	if (dlinfo(launcher->lib, RTLD_DI_LINKMAP, &map) || !map)
-		return kl_error(KL_EIO,
-				"the loader does not say where the kernel's host code lies");
-	search.base = map->l_addr;
-	return dl_iterate_phdr(remember_object, &search) ?
-		       0 :
-		       kl_error(KL_EIO, "the kernel's host code is not to be found");
+/* Prepare what the image needs, as far as system calls are needed for it. No byte of it runs. */
+static int prepare_libraries(struct kl_gpu_launcher *launcher, const void *bytes, size_t n)
+{
+	struct kl_image image;
+	int err = kl_image_read(&image, bytes, n);
+
+	if (!err)
+		err = check_imports(&image);
+	if (err < 0)
+		return kl_error_in(err, "the kernel's host code");
+	open_libraries(launcher);
+	if (!needs_runtime(launcher, &image))
+		return 0;
+	launcher->lib[launcher->nlib] = open_runtime();
+	if (!launcher->lib[launcher->nlib++])
+		return kl_error(KL_ECANNOT,
+				"the CUDA runtime that the kernel was built for is not here "
+				"(KLINEAGE_CUDA_LIBRARIES names more directories)");
+	return start_runtime(launcher);
+}
+
+/* Let libgcc find the tables for exceptions, as crtbegin.o would at load. */
+static void register_frames(const struct kl_gpu_launcher *launcher)
+{
+	void (*add)(void *);
+
+	*(void **)&add = find_symbol(launcher, "__register_frame");
+	if (add && launcher->image.frames)
+		add(launcher->image.frames);
+}
+
+/* Map the image and let it register its kernels: its first code, in a process that is sealed. */
+static int map_image(struct kl_gpu_launcher *launcher, int fd, size_t n)
+{
+	struct kl_image_mapped *image = &launcher->image;
+	void (*start)(void);
+	int err = kl_image_map(image, fd, n, find_import, launcher);
+
+	if (err < 0)
+		return kl_error_in(err, "the kernel's host code");
+	if (!image->dims)
+		return kl_error(KL_EINVALID, "host code without dims");
+	*(void **)&launcher->entry = image->entry;
+	launcher->dims = (int64_t *)image->dims;
+	register_frames(launcher);
+	*(void **)&start = image->start;
+	if (start)
+		start();
+	launcher->copy = kl_malloc(image->data_bytes + 1);
+	memcpy(launcher->copy, image->data, image->data_bytes);
+	return 0;
 }
 
 void kl_gpu_launcher_restore(struct kl_gpu_launcher *launcher)
 {
-	for (size_t i = 0; i < launcher->nrange; i++)
-		memcpy(launcher->range[i].at, launcher->range[i].copy, launcher->range[i].bytes);
+	memcpy(launcher->image.data, launcher->copy, launcher->image.data_bytes);
 }
 
 /* -- creation and release ---------------------------------------------------------------- */
 
 int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *device,
-			 const void *image, size_t n, bool trace)
+			 const struct kl_gpu_launcher_file *file, bool trace)
 {
 	KL_AUTO(kl_gpu_launcher_freep) struct kl_gpu_launcher *launcher = kl_calloc(
 		1, sizeof(*launcher));
@@ -178,22 +185,22 @@ int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_devic
 		snprintf(launcher->why, sizeof(launcher->why), "%s", kl_error_last());
 		kl_error_clear();
 	}
-	if ((err = load_image(launcher, image, n)) < 0 || (err = start_runtime(launcher)) < 0)
+	if ((err = prepare_libraries(launcher, file->bytes, file->n)) < 0)
 		return err;
 	start_streams(launcher);
-	if ((err = remember_variables(launcher)) < 0 || (err = kl_gpu_seal(&launcher->closed)) < 0)
+	if ((err = kl_gpu_seal(&launcher->closed)) < 0 ||
+	    (err = map_image(launcher, file->fd, file->n)) < 0)
 		return err;
 	*out = kl_steal(&launcher);
 	return 0;
 }
 
-/* Its registrations with the runtime stay: the process serves only this object. */
+/* The image and its registrations with the runtime stay: the process serves nothing else. */
 void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher)
 {
 	if (!launcher)
 		return;
-	for (size_t i = 0; i < launcher->nrange; i++)
-		free(launcher->range[i].copy);
+	free(launcher->copy);
 	free(launcher);
 }
 

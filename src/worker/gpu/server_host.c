@@ -34,8 +34,10 @@ int kl_gpu_server_launcher(struct kl_gpu_server *server, const void *request, in
 	else if (server->launcher || launcher->bytes > KL_GPU_MAX_CUBIN)
 		err = kl_error(KL_EINVALID, "host code that is too large, or a second piece of it");
 	if (err == 0 && (err = kl_gpu_server_map(&image, fd, launcher->bytes)) == 0) {
-		err = kl_gpu_launcher_open(&server->launcher, server->device, image,
-					   launcher->bytes, launcher->trace);
+		const struct kl_gpu_launcher_file file = { fd, image, launcher->bytes };
+
+		err = kl_gpu_launcher_open(&server->launcher, server->device, &file,
+					   launcher->trace);
 		munmap(image, launcher->bytes);
 	}
 	if (err == 0) {

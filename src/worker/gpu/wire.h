@@ -28,7 +28,7 @@
  *	CALL	bind, seed			does everything that belongs to one call
  *	DROP	kind, slot
  *	PROBE					tests that the opened GPU writes and reads
- *	LAUNCHER memfd: shared object		loads host code (launcher.h), at most once
+ *	LAUNCHER memfd: image			maps host code (launcher.h), at most once
  *	LAUNCH	set, dims, seed			does everything that belongs to a call of it
  *
  * Operations from KL_GPU_OP_TIME on belong to the profile (timing/wire.h): kl_gpu_time_serve()

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "image/code_check.h"
+#include "image/host_symbols.h"
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U /* Linux 6.3 */
@@ -70,12 +72,23 @@ int kl_image_file_open(int *fd, uint64_t *bytes, const char *path)
 	return 0;
 }
 
-static int check_one(const char *path, const char *what)
+/* Kernels in C import nothing; host code may use what its audit allows. */
+static int check_imports(const struct kl_image *image, bool host)
+{
+	for (uint64_t i = 0; i < image->nnames; i += strlen(image->names + i) + 1)
+		if (!host || !kl_host_symbol_may_use(image->names + i))
+			return kl_error(KL_ENO, "uses '%.100s'", image->names + i);
+	return 0;
+}
+
+static int check_one(const char *path, const char *what, bool host)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	struct kl_image image;
 	int err = path ? read_image(&bytes, &image, path) : 0;
 
+	if (!err && path)
+		err = check_imports(&image, host);
 	if (!err && path)
 		err = kl_code_check(&image);
 	return err < 0 ? kl_error_in(KL_ECANNOT, "%s", what) : 0;
@@ -83,17 +96,16 @@ static int check_one(const char *path, const char *what)
 
 int kl_image_file_check(const struct kl_job *job)
 {
-	const struct {
-		const char *path, *what;
-	} images[] = {
-		{ job->truth_so, "the oracle" },
-		{ job->honest_so, "the oracle" },
-		{ job->candidate_so, "the candidate" },
-		{ job->parent_so, "the parent" },
-	};
+	bool is_c = job->surface == KL_SURFACE_C, any = is_c || job->host;
 	int err = 0;
 
-	for (size_t i = 0; !err && job->surface == KL_SURFACE_C && i < KL_ARRAY_SIZE(images); i++)
-		err = check_one(images[i].path, images[i].what);
+	if (is_c)
+		err = check_one(job->truth_so, "the oracle", false);
+	if (!err && is_c)
+		err = check_one(job->honest_so, "the oracle", false);
+	if (!err && any)
+		err = check_one(job->candidate_so, "the candidate", job->host);
+	if (!err && any)
+		err = check_one(job->parent_so, "the parent", job->host);
 	return err;
 }

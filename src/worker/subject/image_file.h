@@ -18,8 +18,8 @@
 int kl_image_file_open(int *fd, uint64_t *bytes, const char *path);
 
 /**
- * Check the code of every image that a job of surface c names (image/code_check.h), however it was
- * compiled. KL_ECANNOT: one of them is missing or no image, or its code is of a kind that no kernel
+ * Check the code of every image that a job names (image/code_check.h), and what it imports, however
+ * it was compiled. KL_ECANNOT: one of them is missing or no image, or its code is of a kind that no kernel
  * has.
  */
 int kl_image_file_check(const struct kl_job *job);

@@ -15,7 +15,7 @@
 /*
  * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU
  * process (client.h). There is no host code of the candidate, so nothing needs sealing. If the
- * candidate has host code, its shared object does its own launches in such a process, which is then
+ * candidate has host code, its image does its own launches in such a process, which is then
  * sealed (launcher.h).
  */
 struct gpu_subject {

@@ -265,57 +265,6 @@ static void test_symbol_kinds(void **state)
 	assert_false(kl_symbol_reserved("sgemm"));
 }
 
-/* The audit of the linked object stands on its own: objects that our linker would never make. */
-static int audit_so(const char *source, const char *const *flags)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *ch = kl_fs_join(kernel.dir, "so.c");
-	KL_AUTO(kl_freep) char *so = kl_fs_join(kernel.dir, "so.so");
-	KL_AUTO(kl_object_freep) struct kl_object *object = NULL;
-
-	assert_ok(kl_fs_put(ch, source, strlen(source), 0644));
-	kl_strvec_push(&list, "gcc");
-	kl_strvec_pushv(&list, flags);
-	kl_strvec_push(&list, "-o");
-	kl_strvec_push(&list, so);
-	kl_strvec_push(&list, ch);
-	assert_ok(kl_proc_output(NULL, (const char *const *)list.v));
-	assert_ok(kl_object_read(&object, so));
-	return kl_audit_linked(object, "k");
-}
-
-static void test_linked(void **state)
-{
-	static const char *const plain[] = { "-shared", "-fPIC", "-nostdlib", NULL };
-	static const char *const with_start[] = { "-shared", "-fPIC", NULL };
-	static const char *const with_lib[] = {
-		"-shared", "-fPIC", "-nostdlib", "-Wl,--no-as-needed", "-lpthread", "-lz", NULL
-	};
-	static const char *const rwx[] = { "-shared", "-fPIC", "-nostdlib", "-Wl,-N", NULL };
-	static const char *const stack[] = { "-shared", "-fPIC", "-nostdlib", "-Wl,-z,execstack",
-					     NULL };
-	static const char *const rpath[] = { "-shared", "-fPIC", "-nostdlib", "-Wl,-rpath,/tmp",
-					     NULL };
-
-	assert_ok(audit_so(BODY, plain));
-	assert_error(KL_ENO, "exports 'other'", audit_so("int other;\n" BODY, plain));
-	assert_error(KL_ENO, "does not define",
-		     audit_so("int x(void) { return 1; }\n", plain) == KL_ENO ?
-			     kl_error(KL_ENO, "%s",
-				      strstr(kl_error_last(), "exports") ? "does not define" :
-									   "?") :
-			     0);
-	assert_error(KL_ENO, "runs at load", audit_so(BODY, with_start));
-	assert_error(KL_ENO, "needs the library", audit_so(BODY, with_lib));
-	assert_error(KL_ENO, "writable and executable", audit_so("int z[9] = { 1 };\n" BODY, rwx));
-	assert_error(KL_ENO, "executable stack", audit_so(BODY, stack));
-	assert_error(KL_ENO, "directs the loader", audit_so(BODY, rpath));
-	assert_error(KL_ENO, "thread-local",
-		     audit_so("__thread int t;\nint k(void) { return t; }\n", plain));
-	assert_error(KL_ENO, "uses 'getpid'",
-		     audit_so("int getpid(void);\nint k(void) { return getpid(); }\n", plain));
-}
-
 /* Files that are no objects, or broken ones. */
 static void test_broken(void **state)
 {
@@ -358,7 +307,7 @@ int main(void)
 		cmocka_unit_test(test_symbol_kinds), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_many_names),   cmocka_unit_test(test_index),
 		cmocka_unit_test(test_legal),        cmocka_unit_test(test_two_files),
-		cmocka_unit_test(test_linked),       cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

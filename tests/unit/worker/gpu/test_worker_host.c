@@ -5,19 +5,26 @@
  */
 #include "gpu_fixture.h"
 
-/* `before` goes before the launch, `scale` is what it scales by. */
-#define HOST(globals, before, scale)                                                                           \
-	"#include <stdint.h>\n#include <stdio.h>\n#include <signal.h>\n#include <pthread.h>\n"                 \
-	"#include <sys/socket.h>\n#include <fcntl.h>\n#include <sched.h>\n"                                    \
-	"int64_t klineage_dims[16];\n"                                                                         \
-	"int fakeLaunch(void (*)(void **, const struct fake_launch *), const int *, void **);\n" SCALE_KERNEL( \
-		"") globals                                                                                    \
-		"\nint klineage_launch(void *const *in, void *const *out, void *stream)\n{\n"                  \
-		"	int n = klineage_dims[0];\n	float by = " scale ";\n"                               \
-		"	void *arg[] = { (void *)&in[0], (void *)&out[0], &n, &by };\n	" before               \
-		"\n	return fakeLaunch(scale, scale_params, arg);\n}\n"
+#include "worker/subject/image_file.h"
 
-/* The job of the fixture with a shared object in place of the cubin, as the gate writes it. */
+/*
+ * `before` goes before the launch, `scale` is what it scales by. Host code can import no function
+ * of the system, so it has to call it by itself.
+ */
+#define HOST(globals, before, scale)                                                                                   \
+	"#include <stdint.h>\n#include <stdio.h>\nint64_t klineage_dims[16];\n"                                        \
+	"static inline long call(long nr, long a, long b, long c, long d)\n"                                           \
+	"{ register long r10 __asm__(\"r10\") = d; long r;\n"                                                          \
+	"__asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(nr), \"D\"(a), \"S\"(b), \"d\"(c), \"r\"(r10)\n"             \
+	": \"rcx\", \"r11\", \"memory\"); return r; }\n"                                                               \
+	"int __cudaLaunchKernel(void (*)(void **, const struct fake_launch *), const int *, void **);\n" SCALE_KERNEL( \
+		"") globals                                                                                            \
+		"\nint klineage_launch(void *const *in, void *const *out, void *stream)\n{\n"                          \
+		"	int n = klineage_dims[0];\n	float by = " scale ";\n"                                       \
+		"	void *arg[] = { (void *)&in[0], (void *)&out[0], &n, &by };\n	" before                       \
+		"\n	return __cudaLaunchKernel(scale, scale_params, arg);\n}\n"
+
+/* The job of the fixture with an image in place of the cubin, as the gate writes it. */
 static struct kl_job *host_job(struct gpu_fixture *fixture, const char *source, const char *stages)
 {
 	return gpu_job_of(fixture, source, "null,\"host\":true,\"kernels\":[\"scale\"]", stages);
@@ -89,7 +96,7 @@ static void test_wrong(void **state)
 	wants(*state, HOST("", "n += 100;", "1.5f"), "fail", "fault", "out of bounds");
 	wants(*state, HOST("", "*(volatile int *)8 = 1;", "1.5f"), "fail", "fault",
 	      "crashed in its host code");
-	wants(*state, HOST("", "for (;;) sched_yield();", "1.5f"), "fail", "hang", NULL);
+	wants(*state, HOST("", "for (;;) call(24, 0, 0, 0, 0);", "1.5f"), "fail", "hang", NULL);
 }
 
 /* Its variables are as they were before each judged call; so a trick of the second call is none. */
@@ -111,26 +118,69 @@ static void test_forbidden(void **state)
 	struct gpu_fixture *fixture = *state;
 	KL_AUTO(kl_freep) char *file = kl_fs_join(fixture->dir, "left");
 	KL_AUTO(kl_freep) char *writes = kl_asprintf(
-		"int fd = open(\"%s\", O_CREAT | O_WRONLY, 0600); "
-		"if (fd >= 0) write(fd, \"x\", 1);",
+		"long fd = call(257, -100, (long)\"%s\", 0101, 0600); "
+		"if (fd >= 0) call(1, fd, (long)\"x\", 1, 0);",
 		file);
 	KL_AUTO(kl_freep) char *source = kl_asprintf(HOST("", "%s", "1.5f"), writes);
 	static const char *const system_calls[] = {
-		HOST("", "fork();", "1.5f"),
-		HOST("", "system(\"true\");", "1.5f"),
-		HOST("", "socket(AF_INET, SOCK_STREAM, 0);", "1.5f"),
-		HOST("", "kill(getppid(), 0);", "1.5f"),
-		HOST("", "execl(\"/bin/true\", \"true\", NULL);", "1.5f"),
+		HOST("", "call(57, 0, 0, 0, 0); /* fork */", "1.5f"),
+		HOST("", "call(56, 17, 0, 0, 0); /* clone */", "1.5f"),
+		HOST("", "call(41, 2, 1, 0, 0); /* socket */", "1.5f"),
+		HOST("", "call(62, call(110, 0, 0, 0, 0), 0, 0, 0); /* kill */", "1.5f"),
+		HOST("", "call(59, (long)\"/bin/true\", 0, 0, 0); /* execve */", "1.5f"),
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(system_calls); i++)
 		wants(fixture, system_calls[i], "fail", "cheat", "made a system call");
 	wants(fixture,
-	      HOST("static void *idle(void *p) { for (;;) pause(); return p; }\n",
-		   "pthread_t t; pthread_create(&t, NULL, idle, NULL);", "1.5f"),
+	      HOST("static char stack[65536];\n",
+		   "long r; __asm__ volatile(\"syscall\\n\\ttest %%rax, %%rax\\n\\tjnz 1f\\n\""
+		   "\"2:\\tmov $34, %%eax\\n\\tsyscall\\n\\tjmp 2b\\n1:\" : \"=a\"(r) "
+		   ": \"a\"(56L), \"D\"(0x50f00L), \"S\"(stack + 65536) : \"rcx\", \"r11\", \"memory\");",
+		   "1.5f"),
 	      "fail", "cheat", "started 1 thread");
 	wants(fixture, source, "pass", NULL, NULL);
 	assert_false(kl_fs_exists(file));
+}
+
+/* What it may import is decided where it is mapped, whoever linked it. */
+static void test_imports(void **state)
+{
+	static const char *const foreign[] = {
+		HOST("int fork(void);\n", "fork();", "1.5f"),
+		HOST("int system(const char *);\n", "system(\"true\");", "1.5f"),
+		HOST("void *dlopen(const char *, int);\n", "dlopen(\"libc.so.6\", 1);", "1.5f"),
+		HOST("char *getenv(const char *);\n", "getenv(\"HOME\");", "1.5f"),
+		HOST("int cuMemAlloc_v2(void *, long);\n", "cuMemAlloc_v2(arg, 8);", "1.5f"),
+		HOST("int cudaMalloc(void *, long);\n", "cudaMalloc(arg, 8);", "1.5f"),
+		HOST("extern char **environ;\n", "if (environ) return 7;", "1.5f"),
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(foreign); i++) {
+		struct gpu_fixture *fixture = *state;
+		struct kl_job *job = host_job(fixture, foreign[i], "\"correct\"");
+
+		assert_error(KL_ECANNOT, "the candidate: uses '", kl_image_file_check(job));
+		/* and if nobody had looked */
+		wants(fixture, foreign[i], "fail", "launch", "which host code may not");
+	}
+	wants(*state,
+	      HOST("",
+		   "char text[16]; snprintf(text, 16, \"%d\", n); if (strlen(text) > 9) return 7;",
+		   "1.5f"),
+	      "pass", NULL, NULL);
+}
+
+/* Bytes that are no image, and code that calls the system, are refused before anything is opened. */
+static void test_images(void **state)
+{
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = host_job(fixture, HOST("", "call(39, 0, 0, 0, 0);", "1.5f"),
+				      "\"correct\"");
+
+	assert_error(KL_ECANNOT, "the candidate: calls the system", kl_image_file_check(job));
+	assert_ok(kl_fs_put(job->candidate_so, "no image", 8, 0600));
+	assert_error(KL_ECANNOT, "is no valid image", kl_image_file_check(job));
 }
 
 /* Other people's files, another process's environment, what only root may read: none is there. */
@@ -148,7 +198,7 @@ static void test_walled(void **state)
 	paths[0] = secret, paths[1] = environ_, paths[2] = "/etc/passwd";
 	for (size_t i = 0; i < KL_ARRAY_SIZE(paths); i++) {
 		KL_AUTO(kl_freep) char *reads = kl_asprintf(
-			"if (open(\"%s\", O_RDONLY) >= 0) return 9;", paths[i]);
+			"if (call(257, -100, (long)\"%s\", 0, 0) >= 0) return 9;", paths[i]);
 		KL_AUTO(kl_freep) char *source = kl_asprintf(HOST("", "%s", "1.5f"), reads);
 
 		assert_int_equal(access(paths[i], R_OK), 0);
@@ -164,7 +214,7 @@ static void test_profile(void **state)
 	struct gpu_fixture *fixture = *state;
 	struct kl_job *job = host_job(fixture, HOST("", "", "1.5f"), "\"profile\"");
 
-	job->parent_so = gpu_cubin(fixture, "parent", "float", HOST("", "", "1.5f"));
+	job->parent_so = gpu_host_image(fixture, "parent", HOST("", "", "1.5f"));
 	job->profile_max_ms = 200;
 	kl_json_set_str(result, "status", "pass");
 	assert_ok(kl_pool_open(&pool, job));
@@ -215,6 +265,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_remembers, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_forbidden, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_imports, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_images, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_walled, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_profile, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_profile_forgets, gpu_setup_test,
