@@ -29,6 +29,13 @@ $(FUZZ_B)/libkl.a: $(FUZZ_OBJ)
 $(FUZZ_ALL:%=$(FUZZ_B)/fuzz_%): $(FUZZ_B)/fuzz_%: fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_B)/libkl.a
 	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) $(FUZZ_WARN) -Itests/fuzz -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_B)/libkl.a $(LIBS)
 
+# what objects are linked with
+$(FUZZ_B)/fuzz_link: FUZZ_CFLAGS += -DKL_FUZZ_RUNTIME='"$(CURDIR)/$(FUZZ_B)/kernel_runtime.o"'
+$(FUZZ_B)/fuzz_link: | $(FUZZ_B)/kernel_runtime.o
+$(FUZZ_B)/kernel_runtime.o: $(addprefix templates/runtime/,kernel_runtime.c runtime.c system.c)
+	$(Q)mkdir -p $(@D)
+	$(Q)gcc -std=gnu11 -O2 -fPIC -fno-builtin -fno-stack-protector -fcf-protection=none -w -c -o $@ $<
+
 .PHONY: fuzz-build $(FUZZ_ALL:%=fuzz-run-%)
 fuzz-build: $(FUZZ_ONLY:%=$(FUZZ_B)/fuzz_%)
 
