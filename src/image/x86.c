@@ -179,6 +179,9 @@ static bool read_vector(struct kl_x86_reader *reader, struct kl_x86_insn *out, b
 	if (reader->size || reader->repeat || reader->rex || reader->lock ||
 	    !read_byte(reader, &reader->opcode))
 		return false;
+	/* branches of Knights Corner, which no processor of x86-64 has */
+	if (!evex && reader->map == 1 && (reader->opcode & 0xf0) == 0x80)
+		return false;
 	if (reader->map == 3)
 		kind = 'n';
 	else if (reader->map == 1 && memchr(with_imm8, (int)reader->opcode, sizeof(with_imm8) - 1))

@@ -12,6 +12,11 @@
  *
  * Decoding is stricter than a processor's: an opcode that is undefined in 64-bit mode, or a prefix
  * that changes the size of a branch (processors disagree on it), is no instruction.
+ *
+ * The gate also reads instructions by Zydis (backend/c/isa.h), from which it learns sets and levels.
+ * The worker must check by itself what it is sent, on machines that have no more than libc, jansson
+ * and libffi. So both decoders exist, and a test compares them: what the gate refuses, this refuses,
+ * and an instruction that both know has one length.
  */
 struct kl_x86_insn {
 	size_t len;

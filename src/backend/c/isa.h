@@ -9,7 +9,8 @@
 /*
  * isa - an x86-64 instruction read from its bytes: the instruction set it belongs to, the level of
  * the psABI that has this set, and whether a kernel may use it (Zydis). objdump's text, which the
- * facts are made of, must agree with it on the length of every instruction.
+ * facts are made of, must agree with it on the length of every instruction. The linked code is checked
+ * again without Zydis, as the worker does (image/x86.h).
  *
  * Levels are those of the x86-64 psABI, 1 to 4. A few instructions run on every x86-64 processor
  * although a later set defines them: endbr64 and prefetchw do nothing on a processor without them,
