@@ -127,6 +127,7 @@ static int read_axis(struct reading *reading, const struct kl_field *field,
 	err = kl_contract_expr_read(&arg->shape[arg->naxes], contract, field, node, KL_EXPR_NUMBER);
 	if (err < 0)
 		return err;
+	arg->shape_text[arg->naxes] = kl_strdup(node->text);
 	snprintf(what, sizeof(what), "shape of '%s'", arg->name);
 	return kl_contract_expr_check(arg->shape[arg->naxes++], contract, node, what, 1, INT64_MAX);
 }
@@ -365,8 +366,10 @@ static void free_args(void *at)
 		struct kl_arg *arg = &contract->arg[i];
 
 		free(arg->name);
-		for (size_t axis = 0; axis < KL_MAX_AXES; axis++)
+		for (size_t axis = 0; axis < KL_MAX_AXES; axis++) {
 			kl_expr_free(arg->shape[axis]);
+			free(arg->shape_text[axis]);
+		}
 		json_decref(arg->fill);
 	}
 }

@@ -76,6 +76,22 @@ static int read_flops(void *at, const char *file, const struct kl_field *field,
 static const struct kl_value_type bytes_value = { .read = read_bytes };
 static const struct kl_value_type flops_value = { .read = read_flops };
 
+/* --- values ---------------------------------------------------------------------- */
+
+static int read_policy(void *at, const char *file, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	const struct kl_field word = KL_WORD_FIELD(field->key, 0, 0, kl_value_policies);
+	bool *undefined = at;
+	int which, err = kl_schema_read_value(&which, file, &word, node);
+
+	if (!err)
+		*undefined = which == 1;
+	return err;
+}
+
+static const struct kl_value_type policy_value = { .read = read_policy };
+
 /* --- the table ------------------------------------------------------------------- */
 
 #define AT(m) offsetof(struct kl_contract, m)
@@ -86,6 +102,16 @@ static const struct kl_field floor_fields[] = {
 };
 static const struct kl_schema floor_schema = {
 	"'floor'", sizeof(struct kl_contract), floor_fields, NULL, NULL, NULL,
+};
+
+static const struct kl_field values_fields[] = {
+	KL_VALUE_FIELD("nan", 0, AT(values.undefined[KL_VALUE_NAN]), &policy_value),
+	KL_VALUE_FIELD("inf", 0, AT(values.undefined[KL_VALUE_INF]), &policy_value),
+	KL_VALUE_FIELD("denormal", 0, AT(values.undefined[KL_VALUE_DENORMAL]), &policy_value),
+	KL_FIELDS_END,
+};
+static const struct kl_schema values_schema = {
+	"'values'", sizeof(struct kl_contract), values_fields, NULL, NULL, NULL,
 };
 
 static const struct kl_field limits_fields[] = {
@@ -112,6 +138,7 @@ static const struct kl_field contract_fields[] = {
 	KL_VALUES_FIELD("accept", KL_NEEDED, 0, &kl_contract_accept, 1, KL_MAX_ARGS),
 	KL_VALUES_FIELD("exact", 0, 0, &kl_contract_exact, 0, KL_MAX_BANDS),
 	KL_VALUES_FIELD("bands", 0, 0, &kl_contract_bands, 0, KL_MAX_BANDS),
+	KL_GROUP_FIELD("values", 0, 0, &values_schema),
 	KL_BOOL_FIELD("deterministic", 0, AT(deterministic)),
 	KL_VALUE_FIELD("baseline", 0, 0, &baseline_value),
 	KL_GROUP_FIELD("floor", 0, 0, &floor_schema),

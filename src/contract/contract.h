@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "contract/language.h"
 #include "job/argument.h"
+#include "job/values.h"
 #include "text/json.h"
 
 /*
@@ -44,6 +45,7 @@ struct kl_arg {
 	int dim;      /* KL_ARG_DIM: index into dims */
 	double value; /* KL_ARG_SCALAR */
 	struct kl_expr *shape[KL_MAX_AXES];
+	char *shape_text[KL_MAX_AXES]; /* as written */
 	size_t naxes;
 	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}; NULL unless it is an input */
 	bool sweep;
@@ -83,8 +85,9 @@ struct kl_contract {
 	size_t nalso;
 	struct kl_strvec oracle_sources;
 	char *oracle_entry, *oracle_launch;
-	json_t *accept;        /* array of rules, each naming its output, as in a job */
-	json_t *exact, *bands; /* arrays of {arg: canonical fill} */
+	json_t *accept;          /* array of rules, each naming its output, as in a job */
+	json_t *exact, *bands;   /* arrays of {arg: canonical fill} */
+	struct kl_values values; /* inputs that are no ordinary numbers */
 	bool deterministic;
 	char *baseline; /* NULL: none */
 	struct kl_floor floor;

@@ -17,7 +17,7 @@ static char *copy_path(const char *path)
 
 /* --- fills ---------------------------------------------------------------------------------- */
 
-/* The bound of an `index` fill at every point: {"case0": 4096, ...}. */
+/* The bound of an `index` fill at every point: {"case0": 4096, ..., "expr": "N"}. */
 static int index_bounds(json_t **out, const struct kl_contract *contract, const char *text)
 {
 	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
@@ -34,6 +34,8 @@ static int index_bounds(json_t **out, const struct kl_contract *contract, const 
 		if (!err)
 			kl_json_set_int(bounds, id, bound);
 	}
+	/* for points that the worker draws */
+	kl_json_set_str(bounds, "expr", text);
 	if (!err)
 		*out = kl_steal(&bounds);
 	return err;
@@ -161,6 +163,31 @@ static int resolve_points(struct kl_job *job, const struct kl_resolve_of *of)
 	return err;
 }
 
+/* --- the domain ----------------------------------------------------------------------------- */
+
+static void resolve_dims(struct kl_job *job, const struct kl_contract *contract)
+{
+	job->ndim = contract->dims.n;
+	for (size_t i = 0; i < contract->dims.n; i++)
+		snprintf(job->dim_name[i], sizeof(job->dim_name[i]), "%s", contract->dim_name[i]);
+}
+
+/* A contract without a domain promises no other points than it lists. */
+static void resolve_domain(struct kl_job *job, const struct kl_contract *contract)
+{
+	job->search = true;
+	job->values = contract->values;
+	if (!contract->ndomain)
+		return;
+	job->domain = kl_calloc(1, sizeof(*job->domain));
+	for (size_t i = 0; i < contract->ndomain; i++)
+		kl_strvec_push(&job->domain->text, contract->domain_text[i]);
+	for (size_t i = 0; i < contract->nargs; i++)
+		for (size_t axis = 0; axis < contract->arg[i].naxes; axis++)
+			kl_strvec_push(&job->domain->shape_text[i],
+				       contract->arg[i].shape_text[axis]);
+}
+
 /* --- the job -------------------------------------------------------------------------------- */
 
 static void name_objects(struct kl_job *job, const struct kl_resolve_of *of)
@@ -208,6 +235,8 @@ int kl_resolve_job(struct kl_job **out, const struct kl_resolve_of *of)
 	of->backend->describe(job, &kernels);
 	name_objects(job, of);
 	choose_stages(job, of);
+	resolve_dims(job, contract);
+	resolve_domain(job, contract);
 	if ((err = resolve_args(job, contract)) < 0 || (err = resolve_points(job, of)) < 0 ||
 	    (err = kl_job_set_rules(job, contract->accept)) < 0 ||
 	    (err = resolve_bands(&job->exact, contract, contract->exact)) < 0 ||

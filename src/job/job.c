@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "job/job_domain.h"
 #include "job/job_parts.h"
 #include "job/job_read.h"
 
@@ -77,22 +78,6 @@ static int parse_profile(struct kl_job *job, const json_t *doc)
 	return kl_job_read_int(&job->profile_max_ms, obj, "max_ms", 1, 3600 * 1000);
 }
 
-static int parse_entries(struct kl_job *job, const json_t *doc)
-{
-	static const char *const cuda_only[] = {
-		"dims",           "arch",          "plan", "parent_plan", "oracle_plan",
-		"baseline_cubin", "baseline_plan", "host", "kernels",
-	};
-	int err;
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(cuda_only); i++)
-		if (json_object_get(doc, cuda_only[i]))
-			return kl_error(KL_EINVALID, "'%s' is only for surface cuda", cuda_only[i]);
-	if ((err = kl_job_read_str(job->entry, sizeof(job->entry), doc, "entry")) < 0)
-		return err;
-	return kl_job_read_str(job->oracle_entry, sizeof(job->oracle_entry), doc, "oracle_entry");
-}
-
 static int parse_dim_names(struct kl_job *job, const json_t *doc)
 {
 	json_t *list, *item;
@@ -113,6 +98,24 @@ static int parse_dim_names(struct kl_job *job, const json_t *doc)
 	}
 	job->ndim = json_array_size(list);
 	return 0;
+}
+
+static int parse_entries(struct kl_job *job, const json_t *doc)
+{
+	static const char *const cuda_only[] = {
+		"arch",           "plan",          "parent_plan", "oracle_plan",
+		"baseline_cubin", "baseline_plan", "host",        "kernels",
+	};
+	int err;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(cuda_only); i++)
+		if (json_object_get(doc, cuda_only[i]))
+			return kl_error(KL_EINVALID, "'%s' is only for surface cuda", cuda_only[i]);
+	if ((err = kl_job_read_str(job->entry, sizeof(job->entry), doc, "entry")) < 0 ||
+	    (err = kl_job_read_str(job->oracle_entry, sizeof(job->oracle_entry), doc,
+				   "oracle_entry")) < 0)
+		return err;
+	return json_object_get(doc, "dims") ? parse_dim_names(job, doc) : 0;
 }
 
 static int parse_kernels(struct kl_job *job, const json_t *doc)
@@ -242,6 +245,27 @@ static int parse_plans(struct kl_job *job, const json_t *doc)
 	return parse_plan(&job->oracle_plan, job, doc, "oracle_plan", true);
 }
 
+static int parse_values(struct kl_job *job, const json_t *doc)
+{
+	const json_t *obj = json_object_get(doc, "values");
+	int err;
+
+	job->search = obj != NULL;
+	if (!obj)
+		return 0;
+	if ((err = kl_job_read_only(obj, "'values'", kl_value_names)) < 0)
+		return err;
+	for (size_t i = 0; i < KL_VALUES; i++) {
+		const char *policy = kl_json_str_or(obj, kl_value_names[i], "");
+
+		job->values.undefined[i] = !strcmp(policy, kl_value_policies[1]);
+		if (!job->values.undefined[i] && strcmp(policy, kl_value_policies[0]))
+			return kl_error(KL_EINVALID, "'values' has no known policy for '%s'",
+					kl_value_names[i]);
+	}
+	return 0;
+}
+
 static int parse_job(struct kl_job *job, const json_t *doc)
 {
 	static const char *const known[] = { "schema",        "surface",
@@ -259,12 +283,14 @@ static int parse_job(struct kl_job *job, const json_t *doc)
 					     "plan",          "parent_plan",
 					     "oracle_plan",   "host",
 					     "kernels",       "baseline_cubin",
-					     "baseline_plan", NULL };
+					     "baseline_plan", "domain",
+					     "values",        NULL };
 	int err;
 
 	if ((err = kl_job_read_only(doc, "the job", known)) < 0 ||
 	    (err = parse_names(job, doc)) < 0 || (err = kl_job_parse_args(job, doc)) < 0 ||
 	    (err = parse_plans(job, doc)) < 0 || (err = kl_job_parse_points(job, doc)) < 0 ||
+	    (err = kl_job_parse_domain(job, doc)) < 0 || (err = parse_values(job, doc)) < 0 ||
 	    (err = kl_job_parse_rules(job, doc)) < 0 ||
 	    (err = kl_job_parse_bands(&job->exact, job, doc, "exact")) < 0 ||
 	    (err = kl_job_parse_bands(&job->bands, job, doc, "bands")) < 0 ||
@@ -297,6 +323,7 @@ void kl_job_free(struct kl_job *job)
 	kl_plan_free(job->oracle_plan);
 	kl_plan_free(job->baseline_plan);
 	kl_strvec_release(&job->kernel);
+	kl_job_domain_free(job->domain);
 	free(job->truth_so);
 	free(job->honest_so);
 	free(job->candidate_so);

@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "job/argument.h"
+#include "job/values.h"
 #include "plan/plan.h"
 #include "text/json.h"
 
@@ -40,7 +41,7 @@ struct kl_point {    /* one set of dims that the kernel is called with */
 	bool perf;   /* is timed by the profile stage */
 	bool hot;
 	int64_t weight;
-	int64_t dim[KL_MAX_DIMS]; /* cuda: value of each of the job's dims, in order */
+	int64_t dim[KL_MAX_DIMS]; /* value of each of the job's dims, in order */
 	struct {
 		int64_t value; /* of a dim */
 		size_t naxes;
@@ -69,12 +70,22 @@ struct kl_rule {
 	int64_t cut[KL_MAX_AXES]; /* elements of that axis per group; 0 counts as 1 */
 };
 
+/* The domain that further points are drawn in; job_domain.h makes them. */
+struct kl_job_domain {
+	struct kl_expr **condition; /* `n` truth values over the dims; `text`: as written */
+	struct kl_strvec text;
+	size_t n;
+	/* extents of the tensor arguments, as expressions over the dims and as written */
+	struct kl_expr *shape[KL_MAX_ARGS][KL_MAX_AXES];
+	struct kl_strvec shape_text[KL_MAX_ARGS];
+};
+
 struct kl_job {
 	enum kl_job_surface surface;
 	char entry[128]; /* function of candidate and parent; "" for cuda */
 	char oracle_entry[128];
 	char arch[16]; /* cuda: for example "sm_90a" */
-	size_t ndim;   /* cuda: number of dim names that plans can use */
+	size_t ndim;   /* number of dim names that plans and the domain can use; c: can be 0 */
 	char dim_name[KL_MAX_DIMS][64];
 	struct kl_plan *plan; /* cuda: of the candidate; NULL: it has none */
 	struct kl_plan *parent_plan, *oracle_plan;
@@ -95,7 +106,10 @@ struct kl_job {
 	size_t npoint;
 	struct kl_rule *rule;
 	size_t nrule;
-	json_t *exact, *bands; /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
+	json_t *exact, *bands;        /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
+	struct kl_job_domain *domain; /* further points are drawn in it; NULL: none are */
+	bool search;                  /* draw further values (worker/pool/values.h) ... */
+	struct kl_values values;      /* ... but not those that are undefined */
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
 	uint64_t seed; /* 0: inputs are drawn under a random key; otherwise the seed of a replay */

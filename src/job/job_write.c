@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_write - writes a job as the JSON document that the worker parses */
-#include "job/job.h"
+#include "job/job_domain.h"
 #include "job/job_parts.h"
 
 static json_t *write_plan(const struct kl_plan *plan)
@@ -17,11 +17,8 @@ static void write_function(json_t *doc, const struct kl_job *job)
 
 static void write_device(json_t *doc, const struct kl_job *job)
 {
-	json_t *dims = json_array(), *kernels;
+	json_t *kernels;
 
-	for (size_t i = 0; i < job->ndim; i++)
-		json_array_append_new(dims, json_string(job->dim_name[i]));
-	kl_json_set(doc, "dims", dims);
 	kl_json_set_str(doc, "arch", job->arch);
 	kl_json_set(doc, "plan", write_plan(job->plan));
 	kl_json_set(doc, "parent_plan", write_plan(job->parent_plan));
@@ -37,6 +34,25 @@ static void write_device(json_t *doc, const struct kl_job *job)
 		json_array_append_new(kernels, json_string(job->kernel.v[i]));
 	kl_json_set_bool(doc, "host", true);
 	kl_json_set(doc, "kernels", kernels);
+}
+
+static json_t *write_dims(const struct kl_job *job)
+{
+	json_t *dims = json_array();
+
+	for (size_t i = 0; i < job->ndim; i++)
+		json_array_append_new(dims, json_string(job->dim_name[i]));
+	return dims;
+}
+
+static json_t *write_values(const struct kl_job *job)
+{
+	json_t *values = json_object();
+
+	for (size_t i = 0; i < KL_VALUES; i++)
+		kl_json_set_str(values, kl_value_names[i],
+				kl_value_policies[job->values.undefined[i]]);
+	return values;
 }
 
 static json_t *write_args(const struct kl_job *job)
@@ -145,6 +161,8 @@ json_t *kl_job_write(const struct kl_job *job)
 		write_device(doc, job);
 	else
 		write_function(doc, job);
+	if (job->ndim)
+		kl_json_set(doc, "dims", write_dims(job));
 	kl_json_set_str(doc, "truth", job->truth_so);
 	kl_json_set_str(doc, "honest", job->honest_so);
 	kl_json_set_str(doc, "candidate", job->candidate_so);
@@ -156,6 +174,10 @@ json_t *kl_job_write(const struct kl_job *job)
 	kl_json_set(doc, "accept", kl_job_write_rules(job));
 	json_object_set(doc, "exact", job->exact);
 	json_object_set(doc, "bands", job->bands);
+	if (job->domain)
+		kl_json_set(doc, "domain", kl_job_write_domain(job));
+	if (job->search)
+		kl_json_set(doc, "values", write_values(job));
 	kl_json_set_bool(doc, "deterministic", job->deterministic);
 	kl_json_set(doc, "do", write_do(job));
 	kl_json_set_str(doc, "seed", seed);

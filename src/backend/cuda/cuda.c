@@ -192,14 +192,8 @@ static struct kl_plan *plan_of(const struct kl_launch *launch)
 	return launch ? kl_plan_ref(launch->plan) : NULL;
 }
 
-/* Set the launch plans, and the names of dims that they use. */
 static void describe_plans(struct kl_job *job, const struct kl_backend_job *of)
 {
-	const struct kl_contract *contract = of->contract;
-
-	for (size_t i = 0; i < contract->dims.n; i++)
-		snprintf(job->dim_name[i], sizeof(job->dim_name[i]), "%s", contract->dim_name[i]);
-	job->ndim = contract->dims.n;
 	snprintf(job->arch, sizeof(job->arch), "%s", of->platform->march);
 	job->plan = plan_of(of->candidate->launch);
 	job->parent_plan = plan_of(of->parent ? of->parent->launch : NULL);

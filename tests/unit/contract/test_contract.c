@@ -80,6 +80,8 @@ static void defaults_are_filled_in(void **state)
 	assert_json(contract->accept, "[{\"out\":\"y\",\"rule\":\"exact\"}]");
 	assert_json(contract->exact, "[]");
 	assert_json(contract->bands, "[]");
+	for (size_t i = 0; i < KL_VALUES; i++)
+		assert_false(contract->values.undefined[i]);
 	assert_true(contract->deterministic);
 	assert_null(contract->baseline);
 	assert_true(contract->floor.bytes_auto);
@@ -134,6 +136,10 @@ static void every_form_is_read(void **state)
 	assert_false(contract->arg[4].sweep);
 	assert_true(contract->arg[6].sweep);
 	assert_true(contract->arg[8].sweep);
+	assert_true(contract->values.undefined[KL_VALUE_NAN]);
+	assert_false(contract->values.undefined[KL_VALUE_INF]);
+	assert_true(contract->values.undefined[KL_VALUE_DENORMAL]);
+	assert_string_equal(contract->arg[5].shape_text[1], "min(cols, 2 * k)");
 	assert_false(contract->deterministic);
 	assert_string_equal(contract->baseline, "onednn.conv2d");
 	assert_int_equal(contract->perf[0].weight, 3);

@@ -74,8 +74,10 @@ static void everything_is_resolved(void **state)
 		{ "args.2.value", "-0.012500000000000001" },
 		{ "args.4.sweep", "false" }, { "args.6.sweep", "true" },
 		/* an index is a number for each point */
-		{ "args.5.fill", "{\"index\":{\"also0\":1,\"case0\":63,\"case1\":7}}" },
-		{ "bands.1.x", "{\"repeat\":{\"index\":{\"also0\":2,\"case0\":64,\"case1\":8}}}" },
+		{ "args.5.fill", "{\"index\":{\"also0\":1,\"case0\":63,\"case1\":7,"
+				  "\"expr\":\"cols - 1\"}}" },
+		{ "bands.1.x", "{\"repeat\":{\"index\":{\"also0\":2,\"case0\":64,\"case1\":8,"
+				 "\"expr\":\"cols\"}}}" },
 		{ "exact.0.state", "{\"one-hot\":true}" },
 		{ "accept.1", "{\"out\":\"state\",\"per\":[0],\"rule\":\"rel-l2\",\"tol\":0.001}" },
 		{ "points.0.id", "\"case0\"" }, { "points.0.perf", "true" },
@@ -85,6 +87,12 @@ static void everything_is_resolved(void **state)
 		{ "points.0.values", "[16,64,-0.012500000000000001,255.0,[16,64],[16,8],[32],[4],"
 				     "[16,4],[16,4],[16,4],[16]]" },
 		{ "points.1.values.5", "[2,2]" },
+		/* what further points and values are drawn in */
+		{ "dims", "[\"rows\",\"cols\",\"k\"]" }, { "points.1.dims", "[2,8,1]" },
+		{ "domain.conditions.1", "\"k >= 1 && k <= cols\"" },
+		{ "domain.shapes.perm", "[\"rows\",\"min(cols, 2 * k)\"]" },
+		{ "values", "{\"denormal\":\"undefined\",\"inf\":\"oracle\","
+			    "\"nan\":\"undefined\"}" },
 	};
 	/* clang-format on */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "job/job.h"
+#include "job/job_domain.h"
 
 static const char whole[] =
 	"{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"sgemm\",\"oracle_entry\":\"oracle\","
@@ -25,6 +25,22 @@ static const char whole[] =
 	"\"accept\":[{\"out\":\"C\",\"rule\":\"noise\",\"max\":5.0,\"rms\":2.5,\"per\":[0]}],"
 	"\"exact\":[{\"A\":{\"ints\":[-2,2]}}],\"bands\":[],\"deterministic\":true,"
 	"\"do\":[\"audit\",\"profile\"],\"seed\":\"18446744073709551615\",\"arena_bytes\":268435456,\"call_ms\":10000,"
+	"\"profile\":{\"min_blocks\":8,\"max_ms\":15000}}";
+
+/* A job in whose domain the worker draws further points and values. */
+static const char searched[] =
+	"{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"take\",\"oracle_entry\":\"oracle\","
+	"\"truth\":\"/d/truth.so\",\"honest\":\"/d/honest.so\",\"candidate\":\"/d/cand.so\",\"parent\":null,"
+	"\"baseline\":null,\"isa\":null,\"pool\":\"/d/pool\",\"dims\":[\"R\",\"N\"],\"args\":["
+	"{\"name\":\"N\",\"kind\":\"dim\",\"dtype\":\"i32\"},"
+	"{\"name\":\"at\",\"kind\":\"in\",\"dtype\":\"i32\",\"fill\":{\"repeat\":{\"index\":{\"case0\":9,\"expr\":\"N\"}}},"
+	"\"sweep\":false},{\"name\":\"C\",\"kind\":\"out\",\"dtype\":\"f32\"}],"
+	"\"points\":[{\"id\":\"case0\",\"dims\":[4,9],\"perf\":true,\"rank\":\"hot\",\"weight\":3,\"floor_ns\":7,"
+	"\"values\":[9,[4,9],[4,8]]}],\"accept\":[{\"out\":\"C\",\"rule\":\"exact\"}],"
+	"\"exact\":[],\"bands\":[],\"domain\":{\"conditions\":[\"N >= 2\",\"R >= 1 && R <= N\"],"
+	"\"shapes\":{\"at\":[\"R\",\"N\"],\"C\":[\"R\",\"N - 1\"]}},"
+	"\"values\":{\"nan\":\"undefined\",\"inf\":\"oracle\",\"denormal\":\"oracle\"},"
+	"\"deterministic\":true,\"do\":[\"correct\"],\"seed\":\"0\",\"arena_bytes\":0,\"call_ms\":10000,"
 	"\"profile\":{\"min_blocks\":8,\"max_ms\":15000}}";
 
 static int parse(struct kl_job **out, const char *text)
@@ -193,6 +209,21 @@ static void a_device_job_arrives(void **state)
 	assert_int_equal(at->launch[0].arg[3].bits, 6400);
 }
 
+static const struct edit domain_edits[] = {
+	{ "\"dims\":[\"R\",\"N\"],", "", "0 dims" },
+	{ "[\"N >= 2\",\"R >= 1 && R <= N\"]", "[]", "0 conditions" },
+	{ "\"N >= 2\"", "\"N >= P\"", "'P' is not" },
+	{ "\"N >= 2\"", "\"N + 2\"", "'domain'" },
+	{ "\"N >= 2\"", "2", "a condition is not a text" },
+	{ "\"at\":[\"R\",\"N\"]", "\"at\":[\"R\"]", "'at' has 1 axes, but 2 at 'case0'" },
+	{ "\"at\":[\"R\",\"N\"],", "", "'at' has 0 axes" },
+	{ "\"N - 1\"", "\"N > 1\"", "'domain'" },
+	{ "\"shapes\":", "\"shape\":", "unknown member 'shape'" },
+	{ "\"nan\":\"undefined\"", "\"nan\":\"maybe\"", "no known policy for 'nan'" },
+	{ "\"nan\":\"undefined\",", "", "no known policy for 'nan'" },
+	{ "\"nan\":", "\"huge\":", "unknown member 'huge'" },
+};
+
 static const struct edit device_edits[] = {
 	{ "sm_90a", "sm_1", "no architecture" },
 	{ "\"arch\":\"sm_90a\",", "", "arch" },
@@ -233,6 +264,7 @@ static void edits_are_refused(void **state)
 {
 	edits_are_refused_in(whole, edits, KL_ARRAY_SIZE(edits));
 	edits_are_refused_in(device, device_edits, KL_ARRAY_SIZE(device_edits));
+	edits_are_refused_in(searched, domain_edits, KL_ARRAY_SIZE(domain_edits));
 }
 
 static void odd_scalars(void **state)
@@ -246,6 +278,39 @@ static void odd_scalars(void **state)
 	assert_true(job->arg[1].value < -1e308);
 }
 
+static void points_are_made_in_the_domain(void **state)
+{
+	static const int64_t good[] = { 3, 5 }, flat[] = { 1, 1 }, wide[] = { 1, (int64_t)1 << 31 };
+	KL_AUTO(json_decrefp) json_t *doc = NULL, *again = NULL, *fill = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
+	struct kl_point point;
+
+	assert_int_equal(kl_json_parse(&doc, searched, strlen(searched)), 0);
+	assert_int_equal(kl_job_parse(&job, doc), 0);
+	again = kl_job_write(job);
+	assert_true(json_equal(doc, again));
+	assert_true(job->search && job->values.undefined[KL_VALUE_NAN]);
+	assert_false(job->values.undefined[KL_VALUE_INF]);
+	assert_int_equal(kl_job_point_at(&point, job, "drawn7", good), 0);
+	assert_string_equal(point.id, "drawn7");
+	assert_false(point.perf);
+	assert_int_equal(point.dim[1], 5);
+	assert_int_equal(point.arg[0].value, 5);
+	assert_int_equal(point.arg[1].extent[0], 3);
+	assert_int_equal(point.arg[1].extent[1], 5);
+	assert_int_equal(point.arg[2].extent[1], 4);
+	assert_int_equal(kl_job_fill_at(&fill, job, job->arg[1].fill, &point), 0);
+	assert_int_equal(
+		json_integer_value(json_object_get(
+			json_object_get(json_object_get(fill, "repeat"), "index"), "drawn7")),
+		5);
+	/* the job's own fill is not changed */
+	assert_null(json_object_get(
+		json_object_get(json_object_get(job->arg[1].fill, "repeat"), "index"), "drawn7"));
+	assert_int_equal(kl_job_point_at(&point, job, "drawn0", flat), KL_EINVALID);
+	assert_int_equal(kl_job_point_at(&point, job, "drawn0", wide), KL_EINVALID);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +319,7 @@ int main(void)
 		cmocka_unit_test(a_device_job_arrives),
 		cmocka_unit_test(edits_are_refused),
 		cmocka_unit_test(odd_scalars),
+		cmocka_unit_test(points_are_made_in_the_domain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_JOB_JOB_DOMAIN_H
+#define KL_JOB_JOB_DOMAIN_H
+
+#include "job/job.h"
+
+/*
+ * job_domain - the domain of a job: the conditions that its points meet, and the shapes of its
+ * tensors as expressions over the dims. With it the worker makes further points.
+ */
+
+/** Fill in `domain` (NULL if the document has none) and check its expressions. */
+int kl_job_parse_domain(struct kl_job *job, const json_t *doc);
+/** The domain as the value of "domain"; the caller frees it. */
+json_t *kl_job_write_domain(const struct kl_job *job);
+void kl_job_domain_free(struct kl_job_domain *domain);
+
+/**
+ * Make the point `id` at `dim`. KL_EINVALID: an extent is below 1, a dim does not fit its type, or a
+ * tensor is too large.
+ */
+int kl_job_point_at(struct kl_point *out, const struct kl_job *job, const char *id,
+		    const int64_t *dim);
+/**
+ * A copy of `fill` in which `index` has a value at the point, too. KL_EINVALID: it has none. The
+ * caller frees *out.
+ */
+int kl_job_fill_at(json_t **out, const struct kl_job *job, const json_t *fill,
+		   const struct kl_point *point);
+
+#endif
