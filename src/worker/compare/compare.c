@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "job/tensor.h"
 #include "worker/compare/element.h"
+#include "worker/compare/graded.h"
 #include "worker/compare/mismatch.h"
 #include "worker/compare/multiset.h"
+#include "worker/compare/odd.h"
 #include "worker/compare/rules_by_group.h"
 #include "worker/compare/slice.h"
 #include "worker/compare/tolerance.h"
@@ -91,6 +93,7 @@ static int check_rule(struct kl_mismatch *mismatch, const struct kl_job *job,
 		      const struct kl_member *member, size_t i, const void *const *got, bool first)
 {
 	const struct kl_rule *rule = &job->rule[i];
+	KL_AUTO(kl_freep) char *settled = NULL;
 	struct kl_tolerance own = { 0 };
 	struct kl_output output;
 	int err;
@@ -103,12 +106,20 @@ static int check_rule(struct kl_mismatch *mismatch, const struct kl_job *job,
 	output.got = got[rule->out];
 	output.first = first;
 	if (member->exact || rule->kind == KL_RULE_EXACT) {
-		check_exact(mismatch, &output, rule->kind != KL_RULE_EXACT);
+		check_exact(mismatch, &output, rule->kind != KL_RULE_EXACT || member->further);
 		return 0;
 	}
+	if (member->further) {
+		settled = kl_odd_settle(mismatch, &output);
+		output.got = settled ? settled : output.got;
+	}
+	if (mismatch->out >= 0)
+		return 0;
 	if (!member->tolerance && (err = kl_tolerance_make(&own, job, i, member)) < 0)
 		return err;
 	kl_compare_groups(mismatch, &output, member->tolerance ? &member->tolerance[i] : &own);
+	if (member->graded[rule->out] && rule->kind == KL_RULE_NOISE)
+		kl_graded_check(mismatch, &output);
 	kl_tolerance_release(&own);
 	return 0;
 }
@@ -127,7 +138,10 @@ static int compare_outputs(struct kl_mismatch *mismatch, const struct kl_job *jo
 	}
 	if (mismatch->out < 0)
 		return 0;
-	if (!member->point->perf)
+	/* values are wrong everywhere, not at an edge */
+	if (member->further)
+		mismatch->edge_only = false;
+	else if (!member->point->perf)
 		mismatch->edge_only = true;
 	return KL_ENO;
 }

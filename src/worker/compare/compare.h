@@ -20,6 +20,10 @@
  *	- In an exact band these rules are replaced by bit equality, except that zeros of
  *	  either sign are equal and so are all NaNs. Rule multiset applies there too.
  *	- Integers are judged as numbers whose ulp is 1.
+ *
+ * Of further values (member->further) nothing is known but what the oracles make of them. So there
+ * odd.h leaves some elements free, graded.h asks for more, the error that `noise` allows is at least
+ * two ulps of the truth, and zeros of either sign are equal.
  */
 
 struct kl_mismatch {

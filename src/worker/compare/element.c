@@ -6,17 +6,25 @@
 
 #include "job/tensor.h"
 
+double kl_element_least(const struct kl_output *output, double truth)
+{
+	return (output->w->further ? 2 : 0.5) * kl_tensor_ulp(output->dtype, truth);
+}
+
 static double allowed_error(const struct kl_output *output, const struct kl_allowed *allowed,
 			    double truth, size_t i)
 {
 	const struct kl_rule *rule = output->rule;
 	double ulp = kl_tensor_ulp(output->dtype, truth);
+	double scale = fabs(allowed->absum ? allowed->absum[i] : truth);
 
 	if (rule->kind == KL_RULE_NOISE)
-		return fmax(allowed->max, ulp / 2);
+		return fmax(allowed->max, kl_element_least(output, truth));
 	if (rule->kind == KL_RULE_ELEMENTWISE)
-		return rule->ulps * ulp +
-		       rule->acc * 0x1p-24 * fabs(allowed->absum ? allowed->absum[i] : truth);
+		/* of further values the oracle may make a number, but NaN of their magnitudes */
+		return output->w->further && isnan(scale) ?
+			       INFINITY :
+			       rule->ulps * ulp + rule->acc * 0x1p-24 * scale;
 	return INFINITY;
 }
 

@@ -10,7 +10,7 @@
  * rules have in common.
  */
 struct kl_allowed {
-	double max; /* noise: limit from the largest honest error; half an ulp is always allowed */
+	double max; /* noise: limit from the largest honest error; kl_element_least() is always allowed */
 	/*
 	 * allowed rms of got - truth: for noise from the honest rms, for rel-l2 the tolerance times
 	 * the rms of the truth; < 0: no limit
@@ -23,6 +23,12 @@ struct kl_allowed {
 /** Compute the limits of group `group`; `tolerance` holds the tolerances of the output's rule. */
 struct kl_allowed kl_element_allowed(const struct kl_output *output,
 				     const struct kl_tolerance *tolerance, size_t group);
+
+/**
+ * The error that rule noise always allows: half an ulp of the truth, or two for further values, whose
+ * honest errors can all be small by chance.
+ */
+double kl_element_least(const struct kl_output *output, double truth);
 
 struct kl_element_result {
 	double d, allowed; /* error and its limit; allowed < 0: no limit applies */

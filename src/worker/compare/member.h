@@ -20,12 +20,20 @@ struct kl_tolerance {
 	double *max, *rms;
 };
 
+/* The inputs of a member that are no numbers. */
+enum kl_odd { KL_ODD_NONE, KL_ODD_INF, KL_ODD_NAN };
+
 struct kl_member {
 	const struct kl_point *point;
 	char band[32]; /* "noise", "twin", "exact0", "band1", "scale-up", ... */
 	int draw;      /* number of this draw among the members of that band */
 	bool exact;    /* answers must be bit-equal */
 	bool own;      /* drawn for one candidate alone, so that nobody is judged on it again */
+	/* further values: members that the contract does not list, see odd.h and graded.h */
+	bool further;
+	enum kl_odd odd;
+	/* 1 + axis of the output whose coordinates have magnitudes of their own; 0: none */
+	int graded[KL_MAX_ARGS];
 	const void *input[KL_MAX_ARGS]; /* in the kernel's dtype; NULL if not in/inout */
 	/* outputs: double for float dtypes, the dtype itself for integers */
 	const void *truth[KL_MAX_ARGS];

@@ -207,11 +207,11 @@ static void close_slice(struct kl_slice_found *found, const struct kl_output *ou
 		struct element element = element_at(output, i);
 		struct kl_element_result result = kl_element_judge(
 			output, allowed, element.got, element.truth, element.honest, i);
-		double half_ulp = kl_tensor_ulp(output->dtype, element.truth) / 2;
+		double least = kl_element_least(output, element.truth);
 
 		if (result.allowed >= 0) {
 			found->sq += result.d * result.d;
-			found->floor_sq += half_ulp * half_ulp;
+			found->floor_sq += least * least;
 			kl_mismatch_widen(mismatch, result.d, result.allowed);
 		} else if (result.why) {
 			kl_mismatch_widen(mismatch, INFINITY, 1);
