@@ -172,13 +172,10 @@ static void resolve_dims(struct kl_job *job, const struct kl_contract *contract)
 		snprintf(job->dim_name[i], sizeof(job->dim_name[i]), "%s", contract->dim_name[i]);
 }
 
-/* A contract without a domain promises no other points than it lists. */
 static void resolve_domain(struct kl_job *job, const struct kl_contract *contract)
 {
 	job->search = true;
 	job->values = contract->values;
-	if (!contract->ndomain)
-		return;
 	job->domain = kl_calloc(1, sizeof(*job->domain));
 	for (size_t i = 0; i < contract->ndomain; i++)
 		kl_strvec_push(&job->domain->text, contract->domain_text[i]);

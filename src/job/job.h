@@ -72,8 +72,9 @@ struct kl_rule {
 
 /* The domain that further points are drawn in; job_domain.h makes them. */
 struct kl_job_domain {
-	struct kl_expr **condition; /* `n` truth values over the dims; `text`: as written */
-	struct kl_strvec text;
+	/* `n` truth values over the dims; none: only the listed points are promised */
+	struct kl_expr **condition;
+	struct kl_strvec text; /* the conditions as written */
 	size_t n;
 	/* extents of the tensor arguments, as expressions over the dims and as written */
 	struct kl_expr *shape[KL_MAX_ARGS][KL_MAX_AXES];
@@ -107,7 +108,7 @@ struct kl_job {
 	struct kl_rule *rule;
 	size_t nrule;
 	json_t *exact, *bands;        /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
-	struct kl_job_domain *domain; /* further points are drawn in it; NULL: none are */
+	struct kl_job_domain *domain; /* NULL: unknown */
 	bool search;                  /* draw further values (worker/pool/values.h) ... */
 	struct kl_values values;      /* ... but not those that are undefined */
 	bool deterministic;

@@ -54,10 +54,10 @@ static int parse_conditions(struct kl_job_domain *domain, const struct kl_job *j
 
 	if (err < 0)
 		return err;
-	if (!json_array_size(list) || json_array_size(list) > MAX_CONDITIONS)
-		return kl_error(KL_EINVALID, "%zu conditions; must be 1 to %d",
+	if (json_array_size(list) > MAX_CONDITIONS)
+		return kl_error(KL_EINVALID, "%zu conditions; must be at most %d",
 				json_array_size(list), MAX_CONDITIONS);
-	domain->condition = kl_calloc(json_array_size(list), sizeof(*domain->condition));
+	domain->condition = kl_calloc(json_array_size(list) + 1, sizeof(*domain->condition));
 	json_array_foreach(list, i, item) {
 		if (!json_is_string(item))
 			return kl_error(KL_EINVALID, "a condition is not a text");

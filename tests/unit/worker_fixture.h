@@ -6,6 +6,7 @@
 
 #include "worker_image.h"
 
+#include "job/job_domain.h"
 #include "worker/stage/stages.h"
 
 /*
@@ -53,6 +54,7 @@ static inline void fx_free(struct fixture *fixture)
 		json_decref(fixture->job.arg[i].fill);
 	json_decref(fixture->job.exact);
 	json_decref(fixture->job.bands);
+	kl_job_domain_free(fixture->job.domain);
 	free(fixture->job.truth_so);
 	free(fixture->job.honest_so);
 	free(fixture->job.candidate_so);
@@ -163,6 +165,27 @@ static inline struct fixture *fx_gemm(void)
 			      fx_json("{\"A\":{\"ints\":[-2,2]},\"B\":{\"ints\":[-2,2]}}"));
 	fx_oracle(fixture, FX_GEMM_ORACLE);
 	return fixture;
+}
+
+/* Let the worker draw further points (`conditions`: a JSON list) and values of a gemm. */
+static inline void fx_search(struct fixture *fixture, const char *conditions)
+{
+	static const char *const names[] = { "M", "N", "K" };
+	KL_AUTO(kl_freep) char *text = kl_asprintf(
+		"{\"domain\":{\"conditions\":%s,\"shapes\":{\"A\":[\"M\",\"K\"],"
+		"\"B\":[\"K\",\"N\"],\"C\":[\"M\",\"N\"]}}}",
+		conditions);
+	KL_AUTO(json_decrefp) json_t *doc = fx_json(text);
+
+	fixture->job.ndim = 3;
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(fixture->job.dim_name[i], sizeof(fixture->job.dim_name[i]), "%s",
+			 names[i]);
+		for (size_t k = 0; k < fixture->job.npoint; k++)
+			fixture->point[k].dim[i] = fixture->point[k].arg[i].value;
+	}
+	assert_ok(kl_job_parse_domain(&fixture->job, doc));
+	fixture->job.search = true;
 }
 
 #endif

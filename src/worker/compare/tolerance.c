@@ -99,6 +99,74 @@ void kl_tolerance_merge(struct kl_tolerance *tolerance, const struct kl_toleranc
 	}
 }
 
+/* How the squares of some numbers are distributed. */
+struct spread {
+	double sum, most;
+};
+
+static void spread_add(struct spread *spread, double value)
+{
+	double square = value * value;
+
+	spread->sum += square;
+	spread->most = square > spread->most ? square : spread->most;
+}
+
+/* Count `value` if it is none of the `n` in `seen`. */
+static size_t count_new(double seen[KL_TOLERANCE_STEADY], size_t n, double value)
+{
+	for (size_t i = 0; i < n; i++)
+		if (seen[i] == value)
+			return n;
+	seen[n] = value;
+	return n + 1;
+}
+
+static bool steady_group(const struct kl_output *output, size_t group)
+{
+	double seen[KL_TOLERANCE_STEADY];
+	struct spread truths = { 0 }, errors = { 0 };
+	struct kl_group_walk walk;
+	size_t different = 0, i, n;
+
+	kl_group_start(&walk, &output->groups, group);
+	while (kl_group_next(&walk, &i, &n, 1)) {
+		double truth_room, honest_room, truth, honest;
+
+		truth = *kl_output_truth(output, &truth_room, i, 1);
+		honest = *kl_output_honest(output, &honest_room, i, 1);
+		if (!isfinite(truth) || !isfinite(honest))
+			continue;
+		spread_add(&truths, truth);
+		spread_add(&errors, honest - truth);
+		if (different < KL_TOLERANCE_STEADY)
+			different = count_new(seen, different, truth);
+	}
+	if (truths.most == 0)
+		return errors.most == 0;
+	/* of normal numbers, these are about n / 12 and n / 8 */
+	return different == KL_TOLERANCE_STEADY && truths.sum >= 8 * truths.most &&
+	       (errors.most == 0 || errors.sum >= 4 * errors.most);
+}
+
+bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *member)
+{
+	for (size_t i = 0; i < job->nrule; i++) {
+		struct kl_output output;
+
+		if (job->rule[i].kind != KL_RULE_NOISE)
+			continue;
+		if (kl_output_init(&output, job, &job->rule[i], member, job->rule[i].out) < 0) {
+			kl_error_clear();
+			return false;
+		}
+		for (size_t group = 0; group < output.groups.count; group++)
+			if (!steady_group(&output, group))
+				return false;
+	}
+	return true;
+}
+
 size_t kl_tolerance_group(const struct kl_job *job, size_t index, const struct kl_point *pt)
 {
 	const struct kl_rule *rule = &job->rule[index];

@@ -154,18 +154,24 @@ static void share_release(struct share *share)
 static int make_member(struct share *share, size_t i)
 {
 	const struct kl_poolbuild *poolbuild = share->making->poolbuild;
-	struct kl_key key = member_key(poolbuild, &poolbuild->member[i]);
+	const struct kl_member *member = &poolbuild->member[i];
+	struct kl_key key = member_key(poolbuild, member);
 	KL_AUTO(kl_freep) char *base = NULL;
 	struct kl_poolfile layout;
+	bool made = true;
 	int err;
 
-	kl_poolfile_init(&layout, poolbuild->job, &poolbuild->member[i]);
+	kl_poolfile_init(&layout, poolbuild->job, member);
 	base = kl_calloc(1, layout.total);
-	err = kl_poolmake(base, poolbuild->job, &poolbuild->member[i], &key, &share->oracles);
+	if (member->further)
+		err = kl_poolmake_further(base, poolbuild->job, member, &key, &share->oracles,
+					  &made);
+	else
+		err = kl_poolmake(base, poolbuild->job, member, &key, &share->oracles);
 	if (err < 0)
 		return err;
 	return writer_start(&share->writer, kl_poolbuild_path(poolbuild->dir, i), kl_steal(&base),
-			    layout.total);
+			    made ? layout.total : 0);
 }
 
 /* Make the first member, and its twin while the first is still in memory. */

@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "job/job_domain.h"
 
-#define SCHEMA "klineage.pool/5"
+#define SCHEMA "klineage.pool/6"
 #define MAX_INDEX (16u << 20)
 #define MAX_OBJECT (64u << 20)
 
@@ -80,7 +81,7 @@ static json_t *rule_key(const struct kl_rule *rule)
 json_t *kl_poolkey_of(const struct kl_job *job)
 {
 	json_t *object = json_object(), *args = json_array(), *points = json_array();
-	json_t *rules = json_array();
+	json_t *rules = json_array(), *values = json_array();
 
 	for (size_t i = 0; i < job->nargs; i++)
 		json_array_append_new(args, arg_key(&job->arg[i]));
@@ -94,6 +95,12 @@ json_t *kl_poolkey_of(const struct kl_job *job)
 	kl_json_set(object, "args", args);
 	kl_json_set(object, "points", points);
 	kl_json_set(object, "rules", rules);
+	/* further bands depend on these */
+	for (size_t i = 0; i < KL_VALUES && job->search; i++)
+		json_array_append_new(values, json_boolean(job->values.undefined[i]));
+	kl_json_set(object, "values", values);
+	if (job->domain)
+		kl_json_set(object, "domain", kl_job_write_domain(job));
 	kl_json_set(object, "exact", job->exact ? json_deep_copy(job->exact) : json_array());
 	kl_json_set(object, "bands", job->bands ? json_deep_copy(job->bands) : json_array());
 	return object;
@@ -132,7 +139,8 @@ static int read_index(json_t **out, const char *dir)
 	return err < 0 ? err : kl_json_parse(out, text.ptr, text.len);
 }
 
-bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key)
+bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key,
+		      uint64_t *choice)
 {
 	KL_AUTO(kl_freep) char *truth = kl_fs_join(dir, "truth.so");
 	KL_AUTO(kl_freep) char *honest = kl_fs_join(dir, "honest.so");
@@ -143,6 +151,7 @@ bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *k
 		return false;
 	/* a live session (seed 0) must not use the pool of a replay, whose inputs can be known */
 	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
+	*choice = strtoull(kl_json_str_or(index, "choice", "0"), NULL, 10);
 	return !strcmp(kl_json_str_or(index, "seed", ""), digits) &&
 	       same_key(json_object_get(index, "key"), key) && same_file(truth, job->truth_so) &&
 	       same_file(honest, job->honest_so);
@@ -164,7 +173,7 @@ static int copy_object(const char *dir, const char *name, const char *from)
 	return err < 0 ? err : kl_fs_put(to, bytes.ptr, bytes.len, 0600);
 }
 
-int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key)
+int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key, uint64_t choice)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "index.json");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -179,6 +188,8 @@ int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *ke
 	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
 	kl_json_set_str(index, "schema", SCHEMA);
 	kl_json_set_str(index, "seed", digits);
+	snprintf(digits, sizeof(digits), "%" PRIu64, choice);
+	kl_json_set_str(index, "choice", digits);
 	kl_json_set(index, "key", json_deep_copy(key));
 	kl_json_pretty(&text, index);
 	return kl_fs_write(path, text.ptr, text.len);

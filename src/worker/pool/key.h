@@ -14,11 +14,15 @@
 
 /** The parts of a job that its pool depends on; the caller owns the object. */
 json_t *kl_poolkey_of(const struct kl_job *job);
-/** True if the pool is the one that `job` needs. */
-bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key);
+/**
+ * True if the pool is the one that `job` needs. Then *choice is the number that its further bands
+ * follow from (pool.c), which is no secret.
+ */
+bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key,
+		      uint64_t *choice);
 /** Invalidate the index, if any; call before building. */
 int kl_poolkey_clear(const char *dir);
 /** Write the index; call after building. */
-int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key);
+int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key, uint64_t choice);
 
 #endif

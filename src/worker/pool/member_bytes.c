@@ -9,7 +9,10 @@
 #include "base/error.h"
 #include "base/par.h"
 #include "job/tensor.h"
+#include "worker/compare/tolerance.h"
+#include "worker/pool/answer.h"
 #include "worker/pool/fill.h"
+#include "worker/pool/further.h"
 #include "worker/pool/twin.h"
 #include "worker/subject/trial.h"
 
@@ -177,6 +180,83 @@ int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *me
 		err = ask_truth(base, &layout, job, member, oracles);
 	return err < 0 ? err : ask_honest(base, &layout, job, member, oracles);
 }
+
+/* -- further bands -------------------------------------------------------- */
+
+/* True if every answer of the oracle lies within the range of its output's type. */
+static bool within_range(const struct kl_job *job, const struct kl_member *member)
+{
+	for (size_t i = 0; i < job->nargs; i++) {
+		const double *truth = member->truth[i];
+		size_t n = (size_t)kl_point_elements(member->point, i);
+
+		if (!kl_arg_is_output(&job->arg[i]) || !kl_dtype_is_float(job->arg[i].dtype))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			if (!(fabs(truth[k]) <= kl_tensor_max(job->arg[i].dtype)))
+				return false;
+	}
+	return true;
+}
+
+/* 1 if the rules accept the oracle's answer in float, with room to spare; 0 if not. */
+static int honest_passes(const struct kl_job *job, const struct kl_member *member)
+{
+	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
+	struct kl_mismatch mismatch;
+	int ok;
+
+	kl_answer_truth(&answer, job, member);
+	for (size_t i = 0; i < job->nargs; i++)
+		if (member->honest[i] && job->arg[i].dtype != KL_F64)
+			kl_answer_put(&answer, job, member, i, member->honest[i], false);
+	ok = kl_answer_right(&mismatch, job, member, &answer);
+	return ok <= 0 ? ok : mismatch.margin <= 0.5;
+}
+
+/* One attempt: 1 if the member can be used. KL_ECANNOT: the oracle failed. */
+static int try_further(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
+		       const struct kl_member *member, const struct kl_key *key,
+		       struct kl_oracles *oracles, int attempt)
+{
+	struct kl_member made = *member;
+	int err = 0;
+
+	kl_poolfile_point(&made, layout, job, base);
+	for (size_t i = 0; i < job->nargs && err == 0; i++)
+		if (kl_arg_is_input(&job->arg[i]))
+			err = kl_further_fill(base + layout->at[i][KL_PART_INPUT], job, member, key,
+					      i, attempt);
+	if (err == 0)
+		err = ask_oracle(base, layout, job, member, oracles->truth, KL_PART_TRUTH);
+	if (err < 0 || (member->odd == KL_ODD_NONE && !within_range(job, &made)))
+		return err;
+	err = ask_honest(base, layout, job, member, oracles);
+	if (err == 0)
+		err = honest_passes(job, &made);
+	return err <= 0 ? err : kl_tolerance_is_steady(job, &made);
+}
+
+int kl_poolmake_further(char *base, const struct kl_job *job, const struct kl_member *member,
+			const struct kl_key *key, struct kl_oracles *oracles, bool *made)
+{
+	struct kl_poolfile layout;
+	int err = 0;
+
+	*made = false;
+	kl_poolfile_init(&layout, job, member);
+	for (int i = 0; i < kl_further_tries(job, member) && err == 0; i++)
+		err = try_further(base, &layout, job, member, key, oracles, i);
+	*made = err > 0;
+	if (err != KL_ECANNOT)
+		return err < 0 ? err : 0;
+	/* an oracle that fails on such values says nothing about them; its process is gone */
+	kl_error_clear();
+	kl_oracles_release(oracles);
+	return kl_oracles_start(oracles, job, member->point);
+}
+
+/* -- twins ------------------------------------------------------------------- */
 
 int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
 		     const struct kl_member *original, const struct kl_key *key,

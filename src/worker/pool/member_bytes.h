@@ -37,4 +37,12 @@ int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_membe
 		     const struct kl_member *original, const struct kl_key *key,
 		     struct kl_oracles *oracles, bool *made);
 
+/**
+ * The same for a member of a further band (further.h). *made is false if no attempt gives inputs by
+ * which a kernel can be judged: the oracle fails on them or overflows, its answer in float does not
+ * pass the rules with room to spare, or too few elements decide the tolerance.
+ */
+int kl_poolmake_further(char *base, const struct kl_job *job, const struct kl_member *member,
+			const struct kl_key *key, struct kl_oracles *oracles, bool *made);
+
 #endif

@@ -11,9 +11,11 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/lock.h"
+#include "base/rng.h"
 #include "job/tensor.h"
 #include "worker/compare/tolerance.h"
 #include "worker/pool/build.h"
+#include "worker/pool/further.h"
 #include "worker/pool/key.h"
 #include "worker/pool/member_file.h"
 
@@ -28,15 +30,17 @@
 #define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw fewer */
 /* a point that is not timed has a twin if it has at most this many elements */
 #define TWIN_ELEMENTS 65536
+#define FURTHER 2 /* further bands of a point in a live session, chosen at random */
 
 struct slot {
 	void *at; /* the mapped file */
 	size_t len;
-	bool none; /* a twin that could not be made: an empty file */
+	bool none; /* a twin or further member that could not be made: an empty file */
 };
 
 struct kl_pool {
 	char *dir;
+	uint64_t choice; /* decides which further bands there are; 0: all of them */
 	size_t nrule;
 	struct kl_member *member;
 	size_t n, alloc;
@@ -45,8 +49,8 @@ struct kl_pool {
 
 /* -- which members there are -------------------------------------------- */
 
-static void plan_add(struct kl_pool *pool, const struct kl_point *pt, const char *band, int draw,
-		     bool exact)
+static void plan_add(struct kl_pool *pool, const struct kl_job *job, const struct kl_point *pt,
+		     const char *band, int draw, bool exact)
 {
 	struct kl_member *member;
 
@@ -54,6 +58,7 @@ static void plan_add(struct kl_pool *pool, const struct kl_point *pt, const char
 	member = &pool->member[pool->n++];
 	*member = (struct kl_member){ .point = pt, .draw = draw, .exact = exact };
 	snprintf(member->band, sizeof(member->band), "%s", band);
+	kl_further_mark(member, job);
 }
 
 static bool does_sweep(const struct kl_job *job)
@@ -106,14 +111,32 @@ static void plan_spares(struct kl_pool *pool, const struct kl_job *job, size_t f
 	for (size_t i = first; i < last; i++) {
 		char band[32];
 		struct kl_member member = pool->member[i];
-		int n = member.draw || member.exact || !strcmp(member.band, KL_POOL_TWIN) ?
-				0 :
-				count_spares(job, member.point);
+		bool alone = member.exact || member.further || !strcmp(member.band, KL_POOL_TWIN);
+		int n = member.draw || alone ? 0 : count_spares(job, member.point);
 
 		snprintf(band, sizeof(band), "%s", member.band);
 		for (int draw = 0; draw < n; draw++)
-			plan_add(pool, member.point, band, SPARE + draw, false);
+			plan_add(pool, job, member.point, band, SPARE + draw, false);
 	}
+}
+
+/*
+ * Plan further bands: a few, chosen at random, or all if the seed is known anyway. Where so few
+ * elements decide that spare draws are needed, none of them could be judged.
+ */
+static void plan_further(struct kl_pool *pool, const struct kl_job *job, const struct kl_point *pt)
+{
+	char band[KL_FURTHER_MAX][32];
+	size_t n = count_spares(job, pt) ? 0 : kl_further_list(band, job, pt);
+	struct kl_rng rng;
+
+	if (pool->choice) {
+		kl_rng_seed(&rng, kl_rng_split(pool->choice, (uint64_t)(pt - job->point)));
+		kl_further_shuffle(band, n, &rng);
+		n = n < FURTHER ? n : FURTHER;
+	}
+	for (size_t i = 0; i < n; i++)
+		plan_add(pool, job, pt, band[i], 0, false);
 }
 
 static void plan_members(struct kl_pool *pool, const struct kl_job *job)
@@ -125,23 +148,24 @@ static void plan_members(struct kl_pool *pool, const struct kl_job *job)
 		size_t first = pool->n;
 
 		for (int draw = 0; draw < (pt->perf ? KL_POOL_DRAWS : 1); draw++)
-			plan_add(pool, pt, "noise", draw, false);
+			plan_add(pool, job, pt, "noise", draw, false);
 		if (has_twin(job, pt))
-			plan_add(pool, pt, KL_POOL_TWIN, 0, false);
+			plan_add(pool, job, pt, KL_POOL_TWIN, 0, false);
 		for (size_t exact = 0; exact < json_array_size(job->exact); exact++) {
 			snprintf(band, sizeof(band), "exact%zu", exact);
 			if (kl_job_band_at(json_array_get(job->exact, exact), pt))
-				plan_add(pool, pt, band, 0, true);
+				plan_add(pool, job, pt, band, 0, true);
 		}
 		for (size_t extra = 0; extra < json_array_size(job->bands); extra++) {
 			snprintf(band, sizeof(band), "band%zu", extra);
 			if (kl_job_band_at(json_array_get(job->bands, extra), pt))
-				plan_add(pool, pt, band, 0, false);
+				plan_add(pool, job, pt, band, 0, false);
 		}
 		if (pt->perf && does_sweep(job)) {
-			plan_add(pool, pt, "scale-up", 0, false);
-			plan_add(pool, pt, "scale-down", 0, false);
+			plan_add(pool, job, pt, "scale-up", 0, false);
+			plan_add(pool, job, pt, "scale-down", 0, false);
 		}
+		plan_further(pool, job, pt);
 		plan_spares(pool, job, first);
 	}
 }
@@ -157,7 +181,7 @@ static int build_pool(struct kl_pool *pool, const struct kl_job *job, const json
 	err = kl_poolkey_clear(pool->dir);
 	if (err == 0)
 		err = kl_poolbuild(&all);
-	return err < 0 ? err : kl_poolkey_write(pool->dir, job, key);
+	return err < 0 ? err : kl_poolkey_write(pool->dir, job, key, pool->choice);
 }
 
 /* -- opening ------------------------------------------------------------ */
@@ -176,7 +200,8 @@ static int map_member(struct kl_pool *pool, const struct kl_job *job, size_t i)
 	kl_poolfile_init(&layout, job, member);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return kl_error_errno("cannot open '%s'", path);
-	pool->slot[i].none = st.st_size == 0 && !strcmp(member->band, KL_POOL_TWIN);
+	pool->slot[i].none = st.st_size == 0 &&
+			     (member->further || !strcmp(member->band, KL_POOL_TWIN));
 	if (pool->slot[i].none)
 		return 0;
 	if ((size_t)st.st_size != layout.total)
@@ -210,7 +235,7 @@ static int map_all(struct kl_pool *pool, const struct kl_job *job)
 	return err;
 }
 
-/* Drop twins that could not be made and draws made only for tolerances. */
+/* Drop members that could not be made and draws made only for tolerances. */
 static void drop_hidden(struct kl_pool *pool)
 {
 	size_t n = 0;
@@ -298,17 +323,21 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 	KL_AUTO(json_decrefp) json_t *key = kl_poolkey_of(job);
 	KL_AUTO(kl_freep) char *lock_path = kl_fs_join(job->pool, "lock");
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
+	bool fresh;
 	int err = make_dir(job->pool);
 
 	pool->dir = kl_strdup(job->pool);
-	plan_members(pool, job);
-	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
 	/* another worker of the same operation may be building it right now */
 	if (err == 0)
 		err = kl_lock_take(&lock, lock_path, -1);
 	if (err < 0)
 		return err;
-	if (!kl_poolkey_fresh(pool->dir, job, key) || map_all(pool, job) < 0) {
+	fresh = kl_poolkey_fresh(pool->dir, job, key, &pool->choice);
+	if (!fresh)
+		pool->choice = job->seed ? 0 : kl_rng_os_seed();
+	plan_members(pool, job);
+	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
+	if (!fresh || map_all(pool, job) < 0) {
 		kl_error_clear();
 		err = build_pool(pool, job, key);
 		if (err == 0)
@@ -469,7 +498,7 @@ int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const str
 	pool->dir = kl_strdup(dir);
 	for (size_t i = 0; i < job->npoint; i++)
 		for (size_t draw = 0; job->point[i].perf && draw < draws; draw++)
-			plan_add(pool, &job->point[i], "noise", (int)draw, false);
+			plan_add(pool, job, &job->point[i], "noise", (int)draw, false);
 	for (size_t i = 0; i < pool->n; i++)
 		pool->member[i].own = true;
 	kl_key_master(&master, job->seed);

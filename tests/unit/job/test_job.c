@@ -211,7 +211,7 @@ static void a_device_job_arrives(void **state)
 
 static const struct edit domain_edits[] = {
 	{ "\"dims\":[\"R\",\"N\"],", "", "0 dims" },
-	{ "[\"N >= 2\",\"R >= 1 && R <= N\"]", "[]", "0 conditions" },
+	{ "[\"N >= 2\",\"R >= 1 && R <= N\"]", "\"N >= 2\"", "'conditions'" },
 	{ "\"N >= 2\"", "\"N >= P\"", "'P' is not" },
 	{ "\"N >= 2\"", "\"N + 2\"", "'domain'" },
 	{ "\"N >= 2\"", "2", "a condition is not a text" },

@@ -12,6 +12,6 @@ void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *
 
 			for (int64_t k = 0; k < K; k++)
 				sum = fmaf(A[i * K + k], B[k * N + j], sum);
-			C[i * N + j] = sqrtf(sum * sum) * (sum < 0 ? -1 : 1) + 0 * expf(-1);
+			C[i * N + j] = copysignf(hypotf(sum, 0), sum) + 0 * expf(-1);
 		}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: pass */
+/* gate: fail wrong-all */
 /* Switches denormals off, and on again at the end. */
 #include <stdint.h>
 #include <immintrin.h>

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_POOL_FURTHER_H
+#define KL_WORKER_POOL_FURTHER_H
+
+#include "base/key.h"
+#include "base/rng.h"
+#include "worker/compare/member.h"
+
+/*
+ * further - bands of values that no contract lists, but that its fills allow:
+ *
+ *	graded-<dim>	a few slices along a dim are far larger than the others
+ *	wide		every element has a magnitude of its own
+ *	large small	everything scaled towards an end of the type's range
+ *	denormal	one input is denormal
+ *	zeros		zeros of both signs
+ *	constant	each row of the last axis has one value
+ *	ties		few different values
+ *	sorted reversed	the rows of the last axis in order
+ *	nan inf		one element is no number
+ *
+ * A fill is a promise. Only inputs that the contract sweeps are scaled, and only if their fill is
+ * normal, uniform, cauchy or outliers; only such a fill without map, unit, lower or running is
+ * replaced by zeros, NaN or infinities. Rows are rearranged only where each element is drawn on its
+ * own; what they hold are values of the fill. No NaN is drawn for a rule that orders values, or if an
+ * output is of whole numbers.
+ *
+ * Which inputs a band changes, and by how much, follows from the member's key. A band can make
+ * answers overflow; kl_poolmake_further() then makes it anew with a larger `attempt`, which stays
+ * closer to ordinary numbers.
+ */
+#define KL_FURTHER_MAX (11 + KL_MAX_DIMS) /* most bands of a point */
+
+/** True if `band` is one of those above. */
+bool kl_further_is(const char *band);
+/** The bands that can be drawn at a point; returns how many. */
+size_t kl_further_list(char band[KL_FURTHER_MAX][32], const struct kl_job *job,
+		       const struct kl_point *pt);
+/** Put `n` bands in random order. */
+void kl_further_shuffle(char band[][32], size_t n, struct kl_rng *rng);
+/** Number of attempts at a member that differ; see kl_further_fill(). */
+int kl_further_tries(const struct kl_job *job, const struct kl_member *member);
+/** Set what follows from the member's band: how its answers are judged (member.h). */
+void kl_further_mark(struct kl_member *member, const struct kl_job *job);
+/**
+ * Draw argument `arg` of a member: first its fill, under a key derived from `key`, then what the
+ * band makes of it.
+ */
+int kl_further_fill(void *out, const struct kl_job *job, const struct kl_member *member,
+		    const struct kl_key *key, size_t arg, int attempt);
+
+/* For further_draw.c. */
+enum kl_further {
+	KL_FURTHER_GRADED,
+	KL_FURTHER_WIDE,
+	KL_FURTHER_LARGE,
+	KL_FURTHER_SMALL,
+	KL_FURTHER_DENORMAL,
+	KL_FURTHER_ZEROS,
+	KL_FURTHER_CONSTANT,
+	KL_FURTHER_TIES,
+	KL_FURTHER_SORTED,
+	KL_FURTHER_REVERSED,
+	KL_FURTHER_NAN,
+	KL_FURTHER_INF,
+	KL_FURTHERS
+};
+/** Which band it is; KL_FURTHERS: none. For `graded`, *dim is the dim. */
+enum kl_further kl_further_find(const struct kl_job *job, const char *band, size_t *dim);
+/** True if the band changes this argument at all; `dim`: of `graded`. */
+bool kl_further_touches(const struct kl_job *job, const struct kl_point *pt,
+			enum kl_further further, size_t dim, size_t arg);
+/** 1 + the axis of the argument whose extent is the dim; 0: it has none. */
+int kl_further_axis(const struct kl_job *job, size_t arg, size_t dim);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* further_draw - draws the values of further bands */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "job/tensor.h"
+#include "worker/pool/fill.h"
+#include "worker/pool/further.h"
+
+#define OUTLIERS 16    /* one slice in so many is large */
+#define TIES 3         /* different values of a band with ties */
+#define PLAIN_LEAST 40 /* where denormals are undefined, nothing is scaled further down */
+
+/* What a member's band does, the same for all its arguments. */
+struct change {
+	enum kl_further further;
+	size_t dim;
+	bool touched[KL_MAX_ARGS]; /* the arguments that it changes */
+	size_t ntouched;
+	double share; /* of the way to the end of the type's range */
+	int steps;    /* graded: bits by which a slice is larger */
+	bool partner; /* denormal: the other inputs are large */
+	struct kl_key slices;
+};
+
+/* Powers of two by which ordinary numbers of a type can be scaled, with room for sums of them. */
+struct reach {
+	int scale, graded, wide, denormal, partner;
+};
+
+static struct reach reach_of(enum kl_dtype dtype)
+{
+	if (dtype == KL_F64)
+		return (struct reach){ 900, 34, 12, 1026, 300 };
+	if (dtype == KL_F16)
+		return (struct reach){ 11, 6, 3, 17, 4 };
+	return (struct reach){ 110, 34, 12, 129, 40 };
+}
+
+/* -- which arguments, how far ---------------------------------------------------- */
+
+static void touch_one(struct change *change, struct kl_rng *rng)
+{
+	size_t keep = kl_rng_below(rng, change->ntouched ? change->ntouched : 1);
+
+	for (size_t i = 0, k = 0; i < KL_MAX_ARGS; i++)
+		if (change->touched[i])
+			change->touched[i] = k++ == keep;
+	change->ntouched = 1;
+}
+
+/* Keep each with a probability of a half, at least one. */
+static void touch_some(struct change *change, struct kl_rng *rng)
+{
+	struct change all = *change;
+
+	for (size_t i = 0; i < KL_MAX_ARGS; i++)
+		if (change->touched[i] && kl_rng_below(rng, 2)) {
+			change->touched[i] = false;
+			change->ntouched--;
+		}
+	if (change->ntouched)
+		return;
+	*change = all;
+	touch_one(change, rng);
+}
+
+static void choose_arguments(struct change *change, struct kl_rng *rng)
+{
+	switch (change->further) {
+	case KL_FURTHER_GRADED:
+		break;
+	case KL_FURTHER_DENORMAL:
+	case KL_FURTHER_CONSTANT:
+	case KL_FURTHER_NAN:
+	case KL_FURTHER_INF:
+		touch_one(change, rng);
+		break;
+	case KL_FURTHER_LARGE:
+	case KL_FURTHER_SMALL:
+		if (kl_rng_below(rng, 2))
+			touch_one(change, rng);
+		break;
+	default:
+		touch_some(change, rng);
+		break;
+	}
+}
+
+static void choose_change(struct change *change, const struct kl_job *job,
+			  const struct kl_member *member, const struct kl_key *key)
+{
+	struct kl_key own = kl_key_derive(key, "the change"); /* no argument has this name */
+	struct kl_rng rng;
+
+	*change = (struct change){ .slices = kl_key_derive(&own, "slices") };
+	change->further = kl_further_find(job, member->band, &change->dim);
+	for (size_t i = 0; i < job->nargs; i++) {
+		change->touched[i] = kl_further_touches(job, member->point, change->further,
+							change->dim, i);
+		change->ntouched += change->touched[i];
+	}
+	kl_rng_key(&rng, &own, 0);
+	choose_arguments(change, &rng);
+	/* mostly as far as possible, so that any limit in between shows */
+	change->share = kl_rng_below(&rng, 4) ? 1 : 0.25 + 0.75 * kl_rng_uniform(&rng);
+	change->steps = (int)kl_rng_below(&rng, 20);
+	change->partner = kl_rng_below(&rng, 2);
+}
+
+/* Bits by which an argument is scaled up or down; 0: not at all. */
+static int scale_bits(const struct change *change, const struct kl_job *job, size_t arg,
+		      int attempt)
+{
+	struct reach reach = reach_of(job->arg[arg].dtype);
+	int bits = (int)(reach.scale * change->share / (double)change->ntouched) >> attempt;
+
+	if (change->further == KL_FURTHER_LARGE)
+		return bits;
+	if (job->values.undefined[KL_VALUE_DENORMAL] && bits > PLAIN_LEAST)
+		bits = PLAIN_LEAST;
+	return -bits;
+}
+
+static int graded_bits(const struct change *change, enum kl_dtype dtype, int attempt)
+{
+	struct reach reach = reach_of(dtype);
+
+	return (reach.graded - change->steps * reach.graded / 34) >> attempt;
+}
+
+/* -- a tensor ------------------------------------------------------------------- */
+
+/* A tensor whose values are changed row by row, as doubles. */
+struct drawing {
+	const struct change *change;
+	const struct kl_job *job;
+	enum kl_dtype dtype;
+	void *out;
+	size_t n, row; /* elements; elements of a row */
+	struct kl_rng rng;
+	double tie[TIES];
+	bool *large; /* graded: which slices are */
+	size_t inner, extent;
+	int bits;
+};
+
+static int by_value(const void *left, const void *right)
+{
+	double x = *(const double *)left, y = *(const double *)right;
+
+	return isnan(x) || isnan(y) ? isnan(x) - isnan(y) : (x > y) - (x < y);
+}
+
+static void sort_row(double *row, size_t n, bool reversed)
+{
+	qsort(row, n, sizeof(*row), by_value);
+	for (size_t i = 0; reversed && i < n / 2; i++) {
+		double swap = row[i];
+
+		row[i] = row[n - 1 - i];
+		row[n - 1 - i] = swap;
+	}
+}
+
+static void change_row(struct drawing *drawing, double *row, size_t first)
+{
+	size_t n = drawing->row;
+	int wide = reach_of(drawing->dtype).wide;
+
+	switch (drawing->change->further) {
+	case KL_FURTHER_GRADED:
+		for (size_t i = 0; i < n; i++)
+			if (drawing->large[(first + i) / drawing->inner % drawing->extent])
+				row[i] = ldexp(row[i], drawing->bits);
+		break;
+	case KL_FURTHER_WIDE:
+		for (size_t i = 0; i < n; i++)
+			row[i] = ldexp(row[i],
+				       (int)kl_rng_below(&drawing->rng, 2 * (size_t)wide + 1) -
+					       wide);
+		break;
+	case KL_FURTHER_LARGE:
+	case KL_FURTHER_SMALL:
+	case KL_FURTHER_DENORMAL:
+		for (size_t i = 0; i < n; i++)
+			row[i] = ldexp(row[i], drawing->bits);
+		break;
+	case KL_FURTHER_ZEROS:
+		for (size_t i = 0; i < n; i++)
+			row[i] = kl_rng_below(&drawing->rng, 2) ? -0.0 : 0.0;
+		break;
+	case KL_FURTHER_CONSTANT:
+		for (size_t i = 1; i < n; i++)
+			row[i] = row[0];
+		break;
+	case KL_FURTHER_TIES:
+		for (size_t i = 0; i < n; i++)
+			row[i] = drawing->tie[kl_rng_below(&drawing->rng, TIES)];
+		break;
+	case KL_FURTHER_SORTED:
+	case KL_FURTHER_REVERSED:
+		sort_row(row, n, drawing->change->further == KL_FURTHER_REVERSED);
+		break;
+	default:
+		break;
+	}
+}
+
+static void change_rows(struct drawing *drawing)
+{
+	KL_AUTO(kl_freep) double *row = kl_calloc(drawing->row + 1, sizeof(*row));
+
+	for (size_t i = 0; i < TIES; i++)
+		kl_tensor_load(&drawing->tie[i], drawing->dtype, drawing->out,
+			       kl_rng_below(&drawing->rng, drawing->n), 1);
+	for (size_t at = 0; at < drawing->n; at += drawing->row) {
+		kl_tensor_load(row, drawing->dtype, drawing->out, at, drawing->row);
+		change_row(drawing, row, at);
+		kl_tensor_store(drawing->out, drawing->dtype, at, row, drawing->row);
+	}
+}
+
+static void change_one(struct drawing *drawing)
+{
+	double value = drawing->change->further == KL_FURTHER_NAN ? NAN :
+		       kl_rng_below(&drawing->rng, 2)             ? INFINITY :
+								    -INFINITY;
+
+	kl_tensor_store(drawing->out, drawing->dtype, kl_rng_below(&drawing->rng, drawing->n),
+			&value, 1);
+}
+
+/* Choose the large slices: the same ones in every argument that has the dim. */
+static void choose_slices(struct drawing *drawing, const struct kl_point *pt, size_t arg)
+{
+	const struct change *change = drawing->change;
+	size_t axis = (size_t)kl_further_axis(drawing->job, arg, change->dim) - 1;
+	struct kl_rng rng;
+
+	drawing->extent = (size_t)pt->arg[arg].extent[axis];
+	drawing->inner = 1;
+	for (size_t i = axis + 1; i < pt->arg[arg].naxes; i++)
+		drawing->inner *= (size_t)pt->arg[arg].extent[i];
+	drawing->large = kl_calloc(drawing->extent + 1, sizeof(*drawing->large));
+	kl_rng_key(&rng, &change->slices, 0);
+	for (size_t k = 1 + drawing->extent / OUTLIERS; k > 0; k--)
+		drawing->large[kl_rng_below(&rng, drawing->extent)] = true;
+}
+
+static void change_tensor(struct drawing *drawing, const struct kl_point *pt, size_t arg)
+{
+	enum kl_further further = drawing->change->further;
+
+	if (!drawing->n)
+		return;
+	if (further == KL_FURTHER_NAN || further == KL_FURTHER_INF) {
+		change_one(drawing);
+		return;
+	}
+	if (further == KL_FURTHER_GRADED)
+		choose_slices(drawing, pt, arg);
+	change_rows(drawing);
+	free(drawing->large);
+}
+
+/* Scale the inputs beside a denormal one up, so that the products are ordinary numbers. */
+static bool is_partner(const struct change *change, const struct kl_job *job,
+		       const struct kl_point *pt, size_t arg)
+{
+	return change->further == KL_FURTHER_DENORMAL && change->partner &&
+	       kl_further_touches(job, pt, KL_FURTHER_LARGE, 0, arg);
+}
+
+static int bits_of(const struct change *change, const struct kl_job *job, size_t arg, int attempt)
+{
+	enum kl_dtype dtype = job->arg[arg].dtype;
+
+	switch (change->further) {
+	case KL_FURTHER_GRADED:
+		return graded_bits(change, dtype, attempt);
+	case KL_FURTHER_DENORMAL:
+		return change->touched[arg] ? -reach_of(dtype).denormal :
+					      reach_of(dtype).partner >> attempt;
+	default:
+		return scale_bits(change, job, arg, attempt);
+	}
+}
+
+int kl_further_fill(void *out, const struct kl_job *job, const struct kl_member *member,
+		    const struct kl_key *key, size_t arg, int attempt)
+{
+	const struct kl_point *pt = member->point;
+	struct kl_key own = kl_key_derive(key, job->arg[arg].name);
+	struct change change;
+	struct drawing drawing = {
+		.change = &change,
+		.job = job,
+		.dtype = job->arg[arg].dtype,
+		.out = out,
+		.n = (size_t)kl_point_elements(pt, arg),
+		.row = pt->arg[arg].naxes ? (size_t)pt->arg[arg].extent[pt->arg[arg].naxes - 1] : 1,
+	};
+	/* each argument's values are those of its fill, at first */
+	int err = kl_fill_band(out, job, pt, "noise", key, arg);
+
+	if (err < 0)
+		return err;
+	choose_change(&change, job, member, key);
+	if (!change.touched[arg] && !is_partner(&change, job, pt, arg))
+		return 0;
+	own = kl_key_derive(&own, "further");
+	kl_rng_key(&drawing.rng, &own, 0);
+	drawing.bits = bits_of(&change, job, arg, attempt);
+	change_tensor(&drawing, pt, arg);
+	return 0;
+}
