@@ -15,22 +15,9 @@
 #include "job/tensor.h"
 #include "worker/compare/tolerance.h"
 #include "worker/pool/build.h"
-#include "worker/pool/further.h"
 #include "worker/pool/key.h"
 #include "worker/pool/member_file.h"
-
-/*
- * An honest error over a handful of elements is sometimes small by luck and then no measure of
- * another kernel's error. If groups are that small, each band but the exact ones is drawn a few
- * more times, only to compute tolerances; these draws are numbered from SPARE on.
- */
-#define SPARE 1000
-#define SPARES 15
-#define SPARE_GROUP 32
-#define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw fewer */
-/* a point that is not timed has a twin if it has at most this many elements */
-#define TWIN_ELEMENTS 65536
-#define FURTHER 2 /* further bands of a point in a live session, chosen at random */
+#include "worker/pool/members.h"
 
 struct slot {
 	void *at; /* the mapped file */
@@ -40,135 +27,12 @@ struct slot {
 
 struct kl_pool {
 	char *dir;
-	uint64_t choice; /* decides which further bands there are; 0: all of them */
+	uint64_t choice; /* of kl_members_plan() */
 	size_t nrule;
 	struct kl_member *member;
-	size_t n, alloc;
+	size_t n;
 	struct slot *slot; /* one for each member */
 };
-
-/* -- which members there are -------------------------------------------- */
-
-static void plan_add(struct kl_pool *pool, const struct kl_job *job, const struct kl_point *pt,
-		     const char *band, int draw, bool exact)
-{
-	struct kl_member *member;
-
-	KL_GROW(pool->member, pool->n + 1, pool->alloc);
-	member = &pool->member[pool->n++];
-	*member = (struct kl_member){ .point = pt, .draw = draw, .exact = exact };
-	snprintf(member->band, sizeof(member->band), "%s", band);
-	kl_further_mark(member, job);
-}
-
-static bool does_sweep(const struct kl_job *job)
-{
-	for (size_t i = 0; i < job->nargs; i++)
-		if (job->arg[i].sweep && kl_arg_is_input(&job->arg[i]))
-			return true;
-	return false;
-}
-
-static bool has_twin(const struct kl_job *job, const struct kl_point *pt)
-{
-	int64_t inputs = 0, all = 0;
-
-	for (size_t i = 0; i < job->nargs; i++) {
-		bool in = kl_arg_is_input(&job->arg[i]);
-
-		if (in || kl_arg_is_output(&job->arg[i]))
-			all += kl_point_elements(pt, i);
-		inputs += in ? kl_point_elements(pt, i) : 0;
-	}
-	return inputs && (pt->perf || all <= TWIN_ELEMENTS);
-}
-
-static bool is_spare(const struct kl_member *member)
-{
-	return member->draw >= SPARE;
-}
-
-static int count_spares(const struct kl_job *job, const struct kl_point *pt)
-{
-	int64_t inputs = 0;
-	bool small = false;
-
-	for (size_t i = 0; i < job->nargs; i++)
-		inputs += kl_arg_is_input(&job->arg[i]) ? kl_point_elements(pt, i) : 0;
-	for (size_t rule = 0; rule < job->nrule; rule++) {
-		size_t n = kl_tolerance_group(job, rule, pt);
-
-		small = small || (n > 0 && n < SPARE_GROUP);
-	}
-	return !small ? 0 : inputs > SPARE_ELEMENTS ? SPARES / 5 : SPARES;
-}
-
-/* Plan spare draws for each band planned so far, from member `first` on. */
-static void plan_spares(struct kl_pool *pool, const struct kl_job *job, size_t first)
-{
-	size_t last = pool->n;
-
-	for (size_t i = first; i < last; i++) {
-		char band[32];
-		struct kl_member member = pool->member[i];
-		bool alone = member.exact || member.further || !strcmp(member.band, KL_POOL_TWIN);
-		int n = member.draw || alone ? 0 : count_spares(job, member.point);
-
-		snprintf(band, sizeof(band), "%s", member.band);
-		for (int draw = 0; draw < n; draw++)
-			plan_add(pool, job, member.point, band, SPARE + draw, false);
-	}
-}
-
-/*
- * Plan further bands: a few, chosen at random, or all if the seed is known anyway. Where so few
- * elements decide that spare draws are needed, none of them could be judged.
- */
-static void plan_further(struct kl_pool *pool, const struct kl_job *job, const struct kl_point *pt)
-{
-	char band[KL_FURTHER_MAX][32];
-	size_t n = count_spares(job, pt) ? 0 : kl_further_list(band, job, pt);
-	struct kl_rng rng;
-
-	if (pool->choice) {
-		kl_rng_seed(&rng, kl_rng_split(pool->choice, (uint64_t)(pt - job->point)));
-		kl_further_shuffle(band, n, &rng);
-		n = n < FURTHER ? n : FURTHER;
-	}
-	for (size_t i = 0; i < n; i++)
-		plan_add(pool, job, pt, band[i], 0, false);
-}
-
-static void plan_members(struct kl_pool *pool, const struct kl_job *job)
-{
-	char band[32];
-
-	for (size_t i = 0; i < job->npoint; i++) {
-		const struct kl_point *pt = &job->point[i];
-		size_t first = pool->n;
-
-		for (int draw = 0; draw < (pt->perf ? KL_POOL_DRAWS : 1); draw++)
-			plan_add(pool, job, pt, "noise", draw, false);
-		if (has_twin(job, pt))
-			plan_add(pool, job, pt, KL_POOL_TWIN, 0, false);
-		for (size_t exact = 0; exact < json_array_size(job->exact); exact++) {
-			snprintf(band, sizeof(band), "exact%zu", exact);
-			if (kl_job_band_at(json_array_get(job->exact, exact), pt))
-				plan_add(pool, job, pt, band, 0, true);
-		}
-		for (size_t extra = 0; extra < json_array_size(job->bands); extra++) {
-			snprintf(band, sizeof(band), "band%zu", extra);
-			if (kl_job_band_at(json_array_get(job->bands, extra), pt))
-				plan_add(pool, job, pt, band, 0, false);
-		}
-		if (pt->perf && does_sweep(job)) {
-			plan_add(pool, job, pt, "scale-up", 0, false);
-			plan_add(pool, job, pt, "scale-down", 0, false);
-		}
-		plan_further(pool, job, pt);
-		plan_spares(pool, job, first);
-	}
-}
 
 static int build_pool(struct kl_pool *pool, const struct kl_job *job, const json_t *key)
 {
@@ -241,21 +105,14 @@ static void drop_hidden(struct kl_pool *pool)
 	size_t n = 0;
 
 	for (size_t i = 0; i < pool->n; i++) {
-		if (is_spare(&pool->member[i]) && pool->slot[i].at)
+		if (kl_members_is_spare(&pool->member[i]) && pool->slot[i].at)
 			munmap(pool->slot[i].at, pool->slot[i].len);
-		if (pool->slot[i].none || is_spare(&pool->member[i]))
+		if (pool->slot[i].none || kl_members_is_spare(&pool->member[i]))
 			continue;
 		pool->member[n] = pool->member[i];
 		pool->slot[n++] = pool->slot[i];
 	}
 	pool->n = n;
-}
-
-/* True if `spare` is a spare draw of the member's band. */
-static bool spare_of(const struct kl_member *spare, const struct kl_member *member)
-{
-	return is_spare(spare) && !member->exact && spare->point == member->point &&
-	       !strcmp(spare->band, strcmp(member->band, KL_POOL_TWIN) ? member->band : "noise");
 }
 
 /* Widen the member's tolerances by the spare draws of its band. */
@@ -266,7 +123,7 @@ static int widen_tolerances(struct kl_pool *pool, const struct kl_job *job, size
 
 	for (size_t i = member + 1;
 	     i < pool->n && pool->member[i].point == pool->member[member].point; i++) {
-		if (!spare_of(&pool->member[i], &pool->member[member]))
+		if (!kl_members_spare_of(&pool->member[i], &pool->member[member]))
 			continue;
 		for (size_t rule = 0; rule < job->nrule; rule++) {
 			struct kl_tolerance spare;
@@ -292,7 +149,7 @@ static int make_tolerances(struct kl_pool *pool, const struct kl_job *job)
 		struct kl_tolerance *tolerance;
 		int err = 0;
 
-		if (pool->slot[i].none || is_spare(&pool->member[i]))
+		if (pool->slot[i].none || kl_members_is_spare(&pool->member[i]))
 			continue;
 		tolerance = kl_calloc(job->nrule + 1, sizeof(*tolerance));
 		pool->member[i].tolerance = tolerance;
@@ -335,7 +192,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 	fresh = kl_poolkey_fresh(pool->dir, job, key, &pool->choice);
 	if (!fresh)
 		pool->choice = job->seed ? 0 : kl_rng_os_seed();
-	plan_members(pool, job);
+	kl_members_plan(&pool->member, &pool->n, job, pool->choice);
 	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
 	if (!fresh || map_all(pool, job) < 0) {
 		kl_error_clear();
@@ -416,7 +273,7 @@ static bool is_needed(const struct kl_member *member, const struct kl_member *of
 
 	if (member->point != of->point)
 		return false;
-	return spare_of(member, of) ||
+	return kl_members_spare_of(member, of) ||
 	       (member->draw == of->draw &&
 		(!strcmp(member->band, of->band) || (twin && !strcmp(member->band, "noise"))));
 }
@@ -458,7 +315,7 @@ int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struc
 	if (!job->seed)
 		KL_BUG("a pool of one member is for replays");
 	pool->dir = kl_strdup(dir);
-	plan_members(pool, job);
+	kl_members_plan(&pool->member, &pool->n, job, pool->choice);
 	keep_needed(pool, of);
 	kl_key_master(&key, job->seed);
 	if ((err = build_alone(pool, job, &key)) < 0)
@@ -478,7 +335,7 @@ static void widen_fresh(struct kl_pool *pool, const struct kl_job *job, const st
 		const struct kl_point *pt = pool->member[i].point;
 		const struct kl_member *known;
 
-		if (!count_spares(job, pt) || !kl_pool_noise(like, pt, &known, 1))
+		if (!kl_members_has_spares(job, pt) || !kl_pool_noise(like, pt, &known, 1))
 			continue;
 		for (size_t rule = 0; rule < job->nrule; rule++)
 			if (job->rule[rule].kind == KL_RULE_NOISE)
@@ -496,11 +353,7 @@ int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const str
 	int err;
 
 	pool->dir = kl_strdup(dir);
-	for (size_t i = 0; i < job->npoint; i++)
-		for (size_t draw = 0; job->point[i].perf && draw < draws; draw++)
-			plan_add(pool, job, &job->point[i], "noise", (int)draw, false);
-	for (size_t i = 0; i < pool->n; i++)
-		pool->member[i].own = true;
+	kl_members_plan_timed(&pool->member, &pool->n, job, draws);
 	kl_key_master(&master, job->seed);
 	key = kl_key_derive(&master, "timed");
 	if ((err = build_alone(pool, job, &key)) < 0)

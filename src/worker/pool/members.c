@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/pool/members.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "worker/compare/tolerance.h"
+#include "worker/pool/further.h"
+
+/*
+ * An honest error over a handful of elements is sometimes small by luck and then no measure of
+ * another kernel's error. If groups are that small, each band but the exact ones is drawn a few
+ * more times, only to compute tolerances; these draws are numbered from SPARE on.
+ */
+#define SPARE 1000
+#define SPARES 15
+#define SPARE_GROUP 32
+#define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw fewer */
+/* a point that is not timed has a twin if it has at most this many elements */
+#define TWIN_ELEMENTS 65536
+#define FURTHER 2 /* further bands of a point in a live session, chosen at random */
+
+struct members {
+	struct kl_member *member;
+	size_t n, alloc;
+	uint64_t choice;
+};
+
+bool kl_members_is_spare(const struct kl_member *member)
+{
+	return member->draw >= SPARE;
+}
+
+bool kl_members_spare_of(const struct kl_member *spare, const struct kl_member *member)
+{
+	return kl_members_is_spare(spare) && !member->exact && spare->point == member->point &&
+	       !strcmp(spare->band, strcmp(member->band, KL_POOL_TWIN) ? member->band : "noise");
+}
+
+static void plan_add(struct members *members, const struct kl_job *job, const struct kl_point *pt,
+		     const char *band, int draw, bool exact)
+{
+	struct kl_member *member;
+
+	KL_GROW(members->member, members->n + 1, members->alloc);
+	member = &members->member[members->n++];
+	*member = (struct kl_member){ .point = pt, .draw = draw, .exact = exact };
+	snprintf(member->band, sizeof(member->band), "%s", band);
+	kl_further_mark(member, job);
+}
+
+static bool does_sweep(const struct kl_job *job)
+{
+	for (size_t i = 0; i < job->nargs; i++)
+		if (job->arg[i].sweep && kl_arg_is_input(&job->arg[i]))
+			return true;
+	return false;
+}
+
+static bool has_twin(const struct kl_job *job, const struct kl_point *pt)
+{
+	int64_t inputs = 0, all = 0;
+
+	for (size_t i = 0; i < job->nargs; i++) {
+		bool in = kl_arg_is_input(&job->arg[i]);
+
+		if (in || kl_arg_is_output(&job->arg[i]))
+			all += kl_point_elements(pt, i);
+		inputs += in ? kl_point_elements(pt, i) : 0;
+	}
+	return inputs && (pt->perf || all <= TWIN_ELEMENTS);
+}
+
+static int count_spares(const struct kl_job *job, const struct kl_point *pt)
+{
+	int64_t inputs = 0;
+	bool small = false;
+
+	for (size_t i = 0; i < job->nargs; i++)
+		inputs += kl_arg_is_input(&job->arg[i]) ? kl_point_elements(pt, i) : 0;
+	for (size_t rule = 0; rule < job->nrule; rule++) {
+		size_t n = kl_tolerance_group(job, rule, pt);
+
+		small = small || (n > 0 && n < SPARE_GROUP);
+	}
+	return !small ? 0 : inputs > SPARE_ELEMENTS ? SPARES / 5 : SPARES;
+}
+
+bool kl_members_has_spares(const struct kl_job *job, const struct kl_point *pt)
+{
+	return count_spares(job, pt) > 0;
+}
+
+/* Plan spare draws for each band planned so far, from member `first` on. */
+static void plan_spares(struct members *members, const struct kl_job *job, size_t first)
+{
+	size_t last = members->n;
+
+	for (size_t i = first; i < last; i++) {
+		char band[32];
+		struct kl_member member = members->member[i];
+		bool alone = member.exact || member.further || !strcmp(member.band, KL_POOL_TWIN);
+		int n = member.draw || alone ? 0 : count_spares(job, member.point);
+
+		snprintf(band, sizeof(band), "%s", member.band);
+		for (int draw = 0; draw < n; draw++)
+			plan_add(members, job, member.point, band, SPARE + draw, false);
+	}
+}
+
+/*
+ * Plan further bands: a few, chosen at random, or all if the seed is known anyway. Where so few
+ * elements decide that spare draws are needed, none of them could be judged.
+ */
+static void plan_further(struct members *members, const struct kl_job *job,
+			 const struct kl_point *pt)
+{
+	char band[KL_FURTHER_MAX][32];
+	size_t n = count_spares(job, pt) ? 0 : kl_further_list(band, job, pt);
+	struct kl_rng rng;
+
+	if (members->choice) {
+		kl_rng_seed(&rng, kl_rng_split(members->choice, (uint64_t)(pt - job->point)));
+		kl_further_shuffle(band, n, &rng);
+		n = n < FURTHER ? n : FURTHER;
+	}
+	for (size_t i = 0; i < n; i++)
+		plan_add(members, job, pt, band[i], 0, false);
+}
+
+/* Plan the bands of `list`, job->exact or job->bands, that apply to a point. */
+static void plan_bands(struct members *members, const struct kl_job *job, const struct kl_point *pt,
+		       const json_t *list, bool exact)
+{
+	char band[32];
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		snprintf(band, sizeof(band), "%s%zu", exact ? "exact" : "band", i);
+		if (kl_job_band_at(json_array_get(list, i), pt))
+			plan_add(members, job, pt, band, 0, exact);
+	}
+}
+
+static void plan_point(struct members *members, const struct kl_job *job, const struct kl_point *pt)
+{
+	size_t first = members->n;
+
+	for (int draw = 0; draw < (pt->perf ? KL_POOL_DRAWS : 1); draw++)
+		plan_add(members, job, pt, "noise", draw, false);
+	if (has_twin(job, pt))
+		plan_add(members, job, pt, KL_POOL_TWIN, 0, false);
+	plan_bands(members, job, pt, job->exact, true);
+	plan_bands(members, job, pt, job->bands, false);
+	if (pt->perf && does_sweep(job)) {
+		plan_add(members, job, pt, "scale-up", 0, false);
+		plan_add(members, job, pt, "scale-down", 0, false);
+	}
+	plan_further(members, job, pt);
+	plan_spares(members, job, first);
+}
+
+void kl_members_plan(struct kl_member **out, size_t *n, const struct kl_job *job, uint64_t choice)
+{
+	struct members members = { .choice = choice };
+
+	for (size_t i = 0; i < job->npoint; i++)
+		plan_point(&members, job, &job->point[i]);
+	*out = members.member;
+	*n = members.n;
+}
+
+void kl_members_plan_timed(struct kl_member **out, size_t *n, const struct kl_job *job,
+			   size_t draws)
+{
+	struct members members = { .choice = 0 };
+
+	for (size_t i = 0; i < job->npoint; i++)
+		for (size_t draw = 0; job->point[i].perf && draw < draws; draw++)
+			plan_add(&members, job, &job->point[i], "noise", (int)draw, false);
+	for (size_t i = 0; i < members.n; i++)
+		members.member[i].own = true;
+	*out = members.member;
+	*n = members.n;
+}

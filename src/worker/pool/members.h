@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_POOL_MEMBERS_H
+#define KL_WORKER_POOL_MEMBERS_H
+
+#include "worker/pool/pool.h"
+
+/*
+ * members - which members a pool has (pool.h). Members of one point stand together, its first noise
+ * draw first.
+ */
+
+/**
+ * Plan the members of a job's pool; the caller frees *out. `choice` is a random number that some of
+ * them are chosen by; 0: plan all that could be chosen, for a replay.
+ */
+void kl_members_plan(struct kl_member **out, size_t *n, const struct kl_job *job, uint64_t choice);
+
+/** Plan `draws` noise draws at every performance point, for one candidate alone. */
+void kl_members_plan_timed(struct kl_member **out, size_t *n, const struct kl_job *job,
+			   size_t draws);
+
+/** True if the groups at this point are so small that its bands have spare draws. */
+bool kl_members_has_spares(const struct kl_job *job, const struct kl_point *pt);
+/* A spare is drawn only to compute tolerances: no kernel is called with it. */
+bool kl_members_is_spare(const struct kl_member *member);
+/** True if `spare` is a spare draw of the member's band. */
+bool kl_members_spare_of(const struct kl_member *spare, const struct kl_member *member);
+
+#endif
