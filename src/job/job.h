@@ -39,6 +39,7 @@ struct kl_job_arg {
 struct kl_point {    /* one set of dims that the kernel is called with */
 	char id[32]; /* "case0", "also3" */
 	bool perf;   /* is timed by the profile stage */
+	bool drawn;  /* is drawn in the domain, or the replay of such a point; never timed */
 	bool hot;
 	int64_t weight;
 	int64_t dim[KL_MAX_DIMS]; /* value of each of the job's dims, in order */

@@ -259,8 +259,8 @@ static int parse_rank(bool *hot, const json_t *obj)
 
 static int parse_point(struct kl_job *job, const json_t *obj)
 {
-	static const char *const known[] = { "id",       "perf",   "rank", "weight",
-					     "floor_ns", "values", "dims", NULL };
+	static const char *const known[] = { "id",     "perf", "rank",  "weight", "floor_ns",
+					     "values", "dims", "drawn", NULL };
 	struct kl_point *point = &job->point[job->npoint];
 	json_t *values;
 	int err;
@@ -273,6 +273,7 @@ static int parse_point(struct kl_job *job, const json_t *obj)
 			return kl_error(KL_EINVALID, "two points have the id '%s'", point->id);
 	point->weight = 1;
 	if ((err = kl_job_read_bool(&point->perf, obj, "perf", false)) < 0 ||
+	    (err = kl_job_read_bool(&point->drawn, obj, "drawn", false)) < 0 ||
 	    (err = parse_rank(&point->hot, obj)) < 0 ||
 	    (json_object_get(obj, "weight") &&
 	     (err = kl_job_read_int(&point->weight, obj, "weight", 1, (int64_t)1 << 30)) < 0) ||
@@ -281,6 +282,8 @@ static int parse_point(struct kl_job *job, const json_t *obj)
 	    (err = kl_json_arr(&values, obj, "values")) < 0 ||
 	    (err = parse_values(point, job, values)) < 0 || (err = parse_dims(point, job, obj)) < 0)
 		return kl_error_in(err, "point '%s'", point->id);
+	if (point->perf && point->drawn)
+		return kl_error(KL_EINVALID, "point '%s' is drawn, and would be timed", point->id);
 	job->npoint++;
 	return 0;
 }

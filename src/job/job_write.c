@@ -107,6 +107,8 @@ static json_t *write_point(const struct kl_job *job, const struct kl_point *poin
 		kl_json_set(item, "dims", dims);
 	}
 	kl_json_set_bool(item, "perf", point->perf);
+	if (point->drawn)
+		kl_json_set_bool(item, "drawn", true);
 	if (point->perf) {
 		kl_json_set_int(item, "weight", point->weight);
 		kl_json_set_str(item, "rank", point->hot ? "hot" : "cold");

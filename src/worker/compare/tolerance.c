@@ -181,3 +181,15 @@ size_t kl_tolerance_group(const struct kl_job *job, size_t index, const struct k
 	}
 	return output.groups.size;
 }
+
+size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point *pt)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < job->nrule; i++) {
+		size_t n = kl_tolerance_group(job, i, pt);
+
+		least = n > 0 && n < least ? n : least;
+	}
+	return least;
+}

@@ -24,6 +24,12 @@ void kl_tolerance_merge(struct kl_tolerance *tolerance, const struct kl_toleranc
 #define KL_TOLERANCE_STEADY 32
 bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *member);
 /**
+ * Number of elements in the smallest group of any `noise` rule at a point; SIZE_MAX if there is no
+ * such rule. From KL_TOLERANCE_ROOMY on, hardly any member is not steady.
+ */
+#define KL_TOLERANCE_ROOMY 256
+size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point *pt);
+/**
  * Number of elements in a group of a `noise` rule at a point; 0 for other rules, or if the rule
  * does not fit.
  */

@@ -141,6 +141,7 @@ struct making {
 struct share {
 	struct making *making;
 	bool leads;
+	int64_t cost; /* least ns of a call of both oracles; 0: it called none */
 	struct kl_oracles oracles;
 	struct writer writer;
 };
@@ -225,6 +226,7 @@ static int make_share(void *ctx)
 		err = writer_wait(&share->writer);
 	if (err < 0)
 		atomic_store(&making->failed, true);
+	share->cost = share->oracles.ns[0] + share->oracles.ns[1];
 	/* child processes die with the thread that started them, so release them here */
 	share_release(share);
 	return err;
@@ -302,20 +304,35 @@ static void plan_shares(struct plan *plan, const struct kl_poolbuild *poolbuild)
 	}
 }
 
+static int run_shares(struct plan *plan, const struct kl_poolbuild *poolbuild)
+{
+	int err = 0;
+
+	if (poolbuild->job->surface == KL_SURFACE_CUDA) {
+		for (size_t i = 0; i < plan->nshare && err == 0; i++)
+			err = make_share(&plan->share[i]);
+		return err;
+	}
+	kl_tasks_run(plan->task, plan->nshare);
+	for (size_t i = 0; i < plan->nshare && err == 0; i++)
+		err = kl_task_result(&plan->task[i]);
+	return err;
+}
+
 int kl_poolbuild(const struct kl_poolbuild *poolbuild)
 {
 	KL_AUTO(plan_release) struct plan plan = { .nshare = 0 };
-	int err = 0;
+	int err;
 
 	plan_points(&plan, poolbuild);
 	plan_shares(&plan, poolbuild);
-	if (poolbuild->job->surface == KL_SURFACE_CUDA) {
-		for (size_t i = 0; i < plan.nshare && err == 0; i++)
-			err = make_share(&plan.share[i]);
-		return err;
+	err = run_shares(&plan, poolbuild);
+	for (size_t i = 0; i < plan.nshare && poolbuild->cost; i++) {
+		const struct kl_point *pt = poolbuild->member[plan.share[i].making->first].point;
+		int64_t *cost = &poolbuild->cost[pt - poolbuild->job->point];
+
+		if (plan.share[i].cost && (!*cost || plan.share[i].cost < *cost))
+			*cost = plan.share[i].cost;
 	}
-	kl_tasks_run(plan.task, plan.nshare);
-	for (size_t i = 0; i < plan.nshare && err == 0; i++)
-		err = kl_task_result(&plan.task[i]);
 	return err;
 }

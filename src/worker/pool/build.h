@@ -18,6 +18,8 @@ struct kl_poolbuild {
 	/* members grouped by point, each point's first noise draw first */
 	const struct kl_member *member;
 	size_t n;
+	/* for each point of the job: least ns of a call of both oracles; NULL: not wanted */
+	int64_t *cost;
 };
 
 /**

@@ -34,6 +34,7 @@ static json_t *point_key(const struct kl_job *job, const struct kl_point *point)
 
 	kl_json_set_str(object, "id", point->id);
 	kl_json_set_bool(object, "perf", point->perf);
+	kl_json_set_bool(object, "drawn", point->drawn);
 	for (size_t i = 0; i < job->nargs; i++) {
 		json_t *extent = json_array();
 
@@ -139,8 +140,17 @@ static int read_index(json_t **out, const char *dir)
 	return err < 0 ? err : kl_json_parse(out, text.ptr, text.len);
 }
 
+static void read_costs(struct kl_poolindex *out, const struct kl_job *job, const json_t *index)
+{
+	const json_t *costs = json_object_get(index, "costs");
+
+	for (size_t i = 0; i < job->npoint; i++)
+		out->cost[i] = json_integer_value(json_array_get(costs, i));
+	out->choice = strtoull(kl_json_str_or(index, "choice", "0"), NULL, 10);
+}
+
 bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key,
-		      uint64_t *choice)
+		      struct kl_poolindex *out)
 {
 	KL_AUTO(kl_freep) char *truth = kl_fs_join(dir, "truth.so");
 	KL_AUTO(kl_freep) char *honest = kl_fs_join(dir, "honest.so");
@@ -151,7 +161,8 @@ bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *k
 		return false;
 	/* a live session (seed 0) must not use the pool of a replay, whose inputs can be known */
 	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
-	*choice = strtoull(kl_json_str_or(index, "choice", "0"), NULL, 10);
+	if (out)
+		read_costs(out, job, index);
 	return !strcmp(kl_json_str_or(index, "seed", ""), digits) &&
 	       same_key(json_object_get(index, "key"), key) && same_file(truth, job->truth_so) &&
 	       same_file(honest, job->honest_so);
@@ -173,11 +184,13 @@ static int copy_object(const char *dir, const char *name, const char *from)
 	return err < 0 ? err : kl_fs_put(to, bytes.ptr, bytes.len, 0600);
 }
 
-int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key, uint64_t choice)
+int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key,
+		     const struct kl_poolindex *more)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "index.json");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *index = json_object();
+	json_t *costs;
 	char digits[24];
 	int err = copy_object(dir, "truth.so", job->truth_so);
 
@@ -185,11 +198,15 @@ int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *ke
 		err = copy_object(dir, "honest.so", job->honest_so);
 	if (err < 0)
 		return err;
+	costs = json_array();
 	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
 	kl_json_set_str(index, "schema", SCHEMA);
 	kl_json_set_str(index, "seed", digits);
-	snprintf(digits, sizeof(digits), "%" PRIu64, choice);
+	snprintf(digits, sizeof(digits), "%" PRIu64, more->choice);
 	kl_json_set_str(index, "choice", digits);
+	for (size_t i = 0; i < job->npoint; i++)
+		json_array_append_new(costs, json_integer(more->cost[i]));
+	kl_json_set(index, "costs", costs);
 	kl_json_set(index, "key", json_deep_copy(key));
 	kl_json_pretty(&text, index);
 	return kl_fs_write(path, text.ptr, text.len);

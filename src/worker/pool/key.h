@@ -14,15 +14,18 @@
 
 /** The parts of a job that its pool depends on; the caller owns the object. */
 json_t *kl_poolkey_of(const struct kl_job *job);
-/**
- * True if the pool is the one that `job` needs. Then *choice is the number that its further bands
- * follow from (pool.c), which is no secret.
- */
+/* What else the index holds; none of it is secret. */
+struct kl_poolindex {
+	uint64_t choice; /* of kl_members_plan() */
+	int64_t *cost;   /* for each point of the job, as in build.h */
+};
+/** True if the pool is the one that `job` needs; fills in *index, if not NULL. */
 bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key,
-		      uint64_t *choice);
+		      struct kl_poolindex *index);
 /** Invalidate the index, if any; call before building. */
 int kl_poolkey_clear(const char *dir);
 /** Write the index; call after building. */
-int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key, uint64_t choice);
+int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key,
+		     const struct kl_poolindex *index);
 
 #endif

@@ -117,7 +117,7 @@ static int run_absolute(char *base, const struct kl_poolfile *layout, const stru
 		kl_tensor_abs(absolute[i], job->arg[i].dtype, base + layout->at[i][KL_PART_INPUT],
 			      (size_t)kl_point_elements(member->point, i));
 	}
-	err = kl_trial_oracle(oracles->abs, job, member->point, input, true);
+	err = kl_trial_oracle(oracles->abs, job, member->point, input, true, NULL);
 	if (err == 0)
 		take_part(base, layout, job, oracles->abs, KL_PART_ABSUM);
 	for (size_t i = 0; i < job->nargs; i++)
@@ -127,19 +127,23 @@ static int run_absolute(char *base, const struct kl_poolfile *layout, const stru
 
 /* Run one oracle on the inputs in `base` and store its answer as `part`. */
 static int ask_oracle(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
-		      const struct kl_member *member, struct kl_subject *oracle,
+		      const struct kl_member *member, struct kl_oracles *oracles,
 		      enum kl_poolpart part)
 {
+	struct kl_subject *oracle = part == KL_PART_TRUTH ? oracles->truth : oracles->honest;
 	const void *input[KL_MAX_ARGS] = { NULL };
+	int64_t ns = 0, *least = &oracles->ns[part == KL_PART_TRUTH];
 	int err;
 
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]))
 			input[i] = base + layout->at[i][KL_PART_INPUT];
-	err = kl_trial_oracle(oracle, job, member->point, input, part == KL_PART_TRUTH);
-	if (err == 0)
-		take_part(base, layout, job, oracle, part);
-	return err;
+	err = kl_trial_oracle(oracle, job, member->point, input, part == KL_PART_TRUTH, &ns);
+	if (err < 0)
+		return err;
+	take_part(base, layout, job, oracle, part);
+	*least = !*least || ns < *least ? ns : *least;
+	return 0;
 }
 
 /*
@@ -149,7 +153,7 @@ static int ask_oracle(char *base, const struct kl_poolfile *layout, const struct
 static int ask_truth(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		     const struct kl_member *member, struct kl_oracles *oracles)
 {
-	int err = ask_oracle(base, layout, job, member, oracles->truth, KL_PART_TRUTH);
+	int err = ask_oracle(base, layout, job, member, oracles, KL_PART_TRUTH);
 
 	return err < 0 ? err : check_truth(job, member, base, layout);
 }
@@ -157,7 +161,7 @@ static int ask_truth(char *base, const struct kl_poolfile *layout, const struct 
 static int ask_honest(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member, struct kl_oracles *oracles)
 {
-	int err = ask_oracle(base, layout, job, member, oracles->honest, KL_PART_HONEST);
+	int err = ask_oracle(base, layout, job, member, oracles, KL_PART_HONEST);
 
 	if (err < 0)
 		return err;
@@ -228,7 +232,7 @@ static int try_further(char *base, const struct kl_poolfile *layout, const struc
 			err = kl_further_fill(base + layout->at[i][KL_PART_INPUT], job, member, key,
 					      i, attempt);
 	if (err == 0)
-		err = ask_oracle(base, layout, job, member, oracles->truth, KL_PART_TRUTH);
+		err = ask_oracle(base, layout, job, member, oracles, KL_PART_TRUTH);
 	if (err < 0 || (member->odd == KL_ODD_NONE && !within_range(job, &made)))
 		return err;
 	err = ask_honest(base, layout, job, member, oracles);

@@ -17,6 +17,7 @@
 struct kl_oracles {
 	struct kl_subject *truth, *honest, *abs;
 	struct kl_job abs_job;
+	int64_t ns[2]; /* least time of a call in float, and in double; 0: none yet */
 };
 
 int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,

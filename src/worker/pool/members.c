@@ -19,12 +19,18 @@
 #define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw fewer */
 /* a point that is not timed has a twin if it has at most this many elements */
 #define TWIN_ELEMENTS 65536
-#define FURTHER 2 /* further bands of a point in a live session, chosen at random */
+/*
+ * Further bands of a point in a live session, chosen at random. Drawn points come in pairs; the
+ * larger one of each has more, so that together they have all.
+ */
+#define FURTHER 2
+#define FURTHER_DRAWN 7
 
 struct members {
 	struct kl_member *member;
 	size_t n, alloc;
 	uint64_t choice;
+	struct kl_rng rng; /* of the choice */
 };
 
 bool kl_members_is_spare(const struct kl_member *member)
@@ -69,22 +75,18 @@ static bool has_twin(const struct kl_job *job, const struct kl_point *pt)
 			all += kl_point_elements(pt, i);
 		inputs += in ? kl_point_elements(pt, i) : 0;
 	}
-	return inputs && (pt->perf || all <= TWIN_ELEMENTS);
+	return inputs && !pt->drawn && (pt->perf || all <= TWIN_ELEMENTS);
 }
 
 static int count_spares(const struct kl_job *job, const struct kl_point *pt)
 {
 	int64_t inputs = 0;
-	bool small = false;
 
 	for (size_t i = 0; i < job->nargs; i++)
 		inputs += kl_arg_is_input(&job->arg[i]) ? kl_point_elements(pt, i) : 0;
-	for (size_t rule = 0; rule < job->nrule; rule++) {
-		size_t n = kl_tolerance_group(job, rule, pt);
-
-		small = small || (n > 0 && n < SPARE_GROUP);
-	}
-	return !small ? 0 : inputs > SPARE_ELEMENTS ? SPARES / 5 : SPARES;
+	return kl_tolerance_least_group(job, pt) >= SPARE_GROUP ? 0 :
+	       inputs > SPARE_ELEMENTS                          ? SPARES / 5 :
+								  SPARES;
 }
 
 bool kl_members_has_spares(const struct kl_job *job, const struct kl_point *pt)
@@ -109,6 +111,38 @@ static void plan_spares(struct members *members, const struct kl_job *job, size_
 	}
 }
 
+static bool is_roomy(const struct kl_job *job, const struct kl_point *pt)
+{
+	return kl_tolerance_least_group(job, pt) >= KL_TOLERANCE_ROOMY;
+}
+
+/* Count the points that have this band and are large enough that it is not left out. */
+static size_t count_band(const struct members *members, const struct kl_job *job, const char *band)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < members->n; i++)
+		count += !strcmp(members->member[i].band, band) &&
+			 is_roomy(job, members->member[i].point);
+	return count;
+}
+
+/* Bring those bands to the front that fewer points have, so that some point has each. */
+static void rarest_first(const struct members *members, const struct kl_job *job, char band[][32],
+			 size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 && count_band(members, job, band[k]) <
+						    count_band(members, job, band[k - 1]);
+		     k--) {
+			char swap[32];
+
+			memcpy(swap, band[k], sizeof(swap));
+			memcpy(band[k], band[k - 1], sizeof(swap));
+			memcpy(band[k - 1], swap, sizeof(swap));
+		}
+}
+
 /*
  * Plan further bands: a few, chosen at random, or all if the seed is known anyway. Where so few
  * elements decide that spare draws are needed, none of them could be judged.
@@ -118,26 +152,36 @@ static void plan_further(struct members *members, const struct kl_job *job,
 {
 	char band[KL_FURTHER_MAX][32];
 	size_t n = count_spares(job, pt) ? 0 : kl_further_list(band, job, pt);
-	struct kl_rng rng;
+	bool larger = pt->drawn && (pt - job->point) % 2 == 0;
+	size_t most = larger && is_roomy(job, pt) ? FURTHER_DRAWN : FURTHER;
 
 	if (members->choice) {
-		kl_rng_seed(&rng, kl_rng_split(members->choice, (uint64_t)(pt - job->point)));
-		kl_further_shuffle(band, n, &rng);
-		n = n < FURTHER ? n : FURTHER;
+		kl_further_shuffle(band, n, &members->rng);
+		rarest_first(members, job, band, n);
+		n = n < most ? n : most;
 	}
 	for (size_t i = 0; i < n; i++)
 		plan_add(members, job, pt, band[i], 0, false);
 }
 
-/* Plan the bands of `list`, job->exact or job->bands, that apply to a point. */
+/*
+ * Plan the bands of `list`, job->exact or job->bands, that apply to a point: of a drawn point in a
+ * live session one, chosen at random.
+ */
 static void plan_bands(struct members *members, const struct kl_job *job, const struct kl_point *pt,
 		       const json_t *list, bool exact)
 {
+	size_t chosen = json_array_size(list), n = 0;
 	char band[32];
 
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (kl_job_band_at(json_array_get(list, i), pt) &&
+		    !kl_rng_below(&members->rng, ++n))
+			chosen = i;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		snprintf(band, sizeof(band), "%s%zu", exact ? "exact" : "band", i);
-		if (kl_job_band_at(json_array_get(list, i), pt))
+		if (kl_job_band_at(json_array_get(list, i), pt) &&
+		    (i == chosen || !pt->drawn || !members->choice))
 			plan_add(members, job, pt, band, 0, exact);
 	}
 }
@@ -164,6 +208,7 @@ void kl_members_plan(struct kl_member **out, size_t *n, const struct kl_job *job
 {
 	struct members members = { .choice = choice };
 
+	kl_rng_seed(&members.rng, choice ? choice : 1);
 	for (size_t i = 0; i < job->npoint; i++)
 		plan_point(&members, job, &job->point[i]);
 	*out = members.member;

@@ -27,7 +27,8 @@ struct slot {
 
 struct kl_pool {
 	char *dir;
-	uint64_t choice; /* of kl_members_plan() */
+	const struct kl_job *job;
+	struct kl_poolindex index;
 	size_t nrule;
 	struct kl_member *member;
 	size_t n;
@@ -37,7 +38,11 @@ struct kl_pool {
 static int build_pool(struct kl_pool *pool, const struct kl_job *job, const json_t *key)
 {
 	struct kl_poolbuild all = {
-		.job = job, .dir = pool->dir, .member = pool->member, .n = pool->n
+		.job = job,
+		.dir = pool->dir,
+		.member = pool->member,
+		.n = pool->n,
+		.cost = pool->index.cost,
 	};
 	int err;
 
@@ -45,7 +50,7 @@ static int build_pool(struct kl_pool *pool, const struct kl_job *job, const json
 	err = kl_poolkey_clear(pool->dir);
 	if (err == 0)
 		err = kl_poolbuild(&all);
-	return err < 0 ? err : kl_poolkey_write(pool->dir, job, key, pool->choice);
+	return err < 0 ? err : kl_poolkey_write(pool->dir, job, key, &pool->index);
 }
 
 /* -- opening ------------------------------------------------------------ */
@@ -174,25 +179,44 @@ static int make_dir(const char *dir)
 	return 0;
 }
 
+static struct kl_pool *pool_new(const struct kl_job *job, const char *dir)
+{
+	struct kl_pool *pool = kl_calloc(1, sizeof(*pool));
+
+	pool->dir = kl_strdup(dir);
+	pool->job = job;
+	pool->index.cost = kl_calloc(job->npoint + 1, sizeof(*pool->index.cost));
+	return pool;
+}
+
+/* Compute tolerances and drop what serves nothing else. */
+static int finish_pool(struct kl_pool *pool, const struct kl_job *job)
+{
+	int err = make_tolerances(pool, job);
+
+	if (err == 0)
+		drop_hidden(pool);
+	return err;
+}
+
 int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 {
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = kl_calloc(1, sizeof(*pool));
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = pool_new(job, job->pool);
 	KL_AUTO(json_decrefp) json_t *key = kl_poolkey_of(job);
 	KL_AUTO(kl_freep) char *lock_path = kl_fs_join(job->pool, "lock");
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	bool fresh;
 	int err = make_dir(job->pool);
 
-	pool->dir = kl_strdup(job->pool);
 	/* another worker of the same operation may be building it right now */
 	if (err == 0)
 		err = kl_lock_take(&lock, lock_path, -1);
 	if (err < 0)
 		return err;
-	fresh = kl_poolkey_fresh(pool->dir, job, key, &pool->choice);
+	fresh = kl_poolkey_fresh(pool->dir, job, key, &pool->index);
 	if (!fresh)
-		pool->choice = job->seed ? 0 : kl_rng_os_seed();
-	kl_members_plan(&pool->member, &pool->n, job, pool->choice);
+		pool->index.choice = job->seed ? 0 : kl_rng_os_seed();
+	kl_members_plan(&pool->member, &pool->n, job, pool->index.choice);
 	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
 	if (!fresh || map_all(pool, job) < 0) {
 		kl_error_clear();
@@ -200,14 +224,11 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 		if (err == 0)
 			err = map_all(pool, job);
 	}
-	if (err < 0)
-		return err;
-	err = make_tolerances(pool, job);
-	if (err < 0)
-		return err;
-	drop_hidden(pool);
-	*out = kl_steal(&pool);
-	return 0;
+	if (err == 0)
+		err = finish_pool(pool, job);
+	if (err == 0)
+		*out = kl_steal(&pool);
+	return err;
 }
 
 void kl_pool_free(struct kl_pool *pool)
@@ -222,6 +243,7 @@ void kl_pool_free(struct kl_pool *pool)
 	}
 	free(pool->member);
 	free(pool->slot);
+	free(pool->index.cost);
 	free(pool->dir);
 	free(pool);
 }
@@ -234,6 +256,11 @@ size_t kl_pool_size(const struct kl_pool *pool)
 const struct kl_member *kl_pool_get(const struct kl_pool *pool, size_t i)
 {
 	return &pool->member[i];
+}
+
+int64_t kl_pool_cost(const struct kl_pool *pool, const struct kl_point *pt)
+{
+	return pool->index.cost[pt - pool->job->point];
 }
 
 size_t kl_pool_noise(const struct kl_pool *pool, const struct kl_point *pt,
@@ -301,28 +328,40 @@ static int build_alone(struct kl_pool *pool, const struct kl_job *job, const str
 		err = kl_poolbuild(&build);
 	if (err == 0)
 		err = map_all(pool, job); /* stays mapped when the files are gone */
-	return err < 0 ? err : make_tolerances(pool, job);
+	return err < 0 ? err : finish_pool(pool, job);
 }
 
 int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup)
 	char *dir = kl_asprintf("%s/one-%d", job->pool, (int)getpid());
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = kl_calloc(1, sizeof(*pool));
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = pool_new(job, dir);
 	struct kl_key key;
 	int err;
 
 	if (!job->seed)
 		KL_BUG("a pool of one member is for replays");
-	pool->dir = kl_strdup(dir);
-	kl_members_plan(&pool->member, &pool->n, job, pool->choice);
+	kl_members_plan(&pool->member, &pool->n, job, 0);
 	keep_needed(pool, of);
 	kl_key_master(&key, job->seed);
-	if ((err = build_alone(pool, job, &key)) < 0)
-		return err;
-	drop_hidden(pool);
-	*out = kl_steal(&pool);
-	return 0;
+	if ((err = build_alone(pool, job, &key)) == 0)
+		*out = kl_steal(&pool);
+	return err;
+}
+
+int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup)
+	char *dir = kl_asprintf("%s/own-%d", job->pool, (int)getpid());
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = pool_new(job, dir);
+	struct kl_key key;
+	int err;
+
+	kl_members_plan(&pool->member, &pool->n, job, job->seed ? 0 : kl_rng_os_seed());
+	kl_key_master(&key, job->seed);
+	if ((err = build_alone(pool, job, &key)) == 0)
+		*out = kl_steal(&pool);
+	return err;
 }
 
 /* -- fresh draws ------------------------------------------------------------ */
@@ -348,11 +387,10 @@ int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const str
 {
 	KL_AUTO(kl_fs_tempdir_cleanup)
 	char *dir = kl_asprintf("%s/fresh-%d", job->pool, (int)getpid());
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = kl_calloc(1, sizeof(*pool));
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = pool_new(job, dir);
 	struct kl_key master, key;
 	int err;
 
-	pool->dir = kl_strdup(dir);
 	kl_members_plan_timed(&pool->member, &pool->n, job, draws);
 	kl_key_master(&master, job->seed);
 	key = kl_key_derive(&master, "timed");

@@ -47,6 +47,11 @@ size_t kl_pool_noise(const struct kl_pool *pool, const struct kl_point *pt,
 /** The twin of the point's first noise member, or NULL if it has none. */
 const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl_point *pt);
 
+/** Least time in ns of a call of both oracles, as it was when the pool was built; 0: unknown. */
+int64_t kl_pool_cost(const struct kl_pool *pool, const struct kl_point *pt);
+
+/** Build a pool for this process alone. Nothing of it stays on disk, and no other pool is changed. */
+int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job);
 /**
  * Build a pool that has only the given member of the job's pool (and the original, if it is a twin),
  * drawn for the replay job->seed. Nothing of it stays on disk, and no other pool is changed.

@@ -396,7 +396,7 @@ static int truth_passes(struct audit *audit, struct kl_subject *oracle,
 			const struct kl_member *member, const void *const *input)
 {
 	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
-	int err = kl_trial_oracle(oracle, audit->job, member->point, input, true);
+	int err = kl_trial_oracle(oracle, audit->job, member->point, input, true, NULL);
 
 	if (err < 0)
 		return err;

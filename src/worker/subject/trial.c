@@ -46,7 +46,7 @@ int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
 }
 
 int kl_trial_oracle(struct kl_subject *subject, const struct kl_job *job, const struct kl_point *pt,
-		    const void *const *input, bool real_is_double)
+		    const void *const *input, bool real_is_double, int64_t *ns)
 {
 	struct kl_call end;
 	int err;
@@ -72,5 +72,7 @@ int kl_trial_oracle(struct kl_subject *subject, const struct kl_job *job, const 
 	if (end.end != KL_CALL_OK)
 		return kl_error(KL_ECANNOT, "the oracle (kl_real as %s) at '%s' %s",
 				real_is_double ? "double" : "float", pt->id, end.what);
+	if (ns)
+		*ns = end.used_ns >= 0 ? end.used_ns : end.ns;
 	return 0;
 }

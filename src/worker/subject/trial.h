@@ -33,9 +33,10 @@ int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
 /**
  * Call an oracle from kl_trial_oracle_start() once, on inputs in the kernel's dtypes (exact as
  * kl_real or rounded to it). The answer is in kl_subject_buffer(): kl_real for float tensors, the
- * dtype for integers. KL_ECANNOT: the call failed; the message says how.
+ * dtype for integers. *ns (may be NULL) is its time, of a function in C its processor time.
+ * KL_ECANNOT: the call failed; the message says how.
  */
 int kl_trial_oracle(struct kl_subject *subject, const struct kl_job *job, const struct kl_point *pt,
-		    const void *const *input, bool real_is_double);
+		    const void *const *input, bool real_is_double, int64_t *ns);
 
 #endif
