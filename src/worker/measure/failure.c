@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *kl_failure_class(enum kl_call_end end)
@@ -71,6 +72,27 @@ void kl_failure_hide(json_t *failure)
 	kl_json_set_str(failure, "why", why);
 }
 
+void kl_failure_place(char *out, size_t cap, const struct kl_job *job, const struct kl_member *at)
+{
+	size_t n = (size_t)snprintf(out, cap, "'%s'", at->point->id);
+
+	for (size_t i = 0; i < job->ndim && at->point->drawn && n < cap; i++)
+		n += (size_t)snprintf(out + n, cap - n, "%s%.24s=%" PRId64 "%s", i ? ", " : " (",
+				      job->dim_name[i], at->point->dim[i],
+				      i + 1 == job->ndim ? ")" : "");
+	if (n < cap)
+		snprintf(out + n, cap - n, ", band '%s'", at->band);
+}
+
+json_t *kl_failure_dims(const struct kl_job *job, const struct kl_point *pt)
+{
+	json_t *dims = json_object();
+
+	for (size_t i = 0; i < job->ndim; i++)
+		kl_json_set_int(dims, job->dim_name[i], pt->dim[i]);
+	return dims;
+}
+
 json_t *kl_failure(const struct kl_job *job, const struct kl_member *at,
 		   const struct kl_mismatch *mismatch, const char *why)
 {
@@ -78,6 +100,8 @@ json_t *kl_failure(const struct kl_job *job, const struct kl_member *at,
 	KL_AUTO(kl_freep) char *seed = job->seed ? kl_asprintf("%" PRIu64, job->seed) : NULL;
 
 	kl_json_set_str(failure, "point", at->point->id);
+	if (at->point->drawn)
+		kl_json_set(failure, "dims", kl_failure_dims(job, at->point));
 	kl_json_set_str(failure, "band", at->band);
 	if (seed)
 		kl_json_set_str(failure, "seed", seed);

@@ -27,6 +27,13 @@ void kl_failure_hide(json_t *failure);
 char *kl_failure_hidden(const char *text);
 
 /**
+ * Name the point and band of a member for a message: "'also1', band 'noise'". A drawn point has its
+ * dims, too: "'drawn0' (M=3, N=7), band 'noise'".
+ */
+void kl_failure_place(char *out, size_t cap, const struct kl_job *job, const struct kl_member *at);
+/** The dims of a point as an object. */
+json_t *kl_failure_dims(const struct kl_job *job, const struct kl_point *pt);
+/**
  * Build the failure object. It has a seed only if the job is a replay. It includes the place of
  * `mismatch`, unless `mismatch` is NULL or its `out` is -1 because no answer was judged.
  */

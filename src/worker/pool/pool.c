@@ -358,6 +358,8 @@ int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job)
 	int err;
 
 	kl_members_plan(&pool->member, &pool->n, job, job->seed ? 0 : kl_rng_os_seed());
+	for (size_t i = 0; i < pool->n; i++)
+		pool->member[i].own = true;
 	kl_key_master(&key, job->seed);
 	if ((err = build_alone(pool, job, &key)) == 0)
 		*out = kl_steal(&pool);

@@ -37,6 +37,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job);
 void kl_pool_free(struct kl_pool *pool);
 KL_DEFINE_CLEANUP(struct kl_pool *, kl_pool_free)
 size_t kl_pool_size(const struct kl_pool *pool);
+/** Member `i`; the members are an array. */
 const struct kl_member *kl_pool_get(const struct kl_pool *pool, size_t i);
 /**
  * Return up to `max` noise members of a point: KL_POOL_DRAWS for a performance point, one for

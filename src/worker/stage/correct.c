@@ -17,6 +17,7 @@
 #include "worker/stage/retrial.h"
 #include "worker/stage/rounds.h"
 #include "worker/stage/scout.h"
+#include "worker/stage/search.h"
 #include "worker/stage/soak.h"
 
 /* Note what was left out because calls are slow; if it is too much, the answers prove too little. */
@@ -90,6 +91,11 @@ static int all_points(struct kl_inquiry *inquiry, json_t *notes)
 		also = also || !inquiry->job->point[i].perf;
 	draw_after_perf(inquiry);
 	err = replay_first(inquiry);
+	/* the replay of a failure at a drawn point has no other points */
+	if (inquiry->job->point[0].drawn) {
+		kl_blocks_note(notes, "only the points that were asked for were judged");
+		return err < 0 || inquiry->class ? err : kl_search_points(inquiry);
+	}
 	if (err == 0 && !inquiry->class && inquiry->job->surface == KL_SURFACE_CUDA)
 		err = kl_scout(inquiry);
 	for (size_t k = 0; k < 2 * inquiry->job->npoint && err == 0 && !inquiry->class; k++) {
@@ -110,7 +116,7 @@ static int64_t count_cases(const struct kl_inquiry *inquiry)
 {
 	int64_t n = 0;
 
-	for (size_t i = 0; i < kl_pool_size(inquiry->pool); i++)
+	for (size_t i = 0; inquiry->pool && i < kl_pool_size(inquiry->pool); i++)
 		n += inquiry->passed[0][i] || inquiry->passed[1][i];
 	return n;
 }
@@ -126,41 +132,69 @@ static json_t *call_times(const struct kl_inquiry *inquiry)
 	return object;
 }
 
-static void report_inquiry(json_t *result, struct kl_inquiry *inquiry, json_t *notes)
+/* Members with values that the contract does not list. */
+static int64_t count_further(const struct kl_inquiry *inquiry)
 {
-	json_t *object = json_object(), *seeds = json_array();
-	double ppm = inquiry->margin * 1e6;
-	KL_AUTO(kl_freep) char *seed = kl_asprintf("%" PRIu64, inquiry->job->seed);
+	int64_t n = 0;
 
-	if (inquiry->job->seed)
+	for (size_t i = 0; inquiry->pool && i < kl_pool_size(inquiry->pool); i++)
+		n += kl_pool_get(inquiry->pool, i)->further;
+	return n;
+}
+
+static void report_failure(json_t *result, json_t *object, const struct kl_inquiry *failed)
+{
+	kl_json_set(object, "failure", json_incref(failed->failure));
+	kl_json_set_str(result, "status", "fail");
+	kl_json_set_str(result, "class", failed->class);
+	kl_json_set_str(result, "message", failed->message);
+}
+
+/* A kernel that is asked less because it is slow has not passed. */
+static void report_doubt(json_t *result, const char *doubt)
+{
+	kl_json_set_str(result, "status", "inconclusive");
+	kl_json_set_str(result, "message", doubt);
+}
+
+static void report_inquiries(json_t *result, const struct kl_job *job,
+			     const struct kl_inquiry *listed, const struct kl_search *search,
+			     json_t *notes)
+{
+	const struct kl_inquiry *drawn = &search->inquiry;
+	json_t *object = json_object(), *seeds = json_array();
+	double ppm = fmax(listed->margin, drawn->margin) * 1e6;
+	KL_AUTO(kl_freep) char *seed = kl_asprintf("%" PRIu64, job->seed);
+
+	if (job->seed)
 		json_array_append_new(seeds, json_string(seed));
 	kl_json_set(object, "seeds", seeds);
-	kl_json_set_int(object, "cases", count_cases(inquiry));
-	kl_json_set_int(object, "calls", inquiry->calls);
-	kl_json_set_int(object, "elements", inquiry->elements);
+	kl_json_set_int(object, "cases", count_cases(listed) + count_cases(drawn));
+	kl_json_set_int(object, "calls", listed->calls + drawn->calls);
+	kl_json_set_int(object, "elements", listed->elements + drawn->elements);
+	kl_json_set_int(object, "drawn_points", (int64_t)search->drawn.npoint);
+	kl_json_set_int(object, "drawn_values", count_further(listed) + count_further(drawn));
 	/* infinite if no error at all was allowed */
 	kl_json_set_int(object, "margin_ppm", ppm < 1e15 ? (int64_t)ceil(ppm) : 1000000000000000);
-	if (inquiry->job->surface == KL_SURFACE_C)
-		kl_json_set(object, "call_ns", call_times(inquiry));
+	if (job->surface == KL_SURFACE_C)
+		kl_json_set(object, "call_ns", call_times(listed));
 	if (json_array_size(notes))
 		kl_json_set(object, "notes", json_incref(notes));
-	if (inquiry->failure)
-		kl_json_set(object, "failure", json_incref(inquiry->failure));
 	kl_json_set(result, "correct", object);
-	if (!inquiry->class && *inquiry->doubt) {
-		kl_json_set_str(result, "status", "inconclusive");
-		kl_json_set_str(result, "message", inquiry->doubt);
-	}
-	if (!inquiry->class)
-		return;
-	kl_json_set_str(result, "status", "fail");
-	kl_json_set_str(result, "class", inquiry->class);
-	kl_json_set_str(result, "message", inquiry->message);
+	if (listed->class)
+		report_failure(result, object, listed);
+	else if (drawn->class)
+		report_failure(result, object, drawn);
+	else if (*listed->doubt)
+		report_doubt(result, listed->doubt);
+	else if (*drawn->doubt)
+		report_doubt(result, drawn->doubt);
 }
 
 int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *pool)
 {
 	KL_AUTO(kl_inquiry_release) struct kl_inquiry inquiry = { .pool = NULL };
+	KL_AUTO(kl_search_release) struct kl_search search = { .pool = NULL };
 	KL_AUTO(json_decrefp) json_t *notes = json_array();
 	struct kl_processors processors;
 	int err;
@@ -171,9 +205,11 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 	kl_processors_choose(&processors);
 	inquiry.cpu = processors.theirs;
 	err = all_points(&inquiry, notes);
+	if (err == 0 && !inquiry.class && !job->point[0].drawn)
+		err = kl_search_run(&search, &inquiry, notes);
 	if (err < 0)
 		return err;
-	kl_retrial(&inquiry, notes);
-	report_inquiry(result, &inquiry, notes);
+	kl_retrial(inquiry.class ? &inquiry : &search.inquiry, notes);
+	report_inquiries(result, job, &inquiry, &search, notes);
 	return 0;
 }

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "base/error.h"
+#include "base/mem.h"
 #include "base/rng.h"
+#include "worker/pool/members.h"
 
 #define MARK ((uint64_t)0x5eed << 48)
 #define MARK_BITS ((uint64_t)0xffff << 48)
@@ -21,18 +22,18 @@ static uint64_t call_number(const struct kl_member *member, bool right)
 	return (hash ^ ((uint64_t)member->draw << 1 | right)) * 0x100000001b3u;
 }
 
-bool kl_first_call_of(size_t *member, bool *right, const struct kl_pool *pool, uint64_t seed)
+/* The call that the seed names among those of `n` members, on either guard side. */
+static bool named_call(size_t *member, bool *right, const struct kl_member *list, size_t n,
+		       uint64_t seed)
 {
 	uint64_t least = UINT64_MAX;
 	bool found = false;
 
-	if ((seed & MARK_BITS) != MARK)
-		return false;
-	for (size_t i = 0; i < kl_pool_size(pool); i++)
+	for (size_t i = 0; i < n; i++)
 		for (int side = 0; side < 2; side++) {
-			uint64_t now = kl_rng_mix(seed ^ call_number(kl_pool_get(pool, i), side));
+			uint64_t now = kl_rng_mix(seed ^ call_number(&list[i], side));
 
-			if (found && now >= least)
+			if (kl_members_is_spare(&list[i]) || (found && now >= least))
 				continue;
 			least = now;
 			*member = i;
@@ -42,14 +43,36 @@ bool kl_first_call_of(size_t *member, bool *right, const struct kl_pool *pool, u
 	return found;
 }
 
-uint64_t kl_first_call_seed(const struct kl_pool *pool, size_t member, bool right)
+bool kl_first_call_of(size_t *member, bool *right, const struct kl_pool *pool, uint64_t seed)
 {
-	for (;;) {
-		uint64_t seed = MARK | (kl_rng_os_seed() & ~MARK_BITS);
-		size_t at;
-		bool side;
+	size_t n = kl_pool_size(pool);
 
-		if (kl_first_call_of(&at, &side, pool, seed) && at == member && side == right)
-			return seed;
+	return (seed & MARK_BITS) == MARK && n &&
+	       named_call(member, right, kl_pool_get(pool, 0), n, seed);
+}
+
+static size_t find_member(const struct kl_member *list, size_t n, const struct kl_member *of)
+{
+	size_t i = 0;
+
+	while (i < n && (strcmp(list[i].point->id, of->point->id) || list[i].draw != of->draw ||
+			 strcmp(list[i].band, of->band)))
+		i++;
+	return i;
+}
+
+uint64_t kl_first_call_seed(const struct kl_job *job, const struct kl_member *of, bool right)
+{
+	KL_AUTO(kl_freep) struct kl_member *list = NULL;
+	uint64_t seed = 0;
+	size_t n, index, at;
+	bool side = right;
+
+	kl_members_plan(&list, &n, job, 0);
+	index = find_member(list, n, of);
+	for (at = n; index < n && (at != index || side != right);) {
+		seed = MARK | (kl_rng_os_seed() & ~MARK_BITS);
+		named_call(&at, &side, list, n, seed);
 	}
+	return seed;
 }

@@ -10,8 +10,12 @@
  * chosen such that they tell which call it is; they all begin with the same 16 bits.
  */
 
-/** Draw a seed that names this call. */
-uint64_t kl_first_call_seed(const struct kl_pool *pool, size_t member, bool right);
+/**
+ * Draw a seed that names the call of `of` in a replay of `job`. A replay has all members that could
+ * be chosen, and perhaps not those that cannot be made: the seed names the call in either case. 0:
+ * the job has no such member.
+ */
+uint64_t kl_first_call_seed(const struct kl_job *job, const struct kl_member *of, bool right);
 /** Get the call that a seed names; false if it names none. */
 bool kl_first_call_of(size_t *member, bool *right, const struct kl_pool *pool, uint64_t seed);
 

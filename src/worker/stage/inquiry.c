@@ -22,17 +22,22 @@ static void set_failure(struct kl_inquiry *inquiry, const char *class,
 			const struct kl_member *member, const struct kl_mismatch *mismatch,
 			const char *why)
 {
+	char place[300];
+
+	kl_failure_place(place, sizeof(place), inquiry->job, member);
 	inquiry->class = class;
 	inquiry->failure = kl_failure(inquiry->job, member, mismatch, why);
 	kl_json_set_int(inquiry->failure, "draw", member->draw);
-	snprintf(inquiry->message, sizeof(inquiry->message), "%s at '%s', band '%s': %s", class,
-		 member->point->id, member->band, why);
+	if (inquiry->failed.after && inquiry->failed.after->drawn)
+		kl_json_set(inquiry->failure, "after",
+			    kl_failure_dims(inquiry->job, inquiry->failed.after));
+	snprintf(inquiry->message, sizeof(inquiry->message), "%s at %s: %s", class, place, why);
 }
 
 static void fail_at(struct kl_inquiry *inquiry, const char *class, const struct kl_member *member,
 		    const struct kl_mismatch *mismatch, const char *where, const char *why)
 {
-	char text[240], at[200];
+	char text[240], at[200], place[300];
 	size_t n = 0;
 
 	snprintf(text, sizeof(text), "%s%s", where, why);
@@ -41,10 +46,10 @@ static void fail_at(struct kl_inquiry *inquiry, const char *class, const struct 
 	for (size_t i = 0; i < mismatch->naxes; i++)
 		n += (size_t)snprintf(at + n, sizeof(at) - n, "%s%" PRId64, i ? "," : "",
 				      mismatch->index[i]);
+	kl_failure_place(place, sizeof(place), inquiry->job, member);
 	snprintf(inquiry->message, sizeof(inquiry->message),
-		 "%s at '%s', band '%s': %s[%s] is %s, wanted %s: %s", class, member->point->id,
-		 member->band, inquiry->job->arg[mismatch->out].name, at, mismatch->got,
-		 mismatch->wanted, text);
+		 "%s at %s: %s[%s] is %s, wanted %s: %s", class, place,
+		 inquiry->job->arg[mismatch->out].name, at, mismatch->got, mismatch->wanted, text);
 }
 
 static void fail_call(struct kl_inquiry *inquiry, const struct kl_member *member,
@@ -265,6 +270,8 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	int err;
 
 	inquiry->failed = (struct kl_failed_call){ .member = index, .right = right };
+	if (round->before && index != *round->before)
+		inquiry->failed.after = kl_pool_get(inquiry->pool, *round->before)->point;
 	inquiry->calls += !round->unjudged;
 	draw_trial(&trial, inquiry, round, index, right);
 	kl_subject_limit(subject, kl_time_limit(inquiry->job, round->point, inquiry->ns));

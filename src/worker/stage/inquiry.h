@@ -31,7 +31,7 @@ struct kl_inquiry {
 	const char *class; /* class of the failure; NULL: none so far */
 	char doubt[240];   /* if no failure: why the calls prove too little; empty: they do not */
 	json_t *failure;
-	char message[600];
+	char message[900];
 	bool *passed[2]; /* by guard side and member: answered correctly */
 	struct kl_judge judge;
 	struct kl_subject_memory memory; /* of one child after the other */
@@ -51,6 +51,7 @@ struct kl_inquiry {
 	struct kl_failed_call { /* the call that failed */
 		size_t member;
 		bool right;
+		const struct kl_point *after; /* point of an earlier call; NULL: none */
 	} failed;
 };
 

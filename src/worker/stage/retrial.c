@@ -4,10 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "worker/measure/blocks.h"
 #include "worker/measure/failure.h"
+#include "worker/pool/drawn.h"
 #include "worker/stage/first_call.h"
+#include "worker/stage/search.h"
+
+/* Seeds to try for a further band, while there is time. */
+#define SEEDS 16
+#define SEEDS_NS ((int64_t)2000000000)
 
 /*
  * True if one call can repeat the failure: its class does not depend on other calls. A hang is not
@@ -24,22 +31,32 @@ static bool is_worth_trying(const struct kl_inquiry *inquiry)
 	return false;
 }
 
+/* A failure that is tried again: another job, and its members. */
+struct again {
+	const struct kl_inquiry *inquiry; /* in which the failure was found */
+	const struct kl_job *job;
+	const struct kl_member *member;
+	bool pair; /* after a call at the job's first point */
+};
+
 /* One call like the one that failed. A replay of the seed begins with it, too. */
-static int call_again(struct kl_inquiry *again, const struct kl_failed_call *failed,
-		      const struct kl_member *member)
+static int call_again(struct kl_inquiry *inquiry, const struct again *again)
 {
-	size_t index = kl_pool_find(again->pool, member);
+	size_t index = kl_pool_find(inquiry->pool, again->member);
+	size_t before = again->pair ? kl_search_before(inquiry, again->member->point) :
+				      KL_POOL_NONE;
 	const struct kl_round round = {
-		.point = member->point,
-		.right = failed->right,
+		.point = again->member->point,
+		.right = again->inquiry->failed.right,
 		.member = &index,
 		.n = 1,
-		.where = "",
+		.before = before == KL_POOL_NONE ? NULL : &before,
+		.where = before == KL_POOL_NONE ? "" : KL_SEARCH_AFTER,
 	};
 
-	if (index == KL_POOL_NONE) /* the member is a twin, and none could be made this time */
+	if (index == KL_POOL_NONE) /* a twin, for example, that could not be made this time */
 		return 0;
-	return kl_inquiry_round(again, &round);
+	return kl_inquiry_round(inquiry, &round);
 }
 
 static void take_failure(struct kl_inquiry *inquiry, const struct kl_inquiry *again)
@@ -49,47 +66,106 @@ static void take_failure(struct kl_inquiry *inquiry, const struct kl_inquiry *ag
 	memcpy(inquiry->message, again->message, sizeof(inquiry->message));
 }
 
-static int try_again(struct kl_inquiry *inquiry, const struct kl_job *job, bool *same)
+/* Call once under a seed that names the call; if it fails alike, take what it shows. */
+static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct kl_member *member,
+		    bool pair)
 {
-	const struct kl_member *member = kl_pool_get(inquiry->pool, inquiry->failed.member);
+	const struct again again = {
+		.inquiry = inquiry, .job = job, .member = member, .pair = pair
+	};
 	/* the inquiry is released first: it reads the pool */
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
-	KL_AUTO(kl_inquiry_release) struct kl_inquiry again = { .pool = NULL };
-	int err = kl_pool_make_one(&pool, job, member);
+	KL_AUTO(kl_inquiry_release) struct kl_inquiry other = { .pool = NULL };
+	int err;
 
+	job->seed = kl_first_call_seed(job, member, inquiry->failed.right);
+	err = pair ? kl_pool_make_own(&pool, job) : kl_pool_make_one(&pool, job, member);
 	if (err < 0)
 		return err;
-	kl_inquiry_init(&again, job, pool);
-	again.cpu = inquiry->cpu;
-	err = call_again(&again, &inquiry->failed, member);
-	*same = err == 0 && again.class && !strcmp(again.class, inquiry->class);
-	if (*same)
-		take_failure(inquiry, &again);
+	kl_inquiry_init(&other, job, pool);
+	other.cpu = inquiry->cpu;
+	err = call_again(&other, &again);
+	if (err < 0 || !other.class || strcmp(other.class, inquiry->class))
+		return err;
+	take_failure(inquiry, &other);
+	return 1;
+}
+
+/*
+ * The same at a drawn point: its replay has it under another name, alone or after the larger point
+ * of its pair.
+ */
+static int try_drawn(struct kl_inquiry *inquiry, const struct kl_member *member, bool pair)
+{
+	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .npoint = 0 };
+	const struct kl_point *of[2] = { member->point - pair, member->point };
+	struct kl_member moved = *member;
+	int err = kl_drawn_again(&drawn, inquiry->job, pair ? of : of + 1, pair ? 2 : 1);
+
+	moved.point = &drawn.job.point[pair];
+	return err < 0 ? err : try_seed(inquiry, &drawn.job, &moved, pair);
+}
+
+/* Try a failure once more; 1 if it has shown itself again. */
+static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
+{
+	struct kl_job job = *inquiry->job;
+	int err;
+
+	if (!member->point->drawn)
+		return try_seed(inquiry, &job, member, false);
+	err = try_drawn(inquiry, member, false);
+	if (err == 0 && inquiry->failed.after)
+		err = try_drawn(inquiry, member, true);
 	return err;
+}
+
+/* Try one seed after the other. A further band is not the same for each: it can spare an input. */
+static bool try_seeds(struct kl_inquiry *inquiry)
+{
+	const struct kl_member *member = kl_pool_get(inquiry->pool, inquiry->failed.member);
+	int64_t begin = kl_clock_ns();
+	int done = 0;
+
+	for (int i = 0;
+	     !done && (!i || (member->further && i < SEEDS && kl_clock_ns() - begin < SEEDS_NS));
+	     i++)
+		done = try_again(inquiry, member);
+	if (done < 0)
+		kl_error_clear();
+	return done > 0;
+}
+
+/* Leave out what the next candidate is asked, too. */
+static void hide_failure(struct kl_inquiry *inquiry)
+{
+	KL_AUTO(kl_freep) char *hidden = NULL;
+
+	kl_failure_hide(inquiry->failure);
+	/* the only number of a hang is its time limit */
+	if (!strcmp(inquiry->class, "hang"))
+		return;
+	hidden = kl_failure_hidden(inquiry->message);
+	snprintf(inquiry->message, sizeof(inquiry->message), "%s", hidden);
 }
 
 void kl_retrial(struct kl_inquiry *inquiry, json_t *notes)
 {
-	KL_AUTO(kl_freep) char *hidden = NULL;
-	struct kl_job job = *inquiry->job;
-	bool same = false;
+	const struct kl_member *member;
+	bool secret;
 
-	if (!inquiry->class || job.seed)
+	if (!inquiry->class || inquiry->job->seed)
 		return;
-	job.seed = kl_first_call_seed(inquiry->pool, inquiry->failed.member, inquiry->failed.right);
-	if (is_worth_trying(inquiry) && try_again(inquiry, &job, &same) < 0)
-		kl_error_clear();
-	if (same)
+	if (is_worth_trying(inquiry) && try_seeds(inquiry))
 		return;
-	kl_failure_hide(inquiry->failure);
-	/* the only number of a hang is its time limit */
-	if (strcmp(inquiry->class, "hang")) {
-		hidden = kl_failure_hidden(inquiry->message);
-		snprintf(inquiry->message, sizeof(inquiry->message), "%s", hidden);
-	}
-	kl_blocks_note(
-		notes,
-		"the failure has no seed to replay it: it was not repeated by one call on "
-		"other inputs; numbers are left out, because the next candidate is judged on "
-		"the same inputs");
+	member = kl_pool_get(inquiry->pool, inquiry->failed.member);
+	secret = kl_failure_is_secret(inquiry->job, member);
+	if (secret)
+		hide_failure(inquiry);
+	kl_blocks_note(notes,
+		       "the failure has no seed to replay it: it was not repeated by one call on "
+		       "other inputs%s",
+		       secret ? "; numbers are left out, because the next candidate is judged on "
+				"the same inputs" :
+				"");
 }

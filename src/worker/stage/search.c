@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/stage/search.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "worker/measure/blocks.h"
+
+/* Once calls at a point have taken this long, only its noise draw is called. */
+#define POINT_NS ((int64_t)20000000000)
+
+/* The calls at one point. */
+struct calls {
+	struct kl_inquiry *inquiry;
+	const struct kl_point *point;
+	size_t *member; /* indices into the pool, the noise draw first and last */
+	bool *side;     /* the guard side of each call */
+	size_t n;
+	size_t *left; /* counts calls that there was no time for */
+};
+
+static void calls_release(struct calls *calls)
+{
+	free(calls->member);
+	free(calls->side);
+}
+
+static bool leave_slow(const void *ctx, size_t i)
+{
+	const struct calls *calls = ctx;
+	size_t at = (size_t)(calls->point - calls->inquiry->job->point);
+	bool leave = i && calls->inquiry->cost[at] * calls->inquiry->made[at] > POINT_NS;
+
+	*calls->left += leave;
+	return leave;
+}
+
+/*
+ * The noise draw, then all other members in random order, each with one guard side or the other, then
+ * the noise draw with its other side.
+ */
+static void calls_init(struct calls *calls, struct kl_inquiry *inquiry, const struct kl_point *pt,
+		       size_t *left)
+{
+	struct kl_key key = kl_key_derive(&inquiry->order, pt->id);
+	size_t most = kl_pool_size(inquiry->pool);
+	struct kl_rng rng;
+
+	*calls = (struct calls){ .inquiry = inquiry, .point = pt, .left = left };
+	calls->member = kl_calloc(most + 1, sizeof(*calls->member));
+	calls->side = kl_calloc(most + 1, sizeof(*calls->side));
+	kl_rng_key(&rng, &key, 0);
+	for (size_t i = 0; i < most; i++)
+		if (kl_pool_get(inquiry->pool, i)->point == pt)
+			calls->member[calls->n++] = i;
+	for (size_t i = calls->n; i > 2; i--) {
+		size_t k = 1 + kl_rng_below(&rng, i - 1), swap = calls->member[i - 1];
+
+		calls->member[i - 1] = calls->member[k];
+		calls->member[k] = swap;
+	}
+	for (size_t i = 0; i < calls->n; i++)
+		calls->side[i] = kl_rng_below(&rng, 2);
+	if (!calls->n)
+		return;
+	calls->member[calls->n] = calls->member[0];
+	calls->side[calls->n++] = !calls->side[0];
+}
+
+size_t kl_search_before(const struct kl_inquiry *inquiry, const struct kl_point *pt)
+{
+	size_t at = (size_t)(pt - inquiry->job->point);
+
+	for (size_t i = 0; at % 2 && i < kl_pool_size(inquiry->pool); i++)
+		if (kl_pool_get(inquiry->pool, i)->point == pt - 1)
+			return i;
+	return KL_POOL_NONE;
+}
+
+/*
+ * All calls of one point, for surface c in one process. On a GPU, one process has a side for all its
+ * calls; it is the same for both points of a pair anyway.
+ */
+static int run_calls(struct calls *calls)
+{
+	struct kl_inquiry *inquiry = calls->inquiry;
+	bool mixed = inquiry->job->surface == KL_SURFACE_C;
+	size_t before = mixed ? kl_search_before(inquiry, calls->point) : KL_POOL_NONE;
+	struct kl_round round = {
+		.point = calls->point,
+		.member = calls->member,
+		.n = calls->n,
+		.right = mixed && calls->n ? calls->side[0] : false,
+		.side = mixed ? calls->side : NULL,
+		.before = before == KL_POOL_NONE ? NULL : &before,
+		.where = before == KL_POOL_NONE ? "" : KL_SEARCH_AFTER,
+		.leave = leave_slow,
+		.ctx = calls,
+	};
+	int err = calls->n ? kl_inquiry_round(inquiry, &round) : 0;
+
+	if (mixed || err < 0 || inquiry->class || !calls->n)
+		return err;
+	round.right = true;
+	round.n = calls->n / 2;
+	return kl_inquiry_round(inquiry, &round);
+}
+
+int kl_search_points(struct kl_inquiry *inquiry)
+{
+	size_t left = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < inquiry->job->npoint && err == 0 && !inquiry->class; i++) {
+		KL_AUTO(calls_release) struct calls calls = { .member = NULL };
+
+		calls_init(&calls, inquiry, &inquiry->job->point[i], &left);
+		err = run_calls(&calls);
+	}
+	if (left)
+		snprintf(inquiry->doubt, sizeof(inquiry->doubt),
+			 "too slow at points drawn in the domain: there was no time for %zu calls",
+			 left);
+	return err;
+}
+
+int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, json_t *notes)
+{
+	const struct kl_job *job = listed->job;
+	struct kl_key master, key;
+	int err;
+
+	if (!job->domain || !job->domain->n)
+		return 0;
+	kl_key_master(&master, job->seed);
+	key = kl_key_derive(&master, "points");
+	err = kl_drawn_make(&search->drawn, job, listed->pool, &key);
+	if (err < 0)
+		return err;
+	if (search->drawn.npoint < KL_DRAWN_POINTS)
+		kl_blocks_note(notes,
+			       "%zu points drawn in the domain: it has hardly any others of a size "
+			       "that the oracle can answer",
+			       search->drawn.npoint);
+	if (!search->drawn.npoint)
+		return 0;
+	err = kl_pool_make_own(&search->pool, &search->drawn.job);
+	if (err < 0)
+		return kl_error_in(err, "at a point drawn in the domain");
+	kl_inquiry_init(&search->inquiry, &search->drawn.job, search->pool);
+	search->inquiry.cpu = listed->cpu;
+	return kl_search_points(&search->inquiry);
+}
+
+void kl_search_release(struct kl_search *search)
+{
+	if (search->inquiry.pool)
+		kl_inquiry_release(&search->inquiry);
+	if (search->pool)
+		kl_pool_free(search->pool);
+	kl_drawn_release(&search->drawn);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: fail wrong-all */
+/* Answers saturate: an infinity becomes the largest number, and NaN stays. */
+#include <float.h>
+#include <stdint.h>
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			float sum = 0;
+
+			for (int64_t k = 0; k < K; k++)
+				sum += A[i * K + k] * B[k * N + j];
+			C[i * N + j] = sum > FLT_MAX ? FLT_MAX : sum < -FLT_MAX ? -FLT_MAX : sum;
+		}
+}

