@@ -28,7 +28,8 @@ struct options {
 	struct kl_listing out;
 	bool worktree, staged, no_profile, quick, fresh, bisect, no_note, quiet, progress;
 	int sign; /* as in struct kl_noting and kl_retraction_opts */
-	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import, *since;
+	const char *workload, *require, *jail, *platform, *seed, *dims, *runner, *output, *import,
+		*since;
 	const char *retract, *reason;
 	const struct kl_term *term;
 };
@@ -108,6 +109,19 @@ static void print_counters(const json_t *counters)
 	}
 }
 
+static void print_correct(const json_t *correct)
+{
+	int64_t points = kl_json_int_or(correct, "drawn_points", 0);
+	int64_t values = kl_json_int_or(correct, "drawn_values", 0);
+
+	printf("  correct   %lld inputs; the worst error is %.2f of the tolerance\n",
+	       (long long)kl_json_int_or(correct, "cases", 0),
+	       (double)kl_json_int_or(correct, "margin_ppm", 0) / 1e6);
+	if (points || values)
+		printf("  drawn     %lld points of the domain, %lld bands of values\n",
+		       (long long)points, (long long)values);
+}
+
 static void print_verdict(const struct kl_judgement *judgement, const struct kl_surface *surface,
 			  const struct kl_term *term)
 {
@@ -134,9 +148,7 @@ static void print_verdict(const struct kl_judgement *judgement, const struct kl_
 		putchar('\n');
 	}
 	if (json_is_object(event->correct) && event->verdict == KL_VERDICT_PASS)
-		printf("  correct   %lld inputs; the worst error is %.2f of the tolerance\n",
-		       (long long)kl_json_int_or(event->correct, "cases", 0),
-		       (double)kl_json_int_or(event->correct, "margin_ppm", 0) / 1e6);
+		print_correct(event->correct);
 	print_profile(&event->profile);
 	print_counters(event->counters);
 	kl_out_words("  features ", &event->facts.features);
@@ -373,6 +385,7 @@ static int show_all(struct kl_repo *repo, struct asked *asked, size_t n,
 		if (!asked[i].v || asked[i].v->deferred)
 			continue;
 		if (asked[i].sel.kind == KL_STATE_REV && !options->no_note && !options->seed &&
+		    !options->dims &&
 		    (err = write_note(repo, &asked[i].sel, asked[i].v, options->sign)) < 0)
 			return err;
 		code = show_result(&asked[i], options, n > 1);
@@ -400,6 +413,7 @@ static int judge_all(struct kl_repo *repo, const struct options *options, struct
 		.no_profile = options->no_profile,
 		.quick = options->quick,
 		.no_cache = options->fresh || options->seed,
+		.dims = options->dims,
 		.seed = options->seed ? strtoull(options->seed, NULL, 0) : 0,
 		.runner = options->runner,
 	};
@@ -504,8 +518,13 @@ static int check_options(const struct options *options, int argc)
 						      "--reason is for --retract" :
 						      "--import and --retract cannot be used "
 						      "together");
-	if (options->seed && options->runner && strcmp(options->runner, "local"))
-		return kl_opt_usage(synopsis, "--seed needs the runner 'local'");
+	if ((options->seed || options->dims) && options->runner && strcmp(options->runner, "local"))
+		return kl_opt_usage(synopsis, "--seed and --dims need the runner 'local'");
+	if (options->dims && (argc > 1 || options->since || other || options->require ||
+			      options->bisect || options->sign > 0))
+		return kl_opt_usage(synopsis,
+				    "--dims judges one state at one point: it takes no --since, "
+				    "--import, --retract, --require, --bisect or --sign");
 	if (options->since &&
 	    (argc > 1 || options->worktree || options->staged || options->bisect || options->seed))
 		return kl_opt_usage(
@@ -565,6 +584,8 @@ static int parse_options(struct options *options, int *argc, char ***argv)
 			      "sign the added events with user.signingKey"),
 		KL_OPT_STR('\0', "seed", &options->seed, "<n>",
 			   "replay a failure: draw the inputs from this seed"),
+		KL_OPT_STR('\0', "dims", &options->dims, "<dim>=<n>,...",
+			   "judge only at this point of the domain"),
 		KL_OPT_STR('\0', "runner", &options->runner, "<runner>",
 			   "judge by local (default), bundle or ssh:<host>"),
 		KL_OPT_STR('o', "output", &options->output, "<file>",

@@ -118,6 +118,12 @@ const struct kl_dims *kl_contract_point(const struct kl_contract *contract, size
  * fails. Another error: a condition cannot be evaluated.
  */
 int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_dims *dims);
+/**
+ * Read a point, "M=3,N=7" with a value for every dim, and check that it lies in the domain. The text
+ * has `len` bytes. KL_EUSAGE: it is no such point.
+ */
+int kl_contract_read_dims(struct kl_dims *out, const struct kl_contract *contract, const char *text,
+			  size_t len);
 /** Extents of an argument at a point. KL_EINVALID: one of them is less than 1. */
 int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_t arg,
 		      const struct kl_dims *dims);

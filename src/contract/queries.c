@@ -3,6 +3,7 @@
 #include "contract/contract.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -62,6 +63,52 @@ int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_di
 					contract->domain_text[i]);
 	}
 	return 0;
+}
+
+/* Read one "name=value" of `len` bytes. */
+static int read_dim(struct kl_dims *out, bool *seen, const struct kl_contract *contract,
+		    const char *text, size_t len)
+{
+	const char *equals = memchr(text, '=', len);
+	size_t name = equals ? (size_t)(equals - text) : len, digits;
+
+	for (size_t i = 0; equals && i < contract->dims.n; i++) {
+		if (strlen(contract->dim_name[i]) != name ||
+		    strncmp(contract->dim_name[i], text, name))
+			continue;
+		digits = strspn(equals + 1, "0123456789");
+		if (seen[i] || !digits || digits > 13 || name + 1 + digits != len)
+			break;
+		seen[i] = true;
+		out->v[i] = strtoll(equals + 1, NULL, 10);
+		return 0;
+	}
+	return kl_error(KL_EUSAGE, "'%.*s' is no dim of '%s' with a value, or is a second one",
+			(int)(len < 80 ? len : 80), text, contract->workload);
+}
+
+int kl_contract_read_dims(struct kl_dims *out, const struct kl_contract *contract, const char *text,
+			  size_t len)
+{
+	bool seen[KL_MAX_DIMS] = { false };
+	int err;
+
+	*out = (struct kl_dims){ .n = contract->dims.n };
+	for (size_t at = 0, n; at <= len; at += n + 1) {
+		const char *comma = memchr(text + at, ',', len - at);
+
+		n = comma ? (size_t)(comma - text) - at : len - at;
+		if ((err = read_dim(out, seen, contract, text + at, n)) < 0)
+			return err;
+	}
+	for (size_t i = 0; i < out->n; i++)
+		if (!seen[i])
+			return kl_error(KL_EUSAGE, "'%.*s' has no value for the dim %s",
+					(int)(len < 80 ? len : 80), text, contract->dim_name[i]);
+	err = kl_contract_in_domain(contract, out);
+	return err == KL_ENO ? kl_error(KL_EUSAGE, "'%.*s' is %s", (int)(len < 80 ? len : 80), text,
+					kl_error_last()) :
+			       err;
 }
 
 static int arg_shape(int64_t *extent, const struct kl_arg *arg, const struct kl_dims *dims)

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "job/argument.h"
+#include "text/name.h"
+
 #define MAX_LAUNCHES 16
 #define MAX_NAME 200
 #define MAX_NOTE 600
@@ -56,17 +59,48 @@ static bool is_seed(const char *text)
 	return n > 0 && n <= MAX_SEED && !text[n];
 }
 
+/*
+ * Append the dims of a drawn point as the option --dims takes them. False if there are none, or what
+ * there is can be none, since the result is untrusted.
+ */
+static bool add_dims(struct kl_buf *out, const json_t *dims)
+{
+	size_t from = out->len;
+	const char *name;
+	json_t *value;
+
+	if (!json_object_size(dims) || json_object_size(dims) > KL_MAX_DIMS)
+		return false;
+	json_object_foreach((json_t *)(uintptr_t)dims, name, value) {
+		if (!kl_name_is_ident(name) || !json_is_integer(value) ||
+		    json_integer_value(value) < 0)
+			return false;
+		kl_buf_addf(out, "%s%s=%lld", out->len > from ? "," : "", name,
+			    (long long)json_integer_value(value));
+	}
+	return true;
+}
+
 /* The result's message; for a failure with a seed, the command to reproduce it is appended. */
 static char *with_replay(const json_t *result, const char *workload, bool check)
 {
 	const json_t *failure = json_object_get(json_object_get(result, "correct"), "failure");
 	const char *seed = kl_json_str_or(failure, "seed", NULL);
 	const char *message = kl_json_str_or(result, "message", "");
+	KL_AUTO(kl_buf_release) struct kl_buf dims = KL_BUF_INIT;
 
 	if (!seed || !is_seed(seed))
 		return kl_strdup(message);
-	return kl_asprintf("%s" REPLAY "--worktree --workload %s %s --seed %s", message, workload,
-			   check ? "--quick" : "--no-profile", seed);
+	if (json_object_get(failure, "after")) {
+		if (!add_dims(&dims, json_object_get(failure, "after")))
+			return kl_strdup(message);
+		kl_buf_addch(&dims, '/');
+	}
+	if (!add_dims(&dims, json_object_get(failure, "dims")))
+		return kl_asprintf("%s" REPLAY "--worktree --workload %s %s --seed %s", message,
+				   workload, check ? "--quick" : "--no-profile", seed);
+	return kl_asprintf("%s" REPLAY "--worktree --workload %s --dims %s --seed %s", message,
+			   workload, dims.ptr, seed);
 }
 
 size_t kl_judgement_reason(const char *message)

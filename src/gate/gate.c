@@ -101,11 +101,12 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	gate->scratch.fd = -1;
 	gate->repo = repo;
 	gate->opts = *opts;
-	gate->opts.no_profile |= gate->opts.quick;
+	gate->opts.no_profile |= gate->opts.quick || gate->opts.dims;
+	gate->opts.no_cache |= gate->opts.dims != NULL;
 	gate->bundle = kl_bundle_new();
 	err = kl_runner_parse(&gate->runner, read_setting(gate, opts->runner, "klineage.runner"));
-	if (!err && opts->seed && !gate->runner.way->run)
-		err = kl_error(KL_EUSAGE, "only runner 'local' can replay a seed, not '%s'",
+	if (!err && (opts->seed || opts->dims) && !gate->runner.way->run)
+		err = kl_error(KL_EUSAGE, "only runner 'local' can replay a failure, not '%s'",
 			       gate->runner.name);
 	if (!err)
 		err = read_counters(gate);
@@ -194,7 +195,7 @@ static int make_job(json_t **doc, struct kl_gate *gate, const struct kl_surface 
 		.candidate = task->candidate->artefact,
 		.parent = task->parent ? task->parent->artefact : NULL,
 		.baseline = task->baseline,
-		.audit = !gate->opts.quick &&
+		.audit = !gate->opts.quick && !gate->opts.dims &&
 			 (!gate->runner.way->run ||
 			  !kl_map_get(&gate->audited, surface->contract_digest)),
 		.correct = true,
@@ -202,6 +203,7 @@ static int make_job(json_t **doc, struct kl_gate *gate, const struct kl_surface 
 		.also_only = gate->opts.quick,
 		.counters = gate->counters && !gate->opts.no_profile && task->backend->counters,
 		.seed = gate->opts.seed,
+		.dims = gate->opts.dims,
 		.profile_max_ms = gate->opts.profile_ms ? gate->opts.profile_ms : PROFILE_MS,
 	};
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
@@ -278,7 +280,7 @@ static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surfac
 		return refuse_result(gate, *result, backend);
 	if (backend->walled && (err = kl_runner_check_wall(*result)) < 0)
 		return err;
-	if (!gate->opts.quick)
+	if (!gate->opts.quick && !gate->opts.dims)
 		kl_map_put(&gate->audited, surface->contract_digest, passed);
 	return 0;
 }
@@ -442,7 +444,8 @@ static bool recall_trusted(struct kl_event **event, char **signer, struct kl_gat
 static int remember_event(struct kl_gate *gate, const struct kl_cache_key *key,
 			  const struct kl_judgement *judgement)
 {
-	if (!gate->repo || gate->opts.seed || judgement->event->verdict == KL_VERDICT_INCONCLUSIVE)
+	if (!gate->repo || gate->opts.seed || gate->opts.dims ||
+	    judgement->event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return 0;
 	return kl_cache_put(gate->repo, key, judgement->event);
 }

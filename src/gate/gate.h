@@ -31,7 +31,13 @@ struct kl_gate_opts {
 	const char *jail;             /* NULL: config klineage.jail, else the strongest */
 	/** NULL: config klineage.platform, else the machine's own, at most x86-64-v3. */
 	const char *platform;
-	uint64_t seed;   /* 0: drawn from the system; otherwise replayed */
+	uint64_t seed; /* 0: drawn from the system; otherwise replayed */
+	/**
+	 * Judge correctness only at this point of the domain, "M=3,N=7", or at two joined by "/",
+	 * the second after the first: the verdict is none on the kernel as a whole and is not
+	 * cached. NULL: judge at the contract's points.
+	 */
+	const char *dims;
 	bool no_profile; /* correctness only: the event has no profile */
 	/**
 	 * Run only compile, artefact audit and correctness at the `also` points (at all points if

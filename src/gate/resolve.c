@@ -15,19 +15,59 @@ static char *copy_path(const char *path)
 	return path ? kl_strdup(path) : NULL;
 }
 
+/* --- points ---------------------------------------------------------------------------------- */
+
+/* The points of a job: those of the contract, or the ones that `of->dims` asks for. */
+struct points {
+	const struct kl_contract *contract;
+	struct kl_dims asked[KL_RESOLVE_DIMS];
+	size_t nasked; /* 0: those of the contract */
+};
+
+static int read_points(struct points *out, const struct kl_resolve_of *of)
+{
+	const char *text = of->dims;
+	int err = 0;
+
+	*out = (struct points){ .contract = of->contract };
+	while (text && err == 0) {
+		size_t len = strcspn(text, "/");
+
+		if (out->nasked == KL_RESOLVE_DIMS)
+			return kl_error(KL_EUSAGE, "'%s' has more than %d points", of->dims,
+					KL_RESOLVE_DIMS);
+		err = kl_contract_read_dims(&out->asked[out->nasked++], of->contract, text, len);
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	return err;
+}
+
+static size_t count_points(const struct points *points)
+{
+	return points->nasked ? points->nasked : kl_contract_npoints(points->contract);
+}
+
+static const struct kl_dims *point_at(const struct points *points, size_t i, char id[32])
+{
+	if (!points->nasked)
+		return kl_contract_point(points->contract, i, id);
+	snprintf(id, 32, "drawn%zu", i);
+	return &points->asked[i];
+}
+
 /* --- fills ---------------------------------------------------------------------------------- */
 
 /* The bound of an `index` fill at every point: {"case0": 4096, ..., "expr": "N"}. */
-static int index_bounds(json_t **out, const struct kl_contract *contract, const char *text)
+static int index_bounds(json_t **out, const struct points *points, const char *text)
 {
 	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
 	KL_AUTO(json_decrefp) json_t *bounds = json_object();
-	struct kl_expr_names names = kl_contract_names(contract);
+	struct kl_expr_names names = kl_contract_names(points->contract);
 	int err = kl_expr_parse(&expr, text, &names, KL_EXPR_NUMBER, NULL);
 
-	for (size_t i = 0; !err && i < kl_contract_npoints(contract); i++) {
+	for (size_t i = 0; !err && i < count_points(points); i++) {
 		char id[32];
-		const struct kl_dims *dims = kl_contract_point(contract, i, id);
+		const struct kl_dims *dims = point_at(points, i, id);
 		int64_t bound;
 
 		err = kl_expr_eval(&bound, expr, dims->v);
@@ -41,7 +81,7 @@ static int index_bounds(json_t **out, const struct kl_contract *contract, const 
 	return err;
 }
 
-static int resolve_fill(json_t **out, const struct kl_contract *contract, json_t *fill)
+static int resolve_fill(json_t **out, const struct points *points, json_t *fill)
 {
 	KL_AUTO(json_decrefp) json_t *bounds = NULL;
 	const char *text = kl_fill_index(fill);
@@ -51,13 +91,13 @@ static int resolve_fill(json_t **out, const struct kl_contract *contract, json_t
 		*out = json_incref(fill);
 		return 0;
 	}
-	err = index_bounds(&bounds, contract, text);
+	err = index_bounds(&bounds, points, text);
 	if (!err)
 		*out = kl_fill_resolve(fill, bounds);
 	return err;
 }
 
-static int resolve_bands(json_t **out, const struct kl_contract *contract, const json_t *bands)
+static int resolve_bands(json_t **out, const struct points *points, const json_t *bands)
 {
 	json_t *band, *fill;
 	const char *arg;
@@ -70,7 +110,7 @@ static int resolve_bands(json_t **out, const struct kl_contract *contract, const
 		json_array_append_new(*out, copy);
 		json_object_foreach(band, arg, fill) {
 			json_t *resolved;
-			int err = resolve_fill(&resolved, contract, fill);
+			int err = resolve_fill(&resolved, points, fill);
 
 			if (err < 0)
 				return err;
@@ -82,8 +122,9 @@ static int resolve_bands(json_t **out, const struct kl_contract *contract, const
 
 /* --- arguments and points ------------------------------------------------------------------- */
 
-static int resolve_args(struct kl_job *job, const struct kl_contract *contract)
+static int resolve_args(struct kl_job *job, const struct points *points)
 {
+	const struct kl_contract *contract = points->contract;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < contract->nargs; i++) {
@@ -96,7 +137,7 @@ static int resolve_args(struct kl_job *job, const struct kl_contract *contract)
 		arg->value = from->value;
 		arg->sweep = from->sweep;
 		if (from->fill)
-			err = resolve_fill(&arg->fill, contract, from->fill);
+			err = resolve_fill(&arg->fill, points, from->fill);
 	}
 	return err;
 }
@@ -124,14 +165,16 @@ static int floor_ns(int64_t *out, const struct kl_resolve_of *of, const struct k
 	return 0;
 }
 
-static int resolve_point(struct kl_point *point, const struct kl_resolve_of *of, size_t i)
+static int resolve_point(struct kl_point *point, const struct kl_resolve_of *of,
+			 const struct points *points, size_t i)
 {
 	const struct kl_contract *contract = of->contract;
-	const struct kl_dims *dims = kl_contract_point(contract, i, point->id);
+	const struct kl_dims *dims = point_at(points, i, point->id);
 	int err = 0;
 
 	memcpy(point->dim, dims->v, sizeof(point->dim));
-	if (i < contract->nperf) {
+	point->drawn = points->nasked > 0;
+	if (i < contract->nperf && !point->drawn) {
 		point->perf = true;
 		point->weight = contract->perf[i].weight;
 		point->hot = contract->perf[i].hot;
@@ -150,16 +193,17 @@ static int resolve_point(struct kl_point *point, const struct kl_resolve_of *of,
 	return err;
 }
 
-static int resolve_points(struct kl_job *job, const struct kl_resolve_of *of)
+static int resolve_points(struct kl_job *job, const struct kl_resolve_of *of,
+			  const struct points *points)
 {
 	const struct kl_contract *contract = of->contract;
-	size_t from = of->also_only && contract->nalso ? contract->nperf : 0;
-	size_t total = kl_contract_npoints(contract);
+	size_t from = of->also_only && contract->nalso && !points->nasked ? contract->nperf : 0;
+	size_t total = count_points(points);
 	int err = 0;
 
 	job->point = kl_calloc(total - from, sizeof(*job->point));
 	for (size_t i = from; !err && i < total; i++)
-		err = resolve_point(&job->point[job->npoint++], of, i);
+		err = resolve_point(&job->point[job->npoint++], of, points, i);
 	return err;
 }
 
@@ -223,9 +267,10 @@ int kl_resolve_job(struct kl_job **out, const struct kl_resolve_of *of)
 		.oracle = of->oracle_launch,
 	};
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
+	struct points points;
 	int err = kl_contract_fits(contract);
 
-	if (err < 0)
+	if (err < 0 || (err = read_points(&points, of)) < 0)
 		return err;
 	job = kl_calloc(1, sizeof(*job));
 	job->surface = of->backend->surface;
@@ -234,10 +279,11 @@ int kl_resolve_job(struct kl_job **out, const struct kl_resolve_of *of)
 	choose_stages(job, of);
 	resolve_dims(job, contract);
 	resolve_domain(job, contract);
-	if ((err = resolve_args(job, contract)) < 0 || (err = resolve_points(job, of)) < 0 ||
+	if ((err = resolve_args(job, &points)) < 0 ||
+	    (err = resolve_points(job, of, &points)) < 0 ||
 	    (err = kl_job_set_rules(job, contract->accept)) < 0 ||
-	    (err = resolve_bands(&job->exact, contract, contract->exact)) < 0 ||
-	    (err = resolve_bands(&job->bands, contract, contract->bands)) < 0)
+	    (err = resolve_bands(&job->exact, &points, contract->exact)) < 0 ||
+	    (err = resolve_bands(&job->bands, &points, contract->bands)) < 0)
 		return err;
 	*out = kl_steal(&job);
 	return 0;

@@ -12,6 +12,8 @@
  * resolve - builds the job that judges a candidate under its contract (job/job.h). Every expression
  * is evaluated at every point; compiled objects are referred to by path.
  */
+#define KL_RESOLVE_DIMS 2 /* most points in `dims` */
+
 struct kl_resolve_of { /* all members are borrowed */
 	const struct kl_backend *backend;
 	const struct kl_contract *contract;
@@ -26,6 +28,8 @@ struct kl_resolve_of { /* all members are borrowed */
 	bool counters;                      /* read hardware counters if the candidate passes */
 	bool also_only; /* leave out the timed points if the contract has others */
 	uint64_t seed;  /* 0: the worker draws one from the system */
+	/* judge only at these points, as in struct kl_gate_opts; NULL: at those of the contract */
+	const char *dims;
 	int64_t profile_max_ms;
 };
 
