@@ -310,6 +310,24 @@ static void diff_args(struct pair *pair)
 		ANSWER(pair, "arg-order", "the arguments come in another order");
 }
 
+/* Compare what is undefined of inputs that are no ordinary numbers. */
+static void diff_values(struct pair *pair)
+{
+	for (size_t i = 0; i < KL_VALUES; i++) {
+		const char *name = kl_value_names[i];
+		bool before = pair->old->values.undefined[i],
+		     after = pair->now->values.undefined[i];
+
+		if (!before && after)
+			ANSWER(pair, "values-undefined",
+			       "an input that is %w is undefined: no kernel is called with one",
+			       name);
+		else if (before && !after)
+			NOTE(pair, "values-defined",
+			     "an input that is %w must be answered as by the oracle", name);
+	}
+}
+
 /* --- acceptance rules ----------------------------------------------------------------- */
 
 static const json_t *rule_for(const struct kl_contract *contract, const json_t *like)
@@ -564,6 +582,7 @@ void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
 	diff_cases(&pair);
 	diff_also(&pair);
 	diff_args(&pair);
+	diff_values(&pair);
 	diff_accept(&pair);
 	diff_bands(&pair, pair.old->exact, pair.now->exact, "exact");
 	diff_bands(&pair, pair.old->bands, pair.now->bands, "bands");

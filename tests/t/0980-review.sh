@@ -186,6 +186,7 @@ test_expect_success 'every weakening of a contract is told' '
 	contract loose "\$a deterministic: false" && finds determinism-dropped "same bits" ../out &&
 	contract limits "s/call_s: 2/call_s: 60/" && finds limit-raised "60, before 2" ../out &&
 	contract sweep "\$a sweep: [A]" && finds sweep-removed "B" ../out &&
+	contract odd "\$a values: {nan: undefined}" && finds values-undefined "nan" ../out &&
 	contract floor "\$a floor: {bytes: none}" && finds floor-lowered "bytes" ../out &&
 	contract interface "s/name: M, kind: dim/name: M, kind: dim, dtype: i32/" && finds arg-changed "M" ../out &&
 	contract renamed "s/workload: mm/workload: nn/" && finds workload-renamed "nn" ../out &&
