@@ -8,6 +8,7 @@
 /* One process in so many begins at another point; in one of so many a call comes between. */
 #define ELSEWHERE 8
 #define BETWEEN 8
+#define TAILS 8 /* kinds of tails, all as likely: half of them are empty */
 
 static int64_t bytes_of(const struct kl_job *job, const struct kl_point *pt)
 {
@@ -19,16 +20,25 @@ static int64_t bytes_of(const struct kl_job *job, const struct kl_point *pt)
 	return all;
 }
 
+static int find_noise(struct kl_script_source *out, const struct kl_pool *pool,
+		      const struct kl_pool *fresh)
+{
+	size_t n;
+
+	out->nnoise = kl_pool_noise(pool, out->point, out->noise, KL_POOL_DRAWS);
+	n = kl_pool_noise(fresh ? fresh : pool, out->point, out->fresh, KL_SCRIPT_MEASURED);
+	if (out->nnoise && n == KL_SCRIPT_MEASURED)
+		return 0;
+	return kl_error(KL_EINVALID, "there are %zu inputs to time at '%s', not %d", n,
+			out->point->id, KL_SCRIPT_MEASURED);
+}
+
 int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 		     const struct kl_pool *pool, const struct kl_pool *fresh,
 		     const struct kl_point *pt)
 {
 	int64_t most = bytes_of(job, pt);
-	size_t n = kl_pool_noise(fresh, pt, out->fresh, KL_SCRIPT_MEASURED);
 
-	if (n < KL_SCRIPT_MEASURED)
-		return kl_error(KL_EINVALID, "there are %zu inputs to time at '%s', not %d", n,
-				pt->id, KL_SCRIPT_MEASURED);
 	out->point = pt;
 	out->known = kl_calloc(kl_pool_size(pool) + 1, sizeof(*out->known));
 	out->elsewhere = kl_calloc(kl_pool_size(pool) + 1, sizeof(*out->elsewhere));
@@ -40,10 +50,11 @@ int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 		else if (bytes_of(job, member->point) <= most)
 			out->elsewhere[out->nelsewhere++] = member;
 	}
-	out->nnoise = kl_pool_noise(pool, pt, out->noise, KL_POOL_DRAWS);
+	out->next = out->nknown;
 	out->pair[1] = kl_pool_twin(pool, pt);
-	out->pair[0] = out->noise[0];
-	return out->nnoise ? 0 : kl_error(KL_EINVALID, "the pool has no inputs for '%s'", pt->id);
+	if (out->pair[1])
+		kl_pool_noise(pool, pt, &out->pair[0], 1);
+	return find_noise(out, pool, fresh);
 }
 
 void kl_script_source_release(struct kl_script_source *source)
@@ -64,18 +75,30 @@ static struct kl_script_call *add_call(struct kl_script *script, struct kl_rng *
 	return call;
 }
 
-static void add_known(struct kl_script *script, const struct kl_script_source *source,
-		      struct kl_rng *rng)
+/* The next member of the point. */
+static void add_known(struct kl_script *script, struct kl_script_source *source, struct kl_rng *rng)
 {
-	add_call(script, rng, source->known[kl_rng_below(rng, source->nknown)]);
+	if (source->next == source->nknown) {
+		for (size_t i = source->nknown; i > 1; i--) {
+			size_t k = kl_rng_below(rng, i);
+			const struct kl_member *swap = source->known[i - 1];
+
+			source->known[i - 1] = source->known[k];
+			source->known[k] = swap;
+		}
+		source->next = 0;
+	}
+	add_call(script, rng, source->known[source->next++]);
 }
 
 static void add_elsewhere(struct kl_script *script, const struct kl_script_source *source,
-			  struct kl_rng *rng)
+			  struct kl_rng *rng, enum kl_script_first first)
 {
+	bool chance = kl_rng_below(rng, ELSEWHERE) == 0;
 	struct kl_script_call *call;
 
-	if (!source->nelsewhere || kl_rng_below(rng, ELSEWHERE))
+	if (!source->nelsewhere || first == KL_SCRIPT_NEVER ||
+	    (first == KL_SCRIPT_CHANCE && !chance))
 		return;
 	call = add_call(script, rng, source->elsewhere[kl_rng_below(rng, source->nelsewhere)]);
 	call->trial.place.other = true;
@@ -84,7 +107,7 @@ static void add_elsewhere(struct kl_script *script, const struct kl_script_sourc
 
 /*
  * At a hot point each measured call follows one on another input of the same kind, so that code,
- * scratch and outputs are warm; at a cold one everything is evicted before each call.
+ * scratch and outputs are warm; at a cold one everything is evicted before it.
  */
 static void add_measured(struct kl_script *script, const struct kl_script_source *source,
 			 struct kl_rng *rng, size_t i)
@@ -96,46 +119,51 @@ static void add_measured(struct kl_script *script, const struct kl_script_source
 	call = add_call(script, rng, source->fresh[i]);
 	call->measured = true;
 	call->trial.place.right = false;
+	call->trial.cold = !source->point->hot;
 	script->measured++;
 }
 
-/* Up to two calls that tell the kernel nothing of what was measured. */
-static void add_tail(struct kl_script *script, const struct kl_script_source *source,
-		     struct kl_rng *rng)
+static void add_pair(struct kl_script *script, const struct kl_script_source *source,
+		     struct kl_rng *rng, bool turn)
 {
-	size_t first = script->n, kind = kl_rng_below(rng, 8);
+	add_call(script, rng, source->pair[turn]);
+	add_call(script, rng, source->pair[!turn]);
+	script->pair[turn] = true;
+}
 
-	if (kind == 0 && source->pair[1]) {
-		size_t turn = kl_rng_below(rng, 2);
+/* Up to two calls that tell the kernel nothing of what was measured. */
+static void add_tail(struct kl_script *script, struct kl_script_source *source, struct kl_rng *rng,
+		     const struct kl_script_wish *wish)
+{
+	size_t first = script->n, kind = kl_rng_below(rng, TAILS), again;
+	bool turn = kl_rng_below(rng, 2);
 
-		add_call(script, rng, source->pair[turn]);
-		add_call(script, rng, source->pair[!turn]);
+	if (source->pair[1] && (wish->pair || kind == 0)) {
+		add_pair(script, source, rng, wish->pair ? wish->turn : turn);
 	} else if (kind == 1) { /* an input that this process has seen */
-		add_call(script, rng, script->call[kl_rng_below(rng, script->n)].member);
+		again = kl_rng_below(rng, script->n);
+		add_call(script, rng, script->call[again].member);
 		script->call[script->n - 1].trial.place.other =
-			script->call[script->n - 1].member->point != source->point;
-	} else {
-		for (size_t n = kind < 3 ? 0 : kind < 7 ? 1 : 2; n; n--)
-			add_known(script, source, rng);
+			script->call[again].trial.place.other;
+	} else if (kind < 4) {
+		add_known(script, source, rng);
 	}
 	for (size_t i = first; i < script->n; i++)
 		script->call[i].tail = true;
 }
 
-void kl_script_draw(struct kl_script *out, const struct kl_script_source *source,
-		    struct kl_rng *rng, size_t measured)
+void kl_script_draw(struct kl_script *out, struct kl_script_source *source, struct kl_rng *rng,
+		    const struct kl_script_wish *wish)
 {
 	size_t turn = kl_rng_below(rng, KL_SCRIPT_MEASURED);
 
 	*out = (struct kl_script){ .n = 0 };
-	add_elsewhere(out, source, rng);
+	add_elsewhere(out, source, rng, wish->first);
 	add_known(out, source, rng);
-	for (size_t i = 0; i < measured; i++) {
+	for (size_t i = 0; i < wish->measured; i++) {
 		if (i && kl_rng_below(rng, BETWEEN) == 0)
 			add_known(out, source, rng);
 		add_measured(out, source, rng, (turn + i) % KL_SCRIPT_MEASURED);
 	}
-	add_tail(out, source, rng);
-	for (size_t i = 0; i < out->n; i++)
-		out->call[i].trial.cold = out->call[i].measured && !source->point->hot;
+	add_tail(out, source, rng, wish);
 }

@@ -7,16 +7,19 @@
 #include "worker/subject/trial.h"
 
 /*
- * script - draws the calls of one process in which a kernel is timed. Few of them are measured, and
- * the kernel cannot tell which: the others are on every kind of input that the checked processes
- * get, now and then at another point first, or on an input and its twin. Addresses, sides and poison
- * are drawn for all calls alike.
+ * script - draws the calls of one process at a performance point. Stages correct and profile use the
+ * same scripts, so that a kernel cannot tell the one from the other: in the profile some calls on
+ * noise are measured, which only the parent knows, and their noise was drawn for this candidate
+ * alone.
  *
- * Measured calls are on noise drawn for this candidate alone, with buffers aligned to the left,
- * because other inputs and sides can take another time.
+ * A script has one or two calls on noise that may be measured, with buffers aligned to the left,
+ * because other inputs and sides can take another time. Before, between and after them come members
+ * of the pool; each is drawn once before any is drawn again. Addresses, sides and poison are drawn
+ * for all calls alike.
  *
- * All subjects of a block follow the same scripts, so that what one of them costs in time it costs
- * all: only the calls of the tail, behind the last measured one, are made by the candidate alone.
+ * All subjects of a block of the profile follow the same scripts, so that what one of them costs in
+ * time it costs all. Only the calls of the tail, behind the last measured one, are made by the
+ * candidate alone.
  */
 #define KL_SCRIPT_CALLS 16
 #define KL_SCRIPT_MEASURED 2
@@ -32,30 +35,44 @@ struct kl_script {
 	struct kl_script_call call[KL_SCRIPT_CALLS];
 	size_t n, measured;
 	const struct kl_point *other; /* point of a call that is not at the timed one; NULL: none */
+	bool pair[2]; /* a member and its twin are called in a row, in this order or the other */
 };
 
 /* What the calls are drawn from; the arrays belong to it, the members to their pools. */
 struct kl_script_source {
 	const struct kl_point *point;
-	const struct kl_member *fresh[KL_SCRIPT_MEASURED]; /* drawn for this candidate */
+	const struct kl_member *fresh[KL_SCRIPT_MEASURED]; /* noise that may be measured */
 	const struct kl_member *noise[KL_POOL_DRAWS]; /* of the session's pool, like those below */
 	size_t nnoise;
 	const struct kl_member **known, **elsewhere; /* all at this point; those at others */
 	size_t nknown, nelsewhere;
+	size_t next; /* the next one of `known`, which are shuffled when all were drawn */
 	const struct kl_member *pair[2]; /* a member and its twin; NULL: there is none */
 };
 
 /**
- * Fill the source for a point. KL_EINVALID: there is nothing to measure. Only points that are not
- * larger come first at times.
+ * Fill the source for a point. `fresh` is a pool made for this candidate; NULL: noise of the
+ * session's pool takes its place. KL_EINVALID: there is nothing to measure. Only points that are
+ * not larger come first at times.
  */
 int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 		     const struct kl_pool *pool, const struct kl_pool *fresh,
 		     const struct kl_point *pt);
 void kl_script_source_release(struct kl_script_source *source);
 
-/** Draw a script with `measured` measured calls, at most KL_SCRIPT_MEASURED. */
-void kl_script_draw(struct kl_script *out, const struct kl_script_source *source,
-		    struct kl_rng *rng, size_t measured);
+enum kl_script_first {
+	KL_SCRIPT_CHANCE, /* one script in eight begins at another point */
+	KL_SCRIPT_NEVER,
+	KL_SCRIPT_ELSEWHERE, /* it does, if there is another */
+};
+struct kl_script_wish {
+	size_t measured; /* calls that may be measured, at most KL_SCRIPT_MEASURED */
+	enum kl_script_first first;
+	bool pair; /* the tail is a member and its twin, if there is one ... */
+	bool turn; /* ... in this order */
+};
+/** Draw a script. */
+void kl_script_draw(struct kl_script *out, struct kl_script_source *source, struct kl_rng *rng,
+		    const struct kl_script_wish *wish);
 
 #endif

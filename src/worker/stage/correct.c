@@ -106,8 +106,12 @@ static int all_points(struct kl_inquiry *inquiry, json_t *notes)
 	}
 	if (err < 0 || inquiry->class)
 		return err;
-	return inquiry->job->surface == KL_SURFACE_CUDA ? kl_production(inquiry, notes) :
-							  kl_soak(inquiry, notes);
+	if (inquiry->job->surface == KL_SURFACE_CUDA)
+		return kl_production(inquiry, notes);
+	for (size_t i = 0; i < inquiry->job->npoint && err == 0 && !inquiry->class; i++)
+		if (inquiry->job->point[i].perf)
+			err = kl_rounds_perf_again(inquiry, &inquiry->job->point[i]);
+	return err < 0 || inquiry->class ? err : kl_soak(inquiry, notes);
 }
 
 /* -- result ------------------------------------------------------------- */

@@ -25,7 +25,7 @@
 /* Errors of the clock and of the handshake can put a single time below the floor by this much. */
 #define FLOOR_SLACK_NS 1000
 
-/* Calls behind the measured ones may take one part in so many of the time. */
+/* Very slow calls behind the measured ones may take one part in so many of the time. */
 #define TAIL_SHARE 20
 /*
  * A kernel whose judged calls all take so much longer than the measured ones, and this long, is
@@ -78,10 +78,12 @@ static int drop_side(struct profile *profile, enum kl_blocks_who who, const char
 static void begin_block(void *ctx)
 {
 	struct profile *profile = ctx;
-	size_t measured = profile->longest_ns > SLOW_NS ? 1 : KL_SCRIPT_MEASURED;
+	const struct kl_script_wish wish = { .measured = profile->longest_ns > SLOW_NS ?
+								 1 :
+								 KL_SCRIPT_MEASURED };
 
 	for (size_t i = 0; i < TURNS; i++)
-		kl_script_draw(&profile->script[i], &profile->source, &profile->rng, measured);
+		kl_script_draw(&profile->script[i], &profile->source, &profile->rng, &wish);
 	memset(profile->turn, 0, sizeof(profile->turn));
 	kl_lateness_begin(&profile->lateness);
 }
@@ -148,9 +150,9 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 	return 0;
 }
 
-static bool tail_is_due(const struct profile *profile)
+static bool tail_is_due(const struct profile *profile, enum kl_blocks_who who)
 {
-	return !profile->tail_ns ||
+	return !profile->lean[who] || !profile->tail_ns ||
 	       profile->tail_ns < (kl_clock_ns() - profile->begin_ns) / TAIL_SHARE;
 }
 
@@ -168,7 +170,7 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 	int err;
 
 	plan.judge = &profile->judge[plan.candidate ? KL_BLOCKS_CANDIDATE : who];
-	plan.tail = plan.candidate && tail_is_due(profile);
+	plan.tail = plan.candidate && tail_is_due(profile, who);
 	err = kl_visit(&visit, &plan);
 	if (err < 0 && (who == KL_BLOCKS_PARENT || who == KL_BLOCKS_BASELINE))
 		return drop_side(profile, who, kl_error_last());

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "worker/measure/script.h"
 
 /*
  * Time for the calls at one point; a slower kernel is called less often. Some calls are always
@@ -21,6 +22,8 @@
  */
 #define BEFORE_NS 20000000
 #define BEFORE_ONCE_NS 500000000
+#define SCRIPTS 4        /* least number of scripts at a performance point */
+#define SLOW_NS 10000000 /* as in the profile: one call of a script may be measured, not two */
 
 /* One point and the calls to skip there. */
 struct schedule {
@@ -102,7 +105,7 @@ static int64_t schedule_cost(const struct schedule *schedule)
 	return schedule->inquiry->cost[schedule->point - schedule->inquiry->job->point];
 }
 
-/* Number of calls if time were no limit. */
+/* Number of calls if time were no limit; scripts have about this many. */
 static size_t full_size(const struct schedule *schedule)
 {
 	return schedule->point->perf ? schedule->n + 14 : 3 * schedule->n + 2;
@@ -178,7 +181,7 @@ static bool choose_before(size_t *out, struct schedule *schedule)
 	return found > 0;
 }
 
-/* -- performance points --------------------------------------------------- */
+/* -- performance points on a GPU --------------------------------------------- */
 
 /* Run a round in which each member has the side of its first call. */
 static int run_sides(struct schedule *schedule, struct kl_round round)
@@ -271,7 +274,6 @@ static int perf_halves(struct schedule *schedule, bool alone)
 			.right = half,
 			.where = "",
 		};
-		size_t before;
 
 		err = run_half(schedule, round, half);
 		round.member = again;
@@ -280,8 +282,6 @@ static int perf_halves(struct schedule *schedule, bool alone)
 			/* if no other point can show nondeterminism, check it at least once */
 			round.member = again + 1;
 			round.n = alone && half == 0;
-		} else if (half && choose_before(&before, schedule)) {
-			round.before = &before;
 		}
 		if (err == 0 && !inquiry->class && round.n == 4 && half == 0)
 			err = run_twins(schedule, round, schedule->all[0],
@@ -292,6 +292,134 @@ static int perf_halves(struct schedule *schedule, bool alone)
 	return err;
 }
 
+/* -- performance points of kernels in C ---------------------------------------- */
+
+static bool has_passed(const struct schedule *schedule, size_t index)
+{
+	return schedule->inquiry->passed[0][index] || schedule->inquiry->passed[1][index];
+}
+
+static bool all_passed(const struct schedule *schedule)
+{
+	for (size_t i = 0; i < schedule->n; i++)
+		if (!has_passed(schedule, schedule->all[i]))
+			return false;
+	return true;
+}
+
+/* If calls are slow, an input that was answered rightly is not called again. */
+static bool leave_passed(const void *ctx, size_t i)
+{
+	const struct schedule *schedule = ctx;
+
+	return schedule_saving(schedule) != NONE && has_passed(schedule, schedule->member[i]);
+}
+
+/* Call the candidate as a script says. */
+static int run_script(struct schedule *schedule, const struct kl_script *script)
+{
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	size_t member[KL_SCRIPT_CALLS], from = script->other ? 1 : 0;
+	bool side[KL_SCRIPT_CALLS];
+	struct kl_round round = {
+		.point = schedule->point,
+		.member = member + from,
+		.side = side + from,
+		.n = script->n - from,
+		.before = script->other ? member : NULL,
+		.twins = script->pair[0] || script->pair[1],
+		.where = "",
+		.leave = leave_passed,
+		.ctx = schedule,
+	};
+
+	for (size_t i = 0; i < script->n; i++) {
+		member[i] = kl_pool_find(inquiry->pool, script->call[i].member);
+		side[i] = script->call[i].trial.place.right;
+	}
+	schedule->member = member + from;
+	return kl_inquiry_round(inquiry, &round);
+}
+
+/*
+ * Follow scripts until every input was called, and the first noise and its twin in a row in either
+ * order. None begins at another point: a kernel that is wrong here must be found so here.
+ */
+static int run_scripts(struct schedule *schedule, struct kl_script_source *source)
+{
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	bool pair[2] = { !schedule->twin, !schedule->twin };
+	int err = 0;
+
+	for (int n = 0; err == 0 && !inquiry->class && schedule_saving(schedule) == NONE; n++) {
+		bool all = all_passed(schedule);
+		const struct kl_script_wish wish = {
+			.measured = schedule_cost(schedule) > SLOW_NS ? 1 : KL_SCRIPT_MEASURED,
+			.first = KL_SCRIPT_NEVER,
+			.pair = all && n >= SCRIPTS,
+			.turn = pair[0],
+		};
+		struct kl_script script;
+
+		if (n >= SCRIPTS && all && pair[0] && pair[1])
+			break;
+		kl_script_draw(&script, source, &schedule->rng, &wish);
+		err = run_script(schedule, &script);
+		pair[0] |= script.pair[0];
+		pair[1] |= script.pair[1];
+	}
+	return err;
+}
+
+/*
+ * Calls are slow: call each input that was not called yet, the twin right after its sibling, in two
+ * processes; and if no other point can show nondeterminism, one again.
+ */
+static int run_rest(struct schedule *schedule, bool alone)
+{
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(schedule->n + 2, sizeof(*order));
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	size_t twin = schedule->twin ? schedule->all[schedule->n - 1] : KL_POOL_NONE, n = 0;
+	struct kl_round round = { .point = schedule->point, .where = "" };
+	int err = 0;
+
+	for (size_t i = 0; i < schedule->n - schedule->twin; i++) {
+		size_t index = schedule->all[i];
+
+		if (!has_passed(schedule, index) && (schedule_cost(schedule) <= VERY_SLOW_NS ||
+						     kl_pool_get(inquiry->pool, index)->draw <= 1))
+			order[n++] = index;
+	}
+	shuffle(schedule, order, n);
+	if (schedule->twin && !has_passed(schedule, twin)) {
+		order[n++] = schedule->all[0];
+		order[n++] = twin;
+		round.twins = true;
+	}
+	for (int half = 0; half < 2 && err == 0 && !inquiry->class; half++) {
+		round.right = half;
+		round.member = order + (half ? n / 2 : 0);
+		round.n = half ? n - n / 2 : n / 2;
+		err = round.n ? run_sides(schedule, round) : 0;
+	}
+	round.member = schedule->all;
+	round.n = 1;
+	return err < 0 || inquiry->class || !alone ? err : run_sides(schedule, round);
+}
+
+static int perf_point(struct schedule *schedule, bool alone)
+{
+	KL_AUTO(kl_script_source_release) struct kl_script_source source = { .point = NULL };
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	int err = kl_script_source(&source, inquiry->job, inquiry->pool, NULL, schedule->point);
+
+	if (err == 0)
+		err = run_scripts(schedule, &source);
+	if (err == 0 && !inquiry->class && schedule_saving(schedule) != NONE)
+		err = run_rest(schedule, alone);
+	return err;
+}
+
 int kl_rounds_perf(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 		   const struct kl_point *pt, bool alone)
 {
@@ -299,9 +427,27 @@ int kl_rounds_perf(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 	int err;
 
 	schedule_init(&schedule, inquiry, pt);
-	err = perf_halves(&schedule, alone);
+	err = schedule.one_side ? perf_halves(&schedule, alone) : perf_point(&schedule, alone);
 	report_left(left, &schedule);
 	return err;
+}
+
+int kl_rounds_perf_again(struct kl_inquiry *inquiry, const struct kl_point *pt)
+{
+	KL_AUTO(schedule_release) struct schedule schedule = { .all = NULL };
+	KL_AUTO(kl_script_source_release) struct kl_script_source source = { .point = NULL };
+	const struct kl_script_wish wish = { .measured = 1, .first = KL_SCRIPT_ELSEWHERE };
+	struct kl_script script;
+	int err;
+
+	schedule_init(&schedule, inquiry, pt);
+	if (schedule.one_side || schedule_saving(&schedule) != NONE)
+		return 0;
+	err = kl_script_source(&source, inquiry->job, inquiry->pool, NULL, pt);
+	if (err < 0 || !source.nelsewhere)
+		return err;
+	kl_script_draw(&script, &source, &schedule.rng, &wish);
+	return run_script(&schedule, &script);
 }
 
 /* -- other points ----------------------------------------------------------- */

@@ -9,8 +9,8 @@
  * in one process.
  *
  * Every input is called at least once, unless that would take more than a minute (cuda: 3 s). Unless
- * calls are slow, further calls follow: the first inputs again, and inputs right after those that
- * differ least from them.
+ * calls are slow, further calls follow: inputs again, and inputs right after those that differ least
+ * from them. At a performance point kernels in C follow the scripts of the profile (measure/script.h).
  */
 
 /* What was left out at a point because calls seemed slow. */
@@ -26,6 +26,11 @@ struct kl_rounds_left {
  */
 int kl_rounds_perf(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 		   const struct kl_point *pt, bool alone);
+/**
+ * Once more at a performance point, in a process that begins at another: unless calls are slow. For
+ * kernels in C.
+ */
+int kl_rounds_perf_again(struct kl_inquiry *inquiry, const struct kl_point *pt);
 int kl_rounds_also(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 		   const struct kl_point *pt);
 

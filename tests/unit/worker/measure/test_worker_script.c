@@ -126,9 +126,10 @@ static void scripts_have_all_kinds_of_calls(void **state)
 		assert_int_equal(source.nelsewhere, 6);
 		kl_rng_seed(&rng, 5);
 		for (int i = 0; i < SCRIPTS; i++) {
+			const struct kl_script_wish wish = { .measured = 1 + (size_t)i % 2 };
 			struct kl_script script;
 
-			kl_script_draw(&script, &source, &rng, 1 + i % 2);
+			kl_script_draw(&script, &source, &rng, &wish);
 			assert_int_equal(script.measured, 1 + i % 2);
 			tally_script(&tally, &script, &source);
 		}
@@ -142,6 +143,33 @@ static void scripts_have_all_kinds_of_calls(void **state)
 				(tally.calls - tally.measured) * 11 / 10);
 		assert_in_range(tally.wild * 3, tally.calls * 19 / 10, tally.calls * 21 / 10);
 		assert_true(tally.repeated > SCRIPTS / 20);
+	}
+}
+
+/* What stage correct wants of some scripts. */
+static void scripts_follow_wishes(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(kl_script_source_release) struct kl_script_source source = { 0 };
+	struct kl_rng rng;
+
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_ok(kl_script_source(&source, &fixture->job, pool, NULL, &fixture->point[0]));
+	kl_rng_seed(&rng, 6);
+	for (int i = 0; i < 200; i++) {
+		struct kl_script_wish wish = { .measured = 1, .pair = true, .turn = i % 2 };
+		struct kl_script script;
+		const struct kl_script_call *last;
+
+		wish.first = i % 3 ? KL_SCRIPT_NEVER : KL_SCRIPT_ELSEWHERE;
+		kl_script_draw(&script, &source, &rng, &wish);
+		assert_int_equal(script.other != NULL, i % 3 == 0);
+		assert_int_equal(script.call[0].trial.place.other, i % 3 == 0);
+		last = &script.call[script.n - 1];
+		assert_string_equal(last->member->band, i % 2 ? "noise" : KL_POOL_TWIN);
+		assert_string_equal(last[-1].member->band, i % 2 ? KL_POOL_TWIN : "noise");
+		assert_true(script.pair[i % 2] && !script.pair[!(i % 2)]);
 	}
 }
 
@@ -344,6 +372,7 @@ int main(void)
 		cmocka_unit_test(timed_inputs_are_drawn_for_each_candidate),
 		cmocka_unit_test(timed_inputs_of_a_replay_are_its_own),
 		cmocka_unit_test(scripts_have_all_kinds_of_calls),
+		cmocka_unit_test(scripts_follow_wishes),
 		cmocka_unit_test(timed_processes_ask_everything),
 		cmocka_unit_test(a_kernel_that_dawdles_unless_timed_is_not_judged),
 		cmocka_unit_test(work_behind_the_word_is_charged),
