@@ -15,6 +15,7 @@
 #include "image/image_map.h"
 #include "worker/subject/seal.h"
 #include "worker/subject/signature.h"
+#include "worker/subject/slots.h"
 #include "worker/subject/stub.h"
 
 /*
@@ -88,10 +89,8 @@ static int reserve_range(uint64_t *at, uint64_t bytes)
 }
 
 /* Map one tensor at all its addresses. */
-static int map_views(struct child *child, uint32_t arg, int fd)
+static int map_views(struct child *child, struct kl_slots *slots, uint32_t arg, int fd)
 {
-	int err;
-
 	for (uint32_t point = 0; point < child->plan->npoint; point++) {
 		const struct kl_wire_arg *tensor = &child->plan->arg[point][arg];
 		int prot = PROT_READ | (tensor->writable ? PROT_WRITE : 0);
@@ -99,8 +98,7 @@ static int map_views(struct child *child, uint32_t arg, int fd)
 		for (uint32_t view = 0; view < child->plan->nview; view++) {
 			uint64_t *at = &child->hello.map[point][view][arg];
 
-			if ((err = reserve_range(at, tensor->map_bytes)) < 0)
-				return err;
+			*at = kl_slots_take(slots);
 			if (mmap((void *)*at, tensor->map_bytes, prot,
 				 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED)
 				return kl_error_errno("cannot map argument %u", arg);
@@ -111,13 +109,14 @@ static int map_views(struct child *child, uint32_t arg, int fd)
 
 static int map_tensors(struct child *child)
 {
-	int fd = KL_WIRE_FD_TENSOR, err;
+	int fd = KL_WIRE_FD_TENSOR;
+	struct kl_slots slots;
+	int err = kl_slots_reserve(&slots, child->plan);
 
-	for (uint32_t i = 0; i < child->plan->nargs; i++)
-		if (child->plan->arg[KL_WIRE_MAIN][i].tensor &&
-		    (err = map_views(child, i, fd++)) < 0)
-			return err;
-	return 0;
+	for (uint32_t i = 0; i < child->plan->nargs && err == 0; i++)
+		if (child->plan->arg[KL_WIRE_MAIN][i].tensor)
+			err = map_views(child, &slots, i, fd++);
+	return err;
 }
 
 static int map_memory(uint64_t *at, uint64_t bytes)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/subject/slots.h"
+
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+static uint64_t largest_tensor(const struct kl_wire *plan)
+{
+	uint64_t most = 0;
+
+	for (uint32_t point = 0; point < plan->npoint; point++)
+		for (uint32_t i = 0; i < plan->nargs; i++)
+			if (plan->arg[point][i].map_bytes > most)
+				most = plan->arg[point][i].map_bytes;
+	return most;
+}
+
+static void shuffle_slots(struct kl_slots *slots)
+{
+	struct kl_rng rng;
+
+	kl_rng_seed(&rng, kl_rng_os_seed());
+	for (size_t i = 0; i < slots->n; i++)
+		slots->order[i] = (unsigned short)i;
+	for (size_t i = slots->n; i > 1; i--) {
+		size_t k = kl_rng_below(&rng, i);
+		unsigned short swap = slots->order[i - 1];
+
+		slots->order[i - 1] = slots->order[k];
+		slots->order[k] = swap;
+	}
+}
+
+int kl_slots_reserve(struct kl_slots *slots, const struct kl_wire *plan)
+{
+	void *range;
+
+	*slots = (struct kl_slots){ .n = (size_t)KL_WIRE_POINTS * plan->nview * plan->nargs };
+	slots->step = largest_tensor(plan) + 2 * KL_WIRE_GUARD;
+	if (!slots->n)
+		return 0;
+	range = mmap(NULL, slots->n * slots->step, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (range == MAP_FAILED)
+		return kl_error_errno("no address space for %zu tensors of %llu bytes", slots->n,
+				      (unsigned long long)largest_tensor(plan));
+	slots->base = (uint64_t)(uintptr_t)range + KL_WIRE_GUARD;
+	shuffle_slots(slots);
+	return 0;
+}
+
+uint64_t kl_slots_take(struct kl_slots *slots)
+{
+	if (slots->next == slots->n)
+		KL_BUG("more tensors than slots");
+	return slots->base + slots->order[slots->next++] * slots->step;
+}
