@@ -109,6 +109,9 @@ $(WORKER_TESTS): $(B)/tests/%: %.c $(WORKER_OBJ) $(WORKER_LIB_OBJ) | $(B)/klinea
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(filter-out %/worker/main.o,$(WORKER_OBJ)) \
 		$(WORKER_LIB_OBJ) -lcmocka $(WORKER_LIBS)
 
+# reads what a kernel saw, behind each call
+$(B)/tests/test_worker_tells: private LDFLAGS += -Wl,--wrap=kl_trial_kernel
+
 # makes images that no audit would let pass, for the tests of the worker
 $(B)/tests/link_image: tests/tools/link_image.c $(B)/libkl.a | $(B)/tests/kernel_runtime.o
 	$(Q)mkdir -p $(@D)
