@@ -227,8 +227,8 @@ static void test_oracle_in_both_arithmetics(void **state)
 	for (int turn = 0; turn < 3; turn++) {
 		for (int i = 0; i < 3000; i++)
 			x[i] = (float)(i + turn) / 7;
-		assert_ok(kl_trial_oracle(truth, job, job->point, input, true));
-		assert_ok(kl_trial_oracle(honest, job, job->point, input, false));
+		assert_ok(kl_trial_oracle(truth, job, job->point, input, true, NULL));
+		assert_ok(kl_trial_oracle(honest, job, job->point, input, false, NULL));
 		for (int i = 0; i < 3000; i++) {
 			assert_true(((double *)kl_subject_buffer(truth, 2))[i] ==
 				    1.5 * (double)x[i]);
