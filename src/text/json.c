@@ -5,14 +5,32 @@
 
 #include "base/error.h"
 
+static int parse_error(const json_error_t *error)
+{
+	return kl_error(KL_EINVALID, "JSON line %d column %d: %s", error->line, error->column,
+			error->text);
+}
+
 int kl_json_parse(json_t **out, const char *text, size_t len)
 {
 	json_error_t error;
 	json_t *value = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
 
 	if (!value)
-		return kl_error(KL_EINVALID, "JSON line %d column %d: %s", error.line, error.column,
-				error.text);
+		return parse_error(&error);
+	*out = value;
+	return 0;
+}
+
+int kl_json_parse_lenient(json_t **out, const char *text, size_t len)
+{
+	json_error_t error;
+	json_t *value = json_loadb(text, len, JSON_ALLOW_NUL, &error);
+
+	if (!value && json_error_code(&error) == json_error_numeric_overflow)
+		value = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
+	if (!value)
+		return parse_error(&error);
 	*out = value;
 	return 0;
 }

@@ -24,6 +24,13 @@
  */
 int kl_json_parse(json_t **out, const char *text, size_t len);
 
+/**
+ * The same for a document of a foreign service: of duplicate keys the last one is taken, strings
+ * can have NUL characters (json_string_length()), and an integer of more than 64 bits makes all
+ * numbers real.
+ */
+int kl_json_parse_lenient(json_t **out, const char *text, size_t len);
+
 /** Append the form that is hashed and stored: compact, keys sorted, ASCII only. */
 void kl_json_canonical(struct kl_buf *out, const json_t *value);
 /** Append a readable form: indented by two spaces, with a newline at the end. */

@@ -154,9 +154,30 @@ static void utf8_is_strict(void **state)
 	assert_int_equal(kl_utf8_cut("abc", 3, 9), 3);
 }
 
+/* What a foreign service writes: doubled keys, NUL characters, numbers that no integer holds. */
+static void foreign_json_is_read_leniently(void **state)
+{
+	static const char doubled[] = "{\"a\":1,\"a\":2}", nul[] = "{\"a\":\"x\\u0000y\"}";
+	static const char huge[] = "{\"a\":123456789012345678901234567890,\"b\":1}";
+	KL_AUTO(json_decrefp) json_t *one = NULL, *two = NULL, *three = NULL, *none = NULL;
+
+	assert_int_equal(kl_json_parse(&none, doubled, strlen(doubled)), KL_EINVALID);
+	assert_ok(kl_json_parse_lenient(&one, doubled, strlen(doubled)));
+	assert_int_equal(kl_json_int_or(one, "a", 0), 2);
+	assert_int_equal(kl_json_parse(&none, nul, strlen(nul)), KL_EINVALID);
+	assert_ok(kl_json_parse_lenient(&two, nul, strlen(nul)));
+	assert_int_equal(json_string_length(json_object_get(two, "a")), 3);
+	assert_int_equal(kl_json_parse(&none, huge, strlen(huge)), KL_EINVALID);
+	assert_ok(kl_json_parse_lenient(&three, huge, strlen(huge)));
+	assert_false(json_is_integer(json_object_get(three, "a")));
+	assert_int_equal(kl_json_parse_lenient(&none, "{\"a\":", 5), KL_EINVALID);
+	assert_null(none);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(foreign_json_is_read_leniently),
 		cmocka_unit_test(utf8_is_strict),
 		cmocka_unit_test(json_reads_strictly),
 		cmocka_unit_test(yaml_knows_lines_and_refuses_tricks),
