@@ -31,6 +31,7 @@ struct kl_turn {
 	enum kl_budget budget;
 	enum kl_cache_ttl cache;
 	enum kl_stop stop;
+	enum kl_flaw flaw; /* why the reply cannot be used */
 	int64_t max_tokens;
 	struct kl_usage usage;
 	bool implausible; /* the provider's counts cannot be right and were dropped */

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/conversation.h"
+#include "model/provider/flaw.h"
 #include "model/provider/usage.h"
 #include "model/turn.h"
 
@@ -32,6 +33,8 @@ static int add_turn(struct kl_buf *out, const struct kl_conversation *conversati
 	kl_json_set_int(obj, "turn", (int64_t)i);
 	kl_json_set_str(obj, "key", turn->chain);
 	kl_json_set_str(obj, "stop", kl_stop_name(turn->stop));
+	if (turn->flaw != KL_FLAW_NONE)
+		kl_json_set_str(obj, "flaw", kl_flaw_name(turn->flaw));
 	kl_json_set_str(obj, "model", turn->answered ? turn->answered : turn->model);
 	kl_json_set(obj, "usage", kl_usage_json(&turn->usage));
 	kl_json_canonical(out, obj);

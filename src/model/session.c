@@ -64,7 +64,8 @@ static int read_limits(struct kl_session *session)
 			       DEFAULT_REPLY)) < 0 ||
 	    (err = read_tokens(&session->least_tokens, repo, "klineage.chat.leastTokens",
 			       DEFAULT_LEAST)) < 0 ||
-	    (err = read_cache(&session->cache, repo)) < 0)
+	    (err = read_cache(&session->cache, repo)) < 0 ||
+	    (err = kl_patience_read(&session->patience, repo)) < 0)
 		return err;
 	return kl_budget_cap(&session->cap, repo, session->budget);
 }

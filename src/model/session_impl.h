@@ -4,12 +4,14 @@
 
 #include "base/lock.h"
 #include "model/ledger.h"
+#include "model/patience.h"
 #include "model/price.h"
 #include "model/provider/provider.h"
 #include "model/session.h"
 
 /*
- * session_impl - private part of a session, shared by session.c, request.c and open_reservation.c.
+ * session_impl - private part of a session, shared by session.c, sending.c, request.c and
+ * open_reservation.c.
  */
 struct kl_session {
 	struct kl_repo *repo;
@@ -21,6 +23,7 @@ struct kl_session {
 	int64_t max_tokens, least_tokens;
 	int64_t pause_ms; /* as in struct kl_session_opts */
 	int cache;        /* enum kl_cache_ttl, or KL_CACHE_AUTO */
+	struct kl_patience patience;
 	struct kl_progress *progress;
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/provider/flaw.h"
 #include "model/provider/usage.h"
 
 #define SCHEMA "klineage.turn/1"
@@ -53,6 +54,8 @@ void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t numbe
 	kl_json_set_str(meta, "budget", kl_budget_name(turn->budget));
 	kl_json_set_str(meta, "cache", kl_cache_name(turn->cache));
 	kl_json_set_str(meta, "stop", kl_stop_name(turn->stop));
+	if (turn->flaw != KL_FLAW_NONE)
+		kl_json_set_str(meta, "flaw", kl_flaw_name(turn->flaw));
 	kl_json_set_int(meta, "max_tokens", turn->max_tokens);
 	kl_json_set(meta, "usage", kl_usage_json(&turn->usage));
 	if (turn->implausible)
@@ -131,6 +134,18 @@ static int read_count(int64_t *out, const json_t *obj, const char *key)
 	return err;
 }
 
+/* Absent: none. A flaw that only a later version knows makes the reply no more usable. */
+static int read_flaw(struct kl_turn *turn, const json_t *obj)
+{
+	const char *text;
+	int err = 0;
+
+	if (json_object_get(obj, "flaw") && !(err = kl_json_str(&text, obj, "flaw")) &&
+	    !kl_flaw_find(&turn->flaw, text))
+		turn->flaw = KL_FLAW_EMPTY;
+	return err;
+}
+
 static int read_enums(struct kl_turn *turn, const json_t *obj)
 {
 	static const char *const budgets[] = { "induce", "materialize" };
@@ -143,7 +158,7 @@ static int read_enums(struct kl_turn *turn, const json_t *obj)
 	turn->stop = (enum kl_stop)stop;
 	turn->cache = (enum kl_cache_ttl)cache;
 	turn->budget = (enum kl_budget)budget;
-	return 0;
+	return read_flaw(turn, obj);
 }
 
 static int read_strings(struct kl_turn *turn, const json_t *obj)

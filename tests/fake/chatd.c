@@ -16,6 +16,9 @@
  *	text		what is replied, in small pieces (`piece` characters each, default 7)
  *	usage		{input, output, cache_read, cache_write_5m, cache_write_1h}; absent: none is said
  *	stop		end, length, refusal
+ *	reasoning	what is thought before the text
+ *	raw_output	stands for the output tokens in the usage, as it is
+ *	type		of the error of fault error-event
  *	model		that answers; default: the one asked for
  *	status		instead of 200, with `message` as the error's words, `headers` ({name: value}) besides
  *	fault		see enum fault below
@@ -64,15 +67,16 @@ enum fault {
 	CLOSE,       /* hangs up before answering */
 	ERROR_EVENT, /* breaks off with an error in the stream */
 	TWO,         /* two answers */
+	TOOL,        /* calls a tool, after the text */
 	ECHO_KEY,    /* tells the key in every place it can */
 	/* `raw`, byte for byte, `times` over, then `then`; then the connection goes */
 	RAW,
 };
 static const char *const fault_name[] = {
-	"",        "cut",       "cut-clean", "cut-late",   "bad-json",    "html",  "empty",
-	"nothing", "huge-text", "huge-page", "huge-event", "hang",        "stall", "open-end",
-	"drip",    "ping",      "late",      "close",      "error-event", "two",   "echo-key",
-	"raw",
+	"",         "cut",       "cut-clean", "cut-late",   "bad-json",    "html",  "empty",
+	"nothing",  "huge-text", "huge-page", "huge-event", "hang",        "stall", "open-end",
+	"drip",     "ping",      "late",      "close",      "error-event", "two",   "tool",
+	"echo-key", "raw",
 };
 
 struct script_line {
@@ -333,10 +337,31 @@ static void error_page(struct conn *conn, long status, const char *message)
 	json_decref(entry);
 }
 
+/* Put the raw number of the script in the place of the output tokens. */
+static char *with_raw(struct conn *conn, char *text)
+{
+	static const char *const count[] = { "\"output_tokens\":", "\"completion_tokens\":" };
+	const char *raw = str(conn->line, "raw_output", NULL);
+
+	for (size_t i = 0; raw && i < 2; i++) {
+		char *at = strstr(text, count[i]), *whole = NULL;
+
+		if (!at)
+			continue;
+		at += strlen(count[i]);
+		if (asprintf(&whole, "%.*s%s%s", (int)(at - text), text, raw,
+			     at + strspn(at, "-0123456789")) < 0)
+			die("asprintf");
+		free(text);
+		return whole;
+	}
+	return text;
+}
+
 /* One event; takes the reference. */
 static bool event(struct conn *conn, const char *type, json_t *value)
 {
-	char *text = json_dumps(value, JSON_COMPACT), *whole = NULL;
+	char *text = with_raw(conn, json_dumps(value, JSON_COMPACT)), *whole = NULL;
 	bool ok = asprintf(&whole, conn->anthropic ? "event: %s\ndata: %s\n\n" : "%.0sdata: %s\n\n",
 			   type, text) >= 0 &&
 		  chunk(conn, whole, strlen(whole));
@@ -396,30 +421,33 @@ static bool begin(struct conn *conn)
 	       event(conn, "ping", json_pack("{s:s}", "type", "ping"));
 }
 
-static bool piece(struct conn *conn, const char *text)
+static bool piece(struct conn *conn, const char *text, size_t n)
 {
-	if (!conn->anthropic)
-		return event(conn, "", choice(conn, 0, text, NULL));
+	json_t *value;
+
+	if (!conn->anthropic) {
+		value = choice(conn, 0, NULL, NULL);
+		json_object_set_new(
+			json_object_get(json_array_get(json_object_get(value, "choices"), 0),
+					"delta"),
+			"content", json_stringn(text, n));
+		return event(conn, "", value);
+	}
 	return event(conn, "content_block_delta",
-		     json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_delta", "index",
-			       0, "delta", "type", "text_delta", "text", text));
+		     json_pack("{s:s, s:i, s:{s:s, s:o}}", "type", "content_block_delta", "index",
+			       0, "delta", "type", "text_delta", "text", json_stringn(text, n)));
 }
 
-static bool pieces(struct conn *conn, const char *text)
+static bool pieces(struct conn *conn, const char *text, size_t n)
 {
-	size_t size = (size_t)num(conn->line, "piece", 7), n = strlen(text);
+	size_t size = (size_t)num(conn->line, "piece", 7);
 
 	while (n) {
 		size_t k = n < size ? n : size;
-		char *part;
-		bool ok;
 
 		while (k < n && (text[k] & 0xc0) == 0x80)
 			k++;
-		part = strndup(text, k);
-		ok = piece(conn, part);
-		free(part);
-		if (!ok)
+		if (!piece(conn, text, k))
 			return false;
 		text += k;
 		n -= k;
@@ -427,10 +455,50 @@ static bool pieces(struct conn *conn, const char *text)
 	return true;
 }
 
+static bool think(struct conn *conn, const char *text)
+{
+	json_t *value;
+
+	if (!conn->anthropic) {
+		value = choice(conn, 0, NULL, NULL);
+		json_object_set_new(
+			json_object_get(json_array_get(json_object_get(value, "choices"), 0),
+					"delta"),
+			"reasoning_content", json_string(text));
+		return event(conn, "", value);
+	}
+	return event(conn, "content_block_delta",
+		     json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_delta", "index",
+			       0, "delta", "type", "thinking_delta", "thinking", text));
+}
+
+static bool call_tool(struct conn *conn)
+{
+	json_t *value;
+
+	if (!conn->anthropic) {
+		value = choice(conn, 0, NULL, NULL);
+		json_object_set_new(
+			json_object_get(json_array_get(json_object_get(value, "choices"), 0),
+					"delta"),
+			"tool_calls",
+			json_pack("[{s:i, s:s, s:{s:s, s:s}}]", "index", 0, "type", "function",
+				  "function", "name", "read_file", "arguments", "{}"));
+		return event(conn, "", value);
+	}
+	return event(conn, "content_block_start",
+		     json_pack("{s:s, s:i, s:{s:s, s:s, s:s, s:{}}}", "type", "content_block_start",
+			       "index", 1, "content_block", "type", "tool_use", "id", "t_1", "name",
+			       "read_file", "input"));
+}
+
 static const char *reason(const struct conn *conn)
 {
 	const char *stop = str(conn->line, "stop", "end");
 	bool _bool = conn->anthropic;
+
+	if (!strcmp(str(conn->line, "fault", ""), "tool"))
+		return _bool ? "tool_use" : "tool_calls";
 
 	return !strcmp(stop, "length")  ? _bool ? "max_tokens" : "length" :
 	       !strcmp(stop, "refusal") ? _bool ? "refusal" : "content_filter" :
@@ -493,7 +561,7 @@ static void huge_text(struct conn *conn)
 
 	memset(part, 'x', 1 << 16);
 	part[1 << 16] = '\0';
-	for (long n = 0; n < 50000000 && piece(conn, part); n += 1 << 16)
+	for (long n = 0; n < 50000000 && piece(conn, part, 1 << 16); n += 1 << 16)
 		;
 	free(part);
 }
@@ -541,8 +609,8 @@ static void echo_key(struct conn *conn)
 			event(conn, "error",
 			      json_pack("{s:s, s:{s:s}}", "type", "error", "error", "message",
 					text));
-	} else if (head(conn, 200, "text/event-stream", -1) && begin(conn) && pieces(conn, text) &&
-		   finish(conn)) {
+	} else if (head(conn, 200, "text/event-stream", -1) && begin(conn) &&
+		   pieces(conn, text, strlen(text)) && finish(conn)) {
 		end(conn);
 		chunk(conn, "", 0);
 	}
@@ -561,20 +629,22 @@ static void raw(struct conn *conn)
 
 static void stream(struct conn *conn, enum fault fault)
 {
-	const char *text = str(conn->line, "text", "");
-	char *half = strndup(text, strlen(text) / 2);
+	const json_t *whole = json_object_get(conn->line, "text");
+	const char *text = json_is_string(whole) ? json_string_value(whole) : "";
+	size_t n = json_is_string(whole) ? json_string_length(whole) : 0;
 
 	if (!head(conn, 200, "text/event-stream; charset=utf-8", -1) || fault == NOTHING)
 		goto last;
-	if (!begin(conn))
-		goto done;
+	if (!begin(conn) || (json_object_get(conn->line, "reasoning") &&
+			     !think(conn, str(conn->line, "reasoning", ""))))
+		return;
 	switch (fault) {
 	case CUT:
 	case CUT_CLEAN:
 	case STALL:
 	case ERROR_EVENT:
 	case BAD_JSON:
-		pieces(conn, half);
+		pieces(conn, text, n / 2);
 		break;
 	case HUGE_TEXT:
 		huge_text(conn);
@@ -591,7 +661,7 @@ static void stream(struct conn *conn, enum fault fault)
 	case EMPTY:
 		break;
 	default:
-		pieces(conn, text);
+		pieces(conn, text, n);
 	}
 	if (fault == STALL)
 		wait_for_end(conn);
@@ -600,25 +670,25 @@ static void stream(struct conn *conn, enum fault fault)
 	if (fault == ERROR_EVENT)
 		event(conn, "error",
 		      json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error", "type",
-				"overloaded_error", "message",
+				str(conn->line, "type", "overloaded_error"), "message",
 				str(conn->line, "message", "Overloaded")));
+	if (fault == TOOL)
+		call_tool(conn);
 	if (fault == TWO && conn->anthropic)
 		begin(conn);
 	if (fault == TWO && !conn->anthropic)
 		event(conn, "", choice(conn, 1, "another", NULL));
 	if (fault == CUT || fault == STALL || fault == BAD_JSON || fault == HUGE_TEXT ||
 	    fault == HUGE_EVENT)
-		goto done;
+		return;
 	if (fault != CUT_CLEAN && fault != ERROR_EVENT && finish(conn) && fault != CUT_LATE)
 		end(conn);
 	if (fault == OPEN_END)
 		wait_for_end(conn);
 	if (fault == CUT_LATE)
-		goto done;
+		return;
 last:
 	chunk(conn, "", 0);
-done:
-	free(half);
 }
 
 static enum fault fault_of(const json_t *line)

@@ -26,10 +26,10 @@ test_expect_success 'a kernel, and what is said of it' '
 	kernel_and_script ""
 '
 
-test_expect_success 'a server that does not answer has had a turn, and is asked again' '
+test_expect_success 'a server that does not answer within the patience has had a turn, and is asked again' '
 	{ line "\"fault\":\"hang\"" && cat first && line "\"fault\":\"stall\"" answers/end && cat last; } >t.script && serve t && at t &&
 	(
-	cd t && git config klineage.chat.timeout 1 && chat --progress >out 2>err && says "1 step accepted" out &&
+	cd t && git config klineage.chat.timeout 1 && git config klineage.chat.patience 0 && chat --progress >out 2>err && says "1 step accepted" out &&
 	says "that counts as a turn of the model" err && git show $walk:k/scale.c | cmp - ../plain.c &&
 	test "$(money | tail -n 1 | cut -d" " -f1)" = 4830000 && test "$(money | tail -n 1 | cut -d" " -f2)" -gt 0 &&
 	git klineage chat settle scale --cost 0 >out && says "2 reservations of" out && says "settled at \$0.0000" out &&
@@ -41,8 +41,8 @@ test_expect_success 'a server that does not answer has had a turn, and is asked 
 test_expect_success 'one that is silent three times in a row stops the walk, and a limit ends it' '
 	line "\"fault\":\"hang\",\"repeat\":9" >s.script && serve s && at s &&
 	(
-	cd s && git config klineage.chat.timeout 1 && git config klineage.rejectionLimit 4 &&
-	exits 128 chat >out 2>err && says "sent nothing for 1 s; 3 times in a row" err && says "chat settle" err && says "--continue" err &&
+	cd s && git config klineage.chat.timeout 1 && git config klineage.chat.patience 0 && git config klineage.rejectionLimit 4 &&
+	exits 128 chat >out 2>err && says "sent nothing for 1 s" err && says "; 3 times in a row" err && says "chat settle" err && says "--continue" err &&
 	git klineage deopt --status --json | grep "\"timeouts\":3" &&
 	exits 1 go_on >out 2>err && says "nothing could be removed" err && test -z "$(git for-each-ref refs/klineage/op)"
 	) &&

@@ -31,7 +31,7 @@ test_expect_success 'what signs and what checks signatures' '
 
 test_expect_success 'helpers of git for credentials, which are asked for a key' '
 	spy bin/git-credential-spy && git -C r config credential.helper spy && git -C r config klineage.chat.provider openai &&
-	git -C r config klineage.chat.url https://127.0.0.1:1/v1 && git -C r config klineage.chat.model none && git -C r config klineage.none.price free &&
+	git -C r config klineage.chat.url https://127.0.0.1:1/v1 && git -C r config klineage.chat.model none && git -C r config klineage.none.price free && git -C r config klineage.chat.patience 0 &&
 	(cd r && unset KLINEAGE_CHAT_KEY OPENAI_API_KEY && PATH=$top/bin:$PATH && exits 128 "$KLINEAGE_BUILD/git-klineage" deopt --rewriter chat 2>../err) &&
 	says "Failed to connect" err && says "== git-credential-spy" seen && keyless && (cd r && git klineage deopt --abort)
 '

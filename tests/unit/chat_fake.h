@@ -23,11 +23,11 @@ enum fake_way {
 	FAKE_GOOD,
 	FAKE_SILENT,  /* charges, answers, does not say what it used */
 	FAKE_REFUSED, /* an error that cost nothing, and says so */
-	FAKE_CUT,     /* charges, then breaks off without a word of usage */
-	/* charges, breaks off before the first byte, may ask again: then good */
-	FAKE_AGAIN,
-	FAKE_EMPTY,  /* charges, says what for, has no text */
-	FAKE_ABSURD, /* says that it used less than nothing */
+	FAKE_BUSY,    /* the same for the first `times` requests, and it can pass */
+	FAKE_CUT,     /* charges, then breaks off without a word of usage, for good */
+	FAKE_BROKEN,  /* the same for the first `times` requests, and it can pass */
+	FAKE_EMPTY,   /* charges, says what for, has no text */
+	FAKE_ABSURD,  /* says that it used less than nothing */
 };
 
 static struct {
@@ -38,7 +38,8 @@ static struct {
 	int64_t out; /* tokens of a reply; 0: all that were allowed */
 	bool unmetered;
 	char *last; /* the request it saw last, all texts in order */
-	int asked;
+	int asked, times;
+	bool at_once;         /* asks for no pause before the next attempt */
 	int64_t max_tokens;   /* of the last request */
 	void (*before)(void); /* called when the request has come, before it is charged */
 	void (*after)(void);  /* called when it has been charged, before it is answered */
@@ -103,10 +104,14 @@ static int fake_answer(struct kl_reply *out, const struct kl_provider_request *r
 		       const struct kl_request_context *context,
 		       const struct kl_provider_watch *watch)
 {
-	if (fake.way == FAKE_CUT)
+	if (fake.way == FAKE_CUT || (fake.way == FAKE_BROKEN && fake.asked <= fake.times)) {
+		out->failure.transient = fake.way == FAKE_BROKEN;
 		return kl_error(KL_EIO, "the connection broke");
-	if (fake.way == FAKE_EMPTY)
-		return kl_error(KL_EINVALID, "the model refused to answer");
+	}
+	if (fake.way == FAKE_EMPTY) {
+		out->stop = KL_STOP_REFUSAL;
+		out->flaw = KL_FLAW_REFUSAL;
+	}
 	out->text = kl_asprintf("reply %zu of %s to: %s%s", context->turn, context->phase,
 				request->message[request->nmessage - 1].text,
 				fake.name_charge ? fake.charge : "");
@@ -125,31 +130,26 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
 	int64_t in, tokens = fake.out && fake.out < request->max_tokens ? fake.out :
 									  request->max_tokens;
 
-	*out = (struct kl_reply){ 0 };
+	*out = (struct kl_reply){ .failure.after_ms = fake.at_once ? 0 : -1 };
 	fake.asked++;
 	fake.max_tokens = request->max_tokens;
 	kl_provider_body(&body, NULL, provider, request);
 	in = (int64_t)body.len; /* the dearest that tokens can be */
 	free(fake.last);
 	fake.last = kl_buf_detach(&body);
-	if (fake.way == FAKE_REFUSED) {
+	if (fake.way == FAKE_REFUSED || (fake.way == FAKE_BUSY && fake.asked <= fake.times)) {
 		out->usage.known = true;
+		out->failure.transient = fake.way == FAKE_BUSY;
 		return kl_error(KL_EIO, "529: overloaded");
 	}
 	if (fake.before)
 		fake.before();
 	fake_charge(context, in * FAKE_IN + tokens * FAKE_OUT);
-	if (fake.way == FAKE_AGAIN) {
-		int err = kl_error(KL_EIO, "nothing came");
-
-		if (watch->again(watch->payload))
-			return err;
-		fake_charge(context, in * FAKE_IN + tokens * FAKE_OUT);
-	}
 	if (fake.after)
 		fake.after();
 	out->usage = (struct kl_usage){
-		.known = fake.way != FAKE_SILENT && fake.way != FAKE_CUT,
+		.known = fake.way != FAKE_SILENT && fake.way != FAKE_CUT &&
+			 (fake.way != FAKE_BROKEN || fake.asked > fake.times),
 		.input = fake.way == FAKE_ABSURD ? -5 : in,
 		.output = tokens,
 	};

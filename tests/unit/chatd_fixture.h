@@ -75,9 +75,10 @@ enum {
 /**
  * Start it with a script; with CHATD_TLS its certificate is trusted, unless CHATD_STRANGER.
  * CHATD_ELSEWHERE: at 127.0.0.2, for which the certificate is not. CHATD_SECOND: beside another
- * one.
+ * one. `at`: the port.
  */
-static __attribute__((unused)) void chatd_start(struct chatd *chatd, const char *script, int flags)
+static __attribute__((unused)) void chatd_start_at(struct chatd *chatd, const char *script,
+						   int flags, int at)
 {
 	KL_AUTO(kl_freep) char *path = chatd_path(), *file = kl_fs_join(scratch_root, "script");
 	bool second = flags & CHATD_SECOND;
@@ -103,6 +104,11 @@ static __attribute__((unused)) void chatd_start(struct chatd *chatd, const char 
 	}
 	if (flags & CHATD_EXPIRED)
 		argv[argc++] = "--expired";
+	if (at) {
+		snprintf(port, sizeof(port), "%d", at);
+		argv[argc++] = "--port";
+		argv[argc++] = port;
+	}
 	assert_int_equal(pipe2(to, O_CLOEXEC) | pipe2(from, O_CLOEXEC), 0);
 	chatd->pid = fork();
 	if (!chatd->pid) {
@@ -120,6 +126,12 @@ static __attribute__((unused)) void chatd_start(struct chatd *chatd, const char 
 	chatd->port = atoi(port);
 	if (chatd->tls && !(flags & CHATD_STRANGER))
 		setenv("CURL_CA_BUNDLE", chatd->ca, 1);
+}
+
+/** The same at a free port. */
+static __attribute__((unused)) void chatd_start(struct chatd *chatd, const char *script, int flags)
+{
+	chatd_start_at(chatd, script, flags, 0);
 }
 
 /** Request `n` as it was logged (owned), and how many there were. */

@@ -118,8 +118,10 @@ static int message_start(struct kl_stream *stream, const json_t *event)
 	const json_t *message = json_object_get(event, "message");
 	const char *model = kl_json_str_or(message, "model", NULL);
 
-	if (stream->begun)
-		return kl_error(KL_EINVALID, "the reply has more than one answer");
+	if (stream->begun) {
+		kl_stream_flaw(stream, KL_FLAW_CHOICES);
+		return 0;
+	}
 	stream->begun = true;
 	stream->out->model = model ? kl_strdup(model) : NULL;
 	read_usage(stream, json_object_get(message, "usage"), false);
@@ -133,22 +135,35 @@ static int message_delta(struct kl_stream *stream, const json_t *event)
 	if (reason) {
 		stream->out->stop = stop_of(reason);
 		stream->stopped = true;
+		if (!strcmp(reason, "tool_use"))
+			kl_stream_flaw(stream, KL_FLAW_TOOL);
 	}
 	if (json_object_get(event, "usage"))
 		read_usage(stream, json_object_get(event, "usage"), true);
 	return 0;
 }
 
+static int block_start(struct kl_stream *stream, const json_t *event)
+{
+	const json_t *block = json_object_get(event, "content_block");
+	const char *type = kl_json_str_or(block, "type", "text");
+
+	if (strstr(type, "tool_use"))
+		kl_stream_flaw(stream, KL_FLAW_TOOL);
+	return strcmp(type, "text") ? 0 : kl_stream_add(stream, json_object_get(block, "text"));
+}
+
 static int block_delta(struct kl_stream *stream, const json_t *event)
 {
 	const json_t *delta = json_object_get(event, "delta");
-	const char *text;
-	int err;
+	const json_t *text = json_object_get(delta, "text");
 
-	if (strcmp(kl_json_str_or(delta, "type", ""), "text_delta"))
+	if (strcmp(kl_json_str_or(delta, "type", ""), "text_delta")) {
+		kl_stream_hide(stream, json_object_get(delta, "thinking"));
 		return 0; /* thinking, and any future type */
-	if ((err = kl_json_str(&text, delta, "text")) < 0)
-		return err;
+	}
+	if (!json_is_string(text))
+		return kl_error(KL_EINVALID, "JSON: 'text' is not a string");
 	return kl_stream_add(stream, text);
 }
 
@@ -167,8 +182,7 @@ int kl_anthropic_event(struct kl_stream *stream, const char *data, const json_t 
 	if (!stream->begun)
 		return kl_error(KL_EINVALID, "not preceded by message_start");
 	if (!strcmp(type, "content_block_start"))
-		return kl_stream_add(stream, kl_json_str_or(json_object_get(event, "content_block"),
-							    "text", ""));
+		return block_start(stream, event);
 	if (!strcmp(type, "content_block_delta"))
 		return block_delta(stream, event);
 	if (!strcmp(type, "message_delta"))

@@ -20,6 +20,7 @@
 /* a JSON escape can take six bytes for one, but most text needs few */
 #define MAX_STDOUT (4 * KL_PROVIDER_MAX_TEXT)
 #define MAX_TAIL 300
+#define TRY_AGAIN 75 /* EX_TEMPFAIL of sysexits.h: the command asks for another attempt */
 
 static int exec_open(struct kl_provider *provider)
 {
@@ -165,8 +166,10 @@ static int run_command(struct kl_reply *out, struct kl_provider *provider,
 	out->alone = argv.n > 0;
 	kl_strvec_pushv(&argv, (const char *const[]){ "/bin/sh", "-c", provider->command, NULL });
 	opts.argv = (const char *const *)argv.v;
-	if ((err = kl_proc_run(&res, &opts)) < 0 ||
-	    (err = judge_result(provider, &res, &text, &said)) < 0)
+	if ((err = kl_proc_run(&res, &opts)) < 0)
+		return out->alone ? judge_alone(&res, err) : err;
+	out->failure.transient = res.timed_out || res.exit == TRY_AGAIN;
+	if ((err = judge_result(provider, &res, &text, &said)) < 0)
 		return out->alone ? judge_alone(&res, err) : err;
 	if (parse_reply(out, &text) < 0) {
 		KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;

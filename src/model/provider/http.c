@@ -339,6 +339,10 @@ static bool is_transient(struct transfer *transfer, CURLcode code)
 	case CURLE_GOT_NOTHING:
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
+	case CURLE_PARTIAL_FILE:
+	case CURLE_WEIRD_SERVER_REPLY:
+	case CURLE_UNSUPPORTED_PROTOCOL: /* a status line of HTTP/0.9 */
+	case CURLE_BAD_CONTENT_ENCODING:
 		return true;
 	default:
 		return false;

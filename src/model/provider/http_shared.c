@@ -5,16 +5,13 @@
 #include <strings.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/proc.h"
 #include "model/provider/body.h"
 #include "model/provider/http.h"
 #include "model/provider/retry.h"
 
 #define MAX_WORDS 500 /* bytes of a server's message that an error quotes */
 #define TOTAL 6       /* limit of the total time, as a multiple of the idle limit */
-#define NAP_MS 50
 
 struct http_state {
 	const struct kl_http_kind *kind;
@@ -22,7 +19,6 @@ struct http_state {
 	struct kl_secret *key;
 	bool asked; /* the key has been looked for; there can be none */
 	bool insecure;
-	struct kl_rng rng;
 };
 
 struct attempt {
@@ -44,7 +40,6 @@ int kl_provider_http_open(struct kl_provider *provider, const struct kl_http_kin
 
 	provider->state = state;
 	state->kind = kind;
-	kl_rng_fresh(&state->rng);
 	if (provider->repo)
 		err = kl_repo_config_bool(&state->insecure, provider->repo,
 					  "klineage.chat.insecure", false);
@@ -174,6 +169,13 @@ static int try_once(struct attempt *attempt, struct kl_provider *provider,
 	return err < 0 ? kl_error_in(err, "%s", state->url.origin) : 0;
 }
 
+/* --- a failed attempt ----------------------------------------------------- */
+
+static bool body_says(const struct kl_http_reply *reply, const char *word)
+{
+	return memmem(reply->body.ptr, reply->body.len, word, strlen(word));
+}
+
 /*
  * Does the status exclude that a model has run? A 500, a gateway timeout (502, 504, 52x) or a
  * request timeout (408) can occur after tokens were generated, and some servers charge for a prompt
@@ -181,72 +183,70 @@ static int try_once(struct attempt *attempt, struct kl_provider *provider,
  */
 static bool turned_away(const struct kl_http_reply *reply)
 {
-	static const char filter[] = "content_filter";
-
 	if (reply->status == 400)
-		return !memmem(reply->body.ptr, reply->body.len, filter, sizeof(filter) - 1);
+		return !body_says(reply, "content_filter");
 	return (reply->status >= 300 && reply->status < 500 && reply->status != 408 &&
 		reply->status != 499) ||
-	       reply->status == 501 || reply->status == 503 || reply->status == 529;
+	       reply->status == 101 || reply->status == 501 || reply->status == 503 ||
+	       reply->status == 505 || reply->status == 529;
+}
+
+/* A page in place of an event stream: of a portal that intercepts the connection, for example. */
+static bool is_page(const struct kl_http_reply *reply)
+{
+	return reply->status == 200 && !reply->begun && reply->type &&
+	       !strncasecmp(reply->type, "text/html", 9);
 }
 
 /* Is it certain that a failed attempt cost nothing? */
 static bool cost_nothing(const struct kl_http_reply *reply)
 {
-	return reply->status ? turned_away(reply) : !reply->sent;
+	return reply->status ? turned_away(reply) || is_page(reply) : !reply->sent;
 }
 
-/* Is it worth another attempt? */
-static bool may_retry(const struct kl_http_reply *reply, int err)
+/*
+ * May a 200 without an event of a stream be followed by a better one? A page is a portal's, an error
+ * is judged by its type; any other document is that of a server that does not stream.
+ */
+static bool may_begin(const struct kl_http_reply *reply)
 {
-	if (err == KL_EINTR)
-		return false;
-	return reply->status ? kl_retry_status(reply->status) : reply->transient;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
+	const json_t *error;
+
+	if (is_page(reply) || (reply->type && !strncasecmp(reply->type, "text/event-stream", 17)))
+		return true;
+	value = json_loadb(reply->body.ptr, reply->body.len, JSON_ALLOW_NUL, NULL);
+	error = json_object_get(value, "error");
+	return error && !json_is_null(error) && !kl_stream_is_final(error);
 }
 
-/* Is another attempt allowed? If this one can have cost money, only if the watcher agrees. */
-static bool paid_for(const struct attempt *attempt)
+/* Can the same request succeed later? An account without money needs its owner. */
+static bool is_transient(const struct attempt *attempt, int err)
 {
-	return cost_nothing(&attempt->reply) || (attempt->watch && attempt->watch->again &&
-						 !attempt->watch->again(attempt->watch->payload));
-}
-
-static int pause_for(int64_t ms, const struct kl_provider_watch *watch)
-{
-	int64_t end = kl_clock_ns() + ms * 1000000;
-
-	if (watch && watch->waiting)
-		watch->waiting(ms, kl_error_last(), watch->payload);
-	while (kl_clock_ns() < end) {
-		if (kl_proc_interrupted())
-			return kl_error(KL_EINTR, "interrupted");
-		kl_clock_sleep_ms(NAP_MS < ms ? NAP_MS : ms);
-	}
-	return 0;
-}
-
-/* Returns 1 to try again, otherwise the final error. */
-static int after_failure(const struct attempt *attempt, struct kl_provider *provider,
-			 unsigned number, int err)
-{
-	struct http_state *state = provider->state;
 	const struct kl_http_reply *reply = &attempt->reply;
-	int64_t ms;
 
-	kl_secret_scrub_error(state->key, err);
-	if (!may_retry(reply, err))
-		return err;
-	if (number == KL_RETRY_ATTEMPTS)
-		return kl_error_in(err, "gave up after %u attempts", number);
-	ms = kl_retry_delay(number, reply->retry_after_ms, reply->retry_after, time(NULL),
-			    provider->timeout_ms, &state->rng);
-	if (ms < 0)
-		return kl_error_in(err, "the server asks for a delay of more than %d s",
-				   (int)(KL_RETRY_MAX_MS / 1000));
-	if (pause_for(ms, attempt->watch) < 0)
-		return KL_EINTR;
-	/* reserve after the pause: an interrupt in it would leave a needless reservation */
-	return paid_for(attempt) ? 1 : err;
+	if (err == KL_EINTR || attempt->s.refused)
+		return false;
+	if (reply->status && reply->status != 200)
+		return kl_retry_status(reply->status) && !body_says(reply, "insufficient_quota");
+	return reply->begun || reply->transient || err == KL_ETIMEOUT ||
+	       (reply->status == 200 && may_begin(reply));
+}
+
+static void note_failure(struct kl_reply *out, const struct attempt *attempt, int err)
+{
+	const struct kl_http_reply *reply = &attempt->reply;
+	const struct kl_stream *stream = &attempt->s;
+
+	out->failure = (struct kl_send_failure){
+		.transient = is_transient(attempt, err),
+		.after_ms = kl_retry_wish(reply->retry_after_ms, reply->retry_after, time(NULL)),
+		.bytes = (int64_t)stream->text.len + stream->hidden,
+		.wait_ms = stream->text_ns ? (stream->text_ns - stream->start_ns) / 1000000 : -1,
+	};
+	out->usage.known = cost_nothing(reply);
+	if (out->usage.known)
+		out->usage = (struct kl_usage){ .known = true };
 }
 
 /* --- sending ------------------------------------------------------------ */
@@ -301,6 +301,10 @@ int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
 {
 	struct http_state *state = provider->state;
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
+	KL_AUTO(attempt_release) struct attempt attempt = {
+		.watch = watch,
+		.reply = KL_HTTP_REPLY_INIT,
+	};
 	size_t prefix = 0;
 	int err;
 
@@ -309,21 +313,13 @@ int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
 		return err;
 	}
 	provider->ops->body(&body, &prefix, provider, request, context);
-	for (unsigned number = 1;; number++) {
-		KL_AUTO(attempt_release) struct attempt attempt = {
-			.watch = watch,
-			.reply = KL_HTTP_REPLY_INIT,
-		};
-
-		kl_stream_begin(&attempt.s, state->kind->event, request, out, state->key);
-		err = try_once(&attempt, provider, &body);
-		if (err < 0)
-			err = after_failure(&attempt, provider, number, err);
-		if (err == 1)
-			continue;
-		if (err < 0 && cost_nothing(&attempt.reply))
-			out->usage.known = true;
-		take_reply(out, &attempt, state->key);
-		return err;
+	kl_stream_begin(&attempt.s, state->kind->event, request, out, state->key);
+	err = try_once(&attempt, provider, &body);
+	if (err < 0) {
+		kl_secret_scrub_error(state->key, err);
+		note_failure(out, &attempt, err);
 	}
+	out->flaw = attempt.s.flaw;
+	take_reply(out, &attempt, state->key);
+	return err;
 }

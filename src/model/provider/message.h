@@ -34,7 +34,7 @@ struct kl_provider_request {
 
 /** Tokens as counted by the provider; each token is in one count only. */
 struct kl_usage {
-	bool known;    /* false: the provider reported nothing */
+	bool known;    /* false: not reported, or only for a part of the reply */
 	int64_t input; /* neither read from nor written to a cache */
 	int64_t output;
 	int64_t cache_read, cache_write_5m, cache_write_1h;
@@ -42,12 +42,34 @@ struct kl_usage {
 
 enum kl_stop { KL_STOP_END, KL_STOP_LENGTH, KL_STOP_REFUSAL, KL_STOP_OTHER };
 
+/** Why the text of a complete reply cannot be used (flaw.h). */
+enum kl_flaw {
+	KL_FLAW_NONE,
+	KL_FLAW_LENGTH,    /* cut at the limit of tokens */
+	KL_FLAW_REASONING, /* all tokens were spent before any text */
+	KL_FLAW_REFUSAL,
+	KL_FLAW_EMPTY,
+	KL_FLAW_TOOL,   /* a call of a tool, although none were offered */
+	KL_FLAW_NUL,    /* the text had a NUL character */
+	KL_FLAW_CHOICES /* more than one answer */
+};
+
+/** What is known of an attempt that failed; its cost is in the usage of the reply. */
+struct kl_send_failure {
+	bool transient;   /* the same request can succeed later */
+	int64_t after_ms; /* pause that the server asks for; -1: it asks for none */
+	int64_t bytes;    /* bytes of text and reasoning that arrived */
+	int64_t wait_ms;  /* time until the first byte of text; -1: there was none */
+};
+
 struct kl_reply {
-	char *text;
+	char *text;       /* never empty after a success: flaw.h has a note in place of no text */
 	char *model;      /* as reported by the provider, or NULL */
 	char *request_id; /* the provider's id of the request, or NULL */
 	enum kl_stop stop;
+	enum kl_flaw flaw;
 	struct kl_usage usage;
+	struct kl_send_failure failure;
 	/* the model saw only the request (exec: and its directory), no repository */
 	bool alone;
 };

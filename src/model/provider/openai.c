@@ -91,19 +91,42 @@ static enum kl_stop stop_of(const char *reason)
 	return !strcmp(reason, "content_filter") ? KL_STOP_REFUSAL : KL_STOP_OTHER;
 }
 
+/* The reasoning has no name of its own in the protocol; servers use one of these. */
+static void hide_reasoning(struct kl_stream *stream, const json_t *delta)
+{
+	const json_t *text = json_object_get(delta, "reasoning_content");
+
+	kl_stream_hide(stream, text ? text : json_object_get(delta, "reasoning"));
+}
+
+static void note_calls(struct kl_stream *stream, const json_t *delta, const char *reason)
+{
+	const json_t *call = json_object_get(delta, "function_call");
+
+	if (json_array_size(json_object_get(delta, "tool_calls")) || json_is_object(call) ||
+	    !strcmp(reason, "tool_calls") || !strcmp(reason, "function_call"))
+		kl_stream_flaw(stream, KL_FLAW_TOOL);
+}
+
 static int add_choice(struct kl_stream *stream, const json_t *choice)
 {
 	const json_t *delta = json_object_get(choice, "delta");
 	const char *reason = kl_json_str_or(choice, "finish_reason", NULL);
 	const json_t *text = json_object_get(delta, "content");
+	const json_t *refusal = json_object_get(delta, "refusal");
 	int err;
 
-	if (kl_json_int_or(choice, "index", 0))
-		return kl_error(KL_EINVALID, "the reply has more than one answer");
+	if (kl_json_int_or(choice, "index", 0)) {
+		kl_stream_flaw(stream, KL_FLAW_CHOICES);
+		return 0;
+	}
 	if (text && !json_is_string(text) && !json_is_null(text))
 		return kl_error(KL_EINVALID, "JSON: 'content' is not a string");
-	if ((err = kl_stream_add(stream, kl_json_str_or(delta, "content", ""))) < 0 ||
-	    (err = kl_stream_add(stream, kl_json_str_or(delta, "refusal", ""))) < 0)
+	if (json_is_string(refusal) && json_string_length(refusal))
+		kl_stream_flaw(stream, KL_FLAW_REFUSAL);
+	hide_reasoning(stream, delta);
+	note_calls(stream, delta, reason ? reason : "");
+	if ((err = kl_stream_add(stream, text)) < 0 || (err = kl_stream_add(stream, refusal)) < 0)
 		return err;
 	if (reason) {
 		stream->out->stop = stop_of(reason);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/proc.h"
 #include "model/provider/body.h"
+#include "model/provider/flaw.h"
 #include "model/provider/ops.h"
 
 #define DEFAULT_TIMEOUT_MS (INT64_C(10) * 60 * 1000)
@@ -149,17 +150,15 @@ int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes,
 	return 0;
 }
 
-static int check_reply(const struct kl_reply *reply, const struct kl_provider_request *request)
+/* Judge the text, and put a note in the place of one that is missing. */
+static void judge_text(struct kl_reply *reply)
 {
-	if (reply->text && *reply->text)
-		return 0;
-	if (reply->stop == KL_STOP_LENGTH)
-		return kl_error(KL_EINVALID,
-				"all %lld tokens allowed were used before any text of the reply",
-				(long long)request->max_tokens);
-	if (reply->stop == KL_STOP_REFUSAL)
-		return kl_error(KL_EINVALID, "the model refused to answer");
-	return kl_error(KL_EINVALID, "the reply is empty");
+	reply->flaw = kl_flaw_of(reply->text, reply->stop, reply->flaw);
+	if (reply->flaw == KL_FLAW_NONE ||
+	    (reply->text && reply->text[strspn(reply->text, " \t\r\n\v\f")]))
+		return;
+	free(reply->text);
+	reply->text = kl_strdup(kl_flaw_note(reply->flaw));
 }
 
 int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
@@ -169,18 +168,19 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
 {
 	int err;
 
-	*out = (struct kl_reply){ .usage.known = true }; /* nothing was sent yet */
+	/* nothing was sent yet */
+	*out = (struct kl_reply){ .usage.known = true, .failure.after_ms = -1 };
 	err = check_request(request);
 	if (!err && request->nmessage != context->turn * 2 + 1)
 		err = kl_error(KL_EINVALID, "turn %zu does not match a request of %zu messages",
 			       context->turn, request->nmessage);
 	if (err)
 		return err;
-	*out = (struct kl_reply){ 0 };
+	*out = (struct kl_reply){ .failure = { .after_ms = -1, .wait_ms = -1 } };
 	err = provider->ops->send(out, provider, request, context, watch);
 	out->alone |= provider->ops->blind;
 	if (!err)
-		err = check_reply(out, request);
+		judge_text(out);
 	return err < 0 ? kl_error_in(err, "%s", provider->ops->name) : 0;
 }
 

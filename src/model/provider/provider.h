@@ -32,19 +32,10 @@ struct kl_provider_opts {
 	int64_t timeout_ms;
 };
 
-/** Callbacks while a request is sent; each can be NULL. */
+/** Watches a request while it is sent. */
 struct kl_provider_watch {
-	/** Called as the reply arrives; a non-zero return ends the request with KL_EINTR. */
+	/** Called as the reply arrives; non-zero ends the request with KL_EINTR. Can be NULL. */
 	int (*heard)(int64_t bytes, const struct kl_usage *so_far, void *payload);
-	/** Called before a pause of `ms` until the next attempt, with the reason. */
-	void (*waiting)(int64_t ms, const char *why, void *payload);
-	/**
-	 * Called after the pause, before another attempt, if the failed one can have cost money:
-	 * the connection broke after the request was sent and before any byte of the reply, or the
-	 * server failed with a status that does not exclude that a model has run. It must
-	 * reserve the cost once more and return 0 to try again. Non-zero, or NULL: give up.
-	 */
-	int (*again)(void *payload);
 	void *payload;
 };
 
@@ -84,13 +75,14 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
 		     const struct kl_provider_request *request);
 
 /**
- * Send a request and wait for the complete reply. Retries transient failures (408, 409, 429, 5xx, a
- * broken connection) if the failed attempt cost nothing or `again` allows it.
+ * Send a request once, and wait for the complete reply. If its text cannot be used, that is no
+ * error but its `flaw`.
  * KL_EIO: the server's error message; KL_ETIMEOUT; KL_EINTR; KL_EINVALID: a reply that violates the
- * protocol (truncated, not JSON, HTML, empty, over 8 MiB), or an invalid request; KL_ENOTFOUND: the
+ * protocol (truncated, not JSON, HTML, over 8 MiB), or an invalid request; KL_ENOTFOUND: the
  * recording of `replay` has no such reply; KL_ECANNOT: libcurl is missing.
- * A failed request can have cost money: `out->usage` is set on errors too, as far as it is known
- * (known and all 0: no cost). The caller releases `out` in any case.
+ * On an error `out->failure` says whether another attempt can succeed, and what arrived. The failed
+ * request can have cost money: `out->usage` has what is known (known and all 0: no cost; not known:
+ * the counts are those of a part of the reply). The caller releases `out` in any case.
  */
 int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
 		     const struct kl_provider_request *request,

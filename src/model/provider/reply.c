@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/provider/flaw.h"
 #include "model/provider/ops.h"
 
 /* whether a count can be right is decided later (model/provider/usage.h): sums must not overflow */
@@ -83,6 +84,18 @@ static int read_stop(enum kl_stop *out, const json_t *obj)
 	return kl_error(KL_EINVALID, "JSON: 'stop' is not end, length, refusal or other");
 }
 
+/* An unknown flaw is one that a later version has found. */
+static int read_flaw(enum kl_flaw *out, const json_t *obj)
+{
+	const char *text;
+	int err = 0;
+
+	if (json_object_get(obj, "flaw") && !(err = kl_json_str(&text, obj, "flaw")) &&
+	    !kl_flaw_find(out, text))
+		*out = KL_FLAW_EMPTY;
+	return err;
+}
+
 int kl_reply_read(struct kl_reply *out, const json_t *obj)
 {
 	const char *text, *model = NULL;
@@ -90,7 +103,8 @@ int kl_reply_read(struct kl_reply *out, const json_t *obj)
 
 	if ((err = kl_json_str(&text, obj, "text")) < 0 ||
 	    (json_object_get(obj, "model") && (err = kl_json_str(&model, obj, "model")) < 0) ||
-	    (err = read_stop(&out->stop, obj)) < 0 || (err = read_usage(&out->usage, obj)) < 0)
+	    (err = read_stop(&out->stop, obj)) < 0 || (err = read_flaw(&out->flaw, obj)) < 0 ||
+	    (err = read_usage(&out->usage, obj)) < 0)
 		return err;
 	if (strlen(text) > KL_PROVIDER_MAX_TEXT)
 		return kl_error(KL_EINVALID, "the reply is larger than %zu MiB",

@@ -7,9 +7,9 @@
 
 /*
  * reply - reads a reply as JSON: from an `exec` command or a recording. Members: `text`; `model`,
- * if known; `stop` ("end", "length", "refusal", "other"; absent: end); `usage` with `input`,
- * `output`, `cache_read`, `cache_write_5m`, `cache_write_1h` (the last three can be absent: 0), or
- * null, or `"unmetered": true` in its place.
+ * if known; `stop` ("end", "length", "refusal", "other"; absent: end); `flaw` (flaw.h; absent:
+ * none); `usage` with `input`, `output`, `cache_read`, `cache_write_5m`, `cache_write_1h` (the last
+ * three can be absent: 0), or null, or `"unmetered": true` in its place.
  */
 
 /**

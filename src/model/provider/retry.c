@@ -7,12 +7,13 @@
 #include <string.h>
 
 #define FIRST_MS INT64_C(500)
-#define MAX_OWN_MS 30000
+#define DOUBLINGS 8 /* until KL_RETRY_LONGEST_MS is exceeded */
 #define FOREVER (INT64_C(1) << 50)
 
 bool kl_retry_status(long status)
 {
-	return status == 408 || status == 409 || status == 429 || status >= 500;
+	return status == 408 || status == 409 || status == 425 || status == 429 ||
+	       (status >= 500 && status != 501 && status != 505);
 }
 
 /* Parse a non-negative decimal number; returns thousandths, or -1 if it is not one. */
@@ -51,7 +52,7 @@ static int64_t until_date(const char *text, time_t now)
 	return -1;
 }
 
-static int64_t wanted_delay(const char *after_ms, const char *after, time_t now)
+int64_t kl_retry_wish(const char *after_ms, const char *after, time_t now)
 {
 	int64_t ms = parse_thousandths(after_ms);
 
@@ -61,17 +62,13 @@ static int64_t wanted_delay(const char *after_ms, const char *after, time_t now)
 	return ms >= 0 || !after ? ms : until_date(after, now);
 }
 
-int64_t kl_retry_delay(unsigned attempt, const char *after_ms, const char *after, time_t now,
-		       int64_t longest_ms, struct kl_rng *rng)
+int64_t kl_retry_delay(unsigned failures, int64_t wish, struct kl_rng *rng)
 {
-	int64_t ms = wanted_delay(after_ms, after, now);
+	int64_t ms;
 
-	if (ms > KL_RETRY_MAX_MS)
-		return -1;
-	if (ms >= 0)
-		return ms + (int64_t)kl_rng_below(rng, (uint64_t)ms / 10 + 1);
-	ms = attempt > 7 ? MAX_OWN_MS : FIRST_MS << (attempt - 1);
-	ms = ms > MAX_OWN_MS ? MAX_OWN_MS : ms;
-	ms = ms > longest_ms ? longest_ms : ms;
+	if (wish >= 0)
+		return wish + (int64_t)kl_rng_below(rng, (uint64_t)wish / 10 + 1);
+	ms = failures > DOUBLINGS ? KL_RETRY_LONGEST_MS : FIRST_MS << (failures - 1);
+	ms = ms > KL_RETRY_LONGEST_MS ? KL_RETRY_LONGEST_MS : ms;
 	return ms - (int64_t)kl_rng_below(rng, (uint64_t)ms / 2 + 1);
 }

@@ -9,23 +9,26 @@
 #include "base/rng.h"
 
 /*
- * retry - decides whether and when to retry a failed request, without side effects. It can
+ * retry - decides whether and when to repeat a failed request, without side effects. It can
  * therefore be tested without waiting.
  */
-#define KL_RETRY_ATTEMPTS 5
-#define KL_RETRY_MAX_MS (INT64_C(5) * 60 * 1000) /* longest wait that a server can ask for */
+#define KL_RETRY_LONGEST_MS (INT64_C(2) * 60 * 1000) /* longest pause of our own */
 
-/** Is the status worth a retry? 408, 409, 429 and all from 500 on. */
+/** Is the status worth another attempt? 408, 409, 425, 429 and from 500 on, except 501 and 505. */
 bool kl_retry_status(long status);
 
 /**
- * Milliseconds to wait after attempt number `attempt` (from 1). A delay from the server takes
- * precedence (headers `retry-after-ms`, and `retry-after` in seconds or as a date; each can be
- * NULL); up to a tenth is added at random, so that clients do not retry all at once. Otherwise half
- * a second, doubled for each attempt, at most 30 s and `longest_ms`, minus a random part of up to a
- * half. Returns -1 if the server asks for more than KL_RETRY_MAX_MS.
+ * The pause that a server asks for, in milliseconds, by its headers `retry-after-ms` and
+ * `retry-after` (seconds or a date); each can be NULL. -1: none, or no such time.
  */
-int64_t kl_retry_delay(unsigned attempt, const char *after_ms, const char *after, time_t now,
-		       int64_t longest_ms, struct kl_rng *rng);
+int64_t kl_retry_wish(const char *after_ms, const char *after, time_t now);
+
+/**
+ * Milliseconds to wait after failure number `failures` (from 1) in a row. A pause that the server
+ * asks for (`wish`, -1: none) takes precedence; up to a tenth is added at random, so that clients
+ * do not repeat all at once. Otherwise half a second, doubled for each failure up to
+ * KL_RETRY_LONGEST_MS, minus a random part of up to a half.
+ */
+int64_t kl_retry_delay(unsigned failures, int64_t wish, struct kl_rng *rng);
 
 #endif

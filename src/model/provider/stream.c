@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "model/provider/ops.h"
 #include "model/provider/reply.h"
+#include "model/provider/retry.h"
 
 #define MAX_WORDS 500 /* bytes of a server's message that an error quotes */
 
@@ -13,7 +15,7 @@ static int read_event(struct kl_stream *stream, const char *data, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *value = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf start = KL_BUF_INIT;
-	int err = kl_json_parse(&value, data, len);
+	int err = kl_json_parse_lenient(&value, data, len);
 
 	/* do not use the parser's message: it quotes input, possibly a part of the key */
 	if (err < 0 && *data == '{') {
@@ -47,6 +49,7 @@ void kl_stream_begin(struct kl_stream *stream, kl_stream_event_fn *event,
 		.key = key,
 		.out = out,
 		.text = KL_BUF_INIT,
+		.start_ns = kl_clock_ns(),
 		.event = event,
 		.sse = KL_SSE_INIT(on_event, stream),
 	};
@@ -72,15 +75,46 @@ void kl_stream_release(struct kl_stream *stream)
 	kl_sse_release(&stream->sse);
 }
 
-int kl_stream_add(struct kl_stream *stream, const char *text)
+/* Append text of which NUL characters become U+FFFD. */
+static void add_printable(struct kl_buf *out, const char *text, size_t n)
 {
-	size_t n = strlen(text);
+	const char *end = text + n, *nul;
+
+	while ((nul = memchr(text, '\0', (size_t)(end - text)))) {
+		kl_buf_add(out, text, (size_t)(nul - text));
+		kl_buf_adds(out, "\xef\xbf\xbd");
+		text = nul + 1;
+	}
+	kl_buf_add(out, text, (size_t)(end - text));
+}
+
+int kl_stream_add(struct kl_stream *stream, const json_t *text)
+{
+	size_t n = json_is_string(text) ? json_string_length(text) : 0;
 
 	if (stream->text.len + n > KL_PROVIDER_MAX_TEXT)
 		return kl_error(KL_EINVALID, "the reply is larger than %zu MiB",
 				KL_PROVIDER_MAX_TEXT >> 20);
-	kl_buf_add(&stream->text, text, n);
+	if (!n)
+		return 0;
+	if (memchr(json_string_value(text), '\0', n))
+		kl_stream_flaw(stream, KL_FLAW_NUL);
+	if (!stream->text_ns)
+		stream->text_ns = kl_clock_ns();
+	add_printable(&stream->text, json_string_value(text), n);
 	return 0;
+}
+
+void kl_stream_hide(struct kl_stream *stream, const json_t *text)
+{
+	if (json_is_string(text))
+		stream->hidden += (int64_t)json_string_length(text);
+}
+
+void kl_stream_flaw(struct kl_stream *stream, enum kl_flaw flaw)
+{
+	if (stream->flaw == KL_FLAW_NONE)
+		stream->flaw = flaw;
 }
 
 bool kl_stream_count(int64_t *out, const json_t *obj, const char *key)
@@ -104,11 +138,29 @@ const char *kl_stream_words(const json_t *value)
 	return kl_json_str_or(value, "message", kl_json_str_or(value, "detail", NULL));
 }
 
-int kl_stream_error(const struct kl_stream *stream, const json_t *value)
+bool kl_stream_is_final(const json_t *error)
+{
+	static const char *const final[] = {
+		"invalid_request_error", "authentication_error",    "permission_error",
+		"not_found_error",       "request_too_large",       "billing_error",
+		"insufficient_quota",    "context_length_exceeded", "invalid_prompt",
+	};
+	const char *type = kl_json_str_or(error, "type", "");
+	const char *code = kl_json_str_or(error, "code", "");
+	int64_t status = kl_json_int_or(error, "code", 0);
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(final); i++)
+		if (!strcmp(type, final[i]) || !strcmp(code, final[i]))
+			return true;
+	return status >= 400 && status < 500 && !kl_retry_status((long)status);
+}
+
+int kl_stream_error(struct kl_stream *stream, const json_t *value)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
 	const char *words = kl_stream_words(value);
 
+	stream->refused = kl_stream_is_final(json_object_get(value, "error"));
 	if (words)
 		kl_secret_quote(&said, stream->key, words, strlen(words), MAX_WORDS);
 	return kl_error(KL_EIO, "the server reported an error: %s",

@@ -29,11 +29,15 @@ struct kl_stream {
 	const struct kl_secret *key; /* removed from quoted text; or NULL */
 	struct kl_reply *out;        /* model, stop and usage, as they arrive */
 	struct kl_buf text;
-	bool begun;   /* the answer has begun */
-	bool stopped; /* the stop reason has arrived: the text is complete */
+	enum kl_flaw flaw;         /* as far as the protocol shows one */
+	int64_t hidden;            /* bytes of reasoning, which is not part of the text */
+	int64_t start_ns, text_ns; /* begin of the request; first byte of the text, or 0 */
+	bool begun;                /* the answer has begun */
+	bool stopped;              /* the stop reason has arrived: the text is complete */
 	/* the last event of the protocol has arrived; later ones are ignored */
 	bool ended;
-	bool broken; /* an event violated the protocol */
+	bool broken;  /* an event violated the protocol, or reported an error */
+	bool refused; /* the server reported an error that another attempt will not change */
 	size_t events;
 	kl_stream_event_fn *event;
 	struct kl_sse sse;
@@ -56,10 +60,22 @@ void kl_stream_release(struct kl_stream *stream);
 
 /* For implementations of a protocol. */
 
-/** Append to the text; KL_EINVALID above KL_PROVIDER_MAX_TEXT bytes. */
-int kl_stream_add(struct kl_stream *stream, const char *text);
+/**
+ * Append a string to the text; anything else is ignored. NUL characters become U+FFFD and are a
+ * flaw. KL_EINVALID above KL_PROVIDER_MAX_TEXT bytes.
+ */
+int kl_stream_add(struct kl_stream *stream, const json_t *text);
+/** Count a string as reasoning; anything else is ignored. */
+void kl_stream_hide(struct kl_stream *stream, const json_t *text);
+/** Note a flaw; the first one stays. */
+void kl_stream_flaw(struct kl_stream *stream, enum kl_flaw flaw);
 /** Report an error that the server sent in the stream: KL_EIO with its message. */
-int kl_stream_error(const struct kl_stream *stream, const json_t *value);
+int kl_stream_error(struct kl_stream *stream, const json_t *value);
+/**
+ * Will the same request be refused again? The type or code of a server's error says so; anything
+ * unknown can be a moment's trouble.
+ */
+bool kl_stream_is_final(const json_t *error);
 /** Set *out to the count `key` of `obj`, if present; false if that is not a count. */
 bool kl_stream_count(int64_t *out, const json_t *obj, const char *key);
 /**

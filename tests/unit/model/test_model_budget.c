@@ -62,11 +62,14 @@ static void be_slow(void)
 static void draw_luck(bool calm)
 {
 	static const enum fake_way way[] = {
-		FAKE_SILENT, FAKE_REFUSED, FAKE_CUT, FAKE_EMPTY, FAKE_ABSURD, FAKE_AGAIN,
+		FAKE_SILENT, FAKE_REFUSED, FAKE_CUT,    FAKE_EMPTY,
+		FAKE_ABSURD, FAKE_BUSY,    FAKE_BROKEN,
 	};
 	uint64_t n = kl_rng_below(&own, 30);
 
 	fake.way = n < KL_ARRAY_SIZE(way) && !calm ? way[n] : FAKE_GOOD;
+	fake.times = fake.asked + 1 + (int)(n % 2);
+	fake.at_once = true;
 	/* cut to what is allowed */
 	fake.out = calm ? 0 : (int64_t)kl_rng_below(&own, 2 * MAX_REPLY);
 	fake.before = fake.after = be_slow;
@@ -113,8 +116,7 @@ static pid_t start(struct kl_repo *repo, const struct walk *walk, uint64_t seed,
 		_exit(SPENT);
 	/* the ways of chat_fake.h; anything else is a fault of ours */
 	if (strstr(kl_error_last(), "529: overloaded") ||
-	    strstr(kl_error_last(), "connection broke") ||
-	    strstr(kl_error_last(), "refused to answer") || strstr(kl_error_last(), "nothing came"))
+	    strstr(kl_error_last(), "connection broke"))
 		_exit(FAILED);
 	fprintf(stderr, "walker: %d: %s\n", err, kl_error_last());
 	_exit(1);

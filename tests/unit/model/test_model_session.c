@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "chat_fake.h"
 #include "model/ledger.h"
 #include "model/money.h"
@@ -260,33 +261,121 @@ static void what_broke_off_stays_reserved(void **state)
 		     left);
 }
 
-/* the server may charge for an attempt of which nothing came back */
-static void asking_again_is_reserved_again(void **state)
+/* the server may charge for an attempt that broke off: it keeps a reservation of its own */
+static void each_attempt_is_reserved(void **state)
 {
 	FIXTURE("again");
-	int64_t one;
+	int64_t one, cap;
 
-	fake.way = FAKE_AGAIN;
+	fake.way = FAKE_BROKEN;
+	fake.times = 2;
 	ask(&f, 0, "first");
 	one = worst((int64_t)strlen(fake.last), 32768);
-	assert_money(&f, charged() / 2, one);
+	assert_money(&f, charged() / 3, 2 * one);
+	assert_sh("4", f.dir, "git rev-list --count refs/klineage/ledger/w");
 	/* a budget for one attempt, and not quite for the second */
-	sh(f.dir, "git config klineage.budget.induce 0.%09lld",
-	   (long long)(one + charged() / 2 + 2 * worst(200, 4000)));
+	cap = 3 * one + worst(200, 900);
+	sh(f.dir, "git config klineage.budget.induce %lld.%09lld", (long long)(cap / KL_DOLLAR),
+	   (long long)(cap % KL_DOLLAR));
 	open_conversation(&f);
-	assert_error(KL_EIO, "nothing came (and the budget does not allow another attempt)",
-		     try_ask(&f, 1, "second"));
+	fake.times = 99;
+	assert_error(KL_ENO, "the budget does not allow it", try_ask(&f, 1, "second"));
+	assert_contains(kl_error_last(), "no further attempt after: the connection broke");
 	assert_int_equal(f.c.n, 1);
 }
 
-static void a_reply_that_is_none_costs_what_it_says(void **state)
+/* what costs nothing is given back before the pause, so that others can use it */
+static int64_t reserved_most;
+
+static void note_reserved(void)
+{
+	struct kl_ledger_totals totals;
+
+	assert_ok(kl_ledger_totals(&totals, seen_by->r, "w"));
+	if (totals.of[0].reserved > reserved_most)
+		reserved_most = totals.of[0].reserved;
+}
+
+static void overload_is_waited_for_and_costs_nothing(void **state)
+{
+	FIXTURE("busy");
+
+	fake.way = FAKE_BUSY;
+	fake.times = 3;
+	seen_by = &f;
+	reserved_most = 0;
+	fake.before = note_reserved;
+	ask(&f, 0, "first");
+	assert_int_equal(fake.asked, 4);
+	assert_money(&f, charged(), 0);
+	assert_int_equal(reserved_most, worst((int64_t)strlen(fake.last), 32768));
+	assert_sh("8", f.dir, "git rev-list --count refs/klineage/ledger/w");
+}
+
+/* one outage is waited for once: further turns have one attempt each, until there is a reply */
+static void patience_ends_once_for_an_outage(void **state)
+{
+	FIXTURE("patience");
+	int64_t from = kl_clock_ns();
+
+	sh(f.dir, "git config klineage.chat.patience 2");
+	open_conversation(&f);
+	fake.way = FAKE_BUSY;
+	fake.times = 999;
+	assert_error(KL_ETIMEOUT, "529: overloaded (gave up after", try_ask(&f, 0, "first"));
+	assert_contains(kl_error_last(), "klineage.chat.patience has passed");
+	assert_in_range((kl_clock_ns() - from) / 1000000, 1900, 5000);
+	assert_true(fake.asked >= 3);
+	assert_money(&f, 0, 0);
+	fake.asked = 0;
+	from = kl_clock_ns();
+	assert_error(KL_ETIMEOUT, "gave up after 1 attempt:", try_ask(&f, 0, "first"));
+	assert_int_equal(fake.asked, 1);
+	assert_true(kl_clock_ns() - from < INT64_C(1000000000));
+	fake.way = FAKE_GOOD;
+	ask(&f, 0, "first");
+	fake.way = FAKE_BUSY;
+	fake.asked = 0;
+	fake.times = 2;
+	ask(&f, 1, "second");
+	assert_int_equal(fake.asked, 3);
+	/* none at all */
+	sh(f.dir, "git config klineage.chat.patience 0");
+	open_conversation(&f);
+	fake.asked = 0;
+	assert_error(KL_ETIMEOUT, "gave up after 1 attempt:", try_ask(&f, 2, "third"));
+	assert_int_equal(fake.asked, 1);
+}
+
+/* a request that breaks its provider each time is not paid for without end */
+static void attempts_that_cost_money_are_counted(void **state)
+{
+	FIXTURE("costly");
+	size_t n;
+
+	sh(f.dir, "git config klineage.m-1.price 'input=0 output=0.001'");
+	open_conversation(&f);
+	fake.way = FAKE_BROKEN;
+	fake.times = 999;
+	fake.at_once = true;
+	assert_error(KL_ETIMEOUT, "can have cost money", try_ask(&f, 0, "first"));
+	fake_charged(&n);
+	assert_int_equal(n, 8);
+}
+
+static void a_reply_with_a_flaw_is_a_turn(void **state)
 {
 	FIXTURE("empty");
 
 	fake.way = FAKE_EMPTY;
-	assert_error(KL_EINVALID, "refused to answer", try_ask(&f, 0, "first"));
+	ask(&f, 0, "first");
 	assert_money(&f, charged(), 0);
-	assert_int_equal(f.c.n, 0);
+	assert_int_equal(f.c.n, 1);
+	open_conversation(&f);
+	assert_int_equal(f.c.turn[0].flaw, KL_FLAW_REFUSAL);
+	assert_sh("refusal", f.dir,
+		  "git show refs/klineage/chat/w/n/back-0:meta.json | sed -n 's/.*\"flaw\": "
+		  "\"\\([a-z]*\\).*/\\1/p'");
 }
 
 static void who_is_not_metered_pays_nothing(void **state)
@@ -322,6 +411,7 @@ static void what_is_not_configured_is_said(void **state)
 		{ "klineage.chat.maxTokens", "2000000", "1 to 1000000" },
 		{ "klineage.chat.leastTokens", "x", "klineage.chat.leastTokens" },
 		{ "klineage.chat.cache", "2h", "not one of auto, none, 5m, 1h" },
+		{ "klineage.chat.patience", "-1", "klineage.chat.patience: must be 0 to 604800" },
 	};
 	/* clang-format on */
 
@@ -567,8 +657,11 @@ int main(void)
 		cmocka_unit_test(missing_usage_counts_as_what_was_reserved),
 		cmocka_unit_test(an_error_that_cost_nothing_gives_the_reservation_back),
 		cmocka_unit_test(what_broke_off_stays_reserved),
-		cmocka_unit_test(asking_again_is_reserved_again),
-		cmocka_unit_test(a_reply_that_is_none_costs_what_it_says),
+		cmocka_unit_test(each_attempt_is_reserved),
+		cmocka_unit_test(overload_is_waited_for_and_costs_nothing),
+		cmocka_unit_test(patience_ends_once_for_an_outage),
+		cmocka_unit_test(attempts_that_cost_money_are_counted),
+		cmocka_unit_test(a_reply_with_a_flaw_is_a_turn),
 		cmocka_unit_test(who_is_not_metered_pays_nothing),
 		cmocka_unit_test(what_is_not_configured_is_said),
 		cmocka_unit_test(a_ledger_that_cannot_be_read_stops_all),

@@ -234,12 +234,55 @@ static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state
 		       WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":1e3}"), 0);
 	assert_refused(KL_EINVALID, "'stop' is not",
 		       WITH("\"text\":\"x\",\"unmetered\":true,\"stop\":\"yes\""), 0);
-	assert_refused(KL_EINVALID, "the reply is empty", WITH("\"text\":\"\",\"unmetered\":true"),
-		       0);
 	assert_refused(KL_EINVALID, "duplicate",
 		       WITH("\"text\":\"x\",\"text\":\"y\",\"unmetered\":true"), 0);
 	assert_refused(KL_EINVALID, "end of file expected",
 		       WITH("\"text\":\"x\",\"unmetered\":true") "; echo '{}'", 0);
+}
+
+static void a_reply_without_text_is_one_with_a_flaw(void **state)
+{
+	static const struct {
+		const char *command, *text;
+		enum kl_flaw flaw;
+	} is[] = {
+		{ WITH("\"text\":\" \",\"unmetered\":true"), "[The reply had no text.]",
+		  KL_FLAW_EMPTY },
+		{ WITH("\"text\":\"I\",\"unmetered\":true,\"stop\":\"refusal\""), "I",
+		  KL_FLAW_REFUSAL },
+		{ WITH("\"text\":\"half\",\"unmetered\":true,\"stop\":\"length\""), "half",
+		  KL_FLAW_LENGTH },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_reply_release) struct kl_reply reply;
+
+		assert_ok(ask(&reply, is[i].command, NULL, 0));
+		assert_string_equal(reply.text, is[i].text);
+		assert_int_equal(reply.flaw, is[i].flaw);
+	}
+}
+
+/* EX_TEMPFAIL, and silence, can pass; any other failure cannot. */
+static void a_command_can_ask_for_another_attempt(void **state)
+{
+	static const struct {
+		const char *command;
+		int64_t timeout_ms;
+		int kind;
+		bool transient;
+	} is[] = {
+		{ "echo overloaded >&2; exit 75", 0, KL_EINVALID, true },
+		{ "exit 1", 0, KL_EINVALID, false },
+		{ "sleep 5", 200, KL_ETIMEOUT, true },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_reply_release) struct kl_reply reply;
+
+		assert_int_equal(ask(&reply, is[i].command, NULL, is[i].timeout_ms), is[i].kind);
+		assert_int_equal(reply.failure.transient, is[i].transient);
+	}
 }
 
 static void only_the_end_of_much_talk_is_told(void **state)
@@ -357,6 +400,8 @@ int main(void)
 		cmocka_unit_test(who_derives_anew_sees_no_repository),
 		cmocka_unit_test(its_directory_goes_and_our_key_stays_here),
 		cmocka_unit_test(what_dies_or_prints_garbage_is_told_with_its_last_words),
+		cmocka_unit_test(a_reply_without_text_is_one_with_a_flaw),
+		cmocka_unit_test(a_command_can_ask_for_another_attempt),
 		cmocka_unit_test(only_the_end_of_much_talk_is_told),
 		cmocka_unit_test(floods_and_sleepers_are_ended_with_all_their_kin),
 		cmocka_unit_test(one_that_does_not_read_is_fine),

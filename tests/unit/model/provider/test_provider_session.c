@@ -4,6 +4,7 @@
  */
 #include "chatd_fixture.h"
 
+#include "base/clock.h"
 #include "model/ledger.h"
 #include "model/request.h"
 
@@ -123,41 +124,140 @@ static void each_process_sends_what_the_last_had_sent(void **state)
 	}
 }
 
-/*
- * The failure may have cost what it may: it stands. The same turn is asked again, and no key is in
- * the repository.
- */
-static void a_reply_that_breaks_off_is_paid_for_and_asked_again(void **state)
+static int64_t elapsed_ms(int64_t from)
 {
+	return (kl_clock_ns() - from) / 1000000;
+}
+
+/* All that passes, one after the other, and no hand is needed; no key is in the repository. */
+static void trouble_that_passes_is_outwaited(void **state)
+{
+#define NOW "\"headers\":{\"retry-after-ms\":\"10\"}"
+	static const char trouble[] =
+		"{\"fault\":\"close\"}\n{\"status\":529," NOW "}\n{\"status\":429," NOW "}\n"
+		"{\"status\":503," NOW "}\n{\"status\":500," NOW "}\n"
+		"{\"fault\":\"cut\"," NOW ",\"text\":\"half and half\"," USAGE "}\n"
+		"{\"fault\":\"cut-clean\"," NOW ",\"text\":\"half and half\"," USAGE "}\n"
+		"{\"fault\":\"error-event\"," NOW ",\"text\":\"half and half\"," USAGE "}\n"
+		"{\"fault\":\"bad-json\"," NOW ",\"text\":\"half and half\"," USAGE "}\n"
+		"{\"fault\":\"nothing\"," NOW "}\n{\"fault\":\"html\"," NOW "}\n"
+		"{\"text\":\"r 0\"," USAGE "}\n";
 	static const char *const provider[] = { "anthropic", "openai" };
 
 	for (size_t i = 0; i < 2; i++) {
 		KL_AUTO(wire_release) struct wire wire = { 0 };
-		int64_t stands;
-		int err;
 
-		wire_start(
-			&wire, provider[i],
-			"{\"fault\":\"cut\",\"text\":\"half and half\"," USAGE "}\n"
-			"{\"status\":400,\"message\":\"no\"}\n{\"fault\":\"echo-key\"}\n{\"text\":\"r 1\"," USAGE
-			"}\n");
-		assert_null(ask(&wire, 0, &err));
-		assert_error(KL_EINVALID, "truncated", err);
-		stands = totals(&wire).of[KL_BUDGET_INDUCE].reserved;
-		assert_true(stands > 0);
-		assert_null(ask(&wire, 0, &err));
-		assert_error(KL_EIO, "400: no", err);
-		/* that cost nothing more */
-		assert_int_equal(totals(&wire).of[KL_BUDGET_INDUCE].reserved, stands);
-		assert_says(&wire, 0, "the key [key] is fine, [key]");
-		assert_says(&wire, 1, "r 1");
-		assert_int_equal(chatd_count(&wire.d), 4);
-		assert_sh(
-			"0", wire.dir,
-			"git cat-file --batch-all-objects --batch >all; grep -c 'r 1' all >/dev/null; "
-			"grep -c sk-test all || :");
+		wire_start(&wire, provider[i], trouble);
+		assert_says(&wire, 0, "r 0");
+		assert_int_equal(chatd_count(&wire.d), 12);
+		/* of 500, close and five broken replies the cost is not known: 12 less 5 */
+		assert_sh("12 reserve\n5 settle", wire.dir,
+			  "git log --format=%%s refs/klineage/ledger/w | cut -d' ' -f2 | sort | "
+			  "uniq -c | sed 's/^ *//'");
 		assert_sh("0", wire.dir, "grep -rl sk-test .git | wc -l");
 	}
+}
+
+static void what_does_not_pass_is_told_at_once(void **state)
+{
+	KL_AUTO(wire_release) struct wire wire = { 0 };
+	int err;
+
+	wire_start(&wire, "anthropic",
+		   "{\"status\":400,\"message\":\"no\"}\n{\"fault\":\"echo-key\"}\n");
+	assert_null(ask(&wire, 0, &err));
+	assert_error(KL_EIO, "400: no", err);
+	assert_int_equal(totals(&wire).of[KL_BUDGET_INDUCE].reserved, 0);
+	assert_says(&wire, 0, "the key [key] is fine, [key]");
+	assert_int_equal(chatd_count(&wire.d), 2);
+	assert_sh("0", wire.dir, "grep -rl sk-test .git | wc -l");
+}
+
+/* A pause that the server asks for is kept, if it is within the patience. */
+static void a_pause_that_is_asked_for_is_kept(void **state)
+{
+	KL_AUTO(wire_release) struct wire wire = { 0 };
+	int64_t from = kl_clock_ns();
+	int err;
+
+	wire_start(
+		&wire, "openai",
+		"{\"status\":429,\"headers\":{\"retry-after\":\"2\"}}\n"
+		"{\"text\":\"r 0\"," USAGE "}\n"
+		"{\"status\":429,\"message\":\"slow down\",\"headers\":{\"retry-after\":\"3601\"}}\n");
+	assert_says(&wire, 0, "r 0");
+	assert_in_range(elapsed_ms(from), 2000, 8000);
+	from = kl_clock_ns();
+	assert_null(ask(&wire, 1, &err));
+	assert_error(KL_ETIMEOUT, "429: slow down", err);
+	assert_contains(kl_error_last(), "asks for a pause longer than");
+	assert_true(elapsed_ms(from) < 5000);
+	assert_int_equal(totals(&wire).of[KL_BUDGET_INDUCE].reserved, 0);
+}
+
+/* Nobody is there: nothing is paid, and the patience ends in time. */
+static void a_lost_network_is_waited_for(void **state)
+{
+	KL_AUTO(wire_release) struct wire wire = { 0 };
+	int64_t from;
+	pid_t pid;
+	int err, status;
+
+	wire_start(&wire, "openai", "{\"text\":\"r 0\"," USAGE "}\n");
+	kill(wire.d.pid, SIGSTOP);
+	sh(wire.dir,
+	   "git config klineage.chat.url http://127.0.0.1:1; git config klineage.chat.patience 2");
+	from = kl_clock_ns();
+	assert_null(ask(&wire, 0, &err));
+	assert_error(KL_ETIMEOUT, "klineage.chat.patience has passed", err);
+	assert_in_range(elapsed_ms(from), 1900, 8000);
+	assert_int_equal(totals(&wire).of[KL_BUDGET_INDUCE].reserved, 0);
+	/* it comes back: at the same place a server begins to listen */
+	kill(wire.d.pid, SIGCONT);
+	chatd_stop(&wire.d);
+	chatd_start(&wire.d, "{\"text\":\"r 0\"," USAGE "}\n", 0);
+	status = wire.d.port;
+	chatd_stop(&wire.d);
+	sh(wire.dir,
+	   "git config klineage.chat.url http://127.0.0.1:%d; git config klineage.chat.patience 60",
+	   status);
+	pid = fork();
+	if (!pid) {
+		KL_AUTO(kl_freep) char *reply = ask(&wire, 0, &err);
+
+		_exit(reply && !strcmp(reply, "r 0") ? 0 : 1);
+	}
+	kl_clock_sleep_ms(2500);
+	chatd_start_at(&wire.d, "{\"text\":\"r 0\"," USAGE "}\n", 0, status);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(chatd_count(&wire.d), 1);
+}
+
+/* Ctrl-C in a pause ends it, and nothing is reserved. */
+static void ctrl_c_ends_a_pause(void **state)
+{
+	KL_AUTO(wire_release) struct wire wire = { 0 };
+	int err, status, tries = 0;
+	int64_t from;
+	pid_t pid;
+
+	wire_start(&wire, "anthropic", "{\"status\":529,\"headers\":{\"retry-after\":\"60\"}}\n");
+	pid = fork();
+	if (!pid) {
+		kl_proc_catch_signals();
+		ask(&wire, 0, &err);
+		_exit(err == KL_EINTR ? 0 : 1);
+	}
+	while (!chatd_count(&wire.d) && tries++ < 500)
+		kl_clock_sleep_ms(20);
+	kl_clock_sleep_ms(500);
+	from = kl_clock_ns();
+	kill(pid, SIGINT);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(elapsed_ms(from) < 2000);
+	assert_int_equal(totals(&wire).of[KL_BUDGET_INDUCE].reserved, 0);
 }
 
 static int setup(void **state)
@@ -172,7 +272,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_process_sends_what_the_last_had_sent),
-		cmocka_unit_test(a_reply_that_breaks_off_is_paid_for_and_asked_again),
+		cmocka_unit_test(trouble_that_passes_is_outwaited),
+		cmocka_unit_test(what_does_not_pass_is_told_at_once),
+		cmocka_unit_test(a_pause_that_is_asked_for_is_kept),
+		cmocka_unit_test(a_lost_network_is_waited_for),
+		cmocka_unit_test(ctrl_c_ends_a_pause),
 	};
 
 	return cmocka_run_group_tests_name("chat/session", tests, setup, scratch_teardown);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_PROVIDER_FLAW_H
+#define KL_MODEL_PROVIDER_FLAW_H
+
+#include "base/buf.h"
+#include "model/provider/message.h"
+
+/*
+ * flaw - why a complete reply cannot be used: it was cut, refused, empty, a call of a tool ... Such
+ * a reply is stored and paid for like any other, and its author is told the reason in the next
+ * turn.
+ */
+
+/** "none", "length", "reasoning", "refusal", "empty", "tool", "nul", "choices". */
+const char *kl_flaw_name(enum kl_flaw flaw);
+/** False: there is no flaw of that name. */
+bool kl_flaw_find(enum kl_flaw *out, const char *name);
+
+/** Append a sentence for the author of the reply, who was allowed `max_tokens`. */
+void kl_flaw_explain(struct kl_buf *out, enum kl_flaw flaw, int64_t max_tokens);
+
+/**
+ * The text that stands for a reply without text, in the conversation and in later requests:
+ * providers refuse empty messages. Static.
+ */
+const char *kl_flaw_note(enum kl_flaw flaw);
+
+/**
+ * The flaw of a complete reply by its text and stop reason; `found` is what its protocol showed.
+ * `max_tokens` tokens were allowed.
+ */
+enum kl_flaw kl_flaw_of(const char *text, enum kl_stop stop, enum kl_flaw found);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_SENDING_H
+#define KL_MODEL_SENDING_H
+
+#include "model/request.h"
+#include "model/session_impl.h"
+
+/*
+ * sending - a turn on its way to the provider: its request is built, its cost reserved, and it is
+ * sent until there is a reply. An attempt that fails for a reason that can pass is repeated with
+ * patience (patience.h). Each attempt has a reservation of its own; a failed one is settled at what
+ * is known of its cost before the pause, or stays open if nothing is known.
+ *
+ *	KL_AUTO(kl_sending_release) struct kl_sending sending = { 0 };
+ *
+ *	err = kl_sending_run(&sending, conversation, &request);
+ *	... store sending.reply and settle sending.reserved at sending.nano ...
+ */
+struct kl_sending {
+	struct kl_conversation *conversation;
+	struct kl_session *session;
+	const struct kl_request *spec;
+	const char *key;
+	struct kl_provider_request q;
+	struct kl_message *message;
+	const char **keys;
+	int64_t request_bytes;
+	int64_t wanted;                 /* tokens of the reply, if the budget allows them */
+	struct kl_reservation reserved; /* of the current attempt; none without a price */
+	unsigned attempts, paid;        /* so far; of these can have cost money */
+	struct kl_reply reply;
+	int64_t nano;     /* actual cost of the reply, nano-dollars */
+	bool implausible; /* the provider's counts cannot be right, so the cost is unknown */
+	bool heard;       /* part of the reply has arrived */
+};
+
+/**
+ * Send the next turn of the conversation. On success the reply is complete, although its text can
+ * have a flaw, and its reservation is open. KL_ETIMEOUT: no reply within the session's patience.
+ * KL_ENO: the budget does not allow a further attempt. Other errors: no attempt would succeed.
+ */
+int kl_sending_run(struct kl_sending *out, struct kl_conversation *conversation,
+		   const struct kl_request *spec);
+void kl_sending_release(struct kl_sending *sending);
+
+/** The settlement of the current attempt. */
+struct kl_ledger_bill kl_sending_bill(const struct kl_sending *sending);
+
+#endif
