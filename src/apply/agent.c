@@ -107,7 +107,7 @@ int kl_agent_ask(struct kl_agent_answer *out, struct kl_driver *driver,
 	*out = (struct kl_agent_answer){ .source = kl_brief_source(driver->phase,
 								   driver->dialogue.turn) };
 	compose_turn(&turn, question, driver->dialogue.kind);
-	if ((err = kl_driver_ask(&reply, driver, &turn)) < 0)
+	if ((err = kl_driver_ask(&reply, driver, &turn)))
 		return err;
 	return kl_driver_accept(driver, read_reply(out, reply, question->state));
 }

@@ -543,8 +543,8 @@ static int one_turn(struct climber *climber)
 				   .outcome = climber->outcome,
 				   .event = climber->event,
 			   });
-	/* an exhausted budget or recording ends the conversation, but not the run */
-	if (err == KL_ENO || err == KL_ENOTFOUND)
+	/* an exhausted budget or recording, or silence, ends the conversation, but not the run */
+	if (err == KL_ENO || err == KL_ENOTFOUND || err == KL_ETIMEOUT)
 		return end_run(climber, kl_strdup(kl_error_last()));
 	return err < 0 ? err : use_answer(climber, &answer, !err);
 }

@@ -262,7 +262,9 @@ static int open_conversation(struct kl_driver *driver, const struct kl_attempt_o
 /* The trial cannot finish now. Stored replies are kept and the next `admit` continues from them. */
 static int no_answer(int err)
 {
-	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the trial is not finished") : err;
+	return err == KL_ENO || err == KL_ETIMEOUT ?
+		       kl_error_in(KL_ECANNOT, "the trial is not finished") :
+		       err;
 }
 
 static bool may_repair(const struct kl_attempt *attempt)

@@ -165,9 +165,9 @@ static int run_conversation(struct kl_driver *driver, struct kl_wording_group *g
 		struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
 
 		kl_wording_compose(&turn, group, driver->dialogue.kind);
-		if ((err = kl_driver_ask(&reply, driver, &turn)) < 0)
-			return err;
-		if ((err = kl_driver_accept(driver, take_reply(group, reply))) <= 0)
+		if (!(err = kl_driver_ask(&reply, driver, &turn)))
+			err = kl_driver_accept(driver, take_reply(group, reply));
+		if (err <= 0)
 			return err < 0 ? err : 1;
 	}
 	return 0;
@@ -188,7 +188,7 @@ int kl_wording_do(struct kl_wording *wording, size_t i)
 		return err;
 	wording->asked++;
 	err = run_conversation(&driver, &group);
-	if (err == KL_ENO) { /* the budget is spent */
+	if (err == KL_ENO || err == KL_ETIMEOUT) { /* the budget is spent; there was no reply */
 		give_up(wording, group.r->card, kl_error_last());
 		kl_error_clear();
 		return 0;

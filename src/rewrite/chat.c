@@ -106,14 +106,18 @@ static int read_reply(struct kl_proposal **out, struct proposer *proposer, const
 		end_idea(proposer, envelope.why);
 	else if (!err)
 		err = take_step(out, proposer, &envelope);
-	if ((err = kl_driver_accept(driver, err)) < 0)
-		return err;
-	if (err && driver->dialogue.kind == KL_DIALOGUE_END && driver->fresh)
+	return kl_driver_accept(driver, err);
+}
+
+static void tell_end(const struct proposer *proposer)
+{
+	const struct kl_driver *driver = &proposer->driver;
+
+	if (driver->dialogue.kind == KL_DIALOGUE_END && driver->fresh)
 		kl_rewrite_print(proposer->rw,
 				 "%s: %d replies in a row could not be used; the last: "
 				 "%s",
 				 driver->phase, driver->dialogue.unusable, driver->why);
-	return 0;
 }
 
 /* The step of this turn was refused: its class decides which turn follows. */
@@ -123,6 +127,17 @@ static void refuse_step(struct proposer *proposer, const json_t *rec)
 
 	proposer->of.refused = rec;
 	kl_dialogue_refused(&proposer->driver.dialogue, kl_json_str_or(rec, "class", ""), place);
+}
+
+/* The step of this turn was judged, and refused (`rec`) or found to be compound. */
+static void take_verdict(struct proposer *proposer, const json_t *rec)
+{
+	if (rec) {
+		refuse_step(proposer, rec);
+		return;
+	}
+	proposer->of.foreign = proposer->rw->foreign ? proposer->rw->foreign : "";
+	kl_dialogue_split(&proposer->driver.dialogue);
 }
 
 /* Run one turn: it results in a proposal, or the dialogue advances to the next turn. */
@@ -138,15 +153,13 @@ static int one_turn(struct kl_proposal **out, struct proposer *proposer)
 	if ((err = kl_driver_ask(&reply, &proposer->driver, &turn)) < 0)
 		return err;
 	proposer->of = (struct kl_brief_of){ 0 };
-	if (!rec && number != proposer->split_at)
-		return read_reply(out, proposer, reply);
-	if (rec) {
-		refuse_step(proposer, rec);
-	} else {
-		proposer->of.foreign = proposer->rw->foreign ? proposer->rw->foreign : "";
-		kl_dialogue_split(&proposer->driver.dialogue);
-	}
-	return 0;
+	if (!err && !rec && number != proposer->split_at)
+		err = read_reply(out, proposer, reply);
+	else if (!err)
+		take_verdict(proposer, rec);
+	if (err > 0)
+		tell_end(proposer);
+	return err < 0 ? err : 0;
 }
 
 /* --- the conversation --------------------------------------------------------------- */

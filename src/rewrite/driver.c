@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "model/provider/flaw.h"
 #include "rewrite/brief.h"
 #include "rewrite/layout.h"
 #include "rewrite/prompt.h"
@@ -135,11 +136,35 @@ static int ask_turn(const char **reply, struct kl_driver *driver, struct kl_driv
 	return kl_request_send(reply, &driver->conversation, number, &request);
 }
 
+bool kl_driver_flaw(struct kl_buf *why, const struct kl_driver *driver, size_t turn)
+{
+	const struct kl_turn *stored = &driver->conversation.turn[turn];
+
+	if (stored->flaw == KL_FLAW_NONE)
+		return false;
+	kl_flaw_explain(why, stored->flaw, stored->max_tokens);
+	return true;
+}
+
+/* An unusable reply: tell its author why in the next turn, or end the dialogue. */
+static int refuse_reply(struct kl_driver *driver, const char *why)
+{
+	KL_AUTO(kl_freep) char *text = kl_strdup(why);
+
+	free(driver->why);
+	driver->why = kl_steal(&text);
+	kl_dialogue_unusable(&driver->dialogue);
+	return 1;
+}
+
 int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn)
 {
+	KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
 	int err = ask_turn(reply, driver, turn);
 
 	kl_driver_turn_release(turn);
+	if (!err && kl_driver_flaw(&why, driver, driver->dialogue.turn))
+		return refuse_reply(driver, why.ptr);
 	return err;
 }
 
@@ -163,12 +188,12 @@ int kl_driver_accept(struct kl_driver *driver, int err)
 {
 	if (err < 0 && err != KL_EINVALID && err != KL_ENO)
 		return err;
-	kl_freep(&driver->why);
-	if (!err)
+	if (!err) {
+		kl_freep(&driver->why);
 		return 0;
-	driver->why = kl_strdup(kl_error_last());
+	}
+	refuse_reply(driver, kl_error_last());
 	kl_error_clear();
-	kl_dialogue_unusable(&driver->dialogue);
 	return 1;
 }
 

@@ -15,15 +15,28 @@
  * into a directory if the model is a command, and asks again, with the reason, after an unusable
  * reply, until too many came in a row.
  *
+ * What goes wrong is treated alike by all verbs:
+ *
+ *	the provider fails for a while	the request is repeated with patience (model/sending.h)
+ *	it fails for longer		KL_ETIMEOUT, and no turn is stored: a walk counts a turn of the
+ *					model and asks again, a conversation of another kind ends,
+ *					and what it was for goes on without it
+ *	the reply cannot be used	the turn is stored and paid for, its author is told why, and
+ *					the dialogue goes on or ends (dialogue.h); never an error
+ *	the budget is spent		KL_ENO, like the end of the conversation
+ *	no attempt can succeed		an error that stops the verb: a wrong key, an unknown model
+ *
+ * A reply cannot be used if its provider cut, refused or did not write it (provider/flaw.h), or if
+ * its reader says so.
+ *
  *	struct kl_driver d = { .repo = repo, .phase = kl_strdup("back-3"), ... };
  *	err = kl_driver_open(&d, &texts);
- *	while (!err && kl_driver_next(&d)) {
+ *	while (err >= 0 && kl_driver_next(&d)) {
  *		struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
  *
  *		... set turn.state, turn.values, turn.key for a turn of d.dialogue.kind ...
- *		if ((err = kl_driver_ask(&reply, &d, &turn)) < 0)
- *			break;
- *		err = kl_driver_accept(&d, ... read the reply ...);
+ *		if (!(err = kl_driver_ask(&reply, &d, &turn)))
+ *			err = kl_driver_accept(&d, ... read the reply ...);
  *		if (!err)
  *			... act on it, choose the next turn by dialogue.h, or leave ...
  *	}
@@ -78,7 +91,8 @@ int kl_driver_skip(struct kl_driver *driver, size_t turn);
 bool kl_driver_next(struct kl_driver *driver);
 
 /**
- * Get the reply to the current turn, borrowed. `turn` is released. Errors as kl_request_send()
+ * Get the reply to the current turn, borrowed. `turn` is released. Returns 1 if the reply has a
+ * flaw, as kl_driver_accept() does for one that its reader cannot use. Errors as kl_request_send()
  * (KL_ENO: the budget does not allow it); KL_EEXISTS: the stored turn is about another kernel.
  */
 int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn);
@@ -89,6 +103,8 @@ int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver
  * ends, and this returns 1. Other errors are returned.
  */
 int kl_driver_accept(struct kl_driver *driver, int err);
+/** Why the reply of a stored turn cannot be used, whoever reads it. False: it has no flaw. */
+bool kl_driver_flaw(struct kl_buf *why, const struct kl_driver *driver, size_t turn);
 /** True if the dialogue ended because of too many unusable replies in a row. */
 bool kl_driver_gave_up(const struct kl_driver *driver);
 

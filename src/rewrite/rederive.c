@@ -164,10 +164,25 @@ static int read_reply(struct kl_proposal **out, const struct deriver *deriver, c
 
 /* --- the conversation ----------------------------------------------------------------- */
 
+/* Why the reply of a stored turn was unusable; false: it was usable. */
+static bool was_unusable(struct kl_buf *why, const struct deriver *deriver, size_t turn)
+{
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;
+	const struct kl_driver *driver = &deriver->driver;
+
+	if (kl_driver_flaw(why, driver, turn))
+		return true;
+	if (!read_reply(&proposal, deriver, driver->conversation.turn[turn].reply))
+		return false;
+	kl_buf_adds(why, kl_error_last());
+	kl_error_clear();
+	return true;
+}
+
 /* Choose the kind of the turn: a repair of a refused edit, or a retry after an unusable reply. */
 static void find_kind(struct deriver *deriver)
 {
-	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
 	struct kl_driver *driver = &deriver->driver;
 	size_t turn = driver->dialogue.turn;
 
@@ -175,11 +190,10 @@ static void find_kind(struct deriver *deriver)
 	if (turn)
 		driver->dialogue.kind = KL_DIALOGUE_REPAIR;
 	if (!turn || *kl_json_str_or(deriver->attempt, "event", "") ||
-	    !read_reply(&proposal, deriver, driver->conversation.turn[turn - 1].reply))
+	    !was_unusable(&why, deriver, turn - 1))
 		return;
 	driver->dialogue.kind = KL_DIALOGUE_AGAIN;
-	driver->why = kl_strdup(kl_error_last());
-	kl_error_clear();
+	driver->why = kl_buf_detach(&why);
 }
 
 static int deriver_open(struct deriver *deriver, const struct kl_rederive *rederive)
@@ -230,8 +244,10 @@ int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_reder
 		return err;
 	number = deriver.driver.dialogue.turn;
 	compose_turn(&turn, &deriver);
-	if ((err = kl_driver_ask(&reply, &deriver.driver, &turn)) < 0 ||
-	    (err = kl_driver_accept(&deriver.driver, read_reply(out, &deriver, reply))) < 0)
+	err = kl_driver_ask(&reply, &deriver.driver, &turn);
+	if (!err)
+		err = kl_driver_accept(&deriver.driver, read_reply(out, &deriver, reply));
+	if (err < 0)
 		return err;
 	if (*out)
 		(*out)->unisolated = !kl_conversation_alone(&deriver.driver.conversation, number);

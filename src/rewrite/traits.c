@@ -155,9 +155,8 @@ static int run_reader(json_t **audited, struct reader *reader)
 		const char *reply;
 
 		compose_turn(&turn, reader);
-		if ((err = kl_driver_ask(&reply, &reader->driver, &turn)) < 0)
-			return err;
-		err = kl_driver_accept(&reader->driver, read_reply(audited, reader, reply));
+		if (!(err = kl_driver_ask(&reply, &reader->driver, &turn)))
+			err = kl_driver_accept(&reader->driver, read_reply(audited, reader, reply));
 	}
 	return err < 0 ? err : 0;
 }

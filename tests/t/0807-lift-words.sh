@@ -27,7 +27,9 @@ close $u;
 if (-e "$ENV{SAID}/slow") { open(my $a, '>', "$ENV{SAID}/at"); close $a; sleep 5; }
 my ($f) = grep { -e } "$ENV{SAID}/$m.$q->{turn}", "$ENV{SAID}/any";
 open(my $a, '<', $f) or die "no answer to $m.$q->{turn}\n";
-print encode_json({ schema => 'klineage.chat-reply/1', text => scalar <$a>, usage => { input => 1000, output => 100 } });
+exit 75 if -e "$ENV{SAID}/$m.busy";
+print encode_json({ schema => 'klineage.chat-reply/1', text => scalar <$a>,
+		    stop => -e "$ENV{SAID}/$m.no" ? 'refusal' : 'end', usage => { input => 1000, output => 100 } });
 E
 model="perl \"\$SAID/model\""
 gdn=$lineages/cuda-gdn-cumsum
@@ -82,6 +84,16 @@ test_expect_success 'lifted again nothing is asked; the words of cards that are 
 	! grep -x -e sm-stage.0 -e vector-load.0 "$SAID/log" && grep -x radix-select.0 "$SAID/log" &&
 	card sm-stage >out && says "lineage: cuda-topk/" out && says "intent: what any kernel would do" out &&
 	card radix-select >out && says "intent: other words" out
+'
+
+test_expect_success 'a card that is refused, or for which nobody answers, does not stop the others' '
+	repo some && reply "any words" >"$SAID/any" && : >"$SAID/sm-stage.no" && : >"$SAID/smem-pad.busy" && git config klineage.chat.patience 1 &&
+	words "$gdn" >out 2>err && rm "$SAID/sm-stage.no" "$SAID/smem-pad.busy" &&
+	grep "sm-stage-[0-9a-f]* keeps its measured words: it is a refusal" err &&
+	grep "smem-pad-[0-9a-f]* keeps its measured words: .*failed with 75.*gave up after [1-9]" err &&
+	test "$(count)" = "$cards" && card sm-stage >out && ! grep "any words" out && card smem-pad >out && ! grep "any words" out &&
+	for m in coalesce vector-load warp-scan register-scan; do card $m >out && says "intent: any words" out || return 1; done &&
+	test "$(grep -c "^sm-stage" "$SAID/log")" = 3 && git klineage fsck >out && says ": 0 errors, 0 warnings" out
 '
 
 test_expect_success 'what the data do not bear out is told to it, and not taken' '
