@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ledger_entry - an entry of the ledger as JSON: `ledger.json` of its commit */
+#include "model/ledger.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "model/ledger_parts.h"
+#include "model/provider/usage.h"
+#include "text/json.h"
+
+#define SCHEMA "klineage.ledger/1"
+
+void kl_ledger_entry_release(struct kl_ledger_entry *entry)
+{
+	free(entry->name);
+	free(entry->phase);
+	free(entry->model);
+	free(entry->time);
+}
+
+/* --- writing ---------------------------------------------------------------------- */
+
+static json_t *totals_json(const struct kl_ledger_totals *totals)
+{
+	json_t *obj = json_object();
+
+	for (int budget = 0; budget < KL_BUDGETS; budget++) {
+		json_t *one = json_object();
+
+		kl_json_set_int(one, "settled", totals->of[budget].settled);
+		kl_json_set_int(one, "reserved", totals->of[budget].reserved);
+		kl_json_set(obj, kl_budget_name(budget), one);
+	}
+	return obj;
+}
+
+void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *entry,
+			    const char *workload)
+{
+	KL_AUTO(json_decrefp) json_t *obj = json_object();
+
+	kl_json_set_str(obj, "schema", SCHEMA);
+	kl_json_set_str(obj, "workload", workload);
+	kl_json_set_str(obj, "kind", entry->settles ? "settle" : "reserve");
+	kl_json_set_str(obj, "id", entry->id);
+	kl_json_set_str(obj, "budget", kl_budget_name(entry->budget));
+	kl_json_set_str(obj, "name", entry->name);
+	kl_json_set_str(obj, "phase", entry->phase);
+	kl_json_set_str(obj, "model", entry->model);
+	kl_json_set_str(obj, "time", entry->time);
+	kl_json_set_int(obj, "turn", entry->turn);
+	kl_json_set_int(obj, "nano", entry->nano);
+	if (entry->settles) {
+		kl_json_set_int(obj, "released", entry->released);
+		kl_json_set(obj, "usage", kl_usage_json(&entry->usage));
+	}
+	if (entry->stated)
+		kl_json_set_bool(obj, "stated", true);
+	if (entry->implausible)
+		kl_json_set_bool(obj, "implausible", true);
+	kl_json_set(obj, "totals", totals_json(&entry->after));
+	kl_json_canonical(out, obj);
+	kl_buf_addch(out, '\n');
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+
+static int read_sum(int64_t *out, const json_t *obj, const char *key)
+{
+	int err = kl_json_int(out, obj, key);
+
+	if (!err && (*out < 0 || *out > KL_LEDGER_MAX_SUM))
+		return kl_error(KL_EINVALID, "'%s' is negative or too large", key);
+	return err;
+}
+
+static int read_totals(struct kl_ledger_totals *totals, const json_t *entry)
+{
+	json_t *all = NULL, *one = NULL;
+	int err = kl_json_obj(&all, entry, "totals");
+
+	for (int budget = 0; !err && budget < KL_BUDGETS; budget++)
+		if (!(err = kl_json_obj(&one, all, kl_budget_name(budget))) &&
+		    !(err = read_sum(&totals->of[budget].settled, one, "settled")))
+			err = read_sum(&totals->of[budget].reserved, one, "reserved");
+	return err;
+}
+
+static int read_text(char **out, const json_t *obj, const char *key)
+{
+	const char *text;
+	int err = kl_json_str(&text, obj, key);
+
+	if (!err && (strlen(text) > 256 || text[strcspn(text, "\n\r\t\033\177")]))
+		return kl_error(KL_EINVALID, "'%s' is too long or not plain text", key);
+	if (!err)
+		*out = kl_strdup(text);
+	return err;
+}
+
+/* Schema, workload, kind, id and budget: words of a fixed set or form. */
+static int read_words(struct kl_ledger_entry *entry, const json_t *obj, const char *workload)
+{
+	const char *schema = kl_json_str_or(obj, "schema", ""),
+		   *of = kl_json_str_or(obj, "workload", "");
+	const char *kind = kl_json_str_or(obj, "kind", ""), *id = kl_json_str_or(obj, "id", "");
+	const char *budget = kl_json_str_or(obj, "budget", "");
+
+	if (strcmp(schema, SCHEMA))
+		return kl_error(KL_EINVALID, "its schema is not " SCHEMA);
+	if (strcmp(of, workload))
+		return kl_error(KL_EINVALID, "it is for workload '%.64s'", of);
+	if (strcmp(kind, "settle") && strcmp(kind, "reserve"))
+		return kl_error(KL_EINVALID, "'kind' is neither reserve nor settle");
+	if (strlen(id) != KL_LEDGER_ID - 1 || id[strspn(id, "0123456789abcdef")])
+		return kl_error(KL_EINVALID, "'id' is not 32 hex digits");
+	if (strcmp(budget, "induce") && strcmp(budget, "materialize"))
+		return kl_error(KL_EINVALID, "'budget' is neither induce nor materialize");
+	entry->settles = !strcmp(kind, "settle");
+	memcpy(entry->id, id, KL_LEDGER_ID);
+	entry->budget = strcmp(budget, "induce") ? KL_BUDGET_MATERIALIZE : KL_BUDGET_INDUCE;
+	return 0;
+}
+
+static int read_members(struct kl_ledger_entry *entry, const char *text, size_t len,
+			const char *workload)
+{
+	KL_AUTO(json_decrefp) json_t *obj = NULL;
+	int err = kl_json_parse(&obj, text, len);
+
+	if (err < 0 || (err = read_words(entry, obj, workload)) < 0 ||
+	    (err = read_text(&entry->name, obj, "name")) < 0 ||
+	    (err = read_text(&entry->phase, obj, "phase")) < 0 ||
+	    (err = read_text(&entry->model, obj, "model")) < 0 ||
+	    (err = read_text(&entry->time, obj, "time")) < 0 ||
+	    (err = read_sum(&entry->turn, obj, "turn")) < 0 ||
+	    (err = read_sum(&entry->nano, obj, "nano")) < 0 ||
+	    (err = read_totals(&entry->after, obj)) < 0)
+		return err;
+	if (!entry->settles)
+		return 0;
+	if ((err = read_sum(&entry->released, obj, "released")) < 0)
+		return err;
+	entry->stated = kl_json_bool_or(obj, "stated", false);
+	entry->implausible = kl_json_bool_or(obj, "implausible", false);
+	return kl_usage_read(&entry->usage, json_object_get(obj, "usage"));
+}
+
+int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len,
+			  const char *workload)
+{
+	struct kl_ledger_entry entry = { 0 };
+	int err = read_members(&entry, text, len, workload);
+
+	if (err < 0)
+		kl_ledger_entry_release(&entry);
+	else
+		*out = entry;
+	return err;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_LEDGER_PARTS_H
+#define KL_MODEL_LEDGER_PARTS_H
+
+#include "model/ledger.h"
+
+/* ledger_parts - functions shared by the files ledger*.c. */
+#define KL_LEDGER_FILE "ledger.json"
+#define KL_LEDGER_MAX_SUM (INT64_MAX / 4) /* of all amounts: no sum over entries overflows */
+
+bool kl_ledger_is_none(const git_oid *oid);
+/** The commit of a ref; zero if there is none. */
+int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref);
+/** Read the entry of a commit, and its parent (zero: it is the first). */
+int kl_ledger_read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_repo *repo,
+			 const git_oid *at, const char *workload);
+/** Read the totals at the tip of the ledger; `tip` is zero if there is none. */
+int kl_ledger_read_tip(git_oid *tip, struct kl_ledger_totals *totals, struct kl_repo *repo,
+		       const char *ref, const char *workload);
+
+#endif
