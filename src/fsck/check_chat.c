@@ -13,6 +13,7 @@
 /* State of one reservation in a workload's ledger. */
 struct claim {
 	int64_t reserved, settled;
+	int64_t now; /* the settled amount after corrections */
 	enum kl_budget budget;
 	bool is_settled;
 };
@@ -75,15 +76,38 @@ static void check_settlement(struct checker *checker, const char *ref, const cha
 			       "settlement of %.12s differs from what was reserved", entry->id);
 	if (claim) {
 		claim->is_settled = true;
-		claim->settled = entry->nano;
+		claim->settled = claim->now = entry->nano;
 	}
 	sum->of[entry->budget].reserved -= entry->released;
 	sum->of[entry->budget].settled += entry->nano;
 }
 
+static void check_correction(struct checker *checker, const char *ref, const char *key,
+			     const struct kl_ledger_entry *entry, struct kl_ledger_totals *sum)
+{
+	struct claim *claim = kl_map_get(&checker->claims, key);
+
+	if (!claim || !claim->is_settled)
+		report_finding(checker, true, ref, "correction of %.12s, which is not settled",
+			       entry->id);
+	else if (claim->now != entry->before || claim->budget != entry->budget)
+		report_finding(checker, true, ref,
+			       "correction of %.12s differs from what was settled", entry->id);
+	if (claim)
+		claim->now = entry->nano;
+	sum->of[entry->budget].settled += kl_ledger_settled_by(entry);
+}
+
 static void check_entries(struct checker *checker, const char *ref, const char *workload,
 			  const struct kl_ledger *ledger)
 {
+	static void (*const check[])(struct checker * checker, const char *ref, const char *key,
+				     const struct kl_ledger_entry *entry,
+				     struct kl_ledger_totals *sum) = {
+		[KL_LEDGER_RESERVE] = check_reservation,
+		[KL_LEDGER_SETTLE] = check_settlement,
+		[KL_LEDGER_CORRECT] = check_correction,
+	};
 	struct kl_ledger_totals sum = { 0 };
 	int64_t open = 0;
 	char money[KL_MONEY_TEXT];
@@ -92,8 +116,7 @@ static void check_entries(struct checker *checker, const char *ref, const char *
 		const struct kl_ledger_entry *entry = &ledger->e[i];
 		KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", workload, entry->id);
 
-		(entry->settles ? check_settlement : check_reservation)(checker, ref, key, entry,
-									&sum);
+		check[entry->kind](checker, ref, key, entry, &sum);
 		if (memcmp(&sum, &entry->after, sizeof(sum))) {
 			char hex[KL_OID_HEX];
 

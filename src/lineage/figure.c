@@ -300,9 +300,8 @@ bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct
 	char words[40];
 
 	for (size_t i = 0; i < ledger->n; i++)
-		if (ledger->e[i].settles && ledger->e[i].name &&
-		    !strcmp(ledger->e[i].name, view->name))
-			total += ledger->e[i].nano;
+		if (ledger->e[i].name && !strcmp(ledger->e[i].name, view->name))
+			total += kl_ledger_settled_by(&ledger->e[i]);
 	if (total <= 0)
 		return false;
 	for (size_t i = 0; i < view->n; i++)
@@ -323,9 +322,10 @@ bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct
 		size_t k = entry->phase ? phase_step(view, entry->phase) : 0;
 		double x;
 
-		if (!entry->settles || !entry->name || strcmp(entry->name, view->name))
+		if (entry->kind == KL_LEDGER_RESERVE || !entry->name ||
+		    strcmp(entry->name, view->name))
 			continue;
-		spent += entry->nano;
+		spent += kl_ledger_settled_by(entry);
 		x = left + (right - left) * (double)spent / (double)total;
 		kl_buf_addf(svg, " %.1f,%.1f", x, axis_position(&axis, best));
 		if (k && !git_oid_is_zero(&view->step[k].rederived) && has_speed(&view->step[k], k))

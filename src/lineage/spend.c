@@ -128,13 +128,13 @@ static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entr
 {
 	struct kl_spend_phase *phase = find_phase(spend, entry);
 
-	if (!entry->settles) {
+	if (entry->kind == KL_LEDGER_RESERVE) {
 		phase->requests++;
 		phase->reserved += entry->nano;
 		return;
 	}
 	phase->reserved -= entry->released;
-	phase->settled += entry->nano;
+	phase->settled += kl_ledger_settled_by(entry);
 	phase->implausible += entry->implausible;
 	add_usage(&phase->usage, &entry->usage);
 }
@@ -156,7 +156,7 @@ static void add_point(struct kl_spend *spend, const struct kl_ledger_entry *entr
 			point.ns = gated->m[*next].ns;
 		++*next;
 	}
-	if (entry->settles)
+	if (entry->kind != KL_LEDGER_RESERVE)
 		point.nano = entry->after.of[KL_BUDGET_INDUCE].settled +
 			     entry->after.of[KL_BUDGET_MATERIALIZE].settled;
 	KL_GROW(spend->point, spend->npoint + 1, spend->point_alloc);
@@ -189,7 +189,7 @@ int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *worklo
 		spend.totals = ledger.e[ledger.n - 1].after;
 	for (size_t i = 0; i < ledger.n; i++) {
 		add_entry(&spend, &ledger.e[i]);
-		if (!i || ledger.e[i].settles)
+		if (!i || ledger.e[i].kind != KL_LEDGER_RESERVE)
 			add_point(&spend, &ledger.e[i], &gated, &next);
 	}
 	finish_points(&spend, &gated, next);

@@ -82,10 +82,12 @@ int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref)
 /* Bound the sum of all amounts, so that no sum over entries can overflow. */
 static int add_sum(int64_t *sum, const struct kl_ledger_entry *entry, const char *ref)
 {
+	int64_t other = entry->released + entry->before; /* one of them is 0 */
+
 	if (entry->nano > KL_LEDGER_MAX_SUM - *sum ||
-	    entry->released > KL_LEDGER_MAX_SUM - *sum - entry->nano)
+	    other > KL_LEDGER_MAX_SUM - *sum - entry->nano)
 		return kl_error(KL_EINVALID, "the amounts in '%s' are too large", ref);
-	*sum += entry->nano + entry->released;
+	*sum += entry->nano + other;
 	return 0;
 }
 

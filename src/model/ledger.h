@@ -8,7 +8,8 @@
 #include "repo/repo.h"
 
 /*
- * ledger - the costs of a workload against its budgets: a commit per reservation or settlement.
+ * ledger - the costs of a workload against its budgets: a commit per reservation, settlement or
+ * correction of a settlement.
  * They are on refs/klineage/ledger/<workload>; each has the totals after it, so that reading the
  * tip is enough.
  *
@@ -68,6 +69,7 @@ struct kl_ledger_bill {
 	const struct kl_usage *usage; /* NULL: unknown */
 	bool stated;                  /* the user stated the cost, not the provider */
 	bool implausible;             /* the provider's counts cannot be right */
+	bool estimated;               /* an upper bound, of a reply that broke off */
 };
 
 /** A ref that moves together with the ledger, in one transaction. */
@@ -84,19 +86,36 @@ struct kl_ledger_also {
 int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl_ledger_bill *bill,
 		     const struct kl_ledger_also *also);
 
+/**
+ * Replace the settled amount of a reservation, named by its id, by what the provider charged.
+ * Reserved amounts are settled by open_reservation.h. `*before` is the amount until now.
+ * KL_ENOTFOUND: no such reservation; KL_EINVALID: it is not settled yet. Other errors as
+ * kl_ledger_settle().
+ */
+int kl_ledger_correct(int64_t *before, struct kl_repo *repo, const char *workload, const char *id,
+		      int64_t nano);
+
 /* --- reading all entries --------------------------------------------------------- */
 
+enum kl_ledger_kind {
+	KL_LEDGER_RESERVE,
+	KL_LEDGER_SETTLE,  /* ends a reservation */
+	KL_LEDGER_CORRECT, /* replaces the amount of a settlement */
+};
+
 struct kl_ledger_entry {
-	bool settles; /* a settlement, otherwise a reservation */
+	enum kl_ledger_kind kind;
 	char id[KL_LEDGER_ID];
 	enum kl_budget budget;
 	char *name, *phase, *model, *time;
 	int64_t turn;
 	int64_t nano;          /* reserved, or actual cost */
-	int64_t released;      /* settles: amount of the reservation that it ends */
-	struct kl_usage usage; /* settles: tokens */
-	bool stated;           /* settles: cost stated by the user (open_reservation.h) */
-	bool implausible;      /* settles: counts that cannot be right; `nano` is the reservation */
+	int64_t released;      /* SETTLE: amount of the reservation that it ends */
+	int64_t before;        /* CORRECT: amount that it replaces */
+	struct kl_usage usage; /* SETTLE: tokens */
+	bool stated;           /* cost stated by the user (open_reservation.h) */
+	bool implausible;      /* SETTLE: counts that cannot be right; `nano` is the reservation */
+	bool estimated;        /* SETTLE: an upper bound, of a reply that broke off */
 	struct kl_ledger_totals after;
 	git_oid commit;
 };
@@ -105,6 +124,9 @@ struct kl_ledger {
 	struct kl_ledger_entry *e; /* oldest first */
 	size_t n, alloc;
 };
+
+/** By how much an entry changes the settled amount of its budget. */
+int64_t kl_ledger_settled_by(const struct kl_ledger_entry *entry);
 
 /** Parse the file of an entry; leaves `commit` unset. KL_EINVALID if malformed. */
 int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len,

@@ -9,7 +9,22 @@
 #include "model/provider/usage.h"
 #include "text/json.h"
 
-#define SCHEMA "klineage.ledger/1"
+/* a correction has a number of its own: readers of the first one would refuse its kind */
+static const char *const schemas[] = {
+	[KL_LEDGER_RESERVE] = "klineage.ledger/1",
+	[KL_LEDGER_SETTLE] = "klineage.ledger/1",
+	[KL_LEDGER_CORRECT] = "klineage.ledger/2",
+};
+static const char *const kinds[] = {
+	[KL_LEDGER_RESERVE] = "reserve",
+	[KL_LEDGER_SETTLE] = "settle",
+	[KL_LEDGER_CORRECT] = "correct",
+};
+
+int64_t kl_ledger_settled_by(const struct kl_ledger_entry *entry)
+{
+	return entry->kind == KL_LEDGER_RESERVE ? 0 : entry->nano - entry->before;
+}
 
 void kl_ledger_entry_release(struct kl_ledger_entry *entry)
 {
@@ -40,9 +55,9 @@ void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *en
 {
 	KL_AUTO(json_decrefp) json_t *obj = json_object();
 
-	kl_json_set_str(obj, "schema", SCHEMA);
+	kl_json_set_str(obj, "schema", schemas[entry->kind]);
 	kl_json_set_str(obj, "workload", workload);
-	kl_json_set_str(obj, "kind", entry->settles ? "settle" : "reserve");
+	kl_json_set_str(obj, "kind", kinds[entry->kind]);
 	kl_json_set_str(obj, "id", entry->id);
 	kl_json_set_str(obj, "budget", kl_budget_name(entry->budget));
 	kl_json_set_str(obj, "name", entry->name);
@@ -51,14 +66,18 @@ void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *en
 	kl_json_set_str(obj, "time", entry->time);
 	kl_json_set_int(obj, "turn", entry->turn);
 	kl_json_set_int(obj, "nano", entry->nano);
-	if (entry->settles) {
+	if (entry->kind == KL_LEDGER_SETTLE) {
 		kl_json_set_int(obj, "released", entry->released);
 		kl_json_set(obj, "usage", kl_usage_json(&entry->usage));
 	}
+	if (entry->kind == KL_LEDGER_CORRECT)
+		kl_json_set_int(obj, "before", entry->before);
 	if (entry->stated)
 		kl_json_set_bool(obj, "stated", true);
 	if (entry->implausible)
 		kl_json_set_bool(obj, "implausible", true);
+	if (entry->estimated)
+		kl_json_set_bool(obj, "estimated", true);
 	kl_json_set(obj, "totals", totals_json(&entry->after));
 	kl_json_canonical(out, obj);
 	kl_buf_addch(out, '\n');
@@ -99,25 +118,34 @@ static int read_text(char **out, const json_t *obj, const char *key)
 	return err;
 }
 
-/* Schema, workload, kind, id and budget: words of a fixed set or form. */
+/* The kind, and the schema that belongs to it. */
+static int read_kind(struct kl_ledger_entry *entry, const json_t *obj)
+{
+	const char *kind = kl_json_str_or(obj, "kind", "");
+	size_t i = 0;
+
+	while (i < KL_ARRAY_SIZE(kinds) && strcmp(kind, kinds[i]))
+		i++;
+	if (i == KL_ARRAY_SIZE(kinds))
+		return kl_error(KL_EINVALID, "'kind' is not reserve, settle or correct");
+	if (strcmp(kl_json_str_or(obj, "schema", ""), schemas[i]))
+		return kl_error(KL_EINVALID, "its schema is not %s", schemas[i]);
+	entry->kind = (enum kl_ledger_kind)i;
+	return 0;
+}
+
+/* Workload, id and budget: words of a fixed set or form. */
 static int read_words(struct kl_ledger_entry *entry, const json_t *obj, const char *workload)
 {
-	const char *schema = kl_json_str_or(obj, "schema", ""),
-		   *of = kl_json_str_or(obj, "workload", "");
-	const char *kind = kl_json_str_or(obj, "kind", ""), *id = kl_json_str_or(obj, "id", "");
+	const char *of = kl_json_str_or(obj, "workload", ""), *id = kl_json_str_or(obj, "id", "");
 	const char *budget = kl_json_str_or(obj, "budget", "");
 
-	if (strcmp(schema, SCHEMA))
-		return kl_error(KL_EINVALID, "its schema is not " SCHEMA);
 	if (strcmp(of, workload))
 		return kl_error(KL_EINVALID, "it is for workload '%.64s'", of);
-	if (strcmp(kind, "settle") && strcmp(kind, "reserve"))
-		return kl_error(KL_EINVALID, "'kind' is neither reserve nor settle");
 	if (strlen(id) != KL_LEDGER_ID - 1 || id[strspn(id, "0123456789abcdef")])
 		return kl_error(KL_EINVALID, "'id' is not 32 hex digits");
 	if (strcmp(budget, "induce") && strcmp(budget, "materialize"))
 		return kl_error(KL_EINVALID, "'budget' is neither induce nor materialize");
-	entry->settles = !strcmp(kind, "settle");
 	memcpy(entry->id, id, KL_LEDGER_ID);
 	entry->budget = strcmp(budget, "induce") ? KL_BUDGET_MATERIALIZE : KL_BUDGET_INDUCE;
 	return 0;
@@ -129,7 +157,8 @@ static int read_members(struct kl_ledger_entry *entry, const char *text, size_t 
 	KL_AUTO(json_decrefp) json_t *obj = NULL;
 	int err = kl_json_parse(&obj, text, len);
 
-	if (err < 0 || (err = read_words(entry, obj, workload)) < 0 ||
+	if (err < 0 || (err = read_kind(entry, obj)) < 0 ||
+	    (err = read_words(entry, obj, workload)) < 0 ||
 	    (err = read_text(&entry->name, obj, "name")) < 0 ||
 	    (err = read_text(&entry->phase, obj, "phase")) < 0 ||
 	    (err = read_text(&entry->model, obj, "model")) < 0 ||
@@ -138,12 +167,14 @@ static int read_members(struct kl_ledger_entry *entry, const char *text, size_t 
 	    (err = read_sum(&entry->nano, obj, "nano")) < 0 ||
 	    (err = read_totals(&entry->after, obj)) < 0)
 		return err;
-	if (!entry->settles)
-		return 0;
-	if ((err = read_sum(&entry->released, obj, "released")) < 0)
-		return err;
 	entry->stated = kl_json_bool_or(obj, "stated", false);
 	entry->implausible = kl_json_bool_or(obj, "implausible", false);
+	entry->estimated = kl_json_bool_or(obj, "estimated", false);
+	if (entry->kind == KL_LEDGER_CORRECT)
+		return read_sum(&entry->before, obj, "before");
+	if (entry->kind == KL_LEDGER_RESERVE ||
+	    (err = read_sum(&entry->released, obj, "released")) < 0)
+		return err;
 	return kl_usage_read(&entry->usage, json_object_get(obj, "usage"));
 }
 

@@ -27,14 +27,19 @@ struct writer {
 	git_oid first, base, made; /* tip at the first try; tip at this try; our commit */
 };
 
+static const char *const words[] = {
+	[KL_LEDGER_RESERVE] = "reserve",
+	[KL_LEDGER_SETTLE] = "settle",
+	[KL_LEDGER_CORRECT] = "correct to",
+};
+
 static char *entry_subject(const struct kl_ledger_entry *entry)
 {
 	char money[KL_MONEY_TEXT];
 
 	kl_money_text(money, entry->nano);
-	return kl_asprintf("ledger: %s %s, %s of %s, turn %lld\n",
-			   entry->settles ? "settle" : "reserve", money, entry->phase, entry->name,
-			   (long long)entry->turn);
+	return kl_asprintf("ledger: %s %s, %s of %s, turn %lld\n", words[entry->kind], money,
+			   entry->phase, entry->name, (long long)entry->turn);
 }
 
 /* Not signed: signing would ask for a passphrase at every turn. */
@@ -68,8 +73,8 @@ static int move_ref(struct writer *writer)
 	if (writer->also)
 		kl_refs_txn_update(txn, writer->also->ref, &writer->also->to, &writer->also->from);
 	kl_refs_txn_update(txn, writer->ref, &writer->made, &writer->base);
-	return kl_refs_txn_commit(txn,
-				  writer->e.settles ? "klineage: settle" : "klineage: reserve");
+	return kl_refs_txn_commit(txn, writer->e.kind == KL_LEDGER_RESERVE ? "klineage: reserve" :
+									     "klineage: settle");
 }
 
 /*
@@ -89,7 +94,8 @@ static bool is_there(struct writer *writer)
 
 		if (kl_ledger_read_entry(&entry, &parent, writer->repo, &at, writer->workload) < 0)
 			return false;
-		found = entry.settles == writer->e.settles && !strcmp(entry.id, writer->e.id);
+		found = entry.kind == writer->e.kind && !strcmp(entry.id, writer->e.id) &&
+			entry.nano == writer->e.nano;
 		kl_ledger_entry_release(&entry);
 		at = parent;
 	}
@@ -119,9 +125,10 @@ static void sleep_longer(int64_t *ms)
 		*ms *= 2;
 }
 
-static bool may_retry(int err, bool settles)
+/* A settlement is of money that was spent, so that an interrupt does not end it. */
+static bool may_retry(int err, bool reserves)
 {
-	return err == KL_ECHANGED || err == KL_EBUSY || (settles && err == KL_EINTR);
+	return err == KL_ECHANGED || err == KL_EBUSY || (!reserves && err == KL_EINTR);
 }
 
 /* Complete the entry for these totals (sets w->e.after), or fail if they do not allow it. */
@@ -144,17 +151,17 @@ static int try_entry(struct writer *writer, fit_fn *fit, const void *payload, bo
 static int write_entry(struct writer *writer, fit_fn *fit, const void *payload)
 {
 	int64_t start = kl_clock_ns(), ms = 2;
+	bool reserves = writer->e.kind == KL_LEDGER_RESERVE;
 	int err;
 
 	for (bool again = false;; again = true) {
 		err = try_entry(writer, fit, payload, again);
 		if (!err)
 			break;
-		if (!may_retry(err, writer->e.settles) ||
-		    (kl_clock_ns() - start) / 1000000 >
-			    (writer->e.settles ? SETTLE_MS : RESERVE_MS))
+		if (!may_retry(err, reserves) ||
+		    (kl_clock_ns() - start) / 1000000 > (reserves ? RESERVE_MS : SETTLE_MS))
 			return kl_error_in(err, "'%s'", writer->ref);
-		if (!writer->e.settles && kl_proc_interrupted())
+		if (reserves && kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
 		/* an earlier try can have succeeded after all */
 		if (is_there(writer))
@@ -269,7 +276,7 @@ int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl
 							 .also = also };
 
 	fill_entry(&writer, bill->name, bill->phase, bill->model);
-	writer.e.settles = true;
+	writer.e.kind = KL_LEDGER_SETTLE;
 	memcpy(writer.e.id, bill->reservation->id, sizeof(writer.e.id));
 	writer.e.budget = bill->budget;
 	writer.e.turn = bill->turn;
@@ -277,7 +284,67 @@ int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl
 	writer.e.released = bill->reservation->nano;
 	writer.e.stated = bill->stated;
 	writer.e.implausible = bill->implausible;
+	writer.e.estimated = bill->estimated;
 	if (bill->usage)
 		writer.e.usage = *bill->usage;
 	return write_entry(&writer, fit_settlement, NULL);
+}
+
+/* --- corrections ------------------------------------------------------------------ */
+
+/* Find the settled amount of the reservation as it is now: another process can correct it, too. */
+static int find_settled(struct writer *writer)
+{
+	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
+	const struct kl_ledger_entry *last = NULL;
+	int err = kl_ledger_load(&ledger, writer->repo, writer->workload);
+
+	for (size_t i = 0; !err && i < ledger.n; i++)
+		if (!strcmp(ledger.e[i].id, writer->e.id))
+			last = &ledger.e[i];
+	if (err < 0)
+		return err;
+	if (!last)
+		return kl_error(KL_ENOTFOUND, "there is no reservation %s", writer->e.id);
+	if (last->kind == KL_LEDGER_RESERVE)
+		return kl_error(KL_EINVALID, "reservation %s is not settled", writer->e.id);
+	writer->e.before = last->nano;
+	writer->e.budget = last->budget;
+	writer->e.turn = last->turn;
+	if (!writer->e.name)
+		fill_entry(writer, last->name, last->phase, last->model);
+	return 0;
+}
+
+static int fit_correction(struct writer *writer, const struct kl_ledger_totals *now,
+			  const void *payload)
+{
+	int err = find_settled(writer);
+
+	if (err < 0)
+		return err;
+	writer->e.after = *now;
+	writer->e.after.of[writer->e.budget].settled += kl_ledger_settled_by(&writer->e);
+	if (writer->e.after.of[writer->e.budget].settled < 0)
+		return kl_error(KL_EINVALID,
+				"'%s' does not add up; run 'git klineage fsck' for details",
+				writer->ref);
+	return 0;
+}
+
+int kl_ledger_correct(int64_t *before, struct kl_repo *repo, const char *workload, const char *id,
+		      int64_t nano)
+{
+	KL_AUTO(writer_release) struct writer writer = { .repo = repo, .workload = workload };
+	int err;
+
+	writer.e.kind = KL_LEDGER_CORRECT;
+	snprintf(writer.e.id, sizeof(writer.e.id), "%s", id);
+	writer.e.nano = nano;
+	writer.e.stated = true;
+	if ((err = find_settled(&writer)) < 0 ||
+	    (err = write_entry(&writer, fit_correction, NULL)) < 0)
+		return err;
+	*before = writer.e.before;
+	return 0;
 }

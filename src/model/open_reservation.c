@@ -28,7 +28,7 @@ static void settler_release(struct settler *settler)
 static void note_settled(struct kl_map *ids, const struct kl_ledger *ledger)
 {
 	for (size_t i = 0; i < ledger->n; i++)
-		if (ledger->e[i].settles)
+		if (ledger->e[i].kind != KL_LEDGER_RESERVE)
 			kl_map_put(ids, ledger->e[i].id, (void *)ledger);
 }
 
@@ -57,7 +57,7 @@ static int find_open(struct settler *settler)
 	for (size_t i = 0; i < ledger.n; i++) {
 		const struct kl_ledger_entry *entry = &ledger.e[i];
 
-		if (!entry->settles && !kl_map_get(&ids, entry->id) &&
+		if (entry->kind == KL_LEDGER_RESERVE && !kl_map_get(&ids, entry->id) &&
 		    is_meant(settler->u, entry) && is_name(entry))
 			kl_strvec_pushf(&settler->open, "%s/%s", entry->name, entry->phase);
 	}
@@ -148,7 +148,7 @@ static int account_load(struct account *account, const struct kl_open_reservatio
 
 static bool is_open(const struct account *account, const struct kl_ledger_entry *entry)
 {
-	return !entry->settles && !kl_map_get(&account->ids, entry->id) &&
+	return entry->kind == KL_LEDGER_RESERVE && !kl_map_get(&account->ids, entry->id) &&
 	       !strcmp(entry->name, account->c.name) && !strcmp(entry->phase, account->c.phase);
 }
 

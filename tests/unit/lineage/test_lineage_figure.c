@@ -124,11 +124,11 @@ static void cost_is_drawn_where_money_was_spent(void **state)
 {
 	/* clang-format off */
 	struct kl_ledger_entry entrys[] = {
-		{ .settles = true, .name = S("n"), .phase = S("back-1"), .nano = 1000000000 },
-		{ .settles = false, .name = S("n"), .phase = S("forward-1"), .nano = 9000000000 },
-		{ .settles = true, .name = S("n"), .phase = S("forward-1"), .nano = 1000000000 },
-		{ .settles = true, .name = S("other"), .phase = S("forward-2"), .nano = 50000000000 },
-		{ .settles = true, .name = S("n"), .phase = S("forward-2"), .nano = 2000000000 },
+		{ .kind = KL_LEDGER_SETTLE, .name = S("n"), .phase = S("back-1"), .nano = 1000000000 },
+		{ .kind = KL_LEDGER_RESERVE, .name = S("n"), .phase = S("forward-1"), .nano = 9000000000 },
+		{ .kind = KL_LEDGER_SETTLE, .name = S("n"), .phase = S("forward-1"), .nano = 1000000000 },
+		{ .kind = KL_LEDGER_SETTLE, .name = S("other"), .phase = S("forward-2"), .nano = 50000000000 },
+		{ .kind = KL_LEDGER_SETTLE, .name = S("n"), .phase = S("forward-2"), .nano = 2000000000 },
 	};
 	/* clang-format on */
 	struct kl_ledger none = { 0 }, ledger = { entrys, 5, 5 }, half = { entrys, 3, 3 };

@@ -239,8 +239,8 @@ static void read_ledger(struct kl_map *books, struct kl_repo *repo, const char *
 	for (size_t i = 0; i < ledger.n; i++) {
 		const struct kl_ledger_entry *entry = &ledger.e[i];
 
-		reserved += entry->settles ? -entry->released : entry->nano;
-		settled += entry->settles ? entry->nano : 0;
+		reserved += entry->kind ? -entry->released : entry->nano;
+		settled += kl_ledger_settled_by(entry);
 		account_of(books, entry->phase, (size_t)entry->turn)->counted += entry->nano -
 										 entry->released;
 		assert_int_equal(entry->after.of[0].settled, settled);

@@ -96,15 +96,83 @@ static void reserves_and_settles(void **state)
 	assert_sh("", f.dir, "git fsck --strict 2>&1 | grep -v dangling || :");
 	assert_ok(kl_ledger_load(&ledger, f.r, "w"));
 	assert_int_equal(ledger.n, 3);
-	assert_false(ledger.e[0].settles);
+	assert_int_equal(ledger.e[0].kind, KL_LEDGER_RESERVE);
 	assert_string_equal(ledger.e[0].id, one.id);
 	assert_string_equal(ledger.e[1].id, two.id);
-	assert_true(ledger.e[2].settles);
+	assert_int_equal(ledger.e[2].kind, KL_LEDGER_SETTLE);
 	assert_string_equal(ledger.e[2].id, one.id);
 	assert_int_equal(ledger.e[2].nano, 4321);
 	assert_int_equal(ledger.e[2].released, 6000);
 	assert_int_equal(ledger.e[2].usage.cache_read, 9);
 	assert_string_equal(ledger.e[2].phase, "back-0");
+}
+
+/* What was settled can be corrected, in either direction and again. */
+static void a_settlement_is_corrected(void **state)
+{
+	FIXTURE("correct");
+	struct kl_ledger_ask left = ask(KL_DOLLAR);
+	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
+	struct kl_reservation one, two;
+	struct kl_ledger_bill ledger_bill;
+	int64_t before;
+
+	assert_ok(kl_ledger_reserve(&one, f.r, "w", &left));
+	assert_error(KL_EINVALID, "is not settled",
+		     kl_ledger_correct(&before, f.r, "w", one.id, 1));
+	assert_ok(kl_ledger_reserve(&two, f.r, "w", &left));
+	ledger_bill = bill(&one, 4321);
+	ledger_bill.estimated = true;
+	assert_ok(kl_ledger_settle(f.r, "w", &ledger_bill, NULL));
+	assert_ok(kl_ledger_correct(&before, f.r, "w", one.id, 21));
+	assert_int_equal(before, 4321);
+	assert_totals(f.r, 21, 6000);
+	assert_ok(kl_ledger_correct(&before, f.r, "w", one.id, 5000));
+	assert_int_equal(before, 21);
+	assert_totals(f.r, 5000, 6000);
+	assert_error(KL_ENOTFOUND, "no reservation",
+		     kl_ledger_correct(&before, f.r, "w", "00000000000000000000000000000000", 1));
+	assert_ok(kl_ledger_load(&ledger, f.r, "w"));
+	assert_int_equal(ledger.n, 5);
+	assert_true(ledger.e[2].estimated);
+	assert_int_equal(ledger.e[4].kind, KL_LEDGER_CORRECT);
+	assert_int_equal(ledger.e[4].before, 21);
+	assert_int_equal(kl_ledger_settled_by(&ledger.e[4]), 4979);
+	assert_true(ledger.e[4].stated);
+	assert_string_equal(ledger.e[4].phase, "back-0");
+	assert_sh("ledger: correct to $0.0001, back-0 of n, turn 3", f.dir,
+		  "git log -1 --format=%%s " REF);
+	/* a reader of the first version refuses it, rather than to take it for a settlement */
+	assert_sh("klineage.ledger/2", f.dir,
+		  "git show " REF ":ledger.json | sed 's/.*\"schema\":\"\\([^\"]*\\).*/\\1/'");
+	assert_sh("klineage.ledger/1", f.dir,
+		  "git show " REF "~2:ledger.json | sed 's/.*\"schema\":\"\\([^\"]*\\).*/\\1/'");
+}
+
+/* Counts that an earlier version wrote, and no count at all of a later one. */
+static void large_counts_are_read_back(void **state)
+{
+	static const char entry[] =
+		"{\"budget\":\"induce\",\"id\":\"0123456789abcdef0123456789abcdef\",\"kind\":\"settle\","
+		"\"model\":\"m\",\"name\":\"n\",\"nano\":5,\"phase\":\"p\",\"released\":7,"
+		"\"schema\":\"klineage.ledger/1\",\"time\":\"2026-01-01T00:00:00Z\",\"totals\":{\"induce\":"
+		"{\"reserved\":0,\"settled\":5},\"materialize\":{\"reserved\":0,\"settled\":0}},\"turn\":0,"
+		"\"usage\":{\"cache_read\":0,\"cache_write_1h\":0,\"cache_write_5m\":0,\"input\":%s,\"output\":1},"
+		"\"workload\":\"w\"}\n";
+	static const struct {
+		const char *input;
+		bool ok;
+	} is[] = { { "1000000001", true }, { "10000000000", true }, { "10000000001", false } };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_freep) char *text = kl_asprintf(entry, is[i].input);
+		struct kl_ledger_entry e;
+		int err = kl_ledger_entry_parse(&e, text, strlen(text), "w");
+
+		assert_int_equal(err, is[i].ok ? 0 : KL_EINVALID);
+		if (!err)
+			kl_ledger_entry_release(&e);
+	}
 }
 
 static void budgets_are_apart(void **state)
@@ -245,8 +313,8 @@ static void several_at_once_keep_the_cap(void **state)
 	for (size_t i = 0; i < ledger.n; i++) {
 		const struct kl_ledger_entry *entry = &ledger.e[i];
 
-		reserved += entry->settles ? -entry->released : entry->nano;
-		settled += entry->settles ? entry->nano : 0;
+		reserved += entry->kind ? -entry->released : entry->nano;
+		settled += kl_ledger_settled_by(entry);
 		assert_int_equal(entry->after.of[0].reserved, reserved);
 		assert_int_equal(entry->after.of[0].settled, settled);
 		assert_true(settled + reserved <= left.cap);
@@ -260,9 +328,11 @@ static void what_is_no_ledger_is_refused(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *edit, *says; } t[] = {
+		{ "s/klineage.ledger.1/klineage.ledger\\/3/", "schema" },
 		{ "s/klineage.ledger.1/klineage.ledger\\/2/", "schema" },
+		{ "s/\"reserve\"/\"correct\"/", "schema" },
 		{ "s/\"workload\":\"w\"/\"workload\":\"v\"/", "workload 'v'" },
-		{ "s/\"reserve\"/\"steal\"/", "neither reserve nor settle" },
+		{ "s/\"reserve\"/\"steal\"/", "not reserve, settle or correct" },
 		{ "s/\"id\":\"./\"id\":\"/", "32 hex digits" },
 		{ "s/\"id\":\"./\"id\":\"G/", "32 hex digits" },
 		{ "s/\"induce\",/\"spend\",/", "neither induce" },
@@ -321,6 +391,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reserves_and_settles),
+		cmocka_unit_test(a_settlement_is_corrected),
+		cmocka_unit_test(large_counts_are_read_back),
 		cmocka_unit_test(budgets_are_apart),
 		cmocka_unit_test(a_reply_shrinks_to_what_is_left),
 		cmocka_unit_test(a_budget_of_nothing_allows_nothing),
