@@ -46,7 +46,7 @@ static void fill_turn(struct kl_turn *turn, const struct kl_sending *sending)
 		.flaw = sending->reply.flaw,
 		.max_tokens = sending->q.max_tokens,
 		.usage = sending->reply.usage,
-		.implausible = sending->implausible,
+		.implausible = sending->by == KL_COST_IMPLAUSIBLE,
 		.nano = sending->nano,
 		.alone = sending->reply.alone,
 	};

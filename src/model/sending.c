@@ -8,7 +8,6 @@
 #include "base/fault.h"
 #include "base/proc.h"
 #include "model/money.h"
-#include "model/provider/usage.h"
 
 #define LONG_PAUSE_MS (4 * 60 * 1000) /* after a longer pause a 5-minute cache can have expired */
 #define NAP_MS 50
@@ -155,45 +154,21 @@ struct kl_ledger_bill kl_sending_bill(const struct kl_sending *sending)
 		.reservation = &sending->reserved,
 		.nano = sending->nano,
 		.usage = &sending->reply.usage,
-		.implausible = sending->implausible,
+		.implausible = sending->by == KL_COST_IMPLAUSIBLE,
+		.estimated = sending->by == KL_COST_ESTIMATED,
 	};
 }
 
-/* Are the counts those of this request and reply, and the cost within what was reserved? */
-static bool is_plausible(struct kl_sending *sending)
+static struct kl_cost_of cost_of(const struct kl_sending *sending)
 {
-	const struct kl_reply *reply = &sending->reply;
-	const struct kl_usage_bounds bounds = {
-		.prompt = sending->request_bytes + KL_PRICE_ALLOWANCE,
-		.output = sending->q.max_tokens,
-		.replied = reply->flaw == KL_FLAW_NONE && reply->text && *reply->text,
+	return (struct kl_cost_of){
+		.price = sending->session->price,
+		.cache = sending->q.cache,
+		.request_bytes = sending->request_bytes,
+		.max_tokens = sending->q.max_tokens,
+		.reserved = sending->reserved.nano,
+		.blind = kl_provider_blind(sending->session->provider),
 	};
-
-	if (!kl_usage_is_possible(&reply->usage, &bounds))
-		return false;
-	if (kl_price_cost(&sending->nano, sending->session->price, &reply->usage) < 0) {
-		kl_error_clear();
-		return false;
-	}
-	return sending->nano <= sending->reserved.nano;
-}
-
-/*
- * An unknown cost counts as the reserved amount, never as 0, and so does one that follows from
- * counts that cannot be right: a provider can report anything.
- */
-static void work_out_cost(struct kl_sending *sending)
-{
-	static const struct kl_usage_bounds unmetered = { 4 * KL_USAGE_MAX, KL_USAGE_MAX, false };
-	struct kl_usage *usage = &sending->reply.usage;
-	bool metered = sending->session->price;
-
-	sending->implausible = metered ? usage->known && !is_plausible(sending) :
-					 !kl_usage_is_possible(usage, &unmetered);
-	if (sending->implausible)
-		*usage = (struct kl_usage){ 0 };
-	if (metered && !usage->known)
-		sending->nano = sending->reserved.nano;
 }
 
 /* The cost is unknown and counts as the worst case. Tell the user how to settle it. */
@@ -210,24 +185,22 @@ static int explain_open(const struct kl_sending *sending, int err)
 }
 
 /*
- * The attempt failed. Settle a known cost: nothing, or that of a complete but invalid reply. The
- * token count of a truncated reply is unknown, so its reservation stays. Returns `err`, with its
- * message.
+ * The attempt failed. Settle what is known of its cost; if nothing is, its reservation stays. Returns
+ * `err`, with its message.
  */
 static int settle_failed(struct kl_sending *sending, int err)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
 	KL_AUTO(kl_freep) char *hints = kl_strdup(kl_error_hints());
+	struct kl_cost_of of = cost_of(sending);
 	struct kl_ledger_bill bill;
 
 	if (!sending->session->price)
 		return err;
-	if (!sending->reply.usage.known) {
-		sending->paid++;
+	sending->by = kl_cost_of_failure(&sending->nano, &of, &sending->reply);
+	sending->paid += sending->by == KL_COST_OPEN || sending->nano > 0;
+	if (sending->by == KL_COST_OPEN)
 		return explain_open(sending, err);
-	}
-	work_out_cost(sending);
-	sending->paid += sending->nano > 0;
 	bill = kl_sending_bill(sending);
 	if (kl_ledger_settle(sending->session->repo, sending->session->workload, &bill, NULL) < 0) {
 		sending->reply.failure.transient = false;
@@ -278,6 +251,7 @@ static int send_once(struct kl_sending *sending)
 		.alone = sending->spec->alone,
 	};
 	struct kl_provider_watch watch = { .heard = count_bytes, .payload = sending };
+	struct kl_cost_of of;
 	int err;
 
 	kl_reply_release(&sending->reply);
@@ -286,9 +260,10 @@ static int send_once(struct kl_sending *sending)
 	err = kl_provider_send(&sending->reply, session->provider, &sending->q, &context, &watch);
 	if (err < 0)
 		return settle_failed(sending, err);
-	work_out_cost(sending);
 	if ((err = collect_files(sending)) < 0)
 		return settle_failed(sending, err);
+	of = cost_of(sending);
+	sending->by = kl_cost_of_reply(&sending->nano, &of, &sending->reply);
 	kl_patience_answered(&session->patience);
 	return 0;
 }

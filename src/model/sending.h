@@ -2,6 +2,7 @@
 #ifndef KL_MODEL_SENDING_H
 #define KL_MODEL_SENDING_H
 
+#include "model/cost.h"
 #include "model/request.h"
 #include "model/session_impl.h"
 
@@ -29,9 +30,9 @@ struct kl_sending {
 	struct kl_reservation reserved; /* of the current attempt; none without a price */
 	unsigned attempts, paid;        /* so far; of these can have cost money */
 	struct kl_reply reply;
-	int64_t nano;     /* actual cost of the reply, nano-dollars */
-	bool implausible; /* the provider's counts cannot be right, so the cost is unknown */
-	bool heard;       /* part of the reply has arrived */
+	int64_t nano;       /* cost of the attempt, nano-dollars */
+	enum kl_cost_by by; /* where that comes from */
+	bool heard;         /* part of the reply has arrived */
 };
 
 /**

@@ -72,6 +72,11 @@ bool kl_provider_metered(const struct kl_provider *provider)
 	return provider->metered;
 }
 
+bool kl_provider_blind(const struct kl_provider *provider)
+{
+	return true;
+}
+
 int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
 		     const struct kl_provider_request *request)
 {

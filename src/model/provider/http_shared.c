@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "model/provider/body.h"
 #include "model/provider/http.h"
@@ -238,11 +239,14 @@ static void note_failure(struct kl_reply *out, const struct attempt *attempt, in
 	const struct kl_http_reply *reply = &attempt->reply;
 	const struct kl_stream *stream = &attempt->s;
 
+	int64_t until = stream->text_ns ? stream->text_ns : kl_clock_ns();
+
 	out->failure = (struct kl_send_failure){
 		.transient = is_transient(attempt, err),
 		.after_ms = kl_retry_wish(reply->retry_after_ms, reply->retry_after, time(NULL)),
+		.begun = stream->events > 0,
 		.bytes = (int64_t)stream->text.len + stream->hidden,
-		.wait_ms = stream->text_ns ? (stream->text_ns - stream->start_ns) / 1000000 : -1,
+		.wait_ms = (until - stream->start_ns) / 1000000,
 	};
 	out->usage.known = cost_nothing(reply);
 	if (out->usage.known)

@@ -58,8 +58,9 @@ enum kl_flaw {
 struct kl_send_failure {
 	bool transient;   /* the same request can succeed later */
 	int64_t after_ms; /* pause that the server asks for; -1: it asks for none */
-	int64_t bytes;    /* bytes of text and reasoning that arrived */
-	int64_t wait_ms;  /* time until the first byte of text; -1: there was none */
+	bool begun;       /* a part of the reply arrived */
+	int64_t bytes;    /* of its text and reasoning */
+	int64_t wait_ms;  /* time until the first byte of text, or else until the failure */
 };
 
 struct kl_reply {

@@ -107,6 +107,11 @@ bool kl_provider_metered(const struct kl_provider *provider)
 	return provider->ops->metered;
 }
 
+bool kl_provider_blind(const struct kl_provider *provider)
+{
+	return provider->ops->blind;
+}
+
 /* User and assistant alternate, the user first and last; providers refuse empty messages. */
 static int check_request(const struct kl_provider_request *request)
 {
@@ -176,7 +181,7 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
 			       context->turn, request->nmessage);
 	if (err)
 		return err;
-	*out = (struct kl_reply){ .failure = { .after_ms = -1, .wait_ms = -1 } };
+	*out = (struct kl_reply){ .failure.after_ms = -1 };
 	err = provider->ops->send(out, provider, request, context, watch);
 	out->alone |= provider->ops->blind;
 	if (!err)

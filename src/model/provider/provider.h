@@ -66,6 +66,8 @@ KL_DEFINE_CLEANUP(struct kl_provider *, kl_provider_free)
 const char *kl_provider_name(const struct kl_provider *provider);
 /** Does the provider charge? If so, a price and a reservation are required. */
 bool kl_provider_metered(const struct kl_provider *provider);
+/** Does the model see the request and nothing else? Then its size bounds the tokens. */
+bool kl_provider_blind(const struct kl_provider *provider);
 
 /**
  * Append the request as it would be sent. The bytes of turn n begin with the cached prefix of turn
