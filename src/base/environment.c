@@ -8,12 +8,18 @@
 
 bool kl_environment_is_key(const char *entry)
 {
-	static const char *const keys[] = { "KLINEAGE_CHAT_KEY=", "ANTHROPIC_API_KEY=",
-					    "OPENAI_API_KEY=" };
+	static const char *const ends[] = { "_API_KEY", "_API_TOKEN", "_AUTH_TOKEN", "_BEDROCK" };
+	static const char ours[] = "KLINEAGE_CHAT_KEY";
+	size_t n = strcspn(entry, "=");
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(keys); i++)
-		if (!strncmp(entry, keys[i], strlen(keys[i])))
+	if (n == sizeof(ours) - 1 && !memcmp(entry, ours, n))
+		return true;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(ends); i++) {
+		size_t len = strlen(ends[i]);
+
+		if (n > len && !memcmp(entry + n - len, ends[i], len))
 			return true;
+	}
 	return false;
 }
 

@@ -13,7 +13,10 @@
  * Only a command that is itself a model's provider (model/provider/exec) can get one.
  */
 
-/** True if "<name>=<value>" is the key of a provider of language models. */
+/**
+ * Can this variable ("NAME" or "NAME=value") be the key of a provider? KLINEAGE_CHAT_KEY, and every
+ * name that ends in _API_KEY, _API_TOKEN, _AUTH_TOKEN or _BEDROCK.
+ */
 bool kl_environment_is_key(const char *entry);
 /** Append our environment without these keys. */
 void kl_environment_copy(struct kl_strvec *out);

@@ -43,9 +43,12 @@ void kl_mcp_call_free(struct kl_mcp_call *call)
 int kl_mcp_call_start(struct kl_mcp_call *call)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
-	struct kl_proc_opts opts = {
-		.out = &call->out, .err = &call->err, .in = call->input, .flags = KL_PROC_ASK
-	};
+	/* our own verbs need the keys of providers */
+	struct kl_proc_opts opts = { .out = &call->out,
+				     .err = &call->err,
+				     .in = call->input,
+				     .env = (const char *const *)environ,
+				     .flags = KL_PROC_ASK };
 	int err;
 
 	/* run this very program, even if its file was replaced */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/vec.h"
@@ -63,7 +64,7 @@ static void set_environment(struct kl_strvec *env)
 	};
 
 	if (getenv(KL_GPU_LOCKED)) {
-		kl_strvec_pushv(env, (const char *const *)environ);
+		kl_environment_copy(env);
 		return;
 	}
 	kl_strvec_push(env, "LC_ALL=C");
