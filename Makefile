@@ -130,11 +130,13 @@ $(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_timing $(B)/tests/test_wor
 $(B)/tests/test_worker_gpu_baseline: ALL_CFLAGS += -isystem /usr/local/cuda/include
 
 # a fake provider of language models for the tests
-$(B)/tests/chatd: tests/fake/chatd.c
+$(B)/tests/chatd: $(wildcard tests/fake/chatd*.c) tests/fake/chatd.h
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -o $@ $< \
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter \
+		-Wno-deprecated-declarations -o $@ $(filter %.c,$^) \
 		-ljansson -lssl -lcrypto -lpthread
-$(B)/tests/test_provider_http $(B)/tests/test_provider_secret $(B)/tests/test_provider_session $(B)/tests/test_provider_fault: | $(B)/tests/chatd
+$(B)/tests/test_provider_http $(B)/tests/test_provider_secret $(B)/tests/test_provider_session $(B)/tests/test_provider_fault \
+	$(B)/tests/test_provider_service: | $(B)/tests/chatd
 
 # programs that tests/device/run.sh runs on a machine with a GPU; needs nvcc
 DEVICE_CUBIN := $(addprefix $(B)/device/,kernels.cubin truth.cubin honest.cubin sm_80.cubin)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chatd - a pretended provider, on the loopback alone: Anthropic Messages at /v1/messages, chat
- * completions at /v1/chat/completions, both streamed. What it answers stands in a script.
+ * chatd - a pretended provider, on the loopback alone: Anthropic Messages at .../messages, OpenAI
+ * Responses at .../responses, chat completions anywhere else, all streamed. What it answers stands
+ * in a script.
  *
  *	chatd --script <file> --log <file> [--key <key>] [--tls <file> [--expired]] [--port <n>]
- *	      [--address 127.<...>]
+ *	      [--address 127.<...>] [--account] [--bill <file>] [--chaos <seed>]
  *
+ * With --account the usage is that of a cache (chatd_account.c), not of the script; --bill writes
+ * what is charged as JSON Lines; with --chaos a third of the requests meets a fault that passes.
  * It prints its port as the first line of stdout and serves until it is killed, or its stdin ends.
  * With
  * --tls it makes a certificate for 127.0.0.1 and localhost and writes it to the file, as a CA bundle.
@@ -15,6 +18,8 @@
  *
  *	text		what is replied, in small pieces (`piece` characters each, default 7)
  *	usage		{input, output, cache_read, cache_write_5m, cache_write_1h}; absent: none is said
+ *	usage_as	a usage object that goes out as it is; `usage_start`: that of message_start;
+ *			`around`: members beside it
  *	stop		end, length, refusal
  *	reasoning	what is thought before the text
  *	raw_output	stands for the output tokens in the usage, as it is
@@ -28,17 +33,15 @@
  * The log is JSON Lines: `n`, `path`, `key` ("right", "wrong", "none"), `headers` (less the key),
  * `body`.
  */
+#include "chatd.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
-#include <jansson.h>
 #include <openssl/pem.h>
-#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -91,22 +94,14 @@ static struct {
 	FILE *log;
 	const char *key;
 	SSL_CTX *tls;
+	bool account;
+	FILE *bill;
+	unsigned long chaos; /* state of the strikes; 0: none */
+	size_t struck;
 	pthread_mutex_t lock;
 } server = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-struct conn {
-	int fd;
-	SSL *ssl;
-	bool anthropic, drip, chunked;
-	long delay_ms;
-	char *head, *body;
-	size_t body_len;
-	char key[4200]; /* that came */
-	char *model;
-	json_t *line;
-};
-
-static void die(const char *what)
+void die(const char *what)
 {
 	fprintf(stderr, "chatd: %s: %s\n", what, strerror(errno));
 	exit(2);
@@ -148,7 +143,7 @@ static bool out(struct conn *conn, const char *at, size_t n)
 }
 
 /* A piece of the body, as a chunk. */
-static bool chunk(struct conn *conn, const char *at, size_t n)
+bool chunk(struct conn *conn, const char *at, size_t n)
 {
 	char size[32];
 
@@ -232,13 +227,18 @@ static json_t *headers_of(struct conn *conn)
 		snprintf(value, sizeof(value), "%.*s", (int)(line + n - colon), colon);
 		for (char *next = name; *next; next++)
 			*next |= *next >= 'A' && *next <= 'Z' ? 0x20 : 0;
-		if (!strcmp(name, "x-api-key"))
+		if (!strcmp(name, "x-api-key") || !strcmp(name, "api-key"))
 			snprintf(conn->key, sizeof(conn->key), "%s", value);
 		else if (!strcmp(name, "authorization"))
 			snprintf(conn->key, sizeof(conn->key), "%s",
 				 value + (strncmp(value, "Bearer ", 7) ? 0 : 7));
-		else
+		else {
 			json_object_set_new(all, name, json_string(value));
+			continue;
+		}
+		/* the header is told, its key not */
+		json_object_set_new(all, name,
+				    json_string(!strncmp(value, "Bearer ", 7) ? "Bearer" : ""));
 	}
 	return all;
 }
@@ -249,7 +249,10 @@ static void log_request(struct conn *conn)
 	char path[256] = "";
 
 	sscanf(conn->head, "%*s %255s", path);
-	conn->anthropic = strstr(path, "/messages");
+	conn->protocol = strstr(path, "/messages") || strstr(path, "RawPredict") ? MESSAGES :
+			 strstr(path, "/responses")                              ? RESPONSES :
+										   COMPLETIONS;
+	conn->n = server.requests;
 	json_object_set_new(value, "headers", headers_of(conn));
 	json_object_set_new(value, "n", json_integer((json_int_t)server.requests++));
 	json_object_set_new(value, "path", json_string(path));
@@ -264,6 +267,37 @@ static void log_request(struct conn *conn)
 		fflush(server.log);
 	}
 	json_decref(value);
+}
+
+/*
+ * A third of all requests is struck by a fault that passes; the script's line stays for the next
+ * attempt. xorshift by the seed, so that a run can be repeated.
+ */
+static json_t *strike(void)
+{
+	static const char *const faults[] = {
+		"{\"status\":529,\"message\":\"Overloaded\",\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"status\":429,\"message\":\"slow down\",\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"status\":503,\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"status\":500,\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"fault\":\"html\",\"status\":502,\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"fault\":\"close\"}",
+		"{\"fault\":\"cut\",\"text\":\"half of an answer, no more\",\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"fault\":\"cut-clean\",\"text\":\"half of an answer, no more\",\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"fault\":\"error-event\",\"text\":\"half of an answer\",\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"fault\":\"bad-json\",\"text\":\"half of an answer\",\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"fault\":\"nothing\",\"headers\":{\"retry-after-ms\":\"20\"}}",
+		"{\"fault\":\"html\",\"headers\":{\"retry-after-ms\":\"20\"}}",
+	};
+	unsigned long *x = &server.chaos;
+
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	*x ^= *x << 17;
+	if (*x % 3)
+		return NULL;
+	server.struck++;
+	return json_loads(faults[*x / 3 % (sizeof(faults) / sizeof(*faults))], 0, NULL);
 }
 
 static json_t *next_line(const struct conn *conn)
@@ -282,14 +316,14 @@ static json_t *next_line(const struct conn *conn)
 
 /* -- replies ------------------------------------------------------------------------ */
 
-static const char *str(const json_t *item, const char *key, const char *dflt)
+const char *str(const json_t *item, const char *key, const char *dflt)
 {
 	const json_t *value = json_object_get(item, key);
 
 	return json_is_string(value) ? json_string_value(value) : dflt;
 }
 
-static long num(const json_t *item, const char *key, long dflt)
+long num(const json_t *item, const char *key, long dflt)
 {
 	const json_t *value = json_object_get(item, key);
 
@@ -326,224 +360,12 @@ static void page(struct conn *conn, long status, const char *type, const char *t
 
 static void error_page(struct conn *conn, long status, const char *message)
 {
-	json_t *entry = conn->anthropic ? json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error",
-						    "type", "some_error", "message", message) :
-					  json_pack("{s:{s:s, s:s, s:n}}", "error", "message",
-						    message, "type", "some_error", "code");
+	json_t *entry = error_document(conn, message);
 	char *text = json_dumps(entry, JSON_COMPACT);
 
 	page(conn, status, "application/json", text);
 	free(text);
 	json_decref(entry);
-}
-
-/* Put the raw number of the script in the place of the output tokens. */
-static char *with_raw(struct conn *conn, char *text)
-{
-	static const char *const count[] = { "\"output_tokens\":", "\"completion_tokens\":" };
-	const char *raw = str(conn->line, "raw_output", NULL);
-
-	for (size_t i = 0; raw && i < 2; i++) {
-		char *at = strstr(text, count[i]), *whole = NULL;
-
-		if (!at)
-			continue;
-		at += strlen(count[i]);
-		if (asprintf(&whole, "%.*s%s%s", (int)(at - text), text, raw,
-			     at + strspn(at, "-0123456789")) < 0)
-			die("asprintf");
-		free(text);
-		return whole;
-	}
-	return text;
-}
-
-/* One event; takes the reference. */
-static bool event(struct conn *conn, const char *type, json_t *value)
-{
-	char *text = with_raw(conn, json_dumps(value, JSON_COMPACT)), *whole = NULL;
-	bool ok = asprintf(&whole, conn->anthropic ? "event: %s\ndata: %s\n\n" : "%.0sdata: %s\n\n",
-			   type, text) >= 0 &&
-		  chunk(conn, whole, strlen(whole));
-
-	free(text);
-	free(whole);
-	json_decref(value);
-	return ok;
-}
-
-static long used(const struct conn *conn, const char *key)
-{
-	return num(json_object_get(conn->line, "usage"), key, 0);
-}
-
-static json_t *anthropic_usage(const struct conn *conn)
-{
-	return json_pack("{s:I, s:I, s:I, s:I, s:{s:I, s:I}}", "input_tokens",
-			 (json_int_t)used(conn, "input"), "output_tokens", (json_int_t)1,
-			 "cache_read_input_tokens", (json_int_t)used(conn, "cache_read"),
-			 "cache_creation_input_tokens",
-			 (json_int_t)(used(conn, "cache_write_5m") + used(conn, "cache_write_1h")),
-			 "cache_creation", "ephemeral_5m_input_tokens",
-			 (json_int_t)used(conn, "cache_write_5m"), "ephemeral_1h_input_tokens",
-			 (json_int_t)used(conn, "cache_write_1h"));
-}
-
-static json_t *choice(const struct conn *conn, int index, const char *text, const char *reason)
-{
-	json_t *value = json_pack("{s:s, s:s, s:s, s:[{s:i, s:{}, s:n}]}", "id", "chatcmpl-1",
-				  "object", "chat.completion.chunk", "model", conn->model,
-				  "choices", "index", index, "delta", "finish_reason");
-	json_t *first = json_array_get(json_object_get(value, "choices"), 0);
-
-	if (text)
-		json_object_set_new(json_object_get(first, "delta"), "content", json_string(text));
-	if (reason)
-		json_object_set_new(first, "finish_reason", json_string(reason));
-	return value;
-}
-
-static bool begin(struct conn *conn)
-{
-	json_t *member;
-
-	if (!conn->anthropic)
-		return event(conn, "", choice(conn, 0, "", NULL));
-	member = json_pack("{s:s, s:s, s:s, s:s, s:[], s:n}", "id", "msg_1", "type", "message",
-			   "role", "assistant", "model", conn->model, "content", "stop_reason");
-	if (json_object_get(conn->line, "usage"))
-		json_object_set_new(member, "usage", anthropic_usage(conn));
-	return event(conn, "message_start",
-		     json_pack("{s:s, s:o}", "type", "message_start", "message", member)) &&
-	       event(conn, "content_block_start",
-		     json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_start", "index",
-			       0, "content_block", "type", "text", "text", "")) &&
-	       event(conn, "ping", json_pack("{s:s}", "type", "ping"));
-}
-
-static bool piece(struct conn *conn, const char *text, size_t n)
-{
-	json_t *value;
-
-	if (!conn->anthropic) {
-		value = choice(conn, 0, NULL, NULL);
-		json_object_set_new(
-			json_object_get(json_array_get(json_object_get(value, "choices"), 0),
-					"delta"),
-			"content", json_stringn(text, n));
-		return event(conn, "", value);
-	}
-	return event(conn, "content_block_delta",
-		     json_pack("{s:s, s:i, s:{s:s, s:o}}", "type", "content_block_delta", "index",
-			       0, "delta", "type", "text_delta", "text", json_stringn(text, n)));
-}
-
-static bool pieces(struct conn *conn, const char *text, size_t n)
-{
-	size_t size = (size_t)num(conn->line, "piece", 7);
-
-	while (n) {
-		size_t k = n < size ? n : size;
-
-		while (k < n && (text[k] & 0xc0) == 0x80)
-			k++;
-		if (!piece(conn, text, k))
-			return false;
-		text += k;
-		n -= k;
-	}
-	return true;
-}
-
-static bool think(struct conn *conn, const char *text)
-{
-	json_t *value;
-
-	if (!conn->anthropic) {
-		value = choice(conn, 0, NULL, NULL);
-		json_object_set_new(
-			json_object_get(json_array_get(json_object_get(value, "choices"), 0),
-					"delta"),
-			"reasoning_content", json_string(text));
-		return event(conn, "", value);
-	}
-	return event(conn, "content_block_delta",
-		     json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_delta", "index",
-			       0, "delta", "type", "thinking_delta", "thinking", text));
-}
-
-static bool call_tool(struct conn *conn)
-{
-	json_t *value;
-
-	if (!conn->anthropic) {
-		value = choice(conn, 0, NULL, NULL);
-		json_object_set_new(
-			json_object_get(json_array_get(json_object_get(value, "choices"), 0),
-					"delta"),
-			"tool_calls",
-			json_pack("[{s:i, s:s, s:{s:s, s:s}}]", "index", 0, "type", "function",
-				  "function", "name", "read_file", "arguments", "{}"));
-		return event(conn, "", value);
-	}
-	return event(conn, "content_block_start",
-		     json_pack("{s:s, s:i, s:{s:s, s:s, s:s, s:{}}}", "type", "content_block_start",
-			       "index", 1, "content_block", "type", "tool_use", "id", "t_1", "name",
-			       "read_file", "input"));
-}
-
-static const char *reason(const struct conn *conn)
-{
-	const char *stop = str(conn->line, "stop", "end");
-	bool _bool = conn->anthropic;
-
-	if (!strcmp(str(conn->line, "fault", ""), "tool"))
-		return _bool ? "tool_use" : "tool_calls";
-
-	return !strcmp(stop, "length")  ? _bool ? "max_tokens" : "length" :
-	       !strcmp(stop, "refusal") ? _bool ? "refusal" : "content_filter" :
-	       _bool                    ? "end_turn" :
-					  "stop";
-}
-
-static bool finish(struct conn *conn)
-{
-	json_t *value, *usage = json_object_get(conn->line, "usage");
-
-	if (!conn->anthropic) {
-		if (!event(conn, "", choice(conn, 0, NULL, reason(conn))))
-			return false;
-		if (!usage)
-			return true;
-		value = json_pack("{s:s, s:s, s:[], s:{s:I, s:I, s:I, s:{s:I}}}", "id",
-				  "chatcmpl-1", "model", conn->model, "choices", "usage",
-				  "prompt_tokens",
-				  (json_int_t)(used(conn, "input") + used(conn, "cache_read")),
-				  "completion_tokens", (json_int_t)used(conn, "output"),
-				  "total_tokens",
-				  (json_int_t)(used(conn, "input") + used(conn, "cache_read") +
-					       used(conn, "output")),
-				  "prompt_tokens_details", "cached_tokens",
-				  (json_int_t)used(conn, "cache_read"));
-		return event(conn, "", value);
-	}
-	value = json_pack("{s:s, s:{s:s, s:n}}", "type", "message_delta", "delta", "stop_reason",
-			  reason(conn), "stop_sequence");
-	if (usage)
-		json_object_set_new(value, "usage",
-				    json_pack("{s:I}", "output_tokens",
-					      (json_int_t)used(conn, "output")));
-	return event(conn, "content_block_stop",
-		     json_pack("{s:s, s:i}", "type", "content_block_stop", "index", 0)) &&
-	       event(conn, "message_delta", value);
-}
-
-static void end(struct conn *conn)
-{
-	if (conn->anthropic)
-		event(conn, "message_stop", json_pack("{s:s}", "type", "message_stop"));
-	else
-		chunk(conn, "data: [DONE]\n\n", 14);
 }
 
 /* Until the other side hangs up. */
@@ -555,13 +377,30 @@ static void wait_for_end(struct conn *conn)
 		;
 }
 
+static bool pieces(struct conn *conn, const char *text, size_t n)
+{
+	size_t size = (size_t)num(conn->line, "piece", 7);
+
+	while (n) {
+		size_t k = n < size ? n : size;
+
+		while (k < n && (text[k] & 0xc0) == 0x80)
+			k++;
+		if (!send_piece(conn, text, k))
+			return false;
+		text += k;
+		n -= k;
+	}
+	return true;
+}
+
 static void huge_text(struct conn *conn)
 {
 	char *part = malloc((1 << 16) + 1);
 
 	memset(part, 'x', 1 << 16);
 	part[1 << 16] = '\0';
-	for (long n = 0; n < 50000000 && piece(conn, part, 1 << 16); n += 1 << 16)
+	for (long n = 0; n < 50000000 && send_piece(conn, part, 1 << 16); n += 1 << 16)
 		;
 	free(part);
 }
@@ -601,17 +440,15 @@ static void echo_key(struct conn *conn)
 		page(conn, 302, "text/plain", "");
 	} else if (!strcmp(where, "json")) {
 		snprintf(text, sizeof(text), "data: {\"%s%s\n\n", pad, conn->key);
-		if (head(conn, 200, "text/event-stream", -1) && begin(conn))
+		if (head(conn, 200, "text/event-stream", -1) && begin_reply(conn))
 			chunk(conn, text, strlen(text));
 	} else if (!strcmp(where, "error")) {
 		snprintf(text, sizeof(text), "%s%s", pad, conn->key);
-		if (head(conn, 200, "text/event-stream", -1) && begin(conn))
-			event(conn, "error",
-			      json_pack("{s:s, s:{s:s}}", "type", "error", "error", "message",
-					text));
-	} else if (head(conn, 200, "text/event-stream", -1) && begin(conn) &&
-		   pieces(conn, text, strlen(text)) && finish(conn)) {
-		end(conn);
+		if (head(conn, 200, "text/event-stream", -1) && begin_reply(conn))
+			send_error(conn, "some_error", text);
+	} else if (head(conn, 200, "text/event-stream", -1) && begin_reply(conn) &&
+		   pieces(conn, text, strlen(text)) && finish_reply(conn)) {
+		end_reply(conn);
 		chunk(conn, "", 0);
 	}
 }
@@ -635,8 +472,9 @@ static void stream(struct conn *conn, enum fault fault)
 
 	if (!head(conn, 200, "text/event-stream; charset=utf-8", -1) || fault == NOTHING)
 		goto last;
-	if (!begin(conn) || (json_object_get(conn->line, "reasoning") &&
-			     !think(conn, str(conn->line, "reasoning", ""))))
+	conn->charged = true;
+	if (!begin_reply(conn) || (json_object_get(conn->line, "reasoning") &&
+				   !send_thought(conn, str(conn->line, "reasoning", ""))))
 		return;
 	switch (fault) {
 	case CUT:
@@ -653,9 +491,7 @@ static void stream(struct conn *conn, enum fault fault)
 		huge_raw(conn, true);
 		break;
 	case PING:
-		while (event(conn, "ping",
-			     conn->anthropic ? json_pack("{s:s}", "type", "ping") :
-					       choice(conn, 0, "", NULL)))
+		while (send_ping(conn))
 			nap(conn->delay_ms);
 		break;
 	case EMPTY:
@@ -668,21 +504,17 @@ static void stream(struct conn *conn, enum fault fault)
 	if (fault == BAD_JSON)
 		chunk(conn, "data: {\"type\": \"content_block_delta\", oops}\n\n", 46);
 	if (fault == ERROR_EVENT)
-		event(conn, "error",
-		      json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error", "type",
-				str(conn->line, "type", "overloaded_error"), "message",
-				str(conn->line, "message", "Overloaded")));
+		send_error(conn, str(conn->line, "type", "overloaded_error"),
+			   str(conn->line, "message", "Overloaded"));
 	if (fault == TOOL)
-		call_tool(conn);
-	if (fault == TWO && conn->anthropic)
-		begin(conn);
-	if (fault == TWO && !conn->anthropic)
-		event(conn, "", choice(conn, 1, "another", NULL));
+		send_call(conn);
+	if (fault == TWO)
+		send_second(conn);
 	if (fault == CUT || fault == STALL || fault == BAD_JSON || fault == HUGE_TEXT ||
 	    fault == HUGE_EVENT)
 		return;
-	if (fault != CUT_CLEAN && fault != ERROR_EVENT && finish(conn) && fault != CUT_LATE)
-		end(conn);
+	if (fault != CUT_CLEAN && fault != ERROR_EVENT && finish_reply(conn) && fault != CUT_LATE)
+		end_reply(conn);
 	if (fault == OPEN_END)
 		wait_for_end(conn);
 	if (fault == CUT_LATE)
@@ -732,6 +564,25 @@ static void answer(struct conn *conn)
 		stream(conn, fault);
 }
 
+/* What the script says, or the accounts. */
+static void find_usage(struct conn *conn)
+{
+	const json_t *usage = json_object_get(conn->line, "usage");
+
+	if (server.account && conn->line) {
+		account_request(conn);
+		return;
+	}
+	conn->usage = (struct usage){
+		.told = usage,
+		.input = num(usage, "input", 0),
+		.output = num(usage, "output", 0),
+		.cache_read = num(usage, "cache_read", 0),
+		.cache_write_5m = num(usage, "cache_write_5m", 0),
+		.cache_write_1h = num(usage, "cache_write_1h", 0),
+	};
+}
+
 static void *serve(void *payload)
 {
 	struct conn *conn = payload;
@@ -744,12 +595,19 @@ static void *serve(void *payload)
 	if ((!conn->ssl || SSL_accept(conn->ssl) == 1) && read_request(conn)) {
 		pthread_mutex_lock(&server.lock);
 		log_request(conn);
-		conn->line = json_deep_copy(next_line(conn));
+		conn->line = server.chaos ? strike() : NULL;
+		if (!conn->line)
+			conn->line = json_deep_copy(next_line(conn));
+		find_usage(conn);
 		pthread_mutex_unlock(&server.lock);
 		value = json_loads(conn->body, 0, NULL);
 		conn->model = strdup(str(conn->line, "model", str(value, "model", "unknown")));
 		json_decref(value);
 		answer(conn);
+		pthread_mutex_lock(&server.lock);
+		if (server.bill && conn->charged)
+			charge_request(conn, server.bill);
+		pthread_mutex_unlock(&server.lock);
 		if (conn->ssl && fault_of(conn->line) != CUT)
 			SSL_shutdown(conn->ssl);
 	}
@@ -869,6 +727,12 @@ int main(int argc, char **argv)
 	}
 	read_script(script);
 	server.key = option(argc, argv, "--key");
+	server.account = option(argc, argv, "--account");
+	if (option(argc, argv, "--bill") &&
+	    !(server.bill = fopen(option(argc, argv, "--bill"), "a")))
+		die("--bill");
+	if (option(argc, argv, "--chaos"))
+		server.chaos = strtoul(option(argc, argv, "--chaos"), NULL, 10) * 2 + 1;
 	server.log = log ? fopen(log, "a") : NULL;
 	if (tls)
 		make_certificate(tls, option(argc, argv, "--expired"));
