@@ -255,18 +255,30 @@ static void note_failure(struct kl_reply *out, const struct attempt *attempt, in
 
 /* --- sending ------------------------------------------------------------ */
 
+static void drop_key(struct http_state *state)
+{
+	kl_secret_free(kl_steal(&state->key));
+	state->asked = false;
+}
+
 static int need_key(struct kl_provider *provider)
 {
 	struct http_state *state = provider->state;
+	struct kl_secret_from from = {
+		.prefix = state->kind->key_prefix,
+		.command = provider->repo ?
+				   kl_repo_config(provider->repo, "klineage.chat.keyCommand") :
+				   NULL,
+		.vendor = state->kind->key_variable,
+		.url = state->url.tls ? state->url.base : NULL,
+	};
 	int err;
 
-	if (!state->asked && (state->url.tls || state->url.loopback)) {
-		err = kl_secret_find(&state->key, provider->repo, state->kind->key_prefix,
-				     state->kind->key_variable,
-				     state->url.tls ? state->url.base : NULL);
-		if (err < 0)
-			return err;
-	}
+	if (kl_secret_is_stale(state->key))
+		drop_key(state);
+	if (!state->asked && (state->url.tls || state->url.loopback) &&
+	    (err = kl_secret_find(&state->key, provider->repo, &from)) < 0)
+		return err;
 	state->asked = true;
 	if (state->key || !kl_provider_http_is_default(provider))
 		return 0;
@@ -298,10 +310,10 @@ static void take_reply(struct kl_reply *out, struct attempt *attempt, const stru
 	scrub_key(&out->request_id, key);
 }
 
-int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
-			  const struct kl_provider_request *request,
-			  const struct kl_request_context *context,
-			  const struct kl_provider_watch *watch)
+static int send_once(struct kl_reply *out, long *status, struct kl_provider *provider,
+		     const struct kl_provider_request *request,
+		     const struct kl_request_context *context,
+		     const struct kl_provider_watch *watch)
 {
 	struct http_state *state = provider->state;
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
@@ -312,10 +324,6 @@ int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
 	size_t prefix = 0;
 	int err;
 
-	if ((err = need_key(provider)) < 0) {
-		out->usage.known = true;
-		return err;
-	}
 	provider->ops->body(&body, &prefix, provider, request, context);
 	kl_stream_begin(&attempt.s, state->kind->event, request, out, state->key);
 	err = try_once(&attempt, provider, &body);
@@ -323,7 +331,33 @@ int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
 		kl_secret_scrub_error(state->key, err);
 		note_failure(out, &attempt, err);
 	}
+	*status = attempt.reply.status;
 	out->flaw = attempt.s.flaw;
 	take_reply(out, &attempt, state->key);
 	return err;
+}
+
+/* A key that is refused is asked for once more, if its source may have another: tokens expire. */
+int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
+			  const struct kl_provider_request *request,
+			  const struct kl_request_context *context,
+			  const struct kl_provider_watch *watch)
+{
+	struct http_state *state = provider->state;
+
+	for (bool again = false;; again = true) {
+		long status = 0;
+		int err = need_key(provider);
+
+		if (err < 0) {
+			out->usage.known = true;
+			return err;
+		}
+		err = send_once(out, &status, provider, request, context, watch);
+		if (err >= 0 || again || status != 401 || !kl_secret_is_renewable(state->key))
+			return err;
+		drop_key(state);
+		kl_reply_release(out);
+		*out = (struct kl_reply){ .failure.after_ms = -1 };
+	}
 }

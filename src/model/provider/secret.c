@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/provider/secret.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/environment.h"
@@ -12,9 +14,11 @@
 #include "base/proc.h"
 #include "base/vec.h"
 #include "model/provider/body.h"
+#include "text/json.h"
 
 #define MAX_KEY 4096
 #define PAGES 8192   /* a prefix, the key, a NUL */
+#define STALE_S 60   /* a key that expires sooner is replaced */
 #define ASK_MS 60000 /* ms; a helper may need to unlock its store */
 /* A shorter key is not removed from texts: it is a placeholder, such as "none" or "ollama". */
 #define MIN_SCRUB 8
@@ -24,6 +28,8 @@ struct kl_secret {
 	char *line;         /* PAGES bytes in pages of its own; NULL: not mapped */
 	size_t prefix, len; /* length of the prefix; of prefix and key */
 	const char *source;
+	bool renewable;
+	int64_t until; /* Unix time at which it expires; 0: not known */
 };
 
 /* Both settings are process-wide and stay, since another key can be in memory. */
@@ -190,6 +196,7 @@ static int ask_helpers(bool *found, struct kl_secret *secret, struct kl_repo *re
 	wipe_stack();
 	if (err < 0)
 		return err;
+	secret->renewable = true;
 	key = !res.exit && !res.truncated && !res.timed_out ? password_in(&out) : NULL;
 	*found = key;
 	return key ? take_key(secret, prefix, key, strlen(key), "a credential helper of git") : 0;
@@ -203,8 +210,115 @@ static int from_env(bool *found, struct kl_secret *secret, const char *prefix, c
 	return *found ? take_key(secret, prefix, key, strlen(key), name) : 0;
 }
 
-int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix,
-		   const char *vendor, const char *url)
+/* --- by a command ---------------------------------------------------------------------- */
+
+/* When a token expires: seconds from now, a Unix time, or a date with a time zone of UTC. */
+static int64_t expiry_of(const json_t *obj)
+{
+	static const char *const at[] = { "expires_on", "expires_at",   "expiry",
+					  "expiration", "token_expiry", "expiresOn" };
+	int64_t in = kl_json_int_or(obj, "expires_in", 0);
+
+	if (in > 0)
+		return (int64_t)time(NULL) + in;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(at); i++) {
+		const json_t *value = json_object_get(obj, at[i]);
+		const char *text = json_is_string(value) ? json_string_value(value) : "";
+		struct tm tm = { 0 };
+		const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+
+		if (json_is_integer(value))
+			return json_integer_value(value);
+		if (*text && !text[strspn(text, "0123456789")] && strlen(text) < 12)
+			return atoll(text);
+		if (end && (end = strchr(end, 'Z')) && !end[1])
+			return (int64_t)timegm(&tm);
+	}
+	return 0;
+}
+
+/* Take the token of a JSON object, and wipe the parser's copy of it. */
+static int take_token(struct kl_secret *secret, const char *prefix, const struct kl_buf *out)
+{
+	static const char *const names[] = { "access_token", "accessToken", "token", "id_token",
+					     "key" };
+	KL_AUTO(json_decrefp) json_t *obj = json_loadb(out->ptr, out->len, 0, NULL);
+	int err = kl_error(KL_EINVALID, "the output of klineage.chat.keyCommand has no token");
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names) && secret->len == 0; i++) {
+		json_t *value = json_object_get(obj, names[i]);
+		size_t n = json_is_string(value) ? json_string_length(value) : 0;
+
+		if (!n)
+			continue;
+		kl_error_clear();
+		err = take_key(secret, prefix, json_string_value(value), n,
+			       "klineage.chat.keyCommand");
+		explicit_bzero((char *)json_string_value(value), n);
+	}
+	secret->until = expiry_of(obj);
+	return err;
+}
+
+/* The command is the user's own; it gets the whole environment, from which it may take the key. */
+static int ask_command(struct kl_secret *secret, const struct kl_secret_from *from)
+{
+	KL_AUTO(wipe_buf) struct kl_buf out = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
+	const char *const argv[] = { "/bin/sh", "-c", from->command, NULL };
+	struct kl_proc_result res;
+	struct kl_proc_opts opts = {
+		.argv = argv,
+		.env = (const char *const *)environ,
+		.out = &out,
+		.err = &said,
+		.max_output = 32 << 10,
+		.timeout_ms = ASK_MS,
+	};
+	int err;
+
+	kl_buf_reserve(&out, 32 << 10); /* never moved, so it leaves no copy behind */
+	err = kl_proc_run(&res, &opts);
+	wipe_stack();
+	if (err < 0)
+		return err;
+	if (res.exit || res.timed_out || res.truncated) {
+		KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
+
+		kl_body_quote(&words, said.ptr, said.len, 300);
+		return kl_error(KL_EINVALID, "klineage.chat.keyCommand failed%s%s",
+				words.len ? ": " : "", words.ptr);
+	}
+	secret->renewable = true;
+	while (out.len && strchr("\r\n", out.ptr[out.len - 1]))
+		out.ptr[--out.len] = '\0';
+	if (out.len && *out.ptr == '{')
+		return take_token(secret, from->prefix, &out);
+	if (!out.len)
+		return kl_error(KL_EINVALID, "klineage.chat.keyCommand printed nothing");
+	return take_key(secret, from->prefix, out.ptr, out.len, "klineage.chat.keyCommand");
+}
+
+/* --- all sources ------------------------------------------------------------------------ */
+
+static int find_key(bool *found, struct kl_secret *secret, struct kl_repo *repo,
+		    const struct kl_secret_from *from)
+{
+	int err = from_env(found, secret, from->prefix, "KLINEAGE_CHAT_KEY",
+			   getenv("KLINEAGE_CHAT_KEY"));
+
+	if (!err && !*found && from->command) {
+		err = ask_command(secret, from);
+		*found = !err;
+	}
+	if (!err && !*found && from->vendor)
+		err = from_env(found, secret, from->prefix, from->vendor, getenv(from->vendor));
+	if (!err && !*found && from->url)
+		err = ask_helpers(found, secret, repo, from->prefix, from->url);
+	return err;
+}
+
+int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const struct kl_secret_from *from)
 {
 	KL_AUTO(kl_secret_freep) struct kl_secret *secret = kl_calloc(1, sizeof(*secret));
 	bool found = false;
@@ -212,18 +326,21 @@ int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *pre
 
 	*out = NULL;
 	no_dumps();
-	if ((err = hold_pages(secret)) < 0 ||
-	    (err = from_env(&found, secret, prefix, "KLINEAGE_CHAT_KEY",
-			    getenv("KLINEAGE_CHAT_KEY"))) < 0)
-		return err;
-	if (!found && vendor &&
-	    (err = from_env(&found, secret, prefix, vendor, getenv(vendor))) < 0)
-		return err;
-	if (!found && url && (err = ask_helpers(&found, secret, repo, prefix, url)) < 0)
+	if ((err = hold_pages(secret)) < 0 || (err = find_key(&found, secret, repo, from)) < 0)
 		return err;
 	if (found)
 		*out = kl_steal(&secret);
 	return 0;
+}
+
+bool kl_secret_is_renewable(const struct kl_secret *secret)
+{
+	return secret && secret->renewable;
+}
+
+bool kl_secret_is_stale(const struct kl_secret *secret)
+{
+	return secret && secret->until && (int64_t)time(NULL) + STALE_S >= secret->until;
 }
 
 char *kl_secret_header(struct kl_secret *secret)

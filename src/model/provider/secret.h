@@ -14,15 +14,21 @@
  */
 struct kl_secret;
 
+struct kl_secret_from {
+	const char *prefix; /* of its header, before the key: "x-api-key: " */
+	/* run by /bin/sh; prints the key, or JSON with a token and when it expires; or NULL */
+	const char *command;
+	const char *vendor; /* environment variable, or NULL */
+	const char *url;    /* ask git's credential helpers for it, without a prompt; or NULL */
+};
+
 /**
- * Look for the key in $KLINEAGE_CHAT_KEY, then in the environment variable `vendor`, then, if `url`
- * is not NULL, in git's credential helpers for it (without a prompt; `repo` can be NULL). `*out` is
- * NULL if there is no key. It is never read from configuration or from a file in a repository.
- * `prefix` is the part of its header before the key: "x-api-key: ". KL_EINVALID: a key with white
- * space, control or non-ASCII characters; the message does not quote it.
+ * Look for the key in $KLINEAGE_CHAT_KEY, then ask the command, then the variable `vendor`, then
+ * git's credential helpers (`repo` can be NULL). `*out` is NULL if there is no key. It is never
+ * read from configuration or from a file in a repository. KL_EINVALID: a key with white space,
+ * control or non-ASCII characters (the message does not quote it), or a command that fails.
  */
-int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix,
-		   const char *vendor, const char *url);
+int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const struct kl_secret_from *from);
 void kl_secret_free(struct kl_secret *secret);
 KL_DEFINE_CLEANUP(struct kl_secret *, kl_secret_free)
 
@@ -34,6 +40,10 @@ void kl_secret_guard(void);
 
 /** The header line, in the secret's own memory so that it is not copied; borrowed. */
 char *kl_secret_header(struct kl_secret *secret);
+/** Can its source give another one when it is refused? A command can, and credential helpers. */
+bool kl_secret_is_renewable(const struct kl_secret *secret);
+/** Will it expire within a minute, as far as its command said? */
+bool kl_secret_is_stale(const struct kl_secret *secret);
 /** Source of the key: "ANTHROPIC_API_KEY", "a credential helper of git". */
 const char *kl_secret_source(const struct kl_secret *secret);
 

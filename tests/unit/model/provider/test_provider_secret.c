@@ -18,7 +18,9 @@ static char *home_config(const char *lines)
 
 static int find(struct kl_secret **secrets, const char *url)
 {
-	return kl_secret_find(secrets, NULL, "x-api-key: ", "ANTHROPIC_API_KEY", url);
+	struct kl_secret_from from = { "x-api-key: ", NULL, "ANTHROPIC_API_KEY", url };
+
+	return kl_secret_find(secrets, NULL, &from);
 }
 
 static void environment_goes_before_helpers(void **state)
@@ -59,15 +61,17 @@ static void helpers_are_asked_for_this_server(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_repo("helper");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_secret_freep) struct kl_secret *secret = NULL;
+	struct kl_secret_from other = { "", NULL, NULL, "https://other.example.com" };
+	struct kl_secret_from this = { "authorization: Bearer ", NULL, NULL, URL "/v1" };
 
 	sh(dir,
 	   "git config credential.https://api.example.com.helper "
 	   "'!f() { cat >%s/asked; echo username=any; echo password=sk-right-server; }; f'",
 	   dir);
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_secret_find(&secret, repo, "", NULL, "https://other.example.com"));
+	assert_ok(kl_secret_find(&secret, repo, &other));
 	assert_null(secret);
-	assert_ok(kl_secret_find(&secret, repo, "authorization: Bearer ", NULL, URL "/v1"));
+	assert_ok(kl_secret_find(&secret, repo, &this));
 	assert_string_equal(kl_secret_header(secret), "authorization: Bearer sk-right-server");
 	assert_sh("protocol=https\nhost=api.example.com", dir, "grep -E '^(protocol|host)=' asked");
 }
@@ -92,6 +96,91 @@ static void without_a_helper_there_is_none(void **state)
 	unsetenv("GIT_ASKPASS");
 	unsetenv("SSH_ASKPASS");
 	setenv("PATH", was, 1);
+}
+
+/* Plain, or JSON with the time at which it ends; a failure is told without what was printed. */
+static void a_command_prints_the_key(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *command; const char *key, *says; bool stale; } is[] = {
+		{ "echo sk-plain", "sk-plain", NULL, false },
+		{ "printf 'sk-plain\r\n'", "sk-plain", NULL, false },
+		{ "echo '{\"access_token\":\"sk-a\",\"expires_in\":3599}'", "sk-a", NULL, false },
+		{ "echo '{\"access_token\":\"sk-a\",\"expires_in\":30}'", "sk-a", NULL, true },
+		{ "echo '{\"accessToken\":\"sk-z\",\"expiresOn\":\"2026-01-01 10:00:00.000000\",\"expires_on\":4102444800}'", "sk-z", NULL, false },
+		{ "echo '{\"token\":\"sk-t\",\"expiration\":\"2020-01-01T00:00:00.5Z\"}'", "sk-t", NULL, true },
+		{ "echo '{\"token\":\"sk-t\",\"expires_on\":\"1600000000\"}'", "sk-t", NULL, true },
+		{ "echo \"$ANTHROPIC_API_KEY\"", "sk-vendor", NULL, false },
+		{ "echo sk-secret; echo 'not logged in' >&2; exit 3", NULL, "keyCommand failed: not logged in", false },
+		{ "true", NULL, "keyCommand printed nothing", false },
+		{ "echo '{\"expires_in\":1}'", NULL, "has no token", false },
+		{ "echo '{\"token\":'", NULL, "has no token", false },
+		{ "echo sk-one; echo sk-two", NULL, "a line break", false },
+	};
+	/* clang-format on */
+
+	setenv("ANTHROPIC_API_KEY", "sk-vendor", 1);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_secret_freep) struct kl_secret *secret = NULL;
+		struct kl_secret_from from = { "k: ", is[i].command, "ANTHROPIC_API_KEY", NULL };
+		int err = kl_secret_find(&secret, NULL, &from);
+
+		if (is[i].says) {
+			assert_error(KL_EINVALID, is[i].says, err);
+			assert_null(strstr(kl_error_last(), "sk-"));
+			continue;
+		}
+		assert_ok(err);
+		assert_string_equal(kl_secret_header(secret) + 3, is[i].key);
+		assert_int_equal(kl_secret_is_stale(secret), is[i].stale);
+		assert_true(kl_secret_is_renewable(secret));
+	}
+	unsetenv("ANTHROPIC_API_KEY");
+}
+
+/* A token that is refused, or about to end, is asked for again; a key of the environment is not. */
+static void a_token_is_renewed(void **state)
+{
+	static const char *const script[] = {
+		"{\"status\":401,\"message\":\"expired\"}\n{\"text\":\"one\"}\n{\"text\":\"two\"}\n",
+		"{\"text\":\"one\"}\n{\"text\":\"two\"}\n",
+		"{\"status\":401,\"message\":\"no\",\"repeat\":9}\n",
+	};
+	static const char *const reply[] = {
+		"echo sk-$n",
+		"echo \"{\\\"token\\\":\\\"sk-$n\\\",\\\"expires_in\\\":20}\"",
+		"echo sk-$n",
+	};
+	static const char *const asked[] = { "2", "2", "2" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(script); i++) {
+		KL_AUTO(kl_freep) char *dir = scratch_repo("token"), *url = NULL;
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+		struct kl_provider_opts opts = { .name = "openai" };
+		struct request request;
+
+		chatd_start(&chatd, script[i], 0);
+		sh(dir,
+		   "printf 'echo x >>%s/n; n=$(wc -l <%s/n); %%s\\n' '%s' >token;"
+		   "git config klineage.chat.keyCommand 'sh %s/token'",
+		   dir, dir, reply[i], dir);
+		opts.url = url = kl_asprintf("http://127.0.0.1:%d", chatd.port);
+		assert_ok(kl_repo_open_at(&repo, dir));
+		assert_ok(kl_provider_open(&provider, repo, &opts));
+		REQUEST(&request, "first");
+		for (int k = 0; k < 2 && (k == 0 || i < 2); k++) {
+			KL_AUTO(kl_reply_release) struct kl_reply out;
+			int err = kl_provider_send(&out, provider, &request.q, &request.x, NULL);
+
+			if (i == 2)
+				assert_error(KL_EIO, "401: no", err);
+			else
+				assert_ok(err);
+		}
+		assert_sh(asked[i], dir, "wc -l <n");
+	}
 }
 
 static void a_key_that_would_break_its_header_is_refused_unquoted(void **state)
@@ -324,6 +413,8 @@ int main(void)
 		cmocka_unit_test(environment_goes_before_helpers),
 		cmocka_unit_test(helpers_are_asked_for_this_server),
 		cmocka_unit_test(without_a_helper_there_is_none),
+		cmocka_unit_test(a_command_prints_the_key),
+		cmocka_unit_test(a_token_is_renewed),
 		cmocka_unit_test(a_key_that_would_break_its_header_is_refused_unquoted),
 		cmocka_unit_test(where_a_key_is_needed_its_lack_is_said),
 		cmocka_unit_test(a_server_of_ones_own_needs_none),
