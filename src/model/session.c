@@ -81,9 +81,8 @@ static int open_provider(struct kl_session *session, const struct kl_session_opt
 		provider_opts.name = kl_repo_config(session->repo, "klineage.chat.provider");
 	if (!provider_opts.name) {
 		err = kl_error(KL_EINVALID, "no provider is configured");
-		return kl_error_hint(
-			err, "run: git config klineage.chat.provider <anthropic, openai, exec or "
-			     "replay>");
+		return kl_error_hint(err, "run: git config klineage.chat.provider <name> "
+					  "(anthropic, openai, vllm, exec ...)");
 	}
 	return kl_provider_open(&session->provider, session->repo, &provider_opts);
 }

@@ -374,7 +374,6 @@ static int judge_transfer(struct transfer *transfer, CURLcode code)
 
 int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *post)
 {
-	KL_AUTO(kl_freep) char *url = kl_url_join(post->url, post->path);
 	KL_AUTO(transfer_release) struct transfer transfer = { .q = post, .out = out };
 	CURLcode code = CURLE_OK;
 	int err;
@@ -387,7 +386,7 @@ int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *post)
 	transfer.multi = transfer.curl.multi_init();
 	if (!transfer.easy || !transfer.multi)
 		return kl_error(KL_EIO, "cannot create a libcurl handle");
-	set_all(&transfer, url);
+	set_all(&transfer, post->target);
 	transfer.heard_ns = kl_clock_ns();
 	transfer.end_ns = transfer.heard_ns + post->total_ms * 1000000;
 	transfer.curl.multi_add_handle(transfer.multi, transfer.easy);

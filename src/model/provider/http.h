@@ -20,8 +20,8 @@
 
 struct kl_http_post {
 	struct kl_repo *repo;      /* for http.proxy and http.sslCAInfo; or NULL */
-	const struct kl_url *url;  /* base URL */
-	const char *path;          /* appended to `url`, with a leading slash */
+	const struct kl_url *url;  /* of the server */
+	const char *target;        /* the whole URL */
 	bool insecure;             /* allow an unencrypted connection to another machine */
 	struct kl_secret *key;     /* or NULL */
 	const char *const *header; /* additional headers, NULL-terminated, or NULL */

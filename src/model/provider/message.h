@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "text/json.h"
+
 /*
  * message - requests to a model and its replies, the same for every provider (provider.h).
  * Requests borrow everything they point to; replies own it.
@@ -30,6 +32,12 @@ struct kl_provider_request {
 	const struct kl_message *message; /* user, assistant, user ... user */
 	size_t nmessage;
 	enum kl_cache_ttl cache;
+	bool last; /* of its conversation, as far as is known: nothing will read it from a cache */
+	const char *cache_key; /* the same for all requests with the same beginning, or NULL */
+	const char *effort;    /* how hard to think ("low"), or NULL: as the model does */
+	const char *tier;      /* service tier, or NULL */
+	/* further members of the body, or NULL; an option of the same name is replaced */
+	const json_t *extra;
 };
 
 /** Tokens as counted by the provider; each token is in one count only. */
@@ -70,6 +78,8 @@ struct kl_reply {
 	enum kl_stop stop;
 	enum kl_flaw flaw;
 	struct kl_usage usage;
+	char *tier, *region; /* under which it was served, as reported, or NULL */
+	int64_t stated_nano; /* cost that the provider states, nano-dollars; -1: none */
 	struct kl_send_failure failure;
 	/* the model saw only the request (exec: and its directory), no repository */
 	bool alone;

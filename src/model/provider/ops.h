@@ -28,14 +28,14 @@ struct kl_provider_ops {
 
 struct kl_provider {
 	const struct kl_provider_ops *ops;
+	char *name;
 	struct kl_repo *repo;         /* borrowed; NULL: no configuration */
 	char *url, *command, *replay; /* from the options or the configuration; or NULL */
 	int64_t timeout_ms;           /* never 0 */
 	void *state;                  /* private to the kind */
 };
 
-extern const struct kl_provider_ops kl_provider_anthropic, kl_provider_openai, kl_provider_exec,
-	kl_provider_replay;
+extern const struct kl_provider_ops kl_provider_service, kl_provider_exec, kl_provider_replay;
 
 /**
  * Append the request in our own format, klineage.chat-request/1, which does not depend on a

@@ -12,25 +12,18 @@
 #define DEFAULT_TIMEOUT_MS (INT64_C(10) * 60 * 1000)
 #define MAX_TIMEOUT_MS (INT64_C(24) * 3600 * 1000)
 
-static const struct kl_provider_ops *const table[] = {
-	&kl_provider_anthropic,
-	&kl_provider_openai,
-	&kl_provider_exec,
-	&kl_provider_replay,
-};
-
-static int find_provider(const struct kl_provider_ops **out, const char *name)
+/* The kinds that are no services; any other name is that of a row of service.h. */
+static const struct kl_provider_ops *find_kind(const char *name)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf known = KL_BUF_INIT;
+	static const struct kl_provider_ops *const kinds[] = {
+		&kl_provider_exec,
+		&kl_provider_replay,
+	};
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
-		if (!strcmp(table[i]->name, name)) {
-			*out = table[i];
-			return 0;
-		}
-		kl_buf_addf(&known, "%s%s", i ? ", " : "", table[i]->name);
-	}
-	return kl_error(KL_EINVALID, "unknown provider '%s' (available: %s)", name, known.ptr);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++)
+		if (!strcmp(kinds[i]->name, name))
+			return kinds[i];
+	return &kl_provider_service;
 }
 
 /* An option, with the configuration as fallback. */
@@ -64,22 +57,20 @@ int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
 {
 	KL_AUTO(kl_freep) char *name = read_option(repo, opts->name, "klineage.chat.provider");
 	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
-	const struct kl_provider_ops *ops = NULL;
 	int err;
 
 	if (!name)
 		return kl_error(KL_EINVALID,
 				"no provider is configured: set klineage.chat.provider");
-	if ((err = find_provider(&ops, name)) < 0)
-		return err;
 	provider = kl_calloc(1, sizeof(*provider));
-	provider->ops = ops;
+	provider->ops = find_kind(name);
+	provider->name = kl_steal(&name);
 	provider->repo = repo;
 	provider->url = read_option(repo, opts->url, "klineage.chat.url");
 	provider->command = read_option(repo, opts->command, "klineage.chat.exec");
 	provider->replay = read_option(repo, opts->replay, "klineage.chat.replay");
 	if ((err = read_timeout(&provider->timeout_ms, repo, opts->timeout_ms)) < 0 ||
-	    (ops->open && (err = ops->open(provider)) < 0))
+	    (provider->ops->open && (err = provider->ops->open(provider)) < 0))
 		return err;
 	*out = kl_steal(&provider);
 	return 0;
@@ -91,6 +82,7 @@ void kl_provider_free(struct kl_provider *provider)
 		return;
 	if (provider->ops->close)
 		provider->ops->close(provider);
+	free(provider->name);
 	free(provider->url);
 	free(provider->command);
 	free(provider->replay);
@@ -99,7 +91,7 @@ void kl_provider_free(struct kl_provider *provider)
 
 const char *kl_provider_name(const struct kl_provider *provider)
 {
-	return provider->ops->name;
+	return provider->name;
 }
 
 bool kl_provider_metered(const struct kl_provider *provider)
@@ -174,19 +166,19 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
 	int err;
 
 	/* nothing was sent yet */
-	*out = (struct kl_reply){ .usage.known = true, .failure.after_ms = -1 };
+	*out = (struct kl_reply){ .usage.known = true, .failure.after_ms = -1, .stated_nano = -1 };
 	err = check_request(request);
 	if (!err && request->nmessage != context->turn * 2 + 1)
 		err = kl_error(KL_EINVALID, "turn %zu does not match a request of %zu messages",
 			       context->turn, request->nmessage);
 	if (err)
 		return err;
-	*out = (struct kl_reply){ .failure.after_ms = -1 };
+	*out = (struct kl_reply){ .failure.after_ms = -1, .stated_nano = -1 };
 	err = provider->ops->send(out, provider, request, context, watch);
 	out->alone |= provider->ops->blind;
 	if (!err)
 		judge_text(out);
-	return err < 0 ? kl_error_in(err, "%s", provider->ops->name) : 0;
+	return err < 0 ? kl_error_in(err, "%s", provider->name) : 0;
 }
 
 static void add_messages(struct kl_buf *out, const struct kl_provider_request *request)

@@ -7,10 +7,9 @@
 #include "repo/repo.h"
 
 /*
- * provider - opens a language model provider and sends requests: one table, one file per provider.
+ * provider - opens a language model provider and sends requests.
  *
- *	anthropic	Anthropic Messages, streamed
- *	openai		chat completions at any URL, streamed (vLLM, llama.cpp, Ollama ...)
+ *	<a row>		a service over HTTP, streamed (service.h)
  *	exec		a user-supplied command: request on stdin, reply on stdout
  *	replay		a recorded conversation; refuses requests that were not recorded
  *
@@ -22,7 +21,7 @@ struct kl_provider;
 
 /* A member that is NULL or 0 is read from git's configuration, if there is a repository. */
 struct kl_provider_opts {
-	const char *name;    /* in the table; klineage.chat.provider */
+	const char *name;    /* exec, replay or that of a row; klineage.chat.provider */
 	const char *url;     /* klineage.chat.url; default: the provider's own */
 	const char *command; /* exec: run by /bin/sh; klineage.chat.exec, never a tracked file */
 	const char *replay;  /* replay: path of the recording; klineage.chat.replay */

@@ -22,7 +22,20 @@ void kl_reply_release(struct kl_reply *reply)
 	free(reply->text);
 	free(reply->model);
 	free(reply->request_id);
+	free(reply->tier);
+	free(reply->region);
 	*reply = (struct kl_reply){ 0 };
+}
+
+bool kl_reply_is_count(int64_t n)
+{
+	return n >= 0 && n <= MAX_TOKENS;
+}
+
+void kl_reply_set(char **to, const char *text)
+{
+	free(*to);
+	*to = text ? kl_strdup(text) : NULL;
 }
 
 int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
@@ -32,7 +45,7 @@ int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
 
 	if (err < 0)
 		return err;
-	if (n < 0 || n > MAX_TOKENS)
+	if (!kl_reply_is_count(n))
 		return kl_error(KL_EINVALID, "JSON: '%s' is not a token count", key);
 	*out = n;
 	return 0;

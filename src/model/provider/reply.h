@@ -18,7 +18,11 @@
  */
 int kl_reply_read(struct kl_reply *out, const json_t *obj);
 
-/** Read a token count from a server; KL_EINVALID: negative, not an integer, or above 10^10. */
+/** Can it be a count of tokens? Whether it is right is decided later (model/cost.h). */
+bool kl_reply_is_count(int64_t n);
+/** Replace an owned text; NULL: none. */
+void kl_reply_set(char **to, const char *text);
+/** Read a token count from a server; KL_EINVALID: negative, not an integer, or far too large. */
 int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key);
 
 #endif

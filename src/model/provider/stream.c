@@ -41,14 +41,16 @@ static int on_event(const char *type, const char *data, size_t len, void *payloa
 }
 
 void kl_stream_begin(struct kl_stream *stream, kl_stream_event_fn *event,
-		     const struct kl_provider_request *request, struct kl_reply *out,
-		     const struct kl_secret *key)
+		     const struct kl_dialect *dialect, const struct kl_provider_request *request,
+		     struct kl_reply *out, const struct kl_secret *key)
 {
 	*stream = (struct kl_stream){
 		.q = request,
 		.key = key,
 		.out = out,
 		.text = KL_BUF_INIT,
+		.dialect = dialect,
+		.counts = KL_COUNTS_INIT,
 		.start_ns = kl_clock_ns(),
 		.event = event,
 		.sse = KL_SSE_INIT(on_event, stream),
@@ -72,6 +74,7 @@ int kl_stream_check(const struct kl_stream *stream)
 void kl_stream_release(struct kl_stream *stream)
 {
 	kl_buf_release(&stream->text);
+	kl_counts_release(&stream->counts);
 	kl_sse_release(&stream->sse);
 }
 
@@ -117,14 +120,12 @@ void kl_stream_flaw(struct kl_stream *stream, enum kl_flaw flaw)
 		stream->flaw = flaw;
 }
 
-bool kl_stream_count(int64_t *out, const json_t *obj, const char *key)
+void kl_stream_usage(struct kl_stream *stream, const json_t *usage, const json_t *around)
 {
-	const json_t *value = json_object_get(obj, key);
-
-	if (!value || json_is_null(value) || !kl_reply_tokens(out, obj, key))
-		return true;
-	kl_error_clear();
-	return false;
+	if (!json_is_object(usage))
+		return;
+	kl_counts_read(&stream->counts, stream->dialect, usage, around);
+	kl_counts_into(stream->out, &stream->counts, stream->dialect, stream->q->cache);
 }
 
 const char *kl_stream_words(const json_t *value)
@@ -159,8 +160,9 @@ int kl_stream_error(struct kl_stream *stream, const json_t *value)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
 	const char *words = kl_stream_words(value);
+	const json_t *error = json_object_get(value, "error");
 
-	stream->refused = kl_stream_is_final(json_object_get(value, "error"));
+	stream->refused = kl_stream_is_final(error ? error : value);
 	if (words)
 		kl_secret_quote(&said, stream->key, words, strlen(words), MAX_WORDS);
 	return kl_error(KL_EIO, "the server reported an error: %s",

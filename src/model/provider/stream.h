@@ -2,6 +2,7 @@
 #ifndef KL_MODEL_PROVIDER_STREAM_H
 #define KL_MODEL_PROVIDER_STREAM_H
 
+#include "model/provider/dialect.h"
 #include "model/provider/message.h"
 #include "model/provider/secret.h"
 #include "model/provider/sse.h"
@@ -12,7 +13,7 @@
  * everything else is stored in the reply as it arrives. The input is untrusted: it is bounded,
  * strictly parsed, and never quoted with the key in it.
  *
- *	kl_stream_begin(&s, kl_anthropic_event, request, &reply, key);
+ *	kl_stream_begin(&s, protocol->event, dialect, request, &reply, key);
  *	while (bytes come)
  *		if ((err = kl_stream_feed(&s, p, n)) < 0) ...
  *	err = kl_stream_check(&s);		is it complete?
@@ -29,11 +30,13 @@ struct kl_stream {
 	const struct kl_secret *key; /* removed from quoted text; or NULL */
 	struct kl_reply *out;        /* model, stop and usage, as they arrive */
 	struct kl_buf text;
-	enum kl_flaw flaw;         /* as far as the protocol shows one */
-	int64_t hidden;            /* bytes of reasoning, which is not part of the text */
-	int64_t start_ns, text_ns; /* begin of the request; first byte of the text, or 0 */
-	bool begun;                /* the answer has begun */
-	bool stopped;              /* the stop reason has arrived: the text is complete */
+	const struct kl_dialect *dialect; /* how the usage is reported */
+	struct kl_counts counts;          /* what was reported of it so far */
+	enum kl_flaw flaw;                /* as far as the protocol shows one */
+	int64_t hidden;                   /* bytes of reasoning, which is not part of the text */
+	int64_t start_ns, text_ns;        /* begin of the request; first byte of the text, or 0 */
+	bool begun;                       /* the answer has begun */
+	bool stopped;                     /* the stop reason has arrived: the text is complete */
 	/* the last event of the protocol has arrived; later ones are ignored */
 	bool ended;
 	bool broken;  /* an event violated the protocol, or reported an error */
@@ -48,8 +51,8 @@ struct kl_stream {
  * released.
  */
 void kl_stream_begin(struct kl_stream *stream, kl_stream_event_fn *event,
-		     const struct kl_provider_request *request, struct kl_reply *out,
-		     const struct kl_secret *key);
+		     const struct kl_dialect *dialect, const struct kl_provider_request *request,
+		     struct kl_reply *out, const struct kl_secret *key);
 /**
  * KL_EINVALID: protocol violation (message gives the event number); KL_EIO: the server's error.
  */
@@ -69,6 +72,11 @@ int kl_stream_add(struct kl_stream *stream, const json_t *text);
 void kl_stream_hide(struct kl_stream *stream, const json_t *text);
 /** Note a flaw; the first one stays. */
 void kl_stream_flaw(struct kl_stream *stream, enum kl_flaw flaw);
+/**
+ * Read a usage object, and bring the reply's usage up to date; anything else is ignored. `around`:
+ * the object that has it as a member.
+ */
+void kl_stream_usage(struct kl_stream *stream, const json_t *usage, const json_t *around);
 /** Report an error that the server sent in the stream: KL_EIO with its message. */
 int kl_stream_error(struct kl_stream *stream, const json_t *value);
 /**
@@ -76,8 +84,6 @@ int kl_stream_error(struct kl_stream *stream, const json_t *value);
  * unknown can be a moment's trouble.
  */
 bool kl_stream_is_final(const json_t *error);
-/** Set *out to the count `key` of `obj`, if present; false if that is not a count. */
-bool kl_stream_count(int64_t *out, const json_t *obj, const char *key);
 /**
  * The error message of a server: {"error":{"message"}}, {"error":""}, {"message"} or {"detail"}.
  * Borrowed, or NULL.

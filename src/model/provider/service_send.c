@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/provider/http_shared.h"
+/* service_send - sends requests to services over HTTP, and explains what went wrong */
 
 #include <string.h>
 #include <strings.h>
@@ -9,14 +9,19 @@
 #include "base/error.h"
 #include "model/provider/body.h"
 #include "model/provider/http.h"
+#include "model/provider/ops.h"
+#include "model/provider/protocol.h"
+#include "model/provider/reply.h"
 #include "model/provider/retry.h"
 
 #define MAX_WORDS 500 /* bytes of a server's message that an error quotes */
 #define TOTAL 6       /* limit of the total time, as a multiple of the idle limit */
 
 struct http_state {
-	const struct kl_http_kind *kind;
+	struct kl_service service;
+	const struct kl_protocol *protocol;
 	struct kl_url url;
+	char **header; /* NULL-terminated */
 	struct kl_secret *key;
 	bool asked; /* the key has been looked for; there can be none */
 	bool insecure;
@@ -34,41 +39,58 @@ static void attempt_release(struct attempt *attempt)
 	kl_http_reply_release(&attempt->reply);
 }
 
-int kl_provider_http_open(struct kl_provider *provider, const struct kl_http_kind *kind)
+/* --- opening -------------------------------------------------------------- */
+
+static void make_headers(struct http_state *state)
+{
+	const struct kl_texts *texts = &state->service.headers;
+
+	state->header = kl_calloc(texts->n + 1, sizeof(*state->header));
+	for (size_t i = 0; i < texts->n; i++)
+		state->header[i] = kl_asprintf("%s: %s", texts->v[i].name, texts->v[i].text);
+}
+
+static int service_open(struct kl_provider *provider)
 {
 	struct http_state *state = kl_calloc(1, sizeof(*state));
 	int err = 0;
 
 	provider->state = state;
-	state->kind = kind;
-	if (provider->repo)
-		err = kl_repo_config_bool(&state->insecure, provider->repo,
-					  "klineage.chat.insecure", false);
-	if (!err)
-		err = kl_url_parse(&state->url, provider->url ? provider->url : kind->url);
-	if (!err)
+	if ((err = kl_service_open(&state->service, provider->repo, provider->name,
+				   provider->url)) < 0)
+		return err;
+	state->protocol = kl_protocol_of(&state->service);
+	make_headers(state);
+	if (provider->repo && (err = kl_repo_config_bool(&state->insecure, provider->repo,
+							 "klineage.chat.insecure", false)) < 0)
+		return err;
+	if (!(err = kl_url_parse(&state->url, state->service.base)))
 		err = kl_http_check(&state->url, state->insecure);
 	return err < 0 ? kl_error_in(err, "klineage.chat.url") : 0;
 }
 
-void kl_provider_http_close(struct kl_provider *provider)
+static void service_close(struct kl_provider *provider)
 {
 	struct http_state *state = provider->state;
 
 	if (!state)
 		return;
+	for (size_t i = 0; state->header && state->header[i]; i++)
+		free(state->header[i]);
+	free(state->header);
+	kl_service_release(&state->service);
 	kl_url_release(&state->url);
 	kl_secret_free(state->key);
 	free(state);
 }
 
-bool kl_provider_http_is_default(const struct kl_provider *provider)
+static void service_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
+			 const struct kl_provider_request *request,
+			 const struct kl_request_context *context)
 {
 	const struct http_state *state = provider->state;
-	size_t n = strlen(state->url.origin);
 
-	return !strncmp(state->kind->url, state->url.origin, n) &&
-	       (!state->kind->url[n] || state->kind->url[n] == '/');
+	state->protocol->body(out, prefix, &state->service, request);
 }
 
 /* --- error replies -------------------------------------------------------- */
@@ -139,17 +161,17 @@ static int on_bytes(const char *at, size_t n, void *payload)
 	return attempt->s.ended ? kl_error(KL_ENO, "end of reply") : err;
 }
 
-static int try_once(struct attempt *attempt, struct kl_provider *provider,
+static int try_once(struct attempt *attempt, struct kl_provider *provider, const char *target,
 		    const struct kl_buf *body)
 {
 	struct http_state *state = provider->state;
 	struct kl_http_post post = {
 		.repo = provider->repo,
 		.url = &state->url,
-		.path = state->kind->path,
+		.target = target,
 		.insecure = state->insecure,
 		.key = state->key,
-		.header = state->kind->header,
+		.header = (const char *const *)state->header,
 		.body = body,
 		.idle_ms = provider->timeout_ms,
 		.total_ms = TOTAL * provider->timeout_ms,
@@ -264,26 +286,28 @@ static void drop_key(struct http_state *state)
 static int need_key(struct kl_provider *provider)
 {
 	struct http_state *state = provider->state;
-	struct kl_secret_from from = {
-		.prefix = state->kind->key_prefix,
-		.command = provider->repo ?
-				   kl_repo_config(provider->repo, "klineage.chat.keyCommand") :
-				   NULL,
-		.vendor = state->kind->key_variable,
-		.url = state->url.tls ? state->url.base : NULL,
-	};
+	const struct kl_service *service = &state->service;
+	const char *prefix = kl_service_key_prefix(service);
 	int err;
 
 	if (kl_secret_is_stale(state->key))
 		drop_key(state);
-	if (!state->asked && (state->url.tls || state->url.loopback) &&
-	    (err = kl_secret_find(&state->key, provider->repo, &from)) < 0)
-		return err;
+	if (!state->asked && prefix && (state->url.tls || state->url.loopback)) {
+		struct kl_secret_from from = {
+			.prefix = prefix,
+			.command = kl_service_key_command(service, provider->repo),
+			.vendor = service->key,
+			.url = state->url.tls ? state->url.base : NULL,
+		};
+
+		if ((err = kl_secret_find(&state->key, provider->repo, &from)) < 0)
+			return err;
+	}
 	state->asked = true;
-	if (state->key || !kl_provider_http_is_default(provider))
+	if (state->key || !service->key || service->elsewhere)
 		return 0;
 	kl_error(KL_EINVALID, "no key for %s", state->url.origin);
-	kl_error_hint(KL_EINVALID, "set %s, or KLINEAGE_CHAT_KEY", state->kind->key_variable);
+	kl_error_hint(KL_EINVALID, "set %s, or KLINEAGE_CHAT_KEY", service->key);
 	return kl_error_hint(KL_EINVALID,
 			     "or store it in a credential helper with 'git credential approve'");
 }
@@ -304,15 +328,15 @@ static void scrub_key(char **text, const struct kl_secret *key)
 static void take_reply(struct kl_reply *out, struct attempt *attempt, const struct kl_secret *key)
 {
 	out->text = kl_buf_detach(&attempt->s.text);
-	out->request_id = kl_steal(&attempt->reply.request_id);
+	if (attempt->reply.request_id)
+		kl_reply_set(&out->request_id, attempt->reply.request_id);
 	scrub_key(&out->text, key);
 	scrub_key(&out->model, key);
 	scrub_key(&out->request_id, key);
 }
 
 static int send_once(struct kl_reply *out, long *status, struct kl_provider *provider,
-		     const struct kl_provider_request *request,
-		     const struct kl_request_context *context,
+		     const struct kl_provider_request *request, const char *target,
 		     const struct kl_provider_watch *watch)
 {
 	struct http_state *state = provider->state;
@@ -324,9 +348,10 @@ static int send_once(struct kl_reply *out, long *status, struct kl_provider *pro
 	size_t prefix = 0;
 	int err;
 
-	provider->ops->body(&body, &prefix, provider, request, context);
-	kl_stream_begin(&attempt.s, state->kind->event, request, out, state->key);
-	err = try_once(&attempt, provider, &body);
+	service_body(&body, &prefix, provider, request, NULL);
+	kl_stream_begin(&attempt.s, state->protocol->event, &state->service.dialect, request, out,
+			state->key);
+	err = try_once(&attempt, provider, target, &body);
 	if (err < 0) {
 		kl_secret_scrub_error(state->key, err);
 		note_failure(out, &attempt, err);
@@ -338,26 +363,38 @@ static int send_once(struct kl_reply *out, long *status, struct kl_provider *pro
 }
 
 /* A key that is refused is asked for once more, if its source may have another: tokens expire. */
-int kl_provider_http_send(struct kl_reply *out, struct kl_provider *provider,
-			  const struct kl_provider_request *request,
-			  const struct kl_request_context *context,
-			  const struct kl_provider_watch *watch)
+static int service_send(struct kl_reply *out, struct kl_provider *provider,
+			const struct kl_provider_request *request,
+			const struct kl_request_context *context,
+			const struct kl_provider_watch *watch)
 {
 	struct http_state *state = provider->state;
+	KL_AUTO(kl_freep) char *target = NULL;
+	int err = kl_service_target(&target, &state->service, provider->repo, request->model);
 
 	for (bool again = false;; again = true) {
 		long status = 0;
-		int err = need_key(provider);
 
-		if (err < 0) {
+		if (err < 0 || (err = need_key(provider)) < 0) {
 			out->usage.known = true;
 			return err;
 		}
-		err = send_once(out, &status, provider, request, context, watch);
+		err = send_once(out, &status, provider, request, target, watch);
 		if (err >= 0 || again || status != 401 || !kl_secret_is_renewable(state->key))
 			return err;
 		drop_key(state);
 		kl_reply_release(out);
-		*out = (struct kl_reply){ .failure.after_ms = -1 };
+		*out = (struct kl_reply){ .failure.after_ms = -1, .stated_nano = -1 };
+		err = 0;
 	}
 }
+
+const struct kl_provider_ops kl_provider_service = {
+	.name = "service",
+	.metered = true,
+	.blind = true,
+	.open = service_open,
+	.close = service_close,
+	.body = service_body,
+	.send = service_send,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_PROVIDER_SERVICE_H
+#define KL_MODEL_PROVIDER_SERVICE_H
+
+#include "model/provider/dialect.h"
+#include "repo/repo.h"
+
+/*
+ * service - how a provider is reached over HTTP, as data: a row of templates/providers.yaml, where
+ * its members are explained, with what the configuration changes of it. A service is never read
+ * from a tracked file: a repository must not direct where a key is sent.
+ *
+ *	struct kl_service service = { 0 };
+ *	err = kl_service_open(&service, repo, "openai");
+ *	kl_service_release(&service);
+ */
+enum kl_service_protocol { KL_PROTOCOL_MESSAGES, KL_PROTOCOL_CHAT, KL_PROTOCOL_RESPONSES };
+enum kl_service_auth { KL_AUTH_BEARER, KL_AUTH_X_API_KEY, KL_AUTH_API_KEY, KL_AUTH_NONE };
+enum kl_service_cache { KL_SERVICE_FINDS, KL_SERVICE_KEYS, KL_SERVICE_MARKS };
+
+struct kl_service {
+	char *name;
+	int protocol; /* enum kl_service_protocol */
+	char *url, *path;
+	struct kl_texts query, headers;
+	int auth;  /* enum kl_service_auth */
+	char *key; /* NULL: it needs none */
+	char *tokens, *tokens_elsewhere;
+	bool stream_usage;
+	int model_in; /* 0: body, 1: url */
+	char *usage;
+	int cache; /* enum kl_service_cache */
+	char *cache_models, *effort;
+	struct kl_texts efforts;
+	char *tier, *background, *body, *prices;
+	/* not in the table */
+	struct kl_dialect dialect;
+	json_t *more; /* `body`, parsed, or NULL */
+	char *base;   /* URL with the configuration's values: from klineage.chat.url, else `url` */
+	bool elsewhere; /* `base` is on another server than `url` */
+};
+
+/**
+ * Find a row and apply the configuration; `url` replaces its URL if it is not NULL. Sets
+ * `out->base`. `repo` can be NULL: no configuration. KL_EINVALID: no such row, or a
+ * value is malformed or missing (message names the key). The caller releases `out` in any case.
+ */
+int kl_service_open(struct kl_service *out, struct kl_repo *repo, const char *name,
+		    const char *url);
+void kl_service_release(struct kl_service *service);
+
+/** Append the names of all rows, separated by ", ". */
+int kl_service_names(struct kl_buf *out, struct kl_repo *repo);
+
+/** The URL of a request for `model`; the caller frees. KL_EINVALID: a value is missing. */
+int kl_service_target(char **out, const struct kl_service *service, struct kl_repo *repo,
+		      const char *model);
+/** The header of the key up to the key; NULL: no key is sent. Static. */
+const char *kl_service_key_prefix(const struct kl_service *service);
+/** The command that prints its key, from the configuration; borrowed, or NULL. */
+const char *kl_service_key_command(const struct kl_service *service, struct kl_repo *repo);
+/** The word of this service for an effort. KL_EINVALID: it has no setting for it. */
+int kl_service_effort(const char **word, const struct kl_service *service, const char *effort);
+
+#endif

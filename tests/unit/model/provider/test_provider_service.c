@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every row of templates/providers.yaml against a server on this machine: the path, the headers and
+ * the body are those that the provider documents, and its usage object is read as it means it.
+ */
+#include "chatd_fixture.h"
+
+#include "base/environment.h"
+#include "model/provider/flaw.h"
+#include "model/provider/service.h"
+
+/* clang-format off */
+#define U(in, out, read, w5, w1) { true, in, out, read, w5, w1 }
+static const struct row {
+	const char *name;
+	const char *path;   /* with the values below for resource, region, project and version */
+	const char *header; /* of the key, and what precedes it there */
+	const char *version; /* anthropic-version, or NULL */
+	const char *tail;   /* of the body, after the texts */
+	const char *line;   /* of the script: a reply with a usage as documented */
+	struct kl_usage usage;
+	const char *tier;
+} rows[] = {
+#define MESSAGES_TAIL "],\"max_tokens\":1000,\"stream\":true}"
+#define ANT_USAGE "\"usage_start\":{\"input_tokens\":2095,\"cache_creation_input_tokens\":2051,\"cache_read_input_tokens\":2051," \
+	"\"cache_creation\":{\"ephemeral_5m_input_tokens\":51,\"ephemeral_1h_input_tokens\":2000},\"output_tokens\":1," \
+	"\"service_tier\":\"standard\",\"inference_geo\":\"not_available\"},\"usage_as\":{\"output_tokens\":503}"
+	{ "anthropic", "/v1/messages", "x-api-key", "2023-06-01", MESSAGES_TAIL, ANT_USAGE, U(2095, 503, 2051, 51, 2000), "standard" },
+	{ "foundry", "/anthropic/v1/messages", "api-key", "2023-06-01", MESSAGES_TAIL, ANT_USAGE, U(2095, 503, 2051, 51, 2000), "standard" },
+	{ "vertex-anthropic", "/v1/projects/p-1/locations/eu-1/publishers/anthropic/models/test-model-1:streamRawPredict",
+	  "authorization", NULL, "],\"max_tokens\":1000,\"stream\":true,\"anthropic_version\":\"vertex-2023-10-16\"}", ANT_USAGE,
+	  U(2095, 503, 2051, 51, 2000), "standard" },
+	{ "bedrock-anthropic", "/anthropic/v1/messages", "authorization", "2023-06-01", MESSAGES_TAIL, ANT_USAGE,
+	  U(2095, 503, 2051, 51, 2000), "standard" },
+	{ "openrouter-anthropic", "/api/v1/messages", "authorization", "2023-06-01", MESSAGES_TAIL, ANT_USAGE,
+	  U(2095, 503, 2051, 51, 2000), "standard" },
+#define COMPLETION "],\"max_completion_tokens\":1000,\"stream\":true,\"stream_options\":{\"include_usage\":true}}"
+#define PLAIN "],\"max_tokens\":1000,\"stream\":true,\"stream_options\":{\"include_usage\":true}}"
+#define KEYED(tokens) "],\"" tokens "\":1000,\"stream\":true,\"prompt_cache_key\":\"k-1\",\"stream_options\":{\"include_usage\":true}}"
+	{ "openai", "/v1/chat/completions", "authorization", NULL, KEYED("max_tokens"),
+	  "\"around\":{\"service_tier\":\"flex\"},\"usage_as\":{\"prompt_tokens\":2006,\"completion_tokens\":300,\"total_tokens\":2306,"
+	  "\"prompt_tokens_details\":{\"cached_tokens\":1920,\"cache_write_tokens\":80,\"audio_tokens\":0},"
+	  "\"completion_tokens_details\":{\"reasoning_tokens\":120,\"audio_tokens\":0}}", U(6, 300, 1920, 80, 0), "flex" },
+	{ "azure", "/openai/v1/chat/completions", "api-key", NULL, KEYED("max_completion_tokens"),
+	  "\"usage_as\":{\"prompt_tokens\":2006,\"completion_tokens\":300,\"total_tokens\":2306,"
+	  "\"prompt_tokens_details\":{\"cached_tokens\":1920,\"audio_tokens\":0}}", U(86, 300, 1920, 0, 0), NULL },
+	{ "azure-classic", "/openai/deployments/test-model-1/chat/completions?api-version=2024-10-21", "api-key", NULL, COMPLETION,
+	  "\"usage_as\":{\"prompt_tokens\":2006,\"completion_tokens\":300,\"total_tokens\":2306}", U(2006, 300, 0, 0, 0), NULL },
+	/* reasoning is counted in the total alone */
+	{ "gemini", "/v1beta/openai/chat/completions", "authorization", NULL, PLAIN,
+	  "\"usage_as\":{\"prompt_tokens\":600,\"completion_tokens\":10,\"total_tokens\":910}", U(600, 310, 0, 0, 0), NULL },
+	{ "vertex", "/v1/projects/p-1/locations/eu-1/endpoints/openapi/chat/completions", "authorization", NULL, PLAIN,
+	  "\"usage_as\":{\"prompt_tokens\":600,\"completion_tokens\":10,\"total_tokens\":910,"
+	  "\"completion_tokens_details\":{\"reasoning_tokens\":300}}", U(600, 310, 0, 0, 0), NULL },
+	{ "bedrock", "/openai/v1/chat/completions", "authorization", NULL, COMPLETION,
+	  "\"usage_as\":{\"prompt_tokens\":600,\"completion_tokens\":10,\"total_tokens\":610}", U(600, 10, 0, 0, 0), NULL },
+#define REASONED "\"max_output_tokens\":1000,\"stream\":true"
+	{ "openai-responses", "/v1/responses", "authorization", NULL, "]," REASONED ",\"prompt_cache_key\":\"k-1\",\"store\":false}",
+	  "\"around\":{\"service_tier\":\"default\"},\"usage_as\":{\"input_tokens\":2006,\"input_tokens_details\":{\"cached_tokens\":1920},"
+	  "\"output_tokens\":300,\"output_tokens_details\":{\"reasoning_tokens\":120},\"total_tokens\":2306}", U(86, 300, 1920, 0, 0),
+	  "default" },
+	{ "bedrock-responses", "/openai/v1/responses", "authorization", NULL, "]," REASONED ",\"store\":false}",
+	  "\"usage_as\":{\"input_tokens\":600,\"output_tokens\":10,\"total_tokens\":610}", U(600, 10, 0, 0, 0), NULL },
+	{ "xai", "/v1/responses", "authorization", NULL, "]," REASONED ",\"prompt_cache_key\":\"k-1\",\"store\":false}",
+	  "\"usage_as\":{\"input_tokens\":125,\"output_tokens\":48,\"total_tokens\":173,\"input_tokens_details\":{\"cached_tokens\":98},"
+	  "\"output_tokens_details\":{\"reasoning_tokens\":0}}", U(27, 48, 98, 0, 0), NULL },
+	{ "xai-chat", "/v1/chat/completions", "authorization", NULL, COMPLETION,
+	  "\"usage_as\":{\"prompt_tokens\":6000,\"completion_tokens\":100,\"total_tokens\":6900,\"prompt_tokens_details\":"
+	  "{\"text_tokens\":6000,\"cached_tokens\":98},\"completion_tokens_details\":{\"reasoning_tokens\":800}}", U(5902, 900, 98, 0, 0), NULL },
+	{ "openrouter", "/api/v1/chat/completions", "authorization", NULL, "],\"max_tokens\":1000,\"stream\":true}",
+	  "\"usage_as\":{\"completion_tokens\":2,\"completion_tokens_details\":{\"reasoning_tokens\":0},\"cost\":0.95,"
+	  "\"cost_details\":{\"upstream_inference_cost\":19},\"prompt_tokens\":194,\"prompt_tokens_details\":{\"cached_tokens\":0,"
+	  "\"cache_write_tokens\":100,\"audio_tokens\":0},\"total_tokens\":196}", U(94, 2, 0, 100, 0), NULL },
+	{ "mistral", "/v1/chat/completions", "authorization", NULL, "],\"max_tokens\":1000,\"stream\":true,\"prompt_cache_key\":\"k-1\"}",
+	  "\"usage_as\":{\"prompt_tokens\":2000,\"completion_tokens\":77,\"total_tokens\":2077,"
+	  "\"prompt_tokens_details\":{\"cached_tokens\":1984}}", U(16, 77, 1984, 0, 0), NULL },
+	{ "deepseek", "/chat/completions", "authorization", NULL, PLAIN,
+	  "\"usage_as\":{\"prompt_tokens\":2000,\"completion_tokens\":77,\"total_tokens\":2077,\"prompt_cache_hit_tokens\":1920,"
+	  "\"prompt_cache_miss_tokens\":80,\"completion_tokens_details\":{\"reasoning_tokens\":40}}", U(80, 77, 1920, 0, 0), NULL },
+	{ "zai", "/api/paas/v4/chat/completions", "authorization", NULL, "],\"max_tokens\":1000,\"stream\":true}",
+	  "\"usage_as\":{\"prompt_tokens\":2000,\"completion_tokens\":77,\"total_tokens\":2077,"
+	  "\"prompt_tokens_details\":{\"cached_tokens\":1500}}", U(500, 77, 1500, 0, 0), NULL },
+	{ "vllm", "/v1/chat/completions", "authorization", NULL, PLAIN,
+	  "\"usage_as\":{\"prompt_tokens\":2000,\"completion_tokens\":77,\"total_tokens\":2077,\"prompt_tokens_details\":null}",
+	  U(2000, 77, 0, 0, 0), NULL },
+	{ "sglang", "/v1/chat/completions", "authorization", NULL, PLAIN,
+	  "\"usage_as\":{\"prompt_tokens\":2000,\"completion_tokens\":77,\"total_tokens\":2077,\"prompt_tokens_details\":"
+	  "{\"cached_tokens\":1999}}", U(1, 77, 1999, 0, 0), NULL },
+	{ "llamacpp", "/v1/chat/completions", "authorization", NULL,
+	  "],\"max_tokens\":1000,\"stream\":true,\"cache_prompt\":true,\"stream_options\":{\"include_usage\":true}}",
+	  "\"usage_as\":{\"prompt_tokens\":2000,\"completion_tokens\":77,\"total_tokens\":2077}", U(2000, 77, 0, 0, 0), NULL },
+	{ "ollama", "/v1/chat/completions", "authorization", NULL, PLAIN,
+	  "\"usage_as\":{\"prompt_tokens\":2000,\"completion_tokens\":77,\"total_tokens\":2077}", U(2000, 77, 0, 0, 0), NULL },
+};
+/* clang-format on */
+
+static char *configured(const char *name)
+{
+	char *dir = scratch_repo(name);
+
+	sh(dir,
+	   "git config klineage.chat.resource r-1; git config klineage.chat.region eu-1;"
+	   "git config klineage.chat.project p-1; git config klineage.chat.version 2024-10-21");
+	return dir;
+}
+
+static void check_body(const struct row *row, const char *text)
+{
+	KL_AUTO(json_decrefp) json_t *body = NULL;
+	size_t n = strlen(text), tail = strlen(row->tail);
+	const char *model;
+
+	assert_ok(kl_json_parse(&body, text, n));
+	if (n < tail || strcmp(text + n - tail, row->tail))
+		fail_msg("%s: the body ends otherwise: %s", row->name, text);
+	model = kl_json_str_or(body, "model", "");
+	assert_string_equal(model, strstr(row->path, "models/test-model-1:") ? "" : "test-model-1");
+	assert_null(strstr(text, "sk-test"));
+}
+
+static void check_request(const struct row *row, const struct chatd *chatd)
+{
+	KL_AUTO(json_decrefp) json_t *log = chatd_request(chatd, 0, NULL);
+	const json_t *head = json_object_get(log, "headers");
+	static const char *const headers[] = { "authorization", "x-api-key", "api-key" };
+
+	if (strcmp(kl_json_str_or(log, "path", ""), row->path))
+		fail_msg("%s: %s, not %s", row->name, kl_json_str_or(log, "path", ""), row->path);
+	assert_string_equal(kl_json_str_or(log, "key", ""), "right");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(headers); i++)
+		if (!json_object_get(head, headers[i]) != !!strcmp(headers[i], row->header))
+			fail_msg("%s: the header %s", row->name, headers[i]);
+	if (!strcmp(row->header, "authorization"))
+		assert_string_equal(kl_json_str_or(head, "authorization", ""), "Bearer");
+	assert_string_equal(kl_json_str_or(head, "anthropic-version", "none"),
+			    row->version ? row->version : "none");
+	check_body(row, kl_json_str_or(log, "body", ""));
+}
+
+static bool same_usage(const struct kl_usage *left, const struct kl_usage *right)
+{
+	return left->known == right->known && left->input == right->input &&
+	       left->output == right->output && left->cache_read == right->cache_read &&
+	       left->cache_write_5m == right->cache_write_5m &&
+	       left->cache_write_1h == right->cache_write_1h;
+}
+
+static void each_row_is_as_its_provider_documents_it(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = configured("rows");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+
+	assert_ok(kl_repo_open_at(&repo, dir));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		KL_AUTO(kl_freep) char *line = kl_asprintf("{\"text\":\"fine\",%s}\n",
+							   rows[i].line);
+		KL_AUTO(kl_freep) char *url = NULL;
+		KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+		KL_AUTO(kl_reply_release) struct kl_reply reply;
+		struct kl_provider_opts opts = { .name = rows[i].name };
+		struct request request;
+
+		chatd_start(&chatd, line, 0);
+		opts.url = url = kl_asprintf("http://127.0.0.1:%d", chatd.port);
+		REQUEST(&request, "first", "answer", "and then?");
+		request.q.cache_key = "k-1";
+		request.q.cache = KL_CACHE_5M;
+		assert_ok(kl_provider_open(&provider, repo, &opts));
+		assert_string_equal(kl_provider_name(provider), rows[i].name);
+		/* a message with a mark ends otherwise */
+		request.q.last = true;
+		assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+		assert_string_equal(reply.text, "fine");
+		assert_int_equal(reply.flaw, KL_FLAW_NONE);
+		check_request(&rows[i], &chatd);
+		if (!same_usage(&reply.usage, &rows[i].usage))
+			fail_msg(
+				"%s: input %lld, output %lld, read %lld, 5m %lld, 1h %lld, known %d",
+				rows[i].name, (long long)reply.usage.input,
+				(long long)reply.usage.output, (long long)reply.usage.cache_read,
+				(long long)reply.usage.cache_write_5m,
+				(long long)reply.usage.cache_write_1h, reply.usage.known);
+		if (rows[i].tier)
+			assert_string_equal(reply.tier, rows[i].tier);
+		else
+			assert_null(reply.tier);
+		assert_int_equal(reply.stated_nano,
+				 strcmp(rows[i].name, "openrouter") ? -1 : 950000000);
+	}
+}
+
+/* The table of this test has every row of the file; and of each the key is kept from children. */
+static void no_row_is_forgotten(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = configured("all");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec name = KL_STRVEC_INIT;
+
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_service_names(&names, repo));
+	kl_strvec_split(&name, names.ptr, ", ");
+	assert_int_equal(name.n, KL_ARRAY_SIZE(rows));
+	for (size_t i = 0; i < name.n; i++) {
+		struct kl_service service;
+		size_t k = 0;
+
+		while (k < KL_ARRAY_SIZE(rows) && strcmp(rows[k].name, name.v[i]))
+			k++;
+		if (k == KL_ARRAY_SIZE(rows))
+			fail_msg("%s is not tested", name.v[i]);
+		assert_ok(kl_service_open(&service, repo, name.v[i], NULL));
+		if (service.key)
+			assert_true(kl_environment_is_key(service.key));
+		/* whoever has a key is reached over TLS; a server of one's own on this machine */
+		assert_true(!strncmp(service.base, "https://", 8) || !service.key);
+		kl_service_release(&service);
+	}
+}
+
+static char *target_of(const char *name, const char *url, const char *model)
+{
+	KL_AUTO(kl_freep) char *dir = configured("target");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_service service;
+	char *out = NULL;
+
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_service_open(&service, repo, name, url));
+	assert_ok(kl_service_target(&out, &service, repo, model));
+	kl_service_release(&service);
+	return out;
+}
+
+static void addresses_are_put_together(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *name, *url, *model, *want; } is[] = {
+		{ "openai", NULL, "m", "https://api.openai.com/v1/chat/completions" },
+		{ "openai", "http://localhost:8000", "m", "http://localhost:8000/v1/chat/completions" },
+		{ "openai", "http://localhost:8000/v1/", "m", "http://localhost:8000/v1/chat/completions" },
+		{ "openai", "https://h/api/paas/v4", "m", "https://h/api/paas/v4/chat/completions" },
+		{ "openai", "https://h/inference", "m", "https://h/inference/chat/completions" },
+		{ "openai", "https://h/v1beta/openai", "m", "https://h/v1beta/openai/chat/completions" },
+		{ "openai", "https://h/x/chat/completions", "m", "https://h/x/chat/completions" },
+		{ "openai-responses", "https://h/v1/responses", "m", "https://h/v1/responses" },
+		{ "anthropic", "https://h", "m", "https://h/v1/messages" },
+		{ "anthropic", "https://h/v1", "m", "https://h/v1/messages" },
+		{ "anthropic", "https://h/anthropic", "m", "https://h/anthropic/v1/messages" },
+		{ "anthropic", "https://h/v1/messages", "m", "https://h/v1/messages" },
+		{ "azure", NULL, "m", "https://r-1.openai.azure.com/openai/v1/chat/completions" },
+		{ "azure-classic", NULL, "my deployment/1?",
+		  "https://r-1.openai.azure.com/openai/deployments/my%20deployment%2F1%3F/chat/completions?api-version=2024-10-21" },
+		{ "vertex-anthropic", NULL, "claude-opus-4-5@20251101",
+		  "https://eu-1-aiplatform.googleapis.com/v1/projects/p-1/locations/eu-1/publishers/anthropic/models/"
+		  "claude-opus-4-5@20251101:streamRawPredict" },
+		{ "bedrock", NULL, "m", "https://bedrock-runtime.eu-1.amazonaws.com/openai/v1/chat/completions" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_freep) char *target = target_of(is[i].name, is[i].url, is[i].model);
+
+		assert_string_equal(target, is[i].want);
+	}
+}
+
+/* A value cannot lead elsewhere, and one that is missing is named. */
+static void values_are_names(void **state)
+{
+	static const char *const bad[] = { "evil.example/", "a@b", "a?b", "a#b", "a b", "" };
+	KL_AUTO(kl_freep) char *dir = scratch_repo("values");
+	struct kl_service service;
+
+	for (size_t i = 0; i <= KL_ARRAY_SIZE(bad); i++) {
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+
+		if (i)
+			sh(dir, "git config klineage.chat.resource '%s'", bad[i - 1]);
+		assert_ok(kl_repo_open_at(&repo, dir));
+		assert_error(KL_EINVALID, "klineage.chat.resource",
+			     kl_service_open(&service, repo, "azure", NULL));
+		kl_service_release(&service);
+	}
+}
+
+/* A row of the user's own, by configuration alone. */
+static void a_row_of_ones_own(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("own");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	KL_AUTO(json_decrefp) json_t *log = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	KL_AUTO(kl_reply_release) struct kl_reply reply;
+	struct kl_provider_opts opts = { .name = "mine" };
+	struct request request;
+
+	chatd_start(&chatd, "{\"text\":\"fine\"}\n", 0);
+	sh(dir,
+	   "git config klineage.provider.mine.like openai;"
+	   "git config klineage.provider.mine.url http://127.0.0.1:%d/serving-endpoints;"
+	   "git config klineage.provider.mine.auth api-key; git config klineage.provider.mine.key MY_API_KEY;"
+	   "git config klineage.provider.mine.tokens max_new; git config klineage.provider.mine.stream-usage false;"
+	   "git config klineage.provider.mine.headers 'x-team=a x-other=b';"
+	   "git config klineage.provider.mine.query v=7; git config klineage.provider.mine.cache none;"
+	   "git config klineage.provider.mine.tokens-elsewhere '';"
+	   "git config klineage.provider.mine.body '{\"provider\":{\"order\":[\"x\"]}}'",
+	   chatd.port);
+	unsetenv("KLINEAGE_CHAT_KEY");
+	setenv("MY_API_KEY", TEST_KEY, 1);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_provider_open(&provider, repo, &opts));
+	REQUEST(&request, "first");
+	request.q.nsystem = 0;
+	assert_ok(kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	setenv("KLINEAGE_CHAT_KEY", TEST_KEY, 1);
+	unsetenv("MY_API_KEY");
+	log = chatd_request(&chatd, 0, NULL);
+	assert_string_equal(kl_json_str_or(log, "path", ""),
+			    "/serving-endpoints/chat/completions?v=7");
+	assert_string_equal(kl_json_str_or(log, "key", ""), "right");
+	assert_string_equal(kl_json_str_or(json_object_get(log, "headers"), "x-team", ""), "a");
+	assert_string_equal(kl_json_str_or(json_object_get(log, "headers"), "api-key", "none"), "");
+	assert_string_equal(
+		kl_json_str_or(log, "body", ""),
+		"{\"model\":\"test-model-1\",\"messages\":[{\"role\":\"user\",\"content\":\"first\"}],"
+		"\"max_new\":1000,\"stream\":true,\"provider\":{\"order\":[\"x\"]}}");
+}
+
+static void what_is_wrong_in_a_row_is_named(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *key, *value, *says; } is[] = {
+		{ "like", "nobody", "klineage.provider.mine.like: there is no provider 'nobody'" },
+		{ "protocol", "smtp", "'protocol' must be one of messages, chat, responses" },
+		{ "auth", "basic", "'auth' must be one of" }, { "key", "PATH", "'key' must be an environment variable" },
+		{ "usage", "klingon", "there is no dialect 'klingon'" }, { "body", "[1]", "body: it is not an object" },
+		{ "body", "{", "body: JSON" }, { "url", "ftp://x", "must begin with https" },
+		{ "url", "https://{host}.example", "placeholder {host}" }, { "tokens", "\"x", "'tokens' must be" },
+		{ "stream-usage", "maybe", "'stream-usage' must be true or false" },
+		{ "headers", "nonsense", "'nonsense' must be" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_freep) char *dir = scratch_repo("wrong");
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		struct kl_service service;
+
+		sh(dir,
+		   "git config klineage.provider.mine.like openai; git config klineage.provider.mine.%s '%s'",
+		   is[i].key, is[i].value);
+		assert_ok(kl_repo_open_at(&repo, dir));
+		assert_error(KL_EINVALID, is[i].says,
+			     kl_service_open(&service, repo, "mine", NULL));
+		kl_service_release(&service);
+	}
+}
+
+/* Effort, tier, extra members: each where its provider wants it. */
+static void options_go_where_they_belong(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *name, *effort, *tier, *extra, *part; } is[] = {
+		{ "openai", "low", "flex", NULL, "\"reasoning_effort\":\"low\",\"service_tier\":\"flex\"" },
+		{ "openai-responses", "high", NULL, NULL, "\"reasoning\":{\"effort\":\"high\"}" },
+		{ "openai-responses", "high", NULL, "{\"reasoning\":{\"summary\":\"auto\"}}",
+		  "\"reasoning\":{\"effort\":\"high\",\"summary\":\"auto\"}" },
+		{ "anthropic", "medium", NULL, "{\"thinking\":{\"type\":\"adaptive\"}}",
+		  "\"output_config\":{\"effort\":\"medium\"},\"thinking\":{\"type\":\"adaptive\"}" },
+		{ "openrouter", "low", NULL, "{\"temperature\":0.7}", "\"reasoning\":{\"effort\":\"low\"},\"temperature\":0.7" },
+		{ "zai", "none", NULL, NULL, "\"thinking\":{\"type\":\"disabled\"}" },
+		{ "deepseek", "high", NULL, "{\"thinking\":{\"type\":\"auto\"}}", "\"thinking\":{\"type\":\"auto\"}" },
+		{ "mistral", NULL, "flex", NULL, "\"stream\":true}" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
+		KL_AUTO(json_decrefp) json_t *extra = NULL, *parsed = NULL;
+		struct kl_provider_opts opts = { .name = is[i].name };
+		struct request request;
+
+		REQUEST(&request, "one");
+		if (is[i].extra)
+			assert_ok(kl_json_parse(&extra, is[i].extra, strlen(is[i].extra)));
+		request.q.effort = is[i].effort;
+		request.q.tier = is[i].tier;
+		request.q.extra = extra;
+		assert_ok(kl_provider_open(&provider, NULL, &opts));
+		assert_ok(kl_provider_body(&body, NULL, provider, &request.q));
+		assert_contains(body.ptr, is[i].part);
+		assert_ok(kl_json_parse(&parsed, body.ptr, body.len)); /* no key twice */
+	}
+}
+
+static int setup(void **state)
+{
+	int err = chatd_setup(state);
+
+	setenv("KLINEAGE_CHAT_KEY", TEST_KEY, 1);
+	return err;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_row_is_as_its_provider_documents_it),
+		cmocka_unit_test(no_row_is_forgotten),
+		cmocka_unit_test(addresses_are_put_together),
+		cmocka_unit_test(values_are_names),
+		cmocka_unit_test(a_row_of_ones_own),
+		cmocka_unit_test(what_is_wrong_in_a_row_is_named),
+		cmocka_unit_test(options_go_where_they_belong),
+	};
+
+	return cmocka_run_group_tests_name("chat/service", tests, setup, scratch_teardown);
+}
