@@ -193,7 +193,7 @@ static void check_turns(struct checker *checker, const struct kl_conversation *c
 		const struct kl_turn *turn = &conversation->turn[i];
 		char prompt[KL_DIGEST_HEX], chain[KL_DIGEST_HEX];
 
-		kl_conversation_digests(prompt, chain, conversation, i, turn->user, turn->key);
+		kl_conversation_digests(prompt, chain, conversation, i, turn);
 		if (strcmp(prompt, turn->prompt) || strcmp(chain, turn->chain))
 			report_finding(checker, true, conversation->ref,
 				       "digests of turn %zu do not match the stored conversation",

@@ -28,6 +28,7 @@ void kl_turn_release(struct kl_turn *turn)
 	free(turn->time);
 	free(turn->reservation);
 	free(turn->price);
+	free(turn->options);
 	*turn = (struct kl_turn){ 0 };
 }
 
@@ -97,8 +98,8 @@ static void add_text(struct kl_digest *digest, const char *text)
 }
 
 void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HEX],
-			     const struct kl_conversation *conversation, size_t n, const char *user,
-			     const char *key)
+			     const struct kl_conversation *conversation, size_t n,
+			     const struct kl_turn *turn)
 {
 	struct kl_digest *digest = kl_digest_new();
 	KL_AUTO(kl_freep) const char **keys = kl_calloc(n + 1, sizeof(*keys));
@@ -111,9 +112,13 @@ void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HE
 		add_text(digest, conversation->turn[i].reply);
 		keys[i] = conversation->turn[i].key;
 	}
-	add_text(digest, user);
+	add_text(digest, turn->user);
+	if (turn->options) {
+		kl_digest_adds(digest, "options");
+		kl_digest_adds(digest, turn->options);
+	}
 	kl_digest_end(digest, prompt);
-	keys[n] = key;
+	keys[n] = turn->key;
 	kl_provider_key(chain, keys, n + 1);
 }
 
@@ -231,8 +236,7 @@ static int check_digests(const struct kl_conversation *conversation)
 	const struct kl_turn *last = &conversation->turn[conversation->n - 1];
 	char prompt[KL_DIGEST_HEX], chain[KL_DIGEST_HEX];
 
-	kl_conversation_digests(prompt, chain, conversation, conversation->n - 1, last->user,
-				last->key);
+	kl_conversation_digests(prompt, chain, conversation, conversation->n - 1, last);
 	if (strcmp(prompt, last->prompt) || strcmp(chain, last->chain))
 		return kl_error(KL_EINVALID,
 				"the digests of turn %zu do not match the stored conversation",

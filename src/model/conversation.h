@@ -31,6 +31,7 @@ struct kl_turn {
 	enum kl_budget budget;
 	enum kl_cache_ttl cache;
 	enum kl_stop stop;
+	char *options;     /* asked for besides the texts, as canonical JSON (options.h); or NULL */
 	enum kl_flaw flaw; /* why the reply cannot be used */
 	int64_t max_tokens;
 	struct kl_usage usage;
@@ -83,10 +84,10 @@ void kl_conversation_system(struct kl_conversation *conversation, const char *co
 void kl_conversation_take_system(struct kl_conversation *conversation,
 				 struct kl_conversation *from);
 
-/** Digests of turn `n` of the conversation, given its user text and key. */
+/** Digests of turn `n` of the conversation, given its user text, key and options. */
 void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HEX],
-			     const struct kl_conversation *conversation, size_t n, const char *user,
-			     const char *key);
+			     const struct kl_conversation *conversation, size_t n,
+			     const struct kl_turn *turn);
 
 /** Write the commit of the next turn, with its objects synced to disk. Moves no ref. */
 int kl_conversation_write(git_oid *out, struct kl_repo *repo,

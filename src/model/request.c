@@ -44,6 +44,7 @@ static void fill_turn(struct kl_turn *turn, const struct kl_sending *sending)
 		.cache = sending->q.cache,
 		.stop = sending->reply.stop,
 		.flaw = sending->reply.flaw,
+		.options = kl_model_options_text(&sending->options),
 		.max_tokens = sending->q.max_tokens,
 		.usage = sending->reply.usage,
 		.implausible = sending->by == KL_COST_IMPLAUSIBLE,
@@ -57,7 +58,7 @@ static void fill_turn(struct kl_turn *turn, const struct kl_sending *sending)
 		turn->rates = *kl_price_rates(sending->session->price, &turn->usage);
 	}
 	kl_conversation_digests(turn->prompt, turn->chain, sending->conversation,
-				sending->conversation->n, turn->user, turn->key);
+				sending->conversation->n, turn);
 }
 
 /* Move the ref of the conversation alone: it is unmetered, or the ledger cannot be written. */

@@ -11,6 +11,7 @@
 
 #define LONG_PAUSE_MS (4 * 60 * 1000) /* after a longer pause a 5-minute cache can have expired */
 #define NAP_MS 50
+#define CACHE_KEY 32 /* hex digits; providers take 64 characters or more */
 /*
  * attempts of a turn that can have cost money: a request that makes its provider fail each time
  * must not be paid for without end
@@ -19,6 +20,7 @@
 
 void kl_sending_release(struct kl_sending *sending)
 {
+	kl_model_options_release(&sending->options);
 	free(sending->message);
 	free(sending->keys);
 	kl_reply_release(&sending->reply);
@@ -38,6 +40,18 @@ static enum kl_cache_ttl pick_cache(const struct kl_conversation *conversation)
 	return pause > LONG_PAUSE_MS ? KL_CACHE_1H : KL_CACHE_5M;
 }
 
+/* The same for all conversations that begin with the same texts, and no secret of ours. */
+static void make_cache_key(struct kl_sending *sending)
+{
+	struct kl_digest *digest = kl_digest_new();
+
+	kl_digest_adds(digest, sending->session->model);
+	for (size_t i = 0; i < sending->conversation->nsystem; i++)
+		kl_digest_adds(digest, sending->conversation->system[i]);
+	kl_digest_end(digest, sending->cache_key);
+	sending->cache_key[CACHE_KEY] = '\0';
+}
+
 static void build_request(struct kl_sending *sending)
 {
 	const struct kl_conversation *conversation = sending->conversation;
@@ -54,6 +68,7 @@ static void build_request(struct kl_sending *sending)
 	}
 	sending->message[2 * conversation->n] = (struct kl_message){ false, sending->spec->user };
 	sending->keys[conversation->n] = sending->key;
+	make_cache_key(sending);
 	sending->wanted = most > 0 ? most : sending->session->max_tokens;
 	sending->q = (struct kl_provider_request){
 		.model = sending->session->model,
@@ -63,6 +78,10 @@ static void build_request(struct kl_sending *sending)
 		.nmessage = 2 * conversation->n + 1,
 		.cache = pick_cache(conversation),
 		.max_tokens = sending->wanted,
+		.cache_key = sending->cache_key,
+		.effort = sending->options.effort,
+		.tier = sending->options.tier,
+		.extra = sending->options.extra,
 	};
 }
 
@@ -340,6 +359,9 @@ int kl_sending_run(struct kl_sending *out, struct kl_conversation *conversation,
 	};
 	if (!spec->user || !*spec->user)
 		return kl_error(KL_EINVALID, "the request has no text");
+	if ((err = kl_model_options_read(&out->options, out->session->repo, conversation->phase)) <
+	    0)
+		return err;
 	build_request(out);
 	if ((err = measure_request(out)) < 0 || (err = reserve_attempt(out)) < 0)
 		return err;

@@ -3,8 +3,10 @@
 #define KL_MODEL_SENDING_H
 
 #include "model/cost.h"
+#include "model/options.h"
 #include "model/request.h"
 #include "model/session_impl.h"
+#include "text/digest.h"
 
 /*
  * sending - a turn on its way to the provider: its request is built, its cost reserved, and it is
@@ -23,6 +25,8 @@ struct kl_sending {
 	const struct kl_request *spec;
 	const char *key;
 	struct kl_provider_request q;
+	struct kl_model_options options;
+	char cache_key[KL_DIGEST_HEX]; /* of the system texts */
 	struct kl_message *message;
 	const char **keys;
 	int64_t request_bytes;

@@ -56,6 +56,8 @@ void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t numbe
 	kl_json_set_str(meta, "stop", kl_stop_name(turn->stop));
 	if (turn->flaw != KL_FLAW_NONE)
 		kl_json_set_str(meta, "flaw", kl_flaw_name(turn->flaw));
+	if (turn->options)
+		kl_json_set(meta, "options", json_loads(turn->options, 0, NULL));
 	kl_json_set_int(meta, "max_tokens", turn->max_tokens);
 	kl_json_set(meta, "usage", kl_usage_json(&turn->usage));
 	if (turn->implausible)
@@ -176,6 +178,20 @@ static int read_strings(struct kl_turn *turn, const json_t *obj)
 	return read_digest(turn->chain, obj, "chain");
 }
 
+static int read_options(struct kl_turn *turn, const json_t *meta)
+{
+	const json_t *options = json_object_get(meta, "options");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	if (!options)
+		return 0;
+	if (!json_is_object(options))
+		return kl_error(KL_EINVALID, "'options' is not an object");
+	kl_json_canonical(&text, options);
+	turn->options = kl_buf_detach(&text);
+	return 0;
+}
+
 static int read_price(struct kl_turn *turn, const json_t *meta)
 {
 	const json_t *price = json_object_get(meta, "price");
@@ -213,7 +229,7 @@ int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number)
 	if (stored != (int64_t)number)
 		return kl_error(KL_EINVALID, "it is for turn %lld", (long long)stored);
 	if ((err = read_strings(turn, meta)) < 0 || (err = read_enums(turn, meta)) < 0 ||
-	    (err = read_price(turn, meta)) < 0 ||
+	    (err = read_price(turn, meta)) < 0 || (err = read_options(turn, meta)) < 0 ||
 	    (err = read_count(&turn->max_tokens, meta, "max_tokens")) < 0 ||
 	    (err = read_count(&turn->nano, meta, "nano")) < 0)
 		return err;

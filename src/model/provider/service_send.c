@@ -335,6 +335,28 @@ static void take_reply(struct kl_reply *out, struct attempt *attempt, const stru
 	scrub_key(&out->request_id, key);
 }
 
+/* Is there a setting for everything that is asked for? Nothing is left out in silence. */
+static int check_options(const struct kl_service *service,
+			 const struct kl_provider_request *request)
+{
+	const char *word;
+	int err;
+
+	if (request->effort && (err = kl_service_effort(&word, service, request->effort)) < 0)
+		return err;
+	if (request->tier && !service->tier)
+		return kl_error(KL_EINVALID,
+				"config klineage.chat.tier: the provider '%s' has no setting for "
+				"it; use klineage.chat.extra",
+				service->name);
+	if (json_object_get(request->extra, service->tokens))
+		return kl_error(
+			KL_EINVALID,
+			"config klineage.chat.extra: '%s' is set by klineage.chat.maxTokens",
+			service->tokens);
+	return 0;
+}
+
 static int send_once(struct kl_reply *out, long *status, struct kl_provider *provider,
 		     const struct kl_provider_request *request, const char *target,
 		     const struct kl_provider_watch *watch)
@@ -370,8 +392,10 @@ static int service_send(struct kl_reply *out, struct kl_provider *provider,
 {
 	struct http_state *state = provider->state;
 	KL_AUTO(kl_freep) char *target = NULL;
-	int err = kl_service_target(&target, &state->service, provider->repo, request->model);
+	int err = check_options(&state->service, request);
 
+	if (!err)
+		err = kl_service_target(&target, &state->service, provider->repo, request->model);
 	for (bool again = false;; again = true) {
 		long status = 0;
 

@@ -56,7 +56,7 @@ static void add_turn(struct fixture *fixture, const char *user, const char *repl
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(fixture->r);
 	git_oid oid;
 
-	kl_conversation_digests(turn.prompt, turn.chain, &fixture->c, fixture->c.n, user, key);
+	kl_conversation_digests(turn.prompt, turn.chain, &fixture->c, fixture->c.n, &turn);
 	assert_ok(kl_conversation_write(&oid, fixture->r, &fixture->c, &turn));
 	kl_refs_txn_update(txn, fixture->c.ref, &oid, &fixture->c.tip);
 	assert_ok(kl_refs_txn_commit(txn, "test"));

@@ -132,6 +132,27 @@ static void a_reply_is_bought_once(void **state)
 	assert_int_equal(n, 2);
 }
 
+/* They are stored with the turn, and its digest covers them. */
+static void options_belong_to_a_turn(void **state)
+{
+	FIXTURE("options");
+	char plain[KL_DIGEST_HEX];
+
+	ask(&f, 0, "first");
+	assert_null(f.c.turn[0].options);
+	memcpy(plain, f.c.turn[0].prompt, sizeof(plain));
+	sh(f.dir, "git config klineage.chat.effort low; git config klineage.chat.temperature 0.7");
+	for (int i = 0; i < 2; i++) { /* sent, then stored */
+		assert_ok(open_session(&f));
+		assert_ok(kl_session_conversation(&f.c, f.session, "n", "back-1", sys, 2));
+		ask(&f, 0, "first");
+	}
+	assert_int_equal(fake.asked, 2);
+	assert_string_equal(f.c.turn[0].options,
+			    "{\"effort\":\"low\",\"extra\":{\"temperature\":0.69999999999999996}}");
+	assert_string_not_equal(f.c.turn[0].prompt, plain);
+}
+
 static void a_resumed_conversation_sends_the_same_bytes(void **state)
 {
 	FIXTURE("prefix");
@@ -650,6 +671,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reply_is_bought_once),
+		cmocka_unit_test(options_belong_to_a_turn),
 		cmocka_unit_test(a_resumed_conversation_sends_the_same_bytes),
 		cmocka_unit_test(the_worst_is_reserved_before_anything_is_sent),
 		cmocka_unit_test(a_reply_shrinks_near_the_cap),
