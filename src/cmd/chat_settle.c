@@ -95,6 +95,13 @@ static void print_sum(const struct saying *saying, const char *workload)
 		printf("%s: no interrupted reservations\n", workload);
 }
 
+static int read_cost(int64_t *nano, const char *cost)
+{
+	if (kl_money_parse(nano, cost))
+		return 0;
+	return kl_error(KL_EUSAGE, "--cost takes US dollars, like 0.25, not '%s'", cost);
+}
+
 int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name,
 		       const char *phase, const char *cost, bool json)
 {
@@ -111,8 +118,8 @@ int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *n
 	int64_t nano;
 	int err;
 
-	if (cost && !kl_money_parse(&nano, cost))
-		return kl_error(KL_EUSAGE, "--cost takes US dollars, like 0.25, not '%s'", cost);
+	if (cost && (err = read_cost(&nano, cost)) < 0)
+		return err;
 	reservations.cost = cost ? &nano : NULL;
 	if ((err = kl_open_reservations_settle(&reservations)) < 0)
 		return err;
@@ -120,5 +127,34 @@ int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *n
 		print_json(&saying, workload);
 	else
 		print_sum(&saying, workload);
+	return 0;
+}
+
+int kl_chat_settle_correct(struct kl_repo *repo, const char *workload, const char *id,
+			   const char *cost, bool json)
+{
+	KL_AUTO(json_decrefp) json_t *value = NULL;
+	char from[KL_MONEY_TEXT], to[KL_MONEY_TEXT];
+	int64_t nano, before;
+	int err;
+
+	if (!cost)
+		return kl_error(KL_EUSAGE, "--correct needs --cost, what the provider charged");
+	if ((err = read_cost(&nano, cost)) < 0 ||
+	    (err = kl_ledger_correct(&before, repo, workload, id, nano)) < 0)
+		return err;
+	if (!json) {
+		kl_money_text(from, before);
+		kl_money_text(to, nano);
+		printf("%s: %s corrected from %s to %s\n", workload, id, from, to);
+		return 0;
+	}
+	value = json_object();
+	kl_json_set_str(value, "schema", "klineage.correct/1");
+	kl_json_set_str(value, "workload", workload);
+	kl_json_set_str(value, "id", id);
+	kl_json_set_int(value, "before", before);
+	kl_json_set_int(value, "nano", nano);
+	kl_listing_put(value);
 	return 0;
 }

@@ -13,4 +13,8 @@
 int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name,
 		       const char *phase, const char *cost, bool json);
 
+/** Correct the settled amount of the reservation `id` to what was charged, and print both. */
+int kl_chat_settle_correct(struct kl_repo *repo, const char *workload, const char *id,
+			   const char *cost, bool json);
+
 #endif

@@ -24,13 +24,14 @@ static const char synopsis[] = "chat log [--json | --porcelain | -z] [<workload>
 			       "chat show [--json] <workload>/<name>/<phase>\n"
 			       "chat cost [--json | --porcelain | -z] [--no-bars] [<workload>]\n"
 			       "chat settle [--json] [--cost <usd>] <workload>[/<name>[/<phase>]]\n"
+			       "chat settle [--json] --correct <id> --cost <usd> <workload>\n"
 			       "chat export -o <file> <workload>/<name>";
 
 struct request {
 	struct kl_repo *repo;
 	struct kl_listing out;
 	bool bars;
-	const char *output, *cost;
+	const char *output, *cost, *correct;
 	char *part[3]; /* the first n of workload, name, phase */
 	size_t n;
 };
@@ -460,6 +461,11 @@ static int do_settle(struct request *request)
 {
 	if (!request->n)
 		return kl_opt_usage(synopsis, "'settle' needs a workload");
+	if (request->correct && request->n > 1)
+		return kl_opt_usage(synopsis, "--correct takes only a workload");
+	if (request->correct)
+		return kl_chat_settle_correct(request->repo, request->part[0], request->correct,
+					      request->cost, request->out.json);
 	return kl_chat_settle_say(request->repo, request->part[0], request->part[1],
 				  request->part[2], request->cost, request->out.json);
 }
@@ -515,6 +521,8 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "cost", &request.cost, "<usd>",
 			   "settle: book this amount in total (default: all that was "
 			   "reserved)"),
+		KL_OPT_STR('\0', "correct", &request.correct, "<id>",
+			   "settle: correct this reservation, which is settled, to --cost"),
 		KL_OPT_STR('o', "output", &request.output, "<file>",
 			   "export: write the recording to this file"),
 		KL_OPT_END
@@ -533,6 +541,8 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err;
 	if (request.cost && strcmp(argv[0], "settle"))
 		return kl_opt_usage(synopsis, "--cost needs 'settle'");
+	if (request.correct && strcmp(argv[0], "settle"))
+		return kl_opt_usage(synopsis, "--correct needs 'settle'");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(verbs); i++) {
 		if (strcmp(argv[0], verbs[i].name))
 			continue;

@@ -171,6 +171,18 @@ test_expect_success 'a request that is under way is left alone' '
 	)
 '
 
+test_expect_success 'what was settled is corrected by the bill, and again' '
+	(
+	cd s && git klineage chat settle --correct $e --cost 0.0012 w >out && says "w: $e corrected from \$0.0050 to \$0.0012" out &&
+	test "$(totals)" = "377700000 4000000" && git klineage chat settle --json --correct $e --cost 0.01 w >out &&
+	says "\"before\":1200000" out && says "\"nano\":10000000" out && test "$(totals)" = "386500000 4000000" &&
+	git klineage fsck >out && says "0 errors" out && git klineage chat cost --porcelain w >out && grep "386500000\|back-1" out &&
+	exits 128 git klineage chat settle --correct $f --cost 1 w 2>err && says "is not settled" err &&
+	exits 128 git klineage chat settle --correct 0123 --cost 1 w 2>err && exits 129 git klineage chat settle --correct $e w &&
+	exits 129 git klineage chat settle --correct $e --cost 1 w/n && exits 129 git klineage chat cost --correct $e && test "$(totals)" = "386500000 4000000"
+	)
+'
+
 test_expect_success 'what is asked wrongly is said' '
 	exits 129 git klineage chat && exits 129 git klineage chat say && exits 129 git klineage chat log a b &&
 	exits 129 git klineage chat show w/n && exits 129 git klineage chat log a//b && exits 129 git klineage chat log a/b/c/d &&
