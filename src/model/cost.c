@@ -21,13 +21,27 @@ static bool are_possible(const struct kl_cost_of *of, const struct kl_usage *usa
 	return kl_usage_is_possible(usage, &bounds);
 }
 
+/* The price of the list, for the tier and region; not less than the provider itself states. */
+static int price_reply(int64_t *nano, const struct kl_cost_of *of, const struct kl_reply *reply)
+{
+	int64_t permille = reply->permille ? reply->permille : 1000;
+	int err = kl_price_cost(nano, of->price, &reply->usage);
+
+	if (err < 0)
+		return err;
+	*nano = *nano / 1000 * permille + (*nano % 1000 * permille + 999) / 1000;
+	if (reply->stated_nano > *nano)
+		*nano = reply->stated_nano;
+	return 0;
+}
+
 static bool is_plausible(int64_t *nano, const struct kl_cost_of *of, const struct kl_reply *reply)
 {
 	bool text = reply->flaw == KL_FLAW_NONE || reply->flaw == KL_FLAW_LENGTH;
 
 	if (!are_possible(of, &reply->usage, text))
 		return false;
-	if (of->price && kl_price_cost(nano, of->price, &reply->usage) < 0) {
+	if (of->price && price_reply(nano, of, reply) < 0) {
 		kl_error_clear();
 		return false;
 	}

@@ -13,6 +13,9 @@
  * can add, and a reply has no more tokens than it was allowed. A reply whose counts are not possible
  * costs what was reserved for it.
  *
+ * The price of the list is multiplied by the factor of the service tier and region that the provider
+ * reports, and a higher cost that it states itself is taken instead.
+ *
  * A reply that broke off is estimated from above: by the prompt as reported or as reserved, and by
  * the bytes that arrived, the tokens that a fast model can have spent on hidden reasoning before
  * its first word, and KL_COST_UNSEEN tokens that were on their way.

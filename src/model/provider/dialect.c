@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/provider/dialect.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #define NANO 1000000000
 #define MOST_DOLLARS 1000000
 #define MOST_WORD 64
+#define MOST_FACTOR 10
 
 /* --- the table ------------------------------------------------------------------------- */
 
@@ -32,6 +34,7 @@ static const struct kl_field fields[] = {
 	PATHS("total", total), PATHS("cache-read", cache_read), PATHS("cache-write", cache_write),
 	PATHS("cache-write-5m", cache_write_5m), PATHS("cache-write-1h", cache_write_1h),
 	PATHS("cost", cost), PATHS("tier", tier), PATHS("region", region), PATHS("speed", speed),
+	KL_VALUES_FIELD("factors", 0, offsetof(struct kl_dialect, factors), &kl_texts_value, 1, 16),
 	KL_FIELDS_END
 };
 /* clang-format on */
@@ -164,6 +167,15 @@ static int64_t all_output(const struct kl_counts *counts, const struct kl_usage 
 	return larger_of(none_is_zero(counts->output), counts->total - prompt);
 }
 
+/* In thousandths. A word that the dialect does not list changes no price. */
+static int64_t factor_of(const struct kl_dialect *dialect, const char *word)
+{
+	int at = word ? kl_texts_find(&dialect->factors, word) : -1;
+	double factor = at < 0 ? 1 : strtod(dialect->factors.v[at].text, NULL);
+
+	return factor > 0 && factor <= MOST_FACTOR ? (int64_t)(factor * 1000 + 0.5) : 1000;
+}
+
 void kl_counts_into(struct kl_reply *out, const struct kl_counts *counts,
 		    const struct kl_dialect *dialect, enum kl_cache_ttl asked)
 {
@@ -180,8 +192,8 @@ void kl_counts_into(struct kl_reply *out, const struct kl_counts *counts,
 		usage = (struct kl_usage){ 0 };
 	out->usage = usage;
 	out->stated_nano = counts->cost;
-	kl_reply_set(&out->tier, counts->tier);
-	kl_reply_set(&out->region, counts->region);
+	out->permille = factor_of(dialect, counts->tier) * factor_of(dialect, counts->region) /
+			1000;
 }
 
 void kl_counts_release(struct kl_counts *counts)

@@ -27,6 +27,7 @@ struct kl_dialect {
 	struct kl_strvec cache_read, cache_write, cache_write_5m, cache_write_1h;
 	struct kl_strvec cost;                /* in dollars, as charged */
 	struct kl_strvec tier, region, speed; /* words */
+	struct kl_texts factors;              /* of the price, by such a word: "flex" is "0.5" */
 };
 
 extern const struct kl_schema kl_dialect_schema;
@@ -48,9 +49,9 @@ struct kl_counts {
 void kl_counts_read(struct kl_counts *counts, const struct kl_dialect *dialect, const json_t *usage,
 		    const json_t *around);
 /**
- * Set the usage, tier, region and stated cost of the reply. Tokens that were written to a cache
- * without a lifetime are counted for the one that was asked for. The usage is known if the final
- * report had both input and output, and every count was one.
+ * Set the usage, the stated cost and the factor of the price of the reply. Tokens that were written
+ * to a cache without a lifetime are counted for the one that was asked for. The usage is known if
+ * the final report had both input and output, and every count was one.
  */
 void kl_counts_into(struct kl_reply *out, const struct kl_counts *counts,
 		    const struct kl_dialect *dialect, enum kl_cache_ttl asked);

@@ -78,7 +78,7 @@ struct kl_reply {
 	enum kl_stop stop;
 	enum kl_flaw flaw;
 	struct kl_usage usage;
-	char *tier, *region; /* under which it was served, as reported, or NULL */
+	int64_t permille;    /* of the price, for its tier and region; 0: as in the list */
 	int64_t stated_nano; /* cost that the provider states, nano-dollars; -1: none */
 	struct kl_send_failure failure;
 	/* the model saw only the request (exec: and its directory), no repository */

@@ -22,8 +22,6 @@ void kl_reply_release(struct kl_reply *reply)
 	free(reply->text);
 	free(reply->model);
 	free(reply->request_id);
-	free(reply->tier);
-	free(reply->region);
 	*reply = (struct kl_reply){ 0 };
 }
 

@@ -93,6 +93,36 @@ static void nothing_costs_more_than_was_reserved(void **state)
 	assert_int_equal(nano, of.reserved + 1);
 }
 
+/* The tier that served it multiplies the price; what the provider charges by its own word counts. */
+static void tiers_and_stated_costs_count(void **state)
+{
+	struct kl_cost_of of = of_request(true);
+	const struct kl_usage usage = { true, 2000, 101, 0, 0, 0 };
+	const int64_t list = 2000 * 3000 + 101 * 15000;
+	/* clang-format off */
+	static const struct { int64_t permille, stated, nano; } is[] = {
+		{ 0, -1, 7515000 }, { 1000, 0, 7515000 }, { 500, -1, 3757500 }, { 1100, -1, 8266500 }, { 2000, -1, 15030000 },
+		{ 1000, 7514999, 7515000 }, { 1000, 7600000, 7600000 }, { 500, 4000000, 4000000 },
+		{ 1000, RESERVED, RESERVED }, { 333, -1, 2502495 },
+	};
+	/* clang-format on */
+	int64_t nano;
+
+	assert_int_equal(list, is[0].nano);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		struct kl_reply reply = { .usage = usage,
+					  .permille = is[i].permille,
+					  .stated_nano = is[i].stated };
+
+		assert_int_equal(kl_cost_of_reply(&nano, &of, &reply), KL_COST_COUNTED);
+		assert_int_equal(nano, is[i].nano);
+	}
+	/* more than was reserved is not believed */
+	struct kl_reply dear = { .usage = usage, .stated_nano = RESERVED + 1 };
+	assert_int_equal(kl_cost_of_reply(&nano, &of, &dear), KL_COST_IMPLAUSIBLE);
+	assert_int_equal(nano, RESERVED);
+}
+
 /* Without a price only counts that cannot be stored are dropped. */
 static void an_unmetered_reply_costs_nothing(void **state)
 {
@@ -164,6 +194,7 @@ int main(void)
 		cmocka_unit_test(only_possible_counts_are_believed),
 		cmocka_unit_test(no_text_needs_no_tokens),
 		cmocka_unit_test(nothing_costs_more_than_was_reserved),
+		cmocka_unit_test(tiers_and_stated_costs_count),
 		cmocka_unit_test(an_unmetered_reply_costs_nothing),
 		cmocka_unit_test(a_broken_reply_is_bounded_by_what_came),
 		cmocka_unit_test(what_is_not_known_stays_open_and_what_was_free_is_free),
