@@ -117,7 +117,7 @@ int kl_buf_read_fd(struct kl_buf *buf, int fd, size_t max)
 		buf->len += (size_t)n;
 		buf->ptr[buf->len] = '\0';
 		if (buf->len - from > max)
-			return kl_error(KL_EINVALID, "more than %zu bytes", max);
+			return kl_error(KL_EINVALID, "the input has more than %zu bytes", max);
 	}
 }
 

@@ -7,8 +7,8 @@
 
 /*
  * chacha - the keystream of ChaCha20 (RFC 8439). Nobody who sees parts of it can compute the key or
- * any other part. klineage-worker does not link OpenSSL, so it has this code of its own. It works
- * on little-endian machines only, like the worker.
+ * any other part. This is an implementation of our own because klineage-worker does not link
+ * OpenSSL. It works on little-endian machines only, like the worker.
  */
 #define KL_CHACHA_BYTES 64 /* bytes of a block */
 #define KL_CHACHA_WIDE 8   /* blocks that are computed together */

@@ -282,7 +282,7 @@ static char *own_dir(void)
 	return kl_strdup(self);
 }
 
-/* Set *out to the first of `n` candidates that exists; frees the others. */
+/* Set *out to the first of `n` candidate paths that exists, and free the others. */
 static int first_there(char **out, const char *what, char **path, size_t n)
 {
 	char *found = NULL;

@@ -26,8 +26,8 @@ int kl_fs_write(const char *path, const void *data, size_t n);
 int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode);
 
 /**
- * Write an output file that the user names (-o): into a character device or FIFO, or by replacing a
- * file like kl_fs_write().
+ * Write an output file that the user names (-o). A character device or FIFO is written directly;
+ * any other file is replaced as by kl_fs_write().
  */
 int kl_fs_write_output(const char *path, const void *data, size_t n);
 

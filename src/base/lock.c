@@ -74,7 +74,7 @@ static long lock_holder(int fd)
 	return found;
 }
 
-/* Take the lock of an open file; `*fd` becomes the lock's. */
+/* Lock an open file. The lock takes over the descriptor `*fd`. */
 static int take_file(struct kl_lock *lock, int *fd, const char *path, int64_t wait_ms)
 {
 	int64_t end = kl_clock_ns() + wait_ms * 1000000;
@@ -89,8 +89,9 @@ static int take_file(struct kl_lock *lock, int *fd, const char *path, int64_t wa
 			long pid = lock_holder(*fd);
 
 			if (pid > 0)
-				return kl_error(KL_EBUSY, "'%s' is held by process %ld", path, pid);
-			return kl_error(KL_EBUSY, "'%s' is held", path);
+				return kl_error(KL_EBUSY, "'%s' is locked by process %ld", path,
+						pid);
+			return kl_error(KL_EBUSY, "'%s' is locked by another process", path);
 		}
 		kl_clock_sleep_ms(nap);
 		nap = nap < 50 ? nap * 2 : 50;
@@ -117,9 +118,12 @@ void kl_lock_release(struct kl_lock *lock)
 	lock->path = lock->notice = NULL;
 }
 
-/* --- of the machine ------------------------------------------------------------------------ */
+/*
+ * --- the machine-wide lock
+ * ------------------------------------------------------------------------
+ */
 
-/* Is this a directory of ours that nobody else can write to? It is created if it is missing. */
+/* Create the directory if it is missing. True if it is ours and nobody else can write to it. */
 static bool is_private_dir(const char *dir)
 {
 	struct stat st;
@@ -131,8 +135,8 @@ static bool is_private_dir(const char *dir)
 }
 
 /*
- * A directory for the locks of this user alone; the caller frees. NULL: there is none. The first
- * one is the same in all sessions of the user.
+ * A directory for locks that only this user shares, or NULL; the caller frees. The one in /tmp
+ * comes first, because all sessions of the user see the same one.
  */
 static char *private_dir(void)
 {
@@ -147,7 +151,7 @@ static char *private_dir(void)
 	return NULL;
 }
 
-/* Something else has the place of the machine's lock, so use one of this user. */
+/* The machine-wide lock file cannot be used: take a lock that only this user shares. */
 static int take_private(struct kl_lock *lock, const char *resource, int64_t wait_ms)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last()), *dir = private_dir(),
@@ -155,7 +159,7 @@ static int take_private(struct kl_lock *lock, const char *resource, int64_t wait
 	int err;
 
 	if (!dir)
-		return kl_error(KL_EIO, "%s, and there is no directory for a lock of this user",
+		return kl_error(KL_EIO, "%s, and no directory for a lock of this user was found",
 				why);
 	path = kl_asprintf("%s/.klineage-%s.lock", dir, resource);
 	if ((err = kl_lock_take(lock, path, wait_ms)) < 0)

@@ -29,9 +29,9 @@ void kl_lock_release(struct kl_lock *lock);
 
 /**
  * Take the machine-wide lock of a resource ("cpu", "gpu-<uuid>"), shared by all users. It is held
- * while profiling, so that two profiles never overlap. If its place in /tmp is taken by something
- * that cannot be a lock (a FIFO, a symlink, a file that we may not open), a lock of this user is
- * taken instead, and `notice` is set.
+ * while profiling, so that two profiles never overlap. If the lock file in /tmp cannot be used (it
+ * is a FIFO, a symlink or a file that we may not open), a lock that only this user shares is taken
+ * instead, and `notice` is set.
  */
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms);
 

@@ -84,8 +84,8 @@ static void sum_blocks(void *ctx, size_t from, size_t to)
 }
 
 /*
- * Checksum of the head, whose `checksum` counts as 0, xor the checksum of the checksums of all
- * blocks after it.
+ * Checksum of the head with its member `checksum` set to 0, xor the checksum of the checksums of
+ * all blocks after it.
  */
 static uint64_t sum_of(const char *base, size_t len)
 {

@@ -35,7 +35,7 @@ void kl_proc_catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-	/* at the limit of file sizes, writing fails instead */
+	/* a write beyond the file size limit then fails instead of killing us */
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGXFSZ, &action, NULL);
 }
@@ -69,7 +69,7 @@ static bool stop_wanted(const struct kl_proc_opts *opts)
 struct run {
 	const struct kl_proc_opts *o;
 	struct stream in, out, err;
-	const char *const *env; /* borrowed while the program is started */
+	const char *const *env; /* borrowed until the program has started */
 	size_t sent, max;
 	pid_t pid;
 	bool truncated;

@@ -47,7 +47,7 @@ enum kl_proc_flags {
 	 * processes.
 	 */
 	KL_PROC_ASK = 1 << 4,
-	/* kl_proc_run() prints what comes into `err` at once on our stderr, made printable. */
+	/* kl_proc_run() also copies `err` to our stderr as it arrives, made printable. */
 	KL_PROC_SHOW_STDERR = 1 << 5,
 };
 

@@ -30,7 +30,7 @@ void kl_rng_fresh(struct kl_rng *rng)
 	kl_rng_key(rng, &key, 0);
 }
 
-/* Make a key of a number. `purpose` gives each use of numbers keys of its own. */
+/* Make a key from a number. Different purposes give different keys for the same number. */
 static struct kl_key key_of_number(uint64_t number, const char purpose[25])
 {
 	struct kl_key key;

@@ -12,13 +12,13 @@
  * rng - random numbers: the keystream of ChaCha20, so that nobody can compute further numbers from
  * those that they know. The same key gives the same numbers.
  *
- * Numbers that nobody may foresee are drawn under a secret key (key.h). kl_rng_seed() is for other
- * numbers only, because somebody can try all seeds of 64 bits.
+ * Numbers that must be unpredictable are drawn under a secret key (key.h). Use kl_rng_seed() only
+ * for others, because all seeds of 64 bits can be tried.
  */
 #define KL_RNG_WORDS (KL_CHACHA_WIDE * KL_CHACHA_BYTES / 8)
 
 struct kl_rng {
-	uint64_t word[KL_RNG_WORDS]; /* drawn; those from `next` on are not used yet */
+	uint64_t word[KL_RNG_WORDS]; /* numbers drawn in advance; those from `next` on are unused */
 	size_t next;
 	double spare; /* second normal of a pair; valid if has_spare */
 	int has_spare;

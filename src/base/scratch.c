@@ -43,7 +43,10 @@ static int open_own(const char *path)
 	return own;
 }
 
-/* Its process holds the lock as long as it lives, in whatever pid namespace. */
+/*
+ * Remove the directory unless its process still holds the lock. This works across pid namespaces,
+ * where the pid in the name would mislead.
+ */
 static void remove_abandoned(const char *path)
 {
 	KL_AUTO(kl_closep) int fd = open_own(path);

@@ -7,8 +7,8 @@
  * released, or, if its process was killed, by the next process that opens one with its prefix.
  *
  * The directory is "<base>/<prefix>-<pid>-XXXXXX". Its process holds an flock on it, so one of this
- * user whose lock is free is abandoned. Whatever else has such a name, and directories of other
- * users, are left alone.
+ * user whose lock is free is abandoned. Anything else with such a name, and the directories of
+ * other users, are left alone.
  */
 struct kl_scratch {
 	char *path;

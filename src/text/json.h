@@ -46,7 +46,7 @@ int kl_json_obj(json_t **out, const json_t *obj, const char *key); /* borrowed *
 int kl_json_arr(json_t **out, const json_t *obj, const char *key); /* borrowed */
 /** The same, but a member that is absent or of another type is `dflt`. */
 const char *kl_json_str_or(const json_t *obj, const char *key, const char *dflt);
-/** Push the strings of an array. Other elements are skipped; `list` can be NULL or no array. */
+/** Push the strings of an array. Other elements are skipped; `list` can be NULL or not an array. */
 void kl_json_strings(struct kl_strvec *out, const json_t *list);
 int64_t kl_json_int_or(const json_t *obj, const char *key, int64_t dflt);
 bool kl_json_bool_or(const json_t *obj, const char *key, bool dflt);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* name - says which texts are names. */
+/* name - validates names. */
 
 /** Is it [a-z0-9][a-z0-9._-]*, at most 64 bytes, and valid as a part of a ref's name? */
 bool kl_name_is_slug(const char *text);

@@ -60,7 +60,7 @@ static bool is_blank(const char *text, size_t n)
 
 static int too_long(const struct kl_rpc_lines *lines)
 {
-	return kl_error(KL_EINVALID, "a message of more than %zu bytes", lines->max);
+	return kl_error(KL_EINVALID, "the message is longer than %zu bytes", lines->max);
 }
 
 /* No newline so far: wait for more input, or discard the line if it is too long. */
@@ -114,7 +114,7 @@ int kl_rpc_check(struct kl_rpc_message *out, const json_t *value)
 
 	*out = (struct kl_rpc_message){ .kind = KL_RPC_NOTIFICATION };
 	if (!json_is_object(value))
-		return wire_code(KL_RPC_INVALID, "a message is a JSON object");
+		return wire_code(KL_RPC_INVALID, "the message is not a JSON object");
 	if (json_is_string(id) || json_is_integer(id))
 		out->id = id;
 	if (strcmp(kl_json_str_or(value, "jsonrpc", ""), "2.0"))

@@ -163,7 +163,7 @@ struct kl_field {
 struct kl_schema {
 	const char *what; /* for messages: "a pass" */
 	size_t size;
-	const struct kl_field *field; /* the last has no key */
+	const struct kl_field *field; /* ends with KL_FIELDS_END */
 	/** Further checks after reading; errors by kl_yaml_error(). Can be NULL. */
 	int (*check)(const void *obj, const char *file, const struct kl_yaml *at);
 	/** A row with this key follows the table `other`, for the same structure. */

@@ -58,7 +58,7 @@ static size_t count_digits(const char *text)
 	return strspn(text, "0123456789");
 }
 
-/* Add `digit` in front of which the number is multiplied by ten; false if 64 bits do not hold it. */
+/* Multiply the number by ten and add `digit`; false if that overflows. */
 static bool add_digit(int64_t *value, int64_t digit)
 {
 	return !__builtin_mul_overflow(*value, 10, value) &&
@@ -114,7 +114,7 @@ static void add_range(struct kl_buf *out, const struct kl_field *field)
 		kl_buf_adds(out, " on");
 }
 
-/* Apart from reading: the bounds are formatted for an error only. */
+/* Report a number that is malformed or outside its bounds. */
 static int refuse_number(struct reader *reader, const struct kl_field *field,
 			 const struct kl_yaml *node, bool outside)
 {
@@ -276,7 +276,7 @@ static int read_set(struct kl_strvec *out, struct reader *reader, const struct k
 			return err;
 		if (kl_strvec_has(out, text))
 			err = kl_yaml_error(reader->name, node->item[i],
-					    "'%.80s' stands in '%s' twice", text, reader->key);
+					    "'%.80s' appears twice in '%s'", text, reader->key);
 		kl_strvec_take(out, text);
 	}
 	return err;
@@ -299,8 +299,7 @@ static int read_row(struct kl_list *out, struct reader *reader, const struct kl_
 	added = kl_schema_push(out, row, schema);
 	for (size_t i = 0; !err && i + 1 < out->n; i++)
 		if (kl_schema_same_key(out->v + i * schema->size, added, schema))
-			err = kl_yaml_error(reader->name, node, "%s stands here twice",
-					    schema->what);
+			err = kl_yaml_error(reader->name, node, "%s appears twice", schema->what);
 	return err;
 }
 
@@ -330,7 +329,7 @@ static int read_map(struct kl_list *out, struct reader *reader, const struct kl_
 	for (size_t i = 0; !err && i < node->n; i++) {
 		if (!is_name(field->sub->field->string, node->key[i]))
 			return kl_yaml_key_error(reader->name, node, i,
-						 "'%.64s' cannot be a name here", node->key[i]);
+						 "'%.64s' is not a valid name", node->key[i]);
 		err = read_row(out, reader, field->sub, node->item[i], node->key[i]);
 	}
 	return err;

@@ -87,7 +87,7 @@ static int check_harmless(const char *file, const struct kl_yaml *node, const ch
 		return kl_yaml_error(file, node, "'%s' is too long", key);
 	if (!is_harmless(node->text, lines))
 		return kl_yaml_error(file, node,
-				     lines ? "control characters in '%s'" :
+				     lines ? "'%s' contains control characters" :
 					     "'%s' must be one line without control characters",
 				     key);
 	return 0;

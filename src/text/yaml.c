@@ -136,7 +136,7 @@ static int refuse_twice(const struct reader *reader, yaml_mark_t at, const char 
 {
 	const struct kl_yaml here = { .line = (int)at.line + 1, .col = (int)at.column + 1 };
 
-	return kl_yaml_error(reader->name, &here, "'%.64s' stands here twice", key);
+	return kl_yaml_error(reader->name, &here, "the key '%.64s' appears twice", key);
 }
 
 static int read_map(struct kl_yaml **out, struct reader *reader, int depth)
@@ -155,7 +155,8 @@ static int read_map(struct kl_yaml **out, struct reader *reader, int depth)
 		struct kl_yaml *child;
 
 		if (reader->event.type != YAML_SCALAR_EVENT)
-			return refuse_at(reader, at, "a key must be a word");
+			return refuse_at(reader, at,
+					 "a key must be a plain value, not a list or a map");
 		if (node->n == MAX_KEYS)
 			return refuse_at(reader, at, "too many keys");
 		if ((err = read_key(&key, reader)) < 0)
@@ -220,7 +221,8 @@ int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size
 	    (err = next_event(&reader)) < 0 || (err = next_event(&reader)) < 0) /* document end */
 		return err;
 	if (reader.event.type != YAML_STREAM_END_EVENT)
-		return refuse_at(&reader, reader.event.start_mark, "a second document");
+		return refuse_at(&reader, reader.event.start_mark,
+				 "the file has a second document");
 	*out = kl_steal(&node);
 	return 0;
 }

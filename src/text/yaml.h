@@ -36,7 +36,7 @@ int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size
 void kl_yaml_free(struct kl_yaml *node);
 KL_DEFINE_CLEANUP(struct kl_yaml *, kl_yaml_free)
 
-/** Value of a key, borrowed; NULL if absent or if `map` is no map. */
+/** Value of a key, borrowed; NULL if absent or if `map` is not a map. */
 const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key);
 
 /**

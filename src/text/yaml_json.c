@@ -65,7 +65,7 @@ static struct kl_yaml *rounded_real(double real)
 	size_t n;
 
 	if (fabs(real) > 1e15)
-		return kl_yaml_new_plain("a number beyond all bounds");
+		return kl_yaml_new_plain("a number above 1e15");
 	n = (size_t)snprintf(text, sizeof(text), "%.6f", real);
 	while (n && text[n - 1] == '0')
 		text[--n] = '\0';

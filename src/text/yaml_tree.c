@@ -66,8 +66,8 @@ static bool has_paths(const struct kl_yaml *node)
 }
 
 /*
- * Set the error at a position, with the path of `node` if its tree wants paths. The message can quote
- * an untrusted file, so escape sequences must not reach a terminal.
+ * Set the error at a position, with the path of `node` if its root has `paths` set. The message can
+ * quote an untrusted file, so escape sequences must not reach a terminal.
  */
 static int error_at(const char *name, int line, int col, const struct kl_yaml *node,
 		    const char *fmt, va_list ap)

@@ -144,7 +144,7 @@ static bool can_be_plain(const char *text, bool flow)
 	return true;
 }
 
-/* Are all blanks single ones between words? Then a line can be broken at each of them. */
+/* True if the text has only single blanks between words, so that a line can be broken at each. */
 static bool can_be_folded(const char *text)
 {
 	if (isspace((unsigned char)*text))

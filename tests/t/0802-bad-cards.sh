@@ -36,7 +36,7 @@ bad () {
 bad 'an unknown field' 5:1 "unknown key 'author' in the card" <<'E'
 4a author: somebody
 E
-bad 'a field that is twice there' 5:1 "stands here twice" <<'E'
+bad 'a field that is twice there' 5:1 "appears twice" <<'E'
 4p
 E
 bad 'a predicate that does not parse' 18:13 "is not a valid predicate: byte 5" <<'E'
@@ -121,7 +121,7 @@ test_expect_success 'a duplicate id: in one import, and in one library' '
 	git worktree add -q ../hand klineage/skills && cp "$data/cards/$sum.yaml" ../hand/cards/zzz.yaml && git -C ../hand add . && git -C ../hand commit -q -m "by hand" &&
 	git worktree remove --force ../hand &&
 	exits 1 git klineage skills lint >out && says "cards/zzz.yaml: contains the card '\''$sum'\'', which belongs in $sum.yaml" out &&
-	exits 1 git klineage fsck >out && says "zzz.yaml holds the card" out &&
+	exits 1 git klineage fsck >out && says "zzz.yaml contains the card" out &&
 	exits 1 git klineage skills list >out 2>err && test "$(grep -c "^$sum" out)" = 1
 '
 

@@ -283,7 +283,7 @@ static void lock_of_the_machine_survives_what_lies_in_its_place(void **state)
 			assert_contains(lock.notice, path);
 			assert_contains(lock.notice, "using '");
 		}
-		assert_error(KL_EBUSY, "is held", kl_lock_take_machine(&other, name, 0));
+		assert_error(KL_EBUSY, "is locked", kl_lock_take_machine(&other, name, 0));
 		assert_true(kl_clock_ns() - start < 2000000000);
 		if (kind)
 			assert_int_equal(unlink(lock.path), 0);
@@ -361,13 +361,13 @@ static void lock_excludes_and_dies_with_its_holder(void **state)
 	assert_ok(kl_fs_tempdir(&dir, "kl-test"));
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "lock");
 	assert_ok(kl_lock_take(&left, path, 0));
-	assert_error(KL_EBUSY, "is held", kl_lock_take(&right, path, 20));
+	assert_error(KL_EBUSY, "is locked", kl_lock_take(&right, path, 20));
 	kl_lock_release(&left);
 	pid = fork();
 	if (pid == 0)
 		_exit(kl_lock_take(&left, path, 0) == 0 ? (pause(), 0) : 1);
 	kl_clock_sleep_ms(100);
-	assert_error(KL_EBUSY, "is held", kl_lock_take(&right, path, 0));
+	assert_error(KL_EBUSY, "is locked", kl_lock_take(&right, path, 0));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_ok(kl_lock_take(&right, path, 1000));

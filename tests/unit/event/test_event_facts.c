@@ -150,7 +150,7 @@ static void test_malformed(void **state)
 		{ "klineage-mechanisms: 2\nmechanisms: {}\n", ":1:" },
 		{ "klineage-mechanisms: 1\n", "'mechanisms' is missing in the file" },
 		{ "klineage-mechanisms: 1\nmechanisms: {}\nmore: 1\n", "unknown key 'more'" },
-		{ "klineage-mechanisms: 1\nmechanisms:\n  Bad Name: {text: a, action: b, primary: [c]}\n", "'Bad Name' cannot be a name here" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  Bad Name: {text: a, action: b, primary: [c]}\n", "'Bad Name' is not a valid name" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b}\n", "'primary' is missing in a mechanism" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: []}\n", "'primary' has no entry" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: c}\n", "3:" },

@@ -35,10 +35,10 @@ static void yaml_knows_lines_and_refuses_tricks(void **state)
 		{ "", "the file is empty" },
 		{ "a: &x 1\nb: *x\n", "f:1:4: anchors" },
 		{ "a: !!int 1\n", "f:1:4: tags" },
-		{ "a: 1\na: 2\n", "f:2:1: 'a' stands here twice" },
-		{ "a: 1\n---\nb: 2\n", "f:2:1: a second document" },
+		{ "a: 1\na: 2\n", "f:2:1: the key 'a' appears twice" },
+		{ "a: 1\n---\nb: 2\n", "f:2:1: the file has a second document" },
 		{ "a: [1\n", "f:2:1:" },
-		{ "? [a]\n: 1\n", "f:1:3: a key must be a word" },
+		{ "? [a]\n: 1\n", "f:1:3: a key must be a plain value" },
 		{ "a: \"\\0\"\n", "f:1:4: a NUL byte" },
 		{ "a: \xff\n", "f:" },
 	};

@@ -32,7 +32,7 @@ static char *lines_of(const char *text, size_t piece, size_t max)
 			if (got > 0)
 				kl_buf_add(&out, line, len);
 			kl_buf_addch(&out, got > 0 ? '|' : '!');
-			assert_true(got > 0 || strstr(kl_error_last(), "more than"));
+			assert_true(got > 0 || strstr(kl_error_last(), "longer than"));
 		}
 		assert_true(in.buf.len <= max + 2 * piece);
 	}
