@@ -12,7 +12,9 @@
 
 /* --- is there anything to ask? -------------------------------------------------------------- */
 
-/* Do files outside the tracked ones exist that set attributes? */
+/*
+ * Is there any attribute file outside the tracked files: info/attributes, the user's, the system's?
+ */
 static bool has_outer_files(struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *info = kl_fs_join(kl_repo_common_dir(repo), "info/attributes");

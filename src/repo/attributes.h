@@ -5,9 +5,9 @@
 #include "repo/repo.h"
 
 /*
- * attributes - what gitattributes(5) say about paths: .gitattributes in the directories of a tree,
- * of the index or of the worktree, and in each case info/attributes and the files that the
- * configuration and the system name. git itself evaluates them.
+ * attributes - gets the gitattributes(5) of paths. They come from the .gitattributes files of a
+ * tree, the index or the worktree, and in each case also from info/attributes and the files of the
+ * user and the system. git itself evaluates them.
  */
 enum kl_attributes_of { KL_ATTRIBUTES_TREE, KL_ATTRIBUTES_INDEX, KL_ATTRIBUTES_WORKTREE };
 
@@ -22,7 +22,7 @@ struct kl_attributes_query {
 
 /**
  * Append the value of each attribute of each path, path by path: "set", "unset", "unspecified" or
- * the value that it was given. Starts no program if nothing here sets attributes.
+ * the value that a file gives it. Does not start git if no attribute file exists.
  */
 int kl_attributes_get(struct kl_strvec *out, struct kl_repo *repo,
 		      const struct kl_attributes_query *query);

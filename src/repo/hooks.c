@@ -551,7 +551,9 @@ static int take_away(const char *path, enum kl_hook_state state)
 
 	if (err < 0)
 		return err;
-	if (state == KL_HOOK_CHAINED ? rename(before, path) < 0 : unlink(path) < 0)
+	if (state == KL_HOOK_CHAINED && rename(before, path) < 0)
+		return kl_error_errno("cannot rename '%s' to '%s'", before, path);
+	if (state != KL_HOOK_CHAINED && unlink(path) < 0)
 		return kl_error_errno("cannot remove '%s'", path);
 	return KL_FAULT("hook-gone");
 }

@@ -29,7 +29,7 @@ int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl
 	git_merge_file_result_free(&res);
 	if (err < 0)
 		return kl_error_git(err, "cannot merge two texts");
-	return clean ? 0 : kl_error(KL_ENO, "its change collides with the code here");
+	return clean ? 0 : kl_error(KL_ENO, "its change conflicts with the code here");
 }
 
 int kl_repo_fast_forward(struct kl_repo *repo, const git_oid *commit)

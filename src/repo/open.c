@@ -341,10 +341,11 @@ int kl_repo_need_history(struct kl_repo *repo)
 	if (!remote)
 		return 0;
 	err = kl_error(KL_ECANNOT,
-		       "this is a partial clone: objects of its history exist "
-		       "only at '%s'",
+		       "this is a partial clone: some objects of its history exist only at '%s'",
 		       remote);
 	kl_error_hint(err, "git fetch --refetch --no-filter %s", remote);
+	if (kl_repo_config(repo, "extensions.partialclone"))
+		kl_error_hint(err, "git config --unset extensions.partialClone");
 	kl_error_hint(err, "git config --unset remote.%s.promisor", remote);
 	return kl_error_hint(err, "git config --unset remote.%s.partialCloneFilter", remote);
 }

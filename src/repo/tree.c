@@ -80,7 +80,8 @@ static int list_tree(struct listing *listing, const git_oid *oid, const char *pr
 	int err = lookup_tree(&tree, listing->r, oid);
 
 	if (!err && depth > MAX_DEPTH)
-		err = kl_error(KL_EINVALID, "directories nested deeper than %d", MAX_DEPTH);
+		err = kl_error(KL_EINVALID, "the tree has directories nested deeper than %d levels",
+			       MAX_DEPTH);
 	for (size_t i = 0; !err && i < git_tree_entrycount(tree); i++) {
 		const git_tree_entry *entry = git_tree_entry_byindex(tree, i);
 		KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s", prefix,
@@ -95,7 +96,8 @@ static int list_tree(struct listing *listing, const git_oid *oid, const char *pr
 			err = list_tree(listing, git_tree_entry_id(entry), below, depth + 1);
 		} else if (git_tree_entry_type(entry) == GIT_OBJECT_BLOB) {
 			if (listing->out->n == listing->max)
-				return kl_error(KL_EINVALID, "more than %zu files", listing->max);
+				return kl_error(KL_EINVALID, "the tree has more than %zu files",
+						listing->max);
 			KL_GROW(listing->out->b, listing->out->n + 1, listing->out->alloc);
 			listing->out->b[listing->out->n++] = (struct kl_blob){
 				.mode = git_tree_entry_filemode(entry),
@@ -211,7 +213,7 @@ static int put_directory(git_treebuilder *tb, const struct edits *edits, const c
 	if (old && git_tree_entry_type(old) != GIT_OBJECT_TREE) {
 		for (size_t i = from; i < to; i++)
 			if (edits->e[i]->data)
-				return kl_error(KL_EINVALID, "'%s' lies below a file",
+				return kl_error(KL_EINVALID, "'%s' is below a path that is a file",
 						edits->e[i]->path);
 		return 0; /* nothing to remove */
 	}
@@ -267,7 +269,7 @@ static int check_edits(const struct kl_tree_edit *const *edits, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!kl_fs_path_ok(edits[i]->path))
-			return kl_error(KL_EINVALID, "'%.100s' is not a path a tree may hold",
+			return kl_error(KL_EINVALID, "'%.100s' is not a valid path in a tree",
 					edits[i]->path);
 		if (i && !strcmp(edits[i - 1]->path, edits[i]->path))
 			return kl_error(KL_EINVALID, "'%s' is edited twice", edits[i]->path);

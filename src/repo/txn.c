@@ -135,8 +135,8 @@ int kl_txn_parse(struct kl_refs_txn *txn, const char *text, const char *name)
 		int valid = 0;
 
 		if (parse_line(txn, line.v[i]) < 0)
-			return kl_error(KL_EINVALID, "journal '%s', line %zu: '%.60s'", name, i + 1,
-					line.v[i]);
+			return kl_error(KL_EINVALID, "journal '%s', line %zu: cannot parse '%.60s'",
+					name, i + 1, line.v[i]);
 		/* ref names become file names */
 		if (txn->n &&
 		    (git_reference_name_is_valid(&valid, txn->cmd[txn->n - 1].ref) < 0 || !valid))

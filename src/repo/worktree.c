@@ -45,7 +45,7 @@ int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo)
 	int err, conflict;
 
 	if (repo->bare && (repo->isolated || !getenv("GIT_INDEX_FILE")))
-		return kl_error(KL_EINVALID, "a bare repository has nothing staged");
+		return kl_error(KL_EINVALID, "a bare repository has no index");
 	if ((err = kl_fs_tempdir(&dir, "klineage-index")) < 0)
 		return err;
 	copy = kl_fs_join(dir, "index");
