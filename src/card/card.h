@@ -15,7 +15,7 @@
 
 /*
  * card - a SkillCard in memory: sigma = (intent, anchor, carrier, pre, effect, evidence, risk,
- * scope, ver), as docs/formats.md ("Cards") has it.
+ * scope, ver), as described in docs/formats.md ("Cards").
  *
  * A card is read from YAML or JSON and its text is hostile. kl_card_parse checks all of it (ids,
  * paths, patches, predicates, that `ver` supports the status) and reports where an error is. It
@@ -175,8 +175,9 @@ struct kl_card_trial {
 	enum kl_result result;
 	char *class_;          /* class of a failure; "no-edit" if there was no edit */
 	struct kl_ratio ratio; /* compared with the state */
-	int64_t recovered;     /* part of the next step's log-gain, millionths; -1: unknown */
-	char *event;           /* NULL: there was no edit to judge */
+	/* share of the next step's gain, as a ratio of logarithms; millionths, -1: unknown */
+	int64_t recovered;
+	char *event; /* NULL: there was no edit to judge */
 	int64_t repairs;
 	enum kl_trial_how how;
 	char *model; /* if by agent */

@@ -188,7 +188,7 @@ static int read_events_jsonl(struct kl_map *out, const char *path)
 	return err < 0 ? kl_error_in(err, "%s", path) : 0;
 }
 
-/* Read evidence/<xx>/<id>.json below `root` into `out`. A missing file is no error. */
+/* Read evidence/<xx>/<id>.json below `root` into `out`. A missing file is not an error. */
 static int read_event_file(struct kl_map *out, const char *root, const char *id)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -238,8 +238,8 @@ static void gathering_release(struct gathering *gathering)
 }
 
 /*
- * Find an event beside the card or in this clone. Those that it was computed from are to be found
- * next.
+ * Find an event beside the card or in this clone, and add the events that it was computed from to
+ * the ids to find.
  */
 static int find_event(struct gathering *gathering, const char *id)
 {

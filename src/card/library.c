@@ -242,7 +242,7 @@ int kl_library_card_at(struct kl_card **out, struct kl_library *library, size_t 
 	if ((err = kl_card_parse(&card, name, text.ptr, text.len)) < 0)
 		return err;
 	if (strcmp(card->id, library->ids.v[i]))
-		return kl_error(KL_EINVALID, "%s holds the card '%s'", name, card->id);
+		return kl_error(KL_EINVALID, "%s contains the card '%s'", name, card->id);
 	*out = kl_steal(&card);
 	return 0;
 }
@@ -280,7 +280,7 @@ int kl_library_event(struct kl_event **out, struct kl_library *library, const ch
 	if ((err = kl_event_parse(&event, text.ptr, text.len)) < 0)
 		return kl_error_in(err, "%s", path);
 	if (strcmp(event->id, id))
-		return kl_error(KL_EINVALID, "%s holds event %.12s", path, event->id);
+		return kl_error(KL_EINVALID, "%s contains event %.12s", path, event->id);
 	*out = kl_steal(&event);
 	return 0;
 }

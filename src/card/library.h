@@ -90,10 +90,10 @@ struct kl_library_change {
 };
 /**
  * Write one commit for each change, then read the library at the last one. An unchanged card makes
- * no commit and is no error; `also` is called nevertheless. Events that a cited event refers to are
- * copied with it. After an error the library must be opened again. KL_EINVALID: a cited event is
- * neither in the library nor in `events`. KL_EBUSY: the branch is checked out in a worktree.
- * KL_ECHANGED: other processes changed a ref at each of the retries.
+ * no commit, which is not an error; `also` is called nevertheless. Events that a cited event refers
+ * to are copied with it. After an error the library must be opened again. KL_EINVALID: a cited
+ * event is neither in the library nor in `events`. KL_EBUSY: the branch is checked out in a
+ * worktree. KL_ECHANGED: other processes changed a ref at each of the retries.
  */
 int kl_library_put(struct kl_library *library, const struct kl_library_change *change);
 

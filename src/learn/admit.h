@@ -12,11 +12,12 @@
  * admit - runs one held-out trial of a card (docs/formats.md, "Admission").
  *
  * A state S of a lineage in this repository is held out if the card was not learned from it:
- * neither from its commit nor from the same files in another commit. Eligible are the
- * held-out states that can be judged here, whose facts allow the card and, without a model, that
- * its mechanical carrier edits. They are ordered by: a pass would admit the card; more of its
- * anchor is found; greater distance from the evidence; S's own next step has the card's mechanism;
- * lineage and step. The first one is used.
+ * neither from its commit nor from the same files in another commit. A held-out state is eligible
+ * if it can be judged here, its facts allow the card and, without a model, the card's mechanical
+ * carrier can edit it. Eligible states are sorted by these criteria, the first being the most
+ * important: a pass would admit the card; more of its anchor is found; the state is farther from
+ * the evidence; S's own next step has the card's mechanism; lineage and step. The first state is
+ * used.
  *
  * The card is reproduced if the gate finds the edit correct, the edit adds what the card provides,
  * and the edited state is fast compared with S. If S's own next step had the card's mechanism and
@@ -65,7 +66,7 @@ struct kl_admit_opts {
 	/** Open a session that charges the workload's ledger; borrowed. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	void *payload;
-	bool no_control; /* skip the control */
+	bool no_control; /* do not run the control (the intent without the card) */
 	struct kl_progress *progress;
 };
 

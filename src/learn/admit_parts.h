@@ -12,7 +12,7 @@ struct kl_admit {
 	const struct kl_admit_opts *o;
 	struct kl_admission *a;
 	struct kl_strvec seen; /* digests of the surfaces that the evidence judged */
-	struct kl_card *old;   /* the card as the library has it */
+	struct kl_card *old;   /* the library's version of the card */
 	git_oid on;            /* the commit named by the option `on` */
 	bool has_on;
 	struct kl_card *partner; /* the enabled card that is tried with it, or NULL */
@@ -55,7 +55,10 @@ struct kl_attempt {
 	char class_[24];        /* "" if reproduced */
 	char *missing;          /* for class "not-there": the missing facts; otherwise NULL */
 	struct kl_ratio ratio;
-	/* millionths of the known log-gain; cost in nano-dollars; -1: unknown */
+	/*
+	 * recovered: millionths of the known gain's logarithm; nano: cost in nano-dollars; -1:
+	 * unknown
+	 */
 	int64_t recovered, nano;
 	int repairs;
 	char *model; /* NULL if made by a tool */

@@ -72,9 +72,9 @@ static char *why_not(const struct kl_admit *work, struct kl_admit_state *state)
 	if (kl_strvec_has(&work->seen, state->state->digest))
 		return kl_strdup("the card was learned from the same files");
 	if (passed)
-		return kl_strdup("a trial on it passed");
+		return kl_strdup("a trial of the card on it has passed");
 	if (state->trials >= KL_ADMIT_TRIALS)
-		return kl_strdup("three trials on it were made");
+		return kl_strdup("three trials of the card on it were made");
 	return NULL;
 }
 
@@ -226,14 +226,15 @@ static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 {
 	for (size_t i = 0; i < card->provides.n; i++)
 		if (kl_target_has(target, card->provides.v[i]))
-			return kl_asprintf("'%s' is there already", card->provides.v[i]);
+			return kl_asprintf("it already has '%s'", card->provides.v[i]);
 	for (size_t i = 0; i < card->scope.conflicts.n; i++)
 		if (kl_target_has(target, card->scope.conflicts.v[i]))
 			return kl_asprintf("it conflicts with '%s'", card->scope.conflicts.v[i]);
 	for (size_t i = 0; i < card->sound.n; i++)
 		if (card->sound.v[i].test &&
 		    kl_target_test(target, card->sound.v[i].test, true, NULL) == KL_FALSE)
-			return kl_asprintf("sound '%s' is false", card->sound.v[i].id);
+			return kl_asprintf("the sound precondition '%s' is false",
+					   card->sound.v[i].id);
 	return NULL;
 }
 

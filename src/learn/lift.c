@@ -329,7 +329,9 @@ static void unite_twins(struct kl_card **cards, struct kl_lifter *lifter,
 		}
 }
 
-/* Retractions come after the card that stays; if killed in between, the next lift retracts. */
+/*
+ * Put retractions after the card that stays: if a lift is killed in between, the next one retracts.
+ */
 static void retract_twins(struct kl_lift *out, struct kl_lifter *lifter,
 			  const struct kl_lift_group *group, const struct shelf *shelf,
 			  const struct kl_card *keep)

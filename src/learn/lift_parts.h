@@ -101,7 +101,7 @@ struct kl_lift_points {
 int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *lifter,
 		   const struct kl_card *card);
 void kl_lift_points_release(struct kl_lift_points *points);
-/** The state before, standing at point i; borrowed. */
+/** The target of the state before the step, set to point i; borrowed. */
 struct kl_target *kl_lift_stand(const struct kl_lift_points *points, size_t i);
 /** Evaluate a predicate on the state before, at point i. */
 enum kl_truth kl_lift_truth(const struct kl_lift_points *points, size_t i, const char *test);

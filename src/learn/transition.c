@@ -187,7 +187,10 @@ static int diff_states(struct kl_transition *transition, struct source *source, 
 	return err;
 }
 
-/* Make the state just read the state before. Takes `at`. */
+/*
+ * The state that was just read becomes the state before of the next transition. Takes ownership of
+ * `at`.
+ */
 static void move_on(struct source *source, struct kl_surface *at, const struct kl_event *event)
 {
 	kl_surface_free(source->before);

@@ -52,7 +52,7 @@ struct kl_witness_search {
 	struct kl_witness_session *gate;
 	size_t ngate, gate_alloc;
 	char *no_device; /* the worker's error if it has no GPU; then no device code is judged */
-	struct kl_card *card;        /* the card as the library has it */
+	struct kl_card *card;        /* the library's version of the card */
 	struct kl_witness_result *r; /* of the current condition */
 	struct kl_clauses clauses;
 	struct kl_keep keep;  /* commits judged for the current condition */

@@ -118,11 +118,11 @@ static int port_state(struct ported *out, struct kl_witness_search *search,
 	    (err = does_compile(&to, out->gate, out->to)) < 0)
 		return err;
 	if (from)
-		return kl_error(KL_ENO,
-				"the state before the step does not compile for %s either: %.200s",
+		return kl_error(KL_ENO, "the state before the step does not compile for %s: %.200s",
 				platform, from);
 	if (!to)
-		return kl_error(KL_ENO, "it compiles for %s, but testing it needs such a device",
+		return kl_error(KL_ENO,
+				"the kernel compiles for %s, but testing it needs such a device",
 				platform);
 	return 0;
 }

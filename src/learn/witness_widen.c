@@ -11,7 +11,9 @@
 #include "learn/witness_parts.h"
 #include "text/yaml_write.h"
 
-/* offsets from a judged point, the smallest first; no kernel was seen to depend on more than 256 */
+/*
+ * offsets from a judged point, the smallest first; no known kernel depends on a larger power of two
+ */
 static const int64_t offset[] = {
 	1, -1, 2,  -2,  3,  -3,  4,  -4,  5,   -5,   7,   -7,
 	8, -8, 16, -16, 32, -32, 64, -64, 128, -128, 256, -256,

@@ -58,8 +58,8 @@ static int check_text(const char *text, const char *what)
 {
 	if (tells_speed(text))
 		return refuse_wording(
-			"%s tells a speed; how much it gained stands in the card as it was measured: "
-			"'%.80s'",
+			"%s states a speed; leave it out, because the card lists the measured "
+			"speeds: '%.80s'",
 			what, text);
 	return 0;
 }
@@ -71,7 +71,8 @@ static int check_portable(const struct kl_wording_group *group, const char *text
 		for (size_t k = 0; k < group->t[i]->from->nfile; k++)
 			if (strstr(text, group->t[i]->from->file[k].path))
 				return refuse_wording(
-					"%s names the file '%s' of one kernel; say it for any kernel",
+					"%s names the file '%s' of one kernel; write it so that it "
+					"applies to any kernel",
 					what, group->t[i]->from->file[k].path);
 	return check_text(text, what);
 }
@@ -107,16 +108,17 @@ static int check_key(const struct kl_wording_group *group, const char *id, const
 
 	if (has && !kl_strvec_has(&group->features, has))
 		return refuse_wording(
-			"the condition '%s' asks for the feature '%s', which no state here has and no "
-			"mechanism knows",
+			"the condition '%s' asks for the feature '%s', which no state here has and "
+			"no mechanism lists",
 			id, has);
 	if (cap && kl_taxonomy_cap(group->w->tax, cap) < 0)
 		return refuse_wording(
-			"the condition '%s' asks for the capability '%s', which the table does not have",
+			"the condition '%s' asks for the capability '%s', which the table does not "
+			"have",
 			id, cap);
 	if (!known_somewhere(group, key))
 		return refuse_wording(
-			"the condition '%s' asks for '%s', of which nothing is known at any of the steps",
+			"the condition '%s' asks for '%s', which is not known at any of the steps",
 			id, key);
 	return 0;
 }
@@ -131,7 +133,7 @@ static int check_names(const struct kl_wording_group *group, const struct kl_wor
 		return kl_error_in(err, "the test of '%s'", pre->id);
 	kl_predicate_keys(&keys, parsed);
 	if (!keys.n)
-		return refuse_wording("the test of '%s' asks for nothing", pre->id);
+		return refuse_wording("the test of '%s' does not use any fact", pre->id);
 	for (size_t i = 0; i < keys.n; i++)
 		if ((err = check_key(group, pre->id, keys.v[i])) < 0)
 			return err;
@@ -153,7 +155,8 @@ static int check_steps(struct kl_wording_group *group, const struct kl_words_pre
 
 		if (pre->sound && truth == KL_FALSE)
 			return refuse_wording(
-				"'%s' cannot be sound: %s step %d was accepted, and there it is false "
+				"'%s' cannot be sound: %s step %d was accepted, and there it is "
+				"false "
 				"(%s)",
 				pre->id, group->t[i]->lineage, group->t[i]->step.number, why.ptr);
 		seen |= truth == KL_TRUE && (pre->sound || group->n == 1 ||
@@ -192,14 +195,15 @@ static int find_witness(const struct kl_refusal **out, struct kl_wording_group *
 
 	if (i < 0)
 		return refuse_wording(
-			"the witness '%.20s' of '%s' is none of the refused steps R1 to R%zu",
+			"the witness '%.20s' of '%s' is not one of the refused steps R1 to R%zu",
 			pre->witness, pre->id, group->nrefused);
 	if (pre->test && !group->known[i])
 		return refuse_wording("%s cannot be the witness of '%s': its files are not here",
 				      pre->witness, pre->id);
 	if (pre->test && kl_target_test(&group->at[i], pre->test, true, &why) != KL_FALSE)
-		return refuse_wording("%s is no witness of '%s': the test is not false there (%s)",
-				      pre->witness, pre->id, why.ptr);
+		return refuse_wording(
+			"%s is not a witness of '%s': the test is not false there (%s)",
+			pre->witness, pre->id, why.ptr);
 	*out = group->refused[i];
 	return 0;
 }
@@ -253,7 +257,7 @@ static int cite_events(struct kl_strvec *events, const struct kl_wording_group *
 					 "";
 
 	if (refused < 0 && step < 0)
-		return refuse_wording("a risk cites '%.20s', which is none of the steps shown",
+		return refuse_wording("a risk cites '%.20s', which is not one of the steps shown",
 				      word);
 	if (!*was)
 		return refuse_wording("a risk cites %s, which did not fail and was not slower",
@@ -275,11 +279,13 @@ static int add_risk(struct kl_card *card, const struct kl_wording_group *group,
 	int err = check_text(words_risk->text, "a risk");
 
 	if (words_risk->violates && !kl_card_has_pre(card, words_risk->violates))
-		return refuse_wording("a risk violates '%.40s', and the card has no such condition",
+		return refuse_wording("a risk violates '%.40s', but the card has no such condition",
 				      words_risk->violates);
 	kl_strvec_split(&labels, words_risk->events, ", ");
 	if (!labels.n || !strcmp(words_risk->events, "-"))
-		return refuse_wording("a risk cites no step: what nobody saw fail is no risk here");
+		return refuse_wording(
+			"a risk cites no step: cite one that failed or was slower, or leave the "
+			"risk out");
 	for (size_t i = 0; !err && i < labels.n; i++)
 		err = cite_events(&events, group, labels.v[i], words_risk->class_);
 	if (err < 0)
@@ -307,8 +313,8 @@ static int form_of(enum kl_carrier_form *out, const char *word)
 			return 0;
 		}
 	return refuse_wording(
-		"a carrier has the form annotated-snippet, schedule, pseudocode or prose, not '%.40s'; "
-		"what tools apply is taken from the steps",
+		"the form of a carrier must be annotated-snippet, schedule, pseudocode or prose, "
+		"not '%.40s'; diffs and semantic patches are taken from the steps",
 		word);
 }
 
@@ -330,8 +336,9 @@ static int add_carrier(struct kl_card *card, const struct kl_wording_group *grou
 	int err = form_of(&form, carrier->form);
 
 	if (!err && !transition)
-		err = refuse_wording("a carrier is in '%.40s', and none of the steps is",
-				     carrier->language);
+		err = refuse_wording(
+			"a carrier is in the language '%.40s', but none of the steps is",
+			carrier->language);
 	if (!err && !*carrier->text)
 		err = refuse_wording("a carrier is empty");
 	if (!err && form == KL_CARRIER_PROSE)
@@ -339,8 +346,9 @@ static int add_carrier(struct kl_card *card, const struct kl_wording_group *grou
 	for (size_t i = 0; !err && i < card->carriers.n; i++)
 		if (!strcmp(card->carriers.v[i].language, carrier->language) &&
 		    card->carriers.v[i].form == form)
-			err = refuse_wording("a second carrier of the form '%s' in '%s'",
-					     carrier->form, carrier->language);
+			err = refuse_wording(
+				"there are two carriers of the form '%s' in '%s'; keep one of them",
+				carrier->form, carrier->language);
 	if (err < 0)
 		return err;
 	KL_GROW(card->carriers.v, card->carriers.n + 1, card->carriers.alloc);
@@ -379,7 +387,9 @@ int kl_wording_check(struct kl_card **out, struct kl_wording_group *group,
 	if (!err)
 		err = check_portable(group, words->acts_on, "'acts-on'");
 	if (!err && !strcmp(words->construct, PLAN) && strcmp(card->anchor.construct, PLAN))
-		err = refuse_wording("the construct is not the launch plan alone");
+		err = refuse_wording(
+			"the construct cannot be the launch plan alone, because the steps also "
+			"change code");
 	for (size_t i = 0; !err && i < words->npre; i++)
 		err = add_pre(card, group, &words->pre[i]);
 	for (size_t i = 0; !err && i < words->nrisk; i++)

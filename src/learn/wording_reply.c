@@ -48,7 +48,7 @@ static int check_room(const struct kl_scan *scan, size_t n, const char *what)
 
 static int no_empty(const struct kl_scan *scan, const char *text, const char *key)
 {
-	return *text && strcmp(text, "-") ? 0 : kl_scan_bad(scan, "'%s:' says nothing", key);
+	return *text && strcmp(text, "-") ? 0 : kl_scan_bad(scan, "'%s:' is empty", key);
 }
 
 /* --- blocks ------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static int take_card(struct kl_words *words, struct kl_scan *scan, const struct 
 	int err;
 
 	if (words->intent)
-		return kl_scan_bad(scan, "a second <card>; one answer is one card");
+		return kl_scan_bad(scan, "the reply has a second <card>; write exactly one");
 	if ((err = kl_scan_alone(scan, tag)) < 0 ||
 	    (err = kl_scan_keys(scan, "card", list, KL_ARRAY_SIZE(list))) < 0)
 		return err;
@@ -111,7 +111,9 @@ static int take_pre(struct kl_words *words, struct kl_scan *scan, const struct k
 			"bytes",
 			pre->id);
 	if (strcmp(kind, "sound") && strcmp(kind, "useful"))
-		return kl_scan_bad(scan, "a condition is 'sound' or 'useful', not '%.60s'", kind);
+		return kl_scan_bad(
+			scan, "the kind of a condition must be 'sound' or 'useful', not '%.60s'",
+			kind);
 	pre->sound = !strcmp(kind, "sound");
 	or_null(&pre->test);
 	or_null(&pre->witness);
@@ -153,11 +155,11 @@ static int take_tag(struct kl_words *words, struct kl_scan *scan, const struct k
 	};
 
 	if (tag->closing)
-		return kl_scan_bad(scan, "</%s> closes nothing", tag->name);
+		return kl_scan_bad(scan, "</%s> has no opening tag", tag->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(block); i++)
 		if (!strcmp(block[i].name, tag->name))
 			return block[i].fn(words, scan, tag);
-	return kl_scan_bad(scan, "<%s> is no part of an answer", tag->name);
+	return kl_scan_bad(scan, "<%s> is not a tag of the answer format", tag->name);
 }
 
 int kl_words_parse(struct kl_words *out, const char *text, size_t len)

@@ -110,7 +110,7 @@ test_expect_success 'what the data do not bear out is told to it, and not taken'
 	says "cannot be sound: cuda-gdn-cumsum/" "$SAID/asked-sm-stage.1" && says "was accepted, and there it is false" "$SAID/asked-sm-stage.1" &&
 	says "the witness '\''R7'\''" "$SAID/asked-vector-load.1" &&
 	says "cites T1, which was '\''slower'\''" "$SAID/asked-warp-scan.1" &&
-	says "tells a speed" "$SAID/asked-smem-pad.1" && says "what tools apply is taken from the steps" "$SAID/asked-register-scan.1" &&
+	says "states a speed" "$SAID/asked-smem-pad.1" && says "semantic patches are taken from the steps" "$SAID/asked-register-scan.1" &&
 	for m in $all; do
 		card $m >out && says "intent: the truth of $m" out && ! grep -w lie out || return 1
 	done && rm "$SAID"/*.[01]

@@ -219,9 +219,9 @@ static void refuses_carriers_that_escape(void **state)
 		{ KL_CARRIER_DIFF, "diff --git a/k.c b/k.c\nGIT binary patch\n", "binary patches" },
 		{ KL_CARRIER_DIFF, HEAD, "it has no hunk" },
 		{ KL_CARRIER_DIFF, HEAD "@@ -1,5 +1,5 @@\n a\n@@ -9 +9 @@\n", "hunk ends too early" },
-		{ KL_CARRIER_COCCI, "@script:python@\n@@\nimport os\n", "may not use 'script'" },
-		{ KL_CARRIER_COCCI, "@initialize:python@\n@@\nx\n", "may not use 'initialize'" },
-		{ KL_CARRIER_COCCI, "#include \"/etc/passwd\"\n@@\n@@\n- a\n", "may not use '#include" },
+		{ KL_CARRIER_COCCI, "@script:python@\n@@\nimport os\n", "must not use 'script'" },
+		{ KL_CARRIER_COCCI, "@initialize:python@\n@@\nx\n", "must not use 'initialize'" },
+		{ KL_CARRIER_COCCI, "#include \"/etc/passwd\"\n@@\n@@\n- a\n", "must not use '#include" },
 	};
 	/* clang-format on */
 
