@@ -115,7 +115,7 @@ static int write_commit(git_oid *out, struct kl_repo *repo, const git_oid *tree,
 				    });
 }
 
-/* A later run must get the same commit id, so it takes the parent's time. */
+/* Use the parent's time, so that a later run gets the same commit id. */
 int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 			const struct kl_surface *surface, bool reference)
 {
@@ -221,7 +221,7 @@ void kl_keep_release(struct kl_keep *keep)
 	kl_noting_release(&keep->noting);
 }
 
-/* Takes `text`. */
+/* Takes ownership of `text`. */
 static int add_link(struct kl_keep *keep, const git_oid *commit, char *text, struct kl_event *event)
 {
 	KL_GROW(keep->v, keep->n + 1, keep->alloc);

@@ -263,7 +263,7 @@ static int apply_cocci(struct edits *out, const struct kl_carrier_try *try,
 	if (!suffixes)
 		return kl_error(KL_ENO, "Coccinelle does not support %s", carrier->language);
 	if (!try->jail)
-		return kl_error(KL_ENO, "there is no jail to run its semantic patch");
+		return kl_error(KL_ENO, "its semantic patch cannot be run without a jail");
 	for (size_t i = 0; i < try->state->nfile; i++) {
 		const struct kl_file *file = &try->state->file[i];
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -22,7 +22,7 @@
  */
 struct kl_carrier_try {
 	struct kl_repo *repo;       /* scratch objects go here */
-	struct kl_repo *library;    /* that the card comes from; can be `repo` */
+	struct kl_repo *library;    /* the card's repository; can be `repo` */
 	const struct kl_jail *jail; /* NULL: semantic patches cannot run */
 	const struct kl_card *card;
 	const struct kl_surface *state;

@@ -31,7 +31,7 @@
 enum kl_materialize_outcome {
 	KL_MATERIALIZE_LEFT,    /* the carrier made no edit: `why` has the reason */
 	KL_MATERIALIZE_APPLIES, /* dry run: it would be judged */
-	KL_MATERIALIZE_KNOWN,   /* the state is that of a node already */
+	KL_MATERIALIZE_KNOWN,   /* the edited state is that of an existing node */
 	KL_MATERIALIZE_UNUSED,  /* the reply is unusable or gives up: `why` has the reason */
 	KL_MATERIALIZE_FAIL,    /* the gate refused it: `why` is the class */
 	KL_MATERIALIZE_NODE,    /* correct, not faster */

@@ -289,9 +289,10 @@ static int named_card(struct kl_card **out, struct kl_materialize_attempt *attem
 	if (climber->run->o->arm == KL_CARDS_NONE)
 		return 0;
 	if (!id || !*id)
-		return kl_error(KL_EINVALID,
-				"the <step> does not name the card that it is by: add the line "
-				"'card: <id>'");
+		return kl_error(
+			KL_EINVALID,
+			"the <step> does not name the card that it applies: add the line 'card: "
+			"<id>'");
 	retrieved = pool_find(climber, id);
 	card = retrieved ? retrieved->card : stored ? index_find(ix, id) : SIZE_MAX;
 	if (card == SIZE_MAX ||

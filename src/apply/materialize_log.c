@@ -61,7 +61,8 @@ static int read_link(struct kl_materialize_log *log, git_oid *at, bool *more, st
 	int err = kl_repo_commit_read(&commit, repo, at);
 
 	if (!err && (commit.nparent < 1 || commit.nparent > 2))
-		err = kl_error(KL_EINVALID, "a link has %zu parents", commit.nparent);
+		err = kl_error(KL_EINVALID, "a link of the chain has %zu parents; expected 1 or 2",
+			       commit.nparent);
 	if (!err) {
 		word = kl_trailer_get(commit.message, "Klineage-Outcome");
 		*more = commit.nparent == 2;
@@ -87,8 +88,9 @@ int kl_materialize_log_load(struct kl_materialize_log *out, struct kl_repo *repo
 		return 0;
 	}
 	for (size_t i = 0; !err && more; i++)
-		err = i < MAX_LINKS ? read_link(out, &at, &more, repo) :
-				      kl_error(KL_EINVALID, "more than %d links", MAX_LINKS);
+		err = i < MAX_LINKS ?
+			      read_link(out, &at, &more, repo) :
+			      kl_error(KL_EINVALID, "the chain has more than %d links", MAX_LINKS);
 	if (err < 0) {
 		kl_materialize_log_release(out);
 		return kl_error_in(err, "'%s'", chain);

@@ -22,7 +22,10 @@ struct kl_materialize_log {
 	git_oid root; /* commit of its first link: where the run began */
 };
 
-/** Read the chain (`there`: it exists). KL_EINVALID: it is not a chain of materialize. */
+/**
+ * Read the chain; `there` is false if it does not exist. KL_EINVALID: it is not a chain of
+ * materialize.
+ */
 int kl_materialize_log_load(struct kl_materialize_log *out, struct kl_repo *repo,
 			    const char *chain);
 void kl_materialize_log_release(struct kl_materialize_log *log);

@@ -205,12 +205,14 @@ static int find_real(struct maker *maker)
 		    (!maker->words->real_scalars && arg->kind == KL_ARG_SCALAR))
 			continue;
 		if (arg->dtype != KL_F32 && arg->dtype != KL_F64)
-			why = kl_asprintf("'%s' is %s, but it reads and writes wider floats",
-					  arg->name, kl_dtype_name(arg->dtype));
+			why = kl_asprintf(
+				"'%s' is %s, but the oracle reads and writes wider floats",
+				arg->name, kl_dtype_name(arg->dtype));
 		else if (first && arg->dtype != first->dtype)
-			why = kl_asprintf("'%s' is %s, others are %s, but it has one type for all",
-					  arg->name, kl_dtype_name(arg->dtype),
-					  kl_dtype_name(first->dtype));
+			why = kl_asprintf(
+				"'%s' is %s and others are %s, but the oracle uses one float type "
+				"for all",
+				arg->name, kl_dtype_name(arg->dtype), kl_dtype_name(first->dtype));
 		if (why)
 			return refuse_oracle(maker, why);
 		first = arg;

@@ -15,7 +15,7 @@
 struct kl_roundtrip_trial {
 	struct kl_materialization m;
 	char name[65];
-	struct kl_ratio recovered; /* K*'s time over the best's: 1000000 is as fast */
+	struct kl_ratio recovered; /* K*'s time divided by the best's; 1000000: equally fast */
 	char event[KL_DIGEST_HEX]; /* of that comparison, in the best's note; "": none */
 	bool success;
 	bool noisy; /* too noisy to tell whether it is a success */
@@ -37,7 +37,7 @@ struct kl_roundtrip {
  * is none; KL_EUSAGE: the workload has several.
  */
 int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *repo, const char *lineage);
-/** Check that the trials can begin under their names, as kl_materialize_check. */
+/** Check with kl_materialize_check() that a run can begin under the name of each trial. */
 int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *opts,
 		       size_t trials);
 /**

@@ -518,7 +518,7 @@ static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved 
 	if (!kl_retrieve_query_is_sound(query, retrieved->card)) {
 		const uint32_t *item = kl_index_items(query->ix, card->sound);
 
-		return kl_asprintf("sound '%s' is false",
+		return kl_asprintf("the sound precondition '%s' is false",
 				   text_of(query, item[false_sound(query, retrieved->card)]));
 	}
 	return NULL;

@@ -85,7 +85,9 @@ struct kl_givers {
 	uint32_t card[MAX_GIVERS];
 }; /* best first */
 
-/* Ranks as the score does without the prior axis, which is being computed: no root is taken. */
+/*
+ * Ranks like the score, but takes no root and leaves out the prior axis, which is being computed.
+ */
 static double rank_of(const struct kl_retrieve_query *query, size_t card)
 {
 	const struct kl_index_card *entry = kl_index_card(query->ix, card);

@@ -68,15 +68,15 @@ bool kl_target_has(const struct kl_target *target, const char *what);
  * Evaluate a predicate on the facts in `known`: at the case, unless kl_target_stand() moved the
  * target. With `everywhere` (for soundness), also at every point of the contract: the result is
  * false if it is false at one, else unknown if it is unknown at one. `why` (can be NULL) receives
- * the facts that decided. The result is KL_UNKNOWN if `test` does not parse; otherwise the target
- * stands at the case afterwards.
+ * the facts that decided. The result is KL_UNKNOWN if `test` does not parse; otherwise `known` has
+ * the facts at the case afterwards.
  */
 enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool everywhere,
 			     struct kl_buf *why);
 
 /**
- * Evaluate a predicate at any dims, which need not be a point of the contract. Afterwards the
- * target stands at the case.
+ * Evaluate a predicate at any dims, which need not be a point of the contract. Afterwards `known`
+ * has the facts at the case.
  */
 enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
 				const struct kl_contract *contract, const struct kl_dims *dims);

@@ -135,7 +135,7 @@ test_expect_success '--explain says every score and every condition' '
 	says "nearest point: conv2d f32 in c on cpu/x86-64-v3, 1.5 times the speed; operator 0.500, extents" ../out &&
 	says "sound  unknown must: trait('\''tiled'\'') && K >= 1" ../out &&
 	says "useful false   big: K >= 4096  [K = 1024]" ../out &&
-	says "odd: not offered: sound '\''must'\'' is false" ../out && says "sound  false   must: N % 8 == 0  [N = " ../out
+	says "odd: not offered: the sound precondition '\''must'\'' is false" ../out && says "sound  false   must: N % 8 == 0  [N = " ../out
 '
 
 test_expect_success 'as JSON' '

@@ -77,7 +77,7 @@ refused () { exits "${3:-128}" baseline -n 2>err && says "$2" err && test -z "$(
 test_expect_success 'where it is no kernel the reason is said' '
 	(promised half cuda-fmha && refused half "cannot be a kernel: '"'q' is f16"'") &&
 	(promised mixed c-topk && sed -i "s/name: values, kind: out, dtype: f32/name: values, kind: out, dtype: f64/; s/^accept.*/accept: [{rule: elementwise, out: values, ulps: 1, acc: 1}, {rule: exact, out: indices}]/" src/op/klineage.yaml &&
-	git commit -q -a -m x && refused mixed "it has one type for all") &&
+	git commit -q -a -m x && refused mixed "the oracle uses one float type for all") &&
 	(promised todo c-topk && echo "/* KL_ORACLE_TODO */" >>src/op/oracle.c && git commit -q -a -m x && refused todo "is not written yet" 125) &&
 	(promised two c-topk && sed -i "s/sources: \[oracle.c\]/sources: [oracle.c, b.c]/" src/op/klineage.yaml && echo "int b;" >src/op/b.c && commit x && refused two "several files") &&
 	(promised word c-topk && sed -i "s/return a > b/return KL_BY_TYPE(fabs)(a) > b/" src/op/oracle.c && git commit -q -a -m x && refused word "KL_BY_TYPE") &&

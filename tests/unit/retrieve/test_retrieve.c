@@ -122,7 +122,7 @@ static void test_sound(void **state)
 	assert_int_equal(retrieved->sound.v[0].truth, KL_UNKNOWN);
 	assert_true(retrieval.ndropped > 0);
 	retrieved = find(retrieval.dropped, retrieval.ndropped, "a-edge");
-	assert_string_equal(retrieved->why, "sound 'even' is false");
+	assert_string_equal(retrieved->why, "the sound precondition 'even' is false");
 	assert_contains(retrieved->sound.v[0].why, "N = 63");
 }
 
