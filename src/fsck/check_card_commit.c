@@ -175,8 +175,8 @@ static int check_chains(size_t *n, struct checker *checker, const char *prefix)
 }
 
 /*
- * Warn of a branch whose tip no chain keeps. It is no error: users can commit to such a branch, or
- * fetch it from elsewhere.
+ * Warn of a branch whose tip no chain keeps. It is not an error: users can commit to such a branch,
+ * or fetch it from elsewhere.
  */
 static int check_branches(struct checker *checker)
 {

@@ -128,8 +128,8 @@ static void diff_status(struct kl_card_pair *pair)
 		ANSWER(pair, "status", "the status is %w again, it was retracted", now);
 	else if (after < before)
 		ANSWER(pair, "status",
-		       "the status is lowered to %w, it was %w: trials that it rested on are gone, or "
-		       "no longer count",
+		       "the status is lowered to %w, it was %w: trials that it depended on are "
+		       "gone, or no longer count",
 		       now, old);
 }
 

@@ -34,7 +34,7 @@ static void diff_test(struct kl_card_pair *pair, const struct kl_card_pre *befor
 		     "the precondition %s is rewritten with the same meaning", before->id);
 		return;
 	case KL_RELATION_STRONGER:
-		NOTE(pair, "pre-stronger", "the precondition %s asks for more: %s, before %s",
+		NOTE(pair, "pre-stronger", "the precondition %s is stricter: %s, before %s",
 		     before->id, after->test, before->test);
 		return;
 	case KL_RELATION_WEAKER:
@@ -43,13 +43,13 @@ static void diff_test(struct kl_card_pair *pair, const struct kl_card_pre *befor
 		break;
 	case KL_RELATION_OTHER:
 		ANSWER(pair, "pre-changed",
-		       "the precondition %s is another one, and may hold where it did not: %s, "
-		       "before %s",
+		       "the precondition %s has changed, and may hold where it did not: %s, before "
+		       "%s",
 		       before->id, after->test, before->test);
 		break;
 	}
 	for (size_t i = 0; i < lost.n && lost.n > 1; i++)
-		NOTE(pair, "pre-part", "of the precondition %s this no longer follows: %s",
+		NOTE(pair, "pre-part", "the precondition %s no longer implies this part: %s",
 		     before->id, lost.v[i]);
 }
 
@@ -84,7 +84,8 @@ static void diff_pre(struct kl_card_pair *pair, const struct kl_card_pre *before
 	}
 	if (was_sound && !sound)
 		ANSWER(pair, "pre-demoted",
-		       "the precondition %s was needed for correctness, now it is said to be needed "
+		       "the precondition %s was needed for correctness, now it is said to be "
+		       "needed "
 		       "only for speed",
 		       before->id);
 	else if (!was_sound && sound)

@@ -36,8 +36,8 @@ static void diff_declared(struct kl_card_pair *pair, const struct kl_strvec *bef
 			continue;
 		if (verified(pair->now, after->v[i]))
 			NOTE(pair, "scope-added",
-			     "the scope has the %w %s now, where a trial or a derivation "
-			     "verifies it",
+			     "the scope has the new %w %s, which a trial or a re-derivation "
+			     "verifies",
 			     what, after->v[i]);
 		else
 			ANSWER(pair, "scope-widened",
@@ -84,19 +84,18 @@ void kl_card_diff_scope(struct kl_card_pair *pair)
 	diff_declared(pair, &before->languages, &after->languages, "language",
 		      kl_card_diff_language_verified);
 	diff_required(pair, &before->needs, &after->needs,
-		      "the scope is widened: platforms need not have %s any more",
-		      "platforms must have %s");
+		      "the scope is widened: platforms no longer need %s", "platforms now need %s");
 	diff_required(pair, &before->requires, &after->requires,
-		      "the scope is widened: %s need not be there any more",
-		      "%s must be there before");
+		      "the scope is widened: %s is no longer required",
+		      "%s is now required before the card");
 	diff_required(pair, &before->conflicts, &after->conflicts,
-		      "the scope is widened: %s is no conflict any more", "%s is a conflict now");
+		      "the scope is widened: %s is no longer a conflict", "%s is a conflict now");
 	diff_promised(pair, &before->provides, &after->provides, "scope");
 }
 
 /* --- effect --------------------------------------------------------------------------- */
 
-static const char *const by_words[] = { "a trial", "a derivation anew", "nothing verified" };
+static const char *const by_words[] = { "a trial", "a re-derivation", "an unverified step" };
 
 static const struct kl_card_row *find_row(const struct kl_card *card, const struct kl_card_row *row)
 {
@@ -173,7 +172,7 @@ void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_
 			continue;
 		if (cites_event(old_events, after->event))
 			ANSWER(pair, "effect-raised",
-			       "a new effect of %rx for %s on %s rests on no new event (%w)",
+			       "a new effect of %rx for %s on %s cites no new event (%w)",
 			       after->ratio.ppm, after->case_, after->platform,
 			       brief_id(id, after->event));
 		else

@@ -122,7 +122,7 @@ void kl_card_diff_trials(struct kl_card_pair *pair)
 			continue;
 		if (after)
 			ANSWER(pair, "trial-rewritten",
-			       "a trial is rewritten: that on %s (event %w)",
+			       "a row of 'ver' was rewritten: %s (event %w)",
 			       before->retracted ? "a retraction" : before->workload,
 			       brief_id(id, before->event));
 		else if (before->retracted)

@@ -307,7 +307,7 @@ static void diff_args(struct pair *pair)
 			ANSWER(pair, "arg-added", "there is a further argument %s",
 			       pair->now->arg[i].name);
 	if (order)
-		ANSWER(pair, "arg-order", "the arguments come in another order");
+		ANSWER(pair, "arg-order", "the order of the arguments has changed");
 }
 
 /* Compare what is undefined of inputs that are no ordinary numbers. */
@@ -409,7 +409,7 @@ static void diff_accept(struct pair *pair)
 		if (after)
 			diff_rule(pair, before, after);
 		else
-			ANSWER(pair, "tolerance-removed", "no rule judges %s any more",
+			ANSWER(pair, "tolerance-removed", "%s is no longer judged by any rule",
 			       kl_json_str_or(before, "out", kl_json_str_or(before, "values", "")));
 	}
 }
@@ -433,9 +433,8 @@ static void diff_bands(struct pair *pair, const json_t *old, const json_t *now, 
 
 	json_array_foreach(old, i, band)
 		if (!has_json(now, band))
-			ANSWER(pair, "band-removed",
-			       "a band of '%w' is gone, or is another one: %s", what,
-			       json_text(&buf, band));
+			ANSWER(pair, "band-removed", "a band of '%w' was removed or changed: %s",
+			       what, json_text(&buf, band));
 	json_array_foreach(now, i, band)
 		if (!has_json(old, band))
 			NOTE(pair, "band-added", "a band of '%w' is new: %s", what,
@@ -517,7 +516,7 @@ static void diff_measures(struct pair *pair)
 
 	if (before->deterministic && !after->deterministic)
 		ANSWER(pair, "determinism-dropped",
-		       "the same input need not give the same bits any more");
+		       "the same input no longer has to give the same bits");
 	else if (!before->deterministic && after->deterministic)
 		NOTE(pair, "determinism-added", "the same input must give the same bits");
 	if (before->baseline && !after->baseline)

@@ -180,7 +180,7 @@ static void parse_side(struct side *side, const char *path, const char *id)
 	if (kl_card_parse(&side->card, path, side->text.ptr, side->text.len) < 0) {
 		side->error = kl_strdup(kl_error_last());
 	} else if (strcmp(side->card->id, id)) {
-		side->error = kl_asprintf("%s holds the card '%s'", path, side->card->id);
+		side->error = kl_asprintf("%s contains the card '%s'", path, side->card->id);
 		kl_card_free(kl_steal(&side->card));
 	}
 	kl_error_clear();
@@ -332,7 +332,8 @@ static void say_tally(struct kl_review_item *item, const struct tally *tally, bo
 	if (tally->refused && required)
 		kl_findings_add(
 			&item->found, KL_ANSWER, "evidence-unsigned",
-			"not signed by an allowed signer (gpg.ssh.allowedSignersFile): %d of %d new events",
+			"not signed by an allowed signer (gpg.ssh.allowedSignersFile): %d of %d "
+			"new events",
 			tally->refused, tally->n);
 	if (tally->of[KL_SIGN_GOOD])
 		kl_findings_add(&item->found, KL_NOTE, "evidence-signed",
@@ -341,7 +342,8 @@ static void say_tally(struct kl_review_item *item, const struct tally *tally, bo
 	if (unknown)
 		kl_findings_add(
 			&item->found, KL_NOTE, "evidence-unknown-key",
-			"signed by keys that gpg.ssh.allowedSignersFile does not name: %d of %d new "
+			"signed by keys that gpg.ssh.allowedSignersFile does not name: %d of %d "
+			"new "
 			"events",
 			unknown, tally->n);
 }

@@ -247,7 +247,7 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-/* Of the lines of notes that hold this event, find the one with the best signature. */
+/* Of the lines of notes that contain this event, find the one with the best signature. */
 static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *lookup,
 					   const struct kl_event *event)
 {
@@ -320,7 +320,7 @@ static void say_missing(struct kl_findings *findings, enum kl_weight weight,
 		kl_findings_add(findings, weight, "verdict-stale",
 				"its verdict is stale: the note was made for other files");
 	else
-		kl_findings_add(findings, weight, "verdict-missing", "nobody has judged it");
+		kl_findings_add(findings, weight, "verdict-missing", "it has not been judged");
 }
 
 static void say_speed(struct kl_review_item *item, const struct changes *all,
@@ -331,7 +331,7 @@ static void say_speed(struct kl_review_item *item, const struct changes *all,
 
 	if (!strcmp(change->old->digest, change->now->digest)) {
 		kl_findings_add(&item->found, KL_NOTE, "same-kernel",
-				"the kernel is the base's, %w",
+				"the kernel is the same as in the base, %w",
 				strcmp(change->old->contract_digest, change->now->contract_digest) ?
 					"under another contract" :
 					"in another directory");

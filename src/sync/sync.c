@@ -240,7 +240,8 @@ static int fetch_refs(struct kl_sync_round *round)
 	int err = kl_repo_config_int(&mib, round->r, "klineage.syncMaxMiB", MAX_MIB);
 
 	if (!err && (mib < 1 || mib > 1 << 20))
-		err = kl_error(KL_EINVALID, "klineage.syncMaxMiB is %lld", (long long)mib);
+		err = kl_error(KL_EINVALID, "klineage.syncMaxMiB is %lld; it must be 1 to 1048576",
+			       (long long)mib);
 	for (size_t i = 0; !err && i < round->n; i++) {
 		git_oid have;
 

@@ -186,8 +186,8 @@ static int find_place(struct place *place, struct kl_sync_round *round,
 			kl_map_put(&round->renamed, ref->leaf, kl_steal(&leaf));
 	}
 	if (!fits)
-		return kl_error(KL_EEXISTS, "more than %d others are named '%s'", MAX_RENAMED,
-				ref->leaf);
+		return kl_error(KL_EEXISTS, "more than %d different refs here are named like '%s'",
+				MAX_RENAMED, ref->leaf);
 	return fits < 0 ? fits : 0;
 }
 
@@ -234,7 +234,7 @@ static int take_steps(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	kl_refs_txn_update(txn, place.ref, &ref->oid, place.is_new ? NULL : &place.old);
 	if (renamed)
 		kl_sync_report(round, KL_SYNC_RENAMED, place.ref,
-			       "their '%s'; ours of that name is different", ref->leaf);
+			       "this is their '%s'; our ref of that name is different", ref->leaf);
 	else
 		kl_sync_report(round, place.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, place.ref, "%s",
 			       "");

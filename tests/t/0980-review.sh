@@ -51,7 +51,7 @@ test_expect_success 'nothing changed: nothing to answer' '
 test_expect_success 'a precondition weakened, dropped, unknown' '
 	on weaker "card_edit \"s/K % 32 == 0/K % 8 == 0/\"" && test $code = 1 &&
 	finds pre-weakened "'\''align'\'' is weaker: '\''K % 8 == 0 && K >= 64'\'', before" ../out &&
-	on stronger "card_edit \"s/K >= 64/K >= 96/\"" && test $code = 0 && notes pre-stronger "asks for more" ../out &&
+	on stronger "card_edit \"s/K >= 64/K >= 96/\"" && test $code = 0 && notes pre-stronger "is stricter" ../out &&
 	on other "card_edit \"s/K >= 64/M >= 64/\"" && test $code = 1 && finds pre-changed "may hold where it did not" ../out &&
 	on unknown "card_edit \"s/test: .*K.*/test: null/\"" && test $code = 1 && finds pre-unknown "no longer checked" ../out &&
 	on dropped "card_edit \"/id: small/,/state:/d; s/^    - text/    x/\"" && test $code = 1 && finds pre-dropped "'\''small'\'' was dropped" ../out &&
@@ -81,7 +81,7 @@ test_expect_success 'evidence, risk, trials and the status that rests on them' '
 	on risk no_risk && finds risk-removed "is gone" ../out &&
 	on trial no_trial && test $code = 1 &&
 	finds trial-removed "passed" ../out && finds status "lowered to hypothesis" ../out && finds effect-removed "2.5x" ../out &&
-	finds effect-raised "rests on no new event" ../out &&
+	finds effect-raised "cites no new event" ../out &&
 	on evidence "card_edit \"s/step: 1/step: 2/\"" && finds evidence-rewritten "mm/v3-1'\'' step 1" ../out &&
 	on file no_file && finds evidence-file-removed "$witness" ../out
 '
@@ -108,7 +108,7 @@ test_expect_success 'a card that cites what is not there, or of another commit' 
 
 test_expect_success 'a file that is no card' '
 	on yaml "echo \"a: [\" >skills/cards/tile.yaml" && test $code = 1 && finds card-unreadable "tile.yaml:" ../out &&
-	on name "cp skills/cards/tile.yaml skills/cards/other.yaml" && finds card-unreadable "holds the card" ../out &&
+	on name "cp skills/cards/tile.yaml skills/cards/other.yaml" && finds card-unreadable "contains the card" ../out &&
 	on schema "card_edit \"s/zz/z/\" && sed \"s/schema: 1/schema: 2/\" skills/cards/tile.yaml >new && mv new skills/cards/tile.yaml" &&
 	finds card-unreadable "schema 2" ../out &&
 	on elsewhere "mkdir -p k8s/cards && echo \"kind: Pod\" >k8s/cards/pod.yaml" && test $code = 0
@@ -118,7 +118,7 @@ test_expect_success 'a file that is no card' '
 
 test_expect_success 'a kernel that nobody has judged' '
 	on kernel "cp \$KLINEAGE_TOP/tests/cheats/c/accepted/kahan.c mm.c" && test $code = 1 &&
-	finds verdict-missing "nobody has judged it" ../out
+	finds verdict-missing "it has not been judged" ../out
 '
 
 test_expect_success 'its verdict, its ratio to the base, features' '
@@ -195,7 +195,7 @@ test_expect_success 'every weakening of a contract is told' '
 
 test_expect_success 'what asks for more needs no answer of its own; the kernel must be judged again' '
 	contract tighter "s/max: 4/max: 2/; s/ints: .-2, 2./ints: [-2, 2]/" && notes tolerance-tightened "max 2, before 4" ../out &&
-	finds verdict-missing "nobody" ../out && test "$(perl -MJSON::PP -e "print decode_json(scalar <STDIN>)->{answers}" <../out)" = 1 &&
+	finds verdict-missing "not been judged" ../out && test "$(perl -MJSON::PP -e "print decode_json(scalar <STDIN>)->{answers}" <../out)" = 1 &&
 	contract wider "s/ M <= 128,//" && notes domain-widened "M <= 128" ../out
 '
 

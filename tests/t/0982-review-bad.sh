@@ -56,7 +56,7 @@ test_expect_success 'a bare repository' '
 
 test_expect_success 'a fork with no notes: each kernel is named, the rest is as ever' '
 	git clone -q "$top/r" "$top/fork" && cd "$top/fork" && exits 1 git klineage review origin/main..origin/topic >../out &&
-	says "! nobody has judged it" ../out && says "'\''align'\'' is weaker" ../out &&
+	says "! it has not been judged" ../out && says "'\''align'\'' is weaker" ../out &&
 	test "$(grep -c missing ../out)" = 4
 '
 
@@ -87,7 +87,7 @@ test_expect_success KEYGEN 'a note with a wrong signature: told, and not counted
 	exits 1 git klineage review --json main..topic >../out && says "\"signature\":\"unknown key\"" ../out &&
 	perl -pe "s/\"sig\":\"/\"sig\":\"x/" ../signed >../wrong && git notes --ref=klineage/gate remove topic~1 && note topic~1 ../wrong &&
 	exits 1 git klineage review main..topic >../out && says "has a wrong signature and does not count" ../out &&
-	says "! nobody has judged it" ../out
+	says "! it has not been judged" ../out
 '
 
 test_expect_success KEYGEN 'evidence with a wrong signature, and with a right one' '
