@@ -28,7 +28,7 @@ static const char *divide_numbers(int64_t *out, enum kl_expr_op op, int64_t left
 	if (left == INT64_MIN && right == -1)
 		return "overflow beyond 64 bits";
 	*out = op == KL_OP_MOD ? left % right : left / right;
-	/* cdiv rounds up: one more when the exact quotient lies above. */
+	/* cdiv rounds up: add one if the division truncated a positive quotient */
 	if (op == KL_OP_CDIV && left % right && (left < 0) == (right < 0))
 		*out += 1;
 	return NULL;

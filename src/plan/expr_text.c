@@ -10,7 +10,9 @@
 #define LEVEL_COMPARE 3
 #define LEVEL_VALUE 6
 
-/* In the order of enum kl_expr_op; the first match wins, so two bytes stand before one. */
+/*
+ * in the order of enum kl_expr_op; the first match is taken, so operators of two bytes come first
+ */
 /* clang-format off */
 static const struct sign { const char *text; enum kl_expr_op op; int level; } signs[] = {
 	{ "+", KL_OP_ADD, 4 }, { "-", KL_OP_SUB, 4 },
@@ -37,7 +39,7 @@ struct parser {
 	const struct kl_expr_names *names;
 	const char *text;
 	size_t pos;
-	size_t start; /* of the token last looked at: where an error is */
+	size_t start; /* offset of the last token, to report an error at */
 	int depth;
 };
 
@@ -83,15 +85,15 @@ static int expect_byte(struct parser *parser, char byte)
 		return 0;
 	here = parser->text + parser->pos;
 	if (*here)
-		return kl_error(KL_EINVALID, "'%c' is needed before '%.16s'", byte, here);
+		return kl_error(KL_EINVALID, "expected '%c' before '%.16s'", byte, here);
 	if (byte == ',')
 		return kl_error(KL_EINVALID,
-				"the expression ends where ',' is needed "
-				"(in a YAML list an expression with a comma needs quotes)");
-	return kl_error(KL_EINVALID, "the expression ends where '%c' is needed", byte);
+				"the expression ends where ',' is expected (in a YAML list, put an "
+				"expression with a comma in quotes)");
+	return kl_error(KL_EINVALID, "the expression ends where '%c' is expected", byte);
 }
 
-/* What stands on both sides; == and != take texts as well. */
+/* The type of both operands; == and != also accept texts. */
 static enum kl_expr_type taken_by(const struct sign *sign)
 {
 	return sign->level < LEVEL_COMPARE ? KL_EXPR_TRUTH : KL_EXPR_NUMBER;
@@ -124,7 +126,7 @@ static struct kl_expr *new_node(enum kl_expr_op op, enum kl_expr_type type, int6
 	return expr;
 }
 
-/* The text lies behind the node. */
+/* The text is stored behind the node. */
 static struct kl_expr *new_text(enum kl_expr_op op, enum kl_expr_type type, const char *text,
 				size_t len)
 {
@@ -136,7 +138,7 @@ static struct kl_expr *new_text(enum kl_expr_op op, enum kl_expr_type type, cons
 	return expr;
 }
 
-/* From `at` to here; blanks may follow it. */
+/* Set the expression's place: from `at` to the current position. */
 static void set_place(struct kl_expr *expr, const struct parser *parser, size_t at)
 {
 	expr->at = at;
@@ -154,16 +156,19 @@ static int need_type(struct parser *parser, const struct kl_expr *expr, enum kl_
 	if (expr->type == want || expr->type == KL_EXPR_ANY)
 		return 0;
 	parser->start = expr->at;
-	return kl_error(KL_EINVALID, "%s stands where %s is needed", types[expr->type],
+	return kl_error(KL_EINVALID, "found %s where %s is expected", types[expr->type],
 			types[want]);
 }
 
-/* Whatever a parser below leaves in `*out`, even where it fails, is the caller's; NULL before. */
+/*
+ * The parsers below set `*out`, which is NULL before, to an expression that the caller frees, even
+ * after a failure.
+ */
 static int parse_level(struct kl_expr **out, struct parser *parser, int level, int cost);
 
 static int too_deep(void)
 {
-	return kl_error(KL_EINVALID, "the expression nests deeper than %d levels",
+	return kl_error(KL_EINVALID, "the expression is nested deeper than %d levels",
 			KL_EXPR_MAX_DEPTH);
 }
 
@@ -182,11 +187,11 @@ static int parse_number(struct kl_expr **out, struct parser *parser)
 		over |= __builtin_mul_overflow(value, place, &value);
 	for (text += decimal; decimal && isdigit((unsigned char)*text); text++) {
 		if (!(place /= 10))
-			return kl_error(KL_EINVALID, "a number with more than six places");
+			return kl_error(KL_EINVALID, "a number has more than six decimal places");
 		over |= __builtin_add_overflow(value, (*text - '0') * place, &value);
 	}
 	if (over)
-		return kl_error(KL_EINVALID, "a number beyond 64 bits");
+		return kl_error(KL_EINVALID, "a number does not fit into 64 bits");
 	if (parser->dialect->fact && span_word(text, ""))
 		return kl_error(KL_EINVALID, "a name cannot begin with a digit");
 	parser->pos = (size_t)(text - parser->text);
@@ -194,18 +199,19 @@ static int parse_number(struct kl_expr **out, struct parser *parser)
 	return 0;
 }
 
-/* Nothing stands in quotes that a fact's key could be misread by. */
+/* Quotes cannot contain characters that would make the key of a fact ambiguous. */
 static int parse_quoted(const char **text, size_t *len, struct parser *parser)
 {
 	const char *string = parser->text + parser->pos + 1;
 	size_t n = span_word(string, ".:*+/-");
 
 	if (!string[n])
-		return kl_error(KL_EINVALID, "a text without its end");
+		return kl_error(KL_EINVALID, "a quoted text is not closed");
 	if (string[n] != '\'')
-		return kl_error(KL_EINVALID, "a text holds letters, digits and _.:*+/- alone");
+		return kl_error(KL_EINVALID,
+				"a quoted text can contain only letters, digits and _.:*+/-");
 	if (!n)
-		return kl_error(KL_EINVALID, "an empty text");
+		return kl_error(KL_EINVALID, "a quoted text is empty");
 	parser->pos += n + 2;
 	*text = string;
 	*len = n;
@@ -243,7 +249,7 @@ static int parse_function(struct kl_expr **out, struct parser *parser, enum kl_e
 	return expect_byte(parser, ')');
 }
 
-/* One of the names that a fact is about, quoted or not. */
+/* Parse one argument of a fact, quoted or not, and append it to the key. */
 static int parse_member(struct kl_buf *key, struct parser *parser)
 {
 	const char *text;
@@ -257,7 +263,7 @@ static int parse_member(struct kl_buf *key, struct parser *parser)
 			return err;
 	} else {
 		if (!(len = span_word(text, ".")))
-			return kl_error(KL_EINVALID, "a name is needed before '%.16s'", text);
+			return kl_error(KL_EINVALID, "expected a name before '%.16s'", text);
 		parser->pos += len;
 	}
 	kl_buf_add(key, text, len);
@@ -299,7 +305,10 @@ static int64_t find_name(const struct parser *parser, const char *word, size_t l
 	return -1;
 }
 
-/* Closed names come before functions; among open ones it is the bracket that makes a function. */
+/*
+ * A name of the closed list takes precedence over a function. With open names, only a word before a
+ * bracket is a function.
+ */
 static int parse_word(struct kl_expr **out, struct parser *parser)
 {
 	bool open = parser->dialect->fact != NULL;
@@ -340,7 +349,7 @@ static int parse_bracket(struct kl_expr **out, struct parser *parser)
 {
 	int err;
 
-	/* The bracket itself is what is too much, not what stands in it. */
+	/* report the bracket that exceeds the limit, not its content */
 	if (parser->depth >= parser->dialect->depth.most)
 		return too_deep();
 	parser->pos++;
@@ -365,11 +374,13 @@ static int parse_value(struct kl_expr **out, struct parser *parser)
 	if (*here == '\'' && parser->dialect->texts)
 		return parse_text(out, parser);
 	if (!*here)
-		return kl_error(KL_EINVALID, "the expression ends where a value is needed");
-	return kl_error(KL_EINVALID, "'%.16s' is no value", here);
+		return kl_error(KL_EINVALID, "the expression ends where a value is expected");
+	return kl_error(KL_EINVALID, "expected a value before '%.16s'", here);
 }
 
-/* Texts are compared for equality with texts alone; a fact may be one. */
+/*
+ * Check the types of the operands. A text can only be compared for equality with a text or a fact.
+ */
 static int check_sides(struct parser *parser, const struct sign *sign, const struct kl_expr *left,
 		       const struct kl_expr *right)
 {
@@ -388,7 +399,7 @@ static int parse_binary(struct kl_expr **out, struct parser *parser, const struc
 	int next = sign->level + 1, err;
 	enum kl_expr_type type;
 
-	/* Without facts the left side is wrong whatever follows. */
+	/* without facts, the type of the left side is known now */
 	if (!parser->dialect->fact && (err = need_type(parser, left, taken_by(sign))) < 0)
 		return err;
 	type = sign->level > LEVEL_COMPARE ? KL_EXPR_NUMBER : KL_EXPR_TRUTH;
@@ -401,11 +412,11 @@ static int parse_binary(struct kl_expr **out, struct parser *parser, const struc
 	set_place(expr, parser, left->at);
 	if (sign->level == LEVEL_COMPARE && (sign = sign_at(parser)) &&
 	    sign->level == LEVEL_COMPARE)
-		return kl_error(KL_EINVALID, "comparisons do not chain: join them with &&");
+		return kl_error(KL_EINVALID, "comparisons cannot be chained; join them with &&");
 	return 0;
 }
 
-/* Precedence climbing: values joined by signs of at least `level`. */
+/* Parse values joined by operators of at least this level (precedence climbing). */
 static int parse_level(struct kl_expr **out, struct parser *parser, int level, int cost)
 {
 	const struct sign *sign;
@@ -447,7 +458,7 @@ int kl_expr_read(struct kl_expr **out, const char *text, const struct kl_expr_di
 	int err;
 
 	if (strlen(text) > dialect->longest)
-		err = kl_error(KL_EINVALID, "an expression longer than %zu bytes",
+		err = kl_error(KL_EINVALID, "the expression is longer than %zu bytes",
 			       dialect->longest);
 	else if (!(err = parse_level(&top, &parser, LEVEL_ANY, dialect->depth.bracket)))
 		err = parse_end(&parser, top, want);

@@ -6,15 +6,12 @@
 #include "plan/expr.h"
 
 /*
- * expr_tree - a parsed expression, and the dialects that are read into one. For what evaluates or
- * compares expressions in a way of its own; plan/expr.h is enough for the rest.
- *
- * All dialects have the signs, functions and binding of plan/expr.h. They differ in what a value
- * may be: one knows a closed list of names, each a number; another has facts, whose names are open:
- *
- *	fact    K    sol.dram    cap('cp.async')    stride_bytes(A, K)
- *	decimal 0.75             at most six places
- *	text    'f16'            letters, digits and _.:*+/-
+ * expr_tree - a parsed expression, and the dialects of the language. It is for code that evaluates
+ * or compares expressions itself; plan/expr.h is enough for other code. All dialects have the
+ * operators, functions and precedences of plan/expr.h. They differ in the values: one has a closed
+ * list of names, which are all numbers; another has facts, whose names are not fixed: fact K
+ * sol.dram cap('cp.async') stride_bytes(A, K) decimal 0.75 at most six places text 'f16' letters,
+ * digits and _.:*+/-
  */
 enum kl_expr_op {
 	KL_OP_INT,
@@ -27,7 +24,7 @@ enum kl_expr_op {
 	KL_OP_MIN,
 	KL_OP_MAX,
 	KL_OP_CDIV,
-	/* between two values; those that compare are EQ to GT */
+	/* between two values; EQ to GT are the comparisons */
 	KL_OP_ADD,
 	KL_OP_SUB,
 	KL_OP_MUL,
@@ -46,14 +43,17 @@ enum kl_expr_op {
 struct kl_expr {
 	enum kl_expr_op op;
 	enum kl_expr_type type;
-	size_t at, len;   /* its place in the text, with the brackets around it */
-	size_t brackets;  /* so many pairs */
+	size_t at, len;   /* position in the text, brackets included */
+	size_t brackets;  /* number of pairs of brackets around it */
 	int64_t number;   /* INT; DECIMAL: millionths; NAME: its index */
 	const char *text; /* TEXT; FACT: its key, "stride_bytes(A,K)"; behind the node */
-	struct kl_expr *left, *right; /* owned; NEG, NOT: left alone */
+	struct kl_expr *left, *right; /* owned; NEG, NOT: only left */
 };
 
-/* A fact that takes just so many names, and what it is; others take some and may be anything. */
+/*
+ * A fact with a fixed number of arguments, and its type. Other facts can have any number and any
+ * type.
+ */
 struct kl_expr_fact {
 	const char *name;
 	size_t args;
@@ -61,16 +61,17 @@ struct kl_expr_fact {
 };
 
 struct kl_expr_dialect {
-	const struct kl_expr_fact *fact; /* to one without a name; NULL: closed names */
+	const struct kl_expr_fact
+		*fact; /* ends with a row without a name; NULL: the names are closed */
 	bool decimals, texts;
 	bool lines;     /* a newline is a blank */
 	size_t longest; /* text, in bytes */
-	struct {        /* what each of these adds to the depth, and how much is allowed */
+	struct {        /* what each of these adds to the depth, and the greatest depth */
 		int bracket, sign, operand, most;
 	} depth;
 };
 
-/** As kl_expr_parse(), in a dialect; `names` is NULL where that has facts. */
+/** As kl_expr_parse(), in a dialect; `names` is NULL if the dialect has facts. */
 int kl_expr_read(struct kl_expr **out, const char *text, const struct kl_expr_dialect *dialect,
 		 const struct kl_expr_names *names, enum kl_expr_type want, size_t *at);
 
@@ -79,7 +80,9 @@ static inline bool kl_expr_compares(const struct kl_expr *expr)
 	return expr->op >= KL_OP_EQ && expr->op <= KL_OP_GT;
 }
 
-/** Does EQ to GT hold where the left side stands to the right one as `order` does to 0? */
+/**
+ * True if the comparison holds for operands of this order (less than, equal to or greater than 0).
+ */
 static inline bool kl_expr_holds(enum kl_expr_op op, int order)
 {
 	switch (op) {
@@ -98,10 +101,12 @@ static inline bool kl_expr_holds(enum kl_expr_op op, int order)
 	}
 }
 
-/** `left op right`, of MIN to MOD; NULL, or why there is no such number. */
+/** Compute `left op right` for MIN to MOD. Returns NULL, or the reason why there is no result. */
 const char *kl_expr_calculate(int64_t *out, enum kl_expr_op op, int64_t left, int64_t right);
 
-/** As text, with brackets where they are needed and facts by their keys. */
+/**
+ * Append the expression as text, with the brackets that it needs. Facts are written as their keys.
+ */
 void kl_expr_write(struct kl_buf *out, const struct kl_expr *expr);
 
 #endif

@@ -68,7 +68,7 @@ static void note_include(struct kl_tokens *out, const char *text, size_t n)
 		kl_strvec_take(&out->headers, kl_strndup(text + i, end - i));
 }
 
-/* To the end of the line; a backslash or a comment carries it on. */
+/* Skip a directive to the end of its line, which a backslash or a comment can extend. */
 static void skip_directive(struct kl_tokens *out, struct scan *scan)
 {
 	size_t from = scan->pos;
@@ -99,7 +99,10 @@ static void skip_quoted(struct scan *scan)
 		scan->pos++;
 }
 
-/* Signs that must not be split for what proto looks at. */
+/*
+ * Length of the operator at the current position. Only operators that prototype.c relies on are
+ * kept in one piece.
+ */
 static size_t sign_length(const struct scan *scan)
 {
 	static const char *const two[] = {

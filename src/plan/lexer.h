@@ -8,9 +8,9 @@
 #include "base/vec.h"
 
 /*
- * lexer - C source as tokens that point into it: comments, white space and
- * preprocessor directives are left out (the names of #include "..." are kept
- * aside). Any bytes are accepted; what is no C comes as one-byte tokens.
+ * lexer - splits C source into tokens that point into it. Comments, white space and preprocessor
+ * directives are left out, but the names of #include "..." are collected. Any bytes are accepted;
+ * bytes that are not C become tokens of one byte.
  */
 enum kl_token_kind { KL_TOKEN_WORD, KL_TOKEN_NUMBER, KL_TOKEN_STRING, KL_TOKEN_SIGN };
 
@@ -30,9 +30,9 @@ struct kl_tokens {
 void kl_lexer_read(struct kl_tokens *out, const char *text, size_t len);
 void kl_tokens_release(struct kl_tokens *tokens);
 
-/** Is the token at `i` just `text`? False beyond the end. */
+/** True if the token at `i` is `text`; false beyond the end. */
 bool kl_token_is(const struct kl_tokens *tokens, size_t i, const char *text);
-/** Index behind the bracket that closes the one at `i`; t->n if none does. */
+/** Index after the bracket that closes the one at `i`; tokens->n if none does. */
 size_t kl_token_skip(const struct kl_tokens *tokens, size_t i);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef KL_PLAN_LIMITS_H
 #define KL_PLAN_LIMITS_H
 
-/* limits - how much a kernel may take: the same for contracts, plans and jobs. */
+/* limits - limits of a kernel's interface, which contracts, plans and jobs share. */
 #define KL_MAX_DIMS 16                  /* of a case */
 #define KL_MAX_ARGS 32                  /* of a contract */
 #define KL_MAX_AXES 8                   /* of a tensor */

@@ -73,7 +73,9 @@ static void take_names(struct kl_plan *plan, const struct kl_plan_names *names)
 	plan->name = kl_calloc(n + KL_PLAN_FACTS + 2 * KL_PLAN_MAX_NAMES, sizeof(*plan->name));
 	for (size_t i = 0; i < n; i++)
 		kl_plan_add_name(plan, names->dim[i]);
-	/* a dim of that name hides the fact: no word is empty */
+	/*
+	 * a dim of that name hides the fact, so the fact gets an empty name, which no word matches
+	 */
 	for (size_t i = 0; i < KL_PLAN_FACTS; i++)
 		kl_plan_add_name(plan, kl_plan_has_name(plan, fact_names[i]) ? "" : fact_names[i]);
 	plan->ntensor = names->ntensor;

@@ -11,8 +11,8 @@
 #define GIB(n) ((int64_t)(n) << 30)
 
 /*
- * Multiprocessors and cache of one product each; the shared memory is the architecture's, the
- * memory that of its largest product.
+ * multiprocessors and cache of one product each; the shared memory is the same for all products,
+ * the memory is that of the largest one
  */
 static const struct arch {
 	const char *name;
@@ -30,7 +30,10 @@ static const struct arch {
 	{ "sm_121", { 48, 101376, 121, 24 << 20, GIB(128) } },
 };
 
-/* "sm_90a" is "sm_90" with what only that one has; "sm_100f" runs on its whole family. */
+/*
+ * Find "sm_90" for "sm_90a" (with features that only sm_90 has) and "sm_100f" (for its whole
+ * family). `*suffix` is the letter, or 0.
+ */
 static const struct arch *find_arch(const char *name, char *suffix)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(archs); i++) {
@@ -61,7 +64,7 @@ int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(archs); i++)
 		kl_buf_addf(&list, "%s%s%s", i ? ", " : "", archs[i].name,
 			    archs[i].facts.cc >= 90 ? "[a]" : "");
-	return kl_error(KL_EINVALID, "'%.16s' is no architecture known here: %s", arch, list.ptr);
+	return kl_error(KL_EINVALID, "unknown architecture '%.16s' (known: %s)", arch, list.ptr);
 }
 
 static int check_arch(const char *file, const struct kl_yaml *node, const char *key)
@@ -82,6 +85,9 @@ bool kl_plan_arch_runs(const char *arch, int64_t cc)
 		return false;
 	if (suffix == 'a')
 		return left->facts.cc == cc;
-	/* machine code runs on its own major version, from its minor one on */
+	/*
+	 * machine code runs on devices of its own major version with the same or a higher minor
+	 * version
+	 */
 	return left->facts.cc / 10 == cc / 10 && left->facts.cc <= cc;
 }

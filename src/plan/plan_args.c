@@ -10,7 +10,7 @@
 
 /* --- names ---------------------------------------------------------------------- */
 
-/* A tensor or scratch that the launch may name. */
+/* Read the name of a tensor or scratch that the launch is allowed to use. */
 static int read_memory(enum kl_plan_arg_kind *kind, int *index, const struct plan_arg *arg,
 		       const struct kl_field *field, const struct kl_yaml *node)
 {
@@ -20,15 +20,16 @@ static int read_memory(enum kl_plan_arg_kind *kind, int *index, const struct pla
 	if (err < 0 || !arg->prepare)
 		return err;
 	if (*kind == KL_PLAN_TENSOR)
-		return kl_yaml_error(plan->file, node,
-				     "'%s' is a tensor: a prepare launch is not timed and may "
-				     "see none",
-				     node->text);
+		return kl_yaml_error(
+			plan->file, node,
+			"'%s' is a tensor; a prepare launch is not timed, so it cannot use tensors",
+			node->text);
 	if (plan->scratch[*index].init != KL_PLAN_PREPARE)
-		return kl_yaml_error(plan->file, node,
-				     "scratch '%s' has not init: prepare, so a prepare launch "
-				     "may not name it",
-				     node->text);
+		return kl_yaml_error(
+			plan->file, node,
+			"a prepare launch cannot use scratch '%s', which does not have init: "
+			"prepare",
+			node->text);
 	return 0;
 }
 
@@ -47,14 +48,15 @@ static int read_map_name(int *index, const struct plan_arg *arg, const struct kl
 		return kl_yaml_error(plan->file, node, "the plan has no map '%.64s'", name);
 	map = &plan->map[*index];
 	if (arg->prepare && (!map->of_scratch || plan->scratch[map->of].init != KL_PLAN_PREPARE))
-		return kl_yaml_error(plan->file, node,
-				     "map '%s' is not of scratch with init: prepare, so a prepare "
-				     "launch may not name it",
-				     name);
+		return kl_yaml_error(
+			plan->file, node,
+			"a prepare launch cannot use map '%s', which is not of scratch with init: "
+			"prepare",
+			name);
 	return 0;
 }
 
-/* The bits of a scalar of the contract, as its dtype. */
+/* Set the bits of the argument to the value of a scalar of the contract, in its dtype. */
 static void set_scalar(struct plan_arg *arg, const struct kl_plan_scalar *scalar)
 {
 	float single = (float)scalar->value;
@@ -77,7 +79,7 @@ static void set_scalar(struct plan_arg *arg, const struct kl_plan_scalar *scalar
 	}
 }
 
-/* A tensor, a scratch, or a scalar of the contract. */
+/* Read the name of a tensor, a scratch, or a scalar of the contract. */
 static int read_name(struct plan_arg *arg, const struct kl_field *field, const struct kl_yaml *node)
 {
 	const char *name;
@@ -126,7 +128,7 @@ static int read_integer(void *at, const char *file, const struct kl_field *field
 	return kl_plan_read_expr(&arg->expr, &arg->part, field, node);
 }
 
-/* A decimal number, also in quotes, since a job has it so. */
+/* Read a decimal number. It can be in quotes, as it is in a job. */
 static int read_number(double *out, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node)
 {
@@ -137,23 +139,23 @@ static int read_number(double *out, const char *file, const struct kl_field *fie
 
 	if (err < 0)
 		return err;
-	/* a whole number is one in the job, too, where -0 is 0 */
+	/* a whole number is also written as one in the job, where -0 becomes 0 */
 	if (kl_plan_whole_number(&whole, node)) {
 		*out = (double)whole;
 		return 0;
 	}
-	/* decimal only: strtod() alone would take hex, "inf" and blanks */
+	/* decimal only: strtod() also accepts hex, "inf" and leading blanks */
 	if (text[strspn(text, "+-.0123456789eE")])
-		return kl_yaml_error(file, node,
-				     "'%s' must be a number, not '%.40s'; an expression goes in "
-				     "i32 or i64",
-				     field->key, text);
+		return kl_yaml_error(
+			file, node,
+			"'%s' must be a number, not '%.40s'; use i32 or i64 for an expression",
+			field->key, text);
 	*out = strtod(text, &end);
 	if (*end)
 		return kl_yaml_error(file, node, "'%s' must be a number, not '%.40s'", field->key,
 				     text);
 	if (!isfinite(*out))
-		return kl_yaml_error(file, node, "'%s' must be a number that a double holds",
+		return kl_yaml_error(file, node, "'%s' is out of the range of a double",
 				     field->key);
 	return 0;
 }
@@ -173,8 +175,7 @@ static int read_float(void *at, const char *file, const struct kl_field *field,
 	arg->size = !strcmp(field->key, "f32") ? 4 : 8;
 	single = (float)number;
 	if (arg->size == 4 && !isfinite(single))
-		return kl_yaml_error(file, node, "'%s' must be a number that a float holds",
-				     field->key);
+		return kl_yaml_error(file, node, "'%s' is out of the range of a float", field->key);
 	if (arg->size == 4)
 		memcpy(&arg->bits, &single, sizeof(single));
 	else
@@ -194,7 +195,7 @@ static int hex_nibble(char ch)
 	return ch <= '9' ? ch - '0' : ch - 'a' + 10;
 }
 
-/* git-klineage has put the bytes of the file in place of its name: {hex: "00ff"}. */
+/* Read {hex: "00ff"}, by which git-klineage has replaced the name of a file. */
 static int read_bytes(void *at, const char *file, const struct kl_field *field,
 		      const struct kl_yaml *node)
 {
@@ -204,12 +205,13 @@ static int read_bytes(void *at, const char *file, const struct kl_field *field,
 
 	arg->kind = KL_PLAN_BYTES;
 	if (node->kind == KL_YAML_SCALAR)
-		return kl_yaml_error(file, node, "'%.64s' was not put in place of its name",
+		return kl_yaml_error(file, node,
+				     "the file '%.64s' was not replaced by its contents",
 				     node->text);
 	if (!n || n % 2 || n / 2 > KL_PLAN_MAX_PARAM_BYTES || node->n != 1 ||
 	    hex->text[strspn(hex->text, "0123456789abcdef")])
 		return kl_yaml_error(file, node,
-				     "'%s' must be {hex: } with 1 to %d bytes in hexadecimal",
+				     "'%s' must be {hex: ...} with 1 to %d bytes in hexadecimal",
 				     field->key, KL_PLAN_MAX_PARAM_BYTES);
 	arg->nblob = n / 2;
 	arg->blob = kl_malloc(arg->nblob);
@@ -239,11 +241,12 @@ static int read_off(void *at, const char *file, const struct kl_field *field,
 	if (reloc->at % unit || reloc->at + size > (int64_t)arg->nblob)
 		return kl_yaml_error(
 			file, node,
-			"%lld bytes at %lld of %zu: it must be a multiple of %lld and fit",
+			"an entry of %lld bytes cannot be at byte %lld of %zu: it must fit, and "
+			"its position be a multiple of %lld",
 			(long long)size, (long long)reloc->at, arg->nblob, (long long)unit);
 	for (const struct plan_reloc *other = arg->reloc; other < reloc; other++)
 		if (reloc->at < other->at + reloc_bytes(other) && other->at < reloc->at + size)
-			return kl_yaml_error(file, node, "it lies over the entry at %lld",
+			return kl_yaml_error(file, node, "it overlaps the entry at byte %lld",
 					     (long long)other->at);
 	return 0;
 }
@@ -321,7 +324,7 @@ static const struct kl_field struct_fields[] = {
 	KL_VALUES_FIELD("at", 0, 0, &relocs_value, 0, KL_PLAN_MAX_RELOC),
 	KL_FIELDS_END,
 };
-/* one of them */
+/* an argument has exactly one of these keys */
 static const struct kl_field value_fields[] = {
 	KL_VALUE_FIELD("map", 0, 0, &map_value),     KL_VALUE_FIELD("i32", 0, 0, &integer_value),
 	KL_VALUE_FIELD("i64", 0, 0, &integer_value), KL_VALUE_FIELD("u32", 0, 0, &integer_value),
@@ -341,10 +344,10 @@ static const struct kl_schema value_schema = {
 
 static int refuse_form(const char *file, const struct kl_yaml *node)
 {
-	return kl_yaml_error(file, node,
-			     "an argument is a name, null, or one of {map: }, {i32: }, {i64: }, "
-			     "{u32: }, {u64: }, {f32: }, {f64: }, {ptr: , offset: }, "
-			     "{bytes: , at: }");
+	return kl_yaml_error(
+		file, node,
+		"an argument must be a name, null, or one of {map: }, {i32: }, {i64: }, {u32: }, "
+		"{u64: }, {f32: }, {f64: }, {ptr: , offset: }, {bytes: , at: }");
 }
 
 static int read_form(struct plan_arg *arg, const char *file, const struct kl_yaml *node)

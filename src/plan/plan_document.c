@@ -7,7 +7,7 @@
 
 /* --- names ------------------------------------------------------------------------- */
 
-/* `let` and `define` may not take a name that an expression has another meaning for. */
+/* Check that a name of `let` or `define` does not have another meaning in expressions. */
 static int check_new(const struct kl_plan *plan, const struct kl_yaml *map, size_t i)
 {
 	static const char *const functions[] = { "min", "max", "cdiv" };
@@ -16,11 +16,11 @@ static int check_new(const struct kl_plan *plan, const struct kl_yaml *map, size
 	for (size_t k = 0; k < KL_ARRAY_SIZE(functions); k++)
 		if (!strcmp(functions[k], name))
 			return kl_yaml_key_error(plan->file, map, i,
-						 "'%s' is a function of expressions", name);
+						 "'%s' is the name of a function", name);
 	if (kl_plan_has_name(plan, name))
-		return kl_yaml_key_error(plan->file, map, i,
-					 "'%s' is a dim, a device fact or a constant already",
-					 name);
+		return kl_yaml_key_error(
+			plan->file, map, i,
+			"'%s' is already the name of a dim, a device fact or a constant", name);
 	return 0;
 }
 
@@ -35,7 +35,7 @@ static int read_version(void *at, const char *file, const struct kl_field *field
 
 	if (!err && version != 1)
 		return kl_yaml_error(file, node,
-				     "launch plan version %lld is not known here (1 is)",
+				     "unsupported version %lld of the launch plan (supported: 1)",
 				     (long long)version);
 	return err;
 }
@@ -121,7 +121,7 @@ static int check_digest(const char *file, const struct kl_yaml *node, const char
 {
 	if (node->len != 64 || node->text[strspn(node->text, "0123456789abcdef")])
 		return kl_yaml_error(file, node,
-				     "64 lower-case hexadecimal digits are needed here");
+				     "a SHA-256 must be 64 lower-case hexadecimal digits");
 	return 0;
 }
 
@@ -143,7 +143,8 @@ static int read_artefact(void *at, const char *file, const struct kl_field *fiel
 			 const struct kl_yaml *node)
 {
 	if (kl_yaml_get(node->up, "compile"))
-		return kl_yaml_error(file, node, "a plan has 'compile' or 'artefact', not both");
+		return kl_yaml_error(file, node,
+				     "a plan cannot have both 'compile' and 'artefact'");
 	return kl_plan_read(at, &artefact_schema, file, node);
 }
 
@@ -184,8 +185,8 @@ static int read_lets(struct kl_plan *plan, const struct kl_field *field, const s
 }
 
 /*
- * A map; or, since members of a JSON object have no order to rely on, a list of maps, which is how
- * a job has it.
+ * Read a map, or the list of maps that a job has instead, because members of a JSON object are not
+ * ordered.
  */
 static int read_let(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node)
@@ -246,7 +247,7 @@ static const char *const quirks[] = { "none", "auto", NULL };
 static const struct kl_field version_field = KL_VALUE_FIELD("klineage-launch", 0, 0,
 							    &version_value);
 
-/* in the order in which sections use each other */
+/* in this order, because sections use those before them */
 static const struct kl_field plan_fields[] = {
 	KL_VALUE_FIELD("klineage-launch", KL_NEEDED, 0, &kl_value_known),
 	KL_WORD_FIELD("quirks", 0, AT(quirks), quirks),
@@ -271,9 +272,9 @@ static int check_prepared(const struct kl_plan *plan)
 {
 	for (size_t i = 0; i < plan->nscratch && !plan->prepare.n; i++)
 		if (plan->scratch[i].init == KL_PLAN_PREPARE)
-			return kl_yaml_error(plan->file,
-					     kl_plan_key_node(&plan->scratch[i].part, "init"),
-					     "the plan has no prepare launch that could fill it");
+			return kl_yaml_error(
+				plan->file, kl_plan_key_node(&plan->scratch[i].part, "init"),
+				"'init: prepare' requires a prepare launch, but the plan has none");
 	return 0;
 }
 
@@ -282,7 +283,10 @@ int kl_plan_read_document(struct kl_plan *plan)
 	int err;
 
 	plan->compile.std = standards[0];
-	/* first, so that a plan of a later version is not refused for an unknown key */
+	/*
+	 * read the version first, so that a plan of a later version is not refused for an unknown
+	 * key
+	 */
 	err = kl_schema_peek(plan, plan_schema.what, plan->file, &version_field, plan->tree);
 	if (!err)
 		err = kl_plan_read(plan, &plan_schema, plan->file, plan->tree);

@@ -13,12 +13,14 @@ static json_t *write_scalar(const struct kl_yaml *node)
 		return json_boolean(node->text[0] == 't');
 	if (kl_plan_is_word(node, "null"))
 		return json_null();
-	/* what is plain in a tree of JSON, which has no positions, was a real number there */
+	/*
+	 * in a tree made from JSON, which has no positions, any other plain value was a real number
+	 */
 	return node->plain && !node->line ? json_real(strtod(node->text, NULL)) :
 					    json_string(node->text);
 }
 
-/* Real numbers of YAML stay text: the reader tells expressions, names and numbers apart. */
+/* Real numbers of YAML stay texts, which the reader distinguishes from expressions and names. */
 static json_t *write_node(const struct kl_yaml *node)
 {
 	json_t *out;
@@ -37,7 +39,10 @@ static json_t *write_node(const struct kl_yaml *node)
 	return out;
 }
 
-/* `let` as a list of maps: it is ordered, and the members of a JSON object are not. */
+/*
+ * Write `let` as a list of maps, because its order matters and members of a JSON object are not
+ * ordered.
+ */
 static json_t *write_lets(const struct kl_yaml *map)
 {
 	json_t *list = json_array();

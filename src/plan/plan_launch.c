@@ -14,7 +14,8 @@ static int check_kernel(const char *file, const struct kl_yaml *node, const char
 	for (const char *ch = node->text; *ch; ch++)
 		if (!(isalnum((unsigned char)*ch) || strchr("_$.", *ch)) ||
 		    isdigit((unsigned char)node->text[0]))
-			return kl_yaml_error(file, node, "'%.64s' is no symbol", node->text);
+			return kl_yaml_error(file, node, "'%.64s' is not a valid symbol",
+					     node->text);
 	return 0;
 }
 
@@ -45,11 +46,12 @@ static int check_pdl(const struct plan_launch *launch, bool first)
 
 	if (launch->pdl && launch->prepare)
 		return kl_yaml_error(file, node,
-				     "a prepare launch is not timed: it has no use for pdl");
+				     "a prepare launch is not timed, so it cannot have 'pdl'");
 	if (launch->pdl && first)
-		return kl_yaml_error(file, node,
-				     "programmatic launch is for one that follows a launch of "
-				     "the plan's own");
+		return kl_yaml_error(
+			file, node,
+			"the first launch of a plan cannot have 'pdl', which overlaps it with the "
+			"launch before");
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 
 #include "plan/plan_parts.h"
 
-/* Values of CUtensorMapDataType, and what they take. */
+/* names with their CUtensorMapDataType and the bytes of an element */
 /* clang-format off */
 static const struct { const char *name; int value, size; bool is_float; } dtypes[] = {
 	{ "u8", 0, 1, false }, { "i8", 0, 1, false }, { "u16", 1, 2, false }, { "i16", 1, 2, false },
@@ -53,7 +53,7 @@ static int read_dtype(void *at, const char *file, const struct kl_field *field,
 	return kl_schema_read_value(at, file, &word, node);
 }
 
-/* The entries that a list must have: one for each dim, for all but one, for all but two. */
+/* The number of entries that a list must have: as many as dims, one fewer, or two fewer. */
 static size_t count_needed(const struct plan_map *map, const char *key)
 {
 	bool stride = !strcmp(key, "strides"),
@@ -62,7 +62,7 @@ static size_t count_needed(const struct plan_map *map, const char *key)
 	return map->dim.n - stride - 2 * corner;
 }
 
-/* A list of as many entries as the dims need. */
+/* Read a list of expressions and check the number of entries. */
 static int read_counted(void *at, const char *file, const struct kl_field *field,
 			const struct kl_yaml *node)
 {
@@ -124,21 +124,23 @@ static const struct kl_schema schemas[] = {
 	{ "an im2col map", sizeof(struct plan_map), im2col_fields, NULL, NULL, NULL },
 };
 
-/* What does not depend on numbers. */
+/* Check what does not depend on the values of expressions. */
 static int check_words(const struct plan_map *map)
 {
 	const char *file = map->part.plan->file;
 
 	if (map->interleave != INTERLEAVE_NONE && map->dim.n < 3)
-		return kl_yaml_error(file, kl_plan_key_node(&map->part, "interleave"),
-				     "an interleaved map has at least 3 dims, this has %zu",
-				     map->dim.n);
+		return kl_yaml_error(
+			file, kl_plan_key_node(&map->part, "interleave"),
+			"an interleaved map must have at least 3 dims, but this one has %zu",
+			map->dim.n);
 	if (map->interleave == INTERLEAVE_32B && map->swizzle != SWIZZLE_32B)
 		return kl_yaml_error(file, kl_plan_key_node(&map->part, "swizzle"),
-				     "interleave 32B goes with swizzle 32B alone");
+				     "'interleave: 32B' requires 'swizzle: 32B'");
 	if (map->oob && !dtypes[map->dtype].is_float)
 		return kl_yaml_error(file, kl_plan_key_node(&map->part, "oob"),
-				     "'nan' is for floats, not for %s", dtypes[map->dtype].name);
+				     "'oob: nan' is only for floats, not for %s",
+				     dtypes[map->dtype].name);
 	return 0;
 }
 
@@ -205,7 +207,7 @@ static int resolve_extent(struct resolving *resolving)
 			return err;
 		if (value % unit)
 			return kl_yaml_error(resolving->file, map->stride.v[i].node,
-					     "a stride of %lld bytes is no multiple of %lld",
+					     "a stride of %lld bytes is not a multiple of %lld",
 					     (long long)value, (long long)unit);
 		resolving->out->stride[i] = (uint64_t)value;
 	}
@@ -222,12 +224,14 @@ static int check_inner(const struct resolving *resolving, const struct kl_yaml *
 	if (map->kind == KL_PLAN_TILED && inner % 16)
 		return kl_yaml_error(
 			resolving->file, node,
-			"the inner side of the box has %lld bytes: it must be a multiple of 16",
+			"the innermost extent of the box is %lld bytes, but must be a multiple of "
+			"16",
 			(long long)inner);
 	if (span && inner > span)
 		return kl_yaml_error(
 			resolving->file, node,
-			"the inner side of the box has %lld bytes, swizzle %s takes at most %d",
+			"the innermost extent of the box is %lld bytes, but swizzle %s allows at "
+			"most %d",
 			(long long)inner, swizzles[map->swizzle], span);
 	return 0;
 }
@@ -249,7 +253,7 @@ static int resolve_box(struct resolving *resolving)
 
 static int resolve_corners(struct resolving *resolving)
 {
-	/* bits of a corner's coordinate, by how many there are */
+	/* limit of a corner's coordinates, by the number of coordinates */
 	static const int64_t reach[] = { 0, 1 << 15, 1 << 7, 1 << 4 };
 	const struct plan_exprs *lower = &resolving->map->lower, *upper = &resolving->map->upper;
 	struct kl_plan_map *out = resolving->out;
@@ -267,9 +271,11 @@ static int resolve_corners(struct resolving *resolving)
 		out->lower[i] = (int)low;
 		out->upper[i] = (int)up;
 		if ((int64_t)out->dim[i + 1] + up - low < 1)
-			return kl_yaml_error(resolving->file, upper->v[i].node,
-					     "the box from %lld to %lld beyond the end is empty",
-					     (long long)low, (long long)up);
+			return kl_yaml_error(
+				resolving->file, upper->v[i].node,
+				"the bounding box is empty: it goes from 'lower' %lld to 'upper' "
+				"%lld",
+				(long long)low, (long long)up);
 	}
 	return 0;
 }
@@ -319,13 +325,13 @@ static int resolve_offset(struct resolving *resolving, int64_t bytes)
 	if (*offset < 0 || *offset >= bytes || *offset % unit)
 		return kl_yaml_error(
 			resolving->file, kl_plan_key_node(&map->part, "offset"),
-			"an offset of %lld in %lld bytes: it must lie within, and be a "
+			"the offset %lld must be within the %lld bytes of the memory and a "
 			"multiple of %lld",
 			(long long)*offset, (long long)bytes, (long long)unit);
 	return 0;
 }
 
-/* Bytes from the first element of the map to the last; false if 64 bits do not hold them. */
+/* Compute the bytes from the first element of the map to the last; false on overflow. */
 static bool compute_span(struct kl_plan_map *out, int64_t size)
 {
 	/* factors are below 2^33 and 2^40 */
@@ -343,8 +349,9 @@ static bool compute_span(struct kl_plan_map *out, int64_t size)
 }
 
 /*
- * How far the map reaches: the last element of every dim, since what lies beyond is cut
- * off. An interleaved layout is not computed; the guards around each buffer see to it.
+ * Check that the map stays inside its memory. Only elements within the dims count, because the
+ * hardware clips accesses beyond them. Interleaved layouts are not computed; the guards around each
+ * buffer detect an overrun.
  */
 static int resolve_reach(struct resolving *resolving)
 {
@@ -357,12 +364,13 @@ static int resolve_reach(struct resolving *resolving)
 		return err;
 	if (!compute_span(out, resolving->size))
 		return kl_yaml_error(resolving->file, map->dim.node,
-				     "the map reaches beyond 64 bits");
+				     "the size of the map does not fit into 64 bits");
 	if (__builtin_add_overflow(out->offset, out->span, &end) || end > bytes)
-		return kl_yaml_error(resolving->file, map->dim.node,
-				     "the map reaches %lld bytes from byte %lld, the %s has %lld",
-				     (long long)out->span, (long long)out->offset,
-				     map->of_scratch ? "scratch" : "tensor", (long long)bytes);
+		return kl_yaml_error(
+			resolving->file, map->dim.node,
+			"the map covers %lld bytes from byte %lld, but the %s has only %lld",
+			(long long)out->span, (long long)out->offset,
+			map->of_scratch ? "scratch" : "tensor", (long long)bytes);
 	return 0;
 }
 

@@ -9,22 +9,22 @@
 #include "text/schema.h"
 
 /*
- * plan_parts - a plan as it was parsed, and the pieces that parse and resolve it.
+ * plan_parts - a parsed plan, and the functions that parse and resolve its sections.
  *
- * A plan is read by tables (text/schema.h) in the order in which its sections use each other. Every
- * part keeps the place in the plan's tree that it was read from, where errors in its numbers are
- * reported when it is resolved:
+ * A plan is read by tables (text/schema.h), each section after those that it uses. Every part keeps
+ * the node of the plan's tree from which it was read, to report errors that occur when it is
+ * resolved:
  *
  *	return kl_yaml_error(plan->file, launch->smem.node, "%lld bytes ...");
  *
- * All names that an expression may use stand in one table: the dims, the device facts, the
- * constants of `define`, then `let` in its order; kl_expr_parse() is shown as much of it as is
- * known at that place. Resolving fills an array of values of the same order.
+ * One table has all names that an expression can use: the dims, the device facts, the constants of
+ * `define`, then `let` in order. kl_expr_parse() gets the part of it that has been read so far.
+ * Resolving computes an array of values in the same order.
  */
 #define KL_PLAN_FACTS 4 /* sms, smem_optin, cc, l2 */
 #define KL_PLAN_MAX_RELOC 8
 
-/* What every part below begins with: the value types of plan_value.c look there. */
+/* First member of every part below; the value types of plan_value.c use it. */
 struct plan_part {
 	const struct kl_plan *plan;
 	const struct kl_yaml *node;
@@ -46,7 +46,7 @@ struct plan_scratch {
 	struct plan_part part;
 	char name[64];
 	int dtype, init;         /* indices of words; init is an enum kl_plan_init */
-	struct plan_exprs shape; /* of elements of that dtype, or */
+	struct plan_exprs shape; /* in elements of that dtype; or `bytes` is set */
 	struct plan_expr bytes;
 	int64_t align;
 };
@@ -106,7 +106,7 @@ struct plan_launches {
 };
 
 struct kl_plan {
-	unsigned refs; /* beside the first */
+	unsigned refs; /* references in addition to the first */
 	struct kl_yaml *tree;
 	char *file; /* name in messages, or NULL */
 	struct kl_plan_compile compile;
@@ -114,9 +114,9 @@ struct kl_plan {
 	int quirks;                       /* index of a word */
 
 	size_t ndim, ntensor;
-	char **tensor;                 /* by contract argument, NULL where it is none */
-	struct kl_plan_scalar *scalar; /* likewise, own strings */
-	const char **name;             /* own strings: dims, facts, defines, lets */
+	char **tensor;                 /* by contract argument; NULL if it is not a tensor */
+	struct kl_plan_scalar *scalar; /* by contract argument; owns its strings */
+	const char **name;             /* owned: names of dims, facts, defines and lets */
 	size_t nname;
 	struct plan_expr let[KL_PLAN_MAX_NAMES], require[KL_PLAN_MAX_NAMES];
 	size_t nlet, nrequire;
@@ -129,7 +129,7 @@ struct kl_plan {
 
 /* --- plan.c: names --------------------------------------------------------------- */
 
-/** The table so far, for kl_expr_parse(). */
+/** The names read so far, for kl_expr_parse(). */
 struct kl_expr_names kl_plan_expr_names(const struct kl_plan *plan);
 void kl_plan_add_name(struct kl_plan *plan, const char *name);
 bool kl_plan_has_name(const struct kl_plan *plan, const char *name);
@@ -140,43 +140,47 @@ int kl_plan_find_map(const struct kl_plan *plan, const char *name);
 
 /* --- plan_value.c ---------------------------------------------------------------- */
 
-/** Report a key that the table does not have; one for a policy of the cache has its own message. */
+/**
+ * Report a key that the table does not have. Keys for cache policies have a message of their own.
+ */
 int kl_plan_check_keys(const struct kl_schema *schema, const char *file,
 		       const struct kl_yaml *node);
-/** kl_schema_read(), which reports an unknown key first. */
+/** As kl_schema_read(), but reports unknown keys before other errors. */
 int kl_plan_read(void *obj, const struct kl_schema *schema, const char *file,
 		 const struct kl_yaml *node);
-/** Check a map of names to anything: C identifiers, as many as the field allows. */
+/**
+ * Check that a value is a map whose keys are C identifiers, and that the field allows their number.
+ */
 int kl_plan_check_map(const char *file, const struct kl_field *field, const struct kl_yaml *node);
-/** A text that is printable, and no number, true, false or null without quotes; borrowed. */
+/** Read a printable text; borrowed. A number, true, false or null must be in quotes. */
 int kl_plan_read_text(const char **out, const char *file, const struct kl_field *field,
 		      const struct kl_yaml *node);
 extern const struct kl_string_type kl_plan_text;
-/** The name of a tensor or scratch: sets kind and index. */
+/** Read the name of a tensor or scratch, and set kind and index. */
 int kl_plan_read_memory(enum kl_plan_arg_kind *kind, int *index, const struct plan_part *part,
 			const struct kl_field *field, const struct kl_yaml *node);
 
-/** An expression of a part. Value types for a struct plan_expr and a struct plan_exprs. */
+/** Read an expression of a part. The value types are for struct plan_expr and struct plan_exprs. */
 int kl_plan_read_expr(struct plan_expr *out, const struct plan_part *part,
 		      const struct kl_field *field, const struct kl_yaml *node);
 extern const struct kl_value_type kl_plan_expr_value, kl_plan_exprs_value;
 
-/** Is it a whole number of 64 bits, without quotes? */
+/** True if the value is a whole number of 64 bits without quotes. */
 bool kl_plan_whole_number(int64_t *out, const struct kl_yaml *node);
-/** Is it this word, without quotes? */
+/** True if the value is this word without quotes. */
 bool kl_plan_is_word(const struct kl_yaml *node, const char *word);
 
 /* --- sections -------------------------------------------------------------------- */
 
-/** Read the document into `plan`, and release all that was read. */
+/** Read the document into `plan`; release everything that was read. */
 int kl_plan_read_document(struct kl_plan *plan);
 void kl_plan_release_document(struct kl_plan *plan);
 
-/* Each is read into the struct kl_plan, and released with it. */
+/* Value types of sections, which are members of struct kl_plan. */
 extern const struct kl_value_type kl_plan_scratch_value, kl_plan_maps_value;
-/** A struct plan_launches: `launch`, or `prepare`, whose arguments may name no tensor. */
+/** For struct plan_launches: `launch`, or `prepare`, whose arguments cannot be tensors. */
 extern const struct kl_value_type kl_plan_launches_value;
-/** `args` of a launch. */
+/** For `args` of a launch. */
 extern const struct kl_value_type kl_plan_args_value;
 
 /* --- resolving ------------------------------------------------------------------- */
@@ -190,17 +194,20 @@ struct plan_point {
 	const struct kl_plan_facts *facts;
 };
 
-/** Value of an expression; `dflt` for none. */
+/** Evaluate an expression; `dflt` if it is absent. */
 int kl_plan_eval(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
 		 int64_t dflt);
-/** The same, from `min` to `max`; `what` for the message. */
+/** The same, and check that the value is from `min` to `max`; `what` names it in the message. */
 int kl_plan_eval_in(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
 		    int64_t min, int64_t max, const char *what);
-/** Bytes of the tensor or scratch. */
+/** Size of a tensor or scratch in bytes. */
 int64_t kl_plan_memory_bytes(const struct plan_point *pt, bool scratch, int index);
-/** Place of a key of a part; where it is absent, of the part. */
+/** The node of a key's value; the node of the part if the key is absent. */
 const struct kl_yaml *kl_plan_key_node(const struct plan_part *part, const char *key);
-/** KL_ECANNOT at a place unless the device has `cc` (90 for 9.0). `what`: "a cluster needs". */
+/**
+ * Check that the device has at least compute capability `cc` (90 for 9.0); KL_ECANNOT at `node` if
+ * not. `what` begins the message: "a cluster needs".
+ */
 int kl_plan_need_cc(const struct plan_point *pt, const struct kl_yaml *node, int64_t cc,
 		    const char *what);
 

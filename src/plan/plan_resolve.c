@@ -13,7 +13,7 @@
 
 /* --- values -------------------------------------------------------------- */
 
-/* " at M = 4096, sms = 132": what an expression speaks of, in numbers. */
+/* Append the values of the names that an expression uses: " at M = 4096, sms = 132". */
 static void add_values(struct kl_buf *out, const struct plan_point *pt, const struct kl_expr *expr)
 {
 	KL_AUTO(kl_freep) bool *used = kl_calloc(pt->p->nname + 1, sizeof(*used));
@@ -50,7 +50,7 @@ int kl_plan_eval_in(int64_t *out, const struct plan_point *pt, const struct plan
 	if (err < 0 || (*out >= min && *out <= max))
 		return err;
 	add_values(&values, pt, expr->expr);
-	return kl_yaml_error(pt->p->file, expr->node, "%s is %lld%s: from %lld to %lld is possible",
+	return kl_yaml_error(pt->p->file, expr->node, "%s is %lld%s, but must be from %lld to %lld",
 			     what, (long long)*out, values.ptr, (long long)min, (long long)max);
 }
 
@@ -68,7 +68,8 @@ int kl_plan_need_cc(const struct plan_point *pt, const struct kl_yaml *node, int
 
 	if (have >= cc)
 		return 0;
-	kl_yaml_error(pt->p->file, node, "%s compute capability %lld.%lld, here is %lld.%lld", what,
+	kl_yaml_error(pt->p->file, node,
+		      "%s compute capability %lld.%lld, but the device has %lld.%lld", what,
 		      (long long)cc / 10, (long long)cc % 10, have / 10, have % 10);
 	return kl_error(KL_ECANNOT, "%s", kl_error_last());
 }
@@ -196,8 +197,8 @@ static int resolve_arg(struct kl_plan_arg *out, const struct plan_point *pt,
 }
 
 /*
- * Where an argument would lie if each had its natural alignment; the kernel's own word is asked
- * later.
+ * The end of an argument that starts at or after `at`, with natural alignment. The layout that the
+ * kernel itself declares is checked later.
  */
 static size_t param_end(size_t at, const struct kl_plan_arg *arg)
 {
@@ -229,7 +230,7 @@ static int resolve_args(struct kl_plan_launch *out, const struct plan_point *pt,
 		end = param_end(end, &out->arg[i]);
 		if (end > KL_PLAN_MAX_PARAM_BYTES)
 			return kl_yaml_error(pt->p->file, launch->arg[i].part.node,
-					     "the arguments take more than %d bytes",
+					     "the arguments are larger than %d bytes",
 					     KL_PLAN_MAX_PARAM_BYTES);
 	}
 	return 0;
@@ -267,17 +268,19 @@ static int resolve_cluster(struct kl_plan_launch *out, const struct plan_point *
 		return err;
 	blocks = out->cluster[0] * out->cluster[1] * out->cluster[2];
 	if (blocks > CLUSTER_MAX || (blocks > CLUSTER_PORTABLE && !launch->nonportable))
-		return kl_yaml_error(file, launch->cluster.node,
-				     "a cluster of %u blocks: %d are possible, up to %d with "
-				     "nonportable: true",
-				     blocks, CLUSTER_PORTABLE, CLUSTER_MAX);
+		return kl_yaml_error(
+			file, launch->cluster.node,
+			"a cluster has %u blocks, but can have at most %d, or %d with nonportable: "
+			"true",
+			blocks, CLUSTER_PORTABLE, CLUSTER_MAX);
 	for (size_t i = 0; i < 3; i++)
 		if (out->grid[i] % out->cluster[i])
-			return kl_yaml_error(file,
-					     i < launch->grid.n ? launch->grid.v[i].node :
-								  launch->grid.node,
-					     "a grid of %u is no multiple of the cluster's %u",
-					     out->grid[i], out->cluster[i]);
+			return kl_yaml_error(
+				file,
+				i < launch->grid.n ? launch->grid.v[i].node : launch->grid.node,
+				"the extent %u of the grid is not a multiple of the cluster's "
+				"extent %u",
+				out->grid[i], out->cluster[i]);
 	return 0;
 }
 
@@ -287,12 +290,13 @@ static int check_smem(const struct kl_plan_launch *out, const struct plan_point 
 	const struct kl_yaml *node = kl_plan_key_node(&launch->part, "smem");
 
 	if (out->smem < 0)
-		return kl_yaml_error(pt->p->file, node, "%lld bytes of shared memory",
+		return kl_yaml_error(pt->p->file, node,
+				     "'smem' is %lld bytes, but must not be negative",
 				     (long long)out->smem);
 	if (out->smem <= pt->facts->smem_optin)
 		return 0;
 	kl_yaml_error(pt->p->file, node,
-		      "%lld bytes of shared memory, a block has at most %lld here",
+		      "a block needs %lld bytes of shared memory, but the device has at most %lld",
 		      (long long)out->smem, (long long)pt->facts->smem_optin);
 	return kl_error(KL_ECANNOT, "%s", kl_error_last());
 }
@@ -311,7 +315,7 @@ static int resolve_shape(struct kl_plan_launch *out, const struct plan_point *pt
 		return err;
 	if ((uint64_t)out->block[0] * out->block[1] * out->block[2] > MAX_THREADS)
 		return kl_yaml_error(pt->p->file, launch->block.node,
-				     "a block of %u x %u x %u threads: at most %d are possible",
+				     "a block has %u x %u x %u threads, but can have at most %d",
 				     out->block[0], out->block[1], out->block[2], MAX_THREADS);
 	return check_smem(out, pt, launch);
 }

@@ -7,7 +7,7 @@
 #define DEFAULT_ALIGN 256
 #define MAX_ALIGN (2 << 20)
 
-/* `real` is the kl_real of an oracle, at its larger. */
+/* `real` is the kl_real of an oracle, with the size of its larger type */
 static const char *const dtypes[] = { "f64", "f32", "f16", "bf16", "i64", "i32",  "i16",
 				      "i8",  "u64", "u32", "u16",  "u8",  "real", NULL };
 static const int sizes[] = { 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 8 };
@@ -35,12 +35,14 @@ static int check_scratch(const struct plan_scratch *scratch)
 
 	if (scratch->bytes.node && (dtype || shape))
 		return kl_yaml_error(file, node,
-				     "a scratch has 'dtype' and 'shape', or 'bytes', not both");
+				     "a scratch cannot have both 'bytes' and 'dtype' or 'shape'");
 	if (!scratch->bytes.node && !(dtype && shape))
-		return kl_yaml_error(file, node, "a scratch has 'dtype' and 'shape', or 'bytes'");
+		return kl_yaml_error(file, node,
+				     "a scratch must have 'dtype' and 'shape', or 'bytes'");
 	if (scratch->align & (scratch->align - 1))
 		return kl_yaml_error(file, kl_plan_key_node(&scratch->part, "align"),
-				     "%lld is no power of two", (long long)scratch->align);
+				     "'align' must be a power of two, not %lld",
+				     (long long)scratch->align);
 	return 0;
 }
 
@@ -98,7 +100,7 @@ static int resolve_shape(struct kl_plan_scratch *out, const struct plan_point *p
 		if (__builtin_mul_overflow(out->bytes, n, &out->bytes) ||
 		    out->bytes > KL_TENSOR_MAX_BYTES)
 			return kl_yaml_error(pt->p->file, axis->node,
-					     "the scratch takes more than 2^40 bytes");
+					     "the scratch is larger than 2^40 bytes");
 	}
 	return 0;
 }
@@ -127,14 +129,14 @@ int kl_plan_scratch_resolve(struct plan_point *pt)
 			return err;
 		sum += pt->at->scratch[i].bytes;
 		if (sum > KL_TENSOR_MAX_BYTES)
-			return kl_yaml_error(plan->file, plan->scratch[i].part.node,
-					     "the scratch of this plan takes more than 2^40 bytes "
-					     "together");
+			return kl_yaml_error(
+				plan->file, plan->scratch[i].part.node,
+				"all scratch of the plan is larger than 2^40 bytes together");
 		if (pt->facts->memory && sum > pt->facts->memory)
 			return kl_yaml_error(
 				plan->file, plan->scratch[i].part.node,
-				"the scratch of this plan takes %lld bytes together, and a "
-				"device has at most %lld",
+				"all scratch of the plan needs %lld bytes together, but a device "
+				"has at most %lld",
 				(long long)sum, (long long)pt->facts->memory);
 	}
 	return 0;

@@ -11,7 +11,7 @@
 
 /* --- keys --------------------------------------------------------------------------- */
 
-/* True for keys that ask, under whatever name, that data stay in the cache from call to call. */
+/* True for keys that look like a request to keep data in the cache from one call to the next. */
 static bool names_cache_policy(const char *key)
 {
 	return strcasestr(key, "policy") || strcasestr(key, "persist") ||
@@ -33,9 +33,10 @@ int kl_plan_check_keys(const struct kl_schema *schema, const char *file, const s
 	while (i < node->n && has_field(schema, node->key[i]))
 		i++;
 	if (i < node->n && names_cache_policy(node->key[i]))
-		return kl_yaml_key_error(file, node, i,
-					 "L2 access-policy windows are not part of a plan: "
-					 "what they keep in the cache outlives a call");
+		return kl_yaml_key_error(
+			file, node, i,
+			"a plan cannot set L2 access policies, because data that they keep in the "
+			"cache outlives a call");
 	return kl_schema_check_keys(schema, file, node);
 }
 
@@ -54,7 +55,7 @@ int kl_plan_check_map(const char *file, const struct kl_field *field, const stru
 	for (size_t i = 0; !err && i < node->n; i++)
 		if (!kl_name_is_ident(node->key[i]))
 			err = kl_yaml_key_error(file, node, i,
-						"'%.64s' is no C identifier of at most 63 bytes",
+						"'%.64s' is not a C identifier of at most 63 bytes",
 						node->key[i]);
 	return err;
 }
@@ -81,7 +82,10 @@ static bool is_keyword(const struct kl_yaml *node)
 	       kl_plan_is_word(node, "null");
 }
 
-/* In JSON, a tree without positions, every text is quoted; in YAML most are not. */
+/*
+ * True if the value is a text. In a tree made from JSON, which has no positions, all texts are
+ * quoted; in YAML most are not.
+ */
 static bool is_text(const struct kl_yaml *node)
 {
 	int64_t number;
@@ -98,11 +102,12 @@ int kl_plan_read_text(const char **out, const char *file, const struct kl_field 
 	if (err < 0)
 		return err;
 	if (!is_text(node))
-		return kl_yaml_error(file, node, "'%s' must be text: put %.40s in quotes",
+		return kl_yaml_error(file, node, "'%s' must be a text: put %.40s in quotes",
 				     field->key, node->text);
 	for (const char *ch = node->text; *ch; ch++)
 		if (!isprint((unsigned char)*ch))
-			return kl_yaml_error(file, node, "'%s' has bytes that do not print",
+			return kl_yaml_error(file, node,
+					     "'%s' contains bytes that cannot be printed",
 					     field->key);
 	return 0;
 }

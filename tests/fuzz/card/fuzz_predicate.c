@@ -20,7 +20,7 @@ static void check_clauses(const char *text, const struct kl_known *known, enum k
 		MUST(kl_predicate_eval(joined, known) == is);
 	else
 		MUST(strlen(all) > KL_PREDICATE_MAX_TEXT ||
-		     strstr(kl_error_last(), "nests deeper"));
+		     strstr(kl_error_last(), "nested deeper"));
 }
 
 /* what is decided with little known stays so when more is */

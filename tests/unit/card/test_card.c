@@ -99,7 +99,7 @@ static void refuses_with_its_line(void **state)
 		{ "- id: align", "- id: isa", "a precondition appears twice" },
 		{ "- id: staged", "- id: isa", "'isa' is in 'sound' already" },
 		{ "test: cap('cp.async')", "test: cap('cp.async') &&", "valid predicate: byte 19: the expression ends where" },
-		{ "test: cap('cp.async')", "test: 4 + 1", "a number stands where a condition is needed" },
+		{ "test: cap('cp.async')", "test: 4 + 1", "found a number where a condition is expected" },
 		{ "of: " E1, "of: " E3, "no evidence has event 7c55" },
 		{ "violates: groups", "violates: group", "no such precondition: 'group'" },
 		{ "ratio: 2.61", "ratio: 2.6100001", "number with at most six places" },

@@ -96,33 +96,33 @@ static void refuses_with_its_place(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *text; size_t at; const char *says; } rows[] = {
-		{ "", 0, "the expression ends where a value is needed" },
+		{ "", 0, "the expression ends where a value is expected" },
 		{ "K", 0, "" },
-		{ "4", 0, "a number stands where a condition is needed" },
-		{ "'a'", 0, "a text stands where a condition is needed" },
-		{ "K + 1", 0, "a number stands where a condition is needed" },
-		{ "K == ", 5, "the expression ends where a value is needed" },
+		{ "4", 0, "found a number where a condition is expected" },
+		{ "'a'", 0, "found a text where a condition is expected" },
+		{ "K + 1", 0, "found a number where a condition is expected" },
+		{ "K == ", 5, "the expression ends where a value is expected" },
 		{ "K = 1", 2, "unexpected '= 1' after the expression" },
 		{ "K == 1 )", 7, "unexpected ')' after the expression" },
-		{ "(K == 1", 7, "the expression ends where ')' is needed" },
-		{ "1 < K < 5", 6, "comparisons do not chain" },
-		{ "K > 1 && 3", 9, "a number stands where a condition is needed" },
-		{ "(K > 1) + 1 > 0", 0, "a condition stands where a number is needed" },
-		{ "dtype > 'f1'", 8, "a text stands where a number is needed" },
-		{ "'a' == 3", 7, "a number stands where a text is needed" },
-		{ "!3", 1, "a number stands where a condition is needed" },
-		{ "-cap('x') > 1", 1, "a condition stands where a number is needed" },
+		{ "(K == 1", 7, "the expression ends where ')' is expected" },
+		{ "1 < K < 5", 6, "comparisons cannot be chained" },
+		{ "K > 1 && 3", 9, "found a number where a condition is expected" },
+		{ "(K > 1) + 1 > 0", 0, "found a condition where a number is expected" },
+		{ "dtype > 'f1'", 8, "found a text where a number is expected" },
+		{ "'a' == 3", 7, "found a number where a text is expected" },
+		{ "!3", 1, "found a number where a condition is expected" },
+		{ "-cap('x') > 1", 1, "found a condition where a number is expected" },
 		{ "cap('x', 'y')", 12, "cap() takes 1 name" },
-		{ "cap()", 4, "a name is needed before ')'" },
-		{ "cap('x", 0, "a text without its end" },
-		{ "has('a b')", 0, "a text holds letters" },
-		{ "has('')", 0, "an empty text" },
-		{ "K == 99999999999999999999", 5, "a number beyond 64 bits" },
-		{ "K > 0.1234567", 4, "more than six places" },
+		{ "cap()", 4, "expected a name before ')'" },
+		{ "cap('x", 0, "a quoted text is not closed" },
+		{ "has('a b')", 0, "can contain only letters" },
+		{ "has('')", 0, "a quoted text is empty" },
+		{ "K == 99999999999999999999", 5, "does not fit into 64 bits" },
+		{ "K > 0.1234567", 4, "more than six decimal places" },
 		{ "K == 3x", 5, "a name cannot begin with a digit" },
 		{ "a. == 1", 0, "a name cannot end with '.'" },
 		{ "K == 1; rm", 6, "unexpected '; rm' after the expression" },
-		{ "system($(x)) == 1", 7, "a name is needed before '$(x)) == 1'" },
+		{ "system($(x)) == 1", 7, "expected a name before '$(x)) == 1'" },
 	};
 	/* clang-format on */
 
@@ -150,11 +150,11 @@ static void is_bounded(void **state)
 
 	memset(deep, '(', sizeof(deep));
 	deep[200] = '\0';
-	assert_error(KL_EINVALID, "nests deeper than 32 levels",
+	assert_error(KL_EINVALID, "is nested deeper than 32 levels",
 		     kl_predicate_parse(&predicate, deep, NULL));
 	memset(deep, '!', 300);
 	deep[300] = '\0';
-	assert_error(KL_EINVALID, "nests deeper than 32 levels",
+	assert_error(KL_EINVALID, "is nested deeper than 32 levels",
 		     kl_predicate_parse(&predicate, deep, NULL));
 	memset(deep, ' ', sizeof(deep));
 	deep[sizeof(deep) - 1] = '\0';

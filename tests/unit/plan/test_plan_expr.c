@@ -84,24 +84,24 @@ static void refuses_at_parsing(void **state)
 		size_t at;
 		const char *message;
 	} rows[] = {
-		{ "", KL_EXPR_NUMBER, 0, "the expression ends where a value is needed" },
-		{ "M +", KL_EXPR_NUMBER, 3, "the expression ends where a value is needed" },
+		{ "", KL_EXPR_NUMBER, 0, "the expression ends where a value is expected" },
+		{ "M +", KL_EXPR_NUMBER, 3, "the expression ends where a value is expected" },
 		{ "M N", KL_EXPR_NUMBER, 2, "after the expression" },
 		{ "X", KL_EXPR_NUMBER, 0, "'X' is not a dim" },
 		{ "M + foo(2)", KL_EXPR_NUMBER, 4, "'foo' is not a dim" },
-		{ "(M", KL_EXPR_NUMBER, 2, "')' is needed" },
-		{ "min(M)", KL_EXPR_NUMBER, 5, "',' is needed" },
-		{ "min(M, N, K)", KL_EXPR_NUMBER, 8, "')' is needed" },
-		{ "M >= 1", KL_EXPR_NUMBER, 0, "a condition stands where a number is needed" },
-		{ "M + (N > 1)", KL_EXPR_NUMBER, 4, "a condition stands where a number is needed" },
-		{ "M", KL_EXPR_TRUTH, 0, "a number stands where a condition is needed" },
-		{ "M && N > 1", KL_EXPR_TRUTH, 0, "a number stands where a condition is needed" },
-		{ "!M", KL_EXPR_TRUTH, 1, "a number stands where a condition is needed" },
-		{ "1 < M < 9", KL_EXPR_TRUTH, 6, "do not chain" },
-		{ "9223372036854775808", KL_EXPR_NUMBER, 0, "beyond 64 bits" },
+		{ "(M", KL_EXPR_NUMBER, 2, "')'" },
+		{ "min(M)", KL_EXPR_NUMBER, 5, "expected ','" },
+		{ "min(M, N, K)", KL_EXPR_NUMBER, 8, "')'" },
+		{ "M >= 1", KL_EXPR_NUMBER, 0, "found a condition where a number is expected" },
+		{ "M + (N > 1)", KL_EXPR_NUMBER, 4, "found a condition where a number is expected" },
+		{ "M", KL_EXPR_TRUTH, 0, "found a number where a condition is expected" },
+		{ "M && N > 1", KL_EXPR_TRUTH, 0, "found a number where a condition is expected" },
+		{ "!M", KL_EXPR_TRUTH, 1, "found a number where a condition is expected" },
+		{ "1 < M < 9", KL_EXPR_TRUTH, 6, "cannot be chained" },
+		{ "9223372036854775808", KL_EXPR_NUMBER, 0, "64 bits" },
 		{ "M = 1", KL_EXPR_TRUTH, 2, "after the expression" },
 		{ "M ; N", KL_EXPR_NUMBER, 2, "after the expression" },
-		{ "\"M\"", KL_EXPR_NUMBER, 0, "'\"M\"' is no value" },
+		{ "\"M\"", KL_EXPR_NUMBER, 0, "expected a value before '\"M\"'" },
 		{ "M\x01", KL_EXPR_NUMBER, 1, "after the expression" },
 		{ "1.5", KL_EXPR_NUMBER, 1, "after the expression" },
 	};
@@ -139,10 +139,10 @@ static void bounds_depth_and_length(void **state)
 		     kl_expr_parse(&expr, text, &names, KL_EXPR_NUMBER, NULL));
 	memset(text, '(', 100);
 	text[100] = '\0';
-	assert_error(KL_EINVALID, "nests deeper",
+	assert_error(KL_EINVALID, "nested deeper",
 		     kl_expr_parse(&expr, text, &names, KL_EXPR_NUMBER, NULL));
 	memset(text, '-', 100);
-	assert_error(KL_EINVALID, "nests deeper",
+	assert_error(KL_EINVALID, "nested deeper",
 		     kl_expr_parse(&expr, text, &names, KL_EXPR_NUMBER, NULL));
 }
 
