@@ -87,8 +87,8 @@ static int parse_dim_names(struct kl_job *job, const json_t *doc)
 	if (err < 0)
 		return err;
 	if (json_array_size(list) < 1 || json_array_size(list) > KL_MAX_DIMS)
-		return kl_error(KL_EINVALID, "%zu dims; must be 1 to %d", json_array_size(list),
-				KL_MAX_DIMS);
+		return kl_error(KL_EINVALID, "'dims' has %zu entries; it must have 1 to %d",
+				json_array_size(list), KL_MAX_DIMS);
 	json_array_foreach(list, i, item) {
 		const char *name = json_string_value(item);
 

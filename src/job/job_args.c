@@ -101,7 +101,7 @@ static int check_fill(const json_t *fill, const char *where)
 	for (size_t i = 0; strcmp(known[i], "map"); i++)
 		generators += json_object_get(fill, known[i]) != NULL;
 	if (generators != 1)
-		return kl_error(KL_EINVALID, "%s has %d generators; must have one", where,
+		return kl_error(KL_EINVALID, "%s has %d generators; it must have one", where,
 				generators);
 	return 0;
 }
@@ -165,7 +165,7 @@ int kl_job_parse_args(struct kl_job *job, const json_t *doc)
 	if (err < 0)
 		return err;
 	if (json_array_size(list) < 1 || json_array_size(list) > KL_MAX_ARGS)
-		return kl_error(KL_EINVALID, "%zu arguments; must be 1 to %d",
+		return kl_error(KL_EINVALID, "'args' has %zu entries; it must have 1 to %d",
 				json_array_size(list), KL_MAX_ARGS);
 	json_array_foreach(list, i, item)
 		if ((err = parse_arg(job, item)) < 0)
@@ -203,8 +203,8 @@ static int parse_values(struct kl_point *point, const struct kl_job *job, const 
 	int err;
 
 	if (json_array_size(list) != job->nargs)
-		return kl_error(KL_EINVALID, "%zu values for %zu arguments", json_array_size(list),
-				job->nargs);
+		return kl_error(KL_EINVALID, "'values' has %zu entries for %zu arguments",
+				json_array_size(list), job->nargs);
 	for (size_t i = 0; i < job->nargs; i++) {
 		const struct kl_job_arg *arg = &job->arg[i];
 		const json_t *value = json_array_get(list, i);
@@ -235,8 +235,8 @@ static int parse_dims(struct kl_point *point, const struct kl_job *job, const js
 	size_t i;
 
 	if (json_array_size(list) != job->ndim || (list && !json_is_array(list)))
-		return kl_error(KL_EINVALID, "%zu values for %zu dims", json_array_size(list),
-				job->ndim);
+		return kl_error(KL_EINVALID, "'dims' has %zu entries for %zu dims",
+				json_array_size(list), job->ndim);
 	json_array_foreach(list, i, item) {
 		if (!json_is_integer(item) || json_integer_value(item) < 0)
 			return kl_error(
@@ -297,8 +297,8 @@ int kl_job_parse_points(struct kl_job *job, const json_t *doc)
 	if (err < 0)
 		return err;
 	if (json_array_size(list) < 1 || json_array_size(list) > MAX_POINTS)
-		return kl_error(KL_EINVALID, "%zu points; must be 1 to %d", json_array_size(list),
-				MAX_POINTS);
+		return kl_error(KL_EINVALID, "'points' has %zu entries; it must have 1 to %d",
+				json_array_size(list), MAX_POINTS);
 	job->point = kl_calloc(json_array_size(list), sizeof(*job->point));
 	json_array_foreach(list, i, item)
 		if ((err = parse_point(job, item)) < 0)

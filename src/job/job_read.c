@@ -32,7 +32,7 @@ int kl_job_read_str(char *out, size_t size, const json_t *obj, const char *key)
 	if (err < 0)
 		return err;
 	if (!*text || strlen(text) >= size)
-		return kl_error(KL_EINVALID, "'%s' has %zu characters; must be 1 to %zu", key,
+		return kl_error(KL_EINVALID, "'%s' is %zu bytes long; it must have 1 to %zu", key,
 				strlen(text), size - 1);
 	memcpy(out, text, strlen(text) + 1);
 	return 0;
@@ -60,7 +60,7 @@ int kl_job_read_int(int64_t *out, const json_t *obj, const char *key, int64_t mi
 	if (err < 0)
 		return err;
 	if (value < min || value > max)
-		return kl_error(KL_EINVALID, "'%s' is %lld; must be %lld to %lld", key,
+		return kl_error(KL_EINVALID, "'%s' is %lld; it must be %lld to %lld", key,
 				(long long)value, (long long)min, (long long)max);
 	*out = value;
 	return 0;
