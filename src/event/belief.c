@@ -65,7 +65,7 @@ void kl_belief_free(struct kl_belief *belief)
 	free(belief);
 }
 
-/* A program that is installed without its library ships nothing. */
+/* If the library is not installed, nothing counts as shipped. */
 static int load_shipped(struct kl_belief *belief)
 {
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -78,7 +78,9 @@ static int load_shipped(struct kl_belief *belief)
 	if (!err)
 		err = kl_fs_read(&belief->shipped, path, MAX_SHIPPED);
 	if (!err && belief->shipped.len % LINE)
-		err = kl_error(KL_EINVALID, "%s: not lines of %d hex digits", path, (int)HEX);
+		err = kl_error(KL_EINVALID,
+			       "%s: the file does not consist of lines of %d hex digits", path,
+			       (int)HEX);
 	return err;
 }
 
@@ -160,7 +162,7 @@ int kl_belief_claims(struct kl_word *out, struct kl_belief *belief,
 	return err;
 }
 
-/* A clone of an earlier version has its verdicts in the cache alone. */
+/* A clone that an earlier version used has its verdicts only in the cache. */
 static bool is_in_cache(struct kl_belief *belief, const struct kl_event *event)
 {
 	KL_AUTO(kl_freep) char *place = kl_asprintf("%s %s", event->surface, event->contract);

@@ -6,16 +6,12 @@
 #include "event/signature.h"
 
 /*
- * belief - whose word an event or a trial is, and so whether this clone believes it.
- *
- * Belief has three roots: what this clone made itself (own.h), what an allowed signer signed
- * (signers.h), and what came with the installed program (skills/digests in its share directory).
- * Everything else is what somebody wrote into a note or a library. Here is the one place that
- * decides this, and the one list of words for it.
- *
- *	kl_belief_open(&belief, repo, NULL);
- *	kl_belief_events(word, belief, events, n);
- *	if (kl_word_is_trusted(word[i].of)) ...
+ * belief - decides whether this clone trusts an event or a trial, by who made it. It trusts what it
+ * made itself (own.h), what an allowed signer signed (signers.h), and what came with the installed
+ * program (skills/digests in its share directory). Anybody could have written the rest into a note
+ * or a library. No other code decides this, and the names of the outcomes are only here.
+ * kl_belief_open(&belief, repo, NULL); kl_belief_events(word, belief, events, n); if
+ * (kl_word_is_trusted(word[i].of)) ...
  */
 enum kl_word_of {
 	KL_WORD_UNSIGNED,  /* nobody signed it, and this clone did not make it */
@@ -29,9 +25,9 @@ enum kl_word_of {
 };
 /** "unsigned", "own", "signed", "shipped", "unknown key", "bad", "unchecked" */
 const char *kl_word_name(enum kl_word_of word);
-/** Own, signed or shipped. */
+/** True for own, signed and shipped. */
 bool kl_word_is_trusted(enum kl_word_of word);
-/** The name of a word that is not trusted, to be shown beside what it is about; "" if trusted. */
+/** The name of an untrusted word, to be shown beside the event or trial; "" for a trusted one. */
 const char *kl_word_doubt(enum kl_word_of word);
 
 struct kl_word {
@@ -42,20 +38,26 @@ void kl_word_release(struct kl_word *word);
 
 struct kl_belief;
 
-/** Load the roots. `base`: the commit with the repository's signers (signers.h), or NULL. */
+/**
+ * Load what the decisions are based on. `base`: the commit with the repository's signers
+ * (signers.h), or NULL.
+ */
 int kl_belief_open(struct kl_belief **out, struct kl_repo *repo, const git_oid *base);
 void kl_belief_free(struct kl_belief *belief);
 KL_DEFINE_CLEANUP(struct kl_belief *, kl_belief_free)
 struct kl_repo *kl_belief_repo(const struct kl_belief *belief);
 struct kl_signers *kl_belief_signers(const struct kl_belief *belief);
 
-/** Whose word are these events? The caller releases `out`. */
+/** Decide for each event who made it. The caller releases `out`. */
 int kl_belief_events(struct kl_word *out, struct kl_belief *belief, struct kl_event *const *event,
 		     size_t n);
 /** The same for one event, without its signature. */
 int kl_belief_event(enum kl_word_of *out, struct kl_belief *belief, struct kl_event *event);
 
-/** Something else with a digest, such as a trial; the signature is over another text. */
+/**
+ * A claim about something other than an event, such as a trial. It has a digest, and its signature
+ * is over a text of its own.
+ */
 struct kl_belief_claim {
 	const char *digest; /* 64 hex digits */
 	struct kl_sign_claim sig;

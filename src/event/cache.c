@@ -256,7 +256,7 @@ int kl_cache_drop(size_t *n, struct kl_repo *repo, const struct kl_event *event)
 	return err;
 }
 
-/* Find an event in one directory of the cache; false: the walk has to go on. */
+/* Find an event in one directory of the cache. */
 static int find_in_dir(struct kl_event **event, const char *dir, const char *prefix)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;

@@ -57,7 +57,7 @@ int kl_cache_put_at(struct kl_repo *repo, const char *hex, const struct kl_event
 
 /** An event by its id or a prefix of it. KL_ENOTFOUND: none, or several. */
 int kl_cache_find_id(struct kl_event **event, struct kl_repo *repo, const char *prefix);
-/** Remove the entries that hold this event; *n is their number. */
+/** Remove the entries that contain this event; *n is their number. */
 int kl_cache_drop(size_t *n, struct kl_repo *repo, const struct kl_event *event);
 
 /** All events for a surface and contract, on any platform, as JSON lines; "" if there are none. */

@@ -9,7 +9,7 @@
 
 #define MAX_FILE ((size_t)1 << 20)
 
-/* lower-case words joined by '-', so that a trailer can hold the name */
+/* lower-case words joined by '-', so that a trailer can contain the name */
 static bool is_name(const char *text, size_t len)
 {
 	return len && len <= 64 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == len &&

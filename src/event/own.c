@@ -78,13 +78,13 @@ bool kl_own_has(const struct kl_own *own, const char *hex)
 	       bsearch(digest, own->digest, own->n, sizeof(digest), by_bytes);
 }
 
-/* Append the text, on a line of its own also if an earlier writer was killed within a line. */
+/* Append the lines. If an earlier writer was killed within a line, end that line first. */
 static int append_lines(int fd, const char *path, const struct kl_buf *lines)
 {
 	struct stat st;
 	char last = '\n';
 
-	/* the lock goes with the descriptor */
+	/* closing the descriptor releases the lock */
 	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0 ||
 	    (st.st_size && pread(fd, &last, 1, st.st_size - 1) != 1))
 		return kl_error_errno("cannot read '%s'", path);

@@ -10,8 +10,8 @@
  * own - the digests of what this clone made: events, trials of cards, retractions.
  *
  * They are lines of 64 hex digits in $GIT_COMMON_DIR/klineage/made, to which lines are only added.
- * A digest covers what it stands for, so what has the digest is what was made here, wherever it
- * comes from. Digests from elsewhere are never added.
+ * A digest identifies the content, so a copy from elsewhere with the same digest is what this clone
+ * made. Digests from elsewhere are never added.
  */
 struct kl_own {
 	uint8_t (*digest)[32]; /* sorted */

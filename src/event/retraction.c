@@ -149,7 +149,7 @@ static struct kl_event *make_retraction(const struct kl_event *event, const char
 	kl_json_set_str(doc, "of", event->id);
 	kl_json_set_str(doc, "time", now);
 	kl_json_set_str(doc, "by", by);
-	/* with these a reader finds it where it looks for the event */
+	/* with these, a reader that looks up the event finds the retraction as well */
 	kl_json_set_str(doc, "workload", event->workload);
 	kl_json_set_str(doc, "surface", event->surface);
 	kl_json_set_str(doc, "contract", event->contract);
@@ -169,7 +169,7 @@ static int sign_retraction(struct kl_retraction *out, struct kl_repo *repo, int 
 	if (err < 0)
 		return err;
 	sign = wanted ? 1 : sign;
-	err = sign < 0 ? kl_error(KL_ECANNOT, "it was asked not to be signed") :
+	err = sign < 0 ? kl_error(KL_ECANNOT, "signing was turned off") :
 			 kl_sign_event_now(repo, out->retraction);
 
 	if (err != KL_ECANNOT || sign > 0)

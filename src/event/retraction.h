@@ -20,7 +20,7 @@ struct kl_retraction_opts {
 
 struct kl_retraction {
 	struct kl_event *event;      /* the retracted one */
-	struct kl_word word;         /* whose word it is */
+	struct kl_word word;         /* who made it */
 	struct kl_event *retraction; /* NULL: the event was in no note, or retracted before */
 	struct kl_word own;          /* of the retraction: `own.sig` tells who signed it */
 	size_t notes, cached;        /* notes that got the retraction; cache entries removed */
@@ -36,7 +36,7 @@ int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
 	       const struct kl_retraction_opts *opts);
 void kl_retraction_release(struct kl_retraction *retraction);
 
-/** Do others who trust its signer follow the retraction? */
+/** True if clones that trust its signer apply the retraction, too. */
 bool kl_retraction_is_followed(const struct kl_retraction *retraction);
 
 #endif

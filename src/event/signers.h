@@ -10,7 +10,7 @@
  * signers - who is allowed to sign: the lists that decide which signatures count.
  *
  * They are the user's own file, gpg.ssh.allowedSignersFile, and that of the repository,
- * .klineage/allowed_signers, as the commit has it that klineage.signers names: the base branch, such
+ * .klineage/allowed_signers, read at the commit that klineage.signers names: the base branch, such
  * as origin/main. Files of the worktree or of a branch under review are never read, since their
  * author could add a key. gpg.ssh.revocationFile revokes keys of both lists.
  *
@@ -23,8 +23,8 @@
 struct kl_signers;
 
 /**
- * Load the lists. A list that does not exist is empty. KL_EINVALID: one is too long, or in the
- * repository not a file.
+ * Load the lists. A list that does not exist is empty. KL_EINVALID: a list is too long, or that of
+ * the repository is not a regular file.
  */
 int kl_signers_open(struct kl_signers **out, struct kl_repo *repo, const git_oid *base);
 void kl_signers_free(struct kl_signers *signers);
@@ -32,7 +32,7 @@ KL_DEFINE_CLEANUP(struct kl_signers *, kl_signers_free)
 
 /** True if there is no list at all, so that nobody is allowed. */
 bool kl_signers_none(const struct kl_signers *signers);
-/** Digest of the lists and of the program that checks signatures: the key of what follows. */
+/** Digest of the lists and of the program that checks signatures, for the keys of caches. */
 const char *kl_signers_digest(const struct kl_signers *signers);
 /** File with all lists, for ssh-keygen; written on the first call. *path NULL: none. */
 int kl_signers_path(const char **path, struct kl_signers *signers);

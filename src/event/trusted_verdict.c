@@ -36,7 +36,7 @@ int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_re
 	if (err < 0)
 		return err;
 	if (kl_signers_none(kl_belief_signers(belief)))
-		return kl_error(KL_ENOTFOUND, "nobody is allowed to sign");
+		return kl_error(KL_ENOTFOUND, "no signer is allowed");
 	trust.belief = belief;
 	if ((err = kl_trust_add_surface(&trust, repo, key->surface, key->contract)) < 0 ||
 	    (err = kl_trust_judge(&trust, repo)) < 0)

@@ -158,7 +158,7 @@ static int export_filter(struct kl_jail_filter *out, scmp_filter_ctx ctx)
 		return kl_error(KL_EIO, "cannot export the system call filter");
 	size = lseek(out->fd, 0, SEEK_END);
 	if (size <= 0 || size % (off_t)sizeof(*out->code))
-		return kl_error(KL_EIO, "the system call filter has an odd size");
+		return kl_error(KL_EIO, "the system call filter has an unexpected size");
 	out->code = kl_malloc((size_t)size);
 	if (pread(out->fd, out->code, (size_t)size, 0) != size || lseek(out->fd, 0, SEEK_SET) < 0)
 		return kl_error_errno("cannot read the system call filter");

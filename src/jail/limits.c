@@ -67,8 +67,8 @@ static int lower_limit(int what, int64_t value)
 }
 
 /*
- * At the hard limit a process is killed, at the soft one a second before it gets a signal that says
- * why.
+ * The hard limit kills a process. The soft limit, one second lower, first sends a signal that shows
+ * the reason.
  */
 static int lower_cpu(int64_t seconds)
 {

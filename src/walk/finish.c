@@ -70,7 +70,10 @@ static int collect_notes(struct finish *finish)
 	return 0;
 }
 
-/* Add the change of `ref` from `before` ("": absent) to `oid`; only verify it if it is there. */
+/*
+ * Add the change of `ref` from `before` ("": absent) to `oid`. If `ref` is already at `oid`, only
+ * verify that.
+ */
 static int put_ref(struct kl_refs_txn *txn, struct finish *finish, const char *ref,
 		   const git_oid *oid, const char *before)
 {

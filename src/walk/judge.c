@@ -442,7 +442,7 @@ static int expert_failed(struct kl_sequencer *sequencer, const struct kl_judgeme
 	int err;
 
 	if (op->dry)
-		return kl_error(KL_ENO, "the expert fails");
+		return kl_error(KL_ENO, "the expert fails the gate");
 	if ((err = kl_opstate_event(op, judgement->event, expert)) < 0 ||
 	    (err = kl_oid_parse(&note.commit, expert)) < 0)
 		return err;

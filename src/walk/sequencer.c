@@ -107,8 +107,8 @@ static int check_sent(struct kl_sequencer *sequencer)
 								   sequencer->op.state;
 
 	if (!strcmp(sequencer->sent_for, surface->digest))
-		return kl_error(KL_ECANNOT, "no result came back for %.12s%s%s", surface->digest,
-				sequencer->why_not ? ": " : "",
+		return kl_error(KL_ECANNOT, "no result came back for the surface %.12s%s%s",
+				surface->digest, sequencer->why_not ? ": " : "",
 				sequencer->why_not ? sequencer->why_not : "");
 	memcpy(sequencer->sent_for, surface->digest, sizeof(sequencer->sent_for));
 	return 0;

@@ -94,7 +94,7 @@ struct kl_outcome {
 	json_t *judged;
 };
 
-/* outcome.c */
+/* Release what an outcome owns. */
 void kl_outcome_release(struct kl_outcome *outcome);
 
 /**

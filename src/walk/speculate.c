@@ -53,7 +53,7 @@ static size_t count_collected(const struct search *search)
 	return search->real->collected(search->real->payload);
 }
 
-/* Takes the contents of the node. */
+/* Takes ownership of the node's contents. */
 static void push_node(struct search *search, struct node *node)
 {
 	KL_GROW(search->queue, search->n + 1, search->alloc);

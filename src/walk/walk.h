@@ -98,7 +98,9 @@ bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surfa
 
 /* --- changes --------------------------------------------------------------- */
 
-/** The parts of a verdict that are recorded. The function called takes the reference `facts`. */
+/**
+ * The parts of a verdict that are recorded. The functions below take over the reference `facts`.
+ */
 struct kl_walk_seen {
 	const char *commit; /* of the judged state */
 	const char *surface;
