@@ -63,8 +63,8 @@ static int open_jail(struct kl_gate *gate)
 }
 
 /*
- * A disk that is full, memory or descriptors that run out, a file that vanishes: this says nothing
- * about a kernel, which therefore cannot be tested now.
+ * A full disk, a lack of memory or descriptors, or a file that vanishes is not the kernel's fault:
+ * the kernel cannot be tested now.
  */
 static int machine_trouble(int err)
 {
@@ -74,12 +74,12 @@ static int machine_trouble(int err)
 	case KL_ENOTFOUND:
 	case KL_EEXISTS:
 	case KL_EBUSY:
-		return kl_error_in(KL_ECANNOT, "trouble of the machine");
+		return kl_error_in(KL_ECANNOT, "this machine is in trouble");
 	}
 	return err;
 }
 
-/* "klineage.ncu" is a path of ncu or a boolean. */
+/* The setting klineage.ncu is the path of ncu, or a boolean that says whether to read counters. */
 static int read_counters(struct kl_gate *gate)
 {
 	const char *setting = read_setting(gate, NULL, "klineage.ncu");

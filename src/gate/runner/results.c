@@ -72,7 +72,7 @@ static bool has_member(const char *line, size_t n, const char *prefix)
 	return n > strlen(prefix) && !memcmp(line, prefix, strlen(prefix));
 }
 
-/* lines are canonical JSON with sorted members, so no result begins like these two lines */
+/* Lines are canonical JSON with sorted members, so no result line begins with "end" or "sig". */
 static int split_lines(struct file *file, const char *text, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *head = NULL;
@@ -346,10 +346,13 @@ static void report_line(struct intake *in, size_t number, const char *job, const
 		kl_strvec_pushf(&in->out->lines, "  (line %zu)", number);
 }
 
-static void first_why(struct intake *in, const char *why)
+/* Keep the reason of the first refused result; without one, that of the first one not judged. */
+static void keep_reason(struct kl_results *out, bool refused)
 {
-	if (!in->out->why)
-		in->out->why = kl_strdup(why);
+	if (out->why && (!refused || out->refused != 1))
+		return;
+	free(out->why);
+	out->why = kl_strdup(kl_error_last());
 }
 
 static int take_one(struct intake *in, json_t *line, const char **state)
@@ -404,7 +407,7 @@ static int take_line(struct intake *in, const char *text, size_t n, size_t numbe
 		in->out->refused++;
 	else
 		in->out->cannot++;
-	first_why(in, kl_error_last());
+	keep_reason(in->out, err == KL_ENO);
 	report_line(in, number, job, err == KL_ENO ? "refused" : "cannot be judged there",
 		    kl_error_last());
 	kl_error_clear();

@@ -16,7 +16,7 @@
 struct kl_results {
 	size_t imported, again; /* new results; results known before */
 	size_t refused, cannot; /* failed a check; could not be judged by the worker */
-	/* reason of the first one that was refused or not judged; NULL: none */
+	/* reason of the first refused result, else of the first one not judged; NULL: none */
 	char *why;
 	struct kl_strvec lines; /* report for the user, one entry per result */
 	char *signer;           /* NULL: not signed, or not verified */
@@ -24,8 +24,8 @@ struct kl_results {
 void kl_results_release(struct kl_results *results);
 
 /**
- * Import results. KL_EINVALID: some or all were refused, the message gives the first reason; the
- * others are imported.
+ * Check and import results. KL_EINVALID: at least one was refused. The message has the number of
+ * refused results and the reason of the first; the results that were not refused are imported.
  */
 int kl_results_take(struct kl_results *out, struct kl_repo *repo, const char *text, size_t len);
 /** The same for a file; "-" is standard input. */
