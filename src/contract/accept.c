@@ -76,7 +76,9 @@ static int check_elementwise(const void *obj, const char *file, const struct kl_
 	const struct rule *rule = obj;
 
 	if (!rule->ulps && !rule->acc)
-		return kl_yaml_error(file, node, "'elementwise' with ulps 0 and acc 0: say exact");
+		return kl_yaml_error(
+			file, node,
+			"'elementwise' with ulps 0 and acc 0 allows no error; use rule 'exact'");
 	return 0;
 }
 
@@ -85,8 +87,9 @@ static int check_rel_l2(const void *obj, const char *file, const struct kl_yaml 
 	const struct rule *rule = obj;
 
 	if (rule->tol >= 1)
-		return kl_yaml_error(file, kl_yaml_get(node, "tol"),
-				     "'tol' of 1 or more accepts zeros");
+		return kl_yaml_error(
+			file, kl_yaml_get(node, "tol"),
+			"'tol' must be below 1: otherwise an output of zeros is accepted");
 	return 0;
 }
 
@@ -126,7 +129,7 @@ static int read_cut(int64_t *axis, json_t **piece, const char *file, const struc
 		return err;
 	*axis = node->key[0][0] - '0';
 	if (*axis < 0 || *axis >= KL_MAX_AXES || node->key[0][1])
-		return kl_yaml_key_error(file, node, 0, "'per' names an axis by its index");
+		return kl_yaml_key_error(file, node, 0, "'per' must name an axis by its index");
 	if ((err = kl_schema_read_value(&together, file, &count, node->item[0])) < 0)
 		return err;
 	*piece = json_object();
@@ -147,11 +150,13 @@ static int read_axis(json_t *per, int64_t *next, const char *file, const struct 
 	if (err < 0)
 		return err;
 	if (axis < *next)
-		return kl_yaml_error(file, node,
-				     "'per' names axes in order: [0], [0, 2], [0, {1: 64}] ...");
+		return kl_yaml_error(
+			file, node,
+			"'per' must list axes in ascending order: [0], [0, 2], [0, {1: 64}] ...");
 	if (axis >= (int64_t)arg->naxes)
-		return kl_yaml_error(file, node, "'per' names axis %lld, '%s' has %zu from 0 on",
-				     (long long)axis, arg->name, arg->naxes);
+		return kl_yaml_error(
+			file, node, "'per' names axis %lld (counted from 0), but '%s' has %zu axes",
+			(long long)axis, arg->name, arg->naxes);
 	*next = axis + 1;
 	json_array_append_new(per, piece ? kl_steal(&piece) : json_integer(axis));
 	return 0;
@@ -171,10 +176,10 @@ static int read_per(json_t *out, const char *file, const struct kl_arg *arg,
 		alone += node->item[i]->kind != KL_YAML_MAP;
 	}
 	if (!err && alone && alone == arg->naxes)
-		return kl_yaml_error(file, node,
-				     "'per' takes all %zu axes of '%s': each element would be a "
-				     "group",
-				     arg->naxes, arg->name);
+		return kl_yaml_error(
+			file, node,
+			"'per' names all %zu axes of '%s', so that each element would be a group",
+			arg->naxes, arg->name);
 	if (!err)
 		kl_json_set(out, "per", kl_steal(&per));
 	return err;
@@ -186,7 +191,7 @@ static int find_arg(int *out, const struct judging *judging, const char *key, co
 	*out = kl_contract_arg(judging->contract, name);
 	return *out >= 0 ? 0 :
 			   kl_yaml_error(judging->contract->name, kl_yaml_get(judging->node, key),
-					 "'%s' names '%.64s', which is no argument", key, name);
+					 "'%s' names '%.64s', which is not an argument", key, name);
 }
 
 /* The same for an output, which must not have a rule yet. */
@@ -199,8 +204,9 @@ static int claim_output(int *out, struct judging *judging, const char *key, cons
 	if (err < 0)
 		return err;
 	if (!kl_arg_kind_is_output(contract->arg[*out].kind))
-		return kl_yaml_error(contract->name, node,
-				     "'%s' is no out or inout: a rule judges answers", name);
+		return kl_yaml_error(
+			contract->name, node,
+			"'%s' is not an output (out or inout), so no rule can judge it", name);
 	if (judging->judged[*out])
 		return kl_yaml_error(contract->name, node, "'%s' is judged by two rules", name);
 	judging->judged[*out] = true;
@@ -218,7 +224,8 @@ static int add_rule(struct judging *judging, int output)
 	if (kind != RULE_EXACT && !kl_dtype_is_float(arg->dtype))
 		return kl_yaml_error(
 			contract->name, judging->node,
-			"the rule '%s' is for floating point, but '%s' is %s: judge it by 'exact' (out: ...)",
+			"the rule '%s' is for floating-point outputs, but '%s' is %s; use rule "
+			"'exact' for it",
 			rule_names[kind], arg->name, kl_dtype_name(arg->dtype));
 	kl_json_set_str(json, "out", arg->name);
 	kl_json_set_str(json, "rule", rule_names[kind]);
@@ -251,8 +258,9 @@ static int apply_rule(struct judging *judging, bool alone)
 		return err < 0 ? err : add_rule(judging, output);
 	}
 	if (!alone)
-		return kl_yaml_error(contract->name, judging->node,
-				     "'out' is missing: in a list every rule names its output");
+		return kl_yaml_error(
+			contract->name, judging->node,
+			"'out' is missing: in a list, every rule must name its output");
 	for (size_t i = 0; !err && i < contract->nargs; i++) {
 		if (!kl_arg_kind_is_output(contract->arg[i].kind))
 			continue;
@@ -290,10 +298,11 @@ static int check_rows(const struct judging *judging, int values, int indices, in
 		if (memcmp(value, index, axes * sizeof(*value)) ||
 		    memcmp(value, from, (axes - 1) * sizeof(*value)) ||
 		    value[axes - 1] > from[axes - 1])
-			return kl_yaml_error(contract->name, judging->node,
-					     "at %s: 'values' and 'indices' must have one shape, "
-					     "that of 'of' but for a last axis no longer",
-					     id);
+			return kl_yaml_error(
+				contract->name, judging->node,
+				"at %s: 'values' and 'indices' must have the shape of 'of', except "
+				"that their last axis can be shorter",
+				id);
 	}
 	return 0;
 }
@@ -313,16 +322,17 @@ static int apply_multiset(struct judging *judging)
 		return err;
 	if (arg[indices].dtype != KL_I32 && arg[indices].dtype != KL_I64)
 		return kl_yaml_error(contract->name, kl_yaml_get(node, "indices"),
-				     "'indices' must be i32 or i64, '%s' is %s", arg[indices].name,
-				     kl_dtype_name(arg[indices].dtype));
+				     "'indices' must be i32 or i64, but '%s' is %s",
+				     arg[indices].name, kl_dtype_name(arg[indices].dtype));
 	if (arg[of].kind != KL_ARG_IN)
 		return kl_yaml_error(contract->name, kl_yaml_get(node, "of"),
-				     "'of' must be an in, '%s' is not", arg[of].name);
+				     "'of' must be an input (kind: in), but '%s' is not",
+				     arg[of].name);
 	if (arg[values].dtype != arg[of].dtype)
-		return kl_yaml_error(contract->name, kl_yaml_get(node, "values"),
-				     "'values' is %s but 'of' is %s",
-				     kl_dtype_name(arg[values].dtype),
-				     kl_dtype_name(arg[of].dtype));
+		return kl_yaml_error(
+			contract->name, kl_yaml_get(node, "values"),
+			"'values' and 'of' must have the same dtype, but are %s and %s",
+			kl_dtype_name(arg[values].dtype), kl_dtype_name(arg[of].dtype));
 	if ((err = check_rows(judging, values, indices, of)) < 0)
 		return err;
 	json = json_object();
@@ -362,7 +372,7 @@ static int read_rule(struct judging *judging, const struct kl_yaml *node, bool a
 	return err;
 }
 
-/* One rule, or a list of them. */
+/* Read one rule or a list of rules. */
 static int read_accept(void *at, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node)
 {

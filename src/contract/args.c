@@ -17,13 +17,15 @@ static int check_axes(const struct kl_contract *contract, const struct kl_arg *a
 	const json_t *lower = json_object_get(fill, "lower");
 
 	if (lower && json_integer_value(lower) + 1 >= (json_int_t)arg->naxes)
-		return kl_yaml_error(contract->name, node,
-				     "'lower' names an axis before the last, '%s' has %zu",
-				     arg->name, arg->naxes);
+		return kl_yaml_error(
+			contract->name, node,
+			"'lower' must name an axis before the last, but '%s' has %zu axes",
+			arg->name, arg->naxes);
 	if (json_object_get(fill, "running") && arg->naxes < 2)
-		return kl_yaml_error(contract->name, node,
-				     "'running' needs an axis before the last, '%s' has %zu",
-				     arg->name, arg->naxes);
+		return kl_yaml_error(
+			contract->name, node,
+			"'running' needs an axis before the last, but '%s' has %zu axes", arg->name,
+			arg->naxes);
 	return 0;
 }
 
@@ -67,16 +69,17 @@ static int check_name(const struct reading *reading, const struct kl_yaml *node)
 	bool dim = reading->arg.kind == KL_ARG_DIM;
 
 	if (kl_contract_arg(contract, name) >= 0)
-		return kl_yaml_error(contract->name, node, "two arguments are called '%s'", name);
+		return kl_yaml_error(contract->name, node, "two arguments have the name '%s'",
+				     name);
 	for (size_t i = 0; !dim && i < contract->dims.n; i++)
 		if (!strcmp(contract->dim_name[i], name))
-			return kl_yaml_error(contract->name, node,
-					     "'%s' is a dim of the case: say kind: dim, "
-					     "or take another name",
-					     name);
+			return kl_yaml_error(
+				contract->name, node,
+				"'%s' is a dim of the case; use 'kind: dim' or another name", name);
 	if (dim && by[0])
 		return kl_yaml_error(contract->name, kl_yaml_get(node->up, "kind"),
-				     "%s%s%s: 'args' has tensors and scalars", by[0], name, by[1]);
+				     "%s%s%s; 'args' must list only tensors and scalars", by[0],
+				     name, by[1]);
 	return 0;
 }
 
@@ -120,10 +123,10 @@ static int read_axis(struct reading *reading, const struct kl_field *field,
 	int err;
 
 	if (node->kind == KL_YAML_SCALAR && names_tensor(reading, node->text))
-		return kl_yaml_error(contract->name, node,
-				     "the shape of '%s' depends on argument '%s': "
-				     "shapes are over dims only",
-				     arg->name, node->text);
+		return kl_yaml_error(
+			contract->name, node,
+			"the shape of '%s' uses the argument '%s', but can only use dims",
+			arg->name, node->text);
 	err = kl_contract_expr_read(&arg->shape[arg->naxes], contract, field, node, KL_EXPR_NUMBER);
 	if (err < 0)
 		return err;
@@ -222,13 +225,13 @@ static int finish_scalar(struct reading *reading, const struct kl_yaml *node)
 	/* compilers do not agree on how to pass these types */
 	if (arg->dtype == KL_F16 || arg->dtype == KL_BF16)
 		return kl_yaml_error(reading->contract->name, kl_yaml_get(node, "dtype"),
-				     "a scalar is not passed by value as %s",
+				     "a scalar cannot be passed by value as %s",
 				     kl_dtype_name(arg->dtype));
 	if (!kl_dtype_is_float(arg->dtype) &&
 	    !(arg->value >= kl_dtype_int_min(arg->dtype) &&
 	      arg->value <= kl_dtype_int_max(arg->dtype) && arg->value == floor(arg->value)))
 		return kl_yaml_error(reading->contract->name, kl_yaml_get(node, "value"),
-				     "'value' must be an integer that %s holds",
+				     "'value' must be an integer that fits into %s",
 				     kl_dtype_name(arg->dtype));
 	return 0;
 }
@@ -251,8 +254,9 @@ static int finish_tensor(struct reading *reading, const struct kl_yaml *node)
 		return 0;
 	arg->fill = kl_fill_default(arg->dtype);
 	if (!arg->fill)
-		return kl_yaml_error(contract->name, node, "'%s' needs a fill: %s has no default",
-				     arg->name, kl_dtype_name(arg->dtype));
+		return kl_yaml_error(contract->name, node,
+				     "'%s' needs a fill, because %s has no default", arg->name,
+				     kl_dtype_name(arg->dtype));
 	return 0;
 }
 
@@ -288,7 +292,7 @@ static int read_arg(struct kl_contract *contract, const struct kl_yaml *node)
 	err = kl_schema_read(&reading, &kinds[kind].schema, contract->name, node);
 	if (!err)
 		err = kinds[kind].finish(&reading, node);
-	/* after an error, too, so that kl_contract_free() releases what was read */
+	/* also after an error, so that kl_contract_free() releases what was read */
 	contract->arg[contract->nargs++] = reading.arg;
 	return err;
 }
@@ -300,10 +304,11 @@ static int check_words(const struct kl_contract *contract, const struct kl_yaml 
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++)
 		if (kl_contract_arg(contract, words[i]) >= 0)
-			return kl_yaml_error(contract->name, node,
-					     "no argument may be called '%s', "
-					     "which says something else in a band",
-					     words[i]);
+			return kl_yaml_error(
+				contract->name, node,
+				"no argument can have the name '%s', which has another meaning in "
+				"a band",
+				words[i]);
 	return 0;
 }
 
@@ -319,9 +324,9 @@ static int check_total(const struct kl_contract *contract, const struct kl_yaml 
 		if (kl_contract_bytes(&bytes, contract, dims) < 0)
 			return kl_yaml_error(contract->name, node, "%s", kl_error_last());
 		if (bytes > KL_TENSOR_MAX_BYTES)
-			return kl_yaml_error(contract->name, node,
-					     "the tensors of %s take more than 2^40 bytes together",
-					     id);
+			return kl_yaml_error(
+				contract->name, node,
+				"the tensors of %s are together larger than 2^40 bytes", id);
 	}
 	return 0;
 }
@@ -345,8 +350,9 @@ static int read_args(void *at, const char *file, const struct kl_field *field,
 			answers |= kl_arg_kind_is_output(arg->kind);
 	}
 	if (!err && !answers)
-		err = kl_yaml_error(file, node,
-				    "no argument is an out or inout: there is nothing to judge");
+		err = kl_yaml_error(
+			file, node,
+			"no argument is an output (out or inout), so there is nothing to judge");
 	if (!err)
 		err = check_total(contract, node);
 	if (!err)
@@ -390,11 +396,11 @@ static int add_to_sweep(struct kl_contract *contract, const struct kl_field *fie
 	k = kl_contract_arg(contract, name);
 	if (k < 0)
 		return kl_yaml_error(contract->name, node,
-				     "'sweep' names '%.64s', which is no argument", name);
+				     "'sweep' names '%.64s', which is not an argument", name);
 	arg = &contract->arg[k];
 	if (!can_sweep(arg))
 		return kl_yaml_error(contract->name, node,
-				     "'sweep' names '%s', which is no float input", name);
+				     "'sweep' names '%s', which is not a float input", name);
 	if (arg->sweep)
 		return kl_yaml_error(contract->name, node, "'sweep' names '%s' twice", name);
 	arg->sweep = true;

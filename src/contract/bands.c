@@ -66,15 +66,16 @@ static int read_band(json_t *out, const struct kl_contract *contract, const char
 		return err;
 	if (must && !exact)
 		return kl_yaml_error(contract->name, must,
-				     "'must_exceed' stands in a band of 'exact'");
+				     "'must_exceed' is only allowed in a band of 'exact'");
 	band_table(fields, contract, exact);
 	if ((err = kl_schema_read(&band, &schema, contract->name, node)) < 0)
 		return err;
 	if (!json_object_size(band.json))
 		return kl_yaml_error(contract->name, node, "%s fills no argument", what);
 	if (must && band.place == PLACE_ALSO)
-		return kl_yaml_error(contract->name, node,
-				     "'must_exceed' is asked at the cases, this band is at also");
+		return kl_yaml_error(
+			contract->name, node,
+			"'must_exceed' is checked at the cases, but this band is only at 'also'");
 	if (band.place != PLACE_NONE)
 		kl_json_set_str(band.json, "at", places[band.place]);
 	if (must)

@@ -66,7 +66,7 @@ static int look_around(struct looking *looking, const char *path)
 }
 
 /*
- * Read the surface in one of the trees; NULL: it has none. A surface that cannot be read is no
+ * Read the surface in one of the trees; NULL: it has none. A surface that cannot be read is not an
  * error: *why is the reason. Only KL_EINTR and failures of the repository are returned.
  */
 static int read_side(struct kl_surface **out, char **why, struct looking *looking,

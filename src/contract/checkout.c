@@ -32,7 +32,7 @@ static bool is(const struct subject *subject, int name, const char *value)
 	return !strcmp(subject->value[name], value);
 }
 
-/* Neither set nor given a value? */
+/* True if the attribute is neither set nor has a value. */
 static bool is_off(const struct subject *subject, int name)
 {
 	return is(subject, name, "unspecified") || is(subject, name, "unset");
@@ -90,7 +90,7 @@ static enum conversion conversion_of(const struct subject *subject)
 	return on ? CONVERT_AUTO : CONVERT_NOT;
 }
 
-/* Does a checkout of this repository end lines in CRLF? */
+/* True if a checkout writes CRLF at the ends of lines. */
 static bool writes_crlf(const struct subject *subject)
 {
 	const char *crlf = kl_repo_config(subject->repo, "core.autocrlf");
@@ -128,14 +128,15 @@ static int refuse(const struct subject *subject, int name, const char *value)
 {
 	int err = kl_error(
 		KL_ECANNOT,
-		"'%s' has the attribute %s%s%s: a checkout of it has other bytes than the "
-		"commit, so that what is judged would not be what is built",
+		"'%s' has the attribute %s%s%s, which makes a checkout differ from the commit, so "
+		"the gate would not judge the files that are built",
 		subject->path, names[name], value ? "=" : "", value ? value : "");
 
-	return kl_error_hint(err,
-			     "switch it off for this file in .gitattributes: '%s -%s' (or change "
-			     "core.autocrlf, core.eol)",
-			     subject->file->path, names[name]);
+	return kl_error_hint(
+		err,
+		"turn it off for this file in .gitattributes: '%s -%s' (or change core.autocrlf or "
+		"core.eol)",
+		subject->file->path, names[name]);
 }
 
 static int check_file(const struct subject *subject)
@@ -145,7 +146,7 @@ static int check_file(const struct subject *subject)
 	if (!is_off(subject, ENCODING) && strcasecmp(subject->value[ENCODING], "UTF-8") &&
 	    strcasecmp(subject->value[ENCODING], "UTF8"))
 		return refuse(subject, ENCODING, subject->value[ENCODING]);
-	/* $Id$ gets the name of the blob, which no file can contain by itself */
+	/* $Id$ is replaced by the id of the blob, which a file cannot contain by itself */
 	if (is(subject, IDENT, "set") && (has(subject, "$Id$") || has(subject, "$Id:")))
 		return refuse(subject, IDENT, NULL);
 	if (is(subject, SUBST, "set") && has(subject, "$Format:"))

@@ -5,10 +5,10 @@
 #include "contract/select.h"
 
 /*
- * checkout - holds the files of a surface against what git makes of them in a worktree or archive.
- * Attributes can change bytes on the way: ident, filter, working-tree-encoding, export-subst, and
- * conversions of line ends. Then what is judged is not what is built, and a digest would be that of
- * files which nobody has.
+ * checkout - checks that the files of a surface are the same in a commit, in a worktree and in an
+ * archive. Attributes can change their bytes: ident, filter, working-tree-encoding, export-subst,
+ * and conversions of line ends. The files that are judged would then differ from those that are
+ * built, and their digest would be that of files which nobody has.
  */
 
 /**

@@ -14,7 +14,8 @@ static int read_version(void *at, const char *file, const struct kl_field *field
 	int err = kl_schema_read_value(&version, file, &number, node);
 
 	if (!err && version != 1)
-		return kl_yaml_error(file, node, "contract version %lld is not known here (1 is)",
+		return kl_yaml_error(file, node,
+				     "unsupported version %lld of the contract (supported: 1)",
 				     (long long)version);
 	return err;
 }
@@ -124,7 +125,10 @@ static const struct kl_schema limits_schema = {
 };
 
 static const struct kl_field contract_fields[] = {
-	/* first, so that a contract of a later version is not refused for an unknown key */
+	/*
+	 * read the version first, so that a contract of a later version is not refused for an
+	 * unknown key
+	 */
 	KL_VALUE_FIELD("klineage", KL_NEEDED, 0, &version_value),
 	KL_STRING_FIELD("workload", KL_NEEDED | KL_LOOSE, AT(workload), &kl_string_slug),
 	KL_GROUP_FIELD("case", KL_NEEDED, 0, &kl_contract_case),

@@ -50,7 +50,7 @@ static int read_number(json_t **out, const char *file, const char *key, const st
 	if (!kl_dtype_is_float(dtype) &&
 	    !(value >= kl_dtype_int_min(dtype) && value <= kl_dtype_int_max(dtype) &&
 	      value == floor(value)))
-		return kl_yaml_error(file, node, "'%s' must be an integer that %s holds", key,
+		return kl_yaml_error(file, node, "'%s' must be an integer that fits into %s", key,
 				     kl_dtype_name(dtype));
 	*out = fill_number(value);
 	return 0;
@@ -61,10 +61,11 @@ static int need_float(const char *file, const char *key, const struct kl_yaml *n
 {
 	if (kl_dtype_is_float(dtype))
 		return 0;
-	return kl_yaml_error(file, node,
-			     "'%s' makes no %s: take ints, zeros, ones, const, choice, "
-			     "one-hot, index or repeat",
-			     key, kl_dtype_name(dtype));
+	return kl_yaml_error(
+		file, node,
+		"'%s' cannot generate %s; use ints, zeros, ones, const, choice, one-hot, index or "
+		"repeat",
+		key, kl_dtype_name(dtype));
 }
 
 static bool is_pair(const struct kl_yaml *node)
@@ -81,7 +82,7 @@ static int read_pair(double values[2], const struct reading *reading, const char
 	int err = need_float(file, field->key, node, reading->dtype);
 
 	if (!err && !is_pair(node))
-		return kl_yaml_error(file, node, "'%s' takes two numbers [a, b]", field->key);
+		return kl_yaml_error(file, node, "'%s' must be two numbers [a, b]", field->key);
 	for (size_t i = 0; !err && i < 2; i++)
 		err = kl_schema_read_value(&values[i], file, &number, node->item[i]);
 	return err;
@@ -95,7 +96,8 @@ static int add_generator(struct reading *reading, const char *file, const struct
 {
 	if (json_object_size(reading->fill)) {
 		json_decref(value);
-		return kl_yaml_error(file, node, "a fill has one generator, '%s' is a second one",
+		return kl_yaml_error(file, node,
+				     "a fill can have only one generator, but '%s' is a second one",
 				     field->key);
 	}
 	kl_json_set(reading->fill, field->key, value);
@@ -111,7 +113,7 @@ static int read_normal(void *at, const char *file, const struct kl_field *field,
 	if (err < 0)
 		return err;
 	if (values[1] <= 0)
-		return kl_yaml_error(file, node, "'normal' takes [mean, sd] with sd above 0");
+		return kl_yaml_error(file, node, "'normal' must be [mean, sd] with sd above 0");
 	return add_generator(at, file, field, node, json_pack("[ff]", values[0] + 0.0, values[1]));
 }
 
@@ -124,7 +126,7 @@ static int read_uniform(void *at, const char *file, const struct kl_field *field
 	if (err < 0)
 		return err;
 	if (values[0] >= values[1])
-		return kl_yaml_error(file, node, "'uniform' takes [lo, hi] with lo below hi");
+		return kl_yaml_error(file, node, "'uniform' must be [lo, hi] with lo below hi");
 	return add_generator(at, file, field, node,
 			     json_pack("[ff]", values[0] + 0.0, values[1] + 0.0));
 }
@@ -143,7 +145,7 @@ static int read_outliers(void *at, const char *file, const struct kl_field *fiel
 		return err;
 	if (values[0] <= 0 || values[0] > 1 || values[1] <= 0)
 		return kl_yaml_error(file, node,
-				     "'outliers' takes [p, sd] with p in (0, 1] and sd above 0");
+				     "'outliers' must be [p, sd] with p in (0, 1] and sd above 0");
 	return add_generator(at, file, field, node, json_pack("[ff]", values[0], values[1]));
 }
 
@@ -158,13 +160,13 @@ static int read_ints(void *at, const char *file, const struct kl_field *field,
 	int err = 0;
 
 	if (!is_pair(node))
-		return kl_yaml_error(file, node, "'ints' takes two numbers [lo, hi]");
+		return kl_yaml_error(file, node, "'ints' must be two numbers [lo, hi]");
 	for (size_t i = 0; !err && i < 2; i++)
 		err = kl_schema_read_value(&values[i], file, &number, node->item[i]);
 	if (err < 0)
 		return err;
 	if (values[0] > values[1])
-		return kl_yaml_error(file, node, "'ints' takes [lo, hi] with lo not above hi");
+		return kl_yaml_error(file, node, "'ints' must be [lo, hi] with lo not above hi");
 	return add_generator(at, file, field, node,
 			     json_pack("[II]", (json_int_t)values[0], (json_int_t)values[1]));
 }
@@ -222,7 +224,7 @@ static int read_repeat(void *at, const char *file, const struct kl_field *field,
 	int err;
 
 	if (reading->inside_repeat)
-		return kl_yaml_error(file, node, "'repeat' inside 'repeat'");
+		return kl_yaml_error(file, node, "a 'repeat' cannot be inside a 'repeat'");
 	inner.inside_repeat = true;
 	err = read_any(&value, file, field, node, &inner);
 	return err < 0 ? err : add_generator(at, file, field, node, value);
@@ -238,7 +240,7 @@ static int read_flag(void *at, const char *file, const struct kl_field *field,
 	if (err < 0)
 		return err;
 	if (!yes)
-		return kl_yaml_error(file, node, "'%s' takes true", field->key);
+		return kl_yaml_error(file, node, "'%s' must be true", field->key);
 	return add_generator(at, file, field, node, json_true());
 }
 
@@ -304,11 +306,11 @@ static int add_shaping(struct reading *reading, const char *file, const struct k
 			return need_float(file, keys[i], kl_yaml_get(node, keys[i]),
 					  reading->dtype);
 	if (scale && reading->scale == 0)
-		return kl_yaml_error(file, scale, "'scale' of 0 makes every value 0: say zeros");
+		return kl_yaml_error(file, scale, "'scale' must not be 0; use the fill 'zeros'");
 	if (reading->inside_repeat && (lower || running))
-		return kl_yaml_error(file, lower ? lower : running,
-				     "'repeat' has one row, 'lower' and 'running' "
-				     "are about several");
+		return kl_yaml_error(
+			file, lower ? lower : running,
+			"'lower' and 'running' cannot be inside 'repeat', which has only one row");
 	if (reading->map >= 0)
 		kl_json_set_str(reading->fill, "map", maps[reading->map]);
 	if (scale)
@@ -335,10 +337,11 @@ static int read_map(json_t **out, const char *file, const struct kl_field *field
 	if ((err = kl_schema_read(&reading, &fill_schema, file, node)) < 0)
 		return err;
 	if (!json_object_size(fill))
-		return kl_yaml_error(file, node,
-				     "'%s' names no generator (normal, uniform, ints, const, "
-				     "one-hot, choice, cauchy, index, repeat, outliers)",
-				     field->key);
+		return kl_yaml_error(
+			file, node,
+			"'%s' does not have a generator (normal, uniform, ints, const, one-hot, "
+			"choice, cauchy, index, repeat, outliers)",
+			field->key);
 	if ((err = add_shaping(&reading, file, node)) < 0)
 		return err;
 	*out = kl_steal(&fill);

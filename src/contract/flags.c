@@ -196,8 +196,9 @@ static bool is_warning(const char *flag)
 
 int kl_compile_flag_ok(const char *flag)
 {
-	static const char hint[] = "known are -O, -std=, -D, -W, -g and the -f and -m "
-				   "options of docs/formats.md, flags";
+	static const char hint[] =
+		"allowed are -O, -std=, -D, -W, -g and the -f and -m options in docs/formats.md, "
+		"flags";
 
 	if (strlen(flag) > MAX_FLAG)
 		return kl_error(KL_EINVALID, "the flag is longer than %d bytes", MAX_FLAG);
@@ -207,7 +208,8 @@ int kl_compile_flag_ok(const char *flag)
 		return 0;
 	if (!strncmp(flag, "-march", 6) || !strncmp(flag, "-mtune", 6))
 		return kl_error(KL_EINVALID,
-				"flag '%s' is not allowed: the platform sets the machine", flag);
+				"flag '%s' is not allowed: the platform sets the architecture",
+				flag);
 	return kl_error(KL_EINVALID, "flag '%s' is not allowed: %s", flag, hint);
 }
 
@@ -263,12 +265,14 @@ int kl_compile_flag_ok_cuda(const char *flag)
 	if (IN(nvcc, flag) || is_register_limit(flag) || is_define(flag))
 		return 0;
 	if (strstr(flag, "arch") || strstr(flag, "gencode") || strstr(flag, "std"))
-		return kl_error(KL_EINVALID,
-				"flag '%s' is not allowed: machine and standard stand in the "
-				"launch plan ('compile')",
-				flag);
-	return kl_error(KL_EINVALID,
-			"flag '%s' is not allowed: known for cuda are -O, -D, -lineinfo, "
-			"-use_fast_math, --maxrregcount=<n> and those of docs/formats.md, flags",
+		return kl_error(
+			KL_EINVALID,
+			"flag '%s' is not allowed: set architecture and standard in the launch "
+			"plan ('compile')",
 			flag);
+	return kl_error(
+		KL_EINVALID,
+		"flag '%s' is not allowed: allowed for cuda are -O, -D, -lineinfo, -use_fast_math, "
+		"--maxrregcount=<n> and those in docs/formats.md, flags",
+		flag);
 }

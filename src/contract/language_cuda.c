@@ -23,11 +23,12 @@ static int finish_launch(char **launch, const struct kl_contract *contract,
 		*launch = kl_strdup(usual);
 	if (!kl_strvec_has(sources, *launch))
 		return kl_yaml_error(contract->name, said ? said : kl_yaml_get(section, "sources"),
-				     "the launch plan '%.200s' is none of the sources%s", *launch,
-				     said ? "" : " (the key 'launch' names another)");
+				     "the launch plan '%.200s' is not one of the sources%s",
+				     *launch,
+				     said ? "" : " (use the key 'launch' to name another file)");
 	if (!kl_suffix_in(*launch, plans))
 		return kl_yaml_error(contract->name, said,
-				     "the launch plan '%.200s' is no .yaml file", *launch);
+				     "the launch plan '%.200s' is not a .yaml file", *launch);
 	return 0;
 }
 
@@ -92,10 +93,11 @@ static int finish_host(struct kl_contract *contract, const struct kl_yaml *secti
 
 	for (size_t i = 0; i < contract->sources.n; i++)
 		if (kl_suffix_in(contract->sources.v[i], unlaunched))
-			return kl_yaml_error(contract->name, sources->item[i],
-					     "'%.200s': host code launches by itself, from its "
-					     "own source",
-					     contract->sources.v[i]);
+			return kl_yaml_error(
+				contract->name, sources->item[i],
+				"'%.200s' cannot be a source: host code launches its kernels "
+				"itself",
+				contract->sources.v[i]);
 	if (!contract->std)
 		contract->std = kl_strdup(standards[0]);
 	return 0;

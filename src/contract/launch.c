@@ -30,7 +30,7 @@ static const struct kl_file *find_file(const struct reading *reading, const char
 	return NULL;
 }
 
-/* Make {hex: "00ff"} of a scalar, at its place. */
+/* Replace a scalar by {hex: "00ff"}. */
 static void put_bytes(struct kl_yaml *node, const struct kl_file *file)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf hex = KL_BUF_INIT;
@@ -48,11 +48,10 @@ static int embed_one(const struct reading *reading, struct kl_yaml *node)
 								    NULL;
 
 	if (!file)
-		return kl_yaml_error(reading->name, node,
-				     "'bytes' names no file among the sources");
+		return kl_yaml_error(reading->name, node, "'bytes' must name one of the sources");
 	if (!file->len || file->len > KL_PLAN_MAX_PARAM_BYTES)
 		return kl_yaml_error(reading->name, node,
-				     "'%s' has %zu bytes: 1 to %d are possible", file->path,
+				     "'%s' has %zu bytes; it must have 1 to %d", file->path,
 				     file->len, KL_PLAN_MAX_PARAM_BYTES);
 	put_bytes(node, file);
 	return 0;
@@ -66,7 +65,7 @@ static struct kl_yaml *member_of(struct kl_yaml *map, const char *key)
 
 /*
  * Replace the names of `bytes` files by their contents, since the worker does not have the files.
- * What has another form than a list of launches is left to the plan's reader.
+ * The reader of the plan reports values that are not lists of launches.
  */
 static int embed_launches(const struct reading *reading, struct kl_yaml *tree, const char *key)
 {
@@ -98,11 +97,11 @@ static int check_artefact(const struct reading *reading, const struct kl_plan *p
 	file = find_file(reading, artefact->cubin);
 	if (!file)
 		return kl_yaml_error(reading->name, kl_yaml_get(node, "cubin"),
-				     "'%.64s' is none of the sources", artefact->cubin);
+				     "'%.64s' is not one of the sources", artefact->cubin);
 	kl_digest_hex(hex, file->data, file->len);
 	if (strcmp(hex, artefact->sha256))
 		return kl_yaml_error(reading->name, kl_yaml_get(node, "sha256"),
-				     "'%.64s' has the digest %s", artefact->cubin, hex);
+				     "the digest of '%.64s' is %s", artefact->cubin, hex);
 	return 0;
 }
 
@@ -172,7 +171,7 @@ static int refuse_arch(const struct reading *reading, const struct kl_plan *plan
 		return kl_yaml_error(reading->name, section ? section : tree,
 				     "'arch' is missing in '%s'", key);
 	return kl_yaml_error(reading->name, kl_yaml_get(section, "arch"),
-			     "code for %s does not run where the kernel's does (%s)",
+			     "code for %s does not run on the kernel's architecture, %s",
 			     kl_plan_compile(plan)->arch, arch);
 }
 
@@ -227,7 +226,7 @@ static const struct kl_file *plan_file(const struct kl_file *file, size_t n, con
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(file[i].path, path))
 			return &file[i];
-	KL_BUG("the plan is none of the surface's files");
+	KL_BUG("the plan is not one of the surface's files");
 }
 
 /* The candidate's architecture, or NULL. Defects of its plan are reported when that is read. */
@@ -265,14 +264,16 @@ static int check_main(const struct kl_launch *launch, const struct kl_strvec *so
 		const char *dot = strrchr(sources->v[i], '.');
 
 		if (artefact && !strcmp(dot, ".cu"))
-			return kl_error(KL_EINVALID,
-					"%s:1:1: 'artefact' names machine code, but '%s' is "
-					"a source",
-					name, sources->v[i]);
+			return kl_error(
+				KL_EINVALID,
+				"%s:1:1: the plan has an 'artefact', so '%s' cannot be a source",
+				name, sources->v[i]);
 		if (!artefact && !strcmp(dot, ".cubin"))
-			return kl_error(KL_EINVALID,
-					"%s:1:1: '%s' is machine code, which needs 'artefact'",
-					name, sources->v[i]);
+			return kl_error(
+				KL_EINVALID,
+				"%s:1:1: '%s' is machine code, for which the plan must have "
+				"'artefact'",
+				name, sources->v[i]);
 	}
 	return 0;
 }
@@ -288,7 +289,8 @@ int kl_launch_read(struct kl_launch **out, const struct kl_surface *surface, boo
 	if (oracle ? !contract->oracle_launch : !contract->launch)
 		return kl_error(KL_ENOTFOUND, "%s: a surface of language '%s' has no launch plan%s",
 				contract->name, contract->language->name,
-				contract->arch ? ": its host code launches" : "");
+				contract->arch ? ", because its host code launches the kernels" :
+						 "");
 	if (oracle)
 		arch = peek_arch(surface);
 	file = oracle ? plan_file(surface->oracle, surface->noracle, contract->oracle_launch) :

@@ -40,11 +40,11 @@ int kl_contract_expr_check(const struct kl_expr *expr, const struct kl_contract 
 					     kl_error_last());
 		if (value < min)
 			return kl_yaml_error(contract->name, node,
-					     "%s at %s is %lld: it must be at least %lld", what, id,
-					     (long long)value, (long long)min);
+					     "%s at %s is %lld, but must be at least %lld", what,
+					     id, (long long)value, (long long)min);
 		if (value > max)
 			return kl_yaml_error(contract->name, node,
-					     "%s at %s is %lld: it must be at most %lld", what, id,
+					     "%s at %s is %lld, but must be at most %lld", what, id,
 					     (long long)value, (long long)max);
 	}
 	return 0;
@@ -71,8 +71,8 @@ static int read_dims(void *at, const char *file, const struct kl_field *field,
 
 		if (!kl_name_is_ident(dim.key))
 			return kl_yaml_key_error(
-				file, node, i, "dim '%.64s' is no C identifier of at most 63 bytes",
-				dim.key);
+				file, node, i,
+				"dim '%.64s' is not a C identifier of at most 63 bytes", dim.key);
 		contract->dim_name[i] = kl_strdup(dim.key);
 		contract->dims.n++;
 		err = kl_schema_read_value(&contract->dims.v[i], file, &dim, node->item[i]);

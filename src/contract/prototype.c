@@ -78,7 +78,7 @@ static size_t read_declaration(struct found *found, bool *defines, const struct 
 			*defines = true;
 			return found->end;
 		} else if (kl_token_is(tokens, i, "=")) {
-			/* a variable: the braces that follow are no function body */
+			/* a variable: the braces that follow are not a function body */
 			found->open = 0;
 			found->name = 0;
 			while (i < tokens->n && !kl_token_is(tokens, i, ";"))
@@ -149,13 +149,15 @@ static int choose_found(const struct found **out, const struct founds *all,
 	if (!n)
 		return kl_error(KL_ENOTFOUND, "no function is defined here that is not static");
 	if (n > 1 && !entry) {
-		kl_error(KL_EINVALID, "several functions are not static: %.400s", names.ptr);
-		return kl_error_hint(KL_EINVALID,
-				     "say which one is the kernel: --entry <function>");
+		kl_error(KL_EINVALID, "there are several functions that are not static: %.400s",
+			 names.ptr);
+		return kl_error_hint(KL_EINVALID, "name the kernel with --entry <function>");
 	}
 	if (chosen->is_static)
-		return kl_error(KL_EINVALID, "'%s' is static: the gate calls a kernel from outside",
-				entry);
+		return kl_error(
+			KL_EINVALID,
+			"'%s' is static, but the gate must call the kernel from another file",
+			entry);
 	*out = chosen;
 	return 0;
 }
@@ -171,7 +173,8 @@ static const struct { const char *type, *dtype; } types[] = {
 	{ "long long", "i64" }, { "long long int", "i64" }, { "ptrdiff_t", "i64" },
 	{ "ssize_t", "i64" }, { "intptr_t", "i64" }, { "uint64_t", "u64" }, { "size_t", "u64" },
 	{ "unsigned long", "u64" }, { "unsigned long long", "u64" }, { "uintptr_t", "u64" },
-	{ "int16_t", "i16" }, { "short", "i16" }, { "uint16_t", "u16" }, { "unsigned short", "u16" },
+	{ "int16_t", "i16" }, { "short", "i16" }, { "uint16_t", "u16" }, { "unsigned "
+"short", "u16" },
 	{ "int8_t", "i8" }, { "signed char", "i8" }, { "uint8_t", "u8" }, { "unsigned char", "u8" },
 	{ "char", "i8" },
 };
@@ -242,10 +245,11 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 			kl_buf_addf(&type, "%s%.*s", type.len ? " " : "", (int)tokens->t[i].n,
 				    tokens->t[i].s);
 		} else if (!is_qualifier(tokens, i)) {
-			return kl_error(KL_EINVALID,
-					"line %d: parameter %zu cannot be read: it must be a type, "
-					"stars, a name and brackets",
-					tokens->t[i].line, nth);
+			return kl_error(
+				KL_EINVALID,
+				"line %d: cannot parse parameter %zu: it must be a type, stars, a "
+				"name and brackets",
+				tokens->t[i].line, nth);
 		}
 	}
 	if (name == to || !type.len)
@@ -275,7 +279,7 @@ static int read_params(struct kl_proto *proto, const struct kl_tokens *tokens,
 
 	if (i == found->close || (i + 1 == found->close && kl_token_is(tokens, i, "void")))
 		return kl_error(KL_EINVALID,
-				"'%s' takes no arguments: a kernel is judged by its outputs",
+				"'%s' has no parameters, so it has no outputs to judge",
 				proto->name);
 	proto->param = kl_calloc(MAX_PARAMS, sizeof(*proto->param));
 	while (i < found->close) {

@@ -140,7 +140,7 @@ int kl_contract_arg_bytes(int64_t *out, const struct kl_arg *arg, const struct k
 		return err;
 	for (size_t i = 0; i < arg->naxes; i++)
 		if (__builtin_mul_overflow(bytes, extent[i], &bytes) || bytes > KL_TENSOR_MAX_BYTES)
-			return kl_error(KL_EINVALID, "'%s' takes more than 2^40 bytes", arg->name);
+			return kl_error(KL_EINVALID, "'%s' is larger than 2^40 bytes", arg->name);
 	*out = bytes;
 	return 0;
 }
@@ -189,11 +189,12 @@ int kl_contract_fits(const struct kl_contract *contract)
 		if (err < 0)
 			return err;
 		if (bytes > half)
-			return kl_error(KL_ECANNOT,
-					"%s: the tensors of %s take %lld MiB, "
-					"half of this machine's memory is %lld MiB",
-					contract->name, id, (long long)(bytes >> 20),
-					(long long)(half >> 20));
+			return kl_error(
+				KL_ECANNOT,
+				"%s: the tensors of %s need %lld MiB, more than half of this "
+				"machine's memory (%lld MiB)",
+				contract->name, id, (long long)(bytes >> 20),
+				(long long)(half >> 20));
 	}
 	return 0;
 }

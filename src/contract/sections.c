@@ -14,15 +14,15 @@ static int check_path(const char *file, const struct kl_yaml *node, const char *
 	const char *path = node->text;
 
 	if (!kl_fs_path_ok(path))
-		return kl_yaml_error(file, node,
-				     "'%.200s' leaves the contract's directory, or is no "
-				     "plain path",
-				     path);
+		return kl_yaml_error(
+			file, node,
+			"'%.200s' is not a relative path inside the contract's directory", path);
 	if (path[0] == '-' || strstr(path, "/-") || strpbrk(path, " \t\"'$`;&|<>*?()#@"))
-		return kl_yaml_error(file, node,
-				     "'%.200s': a path here holds no blanks, no shell signs "
-				     "and no part that begins with '-'",
-				     path);
+		return kl_yaml_error(
+			file, node,
+			"'%.200s' is not allowed: a path must not contain blanks, shell "
+			"metacharacters or a component that begins with '-'",
+			path);
 	return 0;
 }
 
@@ -34,7 +34,7 @@ static int wrong_suffix(const char *file, const struct kl_yaml *node, const char
 
 	for (size_t i = 0; suffixes[i]; i++)
 		kl_buf_addf(&list, "%s%s", !i ? "" : suffixes[i + 1] ? ", " : " or ", suffixes[i]);
-	return kl_yaml_error(file, node, "'%.200s' is no %s file", node->text, list.ptr);
+	return kl_yaml_error(file, node, "'%.200s' is not a %s file", node->text, list.ptr);
 }
 
 static int read_files(struct kl_strvec *out, const struct kl_language *language, const char *file,
@@ -50,10 +50,11 @@ static int read_files(struct kl_strvec *out, const struct kl_language *language,
 			return wrong_suffix(file, node->item[i], language->suffixes);
 		mains += kl_suffix_in(out->v[i], language->mains);
 		if (language->unit && mains > 1)
-			return kl_yaml_error(file, node->item[i],
-					     "'%.200s' is a second %s file: "
-					     "%s is one translation unit, the rest is included",
-					     out->v[i], language->mains[0], language->unit);
+			return kl_yaml_error(
+				file, node->item[i],
+				"'%.200s' is a second %s file: %s must be one translation unit "
+				"that includes the other files",
+				out->v[i], language->mains[0], language->unit);
 	}
 	if (!err && !mains)
 		return kl_yaml_error(file, node, "'%s' has no %s file", field->key,
@@ -79,10 +80,10 @@ static int read_oracle_sources(void *at, const char *file, const struct kl_field
 	/* otherwise an edit of the kernel would change the oracle */
 	for (size_t i = 0; !err && i < sources->n; i++)
 		if (kl_strvec_has(&contract->sources, sources->v[i]))
-			return kl_yaml_error(file, node->item[i],
-					     "'%.200s' is judged as a source, the oracle may "
-					     "not use it",
-					     sources->v[i]);
+			return kl_yaml_error(
+				file, node->item[i],
+				"'%.200s' is a source of the kernel, so the oracle cannot use it",
+				sources->v[i]);
 	return err;
 }
 
@@ -194,10 +195,10 @@ static int read_oracle(void *at, const char *file, const struct kl_field *field,
 	if (err < 0)
 		return err;
 	if (strcmp(language->name, own->name))
-		return kl_yaml_error(file, kl_yaml_get(node, "language"),
-				     "the oracle of a surface in "
-				     "'%s' is written in it, not in '%s'",
-				     own->name, language->name);
+		return kl_yaml_error(
+			file, kl_yaml_get(node, "language"),
+			"the oracle must be in the surface's language '%s', not in '%s'", own->name,
+			language->name);
 	return read_section(contract, &own->oracle, node);
 }
 

@@ -28,14 +28,14 @@ static int refuse_several(const struct kl_strvec *workloads)
 
 	for (size_t i = 0; i < workloads->n; i++)
 		kl_buf_addf(&buf, " %s", workloads->v[i]);
-	kl_error(KL_EUSAGE, "several contracts are here; say which with --workload");
-	return kl_error_hint(KL_EUSAGE, "there are:%s", buf.ptr);
+	kl_error(KL_EUSAGE, "there are several contracts here; choose one with --workload");
+	return kl_error_hint(KL_EUSAGE, "workloads:%s", buf.ptr);
 }
 
 static int refuse_none(const char *workload)
 {
 	if (workload)
-		return kl_error(KL_ECANNOT, "no contract of a workload '%s' in this state",
+		return kl_error(KL_ECANNOT, "no contract has the workload '%s' in this state",
 				workload);
 	kl_error(KL_ECANNOT, "no contract (%s) in this state", KL_CONTRACT_FILE);
 	return kl_error_hint(KL_ECANNOT, "'git klineage init <kernel file>' writes one");

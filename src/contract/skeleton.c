@@ -50,7 +50,9 @@ static const struct kl_param *find_dim(const struct kl_proto *proto, const char 
 	return NULL;
 }
 
-/* Add the shape of p[N][64] as "N, 64"; an extent that is no dim and no number becomes TODO. */
+/*
+ * Add the shape of p[N][64] as "N, 64"; an extent that is neither a dim nor a number becomes TODO.
+ */
 static void add_shape(struct kl_buf *buf, const struct kl_proto *proto,
 		      const struct kl_param *param)
 {
@@ -229,7 +231,7 @@ static int find_language(const struct kl_language **out, const char *leaf)
 		kl_buf_addf(&known, "%s%s source (%s)", known.len ? " or " : "", one->title,
 			    one->mains[0]);
 	}
-	return kl_error(KL_EINVALID, "'%s' is no %s", leaf, known.ptr);
+	return kl_error(KL_EINVALID, "'%s' is not a %s", leaf, known.ptr);
 }
 
 /* Names are written into YAML and code without quotes, so they must be plain. */
@@ -237,26 +239,29 @@ static int check_names(const struct kl_language *language, const struct kl_proto
 		       const char *leaf)
 {
 	if (!strcmp(leaf, language->init->oracle_name))
-		return kl_error(KL_EINVALID, "'%s' is the name of the oracle: rename this file",
+		return kl_error(KL_EINVALID,
+				"'%s' is the name of the oracle's file; rename the kernel's file",
 				leaf);
 	if (strchr(leaf, '/') || !is_source(language, leaf))
-		return kl_error(KL_EINVALID, "'%s': rename the file to letters, digits and . _ + -",
-				leaf);
+		return kl_error(
+			KL_EINVALID,
+			"'%s' is not allowed as a file name; use only letters, digits and . _ + -",
+			leaf);
 	if (!kl_name_is_ident(proto->name))
-		return kl_error(KL_EINVALID, "'%s' is no plain name of at most 63 bytes",
+		return kl_error(KL_EINVALID, "'%s' is not a C identifier of at most 63 bytes",
 				proto->name);
 	for (size_t i = 0; i < proto->n; i++) {
 		const char *name = proto->param[i].name;
 
 		if (!kl_name_is_ident(name))
-			return kl_error(KL_EINVALID,
-					"parameter '%s' of '%s': "
-					"no plain name of at most 63 bytes",
-					name, proto->name);
+			return kl_error(
+				KL_EINVALID,
+				"parameter '%s' of '%s' is not a C identifier of at most 63 bytes",
+				name, proto->name);
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(proto->param[k].name, name))
 				return kl_error(KL_EINVALID,
-						"two parameters of '%s' are called '%s'",
+						"two parameters of '%s' have the name '%s'",
 						proto->name, name);
 	}
 	return 0;
@@ -339,9 +344,10 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	int err;
 
 	if (workload && !kl_name_is_slug(workload))
-		return kl_error(KL_EINVALID,
-				"'%s' is no workload's name: [a-z0-9][a-z0-9._-]*, at most 64",
-				workload);
+		return kl_error(
+			KL_EINVALID,
+			"'%s' is not a valid workload name ([a-z0-9][a-z0-9._-]*, at most 64)",
+			workload);
 	err = kl_proto_read(&proto, text, len, entry);
 	if (!err)
 		err = find_language(&language, leaf);
@@ -351,9 +357,11 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 		return kl_error_in(err, "%s", leaf);
 	slug = slug_of(proto->name);
 	if (!workload && !kl_name_is_slug(slug))
-		return kl_error(KL_EINVALID,
-				"%s: '%s' makes no workload's name: say --workload <name>", leaf,
-				proto->name);
+		return kl_error(
+			KL_EINVALID,
+			"%s: '%s' cannot be made into a workload name; give one with --workload "
+			"<name>",
+			leaf, proto->name);
 	make_printable(proto->text);
 	for (size_t i = 0; i < proto->n; i++)
 		make_printable(proto->param[i].type);

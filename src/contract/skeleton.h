@@ -7,10 +7,9 @@
 #include "base/buf.h"
 
 /*
- * skeleton - writes a contract and an oracle to start from, by a kernel's prototype
- * (templates/init). They contain what the prototype says. For what only the author knows (extents,
- * sizes, the meaning) they have the word TODO instead of a value, and such a contract does not
- * parse. Only languages with kl_language.init are supported.
+ * skeleton - writes a first contract and oracle from a kernel's prototype (templates/init). Where
+ * only the author knows a value (extents, sizes, the meaning), they have the word TODO, and such a
+ * contract does not parse. Only languages with kl_language.init are supported.
  *
  *	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
  *	err = kl_skeleton_make(&sk, "axpy.c", text, len, NULL, NULL);

@@ -97,7 +97,7 @@ static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *p
 			return err;
 		total += file->len;
 		if (total > KL_SURFACE_MAX_TOTAL)
-			return kl_error(KL_EINVALID, "the sources together are larger than %d MiB",
+			return kl_error(KL_EINVALID, "the sources are together larger than %d MiB",
 					KL_SURFACE_MAX_TOTAL >> 20);
 	}
 	return 0;
@@ -165,7 +165,8 @@ static int read_below(struct kl_file *file, const char *path, size_t max, void *
 	int err;
 
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-		return kl_error(KL_EINVALID, "'%s' is or lies behind a symbolic link", path);
+		return kl_error(KL_EINVALID, "'%s' is a symbolic link, or its path contains one",
+				path);
 	if (fd < 0)
 		return kl_error_errno("cannot open '%s'", path);
 	if (fstat(fd, &st) < 0)
@@ -293,7 +294,7 @@ static int read_shown(struct kl_file *file, const char *path, size_t max, void *
 	if (!from)
 		from = find_shown(shown->surface->oracle, shown->surface->noracle, path);
 	if (!from)
-		return kl_error(KL_ENOTFOUND, "'%s' is none of the files of '%s'", path,
+		return kl_error(KL_ENOTFOUND, "'%s' is not one of the files of '%s'", path,
 				shown->surface->contract->workload);
 	if (from->len > max)
 		return kl_error(KL_EINVALID, "'%s' is larger than %zu bytes", path, max);

@@ -55,7 +55,7 @@ int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *k
 int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 		    const struct kl_file *edit, size_t n);
 /**
- * A copy with another text of the contract. KL_EINVALID: the text is no valid contract.
+ * A copy with another text of the contract. KL_EINVALID: the text is not a valid contract.
  * KL_ENOTFOUND: it names a file that the surface does not have.
  */
 int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *surface,

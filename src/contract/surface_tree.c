@@ -55,7 +55,7 @@ static int from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oi
 	int err = kl_repo_tree_entry(&oid, &mode, repo, tree, name);
 
 	if (err == KL_ENOTFOUND)
-		return kl_error(KL_ENOTFOUND, "no contract '%s' in that tree", name);
+		return kl_error(KL_ENOTFOUND, "the tree does not contain the contract '%s'", name);
 	if (err < 0)
 		return err;
 	return kl_surface_read(out, &kl_languages, dir, read_entry, source, &reader);
@@ -73,7 +73,7 @@ int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid
 	return from_tree(out, repo, tree, dir, read_nothing);
 }
 
-/* "a/b" of "a/b/klineage.yaml", or NULL if the path is no contract's. */
+/* "a/b" of "a/b/klineage.yaml", or NULL if the path is not that of a contract. */
 static char *contract_dir(const char *path)
 {
 	const char *slash = strrchr(path, '/');

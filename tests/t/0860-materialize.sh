@@ -139,7 +139,7 @@ test_expect_success 'cards that lie: a path that escapes, an unknown field; they
 test_expect_success 'nothing to work with: each is said' '
 	(cd t && exits 128 git klineage materialize shift 2>err && says "the library has no cards" err && says "git klineage lift" err &&
 	exits 128 git klineage materialize --library ../nowhere shift 2>err && says "--library" err &&
-	exits 125 git klineage materialize --library ../lib other 2>err && says "no contract of a workload" err &&
+	exits 125 git klineage materialize --library ../lib other 2>err && says "no contract has the workload" err &&
 	exits 129 git klineage materialize --library ../lib --name "A b" shift 2>err &&
 	git init -q ../empty && cd ../empty && git commit -q --allow-empty -m x && exits 125 git klineage materialize --library ../lib 2>err && says "no contract" err &&
 	exits 128 git klineage admit nothing 2>err && exits 129 git klineage admit 2>err && test -z "$(git for-each-ref refs/klineage)")

@@ -210,9 +210,9 @@ static void questions_are_answered(void **state)
 		     kl_contract_in_domain(contract, &dims));
 	assert_ok(kl_contract_fits(contract));
 	contract->dims.v[0] = contract->perf[0].dims.v[0] = 1LL << 30;
-	assert_error(KL_ECANNOT, "the tensors of case0 take", kl_contract_fits(contract));
+	assert_error(KL_ECANNOT, "the tensors of case0 need", kl_contract_fits(contract));
 	contract->perf[0].dims.v[0] = INT64_MAX;
-	assert_error(KL_EINVALID, "more than 2^40 bytes", kl_contract_fits(contract));
+	assert_error(KL_EINVALID, "larger than 2^40 bytes", kl_contract_fits(contract));
 }
 
 static void size_is_bounded(void **state)

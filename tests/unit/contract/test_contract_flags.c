@@ -170,7 +170,7 @@ static void refuses_every_way_out(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		if (kl_compile_flag_ok(bad[i]) != KL_EINVALID)
 			fail_msg("'%s' passes", bad[i]);
-	assert_error(KL_EINVALID, "the platform sets the machine",
+	assert_error(KL_EINVALID, "the platform sets the architecture",
 		     kl_compile_flag_ok("-march=native"));
 }
 

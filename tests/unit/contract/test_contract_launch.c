@@ -75,8 +75,8 @@ static void an_oracle_runs_where_its_kernel_does(void **state)
 	    "launch: [{kernel: o, grid: [M], block: [32], args: [A, C]}]\n");
 	other = surface(&fixture);
 	assert_error(KL_EINVALID,
-		     "oracle.yaml:2:17: compile.arch: code for sm_90a does not run where the "
-		     "kernel's does (sm_80)",
+		     "oracle.yaml:2:17: compile.arch: code for sm_90a does not run on the "
+		     "kernel's architecture, sm_80",
 		     kl_launch_read(&launch, other, true));
 }
 
@@ -104,13 +104,13 @@ static void machine_code_needs_its_digest(void **state)
 	put(&fixture, "launch.yaml", bad);
 	right = surface(&fixture);
 	assert_error(KL_EINVALID,
-		     "launch.yaml:2:49: artefact.sha256: 'd.cubin' has the digest ba7816bf",
+		     "launch.yaml:2:49: artefact.sha256: the digest of 'd.cubin' is ba7816bf",
 		     kl_launch_read(&none, right, false));
 	put(&fixture, "launch.yaml",
 	    "klineage-launch: 1\ncompile: {arch: sm_80}\n"
 	    "launch: [{kernel: k, grid: [M], block: [32], args: []}]\n");
 	other = surface(&fixture);
-	assert_error(KL_EINVALID, "'d.cubin' is machine code, which needs 'artefact'",
+	assert_error(KL_EINVALID, "'d.cubin' is machine code, for which the plan must have",
 		     kl_launch_read(&none, other, false));
 }
 

@@ -312,9 +312,10 @@ static void a_device_may_be_too_small(void **state)
 		     kl_plan_resolve(&at, launch->plan, contract->dims.v, bytes, &half));
 	assert_error(KL_ECANNOT, "compute capability 9.0, but the device has 8.0",
 		     kl_plan_resolve(&at, launch->plan, contract->dims.v, bytes, &old));
-	assert_error(KL_ECANNOT,
-		     "launch[2].smem: a block needs 200704 bytes of shared memory, but the device has at most 101376",
-		     kl_plan_resolve(&at, chain->plan, other->dims.v, bytes, &half));
+	assert_error(
+		KL_ECANNOT,
+		"launch[2].smem: a block needs 200704 bytes of shared memory, but the device has at most 101376",
+		kl_plan_resolve(&at, chain->plan, other->dims.v, bytes, &half));
 	assert_error(KL_ECANNOT, "launch[1].pdl: programmatic launch needs compute capability 9.0",
 		     kl_plan_resolve(&at, chain->plan, other->dims.v, bytes, &old));
 }
