@@ -71,7 +71,7 @@ int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail, 
 				"spatch (Coccinelle) is not installed; run 'make deps'");
 	if (res.exit || res.signal) {
 		kl_buf_rtrim(&errors);
-		return kl_error(KL_EINVALID, "semantic patch '%s' does not run: %.600s", name,
+		return kl_error(KL_EINVALID, "cannot run semantic patch '%s': %.600s", name,
 				*errors.ptr ? errors.ptr : "spatch failed");
 	}
 	if ((err = kl_fs_read(&text, in, MAX_SOURCE)) < 0)

@@ -21,7 +21,7 @@ static bool is_word(int ch)
 	return isalnum(ch) || ch == '_';
 }
 
-/* Skip white space and comments, which may stand between a keyword and its colon. */
+/* Skip white space and comments, which can be between a keyword and its colon. */
 static const char *skip_space(const char *text, const char *end)
 {
 	for (;;) {
@@ -46,10 +46,11 @@ static int refuse_rule(const char *name, const char *text, const char *at, const
 
 	for (const char *pos = text; pos < at; pos++)
 		line += *pos == '\n';
-	return kl_error(KL_EINVALID,
-			"%s:%d: a semantic patch may not use '%s'; "
-			"only rules that rewrite are run",
-			name, line, what);
+	return kl_error(
+		KL_EINVALID,
+		"%s:%d: a semantic patch must not use '%s'; only rules that rewrite code are "
+		"allowed",
+		name, line, what);
 }
 
 static int audit_line_start(const char *name, const char *text, const char *pos, const char *end)
@@ -74,7 +75,7 @@ int kl_cocci_audit(const char *name, const char *text, size_t len)
 	const char *end = text + len;
 
 	if (memchr(text, '\0', len))
-		return kl_error(KL_EINVALID, "%s: a semantic patch is text", name);
+		return kl_error(KL_EINVALID, "%s: a semantic patch must be text", name);
 	for (const char *pos = text; pos < end; pos++) {
 		int err;
 

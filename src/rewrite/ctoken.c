@@ -154,7 +154,7 @@ static long name_of_body(const struct kl_ctokens *tokens, size_t brace)
 	return -1;
 }
 
-/* True if the brace opens extern "C" or a namespace: it contains functions, but is no body. */
+/* True if the brace opens extern "C" or a namespace: it contains functions, but is not a body. */
 static bool opens_scope(const struct kl_ctokens *tokens, size_t brace)
 {
 	if (brace && kl_ctoken_is(tokens, brace - 1, "namespace"))

@@ -40,27 +40,27 @@ int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, 
 		}
 	list = list_sources(surface);
 	if (!strcmp(path, surface->contract_file.path))
-		return kl_error(KL_EINVALID,
-				"'%.100s' is the contract, which stands as it is; "
-				"only these "
-				"files may change: %s",
-				path, list);
-	if (is_oracle(surface, path))
-		return kl_error(KL_EINVALID,
-				"'%.100s' is the oracle, which stands as it is; only "
-				"these "
-				"files may change: %s",
-				path, list);
-	if (!kl_fs_path_ok(path))
-		return kl_error(KL_EINVALID,
-				"'%.100s' does not lie beside the contract; only "
-				"these files "
-				"may change: %s",
-				path, list);
-	return kl_error(KL_EINVALID,
-			"'%.100s' is no file of this kernel; only these may change: "
-			"%s",
+		return kl_error(
+			KL_EINVALID,
+			"'%.100s' is the contract, which must not be changed; only these files can "
+			"be changed: %s",
 			path, list);
+	if (is_oracle(surface, path))
+		return kl_error(
+			KL_EINVALID,
+			"'%.100s' is the oracle, which must not be changed; only these files can "
+			"be changed: %s",
+			path, list);
+	if (!kl_fs_path_ok(path))
+		return kl_error(
+			KL_EINVALID,
+			"'%.100s' is outside of the contract's directory; only these files can be "
+			"changed: %s",
+			path, list);
+	return kl_error(
+		KL_EINVALID,
+		"'%.100s' is not a file of this kernel; only these files can be changed: %s", path,
+		list);
 }
 
 /* --- one edit ---------------------------------------------------------------- */
@@ -126,9 +126,10 @@ static int put_edit(struct target *target, size_t off, size_t len, const char *w
 	kl_buf_release(&target->text);
 	target->text = buf;
 	target->touched = true;
-	return buf.len <= MAX_SOURCE ? 0 :
-				       refuse_edit(edit, "%s would have %zu bytes, more than %zu",
-						   target->was->path, buf.len, MAX_SOURCE);
+	return buf.len <= MAX_SOURCE ?
+		       0 :
+		       refuse_edit(edit, "%s would have %zu bytes, but can have at most %zu",
+				   target->was->path, buf.len, MAX_SOURCE);
 }
 
 static int put_file(struct target *target, const struct kl_envelope_edit *edit)
@@ -242,7 +243,7 @@ static int put_search(struct target *target, const struct kl_envelope_edit *edit
 	size_t off = 0, len = 0, found;
 
 	if (!what[strspn(what, " \t\r\n")])
-		return refuse_edit(edit, "it searches for nothing");
+		return refuse_edit(edit, "its <search> is empty");
 	found = find_lines(&off, &len, &target->text, what);
 	if (!found)
 		return refuse_edit(edit,
@@ -251,7 +252,8 @@ static int put_search(struct target *target, const struct kl_envelope_edit *edit
 				   target->was->path);
 	if (found > 1)
 		return refuse_edit(
-			edit, "its <search> stands more than once in %s; take more lines around it",
+			edit,
+			"its <search> occurs more than once in %s; include more lines around it",
 			target->was->path);
 	return put_edit(target, off, len, with, edit);
 }
@@ -313,7 +315,7 @@ int kl_edits_apply(struct kl_file **edit, size_t *n, const struct kl_surface *su
 		collect_edits(edit, n, &run);
 		if (!*n) {
 			kl_edits_free(*edit, 0);
-			err = kl_error(KL_EINVALID, "the edits together change nothing");
+			err = kl_error(KL_EINVALID, "the edits change nothing when taken together");
 		}
 	}
 	for (size_t i = 0; i < surface->nfile; i++)

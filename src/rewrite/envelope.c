@@ -39,18 +39,19 @@ static int one_trait(json_t *out, struct kl_scan_line line, const struct kl_scan
 
 	if (!value)
 		return kl_scan_bad(
-			scan, "a trait is said as name=yes, =no or =unknown, not '%.60s'", word);
+			scan,
+			"a trait must be written as name=yes, name=no or name=unknown, not '%.60s'",
+			word);
 	*value++ = '\0';
 	if (!kl_envelope_slug(word))
-		return kl_scan_bad(scan,
-				   "'%.60s' is no name of a trait: lower-case words joined by "
-				   "'-'",
-				   word);
+		return kl_scan_bad(
+			scan, "'%.60s' is not the name of a trait (lower-case words joined by '-')",
+			word);
 	if (strcmp(value, "yes") && strcmp(value, "no") && strcmp(value, "unknown"))
-		return kl_scan_bad(scan, "the trait %s is yes, no or unknown, not '%.60s'", word,
-				   value);
+		return kl_scan_bad(scan, "the trait %s must be yes, no or unknown, not '%.60s'",
+				   word, value);
 	if (json_object_get(out, word))
-		return kl_scan_bad(scan, "the trait %s is said twice", word);
+		return kl_scan_bad(scan, "the trait %s is given twice", word);
 	kl_json_set_str(out, word, value);
 	return 0;
 }
@@ -104,10 +105,11 @@ static int check_words(struct kl_envelope *envelope, const char *traits, const s
 	if (envelope->card &&
 	    (strlen(envelope->card) > 64 ||
 	     envelope->card[strspn(envelope->card, "abcdefghijklmnopqrstuvwxyz0123456789._-")]))
-		return kl_scan_bad(scan, "'card:' takes the id of one card, not '%.60s'",
+		return kl_scan_bad(scan, "'card:' must be the id of one card, not '%.60s'",
 				   envelope->card);
 	if (!*envelope->why || strlen(envelope->why) > KL_ENVELOPE_WHY)
-		return kl_scan_bad(scan, "'why:' is one line of at most %d bytes", KL_ENVELOPE_WHY);
+		return kl_scan_bad(scan, "'why:' must be one line of at most %d bytes",
+				   KL_ENVELOPE_WHY);
 	return parse_traits(&envelope->traits, traits, scan);
 }
 
@@ -141,10 +143,11 @@ static int take_step(struct parser *parser, const struct kl_scan_tag *tag)
 	int err;
 
 	if (parser->step)
-		return kl_scan_bad(&parser->s,
-				   "a second <step>; the first is in line %d, and one answer is "
-				   "one step",
-				   parser->step);
+		return kl_scan_bad(
+			&parser->s,
+			"the reply has a second <step>; the first is in line %d. Write only one "
+			"step",
+			parser->step);
 	parser->step = parser->s.line;
 	if ((err = kl_scan_alone(&parser->s, tag)) < 0 ||
 	    (err = kl_scan_keys(&parser->s, "step", list, KL_ARRAY_SIZE(list))) < 0)
@@ -181,11 +184,11 @@ static int expect_tag(struct parser *parser, const char *name, bool closing)
 			continue;
 		if (!kl_scan_tag(&tag, &parser->s, line) || strcmp(tag.name, name) ||
 		    tag.closing != closing)
-			return kl_scan_bad(&parser->s, "<%s%s> is wanted here", closing ? "/" : "",
+			return kl_scan_bad(&parser->s, "expected <%s%s> here", closing ? "/" : "",
 					   name);
 		return kl_scan_alone(&parser->s, &tag);
 	}
-	return kl_error(KL_EINVALID, "the reply ends where <%s%s> is wanted; was it cut short?",
+	return kl_error(KL_EINVALID, "the reply ends where <%s%s> is expected; was it cut short?",
 			closing ? "/" : "", name);
 }
 
@@ -207,7 +210,7 @@ static int take_edit(struct parser *parser, const struct kl_scan_tag *tag)
 static int take_nothing(struct parser *parser, const struct kl_scan_tag *tag)
 {
 	if (parser->nothing)
-		return kl_scan_bad(&parser->s, "a second <nothing-left>");
+		return kl_scan_bad(&parser->s, "the reply has a second <nothing-left>");
 	parser->nothing = parser->s.line;
 	return kl_scan_phrase(&parser->out->why, &parser->s, tag);
 }
@@ -236,19 +239,25 @@ static int take_tag(struct parser *parser, const struct kl_scan_tag *tag)
 	};
 
 	if (tag->closing)
-		return kl_scan_bad(&parser->s, "</%s> closes nothing", tag->name);
+		return kl_scan_bad(&parser->s, "</%s> has no opening tag", tag->name);
 	if (parser->out->n >= KL_ENVELOPE_EDITS)
-		return kl_scan_bad(&parser->s, "more than %d edits", KL_ENVELOPE_EDITS);
+		return kl_scan_bad(&parser->s, "the reply has more than %d edits",
+				   KL_ENVELOPE_EDITS);
 	if (parser->nothing && strcmp(tag->name, "nothing-left"))
-		return kl_scan_bad(&parser->s, "<%s> and <nothing-left> in one reply", tag->name);
+		return kl_scan_bad(
+			&parser->s,
+			"the reply has both <%s> and <nothing-left>; write only one of them",
+			tag->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(handler); i++)
 		if (!strcmp(handler[i].name, tag->name)) {
 			if (handler[i].fn == take_nothing && (parser->step || parser->out->n))
-				return kl_scan_bad(&parser->s,
-						   "<nothing-left> and a step in one reply");
+				return kl_scan_bad(
+					&parser->s,
+					"the reply has both a step and <nothing-left>; write only "
+					"one of them");
 			return handler[i].fn(parser, tag);
 		}
-	return kl_scan_bad(&parser->s, "<%s> stands outside of an <edit>", tag->name);
+	return kl_scan_bad(&parser->s, "<%s> is outside of an <edit>", tag->name);
 }
 
 static int parse_envelope(struct parser *parser)
@@ -265,11 +274,12 @@ static int parse_envelope(struct parser *parser)
 	if (!parser->step && !parser->out->n)
 		return kl_error(KL_EINVALID, "the reply has no <step> and no <nothing-left>");
 	if (!parser->step)
-		return kl_error(KL_EINVALID, "the reply has edits and no <step> that says what "
-					     "they are");
+		return kl_error(KL_EINVALID,
+				"the reply has edits, but no <step> that describes them");
 	if (!parser->out->n)
-		return kl_error(KL_EINVALID, "the reply has a <step> and no edit: <file>, "
-					     "<function> or <edit>");
+		return kl_error(
+			KL_EINVALID,
+			"the reply has a <step>, but no edit (<file>, <function> or <edit>)");
 	return 0;
 }
 

@@ -23,8 +23,8 @@ static int check_keys(const json_t *item, const char *const *known, const char *
 		while (known[i] && strcmp(known[i], key))
 			i++;
 		if (!known[i])
-			return kl_error(KL_EINVALID, "%s has '%.60s', which says nothing here",
-					where, key);
+			return kl_error(KL_EINVALID, "%s has an unknown member '%.60s'", where,
+					key);
 	}
 	return 0;
 }
@@ -57,13 +57,14 @@ static int take_traits(struct kl_envelope *envelope, const json_t *traits)
 		const char *text = json_is_string(value) ? json_string_value(value) : "";
 
 		if (!kl_envelope_slug(key))
-			return kl_error(KL_EINVALID,
-					"'%.60s' is no name of a trait: lower-case words "
-					"joined by '-'",
-					key);
+			return kl_error(
+				KL_EINVALID,
+				"'%.60s' is not the name of a trait (lower-case words joined by "
+				"'-')",
+				key);
 		if (strcmp(text, "yes") && strcmp(text, "no") && strcmp(text, "unknown"))
 			return kl_error(KL_EINVALID,
-					"the trait %s is \"yes\", \"no\" or \"unknown\"", key);
+					"the trait %s must be \"yes\", \"no\" or \"unknown\"", key);
 		kl_json_set_str(envelope->traits, key, text);
 	}
 	return 0;
@@ -97,8 +98,7 @@ static int take_edit(struct kl_envelope *envelope, const json_t *value)
 		return err;
 	if (edit->name && edit->search)
 		return kl_error(KL_EINVALID,
-				"%s names a function and searches for lines; one of the two",
-				where);
+				"%s has both 'function' and 'search'; use only one of them", where);
 	edit->kind = edit->name ? KL_EDIT_FUNCTION : edit->search ? KL_EDIT_SEARCH : KL_EDIT_FILE;
 	end_line(&edit->text);
 	if (edit->search)
@@ -113,7 +113,7 @@ static int take_edits(struct kl_envelope *envelope, const json_t *list)
 	int err;
 
 	if (!json_array_size(list) || json_array_size(list) > KL_ENVELOPE_EDITS)
-		return kl_error(KL_EINVALID, "'edits' is a list of 1 to %d edits",
+		return kl_error(KL_EINVALID, "'edits' must be a list of 1 to %d edits",
 				KL_ENVELOPE_EDITS);
 	json_array_foreach(list, i, value)
 		if ((err = take_edit(envelope, value)) < 0)
@@ -149,7 +149,7 @@ static int take_step(struct kl_envelope *envelope, const json_t *value)
 				envelope->locus);
 	if (!*envelope->why || strlen(envelope->why) > KL_ENVELOPE_WHY ||
 	    strpbrk(envelope->why, "\r\n"))
-		return kl_error(KL_EINVALID, "'why' is one line of at most %d bytes",
+		return kl_error(KL_EINVALID, "'why' must be one line of at most %d bytes",
 				KL_ENVELOPE_WHY);
 	if ((err = take_traits(envelope, json_object_get(value, "traits"))) < 0)
 		return err;
@@ -163,8 +163,8 @@ int kl_envelope_json(struct kl_envelope *out, const char *text, size_t len)
 
 	*out = (struct kl_envelope){ .kind = KL_ENVELOPE_STEP };
 	if (len > 2 * KL_ENVELOPE_MAX)
-		return kl_error(KL_EINVALID, "the step has %zu bytes, more than %zu", len,
-				2 * KL_ENVELOPE_MAX);
+		return kl_error(KL_EINVALID, "the step has %zu bytes, but can have at most %zu",
+				len, 2 * KL_ENVELOPE_MAX);
 	if ((err = kl_json_parse(&value, text, len)) < 0 || (err = take_step(out, value)) < 0)
 		kl_envelope_release(out);
 	return err;

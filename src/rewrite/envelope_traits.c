@@ -57,18 +57,20 @@ static int take_reading(json_t *out, struct kl_scan *scan)
 	if ((err = kl_scan_keys(scan, "trait", list, KL_ARRAY_SIZE(list))) < 0)
 		return err;
 	if (!kl_envelope_slug(reading.name))
-		return kl_scan_bad(scan, "'%.60s' is no name of a trait", reading.name);
+		return kl_scan_bad(scan, "'%.60s' is not the name of a trait", reading.name);
 	if (json_object_get(out, reading.name))
-		return kl_scan_bad(scan, "a second <trait> for %s", reading.name);
+		return kl_scan_bad(scan, "there is a second <trait> for %s", reading.name);
 	if (strcmp(reading.value, "yes") && strcmp(reading.value, "no") &&
 	    strcmp(reading.value, "unknown"))
-		return kl_scan_bad(scan, "the trait %s is yes, no or unknown, not '%.60s'",
+		return kl_scan_bad(scan, "the trait %s must be yes, no or unknown, not '%.60s'",
 				   reading.name, reading.value);
 	kl_json_set_str(said, "value", reading.value);
 	if (strcmp(reading.value, "unknown")) {
 		if (!parse_lines(&first, &last, reading.lines))
-			return kl_scan_bad(scan, "the lines of %s are '12' or '12-30', not '%.60s'",
-					   reading.name, reading.lines);
+			return kl_scan_bad(
+				scan,
+				"the lines of %s must have the form '12' or '12-30', not '%.60s'",
+				reading.name, reading.lines);
 		kl_json_set_str(said, "path", reading.path);
 		kl_json_set(said, "lines", json_pack("[i,i]", first, last));
 	}
@@ -91,7 +93,7 @@ int kl_envelope_traits(json_t **out, const char *text, size_t len)
 		if (!kl_scan_tag(&tag, &scan, line))
 			continue;
 		if (tag.closing)
-			return kl_scan_bad(&scan, "</trait> closes nothing");
+			return kl_scan_bad(&scan, "</trait> has no opening tag");
 		if ((err = kl_scan_alone(&scan, &tag)) < 0 || (err = take_reading(all, &scan)) < 0)
 			return err;
 	}

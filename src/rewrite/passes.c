@@ -10,9 +10,9 @@
 #include "text/schema.h"
 
 /*
- * A pass is a token pass or a semantic patch; passes.yaml lists them and lies beside the semantic
- * patches. A pass on the whole surface is one proposal; when that was tried, its parts follow,
- * function by function.
+ * A pass is a token pass or a semantic patch; passes.yaml, in the directory of the semantic
+ * patches, lists them. A pass on the whole surface is one proposal; when that was tried, its parts
+ * follow, function by function.
  */
 #define PASSES_FILE "passes.yaml"
 #define MAX_PASS_BYTES (256u << 10)

@@ -44,8 +44,8 @@ static int read_prompt(struct kl_buf *text, char **path, struct kl_repo *repo, c
 			return kl_fs_read(text, *path, MAX_PROMPT);
 		free(kl_steal(path));
 		if (!kl_fs_is_dir(dir))
-			return kl_error(KL_EINVALID, "klineage.chat.prompts: '%s' is no directory",
-					dir);
+			return kl_error(KL_EINVALID,
+					"klineage.chat.prompts: '%s' is not a directory", dir);
 	}
 	err = kl_fs_share(path, shipped);
 	return err < 0 ? err : kl_fs_read(text, *path, MAX_PROMPT);

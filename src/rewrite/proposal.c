@@ -90,10 +90,10 @@ int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 	    (err = kl_json_obj(&traits, value, "traits")) < 0)
 		return err;
 	if (strlen(id) != KL_DIGEST_HEX - 1)
-		return kl_error(KL_EINVALID, "a proposal's id is not a digest: '%s'", id);
+		return kl_error(KL_EINVALID, "the id '%s' of a proposal is not a digest", id);
 	if (strcmp(surface, candidate->digest))
-		return kl_error(KL_EINVALID, "the files of proposal %.12s are not those recorded",
-				id);
+		return kl_error(KL_EINVALID,
+				"the files of proposal %.12s differ from the recorded ones", id);
 	memcpy(proposal->id, id, KL_DIGEST_HEX);
 	snprintf(proposal->edit, sizeof(proposal->edit), "%s", kl_json_str_or(value, "edit", ""));
 	proposal->origin = origin_of(kl_json_str_or(value, "origin", ""));

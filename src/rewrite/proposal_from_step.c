@@ -18,10 +18,10 @@ int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope
 		return kl_error_in(err, "the locus");
 	if (*envelope->mechanism && rw->mechanisms &&
 	    !kl_mechanisms_find(rw->mechanisms, envelope->mechanism))
-		return kl_error(KL_EINVALID,
-				"there is no mechanism '%s'; take one of the list, or - if none "
-				"fits",
-				envelope->mechanism);
+		return kl_error(
+			KL_EINVALID,
+			"there is no mechanism '%s'; use one of the list, or - if none fits",
+			envelope->mechanism);
 	return 0;
 }
 
@@ -34,11 +34,9 @@ static int judged_before(const struct kl_rewrite *rw, const char *id)
 	json_array_foreach(rw->rejections, i, rec)
 		if (!strcmp(kl_json_str_or(rec, "id", ""), id))
 			return kl_error(KL_EINVALID,
-					"the very same was proposed before, and refused: %s",
+					"the same edit was proposed before, and refused: %s",
 					kl_json_str_or(rec, "class", ""));
-	return kl_error(KL_EINVALID,
-			"this kernel was there before: it is one that the walk came through, or "
-			"that was refused");
+	return kl_error(KL_EINVALID, "the walk has already visited this kernel, or it was refused");
 }
 
 static int offer_step(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_claim *claim,

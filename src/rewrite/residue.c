@@ -256,23 +256,25 @@ static void read_surface(struct seen *out, const struct kl_surface *surface)
 static int compare_seen(const struct seen *before, const struct seen *after)
 {
 	if (after->directives > before->directives)
-		return kl_error(KL_ENO,
-				"the edit leaves a conditional directive behind: %s; what is "
-				"removed goes altogether",
-				after->directive);
+		return kl_error(
+			KL_ENO,
+			"the edit leaves a conditional directive behind: %s; delete removed code "
+			"completely",
+			after->directive);
 	if (after->conditions > before->conditions)
-		return kl_error(KL_ENO,
-				"the edit leaves code behind a condition that never changes: %s; "
-				"what is removed goes altogether",
-				after->condition);
+		return kl_error(
+			KL_ENO,
+			"the edit leaves code behind a condition that never changes: %s; delete "
+			"removed code completely",
+			after->condition);
 	for (size_t i = 0; i < after->defined.n && !before->unsure && !after->unsure; i++) {
 		const char *name = after->defined.e[i].key;
 
 		if (kl_map_get(&before->live, name) && !kl_map_get(&after->live, name))
 			return kl_error(
 				KL_ENO,
-				"the edit leaves the function '%.60s' behind, which nothing "
-				"uses any more; it goes as well",
+				"the edit leaves the function '%.60s' behind, which is no longer "
+				"used; delete it as well",
 				name);
 	}
 	return 0;

@@ -178,7 +178,8 @@ int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewri
 			return err;
 		}
 		list[have].path = kl_strdup(surface->file[i].path);
-		list[have].mode = surface->file[i].mode; /* a change of mode is no simplification */
+		list[have].mode =
+			surface->file[i].mode; /* a change of mode is not a simplification */
 		list[have].len = text.len;
 		list[have++].data = kl_buf_detach(&text);
 	}

@@ -10,13 +10,13 @@
 int kl_scan_check(const char *text, size_t len)
 {
 	if (len > KL_ENVELOPE_MAX)
-		return kl_error(KL_EINVALID,
-				"the reply has %zu bytes, more than %zu; use "
-				"<function> or <edit> "
-				"for a small change of a large file",
-				len, KL_ENVELOPE_MAX);
+		return kl_error(
+			KL_EINVALID,
+			"the reply has %zu bytes, but can have at most %zu; use <function> or "
+			"<edit> for a small change of a large file",
+			len, KL_ENVELOPE_MAX);
 	if (memchr(text, '\0', len))
-		return kl_error(KL_EINVALID, "the reply holds a NUL byte");
+		return kl_error(KL_EINVALID, "the reply contains a NUL byte");
 	if (kl_utf8_span(text, len) != len)
 		return kl_error(KL_EINVALID, "the reply is not UTF-8 at byte %zu",
 				kl_utf8_span(text, len));
@@ -93,8 +93,8 @@ int kl_scan_alone(const struct kl_scan *scan, const struct kl_scan_tag *tag)
 {
 	if (is_text(tag->rest, ">"))
 		return 0;
-	return kl_scan_bad(scan, "the tag <%s%s> stands alone on its line", tag->closing ? "/" : "",
-			   tag->name);
+	return kl_scan_bad(scan, "the tag <%s%s> must be alone on its line",
+			   tag->closing ? "/" : "", tag->name);
 }
 
 /* --- attributes ------------------------------------------------------------- */
@@ -134,19 +134,19 @@ int kl_scan_attributes(const struct kl_scan *scan, const struct kl_scan_tag *tag
 		while (k < nlist && (strlen(list[k].key) != n || memcmp(list[k].key, line.s, n)))
 			k++;
 		if (!n || n == line.n || line.s[n] != '=')
-			return kl_scan_bad(scan,
-					   "the tag <%s> cannot be read; it stands alone on "
-					   "its line",
-					   tag->name);
+			return kl_scan_bad(
+				scan, "cannot parse the tag <%s>; it must be alone on its line",
+				tag->name);
 		if (k == nlist)
 			return kl_scan_bad(scan, "<%s> has no attribute '%.*s'", tag->name,
 					   (int)(n < 40 ? n : 40), line.s);
 		if (*list[k].value)
-			return kl_scan_bad(scan, "<%s> says '%s' twice", tag->name, list[k].key);
+			return kl_scan_bad(scan, "<%s> has the attribute '%s' twice", tag->name,
+					   list[k].key);
 		line.s += n + 1;
 		line.n -= n + 1;
 		if (!take_value(list[k].value, &line))
-			return kl_scan_bad(scan, "<%s> says nothing of '%s'", tag->name,
+			return kl_scan_bad(scan, "<%s> has an empty attribute '%s'", tag->name,
 					   list[k].key);
 	}
 	for (size_t k = 0; k < nlist; k++)
@@ -181,10 +181,11 @@ int kl_scan_body(char **out, struct kl_scan *scan, const char *name)
 	while (kl_scan_take(&line, scan)) {
 		if (!kl_scan_tag(&tag, scan, line)) {
 			if (!buf.len && is_fence(line))
-				return kl_scan_bad(scan,
-						   "<%s> holds the text itself, without a fence "
-						   "around it",
-						   name);
+				return kl_scan_bad(
+					scan,
+					"<%s> must contain only the text, without a fence around "
+					"it",
+					name);
 			kl_buf_add(&buf, line.s, line.n);
 			kl_buf_addch(&buf, '\n');
 			continue;
@@ -237,10 +238,10 @@ int kl_scan_keys(struct kl_scan *scan, const char *name, const struct kl_scan_fi
 				     memcmp(bare_key(list[k].key), line.s, n)))
 			k++;
 		if (n == line.n || k == nlist)
-			return kl_scan_bad(scan, "'%.*s' is no line of a <%s>",
+			return kl_scan_bad(scan, "'%.*s' is not a line of a <%s>",
 					   (int)(line.n < 60 ? line.n : 60), line.s, name);
 		if (*list[k].value)
-			return kl_scan_bad(scan, "a second line '%s:' in one <%s>",
+			return kl_scan_bad(scan, "there is a second line '%s:' in one <%s>",
 					   bare_key(list[k].key), name);
 		line = kl_scan_trim((struct kl_scan_line){ line.s + n + 1, line.n - n - 1 });
 		*list[k].value = kl_strndup(line.s, line.n);

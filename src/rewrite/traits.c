@@ -87,7 +87,7 @@ static int check_one(const struct reader *reader, const char *name, const json_t
 	int err, n;
 
 	if (!kl_strvec_has(&reader->names, name))
-		return kl_error(KL_EINVALID, "nobody asked for the trait '%s'", name);
+		return kl_error(KL_EINVALID, "the trait '%s' was not asked for", name);
 	if (!lines)
 		return 0;
 	if ((err = kl_edits_path(&file, reader->r->state, path)) < 0)

@@ -168,7 +168,7 @@ test_expect_success 'a semantic patch with a program in it' '
 	mkdir evil && printf "@script:python@\n@@\nimport os; os.system(\"touch pwned\")\n" >evil/e.cocci &&
 	printf "passes:\n  - {name: e, kind: cocci, file: e.cocci, action: a, mechanism: m, text: t}\n" >evil/passes.yaml &&
 	cd s && exits 128 git klineage deopt --rewriter passes:../evil --name e 2>err &&
-	says "may not use" err && says "e.cocci:1" err &&
+	says "must not use" err && says "e.cocci:1" err &&
 	test ! -e pwned && test -z "$(git for-each-ref refs/klineage/op)"
 	)
 '

@@ -110,7 +110,7 @@ test_expect_success 'what cannot be used is refused with the reason, and three i
 	echo "rm scale.c; ln -s /etc/passwd scale.c; step plain-loop" | answer back-0.2 &&
 	echo "plain; step plain-loop; step plain-loop" | answer back-0.3 &&
 	exits 1 git klineage deopt --progress --rewriter exec --no-rederive --exec "$agent" --name x >out 2>err &&
-	says "is the oracle, which stands as it is" "$ANSWERS/back-0.2.prompt" &&
+	says "is the oracle, which must not be changed" "$ANSWERS/back-0.2.prompt" &&
 	says "scale.c became a symbolic link" "$ANSWERS/back-0.3.prompt" &&
 	says "3 replies in a row could not be used" err && says "a second <step>" err &&
 	test "$(wc -l <"$ANSWERS/log")" = 3 &&

@@ -79,7 +79,7 @@ int x;
 		(cd h && exits 1 chat --name x$n >out 2>err && test -z "$(git for-each-ref refs/heads/klineage)") || return 1
 	done &&
 	test "$(asked h)" = 9 && : >why && for n in 2 3 5 6 8 9; do said h $n >>why || return 1; done &&
-	says "does not lie beside the contract" why && says "is the oracle" why && says "a second <step>" why || { cat why; false; } &&
+	says "is outside of the contract" why && says "is the oracle" why && says "a second <step>" why || { cat why; false; } &&
 	(cd h && git status --porcelain -uno >../st && test_must_fail test -s ../st && test "$(git rev-parse HEAD)" = "$(cat ../before)" &&
 	git fsck --strict --no-dangling && test_must_fail test -e ../out.c && test_must_fail test -e .git/hooks/pre-commit)
 '

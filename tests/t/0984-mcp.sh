@@ -476,7 +476,7 @@ test_expect_success 'docs/agents.md: what it tells clients to start is this serv
 	grep "^tools" ../said >../want && test_cmp ../want ../have &&
 	git klineage deopt --rewriter stepwise --name doc >out &&
 	sed -n "s/^step	//p" ../said | exits 128 git klineage deopt --continue --step - 2>err &&
-	says "is no file of this kernel" err && git klineage deopt --abort
+	says "is not a file of this kernel" err && git klineage deopt --abort
 '
 
 test_done

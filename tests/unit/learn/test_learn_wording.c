@@ -53,7 +53,7 @@ static void no_reply(void **state)
 		{ CARD CARD, "a second <card>" },
 		{ "<card>\nintent: x\nconstruct: y\n</card>\n", "has no line 'acts-on:'" },
 		{ "<card>\nintent: -\nconstruct: y\nacts-on: z\n</card>\n", "'intent:' is empty" },
-		{ "<card>\nintent: x\nratio: 2.5\n</card>\n", "is no line of a <card>" },
+		{ "<card>\nintent: x\nratio: 2.5\n</card>\n", "is not a line of a <card>" },
 		{ CARD "<card>\n", "a second <card>" },
 		{ CARD PRE("A b", "sound", "-", "-"), "is not lower-case words" },
 		{ CARD PRE("a", "good", "-", "-"), "'sound' or 'useful'" },

@@ -351,7 +351,7 @@ static void test_unusable(void **state)
 	walk_init(&walk, script);
 	assert_null(next(&walk, "chat"));
 	assert_contains(user("back-0", 1), "the reply has no <step> and no <nothing-left>");
-	assert_contains(user("back-0", 2), "is the contract, which stands as it is");
+	assert_contains(user("back-0", 2), "is the contract, which must not be changed");
 	assert_string_equal(
 		walk.said.ptr,
 		"back-0: 3 replies in a row could not be used; the last: the <edit> in line 8 of "
@@ -410,7 +410,7 @@ static void test_names_and_residue(void **state)
 
 	walk_init(&walk, script);
 	assert_error(KL_ENO, "budget", kl_rewrite_next(&proposal, &stop, &walk.rw, "chat"));
-	assert_contains(user("back-0", 1), "there is no mechanism 'magic'; take one of the list");
+	assert_contains(user("back-0", 1), "there is no mechanism 'magic'; use one of the list");
 	json_array_append_new(walk.steps, json_pack("{s:s,s:s,s:s}", "commit", "1234", "action",
 						    "unpack", "locus", "copy.c"));
 	proposal = next(&walk, "chat");
@@ -439,7 +439,7 @@ static void test_said_before(void **state)
 	proposal = next(&walk, "chat");
 	assert_string_equal(proposal->source, "back-0.2");
 	assert_contains(user("back-0", 2),
-			"the very same was proposed before, and refused: compile");
+			"the same edit was proposed before, and refused: compile");
 	kl_proposal_free(proposal);
 	walk_end(&walk);
 }
@@ -708,7 +708,7 @@ static void test_own_prompts(void **state)
 	assert_error(KL_EINVALID, "no value for @NOBODY@",
 		     kl_rewrite_next(&proposal, &stop, &walk.rw, "chat"));
 	sh(common, "rm -r prompts");
-	assert_error(KL_EINVALID, "is no directory",
+	assert_error(KL_EINVALID, "is not a directory",
 		     kl_rewrite_next(&proposal, &stop, &walk.rw, "chat"));
 	walk_end(&walk);
 }

@@ -92,10 +92,10 @@ static void test_refused(void **state)
 		{ "I am sorry, I cannot do that.", "no <step>" },
 		{ "<html><body>502 Bad Gateway</body></html>\n", "no <step>" },
 		{ STEP, "no edit" },
-		{ EDIT, "no <step> that says" },
-		{ STEP STEP EDIT, "line 8 of the reply: a second <step>; the first is in line 1" },
+		{ EDIT, "no <step> that describes" },
+		{ STEP STEP EDIT, "line 8 of the reply: the reply has a second <step>; the first is in line 1" },
 		{ STEP EDIT STEP, "a second <step>" },
-		{ STEP EDIT "<nothing-left>x</nothing-left>\n", "<nothing-left> and a step" },
+		{ STEP EDIT "<nothing-left>x</nothing-left>\n", "the reply has both a step and <nothing-left>; write only one" },
 		{ "<nothing-left>x</nothing-left>\n" STEP EDIT, "<step> and <nothing-left>" },
 		{ "<nothing-left>x</nothing-left>\n<nothing-left>y</nothing-left>\n", "a second <nothing-left>" },
 		{ "<nothing-left>x\n", "never closed by </nothing-left>" },
@@ -104,21 +104,21 @@ static void test_refused(void **state)
 		{ "<step>\naction: untile\n", "never closed by </step>" },
 		{ "<step>\naction: untile\n</step>\n" EDIT, "has no line 'mechanism:'" },
 		{ "<step>\naction: a\naction: b\n</step>\n", "a second line 'action:'" },
-		{ "<step>\naction: a\nbecause\n</step>\n", "'because' is no line of a <step>" },
+		{ "<step>\naction: a\nbecause\n</step>\n", "'because' is not a line of a <step>" },
 		{ "<step>\naction: a\n<file path=a>\n</file>\n</step>\n", "<file> within the <step> of line 1" },
 		{ "<step>\naction: Un Tile\nmechanism: -\nlocus: a\ntraits: -\nwhy: x\n</step>\n", "the action 'Un Tile'" },
 		{ "<step>\naction: a\nmechanism: x/y\nlocus: a\ntraits: -\nwhy: x\n</step>\n", "the mechanism 'x/y'" },
 		{ "<step>\naction: a\nmechanism: -\nlocus: here and there\ntraits: -\nwhy: x\n</step>\n", "the locus" },
 		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: tiled\nwhy: x\n</step>\n", "not 'tiled'" },
 		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: tiled=maybe\nwhy: x\n</step>\n", "not 'maybe'" },
-		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: x=no, x=no\nwhy: x\n</step>\n", "said twice" },
-		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: -\nwhy:\n</step>\n", "'why:' is one line" },
-		{ "<step> action: a\n", "<step> stands alone on its line" },
-		{ "</step>\n", "</step> closes nothing" },
+		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: x=no, x=no\nwhy: x\n</step>\n", "the trait x is given twice" },
+		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: -\nwhy:\n</step>\n", "'why:' must be one line of at most 2000 bytes" },
+		{ "<step> action: a\n", "<step> must be alone on its line" },
+		{ "</step>\n", "</step> has no opening tag" },
 		{ STEP "<file>\n</file>\n", "<file> needs path=..." },
-		{ STEP "<file path=>\n</file>\n", "<file> says nothing of 'path'" },
-		{ STEP "<file path=\"a>\n</file>\n", "<file> says nothing of 'path'" },
-		{ STEP "<file path=a path=b>\n</file>\n", "says 'path' twice" },
+		{ STEP "<file path=>\n</file>\n", "<file> has an empty attribute 'path'" },
+		{ STEP "<file path=\"a>\n</file>\n", "<file> has an empty attribute 'path'" },
+		{ STEP "<file path=a path=b>\n</file>\n", "has the attribute 'path' twice" },
 		{ STEP "<file path=a mode=755>\n</file>\n", "no attribute 'mode'" },
 		{ STEP "<file path=a> x\n</file>\n", "alone on its line" },
 		{ STEP "<file path=a\n</file>\n", "alone on its line" },
@@ -128,11 +128,11 @@ static void test_refused(void **state)
 		{ STEP "<file path=a>\n  <step of a stair>\n</file>\n", "<step> within the <file>" },
 		{ STEP "<file path=a>\n```c\nint x;\n```\n</file>\n", "without a fence" },
 		{ STEP "<function path=a>\n</function>\n", "<function> needs name=..." },
-		{ STEP "<edit path=a>\n<replace>\n</replace>\n</edit>\n", "<search> is wanted here" },
-		{ STEP "<edit path=a>\nx\n<search>\n</search>\n</edit>\n", "<search> is wanted here" },
-		{ STEP "<edit path=a>\n<search>\nx\n</search>\n</edit>\n", "<replace> is wanted here" },
+		{ STEP "<edit path=a>\n<replace>\n</replace>\n</edit>\n", "<search> here" },
+		{ STEP "<edit path=a>\nx\n<search>\n</search>\n</edit>\n", "<search> here" },
+		{ STEP "<edit path=a>\n<search>\nx\n</search>\n</edit>\n", "<replace> here" },
 		{ STEP "<edit path=a>\n<search>\nx\n</search>\n<replace>\n</replace>\n", "ends where </edit>" },
-		{ STEP "<search>\nx\n</search>\n", "<search> stands outside of an <edit>" },
+		{ STEP "<search>\nx\n</search>\n", "<search> is outside of an <edit>" },
 		{ STEP EDIT "<refused>oracle.c is a link</refused>\n", "oracle.c is a link" },
 		{ STEP "<file path=a>\n\xff\xfe\n</file>\n", "not UTF-8 at byte" },
 		{ STEP "<file path=a>\n\xed\xa0\x80\n</file>\n", "not UTF-8" },
@@ -157,7 +157,7 @@ static void test_large(void **state)
 	while (buf.len <= KL_ENVELOPE_MAX)
 		kl_buf_adds(&buf, "int x;\n");
 	kl_buf_adds(&buf, "</file>\n");
-	assert_error(KL_EINVALID, "bytes, more than",
+	assert_error(KL_EINVALID, "bytes, but can have at most",
 		     kl_envelope_parse(&envelope, buf.ptr, buf.len));
 	kl_buf_clear(&buf);
 	kl_buf_adds(&buf, STEP);
@@ -194,10 +194,10 @@ static void test_traits(void **state)
 		{ "<trait>\nname: tiled\nvalue: yes\npath: a\nlines: 0\nwhy: x\n</trait>\n", "not '0'" },
 		{ "<trait>\nname: tiled\nvalue: yes\npath: a\nlines: all\nwhy: x\n</trait>\n", "not 'all'" },
 		{ "<trait>\nname: tiled\nvalue: perhaps\npath: a\nlines: 1\nwhy: x\n</trait>\n", "not 'perhaps'" },
-		{ "<trait>\nname: Tiled\nvalue: yes\npath: a\nlines: 1\nwhy: x\n</trait>\n", "no name of a trait" },
+		{ "<trait>\nname: Tiled\nvalue: yes\npath: a\nlines: 1\nwhy: x\n</trait>\n", "not the name of a trait" },
 		{ "<trait>\nname: tiled\n</trait>\n", "has no line 'value:'" },
 		{ "<trait>\nname: tiled\n", "never closed" },
-		{ "</trait>\n", "closes nothing" },
+		{ "</trait>\n", "has no opening tag" },
 	};
 	/* clang-format on */
 	KL_AUTO(json_decrefp) json_t *value = NULL;
@@ -303,16 +303,17 @@ static void check_refused(const char *edits, const char *says)
 
 static void test_edits_refused(void **state)
 {
-	check_refused(FILE_AT("other.c"),
-		      "'other.c' is no file of this kernel; only these may change: copy.c, copy.h");
+	check_refused(
+		FILE_AT("other.c"),
+		"'other.c' is not a file of this kernel; only these files can be changed: copy.c, copy.h");
 	check_refused(FILE_AT("klineage.yaml"), "is the contract");
 	check_refused(FILE_AT("oracle.c"), "is the oracle");
-	check_refused(FILE_AT("/etc/passwd"), "does not lie beside the contract");
-	check_refused(FILE_AT("../copy.c"), "does not lie beside the contract");
-	check_refused(FILE_AT("./copy.c"), "does not lie beside the contract");
-	check_refused(FILE_AT("a/../copy.c"), "does not lie beside the contract");
-	check_refused(FILE_AT(".git/config"), "does not lie beside the contract");
-	check_refused(FILE_AT("a/.GIT/hooks/x"), "does not lie beside the contract");
+	check_refused(FILE_AT("/etc/passwd"), "is outside of the contract's directory");
+	check_refused(FILE_AT("../copy.c"), "is outside of the contract's directory");
+	check_refused(FILE_AT("./copy.c"), "is outside of the contract's directory");
+	check_refused(FILE_AT("a/../copy.c"), "is outside of the contract's directory");
+	check_refused(FILE_AT(".git/config"), "is outside of the contract's directory");
+	check_refused(FILE_AT("a/.GIT/hooks/x"), "is outside of the contract's directory");
 	check_refused(FILE_AT("copy.c") FILE_AT("copy.c"), "written whole and edited as well");
 	check_refused(
 		FILE_AT("copy.c") "<edit path=copy.c>\n<search>\nint a;\n</search>\n<replace>\n</replace>\n</edit>\n",
@@ -328,7 +329,7 @@ static void test_edits_refused(void **state)
 		      "with a body");
 	check_refused(
 		"<edit path=copy.c>\n<search>\n\n</search>\n<replace>\nx\n</replace>\n</edit>\n",
-		"searches for nothing");
+		"<search> is empty");
 	check_refused(
 		"<edit path=copy.c>\n<search>\na[0] = twice(1);\n</search>\n<replace>\n</replace>\n</edit>\n",
 		"<search> is not in copy.c");
@@ -337,7 +338,7 @@ static void test_edits_refused(void **state)
 		"whole lines exactly");
 	check_refused(
 		"<edit path=copy.c>\n<search>\n{\n</search>\n<replace>\n</replace>\n</edit>\n",
-		"stands more than once in copy.c");
+		"occurs more than once in copy.c");
 	check_refused(
 		"<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\nx\n</replace>\n</edit>\n"
 		"<edit path=copy.c>\n<search>\nx\n</search>\n<replace>\n/* end */\n</replace>\n</edit>\n"

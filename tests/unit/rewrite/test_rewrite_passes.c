@@ -211,7 +211,7 @@ static void test_cocci(void **state)
 	NEED_JAIL();
 	assert_error(KL_EINVALID, "script",
 		     kl_cocci_run(&out, &changed, &jail, "p", prog, strlen(prog), "int x;\n", 7));
-	assert_error(KL_EINVALID, "does not run",
+	assert_error(KL_EINVALID, "cannot run semantic patch",
 		     kl_cocci_run(&out, &changed, &jail, "p", broken, strlen(broken), "int x;\n",
 				  7));
 	assert_ok(kl_cocci_run(&out, &changed, &jail, "p", good, strlen(good), "int x;\n", 7));
@@ -233,7 +233,7 @@ static void test_own_passes(void **state)
 		{ "passes: {}", "'passes' must be a list" },
 		{ "passes:\n  - {name: x, kind: token, action: a, mechanism: m, text: t}\n", "unknown token pass 'x'" },
 		{ "passes:\n  - {name: x, kind: cocci, file: ../x, action: a, mechanism: m, text: t}\n", "must be a path relative to" },
-		{ "passes:\n  - {name: x, kind: cocci, file: s.cocci, action: a, mechanism: m, text: t}\n", "may not use" },
+		{ "passes:\n  - {name: x, kind: cocci, file: s.cocci, action: a, mechanism: m, text: t}\n", "must not use" },
 		{ "passes:\n  - {name: x, kind: magic, action: a, mechanism: m, text: t}\n", "'kind' must be one of token, cocci" },
 		{ "passes:\n  - {nome: x}\n", "unknown key 'nome'" },
 		{ "passes:\n  - {name: roll-loop, kind: token, action: a, mechanism: m, text: t, languages: cuda}\n",

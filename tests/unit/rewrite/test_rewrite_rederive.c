@@ -329,7 +329,7 @@ static void test_audit_repairs(void **state)
 	assert_contains(conversation->user[1], "trait tiled: copy.c has 5 lines");
 	assert_contains(conversation->user[2], "is the oracle");
 	check_audit(never, "{\"tiled\":\"no\"}", "{}", 3);
-	assert_contains(fake_find("traits-3")->user[2], "nobody asked for the trait 'other'");
+	assert_contains(fake_find("traits-3")->user[2], "the trait 'other' was not asked for");
 }
 
 static int teardown(void **state)

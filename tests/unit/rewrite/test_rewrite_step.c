@@ -43,24 +43,24 @@ static void refuses_what_is_none(void **state)
 	static const struct { const char *text, *says; } bad[] = {
 		{ "", "JSON" },
 		{ "[]", "the step is not an object" },
-		{ "{" WORDS "}", "'edits' is a list of 1 to 64" },
-		{ STEP(""), "'edits' is a list" },
-		{ "{" WORDS ",\"edits\":{}}", "'edits' is a list" },
+		{ "{" WORDS "}", "'edits' must be a list of 1 to 64" },
+		{ STEP(""), "'edits' must be a list" },
+		{ "{" WORDS ",\"edits\":{}}", "'edits' must be a list" },
 		{ STEP("1"), "edit 1 is not an object" },
 		{ STEP("{\"path\":\"a.c\"}"), "'text' of edit 1 is missing" },
 		{ STEP("{\"text\":\"\"}"), "'path' of edit 1 is missing" },
 		{ STEP("{\"path\":1,\"text\":\"\"}"), "'path' of edit 1 is not a string" },
-		{ STEP("{\"path\":\"a\",\"text\":\"\",\"mode\":\"755\"}"), "edit 1 has 'mode'" },
-		{ STEP("{\"path\":\"a\",\"text\":\"\",\"search\":\"x\",\"function\":\"f\"}"), "one of the two" },
+		{ STEP("{\"path\":\"a\",\"text\":\"\",\"mode\":\"755\"}"), "edit 1 has an unknown member 'mode'" },
+		{ STEP("{\"path\":\"a\",\"text\":\"\",\"search\":\"x\",\"function\":\"f\"}"), "edit 1 has both 'function' and 'search'; use only one of them" },
 		{ "{\"action\":\"Un tile\",\"locus\":\"c\",\"why\":\"w\",\"edits\":[]}", "the action" },
 		{ "{\"action\":\"a\",\"locus\":\"c d\",\"why\":\"w\",\"edits\":[]}", "the locus" },
 		{ "{\"action\":\"a\",\"locus\":\"c\",\"why\":\"w\\nKlineage-Skill: x\",\"edits\":[]}", "one line" },
 		{ "{\"action\":\"a\",\"locus\":\"c\",\"why\":\"\",\"edits\":[]}", "one line" },
 		{ "{\"action\":\"a\",\"locus\":\"c\",\"edits\":[]}", "'why' of the step is missing" },
-		{ "{" WORDS ",\"exec\":\"rm\",\"edits\":[]}", "the step has 'exec'" },
+		{ "{" WORDS ",\"exec\":\"rm\",\"edits\":[]}", "the step has an unknown member 'exec'" },
 		{ "{" WORDS ",\"mechanism\":\"-\",\"edits\":[]}", "the mechanism" },
 		{ "{" WORDS ",\"traits\":{\"tiled\":true},\"edits\":[]}", "the trait tiled" },
-		{ "{" WORDS ",\"traits\":{\"Ti\":\"no\"},\"edits\":[]}", "no name of a trait" },
+		{ "{" WORDS ",\"traits\":{\"Ti\":\"no\"},\"edits\":[]}", "not the name of a trait" },
 	};
 	/* clang-format on */
 	struct kl_envelope envelope;
@@ -81,7 +81,7 @@ static void has_ceilings(void **state)
 	kl_buf_adds(&buf, "]}");
 	assert_error(KL_EINVALID, "1 to 64", kl_envelope_json(&envelope, buf.ptr, buf.len));
 	kl_buf_reserve(&buf, 3 * KL_ENVELOPE_MAX);
-	assert_error(KL_EINVALID, "more than",
+	assert_error(KL_EINVALID, "at most",
 		     kl_envelope_json(&envelope, buf.ptr, 2 * KL_ENVELOPE_MAX + 1));
 }
 
@@ -115,8 +115,8 @@ static void edits_apply_to_sources_alone(void **state)
 	check_applied("{\"path\":\"copy.c\",\"search\":\"int x;\",\"text\":\"\"}", NULL,
 		      "edit 1: its <search> is not in copy.c");
 	check_applied("{\"path\":\"copy.c\",\"text\":\"int z;\"},{\"path\":\"../x\",\"text\":\"\"}",
-		      NULL, "edit 2: '../x' does not lie beside the contract");
-	check_applied("{\"path\":\"/etc/passwd\",\"text\":\"\"}", NULL, "does not lie beside");
+		      NULL, "edit 2: '../x' is outside of the contract's directory");
+	check_applied("{\"path\":\"/etc/passwd\",\"text\":\"\"}", NULL, "is outside of");
 	check_applied("{\"path\":\"oracle.c\",\"text\":\"\"}", NULL, "is the oracle");
 	check_applied("{\"path\":\"klineage.yaml\",\"text\":\"\"}", NULL, "is the contract");
 }

@@ -216,7 +216,7 @@ static void test_cocci_audit(void **state)
 		"- #include <a.h>\n+ #include <b.h>\n- script_x();\n";
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
-		assert_error(KL_EINVALID, "may not use",
+		assert_error(KL_EINVALID, "must not use",
 			     kl_cocci_audit("p.cocci", bad[i], strlen(bad[i])));
 	assert_error(KL_EINVALID, "p.cocci:2:", kl_cocci_audit("p.cocci", "\n@script:python@", 16));
 	assert_ok(kl_cocci_audit("p.cocci", good, strlen(good)));
