@@ -23,8 +23,8 @@
  *  3. Write docs/man/git-klineage-<verb>.adoc; a test compares it with `-h`.
  *  4. Write tests/t/NNNN-<verb>.sh.
  *
- * Results go to stdout, messages to stderr. Both are streams that replace control characters (out.h):
- * print data for people with printf(), what programs read byte for byte with kl_out_exact().
+ * Results go to stdout, messages to stderr. Both streams replace control characters (out.h): print
+ * data for people with printf(), and bytes for programs with kl_out_exact().
  */
 struct kl_out;
 

@@ -218,7 +218,7 @@ int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc > 1)
-		return kl_opt_usage(synopsis, "one lineage at a time");
+		return kl_opt_usage(synopsis, "only one lineage can be given");
 	if ((err = kl_listing_check(&out, synopsis)) < 0 ||
 	    (err = kl_view_pick(&workload, &name, ctx->repo, argc ? argv[0] : NULL)) < 0 ||
 	    (err = kl_view_load(&view, ctx->repo, workload, name)) < 0)

@@ -279,7 +279,9 @@ static int import_cards(const struct args *args)
 	puts("");
 	if (!result.refused)
 		return 0;
-	return kl_error(KL_EINVALID, "%zu refused: not cards, or incomplete ones", result.refused);
+	return kl_error(KL_EINVALID,
+			"%zu files were refused because they are not valid, complete cards",
+			result.refused);
 }
 
 /* --- merging -------------------------------------------------------------------------------- */

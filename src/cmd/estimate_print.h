@@ -21,7 +21,7 @@ struct kl_estimate_row {
 
 struct kl_estimate_print {
 	const char *workload;
-	const char *one;     /* "a walk" */
+	const char *one;     /* what is estimated: "a walk" */
 	const char *all;     /* what the cap covers: "the walks of this workload" */
 	const char *note;    /* text after the assumptions; or NULL */
 	const int64_t *nano; /* nano-dollars: least and most; 0: not metered */

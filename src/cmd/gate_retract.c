@@ -5,7 +5,7 @@
 #include "cmd/listing.h"
 #include "cmd/out.h"
 
-/* Why others do not follow; NULL: those who trust the signer do. */
+/* The reason why other clones do not apply the retraction. NULL: those that trust its signer do. */
 static char *why_alone(const struct kl_retraction *done)
 {
 	if (kl_retraction_is_followed(done))

@@ -4,8 +4,10 @@
 
 #include "event/retraction.h"
 
-/* gate_retract - git klineage gate --retract: withdraws an event, and says for whom. */
-/** Retract an event, and print what was done. The result is the verb's. */
+/*
+ * gate_retract - git klineage gate --retract: withdraws an event, and prints for whom this counts.
+ */
+/** Retract an event, and print what was done. Returns the result of the verb. */
 int kl_gate_retract(struct kl_repo *repo, const struct kl_retraction_opts *opts, bool json);
 
 #endif

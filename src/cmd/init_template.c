@@ -175,7 +175,7 @@ static int fill_directory(const struct kl_starter *starter, const char *dir,
 	return err < 0 ? err : finish_checkout(dir);
 }
 
-/* Was a call for the same template killed before its files were checked out? */
+/* True if an earlier call for this template was killed before it checked out the files. */
 static bool is_unfinished(const struct kl_starter *starter, const char *dir)
 {
 	KL_AUTO(kl_freep) char *mark = kl_fs_join(dir, MARK);
@@ -186,7 +186,7 @@ static bool is_unfinished(const struct kl_starter *starter, const char *dir)
 	return there;
 }
 
-/* Is the directory empty, but for the scratch directory of this call? */
+/* True if the directory is empty, except for the scratch directory of this call. */
 static bool is_empty(const char *dir, const struct kl_scratch *scratch)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec there = KL_STRVEC_INIT;
@@ -195,7 +195,7 @@ static bool is_empty(const char *dir, const struct kl_scratch *scratch)
 	return kl_fs_list(&there, dir) == 0 && there.n == 1 && !strcmp(there.v[0], slash + 1);
 }
 
-/* An empty directory, or one that a killed call of this verb has left unfinished. */
+/* Create the repository in an empty directory, or finish one that a killed call has left. */
 static int use_directory(const struct kl_starter *starter, const char *dir)
 {
 	KL_AUTO(kl_scratch_release) struct kl_scratch scratch = KL_SCRATCH_INIT;

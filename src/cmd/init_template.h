@@ -7,11 +7,11 @@ struct kl_repo;
 /*
  * init_template - copies a shipped workload with its history, for the verb `init`.
  *
- * In a repository, <dir> gets the files by commits on the current branch. Otherwise a repository is
- * made. It is complete when it appears under its name, so a process that is killed leaves nothing
- * that the next one refuses: a directory that does not exist yet appears by one rename; in an empty
- * directory the `.git` appears so, with a mark that its files are not checked out yet, which the
- * next call goes on with.
+ * Inside a repository, the files are added in <dir> by commits on the current branch. Otherwise a
+ * repository is created, so that a killed call does not prevent the next one: a new directory is
+ * built elsewhere and renamed; in an empty directory, `.git` is built elsewhere and renamed, with a
+ * mark that the files are not checked out yet. If the next call finds that mark, it checks them
+ * out.
  */
 int kl_init_template(const char *name, const char *dir);
 

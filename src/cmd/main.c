@@ -42,7 +42,8 @@ const struct kl_cmd kl_cmds[] = {
 	  "exchange lineages, cards and gate events with a remote" },
 	{ "chat", cmd_chat, KL_NEEDS_REPO, "show conversations with models and their cost" },
 	{ "mcp", cmd_mcp, KL_NEEDS_REPO, "serve coding agents over the Model Context Protocol" },
-	{ "fsck", cmd_fsck, KL_NEEDS_REPO, "check lineages, walks, events, conversations and cards" },
+	{ "fsck", cmd_fsck, KL_NEEDS_REPO, "check lineages, walks, events, conversations and "
+"cards" },
 	{ "help", cmd_help, 0, "list the verbs, or show a manual page" },
 	{ "version", cmd_version, 0, "print versions" },
 	{ NULL, NULL, 0, NULL }
@@ -207,7 +208,7 @@ static void *program_thread(void *data)
 	return NULL;
 }
 
-/* Signals are left to the thread, which sees at once that it was interrupted. */
+/* Block all signals here, so that the new thread handles them. */
 static bool run_in_thread(struct program *program)
 {
 	pthread_attr_t attr;
@@ -227,7 +228,7 @@ static bool run_in_thread(struct program *program)
 	return !pthread_join(thread, NULL);
 }
 
-/* With a limit of a few KiB for its stack ("ulimit -s") the program would crash. */
+/* If the limit of the stack ("ulimit -s") is very low, run in a thread with a stack of its own. */
 int main(int argc, char **argv)
 {
 	struct program program = { .argc = argc, .argv = argv };

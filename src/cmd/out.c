@@ -17,7 +17,7 @@
 #define MARK_BYTES (1 + KEY_BYTES + 1) /* ESC, the key, a letter for the colour */
 
 struct kl_out {
-	FILE *stream, *former;     /* ours, and the one in whose place it is */
+	FILE *stream, *former;     /* our stream, and the one that it replaces */
 	int fd, error;             /* errno of the last write that failed */
 	struct kl_buf rest, ready; /* an unfinished character or mark; text to write */
 	char mark[MARK_BYTES];     /* empty: no colours */
@@ -127,7 +127,7 @@ struct kl_out *kl_out_guard(int fd)
 	out->stream = fopencookie(out, "w", calls);
 	if (!out->stream)
 		KL_BUG("no stream for descriptor %d", fd);
-	/* the buffering that the C library gives to the streams that these replace */
+	/* the same buffering as the C library's own stdout and stderr */
 	setvbuf(out->stream, NULL,
 		fd == STDERR_FILENO ? _IONBF :
 		isatty(fd)          ? _IOLBF :
@@ -191,7 +191,7 @@ int kl_out_finish(struct kl_out *out)
 	return 0;
 }
 
-/* Whether a person sees what is written on stdout. */
+/* True if stdout is a terminal or a pager. */
 static bool is_watched(void)
 {
 	const char *pager = getenv("GIT_PAGER_IN_USE");

@@ -10,26 +10,23 @@
 #include "cmd/term.h"
 
 /*
- * out - stdout and stderr as streams that let no control character of data through.
- *
- * main() puts a stream of ours in the place of `stdout` and of `stderr`. What verbs print with
- * printf() and its like goes through kl_printable_part() (base/printable.h), so a verb that prints
- * data for people need not think of it.
- *
- * Our own colours pass: kl_out_paint() replaces the codes of a terminal by marks with a random key,
- * which the stream turns into the codes again. Data that contain the codes of a colour do not have
- * the key. What a program reads byte for byte is written with kl_out_exact().
+ * out - makes stdout and stderr replace the control characters of data. main() replaces `stdout`
+ * and `stderr` by streams of our own. These pass the output of printf() and similar functions
+ * through kl_printable_part() (base/printable.h), so verbs that print data for people need not do
+ * so. Our own colours are kept: kl_out_paint() replaces the codes of a terminal by marks with a
+ * random key, which the stream replaces by the codes again. Data cannot contain such a mark,
+ * because the key is secret. Use kl_out_exact() to write bytes for programs.
  */
 struct kl_out;
 
 /** Replace `stdout` or `stderr`, whose descriptor is `fd`. The caller owns the result. */
 struct kl_out *kl_out_guard(int fd);
-/** Put the former stream back in its place. What kl_out_finish() has not written can be lost. */
+/** Restore the original stream. Output that kl_out_finish() has not written can be lost. */
 void kl_out_end(struct kl_out *out);
 KL_DEFINE_CLEANUP(struct kl_out *, kl_out_end)
 /** Let the colours of `term` pass through this stream; `term` must have just been opened. */
 void kl_out_paint(struct kl_out *out, struct kl_term *term);
-/** Write all that is left. -1: a write failed, now or before; errno says why. */
+/** Write all buffered output. Returns -1 with errno if a write failed, now or earlier. */
 int kl_out_finish(struct kl_out *out);
 
 /**
@@ -39,7 +36,9 @@ int kl_out_finish(struct kl_out *out);
 void kl_out_exact(const void *data, size_t n);
 /** Print data as part of one line: newlines and tabs are replaced as well. */
 void kl_out_line(FILE *to, const char *text);
-/** Print a label, each word after a blank, and the end of the line; nothing without words. */
+/**
+ * Print one line: the label, then each word after a blank. Prints nothing if there are no words.
+ */
 void kl_out_words(const char *label, const struct kl_strvec *words);
 
 #endif

@@ -38,7 +38,8 @@ struct kl_term {
  * Detect colours and width, and start the pager. `when`: the value of --color, or NULL. `pages`:
  * start a pager if stdout is a terminal, git has not started one, and klineage.pager.<verb> is not
  * false. `repo` may be NULL: no colours, no pager. KL_EINVALID: `when` or color.klineage is neither
- * always, never, auto nor a boolean, klineage.pager.<verb> is no boolean, or a colour is invalid.
+ * always, never, auto nor a boolean, klineage.pager.<verb> is not a boolean, or a colour is
+ * invalid.
  */
 int kl_term_open(struct kl_term *term, struct kl_repo *repo, const char *when, const char *verb,
 		 bool pages);
