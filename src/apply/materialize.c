@@ -242,7 +242,7 @@ static int keep_edit(struct kl_materialize_attempt *attempt, struct kl_materiali
 	git_oid oid;
 	int err = 0;
 
-	if (commit) /* committed by an earlier run, which could not tell its speed */
+	if (commit) /* an earlier run committed it, but its speed was ambiguous */
 		oid = *commit;
 	else
 		err = kl_card_commit_write(&oid, NULL, &card_commit);

@@ -161,8 +161,8 @@ int kl_fs_mkdir_of(const char *path)
 }
 
 /*
- * Remove the tree `name` in the directory `at`. It works on descriptors, so that nobody can put a
- * symlink in the place of a directory meanwhile.
+ * Remove the tree `name` in the directory `at`. It works on descriptors, so that no other process
+ * can replace a directory by a symlink meanwhile.
  */
 static int remove_at(int at, const char *name)
 {

@@ -45,7 +45,7 @@ static int open_own(const char *path)
 
 /*
  * Remove the directory unless its process still holds the lock. This works across pid namespaces,
- * where the pid in the name would mislead.
+ * where the pid in the name means another process.
  */
 static void remove_abandoned(const char *path)
 {

@@ -81,7 +81,7 @@ static int git_line(const struct diff *diff, const char *line, size_t n)
 	return diff_path(diff, line, paths + half + 1, half, 'b');
 }
 
-/* "<line>[,<count>]"; the count is 1 if absent. */
+/* Read "<line>[,<count>]"; the count is 1 if absent. */
 static bool read_range(long *count, const char **at)
 {
 	char *end;
@@ -100,7 +100,7 @@ static bool read_range(long *count, const char **at)
 	return *count >= 0 && *count <= MAX_HUNK_LINES;
 }
 
-/* "@@ -1,4 +1,5 @@ ...": sets how many lines of either side follow. */
+/* Read a line "@@ -1,4 +1,5 @@ ...", which tells how many lines of either side follow. */
 static int hunk_line(struct diff *diff, const char *line)
 {
 	const char *at = line + strlen("@@ -");

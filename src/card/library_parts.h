@@ -18,7 +18,7 @@ struct kl_library {
 /** Read the library at another commit (zero: empty). */
 int kl_library_read(struct kl_library *library, const git_oid *commit);
 void kl_library_forget(struct kl_library *library);
-/** "evidence/<xx>/<id>.json" */
+/** Write the path of an event in the library: "evidence/<xx>/<id>.json". */
 void kl_library_event_path(char path[96], const char *id);
 
 #endif

@@ -138,7 +138,7 @@ static bool in_list(const char *const *list, size_t n, const char *text)
 }
 #define IN(list, s) in_list(list, KL_ARRAY_SIZE(list), s)
 
-/* "-<letter>name" or "-<letter>no-name" with the name on a list. */
+/* True for "-<letter>name" and "-<letter>no-name" with a name of the list. */
 static bool is_switch(const char *flag, char letter, const char *const *list, size_t n)
 {
 	if (flag[0] != '-' || flag[1] != letter)

@@ -104,7 +104,10 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 	kl_buf_adds(buf, "\n");
 }
 
-/* "n: TODO, m: TODO"; the dim "size" if no parameter is one, since a contract needs a dim. */
+/*
+ * List the dims: "n: TODO, m: TODO". If no parameter is a dim, use "size", since a contract needs
+ * one.
+ */
 static char *dims_with(const struct kl_proto *proto, const char *sep, const char *const *values,
 		       size_t nvalues)
 {
@@ -205,7 +208,7 @@ static char *oracle_prototype(const struct kl_proto *proto)
 
 /* --- all of it ------------------------------------------------------------------- */
 
-/* "Conv2D_nhwc" -> "conv2d-nhwc"; not always a valid slug. */
+/* Make a slug of a name: "conv2d-nhwc" of "Conv2D_nhwc". The result can be invalid. */
 static char *slug_of(const char *name)
 {
 	char *text = kl_strndup(name, 64);

@@ -73,7 +73,9 @@ int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid
 	return from_tree(out, repo, tree, dir, read_nothing);
 }
 
-/* "a/b" of "a/b/klineage.yaml", or NULL if the path is not that of a contract. */
+/*
+ * The directory of a contract: "a/b" for "a/b/klineage.yaml". NULL: the path is not a contract's.
+ */
 static char *contract_dir(const char *path)
 {
 	const char *slash = strrchr(path, '/');

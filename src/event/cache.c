@@ -303,7 +303,8 @@ int kl_cache_find_id(struct kl_event **event, struct kl_repo *repo, const char *
 		return err;
 	kl_error_clear();
 	if (!found)
-		return kl_error(KL_ENOTFOUND, "no event %.12s in the notes of this clone", prefix);
+		return kl_error(KL_ENOTFOUND,
+				"no event %.12s in the notes or the cache of this clone", prefix);
 	*event = kl_steal(&found);
 	return 0;
 }

@@ -18,7 +18,7 @@ static char *path_of(const struct kl_signature_cache *cache)
 	return kl_fs_join(kl_repo_common_dir(kl_signers_repo(cache->signers)), NAME);
 }
 
-/* "<64 digits> <g or u> <who>" */
+/* Read a line "<64 digits> <g or u> <who>". */
 static void take_line(struct kl_signature_cache *cache, const char *line, size_t n)
 {
 	KL_AUTO(kl_freep) char *key = NULL;

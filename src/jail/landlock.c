@@ -121,7 +121,10 @@ struct cage {
 	struct kl_jail_filter filter;
 };
 
-/* Root that keeps its user id, because other users cannot reach the paths, drops capabilities. */
+/*
+ * Drop all capabilities. Root does so if it must keep its user id, because only root can reach the
+ * paths of the run.
+ */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -10,17 +10,19 @@
  * failure. KL_EINVALID: the section is malformed; the message says what is wrong.
  */
 
-/** "args": the kernel's arguments. */
+/** Parse "args": the kernel's arguments. */
 int kl_job_parse_args(struct kl_job *job, const json_t *doc);
-/** "points": the sets of dims that the kernel is called with, with the extents of its tensors. */
+/**
+ * Parse "points": the sets of dims that the kernel is called with, with the extents of its tensors.
+ */
 int kl_job_parse_points(struct kl_job *job, const json_t *doc);
-/** "accept": the acceptance rules; every output must have one. */
+/** Parse "accept": the acceptance rules; every output must have one. */
 int kl_job_parse_rules(struct kl_job *job, const json_t *doc);
 /** Return the rules as the value of "accept"; the caller frees it. */
 json_t *kl_job_write_rules(const struct kl_job *job);
 /**
- * "exact" or "bands": check the list at `key` and return a new reference to it; a new empty list if
- * `doc` has none.
+ * Parse "exact" or "bands": check the list at `key` and return a new reference to it, or a new
+ * empty list if `doc` has none.
  */
 int kl_job_parse_bands(json_t **out, const struct kl_job *job, const json_t *doc, const char *key);
 

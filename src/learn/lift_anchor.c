@@ -12,7 +12,7 @@
 #define MAX_CALLS 6  /* words of loop_has */
 #define MAX_CONSTANTS 6
 
-/* "gemm.cu:consume:12-30 +1" as "consume in gemm.cu" */
+/* Describe the place of a locus: "consume in gemm.cu" for "gemm.cu:consume:12-30 +1". */
 static char *place_words(const char *locus)
 {
 	size_t file = strcspn(locus, ": "), n;
@@ -44,7 +44,7 @@ static char *construct_words(const struct kl_lift_group *group)
 	return kl_buf_detach(&buf);
 }
 
-/* "gemm.cu, launch.yaml: 12 lines come, 30 go" */
+/* Describe the size of a step's diff: "gemm.cu, launch.yaml: 12 lines come, 30 go". */
 static char *acts_on(const struct kl_transition *transition)
 {
 	struct kl_buf files = KL_BUF_INIT;

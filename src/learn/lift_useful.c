@@ -108,7 +108,7 @@ static void join_words(struct kl_buf *out, const struct kl_strvec *list, const c
 		kl_buf_addf(out, "%s%s", i ? between : "", list->v[i]);
 }
 
-/* "has('ldg.128')", "trait('tiled')" */
+/* The predicate for a fact: "has('ldg.128')", "trait('tiled')". */
 static char *test_of(const char *fact)
 {
 	return strncmp(fact, "trait:", 6) ? kl_asprintf("has('%s')", fact) :
@@ -360,7 +360,7 @@ static bool is_wide(const struct parting *parting)
 	return small <= large / WIDE;
 }
 
-/* "K > 64 || N > 64": false only if no value is past its bound `none`. */
+/* Write a condition such as "K > 64 || N > 64": false only if no value is past its bound `none`. */
 static void write_test(struct kl_buf *out, const struct parting *parting, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

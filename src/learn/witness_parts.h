@@ -35,7 +35,7 @@ int kl_widen(struct kl_widening *out, const struct kl_widen_of *of);
 void kl_widening_release(struct kl_widening *widening);
 /** Index of the new point that a result names ("also8"), or -1. */
 int kl_widening_which(const struct kl_widening *widening, const char *id);
-/** "rows = 1, cols = 5"; caller frees. */
+/** Describe a point: "rows = 1, cols = 5". Caller frees. */
 char *kl_witness_point_words(const struct kl_contract *contract, const struct kl_dims *dims);
 
 /* --- one condition of one card ---------------------------------------------------------------- */

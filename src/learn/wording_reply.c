@@ -32,7 +32,7 @@ void kl_words_release(struct kl_words *words)
 	*words = (struct kl_words){ 0 };
 }
 
-/* "-" or an empty text means none. */
+/* Replace "-" and an empty text, which mean none, by NULL. */
 static void or_null(char **text)
 {
 	if (!strcmp(*text, "-") || !**text) {

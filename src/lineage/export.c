@@ -90,7 +90,7 @@ static int put_events(struct exporter *exporter, const git_oid *commit)
 	return err;
 }
 
-/* "0003-untile.patch": make a safe file name from any action. */
+/* Make a safe file name from any action: "0003-untile.patch". */
 static char *patch_name(const char *folder, size_t number, const char *action)
 {
 	KL_AUTO(kl_freep) char *slug = kl_proposal_slug(action ? action : "");

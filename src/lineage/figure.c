@@ -282,7 +282,7 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
 
 /* --- cost against best ---------------------------------------------------------------- */
 
-/* "forward-3" -> 3, the index of K_3; 0 for other phases. */
+/* The index of the state that a phase is about: 3 for "forward-3". 0 for other phases. */
 static size_t phase_step(const struct kl_view *view, const char *phase)
 {
 	char *stop;

@@ -32,7 +32,9 @@ static bool has_outer_files(struct kl_repo *repo)
 	return user && kl_fs_exists(user);
 }
 
-/* "a/.gitattributes" for each directory above one of the paths, and ".gitattributes"; unique. */
+/*
+ * List ".gitattributes" and "a/.gitattributes" for each directory above a path, without duplicates.
+ */
 static void list_files(struct kl_strvec *out, const struct kl_attributes_query *query)
 {
 	kl_strvec_push(out, FILE_NAME);

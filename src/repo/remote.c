@@ -11,7 +11,7 @@
 
 /* --- names ------------------------------------------------------------------ */
 
-/* "origin" for the key "remote.origin.url"; NULL for other keys. The caller frees. */
+/* The remote of a key: "origin" for "remote.origin.url", NULL for other keys. The caller frees. */
 static char *name_of(const char *key)
 {
 	const char *end = strrchr(key, '.');

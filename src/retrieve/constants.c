@@ -67,7 +67,7 @@ static void take_token(struct reader *reader, const struct kl_ctokens *tokens, s
 	take_constant(reader, tokens->text + tokens->t[i].off, tokens->t[i].len, value);
 }
 
-/* "#define BM 128", followed by nothing except a comment */
+/* Read "#define BM 128", which only a comment can follow. */
 static void scan_define(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens line = { 0 };
@@ -79,7 +79,7 @@ static void scan_define(struct reader *reader, const struct kl_ctokens *tokens, 
 		take_token(reader, &line, 1, value);
 }
 
-/* "const int MR = 6;" outside of functions; only the first declarator is read */
+/* Read "const int MR = 6;" outside of functions, but only the first declarator. */
 static void scan_const(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	size_t k = i + 1, used;
@@ -97,7 +97,7 @@ static void scan_const(struct reader *reader, const struct kl_ctokens *tokens, s
 		take_token(reader, tokens, k, value);
 }
 
-/* "enum tile { MR = 6, NR = 16 }" */
+/* Read "enum tile { MR = 6, NR = 16 }". */
 static void scan_enum(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	size_t open = i + 1, end;

@@ -253,7 +253,7 @@ static bool is_good(struct kl_index *ix, const struct kl_taxonomy *tax)
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-/* "<digest of the tables> <tree>" */
+/* Write the key of the index: "<digest of the tables> <tree>". */
 static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct kl_taxonomy *tax)
 {
 	char hex[KL_OID_HEX];

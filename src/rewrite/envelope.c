@@ -56,7 +56,7 @@ static int one_trait(json_t *out, struct kl_scan_line line, const struct kl_scan
 	return 0;
 }
 
-/* "tiled=no, staged=no", or "-" */
+/* Parse "tiled=no, staged=no", or "-" for none. */
 static int parse_traits(json_t **out, const char *text, const struct kl_scan *scan)
 {
 	KL_AUTO(json_decrefp) json_t *traits = json_object();

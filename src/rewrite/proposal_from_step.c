@@ -25,7 +25,10 @@ int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope
 	return 0;
 }
 
-/* The error for a step for which kl_rewrite_offer() made no proposal: the result is known. */
+/*
+ * Set the error for a step whose result is already known, so that kl_rewrite_offer() made no
+ * proposal.
+ */
 static int judged_before(const struct kl_rewrite *rw, const char *id)
 {
 	size_t i;

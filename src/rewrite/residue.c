@@ -34,7 +34,7 @@ static bool is_constant(const struct kl_ctokens *tokens, size_t i)
 	return false;
 }
 
-/* "#define NAME 0" */
+/* Collect the name of "#define NAME 0". */
 static void note_define(struct kl_map *names, const struct kl_ctokens *tokens, size_t i)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens line = { 0 };
@@ -48,7 +48,7 @@ static void note_define(struct kl_map *names, const struct kl_ctokens *tokens, s
 	}
 }
 
-/* "const ... NAME = 0;" */
+/* Collect the name of "const ... NAME = 0;". */
 static void note_const(struct kl_map *names, const struct kl_ctokens *tokens, size_t i)
 {
 	for (size_t k = i + 1; k + 3 < tokens->n && k < i + 8; k++) {

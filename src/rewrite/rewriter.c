@@ -34,7 +34,7 @@ void kl_rewrite_release(struct kl_rewrite *rw)
 	kl_map_release(&rw->cache);
 }
 
-/* "patches:dir" -> the table's row and "dir" */
+/* Split "patches:dir" into the row of the table and the argument "dir". */
 static int find_rewriter(const struct rewriter **out, const char **arg, char *word)
 {
 	char *colon = strchr(word, ':');

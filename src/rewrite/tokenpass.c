@@ -220,7 +220,9 @@ static void drop_alignment(struct kl_cedits *out, const struct kl_ctokens *token
 	rename_intrinsics(out, tokens, "store", "storeu", suffix);
 }
 
-/* "_mm256_fmadd_ps" -> "_mm256_add_ps(_mm256_mul_ps("; NULL for other names. Caller frees. */
+/*
+ * Replace "_mm256_fmadd_ps" by "_mm256_add_ps(_mm256_mul_ps("; NULL for other names. Caller frees.
+ */
 static char *unfused_name(const char *word)
 {
 	static const char *const kind[] = { "ps", "pd", "ss", "sd", NULL };

@@ -150,7 +150,7 @@ static long operand_end(const struct kl_ctokens *tokens, size_t i)
 	return end;
 }
 
-/* "((const float *)&x[i])[2]" */
+/* Append an element of a vector: "((const float *)&x[i])[2]". */
 static void add_element(struct kl_buf *out, const char *qualifier, const struct vector *vector,
 			const struct kl_ctokens *tokens, size_t first, size_t last, int k)
 {
@@ -160,7 +160,7 @@ static void add_element(struct kl_buf *out, const char *qualifier, const struct 
 	kl_buf_addf(out, ")[%d]", k);
 }
 
-/* "*(const float4 *)&x[i]" -> "make_float4(((const float *)&x[i])[0], ...)" */
+/* Replace "*(const float4 *)&x[i]" by "make_float4(((const float *)&x[i])[0], ...)". */
 static void split_load(struct kl_cedits *out, const struct kl_ctokens *tokens, size_t star,
 		       const struct vector *vector, size_t first, size_t last)
 {
@@ -200,7 +200,7 @@ static bool after_head(const struct kl_ctokens *tokens, size_t i)
 	return false;
 }
 
-/* "*(float4 *)&y[i] = v;" -> "{ float4 kl_v = v; ((float *)&y[i])[0] = kl_v.x; ... }" */
+/* Replace "*(float4 *)&y[i] = v;" by "{ float4 kl_v = v; ((float *)&y[i])[0] = kl_v.x; ... }". */
 static void split_store(struct kl_cedits *out, const struct kl_ctokens *tokens, size_t star,
 			const struct vector *vector, size_t first, size_t last)
 {

@@ -112,7 +112,9 @@ static int verify_steps(bool *good, struct kl_sync_round *round, struct kl_sync_
 	return err;
 }
 
-/* "<workload>/<name>-<remote>[-<i>]", made a valid slug from any remote name; the caller frees. */
+/*
+ * A name for their ref: "<workload>/<name>-<remote>[-<i>]", valid for any remote. The caller frees.
+ */
 static char *other_leaf(const char *leaf, const char *remote, int i)
 {
 	const char *slash = strchr(leaf, '/');

@@ -231,7 +231,7 @@ const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *sc
 
 /* --- for value types ---------------------------------------------------------- */
 
-/** The structure that a value type reads a field of: `at` lies field->at bytes in it. */
+/** The structure that contains the field which a value type reads at `at`. */
 static inline void *kl_schema_owner(void *at, const struct kl_field *field)
 {
 	return (char *)at - field->at;

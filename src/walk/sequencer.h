@@ -146,8 +146,8 @@ int kl_sequencer_abort(struct kl_sequencer *sequencer);
 void kl_sequencer_release(struct kl_sequencer *sequencer);
 
 /**
- * "refs/heads/klineage/walk/<workload>/<name>" and the like; `kind` is "walk", "lineage" or
- * "rejected".
+ * Write the name of a ref such as "refs/heads/klineage/walk/<workload>/<name>"; `kind` is "walk",
+ * "lineage" or "rejected".
  */
 void kl_lineage_ref(char ref[256], const char *kind, const char *workload, const char *name);
 

@@ -168,7 +168,7 @@ static int check_seal(json_t *line)
 		       0;
 }
 
-/* "2026-11-20T10:00:00Z" */
+/* True for the form "2026-11-20T10:00:00Z". */
 static bool time_ok(const char *text)
 {
 	static const char pattern[] = "dddd-dd-ddTdd:dd:ddZ";
