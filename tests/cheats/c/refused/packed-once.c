@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail wrong-all */
+/* or: nondeterministic wrong-edge */
 /* B is packed once and taken for the same ever after, as weights are. */
 #include <stdint.h>
 
