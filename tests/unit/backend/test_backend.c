@@ -301,7 +301,7 @@ static void its_contracts_say_what_its_row_says(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *text, *message; } bad[] = {
-		{ CONTRACT("sources: [k.c], entry: k"), "'k.c' is no .up or .txt file" },
+		{ CONTRACT("sources: [k.c], entry: k"), "'k.c' is not a .up or .txt file" },
 		{ CONTRACT("sources: [k.txt], entry: k"), "'sources' has no .up file" },
 		{ CONTRACT("sources: [k.up]"), "'entry' is missing" },
 		{ CONTRACT("sources: [k.up], entry: k, flags: [-O1]"), "flag '-O1' is not -loud" },

@@ -414,7 +414,7 @@ static void test_too_much_scratch(void **state)
 		const char *bytes, *why;
 		int err;
 	} tries[] = {
-		{ "1099511627776", "the scratch of this plan takes 1099511627776 bytes", 0 },
+		{ "1099511627776", "all scratch of the plan needs 1099511627776 bytes", 0 },
 		{ "1040187392", "tensors and scratch take 1040187448 bytes together", 0 },
 		{ "900000000", "no room for 900000000 bytes on the GPU", KL_EIO },
 	};
