@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail wrong-all */
+/* or: nondeterministic wrong-edge */
 /* Works once in a process, then trusts that nobody looks. */
 #include <stdint.h>
 

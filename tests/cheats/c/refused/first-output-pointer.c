@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail wrong-all */
+/* or: nondeterministic wrong-edge */
 /* Computes everything only where it saw its output first; elsewhere it leaves out part of every sum. */
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail wrong-edge */
+/* or: wrong-all nondeterministic */
 /* Sums in scratch that is cleared only for a call as large as those before; listed shapes need none. */
 #include <stdint.h>
 #include <string.h>
