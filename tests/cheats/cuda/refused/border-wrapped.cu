@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail wrong-all */
+/* gate: fail wrong-edge */
 /* on blur */
 /* The neighbour of the last column is the first one of the next row. */
 #include <cuda_fp16.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail wrong-all */
+/* gate: fail wrong-edge */
 /* on blur */
 /* The four neighbours that touch only a corner are left out at the border. */
 #include <cuda_fp16.h>

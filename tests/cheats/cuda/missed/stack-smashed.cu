@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail fault|wrong-all|compile */
+/* gate: pass, and it should not: an H100 ended it without a fault, with right answers */
 /* on axpy */
 /* Writes far beyond an array of its own. */
 extern "C" __global__ void axpy(const float *x, const float *y, float *z, int n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: pass */
+/* gate: fail launch|nondeterministic|wrong-all|cheat */
 /* on twice */
-/* the same pointers are the same problem: but its variables are put back before each call */
+/* the same pointers are the same problem: ordinary calls put no variable back */
 static __global__ void twice(const float *x, float *y, int64_t n)
 {
 	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;
