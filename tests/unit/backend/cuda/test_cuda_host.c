@@ -54,7 +54,7 @@ static void test_contract(void **state)
 		{ HOST_CONTRACT("host: true, arch: sm_1, sources: [k.cu]", ""), "unknown architecture" },
 		{ HOST_CONTRACT("host: true, arch: sm_90a, std: c++11, sources: [k.cu]", ""), "c++17" },
 		{ HOST_CONTRACT("host: 1, arch: sm_90a, sources: [k.cu]", ""), "host" },
-		{ HOST_CONTRACT("host: true, arch: sm_90a, sources: [k.cu, launch.yaml]", ""), "launches by itself" },
+		{ HOST_CONTRACT("host: true, arch: sm_90a, sources: [k.cu, launch.yaml]", ""), "launches its kernels itself" },
 		{ HOST_CONTRACT("host: true, arch: sm_90a, launch: l.yaml, sources: [k.cu]", ""), "launch" },
 		{ HOST_CONTRACT("arch: sm_90a, sources: [k.cu, launch.yaml]", ""), "arch" },
 		{ HOST_CONTRACT(SURFACE, "  - {name: n, kind: dim}\n"), "kl_dim(n)" },
