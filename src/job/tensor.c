@@ -65,6 +65,17 @@ double kl_tensor_max(enum kl_dtype dtype)
 	return kl_dtype_is_float(dtype) ? formats[dtype].max : INFINITY;
 }
 
+double kl_tensor_overflow(enum kl_dtype dtype)
+{
+	const struct format *format;
+
+	if (!kl_dtype_is_float(dtype) || dtype == KL_F64)
+		return INFINITY;
+	format = &formats[dtype];
+	/* half an ulp above the largest value; its significand is odd, so a tie is rounded up */
+	return format->max + kl_tensor_ulp(dtype, format->max) / 2;
+}
+
 /*
  * Round to the precision and range of `format`. A double near 1.5 * 2^52 ulps of the result has no
  * bits below one such ulp, so adding that constant rounds to whole ulps, ties to even.
@@ -152,6 +163,20 @@ double kl_tensor_round(enum kl_dtype dtype, double value)
 		return rounded;
 	}
 	}
+}
+
+void kl_tensor_round_all(enum kl_dtype dtype, double *values, size_t n)
+{
+	if (dtype == KL_F16 || dtype == KL_BF16) {
+		/* a copy of the format, so that it stays in registers */
+		const struct format format = formats[dtype];
+
+		for (size_t i = 0; i < n; i++)
+			values[i] = round_small(&format, values[i]);
+		return;
+	}
+	for (size_t i = 0; i < n && dtype != KL_F64; i++)
+		values[i] = kl_tensor_round(dtype, values[i]);
 }
 
 #define LOAD(type)                                        \
@@ -403,6 +428,31 @@ bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n)
 
 	kl_par_for(n, GRAIN, finite_part, &finite);
 	return !atomic_load(&finite.nonfinite);
+}
+
+struct within {
+	const double *values;
+	double limit;
+	atomic_bool beyond;
+};
+
+static void within_part(void *ctx, size_t from, size_t to)
+{
+	struct within *within = ctx;
+	size_t beyond = 0;
+
+	for (size_t i = from; i < to; i++)
+		beyond += !(fabs(within->values[i]) <= within->limit);
+	if (beyond)
+		atomic_store(&within->beyond, true);
+}
+
+bool kl_tensor_within(const double *values, size_t n, double limit)
+{
+	struct within within = { .values = values, .limit = limit };
+
+	kl_par_for(n, GRAIN, within_part, &within);
+	return !atomic_load(&within.beyond);
 }
 
 struct absolute {

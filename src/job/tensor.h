@@ -27,11 +27,17 @@ void kl_tensor_abs(void *to, enum kl_dtype dtype, const void *from, size_t n);
 bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n);
 /** Round `value` as storing it in `dtype` would. */
 double kl_tensor_round(enum kl_dtype dtype, double value);
+/** Round `n` values in place, each like kl_tensor_round(). */
+void kl_tensor_round_all(enum kl_dtype dtype, double *values, size_t n);
 /** Distance between neighbouring `dtype` values in the binade of `value`; 1 for integers. */
 double kl_tensor_ulp(enum kl_dtype dtype, double value);
 
 /** The largest finite value of a float format; infinity for integers. */
 double kl_tensor_max(enum kl_dtype dtype);
+/** The smallest magnitude that a float format rounds to infinity; infinity for f64 and integers. */
+double kl_tensor_overflow(enum kl_dtype dtype);
+/** True if no magnitude of the `n` values is above `limit` and none is NaN. Runs in parallel. */
+bool kl_tensor_within(const double *values, size_t n, double limit);
 
 /**
  * Round every element, in place, to the next lower format and return how many changed. Only the

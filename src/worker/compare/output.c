@@ -40,7 +40,6 @@ const double *kl_output_honest(const struct kl_output *output, double *room, siz
 	for (size_t i = 0; i < n; i++)
 		room[i] = honest[off + i];
 	if (output->dtype == KL_F16 || output->dtype == KL_BF16)
-		for (size_t i = 0; i < n; i++)
-			room[i] = kl_tensor_round(output->dtype, room[i]);
+		kl_tensor_round_all(output->dtype, room, n);
 	return room;
 }

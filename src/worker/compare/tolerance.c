@@ -2,10 +2,14 @@
 #include "worker/compare/tolerance.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "job/tensor.h"
 #include "worker/compare/slice.h"
+
+#define STEADY_PARTS ((size_t)4096) /* slices whose values are kept at once */
 
 /*
  * Add up honest errors or, if `honest` is NULL, the truth. Values beyond the dtype's range are left
@@ -112,41 +116,102 @@ static void spread_add(struct spread *spread, double value)
 	spread->most = square > spread->most ? square : spread->most;
 }
 
-/* Count `value` if it is none of the `n` in `seen`. */
-static size_t count_new(double seen[KL_TOLERANCE_STEADY], size_t n, double value)
+static void spread_merge(struct spread *spread, const struct spread *other)
 {
-	for (size_t i = 0; i < n; i++)
-		if (seen[i] == value)
-			return n;
-	seen[n] = value;
-	return n + 1;
+	spread->sum += other->sum;
+	spread->most = fmax(spread->most, other->most);
 }
 
-static bool steady_group(const struct kl_output *output, size_t group)
+/* The finite elements of one slice of a group, or of a group. */
+struct steady_part {
+	struct spread truths, errors;
+	double seen[KL_TOLERANCE_STEADY]; /* different truths */
+	size_t different;
+};
+
+/* Remember `value` if it differs from all values seen before. */
+static void see_value(struct steady_part *part, double value)
 {
-	double seen[KL_TOLERANCE_STEADY];
-	struct spread truths = { 0 }, errors = { 0 };
-	struct kl_group_walk walk;
-	size_t different = 0, i, n;
+	if (part->different == KL_TOLERANCE_STEADY)
+		return;
+	for (size_t i = 0; i < part->different; i++)
+		if (part->seen[i] == value)
+			return;
+	part->seen[part->different++] = value;
+}
 
-	kl_group_start(&walk, &output->groups, group);
-	while (kl_group_next(&walk, &i, &n, 1)) {
-		double truth_room, honest_room, truth, honest;
-
-		truth = *kl_output_truth(output, &truth_room, i, 1);
-		honest = *kl_output_honest(output, &honest_room, i, 1);
-		if (!isfinite(truth) || !isfinite(honest))
+static void steady_add(struct steady_part *part, const double *truth, const double *honest,
+		       size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!isfinite(truth[i]) || !isfinite(honest[i]))
 			continue;
-		spread_add(&truths, truth);
-		spread_add(&errors, honest - truth);
-		if (different < KL_TOLERANCE_STEADY)
-			different = count_new(seen, different, truth);
+		spread_add(&part->truths, truth[i]);
+		spread_add(&part->errors, honest[i] - truth[i]);
+		see_value(part, truth[i]);
 	}
-	if (truths.most == 0)
-		return errors.most == 0;
+}
+
+struct steady_pass {
+	const struct kl_output *output;
+	struct kl_slices slices;
+	size_t first; /* group that part[0] belongs to */
+	struct steady_part *part;
+};
+
+static void steady_parts(void *ctx, size_t from, size_t to)
+{
+	const struct steady_pass *pass = ctx;
+	double truth_room[KL_SLICE_BLOCK], honest_room[KL_SLICE_BLOCK];
+
+	for (size_t i = from; i < to; i++) {
+		struct kl_slice_walk walk;
+		size_t off, n;
+
+		kl_slice_start(&walk, pass->output, &pass->slices,
+			       pass->first + i / pass->slices.each, i % pass->slices.each);
+		while (kl_slice_next(&walk, &off, &n, KL_SLICE_BLOCK))
+			steady_add(&pass->part[i],
+				   kl_output_truth(pass->output, truth_room, off, n),
+				   kl_output_honest(pass->output, honest_room, off, n), n);
+	}
+}
+
+/* True if a group that consists of the given slices is steady. */
+static bool steady_group(const struct steady_part *part, size_t n)
+{
+	struct steady_part all = { .different = 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		spread_merge(&all.truths, &part[i].truths);
+		spread_merge(&all.errors, &part[i].errors);
+		for (size_t k = 0; k < part[i].different; k++)
+			see_value(&all, part[i].seen[k]);
+	}
+	if (all.truths.most == 0)
+		return all.errors.most == 0;
 	/* of normal numbers, these are about n / 12 and n / 8 */
-	return different == KL_TOLERANCE_STEADY && truths.sum >= 8 * truths.most &&
-	       (errors.most == 0 || errors.sum >= 4 * errors.most);
+	return all.different == KL_TOLERANCE_STEADY && all.truths.sum >= 8 * all.truths.most &&
+	       (all.errors.most == 0 || all.errors.sum >= 4 * all.errors.most);
+}
+
+static bool steady_output(const struct kl_output *output)
+{
+	struct steady_pass pass = { .output = output, .slices = kl_slices_of(output) };
+	size_t each = pass.slices.each, most = 1 + STEADY_PARTS / each;
+	KL_AUTO(kl_freep) struct steady_part *part = kl_calloc(most * each, sizeof(*part));
+	bool steady = true;
+
+	pass.part = part;
+	for (size_t n; steady && pass.first < output->groups.count; pass.first += n) {
+		n = output->groups.count - pass.first < most ? output->groups.count - pass.first :
+							       most;
+		memset(part, 0, n * each * sizeof(*part));
+		kl_par_for(n * each, pass.slices.grain, steady_parts, &pass);
+		for (size_t i = 0; i < n && steady; i++)
+			steady = steady_group(&part[i * each], each);
+	}
+	return steady;
 }
 
 bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *member)
@@ -160,9 +225,8 @@ bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *me
 			kl_error_clear();
 			return false;
 		}
-		for (size_t group = 0; group < output.groups.count; group++)
-			if (!steady_group(&output, group))
-				return false;
+		if (!steady_output(&output))
+			return false;
 	}
 	return true;
 }

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/par.h"
 #include "job/tensor.h"
 #include "worker/pool/fill.h"
 #include "worker/pool/further.h"
 
-#define OUTLIERS 16    /* one slice in so many is large */
-#define TIES 3         /* different values of a band with ties */
+#define OUTLIERS 16                   /* one slice in so many is large */
+#define TIES 3                        /* different values of a band with ties */
+#define PART_ELEMENTS ((size_t)65536) /* about so many are changed together */
 #define PLAIN_LEAST 40 /* where denormals are undefined, nothing is scaled further down */
 
 /* What a member's band does, the same for all its arguments. */
@@ -141,7 +143,8 @@ struct drawing {
 	enum kl_dtype dtype;
 	void *out;
 	size_t n, row; /* elements; elements of a row */
-	struct kl_rng rng;
+	struct kl_key key;
+	struct kl_rng rng; /* of `key`, for what is drawn once */
 	double tie[TIES];
 	bool *large; /* graded: which slices are */
 	size_t inner, extent;
@@ -166,7 +169,7 @@ static void sort_row(double *row, size_t n, bool reversed)
 	}
 }
 
-static void change_row(struct drawing *drawing, double *row, size_t first)
+static void change_row(const struct drawing *drawing, struct kl_rng *rng, double *row, size_t first)
 {
 	size_t n = drawing->row;
 	int wide = reach_of(drawing->dtype).wide;
@@ -179,9 +182,7 @@ static void change_row(struct drawing *drawing, double *row, size_t first)
 		break;
 	case KL_FURTHER_WIDE:
 		for (size_t i = 0; i < n; i++)
-			row[i] = ldexp(row[i],
-				       (int)kl_rng_below(&drawing->rng, 2 * (size_t)wide + 1) -
-					       wide);
+			row[i] = ldexp(row[i], (int)kl_rng_below(rng, 2 * (size_t)wide + 1) - wide);
 		break;
 	case KL_FURTHER_LARGE:
 	case KL_FURTHER_SMALL:
@@ -191,7 +192,7 @@ static void change_row(struct drawing *drawing, double *row, size_t first)
 		break;
 	case KL_FURTHER_ZEROS:
 		for (size_t i = 0; i < n; i++)
-			row[i] = kl_rng_below(&drawing->rng, 2) ? -0.0 : 0.0;
+			row[i] = kl_rng_below(rng, 2) ? -0.0 : 0.0;
 		break;
 	case KL_FURTHER_CONSTANT:
 		for (size_t i = 1; i < n; i++)
@@ -199,7 +200,7 @@ static void change_row(struct drawing *drawing, double *row, size_t first)
 		break;
 	case KL_FURTHER_TIES:
 		for (size_t i = 0; i < n; i++)
-			row[i] = drawing->tie[kl_rng_below(&drawing->rng, TIES)];
+			row[i] = drawing->tie[kl_rng_below(rng, TIES)];
 		break;
 	case KL_FURTHER_SORTED:
 	case KL_FURTHER_REVERSED:
@@ -210,18 +211,28 @@ static void change_row(struct drawing *drawing, double *row, size_t first)
 	}
 }
 
+/* Change rows [from, to). Each part has random numbers of its own, so parts can run in parallel. */
+static void change_part(void *ctx, size_t from, size_t to)
+{
+	const struct drawing *drawing = ctx;
+	KL_AUTO(kl_freep) double *row = kl_malloc(drawing->row * sizeof(*row));
+	struct kl_rng rng;
+
+	kl_rng_key(&rng, &drawing->key, 1 + from);
+	for (size_t at = from * drawing->row; at < to * drawing->row; at += drawing->row) {
+		kl_tensor_load(row, drawing->dtype, drawing->out, at, drawing->row);
+		change_row(drawing, &rng, row, at);
+		kl_tensor_store(drawing->out, drawing->dtype, at, row, drawing->row);
+	}
+}
+
 static void change_rows(struct drawing *drawing)
 {
-	KL_AUTO(kl_freep) double *row = kl_calloc(drawing->row + 1, sizeof(*row));
-
 	for (size_t i = 0; i < TIES; i++)
 		kl_tensor_load(&drawing->tie[i], drawing->dtype, drawing->out,
 			       kl_rng_below(&drawing->rng, drawing->n), 1);
-	for (size_t at = 0; at < drawing->n; at += drawing->row) {
-		kl_tensor_load(row, drawing->dtype, drawing->out, at, drawing->row);
-		change_row(drawing, row, at);
-		kl_tensor_store(drawing->out, drawing->dtype, at, row, drawing->row);
-	}
+	kl_par_for(drawing->n / drawing->row, 1 + PART_ELEMENTS / drawing->row, change_part,
+		   drawing);
 }
 
 static void change_one(struct drawing *drawing)
@@ -312,8 +323,8 @@ int kl_further_fill(void *out, const struct kl_job *job, const struct kl_member 
 	choose_change(&change, job, member, key);
 	if (!change.touched[arg] && !is_partner(&change, job, pt, arg))
 		return 0;
-	own = kl_key_derive(&own, "further");
-	kl_rng_key(&drawing.rng, &own, 0);
+	drawing.key = kl_key_derive(&own, "further");
+	kl_rng_key(&drawing.rng, &drawing.key, 0);
 	drawing.bits = bits_of(&change, job, arg, attempt);
 	change_tensor(&drawing, pt, arg);
 	return 0;

@@ -196,9 +196,8 @@ static bool within_range(const struct kl_job *job, const struct kl_member *membe
 
 		if (!kl_arg_is_output(&job->arg[i]) || !kl_dtype_is_float(job->arg[i].dtype))
 			continue;
-		for (size_t k = 0; k < n; k++)
-			if (!(fabs(truth[k]) <= kl_tensor_max(job->arg[i].dtype)))
-				return false;
+		if (!kl_tensor_within(truth, n, kl_tensor_max(job->arg[i].dtype)))
+			return false;
 	}
 	return true;
 }

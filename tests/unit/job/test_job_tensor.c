@@ -18,23 +18,23 @@ static void check_halves(enum kl_dtype dtype, unsigned inf)
 {
 	double values[3];
 
-	for (unsigned hour = 0; hour < inf; hour++) {
-		uint16_t two[2] = { (uint16_t)hour, (uint16_t)(hour + 1) };
+	for (unsigned bits = 0; bits < inf; bits++) {
+		uint16_t two[2] = { (uint16_t)bits, (uint16_t)(bits + 1) };
 
 		kl_tensor_load(values, dtype, two, 0, 2);
-		if (half(dtype, values[0]) != hour || half(dtype, -values[0]) != (hour | 0x8000))
-			fail_msg("0x%04x does not survive: 0x%04x", hour, half(dtype, values[0]));
-		if (hour + 1 == inf)
+		if (half(dtype, values[0]) != bits || half(dtype, -values[0]) != (bits | 0x8000))
+			fail_msg("0x%04x does not survive: 0x%04x", bits, half(dtype, values[0]));
+		if (bits + 1 == inf)
 			break;
 		values[2] = (values[0] + values[1]) / 2;
-		if (half(dtype, values[2]) != (hour & 1 ? hour + 1 : hour))
-			fail_msg("the middle above 0x%04x becomes 0x%04x", hour,
+		if (half(dtype, values[2]) != (bits & 1 ? bits + 1 : bits))
+			fail_msg("the middle above 0x%04x becomes 0x%04x", bits,
 				 half(dtype, values[2]));
-		if (half(dtype, nextafter(values[2], INFINITY)) != hour + 1 ||
-		    half(dtype, nextafter(values[2], 0)) != hour)
-			fail_msg("beside the middle above 0x%04x", hour);
-		if (hour && kl_tensor_ulp(dtype, values[0]) != values[1] - values[0])
-			fail_msg("ulp of 0x%04x is %g", hour, kl_tensor_ulp(dtype, values[0]));
+		if (half(dtype, nextafter(values[2], INFINITY)) != bits + 1 ||
+		    half(dtype, nextafter(values[2], 0)) != bits)
+			fail_msg("beside the middle above 0x%04x", bits);
+		if (bits && kl_tensor_ulp(dtype, values[0]) != values[1] - values[0])
+			fail_msg("ulp of 0x%04x is %g", bits, kl_tensor_ulp(dtype, values[0]));
 	}
 }
 
@@ -73,6 +73,53 @@ static void floats_agree_with_the_compiler(void **state)
 		assert_true(kl_tensor_ulp(KL_F64, values[i]) ==
 			    nextafter(values[i], INFINITY) - values[i]);
 	}
+}
+
+static void ranges_end_where_rounding_overflows(void **state)
+{
+	const enum kl_dtype dtypes[] = { KL_F32, KL_F16, KL_BF16 };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(dtypes); i++) {
+		double overflow = kl_tensor_overflow(dtypes[i]);
+
+		assert_true(isinf(kl_tensor_round(dtypes[i], overflow)));
+		assert_true(kl_tensor_round(dtypes[i], nextafter(-overflow, 0)) ==
+			    -kl_tensor_max(dtypes[i]));
+	}
+	assert_true(isinf(kl_tensor_overflow(KL_F64)));
+	assert_true(isinf(kl_tensor_overflow(KL_I32)));
+}
+
+static void arrays_round_like_values(void **state)
+{
+	const double values[] = { 0, -0.0, 1.1, -1e-7, 70000, 1e39, -0x1p-140, NAN, INFINITY, 2.5 };
+
+	for (int dtype = 0; dtype <= KL_U8; dtype++) {
+		double all[KL_ARRAY_SIZE(values)];
+
+		memcpy(all, values, sizeof(all));
+		kl_tensor_round_all((enum kl_dtype)dtype, all, KL_ARRAY_SIZE(all));
+		for (size_t i = 0; i < KL_ARRAY_SIZE(values); i++) {
+			double one = kl_tensor_round((enum kl_dtype)dtype, values[i]);
+
+			assert_true(isnan(one) ?
+					    isnan(all[i]) :
+					    one == all[i] && !signbit(one) == !signbit(all[i]));
+		}
+	}
+}
+
+static void one_value_beyond_a_limit_is_found(void **state)
+{
+	static double values[200000];
+
+	assert_true(kl_tensor_within(values, KL_ARRAY_SIZE(values), 0));
+	values[150000] = -2;
+	assert_true(kl_tensor_within(values, KL_ARRAY_SIZE(values), 2));
+	assert_false(kl_tensor_within(values, KL_ARRAY_SIZE(values), 1.9));
+	assert_true(kl_tensor_within(values, 150000, 0));
+	values[150000] = NAN;
+	assert_false(kl_tensor_within(values, KL_ARRAY_SIZE(values), INFINITY));
 }
 
 static void integers_saturate(void **state)
@@ -138,6 +185,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(halves_round_to_nearest_even),
 		cmocka_unit_test(floats_agree_with_the_compiler),
+		cmocka_unit_test(ranges_end_where_rounding_overflows),
+		cmocka_unit_test(arrays_round_like_values),
+		cmocka_unit_test(one_value_beyond_a_limit_is_found),
 		cmocka_unit_test(integers_saturate),
 		cmocka_unit_test(lower_formats_cut_bits),
 		cmocka_unit_test(prints_what_matters),

@@ -94,6 +94,21 @@ static void nan_must_not_be_swallowed(void **state)
 	}
 }
 
+/* Blocks whose elements are all finite are settled together; one at the end must still be seen. */
+static void nan_in_the_last_element_is_seen(void **state)
+{
+	KL_AUTO(one_freep) struct one *one = one_new(KL_RULE_NOISE, KL_ODD_NAN);
+
+	one->truth[N - 1] = one->honest[N - 1] = NAN;
+	assert_fails(one, "a number where the truth is nan");
+	assert_int_equal(one->x.index[0] * C + one->x.index[1], N - 1);
+	one->got[N - 1] = NAN;
+	assert_passes(one);
+	one->got[N - 2] += 1;
+	assert_int_equal(judge(one), KL_ENO);
+	assert_int_equal(one->x.index[0] * C + one->x.index[1], N - 2);
+}
+
 static void infinities_stay_not_finite(void **state)
 {
 	KL_AUTO(one_freep) struct one *one = one_new(KL_RULE_NOISE, KL_ODD_INF);
@@ -233,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nan_must_not_be_swallowed),
+		cmocka_unit_test(nan_in_the_last_element_is_seen),
 		cmocka_unit_test(infinities_stay_not_finite),
 		cmocka_unit_test(strays_are_few),
 		cmocka_unit_test(plain_arithmetic_that_overflows_binds_nobody),
