@@ -82,6 +82,9 @@ worker: $(B)/klineage-worker
 $(B)/git-klineage: $(CMD_OBJ) $(B)/libkl.a
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJ) $(B)/libkl.a $(LIBS)
 
+# loops over elements become vector instructions; nothing here looks at floating-point exceptions
+$(B)/job/half.o $(B)/job/tensor.o: ALL_CFLAGS += -O3 -fno-trapping-math
+
 # the sealed child of a worker with sanitizers is a program built without them
 ifdef SANITIZE
 $(B)/klineage-worker: | $(B)/klineage-worker-plain

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/par.h"
+#include "job/half.h"
 
 /*
  * A float format: stored bits of its significand (`bits`) and of that of the lower format
@@ -17,18 +18,13 @@ struct format {
 	int bits, emin, lower;
 	double max;
 	const char *lower_name;
-	/*
-	 * Only for f16 and bf16, which round_small() handles: the smallest normal value, and 1.5 *
-	 * 2^52 times the ulp of 1.
-	 */
-	double least, magic;
 };
 
 static const struct format formats[] = {
 	[KL_F64] = { 52, -1022, 23, 0x1.fffffffffffffp+1023, "f32" },
 	[KL_F32] = { 23, -126, 10, 0x1.fffffep+127, "tf32" },
-	[KL_F16] = { 10, -14, 7, 65504.0, "bf16", 0x1p-14, 0x1.8p42 },
-	[KL_BF16] = { 7, -126, 3, 0x1.fep+127, "fp8", 0x1p-126, 0x1.8p45 },
+	[KL_F16] = { 10, -14, 7, 65504.0, "bf16" },
+	[KL_BF16] = { 7, -126, 3, 0x1.fep+127, "fp8" },
 };
 
 const char *kl_tensor_lower_name(enum kl_dtype dtype)
@@ -76,74 +72,6 @@ double kl_tensor_overflow(enum kl_dtype dtype)
 	return format->max + kl_tensor_ulp(dtype, format->max) / 2;
 }
 
-/*
- * Round to the precision and range of `format`. A double near 1.5 * 2^52 ulps of the result has no
- * bits below one such ulp, so adding that constant rounds to whole ulps, ties to even.
- */
-static double round_small(const struct format *format, double value)
-{
-	double binade = value_binade(value), magic, rounded;
-
-	if (!isfinite(value))
-		return value;
-	binade = binade < format->least ? format->least : binade;
-	magic = binade * format->magic;
-	rounded = copysign(value + magic - magic, value);
-	return fabs(rounded) > format->max ? copysign(INFINITY, value) : rounded;
-}
-
-static uint32_t bits_of(float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static double f16_load(uint16_t half)
-{
-	uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
-	uint32_t rest = (uint32_t)(half & 0x7fffu) << 13;
-
-	if ((half & 0x7c00u) == 0x7c00u)
-		return float_of(sign | 0x7f800000u | rest);
-	/* multiplying to rebias the exponent handles subnormals as well */
-	return float_of(sign | bits_of(float_of(rest) * 0x1p112f));
-}
-
-static uint16_t f16_store(double value)
-{
-	uint32_t bits = bits_of((float)round_small(&formats[KL_F16], value));
-	uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
-
-	if (isnan(value))
-		return sign | 0x7e00u;
-	bits &= 0x7fffffffu;
-	if (bits >= 0x7f800000u)
-		return sign | 0x7c00u;
-	return sign | (uint16_t)(bits_of(float_of(bits) * 0x1p-112f) >> 13);
-}
-
-static uint16_t bf16_store(double value)
-{
-	if (isnan(value))
-		return (uint16_t)(signbit(value) ? 0xffc0u : 0x7fc0u);
-	return (uint16_t)(bits_of((float)round_small(&formats[KL_BF16], value)) >> 16);
-}
-
-static double bf16_load(uint16_t half)
-{
-	return float_of((uint32_t)half << 16);
-}
-
 double kl_tensor_round(enum kl_dtype dtype, double value)
 {
 	switch (dtype) {
@@ -153,7 +81,7 @@ double kl_tensor_round(enum kl_dtype dtype, double value)
 		return (float)value;
 	case KL_F16:
 	case KL_BF16:
-		return round_small(&formats[dtype], value);
+		return kl_half_rounded(dtype, value);
 	default: {
 		uint64_t word = 0;
 		double rounded;
@@ -168,11 +96,12 @@ double kl_tensor_round(enum kl_dtype dtype, double value)
 void kl_tensor_round_all(enum kl_dtype dtype, double *values, size_t n)
 {
 	if (dtype == KL_F16 || dtype == KL_BF16) {
-		/* a copy of the format, so that it stays in registers */
-		const struct format format = formats[dtype];
-
+		kl_half_round(dtype, values, n);
+		return;
+	}
+	if (dtype == KL_F32) {
 		for (size_t i = 0; i < n; i++)
-			values[i] = round_small(&format, values[i]);
+			values[i] = (float)values[i];
 		return;
 	}
 	for (size_t i = 0; i < n && dtype != KL_F64; i++)
@@ -188,8 +117,6 @@ void kl_tensor_round_all(enum kl_dtype dtype, double *values, size_t n)
 
 void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t off, size_t n)
 {
-	const uint16_t *half = from;
-
 	switch (dtype) {
 	case KL_F64:
 		LOAD(double);
@@ -222,12 +149,8 @@ void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t of
 		LOAD(uint8_t);
 		break;
 	case KL_F16:
-		for (size_t i = 0; i < n; i++)
-			to[i] = f16_load(half[off + i]);
-		break;
 	case KL_BF16:
-		for (size_t i = 0; i < n; i++)
-			to[i] = bf16_load(half[off + i]);
+		kl_half_load(to, dtype, (const uint16_t *)from + off, n);
 		break;
 	}
 }
@@ -250,7 +173,6 @@ void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t of
 
 void kl_tensor_store(void *to, enum kl_dtype dtype, size_t off, const double *from, size_t n)
 {
-	uint16_t *half = (uint16_t *)to + off;
 	float *single = (float *)to + off;
 
 	switch (dtype) {
@@ -263,12 +185,8 @@ void kl_tensor_store(void *to, enum kl_dtype dtype, size_t off, const double *fr
 			single[i] = (float)from[i];
 		break;
 	case KL_F16:
-		for (size_t i = 0; i < n; i++)
-			half[i] = f16_store(from[i]);
-		break;
 	case KL_BF16:
-		for (size_t i = 0; i < n; i++)
-			half[i] = bf16_store(from[i]);
+		kl_half_store((uint16_t *)to + off, dtype, from, n);
 		break;
 	case KL_I64:
 		SATURATE(int64_t, -0x1p63, 0x1p63, INT64_MAX);

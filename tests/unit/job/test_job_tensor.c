@@ -109,6 +109,32 @@ static void arrays_round_like_values(void **state)
 	}
 }
 
+/* Arrays are converted by vectors, single elements are not. */
+static void halves_convert_alike_alone_and_in_arrays(void **state)
+{
+	static uint16_t halves[65536], stored[65536];
+	static double values[65536];
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(halves); i++)
+		halves[i] = (uint16_t)i;
+	for (int at = 0; at < 2; at++) {
+		enum kl_dtype dtype = at ? KL_BF16 : KL_F16;
+
+		kl_tensor_load(values, dtype, halves, 0, KL_ARRAY_SIZE(values));
+		for (size_t i = 0; i < KL_ARRAY_SIZE(values); i++) {
+			double one;
+
+			kl_tensor_load(&one, dtype, halves, i, 1);
+			assert_memory_equal(&one, &values[i], sizeof(one));
+			/* not representable: between this value and its neighbour */
+			values[i] *= i & 1 ? 1 + 0x1p-9 : 1 + 0x1.8p-10;
+		}
+		kl_tensor_store(stored, dtype, 0, values, KL_ARRAY_SIZE(values));
+		for (size_t i = 0; i < KL_ARRAY_SIZE(values); i++)
+			assert_int_equal(half(dtype, values[i]), stored[i]);
+	}
+}
+
 static void one_value_beyond_a_limit_is_found(void **state)
 {
 	static double values[200000];
@@ -187,6 +213,7 @@ int main(void)
 		cmocka_unit_test(floats_agree_with_the_compiler),
 		cmocka_unit_test(ranges_end_where_rounding_overflows),
 		cmocka_unit_test(arrays_round_like_values),
+		cmocka_unit_test(halves_convert_alike_alone_and_in_arrays),
 		cmocka_unit_test(one_value_beyond_a_limit_is_found),
 		cmocka_unit_test(integers_saturate),
 		cmocka_unit_test(lower_formats_cut_bits),
