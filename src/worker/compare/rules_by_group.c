@@ -151,23 +151,25 @@ static bool group_clear(struct kl_mismatch *mismatch, const struct kl_output *ou
 	return true;
 }
 
-struct element {
-	double got, truth, honest;
+/* Consecutive elements of an output. */
+struct block {
+	double got[KL_SLICE_BLOCK], truth[KL_SLICE_BLOCK], honest[KL_SLICE_BLOCK];
 };
 
-static struct element element_at(const struct kl_output *output, size_t i)
+static void block_load(struct block *block, const struct kl_output *output, size_t off, size_t n)
 {
-	struct element element;
-	double room;
+	double room[KL_SLICE_BLOCK];
 
-	kl_tensor_load(&element.got, output->dtype, output->got, i, 1);
-	element.truth = *kl_output_truth(output, &room, i, 1);
-	element.honest = *kl_output_honest(output, &room, i, 1);
+	kl_tensor_load(block->got, output->dtype, output->got, off, n);
+	memcpy(block->truth, kl_output_truth(output, room, off, n), n * sizeof(*room));
+	memcpy(block->honest, kl_output_honest(output, room, off, n), n * sizeof(*room));
+	if (kl_dtype_is_float(output->dtype))
+		return;
 	/* 64-bit integers can become equal when converted to double */
-	if (!kl_dtype_is_float(output->dtype) && element.got == element.truth &&
-	    !kl_element_exact(output, i, false, (char[8]){ 0 }))
-		element.got = nextafter(element.truth, INFINITY);
-	return element;
+	for (size_t i = 0; i < n; i++)
+		if (block->got[i] == block->truth[i] &&
+		    !kl_element_exact(output, off + i, false, (char[8]){ 0 }))
+			block->got[i] = nextafter(block->truth[i], INFINITY);
 }
 
 /* The rms of a group is too large: blame the elements whose own error exceeds it. */
@@ -177,53 +179,67 @@ static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *ou
 	bool l2 = output->rule->kind == KL_RULE_REL_L2;
 	double unit = l2 && allowed > 0 ? output->rule->tol / allowed : 1;
 	struct kl_group_walk walk;
-	size_t i, n;
+	struct block block;
+	size_t off, n;
 
 	kl_group_start(&walk, &output->groups, group);
-	while (kl_group_next(&walk, &i, &n, 1)) {
-		struct element element = element_at(output, i);
-		struct kl_element_result result = kl_element_judge(
-			output, limits, element.got, element.truth, element.honest, i);
+	while (kl_group_next(&walk, &off, &n, KL_SLICE_BLOCK)) {
+		block_load(&block, output, off, n);
+		for (size_t k = 0; k < n; k++) {
+			struct kl_element_result result = kl_element_judge(
+				output, limits, block.got[k], block.truth[k], block.honest[k],
+				off + k);
 
-		if (result.allowed < 0 || result.d <= allowed ||
-		    !kl_mismatch_note(mismatch, output, i))
-			continue;
-		kl_mismatch_describe(mismatch, output, i, element.truth);
-		snprintf(mismatch->why, sizeof(mismatch->why),
-			 "%s error %.3g over group %zu of %zu, %.3g allowed",
-			 l2 ? "relative l2" : "rms", rms * unit, group, output->groups.count,
-			 allowed * unit);
+			if (result.allowed < 0 || result.d <= allowed ||
+			    !kl_mismatch_note(mismatch, output, off + k))
+				continue;
+			kl_mismatch_describe(mismatch, output, off + k, block.truth[k]);
+			snprintf(mismatch->why, sizeof(mismatch->why),
+				 "%s error %.3g over group %zu of %zu, %.3g allowed",
+				 l2 ? "relative l2" : "rms", rms * unit, group,
+				 output->groups.count, allowed * unit);
+		}
 	}
+}
+
+/* Check element i. */
+static void close_element(struct kl_slice_found *found, const struct kl_output *output,
+			  const struct kl_allowed *allowed, double got, double truth, double honest,
+			  size_t i)
+{
+	struct kl_element_result result = kl_element_judge(output, allowed, got, truth, honest, i);
+	double least = kl_element_least(output, truth);
+	struct kl_mismatch *mismatch = &found->m;
+
+	if (result.allowed >= 0) {
+		found->sq += result.d * result.d;
+		found->floor_sq += least * least;
+		kl_mismatch_widen(mismatch, result.d, result.allowed);
+	} else if (result.why) {
+		kl_mismatch_widen(mismatch, INFINITY, 1);
+	}
+	if (!result.why || !kl_mismatch_note(mismatch, output, i))
+		return;
+	kl_mismatch_describe(mismatch, output, i, truth);
+	if (result.allowed < 0)
+		snprintf(mismatch->why, sizeof(mismatch->why), "%s", result.why);
+	else
+		snprintf(mismatch->why, sizeof(mismatch->why), "error %.3g, %.3g allowed", result.d,
+			 result.allowed);
 }
 
 /* Check each element of a slice. */
 static void close_slice(struct kl_slice_found *found, const struct kl_output *output,
 			const struct kl_allowed *allowed, struct kl_slice_walk *walk)
 {
-	struct kl_mismatch *mismatch = &found->m;
-	size_t i, n;
+	struct block block;
+	size_t off, n;
 
-	for (; kl_slice_next(walk, &i, &n, 1); found->n++) {
-		struct element element = element_at(output, i);
-		struct kl_element_result result = kl_element_judge(
-			output, allowed, element.got, element.truth, element.honest, i);
-		double least = kl_element_least(output, element.truth);
-
-		if (result.allowed >= 0) {
-			found->sq += result.d * result.d;
-			found->floor_sq += least * least;
-			kl_mismatch_widen(mismatch, result.d, result.allowed);
-		} else if (result.why) {
-			kl_mismatch_widen(mismatch, INFINITY, 1);
-		}
-		if (!result.why || !kl_mismatch_note(mismatch, output, i))
-			continue;
-		kl_mismatch_describe(mismatch, output, i, element.truth);
-		if (result.allowed < 0)
-			snprintf(mismatch->why, sizeof(mismatch->why), "%s", result.why);
-		else
-			snprintf(mismatch->why, sizeof(mismatch->why), "error %.3g, %.3g allowed",
-				 result.d, result.allowed);
+	for (; kl_slice_next(walk, &off, &n, KL_SLICE_BLOCK); found->n += n) {
+		block_load(&block, output, off, n);
+		for (size_t k = 0; k < n; k++)
+			close_element(found, output, allowed, block.got[k], block.truth[k],
+				      block.honest[k], off + k);
 	}
 }
 
