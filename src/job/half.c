@@ -115,7 +115,7 @@ struct array_functions {
 	void (*round)(double *values, const struct format *format, size_t n);
 };
 
-#define DEFINE_LOOP(name, element, to_type, from_type, attribute)                 \
+#define DEFINE_LOOP(name, element, to_type, from_type, attribute)                \
 	attribute static void name(to_type *to, const from_type *from, size_t n) \
 	{                                                                        \
 		for (size_t i = 0; i < n; i++)                                   \
@@ -123,23 +123,22 @@ struct array_functions {
 	}
 
 /* Define the loops for one set of instructions and the table of them. */
-#define DEFINE_ARRAYS(set, attribute)                                               \
-	DEFINE_LOOP(load_f16_##set, load_f16, double, uint16_t, attribute)          \
-	DEFINE_LOOP(load_bf16_##set, load_bf16, double, uint16_t, attribute)        \
-	DEFINE_LOOP(store_f16_##set, store_f16, uint16_t, double, attribute)        \
-	DEFINE_LOOP(store_bf16_##set, store_bf16, uint16_t, double, attribute)      \
-	attribute static void round_##set(double *values, const struct format *from, \
-					  size_t n)                                 \
-	{                                                                           \
-		const struct format format = *from;                                 \
-                                                                                    \
-		for (size_t i = 0; i < n; i++)                                      \
-			values[i] = round_element(&format, values[i]);              \
-	}                                                                           \
-	static const struct array_functions arrays_##set = {                        \
-		{ load_f16_##set, load_bf16_##set },                                \
-		{ store_f16_##set, store_bf16_##set },                              \
-		round_##set,                                                        \
+#define DEFINE_ARRAYS(set, attribute)                                                          \
+	DEFINE_LOOP(load_f16_##set, load_f16, double, uint16_t, attribute)                     \
+	DEFINE_LOOP(load_bf16_##set, load_bf16, double, uint16_t, attribute)                   \
+	DEFINE_LOOP(store_f16_##set, store_f16, uint16_t, double, attribute)                   \
+	DEFINE_LOOP(store_bf16_##set, store_bf16, uint16_t, double, attribute)                 \
+	attribute static void round_##set(double *values, const struct format *from, size_t n) \
+	{                                                                                      \
+		const struct format format = *from;                                            \
+                                                                                               \
+		for (size_t i = 0; i < n; i++)                                                 \
+			values[i] = round_element(&format, values[i]);                         \
+	}                                                                                      \
+	static const struct array_functions arrays_##set = {                                   \
+		{ load_f16_##set, load_bf16_##set },                                           \
+		{ store_f16_##set, store_bf16_##set },                                         \
+		round_##set,                                                                   \
 	};
 
 DEFINE_ARRAYS(plain, )
