@@ -6,23 +6,12 @@
 
 #include "base/error.h"
 
-#ifndef SHT_X86_64_UNWIND
-#define SHT_X86_64_UNWIND 0x70000001
-#endif
 #define MAX_TEXT ((uint64_t)8 << 20)
 #define MAX_DATA ((uint64_t)1 << 30)
 
 static bool starts_with(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
-}
-
-/* Is `text` equal to `name`, or `name` followed by a dot and more? */
-static bool is_family(const char *text, const char *name)
-{
-	size_t n = strlen(name);
-
-	return !strncmp(text, name, n) && (!text[n] || text[n] == '.');
 }
 
 static int section_runs_at_load(const struct kl_osec *section)
@@ -36,7 +25,7 @@ static int section_runs_at_load(const struct kl_osec *section)
 	    section->type == SHT_PREINIT_ARRAY)
 		return 1;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (is_family(section->name, names[i]))
+		if (kl_osec_is_named(section, names[i]))
 			return 1;
 	return 0;
 }
@@ -57,7 +46,7 @@ static bool section_is_usual(const struct kl_osec *section)
 	    section->type != SHT_X86_64_UNWIND)
 		return false;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (is_family(section->name, names[i]))
+		if (kl_osec_is_named(section, names[i]))
 			return true;
 	return false;
 }

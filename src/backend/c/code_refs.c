@@ -129,9 +129,7 @@ static void constant_pointer(struct kl_ref *out, const struct kl_code *code,
 	size_t rel;
 
 	*out = (struct kl_ref){ .kind = KL_REF_NONE };
-	/* sections for constants with pointers are writable only until they are relocated */
-	if (slot->off < 0 ||
-	    ((section->flags & SHF_WRITE) && strncmp(section->name, ".data.rel.ro", 12)))
+	if (slot->off < 0 || kl_osec_is_writable(section))
 		return;
 	rel = kl_object_rel_at(object, slot->sec, (uint64_t)slot->off);
 	if (rel < object->nrel && object->rel[rel].sec == slot->sec &&

@@ -156,9 +156,7 @@ static void scan_data(struct scan *scan, const struct kl_ref *ref)
 	size_t rel;
 
 	if (sec->flags & SHF_WRITE) {
-		/* constant pointers are writable until the loader is done */
-		if (strncmp(sec->name, ".data.rel.ro", 12))
-			scan->static_data = true;
+		scan->static_data |= kl_osec_is_writable(sec);
 		return;
 	}
 	if (kl_osec_is_code(sec) || (sec->flags & SHF_MERGE) || sec->size < 64)

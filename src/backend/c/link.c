@@ -10,9 +10,6 @@
 #include "base/error.h"
 
 #define MAX_OBJECTS 4096
-#ifndef SHT_X86_64_UNWIND
-#define SHT_X86_64_UNWIND 0x70000001
-#endif
 
 static void object_release(struct kl_link_object *object)
 {
@@ -65,8 +62,6 @@ int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, 
 /* The segment of a section; NOWHERE: an image has no such section. */
 static int segment_of(const struct kl_osec *section)
 {
-	static const char constant[] = ".data.rel.ro"; /* once its addresses are filled in */
-
 	if (!(section->flags & SHF_ALLOC) || section->flags & (SHF_TLS | SHF_COMPRESSED))
 		return KL_LINK_NOWHERE;
 	if (section->type == SHT_NOBITS)
@@ -75,10 +70,7 @@ static int segment_of(const struct kl_osec *section)
 		return KL_LINK_NOWHERE;
 	if (section->flags & SHF_EXECINSTR)
 		return section->flags & SHF_WRITE ? KL_LINK_NOWHERE : KL_LINK_TEXT;
-	if (!(section->flags & SHF_WRITE) ||
-	    !strncmp(section->name, constant, sizeof(constant) - 1))
-		return KL_LINK_RODATA;
-	return KL_LINK_DATA;
+	return kl_osec_is_writable(section) ? KL_LINK_DATA : KL_LINK_RODATA;
 }
 
 void kl_link_add(struct kl_linker *linker, const struct kl_object *object, struct kl_object *mine,

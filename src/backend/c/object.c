@@ -293,3 +293,23 @@ bool kl_osec_is_code(const struct kl_osec *section)
 {
 	return (section->flags & SHF_EXECINSTR) && (section->flags & SHF_ALLOC);
 }
+
+bool kl_osec_is_named(const struct kl_osec *section, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(section->name, name, n) && (!section->name[n] || section->name[n] == '.');
+}
+
+/*
+ * With -fdata-sections such a constant is in .data.rel.ro.NAME. A variable that is itself called "ro"
+ * is in .data.rel.ro, or in .data.rel.ro.NUMBER if it belongs to a function.
+ */
+bool kl_osec_is_writable(const struct kl_osec *section)
+{
+	static const char constant[] = ".data.rel.ro.";
+	size_t n = sizeof(constant) - 1;
+
+	return (section->flags & SHF_WRITE) &&
+	       (strncmp(section->name, constant, n) || isdigit((unsigned char)section->name[n]));
+}

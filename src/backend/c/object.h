@@ -2,6 +2,7 @@
 #ifndef KL_BACKEND_C_OBJECT_H
 #define KL_BACKEND_C_OBJECT_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,10 @@
  */
 #define KL_OBJECT_MAX_BYTES ((size_t)64 << 20)
 #define KL_OBJECT_MAX_ITEMS 50000 /* each of sections, symbols, relocations */
+
+#ifndef SHT_X86_64_UNWIND
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
 
 enum kl_sym_place { KL_SYM_UNDEF = -1, KL_SYM_ABS = -2, KL_SYM_COMMON = -3 };
 
@@ -71,5 +76,12 @@ KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
 size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off);
 /** Does the section contain instructions? */
 bool kl_osec_is_code(const struct kl_osec *section);
+/** Is the section's name `name`, or `name` followed by a dot and more? */
+bool kl_osec_is_named(const struct kl_osec *section, const char *name);
+/**
+ * Can code write to the section? Constants that contain addresses are not writable, although the
+ * object says so: only the loader, which fills in the addresses, writes to them.
+ */
+bool kl_osec_is_writable(const struct kl_osec *section);
 
 #endif

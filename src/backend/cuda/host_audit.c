@@ -18,13 +18,6 @@ static bool starts_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-static bool is_family(const char *text, const char *name)
-{
-	size_t n = strlen(name);
-
-	return !strncmp(text, name, n) && (!text[n] || text[n] == '.');
-}
-
 static const struct kl_osec *only_section(const struct kl_object *object, const char *name,
 					  size_t *at)
 {
@@ -70,7 +63,7 @@ static int check_section(const struct kl_osec *section)
 				"constructor?)",
 				section->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(usual); i++)
-		if (is_family(section->name, usual[i]))
+		if (kl_osec_is_named(section, usual[i]))
 			return 0;
 	return kl_error(KL_ENO, "defines a section of its own: '%s'", section->name);
 }

@@ -99,6 +99,8 @@ static const struct { const char *what, *source, *flags, *has, *not; } table[] =
 	{ "a pointer that can change", LOOP "__attribute__((used)) static int (*f)(const float *, int) = h;\n"
 	  "void k(const float *x, int n) { __asm__ volatile(\"call *f(%%rip)\" ::: \"rax\", \"rcx\", \"xmm0\", \"memory\"); }\n",
 	  "-O1", "loop.depth.0 pointer.loop.depth.1", "loop.depth.1" },
+	{ "a pointer that can change, and whose name begins with ro", "#include <math.h>\n"
+	  "static float (*root)(float) = sqrtf;\nfloat k(float x) { float r = root(x); root = cbrtf; return r; }\n", "-O1", "call.indirect static-data", "call.sqrtf" },
 	{ "stored, never called", LOOP "int (*volatile f)(const float *, int);\nint k(const float *x, int n) { f = h; return n; }\n",
 	  "-O3 -ffast-math", "loop.depth.0 static-data", "loop.depth.1 vec.256 vec.128 pointer.vec.256 call.indirect" },
 	{ "in a table, never called", LOOP "static int (*const t[])(const float *, int) = { h, h };\n"

@@ -146,6 +146,12 @@ static const struct { const char *what, *first, *second; long answer; } programs
 	{ "sections with odd names", "__attribute__((section(\".text.hot.x\"))) static int f(void) { return 40; }\n"
 	  "__attribute__((section(\".data.rel.ro.x\"))) int (*volatile p)(void) = f; static int big[1 << 20];\n"
 	  "long k(void) { return p() + 2 + big[77]; }\n", NULL, 42 },
+	{ "a variable whose name begins with ro", "int f(void), g(void); int (*root)(void) = f; long k(void) { root = g; return root(); }\n",
+	  "int f(void) { return 1; }\nint g(void) { return 42; }\n", 42 },
+	{ "variables called ro", "int f(void), g(void); int (*ro)(void) = f;\n"
+	  "static int *inner(void) { static int (*ro)(void) = f; ro = g; return (int *)&ro; }\n"
+	  "long k(void) { ro = g; return ro() / 2 + (*(int (**)(void))inner())() / 2; }\n",
+	  "int f(void) { return 1; }\nint g(void) { return 42; }\n", 42 },
 };
 /* clang-format on */
 
@@ -224,6 +230,29 @@ static void test_layout(void **state)
 	assert_ok(kl_image_read(&image, again.ptr, again.len));
 	assert_true(image.data >= 4000);
 	kl_object_free(object[0]);
+}
+
+/* Constants that contain addresses are not writable once these are filled in. */
+static void test_constants(void **state)
+{
+	struct kl_object *object[2] = {
+		compile("one",
+			"long f(void), g(void); static long (*const table[])(void) = { f, g };\n"
+			"long k(long i) { return table[i & 1](); }\n",
+			NULL),
+		compile("two", "long f(void) { return 1; }\nlong g(void) { return 2; }\n", NULL)
+	};
+	struct kl_link link = plain_link(object, 2);
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+	struct kl_image image;
+
+	assert_ok(kl_link(&bytes, &link));
+	assert_ok(kl_image_read(&image, bytes.ptr, bytes.len));
+	assert_int_equal(image.naddress, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_true(image.address[i].at < kl_image_offset(&image, 2));
+	for (size_t i = 0; i < link.nobject; i++)
+		kl_object_free(object[i]);
 }
 
 /* The parts of an image lie at other distances, and the code still is what it was. */
@@ -546,11 +575,12 @@ static void test_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_programs), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_layout),   cmocka_unit_test(test_shift),
-		cmocka_unit_test(test_errno),    cmocka_unit_test(test_imports),
-		cmocka_unit_test(test_frames),   cmocka_unit_test(test_variants),
-		cmocka_unit_test(test_names),    cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_programs),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_layout),    cmocka_unit_test(test_shift),
+		cmocka_unit_test(test_constants), cmocka_unit_test(test_errno),
+		cmocka_unit_test(test_imports),   cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_variants),  cmocka_unit_test(test_names),
+		cmocka_unit_test(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
