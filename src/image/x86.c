@@ -101,7 +101,6 @@ static bool read_modrm(struct kl_x86_reader *reader, bool always_register)
 
 	if (!read_byte(reader, &reader->modrm))
 		return false;
-	reader->has_modrm = true;
 	mod = reader->modrm >> 6;
 	rm = reader->modrm & 7;
 	if (mod == 3 || always_register)

@@ -17,7 +17,6 @@ struct kl_x86_reader {
 	bool vector;                       /* VEX, EVEX or XOP */
 	unsigned map;                      /* 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a ... */
 	unsigned opcode, modrm;
-	bool has_modrm;
 };
 
 /** Why no kernel needs this instruction, or NULL. */

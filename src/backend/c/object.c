@@ -82,7 +82,6 @@ static int read_section(struct kl_object *object, Elf *elf, size_t strtab, Elf_S
 		.size = shdr.sh_size,
 		.entsize = shdr.sh_entsize,
 		.align = shdr.sh_addralign,
-		.addr = shdr.sh_addr,
 	};
 	err = copy_name(&section->name, elf, strtab, shdr.sh_name, "section");
 	if (err < 0)

@@ -30,7 +30,6 @@ struct kl_osec {
 	char *name;
 	uint32_t type; /* SHT_* */
 	uint64_t flags, size, entsize, align;
-	uint64_t addr;
 	const unsigned char *data; /* NULL: no bytes (bss) */
 };
 
