@@ -9,7 +9,7 @@
  * data is never executable, and no byte of the image runs.
  *
  * The functions make no system calls but mmap, mprotect and munmap, so that a process can confine
- * itself first. The image must not change meanwhile: a memfd that is sealed, for example.
+ * itself first. The file must not change meanwhile: base/sealed.h makes one that cannot.
  */
 struct kl_image_mapped {
 	unsigned char *base; /* of the text; NULL: not mapped */

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/subject/image_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "base/mem.h"
+#include "base/sealed.h"
 #include "image/code_check.h"
 #include "image/host_symbols.h"
-
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U /* Linux 6.3 */
-#endif
 
 static int read_image(struct kl_buf *bytes, struct kl_image *image, const char *path)
 {
@@ -26,50 +18,16 @@ static int read_image(struct kl_buf *bytes, struct kl_image *image, const char *
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 
-/* Memory that can be mapped for execution: newer kernels want to be told, older ones refuse it. */
-static int make_memory(void)
-{
-	int fd = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
-
-	return fd >= 0 || errno != EINVAL ? fd :
-					    memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-}
-
-static int write_all(int fd, const struct kl_buf *bytes)
-{
-	size_t done = 0;
-
-	while (done < bytes->len) {
-		ssize_t n = write(fd, bytes->ptr + done, bytes->len - done);
-
-		if (n < 0 && errno != EINTR)
-			return kl_error_errno("no memory for the image");
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 int kl_image_file_open(int *fd, uint64_t *bytes, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
-	KL_AUTO(kl_closep) int memory = -1;
 	struct kl_image image;
 	int err = read_image(&data, &image, path);
 
-	if (err < 0)
-		return err;
-	memory = make_memory();
-	if (memory < 0)
-		return kl_error_errno("cannot make memory for the image");
-	if ((err = write_all(memory, &data)) < 0)
-		return err;
-	if (fcntl(memory, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) <
-	    0)
-		return kl_error_errno("cannot seal the image");
+	if (!err)
+		err = kl_sealed_make(fd, "image", data.ptr, data.len);
 	*bytes = data.len;
-	*fd = memory;
-	memory = -1;
-	return 0;
+	return err;
 }
 
 /* Kernels in C import nothing; host code may use what its audit allows. */

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "base/proc.h"
 #include "base/rng.h"
 #include "base/scratch.h"
+#include "base/sealed.h"
 #include "base/stats.h"
 #include "base/tasks.h"
 #include "base/vec.h"
@@ -600,6 +602,44 @@ static void proc_keeps_keys_to_itself(void **state)
 		unsetenv(keys[i]);
 }
 
+/* Neither the maker nor another process changes it: not by writing, mapping or truncating. */
+static void sealed_memory_does_not_change(void **state)
+{
+	char text[5000] = "klineage", *map;
+	int fd, plain = memfd_create("plain", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_ok(kl_sealed_make(&fd, "test", text, sizeof(text)));
+	assert_true(kl_sealed_check(fd, sizeof(text)));
+	assert_false(kl_sealed_check(fd, sizeof(text) + 1));
+	assert_int_equal(pwrite(fd, "K", 1, 0), -1);
+	assert_int_equal(ftruncate(fd, 100), -1);
+	assert_int_equal(ftruncate(fd, 9000), -1);
+	assert_ptr_equal(mmap(NULL, 5000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), -1);
+	/* a private copy can change, and be code */
+	map = mmap(NULL, 5000, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(map, MAP_FAILED);
+	assert_memory_equal(map, text, sizeof(text));
+	map[0] = 'K';
+	assert_int_equal(pread(fd, text, 1, 0), 1);
+	assert_int_equal(text[0], 'k');
+	munmap(map, 5000);
+	map = mmap(NULL, 5000, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(map, MAP_FAILED);
+	munmap(map, 5000);
+	close(fd);
+	/* a file, and memory that lacks one seal */
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_false(kl_sealed_check(fd, 1));
+	close(fd);
+	assert_false(kl_sealed_check(-1, 0));
+	assert_int_equal(ftruncate(plain, 100), 0);
+	assert_false(kl_sealed_check(plain, 100));
+	assert_int_equal(fcntl(plain, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	assert_false(kl_sealed_check(plain, 100));
+	close(plain);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -623,6 +663,7 @@ int main(void)
 		cmocka_unit_test(tasks_keep_their_errors),
 		cmocka_unit_test(proc_runs_in_threads),
 		cmocka_unit_test(proc_keeps_keys_to_itself),
+		cmocka_unit_test(sealed_memory_does_not_change),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

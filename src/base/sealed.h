@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BASE_SEALED_H
+#define KL_BASE_SEALED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * sealed - memory that nobody can change any more: a memfd with seals.
+ *
+ * It can be mapped only with MAP_PRIVATE: many versions of Linux refuse MAP_SHARED once writing is
+ * sealed, even for reading.
+ */
+
+/** Copy `n` bytes; the caller closes *fd. `name` is what /proc/<pid>/maps shows. */
+int kl_sealed_make(int *fd, const char *name, const void *data, size_t n);
+/** Does `fd` refer to sealed memory of at least `n` bytes? */
+bool kl_sealed_check(int fd, size_t n);
+
+#endif
