@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -14,6 +13,7 @@
 #include "base/fs.h"
 #include "base/par.h"
 #include "base/rng.h"
+#include "base/sealed.h"
 #include "worker/gpu/wall.h"
 
 #define PAGE ((uint64_t)4096)
@@ -24,27 +24,7 @@
 
 /* -- uploads -------------------------------------------------------------------------- */
 
-/* Copy `n` bytes into a new memfd. */
-static int share_memory(int *fd, const void *data, size_t n)
-{
-	size_t done = 0;
-	ssize_t part;
-
-	*fd = memfd_create("klineage", MFD_CLOEXEC);
-	if (*fd < 0)
-		return kl_error_errno("cannot make shared memory");
-	while (done < n) {
-		part = write(*fd, (const char *)data + done, n - done);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return kl_error_errno("no memory for %zu bytes", n);
-		done += (size_t)part;
-	}
-	return 0;
-}
-
-/* Copy the file at `path` into a new memfd. */
+/* Copy the file at `path` into sealed memory. */
 static int share_file(int *memory, uint64_t *bytes, const char *path)
 {
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -58,7 +38,7 @@ static int share_file(int *memory, uint64_t *bytes, const char *path)
 	if (!image.len)
 		return kl_error(KL_EINVALID, "'%s' is empty", path);
 	*bytes = image.len;
-	return share_memory(memory, image.ptr, image.len);
+	return kl_sealed_make(memory, "artefact", image.ptr, image.len);
 }
 
 int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *path)
@@ -264,7 +244,7 @@ int kl_gpu_child_bind(struct kl_gpu_child *child, uint32_t slot, uint32_t module
 	int err;
 
 	kl_json_canonical(&text, doc);
-	if ((err = share_memory(&memory, text.ptr, text.len)) < 0)
+	if ((err = kl_sealed_make(&memory, "plan", text.ptr, text.len)) < 0)
 		return err;
 	bind.bytes = text.len;
 	err = kl_gpu_child_ask(child, &bind, sizeof(bind), memory, &out->r, sizeof(*out),

@@ -9,11 +9,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "base/sealed.h"
 #include "worker/gpu/plan_text.h"
 #include "worker/gpu/wall.h"
 
@@ -98,16 +98,14 @@ static int receive_request(int socket, void *room, size_t *n, int *fd)
 
 int kl_gpu_server_map(void **out, int fd, uint64_t bytes)
 {
-	struct stat st;
 	void *map;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < bytes ||
-	    !bytes)
-		return kl_error(KL_EINVALID, "no memory of %llu bytes came with the message",
+	if (!bytes || !kl_sealed_check(fd, bytes))
+		return kl_error(KL_EINVALID, "no sealed memory of %llu bytes came with the message",
 				(unsigned long long)bytes);
-	map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
-		return kl_error_errno("cannot map shared memory");
+		return kl_error_errno("cannot map what came with the message");
 	*out = map;
 	return 0;
 }

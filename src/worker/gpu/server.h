@@ -52,7 +52,10 @@ int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *
 /** Copy the set's inputs from its shared mapping to the device. */
 int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
-/** Map `bytes` of `fd`, whose size is checked; the caller closes `fd` and unmaps. */
+/**
+ * Map `bytes` of `fd`; the caller closes `fd` and unmaps. KL_EINVALID: it is not sealed memory of
+ * that size (base/sealed.h).
+ */
 int kl_gpu_server_map(void **out, int fd, uint64_t bytes);
 
 /* server_host.c: operations LAUNCHER and LAUNCH. */

@@ -12,8 +12,9 @@
  * KL_GPU_WIRE_FD and /dev/null as standard input, output and error. Each request has one reply;
  * both begin with a head, whose `bytes` is the size of the whole message. It must equal both the
  * number of bytes received and the size of the operation's message. Large data is sent as a memfd
- * with the request (at most one), which both sides map. The receiver checks all of it: an unknown
- * operation or a wrong size ends the process, a wrong slot or offset is KL_EINVALID in the reply.
+ * with the request (at most one). That of a set is mapped by both sides; all others are sealed
+ * (base/sealed.h). The receiver checks all of it: an unknown operation or a wrong size ends the
+ * process, a wrong slot or offset is KL_EINVALID in the reply.
  *
  * The GPU process never sees a truth: it gets only inputs, outputs, cubins and plans.
  *

@@ -2,6 +2,7 @@
 /* The GPU path against a pretended driver: memory, plan, launches, ends, lock, watchdog. */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -694,7 +695,7 @@ static void test_bad_requests_are_answered(void **state)
 					 .bytes = 100 };
 	struct kl_gpu_called called;
 	struct kl_gpu_reply r;
-	int null = open("/dev/null", O_RDWR);
+	int null = open("/dev/null", O_RDWR), unsealed = memfd_create("unsealed", MFD_CLOEXEC);
 
 #define ASK(q, fd) kl_gpu_child_ask(c, &(q), sizeof(q), fd, &r, sizeof(r), 5000)
 	set.layout[0] = (struct kl_gpu_tensor_layout){ .tensor = true, .bytes = 64 };
@@ -712,7 +713,9 @@ static void test_bad_requests_are_answered(void **state)
 	set.n = 1;
 	set.head.slot = KL_GPU_MAX_SETS;
 	assert_error(KL_EINVALID, "too many", ASK(set, null));
-	assert_error(KL_EINVALID, "no memory", ASK(mod, null));
+	assert_error(KL_EINVALID, "no sealed memory", ASK(mod, null));
+	assert_int_equal(ftruncate(unsealed, 4096), 0);
+	assert_error(KL_EINVALID, "no sealed memory", ASK(mod, unsealed));
 	mod.bytes = ~(uint64_t)0;
 	assert_error(KL_EINVALID, "too large", ASK(mod, null));
 	assert_error(KL_EINVALID, "no binding 3", kl_gpu_child_call(c, 3, 0, 0, 100, &called));
@@ -723,6 +726,7 @@ static void test_bad_requests_are_answered(void **state)
 	assert_error(KL_EINVALID, "opened once", kl_gpu_child_open(c, 0));
 	assert_true(kl_gpu_child_alive(c));
 	close(null);
+	close(unsealed);
 }
 
 /* Replies are as little believed. */
