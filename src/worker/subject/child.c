@@ -95,7 +95,7 @@ static int map_views(struct child *child, struct kl_slots *slots, uint32_t arg, 
 		const struct kl_wire_arg *tensor = &child->plan->arg[point][arg];
 		int prot = PROT_READ | (tensor->writable ? PROT_WRITE : 0);
 
-		for (uint32_t view = 0; view < child->plan->nview; view++) {
+		for (uint32_t view = 0; view < child->plan->nview[point]; view++) {
 			uint64_t *at = &child->hello.map[point][view][arg];
 
 			*at = kl_slots_take(slots);
@@ -172,7 +172,7 @@ static int open_baseline(struct child *child)
 {
 	int err = 0;
 
-	for (uint32_t view = 0; view < child->plan->nview && !err; view++) {
+	for (uint32_t view = 0; view < child->plan->nview[KL_WIRE_MAIN] && !err; view++) {
 		void *data[KL_MAX_ARGS] = { NULL };
 
 		for (uint32_t i = 0; i < child->plan->nargs; i++)

@@ -156,8 +156,8 @@ static bool near_view(struct kl_cpu_subject *subject, uint32_t i, uint64_t map, 
 static bool near_tensor(struct kl_cpu_subject *subject, uint64_t addr, struct kl_call *out)
 {
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
-		for (uint32_t view = 0; subject->arg[i].tensor && view < subject->wire->nview;
-		     view++)
+		for (uint32_t view = 0;
+		     subject->arg[i].tensor && view < subject->wire->nview[subject->point]; view++)
 			if (near_view(subject, i, subject->hello.map[subject->point][view][i], addr,
 				      out))
 				return true;

@@ -10,13 +10,12 @@
 #define FEW_VIEWS 2
 #define SMALL ((uint64_t)2 << 20)
 
-uint32_t kl_place_views(const struct kl_wire *wire)
+uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point)
 {
 	uint64_t all = 0;
 
-	for (uint32_t point = 0; point < wire->npoint; point++)
-		for (uint32_t i = 0; i < wire->nargs; i++)
-			all += wire->arg[point][i].map_bytes;
+	for (uint32_t i = 0; i < wire->nargs; i++)
+		all += wire->arg[point][i].map_bytes;
 	return wire->baseline || all > SMALL ? FEW_VIEWS : KL_WIRE_VIEWS;
 }
 
@@ -25,7 +24,7 @@ static uint64_t draw_view(const struct kl_cpu_subject *subject, uint64_t draw, u
 	/* a baseline was opened for tensors that are all in the same view */
 	uint64_t which = subject->wire->baseline ? draw : kl_rng_mix(draw + arg);
 
-	return (which >> 32) % subject->wire->nview;
+	return (which >> 32) % subject->wire->nview[subject->point];
 }
 
 void kl_cpu_subject_place(struct kl_cpu_subject *subject, const struct kl_place *place)

@@ -6,17 +6,6 @@
 #include "base/error.h"
 #include "base/rng.h"
 
-static uint64_t largest_tensor(const struct kl_wire *plan)
-{
-	uint64_t most = 0;
-
-	for (uint32_t point = 0; point < plan->npoint; point++)
-		for (uint32_t i = 0; i < plan->nargs; i++)
-			if (plan->arg[point][i].map_bytes > most)
-				most = plan->arg[point][i].map_bytes;
-	return most;
-}
-
 static void shuffle_slots(struct kl_slots *slots)
 {
 	struct kl_rng rng;
@@ -37,15 +26,15 @@ int kl_slots_reserve(struct kl_slots *slots, const struct kl_wire *plan)
 {
 	void *range;
 
-	*slots = (struct kl_slots){ .n = (size_t)KL_WIRE_POINTS * plan->nview * plan->nargs };
-	slots->step = largest_tensor(plan) + 2 * KL_WIRE_GUARD;
+	*slots = (struct kl_slots){ .n = (size_t)KL_WIRE_POINTS * KL_WIRE_VIEWS * plan->nargs };
+	slots->step = plan->largest + 2 * KL_WIRE_GUARD;
 	if (!slots->n)
 		return 0;
 	range = mmap(NULL, slots->n * slots->step, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (range == MAP_FAILED)
 		return kl_error_errno("no address space for %zu tensors of %llu bytes", slots->n,
-				      (unsigned long long)largest_tensor(plan));
+				      (unsigned long long)plan->largest);
 	slots->base = (uint64_t)(uintptr_t)range + KL_WIRE_GUARD;
 	shuffle_slots(slots);
 	return 0;

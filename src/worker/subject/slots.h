@@ -9,9 +9,10 @@
 /*
  * slots - address space for the tensors of a child, handed out in random order.
  *
- * There are as many slots of the same size whether the child is called at one point or at two, so
- * that the distance of two tensors does not tell a kernel which. Each slot has unmapped guards on
- * both sides.
+ * Each slot has room for the largest tensor at any point of the job, and there are as many slots
+ * for a child that is called at one point as for one that is called at two. So the distance of two
+ * tensors does not tell a kernel which of them it is in. Each slot has unmapped guards on both
+ * sides.
  */
 struct kl_slots {
 	uint64_t base, step;

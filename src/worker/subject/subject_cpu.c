@@ -78,6 +78,11 @@ static void plan_value(struct kl_wire_arg *planned, const struct kl_job_arg *arg
 	planned->bits = scalar_bits(planned->dtype, value);
 }
 
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return bytes ? (bytes + PAGE - 1) / PAGE * PAGE : PAGE;
+}
+
 static int plan_tensor(struct kl_wire_arg *planned, const struct kl_point *pt, size_t arg,
 		       const struct kl_subject_spec *spec)
 {
@@ -89,9 +94,7 @@ static int plan_tensor(struct kl_wire_arg *planned, const struct kl_point *pt, s
 		return kl_error(KL_EINVALID, "argument %zu has too many elements", arg);
 	planned->tensor = 1;
 	planned->bytes = n * kl_dtype_bytes(planned->dtype);
-	planned->map_bytes = (planned->bytes + PAGE - 1) / PAGE * PAGE;
-	if (!planned->map_bytes)
-		planned->map_bytes = PAGE;
+	planned->map_bytes = whole_pages(planned->bytes);
 	planned->writable = planned->kind != KL_ARG_IN;
 	planned->naxes = (int)pt->arg[arg].naxes;
 	memcpy(planned->extent, pt->arg[arg].extent, sizeof(planned->extent));
@@ -118,6 +121,29 @@ static int plan_point(struct kl_wire_arg *args, const struct kl_job *job, const 
 	return 0;
 }
 
+/* Bytes of the largest tensor, at the points of this child or at any other of the job. */
+static uint64_t largest_tensor(const struct kl_wire *wire, const struct kl_job *job,
+			       const struct kl_subject_spec *spec)
+{
+	size_t real = spec->kind != KL_SUBJECT_ORACLE ? 0 :
+		      spec->real_is_double            ? sizeof(double) :
+							sizeof(float);
+	int64_t bytes[KL_MAX_ARGS];
+	uint64_t most = PAGE;
+
+	for (uint32_t point = 0; point < wire->npoint; point++)
+		for (uint32_t i = 0; i < wire->nargs; i++)
+			if (wire->arg[point][i].map_bytes > most)
+				most = wire->arg[point][i].map_bytes;
+	for (size_t point = 0; point < job->npoint; point++) {
+		kl_job_tensor_bytes(bytes, job, &job->point[point], real);
+		for (size_t i = 0; i < job->nargs; i++)
+			if (whole_pages((uint64_t)bytes[i]) > most)
+				most = whole_pages((uint64_t)bytes[i]);
+	}
+	return most;
+}
+
 static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 		       const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
@@ -135,7 +161,9 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 	    (spec->other &&
 	     (err = plan_point(wire->arg[KL_WIRE_OTHER], job, spec->other, spec)) < 0))
 		return err;
-	wire->nview = kl_place_views(wire);
+	wire->largest = largest_tensor(wire, job, spec);
+	for (uint32_t point = 0; point < wire->npoint; point++)
+		wire->nview[point] = kl_place_views(wire, point);
 	if (spec->baseline && strlen(spec->baseline) >= sizeof(wire->baseline_name))
 		return kl_error(KL_EINVALID, "the name of a baseline is too long");
 	snprintf(wire->baseline_name, sizeof(wire->baseline_name), "%s",

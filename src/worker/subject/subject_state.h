@@ -98,8 +98,8 @@ int kl_memory_take(struct kl_cpu_subject *subject);
 void kl_memory_give(struct kl_cpu_subject *subject);
 
 /* place.c */
-/** Number of views of each tensor. */
-uint32_t kl_place_views(const struct kl_wire *wire);
+/** Number of views of each tensor at a point. It does not depend on the child's other point. */
+uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point);
 /** Number of bytes around a tensor's data in its view, all on one side. */
 static inline size_t kl_place_slack(const struct kl_wire_arg *arg)
 {

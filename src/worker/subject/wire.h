@@ -91,8 +91,10 @@ struct kl_wire {
 	int baseline; /* a vendor library: trusted, not sealed */
 	int cpu;      /* -1: anywhere */
 	int64_t arena_bytes;
-	uint32_t nargs, npoint, nview;
+	uint32_t nargs, npoint;
+	uint32_t nview[KL_WIRE_POINTS]; /* views of each tensor at that point */
 	struct kl_wire_arg arg[KL_WIRE_POINTS][KL_MAX_ARGS];
+	uint64_t largest; /* map_bytes of the largest tensor at any point of the job */
 	uint64_t image_bytes;
 	char baseline_name[64];
 };

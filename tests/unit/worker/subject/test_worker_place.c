@@ -157,6 +157,44 @@ static void nothing_is_left_at_the_other_point(void **state)
 	kl_subject_free(subject);
 }
 
+/*
+ * Neither the distances of the tensors nor the number of their addresses tell a kernel that it will
+ * be called at a second point, not even if that is much larger.
+ */
+static void the_second_point_does_not_show(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = sf_new();
+	struct kl_point *large = fx_point(fixture, "also0", false);
+	const int64_t n = 1 << 20;
+	const uint64_t step = (uint64_t)n * sizeof(float) + 2 * KL_WIRE_GUARD;
+
+	large->arg[0].value = n;
+	fx_extent(large, 2, 1, n, 0);
+	fx_extent(large, 3, 1, n, 0);
+	sf_kernel(fixture, "", TELL);
+	for (int both = 0; both < 2; both++) {
+		KL_AUTO(kl_subject_freep)
+		struct kl_subject *subject = sf_start(
+			fixture,
+			(struct kl_subject_spec){ .cpu = -1, .other = both ? large : NULL });
+		uint64_t x[CALLS], y[CALLS];
+
+		for (int i = 0; i < CALLS; i++) {
+			struct kl_call call;
+			const uint64_t *told;
+
+			call_at(&call, subject, (struct kl_place){ .draw = (uint64_t)i });
+			assert_int_equal(call.end, KL_CALL_OK);
+			told = kl_subject_buffer(subject, 3);
+			x[i] = told[0];
+			y[i] = told[1];
+			assert_int_equal((x[i] > y[i] ? x[i] - y[i] : y[i] - x[i]) % step, 0);
+		}
+		assert_int_equal(different(x, CALLS), 4);
+		assert_int_equal(different(y, CALLS), 4);
+	}
+}
+
 static void every_view_has_its_guards(void **state)
 {
 	static const struct {
@@ -234,6 +272,7 @@ int main(void)
 		cmocka_unit_test(buffers_move),
 		cmocka_unit_test(both_points_are_called_in_one_process),
 		cmocka_unit_test(nothing_is_left_at_the_other_point),
+		cmocka_unit_test(the_second_point_does_not_show),
 		cmocka_unit_test(every_view_has_its_guards),
 		cmocka_unit_test(only_outputs_and_the_control_page_can_be_written),
 	};
