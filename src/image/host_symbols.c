@@ -2,7 +2,6 @@
 #include "image/host_symbols.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "image/symbols.h"
@@ -83,17 +82,16 @@ static const char *const family[] = {
 	"_ZTVSt15basic_streambuf",
 };
 
-static bool is_listed(const char *list, const char *name)
-{
-	char word[96];
-	int n = snprintf(word, sizeof(word), " %s ", name);
-
-	return n > 2 && n < (int)sizeof(word) && strstr(list, word);
-}
-
 static bool starts_with(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
+}
+
+static bool is_host_function(const char *name)
+{
+	size_t n = strlen(name);
+
+	return kl_symbol_listed(cuda, name, n) || kl_symbol_listed(libc, name, n);
 }
 
 /* Is it a function that throws, such as _ZSt20__throw_length_errorPKc? */
@@ -109,8 +107,7 @@ static bool can_throw(const char *name)
 
 bool kl_host_symbol_may_use(const char *name)
 {
-	if (kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || is_listed(cuda, name) ||
-	    is_listed(libc, name) || can_throw(name))
+	if (kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || is_host_function(name) || can_throw(name))
 		return true;
 	for (size_t i = 0; i < sizeof(family) / sizeof(*family); i++)
 		if (starts_with(name, family[i]))
@@ -120,9 +117,17 @@ bool kl_host_symbol_may_use(const char *name)
 
 bool kl_host_symbol_reserved(const char *name)
 {
-	return kl_symbol_reserved(name) || is_listed(cuda, name) || is_listed(libc, name) ||
-	       starts_with(name, "cuda") || starts_with(name, "__cuda") ||
+	return kl_symbol_reserved(name) || is_host_function(name) || starts_with(name, "cuda") ||
+	       starts_with(name, "__cuda") ||
 	       (starts_with(name, "cu") && isupper((unsigned char)name[2])) ||
 	       starts_with(name, "__wrap_") || starts_with(name, "__real_") ||
 	       starts_with(name, "klineage_dims");
+}
+
+const char *kl_host_symbol_foreign(const struct kl_image *image)
+{
+	for (uint64_t i = 0; i < image->nnames; i += strlen(image->names + i) + 1)
+		if (!kl_host_symbol_may_use(image->names + i))
+			return image->names + i;
+	return NULL;
 }

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "image/image.h"
+
 /*
  * host_symbols - the symbols that the host code of a kernel in CUDA can use: the part of the CUDA
  * runtime that launches, queries and manages memory on a stream; mem*, str*, libm, malloc; the
@@ -16,5 +18,7 @@ bool kl_host_symbol_may_use(const char *name);
  * kernels, which runs at load, could call its function.
  */
 bool kl_host_symbol_reserved(const char *name);
+/** The first symbol that an image imports and host code may not use; NULL: there is none. */
+const char *kl_host_symbol_foreign(const struct kl_image *image);
 
 #endif

@@ -44,9 +44,9 @@ static const char interposed[] =
 	" memalign valloc pvalloc malloc_usable_size cfree reallocarray __libc_start_main _start"
 	" _init _fini main environ __environ __stack_chk_fail __errno_location ";
 
-static bool is_listed(const char *list, const char *name, size_t len)
+bool kl_symbol_listed(const char *list, const char *name, size_t len)
 {
-	char word[64];
+	char word[96];
 
 	if (!len || len + 3 > sizeof(word) || memchr(name, ' ', len))
 		return false;
@@ -71,15 +71,15 @@ enum kl_symbol_kind kl_symbol_kind(const char *name)
 {
 	size_t n = strlen(name);
 
-	if (is_listed(memory, name, n))
+	if (kl_symbol_listed(memory, name, n))
 		return KL_SYMBOL_MEMORY;
-	if (is_listed(alloc, name, n))
+	if (kl_symbol_listed(alloc, name, n))
 		return KL_SYMBOL_ALLOC;
-	if (is_listed(helper, name, n))
+	if (kl_symbol_listed(helper, name, n))
 		return KL_SYMBOL_HELPER;
-	if (is_listed(math, name, n) || is_vector_math(name))
+	if (kl_symbol_listed(math, name, n) || is_vector_math(name))
 		return KL_SYMBOL_MATH;
-	if (n > 1 && strchr("fl", name[n - 1]) && is_listed(math, name, n - 1))
+	if (n > 1 && strchr("fl", name[n - 1]) && kl_symbol_listed(math, name, n - 1))
 		return KL_SYMBOL_MATH;
 	return KL_SYMBOL_FOREIGN;
 }
@@ -102,7 +102,7 @@ void kl_symbol_names(struct kl_strvec *out)
 bool kl_symbol_reserved(const char *name)
 {
 	return kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || !strncmp(name, "kl_", 3) ||
-	       is_listed(interposed, name, strlen(name)) || !strncmp(name, "__start_", 8) ||
+	       kl_symbol_listed(interposed, name, strlen(name)) || !strncmp(name, "__start_", 8) ||
 	       !strncmp(name, "__stop_", 7) || !strncmp(name, "_DYNAMIC", 8) ||
 	       !strncmp(name, "_GLOBAL_OFFSET", 14);
 }

@@ -3,6 +3,7 @@
 #define KL_IMAGE_SYMBOLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/vec.h"
 
@@ -26,5 +27,7 @@ void kl_symbol_names(struct kl_strvec *out);
  * names that known cheats interpose.
  */
 bool kl_symbol_reserved(const char *name);
+/** Is `name`, of `len` bytes, a word of `list`? Words have a space on both sides. */
+bool kl_symbol_listed(const char *list, const char *name, size_t len);
 
 #endif

@@ -95,11 +95,10 @@ static int start_runtime(struct kl_gpu_launcher *launcher)
 /* The worker decides, not the gate that made the image, what host code can use. */
 static int check_imports(const struct kl_image *image)
 {
-	for (uint64_t i = 0; i < image->nnames; i += strlen(image->names + i) + 1)
-		if (!kl_host_symbol_may_use(image->names + i))
-			return kl_error(KL_EINVALID, "uses '%.100s', which host code may not",
-					image->names + i);
-	return 0;
+	const char *foreign = kl_host_symbol_foreign(image);
+
+	return foreign ? kl_error(KL_EINVALID, "uses '%.100s', which host code may not", foreign) :
+			 0;
 }
 
 /* Does the image import what none of the libraries without the CUDA runtime has? */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/subject/image_file.h"
 
-#include <string.h>
-
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/sealed.h"
@@ -33,10 +31,11 @@ int kl_image_file_open(int *fd, uint64_t *bytes, const char *path)
 /* Kernels in C import nothing; host code may use what its audit allows. */
 static int check_imports(const struct kl_image *image, bool host)
 {
-	for (uint64_t i = 0; i < image->nnames; i += strlen(image->names + i) + 1)
-		if (!host || !kl_host_symbol_may_use(image->names + i))
-			return kl_error(KL_ENO, "uses '%.100s'", image->names + i);
-	return 0;
+	const char *foreign = host          ? kl_host_symbol_foreign(image) :
+			      image->nnames ? image->names :
+					      NULL;
+
+	return foreign ? kl_error(KL_ENO, "uses '%.100s', which it may not", foreign) : 0;
 }
 
 static int check_one(const char *path, const char *what, bool host)
