@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* code_level - holds the instruction sets of a kernel against the level of its platform */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/c/code.h"
 #include "backend/c/isa.h"
 #include "base/error.h"
-
-/* "x86-64" is level 1, "x86-64-v3" level 3. */
-static int level_of(const char *march)
-{
-	int level = 1;
-
-	return sscanf(march, "x86-64-v%d", &level) == 1 ? level : 1;
-}
 
 /* What a vector form of libm needs: _ZGVd... is the one for AVX2. */
 static int check_vector_math(const struct kl_ref *ref, int level, const char *march,
@@ -82,7 +73,7 @@ int kl_code_check_level(const struct kl_code *code, const char *march)
 	bool **linked = linked_sections(code);
 	struct kl_open_branch branch;
 	bool all = kl_code_open_branch(&branch, code);
-	int level = level_of(march), err = 0;
+	int level = kl_isa_level(march), err = 0;
 
 	for (size_t func = 0; !err && func < code->nfunc; func++)
 		if (linked[code->func[func].obj][code->func[func].sec])

@@ -7,9 +7,9 @@
 #include "backend/c/code.h"
 #include "backend/c/conditions.h"
 #include "backend/c/hidden.h"
+#include "backend/c/isa.h"
 #include "backend/c/link.h"
 #include "backend/c/lookups.h"
-#include "backend/c/variant.h"
 #include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
@@ -358,7 +358,7 @@ static int link_objects(struct kl_buf *out, struct build *build, unsigned shift)
 		.nobject = build->nobj,
 		.runtime = build->tools->runtime,
 		.libraries = build->tools->libraries,
-		.level = kl_variant_level(build->tools->platform->march),
+		.level = kl_isa_level(build->tools->platform->march),
 		.entry = build->entry,
 		.arena = "kl_rt_arena",
 		.shift = shift,

@@ -2,6 +2,8 @@
 #include "backend/c/isa.h"
 
 #include <Zydis/Zydis.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -116,6 +118,19 @@ static void find_set(struct kl_isa_insn *out, const ZydisDecodedInstruction *ins
 		out->level = odd[i].level;
 		out->set = odd[i].name;
 	}
+}
+
+int kl_isa_level(const char *march)
+{
+	int level = 1;
+	char rest;
+
+	if (!strcmp(march, "x86-64"))
+		return 1;
+	return sscanf(march, "x86-64-v%d%c", &level, &rest) == 1 && level >= 2 &&
+			       level <= KL_ISA_LEVELS ?
+		       level :
+		       0;
 }
 
 bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n)

@@ -27,6 +27,8 @@ struct kl_isa_insn {
 	const char *harm; /* why no kernel may use it: "calls the system"; NULL: it may */
 };
 
+/** The level of "x86-64" (1) to "x86-64-v4"; 0: it is none of them. */
+int kl_isa_level(const char *march);
 /** Decode the instruction at `bytes`. False: no instruction starts there, or it is unknown. */
 bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n);
 

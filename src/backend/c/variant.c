@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/c/variant.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -37,18 +36,6 @@ static const struct {
 	{ "_generic", 1 },
 	{ "_c", 1 },
 };
-
-int kl_variant_level(const char *march)
-{
-	int level = 1;
-	char rest;
-
-	if (!strcmp(march, "x86-64"))
-		return 1;
-	return sscanf(march, "x86-64-v%d%c", &level, &rest) == 1 && level >= 2 && level <= 4 ?
-		       level :
-		       0;
-}
 
 static bool ends_with(const char *text, const char *ending)
 {

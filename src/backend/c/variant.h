@@ -13,9 +13,6 @@
  * that a kernel has the same code on every machine and nothing of it runs before its entry.
  */
 
-/** The level of "x86-64" (1) to "x86-64-v4"; 0: it is none of them. */
-int kl_variant_level(const char *march);
-
 /**
  * Find the symbol to use instead of symbol `sym` of `object`, an IFUNC, at a level; the object's
  * symbol table has it. KL_ECANNOT: there is no form that is known.

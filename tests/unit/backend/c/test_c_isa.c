@@ -125,6 +125,16 @@ static void test_sets(void **state)
 	}
 }
 
+static void test_level_names(void **state)
+{
+	assert_int_equal(kl_isa_level("x86-64"), 1);
+	assert_int_equal(kl_isa_level("x86-64-v2"), 2);
+	assert_int_equal(kl_isa_level("x86-64-v4"), 4);
+	assert_int_equal(kl_isa_level("x86-64-v5"), 0);
+	assert_int_equal(kl_isa_level("x86-64-v2x"), 0);
+	assert_int_equal(kl_isa_level("native"), 0);
+}
+
 static void test_harm(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(harmful); i++) {
@@ -345,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_hidden_is_harmful),
 		cmocka_unit_test(test_steered),
 		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_level_names),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
