@@ -380,9 +380,19 @@ static int check_image(struct build *build, const struct kl_image *image)
 	return audit_failed(build, err, "the kernel");
 }
 
+static int link_shifted(struct kl_buf *bytes, struct kl_image *image, struct build *build,
+			unsigned shift)
+{
+	int err;
+
+	kl_buf_clear(bytes);
+	err = link_objects(bytes, build, shift);
+	return err ? err : kl_image_read(image, bytes->ptr, bytes->len);
+}
+
 /*
  * A distance between two places can have the bytes of an instruction that must not be hidden: that is
- * not the source's doing, so try others.
+ * not the source's doing, so try others. If none helps, the bytes are in the source.
  */
 static int link_image(struct kl_buf *bytes, struct build *build)
 {
@@ -393,12 +403,11 @@ static int link_image(struct kl_buf *bytes, struct build *build)
 	for (unsigned shift = 0; !err && hides && shift < MOST_SHIFTS; shift++) {
 		size_t at = 0;
 
-		kl_buf_clear(bytes);
-		err = link_objects(bytes, build, shift);
-		if (!err)
-			err = kl_image_read(&image, bytes->ptr, bytes->len);
+		err = link_shifted(bytes, &image, build, shift);
 		hides = !err && kl_hidden_find(&at, image.bytes[0], (size_t)image.text);
 	}
+	if (!err && hides)
+		err = link_shifted(bytes, &image, build, 0);
 	return err ? err : check_image(build, &image);
 }
 

@@ -35,7 +35,7 @@ struct kl_link {
 	bool (*may_import)(const char *name);
 	/* functions `f` whose calls go to the runtime's __wrap_f; NULL-terminated; NULL: none */
 	const char *const *wrap;
-	/* moves the parts of the image apart, so that the distances in its code become others */
+	/* 0, or how far to move functions and segments apart, so that their distances change */
 	unsigned shift;
 };
 

@@ -8,6 +8,7 @@
 #define STUB_BYTES 8
 #define FRAME_ALIGN 8
 #define LIBRARY_ALIGN 64 /* of the first byte of library code */
+#define SHIFT_BYTES 64   /* between functions, for each step of `shift` */
 
 static bool is_power_of_two(uint64_t value)
 {
@@ -93,8 +94,8 @@ static int place_sections(struct kl_linker *linker, int segment, bool own, uint6
 			if (!object->sec[i].live || object->sec[i].segment != segment ||
 			    is_frames(linker, &object->object->sec[i]))
 				continue;
-			if (segment == KL_LINK_TEXT && !own)
-				*cursor += linker->of->shift * LIBRARY_ALIGN;
+			if (segment == KL_LINK_TEXT)
+				*cursor += linker->of->shift * SHIFT_BYTES;
 			err = place_section(linker, k, i, cursor);
 		}
 	}

@@ -254,6 +254,10 @@ static const struct { const char *what, *source, *flags, *message; } steered[] =
 	  "-O2", "could change where it returns to" },
 	{ "across two instructions", "int k(int (*f)(int), int x) { __asm__ volatile(\"add $0x0f000000, %%eax\\n\\t"
 	  "movabs %%al, 0x1111111111111111\" ::: \"eax\"); return f(x); }\n", "-O2", "hides 'cpuid'" },
+	/* the call is e8 0f a2 00 00, unless the functions are moved apart */
+	{ "a distance of its own functions", "__asm__(\".section .text.near,\\\"ax\\\"\\n.p2align 4\\n.type near,@function\\nnear: call far\\nret\\n\"\n"
+	  "\".section .text.far,\\\"ax\\\"\\n.p2align 4\\n.type pad,@function\\npad: .skip 0xa20f - 12, 0x90\\nret\\n\"\n"
+	  "\".type far,@function\\nfar: ret\\n.text\\n\");\nvoid near(void);\nint k(int (*f)(int), int x) { near(); return f(x); }\n", "-O2", NULL },
 	{ "a clock, which the seal stops", "int k(int (*f)(int), int x) { return f(x) ^ 0x90c3310f; }\n", "-O2", NULL },
 };
 /* clang-format on */
