@@ -101,8 +101,9 @@ static int lay_out(const struct build *build)
 	return err ? err : kl_tool_put_runtime(build->dir, "kl_oracle.h");
 }
 
+/* The command of the compiler up to what it is to do, with headers in `folder`. */
 static void add_command(struct kl_strvec *argv, const struct build *build, const char *folder,
-			const char *source, const char *object, bool ours)
+			bool ours)
 {
 	kl_strvec_push(argv, "gcc");
 	kl_strvec_push(argv, "-std=gnu11");
@@ -116,10 +117,6 @@ static void add_command(struct kl_strvec *argv, const struct build *build, const
 	kl_strvec_pushf(argv, "-march=%s", build->tools->platform->march);
 	kl_strvec_pushv(argv, fixed_flags);
 	kl_strvec_pushf(argv, "-I%s", folder);
-	kl_strvec_push(argv, "-c");
-	kl_strvec_push(argv, "-o");
-	kl_strvec_push(argv, object);
-	kl_strvec_push(argv, source);
 }
 
 static int compile_one(struct build *build, const char *source, const char *object, bool ours)
@@ -130,7 +127,11 @@ static int compile_one(struct build *build, const char *source, const char *obje
 
 	if (!ours)
 		kl_lookups_watch(&argv, build->name);
-	add_command(&argv, build, folder, source, object, ours);
+	add_command(&argv, build, folder, ours);
+	kl_strvec_push(&argv, "-c");
+	kl_strvec_push(&argv, "-o");
+	kl_strvec_push(&argv, object);
+	kl_strvec_push(&argv, source);
 	return kl_tool_run(&build->tool, &argv, NULL, what);
 }
 
@@ -303,10 +304,9 @@ int kl_compile_digest_runtime(struct kl_digest *digest)
 
 /* -- where and when ------------------------------------------------------------------------------ */
 
-static void source_command(struct kl_strvec *argv, const void *payload, const char *folder,
-			   const char *source, const char *object)
+static void source_command(struct kl_strvec *argv, const void *payload, const char *folder)
 {
-	add_command(argv, payload, folder, source, object, false);
+	add_command(argv, payload, folder, false);
 }
 
 static int compile_and_audit(void *ctx)

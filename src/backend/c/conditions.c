@@ -96,32 +96,19 @@ static int run_gcc(const struct kl_conditions *conditions, const struct world *w
 	return err;
 }
 
-static void make_command(struct kl_strvec *argv, const struct kl_conditions *conditions,
-			 const struct world *world, const struct kl_file *file, const char *object)
-{
-	KL_AUTO(kl_freep) char *source = kl_asprintf("%s%s%s/%s",
-						     world->absolute ? conditions->dir : "",
-						     world->absolute ? "/" : "", world->folder,
-						     file->path);
-
-	conditions->command(argv, conditions->payload, world->folder, source, object);
-}
-
 /* Preprocess it, without the lines that name files. */
 static int preprocess(struct kl_buf *out, const struct kl_conditions *conditions,
 		      const struct world *world, size_t i)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec whole = KL_STRVEC_INIT, argv = KL_STRVEC_INIT;
+	const char *path = conditions->file[i].path;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 
-	make_command(&whole, conditions, world, &conditions->file[i], "-");
-	for (size_t k = 0; k < whole.n; k++) {
-		if (!strcmp(whole.v[k], "-o"))
-			k++;
-		else
-			kl_strvec_push(&argv, strcmp(whole.v[k], "-c") ? whole.v[k] : "-E");
-	}
+	conditions->command(&argv, conditions->payload, world->folder);
+	kl_strvec_push(&argv, "-E");
 	kl_strvec_push(&argv, "-P");
-	return run_gcc(conditions, world, &argv, out, conditions->file[i].path);
+	kl_strvec_pushf(&argv, "%s%s%s/%s", world->absolute ? conditions->dir : "",
+			world->absolute ? "/" : "", world->folder, path);
+	return run_gcc(conditions, world, &argv, out, path);
 }
 
 /* --- what a source depends on ----------------------------------------------------------------- */

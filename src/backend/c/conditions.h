@@ -20,9 +20,8 @@ struct kl_conditions {
 	const char *dir;            /* for its own files, which nobody else uses; is created */
 	const struct kl_file *file; /* all sources */
 	size_t nfile;
-	/* make the command that compiles `source` to `object`, with headers in `folder` */
-	void (*command)(struct kl_strvec *argv, const void *payload, const char *folder,
-			const char *source, const char *object);
+	/* add the compiler and its options for sources with headers in `folder` */
+	void (*command)(struct kl_strvec *argv, const void *payload, const char *folder);
 	const void *payload;
 };
 
