@@ -91,6 +91,8 @@ static bool page_untouched(const struct kl_cpu_subject *subject, uint64_t nonce)
 		any |= control->pad0[i] | control->pad1[i] | control->pad2[i];
 	for (size_t i = 0; i < KL_ARRAY_SIZE(control->pad3); i++)
 		any |= control->pad3[i];
+	for (size_t i = 0; i < sizeof(control->why); i++)
+		any |= (unsigned char)control->why[i];
 	if (subject->traced && memcmp(&control->saved, &none, sizeof(none)))
 		return false;
 	return !any && control->go == nonce && control->done == nonce &&

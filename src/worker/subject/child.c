@@ -259,10 +259,10 @@ static int map_image(struct child *child, uint64_t bytes)
 }
 
 /* The socket is closed: leave the reason where the parent can find it. */
-static __attribute__((noreturn)) void give_up(struct child *child, int status)
+static __attribute__((noreturn)) void give_up(struct child *child)
 {
-	snprintf((char *)child->control->pad3, KL_WIRE_WHY_BYTES, "%s", kl_error_last());
-	_exit(status);
+	snprintf(child->control->why, sizeof(child->control->why), "%s", kl_error_last());
+	_exit(KL_CHILD_NOT_SEALED);
 }
 
 /* Give up everything, with the image as the last; no code of it runs meanwhile. */
@@ -273,12 +273,9 @@ static void enter_seal(struct child *child)
 	munmap((void *)(uintptr_t)child->plan, sizeof(struct kl_wire));
 	child->plan = NULL;
 	forget_pid();
-	if (kl_seal_begin(KL_WIRE_FD_IMAGE) < 0)
-		give_up(child, KL_CHILD_NOT_SEALED);
-	if (map_image(child, bytes) < 0)
-		give_up(child, KL_CHILD_NOT_MAPPED);
-	if (kl_seal_end(KL_WIRE_FD_IMAGE) < 0)
-		give_up(child, KL_CHILD_NOT_SEALED);
+	if (kl_seal_begin(KL_WIRE_FD_IMAGE) < 0 || map_image(child, bytes) < 0 ||
+	    kl_seal_end(KL_WIRE_FD_IMAGE) < 0)
+		give_up(child);
 }
 
 int kl_child_main(void)

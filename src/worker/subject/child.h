@@ -8,9 +8,9 @@
  */
 enum kl_child_exit {
 	KL_CHILD_USAGE = 129,
-	KL_CHILD_NOT_READY = 70,  /* the reason was sent through the socket */
-	KL_CHILD_NOT_SEALED = 71, /* sealing failed after hello; no byte of the kernel has run */
-	KL_CHILD_NOT_MAPPED = 72, /* the image could not be mapped, either */
+	KL_CHILD_NOT_READY = 70, /* the reason was sent through the socket */
+	/* mapping the image or sealing failed; the reason is in the control page, and no byte ran */
+	KL_CHILD_NOT_SEALED = 71,
 };
 
 int kl_child_main(void);

@@ -250,9 +250,9 @@ void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 
 int kl_outcome_not_sealed(const struct kl_cpu_subject *subject)
 {
-	char why[KL_WIRE_WHY_BYTES] = "";
+	char why[sizeof(subject->control->why)] = "";
 
-	memcpy(why, subject->control->pad3, sizeof(why) - 1);
+	memcpy(why, subject->control->why, sizeof(why) - 1);
 	return kl_error(KL_ECANNOT, "the kernel's process cannot be sealed here: %s",
 			*why ? why : "it ended");
 }

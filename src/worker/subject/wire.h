@@ -69,11 +69,11 @@ struct kl_control {
 	uint64_t done; /* child: the nonce of the call that ended */
 	uint64_t pad2[7];
 	struct kl_saved_state saved; /* child, without ptrace: written before `ready` */
-	uint64_t pad3[4096 / 8 - 29];
+	/* child, before any call: why it could not map the image or seal itself; otherwise empty */
+	char why[400];
+	uint64_t pad3[4096 / 8 - 79];
 };
-
-/* Why the child could not map the image or seal itself: in `pad3`, before any call. */
-#define KL_WIRE_WHY_BYTES 400
+_Static_assert(sizeof(struct kl_control) == 4096, "the control page is a page");
 
 struct kl_wire_arg {
 	enum kl_arg_kind kind;

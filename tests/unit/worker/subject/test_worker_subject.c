@@ -374,6 +374,8 @@ static void forgers(void **state)
 	       "control page");
 	forged("forge_pad", FIND "page[300] = 1; scale_all(n, s, x, y);", KL_CALL_CHEAT,
 	       "control page");
+	forged("forge_why", FIND "((char *)page)[631] = 1; scale_all(n, s, x, y);", KL_CALL_CHEAT,
+	       "control page");
 	forged("forge_int3", FIND "page[16] = page[0]; __asm__ volatile(\"int3\");", KL_CALL_CHEAT,
 	       "another place");
 }
