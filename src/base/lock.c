@@ -136,7 +136,7 @@ static bool is_private_dir(const char *dir)
 
 /*
  * A directory for locks that only this user shares, or NULL; the caller frees. The one in /tmp
- * comes first, because all sessions of the user see the same one.
+ * comes first: its name does not depend on the environment, in which sessions of a user can differ.
  */
 static char *private_dir(void)
 {

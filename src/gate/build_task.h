@@ -52,7 +52,7 @@ void kl_build_tasks_release(struct kl_build_tasks *tasks);
 
 void kl_built_free(struct kl_built *built);
 
-/** Path of an oracle's object, such as "<dir>/truth.so"; the caller frees it. */
+/** Path of an oracle's artefact, such as "<dir>/truth.image"; the caller frees it. */
 char *kl_build_task_oracle_path(const struct kl_build_task *task);
 
 #endif

@@ -8,8 +8,8 @@
  *
  * The process executes no byte of what it was sent: its children do, sealed (worker/subject/seal.h).
  * But it reads jobs, images and outputs that anybody can have made. It can read only the system's
- * files and its own, write only below one directory, open no socket, and reach no process but its
- * children.
+ * files and its own, write only below one directory, open no socket, and trace no process but its
+ * children. From Linux 6.12 on (Landlock ABI 6) it can send signals to no others, either.
  */
 enum kl_job_closed {
 	KL_JOB_CLOSED_CAPABILITIES = 1,

@@ -58,8 +58,8 @@ void kl_gpu_processes_walled(struct kl_gpu_processes *processes, const struct kl
  */
 void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_child *child);
 /**
- * End `child`, which nobody can use again. The driver takes long to do this, so it is waited for
- * when another process is started, or at the end.
+ * Kill `child`, which nobody can use again, without waiting: the driver takes long to end it. Before
+ * the next process is opened, and at the end, its end is waited for.
  */
 void kl_gpu_processes_drop(struct kl_gpu_processes *processes, struct kl_gpu_child *child);
 /** Set result.device, driver, cc and gpu_notes from the GPU that was used; nothing if none was. */

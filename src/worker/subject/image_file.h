@@ -5,11 +5,11 @@
 #include "job/job.h"
 
 /*
- * image_file - the file of an image: checked, and lent to the process that maps it.
+ * image_file - checks the file of an image, and copies it for the process that maps it.
  *
- * A process gets a copy in memory that nobody can change (a sealed memfd), so that what it maps is
- * what was checked. Each process gets a copy of its own: the physical placement of a file's pages
- * can change a short call by some per cent, which would look like a difference between two kernels.
+ * The copy is sealed (base/sealed.h), because mapping reads it more than once. Each process gets a
+ * copy of its own: the physical placement of a file's pages can change a short call by some per cent,
+ * which would look like a difference between two kernels.
  */
 
 /**
@@ -18,9 +18,9 @@
 int kl_image_file_open(int *fd, uint64_t *bytes, const char *path);
 
 /**
- * Check the code of every image that a job names (image/code_check.h), and what it imports, however
- * it was compiled. KL_ECANNOT: one of them is missing or no image, or its code is of a kind that no kernel
- * has.
+ * Check the code of every image that a job names (image/code_check.h), and what it imports, whoever
+ * made it. KL_ECANNOT: one of them is missing, is no image, imports what it may not or has an
+ * instruction that no kernel may have.
  */
 int kl_image_file_check(const struct kl_job *job);
 

@@ -46,10 +46,10 @@
  * own, and the outputs are compared again after a pause. A kernel that takes over the loop can then
  * start early; callers must say so in the result.
  *
- * Surface cuda has no host code to seal: there a subject is a binding in a GPU process
- * (subject_gpu.c, docs/formats.md, "On a GPU"). kl_subject_buffer() is the host's copy, which calls
- * copy in and out; kl_subject_traced() is true; a baseline is KL_ECANNOT, since the profile calls
- * baselines itself.
+ * On surface cuda a subject is a binding in a GPU process (subject_gpu.c, docs/formats.md, "On a
+ * GPU"). Only a process with host code is sealed (worker/gpu/seal.h). kl_subject_buffer() is
+ * the host's copy, which calls copy in and out; kl_subject_traced() is true; a baseline is
+ * KL_ECANNOT, since the profile calls baselines itself.
  *
  *	kl_subject_start(&s, job, point, &spec);
  *	memcpy(kl_subject_buffer(s, arg), ...)	each in and inout
@@ -108,9 +108,9 @@ struct kl_place {
 };
 
 /**
- * Start a subject. KL_ECANNOT: not available here (baseline library missing or not fitting, seccomp
- * refused); KL_EINVALID: the object cannot be loaded. Keeps neither `job` nor the
- * points.
+ * Start a subject. KL_ECANNOT: it cannot run here: a library is missing or does not fit, seccomp is
+ * refused, or the image is missing or not valid. KL_EINVALID: an argument is too large; or, on surface
+ * cuda, the artefact cannot be loaded or does not fit its plan. Keeps neither `job` nor the points.
  */
 int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
 		     const struct kl_subject_spec *spec);

@@ -14,9 +14,8 @@
 
 /*
  * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU
- * process (client.h). There is no host code of the candidate, so nothing needs sealing. If the
- * candidate has host code, its image does its own launches in such a process, which is then
- * sealed (launcher.h).
+ * process (client.h). Device code runs nothing on the host, so that process is not sealed. A candidate
+ * with host code launches its kernels itself, in a process that is sealed (launcher.h).
  */
 struct gpu_subject {
 	struct kl_subject base; /* must be first: the interface's part */
