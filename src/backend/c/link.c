@@ -163,19 +163,11 @@ static bool find_static(size_t *obj, size_t *sym, const struct kl_linker *linker
 /* Find a name that the image states, in the objects or, if they lack it, in the runtime. */
 static int find_root(struct kl_link_target *out, struct kl_linker *linker, const char *name)
 {
-	const struct kl_symbol_entry *entry = kl_symbol_index_find(&linker->own, name);
-	uint64_t at = (uint64_t)(uintptr_t)kl_map_get(&linker->trusted, name);
 	size_t obj, sym;
 
-	if (entry) {
-		obj = entry->obj;
-		sym = entry->sym;
-	} else if (at) {
-		obj = (at - 1) >> 32;
-		sym = (at - 1) & UINT32_MAX;
-	} else if (!find_static(&obj, &sym, linker, name)) {
+	if (!kl_link_find_own(&obj, &sym, linker, name) &&
+	    !kl_link_find_known(&obj, &sym, linker, name) && !find_static(&obj, &sym, linker, name))
 		return kl_error(KL_ENO, "linking: '%s' is not defined", name);
-	}
 	return kl_link_resolve(out, linker, obj, sym);
 }
 

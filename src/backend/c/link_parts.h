@@ -100,6 +100,10 @@ void kl_link_add(struct kl_linker *linker, const struct kl_object *object, struc
 /** Add an object of the runtime or a library, whose names only such objects can use freely. */
 void kl_link_add_trusted(struct kl_linker *linker, const struct kl_object *object,
 			 struct kl_object *mine);
+/** Find a name that an object of the kernel defines, for other objects, too. */
+bool kl_link_find_own(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name);
+/** Find a name that the runtime, or a member of a library that was read before, defines. */
+bool kl_link_find_known(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name);
 /** Find what symbol `sym` of object `obj` refers to; this can add objects. */
 int kl_link_resolve(struct kl_link_target *out, struct kl_linker *linker, size_t obj, size_t sym);
 

@@ -26,8 +26,7 @@ void kl_link_add_trusted(struct kl_linker *linker, const struct kl_object *objec
 	}
 }
 
-/* A name that the runtime or a member that was read before defines. */
-static bool find_known(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name)
+bool kl_link_find_known(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name)
 {
 	uint64_t at = (uint64_t)(uintptr_t)kl_map_get(&linker->trusted, name);
 
@@ -48,7 +47,7 @@ static int find_member(size_t *obj, size_t *sym, struct kl_linker *linker, const
 	if (err < 0)
 		return err == KL_ENOTFOUND ? err : kl_error_in(KL_ECANNOT, "'%s'", name);
 	kl_link_add_trusted(linker, member, member);
-	return find_known(obj, sym, linker, name) ? 0 : KL_ENOTFOUND;
+	return kl_link_find_known(obj, sym, linker, name) ? 0 : KL_ENOTFOUND;
 }
 
 static int add_import(struct kl_link_target *out, struct kl_linker *linker, const char *name)
@@ -94,13 +93,9 @@ static int take_definition(struct kl_link_target *out, struct kl_linker *linker,
 	return 0;
 }
 
-/* Is it a name that an object of the kernel defines, looked for from one of these objects? */
-static bool find_own(size_t *obj, size_t *sym, const struct kl_linker *linker, size_t from,
-		     const char *name)
+bool kl_link_find_own(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name)
 {
-	const struct kl_symbol_entry *entry = linker->object[from].own ?
-						      kl_symbol_index_find(&linker->own, name) :
-						      NULL;
+	const struct kl_symbol_entry *entry = kl_symbol_index_find(&linker->own, name);
 
 	if (!entry)
 		return false;
@@ -146,7 +141,8 @@ static int find_name(struct kl_link_target *out, struct kl_linker *linker, size_
 	size_t at = obj, index = sym;
 	int err;
 
-	if (find_own(&at, &index, linker, obj, name) || find_known(&at, &index, linker, name))
+	if ((own && kl_link_find_own(&at, &index, linker, name)) ||
+	    kl_link_find_known(&at, &index, linker, name))
 		return take_definition(out, linker, at, index);
 	if (is_import(linker, own, name))
 		return add_import(out, linker, name);
