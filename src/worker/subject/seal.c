@@ -3,11 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +16,11 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "worker/confine/bpf.h"
 #include "worker/confine/landlock.h"
 
 #if defined(__x86_64__)
 #include <asm/prctl.h>
-#define THIS_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define THIS_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "the seccomp filter does not know this architecture"
 #endif
 
 #define MAX_MAPS ((size_t)1 << 20)
@@ -84,10 +76,6 @@ static int unmap_clocks(void)
 
 /* -- system calls ------------------------------------------------------------------------------ */
 
-#define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
-#define IF_SAME(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
-#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
-
 static int load_filter(struct sock_filter *code, size_t n)
 {
 	struct sock_fprog prog = { .len = (unsigned short)n, .filter = code };
@@ -104,26 +92,26 @@ static int load_filter(struct sock_filter *code, size_t n)
 static int allow_mapping(int keep)
 {
 	struct sock_filter code[] = {
-		/* 0 */ LOAD(arch),
-		/* 1 */ IF_SAME(THIS_ARCH, 0, 17),
-		/* 2 */ LOAD(nr),
-		/* 3 */ IF_SAME(SYS_mmap, 8, 0),
-		/* 4 */ IF_SAME(SYS_mprotect, 10, 0),
-		/* 5 */ IF_SAME(SYS_munmap, 12, 0),
-		/* 6 */ IF_SAME(SYS_close, 11, 0),
-		/* 7 */ IF_SAME(SYS_exit, 10, 0),
-		/* 8 */ IF_SAME(SYS_exit_group, 9, 0),
-		/* 9 */ IF_SAME(SYS_prctl, 0, 9),
-		/* 10 */ LOAD(args[0]),
-		/* 11 */ IF_SAME(PR_SET_SECCOMP, 6, 7),
-		/* 12 */ LOAD(args[4]),
-		/* 13 */ IF_SAME((uint32_t)keep, 1, 0),
-		/* 14 */ IF_SAME((uint32_t)-1, 0, 4),
-		/* 15 */ LOAD(args[2]),
-		/* 16 */ BPF_STMT(BPF_ALU | BPF_AND | BPF_K, PROT_WRITE | PROT_EXEC),
-		/* 17 */ IF_SAME(PROT_WRITE | PROT_EXEC, 1, 0),
-		/* 18 */ RETURN(SECCOMP_RET_ALLOW),
-		/* 19 */ RETURN(SECCOMP_RET_KILL_PROCESS),
+		/* 0 */ KL_BPF_LOAD(arch),
+		/* 1 */ KL_BPF_IF_SAME(KL_BPF_ARCH, 0, 17),
+		/* 2 */ KL_BPF_LOAD(nr),
+		/* 3 */ KL_BPF_IF_SAME(SYS_mmap, 8, 0),
+		/* 4 */ KL_BPF_IF_SAME(SYS_mprotect, 10, 0),
+		/* 5 */ KL_BPF_IF_SAME(SYS_munmap, 12, 0),
+		/* 6 */ KL_BPF_IF_SAME(SYS_close, 11, 0),
+		/* 7 */ KL_BPF_IF_SAME(SYS_exit, 10, 0),
+		/* 8 */ KL_BPF_IF_SAME(SYS_exit_group, 9, 0),
+		/* 9 */ KL_BPF_IF_SAME(SYS_prctl, 0, 9),
+		/* 10 */ KL_BPF_LOAD(args[0]),
+		/* 11 */ KL_BPF_IF_SAME(PR_SET_SECCOMP, 6, 7),
+		/* 12 */ KL_BPF_LOAD(args[4]),
+		/* 13 */ KL_BPF_IF_SAME((uint32_t)keep, 1, 0),
+		/* 14 */ KL_BPF_IF_SAME((uint32_t)-1, 0, 4),
+		/* 15 */ KL_BPF_LOAD(args[2]),
+		/* 16 */ KL_BPF_MASK(PROT_WRITE | PROT_EXEC),
+		/* 17 */ KL_BPF_IF_SAME(PROT_WRITE | PROT_EXEC, 1, 0),
+		/* 18 */ KL_BPF_RETURN(SECCOMP_RET_ALLOW),
+		/* 19 */ KL_BPF_RETURN(SECCOMP_RET_KILL_PROCESS),
 	};
 
 	return load_filter(code, sizeof(code) / sizeof(code[0]));
@@ -132,13 +120,13 @@ static int allow_mapping(int keep)
 static int allow_exit(void)
 {
 	struct sock_filter code[] = {
-		/* 0 */ LOAD(arch),
-		/* 1 */ IF_SAME(THIS_ARCH, 0, 4),
-		/* 2 */ LOAD(nr),
-		/* 3 */ IF_SAME(SYS_exit, 1, 0),
-		/* 4 */ IF_SAME(SYS_exit_group, 0, 1),
-		/* 5 */ RETURN(SECCOMP_RET_ALLOW),
-		/* 6 */ RETURN(SECCOMP_RET_KILL_PROCESS),
+		/* 0 */ KL_BPF_LOAD(arch),
+		/* 1 */ KL_BPF_IF_SAME(KL_BPF_ARCH, 0, 4),
+		/* 2 */ KL_BPF_LOAD(nr),
+		/* 3 */ KL_BPF_IF_SAME(SYS_exit, 1, 0),
+		/* 4 */ KL_BPF_IF_SAME(SYS_exit_group, 0, 1),
+		/* 5 */ KL_BPF_RETURN(SECCOMP_RET_ALLOW),
+		/* 6 */ KL_BPF_RETURN(SECCOMP_RET_KILL_PROCESS),
 	};
 
 	return load_filter(code, sizeof(code) / sizeof(code[0]));
