@@ -35,7 +35,7 @@ static int check_insn(const struct kl_image *image, const struct kl_x86_insn *in
 	if (insn->refusal)
 		return bad_code(insn->refusal, at);
 	if (insn->segment && at < image->own)
-		return bad_code("reaches for the thread's own data", at);
+		return bad_code("uses the thread's own data", at);
 	if (at < image->own && at + insn->len > image->own)
 		return bad_code("runs on into the libraries' code", at);
 	return 0;
@@ -79,8 +79,9 @@ int kl_code_check(const struct kl_image *image)
 	int err = sweep_text(image, &starts);
 
 	if (!err && !is_start(&starts, image->entry))
-		err = bad_code("its entry is no instruction", image->entry);
+		err = bad_code("its entry is not the start of an instruction", image->entry);
 	if (!err && image->start != KL_IMAGE_NONE && !is_start(&starts, image->start))
-		err = bad_code("its start is no instruction", image->start);
+		err = bad_code("its start function is not the start of an instruction",
+			       image->start);
 	return err ? err : check_branches(image, &starts);
 }

@@ -80,15 +80,15 @@ static int check_sizes(const struct kl_image *image, uint64_t claimed, size_t le
 		if (size[i] > KL_IMAGE_MAX_MEMORY)
 			return bad_image("a segment is too large");
 	if (kl_image_offset(image, 3) > KL_IMAGE_MAX_MEMORY)
-		return bad_image("its memory is too large");
+		return bad_image("it needs too much memory");
 	if (image->align < KL_IMAGE_PAGE || image->align > KL_IMAGE_MAX_ALIGN ||
 	    image->align & (image->align - 1))
-		return bad_image("its alignment is no power of two in range");
+		return bad_image("its alignment is not a power of two from 4096 to 2 MiB");
 	if (image->naddress > KL_IMAGE_MAX_ITEMS || image->nthread > KL_IMAGE_MAX_ITEMS ||
 	    image->nimport > KL_IMAGE_MAX_ITEMS || image->nnames > KL_IMAGE_MAX_NAMES)
 		return bad_image("a list is too long");
 	if (claimed != len || segment_bytes(image) + list_bytes(image) != len)
-		return bad_image("its length does not match");
+		return bad_image("its length does not match its head");
 	return 0;
 }
 
@@ -116,15 +116,15 @@ static int check_offsets(const struct kl_image *image)
 	if (image->entry >= image->own)
 		return bad_image("its entry lies outside its code");
 	if (image->start != KL_IMAGE_NONE && image->start >= image->own)
-		return bad_image("its start lies outside its code");
+		return bad_image("its start function lies outside its code");
 	if (image->arena != KL_IMAGE_NONE &&
 	    (image->arena % 8 || !in_data(image, image->arena, 16)))
-		return bad_image("its arena lies outside its data");
+		return bad_image("its arena is not aligned, or lies outside its data");
 	if (image->dims != KL_IMAGE_NONE && (image->dims % 8 || !in_data(image, image->dims, 128)))
-		return bad_image("its dims lie outside its data");
-	/* they end with a word of zeros, which the reader of the tables goes by */
+		return bad_image("its dims are not aligned, or lie outside its data");
+	/* whoever reads the tables stops at the word of zeros at their end */
 	if (image->frames != KL_IMAGE_NONE && !ends_in_rodata(image, image->frames))
-		return bad_image("its tables lie outside its constants");
+		return bad_image("its tables for exceptions do not end with its constants");
 	return 0;
 }
 
@@ -142,7 +142,8 @@ static bool is_slot(const struct kl_image *image, uint64_t at)
 static int check_slot(const struct kl_image *image, uint64_t at, uint64_t *next)
 {
 	if (!is_slot(image, at) || at < *next)
-		return bad_image("a word to fill in lies outside its data, or is out of order");
+		return bad_image(
+			"a word that the loader fills in lies outside its data, or is out of order");
 	*next = at + 8;
 	return 0;
 }
@@ -155,7 +156,7 @@ static int check_slots(const struct kl_image *image, const struct kl_image_slot 
 	for (uint64_t i = 0; !err && i < n; i++) {
 		err = check_slot(image, slot[i].at, &next);
 		if (!err && (slot[i].to > KL_IMAGE_REACH || slot[i].to < -KL_IMAGE_REACH))
-			err = bad_image("an address is too far away");
+			err = bad_image("an address lies too far from it");
 	}
 	return err;
 }
@@ -166,7 +167,7 @@ static int check_imports(const struct kl_image *image)
 	int err = 0;
 
 	if (image->nnames && (image->names[image->nnames - 1] || !image->names[0]))
-		return bad_image("its names are broken");
+		return bad_image("its list of names is malformed");
 	for (uint64_t i = 0; !err && i < image->nimport; i++) {
 		err = check_slot(image, image->import[i].at, &next);
 		if (!err && (image->import[i].name >= image->nnames ||
@@ -185,7 +186,7 @@ static int check_padding(const struct kl_image *image, const unsigned char *file
 		return bad_image("its head has unknown members");
 	for (int i = 0; i < 3; i++)
 		if (!all_zero(image->bytes[i] + size[i], whole_pages(size[i]) - size[i]))
-			return bad_image("it has bytes behind a segment");
+			return bad_image("the space behind a segment is not zero");
 	return 0;
 }
 
@@ -210,7 +211,7 @@ int kl_image_read(struct kl_image *out, const void *bytes, size_t len)
 
 	if (len < KL_IMAGE_PAGE || len > KL_IMAGE_MAX_BYTES ||
 	    memcmp(file, magic, sizeof(magic)) != 0)
-		return bad_image("another kind of file");
+		return bad_image("it is another kind of file");
 	memcpy(&head, file, sizeof(head));
 	image = (struct kl_image){
 		.text = head.text,

@@ -96,7 +96,8 @@ static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
 	else if (res->signal)
 		why = kl_asprintf("klineage-worker was killed by signal %d", res->signal);
 	else
-		why = kl_asprintf("klineage-worker ended with %d: %.500s", res->exit, words->ptr);
+		why = kl_asprintf("klineage-worker exited with status %d: %.500s", res->exit,
+				  words->ptr);
 	return cannot_result(why);
 }
 
@@ -127,7 +128,7 @@ static int run_worker(json_t **result, const json_t *job, const char *dir)
 	if (res.exit || res.signal || res.timed_out)
 		*result = bad_end(&res, &words);
 	else if (kl_json_parse(result, out.ptr, out.len) < 0)
-		*result = cannot_result("klineage-worker's answer is no JSON");
+		*result = cannot_result("klineage-worker did not answer with JSON");
 	kl_error_clear();
 	return 0;
 }
@@ -186,7 +187,8 @@ static int judge_entry(json_t **result, struct batch *batch, const json_t *entry
 		return err;
 	if (!level_ok(kl_json_str_or(job, "isa", ""))) {
 		*result = cannot_result(
-			"this processor is below the level that the kernel was compiled for");
+			"this processor lacks instructions of the level that the kernel was "
+			"compiled for");
 		return 0;
 	}
 	if (audit)

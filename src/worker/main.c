@@ -97,7 +97,7 @@ static int run_stages(json_t *result, const struct kl_job *job, const json_t *do
 	int64_t from = kl_clock_ns();
 	int err;
 
-	/* whoever compiled them: nothing of a job is run before its code was checked here */
+	/* whoever compiled it, no code of a job runs before it was checked here */
 	if ((err = kl_image_file_check(job)) < 0 || (err = kl_pool_open(&pool, job)) < 0)
 		return err;
 	if (job->do_launch)
@@ -117,7 +117,7 @@ static int run_stages(json_t *result, const struct kl_job *job, const json_t *do
 	return err;
 }
 
-/* What this process was closed to, for the results of a bundle (docs/formats.md, "Bundles"). */
+/* Set result.jail to what was closed to this process (docs/formats.md, "Bundles"). */
 static void describe_jail(json_t *result, unsigned closed)
 {
 	static const struct {

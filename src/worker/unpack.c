@@ -162,7 +162,7 @@ static int check_manifest(struct kl_unpacked *out, const struct files *files, co
 	if (!json_equal(listed, files->list))
 		return kl_error(KL_EINVALID, "the files differ from those listed in the manifest");
 	if (!json_array_size(jobs) || json_array_size(jobs) > MAX_JOBS)
-		return kl_error(KL_EINVALID, "the bundle has %zu jobs; must be 1 to %d",
+		return kl_error(KL_EINVALID, "the bundle has %zu jobs, but it must have 1 to %d",
 				json_array_size(jobs), MAX_JOBS);
 	json_array_foreach(jobs, i, entry)
 		if ((err = check_entry(entry, files, dir)) < 0)

@@ -52,8 +52,8 @@ int kl_landlock_open(struct kl_landlock *rules, bool alone)
 
 	*rules = (struct kl_landlock)KL_LANDLOCK_INIT;
 	if (abi < 2)
-		return kl_error(KL_ECANNOT, "this Linux has no Landlock, which closes the files "
-					    "to a process (5.19 or newer has)");
+		return kl_error(KL_ECANNOT, "this Linux has no Landlock, which keeps files from a "
+					    "process: use Linux 5.19 or newer");
 	if (abi >= 3)
 		attr.files |= LANDLOCK_ACCESS_FS_TRUNCATE;
 	if (alone && abi >= 4)

@@ -12,8 +12,8 @@
  *	kl_landlock_allow(&rules, "/usr", KL_LANDLOCK_READ | KL_LANDLOCK_EXECUTE);
  *	kl_landlock_enter(&rules);
  *
- * A path that does not exist is no error: there is nothing to allow. The others return 0 or a
- * negative error; KL_ECANNOT: Linux lacks Landlock of ABI 2 (5.19), or it was refused.
+ * kl_landlock_allow() skips a path that does not exist. kl_landlock_open() and kl_landlock_enter()
+ * return 0 or a negative error; KL_ECANNOT: Linux has no Landlock of ABI 2 (5.19), or refuses it.
  */
 struct kl_landlock {
 	int fd;           /* -1: not open */
@@ -29,8 +29,8 @@ struct kl_landlock {
 #define KL_LANDLOCK_WRITE 0x2     /* write to files that exist */
 #define KL_LANDLOCK_READ 0xc      /* read files, list directories */
 #define KL_LANDLOCK_LIST 0x8      /* list directories */
-#define KL_LANDLOCK_CUT 0x4000    /* cut files */
-#define KL_LANDLOCK_CREATE 0x41b0 /* make, remove and cut files, make and remove directories */
+#define KL_LANDLOCK_CUT 0x4000    /* truncate files */
+#define KL_LANDLOCK_CREATE 0x41b0 /* make, remove and truncate files, make and remove directories */
 
 /**
  * `alone`: also forbid TCP, and signals and abstract sockets to processes that the rules do not

@@ -104,7 +104,8 @@ static int load_onednn(struct api *api)
 /* clang-format on */
 #undef LOOK_UP
 		if (api->dnnl_version()->major != DNNL_VERSION_MAJOR) return kl_error(
-			KL_ECANNOT, "oneDNN %d is installed, this program was built with %d",
+			KL_ECANNOT,
+			"oneDNN %d is installed, but this program was built for oneDNN %d: build it again",
 			api->dnnl_version()->major, DNNL_VERSION_MAJOR);
 	return 0;
 }
@@ -195,15 +196,15 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 		int at = kl_baseline_arg(wire, KL_ARG_DIM, i);
 
 		if (at < 0)
-			return kl_error(KL_ECANNOT, "needs five dims in the order N H W C F");
+			return kl_error(KL_ECANNOT, "it needs five dims, in the order N H W C F");
 		dim[i] = wire->arg[KL_WIRE_MAIN][at].extent[0];
 	}
 	if (wire->nargs != 8 ||
 	    !kl_baseline_f32(wire, x, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
 	    !kl_baseline_f32(wire, w, (int64_t[]){ dim[4], 3, 3, dim[3] }, 4) ||
 	    !kl_baseline_f32(wire, y, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
-		return kl_error(KL_ECANNOT, "needs f32 in [N,H,W,C], in [F,3,3,C] and out "
-					    "[N,H,W,F], and no other argument");
+		return kl_error(KL_ECANNOT, "it needs two inputs, f32 [N,H,W,C] and [F,3,3,C], an "
+					    "output, f32 [N,H,W,F], and no other argument");
 	if ((err = load_onednn(&conv->api)) < 0 ||
 	    (err = build_conv(conv, dim, data[x], data[w], data[y])) < 0)
 		return err;

@@ -55,7 +55,7 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 		int at = kl_baseline_arg(wire, KL_ARG_DIM, i);
 
 		if (at < 0)
-			return kl_error(KL_ECANNOT, "needs three dims in the order M N K");
+			return kl_error(KL_ECANNOT, "it needs three dims, in the order M N K");
 		dim[i] = wire->arg[KL_WIRE_MAIN][at].extent[0];
 		if (dim[i] < 1 || dim[i] > INT_MAX)
 			return kl_error(KL_ECANNOT, "a dim is outside 1 to %d", INT_MAX);
@@ -63,8 +63,9 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 	if (wire->nargs != 6 || !kl_baseline_f32(wire, a, (int64_t[]){ dim[0], dim[2] }, 2) ||
 	    !kl_baseline_f32(wire, b, (int64_t[]){ dim[2], dim[1] }, 2) ||
 	    !kl_baseline_f32(wire, c, (int64_t[]){ dim[0], dim[1] }, 2))
-		return kl_error(KL_ECANNOT, "needs f32 in [M,K], in [K,N] and out [M,N], "
-					    "and no other argument");
+		return kl_error(KL_ECANNOT,
+				"it needs two inputs, f32 [M,K] and [K,N], an output, f32 [M,N], "
+				"and no other argument");
 	if ((err = load_openblas(&sgemm->fn)) < 0)
 		return err;
 	sgemm->m = (int)dim[0];

@@ -43,7 +43,7 @@ int kl_seal_limits(void)
 	int err;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return kl_error_errno("cannot tie the kernel's process to its parent");
+		return kl_error_errno("cannot make the kernel's process end with its parent");
 	/* 1 and not 0: Linux ignores 0 if core dumps are piped to a program */
 	if ((err = set_limit(RLIMIT_CORE, 1, "core dumps")) < 0 ||
 	    (err = set_limit(RLIMIT_FSIZE, 0, "file sizes")) < 0)

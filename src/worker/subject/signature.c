@@ -6,8 +6,9 @@
 #ifdef KL_NO_FFI
 int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w)
 {
-	return kl_error(KL_ECANNOT,
-			"this klineage-worker was built without libffi: it has no surface 'c'");
+	return kl_error(
+		KL_ECANNOT,
+		"this klineage-worker was built without libffi, so it cannot run kernels in C");
 }
 
 void kl_signature_call(const void *frame_arg, uint64_t go)

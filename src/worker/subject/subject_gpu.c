@@ -304,7 +304,10 @@ static int ask_call(struct gpu_subject *subject, uint32_t flags, struct kl_call 
 	}
 	if (called.arg < -1 || called.arg >= (int32_t)subject->nargs ||
 	    (called.end == KL_GPU_CALL_SLACK && called.arg < 0))
-		return kl_error(KL_EIO, "the GPU process names argument %d", called.arg);
+		return kl_error(
+			KL_EIO,
+			"the GPU process answered with argument %d, which the kernel does not have",
+			called.arg);
 	memset(subject->stale, 0, sizeof(subject->stale));
 	describe_end(out, subject, &called);
 	out->ns = called.event_ns;
@@ -454,8 +457,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	if (spec->other)
 		KL_BUG("a subject on a GPU is called at one point");
 	if (spec->kind == KL_SUBJECT_BASELINE)
-		return kl_error(KL_ECANNOT,
-				"vendor libraries for cuda are called by the profile alone");
+		return kl_error(KL_ECANNOT, "only the profile calls vendor libraries on a GPU");
 	subject->base.ops = &operations;
 	subject->processes = job->gpu;
 	subject->host.fd = -1;

@@ -203,15 +203,15 @@ static void test_rules(void **state)
 	BROKEN("no code of its own", image->own = image->text + 1);
 	BROKEN("entry lies outside", image->entry = image->own);
 	BROKEN("entry lies outside", image->entry = KL_IMAGE_NONE);
-	BROKEN("start lies outside", image->start = image->own);
-	BROKEN("arena lies outside", image->arena = 0);
-	BROKEN("arena lies outside", image->arena = DATA + 16 + 5000 - 8);
-	BROKEN("arena lies outside", image->arena = BSS + 1);
-	BROKEN("dims lie outside", image->dims = DATA + 5016 - 120);
-	BROKEN("dims lie outside", image->dims = RODATA);
-	BROKEN("no power of two", image->align = 4095);
-	BROKEN("no power of two", image->align = 0);
-	BROKEN("no power of two", image->align = 4 << 20);
+	BROKEN("start function lies outside", image->start = image->own);
+	BROKEN("arena is not aligned, or lies outside", image->arena = 0);
+	BROKEN("arena is not aligned, or lies outside", image->arena = DATA + 16 + 5000 - 8);
+	BROKEN("arena is not aligned, or lies outside", image->arena = BSS + 1);
+	BROKEN("dims are not aligned, or lie outside", image->dims = DATA + 5016 - 120);
+	BROKEN("dims are not aligned, or lie outside", image->dims = RODATA);
+	BROKEN("not a power of two", image->align = 4095);
+	BROKEN("not a power of two", image->align = 0);
+	BROKEN("not a power of two", image->align = 4 << 20);
 	BROKEN("out of order", parts->address[0].at = 0);
 	BROKEN("out of order", parts->address[0].at = RODATA + 25);
 	BROKEN("out of order", parts->address[0].at = DATA + 9);
@@ -222,9 +222,9 @@ static void test_rules(void **state)
 	BROKEN("too far", parts->thread[0].to = INT64_MIN);
 	BROKEN("no name", (image->nimport = 1, parts->import[0].name = 1));
 	BROKEN("no name", (image->nimport = 1, parts->import[0].name = 5));
-	BROKEN("names are broken", (image->names = "here!", image->nnames = 5));
-	BROKEN("names are broken", (image->names = "\0ere", image->nnames = 5));
-	BROKEN("memory is too large", image->bss = KL_IMAGE_MAX_MEMORY - 4096);
+	BROKEN("list of names is malformed", (image->names = "here!", image->nnames = 5));
+	BROKEN("list of names is malformed", (image->names = "\0ere", image->nnames = 5));
+	BROKEN("needs too much memory", image->bss = KL_IMAGE_MAX_MEMORY - 4096);
 	BROKEN("a segment is too large", image->bss = UINT64_MAX - 4096);
 }
 
