@@ -2,7 +2,7 @@
 /*
  * A pretended libcuda.so.1: "device memory" is memory of the process, protected as the real calls
  * would protect it; a "cubin" is a shared object of C functions (kernel.h) that run in order on a
- * thread, the stream. A bad access there is the sticky CUDA_ERROR_ILLEGAL_ADDRESS it would be on a
+ * thread, the stream; the default stream is a second thread. A bad access there is the sticky CUDA_ERROR_ILLEGAL_ADDRESS it would be on a
  * GPU.
  *
  * A file `conf` beside the library says what is pretended, one "key value" a line: version,
@@ -81,12 +81,19 @@ struct item {
 	unsigned char store[8192];
 };
 
+struct stream {
+	struct item *queue[MAX_QUEUE];
+	int head, tail; /* head == tail: nothing to do */
+	pthread_cond_t filled;
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static struct item *queue[MAX_QUEUE];
-static int head, tail; /* head == tail: nothing to do */
+static struct stream created = { .filled = PTHREAD_COND_INITIALIZER }; /* all of them are one */
+static struct stream default_stream = { .filled = PTHREAD_COND_INITIALIZER };
 static int sticky;
 static bool running;
+static bool pool_has_free; /* the memory pool gives memory back at the next synchronization */
 static unsigned char *shared_memory;
 static __thread sigjmp_buf back;
 static __thread volatile sig_atomic_t inside;
@@ -139,51 +146,73 @@ static int execute(struct item *item)
 	}
 }
 
-static void *work(void *unused)
+static void *work(void *payload)
 {
+	struct stream *stream = payload;
+
 	pthread_mutex_lock(&lock);
 	for (;;) {
-		while (head == tail)
-			pthread_cond_wait(&changed, &lock);
+		while (stream->head == stream->tail)
+			pthread_cond_wait(&stream->filled, &lock);
 		pthread_mutex_unlock(&lock);
-		int rc = sticky ? sticky : execute(queue[head]);
+		int rc = sticky ? sticky : execute(stream->queue[stream->head]);
 		pthread_mutex_lock(&lock);
-		free(queue[head]);
+		free(stream->queue[stream->head]);
 		if (!sticky)
 			sticky = rc;
-		head = (head + 1) % MAX_QUEUE;
+		stream->head = (stream->head + 1) % MAX_QUEUE;
 		pthread_cond_broadcast(&changed);
 	}
-	return unused;
+	return payload;
 }
 
-static void enqueue(struct item *item)
+static bool start_thread(struct stream *stream)
 {
 	pthread_t pthread;
 
+	return !pthread_create(&pthread, NULL, work, stream);
+}
+
+/* Both threads start at once: a sealed process can start none. */
+static void enqueue(struct stream *stream, struct item *item)
+{
 	pthread_mutex_lock(&lock);
 	if (!running) {
 		for (int sign = 1; sign < 32; sign++)
 			if (sign == SIGSEGV || sign == SIGBUS || sign == SIGILL ||
 			    sign == SIGTRAP || sign == SIGABRT || sign == SIGFPE)
 				signal(sign, caught);
-		running = !pthread_create(&pthread, NULL, work, NULL);
+		running = start_thread(&created) && start_thread(&default_stream);
 	}
-	while ((tail + 1) % MAX_QUEUE == head)
+	while ((stream->tail + 1) % MAX_QUEUE == stream->head)
 		pthread_cond_wait(&changed, &lock);
-	queue[tail] = item;
-	tail = (tail + 1) % MAX_QUEUE;
-	pthread_cond_broadcast(&changed);
+	stream->queue[stream->tail] = item;
+	stream->tail = (stream->tail + 1) % MAX_QUEUE;
+	pthread_cond_signal(&stream->filled);
 	pthread_mutex_unlock(&lock);
+}
+
+static int drain_stream(struct stream *stream)
+{
+	pthread_mutex_lock(&lock);
+	while (stream->head != stream->tail)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	return sticky;
 }
 
 static int drain(void)
 {
-	pthread_mutex_lock(&lock);
-	while (head != tail)
-		pthread_cond_wait(&changed, &lock);
-	pthread_mutex_unlock(&lock);
-	return sticky;
+	drain_stream(&default_stream);
+	return drain_stream(&created);
+}
+
+/* Every synchronization returns the pool's free memory, which takes a while on the host. */
+static void trim_pool(void)
+{
+	for (int64_t end = now() + 5000000; pool_has_free && now() < end;)
+		;
+	pool_has_free = false;
 }
 
 /* -- the tools of gpu_ptx.cu ---------------------------------------------------------------- */
@@ -459,7 +488,9 @@ int cuCtxSetCurrent(void *data)
 }
 int cuCtxSynchronize(void)
 {
-	return drain();
+	drain();
+	trim_pool();
+	return sticky;
 }
 int cuCtxSetLimit(int limit, size_t value)
 {
@@ -670,7 +701,7 @@ int cuLaunchKernelEx(const struct config *config, struct function *function, voi
 		used += ((size_t)function->params[k] + 63) / 64 * 64;
 	}
 	note(item);
-	enqueue(item);
+	enqueue(config->stream ? &created : &default_stream, item);
 	return 0;
 }
 
@@ -678,11 +709,15 @@ int cuLaunchKernelEx(const struct config *config, struct function *function, voi
  * A launch by host code, which has no cubin: a function of its own, under a name of the CUDA runtime
  * that host code may use.
  */
-int __cudaLaunchKernel(void (*run)(void **, const struct fake_launch *), const int *params,
-		       void **arg)
+static int launch_function(void (*run)(void **, const struct fake_launch *), const int *params,
+			   void **arg, struct stream *stream)
 {
 	struct function *function = calloc(1, sizeof(*function));
-	const struct config config = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
+	const struct config config = {
+		.grid = { 1, 1, 1 },
+		.block = { 1, 1, 1 },
+		.stream = stream,
+	};
 
 	function->name = "__cudaLaunchKernel";
 	function->run = run;
@@ -690,6 +725,19 @@ int __cudaLaunchKernel(void (*run)(void **, const struct fake_launch *), const i
 	function->max_threads = 1024;
 	function->max_smem = SHARED;
 	return cuLaunchKernelEx(&config, function, arg, NULL);
+}
+
+int __cudaLaunchKernel(void (*run)(void **, const struct fake_launch *), const int *params,
+		       void **arg)
+{
+	return launch_function(run, params, arg, &created);
+}
+
+/* The same on the default stream. */
+int cudaLaunchKernel(void (*run)(void **, const struct fake_launch *), const int *params,
+		     void **arg)
+{
+	return launch_function(run, params, arg, NULL);
 }
 
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, struct function *function, int block,
@@ -848,7 +896,7 @@ static void put(struct function *function, void **arg)
 		memcpy(item->arg[k], arg[k], (size_t)function->params[k]);
 		used += 64;
 	}
-	enqueue(item);
+	enqueue(&created, item);
 }
 
 int cuMemcpyDtoDAsync_v2(ptr to, ptr from, size_t n, void *stream)
@@ -925,13 +973,27 @@ int cuMemFreeHost(void *data)
 	return 0;
 }
 
+/* Memory of the pool, which host code can use. */
+int cudaMallocAsync(void **data, size_t n, void *stream)
+{
+	*data = malloc(n);
+	return *data ? 0 : 2;
+}
+
+int cudaFreeAsync(void *data, void *stream)
+{
+	free(data);
+	pool_has_free = true;
+	return 0;
+}
+
 /*
  * -- streams, events, graphs -------------------------------------------------------------------------
  */
 
 int cuStreamCreate(void **source, unsigned flags)
 {
-	*source = queue;
+	*source = &created;
 	return 0;
 }
 int cuStreamDestroy_v2(void *source)
@@ -940,7 +1002,9 @@ int cuStreamDestroy_v2(void *source)
 }
 int cuStreamSynchronize(void *source)
 {
-	return drain();
+	drain_stream(source ? source : &default_stream);
+	trim_pool();
+	return sticky;
 }
 int cuStreamWaitEvent(void *source, struct event *event, unsigned flags)
 {
@@ -949,10 +1013,11 @@ int cuStreamWaitEvent(void *source, struct event *event, unsigned flags)
 
 int cuStreamQuery(void *source)
 {
+	const struct stream *stream = source ? source : &default_stream;
 	int rc;
 
 	pthread_mutex_lock(&lock);
-	rc = head != tail ? 600 : sticky;
+	rc = stream->head != stream->tail ? 600 : sticky;
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
@@ -972,11 +1037,18 @@ int cuEventDestroy_v2(struct event *event)
 
 int cuEventRecord(struct event *event, void *source)
 {
-	struct item *item = calloc(1, sizeof(*item));
+	struct item *item;
 
+	/* complete at once, as on a GPU: the thread would first have to get a processor */
+	if (!source && !cuStreamQuery(NULL)) {
+		event->ns = now();
+		event->pending = 0;
+		return sticky;
+	}
+	item = calloc(1, sizeof(*item));
 	item->event = event;
 	event->pending = 1;
-	enqueue(item);
+	enqueue(source ? source : &default_stream, item);
 	return sticky;
 }
 
@@ -986,7 +1058,9 @@ int cuEventQuery(struct event *event)
 }
 int cuEventSynchronize(struct event *event)
 {
-	return drain();
+	drain();
+	trim_pool();
+	return sticky;
 }
 
 int cuEventElapsedTime(float *ms, struct event *from, struct event *to)

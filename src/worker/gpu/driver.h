@@ -113,6 +113,7 @@ enum kl_cu_launch_attribute_id {
 
 enum kl_cu_access { KL_CU_ACCESS_NONE = 0, KL_CU_ACCESS_READ = 1, KL_CU_ACCESS_READWRITE = 3 };
 
+#define KL_CU_DEFAULT_STREAM NULL /* waits for every stream that is not a non-blocking one */
 #define KL_CU_STREAM_NON_BLOCKING 1u
 #define KL_CU_EVENT_BLOCKING 1u
 #define KL_CU_EVENT_NO_TIMING 2u

@@ -199,7 +199,8 @@ static int open_device(struct kl_gpu_server *server, const void *request, int fd
 	if (err == 0)
 		err = kl_gpu_device_open(&server->device, server->cu, open->ordinal);
 	if (err == 0 && ((rc = server->cu->event_create(&server->before, 0)) ||
-			 (rc = server->cu->event_create(&server->after, 0))))
+			 (rc = server->cu->event_create(&server->after, 0)) ||
+			 (rc = server->cu->event_create(&server->others, KL_CU_EVENT_NO_TIMING))))
 		err = kl_gpu_error(server->cu, rc, KL_ECANNOT, "no events");
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }

@@ -33,8 +33,9 @@ struct kl_gpu_server {
 		struct kl_gpu_bound *bound;
 		uint32_t module, set;
 	} bind[KL_GPU_MAX_BINDS];
-	struct kl_cu_event *before, *after;
-	struct kl_gpu_launcher *launcher; /* host code; NULL: none */
+	struct kl_cu_event *before, *after; /* around a call */
+	struct kl_cu_event *others;         /* host code: on the default stream after a call */
+	struct kl_gpu_launcher *launcher;   /* host code; NULL: none */
 	/* struct kl_gpu_timing of timing/server_state.h; NULL until the profile needs it */
 	void *time;
 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -11,8 +11,10 @@
 #include "worker/gpu/server.h"
 #include "worker/gpu/wall.h"
 
-/* More than a synchronization with an idle device takes. */
+/* An event on an idle stream is complete sooner. */
 #define LATE_NS 500000
+/* After this time, sleep between two queries of an event. */
+#define SPIN_NS 2000000
 
 static void take_error(struct kl_gpu_reply *reply, int err)
 {
@@ -63,37 +65,53 @@ static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_laun
 	if (err < 0 ||
 	    (launch->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(server->device)) < 0))
 		return err;
-	rc = server->cu->ctx_sync();
+	/* the first use of the default stream takes longer: make it before the call is measured */
+	rc = server->cu->event_record(server->others, KL_CU_DEFAULT_STREAM);
+	if (!rc)
+		rc = server->cu->ctx_sync();
 	return rc ? kl_gpu_error(server->cu, rc, KL_EIO, "the GPU failed before the call") : 0;
 }
 
 /*
- * Processor time of this thread: it grows while the driver spins on the device, not while the
- * thread is not scheduled.
+ * Wait for the streams of the process other than the device's own. *busy_ns is how long one of them
+ * was seen busy, 0 if none was.
+ *
+ * Host code can create no stream, so it can use only the default stream and the blocking streams
+ * that this one waits for. The time of a synchronization would not tell whether they are busy: it
+ * includes the time in which the driver returns the memory that cudaFreeAsync() freed.
  */
-static int64_t processor_ns(void)
+static int wait_for_others(struct kl_gpu_server *server, int64_t limit_ms, int64_t *busy_ns)
 {
-	struct timespec now = { 0 };
+	int rc = server->cu->event_record(server->others, KL_CU_DEFAULT_STREAM);
+	int64_t from = kl_clock_ns(), asked = from;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+	*busy_ns = 0;
+	while (!rc && (rc = server->cu->event_query(server->others)) == KL_CU_NOT_READY) {
+		*busy_ns = asked - from;
+		if (*busy_ns >= limit_ms * 1000000)
+			break;
+		if (*busy_ns > SPIN_NS)
+			usleep(50);
+		asked = kl_clock_ns();
+		rc = 0;
+	}
+	return rc;
 }
 
-/* The stream is done: check that the device is idle as well. */
-static int settle_call(struct kl_gpu_server *server, struct kl_gpu_called *out)
+/* The stream is done: check that the other streams are done as well. */
+static int settle_call(struct kl_gpu_server *server, int64_t limit_ms, struct kl_gpu_called *out)
 {
-	int64_t from = processor_ns(), took;
+	int64_t busy_ns;
 	float ms = 0;
-	int rc = server->cu->ctx_sync();
+	int rc = wait_for_others(server, limit_ms, &busy_ns);
 
-	took = processor_ns() - from;
-	if (rc)
+	if (rc || (rc = server->cu->ctx_sync()))
 		return rc;
 	if (!server->cu->event_ms(&ms, server->before, server->after))
 		out->event_ns = (int64_t)((double)ms * 1e6);
-	if (took > LATE_NS) {
+	if (busy_ns > LATE_NS) {
 		out->end = KL_GPU_CALL_LATE;
-		out->where = took;
+		out->where = busy_ns;
 	}
 	return 0;
 }
@@ -109,12 +127,13 @@ static int run_call(struct kl_gpu_server *server, const struct kl_gpu_do_launch 
 	out->host_ns = kl_clock_ns() - out->host_ns;
 	server->cu->event_record(server->after, server->device->stream);
 	ran = kl_gpu_wait(server->device, launch->limit_ms);
+	if (!ran)
+		ran = settle_call(server, launch->limit_ms, &out->c);
 	if (ran == KL_CU_NOT_READY) {
 		out->c.end = KL_GPU_CALL_HANG;
+		out->c.r.state = KL_GPU_STUCK;
 		return 0;
 	}
-	if (!ran)
-		ran = settle_call(server, &out->c);
 	if (ran) {
 		out->c.end = KL_GPU_CALL_FAULT;
 		if (!kl_gpu_is_fault(ran))

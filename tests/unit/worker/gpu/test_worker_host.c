@@ -99,7 +99,33 @@ static void test_wrong(void **state)
 	wants(*state, HOST("", "for (;;) call(24, 0, 0, 0, 0);", "1.5f"), "fail", "hang", NULL);
 }
 
-/* Its variables are as they were before each judged call; so a trick of the second call is none. */
+#define POOL "int cudaMallocAsync(void **, long, void *);\nint cudaFreeAsync(void *, void *);\n"
+#define OTHER_STREAM(ns)                                                                               \
+	"int cudaLaunchKernel(void (*)(void **, const struct fake_launch *), const int *, void **);\n" \
+	"static const int wait_params[] = { -1 };\n"                                                   \
+	"static void wait_for(void **arg, const struct fake_launch *launch)\n"                         \
+	"{ long t[2] = { 0, " ns " }; call(35, (long)t, 0, 0, 0); }\n"
+
+/* The driver may take long to return a pool's memory; only what still runs is late. */
+static void test_busy(void **state)
+{
+	wants(*state,
+	      HOST(POOL,
+		   "void *scratch; if (cudaMallocAsync(&scratch, 64, stream) || "
+		   "cudaFreeAsync(scratch, stream)) return 5;",
+		   "1.5f"),
+	      "pass", NULL, NULL);
+	wants(*state,
+	      HOST(OTHER_STREAM("20000000"), "cudaLaunchKernel(wait_for, wait_params, arg);",
+		   "1.5f"),
+	      "fail", "cheat", "ns after its stream was done");
+	wants(*state,
+	      HOST(OTHER_STREAM("999999999"),
+		   "for (int i = 0; i < 60; i++) cudaLaunchKernel(wait_for, wait_params, arg);",
+		   "1.5f"),
+	      "fail", "hang", "did not end within");
+}
+
 /* Its variables are put back before a call, and found again by an ordinary one. */
 static void test_remembers(void **state)
 {
@@ -263,6 +289,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_right, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_says_wall, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_wrong, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_busy, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_remembers, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_forbidden, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_imports, gpu_setup_test, gpu_teardown_test),
