@@ -100,6 +100,16 @@ int kl_gpu_timing_run(struct kl_gpu_timing *timing, const struct kl_gpu_time_run
 
 /* -- do_bench ------------------------------------------------------------------------------- */
 
+/* A warm-up call. It restores inout tensors as well: the answer of the last one is judged. */
+static int warm_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, int *rc, int *which)
+{
+	int err = has_inout(timing) ? kl_gpu_timing_ready(timing, timed, 0, 0, false) : 0;
+
+	if (err == 0)
+		*rc = kl_gpu_timing_launch(timing, timed, 0, which);
+	return err;
+}
+
 /*
  * Triton's do_bench: always the same buffers, warm-up calls without a flush, then each call after
  * zeroing 256 MiB, which also hides the launch latency. A fingerprint of the answer follows each
@@ -126,8 +136,8 @@ static int bench_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 {
 	int err = 0, rc = 0, which = -1;
 
-	for (uint32_t i = 0; i < bench->warm && !rc; i++)
-		rc = kl_gpu_timing_launch(timing, timed, 0, &which);
+	for (uint32_t i = 0; i < bench->warm && !rc && err == 0; i++)
+		err = warm_call(timing, timed, &rc, &which);
 	for (uint32_t i = 0; i < bench->calls && !rc && err == 0; i++)
 		err = bench_call(timing, timed, i, &rc, &which);
 	if (err == 0 && !rc && !bench->calls)

@@ -342,6 +342,30 @@ static void what_is_changed_is_put_back(void **state)
 	assert_true(kl_json_int_or(point(record), "do_bench_ns", 0) > 0);
 }
 
+#define ADD_ORACLE                                                                                     \
+	"KERNEL(oracle, 8, 8, 4, sizeof(kl_real)) { const kl_real *x = PTR(0); kl_real *y = PTR(1);\n" \
+	"	for (int i = 0; i < I32(2); i++) y[i] += x[i] * *(kl_real *)arg[3]; }\n"
+#define ADD_KERNEL                                                                  \
+	"KERNEL(scale, 8, 8, 4, 4) { const float *x = PTR(0); float *y = PTR(1);\n" \
+	"	for (int i = 0; i < I32(2); i++) y[i] += x[i] * F32(3); }\n"
+
+/* What a kernel adds to is the same before each call, those that only warm up included. */
+static void what_is_added_to_is_put_back(void **state)
+{
+	struct kl_job *job = job_of(*state, ADD_KERNEL);
+	KL_AUTO(kl_freep) char *truth = gpu_cubin(*state, "truth", "double", ADD_ORACLE);
+	KL_AUTO(kl_freep) char *honest = gpu_cubin(*state, "honest", "float", ADD_ORACLE);
+	KL_AUTO(json_decrefp) json_t *record = NULL;
+
+	assert_string_equal(job->truth_so, truth);
+	assert_string_equal(job->honest_so, honest);
+	job->arg[2].kind = KL_ARG_INOUT;
+	job->arg[2].fill = json_incref(job->arg[1].fill);
+	record = profile(job);
+	assert_null(json_object_get(record, "status"));
+	assert_true(kl_json_int_or(point(record), "do_bench_ns", 0) > 0);
+}
+
 static void hot_as_well(void **state)
 {
 	struct kl_job *job = job_of(*state, NULL);
@@ -380,6 +404,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(calls_in_a_row_are_judged, gpu_setup_test,
 						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(calls_that_are_too_short, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(what_is_added_to_is_put_back, gpu_setup_test,
 						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(what_is_changed_is_put_back, gpu_setup_test,
 						gpu_teardown_test),
