@@ -405,18 +405,11 @@ static bool oracle_in_use(const struct kl_gpu_processes *processes)
 static int open_oracle(struct kl_gpu_processes *processes, const struct kl_job *job,
 		       const char *cubin)
 {
-	bool stuck;
-
 	if (processes->oracle && kl_gpu_child_alive(processes->oracle))
 		return 0;
 	if (processes->oracle && oracle_in_use(processes))
 		return kl_error(KL_EIO, "the oracle's GPU process is gone");
-	stuck = processes->oracle && processes->oracle->stuck;
 	end_oracle(processes);
-	if (stuck)
-		probe_device(processes);
-	if (processes->sick)
-		return check_healthy(processes);
 	return open_child(&processes->oracle, processes, job, cubin, false);
 }
 
@@ -464,6 +457,9 @@ void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t sl
 	processes->in_use[slot] = false;
 	if (kl_gpu_child_alive(processes->oracle))
 		kl_gpu_child_drop(processes->oracle, KL_GPU_OP_SET, slot);
+	if (processes->oracle->stuck)
+		probe_device(processes);
+	processes->oracle->stuck = false; /* probe once */
 	kl_error(KL_EIO, "%s", message);
 }
 

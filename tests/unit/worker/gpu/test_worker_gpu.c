@@ -596,6 +596,39 @@ static void test_health_after_a_hang(void **state)
 		     kl_subject_start(&subject, job, job->point, &spec));
 }
 
+/* The oracle's process is shared, but a hang of it is followed by a probe like any other. */
+static void test_health_after_a_hang_of_the_oracle(void **state)
+{
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = gpu_job(fixture, NULL, NULL);
+	KL_AUTO(kl_freep) char *truth = gpu_cubin(
+		fixture, "truth", "double",
+		"KERNEL(oracle, 8, 8, 4, sizeof(kl_real)) { for (;;) pause(); }\n");
+	const struct kl_subject_spec spec = {
+		.kind = KL_SUBJECT_ORACLE,
+		.so = truth,
+		.real_is_double = true,
+		.cpu = -1,
+	};
+	struct kl_subject_spec candidate = gpu_spec(job, false);
+	struct kl_subject *subject = NULL;
+	struct kl_call end;
+
+	job->call_ms = 200;
+	for (int sick = 0; sick < 2; sick++) {
+		assert_ok(kl_subject_start(&subject, job, job->point, &spec));
+		kl_subject_poison(subject, 2);
+		assert_ok(kl_subject_call(subject, &end));
+		assert_int_equal(end.end, KL_CALL_HANG);
+		if (sick)
+			gpu_conf(fixture, "sick 1\n");
+		kl_subject_free(subject);
+		subject = NULL;
+	}
+	assert_error(KL_EIO, "not well since a kernel hung",
+		     kl_subject_start(&subject, job, job->point, &candidate));
+}
+
 static void test_second_worker_waits(void **state)
 {
 	struct kl_job *job = gpu_job(*state, NULL, NULL);
@@ -1095,6 +1128,7 @@ int main(void)
 		T(test_hangs_are_known_soon),
 		T(test_slower_points_are_waited_for),
 		T(test_health_after_a_hang),
+		T(test_health_after_a_hang_of_the_oracle),
 		T(test_second_worker_waits),
 		T(test_broken_frames),
 		T(test_bad_requests_are_answered),
