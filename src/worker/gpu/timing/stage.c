@@ -181,14 +181,12 @@ static int measure_point(struct kl_gpu_time *timing, int64_t max_ms)
 static int fail_open(struct kl_gpu_time *timing, const struct kl_member *member,
 		     const struct kl_gpu_time_end *how)
 {
-	struct kl_call call = { .end = how->end == KL_GPU_CALL_HANG ? KL_CALL_HANG :
-								      KL_CALL_FAULT };
+	struct kl_call call;
 
 	if (how->end == KL_GPU_CALL_OK)
 		return kl_profile_fail(timing->result, "launch", "%s", kl_error_last());
-	snprintf(call.what, sizeof(call.what), "%s%s, in prepare",
-		 how->end == KL_GPU_CALL_HANG ? "did not end in time" : "ended with ",
-		 how->end == KL_GPU_CALL_HANG ? "" : how->name);
+	kl_gpu_time_describe_end(&call, how, "");
+	strncat(call.what, ", in prepare", sizeof(call.what) - strlen(call.what) - 1);
 	return kl_profile_fail_end(timing->result, timing->job, member, &call);
 }
 

@@ -73,6 +73,9 @@ int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t 
  * compared in full.
  */
 int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2]);
+/** Describe calls that ended badly; `message` is the reply's. */
+void kl_gpu_time_describe_end(struct kl_call *out, const struct kl_gpu_time_end *how,
+			      const char *message);
 /** Report calls on `set` that ended badly; `message` is the reply's. */
 int kl_gpu_time_bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_end *how,
 			const char *message, uint32_t set);

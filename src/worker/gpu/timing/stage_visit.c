@@ -45,8 +45,8 @@ static const struct kl_member *member_of(const struct kl_gpu_time *timing, int w
 	return timing->timer->member[kl_gpu_timer_holds(timing->timer, who, set)];
 }
 
-static void describe_end(struct kl_call *out, const struct kl_gpu_time_end *how,
-			 const char *message)
+void kl_gpu_time_describe_end(struct kl_call *out, const struct kl_gpu_time_end *how,
+			      const char *message)
 {
 	const char *in = *how->kernel ? " in " : "";
 
@@ -76,7 +76,7 @@ int kl_gpu_time_bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu
 {
 	struct kl_call call;
 
-	describe_end(&call, how, message);
+	kl_gpu_time_describe_end(&call, how, message);
 	if (is_candidate(who))
 		return kl_profile_fail_end(timing->result, timing->job, member_of(timing, who, set),
 					   &call);
