@@ -14,10 +14,10 @@
 #include "base/par.h"
 #include "base/rng.h"
 #include "base/sealed.h"
+#include "worker/gpu/host_map.h"
 #include "worker/gpu/wall.h"
 
 #define PAGE ((uint64_t)4096)
-#define SPARE_BYTES ((uint64_t)1 << 30) /* larger mappings are released at once */
 #define ASK_MS 60000
 /* Time for copies of tensors around a call of host code; after that it counts as hung. */
 #define LAUNCH_MS 20000
@@ -192,7 +192,8 @@ void kl_gpu_child_host_back(struct kl_gpu_child *child, struct kl_gpu_host *host
 {
 	struct kl_gpu_host *place = spare_place(child, host->bytes);
 
-	if (!host->at || child->launcher.r.head.magic || host->bytes > SPARE_BYTES || !place) {
+	if (!host->at || child->launcher.r.head.magic || host->bytes > KL_GPU_HOST_SPARE_BYTES ||
+	    !place) {
 		kl_gpu_host_release(host);
 		return;
 	}

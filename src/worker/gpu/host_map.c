@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -35,16 +34,24 @@ static bool take_kept(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps
 	return false;
 }
 
+int kl_gpu_host_check(struct stat *st, int fd, uint64_t bytes)
+{
+	if (fd < 0 || fstat(fd, st) < 0 || st->st_size < 0 || (uint64_t)st->st_size < bytes ||
+	    !bytes)
+		return kl_error(KL_EINVALID, "no memory of %llu bytes came with the message",
+				(unsigned long long)bytes);
+	return 0;
+}
+
 int kl_gpu_host_map(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		    const struct kl_gpu_device *device, int fd, uint64_t bytes, bool pin)
 {
 	struct kl_gpu_host_map map = { .bytes = bytes };
 	struct stat st;
+	int err = kl_gpu_host_check(&st, fd, bytes);
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < bytes ||
-	    !bytes)
-		return kl_error(KL_EINVALID, "no memory of %llu bytes came with the message",
-				(unsigned long long)bytes);
+	if (err < 0)
+		return err;
 	if (take_kept(out, maps, &st, bytes))
 		return 0;
 	map.dev = st.st_dev;
@@ -64,7 +71,7 @@ void kl_gpu_host_unmap(struct kl_gpu_host_map *map, struct kl_gpu_host_maps *map
 
 	if (!map->at)
 		return;
-	if (!map->pinned) {
+	if (!map->pinned || !maps || map->bytes > KL_GPU_HOST_SPARE_BYTES) {
 		end_map(map, device);
 		return;
 	}

@@ -2,7 +2,7 @@
 #ifndef KL_WORKER_GPU_HOST_MAP_H
 #define KL_WORKER_GPU_HOST_MAP_H
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "worker/gpu/tool.h"
 
@@ -29,6 +29,11 @@ struct kl_gpu_host_maps {
 	struct kl_gpu_host_map kept[KL_GPU_HOST_MAPS];
 };
 
+/* Larger mappings are not used again: neither side keeps them. */
+#define KL_GPU_HOST_SPARE_BYTES ((uint64_t)1 << 30)
+
+/** Check that `fd` is a file of at least `bytes`, and not of 0; KL_EINVALID. */
+int kl_gpu_host_check(struct stat *st, int fd, uint64_t bytes);
 /**
  * Map `bytes` of `fd`, whose size is checked; the caller closes `fd`. `pin`: pin it, if that is
  * worth the time; if it fails, copies are slower and nothing else. KL_EINVALID: `fd` has no such
@@ -36,7 +41,10 @@ struct kl_gpu_host_maps {
  */
 int kl_gpu_host_map(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		    const struct kl_gpu_device *device, int fd, uint64_t bytes, bool pin);
-/** Give a mapping back; no copy may still use it. */
+/**
+ * Give a mapping back; no copy may still use it. `maps` NULL: the worker will not use this memory
+ * again, so it is not kept.
+ */
 void kl_gpu_host_unmap(struct kl_gpu_host_map *map, struct kl_gpu_host_maps *maps,
 		       const struct kl_gpu_device *device);
 

@@ -144,7 +144,8 @@ static void drop_set(struct kl_gpu_server *server, uint32_t slot)
 		if (server->bind[i].bound && server->bind[i].set == slot)
 			drop_bind(server, i);
 	kl_gpu_set_free(set->set, server->device);
-	kl_gpu_host_unmap(&set->map, &server->maps, server->device);
+	/* the worker makes new memory for each set of host code */
+	kl_gpu_host_unmap(&set->map, server->launcher ? NULL : &server->maps, server->device);
 	memset(set, 0, sizeof(*set));
 }
 

@@ -127,6 +127,53 @@ static void test_poison_is_known(void **state)
 	kl_subject_free(subject);
 }
 
+static int registered; /* mappings that are pinned */
+
+static int count_register(void *at, size_t bytes, unsigned flags)
+{
+	registered++;
+	return 0;
+}
+
+static int count_unregister(void *at)
+{
+	registered--;
+	return 0;
+}
+
+/* Only what the worker can use again stays pinned. */
+static void test_useless_mappings_are_not_kept(void **state)
+{
+	struct kl_gpu_driver cu = {
+		.host_register = count_register,
+		.host_unregister = count_unregister,
+	};
+	const struct kl_gpu_device device = { .cu = &cu };
+	const uint64_t most = KL_GPU_HOST_SPARE_BYTES;
+	const struct {
+		uint64_t bytes;
+		bool keep;
+		int left;
+	} tries[] = { { 1 << 21, true, 1 },
+		      { 1 << 21, false, 0 },
+		      { most, true, 1 },
+		      { most + 4096, true, 0 } };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
+		struct kl_gpu_host_maps maps = { 0 };
+		struct kl_gpu_host_map map = { 0 };
+		int fd = memfd_create("tensors", MFD_CLOEXEC);
+
+		registered = 0;
+		assert_int_equal(ftruncate(fd, (off_t)tries[i].bytes), 0);
+		assert_ok(kl_gpu_host_map(&map, &maps, &device, fd, tries[i].bytes, true));
+		assert_int_equal(registered, 1);
+		kl_gpu_host_unmap(&map, tries[i].keep ? &maps : NULL, &device);
+		assert_int_equal(registered, tries[i].left);
+		close(fd);
+	}
+}
+
 /* Large memory is pinned where that works, and comes again for the next subject of its process. */
 static void test_large_tensors(void **state)
 {
@@ -1112,6 +1159,7 @@ int main(void)
 		T(test_wrong_architecture),
 		T(test_calls),
 		T(test_poison_is_known),
+		T(test_useless_mappings_are_not_kept),
 		T(test_large_tensors),
 		T(test_process_is_kept),
 		T(test_oracle_has_one_process),
