@@ -8,7 +8,7 @@ struct both {
 	const struct kl_runner_work *work;
 	json_t *result;
 	struct kl_builder *builder;
-	const struct kl_builder_needs *next;
+	const struct kl_ahead *next;
 };
 
 static int run_work(void *ctx)
@@ -21,19 +21,23 @@ static int run_work(void *ctx)
 static int compile_next(void *ctx)
 {
 	struct both *both = ctx;
-	struct kl_builder_needs needs = *both->next;
+	struct kl_builder_needs needs = {
+		.candidate = both->next->candidate,
+		.parent = both->next->parent,
+	};
 	struct kl_platform platform;
 	struct kl_builder_set set;
 	int err = kl_builder_platform(&platform, both->builder, needs.candidate);
 
 	if (err < 0)
 		return err;
-	needs.march = needs.march ? platform.march : NULL;
+	if (both->next->baseline)
+		needs.march = platform.march;
 	return kl_builder_all(&set, both->builder, &needs);
 }
 
 int kl_ahead_run(json_t **result, const struct kl_runner *runner, const struct kl_runner_work *work,
-		 struct kl_builder *builder, const struct kl_builder_needs *next)
+		 struct kl_builder *builder, const struct kl_ahead *next)
 {
 	struct both both = { runner, work, NULL, builder, next };
 	struct kl_task task[] = {

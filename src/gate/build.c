@@ -229,7 +229,7 @@ static void add_baseline(struct missing *missing, struct kl_builder *builder,
 	const struct kl_surface *surface = of->surface;
 	KL_AUTO(kl_freep) char *key = NULL;
 
-	if (!march || !*march || !surface->contract->baseline || !of->by->backend->baseline)
+	if (!march || !surface->contract->baseline || !of->by->backend->baseline)
 		return;
 	key = baseline_key(surface, march);
 	if (kl_map_get(&builder->baseline, key))

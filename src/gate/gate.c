@@ -36,7 +36,7 @@ struct kl_gate {
 	const char *ncu;           /* its path; NULL: the worker finds it */
 	struct kl_map audited;     /* contract digest -> "" once the contract passed its audit */
 	bool no_device;            /* in the last judgement the worker found no device */
-	struct kl_builder_needs ahead; /* what will be judged after the next candidate */
+	struct kl_ahead ahead;     /* what will be judged after the next candidate */
 };
 
 /* --- the session ----------------------------------------------------------- */
@@ -271,7 +271,6 @@ static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surfac
 			 gate->opts.no_profile ? "correctness" : "correctness and profile");
 	if (!err)
 		err = kl_ahead_run(result, &gate->runner, &work, &gate->builder, &gate->ahead);
-	gate->ahead = (struct kl_builder_needs){ .candidate = NULL };
 	if (err < 0)
 		return err;
 	if (lock.notice)
@@ -350,13 +349,20 @@ static bool same_code(const struct kl_built *candidate, const struct kl_built *p
 	       !strcmp(candidate->artefact->facts.code_digest, parent->artefact->facts.code_digest);
 }
 
+/* The parent that a candidate is compared with; NULL: none. */
+static const struct kl_surface *compared_parent(const struct kl_gate *gate,
+						const struct kl_surface *parent)
+{
+	return gate->opts.quick ? NULL : parent;
+}
+
 /* Compile everything. If the candidate is refused, this sets the verdict. */
 static int build_task(struct task *task, struct kl_judgement *judgement, struct kl_gate *gate,
 		      const struct kl_surface *surface, const struct kl_surface *parent)
 {
 	const struct kl_builder_needs needs = {
 		.candidate = surface,
-		.parent = gate->opts.quick ? NULL : parent,
+		.parent = compared_parent(gate, parent),
 		.march = gate->opts.no_profile ? NULL : task->platform.march,
 	};
 	struct kl_builder_set set;
@@ -508,7 +514,11 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		     const struct kl_surface *candidate, const struct kl_surface *parent,
 		     const char *commit)
 {
-	return machine_trouble(judge_at(out, gate, candidate, parent, commit));
+	int err = machine_trouble(judge_at(out, gate, candidate, parent, commit));
+
+	/* the surfaces were borrowed until now, whether or not a job ran */
+	gate->ahead = (struct kl_ahead){ .candidate = NULL };
+	return err;
 }
 
 int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
@@ -520,10 +530,10 @@ int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
 void kl_gate_expect(struct kl_gate *gate, const struct kl_surface *candidate,
 		    const struct kl_surface *parent)
 {
-	gate->ahead = (struct kl_builder_needs){
+	gate->ahead = (struct kl_ahead){
 		.candidate = candidate,
-		.parent = gate->opts.quick ? NULL : parent,
-		.march = gate->opts.no_profile ? NULL : "",
+		.parent = compared_parent(gate, parent),
+		.baseline = !gate->opts.no_profile,
 	};
 }
 

@@ -336,7 +336,7 @@ static void the_next_one_is_compiled_while_a_device_judges(void **state)
 	KL_AUTO(json_decrefp) json_t *result = NULL;
 	struct kl_runner runner = { .way = &ways[1] };
 	struct kl_runner_work work = { .device = &device };
-	struct kl_builder_needs next = { .candidate = NULL };
+	struct kl_ahead next = { .candidate = NULL };
 	const struct kl_built *built;
 
 	put_all(dir);
