@@ -36,12 +36,9 @@ static void taint_release(struct taint *taint)
 
 static bool is_one_of(const char *op, const char *const *words, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		size_t len = strlen(words[i]);
-
-		if (!strncmp(op, words[i], len) && (!op[len] || op[len] == '.'))
+	for (size_t i = 0; i < n; i++)
+		if (kl_ptx_op_is(op, words[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -92,7 +89,7 @@ static bool has_tainted_input(const struct taint *taint, const struct kl_ptx_ins
 	for (size_t i = first; i < insn->nreg; i++)
 		if (taint->reg[insn->reg[i]])
 			return true;
-	return insn->special != NULL;
+	return insn->clock != NULL;
 }
 
 /* The branch at the end of `block` depends on a clock, and so does what runs up to its meeting. */
@@ -125,14 +122,13 @@ static int follow_insn(struct taint *taint, const struct kl_ptx_insn *insn)
 	}
 	if (!is_wait(insn->op))
 		return refuse_use(taint, insn);
-	return guarded && !strncmp(insn->op, "bra", 3) ? enter_region(taint, insn->block) : 0;
+	return guarded && kl_ptx_op_is(insn->op, "bra") ? enter_region(taint, insn->block) : 0;
 }
 
 static const char *first_clock(const struct kl_ptx_fn *fn)
 {
 	for (size_t i = 0; i < fn->special.n; i++)
-		if (!strncmp(fn->special.v[i], "%clock", 6) ||
-		    !strncmp(fn->special.v[i], "%globaltimer", 12))
+		if (kl_ptx_is_clock(fn->special.v[i]))
 			return fn->special.v[i];
 	return NULL;
 }

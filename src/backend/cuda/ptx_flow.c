@@ -96,12 +96,12 @@ static char *label_names(const struct body *body)
 	return kl_buf_detach(&names);
 }
 
-static bool is_special(const char *name)
+bool kl_ptx_is_clock(const char *name)
 {
-	static const char *const words[] = { "%clock", "%globaltimer" };
+	static const char *const clocks[] = { "%clock", "%globaltimer" };
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++)
-		if (!strncmp(name, words[i], strlen(words[i])))
+	for (size_t i = 0; i < KL_ARRAY_SIZE(clocks); i++)
+		if (!strncmp(name, clocks[i], strlen(clocks[i])))
 			return true;
 	return false;
 }
@@ -110,9 +110,9 @@ static void take_operand(struct body *body, struct kl_ptx_insn *insn, bool out)
 {
 	KL_AUTO(kl_freep) char *name = kl_strndup(body->reader.t.s, body->reader.t.n);
 
-	if (is_special(name)) {
-		free(insn->special);
-		insn->special = kl_steal(&name);
+	if (kl_ptx_is_clock(name)) {
+		free(insn->clock);
+		insn->clock = kl_steal(&name);
 		return;
 	}
 	if (name[0] == '.')
@@ -231,11 +231,16 @@ static int read_statement(struct body *body)
 
 /* -- blocks ---------------------------------------------------------------------------------- */
 
-static bool is_op(const struct kl_ptx_insn *insn, const char *word)
+bool kl_ptx_op_is(const char *op, const char *name)
 {
-	size_t n = strlen(word);
+	size_t n = strlen(name);
 
-	return !strncmp(insn->op, word, n) && (!insn->op[n] || insn->op[n] == '.');
+	return !strncmp(op, name, n) && (!op[n] || op[n] == '.');
+}
+
+static bool is_op(const struct kl_ptx_insn *insn, const char *name)
+{
+	return kl_ptx_op_is(insn->op, name);
 }
 
 /* Does the block end behind this instruction? */
@@ -500,7 +505,7 @@ void kl_ptx_flow_release(struct kl_ptx_flow *flow)
 	for (size_t i = 0; i < flow->ninsn; i++) {
 		free(flow->insn[i].op);
 		free(flow->insn[i].reg);
-		free(flow->insn[i].special);
+		free(flow->insn[i].clock);
 		free(flow->insn[i].label);
 	}
 	for (size_t i = 0; i < flow->nblock; i++)

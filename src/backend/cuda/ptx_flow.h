@@ -25,8 +25,8 @@ struct kl_ptx_insn {
 	/* registers; the first `nout` are those of a first operand that is no address */
 	uint32_t *reg;
 	size_t nreg, nout, alloc;
-	char *special; /* a special register that it reads, such as "%clock64"; NULL: none */
-	char *label;   /* bra: names of its target, see ptx_flow.c */
+	char *clock; /* a clock that it reads, such as "%clock64"; NULL: none */
+	char *label; /* bra: names of its target, see ptx_flow.c */
 	size_t block;
 };
 
@@ -44,6 +44,11 @@ struct kl_ptx_flow {
 	size_t nblock, block_alloc;
 	size_t nregister;
 };
+
+/** Is the special register a clock? */
+bool kl_ptx_is_clock(const char *name);
+/** Is an opcode with its modifiers, such as "ld.global.f32", one of instruction `name`, "ld"? */
+bool kl_ptx_op_is(const char *op, const char *name);
 
 /**
  * Read the body of a function, whose text must still be there. KL_ENO: it is not what a compiler
