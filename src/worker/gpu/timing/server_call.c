@@ -74,8 +74,8 @@ int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place)
 
 	for (size_t i = 0; i < set->n && err == 0; i++)
 		if (set->layout[i].tensor && !set->layout[i].output && set->layout[i].bytes)
-			err = kl_gpu_fingerprint_to(timing->device, timing->sink, set->buffer[i].at,
-						    set->layout[i].bytes, 0);
+			err = kl_gpu_fingerprint_to(timing->device, timing->sink.at,
+						    set->buffer[i].at, set->layout[i].bytes, 0);
 	return err;
 }
 
@@ -96,15 +96,16 @@ int kl_gpu_timing_print(struct kl_gpu_timing *timing, uint32_t call, uint32_t pl
 		if (set->layout[i].tensor && set->layout[i].writable && set->layout[i].bytes)
 			err = kl_gpu_fingerprint_to(
 				timing->device,
-				timing->prints + 16 * (call * KL_GPU_MAX_TENSORS + i),
+				timing->prints.at + 16 * (call * KL_GPU_MAX_TENSORS + i),
 				set->buffer[i].at, set->layout[i].bytes, timing->key);
 	return err;
 }
 
 int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which)
 {
-	return kl_gpu_stamp_to(&timing->tool, timing->stamps + (2 * call + (uint64_t)which) *
-								       sizeof(struct kl_gpu_stamp));
+	return kl_gpu_stamp_to(&timing->tool,
+			       timing->stamps.at +
+				       (2 * call + (uint64_t)which) * sizeof(struct kl_gpu_stamp));
 }
 
 /* -- how it ended ---------------------------------------------------------------------- */
@@ -175,7 +176,7 @@ int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const uint32_t *plac
 			      uint64_t (*print)[2])
 {
 	KL_AUTO(kl_freep) uint64_t *all = kl_malloc(KL_GPU_PRINT_BYTES);
-	int err = read_back(timing, all, timing->prints, (size_t)n * KL_GPU_MAX_TENSORS * 16);
+	int err = read_back(timing, all, timing->prints.at, (size_t)n * KL_GPU_MAX_TENSORS * 16);
 
 	if (err < 0)
 		return err;
@@ -199,7 +200,7 @@ int kl_gpu_timing_read_clock(struct kl_gpu_timing *timing, uint32_t n, double *m
 {
 	KL_AUTO(kl_freep) struct kl_gpu_stamp *stamp = kl_malloc(KL_GPU_STAMP_BYTES);
 	uint64_t ns = 0, cycles = 0;
-	int err = read_back(timing, stamp, timing->stamps, n * 2 * sizeof(*stamp));
+	int err = read_back(timing, stamp, timing->stamps.at, n * 2 * sizeof(*stamp));
 
 	if (err < 0)
 		return err;

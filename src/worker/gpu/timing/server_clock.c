@@ -122,7 +122,7 @@ static int bench_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, 
 
 	if (err < 0)
 		return err;
-	timing->cu->set32(timing->bench, 0, BENCH_BYTES / 4, timing->device->stream);
+	timing->cu->set32(timing->bench.at, 0, BENCH_BYTES / 4, timing->device->stream);
 	timing->cu->event_record(timing->before[call], timing->device->stream);
 	*rc = kl_gpu_timing_launch(timing, timed, 0, which);
 	timing->cu->event_record(timing->after[call], timing->device->stream);
@@ -159,8 +159,8 @@ int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 
 	if (err == 0 && (bench->calls > KL_GPU_TIME_CALLS || bench->warm > KL_GPU_TIME_CALLS))
 		err = kl_error(KL_EINVALID, "%u calls for do_bench", bench->calls);
-	if (err == 0 && !timing->bench)
-		err = kl_gpu_timing_memory(&timing->bench, timing->device, BENCH_BYTES);
+	if (err == 0 && !timing->bench.at)
+		err = kl_gpu_buffer_make(&timing->bench, timing->device, BENCH_BYTES, 256, false);
 	if (err < 0 || (err = ready_places(timing, timed, 1, bench->seed, bench->poison)) < 0 ||
 	    (err = bench_calls(timing, timed, bench, out)) < 0 || out->how.end != KL_GPU_CALL_OK)
 		return err;

@@ -10,15 +10,6 @@
 #define DEV_MEMORY_CLOCK 36
 #define DEV_MEMORY_BITS 37
 
-int kl_gpu_timing_memory(uint64_t *at, const struct kl_gpu_device *device, uint64_t bytes)
-{
-	struct kl_gpu_buffer buffer = { 0 };
-	int err = kl_gpu_buffer_make(&buffer, device, bytes, 256, false);
-
-	*at = buffer.at; /* lives as long as the context */
-	return err;
-}
-
 static void free_timing(struct kl_gpu_timing *timing)
 {
 	for (int i = 0; i < KL_GPU_TIME_CALLS; i++) {
@@ -27,8 +18,9 @@ static void free_timing(struct kl_gpu_timing *timing)
 		if (timing->after[i])
 			timing->cu->event_destroy(timing->after[i]);
 	}
-	for (size_t i = 0; i < KL_ARRAY_SIZE(timing->own); i++)
-		kl_gpu_buffer_release(&timing->own[i], timing->device);
+	kl_gpu_buffer_release(&timing->prints, timing->device);
+	kl_gpu_buffer_release(&timing->stamps, timing->device);
+	kl_gpu_buffer_release(&timing->sink, timing->device);
 	kl_gpu_time_tool_close(&timing->tool);
 	free(timing);
 }
@@ -37,7 +29,8 @@ KL_DEFINE_CLEANUP(struct kl_gpu_timing *, free_timing)
 static int make_memory(struct kl_gpu_timing *timing)
 {
 	const struct {
-		uint64_t *at, bytes;
+		struct kl_gpu_buffer *buffer;
+		uint64_t bytes;
 	} want[] = {
 		{ &timing->prints, KL_GPU_PRINT_BYTES },
 		{ &timing->stamps, KL_GPU_STAMP_BYTES },
@@ -45,11 +38,8 @@ static int make_memory(struct kl_gpu_timing *timing)
 	};
 	int err = 0;
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(want) && err == 0; i++) {
-		err = kl_gpu_buffer_make(&timing->own[i], timing->device, want[i].bytes, 256,
-					 false);
-		*want[i].at = timing->own[i].at;
-	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(want) && err == 0; i++)
+		err = kl_gpu_buffer_make(want[i].buffer, timing->device, want[i].bytes, 256, false);
 	return err;
 }
 

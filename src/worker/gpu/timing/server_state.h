@@ -48,12 +48,12 @@ struct kl_gpu_timing {
 	uint32_t nset, set[KL_GPU_TIME_CALLS];
 	struct kl_gpu_pristine pristine[KL_GPU_TIME_CALLS];
 	uint64_t key;
-	struct kl_gpu_buffer own[3]; /* of `prints`, `stamps` and `sink` */
-	uint64_t prints;             /* device: two words per call and tensor */
-	uint64_t stamps;             /* device: two stamps per call */
-	uint64_t sink;  /* device: receives the unused fingerprint when inputs are only read */
-	uint64_t bench; /* device: memory that do_bench zeroes; 0: not allocated */
-	struct kl_gpu_buffer spare; /* room for a tensor that is exchanged */
+	/* on the device */
+	struct kl_gpu_buffer prints; /* two words per call and tensor */
+	struct kl_gpu_buffer stamps; /* two stamps per call */
+	struct kl_gpu_buffer sink;   /* the unused fingerprint when inputs are only read */
+	struct kl_gpu_buffer bench;  /* what do_bench zeroes; not allocated before it is needed */
+	struct kl_gpu_buffer spare;  /* room for a tensor that is exchanged */
 	struct kl_cu_event *before[KL_GPU_TIME_CALLS], *after[KL_GPU_TIME_CALLS];
 };
 
@@ -71,8 +71,6 @@ int kl_gpu_timing_add_vendor(struct kl_gpu_timing *timing, const struct kl_gpu_t
 			     char what[96]);
 int kl_gpu_timing_add_launcher(struct kl_gpu_timing *timing,
 			       const struct kl_gpu_time_launcher *launcher);
-/** Allocate device memory that lives as long as the context. */
-int kl_gpu_timing_memory(uint64_t *at, const struct kl_gpu_device *device, uint64_t bytes);
 /**
  * KL_EINVALID: no such subject; kl_gpu_timing_check_place: no such place among the point's sets.
  */

@@ -202,7 +202,8 @@ int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_v
 		return err;
 	out->ncall = visit->ncall;
 	/* clear the stamps of an earlier visit */
-	if ((err = timing->cu->set8(timing->stamps, 0, KL_GPU_STAMP_BYTES, timing->device->stream)))
+	if ((err = timing->cu->set8(timing->stamps.at, 0, KL_GPU_STAMP_BYTES,
+				    timing->device->stream)))
 		return kl_gpu_error(timing->cu, err, KL_EIO, "cannot write to the GPU");
 	err = batch ? visit_batch(timing, timed, visit, out) :
 		      visit_calls(timing, timed, visit, out);
