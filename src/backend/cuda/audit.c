@@ -134,16 +134,20 @@ struct special {
 	const char *why;
 };
 
+#define NO_USE ", and nothing that a kernel computes depends on it"
+#define CLOCK_OF_IMPORT \
+	"a clock may only bound a wait, and in imported code the audit cannot tell what it does"
+
 static const struct special ptx_specials[] = {
-	{ "%gridid", 7, "it numbers the launches" },
-	{ "%pm", 3, "a counter of the profiler" },
-	{ "%current_graph_exec", 19, "it tells how it is launched" },
+	{ "%gridid", 7, "it numbers the launches" NO_USE },
+	{ "%pm", 3, "a counter of the profiler" NO_USE },
+	{ "%current_graph_exec", 19, "it tells how the kernel is launched" NO_USE },
 };
 static const struct special sass_specials[] = {
-	{ "SR_CLOCK", 8, "a clock, which cannot be followed in imported code" },
-	{ "SR_GLOBALTIMER", 14, "a clock, which cannot be followed in imported code" },
-	{ "SR_GRIDID", 9, "it numbers the launches" },
-	{ "SR_PM", 5, "a counter of the profiler" },
+	{ "SR_CLOCK", 8, CLOCK_OF_IMPORT },
+	{ "SR_GLOBALTIMER", 14, CLOCK_OF_IMPORT },
+	{ "SR_GRIDID", 9, "it numbers the launches" NO_USE },
+	{ "SR_PM", 5, "a counter of the profiler" NO_USE },
 };
 
 static int refuse_special(const struct kl_strvec *names, const struct special *list, size_t n,
@@ -152,10 +156,8 @@ static int refuse_special(const struct kl_strvec *names, const struct special *l
 	for (size_t i = 0; i < names->n; i++)
 		for (size_t k = 0; k < n; k++)
 			if (!strncmp(names->v[i], list[k].name, list[k].n))
-				return kl_error(
-					KL_ENO,
-					"'%s' reads %s: %s, and nothing a kernel computes depends on it",
-					where, names->v[i], list[k].why);
+				return kl_error(KL_ENO, "'%s' reads %s: %s", where, names->v[i],
+						list[k].why);
 	return 0;
 }
 
