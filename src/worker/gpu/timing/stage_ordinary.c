@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage_ordinary - times ordinary calls, in a row and as do_bench, and judges what they left */
+/* stage_ordinary - times ordinary calls by events, by two clocks and by do_bench; judges answers */
 #include <math.h>
 #include <string.h>
 
@@ -158,7 +158,7 @@ static int take_slope(struct kl_gpu_time *timing, struct slope *slope)
 static int is_short(struct kl_gpu_time *timing, const json_t *at, double ns, double error_ns,
 		    double *cleaned, bool *is)
 {
-	double known = (double)kl_json_int_or(at, "ns", 0);
+	double known = (double)kl_json_int_or(at, "ns", 0), missing;
 	size_t most = timing->timer->nset - 1, calls = timing->calls < most ? timing->calls : most;
 	int err;
 
@@ -169,8 +169,11 @@ static int is_short(struct kl_gpu_time *timing, const json_t *at, double ns, dou
 	err = kl_gpu_time_measure(timing, KL_BLOCKS_CANDIDATE, timing->batch, calls, cleaned);
 	timing->hot = timing->point->hot;
 	error_ns += timing->batch ? KL_GPU_EVENT_NS / (double)timing->timer->nset : KL_GPU_EVENT_NS;
-	*is = !err && ns<LEAST_SHARE * * cleaned - error_ns && * cleaned - ns> LEAST_MISSING_NS;
-	return err;
+	if (err)
+		return err;
+	missing = *cleaned - ns;
+	*is = ns < LEAST_SHARE * (*cleaned) - error_ns && missing > LEAST_MISSING_NS;
+	return 0;
 }
 
 static int fail_short(struct kl_gpu_time *timing, double ns, double cleaned)
