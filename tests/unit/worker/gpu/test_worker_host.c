@@ -126,7 +126,7 @@ static void test_busy(void **state)
 	      "fail", "hang", "did not end within");
 }
 
-/* Its variables are put back before a call, and found again by an ordinary one. */
+/* Its variables are restored before each judged call; an ordinary call finds what the last one left. */
 static void test_remembers(void **state)
 {
 	wants(*state,
