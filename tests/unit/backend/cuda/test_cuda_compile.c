@@ -350,7 +350,7 @@ static void test_import(void **state)
 	/* clang-format off */
 	static const struct { const char *source, *refused; } cases[] = {
 		{ K "{ " I "float4 v = ((const float4 *)x)[i & 63]; y[i] = v.x + v.y + v.z + v.w; }\n", NULL },
-		{ K "{ " I "y[i] = x[i] + (clock64() & 1); }\n", "SR_CLOCK" },
+		{ K "{ " I "y[i] = x[i] + (clock64() & 1); }\n", "SR_CLOCKLO: a clock may only bound a wait" },
 		{ "__device__ int kept;\n" K "{ " I "y[i] = x[i] + kept++; }\n", "'kept'" },
 	};
 	/* clang-format on */
