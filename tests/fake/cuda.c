@@ -291,7 +291,7 @@ static void tool_widen(void **arg, const struct fake_launch *launch)
 		if (U32(3) == 8)
 			((double *)to)[i] = kl_widen_one((void *)U64(1), U32(4), i);
 		else
-			((float *)to)[i] = (float)kl_widen_one((void *)U64(1), U32(4), i);
+			((float *)to)[i] = kl_widen_one((void *)U64(1), U32(4), i);
 }
 
 /* -- those of tool.c ---------------------------------------------------------------- */

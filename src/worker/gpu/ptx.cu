@@ -118,7 +118,7 @@ extern "C" __global__ void kl_widen(void *to, const void *from, u64 n, unsigned 
 
 #pragma unroll 1
 	for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-		double v;
+		float v;
 
 		/* one loop, not one for each type */
 		asm volatile("" : "+r"(kind), "+r"(size));
@@ -126,6 +126,6 @@ extern "C" __global__ void kl_widen(void *to, const void *from, u64 n, unsigned 
 		if (size == 8)
 			((double *)to)[i] = v;
 		else
-			((float *)to)[i] = (float)v;
+			((float *)to)[i] = v;
 	}
 }

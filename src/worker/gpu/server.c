@@ -229,7 +229,7 @@ static int put_module(struct kl_gpu_server *server, const void *request, int fd)
 /* Does the host write as many elements as the kernel reads, of a known type that is no wider? */
 static bool is_widened(const struct kl_gpu_tensor_layout *layout)
 {
-	if (layout->from > KL_GPU_FROM_F64 || (layout->real != 4 && layout->real != 8) ||
+	if (layout->from > KL_GPU_FROM_F32 || (layout->real != 4 && layout->real != 8) ||
 	    layout->bytes % layout->real)
 		return false;
 	return kl_widen_bytes(layout->from) <= layout->real &&

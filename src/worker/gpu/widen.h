@@ -6,7 +6,7 @@
  * widen - makes floats and doubles of elements of the narrower types.
  *
  * The GPU (ptx.cu) and C use the same code, so that a test without a GPU can compare it with
- * job/tensor.h. Every value is exact, except that a double becomes the nearest float.
+ * job/tensor.h. Every value is exact.
  */
 #ifdef __CUDACC__
 #define KL_WIDEN static __device__ __forceinline__
@@ -15,11 +15,11 @@
 #endif
 
 /* What elements are widened from; 0: they are not. */
-enum kl_gpu_from { KL_GPU_FROM_F16 = 1, KL_GPU_FROM_BF16, KL_GPU_FROM_F32, KL_GPU_FROM_F64 };
+enum kl_gpu_from { KL_GPU_FROM_F16 = 1, KL_GPU_FROM_BF16, KL_GPU_FROM_F32 };
 
 KL_WIDEN unsigned kl_widen_bytes(unsigned from)
 {
-	return from == KL_GPU_FROM_F64 ? 8 : from == KL_GPU_FROM_F32 ? 4 : 2;
+	return from == KL_GPU_FROM_F32 ? 4 : 2;
 }
 
 KL_WIDEN float kl_widen_bits(unsigned bits)
@@ -51,17 +51,15 @@ KL_WIDEN float kl_widen_f16(unsigned short half)
 }
 
 /* Element i at `from`. */
-KL_WIDEN double kl_widen_one(const void *from, unsigned kind, unsigned long long i)
+KL_WIDEN float kl_widen_one(const void *from, unsigned kind, unsigned long long i)
 {
 	switch (kind) {
 	case KL_GPU_FROM_F16:
 		return kl_widen_f16(((const unsigned short *)from)[i]);
 	case KL_GPU_FROM_BF16:
 		return kl_widen_bf16(((const unsigned short *)from)[i]);
-	case KL_GPU_FROM_F32:
-		return ((const float *)from)[i];
 	default:
-		return ((const double *)from)[i];
+		return ((const float *)from)[i];
 	}
 }
 

@@ -358,12 +358,11 @@ static const struct kl_subject_ops operations = {
 
 /* -- the start ------------------------------------------------------------------------ */
 
-/* An input of the oracle is copied as the kernel has it, if that is no longer than kl_real. */
+/* An input of the oracle is copied as the kernel has it, if its elements are shorter than kl_real. */
 static void take_elements(struct kl_gpu_tensor_layout *layout, const struct kl_job_arg *arg,
 			  size_t real)
 {
 	static const enum kl_gpu_from from[] = {
-		[KL_F64] = KL_GPU_FROM_F64,
 		[KL_F32] = KL_GPU_FROM_F32,
 		[KL_F16] = KL_GPU_FROM_F16,
 		[KL_BF16] = KL_GPU_FROM_BF16,
