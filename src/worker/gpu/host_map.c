@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -34,7 +35,8 @@ static bool take_kept(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps
 	return false;
 }
 
-int kl_gpu_host_check(struct stat *st, int fd, uint64_t bytes)
+/* Check that `fd` is a file of at least `bytes`, and not of 0; KL_EINVALID. */
+static int check_size(struct stat *st, int fd, uint64_t bytes)
 {
 	if (fd < 0 || fstat(fd, st) < 0 || st->st_size < 0 || (uint64_t)st->st_size < bytes ||
 	    !bytes)
@@ -48,7 +50,7 @@ int kl_gpu_host_map(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 {
 	struct kl_gpu_host_map map = { .bytes = bytes };
 	struct stat st;
-	int err = kl_gpu_host_check(&st, fd, bytes);
+	int err = check_size(&st, fd, bytes);
 
 	if (err < 0)
 		return err;

@@ -2,7 +2,7 @@
 #ifndef KL_WORKER_GPU_HOST_MAP_H
 #define KL_WORKER_GPU_HOST_MAP_H
 
-#include <sys/stat.h>
+#include <sys/types.h>
 
 #include "worker/gpu/tool.h"
 
@@ -32,8 +32,6 @@ struct kl_gpu_host_maps {
 /* Larger mappings are not used again: neither side keeps them. */
 #define KL_GPU_HOST_SPARE_BYTES ((uint64_t)1 << 30)
 
-/** Check that `fd` is a file of at least `bytes`, and not of 0; KL_EINVALID. */
-int kl_gpu_host_check(struct stat *st, int fd, uint64_t bytes);
 /**
  * Map `bytes` of `fd`, whose size is checked; the caller closes `fd`. `pin`: pin it, if that is
  * worth the time; if it fails, copies are slower and nothing else. KL_EINVALID: `fd` has no such
