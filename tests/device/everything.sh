@@ -6,7 +6,8 @@
 #	everything.sh run <dir> [<out>]		where the GPU is: builds klineage-worker, runs all, prints one table last
 #
 # <dir> lies in the checkout and travels with it (`/.device/` is ignored by git). <out> (default: <dir>/out) gets the full tables,
-# results and logs; the table and an archive of all are copied to $OUT if that is set. Exit 1: something is not as it must be.
+# results and logs; the table and an archive of all, logs.tgz, are copied to $OUT if that is set. `docs.sh everything logs.tgz`
+# makes the tables of docs/cuda-cheats.md and docs/cuda-host.md of it. Exit 1: something is not as it must be.
 # EVERYTHING_LIMIT: seconds in all (560); what does not fit is counted as not run.
 # EVERYTHING_PARTS: which parts, in which order (default: "unit seconds cheats host aa").
 # JANSSON: where libjansson lies (default: the packed one). Needs gcc, make, nvcc and git there.
@@ -70,6 +71,7 @@ timed () {
 	test "$most" -le "$(left)" || most=$(left)
 	from=$(date +%s.%N)
 	rc=124
+	: >"$file" && : >"$file.err"
 	test "$most" -lt 5 || {
 		timeout -k 10 "$most" "$@" >"$file" 2>"$file.err" </dev/null
 		rc=$?
@@ -110,7 +112,7 @@ unit () {
 # What it costs to judge the last state of a template from a cold process, and each of several distinct ones.
 seconds () {
 	SECONDS_STATES="last many" timed 150 "$out/seconds.out" sh "$here/seconds.sh" "$out/seconds"
-	cp "$out/seconds/log" "$out/seconds.log" 2>/dev/null
+	cp "$out/seconds/log" "$out/seconds.log" 2>/dev/null || : >"$out/seconds.log"
 	for name in gemm topk; do
 		alone=$(sed -n "s/^\[[0-9]* s\] $name last: rc 0, \([0-9.]*\) s$/\1/p" "$out/seconds.log")
 		many=$(sed -n "s/^\[[0-9]* s\] $name last s1 s2 s3: rc 0, \([0-9.]*\) s$/\1/p" "$out/seconds.log")
@@ -133,7 +135,11 @@ stages () {
 cheats () {
 	timed "$3" "$out/$2.run" sh "$here/cheats.sh" run "$dir/$1" "$top/build/klineage-worker"
 	ran="$took"
-	cp "$dir/$1/results" "$out/$2.results" 2>/dev/null
+	if ! test -s "$dir/$1/results"; then
+		row "specimens of $2" "no results, exit code $rc: $(tail -n 1 "$out/$2.run.err")" "$ran" NO
+		return
+	fi
+	cp "$dir/$1/results" "$out/$2.results"
 	timed 60 "$out/$2" env CHEATS="$4" sh "$here/cheats.sh" table "$dir/$1"
 	wrong=$(grep -c '| NO |$' "$out/$2") right=$(grep -c '| yes |$' "$out/$2")
 	if test "$wrong" -eq 0 && test "$right" -gt 0; then ok=yes; else ok=NO; fi
@@ -154,7 +160,7 @@ aa () {
 	timed 130 "$out/aa.run" sh "$here/aa.sh" run "$dir/aa" "$top/build/klineage-worker" 10
 	ran=$took
 	for name in topk gemm; do
-		cp "$dir/aa/cuda-$name/results" "$out/aa.$name" 2>/dev/null
+		test ! -e "$dir/aa/cuda-$name/results" || cp "$dir/aa/cuda-$name/results" "$out/aa.$name"
 	done
 	if ! perl -MJSON::PP -e1 2>/dev/null; then
 		row "A/A" "no JSON::PP here: aa.sh table will say" "$ran" ""
@@ -166,6 +172,7 @@ aa () {
 	while IFS=, read -r name words; do
 		row "A/A: $name" "runs, fast, slow, same, ambiguous, half-width median and worst: $(echo "$words" | tr -d '|')" "$ran" $ok
 	done <"$out/aa.rows"
+	test -s "$out/aa.rows" || row "A/A" "no results" "$ran" NO
 }
 
 run () {
