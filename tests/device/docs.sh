@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/device/docs.sh - the figures of docs/cuda-*.md, from files that a run on a GPU left; nothing is typed.
 #
-#	docs.sh device <log>		the GPU, its driver, nvcc, the date: the first lines of a log of seconds.sh
+#	docs.sh everything <logs>	docs/cuda-cheats.md and docs/cuda-host.md anew, of what everything.sh brought back: its
+#					logs.tgz, or the directory of its output
+#	docs.sh device <log>		the GPU, its driver, nvcc, the date: the first lines of a log of seconds.sh, or the
+#					file "machine" of everything.sh
 #	docs.sh seconds <log>		a table of it: seconds per candidate
 #	docs.sh torch <json>		a table of what torchref.py wrote
 #	docs.sh counters <events>	a table of the hardware counters in events, JSON Lines
@@ -11,6 +14,8 @@
 #	docs.sh put <file> <name>	what comes on the standard input takes the place between the two lines
 #					"<!-- <name> -->" and "<!-- end of <name> -->" of that file
 # Needs perl.
+here=$(cd "$(dirname "$0")" && pwd)
+docs=${DOCS:-$here/../../docs} # where cuda-cheats.md and cuda-host.md are
 
 die () {
 	echo "docs.sh: $*" >&2
@@ -20,7 +25,7 @@ die () {
 # shellcheck disable=SC2016 # perl has dollars of its own
 device='
 	my $date = $1 if /^(\d{4}-\d\d-\d\d)$/m;
-	my ($gpu, $driver) = ($1, $2) if /^([^,\n]+), GPU-[-0-9a-f]+, ([0-9.]+),/m;
+	my ($gpu, $driver) = ($1, $2) if /^([^,\n]+), (?:GPU-[-0-9a-f]+, )?([0-9.]+)(?:,|$)/m;
 	my $nvcc = $1 if /release [0-9.]+, V([0-9.]+)$/m;
 	defined $_ or die "the log does not name its device\n" for $date, $gpu, $driver, $nvcc;
 	print "$gpu, driver $driver, nvcc $nvcc, $date.\n";'
@@ -123,9 +128,26 @@ put () {
 		s/(<!-- $n -->\n).*?(<!-- end of $n -->\n)/$1\n$new\n$2/s or die "docs.sh: no place for $ENV{NAME}\n"' "$1"
 }
 
+# specimens <table> <page> <name>: put a table of cheats.sh, in which each kernel has a verdict, on its page
+specimens () {
+	test -s "$1" || die "no table of $3: that part of everything.sh was not run"
+	! grep -q '^| [^|]* | [^|]* | - |' "$1" || die "some kernels of $3 have no verdict: that part did not end"
+	perl -0777 -ne "$device" "$logs/machine" >"$work/device" && put "$docs/$2" device <"$work/device" &&
+		put "$docs/$2" "$3" <"$1"
+}
+
+everything () {
+	work=$(mktemp -d) || exit 2
+	trap 'rm -rf "$work"' EXIT
+	logs=$1
+	test -d "$logs" || { logs=$work && tar xzf "$1" -C "$work"; } || die "'$1' is no output of everything.sh"
+	specimens "$logs/cuda" cuda-cheats.md cheats && specimens "$logs/cuda-host" cuda-host.md host
+}
+
 what=$1
-test -n "$2" || die "usage: docs.sh device|seconds|torch|counters|profile <file>, docs.sh put <file> <name>"
+test -n "$2" || die "usage: docs.sh everything <logs>, docs.sh device|seconds|torch|counters|profile <file>, docs.sh put <file> <name>"
 case $what in
+everything) everything "$2" ;;
 device) perl -0777 -ne "$device" "$2" ;;
 seconds) perl -0777 -ne "$seconds" "$2" ;;
 torch) perl -MJSON::PP -0777 -ne "$torch" "$2" ;;
