@@ -63,6 +63,18 @@ int kl_error_in(int err, const char *fmt, ...)
 	return err;
 }
 
+int kl_error_reword(int err, const char *fmt, ...)
+{
+	char text[sizeof(message)]; /* the arguments can point into the current message */
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	memcpy(message, text, sizeof(message));
+	return err;
+}
+
 int kl_error_hint(int err, const char *fmt, ...)
 {
 	size_t at = strlen(hints);

@@ -45,6 +45,9 @@ int kl_error_errno(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** Prefix the current message with "<context>: "; returns `err`. */
 int kl_error_in(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/** Replace the message and keep the hints; returns `err`. */
+int kl_error_reword(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /** Add a line that the command layer prints as a `hint:`; returns `err`. */
 int kl_error_hint(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

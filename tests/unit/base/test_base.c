@@ -34,9 +34,13 @@ static void error_context_and_hints(void **state)
 	assert_int_equal(kl_error_in(KL_ENOTFOUND, "in '%s'", "y"), KL_ENOTFOUND);
 	assert_string_equal(kl_error_last(), "in 'y': no 'x'");
 	assert_string_equal(kl_error_hints(), "try this\nor that");
+	/* another wording may quote the message, and keeps the hints */
+	assert_int_equal(kl_error_reword(KL_ENO, "%s, twice", kl_error_last()), KL_ENO);
+	assert_string_equal(kl_error_last(), "in 'y': no 'x', twice");
+	assert_string_equal(kl_error_hints(), "try this\nor that");
 	/* a new error may quote the old one, and drops its hints */
 	kl_error(KL_EIO, "again: %s", kl_error_last());
-	assert_string_equal(kl_error_last(), "again: in 'y': no 'x'");
+	assert_string_equal(kl_error_last(), "again: in 'y': no 'x', twice");
 	assert_string_equal(kl_error_hints(), "");
 	assert_int_equal(kl_error_exit(KL_ECANNOT), 125);
 	assert_int_equal(kl_error_exit(KL_ENO), 1);
