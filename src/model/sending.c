@@ -291,12 +291,8 @@ static int send_once(struct kl_sending *sending)
 
 static int give_up(const struct kl_sending *sending, const char *why)
 {
-	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
-	KL_AUTO(kl_freep) char *hints = kl_strdup(kl_error_hints());
-	int err = kl_error(KL_ETIMEOUT, "%s (gave up after %u attempt%s: %s)", message,
-			   sending->attempts, sending->attempts == 1 ? "" : "s", why);
-
-	return *hints ? kl_error_hint(err, "%s", hints) : err;
+	return kl_error_reword(KL_ETIMEOUT, "%s (gave up after %u attempt%s: %s)", kl_error_last(),
+			       sending->attempts, sending->attempts == 1 ? "" : "s", why);
 }
 
 static int wait_ms(const struct kl_sending *sending, int64_t ms)
@@ -323,9 +319,7 @@ static int reserve_again(struct kl_sending *sending)
 
 	if (err != KL_ENO)
 		return err;
-	return kl_error_in(kl_error(KL_ENO, "%s (no further attempt after: %s)", kl_error_last(),
-				    message),
-			   "%s", "the attempt failed");
+	return kl_error_reword(err, "%s (no further attempt after: %s)", kl_error_last(), message);
 }
 
 /* Prepare another attempt after a failed one; otherwise return the final error. */

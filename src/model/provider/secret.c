@@ -390,5 +390,5 @@ int kl_secret_scrub_error(const struct kl_secret *secret, int err)
 	kl_buf_adds(&text, kl_error_last());
 	before = text.len;
 	kl_secret_scrub(secret, &text);
-	return err < 0 && text.len != before ? kl_error(err, "%s", text.ptr) : err;
+	return err < 0 && text.len != before ? kl_error_reword(err, "%s", text.ptr) : err;
 }

@@ -302,6 +302,7 @@ static void each_attempt_is_reserved(void **state)
 	fake.times = 99;
 	assert_error(KL_ENO, "the budget does not allow it", try_ask(&f, 1, "second"));
 	assert_contains(kl_error_last(), "no further attempt after: the connection broke");
+	assert_contains(kl_error_hints(), "the cap is config klineage.budget.induce");
 	assert_int_equal(f.c.n, 1);
 }
 

@@ -287,9 +287,10 @@ static void text_is_cleaned_of_it(void **state)
 	kl_buf_clear(&buf);
 	kl_secret_quote(&buf, secret, "0123456789 sk-abcdef", 20, 15);
 	assert_null(strstr(buf.ptr, "sk"));
-	kl_error(KL_EIO, "bad key sk-abcdef");
+	kl_error_hint(kl_error(KL_EIO, "bad key sk-abcdef"), "have another");
 	assert_int_equal(kl_secret_scrub_error(secret, KL_EIO), KL_EIO);
 	assert_string_equal(kl_error_last(), "bad key [key]");
+	assert_string_equal(kl_error_hints(), "have another");
 	kl_secret_scrub(NULL, &buf);
 	kl_secret_free(kl_steal(&secret));
 	setenv("ANTHROPIC_API_KEY", "none", 1); /* no secret, but a common word */
