@@ -290,9 +290,12 @@ static int need_key(struct kl_provider *provider)
 	const char *prefix = kl_service_key_prefix(service);
 	int err;
 
+	/* without TLS no key is sent to another machine (http.h) */
+	if (!prefix || !(state->url.tls || state->url.loopback))
+		return 0;
 	if (kl_secret_is_stale(state->key))
 		drop_key(state);
-	if (!state->asked && prefix && (state->url.tls || state->url.loopback)) {
+	if (!state->asked) {
 		struct kl_secret_from from = {
 			.prefix = prefix,
 			.command = kl_service_key_command(service, provider->repo),

@@ -265,6 +265,44 @@ static void addresses_are_put_together(void **state)
 	}
 }
 
+/* No key is asked for that would not be sent. 0.0.0.0 reaches this machine, but by no such name. */
+static void a_key_is_needed_where_it_is_sent(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *auth, *host; bool needed; } is[] = {
+		{ "api-key", "127.0.0.1", true }, { "none", "127.0.0.1", false }, { "api-key", "0.0.0.0", false },
+	};
+	/* clang-format on */
+
+	unsetenv("KLINEAGE_CHAT_KEY");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_freep) char *dir = scratch_repo("needed");
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+		KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+		KL_AUTO(kl_reply_release) struct kl_reply reply;
+		struct kl_provider_opts opts = { .name = "mine" };
+		struct request request;
+		int err;
+
+		chatd_start(&chatd, "{\"text\":\"fine\"}\n", 0);
+		sh(dir,
+		   "git config klineage.provider.mine.like openai; git config klineage.chat.insecure true;"
+		   "git config klineage.provider.mine.auth %s;"
+		   "git config klineage.provider.mine.url http://%s:%d",
+		   is[i].auth, is[i].host, chatd.port);
+		assert_ok(kl_repo_open_at(&repo, dir));
+		assert_ok(kl_provider_open(&provider, repo, &opts));
+		REQUEST(&request, "first");
+		err = kl_provider_send(&reply, provider, &request.q, &request.x, NULL);
+		if (is[i].needed)
+			assert_error(KL_EINVALID, "no key for", err);
+		else
+			assert_ok(err);
+	}
+	setenv("KLINEAGE_CHAT_KEY", TEST_KEY, 1);
+}
+
 /* A value cannot lead elsewhere, and one that is missing is named. */
 static void values_are_names(void **state)
 {
@@ -410,6 +448,7 @@ int main(void)
 		cmocka_unit_test(each_row_is_as_its_provider_documents_it),
 		cmocka_unit_test(no_row_is_forgotten),
 		cmocka_unit_test(addresses_are_put_together),
+		cmocka_unit_test(a_key_is_needed_where_it_is_sent),
 		cmocka_unit_test(values_are_names),
 		cmocka_unit_test(a_row_of_ones_own),
 		cmocka_unit_test(what_is_wrong_in_a_row_is_named),
