@@ -294,43 +294,69 @@ static int fill_text(struct kl_buf *out, const struct kl_service *service, struc
 
 /* --- the address ------------------------------------------------------------------------- */
 
-/*
- * The base of a URL that the user gives. If it names only a server, the path of the provider's own
- * URL is added: "http://localhost:8000" becomes ".../v1".
- */
-static int take_url(struct kl_service *service, const char *own, const char *given)
+/* Is the user's URL on another server than ours? So it is if ours lacks a value that it needs. */
+static int is_elsewhere(bool *out, const struct kl_service *service, struct kl_repo *repo,
+			const struct kl_url *theirs)
 {
-	KL_AUTO(kl_url_release) struct kl_url ours = { 0 }, theirs = { 0 };
-	int err;
+	KL_AUTO(kl_buf_release) struct kl_buf own = KL_BUF_INIT;
+	KL_AUTO(kl_url_release) struct kl_url ours = { 0 };
+	int err = fill_text(&own, service, repo, service->url, NULL);
 
-	if ((err = kl_url_parse(&ours, own)) < 0)
-		return kl_error_in(err, "provider '%s'", service->name);
-	if (!given) {
-		service->base = kl_strdup(own);
+	*out = true;
+	if (err < 0) {
+		kl_error_clear();
 		return 0;
 	}
+	if ((err = kl_url_parse(&ours, own.ptr)) < 0)
+		return kl_error_in(err, "provider '%s'", service->name);
+	*out = strcmp(ours.origin, theirs->origin) != 0;
+	return 0;
+}
+
+/* The path of the service's URL, with its values filled in. */
+static int add_own_path(struct kl_buf *out, const struct kl_service *service, struct kl_repo *repo)
+{
+	const char *authority = strstr(service->url, "://");
+	const char *path = authority ? strchr(authority + 3, '/') : NULL;
+
+	return path ? fill_text(out, service, repo, path, NULL) : 0;
+}
+
+/*
+ * The base of a URL that the user gives. If it names only a server, the path of the service's own
+ * URL is added: "http://localhost:8000" becomes ".../v1".
+ */
+static int take_url(struct kl_service *service, struct kl_repo *repo, const char *given)
+{
+	KL_AUTO(kl_url_release) struct kl_url theirs = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf base = KL_BUF_INIT;
+	int err;
+
 	if ((err = kl_url_parse(&theirs, given)) < 0)
 		return kl_error_in(err, "klineage.chat.url");
-	service->elsewhere = strcmp(ours.origin, theirs.origin) != 0;
-	service->base = kl_asprintf(
-		"%s%s", theirs.base,
-		strlen(theirs.base) > strlen(theirs.origin) ? "" : ours.base + strlen(ours.origin));
+	if ((err = is_elsewhere(&service->elsewhere, service, repo, &theirs)) < 0)
+		return err;
+	kl_buf_adds(&base, theirs.base);
+	if (!strcmp(theirs.base, theirs.origin) && (err = add_own_path(&base, service, repo)) < 0)
+		return err;
+	service->base = kl_buf_detach(&base);
 	return 0;
 }
 
 static int find_base(struct kl_service *service, struct kl_repo *repo, const char *given)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf own = KL_BUF_INIT;
-	int err = fill_text(&own, service, repo, service->url, NULL);
+	KL_AUTO(kl_url_release) struct kl_url ours = { 0 };
+	int err;
 
-	/* another URL needs none of the values of ours */
-	if (err < 0 && given) {
-		kl_error_clear();
-		kl_buf_clear(&own);
-		kl_buf_adds(&own, "https://other.invalid");
-		err = 0;
-	}
-	return err < 0 ? err : take_url(service, own.ptr, given);
+	if (given)
+		return take_url(service, repo, given);
+	if ((err = fill_text(&own, service, repo, service->url, NULL)) < 0)
+		return err;
+	if ((err = kl_url_parse(&ours, own.ptr)) < 0)
+		return kl_error_in(err, "provider '%s'", service->name);
+	service->base = kl_buf_detach(&own);
+	return 0;
 }
 
 int kl_service_target(char **out, const struct kl_service *service, struct kl_repo *repo,

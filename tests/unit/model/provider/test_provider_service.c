@@ -265,6 +265,39 @@ static void addresses_are_put_together(void **state)
 	}
 }
 
+/* A server of the user's needs no value for the host of ours, but those for the path. */
+static void a_server_alone_gets_the_path(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *name, *url, *want; } is[] = {
+		{ "azure", "https://h", "https://h/openai/v1" },
+		{ "azure", "https://h/", "https://h/openai/v1" },
+		{ "azure", "https://h/proxy", "https://h/proxy" },
+		{ "foundry", "https://h:8443", "https://h:8443/anthropic" },
+		{ "bedrock", "http://localhost:1", "http://localhost:1/openai/v1" },
+		{ "vertex", "https://h/v1", "https://h/v1" },
+		{ "vertex", "https://h", NULL },
+	};
+	/* clang-format on */
+	KL_AUTO(kl_freep) char *dir = scratch_repo("alone");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+
+	assert_ok(kl_repo_open_at(&repo, dir));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		struct kl_service service;
+		int err = kl_service_open(&service, repo, is[i].name, is[i].url);
+
+		if (is[i].want) {
+			assert_ok(err);
+			assert_string_equal(service.base, is[i].want);
+			assert_true(service.elsewhere);
+		} else {
+			assert_error(KL_EINVALID, "needs config klineage.chat.project", err);
+		}
+		kl_service_release(&service);
+	}
+}
+
 /* No key is asked for that would not be sent. 0.0.0.0 reaches this machine, but by no such name. */
 static void a_key_is_needed_where_it_is_sent(void **state)
 {
@@ -448,6 +481,7 @@ int main(void)
 		cmocka_unit_test(each_row_is_as_its_provider_documents_it),
 		cmocka_unit_test(no_row_is_forgotten),
 		cmocka_unit_test(addresses_are_put_together),
+		cmocka_unit_test(a_server_alone_gets_the_path),
 		cmocka_unit_test(a_key_is_needed_where_it_is_sent),
 		cmocka_unit_test(values_are_names),
 		cmocka_unit_test(a_row_of_ones_own),
