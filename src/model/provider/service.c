@@ -169,6 +169,16 @@ static struct kl_yaml *config_node(const struct kl_field *field, const char *val
 	return map;
 }
 
+/* Make a field absent that has nothing to release. */
+static void clear_scalar(void *at, const struct kl_field *field)
+{
+	if (field->kind == KL_FIELD_BOOL)
+		*(bool *)at = false;
+	else if (field->kind == KL_FIELD_WORD)
+		*(int *)at = 0;
+}
+
+/* Replace a field; an empty value makes an optional one absent. */
 static int change_field(struct kl_service *service, const struct kl_field *field, const char *name,
 			const char *value)
 {
@@ -178,10 +188,11 @@ static int change_field(struct kl_service *service, const struct kl_field *field
 	struct kl_field alone[] = { *field, KL_FIELDS_END };
 	const struct kl_schema schema = { .what = "a value", .field = alone };
 
-	/* an empty value removes an optional member */
 	kl_schema_release(service, &schema);
-	if (!*value && !(field->flags & KL_NEEDED))
+	if (!*value && !(field->flags & KL_NEEDED)) {
+		clear_scalar((char *)service + field->at, field);
 		return 0;
+	}
 	return kl_schema_read_value((char *)service + field->at, where, field, node);
 }
 

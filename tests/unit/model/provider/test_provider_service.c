@@ -336,6 +336,31 @@ static void a_key_is_needed_where_it_is_sent(void **state)
 	setenv("KLINEAGE_CHAT_KEY", TEST_KEY, 1);
 }
 
+/* An empty value makes an optional member absent, of whatever type. */
+static void an_empty_value_takes_a_member_away(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("empty");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_service service;
+
+	sh(dir, "for key in stream-usage key effort efforts tier body model-in; do"
+		" git config klineage.provider.deepseek.$key ''; done;"
+		"git config klineage.provider.vertex-anthropic.model-in '';"
+		"git config klineage.provider.openai.usage ''");
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_service_open(&service, repo, "deepseek", NULL));
+	assert_false(service.stream_usage);
+	assert_null(service.key);
+	assert_null(service.effort);
+	assert_int_equal(service.efforts.n, 0);
+	kl_service_release(&service);
+	assert_ok(kl_service_open(&service, repo, "vertex-anthropic", "https://h/v1"));
+	assert_int_equal(service.model_in, 0);
+	kl_service_release(&service);
+	assert_error(KL_EINVALID, "'usage'", kl_service_open(&service, repo, "openai", NULL));
+	kl_service_release(&service);
+}
+
 /* A value cannot lead elsewhere, and one that is missing is named. */
 static void values_are_names(void **state)
 {
@@ -483,6 +508,7 @@ int main(void)
 		cmocka_unit_test(addresses_are_put_together),
 		cmocka_unit_test(a_server_alone_gets_the_path),
 		cmocka_unit_test(a_key_is_needed_where_it_is_sent),
+		cmocka_unit_test(an_empty_value_takes_a_member_away),
 		cmocka_unit_test(values_are_names),
 		cmocka_unit_test(a_row_of_ones_own),
 		cmocka_unit_test(what_is_wrong_in_a_row_is_named),
