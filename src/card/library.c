@@ -14,11 +14,6 @@
 
 static const git_oid zero;
 
-static bool is_zero(const git_oid *oid)
-{
-	return !memcmp(oid, &zero, sizeof(zero));
-}
-
 void kl_library_forget(struct kl_library *library)
 {
 	kl_blobs_release(&library->cards);
@@ -83,7 +78,7 @@ int kl_library_read(struct kl_library *library, const git_oid *commit)
 	kl_library_forget(library);
 	kl_strvec_release(&library->ids);
 	library->ids = (struct kl_strvec)KL_STRVEC_INIT;
-	if (is_zero(commit))
+	if (git_oid_is_zero(commit))
 		return 0;
 	library->tip = *commit;
 	err = kl_repo_tree_of(&library->tree, library->repo, commit);
@@ -271,7 +266,7 @@ int kl_library_event(struct kl_event **out, struct kl_library *library, const ch
 	int err;
 
 	kl_library_event_path(path, id);
-	if (is_zero(&library->tree))
+	if (git_oid_is_zero(&library->tree))
 		return kl_error(KL_ENOTFOUND, "no '%s' in the library", path);
 	if ((err = kl_repo_tree_entry(&blob, NULL, library->repo, &library->tree, path)) < 0 ||
 	    (err = kl_repo_blob_read(&text, library->repo, &blob, MAX_EVENT)) < 0)
@@ -322,9 +317,9 @@ int kl_library_all_events(struct kl_map *out, struct kl_library *library)
 	err = kl_notes_each(library->repo, KL_NOTES_GATE, on_note, out);
 	if (err == KL_ENOTFOUND)
 		err = 0;
-	if (!err && !is_zero(&library->tree))
+	if (!err && !git_oid_is_zero(&library->tree))
 		err = kl_repo_subtree(&tree, library->repo, &library->tree, "evidence");
-	if (!err && !is_zero(&library->tree))
+	if (!err && !git_oid_is_zero(&library->tree))
 		err = kl_repo_tree_list(&blobs, library->repo, &tree, MAX_CARDS * 10);
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();

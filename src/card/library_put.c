@@ -20,11 +20,6 @@ static const char attributes[] =
 
 static const git_oid zero;
 
-static bool is_zero(const git_oid *oid)
-{
-	return !memcmp(oid, &zero, sizeof(zero));
-}
-
 int kl_library_root(git_oid *out, struct kl_repo *repo)
 {
 	struct kl_commit_spec spec = {
@@ -87,7 +82,7 @@ static bool has_event(struct kl_library *library, const char *id)
 	git_oid blob;
 	bool there;
 
-	if (is_zero(&library->tree))
+	if (git_oid_is_zero(&library->tree))
 		return false;
 	kl_library_event_path(path, id);
 	there = !kl_repo_tree_entry(&blob, NULL, library->repo, &library->tree, path);
@@ -134,9 +129,10 @@ static int add_events(struct edits *edits, struct kl_library *library, const str
 static int add_attributes(struct edits *edits, struct kl_library *library)
 {
 	git_oid blob;
-	int err = is_zero(&library->tree) ? KL_ENOTFOUND :
-					    kl_repo_tree_entry(&blob, NULL, library->repo,
-							       &library->tree, ".gitattributes");
+	int err = git_oid_is_zero(&library->tree) ?
+			  KL_ENOTFOUND :
+			  kl_repo_tree_entry(&blob, NULL, library->repo, &library->tree,
+					     ".gitattributes");
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
@@ -178,14 +174,14 @@ static int commit_card(git_oid *out, bool *nothing, struct kl_library *library,
 	    (err = add_attributes(&edits, library)) < 0)
 		return err;
 	add_file(&edits, path, kl_buf_detach(&text));
-	if (is_zero(&library->tip)) {
+	if (git_oid_is_zero(&library->tip)) {
 		if ((err = kl_library_root(&root, library->repo)) < 0)
 			return err;
 		spec.parent = &root;
 	}
 	if ((err = kl_repo_tree_edit(&spec.tree, library->repo,
-				     is_zero(&library->tree) ? NULL : &library->tree, edits.e,
-				     edits.n)) < 0)
+				     git_oid_is_zero(&library->tree) ? NULL : &library->tree,
+				     edits.e, edits.n)) < 0)
 		return err;
 	return kl_repo_commit_write(out, library->repo, &spec);
 }
@@ -204,7 +200,7 @@ static int can_move(struct kl_library *library, const git_oid *was)
 			kl_error(KL_EBUSY, "the skills branch '%s' is checked out in a worktree",
 				 library->ref),
 			"check out another branch there: git-klineage updates this one itself");
-	if (is_zero(was) && (err = kl_refs_can_create(library->repo, library->ref)) < 0)
+	if (git_oid_is_zero(was) && (err = kl_refs_can_create(library->repo, library->ref)) < 0)
 		return err == KL_EEXISTS ? KL_ECHANGED : err;
 	return 0;
 }

@@ -78,13 +78,6 @@ bool kl_conversation_alone(const struct kl_conversation *conversation, size_t tu
 	return true;
 }
 
-static bool is_zero(const git_oid *oid)
-{
-	static const git_oid zero;
-
-	return !memcmp(oid, &zero, sizeof(zero));
-}
-
 /* --- digests -------------------------------------------------------------------- */
 
 static void add_text(struct kl_digest *digest, const char *text)
@@ -424,7 +417,7 @@ int kl_conversation_write(git_oid *out, struct kl_repo *repo,
 	struct kl_commit_spec spec = { .message = message, .time = time(NULL) };
 	int err;
 
-	if (!is_zero(&conversation->tip)) {
+	if (!git_oid_is_zero(&conversation->tip)) {
 		spec.parent = &conversation->tip;
 		spec.nparent = 1;
 	}

@@ -61,13 +61,6 @@ int kl_ledger_read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl
 	return 0;
 }
 
-bool kl_ledger_is_none(const git_oid *oid)
-{
-	static const git_oid zero;
-
-	return !memcmp(oid, &zero, sizeof(zero));
-}
-
 int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref)
 {
 	int err = kl_refs_get(out, repo, ref);
@@ -99,7 +92,7 @@ int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *work
 	git_oid at;
 	int err = kl_ledger_ref(&at, repo, ref);
 
-	while (!err && !kl_ledger_is_none(&at)) {
+	while (!err && !git_oid_is_zero(&at)) {
 		git_oid parent;
 
 		if (ledger.n == MAX_ENTRIES)
@@ -134,7 +127,7 @@ int kl_ledger_read_tip(git_oid *tip, struct kl_ledger_totals *totals, struct kl_
 	int err = kl_ledger_ref(tip, repo, ref);
 
 	*totals = (struct kl_ledger_totals){ 0 };
-	if (err < 0 || kl_ledger_is_none(tip))
+	if (err < 0 || git_oid_is_zero(tip))
 		return err;
 	if ((err = kl_ledger_read_entry(&entry, &parent, repo, tip, workload)) < 0)
 		return kl_error_hint(err, "run 'git klineage fsck' for details");

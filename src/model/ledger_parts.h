@@ -8,7 +8,6 @@
 #define KL_LEDGER_FILE "ledger.json"
 #define KL_LEDGER_MAX_SUM (INT64_MAX / 4) /* of all amounts: no sum over entries overflows */
 
-bool kl_ledger_is_none(const git_oid *oid);
 /** The commit of a ref; zero if there is none. */
 int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref);
 /** Read the entry of a commit, and its parent (zero: it is the first). */

@@ -55,7 +55,7 @@ static int write_commit(struct writer *writer)
 	kl_repo_sync_objects(true);
 	edit.data = text.ptr;
 	edit.len = text.len;
-	if (!kl_ledger_is_none(&writer->base)) {
+	if (!git_oid_is_zero(&writer->base)) {
 		spec.parent = &writer->base;
 		spec.nparent = 1;
 	}
@@ -88,7 +88,7 @@ static bool is_there(struct writer *writer)
 
 	if (kl_ledger_ref(&at, writer->repo, writer->ref) < 0)
 		return false;
-	while (!found && !kl_ledger_is_none(&at) && memcmp(&at, &writer->first, sizeof(at))) {
+	while (!found && !git_oid_is_zero(&at) && memcmp(&at, &writer->first, sizeof(at))) {
 		struct kl_ledger_entry entry;
 		git_oid parent;
 
