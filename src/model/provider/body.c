@@ -4,28 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Length of the UTF-8 character at `text`, which has `len` bytes left; 0 if it is invalid. */
-static size_t utf8_at(const char *text, size_t len)
-{
-	const unsigned char *bytes = (const unsigned char *)text;
-	size_t n = *bytes < 0x80 ? 1 :
-		   *bytes < 0xc2 ? 0 :
-		   *bytes < 0xe0 ? 2 :
-		   *bytes < 0xf0 ? 3 :
-		   *bytes < 0xf5 ? 4 :
-				   0;
-
-	if (n > len)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((bytes[i] & 0xc0) != 0x80)
-			return 0;
-	if (n == 3 && ((*bytes == 0xe0 && bytes[1] < 0xa0) || (*bytes == 0xed && bytes[1] > 0x9f)))
-		return 0; /* overlong form; surrogate */
-	if (n == 4 && ((*bytes == 0xf0 && bytes[1] < 0x90) || (*bytes == 0xf4 && bytes[1] > 0x8f)))
-		return 0;
-	return n;
-}
+#include "base/utf8.h"
 
 static void add_escaped(struct kl_buf *out, char ch)
 {
@@ -55,7 +34,7 @@ void kl_body_string(struct kl_buf *out, const char *text)
 
 	kl_buf_addch(out, '"');
 	while (len) {
-		size_t n = utf8_at(text, len);
+		size_t n = kl_utf8_char(text, len);
 
 		if (n == 1 &&
 		    ((unsigned char)*text < ' ' || *text == '"' || *text == '\\' || *text == 0x7f))
@@ -92,7 +71,7 @@ void kl_body_quote(struct kl_buf *out, const char *text, size_t len, size_t max)
 	bool space = false;
 
 	while (len) {
-		size_t n = utf8_at(text, len);
+		size_t n = kl_utf8_char(text, len);
 
 		if (*text == ' ' || *text == '\n' || *text == '\t' || *text == '\r') {
 			space = out->len > from;
