@@ -36,23 +36,11 @@ struct request {
 	size_t n;
 };
 
-static int64_t prompt_of(const struct kl_usage *usage)
-{
-	return usage->input + usage->cache_read + usage->cache_write_5m + usage->cache_write_1h;
-}
-
 static void sum_usage(struct kl_usage *sum, int64_t *nano,
 		      const struct kl_conversation *conversation)
 {
 	for (size_t i = 0; i < conversation->n; i++) {
-		const struct kl_usage *usage = &conversation->turn[i].usage;
-
-		sum->known = sum->known || usage->known;
-		sum->input += usage->input;
-		sum->output += usage->output;
-		sum->cache_read += usage->cache_read;
-		sum->cache_write_5m += usage->cache_write_5m;
-		sum->cache_write_1h += usage->cache_write_1h;
+		kl_usage_add(sum, &conversation->turn[i].usage);
 		*nano += conversation->turn[i].nano;
 	}
 }
@@ -71,7 +59,7 @@ static void log_row(struct kl_table *table, const struct kl_conversation *conver
 
 	sum_usage(&usage, &nano, conversation);
 	kl_money_text(money, nano);
-	in = usage.known ? kl_asprintf("%lld", (long long)prompt_of(&usage)) : kl_strdup("-");
+	in = usage.known ? kl_asprintf("%lld", (long long)kl_usage_prompt(&usage)) : kl_strdup("-");
 	cached = usage.known ? kl_asprintf("%lld", (long long)usage.cache_read) : kl_strdup("-");
 	out = usage.known ? kl_asprintf("%lld", (long long)usage.output) : kl_strdup("-");
 	kl_table_row(
@@ -159,7 +147,7 @@ static void print_turn(const struct kl_turn *turn, size_t i)
 		printf(", token counts that cannot be right");
 	if (turn->usage.known)
 		printf(": %lld tokens in (%lld cached), %lld out",
-		       (long long)prompt_of(&turn->usage), (long long)turn->usage.cache_read,
+		       (long long)kl_usage_prompt(&turn->usage), (long long)turn->usage.cache_read,
 		       (long long)turn->usage.output);
 	kl_money_text(money, turn->nano);
 	printf(", %s", turn->reservation ? money : "unmetered");
@@ -256,7 +244,8 @@ static int64_t reserved_total(const struct kl_spend *spend)
 static void cost_row(struct kl_table *table, const struct kl_spend_phase *phase)
 {
 	KL_AUTO(kl_freep) char *requests = kl_asprintf("%zu", phase->requests);
-	KL_AUTO(kl_freep) char *input = kl_asprintf("%lld", (long long)prompt_of(&phase->usage));
+	KL_AUTO(kl_freep) char *input = kl_asprintf("%lld",
+						    (long long)kl_usage_prompt(&phase->usage));
 	KL_AUTO(kl_freep) char *cached = kl_asprintf("%lld", (long long)phase->usage.cache_read);
 	KL_AUTO(kl_freep) char *output = kl_asprintf("%lld", (long long)phase->usage.output);
 	char settled[KL_MONEY_TEXT], reserved[KL_MONEY_TEXT];

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "event/event.h"
+#include "model/provider/usage.h"
 #include "repo/notes.h"
 #include "walk/opstate.h"
 
@@ -114,16 +115,6 @@ static struct kl_spend_phase *find_phase(struct kl_spend *spend,
 	return phase;
 }
 
-static void add_usage(struct kl_usage *sum, const struct kl_usage *usage)
-{
-	sum->known = sum->known || usage->known;
-	sum->input += usage->input;
-	sum->output += usage->output;
-	sum->cache_read += usage->cache_read;
-	sum->cache_write_5m += usage->cache_write_5m;
-	sum->cache_write_1h += usage->cache_write_1h;
-}
-
 static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entry)
 {
 	struct kl_spend_phase *phase = find_phase(spend, entry);
@@ -136,7 +127,7 @@ static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entr
 	phase->reserved -= entry->released;
 	phase->settled += kl_ledger_settled_by(entry);
 	phase->implausible += entry->implausible;
-	add_usage(&phase->usage, &entry->usage);
+	kl_usage_add(&phase->usage, &entry->usage);
 }
 
 /*

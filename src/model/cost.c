@@ -4,11 +4,6 @@
 #include "base/error.h"
 #include "model/provider/usage.h"
 
-static int64_t prompt_of(const struct kl_usage *usage)
-{
-	return usage->input + usage->cache_read + usage->cache_write_5m + usage->cache_write_1h;
-}
-
 /* Are the counts possible for this request? `text`: the reply has text. */
 static bool are_possible(const struct kl_cost_of *of, const struct kl_usage *usage, bool text)
 {
@@ -80,7 +75,7 @@ static enum kl_cost_by estimate(int64_t *nano, const struct kl_cost_of *of, stru
 
 	bound.known = true;
 	bound.output = output;
-	if (are_possible(of, &bound, false) && prompt_of(&bound) &&
+	if (are_possible(of, &bound, false) && kl_usage_prompt(&bound) &&
 	    !kl_price_cost(nano, of->price, &bound)) {
 		reply->usage = bound;
 	} else {
@@ -96,7 +91,7 @@ static enum kl_cost_by estimate(int64_t *nano, const struct kl_cost_of *of, stru
 
 static bool is_free(const struct kl_usage *usage)
 {
-	return usage->known && !prompt_of(usage) && !usage->output;
+	return usage->known && !kl_usage_prompt(usage) && !usage->output;
 }
 
 enum kl_cost_by kl_cost_of_failure(int64_t *nano, const struct kl_cost_of *of,

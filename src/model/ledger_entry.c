@@ -85,15 +85,6 @@ void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *en
 
 /* --- reading ---------------------------------------------------------------------- */
 
-static int read_sum(int64_t *out, const json_t *obj, const char *key)
-{
-	int err = kl_json_int(out, obj, key);
-
-	if (!err && (*out < 0 || *out > KL_LEDGER_MAX_SUM))
-		return kl_error(KL_EINVALID, "'%s' is negative or too large", key);
-	return err;
-}
-
 static int read_totals(struct kl_ledger_totals *totals, const json_t *entry)
 {
 	json_t *all = NULL, *one = NULL;
@@ -101,8 +92,10 @@ static int read_totals(struct kl_ledger_totals *totals, const json_t *entry)
 
 	for (int budget = 0; !err && budget < KL_BUDGETS; budget++)
 		if (!(err = kl_json_obj(&one, all, kl_budget_name(budget))) &&
-		    !(err = read_sum(&totals->of[budget].settled, one, "settled")))
-			err = read_sum(&totals->of[budget].reserved, one, "reserved");
+		    !(err = kl_json_count(&totals->of[budget].settled, one, "settled",
+					  KL_LEDGER_MAX_SUM)))
+			err = kl_json_count(&totals->of[budget].reserved, one, "reserved",
+					    KL_LEDGER_MAX_SUM);
 	return err;
 }
 
@@ -163,17 +156,17 @@ static int read_members(struct kl_ledger_entry *entry, const char *text, size_t 
 	    (err = read_text(&entry->phase, obj, "phase")) < 0 ||
 	    (err = read_text(&entry->model, obj, "model")) < 0 ||
 	    (err = read_text(&entry->time, obj, "time")) < 0 ||
-	    (err = read_sum(&entry->turn, obj, "turn")) < 0 ||
-	    (err = read_sum(&entry->nano, obj, "nano")) < 0 ||
+	    (err = kl_json_count(&entry->turn, obj, "turn", KL_LEDGER_MAX_SUM)) < 0 ||
+	    (err = kl_json_count(&entry->nano, obj, "nano", KL_LEDGER_MAX_SUM)) < 0 ||
 	    (err = read_totals(&entry->after, obj)) < 0)
 		return err;
 	entry->stated = kl_json_bool_or(obj, "stated", false);
 	entry->implausible = kl_json_bool_or(obj, "implausible", false);
 	entry->estimated = kl_json_bool_or(obj, "estimated", false);
 	if (entry->kind == KL_LEDGER_CORRECT)
-		return read_sum(&entry->before, obj, "before");
+		return kl_json_count(&entry->before, obj, "before", KL_LEDGER_MAX_SUM);
 	if (entry->kind == KL_LEDGER_RESERVE ||
-	    (err = read_sum(&entry->released, obj, "released")) < 0)
+	    (err = kl_json_count(&entry->released, obj, "released", KL_LEDGER_MAX_SUM)) < 0)
 		return err;
 	return kl_usage_read(&entry->usage, json_object_get(obj, "usage"));
 }

@@ -432,10 +432,7 @@ static bool count_ok(int64_t n)
 
 const struct kl_rates *kl_price_rates(const struct kl_price *price, const struct kl_usage *usage)
 {
-	int64_t prompt = usage->input + usage->cache_read + usage->cache_write_5m +
-			 usage->cache_write_1h;
-
-	return usage->known && price->long_tokens && prompt > price->long_tokens ?
+	return usage->known && price->long_tokens && kl_usage_prompt(usage) > price->long_tokens ?
 		       &price->long_rates :
 		       &price->rates;
 }

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/proc.h"
 #include "model/money.h"
+#include "model/provider/usage.h"
 
 #define LONG_PAUSE_MS (4 * 60 * 1000) /* after a longer pause a 5-minute cache can have expired */
 #define NAP_MS 50
@@ -133,9 +134,7 @@ static void show_progress(struct kl_sending *sending, int64_t bytes, const struc
 	char money[KL_MONEY_TEXT] = "unmetered";
 	/* some providers report input tokens at the start; this count need not be final */
 	struct kl_usage so_far = usage ? *usage : (struct kl_usage){ 0 };
-	int64_t in = so_far.input + so_far.cache_read + so_far.cache_write_5m +
-		     so_far.cache_write_1h;
-	int64_t out = so_far.output, nano = 0;
+	int64_t in = kl_usage_prompt(&so_far), out = so_far.output, nano = 0;
 
 	/* estimate at least one token per 4 bytes received, if the count is lower */
 	if (out < bytes / 4)

@@ -127,27 +127,6 @@ static int read_digest(char out[KL_DIGEST_HEX], const json_t *obj, const char *k
 	return 0;
 }
 
-static int read_count(int64_t *out, const json_t *obj, const char *key)
-{
-	int err = kl_json_int(out, obj, key);
-
-	if (!err && (*out < 0 || *out > MAX_NANO))
-		return kl_error(KL_EINVALID, "'%s' is negative or too large", key);
-	return err;
-}
-
-/* Absent: none. A flaw that only a later version knows makes the reply no more usable. */
-static int read_flaw(struct kl_turn *turn, const json_t *obj)
-{
-	const char *text;
-	int err = 0;
-
-	if (json_object_get(obj, "flaw") && !(err = kl_json_str(&text, obj, "flaw")) &&
-	    !kl_flaw_find(&turn->flaw, text))
-		turn->flaw = KL_FLAW_EMPTY;
-	return err;
-}
-
 static int read_enums(struct kl_turn *turn, const json_t *obj)
 {
 	static const char *const budgets[] = { "induce", "materialize" };
@@ -160,7 +139,7 @@ static int read_enums(struct kl_turn *turn, const json_t *obj)
 	turn->stop = (enum kl_stop)stop;
 	turn->cache = (enum kl_cache_ttl)cache;
 	turn->budget = (enum kl_budget)budget;
-	return read_flaw(turn, obj);
+	return kl_flaw_read(&turn->flaw, obj);
 }
 
 static int read_strings(struct kl_turn *turn, const json_t *obj)
@@ -206,10 +185,8 @@ static int read_price(struct kl_turn *turn, const json_t *meta)
 	for (size_t i = 0; i < KL_RATES; i++) {
 		int64_t *rate = kl_rate_at(&turn->rates, i);
 
-		if ((err = read_count(rate, price, kl_rate_name[i])) < 0)
-			return err;
-		if (*rate > MAX_RATE)
-			return kl_error(KL_EINVALID, "a rate in 'price' is too high");
+		if ((err = kl_json_count(rate, price, kl_rate_name[i], MAX_RATE)) < 0)
+			return kl_error_in(err, "'price'");
 	}
 	return 0;
 }
@@ -230,8 +207,8 @@ int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number)
 		return kl_error(KL_EINVALID, "it is for turn %lld", (long long)stored);
 	if ((err = read_strings(turn, meta)) < 0 || (err = read_enums(turn, meta)) < 0 ||
 	    (err = read_price(turn, meta)) < 0 || (err = read_options(turn, meta)) < 0 ||
-	    (err = read_count(&turn->max_tokens, meta, "max_tokens")) < 0 ||
-	    (err = read_count(&turn->nano, meta, "nano")) < 0)
+	    (err = kl_json_count(&turn->max_tokens, meta, "max_tokens", MAX_NANO)) < 0 ||
+	    (err = kl_json_count(&turn->nano, meta, "nano", MAX_NANO)) < 0)
 		return err;
 	turn->implausible = kl_json_bool_or(meta, "implausible", false);
 	turn->alone = kl_json_bool_or(meta, "alone", strcmp(turn->provider, "exec"));

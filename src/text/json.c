@@ -92,6 +92,19 @@ int kl_json_int(int64_t *out, const json_t *obj, const char *key)
 	return 0;
 }
 
+int kl_json_count(int64_t *out, const json_t *obj, const char *key, int64_t most)
+{
+	int64_t value;
+	int err = kl_json_int(&value, obj, key);
+
+	if (err < 0)
+		return err;
+	if (value < 0 || value > most)
+		return kl_error(KL_EINVALID, "JSON: '%s' is negative or too large", key);
+	*out = value;
+	return 0;
+}
+
 int kl_json_obj(json_t **out, const json_t *obj, const char *key)
 {
 	json_t *value = json_object_get(obj, key);

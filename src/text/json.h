@@ -42,6 +42,8 @@ void kl_json_decimal(struct kl_buf *out, const json_t *value, bool pretty);
 /* Typed members: KL_EINVALID names the key; `out` is untouched on failure. */
 int kl_json_str(const char **out, const json_t *obj, const char *key);
 int kl_json_int(int64_t *out, const json_t *obj, const char *key);
+/** An integer from 0 to `most`. */
+int kl_json_count(int64_t *out, const json_t *obj, const char *key, int64_t most);
 int kl_json_obj(json_t **out, const json_t *obj, const char *key); /* borrowed */
 int kl_json_arr(json_t **out, const json_t *obj, const char *key); /* borrowed */
 /** The same, but a member that is absent or of another type is `dflt`. */

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/provider/reply.h"
+#include "model/provider/usage.h"
 
 #define NANO 1000000000
 #define MOST_DOLLARS 1000000
@@ -161,10 +162,7 @@ static void count_writes(struct kl_usage *usage, const struct kl_counts *counts,
 /* Reasoning that is counted in the total alone is output, too. */
 static int64_t all_output(const struct kl_counts *counts, const struct kl_usage *usage)
 {
-	int64_t prompt = usage->input + usage->cache_read + usage->cache_write_5m +
-			 usage->cache_write_1h;
-
-	return larger_of(none_is_zero(counts->output), counts->total - prompt);
+	return larger_of(none_is_zero(counts->output), counts->total - kl_usage_prompt(usage));
 }
 
 /* In thousandths. A word that the dialect does not list changes no price. */

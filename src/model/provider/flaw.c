@@ -31,14 +31,20 @@ const char *kl_flaw_name(enum kl_flaw flaw)
 	return flaws[flaw].name;
 }
 
-bool kl_flaw_find(enum kl_flaw *out, const char *name)
+int kl_flaw_read(enum kl_flaw *out, const json_t *obj)
 {
+	const char *name;
+	int err;
+
+	if (!json_object_get(obj, "flaw"))
+		return 0;
+	if ((err = kl_json_str(&name, obj, "flaw")) < 0)
+		return err;
+	*out = KL_FLAW_EMPTY;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(flaws); i++)
-		if (!strcmp(flaws[i].name, name)) {
+		if (!strcmp(flaws[i].name, name))
 			*out = (enum kl_flaw)i;
-			return true;
-		}
-	return false;
+	return 0;
 }
 
 void kl_flaw_explain(struct kl_buf *out, enum kl_flaw flaw, int64_t max_tokens)

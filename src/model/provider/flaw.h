@@ -13,8 +13,11 @@
 
 /** "none", "length", "reasoning", "refusal", "empty", "tool", "nul", "choices". */
 const char *kl_flaw_name(enum kl_flaw flaw);
-/** False: there is no flaw of that name. */
-bool kl_flaw_find(enum kl_flaw *out, const char *name);
+/**
+ * Read the member `flaw` of an object; absent: `*out` stays. A flaw that only a later version knows
+ * counts as KL_FLAW_EMPTY: the reply is no more usable. KL_EINVALID: it is not a string.
+ */
+int kl_flaw_read(enum kl_flaw *out, const json_t *obj);
 
 /** Append a sentence for the author of the reply, who was allowed `max_tokens`. */
 void kl_flaw_explain(struct kl_buf *out, enum kl_flaw flaw, int64_t max_tokens);
@@ -25,10 +28,7 @@ void kl_flaw_explain(struct kl_buf *out, enum kl_flaw flaw, int64_t max_tokens);
  */
 const char *kl_flaw_note(enum kl_flaw flaw);
 
-/**
- * The flaw of a complete reply by its text and stop reason; `found` is what its protocol showed.
- * `max_tokens` tokens were allowed.
- */
+/** The flaw of a complete reply by its text and stop reason; `found` is what its protocol showed. */
 enum kl_flaw kl_flaw_of(const char *text, enum kl_stop stop, enum kl_flaw found);
 
 #endif

@@ -36,19 +36,6 @@ void kl_reply_set(char **to, const char *text)
 	*to = text ? kl_strdup(text) : NULL;
 }
 
-int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
-{
-	int64_t n;
-	int err = kl_json_int(&n, obj, key);
-
-	if (err < 0)
-		return err;
-	if (!kl_reply_is_count(n))
-		return kl_error(KL_EINVALID, "JSON: '%s' is not a token count", key);
-	*out = n;
-	return 0;
-}
-
 static int read_usage(struct kl_usage *out, const json_t *obj)
 {
 	struct kl_usage usage = { .known = true };
@@ -71,7 +58,7 @@ static int read_usage(struct kl_usage *out, const json_t *obj)
 		return err;
 	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(part); i++)
 		if (part[i].needed || json_object_get(value, part[i].key))
-			err = kl_reply_tokens(part[i].to, value, part[i].key);
+			err = kl_json_count(part[i].to, value, part[i].key, MAX_TOKENS);
 	if (!err)
 		*out = usage;
 	return err;
@@ -95,18 +82,6 @@ static int read_stop(enum kl_stop *out, const json_t *obj)
 	return kl_error(KL_EINVALID, "JSON: 'stop' is not end, length, refusal or other");
 }
 
-/* An unknown flaw is one that a later version has found. */
-static int read_flaw(enum kl_flaw *out, const json_t *obj)
-{
-	const char *text;
-	int err = 0;
-
-	if (json_object_get(obj, "flaw") && !(err = kl_json_str(&text, obj, "flaw")) &&
-	    !kl_flaw_find(out, text))
-		*out = KL_FLAW_EMPTY;
-	return err;
-}
-
 int kl_reply_read(struct kl_reply *out, const json_t *obj)
 {
 	const char *text, *model = NULL;
@@ -114,7 +89,7 @@ int kl_reply_read(struct kl_reply *out, const json_t *obj)
 
 	if ((err = kl_json_str(&text, obj, "text")) < 0 ||
 	    (json_object_get(obj, "model") && (err = kl_json_str(&model, obj, "model")) < 0) ||
-	    (err = read_stop(&out->stop, obj)) < 0 || (err = read_flaw(&out->flaw, obj)) < 0 ||
+	    (err = read_stop(&out->stop, obj)) < 0 || (err = kl_flaw_read(&out->flaw, obj)) < 0 ||
 	    (err = read_usage(&out->usage, obj)) < 0)
 		return err;
 	if (strlen(text) > KL_PROVIDER_MAX_TEXT)

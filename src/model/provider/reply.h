@@ -22,7 +22,5 @@ int kl_reply_read(struct kl_reply *out, const json_t *obj);
 bool kl_reply_is_count(int64_t n);
 /** Replace an owned text; NULL: none. */
 void kl_reply_set(char **to, const char *text);
-/** Read a token count from a server; KL_EINVALID: negative, not an integer, or far too large. */
-int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key);
 
 #endif

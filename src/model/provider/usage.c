@@ -22,15 +22,6 @@ json_t *kl_usage_json(const struct kl_usage *usage)
 	return value;
 }
 
-static int read_count(int64_t *out, const json_t *value, const char *key)
-{
-	int err = kl_json_int(out, value, key);
-
-	if (!err && (*out < 0 || *out > MAX_READ))
-		return kl_error(KL_EINVALID, "usage: '%s' is not a token count", key);
-	return err;
-}
-
 int kl_usage_read(struct kl_usage *out, const json_t *value)
 {
 	struct kl_usage usage = { .known = true };
@@ -42,29 +33,43 @@ int kl_usage_read(struct kl_usage *out, const json_t *value)
 	}
 	if (!json_is_object(value) || json_object_size(value) != 5)
 		return kl_error(KL_EINVALID, "usage: expected five token counts or null");
-	if ((err = read_count(&usage.input, value, "input")) < 0 ||
-	    (err = read_count(&usage.output, value, "output")) < 0 ||
-	    (err = read_count(&usage.cache_read, value, "cache_read")) < 0 ||
-	    (err = read_count(&usage.cache_write_5m, value, "cache_write_5m")) < 0 ||
-	    (err = read_count(&usage.cache_write_1h, value, "cache_write_1h")) < 0)
-		return err;
+	if ((err = kl_json_count(&usage.input, value, "input", MAX_READ)) < 0 ||
+	    (err = kl_json_count(&usage.output, value, "output", MAX_READ)) < 0 ||
+	    (err = kl_json_count(&usage.cache_read, value, "cache_read", MAX_READ)) < 0 ||
+	    (err = kl_json_count(&usage.cache_write_5m, value, "cache_write_5m", MAX_READ)) < 0 ||
+	    (err = kl_json_count(&usage.cache_write_1h, value, "cache_write_1h", MAX_READ)) < 0)
+		return kl_error_in(err, "usage");
 	*out = usage;
 	return 0;
+}
+
+int64_t kl_usage_prompt(const struct kl_usage *usage)
+{
+	return usage->input + usage->cache_read + usage->cache_write_5m + usage->cache_write_1h;
+}
+
+void kl_usage_add(struct kl_usage *sum, const struct kl_usage *usage)
+{
+	sum->known = sum->known || usage->known;
+	sum->input += usage->input;
+	sum->output += usage->output;
+	sum->cache_read += usage->cache_read;
+	sum->cache_write_5m += usage->cache_write_5m;
+	sum->cache_write_1h += usage->cache_write_1h;
 }
 
 bool kl_usage_is_possible(const struct kl_usage *usage, const struct kl_usage_bounds *bounds)
 {
 	int64_t part[] = { usage->input, usage->cache_read, usage->cache_write_5m,
 			   usage->cache_write_1h };
-	int64_t prompt = 0;
+	int64_t prompt;
 
 	if (!usage->known)
 		return true;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(part); i++) {
+	for (size_t i = 0; i < KL_ARRAY_SIZE(part); i++)
 		if (part[i] < 0 || part[i] > KL_USAGE_MAX)
 			return false;
-		prompt += part[i];
-	}
+	prompt = kl_usage_prompt(usage);
 	if (usage->output < 0 || prompt > bounds->prompt || usage->output > bounds->output)
 		return false;
 	return !bounds->replied || (prompt && usage->output);

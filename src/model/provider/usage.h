@@ -19,6 +19,11 @@ json_t *kl_usage_json(const struct kl_usage *usage);
 /** Read all five counts, or null. KL_EINVALID: another type, negative, or above 10^10. */
 int kl_usage_read(struct kl_usage *out, const json_t *value);
 
+/** Tokens of the prompt, wherever they were read from or written to. */
+int64_t kl_usage_prompt(const struct kl_usage *usage);
+/** Add the counts of a reply to a sum, which is known if one of them is. */
+void kl_usage_add(struct kl_usage *sum, const struct kl_usage *usage);
+
 /** What bounds the counts of one reply. */
 struct kl_usage_bounds {
 	int64_t prompt, output; /* the most tokens that the request can have and that it allows */

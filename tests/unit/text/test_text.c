@@ -24,6 +24,11 @@ static void json_reads_strictly(void **state)
 	assert_string_equal(buf.ptr, "{\"a\":\"\\u00E9\",\"b\":[1,2],\"c\":{\"z\":1}}");
 	assert_error(KL_EINVALID, "'x' is missing", kl_json_str(&text, value, "x"));
 	assert_error(KL_EINVALID, "'a' is not an integer", kl_json_int(&n, value, "a"));
+	assert_error(KL_EINVALID, "'a' is not an integer", kl_json_count(&n, value, "a", 9));
+	kl_json_set_int(value, "n", 10);
+	assert_error(KL_EINVALID, "'n' is negative or too large", kl_json_count(&n, value, "n", 9));
+	assert_ok(kl_json_count(&n, value, "n", 10));
+	assert_int_equal(n, 10);
 	kl_json_set_str(value, "bytes", "a\xff"); /* no UTF-8 */
 	assert_string_equal(kl_json_str_or(value, "bytes", ""), "a?");
 }

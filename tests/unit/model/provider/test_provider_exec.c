@@ -228,7 +228,7 @@ static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state
 	assert_refused(KL_EINVALID, "'usage' or '", WITH("\"text\":\"x\",\"unmetered\":false"), 0);
 	assert_refused(KL_EINVALID, "'output' is missing",
 		       WITH("\"text\":\"x\",\"usage\":{\"input\":1}"), 0);
-	assert_refused(KL_EINVALID, "not a token count",
+	assert_refused(KL_EINVALID, "negative or too large",
 		       WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":-5}"), 0);
 	assert_refused(KL_EINVALID, "not an integer",
 		       WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":1e3}"), 0);
