@@ -56,6 +56,22 @@ void kl_body_member(struct kl_buf *out, const char *key, const char *value)
 	kl_body_string(out, value);
 }
 
+size_t kl_body_messages(struct kl_buf *out, const struct kl_provider_request *request,
+			const char *key)
+{
+	size_t end = out->len;
+
+	for (size_t i = 0; i < request->nmessage; i++) {
+		kl_buf_adds(out, i ? ",{" : "{");
+		kl_body_member(out, "role", request->message[i].assistant ? "assistant" : "user");
+		kl_buf_addch(out, ',');
+		kl_body_member(out, key, request->message[i].text);
+		end = out->len;
+		kl_buf_addch(out, '}');
+	}
+	return end;
+}
+
 /* U+0080 to U+009F are terminal controls just as the ASCII ones are. */
 static bool is_control(const char *text, size_t n)
 {

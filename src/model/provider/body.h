@@ -3,6 +3,7 @@
 #define KL_MODEL_PROVIDER_BODY_H
 
 #include "base/buf.h"
+#include "model/provider/message.h"
 
 /*
  * body - writes JSON in a fixed byte order. A request must begin with the same bytes as the
@@ -13,6 +14,13 @@
 void kl_body_string(struct kl_buf *out, const char *text);
 /** Append `"key":"value"`. */
 void kl_body_member(struct kl_buf *out, const char *key, const char *value);
+
+/**
+ * Append the messages of a request, separated by commas, as objects with `role` and the text as
+ * `key`. Returns the length of `out` at the end of the last text.
+ */
+size_t kl_body_messages(struct kl_buf *out, const struct kl_provider_request *request,
+			const char *key);
 
 /**
  * Append untrusted text for use in a message: control characters and invalid UTF-8 become '?', runs

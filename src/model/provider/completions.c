@@ -33,9 +33,7 @@ static void add_system(struct kl_buf *out, const struct kl_provider_request *req
 {
 	KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
 
-	for (size_t i = 0; i < request->nsystem; i++)
-		if (*request->system[i])
-			kl_buf_addf(&all, "%s%s", all.len ? "\n\n" : "", request->system[i]);
+	kl_protocol_join_system(&all, request);
 	if (!all.len)
 		return;
 	if (marks) {
@@ -70,15 +68,11 @@ static void completions_body(struct kl_buf *out, size_t *prefix, const struct kl
 {
 	bool marks = kl_protocol_marks(service, request);
 
-	kl_buf_addch(out, '{');
-	if (!service->model_in) {
-		kl_body_member(out, "model", request->model);
-		kl_buf_addch(out, ',');
-	}
+	kl_protocol_add_begin(out, service, request);
 	kl_buf_adds(out, "\"messages\":[");
 	add_system(out, request, marks);
 	for (size_t i = 0; i < request->nmessage; i++) {
-		bool mark = i + 1 == request->nmessage && !request->last;
+		bool mark = i + 1 == request->nmessage;
 
 		kl_buf_adds(out, i ? ",{" : "{");
 		add_message(out, prefix, &request->message[i], marks,

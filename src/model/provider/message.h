@@ -32,7 +32,6 @@ struct kl_provider_request {
 	const struct kl_message *message; /* user, assistant, user ... user */
 	size_t nmessage;
 	enum kl_cache_ttl cache;
-	bool last; /* of its conversation, as far as is known: nothing will read it from a cache */
 	const char *cache_key; /* the same for all requests with the same beginning, or NULL */
 	const char *effort;    /* how hard to think ("low"), or NULL: as the model does */
 	const char *tier;      /* service tier, or NULL */

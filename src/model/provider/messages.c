@@ -49,16 +49,11 @@ static void messages_body(struct kl_buf *out, size_t *prefix, const struct kl_se
 {
 	bool marks = kl_protocol_marks(service, request);
 
-	kl_buf_addch(out, '{');
-	if (!service->model_in) {
-		kl_body_member(out, "model", request->model);
-		kl_buf_addch(out, ',');
-	}
+	kl_protocol_add_begin(out, service, request);
 	add_system(out, request, marks);
 	kl_buf_adds(out, "\"messages\":[");
 	for (size_t i = 0; i < request->nmessage; i++)
-		add_message(out, prefix, request, i,
-			    marks && !request->last && i + 1 == request->nmessage);
+		add_message(out, prefix, request, i, marks && i + 1 == request->nmessage);
 	kl_buf_addch(out, ']');
 	kl_protocol_add_end(out, service, request);
 }

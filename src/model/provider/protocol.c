@@ -16,6 +16,27 @@ const struct kl_protocol *kl_protocol_of(const struct kl_service *service)
 	return protocols[service->protocol];
 }
 
+/* --- the start of a body ---------------------------------------------------------------- */
+
+void kl_protocol_add_begin(struct kl_buf *out, const struct kl_service *service,
+			   const struct kl_provider_request *request)
+{
+	kl_buf_addch(out, '{');
+	if (service->model_in)
+		return;
+	kl_body_member(out, "model", request->model);
+	kl_buf_addch(out, ',');
+}
+
+void kl_protocol_join_system(struct kl_buf *out, const struct kl_provider_request *request)
+{
+	size_t from = out->len;
+
+	for (size_t i = 0; i < request->nsystem; i++)
+		if (*request->system[i])
+			kl_buf_addf(out, "%s%s", out->len > from ? "\n\n" : "", request->system[i]);
+}
+
 /* --- marks of a cache ------------------------------------------------------------------- */
 
 bool kl_protocol_marks(const struct kl_service *service, const struct kl_provider_request *request)

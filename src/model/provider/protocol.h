@@ -28,6 +28,11 @@ const struct kl_protocol *kl_protocol_of(const struct kl_service *service);
 
 /* --- for protocols ---------------------------------------------------------------------- */
 
+/** Append the start of the body, with the model unless the URL names it. */
+void kl_protocol_add_begin(struct kl_buf *out, const struct kl_service *service,
+			   const struct kl_provider_request *request);
+/** Append the system texts as one text, separated by empty lines. */
+void kl_protocol_join_system(struct kl_buf *out, const struct kl_provider_request *request);
 /** Does a request to this service have cache_control marks? */
 bool kl_protocol_marks(const struct kl_service *service, const struct kl_provider_request *request);
 /** Append `,"cache_control":{...}`. */

@@ -181,19 +181,6 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
 	return err < 0 ? kl_error_in(err, "%s", provider->name) : 0;
 }
 
-static void add_messages(struct kl_buf *out, const struct kl_provider_request *request)
-{
-	kl_buf_adds(out, "\"messages\":[");
-	for (size_t i = 0; i < request->nmessage; i++) {
-		kl_buf_adds(out, i ? ",{" : "{");
-		kl_body_member(out, "role", request->message[i].assistant ? "assistant" : "user");
-		kl_buf_addch(out, ',');
-		kl_body_member(out, "text", request->message[i].text);
-		kl_buf_addch(out, '}');
-	}
-	kl_buf_addch(out, ']');
-}
-
 void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
 			    const struct kl_provider_request *request,
 			    const struct kl_request_context *context)
@@ -205,9 +192,9 @@ void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_
 		kl_buf_adds(out, i ? "," : "");
 		kl_body_string(out, request->system[i]);
 	}
-	kl_buf_adds(out, "],");
-	add_messages(out, request);
-	kl_buf_addf(out, ",\"max_tokens\":%lld", (long long)request->max_tokens);
+	kl_buf_adds(out, "],\"messages\":[");
+	kl_body_messages(out, request, "text");
+	kl_buf_addf(out, "],\"max_tokens\":%lld", (long long)request->max_tokens);
 	if (context) {
 		kl_buf_addch(out, ',');
 		kl_body_member(out, "phase", context->phase);

@@ -12,9 +12,7 @@ static void add_instructions(struct kl_buf *out, const struct kl_provider_reques
 {
 	KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
 
-	for (size_t i = 0; i < request->nsystem; i++)
-		if (*request->system[i])
-			kl_buf_addf(&all, "%s%s", all.len ? "\n\n" : "", request->system[i]);
+	kl_protocol_join_system(&all, request);
 	if (!all.len)
 		return;
 	kl_body_member(out, "instructions", all.ptr);
@@ -24,21 +22,10 @@ static void add_instructions(struct kl_buf *out, const struct kl_provider_reques
 static void responses_body(struct kl_buf *out, size_t *prefix, const struct kl_service *service,
 			   const struct kl_provider_request *request)
 {
-	kl_buf_addch(out, '{');
-	if (!service->model_in) {
-		kl_body_member(out, "model", request->model);
-		kl_buf_addch(out, ',');
-	}
+	kl_protocol_add_begin(out, service, request);
 	add_instructions(out, request);
 	kl_buf_adds(out, "\"input\":[");
-	for (size_t i = 0; i < request->nmessage; i++) {
-		kl_buf_adds(out, i ? ",{" : "{");
-		kl_body_member(out, "role", request->message[i].assistant ? "assistant" : "user");
-		kl_buf_addch(out, ',');
-		kl_body_member(out, "content", request->message[i].text);
-		*prefix = out->len;
-		kl_buf_addch(out, '}');
-	}
+	*prefix = kl_body_messages(out, request, "content");
 	kl_buf_addch(out, ']');
 	kl_protocol_add_end(out, service, request);
 }
