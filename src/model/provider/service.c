@@ -59,9 +59,7 @@ static const struct kl_field fields[] = {
 	KL_STRING_FIELD("effort", 0, AT(effort), &member),
 	KL_VALUES_FIELD("efforts", 0, AT(efforts), &kl_texts_value, 1, 16),
 	KL_STRING_FIELD("tier", 0, AT(tier), &member),
-	KL_STRING_FIELD("background", 0, AT(background), &kl_string_slug),
 	KL_STRING_FIELD("body", 0, AT(body), &kl_string_line),
-	KL_STRING_FIELD("prices", 0, AT(prices), &kl_string_line),
 	KL_FIELDS_END
 };
 /* clang-format on */
@@ -128,16 +126,6 @@ static const struct kl_service *find_service(const struct table *table, const ch
 		if (!strcmp(table->services.v[i].name, name))
 			return &table->services.v[i];
 	return NULL;
-}
-
-int kl_service_names(struct kl_buf *out, struct kl_repo *repo)
-{
-	KL_AUTO(table_release) struct table table = { 0 };
-	int err = load_table(&table);
-
-	for (size_t i = 0; !err && i < table.services.n; i++)
-		kl_buf_addf(out, "%s%s", i ? ", " : "", table.services.v[i].name);
-	return err;
 }
 
 /* --- the configuration ------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ struct kl_service {
 	int cache; /* enum kl_service_cache */
 	char *cache_models, *effort;
 	struct kl_texts efforts;
-	char *tier, *background, *body, *prices;
+	char *tier, *body;
 	/* not in the table */
 	struct kl_dialect dialect;
 	json_t *more; /* `body`, parsed, or NULL */
@@ -48,9 +48,6 @@ struct kl_service {
 int kl_service_open(struct kl_service *out, struct kl_repo *repo, const char *name,
 		    const char *url);
 void kl_service_release(struct kl_service *service);
-
-/** Append the names of all rows, separated by ", ". */
-int kl_service_names(struct kl_buf *out, struct kl_repo *repo);
 
 /** The URL of a request for `model`; the caller frees. KL_EINVALID: a value is missing. */
 int kl_service_target(char **out, const struct kl_service *service, struct kl_repo *repo,
