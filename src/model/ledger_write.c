@@ -68,13 +68,17 @@ static int write_commit(struct writer *writer)
 
 static int move_ref(struct writer *writer)
 {
+	static const char *const log[] = {
+		[KL_LEDGER_RESERVE] = "klineage: reserve",
+		[KL_LEDGER_SETTLE] = "klineage: settle",
+		[KL_LEDGER_CORRECT] = "klineage: correct",
+	};
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(writer->repo);
 
 	if (writer->also)
 		kl_refs_txn_update(txn, writer->also->ref, &writer->also->to, &writer->also->from);
 	kl_refs_txn_update(txn, writer->ref, &writer->made, &writer->base);
-	return kl_refs_txn_commit(txn, writer->e.kind == KL_LEDGER_RESERVE ? "klineage: reserve" :
-									     "klineage: settle");
+	return kl_refs_txn_commit(txn, log[writer->e.kind]);
 }
 
 /*
