@@ -32,12 +32,15 @@ struct kl_dialect {
 
 extern const struct kl_schema kl_dialect_schema;
 
-/** What was reported of a reply so far; -1: not reported. Private, except for `final`. */
+/**
+ * What was reported of a reply so far; -1: not reported. A protocol sets `final`, and `output` to -1
+ * where a count was none yet; the rest is private.
+ */
 struct kl_counts {
 	int64_t input, output, total, read, write, write_5m, write_1h, cost;
 	char *tier, *region;
 	bool bad;   /* a count is not a number of tokens */
-	bool final; /* set by the protocol: the last report has come */
+	bool final; /* the last report has come */
 };
 #define KL_COUNTS_INIT                                                                           \
 	{                                                                                        \

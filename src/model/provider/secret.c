@@ -238,12 +238,13 @@ static int64_t expiry_of(const json_t *obj)
 }
 
 /* Take the token of a JSON object, and wipe the parser's copy of it. */
-static int take_token(struct kl_secret *secret, const char *prefix, const struct kl_buf *out)
+static int take_token(struct kl_secret *secret, const struct kl_secret_from *from,
+		      const struct kl_buf *out)
 {
 	static const char *const names[] = { "access_token", "accessToken", "token", "id_token",
 					     "key" };
 	KL_AUTO(json_decrefp) json_t *obj = json_loadb(out->ptr, out->len, 0, NULL);
-	int err = kl_error(KL_EINVALID, "the output of klineage.chat.keyCommand has no token");
+	int err = kl_error(KL_EINVALID, "the output of %s has no token", from->setting);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names) && secret->len == 0; i++) {
 		json_t *value = json_object_get(obj, names[i]);
@@ -252,8 +253,7 @@ static int take_token(struct kl_secret *secret, const char *prefix, const struct
 		if (!n)
 			continue;
 		kl_error_clear();
-		err = take_key(secret, prefix, json_string_value(value), n,
-			       "klineage.chat.keyCommand");
+		err = take_key(secret, from->prefix, json_string_value(value), n, from->setting);
 		explicit_bzero((char *)json_string_value(value), n);
 	}
 	secret->until = expiry_of(obj);
@@ -286,17 +286,17 @@ static int ask_command(struct kl_secret *secret, const struct kl_secret_from *fr
 		KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 
 		kl_body_quote(&words, said.ptr, said.len, 300);
-		return kl_error(KL_EINVALID, "klineage.chat.keyCommand failed%s%s",
-				words.len ? ": " : "", words.ptr);
+		return kl_error(KL_EINVALID, "%s failed%s%s", from->setting, words.len ? ": " : "",
+				words.ptr);
 	}
 	secret->renewable = true;
 	while (out.len && strchr("\r\n", out.ptr[out.len - 1]))
 		out.ptr[--out.len] = '\0';
 	if (out.len && *out.ptr == '{')
-		return take_token(secret, from->prefix, &out);
+		return take_token(secret, from, &out);
 	if (!out.len)
-		return kl_error(KL_EINVALID, "klineage.chat.keyCommand printed nothing");
-	return take_key(secret, from->prefix, out.ptr, out.len, "klineage.chat.keyCommand");
+		return kl_error(KL_EINVALID, "%s printed nothing", from->setting);
+	return take_key(secret, from->prefix, out.ptr, out.len, from->setting);
 }
 
 /* --- all sources ------------------------------------------------------------------------ */

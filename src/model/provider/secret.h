@@ -18,8 +18,9 @@ struct kl_secret_from {
 	const char *prefix; /* of its header, before the key: "x-api-key: " */
 	/* run by /bin/sh; prints the key, or JSON with a token and when it expires; or NULL */
 	const char *command;
-	const char *vendor; /* environment variable, or NULL */
-	const char *url;    /* ask git's credential helpers for it, without a prompt; or NULL */
+	const char *setting; /* that has the command, for messages; outlives the secret */
+	const char *vendor;  /* environment variable, or NULL */
+	const char *url;     /* ask git's credential helpers for it, without a prompt; or NULL */
 };
 
 /**

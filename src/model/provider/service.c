@@ -116,6 +116,8 @@ void kl_service_release(struct kl_service *service)
 	kl_schema_release(service, &service_schema);
 	kl_schema_release(&service->dialect, &kl_dialect_schema);
 	json_decref(service->more);
+	free(service->key_command);
+	free(service->key_setting);
 	free(service->base);
 	*service = (struct kl_service){ 0 };
 }
@@ -398,15 +400,6 @@ const char *kl_service_key_prefix(const struct kl_service *service)
 	return prefix[service->auth];
 }
 
-const char *kl_service_key_command(const struct kl_service *service, struct kl_repo *repo)
-{
-	const char *own = read_config(repo, service->name, "key-command");
-
-	if (!own && repo)
-		own = kl_repo_config(repo, "klineage.chat.keyCommand");
-	return own && *own ? own : NULL;
-}
-
 int kl_service_effort(const char **word, const struct kl_service *service, const char *effort)
 {
 	int at = kl_texts_find(&service->efforts, effort);
@@ -436,6 +429,23 @@ static int find_dialect(struct kl_service *service, const struct table *table)
 		}
 	return kl_error(KL_EINVALID, "provider '%s': there is no dialect '%s'", service->name,
 			service->usage);
+}
+
+/* The row's own command, or else the one for all rows. An empty value is none. */
+static void find_key_command(struct kl_service *service, struct kl_repo *repo)
+{
+	KL_AUTO(kl_freep) char *own = kl_asprintf("klineage.provider.%s.key-command",
+						  service->name);
+	const char *setting = own, *command = repo ? kl_repo_config(repo, own) : NULL;
+
+	if (!command && repo) {
+		setting = "klineage.chat.keyCommand";
+		command = kl_repo_config(repo, setting);
+	}
+	if (!command || !*command)
+		return;
+	service->key_command = kl_strdup(command);
+	service->key_setting = kl_strdup(setting);
 }
 
 static int parse_body(struct kl_service *service)
@@ -485,5 +495,6 @@ int kl_service_open(struct kl_service *out, struct kl_repo *repo, const char *na
 	if ((err = apply_config(out, repo, name)) < 0 || (err = find_dialect(out, &table)) < 0 ||
 	    (err = parse_body(out)) < 0 || (err = find_base(out, repo, url)) < 0)
 		return err;
+	find_key_command(out, repo);
 	return pick_tokens(out, repo);
 }

@@ -36,7 +36,9 @@ struct kl_service {
 	/* not in the table */
 	struct kl_dialect dialect;
 	json_t *more; /* `body`, parsed, or NULL */
-	char *base;   /* URL with the configuration's values: from klineage.chat.url, else `url` */
+	/* the command that prints the key, and the setting that has it; or NULL */
+	char *key_command, *key_setting;
+	char *base; /* URL with the configuration's values: from klineage.chat.url, else `url` */
 	bool elsewhere; /* `base` is on another server than `url` */
 };
 
@@ -54,8 +56,6 @@ int kl_service_target(char **out, const struct kl_service *service, struct kl_re
 		      const char *model);
 /** The header of the key up to the key; NULL: no key is sent. Static. */
 const char *kl_service_key_prefix(const struct kl_service *service);
-/** The command that prints its key, from the configuration; borrowed, or NULL. */
-const char *kl_service_key_command(const struct kl_service *service, struct kl_repo *repo);
 /** The word of this service for an effort. KL_EINVALID: it has no setting for it. */
 int kl_service_effort(const char **word, const struct kl_service *service, const char *effort);
 

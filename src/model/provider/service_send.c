@@ -298,7 +298,8 @@ static int need_key(struct kl_provider *provider)
 	if (!state->asked) {
 		struct kl_secret_from from = {
 			.prefix = prefix,
-			.command = kl_service_key_command(service, provider->repo),
+			.command = service->key_command,
+			.setting = service->key_setting,
 			.vendor = service->key,
 			.url = state->url.tls ? state->url.base : NULL,
 		};

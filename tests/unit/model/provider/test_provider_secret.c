@@ -18,7 +18,9 @@ static char *home_config(const char *lines)
 
 static int find(struct kl_secret **secrets, const char *url)
 {
-	struct kl_secret_from from = { "x-api-key: ", NULL, "ANTHROPIC_API_KEY", url };
+	struct kl_secret_from from = {
+		.prefix = "x-api-key: ", .vendor = "ANTHROPIC_API_KEY", .url = url
+	};
 
 	return kl_secret_find(secrets, NULL, &from);
 }
@@ -61,8 +63,8 @@ static void helpers_are_asked_for_this_server(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_repo("helper");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_secret_freep) struct kl_secret *secret = NULL;
-	struct kl_secret_from other = { "", NULL, NULL, "https://other.example.com" };
-	struct kl_secret_from this = { "authorization: Bearer ", NULL, NULL, URL "/v1" };
+	struct kl_secret_from other = { .prefix = "", .url = "https://other.example.com" };
+	struct kl_secret_from this = { .prefix = "authorization: Bearer ", .url = URL "/v1" };
 
 	sh(dir,
 	   "git config credential.https://api.example.com.helper "
@@ -122,7 +124,10 @@ static void a_command_prints_the_key(void **state)
 	setenv("ANTHROPIC_API_KEY", "sk-vendor", 1);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
 		KL_AUTO(kl_secret_freep) struct kl_secret *secret = NULL;
-		struct kl_secret_from from = { "k: ", is[i].command, "ANTHROPIC_API_KEY", NULL };
+		struct kl_secret_from from = { .prefix = "k: ",
+					       .command = is[i].command,
+					       .setting = "klineage.chat.keyCommand",
+					       .vendor = "ANTHROPIC_API_KEY" };
 		int err = kl_secret_find(&secret, NULL, &from);
 
 		if (is[i].says) {

@@ -343,6 +343,32 @@ static void a_key_is_needed_where_it_is_sent(void **state)
 	setenv("KLINEAGE_CHAT_KEY", TEST_KEY, 1);
 }
 
+/* A command that fails is named by the setting that has it. */
+static void a_key_command_is_named(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("command");
+
+	unsetenv("KLINEAGE_CHAT_KEY");
+	for (int own = 0; own < 2; own++) {
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+		KL_AUTO(kl_reply_release) struct kl_reply reply;
+		struct kl_provider_opts opts = { .name = "openai" };
+		struct request request;
+
+		sh(dir, "git config klineage.%s false",
+		   own ? "provider.openai.key-command" : "chat.keyCommand");
+		assert_ok(kl_repo_open_at(&repo, dir));
+		assert_ok(kl_provider_open(&provider, repo, &opts));
+		REQUEST(&request, "first");
+		assert_error(KL_EINVALID,
+			     own ? "klineage.provider.openai.key-command failed" :
+				   "klineage.chat.keyCommand failed",
+			     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+	}
+	setenv("KLINEAGE_CHAT_KEY", TEST_KEY, 1);
+}
+
 /* An empty value makes an optional member absent, of whatever type. */
 static void an_empty_value_takes_a_member_away(void **state)
 {
@@ -515,6 +541,7 @@ int main(void)
 		cmocka_unit_test(addresses_are_put_together),
 		cmocka_unit_test(a_server_alone_gets_the_path),
 		cmocka_unit_test(a_key_is_needed_where_it_is_sent),
+		cmocka_unit_test(a_key_command_is_named),
 		cmocka_unit_test(an_empty_value_takes_a_member_away),
 		cmocka_unit_test(values_are_names),
 		cmocka_unit_test(a_row_of_ones_own),
