@@ -349,10 +349,10 @@ part_skills () {
 	while [ $((i += 1)) -le "$runs" ]; do
 		talk "events folded: run $i of $runs"
 		rm -rf "$work/many/.git/klineage/cache"
-		"$build/bench/events" folded "$work/many" >"$work/folded"
+		"$build/bench/events" indexed "$work/many" >"$work/folded"
 		[ "$(cut -d ' ' -f 1,3 "$work/folded")" = '100000 100000' ] || break
 		awk '{ print $2 / 1e9 }' "$work/folded" >>"$work/many.cold"
-		"$build/bench/events" folded "$work/many" >"$work/folded"
+		"$build/bench/events" indexed "$work/many" >"$work/folded"
 		[ "$(cut -d ' ' -f 1 "$work/folded")" = 100000 ] || break
 		awk '{ print $2 / 1e9 }' "$work/folded" >>"$work/many.warm"
 	done

@@ -41,17 +41,6 @@ const struct kl_event_index_entry *kl_event_index_by_surface(
 	return &event_index->event[event_index->by_surface[i]];
 }
 
-size_t kl_event_index_retractions(const uint32_t **at, const struct kl_event_index *event_index)
-{
-	*at = event_index->retraction;
-	return (size_t)event_index->head->retractions;
-}
-
-size_t kl_event_index_skipped(const struct kl_event_index *event_index)
-{
-	return (size_t)event_index->head->skipped;
-}
-
 size_t kl_event_index_notes_read(const struct kl_event_index *event_index)
 {
 	return (size_t)event_index->head->read;
@@ -159,15 +148,13 @@ static size_t align_up(size_t n)
 
 static bool event_ok(const struct kl_event_index_entry *entry)
 {
-	return !entry->time[sizeof(entry->time) - 1] &&
-	       !entry->platform[sizeof(entry->platform) - 1] &&
-	       !entry->class_[sizeof(entry->class_) - 1];
+	return !entry->time[sizeof(entry->time) - 1];
 }
 
 /* Set the pointers into the file; returns false if its sizes or indices are out of range. */
 static bool is_good(struct kl_event_index *event_index)
 {
-	size_t at = sizeof(struct kl_mapfile_head), nevents, nnotes, nretract;
+	size_t at = sizeof(struct kl_mapfile_head), nevents, nnotes;
 
 	if (event_index->file.len < at + sizeof(struct kl_event_index_head))
 		return false;
@@ -183,15 +170,8 @@ static bool is_good(struct kl_event_index *event_index)
 	event_index->note = (const struct kl_event_index_note *)(event_index->file.base + at);
 	at += align_up(nnotes * sizeof(*event_index->note));
 	event_index->by_surface = (const uint32_t *)(event_index->file.base + at);
-	at += align_up(nevents * sizeof(*event_index->by_surface));
-	event_index->retraction = (const uint32_t *)(event_index->file.base + at);
-	nretract = (size_t)event_index->head->retractions;
-	if (nretract > nevents ||
-	    align_up(at + nretract * sizeof(*event_index->retraction)) != event_index->file.len)
+	if (align_up(at + nevents * sizeof(*event_index->by_surface)) != event_index->file.len)
 		return false;
-	for (size_t i = 0; i < nretract; i++)
-		if (event_index->retraction[i] >= nevents)
-			return false;
 	for (size_t i = 0; i < nevents; i++)
 		if (event_index->by_surface[i] >= nevents || !event_ok(&event_index->event[i]))
 			return false;

@@ -6,7 +6,7 @@
 #include "repo/notes.h"
 
 /*
- * event_index - memory-mapped index of all folded events of a notes ref. The file is
+ * event_index - memory-mapped index of all events of a notes ref. The file is
  * $GIT_COMMON_DIR/klineage/cache/events-<tip of the ref>.index. It is built once for each tip,
  * reusing an older index for unchanged notes, and rebuilt if it is damaged (mapfile.h). Its format
  * is in docs/formats.md ("The gate event").
@@ -16,26 +16,16 @@
  *	n = kl_event_index_of_surface(&first, index, surface, contract);
  *	kl_event_index_read(&event, repo, kl_event_index_by_surface(index, first + i));
  *
- * It has for each commit the events that folding keeps as verdicts or as the newest profile of a
- * platform, and all retractions. These are not applied: trust.h decides which of them count.
+ * It has every line that is a verdict, a check or a retraction, copies of an event included. Nothing
+ * is folded: which event counts depends on signatures and retractions, which trust.h judges.
  */
 struct kl_event_index;
-
-enum kl_event_index_role {
-	KL_EVENT_INDEX_VERDICT = 1 << 0,
-	KL_EVENT_INDEX_PROFILE = 1 << 1,
-	KL_EVENT_INDEX_RETRACT = 1 << 2,
-};
 
 struct kl_event_index_entry {
 	git_oid commit, blob; /* the note's commit, and the blob that contains the line */
 	uint8_t id[32], surface[32], contract[32]; /* digests; zeros if absent */
 	uint32_t at, len;                          /* offset and length of the line in the blob */
-	uint32_t as;                               /* bits of enum kl_event_index_role */
-	uint32_t pass;                             /* 1: its verdict is pass */
-	int64_t ns;                                /* 0: not profiled */
-	int64_t ratio, lo, hi;                     /* against the parent, ppm; 0: not compared */
-	char time[24], platform[48], class_[24];   /* truncated if longer; "" if absent */
+	char time[24];                             /* truncated if longer; "" if absent */
 };
 
 /**
@@ -62,15 +52,11 @@ size_t kl_event_index_of_commit(size_t *first, const struct kl_event_index *even
 size_t kl_event_index_of_surface(size_t *first, const struct kl_event_index *event_index,
 				 const char *surface, const char *contract);
 
-/** Number of retractions; their positions for kl_event_index_entry(), in increasing order. */
-size_t kl_event_index_retractions(const uint32_t **at, const struct kl_event_index *event_index);
-
 /** Read the complete event. KL_ENOTFOUND: its note is no longer in this clone. */
 int kl_event_index_read(struct kl_event **out, struct kl_repo *repo,
 			const struct kl_event_index_entry *event);
 
-/** Number of lines that are not events, and of notes that were read to build the index. */
-size_t kl_event_index_skipped(const struct kl_event_index *event_index);
+/** Number of notes that were read to build the index. */
 size_t kl_event_index_notes_read(const struct kl_event_index *event_index);
 
 #endif

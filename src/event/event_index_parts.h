@@ -10,15 +10,13 @@
  * event_index_build.c writes it.
  */
 #define KL_EVENT_INDEX_MAGIC "KLEVENTS"
-#define KL_EVENT_INDEX_VERSION 3
+#define KL_EVENT_INDEX_VERSION 4
 #define KL_EVENT_INDEX_MAX_NOTE ((size_t)64 << 20)
 
 /* Follows struct kl_mapfile_head in the file. */
 struct kl_event_index_head {
 	uint64_t events, notes; /* counts */
-	uint64_t skipped;       /* lines that are not events */
 	uint64_t read;          /* notes that were read to make this index */
-	uint64_t retractions;
 };
 
 /*
@@ -27,8 +25,8 @@ struct kl_event_index_head {
  */
 struct kl_event_index_note {
 	git_oid commit, blob;
-	uint32_t first, n;       /* range of its events */
-	uint32_t skipped, whole; /* whole: it is the commit's only blob */
+	uint32_t first, n; /* range of its events */
+	uint64_t whole;    /* it is the commit's only blob */
 };
 
 struct kl_event_index {
@@ -37,7 +35,6 @@ struct kl_event_index {
 	const struct kl_event_index_entry *event;
 	const struct kl_event_index_note *note; /* by commit */
 	const uint32_t *by_surface;
-	const uint32_t *retraction; /* positions in `event` */
 };
 
 /** Parse 64 hex digits; anything else gives zeros. */

@@ -85,6 +85,18 @@ static bool is_check(const struct kl_event *event)
 	return event->kind == KL_KIND_CHECK;
 }
 
+bool kl_fold_outweighs(const struct kl_event *event, const struct kl_event *pass)
+{
+	KL_AUTO(kl_freep) char *key = NULL, *other = NULL;
+
+	if (event->verdict == KL_VERDICT_PASS || !is_newer(event, pass) ||
+	    (event->kind != KL_KIND_GATE && !(is_check(event) && kl_event_is_fail(event))))
+		return false;
+	key = key_of(event);
+	other = key_of(pass);
+	return !strcmp(key, other);
+}
+
 /* --- folding ------------------------------------------------------------------------------ */
 
 struct folding {

@@ -38,4 +38,10 @@ void kl_fold_events(struct kl_fold *out, struct kl_event *const *event, size_t n
 		    const char *surface, const char *contract);
 void kl_fold_release(struct kl_fold *fold);
 
+/**
+ * Would folding keep `event` and not `pass`? Both have the same key, and `event` is a correctness
+ * failure, or a newer result of the whole gate other than a pass.
+ */
+bool kl_fold_outweighs(const struct kl_event *event, const struct kl_event *pass);
+
 #endif

@@ -54,8 +54,6 @@ int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const cha
 										     first + i);
 		struct kl_event *event = NULL;
 
-		if (!(entry->as & (KL_EVENT_INDEX_VERDICT | KL_EVENT_INDEX_RETRACT)))
-			continue;
 		if ((err = kl_event_index_read(&event, repo, entry)) < 0)
 			return err;
 		kl_trust_add_event(trust, 0, event, false);
@@ -144,6 +142,19 @@ int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo)
 bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id)
 {
 	return trust->retracted.n && kl_map_get(&trust->retracted, id);
+}
+
+bool kl_trust_is_outweighed(const struct kl_trust *trust, const struct kl_event *pass)
+{
+	for (size_t i = 0; i < trust->n; i++) {
+		const struct kl_trust_line *line = &trust->v[i];
+
+		if (line->counts && !is_retraction(line) &&
+		    !kl_trust_is_retracted(trust, line->event->id) &&
+		    kl_fold_outweighs(line->event, pass))
+			return true;
+	}
+	return false;
 }
 
 void kl_trust_fold(struct kl_fold *out, const struct kl_trust *trust, size_t tag,

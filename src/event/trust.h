@@ -45,8 +45,8 @@ void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t l
 /** Add an event; takes the caller's reference. */
 void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own);
 /**
- * Add the verdicts on a surface and contract in all notes of the clone, after folding, and the
- * retractions; the newest first.
+ * Add the verdicts, checks and retractions for a surface and contract in all notes of the clone, the
+ * newest first.
  */
 int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
 			 const char *contract);
@@ -54,6 +54,11 @@ int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const cha
 int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo);
 /** True if a retraction that counts retracts the event with this id. */
 bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id);
+/**
+ * Does a line that counts and is not retracted outweigh this pass (fold.h)? For callers that choose a
+ * pass themselves instead of folding.
+ */
+bool kl_trust_is_outweighed(const struct kl_trust *trust, const struct kl_event *pass);
 /** Fold the lines with this tag that count and are for this surface and contract (fold.h). */
 void kl_trust_fold(struct kl_fold *out, const struct kl_trust *trust, size_t tag,
 		   const char *surface, const char *contract);

@@ -21,8 +21,7 @@ static bool is_compared(const struct kl_event *event, const struct kl_cache_key 
 static bool event_serves(const struct kl_event *event, const struct kl_cache_key *key)
 {
 	return event->verdict == KL_VERDICT_PASS && !event->inverse.there &&
-	       (event->kind == KL_KIND_GATE || (key->quick && event->kind == KL_KIND_CHECK)) &&
-	       kl_event_is_for(event, key->surface, key->contract) &&
+	       event->kind == KL_KIND_GATE && kl_event_is_for(event, key->surface, key->contract) &&
 	       kl_cache_same_place(event, key) && is_compared(event, key);
 }
 
@@ -45,7 +44,8 @@ int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_re
 		struct kl_trust_line *line = &trust.v[i];
 
 		if (line->sig.state != KL_SIGN_GOOD || !event_serves(line->event, key) ||
-		    kl_trust_is_retracted(&trust, line->event->id))
+		    kl_trust_is_retracted(&trust, line->event->id) ||
+		    kl_trust_is_outweighed(&trust, line->event))
 			continue;
 		*event = kl_event_ref(line->event);
 		*signer = kl_strdup(line->sig.who);

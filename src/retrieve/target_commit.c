@@ -112,7 +112,8 @@ static int event_elsewhere(struct kl_event **out, struct kl_repo *repo,
 
 		if (line->event->kind == KL_KIND_GATE && line->sig.state != KL_SIGN_BAD &&
 		    fits_platform(line->event, platform) &&
-		    !kl_trust_is_retracted(&trust, line->event->id))
+		    !kl_trust_is_retracted(&trust, line->event->id) &&
+		    !kl_trust_is_outweighed(&trust, line->event))
 			*out = kl_event_ref(line->event);
 	}
 	return 0;

@@ -4,7 +4,7 @@
  *
  *	git rev-list HEAD | events write <dir>	one event on each commit, in one call
  *	events fold <dir>			all of them, read and folded
- *	events folded <dir>			all of them, by their index; third figure: notes that were read for it
+ *	events indexed <dir>			all of them, by their index; third figure: notes that were read for it
  *
  * Prints the number of events and the nanoseconds; the repository's opening is
  * in them, making the events is not.
@@ -96,19 +96,20 @@ static int fold_events(const char *dir)
 	return err;
 }
 
-static int folded(const char *dir)
+static int indexed(const char *dir)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_event_index_freep) struct kl_event_index *other = NULL;
-	int64_t start = kl_clock_ns(), ns = 0;
+	int64_t start = kl_clock_ns();
+	size_t bytes = 0;
 	int err = kl_repo_open_at(&repo, dir);
 
 	if (!err)
 		err = kl_event_index_open(&other, repo, KL_NOTES_GATE);
 	for (size_t i = 0; !err && i < kl_event_index_count(other); i++)
-		ns += kl_event_index_entry(other, i)->ns; /* each is looked at */
+		bytes += kl_event_index_entry(other, i)->len; /* each is looked at */
 	if (!err)
-		printf("%zu %" PRId64 " %zu\n", ns > 0 ? kl_event_index_count(other) : 0,
+		printf("%zu %" PRId64 " %zu\n", bytes ? kl_event_index_count(other) : 0,
 		       kl_clock_ns() - start, kl_event_index_notes_read(other));
 	return err;
 }
@@ -121,10 +122,10 @@ int main(int argc, char **argv)
 		err = write_events(argv[2]);
 	else if (argc == 3 && !strcmp(argv[1], "fold"))
 		err = fold_events(argv[2]);
-	else if (argc == 3 && !strcmp(argv[1], "folded"))
-		err = folded(argv[2]);
+	else if (argc == 3 && !strcmp(argv[1], "indexed"))
+		err = indexed(argv[2]);
 	else
-		err = kl_error(KL_EUSAGE, "usage: events write|fold|folded <dir>");
+		err = kl_error(KL_EUSAGE, "usage: events write|fold|indexed <dir>");
 	if (err)
 		fprintf(stderr, "events: %s\n", kl_error_last());
 	return err ? 1 : 0;

@@ -103,4 +103,26 @@ test_expect_success 'what cannot be retracted' '
 	exits 128 retract "$id" --reason "$(printf "a\\377b")" 2>err && says "reason" err
 '
 
+# a fail, a pass and a retraction in one note, which a clone that judged nothing itself reads by its index
+test_expect_success 'a pass that a failure hid counts again once the failure is retracted' '
+	git -C r reset -q --hard && git -C r checkout -q --detach "$(git -C r rev-list --reverse HEAD | sed -n 2p)" &&
+	git -C r config --unset user.signingKey; sign_line alice pass >signed-pass && sign_line alice fail >signed-fail &&
+	id=$(member id fail) && forge "\$j = { v => 1, kind => q(retract), of => q($id), time => q(2026-11-24T10:00:00Z), by => q(x),
+		(map { \$_ => \$j->{\$_} } qw(workload surface contract commit tree)) }" fail >back && sign_line alice back >signed-back &&
+	served () { forget && (cd r && git klineage gate --no-profile --no-note >../out) && grep "judged before and signed by alice" out; } &&
+	cp signed-pass one && renote one && served && cat signed-pass signed-fail >two && renote two && ! served &&
+	cat signed-pass signed-fail signed-back >three && renote three && served &&
+	forge "\$j->{message} = q(fifty seconds)" fail >fresh && cat three fresh >four && renote four && ! served &&
+	cat signed-pass fail back >three && renote three && ! served
+'
+
+test_expect_success 'retrieve reads a pass that a retracted failure hid, and none that a failure outweighs' '
+	# the note is of another commit with the same files; the library has no cards
+	other=$(git -C r commit-tree -m again -p HEAD "HEAD^{tree}") &&
+	git -C r update-ref refs/heads/klineage/skills "$(git -C r commit-tree -m cards "$(git -C r mktree </dev/null)")" &&
+	asked () { forget && (cd r && exits 1 git klineage retrieve --rev "$other" --json >../out) && grep -F "\"event\":\"$(member id pass)\"" out; } &&
+	cp signed-pass one && renote one && asked && cat signed-pass signed-fail >two && renote two && ! asked && says "\"event\":null" out &&
+	cat signed-pass signed-fail signed-back >three && renote three && asked
+'
+
 test_done

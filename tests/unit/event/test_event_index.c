@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events folded once and kept: the same as folding each note, whoever made the file, from whatever.
+ * All events of the notes, read once and kept: the same as reading each note, whoever made the file,
+ * from whatever.
  */
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/mapfile.h"
 #include "base/rng.h"
 #include "event/event_index.h"
-#include "event/fold.h"
 #include "event_lib.h"
 #include "scratch.h"
 
@@ -98,51 +98,58 @@ struct check {
 	size_t events;
 };
 
-/* a note folded as ever, and its events in the file */
+/* Find the entry of a line among those of its commit. */
+static const struct kl_event_index_entry *entry_of(const struct check *check, size_t first,
+						   size_t n, size_t at)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct kl_event_index_entry *entry = kl_event_index_entry(check->f,
+										first + i);
+
+		if (entry->at == at)
+			return entry;
+	}
+	return NULL;
+}
+
+static void check_entry(const struct check *check, const struct kl_event_index_entry *entry,
+			const struct kl_event *event)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *whole = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT, right = KL_BUF_INIT;
+	char hex[65];
+
+	assert_non_null(entry);
+	hex_of(hex, entry->id);
+	assert_string_equal(event->id, hex);
+	hex_of(hex, entry->surface);
+	assert_string_equal(event->surface, hex);
+	assert_string_equal(event->time, entry->time);
+	assert_ok(kl_event_index_read(&whole, check->r, entry));
+	kl_event_write(&left, whole);
+	kl_event_write(&right, event);
+	assert_string_equal(left.ptr, right.ptr);
+}
+
+/* each event of a note has an entry, and the note's commit has no others */
 static int check_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
 	struct check *check = payload;
-	struct kl_fold fold;
-	KL_AUTO(kl_map_release) struct kl_map want = KL_MAP_INIT;
-	static char verdict[] = "v", profile[] = "p", both[] = "b";
-	size_t i, first, n;
+	size_t first, n = kl_event_index_of_commit(&first, check->f, commit), events = 0;
 
-	kl_fold_lines(&fold, text, len, NULL, NULL);
-	for (i = 0; i < fold.verdicts.n; i++)
-		kl_map_put(&want, fold.verdicts.v[i]->id, verdict);
-	for (i = 0; i < fold.profiles.n; i++) {
-		const char *of = fold.profiles.v[i]->id;
+	for (size_t at = 0; at < len;) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t line = end ? (size_t)(end - (text + at)) : len - at;
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-		kl_map_put(&want, of, kl_map_get(&want, of) ? both : profile);
+		if (line && !kl_event_parse(&event, text + at, line)) {
+			check_entry(check, entry_of(check, first, n, at), event);
+			events++;
+		}
+		at += line + 1;
 	}
-	n = kl_event_index_of_commit(&first, check->f, commit);
-	assert_int_equal(n, want.n);
-	for (i = 0; i < n; i++) {
-		const struct kl_event_index_entry *event = kl_event_index_entry(check->f,
-										first + i);
-		KL_AUTO(kl_event_freep) struct kl_event *whole = NULL;
-		char id[65], hex[65];
-		const char *as;
-
-		hex_of(id, event->id);
-		as = kl_map_get(&want, id);
-		assert_non_null(as);
-		assert_int_equal(event->as,
-				 *as == 'v' ? KL_EVENT_INDEX_VERDICT :
-				 *as == 'p' ? KL_EVENT_INDEX_PROFILE :
-					      KL_EVENT_INDEX_VERDICT | KL_EVENT_INDEX_PROFILE);
-		assert_ok(kl_event_index_read(&whole, check->r, event));
-		assert_string_equal(whole->id, id);
-		hex_of(hex, event->surface);
-		assert_string_equal(whole->surface, hex);
-		assert_string_equal(whole->time, event->time);
-		assert_string_equal(whole->place.id, event->platform);
-		assert_int_equal(whole->verdict == KL_VERDICT_PASS, event->pass);
-		assert_int_equal(whole->profile.ns, event->ns);
-		assert_int_equal(event->ratio, whole->profile.vs.n ? 2000000 : 0);
-	}
+	assert_int_equal(events, n);
 	check->events += n;
-	kl_fold_release(&fold);
 	return 0;
 }
 
@@ -168,9 +175,9 @@ static size_t check_all(struct fixture *fixture)
 	return read;
 }
 
-static void same_as_folding(void **state)
+static void same_as_reading(void **state)
 {
-	KL_AUTO(fixture_release) struct fixture other = fixture("folding", 300);
+	KL_AUTO(fixture_release) struct fixture other = fixture("reading", 300);
 	struct kl_rng rng;
 	size_t notes, read;
 
@@ -326,7 +333,7 @@ static void by_surface(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_as_folding),
+		cmocka_unit_test(same_as_reading),
 		cmocka_unit_test(damaged_is_made_anew),
 		cmocka_unit_test(hostile),
 		cmocka_unit_test(by_surface),
