@@ -34,6 +34,7 @@ static void work_release(struct kl_review_work *work)
 {
 	free(work->commit);
 	kl_strvec_release(&work->paths);
+	kl_belief_free(work->belief);
 }
 
 struct kl_review_item *kl_review_add(struct kl_review_work *work, enum kl_review_part part,
@@ -124,11 +125,10 @@ static int begin_review(struct kl_review *review, const git_oid *tip, struct kl_
 int kl_review_range(struct kl_review_work *work, const char *text)
 {
 	struct kl_review *review = work->v;
-	git_oid tip;
 	int err;
 
-	if ((err = resolve_tip(review, &tip, work->r, text)) < 0 ||
-	    (err = begin_review(review, &tip, work->r)) < 0 ||
+	if ((err = resolve_tip(review, &work->tip, work->r, text)) < 0 ||
+	    (err = begin_review(review, &work->tip, work->r)) < 0 ||
 	    (err = kl_repo_tree_of(&work->base_tree, work->r, &review->base)) < 0 ||
 	    (err = kl_repo_tree_of(&work->head_tree, work->r, &review->head)) < 0 ||
 	    (err = kl_repo_between(&work->commit, &work->ncommit, work->r, &review->base,
@@ -156,6 +156,43 @@ static void count_findings(struct kl_review *review, const struct kl_findings *f
 	review->notes += findings->n - findings->answers;
 }
 
+/*
+ * Does the branch that names the allowed signers have commits of the range? Then its tip has the
+ * list as the range changed it.
+ */
+static int is_own_judge(bool *out, const struct kl_review_work *work)
+{
+	const char *rev = kl_repo_config(work->r, "klineage.signers");
+	git_oid signers, shared;
+	bool before = false;
+	int err;
+
+	*out = false;
+	if (!rev || !*rev)
+		return 0;
+	err = kl_repo_resolve(&signers, work->r, rev);
+	if (!err)
+		err = kl_repo_merge_base(&shared, work->r, &signers, &work->v->head);
+	if (err ==
+	    KL_ENOTFOUND) { /* no such branch, or it has no commit in common with the range */
+		kl_error_clear();
+		return 0;
+	}
+	if (!err)
+		err = kl_repo_is_ancestor(&before, work->r, &shared, &work->tip);
+	*out = !err && !before;
+	return err;
+}
+
+/* Nobody can add a key for the range within the range. */
+static int open_belief(struct kl_review_work *work)
+{
+	bool own = false;
+	int err = is_own_judge(&own, work);
+
+	return err < 0 ? err : kl_belief_open(&work->belief, work->r, own ? &work->tip : NULL);
+}
+
 int kl_review_run(struct kl_review *out, struct kl_repo *repo, const char *range)
 {
 	KL_AUTO(work_release) struct kl_review_work work = { .v = out, .r = repo };
@@ -164,7 +201,8 @@ int kl_review_run(struct kl_review *out, struct kl_repo *repo, const char *range
 	if (err < 0)
 		return err;
 	if (work.paths.n &&
-	    ((err = kl_review_kernels(&work)) < 0 || (err = kl_review_cards(&work)) < 0))
+	    ((err = open_belief(&work)) < 0 || (err = kl_review_kernels(&work)) < 0 ||
+	     (err = kl_review_cards(&work)) < 0))
 		return err;
 	count_findings(out, &out->general);
 	for (size_t part = 0; part < KL_REVIEW_PARTS; part++)

@@ -421,6 +421,7 @@ static int review_library(struct kl_review_work *work, const char *prefix)
 	for (size_t i = 0; i < all.n; i++)
 		review_card(work, &all, i, now);
 	say_lost_evidence(work, prefix);
+	all.trust.belief = work->belief;
 	if ((err = kl_trust_judge(&all.trust, work->r)) < 0)
 		return err;
 	say_signatures(work, &all);

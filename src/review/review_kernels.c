@@ -438,6 +438,7 @@ int kl_review_kernels(struct kl_review_work *work)
 	KL_AUTO(changes_release) struct changes all = { 0 };
 	int err = find_changes(&all, work);
 
+	all.lookup.trust.belief = work->belief;
 	for (size_t i = 0; i < all.n && !err; i++) {
 		struct change *change = &all.v[i];
 

@@ -2,6 +2,7 @@
 #ifndef KL_REVIEW_REVIEW_PARTS_H
 #define KL_REVIEW_REVIEW_PARTS_H
 
+#include "event/belief.h"
 #include "review/review.h"
 
 /* review_parts - the state of a running review, shared by the files of src/review. */
@@ -11,10 +12,12 @@ struct kl_review_work {
 	git_oid base_tree, head_tree;
 	git_oid *commit; /* of the range, oldest first */
 	size_t ncommit;
-	struct kl_strvec paths; /* that differ between the trees, sorted */
+	struct kl_strvec paths;   /* that differ between the trees, sorted */
+	git_oid tip;              /* of the base; the range can begin at an earlier commit */
+	struct kl_belief *belief; /* whom the notes are believed */
 };
 
-/** Resolve the range `text`; fill the range of the review and all of `work` except `v` and `r`. */
+/** Resolve the range `text`; fill the range of the review and all of `work` except `v`, `r` and `belief`. */
 int kl_review_range(struct kl_review_work *work, const char *text);
 /** Review contracts, kernels and commits. */
 int kl_review_kernels(struct kl_review_work *work);

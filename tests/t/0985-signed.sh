@@ -149,6 +149,21 @@ test_expect_success 'the base branch says who is allowed, in a file that a branc
 	git -C r branch -f base "$with" && rm -r r/.klineage && pushed && (cd r && git klineage fsck)
 '
 
+test_expect_success 'a range that adds a key to the list gains nothing, even on the branch that has the list' '
+	was=$(git -C r rev-parse HEAD) && first=$(git -C r rev-parse HEAD^) && git -C r notes --ref=klineage/gate remove HEAD && git -C r reset -q --hard "$first" && mkdir r/.klineage &&
+	cp allowed r/.klineage/allowed_signers && git -C r add .klineage && git -C r commit -q -m signers && git -C r tag with-alice &&
+	echo "mallory namespaces=\"klineage-gate\" $(cat mallory.pub)" >>r/.klineage/allowed_signers && cp "$cheats"/accepted/kahan.c r/mm.c &&
+	git -C r commit -q -a -m "kahan, and a key" && git -C r config klineage.signers HEAD && forget && renote mallorys &&
+	reviewed () { forget && (cd r && git klineage review "$1" --json >../out); } &&
+	exits 1 reviewed with-alice..HEAD && says "\"code\":\"verdict-unsigned\"" out && renote signed && reviewed with-alice..HEAD && says "good" out &&
+	# the range takes alice from the list: she is still who the base names
+	sed -n "s/^mallory/&/p" r/.klineage/allowed_signers >list && cp list r/.klineage/allowed_signers &&
+	git -C r notes --ref=klineage/gate remove HEAD && git -C r commit -q --amend -a -m "kahan, and another key" && renote signed && reviewed with-alice..HEAD && renote mallorys && exits 1 reviewed with-alice..HEAD &&
+	# a list on another branch is not the range'\''s to change
+	git -C r config klineage.signers with-alice && exits 1 reviewed with-alice..HEAD && renote signed && reviewed with-alice..HEAD &&
+	git -C r config klineage.signers base && git -C r reset -q --hard "$was" && renote signed
+'
+
 test_expect_success 'what was checked once is not checked again, unless something has changed' '
 	printf "#!/bin/sh\necho \"\$2\" >>\"$top/calls\"\nexec ssh-keygen \"\$@\"\n" >keygen && chmod +x keygen &&
 	git -C r config gpg.ssh.program "$top/keygen" && pushed && grep verify calls && rm calls &&
