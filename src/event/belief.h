@@ -6,10 +6,11 @@
 #include "event/signature.h"
 
 /*
- * belief - decides whether this clone trusts an event or a trial, by who made it. It trusts what it
- * made itself (own.h), what an allowed signer signed (signers.h), and what came with the installed
- * program (skills/digests in its share directory). Anybody could have written the rest into a note
- * or a library. No other code decides this, and the names of the outcomes are only here.
+ * belief - decides whether this clone trusts an event, by who made it. It trusts what it made itself
+ * (own.h), what an allowed signer signed (signers.h), and what came with the installed program
+ * (skills/digests in its share directory). Anybody could have written the rest into a note or a
+ * library. A trial of a card is trusted if the event that it cites is. Only the results of a runner
+ * are judged elsewhere, when they are imported and before they are events (gate/runner/results.h).
  * kl_belief_open(&belief, repo, NULL); kl_belief_events(word, belief, events, n); if
  * (kl_word_is_trusted(word[i].of)) ...
  */
@@ -27,7 +28,7 @@ enum kl_word_of {
 const char *kl_word_name(enum kl_word_of word);
 /** True for own, signed and shipped. */
 bool kl_word_is_trusted(enum kl_word_of word);
-/** The name of an untrusted word, to be shown beside the event or trial; "" for a trusted one. */
+/** The name of an untrusted word, to be shown beside the event; "" for a trusted one. */
 const char *kl_word_doubt(enum kl_word_of word);
 
 struct kl_word {

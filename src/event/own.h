@@ -7,11 +7,11 @@
 #include "repo/repo.h"
 
 /*
- * own - the digests of what this clone made: events, trials of cards, retractions.
+ * own - the ids of the events that this clone made, retractions included.
  *
  * They are lines of 64 hex digits in $GIT_COMMON_DIR/klineage/made, to which lines are only added.
- * A digest identifies the content, so a copy from elsewhere with the same digest is what this clone
- * made. Digests from elsewhere are never added.
+ * An id identifies the content, so a copy from elsewhere with the same id is what this clone made. Ids
+ * from elsewhere are never added.
  */
 struct kl_own {
 	uint8_t (*digest)[32]; /* sorted */

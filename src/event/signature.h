@@ -7,7 +7,7 @@
 #include "repo/repo.h"
 
 /*
- * signature - makes and checks SSH signatures of events and trials. As git does for commits (SSHSIG,
+ * signature - makes and checks SSH signatures of events. As git does for commits (SSHSIG,
  * namespace klineage-gate), it runs gpg.ssh.program (ssh-keygen), signs with user.signingKey, and
  * verifies against the lists of event/signers.h.
  *

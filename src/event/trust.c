@@ -144,6 +144,12 @@ bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id)
 	return trust->retracted.n && kl_map_get(&trust->retracted, id);
 }
 
+bool kl_trust_is_ineffective(const struct kl_trust *trust, const struct kl_trust_line *line)
+{
+	return is_retraction(line) && !line->counts && line->sig.state != KL_SIGN_BAD &&
+	       !kl_trust_is_retracted(trust, line->event->of);
+}
+
 bool kl_trust_is_outweighed(const struct kl_trust *trust, const struct kl_event *pass)
 {
 	for (size_t i = 0; i < trust->n; i++) {

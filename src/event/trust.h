@@ -55,6 +55,11 @@ int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo);
 /** True if a retraction that counts retracts the event with this id. */
 bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id);
 /**
+ * Is the line a retraction without effect? False if it has a bad signature, which is reported as such,
+ * and if another retraction of the same event counts.
+ */
+bool kl_trust_is_ineffective(const struct kl_trust *trust, const struct kl_trust_line *line);
+/**
  * Does a line that counts and is not retracted outweigh this pass (fold.h)? For callers that choose a
  * pass themselves instead of folding.
  */

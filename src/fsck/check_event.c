@@ -74,7 +74,7 @@ static void check_event(struct kl_checker *checker, const git_oid *commit, const
 		kl_check_report(checker, KL_CHECK_WARNING, where,
 				"event %.12s is stale: it is for other files", event->id);
 	kl_error_clear();
-	if (*event->sig) {
+	if (*event->sig || event->kind == KL_KIND_RETRACT) {
 		kl_trust_add_event(&checker->signed_, checker->signed_at.n, kl_event_ref(event),
 				   false);
 		kl_strvec_push(&checker->signed_at, where);
@@ -109,6 +109,12 @@ static int check_signatures(struct kl_checker *checker)
 			kl_check_report(checker, KL_CHECK_ERROR, checker->signed_at.v[line->tag],
 					"event %.12s has a wrong signature: %s", line->event->id,
 					line->sig.why);
+		else if (kl_trust_is_ineffective(&checker->signed_, line))
+			kl_check_report(checker, KL_CHECK_WARNING, checker->signed_at.v[line->tag],
+					"the retraction of event %.12s has no effect: only this "
+					"clone, or the allowed signer of that event, can retract "
+					"it",
+					line->event->of);
 	}
 	return err;
 }

@@ -316,6 +316,7 @@ static void review_card(struct kl_review_work *work, struct cards *all, size_t a
 
 struct tally {
 	int64_t n, of[KL_SIGN_STATES], refused;
+	int64_t nobodys; /* without a signature, and neither of this clone nor shipped */
 	const char *who;
 };
 
@@ -335,6 +336,10 @@ static void say_tally(struct kl_review_item *item, const struct tally *tally, bo
 			"not signed by an allowed signer (gpg.ssh.allowedSignersFile): %d of %d "
 			"new events",
 			tally->refused, tally->n);
+	else if (tally->nobodys)
+		kl_findings_add(&item->found, KL_NOTE, "evidence-unsigned",
+				"unsigned, and not made by this clone: %d of %d new events",
+				tally->nobodys, tally->n);
 	if (tally->of[KL_SIGN_GOOD])
 		kl_findings_add(&item->found, KL_NOTE, "evidence-signed",
 				"signed by allowed signers, such as %s: %d of %d new events",
@@ -361,6 +366,7 @@ static void say_signatures(struct kl_review_work *work, struct cards *all)
 
 		mine->n++;
 		mine->of[line->sig.state]++;
+		mine->nobodys += line->word == KL_WORD_UNSIGNED;
 		mine->refused += !line->counts && line->sig.state != KL_SIGN_BAD;
 		if (line->sig.state == KL_SIGN_GOOD)
 			mine->who = line->sig.who;

@@ -266,6 +266,16 @@ static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *looku
 	return found;
 }
 
+/* "pass" or the like, followed by whose word the verdict is if it is not trusted. */
+static char *fate_title(const char *fate, const struct kl_verdict_lookup *lookup,
+			const struct kl_event *event)
+{
+	const struct kl_trust_line *line = event ? line_of(lookup, event) : NULL;
+	const char *doubt = line ? kl_word_doubt(line->word) : "";
+
+	return kl_asprintf("%s%s%s", fate, *doubt ? ", " : "", doubt);
+}
+
 /* Set the members that all verdicts have in common. */
 static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 			  const struct kl_event *event)
@@ -278,6 +288,7 @@ static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 	kl_json_set_str(facts, "event", event->id);
 	kl_json_set_str(facts, "platform", event->place.id);
 	kl_json_set_str(facts, "class", *class_ ? class_ : NULL);
+	kl_json_set_str(facts, "word", line ? kl_word_name(line->word) : NULL);
 	kl_json_set_str(facts, "signature", line ? kl_sign_state_name(line->sig.state) : NULL);
 	kl_json_set_str(facts, "signer",
 			line && line->sig.state == KL_SIGN_GOOD ? line->sig.who : NULL);
@@ -360,9 +371,10 @@ static int review_kernel(struct kl_review_work *work, const struct changes *all,
 	const struct kl_verdict_entry *one = &all->lookup.one[change->at_now];
 	const struct kl_event *fail = kl_verdict_entry_failure(one);
 	const struct kl_event *now = fail ? NULL : kl_verdict_entry_pass(one), *old = NULL;
+	KL_AUTO(kl_freep) char *title = fate_title(fate_of(one), &all->lookup, fail ? fail : now);
 	struct kl_review_item *item = kl_review_add(work, KL_REVIEW_KERNELS, "%s in %s: %w",
 						    change->workload,
-						    *change->dir ? change->dir : ".", fate_of(one));
+						    *change->dir ? change->dir : ".", title);
 
 	kl_json_set_str(item->facts, "workload", change->workload);
 	kl_json_set_str(item->facts, "dir", change->dir);
@@ -393,8 +405,9 @@ static void review_commit(struct kl_review_work *work, const struct kl_verdict_l
 	const struct kl_event *event = fail ? fail : kl_verdict_entry_pass(one);
 	const struct kl_comparison *parent = event ? against_parent(event) : NULL;
 	KL_AUTO(kl_freep) char *name = kl_strndup(one->commit, 10);
+	KL_AUTO(kl_freep) char *title = fate_title(fate, lookup, event);
 	struct kl_review_item *item = kl_review_add(work, KL_REVIEW_COMMITS, "%w %s: %w", name,
-						    one->workload, fate);
+						    one->workload, title);
 
 	kl_json_set_str(item->facts, "commit", one->commit);
 	kl_json_set_str(item->facts, "workload", one->workload);
@@ -433,6 +446,26 @@ static void say_bad_signatures(struct kl_review_work *work, const struct kl_verd
 				"and %d more events have wrong signatures", more);
 }
 
+/* Report retractions that are not applied, since they can come from anybody. */
+static void say_ineffective(struct kl_review_work *work, const struct kl_verdict_lookup *lookup)
+{
+	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
+
+	for (size_t i = 0; i < lookup->trust.n && seen.n < MAX_BAD; i++) {
+		const struct kl_trust_line *line = &lookup->trust.v[i];
+		KL_AUTO(kl_freep) char *id = NULL;
+
+		if (!kl_trust_is_ineffective(&lookup->trust, line) ||
+		    kl_map_put(&seen, line->event->of, work))
+			continue;
+		id = kl_strndup(line->event->of, 12);
+		kl_findings_add(&work->v->general, KL_NOTE, "retraction-ineffective",
+				"a note retracts the event %w, to no effect: only this clone, or "
+				"the allowed signer of that event, can retract it",
+				id);
+	}
+}
+
 int kl_review_kernels(struct kl_review_work *work)
 {
 	KL_AUTO(changes_release) struct changes all = { 0 };
@@ -465,6 +498,8 @@ int kl_review_kernels(struct kl_review_work *work)
 			review_commit(work, &all.lookup, &all.lookup.one[i]);
 		if (!err)
 			say_bad_signatures(work, &all.lookup);
+		if (!err)
+			say_ineffective(work, &all.lookup);
 	}
 	return err;
 }

@@ -47,6 +47,14 @@ test_expect_success 'a retraction that anybody can write takes nothing back, and
 	(cd r && git klineage review HEAD^..HEAD >../out; :) && says "hang" out
 '
 
+test_expect_success 'review and fsck report a retraction without effect, and no other' '
+	told () { (cd r && git klineage review HEAD^..HEAD >../out; git klineage fsck >../out2; :); } &&
+	cat pass fail back >three && renote three && told && says "a note retracts the event $(echo "$id" | cut -c1-12), to no effect" out &&
+	says "the retraction of event $(echo "$id" | cut -c1-12) has no effect" out2 && (cd r && git klineage fsck >/dev/null) &&
+	sign_line alice fail >signed && sign_line alice back >line && cat pass signed line >three && renote three && told &&
+	! grep effect out && ! grep effect out2 && cat pass signed line back >four && renote four && told && ! grep effect out && ! grep effect out2
+'
+
 test_expect_success 'an allowed signer takes back what the same one has signed' '
 	sign_line alice fail >signed && cat pass signed line >three && renote three && pushed &&
 	sign_line bob fail >signed && cat pass signed line >three && renote three && exits 1 pushed >out && says "it failed: hang" out &&
