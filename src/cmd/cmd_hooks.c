@@ -9,11 +9,12 @@
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/out.h"
+#include "cmd/sign_offer.h"
 #include "cmd/table.h"
 #include "repo/hooks.h"
 #include "text/json.h"
 
-static const char synopsis[] = "hooks install [--chain] [--json | --porcelain | -z]\n"
+static const char synopsis[] = "hooks install [--chain] [--sign] [--json | --porcelain | -z]\n"
 			       "hooks uninstall [--json | --porcelain | -z]\n"
 			       "hooks status [--json | --porcelain | -z]\n"
 			       "hooks run <event> [<argument>...]";
@@ -243,14 +244,30 @@ static int run_hook(struct kl_out *out, int argc, char **argv)
 
 /* --- the verb -------------------------------------------------------------- */
 
-static int configure_hooks(const char *what, bool chain, const struct kl_listing *out)
+/* Programs get the status alone; nothing is offered to them. */
+static int install_and_sign(struct kl_repo *repo, bool chain, bool sign,
+			    const struct kl_listing *out)
+{
+	int done = install_hooks(repo, chain, out);
+	int err = 0;
+
+	if (done < 0)
+		return done;
+	if (sign)
+		err = kl_sign_set_up(repo);
+	else if (!kl_listing_asked(out))
+		kl_sign_offer(repo);
+	return err < 0 ? err : done;
+}
+
+static int configure_hooks(const char *what, bool chain, bool sign, const struct kl_listing *out)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	int err = kl_repo_open(&repo);
 
 	if (err < 0)
 		return err;
-	return !strcmp(what, "install")   ? install_hooks(repo, chain, out) :
+	return !strcmp(what, "install")   ? install_and_sign(repo, chain, sign, out) :
 	       !strcmp(what, "uninstall") ? uninstall_hooks(repo, out) :
 					    print_status(repo, out);
 }
@@ -258,11 +275,13 @@ static int configure_hooks(const char *what, bool chain, const struct kl_listing
 int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct kl_listing out = { 0 };
-	bool chain = false;
-	const struct kl_opt opts[] = { KL_OPT_BOOL(
-					       '\0', "chain", &chain,
-					       "install: keep an existing hook and call it first"),
-				       KL_OPT_LISTING(&out), KL_OPT_END };
+	bool chain = false, sign = false;
+	const struct kl_opt opts[] = {
+		KL_OPT_BOOL('\0', "chain", &chain,
+			    "install: keep an existing hook and call it first"),
+		KL_OPT_BOOL('\0', "sign", &sign, "install: sign verdicts, and list your key"),
+		KL_OPT_LISTING(&out), KL_OPT_END
+	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 	const char *what = argc ? argv[0] : "";
 
@@ -277,5 +296,8 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			synopsis, argc ? "unknown subcommand '%s'" : "missing subcommand%s", what);
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "'%s' does not take an argument '%s'", what, argv[1]);
-	return configure_hooks(what, chain, &out);
+	if (sign && (strcmp(what, "install") || kl_listing_asked(&out)))
+		return kl_opt_usage(synopsis,
+				    "--sign is for 'install', without --json, --porcelain and -z");
+	return configure_hooks(what, chain, sign, &out);
 }

@@ -9,6 +9,7 @@
 #include "cmd/init_template.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "cmd/sign_offer.h"
 #include "cmd/table.h"
 #include "contract/skeleton.h"
 #include "lineage/starter.h"
@@ -17,6 +18,7 @@
 static const char synopsis[] = "init [--entry <function>] [--workload <name>] <kernel file>\n"
 			       "init --template <name> [<dir>]\n"
 			       "init --ci github|gitlab\n"
+			       "init --sign\n"
 			       "init --list [--json | --porcelain | -z]";
 
 static void add_template(json_t *list, struct kl_table *table, const struct kl_starter *starter)
@@ -62,8 +64,10 @@ static void offer_here(void)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 
-	if (kl_repo_open(&repo) == 0)
+	if (kl_repo_open(&repo) == 0) {
 		kl_init_offer_remotes(repo);
+		kl_sign_offer(repo);
+	}
 	kl_error_clear();
 }
 
@@ -170,18 +174,29 @@ static int init_ci(const char *forge)
 		return kl_opt_usage(synopsis, "no CI recipe for '%s' (available: github, gitlab)",
 				    forge);
 	puts("next: follow the instructions in its first lines, then commit it");
+	kl_sign_offer(repo);
 	return 0;
+}
+
+static int init_sign(void)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	int err = kl_repo_open(&repo);
+
+	return err < 0 ? err : kl_sign_set_up(repo);
 }
 
 int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	const char *template = NULL, *entry = NULL, *workload = NULL, *ci = NULL;
 	struct kl_listing out = { 0 };
-	bool list = false;
+	bool list = false, sign = false;
 	const struct kl_opt opts[] = { KL_OPT_STR('\0', "template", &template, "<name>",
 						  "copy this shipped workload with its history"),
 				       KL_OPT_STR('\0', "ci", &ci, "github|gitlab",
 						  "write CI recipes that judge pull requests"),
+				       KL_OPT_BOOL('\0', "sign", &sign,
+						   "sign verdicts, and list your key"),
 				       KL_OPT_BOOL('\0', "list", &list, "list the templates"),
 				       KL_OPT_STR('\0', "entry", &entry, "<function>",
 						  "use this function, if the file has several"),
@@ -198,6 +213,10 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return done;
 	if (kl_listing_asked(&out) && !list)
 		return kl_opt_usage(synopsis, "--json, --porcelain and -z need --list");
+	if (sign)
+		return argc || template || ci || list ?
+			       kl_opt_usage(synopsis, "--sign takes no other option or argument") :
+			       init_sign();
 	if (list)
 		return argc ? kl_opt_usage(synopsis, "--list takes no arguments") :
 			      list_templates(&out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/init_template.h"
+#include "cmd/sign_offer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,6 +90,7 @@ static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, co
 	printf("%s: added %zu commits of '%s' to the current branch\n", dir, starter->patches.n,
 	       starter->name);
 	kl_init_offer_remotes(repo);
+	kl_sign_offer(repo);
 	return 0;
 }
 

@@ -67,6 +67,11 @@ int kl_sign_verify(char **principal, struct kl_signers *signers, const void *tex
 		   const char *sig);
 
 /**
+ * The public key if this value of user.signingKey is a literal one, whose private key an agent has;
+ * otherwise NULL.
+ */
+const char *kl_sign_literal_key(const char *value);
+/**
  * Sign a text with user.signingKey; `*sig` is the caller's. The key is a file, or a literal public
  * key ("key::ssh-ed25519 ...", "ssh-...") whose private key an SSH agent has. KL_ECANNOT: there is
  * no key, or ssh-keygen cannot sign with it.

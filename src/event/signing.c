@@ -6,10 +6,7 @@
 #include "base/fs.h"
 #include "event/signature.h"
 
-/*
- * The public key if the setting is a literal one, whose private key an agent has; otherwise NULL.
- */
-static const char *literal_key(const char *value)
+const char *kl_sign_literal_key(const char *value)
 {
 	static const char *const kinds[] = { "ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-" };
 
@@ -25,7 +22,7 @@ static const char *literal_key(const char *value)
 static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *repo)
 {
 	const char *value = kl_repo_config(repo, "user.signingKey");
-	const char *literal = value ? literal_key(value) : NULL;
+	const char *literal = value ? kl_sign_literal_key(value) : NULL;
 	int err;
 
 	if (!value || !*value)
