@@ -140,8 +140,9 @@ static int add_to_list(bool *added, struct kl_repo *repo, const char *who, const
 /* The short name of the ref that a symbolic ref is; NULL: none. */
 static char *target_of(struct kl_repo *repo, const char *symref)
 {
-	const char *const argv[] = { "git",     "-C",	   kl_repo_worktree(repo), "symbolic-ref",
-				     "--quiet", "--short", symref,		   NULL };
+	const char *const argv[] = { "git",          "-C",      kl_repo_worktree(repo),
+				     "symbolic-ref", "--quiet", "--short",
+				     symref,         NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf name = KL_BUF_INIT;
 
 	if (kl_proc_output(&name, argv) != 0) {
@@ -181,7 +182,8 @@ int kl_enrol(struct kl_enrolment *out, struct kl_repo *repo)
 	*out = (struct kl_enrolment){ 0 };
 	if (!kl_repo_worktree(repo))
 		return kl_error(KL_EINVALID, "a list of signers needs a worktree");
-	if ((err = read_principal(&out->who, repo)) < 0 || (err = public_key(&key, &blob, repo)) < 0 ||
+	if ((err = read_principal(&out->who, repo)) < 0 ||
+	    (err = public_key(&key, &blob, repo)) < 0 ||
 	    (err = kl_sign_text(&sig, repo, "test", strlen("test"))) < 0 ||
 	    (err = add_to_list(&out->added, repo, out->who, key, blob)) < 0)
 		return err;

@@ -193,6 +193,22 @@ static int open_belief(struct kl_review_work *work)
 	return err < 0 ? err : kl_belief_open(&work->belief, work->r, own ? &work->tip : NULL);
 }
 
+/* Report changes of what the review of later changes rests on: the signers, and the CI recipes. */
+static void say_safeguards(struct kl_review_work *work)
+{
+	static const char *const recipes[] = { ".github/workflows/klineage.yml",
+					       ".github/workflows/klineage-report.yml",
+					       ".gitlab-ci.yml" };
+
+	if (kl_strvec_has(&work->paths, KL_SIGNERS_FILE))
+		kl_findings_add(&work->v->general, KL_ANSWER, "signers-changed",
+				"the list of allowed signers was changed: %s", KL_SIGNERS_FILE);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(recipes); i++)
+		if (kl_strvec_has(&work->paths, recipes[i]))
+			kl_findings_add(&work->v->general, KL_ANSWER, "recipe-changed",
+					"a CI recipe was changed: %s", recipes[i]);
+}
+
 int kl_review_run(struct kl_review *out, struct kl_repo *repo, const char *range)
 {
 	KL_AUTO(work_release) struct kl_review_work work = { .v = out, .r = repo };
@@ -204,6 +220,7 @@ int kl_review_run(struct kl_review *out, struct kl_repo *repo, const char *range
 	    ((err = open_belief(&work)) < 0 || (err = kl_review_kernels(&work)) < 0 ||
 	     (err = kl_review_cards(&work)) < 0))
 		return err;
+	say_safeguards(&work);
 	count_findings(out, &out->general);
 	for (size_t part = 0; part < KL_REVIEW_PARTS; part++)
 		for (size_t i = 0; i < out->part[part].n; i++)

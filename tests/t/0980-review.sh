@@ -210,6 +210,13 @@ test_expect_success 'a contract that is gone, broken, moved, new' '
 
 # --- the worked example ----------------------------------------------------------------
 
+test_expect_success 'a change of the signers or of a recipe is to be answered' '
+	cd "$top" && git init -q rests && cd rests && mkdir -p .klineage .github/workflows sub && echo x >sub/.gitlab-ci.yml && git add . && git commit -q -m one &&
+	for f in .klineage/allowed_signers .github/workflows/klineage.yml .github/workflows/klineage-report.yml .gitlab-ci.yml; do
+		echo x >$f && git add $f && git commit -q -m change && exits 1 git klineage review HEAD^..HEAD >../out && says "was changed: '"'"'$f'"'"'" ../out || return 1
+	done && echo y >sub/.gitlab-ci.yml && git commit -q -a -m other && git klineage review HEAD^..HEAD
+'
+
 test_expect_success 'docs/review.md shows the comment that review prints' '
 	cd "$top" && pull_request worked && exits 1 git klineage review --format markdown main..topic >../printed &&
 	sed -n "/^\`\`\`\`markdown\$/,/^\`\`\`\`\$/{ /^\`\`\`\`/d; p; }" "$KLINEAGE_TOP/docs/review.md" >../shown && test_cmp ../shown ../printed &&
