@@ -10,6 +10,8 @@
 #	push-notes	push the verdicts to the remote
 #	find-pr		GitHub: verify that the number in $KLINEAGE_OUT/number is the pull request of $KLINEAGE_HEAD
 #	comment		post $KLINEAGE_OUT/comment.md, or replace the earlier comment
+#	answered	fail unless `review` found nothing to answer, or somebody who can push here, other than the author,
+#			has written the comment "klineage: answered <head>"; on GitHub, set the status `klineage` of the head
 #
 # Except for the commits themselves, nothing that a pull request can choose (titles, branch names, paths) is used here.
 # Variables:
@@ -19,8 +21,9 @@
 #					elsewhere; then only verdicts of an allowed signer count
 #	KLINEAGE_UNTESTED		`fail` (default) or `allow` a kernel that cannot be judged here
 #	KLINEAGE_ANSWERS		`require`: `review` fails if something must be answered (default with `compile`);
-#					`advise`: it does not (default otherwise)
-#	KLINEAGE_SIGNERS		allowed signers: a file of the base in the form of gpg.ssh.allowedSignersFile
+#					`advise`: it does not (default otherwise). `answered` requires by default
+#	KLINEAGE_SIGNERS		allowed signers: a file of the base in the form of gpg.ssh.allowedSignersFile; default:
+#					.klineage/allowed_signers of the base
 #	KLINEAGE_SIGN			`true`: sign verdicts with git's user.signingKey
 #	KLINEAGE_OUT, KLINEAGE_REMOTE	default klineage-out, origin
 #	KLINEAGE_TOKEN			token of the API. GitHub also needs GITHUB_REPOSITORY, GITHUB_API_URL; GitLab
@@ -141,9 +144,12 @@ review () {
 	if [ -n "${KLINEAGE_SIGNERS:-}" ]; then	# the base's version, not the head's
 		git cat-file blob "$base:$KLINEAGE_SIGNERS" >"$out/signers" || die "the base has no $KLINEAGE_SIGNERS"
 		set -- "$@" -c gpg.ssh.allowedSignersFile="$(cd "$out" && pwd)/signers"
+	else
+		set -- "$@" -c klineage.signers="$base"
 	fi
 	"$@" klineage review --format markdown "$base..$head" >"$out/comment.md"
 	code=$?
+	echo $code >"$out/review"
 	answers=${KLINEAGE_ANSWERS:-$([ "$mode" = compile ] && echo require || echo advise)}
 	[ $code -eq 1 ] && [ "$answers" != require ] && return 0
 	return $code
@@ -200,20 +206,29 @@ find_pr () {
 	[ -z "${GITHUB_ENV:-}" ] || printf 'KLINEAGE_PR=%s\nKLINEAGE_BASE=%s\n' "$number" "$base" >>"$GITHUB_ENV"
 }
 
-comment () {
-	[ -s "$out/comment.md" ] || die "no $out/comment.md"
+# thread: set $url, $list (the comments) and $change, for the API of the forge
+thread () {
 	if [ -n "${CI_API_V4_URL:-}" ]; then
 		is_number "${CI_PROJECT_ID:-}" || die "CI_PROJECT_ID is not a number"
 		is_number "${CI_MERGE_REQUEST_IID:-}" || die "CI_MERGE_REQUEST_IID is not a number"
-		list=$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes
-		one=$list change=PUT keys='author id'
-		author=$(api GET "$CI_API_V4_URL/user" | field id)
-		is_number "$author" || die "cannot find the user of KLINEAGE_TOKEN"
+		url=$CI_API_V4_URL/projects/$CI_PROJECT_ID
+		request=$url/merge_requests/$CI_MERGE_REQUEST_IID
+		list=$request/notes one=$request/notes change=PUT keys='author id'
 	else
 		github
 		is_number "${KLINEAGE_PR:-}" || die "KLINEAGE_PR is not a number"
-		list=$url/issues/$KLINEAGE_PR/comments
-		one=$url/issues/comments change=PATCH keys='user login'
+		request=$url/pulls/$KLINEAGE_PR
+		list=$url/issues/$KLINEAGE_PR/comments one=$url/issues/comments change=PATCH keys='user login'
+	fi
+}
+
+comment () {
+	[ -s "$out/comment.md" ] || die "no $out/comment.md"
+	thread
+	if [ -n "${CI_API_V4_URL:-}" ]; then
+		author=$(api GET "$CI_API_V4_URL/user" | field id)
+		is_number "$author" || die "cannot find the user of KLINEAGE_TOKEN"
+	else
 		author=${KLINEAGE_BOT:-github-actions[bot]}
 	fi
 	perl -MJSON::PP -MEncode -0777 -e 'print JSON::PP->new->ascii->encode({ body => decode("UTF-8", <STDIN>) })' \
@@ -234,9 +249,83 @@ comment () {
 	fi
 }
 
+# --- answers ---------------------------------------------------------------------------------
+
+# writers <key>...: of a list of comments, print its length, then the authors of those with the line that answers $head
+writers () {
+	LINE="klineage: answered $head" perl -MJSON::PP -0777 -e 'my $list = eval { decode_json(<STDIN>) };
+		ref $list eq "ARRAY" or exit 1;
+		print scalar(@$list), "\n";
+		for my $c (grep { ref $_ eq "HASH" } @$list) {
+			grep { s/\s+$//r eq $ENV{LINE} } split /\n/, $c->{body} // "" or next;
+			my $who = $c;
+			$who = ref $who eq "HASH" ? $who->{$_} : undef for @ARGV;
+			print "$who\n" if defined $who && !ref $who;
+		}' "$@"
+}
+
+# can_push <who>: is it somebody whom the forge lets push to this repository?
+can_push () {
+	if [ -n "${CI_API_V4_URL:-}" ]; then
+		is_number "$1" || return 1
+		level=$(api GET "$url/members/all/$1" | field access_level)
+		is_number "$level" && [ "$level" -ge 30 ]
+	else
+		case $1 in ''|*[!A-Za-z0-9-]*) return 1 ;; esac
+		case $(api GET "$url/collaborators/$1/permission" | field permission) in admin|write) ;; *) return 1 ;; esac
+	fi
+}
+
+# has_answer: has somebody who can push, other than the author of the request, answered $head?
+has_answer () {
+	# shellcheck disable=SC2086
+	author=$(api GET "$request" | field $keys)
+	[ -n "$author" ] || die "cannot find the author"
+	page=1
+	while [ $page -le 50 ]; do
+		# shellcheck disable=SC2086
+		found=$(api GET "$list?per_page=100&page=$page" | writers $keys) || die "cannot read the comments"
+		for who in $(printf '%s\n' "$found" | sed 1d | sort -u); do
+			[ "$who" != "$author" ] && can_push "$who" && return 0
+		done
+		[ "$(printf '%s\n' "$found" | sed -n 1p)" = 100 ] || return 1
+		page=$((page + 1))
+	done
+	return 1
+}
+
+# status <state> <text>: of the head, on GitHub; the job's own is what GitLab shows
+status () {
+	[ -z "${CI_API_V4_URL:-}" ] || return 0
+	printf '{"state":"%s","context":"klineage","description":"%s"}\n' "$1" "$2" >"$out/status.json"
+	api POST "$url/statuses/$head" "$out/status.json" >/dev/null || die "cannot set the status"
+}
+
+answered () {
+	commits
+	thread
+	read -r code <"$out/review" || die "no $out/review"
+	case $code in
+	0) status success "nothing to answer"; return ;;
+	1) ;;
+	*) status failure "the review failed"; die "the review failed" ;;
+	esac
+	if [ "${KLINEAGE_ANSWERS:-require}" = advise ]; then
+		status success "points to answer, which are not required here"
+	elif has_answer; then
+		status success "the points are answered"
+	else
+		status failure "points to answer"
+		say "there are points to answer. Somebody who can push here, other than the author, accepts them with a comment of the line"
+		say "  klineage: answered $head"
+		say "and runs this job again."
+		return 1
+	fi
+}
+
 case $mode in gate|compile) ;; *) die "KLINEAGE_MODE must be gate or compile" ;; esac
 case ${1:-} in
-prepare|gate|review|comment) "$1" ;;
+prepare|gate|review|comment|answered) "$1" ;;
 take-notes) take_notes ;;
 push-notes) push_notes ;;
 find-pr) find_pr ;;

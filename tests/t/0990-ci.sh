@@ -51,6 +51,12 @@ sub slurp { open my $h, "<", $_[0] or do { print STDERR "curl: (22) 404\n"; exit
 my $list = decode_json(slurp("$ENV{API}/comments.json"));
 sub store { open my $h, ">", "$ENV{API}/comments.json"; print $h encode_json($list) }
 if ($url =~ m,/pulls/(\d+)$, && $method eq "GET") { print slurp("$ENV{API}/pr-$1.json") }
+elsif ($url =~ m,/merge_requests/(\d+)$, && $method eq "GET") { print slurp("$ENV{API}/mr-$1.json") }
+elsif ($url =~ m,/collaborators/([A-Za-z0-9-]+)/permission$, && $method eq "GET") { print slurp("$ENV{API}/may-$1.json") }
+elsif ($url =~ m,/members/all/(\d+)$, && $method eq "GET") { print slurp("$ENV{API}/member-$1.json") }
+elsif ($url =~ m,/statuses/([0-9a-f]{40})$, && $method eq "POST") {
+	open my $h, ">>", "$ENV{API}/statuses"; print $h "$1 ", decode_json(slurp($data))->{state}, "\n";
+}
 elsif ($url =~ m,/user$, && $method eq "GET") { print "{\"id\":42}" }
 elsif ($url =~ m,/(?:comments|notes)\?per_page=100&page=(\d+)$, && $method eq "GET") {
 	print encode_json([grep { $_ } @$list[100 * ($1 - 1) .. 100 * $1 - 1]]);
@@ -239,6 +245,27 @@ test_expect_success 'compile: built and audited here, judged elsewhere; what cou
 	)
 '
 
+test_expect_success 'without a named file, the list of the base counts, and not the one that the pull request brings' '
+	command -v ssh-keygen >/dev/null || return 0
+	(
+	cd r && rm -f out && git checkout -q main && mkdir .klineage && echo "author@example.invalid namespaces=\"klineage-gate\" $(cat ../key.pub)" >.klineage/allowed_signers &&
+	git add .klineage && git commit -q -m "a list" && git checkout -q -b listed && kernel "	for (int64_t i = 0; i < n; ++i)
+		y[i] = 1.0f + 3.0f * x[i];" "scale: another way" && echo "author@example.invalid $(cat ../evil.pub)" >.klineage/allowed_signers &&
+	git commit -q -a -m "my own list" && git push -q ../up.git main listed:refs/pull/13/head && new=$(git rev-parse listed) &&
+	KLINEAGE_BASE=$(git rev-parse main) KLINEAGE_HEAD=$new KLINEAGE_MODE=compile KLINEAGE_PR=13 && export KLINEAGE_BASE KLINEAGE_HEAD KLINEAGE_MODE KLINEAGE_PR &&
+	for who in evil key; do
+		cd "$top/r" && git -c user.signingKey="$top/$who" klineage gate --no-profile --fresh --sign $new >"$top/judged" &&
+		git fetch -q ../up.git refs/notes/klineage/gate && git notes --ref=klineage/gate merge -q -s cat_sort_uniq FETCH_HEAD &&
+		git push -q ../up.git refs/notes/klineage/gate && cd .. && rm -rf c2 && checkout c2 refs/pull/13/head && step github-actions.yml prepare &&
+		exits 1 step github-actions.yml review && says "the list of allowed signers was changed" klineage-out/comment.md || return 1
+		case $who in
+		evil) says "no allowed signer" klineage-out/comment.md || return 1 ;;
+		key) ! grep "no allowed signer" klineage-out/comment.md && says "1 point to answer" klineage-out/comment.md || return 1 ;;
+		esac
+	done
+	)
+'
+
 test_expect_success 'a kernel that does not compile fails there, too; one that cannot be judged is not passed over in silence' '
 	(
 	cd r && git checkout -q -b broken main && kernel "	return 1 +;" "scale: broken" && git push -q ../up.git broken:refs/pull/10/head &&
@@ -255,10 +282,61 @@ test_expect_success 'a kernel that does not compile fails there, too; one that c
 
 # --- GitLab --------------------------------------------------------------------------------------
 
+# --- a contract that a pull request makes weaker ------------------------------------------------
+
+# says_who <body> <who>...: the comments of these people
+says_who () {
+	perl -MJSON::PP -e 'my $body = shift; print encode_json([map { { id => 5, body => $body,
+		user => { login => $_ }, author => { id => /^\d+$/ ? $_ + 0 : 0 } } } @ARGV])' "$@"
+}
+
+test_expect_success 'a pull request that weakens its contract is refused until somebody else who can push has answered' '
+	(
+	cd r && git checkout -q -b weaker main && sed -i "s/, {n: 1021}//" k/klineage.yaml && git commit -q -a -m "scale: faster tests" && git push -q ../up.git weaker:refs/pull/12/head && head=$(git rev-parse weaker) &&
+	echo "{\"head\":{\"sha\":\"$head\"},\"base\":{\"sha\":\"$base\"},\"user\":{\"login\":\"author\"}}" >../api/pr-12.json &&
+	for who in author writer; do echo "{\"permission\":\"write\"}" >../api/may-$who.json; done && echo "{\"permission\":\"read\"}" >../api/may-reader.json &&
+	KLINEAGE_HEAD=$head KLINEAGE_PR=12 KLINEAGE_TOKEN=t0ken && export KLINEAGE_HEAD KLINEAGE_PR KLINEAGE_TOKEN &&
+	cd .. && checkout w1 refs/pull/12/head && fresh_api && step github-report.yml prepare &&
+	KLINEAGE_ANSWERS=advise step github-report.yml review && says "no longer checked" klineage-out/comment.md &&
+	exits 1 step github-report.yml answered >out && says "klineage: answered $head" out && test "$(tail -n 1 ../api/statuses)" = "$head failure" &&
+	KLINEAGE_ANSWERS=advise step github-report.yml answered && test "$(tail -n 1 ../api/statuses)" = "$head success" &&
+	for who in author reader nobody "a/../writer"; do
+		fresh_api "$(says_who "klineage: answered $head" "$who")" && exits 1 step github-report.yml answered && test "$(tail -n 1 ../api/statuses)" = "$head failure" || return 1
+	done &&
+	for line in "klineage: answered $base" "not klineage: answered $head" "klineage: answered ${head}0"; do
+		fresh_api "$(says_who "$line" writer)" && exits 1 step github-report.yml answered || return 1
+	done &&
+	fresh_api "$(says_who "fine
+klineage: answered $head" author reader writer)" && step github-report.yml answered && test "$(tail -n 1 ../api/statuses)" = "$head success" &&
+	# what the first job hands over says nothing: without a review there is no status
+	rm klineage-out/review && exits 2 step github-report.yml answered && echo 128 >klineage-out/review && exits 2 step github-report.yml answered &&
+	test "$(tail -n 1 ../api/statuses)" = "$head failure"
+	)
+'
+
+test_expect_success 'one without points to answer is not held up' '
+	(
+	cd g2 && KLINEAGE_HEAD=$(git rev-parse "$own~") KLINEAGE_PR=7 KLINEAGE_TOKEN=t0ken && export KLINEAGE_HEAD KLINEAGE_PR KLINEAGE_TOKEN && fresh_api &&
+	step github-report.yml review && test "$(cat klineage-out/review)" = 0 && step github-report.yml answered && test "$(tail -n 1 ../api/statuses)" = "$KLINEAGE_HEAD success"
+	)
+'
+
+test_expect_success 'GitLab: the job fails until a developer other than the author has answered' '
+	(
+	cd w1 && head=$(git rev-parse HEAD) && export CI_API_V4_URL=https://gitlab.example.invalid/api/v4 CI_PROJECT_ID=5 CI_MERGE_REQUEST_IID=7 KLINEAGE_TOKEN=t0ken KLINEAGE_HEAD="$head" &&
+	echo "{\"author\":{\"id\":30}}" >../api/mr-7.json && echo "{\"access_level\":40}" >../api/member-30.json && echo "{\"access_level\":30}" >../api/member-31.json &&
+	echo "{\"access_level\":20}" >../api/member-32.json && echo 1 >klineage-out/review &&
+	answered () { fresh_api "$(says_who "klineage: answered $head" "$@")" && sh "$KLINEAGE_CI" answered; } &&
+	exits 1 answered && exits 1 answered 30 && exits 1 answered 32 33 && answered 30 31 && KLINEAGE_ANSWERS=advise answered &&
+	grep "KLINEAGE_CI\" answered" "$ci/gitlab-ci.yml"
+	)
+'
+
 test_expect_success 'GitLab: the same, by its variables and its API' '
 	(
 	fresh_api && export CI_MERGE_REQUEST_DIFF_BASE_SHA="$base" CI_COMMIT_SHA="$own" CI_API_V4_URL=https://gitlab.example.invalid/api/v4 \
 		CI_PROJECT_ID=5 CI_MERGE_REQUEST_IID=7 CI_PROJECT_URL="file://$top/up" KLINEAGE_TOKEN=t0ken && unset KLINEAGE_BASE &&
+	export KLINEAGE_REQUIRE=advise && # the measured speed must not matter here
 	checkout l1 refs/pull/7/head && gitlab klineage-gate script >out && says "scale: pass" out && gitlab klineage-gate after_script &&
 	cd .. && checkout l2 refs/pull/7/head && cp -R ../l1/klineage-out . && gitlab klineage-report script >out 2>&1 &&
 	test "$(mine)" = 1 && gitlab klineage-report script >out 2>&1 && test "$(mine)" = 1 &&
