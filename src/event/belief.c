@@ -100,19 +100,9 @@ int kl_belief_open(struct kl_belief **out, struct kl_repo *repo, const git_oid *
 	return 0;
 }
 
-struct kl_repo *kl_belief_repo(const struct kl_belief *belief)
-{
-	return belief->repo;
-}
-
 struct kl_signers *kl_belief_signers(const struct kl_belief *belief)
 {
 	return belief->signers;
-}
-
-bool kl_belief_is_own(const struct kl_belief *belief, const char *digest)
-{
-	return kl_own_has(&belief->own, digest);
 }
 
 static int by_line(const void *left, const void *right)
@@ -120,15 +110,15 @@ static int by_line(const void *left, const void *right)
 	return memcmp(left, right, HEX);
 }
 
-bool kl_belief_is_shipped(const struct kl_belief *belief, const char *digest)
+static bool is_shipped(const struct kl_belief *belief, const char *id)
 {
-	return strlen(digest) == HEX && belief->shipped.len &&
-	       bsearch(digest, belief->shipped.ptr, belief->shipped.len / LINE, LINE, by_line);
+	return strlen(id) == HEX && belief->shipped.len &&
+	       bsearch(id, belief->shipped.ptr, belief->shipped.len / LINE, LINE, by_line);
 }
 
 /* --- whose word ------------------------------------------------------------------------ */
 
-static enum kl_word_of word_of(const struct kl_belief *belief, const char *digest,
+static enum kl_word_of word_of(const struct kl_belief *belief, const char *id,
 			       const struct kl_signed *sig)
 {
 	static const enum kl_word_of words[KL_SIGN_STATES] = {
@@ -137,29 +127,11 @@ static enum kl_word_of word_of(const struct kl_belief *belief, const char *diges
 		[KL_SIGN_UNCHECKED] = KL_WORD_UNCHECKED,
 	};
 
-	if (kl_belief_is_own(belief, digest))
+	if (kl_own_has(&belief->own, id))
 		return KL_WORD_OWN;
 	if (sig->state == KL_SIGN_GOOD)
 		return KL_WORD_SIGNED;
-	return kl_belief_is_shipped(belief, digest) ? KL_WORD_SHIPPED : words[sig->state];
-}
-
-int kl_belief_claims(struct kl_word *out, struct kl_belief *belief,
-		     const struct kl_belief_claim *claim, size_t n)
-{
-	KL_AUTO(kl_freep) struct kl_sign_claim *sig = kl_calloc(n + 1, sizeof(*sig));
-	KL_AUTO(kl_freep) struct kl_signed *result = kl_calloc(n + 1, sizeof(*result));
-	int err;
-
-	for (size_t i = 0; i < n; i++)
-		sig[i] = claim[i].sig;
-	err = kl_sign_check(result, belief->signers, sig, n);
-	for (size_t i = 0; i < n; i++)
-		out[i] = (struct kl_word){
-			.of = word_of(belief, claim[i].digest, &result[i]),
-			.sig = result[i],
-		};
-	return err;
+	return is_shipped(belief, id) ? KL_WORD_SHIPPED : words[sig->state];
 }
 
 /* A clone that an earlier version used has its verdicts only in the cache. */
@@ -184,24 +156,17 @@ static bool is_in_cache(struct kl_belief *belief, const struct kl_event *event)
 int kl_belief_events(struct kl_word *out, struct kl_belief *belief, struct kl_event *const *event,
 		     size_t n)
 {
-	KL_AUTO(kl_freep) struct kl_belief_claim *claim = kl_calloc(n + 1, sizeof(*claim));
+	KL_AUTO(kl_freep) struct kl_sign_claim *claim = kl_calloc(n + 1, sizeof(*claim));
+	KL_AUTO(kl_freep) struct kl_signed *result = kl_calloc(n + 1, sizeof(*result));
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		claim[i] = (struct kl_belief_claim){ event[i]->id, kl_sign_claim_of(event[i]) };
-	err = kl_belief_claims(out, belief, claim, n);
-	for (size_t i = 0; i < n; i++)
+		claim[i] = kl_sign_claim_of(event[i]);
+	err = kl_sign_check(result, belief->signers, claim, n);
+	for (size_t i = 0; i < n; i++) {
+		out[i] = (struct kl_word){ word_of(belief, event[i]->id, &result[i]), result[i] };
 		if (!kl_word_is_trusted(out[i].of) && is_in_cache(belief, event[i]))
 			out[i].of = KL_WORD_OWN;
-	return err;
-}
-
-int kl_belief_event(enum kl_word_of *out, struct kl_belief *belief, struct kl_event *event)
-{
-	struct kl_word word = { 0 };
-	int err = kl_belief_events(&word, belief, &event, 1);
-
-	*out = word.of;
-	kl_word_release(&word);
+	}
 	return err;
 }

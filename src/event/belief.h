@@ -46,29 +46,9 @@ struct kl_belief;
 int kl_belief_open(struct kl_belief **out, struct kl_repo *repo, const git_oid *base);
 void kl_belief_free(struct kl_belief *belief);
 KL_DEFINE_CLEANUP(struct kl_belief *, kl_belief_free)
-struct kl_repo *kl_belief_repo(const struct kl_belief *belief);
 struct kl_signers *kl_belief_signers(const struct kl_belief *belief);
 
 /** Decide for each event who made it. The caller releases `out`. */
 int kl_belief_events(struct kl_word *out, struct kl_belief *belief, struct kl_event *const *event,
 		     size_t n);
-/** The same for one event, without its signature. */
-int kl_belief_event(enum kl_word_of *out, struct kl_belief *belief, struct kl_event *event);
-
-/**
- * A claim about something other than an event, such as a trial. It has a digest, and its signature
- * is over a text of its own.
- */
-struct kl_belief_claim {
-	const char *digest; /* 64 hex digits */
-	struct kl_sign_claim sig;
-};
-int kl_belief_claims(struct kl_word *out, struct kl_belief *belief,
-		     const struct kl_belief_claim *claim, size_t n);
-
-/** Was it made by this clone? */
-bool kl_belief_is_own(const struct kl_belief *belief, const char *digest);
-/** Did it come with the installed program? */
-bool kl_belief_is_shipped(const struct kl_belief *belief, const char *digest);
-
 #endif

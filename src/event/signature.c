@@ -300,16 +300,6 @@ struct kl_sign_claim kl_sign_claim_of(const struct kl_event *event)
 	};
 }
 
-int kl_sign_check_events(struct kl_signed *out, struct kl_signers *signers,
-			 struct kl_event *const *event, size_t n)
-{
-	KL_AUTO(kl_freep) struct kl_sign_claim *claim = kl_calloc(n + 1, sizeof(*claim));
-
-	for (size_t i = 0; i < n; i++)
-		claim[i] = kl_sign_claim_of(event[i]);
-	return kl_sign_check(out, signers, claim, n);
-}
-
 int kl_sign_verify(char **principal, struct kl_signers *signers, const void *text, size_t len,
 		   const char *sig)
 {

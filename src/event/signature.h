@@ -52,10 +52,7 @@ struct kl_sign_claim {
  */
 int kl_sign_check(struct kl_signed *out, struct kl_signers *signers,
 		  const struct kl_sign_claim *claim, size_t n);
-/** The same for the signatures of events, which are over their ids. */
-int kl_sign_check_events(struct kl_signed *out, struct kl_signers *signers,
-			 struct kl_event *const *event, size_t n);
-/** The claim of an event; borrows from it. */
+/** The claim of an event, whose signature is over its id; borrows from it. */
 struct kl_sign_claim kl_sign_claim_of(const struct kl_event *event);
 
 /**
