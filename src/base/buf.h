@@ -16,7 +16,7 @@
 struct kl_buf {
 	char *ptr; /* never NULL: an empty buffer points at a shared "" */
 	size_t len;
-	size_t alloc; /* 0: nothing owned */
+	size_t alloc; /* bytes allocated at `ptr`; 0: `ptr` is the shared "" */
 };
 
 extern char kl_buf_empty[];
@@ -26,7 +26,7 @@ extern char kl_buf_empty[];
 	}
 
 void kl_buf_release(struct kl_buf *buf);
-/** Empty the buffer, keep its storage. */
+/** Empty the buffer, but keep its memory for reuse. */
 void kl_buf_clear(struct kl_buf *buf);
 /** Return the string, which the caller owns, and leave the buffer empty. */
 char *kl_buf_detach(struct kl_buf *buf);
@@ -37,13 +37,13 @@ void kl_buf_add(struct kl_buf *buf, const void *data, size_t n);
 void kl_buf_adds(struct kl_buf *buf, const char *text);
 void kl_buf_addch(struct kl_buf *buf, char ch);
 void kl_buf_addf(struct kl_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** Add millionths as a decimal without trailing zeros: 2610000 is "2.61". */
+/** Append `millionths` / 10^6 in decimal without trailing zeros: 2610000 gives "2.61". */
 void kl_buf_add_decimal(struct kl_buf *buf, int64_t millionths);
 void kl_buf_vaddf(struct kl_buf *buf, const char *fmt, va_list ap);
-/** Drop trailing white space. */
+/** Remove trailing white space. */
 void kl_buf_rtrim(struct kl_buf *buf);
 
-/** Append all of `fd`; KL_EINVALID if it has more than `max` bytes. */
+/** Append everything that can be read from `fd`. KL_EINVALID: that is more than `max` bytes. */
 int kl_buf_read_fd(struct kl_buf *buf, int fd, size_t max);
 
 #endif

@@ -5,12 +5,12 @@
 #include <stdint.h>
 
 /* clock - monotonic time, sleeping and UTC timestamps. */
-/** Monotonic clock, nanoseconds. */
+/** Return the monotonic clock in nanoseconds. */
 int64_t kl_clock_ns(void);
 void kl_clock_sleep_ms(int64_t ms);
 /**
- * The current UTC time as "2026-11-20T10:00:00Z", or the value of $KLINEAGE_TIME if that is set
- * (for tests).
+ * Write the current UTC time to `out` as "2026-11-20T10:00:00Z", or the value of $KLINEAGE_TIME if
+ * that is set (for tests).
  */
 void kl_clock_iso(char out[21]);
 

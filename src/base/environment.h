@@ -7,18 +7,18 @@
 #include "base/vec.h"
 
 /*
- * environment - the environment of child processes, without the keys of language models.
+ * environment - the environment of child processes, without the API keys of model providers.
  *
- * git, its hooks and credential helpers, ssh, ssh-keygen and compilers have no use for these keys.
- * Only a command that is itself a model's provider (model/provider/exec) can get one.
+ * git, its hooks and credential helpers, ssh, ssh-keygen and compilers do not need these keys. Only
+ * a command that is itself a provider (model/provider/exec) can get one.
  */
 
 /**
- * Can this variable ("NAME" or "NAME=value") be the key of a provider? KLINEAGE_CHAT_KEY, and every
- * name that ends in _API_KEY, _API_TOKEN, _AUTH_TOKEN or _BEDROCK.
+ * Can this variable ("NAME" or "NAME=value") hold the API key of a provider? True for
+ * KLINEAGE_CHAT_KEY and for every name that ends in _API_KEY, _API_TOKEN, _AUTH_TOKEN or _BEDROCK.
  */
 bool kl_environment_is_key(const char *entry);
-/** Append our environment without these keys. */
+/** Append the environment of this process, without the variables that can hold such a key. */
 void kl_environment_copy(struct kl_strvec *out);
 
 #endif

@@ -15,7 +15,7 @@ static int set_error(int kind, const char *suffix, const char *fmt, va_list ap)
 {
 	char text[sizeof(message)];
 
-	/* The arguments can point into the current message. */
+	/* Format into `text` first, because the arguments can point into `message`. */
 	vsnprintf(text, sizeof(text), fmt, ap);
 	snprintf(message, sizeof(message), "%s%s%s", text, suffix ? ": " : "",
 		 suffix ? suffix : "");

@@ -52,17 +52,17 @@ int kl_error_reword(int err, const char *fmt, ...) __attribute__((format(printf,
 int kl_error_hint(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**
- * The message, or "no message" if there is none; borrowed, valid until this thread sets or clears
- * an error.
+ * Return the message, or "no message" if there is none. Borrowed; valid until this thread sets or
+ * clears an error.
  */
 const char *kl_error_last(void);
 
-/** The hints, separated by newlines, or "". */
+/** Return the hints, separated by newlines, or "" if there are none. Borrowed. */
 const char *kl_error_hints(void);
 
 void kl_error_clear(void);
 
-/** Exit code of an error code: 0, 1, 125, 128, 129 or 130. */
+/** Return the exit code of the program for an error code: 0, 1, 125, 128, 129 or 130. */
 int kl_error_exit(int err);
 
 /** Report a bug in git-klineage itself and abort. */

@@ -112,7 +112,7 @@ int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode
 	return sync_dir_of(path);
 }
 
-/* kl_fs_write() renames a file to `path`, which would replace a device such as /dev/null. */
+/* Do not use kl_fs_write() for a device such as /dev/null: its rename would replace the device. */
 int kl_fs_write_output(const char *path, const void *data, size_t n)
 {
 	struct stat st;
@@ -161,8 +161,9 @@ int kl_fs_mkdir_of(const char *path)
 }
 
 /*
- * Remove the tree `name` in the directory `at`. It works on descriptors, so that no other process
- * can replace a directory by a symlink meanwhile.
+ * Remove the tree `name` in the directory `at`. Directories are opened by descriptor and without
+ * following symlinks, so that no other process can make us leave the tree by replacing a directory
+ * with a symlink.
  */
 static int remove_at(int at, const char *name)
 {

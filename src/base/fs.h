@@ -22,7 +22,7 @@ int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
  * fsync the directory. A crash leaves either the old or the new file.
  */
 int kl_fs_write(const char *path, const void *data, size_t n);
-/** The same with permissions `mode`, less the umask. */
+/** Like kl_fs_write(), but give the file the permissions `mode`, less the umask. */
 int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode);
 
 /**
@@ -47,13 +47,18 @@ bool kl_fs_is_dir(const char *path);
 
 /** Create a directory below $TMPDIR (or /tmp), mode 0700; the caller frees `*out`. */
 int kl_fs_tempdir(char **out, const char *prefix);
-/** Cleanup: remove the directory tree and free the string. */
+/** Cleanup function: remove the directory tree `*dir`, unless it is NULL, and free the string. */
 void kl_fs_tempdir_cleanup(char **dir);
 
-/** "<left>/<right>" with a single slash; the caller frees. */
+/**
+ * Return "<left>/<right>" with a single slash between them, or `right` if `left` is "". The caller
+ * frees it.
+ */
 char *kl_fs_join(const char *left, const char *right);
 
-/** Append the sorted names in a directory, without "." and "..", to `out`. */
+/**
+ * Append the names of the entries of a directory to `out`, without "." and "..", and sort `out`.
+ */
 struct kl_strvec;
 int kl_fs_list(struct kl_strvec *out, const char *dir);
 
@@ -65,13 +70,14 @@ int kl_fs_list(struct kl_strvec *out, const char *dir);
 bool kl_fs_path_ok(const char *path);
 
 /**
- * Full path of a data file of the program: below $KLINEAGE_SHARE, the checkout or the installed
- * share directory. The caller frees. KL_ENOTFOUND if it is in none of them.
+ * Set *out, which the caller frees, to the full path of a data file of git-klineage: below
+ * $KLINEAGE_SHARE, in the checkout or in the installed share directory. KL_ENOTFOUND: it is in none
+ * of them.
  */
 int kl_fs_share(char **out, const char *relative);
 /**
- * Full path of a sibling program (klineage-worker): next to this executable or in libexec. The
- * caller frees. KL_ENOTFOUND if it is in neither.
+ * Set *out, which the caller frees, to the full path of another program of git-klineage, such as
+ * klineage-worker: next to this executable or in libexec. KL_ENOTFOUND: it is in neither.
  */
 int kl_fs_program(char **out, const char *name);
 

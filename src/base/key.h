@@ -22,7 +22,8 @@ struct kl_key {
 
 /**
  * Make a master key, which is not derived from another key. If `seed` is 0, it is random bytes from
- * the operating system; otherwise it follows from `seed`, so that a replay gets the same key again.
+ * the operating system. Otherwise it is computed from `seed`, so that a replay gets the same key
+ * again.
  */
 void kl_key_master(struct kl_key *key, uint64_t seed);
 struct kl_key kl_key_derive(const struct kl_key *from, const char *label);

@@ -35,7 +35,7 @@ static int open_lock(const char *path)
 	return fd;
 }
 
-/* A descriptor of the lock file, or an error if the path cannot be one. */
+/* Open or create the lock file. KL_EINVALID: the path is not a regular file. */
 static int open_file(int *out, const char *path)
 {
 	KL_AUTO(kl_closep) int fd = open_lock(path);
@@ -52,7 +52,7 @@ static int open_file(int *out, const char *path)
 	return 0;
 }
 
-/* Process that holds the lock, according to /proc/locks; 0 if unknown. */
+/* Return the id of the process that holds the lock, according to /proc/locks; 0: unknown. */
 static long lock_holder(int fd)
 {
 	struct stat st;
@@ -118,12 +118,11 @@ void kl_lock_release(struct kl_lock *lock)
 	lock->path = lock->notice = NULL;
 }
 
-/*
- * --- the machine-wide lock
- * ------------------------------------------------------------------------
- */
+/* --- locks of a resource of the machine ------------------------------------------------- */
 
-/* Create the directory if it is missing. True if it is ours and nobody else can write to it. */
+/*
+ * Create the directory if it is missing. Return whether it is ours and nobody else can write to it.
+ */
 static bool is_private_dir(const char *dir)
 {
 	struct stat st;
@@ -135,8 +134,9 @@ static bool is_private_dir(const char *dir)
 }
 
 /*
- * A directory for locks that only this user shares, or NULL; the caller frees. The one in /tmp
- * comes first: its name does not depend on the environment, in which sessions of a user can differ.
+ * Return a directory for locks that only the processes of this user share, or NULL; the caller
+ * frees it. A directory in /tmp is tried first, because all login sessions of the user see the same
+ * one.
  */
 static char *private_dir(void)
 {
@@ -151,7 +151,10 @@ static char *private_dir(void)
 	return NULL;
 }
 
-/* The machine-wide lock file cannot be used: take a lock that only this user shares. */
+/*
+ * Take a lock that only the processes of this user share, after the machine-wide lock file could
+ * not be opened. The last error says why.
+ */
 static int take_private(struct kl_lock *lock, const char *resource, int64_t wait_ms)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last()), *dir = private_dir(),

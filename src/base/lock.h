@@ -5,13 +5,13 @@
 #include <stdint.h>
 
 /*
- * lock - flock(2) on a file. The operating system frees it when its holder dies, so there are no
- * stale locks. The file itself stays.
+ * lock - flock(2) on a file. The operating system releases the lock when its holder dies, so there
+ * are no stale locks. The lock file is never removed.
  */
 struct kl_lock {
 	int fd; /* -1: not held */
 	char *path;
-	char *notice; /* what the user must be told about it; NULL: nothing */
+	char *notice; /* a warning to show to the user, from kl_lock_take_machine(); NULL: none */
 };
 
 #define KL_LOCK_INIT     \

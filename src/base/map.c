@@ -17,7 +17,7 @@ static uint64_t hash_key(const char *text)
 	return hash;
 }
 
-/* The slot of `key`, or the free slot to insert it at. */
+/* Return the index of the slot of `key`, or of the free slot to insert it at. */
 static size_t find_slot(const struct kl_map *map, const char *key)
 {
 	size_t i = hash_key(key) & (map->nslot - 1);

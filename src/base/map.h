@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * map - hash map from strings to pointers. Keys are copied. Values stay the caller's unless
- * `free_value` is set: it then frees every value that is replaced or left at release. Iteration is
- * in insertion order.
+ * map - a hash map from strings to pointers. Keys are copied. The caller owns the values unless
+ * `free_value` is set; then it is called for each value that is replaced, and for all values when
+ * the map is released. Iterate over `e` to get the entries in insertion order.
  */
 struct kl_map_entry {
 	char *key;
@@ -27,9 +27,12 @@ struct kl_map {
 		0   \
 	}
 
-/** The value, or NULL. */
+/** Return the value of `key`, or NULL if there is none. */
 void *kl_map_get(const struct kl_map *map, const char *key);
-/** Insert or replace. Returns the old value or NULL; always NULL if `free_value` is set. */
+/**
+ * Insert a value or replace it. Returns the replaced value, which the caller owns again, or NULL if
+ * there was none or `free_value` is set.
+ */
 void *kl_map_put(struct kl_map *map, const char *key, void *value);
 void kl_map_release(struct kl_map *map);
 

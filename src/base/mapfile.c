@@ -17,7 +17,7 @@
 
 #define ORDER 0x01020304u
 #define BLOCK ((size_t)1 << 20)
-#define STALE_S 3600 /* an older temporary file belongs to no running process */
+#define STALE_S 3600 /* seconds; no running process still writes a temporary file of this age */
 
 void kl_mapfile_release(struct kl_mapfile *mapfile)
 {
@@ -45,7 +45,7 @@ static uint64_t checksum_of(const void *data, size_t n)
 	uint64_t lanes[4] = { n, ~(uint64_t)n, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu }, all = 0;
 	uint64_t lane0 = lanes[0], lane1 = lanes[1], lane2 = lanes[2], lane3 = lanes[3];
 
-	/* separate variables stay in registers; compilers leave an array in memory */
+	/* use separate variables: compilers keep them in registers, but an array in memory */
 	for (; n >= 32; n -= 32, bytes += 32) {
 		lane0 = stir_bytes(lane0, bytes);
 		lane1 = stir_bytes(lane1, bytes + 8);
@@ -68,7 +68,7 @@ static uint64_t checksum_of(const void *data, size_t n)
 struct summing {
 	const char *p;
 	size_t n;
-	uint64_t *sum; /* one per block */
+	uint64_t *sum; /* the checksum of each block */
 };
 
 static void sum_blocks(void *ctx, size_t from, size_t to)
@@ -84,8 +84,8 @@ static void sum_blocks(void *ctx, size_t from, size_t to)
 }
 
 /*
- * Checksum of the head with its member `checksum` set to 0, xor the checksum of the checksums of
- * all blocks after it.
+ * Return the checksum of the header, with its member `checksum` set to 0, xor the checksum of the
+ * checksums of all blocks that follow the header.
  */
 static uint64_t sum_of(const char *base, size_t len)
 {
@@ -145,7 +145,7 @@ bool kl_mapfile_open(struct kl_mapfile *out, const char *path, const char *magic
 	return true;
 }
 
-/* --- making one --------------------------------------------------------------------- */
+/* --- writing a cache file ------------------------------------------------------------ */
 
 void kl_mapfile_begin(struct kl_buf *buf, const char *magic, uint32_t version, const char *key)
 {
@@ -194,7 +194,7 @@ void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *buf, const char *pat
 	kl_buf_release(buf);
 }
 
-/* --- files of one kind ----------------------------------------------------------------- */
+/* --- listing and removing cache files -------------------------------------------------- */
 
 struct file {
 	char *path;
@@ -241,7 +241,7 @@ void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefi
 		kl_strvec_take(out, file[i].path);
 }
 
-/* Is it a stale temporary file of a killed writer? */
+/* Is `name` an old temporary file of a writer that was killed? */
 static bool is_left_over(const char *dir, const char *name, const char *prefix, const char *suffix)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);

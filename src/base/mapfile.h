@@ -9,10 +9,11 @@
 #include "base/buf.h"
 
 /*
- * mapfile - a cache file that is written once and then mapped into memory. It starts with a head:
- * magic, version, key of its source, length and a checksum over everything. A file that fails a
- * check counts as absent. The payload after the head is the caller's, who must still check that
- * offsets in it are in range: a checksum detects damage, not malice.
+ * mapfile - a cache file that is written once and then mapped into memory. It starts with a header:
+ * magic, version, length, a checksum of the whole file, and a key that identifies the data that the
+ * file was computed from. A file that fails a check counts as absent. The caller defines the rest
+ * and must still check that offsets in it are in range, because a checksum detects damage but not
+ * a file made by an attacker.
  *
  *	kl_mapfile_begin(&buf, "KLSKILLS", 1, key);
  *	kl_buf_add(&buf, ...); kl_mapfile_align(&buf);
@@ -25,15 +26,17 @@
 
 struct kl_mapfile_head {
 	char magic[8];
-	uint32_t version, order; /* order: detects another byte order */
+	/* order: a constant, which reads differently in another byte order */
+	uint32_t version, order;
 	uint64_t length, checksum;
-	char key[KL_MAPFILE_KEY]; /* identifies the source, NUL-padded */
+	/* identifies the data that the file was computed from; NUL-padded */
+	char key[KL_MAPFILE_KEY];
 };
 
 struct kl_mapfile {
-	const char *base; /* starts with the head; NULL: not open */
+	const char *base; /* starts with the header; NULL: not open */
 	size_t len;
-	bool mapped; /* otherwise `base` points into `made` */
+	bool mapped; /* true: `base` is a mapping; false: it points into `made` */
 	struct kl_buf made;
 };
 #define KL_MAPFILE_INIT             \
@@ -50,29 +53,30 @@ void kl_mapfile_release(struct kl_mapfile *mapfile);
 bool kl_mapfile_open(struct kl_mapfile *out, const char *path, const char *magic, uint32_t version,
 		     const char *key);
 
-/** Clear `buf` and add the head. `key` is cut at KL_MAPFILE_KEY - 1 bytes. */
+/** Clear `buf` and append the header. `key` is cut at KL_MAPFILE_KEY - 1 bytes. */
 void kl_mapfile_begin(struct kl_buf *buf, const char *magic, uint32_t version, const char *key);
 /** Pad with NUL bytes to a multiple of 8. */
 void kl_mapfile_align(struct kl_buf *buf);
-/** Align, and complete the length and checksum of the head. */
+/** Pad as kl_mapfile_align() does, and set the length and checksum in the header. */
 void kl_mapfile_end(struct kl_buf *buf);
 /**
- * Write the file atomically and map it. If that fails, or `path` is "", the content stays in
- * memory. Takes over the content of `buf`.
+ * Write the content of `buf` to `path` atomically and map that file. If that fails, or `path` is
+ * "", the content stays in memory. `buf` is released.
  */
 void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *buf, const char *path);
 
 /**
- * List the files of a directory that are named <prefix>...<suffix>, newest first, except the path
- * `but`. A new cache file can be built from them. Appends full paths to `out`.
+ * Append the full paths of the files in a directory that are named <prefix>...<suffix> to `out`,
+ * newest first, except the path `but`. The caller can take over what is still valid in them when it
+ * makes a new cache file.
  */
 struct kl_strvec;
 void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix,
 		       const char *suffix, const char *but);
 
 /**
- * Remove all of these files except the first `keep`, and the temporary files that a killed process
- * left more than an hour ago.
+ * Remove all files in `others` except the first `keep`, and the temporary files that a killed
+ * process left in `dir` more than an hour ago.
  */
 void kl_mapfile_tidy(const struct kl_strvec *others, size_t keep, const char *dir,
 		     const char *prefix, const char *suffix);

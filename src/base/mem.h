@@ -8,8 +8,8 @@
 /*
  * mem - allocation that cannot fail, and scoped cleanup.
  *
- * kl_malloc and friends end the program with status 125 when out of memory, so callers need no error
- * path. Sizes from outside are bounded by the caller.
+ * kl_malloc() and the other functions end the program with status 125 when memory runs out, so
+ * callers need no error path. Callers must bound a size that comes from untrusted input.
  *
  * KL_AUTO(fn) marks a variable on which fn(&variable) is called at the end of its scope, in reverse
  * order of declaration; kl_steal(&p) passes ownership on:
@@ -39,9 +39,12 @@
 #define KL_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 void *kl_malloc(size_t size);
-/** Allocate zeroed memory; it is out of memory if `n` * `size` overflows. */
+/** Allocate zeroed memory. If `n` * `size` overflows, the program ends as if memory ran out. */
 void *kl_calloc(size_t n, size_t size);
-/** Resize `data` to `n` elements of `size` bytes; out of memory if the product overflows. */
+/**
+ * Resize `data` to `n` elements of `size` bytes. If the product overflows, the program ends as if
+ * memory ran out.
+ */
 void *kl_realloc(void *data, size_t n, size_t size);
 char *kl_strdup(const char *text);
 char *kl_strndup(const char *text, size_t n);
@@ -56,7 +59,7 @@ char *kl_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 		}                                                           \
 	} while (0)
 
-/** Cleanup function of a heap pointer. */
+/** Cleanup function of a pointer to allocated memory: free it and set the pointer to NULL. */
 static inline void kl_freep(void *pp)
 {
 	void **data = pp;
@@ -65,7 +68,7 @@ static inline void kl_freep(void *pp)
 	*data = NULL;
 }
 
-/** Cleanup function of a file descriptor; -1 means none. */
+/** Cleanup function of a file descriptor: close it and set it to -1; -1 is not closed. */
 void kl_closep(int *fd);
 
 #endif

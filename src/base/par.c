@@ -52,7 +52,7 @@ size_t kl_par_width(void)
 }
 
 /*
- * Start up to `want` threads; returns how many were started. Signals are blocked in them, so that
+ * Start up to `want` threads and return how many were started. Signals are blocked in them, so that
  * the calling thread handles all signals.
  */
 static size_t start_threads(pthread_t *thread, size_t want, struct loop *loop)
@@ -87,7 +87,7 @@ void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx)
 		pthread_join(threads[i], NULL);
 }
 
-/* -- memory ------------------------------------------------------------------ */
+/* --- copying, comparing and faulting in memory ----------------------------------------- */
 
 struct pair {
 	char *to;
@@ -126,7 +126,10 @@ bool kl_par_same(const void *left, const void *right, size_t n)
 	return !atomic_load(&pair.differs);
 }
 
-/* Linux before 5.14 does not support this advice; pages are then faulted in on first use. */
+/*
+ * Fault in a part of a mapping. Linux before 5.14 does not support this advice; pages are then
+ * faulted in on first use.
+ */
 static void populate_part(void *ctx, size_t from, size_t to)
 {
 	struct pair *pair = ctx;

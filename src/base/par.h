@@ -23,15 +23,15 @@
 typedef void kl_par_fn(void *ctx, size_t from, size_t to);
 void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx);
 
-/** Number of threads that kl_par_for() uses at most, including this one. */
+/** Return how many threads kl_par_for() uses at most, including the calling one. */
 size_t kl_par_width(void);
 
-/* Parallel memcpy() and memcmp() == 0 for large blocks. */
+/* Copy or compare large blocks in parallel, as memcpy() and memcmp() == 0 do. */
 void kl_par_copy(void *to, const void *from, size_t n);
 bool kl_par_same(const void *left, const void *right, size_t n);
 /**
- * Fault in the pages of a mapping in parallel. With `write` they become writable, which gives a
- * private mapping copies of its own.
+ * Fault in the pages of a mapping in parallel. With `write`, fault them in for writing, which gives
+ * a private mapping its own copy of each page.
  */
 void kl_par_populate(void *at, size_t n, bool write);
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* Characters above U+007F that are not printed, in ascending order. */
+/* Characters above U+007F that are replaced, in ascending order. */
 static const struct {
 	uint32_t first, last;
 } hidden[] = {
@@ -38,7 +38,7 @@ static bool is_hidden(uint32_t point)
 	return false;
 }
 
-/* Code point of a valid UTF-8 character of `n` bytes. */
+/* Return the code point of a valid UTF-8 character of `n` bytes. */
 static uint32_t decode_point(const char *text, size_t n)
 {
 	uint32_t point = (unsigned char)text[0];
@@ -50,7 +50,7 @@ static uint32_t decode_point(const char *text, size_t n)
 	return point;
 }
 
-/* True if the bytes do not form a valid character yet, but can if more bytes follow. */
+/* Can these bytes, which are not a valid character, become one if more bytes follow? */
 static bool is_begun(const char *text, size_t len)
 {
 	unsigned char lead = len ? (unsigned char)text[0] : 0;
@@ -58,7 +58,7 @@ static bool is_begun(const char *text, size_t len)
 
 	if (!len || len > 3)
 		return false;
-	if (lead == 0xe0 || lead == 0xf0) /* no overlong form */
+	if (lead == 0xe0 || lead == 0xf0) /* a smaller second byte is invalid (overlong form) */
 		whole[1] = '\xa0';
 	memcpy(whole, text, len);
 	return kl_utf8_char(whole, sizeof(whole)) > len;
@@ -69,7 +69,7 @@ static bool is_plain(unsigned char ch, bool lines)
 	return (ch >= 0x20 && ch < 0x7f) || (lines && (ch == '\n' || ch == '\t'));
 }
 
-/* Number of bytes from the start that can be printed unchanged. */
+/* Return the number of bytes from the start of `text` that can be printed unchanged. */
 static size_t safe_span(const char *text, size_t len, bool lines)
 {
 	size_t i = 0;

@@ -24,12 +24,15 @@ void kl_printable_add(struct kl_buf *out, const char *text, size_t len);
 /** Append `text` as one line: newline and tab become `\x0a` and `\x09`. */
 void kl_printable_line(struct kl_buf *out, const char *text, size_t len);
 /**
- * Append the next part of a text that comes in parts. Returns how many bytes were used. Up to 3
- * bytes at the end, which can be the start of a character, are left: the caller must put them
- * before the next part.
+ * Append the next part of a text that comes in parts. Returns how many bytes of it were used. Up to
+ * 3 bytes at the end are left unused if they can be the start of a character: the caller must put
+ * them before the next part.
  */
 size_t kl_printable_part(struct kl_buf *out, const char *text, size_t len);
-/** Number of bytes from the start that kl_printable_add() keeps; `len` if it keeps all. */
+/**
+ * Return the length of the longest prefix that kl_printable_add() appends unchanged; `len` if it
+ * appends all of `text` unchanged.
+ */
 size_t kl_printable_span(const char *text, size_t len);
 
 #endif

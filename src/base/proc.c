@@ -35,7 +35,7 @@ void kl_proc_catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-	/* a write beyond the file size limit then fails instead of killing us */
+	/* a write beyond the limit of file sizes then fails instead of killing the process */
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGXFSZ, &action, NULL);
 }
@@ -56,11 +56,11 @@ bool kl_proc_interrupted(void)
 struct stream {
 	int ours, theirs; /* pipe ends; -1: none */
 	struct kl_buf *buf;
-	bool show;    /* copy to our stderr, too */
-	size_t shown; /* bytes of `buf` copied so far */
+	bool show;    /* also copy it to our stderr, made printable */
+	size_t shown; /* bytes of `buf` that were copied to stderr so far */
 };
 
-/* Must this program be stopped because of an interrupt? */
+/* Must the program be stopped because this process was interrupted? */
 static bool stop_wanted(const struct kl_proc_opts *opts)
 {
 	return interrupted && !(opts->flags & KL_PROC_FINISH);
@@ -69,7 +69,8 @@ static bool stop_wanted(const struct kl_proc_opts *opts)
 struct run {
 	const struct kl_proc_opts *o;
 	struct stream in, out, err;
-	const char *const *env; /* borrowed until the program has started */
+	/* environment of the program; borrowed, used only until it has started */
+	const char *const *env;
 	size_t sent, max;
 	pid_t pid;
 	bool truncated;
@@ -97,7 +98,7 @@ static int open_pipe(struct stream *stream, bool we_read)
 	stream->ours = ends[we_read ? 0 : 1];
 	stream->theirs = ends[we_read ? 1 : 0];
 	if (fcntl(stream->ours, F_SETFL, O_NONBLOCK) < 0)
-		return kl_error_errno("cannot set up a pipe");
+		return kl_error_errno("cannot make a pipe non-blocking");
 	return 0;
 }
 
@@ -124,7 +125,9 @@ static void child_stdio(int fd, int theirs, bool inherit, int null_flags)
 		_exit(126);
 }
 
-/* Runs in the child, never returns. Writes the errno of a failed exec to `report`. */
+/*
+ * Start the program in the child process. Never returns. Writes the errno of a failure to `report`.
+ */
 static void run_child(struct run *run, int report)
 {
 	const struct kl_proc_opts *opts = run->o;
@@ -279,8 +282,8 @@ static void drop_pipe_signal(const struct no_pipe_signal *held)
 }
 
 /*
- * Move data to and from the program until all pipes are closed. KL_ETIMEOUT at `end` (0: no limit),
- * KL_EINTR on interrupt.
+ * Move data to and from the program until all pipes are closed. KL_ETIMEOUT: the clock passed `end`
+ * (0: no limit); KL_EINTR: this process was interrupted.
  */
 static int pump_streams(struct run *run, int64_t end)
 {
@@ -297,7 +300,7 @@ static int pump_streams(struct run *run, int64_t end)
 		if (end && left <= 0)
 			return KL_ETIMEOUT;
 		if (poll(pollfds, 3, (int)(left < 1000 ? left : 1000)) < 0 && errno != EINTR)
-			return kl_error_errno("cannot poll");
+			return kl_error_errno("cannot wait for input and output of a program");
 		if (pollfds[0].revents)
 			feed_input(run);
 		if (pollfds[1].revents)
@@ -309,8 +312,8 @@ static int pump_streams(struct run *run, int64_t end)
 }
 
 /*
- * Wait for the program to end; with a time limit, poll with short sleeps. Returns the errors of
- * pump_streams().
+ * Wait for the program to end. With a time limit, check again and again with short sleeps. Returns
+ * errors like pump_streams().
  */
 static int reap_child(struct run *run, int64_t end, int *status)
 {
@@ -375,10 +378,10 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 	return err == KL_ETIMEOUT ? 0 : err;
 }
 
-/* --- in the background ---------------------------------------------------------- */
+/* --- programs in the background ---------------------------------------------------- */
 
 /*
- * Put all of the input into an anonymous file, so that nobody has to write it to a pipe while the
+ * Put the whole input into an anonymous file, so that no thread has to write it to a pipe while the
  * program runs.
  */
 static int input_file(struct run *run)
@@ -469,6 +472,6 @@ int kl_proc_output(struct kl_buf *out, const char *const *argv)
 	kl_buf_rtrim(&text);
 	if (res.signal)
 		return kl_error(KL_EIO, "'%s' was killed by signal %d", argv[0], res.signal);
-	return kl_error(KL_EIO, "'%s %s' failed with %d: %s", argv[0], argv[1] ? argv[1] : "",
-			res.exit, text.ptr);
+	return kl_error(KL_EIO, "'%s %s' failed with exit code %d: %s", argv[0],
+			argv[1] ? argv[1] : "", res.exit, text.ptr);
 }

@@ -21,12 +21,16 @@ struct kl_proc_opts {
 	const void *in;  /* stdin bytes; NULL: /dev/null */
 	size_t in_len;
 	struct kl_buf *out, *err; /* NULL: /dev/null, or ours with KL_PROC_INHERIT_* */
-	size_t max_output;        /* bytes per stream; 0: 64 MiB; more is cut, `truncated` is set */
-	int64_t timeout_ms;       /* 0: none */
-	int flags;                /* enum kl_proc_flags */
 	/*
-	 * Called in the child between fork and exec, to set up limits or a sandbox. Only
-	 * async-signal-safe calls. A non-zero return is an errno: the program is not run.
+	 * limit in bytes for each stream; 0: 64 MiB. The rest is dropped, and `truncated` is set.
+	 */
+	size_t max_output;
+	int64_t timeout_ms; /* 0: no time limit */
+	int flags;          /* enum kl_proc_flags */
+	/*
+	 * Called in the child between fork and exec, to set up limits or a sandbox. It can make
+	 * only async-signal-safe calls. If it returns an errno instead of 0, the program is not
+	 * run.
 	 */
 	int (*before_exec)(void *payload);
 	void *payload;
@@ -38,13 +42,13 @@ enum kl_proc_flags {
 	KL_PROC_INHERIT_STDIN = 1 << 1,
 	KL_PROC_INHERIT_STDOUT = 1 << 2,
 	/*
-	 * A short program that must not be cut off: neither an interrupt nor our own death kills
-	 * it, and an interrupt does not end the wait for it.
+	 * For a short program that must run to its end: neither an interrupt nor the death of our
+	 * process kills it, and kl_proc_run() waits for it even after an interrupt.
 	 */
 	KL_PROC_FINISH = 1 << 3,
 	/*
-	 * Our own death sends it SIGTERM instead of SIGKILL, so that it can end its own child
-	 * processes.
+	 * If our process dies, the program gets SIGTERM instead of SIGKILL, so that it can end its
+	 * own child processes.
 	 */
 	KL_PROC_ASK = 1 << 4,
 	/* kl_proc_run() also copies `err` to our stderr as it arrives, made printable. */
@@ -67,15 +71,17 @@ struct kl_proc_result {
 int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts);
 
 /**
- * Run with stdout in `out` (can be NULL). KL_EIO: the program was killed or its exit code is not 0;
- * for an exit code the message quotes stderr. Other errors are those of kl_proc_run().
+ * Run a program and append its stdout to `out` (NULL: discard it). KL_EIO: the program was killed
+ * or its exit code is not 0; in the second case the message quotes its stderr. Other errors are
+ * those of kl_proc_run().
  */
 int kl_proc_output(struct kl_buf *out, const char *const *argv);
 
 /**
- * A program that runs in the background. In its `opts`, non-NULL `out` and `err` only request a
- * pipe, and `timeout_ms` and `max_output` are ignored: the caller limits it by kl_proc_stop(). The
- * caller must call kl_proc_release(), which kills the program if it still runs.
+ * A program that runs in the background. Of the options that it is started with, non-NULL `out` and
+ * `err` only request a pipe, and `timeout_ms` and `max_output` are ignored: the caller must limit
+ * its run time by kl_proc_stop(). The caller must call kl_proc_release(), which kills the program
+ * if it still runs.
  */
 struct kl_proc {
 	pid_t pid;    /* 0: not started, or already reaped */
@@ -88,8 +94,8 @@ struct kl_proc {
 
 int kl_proc_start(struct kl_proc *proc, const struct kl_proc_opts *opts);
 /**
- * True if the program has ended; then sets `exit` and `signal` of `res`. It is true only once for a
- * program. Does not wait.
+ * Has the program ended? Does not wait. Returns true only once for a program, and then sets `exit`
+ * and `signal` of `res`.
  */
 bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc);
 /** Send a signal: SIGKILL to the whole process group, any other to the program alone. */
@@ -99,13 +105,13 @@ void kl_proc_release(struct kl_proc *proc);
 /** Was SIGINT, SIGTERM or SIGHUP received since kl_proc_catch_signals()? */
 bool kl_proc_interrupted(void);
 /**
- * Install the handlers that kl_proc_interrupted() reports, and let writes fail at the limit of file
- * sizes; main calls it once.
+ * Catch the signals that kl_proc_interrupted() reports, and ignore SIGXFSZ, so that a write beyond
+ * the limit of file sizes fails instead of killing the process. main() calls it once.
  */
 void kl_proc_catch_signals(void);
 /**
- * Open those of the descriptors 0 to 2 that are closed, so that no file of ours gets their number.
- * main() calls it first. Writing to a closed stdout stays an error.
+ * Open each closed descriptor of 0 to 2 as /dev/null, so that no file of ours gets its number.
+ * main() calls it first. Writing to a stdout that was closed stays an error.
  */
 void kl_proc_hold_standard(void);
 

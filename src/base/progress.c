@@ -18,11 +18,11 @@
 #include "base/printable.h"
 #include "base/utf8.h"
 
-#define DELAY_S 2 /* the same as in git; GIT_PROGRESS_DELAY overrides it */
+#define DELAY_S 2 /* seconds; the default of git; GIT_PROGRESS_DELAY overrides it */
 
 /*
- * A fast operation shows no line. A step can take long without an update, so a timer thread draws
- * the first line when the delay is over.
+ * In AUTO mode nothing is drawn until a delay has passed, so that a fast operation shows no line. A
+ * step can take long without an update, so a timer thread draws the first line after the delay.
  */
 struct kl_progress {
 	struct kl_buf title, step;
@@ -53,7 +53,10 @@ static void *draw_later(void *payload)
 	return NULL;
 }
 
-/* Signals are blocked in the timer thread, so that the main thread handles them. */
+/*
+ * Start the timer thread, unless the line is to be drawn at once. Signals are blocked in that
+ * thread, so that the main thread handles them.
+ */
 static void start_timer(struct kl_progress *progress)
 {
 	const char *delay = getenv("GIT_PROGRESS_DELAY");
@@ -108,8 +111,8 @@ static int terminal_width(void)
 }
 
 /*
- * Write to the descriptor: the stderr that main sets up replaces control characters, which this
- * line needs.
+ * Write to descriptor 2 and not to the stream stderr, because main() makes that stream replace
+ * control characters, which the progress line needs.
  */
 static void put_bytes(const char *data, size_t n)
 {

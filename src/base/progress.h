@@ -20,15 +20,15 @@ enum kl_progress_mode {
 	KL_PROGRESS_NEVER,
 };
 
-/** NULL if `mode` and the terminal show no progress. */
+/** Return NULL if no progress is to be shown. kl_progress_free() frees the result. */
 struct kl_progress *kl_progress_new(enum kl_progress_mode mode);
-/** Set the lasting part, "[3/7] devectorize topk.c:scan", and clear the changing one. */
+/** Set the title, such as "[3/7] devectorize topk.c:scan", and clear the step. */
 void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** Set the changing part: "profile, block 5". */
+/** Set the step, which is shown after the title, such as "profile, block 5". */
 void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** Print a permanent line: clears the progress line, prints, and redraws it. */
+/** Print a line that stays: clears the progress line, prints, and draws the progress line again. */
 void kl_progress_print(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** Clear the line and free `progress`. */

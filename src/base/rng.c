@@ -49,7 +49,8 @@ void kl_rng_seed(struct kl_rng *rng, uint64_t seed)
 
 static void draw_words(struct kl_rng *rng)
 {
-	if (rng->chacha.counter > UINT32_MAX - KL_CHACHA_WIDE) { /* after 2^38 bytes */
+	/* the counter would wrap: 2^38 bytes were drawn */
+	if (rng->chacha.counter > UINT32_MAX - KL_CHACHA_WIDE) {
 		rng->chacha.counter = 0;
 		rng->chacha.nonce[0]++;
 	}

@@ -12,37 +12,41 @@
  * rng - random numbers: the keystream of ChaCha20, so that nobody can compute further numbers from
  * those that they know. The same key gives the same numbers.
  *
- * Numbers that must be unpredictable are drawn under a secret key (key.h). Use kl_rng_seed() only
- * for others, because all seeds of 64 bits can be tried.
+ * Draw numbers that must be unpredictable under a secret key (key.h). Do not use kl_rng_seed() for
+ * them, because an attacker can try all 2^64 seeds.
  */
 #define KL_RNG_WORDS (KL_CHACHA_WIDE * KL_CHACHA_BYTES / 8)
 
 struct kl_rng {
-	uint64_t word[KL_RNG_WORDS]; /* numbers drawn in advance; those from `next` on are unused */
+	uint64_t word[KL_RNG_WORDS]; /* numbers drawn in advance; unused from index `next` on */
 	size_t next;
 	double spare; /* second normal of a pair; valid if has_spare */
 	int has_spare;
 	struct kl_chacha chacha;
 };
 
-/** Begin a stream; the streams of one key are as independent as those of different keys. */
-void kl_rng_key(struct kl_rng *rng, const struct kl_key *key, uint64_t stream);
 /**
- * Begin a stream under a random key from the operating system, which is not stored anywhere else.
+ * Begin stream number `stream` of `key`. The streams of one key are as independent of each other as
+ * those of different keys.
  */
+void kl_rng_key(struct kl_rng *rng, const struct kl_key *key, uint64_t stream);
+/** Begin a stream under a random key from the operating system. Nothing else stores that key. */
 void kl_rng_fresh(struct kl_rng *rng);
-/** Begin the stream that belongs to `seed`. */
+/** Begin the stream of `seed`. The same seed gives the same numbers. */
 void kl_rng_seed(struct kl_rng *rng, uint64_t seed);
 uint64_t kl_rng_u64(struct kl_rng *rng);
-/** Uniform in [0, 1), 53 bits. */
+/** Return a number that is uniform in [0, 1) and has 53 random bits. */
 double kl_rng_uniform(struct kl_rng *rng);
-/** Standard normal (polar method). */
+/** Return a standard normal number (polar method). */
 double kl_rng_normal(struct kl_rng *rng);
-/** Uniform in [0, n), n >= 1, unbiased. */
+/** Return an unbiased uniform integer in [0, n); `n` must be at least 1. */
 uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n);
-/** A seed from the operating system, never 0. */
+/** Return a random seed from the operating system, never 0. */
 uint64_t kl_rng_os_seed(void);
-/** A bijection that scatters neighbours (the output step of splitmix64). */
+/**
+ * Return a one-to-one function of `z` that scatters neighbouring numbers (the output step of
+ * splitmix64).
+ */
 uint64_t kl_rng_mix(uint64_t z);
 /**
  * Derive a seed from `seed` and the number `which`. The result reveals neither `seed` nor the

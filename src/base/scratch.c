@@ -28,7 +28,10 @@ static bool is_scratch(const char *name, const char *prefix)
 	return digits && name[digits] == '-' && strlen(name + digits + 1) == RANDOM;
 }
 
-/* Open a directory of ours; -1 for anything else, such as a symlink or FIFO put in its place. */
+/*
+ * Open a directory of this user. Returns -1 for anything else, such as a symlink or FIFO that was
+ * put in its place.
+ */
 static int open_own(const char *path)
 {
 	KL_AUTO(kl_closep)
@@ -44,8 +47,8 @@ static int open_own(const char *path)
 }
 
 /*
- * Remove the directory unless its process still holds the lock. This works across pid namespaces,
- * where the pid in the name means another process.
+ * Remove the directory unless its process still holds the lock. Testing the lock also works across
+ * pid namespaces, where the pid in the name can mean another process.
  */
 static void remove_abandoned(const char *path)
 {
@@ -72,8 +75,8 @@ static void tidy(const char *base, const char *prefix)
 }
 
 /*
- * Create and lock a directory. *out stays unset if another process took it for abandoned before it
- * was locked.
+ * Create and lock a directory. If another process removed it as abandoned before we locked it, this
+ * returns 0 and leaves *out unset.
  */
 static int try_open(struct kl_scratch *out, const char *base, const char *prefix)
 {

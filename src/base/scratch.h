@@ -6,13 +6,13 @@
  * scratch - a private directory of a process for large or secret files. It is removed when it is
  * released, or, if its process was killed, by the next process that opens one with its prefix.
  *
- * The directory is "<base>/<prefix>-<pid>-XXXXXX". Its process holds an flock on it, so one of this
- * user whose lock is free is abandoned. Anything else with such a name, and the directories of
- * other users, are left alone.
+ * The directory is "<base>/<prefix>-<pid>-XXXXXX". Its process holds an flock on it, so a directory
+ * of this user that nobody has locked is abandoned. Anything else with such a name, and the
+ * directories of other users, are left alone.
  */
 struct kl_scratch {
 	char *path;
-	int fd; /* of the directory, with the lock; -1: not open */
+	int fd; /* descriptor of the directory, which holds the lock; -1: not open */
 };
 
 #define KL_SCRATCH_INIT  \
@@ -22,9 +22,9 @@ struct kl_scratch {
 
 /** Create a directory (mode 0700) below $TMPDIR or /tmp, after removing abandoned ones. */
 int kl_scratch_open(struct kl_scratch *out, const char *prefix);
-/** The same below `base`. */
+/** Like kl_scratch_open(), but below `base`. */
 int kl_scratch_open_in(struct kl_scratch *out, const char *base, const char *prefix);
-/** Remove the directory. */
+/** Remove the directory and release its lock. */
 void kl_scratch_release(struct kl_scratch *scratch);
 
 #endif

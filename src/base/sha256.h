@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * sha256 - SHA-256 (FIPS 180-4) for klineage-worker. It does not link OpenSSL but must check that
- * its input arrived intact, and derives keys with it (key.h). git-klineage itself uses text/digest.h.
+ * sha256 - SHA-256 (FIPS 180-4) for klineage-worker. The worker does not link OpenSSL, but must
+ * check that its input arrived intact and must derive keys (key.h). git-klineage itself uses
+ * text/digest.h.
  */
 #define KL_SHA256_BYTES 32
 #define KL_SHA256_HEX 65 /* 64 lower-case hex digits and the NUL */

@@ -41,8 +41,8 @@ static struct kl_interval student_interval(const double *values, size_t n)
 }
 
 /*
- * Largest w with P(W <= w) <= 0.025 for the signed-rank statistic W of n samples: counted exactly
- * for up to 40 samples, by the normal approximation for more.
+ * Return the largest w with P(W <= w) <= 0.025 for the signed-rank statistic W of n samples. It is
+ * counted exactly for up to 40 samples; for more, the normal approximation is used.
  */
 static size_t critical_rank_sum(size_t n)
 {

@@ -9,7 +9,7 @@
 
 #define BLOCK 512
 
-/* One block. All fields are text, numbers are octal. */
+/* A header takes one block. All fields are text; numbers are octal. */
 struct header {
 	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], sum[8];
 	char type, link[100], magic[6], version[2], user[32], group[32], major[8], minor[8];
@@ -117,7 +117,10 @@ static int read_octal(size_t *out, const char *at, size_t n)
 	return at[n - 1] ? -1 : 0;
 }
 
-/* Everything but name and size is fixed: compare with the header that we would write. */
+/*
+ * Set the name and length of `entry`. Everything else in a header is fixed, so compare the header
+ * with the one that we would write.
+ */
 static int check_header(const struct kl_tar *tar, const struct header *header,
 			struct kl_tar_entry *entry)
 {

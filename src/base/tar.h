@@ -31,7 +31,10 @@
  */
 bool kl_tar_name_ok(const char *name);
 
-/** Append a file. It is a bug if the name is not allowed or the file is above KL_TAR_MAX_FILE. */
+/**
+ * Append a file. Aborts (KL_BUG) if the name is not allowed or the file has more than
+ * KL_TAR_MAX_FILE bytes.
+ */
 void kl_tar_add(struct kl_buf *out, const char *name, const void *data, size_t len);
 /** Append the end-of-archive marker. */
 void kl_tar_end(struct kl_buf *out);
@@ -47,11 +50,12 @@ struct kl_tar_entry {
 	size_t len;
 };
 
-/** Read from `data`, which is borrowed. */
+/** Begin to read the archive `data`, which must outlive `tar` and its entries. */
 void kl_tar_open(struct kl_tar *tar, const void *data, size_t len);
 /**
- * Returns 1 for an entry, 0 at the end of the archive, KL_EINVALID if it is malformed or continues
- * after the end. Names must be in ascending byte order, which excludes duplicates.
+ * Read the next entry. Returns 1 for an entry, 0 at the end of the archive, KL_EINVALID if it is
+ * malformed or continues after the end. Names must be in ascending byte order, so there are no
+ * duplicates.
  */
 int kl_tar_next(struct kl_tar *tar, struct kl_tar_entry *entry);
 

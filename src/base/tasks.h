@@ -5,11 +5,11 @@
 #include <stddef.h>
 
 /*
- * tasks - runs a few long tasks in parallel, at most one per processor: mostly programs to wait
- * for. Keeps the error of each task, which would be lost with its thread.
+ * tasks - runs a few long tasks in parallel, at most one per processor. Most tasks run a program
+ * and wait for it. The error of each task is kept, since it would be lost when its thread ends.
  *
- * Tasks are started in order, so the longest should come first. They can share only data that none
- * of them changes.
+ * Tasks are started in order, so put the longest first. Tasks may only read the data that they
+ * share.
  *
  *	struct kl_task t[2] = { { .run = compile, .ctx = &a }, { .run = compile, .ctx = &b } };
  *	kl_tasks_run(t, 2);
@@ -20,7 +20,7 @@ struct kl_task {
 	int (*run)(void *ctx); /* returns 0, or an error with its message set */
 	void *ctx;
 	int err;
-	char *message, *hints; /* of a failed task */
+	char *message, *hints; /* the error of a failed task; NULL: it did not fail */
 };
 
 void kl_tasks_run(struct kl_task *task, size_t n);

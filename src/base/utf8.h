@@ -9,20 +9,21 @@
 /*
  * utf8 - checks and repairs UTF-8 text.
  *
- * Besides malformed bytes, overlong forms, surrogates, characters above U+10FFFF and NUL are
- * invalid.
+ * Malformed bytes, overlong forms, surrogates, characters above U+10FFFF and NUL are invalid.
  */
 
-/** Length in bytes of the character at `text`, which has `len` bytes; 0: it is invalid. */
+/**
+ * Return the length in bytes of the character at `text`, which has `len` bytes; 0: it is invalid.
+ */
 size_t kl_utf8_char(const char *text, size_t len);
-/** Number of bytes from the start that are valid; `len` if all are. */
+/** Return the length of the longest valid prefix of `text`; `len` if all of it is valid. */
 size_t kl_utf8_span(const char *text, size_t len);
 /**
  * Append `text`, replacing each invalid byte and each control byte except tab and newline by '?'.
  * Carriage returns are dropped.
  */
 void kl_utf8_clean(struct kl_buf *out, const char *text, size_t len);
-/** The length to cut `text` to: at most `max` bytes, without splitting a character. */
+/** Return the length to cut `text` to: at most `max` bytes, without splitting a character. */
 size_t kl_utf8_cut(const char *text, size_t len, size_t max);
 
 #endif

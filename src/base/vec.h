@@ -23,17 +23,17 @@ struct kl_strvec {
 void kl_strvec_push(struct kl_strvec *list, const char *text);
 void kl_strvec_pushf(struct kl_strvec *list, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** Push all strings of a NULL-terminated array, or none if it is NULL. */
+/** Push copies of all strings of a NULL-terminated array; `strings` can be NULL. */
 void kl_strvec_pushv(struct kl_strvec *list, const char *const *strings);
-/** Take ownership of `text`. */
+/** Push `text` without copying it; the list then owns it. */
 void kl_strvec_take(struct kl_strvec *list, char *text);
 bool kl_strvec_has(const struct kl_strvec *list, const char *text);
 void kl_strvec_sort(struct kl_strvec *list);
-/** Sort and drop duplicates. */
+/** Sort the list and remove duplicates. */
 void kl_strvec_uniq(struct kl_strvec *list);
-/** Split `text` at every character of `seps` and push the pieces that are not empty. */
+/** Split `text` at every character of `seps` and push copies of the pieces that are not empty. */
 void kl_strvec_split(struct kl_strvec *list, const char *text, const char *seps);
-/** Push the strings that are in `all` but not in `some`. */
+/** Push copies of the strings that are in `all` but not in `some`. */
 void kl_strvec_minus(struct kl_strvec *list, const struct kl_strvec *all,
 		     const struct kl_strvec *some);
 /** Push copies of all strings of `from`. */

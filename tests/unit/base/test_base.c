@@ -197,7 +197,7 @@ static void proc_pipes_limits_and_ends(void **state)
 	const char *none[] = { "/no/such/program", NULL };
 	opts = (struct kl_proc_opts){ .argv = none };
 	assert_error(KL_ENOTFOUND, "cannot run", kl_proc_run(&res, &opts));
-	assert_error(KL_EIO, "failed with 3: oops",
+	assert_error(KL_EIO, "failed with exit code 3: oops",
 		     kl_proc_output(&out,
 				    (const char *[]){ "sh", "-c", "echo oops >&2; exit 3", NULL }));
 }
