@@ -5,7 +5,7 @@
 
 #define MAX_DEPTH 32
 #define MAX_KEY 128
-#define MAX_DIGITS 18 /* always fits 64 bits */
+#define MAX_DIGITS 18 /* a number of so many digits fits into 64 bits */
 
 struct reader {
 	const char *p, *end;
@@ -33,7 +33,7 @@ static bool take_word(struct reader *reader, const char *word)
 	return true;
 }
 
-/* Read printable ASCII without escapes, up to and with the closing quote. */
+/* Read a string after its opening quote: printable ASCII without escapes, and the closing quote. */
 static bool read_string(const char **text, size_t *n, struct reader *reader)
 {
 	const char *at = reader->p;
@@ -96,7 +96,10 @@ static bool note_member(struct reader *reader, const char *key, size_t nkey)
 	return true;
 }
 
-/* Read a member. `before` is the previous key, which must sort before this one; it is updated. */
+/*
+ * Read a member of an object. `before` is the previous key, which must sort before this one; it is
+ * set to this key.
+ */
 static bool read_member(struct reader *reader, json_t *object, char before[MAX_KEY])
 {
 	const char *key;

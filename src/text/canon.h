@@ -7,24 +7,25 @@
 /*
  * canon - a fast reader of canonical JSON.
  *
- * It reads the form that kl_json_canonical() writes, except for escapes in strings and real
- * numbers, which our own lines rarely contain. A text is accepted only if writing it again would
- * give the same bytes, so a digest of the canonical form can be computed from the text itself.
+ * It reads the form that kl_json_canonical() writes, but rejects strings with escapes and real
+ * numbers, which events and our other lines of JSON rarely contain. A text is accepted only if
+ * kl_json_canonical() would write the same bytes, so a digest of the canonical form can be computed
+ * from the text itself.
  *
- * A rejected text can still be valid JSON in another form: use kl_json_parse() then.
+ * A rejected text can still be valid JSON: use kl_json_parse() to read it.
  *
  *	if (!kl_canon_load(&j, NULL, text, len))
  *		err = kl_json_parse(&j, text, len);
  */
 
-/** A member of the outermost object: its bytes in the text, without surrounding commas. */
+/** A member of the outermost object, as a range of bytes of the text without surrounding commas. */
 struct kl_canon_member {
-	const char *key; /* not terminated */
+	const char *key; /* not NUL-terminated */
 	size_t nkey;
 	const char *start, *end;
 };
 
-#define KL_CANON_MEMBERS 32 /* with `members`, an object that has more is rejected */
+#define KL_CANON_MEMBERS 32 /* if `members` is not NULL, an object with more members is rejected */
 
 struct kl_canon {
 	struct kl_canon_member m[KL_CANON_MEMBERS];
@@ -32,12 +33,16 @@ struct kl_canon {
 };
 
 /**
- * Read a text; the caller owns *out. `members` (can be NULL) borrows from `text`. Returns false,
- * with *out unchanged, if the text does not have this form.
+ * Read a text; the caller owns *out. `members` (can be NULL) gets the members of the outermost
+ * object and borrows from `text`. Returns false and leaves *out unchanged if the text does not have
+ * this form.
  */
 bool kl_canon_load(json_t **out, struct kl_canon *members, const char *text, size_t len);
 
-/** Append the object without the members named in a NULL-terminated list, in canonical form. */
+/**
+ * Append the object of `members` in canonical form, without the members whose keys are in `names`,
+ * a NULL-terminated list.
+ */
 void kl_canon_without(struct kl_buf *out, const struct kl_canon *members, const char *const *names);
 
 #endif

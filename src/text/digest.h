@@ -9,15 +9,15 @@
 
 struct kl_digest;
 
-/** Start a digest; kl_digest_end() frees it. */
+/** Start a digest. kl_digest_end() frees it. */
 struct kl_digest *kl_digest_new(void);
 void kl_digest_add(struct kl_digest *digest, const void *data, size_t n);
-/** Add a text with its NUL, so that consecutive texts stay distinct. */
+/** Add a text with its NUL, so that "ab", "c" and "a", "bc" give different digests. */
 void kl_digest_adds(struct kl_digest *digest, const char *text);
-/** Finish and free. */
+/** Write the digest to `hex` and free `digest`. */
 void kl_digest_end(struct kl_digest *digest, char hex[KL_DIGEST_HEX]);
 
-/** The digest of `n` bytes. */
+/** Write the digest of `n` bytes to `hex`. */
 void kl_digest_hex(char hex[KL_DIGEST_HEX], const void *data, size_t n);
 
 #endif

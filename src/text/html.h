@@ -12,7 +12,7 @@
  */
 void kl_html_add(struct kl_buf *out, const char *text);
 void kl_html_addn(struct kl_buf *out, const char *text, size_t n);
-/** Escape the result of a format. */
+/** Format as printf() does, and escape the whole result. */
 void kl_html_addf(struct kl_buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -169,7 +169,10 @@ void kl_json_set(json_t *obj, const char *key, json_t *value)
 		KL_BUG("JSON member '%s' cannot be set", key);
 }
 
-/* In a string that is not UTF-8 (a compiler's message, a path) non-ASCII bytes become '?'. */
+/*
+ * Make a JSON string. If the text is not valid UTF-8 (a compiler's message or a path need not be),
+ * each non-ASCII byte becomes '?'.
+ */
 static json_t *string_of(const char *text)
 {
 	json_t *value = json_string(text);

@@ -11,58 +11,67 @@
 #include "base/vec.h"
 
 /*
- * json - JSON with our error handling, based on jansson.
+ * json - JSON with the error codes of base/error.h, based on jansson.
  *
  * json_t can be used everywhere, but only this file includes jansson's header. Numbers that
  * git-klineage stores are integers (ns, ppm).
  */
-/* cleanup of an owned json_t: KL_AUTO(json_decrefp), which jansson provides */
+/* use KL_AUTO(json_decrefp), of jansson, to free a json_t at the end of its scope */
 
 /**
- * Parse one document; the caller owns *out. Errors are KL_EINVALID with line and column; duplicate
- * keys and trailing bytes are errors.
+ * Parse one document; the caller owns *out. KL_EINVALID: it is malformed, has a duplicate key or is
+ * followed by other bytes; the message gives line and column.
  */
 int kl_json_parse(json_t **out, const char *text, size_t len);
 
 /**
- * The same for a document of a foreign service: of duplicate keys the last one is taken, strings
- * can have NUL characters (json_string_length()), and an integer of more than 64 bits makes all
- * numbers real.
+ * Like kl_json_parse(), but for a document from a foreign service: the last of duplicate keys is
+ * taken, strings can contain NUL characters (see json_string_length()), and if an integer needs
+ * more than 64 bits, all numbers are read as real numbers.
  */
 int kl_json_parse_lenient(json_t **out, const char *text, size_t len);
 
-/** Append the form that is hashed and stored: compact, keys sorted, ASCII only. */
+/** Append the canonical form, which is hashed and stored: compact, keys sorted, ASCII only. */
 void kl_json_canonical(struct kl_buf *out, const json_t *value);
 /** Append a readable form: indented by two spaces, with a newline at the end. */
 void kl_json_pretty(struct kl_buf *out, const json_t *value);
 
-/** Append with keys sorted and real numbers at 15 digits: for reading, not for hashing. */
+/**
+ * Append a form for readers, not for hashing: keys sorted, real numbers with at most 15 digits, and
+ * with `pretty` indented by two spaces.
+ */
 void kl_json_decimal(struct kl_buf *out, const json_t *value, bool pretty);
 
-/* Typed members: KL_EINVALID names the key; `out` is untouched on failure. */
+/*
+ * Get a member of a given type. KL_EINVALID: it is absent or of another type; the message names the
+ * key, and `out` is unchanged. A string, object or array is borrowed.
+ */
 int kl_json_str(const char **out, const json_t *obj, const char *key);
 int kl_json_int(int64_t *out, const json_t *obj, const char *key);
 /** An integer from 0 to `most`. */
 int kl_json_count(int64_t *out, const json_t *obj, const char *key, int64_t most);
 int kl_json_obj(json_t **out, const json_t *obj, const char *key); /* borrowed */
 int kl_json_arr(json_t **out, const json_t *obj, const char *key); /* borrowed */
-/** The same, but a member that is absent or of another type is `dflt`. */
+/** Like kl_json_str(), but return `dflt` if the member is absent or of another type. */
 const char *kl_json_str_or(const json_t *obj, const char *key, const char *dflt);
-/** Push the strings of an array. Other elements are skipped; `list` can be NULL or not an array. */
+/**
+ * Push copies of the strings in an array. Elements of other types are skipped. If `list` is NULL or
+ * not an array, nothing is pushed.
+ */
 void kl_json_strings(struct kl_strvec *out, const json_t *list);
 int64_t kl_json_int_or(const json_t *obj, const char *key, int64_t dflt);
 bool kl_json_bool_or(const json_t *obj, const char *key, bool dflt);
 double kl_json_num_or(const json_t *obj, const char *key, double dflt);
 
 /*
- * Setters. They do not fail, except by KL_BUG. If a string is not UTF-8, its non-ASCII bytes become
- * '?'.
+ * Set a member. A failure is a bug and aborts (KL_BUG). If a string is not valid UTF-8, each of its
+ * non-ASCII bytes becomes '?'.
  */
-void kl_json_set_str(json_t *obj, const char *key, const char *value); /* NULL value: null */
+void kl_json_set_str(json_t *obj, const char *key, const char *value); /* `value` NULL: set null */
 void kl_json_set_int(json_t *obj, const char *key, int64_t value);
 void kl_json_set_bool(json_t *obj, const char *key, bool value);
 void kl_json_set_num(json_t *obj, const char *key, double value);
-/** Set a member, taking the reference to `value`. */
+/** Set a member and take over the caller's reference to `value`. */
 void kl_json_set(json_t *obj, const char *key, json_t *value);
 
 #endif

@@ -16,7 +16,7 @@ struct reader {
 	int line;
 };
 
-/* The next line without its newline; NULL at the end. */
+/* Return the next line without its newline, or NULL at the end. The caller frees it. */
 static char *next_line(struct reader *reader)
 {
 	size_t n = strcspn(reader->at, "\n");
@@ -35,7 +35,7 @@ static int refuse_mail(const struct reader *reader, const char *what)
 	return kl_error(KL_EINVALID, "%s:%d: %s", reader->name, reader->line, what);
 }
 
-/* Skip bracketed prefixes such as "[PATCH 3/7] " of a subject. */
+/* Return the subject without bracketed prefixes such as "[PATCH 3/7] ". */
 static const char *subject_proper(const char *text)
 {
 	while (*text == '[') {
@@ -89,7 +89,7 @@ static int read_headers(struct reader *reader, struct kl_mail *mail, struct kl_b
 			return 0;
 		if (!strncmp(line, "From ", 5) && reader->line == 1)
 			continue;
-		if (*line == ' ' || *line == '\t') { /* folded */
+		if (*line == ' ' || *line == '\t') { /* continues the header of the line before */
 			if (in_subject)
 				kl_buf_addf(subject, " %s", line + strspn(line, " \t"));
 			continue;
@@ -134,7 +134,7 @@ int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_
 	diff = !strncmp(reader.at, "diff --git ", 11) ? reader.at :
 							strstr(reader.at, "\ndiff --git ");
 	mail.diff = kl_strdup(!diff ? "" : diff == reader.at ? diff : diff + 1);
-	/* cut the signature of format-patch, "-- \n<version>\n" */
+	/* remove the signature of git format-patch: the last line "-- " and everything after it */
 	diff = NULL;
 	for (const char *signature = strstr(mail.diff, "\n-- \n"); signature;
 	     signature = strstr(signature + 1, "\n-- \n"))
@@ -173,7 +173,7 @@ void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t
 	gmtime_r(&local, &tm);
 	if (!strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S", &tm))
 		date[0] = '\0';
-	/* git recognizes its own patches by this fixed date */
+	/* every mail of git format-patch has this date; git recognizes its patches by it */
 	kl_buf_addf(out, "From %s Mon Sep 17 00:00:00 2001\n",
 		    id ? id : "0000000000000000000000000000000000000000");
 	kl_buf_addf(out, "From: %s\nDate: %s %c%02d%02d\nSubject: [PATCH] %.*s\n\n", from, date,

@@ -27,15 +27,15 @@ struct kl_mail {
 	char *from;    /* "Name <mail>" */
 	char *date;    /* unparsed, "" if absent */
 	char *message; /* subject, empty line, body; newline at the end */
-	char *diff;    /* from the line "diff --git" on; "" if none */
+	char *diff;    /* from the first line "diff --git ..." on; "" if there is none */
 };
 
 /** Parse a mail; the caller releases `out`. Errors are KL_EINVALID "<name>:<line>: ...". */
 int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_t len);
 void kl_mail_release(struct kl_mail *mail);
 /**
- * Append a mail. `time` is in seconds since the epoch, `offset` is the time zone in minutes; `id`
- * is 40 hex digits or NULL.
+ * Append a mail. `time` is in seconds since the epoch, `offset` is the time zone in minutes east of
+ * UTC; `id` is a commit id of 40 hex digits or NULL.
  */
 void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t time, int offset,
 		   const char *message, const char *diff);

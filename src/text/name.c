@@ -11,7 +11,7 @@ bool kl_name_is_slug(const char *text)
 
 	if (!n || text[n] || n > 64 || !isalnum((unsigned char)text[0]))
 		return false;
-	/* git refuses these in the name of a ref */
+	/* git does not allow "..", a final '.' or a final ".lock" in the name of a ref */
 	if (strstr(text, "..") || text[n - 1] == '.')
 		return false;
 	return n < 5 || strcmp(text + n - 5, ".lock") != 0;

@@ -4,11 +4,14 @@
 
 #include <stdbool.h>
 
-/* name - validates names. */
+/* name - checks the form of names. */
 
-/** Is it [a-z0-9][a-z0-9._-]*, at most 64 bytes, and valid as a part of a ref's name? */
+/**
+ * Does `text` match [a-z0-9][a-z0-9._-]*, have at most 64 bytes, and form a valid part of a ref's
+ * name?
+ */
 bool kl_name_is_slug(const char *text);
-/** Is it a C identifier of at most 63 bytes? C's keywords are not excluded. */
+/** Is `text` a C identifier of at most 63 bytes? Keywords of C are accepted. */
 bool kl_name_is_ident(const char *text);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* --- lines --------------------------------------------------------------------- */
+/* --- splitting a stream into lines --------------------------------------------------- */
 
 void kl_rpc_lines_release(struct kl_rpc_lines *lines)
 {
@@ -63,7 +63,10 @@ static int too_long(const struct kl_rpc_lines *lines)
 	return kl_error(KL_EINVALID, "the message is longer than %zu bytes", lines->max);
 }
 
-/* No newline so far: wait for more input, or discard the line if it is too long. */
+/*
+ * Handle a line whose newline has not arrived: return 0 to wait for more input, or discard the line
+ * if it is already too long.
+ */
 static int refuse_unfinished(struct kl_rpc_lines *lines)
 {
 	lines->seen = lines->buf.len;
@@ -94,7 +97,7 @@ int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *lines
 	}
 }
 
-/* --- messages ------------------------------------------------------------------- */
+/* --- reading and making messages ------------------------------------------------------ */
 
 static int wire_code(enum kl_rpc_code code, const char *what)
 {

@@ -35,14 +35,15 @@ enum kl_rpc_code {
 	KL_RPC_INTERNAL = -32603,
 };
 
-/* --- lines --------------------------------------------------------------------- */
+/* --- splitting a stream into lines --------------------------------------------------- */
 
 struct kl_rpc_lines {
 	struct kl_buf buf;
-	size_t at;     /* start of the next line; bytes before it are consumed */
-	size_t seen;   /* there is no newline between `at` and here */
+	size_t at; /* start of the next line; bytes before it are consumed */
+	/* end of the bytes after `at` that were searched for a newline; none was found */
+	size_t seen;
 	size_t max;    /* maximum length of a line in bytes */
-	bool dropping; /* inside a line that is too long */
+	bool dropping; /* the rest of a line that is too long is being discarded */
 };
 
 #define KL_RPC_LINES_INIT                                  \
@@ -52,46 +53,49 @@ struct kl_rpc_lines {
 
 void kl_rpc_lines_release(struct kl_rpc_lines *lines);
 void kl_rpc_lines_add(struct kl_rpc_lines *lines, const void *data, size_t n);
-/** At the end of the stream: treat the bytes after the last newline as a line. */
+/** Call this at the end of the stream: bytes after the last newline then count as a line. */
 void kl_rpc_lines_end(struct kl_rpc_lines *lines);
 
 /**
- * Returns 1 with the next line that is not blank, without its newline, borrowed until the next
- * kl_rpc_lines_add(). Returns 0 if more input is needed. KL_EINVALID: a line was too long and was
- * discarded; reported once for each such line, as soon as it is known.
+ * Get the next line that is not blank, without its newline. Returns 1 for a line, which is borrowed
+ * until the next kl_rpc_lines_add(), and 0 if more input is needed. KL_EINVALID: a line was too
+ * long and was discarded; this is reported once for each such line, as soon as its length is known.
  */
 int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *lines);
 
-/* --- messages ------------------------------------------------------------------- */
+/* --- reading and making messages ------------------------------------------------------ */
 
 enum kl_rpc_kind { KL_RPC_REQUEST, KL_RPC_NOTIFICATION, KL_RPC_RESPONSE };
 
 struct kl_rpc_message {
 	enum kl_rpc_kind kind;
-	const json_t *id; /* string or integer; NULL if absent or invalid */
+	const json_t *id; /* a string or an integer; NULL: absent or of another type */
 	const char *method;
-	const json_t *params; /* an object, or NULL: none */
+	const json_t *params; /* an object; NULL: absent */
 };
 
-/** Parse a line into an object or an array; the caller owns *out. Returns 0 or KL_RPC_PARSE. */
+/**
+ * Parse a line, which must be an object or an array; the caller owns *out. Returns 0 or
+ * KL_RPC_PARSE.
+ */
 int kl_rpc_parse(json_t **out, const char *line, size_t len);
 /**
- * Check a message. `out` borrows from `value`. Returns 0 or a code; on error `out` has the members
- * that could be read, such as the id.
+ * Check a message and fill in `out`, which borrows from `value`. Returns 0 or one of enum
+ * kl_rpc_code; in the second case `out` still has the members that could be read, such as the id.
  */
 int kl_rpc_check(struct kl_rpc_message *out, const json_t *value);
-/** True if both ids name the same request. */
+/** Are both ids present and equal? */
 bool kl_rpc_same_id(const json_t *a, const json_t *b);
 
 /*
- * Make a message, owned by the caller. An `id` of NULL becomes null. The references `result` and
- * `params` are taken.
+ * Make a message, owned by the caller. An `id` of NULL becomes null. The caller's references to
+ * `result` and `params` are taken over.
  */
 json_t *kl_rpc_result(const json_t *id, json_t *result);
 json_t *kl_rpc_error(const json_t *id, int code, const char *what);
 json_t *kl_rpc_notification(const char *method, json_t *params);
 
-/** Append a message as one line. */
+/** Append a message as one line, with its newline. */
 void kl_rpc_write(struct kl_buf *out, const json_t *message);
 
 #endif

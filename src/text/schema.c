@@ -25,11 +25,11 @@ const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *sc
 {
 	const struct kl_field *field = schema->other ? schema->other->field : NULL;
 
-	/* the first field of the other table is set only in rows that follow it */
+	/* the first field of the other table is set only in rows that the other table describes */
 	return field && *(char *const *)field_in(obj, field) ? schema->other : schema;
 }
 
-/* --- initialize, release, copy ---------------------------------------------------- */
+/* --- initializing, releasing and copying structures ----------------------------------- */
 
 void kl_schema_clear(void *obj, const struct kl_schema *schema)
 {
@@ -79,7 +79,10 @@ static void list_copy(struct kl_list *to, const struct kl_list *from,
 	}
 }
 
-/* `to` is a bytewise copy of `from`: replace its pointers by copies of what they point to. */
+/*
+ * Replace the pointers in `to`, which is a bytewise copy of `from`, by copies of what they point
+ * to.
+ */
 static void copy_owned(void *to, const void *from, const struct kl_schema *schema)
 {
 	schema = kl_schema_of(from, schema);
@@ -120,7 +123,7 @@ void *kl_schema_push(void *list, const void *row, const struct kl_schema *schema
 	return memcpy(rows->v + rows->n++ * schema->size, row, schema->size);
 }
 
-/* --- order ------------------------------------------------------------------------ */
+/* --- comparing, merging and sorting rows ------------------------------------------------ */
 
 static int compare_text(const char *left, const char *right)
 {
@@ -147,7 +150,10 @@ static int compare_field(const void *left, const void *right, const struct kl_fi
 	KL_BUG("'%s' cannot be a key", field->key);
 }
 
-/* Compare strings and the like first, numbers last, each in the table's order. */
+/*
+ * Compare the fields that have `flag`: numbers after all others, each group in the order of the
+ * table.
+ */
 static int compare_by(const void *left, const void *right, const struct kl_schema *schema, int flag)
 {
 	for (int pass = 0; pass <= 1; pass++) {
@@ -179,7 +185,10 @@ static int compare_whole(const void *left, const void *right, const struct kl_sc
 	return strcmp(text_a.ptr, text_b.ptr);
 }
 
-/* A row can lack a key (a trial that made no edit); it is then identified by its whole content. */
+/*
+ * Does the row have a key? A trial that made no edit has none; it is identified by its whole
+ * content.
+ */
 static bool has_key(const void *obj, const struct kl_schema *schema)
 {
 	for (const struct kl_field *field = schema->field; field->key; field++)
@@ -253,7 +262,7 @@ static int by_schema(const void *left, const void *right, void *data)
 	return kl_schema_compare(left, right, data);
 }
 
-/* Unite rows with the same key. */
+/* Merge rows that have the same key. */
 static void drop_doubles(struct kl_list *list, const struct kl_schema *schema)
 {
 	size_t n = 0;
@@ -261,7 +270,7 @@ static void drop_doubles(struct kl_list *list, const struct kl_schema *schema)
 	for (size_t i = 0; i < list->n; i++) {
 		char *row = list->v + i * schema->size, *same = NULL;
 
-		/* rows with the same key need not be adjacent, so compare with all */
+		/* rows with the same key need not be adjacent, so compare with all rows before */
 		for (size_t k = n; k-- && !same;)
 			if (kl_schema_same_key(list->v + k * schema->size, row, schema))
 				same = list->v + k * schema->size;
@@ -307,7 +316,7 @@ void kl_schema_normalize(void *obj, const struct kl_schema *schema)
 	}
 }
 
-/* --- walking ----------------------------------------------------------------------- */
+/* --- visiting strings ----------------------------------------------------------------- */
 
 void kl_schema_each(const void *obj, const struct kl_schema *schema,
 		    const struct kl_string_type *type, void (*fn)(const char *text, void *payload),

@@ -16,8 +16,10 @@
  * read, check, write, copy, compare and free a structure:
  *
  *	static const struct kl_field fields[] = {
- *		KL_STRING_FIELD("name", KL_KEY | KL_NEEDED, offsetof(struct pass, name), &kl_string_slug),
- *		KL_SET_FIELD("languages", 0, offsetof(struct pass, languages), &kl_string_slug, 1, 8),
+ *		KL_STRING_FIELD("name", KL_KEY | KL_NEEDED, offsetof(struct pass, name),
+ *				&kl_string_slug),
+ *		KL_SET_FIELD("languages", 0, offsetof(struct pass, languages),
+ *			     &kl_string_slug, 1, 8),
  *		KL_FIELDS_END
  *	};
  *	static const struct kl_schema schema = { "a pass", sizeof(struct pass), fields };
@@ -26,11 +28,11 @@
  *	err = kl_schema_read(&pass, &schema, "passes.yaml", node);
  *	kl_schema_release(&pass, &schema);
  *
- * Fields are read in the order of the table, whatever the order of the file, so that a value type
- * can use the fields above it.
+ * Fields are read in the order of the table, whatever their order in the file, so that the reader
+ * of a field can use the fields before it.
  *
- * A list is any structure { T *v; size_t n, alloc; }. Other rooms add their own string types, and
- * value types for anything that is not a string.
+ * A list is any structure { T *v; size_t n, alloc; }; its elements are called rows. Other
+ * directories of src define further string types, and value types for what is not a string.
  */
 struct kl_field;
 
@@ -38,39 +40,46 @@ struct kl_field;
 struct kl_string_type {
 	const char *must_be; /* for messages: "a commit (40 hex digits)" */
 	bool (*is_valid)(const char *text, size_t len);
-	/** Replaces both to give more specific errors, by kl_yaml_error(). Can be NULL. */
+	/**
+	 * If not NULL, called instead of is_valid(). It sets a more specific error by
+	 * kl_yaml_error().
+	 */
 	int (*check)(const char *file, const struct kl_yaml *node, const char *key);
 };
 
-extern const struct kl_string_type kl_string_line;  /* one line without control characters */
-extern const struct kl_string_type kl_string_text;  /* lines; tabs and newlines, too */
-extern const struct kl_string_type kl_string_slug;  /* [a-z0-9][a-z0-9._-]*, at most 64 */
-extern const struct kl_string_type kl_string_ident; /* C identifier, at most 63 */
+extern const struct kl_string_type kl_string_line; /* one line without control characters */
+/* lines of text; tabs and newlines are allowed */
+extern const struct kl_string_type kl_string_text;
+extern const struct kl_string_type kl_string_slug;  /* [a-z0-9][a-z0-9._-]*, at most 64 bytes */
+extern const struct kl_string_type kl_string_ident; /* a C identifier of at most 63 bytes */
 extern const struct kl_string_type kl_string_path;  /* slugs joined by '/' */
-extern const struct kl_string_type kl_string_time;  /* 2026-11-20T10:00:00Z */
+extern const struct kl_string_type kl_string_time;  /* a time like 2026-11-20T10:00:00Z */
 
-/** Functions for a type of value that the table itself does not know. */
+/** A type of value that has no kind of field of its own, as the functions that handle it. */
 struct kl_value_type {
 	int (*read)(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node);
 	/**
-	 * Returns NULL if the value is absent. The functions below can be NULL if values are only
-	 * read.
+	 * Returns NULL if the value is absent. This function and those below can be NULL if values
+	 * are only read.
 	 */
 	struct kl_yaml *(*write)(const void *at, const struct kl_field *field);
 	void (*release)(void *at);
-	/** Overwrites `to` without releasing it. */
+	/** Overwrites `to` by a deep copy, without releasing it first. */
 	void (*copy)(void *to, const void *from);
-	/** NULL if a value has only one form. */
+	/** Brings the value into its normal form. NULL: each value has only one form. */
 	void (*normalize)(void *at);
-	/** NULL if such a value cannot be a key. */
+	/** Orders two values. NULL: a value of this type cannot be a key. */
 	int (*compare)(const void *left, const void *right);
 };
 
-/** Type of a key that kl_schema_peek() has read before, since it chose the table: does nothing. */
+/**
+ * The type of a key that kl_schema_peek() has already read to choose this table. Reading it again
+ * does nothing.
+ */
 extern const struct kl_value_type kl_value_known;
 
-/** A map of names to lines of text, in the order of the file: {rows: "output axis"}. */
+/** A map from names to lines of text, such as {rows: "output axis"}, in the order of the file. */
 struct kl_texts {
 	struct kl_text {
 		char *name, *text;
@@ -78,33 +87,34 @@ struct kl_texts {
 	size_t n, alloc;
 };
 extern const struct kl_value_type kl_texts_value;
-/** Index of a name, or -1. */
+/** Return the index of a name, or -1 if it is absent. */
 int kl_texts_find(const struct kl_texts *texts, const char *name);
 
 enum kl_field_kind {
-	KL_FIELD_STRING,  /* char * of a string type; NULL: absent */
-	KL_FIELD_SET,     /* struct kl_strvec of a string type; normalizing sorts it */
-	KL_FIELD_INT,     /* int64_t within [min, max]; absent is min - 1 */
-	KL_FIELD_DECIMAL, /* int64_t in millionths, otherwise as INT */
-	KL_FIELD_DOUBLE,  /* double within [low, high]; there is no value for absent.
-			     Both 0: any number, also .inf and .nan */
-	KL_FIELD_BOOL,    /* bool; false: absent, unless it is needed */
-	KL_FIELD_WORD,    /* enum (int): index into words */
-	KL_FIELD_LIST,    /* list of `sub` */
-	KL_FIELD_MAP,     /* list of `sub`, as a map whose keys are the first field, a string */
-	KL_FIELD_GROUP,   /* more fields of the same structure, in a nested map */
-	KL_FIELD_PART,    /* optional: a structure inside that begins with a bool `there` */
-	KL_FIELD_VALUE,   /* a value type */
+	KL_FIELD_STRING,  /* char *, whose form `string` describes; NULL: absent */
+	KL_FIELD_SET,     /* struct kl_strvec of such strings; kl_schema_normalize() sorts it */
+	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
+	KL_FIELD_DECIMAL, /* int64_t in millionths, with bounds as for INT */
+	KL_FIELD_DOUBLE,  /* double within [low, high]; if both are 0, any number, .inf and .nan.
+			     No value means absent. */
+	KL_FIELD_BOOL,    /* bool; false is written only if KL_NEEDED is set */
+	KL_FIELD_WORD,    /* enum (int): index into `words` */
+	KL_FIELD_LIST,    /* list of rows that `sub` describes */
+	KL_FIELD_MAP,     /* the same; in YAML a map, whose keys are the first field of the rows */
+	KL_FIELD_GROUP,   /* fields of the same structure that are in a nested map in YAML */
+	KL_FIELD_PART,    /* optional nested structure; its first member is a bool: is it there? */
+	KL_FIELD_VALUE,   /* a value that `value` handles */
 };
 
 enum kl_field_flags {
-	KL_NEEDED = 1 << 0,
-	KL_NULL = 1 << 1,  /* absent is written as null */
-	KL_KEY = 1 << 2,   /* part of the key that identifies a row */
-	KL_UNION = 1 << 3, /* list, set: a merge keeps all entries; otherwise it is three-way */
-	KL_ORDER = 1 << 4, /* rows are sorted by these fields first, then by their keys */
-	KL_WEAK = 1 << 5,  /* bool: true after a merge only if both versions of a row have it */
-	KL_LOOSE = 1 << 6, /* null is a text and 007 a number, as contracts have always allowed */
+	KL_NEEDED = 1 << 0, /* it is an error if the field is missing */
+	KL_NULL = 1 << 1,   /* an absent value is written as null; null is read as absent */
+	KL_KEY = 1 << 2,    /* part of the key that identifies a row */
+	KL_UNION = 1 << 3,  /* list, set: a merge keeps the entries of both sides; without this flag
+			       the merge is three-way */
+	KL_ORDER = 1 << 4,  /* rows are sorted by these fields first, then by their keys */
+	KL_WEAK = 1 << 5,   /* bool: true after a merge only if it is true in both versions */
+	KL_LOOSE = 1 << 6,  /* accept the text "null" and numbers like 007, as old contracts have */
 };
 
 struct kl_schema;
@@ -113,13 +123,14 @@ struct kl_field {
 	const char *key; /* NULL: end of the table */
 	enum kl_field_kind kind;
 	int flags;
-	size_t at;        /* offset in the structure */
-	int64_t min, max; /* bounds of the number or of the count of entries; 0, 0: the default */
-	double low, high; /* DOUBLE */
-	const struct kl_string_type *string; /* STRING, SET: type of each entry */
-	const char *const *words;            /* WORD */
-	const struct kl_schema *sub;         /* LIST, MAP, GROUP, PART */
-	const struct kl_value_type *value;   /* VALUE */
+	size_t at; /* offset of the member in the structure */
+	/* bounds of the number, or of the number of entries; both 0: the default */
+	int64_t min, max;
+	double low, high;                    /* DOUBLE: bounds of the number */
+	const struct kl_string_type *string; /* STRING, SET: form of the string or of each entry */
+	const char *const *words;            /* WORD: the valid words; ends with NULL */
+	const struct kl_schema *sub;       /* LIST, MAP, GROUP, PART: table of the rows or fields */
+	const struct kl_value_type *value; /* VALUE: its type */
 };
 
 /* clang-format off */
@@ -153,7 +164,7 @@ struct kl_field {
 	{ .key = (name), .kind = KL_FIELD_PART, .flags = (flag), .at = (offset), .sub = (of) }
 #define KL_VALUE_FIELD(name, flag, offset, type) \
 	{ .key = (name), .kind = KL_FIELD_VALUE, .flags = (flag), .at = (offset), .value = (type) }
-/* a list or a map; its value type calls kl_schema_check_list() or kl_schema_check_map() */
+/* for a list or a map whose value type calls kl_schema_check_list() or kl_schema_check_map() */
 #define KL_VALUES_FIELD(name, flag, offset, type, least, most) \
 	{ .key = (name), .kind = KL_FIELD_VALUE, .flags = (flag), .at = (offset), .value = (type), \
 	  .min = (least), .max = (most) }
@@ -161,98 +172,119 @@ struct kl_field {
 /* clang-format on */
 
 struct kl_schema {
-	const char *what; /* for messages: "a pass" */
-	size_t size;
+	const char *what;             /* what a structure is called in messages: "a pass" */
+	size_t size;                  /* of the structure, in bytes */
 	const struct kl_field *field; /* ends with KL_FIELDS_END */
-	/** Further checks after reading; errors by kl_yaml_error(). Can be NULL. */
+	/**
+	 * Called after all fields were read, for further checks; sets errors by kl_yaml_error().
+	 * Can be NULL.
+	 */
 	int (*check)(const void *obj, const char *file, const struct kl_yaml *at);
-	/** A row with this key follows the table `other`, for the same structure. */
+	/**
+	 * If a row has the key `other_key`, it is read by the table `other`, which describes the
+	 * same structure. Both can be NULL.
+	 */
 	const char *other_key;
 	const struct kl_schema *other;
 };
 
-/** Any list { T *v; size_t n, alloc; }, with its rows as bytes. */
+/** Any list { T *v; size_t n, alloc; }, with its rows seen as bytes. */
 struct kl_list {
 	char *v;
 	size_t n, alloc;
 };
 
 /**
- * Read `obj`, which kl_schema_clear() prepared. Errors are KL_EINVALID "<file>:<line>:<column>:
- * ..."; the fields read so far remain in `obj`, and the caller releases it in any case.
+ * Read `obj`, which kl_schema_clear() prepared. KL_EINVALID: the message is
+ * "<file>:<line>:<column>: ...". The fields that were read remain in `obj`, and the caller must
+ * release it in any case.
  */
 int kl_schema_read(void *obj, const struct kl_schema *schema, const char *file,
 		   const struct kl_yaml *node);
-/** Parse a text with one document, and read `obj` from it. `file` is for messages. */
+/**
+ * Parse a text that contains one YAML document, and read `obj` from it. `file` is its name in
+ * messages.
+ */
 int kl_schema_parse(void *obj, const struct kl_schema *schema, const char *file, const char *text,
 		    size_t len);
-/** The same for the contents of a file. */
+/** Like kl_schema_parse(), but for the content of the file `path`. */
 int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, size_t max_bytes);
 /**
- * Read one key of a map before the others, because it chooses their table. In that table the key
- * has the type kl_value_known. `what` names the map in messages.
+ * Read one key of a map first, because its value chooses the table for the map. In that table the
+ * key has the type kl_value_known. `what` names the map in messages.
  */
 int kl_schema_peek(void *obj, const char *what, const char *file, const struct kl_field *field,
 		   const struct kl_yaml *node);
 /**
- * Report a key that the table does not have. kl_schema_read() does so last; call this first where a
- * misspelled key would make the keys after it wrong.
+ * Check that the table has all keys of `node`. kl_schema_read() does this last. Call it first if a
+ * misspelled key would cause misleading errors about the keys after it.
  */
 int kl_schema_check_keys(const struct kl_schema *schema, const char *file,
 			 const struct kl_yaml *node);
 struct kl_yaml *kl_schema_write(const void *obj, const struct kl_schema *schema);
-/** Make all fields absent; `obj` is zeroed memory. */
+/** Make all fields absent. `obj` must be zeroed memory. */
 void kl_schema_clear(void *obj, const struct kl_schema *schema);
 void kl_schema_release(void *obj, const struct kl_schema *schema);
 /** Overwrite `to` by a deep copy, without releasing it first. */
 void kl_schema_copy(void *to, const void *from, const struct kl_schema *schema);
 /** Sort lists and sets, and remove duplicates. */
 void kl_schema_normalize(void *obj, const struct kl_schema *schema);
-/** Order of rows: by KL_ORDER fields, then by keys, then by their written form. */
+/**
+ * Order two rows: by their KL_ORDER fields, then by their keys, then by their written form. Returns
+ * a number below, equal to or above 0.
+ */
 int kl_schema_compare(const void *left, const void *right, const struct kl_schema *schema);
-/** True if two rows have the same key; rows without a key must be equal. */
+/** Do two rows have the same key? Rows without a key must be equal. */
 bool kl_schema_same_key(const void *left, const void *right, const struct kl_schema *schema);
 /**
- * Merge two versions of a row. `into` becomes the version whose written form is longer (if equally
- * long, greater), with KL_UNION sets united; `from` is released.
+ * Merge two versions of a row. `into` becomes the version whose written form is longer or, if both
+ * are equally long, the one that sorts last. Its KL_UNION sets get the entries of both. `from` is
+ * released.
  */
 void kl_schema_unite(void *into, void *from, const struct kl_schema *schema);
-/** True if both are equal when written. */
+/** Is the written form of both the same? */
 bool kl_schema_equal(const void *left, const void *right, const struct kl_schema *schema);
-/** Append the bytes of a row, taking ownership of what they refer to. Returns the new row. */
+/** Append the bytes of a row to a list, which then owns what they point to. Returns the new row. */
 void *kl_schema_push(void *list, const void *row, const struct kl_schema *schema);
-/** Call `fn` for every string of a type in `obj` and below it, including entries of sets. */
+/**
+ * Call `fn` for every string whose form is `type` in `obj` and in its nested rows and parts,
+ * including the entries of sets.
+ */
 void kl_schema_each(const void *obj, const struct kl_schema *schema,
 		    const struct kl_string_type *type, void (*fn)(const char *text, void *payload),
 		    void *payload);
 
-/** The table that a row follows: `schema` or schema->other. */
+/** Return the table that describes a row: `schema` or schema->other. */
 const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *schema);
 
-/* --- for value types ---------------------------------------------------------- */
+/* --- functions for the readers and writers of value types ------------------------------ */
 
-/** The structure that contains the field which a value type reads at `at`. */
+/** Return the structure that contains `field`, from the address `at` of that field. */
 static inline void *kl_schema_owner(void *at, const struct kl_field *field)
 {
 	return (char *)at - field->at;
 }
 
-/** Read one value by a field that need not be in a table, such as an entry of a list. */
+/**
+ * Read one value as `field` describes it. The field need not be in a table: the value can be an
+ * entry of a list.
+ */
 int kl_schema_read_value(void *out, const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node);
-/** Read a scalar that is not empty as text; borrowed. */
+/** Read a scalar, which must not be empty, as text. *out is borrowed from `node`. */
 int kl_schema_read_text(const char **out, const char *file, const struct kl_field *field,
 			const struct kl_yaml *node);
 /**
- * Check that it is a list or a map, and that the number of entries is within the field's bounds.
+ * Check that `node` is a list or a map, and that the number of its entries is within the bounds of
+ * `field`.
  */
 int kl_schema_check_list(const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node);
 int kl_schema_check_map(const char *file, const struct kl_field *field, const struct kl_yaml *node);
-/** Read a whole number, unquoted and within the field's bounds. */
+/** Read a whole number, which must be unquoted and within the bounds of `field`. */
 int kl_schema_read_int(int64_t *out, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node);
-/** Read a set, like a field of kind SET. */
+/** Read a set as for a field of kind SET. */
 int kl_schema_read_set(struct kl_strvec *out, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node);
 struct kl_yaml *kl_schema_write_set(const struct kl_strvec *set);

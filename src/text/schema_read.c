@@ -14,10 +14,10 @@
 
 struct reader {
 	const char *name;
-	const char *key; /* of the current field, for messages */
+	const char *key; /* key of the field that is being read, for messages */
 };
 
-/* --- strings ------------------------------------------------------------------------ */
+/* --- reading strings ----------------------------------------------------------------- */
 
 static int check_string(struct reader *reader, const struct kl_string_type *type,
 			const struct kl_yaml *node)
@@ -51,21 +51,24 @@ static int read_string(char **out, struct reader *reader, const struct kl_string
 	return 0;
 }
 
-/* --- numbers and words ---------------------------------------------------------------- */
+/* --- reading numbers and words -------------------------------------------------------- */
 
 static size_t count_digits(const char *text)
 {
 	return strspn(text, "0123456789");
 }
 
-/* Multiply the number by ten and add `digit`; false if that overflows. */
+/* Multiply *value by ten and add `digit`. Returns false if that overflows. */
 static bool add_digit(int64_t *value, int64_t digit)
 {
 	return !__builtin_mul_overflow(*value, 10, value) &&
 	       !__builtin_add_overflow(*value, digit, value);
 }
 
-/* Parse [-]digits[.up to six digits] to millionths or, if `whole`, [-]digits to the number. */
+/*
+ * Parse a number. If `whole`, it is [-]digits; otherwise it is [-]digits[.digits], with at most six
+ * digits after the point, and *out is in millionths. If `loose`, leading zeros are allowed.
+ */
 static bool parse_number(int64_t *out, const char *text, bool whole, bool loose)
 {
 	int64_t sign = *text == '-' ? -1 : 1, value = 0, scale = 1000000;
@@ -102,7 +105,9 @@ static void add_bound(struct kl_buf *out, const char *before, const struct kl_fi
 		kl_buf_addf(out, "%lld", (long long)bound);
 }
 
-/* Add " from 1 to 64" or " from 1 on"; nothing if the field accepts any number. */
+/*
+ * Append the range as " from 1 to 64" or " from 1 on", or nothing if the field accepts any number.
+ */
 static void add_range(struct kl_buf *out, const struct kl_field *field)
 {
 	if (field->min <= INT64_MIN + 1)
@@ -114,7 +119,7 @@ static void add_range(struct kl_buf *out, const struct kl_field *field)
 		kl_buf_adds(out, " on");
 }
 
-/* Report a number that is malformed or outside its bounds. */
+/* Report a number that is malformed or, if `outside`, not within its bounds. */
 static int refuse_number(struct reader *reader, const struct kl_field *field,
 			 const struct kl_yaml *node, bool outside)
 {
@@ -167,7 +172,9 @@ static bool parse_double(double *out, const char *text)
 			return true;
 		}
 	}
-	/* decimal only: strtod() also accepts hex, "inf" and leading blanks */
+	/*
+	 * check the characters first, because strtod() also accepts hex, "inf" and leading blanks
+	 */
 	if (!*text || text[strspn(text, "+-.0123456789eE")])
 		return false;
 	*out = strtod(text, &end);
@@ -235,9 +242,11 @@ static int read_word(int *out, struct reader *reader, const struct kl_field *fie
 	return refuse_word(reader, field, node);
 }
 
-/* --- sets, dims, lists ---------------------------------------------------------------- */
+/* --- reading sets, lists and maps ----------------------------------------------------- */
 
-/* Check the number of entries. `one` is for messages: "entry" or "key". */
+/*
+ * Check the number of entries. `one` is the singular noun for them in messages: "entry" or "key".
+ */
 static int check_count(struct reader *reader, const struct kl_field *field,
 		       const struct kl_yaml *node, const char *one, size_t dflt)
 {
@@ -313,7 +322,10 @@ static int read_list(struct kl_list *out, struct reader *reader, const struct kl
 	return err;
 }
 
-/* Keys of a type without is_valid() are not checked here: the schema's check() has to do it. */
+/*
+ * Is `key` valid? For a type without is_valid(), any key is accepted here, and check() of the
+ * schema must check it.
+ */
 static bool is_name(const struct kl_string_type *type, const char *key)
 {
 	return !type->is_valid || type->is_valid(key, strlen(key));
@@ -335,7 +347,7 @@ static int read_map(struct kl_list *out, struct reader *reader, const struct kl_
 	return err;
 }
 
-/* --- records -------------------------------------------------------------------------- */
+/* --- reading structures --------------------------------------------------------------- */
 
 static int read_field(void *at, struct reader *reader, const struct kl_field *field,
 		      const struct kl_yaml *node)
@@ -366,7 +378,7 @@ static int read_field(void *at, struct reader *reader, const struct kl_field *fi
 	case KL_FIELD_STRING:
 		return read_string(at, reader, field->string, node);
 	}
-	KL_BUG("a field of the kind %d", field->kind);
+	KL_BUG("unknown kind of field: %d", field->kind);
 }
 
 static const struct kl_field *find_field(const struct kl_schema *schema, const char *key)
@@ -402,7 +414,10 @@ int kl_schema_check_keys(const struct kl_schema *schema, const char *name,
 	return 0;
 }
 
-/* Report an unknown key first: it can be a misspelling of the key that is missing. */
+/*
+ * Report that `key` is missing. If the map has an unknown key, report that instead, because it can
+ * be a misspelling of `key`.
+ */
 static int refuse_missing(const struct kl_schema *schema, const char *name,
 			  const struct kl_yaml *node, const char *key)
 {
@@ -462,7 +477,7 @@ int kl_schema_peek(void *obj, const char *what, const char *file, const struct k
 		       0;
 }
 
-/* --- for value types -------------------------------------------------------------------- */
+/* --- functions for the readers of value types ------------------------------------------ */
 
 static int read_nothing(void *at, const char *file, const struct kl_field *field,
 			const struct kl_yaml *node)

@@ -49,7 +49,10 @@ static struct kl_yaml *write_list(const struct kl_list *list, const struct kl_sc
 	return node;
 }
 
-/* The first field becomes the key and is not repeated in the row. */
+/*
+ * Write a list as a map. The first field of each row becomes the key and is not repeated in the
+ * row.
+ */
 static struct kl_yaml *write_map(const struct kl_list *list, const struct kl_schema *schema)
 {
 	struct kl_yaml *node = kl_yaml_new_map();
@@ -65,7 +68,7 @@ static struct kl_yaml *write_map(const struct kl_list *list, const struct kl_sch
 	return node;
 }
 
-/* Returns NULL if the field is absent. */
+/* Return the value as YAML, or NULL if the field is absent. */
 static struct kl_yaml *write_field(const void *at, const struct kl_field *field)
 {
 	const struct kl_strvec *set = at;

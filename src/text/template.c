@@ -6,7 +6,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* Length of a "@NAME@" at `text`, 0 if there is none: NAME is A-Z, 0-9, '_'. */
+/*
+ * Return the length of the placeholder "@NAME@" at `text`, where NAME consists of A-Z, 0-9 and '_';
+ * 0: there is none.
+ */
 static size_t place_length(const char *text)
 {
 	size_t n = strspn(text + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");

@@ -6,10 +6,10 @@
 #include "base/map.h"
 
 /*
- * template - fills templates: text with @NAME@ placeholders.
+ * template - fills templates: text with placeholders of the form @NAME@.
  *
- * Values are inserted unchanged and are not searched for placeholders. KL_EINVALID: a name without
- * a value; the message has its line.
+ * Values are inserted unchanged and are not searched for placeholders. KL_EINVALID: a placeholder
+ * has no value; the message gives its line.
  */
 int kl_template_fill(struct kl_buf *out, const char *text, const struct kl_map *values);
 

@@ -8,7 +8,8 @@
 
 #define MAX_DEPTH 32
 #define MAX_NODES 65536
-#define MAX_KEYS 1024 /* in a map: the search for duplicate keys is linear */
+/* limit for one map, because the search for duplicate keys takes linear time */
+#define MAX_KEYS 1024
 
 struct reader {
 	yaml_parser_t parser;
@@ -29,7 +30,7 @@ static int refuse_at(const struct reader *reader, yaml_mark_t at, const char *wh
 			what);
 }
 
-/* Replace reader->event by the next event. */
+/* Read the next event into reader->event. */
 static int next_event(struct reader *reader)
 {
 	yaml_parser_t *parser = &reader->parser;
@@ -40,8 +41,9 @@ static int next_event(struct reader *reader)
 	if (!yaml_parser_parse(parser, &event)) {
 		yaml_mark_t at = parser->problem_mark;
 
-		/* The mark of an encoding error is not set: libyaml gives only an offset. */
-		return refuse_at(reader, at, parser->problem ? parser->problem : "cannot be read");
+		/* for an encoding error libyaml gives only an offset and leaves the mark unset */
+		return refuse_at(reader, at,
+				 parser->problem ? parser->problem : "cannot parse YAML");
 	}
 	reader->event = event;
 	return 0;
@@ -68,7 +70,10 @@ static int refuse_extras(struct reader *reader, const yaml_char_t *anchor, const
 
 static int read_node(struct kl_yaml **out, struct reader *reader, int depth);
 
-/* Take the scalar's text without a copy: libyaml allocates it by malloc() and terminates it. */
+/*
+ * Take the text of the scalar over from the event without copying it: libyaml allocated it by
+ * malloc() and terminated it by NUL.
+ */
 static char *take_text(struct reader *reader)
 {
 	char *text = (char *)reader->event.data.scalar.value;

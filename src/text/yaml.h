@@ -10,47 +10,53 @@
 /*
  * yaml - parses one YAML document into a tree with line numbers (libyaml).
  *
- * Input is untrusted, so only a subset is accepted: one document, UTF-8, no anchors, aliases, tags
- * or duplicate keys, scalar keys, depth at most 32, at most 65536 nodes. Scalars remain text; the
- * reader of a field converts them.
+ * Input is untrusted, so only a subset of YAML is accepted: one document, UTF-8, no anchors,
+ * aliases, tags or duplicate keys, only scalars as keys, depth at most 32, at most 65536 nodes.
+ * Scalars are kept as text; the reader of a field converts them.
  */
 enum kl_yaml_kind { KL_YAML_SCALAR, KL_YAML_SEQ, KL_YAML_MAP };
 
 struct kl_yaml {
 	enum kl_yaml_kind kind;
-	int line, col; /* from 1 */
-	char *text;    /* scalar: its bytes, NUL-terminated, no NUL inside */
-	size_t len;
+	int line, col;         /* position in the text, from 1; 0: not parsed from text */
+	char *text;            /* scalar: its bytes, NUL-terminated, no NUL inside */
+	size_t len;            /* scalar: bytes of `text` */
 	int plain;             /* scalar: written without quotes */
-	int flow;              /* write in flow style: {...} or [...] (yaml_write.h) */
-	struct kl_yaml **item; /* seq: elements; map: values */
-	char **key;            /* map: keys, same index */
+	int flow;              /* list or map: write it in flow style, {...} or [...] */
+	struct kl_yaml **item; /* list: elements; map: values */
+	char **key;            /* map: key of each value */
 	struct kl_yaml *up;    /* parent list or map; NULL for the root */
-	bool paths;            /* of the root: errors also name a path ("launch[0].grid[1]: ...") */
+	/* set in the root: errors also give a path ("launch[0].grid[1]: ...") */
+	bool paths;
 	int *key_line, *key_col; /* map: position of each key; NULL if not parsed from text */
-	size_t n;
+	size_t n;                /* list, map: number of values */
 };
 
-/** Parse; the caller frees *out. Errors are KL_EINVALID "<name>:<line>:<column>: ...". */
+/**
+ * Parse a text; the caller frees *out. KL_EINVALID: the message is "<name>:<line>:<column>: ...".
+ */
 int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size_t len);
 void kl_yaml_free(struct kl_yaml *node);
 KL_DEFINE_CLEANUP(struct kl_yaml *, kl_yaml_free)
 
-/** Value of a key, borrowed; NULL if absent or if `map` is not a map. */
+/** Return the value of a key, borrowed; NULL if the key is absent or `map` is not a map. */
 const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key);
 
 /**
- * Set the error "<name>:<line>:<column>: ..." at a node and return KL_EINVALID. The position is
- * omitted for a tree that was not parsed from text, the name if `name` is NULL.
+ * Set the error "<name>:<line>:<column>: ..." for a node and return KL_EINVALID. The position is
+ * omitted if the tree was not parsed from text, the name if `name` is NULL.
  */
 int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** The same at the i-th key of a map. */
+/** Like kl_yaml_error(), but with the position of the i-th key of a map. */
 int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/** Add to the last error the position `offset` bytes inside a scalar of one line; KL_EINVALID. */
+/**
+ * Prefix the last error with the position `offset` bytes inside a scalar, which must be of one
+ * line, and return KL_EINVALID.
+ */
 int kl_yaml_error_inside(const char *name, const struct kl_yaml *at, size_t offset);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define MAX_DEPTH 32
 
-/* --- to JSON ------------------------------------------------------------------- */
+/* --- converting to JSON ----------------------------------------------------------- */
 
 static json_t *plain_to_json(const char *text)
 {
@@ -54,9 +54,9 @@ json_t *kl_yaml_to_json(const struct kl_yaml *node)
 	return value;
 }
 
-/* --- from JSON ----------------------------------------------------------------- */
+/* --- converting from JSON ---------------------------------------------------------- */
 
-/* How a real number is written. */
+/* Make the scalar for a real number. */
 typedef struct kl_yaml *write_real(double real);
 
 static struct kl_yaml *rounded_real(double real)
@@ -131,7 +131,7 @@ static int from_json(struct kl_yaml **out, const json_t *value, write_real *real
 	if (depth > MAX_DEPTH)
 		return kl_error(KL_EINVALID, "JSON: nested too deeply");
 	if (json_is_string(value) && strlen(json_string_value(value)) != json_string_length(value))
-		return kl_error(KL_EINVALID, "JSON: a NUL byte in text");
+		return kl_error(KL_EINVALID, "JSON: a string contains a NUL byte");
 	if (json_is_object(value) || json_is_array(value)) {
 		node = json_is_object(value) ? kl_yaml_new_map() : kl_yaml_new_seq();
 		err = from_members(node, value, real, depth);

@@ -8,18 +8,18 @@
 /* yaml_json - converts trees of YAML to JSON and back. */
 
 /**
- * Convert a tree to JSON, owned by the caller. Plain scalars become numbers, true, false or null if
- * they look like it; all others become strings.
+ * Convert a tree to JSON, owned by the caller. A plain scalar that is written like a number, true,
+ * false or null becomes one; every other scalar becomes a string.
  */
 json_t *kl_yaml_to_json(const struct kl_yaml *node);
 /**
- * Convert JSON to a tree without positions. Real numbers are rounded to six decimal places.
- * KL_EINVALID: nested too deeply, or a string contains a NUL.
+ * Convert JSON to a tree without positions; the caller frees *out. Real numbers are rounded to six
+ * decimal places. KL_EINVALID: the value is nested too deeply, or a string contains a NUL.
  */
 int kl_yaml_from_json(struct kl_yaml **out, const json_t *value);
 /**
- * The same, but real numbers keep all their digits, and a point or an exponent: a reader does not
- * take 2.0 for a whole number.
+ * Like kl_yaml_from_json(), but real numbers keep all their digits and always have a point or an
+ * exponent, so that 2.0 is not read back as a whole number.
  */
 int kl_yaml_from_json_exact(struct kl_yaml **out, const json_t *value);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yaml_tree - trees of values and errors at their places, without the parser */
+/* yaml_tree - trees of YAML values, and errors with their positions */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key)
 	return NULL;
 }
 
-/* Add the path of a value from the root: "launch[0].grid[1]". */
+/* Append the path from the root to a value, such as "launch[0].grid[1]". */
 static void add_path(struct kl_buf *out, const struct kl_yaml *node)
 {
 	const struct kl_yaml *up = node->up;
@@ -66,8 +66,9 @@ static bool has_paths(const struct kl_yaml *node)
 }
 
 /*
- * Set the error at a position, with the path of `node` if its root has `paths` set. The message can
- * quote an untrusted file, so escape sequences must not reach a terminal.
+ * Set the error for a position, with the path of `node` if its root has `paths` set. Control
+ * characters are replaced, because the message can quote an untrusted file and can be printed on a
+ * terminal.
  */
 static int error_at(const char *name, int line, int col, const struct kl_yaml *node,
 		    const char *fmt, va_list ap)
@@ -126,7 +127,10 @@ int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, con
 
 int kl_yaml_error_inside(const char *name, const struct kl_yaml *at, size_t offset)
 {
-	/* a quoted scalar begins after its quote; escapes before `offset` are not counted */
+	/*
+	 * the text of a quoted scalar begins after the quote; escapes before `offset` are not
+	 * counted
+	 */
 	return error_of(name, at->line, at->col + (int)offset + !at->plain, at, "%s",
 			kl_error_last());
 }

@@ -8,9 +8,9 @@
 #include "base/error.h"
 
 #define WIDTH 100
-#define LONG 72 /* a longer text is folded */
+#define LONG 72 /* bytes; a longer text is folded */
 
-/* --- building ---------------------------------------------------------------- */
+/* --- building trees ---------------------------------------------------------- */
 
 static struct kl_yaml *new_node(enum kl_yaml_kind kind)
 {
@@ -47,7 +47,7 @@ struct kl_yaml *kl_yaml_new_plain(const char *text)
 	return node;
 }
 
-/* Make room for one more item. The capacity is 4, then doubles whenever n reaches it. */
+/* Make room for one more item. The capacity is 4 at first and is doubled whenever it is used up. */
 static void grow_node(struct kl_yaml *node)
 {
 	size_t n = node->n ? 2 * node->n : 4;
@@ -75,12 +75,13 @@ void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value)
 	seq->item[seq->n++] = value;
 }
 
-/* --- styles ------------------------------------------------------------------- */
+/* --- choosing the style of a text ------------------------------------------------- */
 
 /*
- * True for control characters, for characters at which some readers break lines (U+0085, U+2028,
- * U+2029), for a byte order mark (U+FEFF) and for characters of four bytes. Other non-ASCII text is
- * written unescaped.
+ * Does the text contain a character that must be escaped? These are control characters, characters
+ * at which some readers break lines or which change the text direction (U+0085, U+2028 to U+202F),
+ * a byte order mark (U+FEFF) and characters of four bytes. Other non-ASCII text is written as it
+ * is.
  */
 static bool needs_escape(const char *text)
 {
@@ -113,7 +114,7 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* For text that begins with a digit: true if no YAML reader takes it for a number or a date. */
+/* Of a text that begins with a digit: can no YAML reader take it for a number or a date? */
 static bool is_no_number(const char *text)
 {
 	if (text[0] == '0' && text[1] && strchr("xXbBoO", text[1]))
@@ -144,7 +145,7 @@ static bool can_be_plain(const char *text, bool flow)
 	return true;
 }
 
-/* True if the text has only single blanks between words, so that a line can be broken at each. */
+/* Is all white space in the text single blanks between words? Then lines can be broken at each. */
 static bool can_be_folded(const char *text)
 {
 	if (isspace((unsigned char)*text))
@@ -176,7 +177,7 @@ static enum style style_of(const struct kl_yaml *node, bool flow)
 	return node->len <= LONG && can_be_plain(node->text, flow) ? PLAIN : QUOTED;
 }
 
-/* --- writing ------------------------------------------------------------------- */
+/* --- writing trees -------------------------------------------------------------- */
 
 static void new_line(struct kl_buf *out, int indent)
 {
@@ -187,7 +188,7 @@ static void new_line(struct kl_buf *out, int indent)
 	out->ptr[out->len] = '\0';
 }
 
-/* Decode the character at `bytes`; *len is its length in bytes. */
+/* Return the code point of the character at `bytes`, and set *len to its length in bytes. */
 static unsigned decode_utf8(const unsigned char *bytes, int *len)
 {
 	*len = *bytes < 0x80 ? 1 : *bytes < 0xe0 ? 2 : *bytes < 0xf0 ? 3 : 4;
@@ -201,7 +202,10 @@ static unsigned decode_utf8(const unsigned char *bytes, int *len)
 	       (bytes[3] & 0x3fu);
 }
 
-/* `text` is valid UTF-8: the parser or the creator of the node has checked it. */
+/*
+ * Write a text in double quotes. It is valid UTF-8: the parser or the creator of the node has
+ * checked that.
+ */
 static void write_quoted(struct kl_buf *out, const char *text)
 {
 	int n;
@@ -228,7 +232,7 @@ static void write_quoted(struct kl_buf *out, const char *text)
 	kl_buf_addch(out, '"');
 }
 
-/* Fill each line with as many words as fit. */
+/* Write a text in folded style, with as many words per line as fit. */
 static void write_folded(struct kl_buf *out, const char *text, int indent)
 {
 	int col = 0;
@@ -327,7 +331,7 @@ static void write_flow(struct kl_buf *out, const struct kl_yaml *node, int inden
 
 static void write_block(struct kl_buf *out, const struct kl_yaml *node, int indent);
 
-/* Write a value after "key:" or "-"; `indent` is for the lines below. */
+/* Write a value after "key:" or "-". If it takes more lines, they are indented by `indent`. */
 static void write_value(struct kl_buf *out, const struct kl_yaml *node, int indent, bool in_seq)
 {
 	const char *line = memrchr(out->ptr, '\n', out->len);
@@ -348,7 +352,7 @@ static void write_value(struct kl_buf *out, const struct kl_yaml *node, int inde
 	}
 }
 
-/* The first line is already indented. */
+/* Write a map or list in block style. The caller has already indented the first line. */
 static void write_block(struct kl_buf *out, const struct kl_yaml *node, int indent)
 {
 	for (size_t i = 0; i < node->n; i++) {
