@@ -13,7 +13,7 @@
 const char *const kl_jail_roots[] = {
 	"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", NULL
 };
-/* libraries chosen by update-alternatives; CPU topology for vendor libraries */
+/* libraries that update-alternatives selects, and the CPU topology, which vendor libraries read */
 const char *const kl_jail_extras[] = { "/etc/alternatives", "/etc/ld.so.cache",
 				       "/sys/devices/system", NULL };
 
@@ -24,7 +24,10 @@ static void bind_same(struct kl_strvec *argv, const char *how, const char *path)
 	kl_strvec_push(argv, path);
 }
 
-/* Create the parents of a mount first: those that bwrap creates are not always mode 0755. */
+/*
+ * Mount `path`. Its parents are created first, because those that bwrap creates do not always have
+ * mode 0755.
+ */
 static void show_path(struct kl_strvec *argv, const char *how, const char *path)
 {
 	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -57,7 +60,10 @@ static void add_roots(struct kl_strvec *argv)
 		show_path(argv, "--ro-bind-try", *at);
 }
 
-/* Commands that, inside the jail, drop root to `uid` (if not 0) and limit processes. */
+/*
+ * Add commands that run inside the jail: change from root to `uid`, unless it is 0, and limit the
+ * number of processes.
+ */
 static void add_inner(struct kl_strvec *argv, uid_t uid, const struct kl_jail_limits *limits)
 {
 	if (uid) {
@@ -71,7 +77,7 @@ static void add_inner(struct kl_strvec *argv, uid_t uid, const struct kl_jail_li
 	kl_strvec_pushf(argv, "--nproc=%lld", (long long)limits->nproc);
 }
 
-/* `uid` 0: use a user namespace. */
+/* Build the command line of bwrap. `uid` is the user id to change to; 0: use a user namespace. */
 static void make_command(struct kl_strvec *argv, uid_t uid, const struct kl_jail_run *run,
 			 const struct kl_jail_limits *limits, int filter_fd)
 {
@@ -118,8 +124,8 @@ static int before_exec(void *payload)
 }
 
 /*
- * Messages of bwrap itself start with its name. It reports a program that was killed by a signal as
- * a shell does: exit status 128 + signal.
+ * Report an error of bwrap itself, whose message starts with its name. Bwrap reports a program that
+ * was killed by a signal as a shell does, by the exit status 128 + signal; translate that.
  */
 static int translate_result(struct kl_proc_result *res, const char *err_text)
 {
@@ -134,8 +140,8 @@ static int translate_result(struct kl_proc_result *res, const char *err_text)
 }
 
 /*
- * Root drops to another user id only if every user can read the program and `readable`; otherwise
- * it stays root, in a user namespace.
+ * Can root change to another user id? That is possible only if every user can read the program and
+ * the paths of `readable`. Otherwise the jail runs as root, in a user namespace.
  */
 static bool may_drop(const struct kl_jail *jail, const struct kl_jail_run *run)
 {
@@ -165,7 +171,8 @@ int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *jail,
 		return err;
 	kl_jail_limits_of(&limits, run);
 	make_command(&argv, uid, run, &limits, filter.fd);
-	limits.nproc = -1; /* prlimit sets it in the jail, where only its processes count */
+	/* prlimit sets this limit inside the jail, where only processes of the jail count */
+	limits.nproc = -1;
 	kl_jail_proc_opts(&opts, run);
 	opts.argv = (const char *const *)argv.v;
 	opts.err = run->err ? run->err : &text;

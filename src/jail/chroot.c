@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chroot - the jail for root without user namespaces: another user id, in a chroot */
+/* chroot - the jail for root where user namespaces do not work: another user id, in a chroot */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -14,20 +14,21 @@
 #include "jail/impl.h"
 
 /*
- * The last level, for root on a system with neither user namespaces nor Landlock. With mount rights
+ * This level is for root on a system with neither user namespaces nor Landlock. With mount rights,
  * the new root is a tmpfs with bind mounts, in a mount and network namespace of the child. Without
- * them only the user id is dropped: a root made of copies would have no /proc, which the worker
- * needs to take the clock pages from a kernel, and a toolchain is too large to copy.
+ * mount rights, only the user id is changed. A root directory made of copies is not possible there:
+ * it would have no /proc, which the worker needs to take the clock pages from a kernel, and a
+ * toolchain is too large to copy.
  */
 struct place {
-	char *from, *to; /* to: below the new root */
-	char *link;      /* symlink target instead of a mount */
+	char *from, *to; /* path outside, and its place below the new root */
+	char *link;      /* target, if a symlink is made instead of a mount; NULL: a mount */
 	bool dir, writable;
 };
 
 struct cell {
-	char *root;          /* NULL: no mount rights */
-	struct place *place; /* mounts, in order */
+	char *root;          /* directory of the new root; NULL: no chroot, as we cannot mount */
+	struct place *place; /* what to mount or link, in this order */
 	size_t n, alloc;
 	const char *workdir;
 	uid_t uid;
@@ -101,7 +102,11 @@ static void add_places(struct cell *cell, const struct kl_jail_run *run)
 	add_mount(cell, run->workdir, true);
 }
 
-/* The functions from here to enter_cell() run in the child: system calls only. */
+/*
+ * The functions from here to enter_cell() run in the child between fork and exec, so they make only
+ * system calls. Create the directories above `path`, which exist up to offset `from`. Returns 0 or
+ * an errno.
+ */
 static int make_parents(char *path, size_t from)
 {
 	for (char *at = path + from + 1; *at; at++) {
@@ -192,7 +197,7 @@ int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *jail,
 	int err = 0;
 
 	if (geteuid() != 0)
-		return kl_error(KL_ECANNOT, "chroot needs root");
+		return kl_error(KL_ECANNOT, "the jail 'chroot' works only for root");
 	if (!jail->no_mounts)
 		err = prepare_cell(&cell, run);
 	if (!err)

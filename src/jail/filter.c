@@ -99,7 +99,7 @@ static int refuse_all(scmp_filter_ctx ctx, const char *const *name, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		int nr = seccomp_syscall_resolve_name(name[i]);
 
-		/* a call unknown to this libseccomp or architecture */
+		/* this libseccomp does not know the call, or this architecture does not have it */
 		if (nr == __NR_SCMP_ERROR || nr < 0)
 			continue;
 		if (seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 0) < 0)
@@ -115,7 +115,7 @@ static int refuse_args(scmp_filter_ctx ctx)
 		CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
 		CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP,
 	};
-	/* calls that insert input into the terminal */
+	/* ioctls that insert input into the terminal */
 	static const unsigned long tty[] = { TIOCSTI, 0x541c /* TIOCLINUX */ };
 	int bad = 0;
 
@@ -125,7 +125,7 @@ static int refuse_args(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tty); i++)
 		bad |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 					SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, tty[i]));
-	/* clone3 has its flags in memory, which a filter cannot read; libc falls back to clone */
+	/* a filter cannot read the flags of clone3, which are in memory; libc then uses clone */
 	bad |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	return bad ? kl_error(KL_EIO, "cannot build the system call filter") : 0;
 }
@@ -141,7 +141,7 @@ static int build_filter(scmp_filter_ctx ctx, enum kl_jail_policy policy, int fla
 		err = refuse_all(ctx, compile_only, KL_ARRAY_SIZE(compile_only));
 	if (!err && (flags & KL_FILTER_NO_SESSION))
 		err = refuse_all(ctx, session, KL_ARRAY_SIZE(session));
-	/* the worker sets the modes of its own files */
+	/* only for compilers: the worker sets the modes of its own files */
 	if (!err && (flags & KL_FILTER_NO_MODES) && policy == KL_JAIL_COMPILE)
 		err = refuse_all(ctx, modes, KL_ARRAY_SIZE(modes));
 	return err;
@@ -153,7 +153,7 @@ static int export_filter(struct kl_jail_filter *out, scmp_filter_ctx ctx)
 
 	out->fd = memfd_create("filter", MFD_CLOEXEC);
 	if (out->fd < 0)
-		return kl_error_errno("cannot make a memfd");
+		return kl_error_errno("cannot create a memfd for the system call filter");
 	if (seccomp_export_bpf(ctx, out->fd) < 0)
 		return kl_error(KL_EIO, "cannot export the system call filter");
 	size = lseek(out->fd, 0, SEEK_END);

@@ -111,7 +111,10 @@ int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *jail,
 	KL_BUG("the jail is not open");
 }
 
-/* A level works if a test program that runs in it exits with the expected status. */
+/*
+ * Check that the level works: run a test program in it, which must write a file and exit with the
+ * expected status.
+ */
 static int probe_level(const struct kl_jail *jail)
 {
 	static const char *const argv[] = { "/bin/sh", "-c", "echo >probe && exit 7", NULL };
@@ -150,7 +153,7 @@ static int open_level(struct kl_jail *out, enum kl_jail_level level)
 		*out = jail;
 		return 0;
 	}
-	/* as root, try with mount rights first, then without */
+	/* as root, try first to mount, then to do without mounts */
 	jail.userns = level == KL_JAIL_BWRAP && geteuid() != 0;
 	err = probe_level(&jail);
 	if (err == KL_ECANNOT && level == KL_JAIL_BWRAP && !jail.userns) {

@@ -8,86 +8,93 @@
 #include "base/proc.h"
 
 /*
- * jail - runs a program on untrusted input, confined to the files that its caller names. Levels,
- * best first; the first that works on this machine is used, and every verdict records its tier:
+ * jail - runs a program on untrusted input, confined to the files that its caller names. There are
+ * several levels, listed here from strongest to weakest. The first that works on this machine is
+ * used, and every verdict records its tier:
  *
- *	bwrap      bubblewrap: namespaces; /usr and the work directory           -> host-sandboxed
- *	landlock   Landlock (ABI >= 2) + seccomp + limits                        -> host-sandboxed
- *	chroot     root only: dropped uid, chroot, limits                        -> host-restricted
- *	none       only with config klineage.jail=none                           -> unsandboxed
+ *	level      means                                               tier
+ *	bwrap      bubblewrap: namespaces                              host-sandboxed
+ *	landlock   Landlock (ABI >= 2), seccomp, resource limits       host-sandboxed
+ *	chroot     root only: another user id, chroot, limits          host-restricted
+ *	none       limits; only with config klineage.jail=none         unsandboxed
  *
- * The level can be forced (config klineage.jail, KLINEAGE_JAIL in tests). A forced level that does
- * not work here is an error (KL_ECANNOT); a weaker one is never used instead.
+ * A level can be requested (config klineage.jail, KLINEAGE_JAIL in tests). If it does not work
+ * here, that is an error (KL_ECANNOT); a weaker one is never used instead.
  */
 enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHROOT, KL_JAIL_NONE };
 
 /*
  * What each level confines, and what it does not:
  *
- *	bwrap     shows only /usr, the work directory and the paths of
- *	          `readable`; own pid, ipc, uts and network namespaces.
- *	          Started by root, it drops to another user id; otherwise it
- *	          uses a user namespace.
- *	landlock  allows the same files by rules; other files cannot be opened,
- *	          but their names, sizes and modes can be read (stat).
- *	          No sockets (seccomp). Before ABI 6, other processes of the
- *	          same user can be signalled. In KL_JAIL_RUN, where only the
- *	          worker can make such calls, modes of the user's files can be
- *	          changed.
- *	chroot    with mount rights: the files of bwrap, in mount, ipc and network
- *	          namespaces. Without: no chroot, only another user id, so
- *	          that nothing can be written, and only world-readable files
- *	          can be read; no sockets, limits.
- *	none      limits only.
+ *	bwrap     The program sees only /usr, the work directory and the paths of
+ *	          `readable`, in pid, ipc, uts and network namespaces of its own.
+ *	          If root starts it, it changes to another user id; otherwise it
+ *	          gets a user namespace.
+ *	landlock  The program can open the same files as with bwrap. Of other files
+ *	          it can read the names, sizes and modes (stat). Before ABI 6 it
+ *	          can send signals to other processes of the user. With
+ *	          KL_JAIL_RUN it can change the modes of the user's files; there
+ *	          only the worker's own code can make such a call.
+ *	chroot    With mount rights: the program sees the same files as with bwrap,
+ *	          in mount, ipc and network namespaces. Without: there is no
+ *	          chroot, only another user id, so that the program can read
+ *	          world-readable files, and can write only to the work directory
+ *	          and to what every user can write.
+ *	none      Only the resource limits are set.
  *
- * All levels except none: limits of kl_jail_run, a fixed environment, a
- * seccomp filter (no sockets, namespaces, mounts, io_uring, bpf ...), no new
- * privileges; remaining processes are killed at the end. Under the filter a
- * program cannot enter seccomp's strict mode, but can install a second
- * filter. /proc is visible in KL_JAIL_RUN.
+ * All levels set the resource limits of struct kl_jail_run and a fixed
+ * environment. All except none also set no_new_privs and a seccomp filter (no
+ * sockets, namespaces, mounts, io_uring, bpf ...), and kill remaining
+ * processes at the end. Under the filter a program cannot enter seccomp's
+ * strict mode, but can install a second filter. With KL_JAIL_RUN, /proc is
+ * visible.
  */
 struct kl_jail {
 	enum kl_jail_level level;
-	bool userns;        /* bwrap: unprivileged, or root without mount rights */
-	bool no_mounts;     /* chroot: only the user id is dropped */
-	int64_t compile_ms; /* processor time of one compiler run; 0: 30 s */
+	bool userns;    /* bwrap: use a user namespace, as we are not root or cannot mount */
+	bool no_mounts; /* chroot: only change the user id, as root cannot mount here */
+	/* limit of the processor time of one compiler run, for the caller; 0: 30 s */
+	int64_t compile_ms;
 };
 
 /**
- * Open a level after a test run; KL_JAIL_AUTO: the first that works, but never KL_JAIL_NONE.
- * KL_ECANNOT: the level does not work on this machine, or no level does.
+ * Choose a level and check by a test run that it works. KL_JAIL_AUTO: choose the first that works,
+ * but never KL_JAIL_NONE. KL_ECANNOT: the level does not work on this machine, or no level does.
  */
 int kl_jail_open(struct kl_jail *out, enum kl_jail_level want);
 int kl_jail_level_parse(enum kl_jail_level *out, const char *name);
 const char *kl_jail_level_name(enum kl_jail_level level);
-/** The tier of a verdict: "host-sandboxed" ... "unsandboxed". */
+/** Return the tier that verdicts record: "host-sandboxed", "host-restricted" or "unsandboxed". */
 const char *kl_jail_tier(const struct kl_jail *jail);
 
 enum kl_jail_policy {
-	KL_JAIL_COMPILE, /* the toolchain: forks, and executes anything in /usr */
-	/* the worker: its program and libraries; forks and executes itself */
+	KL_JAIL_COMPILE, /* for a compiler, which forks and executes programs of /usr */
+	/* for the worker, which forks and executes only itself */
 	KL_JAIL_RUN,
 };
 
 struct kl_jail_run {
 	enum kl_jail_policy policy;
-	const char *const *argv;     /* argv[0]: absolute, or a name in /usr/bin */
-	const char *workdir;         /* absolute; the only writable directory; same path inside */
-	const char *const *readable; /* further paths, NULL-terminated, or NULL */
-	const char *const *env;      /* NULL: a fixed minimal environment */
-	struct kl_buf *out, *err;    /* receive stdout and stderr; can be NULL */
-	const void *in;              /* stdin, `in_len` bytes */
+	const char *const *argv; /* argv[0]: absolute, or a name in /usr/bin */
+	/* absolute path, the same inside; the only writable directory */
+	const char *workdir;
+	/* further paths that can be read, NULL-terminated; NULL: none */
+	const char *const *readable;
+	const char *const *env;   /* NULL: a fixed minimal environment */
+	struct kl_buf *out, *err; /* stdout and stderr are appended; NULL: discard */
+	const void *in;           /* stdin, `in_len` bytes; NULL: /dev/null */
 	size_t in_len;
-	int64_t timeout_ms;
-	int64_t cpu_ms;   /* processor time of each process, rounded up to seconds; 0: no limit */
-	int64_t mem_mib;  /* address space (compile) or data limit; 0: default */
-	int64_t file_mib; /* largest file; 0: default */
-	int max_procs;    /* 0: default */
+	int64_t timeout_ms; /* of wall-clock time; 0: no limit */
+	int64_t cpu_ms;     /* processor time of each process, rounded up to seconds; 0: no limit */
+	int64_t mem_mib;    /* MiB of address space (compiler) or data (worker); 0: default */
+	int64_t file_mib;   /* MiB of the largest file; 0: default */
+	int max_procs;      /* most processes of the user id; 0: default */
 };
 
 /**
- * Run a program. Returns 0 if it ran, however it ended (as kl_proc_run); KL_ECANNOT: the jail could
- * not be built. As root, the work directory and everything in it is given to the jail's user id.
+ * Run a program in the jail. Returns 0 if it ran, however it ended (see kl_proc_run()); KL_ECANNOT:
+ * the jail could not be built. As root, this gives the work directory and everything in it to the
+ * user id of the jail.
  */
 int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *jail,
 		const struct kl_jail_run *run);

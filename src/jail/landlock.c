@@ -16,8 +16,8 @@
 #include "jail/impl.h"
 
 /*
- * Rights and scopes that came after ABI 1, defined here because an old linux/landlock.h lacks them.
- * The ABI found at run time decides which are used.
+ * Rights and scopes that came after ABI 1, defined here because old versions of linux/landlock.h
+ * lack them. The ABI that is found at run time decides which are used.
  */
 #define FS_REFER (1ULL << 13)     /* ABI 2 */
 #define FS_TRUNCATE (1ULL << 14)  /* ABI 3 */
@@ -46,7 +46,7 @@ static uint64_t all_rights(int abi)
 	return FS_ABI1 | FS_REFER | (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0);
 }
 
-/* Allow access to one path. One that cannot be opened is an error only if `need`. */
+/* Allow access to one path. If it cannot be opened, that is an error only if `need` is set. */
 static int allow_path(int ruleset, const char *path, uint64_t rights, bool need)
 {
 	KL_AUTO(kl_closep) int fd = open(path, O_PATH | O_CLOEXEC);
@@ -77,7 +77,10 @@ static int allow_all(int ruleset, int abi, const struct kl_jail_run *run)
 		err = allow_path(ruleset, *at,
 				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE,
 				 false);
-	/* the worker inspects itself; Landlock denies access to other processes' memory (ptrace) */
+	/*
+	 * the worker reads /proc/self; Landlock denies access to the memory of other processes
+	 * (ptrace)
+	 */
 	if (!err && run->policy == KL_JAIL_RUN)
 		err = allow_path(ruleset, "/proc", FS_READ, false);
 	if (!err && run->argv[0][0] == '/')
@@ -101,11 +104,13 @@ static int make_ruleset(int *out, const struct kl_jail_run *run)
 	int err;
 
 	if (abi < 2)
-		return kl_error(KL_ECANNOT, "landlock is not available (ABI %d, 2 needed)",
-				abi < 0 ? 0 : abi);
+		return kl_error(
+			KL_ECANNOT,
+			"landlock is not available: the kernel has ABI %d, at least 2 is needed",
+			abi < 0 ? 0 : abi);
 	fd = (int)syscall(__NR_landlock_create_ruleset, &attr, size, 0);
 	if (fd < 0)
-		return kl_error_errno("landlock: cannot make a ruleset");
+		return kl_error_errno("landlock: cannot create a ruleset");
 	err = allow_all(fd, abi, run);
 	if (err < 0)
 		return kl_error_in(KL_ECANNOT, "cannot build the jail");
@@ -116,14 +121,14 @@ static int make_ruleset(int *out, const struct kl_jail_run *run)
 
 struct cage {
 	int ruleset;
-	uid_t uid; /* 0: keep */
+	uid_t uid; /* user id to change to; 0: keep ours */
 	struct kl_jail_limits limits;
 	struct kl_jail_filter filter;
 };
 
 /*
- * Drop all capabilities. Root does so if it must keep its user id, because only root can reach the
- * paths of the run.
+ * Drop all capabilities. Used when we run as root and cannot change to another user id, because
+ * only root can reach the paths of the run.
  */
 static int drop_capabilities(void)
 {
@@ -151,7 +156,10 @@ static int enter_ruleset(void *payload)
 	return err ? err : kl_jail_filter_apply(&cage->filter);
 }
 
-/* Root drops to another user id only if that id can reach all paths of the run. */
+/*
+ * Can root change to another user id? That is possible only if every user can reach all paths of
+ * the run.
+ */
 static bool may_drop(const struct kl_jail_run *run)
 {
 	bool ok = kl_jail_way_open(run->workdir);
@@ -186,7 +194,8 @@ int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *jail,
 	if (err < 0)
 		return err;
 	kl_jail_limits_of(&cage.limits, run);
-	if (!cage.uid) /* RLIMIT_NPROC counts all threads of this user */
+	/* RLIMIT_NPROC counts all threads of this user, so allow for those that exist */
+	if (!cage.uid)
 		cage.limits.nproc += kl_jail_user_tasks();
 	kl_jail_proc_opts(&opts, run);
 	opts.dir = run->workdir;

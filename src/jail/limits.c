@@ -41,17 +41,21 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 		out->as = (run->mem_mib ? run->mem_mib : 4096) * MIB;
 	else
 		out->data = run->mem_mib ? run->mem_mib * MIB : physical_memory();
-#ifdef __SANITIZE_ADDRESS__ /* the worker has ASan as well, whose shadow takes 14 TiB */
+/* the worker is built with ASan, too, whose shadow memory takes 14 TiB */
+#ifdef __SANITIZE_ADDRESS__
 	if (!compile && !run->mem_mib)
 		out->data = -1;
 #endif
-	/* the worker's tensors are memfds, to which the file size limit applies */
+	/* the worker keeps tensors in memfds, to which the limit of file sizes applies */
 	out->fsize = (run->file_mib ? run->file_mib : compile ? 64 : 65536) * MIB;
 	if (run->cpu_ms)
 		out->cpu_s = (run->cpu_ms + 999) / 1000;
 }
 
-/* Never raise a limit: an unprivileged caller cannot, and need not. */
+/*
+ * Lower a limit to `value`; -1: keep it. A limit is never raised: an unprivileged caller cannot do
+ * that, and no caller needs it.
+ */
 static int lower_limit(int what, int64_t value)
 {
 	struct rlimit rlimit;
@@ -67,8 +71,8 @@ static int lower_limit(int what, int64_t value)
 }
 
 /*
- * The hard limit kills a process. The soft limit, one second lower, first sends a signal that shows
- * the reason.
+ * Limit the processor time. The hard limit kills a process with SIGKILL; the soft limit, one second
+ * lower, sends SIGXCPU first, which shows the reason.
  */
 static int lower_cpu(int64_t seconds)
 {
@@ -100,7 +104,7 @@ uid_t kl_jail_uid(void)
 {
 	uint32_t draw;
 
-	/* systemd's range of dynamic users, who own no persistent files */
+	/* within the range of systemd's dynamic users, who own no files that stay */
 	kl_key_random(&draw, sizeof(draw));
 	return 61184 + draw % 4000;
 }
@@ -136,7 +140,7 @@ int kl_jail_give(const char *workdir, uid_t uid)
 {
 	int err = geteuid() ? 0 : give_tree(AT_FDCWD, workdir, uid, 0);
 
-	/* to the caller of a jail KL_ENOTFOUND means that the program is missing */
+	/* change the code: KL_ENOTFOUND tells the caller of a jail that the program is missing */
 	return err == KL_ENOTFOUND ? kl_error_in(KL_ECANNOT, "cannot build the jail") : err;
 }
 
