@@ -8,12 +8,13 @@
 #include "repo/internal.h"
 
 #define FILE_NAME ".gitattributes"
-#define MAX_OUTPUT_PARTS 3 /* path, attribute, value */
+#define MAX_OUTPUT_PARTS 3 /* git check-attr prints path, attribute and value */
 
-/* --- is there anything to ask? -------------------------------------------------------------- */
+/* --- finding attribute files ----------------------------------------------------------------- */
 
 /*
- * Is there any attribute file outside the tracked files: info/attributes, the user's, the system's?
+ * Is there an attribute file outside the tracked files: info/attributes, a file of the user or one
+ * of the system?
  */
 static bool has_outer_files(struct kl_repo *repo)
 {
@@ -33,7 +34,8 @@ static bool has_outer_files(struct kl_repo *repo)
 }
 
 /*
- * List ".gitattributes" and "a/.gitattributes" for each directory above a path, without duplicates.
+ * List the paths where attribute files can be: ".gitattributes", and "<dir>/.gitattributes" for
+ * each directory above a path. There are no duplicates.
  */
 static void list_files(struct kl_strvec *out, const struct kl_attributes_query *query)
 {
@@ -51,9 +53,11 @@ static void say_unspecified(struct kl_strvec *out, const struct kl_attributes_qu
 		kl_strvec_push(out, "unspecified");
 }
 
-/* --- asking git -------------------------------------------------------------------------------- */
+/*
+ * --- running git check-attr ---------------------------------------------------------------------
+ */
 
-/* Parse "<path> NUL <attribute> NUL <value> NUL" for each value, in the order of the question. */
+/* Parse "<path> NUL <attribute> NUL <value> NUL" for each value, in the order of the query. */
 static int parse_values(struct kl_strvec *out, const struct kl_buf *text,
 			const struct kl_attributes_query *query)
 {
@@ -77,7 +81,10 @@ static int parse_values(struct kl_strvec *out, const struct kl_buf *text,
 				query->npath * query->nname);
 }
 
-/* `index` is the index to read with KL_ATTRIBUTES_INDEX; otherwise git reads the worktree. */
+/*
+ * Run git check-attr. With KL_ATTRIBUTES_WORKTREE it reads attribute files from the worktree,
+ * otherwise from the index file `index`.
+ */
 static int ask_git(struct kl_strvec *out, struct kl_repo *repo,
 		   const struct kl_attributes_query *query, const char *index)
 {
@@ -106,7 +113,10 @@ static int ask_git(struct kl_strvec *out, struct kl_repo *repo,
 	return err ? err : parse_values(out, &text, query);
 }
 
-/* Append the tree's attribute files in the form that `git update-index --index-info` reads. */
+/*
+ * Append those of `files` that are in the tree, in the form that `git update-index --index-info`
+ * reads.
+ */
 static int list_entries(struct kl_buf *out, struct kl_repo *repo, const git_oid *tree,
 			const struct kl_strvec *files)
 {
@@ -120,7 +130,7 @@ static int list_entries(struct kl_buf *out, struct kl_repo *repo, const git_oid 
 			return err;
 		kl_error_clear();
 		if (err < 0 || mode == 0120000)
-			continue; /* git does not follow symlinks here either */
+			continue; /* git does not follow symlinks to attribute files */
 		kl_oid_hex(hex, &oid);
 		kl_buf_addf(out, "100644 %s\t%s", hex, files->v[i]);
 		kl_buf_addch(out, '\0');
@@ -128,7 +138,10 @@ static int list_entries(struct kl_buf *out, struct kl_repo *repo, const git_oid 
 	return 0;
 }
 
-/* git reads attributes of a tree only from an index, so make one that has nothing else. */
+/*
+ * Ask about a tree. Since git can read attribute files from an index but not from a tree, make an
+ * index that contains only these files.
+ */
 static int ask_about_tree(struct kl_strvec *out, struct kl_repo *repo,
 			  const struct kl_attributes_query *query, const struct kl_buf *entries)
 {

@@ -6,14 +6,14 @@
 
 /*
  * attributes - gets the gitattributes(5) of paths. They come from the .gitattributes files of a
- * tree, the index or the worktree, and in each case also from info/attributes and the files of the
- * user and the system. git itself evaluates them.
+ * tree, the index or the worktree, and always also from info/attributes and the files of the user
+ * and the system. git itself evaluates them.
  */
 enum kl_attributes_of { KL_ATTRIBUTES_TREE, KL_ATTRIBUTES_INDEX, KL_ATTRIBUTES_WORKTREE };
 
 struct kl_attributes_query {
 	enum kl_attributes_of of;
-	const git_oid *tree; /* KL_ATTRIBUTES_TREE */
+	const git_oid *tree; /* the tree, with KL_ATTRIBUTES_TREE; otherwise unused */
 	const char *const *path;
 	size_t npath;
 	const char *const *name;
@@ -22,7 +22,8 @@ struct kl_attributes_query {
 
 /**
  * Append the value of each attribute of each path, path by path: "set", "unset", "unspecified" or
- * the value that a file gives it. Does not start git if no attribute file exists.
+ * the value that an attribute file gives. For a tree without attribute files, git is not started
+ * unless there are attribute files outside the tree.
  */
 int kl_attributes_get(struct kl_strvec *out, struct kl_repo *repo,
 		      const struct kl_attributes_query *query);

@@ -14,8 +14,8 @@ void kl_blame_release(struct kl_blame *blame)
 }
 
 /*
- * Before 2.41 git accepts --contents only without a revision, so the text becomes a commit that no
- * ref points to.
+ * Write a commit that has `text` at `path` and that no ref points to. `git blame --contents` cannot
+ * be used, because git before 2.41 accepts it only without a revision.
  */
 static int commit_text(git_oid *out, struct kl_repo *repo, const git_oid *tip, const char *path,
 		       const struct kl_buf *text)
@@ -36,8 +36,9 @@ static int commit_text(git_oid *out, struct kl_repo *repo, const git_oid *tip, c
 }
 
 /*
- * Each line of the file gives a header "<id> <old line> <new line> [<lines>]", details of the
- * commit if it appears for the first time, and "\t<text>".
+ * Parse the output of `git blame --porcelain`. For each line of the file it has a header "<id> <old
+ * line> <new line> [<lines>]", details of the commit if it appears for the first time, and
+ * "\t<text>".
  */
 static int parse_porcelain(struct kl_blame *out, const char *porcelain, const git_oid *outside)
 {

@@ -9,13 +9,13 @@
  * `git blame --first-parent` does.
  */
 struct kl_blame {
-	git_oid *line; /* for each line its commit; zero: no commit has the line */
+	git_oid *line; /* the commit of each line; zero: the line is in no commit */
 	size_t n, alloc;
 };
 
 /**
- * Blame the file `path` at `tip`. If `text` is not NULL, blame that text in place of the file's
- * content; lines that are not in `tip` get a zero id. Does not change refs, index or worktree.
+ * Blame the file `path` at `tip`. If `text` is not NULL, blame `text` instead of the content of the
+ * file; lines that are not in `tip` get a zero id. Does not change refs, index or worktree.
  * KL_ENOTFOUND: no such file at `tip`. KL_EINVALID: the blamed text is binary, or the file at `tip`
  * is too large.
  */

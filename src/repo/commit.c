@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commit - writes commits, signed if git would sign them */
+/* commit - writes commits, signed if the configuration says so */
 #include "repo/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Accept only a "Name <mail>" that git uses unchanged and that git fsck accepts. */
+/* Check that `author` is a "Name <mail>" that git keeps unchanged and that git fsck accepts. */
 static int check_author(const char *author)
 {
 	const char *mail = strstr(author, " <");
@@ -64,7 +64,10 @@ static int write_plain(git_oid *out, struct kl_repo *repo, const struct kl_commi
 	return err < 0 ? kl_error_git(err, "cannot write a commit") : 0;
 }
 
-/* Run `git commit-tree`, which knows the signing program, key and format. */
+/*
+ * Write a signed commit with `git commit-tree`, which knows the program, key and format of
+ * signatures.
+ */
 static int write_signed(git_oid *out, struct kl_repo *repo, const struct kl_commit_spec *spec)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;

@@ -11,7 +11,10 @@
 #include <strings.h>
 #include <time.h>
 
-/* Lower-case the section and the variable name: only the subsection is case-sensitive. */
+/*
+ * Return the key with its section and variable name in lower case; only the subsection is
+ * case-sensitive. The caller frees it.
+ */
 static char *normal_key(const char *key)
 {
 	char *normal = kl_strdup(key);
@@ -39,7 +42,7 @@ int kl_config_load(struct kl_repo *repo)
 		size_t klen = strcspn(at, "\n");
 		KL_AUTO(kl_freep) char *key = kl_strndup(at, klen);
 
-		/* a variable without "=" means true */
+		/* a variable without "=" is true */
 		kl_map_put(&repo->config, key, kl_strdup(at[klen] ? at + klen + 1 : "true"));
 	}
 	return 0;
@@ -153,7 +156,7 @@ int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
 	struct kl_git_call call = {
-		/* a NULL `value` ends the list here: --unset-all takes no value */
+		/* --unset-all takes no value, so a NULL `value` ends the list of arguments here */
 		.args = KL_ARGS("config", "--local", value ? "--replace-all" : "--unset-all", key,
 				value),
 		.err = &complaint,
@@ -162,13 +165,16 @@ int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value)
 
 	if ((err = kl_git_run(&status, repo, &call)) < 0)
 		return err;
-	/* 5: there was nothing to unset */
+	/* git config exits with 5 if there was nothing to unset */
 	if (status && (value || status != 5))
 		return kl_error(KL_EIO, "git config %s: %s", key, kl_git_complaint(&complaint));
 	return 0;
 }
 
-/* Add each "git config" line of git's advice as a hint. */
+/*
+ * Report that git has no identity. Each line of git's advice that is a "git config" command becomes
+ * a hint.
+ */
 static int no_identity(struct kl_buf *err)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diff - compares trees and applies patches to a tree */
+/* diff - compares trees, and applies patches to a tree */
 #include "repo/internal.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, 
 	int err;
 
 	git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
-	/* set everything that the user's diff.* settings could change */
+	/* set all options that the user's diff.* settings could change */
 	options.flags = GIT_DIFF_SHOW_BINARY | GIT_DIFF_INDENT_HEURISTIC |
 			GIT_DIFF_DISABLE_PATHSPEC_MATCH;
 	options.old_prefix = "a";
@@ -61,7 +61,7 @@ int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oi
 	return 0;
 }
 
-/* --- applying: git apply on a temporary index file ---------------------- */
+/* --- applying a patch by git apply to a temporary index ------------------ */
 
 struct scratch {
 	struct kl_repo *r;

@@ -34,17 +34,23 @@ static const char *const local_vars[] = { "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 					  "GIT_QUARANTINE_PATH",
 					  NULL };
 
-/* These can be relative to the user's directory, so they are wrong in the git directory. */
+/*
+ * Variables whose paths can be relative to the user's directory. They would be wrong in the git
+ * directory, where git usually runs.
+ */
 static const char *const standing_vars[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX",
 					     "GIT_INDEX_FILE", NULL };
 
-/* These would make git read another config file or reject our literal pathspecs. */
+/*
+ * Variables that would make git read another config file or change how it matches our literal
+ * pathspecs.
+ */
 static const char *const unwanted_vars[] = { "GIT_CONFIG", "GIT_GLOB_PATHSPECS",
 					     "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", NULL };
 
 /*
- * Replace refs are off because libgit2 does not know them, and both must see the same objects.
- * Optional locks are off so that git refreshes the index only in memory.
+ * Variables that we set. Replace refs are off because libgit2 ignores them, and git and libgit2
+ * must see the same objects. Optional locks are off so that git refreshes the index only in memory.
  */
 static const char *const our_vars[] = { "LC_ALL=C",
 					"LANGUAGE=C",
@@ -113,9 +119,9 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *repo,
 }
 
 /*
- * Runs in the child: make the file its stdin and take a record lock on it. Unlike a flock, a record
- * lock survives exec but is not inherited by the hooks that git starts. Closing any descriptor of
- * the file drops the lock, so the original descriptor is closed before the lock is taken.
+ * In the child: make the file stdin, and take a record lock on it. Unlike a flock, a record lock is
+ * kept over exec but is not inherited by the hooks that git starts. Closing any descriptor of the
+ * file releases the lock, so the original descriptor is closed first.
  */
 static int stdin_from(void *payload)
 {
@@ -127,7 +133,7 @@ static int stdin_from(void *payload)
 	return 0;
 }
 
-/* Runs in the child: limit the size of the files that it writes to `*max` bytes (0: no limit). */
+/* In the child: limit the size of each file that it writes to `*max` bytes (0: no limit). */
 static int limit_files(const uint64_t *max)
 {
 	struct rlimit rlimit;
@@ -148,10 +154,10 @@ static bool has_terminal(void)
 }
 
 /*
- * Make this process group the foreground group of the terminal. A child in a process group of its
- * own is in the background: a program that asks for a passphrase there is stopped by the terminal
- * (SIGTTIN). tcsetpgrp() from the background raises SIGTTOU, which would stop the child as well, so
- * SIGTTOU is ignored during the call.
+ * Make this process group the foreground group of the terminal. Otherwise a program that asks for a
+ * passphrase would be in the background, where the terminal stops it (SIGTTIN). Calling tcsetpgrp()
+ * from the background raises SIGTTOU, which would stop this process as well, so SIGTTOU is ignored
+ * during the call.
  */
 static void take_terminal(void)
 {

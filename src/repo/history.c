@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history - finds commits that touch paths, ancestors and merge bases */
+/* history - finds commits that change paths, ancestors and merge bases */
 #include "repo/internal.h"
 
 #include <string.h>
 
-/* Run `git rev-list` and return the commits that it prints. */
+/* Run `git rev-list` and parse the commits that it prints. */
 static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 			const struct kl_strvec *args)
 {
@@ -27,7 +27,7 @@ static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 	return 0;
 }
 
-/* Run git, because it can use the commit-graph and its changed-path filters. */
+/* Use git rev-list, because it can use the commit-graph and its changed-path filters. */
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max)
 {
@@ -67,7 +67,7 @@ static bool is_commit(struct kl_repo *repo, const git_oid *oid)
 	return git_odb_read_header(&size, &type, repo->odb, oid) == 0 && type == GIT_OBJECT_COMMIT;
 }
 
-/* Run git, because libgit2 cannot walk a shallow clone. */
+/* Use git merge-base, because libgit2 cannot walk a shallow clone. */
 int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *ancestor,
 			const git_oid *descendant)
 {

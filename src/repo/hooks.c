@@ -32,14 +32,14 @@ void kl_hooks_release(struct kl_hooks *hooks)
 	*hooks = (struct kl_hooks){ 0 };
 }
 
-/* --- our file ---------------------------------------------------------------- */
+/* --- our hook file ------------------------------------------------------------- */
 
 static char *chained_path(const char *path)
 {
 	return kl_asprintf("%s.klineage-chained", path);
 }
 
-/* Quote for sh: it's becomes 'it'\''s' */
+/* Append the text quoted for sh: it's becomes 'it'\''s' */
 static void add_quoted(struct kl_buf *out, const char *text)
 {
 	kl_buf_addch(out, '\'');
@@ -51,7 +51,10 @@ static void add_quoted(struct kl_buf *out, const char *text)
 	kl_buf_addch(out, '\'');
 }
 
-/* Fill the program's path into the template, and append a last line with a digest of the file. */
+/*
+ * Make the content of our hook file: the template with the path of the program, and a last line
+ * with the digest of what is before.
+ */
 static int make_file(struct kl_buf *out)
 {
 	static const char installed[] = "\ninstalled=\n";
@@ -83,8 +86,8 @@ static int make_file(struct kl_buf *out)
 }
 
 /*
- * Tell from the digest in its last line whether the hook is ours or was edited. Without a digest it
- * is foreign, or called if it runs our command.
+ * Tell whose hook this is. The digest in the last line shows whether it is ours, and whether it was
+ * edited. Without a digest it is foreign, or KL_HOOK_CALLED if it contains our command.
  */
 static enum kl_hook_state hook_owner(const char *text, size_t len, const char *event)
 {
@@ -108,7 +111,8 @@ static bool is_there(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0; /* a dangling symlink also belongs to the user */
+	/* a dangling symlink counts, because it belongs to the user */
+	return lstat(path, &st) == 0;
 }
 
 static enum kl_hook_state state_of(const char *path, const char *event)
@@ -127,7 +131,7 @@ static enum kl_hook_state state_of(const char *path, const char *event)
 
 /* --- hooks of the user and of other tools --------------------------------------- */
 
-/* Does this git run hooks from its configuration? 2.54 and later do. */
+/* Does the installed git run hooks from its configuration? git 2.54 and later do. */
 static int git_has_config_hooks(bool *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -142,8 +146,8 @@ static int git_has_config_hooks(bool *out, struct kl_repo *repo)
 }
 
 /*
- * The real path of `path` or, if it does not exist, of its nearest existing parent; the caller
- * frees.
+ * Return the real path of `path` or, if it does not exist, of its nearest existing parent. The
+ * caller frees it.
  */
 static char *real_path(const char *path)
 {
@@ -168,7 +172,7 @@ static bool is_below(const char *path, const char *dir)
 }
 
 /*
- * core.hooksPath as git reads it: "~" is expanded, and a relative path starts at the top of the
+ * Read core.hooksPath as git does: "~" is expanded, and a relative path starts at the top of the
  * worktree. `*out` is NULL if it is not set.
  */
 static int hooks_path(char **out, struct kl_repo *repo)
@@ -191,7 +195,10 @@ static int hooks_path(char **out, struct kl_repo *repo)
 	return 0;
 }
 
-/* Path of the first of `names` at the top of the worktree, or NULL; the caller frees. */
+/*
+ * Return the path of the first of `names` that exists at the top of the worktree, or NULL. The
+ * caller frees it.
+ */
 static char *top_file(const struct kl_repo *repo, const char *const *names)
 {
 	for (; *names; names++) {
@@ -211,8 +218,8 @@ static const char *const framework_files[] = { ".pre-commit-config.yaml", ".pre-
 					       NULL };
 
 /*
- * Does a tool's configuration file call us for this event? The pre-commit framework refers to us by
- * hook ids, some of which serve two events.
+ * Does the configuration file of a tool call us for this event? A file of the pre-commit framework
+ * refers to us by hook ids, some of which serve two events.
  */
 static bool calls_us(const char *text, const char *owner, const char *event)
 {
@@ -231,7 +238,10 @@ static void set_hook(struct kl_hook *hook, char *path, enum kl_hook_state state)
 	hook->state = state;
 }
 
-/* Look for calls of ours in a tool's configuration file, which configures all events. */
+/*
+ * Read the state of all hooks from the configuration file of a tool: does it call us for each
+ * event?
+ */
 static int by_tool(struct kl_hooks *hooks, const char *owner, const char *file)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -250,7 +260,10 @@ static int by_tool(struct kl_hooks *hooks, const char *owner, const char *file)
 	return 0;
 }
 
-/* The directory for the user's own hooks: husky's `.husky/_` only calls the hooks in `.husky`. */
+/*
+ * Return the directory where the user writes hooks. It is not husky's `.husky/_`, whose hooks only
+ * call those in `.husky`. The caller frees it.
+ */
 static char *written_dir(const char *dir)
 {
 	size_t n = strlen(dir);
@@ -274,7 +287,7 @@ static void by_directory(struct kl_hooks *hooks, const struct kl_repo *repo)
 	}
 }
 
-/* Read the state of the hook files in `hooks->ours`; returns true if one of them is ours. */
+/* Read the state of the hook files in `hooks->ours`. Returns whether one of them is ours. */
 static bool by_files(struct kl_hooks *hooks)
 {
 	bool ours = false;
@@ -295,8 +308,8 @@ static char *config_key(const char *event, const char *leaf)
 }
 
 /*
- * Find what calls us without a config entry: a hook file, from an older install or written by the
- * user, or a tool's configuration.
+ * For an event without a config entry, find another caller of git-klineage: a hook file, of an
+ * older install or written by the user, or the configuration file of a tool.
  */
 static int called_otherwise(struct kl_hook *hook, const struct kl_hooks *hooks,
 			    struct kl_repo *repo)
@@ -394,7 +407,10 @@ static int same_bytes(bool *out, const char *left, const char *right)
 	return 0;
 }
 
-/* Refuse a hook that must not be overwritten. Called for all hooks before anything is written. */
+/*
+ * Check that the hook can be installed without losing an existing one. Called for all hooks before
+ * anything is written.
+ */
 static int may_install(const struct kl_hook *hook, bool chain)
 {
 	KL_AUTO(kl_freep) char *before = chained_path(hook->path);
@@ -403,7 +419,8 @@ static int may_install(const struct kl_hook *hook, bool chain)
 
 	if (hook->state == KL_HOOK_EDITED) {
 		err = kl_error(KL_EEXISTS, "'%s' was modified after it was installed", hook->path);
-		return kl_error_hint(err, "move your changes to a file of your own and remove it");
+		return kl_error_hint(
+			err, "move your changes to a hook of your own, then remove this file");
 	}
 	if (hook->state != KL_HOOK_FOREIGN)
 		return 0;
@@ -420,13 +437,13 @@ static int may_install(const struct kl_hook *hook, bool chain)
 	if ((err = same_bytes(&same, hook->path, before)) < 0 || same)
 		return err;
 	err = kl_error(KL_EEXISTS, "cannot chain '%s': '%s' already exists", hook->path, before);
-	return kl_error_hint(err, "keep the right one of them as '%s' and remove the other",
+	return kl_error_hint(err, "name the hook that you want to keep '%s' and remove the other",
 			     hook->path);
 }
 
 /*
- * Give the foreign hook a second name, or copy it if it cannot be linked. Our hook then replaces it
- * under the first name.
+ * Keep the foreign hook under a second name, as a hard link or, if that is not possible, as a copy.
+ * Our hook then replaces it under the first name.
  */
 static int keep_foreign(const char *path)
 {
@@ -465,7 +482,7 @@ static int set_config(struct kl_repo *repo, const char *event)
 {
 	KL_AUTO(kl_freep) char *command = config_key(event, "command");
 	KL_AUTO(kl_freep) char *on = config_key(event, "event");
-	/* the path is looked up at each run, so that the repository can be moved */
+	/* the command finds the directory at each run, so that the repository can be moved */
 	KL_AUTO(kl_freep) char *line = kl_asprintf(
 		"\"$(git rev-parse --git-common-dir)\"/klineage/hooks/%s", event);
 	struct kl_git_call call = { .args = KL_ARGS("config", "--local", "--replace-all", command,
@@ -480,8 +497,9 @@ static int clear_dir(const char *dir, bool remove);
 static int unset_config(struct kl_repo *repo, const char *event);
 
 /*
- * Drop what an install with an older or newer git left: files if config entries replace them, or
- * entries if files do. If `remove` is false, only check that none of the files was edited.
+ * Remove what an install with another version of git left: our hook files, if we now use config
+ * entries, or our config entries, if we now use files. If `remove` is false, only check that none
+ * of the files was edited.
  */
 static int drop_other_way(const struct kl_hooks *hooks, struct kl_repo *repo, bool remove)
 {
@@ -505,8 +523,8 @@ static int drop_other_way(const struct kl_hooks *hooks, struct kl_repo *repo, bo
 }
 
 /*
- * With config hooks, install in our own directory even if an older install is elsewhere. An event
- * whose hook already calls us is left alone.
+ * If we use config entries, install the files in our own directory, even if an older install is
+ * elsewhere. An event whose hook already calls us is left alone.
  */
 static void to_entries(struct kl_hooks *hooks)
 {
@@ -543,7 +561,7 @@ int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain)
 
 /* --- uninstalling ---------------------------------------------------------------------- */
 
-/* Remove our hook; a chained foreign hook replaces it in a single rename(2). */
+/* Remove our hook. If it chained a foreign hook, a single rename(2) puts that in its place. */
 static int take_away(const char *path, enum kl_hook_state state)
 {
 	KL_AUTO(kl_freep) char *before = chained_path(path);
@@ -569,8 +587,8 @@ static int unset_config(struct kl_repo *repo, const char *event)
 }
 
 /*
- * Remove what a crash during an install left: a second name, or a copy, of a hook that is still in
- * its place.
+ * Remove what a crash during an install left: a second name or a copy of a foreign hook that is
+ * still in its place.
  */
 static int drop_second(const char *path)
 {
@@ -586,7 +604,10 @@ static int drop_second(const char *path)
 	return err;
 }
 
-/* Remove our files from a directory; if `remove` is false, only check that none was edited. */
+/*
+ * Remove our hook files from a directory. If `remove` is false, only check that none of them was
+ * edited.
+ */
 static int clear_dir(const char *dir, bool remove)
 {
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
@@ -608,7 +629,10 @@ static int clear_dir(const char *dir, bool remove)
 	return 0;
 }
 
-/* Clear every directory that an install with another git or core.hooksPath can have written to. */
+/*
+ * Clear every directory that we can have written to, also with another version of git or another
+ * core.hooksPath.
+ */
 int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *git_hooks = kl_fs_join(repo->common_dir, "hooks");
@@ -624,6 +648,6 @@ int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dirs) && !err; i++)
 		err = clear_dir(dirs[i], true);
 	if (!err)
-		rmdir(own_hooks); /* only we write to it */
+		rmdir(own_hooks); /* it is no error if the directory is absent or not empty */
 	return err;
 }

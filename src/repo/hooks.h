@@ -6,15 +6,16 @@
 
 /*
  * hooks - finds, installs and removes our git hooks beside existing ones. git finds a hook by its
- * name in a single directory, so installing one must not overwrite an existing hook:
+ * name in a single directory, so installing one must not overwrite an existing hook. There are
+ * three ways to install:
  *
- * - git 2.54 and later: config entries (`hook.klineage-<event>.command`), which git runs in
- *   addition to hook files;
- * - another tool runs the hooks (husky, lefthook, the pre-commit framework, or the user's own
- *   core.hooksPath): nothing is written, and the user is shown the line to add;
- * - otherwise hook files. A foreign hook of the same name is refused, or chained: it is renamed to
- *   <event>.klineage-chained and called first. At every moment, even after a crash, one of the two
- *   hooks is in place.
+ * - With git 2.54 and later, config entries (`hook.klineage-<event>.command`), which git runs in
+ *   addition to hook files.
+ * - If another tool runs the hooks (husky, lefthook, the pre-commit framework, or the user's own
+ *   core.hooksPath), nothing is written, and the user is shown the line to add.
+ * - Otherwise, hook files. If a foreign hook of the same name exists, installing fails or, on
+ *   request, chains it: the foreign hook is renamed to <event>.klineage-chained and our hook calls
+ *   it first. At every moment, even after a crash, one of the two hooks is in place.
  *
  *	kl_hooks_look(&h, repo, false);
  *	kl_hooks_install(&h, repo, chain);
@@ -26,46 +27,47 @@ enum kl_hooks_way { KL_HOOKS_FILES, KL_HOOKS_CONFIG, KL_HOOKS_BY_HAND };
 enum kl_hook_state {
 	KL_HOOK_ABSENT,
 	KL_HOOK_OURS,
-	KL_HOOK_CHAINED, /* ours, which calls a foreign one first */
-	KL_HOOK_CALLED,  /* a foreign one that calls us */
-	KL_HOOK_EDITED,  /* ours, but modified by the user */
+	KL_HOOK_CHAINED, /* our hook, which calls a foreign hook first */
+	KL_HOOK_CALLED,  /* a foreign hook, which calls git-klineage */
+	KL_HOOK_EDITED,  /* our hook, modified by the user */
 	KL_HOOK_FOREIGN,
 };
 
 struct kl_hook {
 	const char *event;
-	char *path; /* the file that determines the state */
+	char *path; /* the file that `state` was read from */
 	enum kl_hook_state state;
 };
 
 struct kl_hooks {
 	enum kl_hooks_way way;
-	/** KL_HOOKS_BY_HAND: "husky", "lefthook", "pre-commit" or "core.hooksPath"; static. */
+	/** With KL_HOOKS_BY_HAND: "husky", "lefthook", "pre-commit" or "core.hooksPath"; static. */
 	const char *owner;
 	char *dir; /* git's hooks directory */
-	/* directory of our files: `dir`, or with config hooks a directory of our own */
+	/* directory of our hook files: `dir`, or one of our own if the way is KL_HOOKS_CONFIG */
 	char *ours;
-	bool outside; /* `dir` is outside the worktree, so other repositories can use it as well */
+	/* `dir` is outside the worktree, so that other repositories can use it, too */
+	bool outside;
 	struct kl_hook hook[KL_HOOKS_EVENTS];
 };
 
 /**
- * Find out how hooks are installed here and the state of each. `files`: use files in git's own
- * hooks directory even if lefthook or the pre-commit framework, which write there, are configured.
- * KL_EINVALID: the repository has no worktree, so nothing is committed in it.
+ * Find out how hooks are installed here, and read the state of each. `files`: use hook files in
+ * git's own hooks directory even if lefthook or the pre-commit framework is configured, which write
+ * there, too. KL_EINVALID: the repository has no worktree, so that nothing is committed in it.
  */
 int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files);
 void kl_hooks_release(struct kl_hooks *hooks);
 
 /**
- * Install all hooks. KL_EEXISTS: a file is in the way (the message names it), and nothing was
- * written. Installing again is not an error and updates older files of ours. Must not be called if
- * `hooks->way` is KL_HOOKS_BY_HAND. `hooks` comes from kl_hooks_look() and is updated.
+ * Install all hooks. `hooks` comes from kl_hooks_look() and is updated; its way must not be
+ * KL_HOOKS_BY_HAND. Installing again is no error and updates older files of ours. KL_EEXISTS:
+ * nothing was written, because of an existing file that the message names.
  */
 int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain);
 /**
- * Remove everything that kl_hooks_install() created, and restore the hooks that it renamed.
- * KL_EEXISTS: one of our files was edited, and nothing was changed.
+ * Remove everything that kl_hooks_install() created, and rename the chained hooks back. KL_EEXISTS:
+ * one of our files was edited, and nothing was changed.
  */
 int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo);
 

@@ -3,8 +3,8 @@
 #define KL_REPO_INTERNAL_H
 
 /*
- * internal - declarations shared inside src/repo: the repository struct, libgit2's errors mapped to
- * ours, and git as a child process.
+ * internal - declarations shared inside src/repo: the structure of a repository, errors of libgit2,
+ * and git as a child process.
  */
 #include <git2.h>
 
@@ -30,23 +30,30 @@ KL_DEFINE_CLEANUP(git_treebuilder *, git_treebuilder_free)
 /* An identity as git reports it. Owns its strings. */
 struct kl_ident {
 	char *who;   /* "Name <mail>"; NULL: not read yet */
-	char *dated; /* "Name <mail> <seconds> <zone>" of the latest call */
+	char *dated; /* "Name <mail> <seconds> <zone>" as of the last call */
 };
 
 struct kl_repo {
 	git_repository *git;
 	git_odb *odb;
-	char *start_dir; /* working directory of a git call with `here` */
+	char *start_dir; /* the user's directory, where a git call with `here` runs */
 	char *git_dir, *common_dir, *worktree, *prefix, *worktree_id;
-	/* the index that git would use here; honours GIT_INDEX_FILE, which hooks rely on */
+	/*
+	 * path of the index that git would use here; GIT_INDEX_FILE, which hooks rely on, can name
+	 * it
+	 */
 	char *index;
 	bool bare;
-	bool isolated;        /* opened by directory: ignore GIT_DIR etc. of the environment */
-	struct kl_map config; /* normalised key -> value, owned */
+	/* opened by kl_repo_open_at(): ignore GIT_DIR etc. in the environment */
+	bool isolated;
+	struct kl_map config; /* key in its normal form -> value; values owned */
 	struct kl_ident author, committer;
 };
 
-/** Set an error "<our message>: <libgit2's message>"; maps libgit2's code to an enum kl_err. */
+/**
+ * Set the error "<our message>: <message of libgit2>". Returns the enum kl_err that corresponds to
+ * libgit2's `code`.
+ */
 int kl_error_git(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
@@ -58,55 +65,63 @@ struct kl_git_call {
 	const char *const *args;   /* after "git"; NULL-terminated */
 	const char *const *setenv; /* "NAME=value", NULL-terminated, or NULL */
 	bool here;
-	bool finish; /* let it finish even if we are interrupted or die */
+	bool finish; /* let git finish even if this process is interrupted or dies */
 	/*
-	 * The command can talk to a remote and so ask the user for a passphrase: it gets the
-	 * terminal. Files that it writes are limited to `max_file` bytes (0: no limit).
+	 * The command can talk to a remote and then ask the user for a passphrase, so it gets the
+	 * terminal. Each file that it writes is limited to `max_file` bytes (0: no limit).
 	 */
 	bool remote;
 	uint64_t max_file;
 	const void *in; /* stdin; NULL: none */
 	size_t in_len;
-	const char *in_path; /* stdin is this file, record-locked while git runs */
-	struct kl_buf *out;  /* gets stdout; NULL: dropped */
-	struct kl_buf *err;  /* gets stderr; NULL: used for the error message only */
+	/* if not NULL, stdin is this file, which is record-locked while git runs */
+	const char *in_path;
+	struct kl_buf *out; /* stdout is appended; NULL: discarded */
+	/* stderr is appended; NULL: kl_git_do() uses it for its message only */
+	struct kl_buf *err;
 };
 
-/** Run git; `*status` is its exit code, 128 + n if signal n ended it. */
+/** Run git. `*status` is its exit code, or 128 + n if signal n ended it. */
 int kl_git_run(int *status, const struct kl_repo *repo, const struct kl_git_call *call);
-/** Run git; if it does not exit with 0, KL_EIO with git's own error message. */
+/** Run git. KL_EIO, with git's own message: it did not exit with 0. */
 int kl_git_do(const struct kl_repo *repo, const struct kl_git_call *call);
 /**
- * git's error message from its stderr: the first "fatal:" or "error:" line without that prefix, or
- * the first line. Borrowed from `err`, which is modified.
+ * Return git's message from its stderr: the first "fatal:" or "error:" line without that prefix, or
+ * the first line. It points into `err`, which is modified.
  */
 const char *kl_git_complaint(struct kl_buf *err);
 
 #define KL_ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /**
- * "Name <mail> <seconds> <zone>" for a new commit; borrowed, valid until the next call for the same
- * role.
+ * Get "Name <mail> <seconds> <zone>" for a new commit. Borrowed; valid until the next call for the
+ * same role.
  */
 int kl_ident_now(const char **out, struct kl_repo *repo, bool author);
 /** Read git's configuration into `repo->config`. */
 int kl_config_load(struct kl_repo *repo);
 
-/** Path `$GIT_COMMON_DIR/klineage/<name>`; creates the directory. The caller frees. */
+/**
+ * Set *out to the path `$GIT_COMMON_DIR/klineage/<name>`, and create that directory. The caller
+ * frees *out.
+ */
 int kl_repo_private(char **out, const struct kl_repo *repo, const char *name);
 
-/** As kl_oid_parse, for `n` bytes without a NUL; false if they are not 40 hex digits. */
+/**
+ * Like kl_oid_parse(), but for `n` bytes without a NUL. Returns false if they are not 40 hex
+ * digits.
+ */
 bool kl_oid_parsen(git_oid *out, const char *hex, size_t n);
 
-/* --- transactions ------------------------------------------------------ */
+/* --- transactions of refs ---------------------------------------------- */
 
 enum kl_refs_verb { KL_REFS_UPDATE, KL_REFS_DELETE, KL_REFS_VERIFY };
 
 struct kl_refs_cmd {
 	enum kl_refs_verb verb;
 	char *ref;
-	git_oid to;   /* new value; update only */
-	git_oid from; /* expected old value; zero: must not exist */
+	git_oid to;   /* new value (KL_REFS_UPDATE only) */
+	git_oid from; /* expected old value; zero: the ref must not exist */
 	bool any;     /* delete without checking the old value */
 };
 
@@ -117,59 +132,60 @@ struct kl_refs_txn {
 };
 
 /**
- * Format a transaction as input of `git update-ref --stdin`, and parse it back. `name` is the file
- * name for error messages.
+ * Format a transaction as input of `git update-ref --stdin`, and parse that again. `name` is the
+ * file name for error messages.
  */
 void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *txn);
 int kl_txn_parse(struct kl_refs_txn *txn, const char *text, const char *name);
-/** Run the journal file through `git update-ref --stdin`; `err` gets its stderr. */
+/** Run `git update-ref --stdin` on the journal file; `err` gets its stderr. */
 int kl_txn_run(int *status, struct kl_repo *repo, const char *journal, const char *reflog,
 	       struct kl_buf *err);
-/** Current value of a ref; zero if it does not exist. */
+/** Get the current value of a ref; zero if it does not exist. */
 int kl_txn_now(git_oid *out, struct kl_repo *repo, const char *ref);
 /**
- * Recover from a killed transaction; our lock must be held. Removes its stale locks, finishes
- * moving the refs if some have moved, and removes the journal. `*cleared` is the number of locks
- * removed.
+ * Recover from a transaction that was killed. The caller must hold our lock. Removes its stale
+ * locks, moves the remaining refs if some have moved, and removes the journal. `*cleared` is the
+ * number of locks removed.
  */
 int kl_txn_recover(struct kl_repo *repo, int *cleared);
 
-/* --- notes ------------------------------------------------------------- */
+/* --- notes trees and notes commits ------------------------------------- */
 
 struct kl_note_entry {
 	git_oid commit, blob;
-	unsigned depth; /* number of directories in its path */
+	unsigned depth; /* number of fanout directories in its path */
 };
 
 struct kl_note_index {
-	struct kl_note_entry *e; /* by commit, deepest first */
+	struct kl_note_entry *e; /* sorted by commit, and for one commit the deepest first */
 	size_t n, alloc;
 };
 
 /** List all notes of a notes tree; KL_EINVALID: the tree has too many entries. */
 int kl_notes_index(struct kl_note_index *out, struct kl_repo *repo, const git_oid *tip);
 void kl_note_index_release(struct kl_note_index *index);
-/** Path of a note in its tree, with `depth` fanout directories. */
+/** Write the path of a note in its tree, with `depth` fanout directories. */
 void kl_notes_path(char out[80], const git_oid *commit, unsigned depth);
 /**
- * A notes commit in preparation: its changes against `old`, the notes of its first parent, as a
- * stream for `git fast-import`.
+ * A notes commit in preparation, as a stream for `git fast-import` with the changes against its
+ * first parent.
  */
 struct kl_notes_write {
 	struct kl_repo *r;
-	struct kl_note_index old;
-	git_oid tip;    /* first parent; zero: no notes yet */
-	git_oid second; /* second parent; zero: not a merge */
+	struct kl_note_index old; /* the notes of the first parent */
+	git_oid tip;              /* first parent; zero: no notes yet */
+	git_oid second;           /* second parent; zero: not a merge */
 	struct kl_buf stream;
-	size_t events, commits; /* new events, and commits that got some */
+	size_t events, commits; /* number of new events, and of commits that got new events */
 };
 void kl_notes_write_release(struct kl_notes_write *write);
-/** Find the entries of a commit: [*from, *to) of the index. */
+/** Find the entries of a commit: those from index *from up to, but without, *to. */
 void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
 		   const git_oid *commit);
 /**
- * Replace all entries of a commit by one note: `blob`, or if that is NULL, `text` (empty: remove
- * the note). `depth` is the fanout for a commit that is not in this clone and had no note before.
+ * Replace all entries of a commit by one note. The note is `blob` or, if that is NULL, `text`; an
+ * empty text removes the note. `depth` is the fanout for a commit that is not in this clone and had
+ * no note before.
  */
 void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const struct kl_buf *text,
 		   const git_oid *blob, unsigned depth);
@@ -177,18 +193,21 @@ void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const st
 int kl_notes_commit(git_oid *out, struct kl_notes_write *write);
 
 /*
- * Key that identifies a line of a note: the event's "id" and whether it is signed, so that a signed
- * line can be added to an unsigned one later. A line that is not an event is its own key. `time` is
- * used to sort lines.
+ * The key that identifies a line of a note: the "id" of the event, and whether it is signed, so
+ * that a signed line can later be added beside the unsigned one. A line that is not an event is its
+ * own key. `time` is used to sort lines.
  */
 struct kl_note_key {
-	char *id, *full; /* the same unless the line is signed */
-	char *time;      /* "" if the line has none */
+	char *id, *full; /* `full` tells whether the line is signed; otherwise it equals `id` */
+	char *time;      /* time of the event; "" if it has none */
 };
 void kl_note_key_init(struct kl_note_key *key, const char *line, size_t len);
 void kl_note_key_release(struct kl_note_key *key);
 
-/** Append a note to the deeper notes of the same commit, separated as git separates them. */
+/**
+ * Append a note to the text of the deeper notes of the same commit, with the separator that git
+ * uses.
+ */
 int kl_notes_concat(struct kl_buf *out, struct kl_repo *repo, const git_oid *blob);
 
 #endif

@@ -23,13 +23,14 @@ int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl
 	int err = git_merge_file(&res, &ancestor, &our_side, &their_side, NULL);
 	bool clean = !err && res.automergeable;
 
-	(void)repo; /* required, because only opening a repository initializes libgit2 */
+	(void)repo; /* the caller must have opened a repository, because that initializes libgit2 */
 	if (clean)
 		kl_buf_add(out, res.ptr, res.len);
 	git_merge_file_result_free(&res);
 	if (err < 0)
 		return kl_error_git(err, "cannot merge two texts");
-	return clean ? 0 : kl_error(KL_ENO, "its change conflicts with the code here");
+	return clean ? 0 :
+		       kl_error(KL_ENO, "the change conflicts with the code in this repository");
 }
 
 int kl_repo_fast_forward(struct kl_repo *repo, const git_oid *commit)

@@ -7,7 +7,8 @@
 #include "repo/internal.h"
 
 #define MAX_NOTE ((size_t)64 << 20)
-#define MAX_ENTRIES ((size_t)1 << 23) /* with shared subtrees a small pack can hold many names */
+/* a small pack can hold very many names if it shares subtrees */
+#define MAX_ENTRIES ((size_t)1 << 23)
 #define MAX_FANOUT (GIT_OID_HEXSZ / 2 - 1)
 
 void kl_note_index_release(struct kl_note_index *index)
@@ -36,8 +37,9 @@ static bool all_hex(const char *text)
 }
 
 /*
- * Collect the notes of `tree`. `hex` is the part of the commit id that the directories above spell;
- * an entry is a note, a fanout directory, or ignored. `*seen` counts all entries.
+ * Collect the notes of a tree. `hex` is the part of the commit id that the names of the directories
+ * above form. An entry is a note or a fanout directory; others are ignored. `*seen` counts all
+ * entries.
  */
 static int collect_notes(struct kl_note_index *index, size_t *seen, struct kl_repo *repo,
 			 const git_oid *tree_oid, const char *hex)
@@ -109,14 +111,14 @@ int kl_notes_concat(struct kl_buf *out, struct kl_repo *repo, const git_oid *blo
 
 	if (err < 0 || !text.len)
 		return err;
-	/* git separates two notes by one empty line */
+	/* git puts one empty line between two notes */
 	if (out->len)
 		kl_buf_adds(out, out->ptr[out->len - 1] == '\n' ? "\n" : "\n\n");
 	kl_buf_add(out, text.ptr, text.len);
 	return 0;
 }
 
-/* Note blobs of one commit, deepest first: the order in which git concatenates them. */
+/* Find the note blobs of one commit, deepest first, which is the order in which git joins them. */
 static int find_notes(git_oid blob[MAX_FANOUT + 1], size_t *n, struct kl_repo *repo,
 		      const git_oid *tree_oid, const char *hex)
 {

@@ -17,62 +17,63 @@
 
 struct kl_note_line {
 	git_oid commit;
-	const char *line; /* no newline */
+	const char *line; /* without a newline */
 };
 
 /**
- * Add lines; skips lines whose id the commit's note already has. KL_ECHANGED or KL_EBUSY: the ref
- * was moved or locked by others for 12 seconds.
+ * Add lines to the notes of their commits, except those whose id the note already has. KL_ECHANGED
+ * or KL_EBUSY: other processes moved or locked the ref for 12 seconds.
  */
 int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n);
 
 /**
- * As kl_notes_add, but does not move the ref, so that the caller can move it in a transaction.
+ * Like kl_notes_add(), but does not move the ref, so that the caller can move it in a transaction.
  * `*tip` is the new notes commit, or the old one if no line was new; `*old` is the ref's old value
- * (zero if it did not exist). If the transaction fails with KL_ECHANGED, prepare again.
+ * (zero if it did not exist). If the transaction fails with KL_ECHANGED, call this again.
  */
 int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *repo, const char *ref,
 		     const struct kl_note_line *line, size_t n);
 
-/** A note's commit and blob, without its text. */
+/** The commit and the blob of a note. */
 struct kl_note_at {
 	git_oid commit, blob;
 };
 /**
- * List the notes of a ref by commit; of several notes on one commit the deeper ones come first.
- * `*tip` is the ref's value, zero if it does not exist. The caller frees the array.
+ * List the notes of a ref, sorted by commit; if a commit has several notes, the deepest in the tree
+ * comes first. `*tip` is the value of the ref, zero if it does not exist. The caller frees the
+ * array.
  */
 int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *repo,
 		  const char *ref);
 
-/** Should this line of the other side's notes be accepted? `line` has no newline. */
+/** Should this line from the notes of the other side be kept? `line` has no newline. */
 typedef bool kl_notes_accept(const char *line, size_t len, void *payload);
 
 struct kl_notes_merged {
-	size_t events, commits; /* new events, and commits that got some */
-	size_t refused;         /* lines of theirs that `accept` refused */
+	size_t events, commits; /* number of new events, and of commits that got new events */
+	size_t refused;         /* number of lines of `theirs` that `accept` refused */
 };
 
 /**
- * Merge two tips of a notes ref by event. All lines of ours are kept, and the lines of theirs that
- * `accept` accepts; theirs is untrusted until then. `*tip` is ours if it contains theirs; theirs if
- * it contains ours and no line was refused; otherwise a merge commit of both. The order of lines in
- * a note that both sides changed does not depend on which side merges. `ours` is zero if there are
- * no notes here yet. Does not move the ref.
+ * Merge two tips of a notes ref, event by event. All lines of `ours` are kept, and those lines of
+ * `theirs` that `accept` returns true for; the rest of `theirs` is not trusted. `*tip` becomes
+ * `ours` if it contains `theirs`; `theirs` if it contains `ours` and no line was refused; otherwise
+ * a merge commit of both. The order of lines in a note that both sides changed does not depend on
+ * which side merges. `ours` is zero if there are no notes here yet. Does not move the ref.
  */
 int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *repo,
 		   const git_oid *ours, const git_oid *theirs, kl_notes_accept *accept,
 		   void *payload);
 
 /**
- * Read the note of one commit; "" if it has none. Handles fanout, and concatenates notes at
- * different depths as git does.
+ * Append the note of one commit, or nothing if it has none. Handles fanout directories, and joins
+ * notes of one commit at different depths as git does.
  */
 int kl_notes_read(struct kl_buf *out, struct kl_repo *repo, const char *ref, const git_oid *commit);
 
 /**
- * Call `fn` once for each commit that has a note, in order of commit ids. A non-zero return of `fn`
- * ends the iteration and is returned.
+ * Call `fn` once for each commit that has a note, in the order of commit ids. If `fn` does not
+ * return 0, stop and return its value.
  */
 int kl_notes_each(struct kl_repo *repo, const char *ref,
 		  int (*fn)(const git_oid *commit, const char *text, size_t len, void *payload),

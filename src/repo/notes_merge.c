@@ -6,7 +6,7 @@
 #include "repo/internal.h"
 #include "repo/notes.h"
 
-#define MAX_BYTES ((size_t)4 << 30) /* total size of the notes that differ */
+#define MAX_BYTES ((size_t)4 << 30) /* limit for the total size of the notes that differ */
 
 /* A line of a merged note; `text` points into the note that it was read from. */
 struct line {
@@ -42,9 +42,9 @@ static void merge_release(struct merge *merge)
 	kl_note_index_release(&merge->theirs);
 }
 
-/* --- one note ------------------------------------------------------------ */
+/* --- merging the notes of one commit -------------------------------------- */
 
-/* Sort by key, then by bytes; of lines with the same key the first is kept. */
+/* Order lines by key, then by bytes. Of lines with the same key the first is kept. */
 static int by_key(const void *left, const void *right)
 {
 	const struct line *x = left, *y = right;
@@ -55,7 +55,10 @@ static int by_key(const void *left, const void *right)
 	return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-/* Oldest first, events without a time last: an order that does not depend on which side merges. */
+/*
+ * Order lines by time, oldest first, and events without a time last. This order does not depend on
+ * which side merges.
+ */
 static int by_time(const void *left, const void *right)
 {
 	const struct line *x = left, *y = right;
@@ -66,7 +69,7 @@ static int by_time(const void *left, const void *right)
 	return order ? order : by_key(left, right);
 }
 
-/* Add the lines of one side; lines of theirs that are refused are only counted. */
+/* Add the lines of one side. Lines of `theirs` that are refused are only counted. */
 static void add_lines(struct lines *lines, struct merge *merge, const char *text, bool theirs)
 {
 	for (const char *at = text; *at;) {
@@ -85,8 +88,9 @@ static void add_lines(struct lines *lines, struct merge *merge, const char *text
 }
 
 /*
- * Drop duplicates and print the rest. If only one side's line of an event is signed, both lines
- * stay, as they would if the signature had been added later (see add_new() in notes_write.c).
+ * Remove duplicates and append the remaining lines to `out`. If one side has an event signed and
+ * the other has it unsigned, both lines stay, as they would if the signature had been added later
+ * (see add_new() in notes_write.c).
  */
 static void unite_lines(struct kl_buf *out, struct lines *lines)
 {
@@ -128,7 +132,7 @@ static bool same_notes(const struct kl_note_index *left, size_t left_from, size_
 	return git_oid_equal(&left->e[left_from].blob, &right->e[right_from].blob);
 }
 
-/* Merge the notes theirs[from, to) of one commit. */
+/* Merge the notes of one commit: entries `from` up to, but without, `to` of `theirs`. */
 static int merge_one(struct merge *merge, size_t from, size_t to)
 {
 	KL_AUTO(lines_release) struct lines lines = { 0 };
@@ -152,7 +156,9 @@ static int merge_one(struct merge *merge, size_t from, size_t to)
 	added = lines.n > had ? lines.n - had : 0;
 	merge->out.events += added;
 	merge->out.commits += added > 0;
-	/* a note that only they have, and of which nothing was refused, keeps its blob */
+	/*
+	 * if only the other side has the note, and no line of it was refused, use its blob as it is
+	 */
 	if (ours_from == ours_to && to - from == 1 && merge->done->refused == refused)
 		kl_notes_emit(&merge->out, &entry->commit, NULL, &entry->blob, entry->depth);
 	else if (strcmp(text.ptr, ours.ptr) || ours_to - ours_from > 1)
@@ -175,11 +181,11 @@ static int merge_all(struct merge *merge)
 	return err;
 }
 
-/* --- the commit -------------------------------------------------------------- */
+/* --- making the merge commit -------------------------------------------------- */
 
 /*
- * We have no notes yet: the result is their tip, or, if lines were refused, a commit on top of it
- * without them.
+ * Handle the case that we have no notes yet. The result is the tip of the other side or, if lines
+ * were refused, a commit on top of it without those lines.
  */
 static int clean_merge(git_oid *tip, struct merge *merge, const git_oid *theirs)
 {

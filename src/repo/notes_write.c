@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notes_write - writes notes: union by event id, git fast-import, retry if the ref moved */
+/* notes_write - adds events to notes by git fast-import, and retries if the ref moved */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,13 +16,14 @@
 #define RETRY_MS 12000
 
 /*
- * A write in preparation. The note of a commit that gets lines keeps its old lines.
- * Notes of one commit at two depths are joined, because a change of the fanout would drop one of
- * them.
+ * A write in preparation. A note that gets new lines keeps its old ones. If a commit has notes at
+ * several depths of the tree, they are joined, because a change of the fanout would lose all but
+ * one.
  */
 struct write {
 	struct kl_notes_write out;
-	const struct kl_note_line **line; /* by commit, then in the caller's order */
+	/* the new lines, sorted by commit, then in the caller's order */
+	const struct kl_note_line **line;
 	size_t nline;
 };
 
@@ -38,7 +39,7 @@ void kl_notes_write_release(struct kl_notes_write *write)
 	kl_buf_release(&write->stream);
 }
 
-/* --- union by id -------------------------------------------------------- */
+/* --- joining lines by the id of their event ------------------------------ */
 
 void kl_note_key_release(struct kl_note_key *key)
 {
@@ -67,7 +68,7 @@ static void remember_key(struct kl_map *seen, const struct kl_note_key *key)
 	kl_map_put(seen, key->full, seen);
 }
 
-/* Copy the old text without empty and duplicate lines. */
+/* Copy the old text without empty and duplicate lines, and remember the keys of its lines. */
 static void keep_old(struct kl_buf *out, struct kl_map *seen, const char *text)
 {
 	KL_AUTO(kl_map_release) struct kl_map lines = KL_MAP_INIT;
@@ -87,7 +88,7 @@ static void keep_old(struct kl_buf *out, struct kl_map *seen, const char *text)
 	}
 }
 
-/* Append the lines that are not in the note yet; returns their number. */
+/* Append the lines that are not in the note yet, and return their number. */
 static size_t add_new(struct kl_buf *out, struct kl_map *seen,
 		      const struct kl_note_line *const *line, size_t n)
 {
@@ -107,7 +108,7 @@ static size_t add_new(struct kl_buf *out, struct kl_map *seen,
 	return added;
 }
 
-/* --- the stream --------------------------------------------------------- */
+/* --- building the stream for fast-import --------------------------------- */
 
 static bool has_commit(struct kl_repo *repo, const git_oid *oid)
 {
@@ -137,8 +138,8 @@ void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
 }
 
 /*
- * fast-import's `N` command chooses the fanout itself but needs the commit. A note on a commit that
- * is not in this clone is written at its old path, or at `depth`.
+ * The `N` command of fast-import chooses the fanout itself, but needs the commit. A note on a
+ * commit that is not in this clone is written at its old path or, if it is new, at `depth`.
  */
 void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const struct kl_buf *text,
 		   const git_oid *blob, unsigned depth)
@@ -169,7 +170,10 @@ void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const st
 	kl_buf_addch(&write->stream, '\n');
 }
 
-/* Add lines to the note of one commit; without lines, only join its notes. */
+/*
+ * Add lines to the note of one commit. With no lines, only join its notes at several depths into
+ * one.
+ */
 static int unite_note(struct write *write, const git_oid *commit,
 		      const struct kl_note_line *const *line, size_t n)
 {
@@ -197,7 +201,8 @@ static int by_commit(const void *left, const void *right)
 	const struct kl_note_line *const *x = left, *const *y = right;
 	int order = git_oid_cmp(&(*x)->commit, &(*y)->commit);
 
-	return order ? order : (*x > *y) - (*x < *y); /* same array: the caller's order */
+	/* both point into one array, which has the caller's order */
+	return order ? order : (*x > *y) - (*x < *y);
 }
 
 static bool is_named(const struct write *write, const git_oid *commit)
@@ -252,14 +257,15 @@ static int build_trees(struct write *write, const struct kl_note_line *line, siz
 		for (end = i; end < n && git_oid_equal(&write->line[end]->commit, commit); end++)
 			;
 		if (!has_commit(write->out.r, commit))
-			return kl_error(KL_ENOTFOUND, "cannot note an event on %s: no such commit",
+			return kl_error(KL_ENOTFOUND,
+					"cannot add an event to the note of %s: no such commit",
 					git_oid_tostr_s(commit));
 		err = unite_note(write, commit, write->line + i, end - i);
 	}
 	return err < 0 ? err : unite_doubled(write);
 }
 
-/* --- writing ------------------------------------------------------------ */
+/* --- writing the commit and moving the ref ------------------------------- */
 
 static char *commit_subject(const struct kl_notes_write *write)
 {
@@ -273,8 +279,8 @@ static char *commit_subject(const struct kl_notes_write *write)
 }
 
 /*
- * Import the notes commit on a temporary ref. The stream itself deletes that ref at its end, so
- * that even a killed fast-import leaves no ref behind.
+ * Write the notes commit on a temporary ref. The end of the stream deletes that ref. fast-import
+ * moves refs only when it finishes, so if it is killed, no ref is left behind.
  */
 static int import_tree(git_oid *out, struct kl_notes_write *write)
 {
@@ -310,7 +316,10 @@ static int import_tree(git_oid *out, struct kl_notes_write *write)
 	return KL_FAULT("notes-imported");
 }
 
-/* fast-import cannot sign, so commit its tree again, signed. */
+/*
+ * If commits are to be signed, commit the same tree again with a signature, because fast-import
+ * cannot sign.
+ */
 static int sign_tip(git_oid *tip, struct kl_notes_write *write)
 {
 	KL_AUTO(kl_freep) char *message = commit_subject(write);
@@ -370,8 +379,9 @@ static int move_ref(struct kl_repo *repo, const char *ref, const git_oid *tip, c
 }
 
 /*
- * klineage processes take a lock in turn, which avoids lost races. The lock is only an
- * optimization: the compare-and-swap of the ref guarantees correctness.
+ * A lock lets the processes of git-klineage write one after the other, so that they do not repeat
+ * work. It is only an optimization: correctness comes from moving the ref only if it still has the
+ * old value.
  */
 int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n)
 {
@@ -394,7 +404,8 @@ int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_lin
 		if (!err || (err != KL_ECHANGED && err != KL_EBUSY))
 			return err;
 		if ((kl_clock_ns() - start) / 1000000 > RETRY_MS)
-			return kl_error_in(err, "'%s' kept changing", ref);
+			return kl_error_in(err, "gave up, because other processes kept moving '%s'",
+					   ref);
 		if (kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
 		kl_clock_sleep_ms(nap + (int64_t)(kl_rng_os_seed() % (uint64_t)nap));

@@ -12,7 +12,7 @@
 
 #ifdef __SANITIZE_ADDRESS__
 /*
- * libgit2 1.5 leaks PCRE's match data if a pattern does not match, for example when it looks for
+ * libgit2 1.5 leaks match data of PCRE if a pattern does not match, for example when it looks for
  * extensions in the config of a repository with format version 1.
  */
 const char *__lsan_default_suppressions(void);
@@ -23,8 +23,8 @@ const char *__lsan_default_suppressions(void)
 #endif
 
 /*
- * Extensions of the repository format that we can ignore although libgit2 does not know them:
- * configuration comes from git, we never prune, and a missing object is an ordinary error.
+ * Extensions of the repository format that libgit2 does not know but that we can ignore: we read
+ * the configuration through git, never prune, and report a missing object as an ordinary error.
  */
 static const char *const harmless[] = {
 	"noop", "noop-v1", "worktreeconfig", "preciousobjects", "partialclone",
@@ -76,7 +76,7 @@ static int check_extensions(struct kl_repo *repo)
 	return 0;
 }
 
-/* git rejected the repository: turn its message into an error of the right kind. */
+/* Turn the message with which git rejected the repository into an error of the right kind. */
 static int refused_by_git(const struct kl_repo *repo, struct kl_buf *complaint)
 {
 	if (strstr(complaint->ptr, "not a git repository"))
@@ -103,7 +103,7 @@ static int refused_by_git(const struct kl_repo *repo, struct kl_buf *complaint)
 }
 
 /*
- * Ask git for all paths in one call; --show-toplevel is last because it fails without a worktree.
+ * Get all paths from git in one call. --show-toplevel is last because it fails without a worktree.
  */
 static int locate_repo(struct kl_repo *repo)
 {
@@ -145,8 +145,8 @@ static int locate_repo(struct kl_repo *repo)
 }
 
 /*
- * "main" is the id of the main worktree. A linked worktree with that name gets a suffix, because
- * the ids of worktrees must differ.
+ * Return the id of this worktree. The main worktree has the id "main". A linked worktree of that
+ * name gets a suffix, because ids must differ.
  */
 static char *worktree_id(const struct kl_repo *repo)
 {
@@ -195,12 +195,14 @@ static int open_libgit2(struct kl_repo *repo)
 {
 	unsigned flags = GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_NO_DOTGIT |
 			 GIT_REPOSITORY_OPEN_BARE;
-	/* git has checked the owner; libgit2 1.5 does not know "safe.directory = *" */
+	/*
+	 * git has already checked the owner, and libgit2 1.5 does not support "safe.directory = *"
+	 */
 	int err = git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 
 	if (!err)
 		err = git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, harmless, KL_ARRAY_SIZE(harmless));
-	/* git does not verify hashes on every read either, only in `git fsck` */
+	/* do not verify hashes on every read; git does that only in `git fsck`, too */
 	if (!err)
 		err = git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
 	if (!err)
@@ -313,7 +315,10 @@ int kl_repo_private(char **out, const struct kl_repo *repo, const char *name)
 	return 0;
 }
 
-/* Name of the promisor remote of a partial clone, or NULL; the caller frees. */
+/*
+ * Return the name of the promisor remote of a partial clone; NULL: not a partial clone. The caller
+ * frees it.
+ */
 static char *promisor_remote(struct kl_repo *repo)
 {
 	for (size_t i = 0; i < repo->config.n; i++) {

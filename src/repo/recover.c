@@ -16,8 +16,8 @@
 #define MAX_JOURNAL ((size_t)16 << 20)
 
 /*
- * An empty lock does not show who owns it. A running git holds an empty lock only briefly, so a
- * lock of ours is removed only if it has not been modified for this long.
+ * An empty lock file does not show which process made it. A running git leaves its lock empty only
+ * for a moment, so we remove an empty lock only if it has not been modified for this long.
  */
 #define EMPTY_AGE_NS 2000000000LL
 
@@ -32,7 +32,10 @@ static int64_t ns_of(struct timespec ts)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Wait until the lock is EMPTY_AGE_NS old; false if it changed, is gone, or is from the future. */
+/*
+ * Wait until the lock file is EMPTY_AGE_NS old. Returns false if it changed or disappeared
+ * meanwhile, or if its time is in the future.
+ */
 static bool lies_still(const char *path, const struct stat *before)
 {
 	for (;;) {
@@ -51,7 +54,7 @@ static bool lies_still(const char *path, const struct stat *before)
 	}
 }
 
-/* Was this lock left by our transaction? `hex` is the value that it wrote, or "". */
+/* Did our transaction leave this lock? `hex` is the value that it wrote into the lock; "": none. */
 static bool is_ours(const struct recovery *recovery, const char *path, const char *hex)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -64,7 +67,7 @@ static bool is_ours(const struct recovery *recovery, const char *path, const cha
 		return ns_of(st.st_mtim) >= ns_of(recovery->since) && lies_still(path, &st);
 	if (!n || kl_fs_read(&text, path, 64) < 0)
 		return false;
-	/* git writes the value, then the newline */
+	/* git writes the value and then a newline, so the newline can be missing */
 	return text.len >= n && !strncmp(text.ptr, hex, n) &&
 	       (text.len == n || !strcmp(text.ptr + n, "\n"));
 }
@@ -80,8 +83,8 @@ static int clear_lock(struct recovery *recovery, const char *path, const char *h
 }
 
 /*
- * Remove the lock on a worktree's HEAD. git takes it to write the reflog of HEAD if HEAD points to
- * a ref that moves.
+ * Remove the lock on the HEAD of a worktree. git takes that lock to write the reflog of HEAD if
+ * HEAD points to a ref that moves.
  */
 static int clear_head(struct recovery *recovery, const char *dir, const struct kl_refs_txn *txn)
 {
@@ -142,9 +145,9 @@ static int clear_locks(struct recovery *recovery, const struct kl_refs_txn *txn)
 }
 
 /*
- * git prepares all refs and then moves them one by one. If it was killed in between, some refs have
- * the new value: collect the others in `rest`, so that all refs get it. If no ref has moved, `rest`
- * stays empty and all refs keep the old value.
+ * Find out which refs must still move. git prepares all refs and then moves them one by one. If it
+ * was killed in between, some refs have the new value: the others are added to `rest`, so that all
+ * refs get it. If no ref has moved, `rest` stays empty and all refs keep the old value.
  */
 static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *repo,
 			const struct kl_refs_txn *txn)
@@ -165,7 +168,7 @@ static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *repo,
 			continue;
 		}
 		if (!cmd->any && !git_oid_equal(&now, &cmd->from))
-			continue; /* another process has moved it since */
+			continue; /* another process has moved the ref since */
 		if (cmd->verb == KL_REFS_UPDATE)
 			kl_refs_txn_update(rest, cmd->ref, &cmd->to, &cmd->from);
 		else
@@ -197,7 +200,9 @@ static int move_rest(const struct kl_refs_txn *txn, const char *journal, const c
 	return err;
 }
 
-/* Wait for an update-ref that still reads this file; it holds a record lock on it. */
+/*
+ * Wait until no update-ref reads this file. An update-ref that reads it holds a record lock on it.
+ */
 static int wait_for_reader(const char *path)
 {
 	KL_AUTO(kl_closep) int fd = open(path, O_RDWR | O_CLOEXEC);

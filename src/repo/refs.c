@@ -62,7 +62,7 @@ static void push_ref(struct kl_ref_list *list, struct kl_repo *repo, git_referen
 {
 	git_oid oid;
 
-	/* a dangling symbolic ref has no object */
+	/* skip a dangling symbolic ref, which has no object */
 	if (git_reference_name_to_id(&oid, repo->git, git_reference_name(ref)) < 0)
 		return;
 	KL_GROW(list->ref, list->n + 1, list->alloc);
@@ -94,7 +94,7 @@ int kl_refs_list(struct kl_ref_list *out, struct kl_repo *repo, const char *pref
 	return 0;
 }
 
-/* Report a directory/file conflict between `ref` and the existing ref `taken`. */
+/* Report that `ref` cannot be created because of a directory/file conflict with the ref `taken`. */
 static int in_the_way(const char *ref, const char *taken)
 {
 	const char *branch = strncmp(taken, "refs/heads/", 11) ? NULL : taken + 11;
@@ -103,7 +103,8 @@ static int in_the_way(const char *ref, const char *taken)
 	if (!branch) {
 		err = kl_error(KL_EINVALID, "cannot create '%s': the ref '%s' is in the way", ref,
 			       taken);
-		return kl_error_hint(err, "if nothing needs it: git update-ref -d %s", taken);
+		return kl_error_hint(
+			err, "if nothing needs that ref, delete it: git update-ref -d %s", taken);
 	}
 	err = kl_error(KL_EINVALID, "cannot create '%s': the branch '%s' is in the way", ref,
 		       branch);

@@ -9,9 +9,12 @@
 #include "base/fs.h"
 #include "repo/internal.h"
 
-/* --- names ------------------------------------------------------------------ */
+/* --- names of remotes --------------------------------------------------------- */
 
-/* The remote of a key: "origin" for "remote.origin.url", NULL for other keys. The caller frees. */
+/*
+ * Return the name of the remote in a key, such as "origin" in "remote.origin.url"; NULL: another
+ * key. The caller frees it.
+ */
 static char *name_of(const char *key)
 {
 	const char *end = strrchr(key, '.');
@@ -49,7 +52,7 @@ int kl_remote_check(struct kl_repo *repo, const char *remote)
 	return err;
 }
 
-/* --- refs --------------------------------------------------------------------- */
+/* --- listing the refs of a remote ---------------------------------------------- */
 
 static bool is_below(const char *ref, const char *const *prefix)
 {
@@ -64,7 +67,11 @@ static int by_name(const void *left, const void *right)
 	return strcmp(((const struct kl_ref *)left)->name, ((const struct kl_ref *)right)->name);
 }
 
-/* Parse lines "<oid>\t<ref>\n"; skips names that are not valid in git. */
+/*
+ * Parse lines "<oid>\t<ref>
+ *
+ * ". Names that are not valid in git are skipped.
+ */
 static int take_refs(struct kl_ref_list *out, char *text, const char *const *prefix, size_t max)
 {
 	for (char *at = text, *end; *at; at = end) {
@@ -114,11 +121,11 @@ int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *re
 	return 0;
 }
 
-/* --- fetch ----------------------------------------------------------------------- */
+/* --- fetching -------------------------------------------------------------------- */
 
 /*
- * Did index-pack exceed our size limit? Its error message does not always arrive, so look for a
- * temporary pack of that size.
+ * Did git index-pack exceed our limit of file sizes? Its error message does not always arrive, so
+ * look for a temporary pack that has reached the limit.
  */
 static bool hit_limit(const struct kl_repo *repo, const char *text, uint64_t max_bytes)
 {
@@ -179,7 +186,7 @@ int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_st
 	return kl_error_in(err, "remote '%s'", remote);
 }
 
-/* --- push -------------------------------------------------------------------------- */
+/* --- pushing ----------------------------------------------------------------------- */
 
 void kl_pushes_release(struct kl_pushes *pushes)
 {
@@ -201,8 +208,8 @@ void kl_pushes_add(struct kl_pushes *pushes, const char *ref, const git_oid *to,
 }
 
 /*
- * Parse lines "!\t<oid>:<ref>\t[rejected] (stale info)" and set each push's `why`; returns the
- * number of rejected refs.
+ * Parse lines "!\t<oid>:<ref>\t[rejected] (stale info)" and set `why` of each rejected ref. Returns
+ * the number of rejected refs.
  */
 static size_t take_answer(struct kl_pushes *pushes, char *text)
 {
@@ -229,7 +236,7 @@ static size_t take_answer(struct kl_pushes *pushes, char *text)
 	return refused;
 }
 
-/* Collect the output of the remote's hooks: lines "remote: <text>" */
+/* Collect the output of the remote's hooks, which is in lines "remote: <text>". */
 static void add_remote_words(struct kl_buf *out, const char *text)
 {
 	for (const char *at = text; (at = strstr(at, "remote: ")); at += strcspn(at, "\n")) {
@@ -344,7 +351,7 @@ int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *repo,
 	return 0;
 }
 
-/* --- configuration ------------------------------------------------------------------ */
+/* --- reading and writing the repository's config file --------------------------------- */
 
 int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *repo, const char *key)
 {

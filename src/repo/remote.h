@@ -11,14 +11,17 @@
  * objects that they use.
  */
 
-/** KL_ENOTFOUND: no remote of that name is configured; hints list those that are. */
+/**
+ * Check that a remote of that name is configured. KL_ENOTFOUND: none is; hints list the configured
+ * remotes.
+ */
 int kl_remote_check(struct kl_repo *repo, const char *remote);
-/** Names of the configured remotes, sorted. */
+/** Append the names of the configured remotes, sorted. */
 void kl_remote_names(struct kl_strvec *out, struct kl_repo *repo);
 
 /**
- * List the remote's refs below any of the prefixes ("refs/notes/klineage/"), sorted. KL_EINVALID:
- * there are more than `max`.
+ * List the refs of the remote whose names start with one of the prefixes ("refs/notes/klineage/";
+ * NULL-terminated), sorted. KL_EINVALID: there are more than `max`.
  */
 int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *remote,
 		   const char *const *prefix, size_t max);
@@ -34,26 +37,28 @@ int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_st
 
 struct kl_push {
 	char *ref;
-	git_oid to, from; /* from: its current value at the remote; zero: does not exist */
-	char *why;        /* set by kl_remote_push: why the remote rejected it */
+	git_oid to,
+		from; /* new value, and current value at the remote; from zero: does not exist */
+	/* set by kl_remote_push(): why the remote rejected the ref; NULL: it did not */
+	char *why;
 };
 struct kl_pushes {
 	struct kl_push *v;
 	size_t n, alloc;
-	bool no_verify; /* do not run the user's hooks; for a push from inside a hook */
+	bool no_verify; /* do not run the user's hooks, for a push from inside a hook */
 };
 void kl_pushes_release(struct kl_pushes *pushes);
 void kl_pushes_add(struct kl_pushes *pushes, const char *ref, const git_oid *to,
 		   const git_oid *from);
 
 /**
- * Push all refs or none, and only if each remote ref still has its `from` value. KL_ECHANGED: the
- * remote rejected the push; `why` is set for the rejected refs, and kl_error_last() includes the
- * remote's own message.
+ * Push all refs or none, and only if each ref of the remote still has its `from` value.
+ * KL_ECHANGED: the remote rejected the push; `why` is set for the rejected refs, and the message
+ * includes the remote's own.
  */
 int kl_remote_push(struct kl_repo *repo, const char *remote, struct kl_pushes *pushes);
 
-/** An array of object ids: tips to push, or tips that the remote is known to have. */
+/** A list of object ids: tips to push, or tips that the remote is known to have. */
 struct kl_oids {
 	git_oid *v;
 	size_t n, alloc;
@@ -62,19 +67,19 @@ void kl_oids_release(struct kl_oids *oids);
 void kl_oids_add(struct kl_oids *oids, const git_oid *oid);
 
 /**
- * Commits that are reachable from `tips`, but not from `there` (NULL: none; ids that are not in
- * this clone are skipped) nor from this clone's tracking refs of the remote. Newest first, at most
- * `max`. The caller frees the array.
+ * List the commits that are reachable from `tips`, but neither from `there` nor from this clone's
+ * tracking refs of the remote. `there` can be NULL; ids in it that are not in this clone are
+ * skipped. Newest first, at most `max`. The caller frees the array.
  */
 int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *repo,
 			  const struct kl_oids *tips, const struct kl_oids *there,
 			  const char *remote, size_t max);
 
-/** All values of a key such as "remote.origin.fetch" in the repository's own config file. */
+/** Append all values of a key such as "remote.origin.fetch" in the repository's own config file. */
 int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *repo, const char *key);
 /** Add a value to a key in the repository's own config file. */
 int kl_remote_config_add(struct kl_repo *repo, const char *key, const char *value);
-/** Remove one value of a key; not an error if it is absent. */
+/** Remove one value of a key. It is no error if the key does not have it. */
 int kl_remote_config_remove(struct kl_repo *repo, const char *key, const char *value);
 
 #endif

@@ -15,35 +15,40 @@
  * repo - the user's repository: found and validated by git, read and written through libgit2.
  * `git_oid` is the only libgit2 type used outside src/repo.
  *
- * Config and identity come from git (`git config --list -z`, `git var`), because libgit2 supports
- * neither `git -c` nor GIT_AUTHOR_*. Only kl_repo_fast_forward() writes the index or the worktree.
+ * Configuration and identity come from git (`git config --list -z`, `git var`), because libgit2
+ * supports neither `git -c` nor GIT_AUTHOR_*. Only kl_repo_fast_forward() writes the index or the
+ * worktree.
  */
 struct kl_repo;
 
 /**
- * Open the repository that git would use in the current directory; honours GIT_DIR etc. The
- * repository can be bare. KL_ENOTFOUND: not in a repository. KL_ECANNOT: libgit2 cannot read the
- * repository (sha256, reftable, ...); the message says why. KL_EINVALID: git refuses to open it.
+ * Open the repository that git would use in the current directory; GIT_DIR etc. can name another.
+ * It can be bare. KL_ENOTFOUND: not in a repository. KL_ECANNOT: libgit2 cannot read the repository
+ * (sha256, reftable, ...); the message says why. KL_EINVALID: git refuses to open it.
  */
 int kl_repo_open(struct kl_repo **out);
 /**
- * As kl_repo_open, but at a directory and ignoring GIT_DIR etc. in the environment (for scratch
- * repositories and tests).
+ * Like kl_repo_open(), but for the directory `dir`, ignoring GIT_DIR etc. in the environment (for
+ * scratch repositories and tests).
  */
 int kl_repo_open_at(struct kl_repo **out, const char *dir);
 void kl_repo_free(struct kl_repo *repo);
 KL_DEFINE_CLEANUP(struct kl_repo *, kl_repo_free)
 
 /* The strings of the following functions are absolute paths or names, borrowed from `repo`. */
-const char *kl_repo_git_dir(const struct kl_repo *repo); /* of this worktree */
+const char *kl_repo_git_dir(const struct kl_repo *repo); /* the git directory of this worktree */
 const char *kl_repo_common_dir(const struct kl_repo *repo);
-/** NULL if the repository is bare or the current directory is inside the git directory. */
+/**
+ * Return the top of the worktree; NULL: the repository is bare, or the current directory is inside
+ * the git directory.
+ */
 const char *kl_repo_worktree(const struct kl_repo *repo);
-/** Current directory relative to the top of the worktree: "" or "dir/". */
+/** Return the current directory relative to the top of the worktree: "" or "dir/". */
 const char *kl_repo_prefix(const struct kl_repo *repo);
 /**
- * "main" for the main worktree, otherwise the name under .git/worktrees (with ".linked" appended if
- * that name is "main"). Used as the last component of refs/klineage/op/.
+ * Return the id of this worktree: "main" for the main worktree, otherwise its name under
+ * .git/worktrees (with ".linked" appended if that name is "main"). It is the last component of
+ * refs/klineage/op/.
  */
 const char *kl_repo_worktree_id(const struct kl_repo *repo);
 bool kl_repo_is_bare(const struct kl_repo *repo);
@@ -53,47 +58,57 @@ bool kl_repo_is_bare(const struct kl_repo *repo);
  */
 int kl_repo_need_history(struct kl_repo *repo);
 
-/** Config value as git sees it (the last one wins), or NULL if it is not set; borrowed. */
+/** Return a config value as git sees it (the last one wins), or NULL if it is not set; borrowed. */
 const char *kl_repo_config(struct kl_repo *repo, const char *key);
-/** Integer value, with an optional suffix k, m or g. KL_EINVALID: not a number. */
+/**
+ * Read an integer, with an optional suffix k, m or g; `dflt` if it is not set. KL_EINVALID: not a
+ * number.
+ */
 int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int64_t dflt);
-/** Terminal escape sequence for a colour setting such as "bold red", as git would print it. */
+/**
+ * Write to `out` the terminal escape sequence for a colour setting such as "bold red", as git would
+ * print it.
+ */
 int kl_repo_config_color(char *out, size_t n, struct kl_repo *repo, const char *key,
 			 const char *dflt);
-/** The pager command that git would use, to be run by sh; NULL: none. The caller frees. */
+/**
+ * Get the command of the pager that git would use, to be run by sh; NULL: no pager. The caller
+ * frees it.
+ */
 int kl_repo_pager(char **out, struct kl_repo *repo);
 int kl_repo_config_bool(bool *out, struct kl_repo *repo, const char *key, bool dflt);
 
-/** Set a value in the repository's own config file; NULL removes it if it is set. */
+/** Set a value in the repository's own config file. With `value` NULL, remove it if it is set. */
 int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value);
 
 /**
- * The committer, "Name <mail>"; borrowed. KL_EINVALID with git's own advice if no author or
- * committer identity is set, so call it before long work.
+ * Get the committer, "Name <mail>"; borrowed. KL_EINVALID, with git's own advice: no author or
+ * committer identity is set. Call this before long work, so that it is not done in vain.
  */
 int kl_repo_identity(const char **out, struct kl_repo *repo);
 
 /**
- * Sync every new object to disk before its name is known, or stop doing so. This is for data that
- * cost money and must survive a power failure. It applies to the whole process and is slow.
+ * Set whether every new object is synced to disk before its id is known. This is for data that cost
+ * money and must survive a power failure. It applies to the whole process and is slow.
  */
 void kl_repo_sync_objects(bool on);
 
-/** Version of libgit2 at run time, "1.5.1"; borrowed. */
+/** Return the version of libgit2 at run time, such as "1.5.1"; borrowed. */
 const char *kl_repo_backend(void);
 
-/* --- objects ---------------------------------------------------------- */
+/* --- reading and writing objects -------------------------------------- */
 
 /** Peel a revision to its commit. KL_ENOTFOUND: no such revision, or HEAD is unborn. */
 int kl_repo_resolve(git_oid *out, struct kl_repo *repo, const char *rev);
-/** The caller frees the array. */
+/** Get the parents of a commit. The caller frees the array. */
 int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *commit);
 /**
- * Size of an object in bytes, without reading it: a small packed object can inflate to a huge one.
+ * Get the size of an object in bytes without reading it, because a small packed object can inflate
+ * to a huge one.
  */
 int kl_repo_object_size(size_t *out, struct kl_repo *repo, const git_oid *oid);
 int kl_repo_tree_of(git_oid *out, struct kl_repo *repo, const git_oid *commit);
-/** Subtree at `path` ("" is the tree itself). KL_ENOTFOUND: there is no such directory. */
+/** Get the subtree at `path`; "": the tree itself. KL_ENOTFOUND: there is no such directory. */
 int kl_repo_subtree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *path);
 
 struct kl_commit {
@@ -103,7 +118,7 @@ struct kl_commit {
 	char *message; /* complete and unmodified */
 	char *author;  /* "Name <mail>" */
 	int64_t author_time;
-	int author_offset; /* minutes */
+	int author_offset; /* time zone in minutes east of UTC */
 };
 int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *repo, const git_oid *commit);
 void kl_commit_release(struct kl_commit *commit);
@@ -123,16 +138,19 @@ void kl_blobs_release(struct kl_blobs *blobs);
  * is longer than 4096 bytes.
  */
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max);
-/** KL_EINVALID: an entry of the tree, at any depth, is neither a directory nor a regular file. */
+/**
+ * Check that the tree contains only directories and regular files, at any depth. KL_EINVALID: it
+ * does not.
+ */
 int kl_repo_tree_check_plain(struct kl_repo *repo, const git_oid *tree);
-/** Find one entry by path; `mode` may be NULL. KL_ENOTFOUND: no such path. */
+/** Find one entry of a tree by its path; `mode` can be NULL. KL_ENOTFOUND: no such path. */
 int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
 		       const char *path);
 /** Append a blob's bytes to `out`. KL_EINVALID: not a blob, or more than `max` bytes. */
 int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *repo, const git_oid *blob, size_t max);
 int kl_repo_blob_write(git_oid *out, struct kl_repo *repo, const void *data, size_t n);
 
-/** One change to a tree: a NULL `data` removes the path. */
+/** One change to a tree. If `data` is NULL, the path is removed. */
 struct kl_tree_edit {
 	const char *path;
 	const void *data;
@@ -142,78 +160,81 @@ struct kl_tree_edit {
 /**
  * Write a new tree: `base` (NULL: the empty tree) with the edits applied. Directories are created
  * and removed as needed. Removing a directory removes everything below it; removing a path that
- * does not exist is not an error. KL_EINVALID: kl_fs_path_ok() rejects a path, a path occurs twice,
- * a mode is not one of struct kl_blob, or an edit puts a file where a directory is or vice versa.
+ * does not exist is no error. KL_EINVALID: kl_fs_path_ok() rejects a path, a path occurs twice, a
+ * mode is not one of struct kl_blob, or an edit puts a file where a directory is or vice versa.
  */
 int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n);
 
 /**
- * Tree of the index, as `git write-tree` would write it; honours GIT_INDEX_FILE. KL_EINVALID: the
- * index has conflicts, or the repository is bare.
+ * Write the tree of the index, as `git write-tree` would, and get its id. GIT_INDEX_FILE can name
+ * another index. KL_EINVALID: the index has conflicts, or the repository is bare.
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo);
-/** Are tracked files modified against HEAD, staged or not? */
+/** Do tracked files differ from HEAD, in the index or in the worktree? */
 int kl_repo_is_dirty(bool *out, struct kl_repo *repo);
 
 /**
- * Write a commit object, signed if commit.gpgSign is set; no ref moves. Identity and time come from
- * git (`git var`), unless `author` is set: then author and committer are both `author` at `time`,
- * and the commit is not signed, so that it is reproducible (signatures differ each time).
+ * Write a commit object; no ref moves. Identity and time come from git (`git var`), and the commit
+ * is signed if commit.gpgSign is set. But if `author` is set, author and committer are both
+ * `author` at `time`, and the commit is not signed, so that it is reproducible (signatures differ
+ * each time).
  */
 struct kl_commit_spec {
 	git_oid tree;
 	const git_oid *parent;
 	size_t nparent;
 	const char *message;
-	const char *author; /* "Name <mail>" or NULL */
-	int64_t time;       /* seconds; used with author */
-	int offset;         /* minutes; used with author */
+	const char *author; /* "Name <mail>"; NULL: the user's identity */
+	int64_t time;       /* seconds since the epoch; used if `author` is set */
+	int offset;         /* time zone in minutes east of UTC; used if `author` is set */
 };
 int kl_repo_commit_write(git_oid *out, struct kl_repo *repo, const struct kl_commit_spec *spec);
 
 /**
- * Append the unified diff between two trees, in the format of `git diff` with prefixes a/ and b/;
- * limited to `path` if that is neither NULL nor "".
+ * Append the unified diff between two trees, in the format of `git diff` with the prefixes a/ and
+ * b/. If `path` is neither NULL nor "", only changes at or below it.
  */
 int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 		 const char *path);
 /**
- * Paths that differ between two trees, sorted; no rename detection. `from` NULL: the empty tree.
+ * Append the paths that differ between two trees, sorted, without rename detection. `from` NULL:
+ * the empty tree.
  */
 int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *to);
 /**
- * Apply a unified patch to a tree; its paths are relative to `prefix`. Does not change the user's
- * index or worktree. KL_ENO: the patch does not apply. KL_EINVALID: it is not a patch.
+ * Apply a unified patch, whose paths are relative to `prefix`, to a tree. Does not change the
+ * user's index or worktree. KL_ENO: the patch does not apply. KL_EINVALID: it is not a patch.
  */
 int kl_repo_apply(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *prefix,
 		  const char *patch, size_t len);
 
 /**
- * Merge the changes from `base` to `theirs` into `ours`, three versions of one file. KL_ENO: they
- * conflict with the changes from `base` to `ours`; `out` is unchanged.
+ * Merge the changes from `base` to `theirs` into `ours`; all three are versions of one file.
+ * KL_ENO: they conflict with the changes from `base` to `ours`, and `out` is unchanged.
  */
 int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs);
 
 /**
- * Fast-forward the user's branch and worktree to `commit` with `git merge --ff-only`. This is the
- * only function that writes them, and is called only if the user asked for it. KL_EINVALID with
+ * Fast-forward the user's branch and worktree to `commit` by `git merge --ff-only`. No other
+ * function writes them, and this one is called only if the user asked for it. KL_EINVALID, with
  * git's own message: a fast-forward is not possible.
  */
 int kl_repo_fast_forward(struct kl_repo *repo, const git_oid *commit);
 
 /**
- * Commits reachable from `from` along first parents in which any of `paths` (files or directories)
- * differs from the first parent; newest first, at most `max`. The caller frees the array.
+ * List the commits that are reachable from `from` along first parents and in which any of `paths`
+ * (files or directories) differs from the first parent. Newest first, at most `max`. The caller
+ * frees the array.
  */
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max);
 
 /**
- * Commits reachable from `to` but not from `from`: the newest `max` of them, oldest first. The
- * caller frees the array.
+ * List the commits that are reachable from `to` but not from `from`: the newest `max` of them,
+ * oldest first. The caller frees the array.
  */
 int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		    const git_oid *to, size_t max);
@@ -224,25 +245,25 @@ int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oi
  */
 int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *ancestor,
 			const git_oid *descendant);
-/** Best common ancestor of two commits. KL_ENOTFOUND: they have none. */
+/** Find the best common ancestor of two commits. KL_ENOTFOUND: they have none. */
 int kl_repo_merge_base(git_oid *out, struct kl_repo *repo, const git_oid *left,
 		       const git_oid *right);
 
-/** Size of an object id in text: 40 hex digits and NUL. */
+/** Size of an object id as text: 40 hex digits and the NUL. */
 #define KL_OID_HEX 41
 void kl_oid_hex(char out[KL_OID_HEX], const git_oid *oid);
 int kl_oid_parse(git_oid *out, const char *hex);
 
-/* --- trailers --------------------------------------------------------- */
+/* --- reading trailers -------------------------------------------------- */
 
 /**
- * Value of the last trailer `key` in the last paragraph of `message`, as `git interpret-trailers`
- * reads it, or NULL if there is none; the caller frees.
+ * Return the value of the last trailer `key` in the last paragraph of `message`, as `git
+ * interpret-trailers` reads it; NULL: there is none. The caller frees it.
  */
 char *kl_trailer_get(const char *message, const char *key);
-/** As kl_trailer_get for several keys at once: sets value[i] for key[i]. */
+/** Like kl_trailer_get(), but for several keys at once: sets value[i] for key[i]. */
 void kl_trailers_get(char **value, const char *message, const char *const *key, size_t n);
-/** Subject line; the caller frees. */
+/** Return the subject of a commit message. The caller frees it. */
 char *kl_trailer_subject(const char *message);
 
 #endif

@@ -7,10 +7,10 @@
 #include <strings.h>
 
 /*
- * The rules are those of git interpret-trailers, as documented and observed: trailers are in the
- * last paragraph, which is not the first one and is followed only by comments. Either all of its
- * lines are trailers, or one of its lines is written by git itself and at least a quarter of them
- * are trailers.
+ * The rules are those of git interpret-trailers, as documented and as observed. Trailers are in the
+ * last paragraph, if that is not also the first one; only comments can follow it. Either all of its
+ * lines are trailers, or git itself wrote one of its lines and at least a quarter of them are
+ * trailers.
  */
 static const char scissors[] = "# ------------------------ >8 ------------------------\n";
 
@@ -29,7 +29,10 @@ static void lines_release(struct lines *lines)
 	free(lines->l);
 }
 
-/* git's isspace(): unlike that of C, it does not know \v and \f, nor any locale. */
+/*
+ * Is this a space for git? Unlike C's isspace(), git's does not include \v and \f, and ignores the
+ * locale.
+ */
 static bool is_space(char ch)
 {
 	return ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r';
@@ -61,7 +64,10 @@ static bool is_blank(const struct line *line)
 	return true;
 }
 
-/* Split the message into lines, up to a patch ("---") or the scissors of `git commit --verbose`. */
+/*
+ * Split the message into lines, up to the start of a patch ("---") or the scissors line of `git
+ * commit --verbose`.
+ */
 static void split_message(struct lines *out, const char *message)
 {
 	for (const char *at = message; *at;) {
@@ -77,7 +83,7 @@ static void split_message(struct lines *out, const char *message)
 	}
 }
 
-/* Drop comments, empty lines and an old-style "Conflicts:" list from the end. */
+/* Remove comments, empty lines and an old-style list "Conflicts:" from the end. */
 static void drop_tail(struct lines *lines)
 {
 	size_t keep = 0;
@@ -101,7 +107,7 @@ static void drop_tail(struct lines *lines)
 	lines->n = keep;
 }
 
-/* Length of a trailer's token; 0 if the line is not a trailer. */
+/* Return the length of the token before the colon of a trailer; 0: the line is not a trailer. */
 static size_t token_end(const struct line *line)
 {
 	bool space = false;
@@ -126,7 +132,7 @@ static bool written_by_git(const struct line *line)
 	       starts_with(line, "(cherry picked from commit ");
 }
 
-/* Index of the first line of the trailer block; `lines->n` if there is none. */
+/* Return the index of the first line of the trailers; `lines->n` if there are none. */
 static size_t find_block(const struct lines *lines)
 {
 	size_t title = 0, trailers = 0, others = 0, folded = 0;
@@ -164,7 +170,10 @@ static size_t find_block(const struct lines *lines)
 	return lines->n;
 }
 
-/* Append a line; its leading whitespace becomes one space, as git unfolds a continuation line. */
+/*
+ * Append a line with its leading white space replaced by one space, as git unfolds a continuation
+ * line.
+ */
 static void unfold_line(struct kl_buf *buf, const struct line *line)
 {
 	size_t skip = 0;
@@ -185,7 +194,10 @@ static void trim_right(char *text)
 	text[n] = '\0';
 }
 
-/* Index of the key that equals the trailer's token (`end` bytes), or n if there is none. */
+/*
+ * Return the index of the key that equals the token of the trailer (its first `end` bytes); `n` if
+ * none does.
+ */
 static size_t which_key(const struct line *line, size_t end, const char *const *key, size_t n)
 {
 	while (end && is_space(line->text[end - 1]))

@@ -7,7 +7,10 @@
 
 #include "base/fs.h"
 
-/* A path of 4096 bytes cannot be nested deeper. Trees can come from an untrusted repository. */
+/*
+ * A path of 4096 bytes cannot be nested deeper. A limit is needed because trees can come from an
+ * untrusted repository.
+ */
 #define MAX_DEPTH 2048
 
 static int lookup_tree(git_tree **out, struct kl_repo *repo, const git_oid *oid)
@@ -26,7 +29,7 @@ static int by_path(git_tree_entry **out, struct kl_repo *repo, const git_oid *tr
 	if (err < 0)
 		return err;
 	err = git_tree_entry_bypath(out, tree, path);
-	return err < 0 ? kl_error(KL_ENOTFOUND, "no '%s' in that tree", path) : 0;
+	return err < 0 ? kl_error(KL_ENOTFOUND, "'%s' does not exist in the tree", path) : 0;
 }
 
 int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
@@ -55,7 +58,7 @@ int kl_repo_subtree(git_oid *out, struct kl_repo *repo, const git_oid *tree, con
 	if ((err = by_path(&entry, repo, tree, path)) < 0)
 		return err;
 	if (git_tree_entry_type(entry) != GIT_OBJECT_TREE)
-		return kl_error(KL_ENOTFOUND, "'%s' is not a directory in that tree", path);
+		return kl_error(KL_ENOTFOUND, "'%s' is not a directory in the tree", path);
 	git_oid_cpy(out, git_tree_entry_id(entry));
 	return 0;
 }
@@ -161,7 +164,7 @@ int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid 
 	return 0;
 }
 
-/* --- editing ----------------------------------------------------------- */
+/* --- writing an edited tree --------------------------------------------- */
 
 struct edits {
 	struct kl_repo *r;
@@ -202,7 +205,10 @@ static int put_blob(git_treebuilder *tb, struct kl_repo *repo, const struct kl_t
 static int edit_level(git_oid *out, const struct edits *edits, const git_oid *base, size_t from,
 		      size_t to, size_t skip);
 
-/* Apply the edits [from, to), which are all below directory `name` of this level. */
+/*
+ * Apply the edits `from` up to, but without, `to`, which are all below the directory `name` of this
+ * tree.
+ */
 static int put_directory(git_treebuilder *tb, const struct edits *edits, const char *name,
 			 size_t from, size_t to, size_t skip)
 {
@@ -229,8 +235,8 @@ static int put_directory(git_treebuilder *tb, const struct edits *edits, const c
 }
 
 /*
- * Apply the edits [from, to) to one directory. The first `skip` bytes of their paths name that
- * directory. `*out` is zero if this is a subdirectory and it is empty afterwards.
+ * Apply the edits `from` up to, but without, `to` to one directory. The first `skip` bytes of their
+ * paths name that directory. `*out` is zero if this is a subdirectory and it is empty afterwards.
  */
 static int edit_level(git_oid *out, const struct edits *edits, const git_oid *base, size_t from,
 		      size_t to, size_t skip)
@@ -277,7 +283,7 @@ static int check_edits(const struct kl_tree_edit *const *edits, size_t n)
 	return 0;
 }
 
-/* Apply only the edits that write a file, or if `write` is false, only those that remove one. */
+/* Apply only the edits that write a file or, if `write` is false, only those that remove a path. */
 static int edit_some(git_oid *out, struct kl_repo *repo, const git_oid *base, bool write,
 		     const struct kl_tree_edit *const *edits, size_t n)
 {
@@ -305,7 +311,7 @@ int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = edit + i;
 	qsort(sorted, n, sizeof(*sorted), by_edit_path);
-	/* removals first, because a file can take the name of a removed directory */
+	/* remove paths first, because a file can take the name of a removed directory */
 	if ((err = check_edits(sorted, n)) < 0 ||
 	    (err = edit_some(&removed, repo, base, false, sorted, n)) < 0)
 		return err;

@@ -81,7 +81,7 @@ void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid 
 		cmd->from = *old;
 }
 
-/* --- the journal, which is the input of update-ref --------------------- */
+/* --- writing and parsing the journal, which is the input of update-ref ----- */
 
 void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *txn)
 {
@@ -137,7 +137,7 @@ int kl_txn_parse(struct kl_refs_txn *txn, const char *text, const char *name)
 		if (parse_line(txn, line.v[i]) < 0)
 			return kl_error(KL_EINVALID, "journal '%s', line %zu: cannot parse '%.60s'",
 					name, i + 1, line.v[i]);
-		/* ref names become file names */
+		/* recovery makes file names of ref names, so they must be valid */
 		if (txn->n &&
 		    (git_reference_name_is_valid(&valid, txn->cmd[txn->n - 1].ref) < 0 || !valid))
 			return kl_error(KL_EINVALID, "journal '%s', line %zu: invalid ref name",
@@ -175,7 +175,10 @@ static int check_names(const struct kl_refs_txn *txn)
 	return 0;
 }
 
-/* KL_ECHANGED with a message if a ref does not have its expected old value; otherwise 0. */
+/*
+ * Find a ref that does not have its expected old value. Returns KL_ECHANGED with a message if there
+ * is one; otherwise 0.
+ */
 static int who_moved(const struct kl_refs_txn *txn)
 {
 	char now_hex[KL_OID_HEX], from_hex[KL_OID_HEX];
@@ -233,7 +236,7 @@ static bool all_moved(const struct kl_refs_txn *txn)
 	return true;
 }
 
-/* update-ref was killed at an unknown point: recover, and check whether all refs moved. */
+/* Recover after update-ref was killed at an unknown point, and check whether all refs moved. */
 static int after_kill(struct kl_refs_txn *txn, int signal)
 {
 	int cleared, err = kl_txn_recover(txn->r, &cleared);
@@ -243,7 +246,7 @@ static int after_kill(struct kl_refs_txn *txn, int signal)
 	return kl_error(KL_EIO, "git update-ref was killed by signal %d", signal);
 }
 
-/* Make one attempt; our lock must be held and the journal be written. */
+/* Run update-ref once. The caller must hold our lock and have written the journal. */
 static int attempt_update(struct kl_refs_txn *txn, const char *journal, const char *reflog)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worktree - writes the index as a tree and tests if the worktree is modified */
+/* worktree - writes the index as a tree, and tests if the worktree is modified */
 #include "repo/internal.h"
 
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static int no_conflicts(struct kl_repo *repo)
 }
 
 /*
- * `git write-tree` can refresh the index that it reads, so run it on a copy: the user's index is
- * never written.
+ * Run `git write-tree` on a copy of the index, because it can refresh the index that it reads, and
+ * we must not write the user's index.
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo)
 {
@@ -57,7 +57,10 @@ int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo)
 	if ((err = kl_git_do(repo, &call)) < 0) {
 		KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 
-		/* git's message names object ids; a message with the path is more useful */
+		/*
+		 * git's message names object ids; a message with the path of a conflict is more
+		 * useful
+		 */
 		conflict = no_conflicts(repo);
 		return conflict < 0 ? conflict : kl_error(err, "%s", why);
 	}
