@@ -242,7 +242,7 @@ int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *r
 		return 0;
 	}
 	if ((err = kl_notes_index(&merge.theirs, repo, theirs)) < 0)
-		return kl_error_in(err, "their notes");
+		return kl_error_in(err, "notes of the remote");
 	if (git_oid_is_zero(ours))
 		return clean_merge(tip, &merge, theirs);
 	if ((err = kl_notes_index(&merge.out.old, repo, ours)) < 0 ||

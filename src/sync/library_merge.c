@@ -16,7 +16,7 @@ static const git_oid zero;
 struct merge {
 	struct kl_repo *r;
 	struct kl_library *base, *ours, *theirs;
-	struct kl_map seen; /* ids of their events that were checked */
+	struct kl_map seen; /* ids of the events of theirs that were checked */
 	struct kl_tree_edit *edit;
 	size_t n, alloc;
 	struct kl_strvec keep; /* owns the strings that the edits point to */
@@ -50,10 +50,11 @@ static void put_file(struct merge *merge, char *path, char *text, size_t len)
 	};
 }
 
-/* --- events ------------------------------------------------------------------------ */
+/* --- checking and merging events -------------------------------------------------- */
 
 /*
- * Check an event of theirs, once; the events that it was computed from are added to `ids`.
+ * Check an event of theirs, once. The ids of the events that it was computed from are added to
+ * `ids`.
  */
 static int check_event(struct kl_strvec *ids, struct merge *merge, const char *id)
 {
@@ -74,8 +75,8 @@ static int check_event(struct kl_strvec *ids, struct merge *merge, const char *i
 }
 
 /*
- * Every event that one of their cards cites must be present and valid, as must the events that it
- * was computed from, and so on.
+ * Check that every event that a card of theirs cites is present and valid, and so are the events
+ * that it was computed from.
  */
 static int check_events(struct merge *merge, const struct kl_card *card)
 {
@@ -102,7 +103,7 @@ static int list_events(struct kl_blobs *out, struct kl_library *library)
 	return err < 0 ? err : kl_repo_tree_list(out, library->repo, &tree, MAX_EVENTS);
 }
 
-/* Is this a path "<xx>/<id>.json", relative to evidence/? */
+/* Is this the path of an event relative to evidence/, "<xx>/<id>.json"? */
 static bool is_event_path(const char *path)
 {
 	return strlen(path) == 72 && strspn(path, "0123456789abcdef") == 2 && path[2] == '/' &&
@@ -110,7 +111,10 @@ static bool is_event_path(const char *path)
 	       !strncmp(path, path + 3, 2);
 }
 
-/* Take an event that only they have, or of which they have another version (e.g. signed). */
+/*
+ * Take an event that only they have, or merge it if they have another version of it, for example a
+ * signed one.
+ */
 static int take_event(struct merge *merge, const struct kl_blob *theirs, const struct kl_blob *ours)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf their_text = KL_BUF_INIT, our_text = KL_BUF_INIT,
@@ -164,9 +168,9 @@ static int take_events(struct merge *merge)
 	return err;
 }
 
-/* --- cards ------------------------------------------------------------------------------ */
+/* --- merging cards ---------------------------------------------------------------------- */
 
-/* Index of the card with this path, by binary search; -1 if there is none. */
+/* Return the index of the card with this path, by binary search; -1: there is none. */
 static int64_t card_index(const struct kl_library *library, const char *path)
 {
 	size_t lo = 0, hi = library->cards.n;
@@ -196,7 +200,7 @@ static int read_theirs(struct kl_card **out, struct merge *merge, size_t i)
 	return 0;
 }
 
-/* Record which fields of a card both sides changed. */
+/* Record the fields of a card that both sides changed differently. */
 static void note_both(struct merge *merge, const char *id, const struct kl_strvec *fields)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
@@ -207,7 +211,7 @@ static void note_both(struct merge *merge, const char *id, const struct kl_strve
 		kl_strvec_pushf(&merge->done->both, "%s: %s", id, names.ptr);
 }
 
-/* Merge a card that both sides have in different versions. */
+/* Merge a card of which the two sides have different versions. */
 static int unite_card(struct merge *merge, const struct kl_card *theirs, const char *path,
 		      size_t at)
 {
@@ -220,7 +224,7 @@ static int unite_card(struct merge *merge, const struct kl_card *theirs, const c
 	if ((err = kl_library_card_at(&ours, merge->ours, at)) < 0)
 		return kl_error_in(err, "our library");
 	if (in_base >= 0 && kl_library_card_at(&base, merge->base, (size_t)in_base) < 0)
-		kl_error_clear(); /* treat an unreadable old version as absent */
+		kl_error_clear(); /* treat a common version that cannot be read as absent */
 	if ((err = kl_card_merge(&merged, &fields, base, ours, theirs)) < 0 ||
 	    (err = kl_library_text(&our_text, merge->ours, at)) < 0)
 		return err;
@@ -247,7 +251,7 @@ static int take_card(struct merge *merge, size_t i)
 
 	if (at >= 0 && !memcmp(&merge->ours->cards.b[at].oid, &blob->oid, sizeof(git_oid)))
 		return 0;
-	/* they did not change it, so keep ours */
+	/* they did not change the card, so keep our version */
 	if (at >= 0 && in_base >= 0 &&
 	    !memcmp(&merge->base->cards.b[in_base].oid, &blob->oid, sizeof(git_oid)))
 		return 0;
@@ -263,7 +267,7 @@ static int take_card(struct merge *merge, size_t i)
 	return 0;
 }
 
-/* --- the commit ----------------------------------------------------------------------------- */
+/* --- making the merge commit ----------------------------------------------------------------- */
 
 static int open_three(struct merge *merge, const git_oid *ours, const git_oid *theirs)
 {
@@ -315,7 +319,7 @@ static int commit_merge(git_oid *tip, struct merge *merge, const git_oid *ours,
 	return kl_repo_commit_write(tip, merge->r, &spec);
 }
 
-/* Take their .gitattributes if we have no library yet. */
+/* If we have no library yet, take their .gitattributes. */
 static int take_attributes(struct merge *merge)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -20,14 +20,14 @@
 #define MAX_MIB 2048
 #define GIVE_UP_MS (5 * 60 * 1000)
 #define LOCK_MS (60 * 1000)
-#define SAME_ANSWERS 4 /* give up after this many repeated rounds with an unchanged remote */
+#define SAME_ANSWERS 4 /* give up after so many further rounds in which the remote did not change */
 
 /* clang-format off */
 static const char *const prefixes[] = {
 	[KL_SYNC_NOTES] = KL_NOTES_GATE,
 	[KL_SYNC_LINEAGE] = "refs/heads/klineage/lineage/",
 	[KL_SYNC_REJECTED] = "refs/klineage/rejected/",
-	[KL_SYNC_CARDS] = NULL,		/* configured */
+	[KL_SYNC_CARDS] = NULL,		/* the ref is configured: kl_sync_round.cards */
 };
 /* clang-format on */
 
@@ -45,7 +45,7 @@ const char *kl_sync_how_name(enum kl_sync_how how)
 	return names[how];
 }
 
-/* --- items -------------------------------------------------------------------- */
+/* --- recording what was done ------------------------------------------------------ */
 
 static void items_release(struct kl_sync_item *item, size_t n)
 {
@@ -78,9 +78,9 @@ void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const cha
 }
 
 /*
- * Move the round's items to the result. If the round failed and will be repeated (`done` is false),
- * skip items that were given or left, because the next round reports them again. Changes made here
- * persist, so only this round can report them.
+ * Move the items of the round to the result. If the round failed and will be repeated (`done` is
+ * false), items that were given or left are skipped, because the next round reports them again.
+ * Changes of our refs stay, so only this round can report them.
  */
 static void keep_items(struct kl_sync_round *round, bool done)
 {
@@ -109,7 +109,7 @@ static void round_release(struct kl_sync_round *round)
 	kl_map_release(&round->renamed);
 }
 
-/* --- the remote's refs --------------------------------------------------------- */
+/* --- listing the refs of the remote ---------------------------------------------- */
 
 struct kl_sync_ref *kl_sync_find(struct kl_sync_round *round, const char *ref)
 {
@@ -203,11 +203,11 @@ static int list_theirs(struct kl_sync_round *round)
 	return err;
 }
 
-/* --- fetch ------------------------------------------------------------------------ */
+/* --- fetching ------------------------------------------------------------------------ */
 
 /*
- * Delete tracking refs of lineages and rejected steps that the remote no longer has. Other tracking
- * refs can come from a plain fetch and are kept.
+ * Delete the tracking refs of lineages and rejected steps that the remote no longer has. Other
+ * tracking refs can come from a plain fetch and are kept.
  */
 static int drop_gone(struct kl_sync_round *round)
 {
@@ -250,17 +250,18 @@ static int fetch_refs(struct kl_sync_round *round)
 			kl_strvec_pushf(&spec, "+%s:%s", round->v[i].ref, round->v[i].tracking);
 	}
 	kl_error_clear();
+	/* before the fetch, because the name of an old ref can conflict with that of a new one */
 	if (!err && !round->s->notes_only)
-		err = drop_gone(round); /* first, to avoid directory/file conflicts with new refs */
+		err = drop_gone(round);
 	if (!err)
 		err = kl_remote_fetch(round->r, round->s->remote, &spec, (uint64_t)mib << 20);
-	/* a ref can have moved between list and fetch; use what was fetched */
+	/* a ref can have moved between the listing and the fetch; use the fetched value */
 	for (size_t i = 0; !err && i < round->n; i++)
 		err = kl_refs_get(&round->v[i].oid, round->r, round->v[i].tracking);
 	return err;
 }
 
-/* --- dry run -------------------------------------------------------------------------- */
+/* --- dry run ------------------------------------------------------------------------- */
 
 static void plan_ref(struct kl_sync_round *round, const char *ref, const git_oid *ours)
 {
@@ -280,7 +281,7 @@ static void plan_ref(struct kl_sync_round *round, const char *ref, const git_oid
 		return;
 	if (theirs->kind == KL_SYNC_LINEAGE)
 		kl_sync_report(round, KL_SYNC_RENAMED, ref,
-			       "the remote has another one of that name");
+			       "the remote has another lineage of that name");
 	else
 		kl_sync_report(round, ahead ? KL_SYNC_MOVED : KL_SYNC_UNITED, ref,
 			       "differs from the remote");
@@ -311,9 +312,9 @@ static int show_plan(struct kl_sync_round *round)
 	return err;
 }
 
-/* --- rounds ---------------------------------------------------------------------------- */
+/* --- running the rounds of a sync -------------------------------------------------------- */
 
-/* The remote's refs as text, to detect if the remote changes between rounds. */
+/* Write the remote's refs as text, to detect if the remote changes between rounds. */
 static void describe_refs(struct kl_buf *out, const struct kl_sync_round *round)
 {
 	char hex[KL_OID_HEX];
@@ -324,7 +325,7 @@ static void describe_refs(struct kl_buf *out, const struct kl_sync_round *round)
 	}
 }
 
-/* The part of a round that failed, which decides what the user is told. */
+/* The part of a round that failed. The hints for the user depend on it. */
 enum failed_part { WHILE_FETCHING, WHILE_TAKING, WHILE_GIVING };
 
 static int one_round(struct kl_sync *sync, struct kl_buf *refs, enum failed_part *part)
@@ -361,8 +362,9 @@ static int one_round(struct kl_sync *sync, struct kl_buf *refs, enum failed_part
 }
 
 /*
- * Give up repeating: KL_ECHANGED becomes KL_EIO with a hint, KL_EBUSY stays what it is. Only the
- * remote refuses: a ref of ours that moves is moved by another process here.
+ * Report that all rounds failed. KL_EBUSY is kept; KL_ECHANGED becomes KL_EIO with hints. While our
+ * refs are updated, only another process here can have moved them; a refusal by the remote comes
+ * only from the push.
  */
 static int give_up(int err, enum failed_part part, const char *remote)
 {

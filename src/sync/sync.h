@@ -9,11 +9,11 @@
  * "Sync").
  *
  * The remote's refs are first fetched into tracking refs and verified there. Then one transaction
- * updates our refs: notes are merged by event and the skills branch by card; lineages and rejected
- * steps are created under their own names, or, if a different one has that name, with the remote's
- * name appended. What the remote lacks is pushed in one atomic push with the expected old values.
- * If a ref changes meanwhile, here or at the remote, everything is repeated for at most five
- * minutes.
+ * updates our refs. Notes are merged by event, and the skills branch by card. Lineages and rejected
+ * steps are created under the names that they have at the remote; if a different ref here has that
+ * name, the remote's name is appended. Then what the remote lacks is pushed in one atomic push with
+ * the expected old values. If a ref changes meanwhile, here or at the remote, everything is
+ * repeated for at most five minutes.
  *
  *	struct kl_sync s = { .repo = repo, .remote = "origin", .fetch = true, .push = true };
  *	err = kl_sync_run(&s);
@@ -22,8 +22,8 @@
  */
 enum kl_sync_how {
 	KL_SYNC_TAKEN,   /* new here */
-	KL_SYNC_MOVED,   /* ours was fast-forwarded to theirs */
-	KL_SYNC_UNITED,  /* merged: both sides had something that the other lacked */
+	KL_SYNC_MOVED,   /* our ref was fast-forwarded to theirs */
+	KL_SYNC_UNITED,  /* merged: each side had something that the other lacked */
 	KL_SYNC_RENAMED, /* new here, under another name, because a ref of ours has that name */
 	KL_SYNC_GIVEN,   /* pushed */
 	KL_SYNC_LEFT,    /* not exchanged; `what` gives the reason and what to do */
@@ -33,34 +33,40 @@ const char *kl_sync_how_name(enum kl_sync_how how);
 struct kl_sync_item {
 	enum kl_sync_how how;
 	char *ref;
-	char *what; /* details for the user; can be "" */
+	char *what; /* details for the user; "": none */
 };
 
 struct kl_sync {
 	struct kl_repo *repo;
 	const char *remote;
 	bool fetch, push;
-	/* exchange only gate events, and do not run the user's hooks; for a sync inside a push */
+	/*
+	 * exchange only gate events, and do not run the user's hooks, for a sync from inside a push
+	 */
 	bool notes_only;
-	bool dry_run;           /* only list the remote's refs; items tell what would be done */
-	struct kl_sync_item *v; /* result, in the order in which it was done */
+	/* change nothing: only list the remote's refs, and report what would be done */
+	bool dry_run;
+	struct kl_sync_item *v; /* result: what was done with each ref, in that order */
 	size_t n, alloc;
 	size_t rounds; /* result: number of attempts */
 };
 
 /**
- * Sync. Returns 0 if it is complete, even if some items were left. KL_ENOTFOUND: no such remote.
- * KL_EIO: the remote cannot be reached or rejects the push; what was fetched before is kept.
- * KL_EBUSY: another sync is running, or a ref here stays locked.
+ * Sync with the remote. Returns 0 if the sync ended, even if some refs were left. KL_ENOTFOUND: no
+ * such remote. KL_EIO: the remote cannot be reached or rejects the push; what was fetched before is
+ * kept. KL_EBUSY: another sync is running, or a ref here stays locked.
  */
 int kl_sync_run(struct kl_sync *sync);
 void kl_sync_release(struct kl_sync *sync);
 
-/** The refspecs with which a plain `git fetch` updates the tracking refs as well. */
+/** Append the refspecs with which a plain `git fetch` also updates our tracking refs. */
 void kl_sync_refspecs(struct kl_strvec *out, const char *remote);
-/** Get those of these refspecs that are configured for the remote. */
+/** Append those of the refspecs of kl_sync_refspecs() that are configured for the remote. */
 int kl_sync_configured(struct kl_strvec *out, struct kl_repo *repo, const char *remote);
-/** Add them to, or remove them from, remote.<remote>.fetch; `changed` gets those that changed. */
+/**
+ * Add the refspecs of kl_sync_refspecs() to remote.<remote>.fetch or, if `on` is false, remove
+ * them. Those that were added or removed are appended to `changed`.
+ */
 int kl_sync_setup(struct kl_strvec *changed, struct kl_repo *repo, const char *remote, bool on);
 
 #endif

@@ -13,9 +13,9 @@
 
 #define MAX_LINE ((size_t)1 << 20)
 #define MAX_SLUG 64
-#define MAX_RENAMED 100 /* names that are tried for one ref of a remote */
+#define MAX_RENAMED 100 /* number of names that are tried for one ref of the remote */
 
-/* --- events ------------------------------------------------------------------- */
+/* --- merging events ----------------------------------------------------------- */
 
 static bool is_hex64(const char *text)
 {
@@ -23,8 +23,8 @@ static bool is_hex64(const char *text)
 }
 
 /*
- * Accept a valid event, or a line of a later version: our readers skip it, but newer versions can
- * need it.
+ * Accept a valid event, or one of a later format: this version ignores it, but later versions of
+ * git-klineage can read it.
  */
 static bool accept_line(const char *line, size_t len, void *payload)
 {
@@ -54,7 +54,8 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 		return err;
 	kl_error_clear();
 	err = kl_notes_merge(&tip, &done, round->r, &ours, &ref->oid, accept_line, NULL);
-	if (err == KL_EINVALID) { /* not a notes tree: leave it and go on with the other refs */
+	/* the notes tree is invalid: leave it and go on with the other refs */
+	if (err == KL_EINVALID) {
 		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		ref->left = true;
 		return 0;
@@ -63,7 +64,7 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 		return err;
 	if (done.refused)
 		kl_sync_report(round, KL_SYNC_LEFT, ref->ref,
-			       "%zu invalid line%s of theirs %s ignored", done.refused,
+			       "%zu invalid line%s of the remote %s ignored", done.refused,
 			       done.refused == 1 ? "" : "s", done.refused == 1 ? "is" : "are");
 	if (!memcmp(&tip, &ours, sizeof(tip)))
 		return 0;
@@ -77,9 +78,9 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	return 0;
 }
 
-/* --- lineages and rejected steps ------------------------------------------------- */
+/* --- taking lineages and rejected steps ----------------------------------------- */
 
-/* The first error of a check, and the number of errors. */
+/* The first error that a check reported, and how many it reported. */
 struct first {
 	char *what;
 	size_t n;
@@ -94,7 +95,7 @@ static void keep_first(enum kl_check_severity severity, const char *where, const
 		first->what = kl_strdup(what);
 }
 
-/* Check a lineage or rejected ref; if it is invalid, report it as left. */
+/* Check a ref of a lineage or of rejected steps. If it is invalid, report it as left. */
 static int verify_steps(bool *good, struct kl_sync_round *round, struct kl_sync_ref *ref)
 {
 	struct first first = { 0 };
@@ -113,7 +114,8 @@ static int verify_steps(bool *good, struct kl_sync_round *round, struct kl_sync_
 }
 
 /*
- * A name for their ref: "<workload>/<name>-<remote>[-<i>]", valid for any remote. The caller frees.
+ * Return another name for a ref of the remote, "<workload>/<name>-<remote>[-<i>]", that is valid
+ * whatever the remote is called. The caller frees it.
  */
 static char *other_leaf(const char *leaf, const char *remote, int i)
 {
@@ -132,9 +134,9 @@ static char *other_leaf(const char *leaf, const char *remote, int i)
 }
 
 struct place {
-	char *ref;         /* name of our ref */
-	git_oid old;       /* its current value */
-	bool is_new, have; /* is_new: does not exist yet; have: already contains theirs */
+	char *ref;         /* name for the ref here */
+	git_oid old;       /* its current value, if it exists */
+	bool is_new, have; /* is_new: it does not exist yet; have: it already contains theirs */
 };
 
 static void place_release(struct place *place)
@@ -143,8 +145,9 @@ static void place_release(struct place *place)
 }
 
 /*
- * Try to use this name for our ref. Returns 1 and fills `place` if it is free or can take theirs, 0
- * if a different lineage, or diverged rejected steps, have the name.
+ * Try to use the name `leaf` for a ref of the remote, and fill in `place`. Returns 1 if the name is
+ * free or the ref here can take theirs. Returns 0 if a different lineage, or rejected steps that
+ * have diverged, have the name.
  */
 static int try_place(struct place *place, struct kl_sync_round *round,
 		     const struct kl_sync_ref *ref, const char *leaf)
@@ -163,7 +166,7 @@ static int try_place(struct place *place, struct kl_sync_round *round,
 	if (err < 0)
 		return err;
 	place->have = !memcmp(&place->old, &ref->oid, sizeof(place->old));
-	/* a lineage is immutable, but a rejected ref can get more steps */
+	/* a lineage never changes, but a ref of rejected steps can get more steps */
 	if (place->have || ref->kind == KL_SYNC_LINEAGE)
 		return place->have;
 	if ((err = kl_repo_is_ancestor(&behind, round->r, &ref->oid, &place->old)) < 0 ||
@@ -173,7 +176,9 @@ static int try_place(struct place *place, struct kl_sync_round *round,
 	return behind || ahead;
 }
 
-/* Choose our ref for theirs. Rejected steps get the same name as their lineage. */
+/*
+ * Choose the ref here for a ref of the remote. Rejected steps get the same name as their lineage.
+ */
 static int find_place(struct place *place, struct kl_sync_round *round,
 		      const struct kl_sync_ref *ref)
 {
@@ -193,7 +198,7 @@ static int find_place(struct place *place, struct kl_sync_round *round,
 	return fits < 0 ? fits : 0;
 }
 
-/* Do we already have their lineage, possibly under another name? */
+/* Do we already have this lineage of the remote, possibly under another name? */
 static int have_lineage(bool *have, struct kl_sync_round *round, const struct kl_sync_ref *ref)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
@@ -235,15 +240,17 @@ static int take_steps(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	renamed = strcmp(place.ref, ref->ref) != 0;
 	kl_refs_txn_update(txn, place.ref, &ref->oid, place.is_new ? NULL : &place.old);
 	if (renamed)
-		kl_sync_report(round, KL_SYNC_RENAMED, place.ref,
-			       "this is their '%s'; our ref of that name is different", ref->leaf);
+		kl_sync_report(
+			round, KL_SYNC_RENAMED, place.ref,
+			"the remote calls it '%s', which here is the name of a different ref",
+			ref->leaf);
 	else
 		kl_sync_report(round, place.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, place.ref, "%s",
 			       "");
 	return 0;
 }
 
-/* --- cards ------------------------------------------------------------------------- */
+/* --- merging cards ----------------------------------------------------------------- */
 
 static int take_cards(struct kl_sync_round *round, struct kl_refs_txn *txn, struct kl_sync_ref *ref)
 {
@@ -282,14 +289,14 @@ static int take_cards(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	return 0;
 }
 
-/* --- all refs ----------------------------------------------------------------------- */
+/* --- taking all refs ---------------------------------------------------------------- */
 
 int kl_sync_take(struct kl_sync_round *round)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
 	int err = 0;
 
-	/* in order of kinds, because rejected steps need their lineage's new name */
+	/* in the order of kinds, because rejected steps need the new name of their lineage */
 	for (int kind = 0; !err && kind <= KL_SYNC_CARDS; kind++) {
 		for (size_t i = 0; !err && i < round->n; i++) {
 			if ((int)round->v[i].kind != kind)

@@ -6,45 +6,49 @@
 #include "repo/refs.h"
 #include "sync/sync.h"
 
-/*
- * sync_parts - declarations shared inside src/sync: the state of one sync round
- */
+/* sync_parts - declarations shared inside src/sync: the state of one round of a sync */
 enum kl_sync_kind { KL_SYNC_NOTES, KL_SYNC_LINEAGE, KL_SYNC_REJECTED, KL_SYNC_CARDS };
 
 /* A ref of the remote. */
 struct kl_sync_ref {
 	enum kl_sync_kind kind;
-	char *ref;      /* its name at the remote and here */
-	char *tracking; /* its tracking ref */
-	char *leaf;     /* "<workload>/<name>" of a lineage or rejected steps, otherwise "" */
-	git_oid oid;    /* its value at the remote */
-	bool left;      /* it is invalid, so do not push over it */
+	char *ref;      /* its name at the remote, and here unless it is renamed */
+	char *tracking; /* the name of its tracking ref */
+	/* "<workload>/<name>" of a lineage or of rejected steps; "": another kind */
+	char *leaf;
+	git_oid oid; /* its value at the remote */
+	/* it is invalid, so it was not merged and must not be overwritten by a push */
+	bool left;
 };
 
 struct kl_sync_round {
 	struct kl_sync *s;
 	struct kl_repo *r;
-	const char *cards; /* the library's ref */
-	struct kl_sync_ref *v;
+	const char *cards;     /* name of the library's ref */
+	struct kl_sync_ref *v; /* the refs of the remote */
 	size_t n, alloc;
-	struct kl_sync_item *item; /* items of this round (see keep_items) */
+	struct kl_sync_item *item; /* what this round did; keep_items() moves it to the result */
 	size_t nitem, item_alloc;
-	struct kl_map renamed; /* their leaf -> our leaf, owned */
+	struct kl_map renamed; /* leaf at the remote -> its leaf here; values owned */
 };
 
-/** Add an item to the round; the format gives its `what`. */
+/** Record what was done with a ref in this round. The format gives the details. */
 void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const char *ref,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/** The remote's ref of that name, or NULL; borrowed. */
+/** Return the remote's ref of that name, or NULL; borrowed. */
 struct kl_sync_ref *kl_sync_find(struct kl_sync_round *round, const char *ref);
 /**
- * The remote's ref of this kind and of the workload in `leaf` with value `oid`, or NULL; borrowed.
+ * Return the remote's ref of this kind and of the workload in `leaf` whose value is `oid`, or NULL;
+ * borrowed.
  */
 struct kl_sync_ref *kl_sync_find_oid(struct kl_sync_round *round, enum kl_sync_kind kind,
 				     const char *leaf, const git_oid *oid);
 
-/** Tracking ref: refs/heads/klineage/x -> refs/klineage-remotes/<remote>/heads/x; caller frees. */
+/**
+ * Return the name of the tracking ref of a ref, such as refs/klineage-remotes/<remote>/heads/x for
+ * refs/heads/klineage/x. The caller frees it.
+ */
 char *kl_sync_tracking(const char *remote, const char *ref);
 
 /** List our refs of one kind. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_push - pushes what the remote lacks and can be given */
+/* sync_push - pushes refs that the remote lacks or that can be fast-forwarded there */
 #include <string.h>
 
 #include "base/error.h"
@@ -13,8 +13,8 @@
 static const git_oid none;
 
 /*
- * For refs that only fast-forward: notes, cards, rejected steps. `*give` is true if ours is ahead
- * of theirs or the remote has none. If they have diverged, report it as left.
+ * Check a ref that can only be fast-forwarded: notes, cards or rejected steps. `*give` is true if
+ * our ref is ahead of theirs or the remote has none. If both have diverged, report the ref as left.
  */
 static int has_grown(bool *give, struct kl_sync_round *round, const struct kl_ref *ours,
 		     const struct kl_sync_ref *theirs)
@@ -30,8 +30,8 @@ static int has_grown(bool *give, struct kl_sync_round *round, const struct kl_re
 	if ((err = kl_repo_is_ancestor(&behind, round->r, &ours->oid, &theirs->oid)) < 0 || behind)
 		return err;
 	kl_sync_report(round, KL_SYNC_LEFT, ours->name,
-		       round->s->fetch ? "the remote has commits that ours lacks" :
-					 "the remote has commits that ours lacks: "
+		       round->s->fetch ? "the remote has commits that are not in our ref" :
+					 "the remote has commits that are not in our ref: "
 					 "sync without --push");
 	return 0;
 }
@@ -47,7 +47,7 @@ static int give_one(struct kl_sync_round *round, struct kl_pushes *pushes, const
 		kl_error_clear();
 		return 0;
 	}
-	/* a ref that is invalid at the remote cannot be merged, and is not overwritten either */
+	/* a ref that is invalid at the remote was not merged, so do not overwrite it */
 	if (!err && !(theirs && theirs->left))
 		err = has_grown(&give, round, &ours, theirs);
 	if (!err && give)
@@ -55,7 +55,7 @@ static int give_one(struct kl_sync_round *round, struct kl_pushes *pushes, const
 	return err;
 }
 
-/* --- lineages --------------------------------------------------------------------- */
+/* --- pushing lineages ------------------------------------------------------------- */
 
 static int give_lineages(struct kl_sync_round *round, struct kl_pushes *pushes,
 			 struct kl_strvec *left)
@@ -82,11 +82,12 @@ static int give_lineages(struct kl_sync_round *round, struct kl_pushes *pushes,
 	return err;
 }
 
-/* --- rejected steps -------------------------------------------------------------------- */
+/* --- pushing rejected steps ------------------------------------------------------------- */
 
 /*
- * Rejected steps are based on the walk, and so on the user's own history. Count the commits that
- * are not steps and that the remote lacks: sync must not publish them.
+ * Count the commits that a push of rejected steps would publish although they are not steps and the
+ * remote lacks them. Rejected steps are based on the walk, and so on the user's own history, which
+ * a sync must not publish.
  */
 static int count_unpublished(size_t *unpublished, struct kl_sync_round *round, const git_oid *tip)
 {
@@ -132,8 +133,8 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 		if (!err && n)
 			kl_sync_report(
 				round, KL_SYNC_LEFT, ref->name,
-				"%zu commit%s that it is based on %s not "
-				"known to be at the remote: push their branch first, then fetch",
+				"%zu commit%s that its steps are based on %s not known to be at "
+				"the remote: push the branch that contains them, then fetch",
 				n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 		else if (!err)
 			kl_pushes_add(pushes, ref->name, &ref->oid, theirs ? &theirs->oid : &none);
@@ -141,7 +142,7 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 	return err;
 }
 
-/* Update the tracking refs to what was pushed, as a fetch would. */
+/* Report what was pushed, and update the tracking refs to it as a fetch would. */
 static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushes)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
@@ -157,7 +158,7 @@ static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushe
 			round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
 			memcmp(&pushes->v[i].from, &none, sizeof(none)) ? "" : "new at the remote");
 	}
-	/* ignore failures: a concurrent plain fetch can have updated the tracking refs already */
+	/* ignore a failure: a plain fetch can have updated the tracking refs at the same time */
 	if (kl_refs_txn_commit(txn, "klineage sync: given") < 0 && kl_proc_interrupted())
 		return kl_error(KL_EINTR, "interrupted");
 	kl_error_clear();

@@ -106,7 +106,7 @@ test_expect_success '--fetch takes only, --push gives only' '
 	clone d && (cd d && git klineage import "$lineages/cuda-gdn-kkt" &&
 	exits 1 git klineage sync --push origin >../out) &&
 	says "given    refs/heads/klineage/lineage/cuda-gdn-kkt" out &&
-	says "left     $gate: the remote has commits that ours lacks" out &&
+	says "left     $gate: the remote has commits that are not in our ref" out &&
 	test_must_fail git -C d rev-parse --verify -q klineage/lineage/cuda-topk/sm_90-12b611a &&
 	(cd d && exits 0 git klineage sync origin) &&
 	git -C d rev-parse --verify klineage/lineage/cuda-topk/sm_90-12b611a
@@ -147,7 +147,7 @@ test_expect_success 'rejected steps do not carry away a history that the remote 
 	 printf "rejected: x\n\nKlineage-Action: untile\nKlineage-Direction: back\nKlineage-Step: 1\nKlineage-Class: slower\n" >../m &&
 	 git update-ref refs/klineage/rejected/w/n $(git commit-tree -p HEAD -F ../m HEAD^{tree}) &&
 	 exits 1 git klineage sync origin >../out) &&
-	says "left     refs/klineage/rejected/w/n: 2 commits that it is based on are not known" out &&
+	says "left     refs/klineage/rejected/w/n: 2 commits that its steps are based on are not known" out &&
 	secret=$(git -C f rev-parse HEAD) &&
 	test_must_fail git -C hub.git cat-file -e $secret &&
 	(cd f && git push -q origin HEAD:refs/heads/f && git fetch -q origin && exits 0 git klineage sync origin >../out) &&
@@ -318,7 +318,7 @@ test_expect_success 'lines that are no events stay there, those of a later versi
 	 { event 5; echo; cat forged; echo; echo garbage; echo "$later"; head -c 1100000 /dev/zero | tr "\\0" x; echo; } >note &&
 	 git notes --ref klineage/gate add -F note HEAD && git push -q evil $gate) &&
 	(cd g && exits 1 git klineage sync evil >../out) &&
-	says "left     $gate: 3 invalid lines of theirs are ignored" out &&
+	says "left     $gate: 3 invalid lines of the remote are ignored" out &&
 	h=$(git -C h rev-parse HEAD) &&
 	git -C g notes --ref klineage/gate show $h >out && test "$(wc -l <out)" = 2 && says "\"n\":5" out && says "\"v\":2" out &&
 	# what was left is not given back, and theirs is not undone
@@ -329,7 +329,7 @@ test_expect_success 'lines that are no events stay there, those of a later versi
 test_expect_success 'a first fetch is no softer' '
 	clone i && git -C i remote add evil ../evil.git && git -C evil.git update-ref $gate $(git -C h rev-parse $gate) &&
 	(cd i && exits 1 git klineage sync --fetch evil >../out) &&
-	says "3 invalid lines of theirs are ignored" out && ids i >have && test "$(wc -l <have)" = 3 &&
+	says "3 invalid lines of the remote are ignored" out && ids i >have && test "$(wc -l <have)" = 3 &&
 	test "$(git -C i rev-parse $gate^)" = "$(git -C h rev-parse $gate)"
 '
 
@@ -362,7 +362,7 @@ test_expect_success 'a tree that spells more notes than there are bytes is refus
 	 git push -q -f evil $(git commit-tree -m bomb $tree):$gate) &&
 	git -C i rev-parse $gate >want &&
 	(cd i && exits 1 git klineage sync evil >../out) &&
-	says "left     $gate: their notes: notes tree has more than" out &&
+	says "left     $gate: notes of the remote: notes tree has more than" out &&
 	git -C i rev-parse $gate >have && test_cmp want have
 '
 
