@@ -43,8 +43,8 @@ void kl_check_short(char out[KL_OID_HEX], const git_oid *oid)
 }
 
 /*
- * Split "<prefix><workload>/<name>"; the caller frees both parts. Returns false and reports an
- * error if the ref is not named like that.
+ * Split the name of a ref, "<prefix><workload>/<name>"; the caller frees both parts. If the name
+ * does not have this form, report an error and return false.
  */
 static bool split_ref(char **workload, char **name, struct kl_checker *checker, const char *ref,
 		      const char *prefix)
@@ -110,7 +110,7 @@ static int check_operation(struct kl_checker *checker)
 		kl_check_report_error(checker, op.ref);
 	else
 		kl_check_report(checker, KL_CHECK_WARNING, op.ref,
-				"an operation is in progress: 'git klineage deopt --status'");
+				"an operation is in progress; see 'git klineage deopt --status'");
 	kl_opstate_release(&op);
 	return 0;
 }

@@ -5,15 +5,15 @@
 #include "repo/repo.h"
 
 /*
- * check - checks the refs of klineage against docs/formats.md. Covers the shape and trailers of
- * walks, lineages and rejected steps, each lineage against its walk, gate events against the files
- * that they judged, citations between events, conversations and ledgers (fsck/check_chat.h), and
- * the state of an operation in progress. Read-only. Assumes that git fsck passes and does not
- * repeat it.
+ * check - checks the refs of git-klineage against docs/formats.md. It checks the shape and trailers
+ * of walks, lineages and rejected steps; that each lineage agrees with its walk, and gate events
+ * with the files that they judged; citations between events; conversations and ledgers
+ * (fsck/check_chat.h); and the state of an operation in progress. It changes nothing, and does not
+ * repeat what git fsck checks.
  */
 enum kl_check_severity {
-	KL_CHECK_ERROR,   /* something is broken */
-	KL_CHECK_WARNING, /* something is stale or missing, but not broken */
+	KL_CHECK_ERROR,   /* data is invalid */
+	KL_CHECK_WARNING, /* data is stale or missing, but not invalid */
 };
 
 struct kl_check {
@@ -22,20 +22,21 @@ struct kl_check {
 	void (*report)(enum kl_check_severity s, const char *where, const char *what,
 		       void *payload);
 	void *payload;
-	size_t errors, warnings;                                          /* reported */
-	size_t lineages, walks, rejected, events, conversations, ledgers; /* checked */
+	size_t errors, warnings; /* number of findings that were reported */
+	/* number of things that were checked */
+	size_t lineages, walks, rejected, events, conversations, ledgers;
 };
 
 /** Check everything. Returns 0 if all checks ran; findings are not errors. */
 int kl_check_run(struct kl_check *check);
 
-/** Maximum number of steps in a chain from a remote. */
+/** Maximum number of steps in a lineage or in rejected steps from a remote. */
 #define KL_CHECK_FOREIGN_STEPS 20000
 
 /**
- * Check one lineage or rejected ref of a remote before it is used. `name` is
- * "lineage/<workload>/<name>" or "rejected/<workload>/<name>", independent of its tracking ref.
- * Adds to the counts. Only reads the commits that are reachable from `tip`.
+ * Check one lineage or one ref of rejected steps from a remote before it is used. `name` is
+ * "lineage/<workload>/<name>" or "rejected/<workload>/<name>"; it does not depend on the tracking
+ * ref. Adds to the counts in `check`. Reads only the commits that are reachable from `tip`.
  */
 int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip);
 

@@ -20,7 +20,7 @@ struct checker {
 	kl_library_report *report;
 	void *payload;
 	const char *where;
-	struct kl_map kept; /* set of commits (hex) that chains keep */
+	struct kl_map kept; /* commits (hex) that the chains keep; the values mean nothing */
 };
 
 static void checker_release(struct checker *checker)
@@ -44,9 +44,12 @@ static void report_finding(struct checker *checker, bool error, const char *fmt,
 			checker->payload);
 }
 
-/* --- one commit ----------------------------------------------------------------------------- */
+/* --- checking a commit that a chain keeps ----------------------------------------------------- */
 
-/* Does the commit's note have a pass, or another verdict, for exactly its tree? */
+/*
+ * Look for events for exactly the tree of the commit in its note. Sets `pass` if one has the
+ * verdict pass, `fail` if one has another verdict.
+ */
 static int find_verdicts(bool *pass, bool *fail, struct checker *checker,
 			 const struct kl_commit *commit)
 {
@@ -89,28 +92,34 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 	if (commit->nparent != 1)
 		report_finding(
 			checker, true,
-			"%.10s has %zu parents; expected only the state that it was made from", hex,
-			commit->nparent);
+			"commit %.10s has %zu parents; it must have one, the state that it was "
+			"made from",
+			hex, commit->nparent);
 	if (kl_step_parse(&step, hex, commit->message) < 0) {
 		report_finding(checker, true, "%s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
 	if (skill && !is_skill(skill))
-		report_finding(checker, true,
-			       "%.10s names '%.80s' instead of a card as <id>@<blob>", hex, skill);
+		report_finding(
+			checker, true,
+			"commit %.10s names '%.80s' instead of a card in the form <id>@<blob>", hex,
+			skill);
 	if ((err = find_verdicts(&pass, &fail, checker, commit)) < 0)
 		return err;
-	/* a trial can also fail although the gate passes, if the expected effect is missing */
+	/* a trial can also fail if the gate passes but the expected effect is missing */
 	refused = outcome ? !strcmp(outcome, "fail") :
 			    step.class_ && !kl_card_commit_is_correct(step.class_);
 	if (refused ? !fail : !pass)
-		report_finding(checker, true, "no event in its note shows that %.10s %s", hex,
+		report_finding(checker, true,
+			       "no event in the note of commit %.10s shows that it %s", hex,
 			       refused ? "fails" : "is correct");
 	return 0;
 }
 
-/* --- a chain ---------------------------------------------------------------------------------- */
+/*
+ * --- checking a chain ---------------------------------------------------------------------------
+ */
 
 static int check_link(struct checker *checker, const struct kl_commit *link, bool nodes)
 {
@@ -120,7 +129,8 @@ static int check_link(struct checker *checker, const struct kl_commit *link, boo
 	int err;
 
 	if (nodes && !outcome)
-		report_finding(checker, true, "a link has no trailer Klineage-Outcome");
+		report_finding(checker, true,
+			       "a commit of this chain has no trailer Klineage-Outcome");
 	kl_oid_hex(hex, &link->parent[0]);
 	kl_map_put(&checker->kept, hex, checker);
 	err = kl_repo_commit_read(&commit, checker->r, &link->parent[0]);
@@ -144,7 +154,8 @@ static int check_chain(struct checker *checker, const struct kl_ref *ref, bool n
 		if (!err && (link.nparent < 1 || link.nparent > 2)) {
 			report_finding(
 				checker, true,
-				"a link has %zu parents; expected a commit and the preceding link",
+				"a commit of this chain has %zu parents; it must have one or two: "
+				"the commit that it keeps, and the preceding commit of the chain",
 				link.nparent);
 			kl_commit_release(&link);
 			return 0;
@@ -175,8 +186,8 @@ static int check_chains(size_t *n, struct checker *checker, const char *prefix)
 }
 
 /*
- * Warn of a branch whose tip no chain keeps. It is not an error: users can commit to such a branch,
- * or fetch it from elsewhere.
+ * Warn about a branch whose tip is not kept by any chain. That is no error, because users can
+ * commit to such a branch or fetch it from elsewhere.
  */
 static int check_branches(struct checker *checker)
 {
@@ -189,7 +200,9 @@ static int check_branches(struct checker *checker)
 		checker->where = refs.ref[i].name;
 		kl_oid_hex(hex, &refs.ref[i].oid);
 		if (!kl_map_get(&checker->kept, hex))
-			report_finding(checker, false, "no chain below %s keeps its tip", NODES);
+			report_finding(checker, false,
+				       "the tip of this branch is in none of the chains below %s",
+				       NODES);
 	}
 	return err;
 }

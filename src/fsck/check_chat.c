@@ -10,7 +10,7 @@
 #include "model/money.h"
 #include "text/name.h"
 
-/* State of one reservation in a workload's ledger. */
+/* The state of one reservation in the ledger of a workload. Amounts are in nano-dollars. */
 struct claim {
 	int64_t reserved, settled;
 	int64_t now; /* the settled amount after corrections */
@@ -20,7 +20,7 @@ struct claim {
 
 struct checker {
 	struct kl_chat_check *c;
-	struct kl_map claims; /* "<workload> <id>" -> struct claim, owned */
+	struct kl_map claims; /* "<workload> <id>" -> struct claim; values owned */
 };
 
 static void report_finding(struct checker *checker, bool error, const char *where, const char *fmt,
@@ -44,7 +44,7 @@ static void found_error(struct checker *checker, const char *where)
 	kl_error_clear();
 }
 
-/* --- ledgers -------------------------------------------------------------------- */
+/* --- checking ledgers ------------------------------------------------------------ */
 
 static void check_reservation(struct checker *checker, const char *ref, const char *key,
 			      const struct kl_ledger_entry *entry, struct kl_ledger_totals *sum)
@@ -132,8 +132,8 @@ static void check_entries(struct checker *checker, const char *ref, const char *
 	if (open)
 		report_finding(
 			checker, false, ref,
-			"%s are reserved but not settled, for requests in progress or interrupted "
-			"ones; they count as spent ('git klineage chat settle' ends the latter)",
+			"%s are reserved but not settled and count as spent: requests are in "
+			"progress, or were interrupted (end these by 'git klineage chat settle')",
 			money);
 }
 
@@ -158,7 +158,7 @@ static int check_ledgers(struct checker *checker)
 	return err;
 }
 
-/* --- conversations ---------------------------------------------------------------- */
+/* --- checking conversations -------------------------------------------------------- */
 
 static void check_cost(struct checker *checker, const struct kl_conversation *conversation,
 		       size_t i)
@@ -184,7 +184,7 @@ static void check_cost(struct checker *checker, const struct kl_conversation *co
 			       turn->reservation);
 	else if (claim->is_settled && claim->settled != turn->nano)
 		report_finding(checker, true, conversation->ref,
-			       "turn %zu has another cost in the ledger", i);
+			       "cost of turn %zu differs from its cost in the ledger", i);
 }
 
 static void check_turns(struct checker *checker, const struct kl_conversation *conversation)

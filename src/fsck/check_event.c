@@ -8,7 +8,9 @@
 #include "fsck/parts.h"
 #include "repo/notes.h"
 
-/* Read the digests of every surface and its contract in a commit's tree, in pairs. */
+/*
+ * Read the digests of every surface in the tree of a commit, and of the contract of each, in pairs.
+ */
 static void read_digests(struct kl_checker *checker, const git_oid *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
@@ -35,7 +37,7 @@ static void read_digests(struct kl_checker *checker, const git_oid *commit)
 static bool is_for_commit(struct kl_checker *checker, const struct kl_event *event,
 			  const git_oid *commit)
 {
-	/* digests are cached, because consecutive events are for the same commit */
+	/* the digests of one commit are kept, because consecutive events are for the same commit */
 	if (memcmp(&checker->digests_of, commit, sizeof(*commit)))
 		read_digests(checker, commit);
 	for (size_t i = 0; i + 1 < checker->digests.n; i += 2)
@@ -44,7 +46,10 @@ static bool is_for_commit(struct kl_checker *checker, const struct kl_event *eve
 	return false;
 }
 
-/* Was the line written by a later version? Readers skip such lines, so they are not an error. */
+/*
+ * Was the line written by a later version of git-klineage? That is no error, because such lines are
+ * ignored when notes are read.
+ */
 static bool is_later(const char *line, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
@@ -63,7 +68,7 @@ static void check_event(struct kl_checker *checker, const git_oid *commit, const
 	if (kl_event_parse(&event, line, len) < 0) {
 		if (is_later(line, len))
 			kl_check_report(checker, KL_CHECK_WARNING, where,
-					"an event of a later version of git-klineage");
+					"an event was written by a later version of git-klineage");
 		else
 			kl_check_report_error(checker, where);
 		kl_error_clear();
@@ -71,8 +76,10 @@ static void check_event(struct kl_checker *checker, const git_oid *commit, const
 	}
 	kl_map_put(&checker->cited, event->id, checker);
 	if (event->kind == KL_KIND_GATE && !is_for_commit(checker, event, commit))
-		kl_check_report(checker, KL_CHECK_WARNING, where,
-				"event %.12s is stale: it is for other files", event->id);
+		kl_check_report(
+			checker, KL_CHECK_WARNING, where,
+			"event %.12s is stale: it judged other files than those of this commit",
+			event->id);
 	kl_error_clear();
 	if (*event->sig || event->kind == KL_KIND_RETRACT) {
 		kl_trust_add_event(&checker->signed_, checker->signed_at.n, kl_event_ref(event),
@@ -135,7 +142,8 @@ int kl_check_events(struct kl_checker *checker)
 		*id++ = '\0';
 		if (!kl_map_get(&checker->cited, id))
 			kl_check_report(checker, KL_CHECK_ERROR, checker->citing.v[i],
-					"its event cites %.12s, which is missing", id);
+					"an event in its note cites event %.12s, which is missing",
+					id);
 	}
 	return err;
 }

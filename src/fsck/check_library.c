@@ -13,10 +13,11 @@ struct kl_library_checker {
 	struct kl_library *l;
 	kl_library_report *report;
 	void *payload;
-	struct kl_map events;  /* id -> struct kl_event *, owned; the valid ones */
-	struct kl_map bad;     /* ids of events that were reported */
-	struct kl_map digests; /* commit -> " surface/contract ... ", owned; "": no such commit */
-	const char *where;     /* the card being checked */
+	struct kl_map events; /* id -> struct kl_event *, values owned; valid events only */
+	struct kl_map bad;    /* ids of events that were reported as invalid */
+	/* commit -> " <surface>/<contract> ...", values owned; "": no such commit */
+	struct kl_map digests;
+	const char *where; /* path of the card that is being checked */
 };
 
 static void checker_release(struct kl_library_checker *checker)
@@ -42,11 +43,11 @@ static void report_finding(struct kl_library_checker *checker, bool error, const
 	checker->report(&finding, checker->payload);
 }
 
-/* --- events --------------------------------------------------------------------------- */
+/* --- checking cited events ----------------------------------------------------------- */
 
 /*
- * The event, or NULL if it is missing or invalid, which is reported once. The events that it cites
- * are checked as well.
+ * Return the event with this id, or NULL if it is missing or invalid, which is reported once. The
+ * events that it cites are checked, too.
  */
 static const struct kl_event *find_event(struct kl_library_checker *checker, const char *id)
 {
@@ -75,14 +76,16 @@ static bool has_passed(const struct kl_event *event)
 	return event->verdict == KL_VERDICT_PASS;
 }
 
-/* A ratio in a card must be that of its event. */
+/* Check that a ratio in a card is that of the event which the card cites for it. */
 static void check_ratio(struct kl_library_checker *checker, const struct kl_event *event,
 			const struct kl_ratio *ratio, const char *what)
 {
 	static const struct kl_comparison none;
 	const struct kl_comparison *comparison = kl_comparisons_parent(&event->profile.vs);
 
-	/* skip several cases: the event has their mean, the card one row for each */
+	/*
+	 * skip an event of several cases: it has their mean, but the card has a row for each case
+	 */
 	if (event->profile.npoint || !ratio->ppm)
 		return;
 	if (!comparison)
@@ -109,9 +112,12 @@ static void check_failure(struct kl_library_checker *checker, const char *id, co
 			       has_passed(event) ? "pass" : kl_event_class(event));
 }
 
-/* --- commits ----------------------------------------------------------------------------- */
+/* --- checking cited commits ------------------------------------------------------------- */
 
-/* Digests of every surface and contract in a commit's tree, or "" if there is no such commit. */
+/*
+ * Return the digests of every surface and contract in the tree of a commit, or "" if there is no
+ * such commit.
+ */
 static const char *state_digests(struct kl_library_checker *checker, const char *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
@@ -152,7 +158,7 @@ static void check_commit(struct kl_library_checker *checker, const struct kl_eve
 			       event->id, commit);
 }
 
-/* --- a card ---------------------------------------------------------------------------------- */
+/* --- checking a card ------------------------------------------------------------------------ */
 
 static void check_evidence(struct kl_library_checker *checker, const struct kl_card *card)
 {
@@ -163,7 +169,8 @@ static void check_evidence(struct kl_library_checker *checker, const struct kl_c
 		if (!event)
 			continue;
 		if (!has_passed(event))
-			report_finding(checker, true, "evidence %s step %lld cites a failure",
+			report_finding(checker, true,
+				       "evidence %s step %lld cites an event that did not pass",
 				       evidence->lineage, (long long)evidence->step);
 		if (strcmp(event->place.id, evidence->platform))
 			report_finding(checker, true,
@@ -174,7 +181,7 @@ static void check_evidence(struct kl_library_checker *checker, const struct kl_c
 		event = evidence->confirmed ? find_event(checker, evidence->confirmed) : NULL;
 		if (event && !has_passed(event))
 			report_finding(checker, true,
-				       "evidence %s step %lld is confirmed by a failure",
+				       "the event that confirms evidence %s step %lld did not pass",
 				       evidence->lineage, (long long)evidence->step);
 		if (event)
 			check_commit(checker, event, evidence->rederived);
@@ -224,7 +231,8 @@ static void check_trials(struct kl_library_checker *checker, const struct kl_car
 			continue;
 		}
 		if (!has_passed(event))
-			report_finding(checker, true, "a trial passed, but its event %.12s failed",
+			report_finding(checker, true,
+				       "a trial passed, but its event %.12s did not pass",
 				       trial->event);
 		check_ratio(checker, event, &trial->ratio, "a trial");
 		if (trial->made)

@@ -24,7 +24,7 @@ static void events_release(struct events *events)
 	free(events->v);
 }
 
-/* Collect the passing events for this surface in the commit's note. */
+/* Collect the events for this surface in the note of a commit that have the verdict pass. */
 static int find_passes(struct events *out, struct kl_checker *checker, const git_oid *commit,
 		       const struct kl_surface *surface)
 {
@@ -57,8 +57,8 @@ static bool has_code(const struct events *events, const char *code)
 }
 
 /*
- * A re-derived state must be correct and not slower than K_i: by measurement, or because it has the
- * same machine code or the same files.
+ * Check that a re-derived state is correct and not slower than K_i. A measurement can show that, or
+ * it follows because both have the same machine code or the same files.
  */
 static void check_rederived(struct kl_checker *checker, const char *ref, const git_oid *rederived,
 			    const struct kl_commit *goal, int number)
@@ -128,7 +128,10 @@ static void check_second_parent(struct kl_checker *checker, const char *ref,
 	kl_error_clear();
 }
 
-/* The tree of K_{n-i} must be that of the contract's directory at step i of the walk. */
+/*
+ * Check that the tree of each state of the lineage is that of the contract's directory at the same
+ * state of its walk.
+ */
 static void check_against_walk(struct kl_checker *checker, const char *ref,
 			       const struct kl_chain *chain, const char *workload, const char *name)
 {
@@ -140,7 +143,7 @@ static void check_against_walk(struct kl_checker *checker, const char *ref,
 
 	kl_lineage_ref(walk_ref, "walk", workload, name);
 	if (kl_refs_get(&tip, checker->c->repo, walk_ref) < 0) {
-		kl_error_clear(); /* an imported lineage has no walk */
+		kl_error_clear(); /* no walk: the lineage was imported */
 		return;
 	}
 	if (kl_chain_read(&walk, checker, &tip, 0, true) < 0 ||
@@ -155,16 +158,19 @@ static void check_against_walk(struct kl_checker *checker, const char *ref,
 	for (size_t i = 0; i < chain->n; i++) {
 		git_oid tree;
 
-		/* the walk's chain starts with K_0, the lineage's with K* */
+		/* the commits of the walk start with K_0, those of the lineage with K* */
 		if (kl_forward_tree(&tree, checker->c->repo, &walk.c[i].tree, dir) < 0)
 			kl_check_report_error(checker, walk_ref);
 		else if (memcmp(&tree, &chain->c[chain->n - 1 - i].tree, sizeof(tree)))
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"K_%zu is not the state in the walk", i);
+					"K_%zu differs from the same state in the walk", i);
 	}
 }
 
-/* Trees from a remote can only have regular files, and at most MAX_FILES of them. */
+/*
+ * Check that the trees of a lineage from a remote contain only regular files, and at most
+ * MAX_FILES.
+ */
 static void check_trees(struct kl_checker *checker, const char *ref, const struct kl_chain *chain)
 {
 	for (size_t i = 0; i < chain->n; i++) {

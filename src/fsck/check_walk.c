@@ -6,7 +6,8 @@
 #include "fsck/parts.h"
 
 #define MAX_STEPS 1000000
-#define MAX_FOREIGN_BYTES (64 << 20) /* total inflated size of a chain's commits */
+/* limit for the total inflated size of the commits of a lineage or of rejected steps */
+#define MAX_FOREIGN_BYTES (64 << 20)
 
 void kl_chain_release(struct kl_chain *chain)
 {
@@ -52,9 +53,9 @@ int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oi
 	}
 }
 
-/* --- a walk --------------------------------------------------------------------- */
+/* --- checking a walk ------------------------------------------------------------ */
 
-/* A walk can only change sources of the contract. */
+/* Check that a step of a walk changes only sources of the contract. */
 static void check_change(struct kl_checker *checker, const char *ref, const struct kl_chain *chain,
 			 size_t i, const char *dir, const struct kl_contract *contract)
 {
@@ -83,8 +84,8 @@ static void check_change(struct kl_checker *checker, const char *ref, const stru
 		}
 		if (!source)
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"%s changes a file that is not a source: %.*s", short_id,
-					(int)strcspn(change + 13, " \n"), change + 13);
+					"commit %s changes a file that is not a source: %.*s",
+					short_id, (int)strcspn(change + 13, " \n"), change + 13);
 	}
 }
 
@@ -120,13 +121,13 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 	}
 	while (back < chain.n && chain.step[back].action && chain.step[back].kind == KL_STEP_BACK)
 		back++;
-	/* if a walk continues an earlier one, its own steps end at number 1 */
+	/* if the walk continues an earlier walk, its own steps end at number 1 */
 	for (size_t i = 0; i < back; i++)
 		if (chain.step[i].number == 1)
 			back = i + 1;
 	if (!back || back == chain.n) {
 		kl_check_report(checker, KL_CHECK_ERROR, ref,
-				"no backward steps on top of an expert commit");
+				"it has no backward steps on top of an expert commit");
 		return;
 	}
 	if (kl_check_contract(&surface, &dir, checker, &chain.c[0].tree, workload) < 0) {
@@ -146,7 +147,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 	}
 }
 
-/* --- rejections ----------------------------------------------------------------------- */
+/* --- checking rejected steps -------------------------------------------------------- */
 
 void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oid *tip)
 {
@@ -162,11 +163,12 @@ void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oi
 
 		kl_check_short(short_id, &chain.c[i].oid);
 		if (chain.step[i].kind != KL_STEP_REJECTED || !chain.step[i].class_)
-			kl_check_report(checker, KL_CHECK_ERROR, ref, "%s is not a rejected step",
-					short_id);
-		else if (!chain.c[i].nparent || chain.c[i].nparent > 2)
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"%s is not a child of the state that it was tried on",
-					short_id);
+					"commit %s is not a rejected step", short_id);
+		else if (!chain.c[i].nparent || chain.c[i].nparent > 2)
+			kl_check_report(
+				checker, KL_CHECK_ERROR, ref,
+				"commit %s is not a child of the state that it was tried on",
+				short_id);
 	}
 }

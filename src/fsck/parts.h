@@ -14,40 +14,43 @@
  */
 struct kl_checker {
 	struct kl_check *c;
-	struct kl_map cited;        /* ids of all events in this clone */
-	struct kl_trust signed_;    /* signed events; the tag is the index in `signed_at` */
+	struct kl_map cited;        /* ids of all events in this clone, which can be cited */
+	struct kl_trust signed_;    /* signed events; their tag is an index into `signed_at` */
 	struct kl_strvec signed_at; /* commit of each signed event */
-	struct kl_strvec citing;    /* "<commit> <id>": the event in this note cites <id> */
-	bool foreign;               /* a ref of a remote; not compared with refs of this clone */
+	struct kl_strvec citing;    /* "<commit> <id>": an event in the commit's note cites <id> */
+	bool foreign;               /* check a ref of a remote, without the refs of this clone */
 	git_oid digests_of;         /* the commit that `digests` belong to */
 	struct kl_strvec digests;   /* pairs: surface digest, contract digest */
 };
 
-/** Count and report a finding. */
+/** Report a finding and count it. */
 void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
 		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /** Report the current error as a finding, and clear it. */
 void kl_check_report_error(struct kl_checker *checker, const char *where);
-/** Abbreviated commit id for messages. */
+/** Write the abbreviated commit id for messages. */
 void kl_check_short(char out[KL_OID_HEX], const git_oid *oid);
 
 /* -- check_walk.c ------------------------------------------------------------------- */
 
 struct kl_chain {
 	struct kl_commit *c;  /* newest first */
-	struct kl_step *step; /* parsed trailers; unset for a walk's last commit, which has none */
+	struct kl_step *step; /* trailers of each commit; unset for the last of a walk: no step */
 	size_t n, alloc, step_alloc;
 };
 
 void kl_chain_release(struct kl_chain *chain);
 /**
- * Read the chain of commits from `tip` along parent[via], to the root, or if `past_end`, to the
- * first commit that is not a step, which is included. KL_EINVALID: the chain is too long or too
+ * Read the commits from `tip` along parent[via], to the root or, if `past_end`, to the first commit
+ * that is not a step, which is included. KL_EINVALID: there are too many commits, or they are too
  * large.
  */
 int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oid *tip, size_t via,
 		  bool past_end);
-/** Find the surface of a workload in a tree, and its directory; the caller frees both. */
+/**
+ * Find the surface of a workload in a tree, and the directory of its contract. The caller frees
+ * both.
+ */
 int kl_check_contract(struct kl_surface **out, char **dir, struct kl_checker *checker,
 		      const git_oid *tree, const char *workload);
 
@@ -59,7 +62,7 @@ void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oi
 
 void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid *tip,
 		      const char *workload, const char *name);
-/** Check all events of all notes. Fails only if they cannot be read. */
+/** Check all events of all notes. An error is returned only if they cannot be read. */
 int kl_check_events(struct kl_checker *checker);
 
 #endif

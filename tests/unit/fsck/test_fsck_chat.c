@@ -114,7 +114,7 @@ static void what_does_not_add_up_is_found(void **state)
 		{ EDIT_LEDGER("'s/\"settled\":[1-9][0-9]*/\"settled\":5/'"), "do not add up" },
 		{ EDIT_LEDGER("'/\"kind\":\"settle\"/s/\"id\":\"./\"id\":\"0/; /\"kind\":\"reserve\"/s/\"id\":\"./\"id\":\"1/'"),
 		  "settlement of unknown reservation" },
-		{ EDIT_LEDGER("'/\"kind\":\"settle\"/s/\"nano\":[0-9]*/\"nano\":9/'"), "has another cost in the ledger" },
+		{ EDIT_LEDGER("'/\"kind\":\"settle\"/s/\"nano\":[0-9]*/\"nano\":9/'"), "differs from its cost in the ledger" },
 		{ EDIT_LEDGER("'s/\"released\":[0-9]*/\"released\":9/'"), "differs from what was reserved" },
 		{ EDIT_LEDGER("'s/\"id\":\"[0-9a-f]*/\"id\":\"00000000000000000000000000000000/'"), "duplicate reservation" },
 		{ EDIT_LEDGER("'s/\"id\":\"[0-9a-f]*/\"id\":\"00000000000000000000000000000000/'"),
@@ -146,7 +146,7 @@ static void a_turn_that_was_changed_is_found(void **state)
 	/* clang-format off */
 	static const struct { const char *script, *says; } t[] = {
 		{ "sed -i 's/\"nano\": [0-9]*/\"nano\": 1/' meta.json", "differs from the price of its tokens" },
-		{ "sed -i 's/\"nano\": [0-9]*/\"nano\": 1/' meta.json", "has another cost in the ledger" },
+		{ "sed -i 's/\"nano\": [0-9]*/\"nano\": 1/' meta.json", "differs from its cost in the ledger" },
 		{ "sed -i 's/\"reservation\": \".*\"/\"reservation\": null/' meta.json", "has a cost but no reservation" },
 		{ "printf x >user", "error refs/klineage/chat/w/n/back-0" },
 	};
