@@ -10,7 +10,8 @@
 #include "text/digest.h"
 #include "text/yaml_json.h"
 
-#define SLUG_MAX 40 /* most bytes of an id before '-' and the event's seven digits */
+/* longest slug of an intent, in bytes, without '-' and the event's seven digits */
+#define SLUG_MAX 40
 
 /* --- allocation ------------------------------------------------------------------------- */
 
@@ -188,7 +189,7 @@ void kl_card_pre_release(struct kl_card_pre *pre)
 	kl_schema_release(pre, &kl_card_pre_schema);
 }
 
-/* The dims stay sorted by name. */
+/* Insert at the place that keeps the dims sorted by name. */
 void kl_card_dims_add(struct kl_card_dims *dims, const char *name, int64_t value)
 {
 	size_t i = dims->n;
@@ -293,7 +294,9 @@ bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier)
 	return carrier->form == KL_CARRIER_DIFF || carrier->form == KL_CARRIER_COCCI;
 }
 
-/* Append the first words of `text` in lower case, joined by '-', as many as fit into SLUG_MAX. */
+/*
+ * Append as many of the first words of `text` as fit into SLUG_MAX, in lower case, joined by '-'.
+ */
 static void make_slug(struct kl_buf *out, const char *text)
 {
 	for (const char *at = text; *at;) {

@@ -17,27 +17,28 @@
  * card - a SkillCard in memory: sigma = (intent, anchor, carrier, pre, effect, evidence, risk,
  * scope, ver), as described in docs/formats.md ("Cards").
  *
- * A card is read from YAML or JSON and its text is hostile. kl_card_parse checks all of it (ids,
- * paths, patches, predicates, that `ver` supports the status) and reports where an error is. It
- * cannot check that cited events and commits exist; library.h does.
+ * A card is read from YAML or JSON, and its text is untrusted. kl_card_parse checks ids, paths,
+ * patches, predicates and that `ver` supports the status; an error names line and column.
+ * kl_library_check (library.h) checks that cited events and commits exist.
  *
  *	err = kl_card_parse(&card, "cards/x.yaml", text, len);
  *	kl_card_add_evidence(card, &row);		takes ownership of the strings of `row`
  *	kl_card_write(&out, card);			canonical; parsing it gives the same card
  *
  * The card owns its strings; a string is NULL if its field is absent. Ratios and dollars are exact:
- * millionths in memory, decimals of at most six places in the file. Lists that are sets of rows are
- * kept in canonical order (kl_card_normalize), so that equal cards are equal bytes. A row is
- * identified by the event that it cites, not by its index.
+ * millionths in memory, decimals of at most six places in the file. The rows of a list are kept in
+ * canonical order (kl_card_normalize), so that equal cards have equal text. A row is identified by
+ * the event it cites, not by its index.
  */
 #define KL_CARD_SCHEMA 1
 #define KL_CARD_MAX_BYTES (1u << 20)
 
 enum kl_card_status {
-	KL_CARD_HYPOTHESIS,  /* no trial counts yet (kl_status_counts) */
-	KL_CARD_PROVISIONAL, /* a trial counts, but only at other-state */
-	KL_CARD_ADMITTED,    /* a trial counts at other-lineage or farther */
-	KL_CARD_RETRACTED,   /* permanently withdrawn; the card remains as a tombstone */
+	KL_CARD_HYPOTHESIS,  /* no trial counts as passed (kl_status_counts) */
+	KL_CARD_PROVISIONAL, /* the trials that count are all at other-state */
+	KL_CARD_ADMITTED,    /* a trial that counts is at other-lineage or farther */
+	/* withdrawn for good; the card stays in the library so that it is not learned again */
+	KL_CARD_RETRACTED,
 };
 
 /** Distance of a trial from the card's evidence. Compare by kl_level_rank, not by enum value. */
@@ -50,10 +51,11 @@ enum kl_level {
 };
 
 enum kl_carrier_form {
-	KL_CARRIER_SNIPPET,  /* "annotated-snippet" */
-	KL_CARRIER_DIFF,     /* "diff": a unified diff below the contract's directory; mechanical */
-	KL_CARRIER_COCCI,    /* "semantic-patch": for Coccinelle; mechanical */
-	KL_CARRIER_SCHEDULE, /* "schedule" */
+	KL_CARRIER_SNIPPET, /* "annotated-snippet" */
+	/* "diff": unified diff, paths relative to the contract's directory; mechanical */
+	KL_CARRIER_DIFF,
+	KL_CARRIER_COCCI,      /* "semantic-patch": applied by Coccinelle; mechanical */
+	KL_CARRIER_SCHEDULE,   /* "schedule" */
 	KL_CARRIER_PSEUDOCODE, /* "pseudocode" */
 	KL_CARRIER_PROSE,      /* "prose" */
 };
@@ -61,11 +63,12 @@ enum kl_carrier_form {
 /** How a transition's forward edit was obtained (docs/formats.md, "Trailers"). */
 enum kl_derivation { KL_DERIVED_ANEW, KL_DERIVED_UNISOLATED, KL_DERIVED_INVERSE };
 
-/** How a row of `effect` was measured; only the first two can be verified points. */
+/** How a row of `effect` was measured. Rows of the first two kinds can be verified points. */
 enum kl_row_by {
-	KL_ROW_TRIAL,      /* by a held-out trial of this card that passed */
-	KL_ROW_REDERIVED,  /* by a transition that was derived anew */
-	KL_ROW_UNVERIFIED, /* by an inverted backward step, or one that was not isolated */
+	KL_ROW_TRIAL,     /* by a held-out trial of this card that passed */
+	KL_ROW_REDERIVED, /* by a forward step that was derived anew */
+	/* by the inverse of a backward step, or by a forward step that was not isolated */
+	KL_ROW_UNVERIFIED,
 };
 
 struct kl_card_dim {
@@ -80,24 +83,25 @@ struct kl_card_dims {
 /** How to recognize the anchor in code of one language. */
 struct kl_card_find {
 	char *language;
-	struct kl_strvec facts;       /* features that the code has, or, as "!x", lacks */
-	struct kl_strvec loop_has;    /* words in the loop's body */
-	struct kl_card_dims constant; /* "const": {num_stages: 1} */
+	struct kl_strvec facts;    /* features that the code has, or, after a "!", lacks */
+	struct kl_strvec loop_has; /* words that occur in the loop's body */
+	/* "const": names with their values in the code: {num_stages: 1} */
+	struct kl_card_dims constant;
 };
 
 struct kl_card_anchor {
 	char *construct; /* the code that the card is about */
-	char *acts_on;   /* the part of it that changes */
+	char *acts_on;   /* the part of the construct that the card changes */
 	struct {
 		struct kl_card_find *v;
 		size_t n, alloc;
-	} find; /* by language */
+	} find; /* one entry per language */
 };
 
 struct kl_card_carrier {
 	char *language;
 	enum kl_carrier_form form;
-	char *of;   /* event of the evidence it was taken from, or NULL */
+	char *of;   /* event of the evidence row that the carrier was taken from, or NULL */
 	char *text; /* passed verbatim to a prompt or a tool */
 };
 
@@ -108,11 +112,11 @@ struct kl_card_pre {
 	char *text;
 	char *test; /* predicate (predicate.h), or NULL */
 	enum kl_pre_state state;
-	char *by;     /* if witnessed: event of a failure where it was false */
-	char *class_; /* class of that failure: "fault", "wrong-edge", "slower", ... */
+	char *by;     /* if witnessed: event of a kernel that failed where `test` was false */
+	char *class_; /* class of that event: "fault", "wrong-edge", "slower", ... */
 };
 
-/** One measured point, never an average. */
+/** The measured ratio of one event; never an average of several. */
 struct kl_card_row {
 	char *case_; /* operator, such as "conv2d" */
 	struct kl_card_dims dims;
@@ -124,20 +128,21 @@ struct kl_card_row {
 
 struct kl_card_evidence {
 	char *lineage;        /* "<workload>/<name>" */
-	int64_t step;         /* K_{step-1} -> K_step */
+	int64_t step;         /* the transition from K_{step-1} to K_step */
 	char *before, *after; /* commits, 40 hex digits */
-	char *rederived;      /* commit of K_step' on K_{step-1}; NULL if inverse */
+	/* commit of the step derived anew on K_{step-1}; NULL if `derivation` is inverse */
+	char *rederived;
 	enum kl_derivation derivation;
-	char *origin; /* induced, authored, historical */
+	char *origin; /* "induced", "authored" or "historical" */
 	char *language, *platform;
-	/* forward event of K_step: the comparison with K_{step-1} */
+	/* event that compares K_step with K_{step-1} */
 	char *event;
-	char *confirmed; /* if derived anew: event of K_step', or NULL */
+	char *confirmed; /* event of the re-derived commit, or NULL */
 };
 
 struct kl_card_risk {
 	char *class_;
-	char *violates; /* id of a `pre`, or NULL */
+	char *violates; /* id of the precondition that is not met, or NULL */
 	char *text;
 	struct kl_strvec events; /* sorted */
 };
@@ -146,8 +151,8 @@ enum kl_result { KL_RESULT_FAIL, KL_RESULT_PASS };
 enum kl_trial_how { KL_HOW_AGENT, KL_HOW_MECHANICAL };
 
 /**
- * Result of a control: the intent without the card, or the enabled cards without their enabler.
- * `event` is NULL if no edit was made.
+ * Result of a control: a model was given only the intent, not the card; or the enabled cards were
+ * tried without their enabler. `event` is NULL if no edit was made.
  */
 struct kl_card_control {
 	bool there;
@@ -158,15 +163,16 @@ struct kl_card_control {
 	int64_t usd; /* millionths of a dollar; -1: unknown */
 };
 
-/** One held-out trial, passed or failed; if `retracted` is set, the card's retraction. */
+/** One held-out trial, passed or failed; or, if `retracted` is set, the retraction of the card. */
 struct kl_card_trial {
-	char *retracted; /* the reason; then only `by`, `time` and optionally `event` are set */
+	/* the reason for the retraction; then only `by`, `time` and optionally `event` are set */
+	char *retracted;
 	char *by, *time; /* "Name <mail>", "2026-11-20T10:00:00Z" */
 	bool foreign;    /* imported from another library: kept, not counted */
-	int64_t trial;   /* number of the trial of this card on this state: 1, 2, 3 */
+	int64_t trial;   /* which trial of this card on this state: 1, 2, 3 */
 	enum kl_level level;
 	char *workload;
-	char *lineage; /* "<workload>/<name>" that has the state, or NULL */
+	char *lineage; /* "<workload>/<name>" of the lineage that has the state, or NULL */
 	char *case_;
 	struct kl_card_dims dims;
 	char *dtype, *language, *platform;
@@ -174,21 +180,24 @@ struct kl_card_trial {
 	char *made;  /* the commit that the trial made, or NULL */
 	enum kl_result result;
 	char *class_;          /* class of a failure; "no-edit" if there was no edit */
-	struct kl_ratio ratio; /* compared with the state */
-	/* share of the next step's gain, as a ratio of logarithms; millionths, -1: unknown */
+	struct kl_ratio ratio; /* speed-up over the state */
+	/* log of the trial's gain / log of the next step's gain, in millionths; -1: unknown */
 	int64_t recovered;
-	char *event; /* NULL: there was no edit to judge */
+	char *event; /* NULL: no edit was made, so nothing was judged */
 	int64_t repairs;
 	enum kl_trial_how how;
-	char *model; /* if by agent */
+	char *model; /* the model's name; NULL if mechanical */
 	int64_t usd; /* millionths of a dollar; -1: unknown */
 	bool isolated;
-	struct kl_strvec with;          /* enabled cards that were tried with this one */
-	struct kl_card_control alone;   /* for an enabler: those cards without this one */
+	/* enabled cards that were applied together with this card */
+	struct kl_strvec with;
+	/* for an enabler: the cards of `with`, tried without this card */
+	struct kl_card_control alone;
 	struct kl_card_control control; /* the intent without the card */
 };
 
-struct kl_card_scope { /* as declared; the rows give the verified scope */
+/* scope as declared; kl_card_row_is_verified tells where the effect was measured */
+struct kl_card_scope {
 	struct kl_strvec cases, languages;
 	struct kl_strvec needs;                         /* capabilities of the platform */
 	struct kl_strvec requires, provides, conflicts; /* facts, "trait:x", or ids of cards */
@@ -196,11 +205,11 @@ struct kl_card_scope { /* as declared; the rows give the verified scope */
 
 struct kl_card {
 	int64_t schema;             /* KL_CARD_SCHEMA */
-	char *id;                   /* slug; the file's name without ".yaml" */
+	char *id;                   /* slug; the file is named "<id>.yaml" */
 	enum kl_card_status status; /* as computed (status.h) */
 	char *intent;
 	char *mechanism; /* entry of templates/mechanisms.yaml, or NULL */
-	char *action;    /* the backward action that the card was learned from, or NULL */
+	char *action;    /* backward action that the card was learned from, or NULL */
 	struct kl_card_anchor anchor;
 	struct {
 		struct kl_card_carrier *v;
@@ -210,8 +219,10 @@ struct kl_card {
 		struct kl_card_pre *v;
 		size_t n, alloc;
 	} sound, useful;
-	struct kl_strvec enables;  /* effect.kind: ids of the enabled cards; empty: a win */
-	struct kl_strvec provides; /* facts that hold afterwards: "cp.async", "trait:tiled" */
+	/* effect.kind: ids of the cards that this card enables; empty: a win by itself */
+	struct kl_strvec enables;
+	/* facts that hold after the card is applied: "cp.async", "trait:tiled" */
+	struct kl_strvec provides;
 	struct {
 		struct kl_card_row *v;
 		size_t n, alloc;
@@ -239,71 +250,74 @@ struct kl_card *kl_card_copy(const struct kl_card *card);
 /* --- reading and writing --------------------------------------------------- */
 
 /**
- * Read one card, strictly; its rows are put into canonical order. The caller frees *out.
- * KL_EINVALID: the card is malformed (the message is "<name>:<line>:<column>: <what>") or larger
- * than KL_CARD_MAX_BYTES. KL_ECANNOT: the card has a newer schema.
+ * Read one card strictly and put its rows into canonical order. The caller frees *out. KL_EINVALID:
+ * the card is malformed (the message is "<name>:<line>:<column>: <what>") or larger than
+ * KL_CARD_MAX_BYTES. KL_ECANNOT: the card has a newer schema.
  */
 int kl_card_parse(struct kl_card **out, const char *name, const char *text, size_t len);
 /** As kl_card_parse, from a parsed YAML tree. */
 int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_yaml *node);
-/** As kl_card_parse, from the result of kl_card_to_json; errors have no line. */
+/** As kl_card_parse, from JSON as kl_card_to_json writes it; error messages give no line. */
 int kl_card_from_json(struct kl_card **out, const char *name, const json_t *value);
 
 /** Append canonical YAML, with the status computed from `ver`. `card` must be normalized. */
 void kl_card_write(struct kl_buf *out, const struct kl_card *card);
 json_t *kl_card_to_json(const struct kl_card *card);
-/** First line (from 1) where `text` differs from the canonical YAML; 0: none does. */
+/** Return the first line (from 1) where `text` differs from the canonical YAML; 0: it is equal. */
 int kl_card_canonical_line(const struct kl_card *card, const char *text, size_t len);
 
 /* --- changing --------------------------------------------------------------- */
 
 /**
- * Sort every set of rows, drop duplicates (of rows with one id the fuller one stays) and set
- * `status`. Needed only after lists were filled directly: cards are normalized when they are read,
- * by each kl_card_add function below and by kl_card_retract.
+ * Sort the rows of every list, drop duplicates (of two rows with one id keep the one with more
+ * fields) and set `status`. Call it only after filling lists directly: reading a card, the
+ * kl_card_add functions below and kl_card_retract do so themselves.
  */
 void kl_card_normalize(struct kl_card *card);
 /*
- * Each takes ownership of what its argument owns. Returns false if the card has a row with that id
- * already; then the fuller one stays.
+ * Add one row. Each function takes ownership of the strings of its argument. Returns false if the
+ * card already has a row with that id; the one with more fields is kept.
  */
 bool kl_card_add_evidence(struct kl_card *card, struct kl_card_evidence *evidence);
 bool kl_card_add_row(struct kl_card *card, struct kl_card_row *row);
 bool kl_card_add_trial(struct kl_card *card, struct kl_card_trial *trial);
-bool kl_card_add_risk(struct kl_card *card, struct kl_card_risk *risk); /* merges the events */
-/** Set every field to absent, before filling it in. */
+/* unites the events of equal risks */
+bool kl_card_add_risk(struct kl_card *card, struct kl_card_risk *risk);
+/** Set every field of a trial to absent. */
 void kl_card_trial_init(struct kl_card_trial *trial);
-/** Add a retraction row; the card remains, permanently retracted. */
+/** Add a row to `ver` that retracts the card for good. */
 void kl_card_retract(struct kl_card *card, const char *why, const char *by, const char *time);
 
 void kl_card_pre_release(struct kl_card_pre *pre);
 
 void kl_card_dims_add(struct kl_card_dims *dims, const char *name, int64_t value);
 void kl_card_dims_copy(struct kl_card_dims *to, const struct kl_card_dims *from);
-/** Get the value of a dim; false if it is absent. */
+/** Get the value of a dim. Returns false if `dims` lacks it. */
 bool kl_card_dims_get(int64_t *out, const struct kl_card_dims *dims, const char *name);
 
 /* --- queries ----------------------------------------------------------------- */
 
-/** Whether the row is a verified point. A row by a trial is one if that trial counts (status.h). */
+/** Check whether the row is verified: derived anew, or by a trial that counts (status.h). */
 bool kl_card_row_is_verified(const struct kl_card *card, const struct kl_card_row *row);
 /** Append every event id that the card cites, sorted, without duplicates. */
 void kl_card_events(struct kl_strvec *out, const struct kl_card *card);
 /** Append every commit that the card names, sorted, without duplicates. */
 void kl_card_commits(struct kl_strvec *out, const struct kl_card *card);
-/** Whether the card was learned from the commit (before, after, re-derived). */
+/** Check whether the card's evidence names the commit as before, after or re-derived. */
 bool kl_card_has_state(const struct kl_card *card, const char *commit);
-/** Find a precondition by id, or NULL. *sound (may be NULL): whether it is in `sound`. */
+/**
+ * Find a precondition by id; NULL: none. *sound (may be NULL) is set to whether it is in `sound`.
+ */
 const struct kl_card_pre *kl_card_find_pre(const struct kl_card *card, const char *id, bool *sound);
 bool kl_card_has_pre(const struct kl_card *card, const char *id);
-/** The card's first carrier for a language, or NULL. */
+/** Return the card's first carrier for a language, or NULL. */
 const struct kl_card_carrier *kl_card_carrier(const struct kl_card *card, const char *language);
-/** Whether a tool can apply the carrier, without a model. */
+/** Check whether the carrier can be applied by a tool, without a model. */
 bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier);
 
 /**
- * "<slug of the intent's first words>-<first 7 digits of the event>"; without an event, the first 7
- * digits of the intent's digest. Caller frees.
+ * Make an id: "<slug of the intent's first words>-<first 7 digits of the event>"; without an event,
+ * the first 7 digits of the intent's digest. The caller frees it.
  */
 char *kl_card_make_id(const char *intent, const char *event);
 
@@ -311,7 +325,9 @@ char *kl_card_make_id(const char *intent, const char *event);
 
 const char *kl_card_status_name(enum kl_card_status status);
 const char *kl_level_name(enum kl_level level); /* "other-state", ... */
-/** Rank of a level, 0 to 3; other-language and other-platform are both 3. */
+/**
+ * Rank of a level, 0 to 3, for comparing distances; other-language and other-platform are both 3.
+ */
 int kl_level_rank(enum kl_level level);
 const char *kl_carrier_form_name(enum kl_carrier_form form);
 

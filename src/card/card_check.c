@@ -13,7 +13,7 @@
 
 #define MAX_HUNK_LINES 1000000
 
-/* Where to report an error: the value of the key, or the map if it has no such key. */
+/* Return the node to report an error at: the value of `key`, or `at` if the map lacks the key. */
 static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *key)
 {
 	const struct kl_yaml *node = kl_yaml_get(at, key);
@@ -21,7 +21,10 @@ static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *ke
 	return node ? node : at;
 }
 
-/* Where to report an error: entry i of a list in `group` (NULL: in the card); `at` if missing. */
+/*
+ * Return the node to report an error at: entry i of the list `key` in `group` (NULL: in the card
+ * itself), or `at` if the entry is missing.
+ */
 static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *group,
 					const char *key, size_t i)
 {
@@ -35,8 +38,8 @@ static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *gr
 struct diff {
 	const char *name;
 	const struct kl_yaml *at;
-	long from, to; /* lines of the hunk still to come */
-	bool hunk;     /* a hunk was seen */
+	long from, to; /* lines of the old and new side that the current hunk still needs */
+	bool hunk;     /* the diff has at least one hunk */
 };
 
 static int bad_diff(const struct diff *diff, const char *line, const char *why)
@@ -58,7 +61,7 @@ static int diff_path(const struct diff *diff, const char *line, const char *path
 	if (prefix && (name[0] != prefix || name[1] != '/'))
 		return bad_diff(diff, line, "paths must begin with a/ and b/");
 	if (!kl_fs_path_ok(prefix ? name + 2 : name))
-		return bad_diff(diff, line, "path leads out of the directory");
+		return bad_diff(diff, line, "path leads out of the contract's directory");
 	return 0;
 }
 
@@ -81,7 +84,7 @@ static int git_line(const struct diff *diff, const char *line, size_t n)
 	return diff_path(diff, line, paths + half + 1, half, 'b');
 }
 
-/* Read "<line>[,<count>]"; the count is 1 if absent. */
+/* Read "<line>[,<count>]"; a missing count is 1. */
 static bool read_range(long *count, const char **at)
 {
 	char *end;
@@ -100,7 +103,7 @@ static bool read_range(long *count, const char **at)
 	return *count >= 0 && *count <= MAX_HUNK_LINES;
 }
 
-/* Read a line "@@ -1,4 +1,5 @@ ...", which tells how many lines of either side follow. */
+/* Read a hunk header, "@@ -1,4 +1,5 @@ ...", and set how many lines of each side follow. */
 static int hunk_line(struct diff *diff, const char *line)
 {
 	const char *at = line + strlen("@@ -");
@@ -177,7 +180,7 @@ static int check_diff(const char *name, const struct kl_yaml *at, const char *te
 		       kl_yaml_error(name, at, "diff cannot be used as a carrier: it has no hunk");
 }
 
-/* --- rows ------------------------------------------------------------------------------------ */
+/* --- checks of single rows -------------------------------------------------------------------- */
 
 int kl_check_carrier(const void *obj, const char *name, const struct kl_yaml *at)
 {
@@ -230,7 +233,9 @@ int kl_check_evidence(const void *obj, const char *name, const struct kl_yaml *a
 	return 0;
 }
 
-/* For trials and controls: a pass has an event and no class, a failure has a class. */
+/*
+ * Check the result of a trial or control: a pass has an event and no class, a failure has a class.
+ */
 static int check_result(enum kl_result result, const char *class_, const char *event,
 			const char *name, const struct kl_yaml *at)
 {
@@ -266,7 +271,7 @@ int kl_check_trial(const void *obj, const char *name, const struct kl_yaml *at)
 	return check_result(trial->result, trial->class_, trial->event, name, at);
 }
 
-/* --- the card --------------------------------------------------------------------------------- */
+/* --- checks across rows ----------------------------------------------------------------------- */
 
 static const struct kl_card_evidence *evidence_of(const struct kl_card *card, const char *event)
 {
@@ -315,9 +320,10 @@ static int check_references(const struct kl_card *card, const char *name, const 
 	for (size_t i = 0; i < card->useful.n; i++)
 		for (size_t k = 0; k < card->sound.n; k++)
 			if (!strcmp(card->useful.v[i].id, card->sound.v[k].id))
-				return kl_yaml_error(name, entry_spot(at, "pre", "useful", i),
-						     "'%s' is in 'sound' already",
-						     card->useful.v[i].id);
+				return kl_yaml_error(
+					name, entry_spot(at, "pre", "useful", i),
+					"'%s' is also in 'sound': list each precondition once",
+					card->useful.v[i].id);
 	for (size_t i = 0; i < card->carriers.n; i++)
 		if (card->carriers.v[i].of && !evidence_of(card, card->carriers.v[i].of))
 			return kl_yaml_error(name,

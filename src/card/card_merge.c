@@ -9,11 +9,12 @@
 
 struct merger {
 	struct kl_strvec *both; /* output: names of the fields that the sides changed differently */
-	const char *where;      /* list or group being merged: "carriers"; NULL: the card */
-	const char *row;        /* name of the row being merged, or NULL */
+	/* name of the list or group being merged: "carriers"; NULL: the card itself */
+	const char *where;
+	const char *row; /* name of the row being merged, or NULL */
 };
 
-/* Three versions of one value; `base` can be NULL. */
+/* The three versions of one value; `base` is NULL if there is no common version. */
 struct three {
 	const void *base, *ours, *theirs;
 };
@@ -43,9 +44,9 @@ static void note_conflict(struct merger *merger, const struct kl_field *field)
 /* --- single values --------------------------------------------------------------------- */
 
 /*
- * Whether `theirs` wins. A changed value wins over the old one; of two changed values the greater
- * wins, so that both sides of a merge get the same result. An absent value is less than any other,
- * and is not reported as a conflict.
+ * Decide whether to take `theirs`. A changed value wins over an unchanged one. If both sides
+ * changed it, the greater value wins, so that both sides of a merge get the same result. An absent
+ * value is less than any other, and is not reported as a conflict.
  */
 static bool takes_theirs(struct merger *merger, const struct kl_field *field, int order,
 			 bool ours_is_old, bool theirs_is_old, bool one_is_absent)
@@ -115,7 +116,7 @@ static void merge_dims(struct kl_card_dims *out, struct merger *merger,
 
 /* --- sets --------------------------------------------------------------------------------- */
 
-/* Keep what either side has; without `keep_all`, drop what the other side removed. */
+/* Keep the entries of either side. Without `keep_all`, drop those that one side removed. */
 static void merge_set(struct kl_strvec *out, bool keep_all, struct three three)
 {
 	const struct kl_strvec *base = three.base, *side[] = { three.ours, three.theirs };
@@ -148,7 +149,7 @@ static const void *same_row(const struct kl_list *list, const void *row,
 	return NULL;
 }
 
-/* A row is named by its first field, if that is a string. */
+/* Name a row by its first field, if that is a string; else NULL. */
 static const char *row_name(const void *row, const struct kl_schema *schema)
 {
 	return schema->field->kind == KL_FIELD_STRING ?
@@ -193,7 +194,7 @@ static void merge_list(struct kl_list *out, struct merger *merger, const struct 
 			struct three rows = { old, row, other };
 
 			if (other && i)
-				continue; /* merged already, with our row */
+				continue; /* already merged when our row was visited */
 			if (!other && !(field->flags & KL_UNION) && old &&
 			    kl_schema_equal(old, row, schema))
 				continue; /* removed by the other side */
@@ -255,11 +256,11 @@ static void merge_record(void *out, struct merger *merger, const struct kl_schem
 	}
 }
 
-/* --- restoring constraints ------------------------------------------------------------------- */
+/* --- constraints between fields --------------------------------------------------------------- */
 
 /*
- * Restore constraints between fields: a precondition in both lists stays in `sound` only, `state`
- * is set from the witness, and a risk drops its reference to a precondition that is gone.
+ * Restore what the single fields cannot ensure: a precondition in both lists stays in `sound` only,
+ * `state` follows from the witness, and a risk drops its reference to a precondition that is gone.
  */
 static void mend_card(struct kl_card *card)
 {
@@ -303,7 +304,7 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 	mend_card(card);
 	kl_card_normalize(card);
 	*out = card;
-	if (both) { /* the status is computed: no conflict */
+	if (both) { /* a difference in the status is no conflict, since it is computed */
 		size_t n = 0;
 
 		for (size_t i = 0; i < both->n; i++) {
@@ -317,7 +318,10 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 	return 0;
 }
 
-/* Copies of one event differ in their signature: take the signed, else the bytewise greater one. */
+/*
+ * Merge two copies of one event, which can differ in their signature: prefer a signed copy, then
+ * the bytewise greater one.
+ */
 static int merge_events(struct kl_buf *out, const struct kl_buf *ours, const struct kl_buf *theirs)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *our_event = NULL, *their_event = NULL;
@@ -347,7 +351,7 @@ int kl_card_merge_text(struct kl_buf *out, const char *name, const struct kl_buf
 	if (ours->ptr[0] == '{')
 		return merge_events(out, ours, theirs);
 	if (base && base->len && kl_card_parse(&old, name, base->ptr, base->len) < 0)
-		kl_error_clear(); /* merge without an unreadable base */
+		kl_error_clear(); /* an unreadable base counts as none */
 	if ((err = kl_card_parse(&our_card, name, ours->ptr, ours->len)) < 0)
 		return kl_error_in(err, "ours");
 	if ((err = kl_card_parse(&their_card, name, theirs->ptr, theirs->len)) < 0)

@@ -7,14 +7,14 @@
 /*
  * card_merge - merges two versions of one card, field by field.
  *
- *  - evidence, effect rows, ver: the union by row id. No measurement is ever dropped, and merging
- *    in another order gives the same bytes.
+ *  - evidence, effect rows, ver: all rows of both sides, united by id. No measurement is ever
+ *    dropped, and the order of merges does not change the result.
  *  - risk, pre, carriers, find, lists: three-way merge by key; the events of a risk are united.
- *  - texts (intent, construct, ...): from the side that changed them. If both did, differently, the
- *    bytewise greater text stays, so that the result does not depend on the side, and the field is
- *    added to `both` (may be NULL).
+ *  - texts (intent, construct, ...): taken from the side that changed them. If both sides made
+ *    different changes, the bytewise greater text is taken, so that both sides get the same result,
+ *    and the name of the field is added to `both` (may be NULL).
  *
- * Without a common version `base` is NULL and every difference counts as a change of both sides.
+ * `base` is NULL if there is no common version; every difference then counts as changed by both.
  * KL_EINVALID: the ids differ. The caller frees *out.
  */
 int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_card *base,

@@ -198,7 +198,7 @@ const struct kl_schema kl_card_trial_schema = {
 	&retracted_record,
 };
 
-/* --- the card --------------------------------------------------------------------------------- */
+/* --- the card and its groups ------------------------------------------------------------------ */
 
 #define AT(m) offsetof(struct kl_card, m)
 #define GROUP(name, text)                                                      \
@@ -276,7 +276,7 @@ const struct kl_schema kl_card_schema = {
 	"the card", sizeof(struct kl_card), card_fields, kl_check_card, NULL, NULL,
 };
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* --- names of enum values --------------------------------------------------------------------- */
 
 const char *kl_card_status_name(enum kl_card_status status)
 {

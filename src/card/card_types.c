@@ -23,7 +23,7 @@ static bool is_event(const char *text, size_t len)
 	return len == 64 && strspn(text, "0123456789abcdef") == len;
 }
 
-/* True for the form of a fact: "cp.async", "trait:tiled", "!cp.async", "call._ZGVbN4v_expf". */
+/* Check the form of a fact: "cp.async", "trait:tiled", "!cp.async", "call._ZGVbN4v_expf". */
 static bool is_fact(const char *text, size_t len)
 {
 	size_t n;

@@ -5,8 +5,8 @@
 #include "text/schema.h"
 
 /*
- * card_types - the types of a card's texts and values, and its tables for text/schema.h. The
- * tables are public for code that compares rows of cards; card_table.c has their fields.
+ * card_types - the types of a card's texts and values, and the tables of its fields for
+ * text/schema.h. The tables are public, so that other code can compare rows of cards.
  */
 extern const struct kl_string_type kl_card_commit_id; /* 40 hex digits */
 extern const struct kl_string_type kl_card_event_id;  /* 64 hex digits */
@@ -14,10 +14,15 @@ extern const struct kl_string_type kl_card_fact;      /* "cp.async", "!trait:til
 extern const struct kl_string_type kl_card_predicate; /* predicate.h */
 
 extern const struct kl_value_type kl_card_dims_value; /* struct kl_card_dims: {K: 64} */
-/** struct kl_strvec of the cards that a card enables: win (empty) | {enabler: [...]}. */
+/**
+ * Value of type struct kl_strvec: ids of the cards that a card enables. "win" in YAML is the empty
+ * list, {enabler: [...]} any other.
+ */
 extern const struct kl_value_type kl_card_kind_value;
 
-/** Compare two struct kl_card_dims: pairwise by name and value, then by the number of dims. */
+/**
+ * Compare two struct kl_card_dims: name and value of each pair in turn, then the number of dims.
+ */
 int kl_card_dims_compare(const void *left, const void *right);
 
 extern const struct kl_schema kl_card_schema, kl_card_evidence_schema, kl_card_row_schema,

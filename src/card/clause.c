@@ -18,7 +18,7 @@ void kl_clauses_release(struct kl_clauses *clauses)
 	*clauses = (struct kl_clauses){ 0 };
 }
 
-/* Copy a part's text, without surrounding brackets and blanks. */
+/* Copy the text of an expression without surrounding brackets and blanks. */
 static char *bare_text(const char *text, const struct kl_expr *part)
 {
 	const char *from = text + part->at, *to = from + part->len;
@@ -51,7 +51,7 @@ static void parts_release(struct parts *parts)
 	free(parts->v);
 }
 
-/* An alternative in brackets is not split further. */
+/* List the alternatives of `part`. An alternative in brackets is not split further. */
 static void list_alternatives(struct parts *out, const struct kl_expr *part, bool whole)
 {
 	if (part->op == KL_OP_OR && (whole || !part->brackets)) {
@@ -93,7 +93,7 @@ int kl_clauses_split(struct kl_clauses *out, const char *test)
 		return err;
 	*out = (struct kl_clauses){ 0 };
 	list_alternatives(&any, predicate->top, true);
-	/* if none is a conjunction, the last is the clause: the lifter puts guards first */
+	/* if no alternative is a conjunction, take the last: lifted guards come first */
 	at = any.n - 1;
 	for (size_t i = 0; i < any.n; i++)
 		if (has_conjunction(any.v[i]) && !several++)

@@ -7,26 +7,30 @@
 #include "base/vec.h"
 
 /*
- * clause - splits a predicate into its conjuncts, to test each by itself:
+ * clause - splits a predicate into its conjuncts, so that each can be tested by itself. In
  *
  *	op != 'gemm' || (M % 256 == 0) && (K % 64 == 0)
  *
- * has the guard "op != 'gemm'" and two clauses. A predicate of any other form is a single clause.
- * An alternative in brackets is not split into further alternatives.
+ * the guard is "op != 'gemm'" and there are two clauses. A predicate in which several alternatives
+ * contain conjunctions is a single clause. An alternative in brackets is not split further.
  *
  *	kl_clauses_split(&c, test);
  *	kl_clauses_one(&c, 1);			"op != 'gemm' || K % 64 == 0"
  *	kl_clauses_join(&c, keep);		the kept clauses as one predicate
  */
 struct kl_clauses {
-	char *guard;        /* "" if there is none */
-	struct kl_strvec v; /* texts, in the order of the predicate; at least one */
+	/* alternatives other than the split one, as text; "" if there are none */
+	char *guard;
+	struct kl_strvec v; /* texts of the clauses, in the order of the predicate; at least one */
 };
 
-/** KL_EINVALID: `test` is not a predicate (predicate.h). */
+/** Split `test`; the caller releases *out. KL_EINVALID: `test` is not a predicate (predicate.h). */
 int kl_clauses_split(struct kl_clauses *out, const char *test);
 void kl_clauses_release(struct kl_clauses *clauses);
-/** Clause `index`, or those with `keep` set, as a predicate. Caller frees; NULL if none is kept. */
+/**
+ * Join the guard with clause `index`, or with every clause whose `keep` is set, to a predicate. The
+ * caller frees it; NULL if no clause is kept.
+ */
 char *kl_clauses_one(const struct kl_clauses *clauses, size_t index);
 char *kl_clauses_join(const struct kl_clauses *clauses, const bool *keep);
 

@@ -52,7 +52,9 @@ void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const str
 		kl_skill_md_write(out, card);
 }
 
-/* Add an event of the library; the events that it was computed from are added to `ids`. */
+/*
+ * Add an event of the library to `out`, and the ids of events that it was computed from to `ids`.
+ */
 static int add_event(struct kl_map *out, struct kl_strvec *ids, struct kl_library *library,
 		     const char *id)
 {
@@ -162,10 +164,11 @@ int kl_exchange_export(size_t *files, struct kl_library *library, const struct k
 
 struct importer {
 	struct kl_library *library;
-	struct kl_map here; /* events of this clone, read when first needed */
+	struct kl_map here; /* events of this clone; read when first needed */
 	bool have_here;
-	const char *path;           /* the file being read */
-	struct kl_map texts, paths; /* of the cards read so far, by id; values owned */
+	const char *path; /* the file being read */
+	/* texts and file names of the cards imported so far, by id; values owned */
+	struct kl_map texts, paths;
 	struct kl_exchange_result *result;
 	void (*refuse)(const char *path, void *payload);
 	void *payload;
@@ -188,7 +191,7 @@ static int read_events_jsonl(struct kl_map *out, const char *path)
 	return err < 0 ? kl_error_in(err, "%s", path) : 0;
 }
 
-/* Read evidence/<xx>/<id>.json below `root` into `out`. A missing file is not an error. */
+/* Read evidence/<xx>/<id>.json below `root` into `out`. A missing file is no error. */
 static int read_event_file(struct kl_map *out, const char *root, const char *id)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -208,7 +211,7 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 		return kl_error_in(err, "%s", path);
 	if (strcmp(event->id, id)) {
 		kl_event_free(event);
-		return kl_error(KL_EINVALID, "%s contains a different event", path);
+		return kl_error(KL_EINVALID, "%s contains an event with another id", path);
 	}
 	kl_map_put(out, id, event);
 	return 0;
@@ -222,13 +225,13 @@ static const struct kl_event *event_here(struct importer *importer, const char *
 	return kl_map_get(&importer->here, id);
 }
 
-/* The events of one card that is imported. */
+/* The events of one imported card. */
 struct gathering {
 	struct importer *importer;
 	struct kl_map *events;
-	const char *root;     /* directory that can contain evidence/, or NULL */
-	struct kl_strvec ids; /* events to find */
-	struct kl_map seen;   /* those of them that were found */
+	const char *root;     /* directory in which to look for evidence/, or NULL */
+	struct kl_strvec ids; /* ids of events to find; grows while they are read */
+	struct kl_map seen;   /* ids that were looked up already */
 };
 
 static void gathering_release(struct gathering *gathering)
@@ -238,8 +241,8 @@ static void gathering_release(struct gathering *gathering)
 }
 
 /*
- * Find an event beside the card or in this clone, and add the events that it was computed from to
- * the ids to find.
+ * Find an event beside the card or in this clone, and add the ids of events that it was computed
+ * from to `gathering->ids`.
  */
 static int find_event(struct gathering *gathering, const char *id)
 {
@@ -266,7 +269,7 @@ static int find_event(struct gathering *gathering, const char *id)
 	return 0;
 }
 
-/* Trials made by others are kept, but do not count. */
+/* Mark trials made elsewhere: they are kept, but do not count. */
 static void make_foreign(struct kl_card *card)
 {
 	for (size_t i = 0; i < card->ver.n; i++)
@@ -284,7 +287,7 @@ static int put_card(struct importer *importer, struct kl_card *card, const struc
 	int err = kl_library_find(&i, importer->library, card->id);
 
 	if (!err && !strcmp(kl_library_id(importer->library, i), card->id)) {
-		/* with the imported card as the base, our texts win over imported ones */
+		/* with the imported card as the base, the library's texts are kept */
 		if ((err = kl_library_card_at(&old, importer->library, i)) < 0 ||
 		    (err = kl_card_merge(&merged, NULL, card, old, card)) < 0)
 			return err;
@@ -302,7 +305,7 @@ static int put_card(struct importer *importer, struct kl_card *card, const struc
 	return 0;
 }
 
-/* Refuse a second, different card with the same id: it is unclear which one is meant. */
+/* Refuse a card if this import already read a different one with the same id. */
 static int check_twice(struct importer *importer, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -317,7 +320,7 @@ static int check_twice(struct importer *importer, const struct kl_card *card)
 	return 0;
 }
 
-/* Import one card. `root` (may be NULL) can contain evidence/. Takes no ownership. */
+/* Import one card, without taking ownership. `root` (may be NULL) can contain evidence/. */
 static int take_card(struct importer *importer, struct kl_card *card, struct kl_map *events,
 		     const char *root)
 {
@@ -406,7 +409,7 @@ static int import_file(struct importer *importer, const char *path)
 	if (!err)
 		err = has_suffix(path, ".json") ? import_json(importer, path, text.ptr, text.len) :
 						  import_text(importer, path, text.ptr, text.len);
-	/* continue after a bad card, but not after a failure to write the library */
+	/* go on to the next file after a bad card, but not after a failure to write the library */
 	if (err == KL_EINVALID || err == KL_ECANNOT || err == KL_ENOTFOUND) {
 		importer->result->refused++;
 		importer->refuse(path, importer->payload);

@@ -32,7 +32,7 @@ void kl_library_free(struct kl_library *library)
 
 /* --- reading ------------------------------------------------------------------------ */
 
-/* Whether `path` is "<id>.yaml"; sets *n to the id's length. fsck reports other files in cards/. */
+/* Check that `path` is "<id>.yaml" and set *n to the id's length. fsck reports other files. */
 static bool is_card_path(const char *path, size_t *n)
 {
 	const char *dot = strrchr(path, '.');
@@ -186,8 +186,9 @@ static int not_found(const struct kl_library *library, const char *id)
 
 	if (!library->ids.n) {
 		err = kl_error(KL_ENOTFOUND, "there is no card '%s': the library is empty", id);
-		return kl_error_hint(err, "create cards by 'git klineage lift', or import them by "
-					  "'git klineage skills import'");
+		return kl_error_hint(err,
+				     "create cards with 'git klineage lift', or import them with "
+				     "'git klineage skills import'");
 	}
 	err = kl_error(KL_ENOTFOUND, "there is no card '%s'", id);
 	for (size_t i = 0; i < library->ids.n && hints < 10; i++)
@@ -213,8 +214,9 @@ int kl_library_find(size_t *out, const struct kl_library *library, const char *i
 		}
 	}
 	if (found != 1)
-		return found ? kl_error(KL_ENOTFOUND, "'%s' is ambiguous: %zu cards begin with it",
-					id, found) :
+		return found ? kl_error(KL_ENOTFOUND,
+					"'%s' is ambiguous: the ids of %zu cards begin with it", id,
+					found) :
 			       not_found(library, id);
 	*out = at;
 	return 0;
@@ -237,7 +239,9 @@ int kl_library_card_at(struct kl_card **out, struct kl_library *library, size_t 
 	if ((err = kl_card_parse(&card, name, text.ptr, text.len)) < 0)
 		return err;
 	if (strcmp(card->id, library->ids.v[i]))
-		return kl_error(KL_EINVALID, "%s contains the card '%s'", name, card->id);
+		return kl_error(KL_EINVALID,
+				"%s contains the card '%s', not the one that it is named after",
+				name, card->id);
 	*out = kl_steal(&card);
 	return 0;
 }
@@ -267,7 +271,7 @@ int kl_library_event(struct kl_event **out, struct kl_library *library, const ch
 
 	kl_library_event_path(path, id);
 	if (git_oid_is_zero(&library->tree))
-		return kl_error(KL_ENOTFOUND, "no '%s' in the library", path);
+		return kl_error(KL_ENOTFOUND, "the library has no file '%s'", path);
 	if ((err = kl_repo_tree_entry(&blob, NULL, library->repo, &library->tree, path)) < 0 ||
 	    (err = kl_repo_blob_read(&text, library->repo, &blob, MAX_EVENT)) < 0)
 		return err;
@@ -275,12 +279,14 @@ int kl_library_event(struct kl_event **out, struct kl_library *library, const ch
 	if ((err = kl_event_parse(&event, text.ptr, text.len)) < 0)
 		return kl_error_in(err, "%s", path);
 	if (strcmp(event->id, id))
-		return kl_error(KL_EINVALID, "%s contains event %.12s", path, event->id);
+		return kl_error(KL_EINVALID,
+				"%s contains event %.12s, not the one that it is named after", path,
+				event->id);
 	*out = kl_steal(&event);
 	return 0;
 }
 
-/* Add the event, taking ownership. Of two with the same id, keep a signed one. */
+/* Add the event, taking ownership. Of two copies of an event, prefer a signed one. */
 static void keep_event(struct kl_map *events, struct kl_event *event)
 {
 	const struct kl_event *old = kl_map_get(events, event->id);

@@ -8,54 +8,57 @@
 #include "repo/refs.h"
 
 /*
- * library - the branch of cards in a repository: refs/heads/klineage/skills, or
- * klineage.skillsRef, with the files
+ * library - the cards of a repository, on the branch refs/heads/klineage/skills or the one that
+ * klineage.skillsRef names. Its files are
  *
  *	cards/<id>.yaml			canonical
- *	evidence/<xx>/<id>.json		the cited gate events, so that a fork can verify
- *					them without notes
+ *	evidence/<xx>/<id>.json		the cited gate events, so that a fork without
+ *					notes can verify them
  *	.gitattributes			sets the merge driver
  *
- * Its root commit is the same in every repository (empty tree, fixed identity, date 0), so that
+ * The root commit is the same in every repository (empty tree, fixed identity, date 0), so that
  * `git merge` can merge any two libraries. Each change of a card is one commit: `git log --
- * cards/x.yaml` shows its history. The index and the worktree are never touched.
+ * cards/x.yaml` shows its history. The index and the worktree are not touched.
  *
  *	err = kl_library_open(&lib, repo);
  *	err = kl_library_card(&card, lib, "cp-async-ring-4fd2a1b");
  *	kl_card_add_trial(card, &trial);
- *	err = kl_library_put(lib, &(struct kl_library_change){ .card = card, .events = &events, ... });
+ *	change = (struct kl_library_change){ .card = card, .events = &events, ... };
+ *	err = kl_library_put(lib, &change);
  *
  * A library is read at one commit. kl_library_put updates the branch by compare-and-swap; if
- * another process was first, it merges its change (card_merge.h) into the new tip.
+ * another process updated it meanwhile, the change is merged into the new tip (card_merge.h).
  */
 #define KL_LIBRARY_REF "refs/heads/klineage/skills"
 
 struct kl_library;
 
-/** Open the library at its branch. It is empty if there is no branch. */
+/** Open the library at its branch. Without the branch, the library is empty. */
 int kl_library_open(struct kl_library **out, struct kl_repo *repo);
 /** Open read-only at a commit, such as a remote's branch or an older commit. */
 int kl_library_open_at(struct kl_library **out, struct kl_repo *repo, const git_oid *commit);
-/** Open read-only at a tree laid out as a library's, such as an exported one. */
+/** Open read-only at a tree with the layout of a library, such as an exported one. */
 int kl_library_open_tree(struct kl_library **out, struct kl_repo *repo, const git_oid *tree);
 void kl_library_free(struct kl_library *library);
 KL_DEFINE_CLEANUP(struct kl_library *, kl_library_free)
 
 const char *kl_library_ref(const struct kl_library *library);
 /**
- * Commit and tree that the library is read at; zero if it is empty. The commit is also zero after
- * kl_library_open_tree. The tree is the key of the card index (retrieve/index.h).
+ * Commit and tree that the library was read at; zero if it is empty. The commit is also zero after
+ * kl_library_open_tree. The card index (retrieve/index.h) uses the tree as its key.
  */
 const git_oid *kl_library_tip(const struct kl_library *library);
 const git_oid *kl_library_tree(const struct kl_library *library);
 
-/** Cards are in the order of their file names. Ids are borrowed; the blob can be a cache key. */
+/**
+ * Cards in the order of their file names. Ids are borrowed; the blob id can be used as a cache key.
+ */
 size_t kl_library_count(const struct kl_library *library);
 const char *kl_library_id(const struct kl_library *library, size_t i);
 const git_oid *kl_library_blob(const struct kl_library *library, size_t i);
 /**
- * Find a card's index by its id or a unique prefix of it. KL_ENOTFOUND: no card matches (ids that
- * contain `id` are hints), or several begin with it.
+ * Find the index of a card by its id or a unique prefix. KL_ENOTFOUND: no id begins with `id`
+ * (hints list ids that contain it), or several do.
  */
 int kl_library_find(size_t *out, const struct kl_library *library, const char *id);
 int kl_library_card(struct kl_card **out, struct kl_library *library, const char *id);
@@ -70,37 +73,39 @@ struct kl_library_change {
 	const struct kl_card *card; /* the new version; its id names the file */
 	/*
 	 * The version that `card` was made from; the library's current version is then merged in.
-	 * NULL: `card` was made from the version that `library` now has, or, with `is_new`, from
-	 * none.
+	 * NULL: `card` was made from the library's version as loaded, or, with `is_new`, from no
+	 * version.
 	 */
 	const struct kl_card *base;
 	bool is_new;
-	/* id -> struct kl_event *, borrowed; cited ones that the library lacks are copied */
+	/* id -> struct kl_event *, borrowed; has the cited events that the library lacks */
 	const struct kl_map *events;
-	const char *subject; /* of the commit: "lift: 2 more transitions" */
-	const char *body;    /* of the commit, or NULL */
-	/* the next change, a further commit in the same ref update; or NULL */
+	const char *subject; /* subject of the commit: "lift: 2 more transitions" */
+	const char *body;    /* body of the commit, or NULL */
+	/* change to commit on top of this one, in the same ref update; or NULL */
 	const struct kl_library_change *then;
 	/*
-	 * Adds further ref updates to the transaction, or NULL. Only that of the first change is
-	 * called, again on each retry.
+	 * Callback that adds ref updates to the transaction, or NULL. Only the first change's
+	 * callback is called, and it is called again on each retry.
 	 */
 	int (*also)(struct kl_refs_txn *t, void *payload);
 	void *payload;
 };
 /**
- * Write one commit for each change, then read the library at the last one. An unchanged card makes
- * no commit, which is not an error; `also` is called nevertheless. Events that a cited event refers
- * to are copied with it. After an error the library must be opened again. KL_EINVALID: a cited
- * event is neither in the library nor in `events`. KL_EBUSY: the branch is checked out in a
- * worktree. KL_ECHANGED: other processes changed a ref at each of the retries.
+ * Write one commit per change, update the branch, and leave the library at the last commit. If a
+ * card is unchanged, no commit is made, which is not an error; `also` is called nevertheless.
+ * Events that a cited event was computed from are copied with it. After an error, open the library
+ * again. KL_EINVALID: a cited event is neither in the library nor in `events`. KL_EBUSY: the branch
+ * is checked out in a worktree. KL_ECHANGED: other processes changed a ref at every retry.
  */
 int kl_library_put(struct kl_library *library, const struct kl_library_change *change);
 
-/** Write the root commit that all libraries share and get its id. */
+/** Write the root commit that all libraries share, and set *out to its id. */
 int kl_library_root(git_oid *out, struct kl_repo *repo);
 
-/** Get all readable events of the clone's notes and the library: id -> struct kl_event *, owned. */
+/**
+ * Read all readable events from the clone's notes and the library: id -> struct kl_event *, owned.
+ */
 int kl_library_all_events(struct kl_map *out, struct kl_library *library);
 
 /* --- checking --------------------------------------------------------------------- */
@@ -113,14 +118,14 @@ struct kl_library_finding {
 typedef void kl_library_report(const struct kl_library_finding *f, void *payload);
 
 /**
- * Check every card and its references: that files are canonical and in their place, that events
- * exist and match their ids, that commits (if this clone has them) have the surface that their
- * events judged, and that cards named by other cards exist. Sets *cards to the number of cards.
+ * Check every card and its references: that files are canonical and at their place, that events
+ * exist and match their ids, that commits present in this clone have the surface that their events
+ * judged, and that cards named by other cards exist. Sets *cards to the number of cards.
  */
 int kl_library_check(size_t *cards, struct kl_library *library, kl_library_report *report,
 		     void *payload);
 
-/** Check cards of any origin one by one, against the evidence in this library. */
+/** Checks single cards, from this library or elsewhere, against the evidence in this library. */
 struct kl_library_checker;
 struct kl_library_checker *kl_library_checker_new(struct kl_library *library,
 						  kl_library_report *report, void *payload);
@@ -128,7 +133,7 @@ void kl_library_checker_free(struct kl_library_checker *checker);
 KL_DEFINE_CLEANUP(struct kl_library_checker *, kl_library_checker_free)
 void kl_library_checker_card(struct kl_library_checker *checker, const char *where,
 			     const struct kl_card *card);
-/** Get an event, borrowed; NULL if it is missing or does not match its id. */
+/** Get an event, borrowed; NULL if it is missing or its content does not match its id. */
 const struct kl_event *kl_library_checker_event(struct kl_library_checker *checker, const char *id);
 
 #endif

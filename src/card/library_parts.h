@@ -8,14 +8,14 @@
 struct kl_library {
 	struct kl_repo *repo; /* borrowed */
 	char *ref;
-	git_oid tip, tree;     /* zero if empty */
-	struct kl_blobs cards; /* below cards/, by file name */
-	/* in the order of `cards`; ids sort differently from file names because of ".yaml" */
+	git_oid tip, tree;     /* zero if the library is empty */
+	struct kl_blobs cards; /* files below cards/, by name */
+	/* ids of `cards` in the same order, which is by file name: ".yaml" sorts differently */
 	struct kl_strvec ids;
-	bool fixed; /* opened read-only, at a commit or a tree */
+	bool fixed; /* read-only: opened at a commit or a tree */
 };
 
-/** Read the library at another commit (zero: empty). */
+/** Load the library at another commit (zero: empty). */
 int kl_library_read(struct kl_library *library, const git_oid *commit);
 void kl_library_forget(struct kl_library *library);
 /** Write the path of an event in the library: "evidence/<xx>/<id>.json". */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_put - writes cards to the library branch, retrying if another process was first */
+/* library_put - writes cards to the library branch, and retries if another process updated it */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 #define MAX_TRIES 60
 
-/* If the merge driver is not configured, `git merge` merges these files as text. */
+/* Without a configured merge driver, `git merge` merges these files as text. */
 static const char attributes[] =
 	"cards/*.yaml merge=klineage-card\nevidence/** merge=klineage-card -diff\n";
 
@@ -37,7 +37,7 @@ struct edits {
 	struct kl_tree_edit *e;
 	size_t n, alloc;
 	struct kl_strvec keep; /* owns the paths and texts of `e` */
-	struct kl_map events;  /* ids of those copied already */
+	struct kl_map events;  /* ids of events that were added to `e`, as keys */
 };
 
 static void edits_release(struct edits *edits)
@@ -47,7 +47,7 @@ static void edits_release(struct edits *edits)
 	kl_map_release(&edits->events);
 }
 
-/* Takes ownership of `text`. */
+/* Add a file to the commit; takes ownership of `text`. */
 static void add_file(struct edits *edits, const char *path, char *text)
 {
 	kl_strvec_push(&edits->keep, path);
@@ -62,8 +62,9 @@ static void add_file(struct edits *edits, const char *path, char *text)
 }
 
 /*
- * An event's text in the library. The commit and tree of its note are left out: the id does not
- * cover them and they differ between clones, while an event must be the same file in all.
+ * Write an event as it is stored in the library. The commit and tree of its note are left out: they
+ * differ between clones and the id does not cover them, but a library must have the same file in
+ * every clone.
  */
 static char *event_text(const struct kl_event *event)
 {
@@ -90,7 +91,7 @@ static bool has_event(struct kl_library *library, const char *id)
 	return there;
 }
 
-/* Add an event, once; those that it was computed from are added to `ids`. */
+/* Add an event that the library lacks, and the ids of the events it was computed from to `ids`. */
 static int add_event(struct edits *edits, struct kl_strvec *ids, struct kl_library *library,
 		     const struct kl_map *events, const char *id)
 {
@@ -197,15 +198,15 @@ static int can_move(struct kl_library *library, const git_oid *was)
 		return err;
 	if (in_use)
 		return kl_error_hint(
-			kl_error(KL_EBUSY, "the skills branch '%s' is checked out in a worktree",
+			kl_error(KL_EBUSY, "the library branch '%s' is checked out in a worktree",
 				 library->ref),
-			"check out another branch there: git-klineage updates this one itself");
+			"check out another branch there: only git-klineage may update it");
 	if (git_oid_is_zero(was) && (err = kl_refs_can_create(library->repo, library->ref)) < 0)
 		return err == KL_EEXISTS ? KL_ECHANGED : err;
 	return 0;
 }
 
-/* Update the branch from `was` to the commit that the library is now read at. */
+/* Move the branch from `was` to the commit that the library now has loaded. */
 static int move_branch(struct kl_library *library, const git_oid *was,
 		       const struct kl_library_change *change)
 {
@@ -242,9 +243,9 @@ static int present_card(struct kl_card **out, struct kl_library *library, const 
 struct put {
 	struct kl_library *library;
 	const struct kl_library_change *first;
-	git_oid was;           /* value of the branch when the library was read */
-	struct kl_card **base; /* one per change; NULL if it was made from nothing */
-	bool again;            /* this is a retry */
+	git_oid was;           /* tip of the branch when the library was loaded */
+	struct kl_card **base; /* base of each change; NULL if the card is new */
+	bool again;            /* at least one attempt failed */
 };
 
 static void put_release(struct put *put)
@@ -256,7 +257,7 @@ static void put_release(struct put *put)
 	free(put->base);
 }
 
-/* Set the base of each change: the caller's, none if `is_new`, else the library's version. */
+/* Set the base of each change: the caller's base, NULL if `is_new`, else the library's version. */
 static int find_bases(struct put *put)
 {
 	size_t n = 0, i = 0;
@@ -275,7 +276,7 @@ static int find_bases(struct put *put)
 	return err;
 }
 
-/* Get the card to write: the change, merged with the library's version unless made from that. */
+/* Get the card to write: the change, merged with the library's version unless made from it. */
 static int place_card(struct kl_card **out, const struct put *put,
 		      const struct kl_library_change *change, const struct kl_card *base)
 {
@@ -291,7 +292,7 @@ static int place_card(struct kl_card **out, const struct put *put,
 	return 0;
 }
 
-/* Write each change as a commit on top of the previous one. No ref is updated. */
+/* Write each change as a commit on top of the previous commit, without updating a ref. */
 static int write_all(struct put *put)
 {
 	size_t i = 0;
@@ -311,7 +312,7 @@ static int write_all(struct put *put)
 	return 0;
 }
 
-/* Another process updated the branch: wait a moment and read it again. */
+/* Wait a moment and load the branch again, since another process updated it. */
 static int read_again(struct put *put, int i)
 {
 	int err;
@@ -319,7 +320,8 @@ static int read_again(struct put *put, int i)
 	put->again = true;
 	kl_clock_sleep_ms(5 + (int64_t)(kl_rng_os_seed() % (uint64_t)(20 + 10 * i)));
 	err = kl_refs_get(&put->was, put->library->repo, put->library->ref);
-	if (err == KL_ENOTFOUND) { /* the conflict was on another ref */
+	/* the branch does not exist yet: another ref of the transaction changed */
+	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		put->was = zero;
 		err = 0;

@@ -15,7 +15,7 @@ struct value {
 	const char *text; /* VALUE_TEXT: borrowed */
 };
 
-/* A stored value: one allocation, with the text at its end. */
+/* A stored value in one allocation; `text` holds the value's text, if it has one. */
 struct fact {
 	struct value value;
 	char text[];
@@ -141,7 +141,7 @@ int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at)
 		{ "trait", 1, KL_EXPR_TRUTH },
 		{ NULL, 0, KL_EXPR_ANY },
 	};
-	/* a bracket counts as six levels, one per level of operators; a right operand as none */
+	/* brackets count as six levels, one per level of operators; a right operand as none */
 	static const struct kl_expr_dialect open = {
 		.fact = sets,
 		.decimals = true,
@@ -200,7 +200,7 @@ static struct value calculate_value(enum kl_expr_op op, struct value left, struc
 	return value;
 }
 
-/* Returns <0, 0 or >0; for texts and truth values only equality has a meaning. */
+/* Return <0, 0 or >0; for texts and truth values only equality has a meaning. */
 static int order_of(struct value left, struct value right)
 {
 	__int128 x = left.n, y = right.n;
@@ -214,7 +214,7 @@ static int order_of(struct value left, struct value right)
 	return (x > y) - (x < y);
 }
 
-/* Numbers are ordered; other values of one kind can only be compared for equality. */
+/* Compare two values. Numbers are ordered; other values of one kind can only be equal or not. */
 static struct value compare_values(enum kl_expr_op op, struct value left, struct value right)
 {
 	bool equality = op == KL_OP_EQ || op == KL_OP_NE;
@@ -237,7 +237,7 @@ static struct value deny_truth(enum kl_truth truth)
 
 static struct value eval_tree(const struct kl_expr *expr, const struct kl_known *known);
 
-/* Kleene's && and ||: a false (of &&) or true (of ||) operand decides the result. */
+/* Evaluate Kleene's && or ||: one false operand of && (true operand of ||) decides the result. */
 static struct value connect_truths(const struct kl_expr *expr, const struct kl_known *known)
 {
 	enum kl_truth decisive = expr->op == KL_OP_AND ? KL_FALSE : KL_TRUE;

@@ -20,15 +20,15 @@
  *	cdiv(extent(reduction), BK) >= 2*STAGES || !has('ldg.128')
  *	dtype == 'f16' && sol.dram < 0.7
  *
- * A fact that is not listed is unknown (but see kl_known_close), as is a value that cannot be
+ * A fact that is not listed is unknown (but see kl_known_close), and so is a value that cannot be
  * computed (overflow, division by zero, a text instead of a number). && || ! are Kleene's: false &&
- * unknown is false. A condition of a contract's domain is also a predicate, with the same meaning
- * if all its facts are known. The text is hostile: its length and depth are limited.
+ * unknown is false. A condition of a contract's domain is also a predicate. Both have the same
+ * meaning if all facts are known. The text is untrusted: its length and depth are limited.
  *
  *	kl_predicate_parse(&p, "K % 64 == 0", &at);
  *	kl_known_int(&known, "K", 4096);
  *	kl_known_member(&known, "cap", "cp.async");
- *	kl_known_close(&known, "cap");			it has no other capability
+ *	kl_known_close(&known, "cap");			no other capability is there
  *	kl_predicate_eval(p, &known) == KL_TRUE
  */
 #define KL_PREDICATE_MAX_TEXT 1024
@@ -39,12 +39,13 @@ const char *kl_truth_name(enum kl_truth truth); /* "false", "true", "unknown" */
 /* --- known facts -------------------------------------------------------------- */
 
 /*
- * Facts by key: a name ("K", "dtype", "sol.dram") or a call without blanks and quotes
+ * Facts by key. A key is a name ("K", "dtype", "sol.dram") or a call without blanks and quotes
  * ("cap(cp.async)", "align(A)", "stride_bytes(A,K)").
  */
 struct kl_known {
-	struct kl_map facts;     /* values owned */
-	struct kl_strvec closed; /* functions for which all true facts are listed */
+	struct kl_map facts; /* values owned */
+	/* functions whose true facts are all listed; an unlisted fact is false */
+	struct kl_strvec closed;
 };
 #define KL_KNOWN_INIT                          \
 	{                                      \
@@ -59,13 +60,15 @@ void kl_known_text(struct kl_known *known, const char *key, const char *value);
 void kl_known_truth(struct kl_known *known, const char *key, enum kl_truth value);
 /** Set `<function>('<member>')` to true: kl_known_member(known, "has", "ldg.128"). */
 void kl_known_member(struct kl_known *known, const char *function, const char *member);
-/** Make unlisted facts of this function false instead of unknown. */
+/**
+ * Declare that all true facts of `function` are listed: an unlisted one is then false, not unknown.
+ */
 void kl_known_close(struct kl_known *known, const char *function);
-/** Whether the key has a known value. */
+/** Check whether the key has a known value. */
 bool kl_known_has(const struct kl_known *known, const char *key);
-/** Get a number in millionths; false if the key has none, or it overflows. */
+/** Get a number in millionths. Returns false if the key has no number, or on overflow. */
 bool kl_known_number(int64_t *millionths, const struct kl_known *known, const char *key);
-/** Append all facts in the order they were set, a line each: "K = 4096", "has(fma) is true". */
+/** Append all facts in the order they were set, one per line: "K = 4096", "has(fma) is true". */
 void kl_known_write(struct kl_buf *out, const struct kl_known *known);
 
 /* --- predicates ----------------------------------------------------------------- */
@@ -74,7 +77,9 @@ struct kl_predicate {
 	struct kl_expr *top; /* owned; plan/expr_tree.h */
 };
 
-/** KL_EINVALID: a syntax error; *at (may be NULL) gets its byte offset. */
+/**
+ * Parse `text`; the caller frees *out. KL_EINVALID: syntax error at byte offset *at (may be NULL).
+ */
 int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at);
 void kl_predicate_free(struct kl_predicate *predicate);
 KL_DEFINE_CLEANUP(struct kl_predicate *, kl_predicate_free)
@@ -82,24 +87,24 @@ KL_DEFINE_CLEANUP(struct kl_predicate *, kl_predicate_free)
 enum kl_truth kl_predicate_eval(const struct kl_predicate *predicate, const struct kl_known *known);
 /** Append the keys that the predicate uses, sorted, without duplicates. */
 void kl_predicate_keys(struct kl_strvec *out, const struct kl_predicate *predicate);
-/** Append its keys with their values, for --explain: "K = 4096, cap(cp.async) is not known". */
+/** Append the keys with their values, for --explain: "K = 4096, cap(cp.async) is not known". */
 void kl_predicate_explain(struct kl_buf *out, const struct kl_predicate *predicate,
 			  const struct kl_known *known);
 
-/* --- comparing (predicate_relate.c) ------------------------------------------------ */
+/* --- comparing two predicates (predicate_relate.c) -------------------------------------------- */
 
 enum kl_relation {
 	KL_RELATION_SAME,     /* each implies the other */
 	KL_RELATION_STRONGER, /* the new one implies the old one */
 	KL_RELATION_WEAKER,   /* the old one implies the new one, which holds in more cases */
-	/* no implication was found: the new one can hold where the old one did not */
+	/* no implication was found: the new one may hold where the old one does not */
 	KL_RELATION_OTHER,
 };
 
 /**
- * Relation of `now` to `old`, decided by syntax only: conjuncts, alternatives, bounds, remainders
- * by constants. `lost` (may be NULL) gets the texts of the conjuncts of `old` that `now` does not
- * imply.
+ * Relate `now` to `old`. The decision is by syntax only: conjuncts, alternatives, bounds,
+ * remainders by constants. `lost` (may be NULL) gets the texts of the conjuncts of `old` that `now`
+ * does not imply.
  */
 enum kl_relation kl_predicate_relation(const struct kl_predicate *old,
 				       const struct kl_predicate *now, struct kl_strvec *lost);

@@ -6,14 +6,14 @@
 #include "card/exchange_parts.h"
 
 /*
- * SKILL.md has the form that agents read as a skill: front matter with name and description,
- * then text on when and how to apply the card. It ends with the card itself, the source of the
- * rest and the only part that is read back.
+ * SKILL.md has the form that agents read as a skill: front matter with name and description, then
+ * text on when and how to apply the card. At its end is the card as YAML, from which the rest was
+ * made; only this part is read back.
  */
 #define HEADING "## The card\n"
 #define MAX_DESCRIPTION 1000
 
-/* Write `text` in a fence of backticks that is longer than any run of them in it. */
+/* Write `text` between fences of backticks longer than any run of backticks in the text. */
 static void write_fence(struct kl_buf *out, const char *word, const char *text)
 {
 	size_t longest = 2, run = 0, n = strlen(text);
@@ -36,7 +36,7 @@ static void add_name(struct kl_buf *out, const char *id)
 		kl_buf_addch(out, *id == '_' || *id == '.' ? '-' : *id);
 }
 
-/* The description is a quoted string on one line, so that the intent can have any text. */
+/* Write the front matter. The description is a quoted line, since the intent can be any text. */
 static void front_matter(struct kl_buf *out, const struct kl_card *card)
 {
 	KL_AUTO(json_decrefp) json_t *text = NULL;
@@ -76,9 +76,9 @@ static void write_where(struct kl_buf *out, const struct kl_card *card)
 	add_facts(out, "operators", &card->scope.cases);
 	add_facts(out, "languages", &card->scope.languages);
 	add_facts(out, "the platform needs", &card->scope.needs);
-	add_facts(out, "before it", &card->scope.requires);
-	add_facts(out, "not together with", &card->scope.conflicts);
-	add_facts(out, "afterwards there is", &card->provides);
+	add_facts(out, "required before it", &card->scope.requires);
+	add_facts(out, "conflicts with", &card->scope.conflicts);
+	add_facts(out, "provides", &card->provides);
 	kl_buf_addch(out, '\n');
 }
 
@@ -92,12 +92,13 @@ static void write_conditions(struct kl_buf *out, const struct kl_card *card)
 			const struct kl_card_pre *pre = list ? &card->useful.v[i] :
 							       &card->sound.v[i];
 
-			kl_buf_addf(out, "- %s: %s", list ? "to be faster" : "to be right",
+			kl_buf_addf(out, "- %s: %s",
+				    list ? "needed to be faster" : "needed to be correct",
 				    pre->text);
 			if (pre->test)
 				kl_buf_addf(out, " (`%s`)", pre->test);
 			if (pre->state == KL_PRE_WITNESSED)
-				kl_buf_addf(out, "; where it was false: %s",
+				kl_buf_addf(out, "; a kernel failed where this was false: %s",
 					    pre->class_ ? pre->class_ : "failed");
 			kl_buf_addch(out, '\n');
 		}
@@ -121,10 +122,9 @@ static void write_how(struct kl_buf *out, const struct kl_card *card)
 static void write_effect(struct kl_buf *out, const struct kl_card *card)
 {
 	if (card->rows.n)
-		kl_buf_adds(out,
-			    "## What it gave\n\n"
-			    "| case | dtype | language | platform | times as fast | verified |\n"
-			    "| --- | --- | --- | --- | --- | --- |\n");
+		kl_buf_adds(out, "## Measured effect\n\n"
+				 "| case | dtype | language | platform | speed-up | verified |\n"
+				 "| --- | --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < card->rows.n; i++) {
 		const struct kl_card_row *row = &card->rows.v[i];
 
@@ -136,7 +136,7 @@ static void write_effect(struct kl_buf *out, const struct kl_card *card)
 	if (card->rows.n)
 		kl_buf_addch(out, '\n');
 	if (card->risk.n)
-		kl_buf_adds(out, "## What goes wrong\n\n");
+		kl_buf_adds(out, "## Risks\n\n");
 	for (size_t i = 0; i < card->risk.n; i++)
 		kl_buf_addf(out, "- %s: %s\n", card->risk.v[i].class_, card->risk.v[i].text);
 	if (card->risk.n)
@@ -158,11 +158,11 @@ void kl_skill_md_write(struct kl_buf *out, const struct kl_card *card)
 	write_how(out, card);
 	write_effect(out, card);
 	kl_card_write(&yaml, card);
-	kl_buf_adds(out, HEADING "\nEverything above was made from it.\n\n");
+	kl_buf_adds(out, HEADING "\nThe text above was generated from this card.\n\n");
 	write_fence(out, "yaml", yaml.ptr);
 }
 
-/* Find the last heading, the fence after it, and the line that closes the fence. */
+/* Find the last heading HEADING, the fence after it, and the line that closes the fence. */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len)
 {
 	const char *at = NULL, *start, *end;

@@ -5,29 +5,33 @@
 #include "card/card.h"
 
 /*
- * status - a card's status, computed from its trials and never declared:
+ * status - computes a card's status from its trials. Foreign trials do not count:
  *
- *	retracted	a row of `ver` retracts the card
- *	admitted	an own, isolated trial passed at other-lineage or farther
- *	provisional	an own, isolated trial passed, but only at other-state
- *	hypothesis	no such trial passed
+ *	retracted	`ver` has a retraction
+ *	admitted	an isolated trial passed at other-lineage or farther
+ *	provisional	an isolated trial passed, but only at other-state
+ *	hypothesis	no isolated trial passed
  *
- * A trial's level is computed when the trial is made, from its state and the card's evidence, and
- * then stored, because the card can be learned from that lineage later.
+ * A trial's level is computed from its state and the card's evidence when the trial is made. It is
+ * stored, because evidence from the trial's lineage can be added to the card later.
  */
 enum kl_card_status kl_status_of(const struct kl_card *card);
 
-/** Whether the trial counts: it is own (not foreign), isolated and passed. */
+/** Check whether the trial counts: not foreign, isolated and passed. */
 bool kl_status_counts(const struct kl_card_trial *trial);
 
 /**
- * Distance of a state from the card's evidence. A language or platform that no evidence has is
- * checked first, then the workload, then the lineage (NULL: none).
+ * Return the distance of a state from the card's evidence: other-language or other-platform if no
+ * evidence has the language or platform; else other-workload; else other-lineage if `lineage` is
+ * not NULL and no evidence has it; else other-state.
  */
 enum kl_level kl_status_level(const struct kl_card *card, const char *workload, const char *lineage,
 			      const char *language, const char *platform);
 
-/** Count own trials, and those of them that count as passed, for (passed+1)/(trials+2). */
+/**
+ * Count the trials that are not foreign, and how many of these passed and are isolated, for the
+ * estimate (passed+1)/(trials+2).
+ */
 void kl_status_count(size_t *passed, size_t *trials, const struct kl_card *card);
 
 #endif

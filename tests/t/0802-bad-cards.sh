@@ -61,7 +61,7 @@ E
 bad 'an id that is none' 2:5 "id" <<'E'
 s/^id: .*/id: ..\/..\/hooks\/post-checkout/
 E
-bad 'a carrier with a path that escapes' 13:11 'path leads out of the directory' <<'E'
+bad 'a carrier with a path that escapes' 13:11 'path leads out of the contract'\''s directory' <<'E'
 s/form: prose/form: diff/
 s/^    text: as in the lineage/    text: |\
       diff --git a\/..\/..\/x.c b\/..\/..\/x.c\
